@@ -1,0 +1,189 @@
+# Tansy: `make help` lists the targets.
+#
+#   CC=       the C compiler (gcc)                    BUILD=    where everything made goes (build)
+#   CFLAGS=   replaces -O2 -g                         DEBUG=1   checks after every pass (TN_DEBUG), -O1
+#   WERROR=1  warnings are errors                     SAN=      sanitizers: address,undefined or thread
+#   BLIS_DIR= the prefix of a BLIS of your own        LAPACK=1  link LAPACKE
+#   DEPS=no   never install packages                  JOBS=     parallel jobs (all processors)
+#   V=1       print the commands
+#
+# A new file in src/, tests/*/, examples/ or bench/ is picked up by itself.
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.SECONDARY:
+.PHONY: all help deps install uninstall demo quickstart bench examples format format-check clean FORCE
+
+ifeq ($(origin CC),default)
+CC = gcc
+endif
+CLANG ?= clang-16
+BUILD ?= build
+OPT    = $(if $(DEBUG),-O1,-O2)
+CFLAGS ?= $(OPT) -g
+
+PREFIX     ?= /usr/local
+BINDIR     ?= $(PREFIX)/bin
+LIBDIR     ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+MANDIR     ?= $(PREFIX)/share/man
+PCDIR      ?= $(LIBDIR)/pkgconfig
+VERSION     = $(shell sed -n 's/^.define TN_VERSION "\(.*\)".*/\1/p' include/tansy.h)
+
+JOBS ?= $(shell nproc 2>/dev/null || echo 1)
+ifeq ($(MAKELEVEL),0) # -j on the command line still wins
+MAKEFLAGS += -j$(JOBS)
+endif
+
+# ---- sources ---------------------------------------------------------------
+
+find_c    = $(shell [ ! -d $(1) ] || find $(1) -name '[!.]*.c' | LC_ALL=C sort)
+objects   = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
+
+CLI_SRC  := $(wildcard src/cli/*.c)
+LIB_SRC  := $(filter-out src/cli/%,$(call find_c,src))
+HEADERS  := $(wildcard include/*.h)
+SUBHEADERS := $(wildcard include/tansy/*.h)
+DEMO_SRC := $(call find_c,examples/demo)
+EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*.c))
+BENCHES  := $(patsubst bench/%.c,$(BUILD)/bench/%,$(wildcard bench/*.c))
+
+LIB_A  = $(BUILD)/libtansy.a
+LIB_SO = $(BUILD)/libtansy.so.0
+TOOL   = $(BUILD)/tansy
+
+all: $(LIB_A) $(LIB_SO) $(BUILD)/libtansy.so $(if $(CLI_SRC),$(TOOL)) ## the libraries and the tool
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/    make \1|\2/p' Makefile mk/*.mk | awk -F'|' '{ printf "%-24s %s\n", $$1, $$2 }'
+
+# ---- what must be there before anything is compiled ------------------------
+
+# The goals that need more packages than building does are listed in CHECK_GOALS (mk/check.mk).
+DEPS_SETS = build $(if $(filter $(CHECK_GOALS),$(MAKECMDGOALS)),check)
+
+deps: ## see that the needed packages are installed
+	@$(if $(DEPS_SEEN),:,DEPS='$(DEPS)' BLIS_DIR='$(BLIS_DIR)' CC='$(CC)' CLANG='$(CLANG)' tools/deps/install.sh $(DEPS_SETS))
+
+# Looked up when a recipe runs: before that, the package may not be there yet.
+blis = $(shell BLIS_DIR='$(BLIS_DIR)' CC='$(CC)' tools/deps/blis.sh $(1))
+ifneq ($(BLIS_DIR),)
+export LD_LIBRARY_PATH := $(BLIS_DIR)/lib:$(LD_LIBRARY_PATH)
+endif
+
+# ---- compiling -------------------------------------------------------------
+
+# Floating point stays as written (no contraction, no reassociation), so that results do not depend on the compiler.
+FP_FLAGS   = -ffp-contract=off -fno-math-errno
+WARN_FLAGS = -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wmissing-prototypes $(if $(WERROR),-Werror)
+SAN_FLAGS  = $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+ALL_CFLAGS = -std=c11 $(WARN_FLAGS) $(FP_FLAGS) -fPIC -fvisibility=hidden $(SAN_FLAGS) $(if $(DEBUG),-DTN_DEBUG) \
+             $(CPPFLAGS) $(CFLAGS)
+LIBS       = $(if $(LAPACK),-llapacke) $(call blis,--libs) -lpthread -lm
+
+clang_only = $(if $(findstring clang,$(CC)),$(1))
+flags_of   = -Iinclude \
+  $(if $(filter src/%,$(1)),-Isrc $(call clang_only,-Wmissing-variable-declarations)) \
+  $(if $(filter src/cli/% src/exec/gemm_blis.c tests/% bench/% examples/demo/%,$(1)),-D_POSIX_C_SOURCE=200809L) \
+  $(if $(filter tests/% bench/%,$(1)),-Isrc -Itests) \
+  $(if $(filter src/exec/gemm_blis.c,$(1)),$(call blis,--cflags)) \
+  $(if $(filter tests/fuzz/%,$(1)),-Wno-missing-prototypes)
+
+Q    = $(if $(V),,@)
+say  = @$(if $(V),:,printf '  %-5s %s\n' $(1) $@)
+link = $(Q)$(CC) $(LDFLAGS) $(SAN_FLAGS) -o $@ $(filter %.o %.a,$^) $(LINK_MORE) $(LIBS)
+
+$(BUILD)/obj/%.o: %.c $(BUILD)/flags | deps
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) $(ALL_CFLAGS) $(call flags_of,$<) -MMD -MP -c -o $@ $<
+
+# These two files change when the flags or the list of sources do, and only then.
+remember = @mkdir -p $(@D); echo '$(1)' | cmp -s - $@ || echo '$(1)' >$@
+$(BUILD)/flags: FORCE
+	$(call remember,$(CC) $(ALL_CFLAGS) $(BLIS_DIR))
+$(BUILD)/sources: FORCE
+	$(call remember,$(LIB_SRC))
+
+$(LIB_A): $(call objects,$(LIB_SRC)) $(BUILD)/sources
+	@rm -f $@
+	$(call say,AR)
+	$(Q)ar rcs $@ $(filter %.o,$^)
+
+$(LIB_SO): $(call objects,$(LIB_SRC)) $(BUILD)/sources
+	$(call say,LINK)
+	$(Q)$(CC) -shared -Wl,-soname,libtansy.so.0 $(if $(SAN),,-Wl$(comma)-z$(comma)defs) $(LDFLAGS) $(SAN_FLAGS) \
+	    -o $@ $(filter %.o,$^) $(LIBS)
+comma := ,
+
+$(BUILD)/libtansy.so: $(LIB_SO)
+	@ln -sf libtansy.so.0 $@
+
+# Programs made of all the files of a folder.
+$(TOOL): $(call objects,$(CLI_SRC)) $(LIB_A)
+	$(call say,LINK)
+	$(link)
+
+$(BUILD)/demo: $(call objects,$(DEMO_SRC)) $(LIB_A)
+	$(call say,LINK)
+	$(link)
+
+# Programs of one file.
+$(EXAMPLES) $(BENCHES): $(BUILD)/%: $(BUILD)/obj/%.o $(LIB_A)
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(link)
+
+# ---- examples and measurements ---------------------------------------------
+
+# A target that has no files yet says so.
+skip = @echo '  skip  $@: no $(1)'
+
+demo: $(if $(DEMO_SRC),$(BUILD)/demo) ## the main job: train on real data, fit by Newton-CG
+	$(if $(DEMO_SRC),@$(BUILD)/demo $(DEMO_ARGS),$(call skip,examples/demo/*.c))
+
+quickstart: $(BUILD)/examples/quickstart ## build and run the first program
+	@$<
+
+examples: $(EXAMPLES) ## every examples/*.c
+
+bench: $(BENCHES) ## run every bench/*.c (JSON lines)
+	$(if $(BENCHES),@set -e; for b in $^; do $$b; done,$(call skip,bench/*.c))
+
+# ---- installing ------------------------------------------------------------
+
+D = $(DESTDIR)
+install: all ## into PREFIX= (/usr/local), below DESTDIR=
+	install -d $(D)$(BINDIR) $(D)$(PCDIR) $(D)$(INCLUDEDIR)/tansy $(D)$(MANDIR)/man1 $(D)$(MANDIR)/man3
+	install -m 644 $(HEADERS) $(D)$(INCLUDEDIR)
+	$(if $(SUBHEADERS),install -m 644 $(SUBHEADERS) $(D)$(INCLUDEDIR)/tansy)
+	install -m 644 $(LIB_A) $(D)$(LIBDIR)
+	install -m 755 $(LIB_SO) $(D)$(LIBDIR)
+	ln -sf libtansy.so.0 $(D)$(LIBDIR)/libtansy.so
+	$(if $(CLI_SRC),install -m 755 $(TOOL) $(D)$(BINDIR))
+	install -m 644 docs/man/tansy.1 $(D)$(MANDIR)/man1
+	install -m 644 docs/man/tansy.3 $(D)$(MANDIR)/man3
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' \
+	    -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS_PRIVATE@|$(if $(LAPACK),-llapacke )$(call blis,--static) -lm|' \
+	    tansy.pc.in >$(D)$(PCDIR)/tansy.pc
+
+uninstall: ## take away what install put there
+	rm -rf $(D)$(INCLUDEDIR)/tansy $(addprefix $(D)$(INCLUDEDIR)/,$(notdir $(HEADERS)))
+	rm -f $(addprefix $(D)$(LIBDIR)/,libtansy.a libtansy.so.0 libtansy.so) $(D)$(PCDIR)/tansy.pc $(D)$(BINDIR)/tansy
+	rm -f $(D)$(MANDIR)/man1/tansy.1 $(D)$(MANDIR)/man3/tansy.3
+
+# ---- the rest --------------------------------------------------------------
+
+include mk/check.mk
+
+FORMATTED = $(shell find include src tests bench examples -name '[!.]*.[ch]' 2>/dev/null)
+format format-check:
+	@DEPS='$(DEPS)' tools/deps/install.sh format
+	@clang-format-16 $(if $(filter format,$@),-i,--dry-run --Werror) $(FORMATTED)
+format: ## lay out every source file by .clang-format
+
+clean: ## remove what was made
+	rm -rf $(BUILD)
+
+-include $(shell [ ! -d $(BUILD)/obj ] || find $(BUILD)/obj -name '*.d')

@@ -1,0 +1,152 @@
+# Tests.  Each one is run by tools/check/run.sh, which keeps its log and its counts in $(BUILD)/check;
+# tools/check/sum.sh adds them up.
+
+.PHONY: check results asan clang tsan valgrind laws mutants fuzz abi abi-record fuzz-programs tsan-programs
+
+# The goals that need the packages of set `check` (tools/deps/packages.txt).
+CHECK_GOALS = check results asan clang tsan valgrind laws mutants fuzz fuzz-programs tsan-programs
+
+# Samples per law: in make check, and in the sanitized and clang builds.
+CHECK_N     ?= 100
+SHORT_N     ?= 10
+SEED        ?= 1
+# Seconds: the longest a test may take, each fuzz target in make check, each in make fuzz.
+CHECK_LIMIT ?= 1200
+CHECK_FUZZ  ?= 10
+FUZZ_TIME   ?= 300
+
+# What make check runs, longest first.  Sanitized builds leave out what needs an ordinary one.
+KINDS       ?= laws fuzz threads golden fault unit install headers abi cpp examples valgrind
+SHORT_KINDS  = laws golden fault unit cpp examples
+
+# ---- programs --------------------------------------------------------------
+
+UNITS    := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/*.c))
+FUZZERS  := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
+SCRIPTS  := $(wildcard tests/*/run.sh tests/golden/run)
+# Folders of which all the files make one program, $(BUILD)/NAME.  Mutants run the laws on a broken registry.
+FOLDERS      := laws fault golden threads mutants
+SRC_mutants  := $(filter-out %/main.c,$(call find_c,tests/laws))
+$(foreach d,$(FOLDERS),$(eval C_$(d) := $(call find_c,tests/$(d))))
+
+# What several of them use: the files in tests itself.
+TESTS_A = $(BUILD)/libtests.a
+$(TESTS_A): $(call objects,$(wildcard tests/*.c))
+	@rm -f $@
+	$(Q)ar rcs $@ $^
+
+define folder_program
+$(BUILD)/$(1): $$(call objects,$$(C_$(1)) $$(SRC_$(1))) $$(TESTS_A) $$(LIB_A)
+	$$(call say,LINK)
+	$$(link)
+endef
+$(foreach d,$(FOLDERS),$(eval $(call folder_program,$(d))))
+
+$(UNITS:%=$(BUILD)/unit/%): LINK_MORE = -lcmocka
+$(UNITS:%=$(BUILD)/unit/%) $(FUZZERS:%=$(BUILD)/fuzz/%): $(BUILD)/%: $(BUILD)/obj/tests/%.o $(TESTS_A) $(LIB_A)
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(link)
+
+# C++ sees the same header: one program per compiler, but only the build's own one when sanitized.
+clang_cxx = $(subst clang,clang++,$(1))
+CXXS      = $(if $(SAN),$(if $(findstring clang,$(CC)),$(call clang_cxx,$(CC)),g++),g++ $(call clang_cxx,$(CLANG)))
+$(BUILD)/cpp/quickstart-%: examples/quickstart.cpp $(LIB_A) $(HEADERS) $(SUBHEADERS) $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,C++)
+	$(Q)$* -std=c++17 -O2 -g -Wall -Wextra -Wpedantic -Werror -Iinclude $(SAN_FLAGS) -o $@ $< $(LIB_A) $(LIBS)
+
+# Builds with other flags have directories of their own.
+FUZZ_DIR = $(BUILD)/san-fuzz
+TSAN_DIR = $(BUILD)/san-thread
+sub_make = +@$(MAKE) --no-print-directory DEPS_SEEN=1
+
+$(FUZZERS:%=$(BUILD)/fuzz/%): LINK_MORE = -fsanitize=fuzzer
+fuzz-programs: | deps
+	$(sub_make) BUILD=$(FUZZ_DIR) CC='$(CLANG)' SAN=fuzzer-no-link,address,undefined CFLAGS='-O1 -g' DEBUG=1 \
+	    $(FUZZERS:%=$(FUZZ_DIR)/fuzz/%)
+tsan-programs: | deps
+	$(sub_make) BUILD=$(TSAN_DIR) CC=gcc SAN=thread CFLAGS='-O1 -g' DEBUG= $(TSAN_DIR)/threads
+
+$(BUILD)/locale/de_DE.UTF-8: | deps
+	@mkdir -p $(@D)
+	@localedef -i de_DE -f UTF-8 $@ || { rm -rf $@; mkdir $@; }
+
+# ---- make check ------------------------------------------------------------
+
+# The tests of each kind, by name; a kind that has none yet is reported as skipped.
+TESTS_laws     = $(if $(C_laws),laws)
+TESTS_fuzz     = $(FUZZERS:%=fuzz-%)
+TESTS_threads  = $(if $(C_threads),threads)
+TESTS_golden   = $(if $(C_golden),golden) $(SCRIPTS:tests/%=script-%)
+TESTS_fault    = $(if $(C_fault),fault)
+TESTS_unit     = $(UNITS:%=unit-%)
+TESTS_install  = $(if $(QUICKSTART),install)
+TESTS_headers  = headers
+TESTS_abi      = $(if $(wildcard tests/abi.txt),abi)
+TESTS_cpp      = $(if $(wildcard examples/quickstart.cpp),$(CXXS:%=cpp-%))
+TESTS_examples = $(patsubst $(BUILD)/examples/%,example-%,$(EXAMPLES))
+TESTS_valgrind = $(if $(QUICKSTART),valgrind)
+QUICKSTART     = $(filter %/quickstart,$(EXAMPLES))
+
+TESTS = $(foreach k,$(KINDS),$(TESTS_$(k)))
+NONE  = $(foreach k,$(KINDS),$(if $(strip $(TESTS_$(k))),,$(k)))
+
+R = $(BUILD)/check
+RESULTS = $(TESTS:%=$(R)/%.res)
+RUN = @SAN='$(SAN)' CC='$(CC)' CLANG='$(CLANG)' BUILD='$(BUILD)' tools/check/run.sh $@ $(CHECK_LIMIT)
+
+$(R)/laws.res: $(BUILD)/laws FORCE
+	$(RUN) $< --n $(CHECK_N) --seed $(SEED)
+$(R)/fault.res $(R)/golden.res: $(R)/%.res: $(BUILD)/% FORCE
+	$(RUN) $<
+$(UNITS:%=$(R)/unit-%.res): $(R)/unit-%.res: $(BUILD)/unit/% $(BUILD)/locale/de_DE.UTF-8 FORCE
+	$(RUN) $<
+$(SCRIPTS:tests/%=$(R)/script-%.res): $(R)/script-%.res: tests/% $(TOOL) $(BUILD)/locale/de_DE.UTF-8 FORCE
+	$(RUN) $<
+$(R)/fuzz-%.res: fuzz-programs FORCE
+	$(RUN) tools/check/fuzz.sh $(FUZZ_DIR)/fuzz/$* $(CHECK_FUZZ)
+$(R)/threads.res: tsan-programs FORCE
+	$(RUN) env SAN=thread tools/check/sanitized.sh $(TSAN_DIR)/threads
+$(R)/install.res $(R)/headers.res: $(R)/%.res: tests/%.sh all FORCE
+	$(RUN) $<
+$(R)/abi.res: all FORCE
+	$(RUN) tools/abi/abi.sh --diff tests/abi.txt
+$(R)/cpp-%.res: $(BUILD)/cpp/quickstart-% FORCE
+	$(RUN) $<
+$(R)/example-%.res: $(BUILD)/examples/% FORCE
+	$(RUN) $<
+$(R)/valgrind.res: $(BUILD)/examples/quickstart FORCE
+	$(RUN) $(VALGRIND) $<
+VALGRIND = valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite,indirect
+
+results: $(RESULTS)
+check: | deps ## build and run every test; KINDS= picks some
+	@$(foreach k,$(NONE),echo '  skip  $(k): no files yet';)
+	@rm -rf $(R); mkdir -p $(R); printf '%s\n' $(TESTS) >$(R)/expected
+	+@$(MAKE) -k -Otarget --no-print-directory DEPS_SEEN=1 results || :
+	@tools/check/sum.sh $(R)
+
+# The whole suite once more, in short form, in builds of other kinds.
+asan: | deps ## the suite under AddressSanitizer and UBSan
+	$(sub_make) BUILD=$(BUILD)/asan SAN=address,undefined DEBUG=1 CHECK_N=$(SHORT_N) KINDS='$(SHORT_KINDS)' check
+clang: | deps ## the suite built by clang, warnings as errors
+	$(sub_make) BUILD=$(BUILD)/clang CC='$(CLANG)' WERROR=1 CHECK_N=$(SHORT_N) KINDS='$(SHORT_KINDS)' check
+tsan: $(if $(C_threads),tsan-programs) ## one exec on several threads, under ThreadSanitizer
+	$(if $(C_threads),@SAN=thread tools/check/sanitized.sh $(TSAN_DIR)/threads,$(call skip,tests/threads/*.c))
+valgrind: $(QUICKSTART) ## the quickstart under valgrind
+	$(if $(QUICKSTART),$(VALGRIND) $<,$(call skip,examples/quickstart.c))
+
+# ---- one kind at a time, as long as asked ----------------------------------
+
+laws: $(if $(C_laws),$(BUILD)/laws) ## the laws, N= samples each, SEED=, more in ARGS=
+	$(if $(C_laws),$< --n $(or $(N),$(CHECK_N)) --seed $(SEED) $(ARGS),$(call skip,tests/laws/*.c))
+mutants: $(if $(C_mutants),$(BUILD)/mutants) ## break one rule at a time; the laws must notice
+	$(if $(C_mutants),$< $(ARGS),$(call skip,tests/mutants/*.c))
+fuzz: $(if $(FUZZERS),fuzz-programs) ## every fuzz target for FUZZ_TIME= seconds
+	$(if $(FUZZERS),@set -e; for f in $(FUZZERS); do tools/check/fuzz.sh $(FUZZ_DIR)/fuzz/$$f $(FUZZ_TIME); done,\
+	    $(call skip,tests/fuzz/*.c))
+abi: all ## compare symbols and struct sizes with tests/abi.txt
+	@BUILD='$(BUILD)' CC='$(CC)' tools/abi/abi.sh --diff tests/abi.txt
+abi-record: all ## write them to tests/abi.txt
+	@BUILD='$(BUILD)' CC='$(CC)' tools/abi/abi.sh >$(BUILD)/abi.txt && cp $(BUILD)/abi.txt tests/abi.txt

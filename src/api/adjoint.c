@@ -1,0 +1,57 @@
+/* <f u, w> = <u, ft w> on random vectors and residuals. */
+#include "api/probe.h"
+#include "control/linear_call.h"
+
+#include <math.h>
+
+enum { TRIALS = 3 };
+
+/* f32 anywhere inside limits what may be asked of the two programs. */
+static bool holds_f32(const tn_fn *f) {
+    for (uint32_t v = 0; v < f->nval; v++)
+        if (f->val[v].type->dtype == TN_F32) return true;
+    for (uint32_t i = 0; i < f->neqn; i++)
+        for (uint32_t k = 0; f->eqn[i].params && k < f->eqn[i].params->n; k++) {
+            const tn_i_param *p = &f->eqn[i].params->v[k];
+            if (p->kind == TN_K_FN && holds_f32(p->u.fn)) return true;
+        }
+    return false;
+}
+
+static bool trial(tn_i_probe *f, tn_i_probe *ft, uint64_t *seed) {
+    const tn_fn *g = f->f, *gt = ft->f;
+    uint32_t nres = g->nin - g->nlin;
+    for (uint32_t i = 0; i < g->nin; i++) tn_i_probe_random(g->val[i].type, f->in[i], seed);
+    for (uint32_t i = 0; i < gt->nin; i++) {
+        if (i >= nres) tn_i_probe_random(gt->val[i].type, ft->in[i], seed);
+        for (int64_t k = 0, n = tn_i_count(gt->val[i].type); i < nres && k < n; k++)
+            tn_i_probe_set(gt->val[i].type, ft->in[i], k, tn_i_probe_get(g->val[i].type, f->in[i], k));
+    }
+    if (tn_i_probe_run(f) != TN_OK || tn_i_probe_run(ft) != TN_OK) return false;
+    const double eps = holds_f32(g) || holds_f32(gt) ? 1e-4 : 1e-10;
+    double left = 0, right = 0, scale = 0;
+    for (uint32_t j = 0; j < g->nout; j++) {
+        const tn_type *t = g->val[g->out[j]].type;
+        left += tn_i_probe_dot(t, f->out[j], ft->in[nres + j], &scale);
+    }
+    for (uint32_t j = 0; j < gt->nout; j++) right += tn_i_probe_dot(gt->val[gt->out[j]].type, ft->out[j], f->in[nres + j], &scale);
+    if (isnan(left) && isnan(right)) return true; /* random residuals may lie outside the program's domain */
+    if (fabs(left - right) <= eps * scale) return true;
+    (void)tn_i_fail(g->ctx, TN_ELINEAR, g->loc, "linear_call: ft is not the transpose of f: <f u, w> = %.9g, <u, ft w> = %.9g", left, right);
+    return false;
+}
+
+bool tn_i_linear_call_check(const tn_fn *f, const tn_fn *ft) {
+    if (f->nin - f->nlin != ft->nin - ft->nlin || f->nout != ft->nlin || ft->nout != f->nlin) {
+        (void)tn_i_fail(f->ctx, TN_ETYPE, f->loc, "linear_call: ft's signature is not that of f's transpose");
+        return false;
+    }
+    tn_i_probe p, pt;
+    uint64_t seed = 0x7A115;
+    if (!tn_i_probe_init(&p, f)) return false;
+    bool ok = tn_i_probe_init(&pt, ft);
+    for (int k = 0; k < TRIALS && ok; k++) ok = trial(&p, &pt, &seed);
+    tn_i_probe_free(&pt);
+    tn_i_probe_free(&p);
+    return ok;
+}

@@ -1,0 +1,79 @@
+#include "api/args.h"
+
+#include "prims/prim.h"
+
+static bool check_wrt(const tn_i_wrt *w, const char *who, const tn_fn *f) {
+    for (uint32_t k = 0; k < w->n; k++) {
+        uint32_t i = w->index[k];
+        char text[TN_I_TYPE_TEXT];
+        if (!tn_i_is_float(f->val[i].type->dtype)) {
+            (void)tn_i_fail(f->ctx, TN_EINVAL, f->loc, "%s: input %u is %s; only floats are differentiated", who, (unsigned)i,
+                            tn_i_type_text(text, f->val[i].type));
+            return false;
+        }
+        for (uint32_t j = 0; j < k; j++)
+            if (w->index[j] == i) {
+                (void)tn_i_fail(f->ctx, TN_EINVAL, f->loc, "%s: input %u stands twice in wrt", who, (unsigned)i);
+                return false;
+            }
+    }
+    return true;
+}
+
+bool tn_i_wrt_init(tn_i_wrt *w, const char *who, const tn_fn *f, const tn_wrt_list *wrt) {
+    *w = (tn_i_wrt){.ctx = f->ctx};
+    if (wrt && wrt->n > f->nin) {
+        (void)tn_i_fail(f->ctx, TN_EINVAL, f->loc, "%s: wrt lists %zu inputs, the program has %u", who, wrt->n, (unsigned)f->nin);
+        return false;
+    }
+    w->room = f->nin;
+    w->index = tn_i_alloc_array(f->ctx, w->room, sizeof *w->index);
+    if (!w->index) return false;
+    for (uint32_t i = 0; !wrt && i < f->nin; i++)
+        if (tn_i_is_float(f->val[i].type->dtype)) w->index[w->n++] = i;
+    for (size_t k = 0; wrt && k < wrt->n; k++) {
+        if (wrt->index[k] < 0 || (uint32_t)wrt->index[k] >= f->nin) {
+            (void)tn_i_fail(f->ctx, TN_EINVAL, f->loc, "%s: wrt names input %d, the program has %u", who, wrt->index[k],
+                            (unsigned)f->nin);
+            tn_i_wrt_free(w);
+            return false;
+        }
+        w->index[w->n++] = (uint32_t)wrt->index[k];
+    }
+    if (wrt && !check_wrt(w, who, f)) {
+        tn_i_wrt_free(w);
+        return false;
+    }
+    return true;
+}
+
+void tn_i_wrt_free(tn_i_wrt *w) {
+    if (w->index) tn_i_free(w->ctx, w->index, w->room * sizeof *w->index);
+    w->index = NULL;
+}
+
+tn_fn *tn_i_runnable(tn_fn *f) {
+    for (uint32_t i = 0; f && i < f->neqn; i++) {
+        const tn_i_eqn *e = &f->eqn[i];
+        const char *why = e->prim->unrunnable ? e->prim->unrunnable(tn_i_p(e)) : NULL;
+        if (!why) continue;
+        (void)tn_i_fail(f->ctx, TN_ERULE, e->loc, "%s '%s': %s", e->prim->name,
+                        tn_i_p(e)->kind == TN_K_STR ? tn_i_p(e)->u.str : "", why);
+        tn_i_fn_unref(f);
+        return NULL;
+    }
+    return f;
+}
+
+bool tn_i_scalar_output(const char *who, const tn_fn *f, bool aux) {
+    char text[TN_I_TYPE_TEXT];
+    if (f->nout == 0 || (!aux && f->nout != 1)) {
+        (void)tn_i_fail(f->ctx, TN_EINVAL, f->loc, "%s: the program has %u outputs; a gradient wants %s", who, (unsigned)f->nout,
+                        aux ? "at least one" : "exactly one");
+        return false;
+    }
+    const tn_type *t = f->val[f->out[0]].type;
+    if (t->rank == 0 && tn_i_is_float(t->dtype)) return true;
+    (void)tn_i_fail(f->ctx, TN_EINVAL, f->loc, "%s: output 0 is %s; a gradient wants a float scalar", who, tn_i_type_text(text, t));
+    return false;
+}

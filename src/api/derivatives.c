@@ -1,0 +1,204 @@
+/* jvp, linearize, transpose, vjp, grad ...: compositions only, no algorithm. */
+#include "api/args.h"
+#include "checkpoint/policies.h"
+#include "control/prune.h"
+#include "jvp/jvp.h"
+#include "linearize/linearize.h"
+#include "prims/prim.h"
+#include "transpose/transpose.h"
+
+/* ---- forward --------------------------------------------------------------------- */
+
+/* A mixed jvp as an ordinary program; outputs from `first` on. */
+static tn_fn *ordinary(const tn_fn *g, uint32_t first) {
+    tn_i_builder b;
+    tn_i_builder_init(&b, g->ctx);
+    b.named_after = g;
+    b.regions = 1;
+    tn_var *args = tn_i_alloc_array(g->ctx, g->nin, sizeof *args), *outs = tn_i_alloc_array(g->ctx, g->nout, sizeof *outs);
+    tn_fn *h = NULL;
+    if (args && outs) {
+        for (uint32_t i = 0; i < g->nin; i++) args[i] = tn_i_input(&b, g->val[i].type, g->val[i].linear);
+        b.forget = true;
+        tn_i_inline(&b, g, args, outs);
+        h = tn_i_finish(&b, g->nout - first, outs + first);
+    } else
+        tn_i_builder_drop(&b);
+    tn_i_free(g->ctx, args, g->nin * sizeof *args);
+    tn_i_free(g->ctx, outs, g->nout * sizeof *outs);
+    return h;
+}
+
+static tn_fn *forward(const char *who, const tn_fn *f, const tn_wrt_list *wrt, bool primal) {
+    tn_i_wrt w;
+    if (!f || !tn_i_wrt_init(&w, who, f, wrt)) return NULL;
+    tn_fn *g = tn_i_jvp(f, w.n, w.index, true, NULL, NULL);
+    tn_i_wrt_free(&w);
+    if (!g) return NULL;
+    tn_fn *h = ordinary(g, primal ? 0 : f->nout);
+    tn_i_fn_unref(g);
+    return tn_i_runnable(tn_i_prune(h));
+}
+
+tn_fn *tn_jvp(const tn_fn *f, const tn_wrt_list *wrt) { return forward("jvp", f, wrt, true); }
+
+tn_linearized tn_linearize(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy) {
+    tn_linearized none = {NULL, NULL}, both = none;
+    tn_i_plan_by how;
+    tn_i_wrt w;
+    if (!f || !tn_i_plan_of(f->ctx, policy, &how) || !tn_i_wrt_init(&w, "linearize", f, wrt)) return none;
+    tn_i_parts parts;
+    if (tn_i_linearize(f, w.n, w.index, &how, &parts)) {
+        both = (tn_linearized){tn_i_prune(parts.known), tn_i_prune(parts.linear)};
+        parts.known = parts.linear = NULL;
+        tn_i_parts_free(&parts);
+        if (!both.primal || !both.linear) {
+            tn_i_fn_unref(both.primal);
+            tn_i_fn_unref(both.linear);
+            both = none;
+        }
+    }
+    tn_i_wrt_free(&w);
+    return both;
+}
+
+/* ---- reverse ----------------------------------------------------------------------- */
+
+/* With respect to every float input, when the program has no linear ones. */
+static tn_fn *transpose_all(const tn_fn *f) {
+    tn_ctx *c = f->ctx;
+    bool *linear = tn_i_alloc_array(c, f->nin, sizeof *linear);
+    uint8_t *in = tn_i_alloc(c, f->nin), *out = tn_i_alloc(c, f->nout);
+    tn_fn *t = NULL;
+    bool ok = linear && in && out;
+    for (uint32_t i = 0; ok && i < f->nin; i++) {
+        linear[i] = tn_i_is_float(f->val[i].type->dtype);
+        in[i] = linear[i] ? TN_LINEAR : TN_NONLINEAR;
+    }
+    ok = ok && tn_i_check_linear(f, in, out);
+    for (uint32_t j = 0; ok && j < f->nout; j++) {
+        if (out[j] != TN_NONLINEAR) continue;
+        const tn_i_val *v = &f->val[f->out[j]];
+        (void)tn_i_fail(c, TN_ELINEAR, v->def < TN_DEF_LITERAL ? f->eqn[v->def].loc : f->loc, "transpose: output %u is not linear", (unsigned)j);
+        ok = false;
+    }
+    if (ok) t = tn_i_transpose(f, linear, NULL);
+    tn_i_free(c, linear, f->nin * sizeof *linear);
+    tn_i_free(c, in, f->nin);
+    tn_i_free(c, out, f->nout);
+    return t;
+}
+
+tn_fn *tn_transpose(const tn_fn *f) {
+    if (!f) return NULL;
+    if (f->nlin == 0) return tn_i_runnable(transpose_all(f));
+    return tn_i_check(f) ? tn_i_runnable(tn_i_transpose_linear(f)) : NULL;
+}
+
+/* What vjp and the gradients have in common: primal and transposed program. */
+typedef struct reverse {
+    const tn_fn *f;
+    tn_i_parts parts;
+    tn_fn *back;
+    tn_i_builder b;
+    tn_var *x, *y, *ct, *ct_x; /* inputs; outputs and residuals; residuals and cotangents; results */
+    size_t nx, ny, nct, nct_x;
+} reverse;
+
+static bool reverse_init(reverse *r, const char *who, const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy) {
+    *r = (reverse){.f = f};
+    tn_i_plan_by how;
+    tn_i_wrt w;
+    if (!tn_i_plan_of(f->ctx, policy, &how) || !tn_i_wrt_init(&w, who, f, wrt)) return false;
+    bool ok = tn_i_linearize(f, w.n, w.index, &how, &r->parts);
+    tn_i_wrt_free(&w);
+    if (!ok || !(r->back = tn_i_transpose_linear(r->parts.linear))) return false;
+    tn_ctx *c = f->ctx;
+    r->nx = f->nin + (size_t)f->nout;
+    r->ny = r->parts.known->nout;
+    r->nct = r->back->nin;
+    r->nct_x = (size_t)r->back->nout + f->nout;
+    r->x = tn_i_alloc_array(c, r->nx, sizeof *r->x);
+    r->y = tn_i_alloc_array(c, r->ny, sizeof *r->y);
+    r->ct = tn_i_alloc_array(c, r->nct, sizeof *r->ct);
+    r->ct_x = tn_i_alloc_array(c, r->nct_x, sizeof *r->ct_x);
+    return r->x && r->y && r->ct && r->ct_x;
+}
+
+static void reverse_free(reverse *r) {
+    tn_ctx *c = r->f->ctx;
+    tn_i_fn_unref(r->back);
+    tn_i_parts_free(&r->parts);
+    tn_i_free(c, r->x, r->nx * sizeof *r->x);
+    tn_i_free(c, r->y, r->ny * sizeof *r->y);
+    tn_i_free(c, r->ct, r->nct * sizeof *r->ct);
+    tn_i_free(c, r->ct_x, r->nct_x * sizeof *r->ct_x);
+}
+
+/* Inputs and the primal; y is followed by the residuals. */
+static void reverse_primal(reverse *r, bool cotangents) {
+    const tn_fn *f = r->f;
+    tn_i_builder_init(&r->b, f->ctx);
+    r->b.named_after = f;
+    size_t n = f->nin;
+    for (uint32_t i = 0; i < f->nin; i++) r->x[i] = tn_i_input(&r->b, f->val[i].type, false);
+    for (uint32_t j = 0; j < f->nout && cotangents; j++)
+        if (tn_i_is_float(f->val[f->out[j]].type->dtype)) r->x[n++] = tn_i_input(&r->b, f->val[f->out[j]].type, false);
+    tn_i_inline(&r->b, r->parts.known, r->x, r->y);
+    for (uint32_t k = 0; k < r->parts.nres; k++) r->ct[k] = r->y[f->nout + k];
+}
+
+tn_fn *tn_vjp(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy) {
+    if (!f) return NULL;
+    reverse r;
+    tn_fn *g = NULL;
+    if (reverse_init(&r, "vjp", f, wrt, policy)) {
+        reverse_primal(&r, true);
+        for (size_t k = r.parts.nres; k < r.nct; k++) r.ct[k] = r.x[f->nin + k - r.parts.nres];
+        for (uint32_t j = 0; j < f->nout; j++) r.ct_x[j] = r.y[j];
+        tn_i_inline(&r.b, r.back, r.ct, r.ct_x + f->nout);
+        g = tn_i_finish(&r.b, (uint32_t)r.nct_x, r.ct_x);
+    }
+    reverse_free(&r);
+    return tn_i_runnable(tn_i_prune(g));
+}
+
+/* Seeds the first output with 1, the others with symbolic zeros; y (if wanted), then gradients. */
+static tn_fn *gradient(const char *who, const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy, bool aux, bool value) {
+    if (!f || !tn_i_scalar_output(who, f, aux)) return NULL;
+    reverse r;
+    tn_fn *g = NULL;
+    if (reverse_init(&r, who, f, wrt, policy)) {
+        reverse_primal(&r, false);
+        uint32_t first = value ? 0 : f->nout;
+        for (size_t k = r.parts.nres; k < r.nct; k++)
+            r.ct[k] = k == r.parts.nres ? tn_i_number(&r.b, r.back->val[k].type, 1.0) : TN_NOVAR;
+        tn_i_inline_tangent(&r.b, r.back, r.ct, r.ct_x + f->nout);
+        for (uint32_t k = 0; k < r.back->nout && !r.b.failed; k++)
+            if (r.ct_x[f->nout + k] == TN_NOVAR)
+                r.ct_x[f->nout + k] = tn_i_zeros(&r.b, r.back->val[r.back->out[k]].type);
+        for (uint32_t j = 0; j < f->nout; j++) r.ct_x[j] = r.y[j];
+        g = tn_i_finish(&r.b, (uint32_t)r.nct_x - first, r.ct_x + first);
+    }
+    reverse_free(&r);
+    return tn_i_runnable(tn_i_prune(g));
+}
+
+tn_fn *tn_grad(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy) {
+    return gradient("grad", f, wrt, policy, false, false);
+}
+
+tn_fn *tn_value_and_grad(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy) {
+    return gradient("value_and_grad", f, wrt, policy, false, true);
+}
+
+tn_fn *tn_value_and_grad_aux(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy) {
+    return gradient("value_and_grad_aux", f, wrt, policy, true, true);
+}
+
+tn_fn *tn_hvp(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy) {
+    tn_fn *g = gradient("hvp", f, wrt, policy, false, false);
+    tn_fn *h = g ? forward("hvp", g, wrt, false) : NULL;
+    tn_i_fn_unref(g);
+    return h;
+}

@@ -1,0 +1,108 @@
+/* The context: the one door for memory, the last error, interned strings.
+ * Nothing else in the library allocates. */
+#ifndef TN_BASE_H
+#define TN_BASE_H
+
+#include "tansy.h"
+
+#include <stdarg.h>
+
+#undef tn_var /* the operator `variance` of ops.h; inside the library tn_var is a value's number */
+
+typedef struct tn_prim tn_prim;
+
+/* A place in the user's source (or a .tn file, where line:column speak). */
+typedef struct tn_i_loc {
+    const char *file;  /* interned; "" when unknown */
+    uint32_t line, col; /* col 0: unknown */
+    const char *scope; /* interned; "" outside scopes, "a/b" when nested */
+} tn_i_loc;
+
+/* Grow-only memory that lives as long as its owner. */
+typedef struct tn_i_arena {
+    tn_ctx *ctx;
+    struct tn_i_chunk *chunk;
+    size_t used, bytes;
+} tn_i_arena;
+
+/* A table of interned byte strings; every value lives as long as the context. */
+typedef struct tn_i_intern {
+    void **slot;
+    uint32_t count, capacity;
+} tn_i_intern;
+
+struct tn_ctx {
+    tn_ctx_options opt;
+    size_t bytes, peak;
+    tn_status status;
+    char message[1024];
+    bool check;
+    const tn_prim *const *prims; /* the registry, indexed by primitive id */
+    tn_i_arena arena;            /* interned strings, types, places */
+    tn_i_intern strings, types, locs;
+    tn_fn *fns;                  /* every living program, doubly linked */
+    tn_exec *execs;              /* every living executable, doubly linked */
+    struct tn_i_trace *trace;    /* innermost active trace */
+    uint32_t trace_serial;
+    const char *scope;           /* current tn_scope */
+    struct tn_i_external *externals;
+    struct tn_i_memo *linearity; /* what is known of nested programs while linearity is checked */
+    void (*teardown[4])(tn_ctx *); /* what higher layers registered to be run first by tn_ctx_free */
+};
+
+/* tn_ctx_new with a registry (src/api/context.c gives the library's own). */
+tn_ctx *tn_i_ctx_new(const tn_ctx_options *opt, const tn_prim *const *prims);
+
+/* Memory.  alloc zeroes; NULL after TN_ENOMEM was recorded.  Sizes are given
+ * back on free, so that the context can count. */
+void *tn_i_alloc(tn_ctx *c, size_t bytes);
+void *tn_i_alloc_array(tn_ctx *c, size_t count, size_t size);
+void tn_i_free(tn_ctx *c, void *p, size_t bytes);
+/* Grows *p (count elements of `size` used, *capacity allocated) so that
+ * `want` fit; false after TN_ENOMEM.  New elements are not initialized. */
+bool tn_i_grow(tn_ctx *c, void **p, size_t *capacity, size_t want, size_t size);
+
+void tn_i_arena_init(tn_i_arena *a, tn_ctx *c);
+void *tn_i_arena_alloc(tn_i_arena *a, size_t bytes); /* zeroed, 16-aligned; NULL after TN_ENOMEM */
+void tn_i_arena_free(tn_i_arena *a);
+
+/* Overflow-checked size arithmetic: false on overflow. */
+bool tn_i_mul(size_t a, size_t b, size_t *out);
+bool tn_i_add(size_t a, size_t b, size_t *out);
+bool tn_i_mul_i64(int64_t a, int64_t b, int64_t *out);
+bool tn_i_add_i64(int64_t a, int64_t b, int64_t *out);
+
+/* Interning: equal contents give equal pointers.  NULL after TN_ENOMEM. */
+const char *tn_i_string(tn_ctx *c, const char *s, size_t n);
+const tn_type *tn_i_type(tn_ctx *c, const tn_type *t); /* t must be valid */
+const tn_i_loc *tn_i_loc_of(tn_ctx *c, const char *file, uint32_t line, uint32_t col, const char *scope);
+
+uint64_t tn_i_hash(uint64_t seed, const void *p, size_t n);
+uint64_t tn_i_hash_u64(uint64_t seed, uint64_t x);
+
+/* Records an error (the last one wins) and returns its status.  With a place,
+ * the message begins "file:line: " or "file:line:col: ". */
+tn_status tn_i_fail(tn_ctx *c, tn_status s, const tn_i_loc *loc, const char *fmt, ...)
+#ifdef __GNUC__
+    __attribute__((format(printf, 4, 5)))
+#endif
+    ;
+tn_status tn_i_vfail(tn_ctx *c, tn_status s, const tn_i_loc *loc, const char *fmt, va_list ap);
+
+/* Registers what a higher layer must free before the base does. */
+void tn_i_on_teardown(tn_ctx *c, void (*f)(tn_ctx *));
+
+/* dtypes */
+size_t tn_i_dtype_size(int dtype);
+const char *tn_i_dtype_name(int dtype); /* "f64" ... */
+static inline bool tn_i_is_float(int dtype) { return dtype == TN_F32 || dtype == TN_F64; }
+static inline bool tn_i_is_int(int dtype) { return dtype == TN_I32 || dtype == TN_I64; }
+
+/* A valid type has a known dtype, rank 0..8, dims >= 0 and countable bytes. */
+bool tn_i_type_valid(const tn_type *t);
+int64_t tn_i_count(const tn_type *t); /* elements of a valid type */
+/* Writes "f64[3,4]" into buf (cut to n), returns buf. */
+#define TN_I_TYPE_TEXT 256
+const char *tn_i_type_text(char buf[TN_I_TYPE_TEXT], const tn_type *t);
+
+#endif

@@ -1,0 +1,66 @@
+#include "base/base.h"
+
+#include <stdio.h>
+#include <string.h>
+
+size_t tn_i_dtype_size(int dtype) {
+    static const size_t size[TN_NDTYPES] = {1, 4, 8, 4, 8};
+    return dtype >= 0 && dtype < TN_NDTYPES ? size[dtype] : 0;
+}
+
+const char *tn_i_dtype_name(int dtype) {
+    static const char *const name[TN_NDTYPES] = {"bool", "i32", "i64", "f32", "f64"};
+    return dtype >= 0 && dtype < TN_NDTYPES ? name[dtype] : "?";
+}
+
+tn_type tn_type_of(tn_dtype dtype, size_t rank, const int64_t *dims) {
+    tn_type t;
+    memset(&t, 0, sizeof t);
+    t.dtype = (int32_t)dtype;
+    if (rank > TN_MAX_RANK) {
+        t.rank = -1;
+        return t;
+    }
+    t.rank = (int32_t)rank;
+    for (size_t i = 0; i < rank; i++) t.dim[i] = dims[i];
+    return t;
+}
+
+size_t tn_type_elements(const tn_type *t) {
+    if (!t || t->rank < 0 || t->rank > TN_MAX_RANK) return SIZE_MAX;
+    /* zero sizes must not hide an overflow of the others: strides are computed from all of them */
+    size_t n = 1;
+    bool zero = false;
+    for (int i = 0; i < t->rank; i++) {
+        if (t->dim[i] < 0) return SIZE_MAX;
+        zero |= t->dim[i] == 0;
+        if (t->dim[i] && !tn_i_mul(n, (size_t)t->dim[i], &n)) return SIZE_MAX;
+    }
+    if (n > INT64_MAX / 16) return SIZE_MAX;
+    return zero ? 0 : n;
+}
+
+size_t tn_type_bytes(const tn_type *t) {
+    size_t n = tn_type_elements(t), bytes;
+    if (n == SIZE_MAX || t->dtype < 0 || t->dtype >= TN_NDTYPES) return SIZE_MAX;
+    return tn_i_mul(n, tn_i_dtype_size(t->dtype), &bytes) ? bytes : SIZE_MAX;
+}
+
+bool tn_type_equal(const tn_type *a, const tn_type *b) {
+    if (a->dtype != b->dtype || a->rank != b->rank) return false;
+    for (int i = 0; i < a->rank; i++)
+        if (a->dim[i] != b->dim[i]) return false;
+    return true;
+}
+
+bool tn_i_type_valid(const tn_type *t) { return tn_type_bytes(t) != SIZE_MAX; }
+
+int64_t tn_i_count(const tn_type *t) { return (int64_t)tn_type_elements(t); }
+
+const char *tn_i_type_text(char buf[TN_I_TYPE_TEXT], const tn_type *t) {
+    size_t at = (size_t)snprintf(buf, TN_I_TYPE_TEXT, "%s[", tn_i_dtype_name(t->dtype));
+    for (int i = 0; i < t->rank && i < TN_MAX_RANK; i++)
+        at += (size_t)snprintf(buf + at, TN_I_TYPE_TEXT - at, "%s%lld", i ? "," : "", (long long)t->dim[i]);
+    (void)snprintf(buf + at, TN_I_TYPE_TEXT - at, "]");
+    return buf;
+}

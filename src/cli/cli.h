@@ -1,0 +1,47 @@
+/* The command-line tool.  Exit status: 0, 1 for a bad program or argument, 2 for bad usage. */
+#ifndef TN_CLI_H
+#define TN_CLI_H
+
+#include "tansy.h"
+
+#include <stdio.h>
+
+enum { TN_CLI_OK, TN_CLI_BAD, TN_CLI_USAGE };
+
+/* What the command line asks for. */
+typedef struct tn_i_cli {
+    const char *command, *file;
+    const char **argument; /* what follows the file */
+    int narguments;
+    const char *policy, *part, *out_dir;
+    bool json;
+    bool has_size;
+    int64_t size;
+    int *wrt, *in_axes, *out_axes; /* NULL: not given */
+    size_t nwrt, nin_axes, nout_axes;
+} tn_i_cli;
+
+/* options.c: false after a message about usage. */
+bool tn_i_cli_options(int argc, char **argv, tn_i_cli *o);
+void tn_i_cli_options_free(tn_i_cli *o);
+
+/* input.c: a whole file ("-": standard input), or NULL after a message; released with free. */
+char *tn_i_cli_read(const char *path, size_t *n);
+/* The operand that an argument of `run` describes, allocated; NULL after a message. */
+void *tn_i_cli_operand(const char *text, const tn_type *t, int number);
+
+/* Messages; each returns the exit status it names. */
+int tn_i_cli_bad(const tn_i_cli *o, const tn_ctx *c);
+int tn_i_cli_usage(const char *fmt, ...)
+#ifdef __GNUC__
+    __attribute__((format(printf, 1, 2)))
+#endif
+    ;
+
+/* Commands that don't print a program. */
+int tn_i_cli_run(const tn_i_cli *o, tn_fn *f);
+int tn_i_cli_cost(const tn_i_cli *o, tn_fn *f);
+int tn_i_cli_prims(void);
+int tn_i_cli_version(void);
+
+#endif

@@ -1,0 +1,144 @@
+/* tansy COMMAND FILE.tn [options] [arguments]: the manual is docs/man/tansy.1. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] =
+    "usage: tansy COMMAND FILE.tn [OPTIONS] [ARGUMENTS]      ('-' reads standard input)\n"
+    "  check        scoping, types and linearity\n"
+    "  print        the program in its normal form\n"
+    "  jvp          (inputs, tangents) to (outputs, tangents)              --wrt 0,1\n"
+    "  linearize    the primal program, then the linear one                --wrt --policy P --part primal|linear\n"
+    "  transpose    the transpose of a linear program\n"
+    "  vjp          (inputs, cotangents) to (outputs, cotangents)          --wrt --policy\n"
+    "  grad         the gradient of a program with one scalar output       --wrt --policy\n"
+    "  vmap         the program on batches                                 --size N --in-axes 0,none --out-axes 0\n"
+    "  run          runs it: a JSON number or array, or @FILE.npy, each    --out DIR\n"
+    "  cost         equations, flops, products, bytes                      --json\n"
+    "  prims        the table of primitives\n"
+    "  version      versions of tansy and BLIS\n";
+
+int tn_i_cli_usage(const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    (void)fprintf(stderr, "tansy: ");
+    (void)vfprintf(stderr, fmt, ap);
+    (void)fprintf(stderr, " (tansy --help)\n");
+    va_end(ap);
+    return TN_CLI_USAGE;
+}
+
+static const char *shown_file(const tn_i_cli *o) { return strcmp(o->file, "-") == 0 ? "<stdin>" : o->file; }
+
+/* Messages that have no place of their own are about the file. */
+int tn_i_cli_bad(const tn_i_cli *o, const tn_ctx *c) {
+    const char *message = tn_error(c), *file = shown_file(o);
+    const size_t n = strlen(file);
+    if (strncmp(message, file, n) == 0 && message[n] == ':') (void)fprintf(stderr, "%s\n", message);
+    else (void)fprintf(stderr, "%s: %s\n", file, message);
+    return TN_CLI_BAD;
+}
+
+static int print_program(const tn_i_cli *o, tn_ctx *c, const tn_fn *f) {
+    size_t n;
+    char *text = tn_fn_print(f, &n);
+    if (!text) return tn_i_cli_bad(o, c);
+    (void)fwrite(text, 1, n, stdout);
+    tn_text_free(c, text);
+    return TN_CLI_OK;
+}
+
+/* ---- transformations ------------------------------------------------------------ */
+
+static int linearize(const tn_i_cli *o, tn_ctx *c, const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy) {
+    const tn_linearized l = tn_linearize(f, wrt, policy);
+    if (!l.primal) return tn_i_cli_bad(o, c);
+    int status = TN_CLI_OK;
+    if (!o->part || strcmp(o->part, "primal") == 0) status = print_program(o, c, l.primal);
+    if (status == TN_CLI_OK && (!o->part || strcmp(o->part, "linear") == 0)) status = print_program(o, c, l.linear);
+    return status;
+}
+
+static int vmap(const tn_i_cli *o, tn_ctx *c, const tn_fn *f) {
+    if (!o->has_size) return tn_i_cli_usage("vmap needs --size");
+    if (o->in_axes && o->nin_axes != tn_fn_inputs(f)) return tn_i_cli_usage("--in-axes has %zu entries for %zu inputs", o->nin_axes, tn_fn_inputs(f));
+    if (o->out_axes && o->nout_axes != tn_fn_outputs(f))
+        return tn_i_cli_usage("--out-axes has %zu entries for %zu outputs", o->nout_axes, tn_fn_outputs(f));
+    const tn_fn *g = tn_vmap(f, o->size, o->in_axes, o->out_axes);
+    return g ? print_program(o, c, g) : tn_i_cli_bad(o, c);
+}
+
+static int transform(const tn_i_cli *o, tn_ctx *c, const tn_fn *f) {
+    const tn_wrt_list list = {o->nwrt, o->wrt}, *wrt = o->wrt ? &list : NULL;
+    const tn_policy *policy = o->policy ? tn_policy_by_name(o->policy) : NULL;
+    if (o->policy && !policy) return tn_i_cli_usage("there is no policy '%s'", o->policy);
+    const tn_fn *g = NULL;
+    if (strcmp(o->command, "linearize") == 0) return linearize(o, c, f, wrt, policy);
+    if (strcmp(o->command, "vmap") == 0) return vmap(o, c, f);
+    if (strcmp(o->command, "print") == 0) g = f;
+    if (strcmp(o->command, "jvp") == 0) g = tn_jvp(f, wrt);
+    if (strcmp(o->command, "transpose") == 0) g = tn_transpose(f);
+    if (strcmp(o->command, "vjp") == 0) g = tn_vjp(f, wrt, policy);
+    if (strcmp(o->command, "grad") == 0) g = tn_grad(f, wrt, policy);
+    return g ? print_program(o, c, g) : tn_i_cli_bad(o, c);
+}
+
+/* ---- commands -------------------------------------------------------------------- */
+
+static int on_program(const tn_i_cli *o, tn_ctx *c, tn_fn *f) {
+    if (strcmp(o->command, "check") == 0) {
+        if (tn_check(f) != TN_OK) return tn_i_cli_bad(o, c);
+        (void)printf("%s: ok\n", shown_file(o));
+        return TN_CLI_OK;
+    }
+    if (strcmp(o->command, "run") == 0) return tn_i_cli_run(o, f);
+    if (strcmp(o->command, "cost") == 0) return tn_i_cli_cost(o, f);
+    return transform(o, c, f);
+}
+
+static int on_file(const tn_i_cli *o) {
+    size_t n;
+    if (!o->file) return tn_i_cli_usage("%s needs a file", o->command);
+    if (o->narguments && strcmp(o->command, "run") != 0) return tn_i_cli_usage("%s takes no argument '%s'", o->command, o->argument[0]);
+    char *text = tn_i_cli_read(o->file, &n);
+    if (!text) return TN_CLI_BAD;
+    const tn_ctx_options options = {.size = sizeof options, .check = 1};
+    tn_ctx *c = tn_ctx_new(&options);
+    tn_fn *f = tn_fn_parse(c, text, n, shown_file(o));
+    const int status = f ? on_program(o, c, f) : tn_i_cli_bad(o, c);
+    tn_ctx_free(c);
+    free(text);
+    return status;
+}
+
+static int dispatch(int argc, char **argv) {
+    static const char *const commands[] = {"check", "print", "jvp", "linearize", "transpose", "vjp", "grad", "vmap", "run", "cost"};
+    if (argc < 2) {
+        (void)fputs(usage, stderr);
+        return TN_CLI_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) return fputs(usage, stdout) < 0 ? TN_CLI_BAD : TN_CLI_OK;
+    const bool version = strcmp(argv[1], "version") == 0 || strcmp(argv[1], "--version") == 0;
+    if (version || strcmp(argv[1], "prims") == 0) {
+        if (argc > 2) return tn_i_cli_usage("%s takes no argument '%s'", argv[1], argv[2]);
+        return version ? tn_i_cli_version() : tn_i_cli_prims();
+    }
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (strcmp(argv[1], commands[i]) != 0) continue;
+        tn_i_cli o = {0};
+        const int status = tn_i_cli_options(argc, argv, &o) ? on_file(&o) : TN_CLI_USAGE;
+        tn_i_cli_options_free(&o);
+        return status;
+    }
+    return tn_i_cli_usage("there is no command '%s'", argv[1]);
+}
+
+int main(int argc, char **argv) {
+    const int status = dispatch(argc, argv);
+    if (fflush(stdout) == 0 && !ferror(stdout)) return status;
+    (void)fprintf(stderr, "tansy: standard output: %s\n", strerror(errno));
+    return TN_CLI_BAD;
+}

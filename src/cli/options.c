@@ -1,0 +1,109 @@
+#include "base/number.h"
+#include "cli/cli.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "0,2,none" as integers; `none` is -1 and only taken where it may stand. */
+static bool int_list(const char *name, const char *text, bool none, int **out, size_t *n) {
+    size_t most = 1;
+    for (const char *s = text; *s; s++) most += *s == ',';
+    free(*out);
+    *n = 0;
+    if (!(*out = malloc(most * sizeof **out))) return tn_i_cli_usage("out of memory") == TN_CLI_OK;
+    for (const char *s = text;; s++) {
+        const size_t length = strcspn(s, ",");
+        int64_t x;
+        if (none && length == 4 && memcmp(s, "none", 4) == 0) x = -1;
+        else if (!tn_i_parse_i64(s, length, &x) || x < 0 || x > INT_MAX)
+            return tn_i_cli_usage("--%s takes numbers%s separated by commas, not '%s'", name, none ? " or none" : "", text) == TN_CLI_OK;
+        (*out)[(*n)++] = (int)x;
+        s += length;
+        if (!*s) return true;
+    }
+}
+
+static bool set_option(tn_i_cli *o, const char *name, const char *value) {
+    if (strcmp(name, "wrt") == 0) return int_list(name, value, false, &o->wrt, &o->nwrt);
+    if (strcmp(name, "in-axes") == 0) return int_list(name, value, true, &o->in_axes, &o->nin_axes);
+    if (strcmp(name, "out-axes") == 0) return int_list(name, value, true, &o->out_axes, &o->nout_axes);
+    if (strcmp(name, "policy") == 0) o->policy = value;
+    if (strcmp(name, "out") == 0) o->out_dir = value;
+    if (strcmp(name, "part") == 0) {
+        o->part = value;
+        if (strcmp(value, "primal") != 0 && strcmp(value, "linear") != 0)
+            return tn_i_cli_usage("--part is primal or linear, not '%s'", value) == TN_CLI_OK;
+    }
+    if (strcmp(name, "size") == 0) {
+        o->has_size = tn_i_parse_i64(value, strlen(value), &o->size) && o->size >= 0;
+        if (!o->has_size) return tn_i_cli_usage("--size takes a number, not '%s'", value) == TN_CLI_OK;
+    }
+    return true;
+}
+
+/* Which commands take an option; NULL ends. */
+typedef struct option {
+    const char *name, *commands[8];
+    bool flag;
+} option;
+
+static const option options[] = {
+    {"wrt", {"jvp", "linearize", "vjp", "grad", NULL}, false},
+    {"policy", {"linearize", "vjp", "grad", NULL}, false},
+    {"part", {"linearize", NULL}, false},
+    {"size", {"vmap", NULL}, false},
+    {"in-axes", {"vmap", NULL}, false},
+    {"out-axes", {"vmap", NULL}, false},
+    {"out", {"run", NULL}, false},
+    {"json", {"cost", NULL}, true},
+};
+
+static const option *find_option(const char *name, size_t n, const char *command) {
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        if (strlen(options[i].name) != n || memcmp(options[i].name, name, n) != 0) continue;
+        for (size_t k = 0; options[i].commands[k]; k++)
+            if (strcmp(options[i].commands[k], command) == 0) return &options[i];
+    }
+    return NULL;
+}
+
+/* Argument i is an option: reads it, and its value, which may be the next argument. */
+static bool read_option(int argc, char **argv, int *i, tn_i_cli *o) {
+    const char *name = argv[*i] + 2;
+    const size_t n = strcspn(name, "=");
+    const option *x = find_option(name, n, o->command);
+    if (!x) return tn_i_cli_usage("%s takes no option %s", o->command, argv[*i]) == TN_CLI_OK;
+    if (x->flag) {
+        o->json = true;
+        return name[n] == 0 || tn_i_cli_usage("--%s takes no value", x->name) == TN_CLI_OK;
+    }
+    if (name[n] == '=') return set_option(o, x->name, name + n + 1);
+    if (++*i == argc) return tn_i_cli_usage("--%s needs a value", x->name) == TN_CLI_OK;
+    return set_option(o, x->name, argv[*i]);
+}
+
+bool tn_i_cli_options(int argc, char **argv, tn_i_cli *o) {
+    bool plain = false;
+    o->command = argv[1];
+    if (!(o->argument = malloc((size_t)argc * sizeof *o->argument))) return tn_i_cli_usage("out of memory") == TN_CLI_OK;
+    for (int i = 2; i < argc; i++) {
+        if (!plain && strcmp(argv[i], "--") == 0) {
+            plain = true;
+        } else if (!plain && strncmp(argv[i], "--", 2) == 0) {
+            if (!read_option(argc, argv, &i, o)) return false;
+        } else if (!o->file) {
+            o->file = argv[i];
+        } else {
+            o->argument[o->narguments++] = argv[i];
+        }
+    }
+    return true;
+}
+
+void tn_i_cli_options_free(tn_i_cli *o) {
+    free(o->argument);
+    free(o->wrt);
+    free(o->in_axes);
+    free(o->out_axes);
+}

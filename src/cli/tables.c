@@ -1,0 +1,58 @@
+/* cost, prims, version. */
+#include "cli/cli.h"
+#include "prims/gemm.h"
+#include "prims/prim.h"
+
+int tn_i_cli_cost(const tn_i_cli *o, tn_fn *f) {
+    tn_cost_report k = {.size = sizeof k};
+    if (tn_cost(f, &k) != TN_OK) return tn_i_cli_bad(o, tn_fn_ctx(f));
+    const struct {
+        const char *name;
+        double value;
+    } row[] = {{"equations", k.equations}, {"flops", k.flops}, {"transcendentals", k.transcendentals},
+               {"products", k.products},   {"bytes", k.bytes}, {"peak_bytes", k.peak_bytes}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        if (o->json) (void)printf("%s\"%s\": %.17g", i ? ", " : "{", row[i].name, row[i].value);
+        else (void)printf("%-16s %.17g\n", row[i].name, row[i].value);
+    }
+    if (o->json) (void)printf("}\n");
+    return TN_CLI_OK;
+}
+
+static const char *arity(char *buf, size_t n, const tn_prim *p) {
+    if (p->nin < 0) return "any";
+    (void)snprintf(buf, n, "%d", p->nin);
+    return buf;
+}
+
+/* "0 | 1", "0,1", "all": each alternative of operands an equation is jointly linear in */
+static const char *linear_sets(char *buf, size_t n, const tn_prim *p) {
+    size_t at = 0;
+    if (p->linearity) return "by parameters";
+    if (!p->linear[0]) return "-";
+    if (p->linear[0] == TN_ALL) return "all";
+    for (int k = 0; k < 2 && p->linear[k]; k++) {
+        if (k) at += (size_t)snprintf(buf + at, n - at, " | ");
+        for (int i = 0, any = 0; i < 32 && at < n; i++)
+            if (p->linear[k] >> i & 1) at += (size_t)snprintf(buf + at, n - at, "%s%d", any++ ? "," : "", i);
+    }
+    return buf;
+}
+
+int tn_i_cli_prims(void) {
+    (void)printf("%-22s %-8s %-14s %s\n", "primitive", "operands", "linear in", "what it computes [parameters]");
+    for (int id = 0; id < TN_NPRIMS; id++) {
+        const tn_prim *p = tn_i_registry[id];
+        char count[16], sets[128];
+        (void)printf("%-22s %-8s %-14s %s", p->name, arity(count, sizeof count, p), linear_sets(sets, sizeof sets, p), p->doc);
+        for (const tn_i_spec *s = p->params; s && s->name; s++)
+            (void)printf("%s%s%s", s == p->params ? " [" : " ", s->name, s[1].name ? "" : "]");
+        (void)printf("\n");
+    }
+    return TN_CLI_OK;
+}
+
+int tn_i_cli_version(void) {
+    (void)printf("tansy %s\nblis %s, kernels %s\n", tn_version(), tn_i_gemm_version(), tn_i_gemm_kernels());
+    return TN_CLI_OK;
+}

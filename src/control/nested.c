@@ -1,0 +1,107 @@
+#include "control/nested.h"
+
+#include "jvp/jvp.h"
+#include "transpose/transpose.h"
+#include "vmap/vmap.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char jvp_kind, vmap_kind, transpose_kind, transpose_linear_kind;
+
+static const tn_i_memo_entry *failed(tn_i_rule *r) {
+    r->b->failed = true;
+    return NULL;
+}
+
+const tn_i_memo_entry *tn_i_nested_jvp(tn_i_rule *r, const tn_fn *f, const tn_var *din) {
+    tn_ctx *c = r->b->ctx;
+    uint32_t n = 0, *wrt = tn_i_alloc_array(c, f->nin, sizeof *wrt);
+    bool *active = tn_i_alloc_array(c, f->nout, sizeof *active);
+    const tn_i_memo_entry *e = NULL;
+    if (wrt && active) {
+        for (uint32_t i = 0; i < f->nin; i++)
+            if (din[i] != TN_NOVAR) wrt[n++] = i;
+        e = tn_i_memo_find(r->memo, &jvp_kind, f, wrt, n * sizeof *wrt);
+        if (!e) {
+            tn_fn *g = tn_i_jvp(f, n, wrt, false, active, r->memo);
+            if (g) e = tn_i_memo_add(r->memo, &jvp_kind, f, wrt, n * sizeof *wrt, g, NULL, active, f->nout * sizeof *active);
+        }
+    }
+    tn_i_free(c, wrt, f->nin * sizeof *wrt);
+    tn_i_free(c, active, f->nout * sizeof *active);
+    return e ? e : failed(r);
+}
+
+const tn_i_memo_entry *tn_i_nested_vmap(tn_i_rule *r, const tn_fn *f, const bool *batched, bool all) {
+    tn_ctx *c = r->b->ctx;
+    size_t nkey = sizeof(int64_t) + 1 + f->nin;
+    unsigned char *key = tn_i_alloc(c, nkey);
+    bool *out = tn_i_alloc_array(c, f->nout, sizeof *out);
+    const tn_i_memo_entry *e = NULL;
+    if (key && out) {
+        memcpy(key, &r->batch, sizeof r->batch);
+        key[sizeof r->batch] = all;
+        for (uint32_t i = 0; i < f->nin; i++) key[sizeof r->batch + 1 + i] = batched[i];
+        e = tn_i_memo_find(r->memo, &vmap_kind, f, key, nkey);
+        if (!e) {
+            tn_fn *g = tn_i_vmap(f, r->batch, batched, all, out, r->memo);
+            if (g) e = tn_i_memo_add(r->memo, &vmap_kind, f, key, nkey, g, NULL, out, f->nout * sizeof *out);
+        }
+    }
+    tn_i_free(c, key, nkey);
+    tn_i_free(c, out, f->nout * sizeof *out);
+    return e ? e : failed(r);
+}
+
+const tn_i_memo_entry *tn_i_nested_transpose(tn_i_rule *r, const tn_fn *f, const bool *linear) {
+    const tn_i_memo_entry *e = tn_i_memo_find(r->memo, &transpose_kind, f, linear, f->nin * sizeof *linear);
+    if (e) return e;
+    tn_fn *g = tn_i_transpose(f, linear, r->memo);
+    if (g) e = tn_i_memo_add(r->memo, &transpose_kind, f, linear, f->nin * sizeof *linear, g, NULL, NULL, 0);
+    return e ? e : failed(r);
+}
+
+const tn_i_memo_entry *tn_i_nested_transpose_linear(tn_i_rule *r, const tn_fn *f) {
+    const tn_i_memo_entry *e = tn_i_memo_find(r->memo, &transpose_linear_kind, f, NULL, 0);
+    if (e) return e;
+    tn_fn *g = tn_i_transpose_linear(f);
+    if (g) e = tn_i_memo_add(r->memo, &transpose_linear_kind, f, NULL, 0, g, NULL, NULL, 0);
+    return e ? e : failed(r);
+}
+
+bool tn_i_type_nested_inputs(tn_i_query *q, const tn_fn *f, const char *what) {
+    char text[TN_I_TYPE_TEXT];
+    if (f->nin != q->nin) return tn_i_type_fail(q, -1, "%s takes %u inputs, not %u", what, (unsigned)f->nin, (unsigned)q->nin);
+    for (uint32_t i = 0; i < f->nin; i++)
+        if (f->val[i].type != q->in[i] && !tn_type_equal(f->val[i].type, q->in[i]))
+            return tn_i_type_fail(q, (int)i, "%s takes %s", what, tn_i_type_text(text, f->val[i].type));
+    return true;
+}
+
+bool tn_i_type_nested_outputs(tn_i_query *q, const tn_fn *f) {
+    if (!tn_i_outputs(q, f->nout)) return false;
+    for (uint32_t j = 0; j < f->nout; j++) q->out[j] = *f->val[f->out[j]].type;
+    return true;
+}
+
+uint32_t tn_i_float_inputs(const tn_fn *f) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < f->nin; i++) n += tn_i_is_float(f->val[i].type->dtype);
+    return n;
+}
+
+uint32_t tn_i_float_outputs(const tn_fn *f) {
+    uint32_t n = 0;
+    for (uint32_t j = 0; j < f->nout; j++) n += tn_i_is_float(f->val[f->out[j]].type->dtype);
+    return n;
+}
+
+const char *tn_i_wrapped_name(tn_ctx *c, const char *what, const char *name) {
+    char text[256];
+    int n = snprintf(text, sizeof text, "%s(%s)", what, name);
+    const char *s = n > 0 && (size_t)n < sizeof text ? tn_i_string(c, text, (size_t)n) : NULL;
+    return s ? s : name;
+}
+
+void tn_i_cost_nested(const tn_fn *f, tn_i_cost *cost) { (void)tn_i_fn_cost(f, cost); }

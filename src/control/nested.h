@@ -1,0 +1,36 @@
+/* What rules over nested programs share: each transformation of a nested
+ * program, made once per walk. */
+#ifndef TN_NESTED_H
+#define TN_NESTED_H
+
+#include "ir/memo.h"
+#include "linearize/linearize.h"
+#include "prims/prim.h"
+
+/* jvp of f in the inputs whose tangent is not TN_NOVAR; out_active in entry->flags. */
+const tn_i_memo_entry *tn_i_nested_jvp(tn_i_rule *r, const tn_fn *f, const tn_var *din);
+/* vmap of f; with `all` every output is batched; out_batched in entry->flags. */
+const tn_i_memo_entry *tn_i_nested_vmap(tn_i_rule *r, const tn_fn *f, const bool *batched, bool all);
+/* (other inputs.. | ct of outputs..) -> ct of the inputs told by `linear`. */
+const tn_i_memo_entry *tn_i_nested_transpose(tn_i_rule *r, const tn_fn *f, const bool *linear);
+/* Same, of a program with linear inputs of its own. */
+const tn_i_memo_entry *tn_i_nested_transpose_linear(tn_i_rule *r, const tn_fn *f);
+
+/* f with the used outputs only, each value once; flags: per output of f its new number (uint32_t)
+ * or TN_NOVAR. */
+const tn_i_memo_entry *tn_i_nested_prune(tn_i_rule *r, const tn_fn *f, const bool *used);
+
+/* Operands must have the types of the program's inputs from `first` on. */
+bool tn_i_type_nested_inputs(tn_i_query *q, const tn_fn *f, const char *what);
+bool tn_i_type_nested_outputs(tn_i_query *q, const tn_fn *f);
+/* Float inputs or outputs of a program, counted. */
+uint32_t tn_i_float_inputs(const tn_fn *f);
+uint32_t tn_i_float_outputs(const tn_fn *f);
+
+/* "jvp(name)", interned; `name` itself without memory for it. */
+const char *tn_i_wrapped_name(tn_ctx *c, const char *what, const char *name);
+
+/* Cost of running f once. */
+void tn_i_cost_nested(const tn_fn *f, tn_i_cost *cost);
+
+#endif

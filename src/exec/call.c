@@ -1,0 +1,93 @@
+/* tn_call, tn_call_in: arguments in, steps, errors out.  Allocates nothing but tn_call's own workspace. */
+#include "exec/exec.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- arguments -------------------------------------------------------------------- */
+
+static tn_status bad_argument(tn_work *w, const char *what, uint32_t i, const tn_type *t, const char *why) {
+    char text[TN_I_TYPE_TEXT];
+    (void)snprintf(w->error, sizeof w->error, "%s %u (%s) %s", what, (unsigned)i, tn_i_type_text(text, t), why);
+    return TN_EINVAL;
+}
+
+static tn_status enter_inputs(tn_work *w, const void *const *in) {
+    const tn_fn *f = w->exec->f;
+    uintptr_t *base = w->frame + TN_BASE_ARGUMENTS;
+    for (uint32_t i = 0; i < f->nin; i++) {
+        const tn_type *t = f->val[i].type;
+        base[i] = in ? (uintptr_t)in[i] : 0;
+        if (tn_i_count(t) == 0) base[i] = (uintptr_t)w->arena; /* never read, but not NULL either */
+        if (!base[i]) return bad_argument(w, "input", i, t, "is NULL");
+        if (base[i] % tn_i_dtype_size(t->dtype)) return bad_argument(w, "input", i, t, "is not aligned for its type");
+    }
+    return TN_OK;
+}
+
+static tn_status enter_outputs(tn_work *w, void *const *out, bool *some_absent) {
+    const tn_fn *f = w->exec->f;
+    uintptr_t *base = w->frame + TN_BASE_ARGUMENTS + f->nin;
+    *some_absent = false;
+    for (uint32_t j = 0; j < f->nout; j++) {
+        const tn_type *t = f->val[f->out[j]].type;
+        base[j] = (uintptr_t)out[j];
+        *some_absent |= !out[j];
+        if (base[j] % tn_i_dtype_size(t->dtype)) return bad_argument(w, "output", j, t, "is not aligned for its type");
+    }
+    return TN_OK;
+}
+
+/* The steps to skip are worked out again only when other outputs are absent than the last time. */
+static const uint8_t *skipped(tn_work *w, void *const *out) {
+    const tn_fn *f = w->exec->f;
+    bool same = w->marked;
+    for (uint32_t j = 0; same && j < f->nout; j++) same = tn_i_bit(w->absent, j) == !out[j];
+    if (same) return w->skip;
+    memset(w->absent, 0, ((size_t)f->nout + 7) / 8);
+    for (uint32_t j = 0; j < f->nout; j++)
+        if (!out[j]) tn_i_set_bit(w->absent, j);
+    tn_i_mark_unwanted(w->exec->plan, out, w->wanted, w->skip);
+    w->marked = true;
+    return w->skip;
+}
+
+/* ---- calls ---------------------------------------------------------------------------- */
+
+static tn_status refuse(tn_work *w, const char *why) {
+    (void)snprintf(w->error, sizeof w->error, "%s", why);
+    return TN_EINVAL;
+}
+
+tn_status tn_call_in(const tn_exec *e, tn_work *w, const void *const *in, void *const *out) {
+    if (!e || !w) return TN_EINVAL;
+    if (w->exec != e) return refuse(w, "the workspace belongs to another executable");
+    if (!out && e->f->nout) return refuse(w, "the array of outputs is NULL");
+    bool some_absent;
+    tn_status status = enter_inputs(w, in);
+    if (status == TN_OK) status = enter_outputs(w, out, &some_absent);
+    if (status != TN_OK) return status;
+    w->frame[TN_BASE_ABSOLUTE] = 0;
+    w->frame[TN_BASE_ARENA] = (uintptr_t)w->arena;
+    const tn_i_run r = {.skip = some_absent ? skipped(w, out) : NULL, .threads = e->threads, .message = w->error, .size = sizeof w->error};
+    return tn_i_run_plan(e->plan, &r, w->frame);
+}
+
+static tn_status call_own(tn_exec *e, const void *const *in, void *const *out) {
+    if (!e->own && !(e->own = tn_work_new(e, NULL, 0))) {
+        (void)snprintf(e->error, sizeof e->error, "out of memory: a workspace of %zu bytes", e->work_bytes);
+        return TN_ENOMEM;
+    }
+    return tn_call_in(e, e->own, in, out);
+}
+
+tn_status tn_call(tn_exec *e, const void *const *in, void *const *out) {
+    if (!e) return TN_EINVAL;
+    if (atomic_flag_test_and_set_explicit(&e->busy, memory_order_acquire)) return TN_EBUSY;
+    tn_status status = call_own(e, in, out);
+    atomic_flag_clear_explicit(&e->busy, memory_order_release);
+    return status;
+}
+
+const char *tn_work_error(const tn_work *w) { return w ? w->error : "no workspace"; }
+const char *tn_exec_error(const tn_exec *e) { return !e ? "no executable" : e->own ? e->own->error : e->error; }

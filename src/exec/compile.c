@@ -1,0 +1,227 @@
+/* tn_compile, tn_exec_free: options, lifetime. */
+#include "exec/exec.h"
+#include "exec/pool.h"
+#include "exec/strides.h"
+#include "exec/warm.h"
+
+#include <string.h>
+
+/* ---- lifetime -------------------------------------------------------------------- */
+
+static void exec_destroy(tn_exec *e) {
+    tn_ctx *c = e->ctx;
+    while (e->works) {
+        tn_work *w = e->works;
+        e->works = w->next;
+        tn_i_free(c, w->memory, e->work_bytes);
+    }
+    if (e->prev) e->prev->next = e->next;
+    else if (c->execs == e) c->execs = e->next;
+    if (e->next) e->next->prev = e->prev;
+    tn_i_plan_free(c, e->plan);
+    tn_i_fn_unref(e->f);
+    tn_i_free(c, e, sizeof *e);
+}
+
+static void destroy_all(tn_ctx *c) {
+    while (c->execs) exec_destroy(c->execs);
+}
+
+static tn_exec *exec_alloc(const tn_fn *f) {
+    tn_ctx *c = f->ctx;
+    tn_exec *e = tn_i_alloc(c, sizeof *e);
+    if (!e) return NULL;
+    e->ctx = c;
+    e->f = tn_i_fn_ref(f);
+    e->refs = 1;
+    atomic_flag_clear(&e->busy);
+    tn_i_on_teardown(c, destroy_all);
+    e->next = c->execs;
+    if (c->execs) c->execs->prev = e;
+    c->execs = e;
+    return e;
+}
+
+static void exec_unref(tn_exec *e) {
+    if (--e->refs == 0) exec_destroy(e);
+}
+
+void tn_exec_free(tn_exec *e) {
+    if (!e) return;
+    if (e->own) {
+        tn_work *w = e->own;
+        e->own = NULL;
+        tn_work_free(w);
+    }
+    exec_unref(e);
+}
+
+/* ---- options ------------------------------------------------------------------------ */
+
+static bool bad(const tn_fn *f, const char *what, uint32_t i, const char *why) {
+    (void)tn_i_fail(f->ctx, TN_EINVAL, NULL, "tn_compile: %s %u: %s", what, (unsigned)i, why);
+    return false;
+}
+
+static bool same_strides(const tn_type *t, const int64_t *a, const int64_t *b) {
+    int64_t x[TN_MAX_RANK], y[TN_MAX_RANK];
+    tn_i_dense_strides(t, x);
+    tn_i_dense_strides(t, y);
+    if (a) memcpy(x, a, (size_t)t->rank * sizeof *x);
+    if (b) memcpy(y, b, (size_t)t->rank * sizeof *y);
+    for (int i = 0; i < t->rank; i++)
+        if (t->dim[i] > 1 && x[i] != y[i]) return false;
+    return true;
+}
+
+static const int64_t *strides_of(const int64_t *const *all, uint32_t i) { return all ? all[i] : NULL; }
+
+static bool check_alias(const tn_fn *f, const tn_compile_options *o, uint8_t *taken) {
+    for (uint32_t j = 0; j < f->nout; j++) {
+        if (o->alias[j] < 0) continue;
+        uint32_t i = (uint32_t)o->alias[j];
+        const tn_type *t = f->val[f->out[j]].type;
+        if (i >= f->nin) return bad(f, "alias of output", j, "there is no such input");
+        if (f->val[i].type != t || !same_strides(t, strides_of(o->in_strides, i), strides_of(o->out_strides, j)))
+            return bad(f, "alias of output", j, "the input has another type or other strides");
+        if (taken[i]++) return bad(f, "alias of output", j, "another output has the same alias");
+    }
+    return true;
+}
+
+static bool check_aliases(const tn_fn *f, const tn_compile_options *o) {
+    if (!o->alias) return true;
+    uint8_t *taken = tn_i_alloc(f->ctx, f->nin);
+    bool ok = taken && check_alias(f, o, taken);
+    tn_i_free(f->ctx, taken, f->nin);
+    return ok;
+}
+
+static bool check_options(const tn_fn *f, const tn_compile_options *o) {
+    if (o->threads < 0) {
+        (void)tn_i_fail(f->ctx, TN_EINVAL, NULL, "tn_compile: threads is negative");
+        return false;
+    }
+    for (uint32_t i = 0; o->in_strides && i < f->nin; i++)
+        if (o->in_strides[i] && !tn_i_strides_fit(f->val[i].type, o->in_strides[i]))
+            return bad(f, "input", i, "its strides overflow the address space");
+    for (uint32_t j = 0; o->out_strides && j < f->nout; j++) {
+        const tn_type *t = f->val[f->out[j]].type;
+        if (!o->out_strides[j]) continue;
+        if (!tn_i_strides_fit(t, o->out_strides[j])) return bad(f, "output", j, "its strides overflow the address space");
+        if (!tn_i_strides_apart(t, o->out_strides[j])) return bad(f, "output", j, "with its strides elements may overlap");
+    }
+    return check_aliases(f, o);
+}
+
+/* ---- compiling -------------------------------------------------------------------------- */
+
+/* The strides of all inputs one after another; *n numbers, *all NULL when every input is row-major. */
+static bool flatten(const tn_fn *f, const int64_t *const *strides, int64_t **all, size_t *n) {
+    *all = NULL;
+    *n = 0;
+    if (!strides) return true;
+    for (uint32_t i = 0; i < f->nin; i++) *n += (size_t)f->val[i].type->rank;
+    int64_t *at = *all = tn_i_alloc_array(f->ctx, *n, sizeof *at);
+    if (!at) return false;
+    for (uint32_t i = 0; i < f->nin; i++) {
+        const tn_type *t = f->val[i].type;
+        tn_i_dense_strides(t, at);
+        if (strides[i]) memcpy(at, strides[i], (size_t)t->rank * sizeof *at);
+        at += t->rank;
+    }
+    return true;
+}
+
+static bool make_plan(tn_exec *e, const tn_compile_options *o) {
+    int64_t *in;
+    size_t n;
+    if (flatten(e->f, o->in_strides, &in, &n)) {
+        const tn_i_layout layout = {.in = in, .out = o->out_strides, .alias = o->alias};
+        e->plan = tn_i_plan_new(e->f, &layout);
+    }
+    tn_i_free(e->ctx, in, n * sizeof *in);
+    return e->plan != NULL;
+}
+
+/* The parts of a workspace follow each other, each on a multiple of TN_ARENA_ALIGN. */
+static bool measure(tn_exec *e) {
+    const tn_i_plan *p = e->plan;
+    const size_t bits = (p->nstep + 7) / 8 + ((size_t)e->f->nval + 7) / 8 + ((size_t)e->f->nout + 7) / 8;
+    const size_t part[] = {sizeof(tn_work), p->frame, bits, p->bytes};
+    size_t n = TN_ARENA_ALIGN - 1;
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++)
+        if (!tn_i_add(n, part[i], &n) || !tn_i_add(n, TN_ARENA_ALIGN - 1, &n)) {
+            (void)tn_i_fail(e->ctx, TN_EOVERFLOW, NULL, "tn_compile: the workspace overflows the address space");
+            return false;
+        }
+    e->work_bytes = n;
+    return true;
+}
+
+tn_exec *tn_compile(const tn_fn *f, const tn_compile_options *opt) {
+    if (!f) return NULL; /* the error that made it NULL stands */
+    tn_compile_options o = {.size = sizeof o};
+    if (opt) memcpy(&o, opt, opt->size < sizeof o ? opt->size : sizeof o);
+    if (!check_options(f, &o)) return NULL;
+    tn_exec *e = exec_alloc(f);
+    if (!e) return NULL;
+    e->threads = o.threads ? o.threads : 1;
+    if (make_plan(e, &o) && measure(e) && tn_i_warm_products(e->ctx, e->plan, e->threads)) return e;
+    exec_destroy(e);
+    return NULL;
+}
+
+size_t tn_exec_bytes(const tn_exec *e) { return e ? e->plan->bytes : 0; }
+size_t tn_work_bytes(const tn_exec *e) { return e ? e->work_bytes : 0; }
+
+/* ---- workspaces ------------------------------------------------------------------------------ */
+
+static unsigned char *aligned(unsigned char *p) {
+    return p + (TN_ARENA_ALIGN - (uintptr_t)p % TN_ARENA_ALIGN) % TN_ARENA_ALIGN;
+}
+
+static tn_work *lay_out(const tn_exec *e, unsigned char *memory) {
+    const tn_i_plan *p = e->plan;
+    tn_work *w = (tn_work *)(void *)aligned(memory);
+    memset(w, 0, sizeof *w);
+    unsigned char *at = aligned((unsigned char *)w + sizeof *w);
+    w->exec = e;
+    w->frame = (uintptr_t *)(void *)at;
+    at = aligned(at + p->frame);
+    w->skip = at;
+    w->wanted = w->skip + (p->nstep + 7) / 8;
+    w->absent = w->wanted + ((size_t)e->f->nval + 7) / 8;
+    w->arena = aligned(w->absent + ((size_t)e->f->nout + 7) / 8);
+    return w;
+}
+
+static tn_work *work_alloc(tn_exec *e) {
+    unsigned char *memory = tn_i_alloc(e->ctx, e->work_bytes);
+    if (!memory) return NULL;
+    tn_work *w = lay_out(e, memory);
+    w->memory = memory;
+    w->next = e->works;
+    if (e->works) e->works->prev = w;
+    e->works = w;
+    e->refs++;
+    return w;
+}
+
+tn_work *tn_work_new(const tn_exec *e, void *memory, size_t bytes) {
+    if (!e) return NULL;
+    if (!memory) return work_alloc((tn_exec *)(uintptr_t)e);
+    if (bytes >= e->work_bytes) return lay_out(e, memory);
+    (void)tn_i_fail(e->ctx, TN_EINVAL, NULL, "tn_work_new: %zu bytes given, %zu needed", bytes, e->work_bytes);
+    return NULL;
+}
+
+void tn_work_free(tn_work *w) {
+    if (!w || !w->memory) return;
+    tn_exec *e = (tn_exec *)(uintptr_t)w->exec;
+    if (w->prev) w->prev->next = w->next;
+    else e->works = w->next;
+    if (w->next) w->next->prev = w->prev;
+    tn_i_free(e->ctx, w->memory, e->work_bytes);
+    exec_unref(e);
+}

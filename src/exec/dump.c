@@ -1,0 +1,76 @@
+/* Text of a plan: one line per step, with the places it reads and writes. */
+#include "exec/plan.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+typedef struct text {
+    char *buf;
+    size_t n, used;
+} text;
+
+static void put(text *t, const char *fmt, ...)
+#ifdef __GNUC__
+    __attribute__((format(printf, 2, 3)))
+#endif
+    ;
+
+static void put(text *t, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    int k = vsnprintf(t->used < t->n ? t->buf + t->used : NULL, t->used < t->n ? t->n - t->used : 0, fmt, ap);
+    va_end(ap);
+    if (k > 0) t->used += (size_t)k;
+}
+
+static void put_place(text *t, const tn_i_plan *p, const tn_i_place *k, const tn_type *type) {
+    if (tn_i_count(type) == 0) {
+        put(t, " empty");
+        return;
+    }
+    if (k->base == TN_BASE_ABSOLUTE) put(t, " data");
+    else if (k->base == TN_BASE_ARENA) put(t, " @%" PRId64, k->offset);
+    else if (k->base - TN_BASE_ARGUMENTS < p->f->nin) put(t, " in%u+%" PRId64, (unsigned)(k->base - TN_BASE_ARGUMENTS), k->offset);
+    else put(t, " out%u+%" PRId64, (unsigned)(k->base - TN_BASE_ARGUMENTS - p->f->nin), k->offset);
+    if (k->stride == TN_DENSE) return;
+    put(t, "(");
+    for (int i = 0; i < type->rank; i++) put(t, "%s%" PRId64, i ? "," : "", p->number[k->stride + (uint32_t)i]);
+    put(t, ")");
+}
+
+static void put_move(text *t, const tn_i_plan *p, const tn_i_move *m) {
+    const tn_type *type = p->f->val[m->v].type;
+    put(t, "copy");
+    put_place(t, p, &m->to, type);
+    put(t, " <-");
+    put_place(t, p, &m->from, type);
+    put(t, "\n");
+}
+
+static void put_step(text *t, const tn_i_plan *p, const tn_i_step *s) {
+    const tn_fn *f = p->f;
+    const tn_i_eqn *e = &f->eqn[s->eqn];
+    if (s->kind == TN_STEP_MOVE) {
+        put_move(t, p, &p->move[s->loop]);
+        return;
+    }
+    put(t, "%s", e->prim->name);
+    for (uint32_t j = 0; j < e->nout; j++) put_place(t, p, &p->place[e->out + j], f->val[e->out + j].type);
+    put(t, " <-");
+    for (uint32_t i = 0; i < e->nin; i++) {
+        tn_var v = tn_i_in(f, e)[i];
+        put_place(t, p, s->kind == TN_STEP_BODY ? &p->arg[s->loop + i] : &p->place[v], f->val[v].type);
+    }
+    if (s->kind == TN_STEP_STRIP) put(t, "; %u loops", (unsigned)s->loops);
+    if (s->kind == TN_STEP_BODY) put(t, "; plan of %zu bytes at @%" PRId64, s->u.body->bytes, s->scratch);
+    put(t, "\n");
+}
+
+size_t tn_i_plan_text(const tn_i_plan *p, char *buf, size_t n) {
+    text t = {.buf = buf, .n = n};
+    if (n) buf[0] = 0;
+    put(&t, "arena %zu\n", p->bytes);
+    for (size_t i = 0; i < p->nstep; i++) put_step(&t, p, &p->step[i]);
+    for (size_t i = p->last_move; i < p->nmove; i++) put_move(&t, p, &p->move[i]);
+    return t.used;
+}

@@ -1,0 +1,35 @@
+/* Executables and workspaces: for compile.c and call.c only. */
+#ifndef TN_EXEC_H
+#define TN_EXEC_H
+
+#include "exec/run.h"
+
+#include <stdatomic.h>
+
+struct tn_work {
+    const tn_exec *exec;
+    tn_work *prev, *next; /* the executable's list; unused when the memory is the caller's */
+    void *memory;         /* NULL: the caller's */
+    uintptr_t *frame;
+    unsigned char *arena;
+    /* Which steps the absent outputs of the last such call leave out. */
+    uint8_t *wanted, *skip, *absent;
+    bool marked;
+    char error[1024];
+};
+
+struct tn_exec {
+    tn_ctx *ctx;
+    tn_exec *prev, *next; /* the context's list */
+    const tn_fn *f;       /* held */
+    tn_i_plan *plan;
+    size_t work_bytes;
+    uint32_t refs;   /* the caller's hold, and each workspace allocated here */
+    int threads;
+    tn_work *works;  /* allocated here */
+    tn_work *own;    /* of tn_call */
+    atomic_flag busy;
+    char error[256]; /* of tn_call before it has a workspace */
+};
+
+#endif

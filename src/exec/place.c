@@ -1,0 +1,177 @@
+/* Where values live: views, memory that dies under an equation, the caller's outputs, the arena. */
+#include "exec/planner.h"
+#include "exec/strides.h"
+
+#include <string.h>
+
+/* ---- strides of values -------------------------------------------------------------- */
+
+void tn_i_place_strides(const tn_i_planner *z, tn_var v, int64_t stride[TN_MAX_RANK]) {
+    const tn_i_place *k = &z->p->place[v];
+    const tn_type *t = z->f->val[v].type;
+    memset(stride, 0, TN_MAX_RANK * sizeof *stride);
+    if (k->stride == TN_DENSE) tn_i_dense_strides(t, stride);
+    else memcpy(stride, z->p->number + k->stride, (size_t)t->rank * sizeof *stride);
+}
+
+bool tn_i_place_with(tn_i_planner *z, const tn_type *t, int64_t *stride, tn_i_place *place) {
+    tn_i_plan *p = z->p;
+    tn_i_normalize(t, stride);
+    place->stride = TN_DENSE;
+    if (tn_i_strides_dense(t, stride)) return true;
+    size_t n = p->nnumber + (size_t)t->rank;
+    if (n >= TN_DENSE) return tn_i_fail(z->ctx, TN_ELIMIT, NULL, "the plan of the program has too many views"), false;
+    if (!tn_i_grow(z->ctx, (void **)&p->number, &p->cnumber, n, sizeof *p->number)) return false;
+    memcpy(p->number + p->nnumber, stride, (size_t)t->rank * sizeof *stride);
+    place->stride = (uint32_t)p->nnumber;
+    p->nnumber = n;
+    return true;
+}
+
+bool tn_i_place_inputs(tn_i_planner *z) {
+    const int64_t *at = z->layout->in;
+    for (uint32_t i = 0; i < z->f->nin; i++) {
+        const tn_type *t = z->f->val[i].type;
+        tn_i_place *k = &z->p->place[i];
+        *k = (tn_i_place){.base = TN_BASE_ARGUMENTS + i, .stride = TN_DENSE};
+        if (!at) continue;
+        int64_t stride[TN_MAX_RANK];
+        memcpy(stride, at, (size_t)t->rank * sizeof *stride);
+        at += t->rank;
+        if (!tn_i_empty(t) && !tn_i_place_with(z, t, stride, k)) return false;
+    }
+    return true;
+}
+
+void tn_i_place_literals(tn_i_planner *z) {
+    for (uint32_t v = z->f->nin; v < z->f->nval; v++)
+        if (tn_i_is_literal(z->f, v))
+            z->p->place[v] = (tn_i_place){.offset = (int64_t)(uintptr_t)&z->f->val[v].bits, .base = TN_BASE_ABSOLUTE, .stride = TN_DENSE};
+}
+
+/* ---- blocks ------------------------------------------------------------------------- */
+
+bool tn_i_block_new(tn_i_planner *z, size_t bytes, uint32_t refs, uint32_t *block) {
+    if (!tn_i_grow(z->ctx, (void **)&z->block, &z->cblock, z->nblock + 1, sizeof *z->block)) return false;
+    tn_i_block *b = &z->block[z->nblock];
+    *b = (tn_i_block){.bytes = bytes, .refs = refs};
+    if (!tn_i_pool_take(&z->pool, bytes, &b->slot)) return false;
+    *block = (uint32_t)z->nblock++;
+    return true;
+}
+
+void tn_i_block_release(tn_i_planner *z, uint32_t block) { tn_i_pool_give(&z->pool, &z->block[block].slot); }
+
+/* v fills its block, row-major. */
+static bool whole(const tn_i_planner *z, tn_var v) {
+    uint32_t b = z->block_of[v];
+    const tn_i_place *k = &z->p->place[v];
+    return b != TN_NOBLOCK && k->stride == TN_DENSE && k->offset == (int64_t)z->block[b].slot.offset &&
+           tn_type_bytes(z->f->val[v].type) == z->block[b].bytes;
+}
+
+/* Every use to come of operand i's block is an operand of e that e may overwrite. */
+static bool dies_here(const tn_i_planner *z, const tn_i_eqn *e, uint32_t i) {
+    const tn_var *in = tn_i_in(z->f, e);
+    uint32_t b = z->block_of[in[i]], n = 0;
+    for (uint32_t k = 0; k < e->nin; k++) {
+        if (z->block_of[in[k]] != b) continue;
+        n++;
+        if (k != i && !((e->prim->flags & TN_F_ELEMENTWISE) && whole(z, in[k]))) return false;
+    }
+    return z->block[b].refs == n;
+}
+
+/* The block of an operand that the first output may be written over, or TN_NOBLOCK.
+ * A strip reads each element before it writes that element; a kernel must say that it can. */
+static uint32_t overwritten(const tn_i_planner *z, const tn_i_eqn *e) {
+    const tn_type *t = z->f->val[e->out].type;
+    bool strips = (e->prim->flags & TN_F_ELEMENTWISE) && !e->prim->kernel;
+    if (z->uses[e->out] == 0 || tn_i_body(e) || (!strips && !(e->prim->flags & TN_F_INPLACE))) return TN_NOBLOCK;
+    for (uint32_t i = 0; i < (strips ? e->nin : 1) && i < e->nin; i++) {
+        tn_var v = tn_i_in(z->f, e)[i];
+        const tn_type *s = z->f->val[v].type;
+        if (whole(z, v) && tn_i_count(s) == tn_i_count(t) && tn_i_dtype_size(s->dtype) == tn_i_dtype_size(t->dtype) &&
+            dies_here(z, e, i))
+            return z->block_of[v];
+    }
+    return TN_NOBLOCK;
+}
+
+/* ---- outputs of equations ------------------------------------------------------------- */
+
+static bool dense_output(const tn_i_planner *z, uint32_t j) {
+    const int64_t *stride = z->layout->out ? z->layout->out[j] : NULL;
+    return !stride || tn_i_strides_dense(z->f->val[z->f->out[j]].type, stride);
+}
+
+/* Computed straight into the caller's memory.  That memory may be absent (NULL) or shared with an
+ * input that is still read, unless the program is nested: then only what nothing else reads, and what
+ * is not computed at all when absent, goes there. */
+static bool direct(const tn_i_planner *z, const tn_i_eqn *e, tn_var v) {
+    uint32_t j = z->out_of[v];
+    if (j == TN_NOVAR) return false;
+    if (z->layout->nested) return true;
+    if (e->nout != 1 || z->uses[v] != 1 || tn_i_eqn_effect(e)) return false;
+    if (z->layout->alias && z->layout->alias[j] >= 0) return false;
+    return dense_output(z, j);
+}
+
+static bool place_output(tn_i_planner *z, const tn_i_eqn *e, uint32_t j) {
+    tn_var v = e->out + j;
+    const tn_type *t = z->f->val[v].type;
+    tn_i_place *k = &z->p->place[v];
+    *k = (tn_i_place){.base = TN_BASE_ARENA, .stride = TN_DENSE};
+    if (tn_i_empty(t)) return true;
+    if (direct(z, e, v)) {
+        k->base = TN_BASE_ARGUMENTS + z->f->nin + z->out_of[v];
+        return true;
+    }
+    uint32_t b = j == 0 ? overwritten(z, e) : TN_NOBLOCK;
+    if (b != TN_NOBLOCK) z->block[b].refs += z->uses[v];
+    else if (!tn_i_block_new(z, tn_type_bytes(t), z->uses[v], &b)) return false;
+    z->block_of[v] = b;
+    k->offset = (int64_t)z->block[b].slot.offset;
+    return true;
+}
+
+bool tn_i_place_outputs(tn_i_planner *z, const tn_i_eqn *e) {
+    for (uint32_t j = 0; j < e->nout; j++)
+        if (!place_output(z, e, j)) return false;
+    return true;
+}
+
+/* ---- views ------------------------------------------------------------------------------ */
+
+tn_i_query tn_i_planner_query(tn_i_planner *z, const tn_i_eqn *e) {
+    for (uint32_t i = 0; i < e->nin; i++) z->in_type[i] = z->f->val[tn_i_in(z->f, e)[i]].type;
+    for (uint32_t j = 0; j < e->nout; j++) z->out_type[j] = *z->f->val[e->out + j].type;
+    return (tn_i_query){.ctx = z->ctx, .prim = e->prim, .p = tn_i_p(e), .nin = e->nin, .nout = e->nout, .in = z->in_type, .out = z->out_type};
+}
+
+/* Storage of an equation that only looks at its operand differently, or that is an array already. */
+bool tn_i_place_view(tn_i_planner *z, const tn_i_eqn *e, bool *done) {
+    const void *data = tn_i_constant_data(e);
+    tn_var v = e->out;
+    *done = data != NULL;
+    if (data) {
+        z->p->place[v] = (tn_i_place){.offset = (int64_t)(uintptr_t)data, .base = TN_BASE_ABSOLUTE, .stride = TN_DENSE};
+        return true;
+    }
+    if (!(e->prim->flags & TN_F_VIEW) || !e->prim->view || e->nin == 0 || e->nout != 1) return true;
+    tn_var x = tn_i_in(z->f, e)[0];
+    if (tn_i_empty(z->f->val[x].type)) return true;
+    tn_i_query q = tn_i_planner_query(z, e);
+    tn_i_arr in = {.type = z->f->val[x].type}, out = {.type = z->f->val[v].type};
+    int64_t offset = 0;
+    tn_i_place_strides(z, x, in.stride);
+    if (!e->prim->view(&q, &in, &out, &offset)) return true;
+    tn_i_place k = z->p->place[x];
+    k.offset += offset * (int64_t)tn_i_dtype_size(in.type->dtype);
+    if (!tn_i_place_with(z, out.type, out.stride, &k)) return false;
+    z->p->place[v] = k;
+    z->block_of[v] = z->block_of[x];
+    if (z->block_of[v] != TN_NOBLOCK) z->block[z->block_of[v]].refs += z->uses[v];
+    *done = true;
+    return true;
+}

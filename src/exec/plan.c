@@ -1,0 +1,217 @@
+/* Planning a program and its nested programs. */
+#include "exec/planner.h"
+
+#include <string.h>
+
+/* ---- facts about equations ------------------------------------------------------- */
+
+const tn_fn *tn_i_body(const tn_i_eqn *e) {
+    if (e->prim->kernel || !e->prim->body || !e->params) return NULL;
+    const tn_i_param *p = &e->params->v[e->prim->body - 1];
+    return p->kind == TN_K_FN ? p->u.fn : NULL;
+}
+
+bool tn_i_eqn_effect(const tn_i_eqn *e) {
+    const tn_fn *body = tn_i_body(e);
+    return (e->prim->effect && e->prim->effect(tn_i_p(e))) || (body && body->effect);
+}
+
+const void *tn_i_constant_data(const tn_i_eqn *e) {
+    if (e->prim->id != TN_P_constant || !e->params || e->params->v[0].kind != TN_K_BLOB) return NULL;
+    return tn_i_blob_data(e->params->v[0].u.blob);
+}
+
+/* ---- liveness ----------------------------------------------------------------------- */
+
+static void count_uses(tn_i_planner *z) {
+    const tn_fn *f = z->f;
+    for (uint32_t j = f->nout; j-- > 0;) {
+        z->uses[f->out[j]]++;
+        z->out_of[f->out[j]] = j;
+    }
+    for (uint32_t i = f->neqn; i-- > 0;) {
+        const tn_i_eqn *e = &f->eqn[i];
+        bool live = tn_i_eqn_effect(e);
+        for (uint32_t j = 0; j < e->nout; j++) live |= z->uses[e->out + j] != 0;
+        z->live[i] = live;
+        if (!live) continue;
+        if (e->nin > z->most_in) z->most_in = e->nin;
+        if (e->nout > z->most_out) z->most_out = e->nout;
+        for (uint32_t k = 0; k < e->nin; k++) z->uses[tn_i_in(f, e)[k]]++;
+    }
+}
+
+/* ---- one program ---------------------------------------------------------------------- */
+
+static bool planner_alloc(tn_i_planner *z) {
+    tn_ctx *c = z->ctx;
+    const tn_fn *f = z->f;
+    z->live = tn_i_alloc(c, f->neqn);
+    z->uses = tn_i_alloc_array(c, f->nval, sizeof *z->uses);
+    z->block_of = tn_i_alloc_array(c, f->nval, sizeof *z->block_of);
+    z->out_of = tn_i_alloc_array(c, f->nval, sizeof *z->out_of);
+    z->p->place = tn_i_alloc_array(c, f->nval, sizeof *z->p->place);
+    if (!z->live || !z->uses || !z->block_of || !z->out_of || !z->p->place) return false;
+    memset(z->block_of, 0xFF, f->nval * sizeof *z->block_of);
+    memset(z->out_of, 0xFF, f->nval * sizeof *z->out_of);
+    count_uses(z);
+    z->in_type = tn_i_alloc_array(c, z->most_in, sizeof *z->in_type);
+    z->out_type = tn_i_alloc_array(c, z->most_out, sizeof *z->out_type);
+    return z->in_type && z->out_type;
+}
+
+static void planner_drop(tn_i_planner *z) {
+    tn_ctx *c = z->ctx;
+    const tn_fn *f = z->f;
+    tn_i_free(c, z->live, f->neqn);
+    tn_i_free(c, z->uses, f->nval * sizeof *z->uses);
+    tn_i_free(c, z->block_of, f->nval * sizeof *z->block_of);
+    tn_i_free(c, z->out_of, f->nval * sizeof *z->out_of);
+    tn_i_free(c, (void *)z->in_type, z->most_in * sizeof *z->in_type);
+    tn_i_free(c, z->out_type, z->most_out * sizeof *z->out_type);
+    tn_i_free(c, z->block, z->cblock * sizeof *z->block);
+    tn_i_pool_drop(&z->pool);
+    tn_i_free(c, z, sizeof *z);
+}
+
+static bool align_up(size_t *n) {
+    if (!tn_i_add(*n, TN_ARENA_ALIGN - 1, n)) return false;
+    *n &= ~(size_t)(TN_ARENA_ALIGN - 1);
+    return true;
+}
+
+static bool frame_bytes(tn_i_planner *z) {
+    tn_i_plan *p = z->p;
+    size_t bases = TN_BASE_ARGUMENTS + (size_t)z->f->nin + z->f->nout, bytes;
+    if (tn_i_mul(bases, sizeof(uintptr_t), &p->arrays) && align_up(&p->arrays) && tn_i_mul(p->narr, sizeof(tn_i_arr), &bytes) &&
+        align_up(&bytes) && tn_i_add(p->arrays, bytes, &p->frame))
+        return true;
+    (void)tn_i_fail(z->ctx, TN_EOVERFLOW, z->f->loc, "the workspace of the program overflows the address space");
+    return false;
+}
+
+static bool plan_program(tn_i_planner *z) {
+    if (!planner_alloc(z) || !tn_i_place_inputs(z)) return false;
+    tn_i_place_literals(z);
+    for (uint32_t i = 0; i < z->f->neqn; i++)
+        if (z->live[i] && !tn_i_step_equation(z, i)) return false;
+    if (!tn_i_step_results(z)) return false;
+    z->p->bytes = tn_i_pool_bytes(&z->pool);
+    return frame_bytes(z);
+}
+
+static bool make_plan(tn_i_plan *p, tn_i_plan *root, const tn_i_layout *layout) {
+    tn_ctx *c = p->f->ctx;
+    tn_i_planner *z = tn_i_alloc(c, sizeof *z);
+    if (!z) return false;
+    *z = (tn_i_planner){.ctx = c, .f = p->f, .layout = layout, .p = p, .root = root};
+    tn_i_pool_init(&z->pool, c);
+    bool ok = plan_program(z);
+    planner_drop(z);
+    return ok;
+}
+
+/* ---- nested programs --------------------------------------------------------------------- */
+
+/* All layouts of one program follow each other in the table: there are at most TN_MAX_LAYOUTS + 1. */
+static size_t home(const tn_i_plan *root, const tn_fn *f) {
+    return (size_t)tn_i_hash_u64(0, (uint64_t)(uintptr_t)f) & (root->cslot - 1);
+}
+
+tn_i_variant tn_i_variant_find(const tn_i_plan *root, const tn_fn *f, const int64_t *key, size_t nkey) {
+    tn_i_variant w = {0};
+    if (!root->cslot) return w;
+    unsigned seen = 0;
+    for (size_t at = home(root, f); root->slot[at]; at = (at + 1) & (root->cslot - 1)) {
+        const tn_i_plan *p = root->nested[root->slot[at] - 1];
+        if (p->f != f) continue;
+        if (p->nkey == nkey && (nkey == 0 || memcmp(p->key, key, nkey * sizeof *key) == 0)) w.plan = p;
+        seen++;
+    }
+    w.full = seen >= TN_MAX_LAYOUTS;
+    return w;
+}
+
+static void enter(tn_i_plan *root, size_t index) {
+    size_t at = home(root, root->nested[index]->f);
+    while (root->slot[at]) at = (at + 1) & (root->cslot - 1);
+    root->slot[at] = (uint32_t)(index + 1);
+}
+
+static bool grow_table(tn_ctx *c, tn_i_plan *root) {
+    if (2 * (root->nnested + 1) <= root->cslot) return true;
+    size_t capacity = root->cslot ? 2 * root->cslot : 16;
+    uint32_t *slot = tn_i_alloc_array(c, capacity, sizeof *slot);
+    if (!slot) return false;
+    tn_i_free(c, root->slot, root->cslot * sizeof *slot);
+    root->slot = slot;
+    root->cslot = capacity;
+    for (size_t i = 0; i < root->nnested; i++) enter(root, i);
+    return true;
+}
+
+static void plan_drop(tn_ctx *c, tn_i_plan *p) {
+    if (p->f) tn_i_free(c, p->place, p->f->nval * sizeof *p->place);
+    tn_i_free(c, p->step, p->cstep * sizeof *p->step);
+    tn_i_free(c, p->move, p->cmove * sizeof *p->move);
+    tn_i_free(c, p->arg, p->carg * sizeof *p->arg);
+    tn_i_free(c, p->number, p->cnumber * sizeof *p->number);
+    tn_i_free(c, p->nested, p->cnested * sizeof *p->nested);
+    tn_i_free(c, p->slot, p->cslot * sizeof *p->slot);
+    tn_i_free(c, (void *)(uintptr_t)p->key, p->nkey * sizeof *p->key);
+    tn_i_free(c, p, sizeof *p);
+}
+
+static tn_i_plan *plan_alloc(const tn_fn *f) {
+    tn_i_plan *p = tn_i_alloc(f->ctx, sizeof *p);
+    if (p) *p = (tn_i_plan){.f = f};
+    return p;
+}
+
+/* Entered in the table once it is whole: a program cannot hold itself. */
+const tn_i_plan *tn_i_variant_new(tn_i_plan *root, const tn_fn *f, const int64_t *key, size_t nkey) {
+    tn_ctx *c = f->ctx;
+    int64_t *copy = tn_i_alloc_array(c, nkey, sizeof *copy);
+    tn_i_plan *p = copy ? plan_alloc(f) : NULL;
+    if (!p) {
+        tn_i_free(c, copy, nkey * sizeof *copy);
+        return NULL;
+    }
+    if (nkey) memcpy(copy, key, nkey * sizeof *copy);
+    p->key = copy;
+    p->nkey = nkey;
+    const tn_i_layout layout = {.in = copy, .nested = true};
+    if (!make_plan(p, root, &layout) || !grow_table(c, root) ||
+        !tn_i_grow(c, (void **)&root->nested, &root->cnested, root->nnested + 1, sizeof *root->nested)) {
+        plan_drop(c, p);
+        return NULL;
+    }
+    root->nested[root->nnested++] = p;
+    enter(root, root->nnested - 1);
+    return p;
+}
+
+/* ---- the outermost program ------------------------------------------------------------------ */
+
+tn_i_plan *tn_i_plan_new(const tn_fn *f, const tn_i_layout *layout) {
+    static const tn_i_layout plain = {0};
+    tn_i_plan *p = plan_alloc(f);
+    if (!p) return NULL;
+    if (make_plan(p, p, layout ? layout : &plain)) return p;
+    tn_i_plan_free(f->ctx, p);
+    return NULL;
+}
+
+void tn_i_plan_free(tn_ctx *c, tn_i_plan *p) {
+    if (!p) return;
+    for (size_t i = 0; i < p->nnested; i++) plan_drop(c, p->nested[i]);
+    plan_drop(c, p);
+}
+
+bool tn_i_plan_bytes(const tn_fn *f, size_t *bytes) {
+    tn_i_plan *p = tn_i_plan_new(f, NULL);
+    if (!p) return false;
+    *bytes = p->bytes;
+    tn_i_plan_free(f->ctx, p);
+    return true;
+}

@@ -1,0 +1,59 @@
+/* One planning in progress: for plan.c, place.c and steps.c only. */
+#ifndef TN_PLANNER_H
+#define TN_PLANNER_H
+
+#include "exec/plan.h"
+#include "exec/pool.h"
+
+#define TN_NOBLOCK UINT32_MAX
+
+/* A part of the arena; dies when the last use of the last value in it is over. */
+typedef struct tn_i_block {
+    tn_i_slot slot;
+    size_t bytes;
+    uint32_t refs; /* uses to come of all values that live in it */
+} tn_i_block;
+
+typedef struct tn_i_planner {
+    tn_ctx *ctx;
+    const tn_fn *f;
+    const tn_i_layout *layout;
+    tn_i_plan *p, *root; /* root owns the plans of nested programs */
+    uint8_t *live;       /* equations that run */
+    uint32_t *uses;      /* of each value, by live equations and outputs */
+    uint32_t *block_of;  /* of each value, or TN_NOBLOCK */
+    uint32_t *out_of;    /* first output that is this value, or TN_NOVAR */
+    tn_i_block *block;
+    size_t nblock, cblock;
+    tn_i_pool pool;
+    const tn_type **in_type; /* scratch for queries */
+    tn_type *out_type;
+    uint32_t most_in, most_out;
+} tn_i_planner;
+
+/* place.c: where values live */
+void tn_i_place_strides(const tn_i_planner *z, tn_var v, int64_t stride[TN_MAX_RANK]);
+bool tn_i_place_inputs(tn_i_planner *z);
+void tn_i_place_literals(tn_i_planner *z);
+bool tn_i_place_view(tn_i_planner *z, const tn_i_eqn *e, bool *done);
+bool tn_i_place_outputs(tn_i_planner *z, const tn_i_eqn *e);
+/* A place with these strides (normalized here; TN_DENSE when row-major). */
+bool tn_i_place_with(tn_i_planner *z, const tn_type *t, int64_t *stride, tn_i_place *place);
+bool tn_i_block_new(tn_i_planner *z, size_t bytes, uint32_t refs, uint32_t *block);
+void tn_i_block_release(tn_i_planner *z, uint32_t block);
+static inline bool tn_i_empty(const tn_type *t) { return tn_i_count(t) == 0; }
+tn_i_query tn_i_planner_query(tn_i_planner *z, const tn_i_eqn *e);
+
+/* steps.c: what runs */
+bool tn_i_step_equation(tn_i_planner *z, uint32_t eqn);
+bool tn_i_step_results(tn_i_planner *z);
+
+/* plan.c: the plan of a nested program for these strides of its inputs. */
+typedef struct tn_i_variant {
+    const tn_i_plan *plan; /* NULL: not planned yet */
+    bool full;             /* the program has been planned for many layouts already */
+} tn_i_variant;
+tn_i_variant tn_i_variant_find(const tn_i_plan *root, const tn_fn *f, const int64_t *key, size_t nkey);
+const tn_i_plan *tn_i_variant_new(tn_i_plan *root, const tn_fn *f, const int64_t *key, size_t nkey);
+
+#endif

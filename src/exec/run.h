@@ -1,0 +1,25 @@
+/* Running a plan.  Nothing is decided or allocated here. */
+#ifndef TN_RUN_H
+#define TN_RUN_H
+
+#include "exec/plan.h"
+
+typedef struct tn_i_run {
+    const uint8_t *skip; /* a bit per step of the outermost plan that is not wanted; NULL: all are */
+    int threads;
+    char *message;       /* `size` bytes for "file:line: primitive: reason" */
+    size_t size;
+} tn_i_run;
+
+/* The frame (plan->frame bytes, 64-aligned) begins with the bases: 0, the arena's address,
+ * those of the inputs, those of the outputs (0: not wanted).  The caller fills them in;
+ * an input without elements needs any address but 0. */
+tn_status tn_i_run_plan(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame);
+
+/* Sets the bits of the steps that no wanted output (out[j] not NULL) and no effect needs.
+ * wanted: a bit per value; skip: a bit per step. */
+void tn_i_mark_unwanted(const tn_i_plan *p, void *const *out, uint8_t *wanted, uint8_t *skip);
+static inline bool tn_i_bit(const uint8_t *bits, size_t i) { return bits[i / 8] >> i % 8 & 1; }
+static inline void tn_i_set_bit(uint8_t *bits, size_t i) { bits[i / 8] = (uint8_t)(bits[i / 8] | 1u << i % 8); }
+
+#endif

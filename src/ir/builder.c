@@ -1,0 +1,400 @@
+/* The builder: typing, folding and value numbering of equations as they are emitted. */
+#include "ir/params.h"
+#include "prims/prim.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void tn_i_builder_init(tn_i_builder *b, tn_ctx *c) { *b = (tn_i_builder){.ctx = c, .regions = 1}; }
+
+void tn_i_builder_drop(tn_i_builder *b) {
+    tn_ctx *c = b->ctx;
+    if (b->eqn)
+        for (size_t i = 0; i < b->neqn; i++) tn_i_params_unref(c, b->eqn[i].params);
+    tn_i_free(c, b->val, b->cval * sizeof *b->val);
+    tn_i_free(c, b->eqn, b->ceqn * sizeof *b->eqn);
+    tn_i_free(c, b->pool, b->cpool * sizeof *b->pool);
+    tn_i_free(c, b->slot, b->cslot * sizeof *b->slot);
+    tn_i_free(c, b->out_type, b->cout_type * sizeof *b->out_type);
+    tn_i_free(c, (void *)b->in_type, b->cin_type * sizeof *b->in_type);
+    *b = (tn_i_builder){.ctx = c, .failed = true};
+}
+
+void tn_i_builder_fail(tn_i_builder *b, tn_status s, const char *fmt, ...) {
+    if (b->failed) return;
+    b->failed = true;
+    va_list ap;
+    va_start(ap, fmt);
+    (void)tn_i_vfail(b->ctx, s, b->loc, fmt, ap);
+    va_end(ap);
+}
+
+/* ---- value numbering --------------------------------------------------------- */
+
+static uint64_t hash_literal(int dtype, uint64_t bits) { return tn_i_hash_u64((uint64_t)dtype + 1, bits); }
+
+static uint64_t hash_eqn(const tn_prim *prim, uint64_t params, uint32_t region, uint32_t nin, const tn_var *in) {
+    uint64_t h = tn_i_hash_u64((uint64_t)prim->id << 32 | region, params);
+    return tn_i_hash(h, in, nin * sizeof *in);
+}
+
+static uint64_t hash_of(const tn_i_builder *b, tn_var v) {
+    const tn_i_val *val = &b->val[v];
+    if (val->def == TN_DEF_LITERAL) return hash_literal(val->type->dtype, val->bits);
+    const tn_i_eqn *e = &b->eqn[val->def];
+    return hash_eqn(e->prim, e->params ? e->params->hash : 0, e->region, e->nin, b->pool + e->in);
+}
+
+static bool grow_slots(tn_i_builder *b) {
+    if (2 * (b->nslot + 1) <= b->cslot) return true;
+    size_t capacity = b->cslot ? 2 * b->cslot : 64;
+    uint32_t *slot = tn_i_alloc_array(b->ctx, capacity, sizeof *slot);
+    if (!slot) return false;
+    for (size_t i = 0; i < b->cslot; i++) {
+        if (!b->slot[i]) continue;
+        size_t at = hash_of(b, b->slot[i] - 1) & (capacity - 1);
+        while (slot[at]) at = (at + 1) & (capacity - 1);
+        slot[at] = b->slot[i];
+    }
+    tn_i_free(b->ctx, b->slot, b->cslot * sizeof *slot);
+    b->slot = slot;
+    b->cslot = capacity;
+    return true;
+}
+
+static void remember(tn_i_builder *b, uint64_t hash, tn_var v) {
+    size_t at = hash & (b->cslot - 1);
+    while (b->slot[at]) at = (at + 1) & (b->cslot - 1);
+    b->slot[at] = v + 1;
+    b->nslot++;
+}
+
+static tn_var find_eqn(const tn_i_builder *b, uint64_t hash, const tn_prim *prim, const tn_i_param *p, uint32_t np,
+                       uint32_t nin, const tn_var *in) {
+    if (!b->cslot) return TN_NOVAR;
+    for (size_t at = hash & (b->cslot - 1); b->slot[at]; at = (at + 1) & (b->cslot - 1)) {
+        tn_var v = b->slot[at] - 1;
+        if (b->val[v].def == TN_DEF_LITERAL) continue;
+        const tn_i_eqn *e = &b->eqn[b->val[v].def];
+        if (e->prim != prim || e->region != b->region || e->nin != nin) continue;
+        if (nin && memcmp(b->pool + e->in, in, nin * sizeof *in) != 0) continue;
+        if (np && !tn_i_params_equal(e->params->v, p, np)) continue;
+        return v;
+    }
+    return TN_NOVAR;
+}
+
+/* ---- values -------------------------------------------------------------------- */
+
+/* `like`, if given, is an interned type that t often equals. */
+static tn_var push_val(tn_i_builder *b, const tn_type *t, const tn_type *like, uint32_t def) {
+    if (b->nval >= TN_DEF_LITERAL - 1) {
+        tn_i_builder_fail(b, TN_ELIMIT, "a program may hold at most 2^32 values");
+        return TN_NOVAR;
+    }
+    const tn_type *type = like && tn_type_equal(like, t) ? like : tn_i_type(b->ctx, t);
+    if (!type || !tn_i_grow(b->ctx, (void **)&b->val, &b->cval, b->nval + 1, sizeof *b->val)) {
+        b->failed = true;
+        return TN_NOVAR;
+    }
+    b->val[b->nval] = (tn_i_val){.type = type, .def = def};
+    return (tn_var)b->nval++;
+}
+
+tn_var tn_i_input(tn_i_builder *b, const tn_type *t, bool linear) {
+    if (b->failed) return TN_NOVAR;
+    if (!tn_i_type_valid(t)) {
+        tn_i_builder_fail(b, TN_ETYPE, "input %u has no valid type (dtype, rank 0..%d, dimensions >= 0, countable size)",
+                          (unsigned)b->nin, TN_MAX_RANK);
+        return TN_NOVAR;
+    }
+    tn_var v = push_val(b, t, NULL, TN_DEF_INPUT);
+    if (v == TN_NOVAR) return v;
+    b->val[v].linear = linear;
+    b->nin++;
+    b->nlin += linear;
+    return v;
+}
+
+static bool zero_bits(int dtype, uint64_t bits) {
+    if (dtype == TN_F32) return (bits & 0x7FFFFFFFu) == 0;
+    if (dtype == TN_F64) return (bits & 0x7FFFFFFFFFFFFFFFu) == 0;
+    return bits == 0;
+}
+
+tn_var tn_i_literal(tn_i_builder *b, int dtype, uint64_t bits) {
+    if (b->failed) return TN_NOVAR;
+    if (!grow_slots(b)) {
+        b->failed = true;
+        return TN_NOVAR;
+    }
+    uint64_t hash = hash_literal(dtype, bits);
+    for (size_t at = hash & (b->cslot - 1); b->slot[at]; at = (at + 1) & (b->cslot - 1)) {
+        const tn_i_val *val = &b->val[b->slot[at] - 1];
+        if (val->def == TN_DEF_LITERAL && val->type->dtype == dtype && val->bits == bits) return b->slot[at] - 1;
+    }
+    tn_type t = tn_type_of((tn_dtype)dtype, 0, NULL);
+    tn_var v = push_val(b, &t, NULL, TN_DEF_LITERAL);
+    if (v == TN_NOVAR) return v;
+    b->val[v].bits = bits;
+    b->val[v].zero = zero_bits(dtype, bits);
+    remember(b, hash, v);
+    return v;
+}
+
+static uint64_t f64_bits(double x) {
+    uint64_t u;
+    memcpy(&u, &x, sizeof u);
+    return u;
+}
+
+static uint64_t f32_bits(float x) {
+    uint32_t u;
+    memcpy(&u, &x, sizeof u);
+    return u;
+}
+
+tn_var tn_i_literal_f64(tn_i_builder *b, int dtype, double x) {
+    switch (dtype) {
+    case TN_F64: return tn_i_literal(b, dtype, f64_bits(x));
+    case TN_F32: return tn_i_literal(b, dtype, f32_bits((float)x));
+    default: return tn_i_literal_i64(b, dtype, (int64_t)x);
+    }
+}
+
+tn_var tn_i_literal_i64(tn_i_builder *b, int dtype, int64_t x) {
+    switch (dtype) {
+    case TN_BOOL: return tn_i_literal(b, dtype, x != 0);
+    case TN_I32: return tn_i_literal(b, dtype, (uint32_t)x);
+    case TN_I64: return tn_i_literal(b, dtype, (uint64_t)x);
+    default: return tn_i_literal_f64(b, dtype, (double)x);
+    }
+}
+
+const tn_i_eqn *tn_i_def(const tn_i_builder *b, tn_var v) {
+    if (v == TN_NOVAR || b->val[v].def >= TN_DEF_LITERAL) return NULL;
+    return &b->eqn[b->val[v].def];
+}
+
+bool tn_i_known_scalar(const tn_i_builder *b, tn_var v, uint64_t *bits) {
+    const tn_i_eqn *e = tn_i_def(b, v);
+    if (e && e->prim->id == TN_P_broadcast_in_dim) v = b->pool[e->in];
+    if (v == TN_NOVAR || b->val[v].def != TN_DEF_LITERAL) return false;
+    *bits = b->val[v].bits;
+    return true;
+}
+
+bool tn_i_known_f64(const tn_i_builder *b, tn_var v, double *x) {
+    uint64_t bits;
+    if (!tn_i_known_scalar(b, v, &bits)) return false;
+    switch (b->val[v].type->dtype) {
+    case TN_F64: memcpy(x, &bits, sizeof *x); return true;
+    case TN_F32: {
+        uint32_t u = (uint32_t)bits;
+        float f;
+        memcpy(&f, &u, sizeof f);
+        *x = (double)f;
+        return true;
+    }
+    case TN_I32: *x = (double)(int32_t)(uint32_t)bits; return true;
+    case TN_I64: *x = (double)(int64_t)bits; return true;
+    default: *x = (double)bits; return true;
+    }
+}
+
+/* ---- typing ---------------------------------------------------------------------- */
+
+bool tn_i_outputs(tn_i_query *q, uint32_t n) {
+    tn_i_builder *b = q->b;
+    if (b) {
+        if (!tn_i_grow(b->ctx, (void **)&b->out_type, &b->cout_type, n, sizeof *b->out_type)) {
+            b->failed = true;
+            return false;
+        }
+        q->out = b->out_type;
+    } else if (n > q->nout)
+        return false; /* a re-check brings room for the outputs that the equation has */
+    q->nout = n;
+    memset(q->out, 0, n * sizeof *q->out);
+    return true;
+}
+
+bool tn_i_type_fail(tn_i_query *q, int operand, const char *fmt, ...) {
+    char reason[384], operands[384] = "", text[TN_I_TYPE_TEXT];
+    va_list ap;
+    va_start(ap, fmt);
+    (void)vsnprintf(reason, sizeof reason, fmt, ap);
+    va_end(ap);
+    size_t at = 0;
+    for (uint32_t i = 0; i < q->nin && i < 6 && at < sizeof operands; i++)
+        at += (size_t)snprintf(operands + at, sizeof operands - at, "%s%s", i ? ", " : "", tn_i_type_text(text, q->in[i]));
+    if (q->nin > 6 && at < sizeof operands) (void)snprintf(operands + at, sizeof operands - at, ", ...");
+    char which[32] = "";
+    if (operand >= 0) (void)snprintf(which, sizeof which, "operand %d: ", operand);
+    const tn_i_loc *loc = q->b ? q->b->loc : NULL;
+    if (q->b) q->b->failed = true;
+    (void)tn_i_fail(q->ctx, TN_ETYPE, loc, "%s: %s%s (operands: %s)", q->prim->name, which, reason, operands);
+    return false;
+}
+
+static bool typed(tn_i_builder *b, tn_i_query *q, const tn_var *in) {
+    if (!tn_i_grow(b->ctx, (void **)(void *)&b->in_type, &b->cin_type, q->nin, sizeof *b->in_type)) {
+        b->failed = true;
+        return false;
+    }
+    for (uint32_t i = 0; i < q->nin; i++) b->in_type[i] = b->val[in[i]].type;
+    q->in = b->in_type;
+    if (q->prim->nin >= 0 && (uint32_t)q->prim->nin != q->nin)
+        return tn_i_type_fail(q, -1, "takes %d operand%s, not %u", q->prim->nin, q->prim->nin == 1 ? "" : "s",
+                              (unsigned)q->nin);
+    if (!q->prim->type(q)) {
+        b->failed = true;
+        return false;
+    }
+    return true;
+}
+
+/* ---- folding ----------------------------------------------------------------------- */
+
+/* A pure equation of literals that yields one scalar is computed by its own kernel, so a
+ * folded program has the bits of an unfolded one. */
+static tn_var fold(tn_i_builder *b, const tn_i_query *q, const tn_var *in) {
+    const tn_prim *prim = q->prim;
+    if (!(prim->flags & TN_F_ELEMENTWISE) || (prim->flags & TN_F_NOFOLD) || q->nin == 0 || q->nin > 3 || q->nout != 1 ||
+        q->out[0].rank != 0)
+        return TN_NOVAR;
+    uint64_t value[3], result = 0;
+    const void *data[3];
+    tn_i_arr arr[3], out;
+    memset(arr, 0, sizeof arr);
+    memset(&out, 0, sizeof out);
+    for (uint32_t i = 0; i < q->nin; i++) {
+        if (b->val[in[i]].def != TN_DEF_LITERAL) return TN_NOVAR;
+        value[i] = b->val[in[i]].bits;
+        data[i] = &value[i];
+        arr[i] = (tn_i_arr){.type = q->in[i], .data = &value[i]};
+    }
+    out = (tn_i_arr){.type = &q->out[0], .data = &result};
+    if (prim->kernel) {
+        char message[256];
+        tn_i_kernel k = {.prim = prim, .p = q->p, .nin = q->nin, .nout = 1, .in = arr, .out = &out, .threads = 1, .message = message};
+        if (prim->kernel(&k) != TN_OK) return TN_NOVAR;
+    } else {
+        tn_i_strip *strip = prim->strip[q->in[prim->strip_operand]->dtype];
+        const int64_t stride[3] = {0, 0, 0};
+        if (!strip) return TN_NOVAR;
+        strip(1, data, stride, &result, 0);
+    }
+    return tn_i_literal(b, q->out[0].dtype, result);
+}
+
+/* ---- equations ----------------------------------------------------------------------- */
+
+/* A linear image of zeros is zero; an equation is linear when an operand is. */
+static void mark(tn_i_builder *b, const tn_i_eqn *e) {
+    const tn_var *in = b->pool + e->in;
+    bool linear = false, zero = e->prim->linear[0] != 0 && e->prim->linear[1] == 0 && e->nin > 0;
+    for (uint32_t i = 0; i < e->nin; i++) {
+        linear |= b->val[in[i]].linear;
+        bool member = e->prim->linear[0] == TN_ALL || (i < 32 && (e->prim->linear[0] >> i & 1));
+        if (member && !b->val[in[i]].zero) zero = false;
+    }
+    for (uint32_t j = 0; j < e->nout; j++) {
+        b->val[e->out + j].linear = linear;
+        b->val[e->out + j].zero = zero;
+    }
+}
+
+static bool push_eqn(tn_i_builder *b, const tn_i_query *q, const tn_i_params *shared, const tn_var *in) {
+    if (b->npool + q->nin > UINT32_MAX - 1 || b->neqn >= TN_DEF_LITERAL - 1) {
+        tn_i_builder_fail(b, TN_ELIMIT, "a program may hold at most 2^32 operands");
+        return false;
+    }
+    uint32_t np = tn_i_params_count(q->prim);
+    if (!tn_i_grow(b->ctx, (void **)&b->eqn, &b->ceqn, b->neqn + 1, sizeof *b->eqn) ||
+        !tn_i_grow(b->ctx, (void **)&b->pool, &b->cpool, b->npool + q->nin + 1, sizeof *b->pool)) /* never NULL */
+        return false;
+    const tn_i_params *params = NULL;
+    if (np) {
+        params = shared ? tn_i_params_ref(shared) : tn_i_params_copy(b->ctx, q->p, np);
+        if (!params) return false;
+    }
+    tn_i_eqn *e = &b->eqn[b->neqn++];
+    *e = (tn_i_eqn){.prim = q->prim, .params = params, .loc = b->loc, .in = (uint32_t)b->npool, .nin = q->nin,
+                    .nout = q->nout, .out = (tn_var)b->nval, .region = b->region};
+    if (q->nin) memcpy(b->pool + b->npool, in, q->nin * sizeof *in);
+    b->npool += q->nin;
+    for (uint32_t j = 0; j < q->nout; j++)
+        if (push_val(b, &q->out[j], q->nin ? q->in[0] : NULL, (uint32_t)(b->neqn - 1)) == TN_NOVAR) return false;
+    if (b->region >= b->regions) b->regions = b->region + 1;
+    mark(b, e);
+    return true;
+}
+
+static tn_var emit(tn_i_builder *b, const tn_prim *prim, const tn_i_param *p, const tn_i_params *shared, uint32_t nin,
+                   const tn_var *in) {
+    if (b->failed) return TN_NOVAR;
+    for (uint32_t i = 0; i < nin; i++)
+        if (in[i] == TN_NOVAR) {
+            tn_i_builder_fail(b, TN_EINVAL, "%s: operand %u is missing", prim->name, (unsigned)i);
+            return TN_NOVAR;
+        }
+    tn_i_query q = {.ctx = b->ctx, .prim = prim, .p = p, .nin = nin, .b = b};
+    if (!typed(b, &q, in)) return TN_NOVAR;
+    bool effect = prim->effect && prim->effect(p);
+    uint32_t np = tn_i_params_count(prim);
+    tn_var swapped[2];
+    if (!b->raw && (prim->flags & TN_F_COMMUTES) && nin == 2 && in[0] > in[1]) {
+        swapped[0] = in[1];
+        swapped[1] = in[0];
+        in = swapped;
+    }
+    uint64_t hash = hash_eqn(prim, shared ? shared->hash : np ? tn_i_params_hash(p, np) : 0, b->region, nin, in);
+    if (!b->raw && !effect) {
+        tn_var v = fold(b, &q, in);
+        if (v == TN_NOVAR && prim->simplify && !b->failed) v = prim->simplify(b, p, nin, in, q.out);
+        if (v == TN_NOVAR && !b->failed) v = find_eqn(b, hash, prim, p, np, nin, in);
+        if (v != TN_NOVAR || b->failed) return v;
+        /* simplify may have emitted other equations and moved the scratch types */
+        if (prim->simplify && !typed(b, &q, in)) return TN_NOVAR;
+    }
+    if (!grow_slots(b) || !push_eqn(b, &q, shared, in)) {
+        b->failed = true;
+        return TN_NOVAR;
+    }
+    const tn_i_eqn *e = &b->eqn[b->neqn - 1];
+    if (!effect && e->nout) remember(b, hash, e->out);
+    return e->nout ? e->out : 0;
+}
+
+tn_var tn_i_emit(tn_i_builder *b, const tn_prim *prim, const tn_i_param *p, uint32_t nin, const tn_var *in) {
+    return emit(b, prim, p, NULL, nin, in);
+}
+
+tn_var tn_i_emit_like(tn_i_builder *b, const tn_i_eqn *like, const tn_var *in) {
+    return emit(b, like->prim, tn_i_p(like), like->params, like->nin, in);
+}
+
+tn_var tn_i_constant(tn_i_builder *b, const tn_type *t, const void *data) {
+    if (b->failed) return TN_NOVAR;
+    if (t->rank == 0) {
+        uint64_t bits = 0;
+        memcpy(&bits, data, tn_i_dtype_size(t->dtype));
+        return tn_i_literal(b, t->dtype, bits);
+    }
+    tn_i_blob *k = tn_i_blob_new(b->ctx, t);
+    if (!k) {
+        b->failed = true;
+        return TN_NOVAR;
+    }
+    size_t bytes = tn_type_bytes(t);
+    if (bytes) memcpy(tn_i_blob_data(k), data, bytes);
+    tn_i_blob_seal(k);
+    tn_i_param p = {.kind = TN_K_BLOB, .u.blob = k};
+    uint32_t region = b->region;
+    b->region = 0; /* data never count as recomputation */
+    tn_var v = tn_i_emit(b, tn_i_prim(b, TN_P_constant), &p, 0, NULL);
+    b->region = region;
+    tn_i_blob_unref(b->ctx, k);
+    return v;
+}

@@ -1,0 +1,277 @@
+/* Finished programs: freezing a builder, lifetime, equality, and walking one into a builder. */
+#include "ir/params.h"
+#include "prims/prim.h"
+
+#include <string.h>
+
+/* ---- lifetime --------------------------------------------------------------- */
+
+static void fn_free(tn_fn *f) {
+    tn_ctx *c = f->ctx;
+    for (uint32_t i = 0; i < f->neqn; i++) tn_i_params_unref(c, f->eqn[i].params);
+    tn_i_free(c, f->val, f->nval * sizeof *f->val);
+    tn_i_free(c, f->eqn, f->neqn * sizeof *f->eqn);
+    tn_i_free(c, f->pool, f->npool * sizeof *f->pool);
+    tn_i_free(c, f->out, f->nout * sizeof *f->out);
+    if (f->prev) f->prev->next = f->next;
+    else if (c->fns == f) c->fns = f->next;
+    if (f->next) f->next->prev = f->prev;
+    tn_i_free(c, f, sizeof *f);
+}
+
+const tn_fn *tn_i_fn_ref(const tn_fn *f) {
+    ((tn_fn *)(uintptr_t)f)->refs++;
+    return f;
+}
+
+void tn_i_fn_unref(const tn_fn *cf) {
+    tn_fn *f = (tn_fn *)(uintptr_t)cf;
+    if (f && --f->refs == 0) fn_free(f);
+}
+
+/* Nested programs are held by their holders: release the outermost until none is left. */
+static void free_all(tn_ctx *c) {
+    for (tn_fn *f = c->fns; f; f = f->next) f->refs++;
+    while (c->fns) {
+        tn_fn *f = c->fns;
+        f->refs = 1;
+        tn_i_fn_unref(f);
+    }
+}
+
+static void link_fn(tn_ctx *c, tn_fn *f) {
+    tn_i_on_teardown(c, free_all);
+    f->next = c->fns;
+    if (c->fns) c->fns->prev = f;
+    c->fns = f;
+}
+
+/* ---- freezing ----------------------------------------------------------------- */
+
+static void mark_live(const tn_i_builder *b, uint8_t *live_eqn, uint8_t *live_val, uint32_t nout, const tn_var *out) {
+    for (uint32_t j = 0; j < nout; j++) live_val[out[j]] = 1;
+    for (size_t i = b->neqn; i-- > 0;) {
+        const tn_i_eqn *e = &b->eqn[i];
+        bool live = b->raw || (e->prim->effect && e->prim->effect(tn_i_p(e)));
+        for (uint32_t j = 0; j < e->nout; j++) live |= live_val[e->out + j];
+        if (!live) continue;
+        live_eqn[i] = 1;
+        for (uint32_t j = 0; j < e->nout; j++) live_val[e->out + j] = 1;
+        for (uint32_t j = 0; j < e->nin; j++) live_val[b->pool[e->in + j]] = 1;
+    }
+    for (uint32_t i = 0; i < b->nin; i++) live_val[i] = 1;
+}
+
+/* Copies live values in order; to[v] becomes the new number. */
+static void copy_values(const tn_i_builder *b, tn_fn *f, const uint8_t *live, tn_var *to, const uint32_t *eqn_to) {
+    uint32_t n = 0;
+    for (size_t v = 0; v < b->nval; v++) {
+        if (!live[v]) continue;
+        to[v] = n;
+        f->val[n] = b->val[v];
+        if (b->forget) f->val[n].linear = 0;
+        if (f->val[n].def < TN_DEF_LITERAL) f->val[n].def = eqn_to[f->val[n].def];
+        n++;
+    }
+}
+
+static void nested_facts(tn_fn *f, const tn_i_eqn *e) {
+    f->effect |= e->prim->effect && e->prim->effect(tn_i_p(e));
+    for (uint32_t k = 0; e->params && k < e->params->n; k++) {
+        const tn_i_param *p = &e->params->v[k];
+        if (p->kind != TN_K_FN) continue;
+        if (p->u.fn->depth + 1 > f->depth) f->depth = p->u.fn->depth + 1;
+        f->effect |= p->u.fn->effect;
+    }
+}
+
+static void copy_equations(tn_i_builder *b, tn_fn *f, const uint8_t *live, const tn_var *to) {
+    uint32_t n = 0, at = 0;
+    for (size_t i = 0; i < b->neqn; i++) {
+        tn_i_eqn *e = &b->eqn[i];
+        if (!live[i]) continue;
+        tn_i_eqn *d = &f->eqn[n++];
+        *d = *e;
+        (void)tn_i_params_ref(d->params);
+        d->in = at;
+        d->out = e->nout ? to[e->out] : 0;
+        for (uint32_t j = 0; j < e->nin; j++) f->pool[at++] = to[b->pool[e->in + j]];
+        nested_facts(f, d);
+    }
+}
+
+static uint64_t hash_fn(const tn_fn *f) {
+    uint64_t h = tn_i_hash_u64(f->nin, (uint64_t)f->nlin << 32 | f->nout);
+    for (uint32_t v = 0; v < f->nval; v++) {
+        h = tn_i_hash_u64(h, (uint64_t)(uintptr_t)f->val[v].type);
+        if (f->val[v].def == TN_DEF_LITERAL) h = tn_i_hash_u64(h, f->val[v].bits);
+    }
+    for (uint32_t i = 0; i < f->neqn; i++) {
+        const tn_i_eqn *e = &f->eqn[i];
+        h = tn_i_hash_u64(h, (uint64_t)e->prim->id << 32 | e->region);
+        h = tn_i_hash_u64(h, e->params ? e->params->hash : 0);
+    }
+    h = tn_i_hash(h, f->pool, f->npool * sizeof *f->pool);
+    return tn_i_hash(h, f->out, f->nout * sizeof *f->out);
+}
+
+typedef struct freeze {
+    uint8_t *live_eqn, *live_val;
+    uint32_t *eqn_to;
+    tn_var *to;
+} freeze;
+
+static bool freeze_alloc(tn_i_builder *b, freeze *z) {
+    tn_ctx *c = b->ctx;
+    *z = (freeze){.live_eqn = tn_i_alloc(c, b->neqn), .live_val = tn_i_alloc(c, b->nval),
+                  .eqn_to = tn_i_alloc_array(c, b->neqn, sizeof *z->eqn_to), .to = tn_i_alloc_array(c, b->nval, sizeof *z->to)};
+    return z->live_eqn && z->live_val && z->eqn_to && z->to;
+}
+
+static void freeze_free(tn_i_builder *b, freeze *z) {
+    tn_ctx *c = b->ctx;
+    tn_i_free(c, z->live_eqn, b->neqn);
+    tn_i_free(c, z->live_val, b->nval);
+    tn_i_free(c, z->eqn_to, b->neqn * sizeof *z->eqn_to);
+    tn_i_free(c, z->to, b->nval * sizeof *z->to);
+}
+
+static void count_live(const tn_i_builder *b, freeze *z, tn_fn *f) {
+    for (size_t i = 0; i < b->neqn; i++)
+        if (z->live_eqn[i]) {
+            z->eqn_to[i] = f->neqn++;
+            f->npool += b->eqn[i].nin;
+        }
+    for (size_t v = 0; v < b->nval; v++) f->nval += z->live_val[v];
+}
+
+static tn_fn *freeze_program(tn_i_builder *b, freeze *z, uint32_t nout, const tn_var *out) {
+    tn_ctx *c = b->ctx;
+    mark_live(b, z->live_eqn, z->live_val, nout, out);
+    tn_fn *f = tn_i_alloc(c, sizeof *f);
+    if (!f) return NULL;
+    *f = (tn_fn){.ctx = c, .refs = 1, .nin = b->nin, .nlin = b->mixed || b->forget ? 0 : b->nlin, .depth = 1,
+                 .regions = b->regions, .mixed = b->mixed, .name = "", .loc = b->loc};
+    link_fn(c, f);
+    if (b->named_after) {
+        f->name = b->named_after->name;
+        f->loc = b->named_after->loc;
+    }
+    tn_fn n = *f;
+    count_live(b, z, &n);
+    f->val = tn_i_alloc_array(c, n.nval, sizeof *f->val);
+    f->nval = f->val ? n.nval : 0;
+    f->pool = tn_i_alloc_array(c, n.npool, sizeof *f->pool);
+    f->npool = f->pool ? n.npool : 0;
+    f->out = tn_i_alloc_array(c, nout, sizeof *f->out);
+    f->nout = f->out ? nout : 0;
+    f->eqn = tn_i_alloc_array(c, n.neqn, sizeof *f->eqn);
+    if (!f->val || !f->pool || !f->out || !f->eqn) {
+        tn_i_free(c, f->eqn, n.neqn * sizeof *f->eqn); /* its equations hold nothing yet */
+        f->eqn = NULL;
+        fn_free(f);
+        return NULL;
+    }
+    f->neqn = n.neqn;
+    copy_values(b, f, z->live_val, z->to, z->eqn_to);
+    copy_equations(b, f, z->live_eqn, z->to);
+    for (uint32_t j = 0; j < nout; j++) f->out[j] = z->to[out[j]];
+    f->hash = hash_fn(f);
+    return f;
+}
+
+static tn_fn *accept(tn_fn *f) {
+    if (f->depth > TN_MAX_NEST) {
+        (void)tn_i_fail(f->ctx, TN_ELIMIT, f->loc, "programs are nested deeper than %d", TN_MAX_NEST);
+        fn_free(f);
+        return NULL;
+    }
+    if (f->ctx->check && !tn_i_check(f)) {
+        fn_free(f);
+        return NULL;
+    }
+    return f;
+}
+
+tn_fn *tn_i_finish(tn_i_builder *b, uint32_t nout, const tn_var *out) {
+    tn_fn *f = NULL;
+    for (uint32_t j = 0; j < nout && !b->failed; j++)
+        if (out[j] == TN_NOVAR) tn_i_builder_fail(b, TN_EINVAL, "output %u is missing", (unsigned)j);
+    freeze z = {0};
+    if (!b->failed && freeze_alloc(b, &z)) f = freeze_program(b, &z, nout, out);
+    freeze_free(b, &z);
+    tn_i_builder_drop(b);
+    return f ? accept(f) : NULL;
+}
+
+/* ---- equality ----------------------------------------------------------------- */
+
+static bool eqn_equal(const tn_i_eqn *x, const tn_i_eqn *y) {
+    if (x->prim != y->prim || x->in != y->in || x->nin != y->nin || x->nout != y->nout || x->out != y->out ||
+        x->region != y->region || !x->params != !y->params)
+        return false;
+    return !x->params || tn_i_params_equal(x->params->v, y->params->v, x->params->n);
+}
+
+bool tn_i_fn_equal(const tn_fn *a, const tn_fn *b) {
+    if (a == b) return true;
+    if (a->hash != b->hash || a->nin != b->nin || a->nlin != b->nlin || a->nout != b->nout || a->neqn != b->neqn ||
+        a->nval != b->nval || a->npool != b->npool)
+        return false;
+    for (uint32_t v = 0; v < a->nval; v++)
+        if (a->val[v].type != b->val[v].type || a->val[v].def != b->val[v].def || a->val[v].bits != b->val[v].bits) return false;
+    if (memcmp(a->pool, b->pool, a->npool * sizeof *a->pool) || memcmp(a->out, b->out, a->nout * sizeof *a->out)) return false;
+    for (uint32_t i = 0; i < a->neqn; i++)
+        if (!eqn_equal(&a->eqn[i], &b->eqn[i])) return false;
+    return true;
+}
+
+/* ---- walking -------------------------------------------------------------------- */
+
+tn_var *tn_i_map_new(const tn_fn *f) {
+    tn_var *map = tn_i_alloc_array(f->ctx, f->nval, sizeof *map);
+    if (map) memset(map, 0xFF, f->nval * sizeof *map);
+    return map;
+}
+
+void tn_i_map_free(const tn_fn *f, tn_var *map) { tn_i_free(f->ctx, map, f->nval * sizeof *map); }
+
+tn_var tn_i_mapped(tn_i_builder *b, const tn_fn *f, tn_var *map, tn_var v) {
+    if (map[v] == TN_NOVAR && tn_i_is_literal(f, v)) map[v] = tn_i_literal(b, f->val[v].type->dtype, f->val[v].bits);
+    return map[v];
+}
+
+void tn_i_copy_eqn(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_var *map) {
+    if (b->failed) return;
+    tn_var few[16], *in = few;
+    if (e->nin > 16 && !(in = tn_i_alloc_array(b->ctx, e->nin, sizeof *in))) {
+        b->failed = true;
+        return;
+    }
+    for (uint32_t i = 0; i < e->nin; i++) in[i] = tn_i_mapped(b, f, map, tn_i_in(f, e)[i]);
+    b->loc = e->loc;
+    tn_var out = tn_i_emit_like(b, e, in);
+    for (uint32_t j = 0; j < e->nout && out != TN_NOVAR; j++) map[e->out + j] = out + j;
+    if (in != few) tn_i_free(b->ctx, in, e->nin * sizeof *in);
+}
+
+void tn_i_inline(tn_i_builder *b, const tn_fn *f, const tn_var *args, tn_var *outs) {
+    for (uint32_t j = 0; j < f->nout; j++) outs[j] = TN_NOVAR;
+    if (b->failed) return;
+    tn_var *map = tn_i_map_new(f);
+    if (!map) {
+        b->failed = true;
+        return;
+    }
+    const tn_i_loc *loc = b->loc;
+    uint32_t region = b->region, base = f->regions > 1 ? b->regions - 1 : 0;
+    for (uint32_t i = 0; i < f->nin; i++) map[i] = args[i];
+    for (uint32_t i = 0; i < f->neqn && !b->failed; i++) {
+        b->region = f->eqn[i].region ? base + f->eqn[i].region : region;
+        tn_i_copy_eqn(b, f, &f->eqn[i], map);
+    }
+    b->region = region;
+    b->loc = loc;
+    for (uint32_t j = 0; j < f->nout; j++) outs[j] = tn_i_mapped(b, f, map, f->out[j]);
+    tn_i_map_free(f, map);
+}

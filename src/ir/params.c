@@ -1,0 +1,146 @@
+/* Parameters: transient arrays on the way in, one counted block once an equation holds them. */
+#include "ir/params.h"
+#include "prims/prim.h"
+
+#include <string.h>
+
+const int64_t *tn_i_list(const tn_i_param *p, uint32_t lists, uint32_t j, uint32_t *n) {
+    const int64_t *at = p->u.ints + lists;
+    for (uint32_t i = 0; i < j; i++) at += p->u.ints[i];
+    *n = (uint32_t)p->u.ints[j];
+    return at;
+}
+
+uint32_t tn_i_params_count(const tn_prim *prim) {
+    uint32_t n = 0;
+    if (prim->params)
+        while (prim->params[n].name) n++;
+    return n;
+}
+
+static uint64_t hash_param(uint64_t h, const tn_i_param *p) {
+    h = tn_i_hash_u64(h, (uint64_t)p->kind << 32 | p->n);
+    switch (p->kind) {
+    case TN_K_NONE: return h;
+    case TN_K_INT:
+    case TN_K_BOOL:
+    case TN_K_DTYPE:
+    case TN_K_SYM: return tn_i_hash_u64(h, (uint64_t)p->u.i);
+    case TN_K_STR: return tn_i_hash(h, p->u.str, strlen(p->u.str));
+    case TN_K_INTS:
+    case TN_K_LISTS: return tn_i_hash(h, p->u.ints, p->n * sizeof *p->u.ints);
+    case TN_K_FN: return tn_i_hash_u64(h, p->u.fn->hash);
+    case TN_K_BLOB: return tn_i_hash_u64(h, p->u.blob->hash);
+    case TN_K_TYPES:
+        for (uint32_t i = 0; i < p->n; i++) h = tn_i_hash_u64(h, (uint64_t)(uintptr_t)p->u.types[i]);
+        return h;
+    case TN_K_PTR: return tn_i_hash_u64(h, (uint64_t)(uintptr_t)p->u.ptr);
+    }
+    return h;
+}
+
+uint64_t tn_i_params_hash(const tn_i_param *p, uint32_t n) {
+    uint64_t h = n;
+    for (uint32_t i = 0; i < n; i++) h = hash_param(h, &p[i]);
+    return h;
+}
+
+static bool blob_equal(const tn_i_blob *a, const tn_i_blob *b) {
+    if (a == b) return true;
+    return a->hash == b->hash && a->type == b->type &&
+           memcmp(tn_i_blob_data(a), tn_i_blob_data(b), tn_type_bytes(a->type)) == 0;
+}
+
+static bool param_equal(const tn_i_param *a, const tn_i_param *b) {
+    if (a->kind != b->kind || a->n != b->n) return false;
+    switch (a->kind) {
+    case TN_K_NONE: return true;
+    case TN_K_INT:
+    case TN_K_BOOL:
+    case TN_K_DTYPE:
+    case TN_K_SYM: return a->u.i == b->u.i;
+    case TN_K_STR: return strcmp(a->u.str, b->u.str) == 0;
+    case TN_K_INTS:
+    case TN_K_LISTS: return a->n == 0 || memcmp(a->u.ints, b->u.ints, a->n * sizeof *a->u.ints) == 0;
+    case TN_K_FN: return tn_i_fn_equal(a->u.fn, b->u.fn);
+    case TN_K_BLOB: return blob_equal(a->u.blob, b->u.blob);
+    case TN_K_TYPES: return a->n == 0 || memcmp(a->u.types, b->u.types, a->n * sizeof(void *)) == 0;
+    case TN_K_PTR: return a->u.ptr == b->u.ptr;
+    }
+    return false;
+}
+
+bool tn_i_params_equal(const tn_i_param *a, const tn_i_param *b, uint32_t n) {
+    if (a == b) return true;
+    for (uint32_t i = 0; i < n; i++)
+        if (!param_equal(&a[i], &b[i])) return false;
+    return true;
+}
+
+static size_t list_bytes(const tn_i_param *p) {
+    if (p->kind == TN_K_INTS || p->kind == TN_K_LISTS) return p->n * sizeof(int64_t);
+    if (p->kind == TN_K_TYPES) return p->n * sizeof(void *);
+    return 0;
+}
+
+tn_i_params *tn_i_params_copy(tn_ctx *c, const tn_i_param *p, uint32_t n) {
+    size_t bytes = sizeof(tn_i_params) + n * sizeof(tn_i_param);
+    for (uint32_t i = 0; i < n; i++) bytes += list_bytes(&p[i]);
+    tn_i_params *k = tn_i_alloc(c, bytes);
+    if (!k) return NULL;
+    *k = (tn_i_params){.refs = 1, .n = n, .bytes = bytes, .hash = tn_i_params_hash(p, n)};
+    char *at = (char *)(k->v + n);
+    for (uint32_t i = 0; i < n; i++) {
+        k->v[i] = p[i];
+        size_t size = list_bytes(&p[i]);
+        if (p[i].kind == TN_K_TYPES) k->v[i].u.types = (const tn_type *const *)(void *)at;
+        else if (p[i].kind == TN_K_INTS || p[i].kind == TN_K_LISTS) k->v[i].u.ints = (const int64_t *)(void *)at;
+        if (size) memcpy(at, p[i].kind == TN_K_TYPES ? (const void *)p[i].u.types : (const void *)p[i].u.ints, size);
+        at += size;
+        if (p[i].kind == TN_K_FN) (void)tn_i_fn_ref(p[i].u.fn);
+        if (p[i].kind == TN_K_BLOB) ((tn_i_blob *)(uintptr_t)p[i].u.blob)->refs++;
+    }
+    return k;
+}
+
+const tn_i_params *tn_i_params_ref(const tn_i_params *k) {
+    if (k) ((tn_i_params *)(uintptr_t)k)->refs++;
+    return k;
+}
+
+void tn_i_params_unref(tn_ctx *c, const tn_i_params *ck) {
+    tn_i_params *k = (tn_i_params *)(uintptr_t)ck;
+    if (!k || --k->refs) return;
+    for (uint32_t i = 0; i < k->n; i++) {
+        if (k->v[i].kind == TN_K_FN) tn_i_fn_unref(k->v[i].u.fn);
+        if (k->v[i].kind == TN_K_BLOB) tn_i_blob_unref(c, k->v[i].u.blob);
+    }
+    tn_i_free(c, k, k->bytes);
+}
+
+/* ---- blobs ----------------------------------------------------------------- */
+
+static size_t blob_bytes(const tn_type *t) { return sizeof(tn_i_blob) + tn_type_bytes(t); }
+
+tn_i_blob *tn_i_blob_new(tn_ctx *c, const tn_type *t) {
+    const tn_type *type = tn_i_type(c, t);
+    size_t bytes;
+    if (!type) return NULL;
+    if (!tn_i_add(sizeof(tn_i_blob), tn_type_bytes(t), &bytes)) {
+        (void)tn_i_fail(c, TN_EOVERFLOW, NULL, "size overflow in a constant");
+        return NULL;
+    }
+    tn_i_blob *k = tn_i_alloc(c, bytes);
+    if (k) *k = (tn_i_blob){.refs = 1, .type = type};
+    return k;
+}
+
+void tn_i_blob_seal(tn_i_blob *k) {
+    k->hash = tn_i_hash((uint64_t)k->type->dtype, tn_i_blob_data(k), tn_type_bytes(k->type));
+    for (int i = 0; i < k->type->rank; i++) k->hash = tn_i_hash_u64(k->hash, (uint64_t)k->type->dim[i]);
+}
+
+void tn_i_blob_unref(tn_ctx *c, const tn_i_blob *ck) {
+    tn_i_blob *k = (tn_i_blob *)(uintptr_t)ck;
+    if (k && --k->refs == 0) tn_i_free(c, k, blob_bytes(k->type));
+}

@@ -1,0 +1,297 @@
+/* Programs from text (docs/ir.md gives the grammar). */
+#include "ir/parse.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- tokens and errors ------------------------------------------------------------- */
+
+void tn_i_next(tn_i_parser *p) { tn_i_lex(&p->lex, &p->tok); }
+
+const char *tn_i_word_text(char buf[TN_I_WORD_TEXT], const tn_i_token *t) {
+    const size_t most = TN_I_WORD_TEXT - 8, n = t->n < most ? t->n : most;
+    if (t->kind == TN_T_END) return memcpy(buf, "the end of the text", sizeof "the end of the text");
+    char *o = buf;
+    *o++ = '\'';
+    for (size_t i = 0; i < n; i++) *o++ = t->at[i] >= ' ' && t->at[i] <= '~' ? t->at[i] : '?';
+    (void)strcpy(o, n < t->n ? "...'" : "'");
+    return buf;
+}
+
+bool tn_i_parse_fail(tn_i_parser *p, const tn_i_token *at, const char *fmt, ...) {
+    const tn_i_loc loc = {.file = p->file, .line = at->line, .col = at->col, .scope = ""};
+    va_list ap;
+    va_start(ap, fmt);
+    (void)tn_i_vfail(p->ctx, TN_EPARSE, &loc, fmt, ap);
+    va_end(ap);
+    return false;
+}
+
+bool tn_i_unexpected(tn_i_parser *p, const char *expected) {
+    char word[TN_I_WORD_TEXT];
+    if (p->tok.kind == TN_T_BAD) return tn_i_parse_fail(p, &p->tok, "a string without an end");
+    return tn_i_parse_fail(p, &p->tok, "expected %s, not %s", expected, tn_i_word_text(word, &p->tok));
+}
+
+bool tn_i_accept(tn_i_parser *p, const char *mark) {
+    if (!tn_i_token_is(&p->tok, mark)) return false;
+    tn_i_next(p);
+    return true;
+}
+
+bool tn_i_expect(tn_i_parser *p, const char *mark) {
+    char quoted[TN_I_WORD_TEXT];
+    if (tn_i_accept(p, mark)) return true;
+    (void)snprintf(quoted, sizeof quoted, "'%s'", mark);
+    return tn_i_unexpected(p, quoted);
+}
+
+static bool set_place(tn_i_parser *p, tn_i_scope *s, const tn_i_token *t) {
+    s->b.loc = tn_i_loc_of(p->ctx, p->file, t->line, t->col, "");
+    return s->b.loc != NULL;
+}
+
+/* ---- binders -------------------------------------------------------------------------- */
+
+static bool is_dropped(const tn_i_token *name) { return tn_i_token_is(name, "_"); }
+
+static bool define(tn_i_parser *p, tn_i_scope *s, const tn_i_token *name, tn_var v) {
+    char word[TN_I_WORD_TEXT];
+    if (is_dropped(name)) return true;
+    if (tn_i_names_find(&s->names, name->at, name->n) != UINT32_MAX)
+        return tn_i_parse_fail(p, name, "%s is defined twice", tn_i_word_text(word, name));
+    return tn_i_names_add(&s->names, name->at, name->n, v);
+}
+
+static bool binder(tn_i_parser *p, tn_i_binder *out) {
+    tn_type t;
+    *out = (tn_i_binder){.name = p->tok};
+    if (p->tok.kind != TN_T_NAME || tn_i_token_reserved(&p->tok)) return tn_i_unexpected(p, "a name");
+    tn_i_next(p);
+    if (!tn_i_accept(p, ":")) return true;
+    return tn_i_parse_type(p, &t) && (out->type = tn_i_type(p->ctx, &t)) != NULL;
+}
+
+/* `a:f64[3] b:f64[] | c:f64[] .`; JAX sets its inputs off by ';' */
+static bool inputs(tn_i_parser *p, tn_i_scope *s) {
+    bool linear = false;
+    char word[TN_I_WORD_TEXT];
+    while (!tn_i_accept(p, ".")) {
+        tn_i_binder x;
+        if (!linear && tn_i_accept(p, "|")) {
+            linear = true;
+            continue;
+        }
+        if (tn_i_accept(p, ";")) continue;
+        if (!binder(p, &x)) return false;
+        if (!x.type) return tn_i_parse_fail(p, &x.name, "input %s needs a type", tn_i_word_text(word, &x.name));
+        if (!set_place(p, s, &x.name)) return false;
+        const tn_var v = tn_i_input(&s->b, x.type, linear);
+        if (v == TN_NOVAR || !define(p, s, &x.name, v)) return false;
+    }
+    return true;
+}
+
+/* What an equation defines, up to and with '='. */
+static bool left_side(tn_i_parser *p, tn_i_reading *r) {
+    r->binder0 = p->nbinder;
+    if (tn_i_accept(p, "(")) return tn_i_expect(p, ")") && tn_i_expect(p, "=");
+    do {
+        tn_i_binder x;
+        if (!binder(p, &x) || !tn_i_grow(p->ctx, (void **)&p->binder, &p->cbinder, p->nbinder + 1, sizeof *p->binder))
+            return false;
+        p->binder[p->nbinder++] = x;
+    } while (!tn_i_accept(p, "="));
+    r->nbinder = p->nbinder - r->binder0;
+    return true;
+}
+
+/* ---- primitives ------------------------------------------------------------------------- */
+
+static size_t prim_place(const tn_i_parser *p, const char *name, size_t n) {
+    size_t at = (size_t)tn_i_hash(0, name, n) & (TN_I_PRIM_SLOTS - 1);
+    while (p->prim[at] && (strlen(p->prim[at]->name) != n || memcmp(p->prim[at]->name, name, n) != 0))
+        at = (at + 1) & (TN_I_PRIM_SLOTS - 1);
+    return at;
+}
+
+static void list_primitives(tn_i_parser *p) {
+    for (int id = 0; id < TN_NPRIMS; id++) {
+        const tn_prim *prim = p->ctx->prims[id];
+        p->prim[prim_place(p, prim->name, strlen(prim->name))] = prim;
+    }
+}
+
+static bool primitive(tn_i_parser *p, tn_i_reading *r) {
+    char word[TN_I_WORD_TEXT];
+    if (p->tok.kind != TN_T_NAME) return tn_i_unexpected(p, "a primitive");
+    r->name = p->tok;
+    tn_i_next(p);
+    if (tn_i_token_is(&p->tok, "-") && p->tok.at == r->name.at + r->name.n) { /* scatter-add */
+        tn_i_next(p);
+        r->name.n = (size_t)(p->tok.at + p->tok.n - r->name.at);
+        tn_i_next(p);
+    }
+    r->prim = p->prim[prim_place(p, r->name.at, r->name.n)];
+    if (r->prim) return true;
+    r->jax = tn_i_jax_primitive(&r->name);
+    if (!r->jax) return tn_i_parse_fail(p, &r->name, "there is no primitive %s", tn_i_word_text(word, &r->name));
+    if (r->jax->id >= 0) r->prim = p->ctx->prims[r->jax->id];
+    return true;
+}
+
+/* ---- equations ------------------------------------------------------------------------------ */
+
+/* The new equation's outputs are `first` and on, `n` of them. */
+static bool define_outputs(tn_i_parser *p, tn_i_scope *s, const tn_i_reading *r, tn_var first, uint32_t n) {
+    char word[TN_I_WORD_TEXT], declared[TN_I_TYPE_TEXT], inferred[TN_I_TYPE_TEXT];
+    if (r->nbinder != n)
+        return tn_i_parse_fail(p, &r->name, "%s has %u output%s, not %zu", tn_i_word_text(word, &r->name), (unsigned)n,
+                               n == 1 ? "" : "s", r->nbinder);
+    for (uint32_t j = 0; j < n; j++) {
+        const tn_i_binder *x = &p->binder[r->binder0 + j];
+        const tn_type *t = tn_i_vtype(&s->b, first + j);
+        if (x->type && x->type != t)
+            return tn_i_parse_fail(p, &x->name, "%s is declared %s, but is %s", tn_i_word_text(word, &x->name),
+                                   tn_i_type_text(declared, x->type), tn_i_type_text(inferred, t));
+        if (!define(p, s, &x->name, first + j)) return false;
+    }
+    return true;
+}
+
+static bool emit(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
+    const size_t nin = p->noperand - r->operand0;
+    const tn_i_operand *o = nin ? p->operand + r->operand0 : NULL;
+    if (!r->prim) {
+        if (nin != 1) return tn_i_parse_fail(p, &r->name, "a copy has one operand");
+        return define_outputs(p, s, r, o->var, 1);
+    }
+    if (r->prim->bind && !r->prim->bind(p->ctx, r->p)) return false;
+    tn_var few[8], *in = few;
+    if (nin > 8 && !(in = tn_i_alloc_array(p->ctx, nin, sizeof *in))) return false;
+    for (size_t i = 0; i < nin; i++) in[i] = o[i].var;
+    const tn_var first = tn_i_emit(&s->b, r->prim, r->p, (uint32_t)nin, in);
+    if (in != few) tn_i_free(p->ctx, in, nin * sizeof *in);
+    if (s->b.failed || first == TN_NOVAR) return false;
+    return define_outputs(p, s, r, first, s->b.eqn[s->b.neqn - 1].nout);
+}
+
+static bool equation(tn_i_parser *p, tn_i_scope *s) {
+    const size_t ntypes = p->ntypes, nints = p->nints, noperand = p->noperand, nbinder = p->nbinder;
+    tn_i_reading r = {0};
+    s->b.region = 0;
+    const bool ok = left_side(p, &r) && primitive(p, &r) && tn_i_parse_params(p, s, &r) && tn_i_parse_operands(p, s, &r) &&
+                    set_place(p, s, &r.name) && (s->b.region = r.region, tn_i_resolve_operands(p, s, &r)) &&
+                    tn_i_complete_params(p, s, &r) && emit(p, s, &r);
+    tn_i_release_params(p, &r);
+    p->ntypes = ntypes;
+    p->nints = nints;
+    p->noperand = noperand;
+    p->nbinder = nbinder;
+    return ok;
+}
+
+/* ---- programs --------------------------------------------------------------------------------- */
+
+/* `in (a, 2.0)`; on success *f is the program. */
+static bool outputs(tn_i_parser *p, tn_i_scope *s, const tn_fn **f) {
+    tn_var *out = NULL;
+    size_t n = 0, capacity = 0;
+    bool ok = tn_i_expect(p, "(");
+    while (ok && !tn_i_accept(p, ")")) {
+        tn_i_operand o;
+        ok = tn_i_parse_operand(p, s, &o);
+        if (ok && o.var == TN_NOVAR) ok = (o.var = tn_i_parse_untyped(p, s, &o)) != TN_NOVAR;
+        ok = ok && tn_i_grow(p->ctx, (void **)&out, &capacity, n + 1, sizeof *out);
+        if (ok) out[n++] = o.var;
+        ok = ok && (tn_i_token_is(&p->tok, ")") || tn_i_expect(p, ","));
+    }
+    ok = ok && (n <= UINT32_MAX || tn_i_parse_fail(p, &p->tok, "too many outputs"));
+    if (ok && (*f = tn_i_finish(&s->b, (uint32_t)n, out)) == NULL) ok = false;
+    tn_i_free(p->ctx, out, capacity * sizeof *out);
+    return ok;
+}
+
+static bool body(tn_i_parser *p, tn_i_scope *s, const tn_fn **f) {
+    const tn_i_token start = p->tok;
+    if (!tn_i_expect(p, "{") || !tn_i_expect(p, "lambda") || !inputs(p, s) || !tn_i_expect(p, "let")) return false;
+    while (!tn_i_accept(p, "in")) {
+        if (p->tok.kind == TN_T_END) return tn_i_unexpected(p, "an equation or 'in'");
+        if (!equation(p, s)) return false;
+    }
+    if (!set_place(p, s, &start)) return false;
+    return outputs(p, s, f);
+}
+
+bool tn_i_parse_program(tn_i_parser *p, uint32_t depth, const tn_fn **out) {
+    if (depth > TN_MAX_NEST) return tn_i_parse_fail(p, &p->tok, "programs are nested deeper than %d", TN_MAX_NEST);
+    tn_i_scope s = {.depth = depth};
+    const tn_fn *f = NULL;
+    tn_i_builder_init(&s.b, p->ctx);
+    s.b.raw = true;
+    tn_i_names_init(&s.names, p->ctx);
+    bool ok = body(p, &s, &f);
+    tn_i_builder_drop(&s.b);
+    tn_i_names_free(&s.names);
+    ok = ok && tn_i_expect(p, "}");
+    if (ok) *out = f;
+    else if (f) tn_i_fn_unref(f);
+    return ok;
+}
+
+/* `let p = { .. } in`, for programs that are used more than once. */
+static bool shared_program(tn_i_parser *p) {
+    const tn_i_token name = p->tok;
+    const tn_fn *f;
+    char word[TN_I_WORD_TEXT];
+    if (name.kind != TN_T_NAME || tn_i_token_reserved(&name)) return tn_i_unexpected(p, "a program's name");
+    tn_i_next(p);
+    if (tn_i_names_find(&p->programs, name.at, name.n) != UINT32_MAX)
+        return tn_i_parse_fail(p, &name, "%s is defined twice", tn_i_word_text(word, &name));
+    if (!tn_i_expect(p, "=") || !tn_i_parse_program(p, 2, &f)) return false;
+    if (!tn_i_grow(p->ctx, (void **)(void *)&p->program, &p->cprogram, p->nprogram + 1, sizeof *p->program)) {
+        tn_i_fn_unref(f);
+        return false;
+    }
+    p->program[p->nprogram++] = f;
+    return tn_i_names_add(&p->programs, name.at, name.n, (uint32_t)(p->nprogram - 1)) && tn_i_expect(p, "in");
+}
+
+static bool whole_text(tn_i_parser *p, const tn_fn **out) {
+    const tn_fn *f;
+    while (tn_i_accept(p, "let"))
+        if (!shared_program(p)) return false;
+    if (!tn_i_parse_program(p, 1, &f)) return false;
+    const bool ok = p->tok.kind == TN_T_END || tn_i_unexpected(p, "the end of the text");
+    if (ok && (p->ctx->check || tn_i_check(f))) {
+        *out = f;
+        return true;
+    }
+    tn_i_fn_unref(f);
+    return false;
+}
+
+tn_fn *tn_i_parse(tn_ctx *c, const char *text, size_t n, const char *filename) {
+    const tn_fn *f = NULL;
+    tn_i_parser *p = tn_i_alloc(c, sizeof *p);
+    if (!p) return NULL;
+    *p = (tn_i_parser){.ctx = c};
+    const char *file = filename ? filename : "text";
+    p->file = tn_i_string(c, file, strlen(file));
+    tn_i_names_init(&p->programs, c);
+    if (p->file) {
+        list_primitives(p);
+        tn_i_lex_start(&p->lex, text, n);
+        tn_i_next(p);
+        if (!whole_text(p, &f)) f = NULL;
+    }
+    while (p->nprogram) tn_i_fn_unref(p->program[--p->nprogram]);
+    tn_i_names_free(&p->programs);
+    tn_i_free(c, (void *)p->program, p->cprogram * sizeof *p->program);
+    tn_i_free(c, p->binder, p->cbinder * sizeof *p->binder);
+    tn_i_free(c, p->ints, p->cints * sizeof *p->ints);
+    tn_i_free(c, (void *)p->types, p->ctypes * sizeof *p->types);
+    tn_i_free(c, p->operand, p->coperand * sizeof *p->operand);
+    tn_i_free(c, p, sizeof *p);
+    return (tn_fn *)(uintptr_t)f;
+}

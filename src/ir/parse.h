@@ -1,0 +1,114 @@
+/* The parser's parts share this: parse.c reads programs and equations, parse_operands.c operands,
+ * parse_params.c parameters, parse_values.c numbers, types and arrays, parse_jax.c knows JAX's spellings.
+ *
+ * Functions return false once an error is in the context.  What an equation gathers (binders, integers,
+ * types, operands) lies on stacks that nested programs use too, above it. */
+#ifndef TN_PARSE_H
+#define TN_PARSE_H
+
+#include "ir/lex.h"
+#include "ir/names.h"
+#include "prims/prim.h"
+
+typedef struct tn_i_binder {
+    tn_i_token name;
+    const tn_type *type; /* interned; NULL: not written */
+} tn_i_binder;
+
+typedef struct tn_i_operand {
+    tn_i_token token;
+    tn_var var; /* TN_NOVAR: a literal */
+    int dtype;  /* of a literal as written, or -1 */
+} tn_i_operand;
+
+#define TN_I_PRIM_SLOTS 512
+
+typedef struct tn_i_parser {
+    tn_ctx *ctx;
+    const char *file; /* interned */
+    tn_i_lexer lex;   /* behind tok */
+    tn_i_token tok;   /* the next one to read */
+    const tn_prim *prim[TN_I_PRIM_SLOTS];
+    tn_i_names programs; /* `let p = {...} in` */
+    const tn_fn **program;
+    size_t nprogram, cprogram;
+    tn_i_binder *binder;
+    size_t nbinder, cbinder;
+    int64_t *ints;
+    size_t nints, cints;
+    const tn_type **types;
+    size_t ntypes, ctypes;
+    tn_i_operand *operand;
+    size_t noperand, coperand;
+} tn_i_parser;
+
+/* One program being read. */
+typedef struct tn_i_scope {
+    tn_i_builder b;
+    tn_i_names names;
+    uint32_t depth;
+} tn_i_scope;
+
+/* One equation being read. */
+typedef struct tn_i_reading {
+    tn_i_token name;     /* of the primitive */
+    const tn_prim *prim; /* NULL: the identity */
+    const struct tn_i_jax *jax; /* how JAX's spelling differs, or NULL */
+    size_t binder0, nbinder, ints0, types0, operand0; /* its parts of the stacks */
+    uint32_t nparam;
+    tn_i_param p[TN_MAX_PARAMS];
+    size_t at[TN_MAX_PARAMS]; /* where a parameter's integers or types begin on their stack */
+    uint32_t given; /* bit k: parameter k was written */
+    uint32_t region;
+} tn_i_reading;
+
+/* parse.c */
+bool tn_i_parse_program(tn_i_parser *p, uint32_t depth, const tn_fn **out);
+void tn_i_next(tn_i_parser *p);
+bool tn_i_accept(tn_i_parser *p, const char *mark); /* reads the token if it is this one */
+bool tn_i_expect(tn_i_parser *p, const char *mark);
+bool tn_i_unexpected(tn_i_parser *p, const char *expected);
+bool tn_i_parse_fail(tn_i_parser *p, const tn_i_token *at, const char *fmt, ...)
+#ifdef __GNUC__
+    __attribute__((format(printf, 3, 4)))
+#endif
+    ;
+#define TN_I_WORD_TEXT 48
+const char *tn_i_word_text(char buf[TN_I_WORD_TEXT], const tn_i_token *t); /* quoted, cut, printable */
+
+/* parse_operands.c: operands up to the next equation or `in`; then their values, in order */
+bool tn_i_parse_operands(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r);
+bool tn_i_resolve_operands(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r);
+bool tn_i_parse_operand(tn_i_parser *p, const tn_i_scope *s, tn_i_operand *out);
+tn_var tn_i_parse_untyped(tn_i_parser *p, tn_i_scope *s, const tn_i_operand *o); /* by its spelling alone */
+
+/* parse_params.c: `[name=value ..]`, then what can be derived; releases what p holds */
+bool tn_i_parse_params(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r);
+bool tn_i_complete_params(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r);
+void tn_i_release_params(tn_i_parser *p, tn_i_reading *r);
+
+/* parse_values.c */
+bool tn_i_parse_dtype(tn_i_parser *p, int *dtype);
+bool tn_i_parse_type(tn_i_parser *p, tn_type *t);
+bool tn_i_parse_int(tn_i_parser *p, int64_t *out);
+bool tn_i_parse_string(tn_i_parser *p, const char **out);
+/* The bytes of a number or truth value; false (no error recorded) when it is none of this dtype. */
+bool tn_i_parse_bits(const tn_i_token *t, int dtype, uint64_t *bits);
+int tn_i_spelled_dtype(const tn_i_token *t); /* True: bool, 1.0: f64, 1: i32 */
+bool tn_i_parse_array(tn_i_parser *p, const tn_type *type, tn_i_blob **out); /* type NULL: inferred */
+
+/* parse_jax.c */
+typedef struct tn_i_jax {
+    const char *name; /* JAX's */
+    int id;           /* of the primitive meant; -1: the identity */
+    bool swap;        /* operands 1 and 2 change places */
+    const char *drop; /* a parameter that has no counterpart */
+    const char *program; /* the parameter that is our `program` */
+} tn_i_jax;
+const tn_i_jax *tn_i_jax_primitive(const tn_i_token *name);
+const char *tn_i_jax_param(const tn_prim *prim, const tn_i_token *name); /* our name of it, or NULL */
+/* True when the parameter says nothing about values; *only, if not NULL, lists what it may be. */
+bool tn_i_jax_ignored(const tn_prim *prim, const tn_i_token *name, const char *const **only);
+int tn_i_jax_symbol(const tn_i_token *t, const char *const *symbols); /* index of what an enumerator means, or -1 */
+
+#endif

@@ -1,0 +1,103 @@
+/* How programs printed by JAX are spelled where that differs from ours. */
+#include "ir/parse.h"
+
+#include <string.h>
+
+const tn_i_jax *tn_i_jax_primitive(const tn_i_token *name) {
+    static const tn_i_jax table[] = {
+        {"select_n", TN_P_select, true, NULL, NULL}, /* the case for false comes first */
+        {"scatter-add", TN_P_scatter_add, false, NULL, NULL},
+        {"add_any", TN_P_add, false, NULL, NULL},
+        {"copy", -1, false, NULL, NULL},
+        {"copy_p", -1, false, NULL, NULL},
+        {"squeeze", TN_P_reshape, false, "dimensions", NULL},
+        {"pjit", TN_P_call, false, NULL, "jaxpr"},
+        {"jit", TN_P_call, false, NULL, "jaxpr"},
+        {"closed_call", TN_P_call, false, NULL, "call_jaxpr"},
+        {"core_call", TN_P_call, false, NULL, "call_jaxpr"},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (strlen(table[i].name) == name->n && memcmp(table[i].name, name->at, name->n) == 0) return &table[i];
+    return NULL;
+}
+
+const char *tn_i_jax_param(const tn_prim *prim, const tn_i_token *name) {
+    static const struct {
+        int id;
+        const char *jax, *ours;
+    } table[] = {
+        {TN_P_argmax, "axis", "axes"},
+        {TN_P_argmin, "axis", "axes"},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (table[i].id == prim->id && tn_i_token_is(name, table[i].jax)) return table[i].ours;
+    return NULL;
+}
+
+bool tn_i_jax_ignored(const tn_prim *prim, const tn_i_token *name, const char *const **only) {
+    static const char *const none[] = {"None", NULL};
+    static const struct {
+        const char *name;
+        int id; /* of the one primitive that has it, or -1 */
+        const char *const *only;
+    } table[] = {
+        {"weak_type", -1, NULL},
+        {"sharding", -1, NULL},
+        {"out_sharding", -1, NULL},
+        {"accuracy", -1, NULL},
+        {"precision", TN_P_dot_general, NULL},
+        {"indices_are_sorted", -1, NULL},
+        {"unique_indices", -1, NULL},
+        {"update_jaxpr", TN_P_scatter_add, NULL},
+        {"update_consts", TN_P_scatter_add, NULL},
+        {"dimensions", TN_P_reshape, none},
+        {"conjugate_a", TN_P_triangular_solve, NULL}, /* there are no complex numbers */
+        {"donated_invars", TN_P_call, NULL},
+        {"inline", TN_P_call, NULL},
+        {"keep_unused", TN_P_call, NULL},
+        {"in_shardings", TN_P_call, NULL},
+        {"out_shardings", TN_P_call, NULL},
+        {"in_layouts", TN_P_call, NULL},
+        {"out_layouts", TN_P_call, NULL},
+        {"resource_env", TN_P_call, NULL},
+        {"ctx_mesh", TN_P_call, NULL},
+        {"compiler_options_kvs", TN_P_call, NULL},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        if ((table[i].id >= 0 && table[i].id != prim->id) || !tn_i_token_is(name, table[i].name)) continue;
+        *only = table[i].only;
+        return true;
+    }
+    return false;
+}
+
+static int symbol_index(const char *const *symbols, const char *s, size_t n) {
+    for (int i = 0; symbols[i]; i++) {
+        size_t k = 0;
+        while (k < n && symbols[i][k] && (s[k] | 32) == (symbols[i][k] | 32)) k++;
+        if (k == n && !symbols[i][k]) return i;
+    }
+    return -1;
+}
+
+int tn_i_jax_symbol(const tn_i_token *t, const char *const *symbols) {
+    /* GatherScatterMode and RoundingMethod by name and number; what is promised to be in bounds may as well be
+     * clipped or dropped */
+    static const struct {
+        const char *jax, *ours[3];
+    } table[] = {
+        {"0", {"AWAY_FROM_ZERO"}},
+        {"1", {"clip", "TO_NEAREST_EVEN"}},
+        {"2", {"fill", "drop"}},
+        {"FILL_OR_DROP", {"fill", "drop"}},
+        {"3", {"clip", "drop"}},
+        {"PROMISE_IN_BOUNDS", {"clip", "drop"}},
+    };
+    int found = symbol_index(symbols, t->at, t->n);
+    for (size_t i = 0; found < 0 && i < sizeof table / sizeof *table; i++) {
+        if (!tn_i_token_is(t, table[i].jax)) continue;
+        for (int k = 0; found < 0 && table[i].ours[k]; k++)
+            found = symbol_index(symbols, table[i].ours[k], strlen(table[i].ours[k]));
+    }
+    return found;
+}

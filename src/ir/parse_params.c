@@ -1,0 +1,357 @@
+/* Parameters: `[name=value ..]`, in any order, each read as its primitive's descriptor says. */
+#include "ir/parse.h"
+
+#include <string.h>
+
+/* ---- lists of integers ---------------------------------------------------------- */
+
+static bool push_int(tn_i_parser *p, int64_t x) {
+    if (!tn_i_grow(p->ctx, (void **)&p->ints, &p->cints, p->nints + 1, sizeof *p->ints)) return false;
+    p->ints[p->nints++] = x;
+    return true;
+}
+
+/* "(" or "[": what closes it, or NULL after an error. */
+static const char *open_tuple(tn_i_parser *p) {
+    if (tn_i_accept(p, "(")) return ")";
+    if (tn_i_accept(p, "[")) return "]";
+    (void)tn_i_unexpected(p, "a tuple");
+    return NULL;
+}
+
+static bool separator(tn_i_parser *p, const char *close) {
+    return tn_i_token_is(&p->tok, close) || tn_i_expect(p, ",");
+}
+
+/* Pushes the integers of a tuple; *n how many. */
+static bool int_tuple(tn_i_parser *p, int64_t *n) {
+    const char *close = open_tuple(p);
+    int64_t x;
+    *n = 0;
+    if (!close) return false;
+    for (; !tn_i_accept(p, close); ++*n)
+        if (!tn_i_parse_int(p, &x) || !push_int(p, x) || !separator(p, close)) return false;
+    return true;
+}
+
+static bool group_tuple(tn_i_parser *p, int64_t size) {
+    const char *close = open_tuple(p);
+    if (!close) return false;
+    while (!tn_i_accept(p, close)) {
+        const tn_i_token at = p->tok;
+        int64_t n;
+        if (!int_tuple(p, &n)) return false;
+        if (n != size) return tn_i_parse_fail(p, &at, "expected %d numbers in a tuple", (int)size);
+        if (!separator(p, close)) return false;
+    }
+    return true;
+}
+
+/* The lists of a record or of nested tuples, the lengths in front of them all. */
+static bool one_list(tn_i_parser *p, size_t base, uint32_t j) {
+    int64_t n;
+    if (!int_tuple(p, &n)) return false;
+    p->ints[base + j] = n;
+    return true;
+}
+
+static bool nested_lists(tn_i_parser *p, const tn_i_spec *spec, size_t base) {
+    const uint32_t pair = spec->lists == 4 ? 2 : spec->lists;
+    const char *outer = open_tuple(p), *inner = NULL;
+    if (!outer) return false;
+    for (uint32_t j = 0; j < spec->lists; j++) {
+        if (pair != spec->lists && j % pair == 0 && !(inner = open_tuple(p))) return false;
+        if (!one_list(p, base, j)) return false;
+        const bool last = (j + 1) % pair == 0;
+        if (!last && !tn_i_expect(p, ",")) return false;
+        if (!last) continue;
+        (void)tn_i_accept(p, ",");
+        if (inner && !tn_i_expect(p, inner)) return false;
+        if (inner && j + 1 < spec->lists && !tn_i_expect(p, ",")) return false;
+        if (inner && j + 1 == spec->lists) (void)tn_i_accept(p, ",");
+    }
+    return tn_i_expect(p, outer);
+}
+
+/* Moves the integers from `from` on to `to` <= from + their count, within the stack: rotates. */
+static bool move_list(tn_i_parser *p, size_t to, size_t from) {
+    const size_t n = p->nints - from, gap = from - to;
+    int64_t *copy = tn_i_alloc_array(p->ctx, n, sizeof *copy);
+    if (!copy) return false;
+    if (n) memcpy(copy, p->ints + from, n * sizeof *copy);
+    memmove(p->ints + to + n, p->ints + to, gap * sizeof *copy);
+    if (n) memcpy(p->ints + to, copy, n * sizeof *copy);
+    tn_i_free(p->ctx, copy, n * sizeof *copy);
+    return true;
+}
+
+static bool record_field(tn_i_parser *p, const tn_i_spec *spec, size_t base, uint32_t *given) {
+    char word[TN_I_WORD_TEXT];
+    const tn_i_token name = p->tok;
+    uint32_t j = 0;
+    while (j < spec->lists && !tn_i_token_is(&name, spec->fields[j])) j++;
+    if (j == spec->lists) return tn_i_parse_fail(p, &name, "%s has no field %s", spec->record, tn_i_word_text(word, &name));
+    if (*given >> j & 1) return tn_i_parse_fail(p, &name, "field %s is given twice", tn_i_word_text(word, &name));
+    *given |= 1u << j;
+    tn_i_next(p);
+    size_t to = base + spec->lists;
+    const size_t from = p->nints;
+    for (uint32_t i = 0; i < j; i++) to += (size_t)p->ints[base + i];
+    return tn_i_expect(p, "=") && one_list(p, base, j) && (to == from || move_list(p, to, from));
+}
+
+/* Fields in any order; one that is left out is empty. */
+static bool record(tn_i_parser *p, const tn_i_spec *spec, size_t base) {
+    uint32_t given = 0;
+    if (!tn_i_expect(p, spec->record) || !tn_i_expect(p, "(")) return false;
+    while (!tn_i_accept(p, ")"))
+        if (!record_field(p, spec, base, &given) || !separator(p, ")")) return false;
+    return true;
+}
+
+static bool lists(tn_i_parser *p, const tn_i_spec *spec) {
+    const size_t base = p->nints;
+    for (uint32_t j = 0; j < spec->lists; j++)
+        if (!push_int(p, 0)) return false;
+    return spec->fields ? record(p, spec, base) : nested_lists(p, spec, base);
+}
+
+/* ---- other values ----------------------------------------------------------------- */
+
+static bool type_tuple(tn_i_parser *p) {
+    const char *close = open_tuple(p);
+    if (!close) return false;
+    while (!tn_i_accept(p, close)) {
+        tn_type t;
+        const tn_type *type;
+        if (!tn_i_parse_type(p, &t) || !(type = tn_i_type(p->ctx, &t)) ||
+            !tn_i_grow(p->ctx, (void **)(void *)&p->types, &p->ctypes, p->ntypes + 1, sizeof *p->types))
+            return false;
+        p->types[p->ntypes++] = type;
+        if (!separator(p, close)) return false;
+    }
+    return true;
+}
+
+/* CLIP, clip, 1 or GatherScatterMode.CLIP */
+static bool symbol(tn_i_parser *p, const tn_i_spec *spec, int64_t *out) {
+    char word[TN_I_WORD_TEXT];
+    tn_i_token t = p->tok;
+    if (t.kind != TN_T_NAME && t.kind != TN_T_NUMBER && t.kind != TN_T_STRING) return tn_i_unexpected(p, "a name");
+    tn_i_next(p);
+    while (t.kind == TN_T_NAME && tn_i_accept(p, ".")) {
+        t = p->tok;
+        if (t.kind != TN_T_NAME) return tn_i_unexpected(p, "a name");
+        tn_i_next(p);
+    }
+    *out = tn_i_jax_symbol(&t, spec->symbols);
+    if (*out < 0) return tn_i_parse_fail(p, &t, "%s is not one of the values of %s", tn_i_word_text(word, &t), spec->name);
+    return true;
+}
+
+static bool program(tn_i_parser *p, const tn_i_scope *s, tn_i_param *v) {
+    char word[TN_I_WORD_TEXT];
+    if (p->tok.kind == TN_T_NAME) {
+        const uint32_t k = tn_i_names_find(&p->programs, p->tok.at, p->tok.n);
+        if (k == UINT32_MAX) return tn_i_parse_fail(p, &p->tok, "there is no program %s", tn_i_word_text(word, &p->tok));
+        v->u.fn = tn_i_fn_ref(p->program[k]);
+        tn_i_next(p);
+    } else if (!tn_i_parse_program(p, s->depth + 1, &v->u.fn)) {
+        return false;
+    }
+    v->kind = TN_K_FN;
+    return true;
+}
+
+/* An integer; JAX writes some as a tuple of one. */
+static bool integer(tn_i_parser *p, int64_t *out) {
+    const char *close = NULL;
+    if (tn_i_token_is(&p->tok, "(") || tn_i_token_is(&p->tok, "[")) close = open_tuple(p);
+    if (!tn_i_parse_int(p, out)) return false;
+    if (!close) return true;
+    (void)tn_i_accept(p, ",");
+    return tn_i_expect(p, close);
+}
+
+static bool boolean(tn_i_parser *p, int64_t *out) {
+    *out = tn_i_token_is(&p->tok, "True");
+    if (!*out && !tn_i_token_is(&p->tok, "False")) return tn_i_unexpected(p, "True or False");
+    tn_i_next(p);
+    return true;
+}
+
+static bool array(tn_i_parser *p, const tn_i_reading *r, tn_i_param *v) {
+    tn_i_blob *k;
+    const tn_type *type = r->nbinder ? p->binder[r->binder0].type : NULL;
+    if (!tn_i_parse_array(p, type, &k)) return false;
+    v->u.blob = k;
+    v->kind = TN_K_BLOB;
+    return true;
+}
+
+/* The value of parameter k; what it holds is owned by r->p[k] from the moment its kind is set. */
+static bool value(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r, uint32_t k) {
+    const tn_i_spec *spec = &r->prim->params[k];
+    tn_i_param *v = &r->p[k];
+    int dtype;
+    int64_t n;
+    bool ok = false;
+    if (spec->optional && tn_i_accept(p, "None")) return true;
+    r->at[k] = spec->kind == TN_K_TYPES ? p->ntypes : p->nints;
+    switch (spec->kind) {
+    case TN_K_FN: return program(p, s, v);
+    case TN_K_BLOB: return array(p, r, v);
+    case TN_K_INT: ok = integer(p, &v->u.i); break;
+    case TN_K_BOOL: ok = boolean(p, &v->u.i); break;
+    case TN_K_SYM: ok = symbol(p, spec, &v->u.i); break;
+    case TN_K_STR: ok = tn_i_parse_string(p, &v->u.str); break;
+    case TN_K_DTYPE:
+        ok = tn_i_parse_dtype(p, &dtype);
+        v->u.i = dtype;
+        break;
+    case TN_K_INTS: ok = spec->lists ? group_tuple(p, spec->lists) : int_tuple(p, &n); break;
+    case TN_K_LISTS: ok = lists(p, spec); break;
+    case TN_K_TYPES: ok = type_tuple(p); break;
+    case TN_K_NONE:
+    case TN_K_PTR: return tn_i_parse_fail(p, &p->tok, "parameter %s cannot be written as text", spec->name);
+    }
+    if (!ok) return false;
+    const size_t count = (spec->kind == TN_K_TYPES ? p->ntypes : p->nints) - r->at[k];
+    if (count > UINT32_MAX) return tn_i_parse_fail(p, &p->tok, "parameter %s is too long", spec->name);
+    v->n = (uint32_t)count;
+    v->kind = spec->kind;
+    return true;
+}
+
+/* ---- parameters that are not ours ---------------------------------------------------- */
+
+/* Reads over one value, whatever it is: a word or number, what is bracketed, `a.b(c)`. */
+static bool skip_value(tn_i_parser *p) {
+    for (size_t depth = 0;;) {
+        const tn_i_token_kind kind = p->tok.kind;
+        const char c = kind == TN_T_MARK ? *p->tok.at : ' ';
+        const bool close = c == ')' || c == ']' || c == '}' || c == '>';
+        if (kind == TN_T_END || kind == TN_T_BAD || (close && depth == 0)) return tn_i_unexpected(p, "a value");
+        tn_i_next(p);
+        if (c == '(' || c == '[' || c == '{' || c == '<') depth++;
+        if (close) depth--;
+        if (depth || c == '.') continue;
+        if (!tn_i_token_is(&p->tok, ".") && !tn_i_token_is(&p->tok, "(")) return true;
+    }
+}
+
+static bool skip_only(tn_i_parser *p, const tn_i_token *name, const char *const *only) {
+    char word[TN_I_WORD_TEXT], what[TN_I_WORD_TEXT];
+    for (int i = 0; only[i]; i++)
+        if (tn_i_accept(p, only[i])) return true;
+    return tn_i_parse_fail(p, &p->tok, "%s of parameter %s is not supported", tn_i_word_text(what, &p->tok),
+                           tn_i_word_text(word, name));
+}
+
+static bool foreign(tn_i_parser *p, const tn_i_reading *r, const tn_i_token *name) {
+    char word[TN_I_WORD_TEXT];
+    const char *const *only;
+    if (r->jax && r->jax->drop && tn_i_token_is(name, r->jax->drop)) return skip_value(p);
+    if (!r->prim) return skip_value(p);
+    if (!tn_i_jax_ignored(r->prim, name, &only))
+        return tn_i_parse_fail(p, name, "%s has no parameter %s", r->prim->name, tn_i_word_text(word, name));
+    return only ? skip_only(p, name, only) : skip_value(p);
+}
+
+/* ---- the list -------------------------------------------------------------------------- */
+
+static bool region(tn_i_parser *p, tn_i_reading *r) {
+    const tn_i_token at = p->tok;
+    int64_t n;
+    if (!tn_i_parse_int(p, &n)) return false;
+    if (n < 0 || n >= 1 << 24) return tn_i_parse_fail(p, &at, "a region is a number from 0 to 2^24 - 1");
+    r->region = (uint32_t)n;
+    return true;
+}
+
+static uint32_t find_param(const tn_i_reading *r, const tn_i_token *name) {
+    const char *ours = r->prim ? tn_i_jax_param(r->prim, name) : NULL;
+    for (uint32_t k = 0; k < r->nparam; k++) {
+        const char *spec = r->prim->params[k].name;
+        if (tn_i_token_is(name, spec)) return k;
+        if (ours && strcmp(ours, spec) == 0) return k;
+        if (r->jax && r->jax->program && strcmp(spec, "program") == 0 && tn_i_token_is(name, r->jax->program)) return k;
+    }
+    return UINT32_MAX;
+}
+
+bool tn_i_parse_params(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
+    char word[TN_I_WORD_TEXT];
+    for (r->nparam = 0; r->prim && r->prim->params && r->prim->params[r->nparam].name; r->nparam++) {}
+    if (!tn_i_accept(p, "[")) return true;
+    while (!tn_i_accept(p, "]")) {
+        const tn_i_token name = p->tok;
+        if (name.kind != TN_T_NAME) return tn_i_unexpected(p, "a parameter's name or ']'");
+        tn_i_next(p);
+        if (!tn_i_expect(p, "=")) return false;
+        const uint32_t k = find_param(r, &name);
+        if (k == UINT32_MAX) {
+            if (tn_i_token_is(&name, "region") ? !region(p, r) : !foreign(p, r, &name)) return false;
+            continue;
+        }
+        if (r->given >> k & 1) return tn_i_parse_fail(p, &name, "parameter %s is given twice", tn_i_word_text(word, &name));
+        r->given |= 1u << k;
+        if (!value(p, s, r, k)) return false;
+    }
+    return true;
+}
+
+void tn_i_release_params(tn_i_parser *p, tn_i_reading *r) {
+    for (uint32_t k = 0; k < r->nparam; k++) {
+        if (r->p[k].kind == TN_K_FN) tn_i_fn_unref(r->p[k].u.fn);
+        if (r->p[k].kind == TN_K_BLOB) tn_i_blob_unref(p->ctx, r->p[k].u.blob);
+        r->p[k].kind = TN_K_NONE;
+    }
+}
+
+/* ---- what may be left out ------------------------------------------------------------------ */
+
+static bool is_one_of(const char *name, const char *const *names) {
+    for (; *names; names++)
+        if (strcmp(*names, name) == 0) return true;
+    return false;
+}
+
+/* Shape and dtype follow from the type written on the left, dimensions from a scalar operand. */
+static bool derive(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r, uint32_t k) {
+    static const char *const shapes[] = {"shape", "new_sizes", "slice_sizes", NULL}, *const dtypes[] = {"dtype", "new_dtype", NULL};
+    const tn_i_spec *spec = &r->prim->params[k];
+    const tn_type *left = r->nbinder ? p->binder[r->binder0].type : NULL;
+    tn_i_param *v = &r->p[k];
+    if (spec->kind == TN_K_PTR) return true;
+    if (spec->kind == TN_K_DTYPE && left && is_one_of(spec->name, dtypes)) {
+        *v = (tn_i_param){.kind = TN_K_DTYPE, .u.i = left->dtype};
+        return true;
+    }
+    r->at[k] = p->nints;
+    if (spec->kind == TN_K_INTS && left && is_one_of(spec->name, shapes)) {
+        for (int i = 0; i < left->rank; i++)
+            if (!push_int(p, left->dim[i])) return false;
+        *v = (tn_i_param){.kind = TN_K_INTS, .n = (uint32_t)left->rank};
+        return true;
+    }
+    if (strcmp(spec->name, "broadcast_dimensions") == 0 && p->noperand > r->operand0) {
+        const tn_i_operand *o = &p->operand[r->operand0];
+        if (o->var == TN_NOVAR || tn_i_vtype(&s->b, o->var)->rank == 0) {
+            *v = (tn_i_param){.kind = TN_K_INTS};
+            return true;
+        }
+    }
+    return tn_i_parse_fail(p, &r->name, "%s needs the parameter %s", r->prim->name, spec->name);
+}
+
+bool tn_i_complete_params(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
+    for (uint32_t k = 0; k < r->nparam; k++)
+        if (r->p[k].kind == TN_K_NONE && !r->prim->params[k].optional && !derive(p, s, r, k)) return false;
+    for (uint32_t k = 0; k < r->nparam; k++) {
+        tn_i_param *v = &r->p[k];
+        if (v->kind == TN_K_INTS || v->kind == TN_K_LISTS) v->u.ints = v->n ? p->ints + r->at[k] : NULL;
+        if (v->kind == TN_K_TYPES) v->u.types = v->n ? p->types + r->at[k] : NULL;
+    }
+    return true;
+}

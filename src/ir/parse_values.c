@@ -1,0 +1,254 @@
+/* Types, numbers, strings and arrays. */
+#include "base/number.h"
+#include "ir/parse.h"
+
+#include <string.h>
+
+/* ---- types ---------------------------------------------------------------------- */
+
+static int dtype_of(const tn_i_token *t) {
+    static const struct {
+        const char *name;
+        int dtype;
+    } names[] = {{"f64", TN_F64},     {"f32", TN_F32},     {"i32", TN_I32},     {"i64", TN_I64},   {"bool", TN_BOOL},
+                 {"float64", TN_F64}, {"float32", TN_F32}, {"int32", TN_I32},   {"int64", TN_I64}, {"bool_", TN_BOOL}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (tn_i_token_is(t, names[i].name)) return names[i].dtype;
+    return -1;
+}
+
+bool tn_i_parse_dtype(tn_i_parser *p, int *dtype) {
+    *dtype = dtype_of(&p->tok);
+    if (*dtype < 0) {
+        if (tn_i_token_is(&p->tok, "stack")) return tn_i_parse_fail(p, &p->tok, "the type 'stack' is reserved for loops");
+        return tn_i_unexpected(p, "a dtype (f64, f32, i64, i32, bool)");
+    }
+    tn_i_next(p);
+    return true;
+}
+
+bool tn_i_parse_type(tn_i_parser *p, tn_type *t) {
+    const tn_i_token start = p->tok;
+    int dtype;
+    memset(t, 0, sizeof *t);
+    if (!tn_i_parse_dtype(p, &dtype) || !tn_i_expect(p, "[")) return false;
+    t->dtype = dtype;
+    while (!tn_i_accept(p, "]")) {
+        int64_t dim;
+        const tn_i_token at = p->tok;
+        if (t->rank && !tn_i_expect(p, ",")) return false;
+        if (!tn_i_parse_int(p, &dim)) return false;
+        if (dim < 0) return tn_i_parse_fail(p, &at, "a dimension is negative");
+        if (t->rank == TN_MAX_RANK) return tn_i_parse_fail(p, &start, "a rank above %d", TN_MAX_RANK);
+        t->dim[t->rank++] = dim;
+    }
+    if (!tn_i_type_valid(t)) return tn_i_parse_fail(p, &start, "the size of the type overflows");
+    return true;
+}
+
+/* ---- numbers -------------------------------------------------------------------- */
+
+bool tn_i_parse_int(tn_i_parser *p, int64_t *out) {
+    if (p->tok.kind != TN_T_NUMBER) return tn_i_unexpected(p, "an integer");
+    if (!tn_i_parse_i64(p->tok.at, p->tok.n, out)) {
+        char word[TN_I_WORD_TEXT];
+        return tn_i_parse_fail(p, &p->tok, "%s is not an integer, or too large", tn_i_word_text(word, &p->tok));
+    }
+    tn_i_next(p);
+    return true;
+}
+
+static bool integer_bits(const tn_i_token *t, int dtype, uint64_t *bits) {
+    int64_t x;
+    if (!tn_i_parse_i64(t->at, t->n, &x)) return false;
+    if (dtype == TN_I32 && (x < INT32_MIN || x > INT32_MAX)) return false;
+    *bits = dtype == TN_I32 ? (uint32_t)x : (uint64_t)x;
+    return true;
+}
+
+bool tn_i_parse_bits(const tn_i_token *t, int dtype, uint64_t *bits) {
+    double d;
+    float s;
+    uint32_t low;
+    if (dtype == TN_BOOL) {
+        *bits = tn_i_token_is(t, "True");
+        return *bits || tn_i_token_is(t, "False");
+    }
+    if (t->kind != TN_T_NUMBER) return false;
+    switch (dtype) {
+    case TN_F64:
+        if (!tn_i_parse_f64(t->at, t->n, &d)) return false;
+        memcpy(bits, &d, sizeof d);
+        return true;
+    case TN_F32:
+        if (!tn_i_parse_f32(t->at, t->n, &s)) return false;
+        memcpy(&low, &s, sizeof s);
+        *bits = low;
+        return true;
+    default: return integer_bits(t, dtype, bits);
+    }
+}
+
+int tn_i_spelled_dtype(const tn_i_token *t) {
+    int64_t x;
+    if (t->kind == TN_T_NAME) return TN_BOOL;
+    if (!tn_i_parse_i64(t->at, t->n, &x)) return TN_F64;
+    return x < INT32_MIN || x > INT32_MAX ? TN_I64 : TN_I32;
+}
+
+/* ---- strings -------------------------------------------------------------------- */
+
+static int hex_digit(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    return -1;
+}
+
+/* One character of a string, or -1 for an escape that there is not. */
+static int unescape(const char **at, const char *end) {
+    const char c = *(*at)++;
+    if (c != '\\') return (unsigned char)c;
+    const char e = *(*at)++; /* the lexer ends no string after a backslash */
+    switch (e) {
+    case 'n': return '\n';
+    case 't': return '\t';
+    case 'r': return '\r';
+    case 'x':
+        if (end - *at < 2 || hex_digit((*at)[0]) < 0 || hex_digit((*at)[1]) < 0) return -1;
+        *at += 2;
+        return hex_digit((*at)[-2]) * 16 + hex_digit((*at)[-1]);
+    default: return e == '\\' || e == '"' || e == '\'' ? e : -1;
+    }
+}
+
+static bool quoted(tn_i_parser *p, const char **out) {
+    const tn_i_token t = p->tok;
+    const char *at = t.at + 1, *end = t.at + t.n - 1;
+    char *text = tn_i_alloc(p->ctx, t.n);
+    size_t n = 0;
+    if (!text) return false;
+    bool ok = true;
+    while (ok && at < end) {
+        const int c = unescape(&at, end);
+        ok = c > 0;
+        text[n++] = (char)c;
+    }
+    if (ok) *out = tn_i_string(p->ctx, text, n);
+    else (void)tn_i_parse_fail(p, &t, "a bad escape or a zero byte in a string");
+    tn_i_free(p->ctx, text, t.n);
+    tn_i_next(p);
+    return ok && *out;
+}
+
+/* JAX writes names bare: name=f, name=<lambda>. */
+bool tn_i_parse_string(tn_i_parser *p, const char **out) {
+    if (p->tok.kind == TN_T_STRING) return quoted(p, out);
+    const char *start = p->tok.at;
+    const bool angle = tn_i_accept(p, "<");
+    if (p->tok.kind != TN_T_NAME) return tn_i_unexpected(p, "a string");
+    const char *end = p->tok.at + p->tok.n;
+    tn_i_next(p);
+    if (angle) {
+        end = p->tok.at + p->tok.n;
+        if (!tn_i_expect(p, ">")) return false;
+    }
+    *out = tn_i_string(p->ctx, start, (size_t)(end - start));
+    return *out != NULL;
+}
+
+/* ---- arrays --------------------------------------------------------------------- */
+
+static bool is_value(const tn_i_token *t) {
+    return t->kind == TN_T_NUMBER || tn_i_token_is(t, "True") || tn_i_token_is(t, "False");
+}
+
+/* The type of the list that comes next: lengths of the first row of each depth, widest dtype. */
+static bool infer(tn_i_parser *p, tn_type *t) {
+    const tn_i_lexer lex = p->lex;
+    const tn_i_token tok = p->tok;
+    int depth = 0, spelled = TN_BOOL;
+    bool closed[TN_MAX_RANK + 1] = {false}, any = false;
+    memset(t, 0, sizeof *t);
+    do {
+        if (tn_i_accept(p, "[")) {
+            if (depth == TN_MAX_RANK) return tn_i_parse_fail(p, &p->tok, "lists are nested deeper than %d", TN_MAX_RANK);
+            if (depth && !closed[depth - 1]) t->dim[depth - 1]++;
+            depth++;
+            if (depth > t->rank) t->rank = depth;
+        } else if (depth && tn_i_accept(p, "]")) {
+            closed[--depth] = true;
+        } else if (is_value(&p->tok)) {
+            const int d = tn_i_spelled_dtype(&p->tok);
+            any = true;
+            if (d > spelled) spelled = d;
+            if (depth && !closed[depth - 1]) t->dim[depth - 1]++;
+            tn_i_next(p);
+        } else if (!depth || !tn_i_accept(p, ",")) {
+            return tn_i_unexpected(p, "a number or a list");
+        }
+    } while (depth > 0);
+    t->dtype = any ? spelled : TN_F64;
+    p->lex = lex;
+    p->tok = tok;
+    return true;
+}
+
+static bool put_element(tn_i_parser *p, const tn_type *t, char *data, int64_t k) {
+    const size_t size = tn_i_dtype_size(t->dtype);
+    char word[TN_I_WORD_TEXT];
+    uint64_t bits;
+    if (!is_value(&p->tok)) return tn_i_unexpected(p, "a number");
+    if (!tn_i_parse_bits(&p->tok, t->dtype, &bits))
+        return tn_i_parse_fail(p, &p->tok, "%s is no value of dtype %s", tn_i_word_text(word, &p->tok), tn_i_dtype_name(t->dtype));
+    /* the low bytes, wherever the machine keeps them */
+    const uint8_t b = (uint8_t)bits;
+    const uint32_t w = (uint32_t)bits;
+    memcpy(data + (size_t)k * size, size == 1 ? (const void *)&b : size == 4 ? (const void *)&w : (const void *)&bits, size);
+    tn_i_next(p);
+    return true;
+}
+
+/* Elements of dimension `k` on, from element *at on. */
+static bool fill(tn_i_parser *p, const tn_type *t, int k, char *data, int64_t *at) {
+    if (k == t->rank) return put_element(p, t, data, (*at)++);
+    char text[TN_I_TYPE_TEXT];
+    if (!tn_i_expect(p, "[")) return false;
+    for (int64_t i = 0; i < t->dim[k]; i++) {
+        if (tn_i_token_is(&p->tok, "]") || (i && !tn_i_expect(p, ",")))
+            return tn_i_parse_fail(p, &p->tok, "a list is shorter than %s says", tn_i_type_text(text, t));
+        if (!fill(p, t, k + 1, data, at)) return false;
+    }
+    (void)tn_i_accept(p, ",");
+    if (!tn_i_accept(p, "]")) return tn_i_parse_fail(p, &p->tok, "a list does not end as %s says", tn_i_type_text(text, t));
+    return true;
+}
+
+/* `[]` stands for every array without elements. */
+static bool accept_empty(tn_i_parser *p, const tn_type *t) {
+    const tn_i_lexer lex = p->lex;
+    const tn_i_token tok = p->tok;
+    if (t->rank && tn_i_count(t) == 0 && tn_i_accept(p, "[") && tn_i_accept(p, "]")) return true;
+    p->lex = lex;
+    p->tok = tok;
+    return false;
+}
+
+bool tn_i_parse_array(tn_i_parser *p, const tn_type *type, tn_i_blob **out) {
+    tn_type t;
+    char text[TN_I_TYPE_TEXT];
+    if (type) t = *type;
+    else if (!infer(p, &t)) return false;
+    if (!tn_i_type_valid(&t)) return tn_i_parse_fail(p, &p->tok, "the size of the array overflows");
+    /* an element takes a byte at least: no type makes room for more than the text holds */
+    if (tn_i_count(&t) > p->lex.end - p->tok.at)
+        return tn_i_parse_fail(p, &p->tok, "the text has fewer elements than %s", tn_i_type_text(text, &t));
+    tn_i_blob *k = tn_i_blob_new(p->ctx, &t);
+    if (!k) return false;
+    int64_t at = 0;
+    const bool ok = accept_empty(p, &t) || fill(p, &t, 0, tn_i_blob_data(k), &at);
+    tn_i_blob_seal(k);
+    if (ok) *out = k;
+    else tn_i_blob_unref(p->ctx, k);
+    return ok;
+}

@@ -1,0 +1,56 @@
+/* The public functions that look at programs: text, counts and types. */
+#include "ir/ir.h"
+
+#include <string.h>
+
+void tn_fn_free(tn_fn *f) { tn_i_fn_unref(f); }
+tn_ctx *tn_fn_ctx(const tn_fn *f) { return f ? f->ctx : NULL; }
+size_t tn_fn_inputs(const tn_fn *f) { return f ? f->nin : 0; }
+size_t tn_fn_linear_inputs(const tn_fn *f) { return f ? f->nlin : 0; }
+size_t tn_fn_outputs(const tn_fn *f) { return f ? f->nout : 0; }
+size_t tn_fn_equations(const tn_fn *f) { return f ? f->neqn : 0; }
+
+tn_type tn_fn_input_type(const tn_fn *f, size_t i) {
+    return f && i < f->nin ? *f->val[i].type : tn_type_of(TN_NDTYPES, TN_MAX_RANK + 1, NULL);
+}
+
+tn_type tn_fn_output_type(const tn_fn *f, size_t i) {
+    return f && i < f->nout ? *f->val[f->out[i]].type : tn_type_of(TN_NDTYPES, TN_MAX_RANK + 1, NULL);
+}
+
+/* ---- text ----------------------------------------------------------------------- */
+
+/* The bytes of a text stand in front of it, for tn_text_free. */
+typedef union header {
+    size_t bytes;
+    max_align_t align;
+} header;
+
+char *tn_fn_print(const tn_fn *f, size_t *n) {
+    size_t length, bytes;
+    if (n) *n = 0;
+    if (!f) return NULL;
+    char *text = tn_i_print(f, &length), *out = NULL;
+    if (!text) return NULL;
+    header *h = tn_i_add(length + 1, sizeof *h, &bytes) ? tn_i_alloc(f->ctx, bytes) : NULL;
+    if (h) {
+        h->bytes = bytes;
+        out = memcpy(h + 1, text, length + 1);
+        if (n) *n = length;
+    }
+    tn_i_free(f->ctx, text, length + 1);
+    return out;
+}
+
+void tn_text_free(tn_ctx *c, char *text) {
+    if (!c || !text) return;
+    header *h = (header *)(void *)text - 1;
+    tn_i_free(c, h, h->bytes);
+}
+
+tn_fn *tn_fn_parse(tn_ctx *c, const char *text, size_t n, const char *filename) {
+    if (!c) return NULL;
+    if (text) return tn_i_parse(c, text, n, filename);
+    (void)tn_i_fail(c, TN_EINVAL, NULL, "tn_fn_parse: no text");
+    return NULL;
+}

@@ -1,0 +1,465 @@
+/* dot_general: products over any contracting and batch dimensions. */
+#include "prims/dot.h"
+#include "prims/product.h"
+#include "prims/sample.h"
+#include "prims/shape.h"
+
+#include <string.h>
+
+static const tn_i_spec params[] = {{.name = "dimension_numbers", .kind = TN_K_LISTS, .lists = 4},
+                                   {.name = "preferred_element_type", .kind = TN_K_DTYPE, .optional = true},
+                                   {.name = NULL}};
+
+/* As the parameter's integers: four lengths, then lhs and rhs contracting, lhs and rhs batch dimensions. */
+#define DOTS_INTS (4 + 4 * TN_MAX_RANK)
+
+static uint32_t write_dots(const tn_i_dots *d, int64_t *v) {
+    uint32_t n = 4;
+    for (int i = 0; i < 2; i++) {
+        v[i] = d->ncontract;
+        v[2 + i] = d->nbatch;
+    }
+    for (int i = 0; i < 2; i++)
+        for (uint32_t j = 0; j < d->ncontract; j++) v[n++] = d->contract[i][j];
+    for (int i = 0; i < 2; i++)
+        for (uint32_t j = 0; j < d->nbatch; j++) v[n++] = d->batch[i][j];
+    return n;
+}
+
+/* Of a parameter whose type rule has passed. */
+static tn_i_dots read_dots(const tn_i_param *p) {
+    tn_i_dots d;
+    memset(&d, 0, sizeof d);
+    for (uint32_t i = 0; i < 2; i++) {
+        const int64_t *contract = tn_i_list(p, 4, i, &d.ncontract);
+        memcpy(d.contract[i], contract, d.ncontract * sizeof *contract);
+        const int64_t *batch = tn_i_list(p, 4, 2 + i, &d.nbatch);
+        memcpy(d.batch[i], batch, d.nbatch * sizeof *batch);
+    }
+    return d;
+}
+
+tn_var tn_i_dot_general(tn_i_builder *b, tn_var lhs, tn_var rhs, const tn_i_dots *d) {
+    int64_t v[DOTS_INTS];
+    const uint32_t n = write_dots(d, v);
+    const tn_i_param p[2] = {{.kind = TN_K_LISTS, .n = n, .u.ints = v}, {.kind = TN_K_NONE}};
+    const tn_var in[2] = {lhs, rhs};
+    return tn_i_emit(b, tn_i_prim(b, TN_P_dot_general), p, 2, in);
+}
+
+/* Bit i: dimension i of operand `side` is contracted or a batch dimension. */
+static unsigned contracted(const tn_i_dots *d, int side) { return tn_i_axis_set(d->ncontract, d->contract[side]); }
+static unsigned batches(const tn_i_dots *d, int side) { return tn_i_axis_set(d->nbatch, d->batch[side]); }
+static unsigned taken(const tn_i_dots *d, int side) { return contracted(d, side) | batches(d, side); }
+
+/* The dimensions of a type in the set, in order; returns their number. */
+static uint32_t dims_in(const tn_type *t, unsigned set, int64_t *dims) {
+    uint32_t n = 0;
+    for (int i = 0; i < t->rank; i++)
+        if (set >> i & 1) dims[n++] = i;
+    return n;
+}
+
+/* ---- type ------------------------------------------------------------------------ */
+
+static bool lists_valid(tn_i_query *q) {
+    const tn_i_param *p = &q->p[0];
+    int64_t total = 4;
+    for (int i = 0; i < 4; i++) {
+        if (p->n < 4 || p->u.ints[i] < 0 || p->u.ints[i] > 2 * TN_MAX_RANK)
+            return tn_i_type_fail(q, -1, "dimension_numbers is no (contracting, batch) pair of pairs of dimensions");
+        total += p->u.ints[i];
+    }
+    if (total != (int64_t)p->n) return tn_i_type_fail(q, -1, "dimension_numbers has lists of a wrong length");
+    for (uint32_t side = 0; side < 2; side++) {
+        uint32_t nc, nb;
+        const int64_t *contract = tn_i_list(p, 4, side, &nc), *batch = tn_i_list(p, 4, 2 + side, &nb);
+        int64_t both[4 * TN_MAX_RANK];
+        memcpy(both, contract, nc * sizeof *both);
+        memcpy(both + nc, batch, nb * sizeof *both);
+        if (!tn_i_axes_valid(q, side ? "dimension_numbers of operand 1" : "dimension_numbers of operand 0", nc + nb, both,
+                             q->in[side]->rank, false))
+            return false;
+    }
+    return true;
+}
+
+static bool pairs_match(tn_i_query *q, uint32_t list, const char *what) {
+    uint32_t n, m;
+    const int64_t *l = tn_i_list(&q->p[0], 4, list, &n), *r = tn_i_list(&q->p[0], 4, list + 1, &m);
+    if (n != m)
+        return tn_i_type_fail(q, -1, "operand 0 has %u %s dimensions and operand 1 has %u", (unsigned)n, what, (unsigned)m);
+    for (uint32_t i = 0; i < n; i++)
+        if (q->in[0]->dim[l[i]] != q->in[1]->dim[r[i]])
+            return tn_i_type_fail(q, -1, "%s dimension %lld of operand 0 has size %lld, but its partner %lld of operand 1 has %lld",
+                                  what, (long long)l[i], (long long)q->in[0]->dim[l[i]], (long long)r[i],
+                                  (long long)q->in[1]->dim[r[i]]);
+    return true;
+}
+
+static bool type_dot(tn_i_query *q) {
+    if (!tn_i_admits(q) || !tn_i_same_dtype(q, 1) || !tn_i_params_given(q) || !lists_valid(q)) return false;
+    if (!pairs_match(q, 0, "contracting") || !pairs_match(q, 2, "batch")) return false;
+    const int dtype = q->in[0]->dtype;
+    if (q->p[1].kind == TN_K_DTYPE && q->p[1].u.i != dtype)
+        return tn_i_type_fail(q, -1, "preferred_element_type must be the operands' dtype %s", tn_i_dtype_name(dtype));
+    const tn_i_dots d = read_dots(&q->p[0]);
+    int64_t dim[2 * TN_MAX_RANK], free[TN_MAX_RANK];
+    int rank = 0;
+    for (uint32_t i = 0; i < d.nbatch; i++) dim[rank++] = q->in[0]->dim[d.batch[0][i]];
+    for (int side = 0; side < 2; side++) {
+        const uint32_t n = dims_in(q->in[side], ~taken(&d, side), free);
+        for (uint32_t i = 0; i < n; i++) dim[rank++] = q->in[side]->dim[free[i]];
+    }
+    return tn_i_output(q, dtype, rank, dim);
+}
+
+static void cost_dot(const tn_i_query *q, tn_i_cost *cost) {
+    const tn_i_dots d = read_dots(&q->p[0]);
+    double products = (double)tn_i_count(&q->out[0]);
+    for (uint32_t i = 0; i < d.ncontract; i++) products *= (double)q->in[0]->dim[d.contract[0][i]];
+    tn_i_cost_copy(q, cost);
+    cost->products += products;
+    cost->flops += 2 * products;
+}
+
+/* ---- kernel ------------------------------------------------------------------------- */
+
+/* Blocks of operands that are packed because no pair of strides describes them. */
+enum { BLOCK_M = 128, BLOCK_N = 256, BLOCK_K = 128, LOOP_WORK = 4096 };
+
+/* One product of the batch: rows, columns and contracted dimensions, joined as far as the
+ * strides allow.  The contracted ones have a stride in each operand. */
+typedef struct product {
+    int dtype, threads;
+    int64_t m, n, k;
+    tn_i_dims rows, columns, inner[2];
+    void *pack[2];
+} product;
+
+/* Contracted pairs may come in any order: the lhs's order in memory joins most. */
+static void inner_dims(const tn_i_kernel *k, const tn_i_dots *d, tn_i_dims inner[2]) {
+    unsigned left = contracted(d, 0);
+    inner[0].n = inner[1].n = 0;
+    for (uint32_t i = 0; i < d->ncontract; i++) {
+        uint32_t best = 0;
+        int64_t most = -1;
+        for (uint32_t j = 0; j < d->ncontract; j++) {
+            const int64_t at = d->contract[0][j], stride = k->in[0].stride[at];
+            if (!(left >> at & 1) || (stride < 0 ? -stride : stride) <= most) continue;
+            most = stride < 0 ? -stride : stride;
+            best = j;
+        }
+        left &= ~(1u << d->contract[0][best]);
+        const int64_t size = k->in[0].type->dim[d->contract[0][best]];
+        if (size == 1) continue;
+        const int64_t s[2] = {k->in[0].stride[d->contract[0][best]], k->in[1].stride[d->contract[1][best]]};
+        const int last = inner[0].n - 1;
+        bool joins = last >= 0;
+        for (int side = 0; side < 2 && joins; side++) joins = inner[side].stride[last] == s[side] * size;
+        for (int side = 0; side < 2; side++) {
+            if (!joins) {
+                tn_i_dims_push(&inner[side], size, s[side]);
+                continue;
+            }
+            inner[side].size[last] *= size;
+            inner[side].stride[last] = s[side];
+        }
+    }
+}
+
+/* Takes the largest dimension out of d, as size and stride. */
+static int64_t take_largest(tn_i_dims *d, int64_t *stride) {
+    int at = 0;
+    *stride = 1;
+    if (d->n == 0) return 1;
+    for (int i = 1; i < d->n; i++)
+        if (d->size[i] > d->size[at]) at = i;
+    const int64_t size = d->size[at];
+    *stride = d->stride[at];
+    d->size[at] = 1;
+    return size;
+}
+
+/* Row-major strides of dimensions whose innermost one has the stride `unit`. */
+static tn_i_dims dense_like(const tn_i_dims *d, int64_t unit) {
+    tn_i_dims dense = *d;
+    for (int i = d->n - 1; i >= 0; i--) {
+        dense.stride[i] = unit;
+        unit *= d->size[i];
+    }
+    return dense;
+}
+
+static void *shifted(int dtype, void *data, int64_t by) { return (char *)data + by * (int64_t)tn_i_dtype_size(dtype); }
+
+/* A product per position of all dimensions but the largest of each kind: no copies. */
+static bool by_loops(const product *w, void *lhs, void *rhs, void *out) {
+    tn_i_dims rows = w->rows, columns = w->columns, inner[2] = {w->inner[0], w->inner[1]};
+    tn_i_dims out_rows = dense_like(&rows, w->n), out_columns = dense_like(&columns, 1);
+    tn_i_matrix a, b, c;
+    const int64_t m = take_largest(&rows, &a.rs), n = take_largest(&columns, &b.cs), k = take_largest(&inner[0], &a.cs);
+    (void)take_largest(&inner[1], &b.rs); /* the same one: the sizes are equal */
+    (void)take_largest(&out_rows, &c.rs);
+    (void)take_largest(&out_columns, &c.cs);
+    const int64_t nr = tn_i_dims_count(&rows), nc = tn_i_dims_count(&columns), ni = tn_i_dims_count(&inner[0]);
+    if (nr * nc * ni > 1 && (double)m * (double)n * (double)k < LOOP_WORK) return false;
+    tn_i_cursor r, ro, q, qo, p[2];
+    tn_i_cursor_start(&r, &rows, 0);
+    tn_i_cursor_start(&ro, &out_rows, 0);
+    for (int64_t i = 0; i < nr; i++, tn_i_cursor_next(&r), tn_i_cursor_next(&ro)) {
+        tn_i_cursor_start(&q, &columns, 0);
+        tn_i_cursor_start(&qo, &out_columns, 0);
+        for (int64_t j = 0; j < nc; j++, tn_i_cursor_next(&q), tn_i_cursor_next(&qo)) {
+            c.data = shifted(w->dtype, out, ro.offset + qo.offset);
+            for (int side = 0; side < 2; side++) tn_i_cursor_start(&p[side], &inner[side], 0);
+            for (int64_t l = 0; l < ni; l++, tn_i_cursor_next(&p[0]), tn_i_cursor_next(&p[1])) {
+                a.data = shifted(w->dtype, lhs, r.offset + p[0].offset);
+                b.data = shifted(w->dtype, rhs, q.offset + p[1].offset);
+                tn_i_multiply(w->dtype, w->threads, m, n, k, a, b, l > 0, c);
+            }
+        }
+    }
+    return true;
+}
+
+/* Copies rows first_row.. and columns first_column.. of a matrix with joined dimensions, row-major. */
+static tn_i_matrix pack(int dtype, const tn_i_dims *rows, int64_t first_row, int64_t nrows, const tn_i_dims *columns,
+                        int64_t first_column, int64_t ncolumns, const void *data, void *to) {
+    const size_t size = tn_i_dtype_size(dtype);
+    tn_i_row *copy = tn_i_copy_row(size);
+    tn_i_dims outer = *columns;
+    if (outer.n == 0) tn_i_dims_push(&outer, 1, 0);
+    const int64_t run = outer.size[--outer.n], stride = outer.stride[outer.n];
+    tn_i_cursor r, q;
+    char *at = to;
+    tn_i_cursor_start(&r, rows, first_row);
+    for (int64_t i = 0; i < nrows; i++, tn_i_cursor_next(&r)) {
+        tn_i_cursor_start(&q, &outer, first_column / run);
+        int64_t from = first_column % run, left = ncolumns;
+        for (; left > 0; from = 0, tn_i_cursor_next(&q)) {
+            const int64_t n = left < run - from ? left : run - from;
+            copy(n, tn_i_at(data, size, r.offset + q.offset + from * stride), stride, at, 1);
+            at += n * (int64_t)size;
+            left -= n;
+        }
+    }
+    return (tn_i_matrix){to, ncolumns, 1};
+}
+
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static void by_blocks(const product *w, void *lhs, void *rhs, void *out) {
+    for (int64_t j = 0; j < w->n; j += BLOCK_N)
+        for (int64_t p = 0; p < w->k; p += BLOCK_K) {
+            const int64_t n = smaller(BLOCK_N, w->n - j), k = smaller(BLOCK_K, w->k - p);
+            const tn_i_matrix b = pack(w->dtype, &w->inner[1], p, k, &w->columns, j, n, rhs, w->pack[1]);
+            for (int64_t i = 0; i < w->m; i += BLOCK_M) {
+                const int64_t m = smaller(BLOCK_M, w->m - i);
+                const tn_i_matrix a = pack(w->dtype, &w->rows, i, m, &w->inner[0], p, k, lhs, w->pack[0]);
+                const tn_i_matrix c = {shifted(w->dtype, out, i * w->n + j), w->n, 1};
+                tn_i_multiply(w->dtype, w->threads, m, n, k, a, b, p > 0, c);
+            }
+        }
+}
+
+/* More than one dimension of a kind that is not of size 1: the strides may be beyond a matrix's. */
+static bool may_pack(const tn_type *lhs, const tn_type *rhs, const tn_i_dots *d) {
+    int kinds[3] = {0};
+    for (int i = 0; i < lhs->rank; i++)
+        if (lhs->dim[i] != 1 && !(batches(d, 0) >> i & 1)) kinds[contracted(d, 0) >> i & 1]++;
+    for (int i = 0; i < rhs->rank; i++)
+        if (rhs->dim[i] != 1 && !(taken(d, 1) >> i & 1)) kinds[2]++;
+    return kinds[0] > 1 || kinds[1] > 1 || kinds[2] > 1;
+}
+
+/* Elements of the blocks of both operands. */
+static void block_sizes(const tn_type *lhs, const tn_type *rhs, const tn_i_dots *d, int64_t block[2]) {
+    int64_t sizes[3] = {1, 1, 1}; /* rows, inner, columns, each up to its block */
+    const int64_t most[3] = {BLOCK_M, BLOCK_K, BLOCK_N};
+    for (int i = 0; i < lhs->rank; i++) {
+        const int kind = contracted(d, 0) >> i & 1;
+        if (!(batches(d, 0) >> i & 1)) sizes[kind] = smaller(most[kind], sizes[kind] * smaller(most[kind], lhs->dim[i]));
+    }
+    for (int i = 0; i < rhs->rank; i++)
+        if (!(taken(d, 1) >> i & 1)) sizes[2] = smaller(BLOCK_N, sizes[2] * smaller(BLOCK_N, rhs->dim[i]));
+    block[0] = sizes[0] * sizes[1];
+    block[1] = sizes[1] * sizes[2];
+}
+
+static size_t scratch_dot(const tn_i_query *q) {
+    const tn_i_dots d = read_dots(&q->p[0]);
+    if (!may_pack(q->in[0], q->in[1], &d)) return 0;
+    int64_t block[2];
+    block_sizes(q->in[0], q->in[1], &d, block);
+    return (size_t)(block[0] + block[1]) * tn_i_dtype_size(q->in[0]->dtype);
+}
+
+static tn_i_dims in_order(const tn_i_arr *x, uint32_t n, const int64_t *axes) {
+    tn_i_dims d = {.n = 0};
+    for (uint32_t i = 0; i < n; i++) tn_i_dims_push(&d, x->type->dim[axes[i]], x->stride[axes[i]]);
+    return d;
+}
+
+static tn_status kernel_dot(const tn_i_kernel *k) {
+    const tn_i_dots d = read_dots(&k->p[0]);
+    if (tn_i_count(k->out[0].type) == 0) return TN_OK;
+    product w = {.dtype = k->in[0].type->dtype, .threads = k->threads, .rows = tn_i_dims_of(&k->in[0], ~taken(&d, 0)),
+                 .columns = tn_i_dims_of(&k->in[1], ~taken(&d, 1))};
+    tn_i_dims_merge(&w.rows);
+    tn_i_dims_merge(&w.columns);
+    inner_dims(k, &d, w.inner);
+    w.m = tn_i_dims_count(&w.rows);
+    w.n = tn_i_dims_count(&w.columns);
+    w.k = tn_i_dims_count(&w.inner[0]);
+    if (w.k == 0) { /* sums of nothing */
+        memset(k->out[0].data, 0, tn_type_bytes(k->out[0].type));
+        return TN_OK;
+    }
+    if (k->scratch) {
+        int64_t block[2];
+        block_sizes(k->in[0].type, k->in[1].type, &d, block);
+        w.pack[0] = k->scratch;
+        w.pack[1] = shifted(w.dtype, k->scratch, block[0]);
+    }
+    const tn_i_dims lhs = in_order(&k->in[0], d.nbatch, d.batch[0]), rhs = in_order(&k->in[1], d.nbatch, d.batch[1]);
+    const int64_t batch = tn_i_dims_count(&lhs);
+    tn_i_cursor l, r;
+    tn_i_cursor_start(&l, &lhs, 0);
+    tn_i_cursor_start(&r, &rhs, 0);
+    for (int64_t i = 0; i < batch; i++, tn_i_cursor_next(&l), tn_i_cursor_next(&r)) {
+        void *x = tn_i_address(&k->in[0], l.offset), *y = tn_i_address(&k->in[1], r.offset);
+        void *out = tn_i_address(&k->out[0], i * w.m * w.n);
+        if (!by_loops(&w, x, y, out)) by_blocks(&w, x, y, out);
+    }
+    return TN_OK;
+}
+
+/* ---- rules ---------------------------------------------------------------------------- */
+
+static bool is_identity(uint32_t n, const int64_t *perm) {
+    for (uint32_t i = 0; i < n; i++)
+        if (perm[i] != (int64_t)i) return false;
+    return true;
+}
+
+/* perm[d]: where dimension d of operand `side` stands in the product of the cotangent and the other
+ * operand: batch dimensions, then the operand's free ones and the contracted ones in the order of
+ * their partners, or the other way round. */
+static void places(const tn_i_dots *d, int side, const tn_type *t, const tn_type *other, bool free_first, int64_t *perm) {
+    int64_t free[TN_MAX_RANK];
+    const uint32_t nfree = dims_in(t, ~taken(d, side), free);
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < d->nbatch; i++) perm[d->batch[side][i]] = at++;
+    for (int turn = 0; turn < 2; turn++) {
+        if ((turn == 0) == free_first) {
+            for (uint32_t i = 0; i < nfree; i++) perm[free[i]] = at++;
+            continue;
+        }
+        for (int partner = 0; partner < other->rank; partner++)
+            for (uint32_t i = 0; i < d->ncontract; i++)
+                if (d->contract[1 - side][i] == partner) perm[d->contract[side][i]] = at++;
+    }
+}
+
+/* The cotangent times the other operand over that one's free dimensions.  Of the two orders of
+ * that product the one is taken that needs no permutation, if there is one. */
+static tn_var transpose_side(tn_i_rule *r, tn_var ct, int side) {
+    const tn_i_dots d = read_dots(&r->p[0]);
+    const tn_type *t = r->in_type[side], *other = r->in_type[1 - side];
+    int64_t perm[2][TN_MAX_RANK];
+    places(&d, side, t, other, true, perm[0]);
+    places(&d, side, t, other, false, perm[1]);
+    const uint32_t rank = (uint32_t)t->rank;
+    const int second = !is_identity(rank, perm[0]) && is_identity(rank, perm[1]); /* the other operand comes first */
+    const int from = second; /* position of the cotangent among the operands */
+    int64_t free[TN_MAX_RANK];
+    const uint32_t nfree = dims_in(other, ~taken(&d, 1 - side), free);
+    const uint32_t mine = rank - d.ncontract - d.nbatch;
+    tn_i_dots e = {.ncontract = nfree, .nbatch = d.nbatch};
+    for (uint32_t i = 0; i < nfree; i++) {
+        e.contract[from][i] = (int64_t)(d.nbatch + i + (side == 0 ? mine : 0));
+        e.contract[1 - from][i] = free[i];
+    }
+    for (uint32_t i = 0; i < d.nbatch; i++) {
+        e.batch[from][i] = (int64_t)i;
+        e.batch[1 - from][i] = d.batch[1 - side][i];
+    }
+    const tn_var in[2] = {second ? r->in[1 - side] : ct, second ? ct : r->in[1 - side]};
+    const tn_var v = tn_i_dot_general(r->b, in[0], in[1], &e);
+    return is_identity(rank, perm[second]) ? v : tn_i_permute(r->b, v, perm[second]);
+}
+
+static void transpose_dot(tn_i_rule *r, const tn_var *ct, tn_var *ct_in) {
+    for (int side = 0; side < 2; side++)
+        if (r->in[side] == TN_NOVAR) ct_in[side] = transpose_side(r, ct[0], side);
+}
+
+/* Both batched: one more batch dimension.  One: one more free dimension, moved to the front. */
+static void batch_dot(tn_i_rule *r, const bool *batched, tn_var *out, bool *out_batched) {
+    tn_i_dots d = read_dots(&r->p[0]);
+    const uint32_t nb = d.nbatch;
+    uint32_t at = batched[0] && batched[1] ? 0 : nb;
+    if (!batched[0]) at += (uint32_t)r->in_type[0]->rank - d.ncontract - nb;
+    for (int side = 0; side < 2; side++) {
+        int64_t v[TN_MAX_RANK];
+        if (!batched[side]) continue;
+        for (uint32_t i = 0; i < d.ncontract; i++) d.contract[side][i]++;
+        const uint32_t n = tn_i_behind_batch(nb, d.batch[side], batched[0] && batched[1] ? 0 : -1, v);
+        memcpy(d.batch[side], v, n * sizeof *v); /* no more than the dimensions of the batched operand */
+        d.nbatch = n;
+    }
+    const tn_var v = tn_i_dot_general(r->b, r->in[0], r->in[1], &d);
+    out_batched[0] = true;
+    out[0] = v;
+    if (at == 0 || v == TN_NOVAR) return;
+    int64_t perm[TN_MAX_RANK];
+    for (uint32_t i = 0; i <= (uint32_t)r->out_type[0]->rank; i++) perm[i] = i == 0 ? (int64_t)at : (int64_t)(i <= at ? i - 1 : i);
+    out[0] = tn_i_permute(r->b, v, perm);
+}
+
+/* ---- samples ----------------------------------------------------------------------------- */
+
+/* A random order of 0..n-1. */
+static void shuffle(tn_i_rng *r, uint32_t n, int64_t *v) {
+    for (uint32_t i = 0; i < n; i++) {
+        const int64_t j = tn_i_pick(r, 0, i);
+        v[i] = v[j];
+        v[j] = i;
+    }
+}
+
+static bool sample_dot(tn_i_rng *r, int dtype, tn_i_case *c) {
+    uint32_t kinds[4]; /* batch, contracting, free of lhs, free of rhs */
+    int64_t size[TN_MAX_RANK], place[2][TN_MAX_RANK];
+    for (int i = 0; i < 4; i++) kinds[i] = (uint32_t)tn_i_pick(r, 0, i == 0 ? 1 : 2);
+    for (int i = 0; i < TN_MAX_RANK; i++) size[i] = tn_i_pick(r, 0, 19) ? tn_i_pick(r, 1, i < 3 ? 3 : 2) : 0;
+    const uint32_t shared = kinds[0] + kinds[1];
+    tn_i_dots d = {.ncontract = kinds[1], .nbatch = kinds[0]};
+    c->nin = 2;
+    for (uint32_t side = 0; side < 2; side++) {
+        tn_type *t = &c->in[side];
+        const uint32_t rank = shared + kinds[2 + side];
+        *t = (tn_type){.dtype = dtype, .rank = (int32_t)rank};
+        shuffle(r, rank, place[side]);
+        for (uint32_t i = 0; i < rank; i++) {
+            t->dim[place[side][i]] = i < shared ? size[i] : size[i + 2 * side];
+            if (i < kinds[0]) d.batch[side][i] = place[side][i];
+            else if (i < shared) d.contract[side][i - kinds[0]] = place[side][i];
+        }
+    }
+    int64_t v[DOTS_INTS];
+    const uint32_t n = write_dots(&d, v);
+    if (!tn_i_case_list(c, 0, n, v)) return false;
+    c->p[0].kind = TN_K_LISTS;
+    c->p[1] = tn_i_pick(r, 0, 1) ? (tn_i_param){.kind = TN_K_DTYPE, .u.i = dtype} : (tn_i_param){.kind = TN_K_NONE};
+    return true;
+}
+
+const tn_prim tn_prim_dot_general = {
+    .id = TN_P_dot_general, .name = "dot_general",
+    .doc = "sum of products over the contracting dimensions; result: batch, free of operand 0, free of operand 1; integers wrap",
+    .nin = 2, .dtypes = TN_NUMBERS, .params = params, .type = type_dot, .linear = {TN_OPERAND(0), TN_OPERAND(1)},
+    .transpose = transpose_dot, .batch = batch_dot, .kernel = kernel_dot, .scratch = scratch_dot, .cost = cost_dot,
+    .jvp_bound = 7, .transpose_bound = 4, .sample = sample_dot,
+};

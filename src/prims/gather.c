@@ -1,0 +1,358 @@
+/* Windows read and added to at many places: gather scatter_add. */
+#include "prims/sample.h"
+#include "prims/windows.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- gather ---- */
+enum { GATHER_DNUMS, GATHER_SIZES, GATHER_MODE, GATHER_FILL };
+static const char *const gather_fields[] = {"offset_dims", "collapsed_slice_dims", "start_index_map", "operand_batching_dims",
+                                            "start_indices_batching_dims"};
+static const char *const gather_modes[] = {"clip", "fill", NULL};
+static const tn_i_spec gather_params[] = {
+    {.name = "dimension_numbers", .kind = TN_K_LISTS, .lists = TN_NDNUMS, .record = "GatherDimensionNumbers", .fields = gather_fields},
+    {.name = "slice_sizes", .kind = TN_K_INTS},
+    {.name = "mode", .kind = TN_K_SYM, .symbols = gather_modes},
+    {.name = "fill_value", .kind = TN_K_INT, .optional = true},
+    {.name = NULL}};
+
+static bool sizes_valid(tn_i_query *q, const tn_i_dnums *d) {
+    const tn_type *in = q->in[0];
+    const int64_t *sizes = tn_i_ints(q->p, GATHER_SIZES);
+    if (!tn_i_length_is(q, GATHER_SIZES, (uint32_t)in->rank, "the rank of operand 0")) return false;
+    for (uint32_t j = TN_COLLAPSED; j <= TN_OPERAND_BATCH; j++)
+        for (uint32_t i = 0; j != TN_MAP && i < d->n[j]; i++)
+            if (sizes[d->v[j][i]] != 1)
+                return tn_i_type_fail(q, -1, "slice_sizes: dimension %lld is in %s, so its size must be 1, not %lld",
+                                      (long long)d->v[j][i], gather_fields[j], (long long)sizes[d->v[j][i]]);
+    for (int i = 0; i < in->rank; i++) {
+        /* a batch of size 0 has no windows that could be too large */
+        const bool batch = tn_i_dnums_has(d, TN_OPERAND_BATCH, i);
+        if (sizes[i] < 0 || (!batch && sizes[i] > in->dim[i]))
+            return tn_i_type_fail(q, 0, "slice_sizes: dimension %d of size %lld has no slice of size %lld", i,
+                                  (long long)in->dim[i], (long long)sizes[i]);
+    }
+    return true;
+}
+
+static bool fill_valid(tn_i_query *q) {
+    const int64_t x = q->p[GATHER_FILL].u.i;
+    const int dtype = q->in[0]->dtype;
+    if (q->p[GATHER_MODE].u.i != TN_CLIP && q->p[GATHER_MODE].u.i != TN_FILL) return tn_i_type_fail(q, -1, "mode must be clip or fill");
+    if (q->p[GATHER_FILL].kind == TN_K_NONE) return true;
+    if ((dtype == TN_BOOL && x != 0 && x != 1) || (dtype == TN_I32 && (x < INT32_MIN || x > INT32_MAX)))
+        return tn_i_type_fail(q, -1, "fill_value: %lld is no %s", (long long)x, tn_i_dtype_name(dtype));
+    return true;
+}
+
+static bool type_gather(tn_i_query *q) {
+    tn_i_dnums d;
+    int rank;
+    if (!tn_i_params_given(q) || !tn_i_dnums_valid(q, &d, &rank) || !sizes_valid(q, &d) || !fill_valid(q)) return false;
+    int64_t dim[TN_MAX_RANK], window[TN_MAX_RANK];
+    uint32_t n = 0, at = 0;
+    for (int i = 0; i < q->in[0]->rank; i++)
+        if (tn_i_in_window(&d, i)) window[n++] = tn_i_ints(q->p, GATHER_SIZES)[i];
+    for (int i = 0; i < rank; i++) {
+        if (at < n && d.v[TN_WINDOW][at] == i) dim[i] = window[at++];
+        else dim[i] = q->in[1]->dim[i - (int)at];
+    }
+    return tn_i_output(q, q->in[0]->dtype, rank, dim);
+}
+
+/* What stands for a window outside: fill_value, or JAX's default of the dtype. */
+static uint64_t fill_bits(const tn_i_param *p, int dtype) {
+    const bool given = p[GATHER_FILL].kind != TN_K_NONE;
+    const int64_t x = p[GATHER_FILL].u.i;
+    uint64_t bits = 0;
+    const float f = given ? (float)x : NAN;
+    const double g = given ? (double)x : (double)NAN;
+    switch (dtype) {
+    case TN_BOOL: return given ? (uint64_t)(x != 0) : 1;
+    case TN_I32: return (uint32_t)(given ? (int32_t)x : INT32_MIN);
+    case TN_I64: return (uint64_t)(given ? x : INT64_MIN);
+    case TN_F32: memcpy(&bits, &f, sizeof f); return bits;
+    default: memcpy(&bits, &g, sizeof g); return bits;
+    }
+}
+
+static tn_status kernel_gather(const tn_i_kernel *k) {
+    const tn_i_arr *in = &k->in[0];
+    const size_t size = tn_i_dtype_size(in->type->dtype);
+    const int64_t *sizes = tn_i_ints(k->p, GATHER_SIZES), none[TN_MAX_RANK] = {0};
+    const uint64_t bits = fill_bits(k->p, in->type->dtype);
+    int64_t dim[TN_MAX_RANK], from[TN_MAX_RANK], to[TN_MAX_RANK];
+    unsigned char fill[8] = {0};
+    tn_i_arr out = *k->out;
+    tn_i_dnums d;
+    tn_i_windows w;
+    tn_i_walk copy, blank;
+    int rank;
+    const bool clip = k->p[GATHER_MODE].u.i == TN_CLIP;
+    if (tn_i_count(out.type) == 0) return TN_OK;
+    memcpy(fill, &bits, sizeof fill); /* a literal's bits are its bytes in memory order */
+    tn_i_dense_strides(out.type, out.stride);
+    tn_i_dnums_read(&d, &k->p[GATHER_DNUMS]);
+    tn_i_window_strides(&d, sizes, in, &out, &rank, dim, from, to);
+    tn_i_walk_init(&copy, rank, dim, from, to);
+    tn_i_walk_init(&blank, rank, dim, none, to);
+    tn_i_windows_init(&w, &d, sizes, in, &k->in[1], &out);
+    while (tn_i_windows_next(&w)) {
+        void *target = tn_i_at_mut(out.data, size, w.to);
+        if (clip || w.inside) tn_i_walk_run(&copy, tn_i_copy_row(size), size, tn_i_at(in->data, size, w.from), target);
+        else tn_i_walk_run(&blank, tn_i_copy_row(size), size, fill, target);
+    }
+    return TN_OK;
+}
+
+/* Filling with anything but 0 is not linear. */
+static bool fills_zero(const tn_i_param *p) {
+    return p[GATHER_MODE].u.i == TN_CLIP || (p[GATHER_FILL].kind != TN_K_NONE && p[GATHER_FILL].u.i == 0);
+}
+
+static bool linearity_gather(const tn_fn *f, const tn_i_eqn *e, const uint8_t *in, uint8_t *out) {
+    out[0] = TN_NONLINEAR;
+    if (in[1] == TN_LINEAR) {
+        (void)tn_i_fail(f->ctx, TN_ELINEAR, e->loc, "gather: operand 1: indices may not depend on a linear input");
+        return false;
+    }
+    if (in[0] == TN_NONLINEAR) return true;
+    if (fills_zero(tn_i_p(e))) {
+        out[0] = in[0];
+        return true;
+    }
+    if (in[0] == TN_ZERO) return true;
+    (void)tn_i_fail(f->ctx, TN_ELINEAR, e->loc, "gather: operand 0: not linear with mode=fill, unless fill_value=0");
+    return false;
+}
+
+static tn_var simplify_gather(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_var *in, const tn_type *out) {
+    (void)nin;
+    uint64_t bits;
+    if (!tn_i_known_scalar(b, in[0], &bits)) return TN_NOVAR;
+    return p[GATHER_MODE].u.i == TN_CLIP || bits == fill_bits(p, out->dtype) ? tn_i_respread(b, in[0], out) : TN_NOVAR;
+}
+
+/* What fills the primal is constant, so its tangent is 0. */
+static void jvp_gather(tn_i_rule *r, const tn_var *din, tn_var *dout) {
+    const int64_t zero = 0;
+    tn_i_dnums d;
+    tn_i_dnums_read(&d, &r->p[GATHER_DNUMS]);
+    if (din[0] == TN_NOVAR) {
+        dout[0] = TN_NOVAR;
+        return;
+    }
+    const bool clip = r->p[GATHER_MODE].u.i == TN_CLIP;
+    dout[0] = tn_i_gather(r->b, din[0], r->in[1], &d, tn_i_ints(r->p, GATHER_SIZES), clip ? TN_CLIP : TN_FILL, clip ? NULL : &zero);
+}
+
+/* The index vectors moved to where clip reads. */
+static tn_var clipped_indices(tn_i_rule *r, const tn_i_dnums *d) {
+    tn_i_builder *b = r->b;
+    const tn_type *t = r->in_type[1];
+    const uint32_t n = d->n[TN_MAP];
+    const int64_t top = t->dtype == TN_I32 ? INT32_MAX : INT64_MAX, back = t->rank - 1;
+    int64_t last[TN_MAX_RANK];
+    int32_t narrow[TN_MAX_RANK];
+    bool alike = true;
+    if (n == 0) return r->in[1];
+    for (uint32_t c = 0; c < n; c++) {
+        const int64_t i = d->v[TN_MAP][c], x = r->in_type[0]->dim[i] - tn_i_ints(r->p, GATHER_SIZES)[i];
+        last[c] = x < top ? x : top;
+        narrow[c] = (int32_t)(t->dtype == TN_I32 ? last[c] : 0);
+        alike &= last[c] == last[0];
+    }
+    tn_var hi;
+    if (alike) hi = tn_i_literal_i64(b, t->dtype, last[0]);
+    else {
+        const tn_type row = {.dtype = t->dtype, .rank = 1, .dim = {n}};
+        hi = tn_i_constant(b, &row, t->dtype == TN_I32 ? (const void *)narrow : (const void *)last);
+        hi = tn_i_broadcast(b, hi, t->rank, t->dim, &back);
+    }
+    return tn_i_op3(b, TN_P_clamp, tn_i_literal_i64(b, t->dtype, 0), r->in[1], hi);
+}
+
+static void transpose_gather(tn_i_rule *r, const tn_var *ct, tn_var *ct_in) {
+    tn_i_dnums d;
+    if (!fills_zero(r->p)) {
+        tn_i_rule_fail(r, TN_ELINEAR, 0, "not linear with mode=fill, unless fill_value=0");
+        return;
+    }
+    tn_i_dnums_read(&d, &r->p[GATHER_DNUMS]);
+    tn_var indices = r->p[GATHER_MODE].u.i == TN_CLIP ? clipped_indices(r, &d) : r->in[1];
+    ct_in[0] = tn_i_scatter_add(r->b, tn_i_accumulated(r), indices, ct[0], &d);
+}
+
+static void batch_gather(tn_i_rule *r, const bool *batched, tn_var *out, bool *out_batched) {
+    tn_i_dnums d, front;
+    tn_i_dnums_read(&d, &r->p[GATHER_DNUMS]);
+    tn_i_dnums_batch(&front, &d, batched[0], batched[1]);
+    int64_t sizes[TN_MAX_RANK + 1];
+    const int up = batched[0] ? 1 : 0;
+    sizes[0] = batched[1] ? 1 : r->batch;
+    for (uint32_t i = 0; i < r->p[GATHER_SIZES].n; i++) sizes[up + (int)i] = tn_i_ints(r->p, GATHER_SIZES)[i];
+    const bool given = r->p[GATHER_FILL].kind != TN_K_NONE;
+    *out = tn_i_gather(r->b, r->in[0], r->in[1], &front, sizes, (int)r->p[GATHER_MODE].u.i, given ? &r->p[GATHER_FILL].u.i : NULL);
+    *out_batched = true;
+}
+
+/* Touches the windows only. */
+static void cost_gather(const tn_i_query *q, tn_i_cost *cost) {
+    cost->bytes += tn_i_bytes_of(q->in[1]) + 2 * tn_i_bytes_of(&q->out[0]);
+}
+
+/* A default filling (NaN for floats) is only drawn with indices that are inside, where the laws can see. */
+static bool sample_gather(tn_i_rng *r, int dtype, tn_i_case *c) {
+    tn_type windows;
+    int64_t sizes[TN_MAX_RANK];
+    if (!tn_i_sample_windows(r, dtype, c, true, sizes, &windows)) return false;
+    tn_i_dnums d;
+    tn_i_dnums_read(&d, &c->p[GATHER_DNUMS]);
+    int64_t last = 1000;
+    for (uint32_t k = 0; k < d.n[TN_MAP]; k++) {
+        const int64_t x = c->in[0].dim[d.v[TN_MAP][k]] - sizes[d.v[TN_MAP][k]];
+        if (x < last) last = x;
+    }
+    const int64_t kind = tn_i_pick(r, 0, 3);
+    c->p[GATHER_MODE] = (tn_i_param){.kind = TN_K_SYM, .u.i = kind < 2 ? TN_CLIP : TN_FILL};
+    c->p[GATHER_FILL] = (tn_i_param){.kind = TN_K_NONE};
+    if (kind == 2) c->p[GATHER_FILL] = (tn_i_param){.kind = TN_K_INT, .u.i = tn_i_pick(r, dtype == TN_BOOL ? 0 : -3, dtype == TN_BOOL ? 1 : 3)};
+    if (kind == 3) c->domain[1] = (tn_i_domain){.lo = -0.5, .hi = (double)last + 0.5}; /* lo = hi = 0 would mean the default */
+    return tn_i_case_list(c, GATHER_SIZES, (uint32_t)c->in[0].rank, sizes);
+}
+
+const tn_prim tn_prim_gather = {
+    .id = TN_P_gather, .name = "gather",
+    .doc = "windows of slice_sizes at the index vectors; mode=clip clamps starts, mode=fill gives fill_value for windows not "
+           "wholly inside (default NaN, the least integer, True)",
+    .nin = 2, .dtypes = TN_ANY, .params = gather_params, .type = type_gather,
+    .linear = {TN_OPERAND(0)}, .linearity = linearity_gather, .simplify = simplify_gather, .jvp = jvp_gather,
+    .transpose = transpose_gather, .batch = batch_gather, .kernel = kernel_gather, .cost = cost_gather,
+    .jvp_bound = 2, .transpose_bound = 10, .sample = sample_gather,
+};
+
+/* ---- scatter_add ---- */
+enum { SCATTER_DNUMS, SCATTER_MODE };
+static const char *const scatter_fields[] = {"update_window_dims", "inserted_window_dims", "scatter_dims_to_operand_dims",
+                                             "operand_batching_dims", "scatter_indices_batching_dims"};
+static const char *const scatter_modes[] = {"drop", NULL};
+static const tn_i_spec scatter_params[] = {
+    {.name = "dimension_numbers", .kind = TN_K_LISTS, .lists = TN_NDNUMS, .record = "ScatterDimensionNumbers", .fields = scatter_fields},
+    {.name = "mode", .kind = TN_K_SYM, .optional = true, .symbols = scatter_modes},
+    {.name = NULL}};
+
+static bool updates_valid(tn_i_query *q, const tn_i_dnums *d, int rank) {
+    const tn_type *in = q->in[0], *indices = q->in[1], *updates = q->in[2];
+    if (!tn_i_same_dtype(q, 2)) return false;
+    if (updates->rank != rank)
+        return tn_i_type_fail(q, 2, "has rank %d; update_window_dims and indices make %d", updates->rank, rank);
+    uint32_t at = 0;
+    for (int i = 0; i < rank; i++) {
+        if (at < d->n[TN_WINDOW] && d->v[TN_WINDOW][at] == i) at++;
+        else if (updates->dim[i] != indices->dim[i - (int)at])
+            return tn_i_type_fail(q, 2, "dimension %d has size %lld, but dimension %d of the indices has %lld", i,
+                                  (long long)updates->dim[i], i - (int)at, (long long)indices->dim[i - (int)at]);
+    }
+    int64_t sizes[TN_MAX_RANK];
+    tn_i_window_sizes(d, in, updates, sizes);
+    for (int i = 0; i < in->rank; i++)
+        if (tn_i_in_window(d, i) && sizes[i] > in->dim[i])
+            return tn_i_type_fail(q, 2, "a window of size %lld is larger than dimension %d of operand 0, %lld", (long long)sizes[i],
+                                  i, (long long)in->dim[i]);
+    return true;
+}
+
+static bool type_scatter_add(tn_i_query *q) {
+    tn_i_dnums d;
+    int rank;
+    if (!tn_i_params_given(q)) return false;
+    if (q->in[0]->dtype == TN_BOOL) return tn_i_type_fail(q, 0, "scatter_add is not defined for bool");
+    return tn_i_dnums_valid(q, &d, &rank) && updates_valid(q, &d, rank) && tn_i_output_type(q, q->in[0]);
+}
+
+static tn_status kernel_scatter_add(const tn_i_kernel *k) {
+    const tn_i_arr *updates = &k->in[2];
+    const size_t size = tn_i_dtype_size(k->out->type->dtype);
+    int64_t sizes[TN_MAX_RANK], dim[TN_MAX_RANK], from[TN_MAX_RANK], to[TN_MAX_RANK];
+    tn_i_arr out = *k->out;
+    tn_i_dnums d;
+    tn_i_windows w;
+    tn_i_walk add;
+    int rank;
+    if (out.data != k->in[0].data) tn_i_copy_array(&k->in[0], &out);
+    if (tn_i_count(updates->type) == 0) return TN_OK;
+    tn_i_dense_strides(out.type, out.stride);
+    tn_i_dnums_read(&d, &k->p[SCATTER_DNUMS]);
+    tn_i_window_sizes(&d, out.type, updates->type, sizes);
+    tn_i_window_strides(&d, sizes, &out, updates, &rank, dim, to, from);
+    tn_i_walk_init(&add, rank, dim, from, to);
+    tn_i_windows_init(&w, &d, sizes, &out, &k->in[1], updates);
+    tn_i_row *row = tn_i_add_row(out.type->dtype);
+    while (tn_i_windows_next(&w))
+        if (w.inside) tn_i_walk_run(&add, row, size, tn_i_at(updates->data, size, w.to), tn_i_at_mut(out.data, size, w.from));
+    return TN_OK;
+}
+
+/* x + 0 is x but for the sign of a zero, which linear programs do not keep. */
+static tn_var simplify_scatter_add(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_var *in, const tn_type *out) {
+    (void)p, (void)nin;
+    if (tn_i_count(tn_i_vtype(b, in[2])) == 0) return in[0];
+    return tn_i_is_zero(b, in[2]) && (tn_i_is_int(out->dtype) || b->val[in[0]].linear) ? in[0] : TN_NOVAR;
+}
+
+static void jvp_scatter_add(tn_i_rule *r, const tn_var *din, tn_var *dout) {
+    tn_i_dnums d;
+    tn_i_dnums_read(&d, &r->p[SCATTER_DNUMS]);
+    dout[0] = din[0];
+    if (din[2] == TN_NOVAR) return;
+    tn_var x = din[0] != TN_NOVAR ? din[0] : tn_i_zeros(r->b, r->in_type[0]);
+    dout[0] = tn_i_scatter_add(r->b, x, r->in[1], din[2], &d);
+}
+
+static void transpose_scatter_add(tn_i_rule *r, const tn_var *ct, tn_var *ct_in) {
+    const int64_t zero = 0;
+    const tn_type *in = r->in_type[0];
+    int64_t sizes[TN_MAX_RANK];
+    tn_i_dnums d;
+    if (r->in[2] == TN_NOVAR) {
+        bool fits = true;
+        tn_i_dnums_read(&d, &r->p[SCATTER_DNUMS]);
+        tn_i_window_sizes(&d, in, r->in_type[2], sizes);
+        for (uint32_t i = 0; i < d.n[TN_COLLAPSED]; i++) fits &= in->dim[d.v[TN_COLLAPSED][i]] > 0;
+        /* gather takes no windows out of an empty dimension, where scatter_add drops them all */
+        ct_in[2] = fits ? tn_i_gather(r->b, ct[0], r->in[1], &d, sizes, TN_FILL, &zero) : tn_i_zeros(r->b, r->in_type[2]);
+    }
+    if (r->in[0] == TN_NOVAR) ct_in[0] = ct[0];
+}
+
+static void batch_scatter_add(tn_i_rule *r, const bool *batched, tn_var *out, bool *out_batched) {
+    tn_i_dnums d, front;
+    tn_i_dnums_read(&d, &r->p[SCATTER_DNUMS]);
+    tn_i_dnums_batch(&front, &d, true, batched[1]);
+    *out = tn_i_scatter_add(r->b, tn_i_batched_operand(r, batched, 0), r->in[1], tn_i_batched_operand(r, batched, 2), &front);
+    *out_batched = true;
+}
+
+/* In place: touches the windows only. */
+static void cost_scatter_add(const tn_i_query *q, tn_i_cost *cost) {
+    cost->flops += (double)tn_i_count(q->in[2]);
+    cost->bytes += tn_i_bytes_of(q->in[1]) + 3 * tn_i_bytes_of(q->in[2]);
+}
+
+static bool sample_scatter_add(tn_i_rng *r, int dtype, tn_i_case *c) {
+    int64_t sizes[TN_MAX_RANK];
+    c->p[SCATTER_MODE] = (tn_i_param){.kind = TN_K_NONE};
+    if (!tn_i_sample_windows(r, dtype, c, false, sizes, &c->in[2])) return false;
+    c->nin = 3;
+    return true;
+}
+
+const tn_prim tn_prim_scatter_add = {
+    .id = TN_P_scatter_add, .name = "scatter_add",
+    .doc = "operand 0 with each update added at its index vector; windows not wholly inside are dropped; integers wrap",
+    .nin = 3, .flags = TN_F_INPLACE, .dtypes = TN_NUMBERS, .params = scatter_params, .type = type_scatter_add,
+    .linear = {TN_OPERAND(0) | TN_OPERAND(2)}, .simplify = simplify_scatter_add, .jvp = jvp_scatter_add,
+    .transpose = transpose_scatter_add, .batch = batch_scatter_add, .kernel = kernel_scatter_add, .cost = cost_scatter_add,
+    .jvp_bound = 3, .transpose_bound = 3, .sample = sample_scatter_add,
+};

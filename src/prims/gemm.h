@@ -1,0 +1,35 @@
+/* Products and triangular solves of strided float matrices: what kernels ask of
+ * a BLAS.  Implemented in src/exec/gemm_blis.c; dtype is f32 or f64, data are
+ * naturally aligned, strides are in elements.  Operands that are only read may
+ * have any strides, also 0 and negative; those written have distinct elements
+ * and positive strides.  The environment changes nothing. */
+#ifndef TN_GEMM_H
+#define TN_GEMM_H
+
+#include "base/base.h"
+
+typedef struct tn_i_matrix {
+    void *data;
+    int64_t rs, cs; /* from row to row, from column to column */
+} tn_i_matrix;
+
+static inline tn_i_matrix tn_i_matrix_transposed(tn_i_matrix a) { return (tn_i_matrix){a.data, a.cs, a.rs}; }
+
+/* c = a b, or c += a b: m x k times k x n, all at least 1.  A NaN in c is overwritten, and
+ * 0 times NaN is NaN. */
+void tn_i_gemm(int dtype, int threads, int64_t m, int64_t n, int64_t k, tn_i_matrix a, tn_i_matrix b, bool accumulate,
+               tn_i_matrix c);
+/* The lower triangle of c -= a a', for c n x n and a n x k. */
+void tn_i_syrk(int dtype, int threads, int64_t n, int64_t k, tn_i_matrix a, tn_i_matrix c);
+/* x = a^-1 x for a triangular m x m matrix (positive strides) and x m x n; the other triangle
+ * and, with `unit`, the diagonal are not read. */
+void tn_i_trsm(int dtype, int threads, bool lower, bool unit, int64_t m, int64_t n, tn_i_matrix a, tn_i_matrix x);
+
+/* Lets the library set up its buffers as a product of this size will need them: for
+ * tn_compile.  Sizes of 0 and other dtypes are nothing to do; false after TN_ENOMEM. */
+bool tn_i_gemm_warm(tn_ctx *c, int dtype, int threads, int64_t m, int64_t n, int64_t k);
+/* For `tansy version`: the library's version, and the kernels it chose for this machine. */
+const char *tn_i_gemm_version(void);
+const char *tn_i_gemm_kernels(void);
+
+#endif

@@ -1,0 +1,127 @@
+#include "prims/layout.h"
+
+#include <string.h>
+
+/* ---- rows --------------------------------------------------------------------- */
+
+/* memcpy of one element, because the walk does not know the element's type. */
+#define COPY_ROW(size)                                                                               \
+    static void copy_##size(int64_t n, const void *src, int64_t ss, void *dst, int64_t ds) {         \
+        const char *s = src;                                                                         \
+        char *d = dst;                                                                               \
+        if (ss == 1 && ds == 1) memcpy(d, s, (size_t)n * size);                                      \
+        else                                                                                         \
+            for (int64_t i = 0; i < n; i++) memcpy(d + i * ds * size, s + i * ss * size, size);      \
+    }
+COPY_ROW(1)
+COPY_ROW(4)
+COPY_ROW(8)
+
+tn_i_row *tn_i_copy_row(size_t size) { return size == 1 ? copy_1 : size == 4 ? copy_4 : copy_8; }
+
+#define ADD_ROW(name, type, wide)                                                                    \
+    static void add_##name(int64_t n, const void *src, int64_t ss, void *dst, int64_t ds) {          \
+        const type *s = src;                                                                         \
+        type *d = dst;                                                                               \
+        for (int64_t i = 0; i < n; i++) d[i * ds] = (type)((wide)d[i * ds] + (wide)s[i * ss]);       \
+    }
+ADD_ROW(f32, float, float)
+ADD_ROW(f64, double, double)
+ADD_ROW(i32, int32_t, uint32_t)
+ADD_ROW(i64, int64_t, uint64_t)
+
+tn_i_row *tn_i_add_row(int dtype) {
+    switch (dtype) {
+    case TN_F32: return add_f32;
+    case TN_F64: return add_f64;
+    case TN_I32: return add_i32;
+    case TN_I64: return add_i64;
+    default: return NULL;
+    }
+}
+
+/* ---- walks --------------------------------------------------------------------- */
+
+void tn_i_walk_init(tn_i_walk *w, int rank, const int64_t *dim, const int64_t *src, const int64_t *dst) {
+    *w = (tn_i_walk){.empty = false};
+    for (int i = 0; i < rank; i++) {
+        if (dim[i] == 0) w->empty = true;
+        if (dim[i] == 1) continue;
+        int last = w->rank - 1;
+        if (last >= 0 && !w->empty && w->src[last] == src[i] * dim[i] && w->dst[last] == dst[i] * dim[i]) {
+            w->dim[last] *= dim[i];
+            w->src[last] = src[i];
+            w->dst[last] = dst[i];
+            continue;
+        }
+        w->dim[w->rank] = dim[i];
+        w->src[w->rank] = src[i];
+        w->dst[w->rank] = dst[i];
+        w->rank++;
+    }
+}
+
+void tn_i_walk_run(const tn_i_walk *w, tn_i_row *row, size_t size, const void *src, void *dst) {
+    if (w->empty) return;
+    const int inner = w->rank - 1;
+    const int64_t n = inner < 0 ? 1 : w->dim[inner], ss = inner < 0 ? 1 : w->src[inner], ds = inner < 0 ? 1 : w->dst[inner];
+    int64_t at[TN_MAX_RANK] = {0}, from = 0, to = 0;
+    for (;;) {
+        row(n, tn_i_at(src, size, from), ss, tn_i_at_mut(dst, size, to), ds);
+        int d = inner - 1;
+        for (; d >= 0; d--) {
+            from += w->src[d];
+            to += w->dst[d];
+            if (++at[d] < w->dim[d]) break;
+            from -= w->src[d] * w->dim[d];
+            to -= w->dst[d] * w->dim[d];
+            at[d] = 0;
+        }
+        if (d < 0) return;
+    }
+}
+
+void tn_i_dense_strides(const tn_type *t, int64_t *stride) {
+    int64_t s = 1;
+    for (int i = t->rank; i-- > 0;) {
+        stride[i] = s;
+        s *= t->dim[i] ? t->dim[i] : 1;
+    }
+}
+
+bool tn_i_is_dense(const tn_i_arr *a) {
+    int64_t s = 1;
+    if (tn_i_count(a->type) == 0) return true;
+    for (int i = a->type->rank; i-- > 0;) {
+        if (a->type->dim[i] != 1 && a->stride[i] != s) return false;
+        s *= a->type->dim[i];
+    }
+    return true;
+}
+
+void tn_i_copy_array(const tn_i_arr *in, const tn_i_arr *out) {
+    const size_t size = tn_i_dtype_size(out->type->dtype);
+    int64_t dense[TN_MAX_RANK];
+    tn_i_walk w;
+    tn_i_dense_strides(out->type, dense);
+    tn_i_walk_init(&w, out->type->rank, out->type->dim, in->stride, dense);
+    tn_i_walk_run(&w, tn_i_copy_row(size), size, in->data, out->data);
+}
+
+void tn_i_fill_array(const tn_i_arr *out, const void *element) {
+    const size_t size = tn_i_dtype_size(out->type->dtype);
+    const int64_t n = tn_i_count(out->type);
+    if (n) tn_i_copy_row(size)(n, element, 0, out->data, 1);
+}
+
+tn_status tn_i_view_kernel(const tn_i_kernel *k) {
+    tn_type out = *k->out->type;
+    const tn_type *in = k->in[0].type;
+    const tn_i_query q = {.prim = k->prim, .p = k->p, .nin = 1, .nout = 1, .in = &in, .out = &out};
+    tn_i_arr view = {.type = k->out->type};
+    int64_t offset = 0;
+    (void)k->prim->view(&q, &k->in[0], &view, &offset);
+    view.data = tn_i_at_mut(k->in[0].data, tn_i_dtype_size(in->dtype), offset);
+    tn_i_copy_array(&view, k->out);
+    return TN_OK;
+}

@@ -1,0 +1,198 @@
+/* Powers: pow, integer_pow. */
+#include "prims/rules.h"
+#include "prims/sample.h"
+#include "prims/strips.h"
+
+#include <math.h>
+
+/* ---- pow ---- */
+
+/* C's pow takes exponents as double, which has no odd numbers beyond 2^53. */
+static double pow_whole(double x, int64_t y) {
+    const double size = pow(fabs(x), (double)y);
+    return signbit(x) && (y & 1) ? -size : size;
+}
+
+TN_LOOP2_OF(pow, f32, float, float, float, powf(x, y))
+TN_LOOP2_OF(pow, f64, double, double, double, pow(x, y))
+TN_LOOP2_OF(pow_i32, f32, float, int32_t, float, pow_whole((double)x, (int64_t)y))
+TN_LOOP2_OF(pow_i32, f64, double, int32_t, double, pow_whole(x, (int64_t)y))
+TN_LOOP2_OF(pow_i64, f32, float, int64_t, float, pow_whole((double)x, y))
+TN_LOOP2_OF(pow_i64, f64, double, int64_t, double, pow_whole(x, y))
+
+static tn_status kernel_pow(const tn_i_kernel *k) {
+    const bool wide = k->in[0].type->dtype == TN_F64;
+    switch (k->in[1].type->dtype) {
+    case TN_I32: return tn_i_run_strip(k, wide ? pow_i32_f64 : pow_i32_f32);
+    case TN_I64: return tn_i_run_strip(k, wide ? pow_i64_f64 : pow_i64_f32);
+    default: return tn_i_run_strip(k, wide ? pow_f64 : pow_f32);
+    }
+}
+
+static bool type_pow(tn_i_query *q) {
+    char text[TN_I_TYPE_TEXT];
+    const tn_type *x = q->in[0], *y = q->in[1];
+    if (!tn_i_is_float(x->dtype)) return tn_i_type_fail(q, 0, "pow is not defined for %s", tn_i_dtype_name(x->dtype));
+    if (y->dtype != x->dtype && !tn_i_is_int(y->dtype))
+        return tn_i_type_fail(q, 1, "dtype %s is neither %s nor that of integers; use convert_element_type (tn_convert)",
+                              tn_i_dtype_name(y->dtype), tn_i_dtype_name(x->dtype));
+    tn_type same = *y;
+    same.dtype = x->dtype;
+    if (!tn_type_equal(&same, x))
+        return tn_i_type_fail(q, 1, "shape differs from %s; broadcasting is explicit (broadcast_in_dim)", tn_i_type_text(text, x));
+    return tn_i_output_type(q, x);
+}
+
+static tn_var simplify_pow(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_var *in, const tn_type *out) {
+    (void)p, (void)nin;
+    double y;
+    if (!tn_i_known_f64(b, in[1], &y)) return TN_NOVAR;
+    if (y == 1.0) return in[0];
+    return y == 0.0 ? tn_i_number(b, out, 1.0) : TN_NOVAR; /* pow(x, 0) is 1 for every x, NaN too */
+}
+
+static tn_var replace_zero(tn_i_builder *b, tn_var x) {
+    tn_var is_zero = tn_i_op2(b, TN_P_eq, x, tn_i_number_like(b, x, 0.0));
+    return tn_i_op3(b, TN_P_select, is_zero, tn_i_number_like(b, x, 1.0), x);
+}
+
+/* y x^(y-1); an exponent 0 that is an integer has derivative 0 even where x^-1 is infinite (JAX). */
+static tn_var partial_base(tn_i_rule *r, tn_var dx) {
+    tn_i_builder *b = r->b;
+    const tn_var y = r->in[1];
+    const int dtype = r->in_type[0]->dtype;
+    tn_var below = tn_i_op2(b, TN_P_sub, y, tn_i_number_like(b, y, 1.0));
+    tn_var slope = tn_i_op2(b, TN_P_mul, tn_i_convert(b, y, dtype), tn_i_op2(b, TN_P_pow, r->in[0], below));
+    if (tn_i_is_int(r->in_type[1]->dtype)) {
+        tn_var constant = tn_i_op2(b, TN_P_eq, y, tn_i_number_like(b, y, 0.0));
+        slope = tn_i_op3(b, TN_P_select, constant, tn_i_number_like(b, slope, 0.0), slope);
+    }
+    return tn_i_mul_by(r, dx, slope);
+}
+
+static tn_var partial_exponent(tn_i_rule *r, tn_var dy) {
+    tn_var log_x = tn_i_op1(r->b, TN_P_log, replace_zero(r->b, r->in[0]));
+    return tn_i_mul_by(r, dy, tn_i_op2(r->b, TN_P_mul, log_x, r->out[0]));
+}
+
+static bool sample_pow(tn_i_rng *r, int dtype, tn_i_case *c) {
+    static const int exponents[] = {TN_I32, TN_I64};
+    const int64_t kind = tn_i_pick(r, 0, 3);
+    tn_i_case_shape(r, c, 0, dtype, 0, 4);
+    tn_i_case_alike(c, 1, 0, kind < 2 ? exponents[kind] : dtype);
+    c->domain[0] = (tn_i_domain){.lo = 0.5, .hi = 2.5};
+    if (kind < 2) {
+        c->domain[0] = (tn_i_domain){.lo = -2, .hi = 2, .apart = 0.6, .at = TN_AT_ZERO};
+        c->domain[1] = (tn_i_domain){.lo = -3, .hi = 4};
+    }
+    return true;
+}
+
+const tn_prim tn_prim_pow = {
+    .id = TN_P_pow, .name = "pow", .doc = "x^y, y float or integer; d pow(0, y)/dy = 0; for integer y = 0 also d/dx = 0",
+    .nin = 2, .flags = TN_F_ELEMENTWISE | TN_F_INPLACE, .dtypes = TN_FLOATS, .type = type_pow,
+    .simplify = simplify_pow, .partial = {partial_base, partial_exponent}, .kernel = kernel_pow,
+    .weight = 16, .jvp_bound = 4.85, .sample = sample_pow,
+};
+
+/* ---- integer_pow ---- */
+
+/* Products in the order of JAX's, so that bits agree. */
+static double power_f64(double x, int64_t y) {
+    double product = 1;
+    for (uint64_t n = y < 0 ? 0u - (uint64_t)y : (uint64_t)y; n; n >>= 1) {
+        if (n & 1) product *= x;
+        x *= x;
+    }
+    return y < 0 ? 1 / product : product;
+}
+
+static float power_f32(float x, int64_t y) {
+    float product = 1;
+    for (uint64_t n = y < 0 ? 0u - (uint64_t)y : (uint64_t)y; n; n >>= 1) {
+        if (n & 1) product *= x;
+        x *= x;
+    }
+    return y < 0 ? 1 / product : product;
+}
+
+static uint64_t power_u64(uint64_t x, int64_t y) {
+    uint64_t product = 1;
+    for (int64_t n = y; n > 0; n >>= 1) {
+        if (n & 1) product *= x;
+        x *= x;
+    }
+    return product;
+}
+
+TN_LOOP2_OF(integer_pow, f32, float, int64_t, float, power_f32(x, y))
+TN_LOOP2_OF(integer_pow, f64, double, int64_t, double, power_f64(x, y))
+TN_LOOP2_OF(integer_pow, i32, int32_t, int64_t, int32_t, power_u64((uint64_t)x, y))
+TN_LOOP2_OF(integer_pow, i64, int64_t, int64_t, int64_t, power_u64((uint64_t)x, y))
+
+/* The exponent goes to the strip as a repeated second operand. */
+static tn_status kernel_integer_pow(const tn_i_kernel *k) {
+    static tn_i_strip *const strip[TN_NDTYPES] = {[TN_F32] = integer_pow_f32, [TN_F64] = integer_pow_f64,
+                                                  [TN_I32] = integer_pow_i32, [TN_I64] = integer_pow_i64};
+    const tn_type scalar = tn_type_of(TN_I64, 0, NULL);
+    int64_t y = k->p[0].u.i;
+    const tn_i_arr in[2] = {k->in[0], {.type = &scalar, .data = &y}};
+    tn_i_kernel both = *k;
+    both.nin = 2;
+    both.in = in;
+    return tn_i_run_strip(&both, strip[k->in[0].type->dtype]);
+}
+
+static bool type_integer_pow(tn_i_query *q) {
+    if (q->p[0].u.i < 0 && tn_i_is_int(q->in[0]->dtype))
+        return tn_i_type_fail(q, 0, "an integer cannot be raised to the negative power %lld", (long long)q->p[0].u.i);
+    return tn_i_type_elementwise(q);
+}
+
+static tn_var simplify_integer_pow(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_var *in, const tn_type *out) {
+    (void)nin;
+    switch (p[0].u.i) {
+    case 0: return tn_i_number(b, out, 1.0);
+    case 1: return in[0];
+    case 2: return tn_i_op1(b, TN_P_square, in[0]);
+    default: return TN_NOVAR;
+    }
+}
+
+static tn_var partial_integer_pow(tn_i_rule *r, tn_var dx) {
+    tn_i_builder *b = r->b;
+    const int64_t y = r->p[0].u.i;
+    if (y == 0) return TN_NOVAR;
+    if (y == 1) return dx;
+    tn_i_param below = {.kind = TN_K_INT, .u.i = y - (y > INT64_MIN)};
+    tn_var power = tn_i_emit(b, tn_i_prim(b, TN_P_integer_pow), &below, 1, r->in);
+    if (y == INT64_MIN) power = tn_i_op2(b, TN_P_div, power, r->in[0]); /* y - 1 does not exist */
+    return tn_i_mul_by(r, dx, tn_i_times(b, power, (double)y));
+}
+
+static void cost_integer_pow(const tn_i_query *q, tn_i_cost *cost) {
+    const int64_t y = q->p[0].u.i;
+    double products = 0;
+    for (uint64_t n = y < 0 ? 0u - (uint64_t)y : (uint64_t)y; n > 1; n >>= 1) products += n & 1 ? 2 : 1;
+    if (products < 1) products = 1;
+    const double n = (double)tn_i_count(q->in[0]);
+    cost->flops = n * (products + (y < 0 ? 4 : 0));
+    cost->bytes = 2 * n * (double)tn_i_dtype_size(q->in[0]->dtype);
+}
+
+static bool sample_integer_pow(tn_i_rng *r, int dtype, tn_i_case *c) {
+    tn_i_case_shape(r, c, 0, dtype, 0, 4);
+    c->p[0] = (tn_i_param){.kind = TN_K_INT, .u.i = tn_i_pick(r, tn_i_is_float(dtype) ? -3 : 0, 6)};
+    c->domain[0] = (tn_i_domain){.lo = -1.5, .hi = 1.5, .apart = 0.6, .at = TN_AT_ZERO};
+    if (!tn_i_is_float(dtype)) c->domain[0] = (tn_i_domain){.lo = -5, .hi = 5};
+    return true;
+}
+
+static const tn_i_spec integer_pow_params[] = {{.name = "y", .kind = TN_K_INT}, {.name = NULL}};
+
+const tn_prim tn_prim_integer_pow = {
+    .id = TN_P_integer_pow, .name = "integer_pow", .doc = "x^y by repeated products, y a parameter; x^0 = 1; integers wrap, y >= 0",
+    .nin = 1, .flags = TN_F_ELEMENTWISE | TN_F_INPLACE, .dtypes = TN_NUMBERS, .params = integer_pow_params, .type = type_integer_pow,
+    .simplify = simplify_integer_pow, .partial = {partial_integer_pow}, .kernel = kernel_integer_pow,
+    .weight = 1, .cost = cost_integer_pow, .jvp_bound = 6, .sample = sample_integer_pow,
+};

@@ -1,0 +1,246 @@
+/* The questions a primitive answers.  A primitive is one descriptor block in
+ * src/prims/<family>.c (or src/control) and one row in prims.def; nothing else
+ * in the library names it, except rules that emit it. */
+#ifndef TN_PRIM_H
+#define TN_PRIM_H
+
+#include "ir/ir.h"
+
+struct tn_i_plan_by;
+
+enum {
+#define TN_PRIM(name) TN_P_##name,
+#include "prims/prims.def"
+#undef TN_PRIM
+    TN_NPRIMS
+};
+
+extern const tn_prim *const tn_i_registry[TN_NPRIMS];
+
+#define TN_PRIM(name) extern const tn_prim tn_prim_##name;
+#include "prims/prims.def"
+#undef TN_PRIM
+
+/* ---- flags ----------------------------------------------------------------------- */
+
+enum {
+    TN_F_ELEMENTWISE = 1 << 0, /* equal shapes in and out (select, clamp: operands of rank 0 repeat); has strips, or
+                                  a kernel where parameters choose one; default batching, cost */
+    TN_F_NODIFF = 1 << 1,      /* derivative zero everywhere (integer or piecewise constant result) */
+    TN_F_VIEW = 1 << 2,        /* may be realized as a strided view: has `view` */
+    TN_F_INPLACE = 1 << 3,     /* the kernel may write output 0 over operand 0 when both are dense */
+    TN_F_NOFOLD = 1 << 4,      /* never folded on literals */
+    TN_F_COMMUTES = 1 << 5,    /* two operands that may be swapped for value numbering (bit-equal either way) */
+    TN_F_OWN_PRIMAL = 1 << 6   /* the jvp rule makes the primal outputs as well */
+};
+
+/* Sets of operands an equation is jointly linear in; TN_ALL: every operand. */
+#define TN_ALL UINT32_MAX
+#define TN_OPERAND(i) (1u << (i))
+
+/* ---- type rule ------------------------------------------------------------------- */
+
+/* An equation to be typed (or costed, planned): types in, types out. */
+typedef struct tn_i_query {
+    tn_ctx *ctx;
+    const tn_prim *prim;
+    const tn_i_param *p;
+    uint32_t nin, nout;
+    const tn_type *const *in;
+    tn_type *out;           /* nout of them once tn_i_outputs was called */
+    tn_i_builder *b;        /* room for outputs, place of messages; NULL outside typing */
+} tn_i_query;
+
+/* Sets the number of outputs and makes room for their types (zeroed). */
+bool tn_i_outputs(tn_i_query *q, uint32_t n);
+/* Fails the type rule: "mul: operand 1: <reason> (operands: f64[3], f64[4])". operand -1: none */
+bool tn_i_type_fail(tn_i_query *q, int operand, const char *fmt, ...)
+#ifdef __GNUC__
+    __attribute__((format(printf, 3, 4)))
+#endif
+    ;
+/* One output of the given type; false (failed) when the type is not valid. */
+bool tn_i_output(tn_i_query *q, int dtype, int rank, const int64_t *dims);
+bool tn_i_output_type(tn_i_query *q, const tn_type *t);
+/* Equal shapes and dtypes of all operands, the dtype in prim->dtypes; output alike. */
+bool tn_i_type_elementwise(tn_i_query *q);
+bool tn_i_type_compare(tn_i_query *q); /* same, output bool */
+
+/* ---- rules: jvp, transpose, batching, simplification -------------------------------- */
+
+/* One equation of the program being transformed, its values in the builder. */
+typedef struct tn_i_rule {
+    tn_i_builder *b;
+    const tn_fn *f;      /* source program */
+    const tn_i_eqn *e;   /* source equation */
+    const tn_i_param *p; /* its parameters */
+    uint32_t nin, nout;
+    const tn_var *in;    /* operands in b; transpose: TN_NOVAR for linear operands */
+    tn_var *out;         /* jvp: primal outputs in b; set by the rule with TN_F_OWN_PRIMAL */
+    const tn_type *const *in_type; /* types in the source program (vmap: without the batch) */
+    const tn_type *const *out_type;
+    /* transpose: the cotangent accumulated so far per operand (TN_NOVAR: none), and
+     * whether more will come.  A rule that folds acc[i] into its result (in-place
+     * accumulation) returns it in ct_in[i] and sets merged[i]. */
+    const tn_var *acc;
+    const bool *more;
+    bool *merged;
+    int64_t batch;       /* vmap: size of the batch dimension, always dimension 0 */
+    struct tn_i_memo *memo; /* nested programs already transformed in this walk */
+} tn_i_rule;
+
+void tn_i_rule_fail(tn_i_rule *r, tn_status s, int operand, const char *fmt, ...)
+#ifdef __GNUC__
+    __attribute__((format(printf, 4, 5)))
+#endif
+    ;
+
+/* ---- kernels ----------------------------------------------------------------------- */
+
+/* An array in memory: element strides, `data` at element 0 (strides may be 0 or negative). */
+typedef struct tn_i_arr {
+    const tn_type *type;
+    void *data;
+    int64_t stride[TN_MAX_RANK];
+} tn_i_arr;
+
+typedef struct tn_i_kernel {
+    const tn_prim *prim;
+    const tn_i_param *p;
+    uint32_t nin, nout;
+    const tn_i_arr *in; /* any strides; naturally aligned elements */
+    tn_i_arr *out;      /* dense row-major; overlaps no operand unless TN_F_INPLACE (operand 0, exactly) */
+    void *scratch;      /* prim->scratch bytes, 64-aligned */
+    int threads;        /* for BLIS and OpenMP */
+    char *message;      /* 256 bytes for the reason of a failure */
+} tn_i_kernel;
+
+/* The scalar body over a strip: out[i*so] = body(in0[i*s0], ...), strides in elements. */
+typedef void tn_i_strip(int64_t n, const void *const *in, const int64_t *s, void *out, int64_t so);
+
+/* ---- test cases --------------------------------------------------------------------- */
+
+typedef struct tn_i_rng {
+    uint64_t state;
+} tn_i_rng;
+uint64_t tn_i_random(tn_i_rng *r);
+double tn_i_uniform(tn_i_rng *r, double lo, double hi);
+int64_t tn_i_pick(tn_i_rng *r, int64_t lo, int64_t hi); /* lo..hi inclusive */
+
+/* Where an operand is sampled: uniform in [lo, hi] (integers: inclusive); lo == hi == 0
+ * means the default [-2, 2].  `apart`: keep samples of this operand at least this far
+ * from kinks: from 0 (TN_AT_ZERO), from integers (TN_AT_INTEGERS), from each other
+ * and from the other operands (TN_AT_TIES). */
+enum { TN_AT_ZERO = 1, TN_AT_INTEGERS = 2, TN_AT_TIES = 4 };
+typedef struct tn_i_domain {
+    double lo, hi;
+    double apart;
+    unsigned at;
+} tn_i_domain;
+
+#define TN_CASE_MAX 8
+typedef struct tn_i_case {
+    uint32_t nin;
+    tn_type in[TN_CASE_MAX];
+    tn_i_domain domain[TN_CASE_MAX];
+    unsigned fixed; /* mask of float operands that have no derivative (polygamma's order) */
+    tn_i_param p[TN_MAX_PARAMS];
+    int64_t ints[512]; /* storage for p's lists */
+    uint32_t nints;
+    tn_ctx *ctx; /* for parameters that need one (strings, programs) */
+    const tn_fn *fns[4]; /* programs made by the sampler: one reference each, released by the driver */
+    const tn_i_blob *blobs[2];
+    /* optional: writes operand i's data itself (e.g. positive definite matrices) */
+    void (*fill)(tn_i_rng *r, const struct tn_i_case *c, uint32_t i, void *data);
+} tn_i_case;
+
+/* ---- the descriptor -------------------------------------------------------------------- */
+
+struct tn_prim {
+    int id;
+    const char *name;
+    const char *doc;        /* one line: formula, conventions at kinks */
+    int nin;                /* operands, or -1: any number */
+    unsigned flags;
+    unsigned dtypes;        /* bit mask 1 << dtype admitted for operand 0 (elementwise: all operands) */
+    const tn_i_spec *params; /* ends with a NULL name; NULL: none */
+    bool (*type)(tn_i_query *q);
+
+    /* Alternatives of jointly linear operand sets; 0 ends.  mul: {0},{1}; add: {0,1}. A program is
+     * linear through the equation when its linear operands all lie in one set and the set's other
+     * operands are zeros. */
+    uint32_t linear[2];
+    /* For primitives whose linearity depends on parameters or nested programs:
+     * in[i] and out[j] are tn_i_lin; false after tn_i_fail. Overrides `linear`. */
+    bool (*linearity)(const tn_fn *f, const tn_i_eqn *e, const uint8_t *in, uint8_t *out);
+
+    /* The equal value that needs no equation (x*1 -> x), or TN_NOVAR. */
+    tn_var (*simplify)(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_var *in, const tn_type *out);
+
+    /* jvp: `jvp` if given; else, per active operand i, partial[i] (the tangent contribution
+     * of tangent dx) if given, else the linear sets (the primitive applied to tangents). */
+    tn_var (*partial[3])(tn_i_rule *r, tn_var dx);
+    void (*jvp)(tn_i_rule *r, const tn_var *din, tn_var *dout); /* TN_NOVAR: symbolic zero */
+    /* ct[nout] may hold TN_NOVAR (zero), not all; fills ct_in[i] for operands whose r->in[i] is TN_NOVAR. */
+    void (*transpose)(tn_i_rule *r, const tn_var *ct, tn_var *ct_in);
+    /* r->in are values in the batched program, with the batch at dimension 0 where batched[i].
+     * At least one is.  Fills out[j] and out_batched[j]. Elementwise: NULL means the default. */
+    void (*batch)(tn_i_rule *r, const bool *batched, tn_var *out, bool *out_batched);
+    /* A primitive with nested programs: splits an equation some of whose operands are unknown
+     * into a known and an unknown equation (src/linearize/linearize.h). */
+    void (*split)(tn_i_rule *r, const bool *unknown, tn_var *out, const struct tn_i_plan_by *how);
+
+    /* The same equation computing only the outputs told by `used`, each once; sets those of out. */
+    void (*prune)(tn_i_rule *r, const bool *used, tn_var *out);
+
+    tn_i_strip *strip[TN_NDTYPES]; /* by dtype of operand prim->strip_operand */
+    int strip_operand;
+    const char *c_body[TN_NDTYPES]; /* the strip's scalar body as a C expression of x, y, z */
+    tn_status (*kernel)(const tn_i_kernel *k); /* NULL: strips, or the nested program `body` */
+    size_t (*scratch)(const tn_i_query *q);    /* bytes; SIZE_MAX on overflow */
+    /* Strides and offset (in elements, through out->data as a byte offset added by the caller:
+     * *offset) of the output as a view of operand 0; false: not a view for these strides. */
+    bool (*view)(const tn_i_query *q, const tn_i_arr *in, tn_i_arr *out, int64_t *offset);
+    int body; /* 1 + index of the parameter that is the program computing the outputs; 0: none */
+    /* Completes parameters that text cannot hold (callbacks), in place; NULL: nothing to complete. */
+    bool (*bind)(tn_ctx *c, tn_i_param *p);
+    /* Why an equation that may stand between transformations cannot run, or NULL. */
+    const char *(*unrunnable)(const tn_i_param *p);
+    bool (*effect)(const tn_i_param *p); /* must run exactly once, in order; NULL: pure */
+
+    double weight;          /* elementwise: weighted flops per element */
+    void (*cost)(const tn_i_query *q, tn_i_cost *cost); /* NULL: elementwise default */
+    /* Bounds: cost(jvp eqns incl. primal) <= jvp_bound * weighted cost of the equation, where an
+     * equation's weighted cost counts at least 1 per element read or written; same for transpose. */
+    double jvp_bound, transpose_bound;
+
+    tn_i_domain domain[3];
+    bool (*sample)(tn_i_rng *r, int dtype, tn_i_case *c); /* NULL: elementwise default */
+    const tn_prim *original; /* of a deliberately broken copy (tests) */
+};
+
+static inline const tn_prim *tn_i_prim(const tn_i_builder *b, int id) { return b->ctx->prims[id]; }
+
+/* ---- emitting from rules ------------------------------------------------------------------ */
+
+tn_var tn_i_op1(tn_i_builder *b, int id, tn_var x);
+tn_var tn_i_op2(tn_i_builder *b, int id, tn_var x, tn_var y);
+tn_var tn_i_op3(tn_i_builder *b, int id, tn_var x, tn_var y, tn_var z);
+/* A number as an array of v's (or the given) type: literal, broadcast where needed. */
+tn_var tn_i_number_like(tn_i_builder *b, tn_var v, double x);
+tn_var tn_i_number(tn_i_builder *b, const tn_type *t, double x);
+tn_var tn_i_zeros(tn_i_builder *b, const tn_type *t);
+tn_var tn_i_broadcast(tn_i_builder *b, tn_var x, int rank, const int64_t *shape, const int64_t *dims);
+tn_var tn_i_reshape(tn_i_builder *b, tn_var x, int rank, const int64_t *shape);
+tn_var tn_i_permute(tn_i_builder *b, tn_var x, const int64_t *perm); /* `transpose` */
+tn_var tn_i_reduce_sum(tn_i_builder *b, tn_var x, uint32_t naxes, const int64_t *axes);
+tn_var tn_i_convert(tn_i_builder *b, tn_var x, int dtype);
+/* x of rank r with a batch dimension of size n in front (broadcast). */
+tn_var tn_i_batched(tn_i_builder *b, tn_var x, int64_t n);
+
+/* Batching of an elementwise equation: unbatched operands are broadcast. */
+void tn_i_batch_elementwise(tn_i_rule *r, const bool *batched, tn_var *out, bool *out_batched);
+/* Fallback: unrolls the batch (slice, apply, concatenate).  For rules with nothing better. */
+void tn_i_batch_unroll(tn_i_rule *r, const bool *batched, tn_var *out, bool *out_batched);
+
+#endif

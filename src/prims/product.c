@@ -1,0 +1,112 @@
+/* Small and integer products and solves in plain loops; the rest goes to the BLAS. */
+#include "prims/product.h"
+
+/* Below this many multiply-adds a BLAS call costs more than the loops. */
+enum { SMALL_PRODUCT = 512, SMALL_SOLVE = 4096 };
+
+/* Each element is summed in the order of the inner index, whichever loop is innermost. */
+#define MULTIPLY(name, type)                                                                            \
+    static void name(int64_t m, int64_t n, int64_t k, tn_i_matrix a, tn_i_matrix b, tn_i_matrix c) {    \
+        const type *x = a.data, *y = b.data;                                                            \
+        type *z = c.data;                                                                               \
+        for (int64_t i = 0; i < m; i++)                                                                 \
+            if (n < 4)                                                                                  \
+                for (int64_t j = 0; j < n; j++) {                                                       \
+                    type sum = z[i * c.rs + j * c.cs];                                                  \
+                    for (int64_t p = 0; p < k; p++) sum += x[i * a.rs + p * a.cs] * y[p * b.rs + j * b.cs]; \
+                    z[i * c.rs + j * c.cs] = sum;                                                       \
+                }                                                                                       \
+            else                                                                                        \
+                for (int64_t p = 0; p < k; p++) {                                                       \
+                    const type factor = x[i * a.rs + p * a.cs];                                         \
+                    for (int64_t j = 0; j < n; j++) z[i * c.rs + j * c.cs] += factor * y[p * b.rs + j * b.cs]; \
+                }                                                                                       \
+    }
+
+MULTIPLY(multiply_f32, float)
+MULTIPLY(multiply_f64, double)
+MULTIPLY(multiply_u32, uint32_t) /* integers wrap */
+MULTIPLY(multiply_u64, uint64_t)
+
+#define CLEAR(name, type)                                                                               \
+    static void name(int64_t m, int64_t n, tn_i_matrix c) {                                             \
+        type *z = c.data;                                                                               \
+        for (int64_t i = 0; i < m; i++)                                                                 \
+            for (int64_t j = 0; j < n; j++) z[i * c.rs + j * c.cs] = 0;                                 \
+    }
+
+CLEAR(clear_f32, float)
+CLEAR(clear_f64, double)
+CLEAR(clear_u32, uint32_t)
+CLEAR(clear_u64, uint64_t)
+
+static bool is_small(int dtype, int64_t m, int64_t n, int64_t k) {
+    return !tn_i_is_float(dtype) || k <= 1 || (double)m * (double)n * (double)k <= SMALL_PRODUCT;
+}
+
+void tn_i_multiply(int dtype, int threads, int64_t m, int64_t n, int64_t k, tn_i_matrix a, tn_i_matrix b,
+                   bool accumulate, tn_i_matrix c) {
+    static void (*const multiply[TN_NDTYPES])(int64_t, int64_t, int64_t, tn_i_matrix, tn_i_matrix, tn_i_matrix) = {
+        [TN_F32] = multiply_f32, [TN_F64] = multiply_f64, [TN_I32] = multiply_u32, [TN_I64] = multiply_u64};
+    static void (*const clear[TN_NDTYPES])(int64_t, int64_t, tn_i_matrix) = {
+        [TN_F32] = clear_f32, [TN_F64] = clear_f64, [TN_I32] = clear_u32, [TN_I64] = clear_u64};
+    if (!is_small(dtype, m, n, k)) {
+        tn_i_gemm(dtype, threads, m, n, k, a, b, accumulate, c);
+        return;
+    }
+    if (!accumulate) clear[dtype](m, n, c);
+    multiply[dtype](m, n, k, a, b, c);
+}
+
+/* ---- triangular solves ------------------------------------------------------------ */
+
+/* Forward substitution, a lower triangular: row by row, or column by column where a is stored so. */
+#define SOLVE(name, type)                                                                               \
+    static void name(bool unit, int64_t m, int64_t n, tn_i_matrix a, tn_i_matrix x) {                   \
+        const type *l = a.data;                                                                         \
+        type *z = x.data;                                                                               \
+        for (int64_t i = 0; i < m; i++) {                                                               \
+            for (int64_t j = 0; j < i; j++) {                                                           \
+                const type factor = l[i * a.rs + j * a.cs];                                             \
+                for (int64_t c = 0; c < n; c++) z[i * x.rs + c * x.cs] -= factor * z[j * x.rs + c * x.cs]; \
+            }                                                                                           \
+            for (int64_t c = 0; c < n && !unit; c++) z[i * x.rs + c * x.cs] /= l[i * (a.rs + a.cs)];    \
+        }                                                                                               \
+    }                                                                                                   \
+    static void name##_by_columns(bool unit, int64_t m, tn_i_matrix a, tn_i_matrix x) {                 \
+        const type *l = a.data;                                                                         \
+        type *z = x.data;                                                                               \
+        for (int64_t j = 0; j < m; j++) {                                                               \
+            if (!unit) z[j * x.rs] /= l[j * (a.rs + a.cs)];                                             \
+            const type factor = z[j * x.rs];                                                            \
+            for (int64_t i = j + 1; i < m; i++) z[i * x.rs] -= l[i * a.rs + j * a.cs] * factor;         \
+        }                                                                                               \
+    }
+
+SOLVE(solve_f32, float)
+SOLVE(solve_f64, double)
+
+static bool distinct(int64_t m, tn_i_matrix a) {
+    return a.rs > 0 && a.cs > 0 && (a.rs >= m * a.cs || a.cs >= m * a.rs);
+}
+
+static int64_t magnitude(int64_t stride) { return stride < 0 ? -stride : stride; }
+
+void tn_i_solve(int dtype, int threads, bool lower, bool unit, int64_t m, int64_t n, tn_i_matrix a, tn_i_matrix x) {
+    if (m == 0 || n == 0) return;
+    if ((double)m * (double)m * (double)n > SMALL_SOLVE && n > 1 && distinct(m, a)) {
+        tn_i_trsm(dtype, threads, lower, unit, m, n, a, x);
+        return;
+    }
+    if (!lower) { /* from the last row and column on it is a lower one */
+        a = tn_i_matrix_at(dtype, a, m - 1, m - 1);
+        x = tn_i_matrix_at(dtype, x, m - 1, 0);
+        a.rs = -a.rs, a.cs = -a.cs, x.rs = -x.rs;
+    }
+    const bool by_columns = n == 1 && magnitude(a.rs) < magnitude(a.cs);
+    if (dtype == TN_F64) {
+        if (by_columns) solve_f64_by_columns(unit, m, a, x);
+        else solve_f64(unit, m, n, a, x);
+    } else if (by_columns) solve_f32_by_columns(unit, m, a, x);
+    else solve_f32(unit, m, n, a, x);
+}

@@ -1,0 +1,133 @@
+"""Records tests/golden/jax/*.tn: programs as JAX prints them, with JAX's values and derivatives.
+
+Needs JAX; the tests don't.  Run from the repository's root:  python3 tests/golden/record.py
+"""
+import os
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+jax.config.update("jax_enable_x64", True)
+OUT = os.path.join(os.path.dirname(__file__), "jax")
+rng = np.random.default_rng(20240607)
+
+
+def arr(*shape, lo=-1.0, hi=1.0):
+    return jnp.asarray(rng.uniform(lo, hi, shape))
+
+
+def mlp(w1, b1, w2, b2, x, y):
+    h = jnp.tanh(x @ w1 + b1)
+    z = h @ w2 + b2
+    m = lax.stop_gradient(jnp.max(z, axis=1, keepdims=True))
+    lse = jnp.log(jnp.sum(jnp.exp(z - m), axis=1)) + m[:, 0]
+    return jnp.mean(lse - jnp.sum(z * y, axis=1))
+
+
+def rosenbrock(x):
+    return jnp.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+
+
+def logistic_regression(w, x, y):
+    z = x @ w
+    return jnp.sum(jnp.logaddexp(0.0, z) - y * z) + 0.5e-3 * jnp.dot(w, w)
+
+
+def gaussian_nll(l, x):
+    s = l @ l.T + jnp.eye(4)
+    c = lax.linalg.cholesky(s, symmetrize_input=False)
+    r = lax.linalg.triangular_solve(c, x[:, None], left_side=True, lower=True)
+    return 0.5 * jnp.sum(r * r) + jnp.sum(jnp.log(c[jnp.arange(4), jnp.arange(4)]))
+
+
+def stencil(u, nu):
+    for _ in range(3):
+        up = jnp.concatenate([u[1:], u[:1]])
+        dn = jnp.concatenate([u[-1:], u[:-1]])
+        u = u - 0.1 * u * (up - dn) + nu * (up - 2 * u + dn)
+    return jnp.sum(u * u)
+
+
+def gather_scatter(x, i):
+    y = x[i] * 2.0
+    z = jnp.zeros(5).at[i].add(jnp.sin(y))
+    return jnp.sum(z ** 3)
+
+
+def reductions(x):
+    a = jnp.max(x, axis=0) * jnp.min(x, axis=0)
+    b = jnp.prod(x, axis=1)
+    c = jnp.cumsum(x, axis=1)[:, -1] + lax.cumprod(x, axis=0)[-1, 0]
+    d = lax.cumlogsumexp(x, axis=1)[:, 1]
+    return jnp.sum(a) + jnp.sum(b) + jnp.sum(c * d)
+
+
+def special(x):
+    g = lax.lgamma(x) + lax.digamma(x) * lax.erf(x)
+    h = lax.erf_inv(x / 4) * lax.erfc(x) + jnp.arctan2(x, 1 + x) + lax.cbrt(x)
+    return jnp.sum(g * h + lax.logistic(x) * lax.expm1(-x) + lax.rsqrt(x) + x ** 2.5)
+
+
+def padding(x):
+    y = lax.pad(x, 0.5, ((1, -1, 1), (0, 2, 0)))
+    z = lax.rev(y, (0,))[::2, 1:]
+    return jnp.sum(jnp.sin(z) * z)
+
+
+def sorting(x):
+    return jnp.dot(jnp.sort(x), jnp.arange(6.0)) + jnp.sum(jnp.where(x > 0, x ** 3, jnp.exp(x)))
+
+
+def dynamic(x, i):
+    y = lax.dynamic_slice(x, (i, 1), (2, 2))
+    z = lax.dynamic_update_slice(x, y * y, (0, i))
+    return jnp.sum(z * x)
+
+
+def batched(a, b):
+    return jnp.sum(jnp.sin(jnp.einsum("bij,bkj->bik", a, b)))
+
+
+CASES = {
+    "mlp": (mlp, (arr(5, 4), arr(4), arr(4, 3), arr(3), arr(6, 5), jnp.eye(3)[jnp.array([0, 1, 2, 0, 1, 2])]), (0, 1, 2, 3)),
+    "rosenbrock": (rosenbrock, (arr(7),), (0,)),
+    "logistic_regression": (logistic_regression, (arr(4), arr(9, 4), (arr(9) > 0) * 1.0), (0,)),
+    "gaussian_nll": (gaussian_nll, (arr(4, 4), arr(4)), (0, 1)),
+    "stencil": (stencil, (arr(8), jnp.asarray(0.05)), (0, 1)),
+    "gather_scatter": (gather_scatter, (arr(5), jnp.array([0, 3, 3, 1, 4, 0])), (0,)),
+    "reductions": (reductions, (arr(3, 4),), (0,)),
+    "special": (special, (arr(5, lo=0.5, hi=2.5),), (0,)),
+    "padding": (padding, (arr(4, 3),), (0,)),
+    "sorting": (sorting, (arr(6),), (0,)),
+    "dynamic": (dynamic, (arr(4, 4), jnp.asarray(1)), (0,)),
+    "batched": (batched, (arr(2, 3, 4), arr(2, 5, 4)), (0, 1)),
+}
+
+
+def line(tag, v):
+    v = np.asarray(v)
+    text = [repr(x.item()) if v.dtype.kind == "f" else str(int(x)) for x in v.ravel()]
+    return f"#= {tag} " + " ".join(text) + "\n"
+
+
+for name, (f, args, wrt) in CASES.items():
+    g = jax.grad(f, argnums=wrt)
+    tangents = [jnp.asarray(rng.uniform(-1, 1, args[k].shape)) for k in wrt]
+    full = lambda *a: g(*[a[wrt.index(k)] if k in wrt else args[k] for k in range(len(args))])
+    _, hv = jax.jvp(full, tuple(args[k] for k in wrt), tuple(tangents))
+    with open(os.path.join(OUT, name + ".tn"), "w") as out:
+        out.write(f"# {name}: as JAX prints it; values, gradients and Hessian-vector products by JAX {jax.__version__}\n")
+        out.write("#= wrt " + " ".join(map(str, wrt)) + "\n")
+        for a in args:
+            out.write(line("in", a))
+        out.write(line("value", f(*args)))
+        for d in g(*args):
+            out.write(line("grad", d))
+        for t in tangents:
+            out.write(line("tangent", t))
+        for d in hv:
+            out.write(line("hvp", d))
+        out.write(str(jax.make_jaxpr(f)(*args)) + "\n")
+    print(name)

@@ -1,0 +1,22 @@
+#!/bin/sh
+# Every public header compiles alone, as C11 and as C++17, without a warning.
+set -eu
+clang=${CLANG:-clang-16}
+passed=0 failed=0
+for header in include/*.h include/tansy/*.h; do
+    [ -f "$header" ] || continue
+    name=${header#include/}
+    for compiler in "${CC:-gcc} -x c -std=c11 -Wmissing-prototypes -Wconversion" "$clang -x c -std=c11 -Wmissing-prototypes -Wconversion" \
+        "g++ -x c++ -std=c++17" "$(echo "$clang" | sed 's/clang/clang++/') -x c++ -std=c++17"; do
+        # shellcheck disable=SC2086 # a command and its flags
+        if printf '#include <%s>\n#include <%s>\nint main(void) { return 0; }\n' "$name" "$name" |
+            $compiler -Wall -Wextra -Wpedantic -Wshadow -Werror -Iinclude -fsyntax-only -; then
+            passed=$((passed + 1))
+        else
+            echo "$name: $compiler"
+            failed=$((failed + 1))
+        fi
+    done
+done
+echo "$passed passed, $failed failed"
+[ $failed = 0 ]

@@ -1,0 +1,59 @@
+#!/bin/sh
+# What make install puts in place is enough: a program is built and run from
+# nothing but pkg-config, against the shared library and statically.
+set -eu
+build=${BUILD:-build}
+cc=${CC:-gcc}
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+unset MAKEFLAGS MFLAGS MAKELEVEL
+passed=0
+ok() { passed=$((passed + 1)); echo "ok: $1"; }
+fail() { echo "FAIL: $1"; echo "$passed passed, 1 failed"; exit 1; }
+
+prefix=$tmp/prefix
+make -s install BUILD="$build" CC="$cc" PREFIX="$prefix"
+for f in include/tansy.h lib/libtansy.a lib/libtansy.so.0 lib/libtansy.so lib/pkgconfig/tansy.pc bin/tansy \
+    share/man/man1/tansy.1 share/man/man3/tansy.3; do
+    [ -e "$prefix/$f" ] || fail "$f is not installed"
+done
+for h in include/*.h include/tansy/*.h; do
+    [ ! -f "$h" ] || cmp -s "$h" "$prefix/$h" || fail "$h is not installed"
+done
+ok "everything is in place"
+
+export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
+version=$(sed -n 's/^.define TN_VERSION "\(.*\)".*/\1/p' include/tansy.h)
+[ "$(pkg-config --modversion tansy)" = "$version" ] || fail "tansy.pc has another version than tansy.h"
+cp examples/quickstart.c "$tmp"
+cd "$tmp"
+
+# shellcheck disable=SC2046 # flags
+$cc -std=c11 quickstart.c $(pkg-config --cflags --libs tansy) -o shared || fail "shared: does not link"
+LD_LIBRARY_PATH="$prefix/lib:${LD_LIBRARY_PATH:-}" ./shared >shared.out || fail "shared: does not run"
+readelf -d shared | grep -q 'NEEDED.*\[libtansy\.so\.0\]' || fail "shared: does not need libtansy.so.0"
+ok "a program that uses libtansy.so.0"
+
+# Without the shared library beside it, the linker takes libtansy.a.
+mkdir static
+cp "$prefix/lib/libtansy.a" static
+# shellcheck disable=SC2046 # flags
+$cc -std=c11 quickstart.c -Lstatic $(pkg-config --cflags --libs --static tansy | sed "s|-L$prefix/lib||") -o partly ||
+    fail "libtansy.a: does not link"
+./partly | cmp -s - shared.out || fail "libtansy.a: prints something else"
+ok "a program that uses libtansy.a"
+
+# shellcheck disable=SC2046 # flags
+$cc -static -std=c11 quickstart.c $(pkg-config --cflags --libs --static tansy) -o fully || fail "-static: does not link"
+./fully | cmp -s - shared.out || fail "-static: prints something else"
+ok "a program without shared libraries"
+
+cd "$OLDPWD"
+make -s install BUILD="$build" CC="$cc" PREFIX=/opt/tansy DESTDIR="$tmp/stage"
+grep -q '^prefix=/opt/tansy$' "$tmp/stage/opt/tansy/lib/pkgconfig/tansy.pc" || fail "DESTDIR: wrong prefix in tansy.pc"
+! grep -q "$tmp" "$tmp/stage/opt/tansy/lib/pkgconfig/tansy.pc" || fail "DESTDIR: tansy.pc names it"
+make -s uninstall PREFIX=/opt/tansy DESTDIR="$tmp/stage"
+left=$(find "$tmp/stage" ! -type d)
+[ -z "$left" ] || fail "make uninstall leaves: $left"
+ok "staged installation, and its removal"
+echo "$passed passed, 0 failed"

@@ -1,0 +1,14 @@
+#!/bin/sh
+# Runs one libFuzzer target on its corpus.   usage: fuzz.sh PROGRAM SECONDS
+# New inputs go to the build directory, never to tests/fuzz/corpus; one that
+# crashes is kept beside the program.
+set -eu
+program=$1 seconds=$2
+name=${program##*/}
+found=$program.corpus
+mkdir -p "$found"
+set -- "$found"
+[ ! -d "tests/fuzz/corpus/$name" ] || set -- "$@" "tests/fuzz/corpus/$name"
+[ ! -f "tests/fuzz/$name.dict" ] || set -- -dict="tests/fuzz/$name.dict" "$@"
+SAN=address exec "$(dirname "$0")/sanitized.sh" "$program" -max_total_time="$seconds" -timeout=20 \
+    -rss_limit_mb=3000 -print_final_stats=1 -artifact_prefix="$program." "$@"
