@@ -206,8 +206,8 @@ TN_API tn_val tn_number_bool(bool x);
  * In C they are compound literals, which may be written out as well. */
 #ifndef __cplusplus
 #define TN_VAL(x)                                                              \
-    _Generic((x), tn_val: tn_number_self, double: tn_number_f64, float: tn_number_f64, _Bool: tn_number_bool, \
-             unsigned long: tn_number_u64, unsigned long long: tn_number_u64, default: tn_number_i64)(x)
+    _Generic((x), tn_val: tn_number_self, double: tn_number_f64, float: tn_number_f64, long double: tn_number_f64, \
+             _Bool: tn_number_bool, unsigned long: tn_number_u64, unsigned long long: tn_number_u64, default: tn_number_i64)(x)
 #define TN_TYPES(...) ((const tn_type[]){{0, 0, {0}}, __VA_ARGS__} + 1)
 #define TN_INPUTS(...) ((const void *const[]){NULL, __VA_ARGS__} + 1)
 #define TN_OUTPUTS(...) ((void *const[]){NULL, __VA_ARGS__} + 1)

@@ -247,7 +247,8 @@ TN_API tn_val tn_polygamma_at(tn_val m, tn_val x, const char *file, int line);
 TN_API tn_val tn_hypot_at(tn_val x, tn_val y, const char *file, int line);
 /* ln(e^x + e^y) without overflow; derivative 1/2 each where x = y.  Floats. */
 TN_API tn_val tn_logaddexp_at(tn_val x, tn_val y, const char *file, int line);
-/* x ln y and x ln(1 + y), 0 where x = 0 and the logarithm is not finite.  Floats. */
+/* x ln y and x ln(1 + y); 0, with derivative 0, where x = 0 and the logarithm is
+ * not finite.  Floats. */
 TN_API tn_val tn_xlogy_at(tn_val x, tn_val y, const char *file, int line);
 TN_API tn_val tn_xlog1py_at(tn_val x, tn_val y, const char *file, int line);
 #define tn_atan2(y, x)     tn_atan2_at(TN_VAL(y), TN_VAL(x), __FILE__, __LINE__)

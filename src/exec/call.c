@@ -33,7 +33,7 @@ static tn_status enter_outputs(tn_work *w, void *const *out, bool *some_absent) 
         const tn_type *t = f->val[f->out[j]].type;
         base[j] = (uintptr_t)out[j];
         *some_absent |= !out[j];
-        if (base[j] % tn_i_dtype_size(t->dtype)) return bad_argument(w, "output", j, t, "is not aligned for its type");
+        if (tn_i_count(t) && base[j] % tn_i_dtype_size(t->dtype)) return bad_argument(w, "output", j, t, "is not aligned for its type");
     }
     return TN_OK;
 }

@@ -290,15 +290,25 @@ static tn_var fold(tn_i_builder *b, const tn_i_query *q, const tn_var *in) {
 
 /* ---- equations ----------------------------------------------------------------------- */
 
+/* All operands of one of the primitive's linear sets are zeros (the checker's rule too). */
+static bool image_of_zeros(const tn_i_builder *b, const tn_i_eqn *e) {
+    for (int k = 0; k < 2 && e->prim->linear[k]; k++) {
+        bool some = false, all = true;
+        for (uint32_t i = 0; i < e->nin; i++) {
+            const bool member = e->prim->linear[k] == TN_ALL || (i < 32 && (e->prim->linear[k] >> i & 1));
+            some |= member;
+            all &= !member || b->val[b->pool[e->in + i]].zero;
+        }
+        if (some && all) return true;
+    }
+    return false;
+}
+
 /* A linear image of zeros is zero; an equation is linear when an operand is. */
 static void mark(tn_i_builder *b, const tn_i_eqn *e) {
-    const tn_var *in = b->pool + e->in;
-    bool linear = false, zero = e->prim->linear[0] != 0 && e->prim->linear[1] == 0 && e->nin > 0;
-    for (uint32_t i = 0; i < e->nin; i++) {
-        linear |= b->val[in[i]].linear;
-        bool member = e->prim->linear[0] == TN_ALL || (i < 32 && (e->prim->linear[0] >> i & 1));
-        if (member && !b->val[in[i]].zero) zero = false;
-    }
+    const bool zero = image_of_zeros(b, e);
+    bool linear = false;
+    for (uint32_t i = 0; i < e->nin; i++) linear |= b->val[b->pool[e->in + i]].linear;
     for (uint32_t j = 0; j < e->nout; j++) {
         b->val[e->out + j].linear = linear;
         b->val[e->out + j].zero = zero;

@@ -14,6 +14,7 @@ const tn_i_jax *tn_i_jax_primitive(const tn_i_token *name) {
         {"pjit", TN_P_call, false, NULL, "jaxpr"},
         {"jit", TN_P_call, false, NULL, "jaxpr"},
         {"closed_call", TN_P_call, false, NULL, "call_jaxpr"},
+        {"custom_jvp_call", TN_P_call, false, NULL, "call_jaxpr"}, /* the rule is a Python function: not in the text */
         {"core_call", TN_P_call, false, NULL, "call_jaxpr"},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
@@ -52,6 +53,10 @@ bool tn_i_jax_ignored(const tn_prim *prim, const tn_i_token *name, const char *c
         {"update_consts", TN_P_scatter_add, NULL},
         {"dimensions", TN_P_reshape, none},
         {"conjugate_a", TN_P_triangular_solve, NULL}, /* there are no complex numbers */
+        {"jvp", TN_P_call, NULL},
+        {"jvp_jaxpr_fun", TN_P_call, NULL},
+        {"num_consts", TN_P_call, NULL},
+        {"symbolic_zeros", TN_P_call, NULL},
         {"donated_invars", TN_P_call, NULL},
         {"inline", TN_P_call, NULL},
         {"keep_unused", TN_P_call, NULL},

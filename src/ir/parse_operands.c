@@ -76,18 +76,28 @@ tn_var tn_i_parse_untyped(tn_i_parser *p, tn_i_scope *s, const tn_i_operand *o) 
 /* What the operands that have a type tell of those that have none. */
 typedef struct hints {
     int number, floating;  /* dtypes, or -1 */
-    const tn_type *array;  /* of the first operand that is not a scalar */
+    tn_type shape;         /* of the operands together: JAX leaves scalars and size-1 dimensions to broadcasting */
 } hints;
 
+/* Dimensions of equal rank together; false when neither fits the other. */
+static bool widen(tn_type *shape, const tn_type *t) {
+    if (t->rank == 0) return true;
+    if (shape->rank == 0) *shape = *t;
+    if (shape->rank != t->rank) return false;
+    for (int d = 0; d < t->rank; d++)
+        if (shape->dim[d] == 1) shape->dim[d] = t->dim[d];
+    return true;
+}
+
 static hints hints_of(const tn_i_parser *p, const tn_i_scope *s, const tn_i_reading *r) {
-    hints h = {-1, -1, NULL};
+    hints h = {.number = -1, .floating = -1};
     for (size_t i = r->operand0; i < p->noperand; i++) {
         const tn_i_operand *o = &p->operand[i];
         const tn_type *t = o->var == TN_NOVAR ? NULL : tn_i_vtype(&s->b, o->var);
         const int dtype = t ? t->dtype : o->dtype;
         if (h.number < 0 && dtype != TN_BOOL) h.number = dtype;
         if (h.floating < 0 && tn_i_is_float(dtype)) h.floating = dtype;
-        if (!h.array && t && t->rank > 0) h.array = t;
+        if (t) (void)widen(&h.shape, t);
     }
     return h;
 }
@@ -108,6 +118,20 @@ static bool may_be_scalar(const tn_i_reading *r, size_t i) {
     return (r->prim->id == TN_P_select && i == 0) || (r->prim->id == TN_P_clamp && i != 1);
 }
 
+/* v broadcast to the shape, when it is a scalar or differs in dimensions of size 1 only. */
+static tn_var spread(tn_i_scope *s, tn_var v, const tn_type *shape) {
+    static const int64_t in_order[TN_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
+    const tn_type *t = tn_i_vtype(&s->b, v);
+    bool differs = t->rank == 0 && shape->rank > 0;
+    if (t->rank && t->rank != shape->rank) return v;
+    for (int d = 0; d < t->rank; d++) {
+        if (t->dim[d] == shape->dim[d]) continue;
+        if (t->dim[d] != 1) return v;
+        differs = true;
+    }
+    return differs ? tn_i_broadcast(&s->b, v, shape->rank, shape->dim, in_order) : v;
+}
+
 bool tn_i_resolve_operands(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
     const hints h = hints_of(p, s, r);
     const bool elementwise = r->prim && r->prim->flags & TN_F_ELEMENTWISE;
@@ -118,10 +142,8 @@ bool tn_i_resolve_operands(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
             o->var = literal(p, s, o, literal_dtype(r, o, &h));
             if (o->var == TN_NOVAR) return false;
         }
-        if (elementwise && h.array && written && !may_be_scalar(r, i - r->operand0) && tn_i_vtype(&s->b, o->var)->rank == 0) {
-            o->var = tn_i_broadcast(&s->b, o->var, h.array->rank, h.array->dim, NULL);
-            if (o->var == TN_NOVAR) return false;
-        }
+        if (elementwise && !may_be_scalar(r, i - r->operand0)) o->var = spread(s, o->var, &h.shape);
+        if (o->var == TN_NOVAR) return false;
     }
     if (r->jax && r->jax->swap && p->noperand - r->operand0 == 3) {
         const tn_i_operand on_false = p->operand[r->operand0 + 1];

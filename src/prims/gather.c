@@ -214,10 +214,10 @@ static bool sample_gather(tn_i_rng *r, int dtype, tn_i_case *c) {
         const int64_t x = c->in[0].dim[d.v[TN_MAP][k]] - sizes[d.v[TN_MAP][k]];
         if (x < last) last = x;
     }
-    const int64_t kind = tn_i_pick(r, 0, 3);
+    const int64_t kind = tn_i_pick(r, 0, 3), least = dtype == TN_BOOL ? 0 : -3, most = dtype == TN_BOOL ? 1 : 3;
     c->p[GATHER_MODE] = (tn_i_param){.kind = TN_K_SYM, .u.i = kind < 2 ? TN_CLIP : TN_FILL};
     c->p[GATHER_FILL] = (tn_i_param){.kind = TN_K_NONE};
-    if (kind == 2) c->p[GATHER_FILL] = (tn_i_param){.kind = TN_K_INT, .u.i = tn_i_pick(r, dtype == TN_BOOL ? 0 : -3, dtype == TN_BOOL ? 1 : 3)};
+    if (kind == 2) c->p[GATHER_FILL] = (tn_i_param){.kind = TN_K_INT, .u.i = tn_i_pick(r, least, most)};
     if (kind == 3) c->domain[1] = (tn_i_domain){.lo = -0.5, .hi = (double)last + 0.5}; /* lo = hi = 0 would mean the default */
     return tn_i_case_list(c, GATHER_SIZES, (uint32_t)c->in[0].rank, sizes);
 }

@@ -89,16 +89,6 @@ void tn_i_dense_strides(const tn_type *t, int64_t *stride) {
     }
 }
 
-bool tn_i_is_dense(const tn_i_arr *a) {
-    int64_t s = 1;
-    if (tn_i_count(a->type) == 0) return true;
-    for (int i = a->type->rank; i-- > 0;) {
-        if (a->type->dim[i] != 1 && a->stride[i] != s) return false;
-        s *= a->type->dim[i];
-    }
-    return true;
-}
-
 void tn_i_copy_array(const tn_i_arr *in, const tn_i_arr *out) {
     const size_t size = tn_i_dtype_size(out->type->dtype);
     int64_t dense[TN_MAX_RANK];

@@ -25,7 +25,6 @@ tn_i_row *tn_i_add_row(int dtype);
 
 /* Row-major strides of a valid type. */
 void tn_i_dense_strides(const tn_type *t, int64_t *stride);
-bool tn_i_is_dense(const tn_i_arr *a);
 /* &data[at], for elements of `size` bytes. */
 static inline const void *tn_i_at(const void *data, size_t size, int64_t at) {
     return (const char *)data + at * (int64_t)size;

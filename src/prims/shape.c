@@ -48,9 +48,10 @@ static bool type_iota(tn_i_query *q) {
     if (!tn_i_params_given(q)) return false;
     const int64_t dtype = q->p[0].u.i, dimension = q->p[2].u.i;
     if (dtype < 0 || dtype >= TN_NDTYPES || dtype == TN_BOOL) return tn_i_type_fail(q, -1, "dtype must be i32, i64, f32 or f64");
-    if (q->p[1].n > TN_MAX_RANK) return tn_i_type_fail(q, -1, "the result would have rank %u (at most %d)", (unsigned)q->p[1].n, TN_MAX_RANK);
+    if (!tn_i_rank_fits(q, q->p[1].n)) return false;
     if (dimension < 0 || dimension >= q->p[1].n)
-        return tn_i_type_fail(q, -1, "dimension: %lld is no dimension of an array of rank %u", (long long)dimension, (unsigned)q->p[1].n);
+        return tn_i_type_fail(q, -1, "dimension: %lld is no dimension of an array of rank %u", (long long)dimension,
+                              (unsigned)q->p[1].n);
     return tn_i_output(q, (int)dtype, (int)q->p[1].n, tn_i_ints(q->p, 1));
 }
 
@@ -97,8 +98,7 @@ static bool type_broadcast(tn_i_query *q) {
     const tn_type *in = q->in[0];
     const int64_t *shape = tn_i_ints(q->p, 0), *dims = tn_i_ints(q->p, 1);
     const uint32_t rank = q->p[0].n;
-    if (rank > TN_MAX_RANK) return tn_i_type_fail(q, -1, "the result would have rank %u (at most %d)", (unsigned)rank, TN_MAX_RANK);
-    if (!tn_i_length_is(q, 1, (uint32_t)in->rank, "the rank of the operand") ||
+    if (!tn_i_rank_fits(q, rank) || !tn_i_length_is(q, 1, (uint32_t)in->rank, "the rank of the operand") ||
         !tn_i_axes_valid(q, "broadcast_dimensions", q->p[1].n, dims, (int)rank, true))
         return false;
     for (int i = 0; i < in->rank; i++)
@@ -182,7 +182,7 @@ static const tn_i_spec reshape_params[] = {{.name = "new_sizes", .kind = TN_K_IN
 static bool type_reshape(tn_i_query *q) {
     if (!tn_i_params_given(q)) return false;
     char text[TN_I_TYPE_TEXT];
-    if (q->p[0].n > TN_MAX_RANK) return tn_i_type_fail(q, -1, "the result would have rank %u (at most %d)", (unsigned)q->p[0].n, TN_MAX_RANK);
+    if (!tn_i_rank_fits(q, q->p[0].n)) return false;
     if (!tn_i_output(q, q->in[0]->dtype, (int)q->p[0].n, tn_i_ints(q->p, 0))) return false;
     if (tn_i_count(q->out) == tn_i_count(q->in[0])) return true;
     return tn_i_type_fail(q, 0, "%lld elements cannot become %s", (long long)tn_i_count(q->in[0]), tn_i_type_text(text, q->out));

@@ -10,6 +10,8 @@
 
 /* Every parameter that the primitive requires is there and of its kind. */
 bool tn_i_params_given(tn_i_query *q);
+/* An array may have this rank. */
+bool tn_i_rank_fits(tn_i_query *q, uint32_t rank);
 /* Parameter k has `want` integers. */
 bool tn_i_length_is(tn_i_query *q, uint32_t k, uint32_t want, const char *what);
 /* The n axes named `name` are in 0..rank-1 and none is repeated (increasing: each above the one before). */

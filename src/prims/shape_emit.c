@@ -15,6 +15,11 @@ bool tn_i_params_given(tn_i_query *q) {
     return true;
 }
 
+bool tn_i_rank_fits(tn_i_query *q, uint32_t rank) {
+    if (rank <= TN_MAX_RANK) return true;
+    return tn_i_type_fail(q, -1, "the result would have rank %u (at most %d)", (unsigned)rank, TN_MAX_RANK);
+}
+
 bool tn_i_length_is(tn_i_query *q, uint32_t k, uint32_t want, const char *what) {
     if (q->p[k].n == want) return true;
     return tn_i_type_fail(q, -1, "%s has length %u, but %s is %u", q->prim->params[k].name, (unsigned)q->p[k].n, what,

@@ -136,6 +136,32 @@ static tn_i_trace *owner(tn_i_trace *t, uint32_t serial) {
     return t;
 }
 
+/* Where the table has, or would have, the outer value. */
+static size_t captured_slot(const tn_i_trace *t, const uint32_t *table, size_t capacity, const tn_val *x) {
+    size_t at = tn_i_hash_u64(x->trace, x->id) & (capacity - 1);
+    while (table[at]) {
+        const tn_val *have = &t->capture[table[at] - 1].outer;
+        if (have->trace == x->trace && have->id == x->id) break;
+        at = (at + 1) & (capacity - 1);
+    }
+    return at;
+}
+
+static bool grow_captured(tn_i_trace *t) {
+    tn_ctx *c = t->b.ctx;
+    if (!tn_i_grow(c, (void **)(void *)&t->capture, &t->ccapture, t->ncapture + 1, sizeof *t->capture)) return false;
+    if (2 * (t->ncapture + 1) <= t->ccaptured) return true;
+    size_t capacity = t->ccaptured ? 2 * t->ccaptured : 16;
+    uint32_t *table = tn_i_alloc_array(c, capacity, sizeof *table);
+    if (!table) return false;
+    for (size_t i = 0; i < t->ncapture; i++)
+        table[captured_slot(t, table, capacity, &t->capture[i].outer)] = (uint32_t)(i + 1);
+    tn_i_free(c, t->captured, t->ccaptured * sizeof *t->captured);
+    t->captured = table;
+    t->ccaptured = capacity;
+    return true;
+}
+
 /* x of an enclosing trace as an input of t.  A number is made again instead. */
 static tn_var capture(tn_i_trace *t, const tn_i_trace *from, const tn_val *x) {
     uint64_t bits;
@@ -144,14 +170,16 @@ static tn_var capture(tn_i_trace *t, const tn_i_trace *from, const tn_val *x) {
         tn_var v = tn_i_literal(&t->b, type.dtype, bits);
         return type.rank ? tn_i_broadcast(&t->b, v, type.rank, type.dim, NULL) : v;
     }
-    for (size_t i = t->ncapture; i-- > 0;)
-        if (t->capture[i].outer.trace == x->trace && t->capture[i].outer.id == x->id) return t->capture[i].inner;
-    if (!tn_i_grow(t->b.ctx, (void **)(void *)&t->capture, &t->ccapture, t->ncapture + 1, sizeof *t->capture)) {
+    if (!grow_captured(t)) {
         t->b.failed = true;
         return TN_NOVAR;
     }
+    size_t at = captured_slot(t, t->captured, t->ccaptured, x);
+    if (t->captured[at]) return t->capture[t->captured[at] - 1].inner;
     tn_var v = tn_i_input(&t->b, &type, false);
-    if (v != TN_NOVAR) t->capture[t->ncapture++] = (tn_i_capture){.outer = *x, .inner = v};
+    if (v == TN_NOVAR) return v;
+    t->capture[t->ncapture++] = (tn_i_capture){.outer = *x, .inner = v};
+    t->captured[at] = (uint32_t)t->ncapture;
     return v;
 }
 

@@ -41,6 +41,7 @@ static void pop(tn_i_trace *t) {
     c->scope = t->scope;
     tn_i_builder_drop(&t->b);
     tn_i_free(c, t->capture, t->ccapture * sizeof *t->capture);
+    tn_i_free(c, t->captured, t->ccaptured * sizeof *t->captured);
 }
 
 /* ---- captured values become inputs ----------------------------------------------- */

@@ -24,6 +24,8 @@ typedef struct tn_i_trace {
     const char *closed; /* the construct that refuses values of enclosing traces; NULL: they are captured */
     tn_i_capture *capture;
     size_t ncapture, ccapture;
+    uint32_t *captured; /* hash table of captures: number + 1 */
+    size_t ccaptured;
     const tn_i_loc *loc; /* where it began */
     const char *scope;   /* the context's at that time */
     /* The first failure, kept apart: work on other programs may overwrite the context's. */
