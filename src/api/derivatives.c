@@ -1,9 +1,9 @@
 /* jvp, linearize, transpose, vjp, grad ...: compositions only, no algorithm. */
 #include "api/args.h"
 #include "checkpoint/policies.h"
-#include "control/prune.h"
 #include "jvp/jvp.h"
 #include "linearize/linearize.h"
+#include "linearize/prune.h"
 #include "prims/prim.h"
 #include "transpose/transpose.h"
 

@@ -1,5 +1,6 @@
 /* call: a nested program run in place.  Shared programs are transformed once per walk. */
 #include "control/nested.h"
+#include "linearize/prune.h"
 #include "prims/sample.h"
 #include "prims/strips.h"
 

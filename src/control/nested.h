@@ -16,10 +16,6 @@ const tn_i_memo_entry *tn_i_nested_transpose(tn_i_rule *r, const tn_fn *f, const
 /* Same, of a program with linear inputs of its own. */
 const tn_i_memo_entry *tn_i_nested_transpose_linear(tn_i_rule *r, const tn_fn *f);
 
-/* f with the used outputs only, each value once; flags: per output of f its new number (uint32_t)
- * or TN_NOVAR. */
-const tn_i_memo_entry *tn_i_nested_prune(tn_i_rule *r, const tn_fn *f, const bool *used);
-
 /* Operands must have the types of the program's inputs from `first` on. */
 bool tn_i_type_nested_inputs(tn_i_query *q, const tn_fn *f, const char *what);
 bool tn_i_type_nested_outputs(tn_i_query *q, const tn_fn *f);

@@ -2,13 +2,14 @@
 #include "linearize/linearize.h"
 
 #include "jvp/jvp.h"
+#include "linearize/prune.h"
 
 #include <string.h>
 
 bool tn_i_linearize(const tn_fn *f, uint32_t nwrt, const uint32_t *wrt, const tn_i_plan_by *how, tn_i_parts *out) {
     *out = (tn_i_parts){0};
     tn_ctx *c = f->ctx;
-    tn_fn *g = tn_i_jvp(f, nwrt, wrt, true, NULL, NULL);
+    tn_fn *g = tn_i_prune(tn_i_jvp(f, nwrt, wrt, true, NULL, NULL)); /* a dead tangent needs no residuals */
     if (!g) return false;
     bool *unknown = tn_i_alloc_array(c, g->nin, sizeof *unknown), *linear = tn_i_alloc_array(c, g->nout, sizeof *linear);
     bool ok = unknown && linear;

@@ -5,7 +5,8 @@
 #include <math.h>
 
 /* Opens a site with float operands that may be numbers; false when it is dead. */
-static bool open_floats(tn_i_site *s, const char *name, size_t n, const tn_val *x, tn_var *v, const char *file, int line) {
+static bool open_floats(tn_i_site *s, const char *name, size_t n, const tn_val *x, tn_var *v, const char *file,
+                        int line) {
     tn_i_site_open(s, name, NULL, n, x, v, n > 1 ? 3 : 0, file, line);
     return tn_i_do_numbers(s) && tn_i_need_float(s, n) && tn_i_do_broadcast(s, n, v);
 }
@@ -42,7 +43,8 @@ tn_val tn_elu_at(tn_val x, double alpha, const char *file, int line) {
     if (!open_floats(&s, "elu", 1, &x, &v, file, line)) return tn_i_site_close(&s, TN_NOVAR);
     tn_var positive = above(&s, v, 0);
     tn_var below = tn_i_do_where(&s, positive, number(&s, v, 0), v); /* e^x may not overflow unseen */
-    return tn_i_site_close(&s, tn_i_do_where(&s, positive, v, tn_i_do2n(&s, TN_P_mul, tn_i_do1(&s, TN_P_expm1, below), alpha)));
+    return tn_i_site_close(
+        &s, tn_i_do_where(&s, positive, v, tn_i_do2n(&s, TN_P_mul, tn_i_do1(&s, TN_P_expm1, below), alpha)));
 }
 
 tn_val tn_gelu_at(tn_val x, const char *file, int line) {

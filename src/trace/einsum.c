@@ -17,9 +17,9 @@ typedef struct einsum {
     term *x;
     int n, nout;
     int8_t out[TN_MAX_RANK];
-    int64_t size[MAX_LABELS];  /* -1: unused */
-    int uses[MAX_LABELS];      /* occurrences in the operands */
-    int dots;                  /* axes that "..." stands for */
+    int64_t size[MAX_LABELS]; /* -1: unused */
+    int uses[MAX_LABELS];     /* occurrences in the operands */
+    int dots;                 /* axes that "..." stands for */
 } einsum;
 
 static int letter(char c) { return c >= 'a' && c <= 'z' ? c - 'a' : c >= 'A' && c <= 'Z' ? 26 + c - 'A' : -1; }
@@ -65,14 +65,16 @@ static bool count_dots(const einsum *e, const char *spec, const char *at, int ra
     }
     *dots = has ? rank - letters : 0;
     if (letters == rank || (has && letters < rank)) return true;
-    return bad_spec(e, spec, letters > rank ? "a term names more axes than its operand has"
-                                            : "a term names fewer axes than its operand has");
+    return bad_spec(e, spec,
+                    letters > rank ? "a term names more axes than its operand has"
+                                   : "a term names fewer axes than its operand has");
 }
 
 static bool read_inputs(einsum *e, const char *spec, const char **at) {
     for (int i = 0; i < e->n; i++) {
         int rank = tn_i_site_type(e->s, e->x[i].v)->rank, dots;
-        if (!count_dots(e, spec, *at, rank, &dots) || !read_term(e, spec, at, dots, rank, e->x[i].l, &e->x[i].n)) return false;
+        if (!count_dots(e, spec, *at, rank, &dots) || !read_term(e, spec, at, dots, rank, e->x[i].l, &e->x[i].n))
+            return false;
         if (dots > e->dots) e->dots = dots;
         if (i + 1 < e->n && **at != ',') return bad_spec(e, spec, "fewer terms than operands");
         if (i + 1 < e->n) (*at)++;
@@ -116,7 +118,8 @@ static bool measure(einsum *e) {
             int l = e->x[i].l[k];
             int64_t d = tn_i_site_type(e->s, e->x[i].v)->dim[k], *size = &e->size[l];
             e->uses[l]++;
-            if (*size < 0 || (l >= ELLIPSIS && *size == 1)) *size = d;
+            if (*size < 0 || (l >= ELLIPSIS && *size == 1))
+                *size = d;
             else if (*size != d && !(l >= ELLIPSIS && d == 1)) {
                 (void)tn_i_site_fail(e->s, TN_ETYPE, i, "axis %d, '%c', has size %lld, elsewhere %lld", k, name_of(l),
                                      (long long)d, (long long)*size);
@@ -132,8 +135,10 @@ static void simplify(einsum *e, term *x) {
     uint32_t ones = 0;
     int n = 0;
     for (int k = 0; k < x->n; k++) {
-        if (x->l[k] >= ELLIPSIS && t->dim[k] == 1 && e->size[x->l[k]] != 1) ones |= 1u << k;
-        else x->l[n++] = x->l[k];
+        if (x->l[k] >= ELLIPSIS && t->dim[k] == 1 && e->size[x->l[k]] != 1)
+            ones |= 1u << k;
+        else
+            x->l[n++] = x->l[k];
     }
     x->n = n;
     x->v = tn_i_do_squeeze(e->s, x->v, ones);

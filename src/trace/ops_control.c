@@ -60,8 +60,15 @@ static tn_fn *rule_program(tn_i_site *s, callback f, void *user, const types *in
     }
     const tn_i_loc *loc = s->b->loc;
     tn_ctx *c = s->b->ctx;
-    tn_i_body body = {.one = f.one, .many = f.many, .user = user, .nin = in->n, .nlin = nlin, .nout = nout,
-                      .in = in->t, .closed = s->name, .loc = loc};
+    tn_i_body body = {.one = f.one,
+                      .many = f.many,
+                      .user = user,
+                      .nin = in->n,
+                      .nlin = nlin,
+                      .nout = nout,
+                      .in = in->t,
+                      .closed = s->name,
+                      .loc = loc};
     tn_fn *p = tn_i_trace_body(c, &body, NULL, NULL);
     s->b->loc = loc;
     if (p && nlin && !c->check && !tn_i_check(p)) {
@@ -103,18 +110,22 @@ static tn_var emit_call(tn_i_site *s, const char *name, const tn_fn *f, size_t n
 /* A missing program has left its reason in the context. */
 static void no_program(tn_i_site *s) {
     if (!s->t || s->b->failed) return;
-    if (s->b->ctx->status == TN_OK) (void)tn_i_site_fail(s, TN_EINVAL, -1, "the program is NULL");
-    else tn_i_trace_adopt_error(s->t);
+    if (s->b->ctx->status == TN_OK)
+        (void)tn_i_site_fail(s, TN_EINVAL, -1, "the program is NULL");
+    else
+        tn_i_trace_adopt_error(s->t);
 }
 
 void tn_apply_many_at(const tn_fn *f, size_t n, const tn_val *x, size_t nout, tn_val *out, const char *file, int line) {
     tn_i_site s;
     tn_var first = TN_NOVAR;
     tn_i_site_open_many(&s, "apply", f ? f->ctx : NULL, n, x, 0, file, line);
-    if (!f) no_program(&s);
+    if (!f)
+        no_program(&s);
     else if (f->nout != nout)
         (void)tn_i_site_fail(&s, TN_EINVAL, -1, "the program has %u outputs, not %zu", (unsigned)f->nout, nout);
-    else first = emit_call(&s, f->name, f, n);
+    else
+        first = emit_call(&s, f->name, f, n);
     tn_i_site_close_many(&s, first, nout, out);
 }
 
@@ -152,11 +163,14 @@ static void subfn(const char *name, callback f, void *user, size_t n, const tn_v
         size_t ncaptured = 0;
         const tn_i_loc *loc = s.b->loc;
         (void)add_operands(&in, &s, 0, false);
-        tn_i_body body = {.one = f.one, .many = f.many, .user = user, .nin = in.n, .nout = nout, .in = in.t, .loc = loc};
+        tn_i_body body = {
+            .one = f.one, .many = f.many, .user = user, .nin = in.n, .nout = nout, .in = in.t, .loc = loc};
         tn_fn *p = tn_i_trace_body(c, &body, &captured, &ncaptured);
         s.b->loc = loc;
-        if (!p) tn_i_trace_adopt_error(s.t);
-        else if (append_captured(&s, captured, ncaptured)) first = emit_call(&s, name ? name : "", p, n + ncaptured);
+        if (!p)
+            tn_i_trace_adopt_error(s.t);
+        else if (append_captured(&s, captured, ncaptured))
+            first = emit_call(&s, name ? name : "", p, n + ncaptured);
         if (captured) tn_i_free(c, captured, ncaptured * sizeof *captured);
         tn_i_fn_unref(p);
     }
@@ -170,8 +184,8 @@ tn_val tn_subfn_at(const char *name, tn_trace_fn f, void *user, size_t n, const 
     return out;
 }
 
-void tn_subfn_many_at(const char *name, tn_trace_many_fn f, void *user, size_t n, const tn_val *x, size_t nout, tn_val *out,
-                      const char *file, int line) {
+void tn_subfn_many_at(const char *name, tn_trace_many_fn f, void *user, size_t n, const tn_val *x, size_t nout,
+                      tn_val *out, const char *file, int line) {
     subfn(name, (callback){.many = f}, user, n, x, nout, out, file, line);
 }
 
@@ -214,7 +228,8 @@ static void custom_jvp(callback f, callback jvp, void *user, size_t n, const tn_
     tn_i_site_close_many(&s, first, nout, out);
 }
 
-tn_val tn_custom_jvp_at(tn_trace_fn f, tn_trace_fn jvp, void *user, size_t n, const tn_val *x, const char *file, int line) {
+tn_val tn_custom_jvp_at(tn_trace_fn f, tn_trace_fn jvp, void *user, size_t n, const tn_val *x, const char *file,
+                        int line) {
     tn_val out;
     custom_jvp((callback){.one = f}, (callback){.one = jvp}, user, n, x, 1, &out, file, line);
     return out;
@@ -242,8 +257,8 @@ static tn_fn *trace_backward(tn_i_site *s, const tn_fn *fwd, size_t nout, callba
     return p;
 }
 
-static void custom_vjp(callback f, callback fwd, size_t nres, callback bwd, void *user, size_t n, const tn_val *x, size_t nout,
-                       tn_val *out, const char *file, int line) {
+static void custom_vjp(callback f, callback fwd, size_t nres, callback bwd, void *user, size_t n, const tn_val *x,
+                       size_t nout, tn_val *out, const char *file, int line) {
     static const char *const names[3] = {"call", "fwd", "bwd"};
     tn_i_site s;
     tn_fn *p[3] = {NULL, NULL, NULL};
@@ -260,13 +275,15 @@ static void custom_vjp(callback f, callback fwd, size_t nres, callback bwd, void
 tn_val tn_custom_vjp_at(tn_trace_fn f, tn_trace_many_fn fwd, size_t nres, tn_trace_many_fn bwd, void *user, size_t n,
                         const tn_val *x, const char *file, int line) {
     tn_val out;
-    custom_vjp((callback){.one = f}, (callback){.many = fwd}, nres, (callback){.many = bwd}, user, n, x, 1, &out, file, line);
+    custom_vjp((callback){.one = f}, (callback){.many = fwd}, nres, (callback){.many = bwd}, user, n, x, 1, &out, file,
+               line);
     return out;
 }
 
-void tn_custom_vjp_many_at(tn_trace_many_fn f, tn_trace_many_fn fwd, size_t nres, tn_trace_many_fn bwd, void *user, size_t n,
-                           const tn_val *x, size_t nout, tn_val *out, const char *file, int line) {
-    custom_vjp((callback){.many = f}, (callback){.many = fwd}, nres, (callback){.many = bwd}, user, n, x, nout, out, file, line);
+void tn_custom_vjp_many_at(tn_trace_many_fn f, tn_trace_many_fn fwd, size_t nres, tn_trace_many_fn bwd, void *user,
+                           size_t n, const tn_val *x, size_t nout, tn_val *out, const char *file, int line) {
+    custom_vjp((callback){.many = f}, (callback){.many = fwd}, nres, (callback){.many = bwd}, user, n, x, nout, out,
+               file, line);
 }
 
 /* ---- linear_call ---------------------------------------------------------------------------- */
@@ -294,8 +311,8 @@ static void trace_linear(tn_i_site *s, callback f, callback ft, void *user, size
     types_free(s, &in);
 }
 
-static void linear_call(callback f, callback ft, void *user, size_t n, const tn_val *x, size_t nres, size_t nout, tn_val *out,
-                        const char *file, int line) {
+static void linear_call(callback f, callback ft, void *user, size_t n, const tn_val *x, size_t nres, size_t nout,
+                        tn_val *out, const char *file, int line) {
     static const char *const names[2] = {"f", "ft"};
     tn_i_site s;
     tn_fn *p[2] = {NULL, NULL};
@@ -331,22 +348,22 @@ static void joined(callback f, callback ft, void *user, size_t nres, const tn_va
     if (x != few) tn_i_free(c, x, n * sizeof *x);
 }
 
-tn_val tn_linear_call_at(tn_trace_fn f, tn_trace_fn ft, void *user, size_t nres, const tn_val *res, tn_val x, const char *file,
-                         int line) {
+tn_val tn_linear_call_at(tn_trace_fn f, tn_trace_fn ft, void *user, size_t nres, const tn_val *res, tn_val x,
+                         const char *file, int line) {
     tn_val out;
     joined((callback){.one = f}, (callback){.one = ft}, user, nres, res, 1, &x, 1, &out, file, line);
     return out;
 }
 
-void tn_linear_call_many_at(tn_trace_many_fn f, tn_trace_many_fn ft, void *user, size_t nres, const tn_val *res, size_t n,
-                            const tn_val *x, size_t nout, tn_val *out, const char *file, int line) {
+void tn_linear_call_many_at(tn_trace_many_fn f, tn_trace_many_fn ft, void *user, size_t nres, const tn_val *res,
+                            size_t n, const tn_val *x, size_t nout, tn_val *out, const char *file, int line) {
     joined((callback){.many = f}, (callback){.many = ft}, user, nres, res, n, x, nout, out, file, line);
 }
 
 /* ---- external functions ------------------------------------------------------------------------ */
 
-void tn_external_many_at(tn_ctx *c, const char *name, size_t n, const tn_val *x, size_t nout, tn_val *out, const char *file,
-                         int line) {
+void tn_external_many_at(tn_ctx *c, const char *name, size_t n, const tn_val *x, size_t nout, tn_val *out,
+                         const char *file, int line) {
     tn_i_site s;
     tn_var first = TN_NOVAR;
     uint32_t have = 0;

@@ -19,8 +19,10 @@ static bool merge_shape(tn_type *common, const tn_type *t) {
     }
     for (int i = 0; i < t->rank; i++) {
         int64_t *d = &m.dim[m.rank - t->rank + i];
-        if (*d == 1) *d = t->dim[i];
-        else if (t->dim[i] != 1 && t->dim[i] != *d) return false;
+        if (*d == 1)
+            *d = t->dim[i];
+        else if (t->dim[i] != 1 && t->dim[i] != *d)
+            return false;
     }
     *common = m;
     return true;
@@ -66,7 +68,8 @@ bool tn_i_need_float(tn_i_site *s, size_t n) {
     for (size_t i = 0; i < n && !s->b->failed; i++) {
         const tn_type *t = tn_i_site_type(s, s->v[i]);
         if (!tn_i_is_float(t->dtype))
-            (void)tn_i_site_fail(s, TN_ETYPE, (int)i, "needs f32 or f64, not %s; use tn_convert", tn_i_dtype_name(t->dtype));
+            (void)tn_i_site_fail(s, TN_ETYPE, (int)i, "needs f32 or f64, not %s; use tn_convert",
+                                 tn_i_dtype_name(t->dtype));
     }
     return !s->b->failed;
 }
@@ -77,7 +80,8 @@ static bool one_dtype(tn_i_site *s, size_t first) {
     size_t at = first;
     while (at < s->n && s->v[at] == TN_NOVAR) at++;
     if (at == s->n) {
-        (void)tn_i_site_fail(s, TN_EINVAL, -1, "needs an array among its operands: plain numbers have no dtype; use tn_full");
+        (void)tn_i_site_fail(s, TN_EINVAL, -1,
+                             "needs an array among its operands: plain numbers have no dtype; use tn_full");
         return false;
     }
     int dtype = tn_i_site_type(s, s->v[at])->dtype;
@@ -86,8 +90,8 @@ static bool one_dtype(tn_i_site *s, size_t first) {
         if (s->b->failed) return false;
         int other = tn_i_site_type(s, s->v[i])->dtype;
         if (other != dtype) {
-            (void)tn_i_site_fail(s, TN_ETYPE, (int)i, "dtype %s differs from %s; use tn_convert", tn_i_dtype_name(other),
-                                 tn_i_dtype_name(dtype));
+            (void)tn_i_site_fail(s, TN_ETYPE, (int)i, "dtype %s differs from %s; use tn_convert",
+                                 tn_i_dtype_name(other), tn_i_dtype_name(dtype));
             return false;
         }
     }
@@ -171,8 +175,10 @@ tn_val tn_checkpoint_name_at(tn_val x, const char *name, const char *file, int l
     if (!s.b->failed && !name) (void)tn_i_site_fail(&s, TN_EINVAL, -1, "the name is NULL");
     if (!s.b->failed) {
         const char *interned = tn_i_string(s.b->ctx, name, strlen(name));
-        if (interned) tn_i_args_str(&a, "name", interned);
-        else s.b->failed = true;
+        if (interned)
+            tn_i_args_str(&a, "name", interned);
+        else
+            s.b->failed = true;
     }
     return tn_i_site_close(&s, tn_i_args_emit(&s, &a, 1, &v));
 }
@@ -223,21 +229,11 @@ static tn_val binary(int id, const char *name, tn_val x, tn_val y, const char *f
     return tn_i_site_close(&s, one_dtype(&s, 0) ? tn_i_do2(&s, id, v[0], v[1]) : TN_NOVAR);
 }
 
-tn_val tn_add_at(tn_val x, tn_val y, const char *file, int line) {
-    return binary(TN_P_add, "add", x, y, file, line);
-}
-tn_val tn_sub_at(tn_val x, tn_val y, const char *file, int line) {
-    return binary(TN_P_sub, "sub", x, y, file, line);
-}
-tn_val tn_mul_at(tn_val x, tn_val y, const char *file, int line) {
-    return binary(TN_P_mul, "mul", x, y, file, line);
-}
-tn_val tn_div_at(tn_val x, tn_val y, const char *file, int line) {
-    return binary(TN_P_div, "div", x, y, file, line);
-}
-tn_val tn_rem_at(tn_val x, tn_val y, const char *file, int line) {
-    return binary(TN_P_rem, "rem", x, y, file, line);
-}
+tn_val tn_add_at(tn_val x, tn_val y, const char *file, int line) { return binary(TN_P_add, "add", x, y, file, line); }
+tn_val tn_sub_at(tn_val x, tn_val y, const char *file, int line) { return binary(TN_P_sub, "sub", x, y, file, line); }
+tn_val tn_mul_at(tn_val x, tn_val y, const char *file, int line) { return binary(TN_P_mul, "mul", x, y, file, line); }
+tn_val tn_div_at(tn_val x, tn_val y, const char *file, int line) { return binary(TN_P_div, "div", x, y, file, line); }
+tn_val tn_rem_at(tn_val x, tn_val y, const char *file, int line) { return binary(TN_P_rem, "rem", x, y, file, line); }
 tn_val tn_maximum_at(tn_val x, tn_val y, const char *file, int line) {
     return binary(TN_P_max, "maximum", x, y, file, line);
 }
@@ -250,33 +246,15 @@ tn_val tn_atan2_at(tn_val y, tn_val x, const char *file, int line) {
 tn_val tn_polygamma_at(tn_val m, tn_val x, const char *file, int line) {
     return binary(TN_P_polygamma, "polygamma", m, x, file, line);
 }
-tn_val tn_eq_at(tn_val x, tn_val y, const char *file, int line) {
-    return binary(TN_P_eq, "eq", x, y, file, line);
-}
-tn_val tn_ne_at(tn_val x, tn_val y, const char *file, int line) {
-    return binary(TN_P_ne, "ne", x, y, file, line);
-}
-tn_val tn_lt_at(tn_val x, tn_val y, const char *file, int line) {
-    return binary(TN_P_lt, "lt", x, y, file, line);
-}
-tn_val tn_le_at(tn_val x, tn_val y, const char *file, int line) {
-    return binary(TN_P_le, "le", x, y, file, line);
-}
-tn_val tn_gt_at(tn_val x, tn_val y, const char *file, int line) {
-    return binary(TN_P_gt, "gt", x, y, file, line);
-}
-tn_val tn_ge_at(tn_val x, tn_val y, const char *file, int line) {
-    return binary(TN_P_ge, "ge", x, y, file, line);
-}
-tn_val tn_and_at(tn_val x, tn_val y, const char *file, int line) {
-    return binary(TN_P_and, "and", x, y, file, line);
-}
-tn_val tn_or_at(tn_val x, tn_val y, const char *file, int line) {
-    return binary(TN_P_or, "or", x, y, file, line);
-}
-tn_val tn_xor_at(tn_val x, tn_val y, const char *file, int line) {
-    return binary(TN_P_xor, "xor", x, y, file, line);
-}
+tn_val tn_eq_at(tn_val x, tn_val y, const char *file, int line) { return binary(TN_P_eq, "eq", x, y, file, line); }
+tn_val tn_ne_at(tn_val x, tn_val y, const char *file, int line) { return binary(TN_P_ne, "ne", x, y, file, line); }
+tn_val tn_lt_at(tn_val x, tn_val y, const char *file, int line) { return binary(TN_P_lt, "lt", x, y, file, line); }
+tn_val tn_le_at(tn_val x, tn_val y, const char *file, int line) { return binary(TN_P_le, "le", x, y, file, line); }
+tn_val tn_gt_at(tn_val x, tn_val y, const char *file, int line) { return binary(TN_P_gt, "gt", x, y, file, line); }
+tn_val tn_ge_at(tn_val x, tn_val y, const char *file, int line) { return binary(TN_P_ge, "ge", x, y, file, line); }
+tn_val tn_and_at(tn_val x, tn_val y, const char *file, int line) { return binary(TN_P_and, "and", x, y, file, line); }
+tn_val tn_or_at(tn_val x, tn_val y, const char *file, int line) { return binary(TN_P_or, "or", x, y, file, line); }
+tn_val tn_xor_at(tn_val x, tn_val y, const char *file, int line) { return binary(TN_P_xor, "xor", x, y, file, line); }
 
 static tn_var integer_pow(tn_i_site *s, tn_var x, int64_t y) {
     tn_i_args a;
@@ -315,7 +293,8 @@ tn_val tn_where_at(tn_val cond, tn_val x, tn_val y, const char *file, int line) 
     tn_i_site_open(&s, "where", NULL, 3, in, v, 6, file, line);
     if (!one_dtype(&s, 1)) return tn_i_site_close(&s, TN_NOVAR);
     int dtype = tn_i_site_type(&s, v[0])->dtype;
-    if (dtype != TN_BOOL) (void)tn_i_site_fail(&s, TN_ETYPE, 0, "must be bool, not %s; compare it with 0", tn_i_dtype_name(dtype));
+    if (dtype != TN_BOOL)
+        (void)tn_i_site_fail(&s, TN_ETYPE, 0, "must be bool, not %s; compare it with 0", tn_i_dtype_name(dtype));
     return tn_i_site_close(&s, tn_i_do_where(&s, v[0], v[1], v[2]));
 }
 
@@ -325,7 +304,8 @@ tn_val tn_clip_at(tn_val x, tn_val lo, tn_val hi, const char *file, int line) {
     tn_var v[3];
     tn_i_site_open(&s, "clip", NULL, 3, in, v, 7, file, line);
     if (!one_dtype(&s, 0)) return tn_i_site_close(&s, TN_NOVAR);
-    bool scalars = tn_i_site_type(&s, v[1])->rank == 0 && tn_i_site_type(&s, v[2])->rank == 0; /* clamp takes them as they are */
+    bool scalars =
+        tn_i_site_type(&s, v[1])->rank == 0 && tn_i_site_type(&s, v[2])->rank == 0; /* clamp takes them as they are */
     if (!scalars && !tn_i_do_broadcast(&s, 3, v)) return tn_i_site_close(&s, TN_NOVAR);
     return tn_i_site_close(&s, tn_i_op3(s.b, TN_P_clamp, v[1], v[0], v[2]));
 }

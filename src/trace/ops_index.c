@@ -35,8 +35,8 @@ tn_val tn_slice_at(tn_val x, tn_int_list starts, tn_int_list limits, tn_int_list
     if (s.b->failed) return tn_i_site_close(&s, TN_NOVAR);
     size_t rank = (size_t)tn_i_site_type(&s, v)->rank;
     if (starts.n != rank || limits.n != rank || (strides.n != rank && strides.n != 0))
-        (void)tn_i_site_fail(&s, TN_EINVAL, -1, "takes one start, limit and stride a dimension: %zu, not %zu, %zu, %zu", rank,
-                             starts.n, limits.n, strides.n);
+        (void)tn_i_site_fail(&s, TN_EINVAL, -1, "takes one start, limit and stride a dimension: %zu, not %zu, %zu, %zu",
+                             rank, starts.n, limits.n, strides.n);
     return tn_i_site_close(&s, tn_i_do_slice(&s, v, starts.v, limits.v, strides.n ? strides.v : NULL));
 }
 
@@ -50,8 +50,10 @@ tn_val tn_slice_axis_at(tn_val x, int64_t start, int64_t limit, int64_t stride, 
     tn_i_site s;
     tn_var v;
     tn_i_site_open(&s, "slice_axis", NULL, 1, &x, &v, 0, file, line);
-    if (s.b->failed || !tn_i_site_axis(&s, axis, tn_i_site_type(&s, v)->rank, &axis)) return tn_i_site_close(&s, TN_NOVAR);
-    if (stride < 1) (void)tn_i_site_fail(&s, TN_EINVAL, -1, "stride %lld; for reversed order use tn_flip", (long long)stride);
+    if (s.b->failed || !tn_i_site_axis(&s, axis, tn_i_site_type(&s, v)->rank, &axis))
+        return tn_i_site_close(&s, TN_NOVAR);
+    if (stride < 1)
+        (void)tn_i_site_fail(&s, TN_EINVAL, -1, "stride %lld; for reversed order use tn_flip", (long long)stride);
     int64_t n = s.b->failed ? 0 : tn_i_site_type(&s, v)->dim[axis];
     start = held(start, n);
     limit = held(limit, n);
@@ -78,8 +80,8 @@ static bool starts_ready(tn_i_site *s, size_t first, int rank) {
     return !s->b->failed;
 }
 
-static bool gather_operands(tn_i_site *s, const char *name, size_t narray, const tn_val *array, tn_val_list starts, tn_val *x,
-                            tn_var *v, const char *file, int line) {
+static bool gather_operands(tn_i_site *s, const char *name, size_t narray, const tn_val *array, tn_val_list starts,
+                            tn_val *x, tn_var *v, const char *file, int line) {
     size_t n = starts.n <= TN_MAX_RANK ? starts.n : TN_MAX_RANK;
     memcpy(x, array, narray * sizeof *x);
     if (n) memcpy(x + narray, starts.v, n * sizeof *x);
@@ -95,7 +97,8 @@ tn_val tn_dynamic_slice_at(tn_val x, tn_val_list starts, tn_int_list sizes, cons
     tn_var v[1 + TN_MAX_RANK];
     if (!gather_operands(&s, "dynamic_slice", 1, &x, starts, in, v, file, line)) return tn_i_site_close(&s, TN_NOVAR);
     if (sizes.n != starts.n)
-        return tn_i_site_close(&s, tn_i_site_fail(&s, TN_EINVAL, -1, "takes one size a dimension: %zu, not %zu", starts.n, sizes.n));
+        return tn_i_site_close(
+            &s, tn_i_site_fail(&s, TN_EINVAL, -1, "takes one size a dimension: %zu, not %zu", starts.n, sizes.n));
     return tn_i_site_close(&s, tn_i_dynamic_slice(s.b, v[0], v + 1, sizes.v));
 }
 
@@ -104,7 +107,8 @@ tn_val tn_dynamic_update_slice_at(tn_val x, tn_val u, tn_val_list starts, const 
     tn_i_site s;
     tn_val in[2 + TN_MAX_RANK];
     tn_var v[2 + TN_MAX_RANK];
-    if (!gather_operands(&s, "dynamic_update_slice", 2, arrays, starts, in, v, file, line)) return tn_i_site_close(&s, TN_NOVAR);
+    if (!gather_operands(&s, "dynamic_update_slice", 2, arrays, starts, in, v, file, line))
+        return tn_i_site_close(&s, TN_NOVAR);
     return tn_i_site_close(&s, tn_i_dynamic_update_slice(s.b, v[0], v[1], v + 2));
 }
 
@@ -114,12 +118,14 @@ tn_val tn_dynamic_index_at(tn_val x, tn_val i, int axis, const char *file, int l
     tn_var v[2], start[TN_MAX_RANK];
     int64_t sizes[TN_MAX_RANK];
     tn_i_site_open(&s, "dynamic_index", NULL, 2, in, v, 2, file, line);
-    if (s.b->failed || !tn_i_site_axis(&s, axis, tn_i_site_type(&s, v[0])->rank, &axis)) return tn_i_site_close(&s, TN_NOVAR);
+    if (s.b->failed || !tn_i_site_axis(&s, axis, tn_i_site_type(&s, v[0])->rank, &axis))
+        return tn_i_site_close(&s, TN_NOVAR);
     tn_i_site_number(&s, 1, TN_I32);
     if (s.b->failed) return tn_i_site_close(&s, TN_NOVAR);
     const tn_type t = *tn_i_site_type(&s, v[0]), *index = tn_i_site_type(&s, v[1]);
     if (index->rank != 0 || !tn_i_is_int(index->dtype))
-        return tn_i_site_close(&s, tn_i_site_fail(&s, TN_ETYPE, 1, "must be an integer scalar; tn_take reads at several places"));
+        return tn_i_site_close(
+            &s, tn_i_site_fail(&s, TN_ETYPE, 1, "must be an integer scalar; tn_take reads at several places"));
     for (int k = 0; k < t.rank; k++) {
         start[k] = k == axis ? v[1] : tn_i_literal_i64(s.b, index->dtype, 0);
         sizes[k] = k == axis ? 1 : t.dim[k];
@@ -133,7 +139,8 @@ tn_val tn_dynamic_index_at(tn_val x, tn_val i, int axis, const char *file, int l
 static tn_var positions(tn_i_site *s, tn_var index, int64_t n, bool wrap) {
     if (s->b->failed) return TN_NOVAR;
     if (!tn_i_is_int(tn_i_site_type(s, index)->dtype))
-        return tn_i_site_fail(s, TN_ETYPE, 1, "indices are i32 or i64, not %s", tn_i_dtype_name(tn_i_site_type(s, index)->dtype));
+        return tn_i_site_fail(s, TN_ETYPE, 1, "indices are i32 or i64, not %s",
+                              tn_i_dtype_name(tn_i_site_type(s, index)->dtype));
     if (n > INT32_MAX) index = tn_i_convert(s->b, index, TN_I64);
     if (!wrap || s->b->failed) return index;
     int dtype = tn_i_site_type(s, index)->dtype;
@@ -207,7 +214,8 @@ tn_val tn_take_at(tn_val x, tn_val indices, int axis, bool fill, const char *fil
     tn_i_site s;
     tn_var v[2];
     tn_i_site_open(&s, "take", NULL, 2, in, v, 0, file, line);
-    if (s.b->failed || !tn_i_site_axis(&s, axis, tn_i_site_type(&s, v[0])->rank, &axis)) return tn_i_site_close(&s, TN_NOVAR);
+    if (s.b->failed || !tn_i_site_axis(&s, axis, tn_i_site_type(&s, v[0])->rank, &axis))
+        return tn_i_site_close(&s, TN_NOVAR);
     return tn_i_site_close(&s, take(&s, v[0], v[1], axis, fill));
 }
 
@@ -216,10 +224,13 @@ static bool spread_along(tn_i_site *s, tn_var *x, tn_var *index, int axis) {
     tn_type t = *tn_i_site_type(s, *x), i = *tn_i_site_type(s, *index);
     for (int k = 0; k < t.rank; k++) {
         if (k == axis || t.dim[k] == i.dim[k]) continue;
-        if (t.dim[k] == 1) t.dim[k] = i.dim[k];
-        else if (i.dim[k] == 1) i.dim[k] = t.dim[k];
+        if (t.dim[k] == 1)
+            t.dim[k] = i.dim[k];
+        else if (i.dim[k] == 1)
+            i.dim[k] = t.dim[k];
         else {
-            (void)tn_i_site_fail(s, TN_ETYPE, 1, "axis %d has size %lld, not %lld", k, (long long)i.dim[k], (long long)t.dim[k]);
+            (void)tn_i_site_fail(s, TN_ETYPE, 1, "axis %d has size %lld, not %lld", k, (long long)i.dim[k],
+                                 (long long)t.dim[k]);
             return false;
         }
     }
@@ -239,8 +250,9 @@ static tn_var take_along(tn_i_site *s, tn_var x, tn_var index, int axis, bool fi
     for (int i = 0; i < axis; i++) outer *= t.dim[i];
     for (int i = axis + 1; i < t.rank; i++) inner *= t.dim[i];
     const int64_t xs[3] = {outer, t.dim[axis], inner}, is[4] = {outer, out.dim[axis], inner, 1}, sizes[3] = {1, 1, 1};
-    tn_i_dnums d = {.n = {[TN_COLLAPSED] = 1, [TN_MAP] = 1, [TN_OPERAND_BATCH] = 2, [TN_INDEX_BATCH] = 2},
-                    .v = {[TN_COLLAPSED] = {1}, [TN_MAP] = {1}, [TN_OPERAND_BATCH] = {0, 2}, [TN_INDEX_BATCH] = {0, 2}}};
+    tn_i_dnums d = {
+        .n = {[TN_COLLAPSED] = 1, [TN_MAP] = 1, [TN_OPERAND_BATCH] = 2, [TN_INDEX_BATCH] = 2},
+        .v = {[TN_COLLAPSED] = {1}, [TN_MAP] = {1}, [TN_OPERAND_BATCH] = {0, 2}, [TN_INDEX_BATCH] = {0, 2}}};
     tn_var column3 = tn_i_do_reshape(s, index, 4, is);
     tn_var y = emit_gather(s, tn_i_do_reshape(s, x, 3, xs), column3, &d, sizes, fill);
     return tn_i_do_reshape(s, y, out.rank, out.dim);
@@ -251,10 +263,12 @@ tn_val tn_take_along_at(tn_val x, tn_val indices, int axis, bool fill, const cha
     tn_i_site s;
     tn_var v[2];
     tn_i_site_open(&s, "take_along", NULL, 2, in, v, 0, file, line);
-    if (s.b->failed || !tn_i_site_axis(&s, axis, tn_i_site_type(&s, v[0])->rank, &axis)) return tn_i_site_close(&s, TN_NOVAR);
+    if (s.b->failed || !tn_i_site_axis(&s, axis, tn_i_site_type(&s, v[0])->rank, &axis))
+        return tn_i_site_close(&s, TN_NOVAR);
     int rank = tn_i_site_type(&s, v[0])->rank, have = tn_i_site_type(&s, v[1])->rank;
     if (have != rank && have != rank - 1)
-        return tn_i_site_close(&s, tn_i_site_fail(&s, TN_ETYPE, 1, "has rank %d, not %d (or %d, without the axis)", have, rank, rank - 1));
+        return tn_i_site_close(
+            &s, tn_i_site_fail(&s, TN_ETYPE, 1, "has rank %d, not %d (or %d, without the axis)", have, rank, rank - 1));
     tn_var index = have == rank ? v[1] : tn_i_do_expand(&s, v[1], axis);
     tn_var y = take_along(&s, v[0], index, axis, fill);
     return tn_i_site_close(&s, have == rank ? y : tn_i_do_squeeze(&s, y, 1u << axis));
@@ -285,7 +299,8 @@ tn_val tn_index_add_at(tn_val x, tn_val indices, tn_val u, int axis, const char 
     tn_i_site s;
     tn_var v[3];
     tn_i_site_open(&s, "index_add", NULL, 3, in, v, 0, file, line);
-    if (s.b->failed || !tn_i_site_axis(&s, axis, tn_i_site_type(&s, v[0])->rank, &axis)) return tn_i_site_close(&s, TN_NOVAR);
+    if (s.b->failed || !tn_i_site_axis(&s, axis, tn_i_site_type(&s, v[0])->rank, &axis))
+        return tn_i_site_close(&s, TN_NOVAR);
     return tn_i_site_close(&s, add_at(&s, v[0], v[1], v[2], axis, true));
 }
 
@@ -297,7 +312,8 @@ tn_val tn_segment_sum_at(tn_val x, tn_val segment, int64_t segments, const char 
     if (s.b->failed) return tn_i_site_close(&s, TN_NOVAR);
     tn_type t = *tn_i_site_type(&s, v[0]);
     if (t.rank == 0 || segments < 0 || tn_i_site_type(&s, v[1])->rank != 1)
-        return tn_i_site_close(&s, tn_i_site_fail(&s, TN_ETYPE, -1, "takes x [n, ..], segment [n] and a number of segments >= 0"));
+        return tn_i_site_close(
+            &s, tn_i_site_fail(&s, TN_ETYPE, -1, "takes x [n, ..], segment [n] and a number of segments >= 0"));
     t.dim[0] = segments;
     return tn_i_site_close(&s, add_at(&s, tn_i_zeros(s.b, &t), v[1], v[0], 0, false));
 }
@@ -315,8 +331,8 @@ static bool read_dims(tn_i_site *s, const tn_int_list *list, tn_i_dnums *d) {
     return !s->b->failed;
 }
 
-tn_val tn_gather_at(tn_val x, tn_val indices, const tn_gather_dims *dims, tn_int_list slice_sizes, bool fill, const char *file,
-                    int line) {
+tn_val tn_gather_at(tn_val x, tn_val indices, const tn_gather_dims *dims, tn_int_list slice_sizes, bool fill,
+                    const char *file, int line) {
     const tn_val in[2] = {x, indices};
     tn_i_site s;
     tn_var v[2];
@@ -375,7 +391,8 @@ static tn_val diag(const char *name, bool sum, tn_val x, const char *file, int l
     if (s.b->failed) return tn_i_site_close(&s, TN_NOVAR);
     const tn_type *t = tn_i_site_type(&s, v);
     if (t->rank == 1 && !sum) return tn_i_site_close(&s, matrix_of(&s, v, t->dim[0]));
-    if (t->rank != 2) return tn_i_site_close(&s, tn_i_site_fail(&s, TN_ETYPE, 0, sum ? "must have rank 2" : "must have rank 1 or 2"));
+    if (t->rank != 2)
+        return tn_i_site_close(&s, tn_i_site_fail(&s, TN_ETYPE, 0, sum ? "must have rank 2" : "must have rank 1 or 2"));
     tn_var d = tn_i_do_diagonal(&s, v, 0, 1);
     return tn_i_site_close(&s, sum ? tn_i_do_reduce(&s, TN_P_reduce_sum, d, 1, false) : d);
 }
@@ -396,5 +413,9 @@ static tn_val triangle(const char *name, int compare, tn_val x, int64_t k, const
     return tn_i_site_close(&s, tn_i_do_where(&s, inside, v, tn_i_do_number(&s, v, 0)));
 }
 
-tn_val tn_tril_at(tn_val x, int64_t k, const char *file, int line) { return triangle("tril", TN_P_le, x, k, file, line); }
-tn_val tn_triu_at(tn_val x, int64_t k, const char *file, int line) { return triangle("triu", TN_P_ge, x, k, file, line); }
+tn_val tn_tril_at(tn_val x, int64_t k, const char *file, int line) {
+    return triangle("tril", TN_P_le, x, k, file, line);
+}
+tn_val tn_triu_at(tn_val x, int64_t k, const char *file, int line) {
+    return triangle("triu", TN_P_ge, x, k, file, line);
+}

@@ -13,12 +13,15 @@ static int place(const int8_t *labels, int n, int8_t l) {
 }
 
 /* x without the axes whose labels occur neither in `other` nor in the result; labels follow. */
-static tn_var sum_out(tn_i_site *s, tn_var x, int8_t *lx, int *nx, const int8_t *other, int nother, const int8_t *lout, int nout) {
+static tn_var sum_out(tn_i_site *s, tn_var x, int8_t *lx, int *nx, const int8_t *other, int nother, const int8_t *lout,
+                      int nout) {
     uint32_t axes = 0;
     int n = 0;
     for (int i = 0; i < *nx; i++) {
-        if (place(other, nother, lx[i]) < 0 && place(lout, nout, lx[i]) < 0) axes |= 1u << i;
-        else lx[n++] = lx[i];
+        if (place(other, nother, lx[i]) < 0 && place(lout, nout, lx[i]) < 0)
+            axes |= 1u << i;
+        else
+            lx[n++] = lx[i];
     }
     *nx = n;
     return tn_i_do_reduce(s, TN_P_reduce_sum, x, axes, false);
@@ -74,7 +77,8 @@ static int product_labels(const tn_i_dots *d, const int8_t *lx, int nx, const in
     return n;
 }
 
-tn_var tn_i_do_contract(tn_i_site *s, tn_var x, const int8_t *lx, tn_var y, const int8_t *ly, int nout, const int8_t *lout) {
+tn_var tn_i_do_contract(tn_i_site *s, tn_var x, const int8_t *lx, tn_var y, const int8_t *ly, int nout,
+                        const int8_t *lout) {
     if (s->b->failed) return TN_NOVAR;
     int8_t a[TN_MAX_RANK], b[TN_MAX_RANK], l[2 * TN_MAX_RANK];
     int na = tn_i_site_type(s, x)->rank, nb = tn_i_site_type(s, y)->rank;
@@ -103,8 +107,10 @@ static tn_var drop_repeated(tn_i_site *s, tn_var x, const tn_type *other, int8_t
     int batch = t->rank - 2, kept = 0;
     for (int i = 0; i < batch; i++) {
         int k = batch - 1 - i, j = other->rank - 3 - k; /* the same axis of the other operand */
-        if (t->dim[i] == 1 && j >= 0 && other->dim[j] != 1) ones |= 1u << i;
-        else l[kept++] = (int8_t)(BATCH + k);
+        if (t->dim[i] == 1 && j >= 0 && other->dim[j] != 1)
+            ones |= 1u << i;
+        else
+            l[kept++] = (int8_t)(BATCH + k);
     }
     *n = kept;
     return tn_i_do_squeeze(s, x, ones);
@@ -113,8 +119,8 @@ static tn_var drop_repeated(tn_i_site *s, tn_var x, const tn_type *other, int8_t
 static bool batches_fit(tn_i_site *s, const tn_type *a, const tn_type *b) {
     for (int i = a->rank - 3, j = b->rank - 3; i >= 0 && j >= 0; i--, j--)
         if (a->dim[i] != b->dim[j] && a->dim[i] != 1 && b->dim[j] != 1) {
-            (void)tn_i_site_fail(s, TN_ETYPE, 1, "batch axis of size %lld does not broadcast with %lld", (long long)b->dim[j],
-                                 (long long)a->dim[i]);
+            (void)tn_i_site_fail(s, TN_ETYPE, 1, "batch axis of size %lld does not broadcast with %lld",
+                                 (long long)b->dim[j], (long long)a->dim[i]);
             return false;
         }
     return true;
@@ -128,7 +134,8 @@ static tn_var matmul(tn_i_site *s, tn_var x, tn_var y) {
         return tn_i_site_fail(s, TN_ETYPE, a.rank == 0 ? 0 : 1, "has rank 0; use tn_mul to scale");
     int64_t inner = a.dim[a.rank - 1], rows = b.dim[b.rank == 1 ? 0 : b.rank - 2];
     if (inner != rows)
-        return tn_i_site_fail(s, TN_ETYPE, 1, "has %lld rows, but operand 0 has %lld columns", (long long)rows, (long long)inner);
+        return tn_i_site_fail(s, TN_ETYPE, 1, "has %lld rows, but operand 0 has %lld columns", (long long)rows,
+                              (long long)inner);
     if (!batches_fit(s, &a, &b)) return TN_NOVAR;
     x = drop_repeated(s, x, &b, la, &na);
     y = drop_repeated(s, y, &a, lb, &nb);
@@ -183,7 +190,8 @@ tn_val tn_tensordot_axes_at(tn_val x, tn_val y, tn_int_list xa, tn_int_list ya, 
     int a[TN_MAX_RANK], b[TN_MAX_RANK];
     if (!open_pair(&s, "tensordot_axes", in, v, file, line)) return tn_i_site_close(&s, TN_NOVAR);
     int ra = tn_i_site_type(&s, v[0])->rank, rb = tn_i_site_type(&s, v[1])->rank;
-    if (xa.n != ya.n) (void)tn_i_site_fail(&s, TN_EINVAL, -1, "%zu axes of operand 0, but %zu of operand 1", xa.n, ya.n);
+    if (xa.n != ya.n)
+        (void)tn_i_site_fail(&s, TN_EINVAL, -1, "%zu axes of operand 0, but %zu of operand 1", xa.n, ya.n);
     if (!tn_i_site_axes(&s, xa, ra, &set) || !tn_i_site_axes(&s, ya, rb, &set)) return tn_i_site_close(&s, TN_NOVAR);
     for (size_t k = 0; k < xa.n; k++) {
         a[k] = (int)(xa.v[k] < 0 ? xa.v[k] + ra : xa.v[k]);
@@ -243,8 +251,8 @@ tn_val tn_outer_at(tn_val x, tn_val y, const char *file, int line) {
 
 /* ---- primitives -------------------------------------------------------------------------- */
 
-tn_val tn_dot_general_at(tn_val x, tn_val y, tn_int_list xc, tn_int_list yc, tn_int_list xb, tn_int_list yb, const char *file,
-                         int line) {
+tn_val tn_dot_general_at(tn_val x, tn_val y, tn_int_list xc, tn_int_list yc, tn_int_list xb, tn_int_list yb,
+                         const char *file, int line) {
     const tn_val in[2] = {x, y};
     const tn_int_list list[4] = {xc, yc, xb, yb};
     tn_i_site s;
@@ -252,7 +260,8 @@ tn_val tn_dot_general_at(tn_val x, tn_val y, tn_int_list xc, tn_int_list yc, tn_
     tn_i_args a;
     if (!open_pair(&s, "dot_general", in, v, file, line)) return tn_i_site_close(&s, TN_NOVAR);
     for (int j = 0; j < 4; j++)
-        if (list[j].n > TN_MAX_RANK) (void)tn_i_site_fail(&s, TN_EINVAL, -1, "%zu dimensions (at most %d)", list[j].n, TN_MAX_RANK);
+        if (list[j].n > TN_MAX_RANK)
+            (void)tn_i_site_fail(&s, TN_EINVAL, -1, "%zu dimensions (at most %d)", list[j].n, TN_MAX_RANK);
     tn_i_args_init(&a, &s, TN_P_dot_general);
     if (!s.b->failed) tn_i_args_lists(&a, "dimension_numbers", 4, NULL, list);
     return tn_i_site_close(&s, tn_i_args_emit(&s, &a, 2, v));

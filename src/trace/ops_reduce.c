@@ -78,22 +78,26 @@ static tn_val over_all(const char *name, reduction *f, int id, tn_val x, const c
     return tn_i_site_close(&s, f(&s, id, v, tn_i_all_axes(tn_i_site_type(&s, v)->rank), false));
 }
 
-static tn_val over_axes(const char *name, reduction *f, int id, tn_val x, tn_int_list axes, bool keepdims, const char *file,
-                        int line) {
+static tn_val over_axes(const char *name, reduction *f, int id, tn_val x, tn_int_list axes, bool keepdims,
+                        const char *file, int line) {
     tn_i_site s;
     tn_var v;
     uint32_t set;
     tn_i_site_open(&s, name, NULL, 1, &x, &v, 0, file, line);
-    if (s.b->failed || !tn_i_site_axes(&s, axes, tn_i_site_type(&s, v)->rank, &set)) return tn_i_site_close(&s, TN_NOVAR);
+    if (s.b->failed || !tn_i_site_axes(&s, axes, tn_i_site_type(&s, v)->rank, &set))
+        return tn_i_site_close(&s, TN_NOVAR);
     return tn_i_site_close(&s, f(&s, id, v, set, keepdims));
 }
 
-static tn_val over_axis(const char *name, reduction *f, int id, tn_val x, int axis, bool keepdims, const char *file, int line) {
+static tn_val over_axis(const char *name, reduction *f, int id, tn_val x, int axis, bool keepdims, const char *file,
+                        int line) {
     const int64_t one = axis;
     return over_axes(name, f, id, x, (tn_int_list){1, &one}, keepdims, file, line);
 }
 
-tn_val tn_sum_at(tn_val x, const char *file, int line) { return over_all("sum", primitive, TN_P_reduce_sum, x, file, line); }
+tn_val tn_sum_at(tn_val x, const char *file, int line) {
+    return over_all("sum", primitive, TN_P_reduce_sum, x, file, line);
+}
 tn_val tn_sum_axis_at(tn_val x, int axis, bool keepdims, const char *file, int line) {
     return over_axis("sum_axis", primitive, TN_P_reduce_sum, x, axis, keepdims, file, line);
 }
@@ -101,7 +105,9 @@ tn_val tn_sum_axes_at(tn_val x, tn_int_list axes, bool keepdims, const char *fil
     return over_axes("sum_axes", primitive, TN_P_reduce_sum, x, axes, keepdims, file, line);
 }
 
-tn_val tn_prod_at(tn_val x, const char *file, int line) { return over_all("prod", primitive, TN_P_reduce_prod, x, file, line); }
+tn_val tn_prod_at(tn_val x, const char *file, int line) {
+    return over_all("prod", primitive, TN_P_reduce_prod, x, file, line);
+}
 tn_val tn_prod_axis_at(tn_val x, int axis, bool keepdims, const char *file, int line) {
     return over_axis("prod_axis", primitive, TN_P_reduce_prod, x, axis, keepdims, file, line);
 }
@@ -109,7 +115,9 @@ tn_val tn_prod_axes_at(tn_val x, tn_int_list axes, bool keepdims, const char *fi
     return over_axes("prod_axes", primitive, TN_P_reduce_prod, x, axes, keepdims, file, line);
 }
 
-tn_val tn_max_at(tn_val x, const char *file, int line) { return over_all("max", primitive, TN_P_reduce_max, x, file, line); }
+tn_val tn_max_at(tn_val x, const char *file, int line) {
+    return over_all("max", primitive, TN_P_reduce_max, x, file, line);
+}
 tn_val tn_max_axis_at(tn_val x, int axis, bool keepdims, const char *file, int line) {
     return over_axis("max_axis", primitive, TN_P_reduce_max, x, axis, keepdims, file, line);
 }
@@ -117,7 +125,9 @@ tn_val tn_max_axes_at(tn_val x, tn_int_list axes, bool keepdims, const char *fil
     return over_axes("max_axes", primitive, TN_P_reduce_max, x, axes, keepdims, file, line);
 }
 
-tn_val tn_min_at(tn_val x, const char *file, int line) { return over_all("min", primitive, TN_P_reduce_min, x, file, line); }
+tn_val tn_min_at(tn_val x, const char *file, int line) {
+    return over_all("min", primitive, TN_P_reduce_min, x, file, line);
+}
 tn_val tn_min_axis_at(tn_val x, int axis, bool keepdims, const char *file, int line) {
     return over_axis("min_axis", primitive, TN_P_reduce_min, x, axis, keepdims, file, line);
 }
@@ -163,16 +173,22 @@ tn_val tn_sum_squares_at(tn_val x, const char *file, int line) {
 /* any is the largest, all the smallest of bools. */
 static tn_var of_bools(tn_i_site *s, int id, tn_var x, uint32_t axes, bool keepdims) {
     const tn_type *t = s->b->failed ? NULL : tn_i_site_type(s, x);
-    if (t && t->dtype != TN_BOOL) return tn_i_site_fail(s, TN_ETYPE, 0, "must be bool, not %s", tn_i_dtype_name(t->dtype));
+    if (t && t->dtype != TN_BOOL)
+        return tn_i_site_fail(s, TN_ETYPE, 0, "must be bool, not %s", tn_i_dtype_name(t->dtype));
     return tn_i_do_reduce(s, id, x, axes, keepdims);
 }
-tn_val tn_any_at(tn_val x, const char *file, int line) { return over_all("any", of_bools, TN_P_reduce_max, x, file, line); }
-tn_val tn_all_at(tn_val x, const char *file, int line) { return over_all("all", of_bools, TN_P_reduce_min, x, file, line); }
+tn_val tn_any_at(tn_val x, const char *file, int line) {
+    return over_all("any", of_bools, TN_P_reduce_max, x, file, line);
+}
+tn_val tn_all_at(tn_val x, const char *file, int line) {
+    return over_all("all", of_bools, TN_P_reduce_min, x, file, line);
+}
 
 /* ---- along one axis -------------------------------------------------------------------- */
 
 /* Opens a site with one operand and its axis; false when it is dead. */
-static bool open_axis(tn_i_site *s, const char *name, const tn_val *x, tn_var *v, int *axis, const char *file, int line) {
+static bool open_axis(tn_i_site *s, const char *name, const tn_val *x, tn_var *v, int *axis, const char *file,
+                      int line) {
     tn_i_site_open(s, name, NULL, 1, x, v, 0, file, line);
     return !s->b->failed && tn_i_site_axis(s, *axis, tn_i_site_type(s, *v)->rank, axis);
 }
@@ -188,7 +204,8 @@ static tn_var shift(tn_i_site *s, tn_var x, int axis, bool zero) {
 tn_val tn_logsumexp_at(tn_val x, int axis, const char *file, int line) {
     tn_i_site s;
     tn_var v;
-    if (!open_axis(&s, "logsumexp", &x, &v, &axis, file, line) || !tn_i_need_float(&s, 1)) return tn_i_site_close(&s, TN_NOVAR);
+    if (!open_axis(&s, "logsumexp", &x, &v, &axis, file, line) || !tn_i_need_float(&s, 1))
+        return tn_i_site_close(&s, TN_NOVAR);
     tn_var m = shift(&s, v, axis, true);
     tn_var e = tn_i_do1(&s, TN_P_exp, tn_i_do2(&s, TN_P_sub, v, m));
     tn_var l = tn_i_do1(&s, TN_P_log, tn_i_do_reduce(&s, TN_P_reduce_sum, e, 1u << axis, false));
@@ -198,7 +215,8 @@ tn_val tn_logsumexp_at(tn_val x, int axis, const char *file, int line) {
 tn_val tn_softmax_at(tn_val x, int axis, const char *file, int line) {
     tn_i_site s;
     tn_var v;
-    if (!open_axis(&s, "softmax", &x, &v, &axis, file, line) || !tn_i_need_float(&s, 1)) return tn_i_site_close(&s, TN_NOVAR);
+    if (!open_axis(&s, "softmax", &x, &v, &axis, file, line) || !tn_i_need_float(&s, 1))
+        return tn_i_site_close(&s, TN_NOVAR);
     tn_var e = tn_i_do1(&s, TN_P_exp, tn_i_do2(&s, TN_P_sub, v, shift(&s, v, axis, false)));
     return tn_i_site_close(&s, tn_i_do2(&s, TN_P_div, e, tn_i_do_reduce(&s, TN_P_reduce_sum, e, 1u << axis, true)));
 }
@@ -291,6 +309,7 @@ void tn_sort_many_at(tn_val_list x, int axis, int keys, tn_val *out, const char 
     size_t n = x.n < 8 ? x.n : 8;
     tn_i_site_open(&s, "sort_many", NULL, n, x.v, v, 0, file, line);
     if (n < x.n) (void)tn_i_site_fail(&s, TN_EINVAL, -1, "sorts at most 8 arrays jointly, not %zu", x.n);
-    if (!s.b->failed && tn_i_site_axis(&s, axis, tn_i_site_type(&s, v[0])->rank, &axis)) first = sort(&s, n, v, axis, keys);
+    if (!s.b->failed && tn_i_site_axis(&s, axis, tn_i_site_type(&s, v[0])->rank, &axis))
+        first = sort(&s, n, v, axis, keys);
     tn_i_site_close_many(&s, first, x.n, out);
 }

@@ -44,7 +44,8 @@ tn_var tn_i_do_squeeze(tn_i_site *s, tn_var x, uint32_t axes) {
     int64_t shape[TN_MAX_RANK];
     int rank = 0;
     for (int i = 0; i < t->rank; i++) {
-        if (!(axes >> i & 1)) shape[rank++] = t->dim[i];
+        if (!(axes >> i & 1))
+            shape[rank++] = t->dim[i];
         else if (t->dim[i] != 1)
             return tn_i_site_fail(s, TN_ETYPE, -1, "axis %d has size %lld, not 1", i, (long long)t->dim[i]);
     }
@@ -78,7 +79,9 @@ tn_var tn_i_do_iota(tn_i_site *s, const tn_type *t, int axis) {
     return s->b->failed ? TN_NOVAR : tn_i_iota(s->b, t->dtype, t->rank, t->dim, axis);
 }
 
-tn_var tn_i_do_full(tn_i_site *s, const tn_type *t, double x) { return s->b->failed ? TN_NOVAR : tn_i_number(s->b, t, x); }
+tn_var tn_i_do_full(tn_i_site *s, const tn_type *t, double x) {
+    return s->b->failed ? TN_NOVAR : tn_i_number(s->b, t, x);
+}
 
 tn_var tn_i_do_diagonal(tn_i_site *s, tn_var x, int a, int b) {
     if (s->b->failed) return TN_NOVAR;
@@ -100,7 +103,8 @@ tn_var tn_i_do_diagonal(tn_i_site *s, tn_var x, int a, int b) {
 static bool good_type(tn_i_site *s, const tn_type *t) {
     if (s->b->failed) return false;
     if (tn_i_type_valid(t)) return true;
-    (void)tn_i_site_fail(s, TN_ETYPE, -1, "no valid type (dtype, rank 0..%d, dimensions >= 0, countable size)", TN_MAX_RANK);
+    (void)tn_i_site_fail(s, TN_ETYPE, -1, "no valid type (dtype, rank 0..%d, dimensions >= 0, countable size)",
+                         TN_MAX_RANK);
     return false;
 }
 
@@ -108,7 +112,8 @@ tn_val tn_constant_at(tn_ctx *c, tn_type type, const void *data, const char *fil
     tn_i_site s;
     tn_i_site_open(&s, "constant", c, 0, NULL, NULL, 0, file, line);
     if (!good_type(&s, &type)) return tn_i_site_close(&s, TN_NOVAR);
-    if (!data && tn_i_count(&type) > 0) return tn_i_site_close(&s, tn_i_site_fail(&s, TN_EINVAL, -1, "the data are NULL"));
+    if (!data && tn_i_count(&type) > 0)
+        return tn_i_site_close(&s, tn_i_site_fail(&s, TN_EINVAL, -1, "the data are NULL"));
     return tn_i_site_close(&s, tn_i_constant(s.b, &type, data));
 }
 
@@ -155,7 +160,9 @@ tn_val tn_full_like_at(tn_val x, tn_val number, const char *file, int line) {
 tn_val tn_zeros_like_at(tn_val x, const char *file, int line) {
     return full_like("zeros_like", x, tn_number_i64(0), file, line);
 }
-tn_val tn_ones_like_at(tn_val x, const char *file, int line) { return full_like("ones_like", x, tn_number_i64(1), file, line); }
+tn_val tn_ones_like_at(tn_val x, const char *file, int line) {
+    return full_like("ones_like", x, tn_number_i64(1), file, line);
+}
 
 tn_val tn_iota_at(tn_ctx *c, tn_type type, int axis, const char *file, int line) {
     tn_i_site s;
@@ -185,8 +192,10 @@ tn_val tn_linspace_at(tn_ctx *c, tn_dtype dtype, double lo, double hi, int64_t n
     }
     for (int64_t i = 0; i < n; i++) {
         double w = n > 1 ? (double)i / (double)(n - 1) : 0, x = i > 0 && i == n - 1 ? hi : lo + w * (hi - lo);
-        if (dtype == TN_F64) memcpy(data + 8 * i, &x, sizeof x);
-        else memcpy(data + 4 * i, &(float){(float)x}, sizeof(float));
+        if (dtype == TN_F64)
+            memcpy(data + 8 * i, &x, sizeof x);
+        else
+            memcpy(data + 4 * i, &(float){(float)x}, sizeof(float));
     }
     tn_var v = tn_i_constant(s.b, &t, data);
     tn_i_free(s.b->ctx, data, bytes);
@@ -219,8 +228,10 @@ static bool fill_in(tn_i_site *s, int64_t count, tn_int_list shape, int64_t *dim
     for (size_t i = 0; i < shape.n; i++) {
         dim[i] = shape.v[i];
         bool bad = dim[i] < -1 || (dim[i] == -1 && open >= 0);
-        if (dim[i] == -1) open = (int)i;
-        else bad = bad || !tn_i_mul_i64(rest, dim[i], &rest);
+        if (dim[i] == -1)
+            open = (int)i;
+        else
+            bad = bad || !tn_i_mul_i64(rest, dim[i], &rest);
         if (bad) {
             (void)tn_i_site_fail(s, TN_EINVAL, -1, "dimension %zu is %lld", i, (long long)shape.v[i]);
             return false;
@@ -257,7 +268,8 @@ tn_val tn_expand_dims_at(tn_val x, int axis, const char *file, int line) {
     tn_i_site s;
     tn_var v;
     tn_i_site_open(&s, "expand_dims", NULL, 1, &x, &v, 0, file, line);
-    if (s.b->failed || !tn_i_site_axis(&s, axis, tn_i_site_type(&s, v)->rank + 1, &axis)) return tn_i_site_close(&s, TN_NOVAR);
+    if (s.b->failed || !tn_i_site_axis(&s, axis, tn_i_site_type(&s, v)->rank + 1, &axis))
+        return tn_i_site_close(&s, TN_NOVAR);
     return tn_i_site_close(&s, tn_i_do_expand(&s, v, axis));
 }
 
@@ -265,7 +277,8 @@ tn_val tn_squeeze_at(tn_val x, int axis, const char *file, int line) {
     tn_i_site s;
     tn_var v;
     tn_i_site_open(&s, "squeeze", NULL, 1, &x, &v, 0, file, line);
-    if (s.b->failed || !tn_i_site_axis(&s, axis, tn_i_site_type(&s, v)->rank, &axis)) return tn_i_site_close(&s, TN_NOVAR);
+    if (s.b->failed || !tn_i_site_axis(&s, axis, tn_i_site_type(&s, v)->rank, &axis))
+        return tn_i_site_close(&s, TN_NOVAR);
     return tn_i_site_close(&s, tn_i_do_squeeze(&s, v, 1u << axis));
 }
 
@@ -349,7 +362,8 @@ tn_val tn_moveaxis_at(tn_val x, int from, int to, const char *file, int line) {
     int64_t perm[TN_MAX_RANK];
     tn_i_site_open(&s, "moveaxis", NULL, 1, &x, &v, 0, file, line);
     int rank = s.b->failed ? 0 : tn_i_site_type(&s, v)->rank;
-    if (!tn_i_site_axis(&s, from, rank, &from) || !tn_i_site_axis(&s, to, rank, &to)) return tn_i_site_close(&s, TN_NOVAR);
+    if (!tn_i_site_axis(&s, from, rank, &from) || !tn_i_site_axis(&s, to, rank, &to))
+        return tn_i_site_close(&s, TN_NOVAR);
     for (int i = 0, k = 0; i < rank; i++) {
         if (k == from) k++;
         perm[i] = i == to ? from : k++;
@@ -361,7 +375,8 @@ tn_val tn_flip_at(tn_val x, int axis, const char *file, int line) {
     tn_i_site s;
     tn_var v;
     tn_i_site_open(&s, "flip", NULL, 1, &x, &v, 0, file, line);
-    if (s.b->failed || !tn_i_site_axis(&s, axis, tn_i_site_type(&s, v)->rank, &axis)) return tn_i_site_close(&s, TN_NOVAR);
+    if (s.b->failed || !tn_i_site_axis(&s, axis, tn_i_site_type(&s, v)->rank, &axis))
+        return tn_i_site_close(&s, TN_NOVAR);
     return tn_i_site_close(&s, tn_i_rev(s.b, v, 1, &(const int64_t){axis}));
 }
 
@@ -369,7 +384,8 @@ tn_val tn_roll_at(tn_val x, int64_t shift, int axis, const char *file, int line)
     tn_i_site s;
     tn_var v;
     tn_i_site_open(&s, "roll", NULL, 1, &x, &v, 0, file, line);
-    if (s.b->failed || !tn_i_site_axis(&s, axis, tn_i_site_type(&s, v)->rank, &axis)) return tn_i_site_close(&s, TN_NOVAR);
+    if (s.b->failed || !tn_i_site_axis(&s, axis, tn_i_site_type(&s, v)->rank, &axis))
+        return tn_i_site_close(&s, TN_NOVAR);
     int64_t n = tn_i_site_type(&s, v)->dim[axis], k = n ? shift % n : 0;
     if (k < 0) k += n;
     if (k == 0) return tn_i_site_close(&s, v);
@@ -382,7 +398,8 @@ tn_val tn_roll_at(tn_val x, int64_t shift, int axis, const char *file, int line)
 tn_val tn_concatenate_at(tn_val_list x, int axis, const char *file, int line) {
     tn_i_site s;
     tn_i_site_open_many(&s, "concatenate", NULL, x.n, x.v, 0, file, line);
-    if (s.b->failed || !tn_i_site_axis(&s, axis, tn_i_site_type(&s, s.v[0])->rank, &axis)) return tn_i_site_close(&s, TN_NOVAR);
+    if (s.b->failed || !tn_i_site_axis(&s, axis, tn_i_site_type(&s, s.v[0])->rank, &axis))
+        return tn_i_site_close(&s, TN_NOVAR);
     return tn_i_site_close(&s, tn_i_do_concatenate(&s, x.n, s.v, axis));
 }
 
@@ -440,7 +457,8 @@ tn_val tn_tile_at(tn_val x, tn_int_list repeats, const char *file, int line) {
     return tn_i_site_close(&s, v);
 }
 
-tn_val tn_pad_at(tn_val x, tn_val value, tn_int_list lo, tn_int_list hi, tn_int_list interior, const char *file, int line) {
+tn_val tn_pad_at(tn_val x, tn_val value, tn_int_list lo, tn_int_list hi, tn_int_list interior, const char *file,
+                 int line) {
     const tn_val in[2] = {x, value};
     tn_i_site s;
     tn_var v[2];

@@ -19,8 +19,8 @@ void tn_i_site_begin(tn_i_site *s, const char *name, tn_ctx *c, const char *file
     if (!c) return;
     s->t = c->trace;
     if (!s->t) {
-        (void)tn_i_fail(c, TN_EINVAL, place(c, file, line), "%s: no trace is active; operators work inside a callback of tn_trace",
-                        name);
+        (void)tn_i_fail(c, TN_EINVAL, place(c, file, line),
+                        "%s: no trace is active; operators work inside a callback of tn_trace", name);
         return;
     }
     s->b = &s->t->b;
@@ -44,8 +44,8 @@ void tn_i_site_open(tn_i_site *s, const char *name, tn_ctx *c, size_t n, const t
     }
 }
 
-void tn_i_site_open_many(tn_i_site *s, const char *name, tn_ctx *c, size_t n, const tn_val *x, size_t more, const char *file,
-                         int line) {
+void tn_i_site_open_many(tn_i_site *s, const char *name, tn_ctx *c, size_t n, const tn_val *x, size_t more,
+                         const char *file, int line) {
     for (size_t i = 0; i < n && !c; i++) c = x[i].ctx;
     tn_i_site_begin(s, name, c, file, line);
     if (!c) return;
@@ -98,11 +98,16 @@ static void describe(const tn_i_site *s, size_t i, char *text, size_t room) {
     char type[TN_I_TYPE_TEXT];
     const tn_val *x = &s->x[i];
     const tn_type t = s->v[i] != TN_NOVAR ? *tn_i_site_type(s, s->v[i]) : tn_val_type(*x);
-    if (tn_i_type_valid(&t)) (void)snprintf(text, room, "%s", tn_i_type_text(type, &t));
-    else if (!tn_i_is_number(x)) (void)snprintf(text, room, "?");
-    else if (x->trace == 1) (void)snprintf(text, room, "number %.17g", x->num.d);
-    else if (x->trace == 4) (void)snprintf(text, room, "number %llu", (unsigned long long)(uint64_t)x->num.i);
-    else (void)snprintf(text, room, "number %lld", (long long)x->num.i);
+    if (tn_i_type_valid(&t))
+        (void)snprintf(text, room, "%s", tn_i_type_text(type, &t));
+    else if (!tn_i_is_number(x))
+        (void)snprintf(text, room, "?");
+    else if (x->trace == 1)
+        (void)snprintf(text, room, "number %.17g", x->num.d);
+    else if (x->trace == 4)
+        (void)snprintf(text, room, "number %llu", (unsigned long long)(uint64_t)x->num.i);
+    else
+        (void)snprintf(text, room, "number %lld", (long long)x->num.i);
 }
 
 static void describe_all(const tn_i_site *s, char *text, size_t room) {
@@ -206,7 +211,8 @@ tn_var tn_i_site_resolve(tn_i_site *s, const tn_val *x, int operand) {
     for (const tn_i_trace *u = t; u != from; u = u->parent)
         if (u->closed)
             return tn_i_site_fail(s, TN_EINVAL, operand,
-                                  "is a value of an enclosing trace, which %s does not take; pass it as an argument", u->closed);
+                                  "is a value of an enclosing trace, which %s does not take; pass it as an argument",
+                                  u->closed);
     return from == t ? x->id : capture(t, from, x);
 }
 

@@ -113,8 +113,10 @@ static bool make_inputs(tn_i_trace *t, const tn_i_body *body, tn_val *in) {
 }
 
 static void run_callback(const tn_i_body *body, const tn_val *in, tn_val *out) {
-    if (body->one) out[0] = body->one(in, body->user);
-    else body->many(in, out, body->user);
+    if (body->one)
+        out[0] = body->one(in, body->user);
+    else
+        body->many(in, out, body->user);
 }
 
 /* The variables of what the callback returned. */
@@ -126,7 +128,8 @@ static bool take_outputs(tn_i_trace *t, const tn_i_body *body, const tn_val *out
         tn_i_site_begin(&s, name, t->b.ctx, t->loc->file, (int)t->loc->line);
         if (tn_i_is_number(&out[j]))
             (void)tn_i_site_fail(&s, TN_EINVAL, -1, "a plain number has no dtype; make it an array with tn_full");
-        else var[j] = tn_i_site_resolve(&s, &out[j], -1);
+        else
+            var[j] = tn_i_site_resolve(&s, &out[j], -1);
         (void)tn_i_site_close(&s, var[j]);
     }
     t->b.loc = t->loc;
@@ -162,8 +165,10 @@ tn_fn *tn_i_trace_body(tn_ctx *c, const tn_i_body *body, tn_val **captured, size
             c->trace = &t; /* whatever the callback left behind */
         }
         if (!t.b.failed) (void)take_outputs(&t, body, out, var);
-        if (t.b.failed) report(&t);
-        else f = finish(&t, body, var, captured, ncaptured);
+        if (t.b.failed)
+            report(&t);
+        else
+            f = finish(&t, body, var, captured, ncaptured);
         pop(&t);
     }
     tn_i_free(c, in, body->nin * sizeof *in);

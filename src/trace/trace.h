@@ -65,9 +65,9 @@ typedef struct tn_i_site {
     uint32_t line;
     size_t n; /* operands */
     const tn_val *x;
-    tn_var *v; /* their variables; TN_NOVAR: a plain number */
-    bool failed;     /* the builder, when the site was opened */
-    size_t own;      /* elements of v that belong to the site, released by closing it */
+    tn_var *v;   /* their variables; TN_NOVAR: a plain number */
+    bool failed; /* the builder, when the site was opened */
+    size_t own;  /* elements of v that belong to the site, released by closing it */
     tn_i_builder none;
 } tn_i_site;
 
@@ -78,8 +78,8 @@ void tn_i_site_open(tn_i_site *s, const char *name, tn_ctx *c, size_t n, const t
                     const char *file, int line);
 /* The same for any number of array operands: v is allocated, with room for
  * `more` further variables behind them. */
-void tn_i_site_open_many(tn_i_site *s, const char *name, tn_ctx *c, size_t n, const tn_val *x, size_t more, const char *file,
-                         int line);
+void tn_i_site_open_many(tn_i_site *s, const char *name, tn_ctx *c, size_t n, const tn_val *x, size_t more,
+                         const char *file, int line);
 /* Its two parts: the place, and one value's variable (operand -1: messages do
  * not count it).  A plain number is a failure here. */
 void tn_i_site_begin(tn_i_site *s, const char *name, tn_ctx *c, const char *file, int line);
@@ -132,13 +132,13 @@ tn_var tn_i_args_emit(tn_i_site *s, const tn_i_args *a, size_t n, const tn_var *
 
 /* ops_elementwise.c */
 tn_var tn_i_do1(tn_i_site *s, int id, tn_var x);
-tn_var tn_i_do2(tn_i_site *s, int id, tn_var x, tn_var y); /* broadcasts */
+tn_var tn_i_do2(tn_i_site *s, int id, tn_var x, tn_var y);  /* broadcasts */
 tn_var tn_i_do2n(tn_i_site *s, int id, tn_var x, double y); /* y: a number in x's dtype */
 tn_var tn_i_don2(tn_i_site *s, int id, double x, tn_var y);
 tn_var tn_i_do_where(tn_i_site *s, tn_var cond, tn_var x, tn_var y); /* broadcasts */
-tn_var tn_i_do_number(tn_i_site *s, tn_var like, double x); /* x in like's dtype, rank 0 */
-bool tn_i_do_broadcast(tn_i_site *s, size_t n, tn_var *v);   /* all to their common shape */
-bool tn_i_need_float(tn_i_site *s, size_t n);                /* all operands; fails otherwise */
+tn_var tn_i_do_number(tn_i_site *s, tn_var like, double x);          /* x in like's dtype, rank 0 */
+bool tn_i_do_broadcast(tn_i_site *s, size_t n, tn_var *v);           /* all to their common shape */
+bool tn_i_need_float(tn_i_site *s, size_t n);                        /* all operands; fails otherwise */
 /* Plain numbers take the dtype of the first array; fails when arrays differ. */
 bool tn_i_do_numbers(tn_i_site *s);
 

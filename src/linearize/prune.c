@@ -1,6 +1,5 @@
-#include "control/prune.h"
+#include "linearize/prune.h"
 
-#include "control/nested.h"
 #include "prims/frame.h"
 
 #include <string.h>
