@@ -12,7 +12,7 @@ static const char *const STAGE[STAGES] = {"trace", "jvp", "grad", "compile_grad"
 
 typedef struct sample {
     double seconds[STAGES];
-    size_t equations[STAGES]; /* of the program the stage made, or was given to compile */
+    size_t equations[STAGES];  /* of the program the stage made, or was given to compile */
     double bytes_per_equation; /* all that the context holds, over all equations */
 } sample;
 
@@ -60,8 +60,7 @@ static bool measure(size_t n, sample *s) {
             s->seconds[i] = t[i + 1] - t[i];
             s->equations[i] = tn_fn_equations(made[i]);
         }
-        s->bytes_per_equation =
-            (double)tn_ctx_bytes(c) / (double)(s->equations[0] + s->equations[1] + s->equations[2]);
+        s->bytes_per_equation = (double)tn_ctx_bytes(c) / (double)(s->equations[0] + s->equations[1] + s->equations[2]);
     } else
         (void)failed(c);
     tn_ctx_free(c);

@@ -25,7 +25,8 @@ int main(void) {
     int32_t labels[4] = {0, 2, 1, 2};
     tn_status s = tn_call(run_vg, TN_INPUTS(w, b, x, labels), TN_OUTPUTS(&y, dw, db));
     if (s == TN_OK) s = tn_call(run_hvp, TN_INPUTS(w, b, x, labels, v), TN_OUTPUTS(NULL, hv));
-    if (s != TN_OK) fprintf(stderr, "%s\n", tn_status_text(s));
+    if (s != TN_OK)
+        fprintf(stderr, "%s\n", tn_status_text(s));
     else {
         printf("loss %.6f\n", y);
         for (int i = 0; i < 2; i++) printf("dw[%d] %9.6f %9.6f %9.6f\n", i, dw[i][0], dw[i][1], dw[i][2]);

@@ -16,8 +16,8 @@ CHECK_FUZZ  ?= 10
 FUZZ_TIME   ?= 300
 
 # What make check runs, longest first.  Sanitized builds leave out what needs an ordinary one.
-KINDS       ?= laws fuzz threads golden fault unit install headers abi cpp examples valgrind
-SHORT_KINDS  = laws golden fault unit cpp examples
+KINDS       ?= laws fuzz threads golden fault demo unit install headers abi cpp examples valgrind
+SHORT_KINDS  = laws golden fault demo unit cpp examples
 
 # ---- programs --------------------------------------------------------------
 
@@ -80,6 +80,7 @@ TESTS_fuzz     = $(FUZZERS:%=fuzz-%)
 TESTS_threads  = $(if $(C_threads),threads)
 TESTS_golden   = $(if $(C_golden),golden) $(SCRIPTS:tests/%=script-%)
 TESTS_fault    = $(if $(C_fault),fault)
+TESTS_demo     = $(if $(DEMO_SRC),demo)
 TESTS_unit     = $(UNITS:%=unit-%)
 TESTS_install  = $(if $(QUICKSTART),install)
 TESTS_headers  = headers
@@ -99,6 +100,8 @@ RUN = @SAN='$(SAN)' CC='$(CC)' CLANG='$(CLANG)' BUILD='$(BUILD)' tools/check/run
 $(R)/laws.res: $(BUILD)/laws FORCE
 	$(RUN) $< --n $(CHECK_N) --seed $(SEED)
 $(R)/fault.res $(R)/golden.res: $(R)/%.res: $(BUILD)/% FORCE
+	$(RUN) $<
+$(R)/demo.res: $(BUILD)/demo FORCE
 	$(RUN) $<
 $(UNITS:%=$(R)/unit-%.res): $(R)/unit-%.res: $(BUILD)/unit/% $(BUILD)/locale/de_DE.UTF-8 FORCE
 	$(RUN) $<

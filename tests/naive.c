@@ -48,13 +48,26 @@ static tn_status by_kernel(const tn_fn *f, const tn_i_eqn *e, const tn_i_arr *in
         tn_type *out_type = calloc(e->nout + 1, sizeof *out_type);
         for (uint32_t i = 0; in_type && i < e->nin; i++) in_type[i] = in[i].type;
         for (uint32_t j = 0; out_type && j < e->nout; j++) out_type[j] = *out[j].type;
-        const tn_i_query q = {.ctx = f->ctx, .prim = e->prim, .p = tn_i_p(e), .nin = e->nin, .nout = e->nout, .in = in_type, .out = out_type};
+        const tn_i_query q = {.ctx = f->ctx,
+                              .prim = e->prim,
+                              .p = tn_i_p(e),
+                              .nin = e->nin,
+                              .nout = e->nout,
+                              .in = in_type,
+                              .out = out_type};
         scratch = aligned_alloc(64, (e->prim->scratch(&q) + 127) / 64 * 64);
         free(in_type);
         free(out_type);
     }
-    const tn_i_kernel k = {.prim = e->prim, .p = tn_i_p(e), .nin = e->nin, .nout = e->nout, .in = in, .out = out,
-                           .scratch = scratch, .threads = 1, .message = message};
+    const tn_i_kernel k = {.prim = e->prim,
+                           .p = tn_i_p(e),
+                           .nin = e->nin,
+                           .nout = e->nout,
+                           .in = in,
+                           .out = out,
+                           .scratch = scratch,
+                           .threads = 1,
+                           .message = message};
     tn_status s = e->prim->kernel(&k);
     free(scratch);
     return s;
@@ -89,7 +102,8 @@ tn_status tn_naive_run(const tn_fn *f, const void *const *in, void *const *out) 
     tn_status s = value && make_values(f, in, value) ? TN_OK : TN_ENOMEM;
     for (uint32_t i = 0; i < f->neqn && s == TN_OK; i++) s = run_equation(f, &f->eqn[i], value);
     for (uint32_t j = 0; j < f->nout && s == TN_OK; j++)
-        if (tn_type_bytes(f->val[f->out[j]].type)) memcpy(out[j], value[f->out[j]], tn_type_bytes(f->val[f->out[j]].type));
+        if (tn_type_bytes(f->val[f->out[j]].type))
+            memcpy(out[j], value[f->out[j]], tn_type_bytes(f->val[f->out[j]].type));
     for (uint32_t v = 0; value && v < f->nval; v++) free(value[v]);
     free(value);
     return s;

@@ -22,7 +22,8 @@ typedef struct text {
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif
-static void put(text *t, const char *format, ...) {
+static void
+put(text *t, const char *format, ...) {
     char line[512];
     va_list args;
     va_start(args, format);
@@ -117,8 +118,8 @@ static void draw_axes(text *t, const panel *p, int left, const axis *x, const ax
 
 static void draw_line(text *t, const panel *p, int k, int left, const axis *x, const axis *y, size_t n) {
     bool pen = false;
-    put(t, "<path fill='none' stroke='%s' stroke-width='2' stroke-dasharray='%s' stroke-linejoin='round' d='", COLOUR[k],
-        DASH[k]);
+    put(t, "<path fill='none' stroke='%s' stroke-width='2' stroke-dasharray='%s' stroke-linejoin='round' d='",
+        COLOUR[k], DASH[k]);
     for (size_t i = 0; i < n; i++) {
         const double v = p->line[k][i];
         if (!isfinite(v) || (p->log_scale && v <= 0)) {

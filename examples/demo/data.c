@@ -52,8 +52,10 @@ static bool read_lines(FILE *f, const char *path, size_t skip, table *t) {
         if (!parse_line(path, number, line, t->cols, t->cell + t->rows * t->cols)) return false;
         t->rows++;
     }
-    if (ferror(f)) fprintf(stderr, "%s: %s\n", path, strerror(errno));
-    else if (t->rows == 0) fprintf(stderr, "%s: there are no rows\n", path);
+    if (ferror(f))
+        fprintf(stderr, "%s: %s\n", path, strerror(errno));
+    else if (t->rows == 0)
+        fprintf(stderr, "%s: there are no rows\n", path);
     return !ferror(f) && t->rows > 0;
 }
 

@@ -20,11 +20,16 @@ static bool arguments(demo *d, int n, char **args) {
     for (int i = 1; i < n; i += 2) {
         const char *value = i + 1 < n ? args[i + 1] : NULL;
         unsigned long long k = 0;
-        if (value && strcmp(args[i], "--data") == 0) d->data = value;
-        else if (value && strcmp(args[i], "--out") == 0) d->out = value;
-        else if (value && strcmp(args[i], "--epochs") == 0 && number(value, 10000, &k) && k > 0) d->epochs = (int)k;
-        else if (value && strcmp(args[i], "--seed") == 0 && number(value, UINT64_MAX, &k)) d->seed = k;
-        else return false;
+        if (value && strcmp(args[i], "--data") == 0)
+            d->data = value;
+        else if (value && strcmp(args[i], "--out") == 0)
+            d->out = value;
+        else if (value && strcmp(args[i], "--epochs") == 0 && number(value, 10000, &k) && k > 0)
+            d->epochs = (int)k;
+        else if (value && strcmp(args[i], "--seed") == 0 && number(value, UINT64_MAX, &k))
+            d->seed = k;
+        else
+            return false;
     }
     return true;
 }

@@ -57,9 +57,7 @@ static tn_val scores(const tn_val *in) {
 }
 
 /* The mean of -ln softmax(z)[y]. */
-static tn_val cross_entropy(tn_val z, tn_val y) {
-    return tn_mean(tn_sub(tn_logsumexp(z, 1), tn_take_along(z, y, 1)));
-}
+static tn_val cross_entropy(tn_val z, tn_val y) { return tn_mean(tn_sub(tn_logsumexp(z, 1), tn_take_along(z, y, 1))); }
 
 static tn_val loss(const tn_val *in, void *user) {
     (void)user;
@@ -74,16 +72,15 @@ static void evaluate(const tn_val *in, tn_val *out, void *user) {
 }
 
 tn_fn *mlp_loss(tn_ctx *c, int64_t rows) {
-    return tn_trace(c, loss, NULL, 6,
-                    TN_TYPES(parameter(W1), parameter(B1), parameter(W2), parameter(B2), tn_f64(rows, PIXELS),
-                             tn_i32(rows)));
+    return tn_trace(
+        c, loss, NULL, 6,
+        TN_TYPES(parameter(W1), parameter(B1), parameter(W2), parameter(B2), tn_f64(rows, PIXELS), tn_i32(rows)));
 }
 
 tn_fn *mlp_evaluate(tn_ctx *c, int64_t rows) {
-    return tn_trace_many(c, evaluate, NULL, 6,
-                         TN_TYPES(parameter(W1), parameter(B1), parameter(W2), parameter(B2), tn_f64(rows, PIXELS),
-                                  tn_i32(rows)),
-                         2);
+    return tn_trace_many(
+        c, evaluate, NULL, 6,
+        TN_TYPES(parameter(W1), parameter(B1), parameter(W2), parameter(B2), tn_f64(rows, PIXELS), tn_i32(rows)), 2);
 }
 
 /* Adam (Kingma and Ba, 2015) on all parameters: in p.., m.., v.., x, y, rate;

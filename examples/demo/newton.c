@@ -169,8 +169,8 @@ bool newton(demo *d, const table *breast_cancer) {
     if (steps >= 0) {
         printf("\n   %.2f %% of the rows it was fitted to are classified right; %.0f ms in all\n",
                accuracy(&q, breast_cancer->rows), 1e3 * (seconds() - start));
-        aim(d, norm < 1e-8 && steps <= MAX_ITERATIONS, "|gradient| is %.1e (< 1e-8) after %d Newton steps (<= %d)", norm,
-            steps, MAX_ITERATIONS);
+        aim(d, norm < 1e-8 && steps <= MAX_ITERATIONS, "|gradient| is %.1e (< 1e-8) after %d Newton steps (<= %d)",
+            norm, steps, MAX_ITERATIONS);
     }
     tn_exec_free(q.value);
     tn_exec_free(q.value_and_grad);

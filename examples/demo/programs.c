@@ -48,8 +48,8 @@ static bool stages(const demo *d, const tn_fn *f) {
     tn_fn *t = tn_transpose(l.linear), *g = tn_grad(f, tn_wrt(0, 1, 2, 3), NULL);
     bool ok = t && g ? true : failed(d, "transforming the loss");
     if (ok) {
-        printf("   %-12s %8s %8s %8s %10s %10s %10s\n", "program", "inputs", "linear", "outputs", "equations", "kiloflop",
-               "arena KiB");
+        printf("   %-12s %8s %8s %8s %10s %10s %10s\n", "program", "inputs", "linear", "outputs", "equations",
+               "kiloflop", "arena KiB");
         ok = show(d, "loss", f) && show(d, "primal", l.primal) && show(d, "linear", l.linear) &&
              show(d, "transposed", t) && show(d, "gradient", g);
     }
@@ -106,7 +106,8 @@ static bool compare(demo *d, const tn_fn *f, point *at) {
     tn_fn *gradient = tn_grad(f, tn_wrt(0, 1, 2, 3), NULL);
     tn_exec *e = tn_compile(f, NULL), *g = tn_compile(gradient, NULL);
     double exact = 0, difference = 0;
-    const bool ok = e && g && along(e, g, at, &exact, &difference) ? true : failed(d, "the derivative along a direction");
+    const bool ok =
+        e && g && along(e, g, at, &exact, &difference) ? true : failed(d, "the derivative along a direction");
     if (ok) {
         const double error = fabs(exact - difference);
         printf("\n   along a random direction: %.12f by the gradient\n"

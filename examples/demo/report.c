@@ -52,8 +52,10 @@ void progress(const demo *d, int done, int all, const char *text) {
 char *path_join(const char *folder, const char *name) {
     const size_t n = strlen(folder) + strlen(name) + 2;
     char *path = malloc(n);
-    if (path) (void)snprintf(path, n, "%s/%s", folder, name);
-    else fprintf(stderr, "out of memory\n");
+    if (path)
+        (void)snprintf(path, n, "%s/%s", folder, name);
+    else
+        fprintf(stderr, "out of memory\n");
     return path;
 }
 

@@ -176,8 +176,8 @@ static bool prepare(training *t, const table *digits, rng *r) {
     }
     for (size_t i = 0; i < t->train.n; i++) t->order[i] = i;
     mlp_init(r, &t->p);
-    printf("   %zu rows to train on, %zu held back; batches of %d, Adam, seed %llu\n", t->train.n, t->held_back.n, BATCH,
-           (unsigned long long)t->d->seed);
+    printf("   %zu rows to train on, %zu held back; batches of %d, Adam, seed %llu\n", t->train.n, t->held_back.n,
+           BATCH, (unsigned long long)t->d->seed);
     t->step = compile_step(t->d->ctx);
     t->on_train = compile_evaluate(t->d->ctx, t->train.n);
     t->on_held_back = compile_evaluate(t->d->ctx, t->held_back.n);

@@ -40,9 +40,7 @@ template <class T, size_t N> struct tn_i_array_cxx {
 template <size_t N> struct tn_i_ints_cxx : tn_i_array_cxx<int64_t, N> {
     operator tn_int_list() const { return tn_ints_of(N, this->v); }
 };
-template <class... T> inline tn_i_ints_cxx<sizeof...(T)> tn_ints(T... x) {
-    return {{{static_cast<int64_t>(x)..., 0}}};
-}
+template <class... T> inline tn_i_ints_cxx<sizeof...(T)> tn_ints(T... x) { return {{{static_cast<int64_t>(x)..., 0}}}; }
 
 template <size_t N> struct tn_i_vals_cxx : tn_i_array_cxx<tn_val, N> {
     operator tn_val_list() const { return tn_vals_of(N, this->v); }
@@ -78,8 +76,10 @@ inline tn_val TN_VAL(float x) { return tn_number_f64(static_cast<double>(x)); }
 inline tn_val TN_VAL(bool x) { return tn_number_bool(x); }
 template <class T, std::enable_if_t<std::is_integral<T>::value || std::is_enum<T>::value, int> = 0>
 inline tn_val TN_VAL(T x) {
-    if constexpr (std::is_unsigned<T>::value) return tn_number_u64(static_cast<uint64_t>(x));
-    else return tn_number_i64(static_cast<int64_t>(x));
+    if constexpr (std::is_unsigned<T>::value)
+        return tn_number_u64(static_cast<uint64_t>(x));
+    else
+        return tn_number_i64(static_cast<int64_t>(x));
 }
 
 #endif

@@ -77,8 +77,8 @@ TN_API int tn_scope_push(tn_ctx *c, const char *name);
 TN_API int tn_scope_pop(tn_ctx *c);
 #define TN_I_PASTE2(a, b) a##b
 #define TN_I_PASTE(a, b)  TN_I_PASTE2(a, b)
-#define tn_scope(c, name)                                                                                              \
-    for (int TN_I_PASTE(tn_i_once_, __LINE__) = tn_scope_push(c, name); TN_I_PASTE(tn_i_once_, __LINE__);              \
+#define tn_scope(c, name)                                                                                 \
+    for (int TN_I_PASTE(tn_i_once_, __LINE__) = tn_scope_push(c, name); TN_I_PASTE(tn_i_once_, __LINE__); \
          TN_I_PASTE(tn_i_once_, __LINE__) = tn_scope_pop(c))
 
 /* ---- constants -------------------------------------------------------------- */
@@ -443,7 +443,7 @@ TN_API tn_val tn_squeeze_all_at(tn_val x, const char *file, int line);
  * tn_broadcast_in_dim: dimension i of x becomes dimension dims[i] of the shape. */
 TN_API tn_val tn_broadcast_to_at(tn_val x, tn_int_list shape, const char *file, int line);
 TN_API tn_val tn_broadcast_in_dim_at(tn_val x, tn_int_list shape, tn_int_list dims, const char *file, int line);
-#define tn_broadcast_to(x, ...)   tn_broadcast_to_at(x, tn_ints(__VA_ARGS__), __FILE__, __LINE__)
+#define tn_broadcast_to(x, ...)  tn_broadcast_to_at(x, tn_ints(__VA_ARGS__), __FILE__, __LINE__)
 #define tn_broadcast_in_dim(...) tn_broadcast_in_dim_at(__VA_ARGS__, __FILE__, __LINE__)
 /* Axes reordered: axis i of the result is axis axes[i] of x, tn_permute(x, 1, 0);
  * all reversed (the matrix transpose); the last two, or any two, exchanged; one moved.
@@ -452,11 +452,11 @@ TN_API tn_val tn_permute_at(tn_val x, tn_int_list axes, const char *file, int li
 TN_API tn_val tn_t_at(tn_val x, const char *file, int line);
 TN_API tn_val tn_swapaxes_at(tn_val x, int a, int b, const char *file, int line);
 TN_API tn_val tn_moveaxis_at(tn_val x, int from, int to, const char *file, int line);
-#define tn_permute(x, ...)        tn_permute_at(x, tn_ints(__VA_ARGS__), __FILE__, __LINE__)
-#define tn_t(x)                   tn_t_at(x, __FILE__, __LINE__)
-#define tn_matrix_transpose(x)    tn_swapaxes_at(x, -2, -1, __FILE__, __LINE__)
-#define tn_swapaxes(x, a, b)      tn_swapaxes_at(x, a, b, __FILE__, __LINE__)
-#define tn_moveaxis(x, from, to)  tn_moveaxis_at(x, from, to, __FILE__, __LINE__)
+#define tn_permute(x, ...)       tn_permute_at(x, tn_ints(__VA_ARGS__), __FILE__, __LINE__)
+#define tn_t(x)                  tn_t_at(x, __FILE__, __LINE__)
+#define tn_matrix_transpose(x)   tn_swapaxes_at(x, -2, -1, __FILE__, __LINE__)
+#define tn_swapaxes(x, a, b)     tn_swapaxes_at(x, a, b, __FILE__, __LINE__)
+#define tn_moveaxis(x, from, to) tn_moveaxis_at(x, from, to, __FILE__, __LINE__)
 /* Reversed along an axis; rotated by `shift` towards larger indices. */
 TN_API tn_val tn_flip_at(tn_val x, int axis, const char *file, int line);
 TN_API tn_val tn_roll_at(tn_val x, int64_t shift, int axis, const char *file, int line);
@@ -583,7 +583,7 @@ TN_API tn_val tn_outer_at(tn_val x, tn_val y, const char *file, int line);
  * of y.  tn_tensordot: the last n of x with the first n of y. */
 TN_API tn_val tn_tensordot_at(tn_val x, tn_val y, int n, const char *file, int line);
 TN_API tn_val tn_tensordot_axes_at(tn_val x, tn_val y, tn_int_list xa, tn_int_list ya, const char *file, int line);
-#define tn_tensordot(x, y, n)    tn_tensordot_at(x, y, n, __FILE__, __LINE__)
+#define tn_tensordot(x, y, n)  tn_tensordot_at(x, y, n, __FILE__, __LINE__)
 #define tn_tensordot_axes(...) tn_tensordot_axes_at(__VA_ARGS__, __FILE__, __LINE__)
 /* Einstein sum of any number of operands: tn_einsum("bij,bjk->bik", tn_vals(x, y)).
  * A letter names an axis; repeated within an operand it takes the diagonal;

@@ -33,7 +33,8 @@ static tn_status enter_outputs(tn_work *w, void *const *out, bool *some_absent) 
         const tn_type *t = f->val[f->out[j]].type;
         base[j] = (uintptr_t)out[j];
         *some_absent |= !out[j];
-        if (tn_i_count(t) && base[j] % tn_i_dtype_size(t->dtype)) return bad_argument(w, "output", j, t, "is not aligned for its type");
+        if (tn_i_count(t) && base[j] % tn_i_dtype_size(t->dtype))
+            return bad_argument(w, "output", j, t, "is not aligned for its type");
     }
     return TN_OK;
 }
@@ -69,7 +70,10 @@ tn_status tn_call_in(const tn_exec *e, tn_work *w, const void *const *in, void *
     if (status != TN_OK) return status;
     w->frame[TN_BASE_ABSOLUTE] = 0;
     w->frame[TN_BASE_ARENA] = (uintptr_t)w->arena;
-    const tn_i_run r = {.skip = some_absent ? skipped(w, out) : NULL, .threads = e->threads, .message = w->error, .size = sizeof w->error};
+    const tn_i_run r = {.skip = some_absent ? skipped(w, out) : NULL,
+                        .threads = e->threads,
+                        .message = w->error,
+                        .size = sizeof w->error};
     return tn_i_run_plan(e->plan, &r, w->frame);
 }
 

@@ -15,8 +15,10 @@ static void exec_destroy(tn_exec *e) {
         e->works = w->next;
         tn_i_free(c, w->memory, e->work_bytes);
     }
-    if (e->prev) e->prev->next = e->next;
-    else if (c->execs == e) c->execs = e->next;
+    if (e->prev)
+        e->prev->next = e->next;
+    else if (c->execs == e)
+        c->execs = e->next;
     if (e->next) e->next->prev = e->prev;
     tn_i_plan_free(c, e->plan);
     tn_i_fn_unref(e->f);
@@ -108,8 +110,10 @@ static bool check_options(const tn_fn *f, const tn_compile_options *o) {
     for (uint32_t j = 0; o->out_strides && j < f->nout; j++) {
         const tn_type *t = f->val[f->out[j]].type;
         if (!o->out_strides[j]) continue;
-        if (!tn_i_strides_fit(t, o->out_strides[j])) return bad(f, "output", j, "its strides overflow the address space");
-        if (!tn_i_strides_apart(t, o->out_strides[j])) return bad(f, "output", j, "with its strides elements may overlap");
+        if (!tn_i_strides_fit(t, o->out_strides[j]))
+            return bad(f, "output", j, "its strides overflow the address space");
+        if (!tn_i_strides_apart(t, o->out_strides[j]))
+            return bad(f, "output", j, "with its strides elements may overlap");
     }
     return check_aliases(f, o);
 }
@@ -219,8 +223,10 @@ tn_work *tn_work_new(const tn_exec *e, void *memory, size_t bytes) {
 void tn_work_free(tn_work *w) {
     if (!w || !w->memory) return;
     tn_exec *e = (tn_exec *)(uintptr_t)w->exec;
-    if (w->prev) w->prev->next = w->next;
-    else e->works = w->next;
+    if (w->prev)
+        w->prev->next = w->next;
+    else
+        e->works = w->next;
     if (w->next) w->next->prev = w->prev;
     tn_i_free(e->ctx, w->memory, e->work_bytes);
     exec_unref(e);

@@ -28,10 +28,14 @@ static void put_place(text *t, const tn_i_plan *p, const tn_i_place *k, const tn
         put(t, " empty");
         return;
     }
-    if (k->base == TN_BASE_ABSOLUTE) put(t, " data");
-    else if (k->base == TN_BASE_ARENA) put(t, " @%" PRId64, k->offset);
-    else if (k->base - TN_BASE_ARGUMENTS < p->f->nin) put(t, " in%u+%" PRId64, (unsigned)(k->base - TN_BASE_ARGUMENTS), k->offset);
-    else put(t, " out%u+%" PRId64, (unsigned)(k->base - TN_BASE_ARGUMENTS - p->f->nin), k->offset);
+    if (k->base == TN_BASE_ABSOLUTE)
+        put(t, " data");
+    else if (k->base == TN_BASE_ARENA)
+        put(t, " @%" PRId64, k->offset);
+    else if (k->base - TN_BASE_ARGUMENTS < p->f->nin)
+        put(t, " in%u+%" PRId64, (unsigned)(k->base - TN_BASE_ARGUMENTS), k->offset);
+    else
+        put(t, " out%u+%" PRId64, (unsigned)(k->base - TN_BASE_ARGUMENTS - p->f->nin), k->offset);
     if (k->stride == TN_DENSE) return;
     put(t, "(");
     for (int i = 0; i < type->rank; i++) put(t, "%s%" PRId64, i ? "," : "", p->number[k->stride + (uint32_t)i]);

@@ -24,10 +24,10 @@ struct tn_exec {
     const tn_fn *f;       /* held */
     tn_i_plan *plan;
     size_t work_bytes;
-    uint32_t refs;   /* the caller's hold, and each workspace allocated here */
+    uint32_t refs; /* the caller's hold, and each workspace allocated here */
     int threads;
-    tn_work *works;  /* allocated here */
-    tn_work *own;    /* of tn_call */
+    tn_work *works; /* allocated here */
+    tn_work *own;   /* of tn_call */
     atomic_flag busy;
     char error[256]; /* of tn_call before it has a workspace */
 };

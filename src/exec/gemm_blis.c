@@ -13,17 +13,24 @@ static rntm_t runtime(int threads) {
 
 /* ---- matrix times vector ------------------------------------------------------- */
 
-static bool has_zero(int dtype, int64_t n, const void *x, int64_t stride) {
-    if (dtype == TN_F64) {
-        const double *d = x;
-        for (int64_t i = 0; i < n; i++)
-            if (d[i * stride] == 0) return true;
-    } else {
-        const float *s = x;
-        for (int64_t i = 0; i < n; i++)
-            if (s[i * stride] == 0) return true;
+/* BLIS takes some vectors element by element and skips those that are 0, with the NaNs and
+ * infinities of the column they belong to.  Adds those products (y += a x where x is 0): for
+ * finite columns that changes nothing. */
+#define ADD_SKIPPED(name, type)                                                                     \
+    static void name(int64_t m, int64_t k, tn_i_matrix a, const type *x, int64_t xs, type *y, int64_t ys) { \
+        const type *t = a.data;                                                                     \
+        for (int64_t p = 0; p < k; p++)                                                             \
+            if (x[p * xs] == 0)                                                                     \
+                for (int64_t i = 0; i < m; i++) y[i * ys] += t[i * a.rs + p * a.cs] * x[p * xs];    \
     }
-    return false;
+ADD_SKIPPED(add_skipped_f32, float)
+ADD_SKIPPED(add_skipped_f64, double)
+
+/* c[:, j] += a b[:, j] where b is 0. */
+static void add_skipped(int dtype, int64_t m, int64_t k, tn_i_matrix a, tn_i_matrix b, tn_i_matrix c, int64_t j) {
+    if (dtype == TN_F64)
+        add_skipped_f64(m, k, a, (const double *)b.data + j * b.cs, b.rs, (double *)c.data + j * c.cs, c.rs);
+    else add_skipped_f32(m, k, a, (const float *)b.data + j * b.cs, b.rs, (float *)c.data + j * c.cs, c.rs);
 }
 
 static void gemv(int dtype, int64_t m, int64_t k, tn_i_matrix a, const void *x, int64_t xs, bool accumulate, void *y,
@@ -51,8 +58,6 @@ static void dot(int dtype, int64_t k, tn_i_matrix a, tn_i_matrix b, bool accumul
     }
 }
 
-/* BLIS walks a matrix stored by columns with axpy, which skips a column whose factor is 0 and
- * so would lose its NaNs: such vectors take the general product. */
 static bool by_vector(int dtype, int64_t m, int64_t n, int64_t k, tn_i_matrix a, tn_i_matrix b, bool accumulate,
                       tn_i_matrix c, rntm_t *r) {
     if (m == 1 && n == 1) {
@@ -61,8 +66,9 @@ static bool by_vector(int dtype, int64_t m, int64_t n, int64_t k, tn_i_matrix a,
     }
     if (m == 1) return by_vector(dtype, n, 1, k, tn_i_matrix_transposed(b), tn_i_matrix_transposed(a), accumulate,
                                  tn_i_matrix_transposed(c), r);
-    if (n != 1 || (!(a.cs == 1 && a.rs > 1) && has_zero(dtype, k, b.data, b.rs))) return false;
+    if (n != 1) return false;
     gemv(dtype, m, k, a, b.data, b.rs, accumulate, c.data, c.rs, r);
+    if (a.cs != 1 || a.rs == 1) add_skipped(dtype, m, k, a, b, c, 0); /* rows are not skipped */
     return true;
 }
 
@@ -99,6 +105,9 @@ void tn_i_gemm(int dtype, int threads, int64_t m, int64_t n, int64_t k, tn_i_mat
         bli_sgemm_ex(BLIS_NO_TRANSPOSE, BLIS_NO_TRANSPOSE, m, n, k, &one, a.data, a.rs, a.cs, b.data, b.rs, b.cs, &beta,
                      c.data, c.rs, c.cs, NULL, &r);
     }
+    /* for small products a last odd row or column is a vector */
+    if (n % 2) add_skipped(dtype, m, k, a, b, c, n - 1);
+    if (m % 2) add_skipped(dtype, n, k, tn_i_matrix_transposed(b), tn_i_matrix_transposed(a), tn_i_matrix_transposed(c), m - 1);
 }
 
 void tn_i_syrk(int dtype, int threads, int64_t n, int64_t k, tn_i_matrix a, tn_i_matrix c) {

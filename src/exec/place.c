@@ -10,8 +10,10 @@ void tn_i_place_strides(const tn_i_planner *z, tn_var v, int64_t stride[TN_MAX_R
     const tn_i_place *k = &z->p->place[v];
     const tn_type *t = z->f->val[v].type;
     memset(stride, 0, TN_MAX_RANK * sizeof *stride);
-    if (k->stride == TN_DENSE) tn_i_dense_strides(t, stride);
-    else memcpy(stride, z->p->number + k->stride, (size_t)t->rank * sizeof *stride);
+    if (k->stride == TN_DENSE)
+        tn_i_dense_strides(t, stride);
+    else
+        memcpy(stride, z->p->number + k->stride, (size_t)t->rank * sizeof *stride);
 }
 
 bool tn_i_place_with(tn_i_planner *z, const tn_type *t, int64_t *stride, tn_i_place *place) {
@@ -46,7 +48,8 @@ bool tn_i_place_inputs(tn_i_planner *z) {
 void tn_i_place_literals(tn_i_planner *z) {
     for (uint32_t v = z->f->nin; v < z->f->nval; v++)
         if (tn_i_is_literal(z->f, v))
-            z->p->place[v] = (tn_i_place){.offset = (int64_t)(uintptr_t)&z->f->val[v].bits, .base = TN_BASE_ABSOLUTE, .stride = TN_DENSE};
+            z->p->place[v] = (tn_i_place){
+                .offset = (int64_t)(uintptr_t)&z->f->val[v].bits, .base = TN_BASE_ABSOLUTE, .stride = TN_DENSE};
 }
 
 /* ---- blocks ------------------------------------------------------------------------- */
@@ -128,8 +131,10 @@ static bool place_output(tn_i_planner *z, const tn_i_eqn *e, uint32_t j) {
         return true;
     }
     uint32_t b = j == 0 ? overwritten(z, e) : TN_NOBLOCK;
-    if (b != TN_NOBLOCK) z->block[b].refs += z->uses[v];
-    else if (!tn_i_block_new(z, tn_type_bytes(t), z->uses[v], &b)) return false;
+    if (b != TN_NOBLOCK)
+        z->block[b].refs += z->uses[v];
+    else if (!tn_i_block_new(z, tn_type_bytes(t), z->uses[v], &b))
+        return false;
     z->block_of[v] = b;
     k->offset = (int64_t)z->block[b].slot.offset;
     return true;
@@ -146,7 +151,13 @@ bool tn_i_place_outputs(tn_i_planner *z, const tn_i_eqn *e) {
 tn_i_query tn_i_planner_query(tn_i_planner *z, const tn_i_eqn *e) {
     for (uint32_t i = 0; i < e->nin; i++) z->in_type[i] = z->f->val[tn_i_in(z->f, e)[i]].type;
     for (uint32_t j = 0; j < e->nout; j++) z->out_type[j] = *z->f->val[e->out + j].type;
-    return (tn_i_query){.ctx = z->ctx, .prim = e->prim, .p = tn_i_p(e), .nin = e->nin, .nout = e->nout, .in = z->in_type, .out = z->out_type};
+    return (tn_i_query){.ctx = z->ctx,
+                        .prim = e->prim,
+                        .p = tn_i_p(e),
+                        .nin = e->nin,
+                        .nout = e->nout,
+                        .in = z->in_type,
+                        .out = z->out_type};
 }
 
 /* Storage of an equation that only looks at its operand differently, or that is an array already. */

@@ -83,8 +83,8 @@ static bool align_up(size_t *n) {
 static bool frame_bytes(tn_i_planner *z) {
     tn_i_plan *p = z->p;
     size_t bases = TN_BASE_ARGUMENTS + (size_t)z->f->nin + z->f->nout, bytes;
-    if (tn_i_mul(bases, sizeof(uintptr_t), &p->arrays) && align_up(&p->arrays) && tn_i_mul(p->narr, sizeof(tn_i_arr), &bytes) &&
-        align_up(&bytes) && tn_i_add(p->arrays, bytes, &p->frame))
+    if (tn_i_mul(bases, sizeof(uintptr_t), &p->arrays) && align_up(&p->arrays) &&
+        tn_i_mul(p->narr, sizeof(tn_i_arr), &bytes) && align_up(&bytes) && tn_i_add(p->arrays, bytes, &p->frame))
         return true;
     (void)tn_i_fail(z->ctx, TN_EOVERFLOW, z->f->loc, "the workspace of the program overflows the address space");
     return false;

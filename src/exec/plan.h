@@ -21,7 +21,7 @@ enum {
 #define TN_DENSE UINT32_MAX
 
 typedef struct tn_i_place {
-    int64_t offset;  /* bytes */
+    int64_t offset; /* bytes */
     uint32_t base;
     uint32_t stride; /* index of its strides in plan->number, or TN_DENSE: row-major */
 } tn_i_place;
@@ -39,7 +39,7 @@ typedef struct tn_i_step {
     } u;
     int64_t scratch; /* offset in the arena: kernel: scratch; body: its frame and arena */
     uint32_t eqn;
-    uint32_t loop;   /* strip: its loops in plan->number; body: operand places in plan->arg; move: the move */
+    uint32_t loop; /* strip: its loops in plan->number; body: operand places in plan->arg; move: the move */
     uint8_t kind, loops;
 } tn_i_step;
 
@@ -56,7 +56,7 @@ struct tn_i_plan {
     size_t bytes;   /* of the arena: padding, scratch and nested programs included */
     size_t frame;   /* bytes of a call's bases and, from `arrays` on, descriptions of a kernel's operands */
     size_t arrays;
-    uint32_t narr;  /* the most operands and outputs of a kernel step */
+    uint32_t narr;     /* the most operands and outputs of a kernel step */
     tn_i_place *place; /* of every value that is computed or used */
     tn_i_step *step;
     tn_i_move *move; /* from last_move on they follow the last step */
@@ -78,7 +78,7 @@ typedef struct tn_i_layout {
     const int64_t *in;         /* one input after another, rank of them each */
     const int64_t *const *out; /* per output; a NULL entry: row-major */
     const int *alias;          /* as in tn_compile_options; NULL: no output shares memory with an input */
-    bool nested;        /* no output is NULL or shares memory */
+    bool nested;               /* no output is NULL or shares memory */
 } tn_i_layout;
 
 /* NULL after an error: TN_ENOMEM, TN_EOVERFLOW, or TN_ERULE for what cannot run.

@@ -50,8 +50,10 @@ static void push(tn_i_pool *p, uint32_t *head, uint32_t n) {
 
 static void unlist(tn_i_pool *p, uint32_t *head, uint32_t n) {
     const tn_i_pool_node *k = &p->node[n];
-    if (k->prev == NONE) *head = k->next;
-    else p->node[k->prev].next = k->next;
+    if (k->prev == NONE)
+        *head = k->next;
+    else
+        p->node[k->prev].next = k->next;
     if (k->next != NONE) p->node[k->next].prev = k->prev;
 }
 
@@ -76,14 +78,17 @@ static uint32_t node_after(tn_i_pool *p, uint32_t before, uint64_t at, uint64_t 
     if (n != NONE) {
         p->spare = p->node[n].next;
     } else {
-        if (p->nnode >= NONE || !tn_i_grow(p->ctx, (void **)&p->node, &p->cnode, p->nnode + 1, sizeof *p->node)) return NONE;
+        if (p->nnode >= NONE || !tn_i_grow(p->ctx, (void **)&p->node, &p->cnode, p->nnode + 1, sizeof *p->node))
+            return NONE;
         n = (uint32_t)p->nnode++;
     }
     uint32_t after = before == NONE ? NONE : p->node[before].after;
     p->node[n] = (tn_i_pool_node){.at = at, .size = size, .before = before, .after = after, .prev = NONE, .next = NONE};
     if (before != NONE) p->node[before].after = n;
-    if (after != NONE) p->node[after].before = n;
-    else p->last = n;
+    if (after != NONE)
+        p->node[after].before = n;
+    else
+        p->last = n;
     return n;
 }
 
@@ -91,8 +96,10 @@ static uint32_t node_after(tn_i_pool *p, uint32_t before, uint64_t at, uint64_t 
 static void join(tn_i_pool *p, uint32_t a, uint32_t b) {
     p->node[a].size += p->node[b].size;
     p->node[a].after = p->node[b].after;
-    if (p->node[b].after != NONE) p->node[p->node[b].after].before = a;
-    else p->last = a;
+    if (p->node[b].after != NONE)
+        p->node[p->node[b].after].before = a;
+    else
+        p->last = a;
     p->node[b].next = p->spare;
     p->spare = b;
 }
@@ -198,6 +205,8 @@ bool tn_i_pool_take(tn_i_pool *p, size_t bytes, tn_i_slot *slot) {
 }
 
 void tn_i_pool_give(tn_i_pool *p, const tn_i_slot *slot) {
-    if (slot->part) give_part(p, slot);
-    else give_units(p, slot->node);
+    if (slot->part)
+        give_part(p, slot);
+    else
+        give_units(p, slot->node);
 }

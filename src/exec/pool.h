@@ -1,5 +1,5 @@
 /* Offsets in an arena that does not exist yet: what the planner takes and gives
- * back in program order.  Good fit with coalescing, logarithmic at worst and
+ * back in program order.  Good fit with coalescing, in constant time and
  * deterministic.  Blocks are 64-aligned and multiples of 64 bytes, except that
  * values of at most 8 bytes share a block, 8-aligned, eight at a time. */
 #ifndef TN_POOL_H
@@ -7,7 +7,7 @@
 
 #include "base/base.h"
 
-#define TN_ARENA_ALIGN 64
+#define TN_ARENA_ALIGN  64
 #define TN_POOL_CLASSES 960
 
 typedef struct tn_i_slot {
@@ -17,10 +17,10 @@ typedef struct tn_i_slot {
 } tn_i_slot;
 
 typedef struct tn_i_pool_node {
-    uint64_t at, size;     /* in units of TN_ARENA_ALIGN */
+    uint64_t at, size;      /* in units of TN_ARENA_ALIGN */
     uint32_t before, after; /* neighbours in the arena */
-    uint32_t prev, next;   /* in the list of its class, or of shared blocks with room */
-    uint8_t free, parts;   /* parts: those in use of a shared block */
+    uint32_t prev, next;    /* in the list of its class, or of shared blocks with room */
+    uint8_t free, parts;    /* parts: those in use of a shared block */
 } tn_i_pool_node;
 
 typedef struct tn_i_pool {

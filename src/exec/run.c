@@ -73,8 +73,10 @@ static void describe(const tn_i_plan *p, const uintptr_t *base, tn_var v, tn_i_a
     a->type = p->f->val[v].type;
     a->data = address(base, k);
     memset(a->stride, 0, sizeof a->stride);
-    if (k->stride == TN_DENSE) tn_i_dense_strides(a->type, a->stride);
-    else memcpy(a->stride, p->number + k->stride, (size_t)a->type->rank * sizeof *a->stride);
+    if (k->stride == TN_DENSE)
+        tn_i_dense_strides(a->type, a->stride);
+    else
+        memcpy(a->stride, p->number + k->stride, (size_t)a->type->rank * sizeof *a->stride);
 }
 
 static tn_status tell(const tn_i_run *r, const tn_i_eqn *e, tn_status status, const char *why) {
@@ -90,8 +92,15 @@ static tn_status run_kernel(const tn_i_plan *p, const tn_i_step *s, const tn_i_r
     char message[256] = "";
     for (uint32_t i = 0; i < e->nin; i++) describe(p, base, tn_i_in(p->f, e)[i], &in[i]);
     for (uint32_t j = 0; j < e->nout; j++) describe(p, base, e->out + j, &out[j]);
-    const tn_i_kernel k = {.prim = e->prim, .p = tn_i_p(e), .nin = e->nin, .nout = e->nout, .in = in, .out = out,
-                           .scratch = (void *)(base[TN_BASE_ARENA] + (uintptr_t)s->scratch), .threads = r->threads, .message = message};
+    const tn_i_kernel k = {.prim = e->prim,
+                           .p = tn_i_p(e),
+                           .nin = e->nin,
+                           .nout = e->nout,
+                           .in = in,
+                           .out = out,
+                           .scratch = (void *)(base[TN_BASE_ARENA] + (uintptr_t)s->scratch),
+                           .threads = r->threads,
+                           .message = message};
     tn_status status = e->prim->kernel(&k);
     message[sizeof message - 1] = 0;
     return status == TN_OK ? TN_OK : tell(r, e, status, message);

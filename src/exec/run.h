@@ -7,7 +7,7 @@
 typedef struct tn_i_run {
     const uint8_t *skip; /* a bit per step of the outermost plan that is not wanted; NULL: all are */
     int threads;
-    char *message;       /* `size` bytes for "file:line: primitive: reason" */
+    char *message; /* `size` bytes for "file:line: primitive: reason" */
     size_t size;
 } tn_i_run;
 

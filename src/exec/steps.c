@@ -6,7 +6,8 @@
 
 static bool reserve_numbers(tn_i_planner *z, size_t more) {
     tn_i_plan *p = z->p;
-    if (p->nnumber + more >= TN_DENSE) return tn_i_fail(z->ctx, TN_ELIMIT, NULL, "the plan of the program is too large"), false;
+    if (p->nnumber + more >= TN_DENSE)
+        return tn_i_fail(z->ctx, TN_ELIMIT, NULL, "the plan of the program is too large"), false;
     return tn_i_grow(z->ctx, (void **)&p->number, &p->cnumber, p->nnumber + more, sizeof *p->number);
 }
 
@@ -29,8 +30,10 @@ static bool add_step(tn_i_planner *z, const tn_i_step *s) {
 }
 
 static void strides_at(const tn_i_planner *z, const tn_type *t, const tn_i_place *k, int64_t *stride) {
-    if (k->stride == TN_DENSE) tn_i_dense_strides(t, stride);
-    else memcpy(stride, z->p->number + k->stride, (size_t)t->rank * sizeof *stride);
+    if (k->stride == TN_DENSE)
+        tn_i_dense_strides(t, stride);
+    else
+        memcpy(stride, z->p->number + k->stride, (size_t)t->rank * sizeof *stride);
 }
 
 static bool add_move(tn_i_planner *z, tn_var v, const tn_i_place *from, const tn_i_place *to, uint32_t out) {
@@ -122,7 +125,8 @@ static bool copy_operands(tn_i_planner *z, const tn_i_eqn *e, uint32_t eqn, body
         tn_var v = tn_i_in(z->f, e)[i];
         if (a->place[i].stride == TN_DENSE || tn_i_empty(z->f->val[v].type)) continue;
         if (!tn_i_block_new(z, tn_type_bytes(z->f->val[v].type), 0, &a->copy[i])) return false;
-        const tn_i_place to = {.offset = (int64_t)z->block[a->copy[i]].slot.offset, .base = TN_BASE_ARENA, .stride = TN_DENSE};
+        const tn_i_place to = {
+            .offset = (int64_t)z->block[a->copy[i]].slot.offset, .base = TN_BASE_ARENA, .stride = TN_DENSE};
         tn_i_step s = {.eqn = eqn, .kind = TN_STEP_MOVE, .loop = (uint32_t)z->p->nmove};
         if (!add_move(z, v, &a->place[i], &to, TN_NOVAR) || !add_step(z, &s)) return false;
         a->place[i] = to;
@@ -161,7 +165,8 @@ static bool add_body_step(tn_i_planner *z, const tn_i_eqn *e, tn_i_step *s, body
 
 static bool add_body(tn_i_planner *z, const tn_i_eqn *e, tn_i_step *s) {
     const tn_fn *f = tn_i_body(e);
-    if (f->nin != e->nin || f->nout != e->nout) return cannot_run(z, e, "its program has other inputs or outputs than it");
+    if (f->nin != e->nin || f->nout != e->nout)
+        return cannot_run(z, e, "its program has other inputs or outputs than it");
     body_args a = {.place = tn_i_alloc_array(z->ctx, e->nin, sizeof *a.place),
                    .key = tn_i_alloc_array(z->ctx, (size_t)e->nin * TN_MAX_RANK, sizeof *a.key),
                    .copy = tn_i_alloc_array(z->ctx, e->nin, sizeof *a.copy)};

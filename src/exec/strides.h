@@ -5,7 +5,7 @@
 #include "prims/layout.h"
 
 /* A loop of a nest: its extent and one stride per array. */
-#define TN_LOOP_ARRAYS 5
+#define TN_LOOP_ARRAYS        5
 #define TN_LOOP_WIDTH(arrays) (1 + (arrays))
 
 /* Row-major without gaps; the stride of a dimension of size 1 does not count. */

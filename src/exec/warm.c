@@ -16,7 +16,8 @@ static product measure(const tn_fn *f, const tn_i_eqn *e, double work) {
     const double b = e->nin > 1 ? (double)tn_i_count(f->val[in[1]].type) : a;
     double batch = a * b * c / (work * work);
     if (!(batch > 1)) batch = 1;
-    return (product){.work = work / batch, .m = sqrt(a * c / b / batch), .n = sqrt(b * c / a / batch), .k = sqrt(a * b / c / batch)};
+    return (product){
+        .work = work / batch, .m = sqrt(a * c / b / batch), .n = sqrt(b * c / a / batch), .k = sqrt(a * b / c / batch)};
 }
 
 static bool consider(const tn_fn *f, const tn_i_eqn *e, product best[TN_NDTYPES]) {
@@ -43,7 +44,9 @@ bool tn_i_warm_products(tn_ctx *c, const tn_i_plan *p, int threads) {
         if (!consider_all(p->nested[i], best)) return false;
     for (int dtype = TN_F32; dtype <= TN_F64; dtype++) {
         const product *b = &best[dtype];
-        if (b->work > 0 && !tn_i_gemm_warm(c, dtype, threads, (int64_t)ceil(b->m), (int64_t)ceil(b->n), (int64_t)ceil(b->k))) return false;
+        if (b->work > 0 &&
+            !tn_i_gemm_warm(c, dtype, threads, (int64_t)ceil(b->m), (int64_t)ceil(b->n), (int64_t)ceil(b->k)))
+            return false;
     }
     return true;
 }

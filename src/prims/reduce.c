@@ -263,6 +263,12 @@ static tn_var simplify_none(tn_i_builder *b, const tn_i_param *p, uint32_t nin, 
     return p[0].n == 0 ? in[0] : TN_NOVAR;
 }
 
+/* The sum of -0 alone is +0. */
+static tn_var simplify_sum(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_var *in, const tn_type *out) {
+    const bool signless = !tn_i_is_float(out->dtype) || b->val[in[0]].linear;
+    return signless ? simplify_none(b, p, nin, in, out) : TN_NOVAR;
+}
+
 /* ---- argmax, argmin ---------------------------------------------------------------- */
 
 /* Whether x displaces `best`: the first NaN wins, then the first extreme. */
@@ -349,7 +355,7 @@ const tn_prim tn_prim_reduce_sum = {
     .id = TN_P_reduce_sum, .name = "reduce_sum",
     .doc = "sum over axes; integers wrap; floats are summed pairwise in f64, in an order that only the sizes decide",
     .nin = 1, .dtypes = TN_NUMBERS, .params = axes_params, .type = type_reduce, .linear = {TN_OPERAND(0)},
-    .simplify = simplify_none, .transpose = transpose_sum, .batch = batch_axes, .kernel = kernel_sum, .cost = cost_reduce,
+    .simplify = simplify_sum, .transpose = transpose_sum, .batch = batch_axes, .kernel = kernel_sum, .cost = cost_reduce,
     .jvp_bound = 2, .transpose_bound = 2, .sample = sample_axes,
 };
 

@@ -16,8 +16,10 @@ static const char text[] =
     "    k:f64[2] = constant[value=[1.5, 2.5]]"
     "    t:f64[40,40] = transpose[permutation=(1, 0)] x"
     "    p:f64[40,40] = dot_general[dimension_numbers=(((1,), (0,)), ((), ()))] x t"
-    "    a:f64[40,40] = call[name=\"f\" program={ lambda x:f64[40,40] . let y:f64[40,40] = sin x z:f64[40,40] = add y x in (z,) }] t"
-    "    b:f64[40,40] = call[name=\"f\" program={ lambda x:f64[40,40] . let y:f64[40,40] = sin x z:f64[40,40] = add y x in (z,) }] a"
+    "    a:f64[40,40] = call[name=\"f\" program={ lambda x:f64[40,40] . let y:f64[40,40] = sin x z:f64[40,40] = add y "
+    "x in (z,) }] t"
+    "    b:f64[40,40] = call[name=\"f\" program={ lambda x:f64[40,40] . let y:f64[40,40] = sin x z:f64[40,40] = add y "
+    "x in (z,) }] a"
     "    c:f64[40,40] = mul p b"
     "    r:f64[1600] = reshape[new_sizes=(1600,)] c"
     "    u:f64[1600] = dynamic_update_slice r k j"
@@ -108,17 +110,25 @@ int main(void) {
     tn_ctx *c = tn_ctx_new(NULL);
     const tn_type scalar = tn_f64();
     int passed = 0, failed = 0;
-    tn_status s = tn_external_register(c, &(tn_external_spec){.size = sizeof(tn_external_spec), .name = "half", .nin = 1, .nout = 1,
-                                                              .in = &scalar, .out = &scalar, .fn = half});
+    tn_status s = tn_external_register(c, &(tn_external_spec){.size = sizeof(tn_external_spec),
+                                                              .name = "half",
+                                                              .nin = 1,
+                                                              .nout = 1,
+                                                              .in = &scalar,
+                                                              .out = &scalar,
+                                                              .fn = half});
     tn_fn *f = s == TN_OK ? tn_fn_parse(c, text, strlen(text), "threads.tn") : NULL;
     for (int threads = 1; threads <= 2; threads++) {
         tn_exec *e = tn_compile(f, &(tn_compile_options){.size = sizeof(tn_compile_options), .threads = threads});
         if (!e) printf("%s\n", tn_error(c));
         for (int own = 0; own < 2; own++) {
             const bool ok = e && test(e, own);
-            printf("%s: %s, %d for products\n", ok ? "ok" : "FAILED", own ? "a workspace each" : "tn_call by all", threads);
-            if (ok) passed++;
-            else failed++;
+            printf("%s: %s, %d for products\n", ok ? "ok" : "FAILED", own ? "a workspace each" : "tn_call by all",
+                   threads);
+            if (ok)
+                passed++;
+            else
+                failed++;
         }
         tn_exec_free(e);
     }

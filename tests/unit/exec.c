@@ -36,7 +36,8 @@ static void *counting_realloc(void *user, void *p, size_t old_size, size_t new_s
 
 static tn_ctx *counting_context(meter *m) {
     *m = (meter){0};
-    return tn_ctx_new(&(tn_ctx_options){.size = sizeof(tn_ctx_options), .realloc = counting_realloc, .user = m, .check = 1});
+    return tn_ctx_new(
+        &(tn_ctx_options){.size = sizeof(tn_ctx_options), .realloc = counting_realloc, .user = m, .check = 1});
 }
 
 static tn_fn *parse(tn_ctx *c, const char *text) {
@@ -59,7 +60,7 @@ static void assert_call(tn_exec *e, const void *const *in, void *const *out) {
     assert_int_equal(s, TN_OK);
 }
 
-#define IN(...) ((const void *const[]){__VA_ARGS__})
+#define IN(...)  ((const void *const[]){__VA_ARGS__})
 #define OUT(...) ((void *const[]){__VA_ARGS__})
 
 /* ---- layouts ------------------------------------------------------------------------------ */
@@ -67,12 +68,15 @@ static void assert_call(tn_exec *e, const void *const *in, void *const *out) {
 static void test_column_major(void **state) {
     (void)state;
     tn_ctx *c = tn_ctx_new(NULL);
-    tn_fn *f = parse(c, "{ lambda a:f64[2,3] b:f64[3,2] . let t:f64[2,3] = transpose[permutation=(1, 0)] b"
-                        "  s:f64[2,3] = add a t d:f64[2,2] = dot_general[dimension_numbers=(((1,), (0,)), ((), ()))] a b in (s, d) }");
+    tn_fn *f = parse(
+        c,
+        "{ lambda a:f64[2,3] b:f64[3,2] . let t:f64[2,3] = transpose[permutation=(1, 0)] b"
+        "  s:f64[2,3] = add a t d:f64[2,2] = dot_general[dimension_numbers=(((1,), (0,)), ((), ()))] a b in (s, d) }");
     const int64_t ac[] = {1, 2}, bc[] = {-1, 3}, oc[] = {1, 2};
     const double a[] = {1, 4, 2, 5, 3, 6}, b[] = {30, 20, 10, 60, 50, 40}; /* b upside down */
     double s[6], d[4];
-    tn_exec *e = compile(f, &(tn_compile_options){.size = sizeof(tn_compile_options), .in_strides = (const int64_t *const[]){ac, bc},
+    tn_exec *e = compile(f, &(tn_compile_options){.size = sizeof(tn_compile_options),
+                                                  .in_strides = (const int64_t *const[]){ac, bc},
                                                   .out_strides = (const int64_t *const[]){oc, NULL}});
     assert_call(e, IN(a, b + 2), OUT(s, d));
     /* a = [1 2 3; 4 5 6], b = [10 40; 20 50; 30 60] */
@@ -85,8 +89,9 @@ static void test_column_major(void **state) {
 static void test_rank_zero_and_no_elements(void **state) {
     (void)state;
     tn_ctx *c = tn_ctx_new(NULL);
-    tn_fn *f = parse(c, "{ lambda x:f64[] z:f32[0,3] . let y:f64[] = mul x x w:f32[0,3] = neg z s:f32[3] = reduce_sum[axes=(0,)] w"
-                        " in (y, w, s, 2.5:f64[], z) }");
+    tn_fn *f = parse(
+        c, "{ lambda x:f64[] z:f32[0,3] . let y:f64[] = mul x x w:f32[0,3] = neg z s:f32[3] = reduce_sum[axes=(0,)] w"
+           " in (y, w, s, 2.5:f64[], z) }");
     tn_exec *e = compile(f, NULL);
     const double x = 3;
     double y = 0, k = 0;
@@ -103,7 +108,8 @@ static void test_rank_zero_and_no_elements(void **state) {
 static void test_natural_alignment(void **state) {
     (void)state;
     tn_ctx *c = tn_ctx_new(NULL);
-    tn_fn *f = parse(c, "{ lambda x:f32[5] b:bool[5] . let n:f32[5] = neg x y:f32[5] = select b x n m:bool[5] = not b in (y, m) }");
+    tn_fn *f = parse(
+        c, "{ lambda x:f32[5] b:bool[5] . let n:f32[5] = neg x y:f32[5] = select b x n m:bool[5] = not b in (y, m) }");
     tn_exec *e = compile(f, NULL);
     _Alignas(64) unsigned char memory[160];
     for (size_t shift = 0; shift < 64; shift += 4) {
@@ -114,7 +120,8 @@ static void test_natural_alignment(void **state) {
             b[i] = i % 2 == 0;
         }
         assert_call(e, IN(x, b), OUT(y + 1, m));
-        for (int i = 0; i < 5; i++) assert_true(y[1 + i] == (float)(i % 2 == 0 ? i + 1 : -i - 1) && m[i] == (i % 2 != 0));
+        for (int i = 0; i < 5; i++)
+            assert_true(y[1 + i] == (float)(i % 2 == 0 ? i + 1 : -i - 1) && m[i] == (i % 2 != 0));
     }
     float y[6];
     unsigned char m[5];
@@ -130,9 +137,11 @@ static void test_natural_alignment(void **state) {
 static void test_outputs_that_are_not_computed(void **state) {
     (void)state;
     tn_ctx *c = tn_ctx_new(NULL);
-    tn_fn *f = parse(c, "{ lambda x:f64[2,2] . let t:f64[2,2] = transpose[permutation=(1, 0)] x k:f64[2] = constant[value=[7.0, 8.0]]"
-                        "  y:f64[2,2] = neg x u:f64[2,2] = transpose[permutation=(1, 0)] y"
-                        "  in (x, t, 1.5:f64[], k, y, y, u, x) }");
+    tn_fn *f = parse(
+        c,
+        "{ lambda x:f64[2,2] . let t:f64[2,2] = transpose[permutation=(1, 0)] x k:f64[2] = constant[value=[7.0, 8.0]]"
+        "  y:f64[2,2] = neg x u:f64[2,2] = transpose[permutation=(1, 0)] y"
+        "  in (x, t, 1.5:f64[], k, y, y, u, x) }");
     tn_exec *e = compile(f, NULL);
     const double x[] = {1, 2, 3, 4};
     double o[8][4];
@@ -173,7 +182,8 @@ typedef struct probe {
     tn_status busy_status;
 } probe;
 
-static const tn_i_spec probe_params[] = {{.name = "probe", .kind = TN_K_PTR}, {.name = "which", .kind = TN_K_INT}, {.name = NULL}};
+static const tn_i_spec probe_params[] = {
+    {.name = "probe", .kind = TN_K_PTR}, {.name = "which", .kind = TN_K_INT}, {.name = NULL}};
 
 static probe *probe_of(const tn_i_param *p) { return (probe *)(uintptr_t)p[0].u.ptr; }
 
@@ -194,8 +204,13 @@ static tn_status probe_kernel(const tn_i_kernel *k) {
 
 static bool probe_effect(const tn_i_param *p) { return p[1].u.i == 3; }
 
-static const tn_prim probe_prim = {.id = TN_P_name, .name = "probe", .nin = 1, .params = probe_params, .type = probe_type,
-                                   .kernel = probe_kernel, .effect = probe_effect};
+static const tn_prim probe_prim = {.id = TN_P_name,
+                                   .name = "probe",
+                                   .nin = 1,
+                                   .params = probe_params,
+                                   .type = probe_type,
+                                   .kernel = probe_kernel,
+                                   .effect = probe_effect};
 
 static tn_var emit_probe(tn_i_builder *b, probe *p, int which, tn_var x) {
     const tn_i_param q[2] = {{.kind = TN_K_PTR, .u.ptr = p}, {.kind = TN_K_INT, .u.i = which}};
@@ -226,8 +241,9 @@ static void test_absent_outputs(void **state) {
     static const struct {
         bool given[3];
         int runs[4];
-    } rows[] = {{{1, 1, 1}, {1, 1, 1, 1}}, {{1, 0, 0}, {1, 0, 1, 1}}, {{0, 1, 0}, {0, 1, 1, 1}}, {{0, 1, 0}, {0, 1, 1, 1}},
-                {{0, 0, 1}, {0, 0, 1, 1}}, {{0, 0, 0}, {0, 0, 1, 1}}, {{1, 1, 1}, {1, 1, 1, 1}}, {{0, 0, 0}, {0, 0, 1, 1}}};
+    } rows[] = {{{1, 1, 1}, {1, 1, 1, 1}}, {{1, 0, 0}, {1, 0, 1, 1}}, {{0, 1, 0}, {0, 1, 1, 1}},
+                {{0, 1, 0}, {0, 1, 1, 1}}, {{0, 0, 1}, {0, 0, 1, 1}}, {{0, 0, 0}, {0, 0, 1, 1}},
+                {{1, 1, 1}, {1, 1, 1, 1}}, {{0, 0, 0}, {0, 0, 1, 1}}};
     for (size_t i = 0; i < COUNT(rows); i++) {
         memset(&p, 0, sizeof p);
         memset(y, 0, sizeof y);
@@ -261,6 +277,28 @@ static void test_effects_in_nested_programs(void **state) {
     assert_call(e, IN(in), OUT(NULL));
     assert_int_equal(p.runs[3], 2);
     assert_true(out[0] == -1);
+    tn_ctx_free(c);
+}
+
+/* An effect whose result is an output nobody wants, and one without elements. */
+static void test_effects_without_results(void **state) {
+    (void)state;
+    tn_ctx *c = tn_ctx_new(NULL);
+    probe p = {.busy = NULL};
+    tn_i_builder b;
+    const tn_type t = tn_f64(3), none = tn_f64(0);
+    tn_i_builder_init(&b, c);
+    tn_var x = tn_i_input(&b, &t, false), y = tn_i_input(&b, &none, false), out[2];
+    out[0] = emit_probe(&b, &p, 3, x);
+    out[1] = emit_probe(&b, &p, 3, y);
+    tn_exec *e = compile(tn_i_finish(&b, 2, out), NULL);
+    const double in[] = {1, 2, 3};
+    double got[3] = {0};
+    assert_call(e, IN(in, NULL), OUT(NULL, NULL));
+    assert_int_equal(p.runs[3], 2);
+    assert_call(e, IN(in, NULL), OUT(got, NULL));
+    assert_int_equal(p.runs[3], 4);
+    assert_true(got[2] == 3);
     tn_ctx_free(c);
 }
 
@@ -301,7 +339,7 @@ static void test_failing_kernel(void **state) {
     double out[2];
     assert_int_equal(tn_call(e, IN(in), OUT(out)), TN_ECALLBACK);
     assert_string_equal(tn_exec_error(e), "model.c:42: probe: nine is refused");
-    assert_int_equal(p.runs[0], 0); /* nothing runs after a failure */
+    assert_int_equal(p.runs[0], 0);    /* nothing runs after a failure */
     assert_call(e, IN(in), OUT(NULL)); /* what is not wanted cannot fail */
     tn_ctx_free(c);
 }
@@ -343,20 +381,29 @@ static void test_bad_options(void **state) {
     meter m;
     tn_ctx *c = counting_context(&m);
     tn_fn *f = parse(c, "{ lambda x:f64[2,3] i:i64[2,3] . let y:f64[2,3] = neg x in (y, x) }");
-    const int64_t zero[] = {0, 1}, overlap[] = {1, 1}, far[] = {INT64_MAX / 8, 1}, least[] = {INT64_MIN, 1}, column[] = {1, 2};
+    const int64_t zero[] = {0, 1}, overlap[] = {1, 1}, far[] = {INT64_MAX / 8, 1}, least[] = {INT64_MIN, 1},
+                  column[] = {1, 2};
     const int64_t *const outs[][2] = {{zero, NULL}, {NULL, overlap}, {far, NULL}, {NULL, column}};
     const int64_t *const ins[][2] = {{far, NULL}, {NULL, least}, {zero, zero}};
     const size_t before = m.living;
-    refused(f, (tn_compile_options){.out_strides = outs[0]}, "tn_compile: output 0: with its strides elements may overlap");
-    refused(f, (tn_compile_options){.out_strides = outs[1]}, "tn_compile: output 1: with its strides elements may overlap");
-    refused(f, (tn_compile_options){.out_strides = outs[2]}, "tn_compile: output 0: its strides overflow the address space");
-    refused(f, (tn_compile_options){.in_strides = ins[0]}, "tn_compile: input 0: its strides overflow the address space");
-    refused(f, (tn_compile_options){.in_strides = ins[1]}, "tn_compile: input 1: its strides overflow the address space");
-    refused(f, (tn_compile_options){.alias = (const int[]){-1, 2}}, "tn_compile: alias of output 1: there is no such input");
-    refused(f, (tn_compile_options){.alias = (const int[]){1, -1}}, "tn_compile: alias of output 0: the input has another type or other strides");
+    refused(f, (tn_compile_options){.out_strides = outs[0]},
+            "tn_compile: output 0: with its strides elements may overlap");
+    refused(f, (tn_compile_options){.out_strides = outs[1]},
+            "tn_compile: output 1: with its strides elements may overlap");
+    refused(f, (tn_compile_options){.out_strides = outs[2]},
+            "tn_compile: output 0: its strides overflow the address space");
+    refused(f, (tn_compile_options){.in_strides = ins[0]},
+            "tn_compile: input 0: its strides overflow the address space");
+    refused(f, (tn_compile_options){.in_strides = ins[1]},
+            "tn_compile: input 1: its strides overflow the address space");
+    refused(f, (tn_compile_options){.alias = (const int[]){-1, 2}},
+            "tn_compile: alias of output 1: there is no such input");
+    refused(f, (tn_compile_options){.alias = (const int[]){1, -1}},
+            "tn_compile: alias of output 0: the input has another type or other strides");
     refused(f, (tn_compile_options){.alias = (const int[]){-1, 0}, .out_strides = outs[3]},
             "tn_compile: alias of output 1: the input has another type or other strides");
-    refused(f, (tn_compile_options){.alias = (const int[]){0, 0}}, "tn_compile: alias of output 1: another output has the same alias");
+    refused(f, (tn_compile_options){.alias = (const int[]){0, 0}},
+            "tn_compile: alias of output 1: another output has the same alias");
     refused(f, (tn_compile_options){.threads = -1}, "tn_compile: threads is negative");
     assert_int_equal(m.living, before);
     /* an input may repeat its elements; an older caller's options are shorter */
@@ -376,18 +423,23 @@ static void test_sizes_beyond_memory(void **state) {
     (void)state;
     meter m;
     tn_ctx *c = counting_context(&m);
-    tn_fn *f = parse(c, "{ lambda x:f64[] . let b:f64[288230376151711744] = broadcast_in_dim[shape=(288230376151711744,) broadcast_dimensions=()] x"
-                        "  y:f64[288230376151711744] = neg b z:f64[288230376151711744] = sin b w:f64[288230376151711744] = add y z"
-                        "  s:f64[] = reduce_sum[axes=(0,)] w in (s,) }");
+    tn_fn *f = parse(
+        c, "{ lambda x:f64[] . let b:f64[288230376151711744] = broadcast_in_dim[shape=(288230376151711744,) "
+           "broadcast_dimensions=()] x"
+           "  y:f64[288230376151711744] = neg b z:f64[288230376151711744] = sin b w:f64[288230376151711744] = add y z"
+           "  s:f64[] = reduce_sum[axes=(0,)] w in (s,) }");
     tn_exec *e = compile(f, NULL);
     double x = 1, s;
     assert_int_equal(tn_call(e, IN(&x), OUT(&s)), TN_ENOMEM);
     assert_non_null(strstr(tn_exec_error(e), "out of memory"));
-    tn_fn *g = parse(c, "{ lambda x:f64[] . let b:f64[288230376151711744] = broadcast_in_dim[shape=(288230376151711744,) broadcast_dimensions=()] x"
-                        "  y:f64[288230376151711744] = neg b z:f64[288230376151711744] = sin b u:f64[288230376151711744] = cos b"
-                        "  v:f64[288230376151711744] = exp b t:f64[288230376151711744] = tan b w:f64[288230376151711744] = add y z"
-                        "  w1:f64[288230376151711744] = add w u w2:f64[288230376151711744] = add w1 v w3:f64[288230376151711744] = add w2 t"
-                        "  s:f64[] = reduce_sum[axes=(0,)] w3 in (s,) }");
+    tn_fn *g = parse(
+        c, "{ lambda x:f64[] . let b:f64[288230376151711744] = broadcast_in_dim[shape=(288230376151711744,) "
+           "broadcast_dimensions=()] x"
+           "  y:f64[288230376151711744] = neg b z:f64[288230376151711744] = sin b u:f64[288230376151711744] = cos b"
+           "  v:f64[288230376151711744] = exp b t:f64[288230376151711744] = tan b w:f64[288230376151711744] = add y z"
+           "  w1:f64[288230376151711744] = add w u w2:f64[288230376151711744] = add w1 v w3:f64[288230376151711744] = "
+           "add w2 t"
+           "  s:f64[] = reduce_sum[axes=(0,)] w3 in (s,) }");
     assert_null(tn_compile(g, NULL));
     assert_int_equal(tn_last_status(c), TN_EOVERFLOW);
     tn_cost_report r = {.size = sizeof r};
@@ -397,10 +449,11 @@ static void test_sizes_beyond_memory(void **state) {
 
 /* ---- workspaces -------------------------------------------------------------------------------------------- */
 
-static const char chain[] = "{ lambda x:f64[100] y:f64[100] . let a:f64[100] = sin x b:f64[100] = cos y c:f64[100] = mul a b"
-                            "  d:f64[100] = sub c a r:f64[10,10] = reshape[new_sizes=(10, 10)] d"
-                            "  e:f64[10,10] = dot_general[dimension_numbers=(((1,), (0,)), ((), ()))] r r s:f64[] = reduce_sum[axes=(0, 1)] e"
-                            "  f:f64[10] = reduce_sum[axes=(0,)] e in (s, f) }";
+static const char chain[] =
+    "{ lambda x:f64[100] y:f64[100] . let a:f64[100] = sin x b:f64[100] = cos y c:f64[100] = mul a b"
+    "  d:f64[100] = sub c a r:f64[10,10] = reshape[new_sizes=(10, 10)] d"
+    "  e:f64[10,10] = dot_general[dimension_numbers=(((1,), (0,)), ((), ()))] r r s:f64[] = reduce_sum[axes=(0, 1)] e"
+    "  f:f64[10] = reduce_sum[axes=(0,)] e in (s, f) }";
 
 static void test_workspace_bytes(void **state) {
     (void)state;
@@ -438,7 +491,8 @@ static void test_workspace_bytes(void **state) {
 static void test_high_water(void **state) {
     (void)state;
     tn_ctx *c = tn_ctx_new(NULL);
-    tn_fn *f = parse(c, "{ lambda x:f64[100] . let a:f64[100] = sin x b:f64[100] = cos x c:f64[100] = mul a b s:f64[] = reduce_sum[axes=(0,)] c in (s,) }");
+    tn_fn *f = parse(c, "{ lambda x:f64[100] . let a:f64[100] = sin x b:f64[100] = cos x c:f64[100] = mul a b s:f64[] "
+                        "= reduce_sum[axes=(0,)] c in (s,) }");
     tn_exec *e = compile(f, NULL);
     assert_int_equal(tn_exec_bytes(e), 2 * 832);
     const size_t bytes = tn_work_bytes(e);
@@ -507,7 +561,8 @@ static void test_lifetime(void **state) {
 }
 
 static const char nested[] = "{ lambda x:f64[3,4] . let t:f64[4,3] = transpose[permutation=(1, 0)] x"
-                             "  a:f64[4,3] = call[name=\"f\" program={ lambda x:f64[4,3] . let y:f64[4,3] = sin x z:f64[4,3] = add y x in (z,) }] t"
+                             "  a:f64[4,3] = call[name=\"f\" program={ lambda x:f64[4,3] . let y:f64[4,3] = sin x "
+                             "z:f64[4,3] = add y x in (z,) }] t"
                              "  u:f64[3,4] = transpose[permutation=(1, 0)] a v:f64[12] = reshape[new_sizes=(12,)] u"
                              "  s:f64[] = reduce_sum[axes=(0,)] v in (s, v) }";
 
@@ -552,6 +607,7 @@ int main(void) {
         cmocka_unit_test(test_swap_in_place),
         cmocka_unit_test(test_absent_outputs),
         cmocka_unit_test(test_effects_in_nested_programs),
+        cmocka_unit_test(test_effects_without_results),
         cmocka_unit_test(test_busy),
         cmocka_unit_test(test_failing_kernel),
         cmocka_unit_test(test_bad_arguments),

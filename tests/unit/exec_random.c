@@ -37,7 +37,8 @@ static void add(source *s, tn_var v) {
 static tn_type random_type(tn_i_rng *r) {
     static const int64_t size[] = {2, 3, 4, 1, 6, 12, 40};
     static const tn_dtype dtype[] = {TN_F64, TN_F64, TN_F32, TN_I32, TN_I64, TN_BOOL};
-    tn_type t = {.dtype = (int32_t)dtype[tn_i_pick(r, 0, 5)], .rank = (int32_t)(tn_i_pick(r, 0, 7) ? tn_i_pick(r, 1, 3) : 0)};
+    tn_type t = {.dtype = (int32_t)dtype[tn_i_pick(r, 0, 5)],
+                 .rank = (int32_t)(tn_i_pick(r, 0, 7) ? tn_i_pick(r, 1, 3) : 0)};
     for (int i = 0; i < t.rank; i++) t.dim[i] = tn_i_pick(r, 0, 30) ? size[tn_i_pick(r, 0, i == 0 ? 6 : 4)] : 0;
     return t;
 }
@@ -118,7 +119,8 @@ static void broadcast(source *s) {
     if (t.rank >= 4 || tn_i_count(&t) > 500) return;
     int64_t at = pick(s, 0, t.rank), extra = pick(s, 1, 3);
     for (int i = 0, k = 0; i <= t.rank; i++)
-        if (i == at) shape[i] = extra;
+        if (i == at)
+            shape[i] = extra;
         else {
             shape[i] = t.dim[k] == 1 ? extra : t.dim[k];
             dims[k++] = i;
@@ -244,8 +246,9 @@ static void nested(source *s) {
 }
 
 static void grow(source *s, int64_t steps) {
-    static void (*const make[])(source *) = {unary, unary, binary, binary, binary, convert, permute, permute, reshape, broadcast, slice,
-                                             reverse, reduce, dynamic, scatter, join, split, data, nested};
+    static void (*const make[])(source *) = {unary,   unary,   binary,    binary, binary,  convert, permute,
+                                             permute, reshape, broadcast, slice,  reverse, reduce,  dynamic,
+                                             scatter, join,    split,     data,   nested};
     while (steps-- > 0 && !s->b.failed) make[pick(s, 0, (int64_t)(sizeof make / sizeof *make) - 1)](s);
 }
 
@@ -259,7 +262,8 @@ static tn_fn *random_program(tn_ctx *c, tn_i_rng *r, int depth, uint32_t nin, co
     grow(s, depth ? pick(s, 1, 10) : pick(s, 1, MOST));
     tn_var out[6];
     uint32_t nout = (uint32_t)(pick(s, 0, 1) ? pick(s, 1, 2) : pick(s, 1, 6));
-    for (uint32_t j = 0; j < nout; j++) out[j] = pick(s, 0, 3) ? s->v[s->n - 1 - (uint32_t)pick(s, 0, s->n > 8 ? 7 : s->n - 1)] : any(s);
+    for (uint32_t j = 0; j < nout; j++)
+        out[j] = pick(s, 0, 3) ? s->v[s->n - 1 - (uint32_t)pick(s, 0, s->n > 8 ? 7 : s->n - 1)] : any(s);
     tn_fn *f = tn_i_finish(&s->b, nout, out);
     free(s);
     if (!f) print_error("%s\n", tn_error(c));
@@ -313,11 +317,13 @@ static unsigned char *element(const array *a, int64_t k) {
 }
 
 static void write_elements(const array *a, const void *dense) {
-    for (int64_t k = 0; k < tn_i_count(&a->type); k++) memcpy(element(a, k), (const char *)dense + (size_t)k * a->size, a->size);
+    for (int64_t k = 0; k < tn_i_count(&a->type); k++)
+        memcpy(element(a, k), (const char *)dense + (size_t)k * a->size, a->size);
 }
 
 static void read_elements(const array *a, void *dense) {
-    for (int64_t k = 0; k < tn_i_count(&a->type); k++) memcpy((char *)dense + (size_t)k * a->size, element(a, k), a->size);
+    for (int64_t k = 0; k < tn_i_count(&a->type); k++)
+        memcpy((char *)dense + (size_t)k * a->size, element(a, k), a->size);
 }
 
 static void *random_data(tn_i_rng *r, const tn_type *t) {
@@ -329,8 +335,11 @@ static void *random_data(tn_i_rng *r, const tn_type *t) {
         const float f = (float)d;
         const int32_t k = (int32_t)x;
         const unsigned char b = x > 2;
-        const void *from = t->dtype == TN_F64 ? (const void *)&d : t->dtype == TN_F32 ? (const void *)&f
-                           : t->dtype == TN_I64 ? (const void *)&x : t->dtype == TN_I32 ? (const void *)&k : (const void *)&b;
+        const void *from = t->dtype == TN_F64   ? (const void *)&d
+                           : t->dtype == TN_F32 ? (const void *)&f
+                           : t->dtype == TN_I64 ? (const void *)&x
+                           : t->dtype == TN_I32 ? (const void *)&k
+                                                : (const void *)&b;
         memcpy(p + i * size, from, size);
     }
     return p;
@@ -414,7 +423,8 @@ static void call(trial *t, tn_exec *e, tn_work *w, uint64_t seed) {
 }
 
 static void call_several_times(trial *t, tn_i_rng *r, uint64_t seed) {
-    const tn_compile_options o = {.size = sizeof o, .in_strides = t->in_strides, .out_strides = t->out_strides, .alias = t->alias};
+    const tn_compile_options o = {
+        .size = sizeof o, .in_strides = t->in_strides, .out_strides = t->out_strides, .alias = t->alias};
     tn_exec *e = tn_compile(t->f, &o);
     if (!e) print_error("seed %llu: %s\n", (unsigned long long)seed, tn_error(t->f->ctx));
     assert_non_null(e);

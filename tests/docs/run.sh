@@ -1,0 +1,103 @@
+#!/bin/sh
+# What the documents say is true:
+#   - a block behind <!-- file: PATH --> is that file; behind <!-- in: PATH -->, a piece of it;
+#   - a ```console block shows what its commands print (TANSY is the tool's path);
+#   - relative links, and files named in src/README.md, exist;
+#   - folders of src include what the table in src/README.md lets them.
+set -eu
+cd "$(dirname "$0")/../.."
+TANSY=${TANSY:-$PWD/build/tansy}
+export TANSY
+temp=$(mktemp -d)
+trap 'rm -rf "$temp"' EXIT
+mkdir "$temp/bin" "$temp/block"
+printf '#!/bin/sh\nexec "$TANSY" "$@"\n' >"$temp/bin/tansy"
+chmod +x "$temp/bin/tansy"
+PATH=$temp/bin:$PATH
+passed=0 failed=0
+ok() { passed=$((passed + 1)); }
+wrong() { failed=$((failed + 1)); echo "FAIL: $1"; }
+
+documents=$(find README.md CHANGELOG.md BENCHMARKS.md src docs examples -name '*.md' | LC_ALL=C sort)
+
+# ---- quoted code -----------------------------------------------------------
+
+# block/N: the text; block/N.of: where it stands, "file" or "in", the file's path.
+# shellcheck disable=SC2086 # a list
+awk -v dir="$temp/block" '
+    FNR == 1 { inside = 0; mark = "" }
+    /^<!-- (file|in): .* -->$/ { mark = $2; path = $3; next }
+    /^```/ && !inside && mark { inside = 1; n++; print FILENAME ":" FNR, mark, path >(dir "/" n ".of"); printf "" >(dir "/" n); next }
+    /^```/ && inside { inside = 0; mark = ""; next }
+    inside { print >(dir "/" n) }
+' $documents
+
+blocks=0
+for of in "$temp"/block/*.of; do
+    [ -f "$of" ] || break
+    read -r where mark path <"$of"
+    text=${of%.of}
+    blocks=$((blocks + 1))
+    if [ ! -f "$path" ]; then
+        wrong "$where quotes $path, which does not exist"
+    elif [ "$mark" = file: ]; then
+        if diff -u "$path" "$text"; then ok; else wrong "$where is not $path"; fi
+    elif [ -s "$text" ] && awk 'NR == FNR { b = b $0 "\n"; next } { f = f $0 "\n" } END { exit !index("\n" f, "\n" b) }' \
+        "$text" "$path"; then
+        ok
+    else
+        wrong "$where quotes what is not in $path:"
+        cat "$text"
+    fi
+done
+[ $blocks -ge 10 ] || wrong "only $blocks quoted blocks were found"
+
+# ---- what commands print ------------------------------------------------------
+
+sed -n '/^```console$/,/^```$/p' README.md | sed '/^```/d' >"$temp/shown"
+while IFS= read -r line; do
+    case $line in
+    '$ '*)
+        printf '%s\n' "$line"
+        sh -c "${line#'$ '}" 2>&1 </dev/null || :
+        ;;
+    esac
+done <"$temp/shown" >"$temp/printed"
+if [ -s "$temp/shown" ] && diff -u "$temp/shown" "$temp/printed"; then ok; else wrong "README.md: the tool prints something else"; fi
+
+# ---- links and names ------------------------------------------------------------
+
+for document in $documents; do
+    for link in $(grep -o ']([^)#]*)' "$document" | sed 's/^](//; s/)$//' | grep -v '^https\{0,1\}:' || :); do
+        if [ -e "$(dirname "$document")/$link" ]; then ok; else wrong "$document: $link does not exist"; fi
+    done
+done
+for name in $(grep -o '`[a-z_]*/[a-z_0-9]*\.[a-z]*`' src/README.md | tr -d '`' | sort -u); do
+    if [ -f "src/$name" ]; then ok; else wrong "src/README.md: $name does not exist"; fi
+done
+
+# ---- who includes whom --------------------------------------------------------------
+
+for folder in src/*/; do
+    folder=$(basename "$folder")
+    row=$(grep "^| \`$folder\` |" src/README.md || :)
+    if [ -z "$row" ]; then
+        wrong "src/README.md: no row for the folder $folder"
+        continue
+    fi
+    good=1
+    for other in $(cat "src/$folder"/*.[ch] | sed -n 's|^#include "\([a-z]*\)/.*|\1|p' | sort -u); do
+        case "$row" in
+        *"\`$other\`"*) ;;
+        *)
+            [ "$other" = tansy ] && [ -d include/tansy ] && continue
+            good=0
+            wrong "src/$folder includes $other"
+            ;;
+        esac
+    done
+    [ $good = 0 ] || ok
+done
+
+echo "$passed passed, $failed failed"
+[ $failed = 0 ]

@@ -1,0 +1,118 @@
+#include "laws/copy64.h"
+
+#include <string.h>
+
+static tn_type widened(const tn_type *t) {
+    tn_type w = *t;
+    if (w.dtype == TN_F32) w.dtype = TN_F64;
+    return w;
+}
+
+static uint32_t params(const tn_i_eqn *e) { return e->params ? e->params->n : 0; }
+
+bool laws_holds_f32(const tn_fn *f) {
+    for (uint32_t v = 0; v < f->nval; v++)
+        if (f->val[v].type->dtype == TN_F32) return true;
+    for (uint32_t i = 0; i < f->neqn; i++)
+        for (uint32_t k = 0; k < params(&f->eqn[i]); k++) {
+            const tn_i_param *p = &f->eqn[i].params->v[k];
+            if (p->kind == TN_K_FN && laws_holds_f32(p->u.fn)) return true;
+        }
+    return false;
+}
+
+static const tn_i_blob *wide_blob(tn_ctx *c, const tn_i_blob *k) {
+    const tn_type t = widened(k->type);
+    tn_i_blob *w = tn_i_blob_new(c, &t);
+    if (!w) return NULL;
+    const float *from = tn_i_blob_data(k);
+    double *to = tn_i_blob_data(w);
+    for (int64_t i = 0; i < tn_i_count(&t); i++) to[i] = (double)from[i];
+    tn_i_blob_seal(w);
+    return w;
+}
+
+/* Parameter p as q; what q holds is released by drop_param. */
+static bool copy_param(tn_ctx *c, const tn_i_param *p, tn_i_param *q) {
+    *q = *p;
+    switch (p->kind) {
+    case TN_K_PTR: return true; /* see callback_on_f32 */
+    case TN_K_TYPES:
+        for (uint32_t i = 0; i < p->n; i++)
+            if (p->u.types[i]->dtype == TN_F32) return false;
+        return true;
+    case TN_K_DTYPE:
+        if (p->u.i == TN_F32) q->u.i = TN_F64;
+        return true;
+    case TN_K_FN: q->u.fn = laws_copy_f64(p->u.fn); return q->u.fn != NULL;
+    case TN_K_BLOB:
+        if (p->u.blob->type->dtype == TN_F32) q->u.blob = wide_blob(c, p->u.blob);
+        return q->u.blob != NULL;
+    default: return true;
+    }
+}
+
+static void drop_param(tn_ctx *c, const tn_i_param *p, tn_i_param *q) {
+    if (p->kind == TN_K_FN) tn_i_fn_unref(q->u.fn);
+    if (p->kind == TN_K_BLOB && q->u.blob && q->u.blob != p->u.blob) tn_i_blob_unref(c, q->u.blob);
+}
+
+/* User code takes the types it was registered with. */
+static bool callback_on_f32(const tn_fn *f, const tn_i_eqn *e) {
+    bool callback = false, f32 = false;
+    for (uint32_t k = 0; k < params(e); k++) callback |= e->params->v[k].kind == TN_K_PTR;
+    for (uint32_t i = 0; i < e->nin; i++) f32 |= f->val[tn_i_in(f, e)[i]].type->dtype == TN_F32;
+    for (uint32_t j = 0; j < e->nout; j++) f32 |= f->val[e->out + j].type->dtype == TN_F32;
+    return callback && f32;
+}
+
+static tn_var operand(tn_i_builder *b, const tn_fn *f, tn_var *map, tn_var v) {
+    if (map[v] == TN_NOVAR && tn_i_is_literal(f, v) && f->val[v].type->dtype == TN_F32) {
+        float x;
+        memcpy(&x, &f->val[v].bits, sizeof x); /* little-endian, as the bits are kept */
+        map[v] = tn_i_literal_f64(b, TN_F64, (double)x);
+    }
+    return tn_i_mapped(b, f, map, v);
+}
+
+static bool copy_equation(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_var *map) {
+    tn_i_param q[TN_MAX_PARAMS];
+    uint32_t n = 0;
+    bool ok = !callback_on_f32(f, e);
+    for (; ok && n < params(e); n++) ok = copy_param(b->ctx, &e->params->v[n], &q[n]);
+    tn_var *in = ok ? tn_i_alloc_array(b->ctx, e->nin, sizeof *in) : NULL;
+    if (in) {
+        for (uint32_t i = 0; i < e->nin; i++) in[i] = operand(b, f, map, tn_i_in(f, e)[i]);
+        b->loc = e->loc;
+        b->region = e->region;
+        const tn_var out = tn_i_emit(b, e->prim, params(e) ? q : NULL, e->nin, in);
+        for (uint32_t j = 0; j < e->nout && out != TN_NOVAR; j++) map[e->out + j] = out + j;
+        ok = out != TN_NOVAR;
+    }
+    if (in) tn_i_free(b->ctx, in, e->nin * sizeof *in);
+    for (uint32_t k = 0; k < n; k++) drop_param(b->ctx, &e->params->v[k], &q[k]);
+    return ok && !b->failed;
+}
+
+const tn_fn *laws_copy_f64(const tn_fn *f) {
+    if (!laws_holds_f32(f)) return tn_i_fn_ref(f);
+    tn_i_builder b;
+    tn_i_builder_init(&b, f->ctx);
+    b.raw = true;
+    b.regions = f->regions;
+    tn_var *map = tn_i_map_new(f), *out = tn_i_alloc_array(f->ctx, f->nout, sizeof *out);
+    for (uint32_t i = 0; i < f->nin; i++) {
+        const tn_type t = widened(f->val[i].type);
+        map[i] = tn_i_input(&b, &t, i >= f->nin - f->nlin);
+    }
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < f->neqn; i++) ok = copy_equation(&b, f, &f->eqn[i], map);
+    for (uint32_t j = 0; ok && j < f->nout; j++) out[j] = operand(&b, f, map, f->out[j]);
+    b.region = 0;
+    const tn_fn *g = NULL;
+    if (ok) g = tn_i_finish(&b, f->nout, out);
+    else tn_i_builder_drop(&b);
+    tn_i_map_free(f, map);
+    tn_i_free(f->ctx, out, f->nout * sizeof *out);
+    return g;
+}

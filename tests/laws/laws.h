@@ -1,0 +1,80 @@
+/* Laws: statements about every primitive and every program, checked on random
+ * cases by drivers that loop over the registry.
+ *
+ * A trial is one program with one point: either a single equation drawn from a
+ * primitive's descriptor, or a generated program.  A law is a function that
+ * looks at a trial and calls laws_fail when it does not hold.  Everything a
+ * trial needs is drawn from its seed, so a printed seed reproduces it. */
+#ifndef LAWS_H
+#define LAWS_H
+
+#include "prims/prim.h"
+
+#include "laws/array.h"
+
+typedef struct laws_trial {
+    laws_memory *memory;
+    tn_ctx *ctx;
+    const tn_prim *prim; /* NULL: a generated program */
+    int dtype;
+    uint64_t seed;
+    tn_i_rng rng;        /* what the law draws from */
+    const tn_i_case *c;  /* of a primitive */
+    const tn_fn *f;      /* the program ... */
+    laws_array *x;       /* ... and a point of its domain */
+    const tn_fn *f64;    /* its copy in f64 (laws_copy_f64), f itself when it holds no f32 */
+    bool failed;
+    bool redraw;         /* the point does not suit this law: draw another */
+    double ratio, bound; /* laws about cost: largest found, and what was allowed */
+    const tn_fn *shown;  /* printed with a failure; NULL: f */
+    char why[1024];
+} laws_trial;
+
+enum {
+    LAWS_DIFFERENTIABLE = 1 << 0, /* needs a float input and a float output */
+    LAWS_PRIMITIVES = 1 << 1,     /* only for single equations */
+    LAWS_GENERATED = 1 << 2,      /* only for generated programs */
+    LAWS_ONCE = 1 << 3            /* not about random cases: runs once */
+};
+
+typedef struct laws_law {
+    const char *name, *says;
+    unsigned flags;
+    int every; /* takes part in every so many-th sample: costly laws are thinned out */
+    void (*run)(laws_trial *t);
+} laws_law;
+
+/* The table, ended by a NULL name (table.c). */
+extern const laws_law laws_table[];
+
+void laws_fail(laws_trial *t, const char *fmt, ...)
+#ifdef __GNUC__
+    __attribute__((format(printf, 2, 3)))
+#endif
+    ;
+/* A program made by a transformation: fails the trial when it is NULL or when the checker rejects
+ * it.  `how` says what it is. */
+const tn_fn *laws_made(laws_trial *t, const tn_fn *f, const char *how);
+
+/* Runs f over x into out (nout arrays, made in the trial's memory); false after laws_fail. */
+bool laws_run(laws_trial *t, const tn_fn *f, const laws_array *x, laws_array *out);
+laws_array *laws_run_new(laws_trial *t, const tn_fn *f, const laws_array *x);
+
+/* ---- running many ----------------------------------------------------------- */
+
+typedef struct laws_options {
+    long n;               /* samples per primitive, and of generated programs */
+    uint64_t seed;
+    const char *law, *prim; /* NULL: all; prim "generated" stands for generated programs */
+    const tn_prim *const *registry;
+    bool quiet;           /* print nothing */
+    bool stop;            /* at the first failure */
+} laws_options;
+
+typedef struct laws_result {
+    long passed, failed; /* checks: one per law and primitive and dtype */
+} laws_result;
+
+laws_result laws_run_all(const laws_options *o);
+
+#endif

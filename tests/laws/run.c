@@ -1,0 +1,183 @@
+/* The drivers: every law on every primitive, dtype and sample, and on generated programs. */
+#include "laws/laws.h"
+#include "laws/trial.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_LAWS = 64, MOST_ATTEMPTS = 25, SHOWN = 2 };
+
+typedef struct tally {
+    long runs, failures, redraws;
+    double ratio, bound; /* largest cost found */
+    double seconds;
+} tally;
+
+typedef struct session {
+    const laws_options *o;
+    laws_result result;
+    laws_memory memory;
+    tally law[MOST_LAWS]; /* over everything; `seconds` too */
+    char worst[MOST_LAWS][64];
+} session;
+
+static bool differentiable(const tn_fn *f) {
+    bool in = false, out = false;
+    for (uint32_t i = 0; i < f->nin; i++) in |= tn_i_is_float(f->val[i].type->dtype);
+    for (uint32_t j = 0; j < f->nout; j++) out |= tn_i_is_float(f->val[f->out[j]].type->dtype);
+    return in && out;
+}
+
+static bool applies(const session *s, const laws_law *law, const laws_trial *t) {
+    if (s->o->law && strcmp(s->o->law, law->name) != 0) return false;
+    if (law->flags & LAWS_ONCE) return false;
+    if ((law->flags & LAWS_PRIMITIVES) && !t->prim) return false;
+    if ((law->flags & LAWS_GENERATED) && t->prim) return false;
+    return !(law->flags & LAWS_DIFFERENTIABLE) || differentiable(t->f);
+}
+
+static bool stopped(const session *s) { return s->o->stop && s->result.failed > 0; }
+
+/* Points that do not suit the law are drawn again, from the same seed. */
+static void one_law(session *s, laws_trial *t, const laws_law *law, tally *k) {
+    laws_trial_run(t, law);
+    k->runs++;
+    laws_trial other = {.memory = &(laws_memory){NULL, 0}};
+    for (int attempt = 1; t->redraw && attempt < MOST_ATTEMPTS; attempt++) {
+        k->redraws++;
+        if (other.ctx) laws_trial_free(&other);
+        if (!laws_trial_init(&other, s->o, t->prim, t->dtype, t->seed, attempt)) break;
+        if (!applies(s, law, &other)) continue;
+        laws_trial_run(&other, law);
+        if (!other.redraw) break;
+    }
+    const laws_trial *last = other.ctx ? &other : t;
+    if (last->failed) {
+        k->failures++;
+        if (k->failures <= SHOWN && !s->o->quiet) laws_trial_print(last, law);
+    }
+    if (last->ratio * k->bound >= k->ratio * last->bound && last->bound > 0) {
+        k->ratio = last->ratio;
+        k->bound = last->bound;
+    }
+    if (other.ctx) laws_trial_free(&other);
+    laws_memory_drop(other.memory);
+}
+
+static void one_sample(session *s, const tn_prim *prim, int dtype, long sample, tally *k) {
+    laws_trial t = {.memory = &s->memory};
+    static const laws_law cases = {.name = "cases"};
+    if (!laws_trial_init(&t, s->o, prim, dtype, s->o->seed + (uint64_t)sample, 0)) {
+        k[MOST_LAWS].failures++;
+        if (k[MOST_LAWS].failures <= SHOWN && !s->o->quiet) laws_trial_print(&t, &cases);
+    } else {
+        for (int i = 0; laws_table[i].name && !(s->o->stop && k[MOST_LAWS].failures); i++)
+            if (sample % laws_table[i].every == 0 && applies(s, &laws_table[i], &t)) {
+                one_law(s, &t, &laws_table[i], &k[i]);
+                if (s->o->stop && k[i].failures) break;
+            }
+    }
+    k[MOST_LAWS].runs++;
+    laws_trial_free(&t);
+}
+
+/* A sample's redraws are an honest exception, not a way around the law. */
+static bool too_many_redraws(const tally *k) { return k->redraws > 3 && 20 * k->redraws > k->runs; }
+
+static void count(session *s, const tn_prim *prim, int dtype, int i, const tally *k) {
+    const char *law = i == MOST_LAWS ? "cases" : laws_table[i].name, *name = prim ? prim->name : "generated";
+    if (k->runs == 0) return;
+    bool failed = k->failures > 0;
+    if (failed && !s->o->quiet)
+        (void)printf("FAILED law %s %s %s: %ld of %ld\n", law, name, tn_i_dtype_name(dtype), k->failures, k->runs);
+    if (too_many_redraws(k)) {
+        failed = true;
+        if (!s->o->quiet)
+            (void)printf("FAILED law %s %s %s: %ld points redrawn in %ld samples\n", law, name, tn_i_dtype_name(dtype),
+                         k->redraws, k->runs);
+    }
+    *(failed ? &s->result.failed : &s->result.passed) += 1;
+    if (i == MOST_LAWS) return;
+    tally *all = &s->law[i];
+    all->runs += k->runs;
+    all->redraws += k->redraws;
+    if (k->bound > 0 && (all->bound <= 0 || k->ratio * all->bound > all->ratio * k->bound)) {
+        all->ratio = k->ratio;
+        all->bound = k->bound;
+        (void)snprintf(s->worst[i], sizeof s->worst[i], "%s %s", name, tn_i_dtype_name(dtype));
+    }
+}
+
+static void all_samples(session *s, const tn_prim *prim, int dtype, long n) {
+    tally k[MOST_LAWS + 1];
+    memset(k, 0, sizeof k);
+    for (long sample = 0; sample < n; sample++) {
+        one_sample(s, prim, dtype, sample, k);
+        bool failed = false;
+        for (int i = 0; i <= MOST_LAWS; i++) failed |= k[i].failures > 0;
+        if (failed && s->o->stop) break;
+    }
+    for (int i = 0; i <= MOST_LAWS; i++) count(s, prim, dtype, i, &k[i]);
+}
+
+/* ---- over the registry ------------------------------------------------------------- */
+
+static bool chosen(const session *s, const char *name) { return !s->o->prim || strcmp(s->o->prim, name) == 0; }
+
+static void primitives(session *s) {
+    for (int id = 0; id < TN_NPRIMS; id++) {
+        const tn_prim *prim = s->o->registry[id];
+        if (!chosen(s, prim->name)) continue;
+        long dtypes = 0;
+        for (int d = 0; d < TN_NDTYPES; d++) dtypes += prim->dtypes >> d & 1;
+        const long n = dtypes ? (s->o->n + dtypes - 1) / dtypes : 0;
+        if (!dtypes || !prim->type) {
+            s->result.failed++;
+            if (!s->o->quiet) (void)printf("FAILED %s admits no dtype or has no type rule\n", prim->name);
+        }
+        for (int d = 0; d < TN_NDTYPES && !stopped(s); d++)
+            if (prim->dtypes >> d & 1) all_samples(s, prim, d, n);
+    }
+}
+
+static void once(session *s) {
+    for (int i = 0; laws_table[i].name && !stopped(s); i++) {
+        const laws_law *law = &laws_table[i];
+        if (!(law->flags & LAWS_ONCE) || (s->o->law && strcmp(s->o->law, law->name) != 0)) continue;
+        const tn_ctx_options opt = {.size = sizeof opt, .check = 1};
+        laws_trial t = {.memory = &s->memory, .seed = s->o->seed, .ctx = tn_i_ctx_new(&opt, s->o->registry)};
+        laws_release(t.memory);
+        if (t.ctx) laws_trial_run(&t, law);
+        else laws_fail(&t, "no memory");
+        if (t.failed && !s->o->quiet) (void)printf("law %s: %s\n", law->name, t.why);
+        *(t.failed ? &s->result.failed : &s->result.passed) += 1;
+        tn_ctx_free(t.ctx);
+    }
+}
+
+static void summary(const session *s) {
+    for (int i = 0; laws_table[i].name; i++) {
+        const tally *k = &s->law[i];
+        if (k->runs == 0) continue;
+        (void)printf("%-16s %9ld cases", laws_table[i].name, k->runs);
+        if (k->redraws) (void)printf(", %ld redrawn", k->redraws);
+        if (k->bound > 0) (void)printf(", largest cost %.2f of %.2f allowed (%s)", k->ratio, k->bound, s->worst[i]);
+        (void)printf("\n");
+    }
+}
+
+laws_result laws_run_all(const laws_options *o) {
+    session *s = calloc(1, sizeof *s);
+    laws_result result = {0, 1};
+    if (!s) return result;
+    s->o = o;
+    if (!o->prim) once(s);
+    primitives(s);
+    for (int d = TN_F32; d <= TN_F64 && chosen(s, "generated") && !stopped(s); d++) all_samples(s, NULL, d, (o->n + 1) / 2);
+    if (!o->quiet) summary(s);
+    result = s->result;
+    laws_memory_drop(&s->memory);
+    free(s);
+    return result;
+}

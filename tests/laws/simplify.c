@@ -1,0 +1,50 @@
+/* The builder's identities and folding change no bit: not of a NaN, an infinity or a -0. */
+#include "laws/derive.h"
+#include "laws/table.h"
+
+#include <math.h>
+
+/* f built again, this time folded, merged and simplified. */
+static const tn_fn *simplified(laws_trial *t, const tn_fn *f) {
+    tn_i_builder b;
+    tn_i_builder_init(&b, t->ctx);
+    tn_var *in = laws_alloc(t->memory, f->nin + 1u, sizeof *in), *out = laws_alloc(t->memory, f->nout + 1u, sizeof *out);
+    for (uint32_t i = 0; i < f->nin; i++) in[i] = tn_i_input(&b, f->val[i].type, false);
+    tn_i_inline(&b, f, in, out);
+    return laws_made(t, tn_i_finish(&b, f->nout, out), "simplifying");
+}
+
+static tn_var special(laws_trial *t, tn_i_builder *b, const tn_type *type) {
+    static const double reals[] = {0.0, -0.0, 1, -1, 2, 0.5, INFINITY, NAN};
+    tn_var v = tn_i_is_float(type->dtype) ? tn_i_literal_f64(b, type->dtype, reals[tn_i_pick(&t->rng, 0, 7)])
+                                          : tn_i_literal_i64(b, type->dtype, tn_i_pick(&t->rng, -2, 3));
+    return type->rank == 0 ? v : tn_i_broadcast(b, v, type->rank, type->dim, NULL);
+}
+
+/* Operands that are special numbers, or the same value twice, or results of the same primitive. */
+static const tn_fn *special_case(laws_trial *t) {
+    const tn_i_case *c = t->c;
+    tn_i_builder b;
+    tn_i_builder_init(&b, t->ctx);
+    b.raw = true;
+    tn_var in[TN_CASE_MAX], arg[TN_CASE_MAX];
+    for (uint32_t i = 0; i < c->nin; i++) in[i] = arg[i] = tn_i_input(&b, &c->in[i], false);
+    const tn_var once = tn_i_emit(&b, t->prim, c->p, c->nin, in);
+    for (uint32_t i = 0; i < c->nin && !b.failed; i++) {
+        const int64_t how = tn_i_pick(&t->rng, 0, 3);
+        if (how == 0) arg[i] = special(t, &b, &c->in[i]);
+        if (how == 1 && tn_type_equal(tn_i_vtype(&b, once), &c->in[i])) arg[i] = once;
+        if (how == 2 && i && tn_type_equal(&c->in[i - 1], &c->in[i])) arg[i] = arg[i - 1];
+    }
+    const tn_var twice = tn_i_emit(&b, t->prim, c->p, c->nin, arg), both[2] = {once, twice};
+    return laws_made(t, tn_i_finish(&b, 2, both), "a case with special operands");
+}
+
+void laws_simplify(laws_trial *t) {
+    const tn_fn *f = t->prim ? special_case(t) : t->f, *g = f ? simplified(t, f) : NULL;
+    if (!g) return;
+    const laws_array *x = t->prim && t->prim->id != TN_P_external_call ? laws_hostile(t, f) : t->x;
+    const laws_array *y = laws_run_new(t, f, x), *z = y ? laws_run_new(t, g, x) : NULL;
+    t->shown = f;
+    if (z) (void)laws_same_bits(t, "as written and simplified: output", y, z, f->nout);
+}

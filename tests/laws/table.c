@@ -1,0 +1,25 @@
+#include "laws/table.h"
+
+const laws_law laws_table[] = {
+    {"jvp", "tn_jvp is what differences of the program say", LAWS_DIFFERENTIABLE, 1, laws_jvp},
+    {"vjp", "<ct, J dx> = <J' ct, dx>", LAWS_DIFFERENTIABLE, 1, laws_vjp},
+    {"linearize", "the linear program computes what jvp does", LAWS_DIFFERENTIABLE, 1, laws_linearize},
+    {"twice", "the transpose of the transpose is the linear program", LAWS_DIFFERENTIABLE, 1, laws_twice},
+    {"linear", "what the checker accepts as linear is additive and homogeneous, and its transpose is one", LAWS_PRIMITIVES, 1, laws_linear},
+    {"golden", "every primitive has its recorded values", LAWS_PRIMITIVES, 500, laws_golden_values},
+    {"layouts", "kernels take any strides and write nothing but their outputs", LAWS_PRIMITIVES, 1, laws_layouts},
+    {"hostile", "kernels survive NaN, infinities, extreme integers and wild indices, and repeat themselves", LAWS_PRIMITIVES, 1, laws_hostile_data},
+    {"simplify", "folding and identities change no bit", 0, 1, laws_simplify},
+    {"second", "forward over reverse = reverse over forward = reverse over reverse = differences of grad", LAWS_DIFFERENTIABLE, 4, laws_second},
+    {"third", "the derivative of a Hessian-vector product is what differences say", LAWS_DIFFERENTIABLE, 8, laws_third},
+    {"fourth", "four derivatives, nested in three ways", LAWS_DIFFERENTIABLE | LAWS_GENERATED, 16, laws_fourth},
+    {"policies", "every policy gives the same bits; saving everything computes nothing twice", LAWS_DIFFERENTIABLE, 4, laws_policies},
+    {"text", "print, parse, print: the same text and the same program", 0, 4, laws_text},
+    {"vmap", "vmap is a loop of calls, for all in_axes and out_axes", 0, 1, laws_vmap},
+    {"vmap_twice", "vmap of vmap is two loops of calls", 0, 8, laws_vmap_twice},
+    {"vmap_grad", "vmap of grad is a loop of grads, and grad of the sum of vmap", LAWS_DIFFERENTIABLE, 8, laws_vmap_grad},
+    {"compiled", "compiled programs, also of derivatives, compute what the reference does, in any layout", 0, 4, laws_compiled},
+    {"work", "jvp and transpose cost at most the stated multiple", LAWS_DIFFERENTIABLE, 2, laws_work},
+    {"inactive", "the pullback does not grow with an inactive input", LAWS_ONCE, 1, laws_inactive},
+    {NULL, NULL, 0, 0, NULL},
+};

@@ -1,0 +1,119 @@
+/* Work is conserved: derivatives cost a constant times the program, whatever the sizes. */
+#include "laws/derive.h"
+#include "laws/table.h"
+
+#include <math.h>
+
+/* Weighted cost of an equation: its flops, but at least 1 per element moved.  Zeros that stand for
+ * symbolic ones in a signature are nobody's work.  As a base of bounds (`whole`), operands count
+ * with all their elements: a slice may be paid back by an array of its operand's size. */
+static double weighted_equation(const tn_fn *f, const tn_i_eqn *e, bool whole);
+
+static double weighted(const tn_fn *f, bool whole) {
+    double sum = 0;
+    for (uint32_t i = 0; i < f->neqn; i++) sum += weighted_equation(f, &f->eqn[i], whole);
+    return sum;
+}
+
+/* Rules that the user gives may cost more than what they are rules of: bounds count them too. */
+static double weighted_nested(const tn_i_eqn *e, bool whole) {
+    double sum = 0;
+    for (uint32_t k = 0; k < e->params->n; k++)
+        if (e->params->v[k].kind == TN_K_FN && (whole || k + 1 == (uint32_t)e->prim->body)) sum += weighted(e->params->v[k].u.fn, whole);
+    return sum;
+}
+
+static double weighted_equation(const tn_fn *f, const tn_i_eqn *e, bool whole) {
+    if (e->nout && f->val[e->out].zero) return 0;
+    if (e->prim->body) return weighted_nested(e, whole);
+    tn_i_cost c;
+    if (!tn_i_eqn_cost(f, e, &c)) return NAN;
+    size_t size = 1;
+    double elements = 0;
+    for (uint32_t k = 0; k < e->nin + e->nout; k++) {
+        const tn_type *t = f->val[k < e->nin ? tn_i_in(f, e)[k] : e->out + (k - e->nin)].type;
+        elements += (double)tn_i_count(t);
+        if (tn_i_dtype_size(t->dtype) > size) size = tn_i_dtype_size(t->dtype);
+    }
+    return fmax(fmax(c.flops, c.bytes / (double)size), whole ? elements : 0);
+}
+
+/* A cumulative primitive may be differentiated by log n passes of itself. */
+static double passes(const tn_fn *f, const tn_i_eqn *e) {
+    const int id = e->prim->id;
+    if (id != TN_P_cumprod && id != TN_P_cummax && id != TN_P_cumlogsumexp) return 1;
+    const tn_type *type = f->val[tn_i_in(f, e)[0]].type;
+    const double n = (double)type->dim[tn_i_p(e)[0].u.i];
+    return n > 2 ? ceil(log2(n)) : 1;
+}
+
+/* Cotangents are summed: an addition (two elements read, one written) for each further use of a
+ * linear value. */
+static double summing(const tn_fn *f) {
+    double sum = 0;
+    for (uint32_t v = 0; v < f->nval; v++) {
+        uint32_t uses = 0;
+        for (uint32_t i = 0; i < f->npool && f->val[v].linear; i++) uses += f->pool[i] == v;
+        for (uint32_t j = 0; j < f->nout && f->val[v].linear; j++) uses += f->out[j] == v;
+        if (uses > 1) sum += 3.0 * (uses - 1) * (double)tn_i_count(f->val[v].type);
+    }
+    return sum;
+}
+
+static double allowed(const tn_fn *f, bool transposed) {
+    double sum = transposed ? summing(f) : 0;
+    for (uint32_t i = 0; i < f->neqn; i++) {
+        const tn_i_eqn *e = &f->eqn[i];
+        const bool forward = transposed && !(e->nout && f->val[e->out].linear); /* recomputed as it is */
+        const double bound = forward ? 1 : transposed ? e->prim->transpose_bound : e->prim->jvp_bound;
+        sum += bound * passes(f, e) * weighted_equation(f, e, true);
+    }
+    return sum;
+}
+
+/* Keeps the worst ratio of cost to bound seen in this trial. */
+static void within(laws_trial *t, const char *what, const tn_fn *g, double base, double most) {
+    const double cost = weighted(g, false);
+    if (base > 0 && cost / base * t->bound >= t->ratio * most / base) {
+        t->ratio = cost / base;
+        t->bound = most / base;
+    }
+    if (cost <= most * (1 + 1e-12)) return;
+    t->shown = g;
+    laws_fail(t, "%s costs %g, %.2f times the program's %g; at most %.2f times is allowed", what, cost, cost / base, base, most / base);
+}
+
+/* The zeros and casts around a rule: passing values through costs nothing that counts. */
+static bool only_copies(const tn_fn *f) { return weighted(f, true) == 0; }
+
+void laws_work(laws_trial *t) {
+    laws_wrt w;
+    laws_wrt_all(t->f, &w);
+    const tn_fn *g = laws_made(t, tn_jvp(t->f, &w.list), "jvp");
+    const tn_linearized p = tn_linearize(t->f, &w.list, NULL);
+    if (!g || !laws_made(t, p.primal, "linearize (primal)") || !laws_made(t, p.linear, "linearize (linear)")) return;
+    const tn_fn *back = laws_made(t, tn_transpose(p.linear), "transpose");
+    if (!back || only_copies(t->f)) return;
+    within(t, "jvp", g, weighted(t->f, true), allowed(t->f, false));
+    if (!only_copies(p.linear)) within(t, "the transpose", back, weighted(p.linear, true), allowed(p.linear, true));
+}
+
+/* The pullback of a program does not read what it does not need: no equation of it has the size
+ * of an inactive input, a thousand times larger than anything active. */
+void laws_inactive(laws_trial *t) {
+    tn_i_builder b;
+    tn_i_builder_init(&b, t->ctx);
+    const int64_t n = 100000, zero = 0, one = 1;
+    const tn_type scalar = tn_type_of(TN_F64, 0, NULL), large = tn_type_of(TN_F64, 1, &n);
+    const tn_var x = tn_i_input(&b, &scalar, false), c = tn_i_input(&b, &large, false);
+    const tn_i_param p[3] = {{.kind = TN_K_INTS, .n = 1, .u.ints = &zero}, {.kind = TN_K_INTS, .n = 1, .u.ints = &one}, {.kind = TN_K_NONE}};
+    const tn_var c0 = tn_i_reshape(&b, tn_i_emit(&b, tn_i_prim(&b, TN_P_slice), p, 1, &c), 0, NULL);
+    const tn_var y = tn_i_op2(&b, TN_P_mul, c0, x);
+    const tn_fn *f = laws_made(t, tn_i_finish(&b, 1, &y), "x c[0]");
+    const int only[1] = {0};
+    const tn_wrt_list wrt = {1, only};
+    const tn_linearized l = f ? tn_linearize(f, &wrt, NULL) : (tn_linearized){NULL, NULL};
+    const tn_fn *back = f && laws_made(t, l.linear, "linearize") ? laws_made(t, tn_transpose(l.linear), "transpose") : NULL;
+    for (uint32_t v = 0; back && v < back->nval; v++)
+        if (tn_i_count(back->val[v].type) > 1) laws_fail(t, "the pullback of x c[0] holds a value of c's size");
+}
