@@ -5,6 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Part of the hash stands beside the value, so that most misses and every move are decided without it. */
+typedef struct tn_i_slot {
+    uint32_t hash, var; /* var + 1; 0: empty */
+} tn_i_slot;
+
 void tn_i_builder_init(tn_i_builder *b, tn_ctx *c) { *b = (tn_i_builder){.ctx = c, .regions = 1}; }
 
 void tn_i_builder_drop(tn_i_builder *b) {
@@ -38,22 +43,15 @@ static uint64_t hash_eqn(const tn_prim *prim, uint64_t params, uint32_t region, 
     return tn_i_hash(h, in, nin * sizeof *in);
 }
 
-static uint64_t hash_of(const tn_i_builder *b, tn_var v) {
-    const tn_i_val *val = &b->val[v];
-    if (val->def == TN_DEF_LITERAL) return hash_literal(val->type->dtype, val->bits);
-    const tn_i_eqn *e = &b->eqn[val->def];
-    return hash_eqn(e->prim, e->params ? e->params->hash : 0, e->region, e->nin, b->pool + e->in);
-}
-
 static bool grow_slots(tn_i_builder *b) {
     if (2 * (b->nslot + 1) <= b->cslot) return true;
     size_t capacity = b->cslot ? 2 * b->cslot : 64;
-    uint32_t *slot = tn_i_alloc_array(b->ctx, capacity, sizeof *slot);
+    tn_i_slot *slot = tn_i_alloc_array(b->ctx, capacity, sizeof *slot);
     if (!slot) return false;
     for (size_t i = 0; i < b->cslot; i++) {
-        if (!b->slot[i]) continue;
-        size_t at = hash_of(b, b->slot[i] - 1) & (capacity - 1);
-        while (slot[at]) at = (at + 1) & (capacity - 1);
+        if (!b->slot[i].var) continue;
+        size_t at = b->slot[i].hash & (capacity - 1);
+        while (slot[at].var) at = (at + 1) & (capacity - 1);
         slot[at] = b->slot[i];
     }
     tn_i_free(b->ctx, b->slot, b->cslot * sizeof *slot);
@@ -63,17 +61,18 @@ static bool grow_slots(tn_i_builder *b) {
 }
 
 static void remember(tn_i_builder *b, uint64_t hash, tn_var v) {
-    size_t at = hash & (b->cslot - 1);
-    while (b->slot[at]) at = (at + 1) & (b->cslot - 1);
-    b->slot[at] = v + 1;
+    size_t at = (uint32_t)hash & (b->cslot - 1);
+    while (b->slot[at].var) at = (at + 1) & (b->cslot - 1);
+    b->slot[at] = (tn_i_slot){.hash = (uint32_t)hash, .var = v + 1};
     b->nslot++;
 }
 
 static tn_var find_eqn(const tn_i_builder *b, uint64_t hash, const tn_prim *prim, const tn_i_param *p, uint32_t np,
                        uint32_t nin, const tn_var *in) {
     if (!b->cslot) return TN_NOVAR;
-    for (size_t at = hash & (b->cslot - 1); b->slot[at]; at = (at + 1) & (b->cslot - 1)) {
-        tn_var v = b->slot[at] - 1;
+    for (size_t at = (uint32_t)hash & (b->cslot - 1); b->slot[at].var; at = (at + 1) & (b->cslot - 1)) {
+        if (b->slot[at].hash != (uint32_t)hash) continue;
+        tn_var v = b->slot[at].var - 1;
         if (b->val[v].def == TN_DEF_LITERAL) continue;
         const tn_i_eqn *e = &b->eqn[b->val[v].def];
         if (e->prim != prim || e->region != b->region || e->nin != nin) continue;
@@ -129,9 +128,10 @@ tn_var tn_i_literal(tn_i_builder *b, int dtype, uint64_t bits) {
         return TN_NOVAR;
     }
     uint64_t hash = hash_literal(dtype, bits);
-    for (size_t at = hash & (b->cslot - 1); b->slot[at]; at = (at + 1) & (b->cslot - 1)) {
-        const tn_i_val *val = &b->val[b->slot[at] - 1];
-        if (val->def == TN_DEF_LITERAL && val->type->dtype == dtype && val->bits == bits) return b->slot[at] - 1;
+    for (size_t at = (uint32_t)hash & (b->cslot - 1); b->slot[at].var; at = (at + 1) & (b->cslot - 1)) {
+        if (b->slot[at].hash != (uint32_t)hash) continue;
+        const tn_i_val *val = &b->val[b->slot[at].var - 1];
+        if (val->def == TN_DEF_LITERAL && val->type->dtype == dtype && val->bits == bits) return b->slot[at].var - 1;
     }
     tn_type t = tn_type_of((tn_dtype)dtype, 0, NULL);
     tn_var v = push_val(b, &t, NULL, TN_DEF_LITERAL);

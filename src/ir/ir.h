@@ -137,7 +137,7 @@ typedef struct tn_i_builder {
     tn_var *pool;
     size_t nval, neqn, npool, cval, ceqn, cpool;
     uint32_t nin, nlin;
-    uint32_t *slot; /* value numbering: var + 1 */
+    struct tn_i_slot *slot; /* value numbering */
     size_t nslot, cslot;
     const tn_i_loc *loc; /* given to new equations */
     uint32_t region;     /* given to new equations */

@@ -4,29 +4,33 @@
 /* Below this many multiply-adds a BLAS call costs more than the loops. */
 enum { SMALL_PRODUCT = 512, SMALL_SOLVE = 4096 };
 
-/* Each element is summed in the order of the inner index, whichever loop is innermost. */
-#define MULTIPLY(name, type)                                                                            \
+/* Each element is summed in the order of the inner index, whichever loop is innermost, and
+ * in f32 rounded once. */
+enum { SPAN = 64 };
+
+#define MULTIPLY(name, type, wide)                                                                      \
     static void name(int64_t m, int64_t n, int64_t k, tn_i_matrix a, tn_i_matrix b, tn_i_matrix c) {    \
         const type *x = a.data, *y = b.data;                                                            \
         type *z = c.data;                                                                               \
+        wide sum[SPAN];                                                                                 \
         for (int64_t i = 0; i < m; i++)                                                                 \
-            if (n < 4)                                                                                  \
-                for (int64_t j = 0; j < n; j++) {                                                       \
-                    type sum = z[i * c.rs + j * c.cs];                                                  \
-                    for (int64_t p = 0; p < k; p++) sum += x[i * a.rs + p * a.cs] * y[p * b.rs + j * b.cs]; \
-                    z[i * c.rs + j * c.cs] = sum;                                                       \
-                }                                                                                       \
-            else                                                                                        \
+            for (int64_t first = 0; first < n; first += SPAN) {                                         \
+                const int64_t span = n - first < SPAN ? n - first : SPAN;                               \
+                type *row = z + i * c.rs + first * c.cs;                                                \
+                for (int64_t j = 0; j < span; j++) sum[j] = (wide)row[j * c.cs];                        \
                 for (int64_t p = 0; p < k; p++) {                                                       \
-                    const type factor = x[i * a.rs + p * a.cs];                                         \
-                    for (int64_t j = 0; j < n; j++) z[i * c.rs + j * c.cs] += factor * y[p * b.rs + j * b.cs]; \
+                    const wide factor = (wide)x[i * a.rs + p * a.cs];                                   \
+                    const type *from = y + p * b.rs + first * b.cs;                                     \
+                    for (int64_t j = 0; j < span; j++) sum[j] += factor * (wide)from[j * b.cs];         \
                 }                                                                                       \
+                for (int64_t j = 0; j < span; j++) row[j * c.cs] = (type)sum[j];                        \
+            }                                                                                           \
     }
 
-MULTIPLY(multiply_f32, float)
-MULTIPLY(multiply_f64, double)
-MULTIPLY(multiply_u32, uint32_t) /* integers wrap */
-MULTIPLY(multiply_u64, uint64_t)
+MULTIPLY(multiply_f32, float, double)
+MULTIPLY(multiply_f64, double, double)
+MULTIPLY(multiply_u32, uint32_t, uint32_t) /* integers wrap */
+MULTIPLY(multiply_u64, uint64_t, uint64_t)
 
 #define CLEAR(name, type)                                                                               \
     static void name(int64_t m, int64_t n, tn_i_matrix c) {                                             \
