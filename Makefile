@@ -1,7 +1,7 @@
 # Tansy: `make help` lists the targets.
 #
 #   CC=       the C compiler (gcc)                    BUILD=    where everything made goes (build)
-#   CFLAGS=   replaces -O2 -g                         DEBUG=1   checks after every pass (TN_DEBUG), -O1
+#   CFLAGS=   replaces -O3 -g                         DEBUG=1   checks after every pass (TN_DEBUG), -O1
 #   WERROR=1  warnings are errors                     SAN=      sanitizers: address,undefined or thread
 #   BLIS_DIR= the prefix of a BLIS of your own        LAPACK=1  link LAPACKE
 #   DEPS=no   never install packages                  JOBS=     parallel jobs (all processors)
@@ -20,7 +20,7 @@ CC = gcc
 endif
 CLANG ?= clang-16
 BUILD ?= build
-OPT    = $(if $(DEBUG),-O1,-O2)
+OPT    = $(if $(DEBUG),-O1,-O3)
 CFLAGS ?= $(OPT) -g
 
 PREFIX     ?= /usr/local
