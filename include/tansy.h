@@ -70,7 +70,7 @@
 extern "C" {
 #endif
 
-#define TN_VERSION "0.1.0"
+#define TN_VERSION  "0.1.0"
 #define TN_MAX_RANK 8   /* largest rank of an array */
 #define TN_MAX_NEST 256 /* deepest nesting of programs */
 
@@ -78,18 +78,18 @@ extern "C" {
 TN_API const char *tn_version(void);
 
 /* The one list of statuses: name, code, text of tn_status_text. */
-#define TN_STATUS_LIST(X)                                                      \
-    X(TN_OK, 0, "success")                                                     \
-    X(TN_ENOMEM, 1, "out of memory")                                           \
-    X(TN_EINVAL, 2, "bad argument")                                            \
-    X(TN_ETYPE, 3, "type error")                                               \
-    X(TN_ELINEAR, 4, "linearity error")                                        \
-    X(TN_EPARSE, 5, "malformed program text")                                  \
-    X(TN_ERULE, 6, "missing rule")                                             \
-    X(TN_ECALLBACK, 7, "a callback failed")                                    \
-    X(TN_EBUSY, 8, "executable in use")                                        \
-    X(TN_EOVERFLOW, 9, "size overflow")                                        \
-    X(TN_ELIMIT, 10, "limit exceeded")                                         \
+#define TN_STATUS_LIST(X)                     \
+    X(TN_OK, 0, "success")                    \
+    X(TN_ENOMEM, 1, "out of memory")          \
+    X(TN_EINVAL, 2, "bad argument")           \
+    X(TN_ETYPE, 3, "type error")              \
+    X(TN_ELINEAR, 4, "linearity error")       \
+    X(TN_EPARSE, 5, "malformed program text") \
+    X(TN_ERULE, 6, "missing rule")            \
+    X(TN_ECALLBACK, 7, "a callback failed")   \
+    X(TN_EBUSY, 8, "executable in use")       \
+    X(TN_EOVERFLOW, 9, "size overflow")       \
+    X(TN_ELIMIT, 10, "limit exceeded")        \
     X(TN_EIO, 11, "input or output failed")
 
 typedef enum tn_status {
@@ -120,14 +120,14 @@ typedef struct tn_type {
 TN_API tn_type tn_type_of(tn_dtype dtype, size_t rank, const int64_t *dims);
 
 #ifndef __cplusplus
-#define TN_I_TYPE(dtype, ...)                                                  \
+#define TN_I_TYPE(dtype, ...)                                                          \
     tn_type_of(dtype, sizeof((const int64_t[]){0, __VA_ARGS__}) / sizeof(int64_t) - 1, \
                (const int64_t[]){0, __VA_ARGS__} + 1)
 #define tn_bool(...) TN_I_TYPE(TN_BOOL, __VA_ARGS__)
-#define tn_i32(...) TN_I_TYPE(TN_I32, __VA_ARGS__)
-#define tn_i64(...) TN_I_TYPE(TN_I64, __VA_ARGS__)
-#define tn_f32(...) TN_I_TYPE(TN_F32, __VA_ARGS__)
-#define tn_f64(...) TN_I_TYPE(TN_F64, __VA_ARGS__)
+#define tn_i32(...)  TN_I_TYPE(TN_I32, __VA_ARGS__)
+#define tn_i64(...)  TN_I_TYPE(TN_I64, __VA_ARGS__)
+#define tn_f32(...)  TN_I_TYPE(TN_F32, __VA_ARGS__)
+#define tn_f64(...)  TN_I_TYPE(TN_F64, __VA_ARGS__)
 #endif
 
 /* Elements and bytes of a type; SIZE_MAX when the type is bad or overflows. */
@@ -205,13 +205,20 @@ TN_API tn_val tn_number_bool(bool x);
  * and in C++: TN_TYPES(tn_f64(3), tn_i32()), TN_INPUTS(w, &b), TN_OUTPUTS(&y).
  * In C they are compound literals, which may be written out as well. */
 #ifndef __cplusplus
-#define TN_VAL(x)                                                              \
-    _Generic((x), tn_val: tn_number_self, double: tn_number_f64, float: tn_number_f64, long double: tn_number_f64, \
-             _Bool: tn_number_bool, unsigned long: tn_number_u64, unsigned long long: tn_number_u64, default: tn_number_i64)(x)
-#define TN_TYPES(...) ((const tn_type[]){{0, 0, {0}}, __VA_ARGS__} + 1)
-#define TN_INPUTS(...) ((const void *const[]){NULL, __VA_ARGS__} + 1)
+#define TN_VAL(x)                          \
+    _Generic((x),                          \
+        tn_val: tn_number_self,            \
+        double: tn_number_f64,             \
+        float: tn_number_f64,              \
+        long double: tn_number_f64,        \
+        _Bool: tn_number_bool,             \
+        unsigned long: tn_number_u64,      \
+        unsigned long long: tn_number_u64, \
+        default: tn_number_i64)(x)
+#define TN_TYPES(...)   ((const tn_type[]){{0, 0, {0}}, __VA_ARGS__} + 1)
+#define TN_INPUTS(...)  ((const void *const[]){NULL, __VA_ARGS__} + 1)
 #define TN_OUTPUTS(...) ((void *const[]){NULL, __VA_ARGS__} + 1)
-#define tn_ints(...)                                                           \
+#define tn_ints(...) \
     tn_ints_of(sizeof((const int64_t[]){0, __VA_ARGS__}) / sizeof(int64_t) - 1, (const int64_t[]){0, __VA_ARGS__} + 1)
 #define tn_vals(...) tn_vals_of(sizeof((const tn_val[]){__VA_ARGS__}) / sizeof(tn_val), (const tn_val[]){__VA_ARGS__})
 #endif
@@ -227,11 +234,11 @@ typedef void (*tn_trace_many_fn)(const tn_val *in, tn_val *out, void *user);
  * it is.  NULL on failure.  Inside a callback, tn_trace makes an independent
  * program, whose values do not mix with those outside.  Cost: linear in the
  * operations performed. */
-TN_API tn_fn *tn_trace_at(tn_ctx *c, tn_trace_fn f, void *user, size_t nin, const tn_type *in,
-                          const char *file, int line);
-TN_API tn_fn *tn_trace_many_at(tn_ctx *c, tn_trace_many_fn f, void *user, size_t nin, const tn_type *in,
-                               size_t nout, const char *file, int line);
-#define tn_trace(...) tn_trace_at(__VA_ARGS__, __FILE__, __LINE__)           /* (c, f, user, nin, in) */
+TN_API tn_fn *tn_trace_at(tn_ctx *c, tn_trace_fn f, void *user, size_t nin, const tn_type *in, const char *file,
+                          int line);
+TN_API tn_fn *tn_trace_many_at(tn_ctx *c, tn_trace_many_fn f, void *user, size_t nin, const tn_type *in, size_t nout,
+                               const char *file, int line);
+#define tn_trace(...)      tn_trace_at(__VA_ARGS__, __FILE__, __LINE__)      /* (c, f, user, nin, in) */
 #define tn_trace_many(...) tn_trace_many_at(__VA_ARGS__, __FILE__, __LINE__) /* (c, f, user, nin, in, nout) */
 
 /* ---- Programs ------------------------------------------------------------------ */
@@ -279,8 +286,7 @@ typedef struct tn_wrt_list {
     const int *index;
 } tn_wrt_list;
 #ifndef __cplusplus
-#define tn_wrt(...)                                                            \
-    (&(const tn_wrt_list){sizeof((const int[]){__VA_ARGS__}) / sizeof(int), (const int[]){__VA_ARGS__}})
+#define tn_wrt(...) (&(const tn_wrt_list){sizeof((const int[]){__VA_ARGS__}) / sizeof(int), (const int[]){__VA_ARGS__}})
 #endif
 
 /* What partial evaluation keeps for the linear program (src/checkpoint). */
@@ -352,8 +358,8 @@ TN_API tn_fn *tn_vmap(const tn_fn *f, int64_t size, const int *in_axes, const in
 /* ---- Execution --------------------------------------------------------------------- */
 
 typedef struct tn_compile_options {
-    size_t size;  /* sizeof(tn_compile_options) */
-    int threads;  /* for products; 0: 1 */
+    size_t size; /* sizeof(tn_compile_options) */
+    int threads; /* for products; 0: 1 */
     /* Element strides per input and output (rank of them each); NULL, or a NULL
      * entry: row-major.  So column-major matrices enter without a copy. */
     const int64_t *const *in_strides;
@@ -395,8 +401,8 @@ TN_API const char *tn_exec_error(const tn_exec *e);
  * executable is called concurrently. */
 typedef int (*tn_external_fn)(void *user, const void *const *in, void *const *out);
 typedef struct tn_external_spec {
-    size_t size;         /* sizeof(tn_external_spec) */
-    const char *name;    /* unique in the context */
+    size_t size;      /* sizeof(tn_external_spec) */
+    const char *name; /* unique in the context */
     size_t nin, nout;
     const tn_type *in, *out;
     tn_external_fn fn;
@@ -416,11 +422,11 @@ TN_API tn_status tn_external_register(tn_ctx *c, const tn_external_spec *spec);
 /* ---- Checking derivatives -------------------------------------------------------------- */
 
 typedef struct tn_check_options {
-    size_t size;       /* sizeof(tn_check_options) */
-    double tolerance;  /* 0: 1e-8 (f64) or 1e-4 (f32) of max(|df|, |f|, 1) */
-    int directions;    /* random directions; 0: 4 */
+    size_t size;      /* sizeof(tn_check_options) */
+    double tolerance; /* 0: 1e-8 (f64) or 1e-4 (f32) of max(|df|, |f|, 1) */
+    int directions;   /* random directions; 0: 4 */
     uint64_t seed;
-    int order;         /* 1: first derivatives; 2: second as well; 0: 2 */
+    int order; /* 1: first derivatives; 2: second as well; 0: 2 */
 } tn_check_options;
 /* Checks f's derivatives at the point x (one buffer per input, dense): jvp
  * against Richardson-extrapolated central differences, <ct, J dx> = <J' ct, dx>

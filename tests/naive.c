@@ -2,6 +2,7 @@
 
 #include "prims/layout.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,14 +98,42 @@ static bool make_values(const tn_fn *f, const void *const *in, void **value) {
     return true;
 }
 
-tn_status tn_naive_run(const tn_fn *f, const void *const *in, void *const *out) {
+static void **run(const tn_fn *f, const void *const *in, tn_status *s) {
     void **value = calloc((size_t)f->nval + 1, sizeof *value);
-    tn_status s = value && make_values(f, in, value) ? TN_OK : TN_ENOMEM;
-    for (uint32_t i = 0; i < f->neqn && s == TN_OK; i++) s = run_equation(f, &f->eqn[i], value);
+    *s = value && make_values(f, in, value) ? TN_OK : TN_ENOMEM;
+    for (uint32_t i = 0; i < f->neqn && *s == TN_OK; i++) *s = run_equation(f, &f->eqn[i], value);
+    return value;
+}
+
+static void release(const tn_fn *f, void **value) {
+    for (uint32_t v = 0; value && v < f->nval; v++) free(value[v]);
+    free(value);
+}
+
+tn_status tn_naive_run(const tn_fn *f, const void *const *in, void *const *out) {
+    tn_status s;
+    void **value = run(f, in, &s);
     for (uint32_t j = 0; j < f->nout && s == TN_OK; j++)
         if (tn_type_bytes(f->val[f->out[j]].type))
             memcpy(out[j], value[f->out[j]], tn_type_bytes(f->val[f->out[j]].type));
-    for (uint32_t v = 0; value && v < f->nval; v++) free(value[v]);
-    free(value);
+    release(f, value);
     return s;
+}
+
+static bool finite(const tn_type *t, const void *data) {
+    const int64_t n = tn_i_count(t);
+    for (int64_t i = 0; i < n; i++)
+        if ((t->dtype == TN_F64 && !isfinite(((const double *)data)[i])) ||
+            (t->dtype == TN_F32 && !isfinite(((const float *)data)[i])))
+            return false;
+    return true;
+}
+
+bool tn_naive_finite(const tn_fn *f, const void *const *in) {
+    tn_status s;
+    void **value = run(f, in, &s);
+    bool all = s == TN_OK;
+    for (uint32_t v = 0; v < f->nval && all; v++) all = finite(f->val[v].type, value[v]);
+    release(f, value);
+    return all;
 }

@@ -7,5 +7,7 @@
 
 /* in and out: dense row-major, none NULL unless it has no elements. */
 tn_status tn_naive_run(const tn_fn *f, const void *const *in, void *const *out);
+/* Whether every value of f (of nested programs: every output) is finite. */
+bool tn_naive_finite(const tn_fn *f, const void *const *in);
 
 #endif

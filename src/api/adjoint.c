@@ -34,10 +34,12 @@ static bool trial(tn_i_probe *f, tn_i_probe *ft, uint64_t *seed) {
         const tn_type *t = g->val[g->out[j]].type;
         left += tn_i_probe_dot(t, f->out[j], ft->in[nres + j], &scale);
     }
-    for (uint32_t j = 0; j < gt->nout; j++) right += tn_i_probe_dot(gt->val[gt->out[j]].type, ft->out[j], f->in[nres + j], &scale);
+    for (uint32_t j = 0; j < gt->nout; j++)
+        right += tn_i_probe_dot(gt->val[gt->out[j]].type, ft->out[j], f->in[nres + j], &scale);
     if (isnan(left) && isnan(right)) return true; /* random residuals may lie outside the program's domain */
     if (fabs(left - right) <= eps * scale) return true;
-    (void)tn_i_fail(g->ctx, TN_ELINEAR, g->loc, "linear_call: ft is not the transpose of f: <f u, w> = %.9g, <u, ft w> = %.9g", left, right);
+    (void)tn_i_fail(g->ctx, TN_ELINEAR, g->loc,
+                    "linear_call: ft is not the transpose of f: <f u, w> = %.9g, <u, ft w> = %.9g", left, right);
     return false;
 }
 

@@ -7,8 +7,8 @@ static bool check_wrt(const tn_i_wrt *w, const char *who, const tn_fn *f) {
         uint32_t i = w->index[k];
         char text[TN_I_TYPE_TEXT];
         if (!tn_i_is_float(f->val[i].type->dtype)) {
-            (void)tn_i_fail(f->ctx, TN_EINVAL, f->loc, "%s: input %u is %s; only floats are differentiated", who, (unsigned)i,
-                            tn_i_type_text(text, f->val[i].type));
+            (void)tn_i_fail(f->ctx, TN_EINVAL, f->loc, "%s: input %u is %s; only floats are differentiated", who,
+                            (unsigned)i, tn_i_type_text(text, f->val[i].type));
             return false;
         }
         for (uint32_t j = 0; j < k; j++)
@@ -23,7 +23,8 @@ static bool check_wrt(const tn_i_wrt *w, const char *who, const tn_fn *f) {
 bool tn_i_wrt_init(tn_i_wrt *w, const char *who, const tn_fn *f, const tn_wrt_list *wrt) {
     *w = (tn_i_wrt){.ctx = f->ctx};
     if (wrt && wrt->n > f->nin) {
-        (void)tn_i_fail(f->ctx, TN_EINVAL, f->loc, "%s: wrt lists %zu inputs, the program has %u", who, wrt->n, (unsigned)f->nin);
+        (void)tn_i_fail(f->ctx, TN_EINVAL, f->loc, "%s: wrt lists %zu inputs, the program has %u", who, wrt->n,
+                        (unsigned)f->nin);
         return false;
     }
     w->room = f->nin;
@@ -68,12 +69,13 @@ tn_fn *tn_i_runnable(tn_fn *f) {
 bool tn_i_scalar_output(const char *who, const tn_fn *f, bool aux) {
     char text[TN_I_TYPE_TEXT];
     if (f->nout == 0 || (!aux && f->nout != 1)) {
-        (void)tn_i_fail(f->ctx, TN_EINVAL, f->loc, "%s: the program has %u outputs; a gradient wants %s", who, (unsigned)f->nout,
-                        aux ? "at least one" : "exactly one");
+        (void)tn_i_fail(f->ctx, TN_EINVAL, f->loc, "%s: the program has %u outputs; a gradient wants %s", who,
+                        (unsigned)f->nout, aux ? "at least one" : "exactly one");
         return false;
     }
     const tn_type *t = f->val[f->out[0]].type;
     if (t->rank == 0 && tn_i_is_float(t->dtype)) return true;
-    (void)tn_i_fail(f->ctx, TN_EINVAL, f->loc, "%s: output 0 is %s; a gradient wants a float scalar", who, tn_i_type_text(text, t));
+    (void)tn_i_fail(f->ctx, TN_EINVAL, f->loc, "%s: output 0 is %s; a gradient wants a float scalar", who,
+                    tn_i_type_text(text, t));
     return false;
 }

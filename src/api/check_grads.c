@@ -16,7 +16,7 @@ typedef struct checker {
     tn_check_options opt;
     tn_i_wrt w;
     tn_i_probe f_at, jvp_at, vjp_at;
-    double *sample;       /* LEVELS central differences of all output elements */
+    double *sample; /* LEVELS central differences of all output elements */
     int64_t elements;
     uint64_t seed;
 } checker;
@@ -33,8 +33,10 @@ static void place(const checker *q, tn_i_probe *p, uint32_t i, const void *direc
         const tn_type *t = q->f->val[v].type, *given = q->given->val[v].type;
         for (int64_t k = 0, n = tn_i_count(t); k < n; k++) {
             double x = tn_i_probe_get(given, q->x[v], k);
-            if (t->dtype == TN_I64) ((int64_t *)p->in[v])[k] = ((const int64_t *)q->x[v])[k];
-            else tn_i_probe_set(t, p->in[v], k, v == i ? x + h * tn_i_probe_get(t, direction, k) : x);
+            if (t->dtype == TN_I64)
+                ((int64_t *)p->in[v])[k] = ((const int64_t *)q->x[v])[k];
+            else
+                tn_i_probe_set(t, p->in[v], k, v == i ? x + h * tn_i_probe_get(t, direction, k) : x);
         }
     }
 }
@@ -101,9 +103,10 @@ static tn_status compare(checker *q, uint32_t i) {
         for (int64_t k = 0; k < n; k++, at++) {
             double error, want = extrapolate(q, at, &error), got = tn_i_probe_get(t, q->jvp_at.out[d], k);
             if (fabs(got - want) <= tolerance(q, given) * scale + 10 * error) continue;
-            return tn_i_fail(q->f->ctx, TN_EINVAL, q->given->loc,
-                             "check_grads: input %u: output %u element %lld: jvp gives %.17g, finite differences %.17g (+- %.2g)",
-                             (unsigned)i, (unsigned)j, (long long)k, got, want, error);
+            return tn_i_fail(
+                q->f->ctx, TN_EINVAL, q->given->loc,
+                "check_grads: input %u: output %u element %lld: jvp gives %.17g, finite differences %.17g (+- %.2g)",
+                (unsigned)i, (unsigned)j, (long long)k, got, want, error);
         }
         d++;
     }
@@ -116,8 +119,10 @@ static tn_status run_jvp(checker *q, uint32_t i, void *direction) {
     for (uint32_t k = 0; k < q->w.n; k++) {
         const tn_type *t = q->f->val[q->w.index[k]].type;
         void *dx = q->jvp_at.in[q->f->nin + k];
-        if (q->w.index[k] == i) memcpy(dx, direction, tn_type_bytes(t));
-        else memset(dx, 0, tn_type_bytes(t));
+        if (q->w.index[k] == i)
+            memcpy(dx, direction, tn_type_bytes(t));
+        else
+            memset(dx, 0, tn_type_bytes(t));
     }
     return tn_i_probe_run(&q->jvp_at);
 }
@@ -138,8 +143,9 @@ static tn_status check_adjoint(checker *q, uint32_t k, const void *direction) {
     if (s != TN_OK) return s;
     right = tn_i_probe_dot(tx, q->vjp_at.out[q->f->nout + k], direction, &scale);
     if (fabs(left - right) <= (tx->dtype == TN_F32 ? 1e-4 : 1e-10) * scale) return TN_OK;
-    return tn_i_fail(q->f->ctx, TN_EINVAL, q->given->loc, "check_grads: input %u: <ct, J dx> = %.17g, but <J' ct, dx> = %.17g",
-                     (unsigned)q->w.index[k], left, right);
+    return tn_i_fail(q->f->ctx, TN_EINVAL, q->given->loc,
+                     "check_grads: input %u: <ct, J dx> = %.17g, but <J' ct, dx> = %.17g", (unsigned)q->w.index[k],
+                     left, right);
 }
 
 static tn_status check_direction(checker *q, uint32_t k) {
@@ -150,7 +156,8 @@ static tn_status check_direction(checker *q, uint32_t k) {
     if (!direction) return TN_ENOMEM;
     tn_i_probe_random(t, direction, &q->seed);
     double largest = 1;
-    for (int64_t e = 0, n = tn_i_count(t); e < n; e++) largest = fmax(largest, fabs(tn_i_probe_get(q->given->val[i].type, q->x[i], e)));
+    for (int64_t e = 0, n = tn_i_count(t); e < n; e++)
+        largest = fmax(largest, fabs(tn_i_probe_get(q->given->val[i].type, q->x[i], e)));
     double h = 1.0 / 32 * (largest > 1 ? 1 : largest);
     tn_status s = TN_OK;
     for (int level = 0; level < LEVELS && s == TN_OK; level++, h /= 2)
@@ -162,14 +169,16 @@ static tn_status check_direction(checker *q, uint32_t k) {
     return s;
 }
 
-static tn_status check_first_order(const tn_fn *given, const tn_fn *f, const void *const *x, const tn_wrt_list *wrt, tn_check_options opt) {
+static tn_status check_first_order(const tn_fn *given, const tn_fn *f, const void *const *x, const tn_wrt_list *wrt,
+                                   tn_check_options opt) {
     tn_ctx *c = f->ctx;
     checker q = {.f = f, .given = given, .x = x, .opt = opt, .seed = opt.seed + 1, .elements = output_elements(f)};
     if (!tn_i_wrt_init(&q.w, "check_grads", f, wrt)) return tn_last_status(c);
     tn_fn *jvp = tn_jvp(f, wrt), *vjp = jvp ? tn_vjp(f, wrt, NULL) : NULL;
     size_t room = (size_t)LEVELS * (size_t)q.elements;
     q.sample = tn_i_alloc_array(c, room, sizeof *q.sample);
-    bool ok = vjp && q.sample && tn_i_probe_init(&q.f_at, f) && tn_i_probe_init(&q.jvp_at, jvp) && tn_i_probe_init(&q.vjp_at, vjp);
+    bool ok = vjp && q.sample && tn_i_probe_init(&q.f_at, f) && tn_i_probe_init(&q.jvp_at, jvp) &&
+              tn_i_probe_init(&q.vjp_at, vjp);
     tn_status s = ok ? TN_OK : tn_last_status(c);
     for (uint32_t k = 0; k < q.w.n && s == TN_OK; k++)
         for (int d = 0; d < opt.directions && s == TN_OK; d++) s = check_direction(&q, k);
@@ -184,19 +193,26 @@ static tn_status check_first_order(const tn_fn *given, const tn_fn *f, const voi
 }
 
 /* Second derivatives: the vjp, a function of x and of a random cotangent. */
-static tn_status check_second_order(const tn_fn *given, const void *const *x, const tn_wrt_list *wrt, const tn_check_options *opt) {
+static tn_status check_second_order(const tn_fn *given, const void *const *x, const tn_wrt_list *wrt,
+                                    const tn_check_options *opt) {
     tn_ctx *c = given->ctx;
     tn_fn *vjp = tn_vjp(given, wrt, NULL), *f = vjp ? tn_i_promote(vjp) : NULL;
     const tn_fn *run = f ? f : vjp;
-    if (!vjp) return tn_last_status(c);
+    if (!vjp || (!f && tn_last_status(c) != TN_ERULE)) {
+        tn_i_fn_unref(vjp);
+        return tn_last_status(c);
+    }
+    if (!f) tn_error_clear(c);
     const void **at = tn_i_alloc_array(c, vjp->nin, sizeof *at);
     void **ct = tn_i_alloc_array(c, vjp->nin, sizeof *ct);
     uint64_t seed = opt->seed + 77;
     tn_status s = at && ct ? TN_OK : TN_ENOMEM;
     for (uint32_t i = 0; i < vjp->nin && s == TN_OK; i++) {
         at[i] = i < given->nin ? x[i] : (ct[i] = tn_i_alloc(c, tn_type_bytes(vjp->val[i].type)));
-        if (i >= given->nin && !ct[i]) s = TN_ENOMEM;
-        else if (i >= given->nin) tn_i_probe_random(vjp->val[i].type, ct[i], &seed);
+        if (i >= given->nin && !ct[i])
+            s = TN_ENOMEM;
+        else if (i >= given->nin)
+            tn_i_probe_random(vjp->val[i].type, ct[i], &seed);
     }
     if (s == TN_OK) s = check_first_order(vjp, run, at, wrt, *opt);
     for (uint32_t i = given->nin; ct && i < vjp->nin; i++) tn_i_free(c, ct[i], tn_type_bytes(vjp->val[i].type));
@@ -207,7 +223,8 @@ static tn_status check_second_order(const tn_fn *given, const void *const *x, co
     return s;
 }
 
-tn_status tn_check_grads(const tn_fn *given, const void *const *x, const tn_wrt_list *wrt, const tn_check_options *opt) {
+tn_status tn_check_grads(const tn_fn *given, const void *const *x, const tn_wrt_list *wrt,
+                         const tn_check_options *opt) {
     if (!given) return TN_EINVAL;
     tn_check_options o = {.size = sizeof o};
     if (opt) memcpy(&o, opt, opt->size < sizeof o ? opt->size : sizeof o);
@@ -218,6 +235,7 @@ tn_status tn_check_grads(const tn_fn *given, const void *const *x, const tn_wrt_
             return tn_i_fail(given->ctx, TN_EINVAL, given->loc, "check_grads: input %u is NULL", (unsigned)i);
     tn_fn *f = tn_i_promote(given); /* without an f64 copy (external code) f itself is run */
     if (!f && tn_last_status(given->ctx) != TN_ERULE) return tn_last_status(given->ctx);
+    if (!f) tn_error_clear(given->ctx);
     tn_status s = check_first_order(given, f ? f : given, x, wrt, o);
     tn_i_fn_unref(f);
     if (s == TN_OK && o.order > 1) s = check_second_order(given, x, wrt, &o);

@@ -15,7 +15,8 @@ static tn_fn *ordinary(const tn_fn *g, uint32_t first) {
     tn_i_builder_init(&b, g->ctx);
     b.named_after = g;
     b.regions = 1;
-    tn_var *args = tn_i_alloc_array(g->ctx, g->nin, sizeof *args), *outs = tn_i_alloc_array(g->ctx, g->nout, sizeof *outs);
+    tn_i_var *args = tn_i_alloc_array(g->ctx, g->nin, sizeof *args),
+             *outs = tn_i_alloc_array(g->ctx, g->nout, sizeof *outs);
     tn_fn *h = NULL;
     if (args && outs) {
         for (uint32_t i = 0; i < g->nin; i++) args[i] = tn_i_input(&b, g->val[i].type, g->val[i].linear);
@@ -79,7 +80,8 @@ static tn_fn *transpose_all(const tn_fn *f) {
     for (uint32_t j = 0; ok && j < f->nout; j++) {
         if (out[j] != TN_NONLINEAR) continue;
         const tn_i_val *v = &f->val[f->out[j]];
-        (void)tn_i_fail(c, TN_ELINEAR, v->def < TN_DEF_LITERAL ? f->eqn[v->def].loc : f->loc, "transpose: output %u is not linear", (unsigned)j);
+        (void)tn_i_fail(c, TN_ELINEAR, v->def < TN_DEF_LITERAL ? f->eqn[v->def].loc : f->loc,
+                        "transpose: output %u is not linear", (unsigned)j);
         ok = false;
     }
     if (ok) t = tn_i_transpose(f, linear, NULL);
@@ -101,7 +103,7 @@ typedef struct reverse {
     tn_i_parts parts;
     tn_fn *back;
     tn_i_builder b;
-    tn_var *x, *y, *ct, *ct_x; /* inputs; outputs and residuals; residuals and cotangents; results */
+    tn_i_var *x, *y, *ct, *ct_x; /* inputs; outputs and residuals; residuals and cotangents; results */
     size_t nx, ny, nct, nct_x;
 } reverse;
 
@@ -164,7 +166,8 @@ tn_fn *tn_vjp(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy) {
 }
 
 /* Seeds the first output with 1, the others with symbolic zeros; y (if wanted), then gradients. */
-static tn_fn *gradient(const char *who, const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy, bool aux, bool value) {
+static tn_fn *gradient(const char *who, const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy, bool aux,
+                       bool value) {
     if (!f || !tn_i_scalar_output(who, f, aux)) return NULL;
     reverse r;
     tn_fn *g = NULL;

@@ -13,15 +13,18 @@
 
 /* A linear map L (residuals.. | one input of type t) -> outputs.., pushed over the basis of t:
  * out[j] gets [count(t), type of output j]. */
-static void push_basis(tn_i_builder *b, const tn_fn *linear, tn_var *args, const tn_type *t, size_t block, tn_var *out) {
+static void push_basis(tn_i_builder *b, const tn_fn *linear, tn_i_var *args, const tn_type *t, size_t block,
+                       tn_i_var *out) {
     tn_ctx *c = b->ctx;
     uint32_t nout = linear->nout, last = linear->nin - 1;
     int64_t n = tn_i_count(t), k = block && (int64_t)block < n ? (int64_t)block : n;
     size_t blocks = n ? (size_t)((n + k - 1) / k) : 1;
     bool *batched = tn_i_alloc_array(c, linear->nin, sizeof *batched);
-    tn_var *parts = tn_i_alloc_array(c, blocks * nout, sizeof *parts), *row = tn_i_alloc_array(c, nout, sizeof *row);
-    if (!batched || !parts || !row) b->failed = true;
-    else batched[last] = true;
+    tn_i_var *parts = tn_i_alloc_array(c, blocks * nout, sizeof *parts), *row = tn_i_alloc_array(c, nout, sizeof *row);
+    if (!batched || !parts || !row)
+        b->failed = true;
+    else
+        batched[last] = true;
     tn_fn *mapped = NULL;
     for (size_t at = 0; at < blocks && !b->failed; at++) {
         int64_t first = (int64_t)at * k, size = n - first < k ? n - first : k;
@@ -38,14 +41,17 @@ static void push_basis(tn_i_builder *b, const tn_fn *linear, tn_var *args, const
         for (uint32_t j = 0; j < nout; j++) parts[j * blocks + at] = row[j];
     }
     tn_i_fn_unref(mapped);
-    for (uint32_t j = 0; j < nout; j++) out[j] = b->failed ? TN_NOVAR : blocks == 1 ? parts[j] : tn_i_concatenate(b, (uint32_t)blocks, parts + j * blocks, 0);
+    for (uint32_t j = 0; j < nout; j++)
+        out[j] = b->failed     ? TN_NOVAR
+                 : blocks == 1 ? parts[j]
+                               : tn_i_concatenate(b, (uint32_t)blocks, parts + j * blocks, 0);
     tn_i_free(c, batched, linear->nin * sizeof *batched);
     tn_i_free(c, parts, blocks * nout * sizeof *parts);
     tn_i_free(c, row, nout * sizeof *row);
 }
 
 /* [outer.., inner..] as one array of both shapes. */
-static tn_var joined(tn_i_builder *b, tn_var x, const tn_type *outer, const tn_type *inner) {
+static tn_i_var joined(tn_i_builder *b, tn_i_var x, const tn_type *outer, const tn_type *inner) {
     int64_t shape[2 * TN_MAX_RANK];
     int rank = outer->rank + inner->rank;
     if (rank > TN_MAX_RANK) {
@@ -63,8 +69,8 @@ typedef struct jacobian {
     tn_i_wrt w;
     size_t block;
     tn_i_builder b;
-    tn_var *x, *out; /* inputs; results, outputs outermost */
-    uint32_t nfloat; /* float outputs */
+    tn_i_var *x, *out; /* inputs; results, outputs outermost */
+    uint32_t nfloat;   /* float outputs */
 } jacobian;
 
 static uint32_t float_output(const tn_fn *f, uint32_t k) {
@@ -73,10 +79,12 @@ static uint32_t float_output(const tn_fn *f, uint32_t k) {
 }
 
 /* Primal of `p` inlined; its residuals, with room for one more argument. */
-static tn_var *residuals(jacobian *q, const tn_i_parts *p, const tn_fn *f) {
+static tn_i_var *residuals(jacobian *q, const tn_i_parts *p, const tn_fn *f) {
     tn_ctx *c = f->ctx;
-    tn_var *y = tn_i_alloc_array(c, p->known->nout, sizeof *y), *args = tn_i_alloc_array(c, (size_t)p->nres + 1, sizeof *args);
-    if (!y || !args) q->b.failed = true;
+    tn_i_var *y = tn_i_alloc_array(c, p->known->nout, sizeof *y),
+             *args = tn_i_alloc_array(c, (size_t)p->nres + 1, sizeof *args);
+    if (!y || !args)
+        q->b.failed = true;
     else {
         tn_i_inline(&q->b, p->known, q->x, y);
         memcpy(args, y + f->nout, p->nres * sizeof *args);
@@ -94,13 +102,13 @@ static void forward_columns(jacobian *q, uint32_t k) {
         q->b.failed = true;
         return;
     }
-    tn_var *args = residuals(q, &p, q->f), *rows = tn_i_alloc_array(c, q->nfloat, sizeof *rows);
+    tn_i_var *args = residuals(q, &p, q->f), *rows = tn_i_alloc_array(c, q->nfloat, sizeof *rows);
     if (!rows) q->b.failed = true;
     if (!q->b.failed) push_basis(&q->b, p.linear, args, t, q->block, rows);
     for (uint32_t j = 0; j < q->nfloat && !q->b.failed; j++) {
         const tn_type *ty = q->f->val[q->f->out[float_output(q->f, j)]].type;
         int64_t flat[2] = {tn_i_count(t), tn_i_count(ty)};
-        tn_var m = tn_i_move_axis(&q->b, tn_i_reshape(&q->b, rows[j], 2, flat), 0, 1);
+        tn_i_var m = tn_i_move_axis(&q->b, tn_i_reshape(&q->b, rows[j], 2, flat), 0, 1);
         q->out[j * q->w.n + k] = joined(&q->b, m, ty, t);
     }
     tn_i_free(c, args, ((size_t)p.nres + 1) * sizeof *args);
@@ -114,10 +122,12 @@ static void reverse_rows(jacobian *q, uint32_t k) {
     const tn_type *ty = q->f->val[q->f->out[float_output(q->f, k)]].type;
     tn_fn *f = tn_i_only_output(q->f, float_output(q->f, k)), *back = NULL;
     tn_i_parts p = {0};
-    tn_var *args = NULL, *rows = tn_i_alloc_array(c, q->w.n, sizeof *rows);
+    tn_i_var *args = NULL, *rows = tn_i_alloc_array(c, q->w.n, sizeof *rows);
     if (f && rows && tn_i_linearize(f, q->w.n, q->w.index, q->how, &p)) back = tn_i_transpose_linear(p.linear);
-    if (back) args = residuals(q, &p, f);
-    else q->b.failed = true;
+    if (back)
+        args = residuals(q, &p, f);
+    else
+        q->b.failed = true;
     if (!q->b.failed) push_basis(&q->b, back, args, ty, q->block, rows);
     for (uint32_t i = 0; i < q->w.n && !q->b.failed; i++)
         q->out[k * q->w.n + i] = joined(&q->b, rows[i], ty, q->f->val[q->w.index[i]].type);
@@ -128,7 +138,8 @@ static void reverse_rows(jacobian *q, uint32_t k) {
     tn_i_fn_unref(f);
 }
 
-static tn_fn *jacobian_of(const char *who, const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy, size_t block, bool reverse) {
+static tn_fn *jacobian_of(const char *who, const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy,
+                          size_t block, bool reverse) {
     jacobian q = {.f = f, .block = block};
     tn_i_plan_by how;
     if (!f || !tn_i_plan_of(f->ctx, policy, &how) || !tn_i_wrt_init(&q.w, who, f, wrt)) return NULL;
@@ -144,8 +155,10 @@ static tn_fn *jacobian_of(const char *who, const tn_fn *f, const tn_wrt_list *wr
     for (uint32_t i = 0; i < f->nin && !q.b.failed; i++) q.x[i] = tn_i_input(&q.b, f->val[i].type, false);
     uint32_t n = reverse ? q.nfloat : q.w.n;
     for (uint32_t k = 0; k < n && !q.b.failed; k++) {
-        if (reverse) reverse_rows(&q, k);
-        else forward_columns(&q, k);
+        if (reverse)
+            reverse_rows(&q, k);
+        else
+            forward_columns(&q, k);
     }
     tn_fn *g = tn_i_finish(&q.b, (uint32_t)nout, q.out);
     tn_i_free(c, q.x, f->nin * sizeof *q.x);
@@ -154,7 +167,9 @@ static tn_fn *jacobian_of(const char *who, const tn_fn *f, const tn_wrt_list *wr
     return tn_i_runnable(tn_i_prune(g));
 }
 
-tn_fn *tn_jacfwd(const tn_fn *f, const tn_wrt_list *wrt, size_t block) { return jacobian_of("jacfwd", f, wrt, NULL, block, false); }
+tn_fn *tn_jacfwd(const tn_fn *f, const tn_wrt_list *wrt, size_t block) {
+    return jacobian_of("jacfwd", f, wrt, NULL, block, false);
+}
 
 tn_fn *tn_jacrev(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy, size_t block) {
     return jacobian_of("jacrev", f, wrt, policy, block, true);

@@ -13,7 +13,8 @@ bool tn_i_probe_init(tn_i_probe *p, const tn_fn *f) {
     p->out = tn_i_alloc_array(c, f->nout, sizeof *p->out);
     bool ok = p->in && p->out;
     for (uint32_t i = 0; ok && i < f->nin; i++) ok = (p->in[i] = tn_i_alloc(c, tn_type_bytes(f->val[i].type))) != NULL;
-    for (uint32_t j = 0; ok && j < f->nout; j++) ok = (p->out[j] = tn_i_alloc(c, tn_type_bytes(f->val[f->out[j]].type))) != NULL;
+    for (uint32_t j = 0; ok && j < f->nout; j++)
+        ok = (p->out[j] = tn_i_alloc(c, tn_type_bytes(f->val[f->out[j]].type))) != NULL;
     if (!ok) tn_i_probe_free(p);
     return ok;
 }
@@ -22,7 +23,8 @@ void tn_i_probe_free(tn_i_probe *p) {
     if (!p->f) return;
     const tn_fn *f = p->f;
     for (uint32_t i = 0; p->in && i < f->nin; i++) tn_i_free(f->ctx, p->in[i], tn_type_bytes(f->val[i].type));
-    for (uint32_t j = 0; p->out && j < f->nout; j++) tn_i_free(f->ctx, p->out[j], tn_type_bytes(f->val[f->out[j]].type));
+    for (uint32_t j = 0; p->out && j < f->nout; j++)
+        tn_i_free(f->ctx, p->out[j], tn_type_bytes(f->val[f->out[j]].type));
     tn_i_free(f->ctx, p->in, f->nin * sizeof *p->in);
     tn_i_free(f->ctx, p->out, f->nout * sizeof *p->out);
     tn_exec_free(p->exec);

@@ -15,7 +15,7 @@ static tn_type wide(const tn_type *t) {
     return w;
 }
 
-static tn_var wide_literal(tn_i_builder *b, const tn_i_val *v) {
+static tn_i_var wide_literal(tn_i_builder *b, const tn_i_val *v) {
     if (v->type->dtype != TN_F32) return tn_i_literal(b, v->type->dtype, v->bits);
     uint32_t u = (uint32_t)v->bits;
     float x;
@@ -67,7 +67,7 @@ static bool wide_param(tn_i_builder *b, tn_i_param *p, tn_i_memo *memo, const tn
     }
 }
 
-static void step(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_var *map, tn_i_memo *memo) {
+static void step(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *map, tn_i_memo *memo) {
     tn_i_param p[TN_MAX_PARAMS];
     const tn_i_blob *made = NULL;
     b->loc = e->loc;
@@ -76,14 +76,14 @@ static void step(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_var *map
         p[k] = e->params->v[k];
         if (!wide_param(b, &p[k], memo, &made)) b->failed = true;
     }
-    tn_var *in = tn_i_alloc_array(b->ctx, e->nin, sizeof *in);
+    tn_i_var *in = tn_i_alloc_array(b->ctx, e->nin, sizeof *in);
     if (!in) b->failed = true;
     for (uint32_t i = 0; i < e->nin && !b->failed; i++) {
-        tn_var v = tn_i_in(f, e)[i];
+        tn_i_var v = tn_i_in(f, e)[i];
         if (map[v] == TN_NOVAR && tn_i_is_literal(f, v)) map[v] = wide_literal(b, &f->val[v]);
         in[i] = map[v];
     }
-    tn_var out = b->failed ? TN_NOVAR : tn_i_emit(b, e->prim, p, e->nin, in);
+    tn_i_var out = b->failed ? TN_NOVAR : tn_i_emit(b, e->prim, p, e->nin, in);
     for (uint32_t j = 0; j < e->nout && out != TN_NOVAR; j++) map[e->out + j] = out + j;
     tn_i_free(b->ctx, in, e->nin * sizeof *in);
     tn_i_blob_unref(b->ctx, made);
@@ -95,7 +95,7 @@ static tn_fn *promote(const tn_fn *f, tn_i_memo *memo) {
     b.named_after = f;
     b.raw = true;
     b.mixed = f->mixed;
-    tn_var *map = tn_i_map_new(f), *out = tn_i_alloc_array(f->ctx, f->nout, sizeof *out);
+    tn_i_var *map = tn_i_map_new(f), *out = tn_i_alloc_array(f->ctx, f->nout, sizeof *out);
     if (!map || !out) b.failed = true;
     for (uint32_t i = 0; i < f->nin && !b.failed; i++) {
         tn_type t = wide(f->val[i].type);
@@ -103,7 +103,7 @@ static tn_fn *promote(const tn_fn *f, tn_i_memo *memo) {
     }
     for (uint32_t i = 0; i < f->neqn && !b.failed; i++) step(&b, f, &f->eqn[i], map, memo);
     for (uint32_t j = 0; j < f->nout && !b.failed; j++) {
-        tn_var v = f->out[j];
+        tn_i_var v = f->out[j];
         out[j] = map[v] == TN_NOVAR && tn_i_is_literal(f, v) ? wide_literal(&b, &f->val[v]) : map[v];
     }
     tn_fn *g = tn_i_finish(&b, f->nout, out);

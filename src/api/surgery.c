@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-tn_var tn_i_move_axis(tn_i_builder *b, tn_var x, int from, int to) {
+tn_i_var tn_i_move_axis(tn_i_builder *b, tn_i_var x, int from, int to) {
     if (b->failed || x == TN_NOVAR || from == to) return x;
     int64_t perm[TN_MAX_RANK];
     int rank = tn_i_vtype(b, x)->rank, n = 0;
@@ -15,16 +15,16 @@ tn_var tn_i_move_axis(tn_i_builder *b, tn_var x, int from, int to) {
     return tn_i_permute(b, x, perm);
 }
 
-tn_var tn_i_basis(tn_i_builder *b, const tn_type *t, int64_t first, int64_t n) {
+tn_i_var tn_i_basis(tn_i_builder *b, const tn_type *t, int64_t first, int64_t n) {
     const int64_t flat[2] = {n, tn_i_count(t)};
     int64_t shape[TN_MAX_RANK + 1] = {n};
     if (t->rank == TN_MAX_RANK) {
         tn_i_builder_fail(b, TN_ELIMIT, "a Jacobian's basis would have rank %d", TN_MAX_RANK + 1);
         return TN_NOVAR;
     }
-    tn_var row = tn_i_iota(b, TN_I64, 2, flat, 0), column = tn_i_iota(b, TN_I64, 2, flat, 1);
-    if (first) row = tn_i_op2(b, TN_P_add, row, tn_i_whole_number(b, tn_i_vtype(b, row), first));
-    tn_var e = tn_i_convert(b, tn_i_op2(b, TN_P_eq, row, column), t->dtype);
+    tn_i_var row = tn_i_iota(b, TN_I64, 2, flat, 0), column = tn_i_iota(b, TN_I64, 2, flat, 1);
+    if (first && row != TN_NOVAR) row = tn_i_op2(b, TN_P_add, row, tn_i_whole_number(b, tn_i_vtype(b, row), first));
+    tn_i_var e = tn_i_convert(b, tn_i_op2(b, TN_P_eq, row, column), t->dtype);
     memcpy(shape + 1, t->dim, (size_t)t->rank * sizeof *shape);
     return tn_i_reshape(b, e, t->rank + 1, shape);
 }
@@ -33,7 +33,8 @@ tn_fn *tn_i_only_output(const tn_fn *f, uint32_t j) {
     tn_i_builder b;
     tn_i_builder_init(&b, f->ctx);
     b.named_after = f;
-    tn_var *args = tn_i_alloc_array(f->ctx, f->nin, sizeof *args), *outs = tn_i_alloc_array(f->ctx, f->nout, sizeof *outs);
+    tn_i_var *args = tn_i_alloc_array(f->ctx, f->nin, sizeof *args),
+             *outs = tn_i_alloc_array(f->ctx, f->nout, sizeof *outs);
     tn_fn *g = NULL;
     if (args && outs) {
         for (uint32_t i = 0; i < f->nin; i++) args[i] = tn_i_input(&b, f->val[i].type, i >= f->nin - f->nlin);

@@ -8,7 +8,7 @@ typedef struct axes {
     int64_t size;
     const int *in, *out;
     bool *batched;
-    tn_var *args, *outs;
+    tn_i_var *args, *outs;
 } axes;
 
 static int in_axis(const axes *a, uint32_t i) { return a->in ? a->in[i] : 0; }
@@ -20,21 +20,22 @@ static bool check_axes(axes *a) {
         int axis = in_axis(a, i), rank = f->val[i].type->rank;
         a->batched[i] = axis != TN_NOT_MAPPED;
         if (axis >= TN_NOT_MAPPED && axis <= rank) continue;
-        (void)tn_i_fail(f->ctx, TN_EINVAL, f->loc, "vmap: in_axes[%u] is %d; input %u has rank %d (0..%d or TN_NOT_MAPPED)", (unsigned)i,
-                        axis, (unsigned)i, rank, rank);
+        (void)tn_i_fail(f->ctx, TN_EINVAL, f->loc,
+                        "vmap: in_axes[%u] is %d; input %u has rank %d (0..%d or TN_NOT_MAPPED)", (unsigned)i, axis,
+                        (unsigned)i, rank, rank);
         return false;
     }
     for (uint32_t j = 0; j < f->nout; j++) {
         int axis = out_axis(a, j), rank = f->val[f->out[j]].type->rank;
         if (axis >= TN_NOT_MAPPED && axis <= rank) continue;
-        (void)tn_i_fail(f->ctx, TN_EINVAL, f->loc, "vmap: out_axes[%u] is %d; output %u has rank %d (0..%d)", (unsigned)j, axis,
-                        (unsigned)j, rank, rank);
+        (void)tn_i_fail(f->ctx, TN_EINVAL, f->loc, "vmap: out_axes[%u] is %d; output %u has rank %d (0..%d)",
+                        (unsigned)j, axis, (unsigned)j, rank, rank);
         return false;
     }
     return true;
 }
 
-static tn_var mapped_input(const axes *a, tn_i_builder *b, uint32_t i) {
+static tn_i_var mapped_input(const axes *a, tn_i_builder *b, uint32_t i) {
     tn_type t = *a->f->val[i].type;
     int axis = in_axis(a, i);
     if (a->batched[i]) {
@@ -61,7 +62,8 @@ static tn_fn *wrap(const axes *a, const tn_fn *g, const bool *out_batched) {
     for (uint32_t j = 0; j < f->nout && !b.failed; j++) {
         int axis = out_axis(a, j);
         if (axis == TN_NOT_MAPPED && out_batched[j])
-            tn_i_builder_fail(&b, TN_EINVAL, "vmap: output %u depends on a mapped input, so out_axes[%u] must be an axis", (unsigned)j,
+            tn_i_builder_fail(&b, TN_EINVAL,
+                              "vmap: output %u depends on a mapped input, so out_axes[%u] must be an axis", (unsigned)j,
                               (unsigned)j);
         if (axis == TN_NOT_MAPPED) continue;
         if (!out_batched[j]) a->outs[j] = tn_i_batched(&b, a->outs[j], a->size);
@@ -77,8 +79,13 @@ tn_fn *tn_vmap(const tn_fn *f, int64_t size, const int *in_axes, const int *out_
         (void)tn_i_fail(c, TN_EINVAL, f->loc, "vmap: size %lld is negative", (long long)size);
         return NULL;
     }
-    axes a = {.f = f, .size = size, .in = in_axes, .out = out_axes, .batched = tn_i_alloc_array(c, f->nin, sizeof(bool)),
-              .args = tn_i_alloc_array(c, f->nin, sizeof(tn_var)), .outs = tn_i_alloc_array(c, f->nout, sizeof(tn_var))};
+    axes a = {.f = f,
+              .size = size,
+              .in = in_axes,
+              .out = out_axes,
+              .batched = tn_i_alloc_array(c, f->nin, sizeof(bool)),
+              .args = tn_i_alloc_array(c, f->nin, sizeof(tn_i_var)),
+              .outs = tn_i_alloc_array(c, f->nout, sizeof(tn_i_var))};
     bool *out_batched = tn_i_alloc_array(c, f->nout, sizeof *out_batched);
     tn_fn *g = NULL, *h = NULL;
     if (a.batched && a.args && a.outs && out_batched && check_axes(&a)) {
@@ -87,8 +94,8 @@ tn_fn *tn_vmap(const tn_fn *f, int64_t size, const int *in_axes, const int *out_
     }
     tn_i_fn_unref(g);
     tn_i_free(c, a.batched, f->nin * sizeof(bool));
-    tn_i_free(c, a.args, f->nin * sizeof(tn_var));
-    tn_i_free(c, a.outs, f->nout * sizeof(tn_var));
+    tn_i_free(c, a.args, f->nin * sizeof(tn_i_var));
+    tn_i_free(c, a.outs, f->nout * sizeof(tn_i_var));
     tn_i_free(c, out_batched, f->nout * sizeof *out_batched);
     return h;
 }

@@ -86,8 +86,7 @@ bool tn_i_mul_i64(int64_t a, int64_t b, int64_t *out) {
         *out = -other;
         return true;
     }
-    if (a > 0 ? (b > 0 ? a > INT64_MAX / b : b < INT64_MIN / a)
-              : (b > 0 ? a < INT64_MIN / b : a < INT64_MAX / b))
+    if (a > 0 ? (b > 0 ? a > INT64_MAX / b : b < INT64_MIN / a) : (b > 0 ? a < INT64_MIN / b : a < INT64_MAX / b))
         return false;
     *out = a * b;
     return true;
@@ -133,7 +132,7 @@ void tn_i_free(tn_ctx *c, void *p, size_t bytes) {
 bool tn_i_grow(tn_ctx *c, void **p, size_t *capacity, size_t want, size_t size) {
     if (want <= *capacity) return true;
     size_t next = *capacity < 8 ? 8 : *capacity + *capacity / 2, bytes;
-    if (next < want) next = want;
+    if (next < want || c->tight) next = want;
     if (!tn_i_mul(next, size, &bytes)) {
         (void)tn_i_fail(c, TN_EOVERFLOW, NULL, "size overflow: %zu elements of %zu bytes", next, size);
         return false;
@@ -158,10 +157,10 @@ void *tn_i_arena_alloc(tn_i_arena *a, size_t bytes) {
         (void)tn_i_fail(a->ctx, TN_EOVERFLOW, NULL, "size overflow: %zu bytes", bytes);
         return NULL;
     }
-    if (!a->chunk || a->chunk->size - a->used < n) {
+    if (!a->chunk || a->chunk->size - a->used < n || a->ctx->tight) {
         size_t size = a->chunk ? 2 * a->chunk->size : 1024;
         if (size > 1u << 20) size = 1u << 20;
-        if (size < total) size = total;
+        if (size < total || a->ctx->tight) size = total;
         tn_i_chunk *k = door(a->ctx, NULL, 0, size);
         if (!k) return NULL;
         *k = (tn_i_chunk){.next = a->chunk, .size = size};

@@ -7,15 +7,13 @@
 
 #include <stdarg.h>
 
-#undef tn_var /* the operator `variance` of ops.h; inside the library tn_var is a value's number */
-
 typedef struct tn_prim tn_prim;
 
 /* A place in the user's source (or a .tn file, where line:column speak). */
 typedef struct tn_i_loc {
-    const char *file;  /* interned; "" when unknown */
+    const char *file;   /* interned; "" when unknown */
     uint32_t line, col; /* col 0: unknown */
-    const char *scope; /* interned; "" outside scopes, "a/b" when nested */
+    const char *scope;  /* interned; "" outside scopes, "a/b" when nested */
 } tn_i_loc;
 
 /* Grow-only memory that lives as long as its owner. */
@@ -37,16 +35,17 @@ struct tn_ctx {
     tn_status status;
     char message[1024];
     bool check;
+    bool tight; /* for tests: whatever grows, grows by just what is needed, so that each time may fail */
     const tn_prim *const *prims; /* the registry, indexed by primitive id */
     tn_i_arena arena;            /* interned strings, types, places */
     tn_i_intern strings, types, locs;
-    tn_fn *fns;                  /* every living program, doubly linked */
-    tn_exec *execs;              /* every living executable, doubly linked */
-    struct tn_i_trace *trace;    /* innermost active trace */
+    tn_fn *fns;               /* every living program, doubly linked */
+    tn_exec *execs;           /* every living executable, doubly linked */
+    struct tn_i_trace *trace; /* innermost active trace */
     uint32_t trace_serial;
-    const char *scope;           /* current tn_scope */
+    const char *scope; /* current tn_scope */
     struct tn_i_external *externals;
-    struct tn_i_memo *linearity; /* what is known of nested programs while linearity is checked */
+    struct tn_i_memo *linearity;   /* what is known of nested programs while linearity is checked */
     void (*teardown[4])(tn_ctx *); /* what higher layers registered to be run first by tn_ctx_free */
 };
 

@@ -44,12 +44,23 @@ static bool rehash(tn_ctx *c, tn_i_intern *t) {
     return true;
 }
 
-static const void *intern(tn_ctx *c, tn_i_intern *t, const void *p, size_t n) {
-    if (2 * (t->count + 1) > t->capacity && !rehash(c, t)) return NULL;
-    uint64_t h = tn_i_hash(0, p, n);
+/* The slot that has the bytes, or would have. */
+static uint32_t place(const tn_i_intern *t, uint64_t h, const void *p, size_t n) {
     uint32_t at = (uint32_t)h & (t->capacity - 1);
-    for (entry *e; (e = t->slot[at]) != NULL; at = (at + 1) & (t->capacity - 1))
-        if (e->hash == h && e->size == n && memcmp(e + 1, p, n) == 0) return e + 1;
+    for (const entry *e; (e = t->slot[at]) != NULL; at = (at + 1) & (t->capacity - 1))
+        if (e->hash == h && e->size == n && memcmp(e + 1, p, n) == 0) break;
+    return at;
+}
+
+/* What is there already needs no memory. */
+static const void *intern(tn_ctx *c, tn_i_intern *t, const void *p, size_t n) {
+    uint64_t h = tn_i_hash(0, p, n);
+    uint32_t at = t->capacity ? place(t, h, p, n) : 0;
+    if (t->capacity && t->slot[at]) return (entry *)t->slot[at] + 1;
+    if (2 * (t->count + 1) > t->capacity) {
+        if (!rehash(c, t)) return NULL;
+        at = place(t, h, p, n);
+    }
     entry *e = tn_i_arena_alloc(&c->arena, sizeof *e + n + 1);
     if (!e) return NULL;
     *e = (entry){.hash = h, .size = n};

@@ -23,8 +23,11 @@ static bool by_callback(const tn_i_plan_by *how, const tn_i_boundary *q, uint8_t
         const tn_i_eqn *e = &f->eqn[i];
         for (uint32_t j = 0; j < e->nout; j++) {
             if (!q->known[e->out + j]) continue;
-            const tn_candidate v = {.size = sizeof v, .primitive = e->prim->name, .file = e->loc ? e->loc->file : "",
-                                    .line = e->loc ? (int)e->loc->line : 0, .scope = e->loc ? e->loc->scope : "",
+            const tn_candidate v = {.size = sizeof v,
+                                    .primitive = e->prim->name,
+                                    .file = e->loc ? e->loc->file : "",
+                                    .line = e->loc ? (int)e->loc->line : 0,
+                                    .scope = e->loc ? e->loc->scope : "",
                                     .type = *f->val[e->out + j].type};
             save[e->out + j] = how->callback(how->user, &v) == TN_SAVE;
         }

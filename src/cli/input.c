@@ -55,9 +55,12 @@ static void *from_npy(const char *path, const tn_type *t, int number) {
     void *data = NULL;
     char *file = tn_i_cli_read(path, &n);
     if (!file) return NULL;
-    if (!tn_i_npy_parse(file, n, &npy, message)) (void)fprintf(stderr, "%s: %s\n", path, message);
-    else if (!tn_type_equal(&npy.type, t)) (void)fprintf(stderr, "%s: not of the type of input %d\n", path, number);
-    else if ((data = room_for(t, path)) != NULL) tn_i_npy_copy(&npy, file, data);
+    if (!tn_i_npy_parse(file, n, &npy, message))
+        (void)fprintf(stderr, "%s: %s\n", path, message);
+    else if (!tn_type_equal(&npy.type, t))
+        (void)fprintf(stderr, "%s: not of the type of input %d\n", path, number);
+    else if ((data = room_for(t, path)) != NULL)
+        tn_i_npy_copy(&npy, file, data);
     free(file);
     return data;
 }

@@ -37,8 +37,10 @@ static const char *shown_file(const tn_i_cli *o) { return strcmp(o->file, "-") =
 int tn_i_cli_bad(const tn_i_cli *o, const tn_ctx *c) {
     const char *message = tn_error(c), *file = shown_file(o);
     const size_t n = strlen(file);
-    if (strncmp(message, file, n) == 0 && message[n] == ':') (void)fprintf(stderr, "%s\n", message);
-    else (void)fprintf(stderr, "%s: %s\n", file, message);
+    if (strncmp(message, file, n) == 0 && message[n] == ':')
+        (void)fprintf(stderr, "%s\n", message);
+    else
+        (void)fprintf(stderr, "%s: %s\n", file, message);
     return TN_CLI_BAD;
 }
 
@@ -64,7 +66,8 @@ static int linearize(const tn_i_cli *o, tn_ctx *c, const tn_fn *f, const tn_wrt_
 
 static int vmap(const tn_i_cli *o, tn_ctx *c, const tn_fn *f) {
     if (!o->has_size) return tn_i_cli_usage("vmap needs --size");
-    if (o->in_axes && o->nin_axes != tn_fn_inputs(f)) return tn_i_cli_usage("--in-axes has %zu entries for %zu inputs", o->nin_axes, tn_fn_inputs(f));
+    if (o->in_axes && o->nin_axes != tn_fn_inputs(f))
+        return tn_i_cli_usage("--in-axes has %zu entries for %zu inputs", o->nin_axes, tn_fn_inputs(f));
     if (o->out_axes && o->nout_axes != tn_fn_outputs(f))
         return tn_i_cli_usage("--out-axes has %zu entries for %zu outputs", o->nout_axes, tn_fn_outputs(f));
     const tn_fn *g = tn_vmap(f, o->size, o->in_axes, o->out_axes);
@@ -102,7 +105,8 @@ static int on_program(const tn_i_cli *o, tn_ctx *c, tn_fn *f) {
 static int on_file(const tn_i_cli *o) {
     size_t n;
     if (!o->file) return tn_i_cli_usage("%s needs a file", o->command);
-    if (o->narguments && strcmp(o->command, "run") != 0) return tn_i_cli_usage("%s takes no argument '%s'", o->command, o->argument[0]);
+    if (o->narguments && strcmp(o->command, "run") != 0)
+        return tn_i_cli_usage("%s takes no argument '%s'", o->command, o->argument[0]);
     char *text = tn_i_cli_read(o->file, &n);
     if (!text) return TN_CLI_BAD;
     const tn_ctx_options options = {.size = sizeof options, .check = 1};
@@ -115,12 +119,14 @@ static int on_file(const tn_i_cli *o) {
 }
 
 static int dispatch(int argc, char **argv) {
-    static const char *const commands[] = {"check", "print", "jvp", "linearize", "transpose", "vjp", "grad", "vmap", "run", "cost"};
+    static const char *const commands[] = {"check", "print", "jvp",  "linearize", "transpose",
+                                           "vjp",   "grad",  "vmap", "run",       "cost"};
     if (argc < 2) {
         (void)fputs(usage, stderr);
         return TN_CLI_USAGE;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) return fputs(usage, stdout) < 0 ? TN_CLI_BAD : TN_CLI_OK;
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)
+        return fputs(usage, stdout) < 0 ? TN_CLI_BAD : TN_CLI_OK;
     const bool version = strcmp(argv[1], "version") == 0 || strcmp(argv[1], "--version") == 0;
     if (version || strcmp(argv[1], "prims") == 0) {
         if (argc > 2) return tn_i_cli_usage("%s takes no argument '%s'", argv[1], argv[2]);

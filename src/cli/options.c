@@ -15,9 +15,11 @@ static bool int_list(const char *name, const char *text, bool none, int **out, s
     for (const char *s = text;; s++) {
         const size_t length = strcspn(s, ",");
         int64_t x;
-        if (none && length == 4 && memcmp(s, "none", 4) == 0) x = -1;
+        if (none && length == 4 && memcmp(s, "none", 4) == 0)
+            x = -1;
         else if (!tn_i_parse_i64(s, length, &x) || x < 0 || x > INT_MAX)
-            return tn_i_cli_usage("--%s takes numbers%s separated by commas, not '%s'", name, none ? " or none" : "", text) == TN_CLI_OK;
+            return tn_i_cli_usage("--%s takes numbers%s separated by commas, not '%s'", name, none ? " or none" : "",
+                                  text) == TN_CLI_OK;
         (*out)[(*n)++] = (int)x;
         s += length;
         if (!*s) return true;
@@ -86,7 +88,8 @@ static bool read_option(int argc, char **argv, int *i, tn_i_cli *o) {
 bool tn_i_cli_options(int argc, char **argv, tn_i_cli *o) {
     bool plain = false;
     o->command = argv[1];
-    if (!(o->argument = malloc((size_t)argc * sizeof *o->argument))) return tn_i_cli_usage("out of memory") == TN_CLI_OK;
+    if (!(o->argument = malloc((size_t)argc * sizeof *o->argument)))
+        return tn_i_cli_usage("out of memory") == TN_CLI_OK;
     for (int i = 2; i < argc; i++) {
         if (!plain && strcmp(argv[i], "--") == 0) {
             plain = true;

@@ -66,13 +66,16 @@ static bool write_all(const tn_i_cli *o, const tn_fn *f, void *const *out) {
 
 int tn_i_cli_run(const tn_i_cli *o, tn_fn *f) {
     const size_t n = tn_fn_inputs(f);
-    if ((size_t)o->narguments != n) return tn_i_cli_usage("the program takes %zu argument%s, not %d", n, n == 1 ? "" : "s", o->narguments);
+    if ((size_t)o->narguments != n)
+        return tn_i_cli_usage("the program takes %zu argument%s, not %d", n, n == 1 ? "" : "s", o->narguments);
     int status = TN_CLI_BAD;
     void **in = operands(o, f), **out = in ? results(f) : NULL;
     tn_exec *e = out ? tn_compile(f, NULL) : NULL;
     if (out && !e) (void)tn_i_cli_bad(o, tn_fn_ctx(f));
-    if (e && tn_call(e, (const void *const *)in, out) != TN_OK) (void)fprintf(stderr, "%s: %s\n", o->file, tn_exec_error(e));
-    else if (e && write_all(o, f, out)) status = TN_CLI_OK;
+    if (e && tn_call(e, (const void *const *)in, out) != TN_OK)
+        (void)fprintf(stderr, "%s: %s\n", o->file, tn_exec_error(e));
+    else if (e && write_all(o, f, out))
+        status = TN_CLI_OK;
     tn_exec_free(e);
     free_buffers(in, n);
     free_buffers(out, tn_fn_outputs(f));

@@ -12,8 +12,10 @@ int tn_i_cli_cost(const tn_i_cli *o, tn_fn *f) {
     } row[] = {{"equations", k.equations}, {"flops", k.flops}, {"transcendentals", k.transcendentals},
                {"products", k.products},   {"bytes", k.bytes}, {"peak_bytes", k.peak_bytes}};
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        if (o->json) (void)printf("%s\"%s\": %.17g", i ? ", " : "{", row[i].name, row[i].value);
-        else (void)printf("%-16s %.17g\n", row[i].name, row[i].value);
+        if (o->json)
+            (void)printf("%s\"%s\": %.17g", i ? ", " : "{", row[i].name, row[i].value);
+        else
+            (void)printf("%-16s %.17g\n", row[i].name, row[i].value);
     }
     if (o->json) (void)printf("}\n");
     return TN_CLI_OK;
@@ -44,7 +46,8 @@ int tn_i_cli_prims(void) {
     for (int id = 0; id < TN_NPRIMS; id++) {
         const tn_prim *p = tn_i_registry[id];
         char count[16], sets[128];
-        (void)printf("%-22s %-8s %-14s %s", p->name, arity(count, sizeof count, p), linear_sets(sets, sizeof sets, p), p->doc);
+        (void)printf("%-22s %-8s %-14s %s", p->name, arity(count, sizeof count, p), linear_sets(sets, sizeof sets, p),
+                     p->doc);
         for (const tn_i_spec *s = p->params; s && s->name; s++)
             (void)printf("%s%s%s", s == p->params ? " [" : " ", s->name, s[1].name ? "" : "]");
         (void)printf("\n");

@@ -20,17 +20,17 @@ static bool linearity_call(const tn_fn *f, const tn_i_eqn *e, const uint8_t *in,
     return tn_i_check_linear(e->params->v[PROGRAM].u.fn, in, out);
 }
 
-static tn_var emit_call(tn_i_builder *b, const char *name, const tn_fn *f, const tn_var *in) {
+static tn_i_var emit_call(tn_i_builder *b, const char *name, const tn_fn *f, const tn_i_var *in) {
     const tn_i_param p[2] = {{.kind = TN_K_STR, .u.str = name}, {.kind = TN_K_FN, .u.fn = f}};
     return tn_i_emit(b, tn_i_prim(b, TN_P_call), p, f->nin, in);
 }
 
-static void jvp_call(tn_i_rule *r, const tn_var *din, tn_var *dout) {
+static void jvp_call(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
     tn_i_builder *b = r->b;
     const tn_i_memo_entry *e = tn_i_nested_jvp(r, r->p[PROGRAM].u.fn, din);
     if (!e) return;
     const tn_fn *g = e->result[0];
-    tn_var *in = tn_i_alloc_array(b->ctx, g->nin, sizeof *in);
+    tn_i_var *in = tn_i_alloc_array(b->ctx, g->nin, sizeof *in);
     if (!in) {
         b->failed = true;
         return;
@@ -39,7 +39,7 @@ static void jvp_call(tn_i_rule *r, const tn_var *din, tn_var *dout) {
     memcpy(in, r->in, r->nin * sizeof *in);
     for (uint32_t i = 0; i < r->nin; i++)
         if (din[i] != TN_NOVAR) in[n++] = din[i];
-    tn_var out = emit_call(b, tn_i_wrapped_name(b->ctx, "jvp", r->p[NAME].u.str), g, in);
+    tn_i_var out = emit_call(b, tn_i_wrapped_name(b, "jvp", r->p[NAME].u.str), g, in);
     tn_i_free(b->ctx, in, g->nin * sizeof *in);
     if (out == TN_NOVAR) return;
     n = r->nout;
@@ -49,10 +49,10 @@ static void jvp_call(tn_i_rule *r, const tn_var *din, tn_var *dout) {
     }
 }
 
-static void transpose_call(tn_i_rule *r, const tn_var *ct, tn_var *ct_in) {
+static void transpose_call(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
     tn_i_builder *b = r->b;
     bool *linear = tn_i_alloc_array(b->ctx, r->nin, sizeof *linear);
-    tn_var *in = tn_i_alloc_array(b->ctx, (size_t)r->nin + r->nout, sizeof *in);
+    tn_i_var *in = tn_i_alloc_array(b->ctx, (size_t)r->nin + r->nout, sizeof *in);
     const tn_i_memo_entry *e = NULL;
     uint32_t n = 0;
     if (linear && in) {
@@ -65,9 +65,9 @@ static void transpose_call(tn_i_rule *r, const tn_var *ct, tn_var *ct_in) {
         b->failed = true;
     if (e) {
         for (uint32_t j = 0; j < r->nout; j++) in[n++] = ct[j] != TN_NOVAR ? ct[j] : tn_i_zeros(b, r->out_type[j]);
-        tn_var out[1];
+        tn_i_var out[1];
         const tn_fn *t = e->result[0];
-        out[0] = emit_call(b, tn_i_wrapped_name(b->ctx, "transpose", r->p[NAME].u.str), t, in);
+        out[0] = emit_call(b, tn_i_wrapped_name(b, "transpose", r->p[NAME].u.str), t, in);
         for (uint32_t i = 0, j = 0; i < r->nin && out[0] != TN_NOVAR; i++)
             if (linear[i]) ct_in[i] = out[0] + j++;
     }
@@ -75,10 +75,10 @@ static void transpose_call(tn_i_rule *r, const tn_var *ct, tn_var *ct_in) {
     tn_i_free(b->ctx, in, ((size_t)r->nin + r->nout) * sizeof *in);
 }
 
-static void batch_call(tn_i_rule *r, const bool *batched, tn_var *out, bool *out_batched) {
+static void batch_call(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
     const tn_i_memo_entry *e = tn_i_nested_vmap(r, r->p[PROGRAM].u.fn, batched, false);
     if (!e) return;
-    tn_var first = emit_call(r->b, tn_i_wrapped_name(r->b->ctx, "vmap", r->p[NAME].u.str), e->result[0], r->in);
+    tn_i_var first = emit_call(r->b, tn_i_wrapped_name(r->b, "vmap", r->p[NAME].u.str), e->result[0], r->in);
     for (uint32_t j = 0; j < r->nout; j++) {
         out[j] = first == TN_NOVAR ? first : first + j;
         out_batched[j] = e->flags[j];
@@ -102,7 +102,8 @@ static const tn_i_memo_entry *split_body(tn_i_rule *r, const bool *unknown, cons
         memcpy(flags, &parts.nres, sizeof parts.nres);
         memcpy(flags + sizeof parts.nres, parts.from_input, parts.nres * sizeof *parts.from_input);
         for (uint32_t j = 0; j < f->nout; j++) flags[at + j] = parts.out_unknown[j];
-        e = tn_i_memo_add(r->memo, &split_kind, f, unknown, f->nin * sizeof *unknown, parts.known, parts.linear, flags, n);
+        e = tn_i_memo_add(r->memo, &split_kind, f, unknown, f->nin * sizeof *unknown, parts.known, parts.linear, flags,
+                          n);
         parts.known = parts.linear = NULL;
     }
     tn_i_free(r->b->ctx, flags, n);
@@ -111,11 +112,11 @@ static const tn_i_memo_entry *split_body(tn_i_rule *r, const bool *unknown, cons
 }
 
 typedef struct room {
-    tn_var *known, *linear;
+    tn_i_var *known, *linear;
     uint32_t nknown;
 } room;
 
-static void emit_split(tn_i_rule *r, const bool *unknown, const tn_i_memo_entry *e, room *m, tn_var *out) {
+static void emit_split(tn_i_rule *r, const bool *unknown, const tn_i_memo_entry *e, room *m, tn_i_var *out) {
     tn_i_builder *b = r->b;
     const tn_fn *known = e->result[0], *linear = e->result[1];
     uint32_t nres, n = 0, from;
@@ -123,7 +124,7 @@ static void emit_split(tn_i_rule *r, const bool *unknown, const tn_i_memo_entry 
     const unsigned char *out_unknown = e->flags + (1 + (size_t)nres) * sizeof nres;
     for (uint32_t i = 0; i < r->nin; i++)
         if (!unknown[i]) m->known[m->nknown++] = r->in[i];
-    tn_var first = known->nout ? emit_call(b, r->p[NAME].u.str, known, m->known) : 0;
+    tn_i_var first = known->nout ? emit_call(b, r->p[NAME].u.str, known, m->known) : 0;
     if (first == TN_NOVAR) return;
     for (uint32_t j = 0; j < r->nout; j++)
         if (!out_unknown[j]) out[j] = first++;
@@ -133,30 +134,32 @@ static void emit_split(tn_i_rule *r, const bool *unknown, const tn_i_memo_entry 
     }
     for (uint32_t i = 0; i < r->nin; i++)
         if (unknown[i]) m->linear[n++] = r->in[i];
-    first = linear->nout ? emit_call(b, tn_i_wrapped_name(b->ctx, "linear", r->p[NAME].u.str), linear, m->linear) : 0;
+    first = linear->nout ? emit_call(b, tn_i_wrapped_name(b, "linear", r->p[NAME].u.str), linear, m->linear) : 0;
     for (uint32_t j = 0; j < r->nout && first != TN_NOVAR; j++)
         if (out_unknown[j]) out[j] = first++;
 }
 
-static void split_call(tn_i_rule *r, const bool *unknown, tn_var *out, const tn_i_plan_by *how) {
+static void split_call(tn_i_rule *r, const bool *unknown, tn_i_var *out, const tn_i_plan_by *how) {
     tn_i_builder *b = r->b;
     const tn_i_memo_entry *e = split_body(r, unknown, how);
     if (!e) {
         b->failed = true;
         return;
     }
-    room m = {.known = tn_i_alloc_array(b->ctx, r->nin, sizeof(tn_var)),
-              .linear = tn_i_alloc_array(b->ctx, e->result[1]->nin, sizeof(tn_var))};
-    if (m.known && m.linear) emit_split(r, unknown, e, &m, out);
-    else b->failed = true;
-    tn_i_free(b->ctx, m.known, r->nin * sizeof(tn_var));
-    tn_i_free(b->ctx, m.linear, e->result[1]->nin * sizeof(tn_var));
+    room m = {.known = tn_i_alloc_array(b->ctx, r->nin, sizeof(tn_i_var)),
+              .linear = tn_i_alloc_array(b->ctx, e->result[1]->nin, sizeof(tn_i_var))};
+    if (m.known && m.linear)
+        emit_split(r, unknown, e, &m, out);
+    else
+        b->failed = true;
+    tn_i_free(b->ctx, m.known, r->nin * sizeof(tn_i_var));
+    tn_i_free(b->ctx, m.linear, e->result[1]->nin * sizeof(tn_i_var));
 }
 
-static void prune_call(tn_i_rule *r, const bool *used, tn_var *out) {
+static void prune_call(tn_i_rule *r, const bool *used, tn_i_var *out) {
     const tn_i_memo_entry *e = tn_i_nested_prune(r, r->p[PROGRAM].u.fn, used);
     if (!e) return;
-    tn_var first = emit_call(r->b, r->p[NAME].u.str, e->result[0], r->in);
+    tn_i_var first = emit_call(r->b, r->p[NAME].u.str, e->result[0], r->in);
     for (uint32_t j = 0; j < r->nout && first != TN_NOVAR; j++) {
         uint32_t to;
         memcpy(&to, e->flags + j * sizeof to, sizeof to);
@@ -174,8 +177,8 @@ static bool sample_call(tn_i_rng *g, int dtype, tn_i_case *c) {
     tn_i_sample_shape(g, &t, dtype, 0, 3);
     tn_i_builder b;
     tn_i_builder_init(&b, c->ctx);
-    tn_var x = tn_i_input(&b, &t, false), y = tn_i_input(&b, &t, false);
-    tn_var out[2] = {tn_i_op2(&b, TN_P_mul, x, y), tn_i_op1(&b, TN_P_neg, x)};
+    tn_i_var x = tn_i_input(&b, &t, false), y = tn_i_input(&b, &t, false);
+    tn_i_var out[2] = {tn_i_op2(&b, TN_P_mul, x, y), tn_i_op1(&b, TN_P_neg, x)};
     const tn_fn *f = tn_i_finish(&b, 2, out);
     if (!f) return false;
     c->nin = 2;
@@ -187,8 +190,24 @@ static bool sample_call(tn_i_rng *g, int dtype, tn_i_case *c) {
 }
 
 const tn_prim tn_prim_call = {
-    .id = TN_P_call, .name = "call", .doc = "runs a nested program",
-    .nin = -1, .flags = TN_F_OWN_PRIMAL, .dtypes = TN_FLOATS, .params = specs, .type = type_call,
-    .linearity = linearity_call, .jvp = jvp_call, .transpose = transpose_call, .batch = batch_call, .split = split_call, .prune = prune_call,
-    .body = 1 + PROGRAM, .effect = effect_call, .cost = cost_call, .jvp_bound = 5, .transpose_bound = 5, .sample = sample_call,
+    .id = TN_P_call,
+    .name = "call",
+    .doc = "runs a nested program",
+    .nin = -1,
+    .flags = TN_F_OWN_PRIMAL,
+    .dtypes = TN_FLOATS,
+    .params = specs,
+    .type = type_call,
+    .linearity = linearity_call,
+    .jvp = jvp_call,
+    .transpose = transpose_call,
+    .batch = batch_call,
+    .split = split_call,
+    .prune = prune_call,
+    .body = 1 + PROGRAM,
+    .effect = effect_call,
+    .cost = cost_call,
+    .jvp_bound = 5,
+    .transpose_bound = 5,
+    .sample = sample_call,
 };

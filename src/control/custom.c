@@ -28,27 +28,32 @@ static bool floats_match(tn_i_query *q, const tn_fn *rule, uint32_t at, const tn
                                   at < rule->nin ? tn_i_type_text(got, rule->val[at].type) : "missing");
         at++;
     }
-    return at == rule->nin || tn_i_type_fail(q, -1, "%s takes %u inputs, should take %u", what, (unsigned)rule->nin, (unsigned)at);
+    return at == rule->nin ||
+           tn_i_type_fail(q, -1, "%s takes %u inputs, should take %u", what, (unsigned)rule->nin, (unsigned)at);
 }
 
-static bool outputs_match(tn_i_query *q, const tn_fn *rule, uint32_t at, const tn_fn *f, bool inputs, const char *what) {
+static bool outputs_match(tn_i_query *q, const tn_fn *rule, uint32_t at, const tn_fn *f, bool inputs,
+                          const char *what) {
     char want[TN_I_TYPE_TEXT], got[TN_I_TYPE_TEXT];
     uint32_t n = inputs ? f->nin : f->nout;
     for (uint32_t i = 0; i < n; i++) {
         const tn_type *t = f->val[inputs ? i : f->out[i]].type;
         if (!tn_i_is_float(t->dtype)) continue;
         if (at >= rule->nout || !tn_type_equal(rule->val[rule->out[at]].type, t))
-            return tn_i_type_fail(q, -1, "%s output %u should be %s, is %s", what, (unsigned)at, tn_i_type_text(want, t),
+            return tn_i_type_fail(q, -1, "%s output %u should be %s, is %s", what, (unsigned)at,
+                                  tn_i_type_text(want, t),
                                   at < rule->nout ? tn_i_type_text(got, rule->val[rule->out[at]].type) : "missing");
         at++;
     }
-    return at == rule->nout || tn_i_type_fail(q, -1, "%s gives %u outputs, should give %u", what, (unsigned)rule->nout, (unsigned)at);
+    return at == rule->nout ||
+           tn_i_type_fail(q, -1, "%s gives %u outputs, should give %u", what, (unsigned)rule->nout, (unsigned)at);
 }
 
 static bool same_inputs(tn_i_query *q, const tn_fn *rule, const tn_fn *f, const char *what) {
     if (rule->nin < f->nin) return tn_i_type_fail(q, -1, "%s takes %u inputs, too few", what, (unsigned)rule->nin);
     for (uint32_t i = 0; i < f->nin; i++)
-        if (!tn_type_equal(rule->val[i].type, f->val[i].type)) return tn_i_type_fail(q, (int)i, "%s takes another type here", what);
+        if (!tn_type_equal(rule->val[i].type, f->val[i].type))
+            return tn_i_type_fail(q, (int)i, "%s takes another type here", what);
     return true;
 }
 
@@ -64,15 +69,15 @@ static bool type_custom_jvp(tn_i_query *q) {
 }
 
 /* Tangents of the float operands in order; TN_NOVAR stays a symbolic zero. */
-static void jvp_custom_jvp(tn_i_rule *r, const tn_var *din, tn_var *dout) {
+static void jvp_custom_jvp(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
     tn_i_builder *b = r->b;
     const tn_fn *rule = r->p[JVP].u.fn;
-    tn_var *in = tn_i_alloc_array(b->ctx, (size_t)rule->nin + rule->nout, sizeof *in);
+    tn_i_var *in = tn_i_alloc_array(b->ctx, (size_t)rule->nin + rule->nout, sizeof *in);
     if (!in) {
         b->failed = true;
         return;
     }
-    tn_var *out = in + rule->nin;
+    tn_i_var *out = in + rule->nin;
     uint32_t n = r->nin;
     memcpy(in, r->in, r->nin * sizeof *in);
     for (uint32_t i = 0; i < r->nin; i++)
@@ -95,7 +100,7 @@ static bool *rule_flags(tn_i_rule *r, const tn_fn *rule, const bool *batched, ui
     return flags;
 }
 
-static void all_batched(const tn_i_rule *r, tn_var first, tn_var *out, bool *out_batched) {
+static void all_batched(const tn_i_rule *r, tn_i_var first, tn_i_var *out, bool *out_batched) {
     for (uint32_t j = 0; j < r->nout; j++) {
         out[j] = first == TN_NOVAR ? first : first + j;
         out_batched[j] = true;
@@ -103,18 +108,18 @@ static void all_batched(const tn_i_rule *r, tn_var first, tn_var *out, bool *out
 }
 
 /* All operands are batched: tangents then have their primal's shape. */
-static tn_var *batched_operands(tn_i_rule *r, const bool *batched) {
-    tn_var *in = tn_i_alloc_array(r->b->ctx, r->nin, sizeof *in);
+static tn_i_var *batched_operands(tn_i_rule *r, const bool *batched) {
+    tn_i_var *in = tn_i_alloc_array(r->b->ctx, r->nin, sizeof *in);
     if (!in) r->b->failed = true;
     for (uint32_t i = 0; in && i < r->nin; i++) in[i] = batched[i] ? r->in[i] : tn_i_batched(r->b, r->in[i], r->batch);
     return in;
 }
 
-static void batch_custom_jvp(tn_i_rule *r, const bool *batched, tn_var *out, bool *out_batched) {
+static void batch_custom_jvp(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
     tn_ctx *c = r->b->ctx;
     const tn_fn *f = r->p[CALL].u.fn, *rule = r->p[JVP].u.fn;
     bool *flags = rule_flags(r, rule, batched, 0);
-    tn_var *in = batched_operands(r, batched);
+    tn_i_var *in = batched_operands(r, batched);
     const tn_i_memo_entry *ef = flags && in ? tn_i_nested_vmap(r, f, flags, true) : NULL;
     const tn_i_memo_entry *er = ef ? tn_i_nested_vmap(r, rule, flags, true) : NULL;
     if (er) {
@@ -135,14 +140,16 @@ static bool sample_custom_jvp(tn_i_rng *g, int dtype, tn_i_case *c) {
     tn_i_sample_shape(g, &t, dtype, 0, 3);
     tn_i_builder b;
     tn_i_builder_init(&b, c->ctx);
-    tn_var x = tn_i_input(&b, &t, false), y = tn_i_input(&b, &t, false), out = tn_i_op2(&b, TN_P_mul, tn_i_op2(&b, TN_P_mul, x, x), y);
+    tn_i_var x = tn_i_input(&b, &t, false), y = tn_i_input(&b, &t, false),
+             out = tn_i_op2(&b, TN_P_mul, tn_i_op2(&b, TN_P_mul, x, x), y);
     c->fns[0] = tn_i_finish(&b, 1, &out);
     tn_i_builder_init(&b, c->ctx);
     x = tn_i_input(&b, &t, false);
     y = tn_i_input(&b, &t, false);
-    tn_var dx = tn_i_input(&b, &t, true), dy = tn_i_input(&b, &t, true);
-    tn_var two_xy = tn_i_op2(&b, TN_P_mul, tn_i_number_like(&b, x, 2.0), tn_i_op2(&b, TN_P_mul, x, y));
-    out = tn_i_op2(&b, TN_P_add, tn_i_op2(&b, TN_P_mul, two_xy, dx), tn_i_op2(&b, TN_P_mul, tn_i_op2(&b, TN_P_mul, x, x), dy));
+    tn_i_var dx = tn_i_input(&b, &t, true), dy = tn_i_input(&b, &t, true);
+    tn_i_var two_xy = tn_i_op2(&b, TN_P_mul, tn_i_number_like(&b, x, 2.0), tn_i_op2(&b, TN_P_mul, x, y));
+    out = tn_i_op2(&b, TN_P_add, tn_i_op2(&b, TN_P_mul, two_xy, dx),
+                   tn_i_op2(&b, TN_P_mul, tn_i_op2(&b, TN_P_mul, x, x), dy));
     c->fns[1] = tn_i_finish(&b, 1, &out);
     if (!c->fns[0] || !c->fns[1]) return false;
     c->nin = 2;
@@ -153,9 +160,20 @@ static bool sample_custom_jvp(tn_i_rng *g, int dtype, tn_i_case *c) {
 }
 
 const tn_prim tn_prim_custom_jvp = {
-    .id = TN_P_custom_jvp, .name = "custom_jvp", .doc = "call with the user's tangent program (x.. | dx..) -> dy..",
-    .nin = -1, .dtypes = TN_FLOATS, .params = jvp_specs, .type = type_custom_jvp, .jvp = jvp_custom_jvp,
-    .batch = batch_custom_jvp, .body = 1 + CALL, .effect = effect_custom, .cost = cost_custom, .jvp_bound = 6, .sample = sample_custom_jvp,
+    .id = TN_P_custom_jvp,
+    .name = "custom_jvp",
+    .doc = "call with the user's tangent program (x.. | dx..) -> dy..",
+    .nin = -1,
+    .dtypes = TN_FLOATS,
+    .params = jvp_specs,
+    .type = type_custom_jvp,
+    .jvp = jvp_custom_jvp,
+    .batch = batch_custom_jvp,
+    .body = 1 + CALL,
+    .effect = effect_custom,
+    .cost = cost_custom,
+    .jvp_bound = 6,
+    .sample = sample_custom_jvp,
 };
 
 /* ---- custom_vjp ------------------------------------------------------------------- */
@@ -184,19 +202,19 @@ static bool type_custom_vjp(tn_i_query *q) {
 }
 
 /* Primal and residuals from fwd; the tangent is the transpose of bwd. */
-static void jvp_custom_vjp(tn_i_rule *r, const tn_var *din, tn_var *dout) {
+static void jvp_custom_vjp(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
     tn_i_builder *b = r->b;
     const tn_fn *fwd = r->p[FWD].u.fn, *bwd = r->p[BWD].u.fn;
     const tn_i_memo_entry *e = tn_i_nested_transpose_linear(r, bwd);
     if (!e) return;
     const tn_fn *rule = e->result[0];
     size_t room = (size_t)fwd->nout + rule->nin + rule->nout;
-    tn_var *y = tn_i_alloc_array(b->ctx, room, sizeof *y);
+    tn_i_var *y = tn_i_alloc_array(b->ctx, room, sizeof *y);
     if (!y) {
         b->failed = true;
         return;
     }
-    tn_var *in = y + fwd->nout, *out = in + rule->nin;
+    tn_i_var *in = y + fwd->nout, *out = in + rule->nin;
     uint32_t n = 0;
     tn_i_inline(b, fwd, r->in, y);
     for (uint32_t k = r->nout; k < fwd->nout; k++) in[n++] = y[k];
@@ -211,16 +229,17 @@ static void jvp_custom_vjp(tn_i_rule *r, const tn_var *din, tn_var *dout) {
     tn_i_free(b->ctx, y, room * sizeof *y);
 }
 
-static void batch_custom_vjp(tn_i_rule *r, const bool *batched, tn_var *out, bool *out_batched) {
+static void batch_custom_vjp(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
     tn_ctx *c = r->b->ctx;
     const tn_fn *f = r->p[CALL].u.fn, *fwd = r->p[FWD].u.fn, *bwd = r->p[BWD].u.fn;
     bool *flags = rule_flags(r, fwd, batched, 0), *all = rule_flags(r, bwd, batched, 0);
-    tn_var *in = batched_operands(r, batched);
+    tn_i_var *in = batched_operands(r, batched);
     const tn_i_memo_entry *e0 = flags && all && in ? tn_i_nested_vmap(r, f, flags, true) : NULL;
     const tn_i_memo_entry *e1 = e0 ? tn_i_nested_vmap(r, fwd, flags, true) : NULL;
     const tn_i_memo_entry *e2 = e1 ? tn_i_nested_vmap(r, bwd, all, true) : NULL;
     if (e2) {
-        const tn_i_param p[3] = {{.kind = TN_K_FN, .u.fn = e0->result[0]}, {.kind = TN_K_FN, .u.fn = e1->result[0]},
+        const tn_i_param p[3] = {{.kind = TN_K_FN, .u.fn = e0->result[0]},
+                                 {.kind = TN_K_FN, .u.fn = e1->result[0]},
                                  {.kind = TN_K_FN, .u.fn = e2->result[0]}};
         all_batched(r, tn_i_emit(r->b, r->e->prim, p, r->nin, in), out, out_batched);
     }
@@ -236,13 +255,13 @@ static bool sample_custom_vjp(tn_i_rng *g, int dtype, tn_i_case *c) {
     tn_i_builder b;
     for (int k = 0; k < 2; k++) {
         tn_i_builder_init(&b, c->ctx);
-        tn_var x = tn_i_input(&b, &t, false);
-        tn_var out[2] = {tn_i_op2(&b, TN_P_mul, x, x), x};
+        tn_i_var x = tn_i_input(&b, &t, false);
+        tn_i_var out[2] = {tn_i_op2(&b, TN_P_mul, x, x), x};
         c->fns[k] = tn_i_finish(&b, 1u + (unsigned)k, out);
     }
     tn_i_builder_init(&b, c->ctx);
-    tn_var x = tn_i_input(&b, &t, false), ct = tn_i_input(&b, &t, true);
-    tn_var out = tn_i_op2(&b, TN_P_mul, tn_i_op2(&b, TN_P_mul, tn_i_number_like(&b, x, 2.0), x), ct);
+    tn_i_var x = tn_i_input(&b, &t, false), ct = tn_i_input(&b, &t, true);
+    tn_i_var out = tn_i_op2(&b, TN_P_mul, tn_i_op2(&b, TN_P_mul, tn_i_number_like(&b, x, 2.0), x), ct);
     c->fns[2] = tn_i_finish(&b, 1, &out);
     if (!c->fns[0] || !c->fns[1] || !c->fns[2]) return false;
     c->nin = 1;
@@ -252,9 +271,19 @@ static bool sample_custom_vjp(tn_i_rng *g, int dtype, tn_i_case *c) {
 }
 
 const tn_prim tn_prim_custom_vjp = {
-    .id = TN_P_custom_vjp, .name = "custom_vjp",
+    .id = TN_P_custom_vjp,
+    .name = "custom_vjp",
     .doc = "call with the user's fwd: x.. -> (y.., residuals..) and bwd: (residuals.. | ct..) -> ct of x..",
-    .nin = -1, .flags = TN_F_OWN_PRIMAL, .dtypes = TN_FLOATS, .params = vjp_specs, .type = type_custom_vjp,
-    .jvp = jvp_custom_vjp, .batch = batch_custom_vjp, .body = 1 + CALL, .effect = effect_custom, .cost = cost_custom, .jvp_bound = 6,
+    .nin = -1,
+    .flags = TN_F_OWN_PRIMAL,
+    .dtypes = TN_FLOATS,
+    .params = vjp_specs,
+    .type = type_custom_vjp,
+    .jvp = jvp_custom_vjp,
+    .batch = batch_custom_vjp,
+    .body = 1 + CALL,
+    .effect = effect_custom,
+    .cost = cost_custom,
+    .jvp_bound = 6,
     .sample = sample_custom_vjp,
 };

@@ -25,15 +25,14 @@ enum { NAME, MODE, OUT, BATCH, EFFECT, LINEAR, BINDING };
 enum { FN, JVP, VJP };
 
 static const char *const modes[] = {"fn", "jvp", "vjp", NULL};
-static const tn_i_spec specs[] = {
-    {.name = "name", .kind = TN_K_STR},
-    {.name = "mode", .kind = TN_K_SYM, .symbols = modes},
-    {.name = "out", .kind = TN_K_TYPES},
-    {.name = "batch", .kind = TN_K_INTS},
-    {.name = "effect", .kind = TN_K_BOOL},
-    {.name = "linear", .kind = TN_K_BOOL},
-    {.name = "binding", .kind = TN_K_PTR, .optional = true},
-    {0}};
+static const tn_i_spec specs[] = {{.name = "name", .kind = TN_K_STR},
+                                  {.name = "mode", .kind = TN_K_SYM, .symbols = modes},
+                                  {.name = "out", .kind = TN_K_TYPES},
+                                  {.name = "batch", .kind = TN_K_INTS},
+                                  {.name = "effect", .kind = TN_K_BOOL},
+                                  {.name = "linear", .kind = TN_K_BOOL},
+                                  {.name = "binding", .kind = TN_K_PTR, .optional = true},
+                                  {0}};
 
 /* ---- registration ---------------------------------------------------------------- */
 
@@ -53,7 +52,8 @@ static void free_externals(tn_ctx *c) {
     }
 }
 
-static tn_status copy_types(tn_ctx *c, const tn_external_spec *s, bool inputs, size_t n, const tn_type *t, const tn_type **out) {
+static tn_status copy_types(tn_ctx *c, const tn_external_spec *s, bool inputs, size_t n, const tn_type *t,
+                            const tn_type **out) {
     for (size_t i = 0; i < n; i++) {
         if (!tn_i_type_valid(&t[i]))
             return tn_i_fail(c, TN_ETYPE, NULL, "external function '%s': %s %zu has no valid type", s->name,
@@ -111,8 +111,10 @@ static void sign(const tn_i_external *x, int mode, signature *s) {
     put(s->in, &s->nin, x->in, x->spec.nin, false);
     if (mode == JVP) put(s->in, &s->nin, x->in, x->spec.nin, true);
     if (mode == VJP) put(s->in, &s->nin, x->out, x->spec.nout, true);
-    if (mode == VJP) put(s->out, &s->nout, x->in, x->spec.nin, true);
-    else put(s->out, &s->nout, x->out, x->spec.nout, mode == JVP);
+    if (mode == VJP)
+        put(s->out, &s->nout, x->in, x->spec.nin, true);
+    else
+        put(s->out, &s->nout, x->out, x->spec.nout, mode == JVP);
 }
 
 /* t is `base` behind the batch dimensions. */
@@ -139,7 +141,8 @@ static bool type_external(tn_i_query *q) {
         if (p[OUT].n != s.nout) return tn_i_type_fail(q, -1, "'%s' gives %u outputs", p[NAME].u.str, (unsigned)s.nout);
         for (uint32_t j = 0; j < s.nout; j++)
             if (!is_batched_type(p[OUT].u.types[j], s.out[j], p[BATCH].n, p[BATCH].u.ints))
-                return tn_i_type_fail(q, -1, "output %u of '%s' is %s", (unsigned)j, p[NAME].u.str, tn_i_type_text(want, s.out[j]));
+                return tn_i_type_fail(q, -1, "output %u of '%s' is %s", (unsigned)j, p[NAME].u.str,
+                                      tn_i_type_text(want, s.out[j]));
     }
     if (!tn_i_outputs(q, p[OUT].n)) return false;
     for (uint32_t j = 0; j < p[OUT].n; j++) q->out[j] = *p[OUT].u.types[j];
@@ -167,8 +170,8 @@ static const char *unrunnable(const tn_i_param *p) {
 
 /* ---- emitting ----------------------------------------------------------------------- */
 
-static tn_var emit_types(tn_i_builder *b, const tn_i_external *x, int mode, bool effect, const tn_i_param *batch, uint32_t nout,
-                         const tn_type *const *out, uint32_t nin, const tn_var *in) {
+static tn_i_var emit_types(tn_i_builder *b, const tn_i_external *x, int mode, bool effect, const tn_i_param *batch,
+                           uint32_t nout, const tn_type *const *out, uint32_t nin, const tn_i_var *in) {
     const tn_i_param p[7] = {
         [NAME] = {.kind = TN_K_STR, .u.str = x->spec.name},
         [MODE] = {.kind = TN_K_SYM, .u.i = mode},
@@ -192,16 +195,17 @@ static bool batched_types(tn_i_builder *b, const tn_i_param *batch, uint32_t n, 
         for (int d = t.rank; d-- > 0;) t.dim[(uint32_t)d + batch->n] = t.dim[d];
         for (uint32_t d = 0; d < batch->n; d++) t.dim[d] = batch->u.ints[d];
         t.rank += (int)batch->n;
-        if (!tn_i_type_valid(&t) || !(out[j] = tn_i_type(b->ctx, &t))) {
+        if (!tn_i_type_valid(&t)) {
             tn_i_builder_fail(b, TN_EOVERFLOW, "vmap: the batched size overflows");
             return false;
         }
+        if (!(out[j] = tn_i_type(b->ctx, &t))) return false;
     }
     return true;
 }
 
-static tn_var emit_mode(tn_i_builder *b, const tn_i_external *x, int mode, bool effect, const tn_i_param *batch, uint32_t nin,
-                        const tn_var *in, uint32_t *nout) {
+static tn_i_var emit_mode(tn_i_builder *b, const tn_i_external *x, int mode, bool effect, const tn_i_param *batch,
+                          uint32_t nin, const tn_i_var *in, uint32_t *nout) {
     signature s;
     sign(x, mode, &s);
     if (nout) *nout = s.nout;
@@ -212,7 +216,7 @@ static tn_var emit_mode(tn_i_builder *b, const tn_i_external *x, int mode, bool 
     return emit_types(b, x, mode, effect, batch, s.nout, s.out, nin, in);
 }
 
-tn_var tn_i_external_emit(tn_i_builder *b, const char *name, uint32_t nin, const tn_var *in, uint32_t *nout) {
+tn_i_var tn_i_external_emit(tn_i_builder *b, const char *name, uint32_t nin, const tn_i_var *in, uint32_t *nout) {
     const tn_i_external *x = find(b->ctx, name);
     *nout = 0;
     if (!x) {
@@ -226,7 +230,8 @@ tn_var tn_i_external_emit(tn_i_builder *b, const char *name, uint32_t nin, const
 
 static const tn_i_external *need(tn_i_rule *r) {
     const tn_i_external *x = bound(r->p);
-    if (!x) tn_i_rule_fail(r, TN_ERULE, -1, "external function '%s' is not registered in this context", r->p[NAME].u.str);
+    if (!x)
+        tn_i_rule_fail(r, TN_ERULE, -1, "external function '%s' is not registered in this context", r->p[NAME].u.str);
     return x;
 }
 
@@ -237,7 +242,8 @@ static const tn_i_external *callback_named(tn_i_rule *r, const tn_i_external *x)
     const tn_i_external *y = find(r->b->ctx, name);
     if (!y || (!y->spec.jvp && !y->spec.vjp)) {
         tn_i_rule_fail(r, TN_ERULE, -1,
-                       "the derivative of the %s callback of '%s' is needed: register it as external function '%s' with a jvp or vjp",
+                       "the derivative of the %s callback of '%s' is needed: register it as external function '%s' "
+                       "with a jvp or vjp",
                        modes[r->p[MODE].u.i], x->spec.name, name);
         return NULL;
     }
@@ -245,30 +251,31 @@ static const tn_i_external *callback_named(tn_i_rule *r, const tn_i_external *x)
 }
 
 /* dy = jvp callback at (x.., dx..), zeros written out. */
-static void emit_jvp(tn_i_rule *r, const tn_i_external *x, const tn_var *din, tn_var *dout) {
-    tn_var in[ROOM];
+static void emit_jvp(tn_i_rule *r, const tn_i_external *x, const tn_i_var *din, tn_i_var *dout) {
+    tn_i_var in[ROOM];
     uint32_t n = 0, k = 0;
     for (uint32_t i = 0; i < r->nin && n < ROOM; i++) in[n++] = r->in[i];
     for (uint32_t i = 0; i < r->nin && n < ROOM; i++)
-        if (tn_i_is_float(r->in_type[i]->dtype)) in[n++] = din[i] != TN_NOVAR ? din[i] : tn_i_zeros(r->b, r->in_type[i]);
-    tn_var first = emit_mode(r->b, x, JVP, false, &r->p[BATCH], n, in, NULL);
+        if (tn_i_is_float(r->in_type[i]->dtype))
+            in[n++] = din[i] != TN_NOVAR ? din[i] : tn_i_zeros(r->b, r->in_type[i]);
+    tn_i_var first = emit_mode(r->b, x, JVP, false, &r->p[BATCH], n, in, NULL);
     for (uint32_t j = 0; j < r->nout; j++)
         if (tn_i_is_float(r->out_type[j]->dtype)) dout[j] = first == TN_NOVAR ? first : first + k++;
 }
 
 /* A linear function on tangents: integers as they are. */
-static void emit_linear(tn_i_rule *r, const tn_i_external *x, const tn_var *din, tn_var *dout) {
-    tn_var in[ROOM];
+static void emit_linear(tn_i_rule *r, const tn_i_external *x, const tn_i_var *din, tn_i_var *dout) {
+    tn_i_var in[ROOM];
     for (uint32_t i = 0; i < r->nin && i < ROOM; i++) {
         bool is_float = tn_i_is_float(r->in_type[i]->dtype);
         in[i] = !is_float ? r->in[i] : din[i] != TN_NOVAR ? din[i] : tn_i_zeros(r->b, r->in_type[i]);
     }
-    tn_var first = emit_mode(r->b, x, FN, false, &r->p[BATCH], r->nin, in, NULL);
+    tn_i_var first = emit_mode(r->b, x, FN, false, &r->p[BATCH], r->nin, in, NULL);
     for (uint32_t j = 0; j < r->nout; j++) dout[j] = first == TN_NOVAR ? first : first + j;
 }
 
 /* Modes jvp and vjp are linear in what follows the nx operands of the function. */
-static void jvp_of_callback(tn_i_rule *r, const tn_i_external *x, const tn_var *din, tn_var *dout) {
+static void jvp_of_callback(tn_i_rule *r, const tn_i_external *x, const tn_i_var *din, tn_i_var *dout) {
     uint32_t nx = (uint32_t)x->spec.nin;
     bool in_x = false, in_tail = false;
     for (uint32_t i = 0; i < r->nin; i++) *(i < nx ? &in_x : &in_tail) |= din[i] != TN_NOVAR;
@@ -277,20 +284,24 @@ static void jvp_of_callback(tn_i_rule *r, const tn_i_external *x, const tn_var *
         if (y) emit_jvp(r, y, din, dout);
         return;
     }
-    tn_var in[ROOM];
+    tn_i_var in[ROOM];
     for (uint32_t i = 0; i < r->nin && i < ROOM; i++)
         in[i] = i < nx ? r->in[i] : din[i] != TN_NOVAR ? din[i] : tn_i_zeros(r->b, r->in_type[i]);
-    tn_var first = tn_i_emit_like(r->b, r->e, in);
+    tn_i_var first = tn_i_emit_like(r->b, r->e, in);
     for (uint32_t j = 0; j < r->nout; j++) dout[j] = first == TN_NOVAR ? first : first + j;
 }
 
-static void jvp_external(tn_i_rule *r, const tn_var *din, tn_var *dout) {
+static void jvp_external(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
     const tn_i_external *x = need(r);
     if (!x) return;
-    if (r->p[MODE].u.i != FN) jvp_of_callback(r, x, din, dout);
-    else if (x->spec.linear) emit_linear(r, x, din, dout);
-    else if (x->spec.jvp || x->spec.vjp) emit_jvp(r, x, din, dout);
-    else tn_i_rule_fail(r, TN_ERULE, -1, "external function '%s' has neither a jvp nor a vjp callback", x->spec.name);
+    if (r->p[MODE].u.i != FN)
+        jvp_of_callback(r, x, din, dout);
+    else if (x->spec.linear)
+        emit_linear(r, x, din, dout);
+    else if (x->spec.jvp || x->spec.vjp)
+        emit_jvp(r, x, din, dout);
+    else
+        tn_i_rule_fail(r, TN_ERULE, -1, "external function '%s' has neither a jvp nor a vjp callback", x->spec.name);
 }
 
 /* The operand the linear part begins with, and which of the operands are linear. */
@@ -319,34 +330,56 @@ static bool linearity(const tn_fn *f, const tn_i_eqn *e, const uint8_t *in, uint
     return true;
 }
 
-static void transpose_external(tn_i_rule *r, const tn_var *ct, tn_var *ct_in) {
+/* The transpose of a linear function's vjp is the function, whatever the point. */
+static void transpose_linear_vjp(tn_i_rule *r, const tn_i_external *x, const tn_i_var *ct, tn_i_var *ct_in) {
+    tn_i_var in[ROOM];
+    uint32_t nx = (uint32_t)x->spec.nin, at = nx;
+    for (uint32_t i = 0, j = 0; i < nx; i++) {
+        in[i] = r->in[i];
+        if (!tn_i_is_float(r->in_type[i]->dtype)) continue;
+        in[i] = ct[j] != TN_NOVAR ? ct[j] : tn_i_zeros(r->b, r->out_type[j]);
+        j++;
+    }
+    tn_i_var first = emit_mode(r->b, x, FN, false, &r->p[BATCH], nx, in, NULL);
+    for (uint32_t k = 0; k < x->spec.nout && first != TN_NOVAR; k++)
+        if (tn_i_is_float(x->out[k]->dtype)) ct_in[at++] = first + k;
+}
+
+static void transpose_external(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
     const tn_i_external *x = need(r);
     if (!x) return;
     int mode = (int)r->p[MODE].u.i, back = mode == VJP ? JVP : VJP;
+    if (mode == VJP && x->spec.linear) {
+        transpose_linear_vjp(r, x, ct, ct_in);
+        return;
+    }
     if (back == VJP && !x->spec.vjp) {
         tn_i_rule_fail(r, TN_ERULE, -1, "external function '%s' has no vjp callback", x->spec.name);
         return;
     }
-    tn_var in[ROOM];
+    tn_i_var in[ROOM];
     uint32_t n = 0, k = 0, nx = (uint32_t)x->spec.nin;
-    for (uint32_t i = 0; i < nx && n < ROOM; i++) in[n++] = r->in[i] != TN_NOVAR ? r->in[i] : tn_i_zeros(r->b, r->in_type[i]);
+    for (uint32_t i = 0; i < nx && n < ROOM; i++)
+        in[n++] = r->in[i] != TN_NOVAR ? r->in[i] : tn_i_zeros(r->b, r->in_type[i]);
     for (uint32_t j = 0; j < r->nout && n < ROOM; j++)
-        if (tn_i_is_float(r->out_type[j]->dtype)) in[n++] = ct[j] != TN_NOVAR ? ct[j] : tn_i_zeros(r->b, r->out_type[j]);
-    tn_var first = emit_mode(r->b, x, back, false, &r->p[BATCH], n, in, NULL);
+        if (tn_i_is_float(r->out_type[j]->dtype))
+            in[n++] = ct[j] != TN_NOVAR ? ct[j] : tn_i_zeros(r->b, r->out_type[j]);
+    tn_i_var first = emit_mode(r->b, x, back, false, &r->p[BATCH], n, in, NULL);
     for (uint32_t i = 0; i < r->nin && first != TN_NOVAR; i++)
         if (linear_operand(x, r->p, i, r->in_type[i])) ct_in[i] = first + k++;
 }
 
-static void batch_external(tn_i_rule *r, const bool *batched, tn_var *out, bool *out_batched) {
+static void batch_external(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
     const tn_i_external *x = need(r);
     if (!x) return;
-    tn_var in[ROOM];
+    tn_i_var in[ROOM];
     int64_t dims[TN_MAX_RANK + 1] = {r->batch};
     tn_i_param batch = {.kind = TN_K_INTS, .n = r->p[BATCH].n + 1, .u.ints = dims};
     if (r->p[BATCH].n) memcpy(dims + 1, r->p[BATCH].u.ints, r->p[BATCH].n * sizeof *dims);
-    for (uint32_t i = 0; i < r->nin && i < ROOM; i++) in[i] = batched[i] ? r->in[i] : tn_i_batched(r->b, r->in[i], r->batch);
+    for (uint32_t i = 0; i < r->nin && i < ROOM; i++)
+        in[i] = batched[i] ? r->in[i] : tn_i_batched(r->b, r->in[i], r->batch);
     if (r->b->failed) return;
-    tn_var first = emit_mode(r->b, x, (int)r->p[MODE].u.i, has_effect(r->p), &batch, r->nin, in, NULL);
+    tn_i_var first = emit_mode(r->b, x, (int)r->p[MODE].u.i, has_effect(r->p), &batch, r->nin, in, NULL);
     for (uint32_t j = 0; j < r->nout; j++) {
         out[j] = first == TN_NOVAR ? first : first + j;
         out_batched[j] = true;
@@ -439,43 +472,45 @@ static void cost_external(const tn_i_query *q, tn_i_cost *cost) {
 
 /* ---- a case for the tests: y = x*x elementwise, with both callbacks ------------------------- */
 
-#define SAMPLE(T, suffix)                                                                                        \
-    static int square_##suffix(void *user, const void *const *in, void *const *out) {                            \
-        const T *x = in[0];                                                                                      \
-        T *y = out[0];                                                                                           \
-        (void)user;                                                                                              \
-        for (int i = 0; i < 3; i++) y[i] = x[i] * x[i];                                                          \
-        return 0;                                                                                                \
-    }                                                                                                            \
-    static int slope_##suffix(void *user, const void *const *in, void *const *out) {                             \
-        const T *x = in[0], *d = in[1];                                                                          \
-        T *y = out[0];                                                                                           \
-        (void)user;                                                                                              \
-        for (int i = 0; i < 3; i++) y[i] = (T)2 * x[i] * d[i];                                                   \
-        return 0;                                                                                                \
-    }                                                                                                            \
-    /* the jvp (vjp) callback itself: 2 x d; its jvp: 2 (dx d + x dd); its vjp: (2 ct d, 2 ct x) */              \
-    static int slope_jvp_##suffix(void *user, const void *const *in, void *const *out) {                         \
-        const T *x = in[0], *d = in[1], *dx = in[2], *dd = in[3];                                                \
-        T *y = out[0];                                                                                           \
-        (void)user;                                                                                              \
-        for (int i = 0; i < 3; i++) y[i] = (T)2 * (dx[i] * d[i] + x[i] * dd[i]);                                 \
-        return 0;                                                                                                \
-    }                                                                                                            \
-    static int slope_vjp_##suffix(void *user, const void *const *in, void *const *out) {                         \
-        const T *x = in[0], *d = in[1], *ct = in[2];                                                             \
-        T *cx = out[0], *cd = out[1];                                                                            \
-        (void)user;                                                                                              \
-        for (int i = 0; i < 3; i++) cx[i] = (T)2 * ct[i] * d[i], cd[i] = (T)2 * ct[i] * x[i];                    \
-        return 0;                                                                                                \
+#define SAMPLE(T, suffix)                                                                           \
+    static int square_##suffix(void *user, const void *const *in, void *const *out) {               \
+        const T *x = in[0];                                                                         \
+        T *y = out[0];                                                                              \
+        (void)user;                                                                                 \
+        for (int i = 0; i < 3; i++) y[i] = x[i] * x[i];                                             \
+        return 0;                                                                                   \
+    }                                                                                               \
+    static int slope_##suffix(void *user, const void *const *in, void *const *out) {                \
+        const T *x = in[0], *d = in[1];                                                             \
+        T *y = out[0];                                                                              \
+        (void)user;                                                                                 \
+        for (int i = 0; i < 3; i++) y[i] = (T)2 * x[i] * d[i];                                      \
+        return 0;                                                                                   \
+    }                                                                                               \
+    /* the jvp (vjp) callback itself: 2 x d; its jvp: 2 (dx d + x dd); its vjp: (2 ct d, 2 ct x) */ \
+    static int slope_jvp_##suffix(void *user, const void *const *in, void *const *out) {            \
+        const T *x = in[0], *d = in[1], *dx = in[2], *dd = in[3];                                   \
+        T *y = out[0];                                                                              \
+        (void)user;                                                                                 \
+        for (int i = 0; i < 3; i++) y[i] = (T)2 * (dx[i] * d[i] + x[i] * dd[i]);                    \
+        return 0;                                                                                   \
+    }                                                                                               \
+    static int slope_vjp_##suffix(void *user, const void *const *in, void *const *out) {            \
+        const T *x = in[0], *d = in[1], *ct = in[2];                                                \
+        T *cx = out[0], *cd = out[1];                                                               \
+        (void)user;                                                                                 \
+        for (int i = 0; i < 3; i++) cx[i] = (T)2 * ct[i] * d[i], cd[i] = (T)2 * ct[i] * x[i];       \
+        return 0;                                                                                   \
     }
 SAMPLE(float, f32)
 SAMPLE(double, f64)
 
-static bool register_sample(tn_ctx *c, int dtype, const char *name, size_t nin, tn_external_fn fn, tn_external_fn jvp, tn_external_fn vjp) {
+static bool register_sample(tn_ctx *c, int dtype, const char *name, size_t nin, tn_external_fn fn, tn_external_fn jvp,
+                            tn_external_fn vjp) {
     const int64_t dims[1] = {3};
     const tn_type t = tn_type_of((tn_dtype)dtype, 1, dims), in[2] = {t, t};
-    const tn_external_spec s = {.size = sizeof s, .name = name, .nin = nin, .nout = 1, .in = in, .out = &t, .fn = fn, .jvp = jvp, .vjp = vjp};
+    const tn_external_spec s = {
+        .size = sizeof s, .name = name, .nin = nin, .nout = 1, .in = in, .out = &t, .fn = fn, .jvp = jvp, .vjp = vjp};
     return find(c, name) || tn_external_register(c, &s) == TN_OK;
 }
 
@@ -483,7 +518,8 @@ static bool sample_external(tn_i_rng *g, int dtype, tn_i_case *c) {
     (void)g;
     bool f32 = dtype == TN_F32;
     const char *name = f32 ? "sample_f32" : "sample_f64";
-    tn_external_fn slope = f32 ? slope_f32 : slope_f64, sj = f32 ? slope_jvp_f32 : slope_jvp_f64, sv = f32 ? slope_vjp_f32 : slope_vjp_f64;
+    tn_external_fn slope = f32 ? slope_f32 : slope_f64, sj = f32 ? slope_jvp_f32 : slope_jvp_f64,
+                   sv = f32 ? slope_vjp_f32 : slope_vjp_f64;
     if (!register_sample(c->ctx, dtype, name, 1, f32 ? square_f32 : square_f64, slope, slope) ||
         !register_sample(c->ctx, dtype, f32 ? "sample_f32.jvp" : "sample_f64.jvp", 2, slope, sj, sv) ||
         !register_sample(c->ctx, dtype, f32 ? "sample_f32.vjp" : "sample_f64.vjp", 2, slope, sj, sv))
@@ -501,9 +537,24 @@ static bool sample_external(tn_i_rng *g, int dtype, tn_i_case *c) {
 }
 
 const tn_prim tn_prim_external_call = {
-    .id = TN_P_external_call, .name = "external_call", .doc = "the user's C function, with the user's jvp and vjp",
-    .nin = -1, .dtypes = TN_FLOATS, .params = specs, .type = type_external, .linearity = linearity, .jvp = jvp_external,
-    .transpose = transpose_external, .batch = batch_external, .kernel = run_external, .scratch = scratch_external,
-    .bind = bind, .unrunnable = unrunnable, .effect = has_effect, .cost = cost_external, .jvp_bound = 6, .transpose_bound = 4,
+    .id = TN_P_external_call,
+    .name = "external_call",
+    .doc = "the user's C function, with the user's jvp and vjp",
+    .nin = -1,
+    .dtypes = TN_FLOATS,
+    .params = specs,
+    .type = type_external,
+    .linearity = linearity,
+    .jvp = jvp_external,
+    .transpose = transpose_external,
+    .batch = batch_external,
+    .kernel = run_external,
+    .scratch = scratch_external,
+    .bind = bind,
+    .unrunnable = unrunnable,
+    .effect = has_effect,
+    .cost = cost_external,
+    .jvp_bound = 6,
+    .transpose_bound = 4,
     .sample = sample_external,
 };

@@ -14,11 +14,12 @@ static const tn_i_spec specs[] = {{.name = "f", .kind = TN_K_FN}, {.name = "ft",
 
 static bool types_equal(const tn_fn *a, uint32_t from, const tn_fn *b, const char *what, tn_i_query *q) {
     uint32_t n = a->nin - from;
-    if (b->nout != n) return tn_i_type_fail(q, -1, "%s gives %u outputs, should give %u", what, (unsigned)b->nout, (unsigned)n);
+    if (b->nout != n)
+        return tn_i_type_fail(q, -1, "%s gives %u outputs, should give %u", what, (unsigned)b->nout, (unsigned)n);
     for (uint32_t i = 0; i < n; i++)
         if (!tn_type_equal(a->val[from + i].type, b->val[b->out[i]].type))
-            return tn_i_type_fail(q, -1, "%s's output %u should have the type of the other's linear input %u", what, (unsigned)i,
-                                  (unsigned)i);
+            return tn_i_type_fail(q, -1, "%s's output %u should have the type of the other's linear input %u", what,
+                                  (unsigned)i, (unsigned)i);
     return true;
 }
 
@@ -27,9 +28,12 @@ static bool type_linear_call(tn_i_query *q) {
     if (!tn_i_type_nested_inputs(q, f, "f")) return false;
     if (f->nlin == 0 || ft->nlin == 0) return tn_i_type_fail(q, -1, "f and ft need linear inputs (after `|`)");
     uint32_t nres = f->nin - f->nlin;
-    if (ft->nin - ft->nlin != nres) return tn_i_type_fail(q, -1, "ft takes %u residuals, f takes %u", (unsigned)(ft->nin - ft->nlin), (unsigned)nres);
+    if (ft->nin - ft->nlin != nres)
+        return tn_i_type_fail(q, -1, "ft takes %u residuals, f takes %u", (unsigned)(ft->nin - ft->nlin),
+                              (unsigned)nres);
     for (uint32_t k = 0; k < nres; k++)
-        if (!tn_type_equal(f->val[k].type, ft->val[k].type)) return tn_i_type_fail(q, (int)k, "ft takes another type for this residual");
+        if (!tn_type_equal(f->val[k].type, ft->val[k].type))
+            return tn_i_type_fail(q, (int)k, "ft takes another type for this residual");
     for (uint32_t i = nres; i < f->nin; i++)
         if (!tn_i_is_float(f->val[i].type->dtype)) return tn_i_type_fail(q, (int)i, "linear inputs are floats");
     return types_equal(ft, nres, f, "f", q) && types_equal(f, nres, ft, "ft", q) && tn_i_type_nested_outputs(q, f);
@@ -41,7 +45,8 @@ static bool linearity(const tn_fn *f, const tn_i_eqn *e, const uint8_t *in, uint
     bool linear = false, zero = true;
     for (uint32_t i = 0; i < e->nin; i++) {
         if (i < nres && in[i] == TN_LINEAR) {
-            (void)tn_i_fail(f->ctx, TN_ELINEAR, e->loc, "linear_call: operand %u is a residual of f, not a linear input", (unsigned)i);
+            (void)tn_i_fail(f->ctx, TN_ELINEAR, e->loc,
+                            "linear_call: operand %u is a residual of f, not a linear input", (unsigned)i);
             return false;
         }
         if (i < nres) continue;
@@ -50,8 +55,8 @@ static bool linearity(const tn_fn *f, const tn_i_eqn *e, const uint8_t *in, uint
     }
     for (uint32_t i = nres; i < e->nin && linear; i++)
         if (in[i] == TN_NONLINEAR) {
-            (void)tn_i_fail(f->ctx, TN_ELINEAR, e->loc, "linear_call: operand %u does not depend on a linear input, but others do",
-                            (unsigned)i);
+            (void)tn_i_fail(f->ctx, TN_ELINEAR, e->loc,
+                            "linear_call: operand %u does not depend on a linear input, but others do", (unsigned)i);
             return false;
         }
     for (uint32_t j = 0; j < e->nout; j++) out[j] = linear ? TN_LINEAR : zero ? TN_ZERO : TN_NONLINEAR;
@@ -59,23 +64,23 @@ static bool linearity(const tn_fn *f, const tn_i_eqn *e, const uint8_t *in, uint
 }
 
 /* In the linear operands: the same call on tangents; in the residuals: f's own derivative. */
-static void jvp_linear_call(tn_i_rule *r, const tn_var *din, tn_var *dout) {
+static void jvp_linear_call(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
     tn_i_builder *b = r->b;
     const tn_fn *f = r->p[F].u.fn;
     uint32_t nres = f->nin - f->nlin;
     bool residual = false, linear = false;
     for (uint32_t i = 0; i < r->nin; i++) *(i < nres ? &residual : &linear) |= din[i] != TN_NOVAR;
     size_t room = 3 * (size_t)r->nin + 2 * (size_t)r->nout;
-    tn_var *in = tn_i_alloc_array(b->ctx, room, sizeof *in);
+    tn_i_var *in = tn_i_alloc_array(b->ctx, room, sizeof *in);
     if (!in) {
         b->failed = true;
         return;
     }
-    tn_var *masked = in + 2 * r->nin, *out = in + 3 * r->nin;
+    tn_i_var *masked = in + 2 * r->nin, *out = in + 3 * r->nin;
     memcpy(in, r->in, r->nin * sizeof *in);
     if (linear) {
         for (uint32_t i = nres; i < r->nin; i++) in[i] = din[i] != TN_NOVAR ? din[i] : tn_i_zeros(b, r->in_type[i]);
-        tn_var first = tn_i_emit_like(b, r->e, in);
+        tn_i_var first = tn_i_emit_like(b, r->e, in);
         for (uint32_t j = 0; j < r->nout; j++) dout[j] = first == TN_NOVAR ? first : first + j;
     }
     if (residual) {
@@ -93,44 +98,45 @@ static void jvp_linear_call(tn_i_rule *r, const tn_var *din, tn_var *dout) {
     tn_i_free(b->ctx, in, room * sizeof *in);
 }
 
-static tn_var emit_pair(tn_i_rule *r, const tn_fn *f, const tn_fn *ft, const tn_var *in) {
+static tn_i_var emit_pair(tn_i_rule *r, const tn_fn *f, const tn_fn *ft, const tn_i_var *in) {
     const tn_i_param p[2] = {{.kind = TN_K_FN, .u.fn = f}, {.kind = TN_K_FN, .u.fn = ft}};
     return tn_i_emit(r->b, r->e->prim, p, f->nin, in);
 }
 
-static void transpose_linear_call(tn_i_rule *r, const tn_var *ct, tn_var *ct_in) {
+static void transpose_linear_call(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
     tn_i_builder *b = r->b;
     const tn_fn *f = r->p[F].u.fn, *ft = r->p[FT].u.fn;
     uint32_t nres = f->nin - f->nlin;
-    tn_var *in = tn_i_alloc_array(b->ctx, ft->nin, sizeof *in);
+    tn_i_var *in = tn_i_alloc_array(b->ctx, ft->nin, sizeof *in);
     if (!in) {
         b->failed = true;
         return;
     }
     memcpy(in, r->in, nres * sizeof *in);
     for (uint32_t j = 0; j < r->nout; j++) in[nres + j] = ct[j] != TN_NOVAR ? ct[j] : tn_i_zeros(b, r->out_type[j]);
-    tn_var first = emit_pair(r, ft, f, in);
+    tn_i_var first = emit_pair(r, ft, f, in);
     for (uint32_t i = nres; i < r->nin && first != TN_NOVAR; i++) ct_in[i] = first + (i - nres);
     tn_i_free(b->ctx, in, ft->nin * sizeof *in);
 }
 
 /* Residuals are batched where they are; linear operands and outputs always. */
-static void batch_linear_call(tn_i_rule *r, const bool *batched, tn_var *out, bool *out_batched) {
+static void batch_linear_call(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
     tn_ctx *c = r->b->ctx;
     const tn_fn *f = r->p[F].u.fn, *ft = r->p[FT].u.fn;
     uint32_t nres = f->nin - f->nlin, most = f->nin > ft->nin ? f->nin : ft->nin;
     bool *flags = tn_i_alloc_array(c, most, sizeof *flags);
-    tn_var *in = tn_i_alloc_array(c, r->nin, sizeof *in);
+    tn_i_var *in = tn_i_alloc_array(c, r->nin, sizeof *in);
     const tn_i_memo_entry *e = NULL, *et = NULL;
     if (flags && in) {
         for (uint32_t i = 0; i < most; i++) flags[i] = i < nres ? batched[i] : true;
-        for (uint32_t i = 0; i < r->nin; i++) in[i] = i < nres || batched[i] ? r->in[i] : tn_i_batched(r->b, r->in[i], r->batch);
+        for (uint32_t i = 0; i < r->nin; i++)
+            in[i] = i < nres || batched[i] ? r->in[i] : tn_i_batched(r->b, r->in[i], r->batch);
         e = tn_i_nested_vmap(r, f, flags, true);
         et = e ? tn_i_nested_vmap(r, ft, flags, true) : NULL;
     } else
         r->b->failed = true;
     if (et) {
-        tn_var first = emit_pair(r, e->result[0], et->result[0], in);
+        tn_i_var first = emit_pair(r, e->result[0], et->result[0], in);
         for (uint32_t j = 0; j < r->nout; j++) {
             out[j] = first == TN_NOVAR ? first : first + j;
             out_batched[j] = true;
@@ -149,7 +155,7 @@ static bool sample_linear_call(tn_i_rng *g, int dtype, tn_i_case *c) {
     for (int k = 0; k < 2; k++) {
         tn_i_builder b;
         tn_i_builder_init(&b, c->ctx);
-        tn_var s = tn_i_input(&b, &t, false), x = tn_i_input(&b, &t, true), out = tn_i_op2(&b, TN_P_mul, s, x);
+        tn_i_var s = tn_i_input(&b, &t, false), x = tn_i_input(&b, &t, true), out = tn_i_op2(&b, TN_P_mul, s, x);
         c->fns[k] = tn_i_finish(&b, 1, &out);
         if (!c->fns[k]) return false;
         c->p[k] = (tn_i_param){.kind = TN_K_FN, .u.fn = c->fns[k]};
@@ -160,8 +166,20 @@ static bool sample_linear_call(tn_i_rng *g, int dtype, tn_i_case *c) {
 }
 
 const tn_prim tn_prim_linear_call = {
-    .id = TN_P_linear_call, .name = "linear_call", .doc = "a linear program f with the user's transpose ft: <f u, w> = <u, ft w>",
-    .nin = -1, .dtypes = TN_FLOATS, .params = specs, .type = type_linear_call, .linearity = linearity,
-    .jvp = jvp_linear_call, .transpose = transpose_linear_call, .batch = batch_linear_call, .body = 1 + F,
-    .cost = cost_linear_call, .jvp_bound = 6, .transpose_bound = 3, .sample = sample_linear_call,
+    .id = TN_P_linear_call,
+    .name = "linear_call",
+    .doc = "a linear program f with the user's transpose ft: <f u, w> = <u, ft w>",
+    .nin = -1,
+    .dtypes = TN_FLOATS,
+    .params = specs,
+    .type = type_linear_call,
+    .linearity = linearity,
+    .jvp = jvp_linear_call,
+    .transpose = transpose_linear_call,
+    .batch = batch_linear_call,
+    .body = 1 + F,
+    .cost = cost_linear_call,
+    .jvp_bound = 6,
+    .transpose_bound = 3,
+    .sample = sample_linear_call,
 };

@@ -12,7 +12,7 @@ TN_STRIP1(name, i64, int64_t, int64_t, x)
 TN_STRIP1(name, f32, float, float, x)
 TN_STRIP1(name, f64, double, double, x)
 
-static void transpose_name(tn_i_rule *r, const tn_var *ct, tn_var *ct_in) {
+static void transpose_name(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
     (void)r;
     ct_in[0] = ct[0];
 }
@@ -36,11 +36,27 @@ static bool sample_name(tn_i_rng *g, int dtype, tn_i_case *c) {
 }
 
 const tn_prim tn_prim_name = {
-    .id = TN_P_name, .name = "name", .doc = "the identity, named for policies",
-    .nin = 1, .flags = TN_F_ELEMENTWISE | TN_F_VIEW | TN_F_NOFOLD, .dtypes = TN_ANY, .params = specs,
-    .type = tn_i_type_elementwise, .linear = {TN_OPERAND(0)}, .transpose = transpose_name, .view = view_name,
-    .strip = {[TN_BOOL] = name_pred, [TN_I32] = name_i32, [TN_I64] = name_i64, [TN_F32] = name_f32, [TN_F64] = name_f64},
-    .c_body = {[TN_BOOL] = name_pred_body, [TN_I32] = name_i32_body, [TN_I64] = name_i64_body, [TN_F32] = name_f32_body,
+    .id = TN_P_name,
+    .name = "name",
+    .doc = "the identity, named for policies",
+    .nin = 1,
+    .flags = TN_F_ELEMENTWISE | TN_F_VIEW | TN_F_NOFOLD,
+    .dtypes = TN_ANY,
+    .params = specs,
+    .type = tn_i_type_elementwise,
+    .linear = {TN_OPERAND(0)},
+    .transpose = transpose_name,
+    .view = view_name,
+    .strip =
+        {[TN_BOOL] = name_pred, [TN_I32] = name_i32, [TN_I64] = name_i64, [TN_F32] = name_f32, [TN_F64] = name_f64},
+    .c_body = {[TN_BOOL] = name_pred_body,
+               [TN_I32] = name_i32_body,
+               [TN_I64] = name_i64_body,
+               [TN_F32] = name_f32_body,
                [TN_F64] = name_f64_body},
-    .weight = 0, .cost = cost_name, .jvp_bound = 3, .transpose_bound = 2, .sample = sample_name,
+    .weight = 0,
+    .cost = cost_name,
+    .jvp_bound = 3,
+    .transpose_bound = 2,
+    .sample = sample_name,
 };

@@ -14,7 +14,7 @@ static const tn_i_memo_entry *failed(tn_i_rule *r) {
     return NULL;
 }
 
-const tn_i_memo_entry *tn_i_nested_jvp(tn_i_rule *r, const tn_fn *f, const tn_var *din) {
+const tn_i_memo_entry *tn_i_nested_jvp(tn_i_rule *r, const tn_fn *f, const tn_i_var *din) {
     tn_ctx *c = r->b->ctx;
     uint32_t n = 0, *wrt = tn_i_alloc_array(c, f->nin, sizeof *wrt);
     bool *active = tn_i_alloc_array(c, f->nout, sizeof *active);
@@ -25,7 +25,9 @@ const tn_i_memo_entry *tn_i_nested_jvp(tn_i_rule *r, const tn_fn *f, const tn_va
         e = tn_i_memo_find(r->memo, &jvp_kind, f, wrt, n * sizeof *wrt);
         if (!e) {
             tn_fn *g = tn_i_jvp(f, n, wrt, false, active, r->memo);
-            if (g) e = tn_i_memo_add(r->memo, &jvp_kind, f, wrt, n * sizeof *wrt, g, NULL, active, f->nout * sizeof *active);
+            if (g)
+                e = tn_i_memo_add(r->memo, &jvp_kind, f, wrt, n * sizeof *wrt, g, NULL, active,
+                                  f->nout * sizeof *active);
         }
     }
     tn_i_free(c, wrt, f->nin * sizeof *wrt);
@@ -72,7 +74,8 @@ const tn_i_memo_entry *tn_i_nested_transpose_linear(tn_i_rule *r, const tn_fn *f
 
 bool tn_i_type_nested_inputs(tn_i_query *q, const tn_fn *f, const char *what) {
     char text[TN_I_TYPE_TEXT];
-    if (f->nin != q->nin) return tn_i_type_fail(q, -1, "%s takes %u inputs, not %u", what, (unsigned)f->nin, (unsigned)q->nin);
+    if (f->nin != q->nin)
+        return tn_i_type_fail(q, -1, "%s takes %u inputs, not %u", what, (unsigned)f->nin, (unsigned)q->nin);
     for (uint32_t i = 0; i < f->nin; i++)
         if (f->val[i].type != q->in[i] && !tn_type_equal(f->val[i].type, q->in[i]))
             return tn_i_type_fail(q, (int)i, "%s takes %s", what, tn_i_type_text(text, f->val[i].type));
@@ -97,11 +100,13 @@ uint32_t tn_i_float_outputs(const tn_fn *f) {
     return n;
 }
 
-const char *tn_i_wrapped_name(tn_ctx *c, const char *what, const char *name) {
+const char *tn_i_wrapped_name(tn_i_builder *b, const char *what, const char *name) {
     char text[256];
     int n = snprintf(text, sizeof text, "%s(%s)", what, name);
-    const char *s = n > 0 && (size_t)n < sizeof text ? tn_i_string(c, text, (size_t)n) : NULL;
-    return s ? s : name;
+    if (n <= 0 || (size_t)n >= sizeof text) return name;
+    const char *s = tn_i_string(b->ctx, text, (size_t)n);
+    if (!s) b->failed = true;
+    return s;
 }
 
 void tn_i_cost_nested(const tn_fn *f, tn_i_cost *cost) { (void)tn_i_fn_cost(f, cost); }

@@ -8,7 +8,7 @@
 #include "prims/prim.h"
 
 /* jvp of f in the inputs whose tangent is not TN_NOVAR; out_active in entry->flags. */
-const tn_i_memo_entry *tn_i_nested_jvp(tn_i_rule *r, const tn_fn *f, const tn_var *din);
+const tn_i_memo_entry *tn_i_nested_jvp(tn_i_rule *r, const tn_fn *f, const tn_i_var *din);
 /* vmap of f; with `all` every output is batched; out_batched in entry->flags. */
 const tn_i_memo_entry *tn_i_nested_vmap(tn_i_rule *r, const tn_fn *f, const bool *batched, bool all);
 /* (other inputs.. | ct of outputs..) -> ct of the inputs told by `linear`. */
@@ -23,8 +23,8 @@ bool tn_i_type_nested_outputs(tn_i_query *q, const tn_fn *f);
 uint32_t tn_i_float_inputs(const tn_fn *f);
 uint32_t tn_i_float_outputs(const tn_fn *f);
 
-/* "jvp(name)", interned; `name` itself without memory for it. */
-const char *tn_i_wrapped_name(tn_ctx *c, const char *what, const char *name);
+/* "jvp(name)", interned; `name` itself when that would be too long.  NULL, and b failed, without memory. */
+const char *tn_i_wrapped_name(tn_i_builder *b, const char *what, const char *name);
 
 /* Cost of running f once. */
 void tn_i_cost_nested(const tn_fn *f, tn_i_cost *cost);

@@ -62,7 +62,7 @@ static void put_step(text *t, const tn_i_plan *p, const tn_i_step *s) {
     for (uint32_t j = 0; j < e->nout; j++) put_place(t, p, &p->place[e->out + j], f->val[e->out + j].type);
     put(t, " <-");
     for (uint32_t i = 0; i < e->nin; i++) {
-        tn_var v = tn_i_in(f, e)[i];
+        tn_i_var v = tn_i_in(f, e)[i];
         put_place(t, p, s->kind == TN_STEP_BODY ? &p->arg[s->loop + i] : &p->place[v], f->val[v].type);
     }
     if (s->kind == TN_STEP_STRIP) put(t, "; %u loops", (unsigned)s->loops);

@@ -16,12 +16,12 @@ static rntm_t runtime(int threads) {
 /* BLIS takes some vectors element by element and skips those that are 0, with the NaNs and
  * infinities of the column they belong to.  Adds those products (y += a x where x is 0): for
  * finite columns that changes nothing. */
-#define ADD_SKIPPED(name, type)                                                                     \
+#define ADD_SKIPPED(name, type)                                                                             \
     static void name(int64_t m, int64_t k, tn_i_matrix a, const type *x, int64_t xs, type *y, int64_t ys) { \
-        const type *t = a.data;                                                                     \
-        for (int64_t p = 0; p < k; p++)                                                             \
-            if (x[p * xs] == 0)                                                                     \
-                for (int64_t i = 0; i < m; i++) y[i * ys] += t[i * a.rs + p * a.cs] * x[p * xs];    \
+        const type *t = a.data;                                                                             \
+        for (int64_t p = 0; p < k; p++)                                                                     \
+            if (x[p * xs] == 0)                                                                             \
+                for (int64_t i = 0; i < m; i++) y[i * ys] += t[i * a.rs + p * a.cs] * x[p * xs];            \
     }
 ADD_SKIPPED(add_skipped_f32, float)
 ADD_SKIPPED(add_skipped_f64, double)
@@ -30,7 +30,8 @@ ADD_SKIPPED(add_skipped_f64, double)
 static void add_skipped(int dtype, int64_t m, int64_t k, tn_i_matrix a, tn_i_matrix b, tn_i_matrix c, int64_t j) {
     if (dtype == TN_F64)
         add_skipped_f64(m, k, a, (const double *)b.data + j * b.cs, b.rs, (double *)c.data + j * c.cs, c.rs);
-    else add_skipped_f32(m, k, a, (const float *)b.data + j * b.cs, b.rs, (float *)c.data + j * c.cs, c.rs);
+    else
+        add_skipped_f32(m, k, a, (const float *)b.data + j * b.cs, b.rs, (float *)c.data + j * c.cs, c.rs);
 }
 
 static void gemv(int dtype, int64_t m, int64_t k, tn_i_matrix a, const void *x, int64_t xs, bool accumulate, void *y,
@@ -64,8 +65,9 @@ static bool by_vector(int dtype, int64_t m, int64_t n, int64_t k, tn_i_matrix a,
         dot(dtype, k, a, b, accumulate, c.data, r);
         return true;
     }
-    if (m == 1) return by_vector(dtype, n, 1, k, tn_i_matrix_transposed(b), tn_i_matrix_transposed(a), accumulate,
-                                 tn_i_matrix_transposed(c), r);
+    if (m == 1)
+        return by_vector(dtype, n, 1, k, tn_i_matrix_transposed(b), tn_i_matrix_transposed(a), accumulate,
+                         tn_i_matrix_transposed(c), r);
     if (n != 1) return false;
     gemv(dtype, m, k, a, b.data, b.rs, accumulate, c.data, c.rs, r);
     if (a.cs != 1 || a.rs == 1) add_skipped(dtype, m, k, a, b, c, 0); /* rows are not skipped */
@@ -94,8 +96,10 @@ void tn_i_gemm(int dtype, int threads, int64_t m, int64_t n, int64_t k, tn_i_mat
     a = tidied(a, m, k);
     b = tidied(b, k, n);
     c = tidied(c, m, n);
-    if (!plain(a, m, k) || !plain(b, k, n)) bli_rntm_disable_l3_sup(&r);
-    else if (by_vector(dtype, m, n, k, a, b, accumulate, c, &r)) return;
+    if (!plain(a, m, k) || !plain(b, k, n))
+        bli_rntm_disable_l3_sup(&r);
+    else if (by_vector(dtype, m, n, k, a, b, accumulate, c, &r))
+        return;
     if (dtype == TN_F64) {
         double one = 1, beta = accumulate;
         bli_dgemm_ex(BLIS_NO_TRANSPOSE, BLIS_NO_TRANSPOSE, m, n, k, &one, a.data, a.rs, a.cs, b.data, b.rs, b.cs, &beta,
@@ -107,17 +111,21 @@ void tn_i_gemm(int dtype, int threads, int64_t m, int64_t n, int64_t k, tn_i_mat
     }
     /* for small products a last odd row or column is a vector */
     if (n % 2) add_skipped(dtype, m, k, a, b, c, n - 1);
-    if (m % 2) add_skipped(dtype, n, k, tn_i_matrix_transposed(b), tn_i_matrix_transposed(a), tn_i_matrix_transposed(c), m - 1);
+    if (m % 2)
+        add_skipped(dtype, n, k, tn_i_matrix_transposed(b), tn_i_matrix_transposed(a), tn_i_matrix_transposed(c),
+                    m - 1);
 }
 
 void tn_i_syrk(int dtype, int threads, int64_t n, int64_t k, tn_i_matrix a, tn_i_matrix c) {
     rntm_t r = runtime(threads);
     if (dtype == TN_F64) {
         double alpha = -1, one = 1;
-        bli_dsyrk_ex(BLIS_LOWER, BLIS_NO_TRANSPOSE, n, k, &alpha, a.data, a.rs, a.cs, &one, c.data, c.rs, c.cs, NULL, &r);
+        bli_dsyrk_ex(BLIS_LOWER, BLIS_NO_TRANSPOSE, n, k, &alpha, a.data, a.rs, a.cs, &one, c.data, c.rs, c.cs, NULL,
+                     &r);
     } else {
         float alpha = -1, one = 1;
-        bli_ssyrk_ex(BLIS_LOWER, BLIS_NO_TRANSPOSE, n, k, &alpha, a.data, a.rs, a.cs, &one, c.data, c.rs, c.cs, NULL, &r);
+        bli_ssyrk_ex(BLIS_LOWER, BLIS_NO_TRANSPOSE, n, k, &alpha, a.data, a.rs, a.cs, &one, c.data, c.rs, c.cs, NULL,
+                     &r);
     }
 }
 

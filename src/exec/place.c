@@ -6,7 +6,7 @@
 
 /* ---- strides of values -------------------------------------------------------------- */
 
-void tn_i_place_strides(const tn_i_planner *z, tn_var v, int64_t stride[TN_MAX_RANK]) {
+void tn_i_place_strides(const tn_i_planner *z, tn_i_var v, int64_t stride[TN_MAX_RANK]) {
     const tn_i_place *k = &z->p->place[v];
     const tn_type *t = z->f->val[v].type;
     memset(stride, 0, TN_MAX_RANK * sizeof *stride);
@@ -66,7 +66,7 @@ bool tn_i_block_new(tn_i_planner *z, size_t bytes, uint32_t refs, uint32_t *bloc
 void tn_i_block_release(tn_i_planner *z, uint32_t block) { tn_i_pool_give(&z->pool, &z->block[block].slot); }
 
 /* v fills its block, row-major. */
-static bool whole(const tn_i_planner *z, tn_var v) {
+static bool whole(const tn_i_planner *z, tn_i_var v) {
     uint32_t b = z->block_of[v];
     const tn_i_place *k = &z->p->place[v];
     return b != TN_NOBLOCK && k->stride == TN_DENSE && k->offset == (int64_t)z->block[b].slot.offset &&
@@ -75,7 +75,7 @@ static bool whole(const tn_i_planner *z, tn_var v) {
 
 /* Every use to come of operand i's block is an operand of e that e may overwrite. */
 static bool dies_here(const tn_i_planner *z, const tn_i_eqn *e, uint32_t i) {
-    const tn_var *in = tn_i_in(z->f, e);
+    const tn_i_var *in = tn_i_in(z->f, e);
     uint32_t b = z->block_of[in[i]], n = 0;
     for (uint32_t k = 0; k < e->nin; k++) {
         if (z->block_of[in[k]] != b) continue;
@@ -92,7 +92,7 @@ static uint32_t overwritten(const tn_i_planner *z, const tn_i_eqn *e) {
     bool strips = (e->prim->flags & TN_F_ELEMENTWISE) && !e->prim->kernel;
     if (z->uses[e->out] == 0 || tn_i_body(e) || (!strips && !(e->prim->flags & TN_F_INPLACE))) return TN_NOBLOCK;
     for (uint32_t i = 0; i < (strips ? e->nin : 1) && i < e->nin; i++) {
-        tn_var v = tn_i_in(z->f, e)[i];
+        tn_i_var v = tn_i_in(z->f, e)[i];
         const tn_type *s = z->f->val[v].type;
         if (whole(z, v) && tn_i_count(s) == tn_i_count(t) && tn_i_dtype_size(s->dtype) == tn_i_dtype_size(t->dtype) &&
             dies_here(z, e, i))
@@ -111,7 +111,7 @@ static bool dense_output(const tn_i_planner *z, uint32_t j) {
 /* Computed straight into the caller's memory.  That memory may be absent (NULL) or shared with an
  * input that is still read, unless the program is nested: then only what nothing else reads, and what
  * is not computed at all when absent, goes there. */
-static bool direct(const tn_i_planner *z, const tn_i_eqn *e, tn_var v) {
+static bool direct(const tn_i_planner *z, const tn_i_eqn *e, tn_i_var v) {
     uint32_t j = z->out_of[v];
     if (j == TN_NOVAR) return false;
     if (z->layout->nested) return true;
@@ -121,7 +121,7 @@ static bool direct(const tn_i_planner *z, const tn_i_eqn *e, tn_var v) {
 }
 
 static bool place_output(tn_i_planner *z, const tn_i_eqn *e, uint32_t j) {
-    tn_var v = e->out + j;
+    tn_i_var v = e->out + j;
     const tn_type *t = z->f->val[v].type;
     tn_i_place *k = &z->p->place[v];
     *k = (tn_i_place){.base = TN_BASE_ARENA, .stride = TN_DENSE};
@@ -163,14 +163,14 @@ tn_i_query tn_i_planner_query(tn_i_planner *z, const tn_i_eqn *e) {
 /* Storage of an equation that only looks at its operand differently, or that is an array already. */
 bool tn_i_place_view(tn_i_planner *z, const tn_i_eqn *e, bool *done) {
     const void *data = tn_i_constant_data(e);
-    tn_var v = e->out;
+    tn_i_var v = e->out;
     *done = data != NULL;
     if (data) {
         z->p->place[v] = (tn_i_place){.offset = (int64_t)(uintptr_t)data, .base = TN_BASE_ABSOLUTE, .stride = TN_DENSE};
         return true;
     }
     if (!(e->prim->flags & TN_F_VIEW) || !e->prim->view || e->nin == 0 || e->nout != 1) return true;
-    tn_var x = tn_i_in(z->f, e)[0];
+    tn_i_var x = tn_i_in(z->f, e)[0];
     if (tn_i_empty(z->f->val[x].type)) return true;
     tn_i_query q = tn_i_planner_query(z, e);
     tn_i_arr in = {.type = z->f->val[x].type}, out = {.type = z->f->val[v].type};

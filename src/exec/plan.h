@@ -47,7 +47,7 @@ typedef struct tn_i_step {
 typedef struct tn_i_move {
     tn_i_place from, to;
     tn_i_walk walk;
-    tn_var v;
+    tn_i_var v;
     uint32_t out; /* the output it writes, or TN_NOVAR */
 } tn_i_move;
 

@@ -32,7 +32,7 @@ typedef struct tn_i_planner {
 } tn_i_planner;
 
 /* place.c: where values live */
-void tn_i_place_strides(const tn_i_planner *z, tn_var v, int64_t stride[TN_MAX_RANK]);
+void tn_i_place_strides(const tn_i_planner *z, tn_i_var v, int64_t stride[TN_MAX_RANK]);
 bool tn_i_place_inputs(tn_i_planner *z);
 void tn_i_place_literals(tn_i_planner *z);
 bool tn_i_place_view(tn_i_planner *z, const tn_i_eqn *e, bool *done);

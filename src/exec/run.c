@@ -33,7 +33,7 @@ static void run_strip(const tn_i_plan *p, const tn_i_step *s, const uintptr_t *b
     static const int64_t once[TN_LOOP_WIDTH(TN_LOOP_ARRAYS)] = {1};
     const tn_fn *f = p->f;
     const tn_i_eqn *e = &f->eqn[s->eqn];
-    const tn_var *in = tn_i_in(f, e);
+    const tn_i_var *in = tn_i_in(f, e);
     const void *from[TN_LOOP_ARRAYS - 1];
     char *to = address(base, &p->place[e->out]);
     for (uint32_t i = 0; i < e->nin; i++) from[i] = address(base, &p->place[in[i]]);
@@ -68,7 +68,7 @@ static void run_move(const tn_i_plan *p, const tn_i_move *m, const uintptr_t *ba
 
 /* ---- kernels ---------------------------------------------------------------------------- */
 
-static void describe(const tn_i_plan *p, const uintptr_t *base, tn_var v, tn_i_arr *a) {
+static void describe(const tn_i_plan *p, const uintptr_t *base, tn_i_var v, tn_i_arr *a) {
     const tn_i_place *k = &p->place[v];
     a->type = p->f->val[v].type;
     a->data = address(base, k);

@@ -36,7 +36,7 @@ static void strides_at(const tn_i_planner *z, const tn_type *t, const tn_i_place
         memcpy(stride, z->p->number + k->stride, (size_t)t->rank * sizeof *stride);
 }
 
-static bool add_move(tn_i_planner *z, tn_var v, const tn_i_place *from, const tn_i_place *to, uint32_t out) {
+static bool add_move(tn_i_planner *z, tn_i_var v, const tn_i_place *from, const tn_i_place *to, uint32_t out) {
     tn_i_plan *p = z->p;
     const tn_type *t = z->f->val[v].type;
     int64_t stride[2][TN_MAX_RANK];
@@ -57,7 +57,7 @@ static bool cannot_run(const tn_i_planner *z, const tn_i_eqn *e, const char *why
 }
 
 static bool add_strip(tn_i_planner *z, const tn_i_eqn *e, tn_i_step *s) {
-    const tn_var *in = tn_i_in(z->f, e);
+    const tn_i_var *in = tn_i_in(z->f, e);
     const tn_type *t = z->f->val[e->out].type;
     int64_t stride[TN_LOOP_ARRAYS][TN_MAX_RANK];
     uint32_t loops;
@@ -122,7 +122,7 @@ static void write_key(tn_i_planner *z, const tn_i_eqn *e, body_args *a) {
 /* Copies the operands that are not row-major. */
 static bool copy_operands(tn_i_planner *z, const tn_i_eqn *e, uint32_t eqn, body_args *a) {
     for (uint32_t i = 0; i < e->nin; i++) {
-        tn_var v = tn_i_in(z->f, e)[i];
+        tn_i_var v = tn_i_in(z->f, e)[i];
         if (a->place[i].stride == TN_DENSE || tn_i_empty(z->f->val[v].type)) continue;
         if (!tn_i_block_new(z, tn_type_bytes(z->f->val[v].type), 0, &a->copy[i])) return false;
         const tn_i_place to = {
@@ -244,7 +244,7 @@ static bool rescue(tn_i_planner *z, tn_i_place *from, uint32_t *writer) {
     for (uint32_t j = 0; j < z->f->nout; j++)
         if (z->layout->alias[j] >= 0) writer[z->layout->alias[j]] = j;
     for (uint32_t j = 0; j < z->f->nout; j++) {
-        tn_var v = z->f->out[j];
+        tn_i_var v = z->f->out[j];
         uint32_t b;
         if (tn_i_empty(z->f->val[v].type) || !endangered(z, j, &from[j], writer)) continue;
         if (!tn_i_block_new(z, tn_type_bytes(z->f->val[v].type), 0, &b)) return false;
@@ -257,7 +257,7 @@ static bool rescue(tn_i_planner *z, tn_i_place *from, uint32_t *writer) {
 
 static bool copy_results(tn_i_planner *z, const tn_i_place *from) {
     for (uint32_t j = 0; j < z->f->nout; j++) {
-        tn_var v = z->f->out[j];
+        tn_i_var v = z->f->out[j];
         tn_i_place to;
         if (tn_i_empty(z->f->val[v].type)) continue;
         if (from[j].base == TN_BASE_ARGUMENTS + z->f->nin + j) continue; /* computed there */

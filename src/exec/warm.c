@@ -11,7 +11,7 @@ typedef struct product {
 /* Operands a and b and the result hold B mk, B kn and B mn elements at B mnk multiply-adds; a factorization
  * of one n x n matrix counts as a product of three such. */
 static product measure(const tn_fn *f, const tn_i_eqn *e, double work) {
-    const tn_var *in = tn_i_in(f, e);
+    const tn_i_var *in = tn_i_in(f, e);
     const double a = (double)tn_i_count(f->val[in[0]].type), c = (double)tn_i_count(f->val[e->out].type);
     const double b = e->nin > 1 ? (double)tn_i_count(f->val[in[1]].type) : a;
     double batch = a * b * c / (work * work);

@@ -1,4 +1,5 @@
 /* The builder: typing, folding and value numbering of equations as they are emitted. */
+#include "ir/depends.h"
 #include "ir/params.h"
 #include "prims/prim.h"
 
@@ -22,6 +23,8 @@ void tn_i_builder_drop(tn_i_builder *b) {
     tn_i_free(c, b->slot, b->cslot * sizeof *b->slot);
     tn_i_free(c, b->out_type, b->cout_type * sizeof *b->out_type);
     tn_i_free(c, (void *)b->in_type, b->cin_type * sizeof *b->in_type);
+    if (b->depends) tn_i_memo_free(b->depends);
+    tn_i_free(c, b->depends, b->depends ? sizeof *b->depends : 0);
     *b = (tn_i_builder){.ctx = c, .failed = true};
 }
 
@@ -38,7 +41,7 @@ void tn_i_builder_fail(tn_i_builder *b, tn_status s, const char *fmt, ...) {
 
 static uint64_t hash_literal(int dtype, uint64_t bits) { return tn_i_hash_u64((uint64_t)dtype + 1, bits); }
 
-static uint64_t hash_eqn(const tn_prim *prim, uint64_t params, uint32_t region, uint32_t nin, const tn_var *in) {
+static uint64_t hash_eqn(const tn_prim *prim, uint64_t params, uint32_t region, uint32_t nin, const tn_i_var *in) {
     uint64_t h = tn_i_hash_u64((uint64_t)prim->id << 32 | region, params);
     return tn_i_hash(h, in, nin * sizeof *in);
 }
@@ -60,19 +63,19 @@ static bool grow_slots(tn_i_builder *b) {
     return true;
 }
 
-static void remember(tn_i_builder *b, uint64_t hash, tn_var v) {
+static void remember(tn_i_builder *b, uint64_t hash, tn_i_var v) {
     size_t at = (uint32_t)hash & (b->cslot - 1);
     while (b->slot[at].var) at = (at + 1) & (b->cslot - 1);
     b->slot[at] = (tn_i_slot){.hash = (uint32_t)hash, .var = v + 1};
     b->nslot++;
 }
 
-static tn_var find_eqn(const tn_i_builder *b, uint64_t hash, const tn_prim *prim, const tn_i_param *p, uint32_t np,
-                       uint32_t nin, const tn_var *in) {
+static tn_i_var find_eqn(const tn_i_builder *b, uint64_t hash, const tn_prim *prim, const tn_i_param *p, uint32_t np,
+                         uint32_t nin, const tn_i_var *in) {
     if (!b->cslot) return TN_NOVAR;
     for (size_t at = (uint32_t)hash & (b->cslot - 1); b->slot[at].var; at = (at + 1) & (b->cslot - 1)) {
         if (b->slot[at].hash != (uint32_t)hash) continue;
-        tn_var v = b->slot[at].var - 1;
+        tn_i_var v = b->slot[at].var - 1;
         if (b->val[v].def == TN_DEF_LITERAL) continue;
         const tn_i_eqn *e = &b->eqn[b->val[v].def];
         if (e->prim != prim || e->region != b->region || e->nin != nin) continue;
@@ -86,7 +89,7 @@ static tn_var find_eqn(const tn_i_builder *b, uint64_t hash, const tn_prim *prim
 /* ---- values -------------------------------------------------------------------- */
 
 /* `like`, if given, is an interned type that t often equals. */
-static tn_var push_val(tn_i_builder *b, const tn_type *t, const tn_type *like, uint32_t def) {
+static tn_i_var push_val(tn_i_builder *b, const tn_type *t, const tn_type *like, uint32_t def) {
     if (b->nval >= TN_DEF_LITERAL - 1) {
         tn_i_builder_fail(b, TN_ELIMIT, "a program may hold at most 2^32 values");
         return TN_NOVAR;
@@ -97,17 +100,18 @@ static tn_var push_val(tn_i_builder *b, const tn_type *t, const tn_type *like, u
         return TN_NOVAR;
     }
     b->val[b->nval] = (tn_i_val){.type = type, .def = def};
-    return (tn_var)b->nval++;
+    return (tn_i_var)b->nval++;
 }
 
-tn_var tn_i_input(tn_i_builder *b, const tn_type *t, bool linear) {
+tn_i_var tn_i_input(tn_i_builder *b, const tn_type *t, bool linear) {
     if (b->failed) return TN_NOVAR;
     if (!tn_i_type_valid(t)) {
-        tn_i_builder_fail(b, TN_ETYPE, "input %u has no valid type (dtype, rank 0..%d, dimensions >= 0, countable size)",
+        tn_i_builder_fail(b, TN_ETYPE,
+                          "input %u has no valid type (dtype, rank 0..%d, dimensions >= 0, countable size)",
                           (unsigned)b->nin, TN_MAX_RANK);
         return TN_NOVAR;
     }
-    tn_var v = push_val(b, t, NULL, TN_DEF_INPUT);
+    tn_i_var v = push_val(b, t, NULL, TN_DEF_INPUT);
     if (v == TN_NOVAR) return v;
     b->val[v].linear = linear;
     b->nin++;
@@ -121,7 +125,7 @@ static bool zero_bits(int dtype, uint64_t bits) {
     return bits == 0;
 }
 
-tn_var tn_i_literal(tn_i_builder *b, int dtype, uint64_t bits) {
+tn_i_var tn_i_literal(tn_i_builder *b, int dtype, uint64_t bits) {
     if (b->failed) return TN_NOVAR;
     if (!grow_slots(b)) {
         b->failed = true;
@@ -134,7 +138,7 @@ tn_var tn_i_literal(tn_i_builder *b, int dtype, uint64_t bits) {
         if (val->def == TN_DEF_LITERAL && val->type->dtype == dtype && val->bits == bits) return b->slot[at].var - 1;
     }
     tn_type t = tn_type_of((tn_dtype)dtype, 0, NULL);
-    tn_var v = push_val(b, &t, NULL, TN_DEF_LITERAL);
+    tn_i_var v = push_val(b, &t, NULL, TN_DEF_LITERAL);
     if (v == TN_NOVAR) return v;
     b->val[v].bits = bits;
     b->val[v].zero = zero_bits(dtype, bits);
@@ -154,7 +158,7 @@ static uint64_t f32_bits(float x) {
     return u;
 }
 
-tn_var tn_i_literal_f64(tn_i_builder *b, int dtype, double x) {
+tn_i_var tn_i_literal_f64(tn_i_builder *b, int dtype, double x) {
     switch (dtype) {
     case TN_F64: return tn_i_literal(b, dtype, f64_bits(x));
     case TN_F32: return tn_i_literal(b, dtype, f32_bits((float)x));
@@ -162,7 +166,7 @@ tn_var tn_i_literal_f64(tn_i_builder *b, int dtype, double x) {
     }
 }
 
-tn_var tn_i_literal_i64(tn_i_builder *b, int dtype, int64_t x) {
+tn_i_var tn_i_literal_i64(tn_i_builder *b, int dtype, int64_t x) {
     switch (dtype) {
     case TN_BOOL: return tn_i_literal(b, dtype, x != 0);
     case TN_I32: return tn_i_literal(b, dtype, (uint32_t)x);
@@ -171,12 +175,12 @@ tn_var tn_i_literal_i64(tn_i_builder *b, int dtype, int64_t x) {
     }
 }
 
-const tn_i_eqn *tn_i_def(const tn_i_builder *b, tn_var v) {
+const tn_i_eqn *tn_i_def(const tn_i_builder *b, tn_i_var v) {
     if (v == TN_NOVAR || b->val[v].def >= TN_DEF_LITERAL) return NULL;
     return &b->eqn[b->val[v].def];
 }
 
-bool tn_i_known_scalar(const tn_i_builder *b, tn_var v, uint64_t *bits) {
+bool tn_i_known_scalar(const tn_i_builder *b, tn_i_var v, uint64_t *bits) {
     const tn_i_eqn *e = tn_i_def(b, v);
     if (e && e->prim->id == TN_P_broadcast_in_dim) v = b->pool[e->in];
     if (v == TN_NOVAR || b->val[v].def != TN_DEF_LITERAL) return false;
@@ -184,7 +188,7 @@ bool tn_i_known_scalar(const tn_i_builder *b, tn_var v, uint64_t *bits) {
     return true;
 }
 
-bool tn_i_known_f64(const tn_i_builder *b, tn_var v, double *x) {
+bool tn_i_known_f64(const tn_i_builder *b, tn_i_var v, double *x) {
     uint64_t bits;
     if (!tn_i_known_scalar(b, v, &bits)) return false;
     switch (b->val[v].type->dtype) {
@@ -227,7 +231,8 @@ bool tn_i_type_fail(tn_i_query *q, int operand, const char *fmt, ...) {
     va_end(ap);
     size_t at = 0;
     for (uint32_t i = 0; i < q->nin && i < 6 && at < sizeof operands; i++)
-        at += (size_t)snprintf(operands + at, sizeof operands - at, "%s%s", i ? ", " : "", tn_i_type_text(text, q->in[i]));
+        at += (size_t)snprintf(operands + at, sizeof operands - at, "%s%s", i ? ", " : "",
+                               tn_i_type_text(text, q->in[i]));
     if (q->nin > 6 && at < sizeof operands) (void)snprintf(operands + at, sizeof operands - at, ", ...");
     char which[32] = "";
     if (operand >= 0) (void)snprintf(which, sizeof which, "operand %d: ", operand);
@@ -237,7 +242,7 @@ bool tn_i_type_fail(tn_i_query *q, int operand, const char *fmt, ...) {
     return false;
 }
 
-static bool typed(tn_i_builder *b, tn_i_query *q, const tn_var *in) {
+static bool typed(tn_i_builder *b, tn_i_query *q, const tn_i_var *in) {
     if (!tn_i_grow(b->ctx, (void **)(void *)&b->in_type, &b->cin_type, q->nin, sizeof *b->in_type)) {
         b->failed = true;
         return false;
@@ -258,7 +263,7 @@ static bool typed(tn_i_builder *b, tn_i_query *q, const tn_var *in) {
 
 /* A pure equation of literals that yields one scalar is computed by its own kernel, so a
  * folded program has the bits of an unfolded one. */
-static tn_var fold(tn_i_builder *b, const tn_i_query *q, const tn_var *in) {
+static tn_i_var fold(tn_i_builder *b, const tn_i_query *q, const tn_i_var *in) {
     const tn_prim *prim = q->prim;
     if (!(prim->flags & TN_F_ELEMENTWISE) || (prim->flags & TN_F_NOFOLD) || q->nin == 0 || q->nin > 3 || q->nout != 1 ||
         q->out[0].rank != 0)
@@ -277,7 +282,14 @@ static tn_var fold(tn_i_builder *b, const tn_i_query *q, const tn_var *in) {
     out = (tn_i_arr){.type = &q->out[0], .data = &result};
     if (prim->kernel) {
         char message[256];
-        tn_i_kernel k = {.prim = prim, .p = q->p, .nin = q->nin, .nout = 1, .in = arr, .out = &out, .threads = 1, .message = message};
+        tn_i_kernel k = {.prim = prim,
+                         .p = q->p,
+                         .nin = q->nin,
+                         .nout = 1,
+                         .in = arr,
+                         .out = &out,
+                         .threads = 1,
+                         .message = message};
         if (prim->kernel(&k) != TN_OK) return TN_NOVAR;
     } else {
         tn_i_strip *strip = prim->strip[q->in[prim->strip_operand]->dtype];
@@ -304,6 +316,21 @@ static bool image_of_zeros(const tn_i_builder *b, const tn_i_eqn *e) {
     return false;
 }
 
+/* A nested program may compute values that do not depend on its linear operands: folding what is
+ * linear must leave those alone. */
+static void mark_nested(tn_i_builder *b, const tn_i_eqn *e) {
+    uint8_t *in = tn_i_alloc(b->ctx, e->nin), *out = tn_i_alloc(b->ctx, e->nout);
+    if (!b->depends && (b->depends = tn_i_alloc(b->ctx, sizeof *b->depends)) != NULL)
+        tn_i_memo_init(b->depends, b->ctx);
+    bool ok = in && out && b->depends;
+    for (uint32_t i = 0; i < e->nin && ok; i++) in[i] = b->val[b->pool[e->in + i]].linear;
+    ok = ok && tn_i_depends(b->depends, e, in, out);
+    for (uint32_t j = 0; j < e->nout && ok; j++) b->val[e->out + j].linear = out[j];
+    if (!ok) b->failed = true;
+    tn_i_free(b->ctx, in, e->nin);
+    tn_i_free(b->ctx, out, e->nout);
+}
+
 /* A linear image of zeros is zero; an equation is linear when an operand is. */
 static void mark(tn_i_builder *b, const tn_i_eqn *e) {
     const bool zero = image_of_zeros(b, e);
@@ -313,9 +340,10 @@ static void mark(tn_i_builder *b, const tn_i_eqn *e) {
         b->val[e->out + j].linear = linear;
         b->val[e->out + j].zero = zero;
     }
+    if (linear && e->prim->split) mark_nested(b, e);
 }
 
-static bool push_eqn(tn_i_builder *b, const tn_i_query *q, const tn_i_params *shared, const tn_var *in) {
+static bool push_eqn(tn_i_builder *b, const tn_i_query *q, const tn_i_params *shared, const tn_i_var *in) {
     if (b->npool + q->nin > UINT32_MAX - 1 || b->neqn >= TN_DEF_LITERAL - 1) {
         tn_i_builder_fail(b, TN_ELIMIT, "a program may hold at most 2^32 operands");
         return false;
@@ -330,8 +358,14 @@ static bool push_eqn(tn_i_builder *b, const tn_i_query *q, const tn_i_params *sh
         if (!params) return false;
     }
     tn_i_eqn *e = &b->eqn[b->neqn++];
-    *e = (tn_i_eqn){.prim = q->prim, .params = params, .loc = b->loc, .in = (uint32_t)b->npool, .nin = q->nin,
-                    .nout = q->nout, .out = (tn_var)b->nval, .region = b->region};
+    *e = (tn_i_eqn){.prim = q->prim,
+                    .params = params,
+                    .loc = b->loc,
+                    .in = (uint32_t)b->npool,
+                    .nin = q->nin,
+                    .nout = q->nout,
+                    .out = (tn_i_var)b->nval,
+                    .region = b->region};
     if (q->nin) memcpy(b->pool + b->npool, in, q->nin * sizeof *in);
     b->npool += q->nin;
     for (uint32_t j = 0; j < q->nout; j++)
@@ -341,8 +375,8 @@ static bool push_eqn(tn_i_builder *b, const tn_i_query *q, const tn_i_params *sh
     return true;
 }
 
-static tn_var emit(tn_i_builder *b, const tn_prim *prim, const tn_i_param *p, const tn_i_params *shared, uint32_t nin,
-                   const tn_var *in) {
+static tn_i_var emit(tn_i_builder *b, const tn_prim *prim, const tn_i_param *p, const tn_i_params *shared, uint32_t nin,
+                     const tn_i_var *in) {
     if (b->failed) return TN_NOVAR;
     for (uint32_t i = 0; i < nin; i++)
         if (in[i] == TN_NOVAR) {
@@ -353,7 +387,7 @@ static tn_var emit(tn_i_builder *b, const tn_prim *prim, const tn_i_param *p, co
     if (!typed(b, &q, in)) return TN_NOVAR;
     bool effect = prim->effect && prim->effect(p);
     uint32_t np = tn_i_params_count(prim);
-    tn_var swapped[2];
+    tn_i_var swapped[2];
     if (!b->raw && (prim->flags & TN_F_COMMUTES) && nin == 2 && in[0] > in[1]) {
         swapped[0] = in[1];
         swapped[1] = in[0];
@@ -361,7 +395,7 @@ static tn_var emit(tn_i_builder *b, const tn_prim *prim, const tn_i_param *p, co
     }
     uint64_t hash = hash_eqn(prim, shared ? shared->hash : np ? tn_i_params_hash(p, np) : 0, b->region, nin, in);
     if (!b->raw && !effect) {
-        tn_var v = fold(b, &q, in);
+        tn_i_var v = fold(b, &q, in);
         if (v == TN_NOVAR && prim->simplify && !b->failed) v = prim->simplify(b, p, nin, in, q.out);
         if (v == TN_NOVAR && !b->failed) v = find_eqn(b, hash, prim, p, np, nin, in);
         if (v != TN_NOVAR || b->failed) return v;
@@ -377,15 +411,15 @@ static tn_var emit(tn_i_builder *b, const tn_prim *prim, const tn_i_param *p, co
     return e->nout ? e->out : 0;
 }
 
-tn_var tn_i_emit(tn_i_builder *b, const tn_prim *prim, const tn_i_param *p, uint32_t nin, const tn_var *in) {
+tn_i_var tn_i_emit(tn_i_builder *b, const tn_prim *prim, const tn_i_param *p, uint32_t nin, const tn_i_var *in) {
     return emit(b, prim, p, NULL, nin, in);
 }
 
-tn_var tn_i_emit_like(tn_i_builder *b, const tn_i_eqn *like, const tn_var *in) {
+tn_i_var tn_i_emit_like(tn_i_builder *b, const tn_i_eqn *like, const tn_i_var *in) {
     return emit(b, like->prim, tn_i_p(like), like->params, like->nin, in);
 }
 
-tn_var tn_i_constant(tn_i_builder *b, const tn_type *t, const void *data) {
+tn_i_var tn_i_constant(tn_i_builder *b, const tn_type *t, const void *data) {
     if (b->failed) return TN_NOVAR;
     if (t->rank == 0) {
         uint64_t bits = 0;
@@ -403,7 +437,7 @@ tn_var tn_i_constant(tn_i_builder *b, const tn_type *t, const void *data) {
     tn_i_param p = {.kind = TN_K_BLOB, .u.blob = k};
     uint32_t region = b->region;
     b->region = 0; /* data never count as recomputation */
-    tn_var v = tn_i_emit(b, tn_i_prim(b, TN_P_constant), &p, 0, NULL);
+    tn_i_var v = tn_i_emit(b, tn_i_prim(b, TN_P_constant), &p, 0, NULL);
     b->region = region;
     tn_i_blob_unref(b->ctx, k);
     return v;

@@ -19,7 +19,8 @@ static const char *short_text(char buf[SHORT_TEXT], const tn_fn *f, const tn_i_e
     buf[0] = 0;
     for (uint32_t j = 0; j < e->nout && j < 3 && at < SHORT_TEXT; j++)
         at += (size_t)snprintf(buf + at, SHORT_TEXT - at, "%s ", tn_i_type_text(type, f->val[e->out + j].type));
-    if (at < SHORT_TEXT) at += (size_t)snprintf(buf + at, SHORT_TEXT - at, "%s= %s", e->nout > 3 ? "... " : "", e->prim->name);
+    if (at < SHORT_TEXT)
+        at += (size_t)snprintf(buf + at, SHORT_TEXT - at, "%s= %s", e->nout > 3 ? "... " : "", e->prim->name);
     for (uint32_t i = 0; i < e->nin && i < 4 && at < SHORT_TEXT; i++)
         at += (size_t)snprintf(buf + at, SHORT_TEXT - at, " %s", tn_i_type_text(type, f->val[tn_i_in(f, e)[i]].type));
     if (e->nin > 4 && at < SHORT_TEXT) (void)snprintf(buf + at, SHORT_TEXT - at, " ...");
@@ -72,7 +73,7 @@ static bool check_scope(const tn_fn *f, uint32_t index) {
     for (uint32_t j = 0; j < e->nout; j++)
         if (f->val[e->out + j].def != index) return malformed(f, "an output that another equation makes");
     for (uint32_t i = 0; i < e->nin; i++) {
-        const tn_var v = tn_i_in(f, e)[i];
+        const tn_i_var v = tn_i_in(f, e)[i];
         if (v >= f->nval) return malformed(f, "an operand that does not exist");
         if (f->val[v].def < TN_DEF_LITERAL && f->val[v].def >= index)
             return bad(f, e, TN_EINVAL, "operand %u is used before it is defined", (unsigned)i);
@@ -89,7 +90,8 @@ static bool check_params(const tn_fn *f, const tn_i_eqn *e) {
         const tn_i_spec *spec = &e->prim->params[k];
         const tn_i_kind kind = e->params->v[k].kind;
         const bool absent = kind == TN_K_NONE && (spec->optional || spec->kind == TN_K_PTR);
-        if (kind != spec->kind && !absent) return bad(f, e, TN_EINVAL, "parameter %s is missing or of another kind", spec->name);
+        if (kind != spec->kind && !absent)
+            return bad(f, e, TN_EINVAL, "parameter %s is missing or of another kind", spec->name);
     }
     return true;
 }
@@ -117,8 +119,10 @@ static bool check_types(const tn_fn *f, const tn_i_eqn *e, room *r) {
     tn_ctx *c = f->ctx;
     if (!grow_room(f, r, e)) return false;
     for (uint32_t i = 0; i < e->nin; i++) r->in[i] = f->val[tn_i_in(f, e)[i]].type;
-    if (e->prim->nin >= 0 && (uint32_t)e->prim->nin != e->nin) return bad(f, e, TN_ETYPE, "takes %d operands", e->prim->nin);
-    tn_i_query q = {.ctx = c, .prim = e->prim, .p = tn_i_p(e), .nin = e->nin, .nout = e->nout, .in = r->in, .out = r->out};
+    if (e->prim->nin >= 0 && (uint32_t)e->prim->nin != e->nin)
+        return bad(f, e, TN_ETYPE, "takes %d operands", e->prim->nin);
+    tn_i_query q = {
+        .ctx = c, .prim = e->prim, .p = tn_i_p(e), .nin = e->nin, .nout = e->nout, .in = r->in, .out = r->out};
     c->status = TN_OK;
     if (!e->prim->type(&q)) {
         if (c->status == TN_OK) return bad(f, e, TN_ETYPE, "has more outputs than the %u recorded", (unsigned)e->nout);
@@ -128,8 +132,8 @@ static bool check_types(const tn_fn *f, const tn_i_eqn *e, room *r) {
     if (q.nout != e->nout) return bad(f, e, TN_ETYPE, "has %u outputs, not %u", (unsigned)q.nout, (unsigned)e->nout);
     for (uint32_t j = 0; j < e->nout; j++)
         if (!tn_type_equal(&q.out[j], f->val[e->out + j].type))
-            return bad(f, e, TN_ETYPE, "output %u is %s, recorded as %s", (unsigned)j, tn_i_type_text(inferred, &q.out[j]),
-                       tn_i_type_text(recorded, f->val[e->out + j].type));
+            return bad(f, e, TN_ETYPE, "output %u is %s, recorded as %s", (unsigned)j,
+                       tn_i_type_text(inferred, &q.out[j]), tn_i_type_text(recorded, f->val[e->out + j].type));
     return true;
 }
 
@@ -168,7 +172,8 @@ static const char *set_text(char *buf, size_t n, uint32_t set, uint32_t nin) {
     if (set == TN_ALL) return "all operands";
     at = (size_t)snprintf(buf, n, "operand%s", left == 1 ? "" : "s");
     for (uint32_t i = 0, k = 0; i < nin && at < n; i++)
-        if (member(set, i)) at += (size_t)snprintf(buf + at, n - at, "%s %u", k++ ? (k == left ? " and" : ",") : "", (unsigned)i);
+        if (member(set, i))
+            at += (size_t)snprintf(buf + at, n - at, "%s %u", k++ ? (k == left ? " and" : ",") : "", (unsigned)i);
     return buf;
 }
 
@@ -185,15 +190,17 @@ static bool explain(const tn_fn *f, const tn_i_eqn *e, const uint8_t *in, uint32
         (void)joint(e, in, s, &outside, &rest);
         if (outside != UINT32_MAX) {
             if (!e->prim->linear[1])
-                return bad(f, e, TN_ELINEAR, "operand %u depends on a linear input, but %s is not linear in it", (unsigned)outside, name);
-            return bad(f, e, TN_ELINEAR, "operands %u and %u both depend on linear inputs, but %s is linear in one at a time",
+                return bad(f, e, TN_ELINEAR, "operand %u depends on a linear input, but %s is not linear in it",
+                           (unsigned)outside, name);
+            return bad(f, e, TN_ELINEAR,
+                       "operands %u and %u both depend on linear inputs, but %s is linear in one at a time",
                        (unsigned)first, (unsigned)outside, name);
         }
-        return bad(f, e, TN_ELINEAR, "operand %u is not linear, but operand %u is (%s is linear in %s%s)", (unsigned)rest,
-                   (unsigned)first, name, set_text(set, sizeof set, s, e->nin), " jointly");
+        return bad(f, e, TN_ELINEAR, "operand %u is not linear, but operand %u is (%s is linear in %s%s)",
+                   (unsigned)rest, (unsigned)first, name, set_text(set, sizeof set, s, e->nin), " jointly");
     }
-    return bad(f, e, TN_ELINEAR, "operand %u depends on a linear input, but %s is not linear in %s", (unsigned)first, name,
-               some || e->prim->linear[0] ? "it" : "any operand");
+    return bad(f, e, TN_ELINEAR, "operand %u depends on a linear input, but %s is not linear in %s", (unsigned)first,
+               name, some || e->prim->linear[0] ? "it" : "any operand");
 }
 
 static bool linear_equation(const tn_fn *f, const tn_i_eqn *e, const uint8_t *in, uint8_t *out) {
@@ -284,9 +291,11 @@ static bool check_outputs(const tn_fn *f, const uint8_t *out) {
         if (out[j] != TN_NONLINEAR) continue;
         const uint32_t def = f->val[f->out[j]].def;
         const bool made = def < TN_DEF_LITERAL;
-        (void)tn_i_fail(f->ctx, TN_ELINEAR, made ? f->eqn[def].loc : f->loc, "output %u is not linear: %s%s", (unsigned)j,
-                        made ? "it does not depend on a linear input, in "
-                             : def == TN_DEF_INPUT ? "it is an input that is not linear" : "it is a number other than zero",
+        (void)tn_i_fail(f->ctx, TN_ELINEAR, made ? f->eqn[def].loc : f->loc, "output %u is not linear: %s%s",
+                        (unsigned)j,
+                        made                  ? "it does not depend on a linear input, in "
+                        : def == TN_DEF_INPUT ? "it is an input that is not linear"
+                                              : "it is a number other than zero",
                         made ? short_text(equation, f, &f->eqn[def]) : "");
         return false;
     }
@@ -331,7 +340,8 @@ static bool check_program(const tn_fn *f, tn_i_seen *seen) {
     ok = ok && check_values(f);
     for (uint32_t i = 0; ok && i < f->neqn; i++) {
         const tn_i_eqn *e = &f->eqn[i];
-        ok = check_scope(f, i) && check_params(f, e) && (f->ctx->check || check_nested(e, seen)) && check_types(f, e, &r);
+        ok = check_scope(f, i) && check_params(f, e) && (f->ctx->check || check_nested(e, seen)) &&
+             check_types(f, e, &r);
     }
     free_room(f, &r);
     return ok && check_linear_program(f);

@@ -41,7 +41,8 @@ static bool plain_cost(const tn_fn *f, const tn_i_eqn *e, tn_i_cost *cost) {
     if (in && out) {
         for (uint32_t i = 0; i < e->nin; i++) in[i] = f->val[tn_i_in(f, e)[i]].type;
         for (uint32_t j = 0; j < e->nout; j++) out[j] = *f->val[e->out + j].type;
-        const tn_i_query q = {.ctx = c, .prim = e->prim, .p = tn_i_p(e), .nin = e->nin, .nout = e->nout, .in = in, .out = out};
+        const tn_i_query q = {
+            .ctx = c, .prim = e->prim, .p = tn_i_p(e), .nin = e->nin, .nout = e->nout, .in = in, .out = out};
         (e->prim->cost ? e->prim->cost : elementwise)(&q, cost);
     }
     const bool ok = in && out;

@@ -13,8 +13,10 @@ static void fn_free(tn_fn *f) {
     tn_i_free(c, f->eqn, f->neqn * sizeof *f->eqn);
     tn_i_free(c, f->pool, f->npool * sizeof *f->pool);
     tn_i_free(c, f->out, f->nout * sizeof *f->out);
-    if (f->prev) f->prev->next = f->next;
-    else if (c->fns == f) c->fns = f->next;
+    if (f->prev)
+        f->prev->next = f->next;
+    else if (c->fns == f)
+        c->fns = f->next;
     if (f->next) f->next->prev = f->prev;
     tn_i_free(c, f, sizeof *f);
 }
@@ -48,7 +50,7 @@ static void link_fn(tn_ctx *c, tn_fn *f) {
 
 /* ---- freezing ----------------------------------------------------------------- */
 
-static void mark_live(const tn_i_builder *b, uint8_t *live_eqn, uint8_t *live_val, uint32_t nout, const tn_var *out) {
+static void mark_live(const tn_i_builder *b, uint8_t *live_eqn, uint8_t *live_val, uint32_t nout, const tn_i_var *out) {
     for (uint32_t j = 0; j < nout; j++) live_val[out[j]] = 1;
     for (size_t i = b->neqn; i-- > 0;) {
         const tn_i_eqn *e = &b->eqn[i];
@@ -63,7 +65,7 @@ static void mark_live(const tn_i_builder *b, uint8_t *live_eqn, uint8_t *live_va
 }
 
 /* Copies live values in order; to[v] becomes the new number. */
-static void copy_values(const tn_i_builder *b, tn_fn *f, const uint8_t *live, tn_var *to, const uint32_t *eqn_to) {
+static void copy_values(const tn_i_builder *b, tn_fn *f, const uint8_t *live, tn_i_var *to, const uint32_t *eqn_to) {
     uint32_t n = 0;
     for (size_t v = 0; v < b->nval; v++) {
         if (!live[v]) continue;
@@ -85,7 +87,7 @@ static void nested_facts(tn_fn *f, const tn_i_eqn *e) {
     }
 }
 
-static void copy_equations(tn_i_builder *b, tn_fn *f, const uint8_t *live, const tn_var *to) {
+static void copy_equations(tn_i_builder *b, tn_fn *f, const uint8_t *live, const tn_i_var *to) {
     uint32_t n = 0, at = 0;
     for (size_t i = 0; i < b->neqn; i++) {
         tn_i_eqn *e = &b->eqn[i];
@@ -118,13 +120,15 @@ static uint64_t hash_fn(const tn_fn *f) {
 typedef struct freeze {
     uint8_t *live_eqn, *live_val;
     uint32_t *eqn_to;
-    tn_var *to;
+    tn_i_var *to;
 } freeze;
 
 static bool freeze_alloc(tn_i_builder *b, freeze *z) {
     tn_ctx *c = b->ctx;
-    *z = (freeze){.live_eqn = tn_i_alloc(c, b->neqn), .live_val = tn_i_alloc(c, b->nval),
-                  .eqn_to = tn_i_alloc_array(c, b->neqn, sizeof *z->eqn_to), .to = tn_i_alloc_array(c, b->nval, sizeof *z->to)};
+    *z = (freeze){.live_eqn = tn_i_alloc(c, b->neqn),
+                  .live_val = tn_i_alloc(c, b->nval),
+                  .eqn_to = tn_i_alloc_array(c, b->neqn, sizeof *z->eqn_to),
+                  .to = tn_i_alloc_array(c, b->nval, sizeof *z->to)};
     return z->live_eqn && z->live_val && z->eqn_to && z->to;
 }
 
@@ -145,13 +149,20 @@ static void count_live(const tn_i_builder *b, freeze *z, tn_fn *f) {
     for (size_t v = 0; v < b->nval; v++) f->nval += z->live_val[v];
 }
 
-static tn_fn *freeze_program(tn_i_builder *b, freeze *z, uint32_t nout, const tn_var *out) {
+static tn_fn *freeze_program(tn_i_builder *b, freeze *z, uint32_t nout, const tn_i_var *out) {
     tn_ctx *c = b->ctx;
     mark_live(b, z->live_eqn, z->live_val, nout, out);
     tn_fn *f = tn_i_alloc(c, sizeof *f);
     if (!f) return NULL;
-    *f = (tn_fn){.ctx = c, .refs = 1, .nin = b->nin, .nlin = b->mixed || b->forget ? 0 : b->nlin, .depth = 1,
-                 .regions = b->regions, .mixed = b->mixed, .name = "", .loc = b->loc};
+    *f = (tn_fn){.ctx = c,
+                 .refs = 1,
+                 .nin = b->nin,
+                 .nlin = b->mixed || b->forget ? 0 : b->nlin,
+                 .depth = 1,
+                 .regions = b->regions,
+                 .mixed = b->mixed,
+                 .name = "",
+                 .loc = b->loc};
     link_fn(c, f);
     if (b->named_after) {
         f->name = b->named_after->name;
@@ -193,7 +204,7 @@ static tn_fn *accept(tn_fn *f) {
     return f;
 }
 
-tn_fn *tn_i_finish(tn_i_builder *b, uint32_t nout, const tn_var *out) {
+tn_fn *tn_i_finish(tn_i_builder *b, uint32_t nout, const tn_i_var *out) {
     tn_fn *f = NULL;
     for (uint32_t j = 0; j < nout && !b->failed; j++)
         if (out[j] == TN_NOVAR) tn_i_builder_fail(b, TN_EINVAL, "output %u is missing", (unsigned)j);
@@ -219,8 +230,10 @@ bool tn_i_fn_equal(const tn_fn *a, const tn_fn *b) {
         a->nval != b->nval || a->npool != b->npool)
         return false;
     for (uint32_t v = 0; v < a->nval; v++)
-        if (a->val[v].type != b->val[v].type || a->val[v].def != b->val[v].def || a->val[v].bits != b->val[v].bits) return false;
-    if (memcmp(a->pool, b->pool, a->npool * sizeof *a->pool) || memcmp(a->out, b->out, a->nout * sizeof *a->out)) return false;
+        if (a->val[v].type != b->val[v].type || a->val[v].def != b->val[v].def || a->val[v].bits != b->val[v].bits)
+            return false;
+    if (memcmp(a->pool, b->pool, a->npool * sizeof *a->pool) || memcmp(a->out, b->out, a->nout * sizeof *a->out))
+        return false;
     for (uint32_t i = 0; i < a->neqn; i++)
         if (!eqn_equal(&a->eqn[i], &b->eqn[i])) return false;
     return true;
@@ -228,37 +241,37 @@ bool tn_i_fn_equal(const tn_fn *a, const tn_fn *b) {
 
 /* ---- walking -------------------------------------------------------------------- */
 
-tn_var *tn_i_map_new(const tn_fn *f) {
-    tn_var *map = tn_i_alloc_array(f->ctx, f->nval, sizeof *map);
+tn_i_var *tn_i_map_new(const tn_fn *f) {
+    tn_i_var *map = tn_i_alloc_array(f->ctx, f->nval, sizeof *map);
     if (map) memset(map, 0xFF, f->nval * sizeof *map);
     return map;
 }
 
-void tn_i_map_free(const tn_fn *f, tn_var *map) { tn_i_free(f->ctx, map, f->nval * sizeof *map); }
+void tn_i_map_free(const tn_fn *f, tn_i_var *map) { tn_i_free(f->ctx, map, f->nval * sizeof *map); }
 
-tn_var tn_i_mapped(tn_i_builder *b, const tn_fn *f, tn_var *map, tn_var v) {
+tn_i_var tn_i_mapped(tn_i_builder *b, const tn_fn *f, tn_i_var *map, tn_i_var v) {
     if (map[v] == TN_NOVAR && tn_i_is_literal(f, v)) map[v] = tn_i_literal(b, f->val[v].type->dtype, f->val[v].bits);
     return map[v];
 }
 
-void tn_i_copy_eqn(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_var *map) {
+void tn_i_copy_eqn(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *map) {
     if (b->failed) return;
-    tn_var few[16], *in = few;
+    tn_i_var few[16], *in = few;
     if (e->nin > 16 && !(in = tn_i_alloc_array(b->ctx, e->nin, sizeof *in))) {
         b->failed = true;
         return;
     }
     for (uint32_t i = 0; i < e->nin; i++) in[i] = tn_i_mapped(b, f, map, tn_i_in(f, e)[i]);
     b->loc = e->loc;
-    tn_var out = tn_i_emit_like(b, e, in);
+    tn_i_var out = tn_i_emit_like(b, e, in);
     for (uint32_t j = 0; j < e->nout && out != TN_NOVAR; j++) map[e->out + j] = out + j;
     if (in != few) tn_i_free(b->ctx, in, e->nin * sizeof *in);
 }
 
-void tn_i_inline(tn_i_builder *b, const tn_fn *f, const tn_var *args, tn_var *outs) {
+void tn_i_inline(tn_i_builder *b, const tn_fn *f, const tn_i_var *args, tn_i_var *outs) {
     for (uint32_t j = 0; j < f->nout; j++) outs[j] = TN_NOVAR;
     if (b->failed) return;
-    tn_var *map = tn_i_map_new(f);
+    tn_i_var *map = tn_i_map_new(f);
     if (!map) {
         b->failed = true;
         return;

@@ -8,8 +8,7 @@
 
 #include "base/base.h"
 
-#undef tn_var /* the public macro (variance); inside the library the word means a value's number */
-typedef uint32_t tn_var;
+typedef uint32_t tn_i_var;
 #define TN_NOVAR UINT32_MAX
 
 /* ---- parameters ------------------------------------------------------------- */
@@ -64,7 +63,7 @@ typedef struct tn_i_params {
 typedef struct tn_i_spec {
     const char *name;
     tn_i_kind kind;
-    bool optional;              /* may be absent (TN_K_NONE) */
+    bool optional; /* may be absent (TN_K_NONE) */
     uint8_t lists;
     const char *record;
     const char *const *fields;  /* `lists` of them */
@@ -86,16 +85,16 @@ typedef struct tn_i_val {
     uint8_t zero;        /* a literal zero, or a linear image of zeros */
 } tn_i_val;
 
-#define TN_DEF_INPUT (UINT32_MAX - 1)
+#define TN_DEF_INPUT   (UINT32_MAX - 1)
 #define TN_DEF_LITERAL (UINT32_MAX - 2)
 
 typedef struct tn_i_eqn {
     const tn_prim *prim;
     const tn_i_params *params; /* NULL when the primitive has none */
     const tn_i_loc *loc;
-    uint32_t in;     /* offset of the operands in the pool */
+    uint32_t in; /* offset of the operands in the pool */
     uint32_t nin, nout;
-    tn_var out;      /* outputs are out .. out+nout-1 */
+    tn_i_var out;    /* outputs are out .. out+nout-1 */
     uint32_t region; /* part of the value-numbering key: recomputation is never merged back */
 } tn_i_eqn;
 
@@ -106,20 +105,20 @@ struct tn_fn {
     uint32_t nin, nlin, nout, neqn, nval, npool;
     tn_i_val *val;
     tn_i_eqn *eqn;
-    tn_var *pool;
-    tn_var *out;
-    uint32_t depth;   /* 1 + depth of the deepest nested program */
-    uint32_t regions; /* regions are 0..regions-1 */
-    bool effect;      /* holds an equation with an effect, at any depth */
-    bool mixed;       /* primal and tangents together: val[].linear tells which, nlin is 0 */
-    uint64_t hash;    /* of the contents; places do not count */
-    const char *name; /* interned; "" when unknown */
+    tn_i_var *pool;
+    tn_i_var *out;
+    uint32_t depth;      /* 1 + depth of the deepest nested program */
+    uint32_t regions;    /* regions are 0..regions-1 */
+    bool effect;         /* holds an equation with an effect, at any depth */
+    bool mixed;          /* primal and tangents together: val[].linear tells which, nlin is 0 */
+    uint64_t hash;       /* of the contents; places do not count */
+    const char *name;    /* interned; "" when unknown */
     const tn_i_loc *loc; /* where it was traced */
 };
 
-static inline const tn_var *tn_i_in(const tn_fn *f, const tn_i_eqn *e) { return f->pool + e->in; }
+static inline const tn_i_var *tn_i_in(const tn_fn *f, const tn_i_eqn *e) { return f->pool + e->in; }
 static inline const tn_i_param *tn_i_p(const tn_i_eqn *e) { return e->params ? e->params->v : NULL; }
-static inline bool tn_i_is_literal(const tn_fn *f, tn_var v) { return f->val[v].def == TN_DEF_LITERAL; }
+static inline bool tn_i_is_literal(const tn_fn *f, tn_i_var v) { return f->val[v].def == TN_DEF_LITERAL; }
 
 /* Same contents (types, equations, parameters; not places). */
 bool tn_i_fn_equal(const tn_fn *a, const tn_fn *b);
@@ -134,7 +133,7 @@ typedef struct tn_i_builder {
     bool failed; /* sticky: the error is in the context */
     tn_i_val *val;
     tn_i_eqn *eqn;
-    tn_var *pool;
+    tn_i_var *pool;
     size_t nval, neqn, npool, cval, ceqn, cpool;
     uint32_t nin, nlin;
     struct tn_i_slot *slot; /* value numbering */
@@ -147,9 +146,10 @@ typedef struct tn_i_builder {
     size_t cout_type;
     const tn_type **in_type;
     size_t cin_type;
-    const tn_fn *named_after; /* gives name and place to the program being made; may be NULL */
-    bool mixed;  /* finish: outputs may be linear or not (a jvp before it is split); nlin is then 0 */
-    bool forget; /* finish: linear inputs become ordinary ones */
+    struct tn_i_memo *depends; /* what nested programs' outputs depend on, once asked for */
+    const tn_fn *named_after;  /* gives name and place to the program being made; may be NULL */
+    bool mixed;                /* finish: outputs may be linear or not (a jvp before it is split); nlin is then 0 */
+    bool forget;               /* finish: linear inputs become ordinary ones */
 } tn_i_builder;
 
 /* A builder on the stack: init, inputs, emits, then finish (which always
@@ -158,30 +158,30 @@ void tn_i_builder_init(tn_i_builder *b, tn_ctx *c);
 void tn_i_builder_drop(tn_i_builder *b);
 
 /* Inputs come before everything else, linear ones last. */
-tn_var tn_i_input(tn_i_builder *b, const tn_type *t, bool linear);
+tn_i_var tn_i_input(tn_i_builder *b, const tn_type *t, bool linear);
 /* A rank-0 literal from its bytes (bool 1, i32/f32 4, i64/f64 8 bytes). */
-tn_var tn_i_literal(tn_i_builder *b, int dtype, uint64_t bits);
-tn_var tn_i_literal_f64(tn_i_builder *b, int dtype, double x); /* converted to dtype */
-tn_var tn_i_literal_i64(tn_i_builder *b, int dtype, int64_t x);
+tn_i_var tn_i_literal(tn_i_builder *b, int dtype, uint64_t bits);
+tn_i_var tn_i_literal_f64(tn_i_builder *b, int dtype, double x); /* converted to dtype */
+tn_i_var tn_i_literal_i64(tn_i_builder *b, int dtype, int64_t x);
 
 /* Adds an equation (or finds the equal one, or folds it) and returns its first
  * output.  Parameters are copied when needed and may live on the stack.
  * TN_NOVAR when an operand is TN_NOVAR or the builder has failed. */
-tn_var tn_i_emit(tn_i_builder *b, const tn_prim *prim, const tn_i_param *p, uint32_t nin, const tn_var *in);
+tn_i_var tn_i_emit(tn_i_builder *b, const tn_prim *prim, const tn_i_param *p, uint32_t nin, const tn_i_var *in);
 /* As emit, sharing another equation's parameters. */
-tn_var tn_i_emit_like(tn_i_builder *b, const tn_i_eqn *like, const tn_var *in);
+tn_i_var tn_i_emit_like(tn_i_builder *b, const tn_i_eqn *like, const tn_i_var *in);
 
-static inline const tn_type *tn_i_vtype(const tn_i_builder *b, tn_var v) { return b->val[v].type; }
-static inline bool tn_i_is_zero(const tn_i_builder *b, tn_var v) { return b->val[v].zero; }
+static inline const tn_type *tn_i_vtype(const tn_i_builder *b, tn_i_var v) { return b->val[v].type; }
+static inline bool tn_i_is_zero(const tn_i_builder *b, tn_i_var v) { return b->val[v].zero; }
 /* The equation that made v, or NULL. */
-const tn_i_eqn *tn_i_def(const tn_i_builder *b, tn_var v);
+const tn_i_eqn *tn_i_def(const tn_i_builder *b, tn_i_var v);
 /* True when v is a literal or a broadcast of one; *bits its value, in v's dtype. */
-bool tn_i_known_scalar(const tn_i_builder *b, tn_var v, uint64_t *bits);
-bool tn_i_known_f64(const tn_i_builder *b, tn_var v, double *x); /* any dtype, as double */
+bool tn_i_known_scalar(const tn_i_builder *b, tn_i_var v, uint64_t *bits);
+bool tn_i_known_f64(const tn_i_builder *b, tn_i_var v, double *x); /* any dtype, as double */
 
 /* Removes dead equations (unless raw), freezes, checks (tn_ctx.check); NULL
  * after an error.  Equations with effects stay. */
-tn_fn *tn_i_finish(tn_i_builder *b, uint32_t nout, const tn_var *out);
+tn_fn *tn_i_finish(tn_i_builder *b, uint32_t nout, const tn_i_var *out);
 /* Fails the builder with a message at its current place. */
 void tn_i_builder_fail(tn_i_builder *b, tn_status s, const char *fmt, ...)
 #ifdef __GNUC__
@@ -195,19 +195,19 @@ static inline void *tn_i_blob_data(const tn_i_blob *k) { return (void *)(uintptr
 void tn_i_blob_seal(tn_i_blob *k); /* computes the hash; call once the data are written */
 void tn_i_blob_unref(tn_ctx *c, const tn_i_blob *k);
 /* `constant` equation of an array (rank 0 becomes a literal); data is copied. */
-tn_var tn_i_constant(tn_i_builder *b, const tn_type *t, const void *data);
+tn_i_var tn_i_constant(tn_i_builder *b, const tn_type *t, const void *data);
 
 /* ---- walking ------------------------------------------------------------------ */
 
 /* The value of f's v in b: map[v], or a literal made now. */
-tn_var tn_i_mapped(tn_i_builder *b, const tn_fn *f, tn_var *map, tn_var v);
+tn_i_var tn_i_mapped(tn_i_builder *b, const tn_fn *f, tn_i_var *map, tn_i_var v);
 /* Emits f's equation e over mapped operands and records its outputs in map. */
-void tn_i_copy_eqn(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_var *map);
+void tn_i_copy_eqn(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *map);
 /* A map of f's values, all TN_NOVAR; free with tn_i_map_free. */
-tn_var *tn_i_map_new(const tn_fn *f);
-void tn_i_map_free(const tn_fn *f, tn_var *map);
+tn_i_var *tn_i_map_new(const tn_fn *f);
+void tn_i_map_free(const tn_fn *f, tn_i_var *map);
 /* Emits all of f over args (nin of them); outs receives nout values. */
-void tn_i_inline(tn_i_builder *b, const tn_fn *f, const tn_var *args, tn_var *outs);
+void tn_i_inline(tn_i_builder *b, const tn_fn *f, const tn_i_var *args, tn_i_var *outs);
 
 /* ---- passes over finished programs ---------------------------------------------- */
 

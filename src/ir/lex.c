@@ -39,7 +39,8 @@ static const char *number_end(const char *s, const char *end) {
     if (word_at(p, end, "nan")) {
         p += 3;
         if (end - p < 3 || memcmp(p, ":0x", 3) != 0) return p;
-        for (p += 3; p < end && is_word(*p); p++) {}
+        for (p += 3; p < end && is_word(*p); p++) {
+        }
         return p;
     }
     if (!is_digit(*p) && !(*p == '.' && p + 1 < end && is_digit(p[1]))) return NULL;
@@ -68,7 +69,8 @@ void tn_i_lex(tn_i_lexer *x, tn_i_token *t) {
         t->kind = TN_T_NUMBER;
     } else if (is_letter(*s)) {
         t->kind = TN_T_NAME;
-        for (after = s; after < x->end && is_word(*after); after++) {}
+        for (after = s; after < x->end && is_word(*after); after++) {
+        }
     } else if (*s == '"' || *s == '\'') {
         after = string_end(s, x->end);
         t->kind = after ? TN_T_STRING : TN_T_BAD;

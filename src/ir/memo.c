@@ -25,12 +25,14 @@ static uint64_t hash_key(const void *kind, const tn_fn *f, const void *key, size
     return tn_i_hash(h, key, nkey);
 }
 
-const tn_i_memo_entry *tn_i_memo_find(const tn_i_memo *m, const void *kind, const tn_fn *f, const void *key, size_t nkey) {
+const tn_i_memo_entry *tn_i_memo_find(const tn_i_memo *m, const void *kind, const tn_fn *f, const void *key,
+                                      size_t nkey) {
     if (!m->capacity) return NULL;
     uint64_t h = hash_key(kind, f, key, nkey);
     for (size_t at = h & (m->capacity - 1); m->slot[at]; at = (at + 1) & (m->capacity - 1)) {
         const tn_i_memo_entry *e = m->slot[at];
-        if (e->hash == h && e->kind == kind && e->f == f && e->nkey == nkey && (nkey == 0 || memcmp(e->key, key, nkey) == 0))
+        if (e->hash == h && e->kind == kind && e->f == f && e->nkey == nkey &&
+            (nkey == 0 || memcmp(e->key, key, nkey) == 0))
             return e;
     }
     return NULL;
@@ -68,8 +70,14 @@ const tn_i_memo_entry *tn_i_memo_add(tn_i_memo *m, const void *kind, const tn_fn
     }
     if (nkey) memcpy(k, key, nkey);
     if (nflags) memcpy(g, flags, nflags);
-    *e = (tn_i_memo_entry){.hash = hash_key(kind, f, key, nkey), .kind = kind, .f = tn_i_fn_ref(f), .nkey = nkey,
-                           .nflags = nflags, .key = k, .result = {r0, r1}, .flags = g};
+    *e = (tn_i_memo_entry){.hash = hash_key(kind, f, key, nkey),
+                           .kind = kind,
+                           .f = tn_i_fn_ref(f),
+                           .nkey = nkey,
+                           .nflags = nflags,
+                           .key = k,
+                           .result = {r0, r1},
+                           .flags = g};
     size_t at = e->hash & (m->capacity - 1);
     while (m->slot[at]) at = (at + 1) & (m->capacity - 1);
     m->slot[at] = e;

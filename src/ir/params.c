@@ -93,8 +93,10 @@ tn_i_params *tn_i_params_copy(tn_ctx *c, const tn_i_param *p, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         k->v[i] = p[i];
         size_t size = list_bytes(&p[i]);
-        if (p[i].kind == TN_K_TYPES) k->v[i].u.types = (const tn_type *const *)(void *)at;
-        else if (p[i].kind == TN_K_INTS || p[i].kind == TN_K_LISTS) k->v[i].u.ints = (const int64_t *)(void *)at;
+        if (p[i].kind == TN_K_TYPES)
+            k->v[i].u.types = (const tn_type *const *)(void *)at;
+        else if (p[i].kind == TN_K_INTS || p[i].kind == TN_K_LISTS)
+            k->v[i].u.ints = (const int64_t *)(void *)at;
         if (size) memcpy(at, p[i].kind == TN_K_TYPES ? (const void *)p[i].u.types : (const void *)p[i].u.ints, size);
         at += size;
         if (p[i].kind == TN_K_FN) (void)tn_i_fn_ref(p[i].u.fn);

@@ -55,7 +55,7 @@ static bool set_place(tn_i_parser *p, tn_i_scope *s, const tn_i_token *t) {
 
 static bool is_dropped(const tn_i_token *name) { return tn_i_token_is(name, "_"); }
 
-static bool define(tn_i_parser *p, tn_i_scope *s, const tn_i_token *name, tn_var v) {
+static bool define(tn_i_parser *p, tn_i_scope *s, const tn_i_token *name, tn_i_var v) {
     char word[TN_I_WORD_TEXT];
     if (is_dropped(name)) return true;
     if (tn_i_names_find(&s->names, name->at, name->n) != UINT32_MAX)
@@ -86,7 +86,7 @@ static bool inputs(tn_i_parser *p, tn_i_scope *s) {
         if (!binder(p, &x)) return false;
         if (!x.type) return tn_i_parse_fail(p, &x.name, "input %s needs a type", tn_i_word_text(word, &x.name));
         if (!set_place(p, s, &x.name)) return false;
-        const tn_var v = tn_i_input(&s->b, x.type, linear);
+        const tn_i_var v = tn_i_input(&s->b, x.type, linear);
         if (v == TN_NOVAR || !define(p, s, &x.name, v)) return false;
     }
     return true;
@@ -143,7 +143,7 @@ static bool primitive(tn_i_parser *p, tn_i_reading *r) {
 /* ---- equations ------------------------------------------------------------------------------ */
 
 /* The new equation's outputs are `first` and on, `n` of them. */
-static bool define_outputs(tn_i_parser *p, tn_i_scope *s, const tn_i_reading *r, tn_var first, uint32_t n) {
+static bool define_outputs(tn_i_parser *p, tn_i_scope *s, const tn_i_reading *r, tn_i_var first, uint32_t n) {
     char word[TN_I_WORD_TEXT], declared[TN_I_TYPE_TEXT], inferred[TN_I_TYPE_TEXT];
     if (r->nbinder != n)
         return tn_i_parse_fail(p, &r->name, "%s has %u output%s, not %zu", tn_i_word_text(word, &r->name), (unsigned)n,
@@ -167,10 +167,10 @@ static bool emit(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
         return define_outputs(p, s, r, o->var, 1);
     }
     if (r->prim->bind && !r->prim->bind(p->ctx, r->p)) return false;
-    tn_var few[8], *in = few;
+    tn_i_var few[8], *in = few;
     if (nin > 8 && !(in = tn_i_alloc_array(p->ctx, nin, sizeof *in))) return false;
     for (size_t i = 0; i < nin; i++) in[i] = o[i].var;
-    const tn_var first = tn_i_emit(&s->b, r->prim, r->p, (uint32_t)nin, in);
+    const tn_i_var first = tn_i_emit(&s->b, r->prim, r->p, (uint32_t)nin, in);
     if (in != few) tn_i_free(p->ctx, in, nin * sizeof *in);
     if (s->b.failed || first == TN_NOVAR) return false;
     return define_outputs(p, s, r, first, s->b.eqn[s->b.neqn - 1].nout);
@@ -180,9 +180,10 @@ static bool equation(tn_i_parser *p, tn_i_scope *s) {
     const size_t ntypes = p->ntypes, nints = p->nints, noperand = p->noperand, nbinder = p->nbinder;
     tn_i_reading r = {0};
     s->b.region = 0;
-    const bool ok = left_side(p, &r) && primitive(p, &r) && tn_i_parse_params(p, s, &r) && tn_i_parse_operands(p, s, &r) &&
-                    set_place(p, s, &r.name) && (s->b.region = r.region, tn_i_resolve_operands(p, s, &r)) &&
-                    tn_i_complete_params(p, s, &r) && emit(p, s, &r);
+    const bool ok = left_side(p, &r) && primitive(p, &r) && tn_i_parse_params(p, s, &r) &&
+                    tn_i_parse_operands(p, s, &r) && set_place(p, s, &r.name) &&
+                    (s->b.region = r.region, tn_i_resolve_operands(p, s, &r)) && tn_i_complete_params(p, s, &r) &&
+                    emit(p, s, &r);
     tn_i_release_params(p, &r);
     p->ntypes = ntypes;
     p->nints = nints;
@@ -195,7 +196,7 @@ static bool equation(tn_i_parser *p, tn_i_scope *s) {
 
 /* `in (a, 2.0)`; on success *f is the program. */
 static bool outputs(tn_i_parser *p, tn_i_scope *s, const tn_fn **f) {
-    tn_var *out = NULL;
+    tn_i_var *out = NULL;
     size_t n = 0, capacity = 0;
     bool ok = tn_i_expect(p, "(");
     while (ok && !tn_i_accept(p, ")")) {
@@ -234,8 +235,10 @@ bool tn_i_parse_program(tn_i_parser *p, uint32_t depth, const tn_fn **out) {
     tn_i_builder_drop(&s.b);
     tn_i_names_free(&s.names);
     ok = ok && tn_i_expect(p, "}");
-    if (ok) *out = f;
-    else if (f) tn_i_fn_unref(f);
+    if (ok)
+        *out = f;
+    else if (f)
+        tn_i_fn_unref(f);
     return ok;
 }
 

@@ -17,8 +17,8 @@ typedef struct tn_i_binder {
 
 typedef struct tn_i_operand {
     tn_i_token token;
-    tn_var var; /* TN_NOVAR: a literal */
-    int dtype;  /* of a literal as written, or -1 */
+    tn_i_var var; /* TN_NOVAR: a literal */
+    int dtype;    /* of a literal as written, or -1 */
 } tn_i_operand;
 
 #define TN_I_PRIM_SLOTS 512
@@ -51,14 +51,14 @@ typedef struct tn_i_scope {
 
 /* One equation being read. */
 typedef struct tn_i_reading {
-    tn_i_token name;     /* of the primitive */
-    const tn_prim *prim; /* NULL: the identity */
-    const struct tn_i_jax *jax; /* how JAX's spelling differs, or NULL */
+    tn_i_token name;                                  /* of the primitive */
+    const tn_prim *prim;                              /* NULL: the identity */
+    const struct tn_i_jax *jax;                       /* how JAX's spelling differs, or NULL */
     size_t binder0, nbinder, ints0, types0, operand0; /* its parts of the stacks */
     uint32_t nparam;
     tn_i_param p[TN_MAX_PARAMS];
     size_t at[TN_MAX_PARAMS]; /* where a parameter's integers or types begin on their stack */
-    uint32_t given; /* bit k: parameter k was written */
+    uint32_t given;           /* bit k: parameter k was written */
     uint32_t region;
 } tn_i_reading;
 
@@ -80,7 +80,7 @@ const char *tn_i_word_text(char buf[TN_I_WORD_TEXT], const tn_i_token *t); /* qu
 bool tn_i_parse_operands(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r);
 bool tn_i_resolve_operands(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r);
 bool tn_i_parse_operand(tn_i_parser *p, const tn_i_scope *s, tn_i_operand *out);
-tn_var tn_i_parse_untyped(tn_i_parser *p, tn_i_scope *s, const tn_i_operand *o); /* by its spelling alone */
+tn_i_var tn_i_parse_untyped(tn_i_parser *p, tn_i_scope *s, const tn_i_operand *o); /* by its spelling alone */
 
 /* parse_params.c: `[name=value ..]`, then what can be derived; releases what p holds */
 bool tn_i_parse_params(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r);
@@ -94,15 +94,15 @@ bool tn_i_parse_int(tn_i_parser *p, int64_t *out);
 bool tn_i_parse_string(tn_i_parser *p, const char **out);
 /* The bytes of a number or truth value; false (no error recorded) when it is none of this dtype. */
 bool tn_i_parse_bits(const tn_i_token *t, int dtype, uint64_t *bits);
-int tn_i_spelled_dtype(const tn_i_token *t); /* True: bool, 1.0: f64, 1: i32 */
+int tn_i_spelled_dtype(const tn_i_token *t);                                 /* True: bool, 1.0: f64, 1: i32 */
 bool tn_i_parse_array(tn_i_parser *p, const tn_type *type, tn_i_blob **out); /* type NULL: inferred */
 
 /* parse_jax.c */
 typedef struct tn_i_jax {
-    const char *name; /* JAX's */
-    int id;           /* of the primitive meant; -1: the identity */
-    bool swap;        /* operands 1 and 2 change places */
-    const char *drop; /* a parameter that has no counterpart */
+    const char *name;    /* JAX's */
+    int id;              /* of the primitive meant; -1: the identity */
+    bool swap;           /* operands 1 and 2 change places */
+    const char *drop;    /* a parameter that has no counterpart */
     const char *program; /* the parameter that is our `program` */
 } tn_i_jax;
 const tn_i_jax *tn_i_jax_primitive(const tn_i_token *name);

@@ -91,12 +91,9 @@ int tn_i_jax_symbol(const tn_i_token *t, const char *const *symbols) {
     static const struct {
         const char *jax, *ours[3];
     } table[] = {
-        {"0", {"AWAY_FROM_ZERO"}},
-        {"1", {"clip", "TO_NEAREST_EVEN"}},
-        {"2", {"fill", "drop"}},
-        {"FILL_OR_DROP", {"fill", "drop"}},
-        {"3", {"clip", "drop"}},
-        {"PROMISE_IN_BOUNDS", {"clip", "drop"}},
+        {"0", {"AWAY_FROM_ZERO"}}, {"1", {"clip", "TO_NEAREST_EVEN"}},
+        {"2", {"fill", "drop"}},   {"FILL_OR_DROP", {"fill", "drop"}},
+        {"3", {"clip", "drop"}},   {"PROMISE_IN_BOUNDS", {"clip", "drop"}},
     };
     int found = symbol_index(symbols, t->at, t->n);
     for (size_t i = 0; found < 0 && i < sizeof table / sizeof *table; i++) {

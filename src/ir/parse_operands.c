@@ -15,7 +15,8 @@ static bool literal_type(tn_i_parser *p, tn_i_operand *o) {
     if (!tn_i_parse_type(p, &t)) return false;
     if (t.rank) return tn_i_parse_fail(p, &at, "a literal has rank 0; write an array as constant[value=..]");
     if (!tn_i_parse_bits(&o->token, t.dtype, &bits))
-        return tn_i_parse_fail(p, &o->token, "%s is no value of dtype %s", tn_i_word_text(word, &o->token), tn_i_dtype_name(t.dtype));
+        return tn_i_parse_fail(p, &o->token, "%s is no value of dtype %s", tn_i_word_text(word, &o->token),
+                               tn_i_dtype_name(t.dtype));
     o->dtype = t.dtype;
     return true;
 }
@@ -41,7 +42,8 @@ static bool binders_ahead(const tn_i_parser *p, const tn_i_scope *s) {
     tn_i_lex(&lex, &after);
     if (tn_i_token_is(&after, ":") || tn_i_token_is(&after, "=")) return true;
     if (tn_i_names_find(&s->names, t.at, t.n) != TN_NOVAR) return false;
-    for (t = after; t.kind == TN_T_NAME && !tn_i_token_reserved(&t); tn_i_lex(&lex, &t)) {}
+    for (t = after; t.kind == TN_T_NAME && !tn_i_token_reserved(&t); tn_i_lex(&lex, &t)) {
+    }
     return tn_i_token_is(&t, "=") || tn_i_token_is(&t, ":");
 }
 
@@ -61,22 +63,23 @@ bool tn_i_parse_operands(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
 
 /* ---- values --------------------------------------------------------------------------- */
 
-static tn_var literal(tn_i_parser *p, tn_i_scope *s, const tn_i_operand *o, int dtype) {
+static tn_i_var literal(tn_i_parser *p, tn_i_scope *s, const tn_i_operand *o, int dtype) {
     char word[TN_I_WORD_TEXT];
     uint64_t bits;
     if (tn_i_parse_bits(&o->token, dtype, &bits)) return tn_i_literal(&s->b, dtype, bits);
-    (void)tn_i_parse_fail(p, &o->token, "%s is no value of dtype %s", tn_i_word_text(word, &o->token), tn_i_dtype_name(dtype));
+    (void)tn_i_parse_fail(p, &o->token, "%s is no value of dtype %s", tn_i_word_text(word, &o->token),
+                          tn_i_dtype_name(dtype));
     return TN_NOVAR;
 }
 
-tn_var tn_i_parse_untyped(tn_i_parser *p, tn_i_scope *s, const tn_i_operand *o) {
+tn_i_var tn_i_parse_untyped(tn_i_parser *p, tn_i_scope *s, const tn_i_operand *o) {
     return literal(p, s, o, o->dtype >= 0 ? o->dtype : tn_i_spelled_dtype(&o->token));
 }
 
 /* What the operands that have a type tell of those that have none. */
 typedef struct hints {
-    int number, floating;  /* dtypes, or -1 */
-    tn_type shape;         /* of the operands together: JAX leaves scalars and size-1 dimensions to broadcasting */
+    int number, floating; /* dtypes, or -1 */
+    tn_type shape;        /* of the operands together: JAX leaves scalars and size-1 dimensions to broadcasting */
 } hints;
 
 /* Dimensions of equal rank together; false when neither fits the other. */
@@ -119,7 +122,7 @@ static bool may_be_scalar(const tn_i_reading *r, size_t i) {
 }
 
 /* v broadcast to the shape, when it is a scalar or differs in dimensions of size 1 only. */
-static tn_var spread(tn_i_scope *s, tn_var v, const tn_type *shape) {
+static tn_i_var spread(tn_i_scope *s, tn_i_var v, const tn_type *shape) {
     static const int64_t in_order[TN_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
     const tn_type *t = tn_i_vtype(&s->b, v);
     bool differs = t->rank == 0 && shape->rank > 0;

@@ -90,7 +90,8 @@ static bool record_field(tn_i_parser *p, const tn_i_spec *spec, size_t base, uin
     const tn_i_token name = p->tok;
     uint32_t j = 0;
     while (j < spec->lists && !tn_i_token_is(&name, spec->fields[j])) j++;
-    if (j == spec->lists) return tn_i_parse_fail(p, &name, "%s has no field %s", spec->record, tn_i_word_text(word, &name));
+    if (j == spec->lists)
+        return tn_i_parse_fail(p, &name, "%s has no field %s", spec->record, tn_i_word_text(word, &name));
     if (*given >> j & 1) return tn_i_parse_fail(p, &name, "field %s is given twice", tn_i_word_text(word, &name));
     *given |= 1u << j;
     tn_i_next(p);
@@ -145,7 +146,8 @@ static bool symbol(tn_i_parser *p, const tn_i_spec *spec, int64_t *out) {
         tn_i_next(p);
     }
     *out = tn_i_jax_symbol(&t, spec->symbols);
-    if (*out < 0) return tn_i_parse_fail(p, &t, "%s is not one of the values of %s", tn_i_word_text(word, &t), spec->name);
+    if (*out < 0)
+        return tn_i_parse_fail(p, &t, "%s is not one of the values of %s", tn_i_word_text(word, &t), spec->name);
     return true;
 }
 
@@ -153,7 +155,8 @@ static bool program(tn_i_parser *p, const tn_i_scope *s, tn_i_param *v) {
     char word[TN_I_WORD_TEXT];
     if (p->tok.kind == TN_T_NAME) {
         const uint32_t k = tn_i_names_find(&p->programs, p->tok.at, p->tok.n);
-        if (k == UINT32_MAX) return tn_i_parse_fail(p, &p->tok, "there is no program %s", tn_i_word_text(word, &p->tok));
+        if (k == UINT32_MAX)
+            return tn_i_parse_fail(p, &p->tok, "there is no program %s", tn_i_word_text(word, &p->tok));
         v->u.fn = tn_i_fn_ref(p->program[k]);
         tn_i_next(p);
     } else if (!tn_i_parse_program(p, s->depth + 1, &v->u.fn)) {
@@ -282,7 +285,8 @@ static uint32_t find_param(const tn_i_reading *r, const tn_i_token *name) {
 
 bool tn_i_parse_params(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
     char word[TN_I_WORD_TEXT];
-    for (r->nparam = 0; r->prim && r->prim->params && r->prim->params[r->nparam].name; r->nparam++) {}
+    for (r->nparam = 0; r->prim && r->prim->params && r->prim->params[r->nparam].name; r->nparam++) {
+    }
     if (!tn_i_accept(p, "[")) return true;
     while (!tn_i_accept(p, "]")) {
         const tn_i_token name = p->tok;
@@ -294,7 +298,8 @@ bool tn_i_parse_params(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
             if (tn_i_token_is(&name, "region") ? !region(p, r) : !foreign(p, r, &name)) return false;
             continue;
         }
-        if (r->given >> k & 1) return tn_i_parse_fail(p, &name, "parameter %s is given twice", tn_i_word_text(word, &name));
+        if (r->given >> k & 1)
+            return tn_i_parse_fail(p, &name, "parameter %s is given twice", tn_i_word_text(word, &name));
         r->given |= 1u << k;
         if (!value(p, s, r, k)) return false;
     }
@@ -319,7 +324,8 @@ static bool is_one_of(const char *name, const char *const *names) {
 
 /* Shape and dtype follow from the type written on the left, dimensions from a scalar operand. */
 static bool derive(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r, uint32_t k) {
-    static const char *const shapes[] = {"shape", "new_sizes", "slice_sizes", NULL}, *const dtypes[] = {"dtype", "new_dtype", NULL};
+    static const char *const shapes[] = {"shape", "new_sizes", "slice_sizes", NULL}, *const dtypes[] = {
+                                                                                         "dtype", "new_dtype", NULL};
     const tn_i_spec *spec = &r->prim->params[k];
     const tn_type *left = r->nbinder ? p->binder[r->binder0].type : NULL;
     tn_i_param *v = &r->p[k];

@@ -10,8 +10,8 @@ static int dtype_of(const tn_i_token *t) {
     static const struct {
         const char *name;
         int dtype;
-    } names[] = {{"f64", TN_F64},     {"f32", TN_F32},     {"i32", TN_I32},     {"i64", TN_I64},   {"bool", TN_BOOL},
-                 {"float64", TN_F64}, {"float32", TN_F32}, {"int32", TN_I32},   {"int64", TN_I64}, {"bool_", TN_BOOL}};
+    } names[] = {{"f64", TN_F64},     {"f32", TN_F32},     {"i32", TN_I32},   {"i64", TN_I64},   {"bool", TN_BOOL},
+                 {"float64", TN_F64}, {"float32", TN_F32}, {"int32", TN_I32}, {"int64", TN_I64}, {"bool_", TN_BOOL}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (tn_i_token_is(t, names[i].name)) return names[i].dtype;
     return -1;
@@ -20,7 +20,8 @@ static int dtype_of(const tn_i_token *t) {
 bool tn_i_parse_dtype(tn_i_parser *p, int *dtype) {
     *dtype = dtype_of(&p->tok);
     if (*dtype < 0) {
-        if (tn_i_token_is(&p->tok, "stack")) return tn_i_parse_fail(p, &p->tok, "the type 'stack' is reserved for loops");
+        if (tn_i_token_is(&p->tok, "stack"))
+            return tn_i_parse_fail(p, &p->tok, "the type 'stack' is reserved for loops");
         return tn_i_unexpected(p, "a dtype (f64, f32, i64, i32, bool)");
     }
     tn_i_next(p);
@@ -134,8 +135,10 @@ static bool quoted(tn_i_parser *p, const char **out) {
         ok = c > 0;
         text[n++] = (char)c;
     }
-    if (ok) *out = tn_i_string(p->ctx, text, n);
-    else (void)tn_i_parse_fail(p, &t, "a bad escape or a zero byte in a string");
+    if (ok)
+        *out = tn_i_string(p->ctx, text, n);
+    else
+        (void)tn_i_parse_fail(p, &t, "a bad escape or a zero byte in a string");
     tn_i_free(p->ctx, text, t.n);
     tn_i_next(p);
     return ok && *out;
@@ -172,7 +175,8 @@ static bool infer(tn_i_parser *p, tn_type *t) {
     memset(t, 0, sizeof *t);
     do {
         if (tn_i_accept(p, "[")) {
-            if (depth == TN_MAX_RANK) return tn_i_parse_fail(p, &p->tok, "lists are nested deeper than %d", TN_MAX_RANK);
+            if (depth == TN_MAX_RANK)
+                return tn_i_parse_fail(p, &p->tok, "lists are nested deeper than %d", TN_MAX_RANK);
             if (depth && !closed[depth - 1]) t->dim[depth - 1]++;
             depth++;
             if (depth > t->rank) t->rank = depth;
@@ -200,11 +204,16 @@ static bool put_element(tn_i_parser *p, const tn_type *t, char *data, int64_t k)
     uint64_t bits;
     if (!is_value(&p->tok)) return tn_i_unexpected(p, "a number");
     if (!tn_i_parse_bits(&p->tok, t->dtype, &bits))
-        return tn_i_parse_fail(p, &p->tok, "%s is no value of dtype %s", tn_i_word_text(word, &p->tok), tn_i_dtype_name(t->dtype));
+        return tn_i_parse_fail(p, &p->tok, "%s is no value of dtype %s", tn_i_word_text(word, &p->tok),
+                               tn_i_dtype_name(t->dtype));
     /* the low bytes, wherever the machine keeps them */
     const uint8_t b = (uint8_t)bits;
     const uint32_t w = (uint32_t)bits;
-    memcpy(data + (size_t)k * size, size == 1 ? (const void *)&b : size == 4 ? (const void *)&w : (const void *)&bits, size);
+    memcpy(data + (size_t)k * size,
+           size == 1   ? (const void *)&b
+           : size == 4 ? (const void *)&w
+                       : (const void *)&bits,
+           size);
     tn_i_next(p);
     return true;
 }
@@ -220,7 +229,8 @@ static bool fill(tn_i_parser *p, const tn_type *t, int k, char *data, int64_t *a
         if (!fill(p, t, k + 1, data, at)) return false;
     }
     (void)tn_i_accept(p, ",");
-    if (!tn_i_accept(p, "]")) return tn_i_parse_fail(p, &p->tok, "a list does not end as %s says", tn_i_type_text(text, t));
+    if (!tn_i_accept(p, "]"))
+        return tn_i_parse_fail(p, &p->tok, "a list does not end as %s says", tn_i_type_text(text, t));
     return true;
 }
 
@@ -237,8 +247,10 @@ static bool accept_empty(tn_i_parser *p, const tn_type *t) {
 bool tn_i_parse_array(tn_i_parser *p, const tn_type *type, tn_i_blob **out) {
     tn_type t;
     char text[TN_I_TYPE_TEXT];
-    if (type) t = *type;
-    else if (!infer(p, &t)) return false;
+    if (type)
+        t = *type;
+    else if (!infer(p, &t))
+        return false;
     if (!tn_i_type_valid(&t)) return tn_i_parse_fail(p, &p->tok, "the size of the array overflows");
     /* an element takes a byte at least: no type makes room for more than the text holds */
     if (tn_i_count(&t) > p->lex.end - p->tok.at)
@@ -248,7 +260,9 @@ bool tn_i_parse_array(tn_i_parser *p, const tn_type *type, tn_i_blob **out) {
     int64_t at = 0;
     const bool ok = accept_empty(p, &t) || fill(p, &t, 0, tn_i_blob_data(k), &at);
     tn_i_blob_seal(k);
-    if (ok) *out = k;
-    else tn_i_blob_unref(p->ctx, k);
+    if (ok)
+        *out = k;
+    else
+        tn_i_blob_unref(p->ctx, k);
     return ok;
 }

@@ -10,8 +10,8 @@ typedef struct printer {
     tn_ctx *ctx;
     char *text;
     size_t n, capacity;
-    bool failed; /* the error is in the context */
-    tn_i_seen seen;  /* nested programs */
+    bool failed;      /* the error is in the context */
+    tn_i_seen seen;   /* nested programs */
     uint32_t *shared; /* per nested program: its number among those that stand in front, or 0 */
 } printer;
 
@@ -72,8 +72,10 @@ static void put_string(printer *p, const char *s) {
         const unsigned char c = (unsigned char)*s;
         const char escaped[4] = {'\\', 'x', hex[c >> 4], hex[c & 15]};
         if (c == '"' || c == '\\') puts_(p, "\\");
-        if (c < 0x20 || c == 0x7F) put(p, escaped, 4);
-        else put(p, s, 1);
+        if (c < 0x20 || c == 0x7F)
+            put(p, escaped, 4);
+        else
+            put(p, s, 1);
     }
     puts_(p, "\"");
 }
@@ -225,8 +227,10 @@ static void put_value(printer *p, const tn_i_spec *spec, const tn_i_param *v, in
     case TN_K_SYM: puts_(p, spec->symbols[v->u.i]); break;
     case TN_K_STR: put_string(p, v->u.str); break;
     case TN_K_INTS:
-        if (spec->lists) put_groups(p, v, spec->lists);
-        else put_ints(p, v->u.ints, v->n);
+        if (spec->lists)
+            put_groups(p, v, spec->lists);
+        else
+            put_ints(p, v->u.ints, v->n);
         break;
     case TN_K_LISTS: put_lists(p, spec, v); break;
     case TN_K_FN: put_nested(p, v->u.fn, indent); break;
@@ -260,8 +264,10 @@ static void put_params(printer *p, const tn_i_eqn *e, int indent) {
     for (uint32_t k = 0; k < n; k++) {
         if (!printable(&e->params->v[k])) continue;
         if (shown++) {
-            if (program) put_line(p, indent + 4);
-            else puts_(p, " ");
+            if (program)
+                put_line(p, indent + 4);
+            else
+                puts_(p, " ");
         }
         puts_(p, e->prim->params[k].name);
         puts_(p, "=");
@@ -273,12 +279,14 @@ static void put_params(printer *p, const tn_i_eqn *e, int indent) {
 
 /* ---- programs ------------------------------------------------------------------------ */
 
-static void put_var(printer *p, const naming *s, tn_var v) {
-    if (tn_i_is_literal(s->f, v)) put_literal(p, &s->f->val[v]);
-    else put_name(p, s->name[v]);
+static void put_var(printer *p, const naming *s, tn_i_var v) {
+    if (tn_i_is_literal(s->f, v))
+        put_literal(p, &s->f->val[v]);
+    else
+        put_name(p, s->name[v]);
 }
 
-static void put_binder(printer *p, const naming *s, tn_var v) {
+static void put_binder(printer *p, const naming *s, tn_i_var v) {
     put_name(p, s->name[v]);
     puts_(p, ":");
     put_type(p, s->f->val[v].type);

@@ -6,13 +6,13 @@
 typedef struct state {
     tn_i_builder *b;
     const tn_fn *f;
-    tn_var *map;
+    tn_i_var *map;
     uint8_t *linear; /* depends on a linear input of f (which may be a symbolic zero here) */
 } state;
 
 /* A linear equation of symbolic zeros only is a symbolic zero; among others zeros are written out. */
 static void emit(state *s, const tn_i_eqn *e) {
-    const tn_var *in = tn_i_in(s->f, e);
+    const tn_i_var *in = tn_i_in(s->f, e);
     bool linear = false, some = false;
     for (uint32_t i = 0; i < e->nin; i++) {
         linear |= s->linear[in[i]] != 0;
@@ -26,7 +26,7 @@ static void emit(state *s, const tn_i_eqn *e) {
     tn_i_copy_eqn(s->b, s->f, e, s->map);
 }
 
-void tn_i_inline_tangent(tn_i_builder *b, const tn_fn *f, const tn_var *args, tn_var *outs) {
+void tn_i_inline_tangent(tn_i_builder *b, const tn_fn *f, const tn_i_var *args, tn_i_var *outs) {
     for (uint32_t j = 0; j < f->nout; j++) outs[j] = TN_NOVAR;
     if (b->failed) return;
     state s = {.b = b, .f = f, .map = tn_i_map_new(f), .linear = tn_i_alloc(f->ctx, f->nval)};
@@ -42,7 +42,7 @@ void tn_i_inline_tangent(tn_i_builder *b, const tn_fn *f, const tn_var *args, tn
         emit(&s, &f->eqn[i]);
     }
     for (uint32_t j = 0; j < f->nout && !b->failed; j++) {
-        tn_var v = f->out[j];
+        tn_i_var v = f->out[j];
         outs[j] = s.linear[v] || f->val[v].zero ? s.map[v] : tn_i_mapped(b, f, s.map, v);
     }
     b->region = region;

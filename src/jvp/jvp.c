@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-tn_var tn_i_sum(tn_i_builder *b, tn_var x, tn_var y) {
+tn_i_var tn_i_sum(tn_i_builder *b, tn_i_var x, tn_i_var y) {
     if (x == TN_NOVAR) return y;
     if (y == TN_NOVAR) return x;
     return tn_i_op2(b, TN_P_add, x, y);
@@ -14,8 +14,8 @@ tn_var tn_i_sum(tn_i_builder *b, tn_var x, tn_var y) {
 static bool in_set(uint32_t set, uint32_t i) { return set == TN_ALL || (i < 32 && (set >> i & 1)); }
 
 /* The equation applied to the tangents of one jointly linear set: exact for linear and multilinear primitives. */
-static tn_var apply_to_tangents(tn_i_rule *r, uint32_t set, const tn_var *din) {
-    tn_var few[8], *in = few;
+static tn_i_var apply_to_tangents(tn_i_rule *r, uint32_t set, const tn_i_var *din) {
+    tn_i_var few[8], *in = few;
     tn_i_builder *b = r->b;
     if (r->nin > 8 && !(in = tn_i_alloc_array(b->ctx, r->nin, sizeof *in))) {
         b->failed = true;
@@ -25,21 +25,21 @@ static tn_var apply_to_tangents(tn_i_rule *r, uint32_t set, const tn_var *din) {
         in[i] = r->in[i];
         if (in_set(set, i)) in[i] = din[i] != TN_NOVAR ? din[i] : tn_i_zeros(b, r->in_type[i]);
     }
-    tn_var out = b->failed ? TN_NOVAR : tn_i_emit_like(b, r->e, in);
+    tn_i_var out = b->failed ? TN_NOVAR : tn_i_emit_like(b, r->e, in);
     if (in != few) tn_i_free(b->ctx, in, r->nin * sizeof *in);
     return out;
 }
 
-static bool any_active(const tn_i_rule *r, uint32_t set, const tn_var *din) {
+static bool any_active(const tn_i_rule *r, uint32_t set, const tn_i_var *din) {
     for (uint32_t i = 0; i < r->nin; i++)
         if (din[i] != TN_NOVAR && in_set(set, i)) return true;
     return false;
 }
 
-static void by_partials(tn_i_rule *r, const tn_var *din, tn_var *dout) {
+static void by_partials(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
     const tn_prim *prim = r->e->prim;
     uint32_t covered = 0;
-    tn_var sum = TN_NOVAR;
+    tn_i_var sum = TN_NOVAR;
     for (uint32_t i = 0; i < r->nin && i < 3; i++) {
         if (!prim->partial[i]) continue;
         covered |= TN_OPERAND(i);
@@ -49,7 +49,7 @@ static void by_partials(tn_i_rule *r, const tn_var *din, tn_var *dout) {
         bool partial = prim->linear[s] != TN_ALL && (prim->linear[s] & covered);
         if (partial || !any_active(r, prim->linear[s], din)) continue;
         covered |= prim->linear[s];
-        tn_var t = apply_to_tangents(r, prim->linear[s], din);
+        tn_i_var t = apply_to_tangents(r, prim->linear[s], din);
         if (r->nout == 1) {
             sum = tn_i_sum(r->b, sum, t);
             continue;
@@ -62,12 +62,14 @@ static void by_partials(tn_i_rule *r, const tn_var *din, tn_var *dout) {
 }
 
 /* Rules see tangents of float operands only; outputs that are not floats have none. */
-static void derive(tn_i_rule *r, const tn_var *din, tn_var *dout) {
+static void derive(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
     const tn_prim *prim = r->e->prim;
     for (uint32_t j = 0; j < r->nout; j++) dout[j] = TN_NOVAR;
     if (prim->flags & TN_F_NODIFF) return;
-    if (prim->jvp) prim->jvp(r, din, dout);
-    else by_partials(r, din, dout);
+    if (prim->jvp)
+        prim->jvp(r, din, dout);
+    else
+        by_partials(r, din, dout);
     for (uint32_t j = 0; j < r->nout; j++) {
         const bool zero = dout[j] != TN_NOVAR && !r->b->failed && tn_i_is_zero(r->b, dout[j]);
         if (zero || !tn_i_is_float(r->out_type[j]->dtype)) dout[j] = TN_NOVAR;
@@ -78,12 +80,12 @@ typedef struct walk {
     const tn_fn *f;
     tn_i_builder b;
     tn_i_frame w;
-    tn_var *map, *tangent;
+    tn_i_var *map, *tangent;
 } walk;
 
 static void step(walk *k, const tn_i_eqn *e) {
     tn_i_frame *w = &k->w;
-    const tn_var *in = tn_i_in(k->f, e);
+    const tn_i_var *in = tn_i_in(k->f, e);
     bool active = false;
     for (uint32_t i = 0; i < e->nin; i++) {
         w->a[i] = k->tangent[in[i]];
@@ -105,7 +107,7 @@ static void step(walk *k, const tn_i_eqn *e) {
 static tn_fn *finish(walk *k, bool all, bool *out_active) {
     const tn_fn *f = k->f;
     tn_i_builder *b = &k->b;
-    tn_var *out = tn_i_alloc_array(f->ctx, 2 * (size_t)f->nout, sizeof *out);
+    tn_i_var *out = tn_i_alloc_array(f->ctx, 2 * (size_t)f->nout, sizeof *out);
     if (!out) {
         tn_i_builder_drop(b);
         return NULL;
@@ -114,7 +116,7 @@ static tn_fn *finish(walk *k, bool all, bool *out_active) {
     b->region = 0;
     for (uint32_t j = 0; j < f->nout && !b->failed; j++) {
         const tn_type *t = f->val[f->out[j]].type;
-        tn_var d = tn_i_is_float(t->dtype) ? k->tangent[f->out[j]] : TN_NOVAR;
+        tn_i_var d = tn_i_is_float(t->dtype) ? k->tangent[f->out[j]] : TN_NOVAR;
         out[j] = tn_i_mapped(b, f, k->map, f->out[j]);
         if (d == TN_NOVAR && all && tn_i_is_float(t->dtype)) d = tn_i_zeros(b, t);
         if (out_active) out_active[j] = d != TN_NOVAR;

@@ -14,9 +14,9 @@ tn_fn *tn_i_jvp(const tn_fn *f, uint32_t nwrt, const uint32_t *wrt, bool all, bo
 
 /* Emits a linear program over nonlinear args and tangents some of which are
  * symbolic zeros (TN_NOVAR); outs may be symbolic zeros. */
-void tn_i_inline_tangent(tn_i_builder *b, const tn_fn *f, const tn_var *args, tn_var *outs);
+void tn_i_inline_tangent(tn_i_builder *b, const tn_fn *f, const tn_i_var *args, tn_i_var *outs);
 
 /* x + y of tangents or cotangents, either a symbolic zero. */
-tn_var tn_i_sum(tn_i_builder *b, tn_var x, tn_var y);
+tn_i_var tn_i_sum(tn_i_builder *b, tn_i_var x, tn_i_var y);
 
 #endif

@@ -11,7 +11,8 @@ bool tn_i_linearize(const tn_fn *f, uint32_t nwrt, const uint32_t *wrt, const tn
     tn_ctx *c = f->ctx;
     tn_fn *g = tn_i_prune(tn_i_jvp(f, nwrt, wrt, true, NULL, NULL)); /* a dead tangent needs no residuals */
     if (!g) return false;
-    bool *unknown = tn_i_alloc_array(c, g->nin, sizeof *unknown), *linear = tn_i_alloc_array(c, g->nout, sizeof *linear);
+    bool *unknown = tn_i_alloc_array(c, g->nin, sizeof *unknown),
+         *linear = tn_i_alloc_array(c, g->nout, sizeof *linear);
     bool ok = unknown && linear;
     if (ok) {
         for (uint32_t i = f->nin; i < g->nin; i++) unknown[i] = true;

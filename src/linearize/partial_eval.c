@@ -49,12 +49,15 @@ static void cross(split *s) {
     for (uint32_t i = f->neqn; i-- > 0;) {
         const tn_i_eqn *e = &f->eqn[i];
         if (e->nout == 0 || !s->known[e->out]) continue;
-        bool effect = e->prim->effect && e->prim->effect(tn_i_p(e)), free = !effect && free_to_copy(f, e), again = false;
+        bool effect = e->prim->effect && e->prim->effect(tn_i_p(e)), free = !effect && free_to_copy(f, e),
+             again = false;
         for (uint32_t j = 0; j < e->nout; j++) {
-            tn_var v = e->out + j;
+            tn_i_var v = e->out + j;
             if (!s->wanted[v]) continue;
-            if (!free && (effect || s->save[v])) s->residual[v] = 1;
-            else again = true;
+            if (!free && (effect || s->save[v]))
+                s->residual[v] = 1;
+            else
+                again = true;
         }
         if (!again) continue;
         s->copy[i] = free ? 2 : 1;
@@ -70,7 +73,7 @@ static uint32_t count(const uint8_t *set, uint32_t n) {
     return k;
 }
 
-static tn_fn *build_known(const split *s, tn_var *map, tn_var *out) {
+static tn_fn *build_known(const split *s, tn_i_var *map, tn_i_var *out) {
     const tn_fn *f = s->f;
     tn_i_builder b;
     tn_i_builder_init(&b, f->ctx);
@@ -93,14 +96,14 @@ static tn_fn *build_known(const split *s, tn_var *map, tn_var *out) {
 }
 
 /* Copies e; outputs that cross as residuals keep their input's value. */
-static void copy_beside_residuals(const split *s, tn_i_builder *b, const tn_i_eqn *e, tn_var *map) {
+static void copy_beside_residuals(const split *s, tn_i_builder *b, const tn_i_eqn *e, tn_i_var *map) {
     uint32_t first = 0;
     while (first < e->nout && !s->residual[e->out + first]) first++;
     if (first == e->nout) {
         tn_i_copy_eqn(b, s->f, e, map);
         return;
     }
-    tn_var *kept = tn_i_alloc_array(b->ctx, e->nout, sizeof *kept);
+    tn_i_var *kept = tn_i_alloc_array(b->ctx, e->nout, sizeof *kept);
     if (!kept) {
         b->failed = true;
         return;
@@ -112,7 +115,7 @@ static void copy_beside_residuals(const split *s, tn_i_builder *b, const tn_i_eq
     tn_i_free(b->ctx, kept, e->nout * sizeof *kept);
 }
 
-static tn_fn *build_linear(const split *s, tn_var *map, tn_var *out) {
+static tn_fn *build_linear(const split *s, tn_i_var *map, tn_i_var *out) {
     const tn_fn *f = s->f;
     tn_i_builder b;
     tn_i_builder_init(&b, f->ctx);
@@ -164,7 +167,7 @@ void tn_i_parts_free(tn_i_parts *p) {
 static bool build(split *s, tn_i_parts *p) {
     const tn_fn *f = s->f;
     size_t room = (size_t)f->nout + f->nval;
-    tn_var *known = tn_i_map_new(f), *linear = tn_i_map_new(f), *out = tn_i_alloc_array(f->ctx, room, sizeof *out);
+    tn_i_var *known = tn_i_map_new(f), *linear = tn_i_map_new(f), *out = tn_i_alloc_array(f->ctx, room, sizeof *out);
     bool ok = known && linear && out && describe(s, p) && (p->known = build_known(s, known, out)) != NULL &&
               (p->linear = build_linear(s, linear, out)) != NULL;
     if (known) tn_i_map_free(f, known);
@@ -173,14 +176,22 @@ static bool build(split *s, tn_i_parts *p) {
     return ok;
 }
 
-static bool split_separated(const tn_fn *f, const bool *unknown, const bool *out_linear, bool forward, const tn_i_plan_by *how,
-                            tn_i_parts *p) {
+static bool split_separated(const tn_fn *f, const bool *unknown, const bool *out_linear, bool forward,
+                            const tn_i_plan_by *how, tn_i_parts *p) {
     *p = (tn_i_parts){.ctx = f->ctx};
     size_t n = f->nval;
     uint8_t *bytes = tn_i_alloc_array(f->ctx, 5 * n + f->neqn, 1);
     if (!bytes) return false;
-    split s = {.f = f, .unknown = unknown, .out_linear = out_linear, .forward = forward, .known = bytes, .needed = bytes + n,
-               .save = bytes + 2 * n, .wanted = bytes + 3 * n, .residual = bytes + 4 * n, .copy = bytes + 5 * n};
+    split s = {.f = f,
+               .unknown = unknown,
+               .out_linear = out_linear,
+               .forward = forward,
+               .known = bytes,
+               .needed = bytes + n,
+               .save = bytes + 2 * n,
+               .wanted = bytes + 3 * n,
+               .residual = bytes + 4 * n,
+               .copy = bytes + 5 * n};
     find_known(&s);
     const tn_i_boundary q = {.f = f, .known = s.known, .needed = s.needed};
     bool ok = how->plan(how, &q, s.save);
@@ -193,8 +204,8 @@ static bool split_separated(const tn_fn *f, const bool *unknown, const bool *out
     return ok;
 }
 
-bool tn_i_partial_eval(const tn_fn *f, const bool *unknown, const bool *out_linear, bool forward, const tn_i_plan_by *how,
-                       tn_i_memo *memo, tn_i_parts *p) {
+bool tn_i_partial_eval(const tn_fn *f, const bool *unknown, const bool *out_linear, bool forward,
+                       const tn_i_plan_by *how, tn_i_memo *memo, tn_i_parts *p) {
     *p = (tn_i_parts){0};
     if (!tn_i_separable(f)) return split_separated(f, unknown, out_linear, forward, how, p);
     tn_i_memo own;

@@ -13,7 +13,7 @@ static bool prunable(const tn_fn *f) {
 }
 
 /* Values that reach an output or an effect. */
-static void find_used(const tn_fn *f, const tn_var *out, uint32_t nout, uint8_t *used) {
+static void find_used(const tn_fn *f, const tn_i_var *out, uint32_t nout, uint8_t *used) {
     for (uint32_t j = 0; j < nout; j++) used[out[j]] = 1;
     for (uint32_t i = f->neqn; i-- > 0;) {
         const tn_i_eqn *e = &f->eqn[i];
@@ -23,7 +23,7 @@ static void find_used(const tn_fn *f, const tn_var *out, uint32_t nout, uint8_t 
     }
 }
 
-static void step(tn_i_frame *w, const tn_i_eqn *e, const uint8_t *used, tn_var *map) {
+static void step(tn_i_frame *w, const tn_i_eqn *e, const uint8_t *used, tn_i_var *map) {
     tn_i_rule *r = &w->r;
     bool none = true;
     tn_i_frame_enter(w, e);
@@ -43,7 +43,7 @@ static void step(tn_i_frame *w, const tn_i_eqn *e, const uint8_t *used, tn_var *
 }
 
 /* f computing out[0..nout) of its values. */
-static tn_fn *rebuild(const tn_fn *f, const tn_var *out, uint32_t nout, tn_i_memo *memo) {
+static tn_fn *rebuild(const tn_fn *f, const tn_i_var *out, uint32_t nout, tn_i_memo *memo) {
     tn_ctx *c = f->ctx;
     tn_i_builder b;
     tn_i_frame w = {0};
@@ -51,7 +51,7 @@ static tn_fn *rebuild(const tn_fn *f, const tn_var *out, uint32_t nout, tn_i_mem
     b.named_after = f;
     b.regions = f->regions;
     b.mixed = f->mixed;
-    tn_var *map = tn_i_map_new(f), *outs = tn_i_alloc_array(c, nout, sizeof *outs);
+    tn_i_var *map = tn_i_map_new(f), *outs = tn_i_alloc_array(c, nout, sizeof *outs);
     uint8_t *used = tn_i_alloc(c, f->nval);
     tn_fn *g = NULL;
     if (map && outs && used && tn_i_frame_init(&w, &b, f, memo)) {
@@ -73,7 +73,7 @@ static const tn_i_memo_entry *prune_outputs(const tn_fn *f, const bool *used, tn
     const tn_i_memo_entry *e = tn_i_memo_find(memo, &kind, f, used, f->nout * sizeof *used);
     if (e) return e;
     tn_ctx *c = f->ctx;
-    tn_var *keep = tn_i_alloc_array(c, f->nout, sizeof *keep);
+    tn_i_var *keep = tn_i_alloc_array(c, f->nout, sizeof *keep);
     uint32_t *to = tn_i_alloc_array(c, f->nout, sizeof *to), n = 0;
     uint32_t *seen = tn_i_alloc_array(c, f->nval, sizeof *seen); /* 1 + number of the kept output */
     for (uint32_t j = 0; keep && to && seen && j < f->nout; j++) {

@@ -10,10 +10,10 @@ bool tn_i_separable(const tn_fn *f) {
     return false;
 }
 
-static void step(tn_i_frame *w, const tn_i_eqn *e, tn_var *map, const tn_i_plan_by *how) {
+static void step(tn_i_frame *w, const tn_i_eqn *e, tn_i_var *map, const tn_i_plan_by *how) {
     tn_i_rule *r = &w->r;
     tn_i_builder *b = r->b;
-    const tn_var *in = tn_i_in(r->f, e);
+    const tn_i_var *in = tn_i_in(r->f, e);
     bool any = false;
     tn_i_frame_enter(w, e);
     for (uint32_t i = 0; i < e->nin && !b->failed; i++) {
@@ -37,7 +37,7 @@ tn_fn *tn_i_separate(const tn_fn *f, const bool *unknown, const tn_i_plan_by *ho
     b.named_after = f;
     b.regions = f->regions;
     b.mixed = true;
-    tn_var *map = tn_i_map_new(f), *out = tn_i_alloc_array(f->ctx, f->nout, sizeof *out);
+    tn_i_var *map = tn_i_map_new(f), *out = tn_i_alloc_array(f->ctx, f->nout, sizeof *out);
     tn_fn *g = NULL;
     if (map && out && tn_i_frame_init(&w, &b, f, memo)) {
         for (uint32_t i = 0; i < f->nin; i++) map[i] = tn_i_input(&b, f->val[i].type, unknown[i]);

@@ -11,19 +11,32 @@ TN_STRIP1(neg, f64, double, double, -x)
 TN_STRIP1(neg, i32, int32_t, int32_t, 0u - (uint32_t)x)
 TN_STRIP1(neg, i64, int64_t, int64_t, 0u - (uint64_t)x)
 
-static tn_var simplify_neg(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_var *in, const tn_type *out) {
+static tn_i_var simplify_neg(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
+                             const tn_type *out) {
     (void)p, (void)nin, (void)out;
     const tn_i_eqn *e = tn_i_made_by(b, in[0], TN_P_neg); /* - -x is x, bit for bit */
     return e ? b->pool[e->in] : TN_NOVAR;
 }
 
-static void transpose_neg(tn_i_rule *r, const tn_var *ct, tn_var *ct_in) { ct_in[0] = tn_i_op1(r->b, TN_P_neg, ct[0]); }
+static void transpose_neg(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
+    ct_in[0] = tn_i_op1(r->b, TN_P_neg, ct[0]);
+}
 
 const tn_prim tn_prim_neg = {
-    .id = TN_P_neg, .name = "neg", .doc = "-x; integers wrap",
-    .nin = 1, .flags = TN_F_ELEMENTWISE | TN_F_INPLACE, .dtypes = TN_NUMBERS, .type = tn_i_type_elementwise,
-    .linear = {TN_OPERAND(0)}, .simplify = simplify_neg, .transpose = transpose_neg,
-    TN_NUMBER_STRIPS(neg), .weight = 1, .jvp_bound = 2, .transpose_bound = 1,
+    .id = TN_P_neg,
+    .name = "neg",
+    .doc = "-x; integers wrap",
+    .nin = 1,
+    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE,
+    .dtypes = TN_NUMBERS,
+    .type = tn_i_type_elementwise,
+    .linear = {TN_OPERAND(0)},
+    .simplify = simplify_neg,
+    .transpose = transpose_neg,
+    TN_NUMBER_STRIPS(neg),
+    .weight = 1,
+    .jvp_bound = 2,
+    .transpose_bound = 1,
 };
 
 /* ---- add, sub ---- */
@@ -36,21 +49,23 @@ TN_STRIP2(sub, f64, double, double, x - y)
 TN_STRIP2(sub, i32, int32_t, int32_t, (uint32_t)x - (uint32_t)y)
 TN_STRIP2(sub, i64, int64_t, int64_t, (uint64_t)x - (uint64_t)y)
 
-static bool known_zero(const tn_i_builder *b, tn_var v, bool negative) {
+static bool known_zero(const tn_i_builder *b, tn_i_var v, bool negative) {
     double k;
     return tn_i_known_f64(b, v, &k) && k == 0.0 && (signbit(k) != 0) == negative;
 }
 
-/* x + 0 is x where the sign of a zero does not count: for integers and linear values. */
-static bool adds_nothing(const tn_i_builder *b, tn_var x, tn_var zero) {
-    if (!tn_i_is_zero(b, zero)) return false;
-    return b->val[x].linear || tn_i_is_int(b->val[x].type->dtype);
+/* x + 0 is x where the sign of a zero does not count: for integers and linear values.  Among
+ * integers an image of zeros need not be zero: 0 / 0 is -1. */
+static bool adds_nothing(const tn_i_builder *b, tn_i_var x, tn_i_var zero) {
+    if (b->val[x].linear) return tn_i_is_zero(b, zero);
+    return tn_i_is_int(b->val[x].type->dtype) && known_zero(b, zero, false);
 }
 
-static tn_var simplify_add(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_var *in, const tn_type *out) {
+static tn_i_var simplify_add(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
+                             const tn_type *out) {
     (void)p, (void)nin, (void)out;
     for (int i = 0; i < 2; i++) {
-        const tn_var x = in[1 - i], y = in[i];
+        const tn_i_var x = in[1 - i], y = in[i];
         if (known_zero(b, y, true) || adds_nothing(b, x, y)) return x;
         const tn_i_eqn *e = tn_i_made_by(b, y, TN_P_neg);
         if (e) return tn_i_op2(b, TN_P_sub, x, b->pool[e->in]);
@@ -58,7 +73,8 @@ static tn_var simplify_add(tn_i_builder *b, const tn_i_param *p, uint32_t nin, c
     return TN_NOVAR;
 }
 
-static tn_var simplify_sub(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_var *in, const tn_type *out) {
+static tn_i_var simplify_sub(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
+                             const tn_type *out) {
     (void)p, (void)nin, (void)out;
     if (known_zero(b, in[1], false) || adds_nothing(b, in[0], in[1])) return in[0];
     if (adds_nothing(b, in[1], in[0])) return tn_i_op1(b, TN_P_neg, in[1]);
@@ -67,47 +83,68 @@ static tn_var simplify_sub(tn_i_builder *b, const tn_i_param *p, uint32_t nin, c
 }
 
 /* Partials beside `linear` spare an addition of zeros where one operand is inactive. */
-static tn_var partial_same(tn_i_rule *r, tn_var dx) {
+static tn_i_var partial_same(tn_i_rule *r, tn_i_var dx) {
     (void)r;
     return dx;
 }
 
-static tn_var partial_negated(tn_i_rule *r, tn_var dx) { return tn_i_op1(r->b, TN_P_neg, dx); }
+static tn_i_var partial_negated(tn_i_rule *r, tn_i_var dx) { return tn_i_op1(r->b, TN_P_neg, dx); }
 
-static void transpose_add(tn_i_rule *r, const tn_var *ct, tn_var *ct_in) {
+static void transpose_add(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
     for (int i = 0; i < 2; i++)
         if (r->in[i] == TN_NOVAR) ct_in[i] = ct[0];
 }
 
-static void transpose_sub(tn_i_rule *r, const tn_var *ct, tn_var *ct_in) {
+static void transpose_sub(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
     if (r->in[0] == TN_NOVAR) ct_in[0] = ct[0];
     if (r->in[1] == TN_NOVAR) ct_in[1] = tn_i_op1(r->b, TN_P_neg, ct[0]);
 }
 
 const tn_prim tn_prim_add = {
-    .id = TN_P_add, .name = "add", .doc = "x + y; integers wrap",
-    .nin = 2, .flags = TN_F_ELEMENTWISE | TN_F_INPLACE | TN_F_COMMUTES, .dtypes = TN_NUMBERS, .type = tn_i_type_elementwise,
-    .linear = {TN_OPERAND(0) | TN_OPERAND(1)}, .simplify = simplify_add,
-    .partial = {partial_same, partial_same}, .transpose = transpose_add,
-    TN_NUMBER_STRIPS(add), .weight = 1, .jvp_bound = 2, .transpose_bound = 1,
+    .id = TN_P_add,
+    .name = "add",
+    .doc = "x + y; integers wrap",
+    .nin = 2,
+    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE | TN_F_COMMUTES,
+    .dtypes = TN_NUMBERS,
+    .type = tn_i_type_elementwise,
+    .linear = {TN_OPERAND(0) | TN_OPERAND(1)},
+    .simplify = simplify_add,
+    .partial = {partial_same, partial_same},
+    .transpose = transpose_add,
+    TN_NUMBER_STRIPS(add),
+    .weight = 1,
+    .jvp_bound = 2,
+    .transpose_bound = 1,
 };
 
 const tn_prim tn_prim_sub = {
-    .id = TN_P_sub, .name = "sub", .doc = "x - y; integers wrap",
-    .nin = 2, .flags = TN_F_ELEMENTWISE | TN_F_INPLACE, .dtypes = TN_NUMBERS, .type = tn_i_type_elementwise,
-    .linear = {TN_OPERAND(0) | TN_OPERAND(1)}, .simplify = simplify_sub,
-    .partial = {partial_same, partial_negated}, .transpose = transpose_sub,
-    TN_NUMBER_STRIPS(sub), .weight = 1, .jvp_bound = 2, .transpose_bound = 1,
+    .id = TN_P_sub,
+    .name = "sub",
+    .doc = "x - y; integers wrap",
+    .nin = 2,
+    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE,
+    .dtypes = TN_NUMBERS,
+    .type = tn_i_type_elementwise,
+    .linear = {TN_OPERAND(0) | TN_OPERAND(1)},
+    .simplify = simplify_sub,
+    .partial = {partial_same, partial_negated},
+    .transpose = transpose_sub,
+    TN_NUMBER_STRIPS(sub),
+    .weight = 1,
+    .jvp_bound = 2,
+    .transpose_bound = 1,
 };
 
 /* ---- mul ---- */
-TN_STRIP2(mul, f32, float, float, x * y)
-TN_STRIP2(mul, f64, double, double, x * y)
-TN_STRIP2(mul, i32, int32_t, int32_t, (uint32_t)x * (uint32_t)y)
-TN_STRIP2(mul, i64, int64_t, int64_t, (uint64_t)x * (uint64_t)y)
+TN_STRIP2(mul, f32, float, float, x *y)
+TN_STRIP2(mul, f64, double, double, x *y)
+TN_STRIP2(mul, i32, int32_t, int32_t, (uint32_t)x *(uint32_t)y)
+TN_STRIP2(mul, i64, int64_t, int64_t, (uint64_t)x *(uint64_t)y)
 
 /* x*1 is x; x*0 is 0 only where x is linear or an integer: elsewhere it would hide a NaN. */
-static tn_var simplify_mul(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_var *in, const tn_type *out) {
+static tn_i_var simplify_mul(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
+                             const tn_type *out) {
     (void)p, (void)nin;
     double k;
     for (int i = 0; i < 2; i++) {
@@ -119,32 +156,50 @@ static tn_var simplify_mul(tn_i_builder *b, const tn_i_param *p, uint32_t nin, c
     return TN_NOVAR;
 }
 
-static void transpose_mul(tn_i_rule *r, const tn_var *ct, tn_var *ct_in) {
+static void transpose_mul(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
     for (int i = 0; i < 2; i++)
         if (r->in[i] == TN_NOVAR) ct_in[i] = tn_i_op2(r->b, TN_P_mul, ct[0], r->in[1 - i]);
 }
 
 const tn_prim tn_prim_mul = {
-    .id = TN_P_mul, .name = "mul", .doc = "x * y; integers wrap",
-    .nin = 2, .flags = TN_F_ELEMENTWISE | TN_F_INPLACE | TN_F_COMMUTES, .dtypes = TN_NUMBERS, .type = tn_i_type_elementwise,
-    .linear = {TN_OPERAND(0), TN_OPERAND(1)}, .simplify = simplify_mul, .transpose = transpose_mul,
-    TN_NUMBER_STRIPS(mul), .weight = 1, .jvp_bound = 4, .transpose_bound = 1,
+    .id = TN_P_mul,
+    .name = "mul",
+    .doc = "x * y; integers wrap",
+    .nin = 2,
+    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE | TN_F_COMMUTES,
+    .dtypes = TN_NUMBERS,
+    .type = tn_i_type_elementwise,
+    .linear = {TN_OPERAND(0), TN_OPERAND(1)},
+    .simplify = simplify_mul,
+    .transpose = transpose_mul,
+    TN_NUMBER_STRIPS(mul),
+    .weight = 1,
+    .jvp_bound = 4,
+    .transpose_bound = 1,
 };
 
 /* ---- square ---- */
-TN_STRIP1(square, f32, float, float, x * x)
-TN_STRIP1(square, f64, double, double, x * x)
-TN_STRIP1(square, i32, int32_t, int32_t, (uint32_t)x * (uint32_t)x)
-TN_STRIP1(square, i64, int64_t, int64_t, (uint64_t)x * (uint64_t)x)
+TN_STRIP1(square, f32, float, float, x *x)
+TN_STRIP1(square, f64, double, double, x *x)
+TN_STRIP1(square, i32, int32_t, int32_t, (uint32_t)x *(uint32_t)x)
+TN_STRIP1(square, i64, int64_t, int64_t, (uint64_t)x *(uint64_t)x)
 
-static tn_var partial_square(tn_i_rule *r, tn_var dx) {
+static tn_i_var partial_square(tn_i_rule *r, tn_i_var dx) {
     return tn_i_mul_by(r, dx, tn_i_op2(r->b, TN_P_add, r->in[0], r->in[0])); /* x + x is 2x, exactly */
 }
 
 const tn_prim tn_prim_square = {
-    .id = TN_P_square, .name = "square", .doc = "x * x; integers wrap",
-    .nin = 1, .flags = TN_F_ELEMENTWISE | TN_F_INPLACE, .dtypes = TN_NUMBERS, .type = tn_i_type_elementwise,
-    .partial = {partial_square}, TN_NUMBER_STRIPS(square), .weight = 1, .jvp_bound = 4,
+    .id = TN_P_square,
+    .name = "square",
+    .doc = "x * x; integers wrap",
+    .nin = 1,
+    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE,
+    .dtypes = TN_NUMBERS,
+    .type = tn_i_type_elementwise,
+    .partial = {partial_square},
+    TN_NUMBER_STRIPS(square),
+    .weight = 1,
+    .jvp_bound = 4,
 };
 
 /* ---- div ---- */
@@ -153,7 +208,8 @@ TN_STRIP2(div, f64, double, double, x / y)
 TN_STRIP2(div, i32, int32_t, int32_t, y == 0 ? -1 : y == -1 ? (int32_t)(0u - (uint32_t)x) : x / y)
 TN_STRIP2(div, i64, int64_t, int64_t, y == 0 ? -1 : y == -1 ? (int64_t)(0u - (uint64_t)x) : x / y)
 
-static tn_var simplify_div(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_var *in, const tn_type *out) {
+static tn_i_var simplify_div(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
+                             const tn_type *out) {
     (void)p, (void)nin, (void)out;
     double k;
     if (!tn_i_known_f64(b, in[1], &k)) return TN_NOVAR;
@@ -162,19 +218,30 @@ static tn_var simplify_div(tn_i_builder *b, const tn_i_param *p, uint32_t nin, c
 }
 
 /* -(x / y) / y: y*y would leave the range of numbers earlier. */
-static tn_var partial_divisor(tn_i_rule *r, tn_var dy) {
+static tn_i_var partial_divisor(tn_i_rule *r, tn_i_var dy) {
     return tn_i_mul_by(r, dy, tn_i_op1(r->b, TN_P_neg, tn_i_op2(r->b, TN_P_div, r->out[0], r->in[1])));
 }
 
-static void transpose_div(tn_i_rule *r, const tn_var *ct, tn_var *ct_in) {
+static void transpose_div(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
     ct_in[0] = tn_i_op2(r->b, TN_P_div, ct[0], r->in[1]);
 }
 
 const tn_prim tn_prim_div = {
-    .id = TN_P_div, .name = "div", .doc = "x / y; integers: towards zero, x/0 = -1, MIN/-1 = MIN",
-    .nin = 2, .flags = TN_F_ELEMENTWISE | TN_F_INPLACE, .dtypes = TN_NUMBERS, .type = tn_i_type_elementwise,
-    .linear = {TN_OPERAND(0)}, .simplify = simplify_div, .partial = {NULL, partial_divisor}, .transpose = transpose_div,
-    TN_NUMBER_STRIPS(div), .weight = 4, .jvp_bound = 5, .transpose_bound = 1,
+    .id = TN_P_div,
+    .name = "div",
+    .doc = "x / y; integers: towards zero, x/0 = -1, MIN/-1 = MIN",
+    .nin = 2,
+    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE,
+    .dtypes = TN_NUMBERS,
+    .type = tn_i_type_elementwise,
+    .linear = {TN_OPERAND(0)},
+    .simplify = simplify_div,
+    .partial = {NULL, partial_divisor},
+    .transpose = transpose_div,
+    TN_NUMBER_STRIPS(div),
+    .weight = 4,
+    .jvp_bound = 5,
+    .transpose_bound = 1,
     .domain = {{-2, 2, 0, 0}, {-2, 2, 0.7, TN_AT_ZERO}},
 };
 
@@ -185,11 +252,11 @@ TN_STRIP2(rem, i32, int32_t, int32_t, y == 0 ? x : y == -1 ? 0 : x % y)
 TN_STRIP2(rem, i64, int64_t, int64_t, y == 0 ? x : y == -1 ? 0 : x % y)
 
 /* -trunc(x / y), from the exact remainder: x / y itself may round up to the next integer. */
-static tn_var partial_modulus(tn_i_rule *r, tn_var dy) {
+static tn_i_var partial_modulus(tn_i_rule *r, tn_i_var dy) {
     const tn_i_param even = {.kind = TN_K_SYM, .u.i = 1};
-    tn_var multiple = tn_i_op2(r->b, TN_P_sub, r->in[0], r->out[0]);
-    tn_var ratio = tn_i_op2(r->b, TN_P_div, multiple, r->in[1]);
-    tn_var whole = tn_i_emit(r->b, tn_i_prim(r->b, TN_P_round), &even, 1, &ratio);
+    tn_i_var multiple = tn_i_op2(r->b, TN_P_sub, r->in[0], r->out[0]);
+    tn_i_var ratio = tn_i_op2(r->b, TN_P_div, multiple, r->in[1]);
+    tn_i_var whole = tn_i_emit(r->b, tn_i_prim(r->b, TN_P_round), &even, 1, &ratio);
     return tn_i_mul_by(r, dy, tn_i_op1(r->b, TN_P_neg, whole));
 }
 
@@ -214,9 +281,16 @@ static bool sample_rem(tn_i_rng *r, int dtype, tn_i_case *c) {
 }
 
 const tn_prim tn_prim_rem = {
-    .id = TN_P_rem, .name = "rem",
+    .id = TN_P_rem,
+    .name = "rem",
     .doc = "remainder with the sign of x; integers: x rem 0 = x; at multiples of y its derivative is that from above",
-    .nin = 2, .flags = TN_F_ELEMENTWISE | TN_F_INPLACE, .dtypes = TN_NUMBERS, .type = tn_i_type_elementwise,
+    .nin = 2,
+    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE,
+    .dtypes = TN_NUMBERS,
+    .type = tn_i_type_elementwise,
     .partial = {partial_same, partial_modulus},
-    TN_NUMBER_STRIPS(rem), .weight = 4, .jvp_bound = 5.25, .sample = sample_rem,
+    TN_NUMBER_STRIPS(rem),
+    .weight = 4,
+    .jvp_bound = 5.25,
+    .sample = sample_rem,
 };

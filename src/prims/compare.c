@@ -25,9 +25,17 @@ TN_STRIP2(eq, f32, float, uint8_t, x == y)
 TN_STRIP2(eq, f64, double, uint8_t, x == y)
 
 const tn_prim tn_prim_eq = {
-    .id = TN_P_eq, .name = "eq", .doc = "x == y; NaN equals nothing",
-    .nin = 2, .flags = TN_F_ELEMENTWISE | TN_F_NODIFF | TN_F_COMMUTES, .dtypes = TN_ANY, .type = tn_i_type_compare,
-    TN_ANY_STRIPS(eq), .weight = 1, .jvp_bound = 1, .sample = sample_compare,
+    .id = TN_P_eq,
+    .name = "eq",
+    .doc = "x == y; NaN equals nothing",
+    .nin = 2,
+    .flags = TN_F_ELEMENTWISE | TN_F_NODIFF | TN_F_COMMUTES,
+    .dtypes = TN_ANY,
+    .type = tn_i_type_compare,
+    TN_ANY_STRIPS(eq),
+    .weight = 1,
+    .jvp_bound = 1,
+    .sample = sample_compare,
 };
 
 TN_STRIP2(ne, b8, uint8_t, uint8_t, x != y)
@@ -37,9 +45,17 @@ TN_STRIP2(ne, f32, float, uint8_t, x != y)
 TN_STRIP2(ne, f64, double, uint8_t, x != y)
 
 const tn_prim tn_prim_ne = {
-    .id = TN_P_ne, .name = "ne", .doc = "x != y; NaN differs from everything",
-    .nin = 2, .flags = TN_F_ELEMENTWISE | TN_F_NODIFF | TN_F_COMMUTES, .dtypes = TN_ANY, .type = tn_i_type_compare,
-    TN_ANY_STRIPS(ne), .weight = 1, .jvp_bound = 1, .sample = sample_compare,
+    .id = TN_P_ne,
+    .name = "ne",
+    .doc = "x != y; NaN differs from everything",
+    .nin = 2,
+    .flags = TN_F_ELEMENTWISE | TN_F_NODIFF | TN_F_COMMUTES,
+    .dtypes = TN_ANY,
+    .type = tn_i_type_compare,
+    TN_ANY_STRIPS(ne),
+    .weight = 1,
+    .jvp_bound = 1,
+    .sample = sample_compare,
 };
 
 TN_STRIP2(lt, b8, uint8_t, uint8_t, x < y)
@@ -49,9 +65,17 @@ TN_STRIP2(lt, f32, float, uint8_t, x < y)
 TN_STRIP2(lt, f64, double, uint8_t, x < y)
 
 const tn_prim tn_prim_lt = {
-    .id = TN_P_lt, .name = "lt", .doc = "x < y, False with NaN; False < True",
-    .nin = 2, .flags = TN_F_ELEMENTWISE | TN_F_NODIFF, .dtypes = TN_ANY, .type = tn_i_type_compare,
-    TN_ANY_STRIPS(lt), .weight = 1, .jvp_bound = 1, .sample = sample_compare,
+    .id = TN_P_lt,
+    .name = "lt",
+    .doc = "x < y, False with NaN; False < True",
+    .nin = 2,
+    .flags = TN_F_ELEMENTWISE | TN_F_NODIFF,
+    .dtypes = TN_ANY,
+    .type = tn_i_type_compare,
+    TN_ANY_STRIPS(lt),
+    .weight = 1,
+    .jvp_bound = 1,
+    .sample = sample_compare,
 };
 
 TN_STRIP2(le, b8, uint8_t, uint8_t, x <= y)
@@ -61,9 +85,17 @@ TN_STRIP2(le, f32, float, uint8_t, x <= y)
 TN_STRIP2(le, f64, double, uint8_t, x <= y)
 
 const tn_prim tn_prim_le = {
-    .id = TN_P_le, .name = "le", .doc = "x <= y, False with NaN",
-    .nin = 2, .flags = TN_F_ELEMENTWISE | TN_F_NODIFF, .dtypes = TN_ANY, .type = tn_i_type_compare,
-    TN_ANY_STRIPS(le), .weight = 1, .jvp_bound = 1, .sample = sample_compare,
+    .id = TN_P_le,
+    .name = "le",
+    .doc = "x <= y, False with NaN",
+    .nin = 2,
+    .flags = TN_F_ELEMENTWISE | TN_F_NODIFF,
+    .dtypes = TN_ANY,
+    .type = tn_i_type_compare,
+    TN_ANY_STRIPS(le),
+    .weight = 1,
+    .jvp_bound = 1,
+    .sample = sample_compare,
 };
 
 TN_STRIP2(gt, b8, uint8_t, uint8_t, x > y)
@@ -73,9 +105,17 @@ TN_STRIP2(gt, f32, float, uint8_t, x > y)
 TN_STRIP2(gt, f64, double, uint8_t, x > y)
 
 const tn_prim tn_prim_gt = {
-    .id = TN_P_gt, .name = "gt", .doc = "x > y, False with NaN",
-    .nin = 2, .flags = TN_F_ELEMENTWISE | TN_F_NODIFF, .dtypes = TN_ANY, .type = tn_i_type_compare,
-    TN_ANY_STRIPS(gt), .weight = 1, .jvp_bound = 1, .sample = sample_compare,
+    .id = TN_P_gt,
+    .name = "gt",
+    .doc = "x > y, False with NaN",
+    .nin = 2,
+    .flags = TN_F_ELEMENTWISE | TN_F_NODIFF,
+    .dtypes = TN_ANY,
+    .type = tn_i_type_compare,
+    TN_ANY_STRIPS(gt),
+    .weight = 1,
+    .jvp_bound = 1,
+    .sample = sample_compare,
 };
 
 TN_STRIP2(ge, b8, uint8_t, uint8_t, x >= y)
@@ -85,9 +125,17 @@ TN_STRIP2(ge, f32, float, uint8_t, x >= y)
 TN_STRIP2(ge, f64, double, uint8_t, x >= y)
 
 const tn_prim tn_prim_ge = {
-    .id = TN_P_ge, .name = "ge", .doc = "x >= y, False with NaN",
-    .nin = 2, .flags = TN_F_ELEMENTWISE | TN_F_NODIFF, .dtypes = TN_ANY, .type = tn_i_type_compare,
-    TN_ANY_STRIPS(ge), .weight = 1, .jvp_bound = 1, .sample = sample_compare,
+    .id = TN_P_ge,
+    .name = "ge",
+    .doc = "x >= y, False with NaN",
+    .nin = 2,
+    .flags = TN_F_ELEMENTWISE | TN_F_NODIFF,
+    .dtypes = TN_ANY,
+    .type = tn_i_type_compare,
+    TN_ANY_STRIPS(ge),
+    .weight = 1,
+    .jvp_bound = 1,
+    .sample = sample_compare,
 };
 
 /* ---- is_finite ---- */
@@ -107,7 +155,15 @@ static bool sample_is_finite(tn_i_rng *r, int dtype, tn_i_case *c) {
 }
 
 const tn_prim tn_prim_is_finite = {
-    .id = TN_P_is_finite, .name = "is_finite", .doc = "neither infinite nor NaN",
-    .nin = 1, .flags = TN_F_ELEMENTWISE | TN_F_NODIFF, .dtypes = TN_FLOATS, .type = tn_i_type_compare,
-    TN_FLOAT_STRIPS(is_finite), .weight = 1, .jvp_bound = 1, .sample = sample_is_finite,
+    .id = TN_P_is_finite,
+    .name = "is_finite",
+    .doc = "neither infinite nor NaN",
+    .nin = 1,
+    .flags = TN_F_ELEMENTWISE | TN_F_NODIFF,
+    .dtypes = TN_FLOATS,
+    .type = tn_i_type_compare,
+    TN_FLOAT_STRIPS(is_finite),
+    .weight = 1,
+    .jvp_bound = 1,
+    .sample = sample_is_finite,
 };

@@ -30,14 +30,18 @@ TN_LOOP1(f64_to, i64, double, int64_t, x != x ? 0 : x >= 0x1p63 ? INT64_MAX : x 
 TN_LOOP1(f64_to, f32, double, float, x)
 TN_LOOP1(f64_to, f64, double, double, x)
 
-#define FROM(source)                                                                                   \
-    {[TN_BOOL] = source##_b8, [TN_I32] = source##_i32, [TN_I64] = source##_i64, [TN_F32] = source##_f32, \
-     [TN_F64] = source##_f64}
+#define FROM(source)                                                                                        \
+    {                                                                                                       \
+        [TN_BOOL] = source##_b8, [TN_I32] = source##_i32, [TN_I64] = source##_i64, [TN_F32] = source##_f32, \
+        [TN_F64] = source##_f64                                                                             \
+    }
 
 static tn_status kernel_convert(const tn_i_kernel *k) {
-    static tn_i_strip *const strip[TN_NDTYPES][TN_NDTYPES] = {
-        [TN_BOOL] = FROM(bool_to), [TN_I32] = FROM(i32_to), [TN_I64] = FROM(i64_to),
-        [TN_F32] = FROM(f32_to), [TN_F64] = FROM(f64_to)};
+    static tn_i_strip *const strip[TN_NDTYPES][TN_NDTYPES] = {[TN_BOOL] = FROM(bool_to),
+                                                              [TN_I32] = FROM(i32_to),
+                                                              [TN_I64] = FROM(i64_to),
+                                                              [TN_F32] = FROM(f32_to),
+                                                              [TN_F64] = FROM(f64_to)};
     return tn_i_run_strip(k, strip[k->in[0].type->dtype][k->out[0].type->dtype]);
 }
 
@@ -47,7 +51,8 @@ static bool type_convert(tn_i_query *q) {
     return tn_i_output(q, (int)dtype, q->in[0]->rank, q->in[0]->dim);
 }
 
-static tn_var simplify_convert(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_var *in, const tn_type *out) {
+static tn_i_var simplify_convert(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
+                                 const tn_type *out) {
     (void)p, (void)nin;
     return b->val[in[0]].type->dtype == out->dtype ? in[0] : TN_NOVAR;
 }
@@ -57,12 +62,13 @@ static bool linearity_convert(const tn_fn *f, const tn_i_eqn *e, const uint8_t *
     const bool floats = tn_i_is_float((int)tn_i_p(e)[0].u.i);
     out[0] = floats ? in[0] : TN_NONLINEAR;
     if (floats || in[0] != TN_LINEAR) return true;
-    (void)tn_i_fail(f->ctx, TN_ELINEAR, e->loc, "convert_element_type: operand 0 is linear, but a conversion to %s is not",
+    (void)tn_i_fail(f->ctx, TN_ELINEAR, e->loc,
+                    "convert_element_type: operand 0 is linear, but a conversion to %s is not",
                     tn_i_dtype_name((int)tn_i_p(e)[0].u.i));
     return false;
 }
 
-static void transpose_convert(tn_i_rule *r, const tn_var *ct, tn_var *ct_in) {
+static void transpose_convert(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
     ct_in[0] = tn_i_convert(r->b, ct[0], r->in_type[0]->dtype);
 }
 
@@ -76,11 +82,23 @@ static bool sample_convert(tn_i_rng *r, int dtype, tn_i_case *c) {
 static const tn_i_spec convert_params[] = {{.name = "new_dtype", .kind = TN_K_DTYPE}, {.name = NULL}};
 
 const tn_prim tn_prim_convert_element_type = {
-    .id = TN_P_convert_element_type, .name = "convert_element_type",
+    .id = TN_P_convert_element_type,
+    .name = "convert_element_type",
     .doc = "x as new_dtype: float to integer truncates and saturates, NaN to 0; integers wrap; to bool: x != 0",
-    .nin = 1, .flags = TN_F_ELEMENTWISE, .dtypes = TN_ANY, .params = convert_params, .type = type_convert,
-    .linear = {TN_OPERAND(0)}, .linearity = linearity_convert, .simplify = simplify_convert, .transpose = transpose_convert,
-    .kernel = kernel_convert, .weight = 1, .jvp_bound = 2, .transpose_bound = 1, .sample = sample_convert,
+    .nin = 1,
+    .flags = TN_F_ELEMENTWISE,
+    .dtypes = TN_ANY,
+    .params = convert_params,
+    .type = type_convert,
+    .linear = {TN_OPERAND(0)},
+    .linearity = linearity_convert,
+    .simplify = simplify_convert,
+    .transpose = transpose_convert,
+    .kernel = kernel_convert,
+    .weight = 1,
+    .jvp_bound = 2,
+    .transpose_bound = 1,
+    .sample = sample_convert,
 };
 
 /* ---- stop_gradient ---- */
@@ -91,7 +109,14 @@ TN_STRIP1(stop_gradient, f32, float, float, x)
 TN_STRIP1(stop_gradient, f64, double, double, x)
 
 const tn_prim tn_prim_stop_gradient = {
-    .id = TN_P_stop_gradient, .name = "stop_gradient", .doc = "x, a constant to every derivative",
-    .nin = 1, .flags = TN_F_ELEMENTWISE | TN_F_INPLACE | TN_F_NODIFF, .dtypes = TN_ANY, .type = tn_i_type_elementwise,
-    TN_ANY_STRIPS(stop_gradient), .weight = 1, .jvp_bound = 2,
+    .id = TN_P_stop_gradient,
+    .name = "stop_gradient",
+    .doc = "x, a constant to every derivative",
+    .nin = 1,
+    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE | TN_F_NODIFF,
+    .dtypes = TN_ANY,
+    .type = tn_i_type_elementwise,
+    TN_ANY_STRIPS(stop_gradient),
+    .weight = 1,
+    .jvp_bound = 2,
 };

@@ -39,11 +39,11 @@ static tn_i_dots read_dots(const tn_i_param *p) {
     return d;
 }
 
-tn_var tn_i_dot_general(tn_i_builder *b, tn_var lhs, tn_var rhs, const tn_i_dots *d) {
+tn_i_var tn_i_dot_general(tn_i_builder *b, tn_i_var lhs, tn_i_var rhs, const tn_i_dots *d) {
     int64_t v[DOTS_INTS];
     const uint32_t n = write_dots(d, v);
     const tn_i_param p[2] = {{.kind = TN_K_LISTS, .n = n, .u.ints = v}, {.kind = TN_K_NONE}};
-    const tn_var in[2] = {lhs, rhs};
+    const tn_i_var in[2] = {lhs, rhs};
     return tn_i_emit(b, tn_i_prim(b, TN_P_dot_general), p, 2, in);
 }
 
@@ -77,8 +77,8 @@ static bool lists_valid(tn_i_query *q) {
         int64_t both[4 * TN_MAX_RANK];
         memcpy(both, contract, nc * sizeof *both);
         memcpy(both + nc, batch, nb * sizeof *both);
-        if (!tn_i_axes_valid(q, side ? "dimension_numbers of operand 1" : "dimension_numbers of operand 0", nc + nb, both,
-                             q->in[side]->rank, false))
+        if (!tn_i_axes_valid(q, side ? "dimension_numbers of operand 1" : "dimension_numbers of operand 0", nc + nb,
+                             both, q->in[side]->rank, false))
             return false;
     }
     return true;
@@ -88,12 +88,13 @@ static bool pairs_match(tn_i_query *q, uint32_t list, const char *what) {
     uint32_t n, m;
     const int64_t *l = tn_i_list(&q->p[0], 4, list, &n), *r = tn_i_list(&q->p[0], 4, list + 1, &m);
     if (n != m)
-        return tn_i_type_fail(q, -1, "operand 0 has %u %s dimensions and operand 1 has %u", (unsigned)n, what, (unsigned)m);
+        return tn_i_type_fail(q, -1, "operand 0 has %u %s dimensions and operand 1 has %u", (unsigned)n, what,
+                              (unsigned)m);
     for (uint32_t i = 0; i < n; i++)
         if (q->in[0]->dim[l[i]] != q->in[1]->dim[r[i]])
-            return tn_i_type_fail(q, -1, "%s dimension %lld of operand 0 has size %lld, but its partner %lld of operand 1 has %lld",
-                                  what, (long long)l[i], (long long)q->in[0]->dim[l[i]], (long long)r[i],
-                                  (long long)q->in[1]->dim[r[i]]);
+            return tn_i_type_fail(
+                q, -1, "%s dimension %lld of operand 0 has size %lld, but its partner %lld of operand 1 has %lld", what,
+                (long long)l[i], (long long)q->in[0]->dim[l[i]], (long long)r[i], (long long)q->in[1]->dim[r[i]]);
     return true;
 }
 
@@ -279,7 +280,8 @@ static void block_sizes(const tn_type *lhs, const tn_type *rhs, const tn_i_dots 
     const int64_t most[3] = {BLOCK_M, BLOCK_K, BLOCK_N};
     for (int i = 0; i < lhs->rank; i++) {
         const int kind = contracted(d, 0) >> i & 1;
-        if (!(batches(d, 0) >> i & 1)) sizes[kind] = smaller(most[kind], sizes[kind] * smaller(most[kind], lhs->dim[i]));
+        if (!(batches(d, 0) >> i & 1))
+            sizes[kind] = smaller(most[kind], sizes[kind] * smaller(most[kind], lhs->dim[i]));
     }
     for (int i = 0; i < rhs->rank; i++)
         if (!(taken(d, 1) >> i & 1)) sizes[2] = smaller(BLOCK_N, sizes[2] * smaller(BLOCK_N, rhs->dim[i]));
@@ -304,7 +306,9 @@ static tn_i_dims in_order(const tn_i_arr *x, uint32_t n, const int64_t *axes) {
 static tn_status kernel_dot(const tn_i_kernel *k) {
     const tn_i_dots d = read_dots(&k->p[0]);
     if (tn_i_count(k->out[0].type) == 0) return TN_OK;
-    product w = {.dtype = k->in[0].type->dtype, .threads = k->threads, .rows = tn_i_dims_of(&k->in[0], ~taken(&d, 0)),
+    product w = {.dtype = k->in[0].type->dtype,
+                 .threads = k->threads,
+                 .rows = tn_i_dims_of(&k->in[0], ~taken(&d, 0)),
                  .columns = tn_i_dims_of(&k->in[1], ~taken(&d, 1))};
     tn_i_dims_merge(&w.rows);
     tn_i_dims_merge(&w.columns);
@@ -346,7 +350,8 @@ static bool is_identity(uint32_t n, const int64_t *perm) {
 /* perm[d]: where dimension d of operand `side` stands in the product of the cotangent and the other
  * operand: batch dimensions, then the operand's free ones and the contracted ones in the order of
  * their partners, or the other way round. */
-static void places(const tn_i_dots *d, int side, const tn_type *t, const tn_type *other, bool free_first, int64_t *perm) {
+static void places(const tn_i_dots *d, int side, const tn_type *t, const tn_type *other, bool free_first,
+                   int64_t *perm) {
     int64_t free[TN_MAX_RANK];
     const uint32_t nfree = dims_in(t, ~taken(d, side), free);
     uint32_t at = 0;
@@ -364,7 +369,7 @@ static void places(const tn_i_dots *d, int side, const tn_type *t, const tn_type
 
 /* The cotangent times the other operand over that one's free dimensions.  Of the two orders of
  * that product the one is taken that needs no permutation, if there is one. */
-static tn_var transpose_side(tn_i_rule *r, tn_var ct, int side) {
+static tn_i_var transpose_side(tn_i_rule *r, tn_i_var ct, int side) {
     const tn_i_dots d = read_dots(&r->p[0]);
     const tn_type *t = r->in_type[side], *other = r->in_type[1 - side];
     int64_t perm[2][TN_MAX_RANK];
@@ -385,18 +390,18 @@ static tn_var transpose_side(tn_i_rule *r, tn_var ct, int side) {
         e.batch[from][i] = (int64_t)i;
         e.batch[1 - from][i] = d.batch[1 - side][i];
     }
-    const tn_var in[2] = {second ? r->in[1 - side] : ct, second ? ct : r->in[1 - side]};
-    const tn_var v = tn_i_dot_general(r->b, in[0], in[1], &e);
+    const tn_i_var in[2] = {second ? r->in[1 - side] : ct, second ? ct : r->in[1 - side]};
+    const tn_i_var v = tn_i_dot_general(r->b, in[0], in[1], &e);
     return is_identity(rank, perm[second]) ? v : tn_i_permute(r->b, v, perm[second]);
 }
 
-static void transpose_dot(tn_i_rule *r, const tn_var *ct, tn_var *ct_in) {
+static void transpose_dot(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
     for (int side = 0; side < 2; side++)
         if (r->in[side] == TN_NOVAR) ct_in[side] = transpose_side(r, ct[0], side);
 }
 
 /* Both batched: one more batch dimension.  One: one more free dimension, moved to the front. */
-static void batch_dot(tn_i_rule *r, const bool *batched, tn_var *out, bool *out_batched) {
+static void batch_dot(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
     tn_i_dots d = read_dots(&r->p[0]);
     const uint32_t nb = d.nbatch;
     uint32_t at = batched[0] && batched[1] ? 0 : nb;
@@ -409,12 +414,13 @@ static void batch_dot(tn_i_rule *r, const bool *batched, tn_var *out, bool *out_
         memcpy(d.batch[side], v, n * sizeof *v); /* no more than the dimensions of the batched operand */
         d.nbatch = n;
     }
-    const tn_var v = tn_i_dot_general(r->b, r->in[0], r->in[1], &d);
+    const tn_i_var v = tn_i_dot_general(r->b, r->in[0], r->in[1], &d);
     out_batched[0] = true;
     out[0] = v;
     if (at == 0 || v == TN_NOVAR) return;
     int64_t perm[TN_MAX_RANK];
-    for (uint32_t i = 0; i <= (uint32_t)r->out_type[0]->rank; i++) perm[i] = i == 0 ? (int64_t)at : (int64_t)(i <= at ? i - 1 : i);
+    for (uint32_t i = 0; i <= (uint32_t)r->out_type[0]->rank; i++)
+        perm[i] = i == 0 ? (int64_t)at : (int64_t)(i <= at ? i - 1 : i);
     out[0] = tn_i_permute(r->b, v, perm);
 }
 
@@ -444,8 +450,10 @@ static bool sample_dot(tn_i_rng *r, int dtype, tn_i_case *c) {
         shuffle(r, rank, place[side]);
         for (uint32_t i = 0; i < rank; i++) {
             t->dim[place[side][i]] = i < shared ? size[i] : size[i + 2 * side];
-            if (i < kinds[0]) d.batch[side][i] = place[side][i];
-            else if (i < shared) d.contract[side][i - kinds[0]] = place[side][i];
+            if (i < kinds[0])
+                d.batch[side][i] = place[side][i];
+            else if (i < shared)
+                d.contract[side][i - kinds[0]] = place[side][i];
         }
     }
     int64_t v[DOTS_INTS];
@@ -457,9 +465,21 @@ static bool sample_dot(tn_i_rng *r, int dtype, tn_i_case *c) {
 }
 
 const tn_prim tn_prim_dot_general = {
-    .id = TN_P_dot_general, .name = "dot_general",
-    .doc = "sum of products over the contracting dimensions; result: batch, free of operand 0, free of operand 1; integers wrap",
-    .nin = 2, .dtypes = TN_NUMBERS, .params = params, .type = type_dot, .linear = {TN_OPERAND(0), TN_OPERAND(1)},
-    .transpose = transpose_dot, .batch = batch_dot, .kernel = kernel_dot, .scratch = scratch_dot, .cost = cost_dot,
-    .jvp_bound = 7, .transpose_bound = 4, .sample = sample_dot,
+    .id = TN_P_dot_general,
+    .name = "dot_general",
+    .doc = "sum of products over the contracting dimensions; result: batch, free of operand 0, free of operand 1; "
+           "integers wrap",
+    .nin = 2,
+    .dtypes = TN_NUMBERS,
+    .params = params,
+    .type = type_dot,
+    .linear = {TN_OPERAND(0), TN_OPERAND(1)},
+    .transpose = transpose_dot,
+    .batch = batch_dot,
+    .kernel = kernel_dot,
+    .scratch = scratch_dot,
+    .cost = cost_dot,
+    .jvp_bound = 7,
+    .transpose_bound = 4,
+    .sample = sample_dot,
 };

@@ -10,6 +10,6 @@ typedef struct tn_i_dots {
     int64_t contract[2][TN_MAX_RANK], batch[2][TN_MAX_RANK]; /* of lhs and rhs, paired */
 } tn_i_dots;
 
-tn_var tn_i_dot_general(tn_i_builder *b, tn_var lhs, tn_var rhs, const tn_i_dots *d);
+tn_i_var tn_i_dot_general(tn_i_builder *b, tn_i_var lhs, tn_i_var rhs, const tn_i_dots *d);
 
 #endif

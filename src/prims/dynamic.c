@@ -7,7 +7,8 @@
 /* The starts in the array of type `of`, from `size` elements on; clamped as XLA does. */
 static void read_starts(const tn_i_arr *index, const tn_type *of, const tn_type *window, int64_t *start) {
     for (int i = 0; i < of->rank; i++) {
-        const int64_t x = index[i].type->dtype == TN_I32 ? *(const int32_t *)index[i].data : *(const int64_t *)index[i].data;
+        const int64_t x =
+            index[i].type->dtype == TN_I32 ? *(const int32_t *)index[i].data : *(const int64_t *)index[i].data;
         const int64_t last = of->dim[i] - window->dim[i];
         start[i] = x < 0 ? 0 : x > last ? last : x;
     }
@@ -15,20 +16,21 @@ static void read_starts(const tn_i_arr *index, const tn_type *of, const tn_type 
 
 /* The start indices (operands first..) as index vectors, clamped: shape [n], or [batch, n] when some are batched.
  * Dimensions that the window fills start at 0 and are left out; map lists the others. */
-static tn_var index_vectors(tn_i_rule *r, uint32_t first, const bool *batched, const tn_type *window, uint32_t *n, int64_t *map) {
+static tn_i_var index_vectors(tn_i_rule *r, uint32_t first, const bool *batched, const tn_type *window, uint32_t *n,
+                              int64_t *map) {
     tn_i_builder *b = r->b;
     const tn_type *in = r->in_type[0];
     const int dtype = r->nin > first ? r->in_type[first]->dtype : TN_I64;
     const int64_t top = dtype == TN_I32 ? INT32_MAX : INT64_MAX, front = 0;
-    const tn_var zero = tn_i_literal_i64(b, dtype, 0);
-    tn_var column[TN_MAX_RANK];
+    const tn_i_var zero = tn_i_literal_i64(b, dtype, 0);
+    tn_i_var column[TN_MAX_RANK];
     tn_type t = {.dtype = dtype, .rank = batched ? 2 : 1, .dim = {batched ? r->batch : 1, batched ? 1 : 0}};
     *n = 0;
     for (int i = 0; i < in->rank; i++) {
         const int64_t last = in->dim[i] - window->dim[i];
         const uint32_t k = first + (uint32_t)i;
         if (last == 0) continue;
-        tn_var x = tn_i_op3(b, TN_P_clamp, zero, r->in[k], tn_i_literal_i64(b, dtype, last < top ? last : top));
+        tn_i_var x = tn_i_op3(b, TN_P_clamp, zero, r->in[k], tn_i_literal_i64(b, dtype, last < top ? last : top));
         map[*n] = i;
         column[(*n)++] = tn_i_broadcast(b, x, t.rank, t.dim, batched && batched[k] ? &front : NULL);
     }
@@ -85,13 +87,15 @@ static tn_status kernel_dynamic_slice(const tn_i_kernel *k) {
 }
 
 /* Starts that are all known make a slice, which is a view. */
-static tn_var static_slice(tn_i_builder *b, const tn_i_param *p, const tn_var *in, int rank) {
+static tn_i_var static_slice(tn_i_builder *b, const tn_i_param *p, const tn_i_var *in, int rank) {
     int64_t start[TN_MAX_RANK], limit[TN_MAX_RANK];
     for (int i = 0; i < rank; i++) {
         uint64_t bits;
         const int64_t size = tn_i_ints(p, 0)[i], last = tn_i_vtype(b, in[0])->dim[i] - size;
-        if (last == 0) bits = 0;
-        else if (!tn_i_known_scalar(b, in[1 + i], &bits)) return TN_NOVAR;
+        if (last == 0)
+            bits = 0;
+        else if (!tn_i_known_scalar(b, in[1 + i], &bits))
+            return TN_NOVAR;
         const int64_t x = tn_i_vtype(b, in[1 + i])->dtype == TN_I32 ? (int32_t)(uint32_t)bits : (int64_t)bits;
         start[i] = x < 0 ? 0 : x > last ? last : x;
         limit[i] = start[i] + size;
@@ -99,15 +103,16 @@ static tn_var static_slice(tn_i_builder *b, const tn_i_param *p, const tn_var *i
     return tn_i_slice(b, in[0], start, limit, NULL);
 }
 
-static tn_var simplify_dynamic_slice(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_var *in, const tn_type *out) {
+static tn_i_var simplify_dynamic_slice(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
+                                       const tn_type *out) {
     (void)nin;
     if (tn_type_equal(tn_i_vtype(b, in[0]), out)) return in[0];
     const int rank = out->rank;
-    tn_var v = tn_i_respread(b, in[0], out);
+    tn_i_var v = tn_i_respread(b, in[0], out);
     return v != TN_NOVAR ? v : static_slice(b, p, in, rank);
 }
 
-static void transpose_dynamic_slice(tn_i_rule *r, const tn_var *ct, tn_var *ct_in) {
+static void transpose_dynamic_slice(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
     if (!tn_i_accumulates(r)) {
         ct_in[0] = tn_i_dynamic_update_slice(r->b, tn_i_zeros(r->b, r->in_type[0]), ct[0], r->in + 1);
         return;
@@ -115,12 +120,12 @@ static void transpose_dynamic_slice(tn_i_rule *r, const tn_var *ct, tn_var *ct_i
     tn_i_dnums d = {.n = {0}};
     d.n[TN_WINDOW] = (uint32_t)r->in_type[0]->rank;
     for (uint32_t i = 0; i < d.n[TN_WINDOW]; i++) d.v[TN_WINDOW][i] = i;
-    tn_var indices = index_vectors(r, 1, NULL, r->out_type[0], &d.n[TN_MAP], d.v[TN_MAP]);
+    tn_i_var indices = index_vectors(r, 1, NULL, r->out_type[0], &d.n[TN_MAP], d.v[TN_MAP]);
     ct_in[0] = tn_i_scatter_add(r->b, tn_i_accumulated(r), indices, ct[0], &d);
 }
 
 /* With a start per lane, the lanes are the windows of a gather, which clips as the slice clamps. */
-static tn_var gather_lanes(tn_i_rule *r, const bool *batched) {
+static tn_i_var gather_lanes(tn_i_rule *r, const bool *batched) {
     const int rank = r->in_type[0]->rank;
     const int64_t up = batched[0] ? 1 : 0;
     int64_t sizes[TN_MAX_RANK + 1] = {1};
@@ -130,12 +135,12 @@ static tn_var gather_lanes(tn_i_rule *r, const bool *batched) {
         d.v[TN_WINDOW][d.n[TN_WINDOW]++] = i + 1;
     }
     if (batched[0]) d.n[TN_OPERAND_BATCH] = d.n[TN_INDEX_BATCH] = 1; /* dimension 0 of both */
-    tn_var indices = index_vectors(r, 1, batched, r->out_type[0], &d.n[TN_MAP], d.v[TN_MAP]);
+    tn_i_var indices = index_vectors(r, 1, batched, r->out_type[0], &d.n[TN_MAP], d.v[TN_MAP]);
     for (uint32_t i = 0; i < d.n[TN_MAP]; i++) d.v[TN_MAP][i] += up;
     return tn_i_gather(r->b, r->in[0], indices, &d, sizes, TN_CLIP, NULL);
 }
 
-static void batch_dynamic_slice(tn_i_rule *r, const bool *batched, tn_var *out, bool *out_batched) {
+static void batch_dynamic_slice(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
     *out_batched = true;
     if (any_batched(batched, 1, r->nin)) {
         *out = gather_lanes(r, batched);
@@ -143,7 +148,7 @@ static void batch_dynamic_slice(tn_i_rule *r, const bool *batched, tn_var *out, 
     }
     const int rank = r->in_type[0]->rank;
     int64_t sizes[TN_MAX_RANK + 1] = {r->batch};
-    tn_var index[TN_MAX_RANK + 1] = {tn_i_literal_i64(r->b, r->nin > 1 ? r->in_type[1]->dtype : TN_I64, 0)};
+    tn_i_var index[TN_MAX_RANK + 1] = {tn_i_literal_i64(r->b, r->nin > 1 ? r->in_type[1]->dtype : TN_I64, 0)};
     for (int i = 0; i < rank; i++) {
         sizes[i + 1] = tn_i_ints(r->p, 0)[i];
         index[i + 1] = r->in[i + 1];
@@ -160,18 +165,29 @@ static void cost_dynamic_slice(const tn_i_query *q, tn_i_cost *cost) {
 static bool sample_dynamic_slice(tn_i_rng *r, int dtype, tn_i_case *c) {
     int64_t sizes[TN_MAX_RANK];
     tn_i_case_shape(r, c, 0, dtype, 0, 4);
-    for (int i = 0; i < c->in[0].rank; i++) sizes[i] = tn_i_pick(r, tn_i_pick(r, 0, 9) && c->in[0].dim[i], c->in[0].dim[i]);
+    for (int i = 0; i < c->in[0].rank; i++)
+        sizes[i] = tn_i_pick(r, tn_i_pick(r, 0, 9) && c->in[0].dim[i], c->in[0].dim[i]);
     sample_starts(r, c, 1);
     return tn_i_case_list(c, 0, (uint32_t)c->in[0].rank, sizes);
 }
 
 const tn_prim tn_prim_dynamic_slice = {
-    .id = TN_P_dynamic_slice, .name = "dynamic_slice",
+    .id = TN_P_dynamic_slice,
+    .name = "dynamic_slice",
     .doc = "the window of slice_sizes at the start indices, which are clamped so that it fits",
-    .nin = -1, .dtypes = TN_ANY, .params = dynamic_slice_params, .type = type_dynamic_slice,
-    .linear = {TN_OPERAND(0)}, .simplify = simplify_dynamic_slice, .transpose = transpose_dynamic_slice,
-    .batch = batch_dynamic_slice, .kernel = kernel_dynamic_slice, .cost = cost_dynamic_slice,
-    .jvp_bound = 2, .transpose_bound = 12, .sample = sample_dynamic_slice,
+    .nin = -1,
+    .dtypes = TN_ANY,
+    .params = dynamic_slice_params,
+    .type = type_dynamic_slice,
+    .linear = {TN_OPERAND(0)},
+    .simplify = simplify_dynamic_slice,
+    .transpose = transpose_dynamic_slice,
+    .batch = batch_dynamic_slice,
+    .kernel = kernel_dynamic_slice,
+    .cost = cost_dynamic_slice,
+    .jvp_bound = 2,
+    .transpose_bound = 12,
+    .sample = sample_dynamic_slice,
 };
 
 /* ---- dynamic_update_slice ---- */
@@ -179,7 +195,8 @@ static bool type_dynamic_update_slice(tn_i_query *q) {
     if (q->nin < 2) return tn_i_type_fail(q, -1, "needs an operand and an update");
     const tn_type *in = q->in[0], *update = q->in[1];
     if (!tn_i_same_dtype(q, 1)) return false;
-    if (update->rank != in->rank) return tn_i_type_fail(q, 1, "the update must have the rank of operand 0, %d", in->rank);
+    if (update->rank != in->rank)
+        return tn_i_type_fail(q, 1, "the update must have the rank of operand 0, %d", in->rank);
     for (int i = 0; i < in->rank; i++)
         if (update->dim[i] > in->dim[i])
             return tn_i_type_fail(q, 1, "dimension %d is larger than that of operand 0", i);
@@ -201,8 +218,8 @@ static tn_status kernel_dynamic_update_slice(const tn_i_kernel *k) {
     return TN_OK;
 }
 
-static tn_var simplify_dynamic_update_slice(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_var *in,
-                                            const tn_type *out) {
+static tn_i_var simplify_dynamic_update_slice(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
+                                              const tn_type *out) {
     (void)p, (void)nin;
     uint64_t x, y;
     const tn_type *update = tn_i_vtype(b, in[1]);
@@ -212,32 +229,32 @@ static tn_var simplify_dynamic_update_slice(tn_i_builder *b, const tn_i_param *p
 }
 
 /* The window is read before it is cleared, so that clearing may happen in place. */
-static void transpose_dynamic_update_slice(tn_i_rule *r, const tn_var *ct, tn_var *ct_in) {
+static void transpose_dynamic_update_slice(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
     tn_i_builder *b = r->b;
     if (r->in[1] == TN_NOVAR) ct_in[1] = tn_i_dynamic_slice(b, ct[0], r->in + 2, r->in_type[1]->dim);
     if (r->in[0] == TN_NOVAR) ct_in[0] = tn_i_dynamic_update_slice(b, ct[0], tn_i_zeros(b, r->in_type[1]), r->in + 2);
 }
 
 /* Where the updates of the lanes go: 1 inside the windows. */
-static tn_var window_mask(tn_i_rule *r, const tn_i_dnums *d, tn_var indices) {
+static tn_i_var window_mask(tn_i_rule *r, const tn_i_dnums *d, tn_i_var indices) {
     tn_i_builder *b = r->b;
     tn_type whole = tn_i_batch_type(r->in_type[0], r->batch), window = tn_i_batch_type(r->in_type[1], r->batch);
     whole.dtype = window.dtype = TN_I32;
-    tn_var zeros = tn_i_zeros(b, &whole);
+    tn_i_var zeros = tn_i_zeros(b, &whole);
     return tn_i_op2(b, TN_P_ne, tn_i_scatter_add(b, zeros, indices, tn_i_number(b, &window, 1), d), zeros);
 }
 
 /* With a start per lane: the windows are set to -0, which added to any number leaves its bits, and
  * the updates are added there. */
-static tn_var update_lanes(tn_i_rule *r, const bool *batched) {
+static tn_i_var update_lanes(tn_i_rule *r, const bool *batched) {
     tn_i_builder *b = r->b;
     const int dtype = r->in_type[0]->dtype;
-    tn_var x = tn_i_batched_operand(r, batched, 0), u = tn_i_batched_operand(r, batched, 1);
+    tn_i_var x = tn_i_batched_operand(r, batched, 0), u = tn_i_batched_operand(r, batched, 1);
     tn_i_dnums d = {.n = {0}};
     d.n[TN_WINDOW] = (uint32_t)r->in_type[0]->rank;
     for (uint32_t i = 0; i < d.n[TN_WINDOW]; i++) d.v[TN_WINDOW][i] = i + 1;
     d.n[TN_OPERAND_BATCH] = d.n[TN_INDEX_BATCH] = 1;
-    tn_var indices = index_vectors(r, 2, batched, r->in_type[1], &d.n[TN_MAP], d.v[TN_MAP]);
+    tn_i_var indices = index_vectors(r, 2, batched, r->in_type[1], &d.n[TN_MAP], d.v[TN_MAP]);
     for (uint32_t i = 0; i < d.n[TN_MAP]; i++) d.v[TN_MAP][i]++;
     if (b->failed) return TN_NOVAR;
     if (dtype == TN_BOOL) {
@@ -249,16 +266,17 @@ static tn_var update_lanes(tn_i_rule *r, const bool *batched) {
     return dtype == TN_BOOL ? tn_i_op2(b, TN_P_ne, x, tn_i_number_like(b, x, 0)) : x;
 }
 
-static void batch_dynamic_update_slice(tn_i_rule *r, const bool *batched, tn_var *out, bool *out_batched) {
+static void batch_dynamic_update_slice(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
     *out_batched = true;
     if (any_batched(batched, 2, r->nin)) {
         *out = update_lanes(r, batched);
         return;
     }
     const int rank = r->in_type[0]->rank;
-    tn_var index[TN_MAX_RANK + 1] = {tn_i_literal_i64(r->b, rank ? r->in_type[2]->dtype : TN_I64, 0)};
+    tn_i_var index[TN_MAX_RANK + 1] = {tn_i_literal_i64(r->b, rank ? r->in_type[2]->dtype : TN_I64, 0)};
     for (int i = 0; i < rank; i++) index[i + 1] = r->in[i + 2];
-    *out = tn_i_dynamic_update_slice(r->b, tn_i_batched_operand(r, batched, 0), tn_i_batched_operand(r, batched, 1), index);
+    *out = tn_i_dynamic_update_slice(r->b, tn_i_batched_operand(r, batched, 0), tn_i_batched_operand(r, batched, 1),
+                                     index);
 }
 
 /* In place: touches the window only. */
@@ -277,11 +295,20 @@ static bool sample_dynamic_update_slice(tn_i_rng *r, int dtype, tn_i_case *c) {
 }
 
 const tn_prim tn_prim_dynamic_update_slice = {
-    .id = TN_P_dynamic_update_slice, .name = "dynamic_update_slice",
+    .id = TN_P_dynamic_update_slice,
+    .name = "dynamic_update_slice",
     .doc = "operand 0 with the update written at the start indices, which are clamped so that it fits",
-    .nin = -1, .flags = TN_F_INPLACE, .dtypes = TN_ANY, .type = type_dynamic_update_slice,
-    .linear = {TN_OPERAND(0) | TN_OPERAND(1)}, .simplify = simplify_dynamic_update_slice,
-    .transpose = transpose_dynamic_update_slice, .batch = batch_dynamic_update_slice,
-    .kernel = kernel_dynamic_update_slice, .cost = cost_dynamic_update_slice,
-    .jvp_bound = 3, .transpose_bound = 3, .sample = sample_dynamic_update_slice,
+    .nin = -1,
+    .flags = TN_F_INPLACE,
+    .dtypes = TN_ANY,
+    .type = type_dynamic_update_slice,
+    .linear = {TN_OPERAND(0) | TN_OPERAND(1)},
+    .simplify = simplify_dynamic_update_slice,
+    .transpose = transpose_dynamic_update_slice,
+    .batch = batch_dynamic_update_slice,
+    .kernel = kernel_dynamic_update_slice,
+    .cost = cost_dynamic_update_slice,
+    .jvp_bound = 3,
+    .transpose_bound = 3,
+    .sample = sample_dynamic_update_slice,
 };

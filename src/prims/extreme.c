@@ -10,40 +10,57 @@ TN_STRIP2(max, f32, float, float, x > y || x != x ? x : x < y || y != y ? y : si
 TN_STRIP2(max, f64, double, double, x > y || x != x ? x : x < y || y != y ? y : signbit(x) ? y : x)
 TN_STRIP2(max, i32, int32_t, int32_t, x > y ? x : y)
 TN_STRIP2(max, i64, int64_t, int64_t, x > y ? x : y)
-TN_STRIP2(min, f32, float, float, x < y || x != x ? x : x > y || y != y ? y : signbit(x) ? x : y)
-TN_STRIP2(min, f64, double, double, x < y || x != x ? x : x > y || y != y ? y : signbit(x) ? x : y)
+TN_STRIP2(min, f32, float, float, x<y || x != x ? x : x> y || y != y ? y : signbit(x) ? x : y)
+TN_STRIP2(min, f64, double, double, x<y || x != x ? x : x> y || y != y ? y : signbit(x) ? x : y)
 TN_STRIP2(min, i32, int32_t, int32_t, x < y ? x : y)
 TN_STRIP2(min, i64, int64_t, int64_t, x < y ? x : y)
 
-static tn_var simplify_extreme(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_var *in, const tn_type *out) {
+static tn_i_var simplify_extreme(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
+                                 const tn_type *out) {
     (void)b, (void)p, (void)nin, (void)out;
     return in[0] == in[1] ? in[0] : TN_NOVAR;
 }
 
 /* 1 where operand i wins by the comparison `wins`, 1/2 at a tie, else 0. */
-static tn_var share(tn_i_rule *r, int wins) {
+static tn_i_var share(tn_i_rule *r, int wins) {
     tn_i_builder *b = r->b;
-    tn_var winner = tn_i_convert(b, tn_i_op2(b, wins, r->in[0], r->in[1]), r->in_type[0]->dtype);
-    tn_var tie = tn_i_op2(b, TN_P_eq, r->in[0], r->in[1]);
+    tn_i_var winner = tn_i_convert(b, tn_i_op2(b, wins, r->in[0], r->in[1]), r->in_type[0]->dtype);
+    tn_i_var tie = tn_i_op2(b, TN_P_eq, r->in[0], r->in[1]);
     return tn_i_op3(b, TN_P_select, tie, tn_i_number_like(b, r->in[0], 0.5), winner);
 }
 
-static tn_var partial_where_greater(tn_i_rule *r, tn_var dx) { return tn_i_mul_by(r, dx, share(r, TN_P_gt)); }
-static tn_var partial_where_less(tn_i_rule *r, tn_var dx) { return tn_i_mul_by(r, dx, share(r, TN_P_lt)); }
+static tn_i_var partial_where_greater(tn_i_rule *r, tn_i_var dx) { return tn_i_mul_by(r, dx, share(r, TN_P_gt)); }
+static tn_i_var partial_where_less(tn_i_rule *r, tn_i_var dx) { return tn_i_mul_by(r, dx, share(r, TN_P_lt)); }
 
 const tn_prim tn_prim_max = {
-    .id = TN_P_max, .name = "max", .doc = "the larger, NaN if either is; a tie gives each operand half the derivative",
-    .nin = 2, .flags = TN_F_ELEMENTWISE | TN_F_INPLACE | TN_F_COMMUTES, .dtypes = TN_NUMBERS, .type = tn_i_type_elementwise,
-    .simplify = simplify_extreme, .partial = {partial_where_greater, partial_where_less},
-    TN_NUMBER_STRIPS(max), .weight = 1, .jvp_bound = 12,
+    .id = TN_P_max,
+    .name = "max",
+    .doc = "the larger, NaN if either is; a tie gives each operand half the derivative",
+    .nin = 2,
+    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE | TN_F_COMMUTES,
+    .dtypes = TN_NUMBERS,
+    .type = tn_i_type_elementwise,
+    .simplify = simplify_extreme,
+    .partial = {partial_where_greater, partial_where_less},
+    TN_NUMBER_STRIPS(max),
+    .weight = 1,
+    .jvp_bound = 12,
     .domain = {{.at = TN_AT_TIES, .apart = 0.1}, {.at = TN_AT_TIES, .apart = 0.1}},
 };
 
 const tn_prim tn_prim_min = {
-    .id = TN_P_min, .name = "min", .doc = "the smaller, NaN if either is; a tie gives each operand half the derivative",
-    .nin = 2, .flags = TN_F_ELEMENTWISE | TN_F_INPLACE | TN_F_COMMUTES, .dtypes = TN_NUMBERS, .type = tn_i_type_elementwise,
-    .simplify = simplify_extreme, .partial = {partial_where_less, partial_where_greater},
-    TN_NUMBER_STRIPS(min), .weight = 1, .jvp_bound = 12,
+    .id = TN_P_min,
+    .name = "min",
+    .doc = "the smaller, NaN if either is; a tie gives each operand half the derivative",
+    .nin = 2,
+    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE | TN_F_COMMUTES,
+    .dtypes = TN_NUMBERS,
+    .type = tn_i_type_elementwise,
+    .simplify = simplify_extreme,
+    .partial = {partial_where_less, partial_where_greater},
+    TN_NUMBER_STRIPS(min),
+    .weight = 1,
+    .jvp_bound = 12,
     .domain = {{.at = TN_AT_TIES, .apart = 0.1}, {.at = TN_AT_TIES, .apart = 0.1}},
 };
 
@@ -53,16 +70,24 @@ TN_STRIP1(abs, f64, double, double, fabs(x))
 TN_STRIP1(abs, i32, int32_t, int32_t, x < 0 ? 0u - (uint32_t)x : (uint32_t)x)
 TN_STRIP1(abs, i64, int64_t, int64_t, x < 0 ? 0u - (uint64_t)x : (uint64_t)x)
 
-static tn_var partial_abs(tn_i_rule *r, tn_var dx) {
+static tn_i_var partial_abs(tn_i_rule *r, tn_i_var dx) {
     tn_i_builder *b = r->b;
-    tn_var positive = tn_i_op2(b, TN_P_ge, r->in[0], tn_i_number_like(b, r->in[0], 0.0));
+    tn_i_var positive = tn_i_op2(b, TN_P_ge, r->in[0], tn_i_number_like(b, r->in[0], 0.0));
     return tn_i_op3(b, TN_P_select, positive, dx, tn_i_op1(b, TN_P_neg, dx));
 }
 
 const tn_prim tn_prim_abs = {
-    .id = TN_P_abs, .name = "abs", .doc = "|x|, abs'(0) = 1; integers: |MIN| = MIN",
-    .nin = 1, .flags = TN_F_ELEMENTWISE | TN_F_INPLACE, .dtypes = TN_NUMBERS, .type = tn_i_type_elementwise,
-    .partial = {partial_abs}, TN_NUMBER_STRIPS(abs), .weight = 1, .jvp_bound = 6.5,
+    .id = TN_P_abs,
+    .name = "abs",
+    .doc = "|x|, abs'(0) = 1; integers: |MIN| = MIN",
+    .nin = 1,
+    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE,
+    .dtypes = TN_NUMBERS,
+    .type = tn_i_type_elementwise,
+    .partial = {partial_abs},
+    TN_NUMBER_STRIPS(abs),
+    .weight = 1,
+    .jvp_bound = 6.5,
     .domain = {{-2, 2, 0.1, TN_AT_ZERO}},
 };
 
@@ -73,22 +98,42 @@ TN_STRIP1(sign, i32, int32_t, int32_t, (x > 0) - (x < 0))
 TN_STRIP1(sign, i64, int64_t, int64_t, (x > 0) - (x < 0))
 
 const tn_prim tn_prim_sign = {
-    .id = TN_P_sign, .name = "sign", .doc = "-1, 0 or 1; zeros keep their sign, NaN stays; derivative 0 everywhere",
-    .nin = 1, .flags = TN_F_ELEMENTWISE | TN_F_INPLACE | TN_F_NODIFF, .dtypes = TN_NUMBERS, .type = tn_i_type_elementwise,
-    TN_NUMBER_STRIPS(sign), .weight = 1, .jvp_bound = 2,
+    .id = TN_P_sign,
+    .name = "sign",
+    .doc = "-1, 0 or 1; zeros keep their sign, NaN stays; derivative 0 everywhere",
+    .nin = 1,
+    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE | TN_F_NODIFF,
+    .dtypes = TN_NUMBERS,
+    .type = tn_i_type_elementwise,
+    TN_NUMBER_STRIPS(sign),
+    .weight = 1,
+    .jvp_bound = 2,
     .domain = {{-2, 2, 0.1, TN_AT_ZERO}},
 };
 
 /* ---- clamp(min, x, max) = the smaller of max and (the larger of min and x) ---- */
-TN_STRIP3(clamp, f32, float, float, float, float, x != x ? x : y != y ? y : z != z ? z : y < x ? (x > z ? z : x) : y > z ? z : y)
-TN_STRIP3(clamp, f64, double, double, double, double, x != x ? x : y != y ? y : z != z ? z : y < x ? (x > z ? z : x) : y > z ? z : y)
-TN_STRIP3(clamp, i32, int32_t, int32_t, int32_t, int32_t, y < x ? (x > z ? z : x) : y > z ? z : y)
-TN_STRIP3(clamp, i64, int64_t, int64_t, int64_t, int64_t, y < x ? (x > z ? z : x) : y > z ? z : y)
+TN_STRIP3(clamp, f32, float, float, float, float,
+          x != x   ? x
+          : y != y ? y
+          : z != z ? z
+          : y < x  ? (x > z ? z : x)
+          : y > z  ? z
+                   : y)
+TN_STRIP3(clamp, f64, double, double, double, double,
+          x != x   ? x
+          : y != y ? y
+          : z != z ? z
+          : y < x  ? (x > z ? z : x)
+          : y > z  ? z
+                   : y)
+TN_STRIP3(clamp, i32, int32_t, int32_t, int32_t, int32_t, y<x ? (x > z ? z : x) : y> z ? z : y)
+TN_STRIP3(clamp, i64, int64_t, int64_t, int64_t, int64_t, y<x ? (x > z ? z : x) : y> z ? z : y)
 
 static bool type_clamp(tn_i_query *q) {
     char text[TN_I_TYPE_TEXT];
     const tn_type *x = q->in[1];
-    if (!(q->prim->dtypes >> x->dtype & 1)) return tn_i_type_fail(q, 1, "clamp is not defined for %s", tn_i_dtype_name(x->dtype));
+    if (!(q->prim->dtypes >> x->dtype & 1))
+        return tn_i_type_fail(q, 1, "clamp is not defined for %s", tn_i_dtype_name(x->dtype));
     for (int i = 0; i < 3; i += 2) {
         tn_type scalar = tn_type_of((tn_dtype)x->dtype, 0, NULL);
         if (!tn_type_equal(q->in[i], x) && !tn_type_equal(q->in[i], &scalar))
@@ -98,31 +143,31 @@ static bool type_clamp(tn_i_query *q) {
 }
 
 /* A bound, or its tangent, in the shape of the result. */
-static tn_var spread(tn_i_rule *r, tn_var bound) {
+static tn_i_var spread(tn_i_rule *r, tn_i_var bound) {
     const tn_type *t = r->out_type[0];
     if (r->b->failed || bound == TN_NOVAR || tn_i_vtype(r->b, bound)->rank == t->rank) return bound;
     return tn_i_broadcast(r->b, bound, t->rank, t->dim, NULL);
 }
 
 /* dx where lo < mid and mid < hi, else 0: at a bound nothing moves (JAX). */
-static tn_var where_between(tn_i_rule *r, tn_var dx, tn_var lo, tn_var mid, tn_var hi) {
+static tn_i_var where_between(tn_i_rule *r, tn_i_var dx, tn_i_var lo, tn_i_var mid, tn_i_var hi) {
     tn_i_builder *b = r->b;
-    tn_var inside = tn_i_op2(b, TN_P_lt, mid, hi);
+    tn_i_var inside = tn_i_op2(b, TN_P_lt, mid, hi);
     if (lo != TN_NOVAR) inside = tn_i_op2(b, TN_P_and, tn_i_op2(b, TN_P_lt, lo, mid), inside);
     return tn_i_op3(b, TN_P_select, inside, dx, tn_i_zeros(b, r->out_type[0]));
 }
 
-static tn_var partial_clamp_min(tn_i_rule *r, tn_var dmin) {
+static tn_i_var partial_clamp_min(tn_i_rule *r, tn_i_var dmin) {
     return where_between(r, spread(r, dmin), r->in[1], spread(r, r->in[0]), spread(r, r->in[2]));
 }
-static tn_var partial_clamp_x(tn_i_rule *r, tn_var dx) {
+static tn_i_var partial_clamp_x(tn_i_rule *r, tn_i_var dx) {
     return where_between(r, dx, spread(r, r->in[0]), r->in[1], spread(r, r->in[2]));
 }
-static tn_var partial_clamp_max(tn_i_rule *r, tn_var dmax) {
+static tn_i_var partial_clamp_max(tn_i_rule *r, tn_i_var dmax) {
     return where_between(r, spread(r, dmax), TN_NOVAR, spread(r, r->in[2]), r->in[1]);
 }
 
-static void batch_clamp(tn_i_rule *r, const bool *batched, tn_var *out, bool *out_batched) {
+static void batch_clamp(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
     tn_i_batch_scalars(r, TN_OPERAND(0) | TN_OPERAND(2), batched, out, out_batched);
 }
 
@@ -150,9 +195,19 @@ static bool sample_clamp(tn_i_rng *r, int dtype, tn_i_case *c) {
 }
 
 const tn_prim tn_prim_clamp = {
-    .id = TN_P_clamp, .name = "clamp",
-    .doc = "clamp(min, x, max), bounds may be scalars; NaN if any is; at a bound x has derivative 0, and so has the bound",
-    .nin = 3, .flags = TN_F_ELEMENTWISE, .dtypes = TN_NUMBERS, .type = type_clamp,
-    .partial = {partial_clamp_min, partial_clamp_x, partial_clamp_max}, .batch = batch_clamp,
-    TN_NUMBER_STRIPS(clamp), .strip_operand = 1, .weight = 2, .jvp_bound = 23, .sample = sample_clamp,
+    .id = TN_P_clamp,
+    .name = "clamp",
+    .doc =
+        "clamp(min, x, max), bounds may be scalars; NaN if any is; at a bound x has derivative 0, and so has the bound",
+    .nin = 3,
+    .flags = TN_F_ELEMENTWISE,
+    .dtypes = TN_NUMBERS,
+    .type = type_clamp,
+    .partial = {partial_clamp_min, partial_clamp_x, partial_clamp_max},
+    .batch = batch_clamp,
+    TN_NUMBER_STRIPS(clamp),
+    .strip_operand = 1,
+    .weight = 2,
+    .jvp_bound = 23,
+    .sample = sample_clamp,
 };

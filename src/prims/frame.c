@@ -18,7 +18,8 @@ bool tn_i_frame_init(tn_i_frame *w, tn_i_builder *b, const tn_fn *f, tn_i_memo *
     w->out_type = tn_i_alloc_array(c, n, sizeof *w->out_type);
     w->flag = tn_i_alloc_array(c, n, sizeof *w->flag);
     w->mark = tn_i_alloc_array(c, n, sizeof *w->mark);
-    w->r = (tn_i_rule){.b = b, .f = f, .in = w->in, .out = w->out, .in_type = w->in_type, .out_type = w->out_type, .memo = memo};
+    w->r = (tn_i_rule){
+        .b = b, .f = f, .in = w->in, .out = w->out, .in_type = w->in_type, .out_type = w->out_type, .memo = memo};
     if (w->in && w->out && w->a && w->c && w->in_type && w->out_type && w->flag && w->mark) return true;
     b->failed = true;
     return false;

@@ -8,10 +8,10 @@
 typedef struct tn_i_frame {
     tn_i_rule r;
     size_t width;
-    tn_var *in, *out;    /* the rule's operands and outputs */
-    tn_var *a, *c;       /* tangents or cotangents in and out */
+    tn_i_var *in, *out; /* the rule's operands and outputs */
+    tn_i_var *a, *c;    /* tangents or cotangents in and out */
     const tn_type **in_type, **out_type;
-    bool *flag, *mark;   /* per operand or output */
+    bool *flag, *mark; /* per operand or output */
 } tn_i_frame;
 
 bool tn_i_frame_init(tn_i_frame *w, tn_i_builder *b, const tn_fn *f, tn_i_memo *memo);

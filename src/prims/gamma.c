@@ -17,34 +17,63 @@ TN_STRIP1(erf_inv, f32, float, float, tn_i_erf_inv_f32(x))
 TN_STRIP1(erf_inv, f64, double, double, tn_i_erf_inv(x))
 
 /* k e^(-x^2) */
-static tn_var bell(tn_i_builder *b, tn_var x, double k) {
-    tn_var exponent = tn_i_op1(b, TN_P_neg, tn_i_op1(b, TN_P_square, x));
+static tn_i_var bell(tn_i_builder *b, tn_i_var x, double k) {
+    tn_i_var exponent = tn_i_op1(b, TN_P_neg, tn_i_op1(b, TN_P_square, x));
     return tn_i_times(b, tn_i_op1(b, TN_P_exp, exponent), k);
 }
 
-static tn_var partial_erf(tn_i_rule *r, tn_var dx) { return tn_i_mul_by(r, dx, bell(r->b, r->in[0], two_over_sqrt_pi)); }
-static tn_var partial_erfc(tn_i_rule *r, tn_var dx) { return tn_i_mul_by(r, dx, bell(r->b, r->in[0], -two_over_sqrt_pi)); }
-static tn_var partial_erf_inv(tn_i_rule *r, tn_var dx) {
-    tn_var power = tn_i_op1(r->b, TN_P_exp, tn_i_op1(r->b, TN_P_square, r->out[0]));
+static tn_i_var partial_erf(tn_i_rule *r, tn_i_var dx) {
+    return tn_i_mul_by(r, dx, bell(r->b, r->in[0], two_over_sqrt_pi));
+}
+static tn_i_var partial_erfc(tn_i_rule *r, tn_i_var dx) {
+    return tn_i_mul_by(r, dx, bell(r->b, r->in[0], -two_over_sqrt_pi));
+}
+static tn_i_var partial_erf_inv(tn_i_rule *r, tn_i_var dx) {
+    tn_i_var power = tn_i_op1(r->b, TN_P_exp, tn_i_op1(r->b, TN_P_square, r->out[0]));
     return tn_i_mul_by(r, dx, tn_i_times(r->b, power, half_sqrt_pi));
 }
 
 const tn_prim tn_prim_erf = {
-    .id = TN_P_erf, .name = "erf", .doc = "error function",
-    .nin = 1, .flags = TN_F_ELEMENTWISE | TN_F_INPLACE, .dtypes = TN_FLOATS, .type = tn_i_type_elementwise,
-    .partial = {partial_erf}, TN_FLOAT_STRIPS(erf), .weight = 16, .jvp_bound = 2.75,
+    .id = TN_P_erf,
+    .name = "erf",
+    .doc = "error function",
+    .nin = 1,
+    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE,
+    .dtypes = TN_FLOATS,
+    .type = tn_i_type_elementwise,
+    .partial = {partial_erf},
+    TN_FLOAT_STRIPS(erf),
+    .weight = 16,
+    .jvp_bound = 2.75,
 };
 
 const tn_prim tn_prim_erfc = {
-    .id = TN_P_erfc, .name = "erfc", .doc = "1 - erf(x), exact for large x",
-    .nin = 1, .flags = TN_F_ELEMENTWISE | TN_F_INPLACE, .dtypes = TN_FLOATS, .type = tn_i_type_elementwise,
-    .partial = {partial_erfc}, TN_FLOAT_STRIPS(erfc), .weight = 16, .jvp_bound = 2.75,
+    .id = TN_P_erfc,
+    .name = "erfc",
+    .doc = "1 - erf(x), exact for large x",
+    .nin = 1,
+    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE,
+    .dtypes = TN_FLOATS,
+    .type = tn_i_type_elementwise,
+    .partial = {partial_erfc},
+    TN_FLOAT_STRIPS(erfc),
+    .weight = 16,
+    .jvp_bound = 2.75,
 };
 
 const tn_prim tn_prim_erf_inv = {
-    .id = TN_P_erf_inv, .name = "erf_inv", .doc = "inverse of erf; -inf and inf at -1 and 1, NaN outside",
-    .nin = 1, .flags = TN_F_ELEMENTWISE | TN_F_INPLACE, .dtypes = TN_FLOATS, .type = tn_i_type_elementwise,
-    .partial = {partial_erf_inv}, TN_FLOAT_STRIPS(erf_inv), .weight = 16, .jvp_bound = 2.65, .domain = {{-0.6, 0.6, 0, 0}},
+    .id = TN_P_erf_inv,
+    .name = "erf_inv",
+    .doc = "inverse of erf; -inf and inf at -1 and 1, NaN outside",
+    .nin = 1,
+    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE,
+    .dtypes = TN_FLOATS,
+    .type = tn_i_type_elementwise,
+    .partial = {partial_erf_inv},
+    TN_FLOAT_STRIPS(erf_inv),
+    .weight = 16,
+    .jvp_bound = 2.65,
+    .domain = {{-0.6, 0.6, 0, 0}},
 };
 
 /* ---- lgamma, digamma, polygamma ---- */
@@ -55,13 +84,15 @@ TN_STRIP1(digamma, f64, double, double, tn_i_digamma(x))
 TN_STRIP2(polygamma, f32, float, float, tn_i_polygamma_f32(x, y))
 TN_STRIP2(polygamma, f64, double, double, tn_i_polygamma(x, y))
 
-static tn_var partial_lgamma(tn_i_rule *r, tn_var dx) { return tn_i_mul_by(r, dx, tn_i_op1(r->b, TN_P_digamma, r->in[0])); }
-static tn_var partial_digamma(tn_i_rule *r, tn_var dx) {
-    tn_var one = tn_i_number_like(r->b, r->in[0], 1.0);
+static tn_i_var partial_lgamma(tn_i_rule *r, tn_i_var dx) {
+    return tn_i_mul_by(r, dx, tn_i_op1(r->b, TN_P_digamma, r->in[0]));
+}
+static tn_i_var partial_digamma(tn_i_rule *r, tn_i_var dx) {
+    tn_i_var one = tn_i_number_like(r->b, r->in[0], 1.0);
     return tn_i_mul_by(r, dx, tn_i_op2(r->b, TN_P_polygamma, one, r->in[0]));
 }
-static tn_var partial_polygamma(tn_i_rule *r, tn_var dx) {
-    tn_var next = tn_i_plus(r->b, r->in[0], 1.0);
+static tn_i_var partial_polygamma(tn_i_rule *r, tn_i_var dx) {
+    tn_i_var next = tn_i_plus(r->b, r->in[0], 1.0);
     return tn_i_mul_by(r, dx, tn_i_op2(r->b, TN_P_polygamma, next, r->in[1]));
 }
 
@@ -80,21 +111,46 @@ static bool sample_polygamma(tn_i_rng *r, int dtype, tn_i_case *c) {
 }
 
 const tn_prim tn_prim_lgamma = {
-    .id = TN_P_lgamma, .name = "lgamma", .doc = "log |gamma(x)|; inf at 0, -1, -2, ...",
-    .nin = 1, .flags = TN_F_ELEMENTWISE | TN_F_INPLACE, .dtypes = TN_FLOATS, .type = tn_i_type_elementwise,
-    .partial = {partial_lgamma}, TN_FLOAT_STRIPS(lgamma), .weight = 16, .jvp_bound = 2.2, .domain = {{0.8, 4, 0, 0}},
+    .id = TN_P_lgamma,
+    .name = "lgamma",
+    .doc = "log |gamma(x)|; inf at 0, -1, -2, ...",
+    .nin = 1,
+    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE,
+    .dtypes = TN_FLOATS,
+    .type = tn_i_type_elementwise,
+    .partial = {partial_lgamma},
+    TN_FLOAT_STRIPS(lgamma),
+    .weight = 16,
+    .jvp_bound = 2.2,
+    .domain = {{0.8, 4, 0, 0}},
 };
 
 const tn_prim tn_prim_digamma = {
-    .id = TN_P_digamma, .name = "digamma", .doc = "derivative of lgamma; NaN at 0, -1, -2, ...",
-    .nin = 1, .flags = TN_F_ELEMENTWISE | TN_F_INPLACE, .dtypes = TN_FLOATS, .type = tn_i_type_elementwise,
-    .partial = {partial_digamma}, TN_FLOAT_STRIPS(digamma), .weight = 16, .jvp_bound = 2.35, .domain = {{0.8, 4, 0, 0}},
+    .id = TN_P_digamma,
+    .name = "digamma",
+    .doc = "derivative of lgamma; NaN at 0, -1, -2, ...",
+    .nin = 1,
+    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE,
+    .dtypes = TN_FLOATS,
+    .type = tn_i_type_elementwise,
+    .partial = {partial_digamma},
+    TN_FLOAT_STRIPS(digamma),
+    .weight = 16,
+    .jvp_bound = 2.35,
+    .domain = {{0.8, 4, 0, 0}},
 };
 
 const tn_prim tn_prim_polygamma = {
-    .id = TN_P_polygamma, .name = "polygamma",
+    .id = TN_P_polygamma,
+    .name = "polygamma",
     .doc = "polygamma(m, x): m-th derivative of digamma at x; m is a whole number and has no derivative",
-    .nin = 2, .flags = TN_F_ELEMENTWISE | TN_F_INPLACE, .dtypes = TN_FLOATS, .type = tn_i_type_elementwise,
-    .partial = {NULL, partial_polygamma}, TN_FLOAT_STRIPS(polygamma), .weight = 16, .jvp_bound = 2.5,
+    .nin = 2,
+    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE,
+    .dtypes = TN_FLOATS,
+    .type = tn_i_type_elementwise,
+    .partial = {NULL, partial_polygamma},
+    TN_FLOAT_STRIPS(polygamma),
+    .weight = 16,
+    .jvp_bound = 2.5,
     .sample = sample_polygamma,
 };

@@ -7,15 +7,18 @@
 
 /* ---- gather ---- */
 enum { GATHER_DNUMS, GATHER_SIZES, GATHER_MODE, GATHER_FILL };
-static const char *const gather_fields[] = {"offset_dims", "collapsed_slice_dims", "start_index_map", "operand_batching_dims",
-                                            "start_indices_batching_dims"};
+static const char *const gather_fields[] = {"offset_dims", "collapsed_slice_dims", "start_index_map",
+                                            "operand_batching_dims", "start_indices_batching_dims"};
 static const char *const gather_modes[] = {"clip", "fill", NULL};
-static const tn_i_spec gather_params[] = {
-    {.name = "dimension_numbers", .kind = TN_K_LISTS, .lists = TN_NDNUMS, .record = "GatherDimensionNumbers", .fields = gather_fields},
-    {.name = "slice_sizes", .kind = TN_K_INTS},
-    {.name = "mode", .kind = TN_K_SYM, .symbols = gather_modes},
-    {.name = "fill_value", .kind = TN_K_INT, .optional = true},
-    {.name = NULL}};
+static const tn_i_spec gather_params[] = {{.name = "dimension_numbers",
+                                           .kind = TN_K_LISTS,
+                                           .lists = TN_NDNUMS,
+                                           .record = "GatherDimensionNumbers",
+                                           .fields = gather_fields},
+                                          {.name = "slice_sizes", .kind = TN_K_INTS},
+                                          {.name = "mode", .kind = TN_K_SYM, .symbols = gather_modes},
+                                          {.name = "fill_value", .kind = TN_K_INT, .optional = true},
+                                          {.name = NULL}};
 
 static bool sizes_valid(tn_i_query *q, const tn_i_dnums *d) {
     const tn_type *in = q->in[0];
@@ -39,7 +42,8 @@ static bool sizes_valid(tn_i_query *q, const tn_i_dnums *d) {
 static bool fill_valid(tn_i_query *q) {
     const int64_t x = q->p[GATHER_FILL].u.i;
     const int dtype = q->in[0]->dtype;
-    if (q->p[GATHER_MODE].u.i != TN_CLIP && q->p[GATHER_MODE].u.i != TN_FILL) return tn_i_type_fail(q, -1, "mode must be clip or fill");
+    if (q->p[GATHER_MODE].u.i != TN_CLIP && q->p[GATHER_MODE].u.i != TN_FILL)
+        return tn_i_type_fail(q, -1, "mode must be clip or fill");
     if (q->p[GATHER_FILL].kind == TN_K_NONE) return true;
     if ((dtype == TN_BOOL && x != 0 && x != 1) || (dtype == TN_I32 && (x < INT32_MIN || x > INT32_MAX)))
         return tn_i_type_fail(q, -1, "fill_value: %lld is no %s", (long long)x, tn_i_dtype_name(dtype));
@@ -55,8 +59,10 @@ static bool type_gather(tn_i_query *q) {
     for (int i = 0; i < q->in[0]->rank; i++)
         if (tn_i_in_window(&d, i)) window[n++] = tn_i_ints(q->p, GATHER_SIZES)[i];
     for (int i = 0; i < rank; i++) {
-        if (at < n && d.v[TN_WINDOW][at] == i) dim[i] = window[at++];
-        else dim[i] = q->in[1]->dim[i - (int)at];
+        if (at < n && d.v[TN_WINDOW][at] == i)
+            dim[i] = window[at++];
+        else
+            dim[i] = q->in[1]->dim[i - (int)at];
     }
     return tn_i_output(q, q->in[0]->dtype, rank, dim);
 }
@@ -100,8 +106,10 @@ static tn_status kernel_gather(const tn_i_kernel *k) {
     tn_i_windows_init(&w, &d, sizes, in, &k->in[1], &out);
     while (tn_i_windows_next(&w)) {
         void *target = tn_i_at_mut(out.data, size, w.to);
-        if (clip || w.inside) tn_i_walk_run(&copy, tn_i_copy_row(size), size, tn_i_at(in->data, size, w.from), target);
-        else tn_i_walk_run(&blank, tn_i_copy_row(size), size, fill, target);
+        if (clip || w.inside)
+            tn_i_walk_run(&copy, tn_i_copy_row(size), size, tn_i_at(in->data, size, w.from), target);
+        else
+            tn_i_walk_run(&blank, tn_i_copy_row(size), size, fill, target);
     }
     return TN_OK;
 }
@@ -127,7 +135,8 @@ static bool linearity_gather(const tn_fn *f, const tn_i_eqn *e, const uint8_t *i
     return false;
 }
 
-static tn_var simplify_gather(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_var *in, const tn_type *out) {
+static tn_i_var simplify_gather(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
+                                const tn_type *out) {
     (void)nin;
     uint64_t bits;
     if (!tn_i_known_scalar(b, in[0], &bits)) return TN_NOVAR;
@@ -135,7 +144,7 @@ static tn_var simplify_gather(tn_i_builder *b, const tn_i_param *p, uint32_t nin
 }
 
 /* What fills the primal is constant, so its tangent is 0. */
-static void jvp_gather(tn_i_rule *r, const tn_var *din, tn_var *dout) {
+static void jvp_gather(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
     const int64_t zero = 0;
     tn_i_dnums d;
     tn_i_dnums_read(&d, &r->p[GATHER_DNUMS]);
@@ -144,11 +153,12 @@ static void jvp_gather(tn_i_rule *r, const tn_var *din, tn_var *dout) {
         return;
     }
     const bool clip = r->p[GATHER_MODE].u.i == TN_CLIP;
-    dout[0] = tn_i_gather(r->b, din[0], r->in[1], &d, tn_i_ints(r->p, GATHER_SIZES), clip ? TN_CLIP : TN_FILL, clip ? NULL : &zero);
+    dout[0] = tn_i_gather(r->b, din[0], r->in[1], &d, tn_i_ints(r->p, GATHER_SIZES), clip ? TN_CLIP : TN_FILL,
+                          clip ? NULL : &zero);
 }
 
 /* The index vectors moved to where clip reads. */
-static tn_var clipped_indices(tn_i_rule *r, const tn_i_dnums *d) {
+static tn_i_var clipped_indices(tn_i_rule *r, const tn_i_dnums *d) {
     tn_i_builder *b = r->b;
     const tn_type *t = r->in_type[1];
     const uint32_t n = d->n[TN_MAP];
@@ -163,8 +173,9 @@ static tn_var clipped_indices(tn_i_rule *r, const tn_i_dnums *d) {
         narrow[c] = (int32_t)(t->dtype == TN_I32 ? last[c] : 0);
         alike &= last[c] == last[0];
     }
-    tn_var hi;
-    if (alike) hi = tn_i_literal_i64(b, t->dtype, last[0]);
+    tn_i_var hi;
+    if (alike)
+        hi = tn_i_literal_i64(b, t->dtype, last[0]);
     else {
         const tn_type row = {.dtype = t->dtype, .rank = 1, .dim = {n}};
         hi = tn_i_constant(b, &row, t->dtype == TN_I32 ? (const void *)narrow : (const void *)last);
@@ -173,18 +184,18 @@ static tn_var clipped_indices(tn_i_rule *r, const tn_i_dnums *d) {
     return tn_i_op3(b, TN_P_clamp, tn_i_literal_i64(b, t->dtype, 0), r->in[1], hi);
 }
 
-static void transpose_gather(tn_i_rule *r, const tn_var *ct, tn_var *ct_in) {
+static void transpose_gather(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
     tn_i_dnums d;
     if (!fills_zero(r->p)) {
         tn_i_rule_fail(r, TN_ELINEAR, 0, "not linear with mode=fill, unless fill_value=0");
         return;
     }
     tn_i_dnums_read(&d, &r->p[GATHER_DNUMS]);
-    tn_var indices = r->p[GATHER_MODE].u.i == TN_CLIP ? clipped_indices(r, &d) : r->in[1];
+    tn_i_var indices = r->p[GATHER_MODE].u.i == TN_CLIP ? clipped_indices(r, &d) : r->in[1];
     ct_in[0] = tn_i_scatter_add(r->b, tn_i_accumulated(r), indices, ct[0], &d);
 }
 
-static void batch_gather(tn_i_rule *r, const bool *batched, tn_var *out, bool *out_batched) {
+static void batch_gather(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
     tn_i_dnums d, front;
     tn_i_dnums_read(&d, &r->p[GATHER_DNUMS]);
     tn_i_dnums_batch(&front, &d, batched[0], batched[1]);
@@ -193,7 +204,8 @@ static void batch_gather(tn_i_rule *r, const bool *batched, tn_var *out, bool *o
     sizes[0] = batched[1] ? 1 : r->batch;
     for (uint32_t i = 0; i < r->p[GATHER_SIZES].n; i++) sizes[up + (int)i] = tn_i_ints(r->p, GATHER_SIZES)[i];
     const bool given = r->p[GATHER_FILL].kind != TN_K_NONE;
-    *out = tn_i_gather(r->b, r->in[0], r->in[1], &front, sizes, (int)r->p[GATHER_MODE].u.i, given ? &r->p[GATHER_FILL].u.i : NULL);
+    *out = tn_i_gather(r->b, r->in[0], r->in[1], &front, sizes, (int)r->p[GATHER_MODE].u.i,
+                       given ? &r->p[GATHER_FILL].u.i : NULL);
     *out_batched = true;
 }
 
@@ -218,27 +230,45 @@ static bool sample_gather(tn_i_rng *r, int dtype, tn_i_case *c) {
     c->p[GATHER_MODE] = (tn_i_param){.kind = TN_K_SYM, .u.i = kind < 2 ? TN_CLIP : TN_FILL};
     c->p[GATHER_FILL] = (tn_i_param){.kind = TN_K_NONE};
     if (kind == 2) c->p[GATHER_FILL] = (tn_i_param){.kind = TN_K_INT, .u.i = tn_i_pick(r, least, most)};
-    if (kind == 3) c->domain[1] = (tn_i_domain){.lo = -0.5, .hi = (double)last + 0.5}; /* lo = hi = 0 would mean the default */
+    if (kind == 3)
+        c->domain[1] = (tn_i_domain){.lo = -0.5, .hi = (double)last + 0.5}; /* lo = hi = 0 would mean the default */
     return tn_i_case_list(c, GATHER_SIZES, (uint32_t)c->in[0].rank, sizes);
 }
 
 const tn_prim tn_prim_gather = {
-    .id = TN_P_gather, .name = "gather",
-    .doc = "windows of slice_sizes at the index vectors; mode=clip clamps starts, mode=fill gives fill_value for windows not "
+    .id = TN_P_gather,
+    .name = "gather",
+    .doc = "windows of slice_sizes at the index vectors; mode=clip clamps starts, mode=fill gives fill_value for "
+           "windows not "
            "wholly inside (default NaN, the least integer, True)",
-    .nin = 2, .dtypes = TN_ANY, .params = gather_params, .type = type_gather,
-    .linear = {TN_OPERAND(0)}, .linearity = linearity_gather, .simplify = simplify_gather, .jvp = jvp_gather,
-    .transpose = transpose_gather, .batch = batch_gather, .kernel = kernel_gather, .cost = cost_gather,
-    .jvp_bound = 2, .transpose_bound = 10, .sample = sample_gather,
+    .nin = 2,
+    .dtypes = TN_ANY,
+    .params = gather_params,
+    .type = type_gather,
+    .linearity = linearity_gather,
+    .simplify = simplify_gather,
+    .jvp = jvp_gather,
+    .transpose = transpose_gather,
+    .batch = batch_gather,
+    .kernel = kernel_gather,
+    .cost = cost_gather,
+    .jvp_bound = 2,
+    .transpose_bound = 10,
+    .sample = sample_gather,
 };
 
 /* ---- scatter_add ---- */
 enum { SCATTER_DNUMS, SCATTER_MODE };
-static const char *const scatter_fields[] = {"update_window_dims", "inserted_window_dims", "scatter_dims_to_operand_dims",
-                                             "operand_batching_dims", "scatter_indices_batching_dims"};
+static const char *const scatter_fields[] = {"update_window_dims", "inserted_window_dims",
+                                             "scatter_dims_to_operand_dims", "operand_batching_dims",
+                                             "scatter_indices_batching_dims"};
 static const char *const scatter_modes[] = {"drop", NULL};
 static const tn_i_spec scatter_params[] = {
-    {.name = "dimension_numbers", .kind = TN_K_LISTS, .lists = TN_NDNUMS, .record = "ScatterDimensionNumbers", .fields = scatter_fields},
+    {.name = "dimension_numbers",
+     .kind = TN_K_LISTS,
+     .lists = TN_NDNUMS,
+     .record = "ScatterDimensionNumbers",
+     .fields = scatter_fields},
     {.name = "mode", .kind = TN_K_SYM, .optional = true, .symbols = scatter_modes},
     {.name = NULL}};
 
@@ -249,7 +279,8 @@ static bool updates_valid(tn_i_query *q, const tn_i_dnums *d, int rank) {
         return tn_i_type_fail(q, 2, "has rank %d; update_window_dims and indices make %d", updates->rank, rank);
     uint32_t at = 0;
     for (int i = 0; i < rank; i++) {
-        if (at < d->n[TN_WINDOW] && d->v[TN_WINDOW][at] == i) at++;
+        if (at < d->n[TN_WINDOW] && d->v[TN_WINDOW][at] == i)
+            at++;
         else if (updates->dim[i] != indices->dim[i - (int)at])
             return tn_i_type_fail(q, 2, "dimension %d has size %lld, but dimension %d of the indices has %lld", i,
                                   (long long)updates->dim[i], i - (int)at, (long long)indices->dim[i - (int)at]);
@@ -258,8 +289,8 @@ static bool updates_valid(tn_i_query *q, const tn_i_dnums *d, int rank) {
     tn_i_window_sizes(d, in, updates, sizes);
     for (int i = 0; i < in->rank; i++)
         if (tn_i_in_window(d, i) && sizes[i] > in->dim[i])
-            return tn_i_type_fail(q, 2, "a window of size %lld is larger than dimension %d of operand 0, %lld", (long long)sizes[i],
-                                  i, (long long)in->dim[i]);
+            return tn_i_type_fail(q, 2, "a window of size %lld is larger than dimension %d of operand 0, %lld",
+                                  (long long)sizes[i], i, (long long)in->dim[i]);
     return true;
 }
 
@@ -290,27 +321,31 @@ static tn_status kernel_scatter_add(const tn_i_kernel *k) {
     tn_i_windows_init(&w, &d, sizes, &out, &k->in[1], updates);
     tn_i_row *row = tn_i_add_row(out.type->dtype);
     while (tn_i_windows_next(&w))
-        if (w.inside) tn_i_walk_run(&add, row, size, tn_i_at(updates->data, size, w.to), tn_i_at_mut(out.data, size, w.from));
+        if (w.inside)
+            tn_i_walk_run(&add, row, size, tn_i_at(updates->data, size, w.to), tn_i_at_mut(out.data, size, w.from));
     return TN_OK;
 }
 
 /* x + 0 is x but for the sign of a zero, which linear programs do not keep. */
-static tn_var simplify_scatter_add(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_var *in, const tn_type *out) {
+static tn_i_var simplify_scatter_add(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
+                                     const tn_type *out) {
     (void)p, (void)nin;
     if (tn_i_count(tn_i_vtype(b, in[2])) == 0) return in[0];
-    return tn_i_is_zero(b, in[2]) && (tn_i_is_int(out->dtype) || b->val[in[0]].linear) ? in[0] : TN_NOVAR;
+    if (b->val[in[0]].linear) return tn_i_is_zero(b, in[2]) ? in[0] : TN_NOVAR;
+    double k;
+    return tn_i_is_int(out->dtype) && tn_i_known_f64(b, in[2], &k) && k == 0.0 ? in[0] : TN_NOVAR;
 }
 
-static void jvp_scatter_add(tn_i_rule *r, const tn_var *din, tn_var *dout) {
+static void jvp_scatter_add(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
     tn_i_dnums d;
     tn_i_dnums_read(&d, &r->p[SCATTER_DNUMS]);
     dout[0] = din[0];
     if (din[2] == TN_NOVAR) return;
-    tn_var x = din[0] != TN_NOVAR ? din[0] : tn_i_zeros(r->b, r->in_type[0]);
+    tn_i_var x = din[0] != TN_NOVAR ? din[0] : tn_i_zeros(r->b, r->in_type[0]);
     dout[0] = tn_i_scatter_add(r->b, x, r->in[1], din[2], &d);
 }
 
-static void transpose_scatter_add(tn_i_rule *r, const tn_var *ct, tn_var *ct_in) {
+static void transpose_scatter_add(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
     const int64_t zero = 0;
     const tn_type *in = r->in_type[0];
     int64_t sizes[TN_MAX_RANK];
@@ -321,16 +356,18 @@ static void transpose_scatter_add(tn_i_rule *r, const tn_var *ct, tn_var *ct_in)
         tn_i_window_sizes(&d, in, r->in_type[2], sizes);
         for (uint32_t i = 0; i < d.n[TN_COLLAPSED]; i++) fits &= in->dim[d.v[TN_COLLAPSED][i]] > 0;
         /* gather takes no windows out of an empty dimension, where scatter_add drops them all */
-        ct_in[2] = fits ? tn_i_gather(r->b, ct[0], r->in[1], &d, sizes, TN_FILL, &zero) : tn_i_zeros(r->b, r->in_type[2]);
+        ct_in[2] =
+            fits ? tn_i_gather(r->b, ct[0], r->in[1], &d, sizes, TN_FILL, &zero) : tn_i_zeros(r->b, r->in_type[2]);
     }
     if (r->in[0] == TN_NOVAR) ct_in[0] = ct[0];
 }
 
-static void batch_scatter_add(tn_i_rule *r, const bool *batched, tn_var *out, bool *out_batched) {
+static void batch_scatter_add(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
     tn_i_dnums d, front;
     tn_i_dnums_read(&d, &r->p[SCATTER_DNUMS]);
     tn_i_dnums_batch(&front, &d, true, batched[1]);
-    *out = tn_i_scatter_add(r->b, tn_i_batched_operand(r, batched, 0), r->in[1], tn_i_batched_operand(r, batched, 2), &front);
+    *out = tn_i_scatter_add(r->b, tn_i_batched_operand(r, batched, 0), r->in[1], tn_i_batched_operand(r, batched, 2),
+                            &front);
     *out_batched = true;
 }
 
@@ -349,10 +386,22 @@ static bool sample_scatter_add(tn_i_rng *r, int dtype, tn_i_case *c) {
 }
 
 const tn_prim tn_prim_scatter_add = {
-    .id = TN_P_scatter_add, .name = "scatter_add",
+    .id = TN_P_scatter_add,
+    .name = "scatter_add",
     .doc = "operand 0 with each update added at its index vector; windows not wholly inside are dropped; integers wrap",
-    .nin = 3, .flags = TN_F_INPLACE, .dtypes = TN_NUMBERS, .params = scatter_params, .type = type_scatter_add,
-    .linear = {TN_OPERAND(0) | TN_OPERAND(2)}, .simplify = simplify_scatter_add, .jvp = jvp_scatter_add,
-    .transpose = transpose_scatter_add, .batch = batch_scatter_add, .kernel = kernel_scatter_add, .cost = cost_scatter_add,
-    .jvp_bound = 3, .transpose_bound = 3, .sample = sample_scatter_add,
+    .nin = 3,
+    .flags = TN_F_INPLACE,
+    .dtypes = TN_NUMBERS,
+    .params = scatter_params,
+    .type = type_scatter_add,
+    .linear = {TN_OPERAND(0) | TN_OPERAND(2)},
+    .simplify = simplify_scatter_add,
+    .jvp = jvp_scatter_add,
+    .transpose = transpose_scatter_add,
+    .batch = batch_scatter_add,
+    .kernel = kernel_scatter_add,
+    .cost = cost_scatter_add,
+    .jvp_bound = 3,
+    .transpose_bound = 3,
+    .sample = sample_scatter_add,
 };

@@ -8,77 +8,133 @@
 TN_STRIP1(sinh, f32, float, float, sinhf(x))
 TN_STRIP1(sinh, f64, double, double, sinh(x))
 
-static tn_var partial_sinh(tn_i_rule *r, tn_var dx) { return tn_i_mul_by(r, dx, tn_i_op1(r->b, TN_P_cosh, r->in[0])); }
+static tn_i_var partial_sinh(tn_i_rule *r, tn_i_var dx) {
+    return tn_i_mul_by(r, dx, tn_i_op1(r->b, TN_P_cosh, r->in[0]));
+}
 
 const tn_prim tn_prim_sinh = {
-    .id = TN_P_sinh, .name = "sinh", .doc = "(e^x - e^-x) / 2",
-    .nin = 1, .flags = TN_F_ELEMENTWISE | TN_F_INPLACE, .dtypes = TN_FLOATS, .type = tn_i_type_elementwise,
-    .partial = {partial_sinh}, TN_FLOAT_STRIPS(sinh), .weight = 16, .jvp_bound = 2.2,
+    .id = TN_P_sinh,
+    .name = "sinh",
+    .doc = "(e^x - e^-x) / 2",
+    .nin = 1,
+    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE,
+    .dtypes = TN_FLOATS,
+    .type = tn_i_type_elementwise,
+    .partial = {partial_sinh},
+    TN_FLOAT_STRIPS(sinh),
+    .weight = 16,
+    .jvp_bound = 2.2,
 };
 
 TN_STRIP1(cosh, f32, float, float, coshf(x))
 TN_STRIP1(cosh, f64, double, double, cosh(x))
 
-static tn_var partial_cosh(tn_i_rule *r, tn_var dx) { return tn_i_mul_by(r, dx, tn_i_op1(r->b, TN_P_sinh, r->in[0])); }
+static tn_i_var partial_cosh(tn_i_rule *r, tn_i_var dx) {
+    return tn_i_mul_by(r, dx, tn_i_op1(r->b, TN_P_sinh, r->in[0]));
+}
 
 const tn_prim tn_prim_cosh = {
-    .id = TN_P_cosh, .name = "cosh", .doc = "(e^x + e^-x) / 2",
-    .nin = 1, .flags = TN_F_ELEMENTWISE | TN_F_INPLACE, .dtypes = TN_FLOATS, .type = tn_i_type_elementwise,
-    .partial = {partial_cosh}, TN_FLOAT_STRIPS(cosh), .weight = 16, .jvp_bound = 2.2,
+    .id = TN_P_cosh,
+    .name = "cosh",
+    .doc = "(e^x + e^-x) / 2",
+    .nin = 1,
+    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE,
+    .dtypes = TN_FLOATS,
+    .type = tn_i_type_elementwise,
+    .partial = {partial_cosh},
+    TN_FLOAT_STRIPS(cosh),
+    .weight = 16,
+    .jvp_bound = 2.2,
 };
 
 TN_STRIP1(tanh, f32, float, float, tanhf(x))
 TN_STRIP1(tanh, f64, double, double, tanh(x))
 
-static tn_var partial_tanh(tn_i_rule *r, tn_var dx) { return tn_i_mul_by(r, dx, tn_i_one_minus_square(r->b, r->out[0])); }
+static tn_i_var partial_tanh(tn_i_rule *r, tn_i_var dx) {
+    return tn_i_mul_by(r, dx, tn_i_one_minus_square(r->b, r->out[0]));
+}
 
 const tn_prim tn_prim_tanh = {
-    .id = TN_P_tanh, .name = "tanh", .doc = "sinh(x) / cosh(x)",
-    .nin = 1, .flags = TN_F_ELEMENTWISE | TN_F_INPLACE, .dtypes = TN_FLOATS, .type = tn_i_type_elementwise,
-    .partial = {partial_tanh}, TN_FLOAT_STRIPS(tanh), .weight = 16, .jvp_bound = 1.9,
+    .id = TN_P_tanh,
+    .name = "tanh",
+    .doc = "sinh(x) / cosh(x)",
+    .nin = 1,
+    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE,
+    .dtypes = TN_FLOATS,
+    .type = tn_i_type_elementwise,
+    .partial = {partial_tanh},
+    TN_FLOAT_STRIPS(tanh),
+    .weight = 16,
+    .jvp_bound = 1.9,
 };
 
 /* ---- asinh, acosh, atanh ---- */
 TN_STRIP1(asinh, f32, float, float, asinhf(x))
 TN_STRIP1(asinh, f64, double, double, asinh(x))
 
-static tn_var partial_asinh(tn_i_rule *r, tn_var dx) {
-    tn_var radicand = tn_i_plus(r->b, tn_i_op1(r->b, TN_P_square, r->in[0]), 1.0);
+static tn_i_var partial_asinh(tn_i_rule *r, tn_i_var dx) {
+    tn_i_var radicand = tn_i_plus(r->b, tn_i_op1(r->b, TN_P_square, r->in[0]), 1.0);
     return tn_i_mul_by(r, dx, tn_i_op1(r->b, TN_P_rsqrt, radicand));
 }
 
 const tn_prim tn_prim_asinh = {
-    .id = TN_P_asinh, .name = "asinh", .doc = "inverse of sinh",
-    .nin = 1, .flags = TN_F_ELEMENTWISE | TN_F_INPLACE, .dtypes = TN_FLOATS, .type = tn_i_type_elementwise,
-    .partial = {partial_asinh}, TN_FLOAT_STRIPS(asinh), .weight = 16, .jvp_bound = 2.15,
+    .id = TN_P_asinh,
+    .name = "asinh",
+    .doc = "inverse of sinh",
+    .nin = 1,
+    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE,
+    .dtypes = TN_FLOATS,
+    .type = tn_i_type_elementwise,
+    .partial = {partial_asinh},
+    TN_FLOAT_STRIPS(asinh),
+    .weight = 16,
+    .jvp_bound = 2.15,
 };
 
 TN_STRIP1(acosh, f32, float, float, acoshf(x))
 TN_STRIP1(acosh, f64, double, double, acosh(x))
 
 /* (x - 1)(x + 1) keeps the digits that x^2 - 1 loses near 1. */
-static tn_var partial_acosh(tn_i_rule *r, tn_var dx) {
+static tn_i_var partial_acosh(tn_i_rule *r, tn_i_var dx) {
     tn_i_builder *b = r->b;
-    tn_var below = tn_i_op2(b, TN_P_sub, r->in[0], tn_i_number_like(b, r->in[0], 1.0));
-    tn_var radicand = tn_i_op2(b, TN_P_mul, below, tn_i_plus(b, r->in[0], 1.0));
+    tn_i_var below = tn_i_op2(b, TN_P_sub, r->in[0], tn_i_number_like(b, r->in[0], 1.0));
+    tn_i_var radicand = tn_i_op2(b, TN_P_mul, below, tn_i_plus(b, r->in[0], 1.0));
     return tn_i_mul_by(r, dx, tn_i_op1(b, TN_P_rsqrt, radicand));
 }
 
 const tn_prim tn_prim_acosh = {
-    .id = TN_P_acosh, .name = "acosh", .doc = "inverse of cosh, >= 0; NaN below 1, derivative inf at 1",
-    .nin = 1, .flags = TN_F_ELEMENTWISE | TN_F_INPLACE, .dtypes = TN_FLOATS, .type = tn_i_type_elementwise,
-    .partial = {partial_acosh}, TN_FLOAT_STRIPS(acosh), .weight = 16, .jvp_bound = 2.4, .domain = {{1.5, 4, 0, 0}},
+    .id = TN_P_acosh,
+    .name = "acosh",
+    .doc = "inverse of cosh, >= 0; NaN below 1, derivative inf at 1",
+    .nin = 1,
+    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE,
+    .dtypes = TN_FLOATS,
+    .type = tn_i_type_elementwise,
+    .partial = {partial_acosh},
+    TN_FLOAT_STRIPS(acosh),
+    .weight = 16,
+    .jvp_bound = 2.4,
+    .domain = {{1.5, 4, 0, 0}},
 };
 
 TN_STRIP1(atanh, f32, float, float, atanhf(x))
 TN_STRIP1(atanh, f64, double, double, atanh(x))
 
-static tn_var partial_atanh(tn_i_rule *r, tn_var dx) {
+static tn_i_var partial_atanh(tn_i_rule *r, tn_i_var dx) {
     return tn_i_op2(r->b, TN_P_div, dx, tn_i_one_minus_square(r->b, r->in[0]));
 }
 
 const tn_prim tn_prim_atanh = {
-    .id = TN_P_atanh, .name = "atanh", .doc = "inverse of tanh; -inf and inf at -1 and 1, NaN outside",
-    .nin = 1, .flags = TN_F_ELEMENTWISE | TN_F_INPLACE, .dtypes = TN_FLOATS, .type = tn_i_type_elementwise,
-    .partial = {partial_atanh}, TN_FLOAT_STRIPS(atanh), .weight = 16, .jvp_bound = 1.95, .domain = {{-0.6, 0.6, 0, 0}},
+    .id = TN_P_atanh,
+    .name = "atanh",
+    .doc = "inverse of tanh; -inf and inf at -1 and 1, NaN outside",
+    .nin = 1,
+    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE,
+    .dtypes = TN_FLOATS,
+    .type = tn_i_type_elementwise,
+    .partial = {partial_atanh},
+    TN_FLOAT_STRIPS(atanh),
+    .weight = 16,
+    .jvp_bound = 1.95,
+    .domain = {{-0.6, 0.6, 0, 0}},
 };

@@ -5,13 +5,14 @@
 /* ---- rows --------------------------------------------------------------------- */
 
 /* memcpy of one element, because the walk does not know the element's type. */
-#define COPY_ROW(size)                                                                               \
-    static void copy_##size(int64_t n, const void *src, int64_t ss, void *dst, int64_t ds) {         \
-        const char *s = src;                                                                         \
-        char *d = dst;                                                                               \
-        if (ss == 1 && ds == 1) memcpy(d, s, (size_t)n * size);                                      \
-        else                                                                                         \
-            for (int64_t i = 0; i < n; i++) memcpy(d + i * ds * size, s + i * ss * size, size);      \
+#define COPY_ROW(size)                                                                          \
+    static void copy_##size(int64_t n, const void *src, int64_t ss, void *dst, int64_t ds) {    \
+        const char *s = src;                                                                    \
+        char *d = dst;                                                                          \
+        if (ss == 1 && ds == 1)                                                                 \
+            memcpy(d, s, (size_t)n *size);                                                      \
+        else                                                                                    \
+            for (int64_t i = 0; i < n; i++) memcpy(d + i * ds * size, s + i * ss * size, size); \
     }
 COPY_ROW(1)
 COPY_ROW(4)
@@ -19,11 +20,11 @@ COPY_ROW(8)
 
 tn_i_row *tn_i_copy_row(size_t size) { return size == 1 ? copy_1 : size == 4 ? copy_4 : copy_8; }
 
-#define ADD_ROW(name, type, wide)                                                                    \
-    static void add_##name(int64_t n, const void *src, int64_t ss, void *dst, int64_t ds) {          \
-        const type *s = src;                                                                         \
-        type *d = dst;                                                                               \
-        for (int64_t i = 0; i < n; i++) d[i * ds] = (type)((wide)d[i * ds] + (wide)s[i * ss]);       \
+#define ADD_ROW(name, type, wide)                                                              \
+    static void add_##name(int64_t n, const void *src, int64_t ss, void *dst, int64_t ds) {    \
+        const type *s = src;                                                                   \
+        type *d = dst;                                                                         \
+        for (int64_t i = 0; i < n; i++) d[i * ds] = (type)((wide)d[i * ds] + (wide)s[i * ss]); \
     }
 ADD_ROW(f32, float, float)
 ADD_ROW(f64, double, double)
@@ -64,7 +65,8 @@ void tn_i_walk_init(tn_i_walk *w, int rank, const int64_t *dim, const int64_t *s
 void tn_i_walk_run(const tn_i_walk *w, tn_i_row *row, size_t size, const void *src, void *dst) {
     if (w->empty) return;
     const int inner = w->rank - 1;
-    const int64_t n = inner < 0 ? 1 : w->dim[inner], ss = inner < 0 ? 1 : w->src[inner], ds = inner < 0 ? 1 : w->dst[inner];
+    const int64_t n = inner < 0 ? 1 : w->dim[inner], ss = inner < 0 ? 1 : w->src[inner],
+                  ds = inner < 0 ? 1 : w->dst[inner];
     int64_t at[TN_MAX_RANK] = {0}, from = 0, to = 0;
     for (;;) {
         row(n, tn_i_at(src, size, from), ss, tn_i_at_mut(dst, size, to), ds);

@@ -21,7 +21,7 @@ static bool square_matrices(tn_i_query *q) {
 
 /* The sums of products of x and y as matrices over equal leading dimensions; xd: the matrix
  * dimension of x (0 or 1) that is contracted. */
-static tn_var matrix_product(tn_i_builder *b, tn_var x, int xd, tn_var y, int yd) {
+static tn_i_var matrix_product(tn_i_builder *b, tn_i_var x, int xd, tn_i_var y, int yd) {
     if (b->failed || x == TN_NOVAR || y == TN_NOVAR) return TN_NOVAR;
     const int n = batch_rank(tn_i_vtype(b, x));
     tn_i_dots d = {.ncontract = 1, .nbatch = (uint32_t)n, .contract = {{n + xd}, {n + yd}}};
@@ -30,13 +30,13 @@ static tn_var matrix_product(tn_i_builder *b, tn_var x, int xd, tn_var y, int yd
 }
 
 /* `how` of row and column number, as a bool matrix like those of t, without its batch dimensions. */
-static tn_var compare_indices(tn_i_builder *b, const tn_type *t, int how) {
+static tn_i_var compare_indices(tn_i_builder *b, const tn_type *t, int how) {
     const int64_t *shape = t->dim + batch_rank(t);
     return tn_i_op2(b, how, tn_i_iota(b, TN_I32, 2, shape, 0), tn_i_iota(b, TN_I32, 2, shape, 1));
 }
 
 /* A matrix repeated over t's batch dimensions. */
-static tn_var over_batch(tn_i_builder *b, tn_var x, const tn_type *t) {
+static tn_i_var over_batch(tn_i_builder *b, tn_i_var x, const tn_type *t) {
     const int64_t dims[2] = {t->rank - 2, t->rank - 1};
     return t->rank == 2 ? x : tn_i_broadcast(b, x, t->rank, t->dim, dims);
 }
@@ -44,23 +44,24 @@ static tn_var over_batch(tn_i_builder *b, tn_var x, const tn_type *t) {
 /* ---- triangular_solve ------------------------------------------------------------------ */
 
 enum { LEFT_SIDE, LOWER, TRANSPOSE_A, CONJUGATE_A, UNIT_DIAGONAL, NPARAMS };
-static const tn_i_spec solve_params[] = {{.name = "left_side", .kind = TN_K_BOOL},
-                                         {.name = "lower", .kind = TN_K_BOOL},
-                                         {.name = "transpose_a", .kind = TN_K_BOOL},
-                                         {.name = "conjugate_a", .kind = TN_K_BOOL},
-                                         {.name = "unit_diagonal", .kind = TN_K_BOOL},
-                                         {.name = NULL}};
+static const tn_i_spec solve_params[] = {
+    {.name = "left_side", .kind = TN_K_BOOL},     {.name = "lower", .kind = TN_K_BOOL},
+    {.name = "transpose_a", .kind = TN_K_BOOL},   {.name = "conjugate_a", .kind = TN_K_BOOL},
+    {.name = "unit_diagonal", .kind = TN_K_BOOL}, {.name = NULL}};
 
 static bool type_solve(tn_i_query *q) {
     if (!square_matrices(q) || !tn_i_same_dtype(q, 1) || !tn_i_params_given(q)) return false;
     const tn_type *a = q->in[0], *b = q->in[1];
-    if (a->rank != b->rank) return tn_i_type_fail(q, 1, "has rank %d, but operand 0 has %d", (int)b->rank, (int)a->rank);
+    if (a->rank != b->rank)
+        return tn_i_type_fail(q, 1, "has rank %d, but operand 0 has %d", (int)b->rank, (int)a->rank);
     for (int i = 0; i < batch_rank(a); i++)
         if (a->dim[i] != b->dim[i]) return tn_i_type_fail(q, 1, "batch dimension %d differs from operand 0's", i);
     const int side = q->p[LEFT_SIDE].u.i ? 0 : 1;
     if (b->dim[batch_rank(b) + side] != a->dim[a->rank - 1])
-        return tn_i_type_fail(q, 1, "%s must be operand 0's %lld", side ? "with left_side=False the number of columns"
-                              : "with left_side=True the number of rows", (long long)a->dim[a->rank - 1]);
+        return tn_i_type_fail(q, 1, "%s must be operand 0's %lld",
+                              side ? "with left_side=False the number of columns"
+                                   : "with left_side=True the number of rows",
+                              (long long)a->dim[a->rank - 1]);
     return tn_i_output_type(q, b);
 }
 
@@ -94,35 +95,35 @@ static tn_status kernel_solve(const tn_i_kernel *k) {
     return TN_OK;
 }
 
-static tn_var solve(tn_i_builder *b, const tn_i_param *p, tn_var a, tn_var x) {
-    const tn_var in[2] = {a, x};
+static tn_i_var solve(tn_i_builder *b, const tn_i_param *p, tn_i_var a, tn_i_var x) {
+    const tn_i_var in[2] = {a, x};
     return tn_i_emit(b, tn_i_prim(b, TN_P_triangular_solve), p, 2, in);
 }
 
 /* da where the solve reads a, else 0. */
-static tn_var read_part(tn_i_rule *r, tn_var da) {
+static tn_i_var read_part(tn_i_rule *r, tn_i_var da) {
     tn_i_builder *b = r->b;
     const tn_type *t = r->in_type[0];
     const bool lower = r->p[LOWER].u.i != 0, unit = r->p[UNIT_DIAGONAL].u.i != 0;
-    const tn_var mask = compare_indices(b, t, lower ? unit ? TN_P_gt : TN_P_ge : unit ? TN_P_lt : TN_P_le);
+    const tn_i_var mask = compare_indices(b, t, lower ? unit ? TN_P_gt : TN_P_ge : unit ? TN_P_lt : TN_P_le);
     return tn_i_op3(b, TN_P_select, over_batch(b, mask, t), da, tn_i_zeros(b, t));
 }
 
 /* op(a) dx = db - op(da) x; on the right dx op(a) = db - x op(da). */
-static void jvp_solve(tn_i_rule *r, const tn_var *din, tn_var *dout) {
+static void jvp_solve(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
     tn_i_builder *b = r->b;
     const int transposed = r->p[TRANSPOSE_A].u.i != 0;
-    tn_var rhs = din[1];
+    tn_i_var rhs = din[1];
     if (din[0] != TN_NOVAR) {
-        const tn_var da = read_part(r, din[0]);
-        const tn_var moved = r->p[LEFT_SIDE].u.i ? matrix_product(b, da, 1 - transposed, r->out[0], 0)
-                                                 : matrix_product(b, r->out[0], 1, da, transposed);
+        const tn_i_var da = read_part(r, din[0]);
+        const tn_i_var moved = r->p[LEFT_SIDE].u.i ? matrix_product(b, da, 1 - transposed, r->out[0], 0)
+                                                   : matrix_product(b, r->out[0], 1, da, transposed);
         rhs = rhs == TN_NOVAR ? tn_i_op1(b, TN_P_neg, moved) : tn_i_op2(b, TN_P_sub, rhs, moved);
     }
     dout[0] = solve(b, r->p, r->in[0], rhs);
 }
 
-static void transpose_solve(tn_i_rule *r, const tn_var *ct, tn_var *ct_in) {
+static void transpose_solve(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
     tn_i_param p[NPARAMS];
     memcpy(p, r->p, sizeof p);
     p[TRANSPOSE_A].u.i = !p[TRANSPOSE_A].u.i;
@@ -130,7 +131,7 @@ static void transpose_solve(tn_i_rule *r, const tn_var *ct, tn_var *ct_in) {
 }
 
 /* One matrix for the whole batch: the batch becomes more columns (left) or rows (right). */
-static tn_var solve_folded(tn_i_rule *r) {
+static tn_i_var solve_folded(tn_i_rule *r) {
     tn_i_builder *b = r->b;
     if (b->failed) return TN_NOVAR;
     const tn_type t = *tn_i_vtype(b, r->in[1]); /* batch, leading.., rows, columns */
@@ -148,15 +149,17 @@ static tn_var solve_folded(tn_i_rule *r) {
         return TN_NOVAR;
     }
     if (!left) folded[n + 1] = shape[n + 2];
-    tn_var x = tn_i_reshape(b, tn_i_permute(b, r->in[1], there), t.rank - 1, folded);
+    tn_i_var x = tn_i_reshape(b, tn_i_permute(b, r->in[1], there), t.rank - 1, folded);
     x = solve(b, r->p, r->in[0], x);
     return tn_i_permute(b, tn_i_reshape(b, x, t.rank, shape), back);
 }
 
-static void batch_solve(tn_i_rule *r, const bool *batched, tn_var *out, bool *out_batched) {
+static void batch_solve(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
     out_batched[0] = true;
-    if (!batched[0]) out[0] = solve_folded(r);
-    else out[0] = solve(r->b, r->p, r->in[0], tn_i_batched_operand(r, batched, 1));
+    if (!batched[0])
+        out[0] = solve_folded(r);
+    else
+        out[0] = solve(r->b, r->p, r->in[0], tn_i_batched_operand(r, batched, 1));
 }
 
 /* Well conditioned, also with a diagonal of ones. */
@@ -192,11 +195,23 @@ static bool sample_solve(tn_i_rng *r, int dtype, tn_i_case *c) {
 }
 
 const tn_prim tn_prim_triangular_solve = {
-    .id = TN_P_triangular_solve, .name = "triangular_solve",
-    .doc = "x with op(a) x = b, or x op(a) = b without left_side; op transposes if transpose_a; one triangle of a is read",
-    .nin = 2, .dtypes = TN_FLOATS, .params = solve_params, .type = type_solve, .linear = {TN_OPERAND(1)}, .jvp = jvp_solve,
-    .transpose = transpose_solve, .batch = batch_solve, .kernel = kernel_solve, .cost = cost_solve,
-    .jvp_bound = 24, .transpose_bound = 2, .sample = sample_solve,
+    .id = TN_P_triangular_solve,
+    .name = "triangular_solve",
+    .doc =
+        "x with op(a) x = b, or x op(a) = b without left_side; op transposes if transpose_a; one triangle of a is read",
+    .nin = 2,
+    .dtypes = TN_FLOATS,
+    .params = solve_params,
+    .type = type_solve,
+    .linear = {TN_OPERAND(1)},
+    .jvp = jvp_solve,
+    .transpose = transpose_solve,
+    .batch = batch_solve,
+    .kernel = kernel_solve,
+    .cost = cost_solve,
+    .jvp_bound = 24,
+    .transpose_bound = 2,
+    .sample = sample_solve,
 };
 
 /* ---- cholesky ------------------------------------------------------------------------------ */
@@ -211,17 +226,17 @@ static void cost_cholesky(const tn_i_query *q, tn_i_cost *cost) {
 }
 
 /* The factor of a small lower triangle in place; false when a pivot is not positive (or NaN). */
-#define FACTOR(name, type, root)                                                           \
-    static bool name(int64_t n, tn_i_matrix m) {                                           \
-        type *a = m.data;                                                                  \
-        for (int64_t i = 0; i < n; i++)                                                    \
-            for (int64_t j = 0; j <= i; j++) {                                             \
-                type sum = a[i * m.rs + j];                                                \
-                for (int64_t k = 0; k < j; k++) sum -= a[i * m.rs + k] * a[j * m.rs + k];  \
-                if (j == i && !(sum > 0)) return false;                                    \
-                a[i * m.rs + j] = j == i ? root(sum) : sum / a[j * m.rs + j];              \
-            }                                                                              \
-        return true;                                                                       \
+#define FACTOR(name, type, root)                                                          \
+    static bool name(int64_t n, tn_i_matrix m) {                                          \
+        type *a = m.data;                                                                 \
+        for (int64_t i = 0; i < n; i++)                                                   \
+            for (int64_t j = 0; j <= i; j++) {                                            \
+                type sum = a[i * m.rs + j];                                               \
+                for (int64_t k = 0; k < j; k++) sum -= a[i * m.rs + k] * a[j * m.rs + k]; \
+                if (j == i && !(sum > 0)) return false;                                   \
+                a[i * m.rs + j] = j == i ? root(sum) : sum / a[j * m.rs + j];             \
+            }                                                                             \
+        return true;                                                                      \
     }
 
 FACTOR(factor_f32, float, sqrtf)
@@ -277,37 +292,38 @@ static tn_status kernel_cholesky(const tn_i_kernel *k) {
 }
 
 /* 1 below the diagonal, 1/2 on it, 0 above. */
-static tn_var lower_halved(tn_i_rule *r) {
+static tn_i_var lower_halved(tn_i_rule *r) {
     tn_i_builder *b = r->b;
     const tn_type *t = r->in_type[0];
     const tn_type matrix = tn_type_of((tn_dtype)t->dtype, 2, t->dim + batch_rank(t));
-    const tn_var below = tn_i_convert(b, compare_indices(b, t, TN_P_gt), t->dtype);
-    return over_batch(b, tn_i_op3(b, TN_P_select, compare_indices(b, t, TN_P_eq), tn_i_number(b, &matrix, 0.5), below), t);
+    const tn_i_var below = tn_i_convert(b, compare_indices(b, t, TN_P_gt), t->dtype);
+    return over_batch(b, tn_i_op3(b, TN_P_select, compare_indices(b, t, TN_P_eq), tn_i_number(b, &matrix, 0.5), below),
+                      t);
 }
 
 /* dl = l phi(l^-1 ds l^-T), with ds the symmetric matrix of da's lower triangle and phi the
  * lower triangle with a halved diagonal (I. Murray, "Differentiation of the Cholesky
  * decomposition", 2016). */
-static void jvp_cholesky(tn_i_rule *r, const tn_var *din, tn_var *dout) {
+static void jvp_cholesky(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
     tn_i_builder *b = r->b;
     const int rank = r->in_type[0]->rank;
     int64_t swap[TN_MAX_RANK];
     for (int i = 0; i < rank; i++) swap[i] = i;
     swap[rank - 2] = rank - 1;
     swap[rank - 1] = rank - 2;
-    const tn_var l = r->out[0], phi = lower_halved(r);
-    const tn_var half = tn_i_op2(b, TN_P_mul, din[0], phi);
-    const tn_var ds = tn_i_op2(b, TN_P_add, half, tn_i_permute(b, half, swap));
+    const tn_i_var l = r->out[0], phi = lower_halved(r);
+    const tn_i_var half = tn_i_op2(b, TN_P_mul, din[0], phi);
+    const tn_i_var ds = tn_i_op2(b, TN_P_add, half, tn_i_permute(b, half, swap));
     tn_i_param p[NPARAMS];
     for (int k = 0; k < NPARAMS; k++) p[k] = (tn_i_param){.kind = TN_K_BOOL, .u.i = k == LEFT_SIDE || k == LOWER};
-    const tn_var left = solve(b, p, l, ds);
+    const tn_i_var left = solve(b, p, l, ds);
     p[LEFT_SIDE].u.i = 0;
     p[TRANSPOSE_A].u.i = 1;
-    const tn_var both = solve(b, p, l, left);
+    const tn_i_var both = solve(b, p, l, left);
     dout[0] = matrix_product(b, l, 1, tn_i_op2(b, TN_P_mul, both, phi), 0);
 }
 
-static void batch_cholesky(tn_i_rule *r, const bool *batched, tn_var *out, bool *out_batched) {
+static void batch_cholesky(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
     (void)batched;
     out[0] = tn_i_emit(r->b, r->e->prim, NULL, 1, r->in);
     out_batched[0] = true;
@@ -335,9 +351,18 @@ static bool sample_cholesky(tn_i_rng *r, int dtype, tn_i_case *c) {
 }
 
 const tn_prim tn_prim_cholesky = {
-    .id = TN_P_cholesky, .name = "cholesky",
-    .doc = "lower l with l l' = s, where s is symmetric and given by a's lower triangle (alone read, and alone given a cotangent); "
+    .id = TN_P_cholesky,
+    .name = "cholesky",
+    .doc = "lower l with l l' = s, where s is symmetric and given by a's lower triangle (alone read, and alone given a "
+           "cotangent); "
            "NaN if not positive definite",
-    .nin = 1, .dtypes = TN_FLOATS, .type = type_cholesky, .jvp = jvp_cholesky, .batch = batch_cholesky,
-    .kernel = kernel_cholesky, .cost = cost_cholesky, .jvp_bound = 24, .sample = sample_cholesky,
+    .nin = 1,
+    .dtypes = TN_FLOATS,
+    .type = type_cholesky,
+    .jvp = jvp_cholesky,
+    .batch = batch_cholesky,
+    .kernel = kernel_cholesky,
+    .cost = cost_cholesky,
+    .jvp_bound = 24,
+    .sample = sample_cholesky,
 };

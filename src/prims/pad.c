@@ -16,7 +16,8 @@ static int64_t span(const tn_i_param *p, int i, int64_t size) { return size ? (s
 
 static bool padded_size(tn_i_query *q, int i, int64_t *out) {
     const int64_t lo = low(q->p, i), hi = high(q->p, i), between = q->p[0].u.ints[3 * i + 2], size = q->in[0]->dim[i];
-    if (between < 0) return tn_i_type_fail(q, -1, "padding_config: interior padding %lld is negative", (long long)between);
+    if (between < 0)
+        return tn_i_type_fail(q, -1, "padding_config: interior padding %lld is negative", (long long)between);
     if (lo < -PAD_LIMIT || lo > PAD_LIMIT || hi < -PAD_LIMIT || hi > PAD_LIMIT || between > PAD_LIMIT)
         return tn_i_type_fail(q, -1, "padding_config: the padding of dimension %d is out of range", i);
     int64_t gaps;
@@ -30,7 +31,8 @@ static bool padded_size(tn_i_query *q, int i, int64_t *out) {
 static bool type_pad(tn_i_query *q) {
     if (!tn_i_params_given(q)) return false;
     const tn_type *in = q->in[0];
-    if (!tn_i_length_is(q, 0, 3 * (uint32_t)in->rank, "three times the rank of the operand") || !tn_i_same_dtype(q, 1)) return false;
+    if (!tn_i_length_is(q, 0, 3 * (uint32_t)in->rank, "three times the rank of the operand") || !tn_i_same_dtype(q, 1))
+        return false;
     if (q->in[1]->rank != 0) return tn_i_type_fail(q, 1, "the padding value must be a scalar");
     int64_t dim[TN_MAX_RANK];
     for (int i = 0; i < in->rank; i++)
@@ -58,11 +60,13 @@ static tn_status kernel_pad(const tn_i_kernel *k) {
     }
     tn_i_walk w;
     tn_i_walk_init(&w, in->rank, dim, k->in[0].stride, to);
-    tn_i_walk_run(&w, tn_i_copy_row(size), size, tn_i_at(k->in[0].data, size, source), tn_i_at_mut(k->out->data, size, target));
+    tn_i_walk_run(&w, tn_i_copy_row(size), size, tn_i_at(k->in[0].data, size, source),
+                  tn_i_at_mut(k->out->data, size, target));
     return TN_OK;
 }
 
-static tn_var simplify_pad(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_var *in, const tn_type *out) {
+static tn_i_var simplify_pad(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
+                             const tn_type *out) {
     (void)nin;
     const tn_type *t = tn_i_vtype(b, in[0]), to = *out;
     bool same = tn_type_equal(t, &to);
@@ -76,7 +80,7 @@ static tn_var simplify_pad(tn_i_builder *b, const tn_i_param *p, uint32_t nin, c
 }
 
 /* Padding the cotangent by what was cut off, then slicing out the elements. */
-static tn_var pad_ct_operand(tn_i_rule *r, tn_var ct) {
+static tn_i_var pad_ct_operand(tn_i_rule *r, tn_i_var ct) {
     const tn_type *in = r->in_type[0];
     int64_t config[3 * TN_MAX_RANK], start[TN_MAX_RANK], limit[TN_MAX_RANK], strides[TN_MAX_RANK];
     for (int i = 0; i < in->rank; i++) {
@@ -93,14 +97,14 @@ static tn_var pad_ct_operand(tn_i_rule *r, tn_var ct) {
 }
 
 /* True where the result is padding. */
-static tn_var padding_mask(tn_i_rule *r) {
+static tn_i_var padding_mask(tn_i_rule *r) {
     tn_i_builder *b = r->b;
     tn_type t = *r->in_type[0];
     t.dtype = TN_BOOL;
     return tn_i_pad(b, tn_i_number(b, &t, 0), tn_i_literal_i64(b, TN_BOOL, 1), tn_i_ints(r->p, 0));
 }
 
-static void transpose_pad(tn_i_rule *r, const tn_var *ct, tn_var *ct_in) {
+static void transpose_pad(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
     tn_i_builder *b = r->b;
     const int rank = r->out_type[0]->rank;
     int64_t axes[TN_MAX_RANK];
@@ -108,16 +112,16 @@ static void transpose_pad(tn_i_rule *r, const tn_var *ct, tn_var *ct_in) {
     if (r->in[1] != TN_NOVAR) return;
     for (int i = 0; i < rank; i++) axes[i] = i;
     /* masked, not sum(ct) - sum(ct of the operand), which would cancel */
-    tn_var outside = tn_i_op3(b, TN_P_select, padding_mask(r), ct[0], tn_i_zeros(b, r->out_type[0]));
+    tn_i_var outside = tn_i_op3(b, TN_P_select, padding_mask(r), ct[0], tn_i_zeros(b, r->out_type[0]));
     ct_in[1] = tn_i_reduce_sum(b, outside, (uint32_t)rank, axes);
 }
 
-static void batch_pad(tn_i_rule *r, const bool *batched, tn_var *out, bool *out_batched) {
+static void batch_pad(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
     tn_i_builder *b = r->b;
     int64_t config[3 * (TN_MAX_RANK + 1)] = {0, 0, 0};
     for (uint32_t i = 0; i < r->p[0].n; i++) config[i + 3] = tn_i_ints(r->p, 0)[i];
     *out_batched = true;
-    tn_var x = tn_i_batched_operand(r, batched, 0);
+    tn_i_var x = tn_i_batched_operand(r, batched, 0);
     if (!batched[1]) {
         *out = tn_i_pad(b, x, r->in[1], config);
         return;
@@ -125,7 +129,7 @@ static void batch_pad(tn_i_rule *r, const bool *batched, tn_var *out, bool *out_
     const int64_t front = 0;
     const tn_type t = tn_i_batch_type(r->out_type[0], r->batch);
     x = tn_i_pad(b, x, tn_i_literal_f64(b, t.dtype, 0), config);
-    tn_var value = tn_i_broadcast(b, r->in[1], t.rank, t.dim, &front);
+    tn_i_var value = tn_i_broadcast(b, r->in[1], t.rank, t.dim, &front);
     *out = tn_i_op3(b, TN_P_select, tn_i_batched(b, padding_mask(r), r->batch), value, x);
 }
 
@@ -146,9 +150,21 @@ static bool sample_pad(tn_i_rng *r, int dtype, tn_i_case *c) {
 }
 
 const tn_prim tn_prim_pad = {
-    .id = TN_P_pad, .name = "pad",
-    .doc = "(low, high, interior) copies of the value before, behind and between the elements of each dimension; negative cuts",
-    .nin = 2, .dtypes = TN_ANY, .params = pad_params, .type = type_pad,
-    .linear = {TN_OPERAND(0) | TN_OPERAND(1)}, .simplify = simplify_pad, .transpose = transpose_pad, .batch = batch_pad,
-    .kernel = kernel_pad, .cost = tn_i_cost_copy, .jvp_bound = 3, .transpose_bound = 16, .sample = sample_pad,
+    .id = TN_P_pad,
+    .name = "pad",
+    .doc = "(low, high, interior) copies of the value before, behind and between the elements of each dimension; "
+           "negative cuts",
+    .nin = 2,
+    .dtypes = TN_ANY,
+    .params = pad_params,
+    .type = type_pad,
+    .linear = {TN_OPERAND(0) | TN_OPERAND(1)},
+    .simplify = simplify_pad,
+    .transpose = transpose_pad,
+    .batch = batch_pad,
+    .kernel = kernel_pad,
+    .cost = tn_i_cost_copy,
+    .jvp_bound = 3,
+    .transpose_bound = 16,
+    .sample = sample_pad,
 };

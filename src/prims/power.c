@@ -34,16 +34,19 @@ static bool type_pow(tn_i_query *q) {
     const tn_type *x = q->in[0], *y = q->in[1];
     if (!tn_i_is_float(x->dtype)) return tn_i_type_fail(q, 0, "pow is not defined for %s", tn_i_dtype_name(x->dtype));
     if (y->dtype != x->dtype && !tn_i_is_int(y->dtype))
-        return tn_i_type_fail(q, 1, "dtype %s is neither %s nor that of integers; use convert_element_type (tn_convert)",
+        return tn_i_type_fail(q, 1,
+                              "dtype %s is neither %s nor that of integers; use convert_element_type (tn_convert)",
                               tn_i_dtype_name(y->dtype), tn_i_dtype_name(x->dtype));
     tn_type same = *y;
     same.dtype = x->dtype;
     if (!tn_type_equal(&same, x))
-        return tn_i_type_fail(q, 1, "shape differs from %s; broadcasting is explicit (broadcast_in_dim)", tn_i_type_text(text, x));
+        return tn_i_type_fail(q, 1, "shape differs from %s; broadcasting is explicit (broadcast_in_dim)",
+                              tn_i_type_text(text, x));
     return tn_i_output_type(q, x);
 }
 
-static tn_var simplify_pow(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_var *in, const tn_type *out) {
+static tn_i_var simplify_pow(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
+                             const tn_type *out) {
     (void)p, (void)nin;
     double y;
     if (!tn_i_known_f64(b, in[1], &y)) return TN_NOVAR;
@@ -51,27 +54,27 @@ static tn_var simplify_pow(tn_i_builder *b, const tn_i_param *p, uint32_t nin, c
     return y == 0.0 ? tn_i_number(b, out, 1.0) : TN_NOVAR; /* pow(x, 0) is 1 for every x, NaN too */
 }
 
-static tn_var replace_zero(tn_i_builder *b, tn_var x) {
-    tn_var is_zero = tn_i_op2(b, TN_P_eq, x, tn_i_number_like(b, x, 0.0));
+static tn_i_var replace_zero(tn_i_builder *b, tn_i_var x) {
+    tn_i_var is_zero = tn_i_op2(b, TN_P_eq, x, tn_i_number_like(b, x, 0.0));
     return tn_i_op3(b, TN_P_select, is_zero, tn_i_number_like(b, x, 1.0), x);
 }
 
 /* y x^(y-1); an exponent 0 that is an integer has derivative 0 even where x^-1 is infinite (JAX). */
-static tn_var partial_base(tn_i_rule *r, tn_var dx) {
+static tn_i_var partial_base(tn_i_rule *r, tn_i_var dx) {
     tn_i_builder *b = r->b;
-    const tn_var y = r->in[1];
+    const tn_i_var y = r->in[1];
     const int dtype = r->in_type[0]->dtype;
-    tn_var below = tn_i_op2(b, TN_P_sub, y, tn_i_number_like(b, y, 1.0));
-    tn_var slope = tn_i_op2(b, TN_P_mul, tn_i_convert(b, y, dtype), tn_i_op2(b, TN_P_pow, r->in[0], below));
+    tn_i_var below = tn_i_op2(b, TN_P_sub, y, tn_i_number_like(b, y, 1.0));
+    tn_i_var slope = tn_i_op2(b, TN_P_mul, tn_i_convert(b, y, dtype), tn_i_op2(b, TN_P_pow, r->in[0], below));
     if (tn_i_is_int(r->in_type[1]->dtype)) {
-        tn_var constant = tn_i_op2(b, TN_P_eq, y, tn_i_number_like(b, y, 0.0));
+        tn_i_var constant = tn_i_op2(b, TN_P_eq, y, tn_i_number_like(b, y, 0.0));
         slope = tn_i_op3(b, TN_P_select, constant, tn_i_number_like(b, slope, 0.0), slope);
     }
     return tn_i_mul_by(r, dx, slope);
 }
 
-static tn_var partial_exponent(tn_i_rule *r, tn_var dy) {
-    tn_var log_x = tn_i_op1(r->b, TN_P_log, replace_zero(r->b, r->in[0]));
+static tn_i_var partial_exponent(tn_i_rule *r, tn_i_var dy) {
+    tn_i_var log_x = tn_i_op1(r->b, TN_P_log, replace_zero(r->b, r->in[0]));
     return tn_i_mul_by(r, dy, tn_i_op2(r->b, TN_P_mul, log_x, r->out[0]));
 }
 
@@ -89,10 +92,19 @@ static bool sample_pow(tn_i_rng *r, int dtype, tn_i_case *c) {
 }
 
 const tn_prim tn_prim_pow = {
-    .id = TN_P_pow, .name = "pow", .doc = "x^y, y float or integer; d pow(0, y)/dy = 0; for integer y = 0 also d/dx = 0",
-    .nin = 2, .flags = TN_F_ELEMENTWISE | TN_F_INPLACE, .dtypes = TN_FLOATS, .type = type_pow,
-    .simplify = simplify_pow, .partial = {partial_base, partial_exponent}, .kernel = kernel_pow,
-    .weight = 16, .jvp_bound = 4.85, .sample = sample_pow,
+    .id = TN_P_pow,
+    .name = "pow",
+    .doc = "x^y, y float or integer; d pow(0, y)/dy = 0; for integer y = 0 also d/dx = 0",
+    .nin = 2,
+    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE,
+    .dtypes = TN_FLOATS,
+    .type = type_pow,
+    .simplify = simplify_pow,
+    .partial = {partial_base, partial_exponent},
+    .kernel = kernel_pow,
+    .weight = 16,
+    .jvp_bound = 4.85,
+    .sample = sample_pow,
 };
 
 /* ---- integer_pow ---- */
@@ -132,8 +144,8 @@ TN_LOOP2_OF(integer_pow, i64, int64_t, int64_t, int64_t, power_u64((uint64_t)x, 
 
 /* The exponent goes to the strip as a repeated second operand. */
 static tn_status kernel_integer_pow(const tn_i_kernel *k) {
-    static tn_i_strip *const strip[TN_NDTYPES] = {[TN_F32] = integer_pow_f32, [TN_F64] = integer_pow_f64,
-                                                  [TN_I32] = integer_pow_i32, [TN_I64] = integer_pow_i64};
+    static tn_i_strip *const strip[TN_NDTYPES] = {
+        [TN_F32] = integer_pow_f32, [TN_F64] = integer_pow_f64, [TN_I32] = integer_pow_i32, [TN_I64] = integer_pow_i64};
     const tn_type scalar = tn_type_of(TN_I64, 0, NULL);
     int64_t y = k->p[0].u.i;
     const tn_i_arr in[2] = {k->in[0], {.type = &scalar, .data = &y}};
@@ -149,7 +161,8 @@ static bool type_integer_pow(tn_i_query *q) {
     return tn_i_type_elementwise(q);
 }
 
-static tn_var simplify_integer_pow(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_var *in, const tn_type *out) {
+static tn_i_var simplify_integer_pow(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
+                                     const tn_type *out) {
     (void)nin;
     switch (p[0].u.i) {
     case 0: return tn_i_number(b, out, 1.0);
@@ -159,13 +172,13 @@ static tn_var simplify_integer_pow(tn_i_builder *b, const tn_i_param *p, uint32_
     }
 }
 
-static tn_var partial_integer_pow(tn_i_rule *r, tn_var dx) {
+static tn_i_var partial_integer_pow(tn_i_rule *r, tn_i_var dx) {
     tn_i_builder *b = r->b;
     const int64_t y = r->p[0].u.i;
     if (y == 0) return TN_NOVAR;
     if (y == 1) return dx;
     tn_i_param below = {.kind = TN_K_INT, .u.i = y - (y > INT64_MIN)};
-    tn_var power = tn_i_emit(b, tn_i_prim(b, TN_P_integer_pow), &below, 1, r->in);
+    tn_i_var power = tn_i_emit(b, tn_i_prim(b, TN_P_integer_pow), &below, 1, r->in);
     if (y == INT64_MIN) power = tn_i_op2(b, TN_P_div, power, r->in[0]); /* y - 1 does not exist */
     return tn_i_mul_by(r, dx, tn_i_times(b, power, (double)y));
 }
@@ -191,8 +204,19 @@ static bool sample_integer_pow(tn_i_rng *r, int dtype, tn_i_case *c) {
 static const tn_i_spec integer_pow_params[] = {{.name = "y", .kind = TN_K_INT}, {.name = NULL}};
 
 const tn_prim tn_prim_integer_pow = {
-    .id = TN_P_integer_pow, .name = "integer_pow", .doc = "x^y by repeated products, y a parameter; x^0 = 1; integers wrap, y >= 0",
-    .nin = 1, .flags = TN_F_ELEMENTWISE | TN_F_INPLACE, .dtypes = TN_NUMBERS, .params = integer_pow_params, .type = type_integer_pow,
-    .simplify = simplify_integer_pow, .partial = {partial_integer_pow}, .kernel = kernel_integer_pow,
-    .weight = 1, .cost = cost_integer_pow, .jvp_bound = 6, .sample = sample_integer_pow,
+    .id = TN_P_integer_pow,
+    .name = "integer_pow",
+    .doc = "x^y by repeated products, y a parameter; x^0 = 1; integers wrap, y >= 0",
+    .nin = 1,
+    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE,
+    .dtypes = TN_NUMBERS,
+    .params = integer_pow_params,
+    .type = type_integer_pow,
+    .simplify = simplify_integer_pow,
+    .partial = {partial_integer_pow},
+    .kernel = kernel_integer_pow,
+    .weight = 1,
+    .cost = cost_integer_pow,
+    .jvp_bound = 6,
+    .sample = sample_integer_pow,
 };

@@ -35,7 +35,7 @@ enum {
 };
 
 /* Sets of operands an equation is jointly linear in; TN_ALL: every operand. */
-#define TN_ALL UINT32_MAX
+#define TN_ALL        UINT32_MAX
 #define TN_OPERAND(i) (1u << (i))
 
 /* ---- type rule ------------------------------------------------------------------- */
@@ -47,8 +47,8 @@ typedef struct tn_i_query {
     const tn_i_param *p;
     uint32_t nin, nout;
     const tn_type *const *in;
-    tn_type *out;           /* nout of them once tn_i_outputs was called */
-    tn_i_builder *b;        /* room for outputs, place of messages; NULL outside typing */
+    tn_type *out;    /* nout of them once tn_i_outputs was called */
+    tn_i_builder *b; /* room for outputs, place of messages; NULL outside typing */
 } tn_i_query;
 
 /* Sets the number of outputs and makes room for their types (zeroed). */
@@ -75,17 +75,17 @@ typedef struct tn_i_rule {
     const tn_i_eqn *e;   /* source equation */
     const tn_i_param *p; /* its parameters */
     uint32_t nin, nout;
-    const tn_var *in;    /* operands in b; transpose: TN_NOVAR for linear operands */
-    tn_var *out;         /* jvp: primal outputs in b; set by the rule with TN_F_OWN_PRIMAL */
+    const tn_i_var *in;            /* operands in b; transpose: TN_NOVAR for linear operands */
+    tn_i_var *out;                 /* jvp: primal outputs in b; set by the rule with TN_F_OWN_PRIMAL */
     const tn_type *const *in_type; /* types in the source program (vmap: without the batch) */
     const tn_type *const *out_type;
     /* transpose: the cotangent accumulated so far per operand (TN_NOVAR: none), and
      * whether more will come.  A rule that folds acc[i] into its result (in-place
      * accumulation) returns it in ct_in[i] and sets merged[i]. */
-    const tn_var *acc;
+    const tn_i_var *acc;
     const bool *more;
     bool *merged;
-    int64_t batch;       /* vmap: size of the batch dimension, always dimension 0 */
+    int64_t batch;          /* vmap: size of the batch dimension, always dimension 0 */
     struct tn_i_memo *memo; /* nested programs already transformed in this walk */
 } tn_i_rule;
 
@@ -147,7 +147,7 @@ typedef struct tn_i_case {
     tn_i_param p[TN_MAX_PARAMS];
     int64_t ints[512]; /* storage for p's lists */
     uint32_t nints;
-    tn_ctx *ctx; /* for parameters that need one (strings, programs) */
+    tn_ctx *ctx;         /* for parameters that need one (strings, programs) */
     const tn_fn *fns[4]; /* programs made by the sampler: one reference each, released by the driver */
     const tn_i_blob *blobs[2];
     /* optional: writes operand i's data itself (e.g. positive definite matrices) */
@@ -159,10 +159,10 @@ typedef struct tn_i_case {
 struct tn_prim {
     int id;
     const char *name;
-    const char *doc;        /* one line: formula, conventions at kinks */
-    int nin;                /* operands, or -1: any number */
+    const char *doc; /* one line: formula, conventions at kinks */
+    int nin;         /* operands, or -1: any number */
     unsigned flags;
-    unsigned dtypes;        /* bit mask 1 << dtype admitted for operand 0 (elementwise: all operands) */
+    unsigned dtypes;         /* bit mask 1 << dtype admitted for operand 0 (elementwise: all operands) */
     const tn_i_spec *params; /* ends with a NULL name; NULL: none */
     bool (*type)(tn_i_query *q);
 
@@ -175,27 +175,27 @@ struct tn_prim {
     bool (*linearity)(const tn_fn *f, const tn_i_eqn *e, const uint8_t *in, uint8_t *out);
 
     /* The equal value that needs no equation (x*1 -> x), or TN_NOVAR. */
-    tn_var (*simplify)(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_var *in, const tn_type *out);
+    tn_i_var (*simplify)(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in, const tn_type *out);
 
     /* jvp: `jvp` if given; else, per active operand i, partial[i] (the tangent contribution
      * of tangent dx) if given, else the linear sets (the primitive applied to tangents). */
-    tn_var (*partial[3])(tn_i_rule *r, tn_var dx);
-    void (*jvp)(tn_i_rule *r, const tn_var *din, tn_var *dout); /* TN_NOVAR: symbolic zero */
+    tn_i_var (*partial[3])(tn_i_rule *r, tn_i_var dx);
+    void (*jvp)(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout); /* TN_NOVAR: symbolic zero */
     /* ct[nout] may hold TN_NOVAR (zero), not all; fills ct_in[i] for operands whose r->in[i] is TN_NOVAR. */
-    void (*transpose)(tn_i_rule *r, const tn_var *ct, tn_var *ct_in);
+    void (*transpose)(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in);
     /* r->in are values in the batched program, with the batch at dimension 0 where batched[i].
      * At least one is.  Fills out[j] and out_batched[j]. Elementwise: NULL means the default. */
-    void (*batch)(tn_i_rule *r, const bool *batched, tn_var *out, bool *out_batched);
+    void (*batch)(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched);
     /* A primitive with nested programs: splits an equation some of whose operands are unknown
      * into a known and an unknown equation (src/linearize/linearize.h). */
-    void (*split)(tn_i_rule *r, const bool *unknown, tn_var *out, const struct tn_i_plan_by *how);
+    void (*split)(tn_i_rule *r, const bool *unknown, tn_i_var *out, const struct tn_i_plan_by *how);
 
     /* The same equation computing only the outputs told by `used`, each once; sets those of out. */
-    void (*prune)(tn_i_rule *r, const bool *used, tn_var *out);
+    void (*prune)(tn_i_rule *r, const bool *used, tn_i_var *out);
 
     tn_i_strip *strip[TN_NDTYPES]; /* by dtype of operand prim->strip_operand */
     int strip_operand;
-    const char *c_body[TN_NDTYPES]; /* the strip's scalar body as a C expression of x, y, z */
+    const char *c_body[TN_NDTYPES];            /* the strip's scalar body as a C expression of x, y, z */
     tn_status (*kernel)(const tn_i_kernel *k); /* NULL: strips, or the nested program `body` */
     size_t (*scratch)(const tn_i_query *q);    /* bytes; SIZE_MAX on overflow */
     /* Strides and offset (in elements, through out->data as a byte offset added by the caller:
@@ -208,7 +208,7 @@ struct tn_prim {
     const char *(*unrunnable)(const tn_i_param *p);
     bool (*effect)(const tn_i_param *p); /* must run exactly once, in order; NULL: pure */
 
-    double weight;          /* elementwise: weighted flops per element */
+    double weight;                                      /* elementwise: weighted flops per element */
     void (*cost)(const tn_i_query *q, tn_i_cost *cost); /* NULL: elementwise default */
     /* Bounds: cost(jvp eqns incl. primal) <= jvp_bound * weighted cost of the equation, where an
      * equation's weighted cost counts at least 1 per element read or written; same for transpose. */
@@ -216,31 +216,31 @@ struct tn_prim {
 
     tn_i_domain domain[3];
     bool (*sample)(tn_i_rng *r, int dtype, tn_i_case *c); /* NULL: elementwise default */
-    const tn_prim *original; /* of a deliberately broken copy (tests) */
+    const tn_prim *original;                              /* of a deliberately broken copy (tests) */
 };
 
 static inline const tn_prim *tn_i_prim(const tn_i_builder *b, int id) { return b->ctx->prims[id]; }
 
 /* ---- emitting from rules ------------------------------------------------------------------ */
 
-tn_var tn_i_op1(tn_i_builder *b, int id, tn_var x);
-tn_var tn_i_op2(tn_i_builder *b, int id, tn_var x, tn_var y);
-tn_var tn_i_op3(tn_i_builder *b, int id, tn_var x, tn_var y, tn_var z);
+tn_i_var tn_i_op1(tn_i_builder *b, int id, tn_i_var x);
+tn_i_var tn_i_op2(tn_i_builder *b, int id, tn_i_var x, tn_i_var y);
+tn_i_var tn_i_op3(tn_i_builder *b, int id, tn_i_var x, tn_i_var y, tn_i_var z);
 /* A number as an array of v's (or the given) type: literal, broadcast where needed. */
-tn_var tn_i_number_like(tn_i_builder *b, tn_var v, double x);
-tn_var tn_i_number(tn_i_builder *b, const tn_type *t, double x);
-tn_var tn_i_zeros(tn_i_builder *b, const tn_type *t);
-tn_var tn_i_broadcast(tn_i_builder *b, tn_var x, int rank, const int64_t *shape, const int64_t *dims);
-tn_var tn_i_reshape(tn_i_builder *b, tn_var x, int rank, const int64_t *shape);
-tn_var tn_i_permute(tn_i_builder *b, tn_var x, const int64_t *perm); /* `transpose` */
-tn_var tn_i_reduce_sum(tn_i_builder *b, tn_var x, uint32_t naxes, const int64_t *axes);
-tn_var tn_i_convert(tn_i_builder *b, tn_var x, int dtype);
+tn_i_var tn_i_number_like(tn_i_builder *b, tn_i_var v, double x);
+tn_i_var tn_i_number(tn_i_builder *b, const tn_type *t, double x);
+tn_i_var tn_i_zeros(tn_i_builder *b, const tn_type *t);
+tn_i_var tn_i_broadcast(tn_i_builder *b, tn_i_var x, int rank, const int64_t *shape, const int64_t *dims);
+tn_i_var tn_i_reshape(tn_i_builder *b, tn_i_var x, int rank, const int64_t *shape);
+tn_i_var tn_i_permute(tn_i_builder *b, tn_i_var x, const int64_t *perm); /* `transpose` */
+tn_i_var tn_i_reduce_sum(tn_i_builder *b, tn_i_var x, uint32_t naxes, const int64_t *axes);
+tn_i_var tn_i_convert(tn_i_builder *b, tn_i_var x, int dtype);
 /* x of rank r with a batch dimension of size n in front (broadcast). */
-tn_var tn_i_batched(tn_i_builder *b, tn_var x, int64_t n);
+tn_i_var tn_i_batched(tn_i_builder *b, tn_i_var x, int64_t n);
 
 /* Batching of an elementwise equation: unbatched operands are broadcast. */
-void tn_i_batch_elementwise(tn_i_rule *r, const bool *batched, tn_var *out, bool *out_batched);
+void tn_i_batch_elementwise(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched);
 /* Fallback: unrolls the batch (slice, apply, concatenate).  For rules with nothing better. */
-void tn_i_batch_unroll(tn_i_rule *r, const bool *batched, tn_var *out, bool *out_batched);
+void tn_i_batch_unroll(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched);
 
 #endif

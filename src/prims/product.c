@@ -8,23 +8,23 @@ enum { SMALL_PRODUCT = 512, SMALL_SOLVE = 4096 };
  * in f32 rounded once. */
 enum { SPAN = 64 };
 
-#define MULTIPLY(name, type, wide)                                                                      \
-    static void name(int64_t m, int64_t n, int64_t k, tn_i_matrix a, tn_i_matrix b, tn_i_matrix c) {    \
-        const type *x = a.data, *y = b.data;                                                            \
-        type *z = c.data;                                                                               \
-        wide sum[SPAN];                                                                                 \
-        for (int64_t i = 0; i < m; i++)                                                                 \
-            for (int64_t first = 0; first < n; first += SPAN) {                                         \
-                const int64_t span = n - first < SPAN ? n - first : SPAN;                               \
-                type *row = z + i * c.rs + first * c.cs;                                                \
-                for (int64_t j = 0; j < span; j++) sum[j] = (wide)row[j * c.cs];                        \
-                for (int64_t p = 0; p < k; p++) {                                                       \
-                    const wide factor = (wide)x[i * a.rs + p * a.cs];                                   \
-                    const type *from = y + p * b.rs + first * b.cs;                                     \
-                    for (int64_t j = 0; j < span; j++) sum[j] += factor * (wide)from[j * b.cs];         \
-                }                                                                                       \
-                for (int64_t j = 0; j < span; j++) row[j * c.cs] = (type)sum[j];                        \
-            }                                                                                           \
+#define MULTIPLY(name, type, wide)                                                                   \
+    static void name(int64_t m, int64_t n, int64_t k, tn_i_matrix a, tn_i_matrix b, tn_i_matrix c) { \
+        const type *x = a.data, *y = b.data;                                                         \
+        type *z = c.data;                                                                            \
+        wide sum[SPAN];                                                                              \
+        for (int64_t i = 0; i < m; i++)                                                              \
+            for (int64_t first = 0; first < n; first += SPAN) {                                      \
+                const int64_t span = n - first < SPAN ? n - first : SPAN;                            \
+                type *row = z + i * c.rs + first * c.cs;                                             \
+                for (int64_t j = 0; j < span; j++) sum[j] = (wide)row[j * c.cs];                     \
+                for (int64_t p = 0; p < k; p++) {                                                    \
+                    const wide factor = (wide)x[i * a.rs + p * a.cs];                                \
+                    const type *from = y + p * b.rs + first * b.cs;                                  \
+                    for (int64_t j = 0; j < span; j++) sum[j] += factor * (wide)from[j * b.cs];      \
+                }                                                                                    \
+                for (int64_t j = 0; j < span; j++) row[j * c.cs] = (type)sum[j];                     \
+            }                                                                                        \
     }
 
 MULTIPLY(multiply_f32, float, double)
@@ -32,11 +32,11 @@ MULTIPLY(multiply_f64, double, double)
 MULTIPLY(multiply_u32, uint32_t, uint32_t) /* integers wrap */
 MULTIPLY(multiply_u64, uint64_t, uint64_t)
 
-#define CLEAR(name, type)                                                                               \
-    static void name(int64_t m, int64_t n, tn_i_matrix c) {                                             \
-        type *z = c.data;                                                                               \
-        for (int64_t i = 0; i < m; i++)                                                                 \
-            for (int64_t j = 0; j < n; j++) z[i * c.rs + j * c.cs] = 0;                                 \
+#define CLEAR(name, type)                                               \
+    static void name(int64_t m, int64_t n, tn_i_matrix c) {             \
+        type *z = c.data;                                               \
+        for (int64_t i = 0; i < m; i++)                                 \
+            for (int64_t j = 0; j < n; j++) z[i * c.rs + j * c.cs] = 0; \
     }
 
 CLEAR(clear_f32, float)
@@ -65,26 +65,26 @@ void tn_i_multiply(int dtype, int threads, int64_t m, int64_t n, int64_t k, tn_i
 /* ---- triangular solves ------------------------------------------------------------ */
 
 /* Forward substitution, a lower triangular: row by row, or column by column where a is stored so. */
-#define SOLVE(name, type)                                                                               \
-    static void name(bool unit, int64_t m, int64_t n, tn_i_matrix a, tn_i_matrix x) {                   \
-        const type *l = a.data;                                                                         \
-        type *z = x.data;                                                                               \
-        for (int64_t i = 0; i < m; i++) {                                                               \
-            for (int64_t j = 0; j < i; j++) {                                                           \
-                const type factor = l[i * a.rs + j * a.cs];                                             \
+#define SOLVE(name, type)                                                                                  \
+    static void name(bool unit, int64_t m, int64_t n, tn_i_matrix a, tn_i_matrix x) {                      \
+        const type *l = a.data;                                                                            \
+        type *z = x.data;                                                                                  \
+        for (int64_t i = 0; i < m; i++) {                                                                  \
+            for (int64_t j = 0; j < i; j++) {                                                              \
+                const type factor = l[i * a.rs + j * a.cs];                                                \
                 for (int64_t c = 0; c < n; c++) z[i * x.rs + c * x.cs] -= factor * z[j * x.rs + c * x.cs]; \
-            }                                                                                           \
-            for (int64_t c = 0; c < n && !unit; c++) z[i * x.rs + c * x.cs] /= l[i * (a.rs + a.cs)];    \
-        }                                                                                               \
-    }                                                                                                   \
-    static void name##_by_columns(bool unit, int64_t m, tn_i_matrix a, tn_i_matrix x) {                 \
-        const type *l = a.data;                                                                         \
-        type *z = x.data;                                                                               \
-        for (int64_t j = 0; j < m; j++) {                                                               \
-            if (!unit) z[j * x.rs] /= l[j * (a.rs + a.cs)];                                             \
-            const type factor = z[j * x.rs];                                                            \
-            for (int64_t i = j + 1; i < m; i++) z[i * x.rs] -= l[i * a.rs + j * a.cs] * factor;         \
-        }                                                                                               \
+            }                                                                                              \
+            for (int64_t c = 0; c < n && !unit; c++) z[i * x.rs + c * x.cs] /= l[i * (a.rs + a.cs)];       \
+        }                                                                                                  \
+    }                                                                                                      \
+    static void name##_by_columns(bool unit, int64_t m, tn_i_matrix a, tn_i_matrix x) {                    \
+        const type *l = a.data;                                                                            \
+        type *z = x.data;                                                                                  \
+        for (int64_t j = 0; j < m; j++) {                                                                  \
+            if (!unit) z[j * x.rs] /= l[j * (a.rs + a.cs)];                                                \
+            const type factor = z[j * x.rs];                                                               \
+            for (int64_t i = j + 1; i < m; i++) z[i * x.rs] -= l[i * a.rs + j * a.cs] * factor;            \
+        }                                                                                                  \
     }
 
 SOLVE(solve_f32, float)
@@ -109,8 +109,12 @@ void tn_i_solve(int dtype, int threads, bool lower, bool unit, int64_t m, int64_
     }
     const bool by_columns = n == 1 && magnitude(a.rs) < magnitude(a.cs);
     if (dtype == TN_F64) {
-        if (by_columns) solve_f64_by_columns(unit, m, a, x);
-        else solve_f64(unit, m, n, a, x);
-    } else if (by_columns) solve_f32_by_columns(unit, m, a, x);
-    else solve_f32(unit, m, n, a, x);
+        if (by_columns)
+            solve_f64_by_columns(unit, m, a, x);
+        else
+            solve_f64(unit, m, n, a, x);
+    } else if (by_columns)
+        solve_f32_by_columns(unit, m, a, x);
+    else
+        solve_f32(unit, m, n, a, x);
 }

@@ -37,9 +37,11 @@ static bool type_arg(tn_i_query *q) {
     if (q->p[0].n != 1) return tn_i_type_fail(q, -1, "axes must hold exactly one axis, not %u", (unsigned)q->p[0].n);
     const int64_t size = q->in[0]->dim[q->p[0].u.ints[0]];
     const int dtype = (int)q->p[1].u.i;
-    if (!tn_i_is_int(dtype)) return tn_i_type_fail(q, -1, "index_dtype must be i32 or i64, not %s", tn_i_dtype_name(dtype));
+    if (!tn_i_is_int(dtype))
+        return tn_i_type_fail(q, -1, "index_dtype must be i32 or i64, not %s", tn_i_dtype_name(dtype));
     if (size == 0) return tn_i_type_fail(q, 0, "axis %d is empty and has no extreme element", (int)q->p[0].u.ints[0]);
-    if (dtype == TN_I32 && size > INT32_MAX) return tn_i_type_fail(q, 0, "the axis is too long for indices of type i32");
+    if (dtype == TN_I32 && size > INT32_MAX)
+        return tn_i_type_fail(q, 0, "the axis is too long for indices of type i32");
     return output_without(q, axes, dtype);
 }
 
@@ -84,7 +86,7 @@ typedef struct reduction {
     int dtype;
     const void *data; /* at the kept position at hand */
     const tn_i_dims *reduced;
-    int64_t count; /* of elements reduced */
+    int64_t count;         /* of elements reduced */
     int64_t width, stride; /* kept elements reduced side by side */
 } reduction;
 
@@ -138,8 +140,12 @@ static tn_status reduce(const tn_i_kernel *k, fold_fn *fold, tn_i_wide identity)
     tn_i_dims_merge(&kept);
     if (kept.n == 0) tn_i_dims_push(&kept, 1, 0);
     const int64_t size = kept.size[kept.n - 1], stride = kept.stride[kept.n - 1], total = tn_i_dims_count(&kept);
-    reduction c = {.fold = fold, .identity = identity, .dtype = x->type->dtype, .reduced = &reduced,
-                   .count = tn_i_dims_count(&reduced), .stride = stride};
+    reduction c = {.fold = fold,
+                   .identity = identity,
+                   .dtype = x->type->dtype,
+                   .reduced = &reduced,
+                   .count = tn_i_dims_count(&reduced),
+                   .stride = stride};
     const int64_t width = side_by_side(&reduced, c.count, size, stride) ? WIDTH : 1;
     const int64_t leaves = c.count ? (c.count - 1) / LEAF + 1 : 1;
     tn_i_wide result[WIDTH];
@@ -149,7 +155,7 @@ static tn_status reduce(const tn_i_kernel *k, fold_fn *fold, tn_i_wide identity)
     for (int64_t at = 0; at < total; at += size, tn_i_cursor_next(&w))
         for (int64_t j = 0; j < size; j += c.width) {
             c.width = size - j < width ? size - j : width;
-            c.data = tn_i_address(x, w.offset + j * stride);
+            c.data = c.count ? tn_i_address(x, w.offset + j * stride) : NULL; /* of none there may be no memory */
             fold_leaves(&c, 0, leaves, result);
             tn_i_store(c.dtype, out->data, at + j, 1, c.width, result);
         }
@@ -182,7 +188,7 @@ static tn_status kernel_min(const tn_i_kernel *k) {
 /* ---- rules --------------------------------------------------------------------- */
 
 /* A reduced value repeated over the axes it lost. */
-static tn_var spread(tn_i_rule *r, tn_var y) {
+static tn_i_var spread(tn_i_rule *r, tn_i_var y) {
     const tn_type *t = r->in_type[0];
     const unsigned axes = tn_i_axis_set(r->p[0].n, r->p[0].u.ints);
     int64_t kept[TN_MAX_RANK];
@@ -192,9 +198,9 @@ static tn_var spread(tn_i_rule *r, tn_var y) {
     return tn_i_broadcast(r->b, y, t->rank, t->dim, kept);
 }
 
-static void transpose_sum(tn_i_rule *r, const tn_var *ct, tn_var *ct_in) { ct_in[0] = spread(r, ct[0]); }
+static void transpose_sum(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) { ct_in[0] = spread(r, ct[0]); }
 
-static void batch_axes(tn_i_rule *r, const bool *batched, tn_var *out, bool *out_batched) {
+static void batch_axes(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
     (void)batched;
     int64_t axes[TN_MAX_RANK];
     const uint32_t n = tn_i_behind_batch(r->p[0].n, r->p[0].u.ints, -1, axes);
@@ -204,18 +210,18 @@ static void batch_axes(tn_i_rule *r, const bool *batched, tn_var *out, bool *out
     out_batched[0] = true;
 }
 
-static tn_var sum_axes(tn_i_rule *r, tn_var x) { return tn_i_reduce_sum(r->b, x, r->p[0].n, r->p[0].u.ints); }
+static tn_i_var sum_axes(tn_i_rule *r, tn_i_var x) { return tn_i_reduce_sum(r->b, x, r->p[0].n, r->p[0].u.ints); }
 
 /* Mean of the tangents over the places of the extreme value. */
-static void jvp_extreme(tn_i_rule *r, const tn_var *din, tn_var *dout) {
+static void jvp_extreme(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
     tn_i_builder *b = r->b;
     if (tn_i_count(r->in_type[0]) == 0) return; /* nothing to differentiate; a mean over none is NaN */
-    const tn_var here = tn_i_convert(b, tn_i_op2(b, TN_P_eq, r->in[0], spread(r, r->out[0])), r->in_type[0]->dtype);
+    const tn_i_var here = tn_i_convert(b, tn_i_op2(b, TN_P_eq, r->in[0], spread(r, r->out[0])), r->in_type[0]->dtype);
     dout[0] = tn_i_op2(b, TN_P_div, sum_axes(r, tn_i_op2(b, TN_P_mul, din[0], here)), sum_axes(r, here));
 }
 
 /* x with the reduced axes joined into one, at *axis. */
-static tn_var join(tn_i_rule *r, tn_var x, int *axis) {
+static tn_i_var join(tn_i_rule *r, tn_i_var x, int *axis) {
     const tn_type *t = r->in_type[0];
     const unsigned axes = tn_i_axis_set(r->p[0].n, r->p[0].u.ints);
     int64_t perm[TN_MAX_RANK], shape[TN_MAX_RANK], joined = 1;
@@ -242,7 +248,7 @@ static tn_var join(tn_i_rule *r, tn_var x, int *axis) {
 }
 
 /* The other elements' product is the product before times the product after: exact at zeros. */
-static void jvp_prod(tn_i_rule *r, const tn_var *din, tn_var *dout) {
+static void jvp_prod(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
     tn_i_builder *b = r->b;
     if (tn_i_count(r->in_type[0]) == 0) return;
     if (r->p[0].n == 0) {
@@ -250,21 +256,23 @@ static void jvp_prod(tn_i_rule *r, const tn_var *din, tn_var *dout) {
         return;
     }
     int at;
-    const tn_var x = join(r, r->in[0], &at), dx = join(r, din[0], &at);
-    const tn_var before = tn_i_cumulate(b, TN_P_cumprod, tn_i_shift(b, x, at, 1, 1.0), at, false);
-    const tn_var after = tn_i_cumulate(b, TN_P_cumprod, tn_i_shift(b, x, at, -1, 1.0), at, true);
+    const tn_i_var x = join(r, r->in[0], &at), dx = join(r, din[0], &at);
+    const tn_i_var before = tn_i_cumulate(b, TN_P_cumprod, tn_i_shift(b, x, at, 1, 1.0), at, false);
+    const tn_i_var after = tn_i_cumulate(b, TN_P_cumprod, tn_i_shift(b, x, at, -1, 1.0), at, true);
     const int64_t axis = at;
     dout[0] = tn_i_reduce_sum(b, tn_i_op2(b, TN_P_mul, dx, tn_i_op2(b, TN_P_mul, before, after)), 1, &axis);
 }
 
 /* No axes: the value itself. */
-static tn_var simplify_none(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_var *in, const tn_type *out) {
+static tn_i_var simplify_none(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
+                              const tn_type *out) {
     (void)b, (void)nin, (void)out;
     return p[0].n == 0 ? in[0] : TN_NOVAR;
 }
 
 /* The sum of -0 alone is +0. */
-static tn_var simplify_sum(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_var *in, const tn_type *out) {
+static tn_i_var simplify_sum(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
+                             const tn_type *out) {
     const bool signless = !tn_i_is_float(out->dtype) || b->val[in[0]].linear;
     return signless ? simplify_none(b, p, nin, in, out) : TN_NOVAR;
 }
@@ -302,7 +310,8 @@ static tn_status find(const tn_i_kernel *k, bool most) {
     tn_i_cursor w;
     tn_i_cursor_start(&w, &kept, 0);
     for (int64_t at = 0; at < total; at++, tn_i_cursor_next(&w)) {
-        const tn_i_wide where = {.i = find_extreme(x, tn_i_address(x, w.offset), x->type->dim[axis], x->stride[axis], most)};
+        const tn_i_wide where = {
+            .i = find_extreme(x, tn_i_address(x, w.offset), x->type->dim[axis], x->stride[axis], most)};
         tn_i_store(out->type->dtype, out->data, at, 1, 1, &where);
     }
     return TN_OK;
@@ -352,47 +361,108 @@ static bool sample_arg(tn_i_rng *r, int dtype, tn_i_case *c) {
 /* ---- descriptors ----------------------------------------------------------------------- */
 
 const tn_prim tn_prim_reduce_sum = {
-    .id = TN_P_reduce_sum, .name = "reduce_sum",
+    .id = TN_P_reduce_sum,
+    .name = "reduce_sum",
     .doc = "sum over axes; integers wrap; floats are summed pairwise in f64, in an order that only the sizes decide",
-    .nin = 1, .dtypes = TN_NUMBERS, .params = axes_params, .type = type_reduce, .linear = {TN_OPERAND(0)},
-    .simplify = simplify_sum, .transpose = transpose_sum, .batch = batch_axes, .kernel = kernel_sum, .cost = cost_reduce,
-    .jvp_bound = 2, .transpose_bound = 2, .sample = sample_axes,
+    .nin = 1,
+    .dtypes = TN_NUMBERS,
+    .params = axes_params,
+    .type = type_reduce,
+    .linear = {TN_OPERAND(0)},
+    .simplify = simplify_sum,
+    .transpose = transpose_sum,
+    .batch = batch_axes,
+    .kernel = kernel_sum,
+    .cost = cost_reduce,
+    .jvp_bound = 2,
+    .transpose_bound = 2,
+    .sample = sample_axes,
 };
 
 const tn_prim tn_prim_reduce_max = {
-    .id = TN_P_reduce_max, .name = "reduce_max",
+    .id = TN_P_reduce_max,
+    .name = "reduce_max",
     .doc = "largest over axes; NaN wins; of none -inf, the least integer or False; derivative: ties share equally",
-    .nin = 1, .dtypes = TN_ANY, .params = axes_params, .type = type_reduce, .simplify = simplify_none, .jvp = jvp_extreme,
-    .batch = batch_axes, .kernel = kernel_max, .cost = cost_reduce, .jvp_bound = 16,
-    .domain = {{.at = TN_AT_TIES, .apart = 0.01}}, .sample = sample_extreme,
+    .nin = 1,
+    .dtypes = TN_ANY,
+    .params = axes_params,
+    .type = type_reduce,
+    .simplify = simplify_none,
+    .jvp = jvp_extreme,
+    .batch = batch_axes,
+    .kernel = kernel_max,
+    .cost = cost_reduce,
+    .jvp_bound = 16,
+    .domain = {{.at = TN_AT_TIES, .apart = 0.01}},
+    .sample = sample_extreme,
 };
 
 const tn_prim tn_prim_reduce_min = {
-    .id = TN_P_reduce_min, .name = "reduce_min",
+    .id = TN_P_reduce_min,
+    .name = "reduce_min",
     .doc = "smallest over axes; NaN wins; of none inf, the greatest integer or True; derivative: ties share equally",
-    .nin = 1, .dtypes = TN_ANY, .params = axes_params, .type = type_reduce, .simplify = simplify_none, .jvp = jvp_extreme,
-    .batch = batch_axes, .kernel = kernel_min, .cost = cost_reduce, .jvp_bound = 16,
-    .domain = {{.at = TN_AT_TIES, .apart = 0.01}}, .sample = sample_extreme,
+    .nin = 1,
+    .dtypes = TN_ANY,
+    .params = axes_params,
+    .type = type_reduce,
+    .simplify = simplify_none,
+    .jvp = jvp_extreme,
+    .batch = batch_axes,
+    .kernel = kernel_min,
+    .cost = cost_reduce,
+    .jvp_bound = 16,
+    .domain = {{.at = TN_AT_TIES, .apart = 0.01}},
+    .sample = sample_extreme,
 };
 
 const tn_prim tn_prim_reduce_prod = {
-    .id = TN_P_reduce_prod, .name = "reduce_prod",
+    .id = TN_P_reduce_prod,
+    .name = "reduce_prod",
     .doc = "product over axes; integers wrap; the derivative is exact at zeros: the gradient at [0,2,3] is [6,0,0]",
-    .nin = 1, .dtypes = TN_NUMBERS, .params = axes_params, .type = type_reduce, .simplify = simplify_none, .jvp = jvp_prod,
-    .batch = batch_axes, .kernel = kernel_prod, .cost = cost_reduce, .jvp_bound = 24, .sample = sample_prod,
+    .nin = 1,
+    .dtypes = TN_NUMBERS,
+    .params = axes_params,
+    .type = type_reduce,
+    .simplify = simplify_none,
+    .jvp = jvp_prod,
+    .batch = batch_axes,
+    .kernel = kernel_prod,
+    .cost = cost_reduce,
+    .jvp_bound = 24,
+    .sample = sample_prod,
 };
 
 static const tn_i_spec arg_params[] = {
     {.name = "axes", .kind = TN_K_INTS}, {.name = "index_dtype", .kind = TN_K_DTYPE}, {.name = NULL}};
 
 const tn_prim tn_prim_argmax = {
-    .id = TN_P_argmax, .name = "argmax", .doc = "index of the first largest element along one axis, of the first NaN if any",
-    .nin = 1, .flags = TN_F_NODIFF, .dtypes = TN_ANY, .params = arg_params, .type = type_arg, .batch = batch_axes,
-    .kernel = kernel_argmax, .cost = cost_reduce, .jvp_bound = 1, .sample = sample_arg,
+    .id = TN_P_argmax,
+    .name = "argmax",
+    .doc = "index of the first largest element along one axis, of the first NaN if any",
+    .nin = 1,
+    .flags = TN_F_NODIFF,
+    .dtypes = TN_ANY,
+    .params = arg_params,
+    .type = type_arg,
+    .batch = batch_axes,
+    .kernel = kernel_argmax,
+    .cost = cost_reduce,
+    .jvp_bound = 1,
+    .sample = sample_arg,
 };
 
 const tn_prim tn_prim_argmin = {
-    .id = TN_P_argmin, .name = "argmin", .doc = "index of the first smallest element along one axis, of the first NaN if any",
-    .nin = 1, .flags = TN_F_NODIFF, .dtypes = TN_ANY, .params = arg_params, .type = type_arg, .batch = batch_axes,
-    .kernel = kernel_argmin, .cost = cost_reduce, .jvp_bound = 1, .sample = sample_arg,
+    .id = TN_P_argmin,
+    .name = "argmin",
+    .doc = "index of the first smallest element along one axis, of the first NaN if any",
+    .nin = 1,
+    .flags = TN_F_NODIFF,
+    .dtypes = TN_ANY,
+    .params = arg_params,
+    .type = type_arg,
+    .batch = batch_axes,
+    .kernel = kernel_argmin,
+    .cost = cost_reduce,
+    .jvp_bound = 1,
+    .sample = sample_arg,
 };

@@ -10,15 +10,31 @@ TN_STRIP1(ceil, f32, float, float, ceilf(x))
 TN_STRIP1(ceil, f64, double, double, ceil(x))
 
 const tn_prim tn_prim_floor = {
-    .id = TN_P_floor, .name = "floor", .doc = "largest whole number <= x; derivative 0 everywhere",
-    .nin = 1, .flags = TN_F_ELEMENTWISE | TN_F_INPLACE | TN_F_NODIFF, .dtypes = TN_FLOATS, .type = tn_i_type_elementwise,
-    TN_FLOAT_STRIPS(floor), .weight = 1, .jvp_bound = 2, .domain = {{-3, 3, 0.1, TN_AT_INTEGERS}},
+    .id = TN_P_floor,
+    .name = "floor",
+    .doc = "largest whole number <= x; derivative 0 everywhere",
+    .nin = 1,
+    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE | TN_F_NODIFF,
+    .dtypes = TN_FLOATS,
+    .type = tn_i_type_elementwise,
+    TN_FLOAT_STRIPS(floor),
+    .weight = 1,
+    .jvp_bound = 2,
+    .domain = {{-3, 3, 0.1, TN_AT_INTEGERS}},
 };
 
 const tn_prim tn_prim_ceil = {
-    .id = TN_P_ceil, .name = "ceil", .doc = "smallest whole number >= x; derivative 0 everywhere",
-    .nin = 1, .flags = TN_F_ELEMENTWISE | TN_F_INPLACE | TN_F_NODIFF, .dtypes = TN_FLOATS, .type = tn_i_type_elementwise,
-    TN_FLOAT_STRIPS(ceil), .weight = 1, .jvp_bound = 2, .domain = {{-3, 3, 0.1, TN_AT_INTEGERS}},
+    .id = TN_P_ceil,
+    .name = "ceil",
+    .doc = "smallest whole number >= x; derivative 0 everywhere",
+    .nin = 1,
+    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE | TN_F_NODIFF,
+    .dtypes = TN_FLOATS,
+    .type = tn_i_type_elementwise,
+    TN_FLOAT_STRIPS(ceil),
+    .weight = 1,
+    .jvp_bound = 2,
+    .domain = {{-3, 3, 0.1, TN_AT_INTEGERS}},
 };
 
 /* ---- round ---- */
@@ -53,10 +69,20 @@ static bool sample_round(tn_i_rng *r, int dtype, tn_i_case *c) {
 }
 
 static const char *const rounding_methods[] = {"AWAY_FROM_ZERO", "TO_NEAREST_EVEN", NULL};
-static const tn_i_spec round_params[] = {{.name = "rounding_method", .kind = TN_K_SYM, .symbols = rounding_methods}, {.name = NULL}};
+static const tn_i_spec round_params[] = {{.name = "rounding_method", .kind = TN_K_SYM, .symbols = rounding_methods},
+                                         {.name = NULL}};
 
 const tn_prim tn_prim_round = {
-    .id = TN_P_round, .name = "round", .doc = "nearest whole number, halves by rounding_method; derivative 0 everywhere",
-    .nin = 1, .flags = TN_F_ELEMENTWISE | TN_F_INPLACE | TN_F_NODIFF, .dtypes = TN_FLOATS, .params = round_params,
-    .type = type_round, .kernel = kernel_round, .weight = 1, .jvp_bound = 2, .sample = sample_round,
+    .id = TN_P_round,
+    .name = "round",
+    .doc = "nearest whole number, halves by rounding_method; derivative 0 everywhere",
+    .nin = 1,
+    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE | TN_F_NODIFF,
+    .dtypes = TN_FLOATS,
+    .params = round_params,
+    .type = type_round,
+    .kernel = kernel_round,
+    .weight = 1,
+    .jvp_bound = 2,
+    .sample = sample_round,
 };

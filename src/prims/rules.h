@@ -4,30 +4,32 @@
 
 #include "prims/prim.h"
 
-static inline tn_var tn_i_times(tn_i_builder *b, tn_var x, double k) {
+static inline tn_i_var tn_i_times(tn_i_builder *b, tn_i_var x, double k) {
     return tn_i_op2(b, TN_P_mul, x, tn_i_number_like(b, x, k));
 }
-static inline tn_var tn_i_plus(tn_i_builder *b, tn_var x, double k) {
+static inline tn_i_var tn_i_plus(tn_i_builder *b, tn_i_var x, double k) {
     return tn_i_op2(b, TN_P_add, x, tn_i_number_like(b, x, k));
 }
-static inline tn_var tn_i_minus_from(tn_i_builder *b, double k, tn_var x) {
+static inline tn_i_var tn_i_minus_from(tn_i_builder *b, double k, tn_i_var x) {
     return tn_i_op2(b, TN_P_sub, tn_i_number_like(b, x, k), x);
 }
-static inline tn_var tn_i_mul_by(tn_i_rule *r, tn_var dx, tn_var factor) { return tn_i_op2(r->b, TN_P_mul, dx, factor); }
+static inline tn_i_var tn_i_mul_by(tn_i_rule *r, tn_i_var dx, tn_i_var factor) {
+    return tn_i_op2(r->b, TN_P_mul, dx, factor);
+}
 
 /* (1 - x)(1 + x): 1 - x*x without its cancellation near 1. */
-static inline tn_var tn_i_one_minus_square(tn_i_builder *b, tn_var x) {
+static inline tn_i_var tn_i_one_minus_square(tn_i_builder *b, tn_i_var x) {
     return tn_i_op2(b, TN_P_mul, tn_i_minus_from(b, 1.0, x), tn_i_plus(b, x, 1.0));
 }
 
 /* The equation that made v, when its primitive is `id`; else NULL. */
-static inline const tn_i_eqn *tn_i_made_by(const tn_i_builder *b, tn_var v, int id) {
+static inline const tn_i_eqn *tn_i_made_by(const tn_i_builder *b, tn_i_var v, int id) {
     const tn_i_eqn *e = tn_i_def(b, v);
     return e && e->prim->id == id ? e : NULL;
 }
 
 /* Batching of elementwise primitives whose operands in the mask `scalars` may
  * have rank 0 beside arrays. */
-void tn_i_batch_scalars(tn_i_rule *r, unsigned scalars, const bool *batched, tn_var *out, bool *out_batched);
+void tn_i_batch_scalars(tn_i_rule *r, unsigned scalars, const bool *batched, tn_i_var *out, bool *out_batched);
 
 #endif

@@ -97,7 +97,8 @@ void tn_i_fill_domain(tn_i_rng *r, const tn_i_case *c, uint32_t i, void *data) {
     const int dtype = c->in[i].dtype;
     const int64_t n = tn_i_count(&c->in[i]);
     for (int64_t k = 0; k < n; k++)
-        tn_i_put(dtype, data, k, dtype == TN_BOOL ? (double)tn_i_pick(r, 0, 1) : tn_i_sample_number(r, &c->domain[i], dtype));
+        tn_i_put(dtype, data, k,
+                 dtype == TN_BOOL ? (double)tn_i_pick(r, 0, 1) : tn_i_sample_number(r, &c->domain[i], dtype));
 }
 
 void tn_i_fill_apart(tn_i_rng *r, const tn_i_case *c, uint32_t i, void *data) {
@@ -120,7 +121,7 @@ void tn_i_fill_apart(tn_i_rng *r, const tn_i_case *c, uint32_t i, void *data) {
 void tn_i_fill_factors(tn_i_rng *r, const tn_i_case *c, uint32_t i, void *data) {
     const int64_t n = tn_i_count(&c->in[i]);
     for (int64_t k = 0; k < n; k++) {
-        const double x = tn_i_uniform(r, 0.5, 1.5);
+        const double x = tn_i_uniform(r, 0.75, 1.25);
         const int64_t kind = tn_i_pick(r, 0, 19);
         tn_i_put(c->in[i].dtype, data, k, kind == 0 ? 0 : kind % 2 ? x : -x);
     }

@@ -28,7 +28,7 @@ double tn_i_sample_number(tn_i_rng *r, const tn_i_domain *d, int dtype);
 void tn_i_fill_domain(tn_i_rng *r, const tn_i_case *c, uint32_t i, void *data);
 /* Fills operand i with floats at least 0.03 apart from one another (TN_AT_TIES); other dtypes as above. */
 void tn_i_fill_apart(tn_i_rng *r, const tn_i_case *c, uint32_t i, void *data);
-/* Fills operand i with factors of long products: of size 0.5..1.5, any sign, one in twenty zero. */
+/* Fills operand i with factors of long products: of size 0.75..1.25, any sign, one in twenty zero. */
 void tn_i_fill_factors(tn_i_rng *r, const tn_i_case *c, uint32_t i, void *data);
 
 #endif

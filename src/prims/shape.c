@@ -25,7 +25,8 @@ static bool sample_constant(tn_i_rng *r, int dtype, tn_i_case *c) {
     tn_i_blob *blob = tn_i_blob_new(c->ctx, &t);
     if (!blob) return false;
     for (int64_t i = 0; i < tn_i_count(&t); i++)
-        tn_i_put(dtype, tn_i_blob_data(blob), i, dtype == TN_BOOL ? (double)tn_i_pick(r, 0, 1) : tn_i_uniform(r, -5, 5));
+        tn_i_put(dtype, tn_i_blob_data(blob), i,
+                 dtype == TN_BOOL ? (double)tn_i_pick(r, 0, 1) : tn_i_uniform(r, -5, 5));
     tn_i_blob_seal(blob);
     c->blobs[0] = blob;
     c->p[0] = (tn_i_param){.kind = TN_K_BLOB, .u.blob = blob};
@@ -33,9 +34,19 @@ static bool sample_constant(tn_i_rng *r, int dtype, tn_i_case *c) {
 }
 
 const tn_prim tn_prim_constant = {
-    .id = TN_P_constant, .name = "constant", .doc = "an array known when the program was made",
-    .nin = 0, .flags = TN_F_NODIFF, .dtypes = TN_ANY, .params = constant_params, .type = type_constant,
-    .kernel = kernel_constant, .cost = tn_i_cost_copy, .jvp_bound = 1, .transpose_bound = 1, .sample = sample_constant,
+    .id = TN_P_constant,
+    .name = "constant",
+    .doc = "an array known when the program was made",
+    .nin = 0,
+    .flags = TN_F_NODIFF,
+    .dtypes = TN_ANY,
+    .params = constant_params,
+    .type = type_constant,
+    .kernel = kernel_constant,
+    .cost = tn_i_cost_copy,
+    .jvp_bound = 1,
+    .transpose_bound = 1,
+    .sample = sample_constant,
 };
 
 /* ---- iota ---- */
@@ -47,7 +58,8 @@ static const tn_i_spec iota_params[] = {{.name = "dtype", .kind = TN_K_DTYPE},
 static bool type_iota(tn_i_query *q) {
     if (!tn_i_params_given(q)) return false;
     const int64_t dtype = q->p[0].u.i, dimension = q->p[2].u.i;
-    if (dtype < 0 || dtype >= TN_NDTYPES || dtype == TN_BOOL) return tn_i_type_fail(q, -1, "dtype must be i32, i64, f32 or f64");
+    if (dtype < 0 || dtype >= TN_NDTYPES || dtype == TN_BOOL)
+        return tn_i_type_fail(q, -1, "dtype must be i32, i64, f32 or f64");
     if (!tn_i_rank_fits(q, q->p[1].n)) return false;
     if (dimension < 0 || dimension >= q->p[1].n)
         return tn_i_type_fail(q, -1, "dimension: %lld is no dimension of an array of rank %u", (long long)dimension,
@@ -83,15 +95,24 @@ static bool sample_iota(tn_i_rng *r, int dtype, tn_i_case *c) {
 }
 
 const tn_prim tn_prim_iota = {
-    .id = TN_P_iota, .name = "iota", .doc = "0, 1, 2, ... along a dimension; i32 wraps",
-    .nin = 0, .flags = TN_F_NODIFF, .dtypes = TN_NUMBERS, .params = iota_params, .type = type_iota,
-    .kernel = kernel_iota, .cost = tn_i_cost_copy, .jvp_bound = 1, .transpose_bound = 1, .sample = sample_iota,
+    .id = TN_P_iota,
+    .name = "iota",
+    .doc = "0, 1, 2, ... along a dimension; i32 wraps",
+    .nin = 0,
+    .flags = TN_F_NODIFF,
+    .dtypes = TN_NUMBERS,
+    .params = iota_params,
+    .type = type_iota,
+    .kernel = kernel_iota,
+    .cost = tn_i_cost_copy,
+    .jvp_bound = 1,
+    .transpose_bound = 1,
+    .sample = sample_iota,
 };
 
 /* ---- broadcast_in_dim ---- */
-static const tn_i_spec broadcast_params[] = {{.name = "shape", .kind = TN_K_INTS},
-                                             {.name = "broadcast_dimensions", .kind = TN_K_INTS},
-                                             {.name = NULL}};
+static const tn_i_spec broadcast_params[] = {
+    {.name = "shape", .kind = TN_K_INTS}, {.name = "broadcast_dimensions", .kind = TN_K_INTS}, {.name = NULL}};
 
 static bool type_broadcast(tn_i_query *q) {
     if (!tn_i_params_given(q)) return false;
@@ -116,7 +137,8 @@ static bool view_broadcast(const tn_i_query *q, const tn_i_arr *in, tn_i_arr *ou
     return true;
 }
 
-static tn_var simplify_broadcast(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_var *in, const tn_type *out) {
+static tn_i_var simplify_broadcast(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
+                                   const tn_type *out) {
     (void)nin;
     if (tn_type_equal(tn_i_vtype(b, in[0]), out)) return in[0];
     const tn_i_eqn *e = tn_i_def(b, in[0]);
@@ -127,7 +149,7 @@ static tn_var simplify_broadcast(tn_i_builder *b, const tn_i_param *p, uint32_t 
     return tn_i_broadcast(b, b->pool[e->in], (int)p[0].n, tn_i_ints(p, 0), dims);
 }
 
-static void transpose_broadcast(tn_i_rule *r, const tn_var *ct, tn_var *ct_in) {
+static void transpose_broadcast(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
     const tn_type *in = r->in_type[0], *out = r->out_type[0];
     bool kept[TN_MAX_RANK] = {false};
     int64_t axes[TN_MAX_RANK];
@@ -141,7 +163,7 @@ static void transpose_broadcast(tn_i_rule *r, const tn_var *ct, tn_var *ct_in) {
     ct_in[0] = tn_i_reshape(r->b, tn_i_reduce_sum(r->b, ct[0], n, axes), in->rank, in->dim);
 }
 
-static void batch_broadcast(tn_i_rule *r, const bool *batched, tn_var *out, bool *out_batched) {
+static void batch_broadcast(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
     (void)batched;
     int64_t shape[TN_MAX_RANK + 1], dims[TN_MAX_RANK + 1];
     shape[0] = r->batch;
@@ -168,11 +190,23 @@ static bool sample_broadcast(tn_i_rng *r, int dtype, tn_i_case *c) {
 }
 
 const tn_prim tn_prim_broadcast_in_dim = {
-    .id = TN_P_broadcast_in_dim, .name = "broadcast_in_dim",
+    .id = TN_P_broadcast_in_dim,
+    .name = "broadcast_in_dim",
     .doc = "operand dimension i becomes broadcast_dimensions[i] of shape; others, and those of size 1, repeat",
-    .nin = 1, .flags = TN_F_VIEW, .dtypes = TN_ANY, .params = broadcast_params, .type = type_broadcast,
-    .linear = {TN_OPERAND(0)}, .simplify = simplify_broadcast, .transpose = transpose_broadcast, .batch = batch_broadcast,
-    .kernel = tn_i_view_kernel, .view = view_broadcast, .cost = tn_i_cost_copy, .jvp_bound = 2, .transpose_bound = 3,
+    .nin = 1,
+    .flags = TN_F_VIEW,
+    .dtypes = TN_ANY,
+    .params = broadcast_params,
+    .type = type_broadcast,
+    .linear = {TN_OPERAND(0)},
+    .simplify = simplify_broadcast,
+    .transpose = transpose_broadcast,
+    .batch = batch_broadcast,
+    .kernel = tn_i_view_kernel,
+    .view = view_broadcast,
+    .cost = tn_i_cost_copy,
+    .jvp_bound = 2,
+    .transpose_bound = 3,
     .sample = sample_broadcast,
 };
 
@@ -185,7 +219,8 @@ static bool type_reshape(tn_i_query *q) {
     if (!tn_i_rank_fits(q, q->p[0].n)) return false;
     if (!tn_i_output(q, q->in[0]->dtype, (int)q->p[0].n, tn_i_ints(q->p, 0))) return false;
     if (tn_i_count(q->out) == tn_i_count(q->in[0])) return true;
-    return tn_i_type_fail(q, 0, "%lld elements cannot become %s", (long long)tn_i_count(q->in[0]), tn_i_type_text(text, q->out));
+    return tn_i_type_fail(q, 0, "%lld elements cannot become %s", (long long)tn_i_count(q->in[0]),
+                          tn_i_type_text(text, q->out));
 }
 
 /* Groups of dimensions with equal products are matched from the left; a group can be viewed
@@ -206,8 +241,10 @@ static bool view_reshape(const tn_i_query *q, const tn_i_arr *in, tn_i_arr *out,
         int i0 = i, j0 = j;
         int64_t a = dim[i++], b = to->dim[j++];
         while (a != b) {
-            if (a < b) a *= dim[i++];
-            else b *= to->dim[j++];
+            if (a < b)
+                a *= dim[i++];
+            else
+                b *= to->dim[j++];
         }
         for (int k = i0; k + 1 < i; k++)
             if (stride[k] != stride[k + 1] * dim[k + 1]) return false;
@@ -226,23 +263,24 @@ static tn_status kernel_reshape(const tn_i_kernel *k) {
     return TN_OK;
 }
 
-static tn_var simplify_reshape(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_var *in, const tn_type *out) {
+static tn_i_var simplify_reshape(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
+                                 const tn_type *out) {
     (void)nin;
     if (tn_type_equal(tn_i_vtype(b, in[0]), out)) return in[0];
     const tn_i_eqn *e = tn_i_def(b, in[0]);
     if (!e || e->nin == 0) return TN_NOVAR;
-    const tn_var x = b->pool[e->in];
+    const tn_i_var x = b->pool[e->in];
     if (e->prim->id == TN_P_reshape) return tn_i_reshape(b, x, (int)p[0].n, tn_i_ints(p, 0));
     if (e->prim->id == TN_P_broadcast_in_dim && tn_i_vtype(b, x)->rank == 0)
         return tn_i_broadcast(b, x, (int)p[0].n, tn_i_ints(p, 0), NULL);
     return TN_NOVAR;
 }
 
-static void transpose_reshape(tn_i_rule *r, const tn_var *ct, tn_var *ct_in) {
+static void transpose_reshape(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
     ct_in[0] = tn_i_reshape(r->b, ct[0], r->in_type[0]->rank, r->in_type[0]->dim);
 }
 
-static void batch_reshape(tn_i_rule *r, const bool *batched, tn_var *out, bool *out_batched) {
+static void batch_reshape(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
     (void)batched;
     int64_t shape[TN_MAX_RANK + 1];
     shape[0] = r->batch;
@@ -267,10 +305,23 @@ static bool sample_reshape(tn_i_rng *r, int dtype, tn_i_case *c) {
 }
 
 const tn_prim tn_prim_reshape = {
-    .id = TN_P_reshape, .name = "reshape", .doc = "the same elements in row-major order, in shape new_sizes",
-    .nin = 1, .flags = TN_F_VIEW, .dtypes = TN_ANY, .params = reshape_params, .type = type_reshape,
-    .linear = {TN_OPERAND(0)}, .simplify = simplify_reshape, .transpose = transpose_reshape, .batch = batch_reshape,
-    .kernel = kernel_reshape, .view = view_reshape, .cost = tn_i_cost_copy, .jvp_bound = 2, .transpose_bound = 1,
+    .id = TN_P_reshape,
+    .name = "reshape",
+    .doc = "the same elements in row-major order, in shape new_sizes",
+    .nin = 1,
+    .flags = TN_F_VIEW,
+    .dtypes = TN_ANY,
+    .params = reshape_params,
+    .type = type_reshape,
+    .linear = {TN_OPERAND(0)},
+    .simplify = simplify_reshape,
+    .transpose = transpose_reshape,
+    .batch = batch_reshape,
+    .kernel = kernel_reshape,
+    .view = view_reshape,
+    .cost = tn_i_cost_copy,
+    .jvp_bound = 2,
+    .transpose_bound = 1,
     .sample = sample_reshape,
 };
 
@@ -295,7 +346,7 @@ static bool view_transpose(const tn_i_query *q, const tn_i_arr *in, tn_i_arr *ou
 }
 
 /* The transpose of a broadcast is a broadcast when the operand's dimensions keep their order. */
-static tn_var transposed_broadcast(tn_i_builder *b, const int64_t *perm, const tn_i_eqn *e, const tn_type *out) {
+static tn_i_var transposed_broadcast(tn_i_builder *b, const int64_t *perm, const tn_i_eqn *e, const tn_type *out) {
     const tn_i_param *p = tn_i_p(e);
     const tn_type to = *out;
     int64_t place[TN_MAX_RANK], dims[TN_MAX_RANK];
@@ -307,7 +358,8 @@ static tn_var transposed_broadcast(tn_i_builder *b, const int64_t *perm, const t
     return tn_i_broadcast(b, b->pool[e->in], to.rank, to.dim, dims);
 }
 
-static tn_var simplify_transpose(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_var *in, const tn_type *out) {
+static tn_i_var simplify_transpose(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
+                                   const tn_type *out) {
     (void)nin;
     const int64_t *perm = tn_i_ints(p, 0);
     bool identity = true;
@@ -322,13 +374,13 @@ static tn_var simplify_transpose(tn_i_builder *b, const tn_i_param *p, uint32_t 
     return tn_i_permute(b, b->pool[e->in], both);
 }
 
-static void transpose_transpose(tn_i_rule *r, const tn_var *ct, tn_var *ct_in) {
+static void transpose_transpose(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
     int64_t inverse[TN_MAX_RANK];
     for (int i = 0; i < r->in_type[0]->rank; i++) inverse[tn_i_ints(r->p, 0)[i]] = i;
     ct_in[0] = tn_i_permute(r->b, ct[0], inverse);
 }
 
-static void batch_transpose(tn_i_rule *r, const bool *batched, tn_var *out, bool *out_batched) {
+static void batch_transpose(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
     (void)batched;
     int64_t perm[TN_MAX_RANK + 1];
     (void)tn_i_behind_batch(r->p[0].n, tn_i_ints(r->p, 0), 0, perm);
@@ -349,10 +401,23 @@ static bool sample_transpose(tn_i_rng *r, int dtype, tn_i_case *c) {
 }
 
 const tn_prim tn_prim_transpose = {
-    .id = TN_P_transpose, .name = "transpose", .doc = "dimension i of the result is dimension permutation[i] of the operand",
-    .nin = 1, .flags = TN_F_VIEW, .dtypes = TN_ANY, .params = transpose_params, .type = type_transpose,
-    .linear = {TN_OPERAND(0)}, .simplify = simplify_transpose, .transpose = transpose_transpose, .batch = batch_transpose,
-    .kernel = tn_i_view_kernel, .view = view_transpose, .cost = tn_i_cost_copy, .jvp_bound = 2, .transpose_bound = 1,
+    .id = TN_P_transpose,
+    .name = "transpose",
+    .doc = "dimension i of the result is dimension permutation[i] of the operand",
+    .nin = 1,
+    .flags = TN_F_VIEW,
+    .dtypes = TN_ANY,
+    .params = transpose_params,
+    .type = type_transpose,
+    .linear = {TN_OPERAND(0)},
+    .simplify = simplify_transpose,
+    .transpose = transpose_transpose,
+    .batch = batch_transpose,
+    .kernel = tn_i_view_kernel,
+    .view = view_transpose,
+    .cost = tn_i_cost_copy,
+    .jvp_bound = 2,
+    .transpose_bound = 1,
     .sample = sample_transpose,
 };
 
@@ -381,23 +446,24 @@ static bool same_list(const tn_i_param *a, const tn_i_param *b) {
     return a->n == b->n && (a->n == 0 || memcmp(a->u.ints, b->u.ints, a->n * sizeof *a->u.ints) == 0);
 }
 
-static tn_var simplify_rev(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_var *in, const tn_type *out) {
+static tn_i_var simplify_rev(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
+                             const tn_type *out) {
     (void)nin;
     bool moves = false;
     for (uint32_t i = 0; i < p[0].n; i++) moves |= out->dim[tn_i_ints(p, 0)[i]] > 1;
     if (!moves) return in[0];
     const tn_i_eqn *e = tn_i_def(b, in[0]);
     if (!e || e->nin == 0) return TN_NOVAR;
-    const tn_var x = b->pool[e->in];
+    const tn_i_var x = b->pool[e->in];
     if (e->prim->id == TN_P_rev && same_list(&tn_i_p(e)[0], &p[0])) return x;
     return e->prim->id == TN_P_broadcast_in_dim && tn_i_vtype(b, x)->rank == 0 ? in[0] : TN_NOVAR;
 }
 
-static void transpose_rev(tn_i_rule *r, const tn_var *ct, tn_var *ct_in) {
+static void transpose_rev(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
     ct_in[0] = tn_i_rev(r->b, ct[0], r->p[0].n, tn_i_ints(r->p, 0));
 }
 
-static void batch_rev(tn_i_rule *r, const bool *batched, tn_var *out, bool *out_batched) {
+static void batch_rev(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
     (void)batched;
     int64_t dims[TN_MAX_RANK + 1];
     (void)tn_i_behind_batch(r->p[0].n, tn_i_ints(r->p, 0), -1, dims);
@@ -415,9 +481,22 @@ static bool sample_rev(tn_i_rng *r, int dtype, tn_i_case *c) {
 }
 
 const tn_prim tn_prim_rev = {
-    .id = TN_P_rev, .name = "rev", .doc = "the given dimensions backwards",
-    .nin = 1, .flags = TN_F_VIEW, .dtypes = TN_ANY, .params = rev_params, .type = type_rev,
-    .linear = {TN_OPERAND(0)}, .simplify = simplify_rev, .transpose = transpose_rev, .batch = batch_rev,
-    .kernel = tn_i_view_kernel, .view = view_rev, .cost = tn_i_cost_copy, .jvp_bound = 2, .transpose_bound = 1,
+    .id = TN_P_rev,
+    .name = "rev",
+    .doc = "the given dimensions backwards",
+    .nin = 1,
+    .flags = TN_F_VIEW,
+    .dtypes = TN_ANY,
+    .params = rev_params,
+    .type = type_rev,
+    .linear = {TN_OPERAND(0)},
+    .simplify = simplify_rev,
+    .transpose = transpose_rev,
+    .batch = batch_rev,
+    .kernel = tn_i_view_kernel,
+    .view = view_rev,
+    .cost = tn_i_cost_copy,
+    .jvp_bound = 2,
+    .transpose_bound = 1,
     .sample = sample_rev,
 };

@@ -30,34 +30,35 @@ void tn_i_cost_copy(const tn_i_query *q, tn_i_cost *cost);
 /* ---- rules -------------------------------------------------------------------------- */
 
 static inline const int64_t *tn_i_ints(const tn_i_param *p, uint32_t k) { return p[k].u.ints; }
-/* v[0..n) moved up by one dimension, behind a batch dimension `first` when it is not negative; returns the new length. */
+/* v[0..n) moved up by one dimension, behind a batch dimension `first` when it is not negative; returns the new length.
+ */
 uint32_t tn_i_behind_batch(uint32_t n, const int64_t *v, int64_t first, int64_t *out);
 /* t with a batch dimension in front (rank grows; the emitter refuses rank 9). */
 tn_type tn_i_batch_type(const tn_type *t, int64_t n);
 /* Operand i with the batch in front. */
-tn_var tn_i_batched_operand(tn_i_rule *r, const bool *batched, uint32_t i);
+tn_i_var tn_i_batched_operand(tn_i_rule *r, const bool *batched, uint32_t i);
 /* The literal x when operand `in[0]` is its broadcast (or is it): broadcast to t instead. */
-tn_var tn_i_respread(tn_i_builder *b, tn_var x, const tn_type *t);
+tn_i_var tn_i_respread(tn_i_builder *b, tn_i_var x, const tn_type *t);
 /* In-place accumulation pays: something is or will be accumulated for operand 0, and the equation
  * reads less than all of it. */
 bool tn_i_accumulates(const tn_i_rule *r);
 /* The cotangent accumulated so far for operand 0, or zeros. */
-tn_var tn_i_accumulated(tn_i_rule *r);
+tn_i_var tn_i_accumulated(tn_i_rule *r);
 
 /* ---- emitting ------------------------------------------------------------------------ */
 
 /* An array of one integer (tn_i_number goes through double). */
-tn_var tn_i_whole_number(tn_i_builder *b, const tn_type *t, int64_t x);
-tn_var tn_i_iota(tn_i_builder *b, int dtype, int rank, const int64_t *shape, int dimension);
+tn_i_var tn_i_whole_number(tn_i_builder *b, const tn_type *t, int64_t x);
+tn_i_var tn_i_iota(tn_i_builder *b, int dtype, int rank, const int64_t *shape, int dimension);
 /* strides may be NULL. */
-tn_var tn_i_slice(tn_i_builder *b, tn_var x, const int64_t *start, const int64_t *limit, const int64_t *strides);
+tn_i_var tn_i_slice(tn_i_builder *b, tn_i_var x, const int64_t *start, const int64_t *limit, const int64_t *strides);
 /* config: rank triples (low, high, interior). */
-tn_var tn_i_pad(tn_i_builder *b, tn_var x, tn_var value, const int64_t *config);
-tn_var tn_i_concatenate(tn_i_builder *b, uint32_t n, const tn_var *in, int64_t dimension);
-tn_var tn_i_rev(tn_i_builder *b, tn_var x, uint32_t n, const int64_t *dimensions);
+tn_i_var tn_i_pad(tn_i_builder *b, tn_i_var x, tn_i_var value, const int64_t *config);
+tn_i_var tn_i_concatenate(tn_i_builder *b, uint32_t n, const tn_i_var *in, int64_t dimension);
+tn_i_var tn_i_rev(tn_i_builder *b, tn_i_var x, uint32_t n, const int64_t *dimensions);
 /* index: one scalar per dimension of x. */
-tn_var tn_i_dynamic_slice(tn_i_builder *b, tn_var x, const tn_var *index, const int64_t *sizes);
-tn_var tn_i_dynamic_update_slice(tn_i_builder *b, tn_var x, tn_var update, const tn_var *index);
+tn_i_var tn_i_dynamic_slice(tn_i_builder *b, tn_i_var x, const tn_i_var *index, const int64_t *sizes);
+tn_i_var tn_i_dynamic_update_slice(tn_i_builder *b, tn_i_var x, tn_i_var update, const tn_i_var *index);
 
 /* Dimension numbers of gather and scatter_add. `windows` stands for gather's output and scatter_add's updates. */
 enum {
@@ -77,8 +78,8 @@ void tn_i_dnums_read(tn_i_dnums *d, const tn_i_param *p);
 
 enum { TN_CLIP, TN_FILL };
 /* fill: NULL for the dtype's default (only with TN_FILL). */
-tn_var tn_i_gather(tn_i_builder *b, tn_var x, tn_var indices, const tn_i_dnums *d, const int64_t *sizes, int mode,
-                   const int64_t *fill);
-tn_var tn_i_scatter_add(tn_i_builder *b, tn_var x, tn_var indices, tn_var updates, const tn_i_dnums *d);
+tn_i_var tn_i_gather(tn_i_builder *b, tn_i_var x, tn_i_var indices, const tn_i_dnums *d, const int64_t *sizes, int mode,
+                     const int64_t *fill);
+tn_i_var tn_i_scatter_add(tn_i_builder *b, tn_i_var x, tn_i_var indices, tn_i_var updates, const tn_i_dnums *d);
 
 #endif

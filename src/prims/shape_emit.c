@@ -9,8 +9,9 @@ bool tn_i_params_given(tn_i_query *q) {
     const tn_i_spec *s = q->prim->params;
     for (uint32_t k = 0; s[k].name; k++) {
         if (q->p[k].kind == s[k].kind || (s[k].optional && q->p[k].kind == TN_K_NONE)) continue;
-        return tn_i_type_fail(q, -1, q->p[k].kind == TN_K_NONE ? "parameter %s is missing" : "parameter %s is of the wrong kind",
-                              s[k].name);
+        return tn_i_type_fail(
+            q, -1, q->p[k].kind == TN_K_NONE ? "parameter %s is missing" : "parameter %s is of the wrong kind",
+            s[k].name);
     }
     return true;
 }
@@ -30,7 +31,8 @@ bool tn_i_axes_valid(tn_i_query *q, const char *name, uint32_t n, const int64_t 
     unsigned seen = 0;
     for (uint32_t i = 0; i < n; i++) {
         if (v[i] < 0 || v[i] >= rank)
-            return tn_i_type_fail(q, -1, "%s: %lld is no dimension of an array of rank %d", name, (long long)v[i], rank);
+            return tn_i_type_fail(q, -1, "%s: %lld is no dimension of an array of rank %d", name, (long long)v[i],
+                                  rank);
         if (seen >> v[i] & 1) return tn_i_type_fail(q, -1, "%s: dimension %lld is repeated", name, (long long)v[i]);
         if (increasing && i && v[i] < v[i - 1]) return tn_i_type_fail(q, -1, "%s must be increasing", name);
         seen |= 1u << v[i];
@@ -52,7 +54,8 @@ bool tn_i_indices_valid(tn_i_query *q, uint32_t first) {
     for (uint32_t i = first; i < q->nin; i++) {
         if (q->in[i]->rank != 0 || !tn_i_is_int(q->in[i]->dtype))
             return tn_i_type_fail(q, (int)i, "a start index must be a scalar of dtype i32 or i64");
-        if (q->in[i]->dtype != q->in[first]->dtype) return tn_i_type_fail(q, (int)i, "start indices must have the same dtype");
+        if (q->in[i]->dtype != q->in[first]->dtype)
+            return tn_i_type_fail(q, (int)i, "start indices must have the same dtype");
     }
     return true;
 }
@@ -81,15 +84,15 @@ tn_type tn_i_batch_type(const tn_type *t, int64_t n) {
     return b;
 }
 
-tn_var tn_i_batched_operand(tn_i_rule *r, const bool *batched, uint32_t i) {
+tn_i_var tn_i_batched_operand(tn_i_rule *r, const bool *batched, uint32_t i) {
     return batched[i] ? r->in[i] : tn_i_batched(r->b, r->in[i], r->batch);
 }
 
-tn_var tn_i_respread(tn_i_builder *b, tn_var x, const tn_type *t) {
+tn_i_var tn_i_respread(tn_i_builder *b, tn_i_var x, const tn_type *t) {
     uint64_t bits;
     const tn_type type = *t; /* `t` may be the builder's scratch */
     if (!tn_i_known_scalar(b, x, &bits)) return TN_NOVAR;
-    tn_var v = tn_i_literal(b, type.dtype, bits);
+    tn_i_var v = tn_i_literal(b, type.dtype, bits);
     return type.rank == 0 ? v : tn_i_broadcast(b, v, type.rank, type.dim, NULL);
 }
 
@@ -98,7 +101,7 @@ bool tn_i_accumulates(const tn_i_rule *r) {
     return going_on && tn_i_count(r->out_type[0]) < tn_i_count(r->in_type[0]);
 }
 
-tn_var tn_i_accumulated(tn_i_rule *r) {
+tn_i_var tn_i_accumulated(tn_i_rule *r) {
     if (r->merged) r->merged[0] = true;
     return r->acc && r->acc[0] != TN_NOVAR ? r->acc[0] : tn_i_zeros(r->b, r->in_type[0]);
 }
@@ -109,53 +112,55 @@ static tn_i_param list(int64_t n, const int64_t *v) {
     return (tn_i_param){.kind = TN_K_INTS, .n = (uint32_t)n, .u.ints = v};
 }
 
-tn_var tn_i_whole_number(tn_i_builder *b, const tn_type *t, int64_t x) {
-    tn_var v = tn_i_literal_i64(b, t->dtype, x);
+tn_i_var tn_i_whole_number(tn_i_builder *b, const tn_type *t, int64_t x) {
+    tn_i_var v = tn_i_literal_i64(b, t->dtype, x);
     return t->rank == 0 ? v : tn_i_broadcast(b, v, t->rank, t->dim, NULL);
 }
 
-tn_var tn_i_iota(tn_i_builder *b, int dtype, int rank, const int64_t *shape, int dimension) {
-    const tn_i_param p[3] = {{.kind = TN_K_DTYPE, .u.i = dtype}, list(rank, shape), {.kind = TN_K_INT, .u.i = dimension}};
+tn_i_var tn_i_iota(tn_i_builder *b, int dtype, int rank, const int64_t *shape, int dimension) {
+    const tn_i_param p[3] = {
+        {.kind = TN_K_DTYPE, .u.i = dtype}, list(rank, shape), {.kind = TN_K_INT, .u.i = dimension}};
     return tn_i_emit(b, tn_i_prim(b, TN_P_iota), p, 0, NULL);
 }
 
-tn_var tn_i_slice(tn_i_builder *b, tn_var x, const int64_t *start, const int64_t *limit, const int64_t *strides) {
+tn_i_var tn_i_slice(tn_i_builder *b, tn_i_var x, const int64_t *start, const int64_t *limit, const int64_t *strides) {
     if (b->failed || x == TN_NOVAR) return TN_NOVAR;
     const int rank = tn_i_vtype(b, x)->rank;
-    const tn_i_param p[3] = {list(rank, start), list(rank, limit), strides ? list(rank, strides) : (tn_i_param){.kind = TN_K_NONE}};
+    const tn_i_param p[3] = {list(rank, start), list(rank, limit),
+                             strides ? list(rank, strides) : (tn_i_param){.kind = TN_K_NONE}};
     return tn_i_emit(b, tn_i_prim(b, TN_P_slice), p, 1, &x);
 }
 
-tn_var tn_i_pad(tn_i_builder *b, tn_var x, tn_var value, const int64_t *config) {
+tn_i_var tn_i_pad(tn_i_builder *b, tn_i_var x, tn_i_var value, const int64_t *config) {
     if (b->failed || x == TN_NOVAR) return TN_NOVAR;
     const tn_i_param p[1] = {list(3 * tn_i_vtype(b, x)->rank, config)};
-    const tn_var in[2] = {x, value};
+    const tn_i_var in[2] = {x, value};
     return tn_i_emit(b, tn_i_prim(b, TN_P_pad), p, 2, in);
 }
 
-tn_var tn_i_concatenate(tn_i_builder *b, uint32_t n, const tn_var *in, int64_t dimension) {
+tn_i_var tn_i_concatenate(tn_i_builder *b, uint32_t n, const tn_i_var *in, int64_t dimension) {
     const tn_i_param p[1] = {{.kind = TN_K_INT, .u.i = dimension}};
     return tn_i_emit(b, tn_i_prim(b, TN_P_concatenate), p, n, in);
 }
 
-tn_var tn_i_rev(tn_i_builder *b, tn_var x, uint32_t n, const int64_t *dimensions) {
+tn_i_var tn_i_rev(tn_i_builder *b, tn_i_var x, uint32_t n, const int64_t *dimensions) {
     const tn_i_param p[1] = {list(n, dimensions)};
     return tn_i_emit(b, tn_i_prim(b, TN_P_rev), p, 1, &x);
 }
 
-tn_var tn_i_dynamic_slice(tn_i_builder *b, tn_var x, const tn_var *index, const int64_t *sizes) {
+tn_i_var tn_i_dynamic_slice(tn_i_builder *b, tn_i_var x, const tn_i_var *index, const int64_t *sizes) {
     if (b->failed || x == TN_NOVAR) return TN_NOVAR;
     const int rank = tn_i_vtype(b, x)->rank;
-    tn_var in[1 + TN_MAX_RANK] = {x};
+    tn_i_var in[1 + TN_MAX_RANK] = {x};
     for (int i = 0; i < rank; i++) in[1 + i] = index[i];
     const tn_i_param p[1] = {list(rank, sizes)};
     return tn_i_emit(b, tn_i_prim(b, TN_P_dynamic_slice), p, 1 + (uint32_t)rank, in);
 }
 
-tn_var tn_i_dynamic_update_slice(tn_i_builder *b, tn_var x, tn_var update, const tn_var *index) {
+tn_i_var tn_i_dynamic_update_slice(tn_i_builder *b, tn_i_var x, tn_i_var update, const tn_i_var *index) {
     if (b->failed || x == TN_NOVAR) return TN_NOVAR;
     const int rank = tn_i_vtype(b, x)->rank;
-    tn_var in[2 + TN_MAX_RANK] = {x, update};
+    tn_i_var in[2 + TN_MAX_RANK] = {x, update};
     for (int i = 0; i < rank; i++) in[2 + i] = index[i];
     return tn_i_emit(b, tn_i_prim(b, TN_P_dynamic_update_slice), NULL, 2 + (uint32_t)rank, in);
 }
@@ -179,20 +184,22 @@ static tn_i_param packed(const tn_i_dnums *d, int64_t store[TN_NDNUMS * (2 + TN_
     return (tn_i_param){.kind = TN_K_LISTS, .n = at, .u.ints = store};
 }
 
-tn_var tn_i_gather(tn_i_builder *b, tn_var x, tn_var indices, const tn_i_dnums *d, const int64_t *sizes, int mode,
-                   const int64_t *fill) {
+tn_i_var tn_i_gather(tn_i_builder *b, tn_i_var x, tn_i_var indices, const tn_i_dnums *d, const int64_t *sizes, int mode,
+                     const int64_t *fill) {
     if (b->failed || x == TN_NOVAR) return TN_NOVAR;
     int64_t store[TN_NDNUMS * (2 + TN_MAX_RANK)];
     const tn_i_param none = {.kind = TN_K_NONE};
-    const tn_i_param p[4] = {packed(d, store), list(tn_i_vtype(b, x)->rank, sizes), {.kind = TN_K_SYM, .u.i = mode},
+    const tn_i_param p[4] = {packed(d, store),
+                             list(tn_i_vtype(b, x)->rank, sizes),
+                             {.kind = TN_K_SYM, .u.i = mode},
                              fill ? (tn_i_param){.kind = TN_K_INT, .u.i = *fill} : none};
-    const tn_var in[2] = {x, indices};
+    const tn_i_var in[2] = {x, indices};
     return tn_i_emit(b, tn_i_prim(b, TN_P_gather), p, 2, in);
 }
 
-tn_var tn_i_scatter_add(tn_i_builder *b, tn_var x, tn_var indices, tn_var updates, const tn_i_dnums *d) {
+tn_i_var tn_i_scatter_add(tn_i_builder *b, tn_i_var x, tn_i_var indices, tn_i_var updates, const tn_i_dnums *d) {
     int64_t store[TN_NDNUMS * (2 + TN_MAX_RANK)];
     const tn_i_param p[2] = {packed(d, store), {.kind = TN_K_NONE}};
-    const tn_var in[3] = {x, indices, updates};
+    const tn_i_var in[3] = {x, indices, updates};
     return tn_i_emit(b, tn_i_prim(b, TN_P_scatter_add), p, 3, in);
 }

@@ -22,8 +22,8 @@ static bool type_slice(tn_i_query *q) {
     for (int i = 0; i < in->rank; i++) {
         const int64_t a = tn_i_ints(q->p, 0)[i], z = tn_i_ints(q->p, 1)[i], s = stride_of(q->p, i);
         if (a < 0 || z < a || z > in->dim[i])
-            return tn_i_type_fail(q, 0, "%lld:%lld is no range of dimension %d of size %lld", (long long)a, (long long)z, i,
-                                  (long long)in->dim[i]);
+            return tn_i_type_fail(q, 0, "%lld:%lld is no range of dimension %d of size %lld", (long long)a,
+                                  (long long)z, i, (long long)in->dim[i]);
         if (s < 1) return tn_i_type_fail(q, -1, "strides: %lld is not positive", (long long)s);
         dim[i] = z == a ? 0 : (z - a - 1) / s + 1;
     }
@@ -42,7 +42,7 @@ static bool view_slice(const tn_i_query *q, const tn_i_arr *in, tn_i_arr *out, i
 }
 
 /* The slice of a concatenation that lies in one of its operands. */
-static tn_var slice_of_part(tn_i_builder *b, const tn_i_param *p, const tn_i_eqn *e, int rank) {
+static tn_i_var slice_of_part(tn_i_builder *b, const tn_i_param *p, const tn_i_eqn *e, int rank) {
     const int64_t axis = tn_i_p(e)[0].u.i;
     int64_t start[TN_MAX_RANK], limit[TN_MAX_RANK], at = 0;
     if (e->nin > 16) return TN_NOVAR; /* a long search for every slice would make programs quadratic */
@@ -51,7 +51,7 @@ static tn_var slice_of_part(tn_i_builder *b, const tn_i_param *p, const tn_i_eqn
         limit[i] = tn_i_ints(p, 1)[i];
     }
     for (uint32_t i = 0; i < e->nin; i++) {
-        const tn_var x = b->pool[e->in + i];
+        const tn_i_var x = b->pool[e->in + i];
         const int64_t size = tn_i_vtype(b, x)->dim[axis];
         if (start[axis] >= at && limit[axis] <= at + size) {
             start[axis] -= at;
@@ -63,7 +63,8 @@ static tn_var slice_of_part(tn_i_builder *b, const tn_i_param *p, const tn_i_eqn
     return TN_NOVAR;
 }
 
-static tn_var simplify_slice(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_var *in, const tn_type *out) {
+static tn_i_var simplify_slice(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
+                               const tn_type *out) {
     (void)nin;
     const int rank = out->rank;
     bool unit = p[2].kind != TN_K_NONE;
@@ -76,18 +77,19 @@ static tn_var simplify_slice(tn_i_builder *b, const tn_i_param *p, uint32_t nin,
 }
 
 /* start, start + stride, ... of one strided dimension, as dimension `at` of an index column of type t. */
-static tn_var strided_column(tn_i_rule *r, const tn_type *t, int d, int at) {
+static tn_i_var strided_column(tn_i_rule *r, const tn_type *t, int d, int at) {
     tn_i_builder *b = r->b;
     const int64_t front = at;
     const tn_type row = {.dtype = TN_I64, .rank = 1, .dim = {t->dim[at]}};
-    tn_var v = tn_i_op2(b, TN_P_mul, tn_i_iota(b, TN_I64, 1, row.dim, 0), tn_i_whole_number(b, &row, stride_of(r->p, d)));
+    tn_i_var v =
+        tn_i_op2(b, TN_P_mul, tn_i_iota(b, TN_I64, 1, row.dim, 0), tn_i_whole_number(b, &row, stride_of(r->p, d)));
     v = tn_i_op2(b, TN_P_add, v, tn_i_whole_number(b, &row, tn_i_ints(r->p, 0)[d]));
     return tn_i_broadcast(b, v, t->rank, t->dim, &front);
 }
 
 /* Index vectors of the slice's windows, one column per dimension: strided dimensions are
  * scattered one element at a time, the others are runs of the window. */
-static tn_var slice_indices(tn_i_rule *r, const int64_t *strided, uint32_t nstrided) {
+static tn_i_var slice_indices(tn_i_rule *r, const int64_t *strided, uint32_t nstrided) {
     const int rank = r->in_type[0]->rank;
     const int64_t *start = tn_i_ints(r->p, 0);
     tn_type t = {.dtype = TN_I64, .rank = (int32_t)nstrided + 1};
@@ -95,13 +97,15 @@ static tn_var slice_indices(tn_i_rule *r, const int64_t *strided, uint32_t nstri
         t.dim[0] = rank;
         return tn_i_constant(r->b, &t, start);
     }
-    tn_var column[TN_MAX_RANK];
+    tn_i_var column[TN_MAX_RANK];
     for (uint32_t i = 0; i < nstrided; i++) t.dim[i] = r->out_type[0]->dim[strided[i]];
     t.dim[nstrided] = 1;
     uint32_t at = 0;
     for (int d = 0; d < rank; d++) {
-        if (at < nstrided && strided[at] == d) column[d] = strided_column(r, &t, d, (int)at++);
-        else column[d] = tn_i_whole_number(r->b, &t, start[d]);
+        if (at < nstrided && strided[at] == d)
+            column[d] = strided_column(r, &t, d, (int)at++);
+        else
+            column[d] = tn_i_whole_number(r->b, &t, start[d]);
     }
     return tn_i_concatenate(r->b, (uint32_t)rank, column, nstrided);
 }
@@ -115,12 +119,12 @@ static void slice_dnums(const tn_i_rule *r, tn_i_dnums *d) {
     }
 }
 
-static void transpose_slice(tn_i_rule *r, const tn_var *ct, tn_var *ct_in) {
+static void transpose_slice(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
     const tn_type *in = r->in_type[0], *out = r->out_type[0];
     tn_i_dnums d;
     slice_dnums(r, &d);
     if (tn_i_accumulates(r) && d.n[TN_COLLAPSED] < TN_MAX_RANK) { /* the indices have one rank more */
-        tn_var indices = slice_indices(r, d.v[TN_COLLAPSED], d.n[TN_COLLAPSED]);
+        tn_i_var indices = slice_indices(r, d.v[TN_COLLAPSED], d.n[TN_COLLAPSED]);
         ct_in[0] = tn_i_scatter_add(r->b, tn_i_accumulated(r), indices, ct[0], &d);
         return;
     }
@@ -135,7 +139,7 @@ static void transpose_slice(tn_i_rule *r, const tn_var *ct, tn_var *ct_in) {
     ct_in[0] = tn_i_pad(r->b, ct[0], tn_i_literal_f64(r->b, in->dtype, 0), config);
 }
 
-static void batch_slice(tn_i_rule *r, const bool *batched, tn_var *out, bool *out_batched) {
+static void batch_slice(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
     (void)batched;
     const int rank = r->in_type[0]->rank;
     int64_t start[TN_MAX_RANK + 1] = {0}, limit[TN_MAX_RANK + 1] = {r->batch}, strides[TN_MAX_RANK + 1] = {1};
@@ -166,15 +170,29 @@ static bool sample_slice(tn_i_rng *r, int dtype, tn_i_case *c) {
 }
 
 const tn_prim tn_prim_slice = {
-    .id = TN_P_slice, .name = "slice", .doc = "elements start, start + stride, ... below limit of each dimension",
-    .nin = 1, .flags = TN_F_VIEW, .dtypes = TN_ANY, .params = slice_params, .type = type_slice,
-    .linear = {TN_OPERAND(0)}, .simplify = simplify_slice, .transpose = transpose_slice, .batch = batch_slice,
-    .kernel = tn_i_view_kernel, .view = view_slice, .cost = cost_slice, .jvp_bound = 2, .transpose_bound = 20,
+    .id = TN_P_slice,
+    .name = "slice",
+    .doc = "elements start, start + stride, ... below limit of each dimension",
+    .nin = 1,
+    .flags = TN_F_VIEW,
+    .dtypes = TN_ANY,
+    .params = slice_params,
+    .type = type_slice,
+    .linear = {TN_OPERAND(0)},
+    .simplify = simplify_slice,
+    .transpose = transpose_slice,
+    .batch = batch_slice,
+    .kernel = tn_i_view_kernel,
+    .view = view_slice,
+    .cost = cost_slice,
+    .jvp_bound = 2,
+    .transpose_bound = 20,
     .sample = sample_slice,
 };
 
 /* ---- split ---- */
-static const tn_i_spec split_params[] = {{.name = "sizes", .kind = TN_K_INTS}, {.name = "axis", .kind = TN_K_INT}, {.name = NULL}};
+static const tn_i_spec split_params[] = {
+    {.name = "sizes", .kind = TN_K_INTS}, {.name = "axis", .kind = TN_K_INT}, {.name = NULL}};
 
 static bool type_split(tn_i_query *q) {
     if (!tn_i_params_given(q)) return false;
@@ -209,13 +227,14 @@ static tn_status kernel_split(const tn_i_kernel *k) {
     return TN_OK;
 }
 
-static tn_var simplify_split(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_var *in, const tn_type *out) {
+static tn_i_var simplify_split(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
+                               const tn_type *out) {
     (void)b, (void)nin, (void)out;
     return p[0].n == 1 ? in[0] : TN_NOVAR;
 }
 
-static void transpose_split(tn_i_rule *r, const tn_var *ct, tn_var *ct_in) {
-    tn_var *part = tn_i_alloc_array(r->b->ctx, r->nout, sizeof *part);
+static void transpose_split(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
+    tn_i_var *part = tn_i_alloc_array(r->b->ctx, r->nout, sizeof *part);
     if (!part) {
         r->b->failed = true;
         return;
@@ -225,10 +244,10 @@ static void transpose_split(tn_i_rule *r, const tn_var *ct, tn_var *ct_in) {
     tn_i_free(r->b->ctx, part, r->nout * sizeof *part);
 }
 
-static void batch_split(tn_i_rule *r, const bool *batched, tn_var *out, bool *out_batched) {
+static void batch_split(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
     (void)batched;
     const tn_i_param p[2] = {r->p[0], {.kind = TN_K_INT, .u.i = r->p[1].u.i + 1}};
-    tn_var v = tn_i_emit(r->b, r->e->prim, p, 1, r->in);
+    tn_i_var v = tn_i_emit(r->b, r->e->prim, p, 1, r->in);
     for (uint32_t j = 0; j < r->nout; j++) {
         out[j] = v == TN_NOVAR ? v : v + j;
         out_batched[j] = true;
@@ -246,10 +265,22 @@ static bool sample_split(tn_i_rng *r, int dtype, tn_i_case *c) {
 }
 
 const tn_prim tn_prim_split = {
-    .id = TN_P_split, .name = "split", .doc = "consecutive parts of the given sizes along axis, one output each",
-    .nin = 1, .dtypes = TN_ANY, .params = split_params, .type = type_split,
-    .linear = {TN_OPERAND(0)}, .simplify = simplify_split, .transpose = transpose_split, .batch = batch_split,
-    .kernel = kernel_split, .cost = tn_i_cost_copy, .jvp_bound = 2, .transpose_bound = 2, .sample = sample_split,
+    .id = TN_P_split,
+    .name = "split",
+    .doc = "consecutive parts of the given sizes along axis, one output each",
+    .nin = 1,
+    .dtypes = TN_ANY,
+    .params = split_params,
+    .type = type_split,
+    .linear = {TN_OPERAND(0)},
+    .simplify = simplify_split,
+    .transpose = transpose_split,
+    .batch = batch_split,
+    .kernel = kernel_split,
+    .cost = tn_i_cost_copy,
+    .jvp_bound = 2,
+    .transpose_bound = 2,
+    .sample = sample_split,
 };
 
 /* ---- concatenate ---- */
@@ -292,7 +323,8 @@ static tn_status kernel_concatenate(const tn_i_kernel *k) {
 }
 
 /* Operands without elements are left out; one operand is the result; equal numbers stay one number. */
-static tn_var simplify_concatenate(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_var *in, const tn_type *out) {
+static tn_i_var simplify_concatenate(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
+                                     const tn_type *out) {
     if (nin == 1) return in[0];
     uint32_t full = 0;
     uint64_t bits = 0, other;
@@ -304,17 +336,19 @@ static tn_var simplify_concatenate(tn_i_builder *b, const tn_i_param *p, uint32_
     if (alike) return tn_i_respread(b, in[0], out);
     if (full == nin) return TN_NOVAR;
     if (full == 0) return in[0];
-    tn_var *part = tn_i_alloc_array(b->ctx, full, sizeof *part), v = TN_NOVAR;
+    tn_i_var *part = tn_i_alloc_array(b->ctx, full, sizeof *part), v = TN_NOVAR;
     uint32_t n = 0;
     for (uint32_t i = 0; part && i < nin; i++)
         if (tn_i_vtype(b, in[i])->dim[p[0].u.i] != 0) part[n++] = in[i];
-    if (part) v = tn_i_concatenate(b, n, part, p[0].u.i);
-    else b->failed = true;
+    if (part)
+        v = tn_i_concatenate(b, n, part, p[0].u.i);
+    else
+        b->failed = true;
     tn_i_free(b->ctx, part, full * sizeof *part);
     return v;
 }
 
-static void transpose_concatenate(tn_i_rule *r, const tn_var *ct, tn_var *ct_in) {
+static void transpose_concatenate(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
     const int64_t axis = r->p[0].u.i;
     int64_t start[TN_MAX_RANK] = {0}, limit[TN_MAX_RANK] = {0}, at = 0;
     for (int d = 0; d < r->out_type[0]->rank; d++) limit[d] = r->out_type[0]->dim[d];
@@ -325,8 +359,8 @@ static void transpose_concatenate(tn_i_rule *r, const tn_var *ct, tn_var *ct_in)
     }
 }
 
-static void batch_concatenate(tn_i_rule *r, const bool *batched, tn_var *out, bool *out_batched) {
-    tn_var *in = tn_i_alloc_array(r->b->ctx, r->nin, sizeof *in);
+static void batch_concatenate(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
+    tn_i_var *in = tn_i_alloc_array(r->b->ctx, r->nin, sizeof *in);
     *out_batched = true;
     if (!in) {
         r->b->failed = true;
@@ -350,8 +384,20 @@ static bool sample_concatenate(tn_i_rng *r, int dtype, tn_i_case *c) {
 }
 
 const tn_prim tn_prim_concatenate = {
-    .id = TN_P_concatenate, .name = "concatenate", .doc = "the operands one after another along dimension",
-    .nin = -1, .dtypes = TN_ANY, .params = concatenate_params, .type = type_concatenate,
-    .linear = {TN_ALL}, .simplify = simplify_concatenate, .transpose = transpose_concatenate, .batch = batch_concatenate,
-    .kernel = kernel_concatenate, .cost = tn_i_cost_copy, .jvp_bound = 3, .transpose_bound = 3, .sample = sample_concatenate,
+    .id = TN_P_concatenate,
+    .name = "concatenate",
+    .doc = "the operands one after another along dimension",
+    .nin = -1,
+    .dtypes = TN_ANY,
+    .params = concatenate_params,
+    .type = type_concatenate,
+    .linear = {TN_ALL},
+    .simplify = simplify_concatenate,
+    .transpose = transpose_concatenate,
+    .batch = batch_concatenate,
+    .kernel = kernel_concatenate,
+    .cost = tn_i_cost_copy,
+    .jvp_bound = 3,
+    .transpose_bound = 3,
+    .sample = sample_concatenate,
 };

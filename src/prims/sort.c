@@ -106,16 +106,20 @@ static const entry *merge_sort(const lane *c, entry *x, entry *y) {
     return x;
 }
 
-static void permute(const tn_i_arr *x, const void *from, int64_t fs, void *to, int64_t ts, const entry *order, int64_t n) {
+static void permute(const tn_i_arr *x, const void *from, int64_t fs, void *to, int64_t ts, const entry *order,
+                    int64_t n) {
     const size_t size = tn_i_dtype_size(x->type->dtype);
     const char *src = from;
     char *dst = to;
     for (int64_t i = 0; i < n; i++) {
         const char *s = src + order[i].from * fs * (int64_t)size;
         char *d = dst + i * ts * (int64_t)size;
-        if (size == 8) memcpy(d, s, 8);
-        else if (size == 4) memcpy(d, s, 4);
-        else *d = *s;
+        if (size == 8)
+            memcpy(d, s, 8);
+        else if (size == 4)
+            memcpy(d, s, 4);
+        else
+            *d = *s;
     }
 }
 
@@ -162,7 +166,7 @@ static size_t scratch_sort(const tn_i_query *q) {
 /* ---- rules ------------------------------------------------------------------------ */
 
 /* x[.., index[.., i, ..], ..] along an axis; both of the same shape. */
-static tn_var take_along(tn_i_builder *b, tn_var x, tn_var index, int axis) {
+static tn_i_var take_along(tn_i_builder *b, tn_i_var x, tn_i_var index, int axis) {
     if (b->failed) return TN_NOVAR;
     const tn_type shape = *tn_i_vtype(b, x);
     tn_type t = shape;
@@ -188,23 +192,23 @@ static tn_var take_along(tn_i_builder *b, tn_var x, tn_var index, int axis) {
     d.n[TN_COLLAPSED] = d.n[TN_MAP] = 1;
     d.v[TN_COLLAPSED][0] = d.v[TN_MAP][0] = axis;
     column[t.rank] = 1;
-    const tn_var y = tn_i_gather(b, x, tn_i_reshape(b, index, t.rank + 1, column), &d, sizes, TN_CLIP, NULL);
+    const tn_i_var y = tn_i_gather(b, x, tn_i_reshape(b, index, t.rank + 1, column), &d, sizes, TN_CLIP, NULL);
     return t.rank == shape.rank ? y : tn_i_reshape(b, y, shape.rank, shape.dim);
 }
 
 /* Sorts positions along with the operands and takes the tangents from there. */
-static void jvp_sort(tn_i_rule *r, const tn_var *din, tn_var *dout) {
+static void jvp_sort(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
     tn_i_builder *b = r->b;
     const tn_type *t = r->in_type[0];
     const int axis = (int)r->p[0].u.i;
-    tn_var *in = tn_i_alloc_array(b->ctx, r->nin + (size_t)1, sizeof *in);
+    tn_i_var *in = tn_i_alloc_array(b->ctx, r->nin + (size_t)1, sizeof *in);
     if (!in) {
         b->failed = true;
         return;
     }
     memcpy(in, r->in, r->nin * sizeof *in);
     in[r->nin] = tn_i_iota(b, t->dim[axis] > INT32_MAX ? TN_I64 : TN_I32, t->rank, t->dim, axis);
-    const tn_var sorted = tn_i_emit(b, r->e->prim, r->p, r->nin + 1, in);
+    const tn_i_var sorted = tn_i_emit(b, r->e->prim, r->p, r->nin + 1, in);
     tn_i_free(b->ctx, in, (r->nin + (size_t)1) * sizeof *in);
     for (uint32_t j = 0; j < r->nin && sorted != TN_NOVAR; j++) {
         r->out[j] = sorted + j;
@@ -212,16 +216,16 @@ static void jvp_sort(tn_i_rule *r, const tn_var *din, tn_var *dout) {
     }
 }
 
-static void batch_sort(tn_i_rule *r, const bool *batched, tn_var *out, bool *out_batched) {
+static void batch_sort(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
     tn_i_builder *b = r->b;
-    tn_var *in = tn_i_alloc_array(b->ctx, r->nin, sizeof *in);
+    tn_i_var *in = tn_i_alloc_array(b->ctx, r->nin, sizeof *in);
     if (!in) {
         b->failed = true;
         return;
     }
     for (uint32_t i = 0; i < r->nin; i++) in[i] = tn_i_batched_operand(r, batched, i);
     const tn_i_param p[3] = {{.kind = TN_K_INT, .u.i = r->p[0].u.i + 1}, r->p[1], r->p[2]};
-    const tn_var sorted = tn_i_emit(b, r->e->prim, p, r->nin, in);
+    const tn_i_var sorted = tn_i_emit(b, r->e->prim, p, r->nin, in);
     tn_i_free(b->ctx, in, r->nin * sizeof *in);
     for (uint32_t j = 0; j < r->nout; j++) {
         out[j] = sorted == TN_NOVAR ? TN_NOVAR : sorted + j;
@@ -241,10 +245,21 @@ static bool sample_sort(tn_i_rng *r, int dtype, tn_i_case *c) {
 }
 
 const tn_prim tn_prim_sort = {
-    .id = TN_P_sort, .name = "sort",
-    .doc = "sorts along a dimension by the first num_keys operands, always stably; NaN last, -0 equals 0; tangents move along",
-    .nin = -1, .flags = TN_F_OWN_PRIMAL, .dtypes = TN_ANY, .params = params, .type = type_sort, .jvp = jvp_sort,
-    .batch = batch_sort, .kernel = kernel_sort, .scratch = scratch_sort, .cost = cost_sort, .jvp_bound = 8,
+    .id = TN_P_sort,
+    .name = "sort",
+    .doc = "sorts along a dimension by the first num_keys operands, always stably; NaN last, -0 equals 0; tangents "
+           "move along",
+    .nin = -1,
+    .flags = TN_F_OWN_PRIMAL,
+    .dtypes = TN_ANY,
+    .params = params,
+    .type = type_sort,
+    .jvp = jvp_sort,
+    .batch = batch_sort,
+    .kernel = kernel_sort,
+    .scratch = scratch_sort,
+    .cost = cost_sort,
+    .jvp_bound = 8,
     .domain = {{.at = TN_AT_TIES, .apart = 0.01}, {.at = TN_AT_TIES, .apart = 0.01}, {.at = TN_AT_TIES, .apart = 0.01}},
     .sample = sample_sort,
 };

@@ -26,8 +26,8 @@
         else                                                                                                 \
             for (int64_t i = 0; i < n; i++) o[i * so] = name##_##suffix##_at(a[i * sa]);                     \
     }
-#define TN_STRIP1(name, suffix, IN, OUT, body)                                  \
-    static const char name##_##suffix##_body[] = #body;                         \
+#define TN_STRIP1(name, suffix, IN, OUT, body)          \
+    static const char name##_##suffix##_body[] = #body; \
     TN_LOOP1(name, suffix, IN, OUT, body)
 
 #define TN_LOOP2_OF(name, suffix, X, Y, OUT, body)                                                           \
@@ -48,50 +48,57 @@
         } else                                                                                               \
             for (int64_t i = 0; i < n; i++) o[i * so] = name##_##suffix##_at(a[i * sa], b[i * sb]);          \
     }
-#define TN_STRIP2(name, suffix, IN, OUT, body)                                  \
-    static const char name##_##suffix##_body[] = #body;                         \
+#define TN_STRIP2(name, suffix, IN, OUT, body)          \
+    static const char name##_##suffix##_body[] = #body; \
     TN_LOOP2_OF(name, suffix, IN, IN, OUT, body)
 
-#define TN_LOOP3_OF(name, suffix, X, Y, Z, OUT, body)                                                        \
-    static inline OUT name##_##suffix##_at(X x, Y y, Z z) { return (OUT)(body); }                            \
-    static void name##_##suffix(int64_t n, const void *const *in, const int64_t *s, void *out, int64_t so) { \
-        const X *a = in[0];                                                                                  \
-        const Y *b = in[1];                                                                                  \
-        const Z *c = in[2];                                                                                  \
-        OUT *o = out;                                                                                        \
-        const int64_t sa = s[0], sb = s[1], sc = s[2];                                                       \
-        if (sa == 1 && sb == 1 && sc == 1 && so == 1)                                                        \
-            for (int64_t i = 0; i < n; i++) o[i] = name##_##suffix##_at(a[i], b[i], c[i]);                   \
-        else                                                                                                 \
-            for (int64_t i = 0; i < n; i++)                                                                  \
-                o[i * so] = name##_##suffix##_at(a[i * sa], b[i * sb], c[i * sc]);                           \
+#define TN_LOOP3_OF(name, suffix, X, Y, Z, OUT, body)                                                          \
+    static inline OUT name##_##suffix##_at(X x, Y y, Z z) { return (OUT)(body); }                              \
+    static void name##_##suffix(int64_t n, const void *const *in, const int64_t *s, void *out, int64_t so) {   \
+        const X *a = in[0];                                                                                    \
+        const Y *b = in[1];                                                                                    \
+        const Z *c = in[2];                                                                                    \
+        OUT *o = out;                                                                                          \
+        const int64_t sa = s[0], sb = s[1], sc = s[2];                                                         \
+        if (sa == 1 && sb == 1 && sc == 1 && so == 1)                                                          \
+            for (int64_t i = 0; i < n; i++) o[i] = name##_##suffix##_at(a[i], b[i], c[i]);                     \
+        else                                                                                                   \
+            for (int64_t i = 0; i < n; i++) o[i * so] = name##_##suffix##_at(a[i * sa], b[i * sb], c[i * sc]); \
     }
-#define TN_STRIP3(name, suffix, X, Y, Z, OUT, body)                          \
-    static const char name##_##suffix##_body[] = #body;                         \
+#define TN_STRIP3(name, suffix, X, Y, Z, OUT, body)     \
+    static const char name##_##suffix##_body[] = #body; \
     TN_LOOP3_OF(name, suffix, X, Y, Z, OUT, body)
 
 /* The descriptor's .strip and .c_body for a family of dtypes. */
-#define TN_FLOAT_STRIPS(name)                            \
+#define TN_FLOAT_STRIPS(name)                                \
     .strip = {[TN_F32] = name##_f32, [TN_F64] = name##_f64}, \
     .c_body = {[TN_F32] = name##_f32_body, [TN_F64] = name##_f64_body}
-#define TN_NUMBER_STRIPS(name)                                                                           \
+#define TN_NUMBER_STRIPS(name)                                                                             \
     .strip = {[TN_F32] = name##_f32, [TN_F64] = name##_f64, [TN_I32] = name##_i32, [TN_I64] = name##_i64}, \
-    .c_body = {[TN_F32] = name##_f32_body, [TN_F64] = name##_f64_body, [TN_I32] = name##_i32_body,         \
+    .c_body = {[TN_F32] = name##_f32_body,                                                                 \
+               [TN_F64] = name##_f64_body,                                                                 \
+               [TN_I32] = name##_i32_body,                                                                 \
                [TN_I64] = name##_i64_body}
-#define TN_BIT_STRIPS(name)                                                              \
-    .strip = {[TN_BOOL] = name##_b8, [TN_I32] = name##_i32, [TN_I64] = name##_i64},    \
+#define TN_BIT_STRIPS(name)                                                         \
+    .strip = {[TN_BOOL] = name##_b8, [TN_I32] = name##_i32, [TN_I64] = name##_i64}, \
     .c_body = {[TN_BOOL] = name##_b8_body, [TN_I32] = name##_i32_body, [TN_I64] = name##_i64_body}
-#define TN_ANY_STRIPS(name)                                                                               \
-    .strip = {[TN_BOOL] = name##_b8, [TN_F32] = name##_f32, [TN_F64] = name##_f64, [TN_I32] = name##_i32, \
-              [TN_I64] = name##_i64},                                                                     \
-    .c_body = {[TN_BOOL] = name##_b8_body, [TN_F32] = name##_f32_body, [TN_F64] = name##_f64_body,        \
-               [TN_I32] = name##_i32_body, [TN_I64] = name##_i64_body}
+#define TN_ANY_STRIPS(name)                \
+    .strip = {[TN_BOOL] = name##_b8,       \
+              [TN_F32] = name##_f32,       \
+              [TN_F64] = name##_f64,       \
+              [TN_I32] = name##_i32,       \
+              [TN_I64] = name##_i64},      \
+    .c_body = {[TN_BOOL] = name##_b8_body, \
+               [TN_F32] = name##_f32_body, \
+               [TN_F64] = name##_f64_body, \
+               [TN_I32] = name##_i32_body, \
+               [TN_I64] = name##_i64_body}
 
-#define TN_FLOATS (1u << TN_F32 | 1u << TN_F64)
-#define TN_INTS (1u << TN_I32 | 1u << TN_I64)
-#define TN_BITS (TN_INTS | 1u << TN_BOOL)
+#define TN_FLOATS  (1u << TN_F32 | 1u << TN_F64)
+#define TN_INTS    (1u << TN_I32 | 1u << TN_I64)
+#define TN_BITS    (TN_INTS | 1u << TN_BOOL)
 #define TN_NUMBERS (TN_FLOATS | TN_INTS)
-#define TN_ANY (TN_NUMBERS | 1u << TN_BOOL)
+#define TN_ANY     (TN_NUMBERS | 1u << TN_BOOL)
 
 /* Runs a strip over the whole output, for kernels that choose one by their
  * parameters.  Operands of rank 0 are repeated. */

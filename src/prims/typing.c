@@ -8,7 +8,8 @@ bool tn_i_output(tn_i_query *q, int dtype, int rank, const int64_t *dims) {
     memset(&t, 0, sizeof t);
     t.dtype = dtype;
     t.rank = rank;
-    if (rank < 0 || rank > TN_MAX_RANK) return tn_i_type_fail(q, -1, "the result would have rank %d (at most %d)", rank, TN_MAX_RANK);
+    if (rank < 0 || rank > TN_MAX_RANK)
+        return tn_i_type_fail(q, -1, "the result would have rank %d (at most %d)", rank, TN_MAX_RANK);
     for (int i = 0; i < rank; i++) t.dim[i] = dims[i];
     return tn_i_output_type(q, &t);
 }

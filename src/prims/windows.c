@@ -12,8 +12,10 @@ static bool well_formed(tn_i_query *q) {
     bool ok = p->n >= TN_NDNUMS;
     for (uint32_t j = 0; ok && j < TN_NDNUMS; j++) {
         ok = p->u.ints[j] >= 0 && p->u.ints[j] <= TN_MAX_RANK;
-        if (ok) total += (uint64_t)p->u.ints[j];
-        else if (p->u.ints[j] > 0) return tn_i_type_fail(q, -1, "%s is longer than %d", q->prim->params[0].fields[j], TN_MAX_RANK);
+        if (ok)
+            total += (uint64_t)p->u.ints[j];
+        else if (p->u.ints[j] > 0)
+            return tn_i_type_fail(q, -1, "%s is longer than %d", q->prim->params[0].fields[j], TN_MAX_RANK);
     }
     return (ok && total == p->n) || tn_i_type_fail(q, -1, "dimension_numbers are malformed");
 }
@@ -45,16 +47,19 @@ bool tn_i_dnums_valid(tn_i_query *q, tn_i_dnums *d, int *rank) {
     if (!well_formed(q)) return false;
     tn_i_dnums_read(d, &q->p[0]);
     if (indices->rank == 0 || !tn_i_is_int(indices->dtype))
-        return tn_i_type_fail(q, 1, "indices must be i32 or i64, of rank 1 or more: the last dimension holds index vectors");
+        return tn_i_type_fail(q, 1,
+                              "indices must be i32 or i64, of rank 1 or more: the last dimension holds index vectors");
     *rank = (int)d->n[TN_WINDOW] + indices->rank - 1;
-    if (*rank > TN_MAX_RANK) return tn_i_type_fail(q, -1, "the windows would have rank %d (at most %d)", *rank, TN_MAX_RANK);
+    if (*rank > TN_MAX_RANK)
+        return tn_i_type_fail(q, -1, "the windows would have rank %d (at most %d)", *rank, TN_MAX_RANK);
     if (!tn_i_axes_valid(q, name[TN_WINDOW], d->n[TN_WINDOW], d->v[TN_WINDOW], *rank, true) ||
         !tn_i_axes_valid(q, name[TN_COLLAPSED], d->n[TN_COLLAPSED], d->v[TN_COLLAPSED], in->rank, true) ||
         !tn_i_axes_valid(q, name[TN_MAP], d->n[TN_MAP], d->v[TN_MAP], in->rank, false) ||
         !tn_i_axes_valid(q, name[TN_OPERAND_BATCH], d->n[TN_OPERAND_BATCH], d->v[TN_OPERAND_BATCH], in->rank, true) ||
         !tn_i_axes_valid(q, name[TN_INDEX_BATCH], d->n[TN_INDEX_BATCH], d->v[TN_INDEX_BATCH], indices->rank - 1, false))
         return false;
-    if (!disjoint(q, d, TN_COLLAPSED, TN_OPERAND_BATCH) || !disjoint(q, d, TN_MAP, TN_OPERAND_BATCH) || !batches_agree(q, d))
+    if (!disjoint(q, d, TN_COLLAPSED, TN_OPERAND_BATCH) || !disjoint(q, d, TN_MAP, TN_OPERAND_BATCH) ||
+        !batches_agree(q, d))
         return false;
     if (d->n[TN_MAP] != (uint64_t)indices->dim[indices->rank - 1])
         return tn_i_type_fail(q, 1, "index vectors have length %lld, but %s has length %u",
@@ -78,8 +83,7 @@ bool tn_i_in_window(const tn_i_dnums *d, int64_t i) {
 
 void tn_i_window_sizes(const tn_i_dnums *d, const tn_type *operand, const tn_type *windows, int64_t *sizes) {
     uint32_t at = 0;
-    for (int i = 0; i < operand->rank; i++)
-        sizes[i] = tn_i_in_window(d, i) ? windows->dim[d->v[TN_WINDOW][at++]] : 1;
+    for (int i = 0; i < operand->rank; i++) sizes[i] = tn_i_in_window(d, i) ? windows->dim[d->v[TN_WINDOW][at++]] : 1;
 }
 
 void tn_i_dnums_batch(tn_i_dnums *out, const tn_i_dnums *d, bool operand, bool indices) {
@@ -126,8 +130,10 @@ void tn_i_windows_init(tn_i_windows *w, const tn_i_dnums *d, const int64_t *size
         w->column_operand[c] = operand->stride[i];
     }
     for (int i = 0; i < operand->type->rank; i++) w->too_large |= sizes[i] > operand->type->dim[i];
-    if (w->rank) w->at[w->rank - 1] = -1;
-    else w->at[0] = -1;
+    if (w->rank)
+        w->at[w->rank - 1] = -1;
+    else
+        w->at[0] = -1;
 }
 
 static void locate(tn_i_windows *w) {
@@ -167,8 +173,8 @@ bool tn_i_windows_next(tn_i_windows *w) {
     return false;
 }
 
-void tn_i_window_strides(const tn_i_dnums *d, const int64_t *sizes, const tn_i_arr *operand, const tn_i_arr *windows, int *rank,
-                         int64_t *dim, int64_t *in_operand, int64_t *in_windows) {
+void tn_i_window_strides(const tn_i_dnums *d, const int64_t *sizes, const tn_i_arr *operand, const tn_i_arr *windows,
+                         int *rank, int64_t *dim, int64_t *in_operand, int64_t *in_windows) {
     *rank = 0;
     for (int i = 0; i < operand->type->rank; i++) {
         if (!tn_i_in_window(d, i)) continue;
@@ -200,7 +206,8 @@ static void sample_roles(tn_i_rng *r, const tn_type *in, bool gather, tn_i_dnums
             d->v[TN_OPERAND_BATCH][d->n[TN_OPERAND_BATCH]++] = i;
             continue;
         }
-        if (role < 6 && (in->dim[i] || !gather)) d->v[TN_COLLAPSED][d->n[TN_COLLAPSED]++] = i;
+        if (role < 6 && (in->dim[i] || !gather))
+            d->v[TN_COLLAPSED][d->n[TN_COLLAPSED]++] = i;
         else {
             sizes[i] = tn_i_pick(r, in->dim[i] && tn_i_pick(r, 0, 9), in->dim[i]);
             d->n[TN_WINDOW]++;
@@ -228,7 +235,8 @@ static void sample_indices(tn_i_rng *r, const tn_type *in, tn_i_dnums *d, tn_typ
 }
 
 /* Draws which dimensions of windows run over a window, and sets its type. */
-static void sample_layout(tn_i_rng *r, const tn_type *in, const tn_type *indices, tn_i_dnums *d, const int64_t *sizes, tn_type *t) {
+static void sample_layout(tn_i_rng *r, const tn_type *in, const tn_type *indices, tn_i_dnums *d, const int64_t *sizes,
+                          tn_type *t) {
     const int rank = (int)d->n[TN_WINDOW] + indices->rank - 1;
     int64_t window[TN_MAX_RANK];
     uint32_t n = 0, at = 0;

@@ -39,8 +39,8 @@ void tn_i_windows_init(tn_i_windows *w, const tn_i_dnums *d, const int64_t *size
 /* The next window (the first, at first), its start clamped into the operand; false at the end. */
 bool tn_i_windows_next(tn_i_windows *w);
 /* The loops over one window, between the operand's strides and those of `windows`. */
-void tn_i_window_strides(const tn_i_dnums *d, const int64_t *sizes, const tn_i_arr *operand, const tn_i_arr *windows, int *rank,
-                         int64_t *dim, int64_t *in_operand, int64_t *in_windows);
+void tn_i_window_strides(const tn_i_dnums *d, const int64_t *sizes, const tn_i_arr *operand, const tn_i_arr *windows,
+                         int *rank, int64_t *dim, int64_t *in_operand, int64_t *in_windows);
 
 /* Dimension numbers with the batch in front: of the operand as one more window dimension (indices not
  * batched), of the indices alone, or of both. */

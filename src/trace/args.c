@@ -89,7 +89,7 @@ void tn_i_args_lists(tn_i_args *a, const char *name, size_t n, const char *const
     p->u.ints = a->room;
 }
 
-tn_var tn_i_args_emit(tn_i_site *s, const tn_i_args *a, size_t n, const tn_var *in) {
+tn_i_var tn_i_args_emit(tn_i_site *s, const tn_i_args *a, size_t n, const tn_i_var *in) {
     if (s->b->failed) return TN_NOVAR;
     if (a->unknown) return tn_i_site_fail(s, TN_EINVAL, -1, "%s has no parameter '%s'", a->prim->name, a->unknown);
     return tn_i_emit(s->b, a->prim, a->p, (uint32_t)n, in);

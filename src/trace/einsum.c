@@ -7,7 +7,7 @@
 enum { ELLIPSIS = 52, MAX_OPERANDS = 64, MAX_LABELS = 60 };
 
 typedef struct term {
-    tn_var v;
+    tn_i_var v;
     int n;
     int8_t l[TN_MAX_RANK];
 } term;
@@ -198,7 +198,7 @@ static void smallest_pair(const einsum *e, int *bi, int *bj) {
         }
 }
 
-static tn_var contract(einsum *e) {
+static tn_i_var contract(einsum *e) {
     tn_i_site *s = e->s;
     while (e->n > 1 && !s->b->failed) {
         int i, j, n;
@@ -206,7 +206,7 @@ static tn_var contract(einsum *e) {
         smallest_pair(e, &i, &j);
         n = pair_labels(e, i, j, l);
         if (e->n == 2) memcpy(l, e->out, (size_t)(n = e->nout));
-        tn_var v = tn_i_do_contract(s, e->x[i].v, e->x[i].l, e->x[j].v, e->x[j].l, n, l);
+        tn_i_var v = tn_i_do_contract(s, e->x[i].v, e->x[i].l, e->x[j].v, e->x[j].l, n, l);
         if (v == TN_NOVAR) return v;
         e->x[i] = (term){.v = v, .n = n};
         memcpy(e->x[i].l, l, (size_t)n);
@@ -215,7 +215,7 @@ static tn_var contract(einsum *e) {
     return tn_i_do_arrange(s, e->x[0].v, e->x[0].l, e->nout, e->out);
 }
 
-static tn_var run(einsum *e, const char *spec) {
+static tn_i_var run(einsum *e, const char *spec) {
     const char *at = spec;
     if (!read_inputs(e, spec, &at) || !measure(e) || !read_output(e, spec, at)) return TN_NOVAR;
     for (int i = 0; i < e->n && !e->s->b->failed; i++) simplify(e, &e->x[i]);
@@ -224,7 +224,7 @@ static tn_var run(einsum *e, const char *spec) {
 
 tn_val tn_einsum_at(const char *spec, tn_val_list x, const char *file, int line) {
     tn_i_site s;
-    tn_var v[MAX_OPERANDS];
+    tn_i_var v[MAX_OPERANDS];
     term terms[MAX_OPERANDS];
     size_t n = x.n < MAX_OPERANDS ? x.n : MAX_OPERANDS;
     tn_i_site_open(&s, "einsum", NULL, n, x.v, v, 0, file, line);

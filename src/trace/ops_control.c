@@ -80,7 +80,7 @@ static tn_fn *rule_program(tn_i_site *s, callback f, void *user, const types *in
 }
 
 /* Emits the equation of a rule over the site's operands. */
-static tn_var emit_rule(tn_i_site *s, int id, size_t n, const char *const *names, tn_fn *const *f) {
+static tn_i_var emit_rule(tn_i_site *s, int id, size_t n, const char *const *names, tn_fn *const *f) {
     tn_i_args a;
     tn_i_args_init(&a, s, id);
     for (size_t i = 0; i < n && !s->b->failed; i++) tn_i_args_fn(&a, names[i], f[i]);
@@ -93,7 +93,7 @@ static void release(size_t n, tn_fn *const *f) {
 
 /* ---- calls --------------------------------------------------------------------------- */
 
-static tn_var emit_call(tn_i_site *s, const char *name, const tn_fn *f, size_t n) {
+static tn_i_var emit_call(tn_i_site *s, const char *name, const tn_fn *f, size_t n) {
     if (s->b->failed) return TN_NOVAR;
     const char *interned = tn_i_string(s->b->ctx, name, strlen(name));
     tn_i_args a;
@@ -118,7 +118,7 @@ static void no_program(tn_i_site *s) {
 
 void tn_apply_many_at(const tn_fn *f, size_t n, const tn_val *x, size_t nout, tn_val *out, const char *file, int line) {
     tn_i_site s;
-    tn_var first = TN_NOVAR;
+    tn_i_var first = TN_NOVAR;
     tn_i_site_open_many(&s, "apply", f ? f->ctx : NULL, n, x, 0, file, line);
     if (!f)
         no_program(&s);
@@ -137,7 +137,7 @@ tn_val tn_apply_at(const tn_fn *f, size_t n, const tn_val *x, const char *file, 
 
 /* Appends the captured values to the site's operands. */
 static bool append_captured(tn_i_site *s, const tn_val *captured, size_t n) {
-    tn_var *v = tn_i_alloc_array(s->b->ctx, s->own + n, sizeof *v);
+    tn_i_var *v = tn_i_alloc_array(s->b->ctx, s->own + n, sizeof *v);
     if (!v) {
         s->b->failed = true;
         return false;
@@ -154,7 +154,7 @@ static void subfn(const char *name, callback f, void *user, size_t n, const tn_v
                   const char *file, int line) {
     tn_i_site s;
     types in;
-    tn_var first = TN_NOVAR;
+    tn_i_var first = TN_NOVAR;
     tn_i_site_open_many(&s, "subfn", NULL, n, x, 0, file, line);
     if (!f.one && !f.many) (void)tn_i_site_fail(&s, TN_EINVAL, -1, "the callback is NULL");
     if (types_room(&s, &in, n)) {
@@ -214,7 +214,7 @@ static void custom_jvp(callback f, callback jvp, void *user, size_t n, const tn_
     tn_i_site s;
     types in;
     tn_fn *p[2] = {NULL, NULL};
-    tn_var first = TN_NOVAR;
+    tn_i_var first = TN_NOVAR;
     tn_i_site_open_many(&s, "custom_jvp", NULL, n, x, 0, file, line);
     p[0] = trace_primal(&s, f, user, nout);
     if (p[0] && types_room(&s, &in, 2 * n)) {
@@ -262,7 +262,7 @@ static void custom_vjp(callback f, callback fwd, size_t nres, callback bwd, void
     static const char *const names[3] = {"call", "fwd", "bwd"};
     tn_i_site s;
     tn_fn *p[3] = {NULL, NULL, NULL};
-    tn_var first = TN_NOVAR;
+    tn_i_var first = TN_NOVAR;
     tn_i_site_open_many(&s, "custom_vjp", NULL, n, x, 0, file, line);
     p[0] = trace_primal(&s, f, user, nout);
     if (p[0]) p[1] = trace_primal(&s, fwd, user, nout + nres);
@@ -316,7 +316,7 @@ static void linear_call(callback f, callback ft, void *user, size_t n, const tn_
     static const char *const names[2] = {"f", "ft"};
     tn_i_site s;
     tn_fn *p[2] = {NULL, NULL};
-    tn_var first = TN_NOVAR;
+    tn_i_var first = TN_NOVAR;
     tn_i_site_open_many(&s, "linear_call", NULL, n, x, 0, file, line);
     if (!s.b->failed && all_float(&s, nres)) trace_linear(&s, f, ft, user, nres, nout, p);
     if (p[1]) first = emit_rule(&s, TN_P_linear_call, 2, names, p);
@@ -336,10 +336,13 @@ static void joined(callback f, callback ft, void *user, size_t nres, const tn_va
     size_t n;
     for (size_t i = 0; i < nlin && !c; i++) c = lin[i].ctx;
     for (size_t i = 0; i < nres && !c; i++) c = res[i].ctx;
-    for (size_t j = 0; j < nout; j++) out[j] = (tn_val){.id = line > 0 ? (uint32_t)line : 0};
-    if (!c || !tn_i_add(nres, nlin, &n)) return;
+    if (!c || !tn_i_add(nres, nlin, &n)) n = 0;
     if (n > 8 && !(x = tn_i_alloc_array(c, n, sizeof *x))) {
         if (c->trace) tn_i_trace_adopt_error(c->trace);
+        n = 0;
+    }
+    if (n == 0) { /* `out` may be `lin`: nothing is written before that is read */
+        for (size_t j = 0; j < nout; j++) out[j] = (tn_val){.id = line > 0 ? (uint32_t)line : 0};
         return;
     }
     if (nres) memcpy(x, res, nres * sizeof *x);
@@ -365,7 +368,7 @@ void tn_linear_call_many_at(tn_trace_many_fn f, tn_trace_many_fn ft, void *user,
 void tn_external_many_at(tn_ctx *c, const char *name, size_t n, const tn_val *x, size_t nout, tn_val *out,
                          const char *file, int line) {
     tn_i_site s;
-    tn_var first = TN_NOVAR;
+    tn_i_var first = TN_NOVAR;
     uint32_t have = 0;
     tn_i_site_open_many(&s, "external", c, n, x, 0, file, line);
     if (!s.b->failed && !name) (void)tn_i_site_fail(&s, TN_EINVAL, -1, "the name is NULL");

@@ -6,7 +6,7 @@
 
 /* ---- on variables --------------------------------------------------------------- */
 
-tn_var tn_i_do1(tn_i_site *s, int id, tn_var x) { return s->b->failed ? TN_NOVAR : tn_i_op1(s->b, id, x); }
+tn_i_var tn_i_do1(tn_i_site *s, int id, tn_i_var x) { return s->b->failed ? TN_NOVAR : tn_i_op1(s->b, id, x); }
 
 /* Merges t's shape into the common one; false where they do not fit. */
 static bool merge_shape(tn_type *common, const tn_type *t) {
@@ -28,7 +28,7 @@ static bool merge_shape(tn_type *common, const tn_type *t) {
     return true;
 }
 
-bool tn_i_do_broadcast(tn_i_site *s, size_t n, tn_var *v) {
+bool tn_i_do_broadcast(tn_i_site *s, size_t n, tn_i_var *v) {
     if (s->b->failed) return false;
     char text[TN_I_TYPE_TEXT], other[TN_I_TYPE_TEXT];
     tn_type common = *tn_i_site_type(s, v[0]);
@@ -44,21 +44,21 @@ bool tn_i_do_broadcast(tn_i_site *s, size_t n, tn_var *v) {
     return !s->b->failed;
 }
 
-tn_var tn_i_do2(tn_i_site *s, int id, tn_var x, tn_var y) {
-    tn_var v[2] = {x, y};
+tn_i_var tn_i_do2(tn_i_site *s, int id, tn_i_var x, tn_i_var y) {
+    tn_i_var v[2] = {x, y};
     return tn_i_do_broadcast(s, 2, v) ? tn_i_op2(s->b, id, v[0], v[1]) : TN_NOVAR;
 }
 
-tn_var tn_i_do_number(tn_i_site *s, tn_var like, double x) {
+tn_i_var tn_i_do_number(tn_i_site *s, tn_i_var like, double x) {
     return s->b->failed ? TN_NOVAR : tn_i_literal_f64(s->b, tn_i_site_type(s, like)->dtype, x);
 }
 
-tn_var tn_i_do2n(tn_i_site *s, int id, tn_var x, double y) { return tn_i_do2(s, id, x, tn_i_do_number(s, x, y)); }
-tn_var tn_i_don2(tn_i_site *s, int id, double x, tn_var y) { return tn_i_do2(s, id, tn_i_do_number(s, y, x), y); }
+tn_i_var tn_i_do2n(tn_i_site *s, int id, tn_i_var x, double y) { return tn_i_do2(s, id, x, tn_i_do_number(s, x, y)); }
+tn_i_var tn_i_don2(tn_i_site *s, int id, double x, tn_i_var y) { return tn_i_do2(s, id, tn_i_do_number(s, y, x), y); }
 
-tn_var tn_i_do_where(tn_i_site *s, tn_var cond, tn_var x, tn_var y) {
+tn_i_var tn_i_do_where(tn_i_site *s, tn_i_var cond, tn_i_var x, tn_i_var y) {
     if (s->b->failed) return TN_NOVAR;
-    tn_var v[3] = {x, y, cond};
+    tn_i_var v[3] = {x, y, cond};
     bool scalar = tn_i_site_type(s, cond)->rank == 0; /* select takes a scalar as it is */
     if (!tn_i_do_broadcast(s, scalar ? 2 : 3, v)) return TN_NOVAR;
     return tn_i_op3(s->b, TN_P_select, scalar ? cond : v[2], v[0], v[1]);
@@ -104,7 +104,7 @@ bool tn_i_do_numbers(tn_i_site *s) { return one_dtype(s, 0); }
 
 static tn_val unary(int id, const char *name, tn_val x, const char *file, int line) {
     tn_i_site s;
-    tn_var v;
+    tn_i_var v;
     tn_i_site_open(&s, name, NULL, 1, &x, &v, 0, file, line);
     return tn_i_site_close(&s, tn_i_do1(&s, id, v));
 }
@@ -150,7 +150,7 @@ tn_val tn_stop_gradient_at(tn_val x, const char *file, int line) {
 
 tn_val tn_round_at(tn_val x, const char *file, int line) {
     tn_i_site s;
-    tn_var v;
+    tn_i_var v;
     tn_i_args a;
     tn_i_site_open(&s, "round", NULL, 1, &x, &v, 0, file, line);
     tn_i_args_init(&a, &s, TN_P_round);
@@ -160,7 +160,7 @@ tn_val tn_round_at(tn_val x, const char *file, int line) {
 
 tn_val tn_convert_at(tn_val x, tn_dtype dtype, const char *file, int line) {
     tn_i_site s;
-    tn_var v;
+    tn_i_var v;
     tn_i_site_open(&s, "convert", NULL, 1, &x, &v, 0, file, line);
     if ((int)dtype < 0 || dtype >= TN_NDTYPES) (void)tn_i_site_fail(&s, TN_EINVAL, -1, "%d is no dtype", (int)dtype);
     return tn_i_site_close(&s, tn_i_convert(s.b, v, (int)dtype));
@@ -168,7 +168,7 @@ tn_val tn_convert_at(tn_val x, tn_dtype dtype, const char *file, int line) {
 
 tn_val tn_checkpoint_name_at(tn_val x, const char *name, const char *file, int line) {
     tn_i_site s;
-    tn_var v;
+    tn_i_var v;
     tn_i_args a;
     tn_i_site_open(&s, "checkpoint_name", NULL, 1, &x, &v, 0, file, line);
     tn_i_args_init(&a, &s, TN_P_name);
@@ -185,14 +185,14 @@ tn_val tn_checkpoint_name_at(tn_val x, const char *name, const char *file, int l
 
 tn_val tn_reciprocal_at(tn_val x, const char *file, int line) {
     tn_i_site s;
-    tn_var v;
+    tn_i_var v;
     tn_i_site_open(&s, "reciprocal", NULL, 1, &x, &v, 0, file, line);
     return tn_i_site_close(&s, tn_i_need_float(&s, 1) ? tn_i_don2(&s, TN_P_div, 1.0, v) : TN_NOVAR);
 }
 
 static tn_val log_of_base(const char *name, double per_e, tn_val x, const char *file, int line) {
     tn_i_site s;
-    tn_var v;
+    tn_i_var v;
     tn_i_site_open(&s, name, NULL, 1, &x, &v, 0, file, line);
     return tn_i_site_close(&s, tn_i_do2n(&s, TN_P_div, tn_i_do1(&s, TN_P_log, v), per_e));
 }
@@ -206,14 +206,14 @@ tn_val tn_log10_at(tn_val x, const char *file, int line) {
 
 tn_val tn_is_nan_at(tn_val x, const char *file, int line) {
     tn_i_site s;
-    tn_var v;
+    tn_i_var v;
     tn_i_site_open(&s, "is_nan", NULL, 1, &x, &v, 0, file, line);
     return tn_i_site_close(&s, tn_i_need_float(&s, 1) ? tn_i_do2(&s, TN_P_ne, v, v) : TN_NOVAR);
 }
 
 tn_val tn_is_inf_at(tn_val x, const char *file, int line) {
     tn_i_site s;
-    tn_var v;
+    tn_i_var v;
     tn_i_site_open(&s, "is_inf", NULL, 1, &x, &v, 0, file, line);
     if (!tn_i_need_float(&s, 1)) return tn_i_site_close(&s, TN_NOVAR);
     return tn_i_site_close(&s, tn_i_do2n(&s, TN_P_eq, tn_i_do1(&s, TN_P_abs, v), HUGE_VAL));
@@ -224,7 +224,7 @@ tn_val tn_is_inf_at(tn_val x, const char *file, int line) {
 static tn_val binary(int id, const char *name, tn_val x, tn_val y, const char *file, int line) {
     const tn_val in[2] = {x, y};
     tn_i_site s;
-    tn_var v[2];
+    tn_i_var v[2];
     tn_i_site_open(&s, name, NULL, 2, in, v, 3, file, line);
     return tn_i_site_close(&s, one_dtype(&s, 0) ? tn_i_do2(&s, id, v[0], v[1]) : TN_NOVAR);
 }
@@ -256,7 +256,7 @@ tn_val tn_and_at(tn_val x, tn_val y, const char *file, int line) { return binary
 tn_val tn_or_at(tn_val x, tn_val y, const char *file, int line) { return binary(TN_P_or, "or", x, y, file, line); }
 tn_val tn_xor_at(tn_val x, tn_val y, const char *file, int line) { return binary(TN_P_xor, "xor", x, y, file, line); }
 
-static tn_var integer_pow(tn_i_site *s, tn_var x, int64_t y) {
+static tn_i_var integer_pow(tn_i_site *s, tn_i_var x, int64_t y) {
     tn_i_args a;
     tn_i_args_init(&a, s, TN_P_integer_pow);
     tn_i_args_int(&a, "y", y);
@@ -265,7 +265,7 @@ static tn_var integer_pow(tn_i_site *s, tn_var x, int64_t y) {
 
 tn_val tn_integer_pow_at(tn_val x, int y, const char *file, int line) {
     tn_i_site s;
-    tn_var v;
+    tn_i_var v;
     tn_i_site_open(&s, "integer_pow", NULL, 1, &x, &v, 0, file, line);
     return tn_i_site_close(&s, integer_pow(&s, v, y));
 }
@@ -273,7 +273,7 @@ tn_val tn_integer_pow_at(tn_val x, int y, const char *file, int line) {
 tn_val tn_pow_at(tn_val x, tn_val y, const char *file, int line) {
     const tn_val in[2] = {x, y};
     tn_i_site s;
-    tn_var v[2];
+    tn_i_var v[2];
     tn_i_site_open(&s, "pow", NULL, 2, in, v, 3, file, line);
     bool small = y.num.i >= INT32_MIN && y.num.i <= INT32_MAX && y.trace != 4;
     if (!s.b->failed && v[0] != TN_NOVAR && tn_i_is_number(&y) && y.trace != 1 && small)
@@ -289,7 +289,7 @@ tn_val tn_pow_at(tn_val x, tn_val y, const char *file, int line) {
 tn_val tn_where_at(tn_val cond, tn_val x, tn_val y, const char *file, int line) {
     const tn_val in[3] = {cond, x, y};
     tn_i_site s;
-    tn_var v[3];
+    tn_i_var v[3];
     tn_i_site_open(&s, "where", NULL, 3, in, v, 6, file, line);
     if (!one_dtype(&s, 1)) return tn_i_site_close(&s, TN_NOVAR);
     int dtype = tn_i_site_type(&s, v[0])->dtype;
@@ -301,7 +301,7 @@ tn_val tn_where_at(tn_val cond, tn_val x, tn_val y, const char *file, int line) 
 tn_val tn_clip_at(tn_val x, tn_val lo, tn_val hi, const char *file, int line) {
     const tn_val in[3] = {x, lo, hi};
     tn_i_site s;
-    tn_var v[3];
+    tn_i_var v[3];
     tn_i_site_open(&s, "clip", NULL, 3, in, v, 7, file, line);
     if (!one_dtype(&s, 0)) return tn_i_site_close(&s, TN_NOVAR);
     bool scalars =

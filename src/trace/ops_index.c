@@ -8,7 +8,7 @@
 
 tn_val tn_at_at(tn_val x, tn_int_list index, const char *file, int line) {
     tn_i_site s;
-    tn_var v;
+    tn_i_var v;
     int64_t start[TN_MAX_RANK] = {0}, limit[TN_MAX_RANK];
     tn_i_site_open(&s, "at", NULL, 1, &x, &v, 0, file, line);
     if (s.b->failed) return tn_i_site_close(&s, TN_NOVAR);
@@ -30,7 +30,7 @@ tn_val tn_at_at(tn_val x, tn_int_list index, const char *file, int line) {
 
 tn_val tn_slice_at(tn_val x, tn_int_list starts, tn_int_list limits, tn_int_list strides, const char *file, int line) {
     tn_i_site s;
-    tn_var v;
+    tn_i_var v;
     tn_i_site_open(&s, "slice", NULL, 1, &x, &v, 0, file, line);
     if (s.b->failed) return tn_i_site_close(&s, TN_NOVAR);
     size_t rank = (size_t)tn_i_site_type(&s, v)->rank;
@@ -48,7 +48,7 @@ static int64_t held(int64_t k, int64_t n) {
 
 tn_val tn_slice_axis_at(tn_val x, int64_t start, int64_t limit, int64_t stride, int axis, const char *file, int line) {
     tn_i_site s;
-    tn_var v;
+    tn_i_var v;
     tn_i_site_open(&s, "slice_axis", NULL, 1, &x, &v, 0, file, line);
     if (s.b->failed || !tn_i_site_axis(&s, axis, tn_i_site_type(&s, v)->rank, &axis))
         return tn_i_site_close(&s, TN_NOVAR);
@@ -81,7 +81,7 @@ static bool starts_ready(tn_i_site *s, size_t first, int rank) {
 }
 
 static bool gather_operands(tn_i_site *s, const char *name, size_t narray, const tn_val *array, tn_val_list starts,
-                            tn_val *x, tn_var *v, const char *file, int line) {
+                            tn_val *x, tn_i_var *v, const char *file, int line) {
     size_t n = starts.n <= TN_MAX_RANK ? starts.n : TN_MAX_RANK;
     memcpy(x, array, narray * sizeof *x);
     if (n) memcpy(x + narray, starts.v, n * sizeof *x);
@@ -94,7 +94,7 @@ static bool gather_operands(tn_i_site *s, const char *name, size_t narray, const
 tn_val tn_dynamic_slice_at(tn_val x, tn_val_list starts, tn_int_list sizes, const char *file, int line) {
     tn_i_site s;
     tn_val in[1 + TN_MAX_RANK];
-    tn_var v[1 + TN_MAX_RANK];
+    tn_i_var v[1 + TN_MAX_RANK];
     if (!gather_operands(&s, "dynamic_slice", 1, &x, starts, in, v, file, line)) return tn_i_site_close(&s, TN_NOVAR);
     if (sizes.n != starts.n)
         return tn_i_site_close(
@@ -106,7 +106,7 @@ tn_val tn_dynamic_update_slice_at(tn_val x, tn_val u, tn_val_list starts, const 
     const tn_val arrays[2] = {x, u};
     tn_i_site s;
     tn_val in[2 + TN_MAX_RANK];
-    tn_var v[2 + TN_MAX_RANK];
+    tn_i_var v[2 + TN_MAX_RANK];
     if (!gather_operands(&s, "dynamic_update_slice", 2, arrays, starts, in, v, file, line))
         return tn_i_site_close(&s, TN_NOVAR);
     return tn_i_site_close(&s, tn_i_dynamic_update_slice(s.b, v[0], v[1], v + 2));
@@ -115,7 +115,7 @@ tn_val tn_dynamic_update_slice_at(tn_val x, tn_val u, tn_val_list starts, const 
 tn_val tn_dynamic_index_at(tn_val x, tn_val i, int axis, const char *file, int line) {
     const tn_val in[2] = {x, i};
     tn_i_site s;
-    tn_var v[2], start[TN_MAX_RANK];
+    tn_i_var v[2], start[TN_MAX_RANK];
     int64_t sizes[TN_MAX_RANK];
     tn_i_site_open(&s, "dynamic_index", NULL, 2, in, v, 2, file, line);
     if (s.b->failed || !tn_i_site_axis(&s, axis, tn_i_site_type(&s, v[0])->rank, &axis))
@@ -136,7 +136,7 @@ tn_val tn_dynamic_index_at(tn_val x, tn_val i, int axis, const char *file, int l
 /* ---- take and its transpose --------------------------------------------------------------- */
 
 /* Integer indices into an axis of size n, wide enough to hold n; those from the end made positive. */
-static tn_var positions(tn_i_site *s, tn_var index, int64_t n, bool wrap) {
+static tn_i_var positions(tn_i_site *s, tn_i_var index, int64_t n, bool wrap) {
     if (s->b->failed) return TN_NOVAR;
     if (!tn_i_is_int(tn_i_site_type(s, index)->dtype))
         return tn_i_site_fail(s, TN_ETYPE, 1, "indices are i32 or i64, not %s",
@@ -144,13 +144,13 @@ static tn_var positions(tn_i_site *s, tn_var index, int64_t n, bool wrap) {
     if (n > INT32_MAX) index = tn_i_convert(s->b, index, TN_I64);
     if (!wrap || s->b->failed) return index;
     int dtype = tn_i_site_type(s, index)->dtype;
-    tn_var negative = tn_i_do2(s, TN_P_lt, index, tn_i_literal_i64(s->b, dtype, 0));
-    tn_var from_end = tn_i_do2(s, TN_P_add, index, tn_i_literal_i64(s->b, dtype, n));
+    tn_i_var negative = tn_i_do2(s, TN_P_lt, index, tn_i_literal_i64(s->b, dtype, 0));
+    tn_i_var from_end = tn_i_do2(s, TN_P_add, index, tn_i_literal_i64(s->b, dtype, n));
     return tn_i_do_where(s, negative, from_end, index);
 }
 
 /* Indices as one column of N positions. */
-static tn_var column(tn_i_site *s, tn_var index) {
+static tn_i_var column(tn_i_site *s, tn_i_var index) {
     if (s->b->failed) return TN_NOVAR;
     const int64_t shape[2] = {tn_i_count(tn_i_site_type(s, index)), 1};
     return tn_i_do_reshape(s, index, 2, shape);
@@ -182,19 +182,20 @@ static bool taken_type(tn_i_site *s, const tn_type *t, const tn_type *index, int
 }
 
 /* Nothing can be read from an empty axis, and there is nothing to fill with. */
-static tn_var from_empty(tn_i_site *s, const tn_type *out, int axis) {
+static tn_i_var from_empty(tn_i_site *s, const tn_type *out, int axis) {
     if (tn_i_type_valid(out) && tn_i_count(out) == 0) return tn_i_zeros(s->b, out);
     return tn_i_site_fail(s, TN_ETYPE, 0, "axis %d is empty", axis);
 }
 
 /* What stands outside: 0 keeps a linear x linear. */
-static tn_var emit_gather(tn_i_site *s, tn_var x, tn_var index, const tn_i_dnums *d, const int64_t *sizes, bool fill) {
+static tn_i_var emit_gather(tn_i_site *s, tn_i_var x, tn_i_var index, const tn_i_dnums *d, const int64_t *sizes,
+                            bool fill) {
     if (s->b->failed) return TN_NOVAR;
     const int64_t zero = 0;
     return tn_i_gather(s->b, x, index, d, sizes, fill ? TN_FILL : TN_CLIP, fill && s->b->val[x].linear ? &zero : NULL);
 }
 
-static tn_var take(tn_i_site *s, tn_var x, tn_var index, int axis, bool fill) {
+static tn_i_var take(tn_i_site *s, tn_i_var x, tn_i_var index, int axis, bool fill) {
     const tn_type t = *tn_i_site_type(s, x), i = *tn_i_site_type(s, index);
     tn_type out;
     if (!taken_type(s, &t, &i, axis, &out)) return TN_NOVAR;
@@ -212,7 +213,7 @@ static tn_var take(tn_i_site *s, tn_var x, tn_var index, int axis, bool fill) {
 tn_val tn_take_at(tn_val x, tn_val indices, int axis, bool fill, const char *file, int line) {
     const tn_val in[2] = {x, indices};
     tn_i_site s;
-    tn_var v[2];
+    tn_i_var v[2];
     tn_i_site_open(&s, "take", NULL, 2, in, v, 0, file, line);
     if (s.b->failed || !tn_i_site_axis(&s, axis, tn_i_site_type(&s, v[0])->rank, &axis))
         return tn_i_site_close(&s, TN_NOVAR);
@@ -220,7 +221,7 @@ tn_val tn_take_at(tn_val x, tn_val indices, int axis, bool fill, const char *fil
 }
 
 /* Operand and indices broadcast against each other outside the axis. */
-static bool spread_along(tn_i_site *s, tn_var *x, tn_var *index, int axis) {
+static bool spread_along(tn_i_site *s, tn_i_var *x, tn_i_var *index, int axis) {
     tn_type t = *tn_i_site_type(s, *x), i = *tn_i_site_type(s, *index);
     for (int k = 0; k < t.rank; k++) {
         if (k == axis || t.dim[k] == i.dim[k]) continue;
@@ -240,7 +241,7 @@ static bool spread_along(tn_i_site *s, tn_var *x, tn_var *index, int axis) {
 }
 
 /* x and index of one rank, seen as [outer, n, inner] and [outer, m, inner]. */
-static tn_var take_along(tn_i_site *s, tn_var x, tn_var index, int axis, bool fill) {
+static tn_i_var take_along(tn_i_site *s, tn_i_var x, tn_i_var index, int axis, bool fill) {
     index = positions(s, index, tn_i_site_type(s, x)->dim[axis], true);
     if (s->b->failed || !spread_along(s, &x, &index, axis)) return TN_NOVAR;
     tn_type t = *tn_i_site_type(s, x), out = *tn_i_site_type(s, index);
@@ -253,15 +254,15 @@ static tn_var take_along(tn_i_site *s, tn_var x, tn_var index, int axis, bool fi
     tn_i_dnums d = {
         .n = {[TN_COLLAPSED] = 1, [TN_MAP] = 1, [TN_OPERAND_BATCH] = 2, [TN_INDEX_BATCH] = 2},
         .v = {[TN_COLLAPSED] = {1}, [TN_MAP] = {1}, [TN_OPERAND_BATCH] = {0, 2}, [TN_INDEX_BATCH] = {0, 2}}};
-    tn_var column3 = tn_i_do_reshape(s, index, 4, is);
-    tn_var y = emit_gather(s, tn_i_do_reshape(s, x, 3, xs), column3, &d, sizes, fill);
+    tn_i_var column3 = tn_i_do_reshape(s, index, 4, is);
+    tn_i_var y = emit_gather(s, tn_i_do_reshape(s, x, 3, xs), column3, &d, sizes, fill);
     return tn_i_do_reshape(s, y, out.rank, out.dim);
 }
 
 tn_val tn_take_along_at(tn_val x, tn_val indices, int axis, bool fill, const char *file, int line) {
     const tn_val in[2] = {x, indices};
     tn_i_site s;
-    tn_var v[2];
+    tn_i_var v[2];
     tn_i_site_open(&s, "take_along", NULL, 2, in, v, 0, file, line);
     if (s.b->failed || !tn_i_site_axis(&s, axis, tn_i_site_type(&s, v[0])->rank, &axis))
         return tn_i_site_close(&s, TN_NOVAR);
@@ -269,13 +270,13 @@ tn_val tn_take_along_at(tn_val x, tn_val indices, int axis, bool fill, const cha
     if (have != rank && have != rank - 1)
         return tn_i_site_close(
             &s, tn_i_site_fail(&s, TN_ETYPE, 1, "has rank %d, not %d (or %d, without the axis)", have, rank, rank - 1));
-    tn_var index = have == rank ? v[1] : tn_i_do_expand(&s, v[1], axis);
-    tn_var y = take_along(&s, v[0], index, axis, fill);
+    tn_i_var index = have == rank ? v[1] : tn_i_do_expand(&s, v[1], axis);
+    tn_i_var y = take_along(&s, v[0], index, axis, fill);
     return tn_i_site_close(&s, have == rank ? y : tn_i_do_squeeze(&s, y, 1u << axis));
 }
 
 /* x with u (of x's shape but N at the axis) added at N positions. */
-static tn_var add_at(tn_i_site *s, tn_var x, tn_var index, tn_var u, int axis, bool wrap) {
+static tn_i_var add_at(tn_i_site *s, tn_i_var x, tn_i_var index, tn_i_var u, int axis, bool wrap) {
     if (s->b->failed) return TN_NOVAR;
     char text[TN_I_TYPE_TEXT];
     const tn_type t = *tn_i_site_type(s, x), i = *tn_i_site_type(s, index);
@@ -290,14 +291,14 @@ static tn_var add_at(tn_i_site *s, tn_var x, tn_var index, tn_var u, int axis, b
     int64_t shape[TN_MAX_RANK];
     memcpy(shape, t.dim, sizeof shape);
     shape[axis] = tn_i_count(&i);
-    tn_var col = column(s, index), rows = tn_i_do_reshape(s, u, t.rank, shape);
+    tn_i_var col = column(s, index), rows = tn_i_do_reshape(s, u, t.rank, shape);
     return s->b->failed ? TN_NOVAR : tn_i_scatter_add(s->b, x, col, rows, &d);
 }
 
 tn_val tn_index_add_at(tn_val x, tn_val indices, tn_val u, int axis, const char *file, int line) {
     const tn_val in[3] = {x, indices, u};
     tn_i_site s;
-    tn_var v[3];
+    tn_i_var v[3];
     tn_i_site_open(&s, "index_add", NULL, 3, in, v, 0, file, line);
     if (s.b->failed || !tn_i_site_axis(&s, axis, tn_i_site_type(&s, v[0])->rank, &axis))
         return tn_i_site_close(&s, TN_NOVAR);
@@ -307,7 +308,7 @@ tn_val tn_index_add_at(tn_val x, tn_val indices, tn_val u, int axis, const char 
 tn_val tn_segment_sum_at(tn_val x, tn_val segment, int64_t segments, const char *file, int line) {
     const tn_val in[2] = {x, segment};
     tn_i_site s;
-    tn_var v[2];
+    tn_i_var v[2];
     tn_i_site_open(&s, "segment_sum", NULL, 2, in, v, 0, file, line);
     if (s.b->failed) return tn_i_site_close(&s, TN_NOVAR);
     tn_type t = *tn_i_site_type(&s, v[0]);
@@ -335,7 +336,7 @@ tn_val tn_gather_at(tn_val x, tn_val indices, const tn_gather_dims *dims, tn_int
                     const char *file, int line) {
     const tn_val in[2] = {x, indices};
     tn_i_site s;
-    tn_var v[2];
+    tn_i_var v[2];
     tn_i_dnums d;
     tn_i_site_open(&s, "gather", NULL, 2, in, v, 0, file, line);
     if (s.b->failed) return tn_i_site_close(&s, TN_NOVAR);
@@ -351,7 +352,7 @@ tn_val tn_gather_at(tn_val x, tn_val indices, const tn_gather_dims *dims, tn_int
 tn_val tn_scatter_add_at(tn_val x, tn_val indices, tn_val u, const tn_scatter_dims *dims, const char *file, int line) {
     const tn_val in[3] = {x, indices, u};
     tn_i_site s;
-    tn_var v[3];
+    tn_i_var v[3];
     tn_i_dnums d;
     tn_i_site_open(&s, "scatter_add", NULL, 3, in, v, 0, file, line);
     if (s.b->failed) return tn_i_site_close(&s, TN_NOVAR);
@@ -366,34 +367,34 @@ tn_val tn_scatter_add_at(tn_val x, tn_val indices, tn_val u, const tn_scatter_di
 
 tn_val tn_one_hot_at(tn_val i, int64_t n, tn_dtype dtype, const char *file, int line) {
     tn_i_site s;
-    tn_var v;
+    tn_i_var v;
     tn_i_site_open(&s, "one_hot", NULL, 1, &i, &v, 0, file, line);
     if (s.b->failed) return tn_i_site_close(&s, TN_NOVAR);
     tn_type t = *tn_i_site_type(&s, v);
     if (!tn_i_is_int(t.dtype) || n < 0)
         return tn_i_site_close(&s, tn_i_site_fail(&s, TN_ETYPE, 0, "takes integers and a size >= 0"));
     const tn_type line_type = tn_type_of((tn_dtype)t.dtype, 1, &n);
-    tn_var same = tn_i_do2(&s, TN_P_eq, tn_i_do_expand(&s, v, t.rank), tn_i_do_iota(&s, &line_type, 0));
+    tn_i_var same = tn_i_do2(&s, TN_P_eq, tn_i_do_expand(&s, v, t.rank), tn_i_do_iota(&s, &line_type, 0));
     return tn_i_site_close(&s, tn_i_convert(s.b, same, (int)dtype));
 }
 
 /* n zeros between neighbours: n*n elements, of which every n+1-st is x's. */
-static tn_var matrix_of(tn_i_site *s, tn_var x, int64_t n) {
+static tn_i_var matrix_of(tn_i_site *s, tn_i_var x, int64_t n) {
     const int64_t shape[2] = {n, n}, config[3] = {0, 0, n};
-    tn_var row = n ? tn_i_pad(s->b, x, tn_i_do_number(s, x, 0), config) : x;
+    tn_i_var row = n ? tn_i_pad(s->b, x, tn_i_do_number(s, x, 0), config) : x;
     return tn_i_do_reshape(s, row, 2, shape);
 }
 
 static tn_val diag(const char *name, bool sum, tn_val x, const char *file, int line) {
     tn_i_site s;
-    tn_var v;
+    tn_i_var v;
     tn_i_site_open(&s, name, NULL, 1, &x, &v, 0, file, line);
     if (s.b->failed) return tn_i_site_close(&s, TN_NOVAR);
     const tn_type *t = tn_i_site_type(&s, v);
     if (t->rank == 1 && !sum) return tn_i_site_close(&s, matrix_of(&s, v, t->dim[0]));
     if (t->rank != 2)
         return tn_i_site_close(&s, tn_i_site_fail(&s, TN_ETYPE, 0, sum ? "must have rank 2" : "must have rank 1 or 2"));
-    tn_var d = tn_i_do_diagonal(&s, v, 0, 1);
+    tn_i_var d = tn_i_do_diagonal(&s, v, 0, 1);
     return tn_i_site_close(&s, sum ? tn_i_do_reduce(&s, TN_P_reduce_sum, d, 1, false) : d);
 }
 
@@ -402,14 +403,14 @@ tn_val tn_trace_of_at(tn_val x, const char *file, int line) { return diag("trace
 
 static tn_val triangle(const char *name, int compare, tn_val x, int64_t k, const char *file, int line) {
     tn_i_site s;
-    tn_var v;
+    tn_i_var v;
     tn_i_site_open(&s, name, NULL, 1, &x, &v, 0, file, line);
     if (s.b->failed) return tn_i_site_close(&s, TN_NOVAR);
     const tn_type t = *tn_i_site_type(&s, v);
     if (t.rank < 2) return tn_i_site_close(&s, tn_i_site_fail(&s, TN_ETYPE, 0, "must have rank 2 or more"));
     const tn_type index = tn_type_of(TN_I64, 2, t.dim + t.rank - 2);
-    tn_var row = tn_i_do2(&s, TN_P_add, tn_i_do_iota(&s, &index, 0), tn_i_literal_i64(s.b, TN_I64, k));
-    tn_var inside = tn_i_do2(&s, compare, tn_i_do_iota(&s, &index, 1), row);
+    tn_i_var row = tn_i_do2(&s, TN_P_add, tn_i_do_iota(&s, &index, 0), tn_i_literal_i64(s.b, TN_I64, k));
+    tn_i_var inside = tn_i_do2(&s, compare, tn_i_do_iota(&s, &index, 1), row);
     return tn_i_site_close(&s, tn_i_do_where(&s, inside, v, tn_i_do_number(&s, v, 0)));
 }
 

@@ -13,8 +13,8 @@ static int place(const int8_t *labels, int n, int8_t l) {
 }
 
 /* x without the axes whose labels occur neither in `other` nor in the result; labels follow. */
-static tn_var sum_out(tn_i_site *s, tn_var x, int8_t *lx, int *nx, const int8_t *other, int nother, const int8_t *lout,
-                      int nout) {
+static tn_i_var sum_out(tn_i_site *s, tn_i_var x, int8_t *lx, int *nx, const int8_t *other, int nother,
+                        const int8_t *lout, int nout) {
     uint32_t axes = 0;
     int n = 0;
     for (int i = 0; i < *nx; i++) {
@@ -28,7 +28,7 @@ static tn_var sum_out(tn_i_site *s, tn_var x, int8_t *lx, int *nx, const int8_t 
 }
 
 /* x with its axes in the order of lout and size 1 for labels it lacks. */
-static tn_var aligned(tn_i_site *s, tn_var x, const int8_t *lx, int nx, const int8_t *lout, int nout) {
+static tn_i_var aligned(tn_i_site *s, tn_i_var x, const int8_t *lx, int nx, const int8_t *lout, int nout) {
     if (s->b->failed) return TN_NOVAR;
     const tn_type *t = tn_i_site_type(s, x);
     int64_t perm[TN_MAX_RANK], shape[TN_MAX_RANK];
@@ -41,7 +41,7 @@ static tn_var aligned(tn_i_site *s, tn_var x, const int8_t *lx, int nx, const in
     return tn_i_do_reshape(s, tn_i_do_permute(s, x, perm), nout, shape);
 }
 
-tn_var tn_i_do_arrange(tn_i_site *s, tn_var x, const int8_t *lx, int nout, const int8_t *lout) {
+tn_i_var tn_i_do_arrange(tn_i_site *s, tn_i_var x, const int8_t *lx, int nout, const int8_t *lout) {
     if (s->b->failed) return TN_NOVAR;
     int8_t l[TN_MAX_RANK];
     int n = tn_i_site_type(s, x)->rank;
@@ -77,8 +77,8 @@ static int product_labels(const tn_i_dots *d, const int8_t *lx, int nx, const in
     return n;
 }
 
-tn_var tn_i_do_contract(tn_i_site *s, tn_var x, const int8_t *lx, tn_var y, const int8_t *ly, int nout,
-                        const int8_t *lout) {
+tn_i_var tn_i_do_contract(tn_i_site *s, tn_i_var x, const int8_t *lx, tn_i_var y, const int8_t *ly, int nout,
+                          const int8_t *lout) {
     if (s->b->failed) return TN_NOVAR;
     int8_t a[TN_MAX_RANK], b[TN_MAX_RANK], l[2 * TN_MAX_RANK];
     int na = tn_i_site_type(s, x)->rank, nb = tn_i_site_type(s, y)->rank;
@@ -101,7 +101,7 @@ tn_var tn_i_do_contract(tn_i_site *s, tn_var x, const int8_t *lx, tn_var y, cons
 enum { ROW = 1, COLUMN, SUMMED, BATCH }; /* labels; BATCH + k: the k-th batch axis from the end */
 
 /* A batch axis of size 1 beside a larger one has nothing to say: it is dropped. */
-static tn_var drop_repeated(tn_i_site *s, tn_var x, const tn_type *other, int8_t *l, int *n) {
+static tn_i_var drop_repeated(tn_i_site *s, tn_i_var x, const tn_type *other, int8_t *l, int *n) {
     const tn_type *t = tn_i_site_type(s, x);
     uint32_t ones = 0;
     int batch = t->rank - 2, kept = 0;
@@ -126,7 +126,7 @@ static bool batches_fit(tn_i_site *s, const tn_type *a, const tn_type *b) {
     return true;
 }
 
-static tn_var matmul(tn_i_site *s, tn_var x, tn_var y) {
+static tn_i_var matmul(tn_i_site *s, tn_i_var x, tn_i_var y) {
     const tn_type a = *tn_i_site_type(s, x), b = *tn_i_site_type(s, y);
     int8_t la[TN_MAX_RANK], lb[TN_MAX_RANK], lout[TN_MAX_RANK + 2];
     int na = 0, nb = 0, n = 0, batch = (a.rank > b.rank ? a.rank : b.rank) - 2;
@@ -148,7 +148,7 @@ static tn_var matmul(tn_i_site *s, tn_var x, tn_var y) {
 }
 
 /* Opens a site of two arrays of one dtype. */
-static bool open_pair(tn_i_site *s, const char *name, const tn_val *in, tn_var *v, const char *file, int line) {
+static bool open_pair(tn_i_site *s, const char *name, const tn_val *in, tn_i_var *v, const char *file, int line) {
     tn_i_site_open(s, name, NULL, 2, in, v, 0, file, line);
     return tn_i_do_numbers(s);
 }
@@ -156,14 +156,14 @@ static bool open_pair(tn_i_site *s, const char *name, const tn_val *in, tn_var *
 tn_val tn_matmul_at(tn_val x, tn_val y, const char *file, int line) {
     const tn_val in[2] = {x, y};
     tn_i_site s;
-    tn_var v[2];
+    tn_i_var v[2];
     return tn_i_site_close(&s, open_pair(&s, "matmul", in, v, file, line) ? matmul(&s, v[0], v[1]) : TN_NOVAR);
 }
 
 /* ---- tensordot and its kin ----------------------------------------------------------------- */
 
 /* Sum over n pairs of axes (not negative). */
-static tn_var tensordot(tn_i_site *s, tn_var x, tn_var y, size_t n, const int *xa, const int *ya) {
+static tn_i_var tensordot(tn_i_site *s, tn_i_var x, tn_i_var y, size_t n, const int *xa, const int *ya) {
     const tn_type a = *tn_i_site_type(s, x), b = *tn_i_site_type(s, y);
     int8_t la[TN_MAX_RANK], lb[TN_MAX_RANK], lout[2 * TN_MAX_RANK];
     int nout = 0;
@@ -185,7 +185,7 @@ static tn_var tensordot(tn_i_site *s, tn_var x, tn_var y, size_t n, const int *x
 tn_val tn_tensordot_axes_at(tn_val x, tn_val y, tn_int_list xa, tn_int_list ya, const char *file, int line) {
     const tn_val in[2] = {x, y};
     tn_i_site s;
-    tn_var v[2];
+    tn_i_var v[2];
     uint32_t set;
     int a[TN_MAX_RANK], b[TN_MAX_RANK];
     if (!open_pair(&s, "tensordot_axes", in, v, file, line)) return tn_i_site_close(&s, TN_NOVAR);
@@ -203,7 +203,7 @@ tn_val tn_tensordot_axes_at(tn_val x, tn_val y, tn_int_list xa, tn_int_list ya, 
 tn_val tn_tensordot_at(tn_val x, tn_val y, int n, const char *file, int line) {
     const tn_val in[2] = {x, y};
     tn_i_site s;
-    tn_var v[2];
+    tn_i_var v[2];
     int a[TN_MAX_RANK], b[TN_MAX_RANK];
     if (!open_pair(&s, "tensordot", in, v, file, line)) return tn_i_site_close(&s, TN_NOVAR);
     int ra = tn_i_site_type(&s, v[0])->rank, rb = tn_i_site_type(&s, v[1])->rank;
@@ -219,14 +219,14 @@ tn_val tn_tensordot_at(tn_val x, tn_val y, int n, const char *file, int line) {
 tn_val tn_dot_at(tn_val x, tn_val y, const char *file, int line) {
     const tn_val in[2] = {x, y};
     tn_i_site s;
-    tn_var v[2];
+    tn_i_var v[2];
     if (!open_pair(&s, "dot", in, v, file, line)) return tn_i_site_close(&s, TN_NOVAR);
     int ra = tn_i_site_type(&s, v[0])->rank, rb = tn_i_site_type(&s, v[1])->rank;
     if (ra == 0 || rb == 0) return tn_i_site_close(&s, tn_i_do2(&s, TN_P_mul, v[0], v[1]));
     return tn_i_site_close(&s, tensordot(&s, v[0], v[1], 1, &(const int){ra - 1}, &(const int){rb == 1 ? 0 : rb - 2}));
 }
 
-static tn_var flat(tn_i_site *s, tn_var x) {
+static tn_i_var flat(tn_i_site *s, tn_i_var x) {
     const int64_t n = tn_i_count(tn_i_site_type(s, x));
     return tn_i_do_reshape(s, x, 1, &n);
 }
@@ -234,7 +234,7 @@ static tn_var flat(tn_i_site *s, tn_var x) {
 tn_val tn_vdot_at(tn_val x, tn_val y, const char *file, int line) {
     const tn_val in[2] = {x, y};
     tn_i_site s;
-    tn_var v[2];
+    tn_i_var v[2];
     if (!open_pair(&s, "vdot", in, v, file, line)) return tn_i_site_close(&s, TN_NOVAR);
     if (!tn_type_equal(tn_i_site_type(&s, v[0]), tn_i_site_type(&s, v[1])))
         return tn_i_site_close(&s, tn_i_site_fail(&s, TN_ETYPE, 1, "the shape differs from operand 0's"));
@@ -244,7 +244,7 @@ tn_val tn_vdot_at(tn_val x, tn_val y, const char *file, int line) {
 tn_val tn_outer_at(tn_val x, tn_val y, const char *file, int line) {
     const tn_val in[2] = {x, y};
     tn_i_site s;
-    tn_var v[2];
+    tn_i_var v[2];
     if (!open_pair(&s, "outer", in, v, file, line)) return tn_i_site_close(&s, TN_NOVAR);
     return tn_i_site_close(&s, tensordot(&s, flat(&s, v[0]), flat(&s, v[1]), 0, NULL, NULL));
 }
@@ -256,7 +256,7 @@ tn_val tn_dot_general_at(tn_val x, tn_val y, tn_int_list xc, tn_int_list yc, tn_
     const tn_val in[2] = {x, y};
     const tn_int_list list[4] = {xc, yc, xb, yb};
     tn_i_site s;
-    tn_var v[2];
+    tn_i_var v[2];
     tn_i_args a;
     if (!open_pair(&s, "dot_general", in, v, file, line)) return tn_i_site_close(&s, TN_NOVAR);
     for (int j = 0; j < 4; j++)
@@ -269,12 +269,13 @@ tn_val tn_dot_general_at(tn_val x, tn_val y, tn_int_list xc, tn_int_list yc, tn_
 
 tn_val tn_cholesky_at(tn_val x, const char *file, int line) {
     tn_i_site s;
-    tn_var v;
+    tn_i_var v;
     tn_i_site_open(&s, "cholesky", NULL, 1, &x, &v, 0, file, line);
     return tn_i_site_close(&s, tn_i_do1(&s, TN_P_cholesky, v));
 }
 
-static tn_var solve(tn_i_site *s, const tn_var *v, bool left_side, bool lower, bool transpose_a, bool unit_diagonal) {
+static tn_i_var solve(tn_i_site *s, const tn_i_var *v, bool left_side, bool lower, bool transpose_a,
+                      bool unit_diagonal) {
     tn_i_args a;
     tn_i_args_init(&a, s, TN_P_triangular_solve);
     tn_i_args_int(&a, "left_side", left_side);
@@ -289,7 +290,7 @@ tn_val tn_triangular_solve_at(tn_val a, tn_val b, bool left_side, bool lower, bo
                               const char *file, int line) {
     const tn_val in[2] = {a, b};
     tn_i_site s;
-    tn_var v[2];
+    tn_i_var v[2];
     if (!open_pair(&s, "triangular_solve", in, v, file, line)) return tn_i_site_close(&s, TN_NOVAR);
     return tn_i_site_close(&s, solve(&s, v, left_side, lower, transpose_a, unit_diagonal));
 }
@@ -297,7 +298,7 @@ tn_val tn_triangular_solve_at(tn_val a, tn_val b, bool left_side, bool lower, bo
 tn_val tn_cholesky_solve_at(tn_val l, tn_val b, const char *file, int line) {
     const tn_val in[2] = {l, b};
     tn_i_site s;
-    tn_var v[2];
+    tn_i_var v[2];
     if (!open_pair(&s, "cholesky_solve", in, v, file, line)) return tn_i_site_close(&s, TN_NOVAR);
     v[1] = solve(&s, v, true, true, false, false);
     return tn_i_site_close(&s, solve(&s, v, true, true, true, false));

@@ -6,13 +6,13 @@
 /* ---- on variables --------------------------------------------------------------- */
 
 /* A reduced x back at its rank: the axes return with size 1. */
-static tn_var keep(tn_i_site *s, tn_var y, const tn_type *t, uint32_t axes) {
+static tn_i_var keep(tn_i_site *s, tn_i_var y, const tn_type *t, uint32_t axes) {
     int64_t shape[TN_MAX_RANK];
     for (int i = 0; i < t->rank; i++) shape[i] = axes >> i & 1 ? 1 : t->dim[i];
     return tn_i_do_reshape(s, y, t->rank, shape);
 }
 
-tn_var tn_i_do_reduce(tn_i_site *s, int id, tn_var x, uint32_t axes, bool keepdims) {
+tn_i_var tn_i_do_reduce(tn_i_site *s, int id, tn_i_var x, uint32_t axes, bool keepdims) {
     if (s->b->failed || axes == 0) return x;
     const tn_type t = *tn_i_site_type(s, x);
     int64_t list[TN_MAX_RANK];
@@ -22,7 +22,7 @@ tn_var tn_i_do_reduce(tn_i_site *s, int id, tn_var x, uint32_t axes, bool keepdi
     tn_i_args a;
     tn_i_args_init(&a, s, id);
     tn_i_args_ints(&a, "axes", n, list);
-    tn_var y = tn_i_args_emit(s, &a, 1, &x);
+    tn_i_var y = tn_i_args_emit(s, &a, 1, &x);
     return keepdims ? keep(s, y, &t, axes) : y;
 }
 
@@ -33,7 +33,7 @@ static double elements(const tn_type *t, uint32_t axes) {
     return n;
 }
 
-tn_var tn_i_do_mean(tn_i_site *s, tn_var x, uint32_t axes, bool keepdims) {
+tn_i_var tn_i_do_mean(tn_i_site *s, tn_i_var x, uint32_t axes, bool keepdims) {
     if (s->b->failed) return TN_NOVAR;
     double n = elements(tn_i_site_type(s, x), axes);
     return tn_i_do2n(s, TN_P_div, tn_i_do_reduce(s, TN_P_reduce_sum, x, axes, keepdims), n);
@@ -41,38 +41,38 @@ tn_var tn_i_do_mean(tn_i_site *s, tn_var x, uint32_t axes, bool keepdims) {
 
 /* ---- the three forms of a reduction ------------------------------------------------- */
 
-typedef tn_var reduction(tn_i_site *s, int id, tn_var x, uint32_t axes, bool keepdims);
+typedef tn_i_var reduction(tn_i_site *s, int id, tn_i_var x, uint32_t axes, bool keepdims);
 
-static tn_var primitive(tn_i_site *s, int id, tn_var x, uint32_t axes, bool keepdims) {
+static tn_i_var primitive(tn_i_site *s, int id, tn_i_var x, uint32_t axes, bool keepdims) {
     return tn_i_do_reduce(s, id, x, axes, keepdims);
 }
 
-static tn_var mean(tn_i_site *s, int id, tn_var x, uint32_t axes, bool keepdims) {
+static tn_i_var mean(tn_i_site *s, int id, tn_i_var x, uint32_t axes, bool keepdims) {
     (void)id;
     return tn_i_need_float(s, 1) ? tn_i_do_mean(s, x, axes, keepdims) : TN_NOVAR;
 }
 
-static tn_var var(tn_i_site *s, int id, tn_var x, uint32_t axes, bool keepdims) {
+static tn_i_var var(tn_i_site *s, int id, tn_i_var x, uint32_t axes, bool keepdims) {
     (void)id;
     if (!tn_i_need_float(s, 1)) return TN_NOVAR;
-    tn_var d = tn_i_do2(s, TN_P_sub, x, tn_i_do_mean(s, x, axes, true));
+    tn_i_var d = tn_i_do2(s, TN_P_sub, x, tn_i_do_mean(s, x, axes, true));
     return tn_i_do_mean(s, tn_i_do1(s, TN_P_square, d), axes, keepdims);
 }
 
-static tn_var std(tn_i_site *s, int id, tn_var x, uint32_t axes, bool keepdims) {
+static tn_i_var std(tn_i_site *s, int id, tn_i_var x, uint32_t axes, bool keepdims) {
     return tn_i_do1(s, TN_P_sqrt, var(s, id, x, axes, keepdims));
 }
 
-static tn_var norm(tn_i_site *s, int id, tn_var x, uint32_t axes, bool keepdims) {
+static tn_i_var norm(tn_i_site *s, int id, tn_i_var x, uint32_t axes, bool keepdims) {
     (void)id;
     if (!tn_i_need_float(s, 1)) return TN_NOVAR;
-    tn_var square = tn_i_do1(s, TN_P_square, x);
+    tn_i_var square = tn_i_do1(s, TN_P_square, x);
     return tn_i_do1(s, TN_P_sqrt, tn_i_do_reduce(s, TN_P_reduce_sum, square, axes, keepdims));
 }
 
 static tn_val over_all(const char *name, reduction *f, int id, tn_val x, const char *file, int line) {
     tn_i_site s;
-    tn_var v;
+    tn_i_var v;
     tn_i_site_open(&s, name, NULL, 1, &x, &v, 0, file, line);
     if (s.b->failed) return tn_i_site_close(&s, TN_NOVAR);
     return tn_i_site_close(&s, f(&s, id, v, tn_i_all_axes(tn_i_site_type(&s, v)->rank), false));
@@ -81,7 +81,7 @@ static tn_val over_all(const char *name, reduction *f, int id, tn_val x, const c
 static tn_val over_axes(const char *name, reduction *f, int id, tn_val x, tn_int_list axes, bool keepdims,
                         const char *file, int line) {
     tn_i_site s;
-    tn_var v;
+    tn_i_var v;
     uint32_t set;
     tn_i_site_open(&s, name, NULL, 1, &x, &v, 0, file, line);
     if (s.b->failed || !tn_i_site_axes(&s, axes, tn_i_site_type(&s, v)->rank, &set))
@@ -163,7 +163,7 @@ tn_val tn_norm_axis_at(tn_val x, int axis, bool keepdims, const char *file, int 
     return over_axis("norm_axis", norm, 0, x, axis, keepdims, file, line);
 }
 
-static tn_var sum_squares(tn_i_site *s, int id, tn_var x, uint32_t axes, bool keepdims) {
+static tn_i_var sum_squares(tn_i_site *s, int id, tn_i_var x, uint32_t axes, bool keepdims) {
     return tn_i_do_reduce(s, id, tn_i_do1(s, TN_P_square, x), axes, keepdims);
 }
 tn_val tn_sum_squares_at(tn_val x, const char *file, int line) {
@@ -171,7 +171,7 @@ tn_val tn_sum_squares_at(tn_val x, const char *file, int line) {
 }
 
 /* any is the largest, all the smallest of bools. */
-static tn_var of_bools(tn_i_site *s, int id, tn_var x, uint32_t axes, bool keepdims) {
+static tn_i_var of_bools(tn_i_site *s, int id, tn_i_var x, uint32_t axes, bool keepdims) {
     const tn_type *t = s->b->failed ? NULL : tn_i_site_type(s, x);
     if (t && t->dtype != TN_BOOL)
         return tn_i_site_fail(s, TN_ETYPE, 0, "must be bool, not %s", tn_i_dtype_name(t->dtype));
@@ -187,7 +187,7 @@ tn_val tn_all_at(tn_val x, const char *file, int line) {
 /* ---- along one axis -------------------------------------------------------------------- */
 
 /* Opens a site with one operand and its axis; false when it is dead. */
-static bool open_axis(tn_i_site *s, const char *name, const tn_val *x, tn_var *v, int *axis, const char *file,
+static bool open_axis(tn_i_site *s, const char *name, const tn_val *x, tn_i_var *v, int *axis, const char *file,
                       int line) {
     tn_i_site_open(s, name, NULL, 1, x, v, 0, file, line);
     return !s->b->failed && tn_i_site_axis(s, *axis, tn_i_site_type(s, *v)->rank, axis);
@@ -195,45 +195,45 @@ static bool open_axis(tn_i_site *s, const char *name, const tn_val *x, tn_var *v
 
 /* The largest along an axis as a shift that no derivative sees; where it is not
  * finite, `zero` says to shift by 0. */
-static tn_var shift(tn_i_site *s, tn_var x, int axis, bool zero) {
-    tn_var m = tn_i_do1(s, TN_P_stop_gradient, tn_i_do_reduce(s, TN_P_reduce_max, x, 1u << axis, true));
+static tn_i_var shift(tn_i_site *s, tn_i_var x, int axis, bool zero) {
+    tn_i_var m = tn_i_do1(s, TN_P_stop_gradient, tn_i_do_reduce(s, TN_P_reduce_max, x, 1u << axis, true));
     if (!zero) return m;
     return tn_i_do_where(s, tn_i_do1(s, TN_P_is_finite, m), m, tn_i_do_number(s, m, 0));
 }
 
 tn_val tn_logsumexp_at(tn_val x, int axis, const char *file, int line) {
     tn_i_site s;
-    tn_var v;
+    tn_i_var v;
     if (!open_axis(&s, "logsumexp", &x, &v, &axis, file, line) || !tn_i_need_float(&s, 1))
         return tn_i_site_close(&s, TN_NOVAR);
-    tn_var m = shift(&s, v, axis, true);
-    tn_var e = tn_i_do1(&s, TN_P_exp, tn_i_do2(&s, TN_P_sub, v, m));
-    tn_var l = tn_i_do1(&s, TN_P_log, tn_i_do_reduce(&s, TN_P_reduce_sum, e, 1u << axis, false));
+    tn_i_var m = shift(&s, v, axis, true);
+    tn_i_var e = tn_i_do1(&s, TN_P_exp, tn_i_do2(&s, TN_P_sub, v, m));
+    tn_i_var l = tn_i_do1(&s, TN_P_log, tn_i_do_reduce(&s, TN_P_reduce_sum, e, 1u << axis, false));
     return tn_i_site_close(&s, tn_i_do2(&s, TN_P_add, l, tn_i_do_squeeze(&s, m, 1u << axis)));
 }
 
 tn_val tn_softmax_at(tn_val x, int axis, const char *file, int line) {
     tn_i_site s;
-    tn_var v;
+    tn_i_var v;
     if (!open_axis(&s, "softmax", &x, &v, &axis, file, line) || !tn_i_need_float(&s, 1))
         return tn_i_site_close(&s, TN_NOVAR);
-    tn_var e = tn_i_do1(&s, TN_P_exp, tn_i_do2(&s, TN_P_sub, v, shift(&s, v, axis, false)));
+    tn_i_var e = tn_i_do1(&s, TN_P_exp, tn_i_do2(&s, TN_P_sub, v, shift(&s, v, axis, false)));
     return tn_i_site_close(&s, tn_i_do2(&s, TN_P_div, e, tn_i_do_reduce(&s, TN_P_reduce_sum, e, 1u << axis, true)));
 }
 
 tn_val tn_log_softmax_at(tn_val x, int axis, const char *file, int line) {
     tn_i_site s;
-    tn_var v;
+    tn_i_var v;
     if (!open_axis(&s, "log_softmax", &x, &v, &axis, file, line) || !tn_i_need_float(&s, 1))
         return tn_i_site_close(&s, TN_NOVAR);
-    tn_var d = tn_i_do2(&s, TN_P_sub, v, shift(&s, v, axis, false));
-    tn_var sum = tn_i_do_reduce(&s, TN_P_reduce_sum, tn_i_do1(&s, TN_P_exp, d), 1u << axis, true);
+    tn_i_var d = tn_i_do2(&s, TN_P_sub, v, shift(&s, v, axis, false));
+    tn_i_var sum = tn_i_do_reduce(&s, TN_P_reduce_sum, tn_i_do1(&s, TN_P_exp, d), 1u << axis, true);
     return tn_i_site_close(&s, tn_i_do2(&s, TN_P_sub, d, tn_i_do1(&s, TN_P_log, sum)));
 }
 
 static tn_val arg_extreme(int id, const char *name, tn_val x, int axis, const char *file, int line) {
     tn_i_site s;
-    tn_var v;
+    tn_i_var v;
     if (!open_axis(&s, name, &x, &v, &axis, file, line)) return tn_i_site_close(&s, TN_NOVAR);
     const int64_t list = axis;
     tn_i_args a;
@@ -252,7 +252,7 @@ tn_val tn_argmin_at(tn_val x, int axis, const char *file, int line) {
 
 static tn_val cumulative(int id, const char *name, tn_val x, int axis, bool reverse, const char *file, int line) {
     tn_i_site s;
-    tn_var v;
+    tn_i_var v;
     if (!open_axis(&s, name, &x, &v, &axis, file, line)) return tn_i_site_close(&s, TN_NOVAR);
     tn_i_args a;
     tn_i_args_init(&a, &s, id);
@@ -276,7 +276,7 @@ tn_val tn_cumlogsumexp_at(tn_val x, int axis, bool reverse, const char *file, in
 
 /* ---- sorting ------------------------------------------------------------------------------ */
 
-static tn_var sort(tn_i_site *s, size_t n, const tn_var *v, int axis, int keys) {
+static tn_i_var sort(tn_i_site *s, size_t n, const tn_i_var *v, int axis, int keys) {
     tn_i_args a;
     tn_i_args_init(&a, s, TN_P_sort);
     tn_i_args_int(&a, "dimension", axis);
@@ -287,25 +287,25 @@ static tn_var sort(tn_i_site *s, size_t n, const tn_var *v, int axis, int keys) 
 
 tn_val tn_sort_at(tn_val x, int axis, const char *file, int line) {
     tn_i_site s;
-    tn_var v;
+    tn_i_var v;
     if (!open_axis(&s, "sort", &x, &v, &axis, file, line)) return tn_i_site_close(&s, TN_NOVAR);
     return tn_i_site_close(&s, sort(&s, 1, &v, axis, 1));
 }
 
 tn_val tn_argsort_at(tn_val x, int axis, const char *file, int line) {
     tn_i_site s;
-    tn_var v;
+    tn_i_var v;
     if (!open_axis(&s, "argsort", &x, &v, &axis, file, line)) return tn_i_site_close(&s, TN_NOVAR);
     tn_type t = *tn_i_site_type(&s, v);
     t.dtype = TN_I32;
-    const tn_var in[2] = {v, tn_i_do_iota(&s, &t, axis)};
-    tn_var first = sort(&s, 2, in, axis, 1);
+    const tn_i_var in[2] = {v, tn_i_do_iota(&s, &t, axis)};
+    tn_i_var first = sort(&s, 2, in, axis, 1);
     return tn_i_site_close(&s, first == TN_NOVAR ? first : first + 1);
 }
 
 void tn_sort_many_at(tn_val_list x, int axis, int keys, tn_val *out, const char *file, int line) {
     tn_i_site s;
-    tn_var v[8], first = TN_NOVAR;
+    tn_i_var v[8], first = TN_NOVAR;
     size_t n = x.n < 8 ? x.n : 8;
     tn_i_site_open(&s, "sort_many", NULL, n, x.v, v, 0, file, line);
     if (n < x.n) (void)tn_i_site_fail(&s, TN_EINVAL, -1, "sorts at most 8 arrays jointly, not %zu", x.n);

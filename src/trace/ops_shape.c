@@ -6,14 +6,14 @@
 
 /* ---- on variables --------------------------------------------------------------- */
 
-tn_var tn_i_do_reshape(tn_i_site *s, tn_var x, int rank, const int64_t *shape) {
+tn_i_var tn_i_do_reshape(tn_i_site *s, tn_i_var x, int rank, const int64_t *shape) {
     if (s->b->failed) return TN_NOVAR;
     const tn_type *t = tn_i_site_type(s, x);
     if (t->rank == rank && (rank == 0 || memcmp(t->dim, shape, (size_t)rank * sizeof *shape) == 0)) return x;
     return tn_i_reshape(s->b, x, rank, shape);
 }
 
-tn_var tn_i_do_broadcast_to(tn_i_site *s, tn_var x, int rank, const int64_t *shape) {
+tn_i_var tn_i_do_broadcast_to(tn_i_site *s, tn_i_var x, int rank, const int64_t *shape) {
     if (s->b->failed) return TN_NOVAR;
     const tn_type *t = tn_i_site_type(s, x);
     if (t->rank == rank && (rank == 0 || memcmp(t->dim, shape, (size_t)rank * sizeof *shape) == 0)) return x;
@@ -22,14 +22,14 @@ tn_var tn_i_do_broadcast_to(tn_i_site *s, tn_var x, int rank, const int64_t *sha
     return tn_i_broadcast(s->b, x, rank, shape, dims);
 }
 
-tn_var tn_i_do_permute(tn_i_site *s, tn_var x, const int64_t *perm) {
+tn_i_var tn_i_do_permute(tn_i_site *s, tn_i_var x, const int64_t *perm) {
     if (s->b->failed) return TN_NOVAR;
     int rank = tn_i_site_type(s, x)->rank, i = 0;
     while (i < rank && perm[i] == i) i++;
     return i == rank ? x : tn_i_permute(s->b, x, perm);
 }
 
-tn_var tn_i_do_expand(tn_i_site *s, tn_var x, int axis) {
+tn_i_var tn_i_do_expand(tn_i_site *s, tn_i_var x, int axis) {
     if (s->b->failed) return TN_NOVAR;
     tn_type t = *tn_i_site_type(s, x);
     if (t.rank == TN_MAX_RANK) return tn_i_site_fail(s, TN_ETYPE, -1, "the result would have rank %d", TN_MAX_RANK + 1);
@@ -38,7 +38,7 @@ tn_var tn_i_do_expand(tn_i_site *s, tn_var x, int axis) {
     return tn_i_do_reshape(s, x, t.rank + 1, t.dim);
 }
 
-tn_var tn_i_do_squeeze(tn_i_site *s, tn_var x, uint32_t axes) {
+tn_i_var tn_i_do_squeeze(tn_i_site *s, tn_i_var x, uint32_t axes) {
     if (s->b->failed) return TN_NOVAR;
     const tn_type *t = tn_i_site_type(s, x);
     int64_t shape[TN_MAX_RANK];
@@ -52,11 +52,11 @@ tn_var tn_i_do_squeeze(tn_i_site *s, tn_var x, uint32_t axes) {
     return tn_i_do_reshape(s, x, rank, shape);
 }
 
-tn_var tn_i_do_slice(tn_i_site *s, tn_var x, const int64_t *start, const int64_t *limit, const int64_t *stride) {
+tn_i_var tn_i_do_slice(tn_i_site *s, tn_i_var x, const int64_t *start, const int64_t *limit, const int64_t *stride) {
     return s->b->failed ? TN_NOVAR : tn_i_slice(s->b, x, start, limit, stride);
 }
 
-tn_var tn_i_do_slice_axis(tn_i_site *s, tn_var x, int axis, int64_t start, int64_t limit, int64_t stride) {
+tn_i_var tn_i_do_slice_axis(tn_i_site *s, tn_i_var x, int axis, int64_t start, int64_t limit, int64_t stride) {
     if (s->b->failed) return TN_NOVAR;
     const tn_type *t = tn_i_site_type(s, x);
     int64_t from[TN_MAX_RANK] = {0}, to[TN_MAX_RANK], step[TN_MAX_RANK];
@@ -70,20 +70,20 @@ tn_var tn_i_do_slice_axis(tn_i_site *s, tn_var x, int axis, int64_t start, int64
     return tn_i_slice(s->b, x, from, to, stride == 1 ? NULL : step);
 }
 
-tn_var tn_i_do_concatenate(tn_i_site *s, size_t n, const tn_var *v, int axis) {
+tn_i_var tn_i_do_concatenate(tn_i_site *s, size_t n, const tn_i_var *v, int axis) {
     if (s->b->failed) return TN_NOVAR;
     return n == 1 ? v[0] : tn_i_concatenate(s->b, (uint32_t)n, v, axis);
 }
 
-tn_var tn_i_do_iota(tn_i_site *s, const tn_type *t, int axis) {
+tn_i_var tn_i_do_iota(tn_i_site *s, const tn_type *t, int axis) {
     return s->b->failed ? TN_NOVAR : tn_i_iota(s->b, t->dtype, t->rank, t->dim, axis);
 }
 
-tn_var tn_i_do_full(tn_i_site *s, const tn_type *t, double x) {
+tn_i_var tn_i_do_full(tn_i_site *s, const tn_type *t, double x) {
     return s->b->failed ? TN_NOVAR : tn_i_number(s->b, t, x);
 }
 
-tn_var tn_i_do_diagonal(tn_i_site *s, tn_var x, int a, int b) {
+tn_i_var tn_i_do_diagonal(tn_i_site *s, tn_i_var x, int a, int b) {
     if (s->b->failed) return TN_NOVAR;
     tn_type t = *tn_i_site_type(s, x);
     int64_t perm[TN_MAX_RANK] = {a, b}, shape[TN_MAX_RANK], n = t.dim[a], m = t.dim[b];
@@ -117,7 +117,7 @@ tn_val tn_constant_at(tn_ctx *c, tn_type type, const void *data, const char *fil
     return tn_i_site_close(&s, tn_i_constant(s.b, &type, data));
 }
 
-static tn_var full(tn_i_site *s, const tn_type *type) {
+static tn_i_var full(tn_i_site *s, const tn_type *type) {
     if (!good_type(s, type)) return TN_NOVAR;
     tn_i_site_number(s, 0, type->dtype);
     if (s->b->failed) return TN_NOVAR;
@@ -129,7 +129,7 @@ static tn_var full(tn_i_site *s, const tn_type *type) {
 
 static tn_val full_of(const char *name, tn_ctx *c, tn_type type, tn_val x, const char *file, int line) {
     tn_i_site s;
-    tn_var v;
+    tn_i_var v;
     tn_i_site_open(&s, name, c, 1, &x, &v, 1, file, line);
     return tn_i_site_close(&s, full(&s, &type));
 }
@@ -147,7 +147,7 @@ tn_val tn_ones_at(tn_ctx *c, tn_type type, const char *file, int line) {
 static tn_val full_like(const char *name, tn_val x, tn_val number, const char *file, int line) {
     const tn_val in[2] = {number, x};
     tn_i_site s;
-    tn_var v[2];
+    tn_i_var v[2];
     tn_i_site_open(&s, name, NULL, 2, in, v, 1, file, line);
     if (s.b->failed) return tn_i_site_close(&s, TN_NOVAR);
     const tn_type type = *tn_i_site_type(&s, v[1]);
@@ -197,7 +197,7 @@ tn_val tn_linspace_at(tn_ctx *c, tn_dtype dtype, double lo, double hi, int64_t n
         else
             memcpy(data + 4 * i, &(float){(float)x}, sizeof(float));
     }
-    tn_var v = tn_i_constant(s.b, &t, data);
+    tn_i_var v = tn_i_constant(s.b, &t, data);
     tn_i_free(s.b->ctx, data, bytes);
     return tn_i_site_close(&s, v);
 }
@@ -208,7 +208,7 @@ tn_val tn_eye_at(tn_ctx *c, tn_dtype dtype, int64_t n, int64_t m, const char *fi
     tn_i_site_open(&s, "eye", c, 0, NULL, NULL, 0, file, line);
     if (!good_type(&s, &t)) return tn_i_site_close(&s, TN_NOVAR);
     index.dtype = TN_I64;
-    tn_var same = tn_i_do2(&s, TN_P_eq, tn_i_do_iota(&s, &index, 0), tn_i_do_iota(&s, &index, 1));
+    tn_i_var same = tn_i_do2(&s, TN_P_eq, tn_i_do_iota(&s, &index, 0), tn_i_do_iota(&s, &index, 1));
     return tn_i_site_close(&s, tn_i_convert(s.b, same, (int)dtype));
 }
 
@@ -248,7 +248,7 @@ static bool fill_in(tn_i_site *s, int64_t count, tn_int_list shape, int64_t *dim
 
 tn_val tn_reshape_at(tn_val x, tn_int_list shape, const char *file, int line) {
     tn_i_site s;
-    tn_var v;
+    tn_i_var v;
     int64_t dim[TN_MAX_RANK];
     tn_i_site_open(&s, "reshape", NULL, 1, &x, &v, 0, file, line);
     if (!good_shape(&s, shape) || !fill_in(&s, tn_i_count(tn_i_site_type(&s, v)), shape, dim))
@@ -258,7 +258,7 @@ tn_val tn_reshape_at(tn_val x, tn_int_list shape, const char *file, int line) {
 
 tn_val tn_ravel_at(tn_val x, const char *file, int line) {
     tn_i_site s;
-    tn_var v;
+    tn_i_var v;
     tn_i_site_open(&s, "ravel", NULL, 1, &x, &v, 0, file, line);
     int64_t n = s.b->failed ? 0 : tn_i_count(tn_i_site_type(&s, v));
     return tn_i_site_close(&s, tn_i_do_reshape(&s, v, 1, &n));
@@ -266,7 +266,7 @@ tn_val tn_ravel_at(tn_val x, const char *file, int line) {
 
 tn_val tn_expand_dims_at(tn_val x, int axis, const char *file, int line) {
     tn_i_site s;
-    tn_var v;
+    tn_i_var v;
     tn_i_site_open(&s, "expand_dims", NULL, 1, &x, &v, 0, file, line);
     if (s.b->failed || !tn_i_site_axis(&s, axis, tn_i_site_type(&s, v)->rank + 1, &axis))
         return tn_i_site_close(&s, TN_NOVAR);
@@ -275,7 +275,7 @@ tn_val tn_expand_dims_at(tn_val x, int axis, const char *file, int line) {
 
 tn_val tn_squeeze_at(tn_val x, int axis, const char *file, int line) {
     tn_i_site s;
-    tn_var v;
+    tn_i_var v;
     tn_i_site_open(&s, "squeeze", NULL, 1, &x, &v, 0, file, line);
     if (s.b->failed || !tn_i_site_axis(&s, axis, tn_i_site_type(&s, v)->rank, &axis))
         return tn_i_site_close(&s, TN_NOVAR);
@@ -284,7 +284,7 @@ tn_val tn_squeeze_at(tn_val x, int axis, const char *file, int line) {
 
 tn_val tn_squeeze_all_at(tn_val x, const char *file, int line) {
     tn_i_site s;
-    tn_var v;
+    tn_i_var v;
     uint32_t ones = 0;
     tn_i_site_open(&s, "squeeze_all", NULL, 1, &x, &v, 0, file, line);
     for (int i = 0; !s.b->failed && i < tn_i_site_type(&s, v)->rank; i++)
@@ -294,7 +294,7 @@ tn_val tn_squeeze_all_at(tn_val x, const char *file, int line) {
 
 tn_val tn_broadcast_to_at(tn_val x, tn_int_list shape, const char *file, int line) {
     tn_i_site s;
-    tn_var v;
+    tn_i_var v;
     char text[TN_I_TYPE_TEXT];
     tn_i_site_open(&s, "broadcast_to", NULL, 1, &x, &v, 0, file, line);
     if (!good_shape(&s, shape)) return tn_i_site_close(&s, TN_NOVAR);
@@ -308,7 +308,7 @@ tn_val tn_broadcast_to_at(tn_val x, tn_int_list shape, const char *file, int lin
 
 tn_val tn_broadcast_in_dim_at(tn_val x, tn_int_list shape, tn_int_list dims, const char *file, int line) {
     tn_i_site s;
-    tn_var v;
+    tn_i_var v;
     tn_i_args a;
     tn_i_site_open(&s, "broadcast_in_dim", NULL, 1, &x, &v, 0, file, line);
     if (!good_shape(&s, shape) || !good_shape(&s, dims)) return tn_i_site_close(&s, TN_NOVAR);
@@ -322,7 +322,7 @@ tn_val tn_broadcast_in_dim_at(tn_val x, tn_int_list shape, tn_int_list dims, con
 
 tn_val tn_permute_at(tn_val x, tn_int_list axes, const char *file, int line) {
     tn_i_site s;
-    tn_var v;
+    tn_i_var v;
     int64_t perm[TN_MAX_RANK];
     uint32_t set;
     tn_i_site_open(&s, "permute", NULL, 1, &x, &v, 0, file, line);
@@ -337,7 +337,7 @@ tn_val tn_permute_at(tn_val x, tn_int_list axes, const char *file, int line) {
 
 tn_val tn_t_at(tn_val x, const char *file, int line) {
     tn_i_site s;
-    tn_var v;
+    tn_i_var v;
     int64_t perm[TN_MAX_RANK];
     tn_i_site_open(&s, "t", NULL, 1, &x, &v, 0, file, line);
     int rank = s.b->failed ? 0 : tn_i_site_type(&s, v)->rank;
@@ -347,7 +347,7 @@ tn_val tn_t_at(tn_val x, const char *file, int line) {
 
 tn_val tn_swapaxes_at(tn_val x, int a, int b, const char *file, int line) {
     tn_i_site s;
-    tn_var v;
+    tn_i_var v;
     int64_t perm[TN_MAX_RANK];
     tn_i_site_open(&s, "swapaxes", NULL, 1, &x, &v, 0, file, line);
     int rank = s.b->failed ? 0 : tn_i_site_type(&s, v)->rank;
@@ -358,7 +358,7 @@ tn_val tn_swapaxes_at(tn_val x, int a, int b, const char *file, int line) {
 
 tn_val tn_moveaxis_at(tn_val x, int from, int to, const char *file, int line) {
     tn_i_site s;
-    tn_var v;
+    tn_i_var v;
     int64_t perm[TN_MAX_RANK];
     tn_i_site_open(&s, "moveaxis", NULL, 1, &x, &v, 0, file, line);
     int rank = s.b->failed ? 0 : tn_i_site_type(&s, v)->rank;
@@ -373,7 +373,7 @@ tn_val tn_moveaxis_at(tn_val x, int from, int to, const char *file, int line) {
 
 tn_val tn_flip_at(tn_val x, int axis, const char *file, int line) {
     tn_i_site s;
-    tn_var v;
+    tn_i_var v;
     tn_i_site_open(&s, "flip", NULL, 1, &x, &v, 0, file, line);
     if (s.b->failed || !tn_i_site_axis(&s, axis, tn_i_site_type(&s, v)->rank, &axis))
         return tn_i_site_close(&s, TN_NOVAR);
@@ -382,14 +382,15 @@ tn_val tn_flip_at(tn_val x, int axis, const char *file, int line) {
 
 tn_val tn_roll_at(tn_val x, int64_t shift, int axis, const char *file, int line) {
     tn_i_site s;
-    tn_var v;
+    tn_i_var v;
     tn_i_site_open(&s, "roll", NULL, 1, &x, &v, 0, file, line);
     if (s.b->failed || !tn_i_site_axis(&s, axis, tn_i_site_type(&s, v)->rank, &axis))
         return tn_i_site_close(&s, TN_NOVAR);
     int64_t n = tn_i_site_type(&s, v)->dim[axis], k = n ? shift % n : 0;
     if (k < 0) k += n;
     if (k == 0) return tn_i_site_close(&s, v);
-    const tn_var part[2] = {tn_i_do_slice_axis(&s, v, axis, n - k, n, 1), tn_i_do_slice_axis(&s, v, axis, 0, n - k, 1)};
+    const tn_i_var part[2] = {tn_i_do_slice_axis(&s, v, axis, n - k, n, 1),
+                              tn_i_do_slice_axis(&s, v, axis, 0, n - k, 1)};
     return tn_i_site_close(&s, tn_i_do_concatenate(&s, 2, part, axis));
 }
 
@@ -417,7 +418,7 @@ tn_val tn_stack_at(tn_val_list x, int axis, const char *file, int line) {
 
 void tn_split_at(tn_val x, tn_int_list sizes, int axis, tn_val *out, const char *file, int line) {
     tn_i_site s;
-    tn_var v, first = TN_NOVAR;
+    tn_i_var v, first = TN_NOVAR;
     tn_i_args a;
     tn_i_site_open(&s, "split", NULL, 1, &x, &v, 0, file, line);
     if (!s.b->failed && tn_i_site_axis(&s, axis, tn_i_site_type(&s, v)->rank, &axis)) {
@@ -432,7 +433,7 @@ void tn_split_at(tn_val x, tn_int_list sizes, int axis, tn_val *out, const char 
 /* Each axis of size d, repeated r times, is the pair (r, d) broadcast and merged. */
 tn_val tn_tile_at(tn_val x, tn_int_list repeats, const char *file, int line) {
     tn_i_site s;
-    tn_var v;
+    tn_i_var v;
     tn_i_site_open(&s, "tile", NULL, 1, &x, &v, 0, file, line);
     if (!good_shape(&s, repeats)) return tn_i_site_close(&s, TN_NOVAR);
     while ((size_t)tn_i_site_type(&s, v)->rank < repeats.n) v = tn_i_do_expand(&s, v, 0);
@@ -461,7 +462,7 @@ tn_val tn_pad_at(tn_val x, tn_val value, tn_int_list lo, tn_int_list hi, tn_int_
                  int line) {
     const tn_val in[2] = {x, value};
     tn_i_site s;
-    tn_var v[2];
+    tn_i_var v[2];
     int64_t config[3 * TN_MAX_RANK] = {0};
     tn_i_site_open(&s, "pad", NULL, 2, in, v, 2, file, line);
     if (!tn_i_do_numbers(&s)) return tn_i_site_close(&s, TN_NOVAR);

@@ -30,7 +30,7 @@ void tn_i_site_begin(tn_i_site *s, const char *name, tn_ctx *c, const char *file
     if (!s->b->loc) s->b->failed = true;
 }
 
-void tn_i_site_open(tn_i_site *s, const char *name, tn_ctx *c, size_t n, const tn_val *x, tn_var *v, uint32_t numbers,
+void tn_i_site_open(tn_i_site *s, const char *name, tn_ctx *c, size_t n, const tn_val *x, tn_i_var *v, uint32_t numbers,
                     const char *file, int line) {
     for (size_t i = 0; i < n && !c; i++) c = x[i].ctx;
     tn_i_site_begin(s, name, c, file, line);
@@ -49,7 +49,7 @@ void tn_i_site_open_many(tn_i_site *s, const char *name, tn_ctx *c, size_t n, co
     for (size_t i = 0; i < n && !c; i++) c = x[i].ctx;
     tn_i_site_begin(s, name, c, file, line);
     if (!c) return;
-    tn_var *v = n <= INT32_MAX && more <= INT32_MAX ? tn_i_alloc_array(c, n + more, sizeof *v) : NULL;
+    tn_i_var *v = n <= INT32_MAX && more <= INT32_MAX ? tn_i_alloc_array(c, n + more, sizeof *v) : NULL;
     if (!v) {
         s->b->failed = true;
         return;
@@ -77,19 +77,19 @@ static void finish(tn_i_site *s) {
     s->own = 0;
 }
 
-static tn_val value(const tn_i_site *s, tn_var v) {
+static tn_val value(const tn_i_site *s, tn_i_var v) {
     if (!s->t) return (tn_val){.id = s->line};
     return (tn_val){.ctx = s->b->ctx, .trace = s->t->serial, .id = s->b->failed ? TN_NOVAR : v};
 }
 
-tn_val tn_i_site_close(tn_i_site *s, tn_var result) {
+tn_val tn_i_site_close(tn_i_site *s, tn_i_var result) {
     finish(s);
     return value(s, result);
 }
 
-void tn_i_site_close_many(tn_i_site *s, tn_var first, size_t n, tn_val *out) {
+void tn_i_site_close_many(tn_i_site *s, tn_i_var first, size_t n, tn_val *out) {
     finish(s);
-    for (size_t j = 0; j < n; j++) out[j] = value(s, first == TN_NOVAR ? first : first + (tn_var)j);
+    for (size_t j = 0; j < n; j++) out[j] = value(s, first == TN_NOVAR ? first : first + (tn_i_var)j);
 }
 
 /* ---- failing ------------------------------------------------------------------- */
@@ -121,7 +121,7 @@ static void describe_all(const tn_i_site *s, char *text, size_t room) {
     if (at && at < room) (void)snprintf(text + at, room - at, "%s", s->n > 6 ? ", ...)" : ")");
 }
 
-tn_var tn_i_site_fail(tn_i_site *s, tn_status status, int operand, const char *fmt, ...) {
+tn_i_var tn_i_site_fail(tn_i_site *s, tn_status status, int operand, const char *fmt, ...) {
     if (s->b->failed) return TN_NOVAR;
     char reason[384], which[32] = "", operands[384];
     va_list ap;
@@ -168,11 +168,11 @@ static bool grow_captured(tn_i_trace *t) {
 }
 
 /* x of an enclosing trace as an input of t.  A number is made again instead. */
-static tn_var capture(tn_i_trace *t, const tn_i_trace *from, const tn_val *x) {
+static tn_i_var capture(tn_i_trace *t, const tn_i_trace *from, const tn_val *x) {
     uint64_t bits;
     const tn_type type = *from->b.val[x->id].type;
     if (tn_i_known_scalar(&from->b, x->id, &bits)) {
-        tn_var v = tn_i_literal(&t->b, type.dtype, bits);
+        tn_i_var v = tn_i_literal(&t->b, type.dtype, bits);
         return type.rank ? tn_i_broadcast(&t->b, v, type.rank, type.dim, NULL) : v;
     }
     if (!grow_captured(t)) {
@@ -181,14 +181,14 @@ static tn_var capture(tn_i_trace *t, const tn_i_trace *from, const tn_val *x) {
     }
     size_t at = captured_slot(t, t->captured, t->ccaptured, x);
     if (t->captured[at]) return t->capture[t->captured[at] - 1].inner;
-    tn_var v = tn_i_input(&t->b, &type, false);
+    tn_i_var v = tn_i_input(&t->b, &type, false);
     if (v == TN_NOVAR) return v;
     t->capture[t->ncapture++] = (tn_i_capture){.outer = *x, .inner = v};
     t->captured[at] = (uint32_t)t->ncapture;
     return v;
 }
 
-static tn_var refuse(tn_i_site *s, const tn_val *x, int operand) {
+static tn_i_var refuse(tn_i_site *s, const tn_val *x, int operand) {
     if (tn_i_is_number(x)) return tn_i_site_fail(s, TN_EINVAL, operand, "is a plain number where an array is needed");
     if (x->ctx) return tn_i_site_fail(s, TN_EINVAL, operand, "belongs to another context");
     if (x->id)
@@ -197,7 +197,7 @@ static tn_var refuse(tn_i_site *s, const tn_val *x, int operand) {
     return tn_i_site_fail(s, TN_EINVAL, operand, "is not a traced value (it was never set)");
 }
 
-tn_var tn_i_site_resolve(tn_i_site *s, const tn_val *x, int operand) {
+tn_i_var tn_i_site_resolve(tn_i_site *s, const tn_val *x, int operand) {
     tn_i_trace *t = s->t;
     if (!t || s->b->failed) return TN_NOVAR;
     if (x->ctx != s->b->ctx) return refuse(s, x, operand);
@@ -218,7 +218,7 @@ tn_var tn_i_site_resolve(tn_i_site *s, const tn_val *x, int operand) {
 
 /* ---- plain numbers ----------------------------------------------------------------- */
 
-static tn_var bad_number(tn_i_site *s, size_t i, int dtype) {
+static tn_i_var bad_number(tn_i_site *s, size_t i, int dtype) {
     const tn_val *x = &s->x[i];
     char text[64];
     describe(s, i, text, sizeof text);
@@ -226,14 +226,14 @@ static tn_var bad_number(tn_i_site *s, size_t i, int dtype) {
                           x->trace == 1 && !tn_i_is_float(dtype) ? "; use tn_convert on the array" : "");
 }
 
-static tn_var float_number(tn_i_site *s, size_t i, int dtype) {
+static tn_i_var float_number(tn_i_site *s, size_t i, int dtype) {
     const tn_val *x = &s->x[i];
     double d = x->trace == 1 ? x->num.d : x->trace == 4 ? (double)(uint64_t)x->num.i : (double)x->num.i;
     if (dtype == TN_F32 && isfinite(d) && isinf((float)d)) return bad_number(s, i, dtype);
     return tn_i_literal_f64(s->b, dtype, d);
 }
 
-static tn_var integer_number(tn_i_site *s, size_t i, int dtype) {
+static tn_i_var integer_number(tn_i_site *s, size_t i, int dtype) {
     const tn_val *x = &s->x[i];
     int64_t k = x->num.i;
     if (x->trace == 4 && k < 0) return bad_number(s, i, dtype); /* beyond INT64_MAX */

@@ -48,20 +48,20 @@ static void pop(tn_i_trace *t) {
 
 /* Captures appear among the equations; a program wants its inputs first.  The
  * equations are emitted again behind all inputs. */
-static bool emit_again(const tn_i_builder *from, tn_i_builder *b, tn_var *map) {
-    tn_var few[16], *in = few;
+static bool emit_again(const tn_i_builder *from, tn_i_builder *b, tn_i_var *map) {
+    tn_i_var few[16], *in = few;
     for (size_t k = 0; k < from->neqn && !b->failed; k++) {
         const tn_i_eqn *e = &from->eqn[k];
         if (e->nin > 16 && !(in = tn_i_alloc_array(b->ctx, e->nin, sizeof *in))) return false;
         for (uint32_t i = 0; i < e->nin; i++) {
-            tn_var v = from->pool[e->in + i];
+            tn_i_var v = from->pool[e->in + i];
             const tn_i_val *val = &from->val[v];
             if (map[v] == TN_NOVAR && val->def == TN_DEF_LITERAL) map[v] = tn_i_literal(b, val->type->dtype, val->bits);
             in[i] = map[v];
         }
         b->loc = e->loc;
         b->region = e->region;
-        tn_var out = tn_i_emit_like(b, e, in);
+        tn_i_var out = tn_i_emit_like(b, e, in);
         for (uint32_t j = 0; j < e->nout && out != TN_NOVAR; j++) map[e->out + j] = out + j;
         if (in != few) tn_i_free(b->ctx, in, e->nin * sizeof *in);
         in = few;
@@ -69,17 +69,17 @@ static bool emit_again(const tn_i_builder *from, tn_i_builder *b, tn_var *map) {
     return !b->failed;
 }
 
-static tn_var moved(const tn_i_builder *from, tn_i_builder *b, tn_var *map, tn_var v) {
+static tn_i_var moved(const tn_i_builder *from, tn_i_builder *b, tn_i_var *map, tn_i_var v) {
     const tn_i_val *val = &from->val[v];
     if (map[v] == TN_NOVAR && val->def == TN_DEF_LITERAL) map[v] = tn_i_literal(b, val->type->dtype, val->bits);
     return map[v];
 }
 
-static bool inputs_first(tn_i_trace *t, const tn_i_body *body, tn_i_builder *b, tn_var *out) {
+static bool inputs_first(tn_i_trace *t, const tn_i_body *body, tn_i_builder *b, tn_i_var *out) {
     const tn_i_builder *from = &t->b;
     tn_ctx *c = from->ctx;
     tn_i_builder_init(b, c);
-    tn_var *map = tn_i_alloc_array(c, from->nval, sizeof *map);
+    tn_i_var *map = tn_i_alloc_array(c, from->nval, sizeof *map);
     bool ok = map != NULL;
     if (ok) memset(map, 0xFF, from->nval * sizeof *map);
     for (size_t i = 0; ok && i < body->nin; i++) map[i] = tn_i_input(b, from->val[i].type, false);
@@ -104,7 +104,7 @@ static bool list_captures(const tn_i_trace *t, tn_val **captured, size_t *ncaptu
 
 static bool make_inputs(tn_i_trace *t, const tn_i_body *body, tn_val *in) {
     for (size_t i = 0; i < body->nin; i++) {
-        tn_var v = tn_i_input(&t->b, &body->in[i], i >= body->nin - body->nlin);
+        tn_i_var v = tn_i_input(&t->b, &body->in[i], i >= body->nin - body->nlin);
         if (v == TN_NOVAR) break;
         in[i] = (tn_val){.ctx = t->b.ctx, .trace = t->serial, .id = v};
     }
@@ -120,7 +120,7 @@ static void run_callback(const tn_i_body *body, const tn_val *in, tn_val *out) {
 }
 
 /* The variables of what the callback returned. */
-static bool take_outputs(tn_i_trace *t, const tn_i_body *body, const tn_val *out, tn_var *var) {
+static bool take_outputs(tn_i_trace *t, const tn_i_body *body, const tn_val *out, tn_i_var *var) {
     for (size_t j = 0; j < body->nout && !t->b.failed; j++) {
         char name[32];
         tn_i_site s;
@@ -136,7 +136,7 @@ static bool take_outputs(tn_i_trace *t, const tn_i_body *body, const tn_val *out
     return !t->b.failed;
 }
 
-static tn_fn *finish(tn_i_trace *t, const tn_i_body *body, tn_var *var, tn_val **captured, size_t *ncaptured) {
+static tn_fn *finish(tn_i_trace *t, const tn_i_body *body, tn_i_var *var, tn_val **captured, size_t *ncaptured) {
     tn_ctx *c = t->b.ctx;
     if (t->ncapture == 0) return tn_i_finish(&t->b, (uint32_t)body->nout, var);
     tn_i_builder b;
@@ -156,7 +156,7 @@ static tn_fn *finish(tn_i_trace *t, const tn_i_body *body, tn_var *var, tn_val *
 tn_fn *tn_i_trace_body(tn_ctx *c, const tn_i_body *body, tn_val **captured, size_t *ncaptured) {
     tn_fn *f = NULL;
     tn_val *in = tn_i_alloc_array(c, body->nin, sizeof *in), *out = tn_i_alloc_array(c, body->nout, sizeof *out);
-    tn_var *var = tn_i_alloc_array(c, body->nout, sizeof *var);
+    tn_i_var *var = tn_i_alloc_array(c, body->nout, sizeof *var);
     if (in && out && var) {
         tn_i_trace t;
         push(&t, c, body);
@@ -214,7 +214,10 @@ int tn_scope_push(tn_ctx *c, const char *name) {
     }
     for (size_t i = 0; i < m; i++) text[n++] = name[i] == '/' ? '.' : name[i];
     const char *scope = tn_i_string(c, text, n);
-    if (scope) c->scope = scope;
+    if (scope)
+        c->scope = scope;
+    else if (c->trace)
+        tn_i_trace_adopt_error(c->trace);
     return 1;
 }
 

@@ -14,7 +14,7 @@
 /* A value of an enclosing trace that became an input here. */
 typedef struct tn_i_capture {
     tn_val outer;
-    tn_var inner;
+    tn_i_var inner;
 } tn_i_capture;
 
 typedef struct tn_i_trace {
@@ -65,7 +65,7 @@ typedef struct tn_i_site {
     uint32_t line;
     size_t n; /* operands */
     const tn_val *x;
-    tn_var *v;   /* their variables; TN_NOVAR: a plain number */
+    tn_i_var *v; /* their variables; TN_NOVAR: a plain number */
     bool failed; /* the builder, when the site was opened */
     size_t own;  /* elements of v that belong to the site, released by closing it */
     tn_i_builder none;
@@ -74,7 +74,7 @@ typedef struct tn_i_site {
 /* Opens a site for operands x[n].  Bit i of `numbers` admits a plain number as
  * operand i; v[i] is then TN_NOVAR until tn_i_site_number.  The context c may
  * be NULL where an operand tells it. */
-void tn_i_site_open(tn_i_site *s, const char *name, tn_ctx *c, size_t n, const tn_val *x, tn_var *v, uint32_t numbers,
+void tn_i_site_open(tn_i_site *s, const char *name, tn_ctx *c, size_t n, const tn_val *x, tn_i_var *v, uint32_t numbers,
                     const char *file, int line);
 /* The same for any number of array operands: v is allocated, with room for
  * `more` further variables behind them. */
@@ -83,15 +83,15 @@ void tn_i_site_open_many(tn_i_site *s, const char *name, tn_ctx *c, size_t n, co
 /* Its two parts: the place, and one value's variable (operand -1: messages do
  * not count it).  A plain number is a failure here. */
 void tn_i_site_begin(tn_i_site *s, const char *name, tn_ctx *c, const char *file, int line);
-tn_var tn_i_site_resolve(tn_i_site *s, const tn_val *x, int operand);
-tn_val tn_i_site_close(tn_i_site *s, tn_var result);
+tn_i_var tn_i_site_resolve(tn_i_site *s, const tn_val *x, int operand);
+tn_val tn_i_site_close(tn_i_site *s, tn_i_var result);
 /* Consecutive variables from `first`; all poison when it is TN_NOVAR. */
-void tn_i_site_close_many(tn_i_site *s, tn_var first, size_t n, tn_val *out);
+void tn_i_site_close_many(tn_i_site *s, tn_i_var first, size_t n, tn_val *out);
 
 /* True when nothing may be looked at any more: the builder failed or has no trace. */
 static inline bool tn_i_site_dead(const tn_i_site *s) { return s->b->failed; }
 /* Fails with "name: operand i: reason (operands: ...)"; operand -1: none.  TN_NOVAR. */
-tn_var tn_i_site_fail(tn_i_site *s, tn_status status, int operand, const char *fmt, ...)
+tn_i_var tn_i_site_fail(tn_i_site *s, tn_status status, int operand, const char *fmt, ...)
 #ifdef __GNUC__
     __attribute__((format(printf, 4, 5)))
 #endif
@@ -99,7 +99,7 @@ tn_var tn_i_site_fail(tn_i_site *s, tn_status status, int operand, const char *f
 /* Makes operand i a literal of the dtype if it is a plain number. */
 void tn_i_site_number(tn_i_site *s, size_t i, int dtype);
 static inline bool tn_i_is_number(const tn_val *x) { return !x->ctx && x->trace != 0; }
-static inline const tn_type *tn_i_site_type(const tn_i_site *s, tn_var v) { return tn_i_vtype(s->b, v); }
+static inline const tn_type *tn_i_site_type(const tn_i_site *s, tn_i_var v) { return tn_i_vtype(s->b, v); }
 /* Axis 0..rank-1 from one that may be negative; fails otherwise. */
 bool tn_i_site_axis(tn_i_site *s, int64_t axis, int rank, int *out);
 /* Distinct axes, ascending, as a bit set. */
@@ -124,50 +124,50 @@ void tn_i_args_fn(tn_i_args *a, const char *name, const tn_fn *f);
 /* `n` lists; by the spec's field names where it has fields. */
 void tn_i_args_lists(tn_i_args *a, const char *name, size_t n, const char *const *fields, const tn_int_list *lists);
 bool tn_i_args_has(const tn_i_args *a, const char *name);
-tn_var tn_i_args_emit(tn_i_site *s, const tn_i_args *a, size_t n, const tn_var *in);
+tn_i_var tn_i_args_emit(tn_i_site *s, const tn_i_args *a, size_t n, const tn_i_var *in);
 
 /* ---- operators on variables, for compositions --------------------------------------
  *
  * Each takes TN_NOVAR (after a failure) and returns it. */
 
 /* ops_elementwise.c */
-tn_var tn_i_do1(tn_i_site *s, int id, tn_var x);
-tn_var tn_i_do2(tn_i_site *s, int id, tn_var x, tn_var y);  /* broadcasts */
-tn_var tn_i_do2n(tn_i_site *s, int id, tn_var x, double y); /* y: a number in x's dtype */
-tn_var tn_i_don2(tn_i_site *s, int id, double x, tn_var y);
-tn_var tn_i_do_where(tn_i_site *s, tn_var cond, tn_var x, tn_var y); /* broadcasts */
-tn_var tn_i_do_number(tn_i_site *s, tn_var like, double x);          /* x in like's dtype, rank 0 */
-bool tn_i_do_broadcast(tn_i_site *s, size_t n, tn_var *v);           /* all to their common shape */
-bool tn_i_need_float(tn_i_site *s, size_t n);                        /* all operands; fails otherwise */
+tn_i_var tn_i_do1(tn_i_site *s, int id, tn_i_var x);
+tn_i_var tn_i_do2(tn_i_site *s, int id, tn_i_var x, tn_i_var y); /* broadcasts */
+tn_i_var tn_i_do2n(tn_i_site *s, int id, tn_i_var x, double y);  /* y: a number in x's dtype */
+tn_i_var tn_i_don2(tn_i_site *s, int id, double x, tn_i_var y);
+tn_i_var tn_i_do_where(tn_i_site *s, tn_i_var cond, tn_i_var x, tn_i_var y); /* broadcasts */
+tn_i_var tn_i_do_number(tn_i_site *s, tn_i_var like, double x);              /* x in like's dtype, rank 0 */
+bool tn_i_do_broadcast(tn_i_site *s, size_t n, tn_i_var *v);                 /* all to their common shape */
+bool tn_i_need_float(tn_i_site *s, size_t n);                                /* all operands; fails otherwise */
 /* Plain numbers take the dtype of the first array; fails when arrays differ. */
 bool tn_i_do_numbers(tn_i_site *s);
 
 /* ops_shape.c */
-tn_var tn_i_do_reshape(tn_i_site *s, tn_var x, int rank, const int64_t *shape);
-tn_var tn_i_do_broadcast_to(tn_i_site *s, tn_var x, int rank, const int64_t *shape);
-tn_var tn_i_do_permute(tn_i_site *s, tn_var x, const int64_t *perm); /* nothing for the identity */
-tn_var tn_i_do_expand(tn_i_site *s, tn_var x, int axis);
-tn_var tn_i_do_squeeze(tn_i_site *s, tn_var x, uint32_t axes);
-tn_var tn_i_do_slice(tn_i_site *s, tn_var x, const int64_t *start, const int64_t *limit, const int64_t *stride);
-tn_var tn_i_do_slice_axis(tn_i_site *s, tn_var x, int axis, int64_t start, int64_t limit, int64_t stride);
-tn_var tn_i_do_concatenate(tn_i_site *s, size_t n, const tn_var *v, int axis);
-tn_var tn_i_do_iota(tn_i_site *s, const tn_type *t, int axis);
-tn_var tn_i_do_full(tn_i_site *s, const tn_type *t, double x);
+tn_i_var tn_i_do_reshape(tn_i_site *s, tn_i_var x, int rank, const int64_t *shape);
+tn_i_var tn_i_do_broadcast_to(tn_i_site *s, tn_i_var x, int rank, const int64_t *shape);
+tn_i_var tn_i_do_permute(tn_i_site *s, tn_i_var x, const int64_t *perm); /* nothing for the identity */
+tn_i_var tn_i_do_expand(tn_i_site *s, tn_i_var x, int axis);
+tn_i_var tn_i_do_squeeze(tn_i_site *s, tn_i_var x, uint32_t axes);
+tn_i_var tn_i_do_slice(tn_i_site *s, tn_i_var x, const int64_t *start, const int64_t *limit, const int64_t *stride);
+tn_i_var tn_i_do_slice_axis(tn_i_site *s, tn_i_var x, int axis, int64_t start, int64_t limit, int64_t stride);
+tn_i_var tn_i_do_concatenate(tn_i_site *s, size_t n, const tn_i_var *v, int axis);
+tn_i_var tn_i_do_iota(tn_i_site *s, const tn_type *t, int axis);
+tn_i_var tn_i_do_full(tn_i_site *s, const tn_type *t, double x);
 /* The diagonal of axes a and b, which become one axis in front. */
-tn_var tn_i_do_diagonal(tn_i_site *s, tn_var x, int a, int b);
+tn_i_var tn_i_do_diagonal(tn_i_site *s, tn_i_var x, int a, int b);
 
 /* ops_reduce.c: `axes` is a bit set */
-tn_var tn_i_do_reduce(tn_i_site *s, int id, tn_var x, uint32_t axes, bool keepdims);
-tn_var tn_i_do_mean(tn_i_site *s, tn_var x, uint32_t axes, bool keepdims);
+tn_i_var tn_i_do_reduce(tn_i_site *s, int id, tn_i_var x, uint32_t axes, bool keepdims);
+tn_i_var tn_i_do_mean(tn_i_site *s, tn_i_var x, uint32_t axes, bool keepdims);
 static inline uint32_t tn_i_all_axes(int rank) { return (1u << rank) - 1; }
 
 /* ops_product.c */
 /* Sum of products over labels: x has labels lx (distinct), y has ly (distinct);
  * the result has lout, each from lx or ly; all others are summed.  Shared
  * labels have equal sizes. */
-tn_var tn_i_do_contract(tn_i_site *s, tn_var x, const int8_t *lx, tn_var y, const int8_t *ly, int nout,
-                        const int8_t *lout);
+tn_i_var tn_i_do_contract(tn_i_site *s, tn_i_var x, const int8_t *lx, tn_i_var y, const int8_t *ly, int nout,
+                          const int8_t *lout);
 /* The same for one array: sums labels that lout lacks and orders the others. */
-tn_var tn_i_do_arrange(tn_i_site *s, tn_var x, const int8_t *lx, int nout, const int8_t *lout);
+tn_i_var tn_i_do_arrange(tn_i_site *s, tn_i_var x, const int8_t *lx, int nout, const int8_t *lout);
 
 #endif

@@ -13,10 +13,10 @@ typedef struct walk {
     const bool *input_linear;
     tn_i_builder b;
     tn_i_frame w;
-    tn_var *map;      /* nonlinear values */
-    tn_var *ct;       /* cotangents accumulated so far */
-    uint8_t *linear;  /* per value */
-    uint32_t *uses;   /* linear equations and outputs still to contribute */
+    tn_i_var *map;   /* nonlinear values */
+    tn_i_var *ct;    /* cotangents accumulated so far */
+    uint8_t *linear; /* per value */
+    uint32_t *uses;  /* linear equations and outputs still to contribute */
     bool *more, *merged;
 } walk;
 
@@ -41,7 +41,7 @@ static void forward(walk *k) {
         if (!k->linear[v]) k->map[v] = tn_i_input(&k->b, f->val[v].type, false);
     for (uint32_t j = 0; j < f->nout; j++) (void)tn_i_input(&k->b, f->val[f->out[j]].type, true);
     for (uint32_t j = 0; j < f->nout && !k->b.failed; j++) { /* a value may be several outputs */
-        const tn_var v = f->out[j], ct = (tn_var)(k->b.nin - f->nout + j);
+        const tn_i_var v = f->out[j], ct = (tn_i_var)(k->b.nin - f->nout + j);
         if (k->linear[v]) k->ct[v] = tn_i_sum(&k->b, k->ct[v], ct);
     }
     for (uint32_t i = 0; i < f->neqn && !k->b.failed; i++) {
@@ -54,7 +54,7 @@ static void forward(walk *k) {
 static void accumulate(walk *k, const tn_i_eqn *e) {
     tn_i_frame *w = &k->w;
     for (uint32_t i = 0; i < e->nin && !k->b.failed; i++) {
-        tn_var v = tn_i_in(k->f, e)[i];
+        tn_i_var v = tn_i_in(k->f, e)[i];
         if (!k->linear[v] || w->a[i] == TN_NOVAR) continue;
         if (!tn_type_equal(tn_i_vtype(&k->b, w->a[i]), w->in_type[i])) {
             char got[TN_I_TYPE_TEXT], want[TN_I_TYPE_TEXT];
@@ -69,7 +69,7 @@ static void accumulate(walk *k, const tn_i_eqn *e) {
 static void backward(walk *k, const tn_i_eqn *e) {
     tn_i_frame *w = &k->w;
     tn_i_rule *r = &w->r;
-    const tn_var *in = tn_i_in(k->f, e);
+    const tn_i_var *in = tn_i_in(k->f, e);
     bool some = false;
     for (uint32_t i = 0; i < e->nin; i++)
         if (k->linear[in[i]]) k->uses[in[i]]--;
@@ -101,7 +101,7 @@ static void backward(walk *k, const tn_i_eqn *e) {
 static tn_fn *finish(walk *k) {
     const tn_fn *f = k->f;
     tn_i_builder *b = &k->b;
-    tn_var *out = tn_i_alloc_array(f->ctx, f->nin, sizeof *out);
+    tn_i_var *out = tn_i_alloc_array(f->ctx, f->nin, sizeof *out);
     uint32_t n = 0;
     if (!out) b->failed = true;
     b->region = 0;
@@ -116,8 +116,12 @@ static tn_fn *finish(walk *k) {
 
 static tn_fn *transpose_separated(const tn_fn *f, const bool *linear, tn_i_memo *memo) {
     tn_ctx *c = f->ctx;
-    walk k = {.f = f, .input_linear = linear, .map = tn_i_map_new(f), .ct = tn_i_map_new(f),
-              .linear = tn_i_alloc(c, f->nval), .uses = tn_i_alloc_array(c, f->nval, sizeof *k.uses)};
+    walk k = {.f = f,
+              .input_linear = linear,
+              .map = tn_i_map_new(f),
+              .ct = tn_i_map_new(f),
+              .linear = tn_i_alloc(c, f->nval),
+              .uses = tn_i_alloc_array(c, f->nval, sizeof *k.uses)};
     tn_i_builder_init(&k.b, c);
     k.b.named_after = f;
     k.b.regions = f->regions;

@@ -7,13 +7,13 @@ typedef struct walk {
     int64_t size;
     tn_i_builder b;
     tn_i_frame w;
-    tn_var *map;
+    tn_i_var *map;
     uint8_t *batched;
 } walk;
 
 static void step(walk *k, const tn_i_eqn *e) {
     tn_i_frame *w = &k->w;
-    const tn_var *in = tn_i_in(k->f, e);
+    const tn_i_var *in = tn_i_in(k->f, e);
     bool any = false;
     tn_i_frame_enter(w, e);
     for (uint32_t i = 0; i < e->nin; i++) any |= w->flag[i] = k->batched[in[i]] != 0;
@@ -24,9 +24,12 @@ static void step(walk *k, const tn_i_eqn *e) {
     w->r.batch = k->size;
     for (uint32_t i = 0; i < e->nin; i++) w->in[i] = tn_i_mapped(&k->b, k->f, k->map, in[i]);
     for (uint32_t j = 0; j < e->nout; j++) w->c[j] = TN_NOVAR;
-    if (e->prim->batch) e->prim->batch(&w->r, w->flag, w->c, w->mark);
-    else if (e->prim->flags & TN_F_ELEMENTWISE) tn_i_batch_elementwise(&w->r, w->flag, w->c, w->mark);
-    else tn_i_rule_fail(&w->r, TN_ERULE, -1, "no batching rule");
+    if (e->prim->batch)
+        e->prim->batch(&w->r, w->flag, w->c, w->mark);
+    else if (e->prim->flags & TN_F_ELEMENTWISE)
+        tn_i_batch_elementwise(&w->r, w->flag, w->c, w->mark);
+    else
+        tn_i_rule_fail(&w->r, TN_ERULE, -1, "no batching rule");
     for (uint32_t j = 0; j < e->nout; j++) {
         k->map[e->out + j] = w->c[j];
         k->batched[e->out + j] = w->mark[j];
@@ -52,11 +55,11 @@ static bool input(walk *k, uint32_t i, bool batched) {
 static tn_fn *finish(walk *k, bool all, bool *out_batched) {
     const tn_fn *f = k->f;
     tn_i_builder *b = &k->b;
-    tn_var *out = tn_i_alloc_array(f->ctx, f->nout, sizeof *out);
+    tn_i_var *out = tn_i_alloc_array(f->ctx, f->nout, sizeof *out);
     if (!out) b->failed = true;
     b->region = 0;
     for (uint32_t j = 0; j < f->nout && !b->failed; j++) {
-        tn_var v = f->out[j];
+        tn_i_var v = f->out[j];
         bool batched = k->batched[v] != 0;
         out[j] = tn_i_mapped(b, f, k->map, v);
         if (all && !batched) out[j] = tn_i_batched(b, out[j], k->size);

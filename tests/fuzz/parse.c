@@ -27,7 +27,9 @@ static void must(bool ok) {
     if (!ok) abort();
 }
 
-static void must_or_memory(tn_ctx *c, bool ok) { must(ok || tn_last_status(c) == TN_ENOMEM || tn_last_status(c) == TN_EOVERFLOW); }
+static void must_or_memory(tn_ctx *c, bool ok) {
+    must(ok || tn_last_status(c) == TN_ENOMEM || tn_last_status(c) == TN_EOVERFLOW);
+}
 
 /* The printed program parses, and prints the same. */
 static void round_trip(tn_ctx *c, const tn_fn *f) {

@@ -53,11 +53,16 @@ static void read_line(golden *g, const char *s, const char *end) {
     const char *space = memchr(s, ' ', (size_t)(end - s));
     size_t tag = space ? (size_t)(space - s) : (size_t)(end - s);
     r = read_numbers(s + tag, end);
-    if (!strncmp(s, "in", tag) && g->nin < MOST) g->in[g->nin++] = r;
-    else if (!strncmp(s, "grad", tag) && g->ngrad < MOST) g->grad[g->ngrad++] = r;
-    else if (!strncmp(s, "tangent", tag) && g->ntangent < MOST) g->tangent[g->ntangent++] = r;
-    else if (!strncmp(s, "hvp", tag) && g->nhvp < MOST) g->hvp[g->nhvp++] = r;
-    else if (!strncmp(s, "value", tag)) g->value = r;
+    if (!strncmp(s, "in", tag) && g->nin < MOST)
+        g->in[g->nin++] = r;
+    else if (!strncmp(s, "grad", tag) && g->ngrad < MOST)
+        g->grad[g->ngrad++] = r;
+    else if (!strncmp(s, "tangent", tag) && g->ntangent < MOST)
+        g->tangent[g->ntangent++] = r;
+    else if (!strncmp(s, "hvp", tag) && g->nhvp < MOST)
+        g->hvp[g->nhvp++] = r;
+    else if (!strncmp(s, "value", tag))
+        g->value = r;
     else {
         for (size_t i = 0; i < r.n && i < MOST; i++) g->wrt[g->nwrt++] = (int)r.v[i];
         free(r.v);
@@ -82,9 +87,12 @@ static void *buffer(tn_type t, const numbers *from) {
     size_t n = tn_type_elements(&t);
     char *data = calloc(n + 1, 8);
     for (size_t i = 0; data && from && i < n && i < from->n; i++) {
-        if (t.dtype == TN_F64) ((double *)(void *)data)[i] = from->v[i];
-        else if (t.dtype == TN_I64) ((int64_t *)(void *)data)[i] = (int64_t)from->v[i];
-        else if (t.dtype == TN_I32) ((int32_t *)(void *)data)[i] = (int32_t)from->v[i];
+        if (t.dtype == TN_F64)
+            ((double *)(void *)data)[i] = from->v[i];
+        else if (t.dtype == TN_I64)
+            ((int64_t *)(void *)data)[i] = (int64_t)from->v[i];
+        else if (t.dtype == TN_I32)
+            ((int32_t *)(void *)data)[i] = (int32_t)from->v[i];
     }
     return data;
 }
@@ -149,7 +157,8 @@ int main(int argc, char **argv) {
     DIR *d = opendir(dir);
     for (struct dirent *e; d && n < 256 && (e = readdir(d)) != NULL;) {
         size_t len = strlen(e->d_name);
-        if (len > 3 && !strcmp(e->d_name + len - 3, ".tn") && (names[n] = malloc(len + 1))) memcpy(names[n++], e->d_name, len + 1);
+        if (len > 3 && !strcmp(e->d_name + len - 3, ".tn") && (names[n] = malloc(len + 1)))
+            memcpy(names[n++], e->d_name, len + 1);
     }
     if (d) closedir(d);
     qsort(names, (size_t)n, sizeof *names, by_name);

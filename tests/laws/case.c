@@ -46,12 +46,12 @@ const tn_fn *laws_case_program(const tn_prim *prim, const tn_i_case *c, uint32_t
     tn_i_builder b;
     tn_i_builder_init(&b, c->ctx);
     b.raw = true;
-    tn_var in[TN_CASE_MAX], out[64];
+    tn_i_var in[TN_CASE_MAX], out[64];
     for (int pass = 0; pass < 2; pass++)
         for (uint32_t i = 0; i < c->nin; i++)
             if ((linear >> i & 1) == (unsigned)pass) in[i] = tn_i_input(&b, &c->in[i], pass == 1);
     b.loc = tn_i_loc_of(c->ctx, "case.c", 1, 0, "");
-    const tn_var first = tn_i_emit(&b, prim, c->p, c->nin, in);
+    const tn_i_var first = tn_i_emit(&b, prim, c->p, c->nin, in);
     const uint32_t nout = first == TN_NOVAR ? 0 : b.eqn[b.neqn - 1].nout;
     if (nout > 64) tn_i_builder_fail(&b, TN_ELIMIT, "a case has at most 64 outputs");
     for (uint32_t j = 0; j < nout && j < 64; j++) out[j] = first + j;
@@ -88,8 +88,10 @@ static void separate(const tn_prim *prim, const tn_i_case *c, tn_i_rng *r, laws_
 }
 
 void laws_case_fill(const tn_i_case *c, uint32_t i, tn_i_rng *r, void *data) {
-    if (c->fill) c->fill(r, c, i, data);
-    else tn_i_fill_domain(r, c, i, data);
+    if (c->fill)
+        c->fill(r, c, i, data);
+    else
+        tn_i_fill_domain(r, c, i, data);
 }
 
 laws_array *laws_case_data(laws_memory *m, const tn_prim *prim, const tn_i_case *c, tn_i_rng *r) {

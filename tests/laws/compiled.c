@@ -34,8 +34,10 @@ static void scatter(const laws_array *dense, void *strided, const int64_t *s, bo
         int64_t offset = 0;
         for (int d = 0; d < dense->type.rank; d++) offset += at[d] * s[d];
         char *one = (char *)dense->data + (size_t)k * size, *other = (char *)strided + (size_t)offset * size;
-        if (back) memcpy(one, other, size);
-        else memcpy(other, one, size);
+        if (back)
+            memcpy(one, other, size);
+        else
+            memcpy(other, one, size);
         for (int d = dense->type.rank - 1; d >= 0 && ++at[d] == dense->type.dim[d]; d--) at[d] = 0;
     }
 }
@@ -50,7 +52,8 @@ typedef struct buffers {
 static void place(laws_trial *t, const tn_fn *f, const laws_array *x, bool strided, buffers *k) {
     *k = (buffers){.in_strides = laws_alloc(t->memory, f->nin + 1u, sizeof *k->in_strides),
                    .out_strides = laws_alloc(t->memory, f->nout + 1u, sizeof *k->out_strides),
-                   .in = laws_alloc(t->memory, f->nin + 1u, sizeof *k->in), .out = laws_alloc(t->memory, f->nout + 1u, sizeof *k->out),
+                   .in = laws_alloc(t->memory, f->nin + 1u, sizeof *k->in),
+                   .out = laws_alloc(t->memory, f->nout + 1u, sizeof *k->out),
                    .y = laws_alloc(t->memory, f->nout + 1u, sizeof *k->y)};
     size_t span;
     for (uint32_t i = 0; i < f->nin; i++) {
@@ -105,7 +108,8 @@ static bool compiled(laws_trial *t, const tn_fn *f, const laws_array *x, bool st
         for (uint32_t j = 0; j < f->nout; j++)
             if (!k.out_strides[j] && j != without) memset(k.out[j], 0xA5, laws_bytes(&k.y[j]));
         k.out[without] = NULL;
-        if (tn_call(e, k.in, k.out) != TN_OK) laws_fail(t, "call without output %d: %s", (int)without, tn_exec_error(e));
+        if (tn_call(e, k.in, k.out) != TN_OK)
+            laws_fail(t, "call without output %d: %s", (int)without, tn_exec_error(e));
         k.out[without] = kept;
         ok = !t->failed && compare(t, f, want, &k);
     }

@@ -66,7 +66,7 @@ static bool callback_on_f32(const tn_fn *f, const tn_i_eqn *e) {
     return callback && f32;
 }
 
-static tn_var operand(tn_i_builder *b, const tn_fn *f, tn_var *map, tn_var v) {
+static tn_i_var operand(tn_i_builder *b, const tn_fn *f, tn_i_var *map, tn_i_var v) {
     if (map[v] == TN_NOVAR && tn_i_is_literal(f, v) && f->val[v].type->dtype == TN_F32) {
         float x;
         memcpy(&x, &f->val[v].bits, sizeof x); /* little-endian, as the bits are kept */
@@ -75,17 +75,17 @@ static tn_var operand(tn_i_builder *b, const tn_fn *f, tn_var *map, tn_var v) {
     return tn_i_mapped(b, f, map, v);
 }
 
-static bool copy_equation(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_var *map) {
+static bool copy_equation(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *map) {
     tn_i_param q[TN_MAX_PARAMS];
     uint32_t n = 0;
     bool ok = !callback_on_f32(f, e);
     for (; ok && n < params(e); n++) ok = copy_param(b->ctx, &e->params->v[n], &q[n]);
-    tn_var *in = ok ? tn_i_alloc_array(b->ctx, e->nin, sizeof *in) : NULL;
+    tn_i_var *in = ok ? tn_i_alloc_array(b->ctx, e->nin, sizeof *in) : NULL;
     if (in) {
         for (uint32_t i = 0; i < e->nin; i++) in[i] = operand(b, f, map, tn_i_in(f, e)[i]);
         b->loc = e->loc;
         b->region = e->region;
-        const tn_var out = tn_i_emit(b, e->prim, params(e) ? q : NULL, e->nin, in);
+        const tn_i_var out = tn_i_emit(b, e->prim, params(e) ? q : NULL, e->nin, in);
         for (uint32_t j = 0; j < e->nout && out != TN_NOVAR; j++) map[e->out + j] = out + j;
         ok = out != TN_NOVAR;
     }
@@ -100,7 +100,7 @@ const tn_fn *laws_copy_f64(const tn_fn *f) {
     tn_i_builder_init(&b, f->ctx);
     b.raw = true;
     b.regions = f->regions;
-    tn_var *map = tn_i_map_new(f), *out = tn_i_alloc_array(f->ctx, f->nout, sizeof *out);
+    tn_i_var *map = tn_i_map_new(f), *out = tn_i_alloc_array(f->ctx, f->nout, sizeof *out);
     for (uint32_t i = 0; i < f->nin; i++) {
         const tn_type t = widened(f->val[i].type);
         map[i] = tn_i_input(&b, &t, i >= f->nin - f->nlin);
@@ -110,8 +110,10 @@ const tn_fn *laws_copy_f64(const tn_fn *f) {
     for (uint32_t j = 0; ok && j < f->nout; j++) out[j] = operand(&b, f, map, f->out[j]);
     b.region = 0;
     const tn_fn *g = NULL;
-    if (ok) g = tn_i_finish(&b, f->nout, out);
-    else tn_i_builder_drop(&b);
+    if (ok)
+        g = tn_i_finish(&b, f->nout, out);
+    else
+        tn_i_builder_drop(&b);
     tn_i_map_free(f, map);
     tn_i_free(f->ctx, out, f->nout * sizeof *out);
     return g;

@@ -89,7 +89,8 @@ bool laws_agree(laws_trial *t, const char *what, const laws_array *a, const laws
     for (size_t j = 0; j < n; j++) {
         const int64_t i = laws_values_differ(&a[j], &b[j], tolerance, fmax(floor, 1e-3 * laws_largest(&a[j])));
         if (i < 0) continue;
-        if (i >= laws_count(&a[j]) || i >= laws_count(&b[j])) laws_fail(t, "%s %zu: types differ", what, j);
+        if (i >= laws_count(&a[j]) || i >= laws_count(&b[j]))
+            laws_fail(t, "%s %zu: types differ", what, j);
         else
             laws_fail(t, "%s %zu, element %lld: %.17g and %.17g", what, j, (long long)i, laws_get(&a[j], i),
                       laws_get(&b[j], i));
@@ -102,7 +103,8 @@ bool laws_same_bits(laws_trial *t, const char *what, const laws_array *a, const 
     for (size_t j = 0; j < n; j++) {
         const int64_t i = laws_bits_differ(&a[j], &b[j]);
         if (i < 0) continue;
-        if (i >= laws_count(&a[j]) || i >= laws_count(&b[j])) laws_fail(t, "%s %zu: types differ", what, j);
+        if (i >= laws_count(&a[j]) || i >= laws_count(&b[j]))
+            laws_fail(t, "%s %zu: types differ", what, j);
         else
             laws_fail(t, "%s %zu, element %lld: %a and %a (bits)", what, j, (long long)i, laws_get(&a[j], i),
                       laws_get(&b[j], i));
@@ -113,22 +115,24 @@ bool laws_same_bits(laws_trial *t, const char *what, const laws_array *a, const 
 
 /* ---- scalar functions ---------------------------------------------------------------------- */
 
-static tn_var sum_all(tn_i_builder *b, tn_var x) {
+static tn_i_var sum_all(tn_i_builder *b, tn_i_var x) {
     int64_t axes[TN_MAX_RANK];
     const int rank = b->failed ? 0 : tn_i_vtype(b, x)->rank;
     for (int d = 0; d < rank; d++) axes[d] = d;
     return tn_i_reduce_sum(b, x, (uint32_t)rank, axes);
 }
 
-static tn_var plus(tn_i_builder *b, tn_var sum, tn_var x) { return sum == TN_NOVAR ? x : tn_i_op2(b, TN_P_add, sum, x); }
+static tn_i_var plus(tn_i_builder *b, tn_i_var sum, tn_i_var x) {
+    return sum == TN_NOVAR ? x : tn_i_op2(b, TN_P_add, sum, x);
+}
 
 /* w y + y y / 4, so that neither first nor second derivatives are constant; w has digits that
  * f32 holds exactly. */
-static tn_var weighted(laws_trial *t, tn_i_builder *b, tn_var y) {
+static tn_i_var weighted(laws_trial *t, tn_i_builder *b, tn_i_var y) {
     laws_array w = laws_new(t->memory, tn_i_vtype(b, y));
     for (int64_t i = 0; i < laws_count(&w); i++) laws_put(&w, i, (double)tn_i_pick(&t->rng, -64, 64) / 64);
-    const tn_var linear = tn_i_op2(b, TN_P_mul, tn_i_constant(b, &w.type, w.data), y);
-    const tn_var square = tn_i_op2(b, TN_P_mul, tn_i_number_like(b, y, 0.25), tn_i_op2(b, TN_P_mul, y, y));
+    const tn_i_var linear = tn_i_op2(b, TN_P_mul, tn_i_constant(b, &w.type, w.data), y);
+    const tn_i_var square = tn_i_op2(b, TN_P_mul, tn_i_number_like(b, y, 0.25), tn_i_op2(b, TN_P_mul, y, y));
     return tn_i_op2(b, TN_P_add, linear, square);
 }
 
@@ -142,10 +146,11 @@ static int common_dtype(const tn_fn *f) {
 const tn_fn *laws_scalar(laws_trial *t, const tn_fn *f) {
     tn_i_builder b;
     tn_i_builder_init(&b, t->ctx);
-    tn_var *in = laws_alloc(t->memory, f->nin + 1u, sizeof *in), *out = laws_alloc(t->memory, f->nout + 1u, sizeof *out);
+    tn_i_var *in = laws_alloc(t->memory, f->nin + 1u, sizeof *in),
+             *out = laws_alloc(t->memory, f->nout + 1u, sizeof *out);
     for (uint32_t i = 0; i < f->nin; i++) in[i] = tn_i_input(&b, f->val[i].type, false);
     tn_i_inline(&b, f, in, out);
-    tn_var sum = TN_NOVAR;
+    tn_i_var sum = TN_NOVAR;
     for (uint32_t j = 0; j < f->nout && !b.failed; j++)
         if (tn_i_is_float(f->val[f->out[j]].type->dtype))
             sum = plus(&b, sum, sum_all(&b, tn_i_convert(&b, weighted(t, &b, out[j]), common_dtype(f))));
@@ -155,12 +160,13 @@ const tn_fn *laws_scalar(laws_trial *t, const tn_fn *f) {
 const tn_fn *laws_paired(laws_trial *t, const tn_fn *f) {
     tn_i_builder b;
     tn_i_builder_init(&b, t->ctx);
-    tn_var *in = laws_alloc(t->memory, f->nin + 1u, sizeof *in), *out = laws_alloc(t->memory, f->nout + 1u, sizeof *out),
-           *v = laws_alloc(t->memory, f->nout + 1u, sizeof *v);
+    tn_i_var *in = laws_alloc(t->memory, f->nin + 1u, sizeof *in),
+             *out = laws_alloc(t->memory, f->nout + 1u, sizeof *out),
+             *v = laws_alloc(t->memory, f->nout + 1u, sizeof *v);
     for (uint32_t i = 0; i < f->nin; i++) in[i] = tn_i_input(&b, f->val[i].type, false);
     for (uint32_t j = 0; j < f->nout; j++) v[j] = tn_i_input(&b, f->val[f->out[j]].type, false);
     tn_i_inline(&b, f, in, out);
-    tn_var sum = TN_NOVAR;
+    tn_i_var sum = TN_NOVAR;
     for (uint32_t j = 0; j < f->nout && !b.failed; j++)
         sum = plus(&b, sum, tn_i_convert(&b, sum_all(&b, tn_i_op2(&b, TN_P_mul, out[j], v[j])), common_dtype(f)));
     return laws_made(t, tn_i_finish(&b, 1, &sum), "a scalar product of the outputs");

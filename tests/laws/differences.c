@@ -14,7 +14,8 @@ double laws_tolerance(const tn_fn *f) { return laws_holds_f32(f) ? 1e-4 : 1e-8; 
 static void moved(laws_array *to, const laws_array *x, const laws_array *v, uint32_t n, double h) {
     for (uint32_t i = 0; i < n; i++) {
         if (!laws_is_float(&x[i]) || !v[i].data) continue;
-        for (int64_t k = 0; k < laws_count(&x[i]); k++) laws_put(&to[i], k, laws_get(&x[i], k) + h * laws_get(&v[i], k));
+        for (int64_t k = 0; k < laws_count(&x[i]); k++)
+            laws_put(&to[i], k, laws_get(&x[i], k) + h * laws_get(&v[i], k));
     }
 }
 

@@ -21,7 +21,8 @@ static void against_differences(laws_trial *t, const tn_wrt_list *w, const laws_
     const tn_fn *f = t->f64;
     const double tolerance = laws_tolerance(t->f);
     laws_array *along = laws_alloc(t->memory, f->nin + 1u, sizeof *along);
-    laws_array *slope = laws_alloc(t->memory, f->nout + 1u, sizeof *slope), *error = laws_alloc(t->memory, f->nout + 1u, sizeof *error);
+    laws_array *slope = laws_alloc(t->memory, f->nout + 1u, sizeof *slope),
+               *error = laws_alloc(t->memory, f->nout + 1u, sizeof *error);
     for (size_t k = 0; k < w->n; k++) along[w->index[k]] = laws_widened(t->memory, &v[k]);
     if (!laws_differences(t, f, laws_widened_all(t, t->x, f->nin), along, slope, error)) return;
     for (uint32_t j = 0, k = 0; j < f->nout; j++) {
@@ -42,7 +43,8 @@ void laws_jvp(laws_trial *t) {
     const tn_fn *g = laws_made(t, tn_jvp(t->f, &w.list), "jvp");
     if (!g) return;
     const laws_array *v = laws_tangents(t, t->x, &w.list);
-    const laws_array *y = laws_run_new(t, t->f, t->x), *both = laws_run_new(t, g, laws_joined(t, t->x, t->f->nin, v, w.list.n));
+    const laws_array *y = laws_run_new(t, t->f, t->x),
+                     *both = laws_run_new(t, g, laws_joined(t, t->x, t->f->nin, v, w.list.n));
     if (!y || !both || !laws_same_bits(t, "jvp changes output", y, both, t->f->nout)) return;
     const laws_array *dy = both + t->f->nout;
     if (!stops_tangents(t, y)) {
@@ -76,7 +78,8 @@ void laws_vjp(laws_trial *t) {
 }
 
 /* primal and linear program run one after the other. */
-static const laws_array *run_parts(laws_trial *t, tn_linearized p, const laws_array *v, size_t n, const laws_array **residuals) {
+static const laws_array *run_parts(laws_trial *t, tn_linearized p, const laws_array *v, size_t n,
+                                   const laws_array **residuals) {
     const laws_array *y = laws_run_new(t, p.primal, t->x);
     if (!y) return NULL;
     *residuals = y + t->f->nout;
@@ -89,7 +92,8 @@ static bool linearized(laws_trial *t, const tn_wrt_list *w, tn_linearized *p) {
     if (p->linear->nlin == w->n && p->linear->nin - p->linear->nlin == p->primal->nout - t->f->nout) return true;
     t->shown = p->linear;
     laws_fail(t, "linearize: the linear program has %u residuals and %u tangents, the primal gives %u residuals",
-              (unsigned)(p->linear->nin - p->linear->nlin), (unsigned)p->linear->nlin, (unsigned)(p->primal->nout - t->f->nout));
+              (unsigned)(p->linear->nin - p->linear->nlin), (unsigned)p->linear->nlin,
+              (unsigned)(p->primal->nout - t->f->nout));
     return false;
 }
 

@@ -9,33 +9,36 @@
 
 static int64_t pick(laws_gen *g, int64_t lo, int64_t hi) { return tn_i_pick(g->r, lo, hi); }
 static bool chance(laws_gen *g, int64_t of) { return pick(g, 1, of) == 1; }
-static const tn_type *type_of(const laws_gen *g, tn_var v) { return tn_i_vtype(&g->b, v); }
+static const tn_type *type_of(const laws_gen *g, tn_i_var v) { return tn_i_vtype(&g->b, v); }
 
-void laws_gen_keep(laws_gen *g, tn_var v) {
+void laws_gen_keep(laws_gen *g, tn_i_var v) {
     if (v == TN_NOVAR || g->b.failed) return;
     const bool real = tn_i_is_float(type_of(g, v)->dtype);
-    tn_var *pool = real ? g->real : g->whole;
+    tn_i_var *pool = real ? g->real : g->whole;
     uint32_t *n = real ? &g->nreal : &g->nwhole;
-    if (*n < LAWS_POOL) pool[(*n)++] = v;
-    else pool[pick(g, 0, LAWS_POOL - 1)] = v;
+    if (*n < LAWS_POOL)
+        pool[(*n)++] = v;
+    else
+        pool[pick(g, 0, LAWS_POOL - 1)] = v;
 }
 
 /* Later values more often than earlier ones, so that programs are deep. */
-tn_var laws_gen_real(laws_gen *g) {
+tn_i_var laws_gen_real(laws_gen *g) {
     const int64_t a = pick(g, 0, g->nreal - 1), b = pick(g, 0, g->nreal - 1);
     return g->real[a > b ? a : b];
 }
 
 /* ---- fitting a value to an operand ------------------------------------------------------ */
 
-static tn_var slice_flat(laws_gen *g, tn_var v, int64_t from, int64_t n) {
+static tn_i_var slice_flat(laws_gen *g, tn_i_var v, int64_t from, int64_t n) {
     const int64_t to = from + n;
-    const tn_i_param p[3] = {{.kind = TN_K_INTS, .n = 1, .u.ints = &from}, {.kind = TN_K_INTS, .n = 1, .u.ints = &to}, {.kind = TN_K_NONE}};
+    const tn_i_param p[3] = {
+        {.kind = TN_K_INTS, .n = 1, .u.ints = &from}, {.kind = TN_K_INTS, .n = 1, .u.ints = &to}, {.kind = TN_K_NONE}};
     return tn_i_emit(&g->b, tn_i_prim(&g->b, TN_P_slice), p, 1, &v);
 }
 
 /* Some of v's elements, v repeated, or one of v's elements everywhere. */
-static tn_var fit_shape(laws_gen *g, tn_var v, const tn_type *want) {
+static tn_i_var fit_shape(laws_gen *g, tn_i_var v, const tn_type *want) {
     const int64_t have = tn_i_count(type_of(g, v)), need = tn_i_count(want);
     if (type_of(g, v)->rank == want->rank && memcmp(type_of(g, v)->dim, want->dim, sizeof want->dim) == 0) return v;
     if (have == 0 || need == 0) {
@@ -43,13 +46,13 @@ static tn_var fit_shape(laws_gen *g, tn_var v, const tn_type *want) {
         t.dtype = type_of(g, v)->dtype;
         return tn_i_number(&g->b, &t, 0.5);
     }
-    tn_var flat = tn_i_reshape(&g->b, v, 1, &have);
+    tn_i_var flat = tn_i_reshape(&g->b, v, 1, &have);
     if (have < need && chance(g, 2)) {
         flat = tn_i_reshape(&g->b, slice_flat(g, flat, pick(g, 0, have - 1), 1), 0, NULL);
         return tn_i_broadcast(&g->b, flat, want->rank, want->dim, NULL);
     }
     if (have < need) {
-        tn_var parts[TN_MAX_RANK * 32];
+        tn_i_var parts[TN_MAX_RANK * 32];
         const int64_t times = (need + have - 1) / have;
         const tn_i_param axis = {.kind = TN_K_INT, .u.i = 0};
         for (int64_t k = 0; k < times && k < TN_MAX_RANK * 32; k++) parts[k] = flat;
@@ -60,24 +63,24 @@ static tn_var fit_shape(laws_gen *g, tn_var v, const tn_type *want) {
 }
 
 /* Into [lo, hi], smoothly. */
-static tn_var fit_range(laws_gen *g, tn_var v, double lo, double hi) {
+static tn_i_var fit_range(laws_gen *g, tn_i_var v, double lo, double hi) {
     static const int bounded[] = {TN_P_sin, TN_P_cos, TN_P_tanh};
-    const tn_var u = tn_i_op1(&g->b, bounded[pick(g, 0, 2)], v);
-    const tn_var scaled = tn_i_op2(&g->b, TN_P_mul, u, tn_i_number_like(&g->b, u, (hi - lo) / 2));
+    const tn_i_var u = tn_i_op1(&g->b, bounded[pick(g, 0, 2)], v);
+    const tn_i_var scaled = tn_i_op2(&g->b, TN_P_mul, u, tn_i_number_like(&g->b, u, (hi - lo) / 2));
     return tn_i_op2(&g->b, TN_P_add, scaled, tn_i_number_like(&g->b, u, (hi + lo) / 2));
 }
 
 /* Where a small move could meet a kink: the sampler's own data, moved by less than that. */
-static tn_var fit_near(laws_gen *g, tn_var v, const laws_array *data, double reach) {
-    const tn_var base = tn_i_constant(&g->b, &data->type, data->data);
-    const tn_var u = tn_i_op1(&g->b, TN_P_sin, v);
+static tn_i_var fit_near(laws_gen *g, tn_i_var v, const laws_array *data, double reach) {
+    const tn_i_var base = tn_i_constant(&g->b, &data->type, data->data);
+    const tn_i_var u = tn_i_op1(&g->b, TN_P_sin, v);
     return tn_i_op2(&g->b, TN_P_add, base, tn_i_op2(&g->b, TN_P_mul, u, tn_i_number_like(&g->b, u, reach)));
 }
 
-static tn_var real_operand(laws_gen *g, const tn_prim *prim, const tn_i_case *c, const laws_array *data, uint32_t i) {
+static tn_i_var real_operand(laws_gen *g, const tn_prim *prim, const tn_i_case *c, const laws_array *data, uint32_t i) {
     const tn_i_domain *d = &c->domain[i];
     if (prim->id == TN_P_polygamma && i == 0) return tn_i_constant(&g->b, &data[i].type, data[i].data);
-    tn_var v = tn_i_convert(&g->b, laws_gen_real(g), c->in[i].dtype);
+    tn_i_var v = tn_i_convert(&g->b, laws_gen_real(g), c->in[i].dtype);
     v = fit_shape(g, v, &c->in[i]);
     if (c->fill || d->at) return fit_near(g, v, &data[i], c->fill ? 0.005 : fmin(d->apart / 4, 0.02));
     if (d->lo == 0 && d->hi == 0) return fit_range(g, v, -2, 2);
@@ -85,21 +88,21 @@ static tn_var real_operand(laws_gen *g, const tn_prim *prim, const tn_i_case *c,
 }
 
 /* Bools that stay as they are around the point; integers from the sampler or from the pool. */
-static tn_var whole_operand(laws_gen *g, const tn_i_case *c, const laws_array *data, uint32_t i) {
+static tn_i_var whole_operand(laws_gen *g, const tn_i_case *c, const laws_array *data, uint32_t i) {
     const tn_type *want = &c->in[i];
     if (chance(g, 2) || g->nwhole == 0) return tn_i_constant(&g->b, want, data[i].data);
-    tn_var v = tn_i_convert(&g->b, g->whole[pick(g, 0, g->nwhole - 1)], want->dtype);
+    tn_i_var v = tn_i_convert(&g->b, g->whole[pick(g, 0, g->nwhole - 1)], want->dtype);
     return fit_shape(g, v, want);
 }
 
 /* ---- one equation -------------------------------------------------------------------------- */
 
 /* Whole results as floats too: small ones, that f32 holds exactly. */
-static void keep_whole(laws_gen *g, tn_var v) {
+static void keep_whole(laws_gen *g, tn_i_var v) {
     laws_gen_keep(g, v);
     const int dtype = type_of(g, v)->dtype;
     if (tn_i_is_int(dtype)) {
-        const tn_var lo = tn_i_literal_i64(&g->b, dtype, -3), hi = tn_i_literal_i64(&g->b, dtype, 3);
+        const tn_i_var lo = tn_i_literal_i64(&g->b, dtype, -3), hi = tn_i_literal_i64(&g->b, dtype, 3);
         v = tn_i_op3(&g->b, TN_P_clamp, lo, v, hi);
     }
     laws_gen_keep(g, tn_i_convert(&g->b, v, g->dtype));
@@ -107,7 +110,8 @@ static void keep_whole(laws_gen *g, tn_var v) {
 
 /* Differences see through stop_gradient, and user code has no f64 copy. */
 static bool suits(const laws_gen *g, const tn_prim *prim, int dtype) {
-    return prim->id != TN_P_stop_gradient && (prim->dtypes >> dtype & 1) && !(prim->id == TN_P_external_call && (dtype == TN_F32 || g->dtype == TN_F32));
+    return prim->id != TN_P_stop_gradient && (prim->dtypes >> dtype & 1) &&
+           !(prim->id == TN_P_external_call && (dtype == TN_F32 || g->dtype == TN_F32));
 }
 
 static int any_dtype(laws_gen *g) {
@@ -122,15 +126,17 @@ static void equation(laws_gen *g, const tn_prim *prim, int dtype) {
         return;
     }
     const laws_array *data = laws_case_data(g->m, prim, c, g->r);
-    tn_var in[TN_CASE_MAX];
+    tn_i_var in[TN_CASE_MAX];
     for (uint32_t i = 0; i < c->nin; i++)
         in[i] = tn_i_is_float(c->in[i].dtype) ? real_operand(g, prim, c, data, i) : whole_operand(g, c, data, i);
-    const tn_var out = tn_i_emit(&g->b, prim, c->p, c->nin, in);
+    const tn_i_var out = tn_i_emit(&g->b, prim, c->p, c->nin, in);
     const tn_i_eqn *e = tn_i_def(&g->b, out);
     const uint32_t nout = e && e->out == out ? e->nout : 1; /* simplified: one value */
     for (uint32_t j = 0; j < nout && !g->b.failed; j++) {
-        if (tn_i_is_float(type_of(g, out + j)->dtype)) laws_gen_keep(g, out + j);
-        else keep_whole(g, out + j);
+        if (tn_i_is_float(type_of(g, out + j)->dtype))
+            laws_gen_keep(g, out + j);
+        else
+            keep_whole(g, out + j);
     }
     laws_case_free(c);
 }
@@ -148,7 +154,7 @@ static void step(laws_gen *g) {
 /* ---- programs --------------------------------------------------------------------------------- */
 
 static const tn_fn *finish(laws_gen *g) {
-    tn_var out[3];
+    tn_i_var out[3];
     uint32_t n = (uint32_t)pick(g, 1, 3);
     if (g->b.failed) {
         tn_i_builder_drop(&g->b);

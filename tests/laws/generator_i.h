@@ -13,7 +13,7 @@ typedef struct laws_gen {
     laws_memory *m;
     tn_i_rng *r;
     int dtype, depth;
-    tn_var real[LAWS_POOL], whole[LAWS_POOL]; /* floats; integers and bools */
+    tn_i_var real[LAWS_POOL], whole[LAWS_POOL]; /* floats; integers and bools */
     uint32_t nreal, nwhole;
 } laws_gen;
 
@@ -22,7 +22,7 @@ const tn_fn *laws_generate_over(laws_gen *outer, uint32_t nin, const tn_type *in
 /* Emits an equation with a generated program in it; false when `prim` is not of that kind. */
 bool laws_generate_nested(laws_gen *g, const tn_prim *prim);
 
-tn_var laws_gen_real(laws_gen *g); /* any float value */
-void laws_gen_keep(laws_gen *g, tn_var v);
+tn_i_var laws_gen_real(laws_gen *g); /* any float value */
+void laws_gen_keep(laws_gen *g, tn_i_var v);
 
 #endif

@@ -7,7 +7,7 @@ enum { MOST = 3 };
 
 typedef struct body {
     uint32_t n;
-    tn_var in[MOST];
+    tn_i_var in[MOST];
     tn_type type[MOST];
     const tn_fn *f;
 } body;
@@ -24,7 +24,7 @@ static bool draw(laws_gen *g, body *k) {
 }
 
 static void emit(laws_gen *g, const tn_prim *prim, const tn_i_param *p, const body *k) {
-    const tn_var out = tn_i_emit(&g->b, prim, p, k->n, k->in);
+    const tn_i_var out = tn_i_emit(&g->b, prim, p, k->n, k->in);
     for (uint32_t j = 0; j < k->f->nout && !g->b.failed; j++) laws_gen_keep(g, out + j);
 }
 
@@ -36,7 +36,7 @@ static const tn_fn *tangent_rule(laws_gen *g, const tn_fn *f) {
     if (!both) return NULL;
     tn_i_builder b;
     tn_i_builder_init(&b, g->ctx);
-    tn_var in[2 * MOST], out[2 * MOST];
+    tn_i_var in[2 * MOST], out[2 * MOST];
     for (uint32_t i = 0; i < both->nin; i++) in[i] = tn_i_input(&b, both->val[i].type, i >= f->nin);
     tn_i_inline(&b, both, in, out);
     tn_i_fn_unref(both);
@@ -56,21 +56,24 @@ static void custom_jvp(laws_gen *g, const tn_prim *prim, const body *k) {
 
 /* fwd and bwd from linearize; or, of a linear program, the call itself. */
 static void by_linearize(laws_gen *g, const tn_prim *prim, const body *k) {
-    const tn_linearized l = tn_linearize(k->f, NULL, tn_policy_by_name(tn_i_pick(g->r, 0, 1) ? "nothing_saveable" : NULL));
+    const tn_linearized l =
+        tn_linearize(k->f, NULL, tn_policy_by_name(tn_i_pick(g->r, 0, 1) ? "nothing_saveable" : NULL));
     const tn_fn *back = l.linear ? tn_i_transpose_linear(l.linear) : NULL;
-    if (!back) g->b.failed = true;
+    if (!back)
+        g->b.failed = true;
     else if (prim->id == TN_P_custom_vjp) {
-        const tn_i_param p[3] = {{.kind = TN_K_FN, .u.fn = k->f}, {.kind = TN_K_FN, .u.fn = l.primal}, {.kind = TN_K_FN, .u.fn = back}};
+        const tn_i_param p[3] = {
+            {.kind = TN_K_FN, .u.fn = k->f}, {.kind = TN_K_FN, .u.fn = l.primal}, {.kind = TN_K_FN, .u.fn = back}};
         emit(g, prim, p, k);
     } else {
-        tn_var in[256], res[256];
+        tn_i_var in[256], res[256];
         const uint32_t nres = l.linear->nin - l.linear->nlin;
         if (l.primal->nout <= 256 && nres + k->n <= 256) {
             const tn_i_param p[2] = {{.kind = TN_K_FN, .u.fn = l.linear}, {.kind = TN_K_FN, .u.fn = back}};
             tn_i_inline(&g->b, l.primal, k->in, res);
             for (uint32_t i = 0; i < nres; i++) in[i] = res[k->f->nout + i];
             for (uint32_t i = 0; i < k->n; i++) in[nres + i] = tn_i_op1(&g->b, TN_P_sin, k->in[i]);
-            const tn_var out = tn_i_emit(&g->b, prim, p, l.linear->nin, in);
+            const tn_i_var out = tn_i_emit(&g->b, prim, p, l.linear->nin, in);
             for (uint32_t j = 0; j < l.linear->nout && !g->b.failed; j++) laws_gen_keep(g, out + j);
         }
     }
@@ -86,10 +89,13 @@ bool laws_generate_nested(laws_gen *g, const tn_prim *prim) {
     if (g->depth > 2) return true; /* deep enough: no equation this time */
     if (!draw(g, &k)) return true;
     if (id == TN_P_call) {
-        const tn_i_param p[2] = {{.kind = TN_K_STR, .u.str = tn_i_string(g->ctx, "body", 4)}, {.kind = TN_K_FN, .u.fn = k.f}};
+        const tn_i_param p[2] = {{.kind = TN_K_STR, .u.str = tn_i_string(g->ctx, "body", 4)},
+                                 {.kind = TN_K_FN, .u.fn = k.f}};
         emit(g, prim, p, &k);
-    } else if (id == TN_P_custom_jvp) custom_jvp(g, prim, &k);
-    else by_linearize(g, prim, &k);
+    } else if (id == TN_P_custom_jvp)
+        custom_jvp(g, prim, &k);
+    else
+        by_linearize(g, prim, &k);
     tn_i_fn_unref(k.f);
     return true;
 }

@@ -28,11 +28,19 @@ static tn_status run(laws_trial *t, const stage *s) {
     tn_type *out_type = laws_alloc(t->memory, f->nout + 1u, sizeof *out_type);
     for (uint32_t i = 0; i < f->nin; i++) in_type[i] = f->val[i].type;
     for (uint32_t j = 0; j < f->nout; j++) out_type[j] = *f->val[f->out[j]].type;
-    const tn_i_query q = {.ctx = t->ctx, .prim = prim, .p = tn_i_p(e), .nin = f->nin, .nout = f->nout, .in = in_type, .out = out_type};
+    const tn_i_query q = {
+        .ctx = t->ctx, .prim = prim, .p = tn_i_p(e), .nin = f->nin, .nout = f->nout, .in = in_type, .out = out_type};
     void *scratch = prim->scratch ? laws_alloc(t->memory, prim->scratch(&q) + 1, 1) : NULL;
     char message[256] = "";
-    const tn_i_kernel k = {.prim = prim, .p = tn_i_p(e), .nin = f->nin, .nout = f->nout, .in = s->in, .out = s->out,
-                           .scratch = scratch, .threads = 1, .message = message};
+    const tn_i_kernel k = {.prim = prim,
+                           .p = tn_i_p(e),
+                           .nin = f->nin,
+                           .nout = f->nout,
+                           .in = s->in,
+                           .out = s->out,
+                           .scratch = scratch,
+                           .threads = 1,
+                           .message = message};
     if (prim->kernel) return prim->kernel(&k);
     return tn_i_run_strip(&k, prim->strip[in_type[prim->strip_operand]->dtype]);
 }
@@ -41,8 +49,10 @@ static tn_status run(laws_trial *t, const stage *s) {
 
 static void stage_new(laws_trial *t, stage *s) {
     const tn_fn *f = t->f;
-    *s = (stage){.in = laws_alloc(t->memory, f->nin + 1u, sizeof *s->in), .out = laws_alloc(t->memory, f->nout + 1u, sizeof *s->out),
-                 .room = laws_alloc(t->memory, f->nin + 1u, sizeof *s->room), .span = laws_alloc(t->memory, f->nin + 1u, sizeof *s->span)};
+    *s = (stage){.in = laws_alloc(t->memory, f->nin + 1u, sizeof *s->in),
+                 .out = laws_alloc(t->memory, f->nout + 1u, sizeof *s->out),
+                 .room = laws_alloc(t->memory, f->nin + 1u, sizeof *s->room),
+                 .span = laws_alloc(t->memory, f->nin + 1u, sizeof *s->span)};
     for (uint32_t j = 0; j < f->nout; j++) {
         const tn_type *type = f->val[f->out[j]].type;
         const size_t bytes = tn_type_bytes(type);
@@ -61,10 +71,10 @@ static void dense_operand(laws_trial *t, stage *s, uint32_t i, const laws_array 
     tn_i_dense_strides(s->in[i].type, s->in[i].stride);
 }
 
-static size_t at_index(const tn_i_arr *a, const int64_t *index) {
+static ptrdiff_t at_index(const tn_i_arr *a, const int64_t *index) {
     int64_t offset = 0;
     for (int d = 0; d < a->type->rank; d++) offset += index[d] * a->stride[d];
-    return (size_t)offset * tn_i_dtype_size(a->type->dtype);
+    return (ptrdiff_t)offset * (ptrdiff_t)tn_i_dtype_size(a->type->dtype);
 }
 
 static void next(const tn_type *t, int64_t *index) {
@@ -138,7 +148,8 @@ static bool same_outputs(laws_trial *t, const stage *a, const stage *b, const ch
     const bool products = tn_i_fn_cost(t->f, &c) && c.products > 0;
     for (uint32_t j = 0; j < t->f->nout; j++) {
         const laws_array x = {*a->out[j].type, a->out[j].data}, y = {*b->out[j].type, b->out[j].data};
-        if (products ? !laws_agree(t, what, &x, &y, 1, laws_rounding(t->f), 1e-3) : !laws_same_bits(t, what, &x, &y, 1)) return false;
+        if (products ? !laws_agree(t, what, &x, &y, 1, laws_rounding(t->f), 1e-3) : !laws_same_bits(t, what, &x, &y, 1))
+            return false;
     }
     return true;
 }
@@ -174,14 +185,17 @@ void laws_layouts(laws_trial *t) {
 /* ---- hostile data ------------------------------------------------------------------------- */
 
 static void hostile(laws_trial *t, laws_array *x) {
-    static const double reals[] = {0.0, -0.0, 1, -1, 0.5, 2, INFINITY, -INFINITY, NAN, 1e300, -1e300, 1e-310, -1e-40, 3e38, 2147483648.0,
-                                   -9223372036854775808.0};
-    static const int64_t wholes[] = {0, 1, -1, 2, -2, 3, 7, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, INT64_C(1) << 32, -5};
+    static const double reals[] = {0.0, -0.0,  1,      -1,     0.5,    2,    INFINITY,     -INFINITY,
+                                   NAN, 1e300, -1e300, 1e-310, -1e-40, 3e38, 2147483648.0, -9223372036854775808.0};
+    static const int64_t wholes[] = {
+        0, 1, -1, 2, -2, 3, 7, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, INT64_C(1) << 32, -5};
     for (int64_t k = 0; k < laws_count(x); k++) {
         const int64_t w = wholes[tn_i_pick(&t->rng, 0, 12)];
         switch (x->type.dtype) {
         case TN_BOOL: ((uint8_t *)x->data)[k] = (uint8_t)(w & 1); break;
-        case TN_I32: ((int32_t *)x->data)[k] = (int32_t)(uint32_t)((uint64_t)w >> (w > INT32_MAX || w < INT32_MIN ? 32 : 0)); break;
+        case TN_I32:
+            ((int32_t *)x->data)[k] = (int32_t)(uint32_t)((uint64_t)w >> (w > INT32_MAX || w < INT32_MIN ? 32 : 0));
+            break;
         case TN_I64: ((int64_t *)x->data)[k] = w; break;
         default: laws_put(x, k, reals[tn_i_pick(&t->rng, 0, 15)]);
         }
@@ -215,6 +229,7 @@ void laws_hostile_data(laws_trial *t) {
         const laws_array p = {*a.out[j].type, a.out[j].data}, q = {*b.out[j].type, b.out[j].data};
         if (!laws_same_bits(t, "run twice: output", &p, &q, 1)) return;
         for (int64_t k = 0; k < laws_count(&p) && p.type.dtype == TN_BOOL; k++)
-            if (((const uint8_t *)p.data)[k] > 1) laws_fail(t, "output %u holds a bool that is neither 0 nor 1", (unsigned)j);
+            if (((const uint8_t *)p.data)[k] > 1)
+                laws_fail(t, "output %u holds a bool that is neither 0 nor 1", (unsigned)j);
     }
 }

@@ -18,15 +18,15 @@ typedef struct laws_trial {
     const tn_prim *prim; /* NULL: a generated program */
     int dtype;
     uint64_t seed;
-    tn_i_rng rng;        /* what the law draws from */
-    const tn_i_case *c;  /* of a primitive */
-    const tn_fn *f;      /* the program ... */
-    laws_array *x;       /* ... and a point of its domain */
-    const tn_fn *f64;    /* its copy in f64 (laws_copy_f64), f itself when it holds no f32 */
+    tn_i_rng rng;       /* what the law draws from */
+    const tn_i_case *c; /* of a primitive */
+    const tn_fn *f;     /* the program ... */
+    laws_array *x;      /* ... and a point of its domain */
+    const tn_fn *f64;   /* its copy in f64 (laws_copy_f64), f itself when it holds no f32 */
     bool failed;
-    bool redraw;         /* the point does not suit this law: draw another */
-    double ratio, bound; /* laws about cost: largest found, and what was allowed */
-    const tn_fn *shown;  /* printed with a failure; NULL: f */
+    bool redraw;        /* the point does not suit this law: draw another */
+    double ratio, used; /* laws about cost: largest multiple found, and largest part of what is allowed */
+    const tn_fn *shown; /* printed with a failure; NULL: f */
     char why[1024];
 } laws_trial;
 
@@ -34,7 +34,8 @@ enum {
     LAWS_DIFFERENTIABLE = 1 << 0, /* needs a float input and a float output */
     LAWS_PRIMITIVES = 1 << 1,     /* only for single equations */
     LAWS_GENERATED = 1 << 2,      /* only for generated programs */
-    LAWS_ONCE = 1 << 3            /* not about random cases: runs once */
+    LAWS_ONCE = 1 << 3,           /* not about random cases: runs once */
+    LAWS_ROUNDED = 1 << 4         /* holds up to rounding, which a generated f32 program may amplify */
 };
 
 typedef struct laws_law {
@@ -63,12 +64,12 @@ laws_array *laws_run_new(laws_trial *t, const tn_fn *f, const laws_array *x);
 /* ---- running many ----------------------------------------------------------- */
 
 typedef struct laws_options {
-    long n;               /* samples per primitive, and of generated programs */
+    long n; /* samples per primitive, and of generated programs */
     uint64_t seed;
     const char *law, *prim; /* NULL: all; prim "generated" stands for generated programs */
     const tn_prim *const *registry;
-    bool quiet;           /* print nothing */
-    bool stop;            /* at the first failure */
+    bool quiet; /* print nothing */
+    bool stop;  /* at the first failure */
 } laws_options;
 
 typedef struct laws_result {

@@ -21,21 +21,25 @@ static bool additive(laws_trial *t, const tn_fn *f, uint32_t set, const laws_arr
     laws_array *sum = laws_alloc(t->memory, t->c->nin + 1u, sizeof *sum);
     for (uint32_t i = 0; i < t->c->nin; i++) {
         sum[i] = laws_new(t->memory, &u[i].type);
-        for (int64_t k = 0; k < laws_count(&u[i]); k++) laws_put(&sum[i], k, a * laws_get(&u[i], k) + b * laws_get(&v[i], k));
+        for (int64_t k = 0; k < laws_count(&u[i]); k++)
+            laws_put(&sum[i], k, a * laws_get(&u[i], k) + b * laws_get(&v[i], k));
     }
-    const laws_array *fu = laws_run_new(t, f, ordered(t, set, t->x, u)), *fv = laws_run_new(t, f, ordered(t, set, t->x, v)),
+    const laws_array *fu = laws_run_new(t, f, ordered(t, set, t->x, u)),
+                     *fv = laws_run_new(t, f, ordered(t, set, t->x, v)),
                      *fs = laws_run_new(t, f, ordered(t, set, t->x, sum));
     if (!fu || !fv || !fs) return false;
     for (uint32_t j = 0; j < f->nout; j++) {
         laws_array want = laws_new(t->memory, &fs[j].type);
         if (!laws_is_float(&want)) continue;
-        for (int64_t k = 0; k < laws_count(&want); k++) laws_put(&want, k, a * laws_get(&fu[j], k) + b * laws_get(&fv[j], k));
+        for (int64_t k = 0; k < laws_count(&want); k++)
+            laws_put(&want, k, a * laws_get(&fu[j], k) + b * laws_get(&fv[j], k));
         if (!laws_finite(&want)) {
-            laws_fail(t, "the checker calls operands %#x linear, but output %u is not finite", (unsigned)set, (unsigned)j);
+            laws_fail(t, "the checker calls operands %#x linear, but output %u is not finite", (unsigned)set,
+                      (unsigned)j);
             return false;
         }
-        if (!laws_agree(t, "the checker calls it linear, but f(1.5 u - 0.75 v) is not 1.5 f(u) - 0.75 f(v): output", &fs[j], &want, 1,
-                        laws_rounding(f), 1))
+        if (!laws_agree(t, "the checker calls it linear, but f(1.5 u - 0.75 v) is not 1.5 f(u) - 0.75 f(v): output",
+                        &fs[j], &want, 1, laws_rounding(f), 1))
             return false;
     }
     return true;
@@ -46,13 +50,15 @@ static void transposed(laws_trial *t, const tn_fn *f, uint32_t set, const laws_a
     if (!g) return;
     uint32_t n;
     const laws_array *ct = laws_cotangents(t, f, &n), *x = ordered(t, set, t->x, u);
-    const laws_array *y = laws_run_new(t, f, x), *back = y ? laws_run_new(t, g, laws_joined(t, x, f->nin - f->nlin, ct, n)) : NULL;
+    const laws_array *y = laws_run_new(t, f, x),
+                     *back = y ? laws_run_new(t, g, laws_joined(t, x, f->nin - f->nlin, ct, n)) : NULL;
     if (!back) return;
     double a = 0, b = 0, scale = 0;
     for (uint32_t j = 0; j < f->nout; j++) a += laws_dot(&ct[j], &y[j], &scale);
     for (uint32_t i = 0; i < f->nlin; i++) b += laws_dot(&back[i], &x[f->nin - f->nlin + i], &scale);
     t->shown = g;
-    if (!(fabs(a - b) <= laws_rounding(f) * fmax(scale, 1e-2))) laws_fail(t, "<ct, f u> = %.17g but <f' ct, u> = %.17g", a, b);
+    if (!(fabs(a - b) <= laws_rounding(f) * fmax(scale, 1e-2)))
+        laws_fail(t, "<ct, f u> = %.17g but <f' ct, u> = %.17g", a, b);
 }
 
 /* Every set of operands that the descriptor declares must be accepted; any other set that the
@@ -66,13 +72,20 @@ void laws_linear(laws_trial *t) {
     if (!set) return;
     const tn_fn *f = laws_case_program(t->prim, t->c, set);
     if (!f) {
-        if (declared) laws_fail(t, "the checker refuses what the descriptor declares: %s", tn_error(t->ctx));
-        else if (tn_last_status(t->ctx) != TN_ELINEAR) laws_fail(t, "refused with another status: %s", tn_error(t->ctx));
+        if (declared)
+            laws_fail(t, "the checker refuses what the descriptor declares: %s", tn_error(t->ctx));
+        else if (tn_last_status(t->ctx) != TN_ELINEAR)
+            laws_fail(t, "refused with another status: %s", tn_error(t->ctx));
         return;
     }
     for (uint32_t j = 0; j < f->nout; j++)
-        if (!tn_i_is_float(f->val[f->out[j]].type->dtype)) return; /* a cast to integers, of zeros only */
-    laws_array *u = laws_alloc(t->memory, t->c->nin + 1u, sizeof *u), *v = laws_alloc(t->memory, t->c->nin + 1u, sizeof *v);
+        if (!tn_i_is_float(f->val[f->out[j]].type->dtype)) {
+            laws_fail(t, "the checker lets operands %#x be linear, but output %u is no float", (unsigned)set,
+                      (unsigned)j);
+            return;
+        }
+    laws_array *u = laws_alloc(t->memory, t->c->nin + 1u, sizeof *u),
+               *v = laws_alloc(t->memory, t->c->nin + 1u, sizeof *v);
     for (uint32_t i = 0; i < t->c->nin; i++) {
         u[i] = laws_new(t->memory, &t->c->in[i]);
         v[i] = laws_new(t->memory, &t->c->in[i]);

@@ -40,11 +40,16 @@ int main(int argc, char **argv) {
             return 0;
         }
         if (i + 1 == argc) return usage();
-        if (strcmp(argv[i], "--n") == 0) o.n = strtol(argv[++i], NULL, 10);
-        else if (strcmp(argv[i], "--seed") == 0) o.seed = strtoull(argv[++i], NULL, 10);
-        else if (strcmp(argv[i], "--only") == 0) o.law = argv[++i];
-        else if (strcmp(argv[i], "--prim") == 0) o.prim = argv[++i];
-        else return usage();
+        if (strcmp(argv[i], "--n") == 0)
+            o.n = strtol(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--seed") == 0)
+            o.seed = strtoull(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--only") == 0)
+            o.law = argv[++i];
+        else if (strcmp(argv[i], "--prim") == 0)
+            o.prim = argv[++i];
+        else
+            return usage();
     }
     if (o.n < 1 || (o.law && !known_law(o.law)) || (o.prim && !known_prim(o.prim))) return usage();
     const laws_result r = laws_run_all(&o);

@@ -7,15 +7,22 @@
 
 #include <math.h>
 
-/* User code has as many derivatives as the user gives: two in the sample of external_call. */
-static bool holds_user_code(const tn_fn *f) {
+/* User code has as many derivatives as the user gives: two in the sample of external_call, one of
+ * which a custom rule may have taken already.  1 + derivatives taken; 0: no user code. */
+static int user_code(const tn_fn *f) {
+    int most = 0;
     for (uint32_t i = 0; i < f->neqn; i++) {
         const tn_i_eqn *e = &f->eqn[i];
-        if (e->prim->id == TN_P_external_call) return true;
-        for (uint32_t k = 0; e->params && k < e->params->n; k++)
-            if (e->params->v[k].kind == TN_K_FN && holds_user_code(e->params->v[k].u.fn)) return true;
+        if (e->prim->id == TN_P_external_call) {
+            const int taken = tn_i_p(e)[1].u.i == 0 ? 1 : 2 /* mode=fn, or one of the derivatives */;
+            most = taken > most ? taken : most;
+        }
+        for (uint32_t k = 0; e->params && k < e->params->n; k++) {
+            const int inside = e->params->v[k].kind == TN_K_FN ? user_code(e->params->v[k].u.fn) : 0;
+            most = inside > most ? inside : most;
+        }
     }
-    return false;
+    return most;
 }
 
 /* What these laws nest: a scalar function s of the trial's inputs, and directions. */
@@ -49,17 +56,19 @@ static laws_array *arguments(laws_trial *t, const nest *k, const laws_array *x, 
 /* The f64 copies of g's outputs' slopes along v[d] in x, g being a program of x.., v[0].., .., v[d-1].. . */
 static const laws_array *slopes(laws_trial *t, const nest *k, const tn_fn *g, int d, laws_array *error) {
     const tn_fn *wide = laws_copy_f64(g);
-    if (!wide && tn_last_status(t->ctx) == TN_OK) return NULL; /* callbacks have no copy; the f64 case differentiates them */
+    if (!wide && tn_last_status(t->ctx) == TN_OK)
+        return NULL; /* callbacks have no copy; the f64 case differentiates them */
     if (!laws_made(t, wide, "the f64 copy")) return NULL;
     const laws_array *x = laws_widened_all(t, arguments(t, k, t->x, d), g->nin);
-    laws_array *along = laws_alloc(t->memory, g->nin + 1u, sizeof *along), *slope = laws_alloc(t->memory, g->nout + 1u, sizeof *slope);
+    laws_array *along = laws_alloc(t->memory, g->nin + 1u, sizeof *along),
+               *slope = laws_alloc(t->memory, g->nout + 1u, sizeof *slope);
     for (size_t i = 0; i < k->nv; i++) along[k->w.index[i]] = laws_widened(t->memory, &k->v[d][i]);
     return laws_differences(t, wide, x, along, slope, error) ? slope : NULL;
 }
 
 /* dy (n outputs) are the derivatives of y, g's values at x, along v[d]. */
-static void differences_agree(laws_trial *t, const nest *k, const tn_fn *g, int d, const laws_array *y, const laws_array *dy,
-                              const char *what) {
+static void differences_agree(laws_trial *t, const nest *k, const tn_fn *g, int d, const laws_array *y,
+                              const laws_array *dy, const char *what) {
     laws_array *error = laws_alloc(t->memory, g->nout + 1u, sizeof *error);
     const laws_array *slope = slopes(t, k, g, d, error);
     for (uint32_t j = 0; slope && j < g->nout; j++) {
@@ -83,7 +92,7 @@ static const tn_fn *gradient(laws_trial *t, const nest *k, const tn_fn *g, const
 /* Forward over reverse (two spellings), reverse over forward, reverse over reverse. */
 void laws_second(laws_trial *t) {
     nest k;
-    if (!nest_init(t, &k, 1)) return;
+    if (user_code(t->f) > 1 || !nest_init(t, &k, 1)) return;
     const tn_fn *g = gradient(t, &k, k.s, "grad");
     t->shown = g;
     const tn_fn *fr = g ? laws_made(t, tn_jvp(g, &k.w.list), "jvp of grad") : NULL;
@@ -93,7 +102,8 @@ void laws_second(laws_trial *t) {
     const tn_fn *rr = rf ? gradient(t, &k, laws_paired(t, g), "grad of <grad, v>") : NULL;
     if (!rr) return;
     const laws_array *x = arguments(t, &k, t->x, 1);
-    const laws_array *a = laws_run_new(t, fr, x), *b = laws_run_new(t, rf, x), *c = laws_run_new(t, rr, x), *d = laws_run_new(t, hvp, x);
+    const laws_array *a = laws_run_new(t, fr, x), *b = laws_run_new(t, rf, x), *c = laws_run_new(t, rr, x),
+                     *d = laws_run_new(t, hvp, x);
     if (!a || !b || !c || !d) return;
     const laws_array *hv = a + k.nv;
     const double tolerance = laws_tolerance(t->f) / 10;
@@ -110,11 +120,12 @@ void laws_second(laws_trial *t) {
 /* The derivative of a Hessian-vector product. */
 void laws_third(laws_trial *t) {
     nest k;
-    if (holds_user_code(t->f) || !nest_init(t, &k, 2)) return;
+    if (user_code(t->f) || !nest_init(t, &k, 2)) return;
     const tn_fn *h = laws_made(t, tn_hvp(k.s, &k.w.list, NULL), "hvp");
     const tn_fn *j = h ? laws_made(t, tn_jvp(h, &k.w.list), "jvp of hvp") : NULL;
-    const laws_array *a = j ? laws_run_new(t, j, arguments(t, &k, t->x, 2)) : NULL;
-    if (!a) return;
+    const laws_array *y = j ? laws_run_new(t, h, arguments(t, &k, t->x, 1)) : NULL;
+    const laws_array *a = y ? laws_run_new(t, j, arguments(t, &k, t->x, 2)) : NULL;
+    if (!a || !laws_same_bits(t, "jvp of hvp changes the Hessian-vector product: input", y, a, k.nv)) return;
     t->shown = j;
     differences_agree(t, &k, h, 1, a, a + k.nv, "jvp of jvp of grad: input");
 }
@@ -122,9 +133,10 @@ void laws_third(laws_trial *t) {
 /* d1: along v0; d2: along v0, v1; ...: each the slope of the one before. */
 void laws_fourth(laws_trial *t) {
     nest k;
-    if (holds_user_code(t->f) || !nest_init(t, &k, 4)) return;
+    if (user_code(t->f) || !nest_init(t, &k, 4)) return;
     const tn_fn *d1 = derivative_along(t, &k, k.s, "jvp"), *d2 = d1 ? derivative_along(t, &k, d1, "jvp of jvp") : NULL;
-    const tn_fn *d3 = d2 ? derivative_along(t, &k, d2, "jvp^3") : NULL, *d4 = d3 ? derivative_along(t, &k, d3, "jvp^4") : NULL;
+    const tn_fn *d3 = d2 ? derivative_along(t, &k, d2, "jvp^3") : NULL,
+                *d4 = d3 ? derivative_along(t, &k, d3, "jvp^4") : NULL;
     const tn_fn *gh = d2 ? laws_made(t, tn_hvp(d2, &k.w.list, NULL), "hvp of jvp of jvp") : NULL;
     const tn_fn *rr = d4 && gh ? gradient(t, &k, d3, "grad of jvp^3") : NULL;
     if (!rr) return;

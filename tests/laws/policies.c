@@ -21,7 +21,8 @@ static void nothing_twice(laws_trial *t, const tn_fn *f, const tn_wrt_list *w) {
     if (!g || !laws_made(t, p.primal, "linearize (primal)") || !laws_made(t, p.linear, "linearize (linear)")) return;
     t->shown = p.linear;
     if (flops(p.primal) + flops(p.linear) > flops(g) * (1 + 1e-12))
-        laws_fail(t, "primal and linear program together cost %g flops, jvp %g", flops(p.primal) + flops(p.linear), flops(g));
+        laws_fail(t, "primal and linear program together cost %g flops, jvp %g", flops(p.primal) + flops(p.linear),
+                  flops(g));
 }
 
 void laws_policies(laws_trial *t) {
@@ -39,8 +40,10 @@ void laws_policies(laws_trial *t) {
         const laws_array *y = g ? laws_run_new(t, g, x) : NULL;
         if (!y) return;
         t->shown = g;
-        if (!first) first = y;
-        else if (!laws_same_bits(t, "policies disagree: output", first, y, g->nout)) return;
+        if (!first)
+            first = y;
+        else if (!laws_same_bits(t, "policies disagree: output", first, y, g->nout))
+            return;
     }
     nothing_twice(t, t->f, &w.list);
 }

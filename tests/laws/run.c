@@ -10,16 +10,15 @@ enum { MOST_LAWS = 64, MOST_ATTEMPTS = 25, SHOWN = 2 };
 
 typedef struct tally {
     long runs, failures, redraws;
-    double ratio, bound; /* largest cost found */
-    double seconds;
+    double ratio, used; /* largest costs found */
 } tally;
 
 typedef struct session {
     const laws_options *o;
     laws_result result;
     laws_memory memory;
-    tally law[MOST_LAWS]; /* over everything; `seconds` too */
-    char worst[MOST_LAWS][64];
+    tally law[MOST_LAWS]; /* over everything */
+    char most[MOST_LAWS][64], closest[MOST_LAWS][64];
 } session;
 
 static bool differentiable(const tn_fn *f) {
@@ -57,10 +56,8 @@ static void one_law(session *s, laws_trial *t, const laws_law *law, tally *k) {
         k->failures++;
         if (k->failures <= SHOWN && !s->o->quiet) laws_trial_print(last, law);
     }
-    if (last->ratio * k->bound >= k->ratio * last->bound && last->bound > 0) {
-        k->ratio = last->ratio;
-        k->bound = last->bound;
-    }
+    if (last->ratio > k->ratio) k->ratio = last->ratio;
+    if (last->used > k->used) k->used = last->used;
     if (other.ctx) laws_trial_free(&other);
     laws_memory_drop(other.memory);
 }
@@ -86,8 +83,8 @@ static void one_sample(session *s, const tn_prim *prim, int dtype, long sample, 
 static bool too_many_redraws(const tally *k) { return k->redraws > 3 && 20 * k->redraws > k->runs; }
 
 static void count(session *s, const tn_prim *prim, int dtype, int i, const tally *k) {
-    const char *law = i == MOST_LAWS ? "cases" : laws_table[i].name, *name = prim ? prim->name : "generated";
     if (k->runs == 0) return;
+    const char *law = i == MOST_LAWS ? "cases" : laws_table[i].name, *name = prim ? prim->name : "generated";
     bool failed = k->failures > 0;
     if (failed && !s->o->quiet)
         (void)printf("FAILED law %s %s %s: %ld of %ld\n", law, name, tn_i_dtype_name(dtype), k->failures, k->runs);
@@ -102,10 +99,13 @@ static void count(session *s, const tn_prim *prim, int dtype, int i, const tally
     tally *all = &s->law[i];
     all->runs += k->runs;
     all->redraws += k->redraws;
-    if (k->bound > 0 && (all->bound <= 0 || k->ratio * all->bound > all->ratio * k->bound)) {
+    if (k->ratio > all->ratio) {
         all->ratio = k->ratio;
-        all->bound = k->bound;
-        (void)snprintf(s->worst[i], sizeof s->worst[i], "%s %s", name, tn_i_dtype_name(dtype));
+        (void)snprintf(s->most[i], sizeof s->most[i], "%s %s", name, tn_i_dtype_name(dtype));
+    }
+    if (k->used > all->used) {
+        all->used = k->used;
+        (void)snprintf(s->closest[i], sizeof s->closest[i], "%s %s", name, tn_i_dtype_name(dtype));
     }
 }
 
@@ -148,8 +148,10 @@ static void once(session *s) {
         const tn_ctx_options opt = {.size = sizeof opt, .check = 1};
         laws_trial t = {.memory = &s->memory, .seed = s->o->seed, .ctx = tn_i_ctx_new(&opt, s->o->registry)};
         laws_release(t.memory);
-        if (t.ctx) laws_trial_run(&t, law);
-        else laws_fail(&t, "no memory");
+        if (t.ctx)
+            laws_trial_run(&t, law);
+        else
+            laws_fail(&t, "no memory");
         if (t.failed && !s->o->quiet) (void)printf("law %s: %s\n", law->name, t.why);
         *(t.failed ? &s->result.failed : &s->result.passed) += 1;
         tn_ctx_free(t.ctx);
@@ -162,7 +164,8 @@ static void summary(const session *s) {
         if (k->runs == 0) continue;
         (void)printf("%-16s %9ld cases", laws_table[i].name, k->runs);
         if (k->redraws) (void)printf(", %ld redrawn", k->redraws);
-        if (k->bound > 0) (void)printf(", largest cost %.2f of %.2f allowed (%s)", k->ratio, k->bound, s->worst[i]);
+        if (k->ratio > 0) (void)printf(", largest multiple %.2f (%s)", k->ratio, s->most[i]);
+        if (k->used > 0) (void)printf(", at most %.3g %% of what is allowed (%s)", 100 * k->used, s->closest[i]);
         (void)printf("\n");
     }
 }
@@ -174,7 +177,8 @@ laws_result laws_run_all(const laws_options *o) {
     s->o = o;
     if (!o->prim) once(s);
     primitives(s);
-    for (int d = TN_F32; d <= TN_F64 && chosen(s, "generated") && !stopped(s); d++) all_samples(s, NULL, d, (o->n + 1) / 2);
+    for (int d = TN_F32; d <= TN_F64 && chosen(s, "generated") && !stopped(s); d++)
+        all_samples(s, NULL, d, (o->n + 1) / 2);
     if (!o->quiet) summary(s);
     result = s->result;
     laws_memory_drop(&s->memory);

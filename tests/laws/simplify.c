@@ -8,16 +8,17 @@
 static const tn_fn *simplified(laws_trial *t, const tn_fn *f) {
     tn_i_builder b;
     tn_i_builder_init(&b, t->ctx);
-    tn_var *in = laws_alloc(t->memory, f->nin + 1u, sizeof *in), *out = laws_alloc(t->memory, f->nout + 1u, sizeof *out);
+    tn_i_var *in = laws_alloc(t->memory, f->nin + 1u, sizeof *in),
+             *out = laws_alloc(t->memory, f->nout + 1u, sizeof *out);
     for (uint32_t i = 0; i < f->nin; i++) in[i] = tn_i_input(&b, f->val[i].type, false);
     tn_i_inline(&b, f, in, out);
     return laws_made(t, tn_i_finish(&b, f->nout, out), "simplifying");
 }
 
-static tn_var special(laws_trial *t, tn_i_builder *b, const tn_type *type) {
+static tn_i_var special(laws_trial *t, tn_i_builder *b, const tn_type *type) {
     static const double reals[] = {0.0, -0.0, 1, -1, 2, 0.5, INFINITY, NAN};
-    tn_var v = tn_i_is_float(type->dtype) ? tn_i_literal_f64(b, type->dtype, reals[tn_i_pick(&t->rng, 0, 7)])
-                                          : tn_i_literal_i64(b, type->dtype, tn_i_pick(&t->rng, -2, 3));
+    tn_i_var v = tn_i_is_float(type->dtype) ? tn_i_literal_f64(b, type->dtype, reals[tn_i_pick(&t->rng, 0, 7)])
+                                            : tn_i_literal_i64(b, type->dtype, tn_i_pick(&t->rng, -2, 3));
     return type->rank == 0 ? v : tn_i_broadcast(b, v, type->rank, type->dim, NULL);
 }
 
@@ -27,17 +28,20 @@ static const tn_fn *special_case(laws_trial *t) {
     tn_i_builder b;
     tn_i_builder_init(&b, t->ctx);
     b.raw = true;
-    tn_var in[TN_CASE_MAX], arg[TN_CASE_MAX];
+    tn_i_var in[TN_CASE_MAX], arg[TN_CASE_MAX];
     for (uint32_t i = 0; i < c->nin; i++) in[i] = arg[i] = tn_i_input(&b, &c->in[i], false);
-    const tn_var once = tn_i_emit(&b, t->prim, c->p, c->nin, in);
+    const tn_i_var once = tn_i_emit(&b, t->prim, c->p, c->nin, in);
     for (uint32_t i = 0; i < c->nin && !b.failed; i++) {
         const int64_t how = tn_i_pick(&t->rng, 0, 3);
         if (how == 0) arg[i] = special(t, &b, &c->in[i]);
         if (how == 1 && tn_type_equal(tn_i_vtype(&b, once), &c->in[i])) arg[i] = once;
         if (how == 2 && i && tn_type_equal(&c->in[i - 1], &c->in[i])) arg[i] = arg[i - 1];
     }
-    const tn_var twice = tn_i_emit(&b, t->prim, c->p, c->nin, arg), both[2] = {once, twice};
-    return laws_made(t, tn_i_finish(&b, 2, both), "a case with special operands");
+    const tn_i_var twice = tn_i_emit(&b, t->prim, c->p, c->nin, arg);
+    tn_i_var out[3] = {once, twice, once};
+    if (!b.failed && tn_i_vtype(&b, once)->dtype != TN_BOOL)
+        out[2] = tn_i_op2(&b, TN_P_add, once, twice); /* zeros may vanish here */
+    return laws_made(t, tn_i_finish(&b, 3, out), "a case with special operands");
 }
 
 void laws_simplify(laws_trial *t) {

@@ -19,11 +19,12 @@ void laws_vmap_grad(laws_trial *t);
 void laws_compiled(laws_trial *t);
 void laws_work(laws_trial *t);
 void laws_inactive(laws_trial *t);
+void laws_reads(laws_trial *t);
 void laws_layouts(laws_trial *t);
 void laws_hostile_data(laws_trial *t);
 void laws_simplify(laws_trial *t);
 void laws_linear(laws_trial *t);
-void laws_golden_values(laws_trial *t);
+void laws_goldens(laws_trial *t);
 
 /* Data for f's inputs that should better not occur: NaN, infinities, extremes, wild indices. */
 laws_array *laws_hostile(laws_trial *t, const tn_fn *f);

@@ -1,4 +1,5 @@
 /* Work is conserved: derivatives cost a constant times the program, whatever the sizes. */
+#include "laws/case.h"
 #include "laws/derive.h"
 #include "laws/table.h"
 
@@ -19,7 +20,8 @@ static double weighted(const tn_fn *f, bool whole) {
 static double weighted_nested(const tn_i_eqn *e, bool whole) {
     double sum = 0;
     for (uint32_t k = 0; k < e->params->n; k++)
-        if (e->params->v[k].kind == TN_K_FN && (whole || k + 1 == (uint32_t)e->prim->body)) sum += weighted(e->params->v[k].u.fn, whole);
+        if (e->params->v[k].kind == TN_K_FN && (whole || k + 1 == (uint32_t)e->prim->body))
+            sum += weighted(e->params->v[k].u.fn, whole);
     return sum;
 }
 
@@ -71,31 +73,45 @@ static double allowed(const tn_fn *f, bool transposed) {
     return sum;
 }
 
-/* Keeps the worst ratio of cost to bound seen in this trial. */
+/* Keeps the worst multiples seen in this trial. */
 static void within(laws_trial *t, const char *what, const tn_fn *g, double base, double most) {
     const double cost = weighted(g, false);
-    if (base > 0 && cost / base * t->bound >= t->ratio * most / base) {
-        t->ratio = cost / base;
-        t->bound = most / base;
-    }
+    if (base > 0) t->ratio = fmax(t->ratio, cost / base);
+    if (most > 0) t->used = fmax(t->used, cost / most);
     if (cost <= most * (1 + 1e-12)) return;
     t->shown = g;
-    laws_fail(t, "%s costs %g, %.2f times the program's %g; at most %.2f times is allowed", what, cost, cost / base, base, most / base);
+    laws_fail(t, "%s costs %g, %.2f times the program's %g; at most %.2f times is allowed", what, cost, cost / base,
+              base, most / base);
 }
 
-/* The zeros and casts around a rule: passing values through costs nothing that counts. */
-static bool only_copies(const tn_fn *f) { return weighted(f, true) == 0; }
+/* The trial's equation on longer arrays, where its parameters allow: multiples must not grow with
+ * size.  NULL: they do not allow it. */
+static const tn_fn *stretched(laws_trial *t) {
+    static const int64_t lengths[] = {17, 100, 1000};
+    tn_i_case c = *t->c;
+    const int64_t length = lengths[tn_i_pick(&t->rng, 0, 2)], d = tn_i_pick(&t->rng, 0, 3);
+    for (uint32_t i = 0; i < c.nin; i++) {
+        if (d >= c.in[i].rank || c.in[i].dim[d] == 0) continue;
+        c.in[i].dim[d] = length;
+    }
+    const tn_fn *f = laws_case_program(t->prim, &c, 0);
+    tn_error_clear(t->ctx);
+    return f;
+}
 
 void laws_work(laws_trial *t) {
+    const tn_fn *f = t->prim && tn_i_pick(&t->rng, 0, 1) ? stretched(t) : t->f;
+    if (!f) f = t->f;
     laws_wrt w;
-    laws_wrt_all(t->f, &w);
-    const tn_fn *g = laws_made(t, tn_jvp(t->f, &w.list), "jvp");
-    const tn_linearized p = tn_linearize(t->f, &w.list, NULL);
+    laws_wrt_all(f, &w);
+    const tn_fn *g = laws_made(t, tn_jvp(f, &w.list), "jvp");
+    const tn_linearized p = tn_linearize(f, &w.list, NULL);
     if (!g || !laws_made(t, p.primal, "linearize (primal)") || !laws_made(t, p.linear, "linearize (linear)")) return;
     const tn_fn *back = laws_made(t, tn_transpose(p.linear), "transpose");
-    if (!back || only_copies(t->f)) return;
-    within(t, "jvp", g, weighted(t->f, true), allowed(t->f, false));
-    if (!only_copies(p.linear)) within(t, "the transpose", back, weighted(p.linear, true), allowed(p.linear, true));
+    if (!back || weighted(f, true) == 0) return; /* passing values through costs nothing that counts */
+    within(t, "jvp", g, weighted(f, true), allowed(f, false));
+    if (weighted(p.linear, true) > 0)
+        within(t, "the transpose", back, weighted(p.linear, true), allowed(p.linear, true));
 }
 
 /* The pullback of a program does not read what it does not need: no equation of it has the size
@@ -105,15 +121,45 @@ void laws_inactive(laws_trial *t) {
     tn_i_builder_init(&b, t->ctx);
     const int64_t n = 100000, zero = 0, one = 1;
     const tn_type scalar = tn_type_of(TN_F64, 0, NULL), large = tn_type_of(TN_F64, 1, &n);
-    const tn_var x = tn_i_input(&b, &scalar, false), c = tn_i_input(&b, &large, false);
-    const tn_i_param p[3] = {{.kind = TN_K_INTS, .n = 1, .u.ints = &zero}, {.kind = TN_K_INTS, .n = 1, .u.ints = &one}, {.kind = TN_K_NONE}};
-    const tn_var c0 = tn_i_reshape(&b, tn_i_emit(&b, tn_i_prim(&b, TN_P_slice), p, 1, &c), 0, NULL);
-    const tn_var y = tn_i_op2(&b, TN_P_mul, c0, x);
+    const tn_i_var x = tn_i_input(&b, &scalar, false), c = tn_i_input(&b, &large, false);
+    const tn_i_param p[3] = {
+        {.kind = TN_K_INTS, .n = 1, .u.ints = &zero}, {.kind = TN_K_INTS, .n = 1, .u.ints = &one}, {.kind = TN_K_NONE}};
+    const tn_i_var c0 = tn_i_reshape(&b, tn_i_emit(&b, tn_i_prim(&b, TN_P_slice), p, 1, &c), 0, NULL);
+    const tn_i_var y = tn_i_op2(&b, TN_P_mul, c0, x);
     const tn_fn *f = laws_made(t, tn_i_finish(&b, 1, &y), "x c[0]");
     const int only[1] = {0};
     const tn_wrt_list wrt = {1, only};
     const tn_linearized l = f ? tn_linearize(f, &wrt, NULL) : (tn_linearized){NULL, NULL};
-    const tn_fn *back = f && laws_made(t, l.linear, "linearize") ? laws_made(t, tn_transpose(l.linear), "transpose") : NULL;
+    const tn_fn *back =
+        f && laws_made(t, l.linear, "linearize") ? laws_made(t, tn_transpose(l.linear), "transpose") : NULL;
     for (uint32_t v = 0; back && v < back->nval; v++)
         if (tn_i_count(back->val[v].type) > 1) laws_fail(t, "the pullback of x c[0] holds a value of c's size");
+}
+
+/* n scalar reads of an n-vector, and their transpose, cost O(n): the cotangent is one buffer. */
+static double reads_cost(laws_trial *t, int64_t n) {
+    tn_i_builder b;
+    tn_i_builder_init(&b, t->ctx);
+    const tn_type type = tn_type_of(TN_F64, 1, &n);
+    const tn_i_var x = tn_i_input(&b, &type, false);
+    tn_i_var sum = TN_NOVAR;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t end = i + 1;
+        const tn_i_param p[3] = {{.kind = TN_K_INTS, .n = 1, .u.ints = &i},
+                                 {.kind = TN_K_INTS, .n = 1, .u.ints = &end},
+                                 {.kind = TN_K_NONE}};
+        const tn_i_var one = tn_i_reshape(&b, tn_i_emit(&b, tn_i_prim(&b, TN_P_slice), p, 1, &x), 0, NULL),
+                       y = tn_i_op1(&b, TN_P_sin, one);
+        sum = sum == TN_NOVAR ? y : tn_i_op2(&b, TN_P_add, sum, y);
+    }
+    const tn_fn *f = laws_made(t, tn_i_finish(&b, 1, &sum), "n reads"),
+                *g = f ? laws_made(t, tn_grad(f, NULL, NULL), "grad") : NULL;
+    tn_i_cost c;
+    return g && tn_i_fn_cost(g, &c) ? c.bytes + 8 * c.flops : 0;
+}
+
+void laws_reads(laws_trial *t) {
+    const double a = reads_cost(t, 100), b = reads_cost(t, 1000);
+    if (!t->failed && b > 11 * a)
+        laws_fail(t, "the gradient of 100 scalar reads costs %g, that of 1000 costs %g", a, b);
 }

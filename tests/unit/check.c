@@ -36,11 +36,12 @@ static void test_linear(void **state) {
     (void)state;
     accepted(X "a = mul x u\n b = add a v\n c = neg b\n in (c, u) }");
     accepted(X "a = sin x\n b = exp a\n c = mul u b\n d = sub c v\n in (d,) }");
-    accepted(X "a = reduce_sum[axes=(0,)] u\n b = broadcast_in_dim[shape=(3,) broadcast_dimensions=()] a\n c = div b x in (c,) }");
+    accepted(X "a = reduce_sum[axes=(0,)] u\n b = broadcast_in_dim[shape=(3,) broadcast_dimensions=()] a\n c = div b x "
+               "in (c,) }");
     accepted(X "a = dot_general[dimension_numbers=(((0,), (0,)), ((), ()))] x u in (a,) }");
     accepted(X "a = concatenate[dimension=0] u v in (a,) }");
     accepted(X "p = gt x 0.0:f64[] a = select p u v in (a,) }");
-    accepted(X "p = gt x 0.0:f64[] s = mul x x in (u,) }"); /* what is not linear may stand beside */
+    accepted(X "p = gt x 0.0:f64[] s = mul x x in (u,) }");    /* what is not linear may stand beside */
     accepted("{ lambda x:f64[3] . let a = mul x x in (a,) }"); /* nothing is linear */
     accepted("{ lambda x:f64[3] i:i32[] | u:f64[3] . let a = dynamic_slice[slice_sizes=(1,)] u i in (a,) }");
 }
@@ -48,23 +49,29 @@ static void test_linear(void **state) {
 static void test_zeros(void **state) {
     (void)state;
     accepted(X "a = add u 0.0:f64[]\n in (a, 0.0:f64[], -0.0:f64[]) }");
-    accepted(X "z:f64[3] = broadcast_in_dim[broadcast_dimensions=()] 0.0:f64[]\n w = neg z\n y = add w z\n a = sub u y\n in (a, y) }");
+    accepted(X "z:f64[3] = broadcast_in_dim[broadcast_dimensions=()] 0.0:f64[]\n w = neg z\n y = add w z\n a = sub u "
+               "y\n in (a, y) }");
     accepted(X "z = reduce_sum[axes=(0,)] u y = mul 0.0 z in (y,) }");
-    refused(X "a = add u 1.0:f64[]\n in (a,) }", "f.tn:2:6: add: operand 1 is not linear, but operand 0 is (add is linear in operands 0 and 1 jointly)");
+    refused(X "a = add u 1.0:f64[]\n in (a,) }",
+            "f.tn:2:6: add: operand 1 is not linear, but operand 0 is (add is linear in operands 0 and 1 jointly)");
     refused(X "a = add x u\n in (a,) }", "add: operand 0 is not linear, but operand 1 is");
     refused(X "p = gt x 0.0:f64[] a = select p u x in (a,) }", "operand 2 is not linear, but operand 1 is");
-    refused(X "a = concatenate[dimension=0] u x in (a,) }", "concatenate: operand 1 is not linear, but operand 0 is (concatenate is linear in all operands jointly)");
+    refused(X "a = concatenate[dimension=0] u x in (a,) }",
+            "concatenate: operand 1 is not linear, but operand 0 is (concatenate is linear in all operands jointly)");
 }
 
 static void test_not_linear(void **state) {
     (void)state;
-    refused(X "a = mul x u\n b = sin a in (b,) }", "f.tn:3:6: sin: operand 0 depends on a linear input, but sin is not linear in any operand");
-    refused(X "a = mul u v in (a,) }", "mul: operands 0 and 1 both depend on linear inputs, but mul is linear in one at a time");
+    refused(X "a = mul x u\n b = sin a in (b,) }",
+            "f.tn:3:6: sin: operand 0 depends on a linear input, but sin is not linear in any operand");
+    refused(X "a = mul u v in (a,) }",
+            "mul: operands 0 and 1 both depend on linear inputs, but mul is linear in one at a time");
     refused(X "a = mul u u in (a,) }", "mul: operands 0 and 1 both depend");
     refused(X "a = div x u in (a,) }", "div: operand 1 depends on a linear input, but div is not linear in it");
     refused(X "a = div u v in (a,) }", "div: operand 1 depends on a linear input, but div is not linear in it");
     refused(X "p = gt u v in (u,) }", "gt: operand 0 depends on a linear input");
-    refused(X "a = mul x x in (u, a) }", "f.tn:2:6: output 1 is not linear: it does not depend on a linear input, in f64[3] = mul f64[3] f64[3]");
+    refused(X "a = mul x x in (u, a) }",
+            "f.tn:2:6: output 1 is not linear: it does not depend on a linear input, in f64[3] = mul f64[3] f64[3]");
     refused(X "in (u, x) }", "output 1 is not linear: it is an input that is not linear");
     refused(X "in (1.0:f64[],) }", "output 0 is not linear: it is a number other than zero");
     refused(X "a = stop_gradient u in (a,) }", "stop_gradient");
@@ -74,13 +81,15 @@ static void test_not_linear(void **state) {
 
 static void test_nested(void **state) {
     (void)state;
-#define CALL(body) X "a = call[name=\"f\" program={ lambda p:f64[3] q:f64[3] . let\n  " body "\n in (r,) }] x u\n in (a,) }"
+#define CALL(body) \
+    X "a = call[name=\"f\" program={ lambda p:f64[3] q:f64[3] . let\n  " body "\n in (r,) }] x u\n in (a,) }"
     accepted(CALL("r = mul p q"));
     accepted(CALL("s = sin p r = mul q s"));
     refused(CALL("r = add p q"), "f.tn:3:7: add: operand 0 is not linear, but operand 1 is");
     refused(CALL("r = sin q"), "f.tn:3:7: sin: operand 0 depends");
     refused(CALL("r = sin p"), "output 0 is not linear");
-    refused("{ lambda x:f64[3] . let a = linear_call[f={lambda|u:f64[3]. let a = sin u in (a,)} ft={lambda|u:f64[3]. let in (u,)}] x in (a,) }",
+    refused("{ lambda x:f64[3] . let a = linear_call[f={lambda|u:f64[3]. let a = sin u in (a,)} ft={lambda|u:f64[3]. "
+            "let in (u,)}] x in (a,) }",
             "sin: operand 0 depends");
 }
 
@@ -88,9 +97,10 @@ static void test_check_linear(void **state) {
     (void)state;
     tn_ctx *c = tn_ctx_new(NULL);
     tn_fn *f = parse(c, "{ lambda x:f64[] y:f64[] . let a = mul x y b = neg y in (a, b, x, 0.0:f64[]) }");
-    const uint8_t none[2] = {TN_NONLINEAR, TN_NONLINEAR}, first[2] = {TN_LINEAR, TN_NONLINEAR}, both[2] = {TN_LINEAR, TN_LINEAR},
-                  zero[2] = {TN_NONLINEAR, TN_ZERO};
-    const uint8_t of_none[4] = {TN_NONLINEAR, TN_NONLINEAR, TN_NONLINEAR, TN_ZERO}, of_first[4] = {TN_LINEAR, TN_NONLINEAR, TN_LINEAR, TN_ZERO},
+    const uint8_t none[2] = {TN_NONLINEAR, TN_NONLINEAR}, first[2] = {TN_LINEAR, TN_NONLINEAR},
+                  both[2] = {TN_LINEAR, TN_LINEAR}, zero[2] = {TN_NONLINEAR, TN_ZERO};
+    const uint8_t of_none[4] = {TN_NONLINEAR, TN_NONLINEAR, TN_NONLINEAR, TN_ZERO},
+                  of_first[4] = {TN_LINEAR, TN_NONLINEAR, TN_LINEAR, TN_ZERO},
                   of_zero[4] = {TN_ZERO, TN_ZERO, TN_NONLINEAR, TN_ZERO};
     uint8_t out[4];
     assert_non_null(f);
@@ -135,7 +145,8 @@ static void test_broken(void **state) {
         const char *message;
     } table[] = {
         {break_operand, TN_EINVAL, "an operand that does not exist"},
-        {break_order, TN_EINVAL, "f.tn:2:6: mul: operand 0 is used before it is defined (in f64[3] = mul f64[] f64[3])"},
+        {break_order, TN_EINVAL,
+         "f.tn:2:6: mul: operand 0 is used before it is defined (in f64[3] = mul f64[] f64[3])"},
         {break_pool, TN_EINVAL, "operands outside the pool"},
         {break_outputs, TN_EINVAL, "a value that its equation does not make"},
         {break_def, TN_EINVAL, "a value that its equation does not make"},
@@ -168,7 +179,8 @@ static void test_broken(void **state) {
 static void test_cost(void **state) {
     (void)state;
     tn_ctx *c = tn_ctx_new(NULL);
-    tn_fn *f = parse(c, "{ lambda x:f64[10] . let a = sin x b = mul a x c = call[name=\"f\" program={lambda x:f64[10]. let a = add x x in (a,)}] b in (c,) }");
+    tn_fn *f = parse(c, "{ lambda x:f64[10] . let a = sin x b = mul a x c = call[name=\"f\" program={lambda x:f64[10]. "
+                        "let a = add x x in (a,)}] b in (c,) }");
     tn_i_cost cost, one;
     assert_non_null(f);
     assert_true(tn_i_fn_cost(f, &cost));
@@ -181,8 +193,9 @@ static void test_cost(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_linear),       cmocka_unit_test(test_zeros),  cmocka_unit_test(test_not_linear), cmocka_unit_test(test_nested),
-        cmocka_unit_test(test_check_linear), cmocka_unit_test(test_broken), cmocka_unit_test(test_cost),
+        cmocka_unit_test(test_linear), cmocka_unit_test(test_zeros),        cmocka_unit_test(test_not_linear),
+        cmocka_unit_test(test_nested), cmocka_unit_test(test_check_linear), cmocka_unit_test(test_broken),
+        cmocka_unit_test(test_cost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

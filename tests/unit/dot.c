@@ -22,7 +22,7 @@ static int pick(int lo, int hi) { return (int)tn_i_pick(&rng, lo, hi); }
 typedef struct operand {
     tn_type type;
     tn_i_arr arr;
-    void *memory; /* not freed: tests are short */
+    void *memory;        /* not freed: tests are short */
     int64_t place[4][2]; /* dimension of kind (batch, contracting, free) and number */
 } operand;
 
@@ -140,18 +140,21 @@ static void check_product(const operand *x, const int *count, const int *right, 
     tn_i_arr arrays[2] = {x[0].arr, x[1].arr}, y = {.type = &out, .data = data};
     tn_i_dense_strides(&out, y.stride);
     void *room = scratch ? aligned_alloc(64, (scratch + 63) / 64 * 64) : NULL;
-    const tn_i_kernel k = {.prim = prim, .p = p, .nin = 2, .nout = 1, .in = arrays, .out = &y, .scratch = room, .threads = threads};
+    const tn_i_kernel k = {
+        .prim = prim, .p = p, .nin = 2, .nout = 1, .in = arrays, .out = &y, .scratch = room, .threads = threads};
     assert_int_equal(prim->kernel(&k), TN_OK);
     assert_int_equal((unsigned char)data[elements * size], 0xFF);
     free(room);
-    const int64_t nb = total(x, 0, count[0]), nk = total(x, 1, count[1]), m = total(x, 2, count[2]), n = total(x + 1, 2, right[2]);
+    const int64_t nb = total(x, 0, count[0]), nk = total(x, 1, count[1]), m = total(x, 2, count[2]),
+                  n = total(x + 1, 2, right[2]);
     assert_int_equal(nb * m * n, (int64_t)elements);
     for (int64_t at = 0; at < nb * m * n; at++) {
         double sum = 0;
         const int64_t l = offset_of(x, 0, count[0], at / (m * n)) + offset_of(x, 2, count[2], at / n % m);
         const int64_t r = offset_of(x + 1, 0, count[0], at / (m * n)) + offset_of(x + 1, 2, right[2], at % n);
         for (int64_t i = 0; i < nk; i++)
-            sum += value(&x[0].arr, l + offset_of(x, 1, count[1], i)) * value(&x[1].arr, r + offset_of(x + 1, 1, count[1], i));
+            sum += value(&x[0].arr, l + offset_of(x, 1, count[1], i)) *
+                   value(&x[1].arr, r + offset_of(x + 1, 1, count[1], i));
         /* sums of small multiples of 1/16 are exact in every order */
         if (value(&y, at) != sum) fail_msg("element %lld: %g, not %g", (long long)at, value(&y, at), sum);
     }
@@ -185,7 +188,8 @@ static void random_products(void **state) {
 /* Large matrices in all layouts, plain ones and those no pair of strides describes. */
 static void large_products(void **state) {
     (void)state;
-    static const int64_t shapes[][3] = {{150, 170, 260}, {300, 2, 40}, {1, 400, 300}, {400, 1, 300}, {1, 1, 5000}, {90, 80, 1}};
+    static const int64_t shapes[][3] = {{150, 170, 260}, {300, 2, 40}, {1, 400, 300},
+                                        {400, 1, 300},   {1, 1, 5000}, {90, 80, 1}};
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
         for (int round = 0; round < 12; round++) {
             const sizes l = {{{0}, {shapes[s][2]}, {shapes[s][0]}}}, r = {{{0}, {shapes[s][2]}, {shapes[s][1]}}};
@@ -206,7 +210,8 @@ static tn_i_matrix ones(double *to, int m, int n, bool by_columns) {
 }
 
 static void product_of(tn_i_matrix a, tn_i_matrix b, int m, int n, int k, double *c) {
-    const tn_type t[3] = {tn_type_of(TN_F64, 2, (const int64_t[]){m, k}), tn_type_of(TN_F64, 2, (const int64_t[]){k, n}),
+    const tn_type t[3] = {tn_type_of(TN_F64, 2, (const int64_t[]){m, k}),
+                          tn_type_of(TN_F64, 2, (const int64_t[]){k, n}),
                           tn_type_of(TN_F64, 2, (const int64_t[]){m, n})};
     const tn_i_arr in[2] = {{.type = &t[0], .data = a.data, .stride = {a.rs, a.cs}},
                             {.type = &t[1], .data = b.data, .stride = {b.rs, b.cs}}};
@@ -223,8 +228,9 @@ static void zero_times_nan(void **state) {
     (void)state;
     enum { MOST = 70 };
     static double a[MOST * MOST], b[MOST * MOST], c[MOST * MOST];
-    static const int shapes[][3] = {{5, 1, 70}, {1, 5, 70}, {70, 1, 70}, {1, 70, 70}, {1, 1, 70}, {70, 70, 1}, {33, 35, 70},
-                                    {3, 3, 3}, {12, 9, 33}, {31, 12, 40}, {2, 5, 70}, {7, 2, 64}, {64, 64, 64}};
+    static const int shapes[][3] = {{5, 1, 70},  {1, 5, 70},   {70, 1, 70}, {1, 70, 70}, {1, 1, 70},
+                                    {70, 70, 1}, {33, 35, 70}, {3, 3, 3},   {12, 9, 33}, {31, 12, 40},
+                                    {2, 5, 70},  {7, 2, 64},   {64, 64, 64}};
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
         for (int layout = 0; layout < 4; layout++)
             for (int p = 0; p < shapes[s][2]; p++) {
@@ -234,12 +240,14 @@ static void zero_times_nan(void **state) {
                 for (int i = 0; i < m; i++) a[i * x.rs + p * x.cs] = i % 2 ? 1 : NAN;
                 product_of(x, y, m, n, k, c);
                 for (int i = 0; i < m * n; i++)
-                    if (i / n % 2 ? c[i] != k - 1 : !isnan(c[i])) fail_msg("%d %d %d layout %d: %g", m, n, k, layout, c[i]);
+                    if (i / n % 2 ? c[i] != k - 1 : !isnan(c[i]))
+                        fail_msg("%d %d %d layout %d: %g", m, n, k, layout, c[i]);
                 for (int j = 0; j < n; j++) b[p * y.rs + j * y.cs] = j % 2 ? 1 : INFINITY;
                 for (int i = 0; i < m; i++) a[i * x.rs + p * x.cs] = 0;
                 product_of(x, y, m, n, k, c);
                 for (int i = 0; i < m * n; i++)
-                    if (i % n % 2 ? c[i] != k - 1 : !isnan(c[i])) fail_msg("%d %d %d layout %d: %g", m, n, k, layout, c[i]);
+                    if (i % n % 2 ? c[i] != k - 1 : !isnan(c[i]))
+                        fail_msg("%d %d %d layout %d: %g", m, n, k, layout, c[i]);
             }
 }
 
@@ -296,7 +304,8 @@ static void gradients_need_no_permutation(void **state) {
                        "y:f64[5,4] = dot_general[dimension_numbers=(((1,), (0,)), ((), ()))] x w in (y,) }";
     check_text(tn_vjp(parse(ctx, text), NULL, NULL), "dot_general", "transpose");
     /* one vector, many: products of a matrix with a vector become one of two matrices */
-    const char *vector = "{ lambda a:f64[5,3] x:f64[3] . let y:f64[5] = dot_general[dimension_numbers=(((1,), (0,)), ((), ()))] a x in (y,) }";
+    const char *vector = "{ lambda a:f64[5,3] x:f64[3] . let y:f64[5] = dot_general[dimension_numbers=(((1,), (0,)), "
+                         "((), ()))] a x in (y,) }";
     check_text(tn_vmap(parse(ctx, vector), 7, (const int[]){TN_NOT_MAPPED, 0}, NULL), "f64[5,7]", NULL);
     tn_ctx_free(ctx);
 }
@@ -306,37 +315,41 @@ static void bad_programs(void **state) {
     static const struct {
         const char *numbers, *why;
     } cases[] = {
-        {"(((1,), (0,)), ((), ()))", "has size"},
-        {"(((2,), (0,)), ((), ()))", "no dimension"},
-        {"(((-1,), (0,)), ((), ()))", "no dimension"},
-        {"(((0, 0), (0, 0)), ((), ()))", "repeated"},
-        {"(((0,), (0,)), ((0,), (0,)))", "repeated"},
-        {"(((0,), ()), ((), ()))", "contracting dimensions"},
+        {"(((1,), (0,)), ((), ()))", "has size"},       {"(((2,), (0,)), ((), ()))", "no dimension"},
+        {"(((-1,), (0,)), ((), ()))", "no dimension"},  {"(((0, 0), (0, 0)), ((), ()))", "repeated"},
+        {"(((0,), (0,)), ((0,), (0,)))", "repeated"},   {"(((0,), ()), ((), ()))", "contracting dimensions"},
         {"(((), ()), ((0,), ()))", "batch dimensions"},
     };
     tn_ctx *ctx = tn_ctx_new(NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[256];
-        (void)snprintf(text, sizeof text, "{ lambda a:f64[3,5] b:f64[3,4] . let y:f64[] = dot_general[dimension_numbers=%s] a b in (y,) }",
+        (void)snprintf(text, sizeof text,
+                       "{ lambda a:f64[3,5] b:f64[3,4] . let y:f64[] = dot_general[dimension_numbers=%s] a b in (y,) }",
                        cases[i].numbers);
         assert_null(tn_fn_parse(ctx, text, strlen(text), "test.tn"));
         if (!strstr(tn_error(ctx), cases[i].why)) fail_msg("\"%s\" does not say \"%s\"", tn_error(ctx), cases[i].why);
     }
     const char *others[] = {
-        "{ lambda a:f64[3] b:f32[3] . let y:f64[] = dot_general[dimension_numbers=(((0,), (0,)), ((), ()))] a b in (y,) }",
-        "{ lambda a:bool[3] b:bool[3] . let y:bool[] = dot_general[dimension_numbers=(((0,), (0,)), ((), ()))] a b in (y,) }",
-        "{ lambda a:f32[3] b:f32[3] . let y:f64[] = dot_general[dimension_numbers=(((0,), (0,)), ((), ())) preferred_element_type=f64] a b in (y,) }",
-        "{ lambda a:f64[1,1,1,1,1] b:f64[1,1,1,1] . let y:f64[] = dot_general[dimension_numbers=(((), ()), ((), ()))] a b in (y,) }",
+        "{ lambda a:f64[3] b:f32[3] . let y:f64[] = dot_general[dimension_numbers=(((0,), (0,)), ((), ()))] a b in "
+        "(y,) }",
+        "{ lambda a:bool[3] b:bool[3] . let y:bool[] = dot_general[dimension_numbers=(((0,), (0,)), ((), ()))] a b in "
+        "(y,) }",
+        "{ lambda a:f32[3] b:f32[3] . let y:f64[] = dot_general[dimension_numbers=(((0,), (0,)), ((), ())) "
+        "preferred_element_type=f64] a b in (y,) }",
+        "{ lambda a:f64[1,1,1,1,1] b:f64[1,1,1,1] . let y:f64[] = dot_general[dimension_numbers=(((), ()), ((), ()))] "
+        "a b in (y,) }",
     };
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) assert_null(tn_fn_parse(ctx, others[i], strlen(others[i]), "test.tn"));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_null(tn_fn_parse(ctx, others[i], strlen(others[i]), "test.tn"));
     tn_ctx_free(ctx);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_products), cmocka_unit_test(large_products), cmocka_unit_test(zero_times_nan),
-        cmocka_unit_test(environment_changes_nothing), cmocka_unit_test(warming),
-        cmocka_unit_test(gradients_need_no_permutation), cmocka_unit_test(bad_programs),
+        cmocka_unit_test(random_products), cmocka_unit_test(large_products),
+        cmocka_unit_test(zero_times_nan),  cmocka_unit_test(environment_changes_nothing),
+        cmocka_unit_test(warming),         cmocka_unit_test(gradients_need_no_permutation),
+        cmocka_unit_test(bad_programs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

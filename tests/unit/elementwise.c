@@ -18,13 +18,15 @@
 static tn_status run_arrays(int id, const tn_i_param *p, uint32_t nin, const tn_i_arr *in, tn_i_arr *out) {
     const tn_prim *prim = tn_i_registry[id];
     char message[256] = "";
-    const tn_i_kernel k = {.prim = prim, .p = p, .nin = nin, .nout = 1, .in = in, .out = out, .threads = 1, .message = message};
+    const tn_i_kernel k = {
+        .prim = prim, .p = p, .nin = nin, .nout = 1, .in = in, .out = out, .threads = 1, .message = message};
     if (prim->kernel) return prim->kernel(&k);
     return tn_i_run_strip(&k, prim->strip[in[prim->strip_operand].type->dtype]);
 }
 
 /* Operands and result are vectors of n elements; a NULL operand ends the list. */
-static void run(int id, const tn_i_param *p, int64_t n, int out_dtype, void *out, const int *dtype, const void *const *in) {
+static void run(int id, const tn_i_param *p, int64_t n, int out_dtype, void *out, const int *dtype,
+                const void *const *in) {
     tn_type type[4];
     tn_i_arr arr[4];
     uint32_t nin = 0;
@@ -40,25 +42,29 @@ static void run(int id, const tn_i_param *p, int64_t n, int out_dtype, void *out
 
 static int32_t i32_of(int id, int32_t x, int32_t y) {
     int32_t out = 77;
-    run(id, NULL, 1, TN_I32, &out, (const int[]){TN_I32, TN_I32}, (const void *[]){&x, tn_i_registry[id]->nin > 1 ? &y : NULL, NULL});
+    run(id, NULL, 1, TN_I32, &out, (const int[]){TN_I32, TN_I32},
+        (const void *[]){&x, tn_i_registry[id]->nin > 1 ? &y : NULL, NULL});
     return out;
 }
 
 static int64_t i64_of(int id, int64_t x, int64_t y) {
     int64_t out = 77;
-    run(id, NULL, 1, TN_I64, &out, (const int[]){TN_I64, TN_I64}, (const void *[]){&x, tn_i_registry[id]->nin > 1 ? &y : NULL, NULL});
+    run(id, NULL, 1, TN_I64, &out, (const int[]){TN_I64, TN_I64},
+        (const void *[]){&x, tn_i_registry[id]->nin > 1 ? &y : NULL, NULL});
     return out;
 }
 
 static float f32_of(int id, float x, float y) {
     float out = 77;
-    run(id, NULL, 1, TN_F32, &out, (const int[]){TN_F32, TN_F32}, (const void *[]){&x, tn_i_registry[id]->nin > 1 ? &y : NULL, NULL});
+    run(id, NULL, 1, TN_F32, &out, (const int[]){TN_F32, TN_F32},
+        (const void *[]){&x, tn_i_registry[id]->nin > 1 ? &y : NULL, NULL});
     return out;
 }
 
 static double f64_of(int id, double x, double y) {
     double out = 77;
-    run(id, NULL, 1, TN_F64, &out, (const int[]){TN_F64, TN_F64}, (const void *[]){&x, tn_i_registry[id]->nin > 1 ? &y : NULL, NULL});
+    run(id, NULL, 1, TN_F64, &out, (const int[]){TN_F64, TN_F64},
+        (const void *[]){&x, tn_i_registry[id]->nin > 1 ? &y : NULL, NULL});
     return out;
 }
 
@@ -93,9 +99,17 @@ static void integers_divide(void **state) {
     (void)state;
     static const struct {
         int32_t x, y, quotient, remainder;
-    } row[] = {{7, 2, 3, 1},   {-7, 2, -3, -1},          {7, -2, -3, 1},   {-7, -2, 3, -1},
-               {5, 0, -1, 5},  {-5, 0, -1, -5},          {0, 0, -1, 0},    {INT32_MIN, -1, INT32_MIN, 0},
-               {9, -1, -9, 0}, {INT32_MIN, 0, -1, INT32_MIN}, {INT32_MIN, 1, INT32_MIN, 0}};
+    } row[] = {{7, 2, 3, 1},
+               {-7, 2, -3, -1},
+               {7, -2, -3, 1},
+               {-7, -2, 3, -1},
+               {5, 0, -1, 5},
+               {-5, 0, -1, -5},
+               {0, 0, -1, 0},
+               {INT32_MIN, -1, INT32_MIN, 0},
+               {9, -1, -9, 0},
+               {INT32_MIN, 0, -1, INT32_MIN},
+               {INT32_MIN, 1, INT32_MIN, 0}};
     for (size_t i = 0; i < COUNT(row); i++) {
         assert_int_equal(i32_of(TN_P_div, row[i].x, row[i].y), row[i].quotient);
         assert_int_equal(i32_of(TN_P_rem, row[i].x, row[i].y), row[i].remainder);
@@ -118,9 +132,9 @@ static void bits(void **state) {
     static const struct {
         int id;
         uint8_t out[4];
-    } row[] = {{TN_P_and, {0, 0, 0, 1}}, {TN_P_or, {0, 1, 1, 1}}, {TN_P_xor, {0, 1, 1, 0}}, {TN_P_eq, {1, 0, 0, 1}},
-               {TN_P_ne, {0, 1, 1, 0}},  {TN_P_lt, {0, 1, 0, 0}}, {TN_P_le, {1, 1, 0, 1}},  {TN_P_gt, {0, 0, 1, 0}},
-               {TN_P_ge, {1, 0, 1, 1}}};
+    } row[] = {{TN_P_and, {0, 0, 0, 1}}, {TN_P_or, {0, 1, 1, 1}}, {TN_P_xor, {0, 1, 1, 0}},
+               {TN_P_eq, {1, 0, 0, 1}},  {TN_P_ne, {0, 1, 1, 0}}, {TN_P_lt, {0, 1, 0, 0}},
+               {TN_P_le, {1, 1, 0, 1}},  {TN_P_gt, {0, 0, 1, 0}}, {TN_P_ge, {1, 0, 1, 1}}};
     for (size_t i = 0; i < COUNT(row); i++) {
         uint8_t out[4];
         run(row[i].id, NULL, 4, TN_BOOL, out, (const int[]){TN_BOOL, TN_BOOL}, (const void *[]){x, y, NULL});
@@ -136,9 +150,17 @@ static void bits(void **state) {
 static void extremes(void **state) {
     (void)state;
     static const double row[][4] = {/* x, y, max, min */
-                                    {1, 2, 2, 1},         {0.0, -0.0, 0.0, -0.0},  {-0.0, 0.0, 0.0, -0.0}, {-0.0, -0.0, -0.0, -0.0},
-                                    {0.0, 0.0, 0.0, 0.0}, {NAN, 1, NAN, NAN},      {1, NAN, NAN, NAN},     {NAN, INFINITY, NAN, NAN},
-                                    {-INFINITY, NAN, NAN, NAN}, {-INFINITY, 3, 3, -INFINITY}, {INFINITY, INFINITY, INFINITY, INFINITY}};
+                                    {1, 2, 2, 1},
+                                    {0.0, -0.0, 0.0, -0.0},
+                                    {-0.0, 0.0, 0.0, -0.0},
+                                    {-0.0, -0.0, -0.0, -0.0},
+                                    {0.0, 0.0, 0.0, 0.0},
+                                    {NAN, 1, NAN, NAN},
+                                    {1, NAN, NAN, NAN},
+                                    {NAN, INFINITY, NAN, NAN},
+                                    {-INFINITY, NAN, NAN, NAN},
+                                    {-INFINITY, 3, 3, -INFINITY},
+                                    {INFINITY, INFINITY, INFINITY, INFINITY}};
     for (size_t i = 0; i < COUNT(row); i++) {
         assert_identical(f64_of(TN_P_max, row[i][0], row[i][1]), row[i][2]);
         assert_identical(f64_of(TN_P_min, row[i][0], row[i][1]), row[i][3]);
@@ -152,14 +174,17 @@ static void extremes(void **state) {
 static void clamps(void **state) {
     (void)state;
     static const double row[][4] = {/* min, x, max, clamp */
-                                    {0, -1, 1, 0},  {0, 2, 1, 1},    {0, 0.5, 1, 0.5}, {0, NAN, 1, NAN},       {NAN, 0.5, 1, NAN},
-                                    {0, 0.5, NAN, NAN}, {3, 1, 2, 2}, {3, 5, 2, 2},    {-INFINITY, 7, INFINITY, 7}};
+                                    {0, -1, 1, 0},    {0, 2, 1, 1},       {0, 0.5, 1, 0.5},
+                                    {0, NAN, 1, NAN}, {NAN, 0.5, 1, NAN}, {0, 0.5, NAN, NAN},
+                                    {3, 1, 2, 2},     {3, 5, 2, 2},       {-INFINITY, 7, INFINITY, 7}};
     for (size_t i = 0; i < COUNT(row); i++) {
         double out;
         float narrow;
         const float min = (float)row[i][0], x = (float)row[i][1], max = (float)row[i][2];
-        run(TN_P_clamp, NULL, 1, TN_F64, &out, (const int[]){TN_F64, TN_F64, TN_F64}, (const void *[]){&row[i][0], &row[i][1], &row[i][2]});
-        run(TN_P_clamp, NULL, 1, TN_F32, &narrow, (const int[]){TN_F32, TN_F32, TN_F32}, (const void *[]){&min, &x, &max});
+        run(TN_P_clamp, NULL, 1, TN_F64, &out, (const int[]){TN_F64, TN_F64, TN_F64},
+            (const void *[]){&row[i][0], &row[i][1], &row[i][2]});
+        run(TN_P_clamp, NULL, 1, TN_F32, &narrow, (const int[]){TN_F32, TN_F32, TN_F32},
+            (const void *[]){&min, &x, &max});
         assert_identical(out, row[i][3]);
         assert_identical(narrow, row[i][3]);
     }
@@ -418,14 +443,18 @@ static long double exact_square(long double x) { return x * x; }
 static long double exact_logistic(long double x) { return 1 / (1 + expl(-x)); }
 
 static const reference references[] = {
-    {TN_P_sqrt, sqrtl, 1e-3, 100},    {TN_P_rsqrt, exact_rsqrt, 1e-3, 100}, {TN_P_cbrt, cbrtl, -100, 100},
-    {TN_P_square, exact_square, -9, 9}, {TN_P_exp, expl, -50, 50},          {TN_P_exp2, exp2l, -50, 50},
-    {TN_P_expm1, expm1l, -5, 5},      {TN_P_log, logl, 1e-3, 100},          {TN_P_log1p, log1pl, -0.9, 10},
-    {TN_P_sin, sinl, -20, 20},        {TN_P_cos, cosl, -20, 20},            {TN_P_tan, tanl, -20, 20},
-    {TN_P_asin, asinl, -1, 1},        {TN_P_acos, acosl, -1, 1},            {TN_P_atan, atanl, -20, 20},
-    {TN_P_sinh, sinhl, -20, 20},      {TN_P_cosh, coshl, -20, 20},          {TN_P_tanh, tanhl, -5, 5},
-    {TN_P_asinh, asinhl, -20, 20},    {TN_P_acosh, acoshl, 1, 20},          {TN_P_atanh, atanhl, -0.99, 0.99},
-    {TN_P_erf, erfl, -3, 3},          {TN_P_erfc, erfcl, -3, 9},            {TN_P_logistic, exact_logistic, -30, 30},
+    {TN_P_sqrt, sqrtl, 1e-3, 100},     {TN_P_rsqrt, exact_rsqrt, 1e-3, 100},
+    {TN_P_cbrt, cbrtl, -100, 100},     {TN_P_square, exact_square, -9, 9},
+    {TN_P_exp, expl, -50, 50},         {TN_P_exp2, exp2l, -50, 50},
+    {TN_P_expm1, expm1l, -5, 5},       {TN_P_log, logl, 1e-3, 100},
+    {TN_P_log1p, log1pl, -0.9, 10},    {TN_P_sin, sinl, -20, 20},
+    {TN_P_cos, cosl, -20, 20},         {TN_P_tan, tanl, -20, 20},
+    {TN_P_asin, asinl, -1, 1},         {TN_P_acos, acosl, -1, 1},
+    {TN_P_atan, atanl, -20, 20},       {TN_P_sinh, sinhl, -20, 20},
+    {TN_P_cosh, coshl, -20, 20},       {TN_P_tanh, tanhl, -5, 5},
+    {TN_P_asinh, asinhl, -20, 20},     {TN_P_acosh, acoshl, 1, 20},
+    {TN_P_atanh, atanhl, -0.99, 0.99}, {TN_P_erf, erfl, -3, 3},
+    {TN_P_erfc, erfcl, -3, 9},         {TN_P_logistic, exact_logistic, -30, 30},
 };
 
 /* Units in the last place of the exact value, the C library's own errors included. */
@@ -442,7 +471,8 @@ static void functions_are_accurate(void **state) {
             const float narrow_unit = nextafterf(fabsf((float)z), INFINITY) - fabsf((float)z);
             const double error = (double)fabsl((long double)f64_of(f->id, x, 0) - y) / unit;
             const double narrow_error = (double)fabsl((long double)f32_of(f->id, narrow, 0) - z) / (double)narrow_unit;
-            if (error > 4 || narrow_error > 4) fail_msg("%s(%.17g): %g and %g ulp", tn_i_registry[f->id]->name, x, error, narrow_error);
+            if (error > 4 || narrow_error > 4)
+                fail_msg("%s(%.17g): %g and %g ulp", tn_i_registry[f->id]->name, x, error, narrow_error);
         }
     }
 }
@@ -455,13 +485,16 @@ static void strides_are_followed(void **state) {
     for (int i = 0; i < 24; i++) x[i] = i;
     const tn_type t = tn_type_of(TN_F64, 3, (const int64_t[]){2, 3, 4});
     /* x itself; x with its last two dimensions exchanged and reversed; a column repeated. */
-    const tn_i_arr in[2] = {{.type = &t, .data = x, .stride = {12, 4, 1}}, {.type = &t, .data = x + 11, .stride = {12, -1, -3}}};
+    const tn_i_arr in[2] = {{.type = &t, .data = x, .stride = {12, 4, 1}},
+                            {.type = &t, .data = x + 11, .stride = {12, -1, -3}}};
     tn_i_arr to = {.type = &t, .data = out, .stride = {12, 4, 1}};
     assert_int_equal(run_arrays(TN_P_sub, NULL, 2, in, &to), TN_OK);
     for (int i = 0; i < 2; i++)
         for (int j = 0; j < 3; j++)
-            for (int k = 0; k < 4; k++) assert_identical(out[12 * i + 4 * j + k], x[12 * i + 4 * j + k] - x[12 * i + 11 - j - 3 * k]);
-    const tn_i_arr repeated[2] = {{.type = &t, .data = x, .stride = {12, 4, 1}}, {.type = &t, .data = x, .stride = {0, 4, 0}}};
+            for (int k = 0; k < 4; k++)
+                assert_identical(out[12 * i + 4 * j + k], x[12 * i + 4 * j + k] - x[12 * i + 11 - j - 3 * k]);
+    const tn_i_arr repeated[2] = {{.type = &t, .data = x, .stride = {12, 4, 1}},
+                                  {.type = &t, .data = x, .stride = {0, 4, 0}}};
     assert_int_equal(run_arrays(TN_P_add, NULL, 2, repeated, &to), TN_OK);
     for (int i = 0; i < 24; i++) assert_identical(out[i], x[i] + x[i % 12 / 4 * 4]);
 }
@@ -472,14 +505,16 @@ static void scalars_and_empty_arrays(void **state) {
     double out[3] = {0};
     const uint8_t which = 0;
     const int64_t three = 3, none = 0;
-    const tn_type scalar = tn_type_of(TN_BOOL, 0, NULL), t = tn_type_of(TN_F64, 1, &three), empty = tn_type_of(TN_F64, 1, &none);
+    const tn_type scalar = tn_type_of(TN_BOOL, 0, NULL), t = tn_type_of(TN_F64, 1, &three),
+                  empty = tn_type_of(TN_F64, 1, &none);
     const tn_i_arr in[3] = {{.type = &scalar, .data = (void *)(uintptr_t)&which},
                             {.type = &t, .data = (void *)(uintptr_t)x, .stride = {1}},
                             {.type = &t, .data = (void *)(uintptr_t)y, .stride = {1}}};
     tn_i_arr to = {.type = &t, .data = out, .stride = {1}};
     assert_int_equal(run_arrays(TN_P_select, NULL, 3, in, &to), TN_OK);
     assert_memory_equal(out, y, sizeof y);
-    const tn_i_arr no[2] = {{.type = &empty, .data = NULL, .stride = {1}}, {.type = &empty, .data = NULL, .stride = {1}}};
+    const tn_i_arr no[2] = {{.type = &empty, .data = NULL, .stride = {1}},
+                            {.type = &empty, .data = NULL, .stride = {1}}};
     tn_i_arr nowhere = {.type = &empty, .data = NULL, .stride = {1}};
     assert_int_equal(run_arrays(TN_P_add, NULL, 2, no, &nowhere), TN_OK);
 }

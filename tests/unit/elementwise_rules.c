@@ -23,14 +23,15 @@ static bool identical(double a, double b) { return (isnan(a) && isnan(b)) || (a 
 typedef struct scene {
     tn_ctx *c;
     tn_i_builder b;
-    tn_var x, linear; /* f64[3] */
-    tn_var n;         /* i32[3] */
-    tn_var which;     /* bool[3] */
+    tn_i_var x, linear; /* f64[3] */
+    tn_i_var n;         /* i32[3] */
+    tn_i_var which;     /* bool[3] */
 } scene;
 
 static void scene_open(scene *s) {
     const int64_t three = 3;
-    const tn_type f = tn_type_of(TN_F64, 1, &three), i = tn_type_of(TN_I32, 1, &three), t = tn_type_of(TN_BOOL, 1, &three);
+    const tn_type f = tn_type_of(TN_F64, 1, &three), i = tn_type_of(TN_I32, 1, &three),
+                  t = tn_type_of(TN_BOOL, 1, &three);
     s->c = tn_ctx_new(NULL);
     assert_non_null(s->c);
     tn_i_builder_init(&s->b, s->c);
@@ -46,7 +47,7 @@ static void scene_close(scene *s) {
     tn_ctx_free(s->c);
 }
 
-static bool known(const tn_i_builder *b, tn_var v, double value) {
+static bool known(const tn_i_builder *b, tn_i_var v, double value) {
     double k;
     return tn_i_known_f64(b, v, &k) && identical(k, value);
 }
@@ -56,8 +57,9 @@ static void safe_identities(void **state) {
     scene s;
     scene_open(&s);
     tn_i_builder *b = &s.b;
-    const tn_var x = s.x, n = s.n, dx = s.linear, one = tn_i_number_like(b, x, 1), zero = tn_i_number_like(b, x, 0),
-                 minus_zero = tn_i_number_like(b, x, -0.0), n_zero = tn_i_number_like(b, n, 0), n_one = tn_i_number_like(b, n, 1);
+    const tn_i_var x = s.x, n = s.n, dx = s.linear, one = tn_i_number_like(b, x, 1), zero = tn_i_number_like(b, x, 0),
+                   minus_zero = tn_i_number_like(b, x, -0.0), n_zero = tn_i_number_like(b, n, 0),
+                   n_one = tn_i_number_like(b, n, 1);
     assert_int_equal(tn_i_op2(b, TN_P_mul, one, x), x);
     assert_int_equal(tn_i_op2(b, TN_P_div, x, one), x);
     assert_int_equal(tn_i_op2(b, TN_P_sub, x, zero), x);
@@ -72,7 +74,8 @@ static void safe_identities(void **state) {
     assert_int_equal(tn_i_op2(b, TN_P_add, n, n_zero), n);
     assert_true(known(b, tn_i_op2(b, TN_P_mul, n, n_zero), 0));
     assert_true(known(b, tn_i_op2(b, TN_P_pow, x, zero), 1));
-    const tn_i_param power[3] = {{.kind = TN_K_INT, .u.i = 0}, {.kind = TN_K_INT, .u.i = 1}, {.kind = TN_K_INT, .u.i = 2}};
+    const tn_i_param power[3] = {
+        {.kind = TN_K_INT, .u.i = 0}, {.kind = TN_K_INT, .u.i = 1}, {.kind = TN_K_INT, .u.i = 2}};
     const tn_prim *integer_pow = tn_i_registry[TN_P_integer_pow];
     assert_true(known(b, tn_i_emit(b, integer_pow, &power[0], 1, &x), 1));
     assert_int_equal(tn_i_emit(b, integer_pow, &power[1], 1, &x), x);
@@ -91,10 +94,11 @@ static void unsafe_identities(void **state) {
     scene s;
     scene_open(&s);
     tn_i_builder *b = &s.b;
-    const tn_var x = s.x, zero = tn_i_number_like(b, x, 0), minus_zero = tn_i_number_like(b, x, -0.0);
-    const tn_var made[] = {tn_i_op2(b, TN_P_add, x, zero),       tn_i_op2(b, TN_P_sub, x, minus_zero), tn_i_op2(b, TN_P_sub, zero, x),
-                           tn_i_op2(b, TN_P_sub, x, x),          tn_i_op2(b, TN_P_mul, x, zero),       tn_i_op2(b, TN_P_div, x, x),
-                           tn_i_op2(b, TN_P_div, zero, x)};
+    const tn_i_var x = s.x, zero = tn_i_number_like(b, x, 0), minus_zero = tn_i_number_like(b, x, -0.0);
+    const tn_i_var made[] = {tn_i_op2(b, TN_P_add, x, zero), tn_i_op2(b, TN_P_sub, x, minus_zero),
+                             tn_i_op2(b, TN_P_sub, zero, x), tn_i_op2(b, TN_P_sub, x, x),
+                             tn_i_op2(b, TN_P_mul, x, zero), tn_i_op2(b, TN_P_div, x, x),
+                             tn_i_op2(b, TN_P_div, zero, x)};
     const int id[] = {TN_P_add, TN_P_sub, TN_P_sub, TN_P_sub, TN_P_mul, TN_P_div, TN_P_div};
     for (size_t i = 0; i < COUNT(made); i++) {
         const tn_i_eqn *e = tn_i_def(b, made[i]);
@@ -135,25 +139,30 @@ static void expect4(const char *equation, size_t nin, const double (*in)[4], con
     double d[4];
     derivative(equation, nin, in, NULL, d);
     for (int i = 0; i < 4; i++)
-        if (!(d[i] == expected[i] || (isnan(d[i]) && isnan(expected[i])))) fail_msg("%s at %d: %g, not %g", equation, i, d[i], expected[i]);
+        if (!(d[i] == expected[i] || (isnan(d[i]) && isnan(expected[i]))))
+            fail_msg("%s at %d: %g, not %g", equation, i, d[i], expected[i]);
 }
 
-#define ONES {1, 1, 1, 1}
-#define NONE {0, 0, 0, 0}
+#define ONES \
+    { 1, 1, 1, 1 }
+#define NONE \
+    { 0, 0, 0, 0 }
 
 static void kinks_of_one_operand(void **state) {
     (void)state;
     expect4("abs x", 1, (const double[][4]){{0.0, -0.0, -2, 3}, ONES}, (const double[]){1, 1, -1, 1});
     expect4("sign x", 1, (const double[][4]){{0.0, -0.0, -2, NAN}, ONES}, (const double[])NONE);
     expect4("sqrt x", 1, (const double[][4]){{0, 1, 4, -1}, ONES}, (const double[]){INFINITY, 0.5, 0.25, NAN});
-    expect4("cbrt x", 1, (const double[][4]){{0, -1, 1, INFINITY}, ONES}, (const double[]){INFINITY, 1.0 / 3, 1.0 / 3, 0});
+    expect4("cbrt x", 1, (const double[][4]){{0, -1, 1, INFINITY}, ONES},
+            (const double[]){INFINITY, 1.0 / 3, 1.0 / 3, 0});
     expect4("logistic x", 1, (const double[][4]){{0, 1000, -1000, NAN}, ONES}, (const double[]){0.25, 0, 0, NAN});
     expect4("tanh x", 1, (const double[][4]){{0, 1000, -1000, NAN}, ONES}, (const double[]){1, 0, 0, NAN});
     expect4("stop_gradient x", 1, (const double[][4]){{0, 1, 2, 3}, ONES}, (const double[])NONE);
     expect4("floor x", 1, (const double[][4]){{0, 1, 2.5, 3}, ONES}, (const double[])NONE);
     expect4("integer_pow[y=0] x", 1, (const double[][4]){{0, 1, NAN, 3}, ONES}, (const double[])NONE);
     expect4("integer_pow[y=3] x", 1, (const double[][4]){{0, 1, -2, 3}, ONES}, (const double[]){0, 3, 12, 27});
-    expect4("integer_pow[y=-1] x", 1, (const double[][4]){{0, 1, -2, INFINITY}, ONES}, (const double[]){-INFINITY, -1, -0.25, 0});
+    expect4("integer_pow[y=-1] x", 1, (const double[][4]){{0, 1, -2, INFINITY}, ONES},
+            (const double[]){-INFINITY, -1, -0.25, 0});
 }
 
 static void kinks_of_two_operands(void **state) {
@@ -226,7 +235,8 @@ static void integer_exponents_differentiate(void **state) {
     tn_ctx_free(c);
 }
 
-/* ---- scalars beside arrays, batched ------------------------------------------------------------------------------- */
+/* ---- scalars beside arrays, batched -------------------------------------------------------------------------------
+ */
 
 /* vmap of `text` over every choice of mapped inputs against lane after lane. */
 static void batches_like_a_loop(const char *text, size_t nin, const int *lane) {
@@ -268,17 +278,24 @@ static void batches_like_a_loop(const char *text, size_t nin, const int *lane) {
 
 static void scalars_batch(void **state) {
     (void)state;
-    batches_like_a_loop("{ lambda p:bool[] x:f64[3] y:f64[3] . let z:f64[3] = select p x y in (z,) }", 3, (const int[]){1, 3, 3});
-    batches_like_a_loop("{ lambda p:bool[3] x:f64[3] y:f64[3] . let z:f64[3] = select p x y in (z,) }", 3, (const int[]){3, 3, 3});
-    batches_like_a_loop("{ lambda p:bool[] x:f64[] y:f64[] . let z:f64[] = select p x y in (z,) }", 3, (const int[]){1, 1, 1});
-    batches_like_a_loop("{ lambda a:f64[] x:f64[2,3] b:f64[] . let z:f64[2,3] = clamp a x b in (z,) }", 3, (const int[]){1, 6, 1});
-    batches_like_a_loop("{ lambda a:f64[3] x:f64[3] b:f64[] . let z:f64[3] = clamp a x b in (z,) }", 3, (const int[]){3, 3, 1});
-    batches_like_a_loop("{ lambda a:f64[] x:f64[] b:f64[] . let z:f64[] = clamp a x b in (z,) }", 3, (const int[]){1, 1, 1});
+    batches_like_a_loop("{ lambda p:bool[] x:f64[3] y:f64[3] . let z:f64[3] = select p x y in (z,) }", 3,
+                        (const int[]){1, 3, 3});
+    batches_like_a_loop("{ lambda p:bool[3] x:f64[3] y:f64[3] . let z:f64[3] = select p x y in (z,) }", 3,
+                        (const int[]){3, 3, 3});
+    batches_like_a_loop("{ lambda p:bool[] x:f64[] y:f64[] . let z:f64[] = select p x y in (z,) }", 3,
+                        (const int[]){1, 1, 1});
+    batches_like_a_loop("{ lambda a:f64[] x:f64[2,3] b:f64[] . let z:f64[2,3] = clamp a x b in (z,) }", 3,
+                        (const int[]){1, 6, 1});
+    batches_like_a_loop("{ lambda a:f64[3] x:f64[3] b:f64[] . let z:f64[3] = clamp a x b in (z,) }", 3,
+                        (const int[]){3, 3, 1});
+    batches_like_a_loop("{ lambda a:f64[] x:f64[] b:f64[] . let z:f64[] = clamp a x b in (z,) }", 3,
+                        (const int[]){1, 1, 1});
 }
 
 static void scalar_bounds_differentiate(void **state) {
     (void)state;
-    static const char text[] = "{ lambda a:f64[] x:f64[4] b:f64[] . let z:f64[4] = clamp a x b s:f64[] = reduce_sum[axes=(0,)] z in (s,) }";
+    static const char text[] =
+        "{ lambda a:f64[] x:f64[4] b:f64[] . let z:f64[4] = clamp a x b s:f64[] = reduce_sum[axes=(0,)] z in (s,) }";
     tn_ctx *c = tn_ctx_new(NULL);
     tn_fn *g = tn_grad(tn_fn_parse(c, text, sizeof text - 1, "clamp.tn"), NULL, NULL);
     tn_exec *e = tn_compile(g, NULL);
@@ -292,7 +309,8 @@ static void scalar_bounds_differentiate(void **state) {
     tn_ctx_free(c);
 }
 
-/* ---- linearity and types ------------------------------------------------------------------------------------------- */
+/* ---- linearity and types -------------------------------------------------------------------------------------------
+ */
 
 static void refused(const char *text, tn_status status, const char *reason) {
     tn_ctx *c = tn_ctx_new(NULL);
@@ -308,7 +326,8 @@ static void wrong_types(void **state) {
     refused("{ lambda x:f64[3] y:f64[2] . let z:f64[3] = add x y in (z,) }", TN_ETYPE, "broadcast");
     refused("{ lambda x:i32[3] . let z:i32[3] = sin x in (z,) }", TN_ETYPE, "sin is not defined for i32");
     refused("{ lambda x:f64[3] . let z:f64[3] = not x in (z,) }", TN_ETYPE, "not is not defined for f64");
-    refused("{ lambda x:bool[3] y:bool[3] . let z:bool[3] = add x y in (z,) }", TN_ETYPE, "add is not defined for bool");
+    refused("{ lambda x:bool[3] y:bool[3] . let z:bool[3] = add x y in (z,) }", TN_ETYPE,
+            "add is not defined for bool");
     refused("{ lambda x:i32[3] . let z:i32[3] = integer_pow[y=-1] x in (z,) }", TN_ETYPE, "negative power");
     refused("{ lambda x:f32[3] y:f64[3] . let z:f32[3] = pow x y in (z,) }", TN_ETYPE, "operand 1");
     refused("{ lambda p:i32[3] x:f64[3] . let z:f64[3] = select p x x in (z,) }", TN_ETYPE, "must be bool");
@@ -333,18 +352,20 @@ static void what_is_linear(void **state) {
     refused("{ lambda | x:f64[3] . let y:f64[3] = mul x x in (y,) }", TN_ELINEAR, "mul");
     refused("{ lambda a:f64[3] | x:f64[3] . let y:f64[3] = div a x in (y,) }", TN_ELINEAR, "div");
     refused("{ lambda a:f64[3] | x:f64[3] . let y:f64[3] = add a x in (y,) }", TN_ELINEAR, "add");
-    refused("{ lambda | x:f64[3] . let y:i32[3] = convert_element_type[new_dtype=i32] x in (y,) }", TN_ELINEAR, "convert_element_type");
+    refused("{ lambda | x:f64[3] . let y:i32[3] = convert_element_type[new_dtype=i32] x in (y,) }", TN_ELINEAR,
+            "convert_element_type");
     refused("{ lambda | x:f64[3] . let y:f64[3] = abs x in (y,) }", TN_ELINEAR, "abs");
     refused("{ lambda | x:f64[3] . let y:f64[3] = stop_gradient x in (y,) }", TN_ELINEAR, "stop_gradient");
 }
 
-/* ---- samplers --------------------------------------------------------------------------------------------------------- */
+/* ---- samplers
+ * --------------------------------------------------------------------------------------------------------- */
 
 /* Shapes and parameters that the type rule takes, data inside the domain. */
 static void sampled_case(tn_ctx *c, const tn_prim *prim, int dtype, uint64_t seed) {
     tn_i_rng r = {seed};
     tn_i_case k;
-    tn_var in[TN_CASE_MAX];
+    tn_i_var in[TN_CASE_MAX];
     tn_i_builder b;
     memset(&k, 0, sizeof k);
     k.ctx = c;

@@ -212,7 +212,7 @@ static const tn_prim probe_prim = {.id = TN_P_name,
                                    .kernel = probe_kernel,
                                    .effect = probe_effect};
 
-static tn_var emit_probe(tn_i_builder *b, probe *p, int which, tn_var x) {
+static tn_i_var emit_probe(tn_i_builder *b, probe *p, int which, tn_i_var x) {
     const tn_i_param q[2] = {{.kind = TN_K_PTR, .u.ptr = p}, {.kind = TN_K_INT, .u.i = which}};
     return tn_i_emit(b, &probe_prim, q, 1, &x);
 }
@@ -222,11 +222,11 @@ static tn_fn *probe_program(tn_ctx *c, probe *p) {
     tn_i_builder b;
     tn_type t = tn_f64(3);
     tn_i_builder_init(&b, c);
-    tn_var x = tn_i_input(&b, &t, false);
-    tn_var v0 = emit_probe(&b, p, 0, x), v2 = emit_probe(&b, p, 2, x);
+    tn_i_var x = tn_i_input(&b, &t, false);
+    tn_i_var v0 = emit_probe(&b, p, 0, x), v2 = emit_probe(&b, p, 2, x);
     (void)emit_probe(&b, p, 3, v2);
-    tn_var v1 = emit_probe(&b, p, 1, v2);
-    return tn_i_finish(&b, 3, (tn_var[]){v0, v1, v2});
+    tn_i_var v1 = emit_probe(&b, p, 1, v2);
+    return tn_i_finish(&b, 3, (tn_i_var[]){v0, v1, v2});
 }
 
 static void test_absent_outputs(void **state) {
@@ -264,10 +264,10 @@ static void test_effects_in_nested_programs(void **state) {
     tn_i_builder b;
     tn_type t = tn_f64(3);
     tn_i_builder_init(&b, c);
-    tn_var x = tn_i_input(&b, &t, false);
+    tn_i_var x = tn_i_input(&b, &t, false);
     const tn_i_param q[2] = {{.kind = TN_K_STR, .u.str = tn_i_string(c, "f", 1)}, {.kind = TN_K_FN, .u.fn = f}};
     (void)tn_i_emit(&b, tn_i_prim(&b, TN_P_call), q, 1, &x);
-    tn_var y = tn_i_op1(&b, TN_P_neg, x);
+    tn_i_var y = tn_i_op1(&b, TN_P_neg, x);
     tn_fn *g = tn_i_finish(&b, 1, &y);
     assert_non_null(g);
     tn_exec *e = compile(g, NULL);
@@ -288,7 +288,7 @@ static void test_effects_without_results(void **state) {
     tn_i_builder b;
     const tn_type t = tn_f64(3), none = tn_f64(0);
     tn_i_builder_init(&b, c);
-    tn_var x = tn_i_input(&b, &t, false), y = tn_i_input(&b, &none, false), out[2];
+    tn_i_var x = tn_i_input(&b, &t, false), y = tn_i_input(&b, &none, false), out[2];
     out[0] = emit_probe(&b, &p, 3, x);
     out[1] = emit_probe(&b, &p, 3, y);
     tn_exec *e = compile(tn_i_finish(&b, 2, out), NULL);
@@ -325,7 +325,7 @@ static void test_failing_kernel(void **state) {
     tn_i_builder b;
     tn_type t = tn_f64(2);
     tn_i_builder_init(&b, c);
-    tn_var x = tn_i_input(&b, &t, false);
+    tn_i_var x = tn_i_input(&b, &t, false);
     b.loc = tn_i_loc_of(c, "model.c", 42, 0, "");
     x = emit_probe(&b, &p, 9, x);
     x = emit_probe(&b, &p, 0, x);

@@ -21,15 +21,15 @@
 typedef struct source {
     tn_i_rng *rng;
     tn_i_builder b;
-    tn_var v[4 * MOST];
+    tn_i_var v[4 * MOST];
     uint32_t n;
     int depth;
 } source;
 
 static int64_t pick(source *s, int64_t lo, int64_t hi) { return tn_i_pick(s->rng, lo, hi); }
-static const tn_type *type_of(source *s, tn_var v) { return tn_i_vtype(&s->b, v); }
+static const tn_type *type_of(source *s, tn_i_var v) { return tn_i_vtype(&s->b, v); }
 
-static void add(source *s, tn_var v) {
+static void add(source *s, tn_i_var v) {
     assert_int_not_equal(v, TN_NOVAR);
     if (s->n < 4 * MOST) s->v[s->n++] = v;
 }
@@ -44,12 +44,12 @@ static tn_type random_type(tn_i_rng *r) {
 }
 
 /* Often a late value, which nothing else uses yet. */
-static tn_var any(source *s) { return s->v[pick(s, s->n > 4 && pick(s, 0, 1) ? s->n - 4 : 0, s->n - 1)]; }
+static tn_i_var any(source *s) { return s->v[pick(s, s->n > 4 && pick(s, 0, 1) ? s->n - 4 : 0, s->n - 1)]; }
 
 /* A late value of the wanted kind, or TN_NOVAR. */
-static tn_var find(source *s, bool (*fits)(const tn_type *t, const tn_type *want), const tn_type *want) {
+static tn_i_var find(source *s, bool (*fits)(const tn_type *t, const tn_type *want), const tn_type *want) {
     for (int k = 0; k < 40; k++) {
-        tn_var v = any(s);
+        tn_i_var v = any(s);
         if (fits(type_of(s, v), want)) return v;
     }
     return TN_NOVAR;
@@ -75,16 +75,16 @@ static bool ranked(const tn_type *t, const tn_type *want) {
 
 static void unary(source *s) {
     static const int op[] = {TN_P_neg, TN_P_abs, TN_P_square, TN_P_sign, TN_P_stop_gradient};
-    tn_var x = find(s, number, NULL);
+    tn_i_var x = find(s, number, NULL);
     if (x != TN_NOVAR) add(s, tn_i_op1(&s->b, op[pick(s, 0, 4)], x));
 }
 
 static void binary(source *s) {
     static const int op[] = {TN_P_add, TN_P_mul, TN_P_sub, TN_P_max, TN_P_lt};
-    tn_var x = find(s, number, NULL);
+    tn_i_var x = find(s, number, NULL);
     if (x == TN_NOVAR) return;
-    tn_var y = find(s, same, type_of(s, x));
-    tn_var z = tn_i_op2(&s->b, op[pick(s, 0, 4)], x, y == TN_NOVAR ? x : y);
+    tn_i_var y = find(s, same, type_of(s, x));
+    tn_i_var z = tn_i_op2(&s->b, op[pick(s, 0, 4)], x, y == TN_NOVAR ? x : y);
     add(s, z);
     if (type_of(s, z)->dtype == TN_BOOL && y != TN_NOVAR) add(s, tn_i_op3(&s->b, TN_P_select, z, x, y));
 }
@@ -92,7 +92,7 @@ static void binary(source *s) {
 static void convert(source *s) { add(s, tn_i_convert(&s->b, any(s), (int)pick(s, 0, TN_NDTYPES - 1))); }
 
 static void permute(source *s) {
-    tn_var x = find(s, ranked, NULL);
+    tn_i_var x = find(s, ranked, NULL);
     if (x == TN_NOVAR) return;
     int64_t perm[TN_MAX_RANK];
     int rank = type_of(s, x)->rank;
@@ -105,7 +105,7 @@ static void permute(source *s) {
 }
 
 static void reshape(source *s) {
-    tn_var x = any(s);
+    tn_i_var x = any(s);
     tn_type t = *type_of(s, x);
     int64_t n = tn_i_count(&t), half = 2 + pick(s, 0, 1);
     const int64_t shape[3] = {n % half ? n : n / half, n % half ? 1 : half, 1};
@@ -113,7 +113,7 @@ static void reshape(source *s) {
 }
 
 static void broadcast(source *s) {
-    tn_var x = any(s);
+    tn_i_var x = any(s);
     tn_type t = *type_of(s, x);
     int64_t shape[TN_MAX_RANK], dims[TN_MAX_RANK];
     if (t.rank >= 4 || tn_i_count(&t) > 500) return;
@@ -129,7 +129,7 @@ static void broadcast(source *s) {
 }
 
 static void slice(source *s) {
-    tn_var x = find(s, ranked, NULL);
+    tn_i_var x = find(s, ranked, NULL);
     if (x == TN_NOVAR) return;
     tn_type t = *type_of(s, x);
     int64_t start[TN_MAX_RANK], limit[TN_MAX_RANK], stride[TN_MAX_RANK];
@@ -142,40 +142,40 @@ static void slice(source *s) {
 }
 
 static void reverse(source *s) {
-    tn_var x = find(s, ranked, NULL);
+    tn_i_var x = find(s, ranked, NULL);
     if (x == TN_NOVAR) return;
     int64_t d = pick(s, 0, type_of(s, x)->rank - 1);
     add(s, tn_i_rev(&s->b, x, 1, &d));
 }
 
 static void reduce(source *s) {
-    tn_var x = find(s, number, NULL);
+    tn_i_var x = find(s, number, NULL);
     if (x == TN_NOVAR || type_of(s, x)->rank == 0) return;
     int64_t axis = pick(s, 0, type_of(s, x)->rank - 1);
     add(s, tn_i_reduce_sum(&s->b, x, 1, &axis));
 }
 
-static tn_var index_value(source *s) {
-    tn_var i = pick(s, 0, 1) ? find(s, index_like, NULL) : TN_NOVAR;
+static tn_i_var index_value(source *s) {
+    tn_i_var i = pick(s, 0, 1) ? find(s, index_like, NULL) : TN_NOVAR;
     return i == TN_NOVAR ? tn_i_literal_i64(&s->b, TN_I32, pick(s, -1, 5)) : i;
 }
 
 static void dynamic(source *s) {
-    tn_var x = find(s, ranked, NULL), index[TN_MAX_RANK];
+    tn_i_var x = find(s, ranked, NULL), index[TN_MAX_RANK];
     if (x == TN_NOVAR) return;
     tn_type t = *type_of(s, x);
     for (int i = 0; i < t.rank; i++) {
         index[i] = index_value(s);
         t.dim[i] = t.dim[i] ? pick(s, 1, t.dim[i]) : 0;
     }
-    tn_var part = tn_i_dynamic_slice(&s->b, x, index, t.dim);
+    tn_i_var part = tn_i_dynamic_slice(&s->b, x, index, t.dim);
     add(s, part);
     if (pick(s, 0, 1)) add(s, tn_i_dynamic_update_slice(&s->b, x, part, index));
 }
 
 /* A chain that may be done in place, with a use of what it starts from now and then. */
 static void scatter(source *s) {
-    tn_var x = find(s, vector, NULL);
+    tn_i_var x = find(s, vector, NULL);
     if (x == TN_NOVAR) return;
     static const tn_i_dnums d = {.n = {[TN_COLLAPSED] = 1, [TN_MAP] = 1}};
     tn_type t = *type_of(s, x), it = tn_type_of(TN_I32, 2, (const int64_t[]){2, 1});
@@ -183,7 +183,7 @@ static void scatter(source *s) {
     if (pick(s, 0, 1)) x = tn_i_zeros(&s->b, &t);
     for (int64_t k = pick(s, 1, 4); k > 0; k--) {
         const int32_t at[2] = {(int32_t)pick(s, -1, 12), (int32_t)pick(s, 0, 3)};
-        tn_var u = find(s, same, &ut);
+        tn_i_var u = find(s, same, &ut);
         if (u == TN_NOVAR) u = tn_i_number(&s->b, &ut, 3);
         x = tn_i_scatter_add(&s->b, x, tn_i_constant(&s->b, &it, at), u, &d);
         if (pick(s, 0, 3) == 0) add(s, x);
@@ -192,7 +192,7 @@ static void scatter(source *s) {
 }
 
 static void join(source *s) {
-    tn_var in[3];
+    tn_i_var in[3];
     in[0] = find(s, ranked, NULL);
     if (in[0] == TN_NOVAR || tn_i_count(type_of(s, in[0])) > 500) return;
     uint32_t n = 1;
@@ -202,12 +202,12 @@ static void join(source *s) {
 }
 
 static void split(source *s) {
-    tn_var x = find(s, ranked, NULL);
+    tn_i_var x = find(s, ranked, NULL);
     if (x == TN_NOVAR) return;
     const int64_t axis = pick(s, 0, type_of(s, x)->rank - 1), n = type_of(s, x)->dim[axis], first = pick(s, 0, n);
     const int64_t sizes[2] = {first, n - first};
     const tn_i_param p[2] = {{.kind = TN_K_INTS, .n = 2, .u.ints = sizes}, {.kind = TN_K_INT, .u.i = axis}};
-    tn_var v = tn_i_emit(&s->b, tn_i_prim(&s->b, TN_P_split), p, 1, &x);
+    tn_i_var v = tn_i_emit(&s->b, tn_i_prim(&s->b, TN_P_split), p, 1, &x);
     if (tn_i_def(&s->b, v) && tn_i_def(&s->b, v)->nout == 2) {
         add(s, v);
         add(s, v + 1);
@@ -228,17 +228,17 @@ static tn_fn *random_program(tn_ctx *c, tn_i_rng *r, int depth, uint32_t nin, co
 
 static void nested(source *s) {
     if (s->depth >= 2) return;
-    tn_var in[4];
+    tn_i_var in[4];
     tn_type type[4];
     uint32_t n = (uint32_t)pick(s, 1, 4);
     for (uint32_t i = 0; i < n; i++) type[i] = *type_of(s, in[i] = any(s));
     tn_fn *f = random_program(s->b.ctx, s->rng, s->depth + 1, n, type);
     const tn_i_param p[2] = {{.kind = TN_K_STR, .u.str = tn_i_string(s->b.ctx, "f", 1)}, {.kind = TN_K_FN, .u.fn = f}};
     for (int64_t calls = pick(s, 1, 3); calls > 0; calls--) {
-        tn_var v = tn_i_emit(&s->b, tn_i_prim(&s->b, TN_P_call), p, n, in);
-        for (size_t j = 0; j < tn_fn_outputs(f); j++) add(s, v + (tn_var)j);
+        tn_i_var v = tn_i_emit(&s->b, tn_i_prim(&s->b, TN_P_call), p, n, in);
+        for (size_t j = 0; j < tn_fn_outputs(f); j++) add(s, v + (tn_i_var)j);
         for (uint32_t i = 0; i < n; i++) { /* the same program on other values, in other layouts */
-            tn_var w = find(s, same, &type[i]);
+            tn_i_var w = find(s, same, &type[i]);
             if (w != TN_NOVAR) in[i] = w;
         }
     }
@@ -260,7 +260,7 @@ static tn_fn *random_program(tn_ctx *c, tn_i_rng *r, int depth, uint32_t nin, co
     s->b.raw = pick(s, 0, 1); /* dead and repeated equations stay */
     for (uint32_t i = 0; i < nin; i++) add(s, tn_i_input(&s->b, &in[i], false));
     grow(s, depth ? pick(s, 1, 10) : pick(s, 1, MOST));
-    tn_var out[6];
+    tn_i_var out[6];
     uint32_t nout = (uint32_t)(pick(s, 0, 1) ? pick(s, 1, 2) : pick(s, 1, 6));
     for (uint32_t j = 0; j < nout; j++)
         out[j] = pick(s, 0, 3) ? s->v[s->n - 1 - (uint32_t)pick(s, 0, s->n > 8 ? 7 : s->n - 1)] : any(s);

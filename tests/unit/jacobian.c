@@ -55,7 +55,8 @@ static void forward_is_reverse_at_any_block(void **state) {
     for (int k = 0; k < 3; k++) { /* d tanh(Ax)_r / dx = (1 - y^2) A_r */
         double z = 0;
         for (int m = 0; m < 4; m++) z += a[4 * k + m] * x[m];
-        for (int m = 0; m < 4; m++) assert_true(fabs(want[1][4 * k + m] - (1 - tanh(z) * tanh(z)) * a[4 * k + m]) < 1e-14);
+        for (int m = 0; m < 4; m++)
+            assert_true(fabs(want[1][4 * k + m] - (1 - tanh(z) * tanh(z)) * a[4 * k + m]) < 1e-14);
     }
     static const size_t block[] = {0, 1, 2, 3, 5, 100};
     for (size_t k = 0; k < 6; k++)
@@ -179,7 +180,9 @@ static void check_grads_names_the_wrong(void **state) {
     double x = 0.7, y = 0.4;
     tn_fn *f = tn_trace(c, second, NULL, 2, (tn_type[]){tn_f64(), tn_f64()});
     assert_made(c, f);
-    assert_int_equal(tn_check_grads(f, (const void *[]){&x, &y}, tn_wrt(0), &(tn_check_options){.size = sizeof(tn_check_options), .order = 1}), TN_OK);
+    assert_int_equal(tn_check_grads(f, (const void *[]){&x, &y}, tn_wrt(0),
+                                    &(tn_check_options){.size = sizeof(tn_check_options), .order = 1}),
+                     TN_OK);
     assert_int_equal(tn_check_grads(f, (const void *[]){&x, &y}, NULL, NULL), TN_EINVAL);
     assert_non_null(strstr(tn_error(c), "input 1"));
     tn_ctx_free(c);
@@ -187,9 +190,12 @@ static void check_grads_names_the_wrong(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(forward_is_reverse_at_any_block), cmocka_unit_test(tangents_become_a_matrix),
-        cmocka_unit_test(hessian_blocks),                  cmocka_unit_test(edges),
-        cmocka_unit_test(check_grads_accepts_the_right),   cmocka_unit_test(check_grads_names_the_wrong),
+        cmocka_unit_test(forward_is_reverse_at_any_block),
+        cmocka_unit_test(tangents_become_a_matrix),
+        cmocka_unit_test(hessian_blocks),
+        cmocka_unit_test(edges),
+        cmocka_unit_test(check_grads_accepts_the_right),
+        cmocka_unit_test(check_grads_names_the_wrong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

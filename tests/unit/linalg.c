@@ -19,8 +19,10 @@ static int pick(int lo, int hi) { return (int)tn_i_pick(&rng, lo, hi); }
 enum { BATCH = 2, MOST = 200 };
 
 static void put(int dtype, void *data, int64_t at, double x) {
-    if (dtype == TN_F64) ((double *)data)[at] = x;
-    else ((float *)data)[at] = (float)x;
+    if (dtype == TN_F64)
+        ((double *)data)[at] = x;
+    else
+        ((float *)data)[at] = (float)x;
 }
 
 static double get(int dtype, const void *data, int64_t at) {
@@ -41,9 +43,12 @@ static tn_i_arr lay_out(const tn_type *t, void *memory, int layout) {
     return x;
 }
 
-static int64_t at(const tn_i_arr *x, int64_t k, int64_t i, int64_t j) { return k * x->stride[0] + i * x->stride[1] + j * x->stride[2]; }
+static int64_t at(const tn_i_arr *x, int64_t k, int64_t i, int64_t j) {
+    return k * x->stride[0] + i * x->stride[1] + j * x->stride[2];
+}
 
-static void run(const tn_prim *prim, const tn_i_param *p, uint32_t nin, const tn_i_arr *in, const tn_type *t, void *out, int threads) {
+static void run(const tn_prim *prim, const tn_i_param *p, uint32_t nin, const tn_i_arr *in, const tn_type *t, void *out,
+                int threads) {
     tn_i_arr y = {.type = t, .data = out};
     tn_i_dense_strides(t, y.stride);
     const tn_i_kernel k = {.prim = prim, .p = p, .nin = nin, .nout = 1, .in = in, .out = &y, .threads = threads};
@@ -94,12 +99,14 @@ static void check_solve(int dtype, flags f, int64_t n, int64_t m, int layout_a, 
                 double sum = 0;
                 for (int64_t q = 0; q < n; q++) {
                     const int64_t row = f.left ? q : i, column = f.left ? j : q;
-                    sum += element(&in[0], f, k, f.left ? i : q, f.left ? q : j) * get(dtype, x, (k * tb.dim[1] + row) * tb.dim[2] + column);
+                    sum += element(&in[0], f, k, f.left ? i : q, f.left ? q : j) *
+                           get(dtype, x, (k * tb.dim[1] + row) * tb.dim[2] + column);
                 }
                 const double want = get(dtype, in[1].data, at(&in[1], k, i, j));
                 if (!(fabs(sum - want) <= tolerance * fmax(1, fabs(want))))
-                    fail_msg("%s n %d m %d left %d lower %d transposed %d unit %d layouts %d %d: %g, not %g", tn_i_dtype_name(dtype),
-                             (int)n, (int)m, f.left, f.lower, f.transposed, f.unit, layout_a, layout_b, sum, want);
+                    fail_msg("%s n %d m %d left %d lower %d transposed %d unit %d layouts %d %d: %g, not %g",
+                             tn_i_dtype_name(dtype), (int)n, (int)m, f.left, f.lower, f.transposed, f.unit, layout_a,
+                             layout_b, sum, want);
             }
     free(a), free(b), free(x);
 }
@@ -110,8 +117,8 @@ static void solves(void **state) {
     for (int bits = 0; bits < 16; bits++)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
             for (int dtype = TN_F32; dtype <= TN_F64; dtype++)
-                check_solve(dtype, (flags){bits & 1, bits >> 1 & 1, bits >> 2 & 1, bits >> 3 & 1}, sizes[s][0], sizes[s][1],
-                            pick(0, 4), pick(0, 4), pick(1, 2));
+                check_solve(dtype, (flags){bits & 1, bits >> 1 & 1, bits >> 2 & 1, bits >> 3 & 1}, sizes[s][0],
+                            sizes[s][1], pick(0, 4), pick(0, 4), pick(1, 2));
 }
 
 /* ---- cholesky ------------------------------------------------------------------------------- */
@@ -121,7 +128,10 @@ static void symmetric(const tn_i_arr *a, int64_t n) {
     for (int64_t k = 0; k < BATCH; k++)
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; j < n; j++)
-                put(a->type->dtype, a->data, at(a, k, i, j), j > i ? NAN : i == j ? 2 + (double)n / 4 : sin((double)(i * 7 + j * 3 + k)) / 4);
+                put(a->type->dtype, a->data, at(a, k, i, j),
+                    j > i    ? NAN
+                    : i == j ? 2 + (double)n / 4
+                             : sin((double)(i * 7 + j * 3 + k)) / 4);
 }
 
 static void check_factor(int dtype, int64_t n, int layout, int threads) {
@@ -140,9 +150,11 @@ static void check_factor(int dtype, int64_t n, int layout, int threads) {
                     assert_true(get(dtype, l, (k * n + i) * n + j) == 0);
                     continue;
                 }
-                for (int64_t q = 0; q <= j; q++) sum += get(dtype, l, (k * n + i) * n + q) * get(dtype, l, (k * n + j) * n + q);
+                for (int64_t q = 0; q <= j; q++)
+                    sum += get(dtype, l, (k * n + i) * n + q) * get(dtype, l, (k * n + j) * n + q);
                 const double want = get(dtype, a.data, at(&a, k, i, j));
-                if (!(fabs(sum - want) <= tolerance * (double)n)) fail_msg("%d: (%d, %d) is %g, not %g", (int)n, (int)i, (int)j, sum, want);
+                if (!(fabs(sum - want) <= tolerance * (double)n))
+                    fail_msg("%d: (%d, %d) is %g, not %g", (int)n, (int)i, (int)j, sum, want);
             }
     free(memory), free(l);
 }
@@ -196,10 +208,11 @@ static void run_fn(const tn_fn *f, const void *const *in, void *const *out) {
 static void gradient_of_determinant(void **state) {
     (void)state;
     tn_ctx *ctx = tn_ctx_new(NULL);
-    const tn_fn *f = parse(ctx, "{ lambda a:f64[2,2] . let l:f64[2,2] = cholesky a "
-                                "u:f64[1,1] = slice[start_indices=(0,0) limit_indices=(1,1)] l "
-                                "v:f64[1,1] = slice[start_indices=(1,1) limit_indices=(2,2)] l "
-                                "w:f64[1,1] = mul u v q:f64[1,1] = mul w w s:f64[] = reduce_sum[axes=(0,1)] q in (s,) }");
+    const tn_fn *f =
+        parse(ctx, "{ lambda a:f64[2,2] . let l:f64[2,2] = cholesky a "
+                   "u:f64[1,1] = slice[start_indices=(0,0) limit_indices=(1,1)] l "
+                   "v:f64[1,1] = slice[start_indices=(1,1) limit_indices=(2,2)] l "
+                   "w:f64[1,1] = mul u v q:f64[1,1] = mul w w s:f64[] = reduce_sum[axes=(0,1)] q in (s,) }");
     const double a[] = {3, NAN, 1, 2}, want[] = {2, 0, -2, 3};
     double g[4], h[16];
     run_fn(tn_grad(f, NULL, NULL), (const void *const[]){a}, (void *const[]){g});
@@ -215,8 +228,9 @@ static void gradient_of_determinant(void **state) {
 static void batch_becomes_columns(void **state) {
     (void)state;
     tn_ctx *ctx = tn_ctx_new(NULL);
-    const tn_fn *f = parse(ctx, "{ lambda a:f64[4,4] b:f64[4,1] . let x:f64[4,1] = triangular_solve[left_side=True lower=True "
-                                "transpose_a=False conjugate_a=False unit_diagonal=False] a b in (x,) }");
+    const tn_fn *f =
+        parse(ctx, "{ lambda a:f64[4,4] b:f64[4,1] . let x:f64[4,1] = triangular_solve[left_side=True lower=True "
+                   "transpose_a=False conjugate_a=False unit_diagonal=False] a b in (x,) }");
     const tn_fn *g = tn_vmap(f, 9, (const int[]){TN_NOT_MAPPED, 0}, NULL);
     char *text = g ? tn_fn_print(g, NULL) : NULL;
     if (!text || !strstr(text, "f64[4,9] = triangular_solve")) fail_msg("%s", text ? text : tn_error(ctx));
@@ -232,18 +246,29 @@ static void bad_programs(void **state) {
         {"{ lambda a:f64[2,3] . let l:f64[2,3] = cholesky a in (l,) }", "square"},
         {"{ lambda a:f64[3] . let l:f64[3] = cholesky a in (l,) }", "square"},
         {"{ lambda a:i32[2,2] . let l:i32[2,2] = cholesky a in (l,) }", "not defined for i32"},
-        {"{ lambda a:f64[2,3] b:f64[2,1] . let x:f64[2,1] = triangular_solve[left_side=True lower=True transpose_a=False "
-         "conjugate_a=False unit_diagonal=False] a b in (x,) }", "square"},
+        {"{ lambda a:f64[2,3] b:f64[2,1] . let x:f64[2,1] = triangular_solve[left_side=True lower=True "
+         "transpose_a=False "
+         "conjugate_a=False unit_diagonal=False] a b in (x,) }",
+         "square"},
         {"{ lambda a:f64[2,2] b:f64[2] . let x:f64[2] = triangular_solve[left_side=True lower=True transpose_a=False "
-         "conjugate_a=False unit_diagonal=False] a b in (x,) }", "rank"},
-        {"{ lambda a:f64[2,2] b:f64[3,2] . let x:f64[3,2] = triangular_solve[left_side=True lower=True transpose_a=False "
-         "conjugate_a=False unit_diagonal=False] a b in (x,) }", "rows"},
-        {"{ lambda a:f64[2,2] b:f64[2,3] . let x:f64[2,3] = triangular_solve[left_side=False lower=True transpose_a=False "
-         "conjugate_a=False unit_diagonal=False] a b in (x,) }", "columns"},
-        {"{ lambda a:f64[5,2,2] b:f64[4,2,2] . let x:f64[4,2,2] = triangular_solve[left_side=False lower=True transpose_a=False "
-         "conjugate_a=False unit_diagonal=False] a b in (x,) }", "batch dimension 0"},
-        {"{ lambda a:f64[2,2] b:f32[2,2] . let x:f64[2,2] = triangular_solve[left_side=False lower=True transpose_a=False "
-         "conjugate_a=False unit_diagonal=False] a b in (x,) }", "dtype"},
+         "conjugate_a=False unit_diagonal=False] a b in (x,) }",
+         "rank"},
+        {"{ lambda a:f64[2,2] b:f64[3,2] . let x:f64[3,2] = triangular_solve[left_side=True lower=True "
+         "transpose_a=False "
+         "conjugate_a=False unit_diagonal=False] a b in (x,) }",
+         "rows"},
+        {"{ lambda a:f64[2,2] b:f64[2,3] . let x:f64[2,3] = triangular_solve[left_side=False lower=True "
+         "transpose_a=False "
+         "conjugate_a=False unit_diagonal=False] a b in (x,) }",
+         "columns"},
+        {"{ lambda a:f64[5,2,2] b:f64[4,2,2] . let x:f64[4,2,2] = triangular_solve[left_side=False lower=True "
+         "transpose_a=False "
+         "conjugate_a=False unit_diagonal=False] a b in (x,) }",
+         "batch dimension 0"},
+        {"{ lambda a:f64[2,2] b:f32[2,2] . let x:f64[2,2] = triangular_solve[left_side=False lower=True "
+         "transpose_a=False "
+         "conjugate_a=False unit_diagonal=False] a b in (x,) }",
+         "dtype"},
     };
     tn_ctx *ctx = tn_ctx_new(NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -255,8 +280,12 @@ static void bad_programs(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(solves), cmocka_unit_test(factors), cmocka_unit_test(not_positive_definite),
-        cmocka_unit_test(gradient_of_determinant), cmocka_unit_test(batch_becomes_columns), cmocka_unit_test(bad_programs),
+        cmocka_unit_test(solves),
+        cmocka_unit_test(factors),
+        cmocka_unit_test(not_positive_definite),
+        cmocka_unit_test(gradient_of_determinant),
+        cmocka_unit_test(batch_becomes_columns),
+        cmocka_unit_test(bad_programs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

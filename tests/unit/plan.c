@@ -218,8 +218,8 @@ static tn_fn *scatter_chain(tn_ctx *c, int64_t n, bool from_input) {
     const tn_type t = tn_f64(n), ut = tn_f64(1);
     tn_i_builder b;
     tn_i_builder_init(&b, c);
-    tn_var x = tn_i_input(&b, &t, false), u = tn_i_input(&b, &ut, false);
-    tn_var sum = from_input ? x : tn_i_zeros(&b, &t);
+    tn_i_var x = tn_i_input(&b, &t, false), u = tn_i_input(&b, &ut, false);
+    tn_i_var sum = from_input ? x : tn_i_zeros(&b, &t);
     for (int64_t i = 0; i < n; i++) {
         const int32_t at = (int32_t)i;
         tn_type it = tn_i32(1, 1);
@@ -297,7 +297,7 @@ static tn_fn *hostile(tn_ctx *c, int depth) {
     tn_fn *f = NULL;
     for (int level = 0; level < depth; level++) {
         tn_i_builder b;
-        tn_var x[WIDTH], y[WIDTH], z[2];
+        tn_i_var x[WIDTH], y[WIDTH], z[2];
         tn_i_builder_init(&b, c);
         for (int i = 0; i < WIDTH; i++) x[i] = tn_i_input(&b, &t, false);
         z[0] = x[0];
@@ -310,7 +310,7 @@ static tn_fn *hostile(tn_ctx *c, int depth) {
             const tn_i_param q[2] = {{.kind = TN_K_STR, .u.str = tn_i_string(c, "f", 1)}, {.kind = TN_K_FN, .u.fn = f}};
             z[k] = tn_i_emit(&b, tn_i_prim(&b, TN_P_call), q, WIDTH, y);
         }
-        tn_var out = tn_i_op2(&b, TN_P_add, z[0], z[1]);
+        tn_i_var out = tn_i_op2(&b, TN_P_add, z[0], z[1]);
         tn_fn *g = tn_i_finish(&b, 1, &out);
         assert_non_null(g);
         tn_fn_free(f);
@@ -357,9 +357,9 @@ static void test_deepest_nesting(void **state) {
     for (int level = 0; level < TN_MAX_NEST; level++) {
         tn_i_builder b;
         tn_i_builder_init(&b, c);
-        tn_var x = tn_i_input(&b, &t, false), one = tn_i_number(&b, &t, 1);
+        tn_i_var x = tn_i_input(&b, &t, false), one = tn_i_number(&b, &t, 1);
         const tn_i_param q[2] = {{.kind = TN_K_STR, .u.str = tn_i_string(c, "f", 1)}, {.kind = TN_K_FN, .u.fn = f}};
-        tn_var y = f ? tn_i_emit(&b, tn_i_prim(&b, TN_P_call), q, 1, &x) : x;
+        tn_i_var y = f ? tn_i_emit(&b, tn_i_prim(&b, TN_P_call), q, 1, &x) : x;
         y = tn_i_op2(&b, TN_P_add, y, one);
         tn_fn *g = tn_i_finish(&b, 1, &y);
         assert_non_null(g);
@@ -388,9 +388,9 @@ static double seconds(void) {
 static tn_fn *long_program(tn_ctx *c, uint32_t half) {
     tn_i_builder b;
     const tn_type t = tn_f64(), vt = tn_f64(16);
-    tn_var *v = malloc(half * sizeof *v);
+    tn_i_var *v = malloc(half * sizeof *v);
     tn_i_builder_init(&b, c);
-    tn_var x = tn_i_input(&b, &t, false), w = tn_i_input(&b, &vt, false);
+    tn_i_var x = tn_i_input(&b, &t, false), w = tn_i_input(&b, &vt, false);
     for (uint32_t i = 0; i < half; i++) {
         if (i % 4 == 3)
             v[i] = w = tn_i_op1(&b, TN_P_sin, w);
@@ -404,7 +404,7 @@ static tn_fn *long_program(tn_ctx *c, uint32_t half) {
             x = tn_i_op2(&b, TN_P_mul, x, v[i]);
     }
     free(v);
-    return tn_i_finish(&b, 2, (tn_var[]){x, w});
+    return tn_i_finish(&b, 2, (tn_i_var[]){x, w});
 }
 
 static void test_a_million_equations(void **state) {

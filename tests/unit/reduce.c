@@ -48,7 +48,8 @@ static void refused(const char *text, const char *why) {
 
 static void expect(size_t n, const double *got, const double *want) {
     for (size_t i = 0; i < n; i++)
-        if (!(fabs(got[i] - want[i]) <= 1e-13 * fmax(1, fabs(want[i])) || got[i] == want[i] || (isnan(got[i]) && isnan(want[i]))))
+        if (!(fabs(got[i] - want[i]) <= 1e-13 * fmax(1, fabs(want[i])) || got[i] == want[i] ||
+              (isnan(got[i]) && isnan(want[i]))))
             fail_msg("element %zu: %.17g, not %.17g", i, got[i], want[i]);
 }
 
@@ -120,7 +121,8 @@ static void extremes(void **state) {
     int32_t at[2];
     int64_t low[2];
     RUN("{ lambda x:f64[2,3] . let a:f64[2] = reduce_max[axes=(1,)] x b:f64[2] = reduce_min[axes=(1,)] x "
-        "c:i32[2] = argmax[axes=(1,) index_dtype=i32] x d:i64[2] = argmin[axes=(1,) index_dtype=i64] x in (a, b, c, d) }",
+        "c:i32[2] = argmax[axes=(1,) index_dtype=i32] x d:i64[2] = argmin[axes=(1,) index_dtype=i64] x in (a, b, c, d) "
+        "}",
         x, most, least, at, low);
     expect(2, most, (const double[]){NAN, 5});
     expect(2, least, (const double[]){NAN, 2});
@@ -131,12 +133,13 @@ static void integers_wrap_and_empty_axes(void **state) {
     (void)state;
     const int32_t x[] = {INT32_MAX, 1, 65536, 65536};
     int32_t sum, prod[2];
-    RUN("{ lambda x:i32[2,2] . let s:i32[] = reduce_sum[axes=(0,1)] x p:i32[2] = reduce_prod[axes=(1,)] x in (s, p) }", x, &sum,
-        prod);
+    RUN("{ lambda x:i32[2,2] . let s:i32[] = reduce_sum[axes=(0,1)] x p:i32[2] = reduce_prod[axes=(1,)] x in (s, p) }",
+        x, &sum, prod);
     assert_true(sum == INT32_MIN + 131072 && prod[0] == INT32_MAX && prod[1] == 0);
     double s[2], p[2], most[2], least[2];
     RUN("{ lambda x:f64[2,0] . let s:f64[2] = reduce_sum[axes=(1,)] x p:f64[2] = reduce_prod[axes=(1,)] x "
-        "m:f64[2] = reduce_max[axes=(1,)] x l:f64[2] = reduce_min[axes=(1,)] x in (s, p, m, l) }", NULL, s, p, most, least);
+        "m:f64[2] = reduce_max[axes=(1,)] x l:f64[2] = reduce_min[axes=(1,)] x in (s, p, m, l) }",
+        NULL, s, p, most, least);
     expect(2, s, (const double[]){0, 0});
     expect(2, p, (const double[]){1, 1});
     expect(2, most, (const double[]){-INFINITY, -INFINITY});
@@ -162,7 +165,8 @@ static void product_through_zeros(void **state) {
     expect(3, g, (const double[]){6, 0, 0});
     grad(prod, (const double[]){0, 0, 3}, g);
     expect(3, g, (const double[]){0, 0, 0});
-    run_fn(tn_hessian(parse(prod), NULL, NULL, 0), (const void *const[]){(const double[]){0, 0, 3}}, (void *const[]){h});
+    run_fn(tn_hessian(parse(prod), NULL, NULL, 0), (const void *const[]){(const double[]){0, 0, 3}},
+           (void *const[]){h});
     expect(9, h, (const double[]){0, 3, 0, 3, 0, 0, 0, 0, 0});
     const char *square = "{ lambda x:f64[2,2] . let y:f64[] = reduce_prod[axes=(0,1)] x in (y,) }";
     double q[4];
@@ -173,12 +177,14 @@ static void product_through_zeros(void **state) {
 static void scans_through_zeros(void **state) {
     (void)state;
     /* the sum of the running products of [a, b, c, d, e] */
-    const char *text = "{ lambda x:f64[5] . let y:f64[5] = cumprod[axis=0 reverse=False] x s:f64[] = reduce_sum[axes=(0,)] y in (s,) }";
+    const char *text = "{ lambda x:f64[5] . let y:f64[5] = cumprod[axis=0 reverse=False] x s:f64[] = "
+                       "reduce_sum[axes=(0,)] y in (s,) }";
     double g[5], h[25];
     grad(text, (const double[]){2, 0, 3, 0, 5}, g);
     expect(5, g, (const double[]){1, 2 + 6, 0, 0, 0});
-    run_fn(tn_hessian(parse(text), NULL, NULL, 0), (const void *const[]){(const double[]){2, 0, 3, 0, 5}}, (void *const[]){h});
-    expect(25, h, (const double[]){0, 4, 0, 0, 0,   4, 0, 2, 36, 0,   0, 2, 0, 0, 0,   0, 36, 0, 0, 0,   0, 0, 0, 0, 0});
+    run_fn(tn_hessian(parse(text), NULL, NULL, 0), (const void *const[]){(const double[]){2, 0, 3, 0, 5}},
+           (void *const[]){h});
+    expect(25, h, (const double[]){0, 4, 0, 0, 0, 4, 0, 2, 36, 0, 0, 2, 0, 0, 0, 0, 36, 0, 0, 0, 0, 0, 0, 0, 0});
 }
 
 static void ties_share(void **state) {
@@ -188,8 +194,9 @@ static void ties_share(void **state) {
     expect(4, g, (const double[]){1 / 3.0, 0, 1 / 3.0, 1 / 3.0});
     grad("{ lambda x:f64[4] . let y:f64[] = reduce_min[axes=(0,)] x in (y,) }", (const double[]){1, 1, 3, 3}, g);
     expect(4, g, (const double[]){0.5, 0.5, 0, 0});
-    grad("{ lambda x:f64[4] . let y:f64[4] = cummax[axis=0 reverse=False] x s:f64[] = reduce_sum[axes=(0,)] y in (s,) }",
-         (const double[]){1, 2, 2, 0}, g);
+    grad(
+        "{ lambda x:f64[4] . let y:f64[4] = cummax[axis=0 reverse=False] x s:f64[] = reduce_sum[axes=(0,)] y in (s,) }",
+        (const double[]){1, 2, 2, 0}, g);
     expect(4, g, (const double[]){1, 2, 1, 0});
     grad("{ lambda x:f64[4] . let y:f64[4] = cummax[axis=0 reverse=True] x s:f64[] = reduce_sum[axes=(0,)] y in (s,) }",
          (const double[]){-INFINITY, 2, 1, 3}, g);
@@ -199,10 +206,12 @@ static void ties_share(void **state) {
 static void wide_ranges(void **state) {
     (void)state;
     const char *text = "{ lambda x:f64[4] . let y:f64[4] = cumlogsumexp[axis=0 reverse=False] x in (y,) }";
-    const char *last = "{ lambda x:f64[4] . let y:f64[4] = cumlogsumexp[axis=0 reverse=False] x "
-                       "t:f64[1] = slice[start_indices=(3,) limit_indices=(4,)] y s:f64[] = reduce_sum[axes=(0,)] t in (s,) }";
+    const char *last =
+        "{ lambda x:f64[4] . let y:f64[4] = cumlogsumexp[axis=0 reverse=False] x "
+        "t:f64[1] = slice[start_indices=(3,) limit_indices=(4,)] y s:f64[] = reduce_sum[axes=(0,)] t in (s,) }";
     double y[4], g[4];
-    const double far[] = {1000, -1000, 1000, 2000}, none[] = {-INFINITY, -INFINITY, 0, -INFINITY}, inf[] = {0, INFINITY, 1, NAN};
+    const double far[] = {1000, -1000, 1000, 2000}, none[] = {-INFINITY, -INFINITY, 0, -INFINITY},
+                 inf[] = {0, INFINITY, 1, NAN};
     RUN(text, far, y);
     expect(4, y, (const double[]){1000, 1000, 1000 + log(2), 2000});
     RUN(text, none, y);
@@ -225,12 +234,14 @@ static void sorting(void **state) {
     double y[7];
     int32_t at[7];
     RUN("{ lambda x:f64[7] . let i:i32[7] = iota[dtype=i32 shape=(7,) dimension=0] "
-        "y:f64[7] j:i32[7] = sort[dimension=0 is_stable=True num_keys=1] x i in (y, j) }", x, y, at);
+        "y:f64[7] j:i32[7] = sort[dimension=0 is_stable=True num_keys=1] x i in (y, j) }",
+        x, y, at);
     assert_memory_equal(at, ((const int32_t[]){4, 6, 0, 2, 3, 1, 5}), sizeof at);
     assert_true(!signbit(y[2]) && signbit(y[3]) && isnan(y[5]) && isnan(y[6]));
     double g[6];
     grad("{ lambda x:f64[2,3] . let y:f64[2,3] = sort[dimension=1 is_stable=True num_keys=1] x "
-         "w:f64[2,3] = constant[value=[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]] z:f64[2,3] = mul w y s:f64[] = reduce_sum[axes=(0,1)] z in (s,) }",
+         "w:f64[2,3] = constant[value=[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]] z:f64[2,3] = mul w y s:f64[] = "
+         "reduce_sum[axes=(0,1)] z in (s,) }",
          (const double[]){3, 1, 2, 0, 0, -1}, g);
     expect(6, g, (const double[]){3, 1, 2, 5, 6, 4});
 }
@@ -252,14 +263,16 @@ static void long_sorts_by_two_keys(void **state) {
         const int from = (int)w[i];
         assert_true(key[from] == k[i] && minor[from] == m[i]);
         if (i == 0) continue;
-        assert_true(k[i - 1] < k[i] || (k[i - 1] == k[i] && (m[i - 1] < m[i] || (m[i - 1] == m[i] && w[i - 1] < w[i]))));
+        assert_true(k[i - 1] < k[i] ||
+                    (k[i - 1] == k[i] && (m[i - 1] < m[i] || (m[i - 1] == m[i] && w[i - 1] < w[i]))));
     }
 }
 
 /* The permutation of a rank-8 sort's tangents has no room for an index dimension of its own. */
 static void rank_eight(void **state) {
     (void)state;
-    const char *text = "{ lambda x:f64[1,2,1,3,1,1,1,2] . let y:f64[1,2,1,3,1,1,1,2] = sort[dimension=3 is_stable=True num_keys=1] x in (y,) }";
+    const char *text = "{ lambda x:f64[1,2,1,3,1,1,1,2] . let y:f64[1,2,1,3,1,1,1,2] = sort[dimension=3 is_stable=True "
+                       "num_keys=1] x in (y,) }";
     double x[12], dx[12], y[12], dy[12];
     for (int i = 0; i < 12; i++) {
         x[i] = (i * 5) % 12;
@@ -283,7 +296,8 @@ static void bad_programs(void **state) {
     refused("{ lambda x:f64[] . let y:f64[] = cumsum[axis=0 reverse=False] x in (y,) }", "no dimension");
     refused("{ lambda x:i32[3] . let y:i32[3] = cumlogsumexp[axis=0 reverse=False] x in (y,) }", "not defined for i32");
     refused("{ lambda x:f64[3] . let y:f64[3] = sort[dimension=0 is_stable=True num_keys=2] x in (y,) }", "num_keys 2");
-    refused("{ lambda x:f64[3] z:f64[2] . let y:f64[3] w:f64[2] = sort[dimension=0 is_stable=True num_keys=1] x z in (y,) }",
+    refused("{ lambda x:f64[3] z:f64[2] . let y:f64[3] w:f64[2] = sort[dimension=0 is_stable=True num_keys=1] x z in "
+            "(y,) }",
             "shape differs");
     refused("{ lambda . let y:f64[3] = sort[dimension=0 is_stable=True num_keys=1] in (y,) }", "needs an operand");
 }

@@ -41,18 +41,24 @@ static void refused(const char *inputs, const char *equation, const char *messag
 
 static void test_shape_refusals(void **state) {
     (void)state;
-    refused("x:f64[3]", "broadcast_in_dim[shape=(2, 4) broadcast_dimensions=(1,)] x", "operand 0: dimension 0 of size 3 cannot become dimension 1 of size 4");
-    refused("x:f64[3]", "broadcast_in_dim[shape=(3, 3) broadcast_dimensions=(2,)] x", "broadcast_dimensions: 2 is no dimension of an array of rank 2");
-    refused("x:f64[3,3]", "broadcast_in_dim[shape=(3, 3) broadcast_dimensions=(1, 0)] x", "broadcast_dimensions must be increasing");
-    refused("x:f64[3,3]", "broadcast_in_dim[shape=(3, 3) broadcast_dimensions=(1, 1)] x", "broadcast_dimensions: dimension 1 is repeated");
-    refused("x:f64[3]", "broadcast_in_dim[shape=(3,) broadcast_dimensions=()] x", "broadcast_dimensions has length 0, but the rank of the operand is 1");
+    refused("x:f64[3]", "broadcast_in_dim[shape=(2, 4) broadcast_dimensions=(1,)] x",
+            "operand 0: dimension 0 of size 3 cannot become dimension 1 of size 4");
+    refused("x:f64[3]", "broadcast_in_dim[shape=(3, 3) broadcast_dimensions=(2,)] x",
+            "broadcast_dimensions: 2 is no dimension of an array of rank 2");
+    refused("x:f64[3,3]", "broadcast_in_dim[shape=(3, 3) broadcast_dimensions=(1, 0)] x",
+            "broadcast_dimensions must be increasing");
+    refused("x:f64[3,3]", "broadcast_in_dim[shape=(3, 3) broadcast_dimensions=(1, 1)] x",
+            "broadcast_dimensions: dimension 1 is repeated");
+    refused("x:f64[3]", "broadcast_in_dim[shape=(3,) broadcast_dimensions=()] x",
+            "broadcast_dimensions has length 0, but the rank of the operand is 1");
     refused("x:f64[]", "broadcast_in_dim[shape=(" HUGE_DIM ", 4) broadcast_dimensions=()] x", "overflows");
     refused("x:f64[]", "broadcast_in_dim[shape=(1,1,1,1,1,1,1,1,1) broadcast_dimensions=()] x", "rank 9 (at most 8)");
     refused("x:f64[3,4]", "reshape[new_sizes=(5, 2)] x", "operand 0: 12 elements cannot become f64[5,2]");
     refused("x:f64[3,4]", "reshape[new_sizes=(-3, -4)] x", "overflows or is negative");
     refused("x:f64[3,4]", "reshape[new_sizes=(" HUGE_DIM ", " HUGE_DIM ")] x", "overflows or is negative");
     refused("x:f64[3,4]", "transpose[permutation=(0, 0)] x", "permutation: dimension 0 is repeated");
-    refused("x:f64[3,4]", "transpose[permutation=(1,)] x", "permutation has length 1, but the rank of the operand is 2");
+    refused("x:f64[3,4]", "transpose[permutation=(1,)] x",
+            "permutation has length 1, but the rank of the operand is 2");
     refused("x:f64[3,4]", "transpose[permutation=(1, -1)] x", "permutation: -1 is no dimension of an array of rank 2");
     refused("x:f64[3,4]", "rev[dimensions=(0, 0)] x", "dimensions: dimension 0 is repeated");
     refused("x:f64[3,4]", "rev[dimensions=(2,)] x", "dimensions: 2 is no dimension of an array of rank 2");
@@ -62,19 +68,25 @@ static void test_shape_refusals(void **state) {
 
 static void test_slicing_refusals(void **state) {
     (void)state;
-    refused("x:f64[3,4]", "slice[start_indices=(0,) limit_indices=(2,)] x", "start_indices has length 1, but the rank of the operand is 2");
-    refused("x:f64[3]", "slice[start_indices=(2,) limit_indices=(1,)] x", "operand 0: 2:1 is no range of dimension 0 of size 3");
+    refused("x:f64[3,4]", "slice[start_indices=(0,) limit_indices=(2,)] x",
+            "start_indices has length 1, but the rank of the operand is 2");
+    refused("x:f64[3]", "slice[start_indices=(2,) limit_indices=(1,)] x",
+            "operand 0: 2:1 is no range of dimension 0 of size 3");
     refused("x:f64[3]", "slice[start_indices=(-1,) limit_indices=(1,)] x", "-1:1 is no range of dimension 0 of size 3");
     refused("x:f64[3]", "slice[start_indices=(0,) limit_indices=(4,)] x", "0:4 is no range of dimension 0 of size 3");
     refused("x:f64[3]", "slice[start_indices=(0,) limit_indices=(3,) strides=(0,)] x", "strides: 0 is not positive");
-    refused("x:f64[3]", "pad[padding_config=((-2, -2, 0),)] x 0.0:f64[]", "operand 0: negative padding removes more than dimension 0 has");
+    refused("x:f64[3]", "pad[padding_config=((-2, -2, 0),)] x 0.0:f64[]",
+            "operand 0: negative padding removes more than dimension 0 has");
     refused("x:f64[3]", "pad[padding_config=((0, 0, -1),)] x 0.0:f64[]", "interior padding -1 is negative");
     refused("x:f64[3]", "pad[padding_config=((0, 0, 2305843009213693951),)] x 0.0:f64[]", "overflows");
     refused("x:f64[3]", "pad[padding_config=((" HUGE_DIM ", 0, 0),)] x 0.0:f64[]", "out of range");
-    refused("x:f64[3]", "pad[padding_config=((0, 0, 0), (0, 0, 0))] x 0.0:f64[]", "padding_config has length 6, but three times the rank of the operand is 3");
-    refused("x:f64[3] y:f64[1]", "pad[padding_config=((0, 0, 0),)] x y", "operand 1: the padding value must be a scalar");
+    refused("x:f64[3]", "pad[padding_config=((0, 0, 0), (0, 0, 0))] x 0.0:f64[]",
+            "padding_config has length 6, but three times the rank of the operand is 3");
+    refused("x:f64[3] y:f64[1]", "pad[padding_config=((0, 0, 0),)] x y",
+            "operand 1: the padding value must be a scalar");
     refused("x:f64[3] y:i32[]", "pad[padding_config=((0, 0, 0),)] x y", "operand 1: dtype i32 differs from f64");
-    refused("x:f64[3,4] y:f64[4,4]", "concatenate[dimension=1] x y", "operand 1: differs from operand 0, f64[3,4], in more than dimension 1");
+    refused("x:f64[3,4] y:f64[4,4]", "concatenate[dimension=1] x y",
+            "operand 1: differs from operand 0, f64[3,4], in more than dimension 1");
     refused("x:f64[3] y:f32[3]", "concatenate[dimension=0] x y", "operand 1: dtype f32 differs from f64");
     refused("x:f64[] y:f64[]", "concatenate[dimension=0] x y", "dimension: 0 is no dimension of an array of rank 0");
     refused("x:f64[5]", "split[sizes=(2, 2) axis=0] x", "operand 0: sizes leave 1 of dimension 0");
@@ -85,36 +97,58 @@ static void test_slicing_refusals(void **state) {
 }
 
 #define GATHER(dims, rest) "gather[dimension_numbers=GatherDimensionNumbers(" dims ") " rest "] x i"
-#define SCATTER(dims) "scatter_add[dimension_numbers=ScatterDimensionNumbers(" dims ")] x i u"
-#define ROWS "offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,), operand_batching_dims=(), start_indices_batching_dims=()"
-#define ADD_ROWS "update_window_dims=(1,), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,), operand_batching_dims=(), scatter_indices_batching_dims=()"
+#define SCATTER(dims)      "scatter_add[dimension_numbers=ScatterDimensionNumbers(" dims ")] x i u"
+#define ROWS                                                                                        \
+    "offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,), operand_batching_dims=(), " \
+    "start_indices_batching_dims=()"
+#define ADD_ROWS                                                                              \
+    "update_window_dims=(1,), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,), " \
+    "operand_batching_dims=(), scatter_indices_batching_dims=()"
 
 static void test_index_refusals(void **state) {
     (void)state;
-    refused("x:f64[3,4] i:i32[]", "dynamic_slice[slice_sizes=(1, 1)] x i", "takes one start index per dimension of operand 0 (2), not 1");
-    refused("x:f64[3] i:f64[]", "dynamic_slice[slice_sizes=(1,)] x i", "operand 1: a start index must be a scalar of dtype i32 or i64");
-    refused("x:f64[3] i:i32[1]", "dynamic_slice[slice_sizes=(1,)] x i", "operand 1: a start index must be a scalar of dtype i32 or i64");
-    refused("x:f64[3,3] i:i32[] j:i64[]", "dynamic_slice[slice_sizes=(1, 1)] x i j", "operand 2: start indices must have the same dtype");
+    refused("x:f64[3,4] i:i32[]", "dynamic_slice[slice_sizes=(1, 1)] x i",
+            "takes one start index per dimension of operand 0 (2), not 1");
+    refused("x:f64[3] i:f64[]", "dynamic_slice[slice_sizes=(1,)] x i",
+            "operand 1: a start index must be a scalar of dtype i32 or i64");
+    refused("x:f64[3] i:i32[1]", "dynamic_slice[slice_sizes=(1,)] x i",
+            "operand 1: a start index must be a scalar of dtype i32 or i64");
+    refused("x:f64[3,3] i:i32[] j:i64[]", "dynamic_slice[slice_sizes=(1, 1)] x i j",
+            "operand 2: start indices must have the same dtype");
     refused("x:f64[3] i:i32[]", "dynamic_slice[slice_sizes=(4,)] x i", "dimension 0 of size 3 has no slice of size 4");
     refused("x:f64[3] i:i32[]", "dynamic_slice[slice_sizes=(-1,)] x i", "has no slice of size -1");
-    refused("x:f64[3] u:f64[4] i:i32[]", "dynamic_update_slice x u i", "operand 1: dimension 0 is larger than that of operand 0");
-    refused("x:f64[3] u:f64[] i:i32[]", "dynamic_update_slice x u i", "operand 1: the update must have the rank of operand 0, 1");
+    refused("x:f64[3] u:f64[4] i:i32[]", "dynamic_update_slice x u i",
+            "operand 1: dimension 0 is larger than that of operand 0");
+    refused("x:f64[3] u:f64[] i:i32[]", "dynamic_update_slice x u i",
+            "operand 1: the update must have the rank of operand 0, 1");
     refused("x:f64[3] u:f32[1] i:i32[]", "dynamic_update_slice x u i", "operand 1: dtype f32 differs from f64");
-    refused("x:f64[3,4] i:f32[2,1]", GATHER(ROWS, "slice_sizes=(1, 4) mode=clip"), "operand 1: indices must be i32 or i64");
-    refused("x:f64[3,4] i:i32[2,2]", GATHER(ROWS, "slice_sizes=(1, 4) mode=clip"), "operand 1: index vectors have length 2, but start_index_map has length 1");
-    refused("x:f64[3,4] i:i32[2,1]", GATHER(ROWS, "slice_sizes=(2, 4) mode=clip"), "dimension 0 is in collapsed_slice_dims, so its size must be 1, not 2");
-    refused("x:f64[3,4] i:i32[2,1]", GATHER(ROWS, "slice_sizes=(1, 5) mode=clip"), "dimension 1 of size 4 has no slice of size 5");
-    refused("x:f64[0,4] i:i32[2,1]", GATHER(ROWS, "slice_sizes=(1, 4) mode=clip"), "dimension 0 of size 0 has no slice of size 1");
+    refused("x:f64[3,4] i:f32[2,1]", GATHER(ROWS, "slice_sizes=(1, 4) mode=clip"),
+            "operand 1: indices must be i32 or i64");
+    refused("x:f64[3,4] i:i32[2,2]", GATHER(ROWS, "slice_sizes=(1, 4) mode=clip"),
+            "operand 1: index vectors have length 2, but start_index_map has length 1");
+    refused("x:f64[3,4] i:i32[2,1]", GATHER(ROWS, "slice_sizes=(2, 4) mode=clip"),
+            "dimension 0 is in collapsed_slice_dims, so its size must be 1, not 2");
+    refused("x:f64[3,4] i:i32[2,1]", GATHER(ROWS, "slice_sizes=(1, 5) mode=clip"),
+            "dimension 1 of size 4 has no slice of size 5");
+    refused("x:f64[0,4] i:i32[2,1]", GATHER(ROWS, "slice_sizes=(1, 4) mode=clip"),
+            "dimension 0 of size 0 has no slice of size 1");
     refused("x:f64[3,4,2] i:i32[2,1]", GATHER(ROWS, "slice_sizes=(1, 4, 2) mode=clip"), "list 2 dimensions together");
-    refused("x:bool[3,4] i:i32[2,1]", GATHER(ROWS, "slice_sizes=(1, 4) mode=fill fill_value=2"), "fill_value: 2 is no bool");
+    refused("x:bool[3,4] i:i32[2,1]", GATHER(ROWS, "slice_sizes=(1, 4) mode=fill fill_value=2"),
+            "fill_value: 2 is no bool");
     refused("x:f64[3,4] i:i32[3,1]",
-            GATHER("offset_dims=(1,), collapsed_slice_dims=(), start_index_map=(0,), operand_batching_dims=(0,), start_indices_batching_dims=(0,)",
-                   "slice_sizes=(1, 4) mode=clip"), "start_index_map and operand_batching_dims share dimension 0");
+            GATHER("offset_dims=(1,), collapsed_slice_dims=(), start_index_map=(0,), operand_batching_dims=(0,), "
+                   "start_indices_batching_dims=(0,)",
+                   "slice_sizes=(1, 4) mode=clip"),
+            "start_index_map and operand_batching_dims share dimension 0");
     refused("x:f64[3,4] i:i32[2,1]",
-            GATHER("offset_dims=(1,), collapsed_slice_dims=(), start_index_map=(1,), operand_batching_dims=(0,), start_indices_batching_dims=(0,)",
-                   "slice_sizes=(1, 4) mode=clip"), "operand 1: batching dimension 0 differs in size from dimension 0 of operand 0");
-    refused("x:f64[3,4] i:i32[2,1] u:f64[2,5]", SCATTER(ADD_ROWS), "operand 2: a window of size 5 is larger than dimension 1 of operand 0, 4");
-    refused("x:f64[3,4] i:i32[2,1] u:f64[3,4]", SCATTER(ADD_ROWS), "operand 2: dimension 0 has size 3, but dimension 0 of the indices has 2");
+            GATHER("offset_dims=(1,), collapsed_slice_dims=(), start_index_map=(1,), operand_batching_dims=(0,), "
+                   "start_indices_batching_dims=(0,)",
+                   "slice_sizes=(1, 4) mode=clip"),
+            "operand 1: batching dimension 0 differs in size from dimension 0 of operand 0");
+    refused("x:f64[3,4] i:i32[2,1] u:f64[2,5]", SCATTER(ADD_ROWS),
+            "operand 2: a window of size 5 is larger than dimension 1 of operand 0, 4");
+    refused("x:f64[3,4] i:i32[2,1] u:f64[3,4]", SCATTER(ADD_ROWS),
+            "operand 2: dimension 0 has size 3, but dimension 0 of the indices has 2");
     refused("x:f64[3,4] i:i32[2,1] u:f64[4]", SCATTER(ADD_ROWS), "operand 2: has rank 1");
     refused("x:f64[3,4] i:i32[2,1] u:f32[2,4]", SCATTER(ADD_ROWS), "operand 2: dtype f32 differs from f64");
     refused("x:bool[3,4] i:i32[2,1] u:bool[2,4]", SCATTER(ADD_ROWS), "not defined for bool");
@@ -128,15 +162,19 @@ static void test_malformed_parameters(void **state) {
     const tn_type x = tn_f64(3), i = tn_i32(1);
     for (int k = 0; k < 4; k++) {
         tn_i_param p[4] = {{.kind = TN_K_LISTS, .n = k == 0 ? 6 : 5, .u.ints = k == 0 ? longer : negative},
-                           {.kind = TN_K_INTS, .n = 1, .u.ints = sizes}, {.kind = TN_K_SYM, .u.i = TN_CLIP}, {.kind = TN_K_NONE}};
+                           {.kind = TN_K_INTS, .n = 1, .u.ints = sizes},
+                           {.kind = TN_K_SYM, .u.i = TN_CLIP},
+                           {.kind = TN_K_NONE}};
         if (k == 2) p[0].n = 4;
         if (k == 3) p[0].kind = TN_K_NONE;
         tn_i_builder b;
         tn_i_builder_init(&b, c);
-        const tn_var in[2] = {tn_i_input(&b, &x, false), tn_i_input(&b, &i, false)};
+        const tn_i_var in[2] = {tn_i_input(&b, &x, false), tn_i_input(&b, &i, false)};
         assert_int_equal(tn_i_emit(&b, tn_i_prim(&b, TN_P_gather), p, 2, in), TN_NOVAR);
         assert_int_equal(tn_last_status(c), TN_ETYPE);
-        assert_non_null(strstr(tn_error(c), k == 0 ? "offset_dims is longer than 8" : k == 3 ? "dimension_numbers is missing" : "malformed"));
+        assert_non_null(strstr(tn_error(c), k == 0   ? "offset_dims is longer than 8"
+                                            : k == 3 ? "dimension_numbers is missing"
+                                                     : "malformed"));
         tn_i_builder_drop(&b);
     }
     tn_ctx_free(c);
@@ -144,9 +182,10 @@ static void test_malformed_parameters(void **state) {
 
 /* ---- kernels ------------------------------------------------------------------------ */
 
-static const int shape_prims[] = {TN_P_constant, TN_P_iota, TN_P_broadcast_in_dim, TN_P_reshape, TN_P_transpose, TN_P_rev,
-                                  TN_P_slice, TN_P_pad, TN_P_concatenate, TN_P_split, TN_P_dynamic_slice,
-                                  TN_P_dynamic_update_slice, TN_P_gather, TN_P_scatter_add};
+static const int shape_prims[] = {
+    TN_P_constant, TN_P_iota,       TN_P_broadcast_in_dim, TN_P_reshape, TN_P_transpose,     TN_P_rev,
+    TN_P_slice,    TN_P_pad,        TN_P_concatenate,      TN_P_split,   TN_P_dynamic_slice, TN_P_dynamic_update_slice,
+    TN_P_gather,   TN_P_scatter_add};
 
 /* A drawn case: its types and dense operands. */
 typedef struct drawn {
@@ -159,7 +198,8 @@ typedef struct drawn {
 } drawn;
 
 static tn_i_query query(drawn *d) {
-    return (tn_i_query){.ctx = d->c.ctx, .prim = d->prim, .p = d->c.p, .nin = d->c.nin, .nout = 8, .in = d->type, .out = d->out};
+    return (tn_i_query){
+        .ctx = d->c.ctx, .prim = d->prim, .p = d->c.p, .nin = d->c.nin, .nout = 8, .in = d->type, .out = d->out};
 }
 
 static drawn *draw(tn_ctx *ctx, tn_i_rng *r, const tn_prim *prim, int dtype) {
@@ -214,7 +254,14 @@ static tn_i_arr scattered(tn_i_rng *r, const tn_type *t, void *data, void **room
 
 static void apply(drawn *d, const tn_i_arr *in, tn_i_arr *out) {
     char message[256];
-    const tn_i_kernel k = {.prim = d->prim, .p = d->c.p, .nin = d->c.nin, .nout = d->nout, .in = in, .out = out, .threads = 1, .message = message};
+    const tn_i_kernel k = {.prim = d->prim,
+                           .p = d->c.p,
+                           .nin = d->c.nin,
+                           .nout = d->nout,
+                           .in = in,
+                           .out = out,
+                           .threads = 1,
+                           .message = message};
     assert_int_equal(d->prim->kernel(&k), TN_OK);
 }
 
@@ -228,7 +275,8 @@ static void outputs(drawn *d, tn_i_arr *out, int junk) {
 
 static void equal_outputs(const drawn *d, const tn_i_arr *a, const tn_i_arr *b) {
     for (uint32_t j = 0; j < d->nout; j++)
-        if (memcmp(a[j].data, b[j].data, tn_type_bytes(&d->out[j])) != 0) fail_msg("%s: output %u differs", d->prim->name, (unsigned)j);
+        if (memcmp(a[j].data, b[j].data, tn_type_bytes(&d->out[j])) != 0)
+            fail_msg("%s: output %u differs", d->prim->name, (unsigned)j);
 }
 
 static void check_view(drawn *d, const tn_i_arr *in, const tn_i_arr *want, bool must) {
@@ -330,9 +378,11 @@ static void test_gather_modes(void **state) {
     const double want[3][4] = {{10, 20, 30, 30}, {NAN, 20, NAN, NAN}, {7, 20, 7, 7}};
     for (int k = 0; k < 3; k++) {
         double y[4];
-        (void)snprintf(text, sizeof text, "{ lambda x:f64[3] i:i64[4,1] . let a = gather[dimension_numbers=GatherDimensionNumbers("
+        (void)snprintf(text, sizeof text,
+                       "{ lambda x:f64[3] i:i64[4,1] . let a = gather[dimension_numbers=GatherDimensionNumbers("
                        "offset_dims=(), collapsed_slice_dims=(0,), start_index_map=(0,), operand_batching_dims=(), "
-                       "start_indices_batching_dims=()) slice_sizes=(1,) %s] x i in (a,) }", mode[k]);
+                       "start_indices_batching_dims=()) slice_sizes=(1,) %s] x i in (a,) }",
+                       mode[k]);
         run(parse(c, text), (const void *[]){x, index}, (void *[]){y});
         for (int i = 0; i < 4; i++) assert_true(y[i] == want[k][i] || (isnan(y[i]) && isnan(want[k][i])));
     }
@@ -349,9 +399,11 @@ static void test_gather_default_fill(void **state) {
     const int64_t want[] = {1, INT32_MIN, INT64_MIN};
     for (int k = 0; k < 3; k++) {
         int64_t y = 0;
-        (void)snprintf(text, sizeof text, "{ lambda x:%s[1] i:i32[1] . let a = gather[dimension_numbers=GatherDimensionNumbers("
+        (void)snprintf(text, sizeof text,
+                       "{ lambda x:%s[1] i:i32[1] . let a = gather[dimension_numbers=GatherDimensionNumbers("
                        "offset_dims=(), collapsed_slice_dims=(0,), start_index_map=(0,), operand_batching_dims=(), "
-                       "start_indices_batching_dims=()) slice_sizes=(1,) mode=fill] x i in (a,) }", dtype[k]);
+                       "start_indices_batching_dims=()) slice_sizes=(1,) mode=fill] x i in (a,) }",
+                       dtype[k]);
         run(parse(c, text), (const void *[]){&x, index}, (void *[]){&y});
         assert_true(k == 1 ? (int32_t)y == want[k] : y == want[k]);
     }
@@ -362,9 +414,10 @@ static void test_gather_default_fill(void **state) {
 static void test_scatter_drops(void **state) {
     (void)state;
     tn_ctx *c = tn_ctx_new(NULL);
-    tn_fn *f = parse(c, "{ lambda x:i32[4] i:i32[5,1] u:i32[5,2] . let a = scatter_add[dimension_numbers=ScatterDimensionNumbers("
-                        "update_window_dims=(1,), inserted_window_dims=(), scatter_dims_to_operand_dims=(0,), "
-                        "operand_batching_dims=(), scatter_indices_batching_dims=())] x i u in (a,) }");
+    tn_fn *f = parse(
+        c, "{ lambda x:i32[4] i:i32[5,1] u:i32[5,2] . let a = scatter_add[dimension_numbers=ScatterDimensionNumbers("
+           "update_window_dims=(1,), inserted_window_dims=(), scatter_dims_to_operand_dims=(0,), "
+           "operand_batching_dims=(), scatter_indices_batching_dims=())] x i u in (a,) }");
     const int32_t x[4] = {INT32_MAX, 0, 0, 0}, i[5] = {INT32_MIN, -1, 0, 3, 2}, u[10] = {1, 1, 1, 1, 1, 2, 1, 1, 5, 6};
     const int32_t want[4] = {INT32_MIN, 2, 5, 6};
     int32_t y[4];
@@ -380,7 +433,8 @@ static void test_batched_updates_keep_bits(void **state) {
     tn_fn *f = parse(c, "{ lambda x:f64[3] u:f64[1] i:i32[] . let a = dynamic_update_slice x u i in (a,) }");
     tn_fn *g = tn_vmap(f, 4, NULL, NULL);
     assert_non_null(g);
-    const double x[12] = {-0.0, NAN, 1, INFINITY, -0.0, 0.0, 1, 2, 3, -0.0, -0.0, -0.0}, u[4] = {-0.0, 0.0, NAN, -INFINITY};
+    const double x[12] = {-0.0, NAN, 1, INFINITY, -0.0, 0.0, 1, 2, 3, -0.0, -0.0, -0.0},
+                 u[4] = {-0.0, 0.0, NAN, -INFINITY};
     const int32_t i[4] = {1, 0, INT32_MAX, -7};
     const int place[4] = {1, 0, 2, 0};
     double y[12];
@@ -399,11 +453,11 @@ static tn_fn *reads(tn_ctx *c, int n, bool dynamic) {
     tn_i_builder b;
     tn_i_builder_init(&b, c);
     const tn_type t = tn_f64(n), one = tn_i32();
-    tn_var x = tn_i_input(&b, &t, false), start = tn_i_input(&b, &one, false), sum = tn_i_literal_f64(&b, TN_F64, 0);
+    tn_i_var x = tn_i_input(&b, &t, false), start = tn_i_input(&b, &one, false), sum = tn_i_literal_f64(&b, TN_F64, 0);
     for (int k = 0; k < n; k++) {
         const int64_t from = k, to = k + 1, size = 1;
-        tn_var at = tn_i_op2(&b, TN_P_add, start, tn_i_literal_i64(&b, TN_I32, k));
-        tn_var v = dynamic ? tn_i_dynamic_slice(&b, x, &at, &size) : tn_i_slice(&b, x, &from, &to, NULL);
+        tn_i_var at = tn_i_op2(&b, TN_P_add, start, tn_i_literal_i64(&b, TN_I32, k));
+        tn_i_var v = dynamic ? tn_i_dynamic_slice(&b, x, &at, &size) : tn_i_slice(&b, x, &from, &to, NULL);
         v = tn_i_reshape(&b, v, 0, NULL);
         sum = tn_i_op2(&b, TN_P_add, sum, tn_i_op2(&b, TN_P_mul, v, v));
     }
@@ -441,8 +495,9 @@ static void test_reads_cost_what_they_read(void **state) {
 static void test_strided_reads(void **state) {
     (void)state;
     tn_ctx *c = tn_ctx_new(NULL);
-    tn_fn *f = parse(c, "{ lambda | x:f64[7,5] . let a = slice[start_indices=(1, 1) limit_indices=(7, 4) strides=(3, 2)] x\n"
-                        " b = slice[start_indices=(0, 1) limit_indices=(7, 2) strides=None] x in (a, b) }");
+    tn_fn *f =
+        parse(c, "{ lambda | x:f64[7,5] . let a = slice[start_indices=(1, 1) limit_indices=(7, 4) strides=(3, 2)] x\n"
+                 " b = slice[start_indices=(0, 1) limit_indices=(7, 2) strides=None] x in (a, b) }");
     tn_fn *t = tn_transpose(f);
     assert_non_null(t);
     const double a[4] = {1, 2, 3, 4}, b[7] = {10, 20, 30, 40, 50, 60, 70};
@@ -461,7 +516,8 @@ static void test_strided_reads(void **state) {
 static void test_cotangent_of_padding(void **state) {
     (void)state;
     tn_ctx *c = tn_ctx_new(NULL);
-    tn_fn *t = tn_transpose(parse(c, "{ lambda | x:f64[3] v:f64[] . let a = pad[padding_config=((1, -1, 1),)] x v in (a,) }"));
+    tn_fn *t =
+        tn_transpose(parse(c, "{ lambda | x:f64[3] v:f64[] . let a = pad[padding_config=((1, -1, 1),)] x v in (a,) }"));
     assert_non_null(t);
     const double ct[5] = {1, 1e300, 2, INFINITY, 4};
     double x[3], v;
@@ -474,9 +530,10 @@ static void test_cotangent_of_padding(void **state) {
 static void test_gather_linearity(void **state) {
     (void)state;
     tn_ctx *c = tn_ctx_new(NULL);
-    static const char linear[] = "{ lambda i:i32[1] | x:f64[3] . let\n a = gather[dimension_numbers=GatherDimensionNumbers("
-                                 "offset_dims=(), collapsed_slice_dims=(0,), start_index_map=(0,), operand_batching_dims=(), "
-                                 "start_indices_batching_dims=()) slice_sizes=(1,) mode=fill] x i\n in (a,) }";
+    static const char linear[] =
+        "{ lambda i:i32[1] | x:f64[3] . let\n a = gather[dimension_numbers=GatherDimensionNumbers("
+        "offset_dims=(), collapsed_slice_dims=(0,), start_index_map=(0,), operand_batching_dims=(), "
+        "start_indices_batching_dims=()) slice_sizes=(1,) mode=fill] x i\n in (a,) }";
     assert_null(tn_fn_parse(c, linear, strlen(linear), "f.tn"));
     assert_int_equal(tn_last_status(c), TN_ELINEAR);
     assert_non_null(strstr(tn_error(c), "gather: operand 0: not linear with mode=fill, unless fill_value=0"));
@@ -500,7 +557,7 @@ static size_t equations(const char *text) {
     tn_ctx *c = tn_ctx_new(NULL);
     tn_fn *f = parse(c, text), *g;
     tn_i_builder b;
-    tn_var in[4], out[4];
+    tn_i_var in[4], out[4];
     tn_i_builder_init(&b, c);
     for (uint32_t i = 0; i < f->nin; i++) in[i] = tn_i_input(&b, f->val[i].type, false);
     tn_i_inline(&b, f, in, out);
@@ -513,22 +570,38 @@ static size_t equations(const char *text) {
 
 static void test_simplify(void **state) {
     (void)state;
-    assert_int_equal(equations("{ lambda x:f64[2,3] . let a = transpose[permutation=(1, 0)] x b = transpose[permutation=(1, 0)] a in (b,) }"), 0);
-    assert_int_equal(equations("{ lambda x:f64[2,3] . let a = reshape[new_sizes=(6,)] x b = reshape[new_sizes=(3, 2)] a in (b,) }"), 1);
-    assert_int_equal(equations("{ lambda x:f64[2,3] . let a = reshape[new_sizes=(6,)] x b = reshape[new_sizes=(2, 3)] a in (b,) }"), 0);
-    assert_int_equal(equations("{ lambda x:f64[3] . let a = rev[dimensions=(0,)] x b = rev[dimensions=(0,)] a in (b,) }"), 0);
-    assert_int_equal(equations("{ lambda x:f64[3] . let a = slice[start_indices=(0,) limit_indices=(3,) strides=(1,)] x in (a,) }"), 0);
-    assert_int_equal(equations("{ lambda x:f64[3] . let a = pad[padding_config=((0, 0, 0),)] x 1.0:f64[] in (a,) }"), 0);
+    assert_int_equal(equations("{ lambda x:f64[2,3] . let a = transpose[permutation=(1, 0)] x b = "
+                               "transpose[permutation=(1, 0)] a in (b,) }"),
+                     0);
+    assert_int_equal(
+        equations("{ lambda x:f64[2,3] . let a = reshape[new_sizes=(6,)] x b = reshape[new_sizes=(3, 2)] a in (b,) }"),
+        1);
+    assert_int_equal(
+        equations("{ lambda x:f64[2,3] . let a = reshape[new_sizes=(6,)] x b = reshape[new_sizes=(2, 3)] a in (b,) }"),
+        0);
+    assert_int_equal(
+        equations("{ lambda x:f64[3] . let a = rev[dimensions=(0,)] x b = rev[dimensions=(0,)] a in (b,) }"), 0);
+    assert_int_equal(
+        equations("{ lambda x:f64[3] . let a = slice[start_indices=(0,) limit_indices=(3,) strides=(1,)] x in (a,) }"),
+        0);
+    assert_int_equal(equations("{ lambda x:f64[3] . let a = pad[padding_config=((0, 0, 0),)] x 1.0:f64[] in (a,) }"),
+                     0);
     assert_int_equal(equations("{ lambda x:f64[3] . let a = concatenate[dimension=0] x in (a,) }"), 0);
     assert_int_equal(equations("{ lambda x:f64[3] y:f64[2] . let a = concatenate[dimension=0] x y\n"
-                               " b = slice[start_indices=(3,) limit_indices=(5,)] a in (b,) }"), 0);
-    assert_int_equal(equations("{ lambda i:i32[] . let a = broadcast_in_dim[shape=(3,4) broadcast_dimensions=()] 2.0:f64[]\n"
-                               " b = reshape[new_sizes=(12,)] a c = rev[dimensions=(0,)] b d = dynamic_slice[slice_sizes=(5,)] c i\n"
-                               " e = pad[padding_config=((1, 1, 0),)] d 2.0:f64[] f = concatenate[dimension=0] e e in (f,) }"), 1);
+                               " b = slice[start_indices=(3,) limit_indices=(5,)] a in (b,) }"),
+                     0);
+    assert_int_equal(
+        equations("{ lambda i:i32[] . let a = broadcast_in_dim[shape=(3,4) broadcast_dimensions=()] 2.0:f64[]\n"
+                  " b = reshape[new_sizes=(12,)] a c = rev[dimensions=(0,)] b d = dynamic_slice[slice_sizes=(5,)] c i\n"
+                  " e = pad[padding_config=((1, 1, 0),)] d 2.0:f64[] f = concatenate[dimension=0] e e in (f,) }"),
+        1);
     assert_int_equal(equations("{ lambda x:f64[3] . let a = broadcast_in_dim[shape=(2,3) broadcast_dimensions=(1,)] x\n"
-                               " b = broadcast_in_dim[shape=(4,2,3) broadcast_dimensions=(1, 2)] a c = transpose[permutation=(1, 0, 2)] b in (c,) }"), 1);
+                               " b = broadcast_in_dim[shape=(4,2,3) broadcast_dimensions=(1, 2)] a c = "
+                               "transpose[permutation=(1, 0, 2)] b in (c,) }"),
+                     1);
     assert_int_equal(equations("{ lambda x:f64[5] . let a = dynamic_slice[slice_sizes=(2,)] x 9:i32[]\n"
-                               " b = slice[start_indices=(3,) limit_indices=(5,)] x in (a, b) }"), 1);
+                               " b = slice[start_indices=(3,) limit_indices=(5,)] x in (a, b) }"),
+                     1);
 }
 
 int main(void) {

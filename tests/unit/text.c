@@ -49,7 +49,8 @@ static void refused(const char *text, tn_status status, const char *message) {
     tn_fn *f = parse(c, text);
     if (f) fail_msg("accepted: %s", text);
     if (tn_last_status(c) != status || !strstr(tn_error(c), message))
-        fail_msg("expected %d '%s', got %d '%s' for\n%s", (int)status, message, (int)tn_last_status(c), tn_error(c), text);
+        fail_msg("expected %d '%s', got %d '%s' for\n%s", (int)status, message, (int)tn_last_status(c), tn_error(c),
+                 text);
     assert_null(c->fns);
     f = parse(c, "{ lambda a:f64[] . let in (a,) }");
     assert_non_null(f); /* the context is as good as before */
@@ -85,18 +86,20 @@ static void test_empty_parts(void **state) {
 
 static void test_parameters(void **state) {
     (void)state;
-    prints_itself("{ lambda a:f64[3,4] b:f64[4,3] c:i32[2,1] d:f64[2,3] . let\n"
-                  "    e:f64[5,3,4] = broadcast_in_dim[shape=(5, 3, 4) broadcast_dimensions=(1, 2)] a\n"
-                  "    f:f64[3,3] = dot_general[dimension_numbers=(((1,), (0,)), ((), ()))] a b\n"
-                  "    g:f64[5,6] = pad[padding_config=((1, 1, 0), (0, -1, 1))] a 0.0:f64[]\n"
-                  "    h:f64[2,4] = gather[dimension_numbers=GatherDimensionNumbers(offset_dims=(1,), collapsed_slice_dims=(0,), "
-                  "start_index_map=(0,), operand_batching_dims=(), start_indices_batching_dims=()) slice_sizes=(1, 4) mode=fill] a c\n"
-                  "    i:f32[3,4] = convert_element_type[new_dtype=f32] a\n"
-                  "    j:f64[2,4] = slice[start_indices=(0, 0) limit_indices=(3, 4) strides=(2, 1)] a\n"
-                  "    k:f64[3,2] l:f64[3,2] = split[sizes=(2, 2) axis=1] a\n"
-                  "    m:f64[3] = reduce_sum[region=7 axes=(1,)] a\n"
-                  "    n:f64[3,4] = mul[region=2] a a\n"
-                  "  in (e, f, g, h, i, j, k, l, m, n) }\n");
+    prints_itself(
+        "{ lambda a:f64[3,4] b:f64[4,3] c:i32[2,1] d:f64[2,3] . let\n"
+        "    e:f64[5,3,4] = broadcast_in_dim[shape=(5, 3, 4) broadcast_dimensions=(1, 2)] a\n"
+        "    f:f64[3,3] = dot_general[dimension_numbers=(((1,), (0,)), ((), ()))] a b\n"
+        "    g:f64[5,6] = pad[padding_config=((1, 1, 0), (0, -1, 1))] a 0.0:f64[]\n"
+        "    h:f64[2,4] = gather[dimension_numbers=GatherDimensionNumbers(offset_dims=(1,), collapsed_slice_dims=(0,), "
+        "start_index_map=(0,), operand_batching_dims=(), start_indices_batching_dims=()) slice_sizes=(1, 4) mode=fill] "
+        "a c\n"
+        "    i:f32[3,4] = convert_element_type[new_dtype=f32] a\n"
+        "    j:f64[2,4] = slice[start_indices=(0, 0) limit_indices=(3, 4) strides=(2, 1)] a\n"
+        "    k:f64[3,2] l:f64[3,2] = split[sizes=(2, 2) axis=1] a\n"
+        "    m:f64[3] = reduce_sum[region=7 axes=(1,)] a\n"
+        "    n:f64[3,4] = mul[region=2] a a\n"
+        "  in (e, f, g, h, i, j, k, l, m, n) }\n");
 }
 
 static void test_nested(void **state) {
@@ -187,7 +190,8 @@ static void test_numbers(void **state) {
                   "  in (a, b, c, d, e, f, g, h, -0.0:f64[], 1e-45:f32[], nan:0x7fc00001:f32[]) }\n");
     prints_as("{ lambda . let a:f64[2,0] = constant[value=[[], []]] b = constant[value=[[1, 2], [3, 0x1p-1]]]"
               " c = constant[value=[True]] d = constant[value=[1, 5000000000]] in (a, b, c, d, 0x1.8p+1, 7) }",
-              "{ lambda . let\n    a:f64[2,0] = constant[value=[]]\n    b:f64[2,2] = constant[value=[[1.0, 2.0], [3.0, 0.5]]]\n"
+              "{ lambda . let\n    a:f64[2,0] = constant[value=[]]\n    b:f64[2,2] = constant[value=[[1.0, 2.0], [3.0, "
+              "0.5]]]\n"
               "    c:bool[1] = constant[value=[True]]\n    d:i64[2] = constant[value=[1, 5000000000]]\n"
               "  in (a, b, c, d, 3.0:f64[], 7:i32[]) }\n");
 }
@@ -196,7 +200,7 @@ static void check_bits(tn_ctx *c, tn_type type, const void *data) {
     const tn_type *t = &type;
     tn_i_builder b;
     tn_i_builder_init(&b, c);
-    tn_var v = tn_i_constant(&b, t, data);
+    tn_i_var v = tn_i_constant(&b, t, data);
     tn_fn *f = tn_i_finish(&b, 1, &v);
     assert_non_null(f);
     size_t n;
@@ -237,7 +241,8 @@ static void test_locale(void **state) {
     for (size_t i = 0; i < sizeof names / sizeof *names && !comma; i++)
         comma = setlocale(LC_ALL, names[i]) && *localeconv()->decimal_point == ',';
     if (!comma) skip();
-    prints_itself("{ lambda a:f64[1] . let\n    b:f64[1] = constant[value=[0.5]]\n    c:f64[1] = mul a b\n  in (c, 1.25:f64[]) }\n");
+    prints_itself("{ lambda a:f64[1] . let\n    b:f64[1] = constant[value=[0.5]]\n    c:f64[1] = mul a b\n  in (c, "
+                  "1.25:f64[]) }\n");
     (void)setlocale(LC_ALL, "C");
 }
 
@@ -251,8 +256,10 @@ static void test_jax_layout(void **state) {
     prints_as("{lambda;a:float64[ 3 ].let b=neg a in(b)}", F3 "b:f64[3] = neg a\n  in (b,) }\n");
     prints_as("# a comment\n{ lambda a:f64[3]; | . # another\n let _:f64[3] = neg a # }\n in (a,) }",
               F3 "b:f64[3] = neg a\n  in (a,) }\n");
-    prints_as("{ lambda ; a:f64[4]. let\n b c:f64[3] = split[\n  axis=0\n  sizes=(1, 3)\n] a d = exp2[accuracy=None] b in (d, c) }",
-              "{ lambda a:f64[4] . let\n    b:f64[1] c:f64[3] = split[sizes=(1, 3) axis=0] a\n    d:f64[1] = exp2 b\n  in (d, c) }\n");
+    prints_as("{ lambda ; a:f64[4]. let\n b c:f64[3] = split[\n  axis=0\n  sizes=(1, 3)\n] a d = exp2[accuracy=None] b "
+              "in (d, c) }",
+              "{ lambda a:f64[4] . let\n    b:f64[1] c:f64[3] = split[sizes=(1, 3) axis=0] a\n    d:f64[1] = exp2 b\n  "
+              "in (d, c) }\n");
 }
 
 static void test_jax_literals(void **state) {
@@ -277,39 +284,52 @@ static void test_jax_primitives(void **state) {
     prints_as("{ lambda p:bool[] a:f64[3] b:f64[3] . let c = select_n p a b in (c,) }",
               "{ lambda a:bool[] b:f64[3] c:f64[3] . let\n"
               "    d:f64[3] = select a c b\n  in (d,) }\n");
-    prints_as("{ lambda ; a:f64[5] i:i32[2,1] u:f64[2]. let b = scatter-add[dimension_numbers=ScatterDimensionNumbers("
-              "update_window_dims=(), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,)) indices_are_sorted=False "
-              "mode=GatherScatterMode.FILL_OR_DROP unique_indices=False update_consts=() update_jaxpr=None] a i u in (b,) }",
-              "{ lambda a:f64[5] b:i32[2,1] c:f64[2] . let\n    d:f64[5] = scatter_add[dimension_numbers=ScatterDimensionNumbers("
-              "update_window_dims=(), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,), operand_batching_dims=(), "
-              "scatter_indices_batching_dims=()) mode=drop] a b c\n  in (d,) }\n");
-    prints_as("{ lambda ; a:f64[5] i:i32[2,1]. let b = gather[mode=1 fill_value=None slice_sizes=(1,) dimension_numbers="
-              "GatherDimensionNumbers(start_index_map=(0,), offset_dims=(), collapsed_slice_dims=(0,))] a i in (b,) }",
-              "{ lambda a:f64[5] b:i32[2,1] . let\n    c:f64[2] = gather[dimension_numbers=GatherDimensionNumbers(offset_dims=(), "
-              "collapsed_slice_dims=(0,), start_index_map=(0,), operand_batching_dims=(), start_indices_batching_dims=()) "
-              "slice_sizes=(1,) mode=clip] a b\n  in (c,) }\n");
-    prints_as("{ lambda ; a:f32[2,3] b:f32[3]. let c:f32[2] = dot_general[dimension_numbers=(([1], [0]), ([], [])) out_sharding=None "
+    prints_as(
+        "{ lambda ; a:f64[5] i:i32[2,1] u:f64[2]. let b = scatter-add[dimension_numbers=ScatterDimensionNumbers("
+        "update_window_dims=(), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,)) indices_are_sorted=False "
+        "mode=GatherScatterMode.FILL_OR_DROP unique_indices=False update_consts=() update_jaxpr=None] a i u in (b,) }",
+        "{ lambda a:f64[5] b:i32[2,1] c:f64[2] . let\n    d:f64[5] = "
+        "scatter_add[dimension_numbers=ScatterDimensionNumbers("
+        "update_window_dims=(), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,), "
+        "operand_batching_dims=(), "
+        "scatter_indices_batching_dims=()) mode=drop] a b c\n  in (d,) }\n");
+    prints_as(
+        "{ lambda ; a:f64[5] i:i32[2,1]. let b = gather[mode=1 fill_value=None slice_sizes=(1,) dimension_numbers="
+        "GatherDimensionNumbers(start_index_map=(0,), offset_dims=(), collapsed_slice_dims=(0,))] a i in (b,) }",
+        "{ lambda a:f64[5] b:i32[2,1] . let\n    c:f64[2] = "
+        "gather[dimension_numbers=GatherDimensionNumbers(offset_dims=(), "
+        "collapsed_slice_dims=(0,), start_index_map=(0,), operand_batching_dims=(), start_indices_batching_dims=()) "
+        "slice_sizes=(1,) mode=clip] a b\n  in (c,) }\n");
+    prints_as("{ lambda ; a:f32[2,3] b:f32[3]. let c:f32[2] = dot_general[dimension_numbers=(([1], [0]), ([], [])) "
+              "out_sharding=None "
               "precision=(Precision.DEFAULT, <x at 0x7f>) preferred_element_type=float32] a b in (c,) }",
-              "{ lambda a:f32[2,3] b:f32[3] . let\n    c:f32[2] = dot_general[dimension_numbers=(((1,), (0,)), ((), ())) preferred_element_type=f32] a b\n"
+              "{ lambda a:f32[2,3] b:f32[3] . let\n    c:f32[2] = dot_general[dimension_numbers=(((1,), (0,)), ((), "
+              "())) preferred_element_type=f32] a b\n"
               "  in (c,) }\n");
-    prints_as("{ lambda ; a:f64[3]. let b:f64[3] = pjit[name=<lambda> donated_invars=(False,) in_shardings=(UnspecifiedValue(),) "
-              "keep_unused=False inline=False jaxpr={ lambda ; a:f64[3]. let b:f64[3] = copy_p a in (b,) }] a in (b,) }",
-              F3 "b:f64[3] = call[\n        name=\"<lambda>\"\n        program={ lambda a:f64[3] . let\n          in (a,) }\n"
-              "      ] a\n  in (b,) }\n");
-    prints_as("{ lambda ; a:f64[1,3,1]. let b:f64[3] = squeeze[dimensions=(0, 2)] a c:f64[3] = add_any b b in (c,) }",
-              "{ lambda a:f64[1,3,1] . let\n    b:f64[3] = reshape[new_sizes=(3,)] a\n    c:f64[3] = add b b\n  in (c,) }\n");
+    prints_as(
+        "{ lambda ; a:f64[3]. let b:f64[3] = pjit[name=<lambda> donated_invars=(False,) "
+        "in_shardings=(UnspecifiedValue(),) "
+        "keep_unused=False inline=False jaxpr={ lambda ; a:f64[3]. let b:f64[3] = copy_p a in (b,) }] a in (b,) }",
+        F3 "b:f64[3] = call[\n        name=\"<lambda>\"\n        program={ lambda a:f64[3] . let\n          in (a,) }\n"
+           "      ] a\n  in (b,) }\n");
+    prints_as(
+        "{ lambda ; a:f64[1,3,1]. let b:f64[3] = squeeze[dimensions=(0, 2)] a c:f64[3] = add_any b b in (c,) }",
+        "{ lambda a:f64[1,3,1] . let\n    b:f64[3] = reshape[new_sizes=(3,)] a\n    c:f64[3] = add b b\n  in (c,) }\n");
     prints_as("{ lambda ; a:f64[3]. let b:i32[] = argmax[axes=(0,) index_dtype=int32] a c:f64[3] = clamp 0.0 a 1.0 "
               "d:f64[3] = round[rounding_method=RoundingMethod.TO_NEAREST_EVEN] c in (b, d) }",
               F3 "b:i32[] = argmax[axes=(0,) index_dtype=i32] a\n"
-              "    c:f64[3] = clamp 0.0:f64[] a 1.0:f64[]\n    d:f64[3] = round[rounding_method=TO_NEAREST_EVEN] c\n  in (b, d) }\n");
+                 "    c:f64[3] = clamp 0.0:f64[] a 1.0:f64[]\n    d:f64[3] = round[rounding_method=TO_NEAREST_EVEN] "
+                 "c\n  in (b, d) }\n");
 }
 
 static void test_left_out(void **state) {
     (void)state;
-    prints_as("{ lambda a:f64[4] . let b:f64[3,4] = broadcast_in_dim[broadcast_dimensions=(1,) weak_type=False sharding=None] a "
+    prints_as("{ lambda a:f64[4] . let b:f64[3,4] = broadcast_in_dim[broadcast_dimensions=(1,) weak_type=False "
+              "sharding=None] a "
               "c:f64[12] = reshape[dimensions=None] b d:f32[12] = convert_element_type c in (d,) }",
               "{ lambda a:f64[4] . let\n    b:f64[3,4] = broadcast_in_dim[shape=(3, 4) broadcast_dimensions=(1,)] a\n"
-              "    c:f64[12] = reshape[new_sizes=(12,)] b\n    d:f32[12] = convert_element_type[new_dtype=f32] c\n  in (d,) }\n");
+              "    c:f64[12] = reshape[new_sizes=(12,)] b\n    d:f32[12] = convert_element_type[new_dtype=f32] c\n  in "
+              "(d,) }\n");
     prints_as("{ lambda a:f64[4] . let b = slice[strides=None limit_indices=[2] start_indices=[0]] a in (b,) }",
               "{ lambda a:f64[4] . let\n    b:f64[2] = slice[start_indices=(0,) limit_indices=(2,)] a\n  in (b,) }\n");
 }
@@ -353,7 +373,8 @@ static void test_parameter_errors(void **state) {
     refused(IN "c = reduce_sum[axes=(0] a in (c,) }", TN_EPARSE, "expected ',', not ']'");
     refused(IN "c = reduce_sum[region=-1 axes=(0,)] a in (c,) }", TN_EPARSE, "a region is a number");
     refused(IN "c = broadcast_in_dim[shape=(3,)] a in (c,) }", TN_EPARSE, "needs the parameter broadcast_dimensions");
-    refused(IN "c:f64[3] = reshape[dimensions=(0,)] a in (c,) }", TN_EPARSE, "of parameter 'dimensions' is not supported");
+    refused(IN "c:f64[3] = reshape[dimensions=(0,)] a in (c,) }", TN_EPARSE,
+            "of parameter 'dimensions' is not supported");
     refused(IN "c:f64[1000000000] = constant[value=[1.0]] in (c,) }", TN_EPARSE, "fewer elements");
     refused(IN "c:f64[2] = constant[value=[1.0]] in (c,) }", TN_EPARSE, "a list is shorter than f64[2]");
     refused(IN "c:f64[2] = constant[value=[1.0, 2.0, 3.0]] in (c,) }", TN_EPARSE, "does not end as f64[2]");
@@ -372,8 +393,10 @@ static void test_type_errors(void **state) {
     refused(IN "c = add a b\n in (c,) }", TN_ETYPE, "f.tn:2:6: add: operand 1: ");
     refused(IN "c = add a\n in (c,) }", TN_ETYPE, "f.tn:2:6: add: takes 2 operands, not 1");
     refused("{ lambda a:i32[] . let c = sin a in (c,) }", TN_ETYPE, "sin: operand 0");
-    refused("{ lambda a:f64[65536,65536,65536] . let\n c:f64[65536,65536,65536,65536] = broadcast_in_dim[broadcast_dimensions=(0,1,2)] a"
-            " in (c,) }", TN_EPARSE, "overflows");
+    refused("{ lambda a:f64[65536,65536,65536] . let\n c:f64[65536,65536,65536,65536] = "
+            "broadcast_in_dim[broadcast_dimensions=(0,1,2)] a"
+            " in (c,) }",
+            TN_EPARSE, "overflows");
 }
 
 /* `depth` programs inside each other. */
@@ -408,8 +431,10 @@ static void test_shared_is_linear(void **state) {
     static char text[200 * 200];
     size_t at = (size_t)sprintf(text, "let p0 = {lambda|a:f64[].let b=neg a in(b)} in\n");
     for (int i = 1; i < 200; i++)
-        at += (size_t)sprintf(text + at, "let p%d = {lambda|a:f64[].let b=call[name=\"f\" program=p%d]a c=call[name=\"f\" program=p%d]b in(c)} in\n",
-                              i, i - 1, i - 1);
+        at += (size_t)sprintf(
+            text + at,
+            "let p%d = {lambda|a:f64[].let b=call[name=\"f\" program=p%d]a c=call[name=\"f\" program=p%d]b in(c)} in\n",
+            i, i - 1, i - 1);
     (void)sprintf(text + at, "{lambda|a:f64[].let b=call[name=\"f\" program=p199]a in(b)}");
     tn_ctx *c = tn_ctx_new(NULL);
     char *once = printed(c, text), *twice = printed(c, once);
@@ -455,7 +480,9 @@ static void test_large(void **state) {
     char *text = malloc((size_t)N * 64);
     size_t at = (size_t)sprintf(text, "{ lambda v0:f64[8] . let\n"), n;
     for (int i = 1; i < N; i++)
-        at += (size_t)sprintf(text + at, i % 2 ? " v%d = sin v%d\n" : " v%d:f64[8] = slice[start_indices=(0,) limit_indices=(8,)] v%d\n", i, i - 1);
+        at += (size_t)sprintf(
+            text + at, i % 2 ? " v%d = sin v%d\n" : " v%d:f64[8] = slice[start_indices=(0,) limit_indices=(8,)] v%d\n",
+            i, i - 1);
     at += (size_t)sprintf(text + at, " in (v%d,) }", N - 1);
     tn_ctx *c = tn_ctx_new(NULL);
     tn_fn *f = tn_fn_parse(c, text, at, NULL);
@@ -471,13 +498,16 @@ static void test_large(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_design_sample), cmocka_unit_test(test_empty_parts),   cmocka_unit_test(test_parameters),
-        cmocka_unit_test(test_nested),        cmocka_unit_test(test_shared),        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_numbers),       cmocka_unit_test(test_every_bit),     cmocka_unit_test(test_locale),
-        cmocka_unit_test(test_jax_layout),    cmocka_unit_test(test_jax_literals),  cmocka_unit_test(test_jax_primitives),
-        cmocka_unit_test(test_left_out),      cmocka_unit_test(test_syntax_errors), cmocka_unit_test(test_parameter_errors),
-        cmocka_unit_test(test_type_errors),   cmocka_unit_test(test_nesting),       cmocka_unit_test(test_shared_is_linear),
-        cmocka_unit_test(test_garbage),       cmocka_unit_test(test_large),
+        cmocka_unit_test(test_design_sample),    cmocka_unit_test(test_empty_parts),
+        cmocka_unit_test(test_parameters),       cmocka_unit_test(test_nested),
+        cmocka_unit_test(test_shared),           cmocka_unit_test(test_names),
+        cmocka_unit_test(test_numbers),          cmocka_unit_test(test_every_bit),
+        cmocka_unit_test(test_locale),           cmocka_unit_test(test_jax_layout),
+        cmocka_unit_test(test_jax_literals),     cmocka_unit_test(test_jax_primitives),
+        cmocka_unit_test(test_left_out),         cmocka_unit_test(test_syntax_errors),
+        cmocka_unit_test(test_parameter_errors), cmocka_unit_test(test_type_errors),
+        cmocka_unit_test(test_nesting),          cmocka_unit_test(test_shared_is_linear),
+        cmocka_unit_test(test_garbage),          cmocka_unit_test(test_large),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

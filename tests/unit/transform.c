@@ -250,6 +250,36 @@ static void custom_vjp_nests(void **state) {
     tn_ctx_free(c);
 }
 
+/* x -> x and a zero that does not depend on it: neither x + 0.0 nor x * 0.0 may be folded afterwards. */
+static void two_values(const tn_val *in, tn_val *out, void *user) {
+    (void)user;
+    out[0] = tn_sin(in[0]);
+    out[1] = tn_floor(in[0]);
+}
+static void after_a_call(const tn_val *in, tn_val *out, void *user) {
+    (void)user;
+    tn_val y[2];
+    tn_subfn_many("two", two_values, NULL, 1, in, 2, y);
+    out[0] = tn_add(y[1], 0.0);
+    out[1] = tn_mul(y[1], 0.0);
+}
+
+static void calls_are_linear_output_by_output(void **state) {
+    (void)state;
+    tn_ctx *c = checked();
+    double x = -0.0, one = 1, y[4];
+    tn_fn *f = tn_trace_many(c, after_a_call, NULL, 1, (tn_type[]){tn_f64()}, 2);
+    assert_made(c, f);
+    tn_exec *e = tn_compile(tn_jvp(f, NULL), NULL);
+    assert_made(c, e);
+    assert_int_equal(tn_call(e, (const void *[]){&x, &one}, (void *[]){&y[0], &y[1], &y[2], &y[3]}), TN_OK);
+    assert_true(y[0] == 0 && !signbit(y[0]));
+    x = NAN;
+    assert_int_equal(tn_call(e, (const void *[]){&x, &one}, (void *[]){&y[0], &y[1], &y[2], &y[3]}), TN_OK);
+    assert_true(isnan(y[1]));
+    tn_ctx_free(c);
+}
+
 static tn_val doubled(const tn_val *in, void *user) {
     (void)user;
     return tn_mul(in[0], 2.0);
@@ -303,10 +333,18 @@ static int fails(void *user, const void *const *in, void *const *out) {
 }
 static tn_val calls_cube(const tn_val *in, void *user) { return tn_external(in[0].ctx, (const char *)user, 1, in); }
 
-static tn_status add_external(tn_ctx *c, const char *name, size_t nin, tn_external_fn fn, tn_external_fn jvp, tn_external_fn vjp) {
+static tn_status add_external(tn_ctx *c, const char *name, size_t nin, tn_external_fn fn, tn_external_fn jvp,
+                              tn_external_fn vjp) {
     const tn_type t[2] = {tn_f64(), tn_f64()};
-    return tn_external_register(c, &(tn_external_spec){.size = sizeof(tn_external_spec), .name = name, .nin = nin, .nout = 1,
-                                                        .in = t, .out = t, .fn = fn, .jvp = jvp, .vjp = vjp});
+    return tn_external_register(c, &(tn_external_spec){.size = sizeof(tn_external_spec),
+                                                       .name = name,
+                                                       .nin = nin,
+                                                       .nout = 1,
+                                                       .in = t,
+                                                       .out = t,
+                                                       .fn = fn,
+                                                       .jvp = jvp,
+                                                       .vjp = vjp});
 }
 
 static void externals_differentiate_by_their_callbacks(void **state) {
@@ -349,8 +387,17 @@ static void effects_run_once(void **state) {
     double x = 0.3, y[2];
     char name[] = "counted";
     const tn_type t = tn_f64();
-    tn_external_spec s = {.size = sizeof s, .name = name, .nin = 1, .nout = 1, .in = &t, .out = &t, .fn = cube, .user = &count, .effect = true,
-                          .jvp = cube_slope, .vjp = cube_slope};
+    tn_external_spec s = {.size = sizeof s,
+                          .name = name,
+                          .nin = 1,
+                          .nout = 1,
+                          .in = &t,
+                          .out = &t,
+                          .fn = cube,
+                          .user = &count,
+                          .effect = true,
+                          .jvp = cube_slope,
+                          .vjp = cube_slope};
     assert_int_equal(tn_external_register(c, &s), TN_OK);
     tn_fn *f = tn_trace(c, effect_and_more, name, 1, (tn_type[]){tn_f64()});
     assert_made(c, f);
@@ -412,7 +459,8 @@ static void nesting_is_limited(void **state) {
 
 static tn_val chain(const tn_val *in, void *user) {
     tn_val x = in[0];
-    for (int i = 0, n = *(int *)user; i < n; i++) x = i % 3 == 0 ? tn_sin(x) : i % 3 == 1 ? tn_mul(x, in[0]) : tn_add(x, 0.5);
+    for (int i = 0, n = *(int *)user; i < n; i++)
+        x = i % 3 == 0 ? tn_sin(x) : i % 3 == 1 ? tn_mul(x, in[0]) : tn_add(x, 0.5);
     return x;
 }
 
@@ -446,6 +494,7 @@ int main(void) {
         cmocka_unit_test(refusals_name_the_reason),
         cmocka_unit_test(custom_jvp_rules),
         cmocka_unit_test(custom_vjp_nests),
+        cmocka_unit_test(calls_are_linear_output_by_output),
         cmocka_unit_test(linear_calls_are_checked),
         cmocka_unit_test(externals_differentiate_by_their_callbacks),
         cmocka_unit_test(effects_run_once),

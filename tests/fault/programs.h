@@ -1,0 +1,30 @@
+/* The programs that the stages work on. */
+#ifndef TN_FAULT_PROGRAMS_H
+#define TN_FAULT_PROGRAMS_H
+
+#include "fault/sweep.h"
+
+/* Registers cube (with rules to order three), its two rules, twice and single (linear). */
+tn_status register_cube(tn_ctx *c, const char *name);
+bool register_externals(tn_ctx *c);
+
+/* x:f64[3] w:f64[3,2] -> f64[]: nested programs, rules of the user's, external functions, scopes, constants.
+ * Needs the external functions and w->inner. */
+tn_fn *nested_program(world *w);
+/* x:f64[3] -> f64[3], called by it. */
+tn_fn *inner_program(world *w);
+/* x:f64[4] a:f64[2,2] i:i32[3] -> f64[] : every elementwise primitive; every other one. */
+tn_fn *elementwise_program(world *w);
+tn_fn *array_program(world *w);
+/* x:f64[3] w:f64[3,2] -> f64[], f64[3], i32[]: small, several outputs. */
+tn_fn *small_program(world *w);
+/* The same in f32, with constants and a nested program. */
+tn_fn *single_program(world *w);
+
+/* One that has no f64 copy.  Needs the external functions. */
+tn_fn *external_single_program(world *w);
+
+/* Text as JAX prints it, with everything that the parser completes. */
+extern const char jax_text[];
+
+#endif

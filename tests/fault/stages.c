@@ -1,0 +1,209 @@
+/* Every public function that allocates: what it is given, and the call. */
+#include "fault/programs.h"
+
+#include <string.h>
+
+/* ---- what is given ------------------------------------------------------------------------ */
+
+static bool externals(world *w) { return register_externals(w->c) && (w->inner = inner_program(w)); }
+
+static bool given(world *w) {
+    const bool needs = w->stage->program == nested_program || w->stage->program == external_single_program;
+    if (needs && !externals(w)) return false;
+    w->given = w->stage->program(w);
+    return w->given != NULL;
+}
+
+/* The linear half of the program; the rest is released. */
+static tn_fn *linear_part(world *w, tn_fn *f) {
+    tn_linearized l = tn_linearize(f, NULL, w->stage->arg);
+    tn_fn_free(f);
+    tn_fn_free(l.primal);
+    return l.linear;
+}
+
+static tn_fn *nested_linear(world *w) { return externals(w) ? linear_part(w, nested_program(w)) : NULL; }
+static tn_fn *array_linear(world *w) { return linear_part(w, array_program(w)); }
+
+static bool printed(world *w) {
+    if (!given(w)) return false;
+    w->source = w->owned = tn_fn_print(w->given, &w->length);
+    return w->source != NULL;
+}
+
+static bool jax(world *w) {
+    w->source = jax_text;
+    w->length = strlen(jax_text);
+    return true;
+}
+
+static bool runnable(world *w) { return given(w) && world_arguments(w, w->given); }
+static bool compiled(world *w) { return runnable(w) && (w->exec = tn_compile(w->given, NULL)); }
+static bool with_work(world *w) { return compiled(w) && (w->own = tn_work_new(w->exec, NULL, 0)); }
+static bool called(world *w) { return compiled(w) && tn_call(w->exec, (const void *const *)w->in, w->out) == TN_OK; }
+
+/* Linear in both inputs without saying so; one equation mixes what is linear with what is not. */
+static tn_val both(const tn_val *in, void *user) {
+    (void)user;
+    return tn_add(tn_mul(in[0], 2.0), tn_flip(in[1], 0));
+}
+static tn_fn *plain_linear(world *w) { return tn_trace(w->c, both, NULL, 2, TN_TYPES(tn_f64(3), tn_f64(3))); }
+
+static const char mixed_text[] =
+    "{ lambda x:f64[3] | dx:f64[3] . let\n"
+    "    a:f64[3] b:f64[3] = call[name=\"both\" program={ lambda x:f64[3] dx:f64[3] . let\n"
+    "        a:f64[3] = sin x b:f64[3] = cos x c:f64[3] = mul b dx in (a, c) }] x dx\n"
+    "    c:f64[3] = mul a b\n"
+    "  in (c,) }\n";
+static tn_fn *mixed_linear(world *w) { return tn_fn_parse(w->c, mixed_text, sizeof mixed_text - 1, "mixed.tn"); }
+
+/* ---- the calls -------------------------------------------------------------------------------- */
+
+static bool made(world *w, tn_fn *f) { return (w->made[0] = f) != NULL; }
+static const tn_policy *policy(const world *w) { return w->stage->arg; }
+
+static bool run_register(world *w) {
+    return register_cube(w->c, "a name that is long enough not to be there") == TN_OK;
+}
+static bool run_trace(world *w) { return made(w, w->stage->program(w)); }
+static bool run_print(world *w) { return (w->text = tn_fn_print(w->given, NULL)) != NULL; }
+static bool run_parse(world *w) { return made(w, tn_fn_parse(w->c, w->source, w->length, "fault.tn")); }
+static bool run_check(world *w) { return tn_check(w->given) == TN_OK; }
+static bool run_cost(world *w) {
+    tn_cost_report r = {.size = sizeof r};
+    if (tn_cost(w->given, &r) != TN_OK) return false;
+    const double numbers[6] = {r.equations, r.flops, r.transcendentals, r.products, r.bytes, r.peak_bytes};
+    memcpy(w->numbers, numbers, sizeof numbers);
+    return true;
+}
+
+static bool run_jvp(world *w) { return made(w, tn_jvp(w->given, NULL)); }
+static bool run_linearize(world *w) {
+    const tn_linearized l = tn_linearize(w->given, NULL, policy(w));
+    w->made[0] = l.primal;
+    w->made[1] = l.linear;
+    return l.primal && l.linear;
+}
+static bool run_transpose(world *w) { return made(w, tn_transpose(w->given)); }
+static bool run_vjp(world *w) { return made(w, tn_vjp(w->given, NULL, policy(w))); }
+static bool run_grad(world *w) { return made(w, tn_grad(w->given, NULL, policy(w))); }
+static bool run_value_and_grad(world *w) { return made(w, tn_value_and_grad(w->given, tn_wrt(1, 0), policy(w))); }
+static bool run_value_and_grad_aux(world *w) { return made(w, tn_value_and_grad_aux(w->given, tn_wrt(0), policy(w))); }
+static bool run_hvp(world *w) { return made(w, tn_hvp(w->given, NULL, policy(w))); }
+static bool run_jacfwd(world *w) { return made(w, tn_jacfwd(w->given, NULL, *(const size_t *)w->stage->arg)); }
+static bool run_jacrev(world *w) { return made(w, tn_jacrev(w->given, NULL, NULL, *(const size_t *)w->stage->arg)); }
+static bool run_hessian(world *w) {
+    return made(w, tn_hessian(w->given, tn_wrt(0), NULL, *(const size_t *)w->stage->arg));
+}
+
+static bool run_vmap(world *w) {
+    const int *axes = w->stage->arg;
+    return made(w, tn_vmap(w->given, 2, axes, axes ? axes + 3 : NULL));
+}
+
+static bool run_compile(world *w) { return (w->made_exec = tn_compile(w->given, NULL)) != NULL; }
+
+/* Column-major matrices in and out, the vector updated in place. */
+static bool run_compile_strides(world *w) {
+    static const int64_t columns[] = {1, 3};
+    const tn_compile_options o = {.size = sizeof o,
+                                  .in_strides = (const int64_t *const[]){NULL, columns},
+                                  .out_strides = (const int64_t *const[]){NULL, (const int64_t[]){1}, NULL},
+                                  .alias = (const int[]){-1, 0, -1}};
+    return (w->made_exec = tn_compile(w->given, &o)) != NULL;
+}
+static bool run_work_new(world *w) { return (w->made_work = tn_work_new(w->exec, NULL, 0)) != NULL; }
+static bool run_call(world *w) { return tn_call(w->exec, (const void *const *)w->in, w->out) == TN_OK; }
+static bool run_call_in(world *w) { return tn_call_in(w->exec, w->own, (const void *const *)w->in, w->out) == TN_OK; }
+
+static bool run_check_grads(world *w) {
+    const tn_check_options o = {.size = sizeof o, .directions = 1, .tolerance = 1e-3};
+    return tn_check_grads(w->given, (const void *const *)w->in, NULL, &o) == TN_OK;
+}
+
+/* ---- the list ------------------------------------------------------------------------------------ */
+
+static tn_verdict sines(void *user, const tn_candidate *v) {
+    (void)user;
+    return strcmp(v->primitive, "sin") == 0 || v->line % 2 ? TN_SAVE : TN_RECOMPUTE;
+}
+
+static const tn_policy all = {.size = sizeof all, .name = "everything_saveable"};
+static const tn_policy none = {.size = sizeof none, .name = "nothing_saveable"};
+static const tn_policy some = {.size = sizeof some, .callback = sines};
+static const size_t whole = 0, blocked = 2;
+/* in_axes, then out_axes */
+static const int axes[] = {1, TN_NOT_MAPPED, 0, 0, 0, 0};
+
+#define TRACE(what, f) \
+    { .name = what, .run = run_trace, .program = f }
+#define ON(what, r, f) \
+    { .name = what, .prepare = given, .run = r, .program = f }
+#define WITH(what, r, f, a) \
+    { .name = what, .prepare = given, .run = r, .program = f, .arg = a }
+#define FROM(what, p, r, f) \
+    { .name = what, .prepare = p, .run = r, .program = f }
+
+const stage stages[] = {
+    {.name = "external_register", .run = run_register, .keeps = true},
+    FROM("trace nested", externals, run_trace, nested_program),
+    TRACE("trace elementwise", elementwise_program),
+    TRACE("trace arrays", array_program),
+    TRACE("trace small", small_program),
+    ON("print nested", run_print, nested_program),
+    ON("print arrays", run_print, array_program),
+    FROM("parse nested", printed, run_parse, nested_program),
+    FROM("parse elementwise", printed, run_parse, elementwise_program),
+    FROM("parse arrays", printed, run_parse, array_program),
+    FROM("parse linear", printed, run_parse, nested_linear),
+    {.name = "parse jax", .prepare = jax, .run = run_parse},
+    ON("check nested", run_check, nested_program),
+    WITH("check linear", run_check, nested_linear, &none),
+    ON("check arrays", run_check, array_program),
+    ON("cost nested", run_cost, nested_program),
+    ON("cost arrays", run_cost, array_program),
+    ON("jvp nested", run_jvp, nested_program),
+    ON("jvp elementwise", run_jvp, elementwise_program),
+    ON("jvp arrays", run_jvp, array_program),
+    WITH("linearize nested, everything saved", run_linearize, nested_program, &all),
+    WITH("linearize nested, nothing saved", run_linearize, nested_program, &none),
+    WITH("linearize nested, by callback", run_linearize, nested_program, &some),
+    WITH("linearize arrays, nothing saved", run_linearize, array_program, &none),
+    WITH("linearize small, by callback", run_linearize, small_program, &some),
+    ON("transpose nested", run_transpose, nested_linear),
+    WITH("transpose nested, recomputing", run_transpose, nested_linear, &none),
+    ON("transpose arrays", run_transpose, array_linear),
+    ON("transpose without linear inputs", run_transpose, plain_linear),
+    ON("transpose mixed", run_transpose, mixed_linear),
+    ON("vjp nested", run_vjp, nested_program),
+    WITH("vjp small, nothing saved", run_vjp, small_program, &none),
+    ON("grad nested", run_grad, nested_program),
+    ON("grad elementwise", run_grad, elementwise_program),
+    WITH("grad arrays, by callback", run_grad, array_program, &some),
+    ON("value_and_grad nested", run_value_and_grad, nested_program),
+    ON("value_and_grad_aux small", run_value_and_grad_aux, small_program),
+    ON("hvp nested", run_hvp, nested_program),
+    WITH("hvp arrays, nothing saved", run_hvp, array_program, &none),
+    WITH("jacfwd nested", run_jacfwd, nested_program, &whole),
+    WITH("jacfwd small, blocked", run_jacfwd, small_program, &blocked),
+    WITH("jacrev nested", run_jacrev, nested_program, &whole),
+    WITH("jacrev small, blocked", run_jacrev, small_program, &blocked),
+    WITH("hessian nested", run_hessian, nested_program, &whole),
+    WITH("hessian nested, blocked", run_hessian, nested_program, &blocked),
+    ON("vmap nested", run_vmap, nested_program),
+    ON("vmap elementwise", run_vmap, elementwise_program),
+    ON("vmap arrays", run_vmap, array_program),
+    WITH("vmap small, other axes", run_vmap, small_program, axes),
+    ON("vmap linear", run_vmap, nested_linear),
+    FROM("compile nested", runnable, run_compile, nested_program),
+    FROM("compile elementwise", runnable, run_compile, elementwise_program),
+    FROM("compile arrays", runnable, run_compile, array_program),
+    ON("compile with strides", run_compile_strides, small_program),
+    FROM("work_new", compiled, run_work_new, nested_program),
+    {.name = "call", .prepare = compiled, .run = run_call, .program = nested_program, .keeps = true},
+    {.name = "call again", .prepare = called, .run = run_call, .program = nested_program, .silent = true},
+    {.name = "call_in", .prepare = with_work, .run = run_call_in, .program = nested_program, .silent = true},
+    FROM("check_grads nested", runnable, run_check_grads, nested_program),
+    FROM("check_grads f32", runnable, run_check_grads, single_program),
+    FROM("check_grads f32 external", runnable, run_check_grads, external_single_program),
+    {0}};

@@ -1,0 +1,564 @@
+"""Records tests/laws/goldens_*.c: what every primitive computes, row by row.
+
+Expected numbers come from JAX where a row gives a function, and from this file where it gives
+them (what JAX leaves to the machine, or the library defines otherwise); where both are given
+they must agree.  Needs JAX; the tests don't.  From the root:  python3 tests/laws/record_goldens.py
+"""
+import os
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.scipy import special as jsp
+
+jax.config.update("jax_enable_x64", True)
+HERE = os.path.dirname(os.path.abspath(__file__))
+DTYPE = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "i64": np.int64, "bool": np.bool_}
+FLOATS, INTS, NUMBERS = ("f32", "f64"), ("i32", "i64"), ("f32", "f64", "i32", "i64")
+ANY = NUMBERS + ("bool",)
+inf, nan = float("inf"), float("nan")
+MIN = {"i32": -(2**31), "i64": -(2**63)}
+MAX = {"i32": 2**31 - 1, "i64": 2**63 - 1}
+tables, current = {}, None
+
+
+def table(name):
+    global current
+    current = tables.setdefault(name, [])
+
+
+def parse_type(t):
+    dtype, dims = t[:-1].split("[")
+    return dtype, tuple(int(d) for d in dims.split(",") if d)
+
+
+def literal(x, dtype):
+    if dtype == "bool":
+        return "1" if x else "0"
+    if dtype in INTS:
+        return str(int(x))
+    x = float(x)
+    if np.isnan(x):
+        return "nan"
+    text = repr(float(np.float32(x))) if dtype == "f32" else repr(x)
+    return text[:-2] if text.endswith(".0") else text
+
+
+def flat(a, dtype):
+    return " ".join(literal(x, dtype) for x in np.asarray(a).reshape(-1))
+
+
+def widen(arrays):
+    return [a.astype(np.float64) if a.dtype == np.float32 else a for a in arrays]
+
+
+def evaluate(fn, how, arrays, nin):
+    def several(*a):
+        y = fn(*a)
+        return tuple(y) if isinstance(y, (list, tuple)) else (y,)
+
+    x, more = arrays[:nin], arrays[nin:]
+    real = [k for k in range(nin) if x[k].dtype.kind == "f"]
+
+    def of_real(*r):
+        full = list(x)
+        for k, v in zip(real, r):
+            full[k] = v
+        return several(*full)
+
+    if not how:
+        return several(*x)
+    r = [jnp.asarray(x[k]) for k in real]
+    if how == "jvp":
+        y, dy = jax.jvp(of_real, r, [jnp.asarray(m) for m in more])
+        return y + tuple(d for d in dy if np.asarray(d).dtype.kind == "f")
+    if how == "grad":
+        return jax.grad(lambda *a: of_real(*a)[0], argnums=tuple(range(len(r))))(*r)
+    y, back = jax.vjp(of_real, *r)
+    cts, at = [], 0
+    for v in y:
+        if np.asarray(v).dtype.kind == "f":
+            cts.append(jnp.asarray(more[at]))
+            at += 1
+        else:
+            cts.append(np.zeros(v.shape, jax.dtypes.float0))
+    return y + tuple(back(tuple(cts)))
+
+
+def row(op, types, ins, fn=None, out=None, how="", nout=1, native=False, outs=None):
+    """One row: `op` over inputs of `types`; `outs` are the output types (found by running fn)."""
+    types = types.split()
+    nin = len(types)
+    full = [parse_type(t) for t in types]
+    more = list(full)
+    if how == "jvp":
+        more += [t for t in full if t[0] in FLOATS]
+    if how == "vjp":
+        more += [parse_type(t) for t in outs.split()][: len(ins) - nin]
+    arrays = [np.array(v, DTYPE[d]).reshape(s) for v, (d, s) in zip(ins, more)]
+    assert len(arrays) == len(more), (op, types, how)
+    want = None
+    if fn is not None:
+        narrow = not native and any(a.dtype == np.float32 for a in arrays)
+        got = evaluate(fn, how, widen(arrays) if narrow else arrays, nin)
+        got = [np.asarray(g) for g in got]
+        got = [g.astype(np.float32) if narrow and g.dtype == np.float64 else g for g in got]
+        names = {np.dtype(v): k for k, v in DTYPE.items()}
+        want = "; ".join(flat(g, names[g.dtype]) for g in got)
+    if out is not None:
+        dtypes = [parse_type(t)[0] for t in outs.split()] if outs else []
+        dtypes += [full[0][0]] * (len(out) - len(dtypes))
+        hand = "; ".join(flat(np.array(v, DTYPE[d]), d) for v, d in zip(out, dtypes))
+        assert want is None or want == hand, (op, types, ins, want, hand)
+        want = hand
+    letters = [chr(ord("a") + k) for k in range(nin)]
+    binders = " ".join(f"{n}:{t}" for n, t in zip(letters, types))
+    left = " ".join(f"z{k}" for k in range(nout))
+    right = ", ".join(f"z{k}" for k in range(nout)) + ("," if nout == 1 else "")
+    text = f"{{ lambda {binders} . let {left} = {op} {' '.join(letters)} in ({right}) }}"
+    given = "; ".join(flat(a, d) for a, (d, _) in zip(arrays, more))
+    current.append((op.split("[")[0], how, text, given, want))
+
+
+def over(dtypes, op, shapes, ins, fn=None, out=None, **k):
+    """The same row for several dtypes; shapes as "[3] i32[2]": a bare shape has the dtype."""
+    for d in dtypes:
+        types = " ".join(d + s if s.startswith("[") else s for s in shapes.split())
+        kk = dict(k)
+        if "outs" in kk and kk["outs"]:
+            kk["outs"] = " ".join(d + s if s.startswith("[") else s for s in kk["outs"].split())
+        row(op.replace("DT", d), types, ins, fn, out, **kk)
+
+
+def unary(op, fn, points, slopes=(), dtypes=FLOATS):
+    """Values at `points` from fn, derivatives at `slopes` from its jvp."""
+    over(dtypes, op, f"[{len(points)}]", [points], fn)
+    if slopes:
+        over(dtypes, op, f"[{len(slopes)}]", [slopes, [1.0] * len(slopes)], fn, how="jvp")
+
+
+def kink(op, shapes, ins, out, fn=None, **k):
+    """A derivative that is a convention, spelled out here."""
+    for d in FLOATS:
+        types = " ".join(d + s if s.startswith("[") else s for s in shapes.split())
+        kk = dict(k)
+        outs = " ".join(d + s if s.startswith("[") else s for s in kk.pop("outs").split())
+        row(op, types, ins, fn, out, outs=outs, **kk)
+
+
+# ---- elementwise ----------------------------------------------------------------------------
+table("elementwise")
+wrap = lambda x, d: int((int(x) + 2 ** (8 * DTYPE[d]().nbytes - 1)) % 2 ** (8 * DTYPE[d]().nbytes) - 2 ** (8 * DTYPE[d]().nbytes - 1))
+
+unary("neg", lax.neg, [0.0, -0.0, 1.5, -2.25, inf, -inf, nan], [0.5, -3.0])
+unary("abs", lax.abs, [0.0, -0.0, 1.5, -2.25, inf, -inf, nan], [0.5, -3.0])
+unary("sign", lax.sign, [0.0, -0.0, 1.5, -2.25, inf, -inf, nan])
+unary("sqrt", lax.sqrt, [0.0, -0.0, 4.0, 2.0, inf, -1.0, nan], [0.5, 3.0])
+unary("rsqrt", lax.rsqrt, [0.0, 4.0, 2.0, inf, -1.0, nan], [0.5, 3.0])
+unary("cbrt", lax.cbrt, [0.0, -0.0, 8.0, -27.0, 2.0, inf, -inf, nan], [0.5, -3.0])
+unary("square", lax.square, [0.0, -0.0, 1.5, -3.0, inf, -inf, nan], [0.5, -3.0])
+unary("exp", lax.exp, [0.0, -0.0, 1.0, -2.5, 800.0, -800.0, inf, -inf, nan], [0.5, -3.0])
+unary("exp2", lax.exp2, [0.0, 1.0, -2.5, 10.0, 2000.0, inf, -inf, nan], [0.5, -3.0])
+unary("expm1", lax.expm1, [0.0, -0.0, 1.0, -2.5, 1e-10, inf, -inf, nan], [0.5, -3.0])
+unary("log", lax.log, [0.0, -0.0, 1.0, 2.5, 1e-3, inf, -1.0, nan], [0.5, 3.0])
+unary("log1p", lax.log1p, [0.0, -0.0, 1.0, -0.5, 1e-10, -1.0, -2.0, inf, nan], [0.5, 3.0])
+unary("sin", lax.sin, [0.0, -0.0, 1.0, -2.5, 100.0, inf, nan], [0.5, -3.0])
+unary("cos", lax.cos, [0.0, 1.0, -2.5, 100.0, -inf, nan], [0.5, -3.0])
+unary("tan", lax.tan, [0.0, -0.0, 1.0, -2.5, inf, nan], [0.5, -3.0])
+unary("asin", lax.asin, [0.0, -0.0, 1.0, -1.0, 0.5, 1.5, nan], [0.5, -0.75])
+unary("acos", lax.acos, [0.0, 1.0, -1.0, 0.5, 1.5, nan], [0.5, -0.75])
+unary("atan", lax.atan, [0.0, -0.0, 1.0, -2.5, inf, -inf, nan], [0.5, -3.0])
+unary("sinh", lax.sinh, [0.0, -0.0, 1.0, -2.5, inf, -inf, nan], [0.5, -3.0])
+unary("cosh", lax.cosh, [0.0, 1.0, -2.5, inf, -inf, nan], [0.5, -3.0])
+unary("tanh", lax.tanh, [0.0, -0.0, 1.0, -2.5, 50.0, inf, -inf, nan], [0.5, -1.0])
+unary("asinh", lax.asinh, [0.0, -0.0, 1.0, -2.5, inf, -inf, nan], [0.5, -3.0])
+unary("acosh", lax.acosh, [1.0, 1.5, 10.0, inf, 0.5, nan], [1.5, 3.0])
+unary("atanh", lax.atanh, [0.0, -0.0, 0.5, -0.75, 1.0, -1.0, 1.5, nan], [0.5, -0.75])
+unary("logistic", lax.logistic, [0.0, 1.0, -2.5, 50.0, -50.0, inf, -inf, nan], [0.5, -3.0])
+unary("erf", lax.erf, [0.0, -0.0, 0.5, -1.5, 3.0, inf, -inf, nan], [0.5, -1.25])
+unary("erfc", lax.erfc, [0.0, 0.5, -1.5, 3.0, 5.0, inf, -inf, nan], [0.5, -1.25])
+unary("erf_inv", lax.erf_inv, [0.0, -0.0, 0.5, -0.75, 0.984375, 1.0, -1.0, 1.5, nan], [0.5, -0.75])
+unary("lgamma", lax.lgamma, [1.0, 2.0, 0.5, 3.5, 10.0, -0.5, -2.25, 0.0, -1.0, inf, nan], [0.5, 3.5, -1.25])
+unary("digamma", lax.digamma, [1.0, 0.5, 3.5, 10.0, -0.5, -2.25, -1.0, nan], [0.5, 3.5, -1.25])
+unary("floor", lax.floor, [0.0, -0.0, 1.5, -1.5, 2.0, -0.25, inf, nan])
+unary("ceil", lax.ceil, [0.0, -0.0, 1.5, -1.5, 2.0, 0.25, -inf, nan])
+AWAY, EVEN = lax.RoundingMethod.AWAY_FROM_ZERO, lax.RoundingMethod.TO_NEAREST_EVEN
+unary("round[rounding_method=AWAY_FROM_ZERO]", lambda x: lax.round(x, AWAY), [0.5, -0.5, 1.5, 2.5, -2.5, 0.25, inf, nan])
+unary("round[rounding_method=TO_NEAREST_EVEN]", lambda x: lax.round(x, EVEN), [0.5, -0.5, 1.5, 2.5, -2.5, 0.75, inf, nan])
+over(FLOATS, "is_finite", "[6]", [[0.0, -1.5, inf, -inf, nan, 1e30]], lax.is_finite, native=True)
+over(FLOATS, "stop_gradient", "[4]", [[0.5, -0.0, inf, nan]], out=[[0.5, -0.0, inf, nan]])
+over(FLOATS, "stop_gradient", "[2]", [[0.5, -3.0], [1.0, 1.0]], out=[[0.5, -3.0], [0, 0]], how="jvp")
+over(INTS, "stop_gradient", "[2]", [[7, -8]], out=[[7, -8]])
+row("stop_gradient", "bool[2]", [[1, 0]], out=[[1, 0]])
+for k in (3, -2, 0, 1, 2, 5):
+    unary(f"integer_pow[y={k}]", lambda x, k=k: lax.integer_pow(x, k), [1.5, -2.0, 0.5, -0.0, inf, nan], [1.5, -2.0, 0.5])
+for d in INTS:
+    for k in (0, 1, 2, 3, 7):
+        x = [3, -2, 0, 100000]
+        over((d,), f"integer_pow[y={k}]", "[4]", [x], out=[[wrap(v**k, d) for v in x]])
+
+# Whole numbers wrap; the least has no negative; division by zero gives -1.
+for d in INTS:
+    lo, hi = MIN[d], MAX[d]
+    x, y = [5, -7, hi, lo, lo, 0, 12345], [3, 2, 1, -1, lo, -4, 678]
+    n = f"[{len(x)}]"
+    div = lambda a, b: -1 if b == 0 else wrap(abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1), d)
+    rem = lambda a, b: a if b == 0 else a - b * (abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1))
+    for op, f in (("add", lambda a, b: a + b), ("sub", lambda a, b: a - b), ("mul", lambda a, b: a * b), ("max", max), ("min", min),
+                  ("and", lambda a, b: a & b), ("or", lambda a, b: a | b), ("xor", lambda a, b: a ^ b)):
+        over((d,), op, f"{n} {n}", [x, y], out=[[wrap(f(a, b), d) for a, b in zip(x, y)]])
+    x, y = [7, -7, 7, -7, 5, 0, lo, lo, hi, -5], [2, 2, -2, -2, 0, 0, -1, 0, -1, 0]
+    over((d,), "div", "[10] [10]", [x, y], out=[[div(a, b) for a, b in zip(x, y)]])
+    over((d,), "rem", "[10] [10]", [x, y], out=[[rem(a, b) for a, b in zip(x, y)]])
+    x = [3, -4, 0, lo, hi]
+    over((d,), "neg", "[5]", [x], out=[[wrap(-a, d) for a in x]])
+    over((d,), "abs", "[5]", [x], out=[[wrap(abs(a), d) for a in x]])
+    over((d,), "sign", "[5]", [x], out=[[1, -1, 0, -1, 1]])
+    over((d,), "square", "[5]", [x], out=[[wrap(a * a, d) for a in x]])
+    over((d,), "not", "[5]", [x], out=[[~a for a in x]])
+    over((d,), "clamp", "[4] [4] [4]", [[-2, -2, -2, 3], [-5, 0, 5, 4], [2, 2, 2, 1]], out=[[-2, 0, 2, 1]])
+row("and", "bool[4] bool[4]", [[0, 0, 1, 1], [0, 1, 0, 1]], out=[[0, 0, 0, 1]])
+row("or", "bool[4] bool[4]", [[0, 0, 1, 1], [0, 1, 0, 1]], out=[[0, 1, 1, 1]])
+row("xor", "bool[4] bool[4]", [[0, 0, 1, 1], [0, 1, 0, 1]], out=[[0, 1, 1, 0]])
+row("not", "bool[2]", [[0, 1]], out=[[1, 0]])
+
+x, y = [1.5, -2.5, 0.0, -0.0, inf, inf, nan, 3.0, 1.0], [2.0, 0.5, -0.0, -0.0, -inf, 1.0, 1.0, nan, 0.0]
+for op, fn in (("add", lax.add), ("sub", lax.sub), ("mul", lax.mul), ("div", lax.div)):
+    over(FLOATS, op, "[9] [9]", [x, y], fn)
+    over(FLOATS, op, "[2] [2]", [[1.5, -2.5], [0.75, 2.0], [1.0, 0.5], [0.25, -3.0]], fn, how="jvp")
+    over(FLOATS, op, "[2] [2]", [[1.5, -2.5], [0.75, 2.0], [1.0, 0.5]], fn, how="vjp", outs="[2]")
+over(FLOATS, "rem", "[8] [8]", [[5.5, -5.5, 5.5, -5.5, 1.0, inf, 2.0, nan], [2.0, 2.0, -2.0, -2.0, 0.0, 2.0, inf, 1.0]], lax.rem)
+over(FLOATS, "rem", "[3] [3]", [[5.5, -5.5, 0.5], [2.0, 2.0, 3.0], [1.0] * 3, [0.5] * 3], lax.rem, how="jvp")
+over(FLOATS, "pow", "[9] [9]", [[2.0, 0.5, -2.0, 0.0, 0.0, -8.0, nan, 1.0, inf], [3.0, -1.5, 3.0, 0.0, -1.0, 0.5, 0.0, nan, -1.0]], lax.pow)
+over(FLOATS, "pow", "[2] [2]", [[2.0, 0.5], [3.0, -1.5], [1.0, 0.5], [0.25, 2.0]], lax.pow, how="jvp")
+for d in INTS:
+    over(FLOATS, "pow", f"[6] {d}[6]", [[2.0, -2.0, 0.0, -0.5, 1.5, 0.0], [3, 3, 0, -3, 5, -1]], lax.pow)
+    over(FLOATS, "pow", f"[3] {d}[3]", [[2.0, -2.0, 0.5], [3, 4, -2], [1.0, 0.5, 2.0]], lax.pow, how="jvp")
+over(FLOATS, "atan2", "[8] [8]", [[1.0, -1.0, 1.0, 0.0, -0.0, 0.0, inf, nan], [2.0, 2.0, -2.0, -1.0, -1.0, 0.0, inf, 1.0]], lax.atan2)
+over(FLOATS, "atan2", "[2] [2]", [[1.0, -1.5], [2.0, -2.0], [1.0, 0.5], [0.25, 2.0]], lax.atan2, how="jvp")
+over(FLOATS, "polygamma", "[5] [5]", [[1.0, 2.0, 3.0, 1.0, 4.0], [0.5, 1.5, 2.5, 10.0, 3.0]], lax.polygamma)
+over(FLOATS, "max", "[7] [7]", [[1.0, -1.0, 2.5, nan, 1.0, inf, -inf], [2.0, -2.0, 2.5, 1.0, nan, 1.0, -1.0]], lax.max)
+over(FLOATS, "min", "[7] [7]", [[1.0, -1.0, 2.5, nan, 1.0, inf, -inf], [2.0, -2.0, 2.5, 1.0, nan, 1.0, -1.0]], lax.min)
+over(FLOATS, "clamp", "[5] [5] [5]", [[-1.0, -1.0, -1.0, nan, 0.0], [-2.0, 0.5, 3.0, 1.0, nan], [1.0, 1.0, 1.0, 2.0, 1.0]], lax.clamp)
+over(FLOATS, "clamp", "[] [4] []", [[-1.0], [-2.0, 0.5, 3.0, 1.0], [1.0]], lax.clamp)
+over(FLOATS, "clamp", "[3] [3] [3]", [[-1.0] * 3, [-2.0, 0.5, 3.0], [1.0] * 3, [2.0] * 3, [1.0] * 3, [4.0] * 3], lax.clamp, how="jvp")
+
+for op, fn in (("eq", lax.eq), ("ne", lax.ne), ("lt", lax.lt), ("le", lax.le), ("gt", lax.gt), ("ge", lax.ge)):
+    over(FLOATS, op, "[8] [8]", [[1.0, 2.0, 3.0, 0.0, nan, 1.0, nan, inf], [2.0, 2.0, 2.0, -0.0, 1.0, nan, nan, inf]], fn, native=True)
+    over(("i32",), op, "[5] [5]", [[1, 2, 3, MIN["i32"], -1], [2, 2, 2, MAX["i32"], 0]], fn)
+    over(("i64",), op, "[5] [5]", [[1, 2, 3, MIN["i64"], 2**53 + 1], [2, 2, 2, MAX["i64"], 2**53]], fn)
+    row(op, "bool[4] bool[4]", [[0, 0, 1, 1], [0, 1, 0, 1]], fn)
+for d in ANY:
+    x, y = ([1, 1, 1, 1], [0, 0, 0, 0]) if d == "bool" else ([1, 2, 3, 4], [-5, -6, -7, -8])
+    over((d,), "select", "bool[4] [4] [4]", [[1, 0, 0, 1], x, y], lambda p, a, b: lax.select(p, a, b))
+    over((d,), "select", "bool[] [4] [4]", [[1], x, y], lambda p, a, b: lax.select(p, a, b))
+    over((d,), "select", "bool[] [4] [4]", [[0], x, y], lambda p, a, b: lax.select(p, a, b))
+over(FLOATS, "select", "bool[3] [3] [3]", [[1, 0, 1], [1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [0.5, 0.25, nan]], lax.select, how="vjp", outs="[3]")
+
+# Conversions: towards zero and saturating, NaN to 0; whole numbers wrap; bool is x != 0.
+over(FLOATS, "convert_element_type[new_dtype=i32]", "[9]", [[1.75, -1.75, 0.5, -0.0, 3e9, -3e9, inf, -inf, nan]],
+     out=[[1, -1, 0, 0, MAX["i32"], MIN["i32"], MAX["i32"], MIN["i32"], 0]], outs="i32[9]")
+over(FLOATS, "convert_element_type[new_dtype=i64]", "[9]", [[1.75, -1.75, 3e9, -0.0, 1e19, -1e19, inf, -inf, nan]],
+     out=[[1, -1, 3000000000, 0, MAX["i64"], MIN["i64"], MAX["i64"], MIN["i64"], 0]], outs="i64[9]")
+over(FLOATS, "convert_element_type[new_dtype=bool]", "[5]", [[0.0, -0.0, 0.5, nan, -inf]], out=[[0, 0, 1, 1, 1]], outs="bool[5]")
+row("convert_element_type[new_dtype=i32]", "i64[5]", [[5, -6, 2**31, -(2**31) - 1, 2**40 + 7]], out=[[5, -6, -(2**31), 2**31 - 1, 7]], outs="i32[5]")
+row("convert_element_type[new_dtype=i64]", "i32[3]", [[5, -6, MIN["i32"]]], out=[[5, -6, MIN["i32"]]], outs="i64[3]")
+row("convert_element_type[new_dtype=f64]", "i64[4]", [[5, -6, 2**53 + 1, MIN["i64"]]], out=[[5, -6, 2.0**53, -(2.0**63)]], outs="f64[4]")
+row("convert_element_type[new_dtype=f32]", "i32[3]", [[5, -6, 2**24 + 1]], out=[[5, -6, 2.0**24]], outs="f32[3]")
+row("convert_element_type[new_dtype=f32]", "f64[6]", [[0.1, 1e300, -1e300, nan, -0.0, 1 + 2.0**-24]], out=[[0.1, inf, -inf, nan, -0.0, 1]], outs="f32[6]")
+row("convert_element_type[new_dtype=f64]", "f32[4]", [[0.5, inf, nan, -0.0]], out=[[0.5, inf, nan, -0.0]], outs="f64[4]")
+for d in INTS:
+    over((d,), "convert_element_type[new_dtype=bool]", "[4]", [[0, 1, -1, 256]], out=[[0, 1, 1, 1]], outs="bool[4]")
+for d in NUMBERS:
+    row(f"convert_element_type[new_dtype={d}]", "bool[2]", [[0, 1]], out=[[0, 1]], outs=f"{d}[2]")
+row("convert_element_type[new_dtype=f32]", "f64[2]", [[0.5, 2.0], [1.0, -0.25]], lambda x: x.astype(jnp.float32), how="vjp", outs="f32[2]", native=True)
+
+# Kinks.
+kink("abs", "[4]", [[0.0, -0.0, 2.0, -2.0], [3.0] * 4], [[0.0, 0.0, 2.0, 2.0], [3.0, 3.0, 3.0, -3.0]], how="jvp", outs="[4] [4]")
+kink("max", "[2] [2]", [[1.0, 2.0], [1.0, 2.0], [1.0, 4.0]], [[1.0, 2.0], [0.5, 2.0], [0.5, 2.0]], lax.max, how="vjp", outs="[2]")
+kink("min", "[2] [2]", [[1.0, 2.0], [1.0, 2.0], [1.0, 4.0]], [[1.0, 2.0], [0.5, 2.0], [0.5, 2.0]], lax.min, how="vjp", outs="[2]")
+kink("clamp", "[2] [2] [2]", [[-1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [0.0, 0.0], [1.0, 1.0], [0.0, 0.0]],
+     [[-1.0, 1.0], [0.0, 0.0]], lax.clamp, how="jvp", outs="[2] [2]")
+kink("pow", "[3] [3]", [[0.0, 0.0, 0.0], [0.0, 2.0, 0.5], [1.0] * 3], [[1.0, 0.0, 0.0], [nan, 0.0, inf], [0.0] * 3], lax.pow, how="vjp", outs="[3]")
+kink("pow", "[2] i32[2]", [[0.0, -2.0], [0, 0], [1.0, 1.0]], [[1.0, 1.0], [0.0, 0.0]], lax.pow, how="jvp", outs="[2] [2]")
+kink("sign", "[3]", [[0.0, 2.0, -2.0], [1.0] * 3], [[0.0, 1.0, -1.0], [0.0] * 3], lax.sign, how="jvp", outs="[3] [3]")
+kink("floor", "[2]", [[1.0, 2.5], [1.0] * 2], [[1.0, 2.0], [0.0] * 2], lax.floor, how="jvp", outs="[2] [2]")
+kink("atan2", "[] []", [[0.0], [0.0], [1.0], [0.0]], [[0.0], [nan]], lax.atan2, how="jvp", outs="[] []")
+kink("atan2", "[] []", [[0.0], [0.0], [1.0]], [[0.0], [nan], [nan]], lax.atan2, how="vjp", outs="[]")
+kink("sqrt", "[]", [[0.0], [1.0]], [[0.0], [inf]], lax.sqrt, how="jvp", outs="[] []")
+kink("square", "[]", [[3.0]], [[6.0]], lax.square, how="grad", outs="[]")
+
+# ---- along axes ------------------------------------------------------------------------------
+table("axes")
+A = [1.5, -2.0, 3.25, 0.5, 4.0, -1.0]
+for d in NUMBERS:
+    x = A if d in FLOATS else [3, -2, 7, 1, 5, -4]
+    real = d in FLOATS
+    for axes in ((0,), (1,), (0, 1), ()):
+        text = f"axes=({''.join(f'{a},' for a in axes)})"
+        over((d,), f"reduce_sum[{text}]", "[2,3]", [x], lambda v, axes=axes: jnp.sum(v, axis=axes, dtype=v.dtype))
+        over((d,), f"reduce_prod[{text}]", "[2,3]", [x], lambda v, axes=axes: jnp.prod(v, axis=axes, dtype=v.dtype))
+        over((d,), f"reduce_max[{text}]", "[2,3]", [x], lambda v, axes=axes: jnp.max(v, axis=axes) if axes else v)
+        over((d,), f"reduce_min[{text}]", "[2,3]", [x], lambda v, axes=axes: jnp.min(v, axis=axes) if axes else v)
+    for axis in (0, 1):
+        over((d,), f"argmax[axes=({axis},) index_dtype=i32]", "[2,3]", [x], lambda v, a=axis: lax.argmax(v, a, jnp.int32), native=True)
+        over((d,), f"argmin[axes=({axis},) index_dtype=i64]", "[2,3]", [x], lambda v, a=axis: lax.argmin(v, a, jnp.int64), native=True)
+    for reverse in (False, True):
+        for op, fn in (("cumsum", lax.cumsum), ("cumprod", lax.cumprod), ("cummax", lax.cummax)):
+            over((d,), f"{op}[axis=1 reverse={reverse}]", "[2,3]", [x], lambda v, fn=fn, r=reverse: fn(v, axis=1, reverse=r))
+        over((d,) if real else (), f"cumlogsumexp[axis=1 reverse={reverse}]", "[2,3]", [x], lambda v, r=reverse: lax.cumlogsumexp(v, axis=1, reverse=r))
+    over((d,), "reduce_sum[axes=(0,)]", "[0,2]", [[]], out=[[0, 0]])
+    over((d,), "reduce_prod[axes=(0,)]", "[0,2]", [[]], out=[[1, 1]])
+    over((d,), "reduce_max[axes=(0,)]", "[0]", [[]], out=[[-inf if real else MIN[d]]])
+    over((d,), "reduce_min[axes=(0,)]", "[0]", [[]], out=[[inf if real else MAX[d]]])
+for d in INTS:
+    over((d,), "reduce_sum[axes=(0,)]", "[2]", [[MAX[d], 2]], out=[[MIN[d] + 1]])
+    over((d,), "reduce_prod[axes=(0,)]", "[2]", [[MAX[d], 2]], out=[[-2]])
+    over((d,), "cumsum[axis=0 reverse=False]", "[3]", [[MAX[d], 1, 1]], out=[[MAX[d], MIN[d], MIN[d] + 1]])
+row("reduce_max[axes=(1,)]", "bool[3,2]", [[0, 1, 0, 0, 1, 1]], out=[[1, 0, 1]])
+row("reduce_min[axes=(1,)]", "bool[3,2]", [[0, 1, 0, 0, 1, 1]], out=[[0, 0, 1]])
+row("argmax[axes=(0,) index_dtype=i32]", "bool[3]", [[0, 1, 1]], out=[[1]], outs="i32[]")
+row("argmin[axes=(0,) index_dtype=i32]", "bool[3]", [[1, 1, 0]], out=[[2]], outs="i32[]")
+
+# NaN wins; the first of equals; sort puts NaN last and knows one zero.
+over(FLOATS, "reduce_max[axes=(0,)]", "[3]", [[1.0, nan, 2.0]], out=[[nan]])
+over(FLOATS, "reduce_min[axes=(0,)]", "[3]", [[1.0, nan, 2.0]], out=[[nan]])
+over(FLOATS, "cummax[axis=0 reverse=False]", "[4]", [[1.0, nan, 2.0, 3.0]], out=[[1.0, nan, nan, nan]])
+over(FLOATS, "argmax[axes=(0,) index_dtype=i32]", "[4]", [[1.0, nan, 2.0, nan]], out=[[1]], outs="i32[]")
+over(FLOATS, "argmin[axes=(0,) index_dtype=i32]", "[4]", [[1.0, nan, -2.0, nan]], out=[[1]], outs="i32[]")
+over(FLOATS, "argmax[axes=(0,) index_dtype=i32]", "[4]", [[1.0, 3.0, 3.0, 2.0]], out=[[1]], outs="i32[]")
+over(FLOATS, "argmin[axes=(0,) index_dtype=i32]", "[4]", [[5.0, 3.0, 3.0, 4.0]], out=[[1]], outs="i32[]")
+over(FLOATS, "cumlogsumexp[axis=0 reverse=False]", "[4]", [[-inf, 0.0, 1000.0, 1.0]], lambda v: lax.cumlogsumexp(v, axis=0), native=True)
+SORT = "sort[dimension=0 is_stable=True num_keys=1]"
+over(FLOATS, SORT, "[8]", [[3.0, nan, -inf, 0.0, -0.0, inf, -1.0, nan]], out=[[-inf, -1.0, 0.0, -0.0, 3.0, inf, nan, nan]])
+for d in ANY:
+    x, y, z = ([1, 0, 1], [0, 1, 1], [1, 1, 0]) if d == "bool" else ([3, -1, 2], [10, 20, 30], [5, 6, 7])
+    over((d,), SORT, "[3] [3] [3]", [x, y, z], lambda *v: lax.sort(v, num_keys=1), nout=3)
+over(FLOATS, SORT, "[4]", [[3.0, -1.0, 2.0, 0.5], [1.0, 2.0, 3.0, 4.0]], lambda v: lax.sort(v), how="vjp", outs="[4]")
+over(INTS, SORT, "[5]", [[3, -1, 2, 3, -7]], lambda v: lax.sort(v))
+row(SORT, "bool[4]", [[1, 0, 1, 0]], out=[[0, 0, 1, 1]])
+row("sort[dimension=1 is_stable=True num_keys=1]", "f64[2,3]", [[3.0, 1.0, 2.0, -1.0, 5.0, 0.0]], lambda v: lax.sort(v, dimension=1))
+row("sort[dimension=0 is_stable=True num_keys=2]", "i32[4] f64[4] i64[4]", [[2, 1, 2, 1], [0.5, 3.0, 0.25, 2.0], [10, 20, 30, 40]],
+    lambda a, b, c: lax.sort((a, b, c), num_keys=2), nout=3)
+row("sort[dimension=0 is_stable=True num_keys=1]", "i32[4] f32[4]", [[2, 1, 2, 1], [1.0, 2.0, 3.0, 4.0]],
+    lambda a, b: lax.sort((a, b), num_keys=1, is_stable=True), nout=2)
+
+over(FLOATS, "reduce_sum[axes=(1,)]", "[2,3]", [A, [2.0, -1.0]], lambda v: jnp.sum(v, 1), how="vjp", outs="[2]")
+over(FLOATS, "reduce_max[axes=(1,)]", "[2,3]", [A, [2.0, -1.0]], lambda v: jnp.max(v, 1), how="vjp", outs="[2]")
+over(FLOATS, "reduce_prod[axes=(1,)]", "[2,3]", [A, [2.0, -1.0]], lambda v: jnp.prod(v, 1), how="vjp", outs="[2]")
+for reverse in (False, True):
+    over(FLOATS, f"cumsum[axis=1 reverse={reverse}]", "[2,3]", [A, A], lambda v, r=reverse: lax.cumsum(v, 1, r), how="vjp", outs="[2,3]")
+    over(FLOATS, f"cumprod[axis=1 reverse={reverse}]", "[2,3]", [A, A], lambda v, r=reverse: lax.cumprod(v, 1, r), how="vjp", outs="[2,3]")
+    over(FLOATS, f"cummax[axis=1 reverse={reverse}]", "[2,3]", [A, A], lambda v, r=reverse: lax.cummax(v, 1, r), how="vjp", outs="[2,3]")
+    over(FLOATS, f"cumlogsumexp[axis=1 reverse={reverse}]", "[2,3]", [A, A], lambda v, r=reverse: lax.cumlogsumexp(v, 1, r), how="vjp", outs="[2,3]")
+kink("reduce_max[axes=(0,)]", "[4]", [[2.0, 1.0, 2.0, 2.0]], [[1 / 3, 0.0, 1 / 3, 1 / 3]], how="grad", outs="[4]")
+kink("reduce_min[axes=(0,)]", "[4]", [[2.0, 5.0, 2.0, 3.0]], [[0.5, 0.0, 0.5, 0.0]], how="grad", outs="[4]")
+kink("reduce_prod[axes=(0,)]", "[3]", [[0.0, 2.0, 3.0]], [[6.0, 0.0, 0.0]], lambda v: jnp.prod(v), how="grad", outs="[3]")
+kink("reduce_prod[axes=(0,)]", "[3]", [[0.0, 2.0, 0.0]], [[0.0, 0.0, 0.0]], lambda v: jnp.prod(v), how="grad", outs="[3]")
+kink("cumprod[axis=0 reverse=False]", "[3]", [[0.0, 2.0, 3.0], [1.0, 1.0, 1.0]], [[0.0, 0.0, 0.0], [9.0, 0.0, 0.0]],
+     lambda v: lax.cumprod(v), how="vjp", outs="[3]")
+
+# ---- shapes and indices ------------------------------------------------------------------------
+table("shapes")
+for d in ANY:
+    b = d == "bool"
+    x = [1, 0, 1, 1, 0, 0] if b else [1, -2, 3, 4, 5, -6]
+    s, t = ([1, 0], [1]) if b else ([7, -8], [9])
+    value = "[" + ", ".join(("True" if v else "False") if b else str(v) + (".0" if d in FLOATS else "") for v in x[:3]) + "]"
+    current.append(("constant", "", f"{{ lambda . let z0:{d}[3] = constant[value={value}] in (z0,) }}", "", flat(np.array(x[:3], DTYPE[d]), d)))
+    over((d,), "broadcast_in_dim[shape=(2,3) broadcast_dimensions=(0,)]", "[2]", [s], lambda v: lax.broadcast_in_dim(v, (2, 3), (0,)))
+    over((d,), "broadcast_in_dim[shape=(2,2) broadcast_dimensions=(0,1)]", "[1,2]", [s], lambda v: lax.broadcast_in_dim(v, (2, 2), (0, 1)))
+    over((d,), "reshape[new_sizes=(3,2)]", "[2,3]", [x], lambda v: lax.reshape(v, (3, 2)))
+    over((d,), "transpose[permutation=(1,0)]", "[2,3]", [x], lambda v: lax.transpose(v, (1, 0)))
+    over((d,), "rev[dimensions=(1,)]", "[2,3]", [x], lambda v: lax.rev(v, (1,)))
+    over((d,), "slice[start_indices=(0,1) limit_indices=(2,3)]", "[2,3]", [x], lambda v: lax.slice(v, (0, 1), (2, 3)))
+    over((d,), "slice[start_indices=(1,) limit_indices=(6,) strides=(2,)]", "[6]", [x], lambda v: lax.slice(v, (1,), (6,), (2,)))
+    over((d,), "pad[padding_config=((1,2,0),(0,1,1))]", "[2,3] []", [x, t], lambda v, p: lax.pad(v, p, ((1, 2, 0), (0, 1, 1))))
+    over((d,), "pad[padding_config=((-1,1,1),)]", "[4] []", [x[:4], t], lambda v, p: lax.pad(v, p, ((-1, 1, 1),)))
+    over((d,), "pad[padding_config=((-1,-2,0),)]", "[6] []", [x, t], lambda v, p: lax.pad(v, p, ((-1, -2, 0),)))
+    over((d,), "concatenate[dimension=0]", "[2] [6] [0]", [s, x, []], lambda *v: lax.concatenate(v, 0))
+    over((d,), "concatenate[dimension=1]", "[2,3] [2,1]", [x, s], lambda *v: lax.concatenate(v, 1))
+    over((d,), "split[sizes=(1,2) axis=1]", "[2,3]", [x], lambda v: lax.split(v, (1, 2), 1), nout=2)
+    over((d,), "split[sizes=(1,2,1,1,1,0) axis=0]", "[6]", [x], lambda v: lax.split(v, (1, 2, 1, 1, 1, 0), 0), nout=6)
+    if not b:
+        row(f"iota[dtype={d} shape=(2,3) dimension=1]", "", [], lambda d=d: lax.broadcasted_iota(DTYPE[d], (2, 3), 1))
+        row(f"iota[dtype={d} shape=(3,) dimension=0]", "", [], lambda d=d: lax.iota(DTYPE[d], 3))
+    for start in (1, -1, 5, MIN["i32"], MAX["i32"]):
+        at = min(max(start, 0), 4)  # JAX counts negative starts from the end before it comes to the primitive
+        over((d,), "dynamic_slice[slice_sizes=(2,)]", "[6] i32[]", [x, [start]], out=[x[at : at + 2]])
+        over((d,), "dynamic_update_slice", "[6] [2] i32[]", [x, s, [start]], out=[x[:at] + s + x[at + 2 :]])
+    over((d,), "dynamic_slice[slice_sizes=(1,2)]", "[2,3] i64[] i64[]", [x, [1], [9]], lambda v, i, j: lax.dynamic_slice(v, (i, j), (1, 2)))
+    over((d,), 'name[name="tag"]', "[6]", [x], lambda v: v)
+
+G = "dimension_numbers=GatherDimensionNumbers(offset_dims={}, collapsed_slice_dims={}, start_index_map={}, operand_batching_dims={}, start_indices_batching_dims={})"
+S = "dimension_numbers=ScatterDimensionNumbers(update_window_dims={}, inserted_window_dims={}, scatter_dims_to_operand_dims={}, operand_batching_dims={}, scatter_indices_batching_dims={})"
+CLIP, FILL = lax.GatherScatterMode.CLIP, lax.GatherScatterMode.FILL_OR_DROP
+
+
+def gather(d, x, shape, idx, ishape, fields, sizes, mode, extra="", itype="i32", fill=None, out=None, **k):
+    dn = lax.GatherDimensionNumbers(offset_dims=fields[0], collapsed_slice_dims=fields[1], start_index_map=fields[2],
+                                    operand_batching_dims=fields[3], start_indices_batching_dims=fields[4])
+    text = f"gather[{G.format(*fields)} slice_sizes={sizes} mode={mode}{extra}]"
+    row(text, f"{d}{shape} {itype}{ishape}", [x, idx] + k.pop("more", []),
+        None if out else lambda v, i: lax.gather(v, i, dn, sizes, mode=CLIP if mode == "clip" else FILL, fill_value=fill), out, **k)
+
+
+ROWS = ((1,), (0,), (0,), (), ())   # rows of a matrix
+WINDOW = ((1,), (), (0,), (), ())   # windows of a vector
+for d in ANY:
+    b = d == "bool"
+    x = [1, 0, 1, 1, 0, 0] if b else [1, -2, 3, 4, 5, -6]
+    fill = {"f32": nan, "f64": nan, "i32": MIN["i32"], "i64": MIN["i64"], "bool": 1}[d]
+    gather(d, x, "[3,2]", [2, 0, 2], "[3,1]", ROWS, (1, 2), "clip")
+    gather(d, x, "[3,2]", [2, -1, 7], "[3,1]", ROWS, (1, 2), "clip")
+    gather(d, x, "[3,2]", [2, -1, 7], "[3,1]", ROWS, (1, 2), "fill", out=[x[4:] + [fill] * 4])
+    gather(d, x, "[6]", [0, 4, 5, -1], "[4,1]", WINDOW, (2,), "fill", extra=f" fill_value={1 if b else 77}", fill=1 if b else 77, itype="i64")
+    gather(d, x, "[6]", [0, 4, 5, -1], "[4,1]", WINDOW, (2,), "clip", itype="i64")
+    gather(d, x, "[2,3]", [2, 0, 1, 1], "[2,2,1]", ((), (1,), (1,), (0,), (0,)), (1, 1), "clip")
+for d in FLOATS:
+    row(f"gather[{G.format(*ROWS)} slice_sizes=(1, 2) mode=fill]", f"{d}[3,2] i32[3,1]",
+        [A, [2, -1, 2], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]], lambda v, i: lax.gather(
+            v, i, lax.GatherDimensionNumbers((1,), (0,), (0,)), (1, 2), mode=FILL, fill_value=None), how="vjp", outs=f"{d}[3,2]", native=True)
+    row(f"gather[{G.format(*ROWS)} slice_sizes=(1, 2) mode=clip]", f"{d}[3,2] i32[3,1]",
+        [A, [2, -1, 9], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]], lambda v, i: lax.gather(
+            v, i, lax.GatherDimensionNumbers((1,), (0,), (0,)), (1, 2), mode=CLIP), how="vjp", outs=f"{d}[3,2]")
+
+
+def scatter(d, x, shape, idx, ishape, u, ushape, fields, itype="i32", **k):
+    dn = lax.ScatterDimensionNumbers(update_window_dims=fields[0], inserted_window_dims=fields[1], scatter_dims_to_operand_dims=fields[2],
+                                     operand_batching_dims=fields[3], scatter_indices_batching_dims=fields[4])
+    row(f"scatter_add[{S.format(*fields)}]", f"{d}{shape} {itype}{ishape} {d}{ushape}", [x, idx, u] + k.pop("more", []),
+        lambda v, i, w: lax.scatter_add(v, i, w, dn, mode=FILL), **k)
+
+
+for d in NUMBERS:
+    x, u = [1, -2, 3, 4, 5, -6], [10, 20, 30, 40, 50, 60]
+    scatter(d, x, "[3,2]", [2, 0, 2], "[3,1]", u, "[3,2]", ((1,), (0,), (0,), (), ()))
+    scatter(d, x, "[3,2]", [2, -1, 3], "[3,1]", u, "[3,2]", ((1,), (0,), (0,), (), ()), itype="i64")
+    scatter(d, x, "[6]", [0, 5, -1], "[3,1]", u, "[3,2]", ((1,), (), (0,), (), ()))
+    scatter(d, x, "[2,3]", [2, 0, 1, 1], "[2,2,1]", u[:4], "[2,2]", ((), (1,), (1,), (0,), (0,)))
+for d in INTS:
+    scatter(d, [MAX[d]], "[1]", [0], "[1,1]", [2], "[1]", ((), (0,), (0,), (), ()))
+for d in FLOATS:
+    scatter(d, [1.0, 2.0, 3.0], "[3]", [2, 7, 2], "[3,1]", [1.5, 2.5, 3.5], "[3]", ((), (0,), (0,), (), ()),
+            more=[[4.0, 5.0, 6.0]], how="vjp", outs=f"{d}[3]")
+over(FLOATS, "pad[padding_config=((-1,1,1),)]", "[4] []", [[1.0, 2.0, 3.0, 4.0], [9.0], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]],
+     lambda v, p: lax.pad(v, p, ((-1, 1, 1),)), how="vjp", outs="[7]")
+over(FLOATS, "dynamic_slice[slice_sizes=(2,)]", "[4] i32[]", [[1.0, 2.0, 3.0, 4.0], [9], [5.0, 6.0]],
+     lambda v, i: lax.dynamic_slice(v, (i,), (2,)), how="vjp", outs="[2]")
+over(FLOATS, "dynamic_update_slice", "[4] [2] i32[]", [[1.0, 2.0, 3.0, 4.0], [7.0, 8.0], [9], [1.0, 2.0, 3.0, 4.0]],
+     lambda v, u, i: lax.dynamic_update_slice(v, u, (i,)), how="vjp", outs="[4]")
+
+# ---- products, linear algebra ----------------------------------------------------------------------
+table("products")
+DOT = "dot_general[dimension_numbers=((({}), ({})), (({}), ({})))]"
+
+
+def dot(d, sa, sb, ca, cb, ba=(), bb=(), **k):
+    n, m = int(np.prod(sa)), int(np.prod(sb))
+    a = [(7 * i % 11) - 4 for i in range(n)]
+    b = [(5 * i % 13) - 6 for i in range(m)]
+    if d in FLOATS:
+        a, b = [v / 4 for v in a], [v / 8 for v in b]
+    tup = lambda v: "".join(f"{x}, " for x in v)
+    text = lambda s: str(list(s)).replace(" ", "")
+    row(DOT.format(tup(ca), tup(cb), tup(ba), tup(bb)), f"{d}{text(sa)} {d}{text(sb)}", [a, b] + k.pop("more", []),
+        lambda x, y: lax.dot_general(x, y, ((ca, cb), (ba, bb))), **k)
+
+
+for d in NUMBERS:
+    dot(d, (2, 3), (3, 4), (1,), (0,))
+    dot(d, (3, 2), (4, 3), (0,), (1,))
+    dot(d, (5,), (5,), (0,), (0,))
+    dot(d, (2,), (3,), (), ())
+    dot(d, (2, 3, 2), (2, 2, 4), (2,), (1,), (0,), (0,))
+    dot(d, (3, 2, 2), (2, 3, 4), (0, 2), (1, 0))
+    dot(d, (2, 0), (0, 3), (1,), (0,))
+for d in INTS:
+    row(DOT.format("0,", "0,", "", ""), f"{d}[2] {d}[2]", [[MAX[d], 1], [2, 3]], out=[[wrap(MAX[d] * 2 + 3, d)]])
+for d in FLOATS:
+    dot(d, (2, 3), (3, 2), (1,), (0,), how="vjp", outs=f"{d}[2,2]", more=[[1.0, -2.0, 0.5, 3.0]])
+    dot(d, (3, 2, 2), (2, 3, 1), (0, 2), (1, 0), how="vjp", outs=f"{d}[2,1]", more=[[1.0, -2.0]])
+L3 = [2.0, 8.0, -8.0, 0.5, 4.0, 16.0, -1.0, 0.25, 1.5]
+R3 = [1.0, 2.0, -3.0, 0.5, 4.0, -1.0]
+for d in FLOATS:
+    for left in (True, False):
+        for lower in (True, False):
+            for trans in (True, False):
+                for unit in (True, False):
+                    text = f"triangular_solve[left_side={left} lower={lower} transpose_a={trans} conjugate_a=False unit_diagonal={unit}]"
+                    fn = lambda a, b, k=(left, lower, trans, unit): lax.linalg.triangular_solve(
+                        a, b, left_side=k[0], lower=k[1], transpose_a=k[2], unit_diagonal=k[3])
+                    shape = "[3,2]" if left else "[2,3]"
+                    over((d,), text, f"[3,3] {shape}", [L3, R3], fn)
+                    if unit == trans:
+                        over((d,), text, f"[3,3] {shape}", [L3, R3, [1.0, -0.5, 2.0, 0.25, -1.0, 3.0]], fn, how="vjp", outs=shape)
+    text = "triangular_solve[left_side=True lower=True transpose_a=False conjugate_a=False unit_diagonal=False]"
+    over((d,), text, "[2,2,2] [2,2,1]", [[2.0, 9.0, 1.0, 4.0, 0.5, 9.0, -1.0, 2.0], [1.0, 2.0, 3.0, 4.0]],
+         lambda a, b: lax.linalg.triangular_solve(a, b, left_side=True, lower=True))
+# Only the lower triangle counts, and only it is given a cotangent.
+spd = [4.0, 99.0, 99.0, 2.0, 5.0, 99.0, -1.0, 0.5, 3.0]
+whole = np.array([4.0, 2.0, -1.0, 2.0, 5.0, 0.5, -1.0, 0.5, 3.0]).reshape(3, 3)
+chol = np.linalg.cholesky(whole)
+over(FLOATS, "cholesky", "[3,3]", [spd], out=[chol], outs="[3,3]")
+over(FLOATS, "cholesky", "[2,2]", [[1.0, 2.0, 2.0, 1.0]], out=[[nan, 0.0, nan, nan]], outs="[2,2]")
+
+
+def lower_cholesky(v):
+    low = jnp.tril(v)
+    return jnp.linalg.cholesky(low + jnp.tril(low, -1).T, symmetrize_input=False)
+
+
+over(FLOATS, "cholesky", "[3,3]", [spd, [1.0, 7.0, 7.0, -2.0, 0.5, 7.0, 3.0, 1.5, -1.0]], lower_cholesky, how="vjp", outs="[3,3]")
+
+# ---- programs in programs -----------------------------------------------------------------------------
+table("nested")
+for d in FLOATS:
+    body = f"{{ lambda x:{d}[2] y:{d}[2] . let p = mul x y q = neg x in (p, q) }}"
+    over((d,), f'call[name="f" program={body}]', "[2] [2]", [[1.5, -2.0], [3.0, 0.5]], out=[[4.5, -1.0], [-1.5, 2.0]], nout=2, outs="[2] [2]")
+    over((d,), f'call[name="f" program={body}]', "[2] [2]", [[1.5, -2.0], [3.0, 0.5], [1.0, 2.0], [-1.0, 0.25]],
+         lambda x, y: (x * y, -x), how="vjp", nout=2, outs="[2] [2]")
+    square = f"{{ lambda x:{d}[2] . let y = mul x x in (y,) }}"
+    # The user's rule is what counts: these say 3 x dx and 5 x ct.
+    rule = f"{{ lambda x:{d}[2] | dx:{d}[2] . let t = mul 3.0 x u = mul t dx in (u,) }}"
+    over((d,), f"custom_jvp[call={square} jvp={rule}]", "[2]", [[1.5, -2.0]], out=[[2.25, 4.0]])
+    over((d,), f"custom_jvp[call={square} jvp={rule}]", "[2]", [[1.5, -2.0], [1.0, 0.5]], out=[[2.25, 4.0], [4.5, -3.0]], how="jvp", outs="[2] [2]")
+    over((d,), f"custom_jvp[call={square} jvp={rule}]", "[2]", [[1.5, -2.0], [1.0, 0.5]], out=[[2.25, 4.0], [4.5, -3.0]], how="vjp", outs="[2] [2]")
+    fwd = f"{{ lambda x:{d}[2] . let y = mul x x in (y, x) }}"
+    bwd = f"{{ lambda x:{d}[2] | ct:{d}[2] . let t = mul 5.0 x u = mul t ct in (u,) }}"
+    over((d,), f"custom_vjp[call={square} fwd={fwd} bwd={bwd}]", "[2]", [[1.5, -2.0]], out=[[2.25, 4.0]])
+    over((d,), f"custom_vjp[call={square} fwd={fwd} bwd={bwd}]", "[2]", [[1.5, -2.0], [1.0, 0.5]], out=[[2.25, 4.0], [7.5, -5.0]], how="vjp", outs="[2] [2]")
+    over((d,), f"custom_vjp[call={square} fwd={fwd} bwd={bwd}]", "[2]", [[1.5, -2.0], [1.0, 0.5]], out=[[2.25, 4.0], [7.5, -5.0]], how="jvp", outs="[2] [2]")
+    f = f"{{ lambda r:{d}[2] | x:{d}[2] . let y = mul r x in (y,) }}"
+    over((d,), f"linear_call[f={f} ft={f}]", "[2] [2]", [[1.5, -2.0], [3.0, 0.5]], out=[[4.5, -1.0]])
+    over((d,), f"linear_call[f={f} ft={f}]", "[2] [2]", [[1.5, -2.0], [3.0, 0.5], [1.0, 2.0]], out=[[4.5, -1.0], [3.0, 1.0], [1.5, -4.0]], how="vjp", outs="[2] [2] [2]")
+    ext = f'external_call[name="golden_{d}" mode=fn out=({d}[3],) batch=() effect=False linear=False]'
+    over((d,), ext, "[3]", [[1.5, -2.0, 3.0]], out=[[2.25, 4.0, 9.0]])
+    over((d,), ext, "[3]", [[1.5, -2.0, 3.0], [1.0, 0.5, -1.0]], out=[[2.25, 4.0, 9.0], [3.0, -2.0, -6.0]], how="jvp", outs="[3] [3]")
+    over((d,), ext, "[3]", [[1.5, -2.0, 3.0], [1.0, 0.5, -1.0]], out=[[2.25, 4.0, 9.0], [3.0, -2.0, -6.0]], how="vjp", outs="[3] [3]")
+    # A linear function may have a vjp callback only; the user's word on it counts: 3 x forth, 7 ct back.
+    lin = f'external_call[name="golden_linear_{d}" mode=fn out=({d}[3],) batch=() effect=False linear=True]'
+    over((d,), lin, "[3]", [[1.5, -2.0, 3.0], [1.0, 0.5, -1.0]], out=[[4.5, -6.0, 9.0], [7.0, 3.5, -7.0]], how="vjp", outs="[3] [3]")
+
+
+def quoted(s):
+    s = s.replace("\\", "\\\\").replace('"', '\\"')
+    parts = []
+    while len(s) > 300:
+        at = s.rfind(" ", 0, 300) + 1 or 300
+        parts.append(s[:at])
+        s = s[at:]
+    parts.append(s)
+    return "\n     ".join(f'"{p}"' for p in parts)
+
+
+for name, rows in tables.items():
+    with open(os.path.join(HERE, f"goldens_{name}.c"), "w") as f:
+        f.write("/* Recorded by record_goldens.py; goldens.h says what a row is. */\n")
+        f.write('#include "laws/goldens.h"\n\n/* clang-format off */\n')
+        f.write(f"const laws_golden laws_goldens_{name}[] = {{\n")
+        for prim, how, text, given, want in rows:
+            f.write(f'    {{"{prim}", "{how}", {quoted(text)},\n     {quoted(given)}, {quoted(want)}}},\n')
+        f.write("    {NULL, NULL, NULL, NULL, NULL},\n};\n")
+    print(name, len(rows))
