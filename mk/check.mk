@@ -1,10 +1,10 @@
 # Tests.  Each one is run by tools/check/run.sh, which keeps its log and its counts in $(BUILD)/check;
 # tools/check/sum.sh adds them up.
 
-.PHONY: check results asan clang tsan valgrind laws mutants fuzz abi abi-record fuzz-programs tsan-programs
+.PHONY: check results asan clang tsan valgrind laws mutants faults fuzz abi abi-record fuzz-programs tsan-programs
 
 # The goals that need the packages of set `check` (tools/deps/packages.txt).
-CHECK_GOALS = check results asan clang tsan valgrind laws mutants fuzz fuzz-programs tsan-programs
+CHECK_GOALS = check results asan clang tsan valgrind laws mutants faults fuzz fuzz-programs tsan-programs
 
 # Samples per law: in make check, and in the sanitized and clang builds.
 CHECK_N     ?= 100
@@ -146,6 +146,8 @@ laws: $(if $(C_laws),$(BUILD)/laws) ## the laws, N= samples each, SEED=, more in
 	$(if $(C_laws),$< --n $(or $(N),$(CHECK_N)) --seed $(SEED) $(ARGS),$(call skip,tests/laws/*.c))
 mutants: $(if $(C_mutants),$(BUILD)/mutants) ## break one rule at a time; the laws must notice
 	$(if $(C_mutants),$< $(ARGS),$(call skip,tests/mutants/*.c))
+faults: $(if $(C_fault),$(BUILD)/fault) ## fail every allocation in turn (make check: a part of them where there are many)
+	$(if $(C_fault),$< --work 0 $(ARGS),$(call skip,tests/fault/*.c))
 fuzz: $(if $(FUZZERS),fuzz-programs) ## every fuzz target for FUZZ_TIME= seconds
 	$(if $(FUZZERS),@set -e; for f in $(FUZZERS); do tools/check/fuzz.sh $(FUZZ_DIR)/fuzz/$$f $(FUZZ_TIME); done,\
 	    $(call skip,tests/fuzz/*.c))

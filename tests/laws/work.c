@@ -40,15 +40,6 @@ static double weighted_equation(const tn_fn *f, const tn_i_eqn *e, bool whole) {
     return fmax(fmax(c.flops, c.bytes / (double)size), whole ? elements : 0);
 }
 
-/* A cumulative primitive may be differentiated by log n passes of itself. */
-static double passes(const tn_fn *f, const tn_i_eqn *e) {
-    const int id = e->prim->id;
-    if (id != TN_P_cumprod && id != TN_P_cummax && id != TN_P_cumlogsumexp) return 1;
-    const tn_type *type = f->val[tn_i_in(f, e)[0]].type;
-    const double n = (double)type->dim[tn_i_p(e)[0].u.i];
-    return n > 2 ? ceil(log2(n)) : 1;
-}
-
 /* Cotangents are summed: an addition (two elements read, one written) for each further use of a
  * linear value. */
 static double summing(const tn_fn *f) {
@@ -68,7 +59,7 @@ static double allowed(const tn_fn *f, bool transposed) {
         const tn_i_eqn *e = &f->eqn[i];
         const bool forward = transposed && !(e->nout && f->val[e->out].linear); /* recomputed as it is */
         const double bound = forward ? 1 : transposed ? e->prim->transpose_bound : e->prim->jvp_bound;
-        sum += bound * passes(f, e) * weighted_equation(f, e, true);
+        sum += bound * weighted_equation(f, e, true);
     }
     return sum;
 }
