@@ -13,7 +13,7 @@
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
-.PHONY: all help deps install uninstall demo quickstart bench examples format format-check clean FORCE
+.PHONY: all help deps install uninstall demo quickstart bench bench-policies examples format format-check clean FORCE
 
 ifeq ($(origin CC),default)
 CC = gcc
@@ -85,7 +85,7 @@ LIBS       = $(if $(LAPACK),-llapacke) $(call blis,--libs) -lpthread -lm
 clang_only = $(if $(findstring clang,$(CC)),$(1))
 flags_of   = -Iinclude \
   $(if $(filter src/%,$(1)),-Isrc $(call clang_only,-Wmissing-variable-declarations)) \
-  $(if $(filter src/cli/% src/exec/gemm_blis.c tests/% bench/% examples/demo/%,$(1)),-D_POSIX_C_SOURCE=200809L) \
+  $(if $(filter src/cli/% src/exec/gemm_blis.c src/exec/spill.c tests/% bench/% examples/demo/%,$(1)),-D_POSIX_C_SOURCE=200809L) \
   $(if $(filter tests/% bench/%,$(1)),-Isrc -Itests) \
   $(if $(filter src/exec/gemm_blis.c,$(1)),$(call blis,--cflags)) \
   $(if $(filter tests/fuzz/%,$(1)),-Wno-missing-prototypes)
@@ -150,6 +150,9 @@ examples: $(EXAMPLES) ## every examples/*.c
 
 bench: $(BENCHES) ## run every bench/*.c (JSON lines)
 	$(if $(BENCHES),@set -e; for b in $^; do $$b; done,$(call skip,bench/*.c))
+
+bench-policies: $(BUILD)/bench/policies ## bytes and time of three programs under each policy
+	@$<
 
 # ---- installing ------------------------------------------------------------
 

@@ -6,6 +6,8 @@
 static tn_val loss(const tn_val *in, void *user) {
     (void)user;
     tn_val z = tn_add(tn_matmul(in[2], in[0]), in[1]);
+    tn_assert(tn_is_finite(z), "scores are finite");
+    tn_print(tn_val_ctx(z), "scores", 1, &z);
     return tn_mean(tn_sub(tn_logsumexp(z, 1), tn_take_along(z, in[3], 1)));
 }
 
@@ -14,7 +16,12 @@ int main(void) {
     tn_fn *f = tn_trace(c, loss, nullptr, 4, TN_TYPES(tn_f64(2, 3), tn_f64(3), tn_f64(4, 2), tn_i32(4)));
     tn_fn *vg = tn_value_and_grad(f, tn_wrt(0, 1), nullptr);
     tn_fn *hvp = tn_jvp(tn_grad(f, tn_wrt(0), nullptr), tn_wrt(0)); /* forward over reverse */
-    tn_exec *run_vg = tn_compile(vg, nullptr), *run_hvp = tn_compile(hvp, nullptr);
+    tn_compile_options heard = {};
+    heard.size = sizeof heard;
+    heard.observer = [](void *, const tn_effect *e) -> int { /* called where the loss is computed: each print once */
+                                                             return printf("%s: %zu array\n", e->message, e->n) < 0;
+    };
+    tn_exec *run_vg = tn_compile(vg, &heard), *run_hvp = tn_compile(hvp, nullptr);
     if (!run_vg || !run_hvp) {
         fprintf(stderr, "%s\n", tn_error(c));
         return 1;

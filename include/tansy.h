@@ -90,7 +90,8 @@ TN_API const char *tn_version(void);
     X(TN_EBUSY, 8, "executable in use")       \
     X(TN_EOVERFLOW, 9, "size overflow")       \
     X(TN_ELIMIT, 10, "limit exceeded")        \
-    X(TN_EIO, 11, "input or output failed")
+    X(TN_EIO, 11, "input or output failed")   \
+    X(TN_EASSERT, 12, "an assertion failed")
 
 typedef enum tn_status {
 #define TN_STATUS_ENUM(name, code, text) name = code,
@@ -265,6 +266,26 @@ TN_API tn_fn *tn_fn_parse(tn_ctx *c, const char *text, size_t n, const char *fil
 /* Scoping, types and linearity; TN_OK, or the error with its message. */
 TN_API tn_status tn_check(const tn_fn *f);
 
+/* What tn_lint reports: an equation whose derivative may turn to NaN. */
+typedef struct tn_lint_warning {
+    size_t size; /* sizeof(tn_lint_warning) */
+    const char *primitive, *file;
+    int operand, line; /* line 0: unknown */
+    const char *scope;
+    const char *message; /* all of it, "FILE:LINE: warning: ..."; the strings live during the call only */
+} tn_lint_warning;
+typedef void (*tn_lint_fn)(void *user, const tn_lint_warning *w);
+/* Warns where the case that a tn_where (select) does not take has an infinite or undefined partial: its cotangent is 0
+ * there, and 0 times infinity is NaN, as in the gradient of where(x > 0, sqrt(x), 0) at 0. Looked for are
+ * sqrt, log, division, powers and others with poles (`pole` of the descriptor), in and out of nested calls,
+ * reached from the case through elementwise equations and views, at most 10000 of them, whose operand may be at the
+ * pole as far as its bounds are known (of exp, squares, sums, constants ..).  The idiom that mends it is not reported:
+ * an operand which was itself chosen by a condition on the same values, where(x > 0, sqrt(where(x > 0, x, 1)), 0). Each
+ * equation is reported once. fn is called on the same thread, before tn_lint returns, and may not use f's context.
+ * TN_OK, however many warnings; TN_EINVAL when f or fn is NULL; TN_ENOMEM.  Cost: linear in equations, and at each
+ * where in the equations of its cases. */
+TN_API tn_status tn_lint(const tn_fn *f, tn_lint_fn fn, void *user);
+
 /* Static cost of one run; nested programs count each time they run. */
 typedef struct tn_cost_report {
     size_t size; /* sizeof(tn_cost_report), set by the caller */
@@ -274,6 +295,7 @@ typedef struct tn_cost_report {
     double products;        /* multiply-adds of products and linear algebra */
     double bytes;           /* read and written, each equation alone */
     double peak_bytes;      /* of the arena tn_compile would plan */
+    double spill_bytes;     /* of the spill file tn_compile would plan, which peak_bytes leaves out */
 } tn_cost_report;
 TN_API tn_status tn_cost(const tn_fn *f, tn_cost_report *out);
 
@@ -290,7 +312,9 @@ typedef struct tn_wrt_list {
 #endif
 
 /* What partial evaluation keeps for the linear program (src/checkpoint). */
-typedef enum tn_verdict { TN_RECOMPUTE, TN_SAVE } tn_verdict;
+/* TN_OFFLOAD: kept, but not in memory: in a spill file until the linear program reads it
+ * (tn_compile_options.spill_dir). */
+typedef enum tn_verdict { TN_RECOMPUTE, TN_SAVE, TN_OFFLOAD } tn_verdict;
 /* What a policy callback is told of a candidate value. */
 typedef struct tn_candidate {
     size_t size;
@@ -301,8 +325,24 @@ typedef struct tn_candidate {
     tn_type type;
 } tn_candidate;
 typedef struct tn_policy {
-    size_t size;      /* sizeof(tn_policy) */
-    const char *name; /* "everything_saveable", "nothing_saveable", or NULL with `callback` */
+    size_t size; /* sizeof(tn_policy) */
+    /* A name, followed by ':' and arguments where the policy has some, or NULL with `callback`:
+     *   everything_saveable, nothing_saveable, dots_saveable, dots_with_no_batch_dims_saveable,
+     *   save_only_these_names:a,b  save_any_names_but_these:a,b  save_anything_except_these_names:a,b
+     *   offload_dot_with_no_batch_dims  save_and_offload_only_these_names:a,b|c,d  (saved | offloaded)
+     *   save_from_either_policy:dots_saveable|save_only_these_names:a
+     *   memory_budget:1000000 (see tn_memory_budget)
+     * Names and meanings are JAX's (jax.checkpoint_policies); names are given to values by
+     * tn_checkpoint_name.  Policies that compare what saving and computing again cost, by a table that is
+     * the same on every machine:
+     *   min_cut     the default: fewest modelled nanoseconds, exactly; at most 5 us per value
+     *   min_cut:costs=FILE  the same by another table, as `bench/calibrate` writes it: lines "name number",
+     *               read each time a program is split; TN_EIO, or TN_EPARSE with the line
+     *   min_bytes   fewest bytes, where products, factorizations, solves, sorts and external calls are not
+     *               computed again and everything else is free
+     *   balanced (or recompute_memory_bound)  what is dearer to compute again than to save is saved, each
+     *               value by itself; linear in the program */
+    const char *name;
     tn_verdict (*callback)(void *user, const tn_candidate *v);
     void *user;
 } tn_policy;
@@ -317,12 +357,80 @@ TN_API tn_fn *tn_jvp(const tn_fn *f, const tn_wrt_list *wrt);
 
 /* Splits forward mode: the primal program x.. -> (y.., residuals..) and the
  * linear one (residuals.. | dx of wrt..) -> dy of the float outputs.., with the
- * same residuals in the same order.  policy NULL: the default.  On failure
- * both are NULL.  Ibid., section 5. */
+ * same residuals in the same order.  policy NULL: min_cut, which leaves to the
+ * linear program what it alone needs and can make of what it has (everything_saveable
+ * suits a linear program that runs often).  On failure both are NULL.  Ibid., section 5. */
 typedef struct tn_linearized {
     tn_fn *primal, *linear;
 } tn_linearized;
 TN_API tn_linearized tn_linearize(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy);
+
+/* The table of policies: entry i, or NULL behind the last.  *arguments (may be NULL) tells
+ * whether its name wants ":arguments". */
+TN_API const tn_policy *tn_policy_at(size_t i, bool *arguments);
+
+/* What a derivative keeps, before anything runs: one entry per value that the linear
+ * program of tn_linearize reads, however it comes by it. */
+typedef enum tn_residual_verdict {
+    TN_RESIDUAL_SAVED,      /* written by the primal program, read by the linear one */
+    TN_RESIDUAL_RECOMPUTED, /* computed by the linear program, from the other entries */
+    TN_RESIDUAL_OFFLOADED,  /* saved to a file */
+    TN_RESIDUAL_INPUT,      /* an input of f: the caller's memory, never copied */
+    TN_RESIDUAL_FREE        /* a constant, or a view of another entry: costs nothing */
+} tn_residual_verdict;
+/* "saved", "recomputed", "offloaded", "input", "free". */
+TN_API const char *tn_residual_verdict_text(tn_residual_verdict v);
+
+/* Strings belong to the context, and live as long as it. */
+typedef struct tn_residual {
+    size_t size; /* sizeof(tn_residual) in the library */
+    tn_type type;
+    size_t bytes;
+    tn_residual_verdict verdict;
+    const char *primitive; /* that makes it, inside nested programs where it is made there; "input", "constant" */
+    int input;             /* the input's number, or -1 */
+    const char *file;      /* the user's place, "" when unknown */
+    int line;
+    const char *scope;
+    const char *reader; /* the first linear equation that depends on it; "output" when it is a result itself */
+    const char *reader_file;
+    int reader_line;
+    const char *rule; /* the policy that decided, of the innermost region; "input", "constant", "view" */
+    /* Of computing it once from its equation's operands, whether that is done or not: flops as tn_cost
+     * counts them and modelled nanoseconds.  A second value of one recomputed equation costs nothing. */
+    double flops, transcendentals, ns;
+    double times; /* how often the derivative makes it: the runs of its nested program, else 1 */
+} tn_residual;
+
+typedef struct tn_residual_totals {
+    size_t size;        /* sizeof(tn_residual_totals), set by the caller */
+    const char *policy; /* its text; "callback" */
+    double residual_bytes, offloaded_bytes;
+    /* Work that the derivative does beyond one that saves every value everywhere, regions included: what
+     * primal and linear program both compute. */
+    double recomputed_flops, recomputed_transcendentals;
+    /* Work of the recomputed entries: that, and of values that only the linear program needs. */
+    double behind_flops, behind_transcendentals;
+    /* Arenas, as tn_exec_bytes states them: of the primal program, whose outputs (residuals among
+     * them) are the caller's memory; of the transposed linear program, whose inputs are; of the two as
+     * one program, tn_vjp's, where residuals live in the arena as well. */
+    double peak_forward_bytes, peak_backward_bytes, peak_bytes;
+    double equations, flops, transcendentals; /* of tn_vjp's program, as tn_cost counts them */
+    double modelled_ns;                       /* of one run of it, by the shipped cost model */
+} tn_residual_totals;
+
+/* The report of f's derivative with respect to wrt under a policy (NULL: the default); saved,
+ * input and offloaded entries first, in the order of the linear program's inputs.  A value in a
+ * nested program that runs several times is one entry.  NULL after an error: those of tn_vjp.
+ * Owned by the context; may be freed earlier.  Cost: that of tn_vjp, three times. */
+typedef struct tn_residuals tn_residuals;
+TN_API tn_residuals *tn_saved_residuals(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy);
+TN_API void tn_residuals_free(tn_residuals *r); /* NULL is fine */
+TN_API size_t tn_residuals_count(const tn_residuals *r);
+/* Entry i, as long as the report; NULL when i is out of range. */
+TN_API const tn_residual *tn_residuals_at(const tn_residuals *r, size_t i);
+/* TN_EINVAL when r or out is NULL, or out->size is not set. */
+TN_API tn_status tn_residuals_total(const tn_residuals *r, tn_residual_totals *out);
 
 /* (residuals.. | ct of the outputs..) -> ct of the linear inputs.., for a
  * program with linear inputs; <ct, L dx> = <L' ct, dx>.  A program without
@@ -349,6 +457,34 @@ TN_API tn_fn *tn_jacrev(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy 
 /* jacfwd of grad: for each pair of wrt an array of shape x_i.shape + x_j.shape. */
 TN_API tn_fn *tn_hessian(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy, size_t block);
 
+/* The policy memory_budget:BYTES is, of all plans whose peak is within BYTES, the one that does the least again.
+ *   The peak of a plan is the largest arena (tn_exec_bytes of row-major arguments) of the programs that tn_vjp
+ * and, where the first output is a float scalar, tn_value_and_grad and tn_grad make of f with respect to wrt: one
+ * definition, so that the plan is the same for all of them and for tn_linearize.  tn_jacrev takes the budget for the
+ * reverse pass of each output, tn_hvp and tn_hessian for the gradient.
+ *   Programs with at most 12 values to decide on, those of nested programs included, are planned exactly: every save
+ * set is tried, at most 4096 times the cost of tn_linearize, tn_transpose and planning, usually much fewer.  For larger
+ * ones at most 64 candidates are tried, each at that cost: the other policies, save sets that are the least at a price
+ * per byte, and those with some of what they recompute saved after all; a nested program is planned at the same price
+ * as the one that calls it.  (What nested programs save adds to what is decided outside: where that makes more than 12
+ * values only after some sets were tried, candidates follow.)  The plans that are tried do not depend on BYTES; so the
+ * peak of a lower budget is never higher.  A region (tn_checkpoint) keeps its own policy, which cannot be a budget
+ * (TN_EINVAL at its file:line). A budget below the least peak is TN_EINVAL; the message states the least peak of all
+ * plans or, for large programs, the least found. */
+typedef struct tn_budget_report {
+    size_t size;         /* sizeof(tn_budget_report), set by the caller */
+    size_t least_bytes;  /* the least peak, of all plans or of those tried: no lower budget is feasible */
+    size_t full_bytes;   /* the peak when everything is saved */
+    size_t peak_bytes;   /* of the chosen plan; 0 where none is feasible, as are the next two */
+    double recompute_ns; /* modelled work of the vjp that everything_saveable does not have */
+    double bound_ns;     /* no plan within the budget has less; equal when exact, and 0 when nothing is known */
+    size_t plans;        /* how many were tried */
+    int feasible, exact;
+} tn_budget_report;
+/* What memory_budget:bytes would choose, without making the program.  TN_OK, also when it is infeasible; TN_EINVAL
+ * (wrt, the report's size), and what tn_vjp fails with. */
+TN_API tn_status tn_memory_budget(const tn_fn *f, const tn_wrt_list *wrt, size_t bytes, tn_budget_report *out);
+
 /* Maps f over a new axis of `size`.  in_axes[i] is where input i has that axis,
  * or TN_NOT_MAPPED; NULL: 0 for every input.  out_axes likewise for outputs
  * (not TN_NOT_MAPPED where the output depends on a mapped input). */
@@ -356,6 +492,31 @@ TN_API tn_fn *tn_hessian(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy
 TN_API tn_fn *tn_vmap(const tn_fn *f, int64_t size, const int *in_axes, const int *out_axes);
 
 /* ---- Execution --------------------------------------------------------------------- */
+
+/* Effects: what `tn_print` and `tn_assert` (<tansy/ops.h>) say while a program
+ * runs, in the program's order, each exactly once a run.  The library itself
+ * prints nothing: it calls the observer of the work. */
+typedef enum tn_effect_kind { TN_PRINT, TN_ASSERT } tn_effect_kind;
+typedef struct tn_effect_array {
+    const tn_type *type;
+    const void *data; /* row-major */
+} tn_effect_array;
+/* A print, or an assert that fails (one that holds is not told).  All of it is
+ * valid during the call of the observer only. */
+typedef struct tn_effect {
+    size_t size; /* sizeof(tn_effect) of the library */
+    tn_effect_kind kind;
+    const char *message; /* as given to tn_print or tn_assert */
+    const char *file;    /* the user's line, "" and 0 when not known */
+    int line;
+    const char *scope; /* tn_scope, "" outside */
+    size_t n;          /* TN_ASSERT: 1, the condition */
+    const tn_effect_array *array;
+} tn_effect;
+/* Called on the thread of the call.  0 goes on; anything else stops the call
+ * with TN_ECALLBACK (an assert has failed: TN_EASSERT whatever is returned).
+ * No exception and no longjmp may cross, and the work may not be called again. */
+typedef int (*tn_observer)(void *user, const tn_effect *e);
 
 typedef struct tn_compile_options {
     size_t size; /* sizeof(tn_compile_options) */
@@ -367,27 +528,58 @@ typedef struct tn_compile_options {
     /* alias[j] = i: output j may be the same memory as input i (same type and
      * strides); -1: shares no memory with any input.  NULL: all -1. */
     const int *alias;
+    /* Hears of the effects of tn_call, with observer_user.  NULL: nobody. */
+    tn_observer observer;
+    void *observer_user;
+    /* An existing directory (the name is copied) for what the program offloads (TN_OFFLOAD).  Each workspace
+     * opens a file of its own there, which has no name and is gone when the workspace or the process is.  Values
+     * of more than 64 bytes are written when they are computed and read back in front of their first reader,
+     * with a checksum; the disk's room is needed from the first call on.  NULL: a program that offloads is refused. */
+    const char *spill_dir;
+    /* 0 times an infinity or NaN is 0 in the linear program: a cotangent that is 0, as of the branch that
+     * tn_where does not take, stays 0 whatever partial it meets, so that the derivative of
+     * where(x > 0, sqrt(x), 0) at 0 is 0 and not NaN.  It changes products and quotients (mul, div) that came
+     * out of a linear program (those of tn_linearize, tn_transpose and what is made of them, at every order; the
+     * text form marks them linear=True), where their result would be NaN, and nothing else: not the primal
+     * program, not matrix products and solves (dot_general, triangular_solve), not user code. Where the
+     * primal program computes the same product, its value stands. Costs a comparison per element. */
+    bool strict_zero;
 } tn_compile_options;
 
 /* Plans f: order, liveness, buffers.  NULL on failure.  Warms BLIS's pools
  * with a product of the largest size; note that BLIS itself aborts when it is
- * out of memory.  Cost: linear in equations. */
+ * out of memory.  TN_EINVAL when an option is wrong or spill_dir is missing, TN_EIO when no
+ * file can be made in spill_dir.  Cost: linear in equations. */
 TN_API tn_exec *tn_compile(const tn_fn *f, const tn_compile_options *opt);
 TN_API void tn_exec_free(tn_exec *e);
 /* Bytes of workspace a call needs, padding included; known before anything runs. */
 TN_API size_t tn_exec_bytes(const tn_exec *e);
+/* Bytes of each workspace's spill file, which are not among those; 0 when nothing is offloaded. */
+TN_API size_t tn_exec_spill_bytes(const tn_exec *e);
 /* Runs with the executable's own workspace.  in[i], out[j] point to user
  * buffers, naturally aligned; out[j] NULL: that output is not written.
  * Allocates nothing after the first call.  TN_EBUSY when another thread is in
- * tn_call of the same executable; TN_ECALLBACK; TN_ENOMEM at the first call. */
+ * tn_call of the same executable; TN_ECALLBACK; TN_EASSERT; TN_ENOMEM at the
+ * first call; TN_EIO when the spill file cannot be written (disk full) or does not
+ * give back what was written.  After a failure outputs may have been written in
+ * part, and the next call begins anew. */
 TN_API tn_status tn_call(tn_exec *e, const void *const *in, void *const *out);
 
 /* A workspace, one per thread.  `memory` of at least tn_work_bytes(e) bytes, or
- * NULL to allocate (then from the executable's context, by its thread). */
+ * NULL to allocate (then from the executable's context, by its thread).
+ * tn_work_free closes the spill file; where there is one, it must be called for
+ * caller's memory too, before the executable is freed.  When the file cannot be
+ * opened, each call says so (TN_EIO). */
 TN_API size_t tn_work_bytes(const tn_exec *e);
 TN_API tn_work *tn_work_new(const tn_exec *e, void *memory, size_t bytes);
 TN_API void tn_work_free(tn_work *w);
 TN_API tn_status tn_call_in(const tn_exec *e, tn_work *w, const void *const *in, void *const *out);
+/* Who hears of effects in calls with this workspace from now on; NULL, as at
+ * first: nobody, then prints are passed over.  An assert that fails ends the
+ * call with TN_EASSERT in any case, and tn_work_error has its text and
+ * file:line.  TN_EINVAL when w is NULL.  Workspaces have observers of their own,
+ * so threads need not share one.  Cost: a few stores; no memory. */
+TN_API tn_status tn_work_observe(tn_work *w, tn_observer observer, void *user);
 /* The message of the last failed call with this workspace (or of tn_call). */
 TN_API const char *tn_work_error(const tn_work *w);
 TN_API const char *tn_exec_error(const tn_exec *e);
@@ -426,7 +618,8 @@ typedef struct tn_check_options {
     double tolerance; /* 0: 1e-8 (f64) or 1e-4 (f32) of max(|df|, |f|, 1) */
     int directions;   /* random directions; 0: 4 */
     uint64_t seed;
-    int order; /* 1: first derivatives; 2: second as well; 0: 2 */
+    int order;             /* 1: first derivatives; 2: second as well; 0: 2 */
+    const char *spill_dir; /* as in tn_compile_options, for programs and regions that offload */
 } tn_check_options;
 /* Checks f's derivatives at the point x (one buffer per input, dense): jvp
  * against Richardson-extrapolated central differences, <ct, J dx> = <J' ct, dx>

@@ -1,7 +1,7 @@
 # Tests.  Each one is run by tools/check/run.sh, which keeps its log and its counts in $(BUILD)/check;
 # tools/check/sum.sh adds them up.
 
-.PHONY: check results asan clang tsan valgrind laws mutants faults fuzz abi abi-record fuzz-programs tsan-programs
+.PHONY: check results asan clang tsan valgrind laws mutants faults fuzz abi abi-record costs costs-record fuzz-programs tsan-programs
 
 # The goals that need the packages of set `check` (tools/deps/packages.txt).
 CHECK_GOALS = check results asan clang tsan valgrind laws mutants faults fuzz fuzz-programs tsan-programs
@@ -16,7 +16,7 @@ CHECK_FUZZ  ?= 10
 FUZZ_TIME   ?= 300
 
 # What make check runs, longest first.  Sanitized builds leave out what needs an ordinary one.
-KINDS       ?= laws fuzz threads golden fault demo unit install headers abi cpp examples valgrind
+KINDS       ?= laws fuzz threads golden fault demo unit install headers abi costs cpp examples valgrind
 SHORT_KINDS  = laws golden fault demo unit cpp examples
 
 # ---- programs --------------------------------------------------------------
@@ -85,6 +85,7 @@ TESTS_unit     = $(UNITS:%=unit-%)
 TESTS_install  = $(if $(QUICKSTART),install)
 TESTS_headers  = headers
 TESTS_abi      = $(if $(wildcard tests/abi.txt),abi)
+TESTS_costs    = $(if $(wildcard tests/costs.csv),costs)
 TESTS_cpp      = $(if $(wildcard examples/quickstart.cpp),$(CXXS:%=cpp-%))
 TESTS_examples = $(patsubst $(BUILD)/examples/%,example-%,$(EXAMPLES))
 TESTS_valgrind = $(if $(QUICKSTART),valgrind)
@@ -115,6 +116,8 @@ $(R)/install.res $(R)/headers.res: $(R)/%.res: tests/%.sh all FORCE
 	$(RUN) $<
 $(R)/abi.res: all FORCE
 	$(RUN) tools/abi/abi.sh --diff tests/abi.txt
+$(R)/costs.res: $(TOOL) FORCE
+	$(RUN) tests/costs/costs.sh --diff
 $(R)/cpp-%.res: $(BUILD)/cpp/quickstart-% FORCE
 	$(RUN) $<
 $(R)/example-%.res: $(BUILD)/examples/% FORCE
@@ -142,8 +145,10 @@ valgrind: $(QUICKSTART) ## the quickstart under valgrind
 
 # ---- one kind at a time, as long as asked ----------------------------------
 
-laws: $(if $(C_laws),$(BUILD)/laws) ## the laws, N= samples each, SEED=, more in ARGS=
+laws: $(if $(C_laws),$(BUILD)/laws $(BUILD)/unit/min_cut $(BUILD)/unit/budget) ## the laws, N= samples each, SEED=, more in ARGS=
 	$(if $(C_laws),$< --n $(or $(N),$(CHECK_N)) --seed $(SEED) $(ARGS),$(call skip,tests/laws/*.c))
+	@# Without ARGS: plans against brute force over all save sets, on 10^4 random programs each.
+	$(if $(ARGS),,$(BUILD)/unit/min_cut && TN_BUDGET_PROGRAMS=10000 $(BUILD)/unit/budget)
 mutants: $(if $(C_mutants),$(BUILD)/mutants) ## break one rule at a time; the laws must notice
 	$(if $(C_mutants),$< $(ARGS),$(call skip,tests/mutants/*.c))
 faults: $(if $(C_fault),$(BUILD)/fault) ## fail every allocation in turn (make check: a part of them where there are many)
@@ -155,3 +160,7 @@ abi: all ## compare symbols and struct sizes with tests/abi.txt
 	@BUILD='$(BUILD)' CC='$(CC)' tools/abi/abi.sh --diff tests/abi.txt
 abi-record: all ## write them to tests/abi.txt
 	@BUILD='$(BUILD)' CC='$(CC)' tools/abi/abi.sh >$(BUILD)/abi.txt && cp $(BUILD)/abi.txt tests/abi.txt
+costs: $(TOOL) ## compare what derivatives keep and recompute with tests/costs.csv
+	@TANSY='$(abspath $(TOOL))' tests/costs/costs.sh --diff
+costs-record: $(TOOL) ## write it to tests/costs.csv
+	@TANSY='$(abspath $(TOOL))' tests/costs/costs.sh >$(BUILD)/costs.csv && cp $(BUILD)/costs.csv tests/costs.csv

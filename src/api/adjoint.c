@@ -50,8 +50,8 @@ bool tn_i_linear_call_check(const tn_fn *f, const tn_fn *ft) {
     }
     tn_i_probe p, pt;
     uint64_t seed = 0x7A115;
-    if (!tn_i_probe_init(&p, f)) return false;
-    bool ok = tn_i_probe_init(&pt, ft);
+    if (!tn_i_probe_init(&p, f, NULL)) return false;
+    bool ok = tn_i_probe_init(&pt, ft, NULL);
     for (int k = 0; k < TRIALS && ok; k++) ok = trial(&p, &pt, &seed);
     tn_i_probe_free(&pt);
     tn_i_probe_free(&p);

@@ -177,8 +177,8 @@ static tn_status check_first_order(const tn_fn *given, const tn_fn *f, const voi
     tn_fn *jvp = tn_jvp(f, wrt), *vjp = jvp ? tn_vjp(f, wrt, NULL) : NULL;
     size_t room = (size_t)LEVELS * (size_t)q.elements;
     q.sample = tn_i_alloc_array(c, room, sizeof *q.sample);
-    bool ok = vjp && q.sample && tn_i_probe_init(&q.f_at, f) && tn_i_probe_init(&q.jvp_at, jvp) &&
-              tn_i_probe_init(&q.vjp_at, vjp);
+    bool ok = vjp && q.sample && tn_i_probe_init(&q.f_at, f, opt.spill_dir) &&
+              tn_i_probe_init(&q.jvp_at, jvp, opt.spill_dir) && tn_i_probe_init(&q.vjp_at, vjp, opt.spill_dir);
     tn_status s = ok ? TN_OK : tn_last_status(c);
     for (uint32_t k = 0; k < q.w.n && s == TN_OK; k++)
         for (int d = 0; d < opt.directions && s == TN_OK; d++) s = check_direction(&q, k);

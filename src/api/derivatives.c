@@ -1,11 +1,15 @@
 /* jvp, linearize, transpose, vjp, grad ...: compositions only, no algorithm. */
 #include "api/args.h"
-#include "checkpoint/policies.h"
+#include "api/choose.h"
+#include "checkpoint/cost_model.h"
+#include "exec/plan.h"
 #include "jvp/jvp.h"
 #include "linearize/linearize.h"
 #include "linearize/prune.h"
 #include "prims/prim.h"
 #include "transpose/transpose.h"
+
+#include <math.h>
 
 /* ---- forward --------------------------------------------------------------------- */
 
@@ -45,11 +49,11 @@ tn_fn *tn_jvp(const tn_fn *f, const tn_wrt_list *wrt) { return forward("jvp", f,
 
 tn_linearized tn_linearize(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy) {
     tn_linearized none = {NULL, NULL}, both = none;
-    tn_i_plan_by how;
+    tn_i_choice by;
     tn_i_wrt w;
-    if (!f || !tn_i_plan_of(f->ctx, policy, &how) || !tn_i_wrt_init(&w, "linearize", f, wrt)) return none;
+    if (!f || !tn_i_wrt_init(&w, "linearize", f, wrt)) return none;
     tn_i_parts parts;
-    if (tn_i_linearize(f, w.n, w.index, &how, &parts)) {
+    if (tn_i_choose(f, &w, policy, &by) && tn_i_linearize(f, w.n, w.index, &by.how, &parts)) {
         both = (tn_linearized){tn_i_prune(parts.known), tn_i_prune(parts.linear)};
         parts.known = parts.linear = NULL;
         tn_i_parts_free(&parts);
@@ -59,6 +63,7 @@ tn_linearized tn_linearize(const tn_fn *f, const tn_wrt_list *wrt, const tn_poli
             both = none;
         }
     }
+    tn_i_choice_free(&by);
     tn_i_wrt_free(&w);
     return both;
 }
@@ -107,14 +112,10 @@ typedef struct reverse {
     size_t nx, ny, nct, nct_x;
 } reverse;
 
-static bool reverse_init(reverse *r, const char *who, const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy) {
-    *r = (reverse){.f = f};
-    tn_i_plan_by how;
-    tn_i_wrt w;
-    if (!tn_i_plan_of(f->ctx, policy, &how) || !tn_i_wrt_init(&w, who, f, wrt)) return false;
-    bool ok = tn_i_linearize(f, w.n, w.index, &how, &r->parts);
-    tn_i_wrt_free(&w);
-    if (!ok || !(r->back = tn_i_transpose_linear(r->parts.linear))) return false;
+/* Given the parts: transposes the linear one, and makes room. */
+static bool reverse_ready(reverse *r) {
+    const tn_fn *f = r->f;
+    if (!(r->back = tn_i_transpose_linear(r->parts.linear))) return false;
     tn_ctx *c = f->ctx;
     r->nx = f->nin + (size_t)f->nout;
     r->ny = r->parts.known->nout;
@@ -125,6 +126,17 @@ static bool reverse_init(reverse *r, const char *who, const tn_fn *f, const tn_w
     r->ct = tn_i_alloc_array(c, r->nct, sizeof *r->ct);
     r->ct_x = tn_i_alloc_array(c, r->nct_x, sizeof *r->ct_x);
     return r->x && r->y && r->ct && r->ct_x;
+}
+
+static bool reverse_init(reverse *r, const char *who, const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy) {
+    *r = (reverse){.f = f};
+    tn_i_choice by;
+    tn_i_wrt w;
+    if (!tn_i_wrt_init(&w, who, f, wrt)) return false;
+    const bool ok = tn_i_choose(f, &w, policy, &by) && tn_i_linearize(f, w.n, w.index, &by.how, &r->parts);
+    tn_i_choice_free(&by);
+    tn_i_wrt_free(&w);
+    return ok && reverse_ready(r);
 }
 
 static void reverse_free(reverse *r) {
@@ -150,41 +162,45 @@ static void reverse_primal(reverse *r, bool cotangents) {
     for (uint32_t k = 0; k < r->parts.nres; k++) r->ct[k] = r->y[f->nout + k];
 }
 
-tn_fn *tn_vjp(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy) {
-    if (!f) return NULL;
-    reverse r;
-    tn_fn *g = NULL;
-    if (reverse_init(&r, "vjp", f, wrt, policy)) {
-        reverse_primal(&r, true);
-        for (size_t k = r.parts.nres; k < r.nct; k++) r.ct[k] = r.x[f->nin + k - r.parts.nres];
-        for (uint32_t j = 0; j < f->nout; j++) r.ct_x[j] = r.y[j];
-        tn_i_inline(&r.b, r.back, r.ct, r.ct_x + f->nout);
-        g = tn_i_finish(&r.b, (uint32_t)r.nct_x, r.ct_x);
-    }
-    reverse_free(&r);
-    return tn_i_runnable(tn_i_prune(g));
+static tn_fn *reverse_vjp(reverse *r) {
+    const tn_fn *f = r->f;
+    reverse_primal(r, true);
+    for (size_t k = r->parts.nres; k < r->nct; k++) r->ct[k] = r->x[f->nin + k - r->parts.nres];
+    for (uint32_t j = 0; j < f->nout; j++) r->ct_x[j] = r->y[j];
+    tn_i_inline(&r->b, r->back, r->ct, r->ct_x + f->nout);
+    return tn_i_runnable(tn_i_prune(tn_i_finish(&r->b, (uint32_t)r->nct_x, r->ct_x)));
 }
 
 /* Seeds the first output with 1, the others with symbolic zeros; y (if wanted), then gradients. */
+static tn_fn *reverse_gradient(reverse *r, bool value) {
+    const tn_fn *f = r->f;
+    reverse_primal(r, false);
+    const uint32_t first = value ? 0 : f->nout;
+    for (size_t k = r->parts.nres; k < r->nct; k++)
+        r->ct[k] = k == r->parts.nres ? tn_i_number(&r->b, r->back->val[k].type, 1.0) : TN_NOVAR;
+    tn_i_inline_tangent(&r->b, r->back, r->ct, r->ct_x + f->nout);
+    for (uint32_t k = 0; k < r->back->nout && !r->b.failed; k++)
+        if (r->ct_x[f->nout + k] == TN_NOVAR)
+            r->ct_x[f->nout + k] = tn_i_zeros(&r->b, r->back->val[r->back->out[k]].type);
+    for (uint32_t j = 0; j < f->nout; j++) r->ct_x[j] = r->y[j];
+    return tn_i_runnable(tn_i_prune(tn_i_finish(&r->b, (uint32_t)r->nct_x - first, r->ct_x + first)));
+}
+
+tn_fn *tn_vjp(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy) {
+    if (!f) return NULL;
+    reverse r;
+    tn_fn *g = reverse_init(&r, "vjp", f, wrt, policy) ? reverse_vjp(&r) : NULL;
+    reverse_free(&r);
+    return g;
+}
+
 static tn_fn *gradient(const char *who, const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy, bool aux,
                        bool value) {
     if (!f || !tn_i_scalar_output(who, f, aux)) return NULL;
     reverse r;
-    tn_fn *g = NULL;
-    if (reverse_init(&r, who, f, wrt, policy)) {
-        reverse_primal(&r, false);
-        uint32_t first = value ? 0 : f->nout;
-        for (size_t k = r.parts.nres; k < r.nct; k++)
-            r.ct[k] = k == r.parts.nres ? tn_i_number(&r.b, r.back->val[k].type, 1.0) : TN_NOVAR;
-        tn_i_inline_tangent(&r.b, r.back, r.ct, r.ct_x + f->nout);
-        for (uint32_t k = 0; k < r.back->nout && !r.b.failed; k++)
-            if (r.ct_x[f->nout + k] == TN_NOVAR)
-                r.ct_x[f->nout + k] = tn_i_zeros(&r.b, r.back->val[r.back->out[k]].type);
-        for (uint32_t j = 0; j < f->nout; j++) r.ct_x[j] = r.y[j];
-        g = tn_i_finish(&r.b, (uint32_t)r.nct_x - first, r.ct_x + first);
-    }
+    tn_fn *g = reverse_init(&r, who, f, wrt, policy) ? reverse_gradient(&r, value) : NULL;
     reverse_free(&r);
-    return tn_i_runnable(tn_i_prune(g));
+    return g;
 }
 
 tn_fn *tn_grad(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy) {
@@ -204,4 +220,40 @@ tn_fn *tn_hvp(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy) {
     tn_fn *h = g ? forward("hvp", g, wrt, false) : NULL;
     tn_i_fn_unref(g);
     return h;
+}
+
+/* ---- what reverse mode costs ------------------------------------------------------------------ */
+
+static bool work_of(const tn_fn *g, double *work) {
+    *work = 0;
+    for (uint32_t i = 0; i < g->neqn; i++) {
+        double ns;
+        if (!tn_i_recompute_ns(&tn_i_shipped_costs, g, &g->eqn[i], &ns)) return false;
+        *work += ns;
+    }
+    *work = nearbyint(*work * 64) / 64;
+    return true;
+}
+
+/* Measures g, which it takes over: the highest peak counts. */
+static bool measure(tn_fn *g, tn_i_trial *out) {
+    size_t peak = 0;
+    const bool ok = g && tn_i_plan_bytes(g, &peak);
+    if (peak > out->peak) out->peak = peak;
+    tn_i_fn_unref(g);
+    return ok;
+}
+
+bool tn_i_measure_reverse(const tn_fn *f, const tn_fn *jvp, const tn_i_plan_by *how, tn_i_trial *out) {
+    reverse r = {.f = f};
+    *out = (tn_i_trial){0};
+    bool ok = tn_i_split_jvp(f, jvp, how, &r.parts) && reverse_ready(&r);
+    tn_fn *g = ok ? reverse_vjp(&r) : NULL;
+    ok = g && work_of(g, &out->work);
+    ok = measure(g, out) && ok;
+    const tn_type *y = f->nout ? f->val[f->out[0]].type : NULL;
+    if (ok && y && y->rank == 0 && tn_i_is_float(y->dtype))
+        ok = measure(reverse_gradient(&r, true), out) && measure(reverse_gradient(&r, false), out);
+    reverse_free(&r);
+    return ok;
 }

@@ -1,5 +1,6 @@
 /* Jacobians: vmap of jvp or of vjp over a basis, in blocks of bounded size. */
 #include "api/args.h"
+#include "api/choose.h"
 #include "api/surgery.h"
 #include "checkpoint/policies.h"
 #include "jvp/jvp.h"
@@ -65,7 +66,7 @@ static tn_i_var joined(tn_i_builder *b, tn_i_var x, const tn_type *outer, const 
 
 typedef struct jacobian {
     const tn_fn *f;
-    const tn_i_plan_by *how;
+    const tn_policy *policy;
     tn_i_wrt w;
     size_t block;
     tn_i_builder b;
@@ -93,12 +94,19 @@ static tn_i_var *residuals(jacobian *q, const tn_i_parts *p, const tn_fn *f) {
     return args;
 }
 
+static bool linearize(const jacobian *q, const tn_fn *f, const tn_i_wrt *w, tn_i_parts *out) {
+    tn_i_choice by;
+    const bool ok = tn_i_choose(f, w, q->policy, &by) && tn_i_linearize(f, w->n, w->index, &by.how, out);
+    tn_i_choice_free(&by);
+    return ok;
+}
+
 /* Columns: all outputs' derivatives in input k of wrt. */
 static void forward_columns(jacobian *q, uint32_t k) {
     tn_ctx *c = q->f->ctx;
     const tn_type *t = q->f->val[q->w.index[k]].type;
     tn_i_parts p;
-    if (!tn_i_linearize(q->f, 1, &q->w.index[k], q->how, &p)) {
+    if (!linearize(q, q->f, &(tn_i_wrt){.n = 1, .index = &q->w.index[k]}, &p)) {
         q->b.failed = true;
         return;
     }
@@ -123,7 +131,7 @@ static void reverse_rows(jacobian *q, uint32_t k) {
     tn_fn *f = tn_i_only_output(q->f, float_output(q->f, k)), *back = NULL;
     tn_i_parts p = {0};
     tn_i_var *args = NULL, *rows = tn_i_alloc_array(c, q->w.n, sizeof *rows);
-    if (f && rows && tn_i_linearize(f, q->w.n, q->w.index, q->how, &p)) back = tn_i_transpose_linear(p.linear);
+    if (f && rows && linearize(q, f, &q->w, &p)) back = tn_i_transpose_linear(p.linear);
     if (back)
         args = residuals(q, &p, f);
     else
@@ -138,13 +146,22 @@ static void reverse_rows(jacobian *q, uint32_t k) {
     tn_i_fn_unref(f);
 }
 
+/* The program that the derivatives after the first are made of: effects happen once. */
+static tn_fn *quiet(const char *who, const tn_fn *f) {
+    tn_fn *g = tn_i_quiet(f);
+    if (!g || !g->effect) return g;
+    (void)tn_i_fail(f->ctx, TN_ERULE, tn_i_effect_loc(g), "%s: this effect would happen more than once", who);
+    tn_i_fn_unref(g);
+    return NULL;
+}
+
 static tn_fn *jacobian_of(const char *who, const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy,
                           size_t block, bool reverse) {
-    jacobian q = {.f = f, .block = block};
+    jacobian q = {.f = f, .policy = policy, .block = block};
     tn_i_plan_by how;
-    if (!f || !tn_i_plan_of(f->ctx, policy, &how) || !tn_i_wrt_init(&q.w, who, f, wrt)) return NULL;
+    if (!f || (!tn_i_budgets(policy) && !tn_i_plan_of(f->ctx, policy, &how)) || !tn_i_wrt_init(&q.w, who, f, wrt))
+        return NULL;
     tn_ctx *c = f->ctx;
-    q.how = &how;
     for (uint32_t j = 0; j < f->nout; j++) q.nfloat += tn_i_is_float(f->val[f->out[j]].type->dtype);
     size_t nout = (size_t)q.nfloat * q.w.n;
     q.x = tn_i_alloc_array(c, f->nin, sizeof *q.x);
@@ -154,13 +171,17 @@ static tn_fn *jacobian_of(const char *who, const tn_fn *f, const tn_wrt_list *wr
     if (!q.x || !q.out) q.b.failed = true;
     for (uint32_t i = 0; i < f->nin && !q.b.failed; i++) q.x[i] = tn_i_input(&q.b, f->val[i].type, false);
     uint32_t n = reverse ? q.nfloat : q.w.n;
+    tn_fn *others = n > 1 && f->effect && !q.b.failed ? quiet(who, f) : NULL;
+    if (n > 1 && f->effect && !others) q.b.failed = true;
     for (uint32_t k = 0; k < n && !q.b.failed; k++) {
+        q.f = k && others ? others : f;
         if (reverse)
             reverse_rows(&q, k);
         else
             forward_columns(&q, k);
     }
     tn_fn *g = tn_i_finish(&q.b, (uint32_t)nout, q.out);
+    tn_i_fn_unref(others);
     tn_i_free(c, q.x, f->nin * sizeof *q.x);
     tn_i_free(c, q.out, nout * sizeof *q.out);
     tn_i_wrt_free(&q.w);
@@ -177,7 +198,8 @@ tn_fn *tn_jacrev(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy
 
 tn_fn *tn_hessian(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy, size_t block) {
     tn_fn *g = tn_grad(f, wrt, policy);
-    tn_fn *h = g ? jacobian_of("hessian", g, wrt, policy, block, false) : NULL;
+    /* forward over reverse has no backward pass of its own to bound */
+    tn_fn *h = g ? jacobian_of("hessian", g, wrt, tn_i_budgets(policy) ? NULL : policy, block, false) : NULL;
     tn_i_fn_unref(g);
     return h;
 }

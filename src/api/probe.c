@@ -5,9 +5,10 @@
 #include <math.h>
 #include <string.h>
 
-bool tn_i_probe_init(tn_i_probe *p, const tn_fn *f) {
+bool tn_i_probe_init(tn_i_probe *p, const tn_fn *f, const char *spill_dir) {
     tn_ctx *c = f->ctx;
-    *p = (tn_i_probe){.f = f, .exec = tn_compile(f, NULL)};
+    const tn_compile_options o = {.size = sizeof o, .spill_dir = spill_dir};
+    *p = (tn_i_probe){.f = f, .exec = tn_compile(f, &o)};
     if (!p->exec) return false;
     p->in = tn_i_alloc_array(c, f->nin, sizeof *p->in);
     p->out = tn_i_alloc_array(c, f->nout, sizeof *p->out);

@@ -11,7 +11,8 @@ typedef struct tn_i_probe {
     void **in, **out; /* dense buffers, one per input and output */
 } tn_i_probe;
 
-bool tn_i_probe_init(tn_i_probe *p, const tn_fn *f);
+/* spill_dir: as in tn_compile_options. */
+bool tn_i_probe_init(tn_i_probe *p, const tn_fn *f, const char *spill_dir);
 void tn_i_probe_free(tn_i_probe *p);
 tn_status tn_i_probe_run(tn_i_probe *p);
 

@@ -72,6 +72,7 @@ static void step(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *m
     const tn_i_blob *made = NULL;
     b->loc = e->loc;
     b->region = e->region;
+    b->linear = e->linear;
     for (uint32_t k = 0; e->params && k < e->params->n; k++) {
         p[k] = e->params->v[k];
         if (!wide_param(b, &p[k], memo, &made)) b->failed = true;

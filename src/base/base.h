@@ -41,12 +41,13 @@ struct tn_ctx {
     tn_i_intern strings, types, locs;
     tn_fn *fns;               /* every living program, doubly linked */
     tn_exec *execs;           /* every living executable, doubly linked */
+    tn_residuals *reports;    /* every living report, doubly linked */
     struct tn_i_trace *trace; /* innermost active trace */
     uint32_t trace_serial;
     const char *scope; /* current tn_scope */
     struct tn_i_external *externals;
     struct tn_i_memo *linearity;   /* what is known of nested programs while linearity is checked */
-    void (*teardown[4])(tn_ctx *); /* what higher layers registered to be run first by tn_ctx_free */
+    void (*teardown[8])(tn_ctx *); /* what higher layers registered to be run first by tn_ctx_free */
 };
 
 /* tn_ctx_new with a registry (src/api/context.c gives the library's own). */

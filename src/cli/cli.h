@@ -13,10 +13,10 @@ typedef struct tn_i_cli {
     const char *command, *file;
     const char **argument; /* what follows the file */
     int narguments;
-    const char *policy, *part, *out_dir;
-    bool json;
-    bool has_size;
-    int64_t size;
+    const char *policy, *part, *out_dir, *svg, *spill_dir;
+    bool json, pareto, lint, strict_zero;
+    bool has_size, has_bytes;
+    int64_t size, bytes;
     int *wrt, *in_axes, *out_axes; /* NULL: not given */
     size_t nwrt, nin_axes, nout_axes;
 } tn_i_cli;
@@ -32,6 +32,7 @@ void *tn_i_cli_operand(const char *text, const tn_type *t, int number);
 
 /* Messages; each returns the exit status it names. */
 int tn_i_cli_bad(const tn_i_cli *o, const tn_ctx *c);
+int tn_i_cli_say(const tn_i_cli *o, const char *message);
 int tn_i_cli_usage(const char *fmt, ...)
 #ifdef __GNUC__
     __attribute__((format(printf, 1, 2)))
@@ -41,6 +42,12 @@ int tn_i_cli_usage(const char *fmt, ...)
 /* Commands that don't print a program. */
 int tn_i_cli_run(const tn_i_cli *o, tn_fn *f);
 int tn_i_cli_cost(const tn_i_cli *o, tn_fn *f);
+int tn_i_cli_residuals(const tn_i_cli *o, tn_fn *f);
+int tn_i_cli_policies(const tn_i_cli *o, tn_fn *f);
+int tn_i_cli_budget(const tn_i_cli *o, tn_fn *f);
+int tn_i_cli_memory(const tn_i_cli *o, const tn_fn *f);
+/* Live bytes of f's vjp (--wrt) under each of n policies: drawn to the file of --svg, else a table. */
+int tn_i_cli_draw_memory(const tn_i_cli *o, const tn_fn *f, size_t n, const char *const *policy);
 int tn_i_cli_prims(void);
 int tn_i_cli_version(void);
 

@@ -246,7 +246,7 @@ static void write_element(FILE *f, int dtype, const unsigned char *at) {
     }
 }
 
-bool tn_i_json_write(FILE *f, const tn_type *type, const void *data) {
+bool tn_i_json_put(FILE *f, const tn_type *type, const void *data) {
     const unsigned char *at = data;
     int rank = 0; /* a list behind it is empty when it is not the whole rank */
     size_t count = 1, row[TN_MAX_RANK];
@@ -266,6 +266,9 @@ bool tn_i_json_write(FILE *f, const tn_type *type, const void *data) {
         for (int d = rank; d-- > 0;)
             if ((i + 1) % row[d] == 0) (void)fputc(']', f);
     }
-    (void)fputc('\n', f);
     return !ferror(f);
+}
+
+bool tn_i_json_write(FILE *f, const tn_type *type, const void *data) {
+    return tn_i_json_put(f, type, data) && fputc('\n', f) != EOF;
 }

@@ -8,7 +8,7 @@
 
 static const char usage[] =
     "usage: tansy COMMAND FILE.tn [OPTIONS] [ARGUMENTS]      ('-' reads standard input)\n"
-    "  check        scoping, types and linearity\n"
+    "  check        scoping, types and linearity                           --lint\n"
     "  print        the program in its normal form\n"
     "  jvp          (inputs, tangents) to (outputs, tangents)              --wrt 0,1\n"
     "  linearize    the primal program, then the linear one                --wrt --policy P --part primal|linear\n"
@@ -16,8 +16,12 @@ static const char usage[] =
     "  vjp          (inputs, cotangents) to (outputs, cotangents)          --wrt --policy\n"
     "  grad         the gradient of a program with one scalar output       --wrt --policy\n"
     "  vmap         the program on batches                                 --size N --in-axes 0,none --out-axes 0\n"
-    "  run          runs it: a JSON number or array, or @FILE.npy, each    --out DIR\n"
+    "  run          runs it: a JSON number or array, or @FILE.npy, each    --out DIR --spill-dir DIR --strict-zero\n"
     "  cost         equations, flops, products, bytes                      --json\n"
+    "  residuals    what the derivative keeps and recomputes, value by value --wrt --policy --json\n"
+    "  policies     the same in one line per policy                        --wrt --json --pareto\n"
+    "  budget       what the policy memory_budget:BYTES would choose       --bytes N --wrt --json\n"
+    "  memory       live bytes of the vjp, equation by equation             --wrt --policy P,Q --svg FILE\n"
     "  prims        the table of primitives\n"
     "  version      versions of tansy and BLIS\n";
 
@@ -34,8 +38,10 @@ int tn_i_cli_usage(const char *fmt, ...) {
 static const char *shown_file(const tn_i_cli *o) { return strcmp(o->file, "-") == 0 ? "<stdin>" : o->file; }
 
 /* Messages that have no place of their own are about the file. */
-int tn_i_cli_bad(const tn_i_cli *o, const tn_ctx *c) {
-    const char *message = tn_error(c), *file = shown_file(o);
+int tn_i_cli_bad(const tn_i_cli *o, const tn_ctx *c) { return tn_i_cli_say(o, tn_error(c)); }
+
+int tn_i_cli_say(const tn_i_cli *o, const char *message) {
+    const char *file = shown_file(o);
     const size_t n = strlen(file);
     if (strncmp(message, file, n) == 0 && message[n] == ':')
         (void)fprintf(stderr, "%s\n", message);
@@ -74,11 +80,21 @@ static int vmap(const tn_i_cli *o, tn_ctx *c, const tn_fn *f) {
     return g ? print_program(o, c, g) : tn_i_cli_bad(o, c);
 }
 
+/* Whether the table has the policy, whatever its arguments. */
+static bool known_policy(const char *text) {
+    char name[64];
+    const size_t n = strcspn(text, ":");
+    if (n >= sizeof name) return false;
+    memcpy(name, text, n);
+    name[n] = 0;
+    return tn_policy_by_name(name) != NULL;
+}
+
 static int transform(const tn_i_cli *o, tn_ctx *c, const tn_fn *f) {
     const tn_wrt_list list = {o->nwrt, o->wrt}, *wrt = o->wrt ? &list : NULL;
-    const tn_policy *policy = o->policy ? tn_policy_by_name(o->policy) : NULL;
-    if (o->policy && !policy) return tn_i_cli_usage("there is no policy '%s'", o->policy);
+    const tn_policy named = {.size = sizeof named, .name = o->policy}, *policy = o->policy ? &named : NULL;
     const tn_fn *g = NULL;
+    if (policy && !known_policy(o->policy)) return tn_i_cli_usage("there is no policy '%s'", o->policy);
     if (strcmp(o->command, "linearize") == 0) return linearize(o, c, f, wrt, policy);
     if (strcmp(o->command, "vmap") == 0) return vmap(o, c, f);
     if (strcmp(o->command, "print") == 0) g = f;
@@ -91,14 +107,24 @@ static int transform(const tn_i_cli *o, tn_ctx *c, const tn_fn *f) {
 
 /* ---- commands -------------------------------------------------------------------- */
 
+static void print_warning(void *user, const tn_lint_warning *w) {
+    (void)user;
+    (void)fprintf(stderr, "%s\n", w->message);
+}
+
 static int on_program(const tn_i_cli *o, tn_ctx *c, tn_fn *f) {
     if (strcmp(o->command, "check") == 0) {
         if (tn_check(f) != TN_OK) return tn_i_cli_bad(o, c);
+        if (o->lint && tn_lint(f, print_warning, NULL) != TN_OK) return tn_i_cli_bad(o, c);
         (void)printf("%s: ok\n", shown_file(o));
         return TN_CLI_OK;
     }
     if (strcmp(o->command, "run") == 0) return tn_i_cli_run(o, f);
     if (strcmp(o->command, "cost") == 0) return tn_i_cli_cost(o, f);
+    if (strcmp(o->command, "residuals") == 0) return tn_i_cli_residuals(o, f);
+    if (strcmp(o->command, "policies") == 0) return tn_i_cli_policies(o, f);
+    if (strcmp(o->command, "budget") == 0) return tn_i_cli_budget(o, f);
+    if (strcmp(o->command, "memory") == 0) return tn_i_cli_memory(o, f);
     return transform(o, c, f);
 }
 
@@ -119,8 +145,8 @@ static int on_file(const tn_i_cli *o) {
 }
 
 static int dispatch(int argc, char **argv) {
-    static const char *const commands[] = {"check", "print", "jvp",  "linearize", "transpose",
-                                           "vjp",   "grad",  "vmap", "run",       "cost"};
+    static const char *const commands[] = {"check", "print", "jvp",  "linearize", "transpose", "vjp",    "grad",
+                                           "vmap",  "run",   "cost", "residuals", "policies",  "budget", "memory"};
     if (argc < 2) {
         (void)fputs(usage, stderr);
         return TN_CLI_USAGE;

@@ -32,6 +32,8 @@ static bool set_option(tn_i_cli *o, const char *name, const char *value) {
     if (strcmp(name, "out-axes") == 0) return int_list(name, value, true, &o->out_axes, &o->nout_axes);
     if (strcmp(name, "policy") == 0) o->policy = value;
     if (strcmp(name, "out") == 0) o->out_dir = value;
+    if (strcmp(name, "svg") == 0) o->svg = value;
+    if (strcmp(name, "spill-dir") == 0) o->spill_dir = value;
     if (strcmp(name, "part") == 0) {
         o->part = value;
         if (strcmp(value, "primal") != 0 && strcmp(value, "linear") != 0)
@@ -41,24 +43,34 @@ static bool set_option(tn_i_cli *o, const char *name, const char *value) {
         o->has_size = tn_i_parse_i64(value, strlen(value), &o->size) && o->size >= 0;
         if (!o->has_size) return tn_i_cli_usage("--size takes a number, not '%s'", value) == TN_CLI_OK;
     }
+    if (strcmp(name, "bytes") == 0) {
+        o->has_bytes = tn_i_parse_i64(value, strlen(value), &o->bytes) && o->bytes >= 0;
+        if (!o->has_bytes) return tn_i_cli_usage("--bytes takes a number, not '%s'", value) == TN_CLI_OK;
+    }
     return true;
 }
 
 /* Which commands take an option; NULL ends. */
 typedef struct option {
-    const char *name, *commands[8];
+    const char *name, *commands[12];
     bool flag;
 } option;
 
 static const option options[] = {
-    {"wrt", {"jvp", "linearize", "vjp", "grad", NULL}, false},
-    {"policy", {"linearize", "vjp", "grad", NULL}, false},
+    {"wrt", {"jvp", "linearize", "vjp", "grad", "residuals", "policies", "budget", "memory", NULL}, false},
+    {"policy", {"linearize", "vjp", "grad", "residuals", "memory", NULL}, false},
     {"part", {"linearize", NULL}, false},
     {"size", {"vmap", NULL}, false},
     {"in-axes", {"vmap", NULL}, false},
     {"out-axes", {"vmap", NULL}, false},
     {"out", {"run", NULL}, false},
-    {"json", {"cost", NULL}, true},
+    {"bytes", {"budget", NULL}, false},
+    {"svg", {"memory", "residuals", "policies", NULL}, false},
+    {"json", {"cost", "residuals", "policies", "budget", NULL}, true},
+    {"pareto", {"policies", NULL}, true},
+    {"spill-dir", {"run", NULL}, false},
+    {"lint", {"check", NULL}, true},
+    {"strict-zero", {"run", NULL}, true},
 };
 
 static const option *find_option(const char *name, size_t n, const char *command) {
@@ -77,7 +89,10 @@ static bool read_option(int argc, char **argv, int *i, tn_i_cli *o) {
     const option *x = find_option(name, n, o->command);
     if (!x) return tn_i_cli_usage("%s takes no option %s", o->command, argv[*i]) == TN_CLI_OK;
     if (x->flag) {
-        o->json = true;
+        o->json |= strcmp(x->name, "json") == 0;
+        o->pareto |= strcmp(x->name, "pareto") == 0;
+        o->lint |= strcmp(x->name, "lint") == 0;
+        o->strict_zero |= strcmp(x->name, "strict-zero") == 0;
         return name[n] == 0 || tn_i_cli_usage("--%s takes no value", x->name) == TN_CLI_OK;
     }
     if (name[n] == '=') return set_option(o, x->name, name + n + 1);

@@ -64,16 +64,31 @@ static bool write_all(const tn_i_cli *o, const tn_fn *f, void *const *out) {
     return true;
 }
 
+/* One line a print; an assert that fails is the call's own message. */
+static int tell(void *user, const tn_effect *e) {
+    (void)user;
+    if (e->kind != TN_PRINT) return 0;
+    (void)fputs(e->message, stderr);
+    for (size_t i = 0; i < e->n; i++) {
+        (void)fputs(i ? " " : ": ", stderr);
+        (void)tn_i_json_put(stderr, e->array[i].type, e->array[i].data);
+    }
+    (void)fputc('\n', stderr);
+    return 0;
+}
+
 int tn_i_cli_run(const tn_i_cli *o, tn_fn *f) {
     const size_t n = tn_fn_inputs(f);
     if ((size_t)o->narguments != n)
         return tn_i_cli_usage("the program takes %zu argument%s, not %d", n, n == 1 ? "" : "s", o->narguments);
     int status = TN_CLI_BAD;
     void **in = operands(o, f), **out = in ? results(f) : NULL;
-    tn_exec *e = out ? tn_compile(f, NULL) : NULL;
+    const tn_compile_options options = {
+        .size = sizeof options, .observer = tell, .spill_dir = o->spill_dir, .strict_zero = o->strict_zero};
+    tn_exec *e = out ? tn_compile(f, &options) : NULL;
     if (out && !e) (void)tn_i_cli_bad(o, tn_fn_ctx(f));
     if (e && tn_call(e, (const void *const *)in, out) != TN_OK)
-        (void)fprintf(stderr, "%s: %s\n", o->file, tn_exec_error(e));
+        (void)tn_i_cli_say(o, tn_exec_error(e));
     else if (e && write_all(o, f, out))
         status = TN_CLI_OK;
     tn_exec_free(e);

@@ -9,8 +9,9 @@ int tn_i_cli_cost(const tn_i_cli *o, tn_fn *f) {
     const struct {
         const char *name;
         double value;
-    } row[] = {{"equations", k.equations}, {"flops", k.flops}, {"transcendentals", k.transcendentals},
-               {"products", k.products},   {"bytes", k.bytes}, {"peak_bytes", k.peak_bytes}};
+    } row[] = {{"equations", k.equations},    {"flops", k.flops}, {"transcendentals", k.transcendentals},
+               {"products", k.products},      {"bytes", k.bytes}, {"peak_bytes", k.peak_bytes},
+               {"spill_bytes", k.spill_bytes}};
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         if (o->json)
             (void)printf("%s\"%s\": %.17g", i ? ", " : "{", row[i].name, row[i].value);
@@ -19,6 +20,33 @@ int tn_i_cli_cost(const tn_i_cli *o, tn_fn *f) {
     }
     if (o->json) (void)printf("}\n");
     return TN_CLI_OK;
+}
+
+int tn_i_cli_budget(const tn_i_cli *o, tn_fn *f) {
+    const tn_wrt_list list = {o->nwrt, o->wrt};
+    tn_budget_report r = {.size = sizeof r};
+    if (!o->has_bytes) return tn_i_cli_usage("budget needs --bytes");
+    if (tn_memory_budget(f, o->wrt ? &list : NULL, (size_t)o->bytes, &r) != TN_OK) return tn_i_cli_bad(o, tn_fn_ctx(f));
+    const struct {
+        const char *name;
+        double value;
+    } row[] = {{"feasible", r.feasible},
+               {"exact", r.exact},
+               {"plans", (double)r.plans},
+               {"least_bytes", (double)r.least_bytes},
+               {"full_bytes", (double)r.full_bytes},
+               {"peak_bytes", (double)r.peak_bytes},
+               {"recompute_ns", r.recompute_ns},
+               {"bound_ns", r.bound_ns},
+               {"gap_ns", r.recompute_ns - r.bound_ns}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        if (o->json)
+            (void)printf("%s\"%s\": %.17g", i ? ", " : "{", row[i].name, row[i].value);
+        else
+            (void)printf("%-16s %.17g\n", row[i].name, row[i].value);
+    }
+    if (o->json) (void)printf("}\n");
+    return r.feasible ? TN_CLI_OK : TN_CLI_BAD;
 }
 
 static const char *arity(char *buf, size_t n, const tn_prim *p) {

@@ -1,4 +1,8 @@
-/* call: a nested program run in place.  Shared programs are transformed once per walk. */
+/* call and checkpoint: a nested program run in place.  Shared programs are transformed once per
+ * walk.  A checkpoint is a call whose policy is its own, whatever the boundary's: its pieces under
+ * every transformation are checkpoints with the same policy. */
+#include "checkpoint/budget.h"
+#include "checkpoint/policies.h"
 #include "control/nested.h"
 #include "linearize/prune.h"
 #include "prims/sample.h"
@@ -6,9 +10,13 @@
 
 #include <string.h>
 
-enum { NAME, PROGRAM };
+enum { NAME, PROGRAM, POLICY };
 
 static const tn_i_spec specs[] = {{.name = "name", .kind = TN_K_STR}, {.name = "program", .kind = TN_K_FN}, {0}};
+static const tn_i_spec checkpoint_specs[] = {{.name = "name", .kind = TN_K_STR},
+                                             {.name = "program", .kind = TN_K_FN},
+                                             {.name = "policy", .kind = TN_K_STR},
+                                             {0}};
 
 static bool type_call(tn_i_query *q) {
     const tn_fn *f = q->p[PROGRAM].u.fn;
@@ -20,9 +28,13 @@ static bool linearity_call(const tn_fn *f, const tn_i_eqn *e, const uint8_t *in,
     return tn_i_check_linear(e->params->v[PROGRAM].u.fn, in, out);
 }
 
-static tn_i_var emit_call(tn_i_builder *b, const char *name, const tn_fn *f, const tn_i_var *in) {
-    const tn_i_param p[2] = {{.kind = TN_K_STR, .u.str = name}, {.kind = TN_K_FN, .u.fn = f}};
-    return tn_i_emit(b, tn_i_prim(b, TN_P_call), p, f->nin, in);
+/* The rule's equation with another program: a checkpoint keeps its policy. */
+static tn_i_var emit_call(tn_i_rule *r, const char *what, const tn_fn *f, const tn_i_var *in) {
+    const char *name = what ? tn_i_wrapped_name(r->b, what, r->p[NAME].u.str) : r->p[NAME].u.str;
+    const tn_i_param p[3] = {{.kind = TN_K_STR, .u.str = name},
+                             {.kind = TN_K_FN, .u.fn = f},
+                             r->e->prim->id == TN_P_checkpoint ? r->p[POLICY] : (tn_i_param){.kind = TN_K_NONE}};
+    return tn_i_emit(r->b, r->e->prim, p, f->nin, in);
 }
 
 static void jvp_call(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
@@ -39,7 +51,7 @@ static void jvp_call(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
     memcpy(in, r->in, r->nin * sizeof *in);
     for (uint32_t i = 0; i < r->nin; i++)
         if (din[i] != TN_NOVAR) in[n++] = din[i];
-    tn_i_var out = emit_call(b, tn_i_wrapped_name(b, "jvp", r->p[NAME].u.str), g, in);
+    tn_i_var out = emit_call(r, "jvp", g, in);
     tn_i_free(b->ctx, in, g->nin * sizeof *in);
     if (out == TN_NOVAR) return;
     n = r->nout;
@@ -67,7 +79,7 @@ static void transpose_call(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
         for (uint32_t j = 0; j < r->nout; j++) in[n++] = ct[j] != TN_NOVAR ? ct[j] : tn_i_zeros(b, r->out_type[j]);
         tn_i_var out[1];
         const tn_fn *t = e->result[0];
-        out[0] = emit_call(b, tn_i_wrapped_name(b, "transpose", r->p[NAME].u.str), t, in);
+        out[0] = emit_call(r, "transpose", t, in);
         for (uint32_t i = 0, j = 0; i < r->nin && out[0] != TN_NOVAR; i++)
             if (linear[i]) ct_in[i] = out[0] + j++;
     }
@@ -78,7 +90,7 @@ static void transpose_call(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
 static void batch_call(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
     const tn_i_memo_entry *e = tn_i_nested_vmap(r, r->p[PROGRAM].u.fn, batched, false);
     if (!e) return;
-    tn_i_var first = emit_call(r->b, tn_i_wrapped_name(r->b, "vmap", r->p[NAME].u.str), e->result[0], r->in);
+    tn_i_var first = emit_call(r, "vmap", e->result[0], r->in);
     for (uint32_t j = 0; j < r->nout; j++) {
         out[j] = first == TN_NOVAR ? first : first + j;
         out_batched[j] = e->flags[j];
@@ -87,14 +99,26 @@ static void batch_call(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *o
 
 /* ---- splitting ----------------------------------------------------------------- */
 
-static const char split_kind;
+/* A program is split once for each policy, those of regions and the one around them alike: the address of
+ * the policy's text, which outlives the walk, tells the kinds apart. */
+static const void *kind_of(const tn_i_rule *r, const tn_i_plan_by *how) {
+    const bool own = r->e->prim->id == TN_P_checkpoint && !how->everywhere;
+    return own ? r->p[POLICY].u.str : how->name;
+}
 
 /* flags: nres as uint32, from_input[nres], then out_unknown[nout] as bytes */
 static const tn_i_memo_entry *split_body(tn_i_rule *r, const bool *unknown, const tn_i_plan_by *how) {
     const tn_fn *f = r->p[PROGRAM].u.fn;
-    const tn_i_memo_entry *e = tn_i_memo_find(r->memo, &split_kind, f, unknown, f->nin * sizeof *unknown);
+    const void *kind = kind_of(r, how);
+    const tn_i_memo_entry *e = tn_i_memo_find(r->memo, kind, f, unknown, f->nin * sizeof *unknown);
     if (e) return e;
     tn_i_parts parts;
+    tn_i_plan_by own;
+    if (r->e->prim->id == TN_P_checkpoint && !how->everywhere) {
+        if (!tn_i_plan_of_text(r->b->ctx, r->p[POLICY].u.str, &own)) return NULL;
+        own.region = true;
+        how = &own;
+    }
     if (!tn_i_partial_eval(f, unknown, NULL, false, how, r->memo, &parts)) return NULL;
     size_t at = (1 + (size_t)parts.nres) * sizeof(uint32_t), n = at + f->nout;
     unsigned char *flags = tn_i_alloc(r->b->ctx, n);
@@ -102,8 +126,7 @@ static const tn_i_memo_entry *split_body(tn_i_rule *r, const bool *unknown, cons
         memcpy(flags, &parts.nres, sizeof parts.nres);
         memcpy(flags + sizeof parts.nres, parts.from_input, parts.nres * sizeof *parts.from_input);
         for (uint32_t j = 0; j < f->nout; j++) flags[at + j] = parts.out_unknown[j];
-        e = tn_i_memo_add(r->memo, &split_kind, f, unknown, f->nin * sizeof *unknown, parts.known, parts.linear, flags,
-                          n);
+        e = tn_i_memo_add(r->memo, kind, f, unknown, f->nin * sizeof *unknown, parts.known, parts.linear, flags, n);
         parts.known = parts.linear = NULL;
     }
     tn_i_free(r->b->ctx, flags, n);
@@ -117,14 +140,13 @@ typedef struct room {
 } room;
 
 static void emit_split(tn_i_rule *r, const bool *unknown, const tn_i_memo_entry *e, room *m, tn_i_var *out) {
-    tn_i_builder *b = r->b;
     const tn_fn *known = e->result[0], *linear = e->result[1];
     uint32_t nres, n = 0, from;
     memcpy(&nres, e->flags, sizeof nres);
     const unsigned char *out_unknown = e->flags + (1 + (size_t)nres) * sizeof nres;
     for (uint32_t i = 0; i < r->nin; i++)
         if (!unknown[i]) m->known[m->nknown++] = r->in[i];
-    tn_i_var first = known->nout ? emit_call(b, r->p[NAME].u.str, known, m->known) : 0;
+    tn_i_var first = known->nout || known->effect ? emit_call(r, NULL, known, m->known) : 0;
     if (first == TN_NOVAR) return;
     for (uint32_t j = 0; j < r->nout; j++)
         if (!out_unknown[j]) out[j] = first++;
@@ -134,7 +156,7 @@ static void emit_split(tn_i_rule *r, const bool *unknown, const tn_i_memo_entry 
     }
     for (uint32_t i = 0; i < r->nin; i++)
         if (unknown[i]) m->linear[n++] = r->in[i];
-    first = linear->nout ? emit_call(b, tn_i_wrapped_name(b, "linear", r->p[NAME].u.str), linear, m->linear) : 0;
+    first = linear->nout ? emit_call(r, "linear", linear, m->linear) : 0;
     for (uint32_t j = 0; j < r->nout && first != TN_NOVAR; j++)
         if (out_unknown[j]) out[j] = first++;
 }
@@ -158,13 +180,16 @@ static void split_call(tn_i_rule *r, const bool *unknown, tn_i_var *out, const t
 
 static void prune_call(tn_i_rule *r, const bool *used, tn_i_var *out) {
     const tn_i_memo_entry *e = tn_i_nested_prune(r, r->p[PROGRAM].u.fn, used);
-    if (!e) return;
-    tn_i_var first = emit_call(r->b, r->p[NAME].u.str, e->result[0], r->in);
-    for (uint32_t j = 0; j < r->nout && first != TN_NOVAR; j++) {
-        uint32_t to;
-        memcpy(&to, e->flags + j * sizeof to, sizeof to);
-        out[j] = to == TN_NOVAR ? TN_NOVAR : first + to;
-    }
+    tn_i_var *in = tn_i_alloc_array(r->b->ctx, r->nin, sizeof *in), first = TN_NOVAR;
+    if (e && in) {
+        const uint32_t *to = tn_i_pruned_outputs(e), *from = tn_i_pruned_inputs(e, r->nout);
+        for (uint32_t i = 0; i < r->nin; i++)
+            if (from[i] != TN_NOVAR) in[from[i]] = r->in[i];
+        first = emit_call(r, NULL, e->result[0], in);
+        for (uint32_t j = 0; j < r->nout && first != TN_NOVAR; j++) out[j] = to[j] == TN_NOVAR ? to[j] : first + to[j];
+    } else
+        r->b->failed = true;
+    tn_i_free(r->b->ctx, in, r->nin * sizeof *in);
 }
 
 static bool effect_call(const tn_i_param *p) { return p[PROGRAM].u.fn->effect; }
@@ -194,7 +219,7 @@ const tn_prim tn_prim_call = {
     .name = "call",
     .doc = "runs a nested program",
     .nin = -1,
-    .flags = TN_F_OWN_PRIMAL,
+    .flags = TN_F_OWN_PRIMAL | TN_F_INLINE,
     .dtypes = TN_FLOATS,
     .params = specs,
     .type = type_call,
@@ -210,4 +235,43 @@ const tn_prim tn_prim_call = {
     .jvp_bound = 5,
     .transpose_bound = 5,
     .sample = sample_call,
+};
+
+static bool type_checkpoint(tn_i_query *q) {
+    tn_i_plan_by how;
+    if (tn_i_is_budget(q->p[POLICY].u.str))
+        return tn_i_type_fail(q, -1, "policy '%s' plans whole programs, not regions: give it to tn_grad or its like",
+                              q->p[POLICY].u.str);
+    if (!tn_i_plan_of_text(q->ctx, q->p[POLICY].u.str, &how))
+        return tn_i_type_fail(q, -1, "policy '%s' is not known, or lacks its arguments", q->p[POLICY].u.str);
+    return type_call(q);
+}
+
+static bool sample_checkpoint(tn_i_rng *g, int dtype, tn_i_case *c) {
+    if (!sample_call(g, dtype, c)) return false;
+    c->p[POLICY] = (tn_i_param){.kind = TN_K_STR, .u.str = tn_i_pick(g, 0, 1) ? "nothing_saveable" : "dots_saveable"};
+    return true;
+}
+
+const tn_prim tn_prim_checkpoint = {
+    .id = TN_P_checkpoint,
+    .name = "checkpoint",
+    .doc = "call under a policy of its own: what its derivative saves and recomputes",
+    .nin = -1,
+    .flags = TN_F_OWN_PRIMAL | TN_F_INLINE,
+    .dtypes = TN_FLOATS,
+    .params = checkpoint_specs,
+    .type = type_checkpoint,
+    .linearity = linearity_call,
+    .jvp = jvp_call,
+    .transpose = transpose_call,
+    .batch = batch_call,
+    .split = split_call,
+    .prune = prune_call,
+    .body = 1 + PROGRAM,
+    .effect = effect_call,
+    .cost = cost_call,
+    .jvp_bound = 5,
+    .transpose_bound = 5,
+    .sample = sample_checkpoint,
 };

@@ -147,9 +147,10 @@ static bool sample_custom_jvp(tn_i_rng *g, int dtype, tn_i_case *c) {
     x = tn_i_input(&b, &t, false);
     y = tn_i_input(&b, &t, false);
     tn_i_var dx = tn_i_input(&b, &t, true), dy = tn_i_input(&b, &t, true);
-    tn_i_var two_xy = tn_i_op2(&b, TN_P_mul, tn_i_number_like(&b, x, 2.0), tn_i_op2(&b, TN_P_mul, x, y));
-    out = tn_i_op2(&b, TN_P_add, tn_i_op2(&b, TN_P_mul, two_xy, dx),
-                   tn_i_op2(&b, TN_P_mul, tn_i_op2(&b, TN_P_mul, x, x), dy));
+    const tn_i_var two = tn_i_number_like(&b, x, 2.0), xy = tn_i_op2(&b, TN_P_mul, x, y);
+    const tn_i_var by_x = tn_i_op2(&b, TN_P_mul, tn_i_op2(&b, TN_P_mul, two, xy), dx);
+    const tn_i_var by_y = tn_i_op2(&b, TN_P_mul, tn_i_op2(&b, TN_P_mul, x, x), dy);
+    out = tn_i_op2(&b, TN_P_add, by_x, by_y);
     c->fns[1] = tn_i_finish(&b, 1, &out);
     if (!c->fns[0] || !c->fns[1]) return false;
     c->nin = 2;

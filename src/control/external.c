@@ -541,6 +541,7 @@ const tn_prim tn_prim_external_call = {
     .name = "external_call",
     .doc = "the user's C function, with the user's jvp and vjp",
     .nin = -1,
+    .flags = TN_F_COSTLY,
     .dtypes = TN_FLOATS,
     .params = specs,
     .type = type_external,

@@ -27,6 +27,7 @@ static bool type_linear_call(tn_i_query *q) {
     const tn_fn *f = q->p[F].u.fn, *ft = q->p[FT].u.fn;
     if (!tn_i_type_nested_inputs(q, f, "f")) return false;
     if (f->nlin == 0 || ft->nlin == 0) return tn_i_type_fail(q, -1, "f and ft need linear inputs (after `|`)");
+    if (f->effect || ft->effect) return tn_i_type_fail(q, -1, "f and ft may not have effects (print, assert)");
     uint32_t nres = f->nin - f->nlin;
     if (ft->nin - ft->nlin != nres)
         return tn_i_type_fail(q, -1, "ft takes %u residuals, f takes %u", (unsigned)(ft->nin - ft->nlin),
@@ -148,19 +149,22 @@ static void batch_linear_call(tn_i_rule *r, const bool *batched, tn_i_var *out, 
 
 static void cost_linear_call(const tn_i_query *q, tn_i_cost *cost) { tn_i_cost_nested(q->p[F].u.fn, cost); }
 
-/* f: (r | x) -> r*x and its transpose (r | ct) -> r*ct. */
+/* f: (r | x) -> r*x and its transpose (r | ct) -> r*ct, or both without residuals: (| x) -> 3 x. */
 static bool sample_linear_call(tn_i_rng *g, int dtype, tn_i_case *c) {
     tn_type t;
     tn_i_sample_shape(g, &t, dtype, 0, 3);
+    const bool alone = tn_i_pick(g, 0, 3) == 0;
     for (int k = 0; k < 2; k++) {
         tn_i_builder b;
         tn_i_builder_init(&b, c->ctx);
-        tn_i_var s = tn_i_input(&b, &t, false), x = tn_i_input(&b, &t, true), out = tn_i_op2(&b, TN_P_mul, s, x);
+        tn_i_var s = alone ? TN_NOVAR : tn_i_input(&b, &t, false), x = tn_i_input(&b, &t, true);
+        if (alone) s = tn_i_number(&b, &t, 3);
+        tn_i_var out = tn_i_op2(&b, TN_P_mul, s, x);
         c->fns[k] = tn_i_finish(&b, 1, &out);
         if (!c->fns[k]) return false;
         c->p[k] = (tn_i_param){.kind = TN_K_FN, .u.fn = c->fns[k]};
     }
-    c->nin = 2;
+    c->nin = alone ? 1 : 2;
     c->in[0] = c->in[1] = t;
     return true;
 }

@@ -31,7 +31,8 @@ static void cost_name(const tn_i_query *q, tn_i_cost *cost) {
 
 static bool sample_name(tn_i_rng *g, int dtype, tn_i_case *c) {
     tn_i_case_shape(g, c, 0, dtype, 0, 4);
-    c->p[0] = (tn_i_param){.kind = TN_K_STR, .u.str = "tag"};
+    static const char *const names[] = {"a", "b", "c"};
+    c->p[0] = (tn_i_param){.kind = TN_K_STR, .u.str = tn_i_string(c->ctx, names[tn_i_pick(g, 0, 2)], 1)};
     return true;
 }
 

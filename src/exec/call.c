@@ -64,6 +64,10 @@ tn_status tn_call_in(const tn_exec *e, tn_work *w, const void *const *in, void *
     if (!e || !w) return TN_EINVAL;
     if (w->exec != e) return refuse(w, "the workspace belongs to another executable");
     if (!out && e->f->nout) return refuse(w, "the array of outputs is NULL");
+    if (e->dir && w->file.fd < 0) {
+        tn_i_spill_reason(&w->file, w->error);
+        return TN_EIO;
+    }
     bool some_absent;
     tn_status status = enter_inputs(w, in);
     if (status == TN_OK) status = enter_outputs(w, out, &some_absent);
@@ -72,8 +76,10 @@ tn_status tn_call_in(const tn_exec *e, tn_work *w, const void *const *in, void *
     w->frame[TN_BASE_ARENA] = (uintptr_t)w->arena;
     const tn_i_run r = {.skip = some_absent ? skipped(w, out) : NULL,
                         .threads = e->threads,
+                        .observer = w->observer,
                         .message = w->error,
-                        .size = sizeof w->error};
+                        .size = sizeof w->error,
+                        .file = &w->file};
     return tn_i_run_plan(e->plan, &r, w->frame);
 }
 
@@ -82,6 +88,7 @@ static tn_status call_own(tn_exec *e, const void *const *in, void *const *out) {
         (void)snprintf(e->error, sizeof e->error, "out of memory: a workspace of %zu bytes", e->work_bytes);
         return TN_ENOMEM;
     }
+    e->own->observer = e->observer;
     return tn_call_in(e, e->own, in, out);
 }
 

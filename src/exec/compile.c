@@ -8,11 +8,14 @@
 
 /* ---- lifetime -------------------------------------------------------------------- */
 
+static size_t text_bytes(const char *s) { return s ? strlen(s) + 1 : 0; }
+
 static void exec_destroy(tn_exec *e) {
     tn_ctx *c = e->ctx;
     while (e->works) {
         tn_work *w = e->works;
         e->works = w->next;
+        tn_i_spill_close(&w->file);
         tn_i_free(c, w->memory, e->work_bytes);
     }
     if (e->prev)
@@ -21,6 +24,7 @@ static void exec_destroy(tn_exec *e) {
         c->execs = e->next;
     if (e->next) e->next->prev = e->prev;
     tn_i_plan_free(c, e->plan);
+    tn_i_free(c, e->dir, text_bytes(e->dir));
     tn_i_fn_unref(e->f);
     tn_i_free(c, e, sizeof *e);
 }
@@ -29,12 +33,16 @@ static void destroy_all(tn_ctx *c) {
     while (c->execs) exec_destroy(c->execs);
 }
 
-static tn_exec *exec_alloc(const tn_fn *f) {
+/* Holds f from now on, also when it fails. */
+static tn_exec *exec_alloc(tn_fn *f) {
     tn_ctx *c = f->ctx;
     tn_exec *e = tn_i_alloc(c, sizeof *e);
-    if (!e) return NULL;
+    if (!e) {
+        tn_i_fn_unref(f);
+        return NULL;
+    }
     e->ctx = c;
-    e->f = tn_i_fn_ref(f);
+    e->f = f;
     e->refs = 1;
     atomic_flag_clear(&e->busy);
     tn_i_on_teardown(c, destroy_all);
@@ -163,20 +171,48 @@ static bool measure(tn_exec *e) {
     return true;
 }
 
+/* Values that are offloaded need a directory, in which a file can be made. */
+static bool spill_dir(tn_exec *e, const char *dir) {
+    if (e->plan->spill == 0) return true;
+    if (!dir) {
+        (void)tn_i_fail(
+            e->ctx, TN_EINVAL, e->f->loc,
+            "tn_compile: the program offloads %zu bytes: the option spill_dir must name a directory for them",
+            e->plan->spill);
+        return false;
+    }
+    if (!(e->dir = tn_i_alloc(e->ctx, text_bytes(dir)))) return false;
+    memcpy(e->dir, dir, text_bytes(dir));
+    tn_i_spill_file probe;
+    char why[TN_I_SPILL_TEXT];
+    tn_i_spill_open(&probe, e->dir);
+    if (probe.fd < 0) {
+        tn_i_spill_reason(&probe, why);
+        (void)tn_i_fail(e->ctx, TN_EIO, NULL, "tn_compile: %s", why);
+        return false;
+    }
+    tn_i_spill_close(&probe);
+    return true;
+}
+
 tn_exec *tn_compile(const tn_fn *f, const tn_compile_options *opt) {
     if (!f) return NULL; /* the error that made it NULL stands */
     tn_compile_options o = {.size = sizeof o};
     if (opt) memcpy(&o, opt, opt->size < sizeof o ? opt->size : sizeof o);
     if (!check_options(f, &o)) return NULL;
-    tn_exec *e = exec_alloc(f);
+    tn_fn *g = o.strict_zero ? tn_i_strict(f) : (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
+    tn_exec *e = g ? exec_alloc(g) : NULL;
     if (!e) return NULL;
     e->threads = o.threads ? o.threads : 1;
-    if (make_plan(e, &o) && measure(e) && tn_i_warm_products(e->ctx, e->plan, e->threads)) return e;
+    e->observer = (tn_i_observer){.call = o.observer, .user = o.observer_user};
+    if (make_plan(e, &o) && measure(e) && spill_dir(e, o.spill_dir) && tn_i_warm_products(e->ctx, e->plan, e->threads))
+        return e;
     exec_destroy(e);
     return NULL;
 }
 
 size_t tn_exec_bytes(const tn_exec *e) { return e ? e->plan->bytes : 0; }
+size_t tn_exec_spill_bytes(const tn_exec *e) { return e ? e->plan->spill : 0; }
 size_t tn_work_bytes(const tn_exec *e) { return e ? e->work_bytes : 0; }
 
 /* ---- workspaces ------------------------------------------------------------------------------ */
@@ -197,6 +233,8 @@ static tn_work *lay_out(const tn_exec *e, unsigned char *memory) {
     w->wanted = w->skip + (p->nstep + 7) / 8;
     w->absent = w->wanted + ((size_t)e->f->nval + 7) / 8;
     w->arena = aligned(w->absent + ((size_t)e->f->nout + 7) / 8);
+    w->file.fd = -1;
+    if (e->dir) tn_i_spill_open(&w->file, e->dir);
     return w;
 }
 
@@ -221,7 +259,9 @@ tn_work *tn_work_new(const tn_exec *e, void *memory, size_t bytes) {
 }
 
 void tn_work_free(tn_work *w) {
-    if (!w || !w->memory) return;
+    if (!w) return;
+    tn_i_spill_close(&w->file);
+    if (!w->memory) return;
     tn_exec *e = (tn_exec *)(uintptr_t)w->exec;
     if (w->prev)
         w->prev->next = w->next;
@@ -230,4 +270,10 @@ void tn_work_free(tn_work *w) {
     if (w->next) w->next->prev = w->prev;
     tn_i_free(e->ctx, w->memory, e->work_bytes);
     exec_unref(e);
+}
+
+tn_status tn_work_observe(tn_work *w, tn_observer observer, void *user) {
+    if (!w) return TN_EINVAL;
+    w->observer = (tn_i_observer){.call = observer, .user = user};
+    return TN_OK;
 }

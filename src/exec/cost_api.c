@@ -5,18 +5,20 @@
 
 tn_status tn_cost(const tn_fn *f, tn_cost_report *out) {
     tn_i_cost k;
-    size_t bytes;
     if (!f) return TN_EINVAL;
     if (!out || out->size < sizeof out->size)
         return tn_i_fail(f->ctx, TN_EINVAL, NULL, "tn_cost: the report is NULL or its size is not set");
-    if (!tn_i_fn_cost(f, &k) || !tn_i_plan_bytes(f, &bytes)) return f->ctx->status;
+    tn_i_plan *p = tn_i_fn_cost(f, &k) ? tn_i_plan_new(f, NULL) : NULL;
+    if (!p) return f->ctx->status;
     tn_cost_report r = {.size = out->size,
                         .equations = k.equations,
                         .flops = k.flops,
                         .transcendentals = k.transcendentals,
                         .products = k.products,
                         .bytes = k.bytes,
-                        .peak_bytes = (double)bytes};
+                        .peak_bytes = (double)p->bytes,
+                        .spill_bytes = (double)p->spill};
+    tn_i_plan_free(f->ctx, p);
     memcpy(out, &r, r.size < sizeof r ? r.size : sizeof r);
     return TN_OK;
 }

@@ -51,11 +51,22 @@ static void put_move(text *t, const tn_i_plan *p, const tn_i_move *m) {
     put(t, "\n");
 }
 
+static void put_transfer(text *t, const tn_i_plan *p, const tn_i_transfer *k, bool spill) {
+    put(t, spill ? "spill file+%" PRIu64 " <-" : "fetch", k->file);
+    put_place(t, p, &k->memory, p->f->val[k->v].type);
+    if (!spill) put(t, " <- file+%" PRIu64, k->file);
+    put(t, "\n");
+}
+
 static void put_step(text *t, const tn_i_plan *p, const tn_i_step *s) {
     const tn_fn *f = p->f;
     const tn_i_eqn *e = &f->eqn[s->eqn];
     if (s->kind == TN_STEP_MOVE) {
         put_move(t, p, &p->move[s->loop]);
+        return;
+    }
+    if (s->kind == TN_STEP_SPILL || s->kind == TN_STEP_FETCH) {
+        put_transfer(t, p, &p->transfer[s->loop], s->kind == TN_STEP_SPILL);
         return;
     }
     put(t, "%s", e->prim->name);

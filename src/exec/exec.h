@@ -15,6 +15,8 @@ struct tn_work {
     /* Which steps the absent outputs of the last such call leave out. */
     uint8_t *wanted, *skip, *absent;
     bool marked;
+    tn_i_observer observer;
+    tn_i_spill_file file; /* open when the executable spills */
     char error[1024];
 };
 
@@ -26,8 +28,10 @@ struct tn_exec {
     size_t work_bytes;
     uint32_t refs; /* the caller's hold, and each workspace allocated here */
     int threads;
-    tn_work *works; /* allocated here */
-    tn_work *own;   /* of tn_call */
+    char *dir;              /* of the spill files, or NULL */
+    tn_work *works;         /* allocated here */
+    tn_work *own;           /* of tn_call */
+    tn_i_observer observer; /* of tn_call */
     atomic_flag busy;
     char error[256]; /* of tn_call before it has a workspace */
 };

@@ -160,6 +160,21 @@ tn_i_query tn_i_planner_query(tn_i_planner *z, const tn_i_eqn *e) {
                         .out = z->out_type};
 }
 
+/* v is in x's memory, at place k. */
+static void share(tn_i_planner *z, tn_i_var v, tn_i_var x, const tn_i_place *k) {
+    z->p->place[v] = *k;
+    z->block_of[v] = z->block_of[x];
+    if (z->block_of[v] != TN_NOBLOCK) z->block[z->block_of[v]].refs += z->uses[v];
+}
+
+/* v, a small part of x, is read after the equation that could write its result over x: as a view it would
+ * have all of x kept, and copied at each update of a loop, so it is copied itself. */
+static bool outlives(const tn_i_planner *z, tn_i_var v, tn_i_var x) {
+    const uint32_t over = z->rewritten[x];
+    return over && z->last[v] > over && z->block_of[x] != TN_NOBLOCK &&
+           tn_type_bytes(z->f->val[v].type) <= tn_type_bytes(z->f->val[x].type) / 4;
+}
+
 /* Storage of an equation that only looks at its operand differently, or that is an array already. */
 bool tn_i_place_view(tn_i_planner *z, const tn_i_eqn *e, bool *done) {
     const void *data = tn_i_constant_data(e);
@@ -169,9 +184,16 @@ bool tn_i_place_view(tn_i_planner *z, const tn_i_eqn *e, bool *done) {
         z->p->place[v] = (tn_i_place){.offset = (int64_t)(uintptr_t)data, .base = TN_BASE_ABSOLUTE, .stride = TN_DENSE};
         return true;
     }
-    if (!(e->prim->flags & TN_F_VIEW) || !e->prim->view || e->nin == 0 || e->nout != 1) return true;
+    if (e->nin == 0 || e->nout != 1) return true;
     tn_i_var x = tn_i_in(z->f, e)[0];
     if (tn_i_empty(z->f->val[x].type)) return true;
+    if (e->prim->flags & TN_F_OFFLOAD) { /* not spilled: nothing but its operand */
+        *done = true;
+        share(z, v, x, &z->p->place[x]);
+        return true;
+    }
+    if (!(e->prim->flags & TN_F_VIEW) || !e->prim->view) return true;
+    if (outlives(z, v, x)) return true;
     tn_i_query q = tn_i_planner_query(z, e);
     tn_i_arr in = {.type = z->f->val[x].type}, out = {.type = z->f->val[v].type};
     int64_t offset = 0;
@@ -180,9 +202,7 @@ bool tn_i_place_view(tn_i_planner *z, const tn_i_eqn *e, bool *done) {
     tn_i_place k = z->p->place[x];
     k.offset += offset * (int64_t)tn_i_dtype_size(in.type->dtype);
     if (!tn_i_place_with(z, out.type, out.stride, &k)) return false;
-    z->p->place[v] = k;
-    z->block_of[v] = z->block_of[x];
-    if (z->block_of[v] != TN_NOBLOCK) z->block[z->block_of[v]].refs += z->uses[v];
+    share(z, v, x, &k);
     *done = true;
     return true;
 }

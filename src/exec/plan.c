@@ -23,11 +23,27 @@ const void *tn_i_constant_data(const tn_i_eqn *e) {
 
 /* ---- liveness ----------------------------------------------------------------------- */
 
+static bool is_view(const tn_i_eqn *e) { return (e->prim->flags & TN_F_VIEW) && e->nin > 0 && e->nout == 1; }
+
+static void note_uses(tn_i_planner *z, uint32_t i) {
+    const tn_i_eqn *e = &z->f->eqn[i];
+    const tn_i_var *in = tn_i_in(z->f, e);
+    for (uint32_t k = 0; k < e->nin; k++) {
+        z->uses[in[k]]++;
+        if (z->last[in[k]] < i + 1) z->last[in[k]] = i + 1;
+    }
+    if (is_view(e)) {
+        if (z->last[in[0]] < z->last[e->out]) z->last[in[0]] = z->last[e->out];
+    } else if (e->prim->kernel && (e->prim->flags & TN_F_INPLACE) && e->nin && z->rewritten[in[0]] == 0)
+        z->rewritten[in[0]] = i + 1;
+}
+
 static void count_uses(tn_i_planner *z) {
     const tn_fn *f = z->f;
     for (uint32_t j = f->nout; j-- > 0;) {
         z->uses[f->out[j]]++;
         z->out_of[f->out[j]] = j;
+        z->last[f->out[j]] = UINT32_MAX;
     }
     for (uint32_t i = f->neqn; i-- > 0;) {
         const tn_i_eqn *e = &f->eqn[i];
@@ -37,7 +53,7 @@ static void count_uses(tn_i_planner *z) {
         if (!live) continue;
         if (e->nin > z->most_in) z->most_in = e->nin;
         if (e->nout > z->most_out) z->most_out = e->nout;
-        for (uint32_t k = 0; k < e->nin; k++) z->uses[tn_i_in(f, e)[k]]++;
+        note_uses(z, i);
     }
 }
 
@@ -50,14 +66,16 @@ static bool planner_alloc(tn_i_planner *z) {
     z->uses = tn_i_alloc_array(c, f->nval, sizeof *z->uses);
     z->block_of = tn_i_alloc_array(c, f->nval, sizeof *z->block_of);
     z->out_of = tn_i_alloc_array(c, f->nval, sizeof *z->out_of);
+    z->last = tn_i_alloc_array(c, f->nval, sizeof *z->last);
+    z->rewritten = tn_i_alloc_array(c, f->nval, sizeof *z->rewritten);
     z->p->place = tn_i_alloc_array(c, f->nval, sizeof *z->p->place);
-    if (!z->live || !z->uses || !z->block_of || !z->out_of || !z->p->place) return false;
+    if (!z->live || !z->uses || !z->block_of || !z->out_of || !z->last || !z->rewritten || !z->p->place) return false;
     memset(z->block_of, 0xFF, f->nval * sizeof *z->block_of);
     memset(z->out_of, 0xFF, f->nval * sizeof *z->out_of);
     count_uses(z);
     z->in_type = tn_i_alloc_array(c, z->most_in, sizeof *z->in_type);
     z->out_type = tn_i_alloc_array(c, z->most_out, sizeof *z->out_type);
-    return z->in_type && z->out_type;
+    return z->in_type && z->out_type && tn_i_spill_init(z);
 }
 
 static void planner_drop(tn_i_planner *z) {
@@ -67,9 +85,12 @@ static void planner_drop(tn_i_planner *z) {
     tn_i_free(c, z->uses, f->nval * sizeof *z->uses);
     tn_i_free(c, z->block_of, f->nval * sizeof *z->block_of);
     tn_i_free(c, z->out_of, f->nval * sizeof *z->out_of);
+    tn_i_free(c, z->last, f->nval * sizeof *z->last);
+    tn_i_free(c, z->rewritten, f->nval * sizeof *z->rewritten);
     tn_i_free(c, (void *)z->in_type, z->most_in * sizeof *z->in_type);
     tn_i_free(c, z->out_type, z->most_out * sizeof *z->out_type);
     tn_i_free(c, z->block, z->cblock * sizeof *z->block);
+    tn_i_spill_drop(z);
     tn_i_pool_drop(&z->pool);
     tn_i_free(c, z, sizeof *z);
 }
@@ -97,7 +118,7 @@ static bool plan_program(tn_i_planner *z) {
         if (z->live[i] && !tn_i_step_equation(z, i)) return false;
     if (!tn_i_step_results(z)) return false;
     z->p->bytes = tn_i_pool_bytes(&z->pool);
-    return frame_bytes(z);
+    return tn_i_spill_finish(z) && frame_bytes(z);
 }
 
 static bool make_plan(tn_i_plan *p, tn_i_plan *root, const tn_i_layout *layout) {
@@ -155,6 +176,7 @@ static void plan_drop(tn_ctx *c, tn_i_plan *p) {
     tn_i_free(c, p->step, p->cstep * sizeof *p->step);
     tn_i_free(c, p->move, p->cmove * sizeof *p->move);
     tn_i_free(c, p->arg, p->carg * sizeof *p->arg);
+    tn_i_free(c, p->transfer, p->ctransfer * sizeof *p->transfer);
     tn_i_free(c, p->number, p->cnumber * sizeof *p->number);
     tn_i_free(c, p->nested, p->cnested * sizeof *p->nested);
     tn_i_free(c, p->slot, p->cslot * sizeof *p->slot);

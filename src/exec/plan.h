@@ -28,7 +28,14 @@ typedef struct tn_i_place {
 
 /* ---- steps --------------------------------------------------------------------- */
 
-typedef enum tn_i_step_kind { TN_STEP_STRIP, TN_STEP_KERNEL, TN_STEP_BODY, TN_STEP_MOVE } tn_i_step_kind;
+typedef enum tn_i_step_kind {
+    TN_STEP_STRIP,
+    TN_STEP_KERNEL,
+    TN_STEP_BODY,
+    TN_STEP_MOVE,
+    TN_STEP_SPILL,
+    TN_STEP_FETCH
+} tn_i_step_kind;
 
 typedef struct tn_i_plan tn_i_plan;
 
@@ -39,7 +46,7 @@ typedef struct tn_i_step {
     } u;
     int64_t scratch; /* offset in the arena: kernel: scratch; body: its frame and arena */
     uint32_t eqn;
-    uint32_t loop; /* strip: its loops in plan->number; body: operand places in plan->arg; move: the move */
+    uint32_t loop; /* strip: its loops in plan->number; body: operand places in plan->arg; move, spill, fetch: which */
     uint8_t kind, loops;
 } tn_i_step;
 
@@ -50,6 +57,16 @@ typedef struct tn_i_move {
     tn_i_var v;
     uint32_t out; /* the output it writes, or TN_NOVAR */
 } tn_i_move;
+
+/* A value on its way to the spill file or back, row-major on both sides. */
+typedef struct tn_i_transfer {
+    tn_i_place memory;
+    uint64_t file; /* offset from where the file of this plan begins */
+    int64_t sum;   /* offset in the arena of its checksum */
+    size_t bytes;
+    tn_i_var v;
+    uint32_t ahead; /* the fetch that comes next, or TN_NOVAR */
+} tn_i_transfer;
 
 struct tn_i_plan {
     const tn_fn *f; /* not held: who plans keeps it */
@@ -64,6 +81,9 @@ struct tn_i_plan {
     int64_t *number; /* strides and loops */
     size_t nstep, nmove, narg, nnumber, cstep, cmove, carg, cnumber;
     size_t last_move;
+    tn_i_transfer *transfer;
+    size_t ntransfer, ctransfer;
+    size_t spill, own_spill; /* bytes of the spill file; nested programs begin at own_spill */
     /* The plans of nested programs, one for each program and strides of its arguments; the outermost plan owns all. */
     tn_i_plan **nested;
     size_t nnested, cnested;

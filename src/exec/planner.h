@@ -14,6 +14,19 @@ typedef struct tn_i_block {
     uint32_t refs; /* uses to come of all values that live in it */
 } tn_i_block;
 
+/* A part of the spill file, and the block of its checksum; free when nothing will be fetched from it. */
+typedef struct tn_i_piece {
+    tn_i_slot at;
+    uint32_t sum, refs;
+} tn_i_piece;
+
+/* A value that is in the spill file until it is fetched. */
+typedef struct tn_i_spilled {
+    uint32_t piece;
+    uint32_t left, offloads; /* uses to come; those of all that only offload it again */
+    bool fetched;
+} tn_i_spilled;
+
 typedef struct tn_i_planner {
     tn_ctx *ctx;
     const tn_fn *f;
@@ -23,12 +36,20 @@ typedef struct tn_i_planner {
     uint32_t *uses;      /* of each value, by live equations and outputs */
     uint32_t *block_of;  /* of each value, or TN_NOBLOCK */
     uint32_t *out_of;    /* first output that is this value, or TN_NOVAR */
+    uint32_t *last;      /* 1 + the equation that uses the value, or a view of it, last; outputs: after all */
+    uint32_t *rewritten; /* 1 + the last equation that could write its result over the value; 0: none */
     tn_i_block *block;
     size_t nblock, cblock;
     tn_i_pool pool;
     const tn_type **in_type; /* scratch for queries */
     tn_type *out_type;
     uint32_t most_in, most_out;
+    uint32_t *spill_of; /* of each value, or TN_NOBLOCK; NULL when nothing is spilled */
+    tn_i_spilled *spilled;
+    tn_i_piece *piece;
+    size_t cspilled, npiece, cpiece;
+    tn_i_pool file;      /* offsets in the spill file */
+    size_t nested_spill; /* the most that a nested program spills */
 } tn_i_planner;
 
 /* place.c: where values live */
@@ -44,7 +65,18 @@ void tn_i_block_release(tn_i_planner *z, uint32_t block);
 static inline bool tn_i_empty(const tn_type *t) { return tn_i_count(t) == 0; }
 tn_i_query tn_i_planner_query(tn_i_planner *z, const tn_i_eqn *e);
 
+/* offload.c: what is in the spill file, and when */
+bool tn_i_spill_init(tn_i_planner *z);
+void tn_i_spill_drop(tn_i_planner *z);
+bool tn_i_spills(const tn_i_planner *z, const tn_i_eqn *e); /* e writes its operand there */
+bool tn_i_spill_equation(tn_i_planner *z, uint32_t eqn);
+bool tn_i_spill_fetch(tn_i_planner *z, uint32_t eqn); /* the operands that eqn reads */
+void tn_i_spill_used(tn_i_planner *z, tn_i_var v);
+bool tn_i_spill_finish(tn_i_planner *z);
+
 /* steps.c: what runs */
+bool tn_i_step_add(tn_i_planner *z, const tn_i_step *s);
+bool tn_i_step_move(tn_i_planner *z, uint32_t eqn, tn_i_var v, const tn_i_place *from, const tn_i_place *to);
 bool tn_i_step_equation(tn_i_planner *z, uint32_t eqn);
 bool tn_i_step_results(tn_i_planner *z);
 

@@ -100,10 +100,32 @@ static tn_status run_kernel(const tn_i_plan *p, const tn_i_step *s, const tn_i_r
                            .out = out,
                            .scratch = (void *)(base[TN_BASE_ARENA] + (uintptr_t)s->scratch),
                            .threads = r->threads,
-                           .message = message};
+                           .message = message,
+                           .loc = e->loc,
+                           .observer = &r->observer};
     tn_status status = e->prim->kernel(&k);
     message[sizeof message - 1] = 0;
     return status == TN_OK ? TN_OK : tell(r, e, status, message);
+}
+
+/* ---- the spill file ---------------------------------------------------------------------- */
+
+static tn_status run_transfer(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base) {
+    const tn_i_transfer *t = &p->transfer[s->loop];
+    uint64_t *sum = (uint64_t *)(base[TN_BASE_ARENA] + (uintptr_t)t->sum);
+    void *memory = address(base, &t->memory);
+    const tn_i_eqn *e = &p->f->eqn[s->eqn];
+    char why[TN_I_SPILL_TEXT];
+    bool ok;
+    if (s->kind == TN_STEP_SPILL)
+        ok = tn_i_spill_write(r->file, r->file_at + t->file, memory, t->bytes, sum, why);
+    else {
+        e = &p->f->eqn[p->f->val[t->v].def]; /* not its reader */
+        ok = tn_i_spill_read(r->file, r->file_at + t->file, memory, t->bytes, *sum, why);
+        const tn_i_transfer *next = t->ahead == TN_NOVAR ? NULL : &p->transfer[t->ahead];
+        if (ok && next) tn_i_spill_ahead(r->file, r->file_at + next->file, next->bytes);
+    }
+    return ok ? TN_OK : tell(r, e, TN_EIO, why);
 }
 
 /* ---- nested programs ---------------------------------------------------------------------- */
@@ -112,7 +134,12 @@ static tn_status run_kernel(const tn_i_plan *p, const tn_i_step *s, const tn_i_r
 static tn_status run_body(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base) {
     const tn_i_eqn *e = &p->f->eqn[s->eqn];
     const tn_i_plan *body = s->u.body;
-    const tn_i_run inner = {.threads = r->threads, .message = r->message, .size = r->size};
+    const tn_i_run inner = {.threads = r->threads,
+                            .observer = r->observer,
+                            .message = r->message,
+                            .size = r->size,
+                            .file = r->file,
+                            .file_at = r->file_at + p->own_spill};
     uintptr_t *frame = (uintptr_t *)(base[TN_BASE_ARENA] + (uintptr_t)s->scratch), *at = frame + TN_BASE_ARGUMENTS;
     frame[TN_BASE_ABSOLUTE] = 0;
     frame[TN_BASE_ARENA] = (uintptr_t)frame + body->frame;
@@ -131,6 +158,8 @@ tn_status tn_i_run_plan(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame)
         case TN_STEP_KERNEL: status = run_kernel(p, s, r, frame); break;
         case TN_STEP_BODY: status = run_body(p, s, r, frame); break;
         case TN_STEP_MOVE: run_move(p, &p->move[s->loop], frame); break;
+        case TN_STEP_SPILL:
+        case TN_STEP_FETCH: status = run_transfer(p, s, r, frame); break;
         }
     }
     for (size_t i = p->last_move; i < p->nmove && status == TN_OK; i++) run_move(p, &p->move[i], frame);
@@ -150,8 +179,11 @@ void tn_i_mark_unwanted(const tn_i_plan *p, void *const *out, uint8_t *wanted, u
         const tn_i_eqn *e = &f->eqn[i];
         bool live = tn_i_eqn_effect(e);
         for (uint32_t j = 0; j < e->nout; j++) live |= tn_i_bit(wanted, e->out + j);
-        for (; s > 0 && p->step[s - 1].eqn == i; s--)
-            if (!live) tn_i_set_bit(skip, s - 1);
         for (uint32_t k = 0; live && k < e->nin; k++) tn_i_set_bit(wanted, tn_i_in(f, e)[k]);
+        for (; s > 0 && p->step[s - 1].eqn == i; s--) {
+            const tn_i_step *step = &p->step[s - 1]; /* what is fetched here others may read */
+            bool want = step->kind == TN_STEP_FETCH ? tn_i_bit(wanted, p->transfer[step->loop].v) : live;
+            if (!want) tn_i_set_bit(skip, s - 1);
+        }
     }
 }

@@ -3,12 +3,16 @@
 #define TN_RUN_H
 
 #include "exec/plan.h"
+#include "exec/spill.h"
 
 typedef struct tn_i_run {
     const uint8_t *skip; /* a bit per step of the outermost plan that is not wanted; NULL: all are */
     int threads;
+    tn_i_observer observer;
     char *message; /* `size` bytes for "file:line: primitive: reason" */
     size_t size;
+    const tn_i_spill_file *file; /* open when the plan spills */
+    uint64_t file_at;            /* where this plan's part of it begins */
 } tn_i_run;
 
 /* The frame (plan->frame bytes, 64-aligned) begins with the bases: 0, the arena's address,

@@ -22,7 +22,7 @@ static bool add_loops(tn_i_planner *z, const tn_type *t, uint32_t arrays, const 
     return true;
 }
 
-static bool add_step(tn_i_planner *z, const tn_i_step *s) {
+bool tn_i_step_add(tn_i_planner *z, const tn_i_step *s) {
     tn_i_plan *p = z->p;
     if (!tn_i_grow(z->ctx, (void **)&p->step, &p->cstep, p->nstep + 1, sizeof *p->step)) return false;
     p->step[p->nstep++] = *s;
@@ -49,6 +49,11 @@ static bool add_move(tn_i_planner *z, tn_i_var v, const tn_i_place *from, const 
     return true;
 }
 
+bool tn_i_step_move(tn_i_planner *z, uint32_t eqn, tn_i_var v, const tn_i_place *from, const tn_i_place *to) {
+    const tn_i_step s = {.eqn = eqn, .kind = TN_STEP_MOVE, .loop = (uint32_t)z->p->nmove};
+    return add_move(z, v, from, to, TN_NOVAR) && tn_i_step_add(z, &s);
+}
+
 /* ---- strips ----------------------------------------------------------------------- */
 
 static bool cannot_run(const tn_i_planner *z, const tn_i_eqn *e, const char *why) {
@@ -70,7 +75,7 @@ static bool add_strip(tn_i_planner *z, const tn_i_eqn *e, tn_i_step *s) {
     if (!add_loops(z, t, 1 + e->nin, (const int64_t(*)[TN_MAX_RANK])stride, &s->loop, &loops)) return false;
     s->kind = TN_STEP_STRIP;
     s->loops = (uint8_t)loops;
-    return add_step(z, s);
+    return tn_i_step_add(z, s);
 }
 
 /* ---- kernels ------------------------------------------------------------------------ */
@@ -97,7 +102,7 @@ static bool add_kernel(tn_i_planner *z, const tn_i_eqn *e, tn_i_step *s) {
     if (!take_scratch(z, bytes, s)) return false;
     if (e->nin + e->nout > z->p->narr) z->p->narr = e->nin + e->nout;
     s->kind = TN_STEP_KERNEL;
-    return add_step(z, s);
+    return tn_i_step_add(z, s);
 }
 
 /* ---- nested programs ------------------------------------------------------------------ */
@@ -127,8 +132,7 @@ static bool copy_operands(tn_i_planner *z, const tn_i_eqn *e, uint32_t eqn, body
         if (!tn_i_block_new(z, tn_type_bytes(z->f->val[v].type), 0, &a->copy[i])) return false;
         const tn_i_place to = {
             .offset = (int64_t)z->block[a->copy[i]].slot.offset, .base = TN_BASE_ARENA, .stride = TN_DENSE};
-        tn_i_step s = {.eqn = eqn, .kind = TN_STEP_MOVE, .loop = (uint32_t)z->p->nmove};
-        if (!add_move(z, v, &a->place[i], &to, TN_NOVAR) || !add_step(z, &s)) return false;
+        if (!tn_i_step_move(z, eqn, v, &a->place[i], &to)) return false;
         a->place[i] = to;
     }
     write_key(z, e, a);
@@ -150,6 +154,7 @@ static bool add_body_step(tn_i_planner *z, const tn_i_eqn *e, tn_i_step *s, body
     }
     s->u.body = w.plan ? w.plan : tn_i_variant_new(z->root, f, a->key, a->nkey);
     if (!s->u.body) return false;
+    if (s->u.body->spill > z->nested_spill) z->nested_spill = s->u.body->spill;
     size_t bytes;
     if (!tn_i_add(s->u.body->frame, s->u.body->bytes, &bytes)) bytes = SIZE_MAX;
     if (!take_scratch(z, bytes, s)) return false;
@@ -160,7 +165,7 @@ static bool add_body_step(tn_i_planner *z, const tn_i_eqn *e, tn_i_step *s, body
     s->kind = TN_STEP_BODY;
     for (uint32_t i = 0; i < e->nin; i++)
         if (a->copy[i] != TN_NOBLOCK) tn_i_block_release(z, a->copy[i]);
-    return add_step(z, s);
+    return tn_i_step_add(z, s);
 }
 
 static bool add_body(tn_i_planner *z, const tn_i_eqn *e, tn_i_step *s) {
@@ -189,6 +194,7 @@ static bool nothing_to_compute(const tn_i_planner *z, const tn_i_eqn *e) {
 static void release_dead(tn_i_planner *z, const tn_i_eqn *e) {
     for (uint32_t i = 0; i < e->nin; i++) {
         uint32_t b = z->block_of[tn_i_in(z->f, e)[i]];
+        tn_i_spill_used(z, tn_i_in(z->f, e)[i]);
         if (b != TN_NOBLOCK && --z->block[b].refs == 0) tn_i_block_release(z, b);
     }
     for (uint32_t j = 0; j < e->nout; j++) {
@@ -211,8 +217,9 @@ static bool step_of(tn_i_planner *z, const tn_i_eqn *e, uint32_t eqn) {
 
 bool tn_i_step_equation(tn_i_planner *z, uint32_t eqn) {
     const tn_i_eqn *e = &z->f->eqn[eqn];
-    bool done;
-    if (!tn_i_place_view(z, e, &done)) return false;
+    bool done = tn_i_spills(z, e);
+    if (!tn_i_spill_fetch(z, eqn) || (done && !tn_i_spill_equation(z, eqn))) return false;
+    if (!done && !tn_i_place_view(z, e, &done)) return false;
     if (!done && !step_of(z, e, eqn)) return false;
     release_dead(z, e);
     return true;

@@ -3,6 +3,7 @@
 #include "ir/params.h"
 #include "prims/prim.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -38,6 +39,15 @@ void tn_i_builder_fail(tn_i_builder *b, tn_status s, const char *fmt, ...) {
 }
 
 /* ---- value numbering --------------------------------------------------------- */
+
+/* Where strict_zero would change something: a factor that is known, finite and not 0 rules it out. */
+bool tn_i_strict_matters(const tn_i_builder *b, const tn_prim *prim, uint32_t nin, const tn_i_var *in) {
+    double k;
+    if (!prim->strict || nin == 0 || !tn_i_is_float(b->val[in[0]].type->dtype)) return false;
+    for (uint32_t i = 0; i < nin; i++)
+        if (tn_i_known_f64(b, in[i], &k) && isfinite(k) && k != 0) return false;
+    return true;
+}
 
 static uint64_t hash_literal(int dtype, uint64_t bits) { return tn_i_hash_u64((uint64_t)dtype + 1, bits); }
 
@@ -219,7 +229,7 @@ bool tn_i_outputs(tn_i_query *q, uint32_t n) {
     } else if (n > q->nout)
         return false; /* a re-check brings room for the outputs that the equation has */
     q->nout = n;
-    memset(q->out, 0, n * sizeof *q->out);
+    if (n) memset(q->out, 0, n * sizeof *q->out);
     return true;
 }
 
@@ -365,7 +375,8 @@ static bool push_eqn(tn_i_builder *b, const tn_i_query *q, const tn_i_params *sh
                     .nin = q->nin,
                     .nout = q->nout,
                     .out = (tn_i_var)b->nval,
-                    .region = b->region};
+                    .region = b->region,
+                    .linear = b->linear && tn_i_strict_matters(b, q->prim, q->nin, in)};
     if (q->nin) memcpy(b->pool + b->npool, in, q->nin * sizeof *in);
     b->npool += q->nin;
     for (uint32_t j = 0; j < q->nout; j++)
@@ -397,7 +408,8 @@ static tn_i_var emit(tn_i_builder *b, const tn_prim *prim, const tn_i_param *p, 
     if (!b->raw && !effect) {
         tn_i_var v = fold(b, &q, in);
         if (v == TN_NOVAR && prim->simplify && !b->failed) v = prim->simplify(b, p, nin, in, q.out);
-        if (v == TN_NOVAR && !b->failed) v = find_eqn(b, hash, prim, p, np, nin, in);
+        if (v == TN_NOVAR && !b->failed && (v = find_eqn(b, hash, prim, p, np, nin, in)) != TN_NOVAR && !b->linear)
+            b->eqn[b->val[v].def].linear = false; /* the primal's value as well, and strict_zero leaves that alone */
         if (v != TN_NOVAR || b->failed) return v;
         /* simplify may have emitted other equations and moved the scratch types */
         if (prim->simplify && !typed(b, &q, in)) return TN_NOVAR;

@@ -87,6 +87,13 @@ static void nested_facts(tn_fn *f, const tn_i_eqn *e) {
     }
 }
 
+/* Told by the operands where the program has linear inputs, else by a mark. */
+static bool belongs_to_linear(const tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e) {
+    const bool told = e->nout && b->val[e->out].linear;
+    if (f->nlin) return e->linear && !told;
+    return e->linear || (told && tn_i_strict_matters(b, e->prim, e->nin, b->pool + e->in));
+}
+
 static void copy_equations(tn_i_builder *b, tn_fn *f, const uint8_t *live, const tn_i_var *to) {
     uint32_t n = 0, at = 0;
     for (size_t i = 0; i < b->neqn; i++) {
@@ -97,6 +104,7 @@ static void copy_equations(tn_i_builder *b, tn_fn *f, const uint8_t *live, const
         (void)tn_i_params_ref(d->params);
         d->in = at;
         d->out = e->nout ? to[e->out] : 0;
+        d->linear = belongs_to_linear(b, f, e);
         for (uint32_t j = 0; j < e->nin; j++) f->pool[at++] = to[b->pool[e->in + j]];
         nested_facts(f, d);
     }
@@ -110,7 +118,7 @@ static uint64_t hash_fn(const tn_fn *f) {
     }
     for (uint32_t i = 0; i < f->neqn; i++) {
         const tn_i_eqn *e = &f->eqn[i];
-        h = tn_i_hash_u64(h, (uint64_t)e->prim->id << 32 | e->region);
+        h = tn_i_hash_u64(h, (uint64_t)e->linear << 63 | (uint64_t)e->prim->id << 32 | e->region);
         h = tn_i_hash_u64(h, e->params ? e->params->hash : 0);
     }
     h = tn_i_hash(h, f->pool, f->npool * sizeof *f->pool);
@@ -219,7 +227,7 @@ tn_fn *tn_i_finish(tn_i_builder *b, uint32_t nout, const tn_i_var *out) {
 
 static bool eqn_equal(const tn_i_eqn *x, const tn_i_eqn *y) {
     if (x->prim != y->prim || x->in != y->in || x->nin != y->nin || x->nout != y->nout || x->out != y->out ||
-        x->region != y->region || !x->params != !y->params)
+        x->region != y->region || x->linear != y->linear || !x->params != !y->params)
         return false;
     return !x->params || tn_i_params_equal(x->params->v, y->params->v, x->params->n);
 }
@@ -254,6 +262,10 @@ tn_i_var tn_i_mapped(tn_i_builder *b, const tn_fn *f, tn_i_var *map, tn_i_var v)
     return map[v];
 }
 
+bool tn_i_of_linear(const tn_fn *f, const tn_i_eqn *e) {
+    return e->linear || (f->nlin && e->nout && f->val[e->out].linear);
+}
+
 void tn_i_copy_eqn(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *map) {
     if (b->failed) return;
     tn_i_var few[16], *in = few;
@@ -262,8 +274,11 @@ void tn_i_copy_eqn(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var 
         return;
     }
     for (uint32_t i = 0; i < e->nin; i++) in[i] = tn_i_mapped(b, f, map, tn_i_in(f, e)[i]);
+    const bool linear = b->linear;
     b->loc = e->loc;
+    b->linear = tn_i_of_linear(f, e);
     tn_i_var out = tn_i_emit_like(b, e, in);
+    b->linear = linear;
     for (uint32_t j = 0; j < e->nout && out != TN_NOVAR; j++) map[e->out + j] = out + j;
     if (in != few) tn_i_free(b->ctx, in, e->nin * sizeof *in);
 }

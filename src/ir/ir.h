@@ -96,6 +96,7 @@ typedef struct tn_i_eqn {
     uint32_t nin, nout;
     tn_i_var out;    /* outputs are out .. out+nout-1 */
     uint32_t region; /* part of the value-numbering key: recomputation is never merged back */
+    bool linear;     /* came out of a linear program, where strict_zero would change it (docs/ir.md) */
 } tn_i_eqn;
 
 struct tn_fn {
@@ -140,6 +141,7 @@ typedef struct tn_i_builder {
     size_t nslot, cslot;
     const tn_i_loc *loc; /* given to new equations */
     uint32_t region;     /* given to new equations */
+    bool linear;         /* new equations belong to a linear program, whatever their operands are here */
     uint32_t regions;    /* regions in use are 0..regions-1 */
     /* scratch for the type rule of the equation being made */
     tn_type *out_type;
@@ -173,6 +175,9 @@ tn_i_var tn_i_emit_like(tn_i_builder *b, const tn_i_eqn *like, const tn_i_var *i
 
 static inline const tn_type *tn_i_vtype(const tn_i_builder *b, tn_i_var v) { return b->val[v].type; }
 static inline bool tn_i_is_zero(const tn_i_builder *b, tn_i_var v) { return b->val[v].zero; }
+/* Whether strict_zero would change an equation: its primitive has a strict form, and no factor is known,
+ * finite and not 0. */
+bool tn_i_strict_matters(const tn_i_builder *b, const tn_prim *prim, uint32_t nin, const tn_i_var *in);
 /* The equation that made v, or NULL. */
 const tn_i_eqn *tn_i_def(const tn_i_builder *b, tn_i_var v);
 /* True when v is a literal or a broadcast of one; *bits its value, in v's dtype. */
@@ -206,6 +211,8 @@ void tn_i_copy_eqn(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var 
 /* A map of f's values, all TN_NOVAR; free with tn_i_map_free. */
 tn_i_var *tn_i_map_new(const tn_fn *f);
 void tn_i_map_free(const tn_fn *f, tn_i_var *map);
+/* Whether e belongs to a linear program, f itself or one that f was put together from. */
+bool tn_i_of_linear(const tn_fn *f, const tn_i_eqn *e);
 /* Emits all of f over args (nin of them); outs receives nout values. */
 void tn_i_inline(tn_i_builder *b, const tn_fn *f, const tn_i_var *args, tn_i_var *outs);
 
@@ -218,6 +225,10 @@ bool tn_i_check(const tn_fn *f);
  * tn_i_lin).  false after an error.  Fails no program that has no linear input. */
 typedef enum tn_i_lin { TN_NONLINEAR, TN_LINEAR, TN_ZERO } tn_i_lin;
 bool tn_i_check_linear(const tn_fn *f, const uint8_t *in, uint8_t *out);
+
+/* f with the strict form of each equation of a linear program, nested programs too: what
+ * strict_zero compiles.  A new reference, NULL after an error. */
+tn_fn *tn_i_strict(const tn_fn *f);
 
 /* Equations, flops and bytes (docs/ir.md); nested programs count each time they run. */
 typedef struct tn_i_cost {

@@ -180,10 +180,11 @@ static bool equation(tn_i_parser *p, tn_i_scope *s) {
     const size_t ntypes = p->ntypes, nints = p->nints, noperand = p->noperand, nbinder = p->nbinder;
     tn_i_reading r = {0};
     s->b.region = 0;
+    s->b.linear = false;
     const bool ok = left_side(p, &r) && primitive(p, &r) && tn_i_parse_params(p, s, &r) &&
                     tn_i_parse_operands(p, s, &r) && set_place(p, s, &r.name) &&
-                    (s->b.region = r.region, tn_i_resolve_operands(p, s, &r)) && tn_i_complete_params(p, s, &r) &&
-                    emit(p, s, &r);
+                    (s->b.region = r.region, s->b.linear = r.linear, tn_i_resolve_operands(p, s, &r)) &&
+                    tn_i_complete_params(p, s, &r) && emit(p, s, &r);
     tn_i_release_params(p, &r);
     p->ntypes = ntypes;
     p->nints = nints;

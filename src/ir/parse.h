@@ -60,6 +60,7 @@ typedef struct tn_i_reading {
     size_t at[TN_MAX_PARAMS]; /* where a parameter's integers or types begin on their stack */
     uint32_t given;           /* bit k: parameter k was written */
     uint32_t region;
+    bool linear;
 } tn_i_reading;
 
 /* parse.c */

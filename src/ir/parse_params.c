@@ -272,6 +272,13 @@ static bool region(tn_i_parser *p, tn_i_reading *r) {
     return true;
 }
 
+static bool linear(tn_i_parser *p, tn_i_reading *r) {
+    r->linear = tn_i_token_is(&p->tok, "True");
+    if (!r->linear && !tn_i_token_is(&p->tok, "False")) return tn_i_unexpected(p, "True or False");
+    tn_i_next(p);
+    return true;
+}
+
 static uint32_t find_param(const tn_i_reading *r, const tn_i_token *name) {
     const char *ours = r->prim ? tn_i_jax_param(r->prim, name) : NULL;
     for (uint32_t k = 0; k < r->nparam; k++) {
@@ -295,7 +302,10 @@ bool tn_i_parse_params(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
         if (!tn_i_expect(p, "=")) return false;
         const uint32_t k = find_param(r, &name);
         if (k == UINT32_MAX) {
-            if (tn_i_token_is(&name, "region") ? !region(p, r) : !foreign(p, r, &name)) return false;
+            const bool ok = tn_i_token_is(&name, "region")   ? region(p, r)
+                            : tn_i_token_is(&name, "linear") ? linear(p, r)
+                                                             : foreign(p, r, &name);
+            if (!ok) return false;
             continue;
         }
         if (r->given >> k & 1)

@@ -246,7 +246,7 @@ static bool printable(const tn_i_param *v) { return v->kind != TN_K_NONE && v->k
 /* Parameters stand on one line, or one on each when a program is among them. */
 static void put_params(printer *p, const tn_i_eqn *e, int indent) {
     const uint32_t n = e->params ? e->params->n : 0;
-    uint32_t shown = e->region != 0;
+    uint32_t shown = e->region != 0 || e->linear;
     bool program = false;
     for (uint32_t k = 0; k < n; k++) {
         shown += printable(&e->params->v[k]);
@@ -261,6 +261,7 @@ static void put_params(printer *p, const tn_i_eqn *e, int indent) {
         put_u64(p, e->region);
         shown++;
     }
+    if (e->linear) puts_(p, shown++ ? " linear=True" : "linear=True"); /* never beside a program */
     for (uint32_t k = 0; k < n; k++) {
         if (!printable(&e->params->v[k])) continue;
         if (shown++) {

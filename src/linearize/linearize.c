@@ -6,11 +6,13 @@
 
 #include <string.h>
 
-bool tn_i_linearize(const tn_fn *f, uint32_t nwrt, const uint32_t *wrt, const tn_i_plan_by *how, tn_i_parts *out) {
+tn_fn *tn_i_jvp_for_split(const tn_fn *f, uint32_t nwrt, const uint32_t *wrt) {
+    return tn_i_prune(tn_i_jvp(f, nwrt, wrt, true, NULL, NULL)); /* a dead tangent needs no residuals */
+}
+
+bool tn_i_split_jvp(const tn_fn *f, const tn_fn *g, const tn_i_plan_by *how, tn_i_parts *out) {
     *out = (tn_i_parts){0};
     tn_ctx *c = f->ctx;
-    tn_fn *g = tn_i_prune(tn_i_jvp(f, nwrt, wrt, true, NULL, NULL)); /* a dead tangent needs no residuals */
-    if (!g) return false;
     bool *unknown = tn_i_alloc_array(c, g->nin, sizeof *unknown),
          *linear = tn_i_alloc_array(c, g->nout, sizeof *linear);
     bool ok = unknown && linear;
@@ -21,6 +23,13 @@ bool tn_i_linearize(const tn_fn *f, uint32_t nwrt, const uint32_t *wrt, const tn
     }
     tn_i_free(c, unknown, g->nin * sizeof *unknown);
     tn_i_free(c, linear, g->nout * sizeof *linear);
+    return ok;
+}
+
+bool tn_i_linearize(const tn_fn *f, uint32_t nwrt, const uint32_t *wrt, const tn_i_plan_by *how, tn_i_parts *out) {
+    *out = (tn_i_parts){0};
+    tn_fn *g = tn_i_jvp_for_split(f, nwrt, wrt);
+    const bool ok = g && tn_i_split_jvp(f, g, how, out);
     tn_i_fn_unref(g);
     return ok;
 }

@@ -12,12 +12,14 @@ typedef struct tn_i_boundary {
     const uint8_t *known, *needed;
 } tn_i_boundary;
 
-/* A plan fills save[v] for the known values; false after an error. */
+/* A plan fills save[v], a tn_verdict, for the known values; false after an error. */
 typedef struct tn_i_plan_by {
     const char *name;
     bool (*plan)(const struct tn_i_plan_by *how, const tn_i_boundary *q, uint8_t *save);
     tn_verdict (*callback)(void *user, const tn_candidate *v);
     void *user;
+    bool everywhere; /* in regions too, whatever their own policies */
+    bool region;     /* what it does not save may not be saved for the sake of an effect either */
 } tn_i_plan_by;
 
 /* known: known inputs.. -> (known outputs.., residuals..);
@@ -41,6 +43,9 @@ void tn_i_parts_free(tn_i_parts *p);
 /* jvp, then partial evaluation, with forwarded inputs: primal x.. -> (y.., residuals..),
  * linear (residuals.. | dx of wrt..) -> dy of the float outputs.. . */
 bool tn_i_linearize(const tn_fn *f, uint32_t nwrt, const uint32_t *wrt, const tn_i_plan_by *how, tn_i_parts *out);
+/* The two halves of linearize, for those who split one jvp under many plans. */
+tn_fn *tn_i_jvp_for_split(const tn_fn *f, uint32_t nwrt, const uint32_t *wrt);
+bool tn_i_split_jvp(const tn_fn *f, const tn_fn *jvp, const tn_i_plan_by *how, tn_i_parts *out);
 
 /* Splits equations that mix known and unknown operands in nested programs, so that
  * every equation is one or the other.  The result is `mixed`. */

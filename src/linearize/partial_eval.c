@@ -1,7 +1,8 @@
 /* requires: every equation is known or unknown (tn_i_separate);
  * ensures: known and linear programs that together compute f, under any plan. */
 #include "linearize/linearize.h"
-#include "prims/prim.h"
+#include "linearize/prune.h"
+#include "prims/frame.h"
 
 #include <string.h>
 
@@ -9,10 +10,16 @@ typedef struct split {
     const tn_fn *f;
     const bool *unknown, *out_linear;
     bool forward;
-    uint8_t *known, *needed, *save;
+    const tn_i_plan_by *how;
+    tn_i_memo *memo;
+    uint8_t *known, *needed, *save, *at_hand;
     uint8_t *wanted, *residual; /* per value: read by the linear program; crosses the boundary */
-    uint8_t *copy;              /* per equation: 1 recomputed, 2 copied as it is (free or a view) */
+    uint8_t *again;             /* per value: computed again in the linear program */
+    uint8_t *copy;              /* per equation: RECOMPUTED, .. */
 } split;
+
+/* How an equation of known values stands in the linear program, if it does. */
+enum { RECOMPUTED = 1, AS_IT_IS /* free, or a view */, QUIET /* recomputed, without its effects */ };
 
 static bool linear_output(const split *s, uint32_t j) {
     return (s->out_linear && s->out_linear[j]) || !s->known[s->f->out[j]];
@@ -28,49 +35,139 @@ static void find_known(split *s) {
         for (uint32_t j = 0; j < e->nout; j++) s->known[e->out + j] = known;
         for (uint32_t k = 0; k < e->nin && !known; k++) s->needed[tn_i_in(f, e)[k]] |= s->known[tn_i_in(f, e)[k]];
     }
-    for (uint32_t j = 0; j < f->nout; j++)
-        if (linear_output(s, j) && s->known[f->out[j]]) s->needed[f->out[j]] = 1;
     for (uint32_t v = 0; v < f->nval; v++)
         if (tn_i_is_literal(f, v)) s->needed[v] = 0;
 }
 
-/* Data are never copied across: constants and iotas are made again, a view is taken again
- * from what it views when that is no larger. */
-static bool free_to_copy(const tn_fn *f, const tn_i_eqn *e) {
+/* Data are never copied across: constants and iotas are made again, and a view is taken again from
+ * what it views, when that is no larger. */
+static bool free_to_copy(const split *s, const tn_i_eqn *e) {
+    const tn_fn *f = s->f;
     if (e->nin == 0) return true;
+    if (e->prim->flags & TN_F_OFFLOAD) return !s->save[e->out] || f->val[tn_i_in(f, e)[0]].def >= TN_DEF_LITERAL;
     if (!(e->prim->flags & TN_F_VIEW)) return false;
-    if (tn_i_is_literal(f, tn_i_in(f, e)[0])) return true; /* also where the result is empty, and smaller */
-    return tn_type_bytes(f->val[tn_i_in(f, e)[0]].type) <= tn_type_bytes(f->val[e->out].type);
+    tn_i_var v = tn_i_in(f, e)[0];
+    if (tn_i_is_literal(f, v)) return true; /* also where the result is empty, and smaller */
+    return tn_type_bytes(f->val[v].type) <= tn_type_bytes(f->val[e->out].type);
 }
 
-static void cross(split *s) {
+/* Values that the linear program has, or gets without recomputation, if it asks for them: a part of what
+ * is there only when it is saved, as otherwise the whole would be kept for it. */
+static void find_at_hand(split *s) {
     const tn_fn *f = s->f;
+    for (uint32_t v = 0; v < f->nval; v++) s->at_hand[v] = v < f->nin ? s->known[v] : tn_i_is_literal(f, v);
+    for (uint32_t i = 0; i < f->neqn; i++) {
+        const tn_i_eqn *e = &f->eqn[i];
+        bool free = e->nin == 0;
+        if (e->prim->flags & TN_F_VIEW) {
+            const tn_i_var v = tn_i_in(f, e)[0];
+            free = s->at_hand[v] && tn_type_bytes(f->val[v].type) <= tn_type_bytes(f->val[e->out].type);
+        }
+        if (e->prim->flags & TN_F_OFFLOAD) free = s->at_hand[tn_i_in(f, e)[0]];
+        for (uint32_t j = 0; j < e->nout; j++)
+            s->at_hand[e->out + j] = s->known[e->out + j] && (free || s->save[e->out + j]);
+    }
+}
+
+static bool has_effect(const tn_i_eqn *e) { return e->prim->effect && e->prim->effect(tn_i_p(e)); }
+
+static bool known_eqn(const split *s, const tn_i_eqn *e) {
+    if (e->nout) return s->known[e->out];
+    for (uint32_t k = 0; k < e->nin; k++)
+        if (!s->known[tn_i_in(s->f, e)[k]]) return false;
+    return true;
+}
+
+/* An effect happens once.  Outputs of e that would be computed again can be when that needs no effect; else
+ * they are saved, unless a region's policy says otherwise: then it cannot be had. */
+static bool settle_effect(split *s, const tn_i_eqn *e, uint32_t i) {
+    tn_ctx *c = s->f->ctx;
+    const tn_i_loc *loud = NULL;
+    bool *used = tn_i_alloc_array(c, e->nout, sizeof *used);
+    for (uint32_t j = 0; used && j < e->nout; j++) used[j] = s->again[e->out + j];
+    bool ok = used && tn_i_quiet_outputs(e, used, s->memo, &loud);
+    tn_i_free(c, used, e->nout * sizeof *used);
+    if (!ok) return false;
+    s->copy[i] = QUIET;
+    if (!loud) return true;
+    if (s->how->region) {
+        (void)tn_i_fail(c, TN_ERULE, loud,
+                        "%s: policy '%s' of its region would run this effect again: save what it makes, or move it out "
+                        "of the region",
+                        e->prim->name, s->how->name);
+        return false;
+    }
+    s->copy[i] = 0;
+    for (uint32_t v = e->out; v < e->out + e->nout; v++) {
+        s->residual[v] |= s->again[v];
+        s->again[v] = 0;
+    }
+    return true;
+}
+
+/* Which wanted outputs of e cross, and whether e is computed again for the others. */
+static bool settle(split *s, const tn_i_eqn *e, uint32_t i) {
+    const bool effect = has_effect(e), free = !effect && free_to_copy(s, e);
+    bool again = false;
+    for (uint32_t v = e->out; v < e->out + e->nout; v++) {
+        if (!s->wanted[v]) continue;
+        s->residual[v] = !free && s->save[v];
+        s->again[v] = !s->residual[v];
+        again |= s->again[v];
+    }
+    if (again) s->copy[i] = free ? AS_IT_IS : RECOMPUTED;
+    /* a view to be saved crosses as what it views */
+    if (again && free && e->nin && s->save[e->out] && !s->at_hand[tn_i_in(s->f, e)[0]])
+        s->save[tn_i_in(s->f, e)[0]] = s->save[e->out];
+    return !again || !effect || settle_effect(s, e, i);
+}
+
+static bool cross(split *s) {
+    const tn_fn *f = s->f;
+    find_at_hand(s);
     memcpy(s->wanted, s->needed, f->nval);
     for (uint32_t i = f->neqn; i-- > 0;) {
         const tn_i_eqn *e = &f->eqn[i];
         if (e->nout == 0 || !s->known[e->out]) continue;
-        bool effect = e->prim->effect && e->prim->effect(tn_i_p(e)), free = !effect && free_to_copy(f, e),
-             again = false;
-        for (uint32_t j = 0; j < e->nout; j++) {
-            tn_i_var v = e->out + j;
-            if (!s->wanted[v]) continue;
-            if (!free && (effect || s->save[v]))
-                s->residual[v] = 1;
-            else
-                again = true;
-        }
-        if (!again) continue;
-        s->copy[i] = free ? 2 : 1;
-        for (uint32_t k = 0; k < e->nin; k++)
+        if (!settle(s, e, i)) return false;
+        for (uint32_t k = 0; k < e->nin && s->copy[i]; k++)
             if (!tn_i_is_literal(f, tn_i_in(f, e)[k])) s->wanted[tn_i_in(f, e)[k]] = 1;
     }
     for (uint32_t v = 0; v < f->nin; v++) s->residual[v] = s->wanted[v] && s->known[v];
+    return true;
 }
 
 static uint32_t count(const uint8_t *set, uint32_t n) {
     uint32_t k = 0;
     for (uint32_t i = 0; i < n; i++) k += set[i] != 0;
     return k;
+}
+
+/* The plan says so, or the value has been offloaded already: what was kept in a spill file is not brought
+ * into memory to be kept. */
+static bool offloaded(const split *s, tn_i_var v) {
+    const tn_fn *f = s->f;
+    if (s->save[v] == TN_OFFLOAD) return true;
+    while (f->val[v].def < TN_DEF_LITERAL) {
+        const tn_i_eqn *e = &f->eqn[f->val[v].def];
+        if (e->prim->flags & TN_F_OFFLOAD) return true;
+        if (!e->prim->split || !e->prim->body) return false;
+        const tn_fn *body = tn_i_p(e)[e->prim->body - 1].u.fn;
+        v = body->out[v - e->out];
+        f = body;
+    }
+    return false;
+}
+
+/* Residuals that e makes, in out[*n..]; what is offloaded is so right behind e, unless it is an input or
+ * data after all. */
+static void hand_over(const split *s, tn_i_builder *b, const tn_i_eqn *e, const tn_i_var *map, tn_i_var *out,
+                      uint32_t *n) {
+    for (tn_i_var v = e->out; v < e->out + e->nout; v++) {
+        if (!s->residual[v]) continue;
+        const tn_i_eqn *def = tn_i_def(b, map[v]);
+        out[(*n)++] = def && def->nin && offloaded(s, v) ? tn_i_offload(b, map[v]) : map[v];
+    }
 }
 
 static tn_fn *build_known(const split *s, tn_i_var *map, tn_i_var *out) {
@@ -82,16 +179,20 @@ static tn_fn *build_known(const split *s, tn_i_var *map, tn_i_var *out) {
     b.forget = true;
     for (uint32_t v = 0; v < f->nin; v++)
         if (s->known[v]) map[v] = tn_i_input(&b, f->val[v].type, false);
+    uint32_t first = 0;
+    for (uint32_t j = 0; j < f->nout; j++) first += !linear_output(s, j);
+    uint32_t n = first;
+    for (uint32_t v = 0; v < f->nin && s->forward; v++)
+        if (s->residual[v]) out[n++] = map[v];
     for (uint32_t i = 0; i < f->neqn && !b.failed; i++) {
         const tn_i_eqn *e = &f->eqn[i];
         b.region = e->region;
-        if (e->nout == 0 || s->known[e->out]) tn_i_copy_eqn(&b, f, e, map);
+        if (!known_eqn(s, e)) continue;
+        tn_i_copy_eqn(&b, f, e, map);
+        if (!b.failed) hand_over(s, &b, e, map, out, &n);
     }
-    uint32_t n = 0;
-    for (uint32_t j = 0; j < f->nout && !b.failed; j++)
-        if (!linear_output(s, j)) out[n++] = tn_i_mapped(&b, f, map, f->out[j]);
-    for (uint32_t v = 0; v < f->nval && !b.failed; v++)
-        if (s->residual[v] && (s->forward || v >= f->nin)) out[n++] = map[v];
+    for (uint32_t j = f->nout; j-- > 0 && !b.failed;)
+        if (!linear_output(s, j)) out[--first] = tn_i_mapped(&b, f, map, f->out[j]);
     return tn_i_finish(&b, n, out);
 }
 
@@ -115,8 +216,31 @@ static void copy_beside_residuals(const split *s, tn_i_builder *b, const tn_i_eq
     tn_i_free(b->ctx, kept, e->nout * sizeof *kept);
 }
 
+/* A tangent that depends on no unknown input is zero, whatever computes it. */
+static tn_i_var linear_value(const split *s, tn_i_builder *b, tn_i_var *map, tn_i_var v) {
+    return s->known[v] ? tn_i_zeros(b, s->f->val[v].type) : tn_i_mapped(b, s->f, map, v);
+}
+
+/* What e's outputs that are computed again need of it. */
+static void copy_quietly(const split *s, tn_i_frame *w, const tn_i_eqn *e, tn_i_var *map) {
+    tn_i_builder *b = w->r.b;
+    const uint32_t region = b->region;
+    tn_i_frame_enter(w, e);
+    b->region = region;
+    w->r.quiet = true;
+    for (uint32_t i = 0; i < e->nin; i++) w->in[i] = tn_i_mapped(b, s->f, map, tn_i_in(s->f, e)[i]);
+    for (uint32_t j = 0; j < e->nout; j++) {
+        w->mark[j] = s->again[e->out + j] != 0;
+        w->out[j] = TN_NOVAR;
+    }
+    if (!b->failed) e->prim->prune(&w->r, w->mark, w->out);
+    for (uint32_t j = 0; j < e->nout; j++)
+        if (w->mark[j]) map[e->out + j] = w->out[j];
+}
+
 static tn_fn *build_linear(const split *s, tn_i_var *map, tn_i_var *out) {
     const tn_fn *f = s->f;
+    tn_i_frame w = {0};
     tn_i_builder b;
     tn_i_builder_init(&b, f->ctx);
     b.named_after = f;
@@ -125,17 +249,24 @@ static tn_fn *build_linear(const split *s, tn_i_var *map, tn_i_var *out) {
         if (s->residual[v]) map[v] = tn_i_input(&b, f->val[v].type, false);
     for (uint32_t v = 0; v < f->nin; v++)
         if (!s->known[v]) map[v] = tn_i_input(&b, f->val[v].type, true);
+    if (f->effect) (void)tn_i_frame_init(&w, &b, f, s->memo);
     for (uint32_t i = 0; i < f->neqn && !b.failed; i++) {
         const tn_i_eqn *e = &f->eqn[i];
-        bool linear = e->nout && !s->known[e->out];
-        if (!linear && !s->copy[i]) continue;
-        b.region = s->copy[i] == 1 ? f->regions + e->region : e->region;
-        copy_beside_residuals(s, &b, e, map);
+        const bool known = known_eqn(s, e);
+        if (known && !s->copy[i]) continue;
+        b.region = s->copy[i] == RECOMPUTED || s->copy[i] == QUIET ? f->regions + e->region : e->region;
+        if (known && (e->prim->flags & TN_F_OFFLOAD)) /* made again it would be written for nothing */
+            map[e->out] = tn_i_mapped(&b, f, map, tn_i_in(f, e)[0]);
+        else if (s->copy[i] == QUIET)
+            copy_quietly(s, &w, e, map);
+        else
+            copy_beside_residuals(s, &b, e, map);
     }
+    tn_i_frame_free(&w);
     uint32_t n = 0;
     b.region = 0;
     for (uint32_t j = 0; j < f->nout && !b.failed; j++)
-        if (linear_output(s, j)) out[n++] = tn_i_mapped(&b, f, map, f->out[j]);
+        if (linear_output(s, j)) out[n++] = linear_value(s, &b, map, f->out[j]);
     return tn_i_finish(&b, n, out);
 }
 
@@ -177,29 +308,29 @@ static bool build(split *s, tn_i_parts *p) {
 }
 
 static bool split_separated(const tn_fn *f, const bool *unknown, const bool *out_linear, bool forward,
-                            const tn_i_plan_by *how, tn_i_parts *p) {
+                            const tn_i_plan_by *how, tn_i_memo *memo, tn_i_parts *p) {
     *p = (tn_i_parts){.ctx = f->ctx};
     size_t n = f->nval;
-    uint8_t *bytes = tn_i_alloc_array(f->ctx, 5 * n + f->neqn, 1);
+    uint8_t *bytes = tn_i_alloc_array(f->ctx, 7 * n + f->neqn, 1);
     if (!bytes) return false;
     split s = {.f = f,
                .unknown = unknown,
                .out_linear = out_linear,
                .forward = forward,
+               .how = how,
+               .memo = memo,
                .known = bytes,
                .needed = bytes + n,
                .save = bytes + 2 * n,
                .wanted = bytes + 3 * n,
                .residual = bytes + 4 * n,
-               .copy = bytes + 5 * n};
+               .at_hand = bytes + 5 * n,
+               .again = bytes + 6 * n,
+               .copy = bytes + 7 * n};
     find_known(&s);
     const tn_i_boundary q = {.f = f, .known = s.known, .needed = s.needed};
-    bool ok = how->plan(how, &q, s.save);
-    if (ok) {
-        cross(&s);
-        ok = build(&s, p);
-    }
-    tn_i_free(f->ctx, bytes, 5 * n + f->neqn);
+    bool ok = how->plan(how, &q, s.save) && cross(&s) && build(&s, p);
+    tn_i_free(f->ctx, bytes, 7 * n + f->neqn);
     if (!ok) tn_i_parts_free(p);
     return ok;
 }
@@ -207,11 +338,12 @@ static bool split_separated(const tn_fn *f, const bool *unknown, const bool *out
 bool tn_i_partial_eval(const tn_fn *f, const bool *unknown, const bool *out_linear, bool forward,
                        const tn_i_plan_by *how, tn_i_memo *memo, tn_i_parts *p) {
     *p = (tn_i_parts){0};
-    if (!tn_i_separable(f)) return split_separated(f, unknown, out_linear, forward, how, p);
     tn_i_memo own;
     tn_i_memo_init(&own, f->ctx);
-    tn_fn *g = tn_i_separate(f, unknown, how, memo ? memo : &own);
-    bool ok = g && split_separated(g, unknown, out_linear, forward, how, p);
+    tn_i_memo *m = memo ? memo : &own;
+    tn_fn *g = tn_i_separable(f) ? tn_i_separate(f, unknown, how, m) : NULL;
+    bool ok = g || !tn_i_separable(f);
+    ok = ok && split_separated(g ? g : f, unknown, out_linear, forward, how, m, p);
     tn_i_fn_unref(g);
     tn_i_memo_free(&own);
     return ok;

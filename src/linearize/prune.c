@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static const char kind;
+static const char kind, quiet_kind;
 
 static bool prunable(const tn_fn *f) {
     for (uint32_t i = 0; i < f->neqn; i++)
@@ -12,26 +12,46 @@ static bool prunable(const tn_fn *f) {
     return false;
 }
 
-/* Values that reach an output or an effect. */
-static void find_used(const tn_fn *f, const tn_i_var *out, uint32_t nout, uint8_t *used) {
+static const tn_i_memo_entry *prune_outputs(const tn_fn *f, const bool *used, bool quiet, tn_i_memo *memo);
+
+static const tn_fn *program_of(const tn_i_eqn *e) { return tn_i_p(e)[e->prim->body - 1].u.fn; }
+
+static bool has_effect(const tn_i_eqn *e) { return e->prim->effect && e->prim->effect(tn_i_p(e)); }
+
+/* Which outputs of e are used, in mark; whether any is or, unless quiet, e has an effect. */
+static bool is_live(const tn_i_eqn *e, const uint8_t *used, bool quiet, bool *mark) {
+    bool live = !quiet && has_effect(e);
+    for (uint32_t j = 0; j < e->nout; j++) {
+        mark[j] = used[e->out + j] != 0;
+        live |= mark[j];
+    }
+    return live;
+}
+
+/* Values that reach an output or, unless quiet, an effect; not through an input that a nested program does not read. */
+static bool find_used(tn_i_frame *w, const tn_i_var *out, uint32_t nout, bool quiet, uint8_t *used) {
+    w->r.quiet = quiet;
+    const tn_fn *f = w->r.f;
     for (uint32_t j = 0; j < nout; j++) used[out[j]] = 1;
     for (uint32_t i = f->neqn; i-- > 0;) {
         const tn_i_eqn *e = &f->eqn[i];
-        bool live = e->prim->effect && e->prim->effect(tn_i_p(e));
-        for (uint32_t j = 0; j < e->nout; j++) live |= used[e->out + j] != 0;
-        for (uint32_t k = 0; k < e->nin && live; k++) used[tn_i_in(f, e)[k]] = 1;
+        const uint32_t *from = NULL;
+        if (!is_live(e, used, w->r.quiet, w->mark)) continue;
+        if (e->prim->prune) {
+            const tn_i_memo_entry *p = prune_outputs(program_of(e), w->mark, w->r.quiet, w->r.memo);
+            if (!p) return false;
+            from = tn_i_pruned_inputs(p, e->nout);
+        }
+        for (uint32_t k = 0; k < e->nin; k++)
+            if (!from || from[k] != TN_NOVAR) used[tn_i_in(f, e)[k]] = 1;
     }
+    return true;
 }
 
 static void step(tn_i_frame *w, const tn_i_eqn *e, const uint8_t *used, tn_i_var *map) {
     tn_i_rule *r = &w->r;
-    bool none = true;
     tn_i_frame_enter(w, e);
-    for (uint32_t j = 0; j < e->nout; j++) {
-        w->mark[j] = used[e->out + j] != 0;
-        none &= !w->mark[j];
-    }
-    if (none && !(e->prim->effect && e->prim->effect(tn_i_p(e)))) return;
+    if (!is_live(e, used, w->r.quiet, w->mark)) return;
     if (!e->prim->prune) {
         tn_i_copy_eqn(r->b, r->f, e, map);
         return;
@@ -42,8 +62,9 @@ static void step(tn_i_frame *w, const tn_i_eqn *e, const uint8_t *used, tn_i_var
     for (uint32_t j = 0; j < e->nout; j++) map[e->out + j] = w->out[j];
 }
 
-/* f computing out[0..nout) of its values. */
-static tn_fn *rebuild(const tn_fn *f, const tn_i_var *out, uint32_t nout, tn_i_memo *memo) {
+/* f computing out[0..nout) of its values; with `from` not NULL it has the inputs only that are read,
+ * and from[i] is the new number of input i. */
+static tn_fn *rebuild(const tn_fn *f, const tn_i_var *out, uint32_t nout, uint32_t *from, bool quiet, tn_i_memo *memo) {
     tn_ctx *c = f->ctx;
     tn_i_builder b;
     tn_i_frame w = {0};
@@ -54,9 +75,11 @@ static tn_fn *rebuild(const tn_fn *f, const tn_i_var *out, uint32_t nout, tn_i_m
     tn_i_var *map = tn_i_map_new(f), *outs = tn_i_alloc_array(c, nout, sizeof *outs);
     uint8_t *used = tn_i_alloc(c, f->nval);
     tn_fn *g = NULL;
-    if (map && outs && used && tn_i_frame_init(&w, &b, f, memo)) {
-        find_used(f, out, nout, used);
-        for (uint32_t i = 0; i < f->nin; i++) map[i] = tn_i_input(&b, f->val[i].type, f->val[i].linear);
+    if (map && outs && used && tn_i_frame_init(&w, &b, f, memo) && find_used(&w, out, nout, quiet, used)) {
+        for (uint32_t i = 0; i < f->nin; i++) {
+            if (!from || used[i]) map[i] = tn_i_input(&b, f->val[i].type, f->val[i].linear);
+            if (from) from[i] = map[i];
+        }
         for (uint32_t i = 0; i < f->neqn && !b.failed; i++) step(&w, &f->eqn[i], used, map);
         for (uint32_t j = 0; j < nout && !b.failed; j++) outs[j] = tn_i_mapped(&b, f, map, out[j]);
         g = tn_i_finish(&b, nout, outs);
@@ -69,33 +92,44 @@ static tn_fn *rebuild(const tn_fn *f, const tn_i_var *out, uint32_t nout, tn_i_m
     return g;
 }
 
-static const tn_i_memo_entry *prune_outputs(const tn_fn *f, const bool *used, tn_i_memo *memo) {
-    const tn_i_memo_entry *e = tn_i_memo_find(memo, &kind, f, used, f->nout * sizeof *used);
-    if (e) return e;
-    tn_ctx *c = f->ctx;
-    tn_i_var *keep = tn_i_alloc_array(c, f->nout, sizeof *keep);
-    uint32_t *to = tn_i_alloc_array(c, f->nout, sizeof *to), n = 0;
-    uint32_t *seen = tn_i_alloc_array(c, f->nval, sizeof *seen); /* 1 + number of the kept output */
-    for (uint32_t j = 0; keep && to && seen && j < f->nout; j++) {
+/* Each used value once: its place among the outputs in to[]; how many there are. */
+static uint32_t number_outputs(const tn_fn *f, const bool *used, uint32_t *seen, tn_i_var *keep, uint32_t *to) {
+    uint32_t n = 0;
+    for (uint32_t j = 0; j < f->nout; j++) {
         to[j] = TN_NOVAR;
         if (!used[j]) continue;
-        uint32_t *first = &seen[f->out[j]];
+        uint32_t *first = &seen[f->out[j]]; /* 1 + number of the kept output */
         if (!*first) {
             keep[n] = f->out[j];
             *first = ++n;
         }
         to[j] = *first - 1;
     }
-    tn_fn *g = keep && to && seen ? rebuild(f, keep, n, memo) : NULL;
-    if (g) e = tn_i_memo_add(memo, &kind, f, used, f->nout * sizeof *used, g, NULL, to, f->nout * sizeof *to);
+    return n;
+}
+
+static const tn_i_memo_entry *prune_outputs(const tn_fn *f, const bool *used, bool quiet, tn_i_memo *memo) {
+    const char *which = quiet ? &quiet_kind : &kind;
+    const tn_i_memo_entry *e = tn_i_memo_find(memo, which, f, used, f->nout * sizeof *used);
+    if (e) return e;
+    tn_ctx *c = f->ctx;
+    const size_t numbers = (size_t)f->nout + f->nin;
+    tn_i_var *keep = tn_i_alloc_array(c, f->nout, sizeof *keep);
+    uint32_t *to = tn_i_alloc_array(c, numbers, sizeof *to);
+    uint32_t *seen = tn_i_alloc_array(c, f->nval, sizeof *seen);
+    if (keep && to && seen) {
+        const uint32_t n = number_outputs(f, used, seen, keep, to);
+        tn_fn *g = rebuild(f, keep, n, to + f->nout, quiet, memo);
+        if (g) e = tn_i_memo_add(memo, which, f, used, f->nout * sizeof *used, g, NULL, to, numbers * sizeof *to);
+    }
     tn_i_free(c, keep, f->nout * sizeof *keep);
-    tn_i_free(c, to, f->nout * sizeof *to);
+    tn_i_free(c, to, numbers * sizeof *to);
     tn_i_free(c, seen, f->nval * sizeof *seen);
     return e;
 }
 
 const tn_i_memo_entry *tn_i_nested_prune(tn_i_rule *r, const tn_fn *f, const bool *used) {
-    const tn_i_memo_entry *e = prune_outputs(f, used, r->memo);
+    const tn_i_memo_entry *e = prune_outputs(f, used, r->quiet, r->memo);
     if (!e) r->b->failed = true;
     return e;
 }
@@ -104,8 +138,39 @@ tn_fn *tn_i_prune(tn_fn *f) {
     if (!f || !prunable(f)) return f;
     tn_i_memo memo;
     tn_i_memo_init(&memo, f->ctx);
-    tn_fn *g = rebuild(f, f->out, f->nout, &memo);
+    tn_fn *g = rebuild(f, f->out, f->nout, NULL, false, &memo);
     tn_i_memo_free(&memo);
     tn_i_fn_unref(f);
     return g;
+}
+
+/* ---- without effects ---------------------------------------------------------------- */
+
+tn_fn *tn_i_quiet(const tn_fn *f) {
+    tn_i_memo memo;
+    tn_i_memo_init(&memo, f->ctx);
+    tn_fn *g = rebuild(f, f->out, f->nout, NULL, true, &memo);
+    tn_i_memo_free(&memo);
+    return g;
+}
+
+bool tn_i_quiet_outputs(const tn_i_eqn *e, const bool *used, tn_i_memo *memo, const tn_i_loc **loud) {
+    *loud = e->loc;
+    if (!has_effect(e)) *loud = NULL;
+    if (!*loud || !e->prim->prune || !e->prim->body) return true;
+    const tn_i_memo_entry *q = prune_outputs(tn_i_p(e)[e->prim->body - 1].u.fn, used, true, memo);
+    if (q) *loud = q->result[0]->effect ? tn_i_effect_loc(q->result[0]) : NULL;
+    return q != NULL;
+}
+
+const tn_i_loc *tn_i_effect_loc(const tn_fn *f) {
+    const tn_i_loc *loc = NULL;
+    for (uint32_t i = 0; f && i < f->neqn; i++) {
+        const tn_i_eqn *e = &f->eqn[i];
+        if (!has_effect(e)) continue;
+        loc = e->loc;
+        f = e->prim->body ? tn_i_p(e)[e->prim->body - 1].u.fn : NULL;
+        i = UINT32_MAX; /* from its beginning */
+    }
+    return loc;
 }

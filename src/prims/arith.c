@@ -22,6 +22,11 @@ static void transpose_neg(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
     ct_in[0] = tn_i_op1(r->b, TN_P_neg, ct[0]);
 }
 
+static void range_neg(const tn_i_param *p, uint32_t nin, const tn_i_range *in, bool same, tn_i_range *out) {
+    (void)p, (void)nin, (void)same;
+    *out = (tn_i_range){-in[0].hi, -in[0].lo};
+}
+
 const tn_prim tn_prim_neg = {
     .id = TN_P_neg,
     .name = "neg",
@@ -37,6 +42,7 @@ const tn_prim tn_prim_neg = {
     .weight = 1,
     .jvp_bound = 2,
     .transpose_bound = 1,
+    .range = range_neg,
 };
 
 /* ---- add, sub ---- */
@@ -100,6 +106,16 @@ static void transpose_sub(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
     if (r->in[1] == TN_NOVAR) ct_in[1] = tn_i_op1(r->b, TN_P_neg, ct[0]);
 }
 
+static void range_add(const tn_i_param *p, uint32_t nin, const tn_i_range *in, bool same, tn_i_range *out) {
+    (void)p, (void)nin, (void)same;
+    *out = (tn_i_range){in[0].lo + in[1].lo, in[0].hi + in[1].hi};
+}
+
+static void range_sub(const tn_i_param *p, uint32_t nin, const tn_i_range *in, bool same, tn_i_range *out) {
+    (void)p, (void)nin, (void)same;
+    *out = (tn_i_range){in[0].lo - in[1].hi, in[0].hi - in[1].lo};
+}
+
 const tn_prim tn_prim_add = {
     .id = TN_P_add,
     .name = "add",
@@ -116,6 +132,7 @@ const tn_prim tn_prim_add = {
     .weight = 1,
     .jvp_bound = 2,
     .transpose_bound = 1,
+    .range = range_add,
 };
 
 const tn_prim tn_prim_sub = {
@@ -134,6 +151,7 @@ const tn_prim tn_prim_sub = {
     .weight = 1,
     .jvp_bound = 2,
     .transpose_bound = 1,
+    .range = range_sub,
 };
 
 /* ---- mul ---- */
@@ -161,6 +179,14 @@ static void transpose_mul(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
         if (r->in[i] == TN_NOVAR) ct_in[i] = tn_i_op2(r->b, TN_P_mul, ct[0], r->in[1 - i]);
 }
 
+static void range_mul(const tn_i_param *p, uint32_t nin, const tn_i_range *in, bool same, tn_i_range *out) {
+    (void)p, (void)nin;
+    if (in[0].lo >= 0 && in[1].lo >= 0)
+        *out = (tn_i_range){in[0].lo * in[1].lo, in[0].hi * in[1].hi};
+    else if (same)
+        out->lo = 0;
+}
+
 const tn_prim tn_prim_mul = {
     .id = TN_P_mul,
     .name = "mul",
@@ -176,6 +202,8 @@ const tn_prim tn_prim_mul = {
     .weight = 1,
     .jvp_bound = 4,
     .transpose_bound = 1,
+    .strict = 1 + TN_P_strict_mul,
+    .range = range_mul,
 };
 
 /* ---- square ---- */
@@ -200,6 +228,7 @@ const tn_prim tn_prim_square = {
     TN_NUMBER_STRIPS(square),
     .weight = 1,
     .jvp_bound = 4,
+    .image = {0, INFINITY},
 };
 
 /* ---- div ---- */
@@ -226,6 +255,11 @@ static void transpose_div(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
     ct_in[0] = tn_i_op2(r->b, TN_P_div, ct[0], r->in[1]);
 }
 
+static void range_div(const tn_i_param *p, uint32_t nin, const tn_i_range *in, bool same, tn_i_range *out) {
+    (void)p, (void)nin, (void)same;
+    if (in[0].lo >= 0 && in[1].lo >= 0) *out = (tn_i_range){in[0].lo / in[1].hi, in[0].hi / in[1].lo};
+}
+
 const tn_prim tn_prim_div = {
     .id = TN_P_div,
     .name = "div",
@@ -243,6 +277,9 @@ const tn_prim tn_prim_div = {
     .jvp_bound = 5,
     .transpose_bound = 1,
     .domain = {{-2, 2, 0, 0}, {-2, 2, 0.7, TN_AT_ZERO}},
+    .strict = 1 + TN_P_strict_div,
+    .pole = TN_POLE_AT(1, 0),
+    .range = range_div,
 };
 
 /* ---- rem ---- */
@@ -293,4 +330,5 @@ const tn_prim tn_prim_rem = {
     .weight = 4,
     .jvp_bound = 5.25,
     .sample = sample_rem,
+    .pole = TN_POLE_AT(1, 0),
 };

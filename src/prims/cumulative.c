@@ -199,7 +199,8 @@ static void jvp_cummax(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
     if (tn_i_count(r->in_type[0]) == 0) return;
     const tn_i_var x = r->in[0], prev = before(r, NAN);
     const tn_i_var larger = tn_i_convert(b, tn_i_op2(b, TN_P_gt, prev, x), r->in_type[0]->dtype);
-    const tn_i_var keep = tn_i_op3(b, TN_P_select, tn_i_op2(b, TN_P_eq, prev, x), tn_i_number_like(b, x, 0.5), larger);
+    const tn_i_var tie = tn_i_op2(b, TN_P_eq, prev, x), half = tn_i_number_like(b, x, 0.5);
+    const tn_i_var keep = tn_i_op3(b, TN_P_select, tie, half, larger);
     recur(r, keep, tn_i_op2(b, TN_P_sub, tn_i_number_like(b, x, 1.0), keep), din[0], dout);
 }
 

@@ -470,6 +470,7 @@ const tn_prim tn_prim_dot_general = {
     .doc = "sum of products over the contracting dimensions; result: batch, free of operand 0, free of operand 1; "
            "integers wrap",
     .nin = 2,
+    .flags = TN_F_COSTLY,
     .dtypes = TN_NUMBERS,
     .params = params,
     .type = type_dot,

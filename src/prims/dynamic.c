@@ -261,7 +261,8 @@ static tn_i_var update_lanes(tn_i_rule *r, const bool *batched) {
         x = tn_i_convert(b, x, TN_I32);
         u = tn_i_convert(b, u, TN_I32);
     }
-    x = tn_i_op3(b, TN_P_select, window_mask(r, &d, indices), tn_i_number_like(b, x, -0.0), x);
+    const tn_i_var mask = window_mask(r, &d, indices), nothing = tn_i_number_like(b, x, -0.0);
+    x = tn_i_op3(b, TN_P_select, mask, nothing, x);
     x = tn_i_scatter_add(b, x, indices, u, &d);
     return dtype == TN_BOOL ? tn_i_op2(b, TN_P_ne, x, tn_i_number_like(b, x, 0)) : x;
 }
@@ -275,8 +276,8 @@ static void batch_dynamic_update_slice(tn_i_rule *r, const bool *batched, tn_i_v
     const int rank = r->in_type[0]->rank;
     tn_i_var index[TN_MAX_RANK + 1] = {tn_i_literal_i64(r->b, rank ? r->in_type[2]->dtype : TN_I64, 0)};
     for (int i = 0; i < rank; i++) index[i + 1] = r->in[i + 2];
-    *out = tn_i_dynamic_update_slice(r->b, tn_i_batched_operand(r, batched, 0), tn_i_batched_operand(r, batched, 1),
-                                     index);
+    const tn_i_var x = tn_i_batched_operand(r, batched, 0), update = tn_i_batched_operand(r, batched, 1);
+    *out = tn_i_dynamic_update_slice(r->b, x, update, index);
 }
 
 /* In place: touches the window only. */

@@ -27,6 +27,8 @@ tn_i_var tn_i_op3(tn_i_builder *b, int id, tn_i_var x, tn_i_var y, tn_i_var z) {
     return tn_i_emit(b, tn_i_prim(b, id), NULL, 3, in);
 }
 
+tn_i_var tn_i_offload(tn_i_builder *b, tn_i_var x) { return tn_i_op1(b, TN_P_offload, x); }
+
 tn_i_var tn_i_broadcast(tn_i_builder *b, tn_i_var x, int rank, const int64_t *shape, const int64_t *dims) {
     if (b->failed || x == TN_NOVAR) return TN_NOVAR;
     const tn_i_param p[2] = {{.kind = TN_K_INTS, .n = (uint32_t)rank, .u.ints = shape},

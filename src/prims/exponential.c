@@ -23,6 +23,7 @@ const tn_prim tn_prim_exp = {
     TN_FLOAT_STRIPS(exp),
     .weight = 16,
     .jvp_bound = 1.2,
+    .image = {0, INFINITY},
 };
 
 TN_STRIP1(exp2, f32, float, float, exp2f(x))
@@ -44,6 +45,7 @@ const tn_prim tn_prim_exp2 = {
     TN_FLOAT_STRIPS(exp2),
     .weight = 16,
     .jvp_bound = 1.5,
+    .image = {0, INFINITY},
 };
 
 TN_STRIP1(expm1, f32, float, float, expm1f(x))
@@ -63,6 +65,7 @@ const tn_prim tn_prim_expm1 = {
     TN_FLOAT_STRIPS(expm1),
     .weight = 16,
     .jvp_bound = 1.5,
+    .image = {-1, INFINITY},
 };
 
 /* ---- log, log1p ---- */
@@ -84,6 +87,7 @@ const tn_prim tn_prim_log = {
     .weight = 16,
     .jvp_bound = 1.25,
     .domain = {{0.4, 4, 0, 0}},
+    .pole = TN_POLE_AT(0, 0),
 };
 
 TN_STRIP1(log1p, f32, float, float, log1pf(x))
@@ -106,6 +110,7 @@ const tn_prim tn_prim_log1p = {
     .weight = 16,
     .jvp_bound = 1.6,
     .domain = {{-0.6, 3, 0, 0}},
+    .pole = TN_POLE_AT(0, -1),
 };
 
 /* ---- logistic ---- */
@@ -129,4 +134,5 @@ const tn_prim tn_prim_logistic = {
     TN_FLOAT_STRIPS(logistic),
     .weight = 16,
     .jvp_bound = 1.7,
+    .image = {0, 1},
 };

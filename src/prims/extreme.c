@@ -21,16 +21,22 @@ static tn_i_var simplify_extreme(tn_i_builder *b, const tn_i_param *p, uint32_t 
     return in[0] == in[1] ? in[0] : TN_NOVAR;
 }
 
-/* 1 where operand i wins by the comparison `wins`, 1/2 at a tie, else 0. */
-static tn_i_var share(tn_i_rule *r, int wins) {
+/* All of dx where operand i wins by the comparison `wins`, half at a tie, else nothing.  By choice and
+ * not by product: what a linear program keeps is two masks. */
+static tn_i_var share(tn_i_rule *r, int wins, tn_i_var dx) {
     tn_i_builder *b = r->b;
-    tn_i_var winner = tn_i_convert(b, tn_i_op2(b, wins, r->in[0], r->in[1]), r->in_type[0]->dtype);
-    tn_i_var tie = tn_i_op2(b, TN_P_eq, r->in[0], r->in[1]);
-    return tn_i_op3(b, TN_P_select, tie, tn_i_number_like(b, r->in[0], 0.5), winner);
+    const tn_i_var tie = tn_i_op2(b, TN_P_eq, r->in[0], r->in[1]), half = tn_i_times(b, dx, 0.5),
+                   winner = tn_i_op2(b, wins, r->in[0], r->in[1]), zero = tn_i_zeros(b, r->in_type[0]);
+    return tn_i_op3(b, TN_P_select, tie, half, tn_i_op3(b, TN_P_select, winner, dx, zero));
 }
 
-static tn_i_var partial_where_greater(tn_i_rule *r, tn_i_var dx) { return tn_i_mul_by(r, dx, share(r, TN_P_gt)); }
-static tn_i_var partial_where_less(tn_i_rule *r, tn_i_var dx) { return tn_i_mul_by(r, dx, share(r, TN_P_lt)); }
+static tn_i_var partial_where_greater(tn_i_rule *r, tn_i_var dx) { return share(r, TN_P_gt, dx); }
+static tn_i_var partial_where_less(tn_i_rule *r, tn_i_var dx) { return share(r, TN_P_lt, dx); }
+
+static void range_max(const tn_i_param *p, uint32_t nin, const tn_i_range *in, bool same, tn_i_range *out) {
+    (void)p, (void)nin, (void)same;
+    *out = (tn_i_range){fmax(in[0].lo, in[1].lo), fmax(in[0].hi, in[1].hi)};
+}
 
 const tn_prim tn_prim_max = {
     .id = TN_P_max,
@@ -46,7 +52,13 @@ const tn_prim tn_prim_max = {
     .weight = 1,
     .jvp_bound = 12,
     .domain = {{.at = TN_AT_TIES, .apart = 0.1}, {.at = TN_AT_TIES, .apart = 0.1}},
+    .range = range_max,
 };
+
+static void range_min(const tn_i_param *p, uint32_t nin, const tn_i_range *in, bool same, tn_i_range *out) {
+    (void)p, (void)nin, (void)same;
+    *out = (tn_i_range){fmin(in[0].lo, in[1].lo), fmin(in[0].hi, in[1].hi)};
+}
 
 const tn_prim tn_prim_min = {
     .id = TN_P_min,
@@ -62,6 +74,7 @@ const tn_prim tn_prim_min = {
     .weight = 1,
     .jvp_bound = 12,
     .domain = {{.at = TN_AT_TIES, .apart = 0.1}, {.at = TN_AT_TIES, .apart = 0.1}},
+    .range = range_min,
 };
 
 /* ---- abs ---- */
@@ -89,6 +102,7 @@ const tn_prim tn_prim_abs = {
     .weight = 1,
     .jvp_bound = 6.5,
     .domain = {{-2, 2, 0.1, TN_AT_ZERO}},
+    .image = {0, INFINITY},
 };
 
 /* ---- sign ---- */
@@ -158,13 +172,16 @@ static tn_i_var where_between(tn_i_rule *r, tn_i_var dx, tn_i_var lo, tn_i_var m
 }
 
 static tn_i_var partial_clamp_min(tn_i_rule *r, tn_i_var dmin) {
-    return where_between(r, spread(r, dmin), r->in[1], spread(r, r->in[0]), spread(r, r->in[2]));
+    const tn_i_var d = spread(r, dmin), lo = spread(r, r->in[0]), hi = spread(r, r->in[2]);
+    return where_between(r, d, r->in[1], lo, hi);
 }
 static tn_i_var partial_clamp_x(tn_i_rule *r, tn_i_var dx) {
-    return where_between(r, dx, spread(r, r->in[0]), r->in[1], spread(r, r->in[2]));
+    const tn_i_var lo = spread(r, r->in[0]), hi = spread(r, r->in[2]);
+    return where_between(r, dx, lo, r->in[1], hi);
 }
 static tn_i_var partial_clamp_max(tn_i_rule *r, tn_i_var dmax) {
-    return where_between(r, spread(r, dmax), TN_NOVAR, spread(r, r->in[2]), r->in[1]);
+    const tn_i_var d = spread(r, dmax), hi = spread(r, r->in[2]);
+    return where_between(r, d, TN_NOVAR, hi, r->in[1]);
 }
 
 static void batch_clamp(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
@@ -194,6 +211,12 @@ static bool sample_clamp(tn_i_rng *r, int dtype, tn_i_case *c) {
     return true;
 }
 
+/* What is above both bounds is the upper one. */
+static void range_clamp(const tn_i_param *p, uint32_t nin, const tn_i_range *in, bool same, tn_i_range *out) {
+    (void)p, (void)nin, (void)same;
+    *out = (tn_i_range){fmin(fmax(in[0].lo, in[1].lo), in[2].lo), fmin(fmax(in[0].hi, in[1].hi), in[2].hi)};
+}
+
 const tn_prim tn_prim_clamp = {
     .id = TN_P_clamp,
     .name = "clamp",
@@ -210,4 +233,5 @@ const tn_prim tn_prim_clamp = {
     .weight = 2,
     .jvp_bound = 23,
     .sample = sample_clamp,
+    .range = range_clamp,
 };

@@ -49,5 +49,6 @@ void tn_i_frame_enter(tn_i_frame *w, const tn_i_eqn *e) {
     for (uint32_t j = 0; j < e->nout; j++) w->out_type[j] = r->f->val[e->out + j].type;
     r->b->loc = e->loc;
     r->b->region = e->region;
+    r->b->linear = tn_i_of_linear(r->f, e); /* its partials are linear in its operand too */
     if (e->region >= r->b->regions) r->b->regions = e->region + 1;
 }

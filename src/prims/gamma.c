@@ -45,6 +45,7 @@ const tn_prim tn_prim_erf = {
     TN_FLOAT_STRIPS(erf),
     .weight = 16,
     .jvp_bound = 2.75,
+    .image = {-1, 1},
 };
 
 const tn_prim tn_prim_erfc = {
@@ -59,6 +60,7 @@ const tn_prim tn_prim_erfc = {
     TN_FLOAT_STRIPS(erfc),
     .weight = 16,
     .jvp_bound = 2.75,
+    .image = {0, 2},
 };
 
 const tn_prim tn_prim_erf_inv = {
@@ -74,6 +76,7 @@ const tn_prim tn_prim_erf_inv = {
     .weight = 16,
     .jvp_bound = 2.65,
     .domain = {{-0.6, 0.6, 0, 0}},
+    .pole = TN_POLE_OUTSIDE(0, -1, 1),
 };
 
 /* ---- lgamma, digamma, polygamma ---- */
@@ -123,6 +126,7 @@ const tn_prim tn_prim_lgamma = {
     .weight = 16,
     .jvp_bound = 2.2,
     .domain = {{0.8, 4, 0, 0}},
+    .pole = TN_POLE_OUTSIDE(0, 0, INFINITY),
 };
 
 const tn_prim tn_prim_digamma = {
@@ -138,6 +142,7 @@ const tn_prim tn_prim_digamma = {
     .weight = 16,
     .jvp_bound = 2.35,
     .domain = {{0.8, 4, 0, 0}},
+    .pole = TN_POLE_OUTSIDE(0, 0, INFINITY),
 };
 
 const tn_prim tn_prim_polygamma = {
@@ -153,4 +158,5 @@ const tn_prim tn_prim_polygamma = {
     .weight = 16,
     .jvp_bound = 2.5,
     .sample = sample_polygamma,
+    .pole = TN_POLE_OUTSIDE(1, 0, INFINITY),
 };

@@ -366,8 +366,8 @@ static void batch_scatter_add(tn_i_rule *r, const bool *batched, tn_i_var *out, 
     tn_i_dnums d, front;
     tn_i_dnums_read(&d, &r->p[SCATTER_DNUMS]);
     tn_i_dnums_batch(&front, &d, true, batched[1]);
-    *out = tn_i_scatter_add(r->b, tn_i_batched_operand(r, batched, 0), r->in[1], tn_i_batched_operand(r, batched, 2),
-                            &front);
+    const tn_i_var x = tn_i_batched_operand(r, batched, 0), updates = tn_i_batched_operand(r, batched, 2);
+    *out = tn_i_scatter_add(r->b, x, r->in[1], updates, &front);
     *out_batched = true;
 }
 

@@ -45,6 +45,7 @@ const tn_prim tn_prim_cosh = {
     TN_FLOAT_STRIPS(cosh),
     .weight = 16,
     .jvp_bound = 2.2,
+    .image = {1, INFINITY},
 };
 
 TN_STRIP1(tanh, f32, float, float, tanhf(x))
@@ -66,6 +67,7 @@ const tn_prim tn_prim_tanh = {
     TN_FLOAT_STRIPS(tanh),
     .weight = 16,
     .jvp_bound = 1.9,
+    .image = {-1, 1},
 };
 
 /* ---- asinh, acosh, atanh ---- */
@@ -115,6 +117,7 @@ const tn_prim tn_prim_acosh = {
     .weight = 16,
     .jvp_bound = 2.4,
     .domain = {{1.5, 4, 0, 0}},
+    .pole = TN_POLE_OUTSIDE(0, 1, INFINITY),
 };
 
 TN_STRIP1(atanh, f32, float, float, atanhf(x))
@@ -137,4 +140,5 @@ const tn_prim tn_prim_atanh = {
     .weight = 16,
     .jvp_bound = 1.95,
     .domain = {{-0.6, 0.6, 0, 0}},
+    .pole = TN_POLE_OUTSIDE(0, -1, 1),
 };

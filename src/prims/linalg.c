@@ -32,7 +32,8 @@ static tn_i_var matrix_product(tn_i_builder *b, tn_i_var x, int xd, tn_i_var y, 
 /* `how` of row and column number, as a bool matrix like those of t, without its batch dimensions. */
 static tn_i_var compare_indices(tn_i_builder *b, const tn_type *t, int how) {
     const int64_t *shape = t->dim + batch_rank(t);
-    return tn_i_op2(b, how, tn_i_iota(b, TN_I32, 2, shape, 0), tn_i_iota(b, TN_I32, 2, shape, 1));
+    const tn_i_var row = tn_i_iota(b, TN_I32, 2, shape, 0), column = tn_i_iota(b, TN_I32, 2, shape, 1);
+    return tn_i_op2(b, how, row, column);
 }
 
 /* A matrix repeated over t's batch dimensions. */
@@ -106,7 +107,8 @@ static tn_i_var read_part(tn_i_rule *r, tn_i_var da) {
     const tn_type *t = r->in_type[0];
     const bool lower = r->p[LOWER].u.i != 0, unit = r->p[UNIT_DIAGONAL].u.i != 0;
     const tn_i_var mask = compare_indices(b, t, lower ? unit ? TN_P_gt : TN_P_ge : unit ? TN_P_lt : TN_P_le);
-    return tn_i_op3(b, TN_P_select, over_batch(b, mask, t), da, tn_i_zeros(b, t));
+    const tn_i_var all = over_batch(b, mask, t), zeros = tn_i_zeros(b, t);
+    return tn_i_op3(b, TN_P_select, all, da, zeros);
 }
 
 /* op(a) dx = db - op(da) x; on the right dx op(a) = db - x op(da). */
@@ -200,6 +202,7 @@ const tn_prim tn_prim_triangular_solve = {
     .doc =
         "x with op(a) x = b, or x op(a) = b without left_side; op transposes if transpose_a; one triangle of a is read",
     .nin = 2,
+    .flags = TN_F_COSTLY,
     .dtypes = TN_FLOATS,
     .params = solve_params,
     .type = type_solve,
@@ -297,8 +300,8 @@ static tn_i_var lower_halved(tn_i_rule *r) {
     const tn_type *t = r->in_type[0];
     const tn_type matrix = tn_type_of((tn_dtype)t->dtype, 2, t->dim + batch_rank(t));
     const tn_i_var below = tn_i_convert(b, compare_indices(b, t, TN_P_gt), t->dtype);
-    return over_batch(b, tn_i_op3(b, TN_P_select, compare_indices(b, t, TN_P_eq), tn_i_number(b, &matrix, 0.5), below),
-                      t);
+    const tn_i_var diagonal = compare_indices(b, t, TN_P_eq), half = tn_i_number(b, &matrix, 0.5);
+    return over_batch(b, tn_i_op3(b, TN_P_select, diagonal, half, below), t);
 }
 
 /* dl = l phi(l^-1 ds l^-T), with ds the symmetric matrix of da's lower triangle and phi the
@@ -357,6 +360,7 @@ const tn_prim tn_prim_cholesky = {
            "cotangent); "
            "NaN if not positive definite",
     .nin = 1,
+    .flags = TN_F_COSTLY,
     .dtypes = TN_FLOATS,
     .type = type_cholesky,
     .jvp = jvp_cholesky,

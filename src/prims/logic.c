@@ -3,6 +3,8 @@
 #include "prims/sample.h"
 #include "prims/strips.h"
 
+#include <math.h>
+
 /* ---- and, or, xor ---- */
 TN_STRIP2(and, b8, uint8_t, uint8_t, x &y)
 TN_STRIP2(and, i32, int32_t, int32_t, x &y)
@@ -162,12 +164,17 @@ static bool sample_select(tn_i_rng *r, int dtype, tn_i_case *c) {
     return true;
 }
 
+static void range_select(const tn_i_param *p, uint32_t nin, const tn_i_range *in, bool same, tn_i_range *out) {
+    (void)p, (void)nin, (void)same;
+    *out = (tn_i_range){fmin(in[1].lo, in[2].lo), fmax(in[1].hi, in[2].hi)};
+}
+
 const tn_prim tn_prim_select = {
     .id = TN_P_select,
     .name = "select",
     .doc = "select(pred, on_true, on_false), element by element; pred may be a scalar",
     .nin = 3,
-    .flags = TN_F_ELEMENTWISE,
+    .flags = TN_F_ELEMENTWISE | TN_F_CHOOSES,
     .dtypes = TN_ANY,
     .type = type_select,
     .linear = {TN_OPERAND(1) | TN_OPERAND(2)},
@@ -180,6 +187,7 @@ const tn_prim tn_prim_select = {
     .jvp_bound = 3,
     .transpose_bound = 3,
     .sample = sample_select,
+    .range = range_select,
 };
 
 /* ---- batching beside scalars ---- */

@@ -101,7 +101,8 @@ static tn_i_var padding_mask(tn_i_rule *r) {
     tn_i_builder *b = r->b;
     tn_type t = *r->in_type[0];
     t.dtype = TN_BOOL;
-    return tn_i_pad(b, tn_i_number(b, &t, 0), tn_i_literal_i64(b, TN_BOOL, 1), tn_i_ints(r->p, 0));
+    const tn_i_var inside = tn_i_number(b, &t, 0), padding = tn_i_literal_i64(b, TN_BOOL, 1);
+    return tn_i_pad(b, inside, padding, tn_i_ints(r->p, 0));
 }
 
 static void transpose_pad(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
@@ -112,7 +113,8 @@ static void transpose_pad(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
     if (r->in[1] != TN_NOVAR) return;
     for (int i = 0; i < rank; i++) axes[i] = i;
     /* masked, not sum(ct) - sum(ct of the operand), which would cancel */
-    tn_i_var outside = tn_i_op3(b, TN_P_select, padding_mask(r), ct[0], tn_i_zeros(b, r->out_type[0]));
+    const tn_i_var mask = padding_mask(r), zeros = tn_i_zeros(b, r->out_type[0]);
+    const tn_i_var outside = tn_i_op3(b, TN_P_select, mask, ct[0], zeros);
     ct_in[1] = tn_i_reduce_sum(b, outside, (uint32_t)rank, axes);
 }
 

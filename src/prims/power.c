@@ -65,7 +65,8 @@ static tn_i_var partial_base(tn_i_rule *r, tn_i_var dx) {
     const tn_i_var y = r->in[1];
     const int dtype = r->in_type[0]->dtype;
     tn_i_var below = tn_i_op2(b, TN_P_sub, y, tn_i_number_like(b, y, 1.0));
-    tn_i_var slope = tn_i_op2(b, TN_P_mul, tn_i_convert(b, y, dtype), tn_i_op2(b, TN_P_pow, r->in[0], below));
+    const tn_i_var times = tn_i_convert(b, y, dtype), power = tn_i_op2(b, TN_P_pow, r->in[0], below);
+    tn_i_var slope = tn_i_op2(b, TN_P_mul, times, power);
     if (tn_i_is_int(r->in_type[1]->dtype)) {
         tn_i_var constant = tn_i_op2(b, TN_P_eq, y, tn_i_number_like(b, y, 0.0));
         slope = tn_i_op3(b, TN_P_select, constant, tn_i_number_like(b, slope, 0.0), slope);
@@ -91,6 +92,12 @@ static bool sample_pow(tn_i_rng *r, int dtype, tn_i_case *c) {
     return true;
 }
 
+/* Whole exponents from 0 on; others leave a pole at 0, or below it. */
+static bool no_pole_pow(const tn_i_param *p, const tn_i_range *in) {
+    (void)p;
+    return in[1].lo == in[1].hi && in[1].lo >= 0 && in[1].lo == floor(in[1].lo);
+}
+
 const tn_prim tn_prim_pow = {
     .id = TN_P_pow,
     .name = "pow",
@@ -105,6 +112,8 @@ const tn_prim tn_prim_pow = {
     .weight = 16,
     .jvp_bound = 4.85,
     .sample = sample_pow,
+    .pole = TN_POLE_OUTSIDE(0, 0, INFINITY),
+    .no_pole = no_pole_pow,
 };
 
 /* ---- integer_pow ---- */
@@ -203,6 +212,16 @@ static bool sample_integer_pow(tn_i_rng *r, int dtype, tn_i_case *c) {
 
 static const tn_i_spec integer_pow_params[] = {{.name = "y", .kind = TN_K_INT}, {.name = NULL}};
 
+static bool no_pole_integer_pow(const tn_i_param *p, const tn_i_range *in) {
+    (void)in;
+    return p[0].u.i >= 0;
+}
+
+static void range_integer_pow(const tn_i_param *p, uint32_t nin, const tn_i_range *in, bool same, tn_i_range *out) {
+    (void)nin, (void)same;
+    if (p[0].u.i % 2 == 0 || in[0].lo >= 0) out->lo = 0;
+}
+
 const tn_prim tn_prim_integer_pow = {
     .id = TN_P_integer_pow,
     .name = "integer_pow",
@@ -219,4 +238,7 @@ const tn_prim tn_prim_integer_pow = {
     .cost = cost_integer_pow,
     .jvp_bound = 6,
     .sample = sample_integer_pow,
+    .pole = TN_POLE_AT(0, 0),
+    .range = range_integer_pow,
+    .no_pole = no_pole_integer_pow,
 };

@@ -31,7 +31,11 @@ enum {
     TN_F_INPLACE = 1 << 3,     /* the kernel may write output 0 over operand 0 when both are dense */
     TN_F_NOFOLD = 1 << 4,      /* never folded on literals */
     TN_F_COMMUTES = 1 << 5,    /* two operands that may be swapped for value numbering (bit-equal either way) */
-    TN_F_OWN_PRIMAL = 1 << 6   /* the jvp rule makes the primal outputs as well */
+    TN_F_OWN_PRIMAL = 1 << 6,  /* the jvp rule makes the primal outputs as well */
+    TN_F_COSTLY = 1 << 7,      /* more work than its arrays have elements, or user code: recomputed only for time */
+    TN_F_OFFLOAD = 1 << 8,     /* the identity; the executor may keep the result in a spill file until it is read */
+    TN_F_CHOOSES = 1 << 9,     /* operand 0 decides which of the others each element is */
+    TN_F_INLINE = 1 << 10      /* its program in place, under every transformation */
 };
 
 /* Sets of operands an equation is jointly linear in; TN_ALL: every operand. */
@@ -85,6 +89,7 @@ typedef struct tn_i_rule {
     const tn_i_var *acc;
     const bool *more;
     bool *merged;
+    bool quiet;             /* prune: leave out equations that are there for their effect alone */
     int64_t batch;          /* vmap: size of the batch dimension, always dimension 0 */
     struct tn_i_memo *memo; /* nested programs already transformed in this walk */
 } tn_i_rule;
@@ -104,15 +109,23 @@ typedef struct tn_i_arr {
     int64_t stride[TN_MAX_RANK];
 } tn_i_arr;
 
+/* Who hears of effects while a program runs. */
+typedef struct tn_i_observer {
+    tn_observer call; /* NULL: nobody */
+    void *user;
+} tn_i_observer;
+
 typedef struct tn_i_kernel {
     const tn_prim *prim;
     const tn_i_param *p;
     uint32_t nin, nout;
-    const tn_i_arr *in; /* any strides; naturally aligned elements */
-    tn_i_arr *out;      /* dense row-major; overlaps no operand unless TN_F_INPLACE (operand 0, exactly) */
-    void *scratch;      /* prim->scratch bytes, 64-aligned */
-    int threads;        /* for BLIS and OpenMP */
-    char *message;      /* 256 bytes for the reason of a failure */
+    const tn_i_arr *in;            /* any strides; naturally aligned elements */
+    tn_i_arr *out;                 /* dense row-major; overlaps no operand unless TN_F_INPLACE (operand 0, exactly) */
+    void *scratch;                 /* prim->scratch bytes, 64-aligned */
+    int threads;                   /* for BLIS and OpenMP */
+    char *message;                 /* 256 bytes for the reason of a failure */
+    const tn_i_loc *loc;           /* of the equation; may be NULL */
+    const tn_i_observer *observer; /* of the call; NULL: none */
 } tn_i_kernel;
 
 /* The scalar body over a strip: out[i*so] = body(in0[i*s0], ...), strides in elements. */
@@ -153,6 +166,24 @@ typedef struct tn_i_case {
     /* optional: writes operand i's data itself (e.g. positive definite matrices) */
     void (*fill)(tn_i_rng *r, const struct tn_i_case *c, uint32_t i, void *data);
 } tn_i_case;
+
+/* ---- bounds, for tn_lint --------------------------------------------------------------- */
+
+typedef struct tn_i_range {
+    double lo, hi;
+} tn_i_range;
+
+/* Where a partial may be infinite or undefined for finite operands: all of `operands` lie in [lo, hi], or, with
+ * `outside`, not in the open (lo, hi). */
+typedef struct tn_i_pole {
+    uint32_t operands; /* mask; 0: nowhere */
+    bool outside;
+    double lo, hi;
+} tn_i_pole;
+#define TN_POLE_AT(i, x) \
+    { TN_OPERAND(i), false, x, x }
+#define TN_POLE_OUTSIDE(i, a, b) \
+    { TN_OPERAND(i), true, a, b }
 
 /* ---- the descriptor -------------------------------------------------------------------- */
 
@@ -208,6 +239,14 @@ struct tn_prim {
     const char *(*unrunnable)(const tn_i_param *p);
     bool (*effect)(const tn_i_param *p); /* must run exactly once, in order; NULL: pure */
 
+    int strict; /* 1 + the primitive that stands for it under strict_zero, where 0 times inf or NaN is 0; 0: none */
+
+    tn_i_pole pole;
+    bool (*no_pole)(const tn_i_param *p, const tn_i_range *in); /* what the parameters or operands rule out */
+    tn_i_range image;                                           /* bounds of the result; {0, 0}: none, or `range` */
+    /* Bounds of the result by those of the operands, which are `same` when all are one value. */
+    void (*range)(const tn_i_param *p, uint32_t nin, const tn_i_range *in, bool same, tn_i_range *out);
+
     double weight;                                      /* elementwise: weighted flops per element */
     void (*cost)(const tn_i_query *q, tn_i_cost *cost); /* NULL: elementwise default */
     /* Bounds: cost(jvp eqns incl. primal) <= jvp_bound * weighted cost of the equation, where an
@@ -235,6 +274,7 @@ tn_i_var tn_i_reshape(tn_i_builder *b, tn_i_var x, int rank, const int64_t *shap
 tn_i_var tn_i_permute(tn_i_builder *b, tn_i_var x, const int64_t *perm); /* `transpose` */
 tn_i_var tn_i_reduce_sum(tn_i_builder *b, tn_i_var x, uint32_t naxes, const int64_t *axes);
 tn_i_var tn_i_convert(tn_i_builder *b, tn_i_var x, int dtype);
+tn_i_var tn_i_offload(tn_i_builder *b, tn_i_var x);
 /* x of rank r with a batch dimension of size n in front (broadcast). */
 tn_i_var tn_i_batched(tn_i_builder *b, tn_i_var x, int64_t n);
 

@@ -51,17 +51,19 @@ static tn_i_var forward(tn_i_builder *b, tn_i_var a, tn_i_var c, int axis) {
     const tn_i_var odd = forward(b, a2, affine(b, a1, c0, c1), axis);
     tn_i_var even = every(b, c, axis, 0, 1, 1);
     if (evens > 1) {
-        const tn_i_var next =
-            affine(b, every(b, a, axis, 2, n, 2), every(b, odd, axis, 0, evens - 1, 1), every(b, c, axis, 2, n, 2));
+        const tn_i_var a0 = every(b, a, axis, 2, n, 2), before = every(b, odd, axis, 0, evens - 1, 1);
+        const tn_i_var next = affine(b, a0, before, every(b, c, axis, 2, n, 2));
         const tn_i_var both[2] = {even, next};
         even = tn_i_concatenate(b, 2, both, axis);
     }
-    return tn_i_op2(b, TN_P_add, pad(b, even, axis, 0, evens == pairs, 1, 0.0),
-                    pad(b, odd, axis, 1, evens != pairs, 1, 0.0));
+    even = pad(b, even, axis, 0, evens == pairs, 1, 0.0);
+    return tn_i_op2(b, TN_P_add, even, pad(b, odd, axis, 1, evens != pairs, 1, 0.0));
 }
 
 tn_i_var tn_i_recurrence(tn_i_builder *b, tn_i_var a, tn_i_var c, int axis, bool reverse) {
     if (!reverse) return forward(b, a, c, axis);
     const int64_t dim = axis;
-    return tn_i_rev(b, forward(b, tn_i_rev(b, a, 1, &dim), tn_i_rev(b, c, 1, &dim), axis), 1, &dim);
+    a = tn_i_rev(b, a, 1, &dim);
+    c = tn_i_rev(b, c, 1, &dim);
+    return tn_i_rev(b, forward(b, a, c, axis), 1, &dim);
 }

@@ -216,8 +216,14 @@ static tn_i_var sum_axes(tn_i_rule *r, tn_i_var x) { return tn_i_reduce_sum(r->b
 static void jvp_extreme(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
     tn_i_builder *b = r->b;
     if (tn_i_count(r->in_type[0]) == 0) return; /* nothing to differentiate; a mean over none is NaN */
-    const tn_i_var here = tn_i_convert(b, tn_i_op2(b, TN_P_eq, r->in[0], spread(r, r->out[0])), r->in_type[0]->dtype);
-    dout[0] = tn_i_op2(b, TN_P_div, sum_axes(r, tn_i_op2(b, TN_P_mul, din[0], here)), sum_axes(r, here));
+    if (r->p[0].n == 0) {
+        dout[0] = din[0];
+        return;
+    }
+    const tn_i_var here = tn_i_op2(b, TN_P_eq, r->in[0], spread(r, r->out[0])),
+                   count = sum_axes(r, tn_i_convert(b, here, r->in_type[0]->dtype)),
+                   taken = tn_i_op3(b, TN_P_select, here, din[0], tn_i_zeros(b, r->in_type[0]));
+    dout[0] = tn_i_op2(b, TN_P_div, sum_axes(r, taken), count);
 }
 
 /* x with the reduced axes joined into one, at *axis. */
@@ -360,6 +366,13 @@ static bool sample_arg(tn_i_rng *r, int dtype, tn_i_case *c) {
 
 /* ---- descriptors ----------------------------------------------------------------------- */
 
+/* The sign stays, also of none. */
+static void range_reduce_sum(const tn_i_param *p, uint32_t nin, const tn_i_range *in, bool same, tn_i_range *out) {
+    (void)p, (void)nin, (void)same;
+    if (in[0].lo >= 0) out->lo = 0;
+    if (in[0].hi <= 0) out->hi = 0;
+}
+
 const tn_prim tn_prim_reduce_sum = {
     .id = TN_P_reduce_sum,
     .name = "reduce_sum",
@@ -377,6 +390,7 @@ const tn_prim tn_prim_reduce_sum = {
     .jvp_bound = 2,
     .transpose_bound = 2,
     .sample = sample_axes,
+    .range = range_reduce_sum,
 };
 
 const tn_prim tn_prim_reduce_max = {

@@ -24,6 +24,8 @@ const tn_prim tn_prim_sqrt = {
     .weight = 4,
     .jvp_bound = 3.25,
     .domain = {{0.6, 4, 0, 0}},
+    .pole = TN_POLE_OUTSIDE(0, 0, INFINITY),
+    .image = {0, INFINITY},
 };
 
 TN_STRIP1(rsqrt, f32, float, float, 1.0f / sqrtf(x))
@@ -32,6 +34,11 @@ TN_STRIP1(rsqrt, f64, double, double, 1.0 / sqrt(x))
 static tn_i_var partial_rsqrt(tn_i_rule *r, tn_i_var dx) {
     tn_i_var ratio = tn_i_op2(r->b, TN_P_div, r->out[0], r->in[0]);
     return tn_i_mul_by(r, dx, tn_i_times(r->b, ratio, -0.5));
+}
+
+static void range_rsqrt(const tn_i_param *p, uint32_t nin, const tn_i_range *in, bool same, tn_i_range *out) {
+    (void)p, (void)nin, (void)same;
+    *out = (tn_i_range){1 / sqrt(fmax(in[0].hi, 0)), INFINITY};
 }
 
 const tn_prim tn_prim_rsqrt = {
@@ -47,6 +54,8 @@ const tn_prim tn_prim_rsqrt = {
     .weight = 8,
     .jvp_bound = 2.5,
     .domain = {{0.6, 4, 0, 0}},
+    .pole = TN_POLE_OUTSIDE(0, 0, INFINITY),
+    .range = range_rsqrt,
 };
 
 TN_STRIP1(cbrt, f32, float, float, cbrtf(x))
@@ -72,4 +81,5 @@ const tn_prim tn_prim_cbrt = {
     .weight = 16,
     .jvp_bound = 1.85,
     .domain = {{-3, 3, 0.6, TN_AT_ZERO}},
+    .pole = TN_POLE_AT(0, 0),
 };

@@ -19,7 +19,8 @@ static inline tn_i_var tn_i_mul_by(tn_i_rule *r, tn_i_var dx, tn_i_var factor) {
 
 /* (1 - x)(1 + x): 1 - x*x without its cancellation near 1. */
 static inline tn_i_var tn_i_one_minus_square(tn_i_builder *b, tn_i_var x) {
-    return tn_i_op2(b, TN_P_mul, tn_i_minus_from(b, 1.0, x), tn_i_plus(b, x, 1.0));
+    const tn_i_var plus = tn_i_plus(b, x, 1.0), minus = tn_i_minus_from(b, 1.0, x);
+    return tn_i_op2(b, TN_P_mul, minus, plus);
 }
 
 /* The equation that made v, when its primitive is `id`; else NULL. */

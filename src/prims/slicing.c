@@ -81,8 +81,8 @@ static tn_i_var strided_column(tn_i_rule *r, const tn_type *t, int d, int at) {
     tn_i_builder *b = r->b;
     const int64_t front = at;
     const tn_type row = {.dtype = TN_I64, .rank = 1, .dim = {t->dim[at]}};
-    tn_i_var v =
-        tn_i_op2(b, TN_P_mul, tn_i_iota(b, TN_I64, 1, row.dim, 0), tn_i_whole_number(b, &row, stride_of(r->p, d)));
+    tn_i_var v = tn_i_iota(b, TN_I64, 1, row.dim, 0);
+    v = tn_i_op2(b, TN_P_mul, v, tn_i_whole_number(b, &row, stride_of(r->p, d)));
     v = tn_i_op2(b, TN_P_add, v, tn_i_whole_number(b, &row, tn_i_ints(r->p, 0)[d]));
     return tn_i_broadcast(b, v, t->rank, t->dim, &front);
 }

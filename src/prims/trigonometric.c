@@ -25,6 +25,7 @@ const tn_prim tn_prim_sin = {
     .weight = 16,
     .jvp_bound = 2.2,
     .domain = {{-4, 4, 0, 0}},
+    .image = {-1, 1},
 };
 
 TN_STRIP1(cos, f32, float, float, cosf(x))
@@ -48,6 +49,7 @@ const tn_prim tn_prim_cos = {
     .weight = 16,
     .jvp_bound = 2.35,
     .domain = {{-4, 4, 0, 0}},
+    .image = {-1, 1},
 };
 
 TN_STRIP1(tan, f32, float, float, tanf(x))
@@ -95,6 +97,7 @@ const tn_prim tn_prim_asin = {
     .weight = 16,
     .jvp_bound = 2.4,
     .domain = {{-0.6, 0.6, 0, 0}},
+    .pole = TN_POLE_OUTSIDE(0, -1, 1),
 };
 
 TN_STRIP1(acos, f32, float, float, acosf(x))
@@ -117,6 +120,7 @@ const tn_prim tn_prim_acos = {
     .weight = 16,
     .jvp_bound = 2.5,
     .domain = {{-0.6, 0.6, 0, 0}},
+    .pole = TN_POLE_OUTSIDE(0, -1, 1),
 };
 
 TN_STRIP1(atan, f32, float, float, atanf(x))
@@ -147,8 +151,8 @@ TN_STRIP2(atan2, f64, double, double, atan2(x, y))
 /* z / (x^2 + y^2), NaN at the origin. */
 static tn_i_var over_radius_square(tn_i_rule *r, tn_i_var z) {
     tn_i_builder *b = r->b;
-    tn_i_var sum = tn_i_op2(b, TN_P_add, tn_i_op1(b, TN_P_square, r->in[0]), tn_i_op1(b, TN_P_square, r->in[1]));
-    return tn_i_op2(b, TN_P_div, z, sum);
+    const tn_i_var xx = tn_i_op1(b, TN_P_square, r->in[0]), yy = tn_i_op1(b, TN_P_square, r->in[1]);
+    return tn_i_op2(b, TN_P_div, z, tn_i_op2(b, TN_P_add, xx, yy));
 }
 
 static tn_i_var partial_opposite(tn_i_rule *r, tn_i_var dx) {
@@ -171,4 +175,5 @@ const tn_prim tn_prim_atan2 = {
     .weight = 16,
     .jvp_bound = 2.65,
     .domain = {{-2, 2, 0.5, TN_AT_ZERO}, {-2, 2, 0.5, TN_AT_ZERO}},
+    .pole = {TN_OPERAND(0) | TN_OPERAND(1), false, 0, 0},
 };

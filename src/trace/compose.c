@@ -17,7 +17,8 @@ static tn_i_var number(tn_i_site *s, tn_i_var like, double x) { return tn_i_do_n
 /* -|x| whose derivative at 0 continues that of x < 0: with the other choices
  * below made by the same x > 0, sums of both are smooth there. */
 static tn_i_var minus_abs(tn_i_site *s, tn_i_var x) {
-    return tn_i_do_where(s, above(s, x, 0), tn_i_do1(s, TN_P_neg, x), x);
+    const tn_i_var positive = above(s, x, 0), minus = tn_i_do1(s, TN_P_neg, x);
+    return tn_i_do_where(s, positive, minus, x);
 }
 
 /* ---- activations ------------------------------------------------------------------- */
@@ -27,14 +28,16 @@ tn_val tn_relu_at(tn_val x, const char *file, int line) {
     tn_i_var v;
     if (!open_floats(&s, "relu", 1, &x, &v, file, line)) return tn_i_site_close(&s, TN_NOVAR);
     /* the test is x <= 0 so that a NaN passes */
-    return tn_i_site_close(&s, tn_i_do_where(&s, tn_i_do2n(&s, TN_P_le, v, 0), number(&s, v, 0), v));
+    const tn_i_var off = tn_i_do2n(&s, TN_P_le, v, 0), zero = number(&s, v, 0);
+    return tn_i_site_close(&s, tn_i_do_where(&s, off, zero, v));
 }
 
 tn_val tn_leaky_relu_at(tn_val x, double slope, const char *file, int line) {
     tn_i_site s;
     tn_i_var v;
     if (!open_floats(&s, "leaky_relu", 1, &x, &v, file, line)) return tn_i_site_close(&s, TN_NOVAR);
-    return tn_i_site_close(&s, tn_i_do_where(&s, tn_i_do2n(&s, TN_P_ge, v, 0), v, tn_i_do2n(&s, TN_P_mul, v, slope)));
+    const tn_i_var on = tn_i_do2n(&s, TN_P_ge, v, 0), leak = tn_i_do2n(&s, TN_P_mul, v, slope);
+    return tn_i_site_close(&s, tn_i_do_where(&s, on, v, leak));
 }
 
 tn_val tn_elu_at(tn_val x, double alpha, const char *file, int line) {
@@ -62,7 +65,8 @@ tn_val tn_gelu_tanh_at(tn_val x, const char *file, int line) {
     tn_i_var cube = tn_i_do2(&s, TN_P_mul, tn_i_do1(&s, TN_P_square, v), v);
     tn_i_var inner = tn_i_do2(&s, TN_P_add, v, tn_i_do2n(&s, TN_P_mul, cube, 0.044715));
     tn_i_var t = tn_i_do1(&s, TN_P_tanh, tn_i_do2n(&s, TN_P_mul, inner, 0.797884560802865355879892119868763737));
-    return tn_i_site_close(&s, tn_i_do2(&s, TN_P_mul, tn_i_do2n(&s, TN_P_mul, v, 0.5), tn_i_do2n(&s, TN_P_add, t, 1)));
+    const tn_i_var weight = tn_i_do2n(&s, TN_P_add, t, 1), half = tn_i_do2n(&s, TN_P_mul, v, 0.5);
+    return tn_i_site_close(&s, tn_i_do2(&s, TN_P_mul, half, weight));
 }
 
 tn_val tn_sigmoid_at(tn_val x, const char *file, int line) {
@@ -81,7 +85,8 @@ tn_val tn_silu_at(tn_val x, const char *file, int line) {
 
 /* max(x, 0) + ln(1 + e^-|x|), both chosen by x > 0 */
 static tn_i_var softplus(tn_i_site *s, tn_i_var x) {
-    tn_i_var larger = tn_i_do_where(s, above(s, x, 0), x, number(s, x, 0));
+    const tn_i_var positive = above(s, x, 0), zero = number(s, x, 0);
+    const tn_i_var larger = tn_i_do_where(s, positive, x, zero);
     return tn_i_do2(s, TN_P_add, larger, tn_i_do1(s, TN_P_log1p, tn_i_do1(s, TN_P_exp, minus_abs(s, x))));
 }
 
@@ -123,7 +128,8 @@ tn_val tn_hypot_at(tn_val x, tn_val y, const char *file, int line) {
     tn_i_var a = tn_i_do1(&s, TN_P_abs, v[0]), b = tn_i_do1(&s, TN_P_abs, v[1]);
     tn_i_var first = tn_i_do2(&s, TN_P_gt, a, b);
     tn_i_var larger = tn_i_do_where(&s, first, a, b), smaller = tn_i_do_where(&s, first, b, a);
-    tn_i_var plain = tn_i_do2(&s, TN_P_and, tn_i_do1(&s, TN_P_is_finite, larger), above(&s, larger, 0));
+    tn_i_var finite = tn_i_do1(&s, TN_P_is_finite, larger);
+    tn_i_var plain = tn_i_do2(&s, TN_P_and, finite, above(&s, larger, 0));
     tn_i_var by = tn_i_do_where(&s, plain, larger, number(&s, larger, 1));
     tn_i_var of = tn_i_do_where(&s, plain, smaller, number(&s, smaller, 0));
     tn_i_var square = tn_i_do1(&s, TN_P_square, tn_i_do2(&s, TN_P_div, of, by));
@@ -150,7 +156,8 @@ tn_val tn_logaddexp_at(tn_val x, tn_val y, const char *file, int line) {
 
 /* x log(y), the logarithm taken of `plain` where x = 0 and y is not in (low, inf). */
 static tn_i_var times_log(tn_i_site *s, int log, tn_i_var x, tn_i_var y, double low, double plain) {
-    tn_i_var inside = tn_i_do2(s, TN_P_and, above(s, y, low), tn_i_do1(s, TN_P_is_finite, y));
+    const tn_i_var higher = above(s, y, low);
+    const tn_i_var inside = tn_i_do2(s, TN_P_and, higher, tn_i_do1(s, TN_P_is_finite, y));
     tn_i_var zero = tn_i_do2n(s, TN_P_eq, x, 0);
     tn_i_var safe = tn_i_do2(s, TN_P_or, inside, tn_i_do1(s, TN_P_not, zero));
     return tn_i_do2(s, TN_P_mul, x, tn_i_do1(s, log, tn_i_do_where(s, safe, y, number(s, y, plain))));

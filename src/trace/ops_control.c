@@ -93,17 +93,19 @@ static void release(size_t n, tn_fn *const *f) {
 
 /* ---- calls --------------------------------------------------------------------------- */
 
-static tn_i_var emit_call(tn_i_site *s, const char *name, const tn_fn *f, size_t n) {
+static tn_i_var emit_call(tn_i_site *s, const char *name, const char *policy, const tn_fn *f, size_t n) {
     if (s->b->failed) return TN_NOVAR;
     const char *interned = tn_i_string(s->b->ctx, name, strlen(name));
+    const char *how = policy ? tn_i_string(s->b->ctx, policy, strlen(policy)) : "";
     tn_i_args a;
-    if (!interned) {
+    if (!interned || !how) {
         s->b->failed = true;
         return TN_NOVAR;
     }
-    tn_i_args_init(&a, s, TN_P_call);
+    tn_i_args_init(&a, s, policy ? TN_P_checkpoint : TN_P_call);
     tn_i_args_str(&a, "name", interned);
     tn_i_args_fn(&a, "program", f);
+    if (policy) tn_i_args_str(&a, "policy", how);
     return tn_i_args_emit(s, &a, n, s->v);
 }
 
@@ -125,7 +127,7 @@ void tn_apply_many_at(const tn_fn *f, size_t n, const tn_val *x, size_t nout, tn
     else if (f->nout != nout)
         (void)tn_i_site_fail(&s, TN_EINVAL, -1, "the program has %u outputs, not %zu", (unsigned)f->nout, nout);
     else
-        first = emit_call(&s, f->name, f, n);
+        first = emit_call(&s, f->name, NULL, f, n);
     tn_i_site_close_many(&s, first, nout, out);
 }
 
@@ -150,12 +152,13 @@ static bool append_captured(tn_i_site *s, const tn_val *captured, size_t n) {
     return !s->b->failed;
 }
 
-static void subfn(const char *name, callback f, void *user, size_t n, const tn_val *x, size_t nout, tn_val *out,
-                  const char *file, int line) {
+/* A call of what f performs; with a policy, a checkpoint. */
+static void subfn(const char *name, const char *policy, callback f, void *user, size_t n, const tn_val *x, size_t nout,
+                  tn_val *out, const char *file, int line) {
     tn_i_site s;
     types in;
     tn_i_var first = TN_NOVAR;
-    tn_i_site_open_many(&s, "subfn", NULL, n, x, 0, file, line);
+    tn_i_site_open_many(&s, policy ? "checkpoint" : "subfn", NULL, n, x, 0, file, line);
     if (!f.one && !f.many) (void)tn_i_site_fail(&s, TN_EINVAL, -1, "the callback is NULL");
     if (types_room(&s, &in, n)) {
         tn_ctx *c = s.b->ctx;
@@ -170,7 +173,7 @@ static void subfn(const char *name, callback f, void *user, size_t n, const tn_v
         if (!p)
             tn_i_trace_adopt_error(s.t);
         else if (append_captured(&s, captured, ncaptured))
-            first = emit_call(&s, name ? name : "", p, n + ncaptured);
+            first = emit_call(&s, name ? name : "", policy, p, n + ncaptured);
         if (captured) tn_i_free(c, captured, ncaptured * sizeof *captured);
         tn_i_fn_unref(p);
     }
@@ -180,13 +183,33 @@ static void subfn(const char *name, callback f, void *user, size_t n, const tn_v
 
 tn_val tn_subfn_at(const char *name, tn_trace_fn f, void *user, size_t n, const tn_val *x, const char *file, int line) {
     tn_val out;
-    subfn(name, (callback){.one = f}, user, n, x, 1, &out, file, line);
+    subfn(name, NULL, (callback){.one = f}, user, n, x, 1, &out, file, line);
     return out;
 }
 
 void tn_subfn_many_at(const char *name, tn_trace_many_fn f, void *user, size_t n, const tn_val *x, size_t nout,
                       tn_val *out, const char *file, int line) {
-    subfn(name, (callback){.many = f}, user, n, x, nout, out, file, line);
+    subfn(name, NULL, (callback){.many = f}, user, n, x, nout, out, file, line);
+}
+
+/* ---- checkpoint ---------------------------------------------------------------------------- */
+
+/* The policy's text; a callback has none, and could not be kept by a program's text. */
+static const char *region_policy(const tn_policy *policy) {
+    if (!policy) return "nothing_saveable";
+    return policy->name && !policy->callback ? policy->name : "a callback";
+}
+
+void tn_checkpoint_many_at(tn_trace_many_fn f, const tn_policy *policy, void *user, size_t n, const tn_val *x,
+                           size_t nout, tn_val *out, const char *file, int line) {
+    subfn("checkpoint", region_policy(policy), (callback){.many = f}, user, n, x, nout, out, file, line);
+}
+
+tn_val tn_checkpoint_at(tn_trace_fn f, const tn_policy *policy, void *user, size_t n, const tn_val *x, const char *file,
+                        int line) {
+    tn_val out;
+    subfn("checkpoint", region_policy(policy), (callback){.one = f}, user, n, x, 1, &out, file, line);
+    return out;
 }
 
 /* ---- custom_jvp --------------------------------------------------------------------------- */

@@ -374,7 +374,8 @@ tn_val tn_one_hot_at(tn_val i, int64_t n, tn_dtype dtype, const char *file, int 
     if (!tn_i_is_int(t.dtype) || n < 0)
         return tn_i_site_close(&s, tn_i_site_fail(&s, TN_ETYPE, 0, "takes integers and a size >= 0"));
     const tn_type line_type = tn_type_of((tn_dtype)t.dtype, 1, &n);
-    tn_i_var same = tn_i_do2(&s, TN_P_eq, tn_i_do_expand(&s, v, t.rank), tn_i_do_iota(&s, &line_type, 0));
+    const tn_i_var column = tn_i_do_expand(&s, v, t.rank);
+    const tn_i_var same = tn_i_do2(&s, TN_P_eq, column, tn_i_do_iota(&s, &line_type, 0));
     return tn_i_site_close(&s, tn_i_convert(s.b, same, (int)dtype));
 }
 

@@ -90,8 +90,10 @@ tn_i_var tn_i_do_contract(tn_i_site *s, tn_i_var x, const int8_t *lx, tn_i_var y
     if (nout > TN_MAX_RANK)
         return tn_i_site_fail(s, TN_ETYPE, -1, "a product would have rank %d (at most %d)", nout, TN_MAX_RANK);
     tn_i_dots d = pair_up(a, na, b, nb, lout, nout);
-    if (d.ncontract == 0) /* nothing is summed: elementwise, which fuses */
-        return tn_i_do2(s, TN_P_mul, aligned(s, x, a, na, lout, nout), aligned(s, y, b, nb, lout, nout));
+    if (d.ncontract == 0) { /* nothing is summed: elementwise, which fuses */
+        x = aligned(s, x, a, na, lout, nout);
+        return tn_i_do2(s, TN_P_mul, x, aligned(s, y, b, nb, lout, nout));
+    }
     int n = product_labels(&d, a, na, b, nb, l);
     return aligned(s, tn_i_dot_general(s->b, x, y, &d), l, n, lout, nout);
 }
@@ -238,7 +240,8 @@ tn_val tn_vdot_at(tn_val x, tn_val y, const char *file, int line) {
     if (!open_pair(&s, "vdot", in, v, file, line)) return tn_i_site_close(&s, TN_NOVAR);
     if (!tn_type_equal(tn_i_site_type(&s, v[0]), tn_i_site_type(&s, v[1])))
         return tn_i_site_close(&s, tn_i_site_fail(&s, TN_ETYPE, 1, "the shape differs from operand 0's"));
-    return tn_i_site_close(&s, tensordot(&s, flat(&s, v[0]), flat(&s, v[1]), 1, &(const int){0}, &(const int){0}));
+    const tn_i_var a = flat(&s, v[0]), b = flat(&s, v[1]);
+    return tn_i_site_close(&s, tensordot(&s, a, b, 1, &(const int){0}, &(const int){0}));
 }
 
 tn_val tn_outer_at(tn_val x, tn_val y, const char *file, int line) {
@@ -246,7 +249,8 @@ tn_val tn_outer_at(tn_val x, tn_val y, const char *file, int line) {
     tn_i_site s;
     tn_i_var v[2];
     if (!open_pair(&s, "outer", in, v, file, line)) return tn_i_site_close(&s, TN_NOVAR);
-    return tn_i_site_close(&s, tensordot(&s, flat(&s, v[0]), flat(&s, v[1]), 0, NULL, NULL));
+    const tn_i_var a = flat(&s, v[0]), b = flat(&s, v[1]);
+    return tn_i_site_close(&s, tensordot(&s, a, b, 0, NULL, NULL));
 }
 
 /* ---- primitives -------------------------------------------------------------------------- */

@@ -198,7 +198,8 @@ static bool open_axis(tn_i_site *s, const char *name, const tn_val *x, tn_i_var 
 static tn_i_var shift(tn_i_site *s, tn_i_var x, int axis, bool zero) {
     tn_i_var m = tn_i_do1(s, TN_P_stop_gradient, tn_i_do_reduce(s, TN_P_reduce_max, x, 1u << axis, true));
     if (!zero) return m;
-    return tn_i_do_where(s, tn_i_do1(s, TN_P_is_finite, m), m, tn_i_do_number(s, m, 0));
+    const tn_i_var finite = tn_i_do1(s, TN_P_is_finite, m), none = tn_i_do_number(s, m, 0);
+    return tn_i_do_where(s, finite, m, none);
 }
 
 tn_val tn_logsumexp_at(tn_val x, int axis, const char *file, int line) {

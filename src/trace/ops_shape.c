@@ -208,7 +208,8 @@ tn_val tn_eye_at(tn_ctx *c, tn_dtype dtype, int64_t n, int64_t m, const char *fi
     tn_i_site_open(&s, "eye", c, 0, NULL, NULL, 0, file, line);
     if (!good_type(&s, &t)) return tn_i_site_close(&s, TN_NOVAR);
     index.dtype = TN_I64;
-    tn_i_var same = tn_i_do2(&s, TN_P_eq, tn_i_do_iota(&s, &index, 0), tn_i_do_iota(&s, &index, 1));
+    const tn_i_var row = tn_i_do_iota(&s, &index, 0), column = tn_i_do_iota(&s, &index, 1);
+    const tn_i_var same = tn_i_do2(&s, TN_P_eq, row, column);
     return tn_i_site_close(&s, tn_i_convert(s.b, same, (int)dtype));
 }
 

@@ -49,7 +49,8 @@ void tn_i_site_open_many(tn_i_site *s, const char *name, tn_ctx *c, size_t n, co
     for (size_t i = 0; i < n && !c; i++) c = x[i].ctx;
     tn_i_site_begin(s, name, c, file, line);
     if (!c) return;
-    tn_i_var *v = n <= INT32_MAX && more <= INT32_MAX ? tn_i_alloc_array(c, n + more, sizeof *v) : NULL;
+    const size_t room = n + more + 1; /* own is never 0, also where there are no operands */
+    tn_i_var *v = n <= INT32_MAX && more <= INT32_MAX ? tn_i_alloc_array(c, room, sizeof *v) : NULL;
     if (!v) {
         s->b->failed = true;
         return;
@@ -57,7 +58,7 @@ void tn_i_site_open_many(tn_i_site *s, const char *name, tn_ctx *c, size_t n, co
     bool failed = s->failed;
     tn_i_site_open(s, name, c, n, x, v, 0, file, line);
     s->failed = failed;
-    s->own = n + more;
+    s->own = room;
 }
 
 /* ---- closing ------------------------------------------------------------------- */

@@ -61,6 +61,7 @@ static bool emit_again(const tn_i_builder *from, tn_i_builder *b, tn_i_var *map)
         }
         b->loc = e->loc;
         b->region = e->region;
+        b->linear = e->linear;
         tn_i_var out = tn_i_emit_like(b, e, in);
         for (uint32_t j = 0; j < e->nout && out != TN_NOVAR; j++) map[e->out + j] = out + j;
         if (in != few) tn_i_free(b->ctx, in, e->nin * sizeof *in);

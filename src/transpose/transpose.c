@@ -6,6 +6,7 @@
 #include "linearize/linearize.h"
 #include "prims/frame.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct walk {
@@ -18,6 +19,9 @@ typedef struct walk {
     uint8_t *linear; /* per value */
     uint32_t *uses;  /* linear equations and outputs still to contribute */
     bool *more, *merged;
+    uint8_t *asked;  /* per equation that is not linear: it is emitted, or due */
+    uint32_t *due;   /* equations, to be emitted now */
+    uint32_t region; /* of the transposed equations */
 } walk;
 
 static void find_linear(walk *k) {
@@ -34,7 +38,35 @@ static void find_linear(walk *k) {
 
 static bool is_linear_eqn(const walk *k, const tn_i_eqn *e) { return e->nout && k->linear[e->out]; }
 
-/* Inputs, then everything that the linear equations read but that is not linear itself. */
+static void ask(walk *k, tn_i_var v, uint32_t *n) {
+    const uint32_t i = k->f->val[v].def;
+    if (i >= TN_DEF_LITERAL || k->asked[i] || k->linear[v]) return;
+    k->asked[i] = 1;
+    k->due[(*n)++] = i;
+}
+
+static int by_number(const void *a, const void *b) {
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Everything that e reads but that is not linear itself.  It is computed where it is first wanted, in the order of the
+ * program: what one part of the walk recomputes is not there yet while another runs. */
+static void provide(walk *k, const tn_i_eqn *e) {
+    const tn_fn *f = k->f;
+    uint32_t n = 0;
+    for (uint32_t j = 0; j < e->nin; j++) ask(k, tn_i_in(f, e)[j], &n);
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t j = 0; j < f->eqn[k->due[i]].nin; j++) ask(k, tn_i_in(f, &f->eqn[k->due[i]])[j], &n);
+    if (n > 1) qsort(k->due, n, sizeof *k->due, by_number);
+    for (uint32_t i = 0; i < n && !k->b.failed; i++) {
+        k->b.region = f->eqn[k->due[i]].region;
+        tn_i_copy_eqn(&k->b, f, &f->eqn[k->due[i]], k->map);
+    }
+    k->b.region = k->region;
+}
+
+/* Inputs, then effects, which happen in their order and whoever reads them. */
 static void forward(walk *k) {
     const tn_fn *f = k->f;
     for (uint32_t v = 0; v < f->nin; v++)
@@ -45,10 +77,16 @@ static void forward(walk *k) {
         if (k->linear[v]) k->ct[v] = tn_i_sum(&k->b, k->ct[v], ct);
     }
     for (uint32_t i = 0; i < f->neqn && !k->b.failed; i++) {
-        if (is_linear_eqn(k, &f->eqn[i])) continue;
-        k->b.region = f->eqn[i].region;
-        tn_i_copy_eqn(&k->b, f, &f->eqn[i], k->map);
+        const tn_i_eqn *e = &f->eqn[i];
+        if (is_linear_eqn(k, e)) continue;
+        k->region = e->region;
+        if (k->asked[i] || !e->prim->effect || !e->prim->effect(tn_i_p(e))) continue;
+        provide(k, e);
+        k->asked[i] = 1;
+        k->b.region = e->region;
+        tn_i_copy_eqn(&k->b, f, e, k->map);
     }
+    k->b.region = k->region;
 }
 
 static void accumulate(walk *k, const tn_i_eqn *e) {
@@ -78,6 +116,7 @@ static void backward(walk *k, const tn_i_eqn *e) {
         some |= w->c[j] != TN_NOVAR;
     }
     if (!some) return;
+    provide(k, e);
     tn_i_frame_enter(w, e);
     for (uint32_t i = 0; i < e->nin; i++) {
         bool linear = k->linear[in[i]];
@@ -121,12 +160,14 @@ static tn_fn *transpose_separated(const tn_fn *f, const bool *linear, tn_i_memo 
               .map = tn_i_map_new(f),
               .ct = tn_i_map_new(f),
               .linear = tn_i_alloc(c, f->nval),
-              .uses = tn_i_alloc_array(c, f->nval, sizeof *k.uses)};
+              .uses = tn_i_alloc_array(c, f->nval, sizeof *k.uses),
+              .asked = tn_i_alloc(c, f->neqn),
+              .due = tn_i_alloc_array(c, f->neqn, sizeof *k.due)};
     tn_i_builder_init(&k.b, c);
     k.b.named_after = f;
     k.b.regions = f->regions;
     tn_fn *g = NULL;
-    bool ok = k.map && k.ct && k.linear && k.uses && tn_i_frame_init(&k.w, &k.b, f, memo);
+    bool ok = k.map && k.ct && k.linear && k.uses && k.asked && k.due && tn_i_frame_init(&k.w, &k.b, f, memo);
     size_t width = k.w.width;
     k.more = ok ? tn_i_alloc_array(c, width, sizeof *k.more) : NULL;
     k.merged = ok ? tn_i_alloc_array(c, width, sizeof *k.merged) : NULL;
@@ -145,6 +186,8 @@ static tn_fn *transpose_separated(const tn_fn *f, const bool *linear, tn_i_memo 
     if (k.ct) tn_i_map_free(f, k.ct);
     tn_i_free(c, k.linear, f->nval);
     tn_i_free(c, k.uses, f->nval * sizeof *k.uses);
+    tn_i_free(c, k.asked, f->neqn);
+    tn_i_free(c, k.due, f->neqn * sizeof *k.due);
     return g;
 }
 

@@ -160,6 +160,19 @@ static tn_val deepest(const tn_val *in, void *user) {
     return tn_add(tn_mul(in[0], outer[0]), tn_mul(outer[1], tn_max(tn_concatenate(tn_vals_of(18, many), 0))));
 }
 
+static tn_val told(const tn_val *in, void *user) {
+    (void)user;
+    tn_print(tn_val_ctx(in[0]), "told", 1, in);
+    tn_assert(tn_lt(in[0], 1e9), "in bounds");
+    return tn_exp(tn_neg(tn_square(in[0])));
+}
+
+/* A region that needs what a call with effects makes. */
+static tn_val region(const tn_val *in, void *user) {
+    tn_val y = tn_subfn("told", told, user, 1, in);
+    return tn_sin(tn_mul(y, in[0]));
+}
+
 static void layer(const tn_val *in, tn_val *out, void *user) {
     out[0] = tn_subfn("deepest", deepest, user, 1, in);
     out[1] = tn_sum(in[0]);
@@ -176,6 +189,7 @@ static tn_val nested(const tn_val *in, void *user) {
         y = tn_apply(w->inner, 1, &h[0]);
         y = tn_apply(w->inner, 1, &y);
     }
+    y = tn_checkpoint(region, NULL, NULL, 1, &y);
     y = tn_checkpoint_name(tn_custom_jvp(soft, soft_jvp, NULL, 1, &y), "soft");
     y = tn_custom_vjp(product, product_fwd, 2, product_bwd, NULL, 2, ((tn_val[]){y, x}));
     for (int i = 0; i < 9; i++) r[i] = i % 2 ? outer[0] : x;

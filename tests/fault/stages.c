@@ -14,6 +14,27 @@ static bool given(world *w) {
     return w->given != NULL;
 }
 
+static tn_verdict out_of_memory(void *user, const tn_candidate *v) {
+    (void)user, (void)v;
+    return TN_OFFLOAD;
+}
+static const tn_policy offloading = {.size = sizeof offloading, .callback = out_of_memory};
+
+static tn_val wave(const tn_val *in, void *user) {
+    (void)user;
+    return tn_sin(tn_sin(in[0]));
+}
+static tn_val waves(const tn_val *in, void *user) {
+    return tn_sum(wave((const tn_val[]){tn_subfn("wave", wave, NULL, 1, in)}, user));
+}
+
+/* The gradient of a program of more than a few bytes, with residuals in a spill file. */
+static tn_fn *spilling_program(world *w) {
+    tn_fn *f = tn_trace(w->c, waves, NULL, 1, TN_TYPES(tn_f64(20))), *g = tn_grad(f, NULL, &offloading);
+    tn_fn_free(f);
+    return g;
+}
+
 /* The linear half of the program; the rest is released. */
 static tn_fn *linear_part(world *w, tn_fn *f) {
     tn_linearized l = tn_linearize(f, NULL, w->stage->arg);
@@ -39,6 +60,9 @@ static bool jax(world *w) {
 
 static bool runnable(world *w) { return given(w) && world_arguments(w, w->given); }
 static bool compiled(world *w) { return runnable(w) && (w->exec = tn_compile(w->given, NULL)); }
+static const tn_compile_options in_tmp = {.size = sizeof in_tmp, .spill_dir = "/tmp"};
+static bool compiled_spilling(world *w) { return runnable(w) && (w->exec = tn_compile(w->given, &in_tmp)); }
+static bool with_spilling_work(world *w) { return compiled_spilling(w) && (w->own = tn_work_new(w->exec, NULL, 0)); }
 static bool with_work(world *w) { return compiled(w) && (w->own = tn_work_new(w->exec, NULL, 0)); }
 static bool called(world *w) { return compiled(w) && tn_call(w->exec, (const void *const *)w->in, w->out) == TN_OK; }
 
@@ -77,6 +101,16 @@ static bool run_cost(world *w) {
     return true;
 }
 
+static bool run_residuals(world *w) {
+    tn_residuals *r = tn_saved_residuals(w->given, NULL, policy(w));
+    tn_residual_totals t = {.size = sizeof t};
+    const bool ok = r && tn_residuals_total(r, &t) == TN_OK;
+    const double numbers[6] = {(double)tn_residuals_count(r), t.residual_bytes, t.recomputed_flops, t.peak_bytes,
+                               t.peak_forward_bytes,          t.modelled_ns};
+    memcpy(w->numbers, numbers, sizeof numbers);
+    tn_residuals_free(r);
+    return ok;
+}
 static bool run_jvp(world *w) { return made(w, tn_jvp(w->given, NULL)); }
 static bool run_linearize(world *w) {
     const tn_linearized l = tn_linearize(w->given, NULL, policy(w));
@@ -89,6 +123,14 @@ static bool run_vjp(world *w) { return made(w, tn_vjp(w->given, NULL, policy(w))
 static bool run_grad(world *w) { return made(w, tn_grad(w->given, NULL, policy(w))); }
 static bool run_value_and_grad(world *w) { return made(w, tn_value_and_grad(w->given, tn_wrt(1, 0), policy(w))); }
 static bool run_value_and_grad_aux(world *w) { return made(w, tn_value_and_grad_aux(w->given, tn_wrt(0), policy(w))); }
+static bool run_budget(world *w) {
+    tn_budget_report r = {.size = sizeof r};
+    if (tn_memory_budget(w->given, NULL, 1 << 20, &r) != TN_OK) return false;
+    const double numbers[6] = {(double)r.least_bytes, (double)r.peak_bytes, r.recompute_ns,
+                               (double)r.plans,       r.feasible,           r.exact};
+    memcpy(w->numbers, numbers, sizeof numbers);
+    return true;
+}
 static bool run_hvp(world *w) { return made(w, tn_hvp(w->given, NULL, policy(w))); }
 static bool run_jacfwd(world *w) { return made(w, tn_jacfwd(w->given, NULL, *(const size_t *)w->stage->arg)); }
 static bool run_jacrev(world *w) { return made(w, tn_jacrev(w->given, NULL, NULL, *(const size_t *)w->stage->arg)); }
@@ -102,6 +144,15 @@ static bool run_vmap(world *w) {
 }
 
 static bool run_compile(world *w) { return (w->made_exec = tn_compile(w->given, NULL)) != NULL; }
+static bool run_compile_spilling(world *w) { return (w->made_exec = tn_compile(w->given, &in_tmp)) != NULL; }
+
+static bool run_compile_strict(world *w) {
+    const tn_compile_options o = {.size = sizeof o, .strict_zero = true};
+    return (w->made_exec = tn_compile(w->given, &o)) != NULL;
+}
+
+static void ignore(void *user, const tn_lint_warning *x) { (void)user, (void)x; }
+static bool run_lint(world *w) { return tn_lint(w->given, ignore, NULL) == TN_OK; }
 
 /* Column-major matrices in and out, the vector updated in place. */
 static bool run_compile_strides(world *w) {
@@ -121,6 +172,9 @@ static bool run_check_grads(world *w) {
     return tn_check_grads(w->given, (const void *const *)w->in, NULL, &o) == TN_OK;
 }
 
+static tn_val sine(const tn_val *in, void *user) { return (void)user, tn_sum(tn_sin(in[0])); }
+static tn_fn *sine_program(world *w) { return tn_trace(w->c, sine, NULL, 1, TN_TYPES(tn_f64(3))); }
+
 /* ---- the list ------------------------------------------------------------------------------------ */
 
 static tn_verdict sines(void *user, const tn_candidate *v) {
@@ -131,6 +185,7 @@ static tn_verdict sines(void *user, const tn_candidate *v) {
 static const tn_policy all = {.size = sizeof all, .name = "everything_saveable"};
 static const tn_policy none = {.size = sizeof none, .name = "nothing_saveable"};
 static const tn_policy some = {.size = sizeof some, .callback = sines};
+static const tn_policy within = {.size = sizeof within, .name = "memory_budget:1000000"};
 static const size_t whole = 0, blocked = 2;
 /* in_axes, then out_axes */
 static const int axes[] = {1, TN_NOT_MAPPED, 0, 0, 0, 0};
@@ -162,6 +217,8 @@ const stage stages[] = {
     ON("check arrays", run_check, array_program),
     ON("cost nested", run_cost, nested_program),
     ON("cost arrays", run_cost, array_program),
+    WITH("residuals nested, nothing saved", run_residuals, nested_program, &none),
+    WITH("residuals small, by callback", run_residuals, small_program, &some),
     ON("jvp nested", run_jvp, nested_program),
     ON("jvp elementwise", run_jvp, elementwise_program),
     ON("jvp arrays", run_jvp, array_program),
@@ -170,6 +227,7 @@ const stage stages[] = {
     WITH("linearize nested, by callback", run_linearize, nested_program, &some),
     WITH("linearize arrays, nothing saved", run_linearize, array_program, &none),
     WITH("linearize small, by callback", run_linearize, small_program, &some),
+    WITH("linearize nested, offloading", run_linearize, nested_program, &offloading),
     ON("transpose nested", run_transpose, nested_linear),
     WITH("transpose nested, recomputing", run_transpose, nested_linear, &none),
     ON("transpose arrays", run_transpose, array_linear),
@@ -182,6 +240,9 @@ const stage stages[] = {
     WITH("grad arrays, by callback", run_grad, array_program, &some),
     ON("value_and_grad nested", run_value_and_grad, nested_program),
     ON("value_and_grad_aux small", run_value_and_grad_aux, small_program),
+    WITH("vjp within a budget", run_vjp, sine_program, &within),
+    WITH("linearize within a budget", run_linearize, sine_program, &within),
+    ON("memory_budget", run_budget, sine_program),
     ON("hvp nested", run_hvp, nested_program),
     WITH("hvp arrays, nothing saved", run_hvp, array_program, &none),
     WITH("jacfwd nested", run_jacfwd, nested_program, &whole),
@@ -198,8 +259,24 @@ const stage stages[] = {
     FROM("compile nested", runnable, run_compile, nested_program),
     FROM("compile elementwise", runnable, run_compile, elementwise_program),
     FROM("compile arrays", runnable, run_compile, array_program),
+    FROM("compile nested, strict_zero", runnable, run_compile_strict, nested_program),
+    ON("lint nested", run_lint, nested_program),
+    ON("lint elementwise", run_lint, elementwise_program),
     ON("compile with strides", run_compile_strides, small_program),
+    WITH("vjp of offloading", run_vjp, spilling_program, &offloading),
+    FROM("compile with a spill file", runnable, run_compile_spilling, spilling_program),
     FROM("work_new", compiled, run_work_new, nested_program),
+    FROM("work_new with a spill file", compiled_spilling, run_work_new, spilling_program),
+    {.name = "call with a spill file",
+     .prepare = compiled_spilling,
+     .run = run_call,
+     .program = spilling_program,
+     .keeps = true},
+    {.name = "call_in with a spill file",
+     .prepare = with_spilling_work,
+     .run = run_call_in,
+     .program = spilling_program,
+     .silent = true},
     {.name = "call", .prepare = compiled, .run = run_call, .program = nested_program, .keeps = true},
     {.name = "call again", .prepare = called, .run = run_call, .program = nested_program, .silent = true},
     {.name = "call_in", .prepare = with_work, .run = run_call_in, .program = nested_program, .silent = true},

@@ -41,7 +41,8 @@ void laws_case_free(tn_i_case *c) {
     memset(c->blobs, 0, sizeof c->blobs);
 }
 
-/* Linear inputs come last in a program, wherever their operands stand. */
+/* Linear inputs come last in a program, wherever their operands stand.  A primitive without outputs is there for
+ * its effect: its program gives the operands back. */
 const tn_fn *laws_case_program(const tn_prim *prim, const tn_i_case *c, uint32_t linear) {
     tn_i_builder b;
     tn_i_builder_init(&b, c->ctx);
@@ -52,10 +53,12 @@ const tn_fn *laws_case_program(const tn_prim *prim, const tn_i_case *c, uint32_t
             if ((linear >> i & 1) == (unsigned)pass) in[i] = tn_i_input(&b, &c->in[i], pass == 1);
     b.loc = tn_i_loc_of(c->ctx, "case.c", 1, 0, "");
     const tn_i_var first = tn_i_emit(&b, prim, c->p, c->nin, in);
-    const uint32_t nout = first == TN_NOVAR ? 0 : b.eqn[b.neqn - 1].nout;
+    uint32_t nout = first == TN_NOVAR ? 0 : b.eqn[b.neqn - 1].nout;
+    const bool effect = first != TN_NOVAR && nout == 0;
     if (nout > 64) tn_i_builder_fail(&b, TN_ELIMIT, "a case has at most 64 outputs");
     for (uint32_t j = 0; j < nout && j < 64; j++) out[j] = first + j;
-    if (nout == 0) tn_i_builder_fail(&b, TN_EINVAL, "a case needs an output");
+    for (uint32_t i = 0; i < c->nin && effect; i++) out[nout++] = in[i];
+    if (nout == 0) tn_i_builder_fail(&b, TN_EINVAL, "a case needs an output or an operand");
     return tn_i_finish(&b, nout, out);
 }
 

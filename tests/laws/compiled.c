@@ -88,8 +88,12 @@ static bool compiled(laws_trial *t, const tn_fn *f, const laws_array *x, bool st
     t->shown = f;
     buffers k;
     place(t, f, x, strided, &k);
-    const tn_compile_options opt = {.size = sizeof opt, .in_strides = k.in_strides, .out_strides = k.out_strides};
-    tn_exec *e = tn_compile(f, strided ? &opt : NULL);
+    tn_compile_options opt = {.size = sizeof opt, .spill_dir = "/tmp"};
+    if (strided) {
+        opt.in_strides = k.in_strides;
+        opt.out_strides = k.out_strides;
+    }
+    tn_exec *e = tn_compile(f, &opt);
     if (!e) {
         laws_fail(t, "compile: %s", tn_error(t->ctx));
         return false;
@@ -117,6 +121,26 @@ static bool compiled(laws_trial *t, const tn_fn *f, const laws_array *x, bool st
     return ok;
 }
 
+static tn_verdict to_the_file(void *user, const tn_candidate *v) {
+    (void)user, (void)v;
+    return TN_OFFLOAD;
+}
+
+/* Residuals in a spill file; twice nested, some of them pass through it more than once. */
+static bool offloading(laws_trial *t, const tn_wrt_list *wrt, const laws_array *x, uint32_t nx) {
+    const tn_policy policy = {.size = sizeof policy, .callback = to_the_file};
+    const tn_fn *g = laws_made(t, tn_vjp(t->f, wrt, &policy), "vjp");
+    if (!g || !compiled(t, g, x, true)) return false;
+    laws_wrt w;
+    if (laws_wrt_all(g, &w)->n == 0 || laws_float_outputs(g) == 0) return true;
+    uint32_t n;
+    const laws_array *v = laws_tangents(t, x, &w.list), *ct = laws_cotangents(t, g, &n);
+    const tn_fn *forward = laws_made(t, tn_jvp(g, &w.list), "jvp"),
+                *reverse = laws_made(t, tn_vjp(g, &w.list, &policy), "vjp");
+    return forward && reverse && compiled(t, forward, laws_joined(t, x, nx, v, w.list.n), false) &&
+           compiled(t, reverse, laws_joined(t, x, nx, ct, n), false);
+}
+
 void laws_compiled(laws_trial *t) {
     if (!compiled(t, t->f, t->x, false) || !compiled(t, t->f, t->x, true)) return;
     laws_wrt w;
@@ -130,5 +154,5 @@ void laws_compiled(laws_trial *t) {
     if (!compiled(t, h, x, true)) return;
     const tn_policy nothing = {.size = sizeof nothing, .name = "nothing_saveable"};
     const tn_fn *recomputed = laws_made(t, tn_vjp(t->f, &w.list, &nothing), "vjp");
-    if (recomputed) (void)compiled(t, recomputed, x, false);
+    if (recomputed && compiled(t, recomputed, x, false)) (void)offloading(t, &w.list, x, t->f->nin + n);
 }

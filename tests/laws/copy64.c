@@ -66,6 +66,15 @@ static bool callback_on_f32(const tn_fn *f, const tn_i_eqn *e) {
     return callback && f32;
 }
 
+/* Random f32 numbers are those of their key; f64 would be others. */
+static bool f32_of_integers(const tn_fn *f, const tn_i_eqn *e) {
+    if (!(e->prim->flags & TN_F_NODIFF) || e->nin == 0 || e->nout != 1 || f->val[e->out].type->dtype != TN_F32)
+        return false;
+    for (uint32_t i = 0; i < e->nin; i++)
+        if (tn_i_is_float(f->val[tn_i_in(f, e)[i]].type->dtype)) return false;
+    return true;
+}
+
 static tn_i_var operand(tn_i_builder *b, const tn_fn *f, tn_i_var *map, tn_i_var v) {
     if (map[v] == TN_NOVAR && tn_i_is_literal(f, v) && f->val[v].type->dtype == TN_F32) {
         float x;
@@ -85,7 +94,9 @@ static bool copy_equation(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn
         for (uint32_t i = 0; i < e->nin; i++) in[i] = operand(b, f, map, tn_i_in(f, e)[i]);
         b->loc = e->loc;
         b->region = e->region;
-        const tn_i_var out = tn_i_emit(b, e->prim, params(e) ? q : NULL, e->nin, in);
+        const bool chosen = f32_of_integers(f, e);
+        tn_i_var out = tn_i_emit(b, e->prim, chosen ? tn_i_p(e) : params(e) ? q : NULL, e->nin, in);
+        if (chosen) out = tn_i_convert(b, out, TN_F64);
         for (uint32_t j = 0; j < e->nout && out != TN_NOVAR; j++) map[e->out + j] = out + j;
         ok = out != TN_NOVAR;
     }

@@ -7,7 +7,8 @@
 
 /* The identity that has no derivative is there to stop tangents: differences see through it. */
 static bool stops_tangents(const laws_trial *t, const laws_array *y) {
-    return t->prim && (t->prim->flags & TN_F_NODIFF) && t->f->nin == 1 && laws_bits_differ(&y[0], &t->x[0]) < 0;
+    return t->prim && (t->prim->flags & TN_F_NODIFF) && t->f->eqn[0].nout && t->f->nin == 1 &&
+           laws_bits_differ(&y[0], &t->x[0]) < 0;
 }
 
 static bool all_zero(const laws_array *a) {

@@ -90,7 +90,8 @@ static tn_i_var real_operand(laws_gen *g, const tn_prim *prim, const tn_i_case *
 /* Bools that stay as they are around the point; integers from the sampler or from the pool. */
 static tn_i_var whole_operand(laws_gen *g, const tn_i_case *c, const laws_array *data, uint32_t i) {
     const tn_type *want = &c->in[i];
-    if (chance(g, 2) || g->nwhole == 0) return tn_i_constant(&g->b, want, data[i].data);
+    const bool told = want->dtype == TN_BOOL && c->fill; /* what an assert asserts */
+    if (told || chance(g, 2) || g->nwhole == 0) return tn_i_constant(&g->b, want, data[i].data);
     tn_i_var v = tn_i_convert(&g->b, g->whole[pick(g, 0, g->nwhole - 1)], want->dtype);
     return fit_shape(g, v, want);
 }
@@ -129,9 +130,11 @@ static void equation(laws_gen *g, const tn_prim *prim, int dtype) {
     tn_i_var in[TN_CASE_MAX];
     for (uint32_t i = 0; i < c->nin; i++)
         in[i] = tn_i_is_float(c->in[i].dtype) ? real_operand(g, prim, c, data, i) : whole_operand(g, c, data, i);
+    const size_t before = g->b.neqn;
     const tn_i_var out = tn_i_emit(&g->b, prim, c->p, c->nin, in);
     const tn_i_eqn *e = tn_i_def(&g->b, out);
-    const uint32_t nout = e && e->out == out ? e->nout : 1; /* simplified: one value */
+    const bool none = g->b.neqn > before && g->b.eqn[g->b.neqn - 1].nout == 0;
+    const uint32_t nout = none ? 0 : e && e->out == out ? e->nout : 1; /* simplified: one value */
     for (uint32_t j = 0; j < nout && !g->b.failed; j++) {
         if (tn_i_is_float(type_of(g, out + j)->dtype))
             laws_gen_keep(g, out + j);
@@ -141,7 +144,24 @@ static void equation(laws_gen *g, const tn_prim *prim, int dtype) {
     laws_case_free(c);
 }
 
+/* A name for a value that is there, so that what follows may depend on the named one. */
+static void name_one(laws_gen *g) {
+    static const char *const names[] = {"a", "b", "c"};
+    const tn_i_param p = {.kind = TN_K_STR, .u.str = tn_i_string(g->ctx, names[pick(g, 0, 2)], 1)};
+    const tn_i_var v = laws_gen_real(g);
+    laws_gen_keep(g, tn_i_emit(&g->b, tn_i_prim(&g->b, TN_P_name), &p, 1, &v));
+}
+
+/* What policies look at comes more often than among all primitives. */
 static void step(laws_gen *g) {
+    if (chance(g, 10)) {
+        name_one(g);
+        return;
+    }
+    if (chance(g, 10)) {
+        (void)laws_generate_nested(g, tn_i_prim(&g->b, TN_P_checkpoint));
+        return;
+    }
     for (int tries = 0; tries < 100; tries++) {
         const tn_prim *prim = g->ctx->prims[pick(g, 0, TN_NPRIMS - 1)];
         const int dtype = any_dtype(g);

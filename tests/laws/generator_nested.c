@@ -1,7 +1,10 @@
-/* Generated programs inside programs: call, custom rules, linear calls. */
+/* Generated programs inside programs: call, checkpoint, custom rules, linear calls. */
+#include "checkpoint/policies.h"
 #include "jvp/jvp.h"
 #include "laws/generator_i.h"
 #include "transpose/transpose.h"
+
+#include <string.h>
 
 enum { MOST = 3 };
 
@@ -82,9 +85,23 @@ static void by_linearize(laws_gen *g, const tn_prim *prim, const body *k) {
     tn_i_fn_unref(l.linear);
 }
 
+/* A region under any policy of the table; half of them under the one that saves least. */
+static void region(laws_gen *g, const tn_prim *prim, const body *k) {
+    size_t n = 0;
+    while (tn_i_policy_text(n)) n++;
+    const int64_t i = tn_i_pick(g->r, -(int64_t)n, (int64_t)n - 1);
+    const char *policy = i < 0 ? "nothing_saveable" : tn_i_policy_text((size_t)i);
+    const tn_i_param p[3] = {{.kind = TN_K_STR, .u.str = tn_i_string(g->ctx, "region", 6)},
+                             {.kind = TN_K_FN, .u.fn = k->f},
+                             {.kind = TN_K_STR, .u.str = tn_i_string(g->ctx, policy, strlen(policy))}};
+    emit(g, prim, p, k);
+}
+
 bool laws_generate_nested(laws_gen *g, const tn_prim *prim) {
     const int id = prim->id;
-    if (id != TN_P_call && id != TN_P_custom_jvp && id != TN_P_custom_vjp && id != TN_P_linear_call) return false;
+    if (id != TN_P_call && id != TN_P_checkpoint && id != TN_P_custom_jvp && id != TN_P_custom_vjp &&
+        id != TN_P_linear_call)
+        return false;
     body k;
     if (g->depth > 2) return true; /* deep enough: no equation this time */
     if (!draw(g, &k)) return true;
@@ -92,7 +109,9 @@ bool laws_generate_nested(laws_gen *g, const tn_prim *prim) {
         const tn_i_param p[2] = {{.kind = TN_K_STR, .u.str = tn_i_string(g->ctx, "body", 4)},
                                  {.kind = TN_K_FN, .u.fn = k.f}};
         emit(g, prim, p, &k);
-    } else if (id == TN_P_custom_jvp)
+    } else if (id == TN_P_checkpoint)
+        region(g, prim, &k);
+    else if (id == TN_P_custom_jvp)
         custom_jvp(g, prim, &k);
     else
         by_linearize(g, prim, &k);

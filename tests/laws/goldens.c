@@ -4,14 +4,16 @@
 #include "laws/goldens.h"
 
 #include "laws/derive.h"
+#include "laws/effects.h"
 #include "laws/table.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const laws_golden *const tables[] = {laws_goldens_elementwise, laws_goldens_axes, laws_goldens_shapes,
-                                            laws_goldens_products, laws_goldens_nested};
+static const laws_golden *const tables[] = {laws_goldens_elementwise, laws_goldens_axes,   laws_goldens_shapes,
+                                            laws_goldens_products,    laws_goldens_nested, laws_goldens_random,
+                                            laws_goldens_effects};
 
 /* ---- numbers ------------------------------------------------------------------------------ */
 
@@ -81,7 +83,7 @@ static bool run_compiled(laws_trial *t, const tn_fn *f, const laws_array *x, law
         y[j] = laws_new(t->memory, f->val[f->out[j]].type);
         out[j] = y[j].data;
     }
-    tn_exec *e = tn_compile(f, NULL);
+    tn_exec *e = tn_compile(f, &(tn_compile_options){.size = sizeof(tn_compile_options), .spill_dir = "/tmp"});
     const bool ok = e && tn_call(e, in, out) == TN_OK;
     if (!ok) laws_fail(t, "it cannot be %s: %s", e ? "called" : "compiled", e ? tn_exec_error(e) : tn_error(t->ctx));
     tn_exec_free(e);
@@ -104,12 +106,46 @@ static void check_row(laws_trial *t, const laws_golden *row, const tn_fn *f) {
     if (run_compiled(t, g, x, y)) (void)compare(t, row, "compiled", want, y, g->nout);
 }
 
-/* The dtype that the row stands for: of the operand that chooses the kernel, or of the result. */
+static bool says_dtype(const tn_prim *p) {
+    const tn_i_spec *s = p->params;
+    while (s && s->name && strcmp(s->name, "dtype") != 0) s++;
+    return s && s->name;
+}
+
+/* A row of what the observer hears: the arrays, and that an assert fails. */
+static void check_said(laws_trial *t, const laws_golden *row, const tn_fn *f) {
+    laws_said said = {.memory = t->memory};
+    laws_array *x = laws_alloc(t->memory, f->nin + 1u, sizeof *x),
+               *want = laws_alloc(t->memory, f->nin + 1u, sizeof *x);
+    const void **in = laws_alloc(t->memory, f->nin + 1u, sizeof *in);
+    void **out = laws_alloc(t->memory, f->nout + 1u, sizeof *out);
+    for (uint32_t i = 0; i < f->nin; i++) {
+        x[i] = laws_new(t->memory, f->val[i].type);
+        want[i] = laws_new(t->memory, f->val[i].type);
+        in[i] = x[i].data;
+    }
+    if (!read_arrays(row->given, x, f->nin) || !read_arrays(row->want, want, f->nin)) {
+        laws_fail(t, "%s: the row's numbers do not fit the program %s", row->prim, row->program);
+        return;
+    }
+    const tn_compile_options o = {.size = sizeof o, .observer = laws_listen, .observer_user = &said};
+    tn_exec *e = tn_compile(f, &o);
+    const tn_status s = e ? tn_call(e, in, out) : TN_EINVAL;
+    tn_exec_free(e);
+    if (s != (said.kind == TN_ASSERT ? TN_EASSERT : TN_OK) || said.calls != 1 || said.n != f->nin)
+        laws_fail(t, "%s at %s: %s, %u calls of the observer", row->program, row->given, tn_status_text(s),
+                  (unsigned)said.calls);
+    else
+        (void)compare(t, row, "said", want, said.array, said.n);
+}
+
+/* The dtype that the row stands for: of the operand that chooses the kernel, or of the result where there is
+ * no such operand. */
 static int dtype_of(const tn_fn *f, const char *prim) {
     for (uint32_t i = 0; i < f->neqn; i++) {
         const tn_i_eqn *e = &f->eqn[i];
         if (strcmp(e->prim->name, prim) == 0)
-            return f->val[e->nin ? tn_i_in(f, e)[e->prim->strip_operand] : e->out].type->dtype;
+            return f->val[e->nin && !says_dtype(e->prim) ? tn_i_in(f, e)[e->prim->strip_operand] : e->out].type->dtype;
     }
     return -1;
 }
@@ -189,7 +225,10 @@ void laws_goldens(laws_trial *t) {
             if (f && dtype < 0) laws_fail(t, "no equation of %s in %s", row->prim, row->program);
             if (dtype != t->dtype) continue;
             seen |= !row->how[0];
-            check_row(t, row, f);
+            if (strcmp(row->how, "says") == 0)
+                check_said(t, row, f);
+            else
+                check_row(t, row, f);
         }
     if (!seen) laws_fail(t, "there is no row for this dtype");
 }

@@ -20,22 +20,25 @@ typedef struct stage {
 
 static bool has_kernel(const tn_prim *prim) { return !prim->body && prim->id != TN_P_external_call; }
 
+/* Of the primitive; its program gives operands back when there are none. */
+static uint32_t outputs(const tn_fn *f) { return f->eqn[0].nout; }
+
 static tn_status run(laws_trial *t, const stage *s) {
     const tn_fn *f = t->f;
     const tn_i_eqn *e = &f->eqn[0];
     const tn_prim *prim = e->prim;
     const tn_type **in_type = laws_alloc(t->memory, f->nin + 1u, sizeof *in_type);
-    tn_type *out_type = laws_alloc(t->memory, f->nout + 1u, sizeof *out_type);
+    tn_type *out_type = laws_alloc(t->memory, e->nout + 1u, sizeof *out_type);
     for (uint32_t i = 0; i < f->nin; i++) in_type[i] = f->val[i].type;
-    for (uint32_t j = 0; j < f->nout; j++) out_type[j] = *f->val[f->out[j]].type;
+    for (uint32_t j = 0; j < e->nout; j++) out_type[j] = *f->val[e->out + j].type;
     const tn_i_query q = {
-        .ctx = t->ctx, .prim = prim, .p = tn_i_p(e), .nin = f->nin, .nout = f->nout, .in = in_type, .out = out_type};
+        .ctx = t->ctx, .prim = prim, .p = tn_i_p(e), .nin = f->nin, .nout = e->nout, .in = in_type, .out = out_type};
     void *scratch = prim->scratch ? laws_alloc(t->memory, prim->scratch(&q) + 1, 1) : NULL;
     char message[256] = "";
     const tn_i_kernel k = {.prim = prim,
                            .p = tn_i_p(e),
                            .nin = f->nin,
-                           .nout = f->nout,
+                           .nout = e->nout,
                            .in = s->in,
                            .out = s->out,
                            .scratch = scratch,
@@ -50,10 +53,10 @@ static tn_status run(laws_trial *t, const stage *s) {
 static void stage_new(laws_trial *t, stage *s) {
     const tn_fn *f = t->f;
     *s = (stage){.in = laws_alloc(t->memory, f->nin + 1u, sizeof *s->in),
-                 .out = laws_alloc(t->memory, f->nout + 1u, sizeof *s->out),
+                 .out = laws_alloc(t->memory, outputs(f) + 1u, sizeof *s->out),
                  .room = laws_alloc(t->memory, f->nin + 1u, sizeof *s->room),
                  .span = laws_alloc(t->memory, f->nin + 1u, sizeof *s->span)};
-    for (uint32_t j = 0; j < f->nout; j++) {
+    for (uint32_t j = 0; j < outputs(f); j++) {
         const tn_type *type = f->val[f->out[j]].type;
         const size_t bytes = tn_type_bytes(type);
         unsigned char *room = laws_alloc(t->memory, bytes + 2 * GUARD, 1);
@@ -115,7 +118,7 @@ static void strided_operand(laws_trial *t, stage *s, uint32_t i, laws_array *x) 
 /* ---- statements --------------------------------------------------------------------------- */
 
 static bool guards_hold(laws_trial *t, const stage *s) {
-    for (uint32_t j = 0; j < t->f->nout; j++) {
+    for (uint32_t j = 0; j < outputs(t->f); j++) {
         const unsigned char *before = (const unsigned char *)s->out[j].data - GUARD;
         const unsigned char *behind = (const unsigned char *)s->out[j].data + tn_type_bytes(s->out[j].type);
         for (int k = 0; k < GUARD; k++)
@@ -146,7 +149,7 @@ static bool run_guarded(laws_trial *t, const stage *s, tn_status *status) {
 static bool same_outputs(laws_trial *t, const stage *a, const stage *b, const char *what) {
     tn_i_cost c;
     const bool products = tn_i_fn_cost(t->f, &c) && c.products > 0;
-    for (uint32_t j = 0; j < t->f->nout; j++) {
+    for (uint32_t j = 0; j < outputs(t->f); j++) {
         const laws_array x = {*a->out[j].type, a->out[j].data}, y = {*b->out[j].type, b->out[j].data};
         if (products ? !laws_agree(t, what, &x, &y, 1, laws_rounding(t->f), 1e-3) : !laws_same_bits(t, what, &x, &y, 1))
             return false;
@@ -172,11 +175,12 @@ void laws_layouts(laws_trial *t) {
     }
     if (!run_guarded(t, &a, &sa) || !run_guarded(t, &b, &sb) || !statuses_agree(t, sa, sb)) return;
     if (!same_outputs(t, &a, &b, "dense and strided operands: output")) return;
-    const tn_type *in = t->f->nin ? t->f->val[0].type : NULL, *out = t->f->val[t->f->out[0]].type;
-    if (!(t->prim->flags & TN_F_INPLACE) || !in || tn_type_bytes(in) != tn_type_bytes(out)) return;
+    const tn_type *in = t->f->nin ? t->f->val[0].type : NULL,
+                  *out = outputs(t->f) ? t->f->val[t->f->out[0]].type : NULL;
+    if (!(t->prim->flags & TN_F_INPLACE) || !in || !out || tn_type_bytes(in) != tn_type_bytes(out)) return;
     stage c = a;
-    c.out = laws_alloc(t->memory, t->f->nout + 1u, sizeof *c.out);
-    memcpy(c.out, a.out, t->f->nout * sizeof *c.out);
+    c.out = laws_alloc(t->memory, outputs(t->f) + 1u, sizeof *c.out);
+    memcpy(c.out, a.out, outputs(t->f) * sizeof *c.out);
     c.out[0].data = a.in[0].data;
     (void)statuses_agree(t, run(t, &c), TN_OK);
     (void)same_outputs(t, &b, &c, "over operand 0: output");
@@ -225,7 +229,7 @@ void laws_hostile_data(laws_trial *t) {
     }
     if (!run_guarded(t, &a, &sa) || !run_guarded(t, &b, &sb)) return;
     if (sa != sb) laws_fail(t, "statuses %d and %d of the same data", (int)sa, (int)sb);
-    for (uint32_t j = 0; j < t->f->nout && sa == TN_OK; j++) {
+    for (uint32_t j = 0; j < outputs(t->f) && sa == TN_OK; j++) {
         const laws_array p = {*a.out[j].type, a.out[j].data}, q = {*b.out[j].type, b.out[j].data};
         if (!laws_same_bits(t, "run twice: output", &p, &q, 1)) return;
         for (int64_t k = 0; k < laws_count(&p) && p.type.dtype == TN_BOOL; k++)

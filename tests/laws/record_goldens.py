@@ -228,6 +228,13 @@ for op, fn in (("add", lax.add), ("sub", lax.sub), ("mul", lax.mul), ("div", lax
     over(FLOATS, op, "[9] [9]", [x, y], fn)
     over(FLOATS, op, "[2] [2]", [[1.5, -2.5], [0.75, 2.0], [1.0, 0.5], [0.25, -3.0]], fn, how="jvp")
     over(FLOATS, op, "[2] [2]", [[1.5, -2.5], [0.75, 2.0], [1.0, 0.5]], fn, how="vjp", outs="[2]")
+# 0 where a 0 meets an infinity or a NaN; else the bits of mul and div.
+sx, sy = [1.5, 0.0, inf, -0.0, nan, 0.0, inf, nan, -2.5, -0.0, 0.0], [2.0, inf, 0.0, nan, -0.0, 0.0, -inf, 1.0, 0.0, 3.0, -inf]
+over(FLOATS, "strict_mul", "[11] [11]", [sx, sy], out=[[3.0, 0.0, 0.0, 0.0, 0.0, 0.0, -inf, nan, -0.0, -0.0, 0.0]])
+over(FLOATS, "strict_div", "[11] [11]", [sx, sy], out=[[0.75, 0.0, inf, 0.0, nan, 0.0, nan, nan, -inf, -0.0, -0.0]])
+for op, fn in (("strict_mul", lax.mul), ("strict_div", lax.div)):
+    over(FLOATS, op, "[2] [2]", [[1.5, -2.5], [0.75, 2.0], [1.0, 0.5], [0.25, -3.0]], fn, how="jvp")
+    over(FLOATS, op, "[2] [2]", [[1.5, -2.5], [0.75, 2.0], [1.0, 0.5]], fn, how="vjp", outs="[2]")
 over(FLOATS, "rem", "[8] [8]", [[5.5, -5.5, 5.5, -5.5, 1.0, inf, 2.0, nan], [2.0, 2.0, -2.0, -2.0, 0.0, 2.0, inf, 1.0]], lax.rem)
 over(FLOATS, "rem", "[3] [3]", [[5.5, -5.5, 0.5], [2.0, 2.0, 3.0], [1.0] * 3, [0.5] * 3], lax.rem, how="jvp")
 over(FLOATS, "pow", "[9] [9]", [[2.0, 0.5, -2.0, 0.0, 0.0, -8.0, nan, 1.0, inf], [3.0, -1.5, 3.0, 0.0, -1.0, 0.5, 0.0, nan, -1.0]], lax.pow)
@@ -390,6 +397,7 @@ for d in ANY:
         over((d,), "dynamic_update_slice", "[6] [2] i32[]", [x, s, [start]], out=[x[:at] + s + x[at + 2 :]])
     over((d,), "dynamic_slice[slice_sizes=(1,2)]", "[2,3] i64[] i64[]", [x, [1], [9]], lambda v, i, j: lax.dynamic_slice(v, (i, j), (1, 2)))
     over((d,), 'name[name="tag"]', "[6]", [x], lambda v: v)
+    over((d,), "offload", "[6]", [x], lambda v: v)
 
 G = "dimension_numbers=GatherDimensionNumbers(offset_dims={}, collapsed_slice_dims={}, start_index_map={}, operand_batching_dims={}, start_indices_batching_dims={})"
 S = "dimension_numbers=ScatterDimensionNumbers(update_window_dims={}, inserted_window_dims={}, scatter_dims_to_operand_dims={}, operand_batching_dims={}, scatter_indices_batching_dims={})"
@@ -519,6 +527,11 @@ for d in FLOATS:
     over((d,), f'call[name="f" program={body}]', "[2] [2]", [[1.5, -2.0], [3.0, 0.5]], out=[[4.5, -1.0], [-1.5, 2.0]], nout=2, outs="[2] [2]")
     over((d,), f'call[name="f" program={body}]', "[2] [2]", [[1.5, -2.0], [3.0, 0.5], [1.0, 2.0], [-1.0, 0.25]],
          lambda x, y: (x * y, -x), how="vjp", nout=2, outs="[2] [2]")
+    region = f'checkpoint[name="f" program={body} policy="nothing_saveable"]'
+    over((d,), region, "[2] [2]", [[1.5, -2.0], [3.0, 0.5]], out=[[4.5, -1.0], [-1.5, 2.0]], nout=2, outs="[2] [2]")
+    for how in ("jvp", "vjp"):
+        over((d,), region, "[2] [2]", [[1.5, -2.0], [3.0, 0.5], [1.0, 2.0], [-1.0, 0.25]],
+             jax.checkpoint(lambda x, y: (x * y, -x)), how=how, nout=2, outs="[2] [2]")
     square = f"{{ lambda x:{d}[2] . let y = mul x x in (y,) }}"
     # The user's rule is what counts: these say 3 x dx and 5 x ct.
     rule = f"{{ lambda x:{d}[2] | dx:{d}[2] . let t = mul 3.0 x u = mul t dx in (u,) }}"
@@ -540,6 +553,81 @@ for d in FLOATS:
     # A linear function may have a vjp callback only; the user's word on it counts: 3 x forth, 7 ct back.
     lin = f'external_call[name="golden_linear_{d}" mode=fn out=({d}[3],) batch=() effect=False linear=True]'
     over((d,), lin, "[3]", [[1.5, -2.0, 3.0], [1.0, 0.5, -1.0]], out=[[4.5, -6.0, 9.0], [7.0, 3.5, -7.0]], how="vjp", outs="[3] [3]")
+    over((d,), f'checkpoint[name="f" program={body} policy="nothing_saveable"]', "[2] [2]", [[1.5, -2.0], [3.0, 0.5]], out=[[4.5, -1.0], [-1.5, 2.0]], nout=2, outs="[2] [2]")
+    for how, policy in (("jvp", "nothing_saveable"), ("vjp", "nothing_saveable"), ("vjp", "everything_saveable")):
+        over((d,), f'checkpoint[name="f" program={body} policy="{policy}"]', "[2] [2]", [[1.5, -2.0], [3.0, 0.5], [1.0, 2.0], [-1.0, 0.25]],
+             lambda x, y: (x * y, -x), how=how, nout=2, outs="[2] [2]")
+
+# ---- random numbers -------------------------------------------------------------------------------------
+table("random")
+KEYS = [0, 0, 0, 42, -1, -7, 256, 5, MIN["i32"], MAX["i32"]]
+
+
+def of_keys(draw):
+    """jax.random's function over keys i32[..,2] taken as bits; unsigned results are taken as signed ones."""
+    def one(key, *more):
+        return draw(lax.bitcast_convert_type(key, jnp.uint32), *more)
+
+    def many(keys, *more):
+        f = one
+        for _ in range(keys.ndim - 1):
+            f = jax.vmap(f)
+        y = f(keys, *more)
+        signed = {"uint32": jnp.int32, "uint64": jnp.int64}.get(str(y.dtype))
+        return lax.bitcast_convert_type(y, signed) if signed else y
+
+    return many
+
+
+def random(name, d, draw):
+    """Scalars and arrays of one key, of many, of none."""
+    for keys, at, shape in (("[2]", 2, ()), ("[2]", 4, (2, 3)), ("[5,2]", 0, (2,)), ("[2,2,2]", 2, ()), ("[2]", 6, (0,)), ("[0,2]", 10, (3,))):
+        n = int(np.prod(parse_type("i32" + keys)[1]))
+        row(f"{name}[dtype={d} shape={str(shape).replace(' ', '')}]", "i32" + keys, [KEYS[at : at + n]], of_keys(lambda k: draw(k, shape)), native=True)
+
+
+WORD = {"i32": jnp.uint32, "i64": jnp.uint64}
+for d in INTS:
+    random("random_bits", d, lambda k, s: jax.random.bits(k, s, WORD[d]))
+for d in FLOATS:
+    random("random_uniform", d, lambda k, s: jax.random.uniform(k, s, DTYPE[d]))
+    random("random_normal", d, lambda k, s: jax.random.normal(k, s, DTYPE[d]))
+for keys, at, shape in (("[2]", 2, (3,)), ("[2]", 4, ()), ("[2]", 6, (2, 2)), ("[2,2]", 6, (2,)), ("[2]", 0, (0,))):
+    n = int(np.prod(parse_type("i32" + keys)[1]))
+    row(f"random_split[shape={str(shape).replace(' ', '')}]", "i32" + keys, [KEYS[at : at + n]], of_keys(lambda k: jax.random.split(k, shape)))
+fold_in = of_keys(lambda k, n: jax.random.fold_in(k, lax.bitcast_convert_type(n, jnp.uint32)))
+for number in (0, 1, -3, MIN["i32"], MAX["i32"]):
+    row("random_fold_in", "i32[2] i32[]", [[0, 42], number], fold_in)
+row("random_fold_in", "i32[5,2] i32[5]", [KEYS, [0, 1, 2, -1, 9]], fold_in)
+row("random_fold_in", "i32[2,2,2] i32[2,2]", [KEYS[:8], [4, 3, 2, 1]], fold_in)
+
+
+# ---- equations without outputs --------------------------------------------------------------------------
+table("effects")
+
+
+def effect(op, types, ins, said=True, holds=True):
+    """What it says is its operands; its program gives them back, unless an assert fails."""
+    types = [parse_type(t) for t in types.split()]
+    given = "; ".join(flat(np.array(v, DTYPE[d]), d) for v, (d, _) in zip(ins, types))
+    letters = [chr(ord("a") + k) for k in range(len(types))]
+    binders = " ".join(f"{n}:{d}[{','.join(map(str, s))}]" for n, (d, s) in zip(letters, types))
+    text = f"{{ lambda {binders} . let () = {op} {' '.join(letters)} in ({', '.join(letters)},) }}"
+    for how in ([""] if holds else []) + (["says"] if said else []):
+        current.append((op.split("[")[0], how, text, given, given))
+
+
+for d in ANY:
+    effect('print[message="values"]', f"{d}[2,2] {d}[]", [[[1, 0], [0, 1]], 1])
+    effect('print[message="none"]', f"{d}[0]", [[]])
+    effect('print[message="with others"]', f"{d}[3] f64[] bool[2]", [[1, 0, 1], 0.5, [0, 1]])
+effect('print[message="edges"]', "f64[4]", [[-0.0, inf, -inf, nan]])
+effect('assert[message="holds"]', "bool[2,2]", [[[1, 1], [1, 1]]], said=False)
+effect('assert[message="holds"]', "bool[]", [1], said=False)
+effect('assert[message="of nothing"]', "bool[0]", [[]], said=False)
+effect('assert[message="fails"]', "bool[]", [0], holds=False)
+effect('assert[message="last"]', "bool[2,2]", [[[1, 1], [1, 0]]], holds=False)
+effect('assert[message="first"]', "bool[3]", [[0, 1, 1]], holds=False)
 
 
 def quoted(s):

@@ -45,6 +45,7 @@ static const tn_fn *special_case(laws_trial *t) {
 }
 
 void laws_simplify(laws_trial *t) {
+    if (t->prim && t->f->eqn[0].nout == 0) return; /* an effect: kept as it is */
     const tn_fn *f = t->prim ? special_case(t) : t->f, *g = f ? simplified(t, f) : NULL;
     if (!g) return;
     const laws_array *x = t->prim && t->prim->id != TN_P_external_call ? laws_hostile(t, f) : t->x;

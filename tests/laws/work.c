@@ -1,4 +1,5 @@
 /* Work is conserved: derivatives cost a constant times the program, whatever the sizes. */
+#include "checkpoint/policies.h"
 #include "laws/case.h"
 #include "laws/derive.h"
 #include "laws/table.h"
@@ -90,19 +91,38 @@ static const tn_fn *stretched(laws_trial *t) {
     return f;
 }
 
-void laws_work(laws_trial *t) {
-    const tn_fn *f = t->prim && tn_i_pick(&t->rng, 0, 1) ? stretched(t) : t->f;
-    if (!f) f = t->f;
+/* Any row of the table: what is recomputed is part of the linear program, and paid back as it is. */
+static tn_policy any_policy(laws_trial *t) {
+    size_t n = 0;
+    while (tn_i_policy_text(n)) n++;
+    const size_t i = (size_t)tn_i_pick(&t->rng, 0, (int64_t)n - 1);
+    return (tn_policy){.size = sizeof(tn_policy), .name = tn_i_policy_text(i)};
+}
+
+static void work_under(laws_trial *t, const tn_fn *f, const tn_policy *policy) {
     laws_wrt w;
     laws_wrt_all(f, &w);
     const tn_fn *g = laws_made(t, tn_jvp(f, &w.list), "jvp");
-    const tn_linearized p = tn_linearize(f, &w.list, NULL);
+    const tn_linearized p = tn_linearize(f, &w.list, policy);
     if (!g || !laws_made(t, p.primal, "linearize (primal)") || !laws_made(t, p.linear, "linearize (linear)")) return;
     const tn_fn *back = laws_made(t, tn_transpose(p.linear), "transpose");
     if (!back || weighted(f, true) == 0) return; /* passing values through costs nothing that counts */
     within(t, "jvp", g, weighted(f, true), allowed(f, false));
     if (weighted(p.linear, true) > 0)
         within(t, "the transpose", back, weighted(p.linear, true), allowed(p.linear, true));
+}
+
+void laws_work(laws_trial *t) {
+    const tn_fn *f = t->prim && tn_i_pick(&t->rng, 0, 1) ? stretched(t) : t->f;
+    const tn_policy policy = any_policy(t);
+    work_under(t, f ? f : t->f, &policy);
+}
+
+void laws_work_everywhere(laws_trial *t) {
+    for (size_t i = 0; tn_i_policy_text(i) && !t->failed; i++) {
+        const tn_policy policy = {.size = sizeof policy, .name = tn_i_policy_text(i)};
+        work_under(t, t->f, &policy);
+    }
 }
 
 /* The pullback of a program does not read what it does not need: no equation of it has the size

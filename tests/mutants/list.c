@@ -7,15 +7,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const part_name[NPARTS] = {
-    [PART_NONE] = "unbroken",           [PART_PARTIAL] = "partial",
-    [PART_JVP] = "jvp, output",         [PART_PRIMAL] = "jvp, primal output",
-    [PART_ZERO] = "derivative",         [PART_TRANSPOSE] = "transpose, operand",
-    [PART_BATCH] = "batching, output",  [PART_LINEAR] = "linear",
-    [PART_LINEARITY] = "linearity",     [PART_STRIP] = "strip",
-    [PART_KERNEL] = "kernel, output",   [PART_VIEW] = "view",
-    [PART_SIMPLIFY] = "simplification", [PART_COMMUTES] = "operands",
-    [PART_SPLIT] = "split, output",     [PART_PRUNE] = "prune, output"};
+static const char *const part_name[NPARTS] = {[PART_NONE] = "unbroken",
+                                              [PART_PARTIAL] = "partial",
+                                              [PART_JVP] = "jvp, output",
+                                              [PART_PRIMAL] = "jvp, primal output",
+                                              [PART_ZERO] = "derivative",
+                                              [PART_TRANSPOSE] = "transpose, operand",
+                                              [PART_BATCH] = "batching, output",
+                                              [PART_LINEAR] = "linear",
+                                              [PART_LINEARITY] = "linearity",
+                                              [PART_STRIP] = "strip",
+                                              [PART_KERNEL] = "kernel, output",
+                                              [PART_VIEW] = "view",
+                                              [PART_SIMPLIFY] = "simplification",
+                                              [PART_COMMUTES] = "operands",
+                                              [PART_SPLIT] = "split, output",
+                                              [PART_PRUNE] = "prune, output",
+                                              [PART_EFFECT] = "effect"};
 static const char *const how_name[] = {[NEGATED] = "negated",
                                        [SCALED] = "scaled",
                                        [ONE] = "wrong in its last element",
@@ -28,8 +36,10 @@ static const char *const how_name[] = {[NEGATED] = "negated",
                                        [REFUSED] = "always refused",
                                        [DENIED] = "not passed on",
                                        [STUCK] = "of the first element only",
+                                       [MISSED] = "left out",
                                        [DECLARED] = "wrongly declared"};
-static const char *const declared_name[NPARTS] = {[PART_ZERO] = "zero", [PART_COMMUTES] = "swapped"};
+static const char *const declared_name[NPARTS] = {
+    [PART_ZERO] = "zero", [PART_COMMUTES] = "swapped", [PART_EFFECT] = "none"};
 
 void mutant_init(mutant *m, const tn_prim *prim, mutant_part part, mutant_damage how, int index, int dtype) {
     memset(m, 0, sizeof *m);
@@ -61,8 +71,20 @@ static mutant *add(mutants *list, const tn_prim *prim, mutant_part part, mutant_
 
 /* ---- samples --------------------------------------------------------------------------------- */
 
+/* An equation without outputs: its program's are its operands. */
+static void effect_shape(shape *s, const tn_fn *f) {
+    s->effect = true;
+    for (uint32_t i = 0; i < f->nin; i++)
+        *(tn_i_is_float(f->val[i].type->dtype) ? &s->real_in[i] : &s->whole_in[i]) = true;
+    if (tn_i_count(f->val[0].type)) s->dtypes |= 1u << f->val[0].type->dtype;
+}
+
 static void look(shape *s, const tn_prim *prim, const tn_fn *f) {
     if (f->nin > s->nin) s->nin = f->nin;
+    if (f->neqn && f->eqn[0].nout == 0) {
+        effect_shape(s, f);
+        return;
+    }
     if (f->nout > s->nout) s->nout = f->nout;
     for (uint32_t i = 0; i < f->nin; i++)
         *(tn_i_is_float(f->val[i].type->dtype) ? &s->real_in[i] : &s->whole_in[i]) = true;
@@ -150,6 +172,17 @@ static void programs(mutants *list, const mutant *control, const shape *s) {
         (void)add(list, prim, PART_COMMUTES, DECLARED, -1, -1);
 }
 
+static void effects(mutants *list, const tn_prim *prim, const shape *s) {
+    if (!s->effect) return;
+    (void)add(list, prim, PART_EFFECT, DECLARED, -1, -1);
+    (void)add(list, prim, PART_BATCH, MISSED, -1, -1);
+    for (int d = 0; d < TN_NDTYPES; d++) {
+        if (!(s->dtypes >> d & 1)) continue;
+        (void)add(list, prim, PART_KERNEL, MISSED, -1, d);
+        (void)add(list, prim, PART_KERNEL, STRIDED, -1, d);
+    }
+}
+
 static void kernels(mutants *list, const tn_prim *prim, const shape *s) {
     static const mutant_damage ways[] = {SCALED, ONE, STRIDED};
     for (int d = 0; d < TN_NDTYPES; d++)
@@ -168,4 +201,5 @@ void mutants_of(mutants *list, const mutant *control) {
     linear(list, prim, &s);
     programs(list, control, &s);
     kernels(list, prim, &s);
+    effects(list, prim, &s);
 }

@@ -24,6 +24,7 @@ typedef enum mutant_part {
     PART_COMMUTES, /* declares that operands may be swapped */
     PART_SPLIT,
     PART_PRUNE,
+    PART_EFFECT, /* declares that nothing happens */
     NPARTS
 } mutant_part;
 
@@ -40,6 +41,7 @@ typedef enum mutant_damage {
     REFUSED,   /* nothing is */
     DENIED,    /* accepted, but the results are called not linear */
     STUCK,     /* a view whose elements are all the first one */
+    MISSED,    /* done without: of what has no outputs */
     DECLARED
 } mutant_damage;
 
@@ -65,6 +67,7 @@ void mutant_wrap_kernels(mutant *m);
 typedef struct shape {
     uint32_t nin, nout;
     bool real_in[TN_CASE_MAX], whole_in[TN_CASE_MAX], real_out[64];
+    bool effect;            /* no outputs */
     unsigned dtypes;        /* of operand 0 (or the result) in some sample with an element */
     int result[TN_NDTYPES]; /* dtype of output 0, by that of the operand that chooses the strip */
 } shape;

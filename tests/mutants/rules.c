@@ -81,6 +81,11 @@ static void transpose(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
 }
 
 static void batch(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
+    mutant *m = of(r->e->prim);
+    if (m->part == PART_BATCH && m->how == MISSED) {
+        m->hits++;
+        return;
+    }
     if (truth(r)->batch)
         truth(r)->batch(r, batched, out, out_batched);
     else
@@ -156,6 +161,10 @@ void mutant_wrap_rules(mutant *m) {
     if (m->part == PART_ZERO) p->flags |= TN_F_NODIFF;
     if (m->part == PART_COMMUTES) p->flags |= TN_F_COMMUTES;
     if (m->part == PART_ZERO || m->part == PART_COMMUTES) m->hits = 1;
+    if (m->part == PART_EFFECT) {
+        p->effect = NULL;
+        m->hits = 1;
+    }
     if (p->simplify) p->simplify = simplify;
     simplifying = m;
 }

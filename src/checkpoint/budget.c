@@ -1,0 +1,237 @@
+/* Which plans a memory budget tries, and which of them it takes. */
+#include "checkpoint/budget.h"
+
+#include "checkpoint/candidates.h"
+#include "checkpoint/policies.h"
+
+#include <math.h>
+#include <string.h>
+
+bool tn_i_is_budget(const char *text) {
+    const size_t n = strlen(TN_I_BUDGET);
+    return strncmp(text, TN_I_BUDGET, n) == 0 && (text[n] == 0 || text[n] == ':');
+}
+
+bool tn_i_budget_bytes(const char *text, size_t *bytes) {
+    const char *at = strchr(text, ':');
+    *bytes = 0;
+    if (!at || !at[1]) return false;
+    for (at++; *at; at++) {
+        if (*at < '0' || *at > '9') return false;
+        if (!tn_i_mul(*bytes, 10, bytes) || !tn_i_add(*bytes, (size_t)(*at - '0'), bytes)) return false;
+    }
+    return true;
+}
+
+/* ---- what a plan saved --------------------------------------------------------------------- */
+
+typedef struct tn_i_saved {
+    uint8_t *save;
+    uint32_t n;
+} saved;
+
+static void clear(tn_ctx *c, tn_i_saves *s) {
+    for (size_t i = 0; i < s->n; i++) tn_i_free(c, s->of[i].save, s->of[i].n);
+    s->n = 0;
+}
+
+static void saves_free(tn_ctx *c, tn_i_saves *s) {
+    clear(c, s);
+    tn_i_free(c, s->of, s->capacity * sizeof *s->of);
+    *s = (tn_i_saves){0};
+}
+
+static bool append(tn_ctx *c, tn_i_saves *s, const uint8_t *save, uint32_t n) {
+    if (!tn_i_grow(c, (void **)&s->of, &s->capacity, s->n + 1, sizeof *s->of)) return false;
+    uint8_t *copy = tn_i_alloc(c, n);
+    if (!copy) return false;
+    memcpy(copy, save, n);
+    s->of[s->n++] = (saved){copy, n};
+    return true;
+}
+
+/* ---- trials ----------------------------------------------------------------------------------- */
+
+typedef struct search {
+    const tn_i_trier *t;
+    size_t bytes; /* the budget */
+    tn_i_budget *x;
+    tn_i_plan_by inner; /* on trial */
+    tn_i_saves saves;   /* what it saved */
+    tn_i_trial last;
+} search;
+
+static bool note(const tn_i_plan_by *how, const tn_i_boundary *q, uint8_t *save) {
+    search *s = how->user;
+    return s->inner.plan(&s->inner, q, save) && append(s->t->ctx, &s->saves, save, q->f->nval);
+}
+
+/* A total order, whatever the budget: so that what is chosen under one stays chosen while it fits. */
+static bool better(const tn_i_trial *a, const tn_i_trial *b) {
+    return a->work != b->work ? a->work < b->work : a->peak < b->peak;
+}
+
+static bool attempt(search *s, const tn_i_plan_by *inner) {
+    tn_i_budget *x = s->x;
+    const tn_i_plan_by how = {.name = inner->name, .plan = note, .user = s};
+    s->inner = *inner;
+    clear(s->t->ctx, &s->saves);
+    if (!s->t->attempt(s->t->user, &how, &s->last)) return false;
+    if (x->trials++ == 0) x->full = s->last;
+    if (s->last.peak < x->least) x->least = s->last.peak;
+    if (s->last.peak <= s->bytes && (!x->feasible || better(&s->last, &x->chosen))) {
+        const tn_i_saves worse = x->plan;
+        x->feasible = true;
+        x->chosen = s->last;
+        x->plan = s->saves;
+        s->saves = worse;
+    }
+    return true;
+}
+
+/* ---- small programs: every save set -------------------------------------------------------------- */
+
+/* *deep when there are too many values to decide on: nothing is known then. */
+static bool try_paths(search *s, bool *deep) {
+    tn_i_path path = {0};
+    const tn_i_plan_by how = {.name = TN_I_BUDGET, .plan = tn_i_plan_path, .user = &path};
+    *deep = false;
+    do {
+        if (attempt(s, &how)) continue;
+        *deep = path.deep;
+        return path.deep;
+    } while (tn_i_path_next(&path));
+    return true;
+}
+
+/* ---- large programs: candidates -------------------------------------------------------------------- */
+
+static bool try_named(search *s, const char *name) {
+    tn_i_plan_by how;
+    return tn_i_plan_of_text(s->t->ctx, name, &how) && attempt(s, &how);
+}
+
+static bool try_policies(search *s) {
+    static const char *const names[] = {"nothing_saveable", "dots_saveable", "dots_with_no_batch_dims_saveable",
+                                        "min_cut",          "min_bytes",     "balanced"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!try_named(s, names[i])) return false;
+    return true;
+}
+
+static bool try_prices(search *s, tn_i_multiplier *p) {
+    const tn_i_plan_by how = {.name = TN_I_BUDGET, .plan = tn_i_plan_multiplier, .user = p};
+    return attempt(s, &how);
+}
+
+/* No price per byte leaves anything saved that may be recomputed. */
+#define DEAREST 1e12
+enum { PRICES = 24, PARTS = 8 };
+
+/* The least work at each price; of all prices that tell anything the lines between two known corners of the
+ * convex hull of (bytes, done again) come first to last. */
+typedef struct hull {
+    tn_i_multiplier at[PRICES];
+    uint32_t n;
+    double least_lambda; /* the price whose plan has the least peak */
+    size_t least;
+} hull;
+
+static bool try_price(search *s, hull *h, double lambda, uint32_t *index) {
+    tn_i_multiplier *p = &h->at[h->n];
+    *p = (tn_i_multiplier){.lambda = lambda};
+    if (!try_prices(s, p)) return false;
+    if (h->n == 0 || s->last.peak < h->least) {
+        h->least = s->last.peak;
+        h->least_lambda = lambda;
+    }
+    *index = h->n++;
+    return true;
+}
+
+static bool try_hull(search *s, hull *h) {
+    uint32_t side[2 * PRICES + 1][2], tail = 0, index;
+    if (!try_price(s, h, 0, &side[0][0]) || !try_price(s, h, DEAREST, &side[0][1])) return false;
+    tail = 1;
+    for (uint32_t i = 0; i < tail && h->n < PRICES; i++) {
+        const uint32_t cheap = side[i][0], dear = side[i][1];
+        const tn_i_multiplier *a = &h->at[cheap], *b = &h->at[dear];
+        if (!(b->again > a->again) || !(a->bytes > b->bytes)) continue;
+        const double lambda = (b->again - a->again) / (a->bytes - b->bytes);
+        if (!try_price(s, h, lambda, &index)) return false;
+        const tn_i_multiplier *m = &h->at[index];
+        if (m->again + lambda * m->bytes >= (a->again + lambda * a->bytes) * (1 - 1e-9)) continue;
+        memcpy(side[tail++], (uint32_t[2]){cheap, index}, sizeof *side);
+        memcpy(side[tail++], (uint32_t[2]){index, dear}, sizeof *side);
+    }
+    return true;
+}
+
+/* Corners of a hull are few where all values are alike (a chain of layers): between them, and below, are plans
+ * that save one of several. */
+static bool try_parts(search *s, const hull *h) {
+    static const uint32_t part[2][PARTS] = {{2, 3, 4, 6, 8, 12, 16, 32}, {2, 4, 6, 8, 16, 32, 64, 128}};
+    const double from[2] = {DEAREST, h->least_lambda};
+    for (int k = 0; k < (h->least_lambda == DEAREST ? 1 : 2); k++)
+        for (uint32_t i = 0; i < 2 * PARTS; i++) {
+            tn_i_multiplier p = {.lambda = from[k], .part = part[i % 2][i / 2], .evenly = i % 2 == 1};
+            if (!try_prices(s, &p)) return false;
+        }
+    return true;
+}
+
+/* Duality: a plan of at most `bytes` has no less than the minimum at a price, less the price of `bytes`.  The peak
+ * is no less than what is saved: all of it lives when the forward part ends. */
+static double bound(const hull *h, size_t bytes) {
+    double most = 0;
+    for (uint32_t i = 0; i < h->n; i++) {
+        const tn_i_multiplier *p = &h->at[i];
+        if (p->boundaries != 1 || p->pruned || p->lambda >= DEAREST) continue;
+        most = fmax(most, p->value * (1 - 1e-9) - p->lambda * (double)bytes);
+    }
+    return most;
+}
+
+static bool try_candidates(search *s) {
+    hull h = {.n = 0};
+    if (!try_policies(s) || !try_hull(s, &h) || !try_parts(s, &h)) return false;
+    s->x->bound = bound(&h, s->bytes);
+    return true;
+}
+
+/* ---- the choice ------------------------------------------------------------------------------------- */
+
+bool tn_i_budget_find(const tn_i_trier *t, size_t bytes, tn_i_budget *out) {
+    *out = (tn_i_budget){.ctx = t->ctx, .least = SIZE_MAX};
+    search s = {.t = t, .bytes = bytes, .x = out};
+    bool deep = t->large, ok = try_named(&s, "everything_saveable") && (deep || try_paths(&s, &deep));
+    if (ok && deep) ok = try_candidates(&s);
+    out->exact = !deep;
+    if (ok && out->feasible && out->exact) out->bound = fmax(0, out->chosen.work - out->full.work);
+    saves_free(t->ctx, &s.saves);
+    if (!ok) tn_i_budget_free(out);
+    return ok;
+}
+
+/* ---- the chosen plan ---------------------------------------------------------------------------------- */
+
+static bool as_chosen(const tn_i_plan_by *how, const tn_i_boundary *q, uint8_t *save) {
+    tn_i_budget *x = how->user;
+    if (x->next >= x->plan.n || x->plan.of[x->next].n != q->f->nval) {
+        (void)tn_i_fail(x->ctx, TN_EINVAL, NULL, "%s: this is another program than the one that was planned",
+                        TN_I_BUDGET);
+        return false;
+    }
+    memcpy(save, x->plan.of[x->next++].save, q->f->nval);
+    return true;
+}
+
+tn_i_plan_by tn_i_budget_plan(tn_i_budget *x) {
+    x->next = 0;
+    return (tn_i_plan_by){.name = TN_I_BUDGET, .plan = as_chosen, .user = x};
+}
+
+void tn_i_budget_free(tn_i_budget *x) {
+    if (x->ctx) saves_free(x->ctx, &x->plan);
+    x->ctx = NULL;
+}

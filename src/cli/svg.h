@@ -1,0 +1,24 @@
+/* Drawings of memory over time, as SVG that needs nothing else. */
+#ifndef TN_CLI_SVG_H
+#define TN_CLI_SVG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* One line of the drawing: a derivative program under one policy. */
+typedef struct tn_i_memory_line {
+    const char *name;    /* the policy */
+    const size_t *bytes; /* alive at each equation and, maybe, while results are copied: n of them */
+    size_t n, equations;
+    size_t backward; /* the first equation of the backward part, at most n */
+    size_t kept;     /* bytes that the forward part leaves to the backward one */
+    size_t peak;     /* of the arena: at least the most bytes alive */
+} tn_i_memory_line;
+
+/* Draws all lines over each other, meeting where the backward parts begin.  Lines with very many
+ * equations are drawn by the most bytes in each half pixel.  `title` is any text.  The same drawing gives
+ * the same bytes, on every machine and in every locale.  False when the stream failed. */
+bool tn_i_svg_memory(FILE *out, const char *title, size_t n, const tn_i_memory_line *line);
+
+#endif

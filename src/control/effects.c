@@ -1,0 +1,174 @@
+/* print and assert: equations without outputs that tell the observer of a call something, or stop it.
+ *
+ * They read values and make none, so no rule has anything to derive: they stay with the values they
+ * read.  `effect` keeps them through every transformation, once and in order. */
+#include "prims/layout.h"
+#include "prims/sample.h"
+#include "prims/strips.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MESSAGE };
+
+static const tn_i_spec specs[] = {{.name = "message", .kind = TN_K_STR}, {0}};
+
+static bool always(const tn_i_param *p) {
+    (void)p;
+    return true;
+}
+
+static bool type_print(tn_i_query *q) { return tn_i_outputs(q, 0); }
+
+static bool type_assert(tn_i_query *q) {
+    if (q->in[0]->dtype != TN_BOOL) return tn_i_type_fail(q, 0, "must be bool");
+    return tn_i_outputs(q, 0);
+}
+
+/* Once, with what is batched as it is: all lanes at a time. */
+static void batch_effect(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
+    (void)batched, (void)out, (void)out_batched;
+    (void)tn_i_emit_like(r->b, r->e, r->in);
+}
+
+static void cost_effect(const tn_i_query *q, tn_i_cost *cost) {
+    *cost = (tn_i_cost){.equations = 1};
+    for (uint32_t i = 0; i < q->nin; i++) cost->bytes += (double)tn_type_bytes(q->in[i]);
+}
+
+/* ---- telling --------------------------------------------------------------------------- */
+
+static bool padded(size_t n, size_t *total) { return tn_i_add(*total, n, total) && tn_i_add(*total, -n & 63, total); }
+
+/* The list of arrays, then room to make each row-major. */
+static size_t scratch_effect(const tn_i_query *q) {
+    size_t list, total = 0;
+    if (!tn_i_mul(q->nin, sizeof(tn_effect_array), &list) || !padded(list, &total)) return SIZE_MAX;
+    for (uint32_t i = 0; i < q->nin; i++)
+        if (!padded(tn_type_bytes(q->in[i]), &total)) return SIZE_MAX;
+    return total;
+}
+
+static bool is_dense(const tn_i_arr *a) {
+    int64_t want[TN_MAX_RANK];
+    tn_i_dense_strides(a->type, want);
+    for (int d = 0; d < a->type->rank; d++)
+        if (a->type->dim[d] > 1 && a->stride[d] != want[d]) return false;
+    return true;
+}
+
+/* The operands as row-major arrays; those that are not are copied behind the list. */
+static const tn_effect_array *arrays(const tn_i_kernel *k) {
+    tn_effect_array *list = k->scratch;
+    size_t at = 0;
+    (void)padded(k->nin * sizeof *list, &at);
+    for (uint32_t i = 0; i < k->nin; i++) {
+        const tn_i_arr *a = &k->in[i];
+        list[i] = (tn_effect_array){.type = a->type, .data = a->data};
+        if (tn_i_count(a->type) && !is_dense(a)) {
+            tn_i_arr copy = {.type = a->type, .data = (char *)k->scratch + at};
+            tn_i_dense_strides(a->type, copy.stride);
+            tn_i_copy_array(a, &copy);
+            list[i].data = copy.data;
+        }
+        (void)padded(tn_type_bytes(a->type), &at);
+    }
+    return list;
+}
+
+static int tell(const tn_i_kernel *k, tn_effect_kind kind, const tn_effect_array *list) {
+    if (!k->observer || !k->observer->call) return 0;
+    const tn_effect e = {.size = sizeof e,
+                         .kind = kind,
+                         .message = k->p[MESSAGE].u.str,
+                         .file = k->loc ? k->loc->file : "",
+                         .line = k->loc ? (int)k->loc->line : 0,
+                         .scope = k->loc ? k->loc->scope : "",
+                         .n = k->nin,
+                         .array = list};
+    return k->observer->call(k->observer->user, &e);
+}
+
+static tn_status run_print(const tn_i_kernel *k) {
+    if (!k->observer || !k->observer->call) return TN_OK;
+    const int status = tell(k, TN_PRINT, arrays(k));
+    if (!status) return TN_OK;
+    (void)snprintf(k->message, 256, "the observer returned %d", status);
+    return TN_ECALLBACK;
+}
+
+/* What the observer of a failure returns changes nothing: the call has failed. */
+static tn_status run_assert(const tn_i_kernel *k) {
+    const int64_t n = tn_i_count(k->in[0].type);
+    if (n == 0) return TN_OK;
+    const tn_effect_array *list = arrays(k);
+    const unsigned char *data = list->data, *wrong = memchr(data, 0, (size_t)n);
+    if (!wrong) return TN_OK;
+    (void)tell(k, TN_ASSERT, list);
+    if (k->in[0].type->rank == 0)
+        (void)snprintf(k->message, 256, "%s", k->p[MESSAGE].u.str);
+    else
+        (void)snprintf(k->message, 256, "%.200s (element %lld of %lld)", k->p[MESSAGE].u.str, (long long)(wrong - data),
+                       (long long)n);
+    return TN_EASSERT;
+}
+
+/* ---- cases for the tests ------------------------------------------------------------------ */
+
+static bool sample_print(tn_i_rng *g, int dtype, tn_i_case *c) {
+    const int64_t more = tn_i_pick(g, 0, 2);
+    tn_i_case_shape(g, c, 0, dtype, 0, 3);
+    for (uint32_t i = 1; i <= (uint32_t)more; i++) tn_i_case_shape(g, c, i, i == 1 ? TN_I32 : TN_F64, 0, 3);
+    c->p[MESSAGE] = (tn_i_param){.kind = TN_K_STR, .u.str = "values"};
+    return true;
+}
+
+static void fill_true(tn_i_rng *r, const tn_i_case *c, uint32_t i, void *data) {
+    (void)r;
+    memset(data, 1, (size_t)tn_i_count(&c->in[i]));
+}
+
+static bool sample_assert(tn_i_rng *g, int dtype, tn_i_case *c) {
+    tn_i_case_shape(g, c, 0, dtype, 0, 3);
+    c->fill = fill_true;
+    c->p[MESSAGE] = (tn_i_param){.kind = TN_K_STR, .u.str = "must hold"};
+    return true;
+}
+
+const tn_prim tn_prim_print = {
+    .id = TN_P_print,
+    .name = "print",
+    .doc = "tells the observer of the call its operands; no outputs, exactly once and in order",
+    .nin = -1,
+    .flags = TN_F_NODIFF,
+    .dtypes = TN_ANY,
+    .params = specs,
+    .type = type_print,
+    .batch = batch_effect,
+    .kernel = run_print,
+    .scratch = scratch_effect,
+    .effect = always,
+    .cost = cost_effect,
+    .jvp_bound = 1,
+    .transpose_bound = 1,
+    .sample = sample_print,
+};
+
+const tn_prim tn_prim_assert = {
+    .id = TN_P_assert,
+    .name = "assert",
+    .doc = "stops the call, telling its observer, unless all elements are true; no outputs",
+    .nin = 1,
+    .flags = TN_F_NODIFF,
+    .dtypes = 1u << TN_BOOL,
+    .params = specs,
+    .type = type_assert,
+    .batch = batch_effect,
+    .kernel = run_assert,
+    .scratch = scratch_effect,
+    .effect = always,
+    .cost = cost_effect,
+    .jvp_bound = 1,
+    .transpose_bound = 1,
+    .sample = sample_assert,
+};

@@ -1,0 +1,48 @@
+/* offload: the identity whose result need not stay in memory until it is read.  The executor keeps it
+ * in a spill file; to everything else it is the linear function x -> x. */
+#include "prims/sample.h"
+#include "prims/strips.h"
+
+TN_STRIP1(offload, pred, uint8_t, uint8_t, x)
+TN_STRIP1(offload, i32, int32_t, int32_t, x)
+TN_STRIP1(offload, i64, int64_t, int64_t, x)
+TN_STRIP1(offload, f32, float, float, x)
+TN_STRIP1(offload, f64, double, double, x)
+
+/* A tangent waits for its reader as long as the value does, and is offloaded with it.  A cotangent does its
+ * waiting before it gets here: what made the value reads it next. */
+static void transpose_offload(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
+    (void)r;
+    ct_in[0] = ct[0];
+}
+
+static bool sample_offload(tn_i_rng *g, int dtype, tn_i_case *c) {
+    tn_i_case_shape(g, c, 0, dtype, 0, 4);
+    return true;
+}
+
+const tn_prim tn_prim_offload = {
+    .id = TN_P_offload,
+    .name = "offload",
+    .doc = "the identity; the result is kept in a spill file until it is read",
+    .nin = 1,
+    .flags = TN_F_ELEMENTWISE | TN_F_NOFOLD | TN_F_OFFLOAD,
+    .dtypes = TN_ANY,
+    .type = tn_i_type_elementwise,
+    .linear = {TN_OPERAND(0)},
+    .transpose = transpose_offload,
+    .strip = {[TN_BOOL] = offload_pred,
+              [TN_I32] = offload_i32,
+              [TN_I64] = offload_i64,
+              [TN_F32] = offload_f32,
+              [TN_F64] = offload_f64},
+    .c_body = {[TN_BOOL] = offload_pred_body,
+               [TN_I32] = offload_i32_body,
+               [TN_I64] = offload_i64_body,
+               [TN_F32] = offload_f32_body,
+               [TN_F64] = offload_f64_body},
+    .weight = 0,
+    .jvp_bound = 3,
+    .transpose_bound = 2,
+    .sample = sample_offload,
+};

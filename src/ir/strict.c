@@ -1,0 +1,63 @@
+/* requires: a finished program;
+ * ensures: the same program, in which each equation of a linear program has its primitive's strict form. */
+#include "ir/memo.h"
+#include "prims/prim.h"
+
+static const char kind;
+
+static const tn_fn *strict(const tn_fn *f, tn_i_memo *memo);
+
+static void step(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *map, tn_i_memo *memo) {
+    tn_i_param p[TN_MAX_PARAMS];
+    const tn_prim *prim = e->prim;
+    if (prim->strict && tn_i_of_linear(f, e)) prim = tn_i_prim(b, prim->strict - 1);
+    for (uint32_t k = 0; e->params && k < e->params->n; k++) p[k] = e->params->v[k];
+    if (e->prim->body && p[e->prim->body - 1].kind == TN_K_FN)
+        if ((p[e->prim->body - 1].u.fn = strict(p[e->prim->body - 1].u.fn, memo)) == NULL) b->failed = true;
+    tn_i_var *in = tn_i_alloc_array(b->ctx, e->nin, sizeof *in);
+    if (!in) b->failed = true;
+    for (uint32_t i = 0; i < e->nin && !b->failed; i++) in[i] = tn_i_mapped(b, f, map, tn_i_in(f, e)[i]);
+    b->loc = e->loc;
+    b->region = e->region;
+    b->linear = e->linear;
+    tn_i_var out = b->failed ? TN_NOVAR : tn_i_emit(b, prim, p, e->nin, in);
+    for (uint32_t j = 0; j < e->nout && out != TN_NOVAR; j++) map[e->out + j] = out + j;
+    tn_i_free(b->ctx, in, e->nin * sizeof *in);
+}
+
+static tn_fn *rebuild(const tn_fn *f, tn_i_memo *memo) {
+    tn_i_builder b;
+    tn_i_builder_init(&b, f->ctx);
+    b.named_after = f;
+    b.raw = true;
+    b.regions = f->regions;
+    b.mixed = f->mixed;
+    tn_i_var *map = tn_i_map_new(f), *out = tn_i_alloc_array(f->ctx, f->nout, sizeof *out);
+    if (!map || !out) b.failed = true;
+    for (uint32_t i = 0; i < f->nin && !b.failed; i++)
+        map[i] = tn_i_input(&b, f->val[i].type, (f->mixed || f->nlin) && f->val[i].linear);
+    for (uint32_t i = 0; i < f->neqn && !b.failed; i++) step(&b, f, &f->eqn[i], map, memo);
+    for (uint32_t j = 0; j < f->nout && !b.failed; j++) out[j] = tn_i_mapped(&b, f, map, f->out[j]);
+    tn_fn *g = tn_i_finish(&b, f->nout, out);
+    if (map) tn_i_map_free(f, map);
+    tn_i_free(f->ctx, out, f->nout * sizeof *out);
+    return g;
+}
+
+/* The memo holds what it returns. */
+static const tn_fn *strict(const tn_fn *f, tn_i_memo *memo) {
+    const tn_i_memo_entry *e = tn_i_memo_find(memo, &kind, f, NULL, 0);
+    if (e) return e->result[0];
+    tn_fn *g = rebuild(f, memo);
+    if (!g) return NULL;
+    e = tn_i_memo_add(memo, &kind, f, NULL, 0, g, NULL, NULL, 0);
+    return e ? e->result[0] : NULL;
+}
+
+tn_fn *tn_i_strict(const tn_fn *f) {
+    tn_i_memo memo;
+    tn_i_memo_init(&memo, f->ctx);
+    tn_fn *g = rebuild(f, &memo);
+    tn_i_memo_free(&memo);
+    return g;
+}

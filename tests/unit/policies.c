@@ -1,0 +1,221 @@
+/* Policies by rule, and regions with a policy of their own. */
+#include "ir/ir.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+static tn_ctx *checked(void) {
+    tn_ctx_options o = {.size = sizeof o, .check = 1};
+    return tn_ctx_new(&o);
+}
+
+static void assert_made(tn_ctx *c, const void *p) {
+    if (!p) fail_msg("%s", tn_error(c));
+}
+
+/* x[4], w[4,4], v[2,4,4]: two plain products, one batched, names on two values. */
+static tn_val layers(const tn_val *in, void *user) {
+    (void)user;
+    tn_val a = tn_checkpoint_name(tn_sin(tn_matmul(in[1], in[0])), "first");
+    tn_val b = tn_checkpoint_name(tn_sin(tn_matmul(in[1], a)), "second");
+    tn_val c = tn_matmul(tn_mul(in[2], tn_at(b, 0)), in[2]);
+    return tn_sum(tn_mul(tn_sin(c), tn_sin(c)));
+}
+
+/* Residuals other than inputs. */
+static uint32_t residuals(tn_ctx *c, const tn_fn *f, const char *policy) {
+    const tn_policy p = {.size = sizeof p, .name = policy};
+    tn_linearized l = tn_linearize(f, NULL, &p);
+    assert_made(c, l.linear);
+    uint32_t n = 0;
+    for (uint32_t j = f->nout; j < l.primal->nout; j++) n += l.primal->out[j] >= l.primal->nin;
+    return n;
+}
+
+static uint32_t count(const tn_fn *f, const char *prim) {
+    uint32_t n = 0;
+    size_t length;
+    char *text = tn_fn_print(f, &length);
+    for (const char *at = text; (at = strstr(at, prim)) != NULL; at += strlen(prim)) n++;
+    tn_text_free(f->ctx, text);
+    return n;
+}
+
+static tn_fn *traced_layers(tn_ctx *c) {
+    tn_fn *f = tn_trace(c, layers, NULL, 3, (tn_type[]){tn_f64(4), tn_f64(4, 4), tn_f64(2, 2, 2)});
+    assert_made(c, f);
+    return f;
+}
+
+static void rules_save_what_they_say(void **state) {
+    (void)state;
+    tn_ctx *c = checked();
+    tn_fn *f = traced_layers(c);
+    assert_int_equal(residuals(c, f, "nothing_saveable"), 0);
+    assert_int_equal(residuals(c, f, "dots_saveable"), 3);
+    assert_int_equal(residuals(c, f, "dots_with_no_batch_dims_saveable"), 2);
+    assert_int_equal(residuals(c, f, "save_only_these_names:first"), 1);
+    assert_int_equal(residuals(c, f, "save_only_these_names:first,second"), 2);
+    assert_int_equal(residuals(c, f, "save_only_these_names:firs,seconds"), 0);
+    assert_int_equal(residuals(c, f, "save_any_names_but_these:first"), 1);
+    assert_int_equal(residuals(c, f, "save_from_either_policy:save_only_these_names:second|dots_saveable"), 4);
+    assert_int_equal(residuals(c, f, "save_from_both_policies:save_only_these_names:second|dots_saveable"), 4);
+    assert_true(residuals(c, f, "everything_saveable") >= residuals(c, f, "save_anything_except_these_names:first"));
+    assert_true(residuals(c, f, "save_anything_except_these_names:first") > 3);
+    tn_ctx_free(c);
+}
+
+static void unknown_policies_are_refused(void **state) {
+    (void)state;
+    tn_ctx *c = checked();
+    tn_fn *f = traced_layers(c);
+    static const char *const bad[] = {"",
+                                      "dots",
+                                      "save_only_these_names",
+                                      "dots_saveable:x",
+                                      "save_from_either_policy:dots_saveable",
+                                      "save_from_either_policy:dots_saveable|nope",
+                                      "save_from_either_policy:|",
+                                      "save_from_either_policy:save_from_either_policy:a|b|dots_saveable"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        const tn_policy p = {.size = sizeof p, .name = bad[i]};
+        assert_null(tn_grad(f, NULL, &p));
+        assert_int_equal(tn_last_status(c), TN_EINVAL);
+    }
+    tn_ctx_free(c);
+}
+
+static void gradient(tn_ctx *c, const tn_fn *f, const tn_policy *p, double *x, double *w, double *v, double *gx,
+                     double *gw) {
+    tn_exec *e = tn_compile(tn_grad(f, tn_wrt(0, 1), p), NULL);
+    assert_made(c, e);
+    assert_int_equal(tn_call(e, (const void *[]){x, w, v}, (void *[]){gx, gw}), TN_OK);
+    tn_exec_free(e);
+}
+
+static void every_policy_has_the_same_gradient(void **state) {
+    (void)state;
+    tn_ctx *c = checked();
+    tn_fn *f = traced_layers(c);
+    double x[4], w[16], v[8], want[20], got[20];
+    for (int i = 0; i < 16; i++) w[i] = sin(i), x[i % 4] = cos(i), v[i % 8] = 0.3 * i - 1;
+    gradient(c, f, NULL, x, w, v, want, want + 4);
+    static const char *const all[] = {"nothing_saveable",
+                                      "dots_saveable",
+                                      "checkpoint_dots",
+                                      "dots_with_no_batch_dims_saveable",
+                                      "save_only_these_names:first",
+                                      "save_any_names_but_these:second",
+                                      "save_anything_except_these_names:first",
+                                      "save_from_either_policy:dots_saveable|save_only_these_names:second"};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const tn_policy p = {.size = sizeof p, .name = all[i]};
+        gradient(c, f, &p, x, w, v, got, got + 4);
+        assert_memory_equal(got, want, sizeof got); /* the same operations in the same order */
+    }
+    tn_ctx_free(c);
+}
+
+/* ---- regions -------------------------------------------------------------------------------- */
+
+static tn_val deep(const tn_val *in, void *user) {
+    (void)user;
+    return tn_exp(tn_sin(tn_exp(tn_sin(in[0]))));
+}
+
+static tn_val with_region(const tn_val *in, void *user) {
+    tn_val y = in[0];
+    for (int i = 0; i < 6; i++) y = user ? tn_checkpoint(deep, NULL, NULL, 1, &y) : deep(&y, NULL);
+    return tn_sum(tn_mul(y, in[0]));
+}
+
+static tn_fn *traced_region(tn_ctx *c, bool region) {
+    int yes = 1;
+    tn_fn *f = tn_trace(c, with_region, region ? &yes : NULL, 1, (tn_type[]){tn_f64(100)});
+    assert_made(c, f);
+    return f;
+}
+
+static double peak(const tn_fn *f) {
+    tn_cost_report r = {.size = sizeof r};
+    assert_int_equal(tn_cost(f, &r), TN_OK);
+    return r.peak_bytes;
+}
+
+static void regions_recompute(void **state) {
+    (void)state;
+    tn_ctx *c = checked();
+    tn_fn *plain = traced_region(c, false), *region = traced_region(c, true);
+    assert_true(residuals(c, plain, "everything_saveable") >= 24);
+    assert_true(residuals(c, region, "everything_saveable") <= 6); /* what enters a region, and y for the product */
+    tn_fn *g = tn_grad(region, NULL, NULL), *h = tn_grad(plain, NULL, NULL);
+    assert_made(c, g);
+    assert_true(peak(g) < peak(h));
+    double x[100], want[100], got[100];
+    for (int i = 0; i < 100; i++) x[i] = 0.01 * i;
+    tn_exec *e = tn_compile(h, NULL), *d = tn_compile(g, NULL);
+    assert_int_equal(tn_call(e, (const void *[]){x}, (void *[]){want}), TN_OK);
+    assert_int_equal(tn_call(d, (const void *[]){x}, (void *[]){got}), TN_OK);
+    assert_memory_equal(got, want, sizeof got);
+    if (tn_check_grads(region, (const void *[]){x}, NULL, NULL) != TN_OK) fail_msg("%s", tn_error(c));
+    tn_ctx_free(c);
+}
+
+/* Through jvp, vjp of vjp and the text form a region stays one, and its memory with it. */
+static void regions_keep_their_meaning(void **state) {
+    (void)state;
+    tn_ctx *c = checked();
+    tn_fn *region = traced_region(c, true), *g = tn_grad(region, NULL, NULL);
+    tn_fn *hvp = tn_hvp(region, NULL, NULL), *gg = tn_vjp(g, NULL, NULL),
+          *plain = tn_vjp(tn_grad(traced_region(c, false), NULL, NULL), NULL, NULL);
+    assert_made(c, hvp);
+    assert_made(c, gg);
+    assert_true(count(g, "checkpoint[") >= 2 && count(hvp, "checkpoint[") >= 2 && count(gg, "checkpoint[") >= 2);
+    assert_true(peak(gg) < peak(plain));
+    const tn_fn *all[] = {region, g, hvp, gg};
+    for (size_t i = 0; i < 4; i++) {
+        size_t n;
+        char *text = tn_fn_print(all[i], &n);
+        tn_fn *again = tn_fn_parse(c, text, n, "again.tn");
+        assert_made(c, again);
+        assert_true(peak(again) == peak(all[i]));
+        tn_fn *da = tn_vjp(again, NULL, NULL), *db = tn_vjp(all[i], NULL, NULL);
+        assert_made(c, da);
+        assert_true(peak(da) == peak(db));
+        tn_text_free(c, text);
+    }
+    tn_ctx_free(c);
+}
+
+static tn_verdict never(void *user, const tn_candidate *v) {
+    (void)user, (void)v;
+    return TN_RECOMPUTE;
+}
+static tn_val with_callback(const tn_val *in, void *user) {
+    (void)user;
+    return tn_checkpoint(deep, (&(const tn_policy){.size = sizeof(tn_policy), .callback = never}), NULL, 1, in);
+}
+
+static void regions_want_a_named_policy(void **state) {
+    (void)state;
+    tn_ctx *c = checked();
+    assert_null(tn_trace(c, with_callback, NULL, 1, (tn_type[]){tn_f64()}));
+    assert_non_null(strstr(tn_error(c), "policies.c:"));
+    assert_non_null(strstr(tn_error(c), "callback"));
+    tn_ctx_free(c);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rules_save_what_they_say),           cmocka_unit_test(unknown_policies_are_refused),
+        cmocka_unit_test(every_policy_has_the_same_gradient), cmocka_unit_test(regions_recompute),
+        cmocka_unit_test(regions_keep_their_meaning),         cmocka_unit_test(regions_want_a_named_policy),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
