@@ -13,7 +13,7 @@
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
-.PHONY: all help deps install uninstall demo quickstart bench bench-policies examples format format-check clean FORCE
+.PHONY: all help deps install uninstall demo quickstart bench bench-policies examples example-heat format format-check clean FORCE
 
 ifeq ($(origin CC),default)
 CC = gcc
@@ -29,7 +29,7 @@ LIBDIR     ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR     ?= $(PREFIX)/share/man
 PCDIR      ?= $(LIBDIR)/pkgconfig
-VERSION     = $(shell sed -n 's/^.define TN_VERSION "\(.*\)".*/\1/p' include/tansy.h)
+VERSION     = $(shell sed -n 's/^.define TN_VERSION *"\(.*\)".*/\1/p' include/tansy.h)
 
 JOBS ?= $(shell nproc 2>/dev/null || echo 1)
 ifeq ($(MAKELEVEL),0) # -j on the command line still wins
@@ -56,7 +56,7 @@ TOOL   = $(BUILD)/tansy
 all: $(LIB_A) $(LIB_SO) $(BUILD)/libtansy.so $(if $(CLI_SRC),$(TOOL)) ## the libraries and the tool
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/    make \1|\2/p' Makefile mk/*.mk | awk -F'|' '{ printf "%-24s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z_-]*\):.*## \(.*\)/    make \1|\2/p' Makefile mk/*.mk | awk -F'|' '{ printf "%-30s %s\n", $$1, $$2 }'
 
 # ---- what must be there before anything is compiled ------------------------
 
@@ -79,7 +79,7 @@ FP_FLAGS   = -ffp-contract=off -fno-math-errno
 WARN_FLAGS = -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wmissing-prototypes $(if $(WERROR),-Werror)
 SAN_FLAGS  = $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 ALL_CFLAGS = -std=c11 $(WARN_FLAGS) $(FP_FLAGS) -fPIC -fvisibility=hidden $(SAN_FLAGS) $(if $(DEBUG),-DTN_DEBUG) \
-             $(CPPFLAGS) $(CFLAGS)
+             $(if $(LAPACK),-DTN_LAPACK) $(CPPFLAGS) $(CFLAGS)
 LIBS       = $(if $(LAPACK),-llapacke) $(call blis,--libs) -lpthread -lm
 
 clang_only = $(if $(findstring clang,$(CC)),$(1))
@@ -145,6 +145,16 @@ demo: $(if $(DEMO_SRC),$(BUILD)/demo) ## the main job: train on real data, fit b
 
 quickstart: $(BUILD)/examples/quickstart ## build and run the first program
 	@$<
+
+example-heat: $(BUILD)/examples/heat ## what a plate looked like before the heat spread, with a picture
+	@$< $(BUILD)/heat.svg
+
+example-lotka_volterra: $(BUILD)/examples/lotka_volterra ## parameters of a differential equation from noisy counts
+	@$< $(BUILD)/lotka_volterra.svg
+
+example-neural_ode: $(BUILD)/examples/neural_ode ## a neural differential equation learns a spiral
+	@$< $(BUILD)/neural_ode.svg
+.PHONY: example-heat example-lotka_volterra example-neural_ode
 
 examples: $(EXAMPLES) ## every examples/*.c
 

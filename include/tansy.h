@@ -91,7 +91,8 @@ TN_API const char *tn_version(void);
     X(TN_EOVERFLOW, 9, "size overflow")       \
     X(TN_ELIMIT, 10, "limit exceeded")        \
     X(TN_EIO, 11, "input or output failed")   \
-    X(TN_EASSERT, 12, "an assertion failed")
+    X(TN_EASSERT, 12, "an assertion failed")  \
+    X(TN_ECANCELLED, 13, "cancelled")
 
 typedef enum tn_status {
 #define TN_STATUS_ENUM(name, code, text) name = code,
@@ -339,7 +340,8 @@ typedef struct tn_policy {
      *   min_cut:costs=FILE  the same by another table, as `bench/calibrate` writes it: lines "name number",
      *               read each time a program is split; TN_EIO, or TN_EPARSE with the line
      *   min_bytes   fewest bytes, where products, factorizations, solves, sorts and external calls are not
-     *               computed again and everything else is free
+     *               computed again and everything else is free; in loops of known length that keep what their
+     *               steps save, a step may also be recomputed from what the one before it saved
      *   balanced (or recompute_memory_bound)  what is dearer to compute again than to save is saved, each
      *               value by itself; linear in the program */
     const char *name;
@@ -384,7 +386,8 @@ TN_API const char *tn_residual_verdict_text(tn_residual_verdict v);
 /* Strings belong to the context, and live as long as it. */
 typedef struct tn_residual {
     size_t size; /* sizeof(tn_residual) in the library */
-    tn_type type;
+    tn_type
+        type; /* a dimension of INT64_MIN, `?` in text, is as long as its loop: `bytes` are then those of one step */
     size_t bytes;
     tn_residual_verdict verdict;
     const char *primitive; /* that makes it, inside nested programs where it is made there; "input", "constant" */
@@ -414,7 +417,8 @@ typedef struct tn_residual_totals {
     /* Arenas, as tn_exec_bytes states them: of the primal program, whose outputs (residuals among
      * them) are the caller's memory; of the transposed linear program, whose inputs are; of the two as
      * one program, tn_vjp's, where residuals live in the arena as well. */
-    double peak_forward_bytes, peak_backward_bytes, peak_bytes;
+    double peak_forward_bytes, peak_backward_bytes,
+        peak_bytes;                           /* with the schedules of loops; residual_bytes without */
     double equations, flops, transcendentals; /* of tn_vjp's program, as tn_cost counts them */
     double modelled_ns;                       /* of one run of it, by the shipped cost model */
 } tn_residual_totals;
@@ -485,6 +489,54 @@ typedef struct tn_budget_report {
  * (wrt, the report's size), and what tn_vjp fails with. */
 TN_API tn_status tn_memory_budget(const tn_fn *f, const tn_wrt_list *wrt, size_t bytes, tn_budget_report *out);
 
+/* Schedules: which of a loop's states (what enters a step) and records (what the linear program reads of a step) are
+ * kept while it runs, and how its steps come back in reverse; what is not kept is computed again.  A schedule can
+ * waste, but not change a result.  With N steps and S = CHECKPOINTS slots, one of which holds the initial state:
+ *   all_save              every record; nothing is computed again
+ *   revolve:S             states; N known: the fewest advances, r*N - C(S+r, S+1), r the least with C(S+r, S) >= N
+ *   online:S              states; N unknown: at most N more than revolve, 2 more up to N = (S+1)(S+2)/2 - 1
+ *   mixed:S               N known; a slot holds a state or a record: fewest advances, never more than revolve
+ *   disk_revolve:S,DISK   N known; states in S slots in memory and DISK slots on disk, which cost so many steps to
+ *                         write and to read: ",wd=COST" and ",rd=COST" behind it, default 2, at most three decimals.
+ *                         Least advances + costs.  At most 2^22 steps; TN_ELIMIT, too, where planning takes over
+ *                         2^32 operations
+ *   periodic:K            every K-th state; then block by block, each advanced through once, its K-2 inner states kept:
+ *                         with B = ceil(N/K) blocks N-1 + (B-1)(K-1) advances, or 2N - B where N is unknown
+ *   nothing               the initial state: N(N-1)/2 advances, and N more where N is unknown
+ *   auto[:BYTES]          what is modelled fastest within a budget: all_save, mixed, revolve or nothing; of loops of
+ *                         unknown length all_save or online
+ * Schedules with a fixed number of slots have at most 2^24. */
+typedef struct tn_schedule_options {
+    size_t size;         /* sizeof(tn_schedule_options), set by the caller */
+    size_t state_bytes;  /* of what enters a step */
+    size_t record_bytes; /* of what the linear program reads of a step */
+    size_t budget_bytes; /* auto without BYTES: for all slots together; 0: no bound */
+    double step_ns;      /* auto: of one step */
+    int unknown;         /* the number of steps is found out at the end, as in a while loop */
+} tn_schedule_options;
+typedef struct tn_schedule_counts {
+    size_t size;          /* sizeof(tn_schedule_counts), set by the caller */
+    const char *schedule; /* in normal form, of `auto` what it became; lives as long as the context */
+    int64_t steps;
+    int64_t advances;       /* plain steps, those of the forward pass among them */
+    int64_t taped;          /* steps that make their record: N.  All steps done are advances + taped */
+    int64_t snapshots;      /* the most slots in memory that hold something at once */
+    int64_t disk_snapshots; /* and on disk */
+    int64_t disk_writes, disk_reads;
+    /* Snapshots times the larger of what they hold.  The initial state counts, though it is the loop's operand and
+     * needs no copy; the working state and record do not. */
+    size_t bytes, disk_bytes;
+} tn_schedule_counts;
+/* Schedule i of the library with the names of its arguments, as "revolve:CHECKPOINTS"; NULL behind the last. */
+TN_API const char *tn_schedule_at(size_t i);
+/* What a reverse pass over `steps` steps takes under a schedule, by arithmetic: nothing runs.  `opt` may be NULL: sizes
+ * 0.  Fills *out up to the size it states.  TN_OK; TN_EINVAL (the schedule's text, steps < 0, unknown steps for a
+ * schedule that wants them, sizes); TN_ELIMIT (see above); TN_EOVERFLOW (a count does not fit 64 bits); TN_ENOMEM.  The
+ * context is used by one thread at a time.  O(log steps), but mixed O(S); online O(min(steps, S^2)) and, for S <= 256,
+ * O(S^2 log S); disk_revolve O(steps * DISK * pieces), pieces being the bends of its cost as a function of steps. */
+TN_API tn_status tn_schedule_cost(tn_ctx *c, const char *schedule, int64_t steps, const tn_schedule_options *opt,
+                                  tn_schedule_counts *out);
+
 /* Maps f over a new axis of `size`.  in_axes[i] is where input i has that axis,
  * or TN_NOT_MAPPED; NULL: 0 for every input.  out_axes likewise for outputs
  * (not TN_NOT_MAPPED where the output depends on a mapped input). */
@@ -493,28 +545,28 @@ TN_API tn_fn *tn_vmap(const tn_fn *f, int64_t size, const int *in_axes, const in
 
 /* ---- Execution --------------------------------------------------------------------- */
 
-/* Effects: what `tn_print` and `tn_assert` (<tansy/ops.h>) say while a program
+/* Effects: what `tn_print`, `tn_progress` and `tn_assert` (<tansy/ops.h>) say while a program
  * runs, in the program's order, each exactly once a run.  The library itself
  * prints nothing: it calls the observer of the work. */
-typedef enum tn_effect_kind { TN_PRINT, TN_ASSERT } tn_effect_kind;
+typedef enum tn_effect_kind { TN_PRINT, TN_ASSERT, TN_PROGRESS } tn_effect_kind;
 typedef struct tn_effect_array {
     const tn_type *type;
     const void *data; /* row-major */
 } tn_effect_array;
-/* A print, or an assert that fails (one that holds is not told).  All of it is
+/* A print, a progress that is due, or an assert that fails (one that holds is not told).  All of it is
  * valid during the call of the observer only. */
 typedef struct tn_effect {
     size_t size; /* sizeof(tn_effect) of the library */
     tn_effect_kind kind;
-    const char *message; /* as given to tn_print or tn_assert */
+    const char *message; /* as given to tn_print, tn_progress or tn_assert */
     const char *file;    /* the user's line, "" and 0 when not known */
     int line;
     const char *scope; /* tn_scope, "" outside */
-    size_t n;          /* TN_ASSERT: 1, the condition */
+    size_t n;          /* TN_ASSERT: 1, the condition; TN_PROGRESS: the step's number is the first */
     const tn_effect_array *array;
 } tn_effect;
 /* Called on the thread of the call.  0 goes on; anything else stops the call
- * with TN_ECALLBACK (an assert has failed: TN_EASSERT whatever is returned).
+ * with TN_ECALLBACK, of a progress with TN_ECANCELLED (an assert has failed: TN_EASSERT whatever is returned).
  * No exception and no longjmp may cross, and the work may not be called again. */
 typedef int (*tn_observer)(void *user, const tn_effect *e);
 
@@ -544,6 +596,9 @@ typedef struct tn_compile_options {
      * program, not matrix products and solves (dot_general, triangular_solve), not user code. Where the
      * primal program computes the same product, its value stands. Costs a comparison per element. */
     bool strict_zero;
+    /* The most bytes that each workspace may allocate for stacks, the arrays of loops whose length is found when they
+     * run (tn_exec_bytes_per_step); a call that needs more fails with TN_ENOMEM.  0: no limit. */
+    size_t stack_limit;
 } tn_compile_options;
 
 /* Plans f: order, liveness, buffers.  NULL on failure.  Warms BLIS's pools
@@ -554,19 +609,26 @@ TN_API tn_exec *tn_compile(const tn_fn *f, const tn_compile_options *opt);
 TN_API void tn_exec_free(tn_exec *e);
 /* Bytes of workspace a call needs, padding included; known before anything runs. */
 TN_API size_t tn_exec_bytes(const tn_exec *e);
+/* Bytes that each step adds to those of a call, for the stacks of loops whose length is found when they run: of all
+ * stacks that are alive at once, their entries for one step.  They are in pages of at most 4 MiB, or one entry, of
+ * which the last of each stack is filled in part.  0: tn_exec_bytes is all.  Cost: none. */
+TN_API size_t tn_exec_bytes_per_step(const tn_exec *e);
 /* Bytes of each workspace's spill file, which are not among those; 0 when nothing is offloaded. */
 TN_API size_t tn_exec_spill_bytes(const tn_exec *e);
 /* Runs with the executable's own workspace.  in[i], out[j] point to user
  * buffers, naturally aligned; out[j] NULL: that output is not written.
- * Allocates nothing after the first call.  TN_EBUSY when another thread is in
- * tn_call of the same executable; TN_ECALLBACK; TN_EASSERT; TN_ENOMEM at the
- * first call; TN_EIO when the spill file cannot be written (disk full) or does not
- * give back what was written.  After a failure outputs may have been written in
- * part, and the next call begins anew. */
+ * Allocates nothing after the first call, except pages for stacks (tn_exec_bytes_per_step): from the
+ * context, on this thread (a realloc of your own must then allow it), kept for the next call and freed with the
+ * workspace.  TN_EBUSY when another thread is in
+ * tn_call of the same executable; TN_ECALLBACK; TN_ECANCELLED; TN_EASSERT; TN_ENOMEM at the
+ * first call, and where stacks find no memory or reach stack_limit; TN_EIO when the spill file cannot be written (disk
+ * full) or does not give back what was written.  After a failure outputs may have been written in part, and the next
+ * call begins anew. */
 TN_API tn_status tn_call(tn_exec *e, const void *const *in, void *const *out);
 
 /* A workspace, one per thread.  `memory` of at least tn_work_bytes(e) bytes, or
- * NULL to allocate (then from the executable's context, by its thread).
+ * NULL to allocate (then from the executable's context, by its thread).  With memory of the caller's, stacks are
+ * in what is left of it beyond tn_work_bytes(e), and a call for which that is too little fails with TN_ENOMEM.
  * tn_work_free closes the spill file; where there is one, it must be called for
  * caller's memory too, before the executable is freed.  When the file cannot be
  * opened, each call says so (TN_EIO). */
@@ -637,6 +699,7 @@ TN_API tn_status tn_check_grads(const tn_fn *f, const void *const *x, const tn_w
 #ifdef __cplusplus
 #include "tansy/cxx.h"
 #endif
+#include "tansy/loops.h"
 #include "tansy/ops.h"
 
 #endif

@@ -1,10 +1,10 @@
 # Tests.  Each one is run by tools/check/run.sh, which keeps its log and its counts in $(BUILD)/check;
 # tools/check/sum.sh adds them up.
 
-.PHONY: check results asan clang tsan valgrind laws mutants faults fuzz abi abi-record costs costs-record fuzz-programs tsan-programs
+.PHONY: nesting check results asan clang tsan valgrind laws mutants faults fuzz abi abi-record costs costs-record fuzz-programs tsan-programs
 
 # The goals that need the packages of set `check` (tools/deps/packages.txt).
-CHECK_GOALS = check results asan clang tsan valgrind laws mutants faults fuzz fuzz-programs tsan-programs
+CHECK_GOALS = nesting check results asan clang tsan valgrind laws mutants faults fuzz fuzz-programs tsan-programs
 
 # Samples per law: in make check, and in the sanitized and clang builds.
 CHECK_N     ?= 100
@@ -16,8 +16,8 @@ CHECK_FUZZ  ?= 10
 FUZZ_TIME   ?= 300
 
 # What make check runs, longest first.  Sanitized builds leave out what needs an ordinary one.
-KINDS       ?= laws fuzz threads golden fault demo unit install headers abi costs cpp examples valgrind
-SHORT_KINDS  = laws golden fault demo unit cpp examples
+KINDS       ?= laws fuzz threads golden nesting fault demo unit install headers abi costs cpp examples valgrind
+SHORT_KINDS  = laws golden nesting fault demo unit cpp examples
 
 # ---- programs --------------------------------------------------------------
 
@@ -25,7 +25,7 @@ UNITS    := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/*.c))
 FUZZERS  := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
 SCRIPTS  := $(wildcard tests/*/run.sh tests/golden/run)
 # Folders of which all the files make one program, $(BUILD)/NAME.  Mutants run the laws on a broken registry.
-FOLDERS      := laws fault golden threads mutants
+FOLDERS      := laws fault golden threads mutants nesting
 SRC_mutants  := $(filter-out %/main.c,$(call find_c,tests/laws))
 $(foreach d,$(FOLDERS),$(eval C_$(d) := $(call find_c,tests/$(d))))
 
@@ -79,6 +79,7 @@ TESTS_laws     = $(if $(C_laws),laws)
 TESTS_fuzz     = $(FUZZERS:%=fuzz-%)
 TESTS_threads  = $(if $(C_threads),threads)
 TESTS_golden   = $(if $(C_golden),golden) $(SCRIPTS:tests/%=script-%)
+TESTS_nesting  = $(if $(C_nesting),nesting)
 TESTS_fault    = $(if $(C_fault),fault)
 TESTS_demo     = $(if $(DEMO_SRC),demo)
 TESTS_unit     = $(UNITS:%=unit-%)
@@ -102,6 +103,8 @@ $(R)/laws.res: $(BUILD)/laws FORCE
 	$(RUN) $< --n $(CHECK_N) --seed $(SEED)
 $(R)/fault.res $(R)/golden.res: $(R)/%.res: $(BUILD)/% FORCE
 	$(RUN) $<
+$(R)/nesting.res: $(BUILD)/nesting FORCE
+	$(RUN) $< --count
 $(R)/demo.res: $(BUILD)/demo FORCE
 	$(RUN) $<
 $(UNITS:%=$(R)/unit-%.res): $(R)/unit-%.res: $(BUILD)/unit/% $(BUILD)/locale/de_DE.UTF-8 FORCE
@@ -121,7 +124,8 @@ $(R)/costs.res: $(TOOL) FORCE
 $(R)/cpp-%.res: $(BUILD)/cpp/quickstart-% FORCE
 	$(RUN) $<
 $(R)/example-%.res: $(BUILD)/examples/% FORCE
-	$(RUN) $<
+	$(RUN) $< $(SHORT_$*)
+$(foreach e,heat lotka_volterra neural_ode,$(eval SHORT_$(e) = --short $(BUILD)/$(e)-short.svg))
 $(R)/valgrind.res: $(BUILD)/examples/quickstart FORCE
 	$(RUN) $(VALGRIND) $<
 VALGRIND = valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite,indirect
@@ -153,6 +157,8 @@ mutants: $(if $(C_mutants),$(BUILD)/mutants) ## break one rule at a time; the la
 	$(if $(C_mutants),$< $(ARGS),$(call skip,tests/mutants/*.c))
 faults: $(if $(C_fault),$(BUILD)/fault) ## fail every allocation in turn (make check: a part of them where there are many)
 	$(if $(C_fault),$< --work 0 $(ARGS),$(call skip,tests/fault/*.c))
+nesting: $(if $(C_nesting),$(BUILD)/nesting) ## every schedule under every nesting of derivatives, as a table
+	$(if $(C_nesting),@$<,$(call skip,tests/nesting/*.c))
 fuzz: $(if $(FUZZERS),fuzz-programs) ## every fuzz target for FUZZ_TIME= seconds
 	$(if $(FUZZERS),@set -e; for f in $(FUZZERS); do tools/check/fuzz.sh $(FUZZ_DIR)/fuzz/$$f $(FUZZ_TIME); done,\
 	    $(call skip,tests/fuzz/*.c))

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every public header compiles alone, as C11 and as C++17, without a warning.
+# Every public header compiles alone, as C11 and as C++17, without a warning; so do the C++ programs beside this file.
 set -eu
 clang=${CLANG:-clang-16}
 passed=0 failed=0
@@ -14,6 +14,16 @@ for header in include/*.h include/tansy/*.h; do
             passed=$((passed + 1))
         else
             echo "$name: $compiler"
+            failed=$((failed + 1))
+        fi
+    done
+done
+for program in tests/*.cpp; do
+    for compiler in g++ "$(echo "$clang" | sed 's/clang/clang++/')"; do
+        if $compiler -std=c++17 -Wall -Wextra -Wpedantic -Wshadow -Werror -Iinclude -fsyntax-only "$program"; then
+            passed=$((passed + 1))
+        else
+            echo "$program: $compiler"
             failed=$((failed + 1))
         fi
     done

@@ -23,8 +23,8 @@ done
 ok "everything is in place"
 
 export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
-version=$(sed -n 's/^.define TN_VERSION "\(.*\)".*/\1/p' include/tansy.h)
-[ "$(pkg-config --modversion tansy)" = "$version" ] || fail "tansy.pc has another version than tansy.h"
+version=$(sed -n 's/^.define TN_VERSION *"\(.*\)".*/\1/p' include/tansy.h)
+[ -n "$version" ] && [ "$(pkg-config --modversion tansy)" = "$version" ] || fail "tansy.pc has another version than tansy.h"
 cp examples/quickstart.c "$tmp"
 cd "$tmp"
 

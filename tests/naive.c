@@ -1,4 +1,4 @@
-#include "naive.h"
+#include "naive_i.h"
 
 #include "prims/layout.h"
 
@@ -26,19 +26,57 @@ static tn_status by_strips(const tn_i_eqn *e, const tn_i_arr *in, const tn_i_arr
     return TN_OK;
 }
 
-static tn_status by_body(const tn_i_eqn *e, const tn_i_arr *in, const tn_i_arr *out) {
-    const tn_fn *f = e->params->v[e->prim->body - 1].u.fn;
+/* A program in place of the equation, whose outputs it makes of the operands from `first` on. */
+static tn_status by_program(const tn_fn *f, const tn_i_eqn *e, const tn_fn *g, uint32_t first, void **value) {
     const void **from = calloc(e->nin + 1, sizeof *from);
-    void **to = calloc(e->nout + 1, sizeof *to);
     tn_status s = TN_ENOMEM;
-    if (from && to) {
-        for (uint32_t i = 0; i < e->nin; i++) from[i] = in[i].data;
-        for (uint32_t j = 0; j < e->nout; j++) to[j] = out[j].data;
-        s = tn_naive_run(f, from, to);
-    }
+    for (uint32_t i = first; from && i < e->nin; i++) from[i - first] = value[tn_i_in(f, e)[i]];
+    if (from) s = tn_naive_body(g, from, &value[e->out]);
     free(from);
-    free(to);
     return s;
+}
+
+/* The program that operand 0, i32 or bool, names: the first or last one where it is out of range. */
+static tn_status by_branch(const tn_fn *f, const tn_i_eqn *e, void **value) {
+    const tn_fn *const *g;
+    const uint32_t n = tn_i_programs(&e->params->v[0], &g);
+    const tn_i_var v = tn_i_in(f, e)[0];
+    const int32_t k = f->val[v].type->dtype == TN_BOOL ? *(const uint8_t *)value[v] : *(const int32_t *)value[v];
+    return by_program(f, e, g[k < 0 ? 0 : (uint32_t)k < n ? (uint32_t)k : n - 1], 1, value);
+}
+
+/* One value everywhere, or the value itself: all else that takes arrays as long as a loop. */
+static void *repeated(const tn_type *t, const void *value) {
+    if (!tn_i_has_steps(t)) {
+        char *to = tn_naive_new(t);
+        const size_t size = tn_i_dtype_size(t->dtype);
+        for (int64_t i = 0; to && i < tn_i_count(t); i++) memcpy(to + (size_t)i * size, value, size);
+        return to;
+    }
+    tn_naive_tree *s = tn_naive_new(t);
+    tn_type x = *t;
+    memmove(x.dim, x.dim + 1, (size_t)--x.rank * sizeof *x.dim);
+    bool ok = s != NULL;
+    if (ok) s->endless = t->dim[0] == TN_I_STEPS;
+    for (int64_t i = 0; ok && i < (s->endless ? 1 : t->dim[0]); i++) ok = tn_naive_put(t, s, i, repeated(&x, value));
+    if (!ok) tn_naive_drop(t, s);
+    return ok ? s : NULL;
+}
+
+static tn_status by_steps(const tn_fn *f, const tn_i_eqn *e, void **value) {
+    if (e->nin != 1 || e->nout != 1) return TN_ERULE;
+    const tn_i_var v = tn_i_in(f, e)[0];
+    const tn_type *have = f->val[v].type, *want = f->val[e->out].type;
+    if (e->prim->id == TN_P_steps) {
+        if ((value[e->out] = tn_naive_new(want)) != NULL)
+            memcpy(value[e->out], &((const tn_naive_tree *)value[v])->n, sizeof(int64_t));
+    } else if (tn_type_equal(have, want))
+        value[e->out] = tn_naive_copy(want, value[v]);
+    else if (e->prim->id == TN_P_broadcast_in_dim && have->rank == 0)
+        value[e->out] = repeated(want, value[v]);
+    else
+        return TN_ERULE;
+    return value[e->out] ? TN_OK : TN_ENOMEM;
 }
 
 static tn_status by_kernel(const tn_fn *f, const tn_i_eqn *e, const tn_i_arr *in, tn_i_arr *out) {
@@ -74,26 +112,46 @@ static tn_status by_kernel(const tn_fn *f, const tn_i_eqn *e, const tn_i_arr *in
     return s;
 }
 
-static tn_status run_equation(const tn_fn *f, const tn_i_eqn *e, void *const *value) {
+static tn_status by_itself(const tn_fn *f, const tn_i_eqn *e, void **value) {
     tn_i_arr *in = calloc(e->nin + 1, sizeof *in), *out = calloc(e->nout + 1, sizeof *out);
-    tn_status s = TN_ENOMEM;
-    if (in && out) {
+    tn_status s = in && out ? TN_OK : TN_ENOMEM;
+    for (uint32_t j = 0; j < e->nout && s == TN_OK; j++) {
+        const tn_type *t = f->val[e->out + j].type;
+        if (!(value[e->out + j] = tn_naive_new(t))) s = TN_ENOMEM;
+        out[j] = dense(t, value[e->out + j]);
+    }
+    if (s == TN_OK) {
         for (uint32_t i = 0; i < e->nin; i++) in[i] = dense(f->val[tn_i_in(f, e)[i]].type, value[tn_i_in(f, e)[i]]);
-        for (uint32_t j = 0; j < e->nout; j++) out[j] = dense(f->val[e->out + j].type, value[e->out + j]);
-        s = e->prim->kernel ? by_kernel(f, e, in, out) : e->prim->body ? by_body(e, in, out) : by_strips(e, in, out);
+        s = e->prim->kernel ? by_kernel(f, e, in, out) : by_strips(e, in, out);
     }
     free(in);
     free(out);
     return s;
 }
 
+static bool has_steps(const tn_fn *f, const tn_i_eqn *e) {
+    for (uint32_t i = 0; i < e->nin; i++)
+        if (tn_i_has_steps(f->val[tn_i_in(f, e)[i]].type)) return true;
+    for (uint32_t j = 0; j < e->nout; j++)
+        if (tn_i_has_steps(f->val[e->out + j].type)) return true;
+    return false;
+}
+
+static tn_status run_equation(const tn_fn *f, const tn_i_eqn *e, void **value) {
+    if (e->prim->id == TN_P_scan) return tn_naive_scan(f, e, value);
+    if (e->prim->id == TN_P_while) return tn_naive_while(f, e, value);
+    if (e->prim->flags & TN_F_LOOP) return by_branch(f, e, value);
+    if (e->prim->body && !e->prim->kernel) return by_program(f, e, e->params->v[e->prim->body - 1].u.fn, 0, value);
+    return has_steps(f, e) ? by_steps(f, e, value) : by_itself(f, e, value);
+}
+
+/* Inputs and literals; an equation makes its own outputs. */
 static bool make_values(const tn_fn *f, const void *const *in, void **value) {
     for (uint32_t v = 0; v < f->nval; v++) {
-        const size_t bytes = tn_type_bytes(f->val[v].type);
-        value[v] = malloc(bytes ? bytes : 1);
-        if (!value[v]) return false;
-        if (v < f->nin && bytes) memcpy(value[v], in[v], bytes);
-        if (tn_i_is_literal(f, v)) memcpy(value[v], &f->val[v].bits, bytes);
+        const void *from = v < f->nin ? in[v] : tn_i_is_literal(f, v) ? &f->val[v].bits : NULL;
+        const tn_type *t = f->val[v].type;
+        if (v < f->nin || from)
+            if (!(value[v] = tn_naive_copy(t, from))) return false;
     }
     return true;
 }
@@ -106,21 +164,39 @@ static void **run(const tn_fn *f, const void *const *in, tn_status *s) {
 }
 
 static void release(const tn_fn *f, void **value) {
-    for (uint32_t v = 0; value && v < f->nval; v++) free(value[v]);
+    for (uint32_t v = 0; value && v < f->nval; v++) tn_naive_drop(f->val[v].type, value[v]);
     free(value);
+}
+
+tn_status tn_naive_body(const tn_fn *f, const void *const *in, void **out) {
+    tn_status s;
+    void **value = run(f, in, &s);
+    for (uint32_t j = 0; j < f->nout && s == TN_OK; j++)
+        if (!(out[j] = tn_naive_copy(f->val[f->out[j]].type, value[f->out[j]]))) s = TN_ENOMEM;
+    release(f, value);
+    return s;
 }
 
 tn_status tn_naive_run(const tn_fn *f, const void *const *in, void *const *out) {
     tn_status s;
     void **value = run(f, in, &s);
-    for (uint32_t j = 0; j < f->nout && s == TN_OK; j++)
-        if (tn_type_bytes(f->val[f->out[j]].type))
-            memcpy(out[j], value[f->out[j]], tn_type_bytes(f->val[f->out[j]].type));
+    for (uint32_t j = 0; j < f->nout && s == TN_OK; j++) {
+        const tn_type *t = f->val[f->out[j]].type;
+        tn_naive_tree *tree = tn_i_has_steps(t) ? tn_naive_copy(t, value[f->out[j]]) : NULL;
+        if (tree)
+            *(tn_naive_tree *)out[j] = *tree;
+        else if (tn_i_has_steps(t))
+            s = TN_ENOMEM;
+        else if (tn_type_bytes(t))
+            memcpy(out[j], value[f->out[j]], tn_type_bytes(t));
+        free(tree);
+    }
     release(f, value);
     return s;
 }
 
 static bool finite(const tn_type *t, const void *data) {
+    if (tn_i_has_steps(t)) return true; /* its entries were values of a step */
     const int64_t n = tn_i_count(t);
     for (int64_t i = 0; i < n; i++)
         if ((t->dtype == TN_F64 && !isfinite(((const double *)data)[i])) ||

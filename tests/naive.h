@@ -5,8 +5,18 @@
 
 #include "prims/prim.h"
 
-/* in and out: dense row-major, none NULL unless it has no elements. */
+/* An array whose dimensions are known is a dense row-major buffer. One with a dimension `?` is a tree: its first
+ * dimension's entries, each held so in turn. */
+typedef struct tn_naive_tree {
+    int64_t n, room;
+    bool endless; /* all entries are entry[0]: a repeated value in place of a stack */
+    void **entry;
+} tn_naive_tree;
+
+/* in and out: none NULL unless it has no elements.  A tree among out is filled with values that malloc gave. */
 tn_status tn_naive_run(const tn_fn *f, const void *const *in, void *const *out);
+/* Releases a value that malloc gave. */
+void tn_naive_drop(const tn_type *t, void *value);
 /* Whether every value of f (of nested programs: every output) is finite. */
 bool tn_naive_finite(const tn_fn *f, const void *const *in);
 

@@ -647,6 +647,23 @@ TN_API tn_val tn_triangular_solve_at(tn_val a, tn_val b, bool left_side, bool lo
 /* x of L L' x = b for b [.., n, m] and L lower triangular. */
 TN_API tn_val tn_cholesky_solve_at(tn_val l, tn_val b, const char *file, int line);
 #define tn_cholesky_solve(l, b) tn_cholesky_solve_at(l, b, __FILE__, __LINE__)
+/* x of a x = b, a [.., n, n] and b vectors [.., n] or matrices [.., n, m] (by the rank: one less than a's, or
+ * equal), leading axes and dtypes alike; x has b's shape.  LU with partial pivoting.  A singular a makes no
+ * error: elements of x are infinite or NaN, as in JAX.  Derivatives: dx = a^-1 (db - da x); programs that
+ * are differentiated keep the factors of the primal, and no derivative factors again.  Cost: n^3/3 + n^2 m
+ * multiply-adds, workspace n^2 + n m elements. */
+TN_API tn_val tn_solve_at(tn_val a, tn_val b, const char *file, int line);
+#define tn_solve(a, b) tn_solve_at(a, b, __FILE__, __LINE__)
+/* Its two halves, for several systems with one matrix.  tn_lu: a[permutation] = l u, with l (its diagonal of ones
+ * left out) and u packed into lu; permutation i32 [.., n]; pivots i32 [.., n]: row i was exchanged with
+ * row pivots[i] >= i at step i (an odd number of true exchanges is a sign of the determinant).  Results that are not
+ * wanted may be NULL.  tn_lu_solve: x of a x = b, or a' x = b with `transposed`; b as in tn_solve.  A
+ * permutation that is none gives NaN.  Derivatives go through the factors: exact where no two candidates
+ * for a pivot are equally large, and n^3 multiply-adds where tn_solve's take n^2. */
+TN_API void tn_lu_at(tn_val a, tn_val *lu, tn_val *pivots, tn_val *permutation, const char *file, int line);
+TN_API tn_val tn_lu_solve_at(tn_val lu, tn_val permutation, tn_val b, bool transposed, const char *file, int line);
+#define tn_lu(a, lu, pivots, permutation)           tn_lu_at(a, lu, pivots, permutation, __FILE__, __LINE__)
+#define tn_lu_solve(lu, permutation, b, transposed) tn_lu_solve_at(lu, permutation, b, transposed, __FILE__, __LINE__)
 
 /* ---- nested programs and rules of your own -------------------------------------
  *
@@ -682,6 +699,27 @@ TN_API void tn_checkpoint_many_at(tn_trace_many_fn f, const tn_policy *policy, v
 #define tn_checkpoint(...)      tn_checkpoint_at(__VA_ARGS__, __FILE__, __LINE__)
 #define tn_checkpoint_many(...) tn_checkpoint_many_at(__VA_ARGS__, __FILE__, __LINE__)
 
+/* Runs then_fn on x where pred, a bool[], holds when the program runs, else else_fn: one of them only, unlike tn_where,
+ * effects included.  Both get the same x and must return values of the same types (TN_ETYPE otherwise); a pred of
+ * another type is TN_ETYPE, a NULL callback TN_EINVAL.  Values of the enclosing trace that either uses without being
+ * given become further operands, and are differentiated as such.
+ *   Derivatives run the branch that was taken, and keep its residuals only: memory for residuals is that of the branch
+ * with more of them, type by type.  Under tn_vmap an unbatched pred stays one choice; with a batched one all branches
+ * run, for all lanes, and the lanes choose, in such a way that an infinite derivative of a branch not taken stays out.
+ * A branch with an effect is then refused (TN_ERULE with its file:line).  tn_cost counts the larger branch, figure
+ * by figure.  A pred that is a constant of the program leaves that branch alone, as a call. */
+TN_API tn_val tn_cond_at(tn_val pred, tn_trace_fn then_fn, tn_trace_fn else_fn, void *user, size_t n, const tn_val *x,
+                         const char *file, int line);
+TN_API void tn_cond_many_at(tn_val pred, tn_trace_many_fn then_fn, tn_trace_many_fn else_fn, void *user, size_t n,
+                            const tn_val *x, size_t nout, tn_val *out, const char *file, int line);
+#define tn_cond(...)      tn_cond_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_cond_many(...) tn_cond_many_at(__VA_ARGS__, __FILE__, __LINE__)
+/* The same with one of nbranches callbacks: index is an i32[] or i64[]; below 0 it stands for 0, above the last branch
+ * for the last one.  No branch at all is TN_EINVAL. */
+TN_API void tn_switch_at(tn_val index, size_t nbranches, const tn_trace_many_fn *branch, void *user, size_t n,
+                         const tn_val *x, size_t nout, tn_val *out, const char *file, int line);
+#define tn_switch(...) tn_switch_at(__VA_ARGS__, __FILE__, __LINE__)
+
 /* f(x..) with a forward rule of your own.  jvp gets x.. and then one tangent
  * for each float x, and returns the tangents of f's float outputs.  It must be
  * linear in the tangents (checked here: TN_ELINEAR with file:line); reverse
@@ -706,6 +744,20 @@ TN_API void tn_custom_vjp_many_at(tn_trace_many_fn f, tn_trace_many_fn fwd, size
 #define tn_custom_vjp(...)      tn_custom_vjp_at(__VA_ARGS__, __FILE__, __LINE__)
 #define tn_custom_vjp_many(...) tn_custom_vjp_many_at(__VA_ARGS__, __FILE__, __LINE__)
 
+/* As tn_custom_vjp_many, for a bwd whose transpose nobody has and which the checker could not prove linear: a backwards
+ * solve with steps of its own choice, say.  It is taken at its word, and may be any program without effects.  What
+ * would need more than one reverse pass is refused by the transformation that asks for it, or by tn_compile, with
+ * TN_ERULE and the text `why` (NULL: one of its own): forward mode, and a second derivative through bwd. */
+TN_API void tn_custom_vjp_one_way_many_at(tn_trace_many_fn f, tn_trace_many_fn fwd, size_t nres, tn_trace_many_fn bwd,
+                                          const char *why, void *user, size_t n, const tn_val *x, size_t nout,
+                                          tn_val *out, const char *file, int line);
+#define tn_custom_vjp_one_way_many(...) tn_custom_vjp_one_way_many_at(__VA_ARGS__, __FILE__, __LINE__)
+
+/* x, which is a float array; its jvp is the tangent's, at every order, and reverse mode through it is refused by the
+ * transformation that asks for it, or by tn_compile, with TN_ERULE and the text `why` (NULL: one of its own). */
+TN_API tn_val tn_forward_only_at(tn_val x, const char *why, const char *file, int line);
+#define tn_forward_only(x, why) tn_forward_only_at(x, why, __FILE__, __LINE__)
+
 /* f(residuals.., x..), linear in the float x, with its transpose ft(residuals..,
  * cotangents of the outputs..) -> cotangents of x.. given.  <f u, w> = <u, ft w>
  * is checked on random vectors here.  tn_linear_call has one x and one output. */
@@ -715,6 +767,31 @@ TN_API void tn_linear_call_many_at(tn_trace_many_fn f, tn_trace_many_fn ft, void
                                    size_t n, const tn_val *x, size_t nout, tn_val *out, const char *file, int line);
 #define tn_linear_call(...)      tn_linear_call_at(__VA_ARGS__, __FILE__, __LINE__)
 #define tn_linear_call_many(...) tn_linear_call_many_at(__VA_ARGS__, __FILE__, __LINE__)
+
+/* x with f(x, p..) = 0 as a differentiable function of p, however it is found.  solve(x0, p..) returns x: a fixed
+ * number of Newton steps, a loop, an external function; it is never differentiated, and the derivative in x0 is 0.
+ * f(x, p..) returns the residual, of x's shape.  The derivative is that of the implicit function,
+ *     dx = -(df/dx)^-1 (df/dp) dp    at the x that solve returned,
+ * made of f's own derivatives as ordinary equations: forward and reverse mode, any order, any nesting.  It is as
+ * good as x is a root, and means nothing where x is none or df/dx is singular (then infinite or NaN).
+ *   linear_solve NULL: the dense Jacobian of the m elements of all unknowns by forward mode (m tangents of f at
+ * once: m times its memory), factored once (m^3/3 multiply-adds) and kept for the transposed solves.  Else
+ * linear_solve(x, p.., r) returns (df/dx)^-1 r, linear in r (checked: TN_ELINEAR), for Jacobians with a structure;
+ * derivatives of it are taken at second order.
+ *   residual, unless NULL, is set to max |f(x)|, rank 0, without a derivative: one evaluation of f more, and only where
+ * it is used.  Nothing is checked by itself; see tn_assert.
+ *   Under vmap each lane is a system of its own (m stays what it was).  Values of the enclosing trace may be used in
+ * all callbacks; they count as p, derivatives included.  f and linear_solve may have no effects (TN_ETYPE); solve may.
+ *   The _many form has nx unknowns of one float dtype and any shapes: f(x.., p..) gives nx residuals of the unknowns'
+ * types, solve(x0.., p..) the unknowns, linear_solve(x.., p.., r..) likewise; x may be x0.  TN_EINVAL: no unknown, or f
+ * or solve NULL; TN_ETYPE: other types than these. */
+TN_API tn_val tn_custom_root_at(tn_trace_fn f, tn_trace_fn solve, tn_trace_fn linear_solve, void *user, tn_val x0,
+                                size_t n, const tn_val *p, tn_val *residual, const char *file, int line);
+TN_API void tn_custom_root_many_at(tn_trace_many_fn f, tn_trace_many_fn solve, tn_trace_many_fn linear_solve,
+                                   void *user, size_t nx, const tn_val *x0, size_t n, const tn_val *p, tn_val *x,
+                                   tn_val *residual, const char *file, int line);
+#define tn_custom_root(...)      tn_custom_root_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_custom_root_many(...) tn_custom_root_many_at(__VA_ARGS__, __FILE__, __LINE__)
 
 /* Tells the observer of the call (tn_work_observe) `text` and the values of x
  * (n of them, n may be 0), when the program runs: once for each run of the trace
@@ -728,12 +805,25 @@ TN_API void tn_linear_call_many_at(tn_trace_many_fn f, tn_trace_many_fn ft, void
  * the text is NULL.  Workspace: the bytes of the operands. */
 TN_API void tn_print_at(tn_ctx *c, const char *text, size_t n, const tn_val *x, const char *file, int line);
 #define tn_print(...) tn_print_at(__VA_ARGS__, __FILE__, __LINE__) /* (c, text, n, x) */
+/* For steps of loops: as tn_print of `step` and the n values of x (at most 7), but only where `step`, an i64 array, has
+ * an element that is a multiple of `every`, and the observer may stop the call, which then ends with TN_ECANCELLED.
+ * tn_loop_step (<tansy/loops.h>) is the step's number, the same for all lanes of a vmap.  Said in the forward
+ * part only: never when a schedule runs a step again.  TN_EINVAL: the text is NULL, every < 1, n > 7; TN_ETYPE. */
+TN_API void tn_progress_at(tn_ctx *c, const char *text, tn_val step, int64_t every, size_t n, const tn_val *x,
+                           const char *file, int line);
+#define tn_progress(...) tn_progress_at(__VA_ARGS__, __FILE__, __LINE__) /* (c, text, step, every, n, x) */
 /* Stops the call with TN_EASSERT, and `text` with this file:line as its message,
  * unless all elements of cond, a bool array, are true; the observer hears of it
  * first.  Under transformations as tn_print; under vmap all lanes must hold.
  * Outputs and later effects of a call that is stopped are not made. */
 TN_API void tn_assert_at(tn_val cond, const char *text, const char *file, int line);
 #define tn_assert(cond, text) tn_assert_at(cond, text, __FILE__, __LINE__)
+
+/* Fails the trace with a status and "who: text" at this place, for operators that
+ * are made of others; the value is poison.  TN_OK counts as TN_EINVAL.  Nothing
+ * when the trace has failed already. */
+TN_API tn_val tn_fail_at(tn_ctx *c, tn_status status, const char *who, const char *text, const char *file, int line);
+#define tn_fail(c, status, who, text) tn_fail_at(c, status, who, text, __FILE__, __LINE__)
 
 /* Calls the C function registered under `name` (tn_external_register). */
 TN_API tn_val tn_external_at(tn_ctx *c, const char *name, size_t n, const tn_val *x, const char *file, int line);

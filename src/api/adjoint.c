@@ -12,8 +12,10 @@ static bool holds_f32(const tn_fn *f) {
         if (f->val[v].type->dtype == TN_F32) return true;
     for (uint32_t i = 0; i < f->neqn; i++)
         for (uint32_t k = 0; f->eqn[i].params && k < f->eqn[i].params->n; k++) {
-            const tn_i_param *p = &f->eqn[i].params->v[k];
-            if (p->kind == TN_K_FN && holds_f32(p->u.fn)) return true;
+            const tn_fn *const *g;
+            const uint32_t n = tn_i_programs(&f->eqn[i].params->v[k], &g);
+            for (uint32_t j = 0; j < n; j++)
+                if (holds_f32(g[j])) return true;
         }
     return false;
 }

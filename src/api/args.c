@@ -58,8 +58,10 @@ tn_fn *tn_i_runnable(tn_fn *f) {
         const tn_i_eqn *e = &f->eqn[i];
         const char *why = e->prim->unrunnable ? e->prim->unrunnable(tn_i_p(e)) : NULL;
         if (!why) continue;
-        (void)tn_i_fail(f->ctx, TN_ERULE, e->loc, "%s '%s': %s", e->prim->name,
-                        tn_i_p(e)->kind == TN_K_STR ? tn_i_p(e)->u.str : "", why);
+        if (tn_i_p(e)->kind == TN_K_STR)
+            (void)tn_i_fail(f->ctx, TN_ERULE, e->loc, "%s '%s': %s", e->prim->name, tn_i_p(e)->u.str, why);
+        else
+            (void)tn_i_fail(f->ctx, TN_ERULE, e->loc, "%s: %s", e->prim->name, why);
         tn_i_fn_unref(f);
         return NULL;
     }

@@ -7,13 +7,15 @@ static bool try_program(const tn_fn *f, tn_i_seen *seen);
 
 static bool try_equation(const tn_i_eqn *e, tn_i_seen *seen) {
     for (uint32_t k = 0; e->params && k < e->params->n; k++) {
-        const tn_i_param *p = &e->params->v[k];
-        uint32_t number;
-        bool fresh;
-        if (p->kind != TN_K_FN) continue;
-        if (!tn_i_seen_add(seen, p->u.fn, &number, &fresh) || (fresh && !try_program(p->u.fn, seen))) return false;
+        const tn_fn *const *g;
+        const uint32_t n = tn_i_programs(&e->params->v[k], &g);
+        for (uint32_t i = 0; i < n; i++) {
+            uint32_t number;
+            bool fresh;
+            if (!tn_i_seen_add(seen, g[i], &number, &fresh) || (fresh && !try_program(g[i], seen))) return false;
+        }
     }
-    if (e->prim->id != TN_P_linear_call) return true;
+    if (e->prim->id != TN_P_linear_call || e->params->v[2].kind != TN_K_NONE) return true; /* one_way: by its word */
     return tn_i_linear_call_check(e->params->v[0].u.fn, e->params->v[1].u.fn);
 }
 

@@ -1,4 +1,6 @@
 /* jvp, linearize, transpose, vjp, grad ...: compositions only, no algorithm. */
+#include "control/fission.h"
+#include "control/replay.h"
 #include "api/args.h"
 #include "api/choose.h"
 #include "checkpoint/cost_model.h"
@@ -162,13 +164,16 @@ static void reverse_primal(reverse *r, bool cotangents) {
     for (uint32_t k = 0; k < r->parts.nres; k++) r->ct[k] = r->y[f->nout + k];
 }
 
+/* Takes f over. */
+static tn_fn *taken_apart(tn_fn *f) { return tn_i_fission(tn_i_loops_in_place(tn_i_prune(f))); }
+
 static tn_fn *reverse_vjp(reverse *r) {
     const tn_fn *f = r->f;
     reverse_primal(r, true);
     for (size_t k = r->parts.nres; k < r->nct; k++) r->ct[k] = r->x[f->nin + k - r->parts.nres];
     for (uint32_t j = 0; j < f->nout; j++) r->ct_x[j] = r->y[j];
     tn_i_inline(&r->b, r->back, r->ct, r->ct_x + f->nout);
-    return tn_i_runnable(tn_i_prune(tn_i_finish(&r->b, (uint32_t)r->nct_x, r->ct_x)));
+    return tn_i_runnable(taken_apart(tn_i_finish(&r->b, (uint32_t)r->nct_x, r->ct_x)));
 }
 
 /* Seeds the first output with 1, the others with symbolic zeros; y (if wanted), then gradients. */
@@ -183,7 +188,7 @@ static tn_fn *reverse_gradient(reverse *r, bool value) {
         if (r->ct_x[f->nout + k] == TN_NOVAR)
             r->ct_x[f->nout + k] = tn_i_zeros(&r->b, r->back->val[r->back->out[k]].type);
     for (uint32_t j = 0; j < f->nout; j++) r->ct_x[j] = r->y[j];
-    return tn_i_runnable(tn_i_prune(tn_i_finish(&r->b, (uint32_t)r->nct_x - first, r->ct_x + first)));
+    return tn_i_runnable(taken_apart(tn_i_finish(&r->b, (uint32_t)r->nct_x - first, r->ct_x + first)));
 }
 
 tn_fn *tn_vjp(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy) {

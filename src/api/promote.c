@@ -49,13 +49,18 @@ static bool has_f32(const tn_i_param *p) {
     return false;
 }
 
-/* One parameter; `made` receives a new blob to be released. */
-static bool wide_param(tn_i_builder *b, tn_i_param *p, tn_i_memo *memo, const tn_i_blob **made) {
+/* One parameter; `made` receives a new blob to be released, `list` has room for its programs. */
+static bool wide_param(tn_i_builder *b, tn_i_param *p, tn_i_memo *memo, const tn_i_blob **made, const tn_fn **list) {
     switch (p->kind) {
     case TN_K_DTYPE:
         if (p->u.i == TN_F32) p->u.i = TN_F64;
         return true;
     case TN_K_FN: return (p->u.fn = wide_fn(p->u.fn, memo)) != NULL;
+    case TN_K_FNS:
+        for (uint32_t i = 0; i < p->n; i++)
+            if ((list[i] = wide_fn(p->u.fns[i], memo)) == NULL) return false;
+        p->u.fns = list;
+        return true;
     case TN_K_BLOB:
         if (p->u.blob->type->dtype != TN_F32) return true;
         return (p->u.blob = *made = wide_blob(b->ctx, p->u.blob)) != NULL;
@@ -70,12 +75,16 @@ static bool wide_param(tn_i_builder *b, tn_i_param *p, tn_i_memo *memo, const tn
 static void step(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *map, tn_i_memo *memo) {
     tn_i_param p[TN_MAX_PARAMS];
     const tn_i_blob *made = NULL;
+    const tn_fn **list = NULL;
+    uint32_t nlist = 0;
     b->loc = e->loc;
     b->region = e->region;
     b->linear = e->linear;
     for (uint32_t k = 0; e->params && k < e->params->n; k++) {
         p[k] = e->params->v[k];
-        if (!wide_param(b, &p[k], memo, &made)) b->failed = true;
+        if (p[k].kind == TN_K_FNS) nlist = p[k].n; /* one parameter of an equation at most */
+        if (p[k].kind == TN_K_FNS && !(list = tn_i_alloc_array(b->ctx, nlist, sizeof *list))) b->failed = true;
+        if (b->failed || !wide_param(b, &p[k], memo, &made, list)) b->failed = true;
     }
     tn_i_var *in = tn_i_alloc_array(b->ctx, e->nin, sizeof *in);
     if (!in) b->failed = true;
@@ -87,6 +96,7 @@ static void step(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *m
     tn_i_var out = b->failed ? TN_NOVAR : tn_i_emit(b, e->prim, p, e->nin, in);
     for (uint32_t j = 0; j < e->nout && out != TN_NOVAR; j++) map[e->out + j] = out + j;
     tn_i_free(b->ctx, in, e->nin * sizeof *in);
+    tn_i_free(b->ctx, (void *)list, nlist * sizeof *list);
     tn_i_blob_unref(b->ctx, made);
 }
 

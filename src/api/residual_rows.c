@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* The program that equation e runs and that partial evaluation splits with it, or NULL. */
+/* The program that equation e runs once and that partial evaluation splits with it, or NULL. */
 static const tn_fn *body_of(const tn_i_eqn *e) {
     return e->prim->split && e->prim->body ? tn_i_p(e)[e->prim->body - 1].u.fn : NULL;
 }
@@ -36,16 +36,19 @@ static maker maker_of(const tn_fn *f, tn_i_var v) {
         const uint32_t def = f->val[v].def;
         if (def == TN_DEF_INPUT && depth > 0) {
             const maker *up = &way[--depth];
+            const uint32_t i = tn_i_from_outside(up->e, v);
+            if (i == TN_NOVAR) return *up; /* what enters a step: the loop makes it */
             f = up->f;
-            v = tn_i_in(f, up->e)[v];
+            v = tn_i_in(f, up->e)[i];
             continue;
         }
         const tn_i_eqn *e = def < TN_DEF_LITERAL ? &f->eqn[def] : NULL;
-        const tn_fn *body = e ? body_of(e) : NULL;
+        tn_i_var inside = TN_NOVAR;
+        const tn_fn *body = e ? tn_i_made_inside(e, v - e->out, &inside) : NULL;
         const maker here = {.f = f, .e = e, .v = v};
         if (!body || depth == TN_MAX_NEST) return here;
         way[depth++] = here;
-        v = body->out[v - e->out];
+        v = inside;
         f = body;
     }
 }

@@ -98,15 +98,35 @@ bool tn_i_add_i64(int64_t a, int64_t b, int64_t *out) {
     return true;
 }
 
+/* Threads that are in calls allocate too. */
+static void count_bytes(tn_ctx *c, size_t old_size, size_t new_size) {
+    const size_t change = new_size - old_size; /* modulo 2^n */
+    const size_t now = atomic_fetch_add_explicit(&c->bytes, change, memory_order_relaxed) + change;
+    size_t peak = atomic_load_explicit(&c->peak, memory_order_relaxed);
+    while (now > peak &&
+           !atomic_compare_exchange_weak_explicit(&c->peak, &peak, now, memory_order_relaxed, memory_order_relaxed)) {
+    }
+}
+
 static void *door(tn_ctx *c, void *p, size_t old_size, size_t new_size) {
     void *q = c->opt.realloc(c->opt.user, p, old_size, new_size);
     if (!q && new_size) {
         (void)tn_i_fail(c, TN_ENOMEM, NULL, "out of memory: %zu bytes", new_size);
         return NULL;
     }
-    c->bytes = c->bytes - old_size + new_size;
-    if (c->bytes > c->peak) c->peak = c->bytes;
+    count_bytes(c, old_size, new_size);
     return q;
+}
+
+void *tn_i_page_alloc(tn_ctx *c, size_t bytes) {
+    void *p = c->opt.realloc(c->opt.user, NULL, 0, bytes);
+    if (p) count_bytes(c, 0, bytes);
+    return p;
+}
+
+void tn_i_page_free(tn_ctx *c, void *p, size_t bytes) {
+    (void)c->opt.realloc(c->opt.user, p, bytes, 0);
+    count_bytes(c, bytes, 0);
 }
 
 void *tn_i_alloc(tn_ctx *c, size_t bytes) {

@@ -6,6 +6,7 @@
 #include "tansy.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 
 typedef struct tn_prim tn_prim;
 
@@ -31,7 +32,7 @@ typedef struct tn_i_intern {
 
 struct tn_ctx {
     tn_ctx_options opt;
-    size_t bytes, peak;
+    atomic_size_t bytes, peak;
     tn_status status;
     char message[1024];
     bool check;
@@ -61,6 +62,10 @@ void tn_i_free(tn_ctx *c, void *p, size_t bytes);
 /* Grows *p (count elements of `size` used, *capacity allocated) so that
  * `want` fit; false after TN_ENOMEM.  New elements are not initialized. */
 bool tn_i_grow(tn_ctx *c, void **p, size_t *capacity, size_t want, size_t size);
+
+/* Memory for a call that is running, on its thread: not zeroed, and no error is recorded. */
+void *tn_i_page_alloc(tn_ctx *c, size_t bytes);
+void tn_i_page_free(tn_ctx *c, void *p, size_t bytes);
 
 void tn_i_arena_init(tn_i_arena *a, tn_ctx *c);
 void *tn_i_arena_alloc(tn_i_arena *a, size_t bytes); /* zeroed, 16-aligned; NULL after TN_ENOMEM */
@@ -98,9 +103,14 @@ const char *tn_i_dtype_name(int dtype); /* "f64" ... */
 static inline bool tn_i_is_float(int dtype) { return dtype == TN_F32 || dtype == TN_F64; }
 static inline bool tn_i_is_int(int dtype) { return dtype == TN_I32 || dtype == TN_I64; }
 
+/* A dimension whose size is known when a loop has run: `?` in text.  Only loops, and what passes values on as they
+ * are (TN_F_STEPS), take and make arrays that have it (docs/loops.md). */
+#define TN_I_STEPS INT64_MIN
+bool tn_i_has_steps(const tn_type *t);
+
 /* A valid type has a known dtype, rank 0..8, dims >= 0 and countable bytes. */
 bool tn_i_type_valid(const tn_type *t);
-int64_t tn_i_count(const tn_type *t); /* elements of a valid type */
+int64_t tn_i_count(const tn_type *t); /* elements of a valid type; those of one step where it has `?` */
 /* Writes "f64[3,4]" into buf (cut to n), returns buf. */
 #define TN_I_TYPE_TEXT 256
 const char *tn_i_type_text(char buf[TN_I_TYPE_TEXT], const tn_type *t);

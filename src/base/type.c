@@ -32,6 +32,7 @@ size_t tn_type_elements(const tn_type *t) {
     size_t n = 1;
     bool zero = false;
     for (int i = 0; i < t->rank; i++) {
+        if (t->dim[i] == TN_I_STEPS) continue;
         if (t->dim[i] < 0) return SIZE_MAX;
         zero |= t->dim[i] == 0;
         if (t->dim[i] && !tn_i_mul(n, (size_t)t->dim[i], &n)) return SIZE_MAX;
@@ -53,6 +54,12 @@ bool tn_type_equal(const tn_type *a, const tn_type *b) {
     return true;
 }
 
+bool tn_i_has_steps(const tn_type *t) {
+    for (int i = 0; i < t->rank; i++)
+        if (t->dim[i] == TN_I_STEPS) return true;
+    return false;
+}
+
 bool tn_i_type_valid(const tn_type *t) { return tn_type_bytes(t) != SIZE_MAX; }
 
 int64_t tn_i_count(const tn_type *t) { return (int64_t)tn_type_elements(t); }
@@ -60,7 +67,9 @@ int64_t tn_i_count(const tn_type *t) { return (int64_t)tn_type_elements(t); }
 const char *tn_i_type_text(char buf[TN_I_TYPE_TEXT], const tn_type *t) {
     size_t at = (size_t)snprintf(buf, TN_I_TYPE_TEXT, "%s[", tn_i_dtype_name(t->dtype));
     for (int i = 0; i < t->rank && i < TN_MAX_RANK; i++)
-        at += (size_t)snprintf(buf + at, TN_I_TYPE_TEXT - at, "%s%lld", i ? "," : "", (long long)t->dim[i]);
+        at += t->dim[i] == TN_I_STEPS
+                  ? (size_t)snprintf(buf + at, TN_I_TYPE_TEXT - at, "%s?", i ? "," : "")
+                  : (size_t)snprintf(buf + at, TN_I_TYPE_TEXT - at, "%s%lld", i ? "," : "", (long long)t->dim[i]);
     (void)snprintf(buf + at, TN_I_TYPE_TEXT - at, "]");
     return buf;
 }

@@ -47,11 +47,15 @@ bool tn_i_plan_min_cut(const tn_i_plan_by *how, const tn_i_boundary *q, uint8_t 
 
 /* ---- fewest bytes -------------------------------------------------------------------------- */
 
-/* Whether e is costly itself; the program it runs, if any, joins those to look at. */
+/* Whether e is costly itself; the programs it runs, if any, join those to look at. */
 static bool look_at(const tn_i_eqn *e, tn_i_seen *programs, bool *found) {
     uint32_t number;
     bool fresh;
+    const tn_fn *const *branch;
+    const uint32_t n = tn_i_alternatives(e, &branch);
     if (e->prim->flags & TN_F_COSTLY) *found = true;
+    for (uint32_t k = 0; k < n; k++)
+        if (!tn_i_seen_add(programs, branch[k], &number, &fresh)) return false;
     return *found || !e->prim->body || tn_i_seen_add(programs, tn_i_p(e)[e->prim->body - 1].u.fn, &number, &fresh);
 }
 

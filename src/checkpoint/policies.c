@@ -177,21 +177,40 @@ static bool sides_known(const char *arguments) {
     return n >= 2;
 }
 
+static const tn_i_eqn *maker(const tn_fn *f, tn_i_var *v);
+
+/* What makes output j of an equation that runs one of several programs: the first of them that does not merely fill it
+ * with a number or hand something on; if all do, the equation itself. */
+static const tn_i_eqn *chosen(const tn_i_eqn *e, uint32_t j) {
+    const tn_fn *const *branch;
+    const uint32_t n = tn_i_alternatives(e, &branch);
+    for (uint32_t k = 0; k < n; k++) {
+        tn_i_var v = branch[k]->out[j];
+        const tn_i_eqn *made = maker(branch[k], &v);
+        if (made && !(made->prim->flags & TN_F_VIEW)) return made;
+    }
+    return e;
+}
+
 /* The equation that makes f's value *v, at any depth, before it was offloaded.  NULL: it is passed through, an input
  * (*v) or a literal (TN_NOVAR). */
 static const tn_i_eqn *maker(const tn_fn *f, tn_i_var *v) {
+    const tn_fn *const *branch;
     while (*v != TN_NOVAR && f->val[*v].def < TN_DEF_LITERAL) {
         const tn_i_eqn *e = &f->eqn[f->val[*v].def];
         if (e->prim->flags & TN_F_OFFLOAD) {
             *v = tn_i_in(f, e)[0];
             continue;
         }
-        if (!e->prim->split || !e->prim->body) return e;
-        const tn_fn *g = tn_i_p(e)[e->prim->body - 1].u.fn;
-        tn_i_var inside = g->out[*v - e->out];
+        if (tn_i_alternatives(e, &branch)) return chosen(e, *v - e->out);
+        tn_i_var inside;
+        const tn_fn *g = tn_i_made_inside(e, *v - e->out, &inside);
+        if (!g) return e;
         const tn_i_eqn *made = maker(g, &inside);
         if (made) return made;
-        *v = inside == TN_NOVAR ? inside : tn_i_in(f, e)[inside];
+        const uint32_t i = inside == TN_NOVAR ? inside : tn_i_from_outside(e, inside);
+        if (inside != TN_NOVAR && i == TN_NOVAR) return e; /* what enters a step: the loop makes it */
+        *v = i == TN_NOVAR ? i : tn_i_in(f, e)[i];
     }
     if (*v != TN_NOVAR && tn_i_is_literal(f, *v)) *v = TN_NOVAR;
     return NULL;
@@ -279,7 +298,7 @@ bool tn_i_plan_of_text(tn_ctx *c, const char *text, tn_i_plan_by *out) {
         (void)tn_i_fail(c, s, NULL, "'%s' wants names to save and others to offload, as in '%s:a,b|c,d'", text,
                         row->policy.name);
     else {
-        *out = (tn_i_plan_by){.name = text, .plan = row->plan};
+        *out = (tn_i_plan_by){.name = text, .plan = row->plan, .across = row->plan == tn_i_plan_min_bytes};
         return true;
     }
     return false;

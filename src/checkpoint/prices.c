@@ -85,11 +85,12 @@ static double needed_bytes(const tn_i_boundary *q) {
  * level fits its own. */
 bool tn_i_plan_by_level(const tn_i_prices *p, tn_i_planner_at *plan, uint8_t *save, double *ns) {
     const tn_i_cost_model *m = p->m;
-    int level = (int)tn_i_level_of(m, needed_bytes(p->q)), fails = -1;
+    const double times = p->q->times > 0 ? p->q->times : 1;
+    int level = (int)tn_i_level_of(m, times * needed_bytes(p->q)), fails = -1;
     for (;;) {
         set_keep(p, (tn_i_level)level);
         if (!plan(p, save, ns)) return false;
-        const int fits = (int)tn_i_level_of(m, saved_bytes(p->q->f, save));
+        const int fits = (int)tn_i_level_of(m, times * saved_bytes(p->q->f, save));
         if (fits > level)
             fails = level++;
         else if (fits < level && fits > fails)

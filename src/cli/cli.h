@@ -17,6 +17,8 @@ typedef struct tn_i_cli {
     bool json, pareto, lint, strict_zero;
     bool has_size, has_bytes;
     int64_t size, bytes;
+    bool unknown; /* the rest is schedule's; -1: not given */
+    int64_t steps, checkpoints, disk, state_bytes, record_bytes, step_ns;
     int *wrt, *in_axes, *out_axes; /* NULL: not given */
     size_t nwrt, nin_axes, nout_axes;
 } tn_i_cli;
@@ -48,6 +50,8 @@ int tn_i_cli_budget(const tn_i_cli *o, tn_fn *f);
 int tn_i_cli_memory(const tn_i_cli *o, const tn_fn *f);
 /* Live bytes of f's vjp (--wrt) under each of n policies: drawn to the file of --svg, else a table. */
 int tn_i_cli_draw_memory(const tn_i_cli *o, const tn_fn *f, size_t n, const char *const *policy);
+/* What the schedule that `file` names does with --steps. */
+int tn_i_cli_schedule(const tn_i_cli *o);
 int tn_i_cli_prims(void);
 int tn_i_cli_version(void);
 

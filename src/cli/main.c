@@ -22,6 +22,9 @@ static const char usage[] =
     "  policies     the same in one line per policy                        --wrt --json --pareto\n"
     "  budget       what the policy memory_budget:BYTES would choose       --bytes N --wrt --json\n"
     "  memory       live bytes of the vjp, equation by equation             --wrt --policy P,Q --svg FILE\n"
+    "  schedule     what a loop's schedule NAME keeps and does again         --steps L --checkpoints S --disk D\n"
+    "                                                  --state-bytes B --record-bytes B --bytes N --step-ns T "
+    "--unknown --json\n"
     "  prims        the table of primitives\n"
     "  version      versions of tansy and BLIS\n";
 
@@ -145,8 +148,9 @@ static int on_file(const tn_i_cli *o) {
 }
 
 static int dispatch(int argc, char **argv) {
-    static const char *const commands[] = {"check", "print", "jvp",  "linearize", "transpose", "vjp",    "grad",
-                                           "vmap",  "run",   "cost", "residuals", "policies",  "budget", "memory"};
+    static const char *const commands[] = {"check",     "print",    "jvp",    "linearize", "transpose",
+                                           "vjp",       "grad",     "vmap",   "run",       "cost",
+                                           "residuals", "policies", "budget", "memory",    "schedule"};
     if (argc < 2) {
         (void)fputs(usage, stderr);
         return TN_CLI_USAGE;
@@ -160,8 +164,10 @@ static int dispatch(int argc, char **argv) {
     }
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (strcmp(argv[1], commands[i]) != 0) continue;
+        const bool file = strcmp(argv[1], "schedule") != 0; /* its argument is no file's name */
         tn_i_cli o = {0};
-        const int status = tn_i_cli_options(argc, argv, &o) ? on_file(&o) : TN_CLI_USAGE;
+        int status = TN_CLI_USAGE;
+        if (tn_i_cli_options(argc, argv, &o)) status = file ? on_file(&o) : tn_i_cli_schedule(&o);
         tn_i_cli_options_free(&o);
         return status;
     }

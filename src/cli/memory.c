@@ -66,7 +66,7 @@ static bool profile(const tn_i_cli *o, const tn_fn *f, const char *text, tn_i_me
     tn_i_live l = {0};
     uint32_t backward;
     line->name = text;
-    tn_fn *g = tn_vjp(f, o->wrt ? &list : NULL, &policy);
+    tn_fn *made = tn_vjp(f, o->wrt ? &list : NULL, &policy), *g = made ? tn_i_prepared(made) : NULL;
     tn_i_plan *p = g ? tn_i_plan_new(g, NULL) : NULL;
     bool ok =
         p && tn_i_live_of(p, &l) && tn_i_backward_begins(g, (uint32_t)tn_fn_outputs(f), float_outputs(f), &backward);
@@ -75,6 +75,7 @@ static bool profile(const tn_i_cli *o, const tn_fn *f, const char *text, tn_i_me
     tn_i_live_free(&l);
     tn_i_plan_free(c, p);
     tn_fn_free(g);
+    tn_fn_free(made);
     return ok;
 }
 

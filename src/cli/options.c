@@ -26,6 +26,25 @@ static bool int_list(const char *name, const char *text, bool none, int **out, s
     }
 }
 
+/* The numbers that `schedule` takes. */
+static bool set_schedule(tn_i_cli *o, const char *name, const char *value) {
+    const struct {
+        const char *name;
+        int64_t *to;
+    } number[] = {{"steps", &o->steps},
+                  {"checkpoints", &o->checkpoints},
+                  {"disk", &o->disk},
+                  {"state-bytes", &o->state_bytes},
+                  {"record-bytes", &o->record_bytes},
+                  {"step-ns", &o->step_ns}};
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++) {
+        if (strcmp(name, number[i].name) != 0) continue;
+        if (!tn_i_parse_i64(value, strlen(value), number[i].to) || *number[i].to < 0)
+            return tn_i_cli_usage("--%s takes a number, not '%s'", name, value) == TN_CLI_OK;
+    }
+    return true;
+}
+
 static bool set_option(tn_i_cli *o, const char *name, const char *value) {
     if (strcmp(name, "wrt") == 0) return int_list(name, value, false, &o->wrt, &o->nwrt);
     if (strcmp(name, "in-axes") == 0) return int_list(name, value, true, &o->in_axes, &o->nin_axes);
@@ -47,7 +66,7 @@ static bool set_option(tn_i_cli *o, const char *name, const char *value) {
         o->has_bytes = tn_i_parse_i64(value, strlen(value), &o->bytes) && o->bytes >= 0;
         if (!o->has_bytes) return tn_i_cli_usage("--bytes takes a number, not '%s'", value) == TN_CLI_OK;
     }
-    return true;
+    return set_schedule(o, name, value);
 }
 
 /* Which commands take an option; NULL ends. */
@@ -64,9 +83,16 @@ static const option options[] = {
     {"in-axes", {"vmap", NULL}, false},
     {"out-axes", {"vmap", NULL}, false},
     {"out", {"run", NULL}, false},
-    {"bytes", {"budget", NULL}, false},
+    {"bytes", {"budget", "schedule", NULL}, false},
+    {"steps", {"schedule", NULL}, false},
+    {"checkpoints", {"schedule", NULL}, false},
+    {"disk", {"schedule", NULL}, false},
+    {"state-bytes", {"schedule", NULL}, false},
+    {"record-bytes", {"schedule", NULL}, false},
+    {"step-ns", {"schedule", NULL}, false},
+    {"unknown", {"schedule", NULL}, true},
     {"svg", {"memory", "residuals", "policies", NULL}, false},
-    {"json", {"cost", "residuals", "policies", "budget", NULL}, true},
+    {"json", {"cost", "residuals", "policies", "budget", "schedule", NULL}, true},
     {"pareto", {"policies", NULL}, true},
     {"spill-dir", {"run", NULL}, false},
     {"lint", {"check", NULL}, true},
@@ -91,6 +117,7 @@ static bool read_option(int argc, char **argv, int *i, tn_i_cli *o) {
     if (x->flag) {
         o->json |= strcmp(x->name, "json") == 0;
         o->pareto |= strcmp(x->name, "pareto") == 0;
+        o->unknown |= strcmp(x->name, "unknown") == 0;
         o->lint |= strcmp(x->name, "lint") == 0;
         o->strict_zero |= strcmp(x->name, "strict-zero") == 0;
         return name[n] == 0 || tn_i_cli_usage("--%s takes no value", x->name) == TN_CLI_OK;
@@ -103,6 +130,7 @@ static bool read_option(int argc, char **argv, int *i, tn_i_cli *o) {
 bool tn_i_cli_options(int argc, char **argv, tn_i_cli *o) {
     bool plain = false;
     o->command = argv[1];
+    o->steps = o->checkpoints = o->disk = -1;
     if (!(o->argument = malloc((size_t)argc * sizeof *o->argument)))
         return tn_i_cli_usage("out of memory") == TN_CLI_OK;
     for (int i = 2; i < argc; i++) {

@@ -67,7 +67,7 @@ static bool write_all(const tn_i_cli *o, const tn_fn *f, void *const *out) {
 /* One line a print; an assert that fails is the call's own message. */
 static int tell(void *user, const tn_effect *e) {
     (void)user;
-    if (e->kind != TN_PRINT) return 0;
+    if (e->kind == TN_ASSERT) return 0;
     (void)fputs(e->message, stderr);
     for (size_t i = 0; i < e->n; i++) {
         (void)fputs(i ? " " : ": ", stderr);

@@ -3,8 +3,59 @@
 #include "prims/gemm.h"
 #include "prims/prim.h"
 
+/* ---- cost ------------------------------------------------------------------------- */
+
+/* What one step of a loop costs: its condition too.  false when e is no loop, or without memory. */
+static bool step_cost(const tn_i_eqn *e, tn_i_cost *step) {
+    *step = (tn_i_cost){0};
+    for (uint32_t k = 0; e->prim->replayed && k < e->params->n; k++) {
+        const tn_fn *const *g;
+        tn_i_cost one;
+        const uint32_t n = tn_i_programs(&e->params->v[k], &g);
+        for (uint32_t j = 0; j < n; j++) {
+            if (!tn_i_fn_cost(g[j], &one)) return false;
+            step->equations += one.equations;
+            step->flops += one.flops;
+            step->transcendentals += one.transcendentals;
+            step->products += one.products;
+            step->bytes += one.bytes;
+        }
+    }
+    return e->prim->replayed != NULL;
+}
+
+static void put_loop(const tn_i_cli *o, const tn_i_eqn *e, const tn_i_cost *k, size_t *count) {
+    const uint32_t line = e->loc ? e->loc->line : 0;
+    if (o->json)
+        (void)printf("%s{\"primitive\": \"%s\", \"line\": %u, \"equations\": %.17g, \"flops\": %.17g, "
+                     "\"transcendentals\": %.17g, \"products\": %.17g, \"bytes\": %.17g}",
+                     *count ? ", " : ", \"loops\": [", e->prim->name, (unsigned)line, k->equations, k->flops,
+                     k->transcendentals, k->products, k->bytes);
+    else
+        (void)printf(
+            "a step of the %s in line %u: %.17g equations, %.17g flops, %.17g transcendentals, %.17g products, "
+            "%.17g bytes\n",
+            e->prim->name, (unsigned)line, k->equations, k->flops, k->transcendentals, k->products, k->bytes);
+    ++*count;
+}
+
+/* Each loop, those inside others too. */
+static void put_loops(const tn_i_cli *o, const tn_fn *f, size_t *count) {
+    for (uint32_t i = 0; i < f->neqn && f->depth > 1; i++) {
+        const tn_i_eqn *e = &f->eqn[i];
+        tn_i_cost k;
+        if (step_cost(e, &k)) put_loop(o, e, &k, count);
+        for (uint32_t p = 0; e->params && p < e->params->n; p++) {
+            const tn_fn *const *g;
+            const uint32_t n = tn_i_programs(&e->params->v[p], &g);
+            for (uint32_t j = 0; j < n; j++) put_loops(o, g[j], count);
+        }
+    }
+}
+
 int tn_i_cli_cost(const tn_i_cli *o, tn_fn *f) {
     tn_cost_report k = {.size = sizeof k};
+    size_t loops = 0;
     if (tn_cost(f, &k) != TN_OK) return tn_i_cli_bad(o, tn_fn_ctx(f));
     const struct {
         const char *name;
@@ -18,7 +69,8 @@ int tn_i_cli_cost(const tn_i_cli *o, tn_fn *f) {
         else
             (void)printf("%-16s %.17g\n", row[i].name, row[i].value);
     }
-    if (o->json) (void)printf("}\n");
+    put_loops(o, f, &loops);
+    if (o->json) (void)printf(loops ? "]}\n" : "}\n");
     return TN_CLI_OK;
 }
 

@@ -117,6 +117,7 @@ static const tn_i_memo_entry *split_body(tn_i_rule *r, const bool *unknown, cons
     if (r->e->prim->id == TN_P_checkpoint && !how->everywhere) {
         if (!tn_i_plan_of_text(r->b->ctx, r->p[POLICY].u.str, &own)) return NULL;
         own.region = true;
+        own.times = how->times;
         how = &own;
     }
     if (!tn_i_partial_eval(f, unknown, NULL, false, how, r->memo, &parts)) return NULL;
@@ -219,7 +220,7 @@ const tn_prim tn_prim_call = {
     .name = "call",
     .doc = "runs a nested program",
     .nin = -1,
-    .flags = TN_F_OWN_PRIMAL | TN_F_INLINE,
+    .flags = TN_F_OWN_PRIMAL | TN_F_INLINE | TN_F_STEPS,
     .dtypes = TN_FLOATS,
     .params = specs,
     .type = type_call,
@@ -258,7 +259,7 @@ const tn_prim tn_prim_checkpoint = {
     .name = "checkpoint",
     .doc = "call under a policy of its own: what its derivative saves and recomputes",
     .nin = -1,
-    .flags = TN_F_OWN_PRIMAL | TN_F_INLINE,
+    .flags = TN_F_OWN_PRIMAL | TN_F_INLINE | TN_F_STEPS,
     .dtypes = TN_FLOATS,
     .params = checkpoint_specs,
     .type = type_checkpoint,

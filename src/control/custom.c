@@ -2,7 +2,8 @@
  *
  * A custom_jvp brings the tangent program only, and its transpose is derived; a
  * custom_vjp brings the cotangent program, and its jvp is that program's transpose.
- * Both rules are ordinary programs, so every nesting works. */
+ * Both rules are ordinary programs, so every nesting works.  A custom_vjp that is `one_way` is taken at its word:
+ * its cotangent program is never looked into, let alone transposed, and what would need that is refused. */
 #include "control/nested.h"
 #include "jvp/jvp.h"
 #include "prims/sample.h"
@@ -179,10 +180,15 @@ const tn_prim tn_prim_custom_jvp = {
 
 /* ---- custom_vjp ------------------------------------------------------------------- */
 
-enum { FWD = 1, BWD };
+enum { FWD = 1, BWD, ONE_WAY };
 
-static const tn_i_spec vjp_specs[] = {
-    {.name = "call", .kind = TN_K_FN}, {.name = "fwd", .kind = TN_K_FN}, {.name = "bwd", .kind = TN_K_FN}, {0}};
+static const tn_i_spec vjp_specs[] = {{.name = "call", .kind = TN_K_FN},
+                                      {.name = "fwd", .kind = TN_K_FN},
+                                      {.name = "bwd", .kind = TN_K_FN},
+                                      {.name = "one_way", .kind = TN_K_STR, .optional = true},
+                                      {0}};
+
+static bool one_way(const tn_i_param *p) { return p[ONE_WAY].kind != TN_K_NONE; }
 
 static bool type_custom_vjp(tn_i_query *q) {
     const tn_fn *f = q->p[CALL].u.fn, *fwd = q->p[FWD].u.fn, *bwd = q->p[BWD].u.fn;
@@ -196,16 +202,71 @@ static bool type_custom_vjp(tn_i_query *q) {
         if (k >= bwd->nin || !tn_type_equal(bwd->val[k].type, fwd->val[fwd->out[f->nout + k]].type))
             return tn_i_type_fail(q, -1, "bwd's input %u should be residual %u of fwd", (unsigned)k, (unsigned)k);
     if (!floats_match(q, bwd, nres, f, false, "bwd") || !outputs_match(q, bwd, 0, f, true, "bwd")) return false;
-    if (bwd->nlin != bwd->nin - nres)
+    if (one_way(q->p) && (bwd->nlin || bwd->effect))
+        return tn_i_type_fail(q, -1, "bwd of a one-way rule is an ordinary program without effects");
+    if (!one_way(q->p) && bwd->nlin != bwd->nin - nres)
         return tn_i_type_fail(q, -1, "the cotangents of bwd must be its linear inputs (%u after `|`, not %u)",
                               (unsigned)(bwd->nin - nres), (unsigned)bwd->nlin);
     return tn_i_type_nested_outputs(q, f);
+}
+
+/* (residuals.., tangents of x) -> zeros: takes the place of a transpose that nobody has, and never runs. */
+static tn_fn *placeholder(tn_i_rule *r, uint32_t nres, const tn_fn *bwd) {
+    tn_i_builder b;
+    tn_i_builder_init(&b, r->b->ctx);
+    tn_i_var *out = tn_i_alloc_array(b.ctx, r->nout, sizeof *out);
+    uint32_t n = 0;
+    for (uint32_t i = 0; out && i < nres + bwd->nout; i++)
+        (void)tn_i_input(&b, bwd->val[i < nres ? i : bwd->out[i - nres]].type, false);
+    for (uint32_t j = 0; out && j < r->nout; j++)
+        if (tn_i_is_float(r->out_type[j]->dtype)) out[n++] = tn_i_zeros(&b, r->out_type[j]);
+    tn_fn *f = NULL;
+    if (out)
+        f = tn_i_finish(&b, n, out);
+    else
+        tn_i_builder_drop(&b);
+    tn_i_free(r->b->ctx, out, r->nout * sizeof *out);
+    if (!f) r->b->failed = true;
+    return f;
+}
+
+/* The tangents are a one-way call that cannot run; transposed, it is bwd. */
+static void jvp_one_way(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
+    tn_i_builder *b = r->b;
+    const tn_fn *fwd = r->p[FWD].u.fn, *bwd = r->p[BWD].u.fn;
+    const uint32_t nres = fwd->nout - r->nout;
+    const size_t room = (size_t)fwd->nout + nres + bwd->nout;
+    tn_fn *f = placeholder(r, nres, bwd);
+    tn_i_var *y = tn_i_alloc_array(b->ctx, room, sizeof *y);
+    if (f && y) {
+        tn_i_var *in = y + fwd->nout;
+        uint32_t n = nres;
+        tn_i_inline(b, fwd, r->in, y);
+        memcpy(in, y + r->nout, nres * sizeof *in);
+        for (uint32_t i = 0; i < r->nin; i++)
+            if (tn_i_is_float(r->in_type[i]->dtype))
+                in[n++] = din[i] != TN_NOVAR ? din[i] : tn_i_zeros(b, r->in_type[i]);
+        const tn_i_param p[4] = {
+            {.kind = TN_K_FN, .u.fn = f}, {.kind = TN_K_FN, .u.fn = bwd}, r->p[ONE_WAY], {.kind = TN_K_BOOL, .u.i = 1}};
+        tn_i_var first = tn_i_emit(b, tn_i_prim(b, TN_P_linear_call), p, n, in);
+        for (uint32_t j = 0; j < r->nout; j++) {
+            r->out[j] = y[j];
+            if (tn_i_is_float(r->out_type[j]->dtype) && first != TN_NOVAR) dout[j] = first++;
+        }
+    } else
+        b->failed = true;
+    tn_i_fn_unref(f);
+    tn_i_free(b->ctx, y, room * sizeof *y);
 }
 
 /* Primal and residuals from fwd; the tangent is the transpose of bwd. */
 static void jvp_custom_vjp(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
     tn_i_builder *b = r->b;
     const tn_fn *fwd = r->p[FWD].u.fn, *bwd = r->p[BWD].u.fn;
+    if (one_way(r->p)) {
+        jvp_one_way(r, din, dout);
+        return;
+    }
     const tn_i_memo_entry *e = tn_i_nested_transpose_linear(r, bwd);
     if (!e) return;
     const tn_fn *rule = e->result[0];
@@ -239,9 +300,10 @@ static void batch_custom_vjp(tn_i_rule *r, const bool *batched, tn_i_var *out, b
     const tn_i_memo_entry *e1 = e0 ? tn_i_nested_vmap(r, fwd, flags, true) : NULL;
     const tn_i_memo_entry *e2 = e1 ? tn_i_nested_vmap(r, bwd, all, true) : NULL;
     if (e2) {
-        const tn_i_param p[3] = {{.kind = TN_K_FN, .u.fn = e0->result[0]},
+        const tn_i_param p[4] = {{.kind = TN_K_FN, .u.fn = e0->result[0]},
                                  {.kind = TN_K_FN, .u.fn = e1->result[0]},
-                                 {.kind = TN_K_FN, .u.fn = e2->result[0]}};
+                                 {.kind = TN_K_FN, .u.fn = e2->result[0]},
+                                 r->p[ONE_WAY]};
         all_batched(r, tn_i_emit(r->b, r->e->prim, p, r->nin, in), out, out_batched);
     }
     tn_i_free(c, flags, fwd->nin * sizeof *flags);

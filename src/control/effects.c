@@ -1,4 +1,4 @@
-/* print and assert: equations without outputs that tell the observer of a call something, or stop it.
+/* print, progress and assert: equations without outputs that tell the observer of a call something, or stop it.
  *
  * They read values and make none, so no rule has anything to derive: they stay with the values they
  * read.  `effect` keeps them through every transformation, once and in order. */
@@ -9,9 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MESSAGE };
+enum { MESSAGE, EVERY };
 
 static const tn_i_spec specs[] = {{.name = "message", .kind = TN_K_STR}, {0}};
+
+static const tn_i_spec progress_specs[] = {
+    {.name = "message", .kind = TN_K_STR}, {.name = "every", .kind = TN_K_INT}, {0}};
 
 static bool always(const tn_i_param *p) {
     (void)p;
@@ -19,6 +22,13 @@ static bool always(const tn_i_param *p) {
 }
 
 static bool type_print(tn_i_query *q) { return tn_i_outputs(q, 0); }
+
+static bool type_progress(tn_i_query *q) {
+    if (q->nin == 0) return tn_i_type_fail(q, -1, "needs the number of a step");
+    if (q->in[0]->dtype != TN_I64) return tn_i_type_fail(q, 0, "must be i64, the number of a step");
+    if (q->p[EVERY].u.i < 1) return tn_i_type_fail(q, -1, "every=%lld is not positive", (long long)q->p[EVERY].u.i);
+    return tn_i_outputs(q, 0);
+}
 
 static bool type_assert(tn_i_query *q) {
     if (q->in[0]->dtype != TN_BOOL) return tn_i_type_fail(q, 0, "must be bool");
@@ -97,6 +107,24 @@ static tn_status run_print(const tn_i_kernel *k) {
     return TN_ECALLBACK;
 }
 
+/* Whether any of the numbers is a multiple of `every`. */
+static bool due(const tn_i_arr *steps, const int64_t *number, int64_t every) {
+    const int64_t n = tn_i_count(steps->type);
+    for (int64_t i = 0; i < n; i++)
+        if (number[i] % every == 0) return true;
+    return false;
+}
+
+static tn_status run_progress(const tn_i_kernel *k) {
+    if (!k->observer || !k->observer->call) return TN_OK;
+    const int64_t every = k->p[EVERY].u.i;
+    if (k->in[0].type->rank == 0 && *(const int64_t *)k->in[0].data % every != 0) return TN_OK; /* nearly always */
+    const tn_effect_array *list = arrays(k);
+    if (!due(&k->in[0], list[0].data, every) || !tell(k, TN_PROGRESS, list)) return TN_OK;
+    (void)snprintf(k->message, 256, "cancelled by the observer");
+    return TN_ECANCELLED;
+}
+
 /* What the observer of a failure returns changes nothing: the call has failed. */
 static tn_status run_assert(const tn_i_kernel *k) {
     const int64_t n = tn_i_count(k->in[0].type);
@@ -128,6 +156,13 @@ static void fill_true(tn_i_rng *r, const tn_i_case *c, uint32_t i, void *data) {
     memset(data, 1, (size_t)tn_i_count(&c->in[i]));
 }
 
+static bool sample_progress(tn_i_rng *g, int dtype, tn_i_case *c) {
+    if (!sample_print(g, dtype, c)) return false;
+    c->in[0] = tn_type_of(TN_I64, 0, NULL);
+    c->p[EVERY] = (tn_i_param){.kind = TN_K_INT, .u.i = 1};
+    return true;
+}
+
 static bool sample_assert(tn_i_rng *g, int dtype, tn_i_case *c) {
     tn_i_case_shape(g, c, 0, dtype, 0, 3);
     c->fill = fill_true;
@@ -152,6 +187,25 @@ const tn_prim tn_prim_print = {
     .jvp_bound = 1,
     .transpose_bound = 1,
     .sample = sample_print,
+};
+
+const tn_prim tn_prim_progress = {
+    .id = TN_P_progress,
+    .name = "progress",
+    .doc = "tells the observer its operands when operand 0, a step's number, is a multiple of `every`; it may cancel",
+    .nin = -1,
+    .flags = TN_F_NODIFF,
+    .dtypes = 1u << TN_I64,
+    .params = progress_specs,
+    .type = type_progress,
+    .batch = batch_effect,
+    .kernel = run_progress,
+    .scratch = scratch_effect,
+    .effect = always,
+    .cost = cost_effect,
+    .jvp_bound = 1,
+    .transpose_bound = 1,
+    .sample = sample_progress,
 };
 
 const tn_prim tn_prim_assert = {

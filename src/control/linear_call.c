@@ -1,4 +1,6 @@
-/* linear_call: a linear program with the user's own transpose, and `name`. */
+/* linear_call: a linear program with the user's own transpose; `one_way`: a program that is linear by its author's
+ * word, and whose transpose nobody has.  That one may stand between transformations, `turned`, but not run; nor has a
+ * one-way call a derivative in its residuals. */
 #include "control/linear_call.h"
 
 #include "control/nested.h"
@@ -8,13 +10,24 @@
 
 #include <string.h>
 
-enum { F, FT };
+enum { F, FT, ONE_WAY, TURNED };
 
-static const tn_i_spec specs[] = {{.name = "f", .kind = TN_K_FN}, {.name = "ft", .kind = TN_K_FN}, {0}};
+static const tn_i_spec specs[] = {{.name = "f", .kind = TN_K_FN},
+                                  {.name = "ft", .kind = TN_K_FN},
+                                  {.name = "one_way", .kind = TN_K_STR, .optional = true},
+                                  {.name = "turned", .kind = TN_K_BOOL, .optional = true},
+                                  {0}};
+
+static bool one_way(const tn_i_param *p) { return p[ONE_WAY].kind != TN_K_NONE; }
+static bool turned(const tn_i_param *p) { return p[TURNED].kind != TN_K_NONE && p[TURNED].u.i; }
+static const char *unrunnable(const tn_i_param *p) { return one_way(p) && turned(p) ? p[ONE_WAY].u.str : NULL; }
+
+/* Operands in front that are no linear ones. */
+static uint32_t residuals(const tn_i_param *p) { return p[F].u.fn->nin - p[FT].u.fn->nout; }
 
 static bool types_equal(const tn_fn *a, uint32_t from, const tn_fn *b, const char *what, tn_i_query *q) {
     uint32_t n = a->nin - from;
-    if (b->nout != n)
+    if (a->nin < from || b->nout != n)
         return tn_i_type_fail(q, -1, "%s gives %u outputs, should give %u", what, (unsigned)b->nout, (unsigned)n);
     for (uint32_t i = 0; i < n; i++)
         if (!tn_type_equal(a->val[from + i].type, b->val[b->out[i]].type))
@@ -26,10 +39,14 @@ static bool types_equal(const tn_fn *a, uint32_t from, const tn_fn *b, const cha
 static bool type_linear_call(tn_i_query *q) {
     const tn_fn *f = q->p[F].u.fn, *ft = q->p[FT].u.fn;
     if (!tn_i_type_nested_inputs(q, f, "f")) return false;
-    if (f->nlin == 0 || ft->nlin == 0) return tn_i_type_fail(q, -1, "f and ft need linear inputs (after `|`)");
+    if (!one_way(q->p) && (f->nlin == 0 || ft->nlin == 0))
+        return tn_i_type_fail(q, -1, "f and ft need linear inputs (after `|`)");
+    if (!one_way(q->p) && turned(q->p)) return tn_i_type_fail(q, -1, "only what is one_way is turned");
     if (f->effect || ft->effect) return tn_i_type_fail(q, -1, "f and ft may not have effects (print, assert)");
-    uint32_t nres = f->nin - f->nlin;
-    if (ft->nin - ft->nlin != nres)
+    if (one_way(q->p) && (f->nlin || ft->nlin || f->nin < ft->nout || ft->nin != f->nin - ft->nout + f->nout))
+        return tn_i_type_fail(q, -1, "of a one-way call f and ft are ordinary programs on the same residuals");
+    uint32_t nres = one_way(q->p) ? residuals(q->p) : f->nin - f->nlin;
+    if (!one_way(q->p) && ft->nin - ft->nlin != nres)
         return tn_i_type_fail(q, -1, "ft takes %u residuals, f takes %u", (unsigned)(ft->nin - ft->nlin),
                               (unsigned)nres);
     for (uint32_t k = 0; k < nres; k++)
@@ -41,8 +58,7 @@ static bool type_linear_call(tn_i_query *q) {
 }
 
 static bool linearity(const tn_fn *f, const tn_i_eqn *e, const uint8_t *in, uint8_t *out) {
-    const tn_fn *g = e->params->v[F].u.fn;
-    uint32_t nres = g->nin - g->nlin;
+    const uint32_t nres = residuals(e->params->v);
     bool linear = false, zero = true;
     for (uint32_t i = 0; i < e->nin; i++) {
         if (i < nres && in[i] == TN_LINEAR) {
@@ -68,9 +84,13 @@ static bool linearity(const tn_fn *f, const tn_i_eqn *e, const uint8_t *in, uint
 static void jvp_linear_call(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
     tn_i_builder *b = r->b;
     const tn_fn *f = r->p[F].u.fn;
-    uint32_t nres = f->nin - f->nlin;
+    const uint32_t nres = residuals(r->p);
     bool residual = false, linear = false;
     for (uint32_t i = 0; i < r->nin; i++) *(i < nres ? &residual : &linear) |= din[i] != TN_NOVAR;
+    if (residual && one_way(r->p)) {
+        tn_i_rule_fail(r, TN_ERULE, -1, "%s", r->p[ONE_WAY].u.str);
+        return;
+    }
     size_t room = 3 * (size_t)r->nin + 2 * (size_t)r->nout;
     tn_i_var *in = tn_i_alloc_array(b->ctx, room, sizeof *in);
     if (!in) {
@@ -99,15 +119,17 @@ static void jvp_linear_call(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
     tn_i_free(b->ctx, in, room * sizeof *in);
 }
 
-static tn_i_var emit_pair(tn_i_rule *r, const tn_fn *f, const tn_fn *ft, const tn_i_var *in) {
-    const tn_i_param p[2] = {{.kind = TN_K_FN, .u.fn = f}, {.kind = TN_K_FN, .u.fn = ft}};
+/* `turn`: the other way than the rule's equation. */
+static tn_i_var emit_pair(tn_i_rule *r, const tn_fn *f, const tn_fn *ft, bool turn, const tn_i_var *in) {
+    tn_i_param p[4] = {{.kind = TN_K_FN, .u.fn = f}, {.kind = TN_K_FN, .u.fn = ft}, r->p[ONE_WAY], {0}};
+    if (one_way(r->p) && turned(r->p) != turn) p[TURNED] = (tn_i_param){.kind = TN_K_BOOL, .u.i = 1};
     return tn_i_emit(r->b, r->e->prim, p, f->nin, in);
 }
 
 static void transpose_linear_call(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
     tn_i_builder *b = r->b;
     const tn_fn *f = r->p[F].u.fn, *ft = r->p[FT].u.fn;
-    uint32_t nres = f->nin - f->nlin;
+    const uint32_t nres = residuals(r->p);
     tn_i_var *in = tn_i_alloc_array(b->ctx, ft->nin, sizeof *in);
     if (!in) {
         b->failed = true;
@@ -115,7 +137,7 @@ static void transpose_linear_call(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct
     }
     memcpy(in, r->in, nres * sizeof *in);
     for (uint32_t j = 0; j < r->nout; j++) in[nres + j] = ct[j] != TN_NOVAR ? ct[j] : tn_i_zeros(b, r->out_type[j]);
-    tn_i_var first = emit_pair(r, ft, f, in);
+    tn_i_var first = emit_pair(r, ft, f, true, in);
     for (uint32_t i = nres; i < r->nin && first != TN_NOVAR; i++) ct_in[i] = first + (i - nres);
     tn_i_free(b->ctx, in, ft->nin * sizeof *in);
 }
@@ -124,7 +146,7 @@ static void transpose_linear_call(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct
 static void batch_linear_call(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
     tn_ctx *c = r->b->ctx;
     const tn_fn *f = r->p[F].u.fn, *ft = r->p[FT].u.fn;
-    uint32_t nres = f->nin - f->nlin, most = f->nin > ft->nin ? f->nin : ft->nin;
+    const uint32_t nres = residuals(r->p), most = f->nin > ft->nin ? f->nin : ft->nin;
     bool *flags = tn_i_alloc_array(c, most, sizeof *flags);
     tn_i_var *in = tn_i_alloc_array(c, r->nin, sizeof *in);
     const tn_i_memo_entry *e = NULL, *et = NULL;
@@ -137,7 +159,7 @@ static void batch_linear_call(tn_i_rule *r, const bool *batched, tn_i_var *out, 
     } else
         r->b->failed = true;
     if (et) {
-        tn_i_var first = emit_pair(r, e->result[0], et->result[0], in);
+        tn_i_var first = emit_pair(r, e->result[0], et->result[0], false, in);
         for (uint32_t j = 0; j < r->nout; j++) {
             out[j] = first == TN_NOVAR ? first : first + j;
             out_batched[j] = true;
@@ -172,7 +194,8 @@ static bool sample_linear_call(tn_i_rng *g, int dtype, tn_i_case *c) {
 const tn_prim tn_prim_linear_call = {
     .id = TN_P_linear_call,
     .name = "linear_call",
-    .doc = "a linear program f with the user's transpose ft: <f u, w> = <u, ft w>",
+    .doc = "a linear program f with the user's transpose ft: <f u, w> = <u, ft w>; one_way: linear by its word, and "
+           "only f can run",
     .nin = -1,
     .dtypes = TN_FLOATS,
     .params = specs,
@@ -182,6 +205,7 @@ const tn_prim tn_prim_linear_call = {
     .transpose = transpose_linear_call,
     .batch = batch_linear_call,
     .body = 1 + F,
+    .unrunnable = unrunnable,
     .cost = cost_linear_call,
     .jvp_bound = 6,
     .transpose_bound = 3,

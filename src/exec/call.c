@@ -79,8 +79,11 @@ tn_status tn_call_in(const tn_exec *e, tn_work *w, const void *const *in, void *
                         .observer = w->observer,
                         .message = w->error,
                         .size = sizeof w->error,
-                        .file = &w->file};
-    return tn_i_run_plan(e->plan, &r, w->frame);
+                        .file = &w->file,
+                        .stacks = &w->stacks};
+    status = tn_i_run_plan(e->plan, &r, w->frame);
+    tn_i_stacks_reset(&w->stacks);
+    return status;
 }
 
 static tn_status call_own(tn_exec *e, const void *const *in, void *const *out) {

@@ -16,6 +16,7 @@ static void exec_destroy(tn_exec *e) {
         tn_work *w = e->works;
         e->works = w->next;
         tn_i_spill_close(&w->file);
+        tn_i_stacks_drop(&w->stacks);
         tn_i_free(c, w->memory, e->work_bytes);
     }
     if (e->prev)
@@ -126,6 +127,22 @@ static bool check_options(const tn_fn *f, const tn_compile_options *o) {
     return check_aliases(f, o);
 }
 
+/* An array with `?` is handles of a workspace: its caller could not read it. */
+static bool check_stacks(const tn_fn *f) {
+    char text[TN_I_TYPE_TEXT];
+    for (uint32_t i = 0; i < f->nin + f->nout; i++) {
+        const bool in = i < f->nin;
+        const tn_i_val *v = &f->val[in ? i : f->out[i - f->nin]];
+        if (!tn_i_has_steps(v->type)) continue;
+        (void)tn_i_fail(f->ctx, TN_EINVAL, in || v->def >= f->neqn ? f->loc : f->eqn[v->def].loc,
+                        "tn_compile: %s %u (%s) has a length that a loop finds when it runs: such arrays cannot enter "
+                        "or leave a program that runs, only loops within it read and write them",
+                        in ? "input" : "output", (unsigned)(in ? i : i - f->nin), tn_i_type_text(text, v->type));
+        return false;
+    }
+    return true;
+}
+
 /* ---- compiling -------------------------------------------------------------------------- */
 
 /* The strides of all inputs one after another; *n numbers, *all NULL when every input is row-major. */
@@ -195,15 +212,24 @@ static bool spill_dir(tn_exec *e, const char *dir) {
     return true;
 }
 
+/* The program that is planned. */
+static tn_fn *to_run(const tn_fn *f, const tn_compile_options *o) {
+    tn_fn *g = o->strict_zero ? tn_i_strict(f) : (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
+    tn_fn *h = g ? tn_i_prepared(g) : NULL;
+    tn_i_fn_unref(g);
+    return h;
+}
+
 tn_exec *tn_compile(const tn_fn *f, const tn_compile_options *opt) {
     if (!f) return NULL; /* the error that made it NULL stands */
     tn_compile_options o = {.size = sizeof o};
     if (opt) memcpy(&o, opt, opt->size < sizeof o ? opt->size : sizeof o);
-    if (!check_options(f, &o)) return NULL;
-    tn_fn *g = o.strict_zero ? tn_i_strict(f) : (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
+    if (!check_options(f, &o) || !check_stacks(f)) return NULL;
+    tn_fn *g = to_run(f, &o);
     tn_exec *e = g ? exec_alloc(g) : NULL;
     if (!e) return NULL;
     e->threads = o.threads ? o.threads : 1;
+    e->most_stacks = o.stack_limit ? o.stack_limit : SIZE_MAX;
     e->observer = (tn_i_observer){.call = o.observer, .user = o.observer_user};
     if (make_plan(e, &o) && measure(e) && spill_dir(e, o.spill_dir) && tn_i_warm_products(e->ctx, e->plan, e->threads))
         return e;
@@ -212,6 +238,7 @@ tn_exec *tn_compile(const tn_fn *f, const tn_compile_options *opt) {
 }
 
 size_t tn_exec_bytes(const tn_exec *e) { return e ? e->plan->bytes : 0; }
+size_t tn_exec_bytes_per_step(const tn_exec *e) { return e ? e->plan->per_step : 0; }
 size_t tn_exec_spill_bytes(const tn_exec *e) { return e ? e->plan->spill : 0; }
 size_t tn_work_bytes(const tn_exec *e) { return e ? e->work_bytes : 0; }
 
@@ -243,6 +270,7 @@ static tn_work *work_alloc(tn_exec *e) {
     if (!memory) return NULL;
     tn_work *w = lay_out(e, memory);
     w->memory = memory;
+    tn_i_stacks_init(&w->stacks, e->ctx, e->most_stacks, NULL, 0);
     w->next = e->works;
     if (e->works) e->works->prev = w;
     e->works = w;
@@ -253,7 +281,13 @@ static tn_work *work_alloc(tn_exec *e) {
 tn_work *tn_work_new(const tn_exec *e, void *memory, size_t bytes) {
     if (!e) return NULL;
     if (!memory) return work_alloc((tn_exec *)(uintptr_t)e);
-    if (bytes >= e->work_bytes) return lay_out(e, memory);
+    if (bytes >= e->work_bytes) {
+        tn_work *w = lay_out(e, memory);
+        const size_t used = e->work_bytes + TN_ARENA_ALIGN;
+        tn_i_stacks_init(&w->stacks, e->ctx, 0, aligned((unsigned char *)memory + e->work_bytes),
+                         bytes > used ? bytes - used : 0);
+        return w;
+    }
     (void)tn_i_fail(e->ctx, TN_EINVAL, NULL, "tn_work_new: %zu bytes given, %zu needed", bytes, e->work_bytes);
     return NULL;
 }
@@ -262,6 +296,7 @@ void tn_work_free(tn_work *w) {
     if (!w) return;
     tn_i_spill_close(&w->file);
     if (!w->memory) return;
+    tn_i_stacks_drop(&w->stacks);
     tn_exec *e = (tn_exec *)(uintptr_t)w->exec;
     if (w->prev)
         w->prev->next = w->next;

@@ -8,8 +8,12 @@ tn_status tn_cost(const tn_fn *f, tn_cost_report *out) {
     if (!f) return TN_EINVAL;
     if (!out || out->size < sizeof out->size)
         return tn_i_fail(f->ctx, TN_EINVAL, NULL, "tn_cost: the report is NULL or its size is not set");
-    tn_i_plan *p = tn_i_fn_cost(f, &k) ? tn_i_plan_new(f, NULL) : NULL;
-    if (!p) return f->ctx->status;
+    tn_fn *g = tn_i_fn_cost(f, &k) ? tn_i_prepared(f) : NULL;
+    tn_i_plan *p = g ? tn_i_plan_new(g, NULL) : NULL;
+    if (!p) {
+        tn_i_fn_unref(g);
+        return f->ctx->status;
+    }
     tn_cost_report r = {.size = out->size,
                         .equations = k.equations,
                         .flops = k.flops,
@@ -19,6 +23,7 @@ tn_status tn_cost(const tn_fn *f, tn_cost_report *out) {
                         .peak_bytes = (double)p->bytes,
                         .spill_bytes = (double)p->spill};
     tn_i_plan_free(f->ctx, p);
+    tn_i_fn_unref(g);
     memcpy(out, &r, r.size < sizeof r ? r.size : sizeof r);
     return TN_OK;
 }

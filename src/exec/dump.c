@@ -1,5 +1,5 @@
 /* Text of a plan: one line per step, with the places it reads and writes. */
-#include "exec/plan.h"
+#include "exec/replay.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -65,17 +65,40 @@ static void put_step(text *t, const tn_i_plan *p, const tn_i_step *s) {
         put_move(t, p, &p->move[s->loop]);
         return;
     }
+    if (s->kind == TN_STEP_RELEASE) {
+        put(t, "release @%" PRId64 "\n", p->release[s->loop].offset);
+        return;
+    }
     if (s->kind == TN_STEP_SPILL || s->kind == TN_STEP_FETCH) {
         put_transfer(t, p, &p->transfer[s->loop], s->kind == TN_STEP_SPILL);
         return;
     }
     put(t, "%s", e->prim->name);
+    if (s->kind == TN_STEP_GROUP) {
+        const tn_i_group *g = &p->group[s->loop];
+        put(t, " with %u loops beside it; %zu bytes at @%" PRId64, (unsigned)g->nactor - 1, g->bytes, s->scratch);
+        if (g->schedule) put(t, "; %s, slots at @%" PRId64, tn_i_schedule_text(g->schedule), g->memory);
+        put(t, "\n");
+        return;
+    }
     for (uint32_t j = 0; j < e->nout; j++) put_place(t, p, &p->place[e->out + j], f->val[e->out + j].type);
     put(t, " <-");
     for (uint32_t i = 0; i < e->nin; i++) {
         tn_i_var v = tn_i_in(f, e)[i];
-        put_place(t, p, s->kind == TN_STEP_BODY ? &p->arg[s->loop + i] : &p->place[v], f->val[v].type);
+        const tn_i_place *k = s->kind == TN_STEP_BODY     ? &p->arg[s->loop + i]
+                              : s->kind == TN_STEP_LOOP   ? &p->arg[p->loop[s->loop].arg + i]
+                              : s->kind == TN_STEP_BRANCH ? &p->arg[p->fork[s->loop].arg + i]
+                                                          : &p->place[v];
+        put_place(t, p, k, f->val[v].type);
     }
+    if (s->kind == TN_STEP_LOOP) {
+        const tn_i_loop *l = &p->loop[s->loop];
+        put(t, "; plan of %zu bytes, %u carries in two buffers, at @%" PRId64, l->body->bytes, (unsigned)l->npair,
+            s->scratch);
+    }
+    if (s->kind == TN_STEP_BRANCH)
+        put(t, "; one of %u plans in %zu bytes at @%" PRId64, (unsigned)p->fork[s->loop].n, p->fork[s->loop].bytes,
+            s->scratch);
     if (s->kind == TN_STEP_STRIP) put(t, "; %u loops", (unsigned)s->loops);
     if (s->kind == TN_STEP_BODY) put(t, "; plan of %zu bytes at @%" PRId64, s->u.body->bytes, s->scratch);
     put(t, "\n");

@@ -17,6 +17,7 @@ struct tn_work {
     bool marked;
     tn_i_observer observer;
     tn_i_spill_file file; /* open when the executable spills */
+    tn_i_stacks stacks;
     char error[1024];
 };
 
@@ -28,6 +29,7 @@ struct tn_exec {
     size_t work_bytes;
     uint32_t refs; /* the caller's hold, and each workspace allocated here */
     int threads;
+    size_t most_stacks;     /* bytes of a workspace's stacks */
     char *dir;              /* of the spill files, or NULL */
     tn_work *works;         /* allocated here */
     tn_work *own;           /* of tn_call */

@@ -1,6 +1,9 @@
 /* What is alive in the arena: blocks are found again from the places of values, and counted over time. */
 #include "exec/live.h"
+#include "exec/loop.h"
+#include "exec/replay.h"
 #include "exec/pool.h"
+#include "exec/stack.h"
 #include "prims/prim.h"
 
 #include <string.h>
@@ -78,7 +81,7 @@ static void place(survey *s, uint32_t eqn, const tn_i_eqn *e, tn_i_var v) {
     if (b == NEVER && empty(s, v)) return;
     if (b == NEVER) {
         b = s->nblock++;
-        s->block[b] = (block){.offset = k->offset, .bytes = tn_type_bytes(s->f->val[v].type), .first = eqn};
+        s->block[b] = (block){.offset = k->offset, .bytes = tn_i_memory_bytes(s->f->val[v].type), .first = eqn};
     }
     if (s->last[v] > s->block[b].last) s->block[b].last = s->last[v];
     s->block_of[v] = b;
@@ -106,6 +109,17 @@ static void count_block(survey *s, const block *b) {
     if (b->last > b->first) step[b->last + 1].kept -= all;
 }
 
+/* Snapshots live from the loop that takes the first to the loop that brings states back. */
+static void count_snapshots(survey *s) {
+    for (size_t k = 0; k < s->p->ngroup; k++) {
+        const tn_i_group *g = &s->p->group[k];
+        block b = {.offset = g->memory, .bytes = g->memory_bytes, .first = g->eqn, .last = g->eqn};
+        for (size_t j = 0; g->taken && j < k; j++)
+            if (s->p->group[j].leads == k) b.first = s->p->group[j].eqn;
+        if (b.bytes) count_block(s, &b);
+    }
+}
+
 static void sum_over_time(tn_i_live *l) {
     for (size_t i = 1; i < l->n; i++) {
         l->step[i].values += l->step[i - 1].values;
@@ -123,8 +137,15 @@ static void count_scratch(survey *s, size_t step, int64_t offset, size_t bytes) 
     s->out->step[step].padding += all - bytes;
 }
 
+/* What a loop carries is copied to its own outputs, which are counted. */
+static bool begins_output(const survey *s, const tn_i_eqn *e, const tn_i_move *m) {
+    for (uint32_t j = 0; j < e->nout; j++)
+        if (s->p->place[e->out + j].base == m->to.base && s->p->place[e->out + j].offset == m->to.offset) return true;
+    return false;
+}
+
 static void count_copy(survey *s, size_t step, const tn_i_move *m) {
-    const size_t bytes = tn_type_bytes(s->f->val[m->v].type);
+    const size_t bytes = tn_i_memory_bytes(s->f->val[m->v].type);
     if (m->to.base != TN_BASE_ARENA) return;
     reach(s, m->to.offset, room(bytes));
     s->out->step[step].scratch += bytes;
@@ -155,8 +176,12 @@ static bool count_steps(survey *s) {
     for (size_t k = 0; k < p->nstep; k++) {
         const tn_i_step *t = &p->step[k];
         size_t bytes = 0;
-        if (t->kind == TN_STEP_MOVE) count_copy(s, t->eqn, &p->move[t->loop]);
+        if (t->kind == TN_STEP_MOVE && !begins_output(s, &s->f->eqn[t->eqn], &p->move[t->loop]))
+            count_copy(s, t->eqn, &p->move[t->loop]);
         if (t->kind == TN_STEP_BODY) bytes = t->u.body->frame + t->u.body->bytes;
+        if (t->kind == TN_STEP_LOOP) bytes = p->loop[t->loop].bytes;
+        if (t->kind == TN_STEP_GROUP) bytes = p->group[t->loop].bytes;
+        if (t->kind == TN_STEP_BRANCH) bytes = p->fork[t->loop].bytes;
         if (t->kind == TN_STEP_KERNEL && !kernel_scratch(s, &s->f->eqn[t->eqn], &bytes)) return false;
         count_scratch(s, t->eqn, t->scratch, bytes);
     }
@@ -182,6 +207,7 @@ static bool profile(survey *s) {
     for (uint32_t i = 0; i < f->neqn; i++)
         for (uint32_t j = 0; j < f->eqn[i].nout; j++) place(s, i, &f->eqn[i], f->eqn[i].out + j);
     for (uint32_t b = 0; b < s->nblock; b++) count_block(s, &s->block[b]);
+    count_snapshots(s);
     sum_over_time(s->out);
     if (!count_steps(s)) return false;
     find_most(s->out);

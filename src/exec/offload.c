@@ -12,7 +12,7 @@ static bool is_offload(const tn_i_eqn *e) { return (e->prim->flags & TN_F_OFFLOA
 
 bool tn_i_spills(const tn_i_planner *z, const tn_i_eqn *e) {
     return is_offload(e) && z->uses[e->out] && z->out_of[e->out] == TN_NOVAR &&
-           tn_type_bytes(z->f->val[e->out].type) > WORTHWHILE;
+           !tn_i_has_steps(z->f->val[e->out].type) && tn_type_bytes(z->f->val[e->out].type) > WORTHWHILE;
 }
 
 static tn_i_spilled *spilled(const tn_i_planner *z, tn_i_var v) {
@@ -131,6 +131,13 @@ bool tn_i_spill_fetch(tn_i_planner *z, uint32_t eqn) {
         tn_i_spilled *s = spilled(z, v);
         if (s && !s->fetched && !fetch(z, eqn, v, s)) return false;
     }
+    const tn_i_group *g = tn_i_group_of(z, eqn);
+    for (uint32_t k = 0; g && k < g->nactor; k++)
+        for (uint32_t i = 0; i < g->actor[k].nin; i++) {
+            const tn_i_var v = tn_i_in(z->f, &z->f->eqn[g->actor[k].eqn])[i];
+            tn_i_spilled *s = g->actor[k].reads[i] ? spilled(z, v) : NULL;
+            if (s && !s->fetched && !fetch(z, eqn, v, s)) return false;
+        }
     return true;
 }
 
@@ -151,7 +158,10 @@ bool tn_i_spill_finish(tn_i_planner *z) {
         if (fetches) next = (uint32_t)i;
     }
     p->own_spill = z->cspilled ? tn_i_pool_bytes(&z->file) : 0;
-    if (tn_i_add(p->own_spill, z->nested_spill, &p->spill) && p->spill <= INT64_MAX) return true;
+    p->slots_at = p->own_spill;
+    if (tn_i_add(p->own_spill, p->slots, &p->own_spill) && tn_i_add(p->own_spill, z->nested_spill, &p->spill) &&
+        p->spill <= INT64_MAX)
+        return true;
     (void)tn_i_fail(z->ctx, TN_EOVERFLOW, z->f->loc, "the spill file of the program is too large");
     return false;
 }

@@ -30,17 +30,46 @@ bool tn_i_place_with(tn_i_planner *z, const tn_type *t, int64_t *stride, tn_i_pl
     return true;
 }
 
+/* The memory of a carry is a block like any other, but of the loop's. */
+static bool own_carry(tn_i_planner *z, uint32_t i) {
+    const tn_type *t = z->f->val[i].type;
+    if (i < z->layout->carry0 || i - z->layout->carry0 >= z->layout->ncarry || tn_i_empty(t)) return true;
+    if (!tn_i_grow(z->ctx, (void **)&z->block, &z->cblock, z->nblock + 1, sizeof *z->block)) return false;
+    z->block_of[i] = (uint32_t)z->nblock;
+    z->block[z->nblock++] =
+        (tn_i_block){.bytes = tn_type_bytes(t), .refs = z->uses[i], .stack = TN_NOVAR, .base = TN_BASE_ARGUMENTS + i};
+    return true;
+}
+
+static bool handles_given(const tn_type *t, const int64_t *stride) {
+    for (int i = 0; i < t->rank; i++)
+        if (t->dim[i] == TN_I_STEPS) return stride[i] == TN_I_STEPS;
+    return false;
+}
+
+size_t tn_i_place_key(const tn_i_planner *z, const tn_type *t, const tn_i_place *k, int64_t *key) {
+    if (k->stride == TN_DENSE)
+        tn_i_dense_strides(t, key);
+    else
+        memcpy(key, z->p->number + k->stride, (size_t)t->rank * sizeof *key);
+    tn_i_normalize(t, key);
+    for (int i = 0; i < t->rank; i++)
+        if (t->dim[i] == TN_I_STEPS) key[i] = k->stride == TN_DENSE ? TN_I_STEPS : 0;
+    return (size_t)t->rank;
+}
+
 bool tn_i_place_inputs(tn_i_planner *z) {
     const int64_t *at = z->layout->in;
     for (uint32_t i = 0; i < z->f->nin; i++) {
         const tn_type *t = z->f->val[i].type;
         tn_i_place *k = &z->p->place[i];
         *k = (tn_i_place){.base = TN_BASE_ARGUMENTS + i, .stride = TN_DENSE};
+        if (!own_carry(z, i)) return false;
         if (!at) continue;
         int64_t stride[TN_MAX_RANK];
         memcpy(stride, at, (size_t)t->rank * sizeof *stride);
         at += t->rank;
-        if (!tn_i_empty(t) && !tn_i_place_with(z, t, stride, k)) return false;
+        if (!tn_i_empty(t) && !handles_given(t, stride) && !tn_i_place_with(z, t, stride, k)) return false;
     }
     return true;
 }
@@ -57,20 +86,58 @@ void tn_i_place_literals(tn_i_planner *z) {
 bool tn_i_block_new(tn_i_planner *z, size_t bytes, uint32_t refs, uint32_t *block) {
     if (!tn_i_grow(z->ctx, (void **)&z->block, &z->cblock, z->nblock + 1, sizeof *z->block)) return false;
     tn_i_block *b = &z->block[z->nblock];
-    *b = (tn_i_block){.bytes = bytes, .refs = refs};
+    *b = (tn_i_block){.bytes = bytes, .refs = refs, .stack = TN_NOVAR, .base = TN_BASE_ARENA};
     if (!tn_i_pool_take(&z->pool, bytes, &b->slot)) return false;
     *block = (uint32_t)z->nblock++;
     return true;
 }
 
-void tn_i_block_release(tn_i_planner *z, uint32_t block) { tn_i_pool_give(&z->pool, &z->block[block].slot); }
+void tn_i_block_release(tn_i_planner *z, uint32_t block) {
+    if (z->block[block].base == TN_BASE_ARENA) tn_i_pool_give(&z->pool, &z->block[block].slot);
+}
+
+/* Stacks are counted while they are alive, and what nested programs need at one time on top. */
+void tn_i_count_steps(tn_i_planner *z, size_t nested) {
+    size_t most;
+    if (!tn_i_add(z->steps_now, nested, &most)) most = SIZE_MAX;
+    if (most > z->p->per_step) z->p->per_step = most;
+}
+
+size_t tn_i_per_step(const tn_type *t) {
+    size_t bytes;
+    return tn_i_mul((size_t)tn_i_handles(t), tn_i_entry_bytes(t), &bytes) ? bytes : SIZE_MAX;
+}
+
+static bool add_release(tn_i_planner *z, uint32_t block) {
+    tn_i_plan *p = z->p;
+    if (!tn_i_grow(z->ctx, (void **)&p->release, &p->crelease, p->nrelease + 1, sizeof *p->release)) return false;
+    p->release[p->nrelease++] =
+        (tn_i_release){.offset = (int64_t)z->block[block].slot.offset, .v = z->block[block].stack};
+    return true;
+}
+
+bool tn_i_block_dead(tn_i_planner *z, uint32_t block, uint32_t eqn) {
+    const tn_i_var v = z->block[block].stack;
+    tn_i_block_release(z, block);
+    if (v == TN_NOVAR) return true;
+    z->steps_now -= tn_i_per_step(z->f->val[v].type);
+    const tn_i_step s = {.eqn = eqn, .kind = TN_STEP_RELEASE, .loop = (uint32_t)z->p->nrelease};
+    return add_release(z, block) && tn_i_step_add(z, &s);
+}
+
+bool tn_i_place_last(tn_i_planner *z) {
+    z->p->last_release = z->p->nrelease;
+    for (uint32_t b = 0; b < z->nblock && z->layout->nested; b++)
+        if (z->block[b].stack != TN_NOVAR && z->block[b].refs && !add_release(z, b)) return false;
+    return true;
+}
 
 /* v fills its block, row-major. */
 static bool whole(const tn_i_planner *z, tn_i_var v) {
     uint32_t b = z->block_of[v];
     const tn_i_place *k = &z->p->place[v];
-    return b != TN_NOBLOCK && k->stride == TN_DENSE && k->offset == (int64_t)z->block[b].slot.offset &&
-           tn_type_bytes(z->f->val[v].type) == z->block[b].bytes;
+    return b != TN_NOBLOCK && k->stride == TN_DENSE && k->base == z->block[b].base &&
+           k->offset == (int64_t)z->block[b].slot.offset && tn_i_memory_bytes(z->f->val[v].type) == z->block[b].bytes;
 }
 
 /* Every use to come of operand i's block is an operand of e that e may overwrite. */
@@ -101,6 +168,14 @@ static uint32_t overwritten(const tn_i_planner *z, const tn_i_eqn *e) {
     return TN_NOBLOCK;
 }
 
+/* The block of the carry that output j of a loop begins with, where nothing reads it any more. */
+static uint32_t taken_over(const tn_i_planner *z, const tn_i_eqn *e, uint32_t j) {
+    tn_i_loop_shape s;
+    if (!tn_i_loop_read(e, &s) || j >= s.ncarry || z->uses[e->out + j] == 0) return TN_NOBLOCK;
+    tn_i_var v = tn_i_in(z->f, e)[s.carry0 + j];
+    return whole(z, v) && dies_here(z, e, s.carry0 + j) ? z->block_of[v] : TN_NOBLOCK;
+}
+
 /* ---- outputs of equations ------------------------------------------------------------- */
 
 static bool dense_output(const tn_i_planner *z, uint32_t j) {
@@ -120,22 +195,44 @@ static bool direct(const tn_i_planner *z, const tn_i_eqn *e, tn_i_var v) {
     return dense_output(z, j);
 }
 
+/* A step of a loop leaves this carry where it entered. */
+static bool own_memory(const tn_i_planner *z, tn_i_var v, uint32_t block) {
+    const uint32_t j = z->out_of[v];
+    return block != TN_NOBLOCK && j < z->layout->ncarry &&
+           z->block[block].base == TN_BASE_ARGUMENTS + z->layout->carry0 + j;
+}
+
+bool tn_i_place_kept(const tn_i_planner *z, uint32_t j) {
+    if (j >= z->layout->ncarry) return false;
+    const tn_i_place *k = &z->p->place[z->f->out[j]];
+    return tn_i_empty(z->f->val[z->f->out[j]].type) ||
+           (k->base == TN_BASE_ARGUMENTS + z->layout->carry0 + j && k->offset == 0 && k->stride == TN_DENSE);
+}
+
 static bool place_output(tn_i_planner *z, const tn_i_eqn *e, uint32_t j) {
     tn_i_var v = e->out + j;
     const tn_type *t = z->f->val[v].type;
     tn_i_place *k = &z->p->place[v];
     *k = (tn_i_place){.base = TN_BASE_ARENA, .stride = TN_DENSE};
-    if (tn_i_empty(t)) return true;
-    if (direct(z, e, v)) {
+    if (tn_i_again(z, v)) k->base = TN_BASE_ABSOLUTE; /* it has no memory */
+    if (tn_i_empty(t) || tn_i_again(z, v)) return true;
+    uint32_t b = (e->prim->flags & TN_F_LOOP) ? taken_over(z, e, j) : j == 0 ? overwritten(z, e) : TN_NOBLOCK;
+    if (direct(z, e, v) && !own_memory(z, v, b)) {
         k->base = TN_BASE_ARGUMENTS + z->f->nin + z->out_of[v];
         return true;
     }
-    uint32_t b = j == 0 ? overwritten(z, e) : TN_NOBLOCK;
     if (b != TN_NOBLOCK)
         z->block[b].refs += z->uses[v];
-    else if (!tn_i_block_new(z, tn_type_bytes(t), z->uses[v], &b))
-        return false;
+    else {
+        if (!tn_i_block_new(z, tn_i_memory_bytes(t), z->uses[v], &b)) return false;
+        if (tn_i_has_steps(t)) {
+            z->block[b].stack = v;
+            z->steps_now += tn_i_per_step(t);
+            tn_i_count_steps(z, 0);
+        }
+    }
     z->block_of[v] = b;
+    k->base = z->block[b].base;
     k->offset = (int64_t)z->block[b].slot.offset;
     return true;
 }
@@ -194,6 +291,7 @@ bool tn_i_place_view(tn_i_planner *z, const tn_i_eqn *e, bool *done) {
     }
     if (!(e->prim->flags & TN_F_VIEW) || !e->prim->view) return true;
     if (outlives(z, v, x)) return true;
+    if (tn_i_has_steps(z->f->val[x].type) && z->p->place[x].stride == TN_DENSE) return true; /* handles */
     tn_i_query q = tn_i_planner_query(z, e);
     tn_i_arr in = {.type = z->f->val[x].type}, out = {.type = z->f->val[v].type};
     int64_t offset = 0;

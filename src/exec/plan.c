@@ -11,9 +11,20 @@ const tn_fn *tn_i_body(const tn_i_eqn *e) {
     return p->kind == TN_K_FN ? p->u.fn : NULL;
 }
 
+static bool effect_within(const tn_i_eqn *e) {
+    for (uint32_t k = 0; e->params && k < e->params->n; k++) {
+        const tn_fn *const *f;
+        const uint32_t n = tn_i_programs(&e->params->v[k], &f);
+        for (uint32_t i = 0; i < n; i++)
+            if (f[i]->effect) return true;
+    }
+    return false;
+}
+
 bool tn_i_eqn_effect(const tn_i_eqn *e) {
     const tn_fn *body = tn_i_body(e);
-    return (e->prim->effect && e->prim->effect(tn_i_p(e))) || (body && body->effect);
+    return (e->prim->effect && e->prim->effect(tn_i_p(e))) || (body && body->effect) ||
+           ((e->prim->flags & TN_F_LOOP) && effect_within(e));
 }
 
 const void *tn_i_constant_data(const tn_i_eqn *e) {
@@ -36,6 +47,20 @@ static void note_uses(tn_i_planner *z, uint32_t i) {
         if (z->last[in[0]] < z->last[e->out]) z->last[in[0]] = z->last[e->out];
     } else if (e->prim->kernel && (e->prim->flags & TN_F_INPLACE) && e->nin && z->rewritten[in[0]] == 0)
         z->rewritten[in[0]] = i + 1;
+    const tn_i_group *g = tn_i_group_of(z, i);
+    for (uint32_t k = 0; g && k < g->nactor; k++) {
+        const tn_i_actor *a = &g->actor[k];
+        for (uint32_t j = 0; j < a->nin; j++) {
+            const tn_i_var v = tn_i_in(z->f, &z->f->eqn[a->eqn])[j];
+            if (!a->reads[j]) continue;
+            z->uses[v]++;
+            if (z->last[v] < i + 1) z->last[v] = i + 1;
+        }
+    }
+    tn_i_loop_shape s;
+    if (!tn_i_loop_read(e, &s)) return;
+    for (uint32_t j = 0; j < s.ncarry; j++)
+        if (z->rewritten[in[s.carry0 + j]] == 0) z->rewritten[in[s.carry0 + j]] = i + 1;
 }
 
 static void count_uses(tn_i_planner *z) {
@@ -72,6 +97,7 @@ static bool planner_alloc(tn_i_planner *z) {
     if (!z->live || !z->uses || !z->block_of || !z->out_of || !z->last || !z->rewritten || !z->p->place) return false;
     memset(z->block_of, 0xFF, f->nval * sizeof *z->block_of);
     memset(z->out_of, 0xFF, f->nval * sizeof *z->out_of);
+    if (!tn_i_replay_init(z)) return false;
     count_uses(z);
     z->in_type = tn_i_alloc_array(c, z->most_in, sizeof *z->in_type);
     z->out_type = tn_i_alloc_array(c, z->most_out, sizeof *z->out_type);
@@ -90,6 +116,7 @@ static void planner_drop(tn_i_planner *z) {
     tn_i_free(c, (void *)z->in_type, z->most_in * sizeof *z->in_type);
     tn_i_free(c, z->out_type, z->most_out * sizeof *z->out_type);
     tn_i_free(c, z->block, z->cblock * sizeof *z->block);
+    tn_i_replay_drop(z);
     tn_i_spill_drop(z);
     tn_i_pool_drop(&z->pool);
     tn_i_free(c, z, sizeof *z);
@@ -111,6 +138,17 @@ static bool frame_bytes(tn_i_planner *z) {
     return false;
 }
 
+/* Which carries of a loop's body stay where they are. */
+static bool note_kept(tn_i_planner *z) {
+    tn_i_plan *p = z->p;
+    const uint32_t n = z->layout->ncarry;
+    if (n == 0) return true;
+    if (!(p->kept = tn_i_alloc(z->ctx, n))) return false;
+    p->ncarry = n;
+    for (uint32_t j = 0; j < n; j++) p->kept[j] = tn_i_place_kept(z, j);
+    return true;
+}
+
 static bool plan_program(tn_i_planner *z) {
     if (!planner_alloc(z) || !tn_i_place_inputs(z)) return false;
     tn_i_place_literals(z);
@@ -118,7 +156,7 @@ static bool plan_program(tn_i_planner *z) {
         if (z->live[i] && !tn_i_step_equation(z, i)) return false;
     if (!tn_i_step_results(z)) return false;
     z->p->bytes = tn_i_pool_bytes(&z->pool);
-    return tn_i_spill_finish(z) && frame_bytes(z);
+    return note_kept(z) && tn_i_spill_finish(z) && frame_bytes(z);
 }
 
 static bool make_plan(tn_i_plan *p, tn_i_plan *root, const tn_i_layout *layout) {
@@ -176,8 +214,16 @@ static void plan_drop(tn_ctx *c, tn_i_plan *p) {
     tn_i_free(c, p->step, p->cstep * sizeof *p->step);
     tn_i_free(c, p->move, p->cmove * sizeof *p->move);
     tn_i_free(c, p->arg, p->carg * sizeof *p->arg);
+    tn_i_free(c, p->release, p->crelease * sizeof *p->release);
+    for (size_t i = 0; i < p->ngroup; i++) tn_i_group_drop(c, &p->group[i]);
+    tn_i_free(c, p->group, p->cgroup * sizeof *p->group);
+    for (size_t i = 0; i < p->nloop; i++) tn_i_loop_drop(c, &p->loop[i]);
+    tn_i_free(c, p->loop, p->cloop * sizeof *p->loop);
+    tn_i_free(c, p->kept, p->ncarry);
     tn_i_free(c, p->transfer, p->ctransfer * sizeof *p->transfer);
     tn_i_free(c, p->number, p->cnumber * sizeof *p->number);
+    tn_i_free(c, p->fork, p->cfork * sizeof *p->fork);
+    tn_i_free(c, (void *)p->branch, p->cbranch * sizeof *p->branch);
     tn_i_free(c, p->nested, p->cnested * sizeof *p->nested);
     tn_i_free(c, p->slot, p->cslot * sizeof *p->slot);
     tn_i_free(c, (void *)(uintptr_t)p->key, p->nkey * sizeof *p->key);
@@ -191,7 +237,8 @@ static tn_i_plan *plan_alloc(const tn_fn *f) {
 }
 
 /* Entered in the table once it is whole: a program cannot hold itself. */
-const tn_i_plan *tn_i_variant_new(tn_i_plan *root, const tn_fn *f, const int64_t *key, size_t nkey) {
+const tn_i_plan *tn_i_variant_new(tn_i_plan *root, const tn_fn *f, const int64_t *key, size_t nkey, uint32_t carry0,
+                                  uint32_t ncarry) {
     tn_ctx *c = f->ctx;
     int64_t *copy = tn_i_alloc_array(c, nkey, sizeof *copy);
     tn_i_plan *p = copy ? plan_alloc(f) : NULL;
@@ -202,7 +249,7 @@ const tn_i_plan *tn_i_variant_new(tn_i_plan *root, const tn_fn *f, const int64_t
     if (nkey) memcpy(copy, key, nkey * sizeof *copy);
     p->key = copy;
     p->nkey = nkey;
-    const tn_i_layout layout = {.in = copy, .nested = true};
+    const tn_i_layout layout = {.in = copy, .nested = true, .carry0 = carry0, .ncarry = ncarry};
     if (!make_plan(p, root, &layout) || !grow_table(c, root) ||
         !tn_i_grow(c, (void **)&root->nested, &root->cnested, root->nnested + 1, sizeof *root->nested)) {
         plan_drop(c, p);
@@ -231,9 +278,10 @@ void tn_i_plan_free(tn_ctx *c, tn_i_plan *p) {
 }
 
 bool tn_i_plan_bytes(const tn_fn *f, size_t *bytes) {
-    tn_i_plan *p = tn_i_plan_new(f, NULL);
-    if (!p) return false;
-    *bytes = p->bytes;
+    tn_fn *g = tn_i_prepared(f);
+    tn_i_plan *p = g ? tn_i_plan_new(g, NULL) : NULL;
+    if (p) *bytes = p->bytes;
     tn_i_plan_free(f->ctx, p);
-    return true;
+    tn_i_fn_unref(g);
+    return p != NULL;
 }

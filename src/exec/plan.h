@@ -32,6 +32,10 @@ typedef enum tn_i_step_kind {
     TN_STEP_STRIP,
     TN_STEP_KERNEL,
     TN_STEP_BODY,
+    TN_STEP_LOOP,
+    TN_STEP_GROUP,
+    TN_STEP_BRANCH,
+    TN_STEP_RELEASE,
     TN_STEP_MOVE,
     TN_STEP_SPILL,
     TN_STEP_FETCH
@@ -44,11 +48,20 @@ typedef struct tn_i_step {
         tn_i_strip *strip;
         const tn_i_plan *body; /* planned for the strides of this step's operands */
     } u;
-    int64_t scratch; /* offset in the arena: kernel: scratch; body: its frame and arena */
+    int64_t scratch; /* offset in the arena: kernel: scratch; body: its frame and arena; loop: likewise, and buffers */
     uint32_t eqn;
-    uint32_t loop; /* strip: its loops in plan->number; body: operand places in plan->arg; move, spill, fetch: which */
+    uint32_t loop; /* strip: its loops in plan->number; body: operand places in plan->arg; others: which one */
     uint8_t kind, loops;
+    bool stacks; /* body: an output is a stack of its own */
 } tn_i_step;
+
+/* Programs of which a step runs one. */
+typedef struct tn_i_fork {
+    uint32_t arg;    /* operand places in plan->arg, the index first */
+    uint32_t branch; /* in plan->branch */
+    uint32_t n;
+    size_t bytes; /* of frame and arena of the largest */
+} tn_i_fork;
 
 /* A copy of a value, strided on both sides. */
 typedef struct tn_i_move {
@@ -56,7 +69,14 @@ typedef struct tn_i_move {
     tn_i_walk walk;
     tn_i_var v;
     uint32_t out; /* the output it writes, or TN_NOVAR */
+    bool stack;   /* v is handles (exec/stack.h); from: handles too, or, where it has strides, one entry */
 } tn_i_move;
+
+/* A stack that nothing reads any more. */
+typedef struct tn_i_release {
+    int64_t offset; /* in the arena */
+    tn_i_var v;
+} tn_i_release;
 
 /* A value on its way to the spill file or back, row-major on both sides. */
 typedef struct tn_i_transfer {
@@ -67,6 +87,9 @@ typedef struct tn_i_transfer {
     tn_i_var v;
     uint32_t ahead; /* the fetch that comes next, or TN_NOVAR */
 } tn_i_transfer;
+
+typedef struct tn_i_loop tn_i_loop;   /* exec/loop.h */
+typedef struct tn_i_group tn_i_group; /* exec/replay.h */
 
 struct tn_i_plan {
     const tn_fn *f; /* not held: who plans keeps it */
@@ -80,9 +103,22 @@ struct tn_i_plan {
     tn_i_place *arg;
     int64_t *number; /* strides and loops */
     size_t nstep, nmove, narg, nnumber, cstep, cmove, carg, cnumber;
+    tn_i_fork *fork;
+    const tn_i_plan **branch;
+    size_t nfork, nbranch, cfork, cbranch;
     size_t last_move;
+    tn_i_release *release; /* from last_release on they follow the last move */
+    size_t nrelease, crelease, last_release;
+    size_t per_step; /* the most bytes of stacks that are alive at once, for each step of the loops that make them */
     tn_i_transfer *transfer;
     size_t ntransfer, ctransfer;
+    tn_i_loop *loop;
+    size_t nloop, cloop;
+    tn_i_group *group;
+    size_t ngroup, cgroup;
+    size_t slots_at, slots; /* where the slots on disk begin in the spill file, and their bytes */
+    uint8_t *kept; /* of a loop's body: per carry, whether what leaves a step is in the memory of what entered it */
+    uint32_t ncarry;
     size_t spill, own_spill; /* bytes of the spill file; nested programs begin at own_spill */
     /* The plans of nested programs, one for each program and strides of its arguments; the outermost plan owns all. */
     tn_i_plan **nested;
@@ -99,7 +135,14 @@ typedef struct tn_i_layout {
     const int64_t *const *out; /* per output; a NULL entry: row-major */
     const int *alias;          /* as in tn_compile_options; NULL: no output shares memory with an input */
     bool nested;               /* no output is NULL or shares memory */
+    /* A `?` dimension's stride: TN_I_STEPS where the argument is handles, 0 where it repeats. */
+    /* A loop's body: inputs carry0.. are overwritten at will once they are dead, outputs 0.. replace them. */
+    uint32_t carry0, ncarry;
 } tn_i_layout;
+
+/* f as tn_compile plans it: stacks with a schedule where they are read, loops taken apart (docs/loops.md).  A new
+ * reference, NULL after an error. */
+tn_fn *tn_i_prepared(const tn_fn *f);
 
 /* NULL after an error: TN_ENOMEM, TN_EOVERFLOW, or TN_ERULE for what cannot run.
  * layout NULL: all row-major.  Cost: linear in the equations, nested programs once
@@ -107,7 +150,7 @@ typedef struct tn_i_layout {
 #define TN_MAX_LAYOUTS 8
 tn_i_plan *tn_i_plan_new(const tn_fn *f, const tn_i_layout *layout);
 void tn_i_plan_free(tn_ctx *c, tn_i_plan *p);
-/* Bytes of the arena for row-major arguments: what tn_exec_bytes would say. */
+/* Bytes of the arena of f, prepared, for row-major arguments: what tn_exec_bytes would say. */
 bool tn_i_plan_bytes(const tn_fn *f, size_t *bytes);
 
 /* Text of a plan for tests and for people, cut to n bytes; returns the length without the cut. */

@@ -2,8 +2,11 @@
 #ifndef TN_PLANNER_H
 #define TN_PLANNER_H
 
+#include "exec/loop.h"
 #include "exec/plan.h"
 #include "exec/pool.h"
+#include "exec/replay.h"
+#include "exec/stack.h"
 
 #define TN_NOBLOCK UINT32_MAX
 
@@ -11,7 +14,9 @@
 typedef struct tn_i_block {
     tn_i_slot slot;
     size_t bytes;
-    uint32_t refs; /* uses to come of all values that live in it */
+    uint32_t refs;  /* uses to come of all values that live in it */
+    tn_i_var stack; /* the value whose handles it holds, or TN_NOVAR */
+    uint32_t base;  /* TN_BASE_ARENA; TN_BASE_ARGUMENTS + i: the memory of a carry that enters as input i */
 } tn_i_block;
 
 /* A part of the spill file, and the block of its checksum; free when nothing will be fetched from it. */
@@ -49,6 +54,9 @@ typedef struct tn_i_planner {
     tn_i_piece *piece;
     size_t cspilled, npiece, cpiece;
     tn_i_pool file;      /* offsets in the spill file */
+    uint8_t *again;      /* of each value: a stack that is made again; NULL: none is */
+    uint32_t *group_of;  /* of each equation: in p->group, or TN_NOVAR */
+    size_t steps_now;    /* bytes per step of the stacks that are alive */
     size_t nested_spill; /* the most that a nested program spills */
 } tn_i_planner;
 
@@ -60,8 +68,17 @@ bool tn_i_place_view(tn_i_planner *z, const tn_i_eqn *e, bool *done);
 bool tn_i_place_outputs(tn_i_planner *z, const tn_i_eqn *e);
 /* A place with these strides (normalized here; TN_DENSE when row-major). */
 bool tn_i_place_with(tn_i_planner *z, const tn_type *t, int64_t *stride, tn_i_place *place);
+/* In nested programs: output j is where carry j came in. */
+bool tn_i_place_kept(const tn_i_planner *z, uint32_t j);
 bool tn_i_block_new(tn_i_planner *z, size_t bytes, uint32_t refs, uint32_t *block);
 void tn_i_block_release(tn_i_planner *z, uint32_t block);
+/* Likewise, of a block of values behind an equation: a stack in it is given up by a step. */
+bool tn_i_block_dead(tn_i_planner *z, uint32_t block, uint32_t eqn);
+bool tn_i_place_last(tn_i_planner *z); /* what is given up when results have been copied */
+/* The strides of a value at a place, as keys have them; returns their number. */
+size_t tn_i_place_key(const tn_i_planner *z, const tn_type *t, const tn_i_place *k, int64_t *key);
+void tn_i_count_steps(tn_i_planner *z, size_t nested);
+size_t tn_i_per_step(const tn_type *t); /* bytes that a step adds to an array of unknown length */
 static inline bool tn_i_empty(const tn_type *t) { return tn_i_count(t) == 0; }
 tn_i_query tn_i_planner_query(tn_i_planner *z, const tn_i_eqn *e);
 
@@ -77,8 +94,52 @@ bool tn_i_spill_finish(tn_i_planner *z);
 /* steps.c: what runs */
 bool tn_i_step_add(tn_i_planner *z, const tn_i_step *s);
 bool tn_i_step_move(tn_i_planner *z, uint32_t eqn, tn_i_var v, const tn_i_place *from, const tn_i_place *to);
+/* The same without a step: whoever needs it runs it. */
+bool tn_i_move_add(tn_i_planner *z, tn_i_var v, const tn_i_place *from, const tn_i_place *to, uint32_t out);
 bool tn_i_step_equation(tn_i_planner *z, uint32_t eqn);
 bool tn_i_step_results(tn_i_planner *z);
+/* Room for what a step needs while it runs. */
+bool tn_i_step_scratch(tn_i_planner *z, size_t bytes, tn_i_step *s);
+bool tn_i_cannot_run(const tn_i_planner *z, const tn_i_eqn *e, const char *why);
+
+/* replay_find.c: stacks that are made again.  Before uses are counted. */
+bool tn_i_replay_init(tn_i_planner *z);
+void tn_i_replay_drop(tn_i_planner *z);
+tn_i_group *tn_i_group_of(const tn_i_planner *z, uint32_t eqn);
+static inline bool tn_i_again(const tn_i_planner *z, tn_i_var v) { return z->again && z->again[v]; }
+
+/* replay_plan.c */
+bool tn_i_step_group(tn_i_planner *z, const tn_i_eqn *e, tn_i_step *s, tn_i_group *g);
+
+/* loop_plan.c: the strides of an operand, or of its entries. */
+size_t tn_i_loop_key(const tn_i_planner *z, const tn_type *t, const tn_i_place *k, bool entries, int64_t *key);
+/* Moves operand v to where it is carried; whether an entry of an array at k is reached by a cursor, else by how many
+ * bytes. */
+bool tn_i_loop_walk(const tn_i_planner *z, const tn_type *t, const tn_i_place *k, int64_t *by);
+bool tn_i_step_loop(tn_i_planner *z, const tn_i_eqn *e, tn_i_step *s);
+
+/* steps.c, for those that run programs: where e's operands from `first` on are, and the strides that tell plans of one
+ * program apart; operands copied because there are too many layouts already. */
+typedef struct tn_i_body_args {
+    tn_i_place *place;
+    int64_t *key;
+    uint32_t *copy; /* blocks of operands that had to be copied, or TN_NOBLOCK */
+    size_t nkey;
+    uint32_t first;
+} tn_i_body_args;
+bool tn_i_body_args_init(tn_i_planner *z, const tn_i_eqn *e, uint32_t first, tn_i_body_args *a);
+void tn_i_body_args_free(tn_i_planner *z, const tn_i_eqn *e, tn_i_body_args *a);
+/* Writes the key.  Where one of the n programs has been planned for many layouts already, operands are copied to be
+ * row-major. */
+bool tn_i_settle_operands(tn_i_planner *z, const tn_i_eqn *e, uint32_t eqn, uint32_t n, const tn_fn *const *f,
+                          tn_i_body_args *a);
+/* The plan of f for them, and the bytes of its frame and arena. */
+const tn_i_plan *tn_i_plan_nested(tn_i_planner *z, const tn_fn *f, const tn_i_body_args *a, size_t *bytes);
+/* Notes the places as arguments of the step, whose programs need so many bytes, and lets the copies go. */
+bool tn_i_add_arguments(tn_i_planner *z, const tn_i_eqn *e, size_t bytes, tn_i_body_args *a, tn_i_step *s,
+                        uint32_t *arg);
+/* branch.c */
+bool tn_i_add_branches(tn_i_planner *z, const tn_i_eqn *e, tn_i_step *s);
 
 /* plan.c: the plan of a nested program for these strides of its inputs. */
 typedef struct tn_i_variant {
@@ -86,6 +147,8 @@ typedef struct tn_i_variant {
     bool full;             /* the program has been planned for many layouts already */
 } tn_i_variant;
 tn_i_variant tn_i_variant_find(const tn_i_plan *root, const tn_fn *f, const int64_t *key, size_t nkey);
-const tn_i_plan *tn_i_variant_new(tn_i_plan *root, const tn_fn *f, const int64_t *key, size_t nkey);
+/* The key begins with the strides of the inputs; of a loop's body it ends with carry0 and ncarry. */
+const tn_i_plan *tn_i_variant_new(tn_i_plan *root, const tn_fn *f, const int64_t *key, size_t nkey, uint32_t carry0,
+                                  uint32_t ncarry);
 
 #endif

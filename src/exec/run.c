@@ -1,11 +1,26 @@
 #include "exec/run.h"
+
+#include "exec/branch.h"
 #include "exec/strides.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static void *address(const uintptr_t *base, const tn_i_place *k) {
-    return (void *)(base[k->base] + (uintptr_t)k->offset);
+/* ---- failures ------------------------------------------------------------------------- */
+
+tn_status tn_i_run_fail(const tn_i_run *r, const tn_i_eqn *e, tn_status status, const char *why) {
+    char place[512] = "";
+    if (e && e->loc && e->loc->file[0])
+        (void)snprintf(place, sizeof place, "%s:%u: ", e->loc->file, (unsigned)e->loc->line);
+    (void)snprintf(r->message, r->size, "%s%s: %s", place, e ? e->prim->name : "a loop",
+                   why[0] ? why : tn_status_text(status));
+    return status;
+}
+
+tn_status tn_i_run_no_memory(const tn_i_run *r, const tn_i_eqn *e) {
+    char why[128];
+    (void)snprintf(why, sizeof why, "out of memory for stacks, which take %zu bytes now", r->stacks->bytes);
+    return tn_i_run_fail(r, e, TN_ENOMEM, why);
 }
 
 /* ---- loop nests ------------------------------------------------------------------- */
@@ -35,8 +50,8 @@ static void run_strip(const tn_i_plan *p, const tn_i_step *s, const uintptr_t *b
     const tn_i_eqn *e = &f->eqn[s->eqn];
     const tn_i_var *in = tn_i_in(f, e);
     const void *from[TN_LOOP_ARRAYS - 1];
-    char *to = address(base, &p->place[e->out]);
-    for (uint32_t i = 0; i < e->nin; i++) from[i] = address(base, &p->place[in[i]]);
+    char *to = tn_i_address(base, &p->place[e->out]);
+    for (uint32_t i = 0; i < e->nin; i++) from[i] = tn_i_address(base, &p->place[in[i]]);
     walk w = {.loop = p->number + s->loop, .loops = s->loops, .arrays = 1 + e->nin};
     const int64_t *inner = s->loops ? w.loop + (s->loops - 1u) * TN_LOOP_WIDTH(w.arrays) : once;
     if (s->loops <= 1) {
@@ -57,13 +72,36 @@ static void run_strip(const tn_i_plan *p, const tn_i_step *s, const uintptr_t *b
 
 /* ---- copies -------------------------------------------------------------------------- */
 
-static void run_move(const tn_i_plan *p, const tn_i_move *m, const uintptr_t *base) {
-    if (m->out != TN_NOVAR && !base[m->to.base]) return; /* not wanted */
-    void *to = address(base, &m->to);
-    const void *from = address(base, &m->from);
-    if (to == from) return; /* an output that is the input it shares memory with */
+/* Handles are shared; what repeats becomes a stack of one entry. */
+static tn_status run_stack_move(const tn_i_plan *p, const tn_i_move *m, const tn_i_run *r, const uintptr_t *base) {
+    const tn_type *t = p->f->val[m->v].type;
+    tn_i_handle *to = tn_i_address(base, &m->to);
+    const void *from = tn_i_address(base, &m->from);
+    const bool fresh = m->to.base < TN_BASE_ARGUMENTS + p->f->nin;
+    if (to == from) return TN_OK;
+    if (m->from.stride == TN_DENSE) {
+        tn_i_stack_copy(r->stacks, t, from, to, fresh);
+        return TN_OK;
+    }
+    if (!fresh) tn_i_stack_release(r->stacks, t, to);
+    if (tn_i_stack_repeat(r->stacks, t, p->number + m->from.stride, from, to)) return TN_OK;
+    return tn_i_run_no_memory(r, NULL);
+}
+
+tn_status tn_i_run_move(const tn_i_plan *p, const tn_i_move *m, const tn_i_run *r, const uintptr_t *base) {
+    if (m->out != TN_NOVAR && !base[m->to.base]) return TN_OK; /* not wanted */
+    if (m->stack) return run_stack_move(p, m, r, base);
+    void *to = tn_i_address(base, &m->to);
+    const void *from = tn_i_address(base, &m->from);
+    if (to == from) return TN_OK; /* an output that is the input it shares memory with */
     const size_t size = tn_i_dtype_size(p->f->val[m->v].type->dtype);
     tn_i_walk_run(&m->walk, tn_i_copy_row(size), size, from, to);
+    return TN_OK;
+}
+
+static void run_release(const tn_i_plan *p, const tn_i_release *k, const tn_i_run *r, const uintptr_t *base) {
+    tn_i_handle *h = (tn_i_handle *)(base[TN_BASE_ARENA] + (uintptr_t)k->offset);
+    tn_i_stack_release(r->stacks, p->f->val[k->v].type, h);
 }
 
 /* ---- kernels ---------------------------------------------------------------------------- */
@@ -71,7 +109,7 @@ static void run_move(const tn_i_plan *p, const tn_i_move *m, const uintptr_t *ba
 static void describe(const tn_i_plan *p, const uintptr_t *base, tn_i_var v, tn_i_arr *a) {
     const tn_i_place *k = &p->place[v];
     a->type = p->f->val[v].type;
-    a->data = address(base, k);
+    a->data = tn_i_address(base, k);
     memset(a->stride, 0, sizeof a->stride);
     if (k->stride == TN_DENSE)
         tn_i_dense_strides(a->type, a->stride);
@@ -79,15 +117,9 @@ static void describe(const tn_i_plan *p, const uintptr_t *base, tn_i_var v, tn_i
         memcpy(a->stride, p->number + k->stride, (size_t)a->type->rank * sizeof *a->stride);
 }
 
-static tn_status tell(const tn_i_run *r, const tn_i_eqn *e, tn_status status, const char *why) {
-    char place[512] = "";
-    if (e->loc && e->loc->file[0]) (void)snprintf(place, sizeof place, "%s:%u: ", e->loc->file, (unsigned)e->loc->line);
-    (void)snprintf(r->message, r->size, "%s%s: %s", place, e->prim->name, why[0] ? why : tn_status_text(status));
-    return status;
-}
-
 static tn_status run_kernel(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, uintptr_t *base) {
     const tn_i_eqn *e = &p->f->eqn[s->eqn];
+    if (r->quiet && e->nout == 0) return TN_OK;
     tn_i_arr *in = (tn_i_arr *)(void *)((char *)base + p->arrays), *out = in + e->nin;
     char message[256] = "";
     for (uint32_t i = 0; i < e->nin; i++) describe(p, base, tn_i_in(p->f, e)[i], &in[i]);
@@ -105,7 +137,7 @@ static tn_status run_kernel(const tn_i_plan *p, const tn_i_step *s, const tn_i_r
                            .observer = &r->observer};
     tn_status status = e->prim->kernel(&k);
     message[sizeof message - 1] = 0;
-    return status == TN_OK ? TN_OK : tell(r, e, status, message);
+    return status == TN_OK ? TN_OK : tn_i_run_fail(r, e, status, message);
 }
 
 /* ---- the spill file ---------------------------------------------------------------------- */
@@ -113,7 +145,7 @@ static tn_status run_kernel(const tn_i_plan *p, const tn_i_step *s, const tn_i_r
 static tn_status run_transfer(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base) {
     const tn_i_transfer *t = &p->transfer[s->loop];
     uint64_t *sum = (uint64_t *)(base[TN_BASE_ARENA] + (uintptr_t)t->sum);
-    void *memory = address(base, &t->memory);
+    void *memory = tn_i_address(base, &t->memory);
     const tn_i_eqn *e = &p->f->eqn[s->eqn];
     char why[TN_I_SPILL_TEXT];
     bool ok;
@@ -125,27 +157,46 @@ static tn_status run_transfer(const tn_i_plan *p, const tn_i_step *s, const tn_i
         const tn_i_transfer *next = t->ahead == TN_NOVAR ? NULL : &p->transfer[t->ahead];
         if (ok && next) tn_i_spill_ahead(r->file, r->file_at + next->file, next->bytes);
     }
-    return ok ? TN_OK : tell(r, e, TN_EIO, why);
+    return ok ? TN_OK : tn_i_run_fail(r, e, TN_EIO, why);
 }
 
 /* ---- nested programs ---------------------------------------------------------------------- */
 
-/* Recursion is bounded by TN_MAX_NEST: no program is nested deeper. */
-static tn_status run_body(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base) {
+tn_i_run tn_i_run_within(const tn_i_plan *p, const tn_i_run *r) {
+    tn_i_run inner = *r;
+    inner.skip = NULL;
+    inner.file_at += p->own_spill;
+    return inner;
+}
+
+/* Recursion is bounded by TN_MAX_NEST: no program is nested deeper.  Its operands are at arg. */
+static tn_status run_nested(const tn_i_plan *p, const tn_i_step *s, const tn_i_plan *body, const tn_i_place *arg,
+                            const tn_i_run *r, const uintptr_t *base) {
     const tn_i_eqn *e = &p->f->eqn[s->eqn];
-    const tn_i_plan *body = s->u.body;
-    const tn_i_run inner = {.threads = r->threads,
-                            .observer = r->observer,
-                            .message = r->message,
-                            .size = r->size,
-                            .file = r->file,
-                            .file_at = r->file_at + p->own_spill};
+    const tn_i_run inner = tn_i_run_within(p, r);
     uintptr_t *frame = (uintptr_t *)(base[TN_BASE_ARENA] + (uintptr_t)s->scratch), *at = frame + TN_BASE_ARGUMENTS;
     frame[TN_BASE_ABSOLUTE] = 0;
     frame[TN_BASE_ARENA] = (uintptr_t)frame + body->frame;
-    for (uint32_t i = 0; i < e->nin; i++) *at++ = (uintptr_t)address(base, &p->arg[s->loop + i]);
-    for (uint32_t j = 0; j < e->nout; j++) *at++ = (uintptr_t)address(base, &p->place[e->out + j]);
+    for (uint32_t i = 0; i < body->f->nin; i++) *at++ = (uintptr_t)tn_i_address(base, &arg[i]);
+    for (uint32_t j = 0; j < e->nout; j++) *at++ = (uintptr_t)tn_i_address(base, &p->place[e->out + j]);
+    for (uint32_t j = 0; s->stacks && j < e->nout; j++) {
+        const tn_type *t = p->f->val[e->out + j].type;
+        if (p->place[e->out + j].base != TN_BASE_ARENA || tn_i_handles(t) == 0) continue;
+        if (!tn_i_stack_new(r->stacks, t, tn_i_address(base, &p->place[e->out + j]))) return tn_i_run_no_memory(r, e);
+    }
     return tn_i_run_plan(body, &inner, frame);
+}
+
+static tn_status run_body(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base) {
+    return run_nested(p, s, s->u.body, p->arg + s->loop, r, base);
+}
+
+static tn_status run_branch(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base) {
+    const tn_i_fork *k = &p->fork[s->loop];
+    const tn_i_place *arg = p->arg + k->arg;
+    const tn_i_eqn *e = &p->f->eqn[s->eqn];
+    const uint32_t which = tn_i_chosen(p->f->val[tn_i_in(p->f, e)[0]].type, tn_i_address(base, arg), k->n);
+    return run_nested(p, s, p->branch[k->branch + which], arg + 1, r, base);
 }
 
 tn_status tn_i_run_plan(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame) {
@@ -157,16 +208,34 @@ tn_status tn_i_run_plan(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame)
         case TN_STEP_STRIP: run_strip(p, s, frame); break;
         case TN_STEP_KERNEL: status = run_kernel(p, s, r, frame); break;
         case TN_STEP_BODY: status = run_body(p, s, r, frame); break;
-        case TN_STEP_MOVE: run_move(p, &p->move[s->loop], frame); break;
+        case TN_STEP_GROUP: status = tn_i_run_group(p, s, r, frame); break;
+        case TN_STEP_LOOP: status = tn_i_run_loop(p, s, r, frame); break;
+        case TN_STEP_MOVE: status = tn_i_run_move(p, &p->move[s->loop], r, frame); break;
+        case TN_STEP_BRANCH: status = run_branch(p, s, r, frame); break;
+        case TN_STEP_RELEASE: run_release(p, &p->release[s->loop], r, frame); break;
         case TN_STEP_SPILL:
         case TN_STEP_FETCH: status = run_transfer(p, s, r, frame); break;
         }
     }
-    for (size_t i = p->last_move; i < p->nmove && status == TN_OK; i++) run_move(p, &p->move[i], frame);
+    for (size_t i = p->last_move; i < p->nmove && status == TN_OK; i++)
+        status = tn_i_run_move(p, &p->move[i], r, frame);
+    for (size_t i = p->last_release; i < p->nrelease && status == TN_OK; i++) run_release(p, &p->release[i], r, frame);
     return status;
 }
 
 /* ---- outputs that are not wanted -------------------------------------------------------------- */
+
+/* A stack that is not made is not given up either. */
+static void mark_releases(const tn_i_plan *p, const uint8_t *wanted, uint8_t *skip) {
+    for (size_t i = 0; i < p->nstep; i++) {
+        if (p->step[i].kind != TN_STEP_RELEASE) continue;
+        const tn_i_eqn *e = &p->f->eqn[p->f->val[p->release[p->step[i].loop].v].def];
+        bool made = tn_i_eqn_effect(e);
+        for (uint32_t j = 0; j < e->nout; j++) made |= tn_i_bit(wanted, e->out + j);
+        skip[i / 8] = (uint8_t)(skip[i / 8] & ~(1u << i % 8));
+        if (!made) tn_i_set_bit(skip, i);
+    }
+}
 
 void tn_i_mark_unwanted(const tn_i_plan *p, void *const *out, uint8_t *wanted, uint8_t *skip) {
     const tn_fn *f = p->f;
@@ -186,4 +255,5 @@ void tn_i_mark_unwanted(const tn_i_plan *p, void *const *out, uint8_t *wanted, u
             if (!want) tn_i_set_bit(skip, s - 1);
         }
     }
+    if (p->nrelease) mark_releases(p, wanted, skip);
 }

@@ -4,6 +4,7 @@
 
 #include "exec/plan.h"
 #include "exec/spill.h"
+#include "exec/stack.h"
 
 typedef struct tn_i_run {
     const uint8_t *skip; /* a bit per step of the outermost plan that is not wanted; NULL: all are */
@@ -13,11 +14,26 @@ typedef struct tn_i_run {
     size_t size;
     const tn_i_spill_file *file; /* open when the plan spills */
     uint64_t file_at;            /* where this plan's part of it begins */
+    tn_i_stacks *stacks;
+    bool quiet; /* what runs has run before: no print, no assert */
 } tn_i_run;
 
 /* The frame (plan->frame bytes, 64-aligned) begins with the bases: 0, the arena's address,
  * those of the inputs, those of the outputs (0: not wanted).  The caller fills them in;
  * an input without elements needs any address but 0. */
+static inline void *tn_i_address(const uintptr_t *base, const tn_i_place *k) {
+    return (void *)(base[k->base] + (uintptr_t)k->offset);
+}
+/* How a program nested in p is run. */
+tn_i_run tn_i_run_within(const tn_i_plan *p, const tn_i_run *r);
+/* Writes the message of a failed equation; why "": the status's text. */
+tn_status tn_i_run_fail(const tn_i_run *r, const tn_i_eqn *e, tn_status status, const char *why);
+tn_status tn_i_run_no_memory(const tn_i_run *r, const tn_i_eqn *e);
+tn_status tn_i_run_move(const tn_i_plan *p, const tn_i_move *m, const tn_i_run *r, const uintptr_t *base);
+tn_status tn_i_run_group(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base);
+/* A step of kind TN_STEP_LOOP (loop_run.c). */
+tn_status tn_i_run_loop(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base);
+
 tn_status tn_i_run_plan(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame);
 
 /* Sets the bits of the steps that no wanted output (out[j] not NULL) and no effect needs.

@@ -6,11 +6,12 @@ void tn_i_normalize(const tn_type *t, int64_t *stride) {
     int64_t dense[TN_MAX_RANK];
     tn_i_dense_strides(t, dense);
     for (int i = 0; i < t->rank; i++)
-        if (t->dim[i] <= 1) stride[i] = dense[i];
+        if (t->dim[i] <= 1 && t->dim[i] != TN_I_STEPS) stride[i] = dense[i];
 }
 
 bool tn_i_strides_dense(const tn_type *t, const int64_t *stride) {
     int64_t dense[TN_MAX_RANK];
+    if (tn_i_has_steps(t)) return false;
     tn_i_dense_strides(t, dense);
     for (int i = 0; i < t->rank; i++)
         if (t->dim[i] > 1 && stride[i] != dense[i]) return false;

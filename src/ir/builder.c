@@ -259,6 +259,9 @@ static bool typed(tn_i_builder *b, tn_i_query *q, const tn_i_var *in) {
     }
     for (uint32_t i = 0; i < q->nin; i++) b->in_type[i] = b->val[in[i]].type;
     q->in = b->in_type;
+    for (uint32_t i = 0; i < q->nin && !(q->prim->flags & TN_F_STEPS); i++)
+        if (tn_i_has_steps(q->in[i]))
+            return tn_i_type_fail(q, (int)i, "has a dimension known only when its loop has run: only loops read it");
     if (q->prim->nin >= 0 && (uint32_t)q->prim->nin != q->nin)
         return tn_i_type_fail(q, -1, "takes %d operand%s, not %u", q->prim->nin, q->prim->nin == 1 ? "" : "s",
                               (unsigned)q->nin);
@@ -266,6 +269,9 @@ static bool typed(tn_i_builder *b, tn_i_query *q, const tn_i_var *in) {
         b->failed = true;
         return false;
     }
+    for (uint32_t j = 0; j < q->nout && !(q->prim->flags & TN_F_STEPS); j++)
+        if (tn_i_has_steps(&q->out[j]))
+            return tn_i_type_fail(q, -1, "its result has a dimension that only a loop can know");
     return true;
 }
 
@@ -350,7 +356,7 @@ static void mark(tn_i_builder *b, const tn_i_eqn *e) {
         b->val[e->out + j].linear = linear;
         b->val[e->out + j].zero = zero;
     }
-    if (linear && e->prim->split) mark_nested(b, e);
+    if (linear && (e->prim->split || e->prim->depends)) mark_nested(b, e);
 }
 
 static bool push_eqn(tn_i_builder *b, const tn_i_query *q, const tn_i_params *shared, const tn_i_var *in) {

@@ -325,11 +325,13 @@ static bool check_program(const tn_fn *f, tn_i_seen *seen);
 
 static bool check_nested(const tn_i_eqn *e, tn_i_seen *seen) {
     for (uint32_t k = 0; e->params && k < e->params->n; k++) {
-        const tn_i_param *p = &e->params->v[k];
-        uint32_t number;
-        bool fresh;
-        if (p->kind != TN_K_FN) continue;
-        if (!tn_i_seen_add(seen, p->u.fn, &number, &fresh) || (fresh && !check_program(p->u.fn, seen))) return false;
+        const tn_fn *const *g;
+        const uint32_t n = tn_i_programs(&e->params->v[k], &g);
+        for (uint32_t i = 0; i < n; i++) {
+            uint32_t number;
+            bool fresh;
+            if (!tn_i_seen_add(seen, g[i], &number, &fresh) || (fresh && !check_program(g[i], seen))) return false;
+        }
     }
     return true;
 }

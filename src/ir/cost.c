@@ -36,6 +36,7 @@ static bool plain_cost(const tn_fn *f, const tn_i_eqn *e, tn_i_cost *cost) {
     const tn_type *few_in[FEW], **in = few_in;
     tn_type few_out[FEW], *out = few_out;
     tn_ctx *c = f->ctx;
+    const tn_status before = c->status;
     if (e->nin > FEW) in = tn_i_alloc_array(c, e->nin, sizeof *in);
     if (e->nout > FEW) out = tn_i_alloc_array(c, e->nout, sizeof *out);
     if (in && out) {
@@ -43,9 +44,11 @@ static bool plain_cost(const tn_fn *f, const tn_i_eqn *e, tn_i_cost *cost) {
         for (uint32_t j = 0; j < e->nout; j++) out[j] = *f->val[e->out + j].type;
         const tn_i_query q = {
             .ctx = c, .prim = e->prim, .p = tn_i_p(e), .nin = e->nin, .nout = e->nout, .in = in, .out = out};
+        c->status = TN_OK; /* what a loop's steps cost may be more than there is memory to find out */
         (e->prim->cost ? e->prim->cost : elementwise)(&q, cost);
     }
-    const bool ok = in && out;
+    const bool ok = in && out && c->status == TN_OK;
+    if (ok) c->status = before;
     if (in != few_in) tn_i_free(c, (void *)in, e->nin * sizeof *in);
     if (out != few_out) tn_i_free(c, out, e->nout * sizeof *out);
     return ok;
@@ -68,9 +71,28 @@ static bool nested_cost(const tn_fn *f, costs *k, tn_i_cost *cost) {
     return true;
 }
 
+static double larger(double a, double b) { return a > b ? a : b; }
+
+/* Whichever is run, no figure is more than its largest among them. */
+static bool largest_cost(uint32_t n, const tn_fn *const *f, costs *k, tn_i_cost *cost) {
+    for (uint32_t i = 0; i < n; i++) {
+        tn_i_cost one;
+        if (!nested_cost(f[i], k, &one)) return false;
+        cost->flops = larger(cost->flops, one.flops);
+        cost->transcendentals = larger(cost->transcendentals, one.transcendentals);
+        cost->products = larger(cost->products, one.products);
+        cost->bytes = larger(cost->bytes, one.bytes);
+        cost->equations = larger(cost->equations, one.equations);
+    }
+    return true;
+}
+
 /* An equation that runs a program costs what the program does. */
 static bool equation_cost(const tn_fn *f, const tn_i_eqn *e, costs *k, tn_i_cost *cost) {
+    const tn_fn *const *branch;
+    const uint32_t n = tn_i_alternatives(e, &branch);
     *cost = (tn_i_cost){.equations = 1};
+    if (n) return largest_cost(n, branch, k, cost);
     if (e->prim->body) return nested_cost(tn_i_p(e)[e->prim->body - 1].u.fn, k, cost);
     return plain_cost(f, e, cost);
 }

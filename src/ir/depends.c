@@ -30,14 +30,18 @@ static const tn_i_memo_entry *through_program(tn_i_memo *m, const tn_fn *f, cons
     return e;
 }
 
+bool tn_i_depends_through(tn_i_memo *m, const tn_fn *f, const uint8_t *in, uint8_t *out) {
+    const tn_i_memo_entry *known = tn_i_memo_find(m, &kind, f, in, f->nin);
+    if (!known) known = through_program(m, f, in);
+    if (known && f->nout) memcpy(out, known->flags, f->nout);
+    return known != NULL;
+}
+
 bool tn_i_depends(tn_i_memo *m, const tn_i_eqn *e, const uint8_t *in, uint8_t *out) {
+    if (e->prim->depends) return e->prim->depends(m, e, in, out);
     if (!e->prim->split || !e->prim->body) {
         memset(out, 1, e->nout);
         return true;
     }
-    const tn_fn *f = e->params->v[e->prim->body - 1].u.fn;
-    const tn_i_memo_entry *known = tn_i_memo_find(m, &kind, f, in, f->nin);
-    if (!known) known = through_program(m, f, in);
-    if (known) memcpy(out, known->flags, f->nout);
-    return known != NULL;
+    return tn_i_depends_through(m, e->params->v[e->prim->body - 1].u.fn, in, out);
 }

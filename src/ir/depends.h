@@ -8,5 +8,7 @@
  * program that may compute known and unknown values (what `split` says of a primitive) is
  * followed, once per set of operands.  false after TN_ENOMEM. */
 bool tn_i_depends(tn_i_memo *m, const tn_i_eqn *e, const uint8_t *in, uint8_t *out);
+/* The same of the outputs of a program and its inputs. */
+bool tn_i_depends_through(tn_i_memo *m, const tn_fn *f, const uint8_t *in, uint8_t *out);
 
 #endif

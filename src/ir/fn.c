@@ -80,10 +80,12 @@ static void copy_values(const tn_i_builder *b, tn_fn *f, const uint8_t *live, tn
 static void nested_facts(tn_fn *f, const tn_i_eqn *e) {
     f->effect |= e->prim->effect && e->prim->effect(tn_i_p(e));
     for (uint32_t k = 0; e->params && k < e->params->n; k++) {
-        const tn_i_param *p = &e->params->v[k];
-        if (p->kind != TN_K_FN) continue;
-        if (p->u.fn->depth + 1 > f->depth) f->depth = p->u.fn->depth + 1;
-        f->effect |= p->u.fn->effect;
+        const tn_fn *const *g;
+        const uint32_t n = tn_i_programs(&e->params->v[k], &g);
+        for (uint32_t j = 0; j < n; j++) {
+            if (g[j]->depth + 1 > f->depth) f->depth = g[j]->depth + 1;
+            f->effect |= g[j]->effect;
+        }
     }
 }
 

@@ -23,6 +23,7 @@ typedef enum tn_i_kind {
     TN_K_INTS,  /* n ints */
     TN_K_LISTS, /* n ints: the spec's `lists` lengths, then the lists one after another */
     TN_K_FN,    /* fn: a nested program */
+    TN_K_FNS,   /* n fns: nested programs */
     TN_K_BLOB,  /* blob: array data */
     TN_K_TYPES, /* n types: interned */
     TN_K_PTR    /* ptr: opaque, compared by address (callbacks) */
@@ -43,6 +44,7 @@ typedef struct tn_i_param {
         const int64_t *ints;
         const char *str;
         const tn_fn *fn;
+        const tn_fn *const *fns;
         const tn_i_blob *blob;
         const tn_type *const *types;
         const void *ptr;
@@ -71,6 +73,9 @@ typedef struct tn_i_spec {
 } tn_i_spec;
 
 #define TN_MAX_PARAMS 8
+
+/* The nested programs of a parameter, in *f; how many. */
+uint32_t tn_i_programs(const tn_i_param *p, const tn_fn *const **f);
 
 /* List `j` of a TN_K_LISTS parameter that has `lists` lists. */
 const int64_t *tn_i_list(const tn_i_param *p, uint32_t lists, uint32_t j, uint32_t *n);
@@ -120,6 +125,10 @@ struct tn_fn {
 static inline const tn_i_var *tn_i_in(const tn_fn *f, const tn_i_eqn *e) { return f->pool + e->in; }
 static inline const tn_i_param *tn_i_p(const tn_i_eqn *e) { return e->params ? e->params->v : NULL; }
 static inline bool tn_i_is_literal(const tn_fn *f, tn_i_var v) { return f->val[v].def == TN_DEF_LITERAL; }
+
+/* The programs of which e runs one, over its operands but the first, for its outputs (in *f); how many, 0 for most
+ * equations. */
+uint32_t tn_i_alternatives(const tn_i_eqn *e, const tn_fn *const **f);
 
 /* Same contents (types, equations, parameters; not places). */
 bool tn_i_fn_equal(const tn_fn *a, const tn_fn *b);

@@ -30,6 +30,9 @@ static uint64_t hash_param(uint64_t h, const tn_i_param *p) {
     case TN_K_INTS:
     case TN_K_LISTS: return tn_i_hash(h, p->u.ints, p->n * sizeof *p->u.ints);
     case TN_K_FN: return tn_i_hash_u64(h, p->u.fn->hash);
+    case TN_K_FNS:
+        for (uint32_t i = 0; i < p->n; i++) h = tn_i_hash_u64(h, p->u.fns[i]->hash);
+        return h;
     case TN_K_BLOB: return tn_i_hash_u64(h, p->u.blob->hash);
     case TN_K_TYPES:
         for (uint32_t i = 0; i < p->n; i++) h = tn_i_hash_u64(h, (uint64_t)(uintptr_t)p->u.types[i]);
@@ -51,6 +54,12 @@ static bool blob_equal(const tn_i_blob *a, const tn_i_blob *b) {
            memcmp(tn_i_blob_data(a), tn_i_blob_data(b), tn_type_bytes(a->type)) == 0;
 }
 
+static bool programs_equal(const tn_i_param *a, const tn_i_param *b) {
+    for (uint32_t i = 0; i < a->n; i++)
+        if (!tn_i_fn_equal(a->u.fns[i], b->u.fns[i])) return false;
+    return true;
+}
+
 static bool param_equal(const tn_i_param *a, const tn_i_param *b) {
     if (a->kind != b->kind || a->n != b->n) return false;
     switch (a->kind) {
@@ -63,6 +72,7 @@ static bool param_equal(const tn_i_param *a, const tn_i_param *b) {
     case TN_K_INTS:
     case TN_K_LISTS: return a->n == 0 || memcmp(a->u.ints, b->u.ints, a->n * sizeof *a->u.ints) == 0;
     case TN_K_FN: return tn_i_fn_equal(a->u.fn, b->u.fn);
+    case TN_K_FNS: return programs_equal(a, b);
     case TN_K_BLOB: return blob_equal(a->u.blob, b->u.blob);
     case TN_K_TYPES: return a->n == 0 || memcmp(a->u.types, b->u.types, a->n * sizeof(void *)) == 0;
     case TN_K_PTR: return a->u.ptr == b->u.ptr;
@@ -79,7 +89,41 @@ bool tn_i_params_equal(const tn_i_param *a, const tn_i_param *b, uint32_t n) {
 
 static size_t list_bytes(const tn_i_param *p) {
     if (p->kind == TN_K_INTS || p->kind == TN_K_LISTS) return p->n * sizeof(int64_t);
-    if (p->kind == TN_K_TYPES) return p->n * sizeof(void *);
+    if (p->kind == TN_K_TYPES || p->kind == TN_K_FNS) return p->n * sizeof(void *);
+    return 0;
+}
+
+/* Copies what p lists to `at`, and makes the copy q point there. */
+static void copy_list(const tn_i_param *p, tn_i_param *q, void *at) {
+    const void *from = NULL;
+    switch (p->kind) {
+    case TN_K_TYPES:
+        from = p->u.types;
+        q->u.types = (const tn_type *const *)at;
+        break;
+    case TN_K_FNS:
+        from = p->u.fns;
+        q->u.fns = (const tn_fn *const *)at;
+        break;
+    case TN_K_INTS:
+    case TN_K_LISTS:
+        from = p->u.ints;
+        q->u.ints = (const int64_t *)at;
+        break;
+    default: return;
+    }
+    if (list_bytes(p)) memcpy(at, from, list_bytes(p));
+}
+
+uint32_t tn_i_programs(const tn_i_param *p, const tn_fn *const **f) {
+    *f = p->kind == TN_K_FN ? &p->u.fn : p->u.fns;
+    return p->kind == TN_K_FN ? 1 : p->kind == TN_K_FNS ? p->n : 0;
+}
+
+uint32_t tn_i_alternatives(const tn_i_eqn *e, const tn_fn *const **f) {
+    *f = NULL;
+    for (uint32_t k = 0; e->params && k < e->params->n; k++)
+        if (e->params->v[k].kind == TN_K_FNS) return tn_i_programs(&e->params->v[k], f);
     return 0;
 }
 
@@ -92,14 +136,11 @@ tn_i_params *tn_i_params_copy(tn_ctx *c, const tn_i_param *p, uint32_t n) {
     char *at = (char *)(k->v + n);
     for (uint32_t i = 0; i < n; i++) {
         k->v[i] = p[i];
-        size_t size = list_bytes(&p[i]);
-        if (p[i].kind == TN_K_TYPES)
-            k->v[i].u.types = (const tn_type *const *)(void *)at;
-        else if (p[i].kind == TN_K_INTS || p[i].kind == TN_K_LISTS)
-            k->v[i].u.ints = (const int64_t *)(void *)at;
-        if (size) memcpy(at, p[i].kind == TN_K_TYPES ? (const void *)p[i].u.types : (const void *)p[i].u.ints, size);
-        at += size;
-        if (p[i].kind == TN_K_FN) (void)tn_i_fn_ref(p[i].u.fn);
+        copy_list(&p[i], &k->v[i], at);
+        at += list_bytes(&p[i]);
+        const tn_fn *const *f;
+        const uint32_t nf = tn_i_programs(&p[i], &f);
+        for (uint32_t j = 0; j < nf; j++) (void)tn_i_fn_ref(f[j]);
         if (p[i].kind == TN_K_BLOB) ((tn_i_blob *)(uintptr_t)p[i].u.blob)->refs++;
     }
     return k;
@@ -114,7 +155,9 @@ void tn_i_params_unref(tn_ctx *c, const tn_i_params *ck) {
     tn_i_params *k = (tn_i_params *)(uintptr_t)ck;
     if (!k || --k->refs) return;
     for (uint32_t i = 0; i < k->n; i++) {
-        if (k->v[i].kind == TN_K_FN) tn_i_fn_unref(k->v[i].u.fn);
+        const tn_fn *const *f;
+        const uint32_t nf = tn_i_programs(&k->v[i], &f);
+        for (uint32_t j = 0; j < nf; j++) tn_i_fn_unref(f[j]);
         if (k->v[i].kind == TN_K_BLOB) tn_i_blob_unref(c, k->v[i].u.blob);
     }
     tn_i_free(c, k, k->bytes);

@@ -27,8 +27,8 @@ const char *tn_i_jax_param(const tn_prim *prim, const tn_i_token *name) {
         int id;
         const char *jax, *ours;
     } table[] = {
-        {TN_P_argmax, "axis", "axes"},
-        {TN_P_argmin, "axis", "axes"},
+        {TN_P_argmax, "axis", "axes"},      {TN_P_argmin, "axis", "axes"},      {TN_P_scan, "jaxpr", "program"},
+        {TN_P_while, "cond_jaxpr", "cond"}, {TN_P_while, "body_jaxpr", "body"},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (table[i].id == prim->id && tn_i_token_is(name, table[i].jax)) return table[i].ours;
@@ -47,12 +47,16 @@ bool tn_i_jax_ignored(const tn_prim *prim, const tn_i_token *name, const char *c
         {"out_sharding", -1, NULL},
         {"accuracy", -1, NULL},
         {"precision", TN_P_dot_general, NULL},
+        {"linear", TN_P_cond, NULL},
+        {"linear", TN_P_scan, NULL},
         {"indices_are_sorted", -1, NULL},
         {"unique_indices", -1, NULL},
         {"update_jaxpr", TN_P_scatter_add, NULL},
         {"update_consts", TN_P_scatter_add, NULL},
         {"dimensions", TN_P_reshape, none},
         {"conjugate_a", TN_P_triangular_solve, NULL}, /* there are no complex numbers */
+        {"unroll", TN_P_scan, NULL},
+        {"_split_transpose", TN_P_scan, NULL},
         {"jvp", TN_P_call, NULL},
         {"jvp_jaxpr_fun", TN_P_call, NULL},
         {"num_consts", TN_P_call, NULL},

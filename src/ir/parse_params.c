@@ -29,8 +29,11 @@ static bool int_tuple(tn_i_parser *p, int64_t *n) {
     int64_t x;
     *n = 0;
     if (!close) return false;
-    for (; !tn_i_accept(p, close); ++*n)
-        if (!tn_i_parse_int(p, &x) || !push_int(p, x) || !separator(p, close)) return false;
+    for (; !tn_i_accept(p, close); ++*n) {
+        const bool steps = tn_i_accept(p, "?");
+        if (steps) x = TN_I_STEPS;
+        if ((!steps && !tn_i_parse_int(p, &x)) || !push_int(p, x) || !separator(p, close)) return false;
+    }
     return true;
 }
 
@@ -151,18 +154,42 @@ static bool symbol(tn_i_parser *p, const tn_i_spec *spec, int64_t *out) {
     return true;
 }
 
-static bool program(tn_i_parser *p, const tn_i_scope *s, tn_i_param *v) {
+static bool program(tn_i_parser *p, const tn_i_scope *s, const tn_fn **f) {
     char word[TN_I_WORD_TEXT];
     if (p->tok.kind == TN_T_NAME) {
         const uint32_t k = tn_i_names_find(&p->programs, p->tok.at, p->tok.n);
         if (k == UINT32_MAX)
             return tn_i_parse_fail(p, &p->tok, "there is no program %s", tn_i_word_text(word, &p->tok));
-        v->u.fn = tn_i_fn_ref(p->program[k]);
+        *f = tn_i_fn_ref(p->program[k]);
         tn_i_next(p);
-    } else if (!tn_i_parse_program(p, s->depth + 1, &v->u.fn)) {
+        return true;
+    }
+    return tn_i_parse_program(p, s->depth + 1, f);
+}
+
+/* Appends f, taken over, to the programs of v, which owns the list. */
+static bool push_program(tn_i_parser *p, tn_i_param *v, const tn_fn *f) {
+    const tn_fn **list = tn_i_alloc_array(p->ctx, (size_t)v->n + 1, sizeof *list);
+    if (!list) {
+        tn_i_fn_unref(f);
         return false;
     }
-    v->kind = TN_K_FN;
+    if (v->n) memcpy(list, v->u.fns, v->n * sizeof *list);
+    tn_i_free(p->ctx, (void *)(uintptr_t)v->u.fns, v->n * sizeof *list);
+    list[v->n++] = f;
+    v->u.fns = list;
+    return true;
+}
+
+static bool programs(tn_i_parser *p, const tn_i_scope *s, tn_i_param *v) {
+    const char *close = open_tuple(p);
+    const tn_fn *f;
+    if (!close) return false;
+    *v = (tn_i_param){.kind = TN_K_FNS, .u.fns = NULL};
+    while (!tn_i_accept(p, close)) {
+        if (!program(p, s, &f) || !push_program(p, v, f)) return false;
+        (void)tn_i_accept(p, ","); /* JAX writes none */
+    }
     return true;
 }
 
@@ -202,7 +229,11 @@ static bool value(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r, uint32_t k) {
     if (spec->optional && tn_i_accept(p, "None")) return true;
     r->at[k] = spec->kind == TN_K_TYPES ? p->ntypes : p->nints;
     switch (spec->kind) {
-    case TN_K_FN: return program(p, s, v);
+    case TN_K_FN:
+        ok = program(p, s, &v->u.fn);
+        if (ok) v->kind = TN_K_FN;
+        return ok;
+    case TN_K_FNS: return programs(p, s, v);
     case TN_K_BLOB: return array(p, r, v);
     case TN_K_INT: ok = integer(p, &v->u.i); break;
     case TN_K_BOOL: ok = boolean(p, &v->u.i); break;
@@ -302,9 +333,10 @@ bool tn_i_parse_params(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
         if (!tn_i_expect(p, "=")) return false;
         const uint32_t k = find_param(r, &name);
         if (k == UINT32_MAX) {
-            const bool ok = tn_i_token_is(&name, "region")   ? region(p, r)
-                            : tn_i_token_is(&name, "linear") ? linear(p, r)
-                                                             : foreign(p, r, &name);
+            const bool ours = !tn_i_token_is(&p->tok, "("); /* JAX marks operands so, in a tuple */
+            const bool ok = tn_i_token_is(&name, "region")           ? region(p, r)
+                            : tn_i_token_is(&name, "linear") && ours ? linear(p, r)
+                                                                     : foreign(p, r, &name);
             if (!ok) return false;
             continue;
         }
@@ -318,7 +350,10 @@ bool tn_i_parse_params(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
 
 void tn_i_release_params(tn_i_parser *p, tn_i_reading *r) {
     for (uint32_t k = 0; k < r->nparam; k++) {
-        if (r->p[k].kind == TN_K_FN) tn_i_fn_unref(r->p[k].u.fn);
+        const tn_fn *const *f;
+        const uint32_t n = tn_i_programs(&r->p[k], &f);
+        for (uint32_t i = 0; i < n; i++) tn_i_fn_unref(f[i]);
+        if (r->p[k].kind == TN_K_FNS) tn_i_free(p->ctx, (void *)(uintptr_t)f, n * sizeof *f);
         if (r->p[k].kind == TN_K_BLOB) tn_i_blob_unref(p->ctx, r->p[k].u.blob);
         r->p[k].kind = TN_K_NONE;
     }

@@ -38,8 +38,10 @@ bool tn_i_parse_type(tn_i_parser *p, tn_type *t) {
         int64_t dim;
         const tn_i_token at = p->tok;
         if (t->rank && !tn_i_expect(p, ",")) return false;
-        if (!tn_i_parse_int(p, &dim)) return false;
-        if (dim < 0) return tn_i_parse_fail(p, &at, "a dimension is negative");
+        const bool steps = tn_i_accept(p, "?");
+        if (!steps && !tn_i_parse_int(p, &dim)) return false;
+        if (steps) dim = TN_I_STEPS;
+        if (!steps && dim < 0) return tn_i_parse_fail(p, &at, "a dimension is negative");
         if (t->rank == TN_MAX_RANK) return tn_i_parse_fail(p, &start, "a rank above %d", TN_MAX_RANK);
         t->dim[t->rank++] = dim;
     }

@@ -160,7 +160,10 @@ static void put_ints(printer *p, const int64_t *x, uint32_t n) {
     puts_(p, "(");
     for (uint32_t i = 0; i < n; i++) {
         if (i) puts_(p, ", ");
-        put_i64(p, x[i]);
+        if (x[i] == TN_I_STEPS)
+            puts_(p, "?");
+        else
+            put_i64(p, x[i]);
     }
     puts_(p, n == 1 ? ",)" : ")");
 }
@@ -219,6 +222,17 @@ static void put_nested(printer *p, const tn_fn *f, int indent) {
     put_u64(p, p->shared[number]);
 }
 
+static void put_programs(printer *p, const tn_i_param *v, int indent) {
+    puts_(p, "(");
+    for (uint32_t i = 0; i < v->n; i++) {
+        put_line(p, indent + 2);
+        put_nested(p, v->u.fns[i], indent + 2);
+        if (i + 1 < v->n || v->n == 1) puts_(p, ",");
+    }
+    put_line(p, indent);
+    puts_(p, ")");
+}
+
 static void put_value(printer *p, const tn_i_spec *spec, const tn_i_param *v, int indent) {
     switch (v->kind) {
     case TN_K_INT: put_i64(p, v->u.i); break;
@@ -234,6 +248,7 @@ static void put_value(printer *p, const tn_i_spec *spec, const tn_i_param *v, in
         break;
     case TN_K_LISTS: put_lists(p, spec, v); break;
     case TN_K_FN: put_nested(p, v->u.fn, indent); break;
+    case TN_K_FNS: put_programs(p, v, indent); break;
     case TN_K_BLOB: put_array(p, v->u.blob->type, tn_i_blob_data(v->u.blob)); break;
     case TN_K_TYPES: put_types(p, v); break;
     case TN_K_NONE:
@@ -250,7 +265,7 @@ static void put_params(printer *p, const tn_i_eqn *e, int indent) {
     bool program = false;
     for (uint32_t k = 0; k < n; k++) {
         shown += printable(&e->params->v[k]);
-        program |= e->params->v[k].kind == TN_K_FN;
+        program |= e->params->v[k].kind == TN_K_FN || e->params->v[k].kind == TN_K_FNS;
     }
     if (!shown) return;
     puts_(p, "[");
@@ -349,26 +364,34 @@ typedef struct survey {
     size_t cuses, corder, norder;
 } survey;
 
+static bool count_uses(survey *s, const tn_fn *f);
+
+static bool count_use(survey *s, const tn_fn *g) {
+    tn_ctx *c = g->ctx;
+    uint32_t number;
+    bool fresh;
+    if (!tn_i_seen_add(s->seen, g, &number, &fresh) ||
+        !tn_i_grow(c, (void **)&s->uses, &s->cuses, s->seen->n, sizeof *s->uses))
+        return false;
+    if (!fresh) {
+        s->uses[number]++;
+        return true;
+    }
+    s->uses[number] = 1;
+    if (!count_uses(s, g) || !tn_i_grow(c, (void **)&s->order, &s->corder, s->norder + 1, sizeof *s->order))
+        return false;
+    s->order[s->norder++] = number;
+    return true;
+}
+
 static bool count_uses(survey *s, const tn_fn *f) {
-    tn_ctx *c = f->ctx;
     for (uint32_t i = 0; i < f->neqn && f->depth > 1; i++) {
         const tn_i_params *params = f->eqn[i].params;
         for (uint32_t k = 0; params && k < params->n; k++) {
-            uint32_t number;
-            bool fresh;
-            if (params->v[k].kind != TN_K_FN) continue;
-            if (!tn_i_seen_add(s->seen, params->v[k].u.fn, &number, &fresh) ||
-                !tn_i_grow(c, (void **)&s->uses, &s->cuses, s->seen->n, sizeof *s->uses))
-                return false;
-            if (!fresh) {
-                s->uses[number]++;
-                continue;
-            }
-            s->uses[number] = 1;
-            if (!count_uses(s, params->v[k].u.fn) ||
-                !tn_i_grow(c, (void **)&s->order, &s->corder, s->norder + 1, sizeof *s->order))
-                return false;
-            s->order[s->norder++] = number;
+            const tn_fn *const *g;
+            const uint32_t n = tn_i_programs(&params->v[k], &g);
+            for (uint32_t j = 0; j < n; j++)
+                if (!count_use(s, g[j])) return false;
         }
     }
     return true;

@@ -7,13 +7,37 @@ static const char kind;
 
 static const tn_fn *strict(const tn_fn *f, tn_i_memo *memo);
 
+static uint32_t listed(const tn_i_eqn *e) {
+    uint32_t n = 0;
+    for (uint32_t k = 0; e->params && k < e->params->n; k++)
+        n += e->params->v[k].kind == TN_K_FNS ? e->params->v[k].n : 0;
+    return n;
+}
+
+/* The programs that e runs; the lists among them are in what is returned, listed(e) programs to be released. */
+static const tn_fn **strict_programs(tn_i_builder *b, const tn_i_eqn *e, tn_i_param *p, tn_i_memo *memo) {
+    const tn_fn **list = tn_i_alloc_array(b->ctx, listed(e), sizeof *list);
+    uint32_t n = 0;
+    if (!list) b->failed = true;
+    for (uint32_t k = 0; e->params && k < e->params->n && !b->failed; k++) {
+        if (p[k].kind == TN_K_FN && (e->prim->body == (int)k + 1 || e->prim->flags & TN_F_LOOP)) {
+            if ((p[k].u.fn = strict(p[k].u.fn, memo)) == NULL) b->failed = true;
+        } else if (p[k].kind == TN_K_FNS) {
+            const tn_fn *const *from = p[k].u.fns;
+            p[k].u.fns = list + n;
+            for (uint32_t i = 0; i < p[k].n && !b->failed; i++)
+                if ((list[n++] = strict(from[i], memo)) == NULL) b->failed = true;
+        }
+    }
+    return list;
+}
+
 static void step(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *map, tn_i_memo *memo) {
     tn_i_param p[TN_MAX_PARAMS];
     const tn_prim *prim = e->prim;
     if (prim->strict && tn_i_of_linear(f, e)) prim = tn_i_prim(b, prim->strict - 1);
     for (uint32_t k = 0; e->params && k < e->params->n; k++) p[k] = e->params->v[k];
-    if (e->prim->body && p[e->prim->body - 1].kind == TN_K_FN)
-        if ((p[e->prim->body - 1].u.fn = strict(p[e->prim->body - 1].u.fn, memo)) == NULL) b->failed = true;
+    const tn_fn **lists = strict_programs(b, e, p, memo);
     tn_i_var *in = tn_i_alloc_array(b->ctx, e->nin, sizeof *in);
     if (!in) b->failed = true;
     for (uint32_t i = 0; i < e->nin && !b->failed; i++) in[i] = tn_i_mapped(b, f, map, tn_i_in(f, e)[i]);
@@ -22,6 +46,7 @@ static void step(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *m
     b->linear = e->linear;
     tn_i_var out = b->failed ? TN_NOVAR : tn_i_emit(b, prim, p, e->nin, in);
     for (uint32_t j = 0; j < e->nout && out != TN_NOVAR; j++) map[e->out + j] = out + j;
+    tn_i_free(b->ctx, (void *)lists, listed(e) * sizeof *lists);
     tn_i_free(b->ctx, in, e->nin * sizeof *in);
 }
 

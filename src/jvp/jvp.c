@@ -8,7 +8,7 @@
 tn_i_var tn_i_sum(tn_i_builder *b, tn_i_var x, tn_i_var y) {
     if (x == TN_NOVAR) return y;
     if (y == TN_NOVAR) return x;
-    return tn_i_op2(b, TN_P_add, x, y);
+    return tn_i_add_values(b, x, y);
 }
 
 static bool in_set(uint32_t set, uint32_t i) { return set == TN_ALL || (i < 32 && (set >> i & 1)); }

@@ -10,6 +10,7 @@
 typedef struct tn_i_boundary {
     const tn_fn *f;
     const uint8_t *known, *needed;
+    double times; /* f runs so often, each time with values of its own to keep; 0: once */
 } tn_i_boundary;
 
 /* A plan fills save[v], a tn_verdict, for the known values; false after an error. */
@@ -20,6 +21,8 @@ typedef struct tn_i_plan_by {
     void *user;
     bool everywhere; /* in regions too, whatever their own policies */
     bool region;     /* what it does not save may not be saved for the sake of an effect either */
+    bool across;  /* in loops: what enters a step may be made of what the step before saved (control/loop_entering.c) */
+    double times; /* of boundaries */
 } tn_i_plan_by;
 
 /* known: known inputs.. -> (known outputs.., residuals..);

@@ -151,9 +151,10 @@ static bool offloaded(const split *s, tn_i_var v) {
     while (f->val[v].def < TN_DEF_LITERAL) {
         const tn_i_eqn *e = &f->eqn[f->val[v].def];
         if (e->prim->flags & TN_F_OFFLOAD) return true;
-        if (!e->prim->split || !e->prim->body) return false;
-        const tn_fn *body = tn_i_p(e)[e->prim->body - 1].u.fn;
-        v = body->out[v - e->out];
+        tn_i_var inside;
+        const tn_fn *body = tn_i_made_inside(e, v - e->out, &inside);
+        if (!body) return false;
+        v = inside;
         f = body;
     }
     return false;
@@ -166,7 +167,8 @@ static void hand_over(const split *s, tn_i_builder *b, const tn_i_eqn *e, const 
     for (tn_i_var v = e->out; v < e->out + e->nout; v++) {
         if (!s->residual[v]) continue;
         const tn_i_eqn *def = tn_i_def(b, map[v]);
-        out[(*n)++] = def && def->nin && offloaded(s, v) ? tn_i_offload(b, map[v]) : map[v];
+        const bool steps = tn_i_has_steps(s->f->val[v].type);
+        out[(*n)++] = def && def->nin && !steps && offloaded(s, v) ? tn_i_offload(b, map[v]) : map[v];
     }
 }
 
@@ -328,7 +330,7 @@ static bool split_separated(const tn_fn *f, const bool *unknown, const bool *out
                .again = bytes + 6 * n,
                .copy = bytes + 7 * n};
     find_known(&s);
-    const tn_i_boundary q = {.f = f, .known = s.known, .needed = s.needed};
+    const tn_i_boundary q = {.f = f, .known = s.known, .needed = s.needed, .times = how->times};
     bool ok = how->plan(how, &q, s.save) && cross(&s) && build(&s, p);
     tn_i_free(f->ctx, bytes, 7 * n + f->neqn);
     if (!ok) tn_i_parts_free(p);

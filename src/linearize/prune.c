@@ -37,6 +37,13 @@ static bool find_used(tn_i_frame *w, const tn_i_var *out, uint32_t nout, bool qu
         const tn_i_eqn *e = &f->eqn[i];
         const uint32_t *from = NULL;
         if (!is_live(e, used, w->r.quiet, w->mark)) continue;
+        if (e->prim->needs) {
+            tn_i_frame_enter(w, e);
+            memset(w->flag, 0, e->nin * sizeof *w->flag);
+            if (!e->prim->needs(&w->r, w->mark, w->flag)) return false;
+            for (uint32_t k = 0; k < e->nin; k++) used[tn_i_in(f, e)[k]] |= w->flag[k];
+            continue;
+        }
         if (e->prim->prune) {
             const tn_i_memo_entry *p = prune_outputs(program_of(e), w->mark, w->r.quiet, w->r.memo);
             if (!p) return false;
@@ -157,10 +164,28 @@ tn_fn *tn_i_quiet(const tn_fn *f) {
 bool tn_i_quiet_outputs(const tn_i_eqn *e, const bool *used, tn_i_memo *memo, const tn_i_loc **loud) {
     *loud = e->loc;
     if (!has_effect(e)) *loud = NULL;
-    if (!*loud || !e->prim->prune || !e->prim->body) return true;
-    const tn_i_memo_entry *q = prune_outputs(tn_i_p(e)[e->prim->body - 1].u.fn, used, true, memo);
-    if (q) *loud = q->result[0]->effect ? tn_i_effect_loc(q->result[0]) : NULL;
-    return q != NULL;
+    const tn_fn *const *f;
+    uint32_t n = tn_i_alternatives(e, &f);
+    if (n == 0 && e->prim->body) n = tn_i_programs(&tn_i_p(e)[e->prim->body - 1], &f);
+    if (!*loud || !e->prim->prune || n == 0) return true; /* what a loop does again it does with its effects */
+    *loud = NULL;
+    for (uint32_t i = 0; i < n && !*loud; i++) {
+        const tn_i_memo_entry *q = prune_outputs(f[i], used, true, memo);
+        if (!q) return false;
+        if (q->result[0]->effect) *loud = tn_i_effect_loc(q->result[0]);
+    }
+    return true;
+}
+
+/* The first program of e that has an effect, or NULL. */
+static const tn_fn *effect_within(const tn_i_eqn *e) {
+    for (uint32_t k = 0; e->params && k < e->params->n; k++) {
+        const tn_fn *const *f;
+        const uint32_t n = tn_i_programs(&e->params->v[k], &f);
+        for (uint32_t j = 0; j < n; j++)
+            if (f[j]->effect) return f[j];
+    }
+    return NULL;
 }
 
 const tn_i_loc *tn_i_effect_loc(const tn_fn *f) {
@@ -169,7 +194,7 @@ const tn_i_loc *tn_i_effect_loc(const tn_fn *f) {
         const tn_i_eqn *e = &f->eqn[i];
         if (!has_effect(e)) continue;
         loc = e->loc;
-        f = e->prim->body ? tn_i_p(e)[e->prim->body - 1].u.fn : NULL;
+        f = effect_within(e);
         i = UINT32_MAX; /* from its beginning */
     }
     return loc;

@@ -87,7 +87,7 @@ void tn_i_dense_strides(const tn_type *t, int64_t *stride) {
     int64_t s = 1;
     for (int i = t->rank; i-- > 0;) {
         stride[i] = s;
-        s *= t->dim[i] ? t->dim[i] : 1;
+        if (t->dim[i] > 0) s *= t->dim[i]; /* one step where there are steps */
     }
 }
 

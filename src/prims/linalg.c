@@ -1,5 +1,5 @@
 /* triangular_solve and cholesky, over leading batch dimensions. */
-#include "prims/dot.h"
+#include "prims/matrices.h"
 #include "prims/product.h"
 #include "prims/rules.h"
 #include "prims/sample.h"
@@ -8,57 +8,19 @@
 #include <math.h>
 #include <string.h>
 
-/* The last two dimensions are the matrix, those before it the batch. */
-static int batch_rank(const tn_type *t) { return t->rank - 2; }
-
-static bool square_matrices(tn_i_query *q) {
-    const tn_type *t = q->in[0];
-    if (!tn_i_admits(q)) return false;
-    if (t->rank < 2 || t->dim[t->rank - 1] != t->dim[t->rank - 2])
-        return tn_i_type_fail(q, 0, "needs square matrices in the last two dimensions");
-    return true;
-}
-
-/* The sums of products of x and y as matrices over equal leading dimensions; xd: the matrix
- * dimension of x (0 or 1) that is contracted. */
-static tn_i_var matrix_product(tn_i_builder *b, tn_i_var x, int xd, tn_i_var y, int yd) {
-    if (b->failed || x == TN_NOVAR || y == TN_NOVAR) return TN_NOVAR;
-    const int n = batch_rank(tn_i_vtype(b, x));
-    tn_i_dots d = {.ncontract = 1, .nbatch = (uint32_t)n, .contract = {{n + xd}, {n + yd}}};
-    for (int i = 0; i < n; i++) d.batch[0][i] = d.batch[1][i] = i;
-    return tn_i_dot_general(b, x, y, &d);
-}
-
-/* `how` of row and column number, as a bool matrix like those of t, without its batch dimensions. */
-static tn_i_var compare_indices(tn_i_builder *b, const tn_type *t, int how) {
-    const int64_t *shape = t->dim + batch_rank(t);
-    const tn_i_var row = tn_i_iota(b, TN_I32, 2, shape, 0), column = tn_i_iota(b, TN_I32, 2, shape, 1);
-    return tn_i_op2(b, how, row, column);
-}
-
-/* A matrix repeated over t's batch dimensions. */
-static tn_i_var over_batch(tn_i_builder *b, tn_i_var x, const tn_type *t) {
-    const int64_t dims[2] = {t->rank - 2, t->rank - 1};
-    return t->rank == 2 ? x : tn_i_broadcast(b, x, t->rank, t->dim, dims);
-}
-
 /* ---- triangular_solve ------------------------------------------------------------------ */
 
-enum { LEFT_SIDE, LOWER, TRANSPOSE_A, CONJUGATE_A, UNIT_DIAGONAL, NPARAMS };
 static const tn_i_spec solve_params[] = {
     {.name = "left_side", .kind = TN_K_BOOL},     {.name = "lower", .kind = TN_K_BOOL},
     {.name = "transpose_a", .kind = TN_K_BOOL},   {.name = "conjugate_a", .kind = TN_K_BOOL},
     {.name = "unit_diagonal", .kind = TN_K_BOOL}, {.name = NULL}};
 
 static bool type_solve(tn_i_query *q) {
-    if (!square_matrices(q) || !tn_i_same_dtype(q, 1) || !tn_i_params_given(q)) return false;
+    if (!tn_i_square_matrices(q) || !tn_i_same_dtype(q, 1) || !tn_i_params_given(q)) return false;
+    if (!tn_i_same_batch(q, 1)) return false;
     const tn_type *a = q->in[0], *b = q->in[1];
-    if (a->rank != b->rank)
-        return tn_i_type_fail(q, 1, "has rank %d, but operand 0 has %d", (int)b->rank, (int)a->rank);
-    for (int i = 0; i < batch_rank(a); i++)
-        if (a->dim[i] != b->dim[i]) return tn_i_type_fail(q, 1, "batch dimension %d differs from operand 0's", i);
-    const int side = q->p[LEFT_SIDE].u.i ? 0 : 1;
-    if (b->dim[batch_rank(b) + side] != a->dim[a->rank - 1])
+    const int side = q->p[TN_LEFT_SIDE].u.i ? 0 : 1;
+    if (b->dim[tn_i_batch_rank(b) + side] != a->dim[a->rank - 1])
         return tn_i_type_fail(q, 1, "%s must be operand 0's %lld",
                               side ? "with left_side=False the number of columns"
                                    : "with left_side=True the number of rows",
@@ -70,15 +32,15 @@ static void cost_solve(const tn_i_query *q, tn_i_cost *cost) {
     const double n = (double)q->in[0]->dim[q->in[0]->rank - 1], elements = (double)tn_i_count(q->in[1]);
     tn_i_cost_copy(q, cost);
     cost->products += elements * n / 2;
-    cost->flops += elements * (n + (q->p[UNIT_DIAGONAL].u.i ? 0 : 3));
+    cost->flops += elements * (n + (q->p[TN_UNIT_DIAGONAL].u.i ? 0 : 3));
 }
 
 static tn_status kernel_solve(const tn_i_kernel *k) {
     const tn_i_arr *a = &k->in[0], *b = &k->in[1], *x = &k->out[0];
-    const bool left = k->p[LEFT_SIDE].u.i != 0, lower = k->p[LOWER].u.i != 0;
+    const bool left = k->p[TN_LEFT_SIDE].u.i != 0, lower = k->p[TN_LOWER].u.i != 0;
     /* x op(a) = b is op(a)' x' = b' */
-    const bool transposed = (k->p[TRANSPOSE_A].u.i != 0) == left;
-    const int dtype = a->type->dtype, n = batch_rank(a->type);
+    const bool transposed = (k->p[TN_TRANSPOSE_A].u.i != 0) == left;
+    const int dtype = a->type->dtype, n = tn_i_batch_rank(a->type);
     const int64_t rows = x->type->dim[n], columns = x->type->dim[n + 1];
     if (tn_i_count(x->type) == 0) return TN_OK;
     tn_i_copy_array(b, x);
@@ -90,7 +52,7 @@ static tn_status kernel_solve(const tn_i_kernel *k) {
         tn_i_matrix y = {tn_i_address(x, i * rows * columns), columns, 1};
         if (transposed) t = tn_i_matrix_transposed(t);
         if (!left) y = tn_i_matrix_transposed(y);
-        tn_i_solve(dtype, k->threads, lower != transposed, k->p[UNIT_DIAGONAL].u.i != 0, left ? rows : columns,
+        tn_i_solve(dtype, k->threads, lower != transposed, k->p[TN_UNIT_DIAGONAL].u.i != 0, left ? rows : columns,
                    left ? columns : rows, t, y);
     }
     return TN_OK;
@@ -105,55 +67,38 @@ static tn_i_var solve(tn_i_builder *b, const tn_i_param *p, tn_i_var a, tn_i_var
 static tn_i_var read_part(tn_i_rule *r, tn_i_var da) {
     tn_i_builder *b = r->b;
     const tn_type *t = r->in_type[0];
-    const bool lower = r->p[LOWER].u.i != 0, unit = r->p[UNIT_DIAGONAL].u.i != 0;
-    const tn_i_var mask = compare_indices(b, t, lower ? unit ? TN_P_gt : TN_P_ge : unit ? TN_P_lt : TN_P_le);
-    const tn_i_var all = over_batch(b, mask, t), zeros = tn_i_zeros(b, t);
+    const bool lower = r->p[TN_LOWER].u.i != 0, unit = r->p[TN_UNIT_DIAGONAL].u.i != 0;
+    const tn_i_var mask = tn_i_compare_indices(b, t, lower ? unit ? TN_P_gt : TN_P_ge : unit ? TN_P_lt : TN_P_le);
+    const tn_i_var all = tn_i_over_batch(b, mask, t), zeros = tn_i_zeros(b, t);
     return tn_i_op3(b, TN_P_select, all, da, zeros);
 }
 
 /* op(a) dx = db - op(da) x; on the right dx op(a) = db - x op(da). */
 static void jvp_solve(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
     tn_i_builder *b = r->b;
-    const int transposed = r->p[TRANSPOSE_A].u.i != 0;
+    const int transposed = r->p[TN_TRANSPOSE_A].u.i != 0;
     tn_i_var rhs = din[1];
     if (din[0] != TN_NOVAR) {
         const tn_i_var da = read_part(r, din[0]);
-        const tn_i_var moved = r->p[LEFT_SIDE].u.i ? matrix_product(b, da, 1 - transposed, r->out[0], 0)
-                                                   : matrix_product(b, r->out[0], 1, da, transposed);
+        const tn_i_var moved = r->p[TN_LEFT_SIDE].u.i ? tn_i_matrix_product(b, da, 1 - transposed, r->out[0], 0)
+                                                      : tn_i_matrix_product(b, r->out[0], 1, da, transposed);
         rhs = rhs == TN_NOVAR ? tn_i_op1(b, TN_P_neg, moved) : tn_i_op2(b, TN_P_sub, rhs, moved);
     }
     dout[0] = solve(b, r->p, r->in[0], rhs);
 }
 
 static void transpose_solve(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
-    tn_i_param p[NPARAMS];
+    tn_i_param p[TN_NTRIANGULAR];
     memcpy(p, r->p, sizeof p);
-    p[TRANSPOSE_A].u.i = !p[TRANSPOSE_A].u.i;
+    p[TN_TRANSPOSE_A].u.i = !p[TN_TRANSPOSE_A].u.i;
     ct_in[1] = solve(r->b, p, r->in[0], ct[0]);
 }
 
 /* One matrix for the whole batch: the batch becomes more columns (left) or rows (right). */
 static tn_i_var solve_folded(tn_i_rule *r) {
-    tn_i_builder *b = r->b;
-    if (b->failed) return TN_NOVAR;
-    const tn_type t = *tn_i_vtype(b, r->in[1]); /* batch, leading.., rows, columns */
-    const int n = t.rank - 3, left = r->p[LEFT_SIDE].u.i != 0;
-    int64_t there[TN_MAX_RANK], back[TN_MAX_RANK], shape[TN_MAX_RANK], folded[TN_MAX_RANK];
-    for (int i = 0; i < n + left; i++) there[i] = i + 1;
-    there[n + left] = 0;
-    for (int i = n + left + 1; i < t.rank; i++) there[i] = i;
-    for (int i = 0; i < t.rank; i++) {
-        back[there[i]] = i;
-        shape[i] = folded[i] = t.dim[there[i]];
-    }
-    if (!tn_i_mul_i64(shape[n + left], shape[n + left + 1], &folded[n + left])) {
-        tn_i_rule_fail(r, TN_EOVERFLOW, 1, "the batch and its matrices overflow");
-        return TN_NOVAR;
-    }
-    if (!left) folded[n + 1] = shape[n + 2];
-    tn_i_var x = tn_i_reshape(b, tn_i_permute(b, r->in[1], there), t.rank - 1, folded);
-    x = solve(b, r->p, r->in[0], x);
-    return tn_i_permute(b, tn_i_reshape(b, x, t.rank, shape), back);
+    tn_i_folding f;
+    tn_i_fold_batch(r, 1, r->p[TN_LEFT_SIDE].u.i != 0, &f);
+    return tn_i_unfold_batch(r->b, solve(r->b, r->p, r->in[0], f.x), &f);
 }
 
 static void batch_solve(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
@@ -179,19 +124,11 @@ static void fill_triangular(tn_i_rng *r, const tn_i_case *c, uint32_t i, void *d
     }
 }
 
-static void sample_square(tn_i_rng *r, int dtype, tn_i_case *c) {
-    tn_i_case_shape(r, c, 0, dtype, 0, 1);
-    tn_type *t = &c->in[0];
-    const int64_t n = tn_i_pick(r, 0, 5);
-    t->dim[t->rank] = t->dim[t->rank + 1] = n;
-    t->rank += 2;
-}
-
 static bool sample_solve(tn_i_rng *r, int dtype, tn_i_case *c) {
-    sample_square(r, dtype, c);
+    tn_i_sample_square(r, dtype, c);
     tn_i_case_alike(c, 1, 0, dtype);
-    for (int k = 0; k < NPARAMS; k++) c->p[k] = (tn_i_param){.kind = TN_K_BOOL, .u.i = tn_i_pick(r, 0, 1)};
-    c->in[1].dim[c->in[1].rank - (c->p[LEFT_SIDE].u.i ? 1 : 2)] = tn_i_pick(r, 0, 4);
+    for (int k = 0; k < TN_NTRIANGULAR; k++) c->p[k] = (tn_i_param){.kind = TN_K_BOOL, .u.i = tn_i_pick(r, 0, 1)};
+    c->in[1].dim[c->in[1].rank - (c->p[TN_LEFT_SIDE].u.i ? 1 : 2)] = tn_i_pick(r, 0, 4);
     c->fill = fill_triangular;
     return true;
 }
@@ -219,7 +156,7 @@ const tn_prim tn_prim_triangular_solve = {
 
 /* ---- cholesky ------------------------------------------------------------------------------ */
 
-static bool type_cholesky(tn_i_query *q) { return square_matrices(q) && tn_i_output_type(q, q->in[0]); }
+static bool type_cholesky(tn_i_query *q) { return tn_i_square_matrices(q) && tn_i_output_type(q, q->in[0]); }
 
 static void cost_cholesky(const tn_i_query *q, tn_i_cost *cost) {
     const double n = (double)q->in[0]->dim[q->in[0]->rank - 1], elements = (double)tn_i_count(q->in[0]);
@@ -262,7 +199,7 @@ static bool factor(int dtype, int threads, int64_t n, tn_i_matrix a) {
 
 /* Row by row, because a symmetric operand may have any strides. */
 static void copy_lower(const tn_i_arr *from, int64_t offset, int64_t n, tn_i_matrix to) {
-    const int dtype = from->type->dtype, rows = batch_rank(from->type);
+    const int dtype = from->type->dtype, rows = tn_i_batch_rank(from->type);
     const size_t size = tn_i_dtype_size(dtype);
     tn_i_row *copy = tn_i_copy_row(size);
     for (int64_t i = 0; i < n; i++) {
@@ -280,7 +217,7 @@ static void fill_nan(int dtype, int64_t n, tn_i_matrix to) {
 
 static tn_status kernel_cholesky(const tn_i_kernel *k) {
     const tn_i_arr *a = &k->in[0], *out = &k->out[0];
-    const int dtype = a->type->dtype, rank = batch_rank(a->type);
+    const int dtype = a->type->dtype, rank = tn_i_batch_rank(a->type);
     const int64_t n = a->type->dim[rank];
     if (tn_i_count(a->type) == 0) return TN_OK;
     const tn_i_dims batch = tn_i_dims_of(a, (1u << rank) - 1);
@@ -298,10 +235,10 @@ static tn_status kernel_cholesky(const tn_i_kernel *k) {
 static tn_i_var lower_halved(tn_i_rule *r) {
     tn_i_builder *b = r->b;
     const tn_type *t = r->in_type[0];
-    const tn_type matrix = tn_type_of((tn_dtype)t->dtype, 2, t->dim + batch_rank(t));
-    const tn_i_var below = tn_i_convert(b, compare_indices(b, t, TN_P_gt), t->dtype);
-    const tn_i_var diagonal = compare_indices(b, t, TN_P_eq), half = tn_i_number(b, &matrix, 0.5);
-    return over_batch(b, tn_i_op3(b, TN_P_select, diagonal, half, below), t);
+    const tn_type matrix = tn_type_of((tn_dtype)t->dtype, 2, t->dim + tn_i_batch_rank(t));
+    const tn_i_var below = tn_i_convert(b, tn_i_compare_indices(b, t, TN_P_gt), t->dtype);
+    const tn_i_var diagonal = tn_i_compare_indices(b, t, TN_P_eq), half = tn_i_number(b, &matrix, 0.5);
+    return tn_i_over_batch(b, tn_i_op3(b, TN_P_select, diagonal, half, below), t);
 }
 
 /* dl = l phi(l^-1 ds l^-T), with ds the symmetric matrix of da's lower triangle and phi the
@@ -317,13 +254,9 @@ static void jvp_cholesky(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
     const tn_i_var l = r->out[0], phi = lower_halved(r);
     const tn_i_var half = tn_i_op2(b, TN_P_mul, din[0], phi);
     const tn_i_var ds = tn_i_op2(b, TN_P_add, half, tn_i_permute(b, half, swap));
-    tn_i_param p[NPARAMS];
-    for (int k = 0; k < NPARAMS; k++) p[k] = (tn_i_param){.kind = TN_K_BOOL, .u.i = k == LEFT_SIDE || k == LOWER};
-    const tn_i_var left = solve(b, p, l, ds);
-    p[LEFT_SIDE].u.i = 0;
-    p[TRANSPOSE_A].u.i = 1;
-    const tn_i_var both = solve(b, p, l, left);
-    dout[0] = matrix_product(b, l, 1, tn_i_op2(b, TN_P_mul, both, phi), 0);
+    const tn_i_var left = tn_i_triangular_solve(b, 1u << TN_LEFT_SIDE | 1u << TN_LOWER, l, ds);
+    const tn_i_var both = tn_i_triangular_solve(b, 1u << TN_LOWER | 1u << TN_TRANSPOSE_A, l, left);
+    dout[0] = tn_i_matrix_product(b, l, 1, tn_i_op2(b, TN_P_mul, both, phi), 0);
 }
 
 static void batch_cholesky(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
@@ -348,7 +281,7 @@ static void fill_positive(tn_i_rng *r, const tn_i_case *c, uint32_t i, void *dat
 }
 
 static bool sample_cholesky(tn_i_rng *r, int dtype, tn_i_case *c) {
-    sample_square(r, dtype, c);
+    tn_i_sample_square(r, dtype, c);
     c->fill = fill_positive;
     return true;
 }

@@ -35,7 +35,9 @@ enum {
     TN_F_COSTLY = 1 << 7,      /* more work than its arrays have elements, or user code: recomputed only for time */
     TN_F_OFFLOAD = 1 << 8,     /* the identity; the executor may keep the result in a spill file until it is read */
     TN_F_CHOOSES = 1 << 9,     /* operand 0 decides which of the others each element is */
-    TN_F_INLINE = 1 << 10      /* its program in place, under every transformation */
+    TN_F_INLINE = 1 << 10,     /* its program in place, under every transformation */
+    TN_F_LOOP = 1 << 11,       /* runs its programs as often as it finds when it runs: scan, while, cond */
+    TN_F_STEPS = 1 << 12       /* operands and results may have dimensions known when a loop has run (TN_I_STEPS) */
 };
 
 /* Sets of operands an equation is jointly linear in; TN_ALL: every operand. */
@@ -221,6 +223,20 @@ struct tn_prim {
      * into a known and an unknown equation (src/linearize/linearize.h). */
     void (*split)(tn_i_rule *r, const bool *unknown, tn_i_var *out, const struct tn_i_plan_by *how);
 
+    /* Which outputs depend on operands told by `in` (TN_F_LOOP; else told by `body`). */
+    bool (*depends)(struct tn_i_memo *m, const tn_i_eqn *e, const uint8_t *in, uint8_t *out);
+    /* Operands that the outputs told by `used` need, through nested programs (TN_F_LOOP; else told by `body`). */
+    bool (*needs)(tn_i_rule *r, const bool *used, bool *operand);
+
+    /* Loops: the program that makes an output, or its entries, and the value inside; the operand that the program's
+     * input i is in every step, or TN_NOVAR; whether the output is a stack that a schedule wants made where it is read.
+     */
+    const tn_fn *(*inside)(const tn_i_eqn *e, uint32_t output, tn_i_var *v);
+    uint32_t (*outside)(const tn_i_eqn *e, uint32_t i);
+    bool (*replayed)(const tn_i_eqn *e, uint32_t output);
+    /* Loops whose length is found when they run: the operand that tells it, nin + the output that does, or TN_NOVAR. */
+    uint32_t (*steps)(const tn_i_eqn *e);
+
     /* The same equation computing only the outputs told by `used`, each once; sets those of out. */
     void (*prune)(tn_i_rule *r, const bool *used, tn_i_var *out);
 
@@ -258,6 +274,11 @@ struct tn_prim {
     const tn_prim *original;                              /* of a deliberately broken copy (tests) */
 };
 
+/* The program inside e that makes its output, and the value there; NULL: e makes it itself. */
+const tn_fn *tn_i_made_inside(const tn_i_eqn *e, uint32_t output, tn_i_var *v);
+/* The operand of e that is input i of that program, or TN_NOVAR: another one in each step. */
+uint32_t tn_i_from_outside(const tn_i_eqn *e, uint32_t i);
+
 static inline const tn_prim *tn_i_prim(const tn_i_builder *b, int id) { return b->ctx->prims[id]; }
 
 /* ---- emitting from rules ------------------------------------------------------------------ */
@@ -273,6 +294,8 @@ tn_i_var tn_i_broadcast(tn_i_builder *b, tn_i_var x, int rank, const int64_t *sh
 tn_i_var tn_i_reshape(tn_i_builder *b, tn_i_var x, int rank, const int64_t *shape);
 tn_i_var tn_i_permute(tn_i_builder *b, tn_i_var x, const int64_t *perm); /* `transpose` */
 tn_i_var tn_i_reduce_sum(tn_i_builder *b, tn_i_var x, uint32_t naxes, const int64_t *axes);
+/* The sum of arrays of one type, as long as loops too. */
+tn_i_var tn_i_add_values(tn_i_builder *b, tn_i_var x, tn_i_var y);
 tn_i_var tn_i_convert(tn_i_builder *b, tn_i_var x, int dtype);
 tn_i_var tn_i_offload(tn_i_builder *b, tn_i_var x);
 /* x of rank r with a batch dimension of size n in front (broadcast). */

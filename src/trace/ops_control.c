@@ -79,12 +79,20 @@ static tn_fn *rule_program(tn_i_site *s, callback f, void *user, const types *in
     return p;
 }
 
-/* Emits the equation of a rule over the site's operands. */
-static tn_i_var emit_rule(tn_i_site *s, int id, size_t n, const char *const *names, tn_fn *const *f) {
+/* Emits the equation of a rule over the site's operands; with `why`, one that is one_way. */
+static tn_i_var emit_one_way(tn_i_site *s, int id, size_t n, const char *const *names, tn_fn *const *f,
+                             const char *why) {
     tn_i_args a;
+    const char *text = why && !s->b->failed ? tn_i_string(s->b->ctx, why, strlen(why)) : NULL;
+    if (why && !text) s->b->failed = true;
     tn_i_args_init(&a, s, id);
     for (size_t i = 0; i < n && !s->b->failed; i++) tn_i_args_fn(&a, names[i], f[i]);
+    if (text) tn_i_args_str(&a, "one_way", text);
     return tn_i_args_emit(s, &a, s->n, s->v);
+}
+
+static tn_i_var emit_rule(tn_i_site *s, int id, size_t n, const char *const *names, tn_fn *const *f) {
+    return emit_one_way(s, id, n, names, f, NULL);
 }
 
 static void release(size_t n, tn_fn *const *f) {
@@ -265,8 +273,8 @@ void tn_custom_jvp_many_at(tn_trace_many_fn f, tn_trace_many_fn jvp, void *user,
 
 /* ---- custom_vjp --------------------------------------------------------------------------- */
 
-/* bwd: the residuals that fwd gives, then a cotangent for each float output. */
-static tn_fn *trace_backward(tn_i_site *s, const tn_fn *fwd, size_t nout, callback bwd, void *user) {
+/* bwd: the residuals that fwd gives, then a cotangent for each float output, linear unless `trusted`. */
+static tn_fn *trace_backward(tn_i_site *s, const tn_fn *fwd, size_t nout, callback bwd, void *user, bool trusted) {
     types in;
     tn_fn *p = NULL;
     size_t nfloat = 0;
@@ -274,14 +282,14 @@ static tn_fn *trace_backward(tn_i_site *s, const tn_fn *fwd, size_t nout, callba
     if (types_room(s, &in, fwd->nout)) {
         (void)add_outputs(&in, fwd, nout, fwd->nout, false);
         size_t nlin = add_outputs(&in, fwd, 0, nout, true);
-        p = rule_program(s, bwd, user, &in, nlin, nfloat);
+        p = rule_program(s, bwd, user, &in, trusted ? 0 : nlin, nfloat);
     }
     types_free(s, &in);
     return p;
 }
 
-static void custom_vjp(callback f, callback fwd, size_t nres, callback bwd, void *user, size_t n, const tn_val *x,
-                       size_t nout, tn_val *out, const char *file, int line) {
+static void custom_vjp(callback f, callback fwd, size_t nres, callback bwd, const char *why, void *user, size_t n,
+                       const tn_val *x, size_t nout, tn_val *out, const char *file, int line) {
     static const char *const names[3] = {"call", "fwd", "bwd"};
     tn_i_site s;
     tn_fn *p[3] = {NULL, NULL, NULL};
@@ -289,8 +297,8 @@ static void custom_vjp(callback f, callback fwd, size_t nres, callback bwd, void
     tn_i_site_open_many(&s, "custom_vjp", NULL, n, x, 0, file, line);
     p[0] = trace_primal(&s, f, user, nout);
     if (p[0]) p[1] = trace_primal(&s, fwd, user, nout + nres);
-    if (p[1]) p[2] = trace_backward(&s, p[1], nout, bwd, user);
-    if (p[2]) first = emit_rule(&s, TN_P_custom_vjp, 3, names, p);
+    if (p[1]) p[2] = trace_backward(&s, p[1], nout, bwd, user, why != NULL);
+    if (p[2]) first = emit_one_way(&s, TN_P_custom_vjp, 3, names, p, why);
     release(3, p);
     tn_i_site_close_many(&s, first, nout, out);
 }
@@ -298,15 +306,47 @@ static void custom_vjp(callback f, callback fwd, size_t nres, callback bwd, void
 tn_val tn_custom_vjp_at(tn_trace_fn f, tn_trace_many_fn fwd, size_t nres, tn_trace_many_fn bwd, void *user, size_t n,
                         const tn_val *x, const char *file, int line) {
     tn_val out;
-    custom_vjp((callback){.one = f}, (callback){.many = fwd}, nres, (callback){.many = bwd}, user, n, x, 1, &out, file,
-               line);
+    custom_vjp((callback){.one = f}, (callback){.many = fwd}, nres, (callback){.many = bwd}, NULL, user, n, x, 1, &out,
+               file, line);
     return out;
 }
 
 void tn_custom_vjp_many_at(tn_trace_many_fn f, tn_trace_many_fn fwd, size_t nres, tn_trace_many_fn bwd, void *user,
                            size_t n, const tn_val *x, size_t nout, tn_val *out, const char *file, int line) {
-    custom_vjp((callback){.many = f}, (callback){.many = fwd}, nres, (callback){.many = bwd}, user, n, x, nout, out,
-               file, line);
+    custom_vjp((callback){.many = f}, (callback){.many = fwd}, nres, (callback){.many = bwd}, NULL, user, n, x, nout,
+               out, file, line);
+}
+
+void tn_custom_vjp_one_way_many_at(tn_trace_many_fn f, tn_trace_many_fn fwd, size_t nres, tn_trace_many_fn bwd,
+                                   const char *why, void *user, size_t n, const tn_val *x, size_t nout, tn_val *out,
+                                   const char *file, int line) {
+    custom_vjp((callback){.many = f}, (callback){.many = fwd}, nres, (callback){.many = bwd},
+               why ? why : "this rule has reverse mode only, and no second order", user, n, x, nout, out, file, line);
+}
+
+/* ---- forward_only --------------------------------------------------------------------------- */
+
+/* in: x, or its cotangent; the identity, or what would be its transpose and never runs */
+static tn_val identity(const tn_val *in, void *user) {
+    (void)user;
+    return in[0];
+}
+
+tn_val tn_forward_only_at(tn_val x, const char *why, const char *file, int line) {
+    static const char *const names[2] = {"f", "ft"};
+    tn_i_site s;
+    tn_fn *p[2] = {NULL, NULL};
+    tn_i_var first = TN_NOVAR;
+    tn_val out;
+    tn_i_site_open_many(&s, "forward_only", NULL, 1, &x, 0, file, line);
+    if (!s.b->failed && !tn_i_is_float(tn_i_site_type(&s, s.v[0])->dtype))
+        (void)tn_i_site_fail(&s, TN_ETYPE, 0, "needs f32 or f64");
+    p[0] = trace_primal(&s, (callback){.one = identity}, NULL, 1);
+    if (p[0]) p[1] = trace_primal(&s, (callback){.one = identity}, NULL, 1);
+    if (p[1]) first = emit_one_way(&s, TN_P_linear_call, 2, names, p, why ? why : "this value has no reverse mode");
+    release(2, p);
+    tn_i_site_close_many(&s, first, 1, &out);
+    return out;
 }
 
 /* ---- linear_call ---------------------------------------------------------------------------- */

@@ -66,7 +66,7 @@ void tn_i_site_open_many(tn_i_site *s, const char *name, tn_ctx *c, size_t n, co
 /* A failure inside a composition names the primitive; the user wrote the composition. */
 static void keep_error(tn_i_site *s) {
     tn_ctx *c = s->b->ctx;
-    char mark[64];
+    char mark[80];
     (void)snprintf(mark, sizeof mark, "%s: ", s->name);
     if (!strstr(c->message, mark)) (void)tn_i_fail(c, c->status, NULL, "%s, in %s", c->message, s->name);
     tn_i_trace_keep_error(s->t);

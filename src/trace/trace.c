@@ -27,7 +27,8 @@ static void report(const tn_i_trace *t) {
 /* ---- the stack ---------------------------------------------------------------- */
 
 static void push(tn_i_trace *t, tn_ctx *c, const tn_i_body *body) {
-    *t = (tn_i_trace){.parent = c->trace, .closed = body->closed, .loc = body->loc, .scope = c->scope};
+    *t = (tn_i_trace){
+        .parent = c->trace, .closed = body->closed, .stepping = body->stepping, .loc = body->loc, .scope = c->scope};
     tn_i_builder_init(&t->b, c);
     t->b.loc = body->loc;
     if (++c->trace_serial == 0) c->trace_serial = 1;
@@ -120,12 +121,21 @@ static void run_callback(const tn_i_body *body, const tn_val *in, tn_val *out) {
         body->many(in, out, body->user);
 }
 
+static void name_output(const tn_i_body *body, size_t j, char name[64]) {
+    if (body->stepping != TN_STEP_INPUT)
+        (void)snprintf(name, 64, "output %zu", j);
+    else if (j < body->ncarry)
+        (void)snprintf(name, 64, "carry %zu of the step", j);
+    else
+        (void)snprintf(name, 64, "y %zu of the step", j - body->ncarry);
+}
+
 /* The variables of what the callback returned. */
 static bool take_outputs(tn_i_trace *t, const tn_i_body *body, const tn_val *out, tn_i_var *var) {
     for (size_t j = 0; j < body->nout && !t->b.failed; j++) {
-        char name[32];
+        char name[64];
         tn_i_site s;
-        (void)snprintf(name, sizeof name, "output %zu", j);
+        name_output(body, j, name);
         tn_i_site_begin(&s, name, t->b.ctx, t->loc->file, (int)t->loc->line);
         if (tn_i_is_number(&out[j]))
             (void)tn_i_site_fail(&s, TN_EINVAL, -1, "a plain number has no dtype; make it an array with tn_full");

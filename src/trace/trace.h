@@ -11,6 +11,13 @@
 
 /* ---- traces (trace.c) --------------------------------------------------------- */
 
+/* Whether a trace is the step of a loop, where tn_loop_step has a meaning. */
+typedef enum tn_i_stepping {
+    TN_STEP_NONE,  /* no step: ask the enclosing trace */
+    TN_STEP_INPUT, /* input 0 is the step's number */
+    TN_STEP_REFUSED
+} tn_i_stepping;
+
 /* A value of an enclosing trace that became an input here. */
 typedef struct tn_i_capture {
     tn_val outer;
@@ -22,6 +29,7 @@ typedef struct tn_i_trace {
     struct tn_i_trace *parent;
     uint32_t serial;
     const char *closed; /* the construct that refuses values of enclosing traces; NULL: they are captured */
+    tn_i_stepping stepping;
     tn_i_capture *capture;
     size_t ncapture, ccapture;
     uint32_t *captured; /* hash table of captures: number + 1 */
@@ -42,6 +50,8 @@ typedef struct tn_i_body {
     size_t nin, nlin, nout; /* the last nlin inputs are linear */
     const tn_type *in;
     const char *closed; /* see tn_i_trace */
+    tn_i_stepping stepping;
+    size_t ncarry; /* of a step: the outputs that messages call carries; the others are ys */
     const tn_i_loc *loc;
 } tn_i_body;
 

@@ -117,6 +117,7 @@ static void backward(walk *k, const tn_i_eqn *e) {
     }
     if (!some) return;
     provide(k, e);
+    if (k->b.failed) return; /* rules take a missing operand for a linear one */
     tn_i_frame_enter(w, e);
     for (uint32_t i = 0; i < e->nin; i++) {
         bool linear = k->linear[in[i]];

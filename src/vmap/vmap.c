@@ -43,8 +43,11 @@ static bool input(walk *k, uint32_t i, bool batched) {
             tn_i_builder_fail(&k->b, TN_ELIMIT, "vmap: input %u already has rank %d", (unsigned)i, TN_MAX_RANK);
             return false;
         }
-        for (int d = t.rank; d > 0; d--) t.dim[d] = t.dim[d - 1];
-        t.dim[0] = k->size;
+        int at = 0; /* behind the last `?` of a stack: entries of a batch are batches of entries */
+        for (int d = 0; d < t.rank; d++)
+            if (t.dim[d] == TN_I_STEPS) at = d + 1;
+        for (int d = t.rank; d > at; d--) t.dim[d] = t.dim[d - 1];
+        t.dim[at] = k->size;
         t.rank++;
     }
     k->map[i] = tn_i_input(&k->b, &t, i >= k->f->nin - k->f->nlin);

@@ -1,5 +1,8 @@
 #include "fault/programs.h"
 
+#include "recurrent.h"
+#include "tansy/ode.h"
+
 /* ---- external functions --------------------------------------------------------------- */
 
 enum { N = 3 };
@@ -143,6 +146,28 @@ static void weighted(const tn_val *in, tn_val *out, void *user) {
     for (int i = 0; i < 9; i++) out[0] = tn_mul(out[0], in[i]);
 }
 
+/* sinh x = y + captured, with the Jacobian given, and without. */
+static tn_val root_residual(const tn_val *in, void *user) {
+    const tn_val *captured = user;
+    return tn_sub(tn_sinh(in[0]), tn_add(in[1], *captured));
+}
+
+static tn_val root_solve(const tn_val *in, void *user) {
+    const tn_val *captured = user;
+    return tn_asinh(tn_add(in[1], *captured));
+}
+
+static tn_val root_linear(const tn_val *in, void *user) {
+    (void)user;
+    return tn_div(in[2], tn_cosh(in[0]));
+}
+
+static tn_val roots(tn_val y, tn_val captured) {
+    tn_val norm, z = tn_custom_root(root_residual, root_solve, NULL, &captured, y, 1, &y, &norm);
+    z = tn_custom_root(root_residual, root_solve, root_linear, &captured, z, 1, &y, NULL);
+    return tn_add(z, norm);
+}
+
 /* ---- nested programs ---------------------------------------------------------------------- */
 
 static tn_val inner(const tn_val *in, void *user) {
@@ -178,6 +203,27 @@ static void layer(const tn_val *in, tn_val *out, void *user) {
     out[1] = tn_sum(in[0]);
 }
 
+/* Branches that capture different values; one of them branches again. */
+static tn_val bent(const tn_val *in, void *user) {
+    const tn_val *outer = user;
+    return tn_mul(tn_sin(in[0]), outer[0]);
+}
+
+static tn_val straight(const tn_val *in, void *user) {
+    (void)user;
+    return tn_mul(in[0], 0.5);
+}
+
+static void steep(const tn_val *in, tn_val *out, void *user) {
+    const tn_val *outer = user;
+    out[0] = tn_cond(tn_gt(tn_sum(outer[1]), 0), bent, straight, user, 1, in);
+}
+
+static void flat(const tn_val *in, tn_val *out, void *user) {
+    (void)user;
+    out[0] = in[0];
+}
+
 static tn_val nested(const tn_val *in, void *user) {
     world *w = user;
     const double numbers[N] = {0.5, 1.5, -1};
@@ -189,17 +235,61 @@ static tn_val nested(const tn_val *in, void *user) {
         y = tn_apply(w->inner, 1, &h[0]);
         y = tn_apply(w->inner, 1, &y);
     }
+    static const tn_trace_many_fn branch[3] = {flat, steep, flat};
+    tn_switch(tn_argmax(y, 0), 3, branch, outer, 1, &y, 1, &y);
     y = tn_checkpoint(region, NULL, NULL, 1, &y);
     y = tn_checkpoint_name(tn_custom_jvp(soft, soft_jvp, NULL, 1, &y), "soft");
     y = tn_custom_vjp(product, product_fwd, 2, product_bwd, NULL, 2, ((tn_val[]){y, x}));
     for (int i = 0; i < 9; i++) r[i] = i % 2 ? outer[0] : x;
     tn_linear_call_many(weighted, weighted, NULL, 9, r, 1, &y, 1, &y);
+    y = roots(y, outer[0]);
     y = tn_external(w->c, "cube", 1, &y);
     y = tn_external(w->c, "twice", 1, &y);
     return tn_add(tn_sum(tn_matmul(y, in[1])), h[1]);
 }
 
 tn_fn *nested_program(world *w) { return tn_trace(w->c, nested, w, 2, TN_TYPES(tn_f64(N), tn_f64(N, 2))); }
+
+/* ---- loops -------------------------------------------------------------------------------- */
+
+/* Captures w[0]; its own inner loop captures its carry. */
+static void fall(tn_val i, const tn_val *carry, tn_val *next, void *user) {
+    const tn_val *x = user;
+    next[0] = tn_mul(carry[0], tn_sin(tn_mul(tn_convert(i, TN_F64), x[0])));
+}
+
+static void step(const tn_val *carry, const tn_val *x, tn_val *next, tn_val *y, void *user) {
+    const tn_val *w = user;
+    const tn_loop_options o = {.size = sizeof o, .schedule = "all_save"};
+    tn_fori(NULL, 0, 2, fall, (void *)(uintptr_t)carry, 1, x, &next[0], &o);
+    next[0] = tn_tanh(tn_add(tn_mul(carry[0], w[0]), next[0]));
+    y[0] = tn_mul(next[0], tn_convert(tn_loop_step(tn_val_ctx(x[0])), TN_F64));
+}
+
+static tn_val below(const tn_val *in, void *user) { return (void)user, tn_lt(in[1], 3); }
+
+static void turn(const tn_val *in, tn_val *out, void *user) {
+    const tn_val *w = user;
+    out[0] = tn_sin(tn_mul(in[0], tn_sum(w[0])));
+    out[1] = tn_add(in[1], 1);
+}
+
+static tn_val loops(const tn_val *in, void *user) {
+    (void)user;
+    const tn_loop_options o = {.size = sizeof o, .reverse = true};
+    tn_val h, ys, s[2];
+    tn_scan(NULL, step, (void *)(uintptr_t)&in[0], 1, &in[0], 1, &in[1], TN_LENGTH_OF_XS, &h, 1, &ys, &o);
+    s[0] = tn_add(tn_sum(ys), tn_sum(h)), s[1] = TN_VAL(0);
+    tn_while_loop(NULL, below, turn, (void *)(uintptr_t)&in[0], 2, s, s, NULL);
+    return s[0];
+}
+
+tn_fn *loop_program(world *w) { return tn_trace(w->c, loops, w, 2, TN_TYPES(tn_f64(N), tn_f64(2, N))); }
+
+tn_fn *recurrent_program(world *w) {
+    static const lstm m = {.steps = 3, .batch = 1, .width = 2};
+    return lstm_traced(w->c, &m);
+}
 
 /* ---- every primitive ------------------------------------------------------------------------ */
 
@@ -330,8 +420,12 @@ static tn_val indexing(tn_val x, tn_val a, tn_val i) {
 
 static tn_val products(tn_ctx *c, tn_val x, tn_val a) {
     tn_val spd = tn_add(tn_matmul(a, tn_t(a)), tn_mul(tn_eye(c, TN_F64, 2, 2), 2.0)), l = tn_cholesky(spd);
-    tn_val b = tn_reshape(x, 2, -1);
-    tn_val s[] = {tn_triangular_solve(l, b, true, true, false, false),
+    tn_val b = tn_reshape(x, 2, -1), lu, pivots, order;
+    tn_lu(spd, &lu, &pivots, &order);
+    tn_val s[] = {tn_solve(spd, b),
+                  tn_lu_solve(lu, order, tn_at(b, 0), true),
+                  tn_convert(pivots, TN_F64),
+                  tn_triangular_solve(l, b, true, true, false, false),
                   tn_triangular_solve(l, b, false, true, true, true),
                   tn_cholesky_solve(l, b),
                   tn_einsum("ij,jk,kl->li", tn_vals(a, b, a)),
@@ -410,3 +504,78 @@ const char jax_text[] = "{ lambda a:f64[2,1] ; b:float64[2,3] c:i32[]. let\n"
                         "(y,) } jvp=None num_consts=0 symbolic_zeros=False] p\n"
                         "    r:f64[6] = name[name=\"a\\x41\\n\"] o\n"
                         "  in (m, q, r, 2.0:f64[]) }\n";
+
+static const char loops_text[] =
+    "{ lambda n:i64[] a:f64[3] . let\n"
+    "    m:i64[] = add 2:i64[] n\n"
+    "    b:f64[3] ks:i64[?] yss:f64[?,?,3] = scan[program={ lambda a:f64[3] . let\n"
+    "        c:f64[3] k:i64[] ys:f64[?,3] = while[cond={ lambda a:f64[3] . let s:f64[] = reduce_sum[axes=(0,)] a\n"
+    "            p:bool[] = lt s 9.0:f64[] in (p) } body={ lambda i:i64[] a:f64[3] . let b:f64[3] = add a 1.5:f64[]\n"
+    "            in (b, a) } cond_nconsts=0 body_nconsts=0 index=True count=True] a\n"
+    "        d:f64[3] = mul c 0.25:f64[] in (d, k, ys) } num_consts=0 num_carry=1] m a\n"
+    "    c:f64[3] i:i64[] = scan[program={ lambda c:f64[3] i:i64[] k:i64[] ys:f64[?,3] . let\n"
+    "        d:f64[3] = scan[program={ lambda c:f64[3] y:f64[3] . let d:f64[3] = mul c 0.5:f64[] e:f64[3] = add d y\n"
+    "            in (e) } num_consts=0 num_carry=1 reverse=True] k c ys\n"
+    "        j:i64[] = add i k in (d, j) } num_consts=0 num_carry=2 reverse=True] m b 0:i64[] ks yss\n"
+    "  in (c, i) }\n";
+
+tn_fn *loops_program(world *w) { return tn_fn_parse(w->c, loops_text, sizeof loops_text - 1, "loops.tn"); }
+/* ---- solves of differential equations -------------------------------------------------------------------- */
+
+static void ode_field(tn_val t, const tn_val *y, const tn_val *p, tn_val *dy, void *user) {
+    (void)user;
+    dy[0] = tn_mul(y[0], p[0]);
+    dy[1] = tn_mul(tn_sum(y[0]), t);
+}
+
+static tn_val ode_event(tn_val t, const tn_val *y, const tn_val *p, void *user) {
+    (void)t, (void)p, (void)user;
+    return tn_sub(y[1], 2);
+}
+
+static void solves(const tn_val *in, tn_val *out, void *user) {
+    tn_val y[4], ts_y[2], steps_y[2], dense_y[4];
+    tn_ode_problem p = {.size = sizeof p, .field = ode_field, .nstate = 2, .y0 = in, .nparams = 1, .params = in + 2};
+    tn_ode_options o = {.size = sizeof o, .solver = "Heun", .rtol = 1e-3, .save_steps = 9, .dense = 9};
+    (void)user;
+    p.t0 = tn_number_i64(0);
+    p.t1 = tn_number_f64(1.5);
+    o.ts = in[3];
+    o.event = ode_event;
+    tn_ode_solution s = {.size = sizeof s, .y = y, .ts_y = ts_y, .steps_y = steps_y, .dense_y = dense_y};
+    tn_ode_solve(&p, &o, &s);
+    tn_ode_evaluate(&s, 2, 0.5, y + 2);
+    out[0] = tn_add(tn_sum(y[2]), tn_sum(ts_y[0]));
+    o = (tn_ode_options){.size = sizeof o, .solver = "Kvaerno3", .steps = 2};
+    tn_ode_solve(&p, &o, &s);
+    out[1] = y[1];
+}
+
+tn_fn *ode_program(world *w) {
+    return tn_trace_many(w->c, solves, NULL, 4, TN_TYPES(tn_f64(2), tn_f64(), tn_f64(), tn_f64(3)), 2);
+}
+
+/* in: y, p, ts */
+static tn_val one_way_solves(const tn_val *in, void *user) {
+    tn_val y[2], z[2], ts_y[2], residual;
+    const tn_val zero[2] = {in[0], tn_mul(tn_sum(in[0]), 0)};
+    tn_ode_problem p = {.size = sizeof p, .field = ode_field, .nstate = 2, .y0 = zero, .nparams = 1, .params = in + 1};
+    tn_ode_options o = {.size = sizeof o, .solver = "Heun", .adjoint = "Backsolve", .rtol = 1e-3, .progress = 2};
+    tn_ode_solution s = {.size = sizeof s, .y = y, .ts_y = ts_y};
+    (void)user;
+    p.t0 = tn_number_i64(0);
+    p.t1 = tn_number_f64(1.5);
+    o.ts = in[2];
+    tn_ode_solve(&p, &o, &s);
+    o = (tn_ode_options){.size = sizeof o, .solver = "Heun", .rtol = 1e-3};
+    tn_ode_solution rest = {.size = sizeof rest, .y = z};
+    tn_ode_steady(&p, &o, &rest, &residual);
+    return tn_add(tn_add(tn_sum(y[0]), tn_sum(ts_y[1])), tn_sum(z[0]));
+}
+
+tn_fn *one_way_program(world *w) {
+    return tn_trace(w->c, one_way_solves, NULL, 3, TN_TYPES(tn_f64(2), tn_f64(), tn_f64(3)));
+}
+
+static tn_val forward(const tn_val *in, void *user) { return tn_forward_only(tn_sin(in[0]), user); }
+tn_fn *forward_program(world *w) { return tn_trace(w->c, forward, NULL, 1, TN_TYPES(tn_f64(3))); }

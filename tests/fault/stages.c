@@ -131,6 +131,16 @@ static bool run_budget(world *w) {
     memcpy(w->numbers, numbers, sizeof numbers);
     return true;
 }
+/* One whose tables grow, for disk_revolve; one whose run has memory of its own. */
+static bool run_schedules(world *w) {
+    tn_schedule_counts k[2] = {{.size = sizeof *k}, {.size = sizeof *k}};
+    if (tn_schedule_cost(w->c, "disk_revolve:2,3", 60, NULL, &k[0]) != TN_OK) return false;
+    if (tn_schedule_cost(w->c, "online:3", 60, NULL, &k[1]) != TN_OK) return false;
+    const double numbers[6] = {(double)k[0].advances,  (double)k[0].disk_writes, (double)k[0].disk_reads,
+                               (double)k[0].snapshots, (double)k[1].advances,    (double)k[1].snapshots};
+    memcpy(w->numbers, numbers, sizeof numbers);
+    return true;
+}
 static bool run_hvp(world *w) { return made(w, tn_hvp(w->given, NULL, policy(w))); }
 static bool run_jacfwd(world *w) { return made(w, tn_jacfwd(w->given, NULL, *(const size_t *)w->stage->arg)); }
 static bool run_jacrev(world *w) { return made(w, tn_jacrev(w->given, NULL, NULL, *(const size_t *)w->stage->arg)); }
@@ -183,6 +193,7 @@ static tn_verdict sines(void *user, const tn_candidate *v) {
 }
 
 static const tn_policy all = {.size = sizeof all, .name = "everything_saveable"};
+static const tn_policy fewest = {.size = sizeof fewest, .name = "min_bytes"};
 static const tn_policy none = {.size = sizeof none, .name = "nothing_saveable"};
 static const tn_policy some = {.size = sizeof some, .callback = sines};
 static const tn_policy within = {.size = sizeof within, .name = "memory_budget:1000000"};
@@ -205,6 +216,19 @@ const stage stages[] = {
     TRACE("trace elementwise", elementwise_program),
     TRACE("trace arrays", array_program),
     TRACE("trace small", small_program),
+    TRACE("trace loops", loop_program),
+    FROM("parse loops", printed, run_parse, loop_program),
+    ON("check loops", run_check, loop_program),
+    ON("jvp loops", run_jvp, loop_program),
+    ON("grad loops", run_grad, loop_program),
+    ON("hvp loops", run_hvp, loop_program),
+    WITH("vjp loops, nothing saved", run_vjp, loop_program, &none),
+    WITH("vjp recurrent, fewest bytes", run_vjp, recurrent_program, &fewest),
+    TRACE("trace ode_solve", ode_program),
+    TRACE("trace one way", one_way_program),
+    ON("grad one way", run_grad, one_way_program),
+    TRACE("trace forward only", forward_program),
+    ON("jvp forward only", run_jvp, forward_program),
     ON("print nested", run_print, nested_program),
     ON("print arrays", run_print, array_program),
     FROM("parse nested", printed, run_parse, nested_program),
@@ -243,6 +267,7 @@ const stage stages[] = {
     WITH("vjp within a budget", run_vjp, sine_program, &within),
     WITH("linearize within a budget", run_linearize, sine_program, &within),
     ON("memory_budget", run_budget, sine_program),
+    ON("schedules", run_schedules, sine_program),
     ON("hvp nested", run_hvp, nested_program),
     WITH("hvp arrays, nothing saved", run_hvp, array_program, &none),
     WITH("jacfwd nested", run_jacfwd, nested_program, &whole),
@@ -259,6 +284,7 @@ const stage stages[] = {
     FROM("compile nested", runnable, run_compile, nested_program),
     FROM("compile elementwise", runnable, run_compile, elementwise_program),
     FROM("compile arrays", runnable, run_compile, array_program),
+    FROM("compile loops", runnable, run_compile, loops_program),
     FROM("compile nested, strict_zero", runnable, run_compile_strict, nested_program),
     ON("lint nested", run_lint, nested_program),
     ON("lint elementwise", run_lint, elementwise_program),

@@ -90,6 +90,70 @@ def batched(a, b):
     return jnp.sum(jnp.sin(jnp.einsum("bij,bkj->bik", a, b)))
 
 
+def branches(x, i):
+    def inner(v):
+        return lax.cond(jnp.sum(v) > 0, lambda u: u * jnp.exp(u), lambda u: u * x, v)
+
+    y = lax.switch(i, (jnp.sin, inner, lambda v: v * v * x[0]), x)
+    z = lax.cond(x[1] > 5, lambda v: v ** 3, inner, jnp.cos(x))
+    return jnp.sum(y * z)
+
+
+def rnn(w, u, xs):
+    def step(h, x):
+        h = jnp.tanh(w @ h + u @ x)
+        return h, jnp.sum(h * h)
+
+    h, ys = lax.scan(step, jnp.zeros(w.shape[0]), xs)
+    back, _ = lax.scan(lambda c, y: (c * 0.5 + jnp.sin(y), None), 0.0, ys, reverse=True)
+    return jnp.sum(h) + back
+
+
+def heat(u, nu):
+    def inner(i, v):
+        return v + nu * (jnp.roll(v, 1) - 2 * v + jnp.roll(v, -1)) / (1.0 + i)
+
+    def outer(v, k):
+        v = lax.fori_loop(0, 3, inner, v)
+        return v * k, v[0]
+
+    v, first = lax.scan(outer, u, jnp.arange(1.0, 4.0))
+    return jnp.sum(v**2) + jnp.sum(first)
+
+
+def newton(a, loop=lax.while_loop):
+    def step(s):
+        x, k = s
+        return 0.5 * (x + a / x), k + 1
+
+    x, k = loop(lambda s: jnp.max(jnp.abs(s[0] * s[0] - a)) > 1e-3, step, (jnp.ones(3), 0))
+    return jnp.sum(jnp.sin(x)) * k
+
+
+def fori(x, n, loop=lax.while_loop):
+    def step(s):
+        i, y = s
+        return i + 1, jnp.cos(y * x) + i
+
+    return jnp.sum(loop(lambda s: s[0] < n, step, (0, x))[1])
+
+
+def by_hand(cond, step, s):
+    """A while loop that JAX can differentiate: its steps one after the other."""
+    while cond(jax.tree.map(lax.stop_gradient, s)):
+        s = step(s)
+    return s
+
+
+# What JAX has no reverse mode of, as a program that it has one of: with concrete numbers, not traced.
+BY_HAND = {newton: lambda *a: newton(*a, loop=by_hand), fori: lambda *a: fori(*a, loop=by_hand)}
+loop_rng = np.random.default_rng(20240608)
+
+
+def loop_arr(*shape, lo=-1.0, hi=1.0):
+    return jnp.asarray(loop_rng.uniform(lo, hi, shape))
+
+
 CASES = {
     "mlp": (mlp, (arr(5, 4), arr(4), arr(4, 3), arr(3), arr(6, 5), jnp.eye(3)[jnp.array([0, 1, 2, 0, 1, 2])]), (0, 1, 2, 3)),
     "rosenbrock": (rosenbrock, (arr(7),), (0,)),
@@ -103,6 +167,11 @@ CASES = {
     "sorting": (sorting, (arr(6),), (0,)),
     "dynamic": (dynamic, (arr(4, 4), jnp.asarray(1)), (0,)),
     "batched": (batched, (arr(2, 3, 4), arr(2, 5, 4)), (0, 1)),
+    "branches": (branches, (jnp.linspace(-0.5, 1.25, 4), jnp.asarray(1)), (0,)),
+    "rnn": (rnn, (loop_arr(3, 3), loop_arr(3, 2), loop_arr(6, 2)), (0, 1, 2)),
+    "heat": (heat, (loop_arr(8), jnp.asarray(0.1)), (0, 1)),
+    "newton": (newton, (loop_arr(3, lo=1.0, hi=3.0),), (0,)),
+    "fori": (fori, (loop_arr(3), jnp.asarray(4)), (0,)),
 }
 
 
@@ -113,7 +182,7 @@ def line(tag, v):
 
 
 for name, (f, args, wrt) in CASES.items():
-    g = jax.grad(f, argnums=wrt)
+    g = jax.grad(BY_HAND.get(f, f), argnums=wrt)
     tangents = [jnp.asarray(rng.uniform(-1, 1, args[k].shape)) for k in wrt]
     full = lambda *a: g(*[a[wrt.index(k)] if k in wrt else args[k] for k in range(len(args))])
     _, hv = jax.jvp(full, tuple(args[k] for k in wrt), tuple(tangents))

@@ -2,6 +2,8 @@
 
 #include "prims/sample.h"
 
+#include "naive.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +62,32 @@ void laws_memory_drop(laws_memory *m) {
 /* ---- elements ------------------------------------------------------------------ */
 
 laws_array laws_new(laws_memory *m, const tn_type *t) {
+    if (tn_i_has_steps(t)) return (laws_array){.type = *t, .data = laws_alloc(m, 1, sizeof(tn_naive_tree))};
     return (laws_array){.type = *t, .data = laws_alloc(m, tn_type_bytes(t) + 1, 1)};
+}
+
+static void *owned_value(laws_memory *m, const tn_type *t, const void *value) {
+    laws_array a = laws_new(m, t);
+    if (tn_i_has_steps(t)) {
+        *(tn_naive_tree *)a.data = *(const tn_naive_tree *)value;
+        laws_own_tree(m, &a);
+    } else
+        memcpy(a.data, value, laws_bytes(&a));
+    return a.data;
+}
+
+void laws_own_tree(laws_memory *m, laws_array *a) {
+    tn_type entry = a->type;
+    tn_naive_tree *s = a->data;
+    void **mine = laws_alloc(m, (size_t)s->n + 1, sizeof *mine);
+    memmove(entry.dim, entry.dim + 1, (size_t)--entry.rank * sizeof *entry.dim);
+    for (int64_t i = 0; i < s->n; i++) {
+        mine[i] = owned_value(m, &entry, s->entry[i]);
+        free(s->entry[i]);
+    }
+    free(s->entry);
+    s->entry = mine;
+    s->room = s->n;
 }
 
 laws_array laws_copy(laws_memory *m, const laws_array *a) {

@@ -20,6 +20,8 @@ typedef struct laws_array {
 } laws_array;
 
 laws_array laws_new(laws_memory *m, const tn_type *t);
+/* An array with a dimension `?`, as the reference made it: moved into this memory. */
+void laws_own_tree(laws_memory *m, laws_array *a);
 laws_array laws_copy(laws_memory *m, const laws_array *a);
 static inline size_t laws_bytes(const laws_array *a) { return tn_type_bytes(&a->type); }
 static inline int64_t laws_count(const laws_array *a) { return tn_i_count(&a->type); }

@@ -16,7 +16,10 @@ bool laws_holds_f32(const tn_fn *f) {
     for (uint32_t i = 0; i < f->neqn; i++)
         for (uint32_t k = 0; k < params(&f->eqn[i]); k++) {
             const tn_i_param *p = &f->eqn[i].params->v[k];
-            if (p->kind == TN_K_FN && laws_holds_f32(p->u.fn)) return true;
+            const tn_fn *const *g;
+            const uint32_t n = tn_i_programs(p, &g);
+            for (uint32_t j = 0; j < n; j++)
+                if (laws_holds_f32(g[j])) return true;
         }
     return false;
 }
@@ -32,6 +35,14 @@ static const tn_i_blob *wide_blob(tn_ctx *c, const tn_i_blob *k) {
     return w;
 }
 
+static bool copy_programs(tn_ctx *c, const tn_i_param *p, tn_i_param *q) {
+    const tn_fn **f = tn_i_alloc_array(c, p->n, sizeof *f);
+    bool ok = f != NULL;
+    q->u.fns = f;
+    for (uint32_t i = 0; ok && i < p->n; i++) ok = (f[i] = laws_copy_f64(p->u.fns[i])) != NULL;
+    return ok;
+}
+
 /* Parameter p as q; what q holds is released by drop_param. */
 static bool copy_param(tn_ctx *c, const tn_i_param *p, tn_i_param *q) {
     *q = *p;
@@ -44,6 +55,7 @@ static bool copy_param(tn_ctx *c, const tn_i_param *p, tn_i_param *q) {
     case TN_K_DTYPE:
         if (p->u.i == TN_F32) q->u.i = TN_F64;
         return true;
+    case TN_K_FNS: return copy_programs(c, p, q);
     case TN_K_FN: q->u.fn = laws_copy_f64(p->u.fn); return q->u.fn != NULL;
     case TN_K_BLOB:
         if (p->u.blob->type->dtype == TN_F32) q->u.blob = wide_blob(c, p->u.blob);
@@ -54,6 +66,8 @@ static bool copy_param(tn_ctx *c, const tn_i_param *p, tn_i_param *q) {
 
 static void drop_param(tn_ctx *c, const tn_i_param *p, tn_i_param *q) {
     if (p->kind == TN_K_FN) tn_i_fn_unref(q->u.fn);
+    for (uint32_t i = 0; p->kind == TN_K_FNS && q->u.fns && i < p->n; i++) tn_i_fn_unref(q->u.fns[i]);
+    if (p->kind == TN_K_FNS) tn_i_free(c, (void *)(uintptr_t)q->u.fns, p->n * sizeof *q->u.fns);
     if (p->kind == TN_K_BLOB && q->u.blob && q->u.blob != p->u.blob) tn_i_blob_unref(c, q->u.blob);
 }
 

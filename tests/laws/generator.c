@@ -37,8 +37,7 @@ static tn_i_var slice_flat(laws_gen *g, tn_i_var v, int64_t from, int64_t n) {
     return tn_i_emit(&g->b, tn_i_prim(&g->b, TN_P_slice), p, 1, &v);
 }
 
-/* Some of v's elements, v repeated, or one of v's elements everywhere. */
-static tn_i_var fit_shape(laws_gen *g, tn_i_var v, const tn_type *want) {
+tn_i_var laws_gen_fit(laws_gen *g, tn_i_var v, const tn_type *want) {
     const int64_t have = tn_i_count(type_of(g, v)), need = tn_i_count(want);
     if (type_of(g, v)->rank == want->rank && memcmp(type_of(g, v)->dim, want->dim, sizeof want->dim) == 0) return v;
     if (have == 0 || need == 0) {
@@ -47,15 +46,16 @@ static tn_i_var fit_shape(laws_gen *g, tn_i_var v, const tn_type *want) {
         return tn_i_number(&g->b, &t, 0.5);
     }
     tn_i_var flat = tn_i_reshape(&g->b, v, 1, &have);
-    if (have < need && chance(g, 2)) {
+    enum { MOST_PARTS = TN_MAX_RANK * 32 };
+    if (have < need && (chance(g, 2) || need > have * MOST_PARTS)) {
         flat = tn_i_reshape(&g->b, slice_flat(g, flat, pick(g, 0, have - 1), 1), 0, NULL);
         return tn_i_broadcast(&g->b, flat, want->rank, want->dim, NULL);
     }
     if (have < need) {
-        tn_i_var parts[TN_MAX_RANK * 32];
+        tn_i_var parts[MOST_PARTS];
         const int64_t times = (need + have - 1) / have;
         const tn_i_param axis = {.kind = TN_K_INT, .u.i = 0};
-        for (int64_t k = 0; k < times && k < TN_MAX_RANK * 32; k++) parts[k] = flat;
+        for (int64_t k = 0; k < times; k++) parts[k] = flat;
         flat = tn_i_emit(&g->b, tn_i_prim(&g->b, TN_P_concatenate), &axis, (uint32_t)times, parts);
     }
     const int64_t now = have < need ? tn_i_count(type_of(g, flat)) : have;
@@ -81,7 +81,7 @@ static tn_i_var real_operand(laws_gen *g, const tn_prim *prim, const tn_i_case *
     const tn_i_domain *d = &c->domain[i];
     if (prim->id == TN_P_polygamma && i == 0) return tn_i_constant(&g->b, &data[i].type, data[i].data);
     tn_i_var v = tn_i_convert(&g->b, laws_gen_real(g), c->in[i].dtype);
-    v = fit_shape(g, v, &c->in[i]);
+    v = laws_gen_fit(g, v, &c->in[i]);
     if (c->fill || d->at) return fit_near(g, v, &data[i], c->fill ? 0.005 : fmin(d->apart / 4, 0.02));
     if (d->lo == 0 && d->hi == 0) return fit_range(g, v, -2, 2);
     return fit_range(g, v, d->lo, d->hi);
@@ -93,7 +93,15 @@ static tn_i_var whole_operand(laws_gen *g, const tn_i_case *c, const laws_array 
     const bool told = want->dtype == TN_BOOL && c->fill; /* what an assert asserts */
     if (told || chance(g, 2) || g->nwhole == 0) return tn_i_constant(&g->b, want, data[i].data);
     tn_i_var v = tn_i_convert(&g->b, g->whole[pick(g, 0, g->nwhole - 1)], want->dtype);
-    return fit_shape(g, v, want);
+    return laws_gen_fit(g, v, want);
+}
+
+tn_i_var laws_gen_whole(laws_gen *g, int64_t lo, int64_t hi) {
+    const tn_type whole = tn_type_of(TN_I64, 0, NULL);
+    if (g->nwhole == 0 || chance(g, 3)) return tn_i_literal_i64(&g->b, TN_I64, pick(g, lo, hi));
+    const tn_i_var v = tn_i_convert(&g->b, g->whole[pick(g, 0, g->nwhole - 1)], TN_I64);
+    return tn_i_op3(&g->b, TN_P_clamp, tn_i_literal_i64(&g->b, TN_I64, lo), laws_gen_fit(g, v, &whole),
+                    tn_i_literal_i64(&g->b, TN_I64, hi));
 }
 
 /* ---- one equation -------------------------------------------------------------------------- */
@@ -162,11 +170,15 @@ static void step(laws_gen *g) {
         (void)laws_generate_nested(g, tn_i_prim(&g->b, TN_P_checkpoint));
         return;
     }
+    if (chance(g, 12)) {
+        (void)laws_generate_loop(g, tn_i_prim(&g->b, chance(g, 2) ? TN_P_scan : TN_P_while));
+        return;
+    }
     for (int tries = 0; tries < 100; tries++) {
         const tn_prim *prim = g->ctx->prims[pick(g, 0, TN_NPRIMS - 1)];
         const int dtype = any_dtype(g);
         if (!suits(g, prim, dtype)) continue;
-        if (!laws_generate_nested(g, prim)) equation(g, prim, dtype);
+        if (!laws_generate_nested(g, prim) && !laws_generate_loop(g, prim)) equation(g, prim, dtype);
         return;
     }
 }
@@ -185,7 +197,7 @@ static const tn_fn *finish(laws_gen *g) {
     return tn_i_finish(&g->b, n, out);
 }
 
-const tn_fn *laws_generate_over(laws_gen *outer, uint32_t nin, const tn_type *in, int steps) {
+static laws_gen *generate(laws_gen *outer, uint32_t nin, const tn_type *in, int steps) {
     laws_gen *g = laws_alloc(outer->m, 1, sizeof *g);
     *g = (laws_gen){.ctx = outer->ctx, .m = outer->m, .r = outer->r, .dtype = outer->dtype, .depth = outer->depth + 1};
     tn_i_builder_init(&g->b, g->ctx);
@@ -193,7 +205,22 @@ const tn_fn *laws_generate_over(laws_gen *outer, uint32_t nin, const tn_type *in
     for (uint32_t i = 0; i < nin; i++) laws_gen_keep(g, tn_i_input(&g->b, &in[i], false));
     g->b.loc = tn_i_loc_of(g->ctx, "generated.c", 1, 0, "");
     for (int k = 0; k < steps && !g->b.failed; k++) step(g);
-    return finish(g);
+    return g;
+}
+
+const tn_fn *laws_generate_over(laws_gen *outer, uint32_t nin, const tn_type *in, int steps) {
+    return finish(generate(outer, nin, in, steps));
+}
+
+const tn_fn *laws_generate_to(laws_gen *outer, uint32_t nin, const tn_type *in, int steps, uint32_t nout,
+                              const tn_type *out) {
+    laws_gen *g = generate(outer, nin, in, steps);
+    tn_i_var *v = laws_alloc(g->m, nout + 1u, sizeof *v);
+    for (uint32_t j = 0; j < nout && !g->b.failed; j++) {
+        const tn_i_var x = tn_i_convert(&g->b, laws_gen_real(g), out[j].dtype);
+        v[j] = fit_range(g, laws_gen_fit(g, x, &out[j]), -1, 1);
+    }
+    return tn_i_finish(&g->b, nout, v);
 }
 
 const tn_fn *laws_generate(tn_ctx *c, laws_memory *m, tn_i_rng *r, int dtype, laws_array **x) {

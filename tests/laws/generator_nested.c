@@ -1,4 +1,4 @@
-/* Generated programs inside programs: call, checkpoint, custom rules, linear calls. */
+/* Generated programs inside programs: call, checkpoint, cond, custom rules, linear calls. */
 #include "checkpoint/policies.h"
 #include "jvp/jvp.h"
 #include "laws/generator_i.h"
@@ -65,14 +65,14 @@ static void by_linearize(laws_gen *g, const tn_prim *prim, const body *k) {
     if (!back)
         g->b.failed = true;
     else if (prim->id == TN_P_custom_vjp) {
-        const tn_i_param p[3] = {
+        const tn_i_param p[4] = {
             {.kind = TN_K_FN, .u.fn = k->f}, {.kind = TN_K_FN, .u.fn = l.primal}, {.kind = TN_K_FN, .u.fn = back}};
         emit(g, prim, p, k);
     } else {
         tn_i_var in[256], res[256];
         const uint32_t nres = l.linear->nin - l.linear->nlin;
         if (l.primal->nout <= 256 && nres + k->n <= 256) {
-            const tn_i_param p[2] = {{.kind = TN_K_FN, .u.fn = l.linear}, {.kind = TN_K_FN, .u.fn = back}};
+            const tn_i_param p[4] = {{.kind = TN_K_FN, .u.fn = l.linear}, {.kind = TN_K_FN, .u.fn = back}};
             tn_i_inline(&g->b, l.primal, k->in, res);
             for (uint32_t i = 0; i < nres; i++) in[i] = res[k->f->nout + i];
             for (uint32_t i = 0; i < k->n; i++) in[nres + i] = tn_i_op1(&g->b, TN_P_sin, k->in[i]);
@@ -97,10 +97,52 @@ static void region(laws_gen *g, const tn_prim *prim, const body *k) {
     emit(g, prim, p, k);
 }
 
+/* ---- branches ------------------------------------------------------------------------------- */
+
+static tn_i_var total(tn_i_builder *b, tn_i_var v, int dtype) {
+    const int64_t axes[TN_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
+    const uint32_t rank = (uint32_t)tn_i_vtype(b, v)->rank;
+    return tn_i_convert(b, rank ? tn_i_reduce_sum(b, v, rank, axes) : v, dtype);
+}
+
+/* f's first output summed, and the first operand or its sine: what all branches can have in common. */
+static const tn_fn *branch(laws_gen *g, const body *k, const tn_fn *f, bool sine) {
+    tn_i_builder b;
+    tn_i_builder_init(&b, g->ctx);
+    tn_i_var in[MOST], y[8], out[2];
+    for (uint32_t i = 0; i < k->n; i++) in[i] = tn_i_input(&b, &k->type[i], false);
+    tn_i_inline(&b, f, in, y);
+    out[0] = total(&b, y[0], g->dtype);
+    out[1] = sine ? tn_i_op1(&b, TN_P_sin, in[0]) : in[0];
+    return tn_i_finish(&b, 2, out);
+}
+
+/* Two or three generated branches; the index is a whole number that is there already, if there is one, and there is no
+ * effect that a batched index would be refused for. */
+static void choice(laws_gen *g, const tn_prim *prim, const body *k) {
+    const tn_fn *f[3] = {NULL, NULL, NULL};
+    const uint32_t n = (uint32_t)tn_i_pick(g->r, 2, 3);
+    tn_i_var in[1 + MOST], whole = tn_i_literal_i64(&g->b, TN_I32, 1);
+    bool effect = false;
+    for (uint32_t i = 0; i < n && !g->b.failed; i++) {
+        const tn_fn *own = i ? laws_generate_over(g, k->n, k->type, (int)tn_i_pick(g->r, 1, 3)) : tn_i_fn_ref(k->f);
+        if (!own || !(f[i] = branch(g, k, own, i != 1))) g->b.failed = true;
+        effect |= own && own->effect;
+        tn_i_fn_unref(own);
+    }
+    if (g->nwhole && !effect) whole = g->whole[tn_i_pick(g->r, 0, g->nwhole - 1)];
+    const tn_i_param p = {.kind = TN_K_FNS, .n = n, .u.fns = f};
+    in[0] = g->b.failed ? TN_NOVAR : total(&g->b, tn_i_convert(&g->b, whole, TN_I32), TN_I32);
+    memcpy(in + 1, k->in, k->n * sizeof *in);
+    const tn_i_var out = g->b.failed ? TN_NOVAR : tn_i_emit(&g->b, prim, &p, 1 + k->n, in);
+    for (uint32_t j = 0; j < 2 && !g->b.failed; j++) laws_gen_keep(g, out + j);
+    for (uint32_t i = 0; i < n; i++) tn_i_fn_unref(f[i]);
+}
+
 bool laws_generate_nested(laws_gen *g, const tn_prim *prim) {
     const int id = prim->id;
     if (id != TN_P_call && id != TN_P_checkpoint && id != TN_P_custom_jvp && id != TN_P_custom_vjp &&
-        id != TN_P_linear_call)
+        id != TN_P_linear_call && id != TN_P_cond)
         return false;
     body k;
     if (g->depth > 2) return true; /* deep enough: no equation this time */
@@ -109,7 +151,9 @@ bool laws_generate_nested(laws_gen *g, const tn_prim *prim) {
         const tn_i_param p[2] = {{.kind = TN_K_STR, .u.str = tn_i_string(g->ctx, "body", 4)},
                                  {.kind = TN_K_FN, .u.fn = k.f}};
         emit(g, prim, p, &k);
-    } else if (id == TN_P_checkpoint)
+    } else if (id == TN_P_cond)
+        choice(g, prim, &k);
+    else if (id == TN_P_checkpoint)
         region(g, prim, &k);
     else if (id == TN_P_custom_jvp)
         custom_jvp(g, prim, &k);

@@ -18,7 +18,9 @@ typedef struct stage {
     size_t *span;
 } stage;
 
-static bool has_kernel(const tn_prim *prim) { return !prim->body && prim->id != TN_P_external_call; }
+static bool has_kernel(const tn_prim *prim) {
+    return !prim->body && !(prim->flags & TN_F_LOOP) && prim->id != TN_P_external_call;
+}
 
 /* Of the primitive; its program gives operands back when there are none. */
 static uint32_t outputs(const tn_fn *f) { return f->eqn[0].nout; }

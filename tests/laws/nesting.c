@@ -18,8 +18,12 @@ static int user_code(const tn_fn *f) {
             most = taken > most ? taken : most;
         }
         for (uint32_t k = 0; e->params && k < e->params->n; k++) {
-            const int inside = e->params->v[k].kind == TN_K_FN ? user_code(e->params->v[k].u.fn) : 0;
-            most = inside > most ? inside : most;
+            const tn_fn *const *g;
+            const uint32_t n = tn_i_programs(&e->params->v[k], &g);
+            for (uint32_t j = 0; j < n; j++) {
+                const int inside = user_code(g[j]);
+                most = inside > most ? inside : most;
+            }
         }
     }
     return most;

@@ -53,10 +53,12 @@ static bool is_input(const laws_terms *k, uint32_t v) {
     return laws_is_leaf(op) && !op->literal;
 }
 
-/* What a nested program returns may be anything: outside it is a value like any other. */
+/* What a nested program returns may be anything: outside it is a value like any other, offloaded or not. */
 static bool handed_out(const halves *h, uint32_t r) {
     const tn_fn *f = h->primal;
-    const uint32_t def = f->val[f->out[h->nout + r]].def;
+    uint32_t def = f->val[f->out[h->nout + r]].def;
+    while (def < TN_DEF_LITERAL && f->eqn[def].prim->flags & TN_F_OFFLOAD)
+        def = f->val[tn_i_in(f, &f->eqn[def])[0]].def;
     return def < TN_DEF_LITERAL && f->eqn[def].prim->split;
 }
 
@@ -251,6 +253,7 @@ static void stays_apart(laws_terms *k, const tn_fn *f, const tn_wrt_list *w, con
 void laws_recompute(laws_trial *t) {
     laws_wrt w;
     const tn_fn *f = t->f;
+    if (laws_forks(f) || laws_has_loops(f)) return;
     (void)laws_wrt_some(t, f, &w);
     laws_terms k;
     laws_terms_init(&k, t);
@@ -284,7 +287,7 @@ static void regions_of(laws_trial *t, const tn_fn *f, const tn_wrt_list *w, cons
     laws_terms k;
     laws_terms_init(&k, t);
     const tn_fn *g = laws_made(t, tn_jvp(f, w), what);
-    if (!g) return;
+    if (!g || laws_has_loops(f)) return;
     uint32_t *in = laws_alloc(t->memory, g->nin + 1u, sizeof *in);
     laws_leaves(&k, f, 0, in);
     for (uint32_t i = f->nin; i < g->nin; i++) in[i] = laws_leaf(&k, g->val[i].type, true);
@@ -334,6 +337,7 @@ void laws_regions(laws_trial *t) {
     const tn_wrt_list *all = laws_wrt_all(t->f, &w);
     const tn_fn *f[2] = {t->f, as_region(t)};
     for (int k = 0; k < 2 && f[k] && !t->failed; k++) {
+        if (k == 0 && laws_forks(t->f)) continue;
         regions_of(t, f[k], all, "f");
         const tn_fn *forward = t->failed ? NULL : laws_made(t, tn_jvp(f[k], all), "jvp"),
                     *back = forward ? laws_made(t, tn_vjp(f[k], all, NULL), "vjp") : NULL;

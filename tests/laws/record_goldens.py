@@ -520,6 +520,43 @@ def lower_cholesky(v):
 
 over(FLOATS, "cholesky", "[3,3]", [spd, [1.0, 7.0, 7.0, -2.0, 0.5, 7.0, 3.0, 1.5, -1.0]], lower_cholesky, how="vjp", outs="[3,3]")
 
+# Pivots lie off the diagonal, tangents cancel little; the second matrix of the batch is singular.
+A3 = [0.5, 2.0, -1.0, 4.0, -1.0, 0.25, -2.0, 3.5, 8.0]
+B3 = [1.0, 2.0, -3.0, 0.5, 4.0, -1.0]
+D3 = [1.0, -0.5, 2.0, 0.25, -1.0, 3.0, 0.5, 1.5, -2.0]
+packed, pivots, order = (np.array(v) for v in lax.linalg.lu(jnp.array(A3).reshape(3, 3)))
+
+
+def lu_solve(transposed):
+    """By the permutation, where JAX's public function wants the pivots."""
+    def solve(lu, p, b):
+        low, up = jnp.tril(lu, -1) + jnp.eye(len(lu)), jnp.triu(lu)
+        if not transposed:
+            return jnp.linalg.solve(up, jnp.linalg.solve(low, b[p]))
+        return jnp.zeros(b.shape, b.dtype).at[p].set(jnp.linalg.solve(low.T, jnp.linalg.solve(up.T, b)))
+    want = jax.scipy.linalg.lu_solve((packed, pivots), np.array(B3).reshape(3, 2), trans=int(transposed))
+    assert np.allclose(solve(packed, order, jnp.array(B3).reshape(3, 2)), want, rtol=1e-14)
+    return solve
+
+
+for d in FLOATS:
+    row("lu", f"{d}[3,3]", [A3], lax.linalg.lu, nout=3, outs=f"{d}[3,3] i32[3] i32[3]")
+    row("lu", f"{d}[2,2,2]", [[1.0, 2.0, 3.0, 4.0, 1.0, 2.0, -2.0, -4.0]], lax.linalg.lu, nout=3, outs=f"{d}[2,2,2] i32[2,2] i32[2,2]")
+    for how in ("jvp", "vjp"):
+        row("lu", f"{d}[3,3]", [A3, D3], lax.linalg.lu, how=how, nout=3, outs=f"{d}[3,3] i32[3] i32[3]")
+    for transposed in (False, True):
+        types, text, fn = f"{d}[3,3] i32[3] {d}[3,2]", f"lu_solve[transposed={transposed}]", lu_solve(transposed)
+        row(text, types, [packed, order, B3], fn)
+        row(text, types, [packed, order, B3, D3, B3[::-1]], fn, how="jvp")
+        row(text, types, [packed, order, B3, D3[:6]], fn, how="vjp", outs=f"{d}[3,2]")
+    row("lu_solve[transposed=False]", f"{d}[2,2] i32[2] {d}[2,1]", [[2.0, 1.0, 0.5, 4.0], [1, 1], [1.0, 2.0]], out=[[nan, nan]])
+over(FLOATS, "linear_solve", "[3,3] [3,2]", [A3, B3], jnp.linalg.solve)
+over(FLOATS, "linear_solve", "[3,3] [3,2]", [A3, B3, D3, [2.5, 3.0, 2.0, 0.5, -4.0, -2.5]], jnp.linalg.solve, how="jvp")
+over(FLOATS, "linear_solve", "[3,3] [3,2]", [A3, B3, [1.0, 0.5, 2.0, 0.25, 1.0, 3.0]], jnp.linalg.solve, how="vjp", outs="[3,2]")
+over(FLOATS, "linear_solve", "[2,2,2] [2,2,1]", [[1.0, 2.0, 3.0, 4.0, 0.0, 1.0, 2.0, 0.0], [1.0, 2.0, 3.0, 4.0]], jnp.linalg.solve)
+# Singular: what remains is divided by a zero pivot.
+over(FLOATS, "linear_solve", "[2,2] [2,2]", [[1.0, 2.0, -2.0, -4.0], [1.0, 1.0, 2.0, -2.0]], jnp.linalg.solve)
+
 # ---- programs in programs -----------------------------------------------------------------------------
 table("nested")
 for d in FLOATS:
@@ -546,6 +583,31 @@ for d in FLOATS:
     f = f"{{ lambda r:{d}[2] | x:{d}[2] . let y = mul r x in (y,) }}"
     over((d,), f"linear_call[f={f} ft={f}]", "[2] [2]", [[1.5, -2.0], [3.0, 0.5]], out=[[4.5, -1.0]])
     over((d,), f"linear_call[f={f} ft={f}]", "[2] [2]", [[1.5, -2.0], [3.0, 0.5], [1.0, 2.0]], out=[[4.5, -1.0], [3.0, 1.0], [1.5, -4.0]], how="vjp", outs="[2] [2] [2]")
+    two = lambda f, g, t, n=1: f'cond[branches=({{ lambda {t} . let {f} }}, {{ lambda {t} . let {g} }})]'
+    branches = two("y = mul a b in (y, a)", "y = sin b in (y, b)", f"a:{d}[2] b:{d}[2]")
+    jbranches = [lambda a, b: (a * b, a), lambda a, b: (jnp.sin(b), b)]
+    for p in (0, 1):
+        over((d,), branches, "bool[] [2] [2]", [p, [1.5, -2.0], [0.5, 0.25]], lambda p, a, b: lax.cond(p, jbranches[1], jbranches[0], a, b), nout=2)
+        over((d,), branches, "bool[] [2] [2]", [p, [1.5, -2.0], [0.5, 0.25], [1.0, 2.0], [-1.0, 0.25]],
+             lambda p, a, b: lax.cond(p, jbranches[1], jbranches[0], a, b), how="vjp", nout=2, outs="[2] [2]")
+    for i in (MIN["i32"], -1, 0, 1, 2, 3, MAX["i32"]):
+        three = f"cond[branches=({{ lambda a:{d}[2] . let y = exp a in (y,) }}, {{ lambda a:{d}[2] . let in (a,) }}, {{ lambda a:{d}[2] . let y = mul a a in (y,) }})]"
+        jthree = lambda i, a: lax.switch(i, [jnp.exp, lambda a: a, lambda a: a * a], a)
+        over((d,), three, "i32[] [2]", [i, [1.5, -2.0]], jthree)
+        over((d,), three, "i32[] [2]", [i, [1.5, -2.0], [1.0, -0.5]], jthree, how="jvp", outs="[2] [2]")
+        over((d,), three, "i32[] [2]", [i, [1.5, -2.0], [1.0, -0.5]], jthree, how="vjp", outs="[2] [2]")
+    # x^2 = p, whatever the first guess; the derivative asks linear_solve, right or wrong.
+    res = f"{{ lambda x:{d}[2] p:{d}[2] . let s = mul x x r = sub s p in (r,) }}"
+    root = f"{{ lambda x:{d}[2] p:{d}[2] . let r = sqrt p in (r,) }}"
+    by = f"{{ lambda x:{d}[2] p:{d}[2] | r:{d}[2] . let t = mul 2.0 x u = div r t in (u,) }}"
+    wrong = f"{{ lambda x:{d}[2] p:{d}[2] | r:{d}[2] . let u = mul 3.0 r in (u,) }}"
+    for text in (f"custom_root[f={res} solve={root} batch=0]", f"custom_root[f={res} solve={root} batch=1]",
+                 f"custom_root[f={res} solve={root} linear_solve={by} batch=0]"):
+        over((d,), text, "[2] [2]", [[9.0, -1.0], [4.0, 0.25]], out=[[2.0, 0.5]])
+        over((d,), text, "[2] [2]", [[9.0, -1.0], [4.0, 0.25], [1.0, 2.0], [3.0, 5.0]], out=[[2.0, 0.5], [0.75, 5.0]], how="jvp", outs="[2] [2]")
+        over((d,), text, "[2] [2]", [[9.0, -1.0], [4.0, 0.25], [3.0, 5.0]], out=[[2.0, 0.5], [0.0, 0.0], [0.75, 5.0]], how="vjp", outs="[2] [2] [2]")
+    over((d,), f"custom_root[f={res} solve={root} linear_solve={wrong} batch=0]", "[2] [2]", [[9.0, -1.0], [4.0, 0.25], [3.0, 5.0]],
+         out=[[2.0, 0.5], [0.0, 0.0], [9.0, 15.0]], how="vjp", outs="[2] [2] [2]")
     ext = f'external_call[name="golden_{d}" mode=fn out=({d}[3],) batch=() effect=False linear=False]'
     over((d,), ext, "[3]", [[1.5, -2.0, 3.0]], out=[[2.25, 4.0, 9.0]])
     over((d,), ext, "[3]", [[1.5, -2.0, 3.0], [1.0, 0.5, -1.0]], out=[[2.25, 4.0, 9.0], [3.0, -2.0, -6.0]], how="jvp", outs="[3] [3]")
@@ -557,6 +619,115 @@ for d in FLOATS:
     for how, policy in (("jvp", "nothing_saveable"), ("vjp", "nothing_saveable"), ("vjp", "everything_saveable")):
         over((d,), f'checkpoint[name="f" program={body} policy="{policy}"]', "[2] [2]", [[1.5, -2.0], [3.0, 0.5], [1.0, 2.0], [-1.0, 0.25]],
              lambda x, y: (x * y, -x), how=how, nout=2, outs="[2] [2]")
+
+# ---- loops ----------------------------------------------------------------------------------------------
+table("loops")
+
+
+def step_of(f):
+    """A step over (consts, carry, x) as JAX's scan has it."""
+    return lambda w, init, xs, length=None, reverse=False: lax.scan(lambda c, x: f(w, c, x), init, xs, length=length, reverse=reverse)
+
+
+def stepped(times, body, carry):
+    """What JAX has no reverse mode of: the same steps one after the other."""
+    for i in range(times):
+        carry = body(i, carry)
+    return carry
+
+
+for d in FLOATS:
+    # c <- c x + w, y = c w of the new c
+    affine = f"{{ lambda w:{d}[2] c:{d}[2] x:{d}[2] . let p = mul c x q = add p w y = mul q w in (q, y) }}"
+    def affine_step(w, c, x):
+        c = c * x + w
+        return c, c * w
+    data = [[0.5, -1.0], [2.0, 0.25], [1.5, -2.0, 0.5, 3.0, -1.0, 0.75]]
+    tangents, cotangents = [[1.0, 2.0], [-0.5, 0.25], [1.0, -1.0, 0.5, 2.0, 0.0, -3.0]], [[1.0, -2.0], [0.5, 1.0, -1.0, 2.0, 3.0, 0.25]]
+    for reverse in (False, True):
+        op = f"scan[program={affine} length=3 num_consts=1 num_carry=1 reverse={reverse}]"
+        fn = lambda w, c, xs, r=reverse: step_of(affine_step)(w, c, xs, reverse=r)
+        for how, more in (("", []), ("jvp", tangents), ("vjp", cotangents)):
+            over((d,), op, "[2] [2] [3,2]", data + more, fn, how=how, nout=2, outs="[2] [3,2]")
+    # without steps: the carry as it came
+    over((d,), f"scan[program={affine} length=0 num_consts=1 num_carry=1]", "[2] [2] [0,2]", [[0.5, -1.0], [2.0, 0.25], [], [1.0, -2.0], []],
+         step_of(affine_step), how="vjp", nout=2, outs="[2] [0,2]")
+    # the number of the step, which is that of the entry: c <- c + x i, from both ends
+    counted = f"{{ lambda i:i64[] c:{d}[] x:{d}[] . let j:{d}[] = convert_element_type i p = mul j x q = add c p r = mul q q in (q, r) }}"
+    for reverse in (False, True):
+        def fn(c, xs, r=reverse):
+            def step(c, ix):
+                c = c + ix[0] * ix[1]
+                return c, c * c
+            return lax.scan(step, c, (jnp.arange(4), xs), reverse=r)
+        for how, more in (("", []), ("jvp", [1.0, [0.5, -1.0, 2.0, 0.25]]), ("vjp", [1.0, [-1.0, 0.5, 2.0, 1.0]])):
+            over((d,), f"scan[program={counted} length=4 num_consts=0 num_carry=1 reverse={reverse} index=True]", "[] [4]",
+                 [0.5, [1.0, -2.0, 3.0, 0.5]] + more, fn, how=how, nout=2, outs="[] [4]")
+    # entries alone
+    square = f"{{ lambda x:{d}[] . let y = mul x x in (y,) }}"
+    over((d,), f"scan[program={square} length=3 num_consts=0 num_carry=0]", "[3]", [[1.5, -2.0, 0.0], [1.0, 2.0, 3.0]],
+         lambda xs: lax.map(lambda x: x * x, xs), how="vjp", outs="[3]")
+    # a number of steps found when it runs; none when it is negative
+    power = f"{{ lambda w:{d}[] c:{d}[] . let p = mul c w q = add p c in (q,) }}"
+    def powers(n, w, c):
+        return lax.fori_loop(0, n, lambda i, c: c * w + c, c)
+    for n in (3, 0, -2):
+        for how, more in (("", []), ("jvp", [2.0, -0.5])):
+            row(f"scan[program={power} num_consts=1 num_carry=1]", f"i64[] {d}[] {d}[]", [n, 0.5, 1.5] + more, powers, how=how, outs=f"{d}[]")
+        row(f"scan[program={power} num_consts=1 num_carry=1]", f"i64[] {d}[] {d}[]", [n, 0.5, 1.5, 2.0],
+            lambda n, w, c, k=n: stepped(k, lambda i, c: c * w + c, c), how="vjp", outs=f"{d}[]")
+    # a loop in a loop: each entry to a power that is the inner loop's length
+    inner = f"{{ lambda w:{d}[] c:{d}[] . let p = mul c w in (p, c) }}"
+    nested = (f"{{ lambda c:{d}[] x:{d}[] . let p ps = scan[program={inner} length=3 num_consts=1 num_carry=1] x c"
+              f" s = reduce_sum[axes=(0,)] ps q = add p s in (q, s) }}")
+    def nested_step(c, x):
+        p, ps = lax.scan(lambda c, _: (c * x, c), c, None, length=3)
+        s = jnp.sum(ps)
+        return p + s, s
+    for how, more in (("", []), ("jvp", [0.5, [1.0, -1.0]]), ("vjp", [1.0, [0.5, -2.0]])):
+        over((d,), f"scan[program={nested} length=2 num_consts=0 num_carry=1]", "[] [2]", [1.5, [0.5, -0.25]] + more,
+             lambda c, xs: lax.scan(nested_step, c, xs), how=how, nout=2, outs="[] [2]")
+    # Newton's iteration for a square root, as long as it is not there
+    far = f"{{ lambda e:{d}[] x:{d}[] a:{d}[] . let s = mul x x t = sub s a u = abs t v = gt u e in (v,) }}"
+    newton = f"{{ lambda x:{d}[] a:{d}[] . let q = div a x s = add x q h = mul s 0.5 in (h, a) }}"
+    root = f"while[cond={far} body={newton} cond_nconsts=1 body_nconsts=0]"
+    half = lambda x, a: ((x + a / x) * 0.5, a)
+    def newton_loop(e, x, a):
+        return lax.while_loop(lambda c: jnp.abs(c[0] * c[0] - c[1]) > e, lambda c: half(*c), (x, a))
+    for x, steps in ((1.0, 3), (2.0, 0)):
+        for how, more in (("", []), ("jvp", [1.0, 0.5, -2.0])):
+            over((d,), root, "[] [] []", [0.125, x, 4.0] + more, newton_loop, how=how, nout=2, outs="[] []")
+        over((d,), root, "[] [] []", [0.125, x, 4.0, 1.0, 0.5], lambda e, x, a, n=steps: stepped(n, lambda i, c: half(*c), (x, a)),
+             how="vjp", nout=2, outs="[] []")
+    # the number of steps is a result, and read in the step; the condition and the step have consts
+    below = "{ lambda n:i64[] c:DT[2] k:i64[] . let v = lt k n in (v,) }".replace("DT", d)
+    turned = f"{{ lambda i:i64[] w:{d}[2] c:{d}[2] k:i64[] . let j:{d}[] = convert_element_type i p = mul c w q = mul p j r = add q w l = add k 2:i64[] in (r, l) }}"
+    def turns(n, w, c, k):
+        def body(s):
+            i, c, k = s
+            return i + 1, c * w * i + w, k + 2
+        i, c, k = lax.while_loop(lambda s: s[2] < n, body, (0, c, k))
+        return c, k, jnp.asarray(i, jnp.int64)
+    def turns_stepped(n, w, c, k):
+        c = stepped(4, lambda i, c: c * w * i + w, c)
+        return c, jnp.asarray(8, jnp.int64), jnp.asarray(4, jnp.int64)
+    for how, more, fn in (("", [], turns), ("jvp", [[1.0, 2.0], [0.5, -1.0]], turns), ("vjp", [[1.0, -2.0]], turns_stepped)):
+        row(f"while[cond={below} body={turned} cond_nconsts=1 body_nconsts=1 index=True count=True]", f"i64[] {d}[2] {d}[2] i64[]",
+            [7, [0.5, -1.5], [2.0, 1.0], 0] + more, fn, how=how, nout=3, outs=f"{d}[2] i64[] i64[]")
+for d in INTS:
+    # carries change places; integers wrap
+    fibonacci = f"{{ lambda a:{d}[] b:{d}[] . let c = add a b in (b, c, a) }}"
+    row(f"scan[program={fibonacci} length=6 num_consts=0 num_carry=2]", f"{d}[] {d}[]", [0, 1], out=[8, 13, [0, 1, 1, 2, 3, 5]], nout=3)
+    row(f"scan[program={fibonacci} length=1 num_consts=0 num_carry=2]", f"{d}[] {d}[]", [1, MAX[d]], out=[MAX[d], MIN[d], [1]], nout=3)
+    collatz = (f"{{ lambda x:{d}[] n:{d}[] . let h = div x 2 t = mul x 3 u = add t 1 r = rem x 2 o = eq r 1 y = select o u h"
+               f" m = add n 1 in (y, m) }}")
+    row(f"while[cond={{ lambda x:{d}[] n:{d}[] . let v = gt x 1 in (v,) }} body={collatz} cond_nconsts=0 body_nconsts=0 count=True]",
+        f"{d}[] {d}[]", [27, 0], out=[1, 111, 111], nout=3, outs=f"{d}[] {d}[] i64[]")
+# of bools: the parity so far, from the last to the first
+row("scan[program={ lambda c:bool[] x:bool[] . let p = xor c x in (p, p) } length=4 num_consts=0 num_carry=1 reverse=True]", "bool[] bool[4]",
+    [0, [1, 0, 1, 1]], out=[1, [1, 0, 0, 1]], nout=2)
+row("while[cond={ lambda c:bool[] d:bool[] . let in (c,) } body={ lambda c:bool[] d:bool[] . let e = not d in (d, e) } cond_nconsts=0 body_nconsts=0"
+    " count=True]", "bool[] bool[]", [1, 1], out=[0, 1, 2], nout=3, outs="bool[] bool[] i64[]")
 
 # ---- random numbers -------------------------------------------------------------------------------------
 table("random")
@@ -622,6 +793,12 @@ for d in ANY:
     effect('print[message="none"]', f"{d}[0]", [[]])
     effect('print[message="with others"]', f"{d}[3] f64[] bool[2]", [[1, 0, 1], 0.5, [0, 1]])
 effect('print[message="edges"]', "f64[4]", [[-0.0, inf, -inf, nan]])
+for d in ANY:
+    effect('progress[message="step" every=3]', f"i64[] {d}[2] f64[]", [6, [1, 0], 0.5])
+effect('progress[message="step" every=3]', "i64[] f64[]", [7, 0.5], said=False)
+effect('progress[message="lanes" every=4]', "i64[3] f64[3]", [[7, -8, 9], [0.5, 0, 1]])
+effect('progress[message="lanes" every=5]', "i64[3]", [[7, 8, 9]], said=False)
+effect('progress[message="lanes" every=1]', "i64[0]", [[]], said=False)
 effect('assert[message="holds"]', "bool[2,2]", [[[1, 1], [1, 1]]], said=False)
 effect('assert[message="holds"]', "bool[]", [1], said=False)
 effect('assert[message="of nothing"]', "bool[0]", [[]], said=False)

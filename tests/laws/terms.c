@@ -4,6 +4,20 @@
 
 #include <string.h>
 
+bool laws_has_loops(const tn_fn *f) {
+    bool any = false;
+    for (uint32_t i = 0; i < f->neqn && !any; i++) {
+        const tn_i_eqn *e = &f->eqn[i];
+        any = (e->prim->flags & TN_F_LOOP) != 0;
+        for (uint32_t k = 0; e->params && k < e->params->n && !any; k++) {
+            const tn_fn *const *g;
+            const uint32_t n = tn_i_programs(&e->params->v[k], &g);
+            for (uint32_t j = 0; j < n && !any; j++) any = laws_has_loops(g[j]);
+        }
+    }
+    return any;
+}
+
 void laws_terms_init(laws_terms *k, laws_trial *t) { *k = (laws_terms){.t = t}; }
 
 /* Room for element n in an array; the memory is the trial's. */
@@ -125,7 +139,7 @@ static uint32_t *run(walk *w, const tn_fn *f, const uint32_t *in) {
         if (tn_i_is_literal(f, v)) map[v] = literal(w->k, &f->val[v]);
     for (uint32_t i = 0; i < f->neqn; i++) {
         const tn_i_eqn *e = &f->eqn[i];
-        if (e->prim->split)
+        if (e->prim->split && e->prim->body)
             nested(w, f, e, map);
         else if (e->prim->flags & TN_F_OFFLOAD) /* the same value, elsewhere */
             map[e->out] = map[tn_i_in(f, e)[0]];
@@ -137,6 +151,20 @@ static uint32_t *run(walk *w, const tn_fn *f, const uint32_t *in) {
     }
     for (uint32_t j = 0; j < f->nout; j++) out[j] = map[f->out[j]];
     return out;
+}
+
+bool laws_forks(const tn_fn *f) {
+    for (uint32_t i = 0; i < f->neqn; i++) {
+        const tn_i_eqn *e = &f->eqn[i];
+        const tn_fn *const *g;
+        if (tn_i_alternatives(e, &g)) return true;
+        for (uint32_t k = 0; e->params && k < e->params->n; k++) {
+            const uint32_t n = tn_i_programs(&e->params->v[k], &g);
+            for (uint32_t j = 0; j < n; j++)
+                if (laws_forks(g[j])) return true;
+        }
+    }
+    return false;
 }
 
 laws_flat laws_flatten(laws_terms *k, const tn_fn *f, const uint32_t *in) {

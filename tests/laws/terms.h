@@ -40,10 +40,15 @@ typedef struct laws_flat {
     uint32_t *out;        /* the program's outputs */
 } laws_flat;
 
+/* Whether f runs loops, at any depth.  How often a loop runs its steps, and which values of different steps are the
+ * same, terms do not tell. */
+bool laws_has_loops(const tn_fn *f);
 void laws_terms_init(laws_terms *k, laws_trial *t);
 uint32_t laws_leaf(laws_terms *k, const tn_type *type, bool linear);
 /* Leaves for all inputs of f from `first` on. */
 void laws_leaves(laws_terms *k, const tn_fn *f, uint32_t first, uint32_t *in);
+/* Whether f runs one of several programs somewhere: what is done then nobody knows beforehand. */
+bool laws_forks(const tn_fn *f);
 laws_flat laws_flatten(laws_terms *k, const tn_fn *f, const uint32_t *in);
 
 static inline const laws_op *laws_op_of(const laws_terms *k, uint32_t v) { return &k->op[k->term[v].op]; }

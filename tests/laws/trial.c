@@ -135,6 +135,8 @@ bool laws_run(laws_trial *t, const tn_fn *f, const laws_array *x, laws_array *ou
         to[j] = out[j].data;
     }
     const tn_status s = tn_naive_run(f, in, to);
+    for (uint32_t j = 0; j < f->nout; j++)
+        if (tn_i_has_steps(&out[j].type)) laws_own_tree(t->memory, &out[j]);
     if (s == TN_OK) return true;
     t->shown = f;
     laws_fail(t, "running the program: %s", tn_status_text(s));

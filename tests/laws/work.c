@@ -26,8 +26,18 @@ static double weighted_nested(const tn_i_eqn *e, bool whole) {
     return sum;
 }
 
+/* The largest of the programs of which it runs one. */
+static double weighted_alternatives(uint32_t n, const tn_fn *const *f, bool whole) {
+    double most = 0;
+    for (uint32_t i = 0; i < n; i++) most = fmax(most, weighted(f[i], whole));
+    return most;
+}
+
 static double weighted_equation(const tn_fn *f, const tn_i_eqn *e, bool whole) {
+    const tn_fn *const *branch;
+    const uint32_t n = tn_i_alternatives(e, &branch);
     if (e->nout && f->val[e->out].zero) return 0;
+    if (n) return weighted_alternatives(n, branch, whole);
     if (e->prim->body) return weighted_nested(e, whole);
     tn_i_cost c;
     if (!tn_i_eqn_cost(f, e, &c)) return NAN;

@@ -135,7 +135,8 @@ static void test_cases(void **state) {
         (void)strcat(s, TAIL);
         tn_ctx *c = checked();
         const notes k = linted(text(c, s));
-        if (k.n != (cases[i].primitive[0] != 0)) fail_msg("%d warnings at case %zu: %s%s", k.n, i, cases[i].body, k.message[0]);
+        if (k.n != (cases[i].primitive[0] != 0))
+            fail_msg("%d warnings at case %zu: %s%s", k.n, i, cases[i].body, k.message[0]);
         if (k.n) {
             assert_string_equal(k.primitive[0], cases[i].primitive);
             assert_int_equal(k.operand[0], cases[i].operand);

@@ -1,0 +1,110 @@
+/* Walking by decisions: a stack of what is kept; each wanted step is reached from the latest state kept before it, and
+ * on the way the family decides what else is kept.  What is above the wanted step is of no use any more. */
+#include "checkpoint/family.h"
+
+void tn_i_tally_peak(tn_i_schedule_run *run, int64_t memory, int64_t disk) {
+    tn_i_schedule_tally *t = &run->tally;
+    if (memory > t->snapshots) t->snapshots = memory;
+    if (disk > t->on_disk) t->on_disk = disk;
+}
+
+tn_i_act tn_i_tallied(tn_i_schedule_run *run, tn_i_act a) {
+    tn_i_schedule_tally *t = &run->tally;
+    const bool disk = a.place == TN_I_DISK;
+    if (a.kind == TN_I_ADVANCE) t->advances += a.n;
+    if (a.kind == TN_I_KEEP || a.kind == TN_I_RECORD) t->taped++;
+    if (a.kind == TN_I_STORE && disk) t->writes++;
+    if (a.kind == TN_I_RESTORE && disk) t->reads++;
+    return a;
+}
+
+void tn_i_walk_push(tn_i_schedule_run *run, int64_t step, tn_i_medium place, bool record) {
+    const int64_t k = run->used[place]++;
+    run->kept[run->count++] =
+        (tn_i_kept){.step = step, .slot = place == TN_I_MEMORY ? run->id[k] : k, .place = place, .record = record};
+    tn_i_tally_peak(run, run->used[TN_I_MEMORY], run->used[TN_I_DISK]);
+}
+
+static void pop(tn_i_schedule_run *run) { run->used[run->kept[--run->count].place]--; }
+
+static tn_i_kept *top(tn_i_schedule_run *run) { return run->count ? &run->kept[run->count - 1] : NULL; }
+
+/* Whether the choice wants the state here kept that is the latest one kept. */
+static bool is_here(const tn_i_kept *k, int64_t at, const tn_i_choice *c) {
+    return k && !c->keep && !k->record && k->step == at && k->place == c->place;
+}
+
+/* Keeps what the choice says of step `at`. */
+static tn_i_act keep(tn_i_schedule_run *run, const tn_i_choice *c) {
+    const tn_i_medium place = c->keep ? TN_I_MEMORY : c->place;
+    tn_i_walk_push(run, run->at, place, c->keep);
+    const tn_i_kept *k = top(run);
+    run->ahead = c->keep ? 0 : c->ahead;
+    return (tn_i_act){.kind = c->keep ? TN_I_KEEP : TN_I_STORE, .place = place, .slot = k->slot, .step = k->step};
+}
+
+tn_i_act tn_i_walk_forward(tn_i_schedule_run *run, int64_t i) {
+    const int64_t n = run->steps - i;
+    run->at = i;
+    if (n == 1) {
+        run->taped = true;
+        return (tn_i_act){.kind = TN_I_RECORD, .slot = TN_I_WORKING, .step = i};
+    }
+    if (i < run->next) return (tn_i_act){.kind = TN_I_NONE, .step = i};
+    const tn_i_choice c = run->s->family->decide(run, n);
+    run->next = i + (c.keep ? 1 : c.ahead);
+    return keep(run, &c);
+}
+
+/* The working state is `at`, below or at the target. */
+static tn_i_act go_on(tn_i_schedule_run *run) {
+    const int64_t n = run->target + 1 - run->at, from = run->at;
+    if (n == 1) {
+        run->at = TN_I_UNKNOWN;
+        return (tn_i_act){.kind = TN_I_RECORD, .slot = TN_I_WORKING, .step = run->target--};
+    }
+    if (!run->ahead) {
+        const tn_i_choice c = run->s->family->decide(run, n);
+        if (!is_here(top(run), run->at, &c)) {
+            const tn_i_act a = keep(run, &c);
+            run->at += c.keep;
+            return a;
+        }
+        run->ahead = c.ahead;
+    }
+    run->at += run->ahead;
+    const tn_i_act a = {.kind = TN_I_ADVANCE, .step = from, .n = run->ahead};
+    run->ahead = 0;
+    return a;
+}
+
+/* Back to the latest state that is kept: given up when it is not kept for another time. */
+static tn_i_act restore(tn_i_schedule_run *run) {
+    const tn_i_kept k = *top(run);
+    tn_i_act a = {.kind = TN_I_RESTORE, .place = k.place, .slot = k.slot, .step = k.step, .last = true};
+    run->at = k.step;
+    run->ahead = 0;
+    if (run->target > k.step) {
+        const tn_i_choice c = run->s->family->decide(run, run->target + 1 - k.step);
+        a.last = !is_here(&k, run->at, &c);
+        if (!a.last) run->ahead = c.ahead;
+    }
+    if (a.last) pop(run);
+    return a;
+}
+
+tn_i_act tn_i_walk_next(tn_i_schedule_run *run) {
+    if (run->target < 0) return (tn_i_act){.kind = TN_I_DONE};
+    if (run->taped) {
+        run->taped = false;
+        run->at = TN_I_UNKNOWN;
+        return (tn_i_act){.kind = TN_I_USE, .slot = TN_I_WORKING, .step = run->target--, .last = true};
+    }
+    if (run->at != TN_I_UNKNOWN) return go_on(run);
+    while (run->count && top(run)->step > run->target) pop(run);
+    if (!top(run)->record) return restore(run);
+    const tn_i_kept k = *top(run);
+    pop(run);
+    run->target--;
+    return (tn_i_act){.kind = TN_I_USE, .place = k.place, .slot = k.slot, .step = k.step, .last = true};
+}

@@ -1,0 +1,51 @@
+/* Loops in a plan: one step of the plan runs all steps of a loop. */
+#ifndef TN_EXEC_LOOP_H
+#define TN_EXEC_LOOP_H
+
+#include "exec/plan.h"
+
+/* scan and while as the executor sees them. */
+typedef struct tn_i_loop_shape {
+    const tn_fn *body, *cond; /* cond NULL: a scan */
+    int64_t length;           /* TN_I_STEPS: operand 0 tells, or cond */
+    bool reverse, index;      /* the body's first input is the step's number */
+    uint32_t ncond, nconst, ncarry, nx, ny;
+    uint32_t const0, carry0, x0; /* among the operands; those of cond come first */
+    uint32_t y0, steps;          /* among the outputs; the number of steps, or TN_NOVAR */
+    const char *schedule;        /* NULL: none */
+} tn_i_loop_shape;
+
+/* false when e is no loop. */
+bool tn_i_loop_read(const tn_i_eqn *e, tn_i_loop_shape *s);
+
+/* An entry of the body's frame that is another address each step. */
+typedef struct tn_i_mover {
+    uint32_t at;       /* index in the frame */
+    uint32_t arg, out; /* operand or output of the equation; the other is TN_NOVAR */
+    int64_t by;        /* bytes from one entry to the next; of a stack: 0 */
+    bool stack;        /* one handle, whose entries are walked by a cursor */
+} tn_i_mover;
+
+/* A carry with two buffers, which change places each step. */
+typedef struct tn_i_pair {
+    uint32_t leaf;
+    size_t second; /* offset in the step's scratch */
+    size_t bytes;
+} tn_i_pair;
+
+struct tn_i_loop {
+    tn_i_loop_shape shape;
+    const tn_i_plan *body, *cond;
+    uint32_t arg; /* places of the operands in plan->arg; of carries: of the outputs that they become */
+    /* offsets in the step's scratch: the body's frame is at 0 */
+    size_t cond_frame, number, cursor, arena, bytes;
+    tn_i_mover *mover;
+    tn_i_pair *pair;
+    uint32_t nmover, npair, room; /* room: of both arrays */
+    uint32_t ncursor;
+    bool stacks; /* an output is a stack of its own */
+};
+
+void tn_i_loop_drop(tn_ctx *c, tn_i_loop *l);
+
+#endif

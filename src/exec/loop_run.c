@@ -1,0 +1,214 @@
+/* Running loops: frames are set up once, and from step to step only the addresses change that must. */
+#include "exec/loop.h"
+#include "exec/run.h"
+
+#include <string.h>
+
+typedef struct running {
+    const tn_i_plan *p;
+    const tn_i_loop *l;
+    const tn_i_eqn *e;
+    const uintptr_t *base; /* of the program that the loop is in */
+    tn_i_run inner;
+    uintptr_t *body, *cond; /* frames */
+    int64_t *number;        /* of the step */
+    tn_i_cursor *cursor;
+} running;
+
+static uintptr_t operand(const running *w, uint32_t i) {
+    return (uintptr_t)tn_i_address(w->base, &w->p->arg[w->l->arg + i]);
+}
+
+static uintptr_t output(const running *w, uint32_t j) {
+    return (uintptr_t)tn_i_address(w->base, &w->p->place[w->e->out + j]);
+}
+
+/* ---- frames -------------------------------------------------------------------------- */
+
+static void enter_body(running *w, uintptr_t arena) {
+    const tn_i_loop_shape *s = &w->l->shape;
+    uintptr_t *at = w->body + TN_BASE_ARGUMENTS;
+    w->body[TN_BASE_ABSOLUTE] = 0;
+    w->body[TN_BASE_ARENA] = arena;
+    if (s->index) *at++ = (uintptr_t)w->number;
+    for (uint32_t i = s->const0; i < s->x0 + s->nx; i++) *at++ = operand(w, i);
+    for (uint32_t j = 0; j < s->ncarry; j++) *at++ = operand(w, s->carry0 + j);
+    for (uint32_t j = 0; j < s->ny; j++) *at++ = output(w, s->y0 + j);
+}
+
+static void enter_cond(running *w, uintptr_t arena, const uintptr_t *answer) {
+    const tn_i_loop_shape *s = &w->l->shape;
+    uintptr_t *at = w->cond + TN_BASE_ARGUMENTS;
+    w->cond[TN_BASE_ABSOLUTE] = 0;
+    w->cond[TN_BASE_ARENA] = arena;
+    for (uint32_t i = 0; i < s->ncond; i++) *at++ = operand(w, i);
+    for (uint32_t j = 0; j < s->ncarry; j++) *at++ = operand(w, s->carry0 + j);
+    *at = (uintptr_t)answer;
+}
+
+static void enter_pairs(running *w, uintptr_t scratch) {
+    const tn_i_loop_shape *s = &w->l->shape;
+    for (uint32_t k = 0; k < w->l->npair; k++)
+        w->body[TN_BASE_ARGUMENTS + s->body->nin + w->l->pair[k].leaf] = scratch + w->l->pair[k].second;
+}
+
+static uint32_t carry_at(const running *w, uint32_t leaf) {
+    return TN_BASE_ARGUMENTS + w->l->shape.index + w->l->shape.nconst + leaf;
+}
+
+/* ---- from step to step -------------------------------------------------------------------- */
+
+static void exchange(running *w) {
+    for (uint32_t k = 0; k < w->l->npair; k++) {
+        uintptr_t *in = &w->body[carry_at(w, w->l->pair[k].leaf)];
+        uintptr_t *out = &w->body[TN_BASE_ARGUMENTS + w->l->shape.body->nin + w->l->pair[k].leaf];
+        const uintptr_t was = *in;
+        *in = *out;
+        *out = was;
+    }
+}
+
+/* ---- stacks ------------------------------------------------------------------------------ */
+
+/* Those in the arena begin here; what is in an output of the program around, or an entry of it, has begun there. */
+static bool begin_stacks(const running *w) {
+    const tn_i_loop_shape *s = &w->l->shape;
+    for (uint32_t j = s->y0; w->l->stacks && j < s->y0 + s->ny; j++) {
+        const tn_type *t = w->p->f->val[w->e->out + j].type;
+        if (w->p->place[w->e->out + j].base != TN_BASE_ARENA || tn_i_handles(t) == 0) continue;
+        if (!tn_i_stack_new(w->inner.stacks, t, (tn_i_handle *)output(w, j))) return false;
+    }
+    return true;
+}
+
+static void enter_cursors(const running *w) {
+    for (uint32_t k = 0, n = 0; n < w->l->ncursor; k++) {
+        const tn_i_mover *m = &w->l->mover[k];
+        if (m->stack) w->cursor[n++] = (tn_i_cursor){.h = (const tn_i_handle *)w->body[m->at]};
+    }
+}
+
+static bool extend(const running *w, const tn_i_mover *m, int64_t n) {
+    return m->out == TN_NOVAR || tn_i_stack_extend(w->inner.stacks, (tn_i_handle *)output(w, m->out), n);
+}
+
+/* Room for n entries of each stack that is made, and n to be read of each that is not. */
+static tn_status claim(const running *w, int64_t n) {
+    for (uint32_t k = 0, c = 0; c < w->l->ncursor; k++) {
+        const tn_i_mover *m = &w->l->mover[k];
+        if (!m->stack) continue;
+        if (!extend(w, m, n)) return tn_i_run_no_memory(&w->inner, w->e);
+        if (w->cursor[c++].h->count < n)
+            return tn_i_run_fail(&w->inner, w->e, TN_EINVAL, "runs for more steps than a stack that it reads is long");
+    }
+    return TN_OK;
+}
+
+/* ---- from entry to entry ------------------------------------------------------------------- */
+
+/* To entry i, for walking on in one direction. */
+static void seek(running *w, int64_t i, int64_t by) {
+    tn_i_cursor *c = w->cursor;
+    for (uint32_t k = 0; k < w->l->nmover; k++) {
+        const tn_i_mover *m = &w->l->mover[k];
+        if (m->stack) {
+            tn_i_cursor_seek(c, i, by);
+            w->body[m->at] = (uintptr_t)c++->at;
+        } else
+            w->body[m->at] += (uintptr_t)(i * m->by);
+    }
+}
+
+static void move_on(running *w, int64_t by) {
+    tn_i_cursor *c = w->cursor;
+    for (uint32_t k = 0; k < w->l->nmover; k++) {
+        const tn_i_mover *m = &w->l->mover[k];
+        if (m->stack) {
+            tn_i_cursor_move(c, by);
+            w->body[m->at] = (uintptr_t)c++->at;
+        } else
+            w->body[m->at] += (uintptr_t)(by * m->by);
+    }
+}
+
+/* What is in a second buffer goes where the outputs are. */
+static void leave(running *w) {
+    for (uint32_t k = 0; k < w->l->npair; k++) {
+        const tn_i_pair *pair = &w->l->pair[k];
+        const uintptr_t at = w->body[carry_at(w, pair->leaf)], to = output(w, pair->leaf);
+        if (at != to && pair->bytes) memcpy((void *)to, (const void *)at, pair->bytes);
+    }
+}
+
+static tn_status run_counted(running *w, int64_t n) {
+    const int64_t by = w->l->shape.reverse ? -1 : 1;
+    tn_status status = n > 0 ? claim(w, n) : TN_OK;
+    if (n <= 0 || status != TN_OK) return status;
+    *w->number = w->l->shape.reverse ? n - 1 : 0;
+    seek(w, *w->number, by);
+    for (int64_t left = n;; move_on(w, by)) {
+        status = tn_i_run_plan(w->l->body, &w->inner, w->body);
+        if (status != TN_OK) return status;
+        exchange(w);
+        *w->number += by;
+        if (--left == 0) return TN_OK;
+    }
+}
+
+/* Makes room for one more entry of each stack. */
+static tn_status push(running *w) {
+    const tn_status status = claim(w, 1);
+    if (status != TN_OK) return status;
+    if (*w->number == 0)
+        seek(w, 0, 1);
+    else
+        move_on(w, 1);
+    return TN_OK;
+}
+
+static tn_status run_while(running *w, const unsigned char *answer) {
+    const tn_i_loop_shape *s = &w->l->shape;
+    tn_status status;
+    for (*w->number = 0;; ++*w->number) {
+        for (uint32_t k = 0; k < w->l->npair; k++)
+            w->cond[TN_BASE_ARGUMENTS + s->ncond + w->l->pair[k].leaf] = w->body[carry_at(w, w->l->pair[k].leaf)];
+        status = tn_i_run_plan(w->l->cond, &w->inner, w->cond);
+        if (status == TN_OK && !*answer) break;
+        if (status == TN_OK && s->ny) status = push(w);
+        if (status == TN_OK) status = tn_i_run_plan(w->l->body, &w->inner, w->body);
+        if (status != TN_OK) return status;
+        exchange(w);
+    }
+    if (s->steps != TN_NOVAR) memcpy((void *)output(w, s->steps), w->number, sizeof *w->number);
+    return TN_OK;
+}
+
+tn_status tn_i_run_loop(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base) {
+    const tn_i_loop *l = &p->loop[s->loop];
+    const uintptr_t scratch = base[TN_BASE_ARENA] + (uintptr_t)s->scratch;
+    running w = {.p = p,
+                 .l = l,
+                 .e = &p->f->eqn[s->eqn],
+                 .base = base,
+                 .inner = tn_i_run_within(p, r),
+                 .body = (uintptr_t *)scratch,
+                 .cond = (uintptr_t *)(scratch + l->cond_frame),
+                 .number = (int64_t *)(scratch + l->number),
+                 .cursor = (tn_i_cursor *)(scratch + l->cursor)};
+    uintptr_t answer = 0;
+    enter_body(&w, scratch + l->arena);
+    enter_pairs(&w, scratch);
+    if (!begin_stacks(&w)) return tn_i_run_no_memory(r, w.e);
+    enter_cursors(&w);
+    int64_t n = l->shape.length;
+    tn_status status;
+    if (l->cond) {
+        enter_cond(&w, scratch + l->arena, &answer);
+        status = run_while(&w, (const unsigned char *)&answer);
+    } else {
+        if (n == TN_I_STEPS) memcpy(&n, (const void *)operand(&w, 0), sizeof n);
+        status = run_counted(&w, n);
+    }
+    if (status == TN_OK) leave(&w);
+    return status;
+}

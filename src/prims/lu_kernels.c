@@ -1,0 +1,147 @@
+/* LU in blocks: a panel of columns in plain loops, what lies right of it by a triangular solve and a product. */
+#include "prims/layout.h"
+#include "prims/lu.h"
+#include "prims/product.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { BLOCK = 64 };
+
+/* Columns from..to, over all rows from `from` on; rows are exchanged in their whole length. */
+#define PANEL(name, type, magnitude)                                                        \
+    static void name(int64_t n, int64_t from, int64_t to, type *a, int32_t *pivots) {       \
+        for (int64_t j = from; j < to; j++) {                                               \
+            int64_t p = j;                                                                  \
+            for (int64_t i = j + 1; i < n; i++)                                             \
+                if (magnitude(a[i * n + j]) > magnitude(a[p * n + j])) p = i;               \
+            pivots[j] = (int32_t)p;                                                         \
+            for (int64_t c = 0; c < n && p != j; c++) {                                     \
+                const type t = a[j * n + c];                                                \
+                a[j * n + c] = a[p * n + c];                                                \
+                a[p * n + c] = t;                                                           \
+            }                                                                               \
+            if (a[j * n + j] == 0) continue;                                                \
+            for (int64_t i = j + 1; i < n; i++) {                                           \
+                const type factor = a[i * n + j] /= a[j * n + j];                           \
+                for (int64_t c = j + 1; c < to; c++) a[i * n + c] -= factor * a[j * n + c]; \
+            }                                                                               \
+        }                                                                                   \
+    }                                                                                       \
+    static void name##_negate(int64_t rows, int64_t columns, int64_t n, type *a) {          \
+        for (int64_t i = 0; i < rows; i++)                                                  \
+            for (int64_t j = 0; j < columns; j++) a[i * n + j] = -a[i * n + j];             \
+    }
+
+PANEL(panel_f32, float, fabsf)
+PANEL(panel_f64, double, fabs)
+
+static void negate(int dtype, int64_t rows, int64_t columns, tn_i_matrix a) {
+    if (dtype == TN_F64)
+        panel_f64_negate(rows, columns, a.rs, a.data);
+    else
+        panel_f32_negate(rows, columns, a.rs, a.data);
+}
+
+static void factor(int dtype, int threads, int64_t n, tn_i_matrix a, int32_t *pivots) {
+    for (int64_t j = 0; j < n; j += BLOCK) {
+        const int64_t end = n - j < BLOCK ? n : j + BLOCK, width = end - j, rest = n - end;
+        if (dtype == TN_F64)
+            panel_f64(n, j, end, a.data, pivots);
+        else
+            panel_f32(n, j, end, a.data, pivots);
+        if (rest == 0) return;
+        const tn_i_matrix below = tn_i_matrix_at(dtype, a, end, j), right = tn_i_matrix_at(dtype, a, j, end);
+        tn_i_solve(dtype, threads, true, true, width, rest, tn_i_matrix_at(dtype, a, j, j), right);
+        negate(dtype, rest, width, below); /* products are added */
+        tn_i_multiply(dtype, threads, rest, rest, width, below, right, true, tn_i_matrix_at(dtype, a, end, end));
+        negate(dtype, rest, width, below);
+    }
+}
+
+/* to = from' */
+#define TURN(name, type)                                                     \
+    static void name(int64_t n, const type *from, type *to) {                \
+        for (int64_t i = 0; i < n; i++)                                      \
+            for (int64_t j = 0; j < n; j++) to[i * n + j] = from[j * n + i]; \
+    }
+TURN(turn_f32, float)
+TURN(turn_f64, double)
+
+static void turn(int dtype, int64_t n, const void *from, void *to) {
+    if (dtype == TN_F64)
+        turn_f64(n, from, to);
+    else
+        turn_f32(n, from, to);
+}
+
+void tn_i_lu(int dtype, int threads, int64_t n, void *a, int32_t *pivots, int32_t *permutation, void *scratch) {
+    if (tn_i_lapack_linked()) {
+        turn(dtype, n, a, scratch);
+        tn_i_lapack_getrf(dtype, n, scratch, pivots);
+        turn(dtype, n, scratch, a);
+    } else
+        factor(dtype, threads, n, (tn_i_matrix){a, n, 1}, pivots);
+    for (int64_t i = 0; i < n; i++) permutation[i] = (int32_t)i;
+    for (int64_t i = 0; i < n; i++) {
+        const int32_t t = permutation[i];
+        permutation[i] = permutation[pivots[i]];
+        permutation[pivots[i]] = t;
+    }
+}
+
+size_t tn_i_lu_scratch(int dtype, int64_t n) {
+    size_t bytes;
+    if (!tn_i_lapack_linked()) return 0;
+    if (!tn_i_mul((size_t)n, (size_t)n, &bytes) || !tn_i_mul(bytes, tn_i_dtype_size(dtype), &bytes)) return SIZE_MAX;
+    return bytes;
+}
+
+/* ---- solves ------------------------------------------------------------------------------- */
+
+static bool is_permutation(const tn_i_factors *f, unsigned char *seen) {
+    memset(seen, 0, (size_t)f->n);
+    for (int64_t i = 0; i < f->n; i++) {
+        const int32_t at = f->permutation[i * f->stride];
+        if (at < 0 || at >= f->n || seen[at]) return false;
+        seen[at] = 1;
+    }
+    return true;
+}
+
+static void fill_nan(int dtype, int64_t n, void *x) {
+    const tn_i_wide nan = {.d = NAN};
+    for (int64_t i = 0; i < n; i++) tn_i_store(dtype, x, i, 1, 1, &nan);
+}
+
+/* scratch: a mark for each row, then for a transposed solve the rows before they are put in order */
+static size_t marks(int64_t n) { return ((size_t)n + 63) / 64 * 64; }
+
+size_t tn_i_lu_solve_scratch(int dtype, int64_t n, int64_t m) {
+    size_t bytes;
+    if ((uint64_t)n > SIZE_MAX / 2 || !tn_i_mul((size_t)n, (size_t)m, &bytes) ||
+        !tn_i_mul(bytes, tn_i_dtype_size(dtype), &bytes) || !tn_i_add(bytes, marks(n), &bytes))
+        return SIZE_MAX;
+    return bytes;
+}
+
+void tn_i_lu_solve(int dtype, int threads, bool transposed, const tn_i_factors *f, int64_t m, tn_i_matrix b, void *x,
+                   void *scratch) {
+    const size_t size = tn_i_dtype_size(dtype);
+    const int64_t n = f->n;
+    tn_i_row *copy = tn_i_copy_row(size);
+    void *rows = transposed ? (char *)scratch + marks(n) : x;
+    const tn_i_matrix y = {rows, m, 1}, lu = transposed ? tn_i_matrix_transposed(f->lu) : f->lu;
+    if (!is_permutation(f, scratch)) {
+        fill_nan(dtype, n * m, x);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t from = transposed ? i : f->permutation[i * f->stride];
+        copy(m, tn_i_at(b.data, size, from * b.rs), b.cs, tn_i_at_mut(rows, size, i * m), 1);
+    }
+    tn_i_solve(dtype, threads, true, !transposed, n, m, lu, y);
+    tn_i_solve(dtype, threads, false, transposed, n, m, lu, y);
+    for (int64_t i = 0; i < n && transposed; i++)
+        copy(m, tn_i_at(rows, size, i * m), 1, tn_i_at_mut(x, size, f->permutation[i * f->stride] * m), 1);
+}

@@ -1,0 +1,40 @@
+/* What the primitives of linear algebra share: arrays whose last two dimensions are matrices and
+ * whose other dimensions are a batch. */
+#ifndef TN_MATRICES_H
+#define TN_MATRICES_H
+
+#include "prims/prim.h"
+
+static inline int tn_i_batch_rank(const tn_type *t) { return t->rank - 2; }
+
+/* Operand 0 is a batch of square matrices of a dtype that the primitive admits. */
+bool tn_i_square_matrices(tn_i_query *q);
+/* Operand i is a batch of matrices, of as many as operand 0. */
+bool tn_i_same_batch(tn_i_query *q, uint32_t i);
+
+/* The sums of products of x and y as matrices over equal leading dimensions; xd: the matrix
+ * dimension of x (0 or 1) that is contracted. */
+tn_i_var tn_i_matrix_product(tn_i_builder *b, tn_i_var x, int xd, tn_i_var y, int yd);
+/* `how` (a comparison) of row and column number: a bool matrix like those of t, without its batch. */
+tn_i_var tn_i_compare_indices(tn_i_builder *b, const tn_type *t, int how);
+/* A matrix repeated over t's batch dimensions. */
+tn_i_var tn_i_over_batch(tn_i_builder *b, tn_i_var x, const tn_type *t);
+
+enum { TN_LEFT_SIDE, TN_LOWER, TN_TRANSPOSE_A, TN_CONJUGATE_A, TN_UNIT_DIAGONAL, TN_NTRIANGULAR };
+/* triangular_solve with its parameters as a set of bits 1 << TN_LOWER and so on. */
+tn_i_var tn_i_triangular_solve(tn_i_builder *b, unsigned how, tn_i_var a, tn_i_var x);
+
+/* vmap where one matrix stands for the whole batch: x [batch, leading.., rows, columns] becomes
+ * [leading.., rows, batch * columns], or [leading.., batch * rows, columns] without `columns`. */
+typedef struct tn_i_folding {
+    tn_i_var x;
+    int rank;
+    int64_t shape[TN_MAX_RANK], back[TN_MAX_RANK];
+} tn_i_folding;
+void tn_i_fold_batch(tn_i_rule *r, uint32_t operand, bool columns, tn_i_folding *to);
+tn_i_var tn_i_unfold_batch(tn_i_builder *b, tn_i_var y, const tn_i_folding *from);
+
+/* Operand 0 of a case: up to a batch of matrices of up to 5 by 5. */
+void tn_i_sample_square(tn_i_rng *r, int dtype, tn_i_case *c);
+
+#endif

@@ -1,0 +1,131 @@
+/* Sums of arrays as long as a loop: no equation but a loop takes them (docs/loops.md). */
+#include "prims/prim.h"
+
+#include <string.h>
+
+/* The schedule of the loop that made v, if it has one. */
+static tn_i_param schedule_of(const tn_i_builder *b, tn_i_var v) {
+    const tn_i_eqn *e = tn_i_def(b, v);
+    for (uint32_t k = 0; e && e->prim->replayed && e->prim->params[k].name; k++)
+        if (strcmp(e->prim->params[k].name, "schedule") == 0) return e->params->v[k];
+    return (tn_i_param){.kind = TN_K_NONE};
+}
+
+/* A stack that is not to be kept: neither is a sum with it. */
+static bool replayed(const tn_i_builder *b, tn_i_var v) {
+    const tn_i_eqn *e = tn_i_def(b, v);
+    return e && e->prim->replayed && e->prim->replayed(e, v - e->out);
+}
+
+/* ---- steps ------------------------------------------------------------------------ */
+
+static bool type_steps(tn_i_query *q) {
+    if (q->in[0]->rank < 1 || q->in[0]->dim[0] != TN_I_STEPS)
+        return tn_i_type_fail(q, 0, "its first dimension is not as long as a loop");
+    return tn_i_output(q, TN_I64, 0, NULL);
+}
+
+/* What holds such an array begins with how long it is (exec/stack.h). */
+static tn_status kernel_steps(const tn_i_kernel *k) {
+    memcpy(k->out[0].data, k->in[0].data, sizeof(int64_t));
+    return TN_OK;
+}
+
+/* However the entries depend on linear inputs, how many there are does not. */
+static bool linearity_steps(const tn_fn *f, const tn_i_eqn *e, const uint8_t *in, uint8_t *out) {
+    (void)f;
+    (void)e;
+    (void)in;
+    out[0] = TN_NONLINEAR;
+    return true;
+}
+
+static bool depends_steps(struct tn_i_memo *m, const tn_i_eqn *e, const uint8_t *in, uint8_t *out) {
+    (void)m;
+    (void)e;
+    (void)in;
+    out[0] = 0;
+    return true;
+}
+
+static void batch_steps(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
+    (void)batched;
+    out[0] = tn_i_emit_like(r->b, r->e, r->in);
+    out_batched[0] = false;
+}
+
+static void cost_steps(const tn_i_query *q, tn_i_cost *cost) {
+    (void)q;
+    cost->bytes = 2 * sizeof(int64_t);
+}
+
+/* No case of the laws has an input that only loops make: tests/nesting has programs with it. */
+const tn_prim tn_prim_steps = {
+    .id = TN_P_steps,
+    .name = "steps",
+    .doc = "how many entries an array as long as a loop has",
+    .nin = 1,
+    .flags = TN_F_NODIFF | TN_F_STEPS | TN_F_NOFOLD,
+    .type = type_steps,
+    .linearity = linearity_steps,
+    .depends = depends_steps,
+    .batch = batch_steps,
+    .kernel = kernel_steps,
+    .cost = cost_steps,
+    .jvp_bound = 1,
+    .transpose_bound = 1,
+};
+
+/* ---- sums ------------------------------------------------------------------------- */
+
+/* The number of steps that v, which a loop of this builder made, is long; TN_NOVAR: it is not known here. */
+static tn_i_var steps_of(const tn_i_builder *b, tn_i_var v) {
+    const tn_i_eqn *e = tn_i_def(b, v);
+    if (!e || !e->prim->steps) return TN_NOVAR;
+    const uint32_t at = e->prim->steps(e);
+    return at < e->nin ? b->pool[e->in + at] : at == TN_NOVAR ? at : e->out + (at - e->nin);
+}
+
+static tn_fn *sum_of_entries(tn_i_builder *outer, const tn_type *entry) {
+    tn_i_builder b;
+    tn_i_builder_init(&b, outer->ctx);
+    b.loc = outer->loc;
+    tn_i_var x = tn_i_input(&b, entry, false);
+    tn_i_var y = tn_i_input(&b, entry, false);
+    tn_i_var sum = tn_i_add_values(&b, x, y);
+    return tn_i_finish(&b, 1, &sum);
+}
+
+static tn_i_var by_steps(tn_i_builder *b, tn_i_var x, tn_i_var y) {
+    const tn_type *t = tn_i_vtype(b, x);
+    const tn_type entry = tn_type_of((tn_dtype)t->dtype, (size_t)t->rank - 1, t->dim + 1);
+    const bool counted = t->dim[0] == TN_I_STEPS;
+    const int64_t length = t->dim[0];
+    tn_i_var in[3] = {counted ? steps_of(b, x) : x, counted ? x : y, y};
+    if (counted && in[0] == TN_NOVAR) in[0] = steps_of(b, y);
+    if (counted && in[0] == TN_NOVAR) in[0] = tn_i_op1(b, TN_P_steps, x);
+    if (b->failed) return TN_NOVAR;
+    tn_fn *f = sum_of_entries(b, &entry);
+    if (!f) {
+        b->failed = true;
+        return TN_NOVAR;
+    }
+    const tn_i_param none = {.kind = TN_K_NONE}, zero = {.kind = TN_K_INT};
+    const tn_i_param p[TN_MAX_PARAMS] = {{.kind = TN_K_FN, .u.fn = f},
+                                         counted ? none : (tn_i_param){.kind = TN_K_INT, .u.i = length},
+                                         zero,
+                                         zero,
+                                         none,
+                                         none,
+                                         schedule_of(b, replayed(b, x) ? x : y)};
+    tn_i_var v = tn_i_emit(b, tn_i_prim(b, TN_P_scan), p, counted ? 3 : 2, in);
+    tn_i_fn_unref(f);
+    return v;
+}
+
+tn_i_var tn_i_add_values(tn_i_builder *b, tn_i_var x, tn_i_var y) {
+    if (b->failed || x == TN_NOVAR || y == TN_NOVAR) return TN_NOVAR;
+    if (!tn_i_has_steps(tn_i_vtype(b, x)) && !replayed(b, x) && !replayed(b, y)) return tn_i_op2(b, TN_P_add, x, y);
+    if (tn_i_is_zero(b, x)) return y;
+    return tn_i_is_zero(b, y) ? x : by_steps(b, x, y);
+}
