@@ -3,6 +3,7 @@
 #include "control/loop.h"
 #include "ir/depends.h"
 #include "ir/memo.h"
+#include "linearize/prune.h"
 
 #include <string.h>
 
@@ -188,7 +189,7 @@ static tn_fn *outputs_of(const cut *k, bool late, tn_ctx *c) {
     tn_i_free(c, (void *)type, f->nin * sizeof *type);
     tn_i_free(c, from, f->nin * sizeof *from);
     tn_i_free(c, out, f->nout * sizeof *out);
-    return g;
+    return tn_i_prune(g); /* nested programs, too, read no more than the part needs */
 }
 
 /* One part's loop, and where its operands are in the whole one: consts, its carries, xs, and for the late part the

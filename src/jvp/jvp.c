@@ -71,7 +71,9 @@ static void derive(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
     else
         by_partials(r, din, dout);
     for (uint32_t j = 0; j < r->nout; j++) {
-        const bool zero = dout[j] != TN_NOVAR && !r->b->failed && tn_i_is_zero(r->b, dout[j]);
+        /* what depends on no tangent is zero, however a nested program computes it */
+        const bool zero = dout[j] != TN_NOVAR && !r->b->failed &&
+                          (tn_i_is_zero(r->b, dout[j]) || !r->b->val[dout[j]].linear);
         if (zero || !tn_i_is_float(r->out_type[j]->dtype)) dout[j] = TN_NOVAR;
     }
 }
