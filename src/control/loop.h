@@ -89,6 +89,8 @@ const tn_fn *tn_i_loop_inside(const tn_i_eqn *e, uint32_t output, tn_i_var *v);
 uint32_t tn_i_loop_outside(const tn_i_eqn *e, uint32_t i);
 bool tn_i_loop_replayed(const tn_i_eqn *e, uint32_t output);
 uint32_t tn_i_loop_steps(const tn_i_eqn *e);
+/* Adds what running f so many times costs. */
+void tn_i_loop_add_cost(tn_i_cost *sum, const tn_fn *f, double times);
 
 /* One rule a file */
 void tn_i_loop_jvp(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout);

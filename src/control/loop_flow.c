@@ -143,3 +143,15 @@ uint32_t tn_i_loop_steps(const tn_i_eqn *e) {
     tn_i_loop_of(e->prim, tn_i_p(e), e->nin, &l);
     return l.counted ? 0 : l.count ? e->nin + l.ncarry : TN_NOVAR;
 }
+
+/* ---- cost ------------------------------------------------------------------------- */
+
+void tn_i_loop_add_cost(tn_i_cost *sum, const tn_fn *f, double times) {
+    tn_i_cost one = {0};
+    tn_i_cost_nested(f, &one);
+    sum->flops += times * one.flops;
+    sum->transcendentals += times * one.transcendentals;
+    sum->products += times * one.products;
+    sum->bytes += times * one.bytes;
+    sum->equations += times * one.equations;
+}

@@ -63,21 +63,11 @@ static bool type_scan(tn_i_query *q) {
 
 static bool effect(const tn_i_param *p) { return p[TN_SCAN_PROGRAM].u.fn->effect; }
 
-static void add(tn_i_cost *sum, const tn_fn *f, double times) {
-    tn_i_cost one = {0};
-    tn_i_cost_nested(f, &one);
-    sum->flops += times * one.flops;
-    sum->transcendentals += times * one.transcendentals;
-    sum->products += times * one.products;
-    sum->bytes += times * one.bytes;
-    sum->equations += times * one.equations;
-}
-
 /* Of all steps; of one where the number is found when it runs. */
 static void cost(const tn_i_query *q, tn_i_cost *sum) {
     const double steps = q->p[TN_SCAN_LENGTH].kind == TN_K_NONE ? 1 : (double)q->p[TN_SCAN_LENGTH].u.i;
     sum->equations = 0;
-    add(sum, q->p[TN_SCAN_PROGRAM].u.fn, steps);
+    tn_i_loop_add_cost(sum, q->p[TN_SCAN_PROGRAM].u.fn, steps);
 }
 
 const tn_prim tn_prim_scan = {

@@ -65,21 +65,11 @@ static bool type_while(tn_i_query *q) {
 
 static bool effect(const tn_i_param *p) { return p[TN_WHILE_BODY].u.fn->effect || p[TN_WHILE_COND].u.fn->effect; }
 
-static void add(tn_i_cost *sum, const tn_fn *f, double times) {
-    tn_i_cost one = {0};
-    tn_i_cost_nested(f, &one);
-    sum->flops += times * one.flops;
-    sum->transcendentals += times * one.transcendentals;
-    sum->products += times * one.products;
-    sum->bytes += times * one.bytes;
-    sum->equations += times * one.equations;
-}
-
 /* Of one step. */
 static void cost(const tn_i_query *q, tn_i_cost *sum) {
     sum->equations = 0;
-    add(sum, q->p[TN_WHILE_COND].u.fn, 1);
-    add(sum, q->p[TN_WHILE_BODY].u.fn, 1);
+    tn_i_loop_add_cost(sum, q->p[TN_WHILE_COND].u.fn, 1);
+    tn_i_loop_add_cost(sum, q->p[TN_WHILE_BODY].u.fn, 1);
 }
 
 const tn_prim tn_prim_while = {
