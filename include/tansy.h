@@ -421,6 +421,7 @@ typedef struct tn_residual_totals {
         peak_bytes;                           /* with the schedules of loops; residual_bytes without */
     double equations, flops, transcendentals; /* of tn_vjp's program, as tn_cost counts them */
     double modelled_ns;                       /* of one run of it, by the shipped cost model */
+    const char *schedules;                    /* memory_budget: as in tn_budget_report; else "" */
 } tn_residual_totals;
 
 /* The report of f's derivative with respect to wrt under a policy (NULL: the default); saved,
@@ -472,9 +473,19 @@ TN_API tn_fn *tn_hessian(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy
  * per byte, and those with some of what they recompute saved after all; a nested program is planned at the same price
  * as the one that calls it.  (What nested programs save adds to what is decided outside: where that makes more than 12
  * values only after some sets were tried, candidates follow.)  The plans that are tried do not depend on BYTES; so the
- * peak of a lower budget is never higher.  A region (tn_checkpoint) keeps its own policy, which cannot be a budget
- * (TN_EINVAL at its file:line). A budget below the least peak is TN_EINVAL; the message states the least peak of all
- * plans or, for large programs, the least found. */
+ * peak of a lower budget is never higher.
+ *   Loops whose schedule is `auto` get theirs with the plan: the least modelled time, of what plans do again and of
+ * what schedules do (steps that run again, slots that are written and read), so that the whole program keeps within
+ * BYTES. The programs that are made have the schedule that was chosen in the place of `auto`.  Every schedule of every
+ * loop is tried with every save set where that makes at most 2048 plans.  Else six policies are tried with at most 24
+ * choices each for one loop (all_save, revolve or mixed with a few numbers of slots, nothing); for 2 to 8 loops these,
+ * and each loop's choices while the others keep half; more loops keep more or less together.  From the best that fits,
+ * halving, to numbers of slots in between: this depends on BYTES, but the peak of a lower budget is not higher.  A loop
+ * with auto:BYTES keeps that limit of its own: it becomes auto:N, N at most BYTES.  Of a loop whose number of steps
+ * only a run tells, slots alone can be bounded: it becomes online:S, S at most 999, the time that of 1000 steps, or
+ * all_save where saving everything takes no bytes for a step. A region (tn_checkpoint) keeps its own policy, which
+ * cannot be a budget (TN_EINVAL at its file:line). A budget below the least peak is TN_EINVAL; the message states the
+ * least peak of all plans or, for large programs, the least found. */
 typedef struct tn_budget_report {
     size_t size;         /* sizeof(tn_budget_report), set by the caller */
     size_t least_bytes;  /* the least peak, of all plans or of those tried: no lower budget is feasible */
@@ -484,6 +495,8 @@ typedef struct tn_budget_report {
     double bound_ns;     /* no plan within the budget has less; equal when exact, and 0 when nothing is known */
     size_t plans;        /* how many were tried */
     int feasible, exact;
+    const char *schedules; /* chosen for loops with `auto`, separated by spaces; "" where there are none.  In the order
+                            * of the program, a loop before those of its step; lives as long as the context */
 } tn_budget_report;
 /* What memory_budget:bytes would choose, without making the program.  TN_OK, also when it is infeasible; TN_EINVAL
  * (wrt, the report's size), and what tn_vjp fails with. */
@@ -504,7 +517,8 @@ TN_API tn_status tn_memory_budget(const tn_fn *f, const tn_wrt_list *wrt, size_t
  *                         with B = ceil(N/K) blocks N-1 + (B-1)(K-1) advances, or 2N - B where N is unknown
  *   nothing               the initial state: N(N-1)/2 advances, and N more where N is unknown
  *   auto[:BYTES]          what is modelled fastest within a budget: all_save, mixed, revolve or nothing; of loops of
- *                         unknown length all_save or online
+ *                         unknown length all_save or online.  BYTES are for the loop's slots alone; without them, and
+ *                         without the policy memory_budget, there is no bound
  * Schedules with a fixed number of slots have at most 2^24. */
 typedef struct tn_schedule_options {
     size_t size;         /* sizeof(tn_schedule_options), set by the caller */

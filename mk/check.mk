@@ -6,8 +6,9 @@
 # The goals that need the packages of set `check` (tools/deps/packages.txt).
 CHECK_GOALS = nesting check results asan clang tsan valgrind laws mutants faults fuzz fuzz-programs tsan-programs
 
-# Samples per law: in make check, and in the sanitized and clang builds.
+# Samples per law, and generated programs: in make check, and in the sanitized and clang builds.
 CHECK_N     ?= 100
+CHECK_PROGRAMS ?= 1200
 SHORT_N     ?= 10
 SEED        ?= 1
 # Seconds: the longest a test may take, each fuzz target in make check, each in make fuzz.
@@ -100,7 +101,7 @@ RESULTS = $(TESTS:%=$(R)/%.res)
 RUN = @SAN='$(SAN)' CC='$(CC)' CLANG='$(CLANG)' BUILD='$(BUILD)' tools/check/run.sh $@ $(CHECK_LIMIT)
 
 $(R)/laws.res: $(BUILD)/laws FORCE
-	$(RUN) $< --n $(CHECK_N) --seed $(SEED)
+	$(RUN) $< --n $(CHECK_N) --programs $(CHECK_PROGRAMS) --seed $(SEED)
 $(R)/fault.res $(R)/golden.res: $(R)/%.res: $(BUILD)/% FORCE
 	$(RUN) $<
 $(R)/nesting.res: $(BUILD)/nesting FORCE
@@ -139,9 +140,9 @@ check: | deps ## build and run every test; KINDS= picks some
 
 # The whole suite once more, in short form, in builds of other kinds.
 asan: | deps ## the suite under AddressSanitizer and UBSan
-	$(sub_make) BUILD=$(BUILD)/asan SAN=address,undefined DEBUG=1 CHECK_N=$(SHORT_N) KINDS='$(SHORT_KINDS)' check
+	$(sub_make) BUILD=$(BUILD)/asan SAN=address,undefined DEBUG=1 CHECK_N=$(SHORT_N) CHECK_PROGRAMS=$(SHORT_N) KINDS='$(SHORT_KINDS)' check
 clang: | deps ## the suite built by clang, warnings as errors
-	$(sub_make) BUILD=$(BUILD)/clang CC='$(CLANG)' WERROR=1 CHECK_N=$(SHORT_N) KINDS='$(SHORT_KINDS)' check
+	$(sub_make) BUILD=$(BUILD)/clang CC='$(CLANG)' WERROR=1 CHECK_N=$(SHORT_N) CHECK_PROGRAMS=$(SHORT_N) KINDS='$(SHORT_KINDS)' check
 tsan: $(if $(C_threads),tsan-programs) ## one exec on several threads, under ThreadSanitizer
 	$(if $(C_threads),@SAN=thread tools/check/sanitized.sh $(TSAN_DIR)/threads,$(call skip,tests/threads/*.c))
 valgrind: $(QUICKSTART) ## the quickstart under valgrind

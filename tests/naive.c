@@ -68,8 +68,9 @@ static tn_status by_steps(const tn_fn *f, const tn_i_eqn *e, void **value) {
     const tn_i_var v = tn_i_in(f, e)[0];
     const tn_type *have = f->val[v].type, *want = f->val[e->out].type;
     if (e->prim->id == TN_P_steps) {
-        if ((value[e->out] = tn_naive_new(want)) != NULL)
-            memcpy(value[e->out], &((const tn_naive_tree *)value[v])->n, sizeof(int64_t));
+        const tn_naive_tree *tree = value[v];
+        const int64_t n = tree->endless ? INT64_MAX : tree->n;
+        if ((value[e->out] = tn_naive_new(want)) != NULL) memcpy(value[e->out], &n, sizeof n);
     } else if (tn_type_equal(have, want))
         value[e->out] = tn_naive_copy(want, value[v]);
     else if (e->prim->id == TN_P_broadcast_in_dim && have->rank == 0)

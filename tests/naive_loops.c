@@ -157,8 +157,9 @@ tn_status tn_naive_scan(const tn_fn *f, const tn_i_eqn *e, void **value) {
     if (!tn_i_scan_read(tn_i_p(e), e->nin, &k)) return TN_EINVAL;
     running r = {.f = f, .body = k.body, .e = e, .value = value, .ncarry = k.ncarry, .index = k.index};
     const int64_t n = k.counted ? *(const int64_t *)operand(&r, 0) : k.length;
+    const bool endless = n == INT64_MAX && k.counted && !k.index && k.ncarry == 0 && k.nx > 0;
     tn_status s = make_stacks(&r, k.ncarry) ? enter(&r, k.const0, k.carry0) : TN_ENOMEM;
-    for (int64_t at = 0; at < n && s == TN_OK; at++) {
+    for (int64_t at = 0; at < (endless ? 1 : n) && s == TN_OK; at++) {
         r.number = k.reverse ? n - 1 - at : at;
         for (uint32_t i = k.x0; i < e->nin && s == TN_OK; i++) {
             const void *x = tn_naive_entry(operand_type(&r, i), operand(&r, i), r.number);
@@ -167,6 +168,7 @@ tn_status tn_naive_scan(const tn_fn *f, const tn_i_eqn *e, void **value) {
         }
         if (s == TN_OK) s = step(&r, k.ncarry);
     }
+    for (uint32_t j = 0; endless && j < e->nout; j++) ((tn_naive_tree *)value[e->out + j])->endless = true;
     return leave(&r, s);
 }
 

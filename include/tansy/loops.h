@@ -58,7 +58,8 @@ typedef struct tn_loop_options {
     /* tn_scan, tn_fori: from the last step to the first; an error in tn_while_loop. */
     bool reverse;
     /* What reverse mode keeps of the steps and what it runs again (docs/loops.md), as text:
-     * NULL, "all_save", "revolve:10" .. ; gradients are the same under every schedule. */
+     * NULL, "all_save", "revolve:10", "auto" .. ; gradients are the same under every schedule.  "auto" under the
+     * policy memory_budget becomes what is fastest within it (tn_memory_budget). */
     const char *schedule;
 } tn_loop_options;
 

@@ -50,12 +50,14 @@ bool tn_i_linear_call_check(const tn_fn *f, const tn_fn *ft) {
         (void)tn_i_fail(f->ctx, TN_ETYPE, f->loc, "linear_call: ft's signature is not that of f's transpose");
         return false;
     }
-    tn_i_probe p, pt;
+    tn_i_probe p = {0}, pt = {0};
     uint64_t seed = 0x7A115;
-    if (!tn_i_probe_init(&p, f, NULL)) return false;
-    bool ok = tn_i_probe_init(&pt, ft, NULL);
+    tn_fn *g = tn_i_in_memory(f), *gt = g ? tn_i_in_memory(ft) : NULL; /* nobody named a directory */
+    bool ok = gt && tn_i_probe_init(&p, g, NULL) && tn_i_probe_init(&pt, gt, NULL);
     for (int k = 0; k < TRIALS && ok; k++) ok = trial(&p, &pt, &seed);
     tn_i_probe_free(&pt);
     tn_i_probe_free(&p);
+    tn_i_fn_unref(g);
+    tn_i_fn_unref(gt);
     return ok;
 }

@@ -1,5 +1,7 @@
 #include "api/args.h"
 
+#include "exec/loop.h"
+#include "ir/memo.h"
 #include "prims/prim.h"
 
 static bool check_wrt(const tn_i_wrt *w, const char *who, const tn_fn *f) {
@@ -53,7 +55,64 @@ void tn_i_wrt_free(tn_i_wrt *w) {
     w->index = NULL;
 }
 
+/* An equation, of a program or of one within, that would carry an array as long as a loop. */
+typedef struct search {
+    tn_i_memo seen;
+    const tn_i_eqn *found; /* NULL: none so far */
+    bool failed;
+} search;
+
+static void look_at(search *z, const tn_fn *f, const tn_i_eqn *e) {
+    tn_i_loop_shape s;
+    for (uint32_t j = 0; tn_i_loop_read(e, &s) && j < s.ncarry; j++)
+        if (tn_i_has_steps(f->val[e->out + j].type)) z->found = e;
+}
+
+/* As deep as programs nest; each of them once. */
+static void look_through(search *z, const tn_fn *f) {
+    static const char kind = 0;
+    if (tn_i_memo_find(&z->seen, &kind, f, NULL, 0)) return;
+    z->failed = !tn_i_memo_add(&z->seen, &kind, f, NULL, 0, NULL, NULL, NULL, 0);
+    for (uint32_t i = 0; i < f->neqn && !z->found && !z->failed; i++) {
+        const tn_i_eqn *e = &f->eqn[i];
+        look_at(z, f, e);
+        for (uint32_t k = 0; e->params && k < e->params->n; k++) {
+            const tn_fn *const *g;
+            const uint32_t n = tn_i_programs(&e->params->v[k], &g);
+            for (uint32_t j = 0; j < n && !z->found && !z->failed; j++) look_through(z, g[j]);
+        }
+    }
+}
+
+/* In *e; false after TN_ENOMEM. */
+static bool find_carried(const tn_fn *f, const tn_i_eqn **e) {
+    search z = {.found = NULL};
+    tn_i_memo_init(&z.seen, f->ctx);
+    look_through(&z, f);
+    tn_i_memo_free(&z.seen);
+    *e = z.found;
+    return !z.failed;
+}
+
+/* What is planned in f's place may have taken such loops apart; false after an error. */
+static bool carries_no_stack(const tn_fn *f) {
+    const tn_i_eqn *e;
+    if (!find_carried(f, &e)) return false;
+    if (!e) return true;
+    tn_fn *g = tn_i_prepared(f);
+    const bool ok = g && find_carried(g, &e);
+    if (ok && e)
+        (void)tn_i_fail(f->ctx, TN_ERULE, e->loc, "%s: carries an array whose length a loop finds when it runs",
+                        e->prim->name);
+    tn_i_fn_unref(g);
+    return ok && !e;
+}
+
 tn_fn *tn_i_runnable(tn_fn *f) {
+    if (f && !carries_no_stack(f)) {
+        tn_i_fn_unref(f);
+        return NULL;
+    }
     for (uint32_t i = 0; f && i < f->neqn; i++) {
         const tn_i_eqn *e = &f->eqn[i];
         const char *why = e->prim->unrunnable ? e->prim->unrunnable(tn_i_p(e)) : NULL;

@@ -17,7 +17,7 @@ bool tn_i_wrt_init(tn_i_wrt *w, const char *who, const tn_fn *f, const tn_wrt_li
 void tn_i_wrt_free(tn_i_wrt *w);
 
 /* TN_ERULE when an equation of a finished transformation has nothing to run (a missing
- * external callback), at its place. Releases f then. */
+ * external callback), or would carry an array of unknown length, at its place. Releases f then. */
 tn_fn *tn_i_runnable(tn_fn *f);
 
 /* The one float scalar output that gradients need; false after TN_EINVAL. `outputs`: 0 means

@@ -1,26 +1,61 @@
 #include "api/choose.h"
 
 #include "checkpoint/policies.h"
+#include "control/reschedule.h"
 
 #include <math.h>
 #include <string.h>
 
+/* The program on trial: f with schedules for its loops with `auto`, and its jvp. */
 typedef struct programs {
     const tn_fn *f;
-    tn_fn *jvp;
+    const tn_i_wrt *w;
+    tn_fn *g, *jvp;
 } programs;
 
 static bool measure(void *user, const tn_i_plan_by *how, tn_i_trial *out) {
     const programs *p = user;
-    return tn_i_measure_reverse(p->f, p->jvp, how, out);
+    return tn_i_measure_reverse(p->g, p->jvp, how, out);
+}
+
+static void drop(programs *p) {
+    tn_i_fn_unref(p->jvp);
+    tn_i_fn_unref(p->g);
+    p->g = p->jvp = NULL;
+}
+
+/* text NULL: f as it is. */
+static bool schedule(void *user, const char *const *text) {
+    programs *p = user;
+    drop(p);
+    p->g = text ? tn_i_rescheduled(p->f, text) : (tn_fn *)(uintptr_t)tn_i_fn_ref(p->f);
+    p->jvp = p->g ? tn_i_jvp_for_split(p->g, p->w->n, p->w->index) : NULL;
+    return p->jvp != NULL;
 }
 
 static bool find(const tn_fn *f, const tn_i_wrt *w, size_t bytes, tn_i_budget *out) {
-    programs p = {.f = f, .jvp = tn_i_jvp_for_split(f, w->n, w->index)};
-    const tn_i_trier t = {.ctx = f->ctx, .attempt = measure, .user = &p};
-    const bool ok = p.jvp && tn_i_budget_find(&t, bytes, out);
-    tn_i_fn_unref(p.jvp);
+    programs p = {.f = f, .w = w};
+    tn_i_trier t = {.ctx = f->ctx, .attempt = measure, .schedule = schedule, .user = &p};
+    if (!tn_i_auto_loops(f, &t.loops)) return false;
+    const bool ok = (t.loops.n || schedule(&p, NULL)) && tn_i_budget_find(&t, bytes, out);
+    tn_i_auto_loops_free(f->ctx, &t.loops);
+    drop(&p);
     return ok;
+}
+
+const char *tn_i_chosen_schedules(tn_ctx *c, const tn_i_budget *x) {
+    size_t n = 0, at = 0;
+    for (size_t i = 0; x->feasible && i < x->nloop; i++) n += strlen(x->schedule[i]) + 1;
+    char *text = tn_i_alloc(c, n + 1);
+    for (size_t i = 0; text && x->feasible && i < x->nloop; i++) {
+        const size_t length = strlen(x->schedule[i]);
+        if (i) text[at++] = ' ';
+        memcpy(text + at, x->schedule[i], length);
+        at += length;
+    }
+    const char *interned = text ? tn_i_string(c, text, at) : NULL;
+    tn_i_free(c, text, n + 1);
+    return interned;
 }
 
 /* The name of a policy that has no callback, or NULL. */
@@ -38,7 +73,11 @@ bool tn_i_budgets(const tn_policy *policy) {
 bool tn_i_choose(const tn_fn *f, const tn_i_wrt *w, const tn_policy *policy, tn_i_choice *out) {
     size_t bytes;
     *out = (tn_i_choice){0};
-    if (!tn_i_budgets(policy)) return tn_i_plan_of(f->ctx, policy, &out->how);
+    if (!tn_i_budgets(policy)) {
+        if (!tn_i_plan_of(f->ctx, policy, &out->how)) return false;
+        out->f = tn_i_fn_ref(f);
+        return true;
+    }
     if (!tn_i_budget_bytes(name_of(policy), &bytes)) {
         (void)tn_i_fail(f->ctx, TN_EINVAL, NULL, "policy '%s' wants a number of bytes, as in '%s:1000000'",
                         name_of(policy), TN_I_BUDGET);
@@ -46,8 +85,10 @@ bool tn_i_choose(const tn_fn *f, const tn_i_wrt *w, const tn_policy *policy, tn_
     }
     if (!find(f, w, bytes, &out->budget)) return false;
     if (out->budget.feasible) {
+        out->f = out->budget.nloop ? tn_i_rescheduled(f, out->budget.schedule) : tn_i_fn_ref(f);
         out->how = tn_i_budget_plan(&out->budget);
-        return true;
+        if (!out->f) tn_i_choice_free(out);
+        return out->f != NULL;
     }
     (void)tn_i_fail(f->ctx, TN_EINVAL, f->loc, "%s:%zu is infeasible: the least peak %s is %zu bytes", TN_I_BUDGET,
                     bytes, out->budget.exact ? "of all plans" : "found", out->budget.least);
@@ -55,7 +96,11 @@ bool tn_i_choose(const tn_fn *f, const tn_i_wrt *w, const tn_policy *policy, tn_
     return false;
 }
 
-void tn_i_choice_free(tn_i_choice *x) { tn_i_budget_free(&x->budget); }
+void tn_i_choice_free(tn_i_choice *x) {
+    tn_i_budget_free(&x->budget);
+    tn_i_fn_unref(x->f);
+    x->f = NULL;
+}
 
 /* ---- tn_memory_budget ------------------------------------------------------------------------ */
 
@@ -69,6 +114,7 @@ tn_status tn_memory_budget(const tn_fn *f, const tn_wrt_list *wrt, size_t bytes,
     const bool ok = find(f, &w, bytes, &x);
     tn_i_wrt_free(&w);
     if (!ok) return f->ctx->status;
+    const char *schedules = tn_i_chosen_schedules(f->ctx, &x);
     const tn_budget_report r = {.size = out->size,
                                 .least_bytes = x.least,
                                 .full_bytes = x.full.peak,
@@ -77,8 +123,10 @@ tn_status tn_memory_budget(const tn_fn *f, const tn_wrt_list *wrt, size_t bytes,
                                 .bound_ns = x.feasible ? fmin(x.bound, fmax(0, x.chosen.work - x.full.work)) : 0,
                                 .plans = x.trials,
                                 .feasible = x.feasible,
-                                .exact = x.exact};
-    memcpy(out, &r, r.size < sizeof r ? r.size : sizeof r);
+                                .exact = x.exact,
+                                .schedules = schedules};
     tn_i_budget_free(&x);
+    if (!schedules) return f->ctx->status;
+    memcpy(out, &r, r.size < sizeof r ? r.size : sizeof r);
     return TN_OK;
 }

@@ -6,6 +6,7 @@
 #include "checkpoint/budget.h"
 
 typedef struct tn_i_choice {
+    const tn_fn *f; /* what is linearized: with the schedules that a budget chose, or as it was; held */
     tn_i_plan_by how;
     tn_i_budget budget; /* where the policy is one */
 } tn_i_choice;
@@ -14,6 +15,8 @@ typedef struct tn_i_choice {
  * nothing to free. */
 bool tn_i_choose(const tn_fn *f, const tn_i_wrt *w, const tn_policy *policy, tn_i_choice *out);
 void tn_i_choice_free(tn_i_choice *x);
+/* The schedules that a budget chose, separated by spaces, interned; "" where there are none.  NULL after an error. */
+const char *tn_i_chosen_schedules(tn_ctx *c, const tn_i_budget *x);
 /* Whether the policy is a budget. */
 bool tn_i_budgets(const tn_policy *policy);
 

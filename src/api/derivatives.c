@@ -1,9 +1,9 @@
 /* jvp, linearize, transpose, vjp, grad ...: compositions only, no algorithm. */
+#include "control/either.h"
 #include "control/fission.h"
 #include "control/replay.h"
 #include "api/args.h"
 #include "api/choose.h"
-#include "checkpoint/cost_model.h"
 #include "exec/plan.h"
 #include "jvp/jvp.h"
 #include "linearize/linearize.h"
@@ -55,15 +55,11 @@ tn_linearized tn_linearize(const tn_fn *f, const tn_wrt_list *wrt, const tn_poli
     tn_i_wrt w;
     if (!f || !tn_i_wrt_init(&w, "linearize", f, wrt)) return none;
     tn_i_parts parts;
-    if (tn_i_choose(f, &w, policy, &by) && tn_i_linearize(f, w.n, w.index, &by.how, &parts)) {
-        both = (tn_linearized){tn_i_prune(parts.known), tn_i_prune(parts.linear)};
+    if (tn_i_choose(f, &w, policy, &by) && tn_i_linearize(by.f, w.n, w.index, &by.how, &parts) &&
+        tn_i_settle_parts(&parts)) {
+        both = (tn_linearized){parts.known, parts.linear};
         parts.known = parts.linear = NULL;
         tn_i_parts_free(&parts);
-        if (!both.primal || !both.linear) {
-            tn_i_fn_unref(both.primal);
-            tn_i_fn_unref(both.linear);
-            both = none;
-        }
     }
     tn_i_choice_free(&by);
     tn_i_wrt_free(&w);
@@ -100,7 +96,11 @@ static tn_fn *transpose_all(const tn_fn *f) {
 
 tn_fn *tn_transpose(const tn_fn *f) {
     if (!f) return NULL;
-    if (f->nlin == 0) return tn_i_runnable(transpose_all(f));
+    if (f->nlin == 0) {
+        tn_fn *g = tn_i_settle_kept(f), *t = g ? transpose_all(g) : NULL;
+        tn_i_fn_unref(g);
+        return tn_i_runnable(t);
+    }
     return tn_i_check(f) ? tn_i_runnable(tn_i_transpose_linear(f)) : NULL;
 }
 
@@ -135,7 +135,7 @@ static bool reverse_init(reverse *r, const char *who, const tn_fn *f, const tn_w
     tn_i_choice by;
     tn_i_wrt w;
     if (!tn_i_wrt_init(&w, who, f, wrt)) return false;
-    const bool ok = tn_i_choose(f, &w, policy, &by) && tn_i_linearize(f, w.n, w.index, &by.how, &r->parts);
+    const bool ok = tn_i_choose(f, &w, policy, &by) && tn_i_linearize(by.f, w.n, w.index, &by.how, &r->parts);
     tn_i_choice_free(&by);
     tn_i_wrt_free(&w);
     return ok && reverse_ready(r);
@@ -229,33 +229,22 @@ tn_fn *tn_hvp(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy) {
 
 /* ---- what reverse mode costs ------------------------------------------------------------------ */
 
-static bool work_of(const tn_fn *g, double *work) {
-    *work = 0;
-    for (uint32_t i = 0; i < g->neqn; i++) {
-        double ns;
-        if (!tn_i_recompute_ns(&tn_i_shipped_costs, g, &g->eqn[i], &ns)) return false;
-        *work += ns;
-    }
-    *work = nearbyint(*work * 64) / 64;
-    return true;
-}
-
-/* Measures g, which it takes over: the highest peak counts. */
+/* Measures g, which it takes over: the highest peak counts, and the work of the first. */
 static bool measure(tn_fn *g, tn_i_trial *out) {
-    size_t peak = 0;
-    const bool ok = g && tn_i_plan_bytes(g, &peak);
-    if (peak > out->peak) out->peak = peak;
+    tn_i_measured m;
+    const bool ok = g && tn_i_plan_measure(g, &m);
     tn_i_fn_unref(g);
-    return ok;
+    if (!ok) return false;
+    if (isnan(out->work)) out->work = nearbyint(m.work * 64) / 64;
+    if (m.bytes > out->peak) out->peak = m.bytes;
+    if (m.per_step > out->per_step) out->per_step = m.per_step;
+    return true;
 }
 
 bool tn_i_measure_reverse(const tn_fn *f, const tn_fn *jvp, const tn_i_plan_by *how, tn_i_trial *out) {
     reverse r = {.f = f};
-    *out = (tn_i_trial){0};
-    bool ok = tn_i_split_jvp(f, jvp, how, &r.parts) && reverse_ready(&r);
-    tn_fn *g = ok ? reverse_vjp(&r) : NULL;
-    ok = g && work_of(g, &out->work);
-    ok = measure(g, out) && ok;
+    *out = (tn_i_trial){.work = NAN};
+    bool ok = tn_i_split_jvp(f, jvp, how, &r.parts) && reverse_ready(&r) && measure(reverse_vjp(&r), out);
     const tn_type *y = f->nout ? f->val[f->out[0]].type : NULL;
     if (ok && y && y->rank == 0 && tn_i_is_float(y->dtype))
         ok = measure(reverse_gradient(&r, true), out) && measure(reverse_gradient(&r, false), out);

@@ -96,7 +96,7 @@ static tn_i_var *residuals(jacobian *q, const tn_i_parts *p, const tn_fn *f) {
 
 static bool linearize(const jacobian *q, const tn_fn *f, const tn_i_wrt *w, tn_i_parts *out) {
     tn_i_choice by;
-    const bool ok = tn_i_choose(f, w, q->policy, &by) && tn_i_linearize(f, w->n, w->index, &by.how, out);
+    const bool ok = tn_i_choose(f, w, q->policy, &by) && tn_i_linearize(by.f, w->n, w->index, &by.how, out);
     tn_i_choice_free(&by);
     return ok;
 }

@@ -3,7 +3,7 @@
 #include "api/residual_rows.h"
 #include "checkpoint/cost_model.h"
 #include "checkpoint/policies.h"
-#include "linearize/prune.h"
+#include "control/either.h"
 #include "transpose/transpose.h"
 
 #include <string.h>
@@ -48,12 +48,7 @@ static tn_residuals *report_new(tn_ctx *c) {
 
 /* The two halves, as the derivatives use them. */
 static bool halves(const tn_fn *f, const tn_i_wrt *w, const tn_i_plan_by *how, tn_i_parts *p) {
-    if (!tn_i_linearize(f, w->n, w->index, how, p)) return false;
-    p->known = tn_i_prune(p->known);
-    p->linear = p->known ? tn_i_prune(p->linear) : p->linear;
-    if (p->known && p->linear) return true;
-    tn_i_parts_free(p);
-    return false;
+    return tn_i_linearize(f, w->n, w->index, how, p) && tn_i_settle_parts(p);
 }
 
 /* What both halves do together. */
@@ -110,7 +105,8 @@ static bool peaks(const tn_i_parts *parts, tn_residual_totals *t) {
 
 static bool whole(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy, tn_residual_totals *t) {
     tn_cost_report k;
-    tn_fn *vjp = tn_vjp(f, wrt, policy);
+    tn_fn *both = tn_vjp(f, wrt, policy), *vjp = both ? tn_i_settle(both) : NULL;
+    tn_i_fn_unref(both);
     const bool ok = cost_of(vjp, &k) && tn_i_modelled_ns(&tn_i_shipped_costs, vjp, &t->modelled_ns);
     tn_i_fn_unref(vjp);
     t->peak_bytes = k.peak_bytes;
@@ -141,7 +137,8 @@ tn_residuals *tn_saved_residuals(const tn_fn *f, const tn_wrt_list *wrt, const t
     tn_residuals *r = report_new(f->ctx);
     bool ok = r && tn_i_choose(f, &w, policy, &by);
     if (ok) {
-        ok = fill(f, &w, &by.how, r) && whole(f, wrt, policy, &r->totals);
+        r->totals.schedules = tn_i_chosen_schedules(f->ctx, &by.budget);
+        ok = r->totals.schedules && fill(by.f, &w, &by.how, r) && whole(f, wrt, policy, &r->totals);
         tn_i_choice_free(&by);
     }
     tn_i_wrt_free(&w);

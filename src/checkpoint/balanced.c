@@ -23,7 +23,7 @@ typedef struct search {
 /* Adds e's operands that are not had, each once; false where there is no room. */
 static bool look_at_operands(const walk *w, const tn_i_eqn *e, search *s) {
     const tn_i_boundary *q = w->p->q;
-    for (uint32_t k = 0; k < e->nin; k++) {
+    for (uint32_t k = 0; k < tn_i_made_of(e); k++) {
         const tn_i_var u = tn_i_in(q->f, e)[k];
         const uint32_t def = q->f->val[u].def;
         if (w->seen[u] == s->stamp || w->wanted[u] || def >= TN_DEF_LITERAL || !tn_i_makes_known(q, def)) continue;
@@ -83,7 +83,7 @@ static double decide(const walk *w, uint8_t *save) {
         const bool kept = again(w, i, keep) > keep;
         sum += kept ? keep : w->p->again[i];
         for (uint32_t v = e->out; kept && v < e->out + e->nout; v++) save[v] = w->wanted[v];
-        for (uint32_t k = 0; !kept && k < e->nin; k++) w->wanted[tn_i_in(f, e)[k]] = 1;
+        for (uint32_t k = 0; !kept && k < tn_i_made_of(e); k++) w->wanted[tn_i_in(f, e)[k]] = 1;
     }
     return sum;
 }

@@ -3,6 +3,7 @@
 
 #include "checkpoint/candidates.h"
 #include "checkpoint/policies.h"
+#include "checkpoint/search.h"
 
 #include <math.h>
 #include <string.h>
@@ -52,52 +53,68 @@ static bool append(tn_ctx *c, tn_i_saves *s, const uint8_t *save, uint32_t n) {
 
 /* ---- trials ----------------------------------------------------------------------------------- */
 
-typedef struct search {
-    const tn_i_trier *t;
-    size_t bytes; /* the budget */
-    tn_i_budget *x;
-    tn_i_plan_by inner; /* on trial */
-    tn_i_saves saves;   /* what it saved */
-    tn_i_trial last;
-} search;
-
 static bool note(const tn_i_plan_by *how, const tn_i_boundary *q, uint8_t *save) {
-    search *s = how->user;
+    tn_i_search *s = how->user;
     return s->inner.plan(&s->inner, q, save) && append(s->t->ctx, &s->saves, save, q->f->nval);
 }
 
-/* A total order, whatever the budget: so that what is chosen under one stays chosen while it fits. */
-static bool better(const tn_i_trial *a, const tn_i_trial *b) {
+bool tn_i_better(const tn_i_trial *a, const tn_i_trial *b) {
     return a->work != b->work ? a->work < b->work : a->peak < b->peak;
 }
 
-static bool attempt(search *s, const tn_i_plan_by *inner) {
+/* Between the trials of every budget peaks may only grow, and time not fall below what a higher budget has. */
+static bool takes(const tn_i_search *s) {
+    const tn_i_budget *x = s->x;
+    if (s->last.peak > s->bytes || (x->feasible && !tn_i_better(&s->last, &x->chosen))) return false;
+    return !s->between || (s->last.peak >= x->chosen.peak && !tn_i_better(&s->last, &s->next));
+}
+
+static void take(tn_i_search *s) {
+    tn_i_budget *x = s->x;
+    const tn_i_saves worse = x->plan;
+    x->feasible = true;
+    x->chosen = s->last;
+    x->plan = s->saves;
+    s->saves = worse;
+    if (x->nloop) memcpy((void *)x->schedule, (const void *)s->now, x->nloop * sizeof *x->schedule);
+}
+
+static bool remember(tn_i_search *s) {
+    if (!s->x->nloop || s->between) return true;
+    if (!tn_i_grow(s->t->ctx, (void **)&s->seen, &s->cseen, s->nseen + 1, sizeof *s->seen)) return false;
+    s->seen[s->nseen++] = s->last;
+    return true;
+}
+
+bool tn_i_attempt(tn_i_search *s, const tn_i_plan_by *inner) {
     tn_i_budget *x = s->x;
     const tn_i_plan_by how = {.name = inner->name, .plan = note, .user = s};
     s->inner = *inner;
+    s->took = false;
     clear(s->t->ctx, &s->saves);
-    if (!s->t->attempt(s->t->user, &how, &s->last)) return false;
+    if (!s->t->attempt(s->t->user, &how, &s->last) || !remember(s)) return false;
     if (x->trials++ == 0) x->full = s->last;
-    if (s->last.peak < x->least) x->least = s->last.peak;
-    if (s->last.peak <= s->bytes && (!x->feasible || better(&s->last, &x->chosen))) {
-        const tn_i_saves worse = x->plan;
-        x->feasible = true;
-        x->chosen = s->last;
-        x->plan = s->saves;
-        s->saves = worse;
-    }
+    if (s->last.peak < x->least && !s->between) x->least = s->last.peak;
+    if ((s->took = takes(s))) take(s);
     return true;
 }
+
+bool tn_i_attempt_named(tn_i_search *s, const char *name) {
+    tn_i_plan_by how;
+    return tn_i_plan_of_text(s->t->ctx, name, &how) && tn_i_attempt(s, &how);
+}
+
+bool tn_i_reschedule(tn_i_search *s) { return s->t->schedule(s->t->user, s->now); }
 
 /* ---- small programs: every save set -------------------------------------------------------------- */
 
 /* *deep when there are too many values to decide on: nothing is known then. */
-static bool try_paths(search *s, bool *deep) {
+static bool try_paths(tn_i_search *s, bool *deep) {
     tn_i_path path = {0};
     const tn_i_plan_by how = {.name = TN_I_BUDGET, .plan = tn_i_plan_path, .user = &path};
     *deep = false;
     do {
-        if (attempt(s, &how)) continue;
+        if (tn_i_attempt(s, &how)) continue;
         *deep = path.deep;
         return path.deep;
     } while (tn_i_path_next(&path));
@@ -106,22 +123,17 @@ static bool try_paths(search *s, bool *deep) {
 
 /* ---- large programs: candidates -------------------------------------------------------------------- */
 
-static bool try_named(search *s, const char *name) {
-    tn_i_plan_by how;
-    return tn_i_plan_of_text(s->t->ctx, name, &how) && attempt(s, &how);
-}
-
-static bool try_policies(search *s) {
+static bool try_policies(tn_i_search *s) {
     static const char *const names[] = {"nothing_saveable", "dots_saveable", "dots_with_no_batch_dims_saveable",
                                         "min_cut",          "min_bytes",     "balanced"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!try_named(s, names[i])) return false;
+        if (!tn_i_attempt_named(s, names[i])) return false;
     return true;
 }
 
-static bool try_prices(search *s, tn_i_multiplier *p) {
+static bool try_prices(tn_i_search *s, tn_i_multiplier *p) {
     const tn_i_plan_by how = {.name = TN_I_BUDGET, .plan = tn_i_plan_multiplier, .user = p};
-    return attempt(s, &how);
+    return tn_i_attempt(s, &how);
 }
 
 /* No price per byte leaves anything saved that may be recomputed. */
@@ -137,7 +149,7 @@ typedef struct hull {
     size_t least;
 } hull;
 
-static bool try_price(search *s, hull *h, double lambda, uint32_t *index) {
+static bool try_price(tn_i_search *s, hull *h, double lambda, uint32_t *index) {
     tn_i_multiplier *p = &h->at[h->n];
     *p = (tn_i_multiplier){.lambda = lambda};
     if (!try_prices(s, p)) return false;
@@ -149,7 +161,7 @@ static bool try_price(search *s, hull *h, double lambda, uint32_t *index) {
     return true;
 }
 
-static bool try_hull(search *s, hull *h) {
+static bool try_hull(tn_i_search *s, hull *h) {
     uint32_t side[2 * PRICES + 1][2], tail = 0, index;
     if (!try_price(s, h, 0, &side[0][0]) || !try_price(s, h, DEAREST, &side[0][1])) return false;
     tail = 1;
@@ -169,7 +181,7 @@ static bool try_hull(search *s, hull *h) {
 
 /* Corners of a hull are few where all values are alike (a chain of layers): between them, and below, are plans
  * that save one of several. */
-static bool try_parts(search *s, const hull *h) {
+static bool try_parts(tn_i_search *s, const hull *h) {
     static const uint32_t part[2][PARTS] = {{2, 3, 4, 6, 8, 12, 16, 32}, {2, 4, 6, 8, 16, 32, 64, 128}};
     const double from[2] = {DEAREST, h->least_lambda};
     for (int k = 0; k < (h->least_lambda == DEAREST ? 1 : 2); k++)
@@ -192,23 +204,49 @@ static double bound(const hull *h, size_t bytes) {
     return most;
 }
 
-static bool try_candidates(search *s) {
+static bool try_candidates(tn_i_search *s) {
     hull h = {.n = 0};
     if (!try_policies(s) || !try_hull(s, &h) || !try_parts(s, &h)) return false;
+    if (s->x->nloop) return tn_i_try_rungs(s); /* no price bounds what schedules do */
     s->x->bound = bound(&h, s->bytes);
     return true;
 }
 
 /* ---- the choice ------------------------------------------------------------------------------------- */
 
+/* Every save set under every schedule; *deep where that is too much. */
+static bool try_all(tn_i_search *s, bool *deep) {
+    const uint32_t before = s->x->trials;
+    *deep = false;
+    if (!try_paths(s, deep)) return false;
+    if (*deep || !s->x->nloop) return true;
+    const size_t most = TN_I_EXACT_PLANS / (s->x->trials - before), n = tn_i_count_schedules(s, most);
+    *deep = n > most;
+    for (size_t k = 1; k < n && !*deep; k++)
+        if (!tn_i_nth_schedules(s, k) || !try_paths(s, deep)) return false;
+    return tn_i_fastest_schedules(s);
+}
+
+static bool begin(tn_i_search *s) {
+    const tn_i_trier *t = s->t;
+    if (!t->loops.n) return true;
+    s->now = tn_i_alloc_array(t->ctx, t->loops.n, sizeof *s->now);
+    s->x->schedule = tn_i_alloc_array(t->ctx, t->loops.n, sizeof *s->x->schedule);
+    s->x->nloop = t->loops.n;
+    return s->now && s->x->schedule && tn_i_fastest_schedules(s);
+}
+
 bool tn_i_budget_find(const tn_i_trier *t, size_t bytes, tn_i_budget *out) {
     *out = (tn_i_budget){.ctx = t->ctx, .least = SIZE_MAX};
-    search s = {.t = t, .bytes = bytes, .x = out};
-    bool deep = t->large, ok = try_named(&s, "everything_saveable") && (deep || try_paths(&s, &deep));
+    tn_i_search s = {.t = t, .bytes = bytes, .x = out};
+    bool deep = t->large,
+         ok = begin(&s) && tn_i_attempt_named(&s, "everything_saveable") && (deep || try_all(&s, &deep));
     if (ok && deep) ok = try_candidates(&s);
     out->exact = !deep;
     if (ok && out->feasible && out->exact) out->bound = fmax(0, out->chosen.work - out->full.work);
     saves_free(t->ctx, &s.saves);
+    tn_i_free(t->ctx, (void *)s.now, t->loops.n * sizeof *s.now);
+    tn_i_free(t->ctx, s.seen, s.cseen * sizeof *s.seen);
     if (!ok) tn_i_budget_free(out);
     return ok;
 }
@@ -232,6 +270,9 @@ tn_i_plan_by tn_i_budget_plan(tn_i_budget *x) {
 }
 
 void tn_i_budget_free(tn_i_budget *x) {
-    if (x->ctx) saves_free(x->ctx, &x->plan);
+    if (x->ctx) {
+        saves_free(x->ctx, &x->plan);
+        tn_i_free(x->ctx, (void *)x->schedule, x->nloop * sizeof *x->schedule);
+    }
     x->ctx = NULL;
 }

@@ -46,6 +46,10 @@ bool tn_i_narrows(const tn_fn *f, const tn_i_eqn *e) {
            tn_type_bytes(f->val[e->out].type) < tn_type_bytes(f->val[tn_i_in(f, e)[0]].type);
 }
 
+double tn_i_part_ns(const tn_i_cost_model *m, const tn_fn *f, const tn_i_eqn *e, const tn_i_cost *c) {
+    return m->equation * c->equations + computing_ns(m, f, e, c);
+}
+
 bool tn_i_recompute_ns(const tn_i_cost_model *m, const tn_fn *f, const tn_i_eqn *e, double *ns) {
     tn_i_cost c;
     *ns = 0;

@@ -32,6 +32,9 @@ tn_i_level tn_i_level_of(const tn_i_cost_model *m, double bytes);
  * false after TN_ENOMEM. */
 bool tn_i_recompute_ns(const tn_i_cost_model *m, const tn_fn *f, const tn_i_eqn *e, double *ns);
 
+/* The same of a part of what e does, whose operations are counted: of steps of a loop. */
+double tn_i_part_ns(const tn_i_cost_model *m, const tn_fn *f, const tn_i_eqn *e, const tn_i_cost *c);
+
 /* Whether e is a view of a part of what it views. */
 bool tn_i_narrows(const tn_fn *f, const tn_i_eqn *e);
 

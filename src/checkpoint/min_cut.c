@@ -17,7 +17,8 @@ static bool cheapest(const tn_i_prices *p, uint8_t *save, double *cost) {
     for (uint32_t i = 0; i < f->neqn; i++) {
         const tn_i_eqn *e = &f->eqn[i];
         if (!tn_i_makes_known(q, i)) continue;
-        op[nop++] = (tn_i_save_op){.in = e->in, .nin = e->nin, .out = e->out, .nout = e->nout, .cost = p->again[i]};
+        op[nop++] =
+            (tn_i_save_op){.in = e->in, .nin = tn_i_made_of(e), .out = e->out, .nout = e->nout, .cost = p->again[i]};
     }
     const tn_i_save_graph g = {
         .nval = f->nval, .nop = nop, .op = op, .pool = f->pool, .save = p->keep, .needed = q->needed};

@@ -219,6 +219,10 @@ tn_i_schedule_tally tn_i_schedule_tally_of(const tn_i_schedule_run *run) { retur
 
 /* ---- counts --------------------------------------------------------------------------------------------------- */
 
+tn_status tn_i_schedule_count(const tn_i_schedule *s, int64_t steps, tn_i_schedule_tally *out) {
+    return s->family->count(s, steps, out);
+}
+
 static tn_status does_not_fit(const tn_i_schedule *s, int64_t steps) {
     return tn_i_fail(s->ctx, TN_EOVERFLOW, NULL, "schedule '%s' for %lld steps: the counts do not fit 64 bits", s->text,
                      (long long)steps);

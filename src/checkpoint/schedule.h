@@ -81,5 +81,7 @@ void tn_i_schedule_turn(tn_i_schedule_run *run, int64_t steps);
  * after. */
 tn_i_act tn_i_schedule_next(tn_i_schedule_run *run);
 tn_i_schedule_tally tn_i_schedule_tally_of(const tn_i_schedule_run *run);
+/* What a run of `steps` steps will have counted, by arithmetic; advances INT64_MAX where a count does not fit. */
+tn_status tn_i_schedule_count(const tn_i_schedule *s, int64_t steps, tn_i_schedule_tally *out);
 
 #endif

@@ -127,6 +127,7 @@ static void print_totals(const tn_residual_totals *t) {
     total all[TOTALS];
     totals_of(t, all);
     (void)printf("\n%-28s%s\n", "policy", t->policy);
+    if (t->schedules[0]) (void)printf("%-28s%s\n", "schedules", t->schedules);
     for (int i = 0; i < TOTALS; i++) (void)printf("%-28s%.17g\n", all[i].name, all[i].value);
 }
 
@@ -166,6 +167,10 @@ static void json_row(const tn_residual *r) {
 static void print_json(const tn_residuals *r, const tn_residual_totals *t) {
     (void)printf("{");
     json_text("policy", t->policy);
+    if (t->schedules[0]) {
+        (void)printf(", ");
+        json_text("schedules", t->schedules);
+    }
     (void)printf(", \"residuals\": [");
     for (size_t i = 0; i < tn_residuals_count(r); i++) {
         if (i) (void)printf(", ");

@@ -97,6 +97,8 @@ int tn_i_cli_budget(const tn_i_cli *o, tn_fn *f) {
         else
             (void)printf("%-16s %.17g\n", row[i].name, row[i].value);
     }
+    if (r.schedules[0] && o->json) (void)printf(", \"schedules\": \"%s\"", r.schedules);
+    if (r.schedules[0] && !o->json) (void)printf("%-16s %s\n", "schedules", r.schedules);
     if (o->json) (void)printf("}\n");
     return r.feasible ? TN_CLI_OK : TN_CLI_BAD;
 }

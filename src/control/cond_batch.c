@@ -115,43 +115,114 @@ static bool refused(tn_i_rule *r) {
     return false;
 }
 
-/* Runs branch k on all lanes; its outputs, batched, in y. */
-static bool run_branch(tn_i_rule *r, uint32_t k, tn_i_var lanes, const bool *batched, tn_i_var *in, bool *in_batched,
-                       tn_i_var *y) {
+static bool any_stack(const tn_type *const *type, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        if (tn_i_has_steps(type[i])) return true;
+    return false;
+}
+
+/* A branch as it runs on all lanes. */
+typedef struct lane_branch {
+    tn_i_var lanes; /* those that take it */
+    tn_i_var *in, *y;
+    bool *in_batched, *y_batched;
+    uint8_t *linear, *zero; /* of its inputs: none; of its outputs: TN_ZERO are zeros */
+} lane_branch;
+
+/* What a branch reads.  Where it reads stacks, numbers may be those of their steps: in a lane that took another branch
+ * they are of other stacks, and none of its steps are wanted. */
+static void enter(tn_i_rule *r, const lane_branch *w, const bool *batched) {
     tn_i_builder *b = r->b;
-    for (uint32_t i = 1; i < r->nin; i++) {
+    const bool stacks = any_stack(r->in_type, r->nin);
+    for (uint32_t i = 1; i < r->nin && !b->failed; i++) {
         const tn_type *t = r->in_type[i];
         const bool guard = tn_i_is_float(t->dtype) && !tn_i_has_steps(t); /* a stack is a residual: nobody's tangent */
-        in[i - 1] = r->in[i];
-        in_batched[i - 1] = batched[i] || guard;
-        if (!guard) continue;
-        if (!batched[i]) in[i - 1] = tn_i_batched(b, in[i - 1], r->batch);
-        if (!b->failed) in[i - 1] = guarded(r, lanes, in[i - 1]);
+        tn_i_var x = r->in[i];
+        if (stacks && batched[i] && t->dtype == TN_I64 && t->rank == 0)
+            x = choose(r, w->lanes, x, tn_i_number_like(b, x, 0));
+        if (guard && !batched[i]) x = tn_i_batched(b, x, r->batch);
+        if (guard && !b->failed) x = guarded(r, w->lanes, x);
+        w->in[i - 1] = x;
+        w->in_batched[i - 1] = batched[i] || guard;
     }
-    const tn_i_memo_entry *e = b->failed ? NULL : tn_i_nested_vmap(r, tn_i_branch(r, k), in_batched, true);
+}
+
+/* Runs branch k on all lanes: its outputs, batched unless they are stacks, in y. */
+static bool run_branch(tn_i_rule *r, uint32_t k, const lane_branch *w, const bool *batched) {
+    tn_i_builder *b = r->b;
+    enter(r, w, batched);
+    const tn_i_memo_entry *e = b->failed ? NULL : tn_i_nested_vmap(r, tn_i_branch(r, k), w->in_batched, false);
     const char *name = e ? tn_i_string(b->ctx, "branch", 6) : NULL;
     if (!name) return false;
     const tn_i_param p[2] = {{.kind = TN_K_STR, .u.str = name}, {.kind = TN_K_FN, .u.fn = e->result[0]}};
-    const tn_i_var first = tn_i_emit(b, tn_i_prim(b, TN_P_call), p, r->nin - 1, in);
-    for (uint32_t j = 0; j < r->nout; j++) y[j] = first + j;
-    return first != TN_NOVAR;
+    const tn_i_var first = tn_i_emit(b, tn_i_prim(b, TN_P_call), p, r->nin - 1, w->in);
+    for (uint32_t j = 0; j < r->nout; j++) {
+        const bool stack = tn_i_has_steps(r->out_type[j]);
+        w->y[j] = first + j;
+        w->y_batched[j] = e->flags[j] != 0 || !stack;
+        if (first != TN_NOVAR && !e->flags[j] && !stack) w->y[j] = tn_i_batched(b, w->y[j], r->batch);
+    }
+    return first != TN_NOVAR && !b->failed;
+}
+
+/* A stack is of one branch; in the others zeros stand for it, which nobody reads: it is what that branch makes, in all
+ * lanes, because what reads it is a cond with the same index (cond_split.c). */
+static bool take_stack(tn_i_rule *r, uint32_t k, uint32_t j, const lane_branch *w, bool *made, tn_i_var *out,
+                       bool *out_batched) {
+    const tn_fn *f = tn_i_branch(r, k);
+    const bool here = !f->val[f->out[j]].zero && w->zero[j] != TN_ZERO;
+    if (here && *made) {
+        tn_i_rule_fail(r, TN_ERULE, 0,
+                       "is batched, and output %u is as long as a loop in more than one branch: lanes would be of "
+                       "different lengths",
+                       (unsigned)j);
+        return false;
+    }
+    if (here || k == 0) {
+        *out = w->y[j];
+        *out_batched = w->y_batched[j];
+    }
+    *made |= here;
+    return true;
+}
+
+static void batch_branches(tn_i_rule *r, const bool *batched, lane_branch *w, bool *made, tn_i_var *out,
+                           bool *out_batched) {
+    const bool stacks = any_stack(r->out_type, r->nout);
+    bool ok = true;
+    for (uint32_t k = 0; ok && k < tn_i_branch_count(r); k++) {
+        w->lanes = taken(r, k);
+        ok = run_branch(r, k, w, batched);
+        if (ok && stacks) ok = tn_i_check_linear(tn_i_branch(r, k), w->linear, w->zero);
+        for (uint32_t j = 0; ok && j < r->nout; j++) {
+            if (tn_i_has_steps(r->out_type[j])) {
+                ok = take_stack(r, k, j, w, &made[j], &out[j], &out_batched[j]);
+                continue;
+            }
+            out[j] = k == 0 ? w->y[j] : choose(r, w->lanes, w->y[j], out[j]);
+            out_batched[j] = true;
+        }
+    }
+    if (!ok) r->b->failed = true;
 }
 
 static void batch_lanes(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
-    tn_ctx *c = r->b->ctx;
     if (refused(r)) return;
-    tn_i_var *in = tn_i_alloc_array(c, r->nin, sizeof *in), *y = tn_i_alloc_array(c, r->nout, sizeof *y);
-    bool *in_batched = tn_i_alloc_array(c, r->nin, sizeof *in_batched), ok = in && y && in_batched;
-    for (uint32_t k = 0; ok && k < tn_i_branch_count(r); k++) {
-        const tn_i_var lanes = taken(r, k);
-        ok = run_branch(r, k, lanes, batched, in, in_batched, y);
-        for (uint32_t j = 0; ok && j < r->nout; j++) out[j] = k == 0 ? y[j] : choose(r, lanes, y[j], out[j]);
-    }
-    if (!ok) r->b->failed = true;
-    for (uint32_t j = 0; j < r->nout; j++) out_batched[j] = true;
-    tn_i_free(c, in, r->nin * sizeof *in);
-    tn_i_free(c, y, r->nout * sizeof *y);
-    tn_i_free(c, in_batched, r->nin * sizeof *in_batched);
+    tn_i_arena a;
+    tn_i_arena_init(&a, r->b->ctx);
+    const size_t nin = (size_t)r->nin + 1, nout = (size_t)r->nout + 1;
+    lane_branch w = {.in = tn_i_arena_alloc(&a, nin * sizeof *w.in),
+                     .y = tn_i_arena_alloc(&a, nout * sizeof *w.y),
+                     .in_batched = tn_i_arena_alloc(&a, nin * sizeof *w.in_batched),
+                     .y_batched = tn_i_arena_alloc(&a, nout * sizeof *w.y_batched),
+                     .linear = tn_i_arena_alloc(&a, nin),
+                     .zero = tn_i_arena_alloc(&a, nout)};
+    bool *made = tn_i_arena_alloc(&a, nout * sizeof *made);
+    if (w.in && w.y && w.in_batched && w.y_batched && w.linear && w.zero && made)
+        batch_branches(r, batched, &w, made, out, out_batched);
+    else
+        r->b->failed = true;
+    tn_i_arena_free(&a);
 }
 
 void tn_i_cond_batch(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {

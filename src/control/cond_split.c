@@ -101,9 +101,10 @@ static bool find_unknown_outputs(split *s) {
 
 /* ---- where residuals come from ------------------------------------------------------- */
 
-/* The first slot of the type that branch k has not taken; a new one if there is none. */
+/* The first slot of the type that branch k has not taken; a new one if there is none.  Stacks are of one branch each:
+ * under a batched index those of two could not be one. */
 static bool take_slot(split *s, uint32_t k, const tn_type *t, uint32_t *slot) {
-    size_t i = 0;
+    size_t i = tn_i_has_steps(t) ? s->nslot : 0;
     while (i < s->nslot && (s->taken[i] == k + 1 || !tn_type_equal(s->slot[i], t))) i++;
     if (i == s->nslot) {
         if (!tn_i_grow(s->c, (void **)(void *)&s->slot, &s->cslot, i + 1, sizeof *s->slot) ||

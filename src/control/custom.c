@@ -6,6 +6,7 @@
  * its cotangent program is never looked into, let alone transposed, and what would need that is refused. */
 #include "control/nested.h"
 #include "jvp/jvp.h"
+#include "linearize/prune.h"
 #include "prims/sample.h"
 #include "prims/strips.h"
 
@@ -90,6 +91,45 @@ static void jvp_custom_jvp(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
     tn_i_free(b->ctx, in, ((size_t)rule->nin + rule->nout) * sizeof *in);
 }
 
+/* ---- dead outputs ------------------------------------------------------------------ */
+
+static bool any_of(const bool *flag, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        if (flag[i]) return true;
+    return false;
+}
+
+/* What is there for its effect alone needs no rule: it is a call, of what the effect needs. */
+static bool needs_custom(tn_i_rule *r, const bool *used, bool *operand) {
+    const bool some = any_of(used, r->nout);
+    const tn_i_memo_entry *e = some ? NULL : tn_i_nested_prune(r, r->p[CALL].u.fn, used);
+    for (uint32_t i = 0; i < r->nin; i++) operand[i] = some || (e && tn_i_pruned_inputs(e, r->nout)[i] != TN_NOVAR);
+    return some || e;
+}
+
+static void prune_custom(tn_i_rule *r, const bool *used, tn_i_var *out) {
+    tn_i_builder *b = r->b;
+    if (any_of(used, r->nout)) {
+        const tn_i_var first = tn_i_emit_like(b, r->e, r->in);
+        for (uint32_t j = 0; j < r->nout && first != TN_NOVAR; j++) out[j] = first + j;
+        return;
+    }
+    const tn_i_memo_entry *e = tn_i_nested_prune(r, r->p[CALL].u.fn, used);
+    const char *name = tn_i_string(b->ctx, r->e->prim->name, strlen(r->e->prim->name));
+    tn_i_var *in = tn_i_alloc_array(b->ctx, r->nin, sizeof *in);
+    if (e && name && in) {
+        const uint32_t *from = tn_i_pruned_inputs(e, r->nout);
+        for (uint32_t i = 0; i < r->nin; i++)
+            if (from[i] != TN_NOVAR) in[from[i]] = r->in[i];
+        const tn_i_param p[2] = {{.kind = TN_K_STR, .u.str = name}, {.kind = TN_K_FN, .u.fn = e->result[0]}};
+        (void)tn_i_emit(b, tn_i_prim(b, TN_P_call), p, e->result[0]->nin, in);
+    } else
+        b->failed = true;
+    tn_i_free(b->ctx, in, r->nin * sizeof *in);
+}
+
+/* ---- batches ------------------------------------------------------------------------- */
+
 /* Flags of `rule`'s inputs when it reads f's inputs and then its floats' tangents (all batched). */
 static bool *rule_flags(tn_i_rule *r, const tn_fn *rule, const bool *batched, uint32_t n) {
     bool *flags = tn_i_alloc_array(r->b->ctx, rule->nin, sizeof *flags);
@@ -172,6 +212,8 @@ const tn_prim tn_prim_custom_jvp = {
     .jvp = jvp_custom_jvp,
     .batch = batch_custom_jvp,
     .body = 1 + CALL,
+    .needs = needs_custom,
+    .prune = prune_custom,
     .effect = effect_custom,
     .cost = cost_custom,
     .jvp_bound = 6,
@@ -345,6 +387,8 @@ const tn_prim tn_prim_custom_vjp = {
     .jvp = jvp_custom_vjp,
     .batch = batch_custom_vjp,
     .body = 1 + CALL,
+    .needs = needs_custom,
+    .prune = prune_custom,
     .effect = effect_custom,
     .cost = cost_custom,
     .jvp_bound = 6,

@@ -84,9 +84,10 @@ bool tn_i_loop_depends(tn_i_memo *m, const tn_i_eqn *e, const uint8_t *in, uint8
 /* Grows `inner`, flags of the body's inputs, to a fixpoint over the carry; out: flags of the body's outputs. */
 bool tn_i_loop_spread(tn_i_memo *m, const tn_i_loop_eqn *l, uint8_t *inner, uint8_t *out);
 
-/* Of the descriptor: inside, outside, replayed. */
+/* Of the descriptor: inside, outside, stacked, replayed. */
 const tn_fn *tn_i_loop_inside(const tn_i_eqn *e, uint32_t output, tn_i_var *v);
 uint32_t tn_i_loop_outside(const tn_i_eqn *e, uint32_t i);
+bool tn_i_loop_stacked(const tn_i_eqn *e, uint32_t output);
 bool tn_i_loop_replayed(const tn_i_eqn *e, uint32_t output);
 uint32_t tn_i_loop_steps(const tn_i_eqn *e);
 /* Adds what running f so many times costs. */

@@ -231,7 +231,7 @@ static tn_fn *lane_body(work *w, const tn_fn *cond) {
         args[l->ncond + i - carry_in(w)] = k.args[i];
     }
     tn_i_inline(&k.b, cond, args, &on);
-    const bool callbacks = calls_out(l->body);
+    const bool callbacks = w->r->batch > 0 && calls_out(l->body);
     const tn_i_var first = callbacks ? first_lane(&k.b, on) : TN_NOVAR;
     tn_i_var *enter = room(w, f->nin, sizeof *enter);
     for (uint32_t i = 0; enter && i < f->nin; i++)

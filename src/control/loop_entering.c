@@ -3,9 +3,11 @@
  * What enters step i is what step i - 1 left.  Where that is a function of carries that enter step i too, of consts and
  * of the number, and the policy would have it computed again, the linear step does so and needs no stack of it.  A
  * policy may go further (`across`): the residuals of step i - 1 are at hand as well, read from their stacks one entry
- * off. Those stacks are then read outside their entries' turn, so this is for loops alone whose stacks are arrays: of
- * known length, and without a schedule.  What enters the first step is the loop's operand. */
+ * off. Those stacks are then read outside their entries' turn, so this is for loops of known length alone; and where a
+ * schedule brings stacks back entry by entry it is no gain.  So such a carry is had in both ways (control/either.h),
+ * until the program is planned.  What enters the first step is the loop's operand. */
 #include "control/cond.h"
+#include "control/either.h"
 #include "control/loop_split.h"
 
 #include "prims/shape.h"
@@ -32,6 +34,8 @@ typedef struct recipe {
     tn_fn *branch[2]; /* initial, leaves.. -> the carry: made again; the initial one */
     leaf *leaf;
     uint32_t nleaf;
+    bool across;      /* of entries of the step before: the residual stays beside it */
+    uint32_t initial; /* the new linear step's input */
 } recipe;
 
 typedef struct spare {
@@ -72,6 +76,7 @@ static bool begin(spare *s) {
     for (uint32_t k = 0; k < w->parts.nres; k++) {
         const residual *r = &w->res[k];
         s->leaves[k] = r->from == TN_I_ENTERING ? left(w, r->at - carry_in(w)) : TN_NOVAR;
+        if (r->spared) s->state[k] = SPARED;
         if (r->from == TN_I_STACKED || r->from == TN_I_HOISTED) s->made[f->out[r->at]] = k;
     }
     return true;
@@ -227,6 +232,7 @@ static bool attempt(spare *s, uint32_t k) {
     if (!agrees) return true;
     y.branch[0] = program(s, &y, v, AGAIN);
     y.branch[1] = y.branch[0] ? program(s, &y, v, INITIAL) : NULL;
+    for (uint32_t i = 0; i < y.nleaf; i++) y.across |= y.leaf[i].as == ENTRY_BEFORE;
     s->recipe[s->nrecipe++] = y;
     if (!y.branch[1]) return false;
     s->state[k] = SPARED;
@@ -273,17 +279,26 @@ static void add_leaf(const spare *s, inputs *x, leaf *y) {
 static bool find_inputs(spare *s, inputs *x) {
     static const tn_type number = {.dtype = TN_I64};
     work *w = s->w;
-    size_t most = (size_t)w->nres + 1;
+    size_t most = (size_t)w->nres + 1 + s->nrecipe;
     for (uint32_t i = 0; i < s->nrecipe; i++) most += s->recipe[i].nleaf;
     *x = (inputs){.res = tn_i_halves_room(w, most, sizeof *x->res),
                   .entry = tn_i_halves_room(w, most, sizeof *x->entry)};
     if (w->r->b->failed) return false;
     for (uint32_t k = 0; k < w->nres; k++) {
         x->res[k] = w->res[k];
-        if (s->state[k] == SPARED) x->res[k].from = TN_I_INITIAL;
         x->entry[k] = w->linear->val[k].type;
     }
     x->n = w->nres;
+    for (uint32_t i = 0; i < s->nrecipe; i++) {
+        recipe *y = &s->recipe[i];
+        residual *k = &x->res[y->residual];
+        y->initial = y->residual;
+        k->spared = y->across;
+        if (y->across)
+            y->initial = add(x, TN_I_INITIAL, k->at, x->entry[y->residual]);
+        else
+            k->from = TN_I_INITIAL;
+    }
     x->number = add(x, TN_I_NUMBER, 0, &number);
     for (uint32_t i = 0; i < s->nrecipe; i++)
         for (uint32_t j = 0; j < s->recipe[i].nleaf; j++) add_leaf(s, x, &s->recipe[i].leaf[j]);
@@ -301,6 +316,8 @@ static void emit_inputs(const spare *s, const inputs *x, tn_i_builder *b) {
     for (uint32_t i = w->nres; i < f->nin && !b->failed; i++)
         (void)tn_i_input(b, f->val[i].type, f->val[i].linear != 0);
 }
+
+static bool replayed(const work *w) { return w->l.schedule && strcmp(w->l.schedule, "all_save") != 0; }
 
 /* The entry of the step before; in the first step, where it is not looked at, some entry. */
 static tn_i_var emit_entry_before(tn_i_builder *b, tn_i_var stack, tn_i_var number_before) {
@@ -327,7 +344,7 @@ static tn_i_var emit_recipe(spare *s, const inputs *x, tn_i_builder *b, const re
         return TN_NOVAR;
     }
     in[0] = tn_i_op2(b, TN_P_eq, x->number, start);
-    in[1] = y->residual;
+    in[1] = y->initial;
     for (uint32_t i = 0; i < y->nleaf; i++) {
         const leaf *k = &y->leaf[i];
         in[2 + i] = k->as == NUMBER_BEFORE  ? before
@@ -336,7 +353,8 @@ static tn_i_var emit_recipe(spare *s, const inputs *x, tn_i_builder *b, const re
     }
     const tn_fn *const branches[2] = {y->branch[0], y->branch[1]};
     const tn_i_param p = {.kind = TN_K_FNS, .n = 2, .u.fns = branches};
-    return tn_i_emit(b, tn_i_prim(b, TN_P_cond), &p, y->nleaf + 2, in);
+    const tn_i_var made = tn_i_emit(b, tn_i_prim(b, TN_P_cond), &p, y->nleaf + 2, in);
+    return y->across ? tn_i_either(b, made, y->residual, replayed(w)) : made;
 }
 
 static tn_fn *linear_step(spare *s, const inputs *x) {
@@ -369,12 +387,10 @@ static bool rebuild(spare *s) {
     return true;
 }
 
-static bool stacks_are_arrays(const work *w) {
-    return w->l.length != TN_I_STEPS && w->l.length > 1 && (!w->l.schedule || strcmp(w->l.schedule, "all_save") == 0);
-}
+static bool entries_are_numbered(const work *w) { return w->l.length != TN_I_STEPS && w->l.length > 1; }
 
 bool tn_i_loop_spare(work *w, const tn_i_plan_by *how) {
-    spare s = {.w = w, .known = w->parts.known, .how = how, .across = how->across && stacks_are_arrays(w)};
+    spare s = {.w = w, .known = w->parts.known, .how = how, .across = how->across && entries_are_numbered(w)};
     bool ok = begin(&s) && find_recipes(&s) && (s.nrecipe == 0 || rebuild(&s));
     for (uint32_t i = 0; i < s.nrecipe; i++) {
         tn_i_fn_unref(s.recipe[i].branch[0]);
@@ -411,19 +427,19 @@ static bool emit_last(spare *s, const recipe *y, tn_i_var v, tn_i_var *out) {
     if (!map) return false;
     for (uint32_t i = 0; i < y->nleaf; i++) map[y->leaf[i].v] = emit_last_leaf(s->w, &y->leaf[i]);
     copy_wanted(s, b, map);
-    if (!b->failed) *out = tn_i_mapped(b, f, map, v);
+    if (!b->failed) *out = tn_i_either(b, tn_i_mapped(b, f, map, v), *out, replayed(s->w));
     tn_i_map_free(f, map);
     return !b->failed;
 }
 
 bool tn_i_loop_last(work *w, const tn_i_plan_by *how, tn_i_var *out) {
     spare s = {.w = w, .known = w->parts.known, .how = how, .across = true, .last = true};
-    if (!how->across || !stacks_are_arrays(w)) return true;
+    if (!how->across || !entries_are_numbered(w)) return true;
     bool ok = begin(&s);
     for (uint32_t j = 0; ok && j < w->l.ncarry; j++) {
         recipe y = {.residual = TN_NOVAR};
         bool agrees = false;
-        if (w->out[j]) continue;
+        if (w->out[j] || tn_i_has_steps(s.known->val[left(w, j)].type)) continue;
         if (!find_leaves(&s, left(w, j), &y)) {
             ok = !w->r->b->failed;
             continue;

@@ -132,6 +132,12 @@ uint32_t tn_i_loop_outside(const tn_i_eqn *e, uint32_t i) {
     return i >= l.index && i < l.index + l.nconst ? tn_i_loop_operand(&l, i) : TN_NOVAR;
 }
 
+bool tn_i_loop_stacked(const tn_i_eqn *e, uint32_t output) {
+    tn_i_loop_eqn l;
+    tn_i_loop_of(e->prim, tn_i_p(e), e->nin, &l);
+    return output >= tn_i_loop_y0(&l);
+}
+
 bool tn_i_loop_replayed(const tn_i_eqn *e, uint32_t output) {
     tn_i_loop_eqn l;
     tn_i_loop_of(e->prim, tn_i_p(e), e->nin, &l);

@@ -20,6 +20,7 @@ typedef struct tn_i_residual {
     tn_i_source from;
     uint32_t at;    /* HOISTED, STACKED: the known step's output; WHOLE: the other residual; else the body's input */
     uint32_t place; /* HOISTED: among what is computed outside; ENTERING, STACKED: among the stacks */
+    bool spared;    /* ENTERING: had in another way, too */
 } tn_i_residual;
 
 /* A loop that is being split. */

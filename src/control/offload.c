@@ -9,6 +9,14 @@ TN_STRIP1(offload, i64, int64_t, int64_t, x)
 TN_STRIP1(offload, f32, float, float, x)
 TN_STRIP1(offload, f64, double, double, x)
 
+/* A number that the program holds anyway is no better off in a file. */
+static tn_i_var simplify_offload(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
+                                 const tn_type *out) {
+    uint64_t bits;
+    (void)p, (void)nin, (void)out;
+    return tn_i_known_scalar(b, in[0], &bits) ? in[0] : TN_NOVAR;
+}
+
 /* A tangent waits for its reader as long as the value does, and is offloaded with it.  A cotangent does its
  * waiting before it gets here: what made the value reads it next. */
 static void transpose_offload(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
@@ -29,6 +37,7 @@ const tn_prim tn_prim_offload = {
     .flags = TN_F_ELEMENTWISE | TN_F_NOFOLD | TN_F_OFFLOAD,
     .dtypes = TN_ANY,
     .type = tn_i_type_elementwise,
+    .simplify = simplify_offload,
     .linear = {TN_OPERAND(0)},
     .transpose = transpose_offload,
     .strip = {[TN_BOOL] = offload_pred,

@@ -91,6 +91,7 @@ const tn_prim tn_prim_while = {
     .prune = tn_i_loop_prune,
     .inside = tn_i_loop_inside,
     .outside = tn_i_loop_outside,
+    .stacked = tn_i_loop_stacked,
     .replayed = tn_i_loop_replayed,
     .steps = tn_i_loop_steps,
     .effect = effect,

@@ -1,4 +1,5 @@
 /* tn_cost: what a run of a program costs, before anything runs. */
+#include "control/either.h"
 #include "exec/plan.h"
 
 #include <string.h>
@@ -8,7 +9,8 @@ tn_status tn_cost(const tn_fn *f, tn_cost_report *out) {
     if (!f) return TN_EINVAL;
     if (!out || out->size < sizeof out->size)
         return tn_i_fail(f->ctx, TN_EINVAL, NULL, "tn_cost: the report is NULL or its size is not set");
-    tn_fn *g = tn_i_fn_cost(f, &k) ? tn_i_prepared(f) : NULL;
+    tn_fn *own = tn_i_settle(f), *g = own && tn_i_fn_cost(own, &k) ? tn_i_prepared(own) : NULL;
+    tn_i_fn_unref(own);
     tn_i_plan *p = g ? tn_i_plan_new(g, NULL) : NULL;
     if (!p) {
         tn_i_fn_unref(g);

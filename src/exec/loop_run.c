@@ -140,7 +140,34 @@ static void leave(running *w) {
     }
 }
 
+/* A sum, say, of arrays that repeat one entry for ever, as zeros do that stand for a stack: so does what it makes. */
+static bool is_endless(const running *w, int64_t n) {
+    const tn_i_loop_shape *s = &w->l->shape;
+    return n == INT64_MAX && s->length == TN_I_STEPS && !s->index && s->ncarry == 0 && s->nx > 0;
+}
+
+static tn_status run_endless(running *w) {
+    for (uint32_t k = 0, c = 0; k < w->l->ncursor; k++) {
+        const tn_i_mover *m = &w->l->mover[k];
+        if (m->stack && m->out == TN_NOVAR && w->cursor[c].h->count < INT64_MAX)
+            return tn_i_run_fail(&w->inner, w->e, TN_EINVAL, "runs for more steps than a stack that it reads is long");
+        c += m->stack;
+    }
+    tn_status status = claim(w, 1);
+    if (status != TN_OK) return status;
+    seek(w, 0, 1);
+    if ((status = tn_i_run_plan(w->l->body, &w->inner, w->body)) != TN_OK) return status;
+    for (uint32_t k = 0; k < w->l->ncursor; k++) {
+        const uint32_t j = w->l->mover[k].out;
+        if (!w->l->mover[k].stack || j == TN_NOVAR) continue;
+        if (!tn_i_stack_forever(w->inner.stacks, w->p->f->val[w->e->out + j].type, (tn_i_handle *)output(w, j)))
+            return tn_i_run_no_memory(&w->inner, w->e);
+    }
+    return TN_OK;
+}
+
 static tn_status run_counted(running *w, int64_t n) {
+    if (is_endless(w, n)) return run_endless(w);
     const int64_t by = w->l->shape.reverse ? -1 : 1;
     tn_status status = n > 0 ? claim(w, n) : TN_OK;
     if (n <= 0 || status != TN_OK) return status;

@@ -276,12 +276,3 @@ void tn_i_plan_free(tn_ctx *c, tn_i_plan *p) {
     for (size_t i = 0; i < p->nnested; i++) plan_drop(c, p->nested[i]);
     plan_drop(c, p);
 }
-
-bool tn_i_plan_bytes(const tn_fn *f, size_t *bytes) {
-    tn_fn *g = tn_i_prepared(f);
-    tn_i_plan *p = g ? tn_i_plan_new(g, NULL) : NULL;
-    if (p) *bytes = p->bytes;
-    tn_i_plan_free(f->ctx, p);
-    tn_i_fn_unref(g);
-    return p != NULL;
-}

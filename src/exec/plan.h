@@ -150,8 +150,17 @@ tn_fn *tn_i_prepared(const tn_fn *f);
 #define TN_MAX_LAYOUTS 8
 tn_i_plan *tn_i_plan_new(const tn_fn *f, const tn_i_layout *layout);
 void tn_i_plan_free(tn_ctx *c, tn_i_plan *p);
-/* Bytes of the arena of f, prepared, for row-major arguments: what tn_exec_bytes would say. */
-bool tn_i_plan_bytes(const tn_fn *f, size_t *bytes);
+/* What running f takes, prepared, for row-major arguments; false after an error. */
+typedef struct tn_i_measured {
+    size_t bytes;    /* of the arena: what tn_exec_bytes would say */
+    size_t per_step; /* what tn_exec_bytes_per_step would */
+    /* Modelled ns of its equations and of what schedules do besides: steps that run again, and snapshots that are
+     * written and read.  A loop whose steps a run finds out counts as one step, which runs again as often as that of
+     * a loop of TN_I_ASSUMED_STEPS does on the average. */
+    double work;
+} tn_i_measured;
+#define TN_I_ASSUMED_STEPS 1000
+bool tn_i_plan_measure(const tn_fn *f, tn_i_measured *out); /* measure.c */
 
 /* Text of a plan for tests and for people, cut to n bytes; returns the length without the cut. */
 size_t tn_i_plan_text(const tn_i_plan *p, char *buf, size_t n);

@@ -285,6 +285,21 @@ bool tn_i_stack_repeat(tn_i_stacks *s, const tn_type *t, const int64_t *stride, 
     return repeat(s, t, 0, stride, entry, h, tn_i_handles(t));
 }
 
+bool tn_i_stack_forever(tn_i_stacks *s, const tn_type *t, tn_i_handle *h) {
+    tn_i_chain *c = chain_new(s, t, 0);
+    if (!c) return false;
+    c->repeat = true;
+    c->per_page = c->count = 1;
+    c->page_bytes = c->entry;
+    c->refs = 1;
+    if (!add_page(s, c)) return false;
+    memcpy(c->page[0], tn_i_stack_entry(h, 0), c->entry);
+    for (int64_t i = 0; i < c->handles; i++) ((tn_i_handle *)(void *)c->page[0])[i].chain->refs++;
+    chain_unref(s, h->chain);
+    *h = (tn_i_handle){.count = INT64_MAX, .chain = c};
+    return true;
+}
+
 void tn_i_stack_copy(tn_i_stacks *s, const tn_type *t, const tn_i_handle *from, tn_i_handle *to, bool fresh) {
     for (int64_t i = 0, n = tn_i_handles(t); i < n; i++) {
         from[i].chain->refs++;

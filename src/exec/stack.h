@@ -62,6 +62,8 @@ size_t tn_i_entry_bytes(const tn_type *t);
 bool tn_i_stack_new(tn_i_stacks *s, const tn_type *t, tn_i_handle *h);
 /* An array whose entries are all alike: entries with the strides given (in elements, of t's dimensions). */
 bool tn_i_stack_repeat(tn_i_stacks *s, const tn_type *t, const int64_t *stride, const void *entry, tn_i_handle *h);
+/* An array of one entry, of type t with `?` in front, becomes one whose entries are all like it. */
+bool tn_i_stack_forever(tn_i_stacks *s, const tn_type *t, tn_i_handle *h);
 /* from's entries, shared; `fresh`: to is uninitialized. */
 void tn_i_stack_copy(tn_i_stacks *s, const tn_type *t, const tn_i_handle *from, tn_i_handle *to, bool fresh);
 void tn_i_stack_release(tn_i_stacks *s, const tn_type *t, tn_i_handle *h);

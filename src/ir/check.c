@@ -142,7 +142,9 @@ static bool check_types(const tn_fn *f, const tn_i_eqn *e, room *r) {
 static bool member(uint32_t set, uint32_t i) { return set == TN_ALL || (i < 32 && (set >> i & 1)); }
 
 /* A linear image of zeros is zero. */
-static uint8_t without_linear(const tn_i_eqn *e, const uint8_t *in) {
+uint8_t tn_i_linear_image(const tn_i_eqn *e, const uint8_t *in) {
+    for (uint32_t i = 0; i < e->nin; i++)
+        if (in[i] == TN_LINEAR) return TN_LINEAR;
     for (int k = 0; k < 2 && e->prim->linear[k]; k++) {
         bool zero = false, all = true;
         for (uint32_t i = 0; i < e->nin; i++) {
@@ -212,12 +214,9 @@ static bool linear_equation(const tn_fn *f, const tn_i_eqn *e, const uint8_t *in
         if (e->prim->linearity(f, e, in, out)) return true;
         return c->status != TN_OK ? false : bad(f, e, TN_ELINEAR, "is not linear in its linear operands");
     }
+    memset(out, tn_i_linear_image(e, in), e->nout);
     while (first < e->nin && in[first] != TN_LINEAR) first++;
-    if (first == e->nin) {
-        memset(out, without_linear(e, in), e->nout);
-        return true;
-    }
-    memset(out, TN_LINEAR, e->nout);
+    if (first == e->nin) return true;
     for (int k = 0; k < 2 && e->prim->linear[k]; k++)
         if (joint(e, in, e->prim->linear[k], &outside, &rest)) return true;
     return explain(f, e, in, first);

@@ -2,6 +2,7 @@
 #include "ir/params.h"
 #include "prims/prim.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- lifetime --------------------------------------------------------------- */
@@ -127,6 +128,30 @@ static uint64_t hash_fn(const tn_fn *f) {
     return tn_i_hash(h, f->out, f->nout * sizeof *f->out);
 }
 
+static int by_number(const void *a, const void *b) {
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Regions are counted without gaps where there would be more of them than equations: each derivative at least doubles
+ * the numbers, whatever is left of what they were for. */
+static bool number_regions(tn_fn *f) {
+    if (f->regions <= f->neqn || f->regions - f->neqn <= 1) return true;
+    uint32_t *region = tn_i_alloc_array(f->ctx, (size_t)f->neqn + 1, sizeof *region), n = 1;
+    if (!region) return false;
+    for (uint32_t i = 0; i < f->neqn; i++) region[i + 1] = f->eqn[i].region;
+    qsort(region, (size_t)f->neqn + 1, sizeof *region, by_number);
+    for (uint32_t i = 1; i <= f->neqn; i++)
+        if (region[i] != region[n - 1]) region[n++] = region[i];
+    for (uint32_t i = 0; i < f->neqn; i++) {
+        const uint32_t *at = bsearch(&f->eqn[i].region, region, n, sizeof *region, by_number);
+        f->eqn[i].region = (uint32_t)(at - region);
+    }
+    f->regions = n;
+    tn_i_free(f->ctx, region, ((size_t)f->neqn + 1) * sizeof *region);
+    return true;
+}
+
 typedef struct freeze {
     uint8_t *live_eqn, *live_val;
     uint32_t *eqn_to;
@@ -197,6 +222,10 @@ static tn_fn *freeze_program(tn_i_builder *b, freeze *z, uint32_t nout, const tn
     copy_values(b, f, z->live_val, z->to, z->eqn_to);
     copy_equations(b, f, z->live_eqn, z->to);
     for (uint32_t j = 0; j < nout; j++) f->out[j] = z->to[out[j]];
+    if (!b->raw && !number_regions(f)) {
+        fn_free(f);
+        return NULL;
+    }
     f->hash = hash_fn(f);
     return f;
 }

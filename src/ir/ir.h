@@ -234,10 +234,14 @@ bool tn_i_check(const tn_fn *f);
  * tn_i_lin).  false after an error.  Fails no program that has no linear input. */
 typedef enum tn_i_lin { TN_NONLINEAR, TN_LINEAR, TN_ZERO } tn_i_lin;
 bool tn_i_check_linear(const tn_fn *f, const uint8_t *in, uint8_t *out);
+/* What e's outputs are where its operands may be linear as they stand and it has no rule of its own. */
+uint8_t tn_i_linear_image(const tn_i_eqn *e, const uint8_t *in);
 
 /* f with the strict form of each equation of a linear program, nested programs too: what
  * strict_zero compiles.  A new reference, NULL after an error. */
 tn_fn *tn_i_strict(const tn_fn *f);
+/* f without `offload`, nested programs too: what runs without a spill file.  A new reference. */
+tn_fn *tn_i_in_memory(const tn_fn *f);
 
 /* Equations, flops and bytes (docs/ir.md); nested programs count each time they run. */
 typedef struct tn_i_cost {

@@ -1,11 +1,12 @@
 /* requires: a finished program;
- * ensures: the same program, in which each equation of a linear program has its primitive's strict form. */
+ * ensures: the same program, in which each equation of a linear program has its primitive's strict form; or in which
+ * nothing is offloaded. */
 #include "ir/memo.h"
 #include "prims/prim.h"
 
-static const char kind;
+static const char strict_kind, in_memory_kind; /* which form is made */
 
-static const tn_fn *strict(const tn_fn *f, tn_i_memo *memo);
+static const tn_fn *nested(const tn_fn *f, const char *form, tn_i_memo *memo);
 
 static uint32_t listed(const tn_i_eqn *e) {
     uint32_t n = 0;
@@ -15,29 +16,33 @@ static uint32_t listed(const tn_i_eqn *e) {
 }
 
 /* The programs that e runs; the lists among them are in what is returned, listed(e) programs to be released. */
-static const tn_fn **strict_programs(tn_i_builder *b, const tn_i_eqn *e, tn_i_param *p, tn_i_memo *memo) {
+static const tn_fn **programs(tn_i_builder *b, const tn_i_eqn *e, tn_i_param *p, const char *form, tn_i_memo *memo) {
     const tn_fn **list = tn_i_alloc_array(b->ctx, listed(e), sizeof *list);
     uint32_t n = 0;
     if (!list) b->failed = true;
     for (uint32_t k = 0; e->params && k < e->params->n && !b->failed; k++) {
         if (p[k].kind == TN_K_FN && (e->prim->body == (int)k + 1 || e->prim->flags & TN_F_LOOP)) {
-            if ((p[k].u.fn = strict(p[k].u.fn, memo)) == NULL) b->failed = true;
+            if ((p[k].u.fn = nested(p[k].u.fn, form, memo)) == NULL) b->failed = true;
         } else if (p[k].kind == TN_K_FNS) {
             const tn_fn *const *from = p[k].u.fns;
             p[k].u.fns = list + n;
             for (uint32_t i = 0; i < p[k].n && !b->failed; i++)
-                if ((list[n++] = strict(from[i], memo)) == NULL) b->failed = true;
+                if ((list[n++] = nested(from[i], form, memo)) == NULL) b->failed = true;
         }
     }
     return list;
 }
 
-static void step(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *map, tn_i_memo *memo) {
+static void step(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *map, const char *form, tn_i_memo *memo) {
     tn_i_param p[TN_MAX_PARAMS];
     const tn_prim *prim = e->prim;
-    if (prim->strict && tn_i_of_linear(f, e)) prim = tn_i_prim(b, prim->strict - 1);
+    if (form == &in_memory_kind && prim->flags & TN_F_OFFLOAD) {
+        map[e->out] = tn_i_mapped(b, f, map, tn_i_in(f, e)[0]);
+        return;
+    }
+    if (form == &strict_kind && prim->strict && tn_i_of_linear(f, e)) prim = tn_i_prim(b, prim->strict - 1);
     for (uint32_t k = 0; e->params && k < e->params->n; k++) p[k] = e->params->v[k];
-    const tn_fn **lists = strict_programs(b, e, p, memo);
+    const tn_fn **lists = programs(b, e, p, form, memo);
     tn_i_var *in = tn_i_alloc_array(b->ctx, e->nin, sizeof *in);
     if (!in) b->failed = true;
     for (uint32_t i = 0; i < e->nin && !b->failed; i++) in[i] = tn_i_mapped(b, f, map, tn_i_in(f, e)[i]);
@@ -50,7 +55,7 @@ static void step(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *m
     tn_i_free(b->ctx, in, e->nin * sizeof *in);
 }
 
-static tn_fn *rebuild(const tn_fn *f, tn_i_memo *memo) {
+static tn_fn *rebuild(const tn_fn *f, const char *form, tn_i_memo *memo) {
     tn_i_builder b;
     tn_i_builder_init(&b, f->ctx);
     b.named_after = f;
@@ -61,7 +66,7 @@ static tn_fn *rebuild(const tn_fn *f, tn_i_memo *memo) {
     if (!map || !out) b.failed = true;
     for (uint32_t i = 0; i < f->nin && !b.failed; i++)
         map[i] = tn_i_input(&b, f->val[i].type, (f->mixed || f->nlin) && f->val[i].linear);
-    for (uint32_t i = 0; i < f->neqn && !b.failed; i++) step(&b, f, &f->eqn[i], map, memo);
+    for (uint32_t i = 0; i < f->neqn && !b.failed; i++) step(&b, f, &f->eqn[i], map, form, memo);
     for (uint32_t j = 0; j < f->nout && !b.failed; j++) out[j] = tn_i_mapped(&b, f, map, f->out[j]);
     tn_fn *g = tn_i_finish(&b, f->nout, out);
     if (map) tn_i_map_free(f, map);
@@ -70,19 +75,22 @@ static tn_fn *rebuild(const tn_fn *f, tn_i_memo *memo) {
 }
 
 /* The memo holds what it returns. */
-static const tn_fn *strict(const tn_fn *f, tn_i_memo *memo) {
-    const tn_i_memo_entry *e = tn_i_memo_find(memo, &kind, f, NULL, 0);
+static const tn_fn *nested(const tn_fn *f, const char *form, tn_i_memo *memo) {
+    const tn_i_memo_entry *e = tn_i_memo_find(memo, form, f, NULL, 0);
     if (e) return e->result[0];
-    tn_fn *g = rebuild(f, memo);
+    tn_fn *g = rebuild(f, form, memo);
     if (!g) return NULL;
-    e = tn_i_memo_add(memo, &kind, f, NULL, 0, g, NULL, NULL, 0);
+    e = tn_i_memo_add(memo, form, f, NULL, 0, g, NULL, NULL, 0);
     return e ? e->result[0] : NULL;
 }
 
-tn_fn *tn_i_strict(const tn_fn *f) {
+static tn_fn *made(const tn_fn *f, const char *form) {
     tn_i_memo memo;
     tn_i_memo_init(&memo, f->ctx);
-    tn_fn *g = rebuild(f, &memo);
+    tn_fn *g = rebuild(f, form, &memo);
     tn_i_memo_free(&memo);
     return g;
 }
+
+tn_fn *tn_i_strict(const tn_fn *f) { return made(f, &strict_kind); }
+tn_fn *tn_i_in_memory(const tn_fn *f) { return made(f, &in_memory_kind); }

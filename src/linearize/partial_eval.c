@@ -16,6 +16,7 @@ typedef struct split {
     uint8_t *wanted, *residual; /* per value: read by the linear program; crosses the boundary */
     uint8_t *again;             /* per value: computed again in the linear program */
     uint8_t *copy;              /* per equation: RECOMPUTED, .. */
+    tn_i_frame w;
 } split;
 
 /* How an equation of known values stands in the linear program, if it does. */
@@ -85,7 +86,7 @@ static bool settle_effect(split *s, const tn_i_eqn *e, uint32_t i) {
     const tn_i_loc *loud = NULL;
     bool *used = tn_i_alloc_array(c, e->nout, sizeof *used);
     for (uint32_t j = 0; used && j < e->nout; j++) used[j] = s->again[e->out + j];
-    bool ok = used && tn_i_quiet_outputs(e, used, s->memo, &loud);
+    bool ok = used && tn_i_quiet_outputs(s->f, e, used, s->memo, &loud);
     tn_i_free(c, used, e->nout * sizeof *used);
     if (!ok) return false;
     s->copy[i] = QUIET;
@@ -122,16 +123,41 @@ static bool settle(split *s, const tn_i_eqn *e, uint32_t i) {
     return !again || !effect || settle_effect(s, e, i);
 }
 
+/* What is had in two ways has the second one across the boundary without a plan: it goes with what makes it, or is not
+ * read in the end. */
+static void keep_second_ways(split *s) {
+    const tn_fn *f = s->f;
+    for (uint32_t i = f->neqn; i-- > 0;) {
+        const tn_i_eqn *e = &f->eqn[i];
+        if (!(e->prim->flags & TN_F_EITHER) || !s->known[e->out] || s->save[e->out]) continue;
+        const tn_i_var v = tn_i_in(f, e)[1];
+        if (f->val[v].def < TN_DEF_LITERAL) s->save[v] = TN_SAVE;
+    }
+}
+
+/* What e, which the linear program computes again or takes again, reads there. */
+static bool want_operands(split *s, const tn_i_eqn *e, uint8_t copy) {
+    tn_i_frame *w = &s->w;
+    for (uint32_t j = 0; j < e->nout; j++) w->mark[j] = s->again[e->out + j] != 0;
+    w->r.quiet = copy == QUIET;
+    if (!tn_i_needed_operands(w, e)) return false;
+    for (uint32_t k = 0; k < e->nin; k++) {
+        const tn_i_var v = tn_i_in(s->f, e)[k];
+        if (w->flag[k] && !tn_i_is_literal(s->f, v)) s->wanted[v] = 1;
+    }
+    return true;
+}
+
 static bool cross(split *s) {
     const tn_fn *f = s->f;
+    keep_second_ways(s);
     find_at_hand(s);
     memcpy(s->wanted, s->needed, f->nval);
     for (uint32_t i = f->neqn; i-- > 0;) {
         const tn_i_eqn *e = &f->eqn[i];
         if (e->nout == 0 || !s->known[e->out]) continue;
         if (!settle(s, e, i)) return false;
-        for (uint32_t k = 0; k < e->nin && s->copy[i]; k++)
-            if (!tn_i_is_literal(f, tn_i_in(f, e)[k])) s->wanted[tn_i_in(f, e)[k]] = 1;
+        if (s->copy[i] && !want_operands(s, e, s->copy[i])) return false;
     }
     for (uint32_t v = 0; v < f->nin; v++) s->residual[v] = s->wanted[v] && s->known[v];
     return true;
@@ -224,13 +250,20 @@ static tn_i_var linear_value(const split *s, tn_i_builder *b, tn_i_var *map, tn_
 }
 
 /* What e's outputs that are computed again need of it. */
-static void copy_quietly(const split *s, tn_i_frame *w, const tn_i_eqn *e, tn_i_var *map) {
-    tn_i_builder *b = w->r.b;
+static void copy_pruned(split *s, tn_i_builder *b, const tn_i_eqn *e, bool quiet, tn_i_var *map) {
+    tn_i_frame *w = &s->w;
+    tn_i_builder *const none = w->r.b;
     const uint32_t region = b->region;
+    const bool linear = b->linear;
+    w->r.b = b;
     tn_i_frame_enter(w, e);
     b->region = region;
-    w->r.quiet = true;
-    for (uint32_t i = 0; i < e->nin; i++) w->in[i] = tn_i_mapped(b, s->f, map, tn_i_in(s->f, e)[i]);
+    w->r.quiet = quiet;
+    for (uint32_t i = 0; i < e->nin; i++) {
+        const tn_i_var v = tn_i_in(s->f, e)[i];
+        const bool there = tn_i_is_literal(s->f, v) || map[v] != TN_NOVAR;
+        w->in[i] = there ? tn_i_mapped(b, s->f, map, v) : TN_NOVAR;
+    }
     for (uint32_t j = 0; j < e->nout; j++) {
         w->mark[j] = s->again[e->out + j] != 0;
         w->out[j] = TN_NOVAR;
@@ -238,11 +271,12 @@ static void copy_quietly(const split *s, tn_i_frame *w, const tn_i_eqn *e, tn_i_
     if (!b->failed) e->prim->prune(&w->r, w->mark, w->out);
     for (uint32_t j = 0; j < e->nout; j++)
         if (w->mark[j]) map[e->out + j] = w->out[j];
+    b->linear = linear;
+    w->r.b = none;
 }
 
-static tn_fn *build_linear(const split *s, tn_i_var *map, tn_i_var *out) {
+static tn_fn *build_linear(split *s, tn_i_var *map, tn_i_var *out) {
     const tn_fn *f = s->f;
-    tn_i_frame w = {0};
     tn_i_builder b;
     tn_i_builder_init(&b, f->ctx);
     b.named_after = f;
@@ -251,20 +285,19 @@ static tn_fn *build_linear(const split *s, tn_i_var *map, tn_i_var *out) {
         if (s->residual[v]) map[v] = tn_i_input(&b, f->val[v].type, false);
     for (uint32_t v = 0; v < f->nin; v++)
         if (!s->known[v]) map[v] = tn_i_input(&b, f->val[v].type, true);
-    if (f->effect) (void)tn_i_frame_init(&w, &b, f, s->memo);
     for (uint32_t i = 0; i < f->neqn && !b.failed; i++) {
         const tn_i_eqn *e = &f->eqn[i];
         const bool known = known_eqn(s, e);
         if (known && !s->copy[i]) continue;
-        b.region = s->copy[i] == RECOMPUTED || s->copy[i] == QUIET ? f->regions + e->region : e->region;
+        const bool again = s->copy[i] == RECOMPUTED || s->copy[i] == QUIET;
+        b.region = again ? f->regions + e->region : e->region;
         if (known && (e->prim->flags & TN_F_OFFLOAD)) /* made again it would be written for nothing */
             map[e->out] = tn_i_mapped(&b, f, map, tn_i_in(f, e)[0]);
-        else if (s->copy[i] == QUIET)
-            copy_quietly(s, &w, e, map);
+        else if (again && e->prim->prune)
+            copy_pruned(s, &b, e, s->copy[i] == QUIET, map);
         else
             copy_beside_residuals(s, &b, e, map);
     }
-    tn_i_frame_free(&w);
     uint32_t n = 0;
     b.region = 0;
     for (uint32_t j = 0; j < f->nout && !b.failed; j++)
@@ -331,7 +364,11 @@ static bool split_separated(const tn_fn *f, const bool *unknown, const bool *out
                .copy = bytes + 7 * n};
     find_known(&s);
     const tn_i_boundary q = {.f = f, .known = s.known, .needed = s.needed, .times = how->times};
-    bool ok = how->plan(how, &q, s.save) && cross(&s) && build(&s, p);
+    tn_i_builder none; /* that nothing is written to: rules are asked first what they need */
+    tn_i_builder_init(&none, f->ctx);
+    bool ok = tn_i_frame_init(&s.w, &none, f, memo) && how->plan(how, &q, s.save) && cross(&s) && build(&s, p);
+    tn_i_builder_drop(&none);
+    tn_i_frame_free(&s.w);
     tn_i_free(f->ctx, bytes, 7 * n + f->neqn);
     if (!ok) tn_i_parts_free(p);
     return ok;

@@ -28,6 +28,22 @@ static bool is_live(const tn_i_eqn *e, const uint8_t *used, bool quiet, bool *ma
     return live;
 }
 
+bool tn_i_needed_operands(tn_i_frame *w, const tn_i_eqn *e) {
+    const uint32_t *from = NULL;
+    if (e->prim->needs) {
+        tn_i_frame_enter(w, e);
+        memset(w->flag, 0, e->nin * sizeof *w->flag);
+        return e->prim->needs(&w->r, w->mark, w->flag);
+    }
+    if (e->prim->prune) {
+        const tn_i_memo_entry *p = prune_outputs(program_of(e), w->mark, w->r.quiet, w->r.memo);
+        if (!p) return false;
+        from = tn_i_pruned_inputs(p, e->nout);
+    }
+    for (uint32_t k = 0; k < e->nin; k++) w->flag[k] = !from || from[k] != TN_NOVAR;
+    return true;
+}
+
 /* Values that reach an output or, unless quiet, an effect; not through an input that a nested program does not read. */
 static bool find_used(tn_i_frame *w, const tn_i_var *out, uint32_t nout, bool quiet, uint8_t *used) {
     w->r.quiet = quiet;
@@ -35,22 +51,9 @@ static bool find_used(tn_i_frame *w, const tn_i_var *out, uint32_t nout, bool qu
     for (uint32_t j = 0; j < nout; j++) used[out[j]] = 1;
     for (uint32_t i = f->neqn; i-- > 0;) {
         const tn_i_eqn *e = &f->eqn[i];
-        const uint32_t *from = NULL;
         if (!is_live(e, used, w->r.quiet, w->mark)) continue;
-        if (e->prim->needs) {
-            tn_i_frame_enter(w, e);
-            memset(w->flag, 0, e->nin * sizeof *w->flag);
-            if (!e->prim->needs(&w->r, w->mark, w->flag)) return false;
-            for (uint32_t k = 0; k < e->nin; k++) used[tn_i_in(f, e)[k]] |= w->flag[k];
-            continue;
-        }
-        if (e->prim->prune) {
-            const tn_i_memo_entry *p = prune_outputs(program_of(e), w->mark, w->r.quiet, w->r.memo);
-            if (!p) return false;
-            from = tn_i_pruned_inputs(p, e->nout);
-        }
-        for (uint32_t k = 0; k < e->nin; k++)
-            if (!from || from[k] != TN_NOVAR) used[tn_i_in(f, e)[k]] = 1;
+        if (!tn_i_needed_operands(w, e)) return false;
+        for (uint32_t k = 0; k < e->nin; k++) used[tn_i_in(f, e)[k]] |= w->flag[k];
     }
     return true;
 }
@@ -161,20 +164,38 @@ tn_fn *tn_i_quiet(const tn_fn *f) {
     return g;
 }
 
-bool tn_i_quiet_outputs(const tn_i_eqn *e, const bool *used, tn_i_memo *memo, const tn_i_loc **loud) {
-    *loud = e->loc;
-    if (!has_effect(e)) *loud = NULL;
-    const tn_fn *const *f;
-    uint32_t n = tn_i_alternatives(e, &f);
-    if (n == 0 && e->prim->body) n = tn_i_programs(&tn_i_p(e)[e->prim->body - 1], &f);
-    if (!*loud || !e->prim->prune || n == 0) return true; /* what a loop does again it does with its effects */
-    *loud = NULL;
-    for (uint32_t i = 0; i < n && !*loud; i++) {
-        const tn_i_memo_entry *q = prune_outputs(f[i], used, true, memo);
-        if (!q) return false;
-        if (q->result[0]->effect) *loud = tn_i_effect_loc(q->result[0]);
+/* A program of e alone, with the outputs that are used. */
+static tn_fn *alone(const tn_fn *f, const tn_i_eqn *e, const bool *used) {
+    tn_ctx *c = f->ctx;
+    tn_i_builder b;
+    tn_i_builder_init(&b, c);
+    b.named_after = f;
+    b.regions = f->regions;
+    tn_i_var *map = tn_i_map_new(f), *out = tn_i_alloc_array(c, e->nout, sizeof *out);
+    uint32_t n = 0;
+    if (!map || !out) b.failed = true;
+    for (uint32_t i = 0; i < e->nin && !b.failed; i++) {
+        const tn_i_var v = tn_i_in(f, e)[i];
+        if (map[v] == TN_NOVAR && !tn_i_is_literal(f, v)) map[v] = tn_i_input(&b, f->val[v].type, false);
     }
-    return true;
+    if (!b.failed) tn_i_copy_eqn(&b, f, e, map);
+    for (uint32_t j = 0; j < e->nout && !b.failed; j++)
+        if (used[j]) out[n++] = map[e->out + j];
+    tn_fn *g = tn_i_finish(&b, n, out);
+    if (map) tn_i_map_free(f, map);
+    tn_i_free(c, out, e->nout * sizeof *out);
+    return g;
+}
+
+bool tn_i_quiet_outputs(const tn_fn *f, const tn_i_eqn *e, const bool *used, tn_i_memo *memo, const tn_i_loc **loud) {
+    *loud = NULL;
+    if (!has_effect(e)) return true;
+    tn_fn *one = alone(f, e, used), *g = one ? rebuild(one, one->out, one->nout, NULL, true, memo) : NULL;
+    const bool ok = g != NULL;
+    if (ok && g->effect) *loud = tn_i_effect_loc(g);
+    tn_i_fn_unref(one);
+    tn_i_fn_unref(g);
+    return ok;
 }
 
 /* The first program of e that has an effect, or NULL. */

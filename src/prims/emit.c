@@ -1,5 +1,6 @@
 /* Emitting common equations from rules. */
 #include "prims/prim.h"
+#include "prims/shape.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -72,14 +73,27 @@ tn_i_var tn_i_convert(tn_i_builder *b, tn_i_var x, int dtype) {
     return tn_i_emit(b, tn_i_prim(b, TN_P_convert_element_type), p, 1, &x);
 }
 
+int tn_i_batch_axis(const tn_type *t) {
+    int at = 0;
+    for (int d = 0; d < t->rank; d++)
+        if (t->dim[d] == TN_I_STEPS) at = d + 1;
+    return at;
+}
+
 tn_i_var tn_i_batched(tn_i_builder *b, tn_i_var x, int64_t n) {
     if (b->failed || x == TN_NOVAR) return TN_NOVAR;
     const tn_type *t = tn_i_vtype(b, x);
     int64_t shape[TN_MAX_RANK + 1], dims[TN_MAX_RANK];
-    shape[0] = n;
+    const int at = tn_i_batch_axis(t);
+    shape[at] = n;
     for (int i = 0; i < t->rank; i++) {
-        shape[i + 1] = t->dim[i];
-        dims[i] = i + 1;
+        dims[i] = i + (i >= at);
+        shape[dims[i]] = t->dim[i];
+    }
+    if (tn_i_has_steps(t)) { /* of these only numbers are spread */
+        const tn_type all = tn_type_of((tn_dtype)t->dtype, (size_t)t->rank + 1, shape);
+        const tn_i_var v = tn_i_respread(b, x, &all);
+        if (v != TN_NOVAR || b->failed) return v;
     }
     return tn_i_broadcast(b, x, t->rank + 1, shape, dims);
 }

@@ -37,7 +37,8 @@ enum {
     TN_F_CHOOSES = 1 << 9,     /* operand 0 decides which of the others each element is */
     TN_F_INLINE = 1 << 10,     /* its program in place, under every transformation */
     TN_F_LOOP = 1 << 11,       /* runs its programs as often as it finds when it runs: scan, while, cond */
-    TN_F_STEPS = 1 << 12       /* operands and results may have dimensions known when a loop has run (TN_I_STEPS) */
+    TN_F_STEPS = 1 << 12,      /* operands and results may have dimensions known when a loop has run (TN_I_STEPS) */
+    TN_F_EITHER = 1 << 13      /* operands 0 and 1 are one value: made again, and kept for who rather reads that */
 };
 
 /* Sets of operands an equation is jointly linear in; TN_ALL: every operand. */
@@ -229,10 +230,11 @@ struct tn_prim {
     bool (*needs)(tn_i_rule *r, const bool *used, bool *operand);
 
     /* Loops: the program that makes an output, or its entries, and the value inside; the operand that the program's
-     * input i is in every step, or TN_NOVAR; whether the output is a stack that a schedule wants made where it is read.
-     */
+     * input i is in every step, or TN_NOVAR; whether the output is a stack, and one that a schedule wants made where it
+     * is read. */
     const tn_fn *(*inside)(const tn_i_eqn *e, uint32_t output, tn_i_var *v);
     uint32_t (*outside)(const tn_i_eqn *e, uint32_t i);
+    bool (*stacked)(const tn_i_eqn *e, uint32_t output);
     bool (*replayed)(const tn_i_eqn *e, uint32_t output);
     /* Loops whose length is found when they run: the operand that tells it, nin + the output that does, or TN_NOVAR. */
     uint32_t (*steps)(const tn_i_eqn *e);
@@ -279,6 +281,9 @@ const tn_fn *tn_i_made_inside(const tn_i_eqn *e, uint32_t output, tn_i_var *v);
 /* The operand of e that is input i of that program, or TN_NOVAR: another one in each step. */
 uint32_t tn_i_from_outside(const tn_i_eqn *e, uint32_t i);
 
+/* Operands that e is computed again of, as plans count: the first of them. */
+static inline uint32_t tn_i_made_of(const tn_i_eqn *e) { return e->prim->flags & TN_F_EITHER ? 1 : e->nin; }
+
 static inline const tn_prim *tn_i_prim(const tn_i_builder *b, int id) { return b->ctx->prims[id]; }
 
 /* ---- emitting from rules ------------------------------------------------------------------ */
@@ -300,6 +305,9 @@ tn_i_var tn_i_convert(tn_i_builder *b, tn_i_var x, int dtype);
 tn_i_var tn_i_offload(tn_i_builder *b, tn_i_var x);
 /* x of rank r with a batch dimension of size n in front (broadcast). */
 tn_i_var tn_i_batched(tn_i_builder *b, tn_i_var x, int64_t n);
+/* Where the batch stands in a batched value: in front; behind the last `?` of a stack, so that entries of a batch are
+ * batches of entries. */
+int tn_i_batch_axis(const tn_type *t);
 
 /* Batching of an elementwise equation: unbatched operands are broadcast. */
 void tn_i_batch_elementwise(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched);

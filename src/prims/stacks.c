@@ -1,4 +1,6 @@
-/* Sums of arrays as long as a loop: no equation but a loop takes them (docs/loops.md). */
+/* Sums of arrays as long as a loop (docs/loops.md): no equation but a loop takes them where only a run tells how long
+ * that is, or where a schedule has each entry when it is read.  So that derivatives are the same programs under every
+ * schedule, all sums of what loops stack are loops, until a program is planned (control/settle.c). */
 #include "prims/prim.h"
 
 #include <string.h>
@@ -9,6 +11,12 @@ static tn_i_param schedule_of(const tn_i_builder *b, tn_i_var v) {
     for (uint32_t k = 0; e && e->prim->replayed && e->prim->params[k].name; k++)
         if (strcmp(e->prim->params[k].name, "schedule") == 0) return e->params->v[k];
     return (tn_i_param){.kind = TN_K_NONE};
+}
+
+/* v is what a loop stacks. */
+static bool stacked(const tn_i_builder *b, tn_i_var v) {
+    const tn_i_eqn *e = tn_i_def(b, v);
+    return e && e->prim->stacked && e->prim->stacked(e, v - e->out);
 }
 
 /* A stack that is not to be kept: neither is a sum with it. */
@@ -86,6 +94,22 @@ static tn_i_var steps_of(const tn_i_builder *b, tn_i_var v) {
     return at < e->nin ? b->pool[e->in + at] : at == TN_NOVAR ? at : e->out + (at - e->nin);
 }
 
+static bool counts_entries(const tn_i_builder *b, tn_i_var n) {
+    const tn_i_eqn *e = tn_i_def(b, n);
+    return e && (e->prim->id == TN_P_steps || e->prim->id == TN_P_min);
+}
+
+/* How many entries there are to add: as many as the loop had that made x or y, where that is known here; else as many
+ * as both have.  Zeros that stand for a stack have no end, and neither has a sum of them (exec/loop_run.c). */
+static tn_i_var steps_of_both(tn_i_builder *b, tn_i_var x, tn_i_var y) {
+    tn_i_var n = steps_of(b, x), m = steps_of(b, y);
+    if (n != TN_NOVAR && !counts_entries(b, n)) return n;
+    if (m != TN_NOVAR && !counts_entries(b, m)) return m;
+    if (n == TN_NOVAR) n = tn_i_op1(b, TN_P_steps, x);
+    if (m == TN_NOVAR) m = tn_i_op1(b, TN_P_steps, y);
+    return b->failed ? TN_NOVAR : tn_i_op2(b, TN_P_min, n, m);
+}
+
 static tn_fn *sum_of_entries(tn_i_builder *outer, const tn_type *entry) {
     tn_i_builder b;
     tn_i_builder_init(&b, outer->ctx);
@@ -101,9 +125,7 @@ static tn_i_var by_steps(tn_i_builder *b, tn_i_var x, tn_i_var y) {
     const tn_type entry = tn_type_of((tn_dtype)t->dtype, (size_t)t->rank - 1, t->dim + 1);
     const bool counted = t->dim[0] == TN_I_STEPS;
     const int64_t length = t->dim[0];
-    tn_i_var in[3] = {counted ? steps_of(b, x) : x, counted ? x : y, y};
-    if (counted && in[0] == TN_NOVAR) in[0] = steps_of(b, y);
-    if (counted && in[0] == TN_NOVAR) in[0] = tn_i_op1(b, TN_P_steps, x);
+    tn_i_var in[3] = {counted ? steps_of_both(b, x, y) : x, counted ? x : y, y};
     if (b->failed) return TN_NOVAR;
     tn_fn *f = sum_of_entries(b, &entry);
     if (!f) {
@@ -125,7 +147,7 @@ static tn_i_var by_steps(tn_i_builder *b, tn_i_var x, tn_i_var y) {
 
 tn_i_var tn_i_add_values(tn_i_builder *b, tn_i_var x, tn_i_var y) {
     if (b->failed || x == TN_NOVAR || y == TN_NOVAR) return TN_NOVAR;
-    if (!tn_i_has_steps(tn_i_vtype(b, x)) && !replayed(b, x) && !replayed(b, y)) return tn_i_op2(b, TN_P_add, x, y);
+    if (!tn_i_has_steps(tn_i_vtype(b, x)) && !stacked(b, x) && !stacked(b, y)) return tn_i_op2(b, TN_P_add, x, y);
     if (tn_i_is_zero(b, x)) return y;
     return tn_i_is_zero(b, y) ? x : by_steps(b, x, y);
 }

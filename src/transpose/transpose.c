@@ -217,10 +217,14 @@ static bool mixes(const tn_fn *f, const bool *linear, bool *failed) {
         const tn_i_eqn *e = &f->eqn[i];
         bool some = false;
         for (uint32_t k = 0; k < e->nin; k++) some |= (in[k] = lin[tn_i_in(f, e)[k]]) == TN_LINEAR;
-        for (uint32_t j = 0; j < e->nout && some; j++) lin[e->out + j] = TN_LINEAR;
-        if (!some || !e->prim->split) continue;
-        *failed = !e->prim->linearity(f, e, in, out);
-        for (uint32_t j = 0; j < e->nout && !*failed; j++) mixed |= (lin[e->out + j] = out[j]) == TN_NONLINEAR;
+        if (e->prim->linearity && (e->prim->split || !some))
+            *failed = !e->prim->linearity(f, e, in, out);
+        else
+            memset(out, tn_i_linear_image(e, in), e->nout);
+        for (uint32_t j = 0; j < e->nout && !*failed; j++) {
+            lin[e->out + j] = out[j];
+            mixed |= some && e->prim->split && out[j] == TN_NONLINEAR;
+        }
     }
     tn_i_free(c, lin, f->nval);
     tn_i_free(c, in, width);

@@ -43,9 +43,7 @@ static bool input(walk *k, uint32_t i, bool batched) {
             tn_i_builder_fail(&k->b, TN_ELIMIT, "vmap: input %u already has rank %d", (unsigned)i, TN_MAX_RANK);
             return false;
         }
-        int at = 0; /* behind the last `?` of a stack: entries of a batch are batches of entries */
-        for (int d = 0; d < t.rank; d++)
-            if (t.dim[d] == TN_I_STEPS) at = d + 1;
+        const int at = tn_i_batch_axis(&t);
         for (int d = t.rank; d > at; d--) t.dim[d] = t.dim[d - 1];
         t.dim[at] = k->size;
         t.rank++;

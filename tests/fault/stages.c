@@ -185,6 +185,21 @@ static bool run_check_grads(world *w) {
 static tn_val sine(const tn_val *in, void *user) { return (void)user, tn_sum(tn_sin(in[0])); }
 static tn_fn *sine_program(world *w) { return tn_trace(w->c, sine, NULL, 1, TN_TYPES(tn_f64(3))); }
 
+static void sine_step(tn_val i, const tn_val *x, tn_val *next, void *user) {
+    (void)i, (void)user;
+    next[0] = tn_sin(x[0]);
+}
+static tn_val sines_of(const tn_val *in, void *user) {
+    const tn_loop_options o = {.size = sizeof o, .schedule = "auto"};
+    const tn_loop_options own = {.size = sizeof own, .schedule = user ? "auto:300" : "auto"};
+    tn_val x;
+    tn_fori(NULL, 0, 2, sine_step, NULL, 1, in, &x, &o);
+    if (user) tn_fori(NULL, 0, 3, sine_step, NULL, 1, &x, &x, &own);
+    return tn_sum(x);
+}
+static tn_fn *auto_program(world *w) { return tn_trace(w->c, sines_of, NULL, 1, TN_TYPES(tn_f64(3))); }
+static tn_fn *autos_program(world *w) { return tn_trace(w->c, sines_of, w, 1, TN_TYPES(tn_f64(3))); }
+
 /* ---- the list ------------------------------------------------------------------------------------ */
 
 static tn_verdict sines(void *user, const tn_candidate *v) {
@@ -197,6 +212,7 @@ static const tn_policy fewest = {.size = sizeof fewest, .name = "min_bytes"};
 static const tn_policy none = {.size = sizeof none, .name = "nothing_saveable"};
 static const tn_policy some = {.size = sizeof some, .callback = sines};
 static const tn_policy within = {.size = sizeof within, .name = "memory_budget:1000000"};
+static const tn_policy tight = {.size = sizeof tight, .name = "memory_budget:3000"};
 static const size_t whole = 0, blocked = 2;
 /* in_axes, then out_axes */
 static const int axes[] = {1, TN_NOT_MAPPED, 0, 0, 0, 0};
@@ -267,6 +283,8 @@ const stage stages[] = {
     WITH("vjp within a budget", run_vjp, sine_program, &within),
     WITH("linearize within a budget", run_linearize, sine_program, &within),
     ON("memory_budget", run_budget, sine_program),
+    ON("memory_budget of a loop", run_budget, auto_program),
+    WITH("grad of loops within a budget", run_grad, autos_program, &tight),
     ON("schedules", run_schedules, sine_program),
     ON("hvp nested", run_hvp, nested_program),
     WITH("hvp arrays, nothing saved", run_hvp, array_program, &none),

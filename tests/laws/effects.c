@@ -2,6 +2,7 @@
  * and in all that is made of it.  That their programs otherwise compute what they should, the other laws say. */
 #include "laws/effects.h"
 
+#include "checkpoint/policies.h"
 #include "laws/derive.h"
 #include "laws/table.h"
 
@@ -119,4 +120,58 @@ void laws_effects(laws_trial *t) {
     ((uint8_t *)all[0].data)[tn_i_pick(&t->rng, 0, laws_count(&all[0]) - 1)] = 0;
     under_everything(t, x, TN_EASSERT);
     if (!t->failed) (void)says(t, "vmap", g, all, TN_EASSERT);
+}
+
+/* ---- in generated programs ------------------------------------------------------------------ */
+
+static int count_said(void *user, const tn_effect *e) {
+    (void)e;
+    ++*(long *)user;
+    return 0;
+}
+
+/* How often f speaks; -1 after laws_fail, or refused. */
+static long times_said(laws_trial *t, const tn_fn *f, const laws_array *x, const char *what) {
+    const void **in = laws_alloc(t->memory, f->nin + 1u, sizeof *in);
+    void **out = laws_alloc(t->memory, f->nout + 1u, sizeof *out);
+    long n = 0;
+    for (uint32_t i = 0; i < f->nin; i++) in[i] = x[i].data;
+    const tn_compile_options o = {.size = sizeof o, .observer = count_said, .observer_user = &n, .spill_dir = "/tmp"};
+    tn_exec *e = tn_compile(f, &o);
+    t->shown = f;
+    if (!e) {
+        if (!laws_refused(t)) laws_fail(t, "%s: compile: %s", what, tn_error(t->ctx));
+        return -1;
+    }
+    if (tn_call(e, in, out) != TN_OK) laws_fail(t, "%s: call: %s", what, tn_exec_error(e));
+    tn_exec_free(e);
+    return t->failed ? -1 : n;
+}
+
+static void as_often(laws_trial *t, long want, const tn_fn *f, const laws_array *x, const char *what) {
+    const long n = f ? times_said(t, f, x, what) : -1;
+    if (n >= 0 && n != want) laws_fail(t, "%s: the program speaks %ld times, this %ld times", what, want, n);
+}
+
+void laws_spoken(laws_trial *t) {
+    if (!t->f->effect) return;
+    laws_wrt w;
+    uint32_t n;
+    const long want = times_said(t, t->f, t->x, "the program");
+    laws_wrt_all(t->f, &w);
+    if (want < 0) return;
+    const laws_array *v = laws_tangents(t, t->x, &w.list), *ct = laws_cotangents(t, t->f, &n);
+    const laws_array *forth = laws_joined(t, t->x, t->f->nin, v, w.list.n),
+                     *back = laws_joined(t, t->x, t->f->nin, ct, n);
+    as_often(t, want, laws_made(t, tn_jvp(t->f, &w.list), "jvp"), forth, "jvp");
+    for (size_t k = 0; tn_i_policy_text(k) && !t->failed && !t->refused; k++) {
+        const tn_policy p = {.size = sizeof p, .name = tn_i_policy_text(k)};
+        const tn_fn *g = laws_made(t, tn_vjp(t->f, &w.list, &p), "vjp");
+        as_often(t, want, g, back, p.name);
+        laws_wrt u;
+        if (!g || k != (size_t)tn_i_pick(&t->rng, 0, 3) || laws_wrt_all(g, &u)->n == 0) continue;
+        const laws_array *du = laws_tangents(t, back, &u.list);
+        as_often(t, want, laws_made(t, tn_jvp(g, &u.list), "jvp of vjp"), laws_joined(t, back, g->nin, du, u.list.n),
+                 "jvp of vjp");
+    }
 }

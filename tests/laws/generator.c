@@ -117,9 +117,9 @@ static void keep_whole(laws_gen *g, tn_i_var v) {
     laws_gen_keep(g, tn_i_convert(&g->b, v, g->dtype));
 }
 
-/* Differences see through stop_gradient, and user code has no f64 copy. */
+/* Differences see through stop_gradient, two values at random are not the same, and user code has no f64 copy. */
 static bool suits(const laws_gen *g, const tn_prim *prim, int dtype) {
-    return prim->id != TN_P_stop_gradient && (prim->dtypes >> dtype & 1) &&
+    return prim->id != TN_P_stop_gradient && !(prim->flags & TN_F_EITHER) && (prim->dtypes >> dtype & 1) &&
            !(prim->id == TN_P_external_call && (dtype == TN_F32 || g->dtype == TN_F32));
 }
 

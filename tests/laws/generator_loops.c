@@ -1,5 +1,6 @@
 /* Generated programs that run more or less than once: loops of a few steps, and one branch of several. */
 #include "control/loop.h"
+#include "control/loop_sample.h"
 #include "laws/generator_i.h"
 
 #include <string.h>
@@ -61,6 +62,12 @@ static const tn_fn *step_program(laws_gen *g, const draw *d) {
     return laws_generate_to(g, n + d->nin, in, (int)tn_i_pick(g->r, 1, 3), d->ncarry + d->ny, out);
 }
 
+static tn_i_param schedule(laws_gen *g, bool unknown_length) {
+    const char *text = tn_i_sample_schedule(g->r, unknown_length);
+    if (!text) return (tn_i_param){.kind = TN_K_NONE};
+    return (tn_i_param){.kind = TN_K_STR, .u.str = tn_i_string(g->ctx, text, strlen(text))};
+}
+
 static void scan(laws_gen *g, const tn_prim *prim) {
     const bool counted = tn_i_pick(g->r, 0, 3) == 0;
     const int64_t length = tn_i_pick(g->r, 0, 3);
@@ -76,7 +83,8 @@ static void scan(laws_gen *g, const tn_prim *prim) {
                        [TN_SCAN_CONSTS] = {.kind = TN_K_INT, .u.i = d.nconst},
                        [TN_SCAN_CARRY] = {.kind = TN_K_INT, .u.i = d.ncarry},
                        [TN_SCAN_REVERSE] = {.kind = TN_K_BOOL, .u.i = tn_i_pick(g->r, 0, 1)},
-                       [TN_SCAN_INDEX] = {.kind = TN_K_BOOL, .u.i = d.index}};
+                       [TN_SCAN_INDEX] = {.kind = TN_K_BOOL, .u.i = d.index},
+                       [TN_SCAN_SCHEDULE] = schedule(g, counted)};
     if (counted) {
         p[TN_SCAN_LENGTH].kind = TN_K_NONE;
         in[0] = laws_gen_whole(g, 0, 3);
@@ -88,14 +96,25 @@ static void scan(laws_gen *g, const tn_prim *prim) {
 
 /* ---- while --------------------------------------------------------------------------- */
 
-/* (n, carry.., k) -> k < n */
+/* Whether the elements of a carry, which steps leave between -1 and 1, sum up to less than most of that. */
+static tn_i_var small(tn_i_builder *b, tn_i_var carry) {
+    static const int64_t axes[TN_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
+    const tn_type *t = tn_i_vtype(b, carry);
+    const double most = 0.5 + 0.6 * (double)tn_i_count(t);
+    const tn_i_var sum = tn_i_reduce_sum(b, carry, (uint32_t)t->rank, axes);
+    return tn_i_op2(b, TN_P_lt, sum, tn_i_number_like(b, sum, most));
+}
+
+/* (n, carry.., k) -> k < n; sometimes as long as a carry is small, too, so that lanes stop on their own. */
 static const tn_fn *condition(laws_gen *g, const draw *d) {
     const tn_type whole = tn_type_of(TN_I64, 0, NULL);
+    const bool both = tn_i_pick(g->r, 0, 2) == 0;
     tn_i_builder b;
     tn_i_builder_init(&b, g->ctx);
     const tn_i_var n = tn_i_input(&b, &whole, false);
     for (uint32_t k = 0; k < d->ncarry; k++) (void)tn_i_input(&b, &d->type[d->nconst + k], false);
-    const tn_i_var out = tn_i_op2(&b, TN_P_lt, tn_i_input(&b, &whole, false), n);
+    tn_i_var out = tn_i_op2(&b, TN_P_lt, tn_i_input(&b, &whole, false), n);
+    if (both) out = tn_i_op2(&b, TN_P_and, out, small(&b, 1));
     return tn_i_finish(&b, 1, &out);
 }
 
@@ -112,6 +131,11 @@ static const tn_fn *counting(laws_gen *g, const draw *d, const tn_fn *f) {
     return tn_i_finish(&b, d->ncarry + 1, out);
 }
 
+/* Where the loop begins or ends counting: for all lanes alike where it has an effect, which vmap refuses else. */
+static tn_i_var bound(laws_gen *g, const tn_fn *body, int64_t hi) {
+    return body->effect ? tn_i_literal_i64(&g->b, TN_I64, tn_i_pick(g->r, 0, hi)) : laws_gen_whole(g, 0, hi);
+}
+
 static void while_loop(laws_gen *g, const tn_prim *prim) {
     const draw d = draw_operands(g, false, 0);
     const tn_fn *f = g->b.failed ? NULL : step_program(g, &d), *body = f ? counting(g, &d, f) : NULL,
@@ -124,10 +148,11 @@ static void while_loop(laws_gen *g, const tn_prim *prim) {
                                  [TN_WHILE_COND_CONSTS] = {.kind = TN_K_INT, .u.i = 1},
                                  [TN_WHILE_BODY_CONSTS] = {.kind = TN_K_INT, .u.i = d.nconst},
                                  [TN_WHILE_INDEX] = {.kind = TN_K_BOOL, .u.i = d.index},
-                                 [TN_WHILE_COUNT] = {.kind = TN_K_BOOL, .u.i = count}};
-        in[0] = laws_gen_whole(g, 0, 3);
+                                 [TN_WHILE_COUNT] = {.kind = TN_K_BOOL, .u.i = count},
+                                 [TN_WHILE_SCHEDULE] = schedule(g, true)};
+        in[0] = bound(g, body, 3);
         memcpy(in + 1, d.v, d.nin * sizeof *in);
-        in[1 + d.nin] = laws_gen_whole(g, 0, 1);
+        in[1 + d.nin] = bound(g, body, 1);
         keep(g, tn_i_emit(&g->b, prim, p, 2 + d.nin, in), d.ncarry + 1 + count);
     } else
         g->b.failed = true;

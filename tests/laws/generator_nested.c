@@ -2,6 +2,7 @@
 #include "checkpoint/policies.h"
 #include "jvp/jvp.h"
 #include "laws/generator_i.h"
+#include "linearize/prune.h"
 #include "transpose/transpose.h"
 
 #include <string.h>
@@ -43,7 +44,9 @@ static const tn_fn *tangent_rule(laws_gen *g, const tn_fn *f) {
     for (uint32_t i = 0; i < both->nin; i++) in[i] = tn_i_input(&b, both->val[i].type, i >= f->nin);
     tn_i_inline(&b, both, in, out);
     tn_i_fn_unref(both);
-    return tn_i_finish(&b, f->nout, out + f->nout);
+    const tn_fn *rule = tn_i_finish(&b, f->nout, out + f->nout), *quiet = rule ? tn_i_quiet(rule) : NULL;
+    tn_i_fn_unref(rule); /* the call has its effects already */
+    return quiet;
 }
 
 static void custom_jvp(laws_gen *g, const tn_prim *prim, const body *k) {
@@ -55,6 +58,13 @@ static void custom_jvp(laws_gen *g, const tn_prim *prim, const body *k) {
     const tn_i_param p[2] = {{.kind = TN_K_FN, .u.fn = k->f}, {.kind = TN_K_FN, .u.fn = rule}};
     emit(g, prim, p, k);
     tn_i_fn_unref(rule);
+}
+
+/* Arrays as long as a loop had steps pass into programs, but no linear_call takes them. */
+static bool keeps_stacks(const tn_fn *linear) {
+    for (uint32_t i = 0; i < linear->nin; i++)
+        if (tn_i_has_steps(linear->val[i].type)) return true;
+    return false;
 }
 
 /* fwd and bwd from linearize; or, of a linear program, the call itself. */
@@ -71,7 +81,7 @@ static void by_linearize(laws_gen *g, const tn_prim *prim, const body *k) {
     } else {
         tn_i_var in[256], res[256];
         const uint32_t nres = l.linear->nin - l.linear->nlin;
-        if (l.primal->nout <= 256 && nres + k->n <= 256) {
+        if (l.primal->nout <= 256 && nres + k->n <= 256 && !keeps_stacks(l.linear)) {
             const tn_i_param p[4] = {{.kind = TN_K_FN, .u.fn = l.linear}, {.kind = TN_K_FN, .u.fn = back}};
             tn_i_inline(&g->b, l.primal, k->in, res);
             for (uint32_t i = 0; i < nres; i++) in[i] = res[k->f->nout + i];

@@ -25,6 +25,7 @@ typedef struct laws_trial {
     const tn_fn *f64;   /* its copy in f64 (laws_copy_f64), f itself when it holds no f32 */
     bool failed;
     bool redraw;        /* the point does not suit this law: draw another */
+    bool refused;       /* the law asked for what the library documents that it refuses */
     double ratio, used; /* laws about cost: largest multiple found, and largest part of what is allowed */
     const tn_fn *shown; /* printed with a failure; NULL: f */
     char why[1024];
@@ -53,8 +54,11 @@ void laws_fail(laws_trial *t, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)))
 #endif
     ;
+/* After an error: whether it is one of the refusals that are documented (refusals.c).  Then the trial is over, and
+ * counted. */
+bool laws_refused(laws_trial *t);
 /* A program made by a transformation: fails the trial when it is NULL or when the checker rejects
- * it.  `how` says what it is. */
+ * it, unless it is refused.  `how` says what it is. */
 const tn_fn *laws_made(laws_trial *t, const tn_fn *f, const char *how);
 
 /* Runs f over x into out (nout arrays, made in the trial's memory); false after laws_fail. */
@@ -64,7 +68,8 @@ laws_array *laws_run_new(laws_trial *t, const tn_fn *f, const laws_array *x);
 /* ---- running many ----------------------------------------------------------- */
 
 typedef struct laws_options {
-    long n; /* samples per primitive, and of generated programs */
+    long n;        /* samples per primitive */
+    long programs; /* generated; 0: n */
     uint64_t seed;
     const char *law, *prim; /* NULL: all; prim "generated" stands for generated programs */
     const tn_prim *const *registry;

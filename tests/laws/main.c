@@ -1,6 +1,6 @@
-/* usage: laws [--n N] [--seed S] [--only LAW] [--prim NAME] [--list]
+/* usage: laws [--n N] [--programs M] [--seed S] [--only LAW] [--prim NAME] [--list]
  *
- * N samples of each primitive (shared among its dtypes) and N generated programs; costly laws take
+ * N samples of each primitive (shared among its dtypes) and M generated programs (N, if not told); costly laws take
  * part in every so many-th of them (`--list` says which).  Sample k of a run has seed S + k, so
  * `--n 1 --seed X --prim P --only L` repeats what failed with "seed X".  N = 20000 takes about
  * a quarter of an hour. */
@@ -16,7 +16,7 @@ static void list(void) {
 }
 
 static int usage(void) {
-    (void)fprintf(stderr, "usage: laws [--n N] [--seed S] [--only LAW] [--prim NAME] [--list]\n");
+    (void)fprintf(stderr, "usage: laws [--n N] [--programs M] [--seed S] [--only LAW] [--prim NAME] [--list]\n");
     return 2;
 }
 
@@ -42,6 +42,8 @@ int main(int argc, char **argv) {
         if (i + 1 == argc) return usage();
         if (strcmp(argv[i], "--n") == 0)
             o.n = strtol(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--programs") == 0)
+            o.programs = strtol(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--seed") == 0)
             o.seed = strtoull(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--only") == 0)
@@ -51,7 +53,7 @@ int main(int argc, char **argv) {
         else
             return usage();
     }
-    if (o.n < 1 || (o.law && !known_law(o.law)) || (o.prim && !known_prim(o.prim))) return usage();
+    if (o.n < 1 || o.programs < 0 || (o.law && !known_law(o.law)) || (o.prim && !known_prim(o.prim))) return usage();
     const laws_result r = laws_run_all(&o);
     (void)printf("%ld passed, %ld failed\n", r.passed, r.failed);
     return r.failed ? 1 : 0;

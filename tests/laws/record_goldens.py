@@ -398,6 +398,7 @@ for d in ANY:
     over((d,), "dynamic_slice[slice_sizes=(1,2)]", "[2,3] i64[] i64[]", [x, [1], [9]], lambda v, i, j: lax.dynamic_slice(v, (i, j), (1, 2)))
     over((d,), 'name[name="tag"]', "[6]", [x], lambda v: v)
     over((d,), "offload", "[6]", [x], lambda v: v)
+    over((d,), "either[replayed=True]", "[6] [6]", [x[::-1], x], lambda made, kept: kept)
 
 G = "dimension_numbers=GatherDimensionNumbers(offset_dims={}, collapsed_slice_dims={}, start_index_map={}, operand_batching_dims={}, start_indices_batching_dims={})"
 S = "dimension_numbers=ScatterDimensionNumbers(update_window_dims={}, inserted_window_dims={}, scatter_dims_to_operand_dims={}, operand_batching_dims={}, scatter_indices_batching_dims={})"

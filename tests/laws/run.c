@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_LAWS = 64, MOST_ATTEMPTS = 25, SHOWN = 2 };
+enum { MOST_LAWS = 64, MOST_ATTEMPTS = 25, SHOWN = 2 /* programs, of those that fail */ };
 
 typedef struct tally {
-    long runs, failures, redraws;
+    long runs, failures, redraws, refusals;
     double ratio, used; /* largest costs found */
 } tally;
 
@@ -54,8 +54,9 @@ static void one_law(session *s, laws_trial *t, const laws_law *law, tally *k) {
     const laws_trial *last = other.ctx ? &other : t;
     if (last->failed) {
         k->failures++;
-        if (k->failures <= SHOWN && !s->o->quiet) laws_trial_print(last, law);
+        if (!s->o->quiet) laws_trial_print(last, law, k->failures <= SHOWN);
     }
+    k->refusals += last->refused;
     if (last->ratio > k->ratio) k->ratio = last->ratio;
     if (last->used > k->used) k->used = last->used;
     if (other.ctx) laws_trial_free(&other);
@@ -67,7 +68,7 @@ static void one_sample(session *s, const tn_prim *prim, int dtype, long sample, 
     static const laws_law cases = {.name = "cases"};
     if (!laws_trial_init(&t, s->o, prim, dtype, s->o->seed + (uint64_t)sample, 0)) {
         k[MOST_LAWS].failures++;
-        if (k[MOST_LAWS].failures <= SHOWN && !s->o->quiet) laws_trial_print(&t, &cases);
+        if (!s->o->quiet) laws_trial_print(&t, &cases, k[MOST_LAWS].failures <= SHOWN);
     } else {
         for (int i = 0; laws_table[i].name && !(s->o->stop && k[MOST_LAWS].failures); i++)
             if (sample % laws_table[i].every == 0 && applies(s, &laws_table[i], &t)) {
@@ -79,8 +80,8 @@ static void one_sample(session *s, const tn_prim *prim, int dtype, long sample, 
     laws_trial_free(&t);
 }
 
-/* A sample's redraws are an honest exception, not a way around the law. */
-static bool too_many_redraws(const tally *k) { return k->redraws > 3 && 20 * k->redraws > k->runs; }
+/* A sample's redraws and refusals are an honest exception, not a way around the law. */
+static bool too_many(long exceptions, const tally *k) { return exceptions > 3 && 20 * exceptions > k->runs; }
 
 static void count(session *s, const tn_prim *prim, int dtype, int i, const tally *k) {
     if (k->runs == 0) return;
@@ -88,17 +89,18 @@ static void count(session *s, const tn_prim *prim, int dtype, int i, const tally
     bool failed = k->failures > 0;
     if (failed && !s->o->quiet)
         (void)printf("FAILED law %s %s %s: %ld of %ld\n", law, name, tn_i_dtype_name(dtype), k->failures, k->runs);
-    if (too_many_redraws(k)) {
+    if (too_many(k->redraws, k) || too_many(k->refusals, k)) {
         failed = true;
         if (!s->o->quiet)
-            (void)printf("FAILED law %s %s %s: %ld points redrawn in %ld samples\n", law, name, tn_i_dtype_name(dtype),
-                         k->redraws, k->runs);
+            (void)printf("FAILED law %s %s %s: %ld points redrawn, %ld refused in %ld samples\n", law, name,
+                         tn_i_dtype_name(dtype), k->redraws, k->refusals, k->runs);
     }
     *(failed ? &s->result.failed : &s->result.passed) += 1;
     if (i == MOST_LAWS) return;
     tally *all = &s->law[i];
     all->runs += k->runs;
     all->redraws += k->redraws;
+    all->refusals += k->refusals;
     if (k->ratio > all->ratio) {
         all->ratio = k->ratio;
         (void)snprintf(s->most[i], sizeof s->most[i], "%s %s", name, tn_i_dtype_name(dtype));
@@ -166,6 +168,7 @@ static void summary(const session *s) {
         if (k->runs == 0) continue;
         (void)printf("%-16s %9ld cases", laws_table[i].name, k->runs);
         if (k->redraws) (void)printf(", %ld redrawn", k->redraws);
+        if (k->refusals) (void)printf(", %ld refused", k->refusals);
         if (k->ratio > 0) (void)printf(", largest multiple %.2f (%s)", k->ratio, s->most[i]);
         if (k->used > 0) (void)printf(", at most %.3g %% of what is allowed (%s)", 100 * k->used, s->closest[i]);
         (void)printf("\n");
@@ -180,7 +183,7 @@ laws_result laws_run_all(const laws_options *o) {
     if (!o->prim) once(s);
     primitives(s);
     for (int d = TN_F32; d <= TN_F64 && chosen(s, "generated") && !stopped(s); d++)
-        all_samples(s, NULL, d, (o->n + 1) / 2);
+        all_samples(s, NULL, d, ((o->programs ? o->programs : o->n) + 1) / 2);
     if (!o->quiet) summary(s);
     result = s->result;
     laws_memory_drop(&s->memory);

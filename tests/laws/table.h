@@ -12,6 +12,7 @@ void laws_second(laws_trial *t);
 void laws_third(laws_trial *t);
 void laws_fourth(laws_trial *t);
 void laws_policies(laws_trial *t);
+void laws_schedules(laws_trial *t);
 void laws_recompute(laws_trial *t);
 void laws_regions(laws_trial *t);
 void laws_text(laws_trial *t);
@@ -30,6 +31,7 @@ void laws_simplify(laws_trial *t);
 void laws_linear(laws_trial *t);
 void laws_goldens(laws_trial *t);
 void laws_effects(laws_trial *t);
+void laws_spoken(laws_trial *t);
 
 /* Data for f's inputs that should better not occur: NaN, infinities, extremes, wild indices. */
 laws_array *laws_hostile(laws_trial *t, const tn_fn *f);

@@ -66,12 +66,12 @@ void laws_trial_free(laws_trial *t) {
 
 static void run(laws_trial *t, const laws_law *law) {
     t->rng = (tn_i_rng){mixed(t->seed, law->name, 0)};
-    t->failed = t->redraw = false;
+    t->failed = t->redraw = t->refused = false;
     t->shown = NULL;
     t->ratio = t->used = 0;
     tn_error_clear(t->ctx);
     law->run(t);
-    if (t->failed) t->redraw = false;
+    if (t->failed || t->refused) t->redraw = false;
 }
 
 /* Nobody chose a generated program's equations so that f32 keeps its digits, or so that no NaN
@@ -110,7 +110,7 @@ void laws_fail(laws_trial *t, const char *fmt, ...) {
 
 const tn_fn *laws_made(laws_trial *t, const tn_fn *f, const char *how) {
     if (!f) {
-        laws_fail(t, "%s failed: %s", how, tn_error(t->ctx));
+        if (!laws_refused(t)) laws_fail(t, "%s failed: %s", how, tn_error(t->ctx));
         return NULL;
     }
     if (tn_check(f) == TN_OK) return f;
@@ -157,9 +157,10 @@ static void print_program(const tn_fn *f) {
     tn_text_free(f->ctx, text);
 }
 
-void laws_trial_print(const laws_trial *t, const laws_law *law) {
+void laws_trial_print(const laws_trial *t, const laws_law *law, bool program) {
     (void)printf("law %s %s %s seed %llu: %s\n", law->name, t->prim ? t->prim->name : "generated",
                  tn_i_dtype_name(t->dtype), (unsigned long long)t->seed, t->why);
+    if (!program) return;
     if (t->f) print_program(t->f);
     for (uint32_t i = 0; t->f && t->x && i < t->f->nin && i < 4; i++) {
         (void)printf("  input %u:", (unsigned)i);

@@ -10,7 +10,7 @@ bool laws_trial_init(laws_trial *t, const laws_options *o, const tn_prim *prim, 
 void laws_trial_free(laws_trial *t);
 /* Runs one law on it, from a state that depends on seed and law alone. */
 void laws_trial_run(laws_trial *t, const laws_law *law);
-/* "law NAME prim DTYPE seed S: why", the program and its inputs. */
-void laws_trial_print(const laws_trial *t, const laws_law *law);
+/* "law NAME prim DTYPE seed S: why"; then, when asked for, the program and its inputs. */
+void laws_trial_print(const laws_trial *t, const laws_law *law, bool program);
 
 #endif

@@ -1,5 +1,6 @@
 /* Derivatives of loops, nested: every schedule, under every way to differentiate, each cell compared with finite
- * differences of the derivative one order below, and bit for bit with all_save.  `make nesting` prints the table. */
+ * differences of the derivative one order below, and bit for bit with all_save; then the same bits under every policy.
+ * `make nesting` prints both tables. */
 #include <tansy.h>
 #include <tansy/loops.h>
 #include <tansy/ops.h>
@@ -18,6 +19,7 @@ static const char *const kind_name[KINDS] = {"-", "scan", "while"};
 typedef struct model {
     kind outer, inner;
     const char *schedule, *inner_schedule;
+    bool remembers;                   /* scans carry something of the step before, too */
     tn_val w, xs, limit, inner_limit; /* of the program being traced */
 } model;
 
@@ -25,6 +27,17 @@ typedef struct model {
 
 /* Slow enough for differences to be exact over all steps. */
 static tn_val field(tn_val w, tn_val y) { return tn_add(y, tn_mul(0.1, tn_sin(tn_mul(w, tn_add(y, tn_flip(y, 0)))))); }
+
+/* y and h, which remembers what y was a step ago: no stack has to hold it. */
+static void remembering_step(model *m, const tn_val *carry, tn_val x, tn_val *next) {
+    next[0] = tn_add(field(m->w, carry[0]), tn_mul(0.1, tn_mul(carry[1], tn_sin(tn_add(carry[0], x)))));
+    next[1] = tn_tanh(tn_mul(m->w, carry[0]));
+}
+
+static void inner_remembering_step(const tn_val *carry, const tn_val *x, tn_val *next, tn_val *y, void *user) {
+    remembering_step(user, carry, tn_mul(0.1, x[0]), next);
+    y[0] = tn_sum(tn_mul(next[0], next[1]));
+}
 
 static void inner_scan_step(const tn_val *carry, const tn_val *x, tn_val *next, tn_val *y, void *user) {
     model *m = user;
@@ -48,6 +61,13 @@ static void step(model *m, tn_val y, tn_val xs, tn_val *next, tn_val *sum) {
     tn_val out[3], ys;
     switch (m->inner) {
     case SCAN:
+        if (m->remembers) {
+            const tn_val both[2] = {init[1], init[1]};
+            tn_scan(NULL, inner_remembering_step, m, 2, both, 1, &xs, TN_LENGTH_OF_XS, out, 1, &ys, &o);
+            *next = tn_add(out[0], tn_mul(0.1, out[1]));
+            *sum = tn_sum(ys);
+            return;
+        }
         tn_scan(NULL, inner_scan_step, m, 1, &init[1], 1, &xs, TN_LENGTH_OF_XS, next, 1, &ys, &o);
         *sum = tn_sum(ys);
         return;
@@ -62,6 +82,15 @@ static void step(model *m, tn_val y, tn_val xs, tn_val *next, tn_val *sum) {
 
 static void scan_step(const tn_val *carry, const tn_val *x, tn_val *next, tn_val *y, void *user) {
     step(user, carry[0], x[0], &next[0], &y[0]);
+}
+
+/* h beside y, of a step of y. */
+static void scan_remembering_step(const tn_val *carry, const tn_val *x, tn_val *next, tn_val *y, void *user) {
+    model *m = user;
+    tn_val both[2];
+    remembering_step(m, carry, tn_mul(0.05, tn_sum_axis(x[0], 0, false)), both);
+    next[1] = both[1];
+    step(m, both[0], x[0], &next[0], &y[0]);
 }
 
 static tn_val going(const tn_val *carry, void *user) { return tn_lt(carry[0], ((model *)user)->limit); }
@@ -82,7 +111,12 @@ static tn_val loss(const tn_val *in, void *user) {
     m->w = in[0];
     m->limit = tn_full(in[0].ctx, tn_i64(), STEPS);
     m->inner_limit = tn_full(in[0].ctx, tn_i64(), INNER);
-    if (m->outer == SCAN) {
+    if (m->outer == SCAN && m->remembers) {
+        const tn_val both[2] = {in[1], in[1]};
+        tn_scan(NULL, scan_remembering_step, m, 2, both, 1, &in[2], TN_LENGTH_OF_XS, out, 1, &ys, &o);
+        y = tn_add(out[0], out[1]);
+        sum = tn_sum(ys);
+    } else if (m->outer == SCAN) {
         tn_scan(NULL, scan_step, m, 1, &in[1], 1, &in[2], TN_LENGTH_OF_XS, &y, 1, &ys, &o);
         sum = tn_sum(ys);
     } else {
@@ -139,29 +173,31 @@ typedef enum cell { GRAD, JVP, FWD_REV, REV_FWD, REV_REV, THIRD, REV_REV_REV, CE
 static const char *const cell_name[CELLS] = {"grad",         "jvp",         "fwd-over-rev", "rev-over-fwd",
                                              "rev-over-rev", "fwd-fwd-rev", "rev-rev-rev"};
 
+static const tn_policy *policy; /* of all derivatives; NULL: the default */
+
 static tn_fn *derivative(tn_ctx *c, const tn_fn *f, cell what) {
     const tn_wrt_list *const wrt = tn_wrt(W, Y0);
     tn_fn *a = NULL, *b = NULL, *d = NULL;
     switch (what) {
     case JVP: return tn_jvp(f, wrt);
-    case GRAD: return tn_grad(f, wrt, NULL);
+    case GRAD: return tn_grad(f, wrt, policy);
     case FWD_REV:
-        if ((a = tn_grad(f, wrt, NULL)) != NULL) d = tn_jvp(a, wrt);
+        if ((a = tn_grad(f, wrt, policy)) != NULL) d = tn_jvp(a, wrt);
         break;
     case REV_FWD:
-        if ((a = tn_jvp(f, wrt)) != NULL && (b = wrapped(c, directional, a, a, 1)) != NULL) d = tn_grad(b, wrt, NULL);
+        if ((a = tn_jvp(f, wrt)) != NULL && (b = wrapped(c, directional, a, a, 1)) != NULL) d = tn_grad(b, wrt, policy);
         break;
     case REV_REV: {
         tn_fn *types = tn_jvp(f, wrt);
-        if (types && (a = tn_grad(f, wrt, NULL)) != NULL && (b = wrapped(c, against, a, types, 0)) != NULL)
-            d = tn_grad(b, wrt, NULL);
+        if (types && (a = tn_grad(f, wrt, policy)) != NULL && (b = wrapped(c, against, a, types, 0)) != NULL)
+            d = tn_grad(b, wrt, policy);
         tn_fn_free(types);
         break;
     }
     case REV_REV_REV: {
         tn_fn *types = derivative(c, f, THIRD); /* has both directions behind the function's inputs */
         if (types && (a = derivative(c, f, REV_REV)) != NULL && (b = wrapped(c, against_again, a, types, 0)) != NULL)
-            d = tn_grad(b, wrt, NULL);
+            d = tn_grad(b, wrt, policy);
         tn_fn_free(types);
         break;
     }
@@ -272,10 +308,14 @@ static bool agrees(tn_ctx *c, const tn_fn *f, cell what, const double *d, size_t
 
 static double reference[KINDS][KINDS][CELLS][64];
 
+static tn_fn *traced(tn_ctx *c, model *m) {
+    return tn_trace(c, loss, m, 3, ((tn_type[]){tn_f64(WIDTH), tn_f64(WIDTH), tn_f64(STEPS, INNER, WIDTH)}));
+}
+
 static bool holds(const model *m, cell what, bool first) {
     model own = *m;
     tn_ctx *c = tn_ctx_new(NULL);
-    tn_fn *f = tn_trace(c, loss, &own, 3, ((tn_type[]){tn_f64(WIDTH), tn_f64(WIDTH), tn_f64(STEPS, INNER, WIDTH)}));
+    tn_fn *f = traced(c, &own);
     tn_fn *d = f ? derivative(c, f, what) : NULL;
     double out[64], *of_all_save = reference[m->outer][m->inner][what];
     const size_t n = d ? run(d, out) : 0;
@@ -313,10 +353,37 @@ static const struct {
 
 static int passed, failed;
 
-static void put(bool ok) {
+static void put_wide(bool ok, int width) {
     *(ok ? &passed : &failed) += 1;
-    printf(" %-13s", ok ? "ok" : "FAIL");
+    printf(" %-*s", width, ok ? "ok" : "FAIL");
     fflush(stdout);
+}
+
+static void put(bool ok) { put_wide(ok, 13); }
+
+/* Whether all derivatives, with and without a loop inside (then up to the second order, unless `deep`), have the bits
+ * of the first row. */
+static bool same_bits(model m, bool first, bool deep) {
+    static double of_all_save[KINDS][KINDS][CELLS][64];
+    bool ok = true;
+    for (m.inner = NONE; m.inner < KINDS; m.inner++)
+        for (int k = 0; k < CELLS; k++) {
+            if (m.inner != NONE && k >= THIRD && !deep) continue;
+            model own = m;
+            double out[64], *want = of_all_save[m.outer][m.inner][k];
+            tn_ctx *c = tn_ctx_new(NULL);
+            tn_fn *f = traced(c, &own), *d = f ? derivative(c, f, (cell)k) : NULL;
+            const size_t n = d ? run(d, out) : 0;
+            if (first) memcpy(want, out, n * sizeof *out);
+            const bool same = n > 0 && memcmp(want, out, n * sizeof *out) == 0;
+            if (!same)
+                fprintf(stderr, "nesting: %s, %s, %s, inner %s %s, %s: %s\n", policy->name, m.schedule,
+                        kind_name[m.outer], kind_name[m.inner], m.inner_schedule, cell_name[k],
+                        n ? "not the bits of all_save" : tn_error(c));
+            ok &= same;
+            tn_ctx_free(c);
+        }
+    return ok;
 }
 
 /* Every derivative, with either kind of loop inside. */
@@ -327,8 +394,7 @@ static bool two_deep(model m, bool first) {
     return ok;
 }
 
-int main(int argc, char **argv) {
-    sample();
+static void derivatives_table(void) {
     printf("%-17s %-6s", "schedule", "loop");
     for (int k = 0; k < CELLS; k++) printf(" %-13s", cell_name[k]);
     printf(" %s\n", "two-deep nested");
@@ -341,6 +407,38 @@ int main(int argc, char **argv) {
             put(two_deep(m, r == 0));
             printf("\n");
         }
+}
+
+static const char *const policies[] = {"min_bytes", "min_cut", "balanced", "nothing_saveable", "everything_saveable"};
+enum { POLICIES = sizeof policies / sizeof *policies };
+
+static void policies_table(void) {
+    static bool ok[sizeof row / sizeof *row][KINDS][POLICIES];
+    for (int p = 0; p < POLICIES; p++) {
+        policy = tn_policy_by_name(policies[p]);
+        for (size_t r = 0; r < sizeof row / sizeof *row; r++)
+            for (kind outer = SCAN; outer < KINDS; outer++) {
+                const model m = {
+                    .outer = outer, .remembers = true, .schedule = row[r].name, .inner_schedule = row[r].inner};
+                if (outer == SCAN || row[r].unknown) ok[r][outer][p] = same_bits(m, r == 0, p == 0);
+            }
+    }
+    printf("\n%-17s %-6s", "schedule", "loop");
+    for (int p = 0; p < POLICIES; p++) printf(" %-19s", policies[p]);
+    printf("\n");
+    for (size_t r = 0; r < sizeof row / sizeof *row; r++)
+        for (kind outer = SCAN; outer < KINDS; outer++) {
+            if (outer == WHILE && !row[r].unknown) continue;
+            printf("%-17s %-6s", row[r].name, kind_name[outer]);
+            for (int p = 0; p < POLICIES; p++) put_wide(ok[r][outer][p], 19);
+            printf("\n");
+        }
+}
+
+int main(int argc, char **argv) {
+    sample();
+    derivatives_table();
+    policies_table();
     if (argc > 1 && strcmp(argv[1], "--count") == 0) printf("%d passed, %d failed\n", passed, failed);
     return failed != 0;
 }

@@ -262,10 +262,233 @@ static void test_first_step(void **state) {
     tn_ctx_free(c);
 }
 
+/* ---- schedules change no bit ------------------------------------------------------------------------ */
+
+/* Loops that do without a stack, with a schedule: what enters a step is made of what the step before saved (the
+ * network's h, a delay, a carry whose step hands on another one), or of what enters the step as well (a slope). */
+static tn_fn *sparing(tn_ctx *c, int which, int length, const char *schedule) {
+    char how[96] = "";
+    const lstm m = {.steps = length, .batch = 2, .width = 3, .schedule = schedule};
+    if (schedule) (void)snprintf(how, sizeof how, " schedule=\"%s\"", schedule);
+    switch (which) {
+    case 0: return lstm_traced(c, &m);
+    case 1:
+        return parsed(c,
+                      "{ lambda y:f64[40] z:f64[40] . let\n"
+                      "    a:f64[40] b:f64[40] = scan[program={ lambda a:f64[40] b:f64[40] . let\n"
+                      "        d:f64[40] = mul a b\n"
+                      "        e:f64[40] = tanh d\n"
+                      "        g:f64[40] = add e a\n"
+                      "      in (g, a) } length=%d num_consts=0 num_carry=2%s] y z\n" PRODUCT,
+                      length, how);
+    case 2: /* two stacks made by steps, in the other direction, with xs */
+        return parsed(c,
+                      "{ lambda w:f64[40] y:f64[40] z:f64[40] x:f64[%d,40] . let\n"
+                      "    a:f64[40] b:f64[40] s:f64[%d,40] = scan[program={ lambda w:f64[40] y:f64[40] z:f64[40] "
+                      "x:f64[40] . let\n"
+                      "        d:f64[40] = mul y w\n"
+                      "        e:f64[40] = add d x\n"
+                      "        g:f64[40] = tanh e\n"
+                      "        h:f64[40] = mul z y\n"
+                      "        i:f64[40] = logistic h\n"
+                      "        j:f64[40] = mul i g\n"
+                      "        k:f64[40] = sin j\n"
+                      "        l:f64[40] = mul k w\n"
+                      "      in (l, i, k) } length=%d num_consts=1 num_carry=2 reverse=True%s] w y z x\n"
+                      "    t:f64[40] = reduce_sum[axes=(0,)] s\n"
+                      "    c:f64[40] = mul a b\n"
+                      "    u:f64[40] = mul c t\n"
+                      "    d:f64[] = reduce_sum[axes=(0,)] u\n"
+                      "  in (d,) }",
+                      length, length, length, how);
+    default:
+        return parsed(c,
+                      "{ lambda y:f64[40] k:f64[40] w:f64[40] . let\n"
+                      "    a:f64[40] b:f64[40] = scan[program={ lambda w:f64[40] y:f64[40] k:f64[40] . let\n" SLOPE
+                      " length=%d num_consts=1 num_carry=2%s] w y k\n" PRODUCT,
+                      length, how);
+    }
+}
+enum { SPARING = 4, ORDERS = 6 };
+
+/* Derivatives of the first three orders. */
+static void derivatives(const tn_fn *f, const tn_policy *p, tn_fn *out[ORDERS]) {
+    const tn_wrt_list *const wrt = tn_wrt(0, 1);
+    out[0] = tn_grad(f, wrt, p);
+    out[1] = tn_hvp(f, wrt, p);
+    out[2] = tn_vjp(out[0], wrt, p);
+    out[3] = tn_jvp(out[1], wrt);
+    out[4] = tn_vjp(out[1], wrt, p);
+    out[5] = tn_vjp(out[2], wrt, p);
+}
+
+static const char *const schedules[] = {NULL,      "all_save",   "revolve:2", "online:2",
+                                        "mixed:2", "periodic:3", "nothing",   "auto"};
+static const char *const policies[] = {"min_bytes", "min_cut", "balanced", "nothing_saveable", "everything_saveable"};
+
+static void test_bits(void **state) {
+    (void)state;
+    for (int which = 0; which < SPARING; which++)
+        for (size_t p = 0; p < sizeof policies / sizeof *policies; p++) {
+            tn_ctx *c = checked();
+            tn_fn *first[ORDERS], *now[ORDERS];
+            derivatives(sparing(c, which, 7, NULL), tn_policy_by_name(policies[p]), first);
+            for (size_t k = 1; k < sizeof schedules / sizeof *schedules; k++) {
+                derivatives(sparing(c, which, 7, schedules[k]), tn_policy_by_name(policies[p]), now);
+                for (int order = 0; order < ORDERS; order++)
+                    if (apart(first[order], now[order]) != 0)
+                        fail_msg("loop %d, %s, %s: derivative %d has other bits", which, policies[p], schedules[k],
+                                 order);
+            }
+            tn_ctx_free(c);
+        }
+}
+
+static double peak_bytes(const tn_fn *f) {
+    tn_cost_report k = {.size = sizeof k};
+    if (!f) fail_msg("no program");
+    assert_int_equal(tn_cost(f, &k), TN_OK);
+    return k.peak_bytes;
+}
+
+/* What could be read from the stacks of the step before is no reason to keep them where a schedule does not. */
+static void test_schedules_keep_their_bounds(void **state) {
+    (void)state;
+    enum { SHORT = 100, LONG = 800, ENTRY = 40 * 8 };
+    for (int which = 1; which < SPARING; which++)
+        for (int order = 0; order < 3; order++) {
+            double bytes[3];
+            for (int k = 0; k < 3; k++) {
+                tn_ctx *c = tn_ctx_new(NULL);
+                tn_fn *d[ORDERS];
+                derivatives(sparing(c, which, k ? LONG : SHORT, k == 2 ? NULL : "revolve:3"),
+                            tn_policy_by_name("min_bytes"), d);
+                bytes[k] = peak_bytes(d[order]);
+                tn_ctx_free(c);
+            }
+            const double inputs = which == 2 ? (LONG - SHORT) * 2 * ENTRY : 0; /* their cotangents */
+            if (bytes[1] > bytes[0] + 2 * inputs || bytes[1] > bytes[2] / 2)
+                fail_msg("loop %d, derivative %d: %g bytes, of a short loop %g, with all stacks %g", which, order,
+                         bytes[1], bytes[0], bytes[2]);
+        }
+}
+
+/* Programs of the third order can be read back: regions are numbers that a text may have. */
+static void test_regions(void **state) {
+    (void)state;
+    for (int which = 1; which < SPARING; which++) {
+        tn_ctx *c = tn_ctx_new(NULL);
+        tn_fn *d[ORDERS];
+        derivatives(sparing(c, which, 7, NULL), tn_policy_by_name("min_bytes"), d);
+        for (int order = 0; order < ORDERS; order++) {
+            size_t n;
+            char *text = tn_fn_print(d[order], &n);
+            assert_non_null(text);
+            tn_fn *again = tn_fn_parse(c, text, n, "again");
+            if (!again) fail_msg("%s", tn_error(c));
+            assert_true(apart(d[order], again) == 0);
+            tn_text_free(c, text);
+        }
+        tn_ctx_free(c);
+    }
+}
+
+/* One value in two ways: with a schedule the kept one, else the one that is made; derivatives are those of the kept. */
+static void test_either(void **state) {
+    (void)state;
+    static const double want[2] = {2, 3}; /* a sum of x and x, or of y: to tell them apart, they are not the same */
+    for (int replayed = 0; replayed < 2; replayed++) {
+        tn_ctx *c = checked();
+        tn_fn *f = parsed(c,
+                          "{ lambda x:f64[] y:f64[] . let\n"
+                          "    a:f64[] = add x x\n"
+                          "    b:f64[] = mul y 3.0:f64[]\n"
+                          "    c:f64[] = either[replayed=%s] a b\n"
+                          "  in (c,) }",
+                          replayed ? "True" : "False");
+        const double one = 1;
+        double value, dx, dy;
+        tn_exec *e = tn_compile(f, NULL);
+        assert_int_equal(tn_call(e, (const void *const[]){&one, &one}, (void *const[]){&value}), TN_OK);
+        assert_true(value == want[replayed]);
+        tn_exec_free(e);
+        e = tn_compile(tn_grad(f, tn_wrt(0, 1), NULL), NULL);
+        assert_int_equal(tn_call(e, (const void *const[]){&one, &one}, (void *const[]){&dx, &dy}), TN_OK);
+        assert_true(dx == 0 && dy == 3);
+        tn_exec_free(e);
+        tn_ctx_free(c);
+    }
+}
+
+/* ---- failures ---------------------------------------------------------------------------------------- */
+
+typedef struct meter {
+    size_t calls, fail_at, living;
+} meter;
+
+static void *failing_realloc(void *user, void *p, size_t old_size, size_t new_size) {
+    meter *m = user;
+    (void)old_size;
+    if (new_size == 0) {
+        if (p) m->living--;
+        free(p);
+        return NULL;
+    }
+    if (++m->calls == m->fail_at) return NULL;
+    void *q = realloc(p, new_size);
+    if (q && !p) m->living++;
+    return q;
+}
+
+/* A gradient, compiled, and both halves: whether there was memory for all of it. */
+static bool all_made(const tn_fn *f) {
+    const tn_policy *const p = tn_policy_by_name("min_bytes");
+    tn_fn *g = tn_grad(f, tn_wrt(0, 1), p);
+    tn_exec *e = g ? tn_compile(g, NULL) : NULL;
+    const tn_linearized l = e ? tn_linearize(f, tn_wrt(0, 1), p) : (tn_linearized){NULL, NULL};
+    const bool ok = l.primal && l.linear;
+    tn_fn_free(l.primal);
+    tn_fn_free(l.linear);
+    tn_exec_free(e);
+    tn_fn_free(g);
+    return ok;
+}
+
+static void test_failing_allocations(void **state) {
+    (void)state;
+    for (int which = 1; which < 3; which++) {
+        meter m = {0};
+        tn_ctx *c =
+            tn_ctx_new(&(tn_ctx_options){.size = sizeof(tn_ctx_options), .realloc = failing_realloc, .user = &m});
+        tn_fn *f = sparing(c, which, 5, which == 1 ? "revolve:2" : NULL);
+        assert_true(all_made(f)); /* interned strings and types stay */
+        const size_t before = m.living;
+        for (size_t at = 1;; at += 1 + at / 100) {
+            m.fail_at = m.calls + at;
+            const bool ok = all_made(f);
+            m.fail_at = 0;
+            if (ok) break;
+            assert_int_equal(tn_last_status(c), TN_ENOMEM);
+            assert_int_equal(m.living, before);
+        }
+        tn_fn_free(f);
+        tn_ctx_free(c);
+        assert_int_equal(m.living, 0);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lstm_bytes), cmocka_unit_test(test_lstm_values),
-                                       cmocka_unit_test(test_slope),      cmocka_unit_test(test_slope_of_while),
-                                       cmocka_unit_test(test_default),    cmocka_unit_test(test_delay),
-                                       cmocka_unit_test(test_first_step)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lstm_bytes),
+                                       cmocka_unit_test(test_lstm_values),
+                                       cmocka_unit_test(test_slope),
+                                       cmocka_unit_test(test_slope_of_while),
+                                       cmocka_unit_test(test_default),
+                                       cmocka_unit_test(test_delay),
+                                       cmocka_unit_test(test_first_step),
+                                       cmocka_unit_test(test_bits),
+                                       cmocka_unit_test(test_schedules_keep_their_bounds),
+                                       cmocka_unit_test(test_regions),
+                                       cmocka_unit_test(test_either),
+                                       cmocka_unit_test(test_failing_allocations)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

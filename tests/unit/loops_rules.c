@@ -202,6 +202,9 @@ static void test_callbacks_see_running_lanes(void **state) {
     run(made(c, tn_vjp(v, tn_wrt(0), NULL)), (const void *[]){x, ones}, (void *[]){y, dy});
     close_to(dy, P(128, 2, 1, 4), 4, 0);
     assert_true(most < 100);
+    most = 0;
+    run(made(c, tn_vmap(f, 0, NULL, NULL)), (const void *[]){x}, (void *[]){y}); /* no lanes */
+    assert_true(most == 0);
     tn_ctx_free(c);
 }
 
@@ -272,6 +275,65 @@ static void test_added_stacks(void **state) {
     tn_ctx_free(c);
 }
 
+/* One of two loops of unknown length, of which the other would not do the same number of steps. */
+#define EITHER                                                                                                    \
+    "{ lambda x:f64[] n:i64[] p:bool[] . let\n"                                                                   \
+    "    y:f64[] = cond[branches=(\n"                                                                             \
+    "      { lambda x:f64[] n:i64[] . let\n"                                                                      \
+    "          k:i64[] a:f64[] = while[cond={ lambda n:i64[] k:i64[] a:f64[] . let q:bool[] = lt k n in (q,) }\n" \
+    "            body={ lambda k:i64[] a:f64[] . let\n"                                                           \
+    "              m:i64[] = add k 1:i64[]\n"                                                                     \
+    "              s:f64[] = sin a\n"                                                                             \
+    "              b:f64[] = mul s 1.5:f64[]\n"                                                                   \
+    "            in (m, b) } cond_nconsts=1 body_nconsts=0 schedule=\"%s\"] n 0:i64[] x\n"                        \
+    "        in (a,) },\n"                                                                                        \
+    "      { lambda x:f64[] n:i64[] . let\n"                                                                      \
+    "          a:f64[] = while[cond={ lambda a:f64[] . let q:bool[] = lt a 9.0:f64[] in (q,) }\n"                 \
+    "            body={ lambda x:f64[] a:f64[] . let\n"                                                           \
+    "              b:f64[] = mul a a\n"                                                                           \
+    "              d:f64[] = add b x\n"                                                                           \
+    "            in (d,) } cond_nconsts=0 body_nconsts=1 schedule=\"%s\"] x x\n"                                  \
+    "        in (a,) })] p x n\n"                                                                                 \
+    "  in (y,) }"
+
+enum { LANES = 4 };
+
+/* g of each lane of x, n and p, those with axis -1 being lane 0's for all. */
+static void each_lane(tn_ctx *c, tn_fn *g, const int axes[3]) {
+    static const double x[LANES] = {1.1, 1.3, 0.9, 1.2};
+    static const int64_t n[LANES] = {2, 3, 5, 1};
+    static const bool p[LANES] = {true, false, false, true};
+    double all[LANES], one;
+    tn_fn *v = made(c, tn_vmap(g, LANES, axes, NULL));
+    run(v, (const void *[]){x, n, p}, (void *[]){all});
+    for (int i = 0; i < LANES; i++) {
+        run(g, (const void *[]){&x[axes[0] < 0 ? 0 : i], &n[axes[1] < 0 ? 0 : i], &p[axes[2] < 0 ? 0 : i]},
+            (void *[]){&one});
+        close_to(&all[i], &one, 1, 1e-13 * fabs(one));
+    }
+}
+
+static void test_batched_choice_of_loops(void **state) {
+    (void)state;
+    static const char *const schedules[] = {"all_save", "online:2", "nothing"}, *const policies[] = {
+                                                                                    "min_cut", "everything_saveable",
+                                                                                    "nothing_saveable", "min_bytes"};
+    static const int axes[5][3] = {{0, 0, 0}, {0, 0, -1}, {0, -1, 0}, {-1, -1, 0}, {0, -1, -1}};
+    for (size_t s = 0; s < sizeof schedules / sizeof *schedules; s++)
+        for (size_t k = 0; k < sizeof policies / sizeof *policies; k++) {
+            tn_ctx *c = checked();
+            char text[2048];
+            (void)snprintf(text, sizeof text, EITHER, schedules[s], schedules[s]);
+            const tn_policy policy = {.size = sizeof policy, .name = policies[k]};
+            tn_fn *f = parsed(c, text);
+            for (int order = 1; order <= 3; order++) {
+                f = made(c, tn_grad(f, tn_wrt(0), &policy));
+                for (size_t i = 0; i < sizeof axes / sizeof *axes; i++) each_lane(c, f, axes[i]);
+            }
+            tn_ctx_free(c);
+        }
+}
+
 /* What a linear program of loops must not be. */
 static void test_linearity(void **state) {
     (void)state;
@@ -293,6 +355,51 @@ static void test_linearity(void **state) {
     }
 }
 
+/* ---- what is refused --------------------------------------------------------------------- */
+
+typedef struct outside {
+    tn_val w, n;
+} outside;
+
+static void inner_step(tn_val i, const tn_val *carry, tn_val *next, void *user) {
+    const outside *k = user;
+    (void)i;
+    next[0] = tn_sin(tn_mul(carry[0], k->w));
+}
+
+/* The loop inside is the same in every step. */
+static void outer_step(tn_val i, const tn_val *carry, tn_val *next, void *user) {
+    const outside *k = user;
+    const tn_val begin = tn_mul(k->w, 0.5);
+    tn_val x;
+    (void)i;
+    tn_fori(NULL, 0, k->n, inner_step, user, 1, &begin, &x, NULL);
+    next[0] = tn_mul(carry[0], tn_sin(tn_mul(carry[0], x)));
+}
+
+static tn_val around_invariant(const tn_val *in, void *user) {
+    outside k = {in[0], in[1]};
+    tn_val y;
+    (void)user;
+    tn_fori(NULL, 0, 5, outer_step, &k, 1, in, &y, NULL);
+    return y;
+}
+
+/* Its second derivative would carry sums of stacks: the transformation says so, at the place. */
+static void test_carried_stacks(void **state) {
+    (void)state;
+    tn_ctx *c = checked();
+    tn_fn *f = tn_trace(c, around_invariant, NULL, 2, TN_TYPES(tn_f64(), tn_i64()));
+    tn_fn *g = made(c, tn_grad(f, tn_wrt(0), NULL));
+    assert_non_null(tn_compile(g, NULL));
+    assert_non_null(made(c, tn_jvp(g, tn_wrt(0))));
+    assert_null(tn_grad(g, tn_wrt(0), NULL));
+    assert_int_equal(tn_last_status(c), TN_ERULE);
+    if (!strstr(tn_error(c), "loops_rules.c:") || !strstr(tn_error(c), "scan: carries an array whose length"))
+        fail_msg("%s", tn_error(c));
+    tn_ctx_free(c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_hoisting),
                                        cmocka_unit_test(test_dead_loop),
@@ -302,7 +409,9 @@ int main(void) {
                                        cmocka_unit_test(test_callbacks_see_running_lanes),
                                        cmocka_unit_test(test_jacobians),
                                        cmocka_unit_test(test_batched_scan),
+                                       cmocka_unit_test(test_batched_choice_of_loops),
                                        cmocka_unit_test(test_added_stacks),
-                                       cmocka_unit_test(test_linearity)};
+                                       cmocka_unit_test(test_linearity),
+                                       cmocka_unit_test(test_carried_stacks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
