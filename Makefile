@@ -13,7 +13,7 @@
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
-.PHONY: all help deps install uninstall demo quickstart bench bench-policies examples example-heat format format-check clean FORCE
+.PHONY: all help deps install uninstall demo quickstart examples example-heat format format-check clean FORCE
 
 ifeq ($(origin CC),default)
 CC = gcc
@@ -47,7 +47,6 @@ HEADERS  := $(wildcard include/*.h)
 SUBHEADERS := $(wildcard include/tansy/*.h)
 DEMO_SRC := $(call find_c,examples/demo)
 EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*.c))
-BENCHES  := $(patsubst bench/%.c,$(BUILD)/bench/%,$(wildcard bench/*.c))
 
 LIB_A  = $(BUILD)/libtansy.a
 LIB_SO = $(BUILD)/libtansy.so.0
@@ -85,9 +84,11 @@ LIBS       = $(if $(LAPACK),-llapacke) $(call blis,--libs) -lpthread -lm
 clang_only = $(if $(findstring clang,$(CC)),$(1))
 flags_of   = -Iinclude \
   $(if $(filter src/%,$(1)),-Isrc $(call clang_only,-Wmissing-variable-declarations)) \
-  $(if $(filter src/cli/% src/exec/gemm_blis.c src/exec/spill.c tests/% bench/% examples/demo/%,$(1)),-D_POSIX_C_SOURCE=200809L) \
+  $(if $(filter src/cli/% src/exec/gemm_blis.c src/exec/gemm_context.c src/exec/blis_select.c src/exec/spill.c tests/% bench/% examples/demo/%,$(1)),-D_POSIX_C_SOURCE=200809L) \
   $(if $(filter tests/% bench/%,$(1)),-Isrc -Itests) \
-  $(if $(filter src/exec/gemm_blis.c,$(1)),$(call blis,--cflags)) \
+  $(if $(filter src/exec/pages.c,$(1)),-D_DEFAULT_SOURCE) \
+  $(if $(filter src/exec/gemm_blis.c src/exec/gemm_context.c,$(1)),$(call blis,--cflags)) \
+  $(if $(filter bench/harness.c,$(1)),$(BENCH_HAS)) \
   $(if $(filter tests/fuzz/%,$(1)),-Wno-missing-prototypes)
 
 Q    = $(if $(V),,@)
@@ -129,6 +130,8 @@ $(BUILD)/demo: $(call objects,$(DEMO_SRC)) $(LIB_A)
 	$(call say,LINK)
 	$(link)
 
+include mk/bench.mk
+
 # Programs of one file.
 $(EXAMPLES) $(BENCHES): $(BUILD)/%: $(BUILD)/obj/%.o $(LIB_A)
 	@mkdir -p $(@D)
@@ -157,12 +160,6 @@ example-neural_ode: $(BUILD)/examples/neural_ode ## a neural differential equati
 .PHONY: example-heat example-lotka_volterra example-neural_ode
 
 examples: $(EXAMPLES) ## every examples/*.c
-
-bench: $(BENCHES) ## run every bench/*.c (JSON lines)
-	$(if $(BENCHES),@set -e; for b in $^; do $$b; done,$(call skip,bench/*.c))
-
-bench-policies: $(BUILD)/bench/policies ## bytes and time of three programs under each policy
-	@$<
 
 # ---- installing ------------------------------------------------------------
 

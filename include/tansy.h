@@ -77,6 +77,22 @@ extern "C" {
 /* The version of the library at run time, "major.minor.patch".  Never fails. */
 TN_API const char *tn_version(void);
 
+/* What tn_blis_select found. */
+typedef enum tn_blis_choice {
+    TN_BLIS_KEPT,     /* nothing was done: BLIS chooses well, or there is nothing better that we could name */
+    TN_BLIS_SELECTED, /* BLIS_ARCH_TYPE was set */
+    TN_BLIS_USER      /* BLIS_ARCH_TYPE had been set before, and stays */
+} tn_blis_choice;
+/* BLIS, which does large products, picks its kernels by the processor's name.  Version 0.9 does not know all names: it
+ * takes portable kernels for processors that came later (AMD Zen 5, other makers), and those for half vectors where
+ * the name does not tell (virtual machines).  This function sets BLIS_ARCH_TYPE in the environment where the processor
+ * has AVX2 and FMA, BLIS would choose so, and the version's numbers are known.
+ * Call it, if at all, before anything calls BLIS (also other libraries) and before there is a second thread: BLIS
+ * reads the environment once, and environments are not safe among threads.  Nothing else in Tansy changes the
+ * environment.  Without it products are as fast, by kernels of Tansy's own, but triangular solves are not.
+ * Never fails; costs microseconds. */
+TN_API tn_blis_choice tn_blis_select(void);
+
 /* The one list of statuses: name, code, text of tn_status_text. */
 #define TN_STATUS_LIST(X)                     \
     X(TN_OK, 0, "success")                    \

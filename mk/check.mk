@@ -17,7 +17,7 @@ CHECK_FUZZ  ?= 10
 FUZZ_TIME   ?= 300
 
 # What make check runs, longest first.  Sanitized builds leave out what needs an ordinary one.
-KINDS       ?= laws fuzz threads golden nesting fault demo unit install headers abi costs cpp examples valgrind
+KINDS       ?= laws fuzz threads golden nesting fault demo unit install headers abi costs cpp examples bench valgrind
 SHORT_KINDS  = laws golden nesting fault demo unit cpp examples
 
 # ---- programs --------------------------------------------------------------
@@ -90,6 +90,7 @@ TESTS_abi      = $(if $(wildcard tests/abi.txt),abi)
 TESTS_costs    = $(if $(wildcard tests/costs.csv),costs)
 TESTS_cpp      = $(if $(wildcard examples/quickstart.cpp),$(CXXS:%=cpp-%))
 TESTS_examples = $(patsubst $(BUILD)/examples/%,example-%,$(EXAMPLES))
+TESTS_bench    = $(if $(wildcard bench/suite/*.c),bench)
 TESTS_valgrind = $(if $(QUICKSTART),valgrind)
 QUICKSTART     = $(filter %/quickstart,$(EXAMPLES))
 
@@ -127,6 +128,8 @@ $(R)/cpp-%.res: $(BUILD)/cpp/quickstart-% FORCE
 $(R)/example-%.res: $(BUILD)/examples/% FORCE
 	$(RUN) $< $(SHORT_$*)
 $(foreach e,heat lotka_volterra neural_ode,$(eval SHORT_$(e) = --short $(BUILD)/$(e)-short.svg))
+$(R)/bench.res: $(SUITE) FORCE
+	$(RUN) $< --data bench/data --quick
 $(R)/valgrind.res: $(BUILD)/examples/quickstart FORCE
 	$(RUN) $(VALGRIND) $<
 VALGRIND = valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite,indirect

@@ -129,9 +129,11 @@ void tn_i_page_free(tn_ctx *c, void *p, size_t bytes) {
     count_bytes(c, bytes, 0);
 }
 
+void *tn_i_alloc_raw(tn_ctx *c, size_t bytes) { return door(c, NULL, 0, bytes); }
+
 void *tn_i_alloc(tn_ctx *c, size_t bytes) {
     size_t n = bytes ? bytes : 1;
-    void *p = door(c, NULL, 0, n);
+    void *p = tn_i_alloc_raw(c, n);
     if (p) memset(p, 0, n);
     return p;
 }

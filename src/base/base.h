@@ -57,6 +57,7 @@ tn_ctx *tn_i_ctx_new(const tn_ctx_options *opt, const tn_prim *const *prims);
 /* Memory.  alloc zeroes; NULL after TN_ENOMEM was recorded.  Sizes are given
  * back on free, so that the context can count. */
 void *tn_i_alloc(tn_ctx *c, size_t bytes);
+void *tn_i_alloc_raw(tn_ctx *c, size_t bytes); /* bytes > 0; not zeroed */
 void *tn_i_alloc_array(tn_ctx *c, size_t count, size_t size);
 void tn_i_free(tn_ctx *c, void *p, size_t bytes);
 /* Grows *p (count elements of `size` used, *capacity allocated) so that

@@ -175,6 +175,7 @@ static int dispatch(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+    (void)tn_blis_select();
     const int status = dispatch(argc, argv);
     if (fflush(stdout) == 0 && !ferror(stdout)) return status;
     (void)fprintf(stderr, "tansy: standard output: %s\n", strerror(errno));

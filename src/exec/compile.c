@@ -1,5 +1,6 @@
 /* tn_compile, tn_exec_free: options, lifetime. */
 #include "exec/exec.h"
+#include "exec/pages.h"
 #include "exec/pool.h"
 #include "exec/strides.h"
 #include "exec/warm.h"
@@ -266,7 +267,7 @@ static tn_work *lay_out(const tn_exec *e, unsigned char *memory) {
 }
 
 static tn_work *work_alloc(tn_exec *e) {
-    unsigned char *memory = tn_i_alloc(e->ctx, e->work_bytes);
+    unsigned char *memory = tn_i_workspace_alloc(e->ctx, e->work_bytes);
     if (!memory) return NULL;
     tn_work *w = lay_out(e, memory);
     w->memory = memory;

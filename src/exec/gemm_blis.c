@@ -1,77 +1,21 @@
-/* Products and triangular solves by BLIS: the only file that knows it.  Only the
+/* Products and triangular solves by BLIS, which only this file and gemm_context.c know.  Only the
  * typed bli_ functions are used (another library may own cblas_ in the same
  * process), and each call brings its own rntm_t. */
+#include "exec/gemm_context.h"
 #include "prims/gemm.h"
 
 #include <blis.h>
 
+enum { HALF_FROM = 160 }; /* symmetric results are mirrored from this size on */
+
+/* BLIS has kernels that read small and thin operands where they are.  They skip factors that are 0, with the NaNs and
+ * infinities that these meet, they go astray with negative strides, and how they add depends on the number of threads.
+ * Without them every element is summed in the same blocks of k, whatever runs beside it. */
 static rntm_t runtime(int threads) {
     rntm_t r = BLIS_RNTM_INITIALIZER;
     bli_rntm_set_num_threads(threads > 0 ? threads : 1, &r);
+    bli_rntm_disable_l3_sup(&r);
     return r;
-}
-
-/* ---- matrix times vector ------------------------------------------------------- */
-
-/* BLIS takes some vectors element by element and skips those that are 0, with the NaNs and
- * infinities of the column they belong to.  Adds those products (y += a x where x is 0): for
- * finite columns that changes nothing. */
-#define ADD_SKIPPED(name, type)                                                                             \
-    static void name(int64_t m, int64_t k, tn_i_matrix a, const type *x, int64_t xs, type *y, int64_t ys) { \
-        const type *t = a.data;                                                                             \
-        for (int64_t p = 0; p < k; p++)                                                                     \
-            if (x[p * xs] == 0)                                                                             \
-                for (int64_t i = 0; i < m; i++) y[i * ys] += t[i * a.rs + p * a.cs] * x[p * xs];            \
-    }
-ADD_SKIPPED(add_skipped_f32, float)
-ADD_SKIPPED(add_skipped_f64, double)
-
-/* c[:, j] += a b[:, j] where b is 0. */
-static void add_skipped(int dtype, int64_t m, int64_t k, tn_i_matrix a, tn_i_matrix b, tn_i_matrix c, int64_t j) {
-    if (dtype == TN_F64)
-        add_skipped_f64(m, k, a, (const double *)b.data + j * b.cs, b.rs, (double *)c.data + j * c.cs, c.rs);
-    else
-        add_skipped_f32(m, k, a, (const float *)b.data + j * b.cs, b.rs, (float *)c.data + j * c.cs, c.rs);
-}
-
-static void gemv(int dtype, int64_t m, int64_t k, tn_i_matrix a, const void *x, int64_t xs, bool accumulate, void *y,
-                 int64_t ys, rntm_t *r) {
-    if (dtype == TN_F64) {
-        double one = 1, beta = accumulate;
-        bli_dgemv_ex(BLIS_NO_TRANSPOSE, BLIS_NO_CONJUGATE, m, k, &one, a.data, a.rs, a.cs, (double *)(uintptr_t)x, xs,
-                     &beta, y, ys, NULL, r);
-    } else {
-        float one = 1, beta = accumulate;
-        bli_sgemv_ex(BLIS_NO_TRANSPOSE, BLIS_NO_CONJUGATE, m, k, &one, a.data, a.rs, a.cs, (float *)(uintptr_t)x, xs,
-                     &beta, y, ys, NULL, r);
-    }
-}
-
-static void dot(int dtype, int64_t k, tn_i_matrix a, tn_i_matrix b, bool accumulate, void *c, rntm_t *r) {
-    if (dtype == TN_F64) {
-        double rho = 0, *y = c;
-        bli_ddotv_ex(BLIS_NO_CONJUGATE, BLIS_NO_CONJUGATE, k, a.data, a.cs, b.data, b.rs, &rho, NULL, r);
-        *y = accumulate ? *y + rho : rho;
-    } else {
-        float rho = 0, *y = c;
-        bli_sdotv_ex(BLIS_NO_CONJUGATE, BLIS_NO_CONJUGATE, k, a.data, a.cs, b.data, b.rs, &rho, NULL, r);
-        *y = accumulate ? *y + rho : rho;
-    }
-}
-
-static bool by_vector(int dtype, int64_t m, int64_t n, int64_t k, tn_i_matrix a, tn_i_matrix b, bool accumulate,
-                      tn_i_matrix c, rntm_t *r) {
-    if (m == 1 && n == 1) {
-        dot(dtype, k, a, b, accumulate, c.data, r);
-        return true;
-    }
-    if (m == 1)
-        return by_vector(dtype, n, 1, k, tn_i_matrix_transposed(b), tn_i_matrix_transposed(a), accumulate,
-                         tn_i_matrix_transposed(c), r);
-    if (n != 1) return false;
-    gemv(dtype, m, k, a, b.data, b.rs, accumulate, c.data, c.rs, r);
-    if (a.cs != 1 || a.rs == 1) add_skipped(dtype, m, k, a, b, c, 0); /* rows are not skipped */
-    return true;
 }
 
 /* ---- products ---------------------------------------------------------------------- */
@@ -83,65 +27,84 @@ static tn_i_matrix tidied(tn_i_matrix a, int64_t rows, int64_t columns) {
     return a;
 }
 
-/* Rows and columns do not overlap and run forwards. */
-static bool plain(tn_i_matrix a, int64_t rows, int64_t columns) {
-    return a.rs > 0 && a.cs > 0 && (a.rs >= columns * a.cs || a.cs >= rows * a.rs);
+static cntx_t *context_for(tn_i_blis_use use, cntx_t *mine) { return tn_i_blis_context(use, mine) ? mine : NULL; }
+
+/* The lower triangle of c = beta c + alpha a a'. */
+static void triangle(int dtype, int threads, int64_t n, int64_t k, double alpha, tn_i_matrix a, double beta,
+                     tn_i_matrix c) {
+    rntm_t r = runtime(threads);
+    cntx_t mine;
+    cntx_t *const context = context_for(TN_I_BLIS_PRODUCT, &mine);
+    float factor = (float)alpha, keep = (float)beta;
+    if (dtype == TN_F64)
+        bli_dsyrk_ex(BLIS_LOWER, BLIS_NO_TRANSPOSE, n, k, &alpha, a.data, a.rs, a.cs, &beta, c.data, c.rs, c.cs,
+                     context, &r);
+    else
+        bli_ssyrk_ex(BLIS_LOWER, BLIS_NO_TRANSPOSE, n, k, &factor, a.data, a.rs, a.cs, &keep, c.data, c.rs, c.cs,
+                     context, &r);
 }
 
-/* The kernels for small and thin products read operands where they are and go astray with
- * negative strides; the others pack them first, element by element where need be. */
+/* c[j, i] = c[i, j] for j < i, by blocks: rows are read and columns written while they are in the cache. */
+#define MIRROR(name, type)                                                           \
+    static void name(int64_t n, tn_i_matrix c) {                                     \
+        enum { BLOCK = 32 };                                                         \
+        type *x = c.data;                                                            \
+        for (int64_t i = 0; i < n; i += BLOCK)                                       \
+            for (int64_t j = 0; j <= i; j += BLOCK)                                  \
+                for (int64_t q = j; q < j + BLOCK && q < n; q++)                     \
+                    for (int64_t p = q < i ? i : q + 1; p < i + BLOCK && p < n; p++) \
+                        x[q * c.rs + p * c.cs] = x[p * c.rs + q * c.cs];             \
+    }
+MIRROR(mirror_f32, float)
+MIRROR(mirror_f64, double)
+
+/* A matrix times its own transpose, and large: half of the products are enough.  What is computed has the bits that the
+ * whole product gives it (the sums are cut alike), so it does not matter whether two operands are one array. */
+static bool by_half(int dtype, int threads, int64_t m, int64_t n, int64_t k, tn_i_matrix a, tn_i_matrix b,
+                    tn_i_matrix c) {
+    if (m != n || n < HALF_FROM || a.data != b.data || a.rs != b.cs || a.cs != b.rs) return false;
+    triangle(dtype, threads, n, k, 1, a, 0, c);
+    (dtype == TN_F64 ? mirror_f64 : mirror_f32)(n, c);
+    return true;
+}
+
 void tn_i_gemm(int dtype, int threads, int64_t m, int64_t n, int64_t k, tn_i_matrix a, tn_i_matrix b, bool accumulate,
                tn_i_matrix c) {
+    if (!accumulate && by_half(dtype, threads, m, n, k, a, b, c)) return;
     rntm_t r = runtime(threads);
+    cntx_t mine;
+    cntx_t *const context = context_for(TN_I_BLIS_PRODUCT, &mine);
     a = tidied(a, m, k);
     b = tidied(b, k, n);
     c = tidied(c, m, n);
-    if (!plain(a, m, k) || !plain(b, k, n))
-        bli_rntm_disable_l3_sup(&r);
-    else if (by_vector(dtype, m, n, k, a, b, accumulate, c, &r))
-        return;
-    if (dtype == TN_F64) {
-        double one = 1, beta = accumulate;
+    double one = 1, beta = accumulate;
+    float one_f32 = 1, beta_f32 = accumulate;
+    if (dtype == TN_F64)
         bli_dgemm_ex(BLIS_NO_TRANSPOSE, BLIS_NO_TRANSPOSE, m, n, k, &one, a.data, a.rs, a.cs, b.data, b.rs, b.cs, &beta,
-                     c.data, c.rs, c.cs, NULL, &r);
-    } else {
-        float one = 1, beta = accumulate;
-        bli_sgemm_ex(BLIS_NO_TRANSPOSE, BLIS_NO_TRANSPOSE, m, n, k, &one, a.data, a.rs, a.cs, b.data, b.rs, b.cs, &beta,
-                     c.data, c.rs, c.cs, NULL, &r);
-    }
-    /* for small products a last odd row or column is a vector */
-    if (n % 2) add_skipped(dtype, m, k, a, b, c, n - 1);
-    if (m % 2)
-        add_skipped(dtype, n, k, tn_i_matrix_transposed(b), tn_i_matrix_transposed(a), tn_i_matrix_transposed(c),
-                    m - 1);
+                     c.data, c.rs, c.cs, context, &r);
+    else
+        bli_sgemm_ex(BLIS_NO_TRANSPOSE, BLIS_NO_TRANSPOSE, m, n, k, &one_f32, a.data, a.rs, a.cs, b.data, b.rs, b.cs,
+                     &beta_f32, c.data, c.rs, c.cs, context, &r);
 }
 
 void tn_i_syrk(int dtype, int threads, int64_t n, int64_t k, tn_i_matrix a, tn_i_matrix c) {
-    rntm_t r = runtime(threads);
-    if (dtype == TN_F64) {
-        double alpha = -1, one = 1;
-        bli_dsyrk_ex(BLIS_LOWER, BLIS_NO_TRANSPOSE, n, k, &alpha, a.data, a.rs, a.cs, &one, c.data, c.rs, c.cs, NULL,
-                     &r);
-    } else {
-        float alpha = -1, one = 1;
-        bli_ssyrk_ex(BLIS_LOWER, BLIS_NO_TRANSPOSE, n, k, &alpha, a.data, a.rs, a.cs, &one, c.data, c.rs, c.cs, NULL,
-                     &r);
-    }
+    triangle(dtype, threads, n, k, -1, a, 1, c);
 }
 
 void tn_i_trsm(int dtype, int threads, bool lower, bool unit, int64_t m, int64_t n, tn_i_matrix a, tn_i_matrix x) {
     rntm_t r = runtime(threads);
+    cntx_t mine;
+    cntx_t *const context = context_for(TN_I_BLIS_SOLVE, &mine);
     const uplo_t uplo = lower ? BLIS_LOWER : BLIS_UPPER;
     const diag_t diag = unit ? BLIS_UNIT_DIAG : BLIS_NONUNIT_DIAG;
-    if (dtype == TN_F64) {
-        double one = 1;
-        bli_dtrsm_ex(BLIS_LEFT, uplo, BLIS_NO_TRANSPOSE, diag, m, n, &one, a.data, a.rs, a.cs, x.data, x.rs, x.cs, NULL,
-                     &r);
-    } else {
-        float one = 1;
-        bli_strsm_ex(BLIS_LEFT, uplo, BLIS_NO_TRANSPOSE, diag, m, n, &one, a.data, a.rs, a.cs, x.data, x.rs, x.cs, NULL,
-                     &r);
-    }
+    double one = 1;
+    float one_f32 = 1;
+    if (dtype == TN_F64)
+        bli_dtrsm_ex(BLIS_LEFT, uplo, BLIS_NO_TRANSPOSE, diag, m, n, &one, a.data, a.rs, a.cs, x.data, x.rs, x.cs,
+                     context, &r);
+    else
+        bli_strsm_ex(BLIS_LEFT, uplo, BLIS_NO_TRANSPOSE, diag, m, n, &one_f32, a.data, a.rs, a.cs, x.data, x.rs, x.cs,
+                     context, &r);
 }
 
 /* ---- set-up and information ---------------------------------------------------------- */
@@ -166,4 +129,7 @@ bool tn_i_gemm_warm(tn_ctx *ctx, int dtype, int threads, int64_t m, int64_t n, i
 }
 
 const char *tn_i_gemm_version(void) { return bli_info_get_version_str(); }
-const char *tn_i_gemm_kernels(void) { return bli_arch_string(bli_arch_query_id()); }
+const char *tn_i_gemm_kernels(void) {
+    bli_init(); /* or BLIS does not find the kernels that BLIS_ARCH_TYPE asks for */
+    return bli_arch_string(bli_arch_query_id());
+}

@@ -194,17 +194,20 @@ static tn_i_dims dense_like(const tn_i_dims *d, int64_t unit) {
 
 static void *shifted(int dtype, void *data, int64_t by) { return (char *)data + by * (int64_t)tn_i_dtype_size(dtype); }
 
-/* A product per position of all dimensions but the largest of each kind: no copies. */
-static bool by_loops(const product *w, void *lhs, void *rhs, void *out) {
+/* A product per position of all dimensions but the largest of each kind: no copies.  `all` says how many products there
+ * are of the same shape, and how far apart. */
+static bool by_loops(const product *w, tn_i_products all, void *lhs, void *rhs, void *out) {
     tn_i_dims rows = w->rows, columns = w->columns, inner[2] = {w->inner[0], w->inner[1]};
     tn_i_dims out_rows = dense_like(&rows, w->n), out_columns = dense_like(&columns, 1);
-    tn_i_matrix a, b, c;
-    const int64_t m = take_largest(&rows, &a.rs), n = take_largest(&columns, &b.cs), k = take_largest(&inner[0], &a.cs);
-    (void)take_largest(&inner[1], &b.rs); /* the same one: the sizes are equal */
-    (void)take_largest(&out_rows, &c.rs);
-    (void)take_largest(&out_columns, &c.cs);
+    tn_i_matrix *const a = &all.a, *const b = &all.b, *const c = &all.c;
+    all.m = take_largest(&rows, &a->rs);
+    all.n = take_largest(&columns, &b->cs);
+    all.k = take_largest(&inner[0], &a->cs);
+    (void)take_largest(&inner[1], &b->rs); /* the same one: the sizes are equal */
+    (void)take_largest(&out_rows, &c->rs);
+    (void)take_largest(&out_columns, &c->cs);
     const int64_t nr = tn_i_dims_count(&rows), nc = tn_i_dims_count(&columns), ni = tn_i_dims_count(&inner[0]);
-    if (nr * nc * ni > 1 && (double)m * (double)n * (double)k < LOOP_WORK) return false;
+    if (nr * nc * ni > 1 && (double)all.m * (double)all.n * (double)all.k < LOOP_WORK) return false;
     tn_i_cursor r, ro, q, qo, p[2];
     tn_i_cursor_start(&r, &rows, 0);
     tn_i_cursor_start(&ro, &out_rows, 0);
@@ -212,12 +215,13 @@ static bool by_loops(const product *w, void *lhs, void *rhs, void *out) {
         tn_i_cursor_start(&q, &columns, 0);
         tn_i_cursor_start(&qo, &out_columns, 0);
         for (int64_t j = 0; j < nc; j++, tn_i_cursor_next(&q), tn_i_cursor_next(&qo)) {
-            c.data = shifted(w->dtype, out, ro.offset + qo.offset);
+            c->data = shifted(w->dtype, out, ro.offset + qo.offset);
             for (int side = 0; side < 2; side++) tn_i_cursor_start(&p[side], &inner[side], 0);
             for (int64_t l = 0; l < ni; l++, tn_i_cursor_next(&p[0]), tn_i_cursor_next(&p[1])) {
-                a.data = shifted(w->dtype, lhs, r.offset + p[0].offset);
-                b.data = shifted(w->dtype, rhs, q.offset + p[1].offset);
-                tn_i_multiply(w->dtype, w->threads, m, n, k, a, b, l > 0, c);
+                a->data = shifted(w->dtype, lhs, r.offset + p[0].offset);
+                b->data = shifted(w->dtype, rhs, q.offset + p[1].offset);
+                all.accumulate = l > 0;
+                tn_i_multiply_all(w->threads, &all);
             }
         }
     }
@@ -303,6 +307,30 @@ static tn_i_dims in_order(const tn_i_arr *x, uint32_t n, const int64_t *axes) {
     return d;
 }
 
+/* The last batch dimension is left to the products, if those need no packing here. */
+static void run_batch(const product *w, tn_i_dims lhs, tn_i_dims rhs, const tn_i_kernel *k) {
+    tn_i_products all = {.dtype = w->dtype, .count = 1, .cnext = w->m * w->n};
+    const int last = lhs.n - 1;
+    if (last >= 0) {
+        all.count = lhs.size[last];
+        all.anext = lhs.stride[last];
+        all.bnext = rhs.stride[last];
+        lhs.n = rhs.n = last;
+    }
+    const int64_t outer = tn_i_dims_count(&lhs);
+    tn_i_cursor l, r;
+    tn_i_cursor_start(&l, &lhs, 0);
+    tn_i_cursor_start(&r, &rhs, 0);
+    for (int64_t i = 0; i < outer; i++, tn_i_cursor_next(&l), tn_i_cursor_next(&r)) {
+        void *x = tn_i_address(&k->in[0], l.offset), *y = tn_i_address(&k->in[1], r.offset);
+        void *out = tn_i_address(&k->out[0], i * all.count * all.cnext);
+        if (by_loops(w, all, x, y, out)) continue;
+        for (int64_t j = 0; j < all.count; j++)
+            by_blocks(w, shifted(w->dtype, x, j * all.anext), shifted(w->dtype, y, j * all.bnext),
+                      shifted(w->dtype, out, j * all.cnext));
+    }
+}
+
 static tn_status kernel_dot(const tn_i_kernel *k) {
     const tn_i_dots d = read_dots(&k->p[0]);
     if (tn_i_count(k->out[0].type) == 0) return TN_OK;
@@ -326,16 +354,7 @@ static tn_status kernel_dot(const tn_i_kernel *k) {
         w.pack[0] = k->scratch;
         w.pack[1] = shifted(w.dtype, k->scratch, block[0]);
     }
-    const tn_i_dims lhs = in_order(&k->in[0], d.nbatch, d.batch[0]), rhs = in_order(&k->in[1], d.nbatch, d.batch[1]);
-    const int64_t batch = tn_i_dims_count(&lhs);
-    tn_i_cursor l, r;
-    tn_i_cursor_start(&l, &lhs, 0);
-    tn_i_cursor_start(&r, &rhs, 0);
-    for (int64_t i = 0; i < batch; i++, tn_i_cursor_next(&l), tn_i_cursor_next(&r)) {
-        void *x = tn_i_address(&k->in[0], l.offset), *y = tn_i_address(&k->in[1], r.offset);
-        void *out = tn_i_address(&k->out[0], i * w.m * w.n);
-        if (!by_loops(&w, x, y, out)) by_blocks(&w, x, y, out);
-    }
+    run_batch(&w, in_order(&k->in[0], d.nbatch, d.batch[0]), in_order(&k->in[1], d.nbatch, d.batch[1]), k);
     return TN_OK;
 }
 

@@ -1,5 +1,5 @@
 /* Products and triangular solves of strided float matrices: what kernels ask of
- * a BLAS.  Implemented in src/exec/gemm_blis.c; dtype is f32 or f64, data are
+ * a BLAS.  Implemented in src/exec/gemm_blis.c and small_gemm.c; dtype is f32 or f64, data are
  * naturally aligned, strides are in elements.  Operands that are only read may
  * have any strides, also 0 and negative; those written have distinct elements
  * and positive strides.  The environment changes nothing. */
@@ -15,6 +15,21 @@ typedef struct tn_i_matrix {
 
 static inline tn_i_matrix tn_i_matrix_transposed(tn_i_matrix a) { return (tn_i_matrix){a.data, a.cs, a.rs}; }
 
+/* `count` products of one shape, each as many elements behind the one before as `next` says. */
+typedef struct tn_i_products {
+    int dtype;
+    bool accumulate;
+    int64_t m, n, k, count;
+    tn_i_matrix a, b, c;
+    int64_t anext, bnext, cnext;
+} tn_i_products;
+
+/* c = a b, or c += a b, by vector kernels of our own: small and thin products, where BLIS's packing would be most of
+ * the work, and matrices times vectors of any size.  What is summed how depends on the sizes, and for vectors beyond 48
+ * on which strides are 1: never on threads or on how many products there are, so each has the bits it has alone.
+ * Elements of small products are summed in the order of the inner index, in the dtype, with fused multiply-adds. False,
+ * and nothing is done: too large, a size is 0, or no such kernels on this machine. */
+bool tn_i_gemm_own(const tn_i_products *w);
 /* c = a b, or c += a b: m x k times k x n, all at least 1.  A NaN in c is overwritten, and
  * 0 times NaN is NaN. */
 void tn_i_gemm(int dtype, int threads, int64_t m, int64_t n, int64_t k, tn_i_matrix a, tn_i_matrix b, bool accumulate,

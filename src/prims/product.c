@@ -1,36 +1,37 @@
-/* Small and integer products and solves in plain loops; the rest goes to the BLAS. */
+/* Integer products, small solves, and where there are no vector kernels small products in plain loops; the rest goes to
+ * kernels of our own or the BLAS. */
 #include "prims/product.h"
 
 /* Below this many multiply-adds a BLAS call costs more than the loops. */
 enum { SMALL_PRODUCT = 512, SMALL_SOLVE = 4096 };
 
 /* Each element is summed in the order of the inner index, whichever loop is innermost, and
- * in f32 rounded once. */
+ * in its own dtype. */
 enum { SPAN = 64 };
 
-#define MULTIPLY(name, type, wide)                                                                   \
+#define MULTIPLY(name, type)                                                                         \
     static void name(int64_t m, int64_t n, int64_t k, tn_i_matrix a, tn_i_matrix b, tn_i_matrix c) { \
         const type *x = a.data, *y = b.data;                                                         \
         type *z = c.data;                                                                            \
-        wide sum[SPAN];                                                                              \
+        type sum[SPAN];                                                                              \
         for (int64_t i = 0; i < m; i++)                                                              \
             for (int64_t first = 0; first < n; first += SPAN) {                                      \
                 const int64_t span = n - first < SPAN ? n - first : SPAN;                            \
                 type *row = z + i * c.rs + first * c.cs;                                             \
-                for (int64_t j = 0; j < span; j++) sum[j] = (wide)row[j * c.cs];                     \
+                for (int64_t j = 0; j < span; j++) sum[j] = row[j * c.cs];                           \
                 for (int64_t p = 0; p < k; p++) {                                                    \
-                    const wide factor = (wide)x[i * a.rs + p * a.cs];                                \
+                    const type factor = x[i * a.rs + p * a.cs];                                      \
                     const type *from = y + p * b.rs + first * b.cs;                                  \
-                    for (int64_t j = 0; j < span; j++) sum[j] += factor * (wide)from[j * b.cs];      \
+                    for (int64_t j = 0; j < span; j++) sum[j] += factor * from[j * b.cs];            \
                 }                                                                                    \
                 for (int64_t j = 0; j < span; j++) row[j * c.cs] = (type)sum[j];                     \
             }                                                                                        \
     }
 
-MULTIPLY(multiply_f32, float, double)
-MULTIPLY(multiply_f64, double, double)
-MULTIPLY(multiply_u32, uint32_t, uint32_t) /* integers wrap */
-MULTIPLY(multiply_u64, uint64_t, uint64_t)
+MULTIPLY(multiply_f32, float)
+MULTIPLY(multiply_f64, double)
+MULTIPLY(multiply_u32, uint32_t) /* integers wrap */
+MULTIPLY(multiply_u64, uint64_t)
 
 #define CLEAR(name, type)                                               \
     static void name(int64_t m, int64_t n, tn_i_matrix c) {             \
@@ -48,18 +49,37 @@ static bool is_small(int dtype, int64_t m, int64_t n, int64_t k) {
     return !tn_i_is_float(dtype) || k <= 1 || (double)m * (double)n * (double)k <= SMALL_PRODUCT;
 }
 
-void tn_i_multiply(int dtype, int threads, int64_t m, int64_t n, int64_t k, tn_i_matrix a, tn_i_matrix b,
-                   bool accumulate, tn_i_matrix c) {
+static void one_product(int threads, const tn_i_products *w) {
     static void (*const multiply[TN_NDTYPES])(int64_t, int64_t, int64_t, tn_i_matrix, tn_i_matrix, tn_i_matrix) = {
         [TN_F32] = multiply_f32, [TN_F64] = multiply_f64, [TN_I32] = multiply_u32, [TN_I64] = multiply_u64};
     static void (*const clear[TN_NDTYPES])(int64_t, int64_t, tn_i_matrix) = {
         [TN_F32] = clear_f32, [TN_F64] = clear_f64, [TN_I32] = clear_u32, [TN_I64] = clear_u64};
-    if (!is_small(dtype, m, n, k)) {
-        tn_i_gemm(dtype, threads, m, n, k, a, b, accumulate, c);
+    if (!is_small(w->dtype, w->m, w->n, w->k)) {
+        tn_i_gemm(w->dtype, threads, w->m, w->n, w->k, w->a, w->b, w->accumulate, w->c);
         return;
     }
-    if (!accumulate) clear[dtype](m, n, c);
-    multiply[dtype](m, n, k, a, b, c);
+    if (!w->accumulate) clear[w->dtype](w->m, w->n, w->c);
+    multiply[w->dtype](w->m, w->n, w->k, w->a, w->b, w->c);
+}
+
+void tn_i_multiply_all(int threads, const tn_i_products *w) {
+    if (tn_i_gemm_own(w)) return;
+    const int64_t size = (int64_t)tn_i_dtype_size(w->dtype);
+    tn_i_products one = *w;
+    one.count = 1;
+    for (int64_t i = 0; i < w->count; i++) {
+        one_product(threads, &one);
+        one.a.data = (char *)one.a.data + w->anext * size;
+        one.b.data = (char *)one.b.data + w->bnext * size;
+        one.c.data = (char *)one.c.data + w->cnext * size;
+    }
+}
+
+void tn_i_multiply(int dtype, int threads, int64_t m, int64_t n, int64_t k, tn_i_matrix a, tn_i_matrix b,
+                   bool accumulate, tn_i_matrix c) {
+    const tn_i_products w = {
+        .dtype = dtype, .accumulate = accumulate, .m = m, .n = n, .k = k, .count = 1, .a = a, .b = b, .c = c};
+    tn_i_multiply_all(threads, &w);
 }
 
 /* ---- triangular solves ------------------------------------------------------------ */

@@ -1,0 +1,22 @@
+/* A BLIS context of our own, for machines that BLIS has no fast kernels for. */
+#ifndef TN_GEMM_CONTEXT_H
+#define TN_GEMM_CONTEXT_H
+
+#include "base/base.h"
+
+struct cntx_s;
+
+/* What a context is for.  Solves need kernels of their own beside the product's. */
+typedef enum tn_i_blis_use { TN_I_BLIS_PRODUCT, TN_I_BLIS_SOLVE } tn_i_blis_use;
+
+/* Makes *mine the context to call BLIS with and returns true; false: BLIS's own is the best there is. */
+bool tn_i_blis_context(tn_i_blis_use use, struct cntx_s *mine);
+
+/* The value of BLIS_ARCH_TYPE for kernels with vectors of 64 or 32 bytes; -1: this library has none, or numbers them
+ * in a way we do not know.  Does not make BLIS choose. */
+int tn_i_blis_number(bool avx512);
+
+/* Whether BLIS 0.9 takes the best of its kernels for such a processor with AVX2. */
+bool tn_i_blis_knows(bool intel, bool amd, unsigned its_family, const char *name, bool avx512);
+
+#endif

@@ -1,0 +1,62 @@
+/* Kernels of small products with vectors of 64 bytes. */
+#include "exec/small_gemm.h"
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include "exec/simd.h"
+
+#define TARGET  TN_AVX512
+#define INLINE  TN_AVX512 static inline __attribute__((always_inline))
+#define TALLEST 8
+
+#define NAME(x)         x##_f64
+#define REAL            double
+#define VEC             __m512d
+#define LANES           8
+#define MASK            __mmask8
+#define FIRST(n)        ((__mmask8)((1u << (n)) - 1u))
+#define ZERO            _mm512_setzero_pd
+#define LOAD            _mm512_loadu_pd
+#define LOAD_SOME(p, m) _mm512_maskz_loadu_pd(m, p)
+#define STORE           _mm512_storeu_pd
+#define STORE_SOME      _mm512_mask_storeu_pd
+#define SPREAD          _mm512_set1_pd
+#define MULADD          _mm512_fmadd_pd
+#define ADD             _mm512_add_pd
+#define MUL             _mm512_mul_pd
+#define REDUCE          _mm512_reduce_add_pd
+#define BLOCK           4
+#define TURN            tn_i_turn_f64
+#define WAYS            4
+#include "exec/small_gemm_tile.h"
+
+#define NAME(x)         x##_f32
+#define REAL            float
+#define VEC             __m512
+#define LANES           16
+#define MASK            __mmask16
+#define FIRST(n)        ((__mmask16)((1u << (n)) - 1u))
+#define ZERO            _mm512_setzero_ps
+#define LOAD            _mm512_loadu_ps
+#define LOAD_SOME(p, m) _mm512_maskz_loadu_ps(m, p)
+#define STORE           _mm512_storeu_ps
+#define STORE_SOME      _mm512_mask_storeu_ps
+#define SPREAD          _mm512_set1_ps
+#define MULADD          _mm512_fmadd_ps
+#define ADD             _mm512_add_ps
+#define MUL             _mm512_mul_ps
+#define REDUCE          _mm512_reduce_add_ps
+#define BLOCK           8
+#define TURN            tn_i_turn_f32
+#define WAYS            4
+#include "exec/small_gemm_tile.h"
+
+const tn_i_small *tn_i_small_avx512(int dtype) { return dtype == TN_F64 ? &table_f64 : &table_f32; }
+
+#else
+
+const tn_i_small *tn_i_small_avx512(int dtype) {
+    (void)dtype;
+    return NULL;
+}
+
+#endif

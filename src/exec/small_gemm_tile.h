@@ -1,0 +1,179 @@
+/* Kernels of small products, for the REAL, VEC and instructions of the file that includes this: tiles of c in
+ * registers, a row of b at a time, each element of a spread over a vector. */
+
+INLINE void NAME(tile)(int rows, int vectors, const tn_i_tile *t) {
+    const REAL *a = t->a, *b = t->b;
+    REAL *c = t->c;
+    const int64_t k = t->k, ars = t->ars, acs = t->acs, brs = t->brs, crs = t->crs;
+    const int whole = vectors - 1, rest = (int)t->width - whole * LANES;
+    const MASK mask = FIRST(rest);
+    for (int64_t i = 0; i < t->count; i++, a += t->anext, b += t->bnext, c += t->cnext) {
+        VEC sum[TN_TILE_ROWS][TN_TILE_VECTORS];
+        int64_t down = crs, up = ars;
+        HIDE(down);
+        HIDE(up);
+        UNROLL for (int r = 0; r < rows; r++) UNROLL for (int v = 0; v < vectors; v++) sum[r][v] = ZERO();
+        if (t->accumulate) UNROLL for (int r = 0; r < rows; r++) {
+                UNROLL for (int v = 0; v < whole; v++) sum[r][v] = LOAD(c + r * down + v * LANES);
+                sum[r][whole] = LOAD_SOME(c + r * down + whole * LANES, mask);
+            }
+        const REAL *x = a, *y = b;
+        for (int64_t p = 0; p < k; p++, x += acs, y += brs) {
+            VEC row[TN_TILE_VECTORS];
+            UNROLL for (int v = 0; v < whole; v++) row[v] = LOAD(y + v * LANES);
+            row[whole] = LOAD_SOME(y + whole * LANES, mask);
+            UNROLL for (int r = 0; r < rows; r++) {
+                const VEC factor = SPREAD(x[r * up]);
+                UNROLL for (int v = 0; v < vectors; v++) sum[r][v] = MULADD(factor, row[v], sum[r][v]);
+            }
+        }
+        UNROLL for (int r = 0; r < rows; r++) {
+            UNROLL for (int v = 0; v < whole; v++) STORE(c + r * down + v * LANES, sum[r][v]);
+            STORE_SOME(c + r * down + whole * LANES, mask, sum[r][whole]);
+        }
+    }
+}
+
+#define TILES(rows)                                                                        \
+    TARGET static void NAME(tile##rows##1)(const tn_i_tile *t) { NAME(tile)(rows, 1, t); } \
+    TARGET static void NAME(tile##rows##2)(const tn_i_tile *t) { NAME(tile)(rows, 2, t); } \
+    TARGET static void NAME(tile##rows##3)(const tn_i_tile *t) { NAME(tile)(rows, 3, t); }
+TILES(1)
+TILES(2)
+TILES(3)
+TILES(4)
+#if TALLEST == 8
+TILES(8)
+#endif
+
+TARGET static void NAME(turn)(int64_t rows, int64_t columns, const void *from, int64_t rs, void *to, int64_t ld) {
+    const REAL *x = from;
+    REAL *y = to;
+    const int64_t upto = columns - columns % BLOCK;
+    int64_t i = 0;
+    for (; i + BLOCK <= rows; i += BLOCK)
+        for (int64_t j = 0; j < upto; j += BLOCK) TURN(x + i + j * rs, rs, y + i * ld + j, ld);
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t j = r < i ? upto : 0; j < columns; j++) y[r * ld + j] = x[r + j * rs];
+}
+
+/* ---- matrix times vector ---------------------------------------------------------- */
+
+/* Eight rows at once: y is read and written once for them. */
+INLINE void NAME(add)(int rows, int64_t n, const REAL *x, int64_t xs, const REAL *b, int64_t brs, REAL *y) {
+    VEC factor[8];
+    UNROLL for (int r = 0; r < rows; r++) factor[r] = SPREAD(x[r * xs]);
+    int64_t j = 0;
+    for (; j + LANES <= n; j += LANES) {
+        VEC sum = LOAD(y + j);
+        UNROLL for (int r = 0; r < rows; r++) sum = MULADD(factor[r], LOAD(b + r * brs + j), sum);
+        STORE(y + j, sum);
+    }
+    if (j == n) return;
+    const MASK mask = FIRST((int)(n - j));
+    VEC sum = LOAD_SOME(y + j, mask);
+    UNROLL for (int r = 0; r < rows; r++) sum = MULADD(factor[r], LOAD_SOME(b + r * brs + j, mask), sum);
+    STORE_SOME(y + j, mask, sum);
+}
+
+/* Part of y stays in the first cache while all rows pass. */
+TARGET static void NAME(add_rows)(int64_t k, int64_t n, const void *x, int64_t xs, const void *b, int64_t brs,
+                                  void *y) {
+    enum { PART = 2048 };
+    for (int64_t j = 0; j < n; j += PART) {
+        const int64_t part = n - j < PART ? n - j : PART;
+        const REAL *row = (const REAL *)b + j, *factor = x;
+        REAL *to = (REAL *)y + j;
+        int64_t p = 0;
+        for (; p + 8 <= k; p += 8) NAME(add)(8, part, factor + p * xs, xs, row + p * brs, brs, to);
+        for (; p < k; p++) NAME(add)(1, part, factor + p * xs, xs, row + p * brs, brs, to);
+    }
+}
+
+/* Some columns times x: `ways` vectors of partial sums each, added in pairs, then halves of the lanes. */
+INLINE void NAME(dot)(int columns, int ways, int64_t k, const REAL *x, const REAL *b, int64_t bcs, bool accumulate,
+                      REAL *y, int64_t ys) {
+    VEC sum[4][8];
+    UNROLL for (int c = 0; c < columns; c++) UNROLL for (int w = 0; w < ways; w++) sum[c][w] = ZERO();
+    int64_t p = 0;
+    for (; p + ways * LANES <= k; p += ways * LANES) UNROLL for (int w = 0; w < ways; w++) {
+            const VEC factor = LOAD(x + p + w * LANES);
+            UNROLL for (int c = 0; c < columns; c++) sum[c][w] =
+                MULADD(factor, LOAD(b + c * bcs + p + w * LANES), sum[c][w]);
+        }
+    for (; p < k; p += LANES) {
+        const MASK mask = FIRST(k - p < LANES ? (int)(k - p) : LANES);
+        const VEC factor = LOAD_SOME(x + p, mask);
+        UNROLL for (int c = 0; c < columns; c++) sum[c][0] =
+            MULADD(factor, LOAD_SOME(b + c * bcs + p, mask), sum[c][0]);
+    }
+    UNROLL for (int c = 0; c < columns; c++) {
+        UNROLL for (int half = ways / 2; half > 0; half /= 2) UNROLL for (int w = 0; w < half; w++) sum[c][w] =
+            ADD(sum[c][w], sum[c][w + half]);
+        const REAL total = REDUCE(sum[c][0]);
+        y[c * ys] = accumulate ? y[c * ys] + total : total;
+    }
+}
+
+/* Each column's order of additions is the same, wherever it stands. */
+TARGET static void NAME(dots)(int64_t k, int64_t n, const void *x, const void *b, int64_t bcs, bool accumulate, void *y,
+                              int64_t ys) {
+    const REAL *column = b;
+    REAL *to = y;
+    int64_t j = 0;
+    for (; j + 4 <= n; j += 4) NAME(dot)(4, WAYS, k, x, column + j * bcs, bcs, accumulate, to + j * ys, ys);
+    for (; j < n; j++) NAME(dot)(1, WAYS, k, x, column + j * bcs, bcs, accumulate, to + j * ys, ys);
+}
+
+/* Row after row: every line of c is written once, in order. */
+TARGET static void NAME(outer)(int64_t m, int64_t n, const void *x, int64_t xs, const void *b, void *c, int64_t crs) {
+    const REAL *row = b, *factor = x;
+    const MASK mask = FIRST((int)(n % LANES));
+    for (int64_t i = 0; i < m; i++) {
+        REAL *to = (REAL *)c + i * crs;
+        const VEC y = SPREAD(factor[i * xs]);
+        int64_t j = 0;
+        for (; j + LANES <= n; j += LANES) STORE(to + j, MUL(y, LOAD(row + j)));
+        if (j < n) STORE_SOME(to + j, mask, MUL(y, LOAD_SOME(row + j, mask)));
+    }
+}
+
+static const tn_i_small NAME(table) = {
+    .lanes = LANES,
+    .rows = TALLEST,
+    .tile =
+        {
+            [1] = {NULL, NAME(tile11), NAME(tile12), NAME(tile13)},
+            [2] = {NULL, NAME(tile21), NAME(tile22), NAME(tile23)},
+            [3] = {NULL, NAME(tile31), NAME(tile32), NAME(tile33)},
+            [4] = {NULL, NAME(tile41), NAME(tile42), NAME(tile43)},
+#if TALLEST == 8
+            [8] = {NULL, NAME(tile81), NAME(tile82), NAME(tile83)},
+#endif
+        },
+    .turn = NAME(turn),
+    .add_rows = NAME(add_rows),
+    .dots = NAME(dots),
+    .outer = NAME(outer),
+};
+
+#undef TILES
+#undef NAME
+#undef REAL
+#undef VEC
+#undef LANES
+#undef MASK
+#undef FIRST
+#undef ZERO
+#undef LOAD
+#undef LOAD_SOME
+#undef STORE
+#undef STORE_SOME
+#undef SPREAD
+#undef MULADD
+#undef ADD
+#undef MUL
+#undef BLOCK
+#undef TURN
+#undef WAYS
+#undef REDUCE

@@ -1,0 +1,394 @@
+/* Products, triangles and solves with every set of kernels that this machine can run: BLIS picks one when it is first
+ * called, so each has a process of its own.  Values are small multiples of powers of two, so that sums are exact in any
+ * order and every element is compared exactly; solves are compared with what was multiplied. */
+#include "exec/gemm_context.h"
+#include "prims/gemm.h"
+#include "prims/product.h"
+#include "prims/sample.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static tn_i_rng rng = {7};
+static int64_t pick(int64_t lo, int64_t hi) { return tn_i_pick(&rng, lo, hi); }
+
+/* ---- matrices ---------------------------------------------------------------------- */
+
+/* A matrix in the middle of memory of its own. */
+typedef struct matrix {
+    tn_i_matrix at;
+    int dtype;
+    int64_t rows, columns;
+    void *memory;
+} matrix;
+
+enum { BY_ROWS, BY_COLUMNS, SPREAD, BACKWARDS, REPEATED, LAYOUTS };
+
+static double get(const matrix *x, int64_t i, int64_t j) {
+    const int64_t p = i * x->at.rs + j * x->at.cs;
+    return x->dtype == TN_F64 ? ((double *)x->at.data)[p] : (double)((float *)x->at.data)[p];
+}
+
+static void set(const matrix *x, int64_t i, int64_t j, double v) {
+    const int64_t p = i * x->at.rs + j * x->at.cs;
+    if (x->dtype == TN_F64)
+        ((double *)x->at.data)[p] = v;
+    else
+        ((float *)x->at.data)[p] = (float)v;
+}
+
+static matrix make(int dtype, int64_t rows, int64_t columns, int layout, bool fill) {
+    matrix x = {.dtype = dtype, .rows = rows, .columns = columns};
+    const int64_t gap = layout == SPREAD ? 3 : 1, turn = layout == BY_COLUMNS ? 1 : layout == BY_ROWS ? 0 : pick(0, 1);
+    x.at.cs = turn ? (rows + 1) * gap : gap;
+    x.at.rs = turn ? gap : (columns + 2) * gap;
+    const size_t size = tn_i_dtype_size(dtype), bytes = (size_t)((rows + 2) * (columns + 2) * gap) * size;
+    x.memory = malloc(bytes);
+    assert_non_null(x.memory);
+    memset(x.memory, 0xFF, bytes); /* NaN */
+    x.at.data = x.memory;
+    if (layout == REPEATED) *(pick(0, 1) ? &x.at.rs : &x.at.cs) = 0;
+    if (layout == BACKWARDS) {
+        x.at.data = (char *)x.memory + ((rows - 1) * x.at.rs + (columns - 1) * x.at.cs) * (int64_t)size;
+        x.at.rs = -x.at.rs;
+        x.at.cs = -x.at.cs;
+    }
+    for (int64_t i = 0; i < rows && fill; i++)
+        for (int64_t j = 0; j < columns; j++) set(&x, i, j, (double)pick(-4, 4) / 4);
+    return x;
+}
+
+/* ---- products ---------------------------------------------------------------------- */
+
+static void check_product(const matrix *a, const matrix *b, const matrix *c, const double *was) {
+    for (int64_t i = 0; i < c->rows; i++)
+        for (int64_t j = 0; j < c->columns; j++) {
+            double sum = was ? was[i * c->columns + j] : 0;
+            for (int64_t p = 0; p < a->columns; p++) sum += get(a, i, p) * get(b, p, j);
+            if (get(c, i, j) != sum)
+                fail_msg("%lld x %lld x %lld at %lld %lld: %g, not %g", (long long)c->rows, (long long)c->columns,
+                         (long long)a->columns, (long long)i, (long long)j, get(c, i, j), sum);
+        }
+}
+
+typedef void product(int dtype, int threads, int64_t m, int64_t n, int64_t k, tn_i_matrix a, tn_i_matrix b,
+                     bool accumulate, tn_i_matrix c);
+
+static void one_product(product *f, int dtype, int threads, int64_t m, int64_t n, int64_t k, int la, int lb) {
+    const matrix a = make(dtype, m, k, la, true), b = make(dtype, k, n, lb, true);
+    const matrix c = make(dtype, m, n, (int)pick(BY_ROWS, SPREAD), false);
+    f(dtype, threads, m, n, k, a.at, b.at, false, c.at);
+    check_product(&a, &b, &c, NULL);
+    double *was = malloc((size_t)(m * n) * sizeof *was);
+    assert_non_null(was);
+    for (int64_t i = 0; i < m * n; i++) was[i] = get(&c, i / n, i % n);
+    f(dtype, threads, m, n, k, a.at, b.at, true, c.at);
+    check_product(&a, &b, &c, was);
+    free(was);
+    free(a.memory);
+    free(b.memory);
+    free(c.memory);
+}
+
+static void products(void **state) {
+    (void)state;
+    for (int round = 0; round < 100; round++) {
+        const int64_t most = round % 8 ? 30 : 110;
+        one_product(round % 3 ? tn_i_multiply : tn_i_gemm, round % 2 ? TN_F64 : TN_F32, (int)pick(1, 2), pick(1, most),
+                    pick(1, most), pick(1, most), (int)pick(0, LAYOUTS - 1), (int)pick(0, LAYOUTS - 1));
+    }
+    static const int64_t shapes[][3] = {{1, 1, 3000}, {1, 700, 300}, {700, 1, 300},  {300, 500, 1}, {5, 6, 3000},
+                                        {3, 3, 1025}, {48, 48, 48},  {49, 51, 1030}, {24, 8, 320},  {100, 70, 600},
+                                        {2, 2, 4096}, {57, 16, 64},  {79, 131, 33}};
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+        for (int layout = 0; layout < 8; layout += 1 + (int)(s % 2))
+            one_product(layout & 4 ? tn_i_gemm : tn_i_multiply, s % 2 ? TN_F64 : TN_F32, 1 + (layout & 1), shapes[s][0],
+                        shapes[s][1], shapes[s][2], layout & 1, layout >> 1 & 1);
+}
+
+/* Bits of a random product, which no order of additions gets exactly. */
+static void irrational(const matrix *x) {
+    for (int64_t i = 0; i < x->rows; i++)
+        for (int64_t j = 0; j < x->columns; j++) set(x, i, j, sin((double)(i * 37 + j * 11 + 1)));
+}
+
+static bool same_bits(const matrix *x, const matrix *y) {
+    const size_t size = tn_i_dtype_size(x->dtype);
+    for (int64_t i = 0; i < x->rows; i++)
+        for (int64_t j = 0; j < x->columns; j++)
+            if (memcmp((char *)x->at.data + (i * x->at.rs + j * x->at.cs) * (int64_t)size,
+                       (char *)y->at.data + (i * y->at.rs + j * y->at.cs) * (int64_t)size, size) != 0)
+                return false;
+    return true;
+}
+
+static void threads_change_no_bits(void **state) {
+    (void)state;
+    static const int64_t shapes[][3] = {
+        {200, 200, 200}, {161, 333, 517}, {64, 1000, 300}, {700, 30, 700}, {300, 1, 900}};
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+        for (int layout = 0; layout < 8; layout++) {
+            const int dtype = layout & 4 ? TN_F64 : TN_F32;
+            const int64_t m = shapes[s][0], n = shapes[s][1], k = shapes[s][2];
+            const matrix a = make(dtype, m, k, layout & 1, false), b = make(dtype, k, n, layout >> 1 & 1, false);
+            const matrix c = make(dtype, m, n, BY_ROWS, false), d = make(dtype, m, n, BY_ROWS, false);
+            irrational(&a);
+            irrational(&b);
+            tn_i_multiply(dtype, 1, m, n, k, a.at, b.at, false, c.at);
+            tn_i_multiply(dtype, 2, m, n, k, a.at, b.at, false, d.at);
+            if (!same_bits(&c, &d)) fail_msg("%lld %lld %lld %d", (long long)m, (long long)n, (long long)k, layout);
+            free(a.memory), free(b.memory), free(c.memory), free(d.memory);
+        }
+}
+
+/* A product with itself, which may be done by half, against one with a copy. */
+static void symmetric_products(void **state) {
+    (void)state;
+    static const int64_t shapes[][2] = {{10, 300}, {159, 40}, {160, 160}, {233, 70}, {300, 1}, {217, 333}};
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+        for (int layout = 0; layout < 8; layout++) {
+            const int dtype = layout & 1 ? TN_F64 : TN_F32;
+            const int64_t n = shapes[s][0], k = shapes[s][1];
+            const matrix a = make(dtype, n, k, layout >> 1 & 1, false), b = make(dtype, n, k, layout >> 1 & 1, false);
+            const matrix c = make(dtype, n, n, layout >> 2, false), d = make(dtype, n, n, layout >> 2, false);
+            irrational(&a);
+            irrational(&b);
+            const int threads = 1 + (layout >> 1 & 1);
+            tn_i_multiply(dtype, threads, n, n, k, a.at, tn_i_matrix_transposed(a.at), false, c.at);
+            tn_i_multiply(dtype, threads, n, n, k, a.at, tn_i_matrix_transposed(b.at), false, d.at);
+            matrix turned = c;
+            turned.at = tn_i_matrix_transposed(c.at);
+            assert_true(same_bits(&c, &turned));
+            if (!same_bits(&c, &d)) fail_msg("%lld %lld %d", (long long)n, (long long)k, layout);
+            free(a.memory), free(b.memory), free(c.memory), free(d.memory);
+        }
+}
+
+/* Each of many small products has the bits it has alone, in order of the inner index, and in f32 those of f32. */
+static void many_products(void **state) {
+    (void)state;
+    enum { MOST = 17, COUNT = 9 };
+    static double a[COUNT * MOST * MOST], b[COUNT * MOST * MOST], c[COUNT * MOST * MOST], one[MOST * MOST];
+    for (int round = 0; round < 150; round++) {
+        const int64_t m = pick(1, MOST), n = pick(1, MOST), k = pick(2, MOST);
+        const int dtype = round % 2 ? TN_F64 : TN_F32;
+        const size_t size = tn_i_dtype_size(dtype);
+        const matrix x = {.dtype = dtype, .at = {a, 1, 1}, .rows = COUNT * MOST * MOST, .columns = 1};
+        const matrix y = {.dtype = dtype, .at = {b, 1, 1}, .rows = COUNT * MOST * MOST, .columns = 1};
+        irrational(&x);
+        irrational(&y);
+        const bool ta = pick(0, 1), tb = pick(0, 1), shared = pick(0, 3) == 0;
+        tn_i_products w = {.dtype = dtype,
+                           .m = m,
+                           .n = n,
+                           .k = k,
+                           .count = COUNT,
+                           .a = {a, ta ? 1 : k, ta ? m : 1},
+                           .b = {b, tb ? 1 : n, tb ? k : 1},
+                           .c = {c, n, 1},
+                           .anext = m * k,
+                           .bnext = shared ? 0 : k * n,
+                           .cnext = m * n};
+        tn_i_multiply_all(1, &w);
+        for (int64_t i = 0; i < COUNT; i++) {
+            const tn_i_matrix p = {(char *)a + (size_t)(i * w.anext) * size, w.a.rs, w.a.cs};
+            const tn_i_matrix q = {(char *)b + (size_t)(i * w.bnext) * size, w.b.rs, w.b.cs};
+            tn_i_multiply(dtype, 2, m, n, k, p, q, false, (tn_i_matrix){one, n, 1});
+            assert_memory_equal((char *)c + (size_t)(i * w.cnext) * size, one, (size_t)(m * n) * size);
+            if (dtype == TN_F32) {
+                const float *s = p.data, *t = q.data;
+                float fused = 0, plain = 0;
+                for (int64_t j = 0; j < k; j++) {
+                    fused = fmaf(s[j * p.cs], t[j * q.rs], fused);
+                    plain += s[j * p.cs] * t[j * q.rs];
+                }
+                const matrix z = {.dtype = dtype, .at = {one, n, 1}};
+                assert_true((float)get(&z, 0, 0) == fused || (float)get(&z, 0, 0) == plain);
+            }
+        }
+    }
+}
+
+/* ---- triangles ------------------------------------------------------------------------ */
+
+static void triangles(void **state) {
+    (void)state;
+    for (int round = 0; round < 20; round++) {
+        const int dtype = round % 2 ? TN_F64 : TN_F32;
+        const int64_t n = pick(1, round % 5 ? 40 : 200), k = pick(1, 100);
+        const matrix a = make(dtype, n, k, round % 3, true), c = make(dtype, n, n, (round / 3) % 3, true);
+        double *was = malloc((size_t)(n * n) * sizeof *was);
+        assert_non_null(was);
+        for (int64_t i = 0; i < n * n; i++) was[i] = get(&c, i / n, i % n);
+        tn_i_syrk(dtype, (int)pick(1, 2), n, k, a.at, c.at);
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t j = 0; j < n; j++) {
+                double sum = was[i * n + j];
+                for (int64_t p = 0; p < k && j <= i; p++) sum -= get(&a, i, p) * get(&a, j, p);
+                assert_true(get(&c, i, j) == sum);
+            }
+        free(was);
+        free(a.memory);
+        free(c.memory);
+    }
+}
+
+/* All eight: lower or upper, unit or not, by rows or by columns. */
+static void solves(void **state) {
+    (void)state;
+    static const int64_t sizes[][2] = {{1, 7}, {24, 8}, {25, 9}, {50, 33}, {130, 40}, {201, 9}};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (int which = 0; which < 32; which++) {
+            const int dtype = which & 8 ? TN_F64 : TN_F32;
+            const bool lower = which & 1, unit = which & 2;
+            const int64_t m = sizes[s][0], n = sizes[s][1];
+            const matrix a = make(dtype, m, m, which >> 2 & 1, false), x = make(dtype, m, n, which >> 4, true);
+            double *was = malloc((size_t)(m * n) * sizeof *was);
+            assert_non_null(was);
+            for (int64_t i = 0; i < m * n; i++) was[i] = get(&x, i / n, i % n);
+            for (int64_t i = 0; i < m; i++) /* what is not to be read stays NaN */
+                for (int64_t j = 0; j < m; j++)
+                    if (i == j ? !unit : (j < i) == lower)
+                        set(&a, i, j, i == j ? 2 + 0.25 * (double)pick(0, 4) : (double)pick(-4, 4) / (double)(4 * m));
+            tn_i_trsm(dtype, 1 + (which >> 2 & 1), lower, unit, m, n, a.at, x.at);
+            const double most = dtype == TN_F64 ? 1e-13 : 1e-5;
+            for (int64_t i = 0; i < m; i++)
+                for (int64_t j = 0; j < n; j++) {
+                    double sum = (unit ? 1 : get(&a, i, i)) * get(&x, i, j);
+                    for (int64_t p = lower ? 0 : i + 1; p < (lower ? i : m); p++) sum += get(&a, i, p) * get(&x, p, j);
+                    if (!(fabs(sum - was[i * n + j]) <= most))
+                        fail_msg("%lld x %lld, %d: %g, not %g", (long long)m, (long long)n, which, sum, was[i * n + j]);
+                }
+            free(was);
+            free(a.memory);
+            free(x.memory);
+        }
+}
+
+/* ---- every set of kernels ------------------------------------------------------------ */
+
+static const struct CMUnitTest all[] = {
+    cmocka_unit_test(products),           cmocka_unit_test(threads_change_no_bits),
+    cmocka_unit_test(symmetric_products), cmocka_unit_test(many_products),
+    cmocka_unit_test(triangles),          cmocka_unit_test(solves),
+};
+
+static char *self;
+
+/* The same tests in another process, with BLIS's kernels of this name and number. */
+static void with_kernels(const char *number, const char *name) {
+    (void)fflush(NULL);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        (void)setenv("BLIS_ARCH_TYPE", number, 1);
+        (void)execl("/proc/self/exe", self, name, (char *)NULL);
+        _exit(127);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (status != 0) fail_msg("with %s: status %d", name, status);
+}
+
+static void every_context(void **state) {
+    (void)state;
+#ifdef __x86_64__
+    if (strncmp(tn_i_gemm_version(), "0.9.", 4) != 0) skip(); /* the numbers are of this version */
+    with_kernels("25", "generic");
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return;
+    with_kernels("3", "haswell");
+    with_kernels("6", "zen3");
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512bw"))
+        with_kernels("0", "skx");
+#else
+    skip();
+#endif
+}
+
+/* ---- tn_blis_select ------------------------------------------------------------------- */
+
+static void selection(void **state) {
+    (void)state;
+    (void)unsetenv("BLIS_ARCH_TYPE");
+    const tn_blis_choice choice = tn_blis_select();
+    const char *set = getenv("BLIS_ARCH_TYPE");
+    assert_true(choice == TN_BLIS_SELECTED ? set && (strcmp(set, "0") == 0 || strcmp(set, "3") == 0)
+                                           : choice == TN_BLIS_KEPT && !set);
+    assert_int_equal(setenv("BLIS_ARCH_TYPE", "25", 1), 0);
+    assert_int_equal(tn_blis_select(), TN_BLIS_USER);
+    assert_string_equal(getenv("BLIS_ARCH_TYPE"), "25");
+    (void)unsetenv("BLIS_ARCH_TYPE");
+}
+
+static void processors(void **state) {
+    (void)state;
+#ifdef __x86_64__
+    static const struct {
+        const char *name;
+        bool amd, avx512, known;
+        unsigned family;
+    } row[] = {
+        {"AMD Ryzen 9 9950X", true, true, false, 0x1A},
+        {"AMD EPYC 9354", true, true, true, 0x19},
+        {"AMD EPYC 7742", true, false, true, 0x17},
+        {"Intel(R) Xeon(R) Processor", false, true, false, 6},
+        {"Intel(R) Xeon(R) Platinum 8480+", false, true, true, 6},
+        {"Intel(R) Xeon(R) Gold 6148 CPU @ 2.40GHz", false, true, true, 6},
+        {"Intel(R) Xeon(R) Gold 6338 CPU @ 2.00GHz", false, true, false, 6},
+        {"Intel(R) Xeon(R) Silver 4210 CPU @ 2.20GHz", false, true, true, 6},
+        {"Intel(R) Xeon(R) W-2195 CPU @ 2.30GHz", false, true, true, 6},
+        {"Intel(R) Xeon(R) W-3335 CPU @ 3.40GHz", false, true, false, 6},
+        {"Intel(R) Xeon(R) E-2288G CPU @ 3.70GHz", false, false, true, 6},
+        {"Intel(R) Core(TM) i9-10980XE CPU", false, true, true, 6},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        if (tn_i_blis_knows(!row[i].amd, row[i].amd, row[i].family, row[i].name, row[i].avx512) != row[i].known)
+            fail_msg("%s", row[i].name);
+    assert_false(tn_i_blis_knows(false, false, 6, "ZHAOXIN KaiXian KX-7000", false));
+#endif
+}
+
+/* With what was selected BLIS must run: it aborts when it has no such kernels. */
+static void selected_kernels_run(void **state) {
+    (void)state;
+    (void)fflush(NULL);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        (void)unsetenv("BLIS_ARCH_TYPE");
+        (void)execl("/proc/self/exe", self, "selected", (char *)NULL);
+        _exit(127);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+int main(int argc, char **argv) {
+    self = argv[0];
+    if (argc > 1 && strcmp(argv[1], "selected") == 0) {
+        const struct CMUnitTest few[] = {cmocka_unit_test(products)};
+        const tn_blis_choice choice = tn_blis_select();
+        const char *kernels = tn_i_gemm_kernels();
+        if (choice == TN_BLIS_SELECTED && strcmp(kernels, "skx") != 0 && strcmp(kernels, "haswell") != 0) return 3;
+        return cmocka_run_group_tests_name(argv[1], few, NULL, NULL) ? 1 : 0;
+    }
+    if (argc > 1) {
+        if (strcmp(tn_i_gemm_kernels(), argv[1]) != 0) return 3;
+        return cmocka_run_group_tests_name(argv[1], all, NULL, NULL) ? 1 : 0;
+    }
+    const struct CMUnitTest others[] = {cmocka_unit_test(selection), cmocka_unit_test(processors),
+                                        cmocka_unit_test(selected_kernels_run), cmocka_unit_test(every_context)};
+    return cmocka_run_group_tests_name("kernels", others, NULL, NULL) +
+           cmocka_run_group_tests_name("own choice", all, NULL, NULL);
+}
