@@ -163,6 +163,8 @@ static bool find_leader(tn_i_planner *z, uint32_t number) {
     g->leader = last;
     tn_i_group *by = &z->p->group[z->group_of[g->actor[last].eqn]];
     if (by->leads != TN_NOVAR) return true;
+    tn_i_free(z->ctx, by->stand_in, by->nstand_in * sizeof *by->stand_in); /* of a group that it did not fit */
+    by->nstand_in = 0;
     by->stand_in = tn_i_alloc_array(z->ctx, g->nactor, sizeof *by->stand_in);
     if (!by->stand_in) return false;
     by->nstand_in = g->nactor;
