@@ -4,6 +4,7 @@
 #   CFLAGS=   replaces -O3 -g                         DEBUG=1   checks after every pass (TN_DEBUG), -O1
 #   WERROR=1  warnings are errors                     SAN=      sanitizers: address,undefined or thread
 #   BLIS_DIR= the prefix of a BLIS of your own        LAPACK=1  link LAPACKE
+#   SLEEF=1   link SLEEF, for TN_MATH_ACCURATE        OPENMP=   no threads but those of products
 #   DEPS=no   never install packages                  JOBS=     parallel jobs (all processors)
 #   V=1       print the commands
 #
@@ -78,16 +79,27 @@ FP_FLAGS   = -ffp-contract=off -fno-math-errno
 WARN_FLAGS = -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wmissing-prototypes $(if $(WERROR),-Werror)
 SAN_FLAGS  = $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 ALL_CFLAGS = -std=c11 $(WARN_FLAGS) $(FP_FLAGS) -fPIC -fvisibility=hidden $(SAN_FLAGS) $(if $(DEBUG),-DTN_DEBUG) \
-             $(if $(LAPACK),-DTN_LAPACK) $(CPPFLAGS) $(CFLAGS)
-LIBS       = $(if $(LAPACK),-llapacke) $(call blis,--libs) -lpthread -lm
+             $(if $(LAPACK),-DTN_LAPACK) $(if $(SLEEF),-DTN_SLEEF) $(CPPFLAGS) $(CFLAGS)
+# Threads for large nests, where the compiler has OpenMP and its library; OPENMP= builds without.
+OPENMP    ?= 1
+omp       := $(if $(OPENMP),$(shell printf '\043include <omp.h>\nint main(void) { return omp_get_num_threads() - 1; }' | \
+               $(CC) -fopenmp -x c - -o /dev/null 2>/dev/null && echo -fopenmp))
+omp_lib   := $(if $(omp),$(if $(findstring clang,$(CC)),$(omp),-lgomp))
+LIBS       = $(omp_lib) $(if $(LAPACK),-llapacke) $(if $(SLEEF),-lsleef) $(call blis,--libs) -lpthread -ldl -lm
 
+x86_only   = $(if $(filter x86_64%,$(machine)),$(1))
+machine   := $(shell $(CC) -dumpmachine)
 clang_only = $(if $(findstring clang,$(CC)),$(1))
 flags_of   = -Iinclude \
   $(if $(filter src/%,$(1)),-Isrc $(call clang_only,-Wmissing-variable-declarations)) \
-  $(if $(filter src/cli/% src/exec/gemm_blis.c src/exec/gemm_context.c src/exec/blis_select.c src/exec/spill.c tests/% bench/% examples/demo/%,$(1)),-D_POSIX_C_SOURCE=200809L) \
+  $(if $(filter src/cli/% src/exec/gemm_blis.c src/exec/gemm_context.c src/exec/blis_select.c src/exec/spill.c src/emit/cache.c src/emit/native.c tests/% bench/% examples/demo/%,$(1)),-D_POSIX_C_SOURCE=200809L) \
+  $(if $(filter src/prims/%,$(1)),-fno-trapping-math) \
+  $(if $(filter src/vec/math_avx2.c,$(1)),$(call x86_only,-mavx2 -mfma)) \
+  $(if $(filter src/vec/math_avx512.c,$(1)),$(call x86_only,-mavx2 -mfma -mavx512f -mavx512dq -mavx512bw -mavx512vl)) \
   $(if $(filter tests/% bench/%,$(1)),-Isrc -Itests) \
   $(if $(filter src/exec/pages.c,$(1)),-D_DEFAULT_SOURCE) \
   $(if $(filter src/exec/gemm_blis.c src/exec/gemm_context.c,$(1)),$(call blis,--cflags)) \
+  $(if $(filter src/exec/nest_run.c,$(1)),$(omp)) \
   $(if $(filter bench/harness.c,$(1)),$(BENCH_HAS)) \
   $(if $(filter tests/fuzz/%,$(1)),-Wno-missing-prototypes)
 
@@ -100,10 +112,13 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/flags | deps
 	$(call say,CC)
 	$(Q)$(CC) $(ALL_CFLAGS) $(call flags_of,$<) -MMD -MP -c -o $@ $<
 
-# These two files change when the flags or the list of sources do, and only then.
+# These files change when the flags or the list of sources do, and only then.
 remember = @mkdir -p $(@D); echo '$(1)' | cmp -s - $@ || echo '$(1)' >$@
 $(BUILD)/flags: FORCE
 	$(call remember,$(CC) $(ALL_CFLAGS) $(BLIS_DIR))
+$(BUILD)/omp: FORCE
+	$(call remember,$(omp))
+$(BUILD)/obj/src/exec/nest_run.o: $(BUILD)/omp
 $(BUILD)/sources: FORCE
 	$(call remember,$(LIB_SRC))
 
@@ -175,7 +190,7 @@ install: all ## into PREFIX= (/usr/local), below DESTDIR=
 	install -m 644 docs/man/tansy.1 $(D)$(MANDIR)/man1
 	install -m 644 docs/man/tansy.3 $(D)$(MANDIR)/man3
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' \
-	    -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS_PRIVATE@|$(if $(LAPACK),-llapacke )$(call blis,--static) -lm|' \
+	    -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS_PRIVATE@|$(if $(omp),$(omp_lib) )$(if $(LAPACK),-llapacke )$(if $(SLEEF),-lsleef )$(call blis,--static) -lpthread -ldl -lm|' \
 	    tansy.pc.in >$(D)$(PCDIR)/tansy.pc
 
 uninstall: ## take away what install put there

@@ -169,6 +169,13 @@ typedef struct tn_ctx_options {
     void *(*realloc)(void *user, void *p, size_t old_size, size_t new_size);
     void *user;
     int check; /* 0: check after every transformation in debug builds; 1: always; -1: never */
+    /* Whether x*y + z, x*y - z and z - x*y of floats, as written or as derivatives have them, are rounded once, as one
+     * fma.  0: yes, decided for each equation before a program is derived, batched or split: a value has the same bits
+     * wherever it is computed, or computed again, with every policy, schedule and backend; not across the border of a
+     * nested program, tn_subfn's or a region's.  As with any compiler that
+     * contracts, x*y - u*v where u*v equals x*y but is a value of its own may be a rounding error instead of 0, and
+     * x*x - y*y slightly negative.  -1: no, each product is rounded. */
+    int contract;
 } tn_ctx_options;
 
 /* A new context, or NULL without memory.  `opt` may be NULL. */
@@ -311,8 +318,11 @@ typedef struct tn_cost_report {
     double transcendentals; /* evaluations */
     double products;        /* multiply-adds of products and linear algebra */
     double bytes;           /* read and written, each equation alone */
-    double peak_bytes;      /* of the arena tn_compile would plan */
-    double spill_bytes;     /* of the spill file tn_compile would plan, which peak_bytes leaves out */
+    /* Of the arena, as tn_exec_bytes has it for tn_compile without options or with TN_BACKEND_NATIVE, which runs the
+     * same plan.  Others plan for themselves: TN_BACKEND_REFERENCE, which fuses nothing, and strides, aliases,
+     * strict_zero, threads, or exact math functions. */
+    double peak_bytes;
+    double spill_bytes; /* of the spill file tn_compile would plan, which peak_bytes leaves out */
 } tn_cost_report;
 TN_API tn_status tn_cost(const tn_fn *f, tn_cost_report *out);
 
@@ -479,10 +489,11 @@ TN_API tn_fn *tn_jacrev(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy 
 TN_API tn_fn *tn_hessian(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy, size_t block);
 
 /* The policy memory_budget:BYTES is, of all plans whose peak is within BYTES, the one that does the least again.
- *   The peak of a plan is the largest arena (tn_exec_bytes of row-major arguments) of the programs that tn_vjp
- * and, where the first output is a float scalar, tn_value_and_grad and tn_grad make of f with respect to wrt: one
- * definition, so that the plan is the same for all of them and for tn_linearize.  tn_jacrev takes the budget for the
- * reverse pass of each output, tn_hvp and tn_hessian for the gradient.
+ *   The peak of a plan is the largest arena (tn_exec_bytes without options, or with TN_BACKEND_NATIVE) of the programs
+ * that tn_vjp and, where the first output is a float scalar, tn_value_and_grad_aux and, where there is no other,
+ * tn_grad make of f with respect to wrt: one definition, so that the plan is the same for all of them and for
+ * tn_linearize. It is of the plan that tn_compile makes, where values that one set of loops makes and reads take no
+ * memory.  tn_jacrev takes the budget for the reverse pass of each output, tn_hvp and tn_hessian for the gradient.
  *   Programs with at most 12 values to decide on, those of nested programs included, are planned exactly: every save
  * set is tried, at most 4096 times the cost of tn_linearize, tn_transpose and planning, usually much fewer.  For larger
  * ones at most 64 candidates are tried, each at that cost: the other policies, save sets that are the least at a price
@@ -508,8 +519,11 @@ typedef struct tn_budget_report {
     size_t full_bytes;   /* the peak when everything is saved */
     size_t peak_bytes;   /* of the chosen plan; 0 where none is feasible, as are the next two */
     double recompute_ns; /* modelled work of the vjp that everything_saveable does not have */
-    double bound_ns;     /* no plan within the budget has less; equal when exact, and 0 when nothing is known */
-    size_t plans;        /* how many were tried */
+    /* No plan within the budget has less; equal when exact, and 0 when nothing is known: with loops, nested programs
+     * or regions.  Else it counts the residuals that products of the derivative read, which are in memory whatever is
+     * fused; others may live in registers, so that it is 0 where there are no products. */
+    double bound_ns;
+    size_t plans; /* how many were tried */
     int feasible, exact;
     const char *schedules; /* chosen for loops with `auto`, separated by spaces; "" where there are none.  In the order
                             * of the program, a loop before those of its step; lives as long as the context */
@@ -600,9 +614,27 @@ typedef struct tn_effect {
  * No exception and no longjmp may cross, and the work may not be called again. */
 typedef int (*tn_observer)(void *user, const tn_effect *e);
 
+/* How a program runs.  Results of reductions, products and kernels have the same bits in all of them; elementwise
+ * functions differ between the reference and the others by what the C library's and vectorized functions differ. */
+typedef enum tn_backend {
+    TN_BACKEND_INTERPRETER, /* elementwise equations and reductions fused into loops; needs no compiler */
+    TN_BACKEND_REFERENCE,   /* one kernel for each equation: slow and plain, to compare with */
+    TN_BACKEND_NATIVE       /* the fused loops as C, compiled by the system's compiler: the interpreter's bits */
+} tn_backend;
+
+/* Whose elementwise functions a program calls, other than with TN_BACKEND_REFERENCE, which calls the C library's.
+ * Whatever is chosen, an equation has the same bits wherever it is fused, on processors with the same vectors. */
+typedef enum tn_math {
+    TN_MATH_DEFAULT, /* vector functions that came with the C library; at most 4 ulp (docs/execution.md) */
+    TN_MATH_ACCURATE /* at most 1 ulp (erfc 1.5): SLEEF, if it was there when the library was built; else the C
+                        library's functions of one number, at most 3 ulp and several times slower */
+} tn_math;
+
 typedef struct tn_compile_options {
     size_t size; /* sizeof(tn_compile_options) */
-    int threads; /* for products; 0: 1 */
+    /* For products, and for fused steps of many elements (the interpreter; where the library was built with OpenMP,
+     * each thread has scratch of its own in the workspace); 0: 1.  The bits of fused steps do not depend on it. */
+    int threads;
     /* Element strides per input and output (rank of them each); NULL, or a NULL
      * entry: row-major.  So column-major matrices enter without a copy. */
     const int64_t *const *in_strides;
@@ -629,14 +661,32 @@ typedef struct tn_compile_options {
     /* The most bytes that each workspace may allocate for stacks, the arrays of loops whose length is found when they
      * run (tn_exec_bytes_per_step); a call that needs more fails with TN_ENOMEM.  0: no limit. */
     size_t stack_limit;
+    int backend; /* a tn_backend */
+    /* TN_BACKEND_NATIVE: the compiler, a path or a name to be found in PATH that takes the arguments of cc (NULL:
+     * "cc"), and an existing directory for compiled programs, which must be the user's own and not writable to others
+     * (NULL: $XDG_CACHE_HOME/tansy or ~/.cache/tansy, made where it is missing).  A program is compiled once for each
+     * compiler and kind of processor; processes may share the directory, and what is in it may be removed at any time.
+     * The compiler is started without a shell.  Where this cannot be done the interpreter runs (tn_exec_backend). */
+    const char *cc;
+    const char *cache_dir;
+    int math; /* a tn_math */
 } tn_compile_options;
 
 /* Plans f: order, liveness, buffers.  NULL on failure.  Warms BLIS's pools
  * with a product of the largest size; note that BLIS itself aborts when it is
  * out of memory.  TN_EINVAL when an option is wrong or spill_dir is missing, TN_EIO when no
- * file can be made in spill_dir.  Cost: linear in equations. */
+ * file can be made in spill_dir.  Cost: linear in equations.
+ *
+ * A program over many short rows, as tn_vmap makes them of functions of few numbers, may be planned by columns (not
+ * with TN_BACKEND_REFERENCE).  There a product of the linear program with a number that is known to be 0 when it is
+ * compiled, as most tangents of the basis of tn_jacfwd and tn_jacrev are, is 0 even against an infinite partial, where
+ * arithmetic has NaN, and a 0 may have another sign (docs/execution.md, "Columns"). */
 TN_API tn_exec *tn_compile(const tn_fn *f, const tn_compile_options *opt);
 TN_API void tn_exec_free(tn_exec *e);
+/* The backend (a tn_backend) that runs e: TN_BACKEND_INTERPRETER in place of TN_BACKEND_NATIVE where there was no
+ * compiler, or it failed; *why (unless NULL) then says so, else it is "".  The text lives as long as e.  -1: e is NULL.
+ */
+TN_API int tn_exec_backend(const tn_exec *e, const char **why);
 /* Bytes of workspace a call needs, padding included; known before anything runs. */
 TN_API size_t tn_exec_bytes(const tn_exec *e);
 /* Bytes that each step adds to those of a call, for the stacks of loops whose length is found when they run: of all
@@ -675,6 +725,28 @@ TN_API tn_status tn_work_observe(tn_work *w, tn_observer observer, void *user);
 /* The message of the last failed call with this workspace (or of tn_call). */
 TN_API const char *tn_work_error(const tn_work *w);
 TN_API const char *tn_exec_error(const tn_exec *e);
+
+/* ---- C source ---- */
+
+typedef struct tn_emit_c_options {
+    size_t size;        /* sizeof(tn_emit_c_options) */
+    const char *name;   /* of the C function; NULL: the program's, or "f" */
+    const char *header; /* how the source includes its header; NULL: "NAME.h" */
+    int cblas;          /* products of matrices call cblas_dgemm and cblas_sgemm; 0: loops of their own */
+    bool strict_zero;   /* as in tn_compile_options */
+} tn_emit_c_options;
+/* f as a C99 source file and its header, two texts that the caller releases with tn_text_free: a function
+ *
+ *     int NAME(const double *in0, ..., double *out0, ..., void *work);
+ *
+ * that needs no Tansy and no memory but `work` (NAME_WORK_BYTES, a macro of the header, which also documents the shapes
+ * and what is returned).  It runs the steps that tn_compile plans, fused in the same way, with the C library's
+ * functions (docs/emit-c.md).  All outputs are wanted and share no memory with inputs.  TN_EINVAL for a name that C
+ * does not admit; TN_ERULE for what is not written as C: values in spill files (offload), print and progress, arrays
+ * whose length loops find when they run, and their schedules, and what tn_compile refuses; TN_ENOMEM.  *source and
+ * *header are NULL then. f may be used by several threads at once; its context may not.  Cost: as tn_compile, and
+ * linear in the text. */
+TN_API tn_status tn_emit_c(const tn_fn *f, const tn_emit_c_options *opt, char **source, char **header);
 
 /* ---- User code as primitives -------------------------------------------------------- */
 

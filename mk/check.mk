@@ -6,10 +6,12 @@
 # The goals that need the packages of set `check` (tools/deps/packages.txt).
 CHECK_GOALS = nesting check results asan clang tsan valgrind laws mutants faults fuzz fuzz-programs tsan-programs
 
-# Samples per law, and generated programs: in make check, and in the sanitized and clang builds.
+# Samples per law, allocations that fail (tests/fault), and generated programs: in make check, and in the sanitized and clang builds.
 CHECK_N     ?= 100
+CHECK_FAULT ?= 1200000
 CHECK_PROGRAMS ?= 1200
 SHORT_N     ?= 10
+SHORT_FAULT ?= 120000
 SEED        ?= 1
 # Seconds: the longest a test may take, each fuzz target in make check, each in make fuzz.
 CHECK_LIMIT ?= 1200
@@ -17,17 +19,19 @@ CHECK_FUZZ  ?= 10
 FUZZ_TIME   ?= 300
 
 # What make check runs, longest first.  Sanitized builds leave out what needs an ordinary one.
-KINDS       ?= laws fuzz threads golden nesting fault demo unit install headers abi costs cpp examples bench valgrind
-SHORT_KINDS  = laws golden nesting fault demo unit cpp examples
+KINDS       ?= laws fuzz threads golden nesting emit fault demo unit install headers abi costs cpp examples bench valgrind
+SHORT_KINDS  = laws golden nesting emit fault demo unit cpp examples
 
 # ---- programs --------------------------------------------------------------
 
 UNITS    := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/*.c))
 FUZZERS  := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
 SCRIPTS  := $(wildcard tests/*/run.sh tests/golden/run)
-# Folders of which all the files make one program, $(BUILD)/NAME.  Mutants run the laws on a broken registry.
-FOLDERS      := laws fault golden threads mutants nesting
+# Folders of which all the files make one program, $(BUILD)/NAME.  Mutants run the laws on a broken registry,
+# emit writes their programs as C.
+FOLDERS      := laws fault golden threads mutants nesting emit
 SRC_mutants  := $(filter-out %/main.c,$(call find_c,tests/laws))
+SRC_emit     := $(SRC_mutants)
 $(foreach d,$(FOLDERS),$(eval C_$(d) := $(call find_c,tests/$(d))))
 
 # What several of them use: the files in tests itself.
@@ -67,7 +71,8 @@ fuzz-programs: | deps
 	$(sub_make) BUILD=$(FUZZ_DIR) CC='$(CLANG)' SAN=fuzzer-no-link,address,undefined CFLAGS='-O1 -g' DEBUG=1 \
 	    $(FUZZERS:%=$(FUZZ_DIR)/fuzz/%)
 tsan-programs: | deps
-	$(sub_make) BUILD=$(TSAN_DIR) CC=gcc SAN=thread CFLAGS='-O1 -g' DEBUG= $(TSAN_DIR)/threads
+	$(sub_make) BUILD=$(TSAN_DIR) CC=gcc SAN=thread CFLAGS='-O1 -g' DEBUG= $(TSAN_DIR)/threads \
+	    $(TSAN_DIR)/unit/nest_threads
 
 $(BUILD)/locale/de_DE.UTF-8: | deps
 	@mkdir -p $(@D)
@@ -81,6 +86,7 @@ TESTS_fuzz     = $(FUZZERS:%=fuzz-%)
 TESTS_threads  = $(if $(C_threads),threads)
 TESTS_golden   = $(if $(C_golden),golden) $(SCRIPTS:tests/%=script-%)
 TESTS_nesting  = $(if $(C_nesting),nesting)
+TESTS_emit     = $(if $(C_emit),emit)
 TESTS_fault    = $(if $(C_fault),fault)
 TESTS_demo     = $(if $(DEMO_SRC),demo)
 TESTS_unit     = $(UNITS:%=unit-%)
@@ -103,8 +109,10 @@ RUN = @SAN='$(SAN)' CC='$(CC)' CLANG='$(CLANG)' BUILD='$(BUILD)' tools/check/run
 
 $(R)/laws.res: $(BUILD)/laws FORCE
 	$(RUN) $< --n $(CHECK_N) --programs $(CHECK_PROGRAMS) --seed $(SEED)
-$(R)/fault.res $(R)/golden.res: $(R)/%.res: $(BUILD)/% FORCE
+$(R)/golden.res $(R)/emit.res: $(R)/%.res: $(BUILD)/% FORCE
 	$(RUN) $<
+$(R)/fault.res: $(BUILD)/fault FORCE
+	$(RUN) $< --work $(CHECK_FAULT)
 $(R)/nesting.res: $(BUILD)/nesting FORCE
 	$(RUN) $< --count
 $(R)/demo.res: $(BUILD)/demo FORCE
@@ -143,11 +151,11 @@ check: | deps ## build and run every test; KINDS= picks some
 
 # The whole suite once more, in short form, in builds of other kinds.
 asan: | deps ## the suite under AddressSanitizer and UBSan
-	$(sub_make) BUILD=$(BUILD)/asan SAN=address,undefined DEBUG=1 CHECK_N=$(SHORT_N) CHECK_PROGRAMS=$(SHORT_N) KINDS='$(SHORT_KINDS)' check
+	$(sub_make) BUILD=$(BUILD)/asan SAN=address,undefined DEBUG=1 CHECK_N=$(SHORT_N) CHECK_PROGRAMS=$(SHORT_N) CHECK_FAULT=$(SHORT_FAULT) KINDS='$(SHORT_KINDS)' check
 clang: | deps ## the suite built by clang, warnings as errors
-	$(sub_make) BUILD=$(BUILD)/clang CC='$(CLANG)' WERROR=1 CHECK_N=$(SHORT_N) CHECK_PROGRAMS=$(SHORT_N) KINDS='$(SHORT_KINDS)' check
+	$(sub_make) BUILD=$(BUILD)/clang CC='$(CLANG)' WERROR=1 CHECK_N=$(SHORT_N) CHECK_PROGRAMS=$(SHORT_N) CHECK_FAULT=$(SHORT_FAULT) KINDS='$(SHORT_KINDS)' check
 tsan: $(if $(C_threads),tsan-programs) ## one exec on several threads, under ThreadSanitizer
-	$(if $(C_threads),@SAN=thread tools/check/sanitized.sh $(TSAN_DIR)/threads,$(call skip,tests/threads/*.c))
+	$(if $(C_threads),@for t in threads unit/nest_threads; do SAN=thread tools/check/sanitized.sh $(TSAN_DIR)/$$t || exit 1; done,$(call skip,tests/threads/*.c))
 valgrind: $(QUICKSTART) ## the quickstart under valgrind
 	$(if $(QUICKSTART),$(VALGRIND) $<,$(call skip,examples/quickstart.c))
 

@@ -2,6 +2,7 @@
 
 #include "prims/layout.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,22 +28,23 @@ static tn_status by_strips(const tn_i_eqn *e, const tn_i_arr *in, const tn_i_arr
 }
 
 /* A program in place of the equation, whose outputs it makes of the operands from `first` on. */
-static tn_status by_program(const tn_fn *f, const tn_i_eqn *e, const tn_fn *g, uint32_t first, void **value) {
+static tn_status by_program(const tn_fn *f, const tn_i_eqn *e, const tn_fn *g, uint32_t first, void **value,
+                            tn_naive_errors *off) {
     const void **from = calloc(e->nin + 1, sizeof *from);
     tn_status s = TN_ENOMEM;
     for (uint32_t i = first; from && i < e->nin; i++) from[i - first] = value[tn_i_in(f, e)[i]];
-    if (from) s = tn_naive_body(g, from, &value[e->out]);
+    if (from) s = tn_naive_body(g, from, &value[e->out], off);
     free(from);
     return s;
 }
 
 /* The program that operand 0, i32 or bool, names: the first or last one where it is out of range. */
-static tn_status by_branch(const tn_fn *f, const tn_i_eqn *e, void **value) {
+static tn_status by_branch(const tn_fn *f, const tn_i_eqn *e, void **value, tn_naive_errors *off) {
     const tn_fn *const *g;
     const uint32_t n = tn_i_programs(&e->params->v[0], &g);
     const tn_i_var v = tn_i_in(f, e)[0];
     const int32_t k = f->val[v].type->dtype == TN_BOOL ? *(const uint8_t *)value[v] : *(const int32_t *)value[v];
-    return by_program(f, e, g[k < 0 ? 0 : (uint32_t)k < n ? (uint32_t)k : n - 1], 1, value);
+    return by_program(f, e, g[k < 0 ? 0 : (uint32_t)k < n ? (uint32_t)k : n - 1], 1, value, off);
 }
 
 /* One value everywhere, or the value itself: all else that takes arrays as long as a loop. */
@@ -138,12 +140,30 @@ static bool has_steps(const tn_fn *f, const tn_i_eqn *e) {
     return false;
 }
 
-static tn_status run_equation(const tn_fn *f, const tn_i_eqn *e, void **value) {
-    if (e->prim->id == TN_P_scan) return tn_naive_scan(f, e, value);
-    if (e->prim->id == TN_P_while) return tn_naive_while(f, e, value);
-    if (e->prim->flags & TN_F_LOOP) return by_branch(f, e, value);
-    if (e->prim->body && !e->prim->kernel) return by_program(f, e, e->params->v[e->prim->body - 1].u.fn, 0, value);
-    return has_steps(f, e) ? by_steps(f, e, value) : by_itself(f, e, value);
+static void err(const tn_fn *f, const tn_i_eqn *e, void **value, tn_naive_errors *off) {
+    const double ulps = off->ulps(f, e);
+    for (uint32_t j = 0; j < e->nout && ulps > 0; j++) {
+        const tn_type *t = f->val[e->out + j].type;
+        const int64_t n = tn_i_is_float(t->dtype) ? tn_i_count(t) : 0;
+        for (int64_t i = 0; i < n; i++) {
+            const double by = tn_i_pick(&off->rng, 0, 1) ? ulps : -ulps;
+            if (t->dtype == TN_F32)
+                ((float *)value[e->out + j])[i] *= (float)(1 + by * FLT_EPSILON);
+            else
+                ((double *)value[e->out + j])[i] *= 1 + by * DBL_EPSILON;
+        }
+    }
+}
+
+static tn_status run_equation(const tn_fn *f, const tn_i_eqn *e, void **value, tn_naive_errors *off) {
+    if (e->prim->id == TN_P_scan) return tn_naive_scan(f, e, value, off);
+    if (e->prim->id == TN_P_while) return tn_naive_while(f, e, value, off);
+    if (e->prim->flags & TN_F_LOOP) return by_branch(f, e, value, off);
+    if (e->prim->body && !e->prim->kernel) return by_program(f, e, e->params->v[e->prim->body - 1].u.fn, 0, value, off);
+    if (has_steps(f, e)) return by_steps(f, e, value);
+    const tn_status s = by_itself(f, e, value);
+    if (s == TN_OK && off) err(f, e, value, off);
+    return s;
 }
 
 /* Inputs and literals; an equation makes its own outputs. */
@@ -157,10 +177,10 @@ static bool make_values(const tn_fn *f, const void *const *in, void **value) {
     return true;
 }
 
-static void **run(const tn_fn *f, const void *const *in, tn_status *s) {
+static void **run(const tn_fn *f, const void *const *in, tn_naive_errors *off, tn_status *s) {
     void **value = calloc((size_t)f->nval + 1, sizeof *value);
     *s = value && make_values(f, in, value) ? TN_OK : TN_ENOMEM;
-    for (uint32_t i = 0; i < f->neqn && *s == TN_OK; i++) *s = run_equation(f, &f->eqn[i], value);
+    for (uint32_t i = 0; i < f->neqn && *s == TN_OK; i++) *s = run_equation(f, &f->eqn[i], value, off);
     return value;
 }
 
@@ -169,9 +189,9 @@ static void release(const tn_fn *f, void **value) {
     free(value);
 }
 
-tn_status tn_naive_body(const tn_fn *f, const void *const *in, void **out) {
+tn_status tn_naive_body(const tn_fn *f, const void *const *in, void **out, tn_naive_errors *off) {
     tn_status s;
-    void **value = run(f, in, &s);
+    void **value = run(f, in, off, &s);
     for (uint32_t j = 0; j < f->nout && s == TN_OK; j++)
         if (!(out[j] = tn_naive_copy(f->val[f->out[j]].type, value[f->out[j]]))) s = TN_ENOMEM;
     release(f, value);
@@ -179,8 +199,12 @@ tn_status tn_naive_body(const tn_fn *f, const void *const *in, void **out) {
 }
 
 tn_status tn_naive_run(const tn_fn *f, const void *const *in, void *const *out) {
+    return tn_naive_run_off(f, in, out, NULL);
+}
+
+tn_status tn_naive_run_off(const tn_fn *f, const void *const *in, void *const *out, tn_naive_errors *off) {
     tn_status s;
-    void **value = run(f, in, &s);
+    void **value = run(f, in, off, &s);
     for (uint32_t j = 0; j < f->nout && s == TN_OK; j++) {
         const tn_type *t = f->val[f->out[j]].type;
         tn_naive_tree *tree = tn_i_has_steps(t) ? tn_naive_copy(t, value[f->out[j]]) : NULL;
@@ -208,7 +232,7 @@ static bool finite(const tn_type *t, const void *data) {
 
 bool tn_naive_finite(const tn_fn *f, const void *const *in) {
     tn_status s;
-    void **value = run(f, in, &s);
+    void **value = run(f, in, NULL, &s);
     bool all = s == TN_OK;
     for (uint32_t v = 0; v < f->nval && all; v++) all = finite(f->val[v].type, value[v]);
     release(f, value);

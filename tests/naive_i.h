@@ -12,10 +12,10 @@ const void *tn_naive_entry(const tn_type *t, const void *value, int64_t i);
 /* Makes `entry`, taken over, entry i of a value of type t. */
 bool tn_naive_put(const tn_type *t, void *value, int64_t i, void *entry);
 
-/* Runs f; out[j] are new values, owned by the caller. */
-tn_status tn_naive_body(const tn_fn *f, const void *const *in, void **out);
+/* Runs f; out[j] are new values, owned by the caller.  off NULL: without errors. */
+tn_status tn_naive_body(const tn_fn *f, const void *const *in, void **out, tn_naive_errors *off);
 /* scan and while: sets value[e->out ..]. */
-tn_status tn_naive_scan(const tn_fn *f, const tn_i_eqn *e, void **value);
-tn_status tn_naive_while(const tn_fn *f, const tn_i_eqn *e, void **value);
+tn_status tn_naive_scan(const tn_fn *f, const tn_i_eqn *e, void **value, tn_naive_errors *off);
+tn_status tn_naive_while(const tn_fn *f, const tn_i_eqn *e, void **value, tn_naive_errors *off);
 
 #endif

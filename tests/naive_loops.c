@@ -88,6 +88,7 @@ typedef struct running {
     const tn_fn *f, *body;
     const tn_i_eqn *e;
     void **value;
+    tn_naive_errors *off;
     const void **in;
     void **out;
     uint32_t ncarry, carry_in, carry_out; /* the first carry among in and out, which are owned */
@@ -122,7 +123,7 @@ static void drop_carry(running *r) {
 
 /* One step: the carries go on, the ys become entries of the equation's outputs from y0 on. */
 static tn_status step(running *r, uint32_t y0) {
-    tn_status s = tn_naive_body(r->body, r->in, r->out);
+    tn_status s = tn_naive_body(r->body, r->in, r->out, r->off);
     if (s != TN_OK) return s;
     drop_carry(r);
     for (uint32_t k = 0; k < r->ncarry; k++) r->in[r->carry_in + k] = r->out[k];
@@ -152,10 +153,10 @@ static bool make_stacks(running *r, uint32_t y0) {
     return ok;
 }
 
-tn_status tn_naive_scan(const tn_fn *f, const tn_i_eqn *e, void **value) {
+tn_status tn_naive_scan(const tn_fn *f, const tn_i_eqn *e, void **value, tn_naive_errors *off) {
     tn_i_scan k;
     if (!tn_i_scan_read(tn_i_p(e), e->nin, &k)) return TN_EINVAL;
-    running r = {.f = f, .body = k.body, .e = e, .value = value, .ncarry = k.ncarry, .index = k.index};
+    running r = {.f = f, .body = k.body, .e = e, .value = value, .off = off, .ncarry = k.ncarry, .index = k.index};
     const int64_t n = k.counted ? *(const int64_t *)operand(&r, 0) : k.length;
     const bool endless = n == INT64_MAX && k.counted && !k.index && k.ncarry == 0 && k.nx > 0;
     tn_status s = make_stacks(&r, k.ncarry) ? enter(&r, k.const0, k.carry0) : TN_ENOMEM;
@@ -176,16 +177,16 @@ static tn_status goes_on(const running *r, const tn_i_while *w, const void **in,
     void *out = NULL;
     for (uint32_t i = 0; i < w->ncond; i++) in[i] = operand(r, i);
     for (uint32_t k = 0; k < w->ncarry; k++) in[w->ncond + k] = r->in[r->carry_in + k];
-    const tn_status s = tn_naive_body(w->cond, in, &out);
+    const tn_status s = tn_naive_body(w->cond, in, &out, r->off);
     *on = s == TN_OK && *(const uint8_t *)out;
     free(out);
     return s;
 }
 
-tn_status tn_naive_while(const tn_fn *f, const tn_i_eqn *e, void **value) {
+tn_status tn_naive_while(const tn_fn *f, const tn_i_eqn *e, void **value, tn_naive_errors *off) {
     tn_i_while w;
     if (!tn_i_while_read(tn_i_p(e), e->nin, &w)) return TN_EINVAL;
-    running r = {.f = f, .body = w.body, .e = e, .value = value, .ncarry = w.ncarry, .index = w.index};
+    running r = {.f = f, .body = w.body, .e = e, .value = value, .off = off, .ncarry = w.ncarry, .index = w.index};
     const void **in = calloc(w.cond->nin + 1u, sizeof *in);
     tn_status s = in && make_stacks(&r, w.ncarry) ? enter(&r, w.const0, w.carry0) : TN_ENOMEM;
     bool on = false;

@@ -291,6 +291,10 @@ TN_API tn_val tn_xlog1py_at(tn_val x, tn_val y, const char *file, int line);
 #define tn_logaddexp(x, y) tn_logaddexp_at(TN_VAL(x), TN_VAL(y), __FILE__, __LINE__)
 #define tn_xlogy(x, y)     tn_xlogy_at(TN_VAL(x), TN_VAL(y), __FILE__, __LINE__)
 #define tn_xlog1py(x, y)   tn_xlog1py_at(TN_VAL(x), TN_VAL(y), __FILE__, __LINE__)
+/* x*y + z, rounded once, as C's fma.  Sums and differences of products become it by themselves
+ * (tn_ctx_options.contract).  Floats. */
+TN_API tn_val tn_fma_at(tn_val x, tn_val y, tn_val z, const char *file, int line);
+#define tn_fma(x, y, z) tn_fma_at(TN_VAL(x), TN_VAL(y), TN_VAL(z), __FILE__, __LINE__)
 /* Comparisons; the result is bool.  Order comparisons: numbers. */
 TN_API tn_val tn_eq_at(tn_val x, tn_val y, const char *file, int line);
 TN_API tn_val tn_ne_at(tn_val x, tn_val y, const char *file, int line);

@@ -2,6 +2,7 @@
 
 #include "checkpoint/policies.h"
 #include "control/reschedule.h"
+#include "exec/resident.h"
 
 #include <math.h>
 #include <string.h>
@@ -35,7 +36,7 @@ static bool schedule(void *user, const char *const *text) {
 
 static bool find(const tn_fn *f, const tn_i_wrt *w, size_t bytes, tn_i_budget *out) {
     programs p = {.f = f, .w = w};
-    tn_i_trier t = {.ctx = f->ctx, .attempt = measure, .schedule = schedule, .user = &p};
+    tn_i_trier t = {.ctx = f->ctx, .attempt = measure, .schedule = schedule, .residents = tn_i_residents, .user = &p};
     if (!tn_i_auto_loops(f, &t.loops)) return false;
     const bool ok = (t.loops.n || schedule(&p, NULL)) && tn_i_budget_find(&t, bytes, out);
     tn_i_auto_loops_free(f->ctx, &t.loops);

@@ -39,7 +39,7 @@ static tn_fn *ordinary(const tn_fn *g, uint32_t first) {
 static tn_fn *forward(const char *who, const tn_fn *f, const tn_wrt_list *wrt, bool primal) {
     tn_i_wrt w;
     if (!f || !tn_i_wrt_init(&w, who, f, wrt)) return NULL;
-    tn_fn *g = tn_i_jvp(f, w.n, w.index, true, NULL, NULL);
+    tn_fn *g = tn_i_contracted_jvp(f, w.n, w.index);
     tn_i_wrt_free(&w);
     if (!g) return NULL;
     tn_fn *h = ordinary(g, primal ? 0 : f->nout);
@@ -247,7 +247,7 @@ bool tn_i_measure_reverse(const tn_fn *f, const tn_fn *jvp, const tn_i_plan_by *
     bool ok = tn_i_split_jvp(f, jvp, how, &r.parts) && reverse_ready(&r) && measure(reverse_vjp(&r), out);
     const tn_type *y = f->nout ? f->val[f->out[0]].type : NULL;
     if (ok && y && y->rank == 0 && tn_i_is_float(y->dtype))
-        ok = measure(reverse_gradient(&r, true), out) && measure(reverse_gradient(&r, false), out);
+        ok = measure(reverse_gradient(&r, true), out) && (f->nout > 1 || measure(reverse_gradient(&r, false), out));
     reverse_free(&r);
     return ok;
 }

@@ -87,11 +87,12 @@ tn_fn *tn_vmap(const tn_fn *f, int64_t size, const int *in_axes, const int *out_
               .args = tn_i_alloc_array(c, f->nin, sizeof(tn_i_var)),
               .outs = tn_i_alloc_array(c, f->nout, sizeof(tn_i_var))};
     bool *out_batched = tn_i_alloc_array(c, f->nout, sizeof *out_batched);
-    tn_fn *g = NULL, *h = NULL;
-    if (a.batched && a.args && a.outs && out_batched && check_axes(&a)) {
-        g = tn_i_vmap(f, size, a.batched, false, out_batched, NULL);
+    tn_fn *once = tn_i_contracted(f), *g = NULL, *h = NULL; /* a product that is not mapped is none once broadcast */
+    if (once && a.batched && a.args && a.outs && out_batched && check_axes(&a)) {
+        g = tn_i_vmap(once, size, a.batched, false, out_batched, NULL);
         h = g ? wrap(&a, g, out_batched) : NULL;
     }
+    tn_i_fn_unref(once);
     tn_i_fn_unref(g);
     tn_i_free(c, a.batched, f->nin * sizeof(bool));
     tn_i_free(c, a.args, f->nin * sizeof(tn_i_var));

@@ -221,6 +221,7 @@ tn_ctx *tn_i_ctx_new(const tn_ctx_options *opt, const tn_prim *const *prims) {
 #else
     c->check = o.check > 0;
 #endif
+    c->contract = o.contract >= 0;
     c->scope = "";
     c->prims = prims;
     tn_i_arena_init(&c->arena, c);

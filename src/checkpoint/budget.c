@@ -53,9 +53,48 @@ static bool append(tn_ctx *c, tn_i_saves *s, const uint8_t *save, uint32_t n) {
 
 /* ---- trials ----------------------------------------------------------------------------------- */
 
+/* A save set and what came of it. */
+typedef struct tn_i_tried {
+    uint8_t *save;
+    uint32_t n;
+    tn_i_trial trial;
+} tried;
+
+/* Many candidates choose the same set, which need not be planned again. */
+static bool recalls(tn_i_search *s, const tn_i_boundary *q, const uint8_t *save) {
+    for (size_t i = 0; s->recall && q->f->depth == 1 && i < s->ntried; i++)
+        if (s->tried[i].n == q->f->nval && memcmp(s->tried[i].save, save, q->f->nval) == 0) s->same = &s->tried[i];
+    return s->same != NULL;
+}
+
 static bool note(const tn_i_plan_by *how, const tn_i_boundary *q, uint8_t *save) {
     tn_i_search *s = how->user;
-    return s->inner.plan(&s->inner, q, save) && append(s->t->ctx, &s->saves, save, q->f->nval);
+    return s->inner.plan(&s->inner, q, save) && append(s->t->ctx, &s->saves, save, q->f->nval) && !recalls(s, q, save);
+}
+
+static bool keep_tried(tn_i_search *s) {
+    if (!s->recall || s->same || s->saves.n != 1) return true;
+    if (!tn_i_grow(s->t->ctx, (void **)&s->tried, &s->ctried, s->ntried + 1, sizeof *s->tried)) return false;
+    const saved *x = &s->saves.of[0];
+    uint8_t *copy = tn_i_alloc(s->t->ctx, x->n);
+    if (!copy) return false;
+    memcpy(copy, x->save, x->n);
+    s->tried[s->ntried++] = (tried){copy, x->n, s->last};
+    return true;
+}
+
+static void tried_free(tn_i_search *s) {
+    for (size_t i = 0; i < s->ntried; i++) tn_i_free(s->t->ctx, s->tried[i].save, s->tried[i].n);
+    tn_i_free(s->t->ctx, s->tried, s->ctried * sizeof *s->tried);
+}
+
+static bool try_once(tn_i_search *s, const tn_i_plan_by *how) {
+    s->same = NULL;
+    if (!s->t->attempt(s->t->user, how, &s->last)) {
+        if (!s->same) return false;
+        s->last = s->same->trial;
+    }
+    return keep_tried(s);
 }
 
 bool tn_i_better(const tn_i_trial *a, const tn_i_trial *b) {
@@ -92,7 +131,7 @@ bool tn_i_attempt(tn_i_search *s, const tn_i_plan_by *inner) {
     s->inner = *inner;
     s->took = false;
     clear(s->t->ctx, &s->saves);
-    if (!s->t->attempt(s->t->user, &how, &s->last) || !remember(s)) return false;
+    if (!try_once(s, &how) || !remember(s)) return false;
     if (x->trials++ == 0) x->full = s->last;
     if (s->last.peak < x->least && !s->between) x->least = s->last.peak;
     if ((s->took = takes(s))) take(s);
@@ -136,8 +175,6 @@ static bool try_prices(tn_i_search *s, tn_i_multiplier *p) {
     return tn_i_attempt(s, &how);
 }
 
-/* No price per byte leaves anything saved that may be recomputed. */
-#define DEAREST 1e12
 enum { PRICES = 24, PARTS = 8 };
 
 /* The least work at each price; of all prices that tell anything the lines between two known corners of the
@@ -151,7 +188,8 @@ typedef struct hull {
 
 static bool try_price(tn_i_search *s, hull *h, double lambda, uint32_t *index) {
     tn_i_multiplier *p = &h->at[h->n];
-    *p = (tn_i_multiplier){.lambda = lambda};
+    *p = (tn_i_multiplier){.lambda = lambda, .budget = s->bytes};
+    if (h->n == 0 && !s->x->nloop) p->residents = s->t->residents; /* no price bounds what schedules do */
     if (!try_prices(s, p)) return false;
     if (h->n == 0 || s->last.peak < h->least) {
         h->least = s->last.peak;
@@ -163,7 +201,7 @@ static bool try_price(tn_i_search *s, hull *h, double lambda, uint32_t *index) {
 
 static bool try_hull(tn_i_search *s, hull *h) {
     uint32_t side[2 * PRICES + 1][2], tail = 0, index;
-    if (!try_price(s, h, 0, &side[0][0]) || !try_price(s, h, DEAREST, &side[0][1])) return false;
+    if (!try_price(s, h, 0, &side[0][0]) || !try_price(s, h, TN_I_DEAREST, &side[0][1])) return false;
     tail = 1;
     for (uint32_t i = 0; i < tail && h->n < PRICES; i++) {
         const uint32_t cheap = side[i][0], dear = side[i][1];
@@ -183,8 +221,8 @@ static bool try_hull(tn_i_search *s, hull *h) {
  * that save one of several. */
 static bool try_parts(tn_i_search *s, const hull *h) {
     static const uint32_t part[2][PARTS] = {{2, 3, 4, 6, 8, 12, 16, 32}, {2, 4, 6, 8, 16, 32, 64, 128}};
-    const double from[2] = {DEAREST, h->least_lambda};
-    for (int k = 0; k < (h->least_lambda == DEAREST ? 1 : 2); k++)
+    const double from[2] = {TN_I_DEAREST, h->least_lambda};
+    for (int k = 0; k < (h->least_lambda == TN_I_DEAREST ? 1 : 2); k++)
         for (uint32_t i = 0; i < 2 * PARTS; i++) {
             tn_i_multiplier p = {.lambda = from[k], .part = part[i % 2][i / 2], .evenly = i % 2 == 1};
             if (!try_prices(s, &p)) return false;
@@ -192,23 +230,12 @@ static bool try_parts(tn_i_search *s, const hull *h) {
     return true;
 }
 
-/* Duality: a plan of at most `bytes` has no less than the minimum at a price, less the price of `bytes`.  The peak
- * is no less than what is saved: all of it lives when the forward part ends. */
-static double bound(const hull *h, size_t bytes) {
-    double most = 0;
-    for (uint32_t i = 0; i < h->n; i++) {
-        const tn_i_multiplier *p = &h->at[i];
-        if (p->boundaries != 1 || p->pruned || p->lambda >= DEAREST) continue;
-        most = fmax(most, p->value * (1 - 1e-9) - p->lambda * (double)bytes);
-    }
-    return most;
-}
-
 static bool try_candidates(tn_i_search *s) {
     hull h = {.n = 0};
+    s->recall = s->x->nloop == 0;
     if (!try_policies(s) || !try_hull(s, &h) || !try_parts(s, &h)) return false;
-    if (s->x->nloop) return tn_i_try_rungs(s); /* no price bounds what schedules do */
-    s->x->bound = bound(&h, s->bytes);
+    if (s->x->nloop) return tn_i_try_rungs(s);
+    s->x->bound = h.at[0].bound;
     return true;
 }
 
@@ -245,6 +272,7 @@ bool tn_i_budget_find(const tn_i_trier *t, size_t bytes, tn_i_budget *out) {
     out->exact = !deep;
     if (ok && out->feasible && out->exact) out->bound = fmax(0, out->chosen.work - out->full.work);
     saves_free(t->ctx, &s.saves);
+    tried_free(&s);
     tn_i_free(t->ctx, (void *)s.now, t->loops.n * sizeof *s.now);
     tn_i_free(t->ctx, s.seen, s.cseen * sizeof *s.seen);
     if (!ok) tn_i_budget_free(out);

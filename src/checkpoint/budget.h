@@ -40,6 +40,9 @@ typedef struct tn_i_trier {
     bool (*attempt)(void *user, const tn_i_plan_by *how, tn_i_trial *out);
     /* Gives the loops these schedules, in all attempts that follow; NULL where there are no loops. */
     bool (*schedule)(void *user, const char *const *text);
+    /* Of each value of a jvp whether, saved, it surely is in the arena, together with all others of which it is said;
+     * false after an error.  NULL: nobody knows, and nothing bounds the work. */
+    bool (*residents)(const tn_fn *f, const uint8_t *known, uint8_t *resident);
     void *user;
     tn_i_auto_loops_of loops;
     bool large; /* for tests: candidates alone, as if there were too many save sets */

@@ -27,11 +27,16 @@ typedef struct tn_i_multiplier {
     uint32_t part; /* 0: nothing more; else one of `part` is saved */
     bool evenly;
     /* what comes out, summed over the boundaries */
-    double again, bytes, value; /* value: the minimum itself */
-    uint32_t boundaries;
-    bool pruned; /* some program's work depends on who reads it: `value` bounds nothing */
+    double again, bytes;
+    /* Optional: also how much is done again, at the least, where of what `residents` tells of (budget.h) no more than
+     * `budget` is saved. */
+    bool (*residents)(const tn_fn *f, const uint8_t *known, uint8_t *resident);
+    size_t budget;
+    double bound;
 } tn_i_multiplier;
 
+/* No price per byte leaves anything saved that may be recomputed. */
+#define TN_I_DEAREST 1e12
 /* how->user: a tn_i_multiplier. */
 bool tn_i_plan_multiplier(const tn_i_plan_by *how, const tn_i_boundary *q, uint8_t *save);
 

@@ -50,6 +50,12 @@ double tn_i_part_ns(const tn_i_cost_model *m, const tn_fn *f, const tn_i_eqn *e,
     return m->equation * c->equations + computing_ns(m, f, e, c);
 }
 
+/* Computed where it is read, in one pass with its readers: nothing of it is written and read again. */
+static bool fuses(const tn_i_eqn *e) {
+    enum { MOST_PARTS = 4 }; /* more are put together in memory */
+    return e->prim->flags & TN_F_ELEMENTWISE || e->prim->body || (e->prim->flags & TN_F_PLACES && e->nin <= MOST_PARTS);
+}
+
 bool tn_i_recompute_ns(const tn_i_cost_model *m, const tn_fn *f, const tn_i_eqn *e, double *ns) {
     tn_i_cost c;
     *ns = 0;
@@ -60,7 +66,7 @@ bool tn_i_recompute_ns(const tn_i_cost_model *m, const tn_fn *f, const tn_i_eqn 
     }
     if (!tn_i_eqn_cost(f, e, &c)) return false;
     *ns = m->equation * (c.equations > 1 ? c.equations : 1) + computing_ns(m, f, e, &c);
-    if (e->prim->flags & TN_F_ELEMENTWISE || e->prim->body) return true;
+    if (fuses(e)) return true;
     *ns += c.bytes * m->read[tn_i_level_of(m, c.bytes)];
     return true;
 }

@@ -1,7 +1,11 @@
 /* Saved bytes at a price, by one smallest cut: what a Lagrange multiplier makes of a budget.
  *
  * What counts as done again is what the function itself computes anyway.  A value that only the
- * derivative reads is computed once, before the boundary or behind it. */
+ * derivative reads is computed once, before the boundary or behind it.
+ *
+ * Which residuals take memory nobody knows before a plan is made: those that one nest makes and reads take none.  To
+ * find plans that are worth a trial their bytes are counted all the same.  What bounds all plans counts those alone
+ * that surely are in memory at once. */
 #include "checkpoint/candidates.h"
 #include "checkpoint/cost_model.h"
 #include "checkpoint/plans.h"
@@ -84,7 +88,7 @@ static void find_bytes(graph *g) {
     for (uint32_t v = 0; v < f->nval; v++) g->bytes[v] = g->bytes[g->root[v]];
 }
 
-static bool find_ops(graph *g, tn_i_multiplier *x) {
+static bool find_ops(graph *g) {
     const tn_fn *f = g->q->f;
     for (uint32_t i = 0; i < f->neqn; i++) {
         const tn_i_eqn *e = &f->eqn[i];
@@ -95,7 +99,6 @@ static bool find_ops(graph *g, tn_i_multiplier *x) {
         for (uint32_t v = e->out; v < e->out + e->nout; v++) done |= g->done[v] != 0;
         if (done && !tn_i_recompute_ns(&tn_i_shipped_costs, f, e, &op->cost)) return false;
         if (has_effect(e)) op->cost = INFINITY;
-        x->pruned |= e->prim->prune != NULL;
     }
     return true;
 }
@@ -143,25 +146,75 @@ static void save_part(graph *g, uint32_t n, const tn_i_multiplier *x, uint8_t *s
     }
 }
 
+/* ---- what bounds every plan ------------------------------------------------------------------ */
+
+enum { MOST_CUTS = 32 };
+
+/* The best at a price, as a line: least work over all plans that save `bytes` + lambda * (bytes - budget). */
+typedef struct line {
+    double again, over; /* over: bytes saved beyond the budget */
+} line;
+
+static bool cheapest(graph *g, double lambda, uint8_t *save) {
+    const tn_i_boundary *q = g->q;
+    for (uint32_t v = 0; v < q->f->nval; v++) g->save[v] = lambda * g->bytes[v];
+    const tn_i_save_graph cut = {
+        .nval = q->f->nval, .nop = g->nop, .op = g->op, .pool = q->f->pool, .save = g->save, .needed = q->needed};
+    return tn_i_cheapest_saves(q->f->ctx, &cut, save, NULL);
+}
+
+static bool try_line(graph *g, double lambda, size_t budget, uint8_t *save, line *out) {
+    tn_i_multiplier x = {.lambda = lambda};
+    if (!cheapest(g, lambda, save)) return false;
+    (void)find_again(g, save, &x);
+    *out = (line){x.again, x.bytes - (double)budget};
+    return true;
+}
+
+/* Duality: a plan of at most `budget` bytes does no less again than the minimum at a price, less the price of the
+ * budget.  Prices where two known lines meet, until none below them is found. */
+static bool best_price(graph *g, size_t budget, uint8_t *save, double *bound) {
+    line left, right, at;
+    if (!try_line(g, 0, budget, save, &left)) return false;
+    if (left.over <= 0) return true;
+    if (!try_line(g, TN_I_DEAREST, budget, save, &right)) return false;
+    if (right.over > 0) return true; /* nothing is within it */
+    for (int i = 0; i < MOST_CUTS && right.again > left.again; i++) {
+        const double lambda = (right.again - left.again) / (left.over - right.over);
+        const double top = left.again + lambda * left.over;
+        if (!try_line(g, lambda, budget, save, &at)) return false;
+        const double least = at.again + lambda * at.over;
+        *bound = fmax(*bound, least - 1e-9 * (at.again + lambda * (at.over + (double)budget)));
+        if (least >= top * (1 - 1e-9)) break;
+        *(at.over > 0 ? &left : &right) = at;
+    }
+    return true;
+}
+
+static bool find_bound(graph *g, tn_i_multiplier *x) {
+    const tn_i_boundary *q = g->q;
+    uint8_t *bytes = tn_i_alloc_array(q->f->ctx, q->f->nval, 2);
+    if (!bytes) return false;
+    bool ok = x->residents(q->f, q->known, bytes);
+    for (uint32_t v = 0; v < q->f->nval; v++) g->bytes[v] = bytes[v] ? (double)tn_type_bytes(q->f->val[v].type) : 0;
+    ok = ok && best_price(g, x->budget, bytes + q->f->nval, &x->bound);
+    tn_i_free(q->f->ctx, bytes, 2 * (size_t)q->f->nval);
+    return ok;
+}
+
 bool tn_i_plan_multiplier(const tn_i_plan_by *how, const tn_i_boundary *q, uint8_t *save) {
     tn_i_multiplier *x = how->user;
     graph g;
-    double value = 0;
     bool ok = graph_alloc(&g, q);
     if (ok) {
         find_done(&g);
         find_bytes(&g);
-        for (uint32_t v = 0; v < q->f->nval; v++) g.save[v] = x->lambda * g.bytes[v];
-        ok = find_ops(&g, x);
+        ok = find_ops(&g) && cheapest(&g, x->lambda, save);
     }
-    const tn_i_save_graph cut = {
-        .nval = q->f->nval, .nop = g.nop, .op = g.op, .pool = q->f->pool, .save = g.save, .needed = q->needed};
-    ok = ok && tn_i_cheapest_saves(q->f->ctx, &cut, save, &value);
     if (ok) {
         const uint32_t n = find_again(&g, save, x);
         if (x->part) save_part(&g, n, x, save);
-        x->value += value;
-        x->boundaries++;
+        if (x->residents) ok = find_bound(&g, x);
     }
     graph_free(&g);
     return ok;

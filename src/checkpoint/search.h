@@ -12,6 +12,12 @@ typedef struct tn_i_search {
     tn_i_saves saves;   /* what it saved */
     tn_i_trial last;
     bool took; /* the last trial is the best so far */
+    /* Among candidates: what came of save sets of the one boundary of a program without nested ones, and the entry
+     * whose set the plan on trial has chosen again; or NULL. */
+    bool recall;
+    struct tn_i_tried *tried;
+    size_t ntried, ctried;
+    const struct tn_i_tried *same;
     /* The schedules on trial, one a loop, and all trials' results, when there are loops. */
     const char **now;
     bool unbounded; /* loops whose steps only a run tells may keep everything: it is nothing, step by step */

@@ -13,8 +13,10 @@ typedef struct tn_i_cli {
     const char *command, *file;
     const char **argument; /* what follows the file */
     int narguments;
-    const char *policy, *part, *out_dir, *svg, *spill_dir;
-    bool json, pareto, lint, strict_zero;
+    const char *policy, *part, *out_dir, *svg, *spill_dir, *output, *name;
+    bool json, pareto, lint, strict_zero, cblas;
+    int backend;    /* run: a tn_backend */
+    int64_t digits; /* run: significant ones of floats; 0: as many as tell the number from all others */
     bool has_size, has_bytes;
     int64_t size, bytes;
     bool unknown; /* the rest is schedule's; -1: not given */
@@ -43,6 +45,8 @@ int tn_i_cli_usage(const char *fmt, ...)
 
 /* Commands that don't print a program. */
 int tn_i_cli_run(const tn_i_cli *o, tn_fn *f);
+/* emit-c: the program as C files. */
+int tn_i_cli_emit(const tn_i_cli *o, const tn_fn *f);
 int tn_i_cli_cost(const tn_i_cli *o, tn_fn *f);
 int tn_i_cli_residuals(const tn_i_cli *o, tn_fn *f);
 int tn_i_cli_policies(const tn_i_cli *o, tn_fn *f);

@@ -4,6 +4,7 @@
 #include "base/number.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -219,7 +220,7 @@ bool tn_i_json_read(const char *text, size_t n, const tn_type *want, void *out, 
     return true;
 }
 
-static void write_element(FILE *f, int dtype, const unsigned char *at) {
+static void write_element(FILE *f, int dtype, const unsigned char *at, int digits) {
     char text[TN_I_NUMBER_TEXT];
     double full = 0;
     float single;
@@ -240,13 +241,15 @@ static void write_element(FILE *f, int dtype, const unsigned char *at) {
     }
     if (tn_i_is_int(dtype)) {
         (void)fprintf(f, "%" PRId64, integer);
+    } else if (digits && isfinite(full)) {
+        (void)fprintf(f, "%.*g", digits, full);
     } else {
         (void)tn_i_format_json_f64(text, full);
         (void)fputs(text, f);
     }
 }
 
-bool tn_i_json_put(FILE *f, const tn_type *type, const void *data) {
+bool tn_i_json_put(FILE *f, const tn_type *type, const void *data, int digits) {
     const unsigned char *at = data;
     int rank = 0; /* a list behind it is empty when it is not the whole rank */
     size_t count = 1, row[TN_MAX_RANK];
@@ -260,7 +263,7 @@ bool tn_i_json_put(FILE *f, const tn_type *type, const void *data) {
         if (empty) {
             (void)fputs("[]", f);
         } else {
-            write_element(f, type->dtype, at);
+            write_element(f, type->dtype, at, digits);
             at += tn_i_dtype_size(type->dtype);
         }
         for (int d = rank; d-- > 0;)
@@ -270,5 +273,5 @@ bool tn_i_json_put(FILE *f, const tn_type *type, const void *data) {
 }
 
 bool tn_i_json_write(FILE *f, const tn_type *type, const void *data) {
-    return tn_i_json_put(f, type, data) && fputc('\n', f) != EOF;
+    return tn_i_json_put(f, type, data, 0) && fputc('\n', f) != EOF;
 }

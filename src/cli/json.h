@@ -30,7 +30,7 @@ bool tn_i_json_read(const char *text, size_t n, const tn_type *want, void *out, 
 /* Writes a row-major array as one line: floats with 17 digits, bools as true
  * and false.  False when the stream failed. */
 bool tn_i_json_write(FILE *f, const tn_type *type, const void *data);
-/* The same without the end of the line. */
-bool tn_i_json_put(FILE *f, const tn_type *type, const void *data);
+/* The same without the end of the line, and finite floats to so many significant digits (0: 17). */
+bool tn_i_json_put(FILE *f, const tn_type *type, const void *data, int digits);
 
 #endif

@@ -17,6 +17,8 @@ static const char usage[] =
     "  grad         the gradient of a program with one scalar output       --wrt --policy\n"
     "  vmap         the program on batches                                 --size N --in-axes 0,none --out-axes 0\n"
     "  run          runs it: a JSON number or array, or @FILE.npy, each    --out DIR --spill-dir DIR --strict-zero\n"
+    "                                                                      --digits N --backend NAME\n"
+    "  emit-c       a C99 function and its header            -o FILE.c --name F --cblas --strict-zero\n"
     "  cost         equations, flops, products, bytes                      --json\n"
     "  residuals    what the derivative keeps and recomputes, value by value --wrt --policy --json\n"
     "  policies     the same in one line per policy                        --wrt --json --pareto\n"
@@ -123,6 +125,7 @@ static int on_program(const tn_i_cli *o, tn_ctx *c, tn_fn *f) {
         return TN_CLI_OK;
     }
     if (strcmp(o->command, "run") == 0) return tn_i_cli_run(o, f);
+    if (strcmp(o->command, "emit-c") == 0) return tn_i_cli_emit(o, f);
     if (strcmp(o->command, "cost") == 0) return tn_i_cli_cost(o, f);
     if (strcmp(o->command, "residuals") == 0) return tn_i_cli_residuals(o, f);
     if (strcmp(o->command, "policies") == 0) return tn_i_cli_policies(o, f);
@@ -148,9 +151,9 @@ static int on_file(const tn_i_cli *o) {
 }
 
 static int dispatch(int argc, char **argv) {
-    static const char *const commands[] = {"check",     "print",    "jvp",    "linearize", "transpose",
-                                           "vjp",       "grad",     "vmap",   "run",       "cost",
-                                           "residuals", "policies", "budget", "memory",    "schedule"};
+    static const char *const commands[] = {"check",  "print",  "jvp",      "linearize", "transpose", "vjp",
+                                           "grad",   "vmap",   "run",      "cost",      "residuals", "policies",
+                                           "budget", "memory", "schedule", "emit-c"};
     if (argc < 2) {
         (void)fputs(usage, stderr);
         return TN_CLI_USAGE;

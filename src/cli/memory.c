@@ -45,7 +45,7 @@ static uint32_t float_outputs(const tn_fn *f) {
     return n;
 }
 
-static bool take_line(const tn_i_plan *p, const tn_i_live *l, uint32_t backward, tn_i_memory_line *line) {
+static bool take_line(size_t peak, const tn_i_live *l, uint32_t backward, tn_i_memory_line *line) {
     size_t *bytes = malloc(l->n * sizeof *bytes);
     if (!bytes) return tn_i_cli_usage("out of memory") == TN_CLI_OK;
     for (size_t i = 0; i < l->n; i++) bytes[i] = tn_i_live_bytes(&l->step[i]);
@@ -54,11 +54,11 @@ static bool take_line(const tn_i_plan *p, const tn_i_live *l, uint32_t backward,
     line->equations = l->n - 1;
     line->backward = backward;
     line->kept = l->step[backward].kept;
-    line->peak = p->bytes;
+    line->peak = peak;
     return true;
 }
 
-/* The profile of f's vjp under one policy; nothing runs. */
+/* The profile of f's vjp under one policy, as tn_compile plans it: equations that are fused are one; nothing runs. */
 static bool profile(const tn_i_cli *o, const tn_fn *f, const char *text, tn_i_memory_line *line) {
     tn_ctx *c = tn_fn_ctx(f);
     const tn_wrt_list list = {o->nwrt, o->wrt};
@@ -69,9 +69,9 @@ static bool profile(const tn_i_cli *o, const tn_fn *f, const char *text, tn_i_me
     tn_fn *made = tn_vjp(f, o->wrt ? &list : NULL, &policy), *g = made ? tn_i_prepared(made) : NULL;
     tn_i_plan *p = g ? tn_i_plan_new(g, NULL) : NULL;
     bool ok =
-        p && tn_i_live_of(p, &l) && tn_i_backward_begins(g, (uint32_t)tn_fn_outputs(f), float_outputs(f), &backward);
+        p && tn_i_live_of(p, &l) && tn_i_backward_begins(p->f, (uint32_t)tn_fn_outputs(f), float_outputs(f), &backward);
     if (!ok) (void)tn_i_cli_bad(o, c);
-    ok = ok && take_line(p, &l, backward, line);
+    ok = ok && take_line(p->bytes, &l, backward, line);
     tn_i_live_free(&l);
     tn_i_plan_free(c, p);
     tn_fn_free(g);

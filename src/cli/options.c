@@ -45,6 +45,20 @@ static bool set_schedule(tn_i_cli *o, const char *name, const char *value) {
     return true;
 }
 
+/* What `run` runs with, and how it prints. */
+static bool set_run(tn_i_cli *o, const char *name, const char *value) {
+    static const char *const backend[] = {
+        [TN_BACKEND_INTERPRETER] = "interpreter", [TN_BACKEND_REFERENCE] = "reference", [TN_BACKEND_NATIVE] = "native"};
+    const int n = sizeof backend / sizeof *backend;
+    if (strcmp(name, "digits") == 0 &&
+        (!tn_i_parse_i64(value, strlen(value), &o->digits) || o->digits < 1 || o->digits > 17))
+        return tn_i_cli_usage("--digits takes a number from 1 to 17, not '%s'", value) == TN_CLI_OK;
+    if (strcmp(name, "backend") != 0) return true;
+    for (o->backend = 0; o->backend < n; o->backend++)
+        if (strcmp(value, backend[o->backend]) == 0) return true;
+    return tn_i_cli_usage("--backend is interpreter, reference or native, not '%s'", value) == TN_CLI_OK;
+}
+
 static bool set_option(tn_i_cli *o, const char *name, const char *value) {
     if (strcmp(name, "wrt") == 0) return int_list(name, value, false, &o->wrt, &o->nwrt);
     if (strcmp(name, "in-axes") == 0) return int_list(name, value, true, &o->in_axes, &o->nin_axes);
@@ -52,6 +66,8 @@ static bool set_option(tn_i_cli *o, const char *name, const char *value) {
     if (strcmp(name, "policy") == 0) o->policy = value;
     if (strcmp(name, "out") == 0) o->out_dir = value;
     if (strcmp(name, "svg") == 0) o->svg = value;
+    if (strcmp(name, "output") == 0) o->output = value;
+    if (strcmp(name, "name") == 0) o->name = value;
     if (strcmp(name, "spill-dir") == 0) o->spill_dir = value;
     if (strcmp(name, "part") == 0) {
         o->part = value;
@@ -66,7 +82,7 @@ static bool set_option(tn_i_cli *o, const char *name, const char *value) {
         o->has_bytes = tn_i_parse_i64(value, strlen(value), &o->bytes) && o->bytes >= 0;
         if (!o->has_bytes) return tn_i_cli_usage("--bytes takes a number, not '%s'", value) == TN_CLI_OK;
     }
-    return set_schedule(o, name, value);
+    return set_run(o, name, value) && set_schedule(o, name, value);
 }
 
 /* Which commands take an option; NULL ends. */
@@ -83,6 +99,8 @@ static const option options[] = {
     {"in-axes", {"vmap", NULL}, false},
     {"out-axes", {"vmap", NULL}, false},
     {"out", {"run", NULL}, false},
+    {"digits", {"run", NULL}, false},
+    {"backend", {"run", NULL}, false},
     {"bytes", {"budget", "schedule", NULL}, false},
     {"steps", {"schedule", NULL}, false},
     {"checkpoints", {"schedule", NULL}, false},
@@ -96,7 +114,10 @@ static const option options[] = {
     {"pareto", {"policies", NULL}, true},
     {"spill-dir", {"run", NULL}, false},
     {"lint", {"check", NULL}, true},
-    {"strict-zero", {"run", NULL}, true},
+    {"output", {"emit-c", NULL}, false},
+    {"name", {"emit-c", NULL}, false},
+    {"cblas", {"emit-c", NULL}, true},
+    {"strict-zero", {"run", "emit-c", NULL}, true},
 };
 
 static const option *find_option(const char *name, size_t n, const char *command) {
@@ -120,6 +141,7 @@ static bool read_option(int argc, char **argv, int *i, tn_i_cli *o) {
         o->unknown |= strcmp(x->name, "unknown") == 0;
         o->lint |= strcmp(x->name, "lint") == 0;
         o->strict_zero |= strcmp(x->name, "strict-zero") == 0;
+        o->cblas |= strcmp(x->name, "cblas") == 0;
         return name[n] == 0 || tn_i_cli_usage("--%s takes no value", x->name) == TN_CLI_OK;
     }
     if (name[n] == '=') return set_option(o, x->name, name + n + 1);
@@ -138,6 +160,9 @@ bool tn_i_cli_options(int argc, char **argv, tn_i_cli *o) {
             plain = true;
         } else if (!plain && strncmp(argv[i], "--", 2) == 0) {
             if (!read_option(argc, argv, &i, o)) return false;
+        } else if (!plain && strcmp(argv[i], "-o") == 0 && strcmp(o->command, "emit-c") == 0) {
+            if (++i == argc) return tn_i_cli_usage("-o needs a file") == TN_CLI_OK;
+            o->output = argv[i];
         } else if (!o->file) {
             o->file = argv[i];
         } else {

@@ -59,19 +59,21 @@ static bool write_all(const tn_i_cli *o, const tn_fn *f, void *const *out) {
     }
     for (size_t j = 0; j < tn_fn_outputs(f); j++) {
         const tn_type t = tn_fn_output_type(f, j);
-        if (!(o->out_dir ? write_npy(o->out_dir, j, &t, out[j]) : tn_i_json_write(stdout, &t, out[j]))) return false;
+        if (!(o->out_dir ? write_npy(o->out_dir, j, &t, out[j])
+                         : tn_i_json_put(stdout, &t, out[j], (int)o->digits) && fputc('\n', stdout) != EOF))
+            return false;
     }
     return true;
 }
 
 /* One line a print; an assert that fails is the call's own message. */
 static int tell(void *user, const tn_effect *e) {
-    (void)user;
+    const tn_i_cli *o = user;
     if (e->kind == TN_ASSERT) return 0;
     (void)fputs(e->message, stderr);
     for (size_t i = 0; i < e->n; i++) {
         (void)fputs(i ? " " : ": ", stderr);
-        (void)tn_i_json_put(stderr, e->array[i].type, e->array[i].data);
+        (void)tn_i_json_put(stderr, e->array[i].type, e->array[i].data, (int)o->digits);
     }
     (void)fputc('\n', stderr);
     return 0;
@@ -83,8 +85,12 @@ int tn_i_cli_run(const tn_i_cli *o, tn_fn *f) {
         return tn_i_cli_usage("the program takes %zu argument%s, not %d", n, n == 1 ? "" : "s", o->narguments);
     int status = TN_CLI_BAD;
     void **in = operands(o, f), **out = in ? results(f) : NULL;
-    const tn_compile_options options = {
-        .size = sizeof options, .observer = tell, .spill_dir = o->spill_dir, .strict_zero = o->strict_zero};
+    const tn_compile_options options = {.size = sizeof options,
+                                        .observer = tell,
+                                        .observer_user = (void *)(uintptr_t)o,
+                                        .spill_dir = o->spill_dir,
+                                        .strict_zero = o->strict_zero,
+                                        .backend = o->backend};
     tn_exec *e = out ? tn_compile(f, &options) : NULL;
     if (out && !e) (void)tn_i_cli_bad(o, tn_fn_ctx(f));
     if (e && tn_call(e, (const void *const *)in, out) != TN_OK)

@@ -224,7 +224,7 @@ static void put_axes(const plot *p) {
     begin_text(p->out, middle, p->y0 + 20, " text-anchor='middle'");
     (void)fputs("0</text>\n", p->out);
     put_label(p->out, (LEFT + RIGHT) / 2.0, p->y0 + 44, " text-anchor='middle' fill='#555'",
-              "equations before and after the end of the forward part");
+              "steps before and after the end of the forward part");
 }
 
 /* ---- lines -------------------------------------------------------------------------------- */

@@ -9,7 +9,7 @@
 /* One line of the drawing: a derivative program under one policy. */
 typedef struct tn_i_memory_line {
     const char *name;    /* the policy */
-    const size_t *bytes; /* alive at each equation and, maybe, while results are copied: n of them */
+    const size_t *bytes; /* alive at each equation of the plan and, maybe, while results are copied: n of them */
     size_t n, equations;
     size_t backward; /* the first equation of the backward part, at most n */
     size_t kept;     /* bytes that the forward part leaves to the backward one */

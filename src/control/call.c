@@ -1,6 +1,7 @@
-/* call and checkpoint: a nested program run in place.  Shared programs are transformed once per
+/* call, checkpoint and fused: a nested program run in place.  Shared programs are transformed once per
  * walk.  A checkpoint is a call whose policy is its own, whatever the boundary's: its pieces under
- * every transformation are checkpoints with the same policy. */
+ * every transformation are checkpoints with the same policy.  A fused is a call whose equations the executor
+ * computes in one set of loops (exec/fuse.c), and makes by itself. */
 #include "checkpoint/budget.h"
 #include "checkpoint/policies.h"
 #include "control/nested.h"
@@ -221,6 +222,29 @@ const tn_prim tn_prim_call = {
     .doc = "runs a nested program",
     .nin = -1,
     .flags = TN_F_OWN_PRIMAL | TN_F_INLINE | TN_F_STEPS,
+    .dtypes = TN_FLOATS,
+    .params = specs,
+    .type = type_call,
+    .linearity = linearity_call,
+    .jvp = jvp_call,
+    .transpose = transpose_call,
+    .batch = batch_call,
+    .split = split_call,
+    .prune = prune_call,
+    .body = 1 + PROGRAM,
+    .effect = effect_call,
+    .cost = cost_call,
+    .jvp_bound = 5,
+    .transpose_bound = 5,
+    .sample = sample_call,
+};
+
+const tn_prim tn_prim_fused = {
+    .id = TN_P_fused,
+    .name = "fused",
+    .doc = "call that is computed in one set of loops; tn_compile makes such equations, and none need be written",
+    .nin = -1,
+    .flags = TN_F_OWN_PRIMAL | TN_F_INLINE,
     .dtypes = TN_FLOATS,
     .params = specs,
     .type = type_call,

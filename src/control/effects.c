@@ -2,6 +2,7 @@
  *
  * They read values and make none, so no rule has anything to derive: they stay with the values they
  * read.  `effect` keeps them through every transformation, once and in order. */
+#include "prims/c_text.h"
 #include "prims/layout.h"
 #include "prims/sample.h"
 #include "prims/strips.h"
@@ -170,6 +171,17 @@ static bool sample_assert(tn_i_rng *g, int dtype, tn_i_case *c) {
     return true;
 }
 
+static void c_assert(const tn_i_c_kernel *k) {
+    tn_i_c_open_arr(k->t, "i", k->in[0].type);
+    tn_i_text_put(k->t, "if (!in0[");
+    tn_i_c_at_arr(k->t, "i", &k->in[0]);
+    tn_i_text_put(k->t, "]) return 1; /* an assert does not hold */\n");
+    tn_i_c_close(k->t, k->in[0].type->rank, k->in[0].type->dim);
+}
+
+/* Programs that are written as C have nobody to tell. */
+static void c_tell(const tn_i_c_kernel *k) { *k->why = "cannot be written as C: there is no observer"; }
+
 const tn_prim tn_prim_print = {
     .id = TN_P_print,
     .name = "print",
@@ -181,6 +193,7 @@ const tn_prim tn_prim_print = {
     .type = type_print,
     .batch = batch_effect,
     .kernel = run_print,
+    .c_kernel = c_tell,
     .scratch = scratch_effect,
     .effect = always,
     .cost = cost_effect,
@@ -200,6 +213,7 @@ const tn_prim tn_prim_progress = {
     .type = type_progress,
     .batch = batch_effect,
     .kernel = run_progress,
+    .c_kernel = c_tell,
     .scratch = scratch_effect,
     .effect = always,
     .cost = cost_effect,
@@ -219,6 +233,7 @@ const tn_prim tn_prim_assert = {
     .type = type_assert,
     .batch = batch_effect,
     .kernel = run_assert,
+    .c_kernel = c_assert,
     .scratch = scratch_effect,
     .effect = always,
     .cost = cost_effect,

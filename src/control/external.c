@@ -4,6 +4,8 @@
  * jvp (x.., dx..) -> dy.., or its vjp (x.., ct..) -> ct of x... The jvp is linear in dx
  * with the vjp as its transpose and the other way round; the derivative of a callback in x
  * is that of the external function registered as "NAME.jvp" or "NAME.vjp". */
+#include "prims/c_text.h"
+#include "prims/layout.h"
 #include "control/external.h"
 
 #include "control/nested.h"
@@ -536,6 +538,59 @@ static bool sample_external(tn_i_rng *g, int dtype, tn_i_case *c) {
     return true;
 }
 
+/* The function's name in C, with the mode: `cube.jvp` is cube_jvp, as the jvp callback of `cube` is. */
+static bool c_name_of(const tn_i_c_kernel *k, char name[128]) {
+    const char *s = k->p[NAME].u.str;
+    const bool whole = snprintf(name, 128, "%s%s%s", s, k->p[MODE].u.i == FN ? "" : "_",
+                                k->p[MODE].u.i == FN ? "" : modes[k->p[MODE].u.i]) < 128;
+    if (!whole || !*s || (*s >= '0' && *s <= '9')) return false;
+    for (char *c = name; *c; c++) {
+        if (*c == '.') *c = '_';
+        const bool known =
+            (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_';
+        if (!known) return false;
+    }
+    return true;
+}
+
+/* A function of the callback's name, without `user`. */
+static void c_external(const tn_i_c_kernel *k) {
+    char name[128];
+    long long lanes = 1;
+    size_t at = 0;
+    if (!c_name_of(k, name)) {
+        *k->why = "the name of the function is none of C";
+        return;
+    }
+    for (uint32_t d = 0; d < k->p[BATCH].n; d++) lanes *= k->p[BATCH].u.ints[d];
+    tn_i_text_put(k->outside, "extern int %s(const void *const *in, void *const *out);\n", name);
+    if (lanes == 0) return;
+    for (uint32_t i = 0; i < k->nin; i++) {
+        const tn_type *t = k->in[i].type;
+        if (dense(&k->in[i])) continue;
+        tn_i_arr copy = {.type = t};
+        tn_i_dense_strides(t, copy.stride);
+        tn_i_text_put(k->t, "%s *const copy%u = (%s *)(void *)(scratch + %zu);\n", tn_i_c_name(t->dtype), (unsigned)i,
+                      tn_i_c_name(t->dtype), at);
+        at += padded(tn_type_bytes(t));
+        tn_i_c_open_arr(k->t, "i", t);
+        tn_i_text_put(k->t, "copy%u[", (unsigned)i);
+        tn_i_c_at_arr(k->t, "i", &copy);
+        tn_i_text_put(k->t, "] = in%u[", (unsigned)i);
+        tn_i_c_at_arr(k->t, "i", &k->in[i]);
+        tn_i_text_put(k->t, "];\n");
+        tn_i_c_close(k->t, t->rank, t->dim);
+    }
+    tn_i_text_put(k->t, "for (int64_t lane = 0; lane < %lld; lane++) {\nconst void *const from[] = {", lanes);
+    for (uint32_t i = 0; i < k->nin; i++)
+        tn_i_text_put(k->t, "%s%u + lane * %lld, ", dense(&k->in[i]) ? "in" : "copy", (unsigned)i,
+                      (long long)tn_i_count(k->in[i].type) / lanes);
+    tn_i_text_put(k->t, "0};\nvoid *const to[] = {");
+    for (uint32_t j = 0; j < k->nout; j++)
+        tn_i_text_put(k->t, "out%u + lane * %lld, ", (unsigned)j, (long long)tn_i_count(k->out[j].type) / lanes);
+    tn_i_text_put(k->t, "0};\nif (%s(from, to)) return 2;\n}\n", name);
+}
+
 const tn_prim tn_prim_external_call = {
     .id = TN_P_external_call,
     .name = "external_call",
@@ -550,6 +605,7 @@ const tn_prim tn_prim_external_call = {
     .transpose = transpose_external,
     .batch = batch_external,
     .kernel = run_external,
+    .c_kernel = c_external,
     .scratch = scratch_external,
     .bind = bind,
     .unrunnable = unrunnable,

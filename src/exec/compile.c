@@ -26,6 +26,7 @@ static void exec_destroy(tn_exec *e) {
         c->execs = e->next;
     if (e->next) e->next->prev = e->prev;
     tn_i_plan_free(c, e->plan);
+    tn_i_native_drop(c, &e->native);
     tn_i_free(c, e->dir, text_bytes(e->dir));
     tn_i_fn_unref(e->f);
     tn_i_free(c, e, sizeof *e);
@@ -110,6 +111,14 @@ static bool check_aliases(const tn_fn *f, const tn_compile_options *o) {
 }
 
 static bool check_options(const tn_fn *f, const tn_compile_options *o) {
+    if (o->backend < TN_BACKEND_INTERPRETER || o->backend > TN_BACKEND_NATIVE) {
+        (void)tn_i_fail(f->ctx, TN_EINVAL, NULL, "tn_compile: backend %d is not known", o->backend);
+        return false;
+    }
+    if (o->math != TN_MATH_DEFAULT && o->math != TN_MATH_ACCURATE) {
+        (void)tn_i_fail(f->ctx, TN_EINVAL, NULL, "tn_compile: math %d is not known", o->math);
+        return false;
+    }
     if (o->threads < 0) {
         (void)tn_i_fail(f->ctx, TN_EINVAL, NULL, "tn_compile: threads is negative");
         return false;
@@ -167,7 +176,12 @@ static bool make_plan(tn_exec *e, const tn_compile_options *o) {
     int64_t *in;
     size_t n;
     if (flatten(e->f, o->in_strides, &in, &n)) {
-        const tn_i_layout layout = {.in = in, .out = o->out_strides, .alias = o->alias};
+        const tn_i_layout layout = {.in = in,
+                                    .out = o->out_strides,
+                                    .alias = o->alias,
+                                    .plain = o->backend == TN_BACKEND_REFERENCE,
+                                    .accurate = o->math == TN_MATH_ACCURATE,
+                                    .threads = o->threads};
         e->plan = tn_i_plan_new(e->f, &layout);
     }
     tn_i_free(e->ctx, in, n * sizeof *in);
@@ -177,7 +191,7 @@ static bool make_plan(tn_exec *e, const tn_compile_options *o) {
 /* The parts of a workspace follow each other, each on a multiple of TN_ARENA_ALIGN. */
 static bool measure(tn_exec *e) {
     const tn_i_plan *p = e->plan;
-    const size_t bits = (p->nstep + 7) / 8 + ((size_t)e->f->nval + 7) / 8 + ((size_t)e->f->nout + 7) / 8;
+    const size_t bits = (p->nstep + 7) / 8 + ((size_t)e->plan->f->nval + 7) / 8 + ((size_t)e->f->nout + 7) / 8;
     const size_t part[] = {sizeof(tn_work), p->frame, bits, p->bytes};
     size_t n = TN_ARENA_ALIGN - 1;
     for (size_t i = 0; i < sizeof part / sizeof *part; i++)
@@ -215,10 +229,21 @@ static bool spill_dir(tn_exec *e, const char *dir) {
 
 /* The program that is planned. */
 static tn_fn *to_run(const tn_fn *f, const tn_compile_options *o) {
-    tn_fn *g = o->strict_zero ? tn_i_strict(f) : (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
+    tn_fn *once = tn_i_contracted(f); /* while products are ordinary ones */
+    tn_fn *g = once && o->strict_zero ? tn_i_strict(once) : once;
     tn_fn *h = g ? tn_i_prepared(g) : NULL;
+    if (g != once) tn_i_fn_unref(once);
     tn_i_fn_unref(g);
     return h;
+}
+
+static bool make_native(tn_exec *e, const tn_compile_options *o) {
+    const tn_i_native_options n = {.cc = o->cc, .cache_dir = o->cache_dir};
+    e->backend = o->backend;
+    if (o->backend != TN_BACKEND_NATIVE) return true;
+    if (tn_i_native_load(e->ctx, e->plan, &n, &e->native) != TN_OK) return false;
+    if (!e->native.library) e->backend = TN_BACKEND_INTERPRETER;
+    return true;
 }
 
 tn_exec *tn_compile(const tn_fn *f, const tn_compile_options *opt) {
@@ -232,10 +257,16 @@ tn_exec *tn_compile(const tn_fn *f, const tn_compile_options *opt) {
     e->threads = o.threads ? o.threads : 1;
     e->most_stacks = o.stack_limit ? o.stack_limit : SIZE_MAX;
     e->observer = (tn_i_observer){.call = o.observer, .user = o.observer_user};
-    if (make_plan(e, &o) && measure(e) && spill_dir(e, o.spill_dir) && tn_i_warm_products(e->ctx, e->plan, e->threads))
+    if (make_plan(e, &o) && measure(e) && spill_dir(e, o.spill_dir) &&
+        tn_i_warm_products(e->ctx, e->plan, e->threads) && make_native(e, &o))
         return e;
     exec_destroy(e);
     return NULL;
+}
+
+int tn_exec_backend(const tn_exec *e, const char **why) {
+    if (why) *why = e ? e->native.why : "no executable";
+    return e ? e->backend : -1;
 }
 
 size_t tn_exec_bytes(const tn_exec *e) { return e ? e->plan->bytes : 0; }
@@ -259,7 +290,7 @@ static tn_work *lay_out(const tn_exec *e, unsigned char *memory) {
     at = aligned(at + p->frame);
     w->skip = at;
     w->wanted = w->skip + (p->nstep + 7) / 8;
-    w->absent = w->wanted + ((size_t)e->f->nval + 7) / 8;
+    w->absent = w->wanted + ((size_t)e->plan->f->nval + 7) / 8;
     w->arena = aligned(w->absent + ((size_t)e->f->nout + 7) / 8);
     w->file.fd = -1;
     if (e->dir) tn_i_spill_open(&w->file, e->dir);

@@ -58,6 +58,13 @@ static void put_transfer(text *t, const tn_i_plan *p, const tn_i_transfer *k, bo
     put(t, "\n");
 }
 
+/* The loops, those of rows before the bar, and how often they run over a row. */
+static void put_nest(text *t, const tn_i_nest *n) {
+    put(t, ";");
+    for (uint32_t l = 0; l < n->nloop; l++) put(t, "%s%" PRId64, l == n->nouter && l ? " | " : " ", n->size[l]);
+    put(t, "%s%u operations in %u phases", n->nloop ? "; " : " ", (unsigned)n->nop, (unsigned)n->nphase);
+}
+
 static void put_step(text *t, const tn_i_plan *p, const tn_i_step *s) {
     const tn_fn *f = p->f;
     const tn_i_eqn *e = &f->eqn[s->eqn];
@@ -100,6 +107,7 @@ static void put_step(text *t, const tn_i_plan *p, const tn_i_step *s) {
         put(t, "; one of %u plans in %zu bytes at @%" PRId64, (unsigned)p->fork[s->loop].n, p->fork[s->loop].bytes,
             s->scratch);
     if (s->kind == TN_STEP_STRIP) put(t, "; %u loops", (unsigned)s->loops);
+    if (s->kind == TN_STEP_NEST) put_nest(t, s->u.nest);
     if (s->kind == TN_STEP_BODY) put(t, "; plan of %zu bytes at @%" PRId64, s->u.body->bytes, s->scratch);
     put(t, "\n");
 }

@@ -2,6 +2,7 @@
 #ifndef TN_EXEC_H
 #define TN_EXEC_H
 
+#include "exec/native.h"
 #include "exec/run.h"
 
 #include <stdatomic.h>
@@ -35,6 +36,8 @@ struct tn_exec {
     tn_work *own;           /* of tn_call */
     tn_i_observer observer; /* of tn_call */
     atomic_flag busy;
+    int backend;
+    tn_i_native native;
     char error[256]; /* of tn_call before it has a workspace */
 };
 

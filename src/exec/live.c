@@ -179,6 +179,7 @@ static bool count_steps(survey *s) {
         if (t->kind == TN_STEP_MOVE && !begins_output(s, &s->f->eqn[t->eqn], &p->move[t->loop]))
             count_copy(s, t->eqn, &p->move[t->loop]);
         if (t->kind == TN_STEP_BODY) bytes = t->u.body->frame + t->u.body->bytes;
+        if (t->kind == TN_STEP_NEST) bytes = t->u.nest->scratch;
         if (t->kind == TN_STEP_LOOP) bytes = p->loop[t->loop].bytes;
         if (t->kind == TN_STEP_GROUP) bytes = p->group[t->loop].bytes;
         if (t->kind == TN_STEP_BRANCH) bytes = p->fork[t->loop].bytes;

@@ -140,29 +140,37 @@ static bool whole(const tn_i_planner *z, tn_i_var v) {
            k->offset == (int64_t)z->block[b].slot.offset && tn_i_memory_bytes(z->f->val[v].type) == z->block[b].bytes;
 }
 
-/* Every use to come of operand i's block is an operand of e that e may overwrite. */
-static bool dies_here(const tn_i_planner *z, const tn_i_eqn *e, uint32_t i) {
+/* e reads each element of operand i, whole in its block, before it writes that element of output j, and not after.
+ * Strips do; a nest tells; a kernel must say that it can. */
+static bool reads_first(const tn_i_planner *z, const tn_i_eqn *e, uint32_t j, uint32_t i) {
+    if (!whole(z, tn_i_in(z->f, e)[i])) return false;
+    if (z->draft) return tn_i_draft_replaces(z->draft, j, i);
+    return (e->prim->flags & TN_F_ELEMENTWISE) || i == 0;
+}
+
+/* Every use to come of operand i's block is an operand of e that output j may overwrite. */
+static bool dies_here(const tn_i_planner *z, const tn_i_eqn *e, uint32_t j, uint32_t i) {
     const tn_i_var *in = tn_i_in(z->f, e);
     uint32_t b = z->block_of[in[i]], n = 0;
     for (uint32_t k = 0; k < e->nin; k++) {
         if (z->block_of[in[k]] != b) continue;
         n++;
-        if (k != i && !((e->prim->flags & TN_F_ELEMENTWISE) && whole(z, in[k]))) return false;
+        if (k != i && (!(z->draft || e->prim->flags & TN_F_ELEMENTWISE) || !reads_first(z, e, j, k))) return false;
     }
     return z->block[b].refs == n;
 }
 
-/* The block of an operand that the first output may be written over, or TN_NOBLOCK.
- * A strip reads each element before it writes that element; a kernel must say that it can. */
-static uint32_t overwritten(const tn_i_planner *z, const tn_i_eqn *e) {
-    const tn_type *t = z->f->val[e->out].type;
-    bool strips = (e->prim->flags & TN_F_ELEMENTWISE) && !e->prim->kernel;
-    if (z->uses[e->out] == 0 || tn_i_body(e) || (!strips && !(e->prim->flags & TN_F_INPLACE))) return TN_NOBLOCK;
-    for (uint32_t i = 0; i < (strips ? e->nin : 1) && i < e->nin; i++) {
+/* The block of an operand that output j may be written over, or TN_NOBLOCK. */
+static uint32_t overwritten(const tn_i_planner *z, const tn_i_eqn *e, uint32_t j) {
+    const tn_type *t = z->f->val[e->out + j].type;
+    const bool any = z->draft || ((e->prim->flags & TN_F_ELEMENTWISE) && !e->prim->kernel);
+    if (z->uses[e->out + j] == 0 || (j && !z->draft)) return TN_NOBLOCK;
+    if (!any && (tn_i_body(e) || !(e->prim->flags & TN_F_INPLACE))) return TN_NOBLOCK;
+    for (uint32_t i = 0; i < (any ? e->nin : 1) && i < e->nin; i++) {
         tn_i_var v = tn_i_in(z->f, e)[i];
         const tn_type *s = z->f->val[v].type;
         if (whole(z, v) && tn_i_count(s) == tn_i_count(t) && tn_i_dtype_size(s->dtype) == tn_i_dtype_size(t->dtype) &&
-            dies_here(z, e, i))
+            reads_first(z, e, j, i) && dies_here(z, e, j, i))
             return z->block_of[v];
     }
     return TN_NOBLOCK;
@@ -173,7 +181,7 @@ static uint32_t taken_over(const tn_i_planner *z, const tn_i_eqn *e, uint32_t j)
     tn_i_loop_shape s;
     if (!tn_i_loop_read(e, &s) || j >= s.ncarry || z->uses[e->out + j] == 0) return TN_NOBLOCK;
     tn_i_var v = tn_i_in(z->f, e)[s.carry0 + j];
-    return whole(z, v) && dies_here(z, e, s.carry0 + j) ? z->block_of[v] : TN_NOBLOCK;
+    return whole(z, v) && dies_here(z, e, j, s.carry0 + j) ? z->block_of[v] : TN_NOBLOCK;
 }
 
 /* ---- outputs of equations ------------------------------------------------------------- */
@@ -190,7 +198,7 @@ static bool direct(const tn_i_planner *z, const tn_i_eqn *e, tn_i_var v) {
     uint32_t j = z->out_of[v];
     if (j == TN_NOVAR) return false;
     if (z->layout->nested) return true;
-    if (e->nout != 1 || z->uses[v] != 1 || tn_i_eqn_effect(e)) return false;
+    if ((e->nout != 1 && !z->draft) || z->uses[v] != 1 || tn_i_eqn_effect(e)) return false;
     if (z->layout->alias && z->layout->alias[j] >= 0) return false;
     return dense_output(z, j);
 }
@@ -216,7 +224,7 @@ static bool place_output(tn_i_planner *z, const tn_i_eqn *e, uint32_t j) {
     *k = (tn_i_place){.base = TN_BASE_ARENA, .stride = TN_DENSE};
     if (tn_i_again(z, v)) k->base = TN_BASE_ABSOLUTE; /* it has no memory */
     if (tn_i_empty(t) || tn_i_again(z, v)) return true;
-    uint32_t b = (e->prim->flags & TN_F_LOOP) ? taken_over(z, e, j) : j == 0 ? overwritten(z, e) : TN_NOBLOCK;
+    uint32_t b = (e->prim->flags & TN_F_LOOP) ? taken_over(z, e, j) : overwritten(z, e, j);
     if (direct(z, e, v) && !own_memory(z, v, b)) {
         k->base = TN_BASE_ARGUMENTS + z->f->nin + z->out_of[v];
         return true;

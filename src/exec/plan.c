@@ -1,5 +1,7 @@
 /* Planning a program and its nested programs. */
+#include "exec/fuse.h"
 #include "exec/planner.h"
+#include "exec/strides.h"
 
 #include <string.h>
 
@@ -63,6 +65,19 @@ static void note_uses(tn_i_planner *z, uint32_t i) {
         if (z->rewritten[in[s.carry0 + j]] == 0) z->rewritten[in[s.carry0 + j]] = i + 1;
 }
 
+/* What output j is a reshape of, and nothing else reads, is made where the output goes. */
+static void see_through(tn_i_planner *z, uint32_t j) {
+    const tn_fn *f = z->f;
+    const tn_i_var v = f->out[j];
+    const int64_t *stride = z->layout->out ? z->layout->out[j] : NULL;
+    if (j < z->layout->ncarry || f->val[v].def >= f->neqn || z->uses[v] != 1 || z->out_of[v] != j) return;
+    const tn_i_eqn *e = &f->eqn[f->val[v].def];
+    const tn_i_var x = e->prim->id == TN_P_reshape ? tn_i_in(f, e)[0] : v;
+    if (x == v || f->val[x].def >= f->neqn || z->uses[x] != 1 || z->out_of[x] != TN_NOVAR) return;
+    if (tn_i_has_steps(f->val[x].type) || (stride && !tn_i_strides_dense(f->val[v].type, stride))) return;
+    z->out_of[x] = j;
+}
+
 static void count_uses(tn_i_planner *z) {
     const tn_fn *f = z->f;
     for (uint32_t j = f->nout; j-- > 0;) {
@@ -80,6 +95,7 @@ static void count_uses(tn_i_planner *z) {
         if (e->nout > z->most_out) z->most_out = e->nout;
         note_uses(z, i);
     }
+    for (uint32_t j = 0; j < f->nout; j++) see_through(z, j);
 }
 
 /* ---- one program ---------------------------------------------------------------------- */
@@ -160,8 +176,10 @@ static bool plan_program(tn_i_planner *z) {
 }
 
 static bool make_plan(tn_i_plan *p, tn_i_plan *root, const tn_i_layout *layout) {
-    tn_ctx *c = p->f->ctx;
-    tn_i_planner *z = tn_i_alloc(c, sizeof *z);
+    tn_ctx *c = p->of->ctx;
+    p->plain = root->plain;
+    p->f = p->plain ? p->of : tn_i_fuse(p->of);
+    tn_i_planner *z = p->f ? tn_i_alloc(c, sizeof *z) : NULL;
     if (!z) return false;
     *z = (tn_i_planner){.ctx = c, .f = p->f, .layout = layout, .p = p, .root = root};
     tn_i_pool_init(&z->pool, c);
@@ -183,7 +201,7 @@ tn_i_variant tn_i_variant_find(const tn_i_plan *root, const tn_fn *f, const int6
     unsigned seen = 0;
     for (size_t at = home(root, f); root->slot[at]; at = (at + 1) & (root->cslot - 1)) {
         const tn_i_plan *p = root->nested[root->slot[at] - 1];
-        if (p->f != f) continue;
+        if (p->of != f || p->plain != root->plain) continue;
         if (p->nkey == nkey && (nkey == 0 || memcmp(p->key, key, nkey * sizeof *key) == 0)) w.plan = p;
         seen++;
     }
@@ -192,7 +210,7 @@ tn_i_variant tn_i_variant_find(const tn_i_plan *root, const tn_fn *f, const int6
 }
 
 static void enter(tn_i_plan *root, size_t index) {
-    size_t at = home(root, root->nested[index]->f);
+    size_t at = home(root, root->nested[index]->of);
     while (root->slot[at]) at = (at + 1) & (root->cslot - 1);
     root->slot[at] = (uint32_t)(index + 1);
 }
@@ -217,6 +235,8 @@ static void plan_drop(tn_ctx *c, tn_i_plan *p) {
     tn_i_free(c, p->release, p->crelease * sizeof *p->release);
     for (size_t i = 0; i < p->ngroup; i++) tn_i_group_drop(c, &p->group[i]);
     tn_i_free(c, p->group, p->cgroup * sizeof *p->group);
+    for (size_t i = 0; i < p->nnest; i++) tn_i_nest_free(c, p->nest[i]);
+    tn_i_free(c, p->nest, p->cnest * sizeof *p->nest);
     for (size_t i = 0; i < p->nloop; i++) tn_i_loop_drop(c, &p->loop[i]);
     tn_i_free(c, p->loop, p->cloop * sizeof *p->loop);
     tn_i_free(c, p->kept, p->ncarry);
@@ -227,12 +247,13 @@ static void plan_drop(tn_ctx *c, tn_i_plan *p) {
     tn_i_free(c, p->nested, p->cnested * sizeof *p->nested);
     tn_i_free(c, p->slot, p->cslot * sizeof *p->slot);
     tn_i_free(c, (void *)(uintptr_t)p->key, p->nkey * sizeof *p->key);
+    if (p->f != p->of) tn_i_fn_unref(p->f);
     tn_i_free(c, p, sizeof *p);
 }
 
 static tn_i_plan *plan_alloc(const tn_fn *f) {
     tn_i_plan *p = tn_i_alloc(f->ctx, sizeof *p);
-    if (p) *p = (tn_i_plan){.f = f};
+    if (p) *p = (tn_i_plan){.of = f};
     return p;
 }
 
@@ -263,12 +284,21 @@ const tn_i_plan *tn_i_variant_new(tn_i_plan *root, const tn_fn *f, const int64_t
 /* ---- the outermost program ------------------------------------------------------------------ */
 
 tn_i_plan *tn_i_plan_new(const tn_fn *f, const tn_i_layout *layout) {
-    static const tn_i_layout plain = {0};
+    static const tn_i_layout row_major = {0};
     tn_i_plan *p = plan_alloc(f);
     if (!p) return NULL;
-    if (make_plan(p, p, layout ? layout : &plain)) return p;
+    if (!layout) layout = &row_major;
+    p->plain = layout->plain;
+    p->accurate = layout->accurate;
+    p->threads = layout->threads;
+    if (make_plan(p, p, layout)) return p;
     tn_i_plan_free(f->ctx, p);
     return NULL;
+}
+
+tn_i_plan *tn_i_plan_plain(const tn_fn *f) {
+    const tn_i_layout layout = {.plain = true};
+    return tn_i_plan_new(f, &layout);
 }
 
 void tn_i_plan_free(tn_ctx *c, tn_i_plan *p) {

@@ -7,6 +7,7 @@
 #ifndef TN_PLAN_H
 #define TN_PLAN_H
 
+#include "exec/nest.h"
 #include "prims/layout.h"
 
 /* ---- places ------------------------------------------------------------------- */
@@ -32,6 +33,7 @@ typedef enum tn_i_step_kind {
     TN_STEP_STRIP,
     TN_STEP_KERNEL,
     TN_STEP_BODY,
+    TN_STEP_NEST,
     TN_STEP_LOOP,
     TN_STEP_GROUP,
     TN_STEP_BRANCH,
@@ -46,6 +48,7 @@ typedef struct tn_i_plan tn_i_plan;
 typedef struct tn_i_step {
     union {
         tn_i_strip *strip;
+        const tn_i_nest *nest;
         const tn_i_plan *body; /* planned for the strides of this step's operands */
     } u;
     int64_t scratch; /* offset in the arena: kernel: scratch; body: its frame and arena; loop: likewise, and buffers */
@@ -91,10 +94,19 @@ typedef struct tn_i_transfer {
 typedef struct tn_i_loop tn_i_loop;   /* exec/loop.h */
 typedef struct tn_i_group tn_i_group; /* exec/replay.h */
 
+struct tn_i_run;
+
 struct tn_i_plan {
-    const tn_fn *f; /* not held: who plans keeps it */
-    size_t bytes;   /* of the arena: padding, scratch and nested programs included */
-    size_t frame;   /* bytes of a call's bases and, from `arrays` on, descriptions of a kernel's operands */
+    /* What runs the steps instead of the interpreter, or NULL (src/emit). */
+    tn_status (*native)(const tn_i_plan *p, const struct tn_i_run *r, uintptr_t *frame);
+    const void *const *table; /* what `native` calls and reads (src/emit/emit.h) */
+    const tn_fn *f;           /* the program that runs: `of`, or what fusion made of it, held then */
+    const tn_fn *of;          /* the program that was to be planned; not held: who plans keeps it */
+    bool plain;               /* f is `of`: nothing is fused (TN_BACKEND_REFERENCE) */
+    bool accurate;            /* of the outermost plan: TN_MATH_ACCURATE */
+    int threads;              /* of the outermost plan: the most for a nest; 0: 1 */
+    size_t bytes;             /* of the arena: padding, scratch and nested programs included */
+    size_t frame;             /* bytes of a call's bases and, from `arrays` on, descriptions of a kernel's operands */
     size_t arrays;
     uint32_t narr;     /* the most operands and outputs of a kernel step */
     tn_i_place *place; /* of every value that is computed or used */
@@ -112,6 +124,8 @@ struct tn_i_plan {
     size_t per_step; /* the most bytes of stacks that are alive at once, for each step of the loops that make them */
     tn_i_transfer *transfer;
     size_t ntransfer, ctransfer;
+    tn_i_nest **nest;
+    size_t nnest, cnest;
     tn_i_loop *loop;
     size_t nloop, cloop;
     tn_i_group *group;
@@ -135,6 +149,9 @@ typedef struct tn_i_layout {
     const int64_t *const *out; /* per output; a NULL entry: row-major */
     const int *alias;          /* as in tn_compile_options; NULL: no output shares memory with an input */
     bool nested;               /* no output is NULL or shares memory */
+    bool plain;                /* nothing is fused; of nested programs the outermost plan tells */
+    bool accurate;             /* TN_MATH_ACCURATE; likewise */
+    int threads;               /* likewise */
     /* A `?` dimension's stride: TN_I_STEPS where the argument is handles, 0 where it repeats. */
     /* A loop's body: inputs carry0.. are overwritten at will once they are dead, outputs 0.. replace them. */
     uint32_t carry0, ncarry;
@@ -161,6 +178,8 @@ typedef struct tn_i_measured {
 } tn_i_measured;
 #define TN_I_ASSUMED_STEPS 1000
 bool tn_i_plan_measure(const tn_fn *f, tn_i_measured *out); /* measure.c */
+/* The same with nothing fused. */
+tn_i_plan *tn_i_plan_plain(const tn_fn *f);
 
 /* Text of a plan for tests and for people, cut to n bytes; returns the length without the cut. */
 size_t tn_i_plan_text(const tn_i_plan *p, char *buf, size_t n);

@@ -2,6 +2,7 @@
 #ifndef TN_PLANNER_H
 #define TN_PLANNER_H
 
+#include "exec/draft.h"
 #include "exec/loop.h"
 #include "exec/plan.h"
 #include "exec/pool.h"
@@ -53,11 +54,12 @@ typedef struct tn_i_planner {
     tn_i_spilled *spilled;
     tn_i_piece *piece;
     size_t cspilled, npiece, cpiece;
-    tn_i_pool file;      /* offsets in the spill file */
-    uint8_t *again;      /* of each value: a stack that is made again; NULL: none is */
-    uint32_t *group_of;  /* of each equation: in p->group, or TN_NOVAR */
-    size_t steps_now;    /* bytes per step of the stacks that are alive */
-    size_t nested_spill; /* the most that a nested program spills */
+    tn_i_pool file;          /* offsets in the spill file */
+    uint8_t *again;          /* of each value: a stack that is made again; NULL: none is */
+    uint32_t *group_of;      /* of each equation: in p->group, or TN_NOVAR */
+    size_t steps_now;        /* bytes per step of the stacks that are alive */
+    size_t nested_spill;     /* the most that a nested program spills */
+    const tn_i_draft *draft; /* of the `fused` equation that is being placed */
 } tn_i_planner;
 
 /* place.c: where values live */
@@ -110,6 +112,9 @@ static inline bool tn_i_again(const tn_i_planner *z, tn_i_var v) { return z->aga
 
 /* replay_plan.c */
 bool tn_i_step_group(tn_i_planner *z, const tn_i_eqn *e, tn_i_step *s, tn_i_group *g);
+
+/* nest_plan.c: outputs are placed and the step is added, or nothing is *done: its body is no nest. */
+bool tn_i_step_nest(tn_i_planner *z, const tn_i_eqn *e, tn_i_step *s, bool *done);
 
 /* loop_plan.c: the strides of an operand, or of its entries. */
 size_t tn_i_loop_key(const tn_i_planner *z, const tn_type *t, const tn_i_place *k, bool entries, int64_t *key);

@@ -199,28 +199,38 @@ static tn_status run_branch(const tn_i_plan *p, const tn_i_step *s, const tn_i_r
     return run_nested(p, s, p->branch[k->branch + which], arg + 1, r, base);
 }
 
-tn_status tn_i_run_plan(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame) {
-    tn_status status = TN_OK;
-    for (size_t i = 0; i < p->nstep && status == TN_OK; i++) {
-        const tn_i_step *s = &p->step[i];
-        if (r->skip && tn_i_bit(r->skip, i)) continue;
-        switch ((tn_i_step_kind)s->kind) {
-        case TN_STEP_STRIP: run_strip(p, s, frame); break;
-        case TN_STEP_KERNEL: status = run_kernel(p, s, r, frame); break;
-        case TN_STEP_BODY: status = run_body(p, s, r, frame); break;
-        case TN_STEP_GROUP: status = tn_i_run_group(p, s, r, frame); break;
-        case TN_STEP_LOOP: status = tn_i_run_loop(p, s, r, frame); break;
-        case TN_STEP_MOVE: status = tn_i_run_move(p, &p->move[s->loop], r, frame); break;
-        case TN_STEP_BRANCH: status = run_branch(p, s, r, frame); break;
-        case TN_STEP_RELEASE: run_release(p, &p->release[s->loop], r, frame); break;
-        case TN_STEP_SPILL:
-        case TN_STEP_FETCH: status = run_transfer(p, s, r, frame); break;
-        }
+tn_status tn_i_run_step(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame, size_t step) {
+    const tn_i_step *s = &p->step[step];
+    switch ((tn_i_step_kind)s->kind) {
+    case TN_STEP_STRIP: run_strip(p, s, frame); break;
+    case TN_STEP_KERNEL: return run_kernel(p, s, r, frame);
+    case TN_STEP_NEST: return tn_i_run_nest(p, s, r, frame);
+    case TN_STEP_BODY: return run_body(p, s, r, frame);
+    case TN_STEP_GROUP: return tn_i_run_group(p, s, r, frame);
+    case TN_STEP_LOOP: return tn_i_run_loop(p, s, r, frame);
+    case TN_STEP_MOVE: return tn_i_run_move(p, &p->move[s->loop], r, frame);
+    case TN_STEP_BRANCH: return run_branch(p, s, r, frame);
+    case TN_STEP_RELEASE: run_release(p, &p->release[s->loop], r, frame); break;
+    case TN_STEP_SPILL:
+    case TN_STEP_FETCH: return run_transfer(p, s, r, frame);
     }
+    return TN_OK;
+}
+
+tn_status tn_i_run_leave(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame) {
+    tn_status status = TN_OK;
     for (size_t i = p->last_move; i < p->nmove && status == TN_OK; i++)
         status = tn_i_run_move(p, &p->move[i], r, frame);
     for (size_t i = p->last_release; i < p->nrelease && status == TN_OK; i++) run_release(p, &p->release[i], r, frame);
     return status;
+}
+
+tn_status tn_i_run_plan(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame) {
+    tn_status status = TN_OK;
+    if (p->native) return p->native(p, r, frame);
+    for (size_t i = 0; i < p->nstep && status == TN_OK; i++)
+        if (!r->skip || !tn_i_bit(r->skip, i)) status = tn_i_run_step(p, r, frame, i);
+    return status == TN_OK ? tn_i_run_leave(p, r, frame) : status;
 }
 
 /* ---- outputs that are not wanted -------------------------------------------------------------- */

@@ -31,9 +31,15 @@ tn_status tn_i_run_fail(const tn_i_run *r, const tn_i_eqn *e, tn_status status, 
 tn_status tn_i_run_no_memory(const tn_i_run *r, const tn_i_eqn *e);
 tn_status tn_i_run_move(const tn_i_plan *p, const tn_i_move *m, const tn_i_run *r, const uintptr_t *base);
 tn_status tn_i_run_group(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base);
+/* A step of kind TN_STEP_NEST (nest_run.c).  Operand i is at place[in i], output j at place[out + j] of its equation;
+ * an output whose base is 0 is not wanted and not written. */
+tn_status tn_i_run_nest(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base);
 /* A step of kind TN_STEP_LOOP (loop_run.c). */
 tn_status tn_i_run_loop(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base);
 
+/* One step of a plan, and what is left to do behind the last: for native code, whose arithmetic is its own. */
+tn_status tn_i_run_step(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame, size_t step);
+tn_status tn_i_run_leave(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame);
 tn_status tn_i_run_plan(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame);
 
 /* Sets the bits of the steps that no wanted output (out[j] not NULL) and no effect needs.

@@ -242,12 +242,28 @@ static bool only_passes(const tn_i_planner *z, const tn_i_eqn *e) {
            tn_i_cannot_run(z, e, "an array whose length a loop finds when it runs can only be passed to loops");
 }
 
+/* A body that is no nest is run as it is. */
+static bool add_fused(tn_i_planner *z, const tn_i_eqn *e, tn_i_step *s) {
+    const bool plain = z->root->plain;
+    bool done = false;
+    if (!plain && !tn_i_step_nest(z, e, s, &done)) return false;
+    if (done) return true;
+    if (!tn_i_place_outputs(z, e)) return false;
+    if (nothing_to_compute(z, e)) return true;
+    z->root->plain = true;
+    const bool ok = add_body(z, e, s);
+    z->root->plain = plain;
+    return ok;
+}
+
 static bool step_of(tn_i_planner *z, const tn_i_eqn *e, uint32_t eqn) {
     tn_i_step s = {.eqn = eqn};
     const tn_fn *const *branch;
     const char *why = e->prim->unrunnable ? e->prim->unrunnable(tn_i_p(e)) : NULL;
     if (why) return tn_i_cannot_run(z, e, why);
-    if (!only_passes(z, e) || !tn_i_place_outputs(z, e)) return false;
+    if (!only_passes(z, e)) return false;
+    if (e->prim->id == TN_P_fused) return add_fused(z, e, &s);
+    if (!tn_i_place_outputs(z, e)) return false;
     if (nothing_to_compute(z, e)) return true;
     if (e->prim->kernel) return add_kernel(z, e, &s);
     if (tn_i_body(e)) return add_body(z, e, &s);

@@ -44,7 +44,7 @@ void tn_i_builder_fail(tn_i_builder *b, tn_status s, const char *fmt, ...) {
 bool tn_i_strict_matters(const tn_i_builder *b, const tn_prim *prim, uint32_t nin, const tn_i_var *in) {
     double k;
     if (!prim->strict || nin == 0 || !tn_i_is_float(b->val[in[0]].type->dtype)) return false;
-    for (uint32_t i = 0; i < nin; i++)
+    for (uint32_t i = 0; i < nin && i < 2; i++) /* a third is added */
         if (tn_i_known_f64(b, in[i], &k) && isfinite(k) && k != 0) return false;
     return true;
 }
@@ -419,6 +419,10 @@ static tn_i_var emit(tn_i_builder *b, const tn_prim *prim, const tn_i_param *p, 
         if (v != TN_NOVAR || b->failed) return v;
         /* simplify may have emitted other equations and moved the scratch types */
         if (prim->simplify && !typed(b, &q, in)) return TN_NOVAR;
+    }
+    if (b->raw && b->numbered && !effect) {
+        const tn_i_var v = find_eqn(b, hash, prim, p, np, nin, in);
+        if (v != TN_NOVAR) return v;
     }
     if (!grow_slots(b) || !push_eqn(b, &q, shared, in)) {
         b->failed = true;

@@ -139,8 +139,9 @@ void tn_i_fn_unref(const tn_fn *f);
 
 typedef struct tn_i_builder {
     tn_ctx *ctx;
-    bool raw;    /* keep every equation as given: no folding, merging or dead code elimination */
-    bool failed; /* sticky: the error is in the context */
+    bool raw;      /* keep every equation as given: no folding, merging or dead code elimination */
+    bool numbered; /* but of equal equations that are emitted while this is set keep one */
+    bool failed;   /* sticky: the error is in the context */
     tn_i_val *val;
     tn_i_eqn *eqn;
     tn_i_var *pool;
@@ -240,6 +241,12 @@ uint8_t tn_i_linear_image(const tn_i_eqn *e, const uint8_t *in);
 /* f with the strict form of each equation of a linear program, nested programs too: what
  * strict_zero compiles.  A new reference, NULL after an error. */
 tn_fn *tn_i_strict(const tn_fn *f);
+/* f simplified, as the builder does, with an fma for each sum and difference of floats with a product in it that was
+ * made in the same region, whoever else reads the product; nested programs too; f itself where the context is without
+ * (tn_ctx_options.contract).  It is decided by each equation and what made its operands, before a program is derived,
+ * batched or split: a value then has the same bits wherever and however often it is computed.  A new reference, NULL
+ * after an error. */
+tn_fn *tn_i_contracted(const tn_fn *f);
 /* f without `offload`, nested programs too: what runs without a spill file.  A new reference. */
 tn_fn *tn_i_in_memory(const tn_fn *f);
 
@@ -258,6 +265,8 @@ bool tn_i_eqn_cost(const tn_fn *f, const tn_i_eqn *e, tn_i_cost *cost);
 
 /* Printed text; the caller frees it with tn_i_free(ctx, text, *n + 1). */
 char *tn_i_print(const tn_fn *f, size_t *n);
+/* The n characters as a text that tn_text_free releases; NULL after TN_ENOMEM. */
+char *tn_i_owned_text(tn_ctx *c, const char *text, size_t n);
 tn_fn *tn_i_parse(tn_ctx *c, const char *text, size_t n, const char *filename);
 
 #endif

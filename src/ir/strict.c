@@ -1,10 +1,10 @@
 /* requires: a finished program;
  * ensures: the same program, in which each equation of a linear program has its primitive's strict form; or in which
- * nothing is offloaded. */
+ * nothing is offloaded; or in which sums and differences with a product in them are fmas. */
 #include "ir/memo.h"
 #include "prims/prim.h"
 
-static const char strict_kind, in_memory_kind; /* which form is made */
+static const char strict_kind, in_memory_kind, contracted_kind; /* which form is made */
 
 static const tn_fn *nested(const tn_fn *f, const char *form, tn_i_memo *memo);
 
@@ -33,6 +33,21 @@ static const tn_fn **programs(tn_i_builder *b, const tn_i_eqn *e, tn_i_param *p,
     return list;
 }
 
+/* v, or, where it is a sum with a product in it, the fma: of the linear program where the sum or a product was. */
+static tn_i_var contracted(tn_i_builder *b, tn_i_var v) {
+    enum { MOST = 2 };
+    const tn_i_eqn *e = b->failed ? NULL : tn_i_def(b, v);
+    if (!e || !e->prim->contract || e->nin > MOST || e->region != b->region) return v;
+    tn_i_var in[MOST];
+    b->linear = e->linear;
+    for (uint32_t i = 0; i < e->nin; i++) {
+        const tn_i_eqn *made = tn_i_def(b, in[i] = b->pool[e->in + i]);
+        b->linear |= made && made->linear;
+    }
+    const tn_i_var once = e->prim->contract(b, in);
+    return once == TN_NOVAR ? v : once;
+}
+
 static void step(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *map, const char *form, tn_i_memo *memo) {
     tn_i_param p[TN_MAX_PARAMS];
     const tn_prim *prim = e->prim;
@@ -50,16 +65,26 @@ static void step(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *m
     b->region = e->region;
     b->linear = e->linear;
     tn_i_var out = b->failed ? TN_NOVAR : tn_i_emit(b, prim, p, e->nin, in);
+    if (form == &contracted_kind && e->nout == 1) out = contracted(b, out);
     for (uint32_t j = 0; j < e->nout && out != TN_NOVAR; j++) map[e->out + j] = out + j;
     tn_i_free(b->ctx, (void *)lists, listed(e) * sizeof *lists);
     tn_i_free(b->ctx, in, e->nin * sizeof *in);
 }
 
+/* Whether a program without nested ones stays as it is. */
+static bool nothing_to_do(const tn_fn *f, const char *form) {
+    if (form != &contracted_kind || f->depth > 1) return false;
+    for (uint32_t i = 0; i < f->neqn; i++)
+        if (f->eqn[i].prim->contract && tn_i_is_float(f->val[f->eqn[i].out].type->dtype)) return false;
+    return true;
+}
+
 static tn_fn *rebuild(const tn_fn *f, const char *form, tn_i_memo *memo) {
+    if (nothing_to_do(f, form)) return (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
     tn_i_builder b;
     tn_i_builder_init(&b, f->ctx);
     b.named_after = f;
-    b.raw = true;
+    b.raw = form != &contracted_kind; /* a program as it was parsed may hold x + -(y*z) where derivatives have a sub */
     b.regions = f->regions;
     b.mixed = f->mixed;
     tn_i_var *map = tn_i_map_new(f), *out = tn_i_alloc_array(f->ctx, f->nout, sizeof *out);
@@ -94,3 +119,6 @@ static tn_fn *made(const tn_fn *f, const char *form) {
 
 tn_fn *tn_i_strict(const tn_fn *f) { return made(f, &strict_kind); }
 tn_fn *tn_i_in_memory(const tn_fn *f) { return made(f, &in_memory_kind); }
+tn_fn *tn_i_contracted(const tn_fn *f) {
+    return f->ctx->contract ? made(f, &contracted_kind) : (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
+}

@@ -26,18 +26,24 @@ typedef union header {
     max_align_t align;
 } header;
 
+char *tn_i_owned_text(tn_ctx *c, const char *text, size_t n) {
+    size_t bytes;
+    header *h = tn_i_add(n + 1, sizeof *h, &bytes) ? tn_i_alloc(c, bytes) : NULL;
+    if (!h) return NULL;
+    h->bytes = bytes;
+    char *out = memcpy(h + 1, text, n);
+    out[n] = 0;
+    return out;
+}
+
 char *tn_fn_print(const tn_fn *f, size_t *n) {
-    size_t length, bytes;
+    size_t length;
     if (n) *n = 0;
     if (!f) return NULL;
     char *text = tn_i_print(f, &length), *out = NULL;
     if (!text) return NULL;
-    header *h = tn_i_add(length + 1, sizeof *h, &bytes) ? tn_i_alloc(f->ctx, bytes) : NULL;
-    if (h) {
-        h->bytes = bytes;
-        out = memcpy(h + 1, text, length + 1);
-        if (n) *n = length;
-    }
+    out = tn_i_owned_text(f->ctx, text, length);
+    if (out && n) *n = length;
     tn_i_free(f->ctx, text, length + 1);
     return out;
 }

@@ -72,8 +72,8 @@ static void derive(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
         by_partials(r, din, dout);
     for (uint32_t j = 0; j < r->nout; j++) {
         /* what depends on no tangent is zero, however a nested program computes it */
-        const bool zero = dout[j] != TN_NOVAR && !r->b->failed &&
-                          (tn_i_is_zero(r->b, dout[j]) || !r->b->val[dout[j]].linear);
+        const bool zero =
+            dout[j] != TN_NOVAR && !r->b->failed && (tn_i_is_zero(r->b, dout[j]) || !r->b->val[dout[j]].linear);
         if (zero || !tn_i_is_float(r->out_type[j]->dtype)) dout[j] = TN_NOVAR;
     }
 }
@@ -155,5 +155,11 @@ tn_fn *tn_i_jvp(const tn_fn *f, uint32_t nwrt, const uint32_t *wrt, bool all, bo
     if (k.map) tn_i_map_free(f, k.map);
     if (k.tangent) tn_i_map_free(f, k.tangent);
     tn_i_memo_free(&own);
+    return g;
+}
+
+tn_fn *tn_i_contracted_jvp(const tn_fn *f, uint32_t nwrt, const uint32_t *wrt) {
+    tn_fn *once = tn_i_contracted(f), *g = once ? tn_i_jvp(once, nwrt, wrt, true, NULL, NULL) : NULL;
+    tn_i_fn_unref(once);
     return g;
 }

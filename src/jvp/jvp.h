@@ -11,6 +11,9 @@
  * dx inputs are linear, so splitting it needs no analysis, and the checker
  * holds every tangent to linearity.  `memo` NULL outside a walk. */
 tn_fn *tn_i_jvp(const tn_fn *f, uint32_t nwrt, const uint32_t *wrt, bool all, bool *out_active, tn_i_memo *memo);
+/* The jvp, outside of any walk, of f contracted: what rules emit may be numbered before equations of f that compute the
+ * same, and so turn the operands of a sum round; which of two products is the fma's is decided before. */
+tn_fn *tn_i_contracted_jvp(const tn_fn *f, uint32_t nwrt, const uint32_t *wrt);
 
 /* Emits a linear program over nonlinear args and tangents some of which are
  * symbolic zeros (TN_NOVAR); outs may be symbolic zeros. */

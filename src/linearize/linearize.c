@@ -7,7 +7,9 @@
 #include <string.h>
 
 tn_fn *tn_i_jvp_for_split(const tn_fn *f, uint32_t nwrt, const uint32_t *wrt) {
-    return tn_i_prune(tn_i_jvp(f, nwrt, wrt, true, NULL, NULL)); /* a dead tangent needs no residuals */
+    tn_fn *g = tn_i_contracted_jvp(f, nwrt, wrt), *h = g ? tn_i_contracted(g) : NULL; /* what rules add, too */
+    tn_i_fn_unref(g);
+    return tn_i_prune(h); /* a dead tangent needs no residuals */
 }
 
 bool tn_i_split_jvp(const tn_fn *f, const tn_fn *g, const tn_i_plan_by *how, tn_i_parts *out) {

@@ -116,6 +116,26 @@ static void range_sub(const tn_i_param *p, uint32_t nin, const tn_i_range *in, b
     *out = (tn_i_range){in[0].lo - in[1].hi, in[0].hi - in[1].lo};
 }
 
+/* The factors of v where it is a product of floats. */
+static bool factors(const tn_i_builder *b, tn_i_var v, tn_i_var f[2]) {
+    const tn_i_eqn *e = tn_i_is_float(b->val[v].type->dtype) ? tn_i_def(b, v) : NULL;
+    if (!e || e->region != b->region || (e->prim->id != TN_P_mul && e->prim->id != TN_P_square)) return false;
+    f[0] = b->pool[e->in];
+    f[1] = b->pool[e->in + e->nin - 1];
+    return true;
+}
+
+/* The first operand that is a product; a value and itself stay, whose sum and difference are exact. */
+static tn_i_var contract(tn_i_builder *b, const tn_i_var *in, tn_i_fma_form first, tn_i_fma_form second) {
+    tn_i_var f[2];
+    if (in[0] == in[1]) return TN_NOVAR;
+    if (factors(b, in[0], f)) return tn_i_fma(b, first, f[0], f[1], in[1]);
+    return factors(b, in[1], f) ? tn_i_fma(b, second, f[0], f[1], in[0]) : TN_NOVAR;
+}
+
+static tn_i_var contract_add(tn_i_builder *b, const tn_i_var *in) { return contract(b, in, TN_FMA_ADD, TN_FMA_ADD); }
+static tn_i_var contract_sub(tn_i_builder *b, const tn_i_var *in) { return contract(b, in, TN_FMA_SUB, TN_FMA_RSUB); }
+
 const tn_prim tn_prim_add = {
     .id = TN_P_add,
     .name = "add",
@@ -128,6 +148,7 @@ const tn_prim tn_prim_add = {
     .simplify = simplify_add,
     .partial = {partial_same, partial_same},
     .transpose = transpose_add,
+    .contract = contract_add,
     TN_NUMBER_STRIPS(add),
     .weight = 1,
     .jvp_bound = 2,
@@ -147,6 +168,7 @@ const tn_prim tn_prim_sub = {
     .simplify = simplify_sub,
     .partial = {partial_same, partial_negated},
     .transpose = transpose_sub,
+    .contract = contract_sub,
     TN_NUMBER_STRIPS(sub),
     .weight = 1,
     .jvp_bound = 2,

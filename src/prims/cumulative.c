@@ -1,4 +1,5 @@
 /* Scans along an axis: cumsum cumprod cummax cumlogsumexp. */
+#include "prims/c_text.h"
 #include "prims/dims.h"
 #include "prims/recur.h"
 #include "prims/sample.h"
@@ -241,6 +242,58 @@ static bool sample_max(tn_i_rng *r, int dtype, tn_i_case *c) {
 
 /* ---- descriptors ----------------------------------------------------------------------- */
 
+/* ---- C text ---- */
+
+/* Floats are summed as double, as the kernel does. */
+static void c_scan(const tn_i_c_kernel *k, const char *begin, const char *each) {
+    const tn_type *t = k->in[0].type;
+    const int axis = (int)k->p[0].u.i;
+    const bool floats = tn_i_is_float(t->dtype);
+    const char *type = floats ? "double" : "int64_t";
+    const long long n = (long long)t->dim[axis];
+    tn_i_c_open_axes(k->t, "i", t, ~(1u << axis));
+    tn_i_text_put(k->t, begin, type);
+    tn_i_text_put(k->t, "for (int64_t j = 0; j < %lld; j++) {\nconst int64_t at = %s;\n", n,
+                  k->p[1].u.i ? "last - j" : "j");
+    tn_i_text_put(k->t, "const %s x = in0[at * (%lld) + ", type, (long long)k->in[0].stride[axis]);
+    tn_i_c_at_axes(k->t, "i", t, k->in[0].stride, ~(1u << axis));
+    tn_i_text_put(k->t, "];\n%sout0[at * %lld + ", each, (long long)k->out[0].stride[axis]);
+    tn_i_c_at_axes(k->t, "i", t, k->out[0].stride, ~(1u << axis));
+    tn_i_text_put(k->t, "] = (%s)y;\n}\n", tn_i_c_name(t->dtype));
+    tn_i_c_close_axes(k->t, t, ~(1u << axis));
+}
+
+static void c_last(const tn_i_c_kernel *k) {
+    if (k->p[1].u.i)
+        tn_i_text_put(k->t, "const int64_t last = %lld;\n", (long long)k->in[0].type->dim[k->p[0].u.i] - 1);
+}
+
+static void c_cumsum(const tn_i_c_kernel *k) {
+    const bool floats = tn_i_is_float(k->in[0].type->dtype);
+    c_last(k);
+    c_scan(k, "%s y = 0;\n", floats ? "y += x;\n" : "y = (int64_t)((uint64_t)y + (uint64_t)x);\n");
+}
+
+static void c_cumprod(const tn_i_c_kernel *k) {
+    const bool floats = tn_i_is_float(k->in[0].type->dtype);
+    c_last(k);
+    c_scan(k, "%s y = 1;\n", floats ? "y *= x;\n" : "y = (int64_t)((uint64_t)y * (uint64_t)x);\n");
+}
+
+static void c_cummax(const tn_i_c_kernel *k) {
+    const bool floats = tn_i_is_float(k->in[0].type->dtype);
+    c_last(k);
+    c_scan(k, floats ? "%s y = -(double)INFINITY;\n" : "%s y = INT64_MIN;\n",
+           floats ? "if (x > y || x != x) y = x;\n" : "if (x > y) y = x;\n");
+}
+
+static void c_cumlogsumexp(const tn_i_c_kernel *k) {
+    c_last(k);
+    c_scan(k, "%s most = -(double)INFINITY, sum = 0;\n",
+           "if (x == most) {\nsum += isinf(x) && x < 0 ? 0 : 1;\n} else if (x < most) {\nsum += exp(x - most);\n} else "
+           "{\nsum = sum * exp(most - x) + 1;\nmost = x;\n}\nconst double y = most + log(sum);\n");
+}
+
 const tn_prim tn_prim_cumsum = {
     .id = TN_P_cumsum,
     .name = "cumsum",
@@ -253,6 +306,7 @@ const tn_prim tn_prim_cumsum = {
     .transpose = transpose_cumsum,
     .batch = batch_axis,
     .kernel = kernel_cumsum,
+    .c_kernel = c_cumsum,
     .cost = cost_cumulative,
     .jvp_bound = 2,
     .transpose_bound = 1,
@@ -270,6 +324,7 @@ const tn_prim tn_prim_cumprod = {
     .jvp = jvp_cumprod,
     .batch = batch_axis,
     .kernel = kernel_cumprod,
+    .c_kernel = c_cumprod,
     .cost = cost_cumulative,
     .jvp_bound = 32,
     .sample = sample_product,
@@ -286,6 +341,7 @@ const tn_prim tn_prim_cummax = {
     .jvp = jvp_cummax,
     .batch = batch_axis,
     .kernel = kernel_cummax,
+    .c_kernel = c_cummax,
     .cost = cost_cumulative,
     .jvp_bound = 40,
     .domain = {{.at = TN_AT_TIES, .apart = 0.01}},
@@ -303,6 +359,7 @@ const tn_prim tn_prim_cumlogsumexp = {
     .jvp = jvp_cumlogsumexp,
     .batch = batch_axis,
     .kernel = kernel_cumlogsumexp,
+    .c_kernel = c_cumlogsumexp,
     .cost = cost_logs,
     .jvp_bound = 4,
     .domain = {{.lo = -12, .hi = 12}},

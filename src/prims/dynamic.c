@@ -1,4 +1,5 @@
 /* Windows at places known when the program runs: dynamic_slice dynamic_update_slice. */
+#include "prims/c_text.h"
 #include "prims/sample.h"
 #include "prims/shape.h"
 
@@ -171,6 +172,50 @@ static bool sample_dynamic_slice(tn_i_rng *r, int dtype, tn_i_case *c) {
     return tn_i_case_list(c, 0, (uint32_t)c->in[0].rank, sizes);
 }
 
+/* ---- C text ---- */
+TN_C_ONLY(
+    clamped_start, static int64_t clamped_start(int64_t x, int64_t last) { return x < 0      ? 0
+                                                                                  : x > last ? last
+                                                                                             : x; })
+static const tn_i_c_helper start_helpers[] = {{"clamped_start", clamped_start}, {NULL, NULL}};
+
+/* `at`: where the window begins. */
+static void c_starts(const tn_i_c_kernel *k, uint32_t first, const tn_type *of, const tn_type *window,
+                     const int64_t *stride) {
+    tn_i_text_put(k->t, "const int64_t at = 0");
+    for (int d = 0; d < of->rank; d++)
+        if (of->dim[d] != window->dim[d])
+            tn_i_text_put(k->t, " + clamped_start(in%u[0], %lld) * (%lld)", (unsigned)first + (unsigned)d,
+                          (long long)(of->dim[d] - window->dim[d]), (long long)stride[d]);
+    tn_i_text_put(k->t, ";\n");
+}
+
+static void c_dynamic_slice(const tn_i_c_kernel *k) {
+    const tn_type *t = k->out[0].type;
+    c_starts(k, 1, k->in[0].type, t, k->in[0].stride);
+    tn_i_c_open_arr(k->t, "i", t);
+    tn_i_text_put(k->t, "out0[");
+    tn_i_c_at_arr(k->t, "i", &k->out[0]);
+    tn_i_text_put(k->t, "] = in0[at + ");
+    tn_i_c_at(k->t, "i", t->rank, t->dim, k->in[0].stride);
+    tn_i_text_put(k->t, "];\n");
+    tn_i_c_close(k->t, t->rank, t->dim);
+}
+
+static void c_dynamic_update_slice(const tn_i_c_kernel *k) {
+    const tn_type *t = k->out[0].type, *update = k->in[1].type;
+    tn_i_c_copy_operand(k);
+    if (tn_i_count(update) == 0) return;
+    c_starts(k, 2, t, update, k->out[0].stride);
+    tn_i_c_open_arr(k->t, "i", update);
+    tn_i_text_put(k->t, "out0[at + ");
+    tn_i_c_at(k->t, "i", update->rank, update->dim, k->out[0].stride);
+    tn_i_text_put(k->t, "] = in1[");
+    tn_i_c_at_arr(k->t, "i", &k->in[1]);
+    tn_i_text_put(k->t, "];\n");
+    tn_i_c_close(k->t, update->rank, update->dim);
+}
+
 const tn_prim tn_prim_dynamic_slice = {
     .id = TN_P_dynamic_slice,
     .name = "dynamic_slice",
@@ -184,6 +229,8 @@ const tn_prim tn_prim_dynamic_slice = {
     .transpose = transpose_dynamic_slice,
     .batch = batch_dynamic_slice,
     .kernel = kernel_dynamic_slice,
+    .c_kernel = c_dynamic_slice,
+    .c_helpers = start_helpers,
     .cost = cost_dynamic_slice,
     .jvp_bound = 2,
     .transpose_bound = 12,
@@ -308,6 +355,8 @@ const tn_prim tn_prim_dynamic_update_slice = {
     .transpose = transpose_dynamic_update_slice,
     .batch = batch_dynamic_update_slice,
     .kernel = kernel_dynamic_update_slice,
+    .c_kernel = c_dynamic_update_slice,
+    .c_helpers = start_helpers,
     .cost = cost_dynamic_update_slice,
     .jvp_bound = 3,
     .transpose_bound = 3,

@@ -1,4 +1,5 @@
 /* Exponentials and logarithms: exp exp2 expm1 log log1p logistic. */
+#include "prims/c_text.h"
 #include "prims/rules.h"
 #include "prims/special.h"
 #include "prims/strips.h"
@@ -21,6 +22,7 @@ const tn_prim tn_prim_exp = {
     .type = tn_i_type_elementwise,
     .partial = {partial_exp},
     TN_FLOAT_STRIPS(exp),
+    TN_VECTOR(exp),
     .weight = 16,
     .jvp_bound = 1.2,
     .image = {0, INFINITY},
@@ -43,6 +45,7 @@ const tn_prim tn_prim_exp2 = {
     .type = tn_i_type_elementwise,
     .partial = {partial_exp2},
     TN_FLOAT_STRIPS(exp2),
+    TN_VECTOR(exp2),
     .weight = 16,
     .jvp_bound = 1.5,
     .image = {0, INFINITY},
@@ -63,6 +66,7 @@ const tn_prim tn_prim_expm1 = {
     .type = tn_i_type_elementwise,
     .partial = {partial_expm1},
     TN_FLOAT_STRIPS(expm1),
+    TN_VECTOR(expm1),
     .weight = 16,
     .jvp_bound = 1.5,
     .image = {-1, INFINITY},
@@ -84,6 +88,7 @@ const tn_prim tn_prim_log = {
     .type = tn_i_type_elementwise,
     .partial = {partial_log},
     TN_FLOAT_STRIPS(log),
+    TN_VECTOR(log),
     .weight = 16,
     .jvp_bound = 1.25,
     .domain = {{0.4, 4, 0, 0}},
@@ -107,6 +112,7 @@ const tn_prim tn_prim_log1p = {
     .type = tn_i_type_elementwise,
     .partial = {partial_log1p},
     TN_FLOAT_STRIPS(log1p),
+    TN_VECTOR(log1p),
     .weight = 16,
     .jvp_bound = 1.6,
     .domain = {{-0.6, 3, 0, 0}},
@@ -125,6 +131,7 @@ static tn_i_var partial_logistic(tn_i_rule *r, tn_i_var dx) {
 const tn_prim tn_prim_logistic = {
     .id = TN_P_logistic,
     .name = "logistic",
+    .c_helpers = tn_i_special_helpers,
     .doc = "1 / (1 + e^-x), no overflow",
     .nin = 1,
     .flags = TN_F_ELEMENTWISE | TN_F_INPLACE,
@@ -132,6 +139,7 @@ const tn_prim tn_prim_logistic = {
     .type = tn_i_type_elementwise,
     .partial = {partial_logistic},
     TN_FLOAT_STRIPS(logistic),
+    TN_VECTOR(logistic),
     .weight = 16,
     .jvp_bound = 1.7,
     .image = {0, 1},

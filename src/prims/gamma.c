@@ -1,4 +1,5 @@
 /* The error function's and the gamma function's families (values: special.h). */
+#include "prims/c_text.h"
 #include "prims/rules.h"
 #include "prims/sample.h"
 #include "prims/special.h"
@@ -43,6 +44,7 @@ const tn_prim tn_prim_erf = {
     .type = tn_i_type_elementwise,
     .partial = {partial_erf},
     TN_FLOAT_STRIPS(erf),
+    TN_VECTOR(erf),
     .weight = 16,
     .jvp_bound = 2.75,
     .image = {-1, 1},
@@ -58,6 +60,7 @@ const tn_prim tn_prim_erfc = {
     .type = tn_i_type_elementwise,
     .partial = {partial_erfc},
     TN_FLOAT_STRIPS(erfc),
+    TN_VECTOR(erfc),
     .weight = 16,
     .jvp_bound = 2.75,
     .image = {0, 2},
@@ -66,6 +69,7 @@ const tn_prim tn_prim_erfc = {
 const tn_prim tn_prim_erf_inv = {
     .id = TN_P_erf_inv,
     .name = "erf_inv",
+    .c_helpers = tn_i_special_helpers,
     .doc = "inverse of erf; -inf and inf at -1 and 1, NaN outside",
     .nin = 1,
     .flags = TN_F_ELEMENTWISE | TN_F_INPLACE,
@@ -116,6 +120,7 @@ static bool sample_polygamma(tn_i_rng *r, int dtype, tn_i_case *c) {
 const tn_prim tn_prim_lgamma = {
     .id = TN_P_lgamma,
     .name = "lgamma",
+    .c_helpers = tn_i_special_helpers,
     .doc = "log |gamma(x)|; inf at 0, -1, -2, ...",
     .nin = 1,
     .flags = TN_F_ELEMENTWISE | TN_F_INPLACE,
@@ -132,6 +137,7 @@ const tn_prim tn_prim_lgamma = {
 const tn_prim tn_prim_digamma = {
     .id = TN_P_digamma,
     .name = "digamma",
+    .c_helpers = tn_i_special_helpers,
     .doc = "derivative of lgamma; NaN at 0, -1, -2, ...",
     .nin = 1,
     .flags = TN_F_ELEMENTWISE | TN_F_INPLACE,
@@ -148,6 +154,7 @@ const tn_prim tn_prim_digamma = {
 const tn_prim tn_prim_polygamma = {
     .id = TN_P_polygamma,
     .name = "polygamma",
+    .c_helpers = tn_i_special_helpers,
     .doc = "polygamma(m, x): m-th derivative of digamma at x; m is a whole number and has no derivative",
     .nin = 2,
     .flags = TN_F_ELEMENTWISE | TN_F_INPLACE,

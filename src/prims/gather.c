@@ -1,4 +1,5 @@
 /* Windows read and added to at many places: gather scatter_add. */
+#include "prims/c_text.h"
 #include "prims/sample.h"
 #include "prims/windows.h"
 
@@ -83,6 +84,37 @@ static uint64_t fill_bits(const tn_i_param *p, int dtype) {
     }
 }
 
+#define GATHER_ROWS(type, index)                                                                                    \
+    static void gather_##type##_##index(const tn_i_windows *w, int64_t n, int64_t from, int64_t to, const type *in, \
+                                        type *out) {                                                                \
+        const index *at = w->indices->data;                                                                         \
+        for (int64_t i = 0; i < w->dim[0]; i++) {                                                                   \
+            const int64_t x = (int64_t)at[i * w->index_stride[0]];                                                  \
+            const type *s = in + (x < 0 ? 0 : x > w->last[0] ? w->last[0] : x) * w->column_operand[0];              \
+            type *o = out + i * w->window_stride[0];                                                                \
+            for (int64_t j = 0; j < n; j++) o[j * to] = s[j * from];                                                \
+        }                                                                                                           \
+    }
+GATHER_ROWS(float, int32_t)
+GATHER_ROWS(float, int64_t)
+GATHER_ROWS(double, int32_t)
+GATHER_ROWS(double, int64_t)
+
+/* Many short windows, each chosen by one index, as of a table's rows; false: others. */
+static bool gather_rows(const tn_i_windows *w, const tn_i_walk *copy, const tn_i_arr *in, const tn_i_arr *out) {
+    enum { SHORT = 64 };
+    const bool narrow = w->indices->type->dtype == TN_I32;
+    if (w->rank != 1 || w->columns != 1 || w->operand_stride[0] || w->too_large || copy->empty) return false;
+    if (copy->rank > 1 || (copy->rank == 1 && copy->dim[0] > SHORT) || !tn_i_is_float(in->type->dtype)) return false;
+    const int64_t n = copy->rank ? copy->dim[0] : 1, from = copy->rank ? copy->src[0] : 0,
+                  to = copy->rank ? copy->dst[0] : 0;
+    if (in->type->dtype == TN_F32)
+        (narrow ? gather_float_int32_t : gather_float_int64_t)(w, n, from, to, in->data, out->data);
+    else
+        (narrow ? gather_double_int32_t : gather_double_int64_t)(w, n, from, to, in->data, out->data);
+    return true;
+}
+
 static tn_status kernel_gather(const tn_i_kernel *k) {
     const tn_i_arr *in = &k->in[0];
     const size_t size = tn_i_dtype_size(in->type->dtype);
@@ -104,6 +136,7 @@ static tn_status kernel_gather(const tn_i_kernel *k) {
     tn_i_walk_init(&copy, rank, dim, from, to);
     tn_i_walk_init(&blank, rank, dim, none, to);
     tn_i_windows_init(&w, &d, sizes, in, &k->in[1], &out);
+    if (clip && gather_rows(&w, &copy, in, &out)) return TN_OK;
     while (tn_i_windows_next(&w)) {
         void *target = tn_i_at_mut(out.data, size, w.to);
         if (clip || w.inside)
@@ -235,6 +268,57 @@ static bool sample_gather(tn_i_rng *r, int dtype, tn_i_case *c) {
     return tn_i_case_list(c, GATHER_SIZES, (uint32_t)c->in[0].rank, sizes);
 }
 
+/* ---- C text ---- */
+
+/* Opens the loops over the windows; behind it `from` and `to` are where each begins, and `inside` tells. */
+static void c_open_windows(const tn_i_c_kernel *k, const tn_i_windows *w, bool inside) {
+    tn_i_c_open(k->t, "w", w->rank, w->dim);
+    tn_i_text_put(k->t, "const int64_t to = ");
+    tn_i_c_at(k->t, "w", w->rank, w->dim, w->window_stride);
+    tn_i_text_put(k->t, ";\nint64_t from = ");
+    tn_i_c_at(k->t, "w", w->rank, w->dim, w->operand_stride);
+    if (inside) tn_i_text_put(k->t, ";\nint inside = %d", !w->too_large);
+    tn_i_text_put(k->t, ";\n");
+    for (uint32_t c = 0; c < w->columns; c++) {
+        tn_i_text_put(k->t, "{\nint64_t x = in1[%lld + ", (long long)((int64_t)c * w->column_stride));
+        tn_i_c_at(k->t, "w", w->rank, w->dim, w->index_stride);
+        const char *note = inside ? "{ x = %lld; inside = 0; }" : "x = %lld;";
+        tn_i_text_put(k->t, "];\nif (x < 0) ");
+        tn_i_text_put(k->t, note, 0LL);
+        tn_i_text_put(k->t, "\nif (x > %lld) ", (long long)w->last[c]);
+        tn_i_text_put(k->t, note, (long long)w->last[c]);
+        tn_i_text_put(k->t, "\nfrom += x * (%lld);\n}\n", (long long)w->column_operand[c]);
+    }
+}
+
+static void c_gather(const tn_i_c_kernel *k) {
+    const int64_t *sizes = tn_i_ints(k->p, GATHER_SIZES);
+    const uint64_t bits = fill_bits(k->p, k->in[0].type->dtype);
+    const bool clip = k->p[GATHER_MODE].u.i == TN_CLIP;
+    int64_t dim[TN_MAX_RANK], from[TN_MAX_RANK], to[TN_MAX_RANK];
+    tn_i_dnums d;
+    tn_i_windows w;
+    int rank;
+    tn_i_dnums_read(&d, &k->p[GATHER_DNUMS]);
+    tn_i_window_strides(&d, sizes, &k->in[0], &k->out[0], &rank, dim, from, to);
+    tn_i_windows_init(&w, &d, sizes, &k->in[0], &k->in[1], &k->out[0]);
+    c_open_windows(k, &w, !clip);
+    tn_i_c_open(k->t, "i", rank, dim);
+    tn_i_text_put(k->t, "out0[to + ");
+    tn_i_c_at(k->t, "i", rank, dim, to);
+    tn_i_text_put(k->t, clip ? "] = in0[from + " : "] = inside ? in0[from + ");
+    tn_i_c_at(k->t, "i", rank, dim, from);
+    if (clip)
+        tn_i_text_put(k->t, "];\n");
+    else {
+        tn_i_text_put(k->t, "] : ");
+        tn_i_c_number(k->t, k->in[0].type->dtype, &bits);
+        tn_i_text_put(k->t, ";\n");
+    }
+    tn_i_c_close(k->t, rank, dim);
+    tn_i_c_close(k->t, w.rank, w.dim);
+}
+
 const tn_prim tn_prim_gather = {
     .id = TN_P_gather,
     .name = "gather",
@@ -251,6 +335,7 @@ const tn_prim tn_prim_gather = {
     .transpose = transpose_gather,
     .batch = batch_gather,
     .kernel = kernel_gather,
+    .c_kernel = c_gather,
     .cost = cost_gather,
     .jvp_bound = 2,
     .transpose_bound = 10,
@@ -385,6 +470,32 @@ static bool sample_scatter_add(tn_i_rng *r, int dtype, tn_i_case *c) {
     return true;
 }
 
+static void c_scatter_add(const tn_i_c_kernel *k) {
+    const int dtype = k->out[0].type->dtype;
+    int64_t sizes[TN_MAX_RANK], dim[TN_MAX_RANK], from[TN_MAX_RANK], to[TN_MAX_RANK];
+    tn_i_dnums d;
+    tn_i_windows w;
+    int rank;
+    tn_i_c_copy_operand(k);
+    if (tn_i_count(k->in[2].type) == 0) return;
+    tn_i_dnums_read(&d, &k->p[SCATTER_DNUMS]);
+    tn_i_window_sizes(&d, k->out[0].type, k->in[2].type, sizes);
+    tn_i_window_strides(&d, sizes, &k->out[0], &k->in[2], &rank, dim, to, from);
+    tn_i_windows_init(&w, &d, sizes, &k->out[0], &k->in[1], &k->in[2]);
+    c_open_windows(k, &w, true);
+    tn_i_text_put(k->t, "if (inside) {\n");
+    tn_i_c_open(k->t, "i", rank, dim);
+    tn_i_text_put(k->t, "%s *const sum = out0 + from + ", tn_i_c_name(dtype));
+    tn_i_c_at(k->t, "i", rank, dim, to);
+    const char *u = tn_i_is_float(dtype) ? tn_i_c_name(dtype) : dtype == TN_I32 ? "uint32_t" : "uint64_t";
+    tn_i_text_put(k->t, ";\n*sum = (%s)((%s)*sum + (%s)in2[to + ", tn_i_c_name(dtype), u, u);
+    tn_i_c_at(k->t, "i", rank, dim, from);
+    tn_i_text_put(k->t, "]);\n");
+    tn_i_c_close(k->t, rank, dim);
+    tn_i_text_put(k->t, "}\n");
+    tn_i_c_close(k->t, w.rank, w.dim);
+}
+
 const tn_prim tn_prim_scatter_add = {
     .id = TN_P_scatter_add,
     .name = "scatter_add",
@@ -400,6 +511,7 @@ const tn_prim tn_prim_scatter_add = {
     .transpose = transpose_scatter_add,
     .batch = batch_scatter_add,
     .kernel = kernel_scatter_add,
+    .c_kernel = c_scatter_add,
     .cost = cost_scatter_add,
     .jvp_bound = 3,
     .transpose_bound = 3,

@@ -2,6 +2,16 @@
 
 #include <string.h>
 
+enum { SHORT_ROW = 32 };
+
+#ifdef __GNUC__
+typedef uint32_t __attribute__((may_alias)) tn_i_word; /* elements of any dtype of this size */
+typedef uint64_t __attribute__((may_alias)) tn_i_long;
+#else
+typedef uint32_t tn_i_word;
+typedef uint64_t tn_i_long;
+#endif
+
 /* ---- rows --------------------------------------------------------------------- */
 
 /* memcpy of one element, because the walk does not know the element's type. */
@@ -41,6 +51,22 @@ tn_i_row *tn_i_add_row(int dtype) {
     }
 }
 
+/* Short rows, without a call for each: dimensions d and d + 1 of a walk. */
+#define COPY_ROWS(size, type)                                                        \
+    static void rows_##size(const tn_i_walk *w, int d, const void *src, void *dst) { \
+        const int64_t n = w->dim[d + 1], ss = w->src[d + 1], ds = w->dst[d + 1];     \
+        for (int64_t r = 0; r < w->dim[d]; r++) {                                    \
+            const type *s = (const type *)src + r * w->src[d];                       \
+            type *o = (type *)dst + r * w->dst[d];                                   \
+            if (ss == 1 && ds == 1)                                                  \
+                for (int64_t i = 0; i < n; i++) o[i] = s[i];                         \
+            else                                                                     \
+                for (int64_t i = 0; i < n; i++) o[i * ds] = s[i * ss];               \
+        }                                                                            \
+    }
+COPY_ROWS(4, tn_i_word)
+COPY_ROWS(8, tn_i_long)
+
 /* ---- walks --------------------------------------------------------------------- */
 
 void tn_i_walk_init(tn_i_walk *w, int rank, const int64_t *dim, const int64_t *src, const int64_t *dst) {
@@ -62,8 +88,20 @@ void tn_i_walk_init(tn_i_walk *w, int rank, const int64_t *dim, const int64_t *s
     }
 }
 
+/* Copies of short rows; false: not such. */
+static bool copy_short(const tn_i_walk *w, tn_i_row *row, const void *src, void *dst) {
+    void (*rows)(const tn_i_walk *, int, const void *, void *) = row == copy_8 ? rows_8 : row == copy_4 ? rows_4 : NULL;
+    if (!rows || w->rank < 2 || w->rank > 3 || w->dim[w->rank - 1] > SHORT_ROW) return false;
+    const size_t size = row == copy_8 ? 8 : 4;
+    const int64_t n = w->rank == 3 ? w->dim[0] : 1;
+    for (int64_t i = 0; i < n; i++)
+        rows(w, w->rank - 2, tn_i_at(src, size, i * w->src[0] * (w->rank == 3)),
+             tn_i_at_mut(dst, size, i * w->dst[0] * (w->rank == 3)));
+    return true;
+}
+
 void tn_i_walk_run(const tn_i_walk *w, tn_i_row *row, size_t size, const void *src, void *dst) {
-    if (w->empty) return;
+    if (w->empty || copy_short(w, row, src, dst)) return;
     const int inner = w->rank - 1;
     const int64_t n = inner < 0 ? 1 : w->dim[inner], ss = inner < 0 ? 1 : w->src[inner],
                   ds = inner < 0 ? 1 : w->dst[inner];

@@ -1,4 +1,5 @@
 /* triangular_solve and cholesky, over leading batch dimensions. */
+#include "prims/c_text.h"
 #include "prims/matrices.h"
 #include "prims/product.h"
 #include "prims/rules.h"
@@ -133,6 +134,52 @@ static bool sample_solve(tn_i_rng *r, int dtype, tn_i_case *c) {
     return true;
 }
 
+/* ---- C text ---- */
+TN_C_ONLY(
+    cholesky_text, static void cholesky_T(int64_t n, const T *a, int64_t rs, int64_t cs, T *l) {
+        int definite = 1;
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t j = 0; j < n; j++) l[i * n + j] = 0;
+        for (int64_t j = 0; j < n && definite; j++)
+            for (int64_t i = j; i < n && definite; i++) {
+                T sum = a[i * rs + j * cs];
+                for (int64_t k = 0; k < j; k++) sum -= l[i * n + k] * l[j * n + k];
+                if (i > j)
+                    l[i * n + j] = sum / l[j * n + j];
+                else if (sum > 0 && sum < HIGHEST)
+                    l[i * n + j] = M_sqrt(sum);
+                else
+                    definite = 0;
+            }
+        for (int64_t i = 0; i < n && !definite; i++)
+            for (int64_t j = 0; j <= i; j++) l[i * n + j] = (T)NAN;
+    })
+static const tn_i_c_helper solve_helpers[] = {{"solve_T", tn_i_c_solve}, {"cholesky_T", cholesky_text}, {NULL, NULL}};
+
+static void c_triangular_solve(const tn_i_c_kernel *k) {
+    const tn_i_arr *a = &k->in[0], *x = &k->out[0];
+    const bool left = k->p[TN_LEFT_SIDE].u.i != 0, lower = k->p[TN_LOWER].u.i != 0;
+    const bool transposed = (k->p[TN_TRANSPOSE_A].u.i != 0) == left;
+    const int n = tn_i_batch_rank(a->type);
+    const long long rows = (long long)x->type->dim[n], columns = (long long)x->type->dim[n + 1];
+    const long long rs = (long long)a->stride[n + transposed], cs = (long long)a->stride[n + !transposed];
+    tn_i_c_open_arr(k->t, "i", x->type);
+    tn_i_text_put(k->t, "out0[");
+    tn_i_c_at_arr(k->t, "i", x);
+    tn_i_text_put(k->t, "] = in1[");
+    tn_i_c_at_arr(k->t, "i", &k->in[1]);
+    tn_i_text_put(k->t, "];\n");
+    tn_i_c_close(k->t, x->type->rank, x->type->dim);
+    tn_i_c_open(k->t, "b", n, a->type->dim);
+    tn_i_text_put(k->t, "solve_%s(%d, %d, %lld, %lld, in0 + ", tn_i_c_suffix(a->type->dtype), lower != transposed,
+                  k->p[TN_UNIT_DIAGONAL].u.i != 0, left ? rows : columns, left ? columns : rows);
+    tn_i_c_at(k->t, "b", n, a->type->dim, a->stride);
+    tn_i_text_put(k->t, ", %lld, %lld, out0 + ", rs, cs);
+    tn_i_c_at(k->t, "b", n, x->type->dim, x->stride);
+    tn_i_text_put(k->t, ", %lld, %lld);\n", left ? columns : 1, left ? 1 : columns);
+    tn_i_c_close(k->t, n, a->type->dim);
+}
+
 const tn_prim tn_prim_triangular_solve = {
     .id = TN_P_triangular_solve,
     .name = "triangular_solve",
@@ -148,6 +195,8 @@ const tn_prim tn_prim_triangular_solve = {
     .transpose = transpose_solve,
     .batch = batch_solve,
     .kernel = kernel_solve,
+    .c_kernel = c_triangular_solve,
+    .c_helpers = solve_helpers,
     .cost = cost_solve,
     .jvp_bound = 24,
     .transpose_bound = 2,
@@ -286,6 +335,18 @@ static bool sample_cholesky(tn_i_rng *r, int dtype, tn_i_case *c) {
     return true;
 }
 
+static void c_cholesky(const tn_i_c_kernel *k) {
+    const tn_i_arr *a = &k->in[0];
+    const int n = tn_i_batch_rank(a->type);
+    tn_i_c_open(k->t, "b", n, a->type->dim);
+    tn_i_text_put(k->t, "cholesky_%s(%lld, in0 + ", tn_i_c_suffix(a->type->dtype), (long long)a->type->dim[n]);
+    tn_i_c_at(k->t, "b", n, a->type->dim, a->stride);
+    tn_i_text_put(k->t, ", %lld, %lld, out0 + ", (long long)a->stride[n], (long long)a->stride[n + 1]);
+    tn_i_c_at(k->t, "b", n, a->type->dim, k->out[0].stride);
+    tn_i_text_put(k->t, ");\n");
+    tn_i_c_close(k->t, n, a->type->dim);
+}
+
 const tn_prim tn_prim_cholesky = {
     .id = TN_P_cholesky,
     .name = "cholesky",
@@ -299,6 +360,8 @@ const tn_prim tn_prim_cholesky = {
     .jvp = jvp_cholesky,
     .batch = batch_cholesky,
     .kernel = kernel_cholesky,
+    .c_kernel = c_cholesky,
+    .c_helpers = solve_helpers,
     .cost = cost_cholesky,
     .jvp_bound = 24,
     .sample = sample_cholesky,

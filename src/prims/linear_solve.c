@@ -1,5 +1,6 @@
 /* linear_solve: x of a x = b for square matrices.  Where it is differentiated it becomes its two halves, lu and
  * lu_solve: the factors are computed once, with the primal, and what is linear reads them. */
+#include "prims/c_text.h"
 #include "prims/lu.h"
 #include "prims/matrices.h"
 #include "prims/product.h"
@@ -123,6 +124,38 @@ static bool sample_solve(tn_i_rng *r, int dtype, tn_i_case *c) {
     return true;
 }
 
+static void c_linear_solve(const tn_i_c_kernel *k) {
+    const tn_i_arr *a = &k->in[0], *b = &k->in[1];
+    const int n = tn_i_batch_rank(a->type);
+    const long long rows = (long long)b->type->dim[n], columns = (long long)b->type->dim[n + 1];
+    const char *type = tn_i_c_name(a->type->dtype), *suffix = tn_i_c_suffix(a->type->dtype);
+    const tn_type matrix = tn_type_of((tn_dtype)a->type->dtype, 2, a->type->dim + n);
+    places p;
+    if (!lay_out(b->type, &p)) return;
+    tn_i_text_put(k->t, "%s *const lu = (%s *)(void *)scratch;\n", type, type);
+    tn_i_text_put(k->t, "int32_t *const pivots = (int32_t *)(void *)(scratch + %zu);\n", p.pivots);
+    tn_i_text_put(k->t, "int32_t *const order = (int32_t *)(void *)(scratch + %zu);\n", p.permutation);
+    tn_i_c_open(k->t, "b", n, a->type->dim);
+    tn_i_c_open(k->t, "i", 2, matrix.dim);
+    tn_i_text_put(k->t, "lu[");
+    const int64_t dense[2] = {rows, 1};
+    tn_i_c_at(k->t, "i", 2, matrix.dim, dense);
+    tn_i_text_put(k->t, "] = in0[");
+    tn_i_c_at(k->t, "i", 2, matrix.dim, a->stride + n);
+    tn_i_text_put(k->t, " + ");
+    tn_i_c_at(k->t, "b", n, a->type->dim, a->stride);
+    tn_i_text_put(k->t, "];\n");
+    tn_i_c_close(k->t, 2, matrix.dim);
+    tn_i_text_put(k->t, "lu_%s(%lld, lu, pivots, order);\n", suffix, rows);
+    tn_i_text_put(k->t, "lu_solve_%s(0, %lld, %lld, lu, %lld, 1, order, 1, in1 + ", suffix, rows, columns, rows);
+    tn_i_c_at(k->t, "b", n, a->type->dim, b->stride);
+    tn_i_text_put(k->t, ", %lld, %lld, out0 + ", (long long)b->stride[n], (long long)b->stride[n + 1]);
+    tn_i_c_at(k->t, "b", n, a->type->dim, k->out[0].stride);
+    tn_i_text_put(k->t, ", (%s *)(void *)(scratch + %zu), scratch + %zu);\n", type,
+                  p.more + (size_t)(rows + 63) / 64 * 64, p.more);
+    tn_i_c_close(k->t, n, a->type->dim);
+}
+
 const tn_prim tn_prim_linear_solve = {
     .id = TN_P_linear_solve,
     .name = "linear_solve",
@@ -136,6 +169,8 @@ const tn_prim tn_prim_linear_solve = {
     .transpose = transpose_solve,
     .batch = batch_solve,
     .kernel = kernel_solve,
+    .c_kernel = c_linear_solve,
+    .c_helpers = tn_i_lu_helpers,
     .scratch = scratch_solve,
     .cost = cost_solve,
     .jvp_bound = 24,

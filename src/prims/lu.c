@@ -1,5 +1,6 @@
 /* lu and lu_solve, over leading batch dimensions.  linear_solve.c puts them together; they stand apart so that
  * its derivative keeps the factors, and the transposed solve uses them again. */
+#include "prims/c_text.h"
 #include "prims/lu.h"
 
 #include "prims/matrices.h"
@@ -127,6 +128,28 @@ static bool sample_lu(tn_i_rng *r, int dtype, tn_i_case *c) {
     return true;
 }
 
+static void c_lu(const tn_i_c_kernel *k) {
+    const tn_i_arr *a = &k->in[0];
+    const int n = a->type->rank - 2;
+    const long long rows = (long long)a->type->dim[n];
+    tn_i_c_open_arr(k->t, "i", a->type);
+    tn_i_text_put(k->t, "out0[");
+    tn_i_c_at_arr(k->t, "i", &k->out[0]);
+    tn_i_text_put(k->t, "] = in0[");
+    tn_i_c_at_arr(k->t, "i", a);
+    tn_i_text_put(k->t, "];\n");
+    tn_i_c_close(k->t, a->type->rank, a->type->dim);
+    tn_i_c_open(k->t, "b", n, a->type->dim);
+    tn_i_text_put(k->t, "lu_%s(%lld, out0 + ", tn_i_c_suffix(a->type->dtype), rows);
+    tn_i_c_at(k->t, "b", n, a->type->dim, k->out[0].stride);
+    tn_i_text_put(k->t, ", out1 + ");
+    tn_i_c_at(k->t, "b", n, a->type->dim, k->out[1].stride);
+    tn_i_text_put(k->t, ", out2 + ");
+    tn_i_c_at(k->t, "b", n, a->type->dim, k->out[2].stride);
+    tn_i_text_put(k->t, ");\n");
+    tn_i_c_close(k->t, n, a->type->dim);
+}
+
 const tn_prim tn_prim_lu = {
     .id = TN_P_lu,
     .name = "lu",
@@ -139,6 +162,8 @@ const tn_prim tn_prim_lu = {
     .jvp = jvp_lu,
     .batch = batch_lu,
     .kernel = kernel_lu,
+    .c_kernel = c_lu,
+    .c_helpers = tn_i_lu_helpers,
     .scratch = scratch_lu,
     .cost = cost_lu,
     .jvp_bound = 24,
@@ -291,6 +316,25 @@ static bool sample_lu_solve(tn_i_rng *r, int dtype, tn_i_case *c) {
     return true;
 }
 
+static void c_lu_solve(const tn_i_c_kernel *k) {
+    const tn_i_arr *lu = &k->in[0], *p = &k->in[1], *b = &k->in[2];
+    const int n = tn_i_batch_rank(lu->type);
+    const long long rows = (long long)b->type->dim[n], columns = (long long)b->type->dim[n + 1];
+    tn_i_c_open(k->t, "b", n, lu->type->dim);
+    tn_i_text_put(k->t, "lu_solve_%s(%d, %lld, %lld, in0 + ", tn_i_c_suffix(lu->type->dtype), k->p[TRANSPOSED].u.i != 0,
+                  rows, columns);
+    tn_i_c_at(k->t, "b", n, lu->type->dim, lu->stride);
+    tn_i_text_put(k->t, ", %lld, %lld, in1 + ", (long long)lu->stride[n], (long long)lu->stride[n + 1]);
+    tn_i_c_at(k->t, "b", n, lu->type->dim, p->stride);
+    tn_i_text_put(k->t, ", %lld, in2 + ", (long long)p->stride[n]);
+    tn_i_c_at(k->t, "b", n, lu->type->dim, b->stride);
+    tn_i_text_put(k->t, ", %lld, %lld, out0 + ", (long long)b->stride[n], (long long)b->stride[n + 1]);
+    tn_i_c_at(k->t, "b", n, lu->type->dim, k->out[0].stride);
+    tn_i_text_put(k->t, ", (%s *)(void *)(scratch + %lld), scratch);\n", tn_i_c_name(lu->type->dtype),
+                  (rows + 63) / 64 * 64);
+    tn_i_c_close(k->t, n, lu->type->dim);
+}
+
 const tn_prim tn_prim_lu_solve = {
     .id = TN_P_lu_solve,
     .name = "lu_solve",
@@ -306,6 +350,8 @@ const tn_prim tn_prim_lu_solve = {
     .transpose = transpose_lu_solve,
     .batch = batch_lu_solve,
     .kernel = kernel_solve,
+    .c_kernel = c_lu_solve,
+    .c_helpers = tn_i_lu_helpers,
     .scratch = scratch_solve,
     .cost = cost_lu_solve,
     .jvp_bound = 32,

@@ -1,4 +1,5 @@
 /* pad: an array amid copies of one value. */
+#include "prims/c_text.h"
 #include "prims/sample.h"
 #include "prims/shape.h"
 
@@ -151,12 +152,35 @@ static bool sample_pad(tn_i_rng *r, int dtype, tn_i_case *c) {
     return tn_i_case_list(c, 0, 3 * (uint32_t)rank, config);
 }
 
+static void c_pad(const tn_i_c_kernel *k) {
+    const tn_type *in = k->in[0].type, *out = k->out[0].type;
+    tn_i_c_open_arr(k->t, "i", out);
+    tn_i_text_put(k->t, "out0[");
+    tn_i_c_at_arr(k->t, "i", &k->out[0]);
+    tn_i_text_put(k->t, "] = in1[0];\n");
+    tn_i_c_close(k->t, out->rank, out->dim);
+    if (tn_i_count(in) == 0) return;
+    for (int d = 0; d < in->rank; d++) { /* where element i of the operand lands */
+        const long long lo = (long long)low(k->p, d), by = (long long)step(k->p, d, in->dim[d]);
+        tn_i_text_put(k->t, "for (int64_t i%d = 0; i%d < %lld; i%d++) {\n", d, d, (long long)in->dim[d], d);
+        tn_i_text_put(k->t, "const int64_t o%d = i%d * %lld + (%lld);\nif (o%d < 0 || o%d >= %lld) continue;\n", d, d,
+                      by, lo, d, d, (long long)out->dim[d]);
+    }
+    tn_i_text_put(k->t, "out0[0");
+    for (int d = 0; d < in->rank; d++) tn_i_text_put(k->t, " + o%d * %lld", d, (long long)k->out[0].stride[d]);
+    tn_i_text_put(k->t, "] = in0[0");
+    for (int d = 0; d < in->rank; d++) tn_i_text_put(k->t, " + i%d * (%lld)", d, (long long)k->in[0].stride[d]);
+    tn_i_text_put(k->t, "];\n");
+    for (int d = 0; d < in->rank; d++) tn_i_text_put(k->t, "}\n");
+}
+
 const tn_prim tn_prim_pad = {
     .id = TN_P_pad,
     .name = "pad",
     .doc = "(low, high, interior) copies of the value before, behind and between the elements of each dimension; "
            "negative cuts",
     .nin = 2,
+    .flags = TN_F_PLACES,
     .dtypes = TN_ANY,
     .params = pad_params,
     .type = type_pad,
@@ -165,6 +189,7 @@ const tn_prim tn_prim_pad = {
     .transpose = transpose_pad,
     .batch = batch_pad,
     .kernel = kernel_pad,
+    .c_kernel = c_pad,
     .cost = tn_i_cost_copy,
     .jvp_bound = 3,
     .transpose_bound = 16,

@@ -1,4 +1,5 @@
 /* Powers: pow, integer_pow. */
+#include "prims/c_text.h"
 #include "prims/rules.h"
 #include "prims/sample.h"
 #include "prims/strips.h"
@@ -8,24 +9,31 @@
 /* ---- pow ---- */
 
 /* C's pow takes exponents as double, which has no odd numbers beyond 2^53. */
-static double pow_whole(double x, int64_t y) {
-    const double size = pow(fabs(x), (double)y);
-    return signbit(x) && (y & 1) ? -size : size;
-}
+TN_C_TEXT(
+    pow_whole_text, static double pow_whole(double x, int64_t y) {
+        const double size = pow(fabs(x), (double)y);
+        return signbit(x) && (y & 1) ? -size : size;
+    })
 
-TN_LOOP2_OF(pow, f32, float, float, float, powf(x, y))
-TN_LOOP2_OF(pow, f64, double, double, double, pow(x, y))
+static const tn_i_c_helper pow_helpers[] = {{"pow_whole", pow_whole_text}, {NULL, NULL}};
+
+TN_STRIP2(pow, f32, float, float, powf(x, y))
+TN_STRIP2(pow, f64, double, double, pow(x, y))
+static const char pow_f32_whole[] = "(float)pow_whole((double)x, (int64_t)y)";
+static const char pow_f64_whole[] = "pow_whole(x, (int64_t)y)";
 TN_LOOP2_OF(pow_i32, f32, float, int32_t, float, pow_whole((double)x, (int64_t)y))
 TN_LOOP2_OF(pow_i32, f64, double, int32_t, double, pow_whole(x, (int64_t)y))
 TN_LOOP2_OF(pow_i64, f32, float, int64_t, float, pow_whole((double)x, y))
 TN_LOOP2_OF(pow_i64, f64, double, int64_t, double, pow_whole(x, y))
 
-static tn_status kernel_pow(const tn_i_kernel *k) {
-    const bool wide = k->in[0].type->dtype == TN_F64;
-    switch (k->in[1].type->dtype) {
-    case TN_I32: return tn_i_run_strip(k, wide ? pow_i32_f64 : pow_i32_f32);
-    case TN_I64: return tn_i_run_strip(k, wide ? pow_i64_f64 : pow_i64_f32);
-    default: return tn_i_run_strip(k, wide ? pow_f64 : pow_f32);
+/* C's function where the exponent has the base's dtype; a whole one calls a helper. */
+static tn_i_strip *choose_pow(const tn_i_query *q, const char **body) {
+    const bool wide = q->in[0]->dtype == TN_F64;
+    *body = NULL;
+    switch (q->in[1]->dtype) {
+    case TN_I32: *body = wide ? pow_f64_whole : pow_f32_whole; return wide ? pow_i32_f64 : pow_i32_f32;
+    case TN_I64: *body = wide ? pow_f64_whole : pow_f32_whole; return wide ? pow_i64_f64 : pow_i64_f32;
+    default: *body = wide ? pow_f64_body : pow_f32_body; return wide ? pow_f64 : pow_f32;
     }
 }
 
@@ -108,7 +116,10 @@ const tn_prim tn_prim_pow = {
     .type = type_pow,
     .simplify = simplify_pow,
     .partial = {partial_base, partial_exponent},
-    .kernel = kernel_pow,
+    .choose = choose_pow,
+    .kernel = tn_i_chosen_kernel,
+    .c_helpers = pow_helpers,
+    TN_VECTOR(pow),
     .weight = 16,
     .jvp_bound = 4.85,
     .sample = sample_pow,
@@ -119,37 +130,95 @@ const tn_prim tn_prim_pow = {
 /* ---- integer_pow ---- */
 
 /* Products in the order of JAX's, so that bits agree. */
-static double power_f64(double x, int64_t y) {
-    double product = 1;
-    for (uint64_t n = y < 0 ? 0u - (uint64_t)y : (uint64_t)y; n; n >>= 1) {
-        if (n & 1) product *= x;
-        x *= x;
-    }
-    return y < 0 ? 1 / product : product;
-}
+TN_C_TEXT(
+    power_f64_text, static double power_f64(double x, int64_t y) {
+        double product = 1;
+        for (uint64_t n = y < 0 ? 0u - (uint64_t)y : (uint64_t)y; n; n >>= 1) {
+            if (n & 1) product *= x;
+            x *= x;
+        }
+        return y < 0 ? 1 / product : product;
+    })
 
-static float power_f32(float x, int64_t y) {
-    float product = 1;
-    for (uint64_t n = y < 0 ? 0u - (uint64_t)y : (uint64_t)y; n; n >>= 1) {
-        if (n & 1) product *= x;
-        x *= x;
-    }
-    return y < 0 ? 1 / product : product;
-}
+TN_C_TEXT(
+    power_f32_text, static float power_f32(float x, int64_t y) {
+        float product = 1;
+        for (uint64_t n = y < 0 ? 0u - (uint64_t)y : (uint64_t)y; n; n >>= 1) {
+            if (n & 1) product *= x;
+            x *= x;
+        }
+        return y < 0 ? 1 / product : product;
+    })
 
-static uint64_t power_u64(uint64_t x, int64_t y) {
-    uint64_t product = 1;
-    for (int64_t n = y; n > 0; n >>= 1) {
-        if (n & 1) product *= x;
-        x *= x;
-    }
-    return product;
-}
+TN_C_TEXT(
+    power_u64_text, static uint64_t power_u64(uint64_t x, int64_t y) {
+        uint64_t product = 1;
+        for (int64_t n = y; n > 0; n >>= 1) {
+            if (n & 1) product *= x;
+            x *= x;
+        }
+        return product;
+    })
+
+static const tn_i_c_helper integer_pow_helpers[] = {
+    {"power_f64", power_f64_text}, {"power_f32", power_f32_text}, {"power_u64", power_u64_text}, {NULL, NULL}};
 
 TN_LOOP2_OF(integer_pow, f32, float, int64_t, float, power_f32(x, y))
 TN_LOOP2_OF(integer_pow, f64, double, int64_t, double, power_f64(x, y))
 TN_LOOP2_OF(integer_pow, i32, int32_t, int64_t, int32_t, power_u64((uint64_t)x, y))
 TN_LOOP2_OF(integer_pow, i64, int64_t, int64_t, int64_t, power_u64((uint64_t)x, y))
+
+/* The usual exponents, by the same products. */
+#define X2 (x * x)
+#define X4 (X2 * X2)
+#define X8 (X4 * X4)
+#define X3 (x * X2)
+#define X7 (X3 * X4)
+#define POWER(name, body)                            \
+    TN_STRIP1(power_##name, f32, float, float, body) \
+    TN_STRIP1(power_##name, f64, double, double, body)
+POWER(m4, 1 / X4)
+POWER(m3, 1 / X3)
+POWER(m2, 1 / X2)
+POWER(m1, 1 / x)
+POWER(3, X3)
+POWER(4, X4)
+POWER(5, x *X4)
+POWER(6, X2 *X4)
+POWER(7, X7)
+POWER(8, X8)
+POWER(9, x *X8)
+POWER(10, X2 *X8)
+POWER(11, X3 *X8)
+POWER(12, X4 *X8)
+POWER(13, (x * X4) * X8)
+POWER(14, (X2 * X4) * X8)
+POWER(15, X7 *X8)
+POWER(16, X8 *X8)
+
+typedef struct power_row {
+    int64_t y;
+    tn_i_strip *strip[2];
+    const char *body[2];
+} power_row;
+#define ROW(y, name)                                                                                      \
+    {                                                                                                     \
+        y, {power_##name##_f32, power_##name##_f64}, { power_##name##_f32_body, power_##name##_f64_body } \
+    }
+
+static tn_i_strip *choose_integer_pow(const tn_i_query *q, const char **body) {
+    static const power_row table[] = {ROW(-4, m4), ROW(-3, m3), ROW(-2, m2), ROW(-1, m1), ROW(3, 3),   ROW(4, 4),
+                                      ROW(5, 5),   ROW(6, 6),   ROW(7, 7),   ROW(8, 8),   ROW(9, 9),   ROW(10, 10),
+                                      ROW(11, 11), ROW(12, 12), ROW(13, 13), ROW(14, 14), ROW(15, 15), ROW(16, 16)};
+    const int wide = q->in[0]->dtype == TN_F64;
+    *body = NULL;
+    for (size_t i = 0; tn_i_is_float(q->in[0]->dtype) && i < sizeof table / sizeof *table; i++)
+        if (table[i].y == q->p[0].u.i) {
+            *body = table[i].body[wide];
+            return table[i].strip[wide];
+        }
+    return NULL;
+}
 
 /* The exponent goes to the strip as a repeated second operand. */
 static tn_status kernel_integer_pow(const tn_i_kernel *k) {
@@ -222,6 +291,24 @@ static void range_integer_pow(const tn_i_param *p, uint32_t nin, const tn_i_rang
     if (p[0].u.i % 2 == 0 || in[0].lo >= 0) out->lo = 0;
 }
 
+static void c_integer_pow(const tn_i_c_kernel *k) {
+    const tn_type *t = k->out[0].type;
+    const bool floats = tn_i_is_float(t->dtype);
+    tn_i_c_open_arr(k->t, "i", t);
+    tn_i_text_put(k->t, "out0[");
+    tn_i_c_at_arr(k->t, "i", &k->out[0]);
+    if (floats)
+        tn_i_text_put(k->t, "] = power_%s(in0[", tn_i_c_suffix(t->dtype));
+    else
+        tn_i_text_put(k->t, "] = (%s)power_u64((uint64_t)in0[", tn_i_c_name(t->dtype));
+    tn_i_c_at_arr(k->t, "i", &k->in[0]);
+    const int64_t y = k->p[0].u.i;
+    tn_i_text_put(k->t, "], ");
+    tn_i_c_number(k->t, TN_I64, &y);
+    tn_i_text_put(k->t, ");\n");
+    tn_i_c_close(k->t, t->rank, t->dim);
+}
+
 const tn_prim tn_prim_integer_pow = {
     .id = TN_P_integer_pow,
     .name = "integer_pow",
@@ -233,7 +320,10 @@ const tn_prim tn_prim_integer_pow = {
     .type = type_integer_pow,
     .simplify = simplify_integer_pow,
     .partial = {partial_integer_pow},
+    .choose = choose_integer_pow,
     .kernel = kernel_integer_pow,
+    .c_kernel = c_integer_pow,
+    .c_helpers = integer_pow_helpers,
     .weight = 1,
     .cost = cost_integer_pow,
     .jvp_bound = 6,

@@ -4,9 +4,12 @@
 #ifndef TN_PRIM_H
 #define TN_PRIM_H
 
+#include "base/isa.h"
 #include "ir/ir.h"
 
 struct tn_i_plan_by;
+struct tn_i_c_kernel;
+struct tn_i_c_helper;
 
 enum {
 #define TN_PRIM(name) TN_P_##name,
@@ -38,6 +41,7 @@ enum {
     TN_F_INLINE = 1 << 10,     /* its program in place, under every transformation */
     TN_F_LOOP = 1 << 11,       /* runs its programs as often as it finds when it runs: scan, while, cond */
     TN_F_STEPS = 1 << 12,      /* operands and results may have dimensions known when a loop has run (TN_I_STEPS) */
+    TN_F_PLACES = 1 << 14,     /* elements of the operands, elsewhere: computed where few of them are read (nests) */
     TN_F_EITHER = 1 << 13      /* operands 0 and 1 are one value: made again, and kept for who rather reads that */
 };
 
@@ -134,6 +138,15 @@ typedef struct tn_i_kernel {
 /* The scalar body over a strip: out[i*so] = body(in0[i*s0], ...), strides in elements. */
 typedef void tn_i_strip(int64_t n, const void *const *in, const int64_t *s, void *out, int64_t so);
 
+/* The same for one element; operands that there are none of may be NULL. */
+typedef void tn_i_one(const void *x, const void *y, const void *z, void *out);
+/* What else a strip is compiled as: by instruction set.  Called with n < 0, a strip leaves the address of these in
+ * *(const tn_i_strip_kinds **)out; one that is only itself does nothing. */
+typedef struct tn_i_strip_kinds {
+    tn_i_one *one;
+    tn_i_strip *isa[TN_ISA_ANY];
+} tn_i_strip_kinds;
+
 /* ---- test cases --------------------------------------------------------------------- */
 
 typedef struct tn_i_rng {
@@ -187,6 +200,19 @@ typedef struct tn_i_pole {
     { TN_OPERAND(i), false, x, x }
 #define TN_POLE_OUTSIDE(i, a, b) \
     { TN_OPERAND(i), true, a, b }
+
+/* How a reduction joins two elements (the order: exec/nest.h).  Maxima take a NaN over any number; argmax and argmin
+ * the first of equals. */
+typedef enum tn_i_fold {
+    TN_FOLD_NONE,
+    TN_FOLD_SUM,
+    TN_FOLD_PROD,
+    TN_FOLD_MAX,
+    TN_FOLD_MIN,
+    TN_FOLD_ARGMAX,
+    TN_FOLD_ARGMIN
+} tn_i_fold;
+enum { TN_LEAF = 512, TN_LANES = 16 };
 
 /* ---- the descriptor -------------------------------------------------------------------- */
 
@@ -244,7 +270,19 @@ struct tn_prim {
 
     tn_i_strip *strip[TN_NDTYPES]; /* by dtype of operand prim->strip_operand */
     int strip_operand;
-    const char *c_body[TN_NDTYPES];            /* the strip's scalar body as a C expression of x, y, z */
+    const char *c_body[TN_NDTYPES]; /* the strip's scalar body as a C expression of x, y, z */
+    /* The kernel as C99 and the functions that it and c_body call (prims/c_text.h); helpers end with a NULL name. */
+    void (*c_kernel)(const struct tn_i_c_kernel *k);
+    const struct tn_i_c_helper *c_helpers;
+    const char *lanes[TN_NDTYPES];  /* the same over vectors, where c_body chooses or calls (src/emit/prelude.c): NULL */
+    const char *vector[TN_NDTYPES]; /* the function of vectors that computes it (vec/math.c), without prefix: "sin",
+                                       "sinf"; NULL: the body is vectorized as it is */
+    /* Elementwise with a kernel: the strip and, in *body, its text, which parameters and dtypes choose; NULL: none. */
+    tn_i_strip *(*choose)(const tn_i_query *q, const char **body);
+    tn_i_fold fold; /* a reduction over the parameter `axes` */
+    /* A primitive that repeats or permutes the elements of operand 0: map[d] is the dimension of the operand that
+     * dimension d of the output walks, or -1; false: not so for these types. */
+    bool (*walks)(const tn_i_query *q, int8_t *map);
     tn_status (*kernel)(const tn_i_kernel *k); /* NULL: strips, or the nested program `body` */
     size_t (*scratch)(const tn_i_query *q);    /* bytes; SIZE_MAX on overflow */
     /* Strides and offset (in elements, through out->data as a byte offset added by the caller:
@@ -256,6 +294,9 @@ struct tn_prim {
     /* Why an equation that may stand between transformations cannot run, or NULL. */
     const char *(*unrunnable)(const tn_i_param *p);
     bool (*effect)(const tn_i_param *p); /* must run exactly once, in order; NULL: pure */
+
+    /* The same over b's operands rounded once, where one of them is a product (fma.c); TN_NOVAR: neither is. */
+    tn_i_var (*contract)(tn_i_builder *b, const tn_i_var *in);
 
     int strict; /* 1 + the primitive that stands for it under strict_zero, where 0 times inf or NaN is 0; 0: none */
 
@@ -275,6 +316,10 @@ struct tn_prim {
     bool (*sample)(tn_i_rng *r, int dtype, tn_i_case *c); /* NULL: elementwise default */
     const tn_prim *original;                              /* of a deliberately broken copy (tests) */
 };
+
+/* The strip of an elementwise equation and, in *body, its scalar body as text, where there is one; NULL: it has none.
+ */
+tn_i_strip *tn_i_scalar_body(const tn_i_query *q, const char **body);
 
 /* The program inside e that makes its output, and the value there; NULL: e makes it itself. */
 const tn_fn *tn_i_made_inside(const tn_i_eqn *e, uint32_t output, tn_i_var *v);

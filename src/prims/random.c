@@ -4,6 +4,7 @@
  * A key is two i32, taken as bits; an operand of shape [.., 2] holds many.  Element n (row-major) of a key's
  * array comes from the Threefry words of counter n alone.  Keys and values are those of JAX (its
  * partitionable Threefry). */
+#include "prims/c_text.h"
 #include "prims/dims.h"
 #include "prims/sample.h"
 #include "prims/shape.h"
@@ -183,6 +184,93 @@ static tn_status kernel_fold_in(const tn_i_kernel *k) {
     return TN_OK;
 }
 
+/* ---- C text ---------------------------------------------------------------------------- */
+
+/* Threefry of prims/threefry.h, on the words of one counter. */
+TN_C_ONLY(
+    threefry_text, static void threefry(uint32_t key0, uint32_t key1, uint64_t counter, uint32_t *x) {
+        static const int turn[8] = {13, 15, 26, 6, 17, 29, 16, 24};
+        const uint32_t key[3] = {key0, key1, key0 ^ key1 ^ 0x1BD11BDAu};
+        x[0] = (uint32_t)(counter >> 32) + key[0];
+        x[1] = (uint32_t)counter + key[1];
+        for (uint32_t round = 0; round < 20; round++) {
+            const int by = turn[round % 8];
+            x[0] += x[1];
+            x[1] = (x[1] << by | x[1] >> (32 - by)) ^ x[0];
+            if (round % 4 < 3) continue;
+            x[0] += key[(round / 4 + 1) % 3];
+            x[1] += key[(round / 4 + 2) % 3] + round / 4 + 1;
+        }
+    })
+TN_C_ONLY(
+    both_text, static uint64_t both(const uint32_t *x) { return (uint64_t)x[0] << 32 | x[1]; })
+TN_C_ONLY(
+    uniform_f32_text,
+    static float uniform_f32(const uint32_t *x) { return (float)(int32_t)((x[0] ^ x[1]) >> 9) * 0x1p-23f; })
+TN_C_ONLY(
+    uniform_f64_text,
+    static double uniform_f64(const uint32_t *x) { return (double)(int64_t)(both(x) >> 12) * 0x1p-52; })
+TN_C_ONLY(
+    normal_f32_text, static float normal_f32(const uint32_t *x) {
+        return 0x1.6a09e6p+0f * tn_i_erf_inv_f32(2 * uniform_f32(x) + (-1 + 0x1p-24f));
+    })
+TN_C_ONLY(
+    normal_f64_text, static double normal_f64(const uint32_t *x) {
+        return 0x1.6a09e667f3bcdp+0 * tn_i_erf_inv(2 * uniform_f64(x) + (-1 + 0x1p-53));
+    })
+static const tn_i_c_helper random_helpers[] = {{"threefry", threefry_text},
+                                               {"both", both_text},
+                                               {"uniform_f32", uniform_f32_text},
+                                               {"uniform_f64", uniform_f64_text},
+                                               {"normal_f32", normal_f32_text},
+                                               {"normal_f64", normal_f64_text},
+                                               {NULL, NULL}};
+
+/* For each key, results that `each` makes of the words x and puts at `at`. */
+static void c_make(const tn_i_c_kernel *k, int64_t words, const char *each) {
+    const tn_type *key = k->in[0].type;
+    const unsigned keys = ~(1u << (key->rank - 1));
+    const int64_t total = tn_i_count(k->out[0].type) / words;
+    int64_t nkey = 1;
+    if (total == 0) return;
+    for (int d = 0; d + 1 < key->rank; d++) nkey *= key->dim[d];
+    tn_i_text_put(k->t, "int64_t at = 0;\n");
+    tn_i_c_open_axes(k->t, "i", key, keys);
+    tn_i_text_put(k->t, "const int32_t *const key = in0 + ");
+    tn_i_c_at_axes(k->t, "i", key, k->in[0].stride, keys);
+    tn_i_text_put(k->t, ";\nfor (uint64_t n = 0; n < %lld; n++, at++) {\nuint32_t x[2];\n", (long long)(total / nkey));
+    tn_i_text_put(k->t, "threefry((uint32_t)key[0], (uint32_t)key[%lld], n, x);\n%s}\n",
+                  (long long)k->in[0].stride[key->rank - 1], each);
+    tn_i_c_close_axes(k->t, key, keys);
+}
+
+static void c_bits(const tn_i_c_kernel *k) {
+    c_make(k, 1, k->p[0].u.i == TN_I32 ? "out0[at] = (int32_t)(x[0] ^ x[1]);\n" : "out0[at] = (int64_t)both(x);\n");
+}
+static void c_uniform(const tn_i_c_kernel *k) {
+    c_make(k, 1, k->p[0].u.i == TN_F32 ? "out0[at] = uniform_f32(x);\n" : "out0[at] = uniform_f64(x);\n");
+}
+static void c_normal(const tn_i_c_kernel *k) {
+    c_make(k, 1, k->p[0].u.i == TN_F32 ? "out0[at] = normal_f32(x);\n" : "out0[at] = normal_f64(x);\n");
+}
+static void c_split(const tn_i_c_kernel *k) {
+    c_make(k, 2, "out0[2 * at] = (int32_t)x[0];\nout0[2 * at + 1] = (int32_t)x[1];\n");
+}
+
+static void c_fold_in(const tn_i_c_kernel *k) {
+    const tn_type *key = k->in[0].type;
+    const unsigned keys = ~(1u << (key->rank - 1));
+    tn_i_text_put(k->t, "int64_t at = 0;\n");
+    tn_i_c_open_axes(k->t, "i", key, keys);
+    tn_i_text_put(k->t, "const int32_t *const key = in0 + ");
+    tn_i_c_at_axes(k->t, "i", key, k->in[0].stride, keys);
+    tn_i_text_put(k->t, ";\nuint32_t x[2];\nthreefry((uint32_t)key[0], (uint32_t)key[%lld], (uint32_t)in1[",
+                  (long long)k->in[0].stride[key->rank - 1]);
+    tn_i_c_at_arr(k->t, "i", &k->in[1]);
+    tn_i_text_put(k->t, "], x);\nout0[at++] = (int32_t)x[0];\nout0[at++] = (int32_t)x[1];\n");
+    tn_i_c_close_axes(k->t, key, keys);
+}
+
 /* ---- batching: a batch of keys is a dimension more of the keys ------------------------ */
 
 static void batch_keys(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
@@ -249,6 +337,8 @@ const tn_prim tn_prim_random_bits = {
     .type = type_numbers,
     .batch = batch_keys,
     .kernel = kernel_bits,
+    .c_kernel = c_bits,
+    .c_helpers = random_helpers,
     .cost = cost_bits,
     .jvp_bound = 1,
     .transpose_bound = 1,
@@ -266,6 +356,8 @@ const tn_prim tn_prim_random_uniform = {
     .type = type_numbers,
     .batch = batch_keys,
     .kernel = kernel_uniform,
+    .c_kernel = c_uniform,
+    .c_helpers = random_helpers,
     .cost = cost_uniform,
     .jvp_bound = 1,
     .transpose_bound = 1,
@@ -284,6 +376,8 @@ const tn_prim tn_prim_random_normal = {
     .type = type_numbers,
     .batch = batch_keys,
     .kernel = kernel_normal,
+    .c_kernel = c_normal,
+    .c_helpers = random_helpers,
     .cost = cost_normal,
     .jvp_bound = 1,
     .transpose_bound = 1,
@@ -301,6 +395,8 @@ const tn_prim tn_prim_random_split = {
     .type = type_split,
     .batch = batch_keys,
     .kernel = kernel_split,
+    .c_kernel = c_split,
+    .c_helpers = random_helpers,
     .cost = cost_keys,
     .jvp_bound = 1,
     .transpose_bound = 1,
@@ -317,6 +413,8 @@ const tn_prim tn_prim_random_fold_in = {
     .type = type_fold_in,
     .batch = batch_keys,
     .kernel = kernel_fold_in,
+    .c_kernel = c_fold_in,
+    .c_helpers = random_helpers,
     .cost = cost_keys,
     .jvp_bound = 1,
     .transpose_bound = 1,

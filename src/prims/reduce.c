@@ -1,4 +1,5 @@
 /* Reductions: reduce_sum reduce_max reduce_min reduce_prod argmax argmin. */
+#include "prims/c_text.h"
 #include "prims/dims.h"
 #include "prims/recur.h"
 #include "prims/sample.h"
@@ -52,10 +53,10 @@ static void cost_reduce(const tn_i_query *q, tn_i_cost *cost) {
 
 /* ---- folding ----------------------------------------------------------------- */
 
-/* The elements are taken in row-major order of the reduced axes, whatever the layout: leaves
- * of LEAF elements are summed in LANES interleaved lanes, and leaves pairwise.  So a result
- * has the same bits alone and under vmap, and the error grows with the logarithm of the size. */
-enum { LEAF = 128, LANES = 8, WIDTH = 64 };
+/* In the order of exec/nest.h, whatever the layout: leaves of LEAF elements of the reduced axes, row-major, are summed
+ * in LANES interleaved lanes, and leaves in a binary counter.  Each operation is rounded to the operand's dtype: what
+ * f64 makes of one operation on two f32 is, rounded, what f32 makes of it. */
+enum { LEAF = 512, LANES = 16, WIDTH = 64 };
 
 /* acc[j] takes in x[j], x[j + period], ... */
 typedef void fold_fn(tn_i_wide *acc, const tn_i_wide *x, int64_t n, int64_t period);
@@ -72,6 +73,8 @@ typedef void fold_fn(tn_i_wide *acc, const tn_i_wide *x, int64_t n, int64_t peri
     }
 
 FOLD(sum_float, d, double, a + b)
+FOLD(sum_single, d, double, (float)(a + b))
+FOLD(prod_single, d, double, (float)(a *b))
 FOLD(sum_int, u, uint64_t, a + b)
 FOLD(prod_float, d, double, a *b)
 FOLD(prod_int, u, uint64_t, a *b)
@@ -117,7 +120,9 @@ static void fold_leaves(const reduction *c, int64_t lo, int64_t hi, tn_i_wide *o
         return;
     }
     tn_i_wide right[WIDTH];
-    const int64_t mid = lo + (hi - lo) / 2;
+    int64_t half = 1; /* of the binary counter's trees the first is the largest */
+    while (2 * half < hi - lo) half *= 2;
+    const int64_t mid = lo + half;
     fold_leaves(c, lo, mid, out);
     fold_leaves(c, mid, hi, right);
     c->fold(out, right, c->width, c->width);
@@ -163,13 +168,16 @@ static tn_status reduce(const tn_i_kernel *k, fold_fn *fold, tn_i_wide identity)
 }
 
 static bool floating(const tn_i_kernel *k) { return tn_i_is_float(k->in[0].type->dtype); }
+static bool single(const tn_i_kernel *k) { return k->in[0].type->dtype == TN_F32; }
 
 static tn_status kernel_sum(const tn_i_kernel *k) {
-    return floating(k) ? reduce(k, sum_float, (tn_i_wide){.d = 0}) : reduce(k, sum_int, (tn_i_wide){.i = 0});
+    if (!floating(k)) return reduce(k, sum_int, (tn_i_wide){.i = 0});
+    return reduce(k, single(k) ? sum_single : sum_float, (tn_i_wide){.d = 0});
 }
 
 static tn_status kernel_prod(const tn_i_kernel *k) {
-    return floating(k) ? reduce(k, prod_float, (tn_i_wide){.d = 1}) : reduce(k, prod_int, (tn_i_wide){.i = 1});
+    if (!floating(k)) return reduce(k, prod_int, (tn_i_wide){.i = 1});
+    return reduce(k, single(k) ? prod_single : prod_float, (tn_i_wide){.d = 1});
 }
 
 static int64_t least(int dtype) { return dtype == TN_BOOL ? 0 : dtype == TN_I32 ? INT32_MIN : INT64_MIN; }
@@ -373,10 +381,35 @@ static void range_reduce_sum(const tn_i_param *p, uint32_t nin, const tn_i_range
     if (in[0].hi <= 0) out->hi = 0;
 }
 
+/* ---- C text ---- */
+
+static void c_reduce(const tn_i_c_kernel *k) {
+    const tn_type *t = k->in[0].type;
+    const unsigned axes = tn_i_axis_set(k->p[0].n, k->p[0].u.ints);
+    const bool finds = k->prim->fold == TN_FOLD_ARGMAX || k->prim->fold == TN_FOLD_ARGMIN;
+    int64_t to[TN_MAX_RANK] = {0};
+    char name[32];
+    int n = 0;
+    tn_i_fold_name(k->prim->fold, t->dtype, name);
+    for (int d = 0; d < t->rank; d++)
+        if (!(axes >> d & 1)) to[d] = k->out[0].stride[n++];
+    tn_i_c_open_axes(k->t, "i", t, ~axes);
+    tn_i_text_put(k->t, "%s f;\nbegin_%s(&f);\n", name, name);
+    tn_i_c_open_axes(k->t, "i", t, axes);
+    tn_i_text_put(k->t, "add_%s(&f, in0[", name);
+    tn_i_c_at_arr(k->t, "i", &k->in[0]);
+    tn_i_text_put(k->t, "]);\n");
+    tn_i_c_close_axes(k->t, t, axes);
+    tn_i_text_put(k->t, "out0[");
+    tn_i_c_at_axes(k->t, "i", t, to, ~axes);
+    tn_i_text_put(k->t, "] = %send_%s(&f);\n", finds && k->out[0].type->dtype == TN_I32 ? "(int32_t)" : "", name);
+    tn_i_c_close_axes(k->t, t, ~axes);
+}
+
 const tn_prim tn_prim_reduce_sum = {
     .id = TN_P_reduce_sum,
     .name = "reduce_sum",
-    .doc = "sum over axes; integers wrap; floats are summed pairwise in f64, in an order that only the sizes decide",
+    .doc = "sum over axes; integers wrap; floats are summed pairwise, in an order that only the sizes decide",
     .nin = 1,
     .dtypes = TN_NUMBERS,
     .params = axes_params,
@@ -385,7 +418,10 @@ const tn_prim tn_prim_reduce_sum = {
     .simplify = simplify_sum,
     .transpose = transpose_sum,
     .batch = batch_axes,
+    .fold = TN_FOLD_SUM,
     .kernel = kernel_sum,
+    .c_kernel = c_reduce,
+    .c_helpers = tn_i_fold_helpers,
     .cost = cost_reduce,
     .jvp_bound = 2,
     .transpose_bound = 2,
@@ -404,7 +440,10 @@ const tn_prim tn_prim_reduce_max = {
     .simplify = simplify_none,
     .jvp = jvp_extreme,
     .batch = batch_axes,
+    .fold = TN_FOLD_MAX,
     .kernel = kernel_max,
+    .c_kernel = c_reduce,
+    .c_helpers = tn_i_fold_helpers,
     .cost = cost_reduce,
     .jvp_bound = 16,
     .domain = {{.at = TN_AT_TIES, .apart = 0.01}},
@@ -422,7 +461,10 @@ const tn_prim tn_prim_reduce_min = {
     .simplify = simplify_none,
     .jvp = jvp_extreme,
     .batch = batch_axes,
+    .fold = TN_FOLD_MIN,
     .kernel = kernel_min,
+    .c_kernel = c_reduce,
+    .c_helpers = tn_i_fold_helpers,
     .cost = cost_reduce,
     .jvp_bound = 16,
     .domain = {{.at = TN_AT_TIES, .apart = 0.01}},
@@ -440,7 +482,10 @@ const tn_prim tn_prim_reduce_prod = {
     .simplify = simplify_none,
     .jvp = jvp_prod,
     .batch = batch_axes,
+    .fold = TN_FOLD_PROD,
     .kernel = kernel_prod,
+    .c_kernel = c_reduce,
+    .c_helpers = tn_i_fold_helpers,
     .cost = cost_reduce,
     .jvp_bound = 24,
     .sample = sample_prod,
@@ -459,7 +504,10 @@ const tn_prim tn_prim_argmax = {
     .params = arg_params,
     .type = type_arg,
     .batch = batch_axes,
+    .fold = TN_FOLD_ARGMAX,
     .kernel = kernel_argmax,
+    .c_kernel = c_reduce,
+    .c_helpers = tn_i_fold_helpers,
     .cost = cost_reduce,
     .jvp_bound = 1,
     .sample = sample_arg,
@@ -475,7 +523,10 @@ const tn_prim tn_prim_argmin = {
     .params = arg_params,
     .type = type_arg,
     .batch = batch_axes,
+    .fold = TN_FOLD_ARGMIN,
     .kernel = kernel_argmin,
+    .c_kernel = c_reduce,
+    .c_helpers = tn_i_fold_helpers,
     .cost = cost_reduce,
     .jvp_bound = 1,
     .sample = sample_arg,

@@ -78,6 +78,7 @@ const tn_prim tn_prim_cbrt = {
     .type = tn_i_type_elementwise,
     .partial = {partial_cbrt},
     TN_FLOAT_STRIPS(cbrt),
+    TN_VECTOR(cbrt),
     .weight = 16,
     .jvp_bound = 1.85,
     .domain = {{-3, 3, 0.6, TN_AT_ZERO}},

@@ -38,15 +38,19 @@ const tn_prim tn_prim_ceil = {
 };
 
 /* ---- round ---- */
-TN_LOOP1(round_away, f32, float, float, roundf(x))
-TN_LOOP1(round_away, f64, double, double, round(x))
-TN_LOOP1(round_even, f32, float, float, nearbyintf(x))
-TN_LOOP1(round_even, f64, double, double, nearbyint(x))
+TN_STRIP1(round_away, f32, float, float, roundf(x))
+TN_STRIP1(round_away, f64, double, double, round(x))
+TN_STRIP1(round_even, f32, float, float, nearbyintf(x))
+TN_STRIP1(round_even, f64, double, double, nearbyint(x))
 
-static tn_status kernel_round(const tn_i_kernel *k) {
-    const bool wide = k->in[0].type->dtype == TN_F64, even = k->p[0].u.i == 1;
-    if (even) return tn_i_run_strip(k, wide ? round_even_f64 : round_even_f32);
-    return tn_i_run_strip(k, wide ? round_away_f64 : round_away_f32);
+static tn_i_strip *choose_round(const tn_i_query *q, const char **body) {
+    const bool wide = q->in[0]->dtype == TN_F64, even = q->p[0].u.i == 1;
+    if (even)
+        *body = wide ? round_even_f64_body : round_even_f32_body;
+    else
+        *body = wide ? round_away_f64_body : round_away_f32_body;
+    if (even) return wide ? round_even_f64 : round_even_f32;
+    return wide ? round_away_f64 : round_away_f32;
 }
 
 static bool type_round(tn_i_query *q) {
@@ -81,7 +85,8 @@ const tn_prim tn_prim_round = {
     .dtypes = TN_FLOATS,
     .params = round_params,
     .type = type_round,
-    .kernel = kernel_round,
+    .choose = choose_round,
+    .kernel = tn_i_chosen_kernel,
     .weight = 1,
     .jvp_bound = 2,
     .sample = sample_round,

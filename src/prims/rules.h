@@ -23,6 +23,10 @@ static inline tn_i_var tn_i_one_minus_square(tn_i_builder *b, tn_i_var x) {
     return tn_i_op2(b, TN_P_mul, minus, plus);
 }
 
+/* x*y + z, x*y - z, z - x*y */
+typedef enum tn_i_fma_form { TN_FMA_ADD, TN_FMA_SUB, TN_FMA_RSUB } tn_i_fma_form;
+tn_i_var tn_i_fma(tn_i_builder *b, tn_i_fma_form form, tn_i_var x, tn_i_var y, tn_i_var z);
+
 /* The equation that made v, when its primitive is `id`; else NULL. */
 static inline const tn_i_eqn *tn_i_made_by(const tn_i_builder *b, tn_i_var v, int id) {
     const tn_i_eqn *e = tn_i_def(b, v);

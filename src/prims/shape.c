@@ -1,4 +1,5 @@
 /* Shape without data movement: constant iota broadcast_in_dim reshape transpose rev. */
+#include "prims/c_text.h"
 #include "prims/sample.h"
 #include "prims/shape.h"
 
@@ -36,6 +37,18 @@ static bool sample_constant(tn_i_rng *r, int dtype, tn_i_case *c) {
 /* The data stand in the program: who reads them pays, by the part that is read. */
 static void cost_constant(const tn_i_query *q, tn_i_cost *cost) { (void)q, (void)cost; }
 
+static void c_constant(const tn_i_c_kernel *k) {
+    const tn_type *t = k->out[0].type;
+    const int64_t n = tn_i_count(t);
+    const char *data = tn_i_blob_data(k->p[0].u.blob);
+    tn_i_text_put(k->t, "static const %s data[] = {", tn_i_c_name(t->dtype));
+    for (int64_t i = 0; i < n; i++) {
+        if (i) tn_i_text_put(k->t, ", ");
+        tn_i_c_number(k->t, t->dtype, data + (size_t)i * tn_i_dtype_size(t->dtype));
+    }
+    tn_i_text_put(k->t, "};\nmemcpy(out0, data, sizeof data);\n");
+}
+
 const tn_prim tn_prim_constant = {
     .id = TN_P_constant,
     .name = "constant",
@@ -46,6 +59,7 @@ const tn_prim tn_prim_constant = {
     .params = constant_params,
     .type = type_constant,
     .kernel = kernel_constant,
+    .c_kernel = c_constant,
     .cost = cost_constant,
     .jvp_bound = 1,
     .transpose_bound = 1,
@@ -97,6 +111,19 @@ static bool sample_iota(tn_i_rng *r, int dtype, tn_i_case *c) {
     return tn_i_case_list(c, 1, (uint32_t)t.rank, t.dim);
 }
 
+static void c_iota(const tn_i_c_kernel *k) {
+    const tn_type *t = k->out[0].type;
+    const int64_t d = k->p[2].u.i;
+    tn_i_c_open_arr(k->t, "i", t);
+    tn_i_text_put(k->t, "out0[");
+    tn_i_c_at_arr(k->t, "i", &k->out[0]);
+    if (t->dim[d] == 1)
+        tn_i_text_put(k->t, "] = 0;\n");
+    else
+        tn_i_text_put(k->t, "] = (%s)i%lld;\n", tn_i_c_name(t->dtype), (long long)d);
+    tn_i_c_close(k->t, t->rank, t->dim);
+}
+
 const tn_prim tn_prim_iota = {
     .id = TN_P_iota,
     .name = "iota",
@@ -107,6 +134,7 @@ const tn_prim tn_prim_iota = {
     .params = iota_params,
     .type = type_iota,
     .kernel = kernel_iota,
+    .c_kernel = c_iota,
     .cost = tn_i_cost_copy,
     .jvp_bound = 1,
     .transpose_bound = 1,
@@ -137,6 +165,15 @@ static bool view_broadcast(const tn_i_query *q, const tn_i_arr *in, tn_i_arr *ou
     for (int i = 0; i < q->in[0]->rank; i++)
         if (q->in[0]->dim[i] != 1) out->stride[tn_i_ints(q->p, 1)[i]] = in->stride[i];
     *offset = 0;
+    return true;
+}
+
+static bool walks_broadcast(const tn_i_query *q, int8_t *map) {
+    for (int d = 0; d < q->out->rank; d++) map[d] = -1;
+    for (int i = 0; i < q->in[0]->rank; i++) {
+        const int64_t d = tn_i_ints(q->p, 1)[i];
+        if (q->in[0]->dim[i] == q->out->dim[d]) map[d] = (int8_t)i;
+    }
     return true;
 }
 
@@ -206,7 +243,9 @@ const tn_prim tn_prim_broadcast_in_dim = {
     .transpose = transpose_broadcast,
     .batch = batch_broadcast,
     .kernel = tn_i_view_kernel,
+    .c_kernel = tn_i_c_view_kernel,
     .view = view_broadcast,
+    .walks = walks_broadcast,
     .cost = tn_i_cost_copy,
     .jvp_bound = 2,
     .transpose_bound = 3,
@@ -260,6 +299,20 @@ static bool view_reshape(const tn_i_query *q, const tn_i_arr *in, tn_i_arr *out,
     return true;
 }
 
+/* Where nothing but dimensions of size 1 come and go. */
+static bool walks_reshape(const tn_i_query *q, int8_t *map) {
+    const tn_type *in = q->in[0], *out = q->out;
+    int i = 0;
+    for (int d = 0; d < out->rank; d++) {
+        map[d] = -1;
+        if (out->dim[d] == 1) continue;
+        while (i < in->rank && in->dim[i] == 1) i++;
+        if (i == in->rank || in->dim[i] != out->dim[d]) return false;
+        map[d] = (int8_t)i++;
+    }
+    return true;
+}
+
 static tn_status kernel_reshape(const tn_i_kernel *k) {
     const tn_i_arr flat = {.type = k->in[0].type, .data = k->out->data}; /* the same elements in the same order */
     tn_i_copy_array(&k->in[0], &flat);
@@ -307,6 +360,19 @@ static bool sample_reshape(tn_i_rng *r, int dtype, tn_i_case *c) {
     return tn_i_case_list(c, 0, n, shape);
 }
 
+static void c_reshape(const tn_i_c_kernel *k) {
+    const tn_type *t = k->in[0].type;
+    tn_i_arr flat = {.type = t};
+    tn_i_dense_strides(t, flat.stride);
+    tn_i_c_open_arr(k->t, "i", t);
+    tn_i_text_put(k->t, "out0[");
+    tn_i_c_at_arr(k->t, "i", &flat);
+    tn_i_text_put(k->t, "] = in0[");
+    tn_i_c_at_arr(k->t, "i", &k->in[0]);
+    tn_i_text_put(k->t, "];\n");
+    tn_i_c_close(k->t, t->rank, t->dim);
+}
+
 const tn_prim tn_prim_reshape = {
     .id = TN_P_reshape,
     .name = "reshape",
@@ -321,7 +387,9 @@ const tn_prim tn_prim_reshape = {
     .transpose = transpose_reshape,
     .batch = batch_reshape,
     .kernel = kernel_reshape,
+    .c_kernel = c_reshape,
     .view = view_reshape,
+    .walks = walks_reshape,
     .cost = tn_i_cost_copy,
     .jvp_bound = 2,
     .transpose_bound = 1,
@@ -345,6 +413,11 @@ static bool type_transpose(tn_i_query *q) {
 static bool view_transpose(const tn_i_query *q, const tn_i_arr *in, tn_i_arr *out, int64_t *offset) {
     for (int i = 0; i < q->out->rank; i++) out->stride[i] = in->stride[tn_i_ints(q->p, 0)[i]];
     *offset = 0;
+    return true;
+}
+
+static bool walks_transpose(const tn_i_query *q, int8_t *map) {
+    for (int i = 0; i < q->out->rank; i++) map[i] = (int8_t)tn_i_ints(q->p, 0)[i];
     return true;
 }
 
@@ -417,7 +490,9 @@ const tn_prim tn_prim_transpose = {
     .transpose = transpose_transpose,
     .batch = batch_transpose,
     .kernel = tn_i_view_kernel,
+    .c_kernel = tn_i_c_view_kernel,
     .view = view_transpose,
+    .walks = walks_transpose,
     .cost = tn_i_cost_copy,
     .jvp_bound = 2,
     .transpose_bound = 1,
@@ -497,6 +572,7 @@ const tn_prim tn_prim_rev = {
     .transpose = transpose_rev,
     .batch = batch_rev,
     .kernel = tn_i_view_kernel,
+    .c_kernel = tn_i_c_view_kernel,
     .view = view_rev,
     .cost = tn_i_cost_copy,
     .jvp_bound = 2,

@@ -1,4 +1,5 @@
 /* Parts and joins at places known beforehand: slice split concatenate. */
+#include "prims/c_text.h"
 #include "prims/sample.h"
 #include "prims/shape.h"
 
@@ -183,6 +184,7 @@ const tn_prim tn_prim_slice = {
     .transpose = transpose_slice,
     .batch = batch_slice,
     .kernel = tn_i_view_kernel,
+    .c_kernel = tn_i_c_view_kernel,
     .view = view_slice,
     .cost = cost_slice,
     .jvp_bound = 2,
@@ -264,6 +266,23 @@ static bool sample_split(tn_i_rng *r, int dtype, tn_i_case *c) {
     return tn_i_case_list(c, 0, n, sizes);
 }
 
+static void c_split(const tn_i_c_kernel *k) {
+    const int64_t axis = k->p[1].u.i;
+    int64_t first = 0;
+    for (uint32_t j = 0; j < k->nout; j++) {
+        const tn_type *t = k->out[j].type;
+        if (tn_i_count(t) == 0) continue;
+        tn_i_c_open_arr(k->t, "i", t);
+        tn_i_text_put(k->t, "out%u[", (unsigned)j);
+        tn_i_c_at_arr(k->t, "i", &k->out[j]);
+        tn_i_text_put(k->t, "] = in0[%lld + ", (long long)first);
+        tn_i_c_at(k->t, "i", t->rank, t->dim, k->in[0].stride);
+        tn_i_text_put(k->t, "];\n");
+        tn_i_c_close(k->t, t->rank, t->dim);
+        first += t->dim[axis] * k->in[0].stride[axis];
+    }
+}
+
 const tn_prim tn_prim_split = {
     .id = TN_P_split,
     .name = "split",
@@ -277,6 +296,7 @@ const tn_prim tn_prim_split = {
     .transpose = transpose_split,
     .batch = batch_split,
     .kernel = kernel_split,
+    .c_kernel = c_split,
     .cost = tn_i_cost_copy,
     .jvp_bound = 2,
     .transpose_bound = 2,
@@ -306,12 +326,37 @@ static bool type_concatenate(tn_i_query *q) {
     return tn_i_output_type(q, &t);
 }
 
-static tn_status kernel_concatenate(const tn_i_kernel *k) {
+/* Rows first .. first + rows of dimension 0, of which axis is another. */
+static void concatenate_rows(const tn_i_kernel *k, int64_t axis, const int64_t *stride, int64_t first, int64_t rows) {
     const size_t size = tn_i_dtype_size(k->out->type->dtype);
+    int64_t at = first * stride[0], dim[TN_MAX_RANK];
+    for (uint32_t i = 0; i < k->nin; i++) {
+        const tn_i_arr *x = &k->in[i];
+        tn_i_walk w;
+        memcpy(dim, x->type->dim, sizeof dim);
+        dim[0] = rows;
+        tn_i_walk_init(&w, x->type->rank, dim, x->stride, stride);
+        tn_i_walk_run(&w, tn_i_copy_row(size), size, tn_i_at(x->data, size, first * x->stride[0]),
+                      tn_i_at_mut(k->out->data, size, at));
+        at += x->type->dim[axis] * stride[axis];
+    }
+}
+
+/* Many operands write to the same lines of memory: a few rows at a time, which the cache holds. */
+static tn_status kernel_concatenate(const tn_i_kernel *k) {
+    enum { BLOCK = 1 << 15 };
+    const tn_type *out = k->out->type;
+    const size_t size = tn_i_dtype_size(out->dtype);
     const int64_t axis = k->p[0].u.i;
     int64_t stride[TN_MAX_RANK], at = 0;
-    tn_i_dense_strides(k->out->type, stride);
-    if (tn_i_count(k->out->type) == 0) return TN_OK;
+    tn_i_dense_strides(out, stride);
+    if (tn_i_count(out) == 0) return TN_OK;
+    if (axis > 0 && k->nin > 1) {
+        const int64_t row = stride[0] * (int64_t)size, some = row < BLOCK ? BLOCK / row : 1;
+        for (int64_t first = 0; first < out->dim[0]; first += some)
+            concatenate_rows(k, axis, stride, first, some < out->dim[0] - first ? some : out->dim[0] - first);
+        return TN_OK;
+    }
     for (uint32_t i = 0; i < k->nin; i++) {
         const tn_type *t = k->in[i].type;
         tn_i_walk w;
@@ -383,11 +428,30 @@ static bool sample_concatenate(tn_i_rng *r, int dtype, tn_i_case *c) {
     return true;
 }
 
+static void c_concatenate(const tn_i_c_kernel *k) {
+    const int64_t axis = k->p[0].u.i;
+    int64_t first = 0;
+    for (uint32_t i = 0; i < k->nin; i++) {
+        const tn_type *t = k->in[i].type;
+        if (tn_i_count(t)) {
+            tn_i_c_open_arr(k->t, "i", t);
+            tn_i_text_put(k->t, "out0[%lld + ", (long long)first);
+            tn_i_c_at(k->t, "i", t->rank, t->dim, k->out[0].stride);
+            tn_i_text_put(k->t, "] = in%u[", (unsigned)i);
+            tn_i_c_at_arr(k->t, "i", &k->in[i]);
+            tn_i_text_put(k->t, "];\n");
+            tn_i_c_close(k->t, t->rank, t->dim);
+        }
+        first += t->dim[axis] * k->out[0].stride[axis];
+    }
+}
+
 const tn_prim tn_prim_concatenate = {
     .id = TN_P_concatenate,
     .name = "concatenate",
     .doc = "the operands one after another along dimension",
     .nin = -1,
+    .flags = TN_F_PLACES,
     .dtypes = TN_ANY,
     .params = concatenate_params,
     .type = type_concatenate,
@@ -396,6 +460,7 @@ const tn_prim tn_prim_concatenate = {
     .transpose = transpose_concatenate,
     .batch = batch_concatenate,
     .kernel = kernel_concatenate,
+    .c_kernel = c_concatenate,
     .cost = tn_i_cost_copy,
     .jvp_bound = 3,
     .transpose_bound = 3,

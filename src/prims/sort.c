@@ -1,4 +1,5 @@
 /* sort: by one or more keys along a dimension. */
+#include "prims/c_text.h"
 #include "prims/dims.h"
 #include "prims/sample.h"
 #include "prims/shape.h"
@@ -37,16 +38,18 @@ static void cost_sort(const tn_i_query *q, tn_i_cost *cost) {
 
 /* ---- kernel ---------------------------------------------------------------------- */
 
-typedef struct entry {
-    uint64_t key; /* first key, as an unsigned number of the same order */
-    int64_t from;
-} entry;
+TN_C_TEXT(
+    entry_text, typedef struct entry {
+        uint64_t key; /* first key, as an unsigned number of the same order */
+        int64_t from;
+    } entry;)
 
-typedef struct lane {
-    int64_t n;
-    uint32_t more;        /* further keys */
-    const uint64_t *keys; /* n of each */
-} lane;
+TN_C_TEXT(
+    lane_text, typedef struct lane {
+        int64_t n;
+        uint32_t more;        /* further keys */
+        const uint64_t *keys; /* n of each */
+    } lane;)
 
 static uint64_t ordered(bool is_float, tn_i_wide x) {
     const uint64_t top = UINT64_C(1) << 63;
@@ -66,45 +69,49 @@ static void load_keys(const tn_i_arr *x, const void *data, int64_t stride, int64
     }
 }
 
-static bool after(const lane *c, entry a, entry b) {
-    if (a.key != b.key) return a.key > b.key;
-    for (uint32_t k = 0; k < c->more; k++) {
-        const uint64_t *keys = c->keys + (size_t)k * (size_t)c->n;
-        if (keys[a.from] != keys[b.from]) return keys[a.from] > keys[b.from];
-    }
-    return false;
-}
+TN_C_TEXT(
+    after_text, static bool after(const lane *c, entry a, entry b) {
+        if (a.key != b.key) return a.key > b.key;
+        for (uint32_t k = 0; k < c->more; k++) {
+            const uint64_t *keys = c->keys + (size_t)k * (size_t)c->n;
+            if (keys[a.from] != keys[b.from]) return keys[a.from] > keys[b.from];
+        }
+        return false;
+    })
 
-static void insertion_sort(const lane *c, entry *x, int64_t n) {
-    for (int64_t i = 1; i < n; i++) {
-        const entry e = x[i];
-        int64_t j = i;
-        for (; j > 0 && after(c, x[j - 1], e); j--) x[j] = x[j - 1];
-        x[j] = e;
-    }
-}
+TN_C_TEXT(
+    insertion_sort_text, static void insertion_sort(const lane *c, entry *x, int64_t n) {
+        for (int64_t i = 1; i < n; i++) {
+            const entry e = x[i];
+            int64_t j = i;
+            for (; j > 0 && after(c, x[j - 1], e); j--) x[j] = x[j - 1];
+            x[j] = e;
+        }
+    })
 
 /* Merges x[lo..mid) and x[mid..hi) into y; equal ones keep their order. */
-static void merge(const lane *c, const entry *x, entry *y, int64_t lo, int64_t mid, int64_t hi) {
-    int64_t i = lo, j = mid;
-    for (int64_t k = lo; k < hi; k++) y[k] = i < mid && (j == hi || !after(c, x[i], x[j])) ? x[i++] : x[j++];
-}
+TN_C_TEXT(
+    merge_text, static void merge(const lane *c, const entry *x, entry *y, int64_t lo, int64_t mid, int64_t hi) {
+        int64_t i = lo, j = mid;
+        for (int64_t k = lo; k < hi; k++) y[k] = i < mid && (j == hi || !after(c, x[i], x[j])) ? x[i++] : x[j++];
+    })
 
 /* Stable; the result is in x or in y, which is returned. */
-static const entry *merge_sort(const lane *c, entry *x, entry *y) {
-    const int64_t run = 16, n = c->n;
-    for (int64_t lo = 0; lo < n; lo += run) insertion_sort(c, x + lo, n - lo < run ? n - lo : run);
-    for (int64_t width = run; width < n; width *= 2) {
-        for (int64_t lo = 0; lo < n; lo += 2 * width) {
-            const int64_t mid = n - lo < width ? n : lo + width, hi = n - lo < 2 * width ? n : lo + 2 * width;
-            merge(c, x, y, lo, mid, hi);
+TN_C_TEXT(
+    merge_sort_text, static const entry *merge_sort(const lane *c, entry *x, entry *y) {
+        const int64_t run = 16, n = c->n;
+        for (int64_t lo = 0; lo < n; lo += run) insertion_sort(c, x + lo, n - lo < run ? n - lo : run);
+        for (int64_t width = run; width < n; width *= 2) {
+            for (int64_t lo = 0; lo < n; lo += 2 * width) {
+                const int64_t mid = n - lo < width ? n : lo + width, hi = n - lo < 2 * width ? n : lo + 2 * width;
+                merge(c, x, y, lo, mid, hi);
+            }
+            entry *swap = x;
+            x = y;
+            y = swap;
         }
-        entry *swap = x;
-        x = y;
-        y = swap;
-    }
-    return x;
-}
+        return x;
+    })
 
 static void permute(const tn_i_arr *x, const void *from, int64_t fs, void *to, int64_t ts, const entry *order,
                     int64_t n) {
@@ -244,6 +251,68 @@ static bool sample_sort(tn_i_rng *r, int dtype, tn_i_case *c) {
     return true;
 }
 
+/* ---- C text ---- */
+
+/* A key as an unsigned number of the same order. */
+TN_C_ONLY(
+    order_float_text, static uint64_t order_float(double x) {
+        const uint64_t top = UINT64_C(1) << 63;
+        uint64_t u;
+        if (x != x) return UINT64_MAX;
+        if (x == 0) return top;
+        memcpy(&u, &x, sizeof u);
+        return u & top ? ~u : u | top;
+    })
+TN_C_ONLY(
+    order_int_text, static uint64_t order_int(int64_t x) { return (uint64_t)x ^ UINT64_C(1) << 63; })
+static const tn_i_c_helper sort_helpers[] = {
+    {"entry", entry_text},
+    {"lane", lane_text},
+    {"after", after_text},
+    {"insertion_sort", insertion_sort_text},
+    {"merge", merge_text},
+    {"merge_sort", merge_sort_text},
+    {"order_float", order_float_text},
+    {"order_int", order_int_text},
+    {NULL, NULL},
+};
+
+static void c_sort(const tn_i_c_kernel *k) {
+    const tn_type *t = k->in[0].type;
+    const int axis = (int)k->p[0].u.i;
+    const long long n = (long long)t->dim[axis];
+    const uint32_t more = (uint32_t)k->p[2].u.i - 1;
+    const unsigned others = ~(1u << axis);
+    if (tn_i_count(t) == 0) return;
+    tn_i_text_put(k->t, "entry *const x = (entry *)(void *)scratch;\nentry *const y = x + %lld;\n", n);
+    tn_i_text_put(k->t, "uint64_t *const keys = (uint64_t *)(void *)(y + %lld);\n", n);
+    tn_i_text_put(k->t, "const lane c = {%lld, %u, keys};\n", n, (unsigned)more);
+    tn_i_c_open_axes(k->t, "i", t, others);
+    tn_i_text_put(k->t, "for (int64_t j = 0; j < %lld; j++) {\nx[j].from = j;\n", n);
+    for (uint32_t m = 0; m <= more; m++) {
+        const bool floats = tn_i_is_float(k->in[m].type->dtype);
+        if (m == 0)
+            tn_i_text_put(k->t, "x[j].key = ");
+        else
+            tn_i_text_put(k->t, "keys[%lld + j] = ", (long long)(m - 1) * n);
+        tn_i_text_put(k->t, "%s(in%u[j * (%lld) + ", floats ? "order_float" : "order_int", (unsigned)m,
+                      (long long)k->in[m].stride[axis]);
+        tn_i_c_at_axes(k->t, "i", t, k->in[m].stride, others);
+        tn_i_text_put(k->t, "]);\n");
+    }
+    tn_i_text_put(k->t, "}\nconst entry *const order = merge_sort(&c, x, y);\nfor (int64_t j = 0; j < %lld; j++) {\n",
+                  n);
+    for (uint32_t m = 0; m < k->nin; m++) {
+        tn_i_text_put(k->t, "out%u[j * %lld + ", (unsigned)m, (long long)k->out[m].stride[axis]);
+        tn_i_c_at_axes(k->t, "i", t, k->out[m].stride, others);
+        tn_i_text_put(k->t, "] = in%u[order[j].from * (%lld) + ", (unsigned)m, (long long)k->in[m].stride[axis]);
+        tn_i_c_at_axes(k->t, "i", t, k->in[m].stride, others);
+        tn_i_text_put(k->t, "];\n");
+    }
+    tn_i_text_put(k->t, "}\n");
+    tn_i_c_close_axes(k->t, t, others);
+}
+
 const tn_prim tn_prim_sort = {
     .id = TN_P_sort,
     .name = "sort",
@@ -257,6 +326,8 @@ const tn_prim tn_prim_sort = {
     .jvp = jvp_sort,
     .batch = batch_sort,
     .kernel = kernel_sort,
+    .c_kernel = c_sort,
+    .c_helpers = sort_helpers,
     .scratch = scratch_sort,
     .cost = cost_sort,
     .jvp_bound = 8,

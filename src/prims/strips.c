@@ -71,3 +71,23 @@ tn_status tn_i_run_strip(const tn_i_kernel *k, tn_i_strip *strip) {
     } while (step(k, &l, index, at));
     return TN_OK;
 }
+
+tn_i_strip *tn_i_scalar_body(const tn_i_query *q, const char **body) {
+    const tn_prim *prim = q->prim;
+    const uint32_t by = (uint32_t)prim->strip_operand;
+    *body = NULL;
+    if (!(prim->flags & TN_F_ELEMENTWISE) || q->nout != 1 || by >= q->nin) return NULL;
+    if (prim->choose) return prim->choose(q, body);
+    if (prim->kernel) return NULL;
+    *body = prim->c_body[q->in[by]->dtype];
+    return prim->strip[q->in[by]->dtype];
+}
+
+tn_status tn_i_chosen_kernel(const tn_i_kernel *k) {
+    const tn_type *in[MAX_OPERANDS] = {0};
+    tn_type out = *k->out[0].type;
+    const char *body;
+    for (uint32_t i = 0; i < k->nin && i < MAX_OPERANDS; i++) in[i] = k->in[i].type;
+    const tn_i_query q = {.prim = k->prim, .p = k->p, .nin = k->nin, .nout = 1, .in = in, .out = &out};
+    return tn_i_run_strip(k, k->prim->choose(&q, &body));
+}

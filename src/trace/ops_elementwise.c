@@ -1,4 +1,5 @@
 /* Elementwise operators: plain numbers, broadcasting, one equation. */
+#include "prims/rules.h"
 #include "trace/trace.h"
 
 #include <math.h>
@@ -282,6 +283,16 @@ tn_val tn_pow_at(tn_val x, tn_val y, const char *file, int line) {
     bool mixed = !s.b->failed && v[0] != TN_NOVAR && v[1] != TN_NOVAR;
     if (!mixed && !one_dtype(&s, 0)) return tn_i_site_close(&s, TN_NOVAR);
     return tn_i_site_close(&s, tn_i_do2(&s, TN_P_pow, v[0], v[1]));
+}
+
+tn_val tn_fma_at(tn_val x, tn_val y, tn_val z, const char *file, int line) {
+    const tn_val in[3] = {x, y, z};
+    tn_i_site s;
+    tn_i_var v[3];
+    tn_i_site_open(&s, "fma", NULL, 3, in, v, 7, file, line);
+    if (!one_dtype(&s, 0) || !tn_i_need_float(&s, 3) || !tn_i_do_broadcast(&s, 3, v))
+        return tn_i_site_close(&s, TN_NOVAR);
+    return tn_i_site_close(&s, tn_i_fma(s.b, TN_FMA_ADD, v[0], v[1], v[2]));
 }
 
 /* ---- choosing ------------------------------------------------------------------------- */

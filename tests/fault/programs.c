@@ -343,10 +343,10 @@ static tn_val elementwise(const tn_val *in, void *user) {
                     tn_log2(x),
                     tn_log10(x),
                     tn_reciprocal(x)};
-    tn_val two[] = {tn_add(x, y),       tn_sub(x, y),   tn_mul(x, y),       tn_div(x, y),
-                    tn_rem(x, y),       tn_pow(x, y),   tn_pow(x, 3),       tn_maximum(x, y),
-                    tn_minimum(x, y),   tn_atan2(x, y), tn_polygamma(1, x), tn_hypot(x, y),
-                    tn_logaddexp(x, y), tn_xlogy(x, y), tn_xlog1py(x, y),   tn_clip(x, 0.3, y)};
+    tn_val two[] = {tn_add(x, y),       tn_sub(x, y),   tn_mul(x, y),       tn_div(x, y),     tn_rem(x, y),
+                    tn_pow(x, y),       tn_pow(x, 3),   tn_maximum(x, y),   tn_minimum(x, y), tn_atan2(x, y),
+                    tn_polygamma(1, x), tn_hypot(x, y), tn_logaddexp(x, y), tn_xlogy(x, y),   tn_xlog1py(x, y),
+                    tn_clip(x, 0.3, y), tn_fma(x, 2, y)};
     tn_val tests[] = {tn_eq(x, y), tn_ne(x, y),     tn_lt(x, y),  tn_le(x, y), tn_gt(x, y),
                       tn_ge(x, y), tn_is_finite(x), tn_is_nan(x), tn_is_inf(x)};
     tn_val s = x, b = tn_not(tests[0]);
@@ -448,6 +448,38 @@ static tn_val arrays(const tn_val *in, void *user) {
 }
 
 tn_fn *array_program(world *w) { return tn_trace(w->c, arrays, w, 3, TN_TYPES(tn_f64(4), tn_f64(2, 2), tn_i32(3))); }
+
+/* x: [4] -> [2] */
+static tn_val few(const tn_val *in, void *user) {
+    (void)user;
+    const tn_val x = in[0], two = tn_slice_axis(x, 0, 2, 1, 0), turned = tn_roll(x, -1, 0);
+    const tn_val norm = tn_sqrt(tn_sum_squares(x)), y = tn_slice_axis(tn_mul(turned, tn_sin(x)), 1, 3, 1, 0);
+    return tn_add(tn_div(two, norm), tn_mul(y, tn_exp(tn_neg(tn_at(x, 3)))));
+}
+
+tn_fn *columns_program(world *w) {
+    tn_fn *f = tn_trace(w->c, few, NULL, 1, TN_TYPES(tn_f64(4))), *j = tn_jacrev(f, NULL, NULL, 0);
+    tn_fn *g = tn_vmap(j, 20, NULL, NULL);
+    tn_fn_free(f);
+    tn_fn_free(j);
+    return g;
+}
+
+static tn_val ring(const tn_val *in, void *user) {
+    (void)user;
+    tn_val x = in[0];
+    for (int i = 0; i < 2; i++)
+        x = tn_add(x, tn_mul(0.1, tn_add(tn_sub(tn_roll(x, 1, 0), tn_mul(2, x)), tn_roll(tn_square(x), -1, 0))));
+    const tn_val inner = tn_slice_axis(x, 1, 63, 1, 0);
+    x = tn_add(x, tn_pad(tn_mul(inner, 2), 0.0, tn_ints(1), tn_ints(1), tn_ints(0)));
+    return tn_sum_squares(x);
+}
+
+tn_fn *ring_program(world *w) {
+    tn_fn *f = tn_trace(w->c, ring, NULL, 1, TN_TYPES(tn_f64(64))), *g = tn_grad(f, NULL, NULL);
+    tn_fn_free(f);
+    return g;
+}
 
 /* ---- small ones --------------------------------------------------------------------------------- */
 

@@ -18,6 +18,11 @@ tn_fn *inner_program(world *w);
 /* x:f64[4] a:f64[2,2] i:i32[3] -> f64[] : every elementwise primitive; every other one. */
 tn_fn *elementwise_program(world *w);
 tn_fn *array_program(world *w);
+/* x:f64[20,4] -> f64[20,2,4]: Jacobians of a function of few numbers, which run as columns. */
+tn_fn *columns_program(world *w);
+/* x:f64[64] -> f64[64]: the gradient of a stencil on a ring, whose pads and joined slices move into what is computed.
+ */
+tn_fn *ring_program(world *w);
 /* x:f64[3] w:f64[3,2] -> f64[], f64[3], i32[]: small, several outputs. */
 tn_fn *small_program(world *w);
 /* The same in f32, with constants and a nested program. */

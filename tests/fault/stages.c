@@ -161,6 +161,24 @@ static bool run_compile_strict(world *w) {
     return (w->made_exec = tn_compile(w->given, &o)) != NULL;
 }
 
+/* How long the texts are tells whether they are the same. */
+static bool run_emit(world *w) {
+    const tn_emit_c_options o = {.size = sizeof o, .name = "emitted"};
+    char *source, *header;
+    if (tn_emit_c(w->given, &o, &source, &header) != TN_OK) return false;
+    w->numbers[0] = (double)strlen(source);
+    w->numbers[1] = (double)strlen(header);
+    tn_text_free(w->c, source);
+    tn_text_free(w->c, header);
+    return true;
+}
+
+/* All but the compiler: its text is made, and thrown away. */
+static bool run_compile_native(world *w) {
+    const tn_compile_options o = {.size = sizeof o, .backend = TN_BACKEND_NATIVE, .cc = "/no/compiler"};
+    return (w->made_exec = tn_compile(w->given, &o)) != NULL;
+}
+
 static void ignore(void *user, const tn_lint_warning *x) { (void)user, (void)x; }
 static bool run_lint(world *w) { return tn_lint(w->given, ignore, NULL) == TN_OK; }
 
@@ -199,6 +217,20 @@ static tn_val sines_of(const tn_val *in, void *user) {
 }
 static tn_fn *auto_program(world *w) { return tn_trace(w->c, sines_of, NULL, 1, TN_TYPES(tn_f64(3))); }
 static tn_fn *autos_program(world *w) { return tn_trace(w->c, sines_of, w, 1, TN_TYPES(tn_f64(3))); }
+
+static tn_val sines_again(const tn_val *in, void *user) {
+    (void)user;
+    const tn_loop_options o = {.size = sizeof o, .schedule = "revolve:2"};
+    tn_val x;
+    tn_fori(NULL, 0, 5, sine_step, NULL, 1, in, &x, &o);
+    return tn_sum(x);
+}
+/* The gradient of a loop that runs again from states that were kept. */
+static tn_fn *revolved_program(world *w) {
+    tn_fn *f = tn_trace(w->c, sines_again, NULL, 1, TN_TYPES(tn_f64(3))), *g = tn_grad(f, NULL, NULL);
+    tn_fn_free(f);
+    return g;
+}
 
 /* ---- the list ------------------------------------------------------------------------------------ */
 
@@ -302,8 +334,19 @@ const stage stages[] = {
     FROM("compile nested", runnable, run_compile, nested_program),
     FROM("compile elementwise", runnable, run_compile, elementwise_program),
     FROM("compile arrays", runnable, run_compile, array_program),
+    FROM("compile columns", runnable, run_compile, columns_program),
+    FROM("compile ring", runnable, run_compile, ring_program),
     FROM("compile loops", runnable, run_compile, loops_program),
     FROM("compile nested, strict_zero", runnable, run_compile_strict, nested_program),
+    FROM("emit_c elementwise", runnable, run_emit, elementwise_program),
+    FROM("emit_c arrays", runnable, run_emit, array_program),
+    FROM("emit_c loops", runnable, run_emit, loop_program),
+    FROM("emit_c schedule", runnable, run_emit, revolved_program),
+    FROM("compile nested, native", runnable, run_compile_native, nested_program),
+    FROM("compile arrays, native", runnable, run_compile_native, array_program),
+    FROM("compile columns, native", runnable, run_compile_native, columns_program),
+    FROM("compile loops, native", runnable, run_compile_native, loops_program),
+    FROM("compile schedule, native", runnable, run_compile_native, revolved_program),
     ON("lint nested", run_lint, nested_program),
     ON("lint elementwise", run_lint, elementwise_program),
     ON("compile with strides", run_compile_strides, small_program),

@@ -138,13 +138,19 @@ int64_t laws_bits_differ(const laws_array *a, const laws_array *b) {
 }
 
 int64_t laws_values_differ(const laws_array *a, const laws_array *b, double tolerance, double floor) {
+    return laws_values_differ_more(a, b, tolerance, floor, NULL);
+}
+
+int64_t laws_values_differ_more(const laws_array *a, const laws_array *b, double tolerance, double floor,
+                                const laws_array *slack) {
     if (!laws_is_float(a) || !laws_is_float(b)) return laws_bits_differ(a, b);
     if (a->type.rank != b->type.rank || laws_count(a) != laws_count(b)) return 0;
     for (int64_t i = 0; i < laws_count(a); i++) {
         const double x = laws_get(a, i), y = laws_get(b, i);
         if (x == y || (isnan(x) && isnan(y))) continue;
         const double scale = fmax(fmax(fabs(x), fabs(y)), floor);
-        if (!(fabs(x - y) <= tolerance * scale) || isinf(scale)) return i;
+        const double most = fmax(tolerance * scale, slack ? laws_get(slack, i) : 0);
+        if (!(fabs(x - y) <= most) || isinf(scale)) return i;
     }
     return -1;
 }

@@ -40,6 +40,9 @@ int64_t laws_bits_differ(const laws_array *a, const laws_array *b);
 /* First element of a float array with |a - b| > tolerance * max(|a|, |b|, floor), or -1; equal
  * infinities and two NaNs agree.  Other dtypes: as above. */
 int64_t laws_values_differ(const laws_array *a, const laws_array *b, double tolerance, double floor);
+/* The same with |a - b| > slack besides, an f64 array (NULL: 0). */
+int64_t laws_values_differ_more(const laws_array *a, const laws_array *b, double tolerance, double floor,
+                                const laws_array *slack);
 /* <a, b>, and the sum of the terms' sizes in *scale. */
 double laws_dot(const laws_array *a, const laws_array *b, double *scale);
 bool laws_finite(const laws_array *a);

@@ -29,6 +29,13 @@ const tn_fn *laws_paired(laws_trial *t, const tn_fn *f);
 /* Fails unless a[j] and b[j] agree within tolerance * max(|a|, |b|, floor). */
 bool laws_agree(laws_trial *t, const char *what, const laws_array *a, const laws_array *b, size_t n, double tolerance,
                 double floor);
+/* The same of results of f at x, or within what errors of f's own equations amount to: where terms cancel, rounding
+ * goes by their size, and no size of the result tells it.  `ulps` says by how much an equation's results may differ. */
+typedef double laws_errors(const tn_fn *f, const tn_i_eqn *e);
+bool laws_agree_but_for(laws_trial *t, const char *what, const tn_fn *f, const laws_array *x, const laws_array *a,
+                        const laws_array *b, double tolerance, laws_errors *ulps);
+/* 1 ulp where an equation computes floats: its own rounding. */
+laws_errors laws_rounded;
 bool laws_same_bits(laws_trial *t, const char *what, const laws_array *a, const laws_array *b, size_t n);
 /* What rounding alone may do in a program of f's dtypes. */
 double laws_rounding(const tn_fn *f);

@@ -11,6 +11,7 @@
 #include "prims/prim.h"
 
 #include "laws/array.h"
+#include "naive.h"
 
 typedef struct laws_trial {
     laws_memory *memory;
@@ -61,9 +62,15 @@ bool laws_refused(laws_trial *t);
  * it, unless it is refused.  `how` says what it is. */
 const tn_fn *laws_made(laws_trial *t, const tn_fn *f, const char *how);
 
-/* Runs f over x into out (nout arrays, made in the trial's memory); false after laws_fail. */
+/* Runs f over x into out (nout arrays, made in the trial's memory); false after laws_fail.  It is run as tn_compile
+ * runs it, contracted: the library contracts a program before it splits it, so only what is contracted alike has equal
+ * bits. */
 bool laws_run(laws_trial *t, const tn_fn *f, const laws_array *x, laws_array *out);
 laws_array *laws_run_new(laws_trial *t, const tn_fn *f, const laws_array *x);
+/* The same with errors. */
+bool laws_run_off(laws_trial *t, const tn_fn *f, const laws_array *x, laws_array *out, tn_naive_errors *off);
+/* The same as laws_run, each product rounded: what builders and rules promise about equations as they stand. */
+bool laws_run_as_written(laws_trial *t, const tn_fn *f, const laws_array *x, laws_array *out);
 
 /* ---- running many ----------------------------------------------------------- */
 

@@ -293,7 +293,8 @@ void laws_recompute(laws_trial *t) {
 static void regions_of(laws_trial *t, const tn_fn *f, const tn_wrt_list *w, const char *what) {
     laws_terms k;
     laws_terms_init(&k, t);
-    const tn_fn *g = laws_made(t, tn_jvp(f, w), what);
+    const tn_fn *forward = laws_made(t, tn_jvp(f, w), what),
+                *g = forward ? laws_made(t, tn_i_contracted(forward), what) : NULL; /* as what is split */
     if (!g || laws_has_loops(f)) return;
     uint32_t *in = laws_alloc(t->memory, g->nin + 1u, sizeof *in);
     laws_leaves(&k, f, 0, in);

@@ -235,6 +235,21 @@ over(FLOATS, "strict_div", "[11] [11]", [sx, sy], out=[[0.75, 0.0, inf, 0.0, nan
 for op, fn in (("strict_mul", lax.mul), ("strict_div", lax.div)):
     over(FLOATS, op, "[2] [2]", [[1.5, -2.5], [0.75, 2.0], [1.0, 0.5], [0.25, -3.0]], fn, how="jvp")
     over(FLOATS, op, "[2] [2]", [[1.5, -2.5], [0.75, 2.0], [1.0, 0.5]], fn, how="vjp", outs="[2]")
+# One rounding: (1 + e)^2 - (1 + 2e) is e^2, where e^2 is lost in a product that is rounded.
+for form, fn, same, out in (("add", lambda x, y, z: x * y + z, -1.0, 1.0), ("sub", lambda x, y, z: x * y - z, 1.0, 1.0),
+                            ("rsub", lambda x, y, z: z - x * y, 1.0, -1.0)):
+    op = f"fma[form={form}]"
+    for d, e in (("f32", 2.0**-12), ("f64", 2.0**-30)):
+        over((d,), op, "[1] [1] [1]", [[1 + e], [1 + e], [same * (1 + 2 * e)]], out=[[out * e * e]])
+        over((d,), "strict_" + op, "[1] [1] [1]", [[1 + e], [1 + e], [same * (1 + 2 * e)]], out=[[out * e * e]])
+    xyz = [[1.5, -2.5, inf, 0.0, nan, 3.0, 0.0], [2.0, 0.5, 1.0, inf, 1.0, 2.0, -0.0], [0.25, -1.0, -1.0, 1.0, 1.0, -inf, 2.0]]
+    over(FLOATS, op, "[7] [7] [7]", xyz, fn)
+    over(FLOATS, "strict_" + op, "[7] [7] [7]", xyz, fn=None,
+         out=[[fn(*v) if v[:2] != (0.0, inf) else fn(0.0, 0.0, v[2]) for v in zip(*xyz)]])
+    at = [[1.5, -2.5], [0.75, 2.0], [-3.0, 0.5]]
+    for prim in (op, "strict_" + op):
+        over(FLOATS, prim, "[2] [2] [2]", at + [[1.0, 0.5], [0.25, -3.0], [2.0, 1.0]], fn, how="jvp")
+        over(FLOATS, prim, "[2] [2] [2]", at + [[1.0, 0.5]], fn, how="vjp", outs="[2]")
 over(FLOATS, "rem", "[8] [8]", [[5.5, -5.5, 5.5, -5.5, 1.0, inf, 2.0, nan], [2.0, 2.0, -2.0, -2.0, 0.0, 2.0, inf, 1.0]], lax.rem)
 over(FLOATS, "rem", "[3] [3]", [[5.5, -5.5, 0.5], [2.0, 2.0, 3.0], [1.0] * 3, [0.5] * 3], lax.rem, how="jvp")
 over(FLOATS, "pow", "[9] [9]", [[2.0, 0.5, -2.0, 0.0, 0.0, -8.0, nan, 1.0, inf], [3.0, -1.5, 3.0, 0.0, -1.0, 0.5, 0.0, nan, -1.0]], lax.pow)
@@ -562,9 +577,10 @@ over(FLOATS, "linear_solve", "[2,2] [2,2]", [[1.0, 2.0, -2.0, -4.0], [1.0, 1.0, 
 table("nested")
 for d in FLOATS:
     body = f"{{ lambda x:{d}[2] y:{d}[2] . let p = mul x y q = neg x in (p, q) }}"
-    over((d,), f'call[name="f" program={body}]', "[2] [2]", [[1.5, -2.0], [3.0, 0.5]], out=[[4.5, -1.0], [-1.5, 2.0]], nout=2, outs="[2] [2]")
-    over((d,), f'call[name="f" program={body}]', "[2] [2]", [[1.5, -2.0], [3.0, 0.5], [1.0, 2.0], [-1.0, 0.25]],
-         lambda x, y: (x * y, -x), how="vjp", nout=2, outs="[2] [2]")
+    for run in ("call", "fused"):
+        over((d,), f'{run}[name="f" program={body}]', "[2] [2]", [[1.5, -2.0], [3.0, 0.5]], out=[[4.5, -1.0], [-1.5, 2.0]], nout=2, outs="[2] [2]")
+        over((d,), f'{run}[name="f" program={body}]', "[2] [2]", [[1.5, -2.0], [3.0, 0.5], [1.0, 2.0], [-1.0, 0.25]],
+             lambda x, y: (x * y, -x), how="vjp", nout=2, outs="[2] [2]")
     region = f'checkpoint[name="f" program={body} policy="nothing_saveable"]'
     over((d,), region, "[2] [2]", [[1.5, -2.0], [3.0, 0.5]], out=[[4.5, -1.0], [-1.5, 2.0]], nout=2, outs="[2] [2]")
     for how in ("jvp", "vjp"):

@@ -20,6 +20,7 @@ void laws_vmap(laws_trial *t);
 void laws_vmap_twice(laws_trial *t);
 void laws_vmap_grad(laws_trial *t);
 void laws_compiled(laws_trial *t);
+void laws_native(laws_trial *t);
 void laws_work(laws_trial *t);
 void laws_work_everywhere(laws_trial *t); /* the same of t->f, under every policy */
 void laws_examples(laws_trial *t);

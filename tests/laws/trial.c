@@ -5,8 +5,6 @@
 #include "laws/derive.h"
 #include "laws/generator.h"
 
-#include "naive.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,7 +117,7 @@ const tn_fn *laws_made(laws_trial *t, const tn_fn *f, const char *how) {
     return NULL;
 }
 
-bool laws_run(laws_trial *t, const tn_fn *f, const laws_array *x, laws_array *out) {
+static bool run_program(laws_trial *t, const tn_fn *f, const laws_array *x, laws_array *out, tn_naive_errors *off) {
     const void **in = laws_alloc(t->memory, f->nin + 1u, sizeof *in);
     void **to = laws_alloc(t->memory, f->nout + 1u, sizeof *to);
     for (uint32_t i = 0; i < f->nin; i++) {
@@ -134,13 +132,30 @@ bool laws_run(laws_trial *t, const tn_fn *f, const laws_array *x, laws_array *ou
         out[j] = laws_new(t->memory, f->val[f->out[j]].type);
         to[j] = out[j].data;
     }
-    const tn_status s = tn_naive_run(f, in, to);
+    const tn_status s = tn_naive_run_off(f, in, to, off);
     for (uint32_t j = 0; j < f->nout; j++)
         if (tn_i_has_steps(&out[j].type)) laws_own_tree(t->memory, &out[j]);
     if (s == TN_OK) return true;
     t->shown = f;
     laws_fail(t, "running the program: %s", tn_status_text(s));
     return false;
+}
+
+bool laws_run_as_written(laws_trial *t, const tn_fn *f, const laws_array *x, laws_array *out) {
+    return run_program(t, f, x, out, NULL);
+}
+
+bool laws_run(laws_trial *t, const tn_fn *f, const laws_array *x, laws_array *out) {
+    return laws_run_off(t, f, x, out, NULL);
+}
+
+bool laws_run_off(laws_trial *t, const tn_fn *f, const laws_array *x, laws_array *out, tn_naive_errors *off) {
+    const tn_fn *g = tn_i_contracted(f);
+    if (!g) laws_fail(t, "contraction: %s", tn_error(t->ctx));
+    const bool ok = g && run_program(t, g, x, out, off);
+    if (t->shown == g) t->shown = f; /* g is gone */
+    tn_i_fn_unref(g);
+    return ok;
 }
 
 laws_array *laws_run_new(laws_trial *t, const tn_fn *f, const laws_array *x) {

@@ -20,7 +20,7 @@ static tn_fn *parse(tn_ctx *c, const char *text) {
 /* Values, scratch and padding at each equation and at the end, as text: "values+scratch+padding(kept) ...". */
 static void assert_live(const char *program, size_t bytes, const char *want) {
     tn_ctx *c = checked();
-    tn_i_plan *p = tn_i_plan_new(parse(c, program), NULL);
+    tn_i_plan *p = tn_i_plan_plain(parse(c, program));
     tn_i_live l;
     char got[1000] = "";
     assert_non_null(p);
@@ -143,7 +143,7 @@ static void test_copied_operands(void **state) {
     (void)state;
     tn_ctx *c = checked();
     tn_fn *f = shuffled(c, 12);
-    tn_i_plan *p = tn_i_plan_new(f, NULL);
+    tn_i_plan *p = tn_i_plan_plain(f);
     tn_i_live l;
     assert_non_null(p);
     assert_true(tn_i_live_of(p, &l));
@@ -205,11 +205,11 @@ static bool looks(const tn_fn *f) {
     return false;
 }
 
-/* f without dead equations.  What is alive lies in bytes counted as such, and without views those are all. */
-static void assert_profile(const tn_fn *f) {
-    tn_i_plan *p = tn_i_plan_new(f, NULL);
+/* Of a program without dead equations.  What is alive lies in bytes counted as such, and without views those are all.
+ */
+static void assert_plan_profile(const tn_i_plan *p) {
+    const tn_fn *f = p->f;
     tn_i_live l;
-    if (!p) fail_msg("%s", tn_error(f->ctx));
     assert_true(tn_i_live_of(p, &l));
     assert_int_equal(l.n, f->neqn + 1);
     assert_int_equal(l.top, p->bytes);
@@ -236,7 +236,16 @@ static void assert_profile(const tn_fn *f) {
     assert_int_equal(tn_i_live_bytes(&l.step[l.at]), l.most);
     free(byte);
     tn_i_live_free(&l);
-    tn_i_plan_free(f->ctx, p);
+}
+
+/* Equation by equation, and fused as tn_compile plans it. */
+static void assert_profile(const tn_fn *f) {
+    tn_i_plan *plain = tn_i_plan_plain(f), *fused = tn_i_plan_new(f, NULL);
+    if (!plain || !fused) fail_msg("%s", tn_error(f->ctx));
+    assert_plan_profile(plain);
+    assert_plan_profile(fused);
+    tn_i_plan_free(f->ctx, plain);
+    tn_i_plan_free(f->ctx, fused);
 }
 
 /* ---- generated programs ----------------------------------------------------------------------- */
@@ -318,7 +327,7 @@ static void test_generated(void **state) {
         assert_non_null(copy); /* f without its dead equations */
         assert_profile(copy);
         assert_profile(g);
-        tn_i_plan *p = tn_i_plan_new(f, NULL); /* dead equations and all */
+        tn_i_plan *p = tn_i_plan_plain(f); /* dead equations and all */
         tn_i_live l;
         assert_true(p && tn_i_live_of(p, &l));
         assert_int_equal(l.top, p->bytes);
@@ -342,7 +351,7 @@ static void test_long(void **state) {
     for (int i = HALF; i-- > 0;) x = tn_i_emit(&b, tn_i_prim(&b, TN_P_mul), NULL, 2, (tn_i_var[]){x, v[i]});
     free(v);
     tn_fn *f = tn_i_finish(&b, 1, &x);
-    tn_i_plan *p = tn_i_plan_new(f, NULL);
+    tn_i_plan *p = tn_i_plan_plain(f);
     tn_i_live l;
     assert_true(p && tn_i_live_of(p, &l));
     assert_int_equal(l.top, p->bytes);
@@ -374,7 +383,7 @@ static void test_failing_allocations(void **state) {
     tn_ctx *c = tn_ctx_new(&opt);
     tn_i_rng r = {.state = 7};
     tn_fn *f = generate(c, &r, true);
-    tn_i_plan *p = tn_i_plan_new(f, NULL);
+    tn_i_plan *p = tn_i_plan_plain(f);
     const size_t bytes = tn_ctx_bytes(c);
     size_t failures = 0;
     assert_non_null(p);
@@ -408,7 +417,7 @@ static const char network[] =
 static size_t kept(tn_ctx *c, const tn_fn *f, const char *policy, uint32_t cotangents, uint32_t *backward) {
     const tn_policy how = {.size = sizeof how, .name = policy};
     tn_fn *g = tn_vjp(f, NULL, &how);
-    tn_i_plan *p = g ? tn_i_plan_new(g, NULL) : NULL;
+    tn_i_plan *p = g ? tn_i_plan_plain(g) : NULL;
     tn_i_live l;
     uint32_t at;
     if (!p) fail_msg("%s", tn_error(c));

@@ -484,6 +484,98 @@ static void long_programs_fit(void **state) {
     tn_ctx_free(c);
 }
 
+/* ---- contraction ------------------------------------------------------------------ */
+
+/* Two products; that of the derivative of asinh is the second. */
+static void two_products(const tn_val *in, tn_val *out, void *user) {
+    (void)user;
+    out[0] = tn_asinh(in[0]);
+    const tn_val q = tn_mul(in[1], in[2]);
+    out[1] = tn_add(q, tn_square(in[0]));
+}
+
+/* Output n of f, a derivative of three numbers: tangents and cotangents are the first of them. */
+static double nth_output(tn_ctx *c, const tn_fn *f, const double *x, int n) {
+    enum { MOST = 32 };
+    double y[MOST];
+    const void *in[MOST];
+    void *out[MOST];
+    for (int j = 0; j < MOST; j++) in[j] = j < 3 ? &x[j] : &x[0], out[j] = &y[j];
+    assert_made(c, f);
+    tn_exec *e = tn_compile(f, NULL);
+    assert_made(c, e);
+    assert_int_equal(tn_call(e, in, out), TN_OK);
+    tn_exec_free(e);
+    return y[n];
+}
+
+/* A rule may compute a product before the program does, whichever the program names first: the bits stay. */
+static void derivatives_contract_alike(void **state) {
+    (void)state;
+    tn_ctx *c = checked();
+    const tn_fn *f = tn_trace_many(c, two_products, NULL, 3, (tn_type[]){tn_f64(), tn_f64(), tn_f64()}, 2);
+    const tn_fn *forward = tn_jvp(f, NULL), *back = tn_vjp(f, NULL, NULL);
+    const tn_fn *made[] = {f,
+                           forward,
+                           back,
+                           tn_linearize(f, NULL, NULL).primal,
+                           tn_jvp(back, NULL),
+                           tn_vjp(forward, NULL, NULL),
+                           tn_vjp(back, NULL, NULL)};
+    for (int k = 1; k < 20; k++) {
+        const double x[3] = {sin(k), cos(k), sin(3 * k)}, want = fma(x[1], x[2], x[0] * x[0]);
+        for (size_t i = 0; i < sizeof made / sizeof *made; i++) assert_true(nth_output(c, made[i], x, 1) == want);
+    }
+    tn_ctx_free(c);
+}
+
+/* Sums of a product that is the same in all lanes and of one that is not. */
+static void sums_of_lanes(const tn_val *in, tn_val *out, void *user) {
+    (void)user;
+    const tn_val p = tn_mul(in[1], in[1]);
+    out[0] = tn_add(p, tn_mul(in[0], in[2]));
+    out[1] = tn_add(p, in[0]);
+}
+
+/* As text has it, which is kept as it is: a square and a difference only once simplified. */
+static void texts_contract_alike(void **state) {
+    (void)state;
+    static const char text[] = "{ lambda x:f64[] y:f64[] z:f64[] . let\n"
+                               "    a = integer_pow[y=2] x\n"
+                               "    b = mul y z\n"
+                               "    c = neg b\n"
+                               "    d = add c x\n"
+                               "    e = sub z a\n"
+                               "  in (d, e) }";
+    tn_ctx *c = checked();
+    const tn_fn *f = tn_fn_parse(c, text, sizeof text - 1, "text.tn");
+    const tn_fn *made[] = {f, tn_jvp(f, NULL), tn_vjp(f, NULL, NULL), tn_linearize(f, NULL, NULL).primal,
+                           tn_vmap(f, 1, (int[]){TN_NOT_MAPPED, 0, 0}, NULL)};
+    for (int k = 1; k < 20; k++) {
+        const double x[3] = {sin(k), cos(k), sin(3 * k)}, want[2] = {fma(-x[1], x[2], x[0]), fma(-x[0], x[0], x[2])};
+        for (size_t i = 0; i < sizeof made / sizeof *made; i++)
+            for (int j = 0; j < 2; j++) assert_true(nth_output(c, made[i], x, j) == want[j]);
+    }
+    tn_ctx_free(c);
+}
+
+static void lanes_contract_alike(void **state) {
+    (void)state;
+    enum { N = 20 };
+    tn_ctx *c = checked();
+    const tn_fn *f = tn_trace_many(c, sums_of_lanes, NULL, 3, (tn_type[]){tn_f64(), tn_f64(), tn_f64()}, 2);
+    const tn_fn *g = tn_vmap(f, N, (int[]){0, TN_NOT_MAPPED, 0}, NULL);
+    assert_made(c, g);
+    double x[N], y = sin(1), z[N], s[N], r[N];
+    for (int k = 0; k < N; k++) x[k] = sin(2 + k), z[k] = cos(3 * k);
+    tn_exec *e = tn_compile(g, NULL);
+    assert_made(c, e);
+    assert_int_equal(tn_call(e, (const void *[]){x, &y, z}, (void *[]){s, r}), TN_OK);
+    for (int k = 0; k < N; k++) assert_true(s[k] == fma(y, y, x[k] * z[k]) && r[k] == fma(y, y, x[k]));
+    tn_exec_free(e);
+    tn_ctx_free(c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scalar_reads_are_linear),
@@ -501,6 +593,9 @@ int main(void) {
         cmocka_unit_test(shared_nesting_is_not_exponential),
         cmocka_unit_test(nesting_is_limited),
         cmocka_unit_test(long_programs_fit),
+        cmocka_unit_test(derivatives_contract_alike),
+        cmocka_unit_test(lanes_contract_alike),
+        cmocka_unit_test(texts_contract_alike),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,33 @@
+/* Instruction sets that kernels are compiled for.  Which one runs is found out at run time (vec/isa.c), so a library
+ * that was built anywhere runs everywhere.  Results of arithmetic do not depend on it. */
+#ifndef TN_ISA_H
+#define TN_ISA_H
+
+typedef enum tn_i_isa { TN_ISA_PLAIN, TN_ISA_AVX2, TN_ISA_AVX512, TN_ISA_ANY } tn_i_isa;
+
+/* FMA is for `fma` alone: everything is compiled with -ffp-contract=off. */
+#if defined(__x86_64__) && defined(__GNUC__)
+#define TN_HAVE_ISA    1
+#define TN_TARGET_AVX2 __attribute__((target("avx2,fma")))
+#ifdef __clang__
+#define TN_TARGET_AVX512 __attribute__((target("avx2,fma,avx512f,avx512dq,avx512bw,avx512vl"), min_vector_width(512)))
+#else
+#define TN_TARGET_AVX512 __attribute__((target("avx2,fma,avx512f,avx512dq,avx512bw,avx512vl,prefer-vector-width=512")))
+#endif
+#else
+#define TN_HAVE_ISA 0
+#define TN_TARGET_AVX2
+#define TN_TARGET_AVX512
+#endif
+
+/* Elements of a tile are independent of each other, also where a result is written over an operand. */
+#if defined(__clang__)
+#pragma clang diagnostic ignored "-Wpass-failed" /* not every body can be vectorized */
+#define TN_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define TN_INDEPENDENT _Pragma("GCC ivdep")
+#else
+#define TN_INDEPENDENT
+#endif
+
+#endif

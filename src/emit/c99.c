@@ -1,0 +1,279 @@
+/* tn_emit_c: the files. */
+#include "emit/c99.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { STEPS = 64 }; /* of one function: compilers take more than linear time for long ones */
+
+/* ---- functions ---------------------------------------------------------------------------- */
+
+static void mention_unused(tn_i_text *t, const char *body, const char *name) {
+    if (!tn_i_c99_names(body, name)) tn_i_text_put(t, "(void)%s;\n", name);
+}
+
+/* The function's text from its body. */
+static void wrap(tn_i_c99 *w, const tn_i_plan *p, int piece) {
+    tn_i_text *t = &w->functions;
+    char name[24];
+    const char *body = w->t.at ? w->t.at : "";
+    tn_i_text_put(t, "\nstatic int ");
+    tn_i_c99_function(w, t, p);
+    if (piece >= 0) tn_i_text_put(t, "_%d", piece);
+    tn_i_text_put(t, "(");
+    tn_i_c99_parameters(w, t, p);
+    tn_i_text_put(t, ") {\n");
+    if (tn_i_c99_names(body, "status")) tn_i_text_put(t, "int status = 0;\n");
+    for (uint32_t i = 0; i < p->f->nin; i++) {
+        (void)snprintf(name, sizeof name, "a%u", (unsigned)i);
+        mention_unused(t, body, name);
+    }
+    for (uint32_t j = 0; j < p->f->nout; j++) {
+        (void)snprintf(name, sizeof name, "r%u", (unsigned)j);
+        mention_unused(t, body, name);
+    }
+    mention_unused(t, body, "w");
+    mention_unused(t, body, "s");
+    if (w->stacks) mention_unused(t, body, "stacks");
+    tn_i_text_add(t, body, w->t.n);
+    tn_i_text_put(t, "return 0;\n}\n");
+    w->t.n = 0;
+    if (w->t.at) w->t.at[0] = 0;
+}
+
+static void put_call_of_piece(tn_i_c99 *w, const tn_i_plan *p, int piece) {
+    tn_i_text_put(&w->t, "status = ");
+    tn_i_c99_function(w, &w->t, p);
+    tn_i_text_put(&w->t, "_%d(", piece);
+    for (uint32_t i = 0; i < p->f->nin; i++) tn_i_text_put(&w->t, "a%u, ", (unsigned)i);
+    for (uint32_t j = 0; j < p->f->nout; j++) tn_i_text_put(&w->t, "r%u, ", (unsigned)j);
+    tn_i_text_put(&w->t, "w, s%s);\nif (status) return status;\n", w->stacks ? ", stacks" : "");
+}
+
+static void write_leave(tn_i_c99 *w, const tn_i_plan *p) {
+    for (size_t i = p->last_move; i < p->nmove; i++) tn_i_c99_move(w, p, &p->move[i]);
+}
+
+static void write_plan(tn_i_c99 *w, const tn_i_plan *p) {
+    const bool whole = p->nstep <= STEPS;
+    int pieces = 0;
+    for (size_t i = 0; i < p->nstep && !w->failed; i++) {
+        tn_i_c99_step(w, p, &p->step[i]);
+        if (!whole && (i % STEPS == STEPS - 1 || i + 1 == p->nstep)) wrap(w, p, pieces++);
+    }
+    for (int k = 0; k < pieces; k++) put_call_of_piece(w, p, k);
+    write_leave(w, p);
+    wrap(w, p, -1);
+}
+
+static void declare_plan(tn_i_c99 *w, tn_i_text *t, const tn_i_plan *p) {
+    tn_i_text_put(t, "static int ");
+    tn_i_c99_function(w, t, p);
+    tn_i_text_put(t, "(");
+    tn_i_c99_parameters(w, t, p);
+    tn_i_text_put(t, ");\n");
+}
+
+/* ---- the function that users call ------------------------------------------------------------- */
+
+static void put_prototype(const tn_i_c99 *w, tn_i_text *t, const tn_fn *f) {
+    tn_i_text_put(t, "int %s(", w->name);
+    for (uint32_t i = 0; i < f->nin; i++)
+        tn_i_text_put(t, "const %s *in%u, ", tn_i_c_name(f->val[i].type->dtype), (unsigned)i);
+    for (uint32_t j = 0; j < f->nout; j++)
+        tn_i_text_put(t, "%s *out%u, ", tn_i_c_name(f->val[f->out[j]].type->dtype), (unsigned)j);
+    tn_i_text_put(t, "void *work)");
+}
+
+/* Overlapping of an input and an output is not allowed for: no alias was given to the plan. */
+static void write_entry(tn_i_c99 *w) {
+    tn_i_text *t = &w->functions;
+    const tn_fn *f = w->root->f;
+    tn_i_text_put(t, "\n");
+    put_prototype(w, t, f);
+    tn_i_text_put(t, " {\nunsigned char *const w = (unsigned char *)work;\nreturn %s_main(", w->name);
+    for (uint32_t i = 0; i < f->nin; i++) tn_i_text_put(t, "in%u, ", (unsigned)i);
+    for (uint32_t j = 0; j < f->nout; j++) tn_i_text_put(t, "out%u, ", (unsigned)j);
+    tn_i_text_put(t, "w, w + %zu);\n}\n", (w->root->bytes + 63) & ~(size_t)63);
+}
+
+static size_t work_bytes(const tn_i_c99 *w) {
+    const size_t n = ((w->root->bytes + 63) & ~(size_t)63) + w->shared;
+    return n < 64 ? 64 : n;
+}
+
+/* ---- the header ------------------------------------------------------------------------------- */
+
+static void put_upper(tn_i_text *t, const char *s) {
+    for (; *s; s++) {
+        const char c = (char)toupper((unsigned char)*s);
+        tn_i_text_add(t, &c, 1);
+    }
+}
+
+static void put_shape(tn_i_text *t, const char *what, uint32_t i, const tn_type *type) {
+    char text[TN_I_TYPE_TEXT];
+    tn_i_text_put(t, " *   %s%u  %s", what, (unsigned)i, tn_i_type_text(text, type));
+    if (type->rank > 1) {
+        int64_t stride[TN_MAX_RANK];
+        tn_i_dense_strides(type, stride);
+        tn_i_text_put(t, ", element strides");
+        for (int d = 0; d < type->rank; d++) tn_i_text_put(t, " %" PRId64, stride[d]);
+    }
+    tn_i_text_put(t, "\n");
+}
+
+static void put_header(const tn_i_c99 *w, tn_i_text *t) {
+    const tn_fn *f = w->root->f;
+    tn_i_text_put(t, "/* %s, written by Tansy " TN_VERSION ".\n *\n", w->name);
+    for (uint32_t i = 0; i < f->nin; i++) put_shape(t, "in", i, f->val[i].type);
+    for (uint32_t j = 0; j < f->nout; j++) put_shape(t, "out", j, f->val[f->out[j]].type);
+    tn_i_text_put(t, " *\n * Arrays are row-major and share no memory with each other, unless both are read; bool is "
+                     "uint8_t, 0 or 1.  `work` has\n * ");
+    put_upper(t, w->name);
+    tn_i_text_put(t, "_WORK_BYTES bytes, aligned to ");
+    put_upper(t, w->name);
+    tn_i_text_put(
+        t, "_WORK_ALIGN, of memory that malloc or the like gave; what it holds means\n"
+           " * nothing between calls, and calls at the same time need one each.  Nothing else is allocated or "
+           "kept.\n *\n"
+           " * Returns 0, or what stopped it: 1 an assert does not hold, 2 an external function returned another "
+           "value than 0. */\n#ifndef ");
+    put_upper(t, w->name);
+    tn_i_text_put(t, "_H\n#define ");
+    put_upper(t, w->name);
+    tn_i_text_put(t, "_H\n\n#include <stdint.h>\n\n#define ");
+    put_upper(t, w->name);
+    tn_i_text_put(t, "_WORK_BYTES %zu\n#define ", work_bytes(w));
+    put_upper(t, w->name);
+    tn_i_text_put(t, "_WORK_ALIGN 64\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
+    tn_i_text prototype = {.ctx = w->ctx};
+    put_prototype(w, &prototype, f);
+    tn_i_text_put(&prototype, ";\n");
+    tn_i_c99_lay_out(prototype.at, t);
+    t->failed |= prototype.failed;
+    tn_i_text_free(&prototype);
+    tn_i_text_put(t, "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
+}
+
+static void put_source(tn_i_c99 *w, const char *header, tn_i_text *t) {
+    tn_i_text all = {.ctx = w->ctx};
+    tn_i_text_put(t, "/* %s, written by Tansy " TN_VERSION ": see %s. */\n#include \"%s\"\n\n", w->name, header,
+                  header);
+    tn_i_text_put(t, "#include <float.h>\n#include <math.h>\n#include <stdint.h>\n#include <string.h>\n");
+    if (w->uses_cblas) tn_i_text_put(t, "#include <cblas.h>\n");
+    tn_i_text_put(t, "\n#ifdef __clang__\n#pragma STDC FP_CONTRACT OFF\n#endif\n\n");
+    if (w->helpers.at) tn_i_text_add(t, w->helpers.at, w->helpers.n);
+    if (w->outside.at) tn_i_text_add(&all, w->outside.at, w->outside.n);
+    if (w->constants.at) tn_i_text_add(&all, w->constants.at, w->constants.n);
+    tn_i_text_put(&all, "\n");
+    for (size_t i = 0; i < w->root->nnested; i++)
+        if (w->called[i]) declare_plan(w, &all, w->root->nested[i]);
+    if (w->functions.at) tn_i_text_add(&all, w->functions.at, w->functions.n);
+    tn_i_c99_lay_out(all.at, t);
+    t->failed |= all.failed;
+    tn_i_text_free(&all);
+}
+
+/* ---- the public function ------------------------------------------------------------------------- */
+
+/* A name that C admits, or NULL after an error. */
+static bool valid_name(tn_ctx *c, const char *name) {
+    bool ok = name[0] && !isdigit((unsigned char)name[0]) && strlen(name) <= 100;
+    for (const char *s = name; *s; s++) ok &= isalnum((unsigned char)*s) || *s == '_';
+    if (!ok) (void)tn_i_fail(c, TN_EINVAL, NULL, "tn_emit_c: '%.100s' is no name for a function of C", name);
+    return ok;
+}
+
+static bool refuse_steps(const tn_fn *f) {
+    bool some = false;
+    for (uint32_t i = 0; i < f->nin; i++) some |= tn_i_has_steps(f->val[i].type);
+    for (uint32_t j = 0; j < f->nout; j++) some |= tn_i_has_steps(f->val[f->out[j]].type);
+    if (some)
+        (void)tn_i_fail(f->ctx, TN_ERULE, f->loc,
+                        "tn_emit_c: an input or output has a length that a loop finds when it runs");
+    return !some;
+}
+
+static void release(tn_i_c99 *w) {
+    tn_i_text *const text[] = {&w->helpers, &w->constants, &w->outside, &w->functions, &w->t};
+    for (size_t i = 0; i < sizeof text / sizeof *text; i++) tn_i_text_free(text[i]);
+    tn_i_free(w->ctx, w->constant, w->cconstant * sizeof *w->constant);
+    tn_i_free(w->ctx, w->called, w->called ? w->root->nnested + 1 : 0);
+    tn_i_free(w->ctx, w->written, w->cwritten * sizeof *w->written);
+}
+
+static bool write_all(tn_i_c99 *w, const char *header, tn_i_text *source, tn_i_text *head) {
+    const size_t n = w->root->nnested;
+    if (!(w->called = tn_i_alloc(w->ctx, n + 1))) return false;
+    write_plan(w, w->root);
+    for (size_t i = 0; i < n && !w->failed;) { /* what is called, until nothing more is */
+        if (w->called[i] != 1) {
+            i++;
+            continue;
+        }
+        w->called[i] = 2;
+        write_plan(w, w->root->nested[i]);
+        i = 0;
+    }
+    if (!w->failed) write_entry(w);
+    if (!w->failed) {
+        put_source(w, header, source);
+        put_header(w, head);
+    }
+    return !(w->failed || w->helpers.failed || w->constants.failed || w->outside.failed || w->functions.failed ||
+             w->t.failed || source->failed || head->failed);
+}
+
+static char *owned(tn_ctx *c, const tn_i_text *t) { return tn_i_owned_text(c, t->at ? t->at : "", t->n); }
+
+static tn_status emit(const tn_fn *f, const tn_emit_c_options *o, const char *name, char **source, char **header) {
+    tn_ctx *c = f->ctx;
+    tn_i_plan *p = tn_i_plan_new(f, NULL);
+    if (!p) return c->status;
+    tn_i_c99 w = {.ctx = c,
+                  .name = name,
+                  .root = p,
+                  .cblas = o->cblas,
+                  .helpers = {.ctx = c},
+                  .constants = {.ctx = c},
+                  .outside = {.ctx = c},
+                  .functions = {.ctx = c},
+                  .t = {.ctx = c}};
+    tn_i_text file = {.ctx = c}, text = {.ctx = c}, head = {.ctx = c};
+    if (o->header)
+        tn_i_text_put(&file, "%s", o->header);
+    else
+        tn_i_text_put(&file, "%s.h", name);
+    bool ok = file.at && !file.failed && write_all(&w, file.at, &text, &head);
+    if (ok) ok = (*source = owned(c, &text)) != NULL && (*header = owned(c, &head)) != NULL;
+    if (!ok) {
+        tn_text_free(c, *source);
+        *source = NULL;
+    }
+    release(&w);
+    tn_i_text_free(&file);
+    tn_i_text_free(&text);
+    tn_i_text_free(&head);
+    tn_i_plan_free(c, p);
+    return ok ? TN_OK : c->status;
+}
+
+tn_status tn_emit_c(const tn_fn *f, const tn_emit_c_options *opt, char **source, char **header) {
+    tn_emit_c_options o = {.size = sizeof o};
+    if (source) *source = NULL;
+    if (header) *header = NULL;
+    if (!f) return TN_EINVAL; /* the error that made it NULL stands */
+    if (!source || !header) return tn_i_fail(f->ctx, TN_EINVAL, NULL, "tn_emit_c: no place for the texts");
+    if (opt) memcpy(&o, opt, opt->size < sizeof o ? opt->size : sizeof o);
+    const char *name = o.name ? o.name : f->name && f->name[0] ? f->name : "f";
+    if (!valid_name(f->ctx, name) || !refuse_steps(f)) return f->ctx->status;
+    tn_fn *g = o.strict_zero ? tn_i_strict(f) : (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
+    tn_fn *h = g ? tn_i_prepared(g) : NULL;
+    tn_i_fn_unref(g);
+    const tn_status status = h ? emit(h, &o, name, source, header) : f->ctx->status;
+    tn_i_fn_unref(h);
+    return status;
+}

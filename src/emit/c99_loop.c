@@ -1,0 +1,151 @@
+/* scan and while as loops of C: the body is a function, carries change places. */
+#include "emit/c99.h"
+#include "exec/loop.h"
+
+#include <inttypes.h>
+
+typedef struct writer {
+    tn_i_c99 *w;
+    tn_i_text *t;
+    const tn_i_plan *p;
+    const tn_i_step *s;
+    const tn_i_loop *l;
+    const tn_i_eqn *e;
+} writer;
+
+static const tn_i_pair *pair_of(const writer *k, uint32_t leaf) {
+    for (uint32_t i = 0; i < k->l->npair; i++)
+        if (k->l->pair[i].leaf == leaf) return &k->l->pair[i];
+    return NULL;
+}
+
+static void put_operand(writer *k, uint32_t i, bool write) {
+    tn_i_c99_pointer(k->w, k->t, k->p, tn_i_in(k->p->f, k->e)[i], &k->p->arg[k->l->arg + i], write);
+}
+
+static void put_output(writer *k, uint32_t j) {
+    tn_i_c99_pointer(k->w, k->t, k->p, k->e->out + j, &k->p->place[k->e->out + j], true);
+}
+
+/* Carry j as it enters a step, or where it leaves it. */
+static void put_carry(writer *k, uint32_t j, bool leaves) {
+    if (pair_of(k, j))
+        tn_i_text_put(k->t, "%s%u", leaves ? "next" : "carry", (unsigned)j);
+    else
+        put_operand(k, k->l->shape.carry0 + j, leaves);
+}
+
+static const tn_i_mover *mover_of(const writer *k, uint32_t arg, uint32_t out) {
+    for (uint32_t i = 0; i < k->l->nmover; i++)
+        if (k->l->mover[i].arg == arg && k->l->mover[i].out == out) return &k->l->mover[i];
+    return NULL;
+}
+
+/* The entry of this step. */
+static void put_entry(writer *k, uint32_t arg, uint32_t out) {
+    const tn_i_mover *m = mover_of(k, arg, out);
+    const tn_i_var v = arg != TN_NOVAR ? tn_i_in(k->p->f, k->e)[arg] : k->e->out + out;
+    const int64_t size = (int64_t)tn_i_dtype_size(k->p->f->val[v].type->dtype);
+    if (arg != TN_NOVAR)
+        put_operand(k, arg, false);
+    else
+        put_output(k, out);
+    if (m->by) tn_i_text_put(k->t, " + step * (%" PRId64 ")", m->by / size);
+}
+
+static void call_body(writer *k) {
+    const tn_i_loop_shape *s = &k->l->shape;
+    tn_i_c99_call(k->w, k->l->body);
+    if (s->index) tn_i_text_put(k->t, "&step, ");
+    for (uint32_t i = s->const0; i < s->const0 + s->nconst; i++) put_operand(k, i, false), tn_i_text_put(k->t, ", ");
+    for (uint32_t j = 0; j < s->ncarry; j++) put_carry(k, j, false), tn_i_text_put(k->t, ", ");
+    for (uint32_t i = 0; i < s->nx; i++) put_entry(k, s->x0 + i, TN_NOVAR), tn_i_text_put(k->t, ", ");
+    for (uint32_t j = 0; j < s->ncarry; j++) put_carry(k, j, true), tn_i_text_put(k->t, ", ");
+    for (uint32_t j = 0; j < s->ny; j++) put_entry(k, TN_NOVAR, s->y0 + j), tn_i_text_put(k->t, ", ");
+    tn_i_c99_end_call(k->w, k->s->scratch + (int64_t)k->l->arena);
+}
+
+static const char *carry_type(const writer *k, uint32_t j) {
+    return tn_i_c_name(k->p->f->val[k->e->out + j].type->dtype);
+}
+
+static void declare_pairs(writer *k) {
+    for (uint32_t i = 0; i < k->l->npair; i++) {
+        const tn_i_pair *pair = &k->l->pair[i];
+        const char *type = carry_type(k, pair->leaf);
+        tn_i_text_put(k->t, "%s *carry%u = ", type, (unsigned)pair->leaf);
+        put_operand(k, k->l->shape.carry0 + pair->leaf, true);
+        tn_i_text_put(k->t, ";\n%s *next%u = (%s *)(void *)(w + %" PRId64 ");\n", type, (unsigned)pair->leaf, type,
+                      k->s->scratch + (int64_t)pair->second);
+    }
+}
+
+static void exchange(writer *k) {
+    for (uint32_t i = 0; i < k->l->npair; i++) {
+        const unsigned j = k->l->pair[i].leaf;
+        tn_i_text_put(k->t, "{\n%s *const was%u = carry%u;\ncarry%u = next%u;\nnext%u = was%u;\n}\n", carry_type(k, j),
+                      j, j, j, j, j, j);
+    }
+}
+
+static void leave(writer *k) {
+    for (uint32_t i = 0; i < k->l->npair; i++) {
+        const tn_i_pair *pair = &k->l->pair[i];
+        if (!pair->bytes) continue;
+        tn_i_text_put(k->t, "if (carry%u != ", (unsigned)pair->leaf);
+        put_output(k, pair->leaf);
+        tn_i_text_put(k->t, ") memcpy(");
+        put_output(k, pair->leaf);
+        tn_i_text_put(k->t, ", carry%u, %zu);\n", (unsigned)pair->leaf, pair->bytes);
+    }
+}
+
+static void write_scan(writer *k) {
+    const tn_i_loop_shape *s = &k->l->shape;
+    tn_i_text_put(k->t, "const int64_t steps = ");
+    if (s->length == TN_I_STEPS) {
+        tn_i_text_put(k->t, "*");
+        put_operand(k, 0, false);
+        tn_i_text_put(k->t, ";\n");
+    } else
+        tn_i_text_put(k->t, "%" PRId64 ";\n", s->length);
+    tn_i_text_put(k->t, s->reverse ? "for (int64_t step = steps - 1; step >= 0; step--) {\n"
+                                   : "for (int64_t step = 0; step < steps; step++) {\n");
+    call_body(k);
+    exchange(k);
+    tn_i_text_put(k->t, "}\n");
+}
+
+static void write_while(writer *k) {
+    const tn_i_loop_shape *s = &k->l->shape;
+    tn_i_text_put(k->t, "int64_t step;\nfor (step = 0;; step++) {\nuint8_t more = 0;\n");
+    tn_i_c99_call(k->w, k->l->cond);
+    for (uint32_t i = 0; i < s->ncond; i++) put_operand(k, i, false), tn_i_text_put(k->t, ", ");
+    for (uint32_t j = 0; j < s->ncarry; j++) put_carry(k, j, false), tn_i_text_put(k->t, ", ");
+    tn_i_text_put(k->t, "&more, ");
+    tn_i_c99_end_call(k->w, k->s->scratch + (int64_t)k->l->arena);
+    tn_i_text_put(k->t, "if (!more) break;\n");
+    call_body(k);
+    exchange(k);
+    tn_i_text_put(k->t, s->steps == TN_NOVAR ? "}\n(void)step;\n" : "}\n");
+    if (s->steps == TN_NOVAR) return;
+    tn_i_text_put(k->t, "*");
+    put_output(k, s->steps);
+    tn_i_text_put(k->t, " = step;\n");
+}
+
+void tn_i_c99_loop(tn_i_c99 *w, const tn_i_plan *p, const tn_i_step *s) {
+    writer k = {.w = w, .t = &w->t, .p = p, .s = s, .l = &p->loop[s->loop], .e = &p->f->eqn[s->eqn]};
+    if (k.l->ncursor || k.l->stacks) {
+        tn_i_c99_refuse(w, k.e, "arrays whose length the loop finds when it runs cannot be written as C yet");
+        return;
+    }
+    tn_i_text_put(k.t, "{\n");
+    declare_pairs(&k);
+    if (k.l->cond)
+        write_while(&k);
+    else
+        write_scan(&k);
+    leave(&k);
+    tn_i_text_put(k.t, "}\n");
+}

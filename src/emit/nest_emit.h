@@ -1,0 +1,92 @@
+/* What the files that write a nest share. */
+#ifndef TN_NEST_EMIT_H
+#define TN_NEST_EMIT_H
+
+#include "emit/emit.h"
+
+/* How a reduction is written. */
+typedef enum tn_i_sum_kind {
+    TN_SUM_LANES,  /* over the only inner loop: lanes in registers */
+    TN_SUM_LEAVES, /* elements are collected until they are a leaf */
+    TN_SUM_COLUMNS /* over leading loops: lanes of whole rows in memory */
+} tn_i_sum_kind;
+
+typedef struct tn_i_sum {
+    tn_i_sum_kind kind;
+    bool total;   /* LEAVES: over all loops, not of each row */
+    uint32_t led; /* COLUMNS: how many loops are reduced */
+    int64_t q;    /* COLUMNS: results side by side */
+    int64_t n;    /* elements of a result */
+    size_t at;    /* COLUMNS: offset in scratch, or SIZE_MAX: on the stack */
+} tn_i_sum;
+
+typedef struct tn_i_nest_writer {
+    tn_i_module *m;
+    tn_i_text *t;
+    const tn_i_nest *n;
+    const tn_i_plan *p;
+    const tn_i_step *s;
+    struct tn_i_registers *registers; /* places that are variables; NULL: none */
+    int width;                        /* bytes of the widest number: masks are as wide */
+    int lanes;                        /* of a vector of those */
+    bool numbers;                     /* no loops within a row: everything is numbers */
+    int64_t inner;                    /* size of the innermost loop; 1 when `numbers` */
+    int u;                            /* which of several vectors is written */
+    uint8_t mask[TN_NEST_OPS];        /* bytes of the integers of an operation's mask */
+    bool spread[TN_NEST_OPS];         /* a number that vectors read */
+    bool carried[TN_NEST_OPS];        /* kept in a buffer of the row for later phases */
+    bool function[TN_NEST_OPS];       /* it calls a function of vectors */
+    uint32_t address[TN_NEST_OPS];    /* entry of the table that its body calls, or 0 */
+    tn_i_sum sum[TN_NEST_OPS];
+    bool plain;                 /* no box begins or ends in what is being written */
+    int64_t plain_lo, plain_hi; /* where so, of the innermost loop */
+    size_t buffers;             /* offset in scratch of the rows' buffers, SIZE_MAX: on the stack */
+} tn_i_nest_writer;
+
+/* A vector of the innermost loop, of which at a row's end only `count` elements are there. */
+typedef struct tn_i_piece {
+    int64_t count;
+} tn_i_piece;
+
+/* numbers.c: one number. */
+void tn_i_emit_number(tn_i_text *t, int dtype, uint64_t bits);
+void tn_i_emit_scalar(tn_i_nest_writer *w, uint32_t op);
+void tn_i_emit_numbers(tn_i_nest_writer *w); /* all of a nest without loops */
+/* nest_ops.c: n vectors, the first at element `i`. */
+void tn_i_emit_pieces(tn_i_nest_writer *w, uint32_t phase, int n, const tn_i_piece *k);
+void tn_i_emit_spread(tn_i_nest_writer *w, uint32_t op);
+/* "f64x8"; of bool the integers of op's mask. */
+void tn_i_vector_type(const tn_i_nest_writer *w, uint32_t op, char *text);
+
+/* nest_vec.c: "if (wanted) " in front of a store to an output that the caller may leave out. */
+void tn_i_emit_guard(tn_i_nest_writer *w, uint32_t array);
+/* "*(f64 *)q3", or what stands for it where places are variables. */
+void tn_i_emit_element(tn_i_nest_writer *w, uint32_t array);
+/* The flat index, in loops first .. end-1 of sizes known, of the loops' variables. */
+void tn_i_emit_flat(tn_i_nest_writer *w, uint32_t first, uint32_t end);
+
+/* sums.c */
+bool tn_i_sum_plan(tn_i_nest_writer *w);
+void tn_i_sums_declare(tn_i_nest_writer *w); /* in front of all loops */
+void tn_i_sums_begin_row(tn_i_nest_writer *w, uint32_t phase);
+void tn_i_sums_begin_leaf(tn_i_nest_writer *w, uint32_t phase);
+void tn_i_sums_end_leaf(tn_i_nest_writer *w, uint32_t phase);
+void tn_i_sums_end_row(tn_i_nest_writer *w, uint32_t phase);
+/* In front of the innermost loop, or, of what rows are reduced, behind that of their values. */
+void tn_i_sums_enter(tn_i_nest_writer *w, uint32_t phase, bool rows);
+void tn_i_sum_add(tn_i_nest_writer *w, uint32_t op, const tn_i_piece *k);
+void tn_i_sum_add_number(tn_i_nest_writer *w, uint32_t op);
+void tn_i_sums_leave_loop(tn_i_nest_writer *w, uint32_t loop); /* behind the body of a loop */
+void tn_i_sums_end(tn_i_nest_writer *w);                       /* behind all loops: results are stored */
+bool tn_i_has_leaf(const tn_i_nest_writer *w, uint32_t phase);
+
+/* Whether op belongs to the element loop of a phase. */
+static inline bool tn_i_of_elements(const tn_i_nest_writer *w, const tn_i_nest_op *o) {
+    return o->level == TN_NEST_ELEMENT || (o->kind == TN_NEST_REDUCE && w->n->op[o->in[0]].level == TN_NEST_ELEMENT);
+}
+static inline uint32_t tn_i_inner_mask(const tn_i_nest *n) { return ((1u << n->nloop) - 1) & ~((1u << n->nouter) - 1); }
+static inline bool tn_i_of_row(const tn_i_nest *n, const tn_i_nest_op *o) { /* a reduction that rows may read */
+    return o->kind == TN_NEST_REDUCE && o->over == tn_i_inner_mask(n);
+}
+
+#endif

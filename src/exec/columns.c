@@ -1,0 +1,477 @@
+/* Programs over many short rows: [n] and [n, few], as vmap makes them of a function of few numbers.  Loops of few steps
+ * around loops of many are slow, and slices and concatenations of short rows are passes over memory.  So each array
+ * [n, few] becomes `few` arrays [n], its columns: slices, concatenations and transposes choose columns, reductions of
+ * rows are sums of columns, constants are numbers, and what is left is elementwise over n, which runs as one nest.
+ *
+ * Sums of rows keep the order of nest.h.  A product of the linear program with a number that is 0, as a basis has them,
+ * is left out like the tangent of an input that is not differentiated: docs/execution.md, "Columns". */
+#include "exec/columns.h"
+
+#include "exec/fuse.h"
+#include "exec/plan.h"
+#include "prims/rules.h"
+#include "prims/shape.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { LEAST = 16, MOST_COLUMNS = 64, MOST_NUMBERS = 1024, MOST_CELLS = 1 << 14, LEAST_MOVES = 3 };
+
+/* A column, or an element that is the same in all rows. */
+typedef struct cell {
+    tn_i_var v;
+    bool wide; /* of type [n], else of rank 0 */
+    bool none; /* a 0 of the linear program */
+} cell;
+
+typedef struct columns {
+    const tn_fn *f;
+    tn_i_builder *b;
+    int64_t n;
+    cell *cell;
+    size_t ncell, ccell;
+    size_t *first; /* of each value of f */
+} columns;
+
+static const tn_type *type_of(const tn_fn *f, tn_i_var v) { return f->val[v].type; }
+static bool is_long(const tn_type *t, int64_t n) { return t->rank > 0 && t->dim[0] == n; }
+
+static int64_t width(const tn_type *t, int64_t n) {
+    int64_t k = 1;
+    for (int d = is_long(t, n); d < t->rank; d++) k *= t->dim[d];
+    return k;
+}
+
+/* ---- which programs ---------------------------------------------------------------------- */
+
+static bool few(const tn_type *t, int64_t n) {
+    if (tn_i_has_steps(t) || tn_i_count(t) == 0) return false;
+    for (int d = is_long(t, n); d < t->rank; d++)
+        if (t->dim[d] > MOST_NUMBERS) return false;
+    return width(t, n) <= (is_long(t, n) ? MOST_COLUMNS : MOST_NUMBERS);
+}
+
+static bool has_axis(const tn_i_param *p, int64_t axis) {
+    for (uint32_t k = 0; k < p->n; k++)
+        if (p->u.ints[k] == axis) return true;
+    return false;
+}
+
+static bool moves_rows_whole(const tn_fn *f, const tn_i_eqn *e, int64_t n) {
+    const tn_i_param *p = tn_i_p(e);
+    const tn_type *in = type_of(f, tn_i_in(f, e)[0]), *out = type_of(f, e->out);
+    const bool from = is_long(in, n), to = is_long(out, n);
+    int64_t config[3 * TN_MAX_RANK], sizes[TN_MAX_RANK];
+    switch (e->prim->id) {
+    case TN_P_broadcast_in_dim:
+        for (int d = 0; d < in->rank; d++)
+            if (to && (p[1].u.ints[d] == 0) != (d == 0 && from) && in->dim[d] > 1) return false;
+        return to || !from;
+    case TN_P_reshape: return from == to;
+    case TN_P_transpose: return from == to && (!from || p[0].u.ints[0] == 0);
+    case TN_P_slice: return from == to && (!from || (p[0].u.ints[0] == 0 && p[1].u.ints[0] == n));
+    case TN_P_concatenate: return !to || p[0].u.i != 0;
+    case TN_P_scatter_add:
+        return from && tn_i_known_window(f, e, config, sizes) && sizes[0] == n && in->rank > 1 &&
+               is_long(type_of(f, tn_i_in(f, e)[2]), n);
+    case TN_P_pad: return from == to && (!from || (p[0].u.ints[0] == 0 && p[0].u.ints[1] == 0));
+    default:
+        return e->prim->fold == TN_FOLD_SUM && out->dtype != TN_BOOL && from == to && width(in, n) <= MOST_COLUMNS &&
+               !(from && has_axis(&p[0], 0));
+    }
+}
+
+static bool fits(const tn_fn *f, const tn_i_eqn *e, int64_t n, uint32_t *moves) {
+    if (e->nout != 1 || !few(type_of(f, e->out), n)) return false;
+    if (e->prim->effect && e->prim->effect(tn_i_p(e))) return false;
+    for (uint32_t k = 0; k < e->nin; k++)
+        if (!few(type_of(f, tn_i_in(f, e)[k]), n)) return false;
+    if (e->prim->id == TN_P_constant) return true;
+    if (e->prim->id == TN_P_iota) return !is_long(type_of(f, e->out), n) || tn_i_p(e)[2].u.i != 0;
+    if (e->prim->flags & TN_F_ELEMENTWISE) return true;
+    if (e->nin == 0 || !moves_rows_whole(f, e, n)) return false;
+    *moves += e->prim->id == TN_P_concatenate || e->prim->id == TN_P_scatter_add;
+    return true;
+}
+
+/* How long the columns of f would be; 0: it is no such program. */
+static int64_t rows_of(const tn_fn *f) {
+    int64_t n = 0, cells = 0;
+    uint32_t moves = 0;
+    for (uint32_t v = 0; v < f->nval; v++) {
+        const tn_type *t = type_of(f, v);
+        if (t->rank && t->dim[0] > n) n = t->dim[0];
+    }
+    if (n < LEAST) return 0;
+    for (uint32_t i = 0; i < f->nin; i++)
+        if (!few(type_of(f, i), n)) return 0;
+    for (uint32_t i = 0; i < f->neqn; i++) {
+        if (!fits(f, &f->eqn[i], n, &moves)) return 0;
+        cells += width(type_of(f, f->eqn[i].out), n);
+    }
+    for (uint32_t j = 0; j < f->nout; j++)
+        if (width(type_of(f, f->out[j]), n) > MOST_COLUMNS) return 0;
+    return moves >= LEAST_MOVES && cells <= MOST_CELLS ? n : 0;
+}
+
+/* ---- cells ------------------------------------------------------------------------------------- */
+
+static cell *cells_of(const columns *c, tn_i_var v) { return c->cell + c->first[v]; }
+
+static bool add_cells(columns *c, tn_i_var v) {
+    const size_t n = (size_t)width(type_of(c->f, v), c->n);
+    if (!tn_i_grow(c->b->ctx, (void **)&c->cell, &c->ccell, c->ncell + n, sizeof *c->cell)) return false;
+    c->first[v] = c->ncell;
+    c->ncell += n;
+    return true;
+}
+
+static cell nothing(const columns *c, int dtype) { return (cell){tn_i_literal_f64(c->b, dtype, 0), false, true}; }
+
+/* In memory: each column a view. */
+static void take(columns *c, tn_i_var v, tn_i_var x) {
+    const tn_type *t = type_of(c->f, v);
+    const int from = is_long(t, c->n);
+    const int64_t count = width(t, c->n);
+    int64_t start[TN_MAX_RANK] = {0}, limit[TN_MAX_RANK];
+    for (int64_t k = 0; k < count; k++) {
+        int64_t at = k;
+        for (int d = t->rank; d-- > from;) {
+            start[d] = at % t->dim[d];
+            limit[d] = start[d] + 1;
+            at /= t->dim[d];
+        }
+        if (from) limit[0] = c->n;
+        const tn_i_var part = t->rank ? tn_i_slice(c->b, x, start, limit, NULL) : x;
+        cells_of(c, v)[k] = (cell){tn_i_reshape(c->b, part, from, &c->n), from, false};
+    }
+}
+
+static tn_i_var widened(const columns *c, cell x) { return x.wide ? x.v : tn_i_broadcast(c->b, x.v, 1, &c->n, NULL); }
+
+/* All rows of v again. */
+static tn_i_var whole(columns *c, tn_i_var v) {
+    const tn_type *t = type_of(c->f, v);
+    const int64_t count = width(t, c->n), zero = 0;
+    tn_i_var part[MOST_COLUMNS];
+    const cell *x = cells_of(c, v);
+    bool wide = is_long(t, c->n);
+    for (int64_t k = 0; k < count; k++) {
+        const int64_t shape[2] = {c->n, 1}, one = 1;
+        part[k] = wide ? tn_i_broadcast(c->b, widened(c, x[k]), 2, shape, &zero)
+                       : tn_i_broadcast(c->b, x[k].v, 1, &one, NULL);
+    }
+    const tn_i_var all = count > 1 ? tn_i_concatenate(c->b, (uint32_t)count, part, wide) : part[0];
+    return tn_i_reshape(c->b, all, t->rank, t->dim);
+}
+
+/* ---- elementwise ----------------------------------------------------------------------------------- */
+
+static bool known_zero(const columns *c, cell x) {
+    double k;
+    return x.none || (!c->b->failed && !x.wide && tn_i_known_f64(c->b, x.v, &k) && k == 0);
+}
+
+static bool known_finite(const columns *c, cell x) {
+    double k;
+    return !c->b->failed && !x.wide && tn_i_known_f64(c->b, x.v, &k) && isfinite(k) && k != 0;
+}
+
+static cell emit_like(columns *c, const tn_i_eqn *e, const cell *x) {
+    tn_i_var in[4];
+    bool wide = false;
+    for (uint32_t k = 0; k < e->nin; k++) wide |= x[k].wide;
+    for (uint32_t k = 0; k < e->nin; k++) in[k] = wide ? widened(c, x[k]) : x[k].v;
+    const tn_i_var v = tn_i_emit_like(c->b, e, in);
+    return (cell){v, v != TN_NOVAR && tn_i_vtype(c->b, v)->rank > 0, false};
+}
+
+static cell emit(columns *c, int id, uint32_t nin, const cell *x) {
+    const tn_i_eqn like = {.prim = tn_i_prim(c->b, id), .nin = nin};
+    return emit_like(c, &like, x);
+}
+
+static cell sum(columns *c, cell x, cell y) {
+    if (x.none) return y;
+    return y.none ? x : emit(c, TN_P_add, 2, (const cell[]){x, y});
+}
+
+/* The product of x[0] and x[1] in e is one of the linear program with a 0. */
+static bool product_is_none(const columns *c, const tn_i_eqn *e, const cell *x) {
+    for (int k = 0; k < 2; k++)
+        if ((e->linear && known_zero(c, x[k])) || (x[k].none && known_finite(c, x[1 - k]))) return true;
+    return false;
+}
+
+static cell negated(columns *c, cell x) { return x.none ? x : emit(c, TN_P_neg, 1, &x); }
+
+static cell fused_product(columns *c, const tn_i_eqn *e, const cell *x) {
+    const int64_t form = tn_i_p(e)[0].u.i;
+    if (product_is_none(c, e, x)) return form == TN_FMA_SUB ? negated(c, x[2]) : x[2];
+    if (!x[2].none) return emit_like(c, e, x);
+    const cell y = emit(c, TN_P_mul, 2, x);
+    return form == TN_FMA_RSUB ? negated(c, y) : y;
+}
+
+static cell element(columns *c, const tn_i_eqn *e, const cell *x) {
+    switch (e->prim->id) {
+    case TN_P_add: return sum(c, x[0], x[1]);
+    case TN_P_sub:
+        if (x[1].none) return x[0];
+        if (x[0].none) return negated(c, x[1]);
+        break;
+    case TN_P_neg: return negated(c, x[0]);
+    case TN_P_fma: return fused_product(c, e, x);
+    case TN_P_mul:
+        if (product_is_none(c, e, x)) return nothing(c, type_of(c->f, e->out)->dtype);
+        break;
+    case TN_P_div:
+        if (x[0].none && (e->linear || known_finite(c, x[1]))) return x[0];
+        if (e->linear && known_zero(c, x[0])) return nothing(c, type_of(c->f, e->out)->dtype);
+        break;
+    case TN_P_select:
+        if (x[1].none && x[2].none) return x[1];
+        break;
+    default: break;
+    }
+    return emit_like(c, e, x);
+}
+
+static void elementwise(columns *c, const tn_i_eqn *e) {
+    const tn_i_var *in = tn_i_in(c->f, e);
+    const int64_t count = width(type_of(c->f, e->out), c->n);
+    for (int64_t k = 0; k < count && !c->b->failed; k++) {
+        cell x[4];
+        for (uint32_t i = 0; i < e->nin; i++) {
+            /* an operand of rank 0 beside arrays */
+            x[i] = cells_of(c, in[i])[type_of(c->f, in[i])->rank ? k : 0];
+        }
+        cells_of(c, e->out)[k] = element(c, e, x);
+    }
+}
+
+/* ---- what moves ----------------------------------------------------------------------------------------- */
+
+/* The index of column k of type t, but along the rows, which is 0; and back. */
+static void index_of(const tn_type *t, int64_t n, int64_t k, int64_t *index) {
+    const int from = is_long(t, n);
+    index[0] = 0;
+    for (int d = t->rank; d-- > from;) {
+        index[d] = k % t->dim[d];
+        k /= t->dim[d];
+    }
+}
+
+static int64_t column_of(const tn_type *t, int64_t n, const int64_t *index) {
+    int64_t k = 0;
+    for (int d = is_long(t, n); d < t->rank; d++) k = k * t->dim[d] + index[d];
+    return k;
+}
+
+/* The operand, and its index, of which the element at `to` of e's output is a copy. */
+static uint32_t source(const columns *c, const tn_i_eqn *e, const int64_t *to, int64_t *from) {
+    const tn_i_param *p = tn_i_p(e);
+    const tn_i_var *in = tn_i_in(c->f, e);
+    const tn_type *t = type_of(c->f, in[0]), *out = type_of(c->f, e->out);
+    uint32_t i = 0;
+    switch (e->prim->id) {
+    case TN_P_broadcast_in_dim:
+        for (int d = 0; d < t->rank; d++) from[d] = t->dim[d] == 1 ? 0 : to[p[1].u.ints[d]];
+        break;
+    case TN_P_transpose:
+        for (int d = 0; d < out->rank; d++) from[p[0].u.ints[d]] = to[d];
+        break;
+    case TN_P_slice:
+        for (int d = 0; d < t->rank; d++)
+            from[d] = p[0].u.ints[d] + to[d] * (p[2].kind == TN_K_NONE ? 1 : p[2].u.ints[d]);
+        break;
+    case TN_P_concatenate:
+        memcpy(from, to, (size_t)out->rank * sizeof *to);
+        while (from[p[0].u.i] >= type_of(c->f, in[i])->dim[p[0].u.i])
+            from[p[0].u.i] -= type_of(c->f, in[i++])->dim[p[0].u.i];
+        break;
+    default: /* reshape */ index_of(t, c->n, column_of(out, c->n, to), from); break;
+    }
+    return i;
+}
+
+static void move(columns *c, const tn_i_eqn *e) {
+    const tn_type *out = type_of(c->f, e->out);
+    const int64_t count = width(out, c->n);
+    for (int64_t k = 0; k < count; k++) {
+        int64_t to[TN_MAX_RANK], from[TN_MAX_RANK] = {0};
+        index_of(out, c->n, k, to);
+        const tn_i_var v = tn_i_in(c->f, e)[source(c, e, to, from)];
+        cells_of(c, e->out)[k] = cells_of(c, v)[column_of(type_of(c->f, v), c->n, from)];
+    }
+}
+
+/* Elements amid copies of a number. */
+static void pad(columns *c, const tn_i_eqn *e) {
+    const tn_i_var *in = tn_i_in(c->f, e);
+    const tn_type *t = type_of(c->f, in[0]), *out = type_of(c->f, e->out);
+    const int64_t count = width(out, c->n), *config = tn_i_p(e)[0].u.ints;
+    for (int64_t k = 0; k < count; k++) {
+        int64_t to[TN_MAX_RANK], from[TN_MAX_RANK] = {0};
+        bool inside = true;
+        index_of(out, c->n, k, to);
+        for (int d = is_long(t, c->n); d < t->rank; d++) {
+            const int64_t at = to[d] - config[3 * d], step = config[3 * d + 2] + 1;
+            inside &= at >= 0 && at % step == 0 && at / step < t->dim[d];
+            from[d] = at / step;
+        }
+        cells_of(c, e->out)[k] = inside ? cells_of(c, in[0])[column_of(t, c->n, from)] : *cells_of(c, in[1]);
+    }
+}
+
+/* A window added at a known place.  Zeros that things are added to are those of the linear program. */
+static void scatter(columns *c, const tn_i_eqn *e) {
+    const tn_i_var *in = tn_i_in(c->f, e);
+    const tn_type *t = type_of(c->f, in[0]);
+    const int64_t count = width(t, c->n);
+    int64_t config[3 * TN_MAX_RANK], sizes[TN_MAX_RANK], index[TN_MAX_RANK];
+    (void)tn_i_known_window(c->f, e, config, sizes);
+    for (int64_t k = 0; k < count; k++) {
+        cell x = cells_of(c, in[0])[k];
+        int64_t at = 0;
+        bool inside = true;
+        index_of(t, c->n, k, index);
+        for (int d = 1; d < t->rank; d++) {
+            const int64_t j = index[d] - config[3 * d];
+            inside &= j >= 0 && j < sizes[d];
+            at = at * sizes[d] + j;
+        }
+        x.none |= known_zero(c, x);
+        cells_of(c, e->out)[k] = inside ? sum(c, x, cells_of(c, in[2])[at]) : x;
+    }
+}
+
+/* ---- sums of rows --------------------------------------------------------------------------------------------- */
+
+/* m < TN_LEAF elements in the order of nest.h.  Of zeros the sum is +0, which the first lane sees to. */
+static cell folded(columns *c, int dtype, const cell *x, int64_t m) {
+    cell lane[TN_LANES];
+    bool linear = false;
+    for (int64_t k = 0; k < m; k++) linear |= x[k].none;
+    for (int l = 0; l < TN_LANES; l++) lane[l] = nothing(c, dtype);
+    for (int64_t k = 0; k < m; k++) lane[k % TN_LANES] = sum(c, lane[k % TN_LANES], x[k]);
+    if (!linear) lane[0] = emit(c, TN_P_add, 2, (const cell[]){nothing(c, dtype), lane[0]});
+    for (int h = TN_LANES / 2; h > 0; h /= 2)
+        for (int l = 0; l < h; l++) lane[l] = sum(c, lane[l], lane[l + h]);
+    return lane[0];
+}
+
+static void reduce(columns *c, const tn_i_eqn *e) {
+    const tn_i_var v = tn_i_in(c->f, e)[0];
+    const tn_type *t = type_of(c->f, v), *out = type_of(c->f, e->out);
+    const int64_t count = width(t, c->n), results = width(out, c->n);
+    for (int64_t r = 0; r < results && !c->b->failed; r++) {
+        cell x[MOST_COLUMNS];
+        int64_t m = 0, index[TN_MAX_RANK], kept[TN_MAX_RANK];
+        for (int64_t k = 0; k < count; k++) {
+            int n = 0;
+            index_of(t, c->n, k, index);
+            for (int d = 0; d < t->rank; d++)
+                if (!has_axis(&tn_i_p(e)[0], d)) kept[n++] = index[d];
+            if (column_of(out, c->n, kept) == r) x[m++] = cells_of(c, v)[k];
+        }
+        cells_of(c, e->out)[r] = folded(c, out->dtype, x, m);
+    }
+}
+
+/* ---- all of it -------------------------------------------------------------------------------------------------- */
+
+static void numbers(columns *c, const tn_i_eqn *e) {
+    const tn_type *t = type_of(c->f, e->out);
+    const size_t size = tn_i_dtype_size(t->dtype);
+    const char *data = tn_i_constant_data(e);
+    const int64_t count = width(t, c->n);
+    if (e->prim->id == TN_P_constant && is_long(t, c->n)) {
+        take(c, e->out, tn_i_emit_like(c->b, e, NULL));
+        return;
+    }
+    for (int64_t k = 0; k < count; k++) {
+        int64_t index[TN_MAX_RANK];
+        uint64_t bits = 0;
+        index_of(t, c->n, k, index);
+        if (data) memcpy(&bits, data + (size_t)k * size, size);
+        cells_of(c, e->out)[k] = (cell){data ? tn_i_literal(c->b, t->dtype, bits)
+                                             : tn_i_literal_f64(c->b, t->dtype, (double)index[tn_i_p(e)[2].u.i]),
+                                        false, false};
+    }
+}
+
+static void equation(columns *c, const tn_i_eqn *e) {
+    tn_i_builder *b = c->b;
+    b->loc = e->loc;
+    b->region = e->region;
+    b->linear = e->linear;
+    if (e->prim->id == TN_P_constant || e->prim->id == TN_P_iota)
+        numbers(c, e);
+    else if (e->prim->flags & TN_F_ELEMENTWISE)
+        elementwise(c, e);
+    else if (e->prim->id == TN_P_scatter_add)
+        scatter(c, e);
+    else if (e->prim->id == TN_P_pad)
+        pad(c, e);
+    else if (e->prim->fold)
+        reduce(c, e);
+    else
+        move(c, e);
+    b->region = 0;
+    b->linear = false;
+}
+
+static void literals(columns *c, const tn_i_eqn *e) {
+    for (uint32_t k = 0; k < e->nin && !c->b->failed; k++) {
+        const tn_i_var v = tn_i_in(c->f, e)[k];
+        if (!tn_i_is_literal(c->f, v) || c->first[v] != SIZE_MAX) continue;
+        if (!add_cells(c, v)) c->b->failed = true;
+        if (!c->b->failed)
+            *cells_of(c, v) = (cell){tn_i_literal(c->b, type_of(c->f, v)->dtype, c->f->val[v].bits), false, false};
+    }
+}
+
+static tn_fn *rewrite(const tn_fn *f, int64_t n) {
+    tn_i_builder b;
+    columns c = {.f = f, .b = &b, .n = n, .first = tn_i_alloc_array(f->ctx, f->nval, sizeof *c.first)};
+    tn_i_var *out = tn_i_alloc_array(f->ctx, f->nout, sizeof *out), *in = tn_i_alloc_array(f->ctx, f->nin, sizeof *in);
+    tn_i_builder_init(&b, f->ctx);
+    b.named_after = f;
+    if (!c.first || !out || !in) b.failed = true;
+    if (c.first) memset(c.first, 0xFF, f->nval * sizeof *c.first);
+    for (uint32_t i = 0; i < f->nin && !b.failed; i++) in[i] = tn_i_input(&b, type_of(f, i), false);
+    for (uint32_t i = 0; i < f->nin && !b.failed; i++) {
+        if (!add_cells(&c, i)) b.failed = true;
+        if (!b.failed) take(&c, i, in[i]);
+    }
+    for (uint32_t i = 0; i < f->neqn && !b.failed; i++) {
+        literals(&c, &f->eqn[i]);
+        if (!b.failed && !add_cells(&c, f->eqn[i].out)) b.failed = true;
+        if (!b.failed) equation(&c, &f->eqn[i]);
+    }
+    for (uint32_t j = 0; j < f->nout && !b.failed; j++) {
+        const tn_i_var v = f->out[j];
+        out[j] = v < f->nin              ? in[v]
+                 : tn_i_is_literal(f, v) ? tn_i_literal(&b, type_of(f, v)->dtype, f->val[v].bits)
+                                         : whole(&c, v);
+    }
+    tn_fn *g = NULL;
+    if (b.failed)
+        tn_i_builder_drop(&b);
+    else
+        g = tn_i_finish(&b, f->nout, out);
+    tn_i_free(f->ctx, c.cell, c.ccell * sizeof *c.cell);
+    tn_i_free(f->ctx, c.first, f->nval * sizeof *c.first);
+    tn_i_free(f->ctx, out, f->nout * sizeof *out);
+    tn_i_free(f->ctx, in, f->nin * sizeof *in);
+    return g;
+}
+
+tn_fn *tn_i_columns(const tn_fn *f) {
+    const int64_t n = rows_of(f);
+    if (!n) return (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
+    tn_fn *g = rewrite(f, n), *h = g ? tn_i_depth_first(g) : NULL;
+    tn_i_fn_unref(g);
+    return h;
+}

@@ -1,0 +1,139 @@
+/* Equations in the order in which outputs need them: each right in front of what first reads it, so that few values
+ * wait.  What computes many columns at once, one step of all of them after the other, becomes one column after the
+ * other. */
+#include "exec/columns.h"
+
+#include "prims/prim.h"
+
+#include <string.h>
+
+typedef struct search {
+    const tn_fn *f;
+    tn_i_var *root; /* in this order */
+    size_t nroot, croot;
+    uint32_t *order, norder; /* equations */
+    uint8_t *seen;
+    uint32_t *stack, *next; /* equations that wait for their operands; the operand of each that is looked at */
+    uint32_t *last;         /* of each value: where it is read last */
+} search;
+
+static bool add_root(search *s, tn_i_var v) {
+    if (!tn_i_grow(s->f->ctx, (void **)&s->root, &s->croot, s->nroot + 1, sizeof *s->root)) return false;
+    s->root[s->nroot++] = v;
+    return true;
+}
+
+/* The columns that output j is made of, row-major or, `across`, with its last dimension outermost. */
+static bool add_roots(search *s, uint32_t j, bool across) {
+    const tn_fn *f = s->f;
+    const tn_type *t = f->val[f->out[j]].type;
+    tn_i_var v = f->out[j];
+    while (f->val[v].def < f->neqn && (f->eqn[f->val[v].def].prim->flags & TN_F_VIEW) && f->eqn[f->val[v].def].nin == 1)
+        v = tn_i_in(f, &f->eqn[f->val[v].def])[0];
+    const uint32_t def = f->val[v].def;
+    if (def >= f->neqn || f->eqn[def].prim->id != TN_P_concatenate) return add_root(s, v);
+    const tn_i_eqn *e = &f->eqn[def];
+    const uint32_t wide = t->rank && t->dim[t->rank - 1] < e->nin ? (uint32_t)t->dim[t->rank - 1] : 1;
+    if (e->nin % wide) across = false;
+    for (uint32_t k = 0; k < e->nin; k++) {
+        const uint32_t rows = e->nin / wide, at = across ? k % rows * wide + k / rows : k;
+        if (!add_root(s, tn_i_in(f, e)[at])) return false;
+    }
+    return add_root(s, v);
+}
+
+static void push(search *s, uint32_t *depth, tn_i_var v) {
+    const uint32_t def = s->f->val[v].def;
+    if (def >= s->f->neqn || s->seen[def]) return;
+    s->seen[def] = 1;
+    s->stack[*depth] = def;
+    s->next[(*depth)++] = 0;
+}
+
+static void visit(search *s, tn_i_var v) {
+    uint32_t depth = 0;
+    push(s, &depth, v);
+    while (depth) {
+        const uint32_t i = s->stack[depth - 1];
+        const tn_i_eqn *e = &s->f->eqn[i];
+        if (s->next[depth - 1] < e->nin)
+            push(s, &depth, tn_i_in(s->f, e)[s->next[depth - 1]++]);
+        else {
+            s->order[s->norder++] = i;
+            depth--;
+        }
+    }
+}
+
+/* How many values that are computed wait at most; UINT32_MAX after an error. */
+static uint32_t walk(search *s, bool across) {
+    const tn_fn *f = s->f;
+    uint32_t live = 0, most = 0;
+    s->nroot = s->norder = 0;
+    memset(s->seen, 0, f->neqn);
+    for (uint32_t j = 0; j < f->nout; j++)
+        if (!add_roots(s, j, across) || !add_root(s, f->out[j])) return UINT32_MAX;
+    for (size_t k = 0; k < s->nroot; k++) visit(s, s->root[k]);
+    memset(s->last, 0, f->nval * sizeof *s->last);
+    for (uint32_t k = 0; k < s->norder; k++) {
+        const tn_i_eqn *e = &f->eqn[s->order[k]];
+        for (uint32_t n = 0; n < e->nin; n++) s->last[tn_i_in(f, e)[n]] = k;
+    }
+    for (uint32_t k = 0; k < s->norder; k++) {
+        const tn_i_eqn *e = &f->eqn[s->order[k]];
+        if (!(e->prim->flags & TN_F_ELEMENTWISE)) continue;
+        if (++live > most) most = live;
+        for (uint32_t n = 0; n < e->nin; n++) {
+            const tn_i_var v = tn_i_in(f, e)[n];
+            const bool again = n && tn_i_in(f, e)[n - 1] == v;
+            if (f->val[v].def < f->neqn && s->last[v] == k && !again) live -= live > 0;
+        }
+    }
+    return most;
+}
+
+static tn_fn *emit(const search *s) {
+    const tn_fn *f = s->f;
+    tn_i_builder b;
+    tn_i_var *map = tn_i_map_new(f), *out = tn_i_alloc_array(f->ctx, f->nout, sizeof *out);
+    tn_i_builder_init(&b, f->ctx);
+    b.raw = true;
+    b.named_after = f;
+    if (!map || !out) b.failed = true;
+    for (uint32_t i = 0; i < f->nin && !b.failed; i++) map[i] = tn_i_input(&b, f->val[i].type, false);
+    for (uint32_t k = 0; k < s->norder && !b.failed; k++) {
+        b.region = f->eqn[s->order[k]].region;
+        tn_i_copy_eqn(&b, f, &f->eqn[s->order[k]], map);
+    }
+    for (uint32_t j = 0; j < f->nout && !b.failed; j++) out[j] = tn_i_mapped(&b, f, map, f->out[j]);
+    tn_fn *g = NULL;
+    if (b.failed)
+        tn_i_builder_drop(&b);
+    else
+        g = tn_i_finish(&b, f->nout, out);
+    if (map) tn_i_map_free(f, map);
+    tn_i_free(f->ctx, out, f->nout * sizeof *out);
+    return g;
+}
+
+tn_fn *tn_i_depth_first(const tn_fn *f) {
+    tn_ctx *c = f->ctx;
+    search s = {.f = f,
+                .order = tn_i_alloc_array(c, f->neqn, sizeof *s.order),
+                .seen = tn_i_alloc(c, f->neqn),
+                .stack = tn_i_alloc_array(c, f->neqn, sizeof *s.stack),
+                .next = tn_i_alloc_array(c, f->neqn, sizeof *s.next),
+                .last = tn_i_alloc_array(c, f->nval, sizeof *s.last)};
+    tn_fn *g = NULL;
+    if (s.order && s.seen && s.stack && s.next && s.last) {
+        const uint32_t along = walk(&s, false), across = along != UINT32_MAX ? walk(&s, true) : UINT32_MAX;
+        if (across != UINT32_MAX && (across <= along || walk(&s, false) != UINT32_MAX)) g = emit(&s);
+    }
+    tn_i_free(c, s.root, s.croot * sizeof *s.root);
+    tn_i_free(c, s.order, f->neqn * sizeof *s.order);
+    tn_i_free(c, s.seen, f->neqn);
+    tn_i_free(c, s.stack, f->neqn * sizeof *s.stack);
+    tn_i_free(c, s.next, f->neqn * sizeof *s.next);
+    tn_i_free(c, s.last, f->nval * sizeof *s.last);
+    return g;
+}

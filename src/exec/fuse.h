@@ -1,0 +1,24 @@
+/* Fusion: which equations run in one set of loops. */
+#ifndef TN_FUSE_H
+#define TN_FUSE_H
+
+#include "prims/prim.h"
+
+/* requires: a program as it is planned; ensures: the same outputs and effects, in which equations that a nest can
+ * compute stand in `fused` equations.  Nothing is computed twice, but what costs nothing (numbers, iota) or less than
+ * memory would (shift.c); equations that nothing needs are gone.  All inputs are ordinary ones.  A new reference, NULL after an error.  Cost: linear. */
+tn_fn *tn_i_fuse(const tn_fn *f);
+
+/* What fusion begins with (unscatter.c).  requires: any program; ensures: the same outputs, to the bit.  A new reference,
+ * NULL after an error. */
+tn_fn *tn_i_unscattered(const tn_fn *f);
+/* And then (shift.c): cheap arithmetic that is padded or joined, done where its result is read.  Requires and ensures
+ * the same; some equations are computed up to a few times, and others nowhere any more.  Cost: linear. */
+tn_fn *tn_i_shifted(const tn_fn *f);
+/* Small arrays that depend on no input are constants (known.c).  requires, ensures, errors: the same. */
+tn_fn *tn_i_known(const tn_fn *f);
+/* Whether e is scatter_add of one window at a place that is known and inside; then where it begins in each dimension of
+ * operand 0, as pad wants it, and its sizes there. */
+bool tn_i_known_window(const tn_fn *f, const tn_i_eqn *e, int64_t *config, int64_t *sizes);
+
+#endif

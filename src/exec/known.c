@@ -1,0 +1,140 @@
+/* Arrays that depend on no input, such as the basis of a Jacobian, the slices and concatenations of it, and masks: they
+ * are computed here, once, and are constants of the program.  Only where each element is exact, so that it does not
+ * matter who computes it, and where reading it costs no more than making it. */
+#include "exec/fuse.h"
+#include "prims/layout.h"
+
+#include <string.h>
+
+enum { MOST = 4096, MOST_OPERANDS = 8 }; /* elements of one */
+
+typedef struct known {
+    const tn_fn *f;
+    void **data;    /* of each value: its elements, when it is known */
+    uint8_t *worth; /* of each value: computed, not only repeated or counted */
+} known;
+
+static bool exact(const tn_i_eqn *e, const tn_type *in, const tn_type *out) {
+    const tn_prim *p = e->prim;
+    if (p->flags & (TN_F_NOFOLD | TN_F_COSTLY | TN_F_LOOP | TN_F_OFFLOAD | TN_F_INLINE)) return false;
+    if ((p->effect && p->effect(tn_i_p(e))) || p->scratch || p->body) return false;
+    if (p->id == TN_P_iota || p->id == TN_P_concatenate) return true;
+    if (p->flags & TN_F_VIEW) return e->nin == 1 && p->kernel;
+    return (p->flags & TN_F_ELEMENTWISE) && !p->vector[in->dtype] && !p->vector[out->dtype] && p->weight <= 4;
+}
+
+static size_t bytes_of(const known *k, tn_i_var v) {
+    const size_t n = tn_type_bytes(k->f->val[v].type);
+    return n < 8 ? 8 : n;
+}
+
+static bool run(known *k, const tn_i_eqn *e) {
+    const tn_i_var *in = tn_i_in(k->f, e);
+    tn_i_arr arr[MOST_OPERANDS], out = {.type = k->f->val[e->out].type, .data = k->data[e->out]};
+    memset(arr, 0, sizeof arr);
+    for (uint32_t i = 0; i < e->nin; i++) {
+        arr[i].type = k->f->val[in[i]].type;
+        arr[i].data = k->data[in[i]];
+        tn_i_dense_strides(arr[i].type, arr[i].stride);
+    }
+    tn_i_dense_strides(out.type, out.stride);
+    if (e->prim->kernel) {
+        char message[256];
+        const tn_i_kernel q = {.prim = e->prim,
+                               .p = tn_i_p(e),
+                               .nin = e->nin,
+                               .nout = 1,
+                               .in = arr,
+                               .out = &out,
+                               .threads = 1,
+                               .message = message};
+        return e->prim->kernel(&q) == TN_OK;
+    }
+    tn_i_strip *strip = e->prim->strip[arr[e->prim->strip_operand].type->dtype];
+    const void *at[MOST_OPERANDS] = {NULL};
+    int64_t stride[MOST_OPERANDS] = {0};
+    for (uint32_t i = 0; i < e->nin; i++) {
+        at[i] = arr[i].data;
+        stride[i] = arr[i].type->rank > 0;
+    }
+    if (strip) strip(tn_i_count(out.type), at, stride, out.data, 1);
+    return strip != NULL;
+}
+
+static bool small(const tn_type *t) { return !tn_i_has_steps(t) && tn_i_count(t) > 0 && tn_i_count(t) <= MOST; }
+
+/* Computes e's output where it can; false after an error. */
+static bool know(known *k, const tn_i_eqn *e) {
+    const tn_i_var *in = tn_i_in(k->f, e);
+    const tn_type *t = e->nout == 1 ? k->f->val[e->out].type : NULL;
+    if (!t || !small(t) || t->rank == 0 || e->nin > MOST_OPERANDS) return true;
+    if (!exact(e, e->nin ? k->f->val[in[0]].type : t, t) || (e->nin == 0 && e->prim->id != TN_P_iota)) return true;
+    bool worth = e->prim->flags & TN_F_ELEMENTWISE;
+    for (uint32_t i = 0; i < e->nin; i++) {
+        const tn_i_var v = in[i];
+        if (tn_i_is_literal(k->f, v) && !k->data[v]) {
+            if (!(k->data[v] = tn_i_alloc(k->f->ctx, bytes_of(k, v)))) return false;
+            memcpy(k->data[v], &k->f->val[v].bits, 8);
+        }
+        if (!k->data[v]) return true;
+        worth |= k->worth[v];
+    }
+    if (!(k->data[e->out] = tn_i_alloc(k->f->ctx, bytes_of(k, e->out)))) return false;
+    k->worth[e->out] = worth;
+    if (!run(k, e)) {
+        tn_i_free(k->f->ctx, k->data[e->out], bytes_of(k, e->out));
+        k->data[e->out] = NULL;
+    }
+    return true;
+}
+
+static tn_fn *rewrite(const known *k) {
+    const tn_fn *f = k->f;
+    tn_i_builder b;
+    tn_i_var *map = tn_i_map_new(f), *out = tn_i_alloc_array(f->ctx, f->nout, sizeof *out);
+    tn_i_builder_init(&b, f->ctx);
+    b.raw = true;
+    b.named_after = f;
+    if (!map || !out) b.failed = true;
+    for (uint32_t i = 0; i < f->nin && !b.failed; i++) map[i] = tn_i_input(&b, f->val[i].type, false);
+    for (uint32_t i = 0; i < f->neqn && !b.failed; i++) {
+        const tn_i_eqn *e = &f->eqn[i];
+        b.region = e->region;
+        b.loc = e->loc;
+        if (e->nout == 1 && k->data[e->out] && k->worth[e->out])
+            map[e->out] = tn_i_constant(&b, f->val[e->out].type, k->data[e->out]);
+        else
+            tn_i_copy_eqn(&b, f, e, map);
+    }
+    for (uint32_t j = 0; j < f->nout && !b.failed; j++) out[j] = tn_i_mapped(&b, f, map, f->out[j]);
+    tn_fn *g = NULL;
+    if (b.failed)
+        tn_i_builder_drop(&b);
+    else
+        g = tn_i_finish(&b, f->nout, out);
+    if (map) tn_i_map_free(f, map);
+    tn_i_free(f->ctx, out, f->nout * sizeof *out);
+    return g;
+}
+
+/* Nothing to compute without an iota. */
+static bool counts(const tn_fn *f) {
+    for (uint32_t i = 0; i < f->neqn; i++)
+        if (f->eqn[i].prim->id == TN_P_iota && small(f->val[f->eqn[i].out].type)) return true;
+    return false;
+}
+
+tn_fn *tn_i_known(const tn_fn *f) {
+    if (!counts(f)) return (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
+    tn_ctx *c = f->ctx;
+    known k = {.f = f, .data = tn_i_alloc_array(c, f->nval, sizeof *k.data), .worth = tn_i_alloc(c, f->nval)};
+    bool ok = k.data && k.worth, some = false;
+    for (uint32_t i = 0; ok && i < f->neqn; i++) ok = know(&k, &f->eqn[i]);
+    for (uint32_t v = 0; ok && v < f->nval; v++) some |= k.data[v] && k.worth[v];
+    tn_fn *g = !ok ? NULL : some ? rewrite(&k) : (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
+    for (uint32_t v = 0; k.data && v < f->nval; v++)
+        if (k.data[v]) tn_i_free(c, k.data[v], bytes_of(&k, v));
+    tn_i_free(c, k.data, f->nval * sizeof *k.data);
+    tn_i_free(c, k.worth, f->nval);
+    return g;
+}

@@ -1,0 +1,110 @@
+/* A nest: several elementwise equations, broadcasts and reductions as one set of loops.
+ *
+ * What is fused is decided in fuse.c, program to program: a `fused` equation holds the equations that run together.
+ * nest.c makes a nest of such an equation once it is known where its operands and outputs live.  Three readers run or
+ * write one: the interpreter (nest_run.c), the native backend and tn_emit_c (src/emit).  All of them compute the same
+ * values in the same order, bit for bit: docs/execution.md, "What must not depend on fusion".
+ *
+ * The index space is a box.  Its loops are outer ones, which walk the *rows*, and inner ones, which walk the elements
+ * of a row.  An operation is computed for each element or once for each row; the rows' values come from reductions over
+ * all inner loops, and may be used again by elements of the same row in a later *phase*:
+ *
+ *     for each row:                       softmax of f64[256,10]: rows 256, elements 10
+ *         phase 0: for each element ...   load x, reduce max          -> m, of the row
+ *         phase 1: for each element ...   e = exp(x - m), reduce sum  -> s, of the row
+ *         phase 2: for each element ...   store e / s
+ */
+#ifndef TN_NEST_H
+#define TN_NEST_H
+
+#include "prims/prim.h"
+
+/* The most of one nest; NUMBERS: arrays of one without loops. */
+enum { TN_NEST_ARRAYS = 128, TN_NEST_NUMBERS = 256, TN_NEST_OPS = 1024, TN_NEST_PHASES = 8 };
+
+typedef enum tn_i_nest_kind {
+    TN_NEST_LOAD,   /* an element of `array`; of a boxed one outside `fill`, or, where nin is 1, in[0], a LOAD */
+    TN_NEST_NUMBER, /* `bits`, everywhere */
+    TN_NEST_IOTA,   /* the index in loop `loop`, times `by`, plus `first`: of an integer or float dtype */
+    TN_NEST_MAP,    /* the scalar body of eqn's primitive over in[0..nin) */
+    TN_NEST_REDUCE, /* in[0] over the loops in `over`, by `fold` */
+    TN_NEST_STORE   /* in[0] to `array`; dtype is in[0]'s; no value */
+} tn_i_nest_kind;
+
+typedef enum tn_i_nest_level {
+    TN_NEST_ONCE,   /* numbers, and loads that no loop moves */
+    TN_NEST_ROW,    /* once for each row */
+    TN_NEST_ELEMENT /* for each element of each row */
+} tn_i_nest_level;
+
+/* One operation; its value is told by its index in nest->op.  Operands come before.  An operand may be of a lower level
+ * than its reader, which then reads it as often as it runs.  Where there are no outer loops there is one row, and where
+ * there are no loops at all it has no elements to speak of: every MAP is of level ROW then.
+ *
+ * A REDUCE over exactly the inner loops is a value of the row (level ROW) that is complete when its phase is over:
+ * later phases and row operations may read it, a STORE of level ROW writes it.  Any other REDUCE (over outer loops, or
+ * over both) has no readers but one STORE of its result, whose array has stride 0 in the loops that are reduced;
+ * `level` is ELEMENT when it or its result walks an inner loop, else ROW, and that of the STORE is the same.
+ *
+ * ROW operations of phase p run after the element loop of phase p (so they may read its reductions).  Loads, maps and
+ * stores of level ROW that read no reduction have phase 0 and run before the element loop of phase 0 (`before`).
+ *
+ * An element LOAD or IOTA is read in its own phase only: there is one for each phase that wants it.  A STORE over
+ * memory that is also loaded comes behind the loads of its phase. */
+typedef struct tn_i_nest_op {
+    uint8_t kind, level, dtype, phase;
+    bool before;
+    uint8_t nin;
+    uint8_t fold;        /* REDUCE: tn_i_fold */
+    uint8_t loop;        /* IOTA */
+    uint32_t over;       /* REDUCE: mask of loops */
+    uint32_t in[4];      /* operations */
+    uint32_t array;      /* LOAD, STORE */
+    uint64_t bits;       /* NUMBER: as of a literal */
+    int64_t by, first;   /* IOTA; argmax and argmin: unused */
+    const tn_i_eqn *eqn; /* MAP and REDUCE: of the fused program; the result's dtype is `dtype` */
+    uint32_t last;       /* the last operation that reads this one; its own index when none does */
+    bool crosses;        /* level ELEMENT, and read in a later phase than its own: a buffer of a row holds it */
+} tn_i_nest_op;
+
+/* An operand or output of the fused equation, as the loops walk it. */
+typedef struct tn_i_nest_array {
+    uint32_t arg; /* operand arg, or output arg - nin, of the fused equation */
+    uint8_t dtype;
+    bool boxed;                  /* a load: only indices in [lo, hi) of each loop are in memory, others read `fill` */
+    int64_t offset;              /* elements, to index 0 of every loop (of a boxed one that may lie outside) */
+    int64_t bytes;               /* the same in bytes (tn_i_nest_ready) */
+    int64_t stride[TN_MAX_RANK]; /* elements, per loop; 0 where the loop does not move it */
+    int64_t lo[TN_MAX_RANK], hi[TN_MAX_RANK];
+    uint32_t fill; /* the operation, of level ONCE, that is read outside by a LOAD without an operand */
+} tn_i_nest_array;
+
+typedef struct tn_i_nest {
+    uint32_t nloop, nouter; /* loops 0 .. nouter-1 walk the rows; none has size 1, and 0 of them is one element */
+    int64_t size[TN_MAX_RANK];
+    int64_t rows, row; /* how many rows, and elements of a row; never 0: an empty nest is not made */
+    uint32_t nop, narray, nphase;
+    tn_i_nest_op *op;
+    tn_i_nest_array *array;
+    uint32_t nin, nout; /* of the fused equation */
+    size_t scratch;     /* bytes for the interpreter: tiles, buffers of rows, partial reductions */
+    void *code;         /* what the interpreter made of it (nest_code.c) */
+    bool accurate;      /* functions of 1 ulp (TN_MATH_ACCURATE) */
+    int threads;        /* the most that may run it; 0: 1 */
+} tn_i_nest;
+
+/* nest_code.c: fills in scratch and code once all else stands.  False after an error. */
+bool tn_i_nest_ready(tn_ctx *c, tn_i_nest *n);
+void tn_i_nest_drop(tn_ctx *c, tn_i_nest *n); /* what tn_i_nest_ready made */
+
+/* ---- reductions ------------------------------------------------------------------------------------------------- */
+
+/* What a reduction's result is, whatever is fused with it, however it is laid out and however many threads run it.
+ * The n elements of one result are taken in row-major order of the reduced dimensions of the operand's type: leaves of
+ * TN_LEAF consecutive elements (the last may be shorter) have TN_LANES lanes; lane l of a leaf folds elements l,
+ * l + TN_LANES, ... of the leaf in this order, beginning with the identity; lane l then folds in lane l + TN_LANES/2,
+ * and so on by halves, to lane 0.  Leaves enter a binary counter: a leaf has level 0; while the last two entries have
+ * one level, the earlier folds in the later and has the next level; at the end the last entry is folded into the one
+ * before, until one is left.  Arithmetic is the operand's own dtype.  So the error grows as the logarithm of n, and a
+ * result has the same bits alone, under vmap, and in parts.  The two numbers are in prims/prim.h. */
+#endif

@@ -1,0 +1,184 @@
+/* What the interpreter of nests runs: instructions over tiles, made once of a nest (nest_code.c), run by nest_run.c.
+ *
+ * The index space is walked in *blocks*: some whole rows, when rows are short, else a piece of one row.  A block is a
+ * range of the space's linear index, so an operand that is dense there is used where it is, and a result that is stored
+ * densely is computed in its place.  Everything else is a tile of a block's elements in scratch memory, shared by
+ * values that are not alive together. */
+#ifndef TN_NEST_CODE_H
+#define TN_NEST_CODE_H
+
+#include "exec/nest.h"
+#include "vec/vec.h"
+
+/* An array over a linear index: loops merged where the array walks them evenly, outermost first, at least one. */
+typedef struct tn_i_nest_walk {
+    uint32_t n;
+    int64_t size[TN_MAX_RANK + 1], stride[TN_MAX_RANK + 1];
+} tn_i_nest_walk;
+
+typedef enum tn_i_nest_code_kind {
+    TN_CODE_MAP,    /* strip over in[], strides s[] */
+    TN_CODE_LOAD,   /* `array` along `walk` into a tile */
+    TN_CODE_BOX,    /* the same, where `array` is boxed; in[0], stride s[0], is what is read outside; s[1] loops walk;
+                     * s[2]: TN_BOX_FIRST, TN_BOX_OVER */
+    TN_CODE_PICK,   /* a load of a tiny nest: offsets of all elements in bytes, or TN_NOT_PICKED: in[0], are at
+                       gather[walk] */
+    TN_CODE_PUT,    /* a store of a tiny nest, likewise */
+    TN_CODE_IOTA,   /* `walk` has strides of indices */
+    TN_CODE_SPREAD, /* a value of each row, for all its elements */
+    TN_CODE_STORE,  /* in[0], with stride s[0], to `array` along `walk` */
+    TN_CODE_ROWS,   /* in[0], whole rows, folded to one value each */
+    TN_CODE_SINK    /* in[0] into `sink` */
+} tn_i_nest_code_kind;
+
+#define TN_NOT_PICKED INT32_MIN
+
+typedef struct tn_i_nest_instr {
+    uint8_t kind, dtype, size; /* of the result, or of what is stored */
+    uint8_t nin;
+    bool lasting;        /* made once, for a whole block */
+    bool padded;         /* a tile of a tiny nest: filled up behind its end, and computed on to there */
+    uint32_t out, in[4]; /* values */
+    int64_t s[4];
+    tn_i_strip *strip;
+    tn_i_one *one;
+    const tn_i_vec_fold *fold; /* ROWS; NULL: `sink` says which extreme */
+    uint32_t array, walk, sink;
+    int64_t by, first;
+} tn_i_nest_instr;
+
+/* Where a value is.  In `memory` of an array: then `offset` is a tile for the case that nobody wants that output. */
+typedef struct tn_i_nest_value {
+    uint8_t where, size;
+    uint32_t array, walk;
+    size_t offset; /* in scratch */
+} tn_i_nest_value;
+enum { TN_VALUE_NONE, TN_VALUE_SCRATCH, TN_VALUE_BUFFER, TN_VALUE_MEMORY };
+
+/* A reduction that is not one of whole rows within a block.  Its loops are merged into groups, kept and reduced in
+ * turn. Kept ones in front of the first reduced group, of `prefix` elements, only begin it anew. */
+typedef struct tn_i_nest_sink {
+    uint8_t fold, dtype, size, out_dtype, out_size;
+    bool arg;                      /* argmax or argmin */
+    bool inner_kept;               /* the innermost group */
+    uint32_t in, out, array, walk; /* result: value `out`, or, if that is TN_NOVAR, to array along walk */
+    int64_t n, kept;               /* elements of each result; results alive at once */
+    int64_t lanes;                 /* fewer than TN_LANES where the others would stay empty */
+    uint32_t ngroup, levels;
+    int64_t group[TN_MAX_RANK + 1], folds[TN_MAX_RANK + 1], keeps[TN_MAX_RANK + 1], begins[TN_MAX_RANK + 1];
+    size_t state, stack; /* in scratch: lanes of all kept; entries of the counter */
+    uint64_t identity;
+    const tn_i_vec_fold *kernel;
+    int64_t leaves; /* of a piece: a power of two; 0: it is not cut */
+    size_t parts;   /* in all threads' scratch: results of the pieces, `kept` each */
+} tn_i_nest_sink;
+
+/* Scalar code: a nest of one element (nest_scalar.c).  Its values are in registers, a piece of scratch that begins with
+ * the constants.  Equations of one kind that do not wait for each other are one instruction over a vector of them: of
+ * `n` registers side by side, a whole number of the machine's vectors, of which the last ones repeat the first. */
+typedef enum tn_i_scalar_code_kind {
+    TN_SCALAR_ONE,  /* a single number */
+    TN_SCALAR_MANY, /* strip over n numbers */
+    TN_SCALAR_FOLD  /* in[0] folded into the identity */
+} tn_i_scalar_code_kind;
+
+typedef enum tn_i_scalar_from {
+    TN_FROM_SAME,  /* register `in`, for all */
+    TN_FROM_ROW,   /* registers side by side from `in` on */
+    TN_FROM_GATHER /* n registers, named from gather[in] on */
+} tn_i_scalar_from;
+
+typedef struct tn_i_scalar_instr {
+    uint8_t kind, nin;
+    uint8_t from[3], size[3]; /* of each operand */
+    uint16_t n;
+    uint32_t out, in[3]; /* offsets in scratch */
+    union {
+        tn_i_one *one;
+        tn_i_strip *strip;
+        const tn_i_vec_fold *fold;
+    } u;
+} tn_i_scalar_instr;
+
+/* A number that is loaded or stored. */
+typedef struct tn_i_scalar_move {
+    uint32_t array, at; /* at: offset in scratch */
+    uint32_t size;
+} tn_i_scalar_move;
+
+typedef struct tn_i_nest_section {
+    uint32_t first, last;
+} tn_i_nest_section;
+
+typedef struct tn_i_nest_code {
+    bool scalar, whole; /* whole: a block has whole rows */
+    bool tiny;          /* at most TN_LANES elements */
+    uint32_t nscalar, nload, nstore, nconstant;
+    uint32_t ninstr, nvalue, nwalk, nsink;
+    int64_t tile, block; /* elements of a tile; rows of a block */
+    tn_i_nest_section once, before, elements[TN_NEST_PHASES], row[TN_NEST_PHASES];
+    tn_i_nest_instr *instr;
+    tn_i_nest_value *value;
+    tn_i_nest_walk *walk;
+    tn_i_nest_sink *sink;
+    tn_i_scalar_instr *si;
+    tn_i_scalar_move *load, *store; /* load: all of both */
+    int32_t *gather;                /* offsets in scratch; of tiny nests in arrays */
+    size_t ngather, cgather;
+    uint64_t *constant; /* of scalar code; else an image of the values that are once */
+    uint32_t *moving;   /* values whose address follows the block */
+    uint32_t nmoving, nonce;
+    size_t once_at;                      /* where the image is in scratch */
+    size_t cinstr, cvalue, cwalk, csink; /* how many there is room for */
+    size_t nop;
+    uint32_t threads;     /* the most that run it */
+    int64_t unit, pieces; /* rows of a piece, or elements where there is one row; how many */
+    size_t each;          /* scratch of a thread */
+} tn_i_nest_code;
+
+/* tn_i_nest_ready for an instruction set, and with functions of 1 ulp. */
+bool tn_i_nest_prepare(tn_ctx *c, tn_i_nest *nest, tn_i_isa isa, bool accurate);
+
+/* Runs it: data[a] is where index 0 of array a is, NULL for an output that is not wanted. */
+void tn_i_nest_execute(const tn_i_nest *nest, char *const *data, void *scratch);
+
+/* What computes an operation of kind MAP; false, with an error, where nothing does. */
+bool tn_i_nest_kernel(tn_ctx *c, const tn_i_nest *n, const tn_i_nest_op *o, tn_i_isa isa, bool accurate, tn_i_vec *out);
+
+/* ---- numbers (nest_scalar.c) ---- */
+bool tn_i_scalar_make(tn_ctx *c, tn_i_nest *n, tn_i_nest_code *code, tn_i_isa isa, bool accurate);
+void tn_i_scalar_run(const tn_i_nest_code *code, char *const *data, char *scratch);
+
+bool tn_i_nest_threads(void); /* the library was built with threads for nests */
+/* Whether and where it is cut for several threads, and what they need (nest_cut.c). */
+bool tn_i_nest_cut(tn_ctx *c, tn_i_nest *nest);
+
+/* ---- moving (nest_move.c) ---- */
+int64_t tn_i_walk_offset(const tn_i_nest_walk *w, int64_t at);
+void tn_i_walk_load(const tn_i_nest_walk *w, int size, const char *from, int64_t at, int64_t n, char *to);
+void tn_i_walk_store(const tn_i_nest_walk *w, int size, char *to, int64_t at, int64_t n, const char *from,
+                     int64_t step);
+void tn_i_walk_iota(const tn_i_nest_walk *w, int dtype, int64_t by, int64_t first, int64_t at, int64_t n, char *to);
+enum {
+    TN_BOX_FIRST = 1, /* what is outside nobody reads */
+    TN_BOX_OVER = 2   /* in[0] is a tile that nothing else reads: may be written over */
+};
+/* fill NULL: whatever is outside. */
+void tn_i_box_load(const tn_i_nest *nest, const tn_i_nest_array *a, uint32_t loops, const char *from, int64_t at,
+                   int64_t n, const char *fill, int64_t step, char *to);
+bool tn_i_box_misses(const tn_i_nest *nest, const tn_i_nest_array *a, uint32_t loops, int64_t at, int64_t n);
+/* Where n elements from index `at` on lie densely within the box; NULL: they do not. */
+const char *tn_i_box_within(const tn_i_nest *nest, const tn_i_nest_array *a, uint32_t loops, const char *from,
+                            int64_t at, int64_t n);
+void tn_i_repeat(int size, const char *from, char *to, int64_t n);
+
+/* ---- reductions (nest_fold.c) ---- */
+/* parts: the scratch of all threads. */
+void tn_i_sink_run(const tn_i_nest_code *code, const tn_i_nest_sink *k, char *scratch, char *parts, char *const *data,
+                   const char *x, int64_t at, int64_t n, char *out);
+/* The result of what was cut into pieces; scratch: of one thread. */
+void tn_i_sink_join(const tn_i_nest_code *code, const tn_i_nest_sink *k, char *scratch, char *parts, char *const *data,
+                    char *out);
+void tn_i_arg_rows(const tn_i_nest_sink *k, const char *x, int64_t rows, int64_t row, char *out);
+
+#endif

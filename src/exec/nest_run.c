@@ -1,0 +1,260 @@
+/* Running nests: the code of nest_code.c, block by block. */
+#include "exec/nest_code.h"
+#include "exec/run.h"
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+#include <string.h>
+
+/* ---- tiles ----------------------------------------------------------------------------- */
+
+typedef struct state {
+    const tn_i_nest *nest;
+    const tn_i_nest_code *code;
+    char *const *data;
+    char *scratch, *all; /* of this thread, and of all */
+    char **at;           /* of each value */
+} state;
+
+/* A tile of less than TN_LANES elements, filled up with its first one. */
+static void pad(const tn_i_nest_instr *e, char *out, int64_t n) {
+    if (n < TN_LANES) tn_i_repeat(e->size, out, out + n * e->size, TN_LANES - n);
+}
+
+/* What lies within the box is read where it is, and what lies outside where that is. */
+static void run_box(const state *t, const tn_i_nest_instr *e, int64_t from, int64_t n) {
+    const tn_i_nest_array *a = &t->nest->array[e->array];
+    const char *data = t->data[e->array], *fill = t->at[e->in[0]];
+    const uint32_t loops = (uint32_t)e->s[1];
+    const bool first = e->s[2] & TN_BOX_FIRST;
+    char *own = t->scratch + t->code->value[e->out].offset;
+    const char *at = e->padded ? NULL : tn_i_box_within(t->nest, a, loops, data, from, n);
+    if (!at && !e->padded && (first || e->s[0]) && tn_i_box_misses(t->nest, a, loops, from, n)) at = first ? own : fill;
+    if (!at && !e->padded && (e->s[2] & TN_BOX_OVER) && fill == t->scratch + t->code->value[e->in[0]].offset)
+        own = t->scratch + t->code->value[e->in[0]].offset;
+    t->at[e->out] = at ? (char *)(uintptr_t)at : own;
+    if (!at) tn_i_box_load(t->nest, a, loops, data, from, n, first ? NULL : fill, e->s[0], own);
+}
+
+#define PICK(T)                                                       \
+    for (int i = 0; i < TN_LANES; i++) {                              \
+        const char *x = at[i] == TN_NOT_PICKED ? fill : from + at[i]; \
+        memcpy(to + (size_t)i * sizeof(T), x, sizeof(T));             \
+    }                                                                 \
+    break;
+
+static void pick(uint8_t size, const int32_t *at, const char *from, const char *fill, char *to) {
+    switch (size) {
+    case 1: PICK(uint8_t)
+    case 4: PICK(uint32_t)
+    default: PICK(uint64_t)
+    }
+}
+
+#define PUT(T)                                                                                          \
+    for (int64_t i = 0; i < n; i++) memcpy(to + at[i], from + (size_t)(i * by) * sizeof(T), sizeof(T)); \
+    break;
+
+static void put(uint8_t size, const int32_t *at, const char *from, int64_t by, int64_t n, char *to) {
+    switch (size) {
+    case 1: PUT(uint8_t)
+    case 4: PUT(uint32_t)
+    default: PUT(uint64_t)
+    }
+}
+
+/* Indices from..from+n-1 of the space, or of its rows; `rows` of them, if whole. */
+static void run_one(const state *t, const tn_i_nest_instr *e, int64_t from, int64_t n, int64_t rows) {
+    const tn_i_nest_code *c = t->code;
+    char *out = e->out == TN_NOVAR ? NULL : t->at[e->out];
+    switch ((tn_i_nest_code_kind)e->kind) {
+    case TN_CODE_MAP: {
+        const void *in[4] = {t->at[e->in[0]], t->at[e->in[1]], t->at[e->in[2]], NULL};
+        if (e->padded)
+            e->strip(TN_LANES, in, e->s, out, 1);
+        else if (n == 1 && e->one)
+            e->one(in[0], in[1], in[2], out);
+        else
+            e->strip(n, in, e->s, out, 1);
+        return;
+    }
+    case TN_CODE_LOAD: tn_i_walk_load(&c->walk[e->walk], e->size, t->data[e->array], from, n, out); break;
+    case TN_CODE_BOX: run_box(t, e, from, n); break;
+    case TN_CODE_PICK: pick(e->size, c->gather + e->walk, t->data[e->array], t->at[e->in[0]], out); return;
+    case TN_CODE_PUT:
+        if (t->data[e->array]) put(e->size, c->gather + e->walk, t->at[e->in[0]], e->s[0], n, t->data[e->array]);
+        return;
+    case TN_CODE_IOTA: tn_i_walk_iota(&c->walk[e->walk], e->dtype, e->by, e->first, from, n, out); break;
+    case TN_CODE_SPREAD:
+        if (e->s[0])
+            for (int64_t r = 0, row = n / rows; r < rows; r++)
+                tn_i_repeat(e->size, t->at[e->in[0]] + r * e->size, out + r * row * e->size, row);
+        else
+            tn_i_repeat(e->size, t->at[e->in[0]], out, n);
+        break;
+    case TN_CODE_STORE:
+        if (e->nin && t->data[e->array])
+            tn_i_walk_store(&c->walk[e->walk], e->size, t->data[e->array], from, n, t->at[e->in[0]], e->s[0]);
+        break;
+    case TN_CODE_ROWS:
+        if (e->fold)
+            e->fold->rows(t->at[e->in[0]], rows, n / rows, out);
+        else
+            tn_i_arg_rows(&c->sink[e->sink], t->at[e->in[0]], rows, n / rows, out);
+        break;
+    case TN_CODE_SINK: {
+        const tn_i_nest_sink *k = &c->sink[e->sink];
+        tn_i_sink_run(c, k, t->scratch, t->all, t->data, t->at[e->in[0]], from, n, out);
+        break;
+    }
+    }
+    if (e->padded) pad(e, out, n);
+}
+
+static void run_section(const state *t, const tn_i_nest_section *part, int64_t from, int64_t n, int64_t rows) {
+    const tn_i_nest_instr *e = t->code->instr + part->first, *end = t->code->instr + part->last;
+    for (; e < end; e++) run_one(t, e, from, n, rows);
+}
+
+/* Addresses of what is read and written where it is, for a block that begins at `from`, element e of its row. */
+static void follow(const state *t, int64_t from, int64_t e) {
+    const tn_i_nest_code *c = t->code;
+    for (uint32_t i = 0; i < c->nmoving; i++) {
+        const tn_i_nest_value *v = &c->value[c->moving[i]];
+        char *data = v->where == TN_VALUE_MEMORY ? t->data[v->array] : NULL;
+        if (data)
+            t->at[c->moving[i]] = data + tn_i_walk_offset(&c->walk[v->walk], from) * v->size;
+        else
+            t->at[c->moving[i]] = t->scratch + v->offset + (v->where == TN_VALUE_BUFFER ? e * v->size : 0);
+    }
+}
+
+static void run_block(const state *t, int64_t row, int64_t rows) {
+    const tn_i_nest_code *c = t->code;
+    const int64_t length = t->nest->row, from = row * length;
+    if (c->whole) follow(t, from, 0);
+    run_section(t, &c->before, row, rows, rows);
+    for (uint32_t p = 0; p < t->nest->nphase; p++) {
+        if (c->whole)
+            run_section(t, &c->elements[p], from, rows * length, rows);
+        else
+            for (int64_t e = 0; e < length; e += c->tile) {
+                follow(t, from + e, e);
+                run_section(t, &c->elements[p], from + e, length - e < c->tile ? length - e : c->tile, 1);
+            }
+        run_section(t, &c->row[p], row, rows, rows);
+    }
+}
+
+static state enter(const tn_i_nest *nest, char *const *data, char *scratch, char *all) {
+    const tn_i_nest_code *c = nest->code;
+    const state t = {nest, c, data, scratch, all, (char **)(void *)scratch};
+    for (uint32_t v = 0; v < c->nvalue; v++) t.at[v] = t.scratch + c->value[v].offset;
+    memcpy(t.scratch + c->once_at, c->constant, (size_t)c->nonce * 8);
+    for (uint32_t i = c->once.first; i < c->once.last; i++) {
+        const bool whole = c->instr[i].lasting;
+        run_one(&t, &c->instr[i], 0, whole ? c->block * nest->row : 1, whole ? c->block : 1);
+    }
+    return t;
+}
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static void run_rows(const state *t, int64_t first, int64_t last) {
+    for (int64_t row = first; row < last; row += t->code->block) run_block(t, row, least(last - row, t->code->block));
+}
+
+/* ---- several threads ------------------------------------------------------------------------- */
+
+#ifdef _OPENMP
+/* ThreadSanitizer does not see how libgomp's threads wait for each other. */
+#ifdef __SANITIZE_THREAD__
+void __tsan_acquire(void *address);
+void __tsan_release(void *address);
+static const char begun[1], ended[1]; /* addresses to tell it of */
+#define HANDED_OVER(x) __tsan_release((void *)(uintptr_t)(x))
+#define TAKEN_OVER(x)  __tsan_acquire((void *)(uintptr_t)(x))
+#else
+#define HANDED_OVER(x)
+#define TAKEN_OVER(x)
+#endif
+
+/* Pieces first..last-1. */
+static void run_pieces(const state *t, int64_t first, int64_t last) {
+    const tn_i_nest_code *c = t->code;
+    const int64_t unit = c->unit;
+    if (t->nest->rows > 1) {
+        run_rows(t, first * unit, least(last * unit, t->nest->rows));
+        return;
+    }
+    const int64_t end = least(last * unit, t->nest->row);
+    run_section(t, &c->before, 0, 1, 1);
+    for (int64_t e = first * unit; e < end; e += c->tile) {
+        follow(t, e, e);
+        run_section(t, &c->elements[0], e, least(end - e, c->tile), 1);
+    }
+}
+
+/* Every thread has some pieces in a row and scratch of its own; the first one's is left for what follows. */
+static void run_threads(const tn_i_nest *nest, char *const *data, char *scratch) {
+    const tn_i_nest_code *c = nest->code;
+    state t = {.at = NULL};
+    HANDED_OVER(begun);
+#pragma omp parallel num_threads(c->threads)
+    {
+        TAKEN_OVER(begun);
+        const int64_t i = omp_get_thread_num(), n = omp_get_num_threads();
+        const state mine = enter(nest, data, scratch + (size_t)i * c->each, scratch);
+        run_pieces(&mine, c->pieces * i / n, c->pieces * (i + 1) / n);
+        if (i == 0) t = mine;
+        HANDED_OVER(ended);
+    }
+    TAKEN_OVER(ended);
+    for (uint32_t i = 0; i < c->nsink; i++) {
+        const tn_i_nest_sink *k = &c->sink[i];
+        if (k->leaves) tn_i_sink_join(c, k, t.scratch, scratch, data, k->out == TN_NOVAR ? NULL : t.at[k->out]);
+    }
+    if (nest->rows == 1) run_section(&t, &c->row[0], 0, 1, 1);
+}
+#endif
+
+bool tn_i_nest_threads(void) {
+#ifdef _OPENMP
+    return true;
+#else
+    return false;
+#endif
+}
+
+void tn_i_nest_execute(const tn_i_nest *nest, char *const *data, void *scratch) {
+    const tn_i_nest_code *c = nest->code;
+    if (c->scalar) {
+        tn_i_scalar_run(c, data, scratch);
+        return;
+    }
+#ifdef _OPENMP
+    if (c->threads > 1) {
+        run_threads(nest, data, scratch);
+        return;
+    }
+#endif
+    const state t = enter(nest, data, scratch, scratch);
+    run_rows(&t, 0, nest->rows);
+}
+
+tn_status tn_i_run_nest(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base) {
+    const tn_i_nest *nest = s->u.nest;
+    const tn_i_eqn *e = &p->f->eqn[s->eqn];
+    const tn_i_var *in = tn_i_in(p->f, e);
+    char *data[TN_NEST_NUMBERS];
+    (void)r;
+    for (uint32_t i = 0; i < nest->narray; i++) {
+        const tn_i_nest_array *a = &nest->array[i];
+        const tn_i_place *k = &p->place[a->arg < nest->nin ? in[a->arg] : e->out + (a->arg - nest->nin)];
+        char *at = base[k->base] || k->base == TN_BASE_ABSOLUTE ? tn_i_address(base, k) : NULL;
+        data[i] = at ? at + a->bytes : NULL;
+    }
+    tn_i_nest_execute(nest, data, (void *)(base[TN_BASE_ARENA] + (uintptr_t)s->scratch));
+    return TN_OK;
+}

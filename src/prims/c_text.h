@@ -1,0 +1,76 @@
+/* Kernels as C99, for programs that are emitted (src/emit/c99.h).
+ *
+ * A primitive's `c_kernel` writes statements.  in0, in1, ... are pointers to its operands' first elements, out0, ... to
+ * its results', `scratch` to prim->scratch bytes, `status` an int that the function returns when it is not 0; they are
+ * there when the statements name them.  Functions that it calls are `c_helpers`, which are written once, with those
+ * that they call.  Their text is compiled nowhere here, unless it was made by TN_C_TEXT.
+ *
+ * In a helper's text the identifier T is the dtype's type, U the unsigned integer to compute with (a float is its own),
+ * a name that ends in _T ends in the dtype's name (max_T: max_f64), M_exp is exp or expf, LOWEST and
+ * HIGHEST are its bounds, and the prefix tn_i_ becomes
+ * tansy_.  A helper NAME_T is looked up for each dtype, as NAME_f64, ....  bool is
+ * int.  Names that begin with tn_i_ are also looked for in special.c. */
+#ifndef TN_C_TEXT_H
+#define TN_C_TEXT_H
+
+#include "base/text.h"
+#include "prims/prim.h"
+
+typedef struct tn_i_c_helper {
+    const char *name, *text;
+} tn_i_c_helper;
+
+/* A function that is compiled, and its text. */
+#define TN_C_TEXT(name, ...) __VA_ARGS__ static const char name[] = #__VA_ARGS__;
+/* The text alone. */
+#define TN_C_ONLY(name, ...) static const char name[] = #__VA_ARGS__;
+
+/* The text, for several files. */
+#define TN_C_SHARED(name, ...) const char name[] = #__VA_ARGS__;
+extern const char tn_i_c_solve[]; /* solve_T: x = a^-1 x for triangular a */
+
+typedef struct tn_i_c_kernel {
+    tn_i_text *t;
+    tn_i_text *outside; /* declarations in front of all functions */
+    const tn_prim *prim;
+    const tn_i_param *p;
+    uint32_t nin, nout;
+    const tn_i_arr *in, *out; /* types and strides; `data` means nothing */
+    bool cblas;               /* products may call it */
+    const char *prefix;       /* of the program's names, as the function's */
+    const char **why;         /* set: the equation cannot be written, and this is the reason */
+} tn_i_c_kernel;
+
+const char *tn_i_c_name(int dtype);   /* "double", ... */
+const char *tn_i_c_suffix(int dtype); /* "f64", ... */
+/* The functions of prims/special.h. */
+extern const tn_i_c_helper tn_i_special_helpers[];
+/* lu_T, lu_solve_T and what they call. */
+extern const tn_i_c_helper tn_i_lu_helpers[];
+/* Reductions: begin_NAME(&f), add_NAME(&f, x), end_NAME(&f) of a NAME f; join_NAME(a, b) of two elements. */
+extern const tn_i_c_helper tn_i_fold_helpers[];
+void tn_i_fold_name(tn_i_fold fold, int dtype, char name[32]);
+/* An element of dtype as a constant expression. */
+void tn_i_c_number(tn_i_text *t, int dtype, const void *at);
+/* Opens a loop for each dimension but those of size 1: variables i0, i1, ... of prefix "i". */
+void tn_i_c_open(tn_i_text *t, const char *prefix, int rank, const int64_t *dim);
+void tn_i_c_close(tn_i_text *t, int rank, const int64_t *dim);
+/* The offset that they make with strides; "0" where there is none. */
+void tn_i_c_at(tn_i_text *t, const char *prefix, int rank, const int64_t *dim, const int64_t *stride);
+/* The same of the dimensions in `axes` alone. */
+void tn_i_c_open_axes(tn_i_text *t, const char *prefix, const tn_type *x, unsigned axes);
+void tn_i_c_close_axes(tn_i_text *t, const tn_type *x, unsigned axes);
+void tn_i_c_at_axes(tn_i_text *t, const char *prefix, const tn_type *x, const int64_t *stride, unsigned axes);
+/* A loop over the whole array `a`, and the offset in it. */
+static inline void tn_i_c_open_arr(tn_i_text *t, const char *prefix, const tn_type *x) {
+    tn_i_c_open(t, prefix, x->rank, x->dim);
+}
+static inline void tn_i_c_at_arr(tn_i_text *t, const char *prefix, const tn_i_arr *a) {
+    tn_i_c_at(t, prefix, a->type->rank, a->type->dim, a->stride);
+}
+/* Operand 0 to result 0, unless they are one. */
+void tn_i_c_copy_operand(const tn_i_c_kernel *k);
+/* For primitives whose kernel copies a view. */
+void tn_i_c_view_kernel(const tn_i_c_kernel *k);
+
+#endif

@@ -1,0 +1,179 @@
+/* The functions of vectors of one instruction set: included by the file of each, which is compiled for it.
+ *
+ * Compilers pass vectors as the instruction set of the whole file says, some of them (clang) whatever a function's own
+ * attribute says.  So who calls functions of vectors of 64 bytes is a file of its own.  Before, the file defines SET,
+ * the end of its tables' names; BYTES of a vector; MVEC_F64(fn, v) and MVEC_F32(fn, v), libmvec's names for arguments
+ * v; SLEEF_F64(fn, ulp) and SLEEF_F32(fn, ulp). */
+#include "vec/math.h"
+
+#include <string.h>
+
+typedef double f64xn __attribute__((vector_size(BYTES)));
+typedef float f32xn __attribute__((vector_size(BYTES)));
+typedef int64_t i64xn __attribute__((vector_size(BYTES)));
+typedef int32_t i32xn __attribute__((vector_size(BYTES)));
+
+/* ---- loops around a function of vectors ------------------------------------------------- */
+
+/* What is left over after full vectors is filled up with its own first element: harmless wherever that is. */
+#define LOOP1(name, T, V, function)                                                               \
+    extern V function(V);                                                                         \
+    static tn_i_one name##_one;                                                                   \
+    static void name(int64_t n, const void *const *in, const int64_t *s, void *out, int64_t so) { \
+        enum { W = sizeof(V) / sizeof(T) };                                                       \
+        const T *a = in[0];                                                                       \
+        T *o = out;                                                                               \
+        int64_t i = 0;                                                                            \
+        (void)so;                                                                                 \
+        if (!s[0] && n > 1) {                                                                     \
+            name##_one(a, NULL, NULL, o);                                                         \
+            for (const T y = o[0]; i < n; i++) o[i] = y;                                          \
+            return;                                                                               \
+        }                                                                                         \
+        for (; i + W <= n; i += W) {                                                              \
+            V x;                                                                                  \
+            memcpy(&x, a + i, sizeof x);                                                          \
+            x = function(x);                                                                      \
+            memcpy(o + i, &x, sizeof x);                                                          \
+        }                                                                                         \
+        if (i < n) {                                                                              \
+            V x;                                                                                  \
+            for (int l = 0; l < W; l++) x[l] = a[i + l < n ? i + l : i];                          \
+            x = function(x);                                                                      \
+            memcpy(o + i, &x, (size_t)(n - i) * sizeof(T));                                       \
+        }                                                                                         \
+    }                                                                                             \
+    static void name##_one(const void *x, const void *y, const void *z, void *out) {              \
+        enum { W = sizeof(V) / sizeof(T) };                                                       \
+        const T e = *(const T *)x;                                                                \
+        V v;                                                                                      \
+        (void)y, (void)z;                                                                         \
+        for (int l = 0; l < W; l++) v[l] = e;                                                     \
+        v = function(v);                                                                          \
+        *(T *)out = v[0];                                                                         \
+    }                                                                                             \
+    static void (*name##_itself(void))(void) { return (void (*)(void))function; }
+
+#define LOOP2(name, T, V, function)                                                               \
+    extern V function(V, V);                                                                      \
+    static void name(int64_t n, const void *const *in, const int64_t *s, void *out, int64_t so) { \
+        enum { W = sizeof(V) / sizeof(T) };                                                       \
+        const T *a = in[0], *b = in[1];                                                           \
+        const int64_t sa = s[0], sb = s[1];                                                       \
+        T *o = out;                                                                               \
+        (void)so;                                                                                 \
+        for (int64_t i = 0; i < n; i += W) {                                                      \
+            V x, y;                                                                               \
+            const bool full = i + W <= n;                                                         \
+            if (full && sa)                                                                       \
+                memcpy(&x, a + i, sizeof x);                                                      \
+            else                                                                                  \
+                for (int l = 0; l < W; l++) x[l] = a[(i + l < n ? i + l : i) * sa];               \
+            if (full && sb)                                                                       \
+                memcpy(&y, b + i, sizeof y);                                                      \
+            else                                                                                  \
+                for (int l = 0; l < W; l++) y[l] = b[(i + l < n ? i + l : i) * sb];               \
+            x = function(x, y);                                                                   \
+            memcpy(o + i, &x, full ? sizeof x : (size_t)(n - i) * sizeof(T));                     \
+        }                                                                                         \
+    }                                                                                             \
+    static void name##_one(const void *x, const void *y, const void *z, void *out) {              \
+        enum { W = sizeof(V) / sizeof(T) };                                                       \
+        const T e = *(const T *)x, f = *(const T *)y;                                             \
+        V v, w;                                                                                   \
+        (void)z;                                                                                  \
+        for (int l = 0; l < W; l++) v[l] = e, w[l] = f;                                           \
+        v = function(v, w);                                                                       \
+        *(T *)out = v[0];                                                                         \
+    }                                                                                             \
+    static void (*name##_itself(void))(void) { return (void (*)(void))function; }
+
+#define ROW(prefix, label, name) {label, {prefix##_##name, prefix##_##name##_one, prefix##_##name##_itself}},
+
+/* Composed of the library's exp: 1 / (1 + e^-x), where e^-|x| cannot overflow (prims/special.c: the same steps). */
+#define LOGISTIC(name, T, V, M, exp)                             \
+    extern V exp(V);                                             \
+    static V name(V x) {                                         \
+        const V zero = {0}, one = zero + (T)1;                   \
+        const M below = (M)(x < zero);                           \
+        const V e = exp((V)((M)x | (M)(-zero)));                 \
+        const V above = (V)(((M)e & below) | ((M)one & ~below)); \
+        return above / (one + e);                                \
+    }
+#define LOGISTICS(prefix, exp, expf)                  \
+    LOGISTIC(prefix##_of, double, f64xn, i64xn, exp)  \
+    LOGISTIC(prefix##f_of, float, f32xn, i32xn, expf) \
+    LOOP1(prefix, double, f64xn, prefix##_of)         \
+    LOOP1(prefix##f, float, f32xn, prefix##f_of)
+
+#define TABLE(name, set)  TABLE_(name, set)
+#define TABLE_(name, set) tn_i_##name##_##set
+
+/* ---- libmvec ---------------------------------------------------------------------------- */
+
+#ifdef TN_LIBMVEC
+#define FIRST1(X) X(sin) X(cos) X(exp) X(log)
+#define FIRST2(X) X(pow)
+#if __GLIBC_PREREQ(2, 35)
+#define LATER1(X) \
+    X(tan)        \
+    X(asin)       \
+    X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(exp2) X(expm1) X(log1p) X(cbrt) X(erf) X(erfc)
+#define LATER2(X) X(atan2)
+#else
+#define LATER1(X)
+#define LATER2(X)
+#endif
+
+#define MVEC1(fn)                                    \
+    LOOP1(mvec_##fn, double, f64xn, MVEC_F64(fn, v)) \
+    LOOP1(mvec_##fn##f, float, f32xn, MVEC_F32(fn##f, v))
+#define MVEC2(fn)                                     \
+    LOOP2(mvec_##fn, double, f64xn, MVEC_F64(fn, vv)) \
+    LOOP2(mvec_##fn##f, float, f32xn, MVEC_F32(fn##f, vv))
+#define MVEC_ROWS(fn) ROW(mvec, #fn, fn) ROW(mvec, #fn "f", fn##f)
+
+FIRST1(MVEC1)
+FIRST2(MVEC2)
+LATER1(MVEC1)
+LATER2(MVEC2)
+LOGISTICS(mvec_logistic, MVEC_F64(exp, v), MVEC_F32(expf, v))
+const tn_i_vec_named TABLE(mvec, SET)[] = {MVEC_ROWS(logistic) FIRST1(MVEC_ROWS) FIRST2(MVEC_ROWS) LATER1(MVEC_ROWS)
+                                               LATER2(MVEC_ROWS){0}};
+#else
+const tn_i_vec_named TABLE(mvec, SET)[] = {{0}};
+#endif
+
+/* ---- SLEEF ------------------------------------------------------------------------------- */
+
+/* cinz and finz: those of its functions in which an element does not depend on the others of its vector.  Its asinh and
+ * acosh overflow where their squares do; the C library takes their place. */
+#ifdef TN_SLEEF
+#define SLEEF1(fn, ulp)                                  \
+    LOOP1(sleef_##fn, double, f64xn, SLEEF_F64(fn, ulp)) \
+    LOOP1(sleef_##fn##f, float, f32xn, SLEEF_F32(fn, ulp))
+#define SLEEF2(fn, ulp)                                  \
+    LOOP2(sleef_##fn, double, f64xn, SLEEF_F64(fn, ulp)) \
+    LOOP2(sleef_##fn##f, float, f32xn, SLEEF_F32(fn, ulp))
+#define UNARY(X) \
+    X(sin, u10)  \
+    X(cos, u10)  \
+    X(exp, u10)  \
+    X(log, u10)  \
+    X(tan, u10)  \
+    X(asin, u10) \
+    X(acos, u10) \
+    X(atan, u10) \
+    X(sinh, u10) \
+    X(cosh, u10) \
+    X(tanh, u10) X(atanh, u10) X(exp2, u10) X(expm1, u10) X(log1p, u10) X(cbrt, u10) X(erf, u10) X(erfc, u15)
+#define BINARY(X)           X(pow, u10) X(atan2, u10)
+#define SLEEF_ROWS(fn, ulp) ROW(sleef, #fn, fn) ROW(sleef, #fn "f", fn##f)
+
+UNARY(SLEEF1)
+BINARY(SLEEF2)
+LOGISTICS(sleef_logistic, SLEEF_F64(exp, u10), SLEEF_F32(exp, u10))
+const tn_i_vec_named TABLE(sleef, SET)[] = {SLEEF_ROWS(logistic, u10) UNARY(SLEEF_ROWS) BINARY(SLEEF_ROWS){0}};
+#else
+const tn_i_vec_named TABLE(sleef, SET)[] = {{0}};
+#endif

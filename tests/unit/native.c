@@ -1,0 +1,285 @@
+/* The native backend: its cache on disk, and what happens without a compiler.  (That it computes the
+ * interpreter's bits is a law: tests/laws/native.c.) */
+#include "tracing.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { N = 1003 };
+
+static tn_val chain(const tn_val *in, void *user) {
+    (void)user;
+    return tn_sum(tn_tanh(tn_add(tn_mul(tn_sin(in[0]), in[0]), 0.5)));
+}
+
+static tn_fn *traced(tn_ctx *c) {
+    tn_fn *f = tn_trace(c, chain, NULL, 1, TN_TYPES(tn_f64(N)));
+    tn_fn *g = f ? tn_value_and_grad(f, tn_wrt(0), NULL) : NULL;
+    if (!g) fail_msg("%s", tn_error(c));
+    return g;
+}
+
+/* ---- directories ------------------------------------------------------------------ */
+
+static void make_dir(char *dir, size_t n) {
+    (void)snprintf(dir, n, "/tmp/tansy-native-XXXXXX");
+    assert_non_null(mkdtemp(dir));
+}
+
+/* How many entries, and the name of the last. */
+static int entries(const char *dir, char *name, size_t n) {
+    DIR *d = opendir(dir);
+    int count = 0;
+    assert_non_null(d);
+    for (struct dirent *e; (e = readdir(d));)
+        if (e->d_name[0] != '.' || strlen(e->d_name) > 2) {
+            count++;
+            if (name) (void)snprintf(name, n, "%s/%s", dir, e->d_name);
+        }
+    (void)closedir(d);
+    return count;
+}
+
+static void remove_dir(const char *dir) {
+    char name[512];
+    (void)chmod(dir, 0700);
+    while (entries(dir, name, sizeof name)) assert_int_equal(unlink(name), 0);
+    assert_int_equal(rmdir(dir), 0);
+}
+
+/* ---- running ------------------------------------------------------------------------- */
+
+static double x[N], dx[2][N], y[2];
+
+/* Runs it by one backend; returns the one that ran. */
+static int run_by(tn_ctx *c, const tn_fn *f, int backend, const char *cc, const char *dir, int at, char *why) {
+    const tn_compile_options o = {.size = sizeof o, .backend = backend, .cc = cc, .cache_dir = dir};
+    const char *said;
+    tn_exec *e = tn_compile(f, &o);
+    if (!e) fail_msg("%s", tn_error(c));
+    for (int i = 0; i < N; i++) x[i] = cos(i);
+    assert_int_equal(tn_call(e, TN_INPUTS(x), TN_OUTPUTS(&y[at], dx[at])), TN_OK);
+    const int ran = tn_exec_backend(e, &said);
+    if (why) (void)snprintf(why, 512, "%s", said);
+    tn_exec_free(e);
+    return ran;
+}
+
+static void same(void) {
+    assert_memory_equal(&y[0], &y[1], sizeof y[0]);
+    assert_memory_equal(dx[0], dx[1], sizeof dx[0]);
+}
+
+static void runs_and_is_kept(void **state) {
+    (void)state;
+    char dir[64], why[512];
+    make_dir(dir, sizeof dir);
+    tn_ctx *c = tn_ctx_new(NULL);
+    tn_fn *f = traced(c);
+    (void)run_by(c, f, TN_BACKEND_INTERPRETER, NULL, NULL, 0, why);
+    assert_string_equal(why, "");
+    for (int time = 0; time < 2; time++) {
+        assert_int_equal(run_by(c, f, TN_BACKEND_NATIVE, NULL, dir, 1, why), TN_BACKEND_NATIVE);
+        assert_string_equal(why, "");
+        same();
+        assert_int_equal(entries(dir, NULL, 0), 1);
+    }
+    assert_int_equal(tn_exec_backend(NULL, NULL), -1);
+    tn_ctx_free(c);
+    remove_dir(dir);
+}
+
+static void without_a_compiler(void **state) {
+    (void)state;
+    char dir[64], why[512];
+    make_dir(dir, sizeof dir);
+    tn_ctx *c = tn_ctx_new(NULL);
+    tn_fn *f = traced(c);
+    (void)run_by(c, f, TN_BACKEND_INTERPRETER, NULL, NULL, 0, NULL);
+    assert_int_equal(run_by(c, f, TN_BACKEND_NATIVE, "no-such-compiler", dir, 1, why), TN_BACKEND_INTERPRETER);
+    assert_non_null(strstr(why, "no-such-compiler"));
+    same();
+    assert_int_equal(run_by(c, f, TN_BACKEND_NATIVE, "false", dir, 1, why), TN_BACKEND_INTERPRETER);
+    assert_non_null(strstr(why, "the compiler failed"));
+    same();
+    assert_int_equal(entries(dir, NULL, 0), 0); /* and nothing is left behind */
+    /* A name is a name: no shell reads it. */
+    assert_int_equal(run_by(c, f, TN_BACKEND_NATIVE, "cc; touch /tmp/tansy-was-here", dir, 1, why),
+                     TN_BACKEND_INTERPRETER);
+    assert_int_equal(access("/tmp/tansy-was-here", F_OK), -1);
+    tn_ctx_free(c);
+    remove_dir(dir);
+}
+
+static void refuse(tn_ctx *c, const tn_fn *f, const char *dir, const char *reason) {
+    const tn_compile_options o = {.size = sizeof o, .backend = TN_BACKEND_NATIVE, .cache_dir = dir};
+    assert_null(tn_compile(f, &o));
+    assert_int_equal(tn_last_status(c), TN_EINVAL);
+    if (!strstr(tn_error(c), reason)) fail_msg("'%s' does not say '%s'", tn_error(c), reason);
+}
+
+static void unsafe_directories(void **state) {
+    (void)state;
+    char dir[64], file[128];
+    make_dir(dir, sizeof dir);
+    tn_ctx *c = tn_ctx_new(NULL);
+    tn_fn *f = traced(c);
+    assert_int_equal(chmod(dir, 0770), 0);
+    refuse(c, f, dir, "can be written to by others");
+    assert_int_equal(chmod(dir, 0702), 0);
+    refuse(c, f, dir, "can be written to by others");
+    assert_int_equal(chmod(dir, 0700), 0);
+    refuse(c, f, "/no/such/directory", "does not exist");
+    (void)snprintf(file, sizeof file, "%s/file", dir);
+    (void)close(open(file, O_CREAT | O_WRONLY, 0600));
+    refuse(c, f, file, "is not a directory");
+    if (geteuid() != 0) refuse(c, f, "/", "belongs to another user");
+    tn_ctx_free(c);
+    remove_dir(dir);
+}
+
+/* A directory that cannot be written to: compiled elsewhere, run all the same.  (The superuser can write anywhere.) */
+static void read_only_directory(void **state) {
+    (void)state;
+    char dir[64];
+    make_dir(dir, sizeof dir);
+    tn_ctx *c = tn_ctx_new(NULL);
+    tn_fn *f = traced(c);
+    assert_int_equal(chmod(dir, 0500), 0);
+    (void)run_by(c, f, TN_BACKEND_INTERPRETER, NULL, NULL, 0, NULL);
+    assert_int_equal(run_by(c, f, TN_BACKEND_NATIVE, NULL, dir, 1, NULL), TN_BACKEND_NATIVE);
+    same();
+    if (geteuid() != 0) assert_int_equal(entries(dir, NULL, 0), 0);
+    tn_ctx_free(c);
+    remove_dir(dir);
+}
+
+/* A file that is cut, or of which a byte has changed, is made anew and not run. */
+static void broken_files(void **state) {
+    (void)state;
+    char dir[64], name[512];
+    struct stat s;
+    make_dir(dir, sizeof dir);
+    tn_ctx *c = tn_ctx_new(NULL);
+    tn_fn *f = traced(c);
+    (void)run_by(c, f, TN_BACKEND_INTERPRETER, NULL, NULL, 0, NULL);
+    (void)run_by(c, f, TN_BACKEND_NATIVE, NULL, dir, 1, NULL);
+    for (int how = 0; how < 3; how++) {
+        assert_int_equal(entries(dir, name, sizeof name), 1);
+        assert_int_equal(stat(name, &s), 0);
+        const int fd = open(name, O_WRONLY);
+        if (how == 0) assert_int_equal(ftruncate(fd, s.st_size / 2), 0);
+        if (how == 1) assert_int_equal(pwrite(fd, "!", 1, s.st_size / 3), 1);
+        if (how == 2) assert_int_equal(ftruncate(fd, 0), 0);
+        assert_int_equal(close(fd), 0);
+        y[1] = 0;
+        assert_int_equal(run_by(c, f, TN_BACKEND_NATIVE, NULL, dir, 1, NULL), TN_BACKEND_NATIVE);
+        same();
+        assert_int_equal(entries(dir, NULL, 0), 1);
+    }
+    tn_ctx_free(c);
+    remove_dir(dir);
+}
+
+static void racing_processes(void **state) {
+    (void)state;
+    enum { PROCESSES = 8 };
+    char dir[64];
+    pid_t child[PROCESSES];
+    make_dir(dir, sizeof dir);
+    for (int i = 0; i < PROCESSES; i++) {
+        child[i] = fork();
+        assert_true(child[i] >= 0);
+        if (child[i] > 0) continue;
+        tn_ctx *c = tn_ctx_new(NULL);
+        tn_fn *f = traced(c);
+        (void)run_by(c, f, TN_BACKEND_INTERPRETER, NULL, NULL, 0, NULL);
+        const int ran = run_by(c, f, TN_BACKEND_NATIVE, NULL, dir, 1, NULL);
+        _exit(ran != TN_BACKEND_NATIVE || y[0] != y[1] || memcmp(dx[0], dx[1], sizeof dx[0]) != 0);
+    }
+    for (int i = 0; i < PROCESSES; i++) {
+        int status;
+        assert_int_equal(waitpid(child[i], &status, 0), child[i]);
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    }
+    assert_int_equal(entries(dir, NULL, 0), 1);
+    remove_dir(dir);
+}
+
+/* Values are named by number: none of their names may be a type's. */
+static tn_val many_functions(const tn_val *in, void *user) {
+    (void)user;
+    tn_val v = in[0];
+    for (int i = 0; i < 70; i++) v = tn_sin(v);
+    return tn_mul(v, in[1]);
+}
+
+/* Both columns and what a mask chooses, `user` equations after the first. */
+static tn_val some_columns(const tn_val *in, void *user) {
+    tn_val v = in[0];
+    for (int i = 0; i < *(const int *)user; i++) v = tn_tanh(v);
+    const tn_val columns = tn_sum_axis(v, 0, true), mask = tn_gt(in[1], 0);
+    return tn_add(columns, tn_sum_axis(tn_where(mask, v, tn_where(in[2], in[0], in[1])), 0, true));
+}
+
+enum { ROWS = 8, COLUMNS = 24 };
+
+static void same_as_interpreted(tn_ctx *c, const tn_fn *f, const void *const *in, const char *dir) {
+    double out[2][ROWS * COLUMNS] = {{0}};
+    if (!f) fail_msg("%s", tn_error(c));
+    for (int native = 0; native < 2; native++) {
+        const char *why;
+        const int backend = native ? TN_BACKEND_NATIVE : TN_BACKEND_INTERPRETER;
+        const tn_compile_options o = {.size = sizeof o, .backend = backend, .cache_dir = dir};
+        tn_exec *e = tn_compile(f, &o);
+        if (!e) fail_msg("%s", tn_error(c));
+        if (tn_exec_backend(e, &why) != backend) fail_msg("%s", why);
+        assert_int_equal(tn_call(e, in, TN_OUTPUTS(out[native])), TN_OK);
+        tn_exec_free(e);
+    }
+    assert_memory_equal(out[0], out[1], sizeof out[0]);
+}
+
+static void names_are_no_types(void **state) {
+    (void)state;
+    char dir[64];
+    double a[ROWS * COLUMNS], b[ROWS * COLUMNS];
+    float a32[ROWS * COLUMNS], b32[ROWS * COLUMNS];
+    uint8_t mask[ROWS * COLUMNS];
+    for (int i = 0; i < ROWS * COLUMNS; i++) {
+        a[i] = sin(i), b[i] = cos(3 * i), mask[i] = i % 3 == 0;
+        a32[i] = (float)a[i], b32[i] = (float)b[i];
+    }
+    make_dir(dir, sizeof dir);
+    tn_ctx *c = tn_ctx_new(NULL);
+    const tn_fn *f = tn_trace(c, many_functions, NULL, 2, TN_TYPES(tn_f32(ROWS, COLUMNS), tn_f32()));
+    const tn_fn *g = tn_trace(c, many_functions, NULL, 2, TN_TYPES(tn_f64(ROWS, COLUMNS), tn_f64()));
+    same_as_interpreted(c, f, TN_INPUTS(a32, b32), dir);
+    same_as_interpreted(c, g, TN_INPUTS(a, b), dir);
+    for (int before = 2; before < 9; before++) {
+        const tn_type t = tn_f32(ROWS, COLUMNS);
+        const tn_fn *h = tn_trace(c, some_columns, &before, 3, TN_TYPES(t, t, tn_bool(ROWS, COLUMNS)));
+        same_as_interpreted(c, h, TN_INPUTS(a32, b32, mask), dir);
+    }
+    tn_ctx_free(c);
+    remove_dir(dir);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(runs_and_is_kept),   cmocka_unit_test(without_a_compiler),
+        cmocka_unit_test(unsafe_directories), cmocka_unit_test(read_only_directory),
+        cmocka_unit_test(broken_files),       cmocka_unit_test(racing_processes),
+        cmocka_unit_test(names_are_no_types),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,149 @@
+/* Nests that several threads run: the bits of one thread. */
+#include "exec/exec.h"
+#include "exec/nest_code.h"
+#include "tansy.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct program {
+    const char *name;
+    tn_val (*f)(const tn_val *in, void *user);
+    size_t rank;
+    int64_t dim[3];
+    int dtype;
+    bool gradient, cut; /* cut: there is a nest for several threads */
+} program;
+
+static tn_val chain(const tn_val *in, void *user) {
+    (void)user;
+    return tn_mul(tn_sin(tn_add(tn_mul(in[0], in[0]), 1)), tn_exp(tn_neg(in[0])));
+}
+static tn_val softmax(const tn_val *in, void *user) {
+    (void)user;
+    return tn_softmax(in[0], 1);
+}
+static tn_val columns(const tn_val *in, void *user) {
+    (void)user;
+    return tn_sum_axis(tn_square(in[0]), 0, false);
+}
+static tn_val rows(const tn_val *in, void *user) {
+    (void)user;
+    return tn_sum_axis(tn_exp(in[0]), 1, false);
+}
+static tn_val middle(const tn_val *in, void *user) {
+    (void)user;
+    return tn_sum_axis(tn_exp(in[0]), 1, false);
+}
+static tn_val total(const tn_val *in, void *user) {
+    (void)user;
+    return tn_sum(tn_mul(tn_sin(in[0]), in[0]));
+}
+static tn_val greatest(const tn_val *in, void *user) {
+    (void)user;
+    return tn_max(tn_square(in[0]));
+}
+static tn_val loss(const tn_val *in, void *user) {
+    (void)user;
+    return tn_sum(tn_square(tn_sub(in[0], tn_log(tn_sum_axis(tn_exp(in[0]), 1, true)))));
+}
+static tn_val first_greatest(const tn_val *in, void *user) {
+    (void)user;
+    return tn_argmax(tn_square(in[0]), 0);
+}
+
+static const program all[] = {
+    {"chain", chain, 1, {100000}, TN_F64, false, true},
+    {"chain", chain, 1, {1000003}, TN_F32, false, true},
+    {"chain", chain, 2, {317, 331}, TN_F64, false, true},
+    {"softmax", softmax, 2, {3000, 10}, TN_F64, false, true},
+    {"softmax", softmax, 2, {257, 1000}, TN_F32, false, true},
+    {"softmax", softmax, 2, {20, 5000}, TN_F64, false, true},
+    {"columns", columns, 2, {10000, 13}, TN_F64, false, true},
+    {"columns", columns, 2, {5001, 300}, TN_F32, false, true},
+    {"columns", columns, 2, {1025, 1500}, TN_F64, false, true},
+    {"rows", rows, 2, {100, 1000}, TN_F64, false, true},
+    {"rows", rows, 2, {50, 10001}, TN_F32, false, true},
+    {"middle", middle, 3, {30, 40, 50}, TN_F64, false, false},
+    {"total", total, 1, {100000}, TN_F64, false, true},
+    {"total", total, 1, {131072}, TN_F32, false, true},
+    {"total", total, 1, {10000001}, TN_F64, false, true},
+    {"total", total, 2, {1000, 999}, TN_F64, false, true},
+    {"greatest", greatest, 1, {77777}, TN_F64, false, true},
+    {"loss", loss, 2, {5000, 16}, TN_F64, true, true},
+    {"loss", loss, 2, {5000, 10}, TN_F64, true, true},
+    {"argmax", first_greatest, 1, {100000}, TN_F64, false, false},
+};
+
+static void fill(const program *p, int64_t n, void *x) {
+    uint64_t state = 12345;
+    for (int64_t i = 0; i < n; i++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        const double u = (double)(state >> 11) * 0x1p-53 * 2 - 1;
+        if (p->dtype == TN_F64)
+            ((double *)x)[i] = u;
+        else
+            ((float *)x)[i] = (float)u;
+    }
+}
+
+static bool is_cut(const tn_exec *e) {
+    bool found = false;
+    for (size_t i = 0; i < e->plan->nnest; i++) {
+        const tn_i_nest_code *k = e->plan->nest[i]->code;
+        found |= k->threads > 1;
+    }
+    return found;
+}
+
+static int check(tn_ctx *c, const program *p) {
+    static const int threads[] = {1, 2, 3, 4, 7};
+    const tn_type t = tn_type_of((tn_dtype)p->dtype, p->rank, p->dim);
+    const int64_t n = (int64_t)tn_type_elements(&t);
+    int bad = 0;
+    const size_t size = p->dtype == TN_F64 ? 8 : 4;
+    tn_fn *f = tn_trace(c, p->f, NULL, 1, &t);
+    if (p->gradient) f = tn_grad(f, NULL, NULL);
+    assert_non_null(f);
+    char *x = malloc((size_t)n * size), *one = malloc((size_t)n * 8), *many = malloc((size_t)n * 8);
+    assert_true(x && one && many);
+    fill(p, n, x);
+    for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
+        char *out = i ? many : one;
+        const tn_compile_options o = {.size = sizeof o, .threads = threads[i]};
+        tn_exec *e = tn_compile(f, &o);
+        assert_non_null(e);
+        if (is_cut(e) != (threads[i] > 1 && p->cut && tn_i_nest_threads()))
+            print_error("%s of %d: %d threads: %s\n", p->name, (int)p->dim[0], threads[i],
+                        is_cut(e) ? "cut" : "not cut"),
+                bad++;
+        memset(out, 0x55, (size_t)n * 8);
+        assert_int_equal(tn_call(e, TN_INPUTS(x), TN_OUTPUTS(out)), TN_OK);
+        if (memcmp(one, out, (size_t)n * 8) != 0)
+            print_error("%s of %d: other bits with %d threads\n", p->name, (int)p->dim[0], threads[i]), bad++;
+        tn_exec_free(e);
+    }
+    free(x);
+    free(one);
+    free(many);
+    return bad;
+}
+
+static void test_bits(void **state) {
+    (void)state;
+    int bad = 0;
+    tn_ctx *c = tn_ctx_new(NULL);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) bad += check(c, &all[i]);
+    assert_int_equal(bad, 0);
+    tn_ctx_free(c);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_bits)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

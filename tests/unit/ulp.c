@@ -1,0 +1,168 @@
+/* How far functions of vectors are from exact, in ulp, on every instruction set that is here: at most what
+ * docs/execution.md promises.  What is exact is long double for f64 and double for f32. */
+#include "vec/vec.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SAMPLES = 20011, TILE = 487 };
+
+typedef struct function {
+    const char *name; /* of f64 */
+    long double (*of)(long double);
+    long double (*of2)(long double, long double);
+    double lo, hi;   /* where it is sampled evenly */
+    double bound[2]; /* ulp, of f64 and f32, as documented */
+} function;
+
+static long double logistic(long double x) { return 1 / (1 + expl(-x)); }
+
+static const function table[] = {
+    {"sin", sinl, NULL, -10, 10, {4, 4}},
+    {"cos", cosl, NULL, -10, 10, {4, 4}},
+    {"tan", tanl, NULL, -10, 10, {4, 4}},
+    {"asin", asinl, NULL, -1, 1, {4, 4}},
+    {"acos", acosl, NULL, -1, 1, {4, 4}},
+    {"atan", atanl, NULL, -20, 20, {4, 4}},
+    {"sinh", sinhl, NULL, -20, 20, {4, 4}},
+    {"cosh", coshl, NULL, -20, 20, {4, 4}},
+    {"tanh", tanhl, NULL, -5, 5, {4, 4}},
+    {"asinh", asinhl, NULL, -20, 20, {4, 4}},
+    {"acosh", acoshl, NULL, 1, 30, {4, 4}},
+    {"atanh", atanhl, NULL, -1, 1, {4, 4}},
+    {"exp", expl, NULL, -80, 80, {4, 4}},
+    {"exp2", exp2l, NULL, -100, 100, {4, 4}},
+    {"expm1", expm1l, NULL, -5, 20, {4, 4}},
+    {"log", logl, NULL, 0, 50, {4, 4}},
+    {"log1p", log1pl, NULL, -1, 20, {4, 4}},
+    {"cbrt", cbrtl, NULL, -50, 50, {4, 4}},
+    {"erf", erfl, NULL, -5, 5, {4, 4}},
+    {"erfc", erfcl, NULL, -3, 8, {4, 4}},
+    {"logistic", logistic, NULL, -30, 30, {4, 5}},
+    {"pow", NULL, powl, 0, 20, {4, 4}},
+    {"atan2", NULL, atan2l, -20, 20, {4, 4}},
+};
+
+static bool is_single(const char *name, const function *f) { return strlen(name) == strlen(f->name) + 1; }
+
+static const function *function_of(const char *name) {
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        const size_t n = strlen(table[i].name);
+        if (strncmp(name, table[i].name, n) == 0 && (!name[n] || (name[n] == 'f' && !name[n + 1]))) return &table[i];
+    }
+    return NULL;
+}
+
+/* The distance of y from what is exact, in units of the last place there. */
+static double ulps(double y, long double exact, bool single) {
+    const double rounded = single ? (double)(float)exact : (double)exact;
+    if (y == rounded || (isnan(y) && isnan(rounded))) return 0;
+    if (!isfinite(rounded) || !isfinite(y)) return HUGE_VAL;
+    int e;
+    (void)frexp(rounded, &e);
+    const int digits = single ? FLT_MANT_DIG : DBL_MANT_DIG, least = single ? FLT_MIN_EXP : DBL_MIN_EXP;
+    const int power = (rounded == 0 || e < least ? least : e) - digits;
+    return (double)(fabsl((long double)y - exact) / ldexpl(1, power));
+}
+
+static double sample(const function *f, size_t i, bool second) {
+    static const double special[] = {0.0,    -0.0, INFINITY, -INFINITY, NAN, 1,    -1,  0.5,  1e-30, -1e-30, 3e-39,
+                                     1e-310, 1e30, -1e30,    2,         1e5, -1e5, 100, -100, 700,   -700};
+    const size_t n = sizeof special / sizeof *special;
+    if (i < n * n) return special[second ? i / n : i % n];
+    const double at = second ? fmod((double)i * 0.6180339887498949, 1) : (double)i / SAMPLES;
+    if (i % 5 == 0) return ldexp(f->lo < 0 && i % 2 ? -1 - at : 1 + at, (int)(i % 60) - 40); /* small and large ones */
+    return f->lo + (f->hi - f->lo) * at;
+}
+
+typedef struct tiles {
+    double x[SAMPLES], y[SAMPLES], out[SAMPLES];
+    float xf[SAMPLES], yf[SAMPLES], outf[SAMPLES];
+} tiles;
+
+static void run(const function *f, const tn_i_vec *v, bool single, tiles *t) {
+    const int64_t stride[2] = {1, 1};
+    for (size_t i = 0; i < SAMPLES; i++) {
+        t->x[i] = sample(f, i, false);
+        t->y[i] = f->of2 ? fmod(sample(f, i, true), 8) : 0;
+        t->xf[i] = (float)t->x[i];
+        t->yf[i] = (float)t->y[i];
+    }
+    for (size_t i = 0; i < SAMPLES; i += TILE) {
+        const void *in[2] = {t->x + i, t->y + i}, *inf[2] = {t->xf + i, t->yf + i};
+        const int64_t n = (int64_t)(SAMPLES - i < TILE ? SAMPLES - i : TILE);
+        if (single)
+            v->strip(n, inf, stride, t->outf + i, 1);
+        else
+            v->strip(n, in, stride, t->out + i, 1);
+    }
+}
+
+/* An element has the same bits alone, and in any place of a tile. */
+static void check_places(const tn_i_vec *v, bool single, const tiles *t, const char *name) {
+    for (size_t i = 0; i < SAMPLES; i += 7) {
+        double out = 0;
+        const void *x = single ? (const void *)&t->xf[i] : (const void *)&t->x[i];
+        const void *y = single ? (const void *)&t->yf[i] : (const void *)&t->y[i];
+        const void *tile = single ? (const void *)&t->outf[i] : (const void *)&t->out[i];
+        const size_t size = single ? sizeof(float) : sizeof(double);
+        v->one(x, y, NULL, &out);
+        const double a = single ? (double)t->outf[i] : t->out[i];
+        if (memcmp(&out, tile, size) != 0 && !isnan(a)) fail_msg("%s: element %zu differs when it is alone", name, i);
+    }
+}
+
+static double worst_of(const function *f, const char *name, tn_i_isa isa, bool accurate, tiles *t) {
+    const tn_i_vec v = tn_i_vec_math(name, isa, accurate);
+    const bool single = is_single(name, f);
+    double worst = 0;
+    run(f, &v, single, t);
+    check_places(&v, single, t, name);
+    for (size_t i = 0; i < SAMPLES; i++) {
+        const long double x = single ? (long double)t->xf[i] : (long double)t->x[i];
+        const long double y = single ? (long double)t->yf[i] : (long double)t->y[i];
+        const double got = single ? (double)t->outf[i] : t->out[i];
+        const double d = ulps(got, f->of ? f->of(x) : f->of2(x, y), single);
+        if (d > worst && getenv("TN_ULP")) printf("  %s(%a, %a) = %a: %.3g ulp\n", name, (double)x, (double)y, got, d);
+        if (d > worst) worst = d;
+    }
+    return worst;
+}
+
+static void bounds(bool accurate) {
+    tiles *t = malloc(sizeof *t);
+    const char *name;
+    for (size_t i = 0; (name = tn_i_vec_math_at(i, accurate)); i++)
+        for (int isa = TN_ISA_PLAIN; isa <= (int)tn_i_isa_best(); isa++) {
+            const function *f = function_of(name);
+            assert_non_null(f);
+            const double d = worst_of(f, name, (tn_i_isa)isa, accurate, t);
+            const double most = !accurate ? f->bound[is_single(name, f)] : strncmp(name, "logistic", 8) == 0 ? 3 : 1.5;
+            if (getenv("TN_ULP")) printf("%s %s on %d: %.3g ulp\n", tn_i_vec_library(accurate), name, isa, d);
+            if (!(d <= most)) fail_msg("%s on instruction set %d: %.3g ulp, more than %g", name, isa, d, most);
+        }
+    free(t);
+}
+
+static void default_functions(void **unused) {
+    (void)unused;
+    bounds(false);
+}
+
+static void accurate_functions(void **unused) {
+    (void)unused;
+    bounds(true);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(default_functions), cmocka_unit_test(accurate_functions)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
