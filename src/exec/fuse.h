@@ -6,15 +6,20 @@
 
 /* requires: a program as it is planned; ensures: the same outputs and effects, in which equations that a nest can
  * compute stand in `fused` equations.  Nothing is computed twice, but what costs nothing (numbers, iota) or less than
- * memory would (shift.c); equations that nothing needs are gone.  All inputs are ordinary ones.  A new reference, NULL after an error.  Cost: linear. */
+ * memory would (shift.c); equations that nothing needs are gone.
+ * All inputs are ordinary ones.  A new reference, NULL after an error.  Cost: linear. */
 tn_fn *tn_i_fuse(const tn_fn *f);
 
-/* What fusion begins with (unscatter.c).  requires: any program; ensures: the same outputs, to the bit.  A new reference,
- * NULL after an error. */
+/* What fusion begins with (unscatter.c).  requires: any program; ensures: the same outputs, to the bit.  A new
+ * reference, NULL after an error. */
 tn_fn *tn_i_unscattered(const tn_fn *f);
 /* And then (shift.c): cheap arithmetic that is padded or joined, done where its result is read.  Requires and ensures
  * the same; some equations are computed up to a few times, and others nowhere any more.  Cost: linear. */
 tn_fn *tn_i_shifted(const tn_fn *f);
+/* The same equations in an order in which less is alive at one time (late.c), or f itself where that is as good, or
+ * loops and spilled values have their order already.  requires: any program; effects stay in order.  A new reference,
+ * NULL after an error.  Cost: linear. */
+const tn_fn *tn_i_late(const tn_fn *f);
 /* Small arrays that depend on no input are constants (known.c).  requires, ensures, errors: the same. */
 tn_fn *tn_i_known(const tn_fn *f);
 /* Whether e is scatter_add of one window at a place that is known and inside; then where it begins in each dimension of

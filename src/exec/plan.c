@@ -175,16 +175,103 @@ static bool plan_program(tn_i_planner *z) {
     return note_kept(z) && tn_i_spill_finish(z) && frame_bytes(z);
 }
 
+/* Forgets what was planned, but for the plans of nested programs. */
+static void plan_empty(tn_ctx *c, tn_i_plan *p) {
+    if (p->f) tn_i_free(c, p->place, p->f->nval * sizeof *p->place);
+    tn_i_free(c, p->step, p->cstep * sizeof *p->step);
+    tn_i_free(c, p->move, p->cmove * sizeof *p->move);
+    tn_i_free(c, p->arg, p->carg * sizeof *p->arg);
+    tn_i_free(c, p->release, p->crelease * sizeof *p->release);
+    for (size_t i = 0; i < p->ngroup; i++) tn_i_group_drop(c, &p->group[i]);
+    tn_i_free(c, p->group, p->cgroup * sizeof *p->group);
+    for (size_t i = 0; i < p->nnest; i++) tn_i_nest_free(c, p->nest[i]);
+    tn_i_free(c, p->nest, p->cnest * sizeof *p->nest);
+    for (size_t i = 0; i < p->nloop; i++) tn_i_loop_drop(c, &p->loop[i]);
+    tn_i_free(c, p->loop, p->cloop * sizeof *p->loop);
+    tn_i_free(c, p->kept, p->ncarry);
+    tn_i_free(c, p->transfer, p->ctransfer * sizeof *p->transfer);
+    tn_i_free(c, p->number, p->cnumber * sizeof *p->number);
+    tn_i_free(c, p->fork, p->cfork * sizeof *p->fork);
+    tn_i_free(c, (void *)p->branch, p->cbranch * sizeof *p->branch);
+    *p = (tn_i_plan){.f = p->f,
+                     .of = p->of,
+                     .plain = p->plain,
+                     .accurate = p->accurate,
+                     .threads = p->threads,
+                     .nested = p->nested,
+                     .nnested = p->nnested,
+                     .cnested = p->cnested,
+                     .slot = p->slot,
+                     .cslot = p->cslot,
+                     .key = p->key,
+                     .nkey = p->nkey};
+}
+
+static tn_i_planner *planner_new(tn_i_plan *p, tn_i_plan *root, const tn_i_layout *layout) {
+    tn_i_planner *z = tn_i_alloc(p->of->ctx, sizeof *z);
+    if (!z) return NULL;
+    *z = (tn_i_planner){.ctx = p->of->ctx, .f = p->f, .layout = layout, .p = p, .root = root};
+    tn_i_pool_init(&z->pool, z->ctx);
+    return z;
+}
+
+/* Once more, with the blocks where they are in `log`; *taken: they are the same ones, and there. */
+static bool plan_again(tn_i_plan *p, tn_i_plan *root, const tn_i_layout *layout, const tn_i_pool_log *log,
+                       bool *taken) {
+    plan_empty(p->of->ctx, p);
+    tn_i_planner *z = planner_new(p, root, layout);
+    if (!z) return false;
+    z->pool.given = log;
+    const bool ok = plan_program(z);
+    *taken = ok && (!log || tn_i_pool_same(log, &z->pool.log));
+    planner_drop(z);
+    return ok;
+}
+
+/* Lives are known when a program is planned.  Where that gives places that need less, it is planned for these. */
+static bool plan_in_order(tn_i_plan *p, tn_i_plan *root, const tn_i_layout *layout) {
+    tn_i_planner *z = planner_new(p, root, layout);
+    if (!z) return false;
+    bool ok = plan_program(z), taken;
+    tn_i_pool_log log = z->pool.log;
+    /* a group owns the programs of its nested plans, which outlive it in root */
+    const bool packed = ok && p->ngroup == 0 && tn_i_pool_pack(&log, z->pool.top);
+    z->pool.log = (tn_i_pool_log){0};
+    planner_drop(z);
+    if (packed) {
+        ok = plan_again(p, root, layout, &log, &taken);
+        if (ok && !taken) ok = plan_again(p, root, layout, NULL, &taken);
+    }
+    tn_i_pool_log_drop(p->of->ctx, &log);
+    return ok;
+}
+
+/* Puts another program in place of the one that is planned. */
+static void plan_instead(tn_i_plan *p, const tn_fn *f) {
+    plan_empty(p->of->ctx, p);
+    if (p->f != p->of) tn_i_fn_unref(p->f);
+    p->f = f;
+}
+
+/* In the order of the program, or in the one that is made for low peaks, if its peak is lower. */
 static bool make_plan(tn_i_plan *p, tn_i_plan *root, const tn_i_layout *layout) {
-    tn_ctx *c = p->of->ctx;
     p->plain = root->plain;
     p->f = p->plain ? p->of : tn_i_fuse(p->of);
-    tn_i_planner *z = p->f ? tn_i_alloc(c, sizeof *z) : NULL;
-    if (!z) return false;
-    *z = (tn_i_planner){.ctx = c, .f = p->f, .layout = layout, .p = p, .root = root};
-    tn_i_pool_init(&z->pool, c);
-    bool ok = plan_program(z);
-    planner_drop(z);
+    if (!p->f || !plan_in_order(p, root, layout)) return false;
+    if (p->plain) return true;
+    const tn_fn *as_is = tn_i_fn_ref(p->f), *late = tn_i_late(p->f);
+    const size_t bytes = p->bytes;
+    bool ok = late != NULL;
+    if (ok && late != as_is) {
+        plan_instead(p, tn_i_fn_ref(late));
+        ok = plan_in_order(p, root, layout);
+        if (ok && p->bytes >= bytes) {
+            plan_instead(p, tn_i_fn_ref(as_is));
+            ok = plan_in_order(p, root, layout);
+        }
+    }
+    tn_i_fn_unref(late);
+    tn_i_fn_unref(as_is);
     return ok;
 }
 
@@ -228,22 +315,7 @@ static bool grow_table(tn_ctx *c, tn_i_plan *root) {
 }
 
 static void plan_drop(tn_ctx *c, tn_i_plan *p) {
-    if (p->f) tn_i_free(c, p->place, p->f->nval * sizeof *p->place);
-    tn_i_free(c, p->step, p->cstep * sizeof *p->step);
-    tn_i_free(c, p->move, p->cmove * sizeof *p->move);
-    tn_i_free(c, p->arg, p->carg * sizeof *p->arg);
-    tn_i_free(c, p->release, p->crelease * sizeof *p->release);
-    for (size_t i = 0; i < p->ngroup; i++) tn_i_group_drop(c, &p->group[i]);
-    tn_i_free(c, p->group, p->cgroup * sizeof *p->group);
-    for (size_t i = 0; i < p->nnest; i++) tn_i_nest_free(c, p->nest[i]);
-    tn_i_free(c, p->nest, p->cnest * sizeof *p->nest);
-    for (size_t i = 0; i < p->nloop; i++) tn_i_loop_drop(c, &p->loop[i]);
-    tn_i_free(c, p->loop, p->cloop * sizeof *p->loop);
-    tn_i_free(c, p->kept, p->ncarry);
-    tn_i_free(c, p->transfer, p->ctransfer * sizeof *p->transfer);
-    tn_i_free(c, p->number, p->cnumber * sizeof *p->number);
-    tn_i_free(c, p->fork, p->cfork * sizeof *p->fork);
-    tn_i_free(c, (void *)p->branch, p->cbranch * sizeof *p->branch);
+    plan_empty(c, p);
     tn_i_free(c, p->nested, p->cnested * sizeof *p->nested);
     tn_i_free(c, p->slot, p->cslot * sizeof *p->slot);
     tn_i_free(c, (void *)(uintptr_t)p->key, p->nkey * sizeof *p->key);

@@ -10,7 +10,10 @@ void tn_i_pool_init(tn_i_pool *p, tn_ctx *c) {
     memset(p->head, 0xFF, sizeof p->head);
 }
 
-void tn_i_pool_drop(tn_i_pool *p) { tn_i_free(p->ctx, p->node, p->cnode * sizeof *p->node); }
+void tn_i_pool_drop(tn_i_pool *p) {
+    tn_i_free(p->ctx, p->node, p->cnode * sizeof *p->node);
+    tn_i_pool_log_drop(p->ctx, &p->log);
+}
 
 size_t tn_i_pool_bytes(const tn_i_pool *p) { return (size_t)p->top * TN_ARENA_ALIGN; }
 
@@ -137,7 +140,7 @@ static uint32_t at_the_end(tn_i_pool *p, uint64_t size) {
     return node_after(p, n, at, size);
 }
 
-static uint32_t take_units(tn_i_pool *p, uint64_t size) {
+static uint32_t find_units(tn_i_pool *p, uint64_t size) {
     uint32_t c = class_of(size), n = best_in(p, c, size);
     if (n == NONE) {
         c = next_class(p, c + 1);
@@ -155,7 +158,29 @@ static uint32_t take_units(tn_i_pool *p, uint64_t size) {
     return n;
 }
 
+/* Where the plan before this one, which asked for the same blocks, has put it. */
+static uint32_t given_units(tn_i_pool *p, uint64_t size) {
+    const tn_i_pool_entry *e = p->log.n < p->given->n ? &p->given->entry[p->log.n] : NULL;
+    if (!e || e->size != size) return at_the_end(p, size); /* another block: the plan will not be taken */
+    const uint64_t end = e->at + size;
+    if (end > p->top && !raise_top(p, end - p->top)) return NONE;
+    return node_after(p, p->last, e->at, size);
+}
+
+static uint32_t take_units(tn_i_pool *p, uint64_t size) {
+    tn_i_pool_log *k = &p->log;
+    if (k->n >= NONE / 2 || !tn_i_grow(p->ctx, (void **)&k->entry, &k->capacity, k->n + 1, sizeof *k->entry))
+        return NONE;
+    const uint32_t n = p->given ? given_units(p, size) : find_units(p, size);
+    if (n == NONE) return NONE;
+    k->entry[k->n] = (tn_i_pool_entry){.at = p->node[n].at, .size = size, .from = k->now++, .to = NONE};
+    p->node[n].entry = k->n++;
+    return n;
+}
+
 static void give_units(tn_i_pool *p, uint32_t n) {
+    p->log.entry[p->node[n].entry].to = p->log.now++;
+    if (p->given) return;
     uint32_t after = p->node[n].after, before = p->node[n].before;
     if (after != NONE && p->node[after].free) {
         set_used(p, after);
