@@ -11,7 +11,7 @@ CHECK_N     ?= 100
 CHECK_FAULT ?= 1200000
 CHECK_PROGRAMS ?= 1200
 SHORT_N     ?= 10
-SHORT_FAULT ?= 120000
+SHORT_FAULT ?= 40000
 SEED        ?= 1
 # Seconds: the longest a test may take, each fuzz target in make check, each in make fuzz.
 CHECK_LIMIT ?= 1200
