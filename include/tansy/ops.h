@@ -48,6 +48,8 @@
 #define TANSY_OPS_H
 
 #include "../tansy.h"
+#include "effects.h"
+#include "random.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -113,40 +115,6 @@ TN_API tn_val tn_linspace_at(tn_ctx *c, tn_dtype dtype, double lo, double hi, in
 /* [n, m] with ones on the diagonal. */
 TN_API tn_val tn_eye_at(tn_ctx *c, tn_dtype dtype, int64_t n, int64_t m, const char *file, int line);
 #define tn_eye(...) tn_eye_at(__VA_ARGS__, __FILE__, __LINE__)
-
-/* ---- random numbers ----------------------------------------------------------
- *
- * Random numbers are functions of a *key*, i32[2]: the same key gives the same
- * bits, each time, also when a checkpointing policy computes them again.  There
- * is no hidden state: a key is used once, and new ones are made of it by
- * tn_random_split or tn_random_fold_in.  Bit patterns come from Threefry-2x32
- * with 20 rounds, and keys, bits and uniform numbers are JAX's (normal ones up
- * to rounding).  Derivatives are 0.
- *
- *     tn_val k = tn_random_key(c, 42), keys = tn_random_split(k, 2);
- *     tn_val w = tn_random_normal(tn_at(keys, 0), tn_f32(784, 128));
- *
- * A key may also be an input of the program, so that each run has its own; and
- * many keys, i32[.., 2], make as many results, one for each key: [.., shape]. */
-
-/* The key of a seed: its upper and its lower half. */
-TN_API tn_val tn_random_key_at(tn_ctx *c, int64_t seed, const char *file, int line);
-#define tn_random_key(c, seed) tn_random_key_at(c, seed, __FILE__, __LINE__)
-/* n new keys, i32[.., n, 2]; and the key for a number (i32 or plain; one for
- * each key, or one for all): tn_random_fold_in(key, i) is row i of any split. */
-TN_API tn_val tn_random_split_at(tn_val key, int64_t n, const char *file, int line);
-TN_API tn_val tn_random_fold_in_at(tn_val key, tn_val number, const char *file, int line);
-#define tn_random_split(key, n)        tn_random_split_at(key, n, __FILE__, __LINE__)
-#define tn_random_fold_in(key, number) tn_random_fold_in_at(key, TN_VAL(number), __FILE__, __LINE__)
-/* An array of the type: i32 or i64, every bit pattern equally likely; floats
- * uniform in [0, 1), multiples of 2^-23 (f32) or 2^-52; floats of the normal
- * distribution. */
-TN_API tn_val tn_random_bits_at(tn_val key, tn_type type, const char *file, int line);
-TN_API tn_val tn_random_uniform_at(tn_val key, tn_type type, const char *file, int line);
-TN_API tn_val tn_random_normal_at(tn_val key, tn_type type, const char *file, int line);
-#define tn_random_bits(...)    tn_random_bits_at(__VA_ARGS__, __FILE__, __LINE__)
-#define tn_random_uniform(...) tn_random_uniform_at(__VA_ARGS__, __FILE__, __LINE__)
-#define tn_random_normal(...)  tn_random_normal_at(__VA_ARGS__, __FILE__, __LINE__)
 
 /* ---- elementwise, one operand ------------------------------------------------ */
 
@@ -796,32 +764,6 @@ TN_API void tn_custom_root_many_at(tn_trace_many_fn f, tn_trace_many_fn solve, t
                                    tn_val *residual, const char *file, int line);
 #define tn_custom_root(...)      tn_custom_root_at(__VA_ARGS__, __FILE__, __LINE__)
 #define tn_custom_root_many(...) tn_custom_root_many_at(__VA_ARGS__, __FILE__, __LINE__)
-
-/* Tells the observer of the call (tn_work_observe) `text` and the values of x
- * (n of them, n may be 0), when the program runs: once for each run of the trace
- * that it stands in, in the order of the prints, asserts and external functions
- * with effects there.  It makes no value, has no derivative, and stays when
- * nothing else needs its operands.  Under transformations: jvp, vjp and all
- * made of them say it once, of the primal values, in the forward part; vmap says
- * it once, of whole batches (the new axis in front; what is not batched as it
- * is); nothing is said when values are recomputed.  A function that
- * is to be linear cannot print its linear values (TN_ELINEAR).  TN_EINVAL when
- * the text is NULL.  Workspace: the bytes of the operands. */
-TN_API void tn_print_at(tn_ctx *c, const char *text, size_t n, const tn_val *x, const char *file, int line);
-#define tn_print(...) tn_print_at(__VA_ARGS__, __FILE__, __LINE__) /* (c, text, n, x) */
-/* For steps of loops: as tn_print of `step` and the n values of x (at most 7), but only where `step`, an i64 array, has
- * an element that is a multiple of `every`, and the observer may stop the call, which then ends with TN_ECANCELLED.
- * tn_loop_step (<tansy/loops.h>) is the step's number, the same for all lanes of a vmap.  Said in the forward
- * part only: never when a schedule runs a step again.  TN_EINVAL: the text is NULL, every < 1, n > 7; TN_ETYPE. */
-TN_API void tn_progress_at(tn_ctx *c, const char *text, tn_val step, int64_t every, size_t n, const tn_val *x,
-                           const char *file, int line);
-#define tn_progress(...) tn_progress_at(__VA_ARGS__, __FILE__, __LINE__) /* (c, text, step, every, n, x) */
-/* Stops the call with TN_EASSERT, and `text` with this file:line as its message,
- * unless all elements of cond, a bool array, are true; the observer hears of it
- * first.  Under transformations as tn_print; under vmap all lanes must hold.
- * Outputs and later effects of a call that is stopped are not made. */
-TN_API void tn_assert_at(tn_val cond, const char *text, const char *file, int line);
-#define tn_assert(cond, text) tn_assert_at(cond, text, __FILE__, __LINE__)
 
 /* Fails the trace with a status and "who: text" at this place, for operators that
  * are made of others; the value is poison.  TN_OK counts as TN_EINVAL.  Nothing

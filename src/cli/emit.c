@@ -1,5 +1,6 @@
 /* emit-c: FILE.c and FILE.h, or the source alone on standard output. */
 #include "cli/cli.h"
+#include "tansy/emit.h"
 
 #include <errno.h>
 #include <stdlib.h>

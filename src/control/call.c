@@ -216,50 +216,21 @@ static bool sample_call(tn_i_rng *g, int dtype, tn_i_case *c) {
     return true;
 }
 
+/* What call and fused have in common. */
+#define CALL(NAME, MORE)                                                                                               \
+    .id = TN_P_##NAME, .name = #NAME, .nin = -1, .flags = TN_F_OWN_PRIMAL | TN_F_INLINE | (MORE), .dtypes = TN_FLOATS, \
+    .params = specs, .type = type_call, .linearity = linearity_call, .jvp = jvp_call, .transpose = transpose_call,     \
+    .batch = batch_call, .split = split_call, .prune = prune_call, .body = 1 + PROGRAM, .effect = effect_call,         \
+    .cost = cost_call, .jvp_bound = 5, .transpose_bound = 5, .sample = sample_call
+
 const tn_prim tn_prim_call = {
-    .id = TN_P_call,
-    .name = "call",
+    CALL(call, TN_F_STEPS),
     .doc = "runs a nested program",
-    .nin = -1,
-    .flags = TN_F_OWN_PRIMAL | TN_F_INLINE | TN_F_STEPS,
-    .dtypes = TN_FLOATS,
-    .params = specs,
-    .type = type_call,
-    .linearity = linearity_call,
-    .jvp = jvp_call,
-    .transpose = transpose_call,
-    .batch = batch_call,
-    .split = split_call,
-    .prune = prune_call,
-    .body = 1 + PROGRAM,
-    .effect = effect_call,
-    .cost = cost_call,
-    .jvp_bound = 5,
-    .transpose_bound = 5,
-    .sample = sample_call,
 };
 
 const tn_prim tn_prim_fused = {
-    .id = TN_P_fused,
-    .name = "fused",
+    CALL(fused, 0),
     .doc = "call that is computed in one set of loops; tn_compile makes such equations, and none need be written",
-    .nin = -1,
-    .flags = TN_F_OWN_PRIMAL | TN_F_INLINE,
-    .dtypes = TN_FLOATS,
-    .params = specs,
-    .type = type_call,
-    .linearity = linearity_call,
-    .jvp = jvp_call,
-    .transpose = transpose_call,
-    .batch = batch_call,
-    .split = split_call,
-    .prune = prune_call,
-    .body = 1 + PROGRAM,
-    .effect = effect_call,
-    .cost = cost_call,
-    .jvp_bound = 5,
-    .transpose_bound = 5,
-    .sample = sample_call,
 };
 
 static bool type_checkpoint(tn_i_query *q) {

@@ -15,31 +15,9 @@ static bool is_loop(const tn_i_eqn *e) { return e->prim->replayed != NULL; }
 
 /* Whether f or a program that it runs has a loop.  What is done is the same for loops without a schedule, so that sums
  * are taken in one order under every schedule. */
-static bool looped(const tn_fn *f, tn_i_seen *seen, bool *found) {
-    for (uint32_t i = 0; i < f->neqn && !*found; i++) {
-        const tn_i_eqn *e = &f->eqn[i];
-        *found = is_loop(e);
-        for (uint32_t k = 0; e->params && k < e->params->n && !*found; k++) {
-            const tn_fn *const *g;
-            const uint32_t n = tn_i_programs(&e->params->v[k], &g);
-            for (uint32_t j = 0; j < n && !*found; j++) {
-                uint32_t number;
-                bool fresh;
-                if (!tn_i_seen_add(seen, g[j], &number, &fresh) || (fresh && !looped(g[j], seen, found))) return false;
-            }
-        }
-    }
-    return true;
-}
-
 static bool any_loop(const tn_fn *f, bool *found) {
-    tn_i_seen seen;
     *found = false;
-    if (f->depth < 2) return true;
-    tn_i_seen_init(&seen, f->ctx);
-    const bool ok = looped(f, &seen, found);
-    tn_i_seen_free(&seen);
-    return ok;
+    return f->depth < 2 || tn_i_any_equation(f, is_loop, found);
 }
 
 /* ---- one stack's way ---------------------------------------------------------------- */
@@ -460,13 +438,8 @@ static bool concerned(const tn_i_eqn *e, bool *found) {
     for (uint32_t i = 0; e->params && i < e->params->n && !*found; i++) {
         const tn_fn *const *g;
         const uint32_t n = tn_i_programs(&e->params->v[i], &g);
-        for (uint32_t j = 0; j < n && !*found; j++) {
-            tn_i_seen seen;
-            tn_i_seen_init(&seen, g[j]->ctx);
-            const bool ok = looped(g[j], &seen, found);
-            tn_i_seen_free(&seen);
-            if (!ok) return false;
-        }
+        for (uint32_t j = 0; j < n && !*found; j++)
+            if (!tn_i_any_equation(g[j], is_loop, found)) return false;
     }
     return true;
 }

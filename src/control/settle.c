@@ -21,30 +21,8 @@ static bool adds_arrays(const tn_i_eqn *e, const tn_fn *body) {
            tn_i_in(body, sum)[1] < body->nin;
 }
 
-static bool look(const tn_fn *f, tn_i_seen *seen, bool *found) {
-    for (uint32_t i = 0; i < f->neqn && !*found; i++) {
-        const tn_i_eqn *e = &f->eqn[i];
-        *found = (e->prim->flags & TN_F_EITHER) || (e->prim->id == TN_P_scan && adds_arrays(e, tn_i_p(e)[0].u.fn));
-        for (uint32_t k = 0; e->params && k < e->params->n && !*found; k++) {
-            const tn_fn *const *g;
-            const uint32_t n = tn_i_programs(&e->params->v[k], &g);
-            for (uint32_t j = 0; j < n && !*found; j++) {
-                uint32_t number;
-                bool fresh;
-                if (!tn_i_seen_add(seen, g[j], &number, &fresh) || (fresh && !look(g[j], seen, found))) return false;
-            }
-        }
-    }
-    return true;
-}
-
-static bool any(const tn_fn *f, bool *found) {
-    tn_i_seen seen;
-    *found = false;
-    tn_i_seen_init(&seen, f->ctx);
-    const bool ok = look(f, &seen, found);
-    tn_i_seen_free(&seen);
-    return ok;
+static bool to_settle(const tn_i_eqn *e) {
+    return (e->prim->flags & TN_F_EITHER) || (e->prim->id == TN_P_scan && adds_arrays(e, tn_i_p(e)[0].u.fn));
 }
 
 /* ---- settling ---------------------------------------------------------------------------------- */
@@ -154,7 +132,7 @@ static const tn_fn *settled(walk *w, const tn_fn *f) {
     bool found;
     const tn_i_memo_entry *e = tn_i_memo_find(&w->memo, &kind, f, NULL, 0);
     if (e) return e->result[0];
-    if (!any(f, &found)) return NULL;
+    if (!tn_i_any_equation(f, to_settle, &found)) return NULL;
     tn_fn *g = found ? rebuilt(w, f) : reference(f);
     e = g ? tn_i_memo_add(&w->memo, &kind, f, NULL, 0, g, NULL, NULL, 0) : NULL;
     return e ? e->result[0] : NULL;
@@ -163,7 +141,7 @@ static const tn_fn *settled(walk *w, const tn_fn *f) {
 static tn_fn *settle(const tn_fn *f, ways which) {
     walk w = {.which = which};
     bool found;
-    if (!any(f, &found)) return NULL;
+    if (!tn_i_any_equation(f, to_settle, &found)) return NULL;
     if (!found) return reference(f);
     tn_i_memo_init(&w.memo, f->ctx);
     const tn_fn *g = settled(&w, f);
@@ -244,7 +222,7 @@ static bool drop_unread(tn_i_parts *p) {
 
 bool tn_i_settle_parts(tn_i_parts *p) {
     bool known, linear;
-    bool ok = any(p->known, &known) && any(p->linear, &linear);
+    bool ok = tn_i_any_equation(p->known, to_settle, &known) && tn_i_any_equation(p->linear, to_settle, &linear);
     if (ok && (known || linear))
         ok = replace(&p->linear, settle(p->linear, MADE)) && drop_unread(p) &&
              replace(&p->known, settle(p->known, MADE));

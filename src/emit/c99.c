@@ -1,5 +1,6 @@
 /* tn_emit_c: the files. */
 #include "emit/c99.h"
+#include "tansy/emit.h"
 
 #include <ctype.h>
 #include <inttypes.h>

@@ -1,5 +1,6 @@
 /* C text by the identifier: types that are put in, helpers that are named, and how lines are laid out. */
 #include "emit/c99.h"
+#include "tansy/emit.h"
 
 #include <string.h>
 

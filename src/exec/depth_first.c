@@ -2,6 +2,7 @@
  * wait.  What computes many columns at once, one step of all of them after the other, becomes one column after the
  * other. */
 #include "exec/columns.h"
+#include "exec/fuse.h"
 
 #include "prims/prim.h"
 
@@ -92,8 +93,7 @@ static uint32_t walk(search *s, bool across) {
     return most;
 }
 
-static tn_fn *emit(const search *s) {
-    const tn_fn *f = s->f;
+tn_fn *tn_i_reordered(const tn_fn *f, const uint32_t *order, uint32_t n) {
     tn_i_builder b;
     tn_i_var *map = tn_i_map_new(f), *out = tn_i_alloc_array(f->ctx, f->nout, sizeof *out);
     tn_i_builder_init(&b, f->ctx);
@@ -101,9 +101,9 @@ static tn_fn *emit(const search *s) {
     b.named_after = f;
     if (!map || !out) b.failed = true;
     for (uint32_t i = 0; i < f->nin && !b.failed; i++) map[i] = tn_i_input(&b, f->val[i].type, false);
-    for (uint32_t k = 0; k < s->norder && !b.failed; k++) {
-        b.region = f->eqn[s->order[k]].region;
-        tn_i_copy_eqn(&b, f, &f->eqn[s->order[k]], map);
+    for (uint32_t k = 0; k < n && !b.failed; k++) {
+        b.region = f->eqn[order[k]].region;
+        tn_i_copy_eqn(&b, f, &f->eqn[order[k]], map);
     }
     for (uint32_t j = 0; j < f->nout && !b.failed; j++) out[j] = tn_i_mapped(&b, f, map, f->out[j]);
     tn_fn *g = NULL;
@@ -127,7 +127,8 @@ tn_fn *tn_i_depth_first(const tn_fn *f) {
     tn_fn *g = NULL;
     if (s.order && s.seen && s.stack && s.next && s.last) {
         const uint32_t along = walk(&s, false), across = along != UINT32_MAX ? walk(&s, true) : UINT32_MAX;
-        if (across != UINT32_MAX && (across <= along || walk(&s, false) != UINT32_MAX)) g = emit(&s);
+        if (across != UINT32_MAX && (across <= along || walk(&s, false) != UINT32_MAX))
+            g = tn_i_reordered(f, s.order, s.norder);
     }
     tn_i_free(c, s.root, s.croot * sizeof *s.root);
     tn_i_free(c, s.order, f->neqn * sizeof *s.order);

@@ -134,30 +134,6 @@ static size_t most_alive(search *s, const uint32_t *order, uint32_t n) {
     return most;
 }
 
-static tn_fn *emit(const search *s) {
-    const tn_fn *f = s->f;
-    tn_i_builder b;
-    tn_i_var *map = tn_i_map_new(f), *out = tn_i_alloc_array(f->ctx, f->nout, sizeof *out);
-    tn_i_builder_init(&b, f->ctx);
-    b.raw = true;
-    b.named_after = f;
-    if (!map || !out) b.failed = true;
-    for (uint32_t i = 0; i < f->nin && !b.failed; i++) map[i] = tn_i_input(&b, f->val[i].type, i >= f->nin - f->nlin);
-    for (uint32_t k = 0; k < s->norder && !b.failed; k++) {
-        b.region = f->eqn[s->order[k]].region;
-        tn_i_copy_eqn(&b, f, &f->eqn[s->order[k]], map);
-    }
-    for (uint32_t j = 0; j < f->nout && !b.failed; j++) out[j] = tn_i_mapped(&b, f, map, f->out[j]);
-    tn_fn *g = NULL;
-    if (b.failed)
-        tn_i_builder_drop(&b);
-    else
-        g = tn_i_finish(&b, f->nout, out);
-    if (map) tn_i_map_free(f, map);
-    tn_i_free(f->ctx, out, f->nout * sizeof *out);
-    return g;
-}
-
 const tn_fn *tn_i_late(const tn_fn *f) {
     tn_ctx *c = f->ctx;
     if (!may_move(f)) return tn_i_fn_ref(f);
@@ -177,7 +153,7 @@ const tn_fn *tn_i_late(const tn_fn *f) {
         find_needs(&s);
         reorder(&s);
         const size_t as_is = most_alive(&s, NULL, f->neqn), late = most_alive(&s, s.order, s.norder);
-        g = late < as_is && as_is - late > as_is / LEAST_PART ? emit(&s) : tn_i_fn_ref(f);
+        g = late < as_is && as_is - late > as_is / LEAST_PART ? tn_i_reordered(f, s.order, s.norder) : tn_i_fn_ref(f);
     }
     tn_i_free(c, s.size, f->nval * sizeof *s.size);
     tn_i_free(c, s.need, f->nval * sizeof *s.need);

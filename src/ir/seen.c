@@ -38,3 +38,30 @@ bool tn_i_seen_add(tn_i_seen *s, const tn_fn *f, uint32_t *number, bool *fresh) 
     *number = s->slot[at] - 1;
     return true;
 }
+
+static bool look(const tn_fn *f, bool (*is)(const tn_i_eqn *e), tn_i_seen *seen, bool *found) {
+    for (uint32_t i = 0; i < f->neqn && !*found; i++) {
+        const tn_i_eqn *e = &f->eqn[i];
+        *found = is(e);
+        for (uint32_t k = 0; e->params && k < e->params->n && !*found; k++) {
+            const tn_fn *const *g;
+            const uint32_t n = tn_i_programs(&e->params->v[k], &g);
+            for (uint32_t j = 0; j < n && !*found; j++) {
+                uint32_t number;
+                bool fresh;
+                if (!tn_i_seen_add(seen, g[j], &number, &fresh) || (fresh && !look(g[j], is, seen, found)))
+                    return false;
+            }
+        }
+    }
+    return true;
+}
+
+bool tn_i_any_equation(const tn_fn *f, bool (*is)(const tn_i_eqn *e), bool *found) {
+    tn_i_seen seen;
+    *found = false;
+    tn_i_seen_init(&seen, f->ctx);
+    const bool ok = look(f, is, &seen, found);
+    tn_i_seen_free(&seen);
+    return ok;
+}

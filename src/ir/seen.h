@@ -17,5 +17,7 @@ void tn_i_seen_init(tn_i_seen *s, tn_ctx *c);
 void tn_i_seen_free(tn_i_seen *s);
 /* The number of f in *number, and whether it is new; false after TN_ENOMEM. */
 bool tn_i_seen_add(tn_i_seen *s, const tn_fn *f, uint32_t *number, bool *fresh);
+/* Whether `is` holds of an equation of f or of a program that it runs, in *found; false after TN_ENOMEM. */
+bool tn_i_any_equation(const tn_fn *f, bool (*is)(const tn_i_eqn *e), bool *found);
 
 #endif

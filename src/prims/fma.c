@@ -122,43 +122,20 @@ static bool sample_fma(tn_i_rng *r, int dtype, tn_i_case *c) {
     return true;
 }
 
+/* What fma and strict_fma have in common. */
+#define FMA(NAME, CHOOSE)                                                                                             \
+    .id = TN_P_##NAME, .name = #NAME, .nin = 3, .flags = TN_F_ELEMENTWISE | TN_F_INPLACE, .dtypes = TN_FLOATS,        \
+    .params = fma_params, .type = type_fma, .linear = {TN_OPERAND(0) | TN_OPERAND(2), TN_OPERAND(1) | TN_OPERAND(2)}, \
+    .jvp = jvp_fma, .transpose = transpose_fma, .choose = CHOOSE, .kernel = tn_i_chosen_kernel, .weight = 2,          \
+    .jvp_bound = 4, .transpose_bound = 2, .sample = sample_fma
+
 const tn_prim tn_prim_fma = {
-    .id = TN_P_fma,
-    .name = "fma",
+    FMA(fma, choose_fma),
     .doc = "by form x*y + z (add), x*y - z (sub) or z - x*y (rsub), rounded once",
-    .nin = 3,
-    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE,
-    .dtypes = TN_FLOATS,
-    .params = fma_params,
-    .type = type_fma,
-    .linear = {TN_OPERAND(0) | TN_OPERAND(2), TN_OPERAND(1) | TN_OPERAND(2)},
-    .jvp = jvp_fma,
-    .transpose = transpose_fma,
-    .choose = choose_fma,
-    .kernel = tn_i_chosen_kernel,
-    .weight = 2,
-    .jvp_bound = 4,
-    .transpose_bound = 2,
-    .sample = sample_fma,
     .strict = 1 + TN_P_strict_fma,
 };
 
 const tn_prim tn_prim_strict_fma = {
-    .id = TN_P_strict_fma,
-    .name = "strict_fma",
+    FMA(strict_fma, choose_strict_fma),
     .doc = "fma whose product is 0 where a 0 meets an infinity or a NaN",
-    .nin = 3,
-    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE,
-    .dtypes = TN_FLOATS,
-    .params = fma_params,
-    .type = type_fma,
-    .linear = {TN_OPERAND(0) | TN_OPERAND(2), TN_OPERAND(1) | TN_OPERAND(2)},
-    .jvp = jvp_fma,
-    .transpose = transpose_fma,
-    .choose = choose_strict_fma,
-    .kernel = tn_i_chosen_kernel,
-    .weight = 2,
-    .jvp_bound = 4,
-    .transpose_bound = 2,
-    .sample = sample_fma,
 };

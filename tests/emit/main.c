@@ -9,6 +9,7 @@
 
 #include "checkpoint/schedule.h"
 #include "recurrent.h"
+#include "tansy/emit.h"
 
 #include <tansy/ops.h>
 

@@ -1,21 +1,13 @@
 /* Out of memory, everywhere: fault [--work N] [--at K] [NAME..]: stages whose names contain one of these; --work 0
  * leaves no allocation out, --at K is the K-th alone. */
 #include "fault/sweep.h"
+#include "sanitized.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define WORK 300000
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define WORK 300000
-#endif
-#endif
-#ifndef WORK
-#define WORK 3000000
-#endif
+enum { WORK = SANITIZED ? 300000 : 3000000 };
 
 /* A context is one allocation: there is no context to hold the reason. */
 static bool no_context(void) {

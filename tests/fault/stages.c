@@ -1,5 +1,6 @@
 /* Every public function that allocates: what it is given, and the call. */
 #include "fault/programs.h"
+#include "tansy/emit.h"
 
 #include <string.h>
 

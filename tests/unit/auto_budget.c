@@ -5,22 +5,12 @@
 #include "checkpoint/policies.h"
 #include "tansy/loops.h"
 #include "tansy/ops.h"
+#include "sanitized.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 /* Thousands of plans take minutes under the sanitizers, which look for other things: fewer budgets and loops there. */
-#if defined(__SANITIZE_ADDRESS__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
-
 enum { LOOPS = 3, TEXT = 4096, WIDTH = 100, STOPS = SANITIZED ? 1 : 3, MOST_STEPS = SANITIZED ? 6 : 100 };
 
 /* ---- programs, with a schedule for each loop ------------------------------------------------ */

@@ -5,21 +5,12 @@
 #include "checkpoint/cost_model.h"
 #include "exec/resident.h"
 #include "prims/prim.h"
+#include "sanitized.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-enum { SHORTER = 20 };
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-enum { SHORTER = 20 };
-#else
-enum { SHORTER = 1 };
-#endif
-#else
-enum { SHORTER = 1 };
-#endif
+enum { SHORTER = SANITIZED ? 20 : 1 };
 
 /* ---- random programs -------------------------------------------------------------------- */
 

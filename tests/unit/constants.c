@@ -3,6 +3,7 @@
 #include "exec/exec.h"
 #include "prims/prim.h"
 #include "tracing.h"
+#include "sanitized.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -383,18 +384,7 @@ static void assert_linear(const char *what, const tn_fn *small, const tn_fn *lar
     if (whole > 40) fail_msg("%s, n = %d: %zu steps write n numbers", what, n, whole);
 }
 
-/* The sanitizers multiply times and look for what does not depend on n. */
-#if defined(__SANITIZE_ADDRESS__)
-enum { MOST_READS = 1000 };
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-enum { MOST_READS = 1000 };
-#else
-enum { MOST_READS = 10000 };
-#endif
-#else
-enum { MOST_READS = 10000 };
-#endif
+enum { MOST_READS = SANITIZED ? 1000 : 10000 };
 
 static void test_linear_in_reads(void **state) {
     (void)state;

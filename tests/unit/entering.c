@@ -1,5 +1,6 @@
 /* Loops whose derivatives do without stacks of what enters a step: bytes, and the same bits as with them. */
 #include "recurrent.h"
+#include "unit/meter.h"
 #include "unit/tracing.h"
 
 #include <stdio.h>
@@ -422,24 +423,6 @@ static void test_either(void **state) {
 
 /* ---- failures ---------------------------------------------------------------------------------------- */
 
-typedef struct meter {
-    size_t calls, fail_at, living;
-} meter;
-
-static void *failing_realloc(void *user, void *p, size_t old_size, size_t new_size) {
-    meter *m = user;
-    (void)old_size;
-    if (new_size == 0) {
-        if (p) m->living--;
-        free(p);
-        return NULL;
-    }
-    if (++m->calls == m->fail_at) return NULL;
-    void *q = realloc(p, new_size);
-    if (q && !p) m->living++;
-    return q;
-}
-
 /* A gradient, compiled, and both halves: whether there was memory for all of it. */
 static bool all_made(const tn_fn *f) {
     const tn_policy *const p = tn_policy_by_name("min_bytes");
@@ -459,7 +442,7 @@ static void test_failing_allocations(void **state) {
     for (int which = 1; which < 3; which++) {
         meter m = {0};
         tn_ctx *c =
-            tn_ctx_new(&(tn_ctx_options){.size = sizeof(tn_ctx_options), .realloc = failing_realloc, .user = &m});
+            tn_ctx_new(&(tn_ctx_options){.size = sizeof(tn_ctx_options), .realloc = metered_realloc, .user = &m});
         tn_fn *f = sparing(c, which, 5, which == 1 ? "revolve:2" : NULL);
         assert_true(all_made(f)); /* interned strings and types stay */
         const size_t before = m.living;

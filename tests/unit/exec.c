@@ -1,6 +1,7 @@
 /* tn_compile and tn_call: layouts, aliases, absent outputs, workspaces, errors, lifetime.
  * Results against the naive evaluator are exec_random.c's; plans are plan.c's. */
 #include "exec/plan.h"
+#include "unit/meter.h"
 #include "naive.h"
 
 #include <stdarg.h>
@@ -16,28 +17,10 @@
 
 /* ---- contexts that count and fail ----------------------------------------------------- */
 
-typedef struct meter {
-    size_t calls, fail_at, living;
-} meter;
-
-static void *counting_realloc(void *user, void *p, size_t old_size, size_t new_size) {
-    meter *m = user;
-    (void)old_size;
-    if (new_size == 0) {
-        if (p) m->living--;
-        free(p);
-        return NULL;
-    }
-    if (++m->calls == m->fail_at || new_size > (size_t)1 << 40) return NULL;
-    void *q = realloc(p, new_size);
-    if (q && !p) m->living++;
-    return q;
-}
-
 static tn_ctx *context_that(meter *m, int contract) {
     *m = (meter){0};
     return tn_ctx_new(&(tn_ctx_options){
-        .size = sizeof(tn_ctx_options), .realloc = counting_realloc, .user = m, .check = 1, .contract = contract});
+        .size = sizeof(tn_ctx_options), .realloc = metered_realloc, .user = m, .check = 1, .contract = contract});
 }
 
 static tn_ctx *counting_context(meter *m) { return context_that(m, 0); }

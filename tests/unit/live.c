@@ -4,6 +4,7 @@
 #include "exec/pool.h"
 #include "prims/shape.h"
 #include "tracing.h"
+#include "unit/meter.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -365,21 +366,10 @@ static void test_long(void **state) {
 
 /* ---- out of memory --------------------------------------------------------------------------------- */
 
-typedef struct meter {
-    size_t calls, fail_at;
-} meter;
-
-static void *failing_realloc(void *user, void *p, size_t old_size, size_t new_size) {
-    meter *m = user;
-    (void)old_size;
-    if (new_size == 0) return free(p), NULL;
-    return ++m->calls == m->fail_at ? NULL : realloc(p, new_size);
-}
-
 static void test_failing_allocations(void **state) {
     (void)state;
     meter m = {0};
-    const tn_ctx_options opt = {.size = sizeof opt, .realloc = failing_realloc, .user = &m};
+    const tn_ctx_options opt = {.size = sizeof opt, .realloc = metered_realloc, .user = &m};
     tn_ctx *c = tn_ctx_new(&opt);
     tn_i_rng r = {.state = 7};
     tn_fn *f = generate(c, &r, true);

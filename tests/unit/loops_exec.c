@@ -1,5 +1,6 @@
 /* Running loops, from text: carries, entries, stacks, memory, errors.  Rules of loops are tested elsewhere. */
 #include "exec/exec.h"
+#include "unit/meter.h"
 #include "exec/live.h"
 #include "exec/loop.h"
 #include "tracing.h"
@@ -13,28 +14,10 @@
 
 /* ---- contexts that count and fail ---------------------------------------------------------- */
 
-typedef struct meter {
-    size_t calls, fail_at, living;
-} meter;
-
-static void *counting_realloc(void *user, void *p, size_t old_size, size_t new_size) {
-    meter *m = user;
-    (void)old_size;
-    if (new_size == 0) {
-        if (p) m->living--;
-        free(p);
-        return NULL;
-    }
-    if (++m->calls == m->fail_at) return NULL;
-    void *q = realloc(p, new_size);
-    if (q && !p) m->living++;
-    return q;
-}
-
 static tn_ctx *counting_context(meter *m) {
     *m = (meter){0};
     return tn_ctx_new(
-        &(tn_ctx_options){.size = sizeof(tn_ctx_options), .realloc = counting_realloc, .user = m, .check = 1});
+        &(tn_ctx_options){.size = sizeof(tn_ctx_options), .realloc = metered_realloc, .user = m, .check = 1});
 }
 
 #ifdef __GNUC__

@@ -1,6 +1,7 @@
 /* Loops with schedules: stacks that are made again have the bits of all_save, the steps and the slots that the schedule
  * tells, and no memory of their own.  Sweeps are written out, as derivatives of loops have them. */
 #include "exec/exec.h"
+#include "unit/meter.h"
 #include "exec/live.h"
 #include "exec/replay.h"
 #include "tracing.h"
@@ -568,24 +569,6 @@ static void test_second_order(void **state) {
 
 /* ---- failures ------------------------------------------------------------------------------------------ */
 
-typedef struct meter {
-    size_t calls, fail_at, living;
-} meter;
-
-static void *failing_realloc(void *user, void *p, size_t old_size, size_t new_size) {
-    meter *m = user;
-    (void)old_size;
-    if (new_size == 0) {
-        if (p) m->living--;
-        free(p);
-        return NULL;
-    }
-    if (++m->calls == m->fail_at) return NULL;
-    void *q = realloc(p, new_size);
-    if (q && !p) m->living++;
-    return q;
-}
-
 static tn_fn *wide_program(tn_ctx *c) {
     text t = {.n = 0};
     add(&t, "{ lambda x0:f64[1000] b0:f64[100000] . let " WIDE_LOOPS "in (b1, s1, p1) }", "mixed:3");
@@ -609,7 +592,7 @@ static void test_failing_allocations(void **state) {
     for (int which = 0; which < 2; which++) {
         meter m = {0};
         tn_ctx *c = tn_ctx_new(
-            &(tn_ctx_options){.size = sizeof(tn_ctx_options), .realloc = failing_realloc, .user = &m, .check = 1});
+            &(tn_ctx_options){.size = sizeof(tn_ctx_options), .realloc = metered_realloc, .user = &m, .check = 1});
         tn_fn *f = which ? apart_program(c) : wide_program(c);
         if (!f) fail_msg("%s", tn_error(c));
         tn_exec_free(compile(f)); /* interned strings and types stay */

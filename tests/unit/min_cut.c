@@ -6,22 +6,13 @@
 #include "checkpoint/policies.h"
 #include "checkpoint/save_graph.h"
 #include "prims/prim.h"
+#include "sanitized.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-enum { SHORTER = 20 };
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-enum { SHORTER = 20 };
-#else
-enum { SHORTER = 1 };
-#endif
-#else
-enum { SHORTER = 1 };
-#endif
+enum { SHORTER = SANITIZED ? 20 : 1 };
 
 /* ---- the cut against every save set --------------------------------------------------------- */
 

@@ -1,6 +1,7 @@
 /* The promises of the transformations that no generic law states: costs that do not grow,
  * rules of the user's, refusals with file:line, deep and shared nesting. */
 #include "ir/ir.h"
+#include "sanitized.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,17 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-enum { LONG = 20000 };
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-enum { LONG = 20000 };
-#else
-enum { LONG = 1000000 };
-#endif
-#else
-enum { LONG = 1000000 };
-#endif
+enum { LONG = SANITIZED ? 20000 : 1000000 };
 
 static tn_ctx *checked(void) {
     tn_ctx_options o = {.size = sizeof o, .check = 1};

@@ -1,0 +1,37 @@
+/* tansy/emit.h - programs as C source.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef TANSY_EMIT_H
+#define TANSY_EMIT_H
+
+#include "../tansy.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tn_emit_c_options {
+    size_t size;        /* sizeof(tn_emit_c_options) */
+    const char *name;   /* of the C function; NULL: the program's, or "f" */
+    const char *header; /* how the source includes its header; NULL: "NAME.h" */
+    int cblas;          /* products of matrices call cblas_dgemm and cblas_sgemm; 0: loops of their own */
+    bool strict_zero;   /* as in tn_compile_options */
+} tn_emit_c_options;
+/* f as a C99 source file and its header, two texts that the caller releases with tn_text_free: a function
+ *
+ *     int NAME(const double *in0, ..., double *out0, ..., void *work);
+ *
+ * that needs no Tansy and no memory but `work` (NAME_WORK_BYTES, a macro of the header, which also documents the shapes
+ * and what is returned).  It runs the steps that tn_compile plans, fused in the same way, with the C library's
+ * functions (docs/emit-c.md).  All outputs are wanted and share no memory with inputs.  TN_EINVAL for a name that C
+ * does not admit; TN_ERULE for what is not written as C: values in spill files (offload), print and progress, arrays
+ * whose length loops find when they run, and their schedules, and what tn_compile refuses; TN_ENOMEM.  *source and
+ * *header are NULL then. f may be used by several threads at once; its context may not.  Cost: as tn_compile, and
+ * linear in the text. */
+TN_API tn_status tn_emit_c(const tn_fn *f, const tn_emit_c_options *opt, char **source, char **header);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif
