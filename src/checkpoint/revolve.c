@@ -34,11 +34,29 @@ static int64_t reach(int64_t s, int64_t r, uint64_t *work) {
     return tn_i_binomial(s + r, s);
 }
 
+/* The usual case, without a search: r of a few rounds, one quotient each.  *before is reach(s, r - 1) = C(s + r - 1,
+ * s). false: more rounds, or numbers whose products may not fit. */
+static bool few_repeats(int64_t n, int64_t s, int64_t *r, int64_t *before, uint64_t *work) {
+    enum { MOST_ROUNDS = 16 };
+    const int64_t most = (int64_t)1 << 30;
+    int64_t c = 1;
+    if (n > most || s > most) return false;
+    for (*r = 0; c < n && *r < MOST_ROUNDS;) {
+        *before = c;
+        ++*r;
+        c = c * (s + *r) / *r;
+    }
+    if (work) *work += (uint64_t)*r;
+    return c >= n;
+}
+
 int64_t tn_i_repeats(int64_t n, int64_t s, uint64_t *work) {
     int64_t low = 0, high = 1; /* reach(low) < n, unless low is 0 */
     if (n <= 1) return 0;
     if (s == 1) return n - 1;
     if (s >= n) return 1;
+    int64_t r, before;
+    if (few_repeats(n, s, &r, &before, work)) return r;
     while (reach(s, high, work) < n) low = high, high *= 2;
     while (high - low > 1) {
         const int64_t middle = low + (high - low) / 2;
@@ -60,8 +78,15 @@ int64_t tn_i_advances(int64_t n, int64_t s) {
 int64_t tn_i_split(int64_t n, int64_t s, uint64_t *work) {
     if (s <= 1) return n - 1;
     if (s >= n - 1) return 1;
-    const int64_t r = tn_i_repeats(n, s, work), most = least(n - 1, tn_i_binomial(s + r - 1, s));
-    const int64_t rest = tn_i_binomial(s + r - 2, s - 1); /* what the slots but one bring back in r - 1 rounds */
+    int64_t r, before, rest; /* rest: what the slots but one bring back in r - 1 rounds, C(s + r - 2, s - 1) */
+    if (few_repeats(n, s, &r, &before, work))
+        rest = before * s / (s + r - 1);
+    else {
+        r = tn_i_repeats(n, s, work);
+        before = tn_i_binomial(s + r - 1, s);
+        rest = tn_i_binomial(s + r - 2, s - 1);
+    }
+    const int64_t most = least(n - 1, before);
     return n - rest >= 1 ? least(most, n - rest) : most;
 }
 
