@@ -5,6 +5,7 @@
  *
  * The shipped table is constant, so that plans are the same everywhere; none is read unless it is named. */
 #include "checkpoint/cost_model.h"
+#include "vec/vec.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -91,6 +92,14 @@ typedef struct strip {
     float in[3][ELEMENTS], out[ELEMENTS];
 } strip;
 
+/* What fused equations run: the function of vectors, or the body compiled for the best instruction set. */
+static tn_i_strip *kernel(const tn_prim *p) {
+    const tn_i_isa isa = tn_i_isa_best();
+    tn_i_vec v = {.strip = NULL};
+    if (p->vector[TN_F32]) v = tn_i_vec_math(p->vector[TN_F32], isa, false);
+    return v.strip ? v.strip : tn_i_vec_strip(p->strip[TN_F32], isa).strip;
+}
+
 static void run_strip(void *with) {
     strip *s = with;
     s->run(ELEMENTS, (const void *const[]){s->in[0], s->in[1], s->in[2]}, (const int64_t[]){1, 1, 1}, s->out, 1);
@@ -104,7 +113,7 @@ static double element(const tn_prim *p, strip *s) {
         const bool whole = d->lo == 0 && d->hi == 0;
         for (int k = 0; k < ELEMENTS; k++) s->in[i][k] = (float)tn_i_uniform(&r, whole ? -2 : d->lo, whole ? 2 : d->hi);
     }
-    s->run = p->strip[TN_F32];
+    s->run = kernel(p);
     return shortest(run_strip, s) / ELEMENTS;
 }
 

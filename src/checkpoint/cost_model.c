@@ -4,22 +4,23 @@
 #include "prims/prim.h"
 
 /* Measured with gcc -O3 on f32 arrays of 16 KiB, 256 KiB, 4 MiB and 64 MiB, in ns per element:
- * copy .039 .073 .082 .365, read .042 .050 .061 .179; square root and quotient .16 together (8);
- * sgemm 70 flops per ns.  A step of an executable takes about 20 ns.  Functions of the C library, by
+ * copy .039 .073 .082 .365, read .042 .050 .061 .179; square root and quotient .16 together (8).  A step of an
+ * executable takes about 20 ns.  Products and functions of vectors (AVX-512: sgemm 140 flops per ns), by
  * bench/calibrate on a Xeon (family 6 model 207). */
 const tn_i_cost_model tn_i_shipped_costs = {
     .equation = 20,
     .flop = 0.02,
-    .product = 2 / 70.0,
+    .product = 2 / 140.0,
     .read = {0.042 / 4, 0.050 / 4, 0.061 / 4, 0.179 / 4},
     .write = {0.039 / 4, 0.073 / 4, 0.082 / 4, 0.365 / 4},
     .capacity = {32 << 10, 1 << 20, 32 << 20},
-    .element = {[TN_P_cbrt] = 13,    [TN_P_exp] = 3,    [TN_P_exp2] = 3.1,   [TN_P_expm1] = 8.1, [TN_P_log] = 3.4,
-                [TN_P_log1p] = 8,    [TN_P_sin] = 3.5,  [TN_P_cos] = 4.2,    [TN_P_tan] = 7.6,   [TN_P_asin] = 4.2,
-                [TN_P_acos] = 4.4,   [TN_P_atan] = 6.2, [TN_P_atan2] = 19,   [TN_P_sinh] = 13,   [TN_P_cosh] = 6.8,
-                [TN_P_tanh] = 14,    [TN_P_asinh] = 15, [TN_P_acosh] = 7.3,  [TN_P_atanh] = 14,  [TN_P_logistic] = 8.8,
-                [TN_P_erf] = 8.9,    [TN_P_erfc] = 8.9, [TN_P_erf_inv] = 68, [TN_P_lgamma] = 11, [TN_P_digamma] = 22,
-                [TN_P_polygamma] = 2},
+    .element =
+        {[TN_P_cbrt] = 0.34,  [TN_P_exp] = 0.22,   [TN_P_exp2] = 0.22,  [TN_P_expm1] = 0.25, [TN_P_log] = 0.25,
+         [TN_P_log1p] = 0.48, [TN_P_sin] = 0.29,   [TN_P_cos] = 0.27,   [TN_P_tan] = 0.44,   [TN_P_asin] = 0.38,
+         [TN_P_acos] = 0.41,  [TN_P_atan] = 0.44,  [TN_P_atan2] = 0.7,  [TN_P_sinh] = 0.38,  [TN_P_cosh] = 0.32,
+         [TN_P_tanh] = 0.35,  [TN_P_asinh] = 0.92, [TN_P_acosh] = 0.87, [TN_P_atanh] = 0.57, [TN_P_logistic] = 0.36,
+         [TN_P_erf] = 0.67,   [TN_P_erfc] = 0.56,  [TN_P_erf_inv] = 69, [TN_P_lgamma] = 10,  [TN_P_digamma] = 25,
+         [TN_P_polygamma] = 2},
 };
 
 tn_i_level tn_i_level_of(const tn_i_cost_model *m, double bytes) {
@@ -37,8 +38,10 @@ static double width(const tn_fn *f, const tn_i_eqn *e) {
 /* Its arithmetic alone. */
 static double computing_ns(const tn_i_cost_model *m, const tn_fn *f, const tn_i_eqn *e, const tn_i_cost *c) {
     const double flops = c->flops > 2 * c->products ? c->flops - 2 * c->products : 0;
-    if (m->element[e->prim->id] > 0) return (double)tn_i_count(f->val[e->out].type) * m->element[e->prim->id];
-    return width(f, e) * (flops * m->flop + c->products * m->product);
+    const double element = m->element[e->prim->id];
+    const double ns =
+        element > 0 ? element * (double)tn_i_count(f->val[e->out].type) : flops * m->flop + c->products * m->product;
+    return width(f, e) * ns;
 }
 
 bool tn_i_narrows(const tn_fn *f, const tn_i_eqn *e) {
