@@ -3,6 +3,7 @@
 #include "prims/sample.h"
 #include "prims/strips.h"
 
+#include <float.h>
 #include <math.h>
 
 /* ---- neg ---- */
@@ -67,9 +68,25 @@ static bool adds_nothing(const tn_i_builder *b, tn_i_var x, tn_i_var zero) {
     return tn_i_is_int(b->val[x].type->dtype) && known_zero(b, zero, false);
 }
 
+/* Half of v where it is x + x. */
+static tn_i_var half(const tn_i_builder *b, tn_i_var v) {
+    const tn_i_eqn *e = tn_i_made_by(b, v, TN_P_add);
+    return e && b->pool[e->in] == b->pool[e->in + 1] ? b->pool[e->in] : TN_NOVAR;
+}
+
+/* -x + -x is -(x + x), the sign of zero included. */
+static tn_i_var add_itself(tn_i_builder *b, tn_i_var v) {
+    const tn_i_eqn *e = tn_i_made_by(b, v, TN_P_neg);
+    if (!e) return TN_NOVAR;
+    const tn_i_var x = b->pool[e->in];
+    return tn_i_op1(b, TN_P_neg, tn_i_op2(b, TN_P_add, x, x));
+}
+
 static tn_i_var simplify_add(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
                              const tn_type *out) {
     (void)p, (void)nin, (void)out;
+    const tn_i_var twice = in[0] == in[1] ? add_itself(b, in[0]) : TN_NOVAR;
+    if (twice != TN_NOVAR) return twice;
     for (int i = 0; i < 2; i++) {
         const tn_i_var x = in[1 - i], y = in[i];
         if (known_zero(b, y, true) || adds_nothing(b, x, y)) return x;
@@ -182,6 +199,15 @@ TN_STRIP2(mul, f64, double, double, x *y)
 TN_STRIP2(mul, i32, int32_t, int32_t, (uint32_t)x *(uint32_t)y)
 TN_STRIP2(mul, i64, int64_t, int64_t, (uint64_t)x *(uint64_t)y)
 
+/* k*(x + x) is 2k*x bit for bit: doubling rounds nothing, and where |k| is 1 or more it overflows only where the
+ * product does. */
+static tn_i_var by_twice(tn_i_builder *b, tn_i_var number, double k, tn_i_var v, int dtype) {
+    const double most = dtype == TN_F32 ? FLT_MAX : DBL_MAX;
+    if (!tn_i_is_float(dtype) || !(fabs(k) >= 1 && fabs(k) <= most / 2)) return TN_NOVAR;
+    const tn_i_var x = half(b, v);
+    return x == TN_NOVAR ? x : tn_i_op2(b, TN_P_mul, tn_i_number_like(b, number, 2 * k), x);
+}
+
 /* x*1 is x; x*0 is 0 only where x is linear or an integer: elsewhere it would hide a NaN. */
 static tn_i_var simplify_mul(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
                              const tn_type *out) {
@@ -192,6 +218,8 @@ static tn_i_var simplify_mul(tn_i_builder *b, const tn_i_param *p, uint32_t nin,
         if (k == 1.0) return in[1 - i];
         if (k == 0.0 && (b->val[in[1 - i]].linear || tn_i_is_int(out->dtype))) return tn_i_zeros(b, out);
         if (k == -1.0) return tn_i_op1(b, TN_P_neg, in[1 - i]);
+        const tn_i_var product = by_twice(b, in[i], k, in[1 - i], out->dtype);
+        if (product != TN_NOVAR) return product;
     }
     return TN_NOVAR;
 }

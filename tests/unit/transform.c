@@ -9,6 +9,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -567,25 +568,47 @@ static void lanes_contract_alike(void **state) {
     tn_ctx_free(c);
 }
 
+static void doublings(const tn_val *in, tn_val *out, void *user) {
+    (void)user;
+    const tn_val x = in[0], twice = tn_add(x, x);
+    out[0] = tn_mul(3, twice);
+    out[1] = tn_mul(0.75, twice);
+    out[2] = tn_mul(DBL_MAX, twice);
+    out[3] = tn_add(tn_neg(x), tn_neg(x));
+}
+
+/* What is put in place of k (x + x) and -x + -x has their bits. */
+static void doublings_are_exact(void **state) {
+    (void)state;
+    tn_ctx *c = checked();
+    tn_type t = tn_f64();
+    const tn_fn *f = tn_trace_many(c, doublings, NULL, 1, &t, 4);
+    assert_made(c, f);
+    assert_int_equal(tn_fn_equations(f), 5); /* x + x, of which 3 (x + x) has no need; three products; neg */
+    const double x[] = {0.0,     -0.0,         0.1,           -7,       DBL_MIN / 3, -DBL_TRUE_MIN,
+                        DBL_MAX, -DBL_MAX / 3, 0.6 * DBL_MAX, INFINITY, -INFINITY};
+    for (size_t i = 0; i < sizeof x / sizeof *x; i++) {
+        const volatile double twice = x[i] + x[i], minus = -x[i];
+        const double want[4] = {3 * twice, 0.75 * twice, DBL_MAX * twice, minus + minus};
+        for (int j = 0; j < 4; j++) {
+            const double y = nth_output(c, f, &x[i], j);
+            assert_memory_equal(&y, &want[j], sizeof y);
+        }
+    }
+    tn_ctx_free(c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scalar_reads_are_linear),
-        cmocka_unit_test(scalar_reads_are_right),
-        cmocka_unit_test(untouched_constants_cost_nothing),
-        cmocka_unit_test(linear_maps_store_nothing),
-        cmocka_unit_test(fourth_derivatives),
-        cmocka_unit_test(refusals_name_the_reason),
-        cmocka_unit_test(custom_jvp_rules),
-        cmocka_unit_test(custom_vjp_nests),
-        cmocka_unit_test(calls_are_linear_output_by_output),
-        cmocka_unit_test(linear_calls_are_checked),
-        cmocka_unit_test(externals_differentiate_by_their_callbacks),
-        cmocka_unit_test(effects_run_once),
-        cmocka_unit_test(shared_nesting_is_not_exponential),
-        cmocka_unit_test(nesting_is_limited),
-        cmocka_unit_test(long_programs_fit),
-        cmocka_unit_test(derivatives_contract_alike),
-        cmocka_unit_test(lanes_contract_alike),
+        cmocka_unit_test(doublings_are_exact),        cmocka_unit_test(scalar_reads_are_linear),
+        cmocka_unit_test(scalar_reads_are_right),     cmocka_unit_test(untouched_constants_cost_nothing),
+        cmocka_unit_test(linear_maps_store_nothing),  cmocka_unit_test(fourth_derivatives),
+        cmocka_unit_test(refusals_name_the_reason),   cmocka_unit_test(custom_jvp_rules),
+        cmocka_unit_test(custom_vjp_nests),           cmocka_unit_test(calls_are_linear_output_by_output),
+        cmocka_unit_test(linear_calls_are_checked),   cmocka_unit_test(externals_differentiate_by_their_callbacks),
+        cmocka_unit_test(effects_run_once),           cmocka_unit_test(shared_nesting_is_not_exponential),
+        cmocka_unit_test(nesting_is_limited),         cmocka_unit_test(long_programs_fit),
+        cmocka_unit_test(derivatives_contract_alike), cmocka_unit_test(lanes_contract_alike),
         cmocka_unit_test(texts_contract_alike),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
