@@ -99,7 +99,7 @@ flags_of   = -Iinclude \
   $(if $(filter tests/% bench/%,$(1)),-Isrc -Itests) \
   $(if $(filter src/exec/pages.c,$(1)),-D_DEFAULT_SOURCE) \
   $(if $(filter src/exec/gemm_blis.c src/exec/gemm_context.c,$(1)),$(call blis,--cflags)) \
-  $(if $(filter src/exec/nest_run.c,$(1)),$(omp)) \
+  $(if $(filter src/exec/parallel.c,$(1)),$(omp)) \
   $(if $(filter bench/harness.c,$(1)),$(BENCH_HAS)) \
   $(if $(filter tests/fuzz/%,$(1)),-Wno-missing-prototypes)
 

@@ -632,8 +632,9 @@ typedef enum tn_math {
 
 typedef struct tn_compile_options {
     size_t size; /* sizeof(tn_compile_options) */
-    /* For products, and for fused steps of many elements (the interpreter; where the library was built with OpenMP,
-     * each thread has scratch of its own in the workspace); 0: 1.  The bits of fused steps do not depend on it. */
+    /* For products, and for fused steps of 16384 elements or more (interpreter and native code; where the library was
+     * built with OpenMP, each thread has scratch of its own in the workspace); 0: 1.  The bits of fused steps do not
+     * depend on it. */
     int threads;
     /* Element strides per input and output (rank of them each); NULL, or a NULL
      * entry: row-major.  So column-major matrices enter without a copy. */

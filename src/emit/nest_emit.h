@@ -38,9 +38,12 @@ typedef struct tn_i_nest_writer {
     bool function[TN_NEST_OPS];       /* it calls a function of vectors */
     uint32_t address[TN_NEST_OPS];    /* entry of the table that its body calls, or 0 */
     tn_i_sum sum[TN_NEST_OPS];
-    bool plain;                 /* no box begins or ends in what is being written */
-    int64_t plain_lo, plain_hi; /* where so, of the innermost loop */
-    size_t buffers;             /* offset in scratch of the rows' buffers, SIZE_MAX: on the stack */
+    bool plain;                       /* no box begins or ends in what is being written */
+    int64_t plain_lo, plain_hi;       /* where so, of the innermost loop */
+    size_t buffers;                   /* offset in scratch of the rows' buffers, SIZE_MAX: on the stack */
+    size_t needs;                     /* bytes of scratch, of one thread */
+    const struct tn_i_nest_code *cut; /* how threads share it; NULL: they do not */
+    size_t part[TN_NEST_OPS];         /* of a sum that goes through all pieces: where in scratch its parts are */
 } tn_i_nest_writer;
 
 /* A vector of the innermost loop, of which at a row's end only `count` elements are there. */
@@ -78,7 +81,23 @@ void tn_i_sum_add(tn_i_nest_writer *w, uint32_t op, const tn_i_piece *k);
 void tn_i_sum_add_number(tn_i_nest_writer *w, uint32_t op);
 void tn_i_sums_leave_loop(tn_i_nest_writer *w, uint32_t loop); /* behind the body of a loop */
 void tn_i_sums_end(tn_i_nest_writer *w);                       /* behind all loops: results are stored */
+void tn_i_sums_end_piece(tn_i_nest_writer *w);                 /* behind those of a piece (nest_parts.c) */
 bool tn_i_has_leaf(const tn_i_nest_writer *w, uint32_t phase);
+
+/* nest_parts.c: nests for several threads.  Whether this one is; where the parts of its sums are. */
+void tn_i_parts_plan(tn_i_nest_writer *w);
+/* A sum of all pieces, of which one only makes a part. */
+bool tn_i_in_parts(const tn_i_nest_writer *w, uint32_t op);
+int64_t tn_i_results(const tn_i_nest_writer *w, uint32_t op); /* side by side, of such a sum */
+/* In a piece: what the sum came to, results side by side at `from`, is its part. */
+void tn_i_parts_put(tn_i_nest_writer *w, uint32_t op, const char *from);
+/* After all pieces: they run, and parts become `T *sum5`, results side by side. */
+void tn_i_parts_run(tn_i_nest_writer *w, uint32_t id);
+void tn_i_parts_join(tn_i_nest_writer *w);
+
+/* sums.c: the C type that op's elements are folded in. */
+const char *tn_i_sum_type(const tn_i_nest_writer *w, uint32_t op);
+const char *tn_i_fold_macro(int fold);
 
 /* Whether op belongs to the element loop of a phase. */
 static inline bool tn_i_of_elements(const tn_i_nest_writer *w, const tn_i_nest_op *o) {

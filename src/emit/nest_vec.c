@@ -5,6 +5,7 @@
  * over vectors where elements read them. */
 #include "emit/nest_emit.h"
 #include "emit/steps_emit.h"
+#include "exec/nest_code.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -74,12 +75,9 @@ static bool plan_buffers(tn_i_nest_writer *w) {
     size_t bytes = 0;
     for (uint32_t i = 0; i < w->n->nop; i++)
         if (w->carried[i]) bytes += (buffer_bytes(w, i) + 63) & ~(size_t)63;
-    if (bytes <= STACK_BYTES) {
-        const bool fits = w->buffers <= w->n->scratch;
-        w->buffers = SIZE_MAX;
-        return fits;
-    }
-    return w->buffers + bytes <= w->n->scratch;
+    w->needs = w->buffers + (bytes <= STACK_BYTES ? 0 : bytes);
+    if (bytes <= STACK_BYTES) w->buffers = SIZE_MAX;
+    return w->needs <= w->n->scratch;
 }
 
 /* ---- addresses --------------------------------------------------------------------------- */
@@ -141,8 +139,7 @@ static void declare_buffers(tn_i_nest_writer *w) {
             tn_i_text_put(w->t, "%s r%u[%" PRId64 "] __attribute__((aligned(64)));\n", type, (unsigned)i,
                           w->n->row + 16);
         else
-            tn_i_text_put(w->t, "%s *const r%u = (%s *)(F[1] + %" PRId64 "ll + %zu);\n", type, (unsigned)i, type,
-                          w->s->scratch, at);
+            tn_i_text_put(w->t, "%s *const r%u = (%s *)(S + %zu);\n", type, (unsigned)i, type, at);
         at += (buffer_bytes(w, i) + 63) & ~(size_t)63;
     }
 }
@@ -176,8 +173,11 @@ static void move_arrays(tn_i_nest_writer *w, uint32_t loops) {
 
 static void open_loops(tn_i_nest_writer *w, uint32_t first, uint32_t end) {
     for (uint32_t d = first; d < end; d++)
-        tn_i_text_put(w->t, "for (int64_t i%u = 0; i%u < INT64_C(%" PRId64 "); i%u++) {\n", (unsigned)d, (unsigned)d,
-                      w->n->size[d], (unsigned)d);
+        if (d == 0 && w->cut)
+            tn_i_text_put(w->t, "for (int64_t i0 = from; i0 < to; i0++) {\n");
+        else
+            tn_i_text_put(w->t, "for (int64_t i%u = 0; i%u < INT64_C(%" PRId64 "); i%u++) {\n", (unsigned)d,
+                          (unsigned)d, w->n->size[d], (unsigned)d);
 }
 
 static void close_loops(tn_i_nest_writer *w, uint32_t first, uint32_t end) {
@@ -322,22 +322,36 @@ static void last_elements(tn_i_nest_writer *w, uint32_t phase, int64_t from) {
     tn_i_text_put(w->t, "}\n");
 }
 
+/* What is left behind the whole vectors: of the last piece, where there are pieces. */
+static void rest(tn_i_nest_writer *w, uint32_t phase, int64_t whole, bool pieces) {
+    if (whole >= w->inner) return;
+    if (pieces) tn_i_text_put(w->t, "if (to == INT64_C(%" PRId64 "))\n", w->inner);
+    last_elements(w, phase, whole);
+}
+
 static void innermost(tn_i_nest_writer *w, uint32_t phase, int vectors) {
     const int64_t step = (int64_t)vectors * w->lanes, whole = w->inner / step * step;
-    char end[32];
+    const bool pieces = w->cut && w->n->nloop == 1;
+    const char *const begin = pieces ? "from" : "0";
+    char end[96];
     (void)snprintf(end, sizeof end, "INT64_C(%" PRId64 ")", whole);
+    if (pieces)
+        (void)snprintf(end, sizeof end, "(to < INT64_C(%" PRId64 ") ? to : INT64_C(%" PRId64 "))", whole, whole);
     if (!tn_i_has_leaf(w, phase)) {
         tn_i_sums_begin_leaf(w, phase);
         if (whole) {
             tn_i_text_put(w->t, "{\n");
-            main_loop(w, phase, "0", end, vectors);
+            main_loop(w, phase, begin, end, vectors);
             tn_i_text_put(w->t, "}\n");
         }
-        if (whole < w->inner) last_elements(w, phase, whole);
+        rest(w, phase, whole, pieces);
         tn_i_sums_end_leaf(w, phase);
         return;
     }
-    tn_i_text_put(w->t, "for (int64_t leaf = 0; leaf < INT64_C(%" PRId64 "); leaf += %d) {\n", w->inner, TN_LEAF);
+    if (pieces)
+        tn_i_text_put(w->t, "for (int64_t leaf = from; leaf < to; leaf += %d) {\n", TN_LEAF);
+    else
+        tn_i_text_put(w->t, "for (int64_t leaf = 0; leaf < INT64_C(%" PRId64 "); leaf += %d) {\n", w->inner, TN_LEAF);
     tn_i_text_put(w->t, "const int64_t end = leaf + %d < %s ? leaf + %d : %s;\n", TN_LEAF, end, TN_LEAF, end);
     tn_i_sums_begin_leaf(w, phase);
     main_loop(w, phase, "leaf", "end", vectors);
@@ -372,14 +386,16 @@ static void elements(tn_i_nest_writer *w, uint32_t phase) {
 
 /* ---- nests ------------------------------------------------------------------------------------- */
 
+/* What is done with the sums of the only row waits for all pieces. */
 static void write_rows(tn_i_nest_writer *w) {
+    const bool waits = w->cut && w->n->rows == 1;
     open_loops(w, 0, w->n->nouter);
     tn_i_text_put(w->t, "{\n");
     move_arrays(w, w->n->nouter);
     numbers_of_row(w, 0, true);
     for (uint32_t phase = 0; phase < w->n->nphase; phase++) {
         elements(w, phase);
-        numbers_of_row(w, phase, false);
+        if (!waits) numbers_of_row(w, phase, false);
     }
     tn_i_text_put(w->t, "}\n");
     close_loops(w, 0, w->n->nouter);
@@ -393,7 +409,9 @@ static bool begin(tn_i_nest_writer *w, tn_i_module *m, const tn_i_plan *p, const
     w->inner = w->numbers ? 1 : n->size[n->nloop - 1];
     choose_lanes(w);
     look_at_readers(w);
-    return find_bodies(w) && tn_i_sum_plan(w) && plan_buffers(w);
+    if (!find_bodies(w) || !tn_i_sum_plan(w) || !plan_buffers(w)) return false;
+    tn_i_parts_plan(w);
+    return true;
 }
 
 bool tn_i_nest_fits(tn_i_module *m, const tn_i_plan *p, const tn_i_step *s, const tn_i_nest *n) {
@@ -423,21 +441,73 @@ void tn_i_emit_element(tn_i_nest_writer *w, uint32_t array) {
         tn_i_text_put(w->t, "*(%s *)q%u", tn_i_c_type(a->dtype), (unsigned)array);
 }
 
+/* Pieces first .. last-1 of a nest that threads share. */
+static void write_pieces(tn_i_nest_writer *w, uint32_t id) {
+    const int64_t all = w->n->rows > 1 ? w->n->rows : w->n->row;
+    tn_i_text_put(w->t,
+                  "static void nest%u_part(const void *const *T, const uintptr_t *F, int64_t first, int64_t last, "
+                  "uintptr_t S, uintptr_t all) {\n",
+                  (unsigned)id);
+    declare_arrays(w);
+    declare_functions(w);
+    declare_buffers(w);
+    once(w);
+    tn_i_text_put(w->t,
+                  "for (int64_t piece = first; piece < last; piece++) {\nconst int64_t from = piece * INT64_C(%" PRId64
+                  "), next = from + INT64_C(%" PRId64 "), to = next < INT64_C(%" PRId64 ") ? next : INT64_C(%" PRId64
+                  ");\n",
+                  w->cut->unit, w->cut->unit, all, all);
+    tn_i_sums_declare(w);
+    write_rows(w);
+    tn_i_sums_end_piece(w);
+    tn_i_text_put(w->t, "}\n(void)T, (void)F, (void)S, (void)all;\n}\n");
+}
+
+/* All pieces have run, and their parts are joined: what follows from the sums of the only row. */
+static void write_end(tn_i_nest_writer *w) {
+    once(w);
+    tn_i_text_put(w->t, "{\n");
+    move_arrays(w, 0);
+    numbers_of_row(w, 0, true);
+    for (uint32_t i = 0; i < w->n->nop; i++) {
+        if (!tn_i_in_parts(w, i)) continue;
+        tn_i_text_put(w->t, "const %s s%u = *sum%u;\n", tn_i_sum_type(w, i), (unsigned)i, (unsigned)i);
+        tn_i_emit_spread(w, i);
+    }
+    numbers_of_row(w, 0, false);
+    tn_i_text_put(w->t, "}\n");
+}
+
+static void write_whole(tn_i_nest_writer *w) {
+    declare_buffers(w);
+    tn_i_sums_declare(w);
+    once(w);
+    write_rows(w);
+}
+
+static void write_joined(tn_i_nest_writer *w, uint32_t id) {
+    tn_i_parts_run(w, id);
+    tn_i_parts_join(w);
+    if (w->n->rows == 1) write_end(w);
+}
+
 bool tn_i_emit_nest(tn_i_module *m, uint32_t id, const tn_i_plan *p, const tn_i_step *s, const tn_i_nest *n) {
     tn_i_nest_writer w;
     if (!begin(&w, m, p, s, n)) return false;
+    if (w.cut) write_pieces(&w, id);
     tn_i_text_put(w.t, "static void nest%u(const void *const *T, const uintptr_t *F) {\n", (unsigned)id);
+    tn_i_text_put(w.t, "const uintptr_t S = F[1] + %" PRId64 "ll;\n", s->scratch);
     declare_arrays(&w);
     declare_functions(&w);
     if (w.numbers)
         tn_i_emit_numbers(&w);
     else {
-        declare_buffers(&w);
-        tn_i_sums_declare(&w);
-        once(&w);
-        write_rows(&w);
+        if (w.cut)
+            write_joined(&w, id);
+        else
+            write_whole(&w);
         tn_i_sums_end(&w);
     }
-    tn_i_text_put(w.t, "(void)T, (void)F;\n}\n");
+    tn_i_text_put(w.t, "(void)T, (void)F, (void)S;\n}\n");
     return true;
 }

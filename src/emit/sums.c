@@ -13,6 +13,11 @@ static int folded_dtype(const tn_i_nest_writer *w, const tn_i_nest_op *o) {
     return dtype != TN_BOOL ? dtype : w->numbers || w->mask[o->in[0]] == 8 ? TN_I64 : TN_I32;
 }
 
+const char *tn_i_fold_macro(int fold) { return fold_name[fold]; }
+const char *tn_i_sum_type(const tn_i_nest_writer *w, uint32_t op) {
+    return tn_i_c_type(folded_dtype(w, &w->n->op[op]));
+}
+
 static const char *element(const tn_i_nest_writer *w, const tn_i_nest_op *o) { return tn_i_c_type(folded_dtype(w, o)); }
 
 const char *tn_i_identity(int fold, int dtype) {
@@ -50,7 +55,7 @@ enum { STACK_BYTES = 32 << 10, ENTRIES = 40 };
 static size_t column_bytes(const tn_i_sum *s, size_t size) {
     int64_t leaves = (s->n - 1) / TN_LEAF + 1, levels = 1;
     for (; leaves > 1; leaves = (leaves + 1) / 2) levels++;
-    return (size_t)(16 + levels + 1) * (size_t)s->q * size + 64;
+    return (size_t)(16 + levels) * (size_t)s->q * size + 64;
 }
 
 static bool plan_one(tn_i_nest_writer *w, const tn_i_nest_op *o, tn_i_sum *s, size_t *used) {
@@ -115,8 +120,7 @@ static void declare_columns(tn_i_nest_writer *w, uint32_t op) {
         tn_i_text_put(w->t, "%s a%u[%zu];\n", type, (unsigned)op,
                       column_bytes(s, tn_i_dtype_size(folded_dtype(w, o))) / tn_i_dtype_size(folded_dtype(w, o)));
     else
-        tn_i_text_put(w->t, "%s *const a%u = (%s *)(F[1] + %" PRId64 "ll + %zu);\n", type, (unsigned)op, type,
-                      w->s->scratch, s->at);
+        tn_i_text_put(w->t, "%s *const a%u = (%s *)(S + %zu);\n", type, (unsigned)op, type, s->at);
     tn_i_text_put(w->t, "uint64_t m%u = 0; int top%u = 0;\n", (unsigned)op, (unsigned)op);
 }
 
@@ -201,7 +205,13 @@ void tn_i_sums_end_row(tn_i_nest_writer *w, uint32_t phase) {
                           (unsigned)i);
         } else if (w->sum[i].kind == TN_SUM_LEAVES && !w->sum[i].total)
             end_leaves(w, i);
-        if (tn_i_of_row(w->n, o)) tn_i_emit_spread(w, i);
+        char from[16];
+        (void)snprintf(from, sizeof from, "&s%u", (unsigned)i);
+        if (!tn_i_of_row(w->n, o)) continue;
+        if (tn_i_in_parts(w, i))
+            tn_i_parts_put(w, i, from);
+        else
+            tn_i_emit_spread(w, i);
     }
 }
 
@@ -320,6 +330,16 @@ void tn_i_sums_leave_loop(tn_i_nest_writer *w, uint32_t loop) {
     }
 }
 
+/* Where the results of columns are, side by side. */
+static void put_columns(tn_i_nest_writer *w, uint32_t op) {
+    const tn_i_nest_op *o = &w->n->op[op];
+    if (tn_i_in_parts(w, op))
+        tn_i_text_put(w->t, "sum%u", (unsigned)op);
+    else
+        tn_i_text_put(w->t, "%s_%s_ended(a%u, INT64_C(%" PRId64 "), top%u)", element(w, o), fold_name[o->fold],
+                      (unsigned)op, w->sum[op].q, (unsigned)op);
+}
+
 /* Stores the results of columns one after another, through the loops that are left. */
 static void store_columns(tn_i_nest_writer *w, uint32_t op, const tn_i_nest_op *store) {
     const tn_i_nest_op *o = &w->n->op[op];
@@ -327,8 +347,9 @@ static void store_columns(tn_i_nest_writer *w, uint32_t op, const tn_i_nest_op *
     const tn_i_nest_array *a = &w->n->array[store->array];
     const uint32_t end = w->n->op[o->in[0]].level == TN_NEST_ELEMENT ? w->n->nloop : w->n->nouter;
     const char *type = tn_i_c_type(o->dtype);
-    tn_i_text_put(w->t, "{ const %s *r = %s_%s_ended(a%u, INT64_C(%" PRId64 "), top%u);\n", element(w, o),
-                  element(w, o), fold_name[o->fold], (unsigned)op, s->q, (unsigned)op);
+    tn_i_text_put(w->t, "{ const %s *r = ", element(w, o));
+    put_columns(w, op);
+    tn_i_text_put(w->t, ";\n");
     for (uint32_t d = s->led; d < end; d++)
         tn_i_text_put(w->t, "for (int64_t i%u = 0; i%u < INT64_C(%" PRId64 "); i%u++)\n", (unsigned)d, (unsigned)d,
                       w->n->size[d], (unsigned)d);
@@ -350,8 +371,28 @@ void tn_i_sums_end(tn_i_nest_writer *w) {
             store_columns(w, op, store);
         else {
             tn_i_text_put(w->t, "{ ");
-            end_leaves(w, op);
+            if (tn_i_in_parts(w, op))
+                tn_i_text_put(w->t, "const %s s%u = *sum%u; ", tn_i_c_type(o->dtype), (unsigned)op, (unsigned)op);
+            else
+                end_leaves(w, op);
             tn_i_text_put(w->t, "*(%s *)p%u = s%u; }\n", tn_i_c_type(o->dtype), (unsigned)store->array, (unsigned)op);
         }
+    }
+}
+
+/* Behind a piece: what its elements came to. */
+void tn_i_sums_end_piece(tn_i_nest_writer *w) {
+    for (uint32_t i = 0; i < w->n->nop; i++) {
+        const tn_i_nest_op *o = &w->n->op[i];
+        char from[96];
+        if (!tn_i_in_parts(w, i) || tn_i_of_row(w->n, o)) continue;
+        if (w->sum[i].kind == TN_SUM_COLUMNS)
+            (void)snprintf(from, sizeof from, "%s_%s_ended(a%u, INT64_C(%" PRId64 "), top%u)", element(w, o),
+                           fold_name[o->fold], (unsigned)i, w->sum[i].q, (unsigned)i);
+        else {
+            end_leaves(w, i);
+            (void)snprintf(from, sizeof from, "&s%u", (unsigned)i);
+        }
+        tn_i_parts_put(w, i, from);
     }
 }

@@ -149,7 +149,6 @@ bool tn_i_nest_kernel(tn_ctx *c, const tn_i_nest *n, const tn_i_nest_op *o, tn_i
 bool tn_i_scalar_make(tn_ctx *c, tn_i_nest *n, tn_i_nest_code *code, tn_i_isa isa, bool accurate);
 void tn_i_scalar_run(const tn_i_nest_code *code, char *const *data, char *scratch);
 
-bool tn_i_nest_threads(void); /* the library was built with threads for nests */
 /* Whether and where it is cut for several threads, and what they need (nest_cut.c). */
 bool tn_i_nest_cut(tn_ctx *c, tn_i_nest *nest);
 

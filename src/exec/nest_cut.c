@@ -4,6 +4,7 @@
  * 2^k is a whole subtree.  Pieces are such runs; their results are joined in that same order, so that the bits do not
  * depend on where is cut, nor on who runs what. */
 #include "exec/nest_code.h"
+#include "exec/parallel.h"
 
 #include <string.h>
 

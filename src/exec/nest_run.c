@@ -1,10 +1,8 @@
 /* Running nests: the code of nest_code.c, block by block. */
 #include "exec/nest_code.h"
+#include "exec/parallel.h"
 #include "exec/run.h"
 
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 #include <string.h>
 
 /* ---- tiles ----------------------------------------------------------------------------- */
@@ -167,19 +165,6 @@ static void run_rows(const state *t, int64_t first, int64_t last) {
 
 /* ---- several threads ------------------------------------------------------------------------- */
 
-#ifdef _OPENMP
-/* ThreadSanitizer does not see how libgomp's threads wait for each other. */
-#ifdef __SANITIZE_THREAD__
-void __tsan_acquire(void *address);
-void __tsan_release(void *address);
-static const char begun[1], ended[1]; /* addresses to tell it of */
-#define HANDED_OVER(x) __tsan_release((void *)(uintptr_t)(x))
-#define TAKEN_OVER(x)  __tsan_acquire((void *)(uintptr_t)(x))
-#else
-#define HANDED_OVER(x)
-#define TAKEN_OVER(x)
-#endif
-
 /* Pieces first..last-1. */
 static void run_pieces(const state *t, int64_t first, int64_t last) {
     const tn_i_nest_code *c = t->code;
@@ -196,35 +181,31 @@ static void run_pieces(const state *t, int64_t first, int64_t last) {
     }
 }
 
-/* Every thread has some pieces in a row and scratch of its own; the first one's is left for what follows. */
+typedef struct threaded {
+    const tn_i_nest *nest;
+    char *const *data;
+    char *scratch;
+    state first; /* of thread 0, whose scratch is left for what follows */
+} threaded;
+
+static void run_thread(void *with, int thread, int64_t first, int64_t last) {
+    threaded *k = with;
+    const size_t each = ((const tn_i_nest_code *)k->nest->code)->each;
+    const state mine = enter(k->nest, k->data, k->scratch + (size_t)thread * each, k->scratch);
+    run_pieces(&mine, first, last);
+    if (thread == 0) k->first = mine;
+}
+
 static void run_threads(const tn_i_nest *nest, char *const *data, char *scratch) {
     const tn_i_nest_code *c = nest->code;
-    state t = {.at = NULL};
-    HANDED_OVER(begun);
-#pragma omp parallel num_threads(c->threads)
-    {
-        TAKEN_OVER(begun);
-        const int64_t i = omp_get_thread_num(), n = omp_get_num_threads();
-        const state mine = enter(nest, data, scratch + (size_t)i * c->each, scratch);
-        run_pieces(&mine, c->pieces * i / n, c->pieces * (i + 1) / n);
-        if (i == 0) t = mine;
-        HANDED_OVER(ended);
-    }
-    TAKEN_OVER(ended);
+    threaded k = {.nest = nest, .data = data, .scratch = scratch};
+    tn_i_in_pieces(c->threads, c->pieces, run_thread, &k);
+    const state *t = &k.first;
     for (uint32_t i = 0; i < c->nsink; i++) {
-        const tn_i_nest_sink *k = &c->sink[i];
-        if (k->leaves) tn_i_sink_join(c, k, t.scratch, scratch, data, k->out == TN_NOVAR ? NULL : t.at[k->out]);
+        const tn_i_nest_sink *q = &c->sink[i];
+        if (q->leaves) tn_i_sink_join(c, q, t->scratch, scratch, data, q->out == TN_NOVAR ? NULL : t->at[q->out]);
     }
-    if (nest->rows == 1) run_section(&t, &c->row[0], 0, 1, 1);
-}
-#endif
-
-bool tn_i_nest_threads(void) {
-#ifdef _OPENMP
-    return true;
-#else
-    return false;
-#endif
+    if (nest->rows == 1) run_section(t, &c->row[0], 0, 1, 1);
 }
 
 void tn_i_nest_execute(const tn_i_nest *nest, char *const *data, void *scratch) {
@@ -233,12 +214,10 @@ void tn_i_nest_execute(const tn_i_nest *nest, char *const *data, void *scratch) 
         tn_i_scalar_run(c, data, scratch);
         return;
     }
-#ifdef _OPENMP
     if (c->threads > 1) {
         run_threads(nest, data, scratch);
         return;
     }
-#endif
     const state t = enter(nest, data, scratch, scratch);
     run_rows(&t, 0, nest->rows);
 }

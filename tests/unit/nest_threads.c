@@ -1,6 +1,8 @@
 /* Nests that several threads run: the bits of one thread. */
+#include "emit/emit.h"
 #include "exec/exec.h"
 #include "exec/nest_code.h"
+#include "exec/parallel.h"
 #include "tansy.h"
 
 #include <setjmp.h>
@@ -8,8 +10,11 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include <dirent.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct program {
     const char *name;
@@ -101,7 +106,37 @@ static bool is_cut(const tn_exec *e) {
     return found;
 }
 
-static int check(tn_ctx *c, const program *p) {
+/* The functions for threads in the text of native code. */
+static int native_cuts(tn_ctx *c, const tn_exec *e) {
+    tn_i_module m = {.ctx = c, .text = {.ctx = c}, .isa = TN_ISA_AVX2, .bytes = 32};
+    int n = 0;
+    assert_true(tn_i_emit_module(&m, e->plan));
+    for (const char *at = m.text.at; (at = strstr(at, "_part(const")) != NULL; at++) n++;
+    tn_i_module_free(&m);
+    return n;
+}
+
+/* Native code of four threads: the interpreter's bits. */
+static int check_native(tn_ctx *c, const program *p, const tn_fn *f, const char *dir, const void *x, const char *one,
+                        char *many, size_t bytes) {
+    const tn_compile_options o = {.size = sizeof o, .threads = 4, .backend = TN_BACKEND_NATIVE, .cache_dir = dir};
+    tn_exec *e = tn_compile(f, &o);
+    int bad = 0;
+    assert_non_null(e);
+    assert_int_equal(tn_exec_backend(e, NULL), TN_BACKEND_NATIVE);
+    if ((native_cuts(c, e) > 0) != (p->cut && tn_i_nest_threads())) {
+        print_error("%s of %d: native code is %scut\n", p->name, (int)p->dim[0], native_cuts(c, e) ? "" : "not ");
+        bad++;
+    }
+    memset(many, 0x55, bytes);
+    assert_int_equal(tn_call(e, TN_INPUTS(x), TN_OUTPUTS(many)), TN_OK);
+    if (memcmp(one, many, bytes) != 0)
+        print_error("%s of %d: other bits in native code\n", p->name, (int)p->dim[0]), bad++;
+    tn_exec_free(e);
+    return bad;
+}
+
+static int check(tn_ctx *c, const program *p, const char *dir) {
     static const int threads[] = {1, 2, 3, 4, 7};
     const tn_type t = tn_type_of((tn_dtype)p->dtype, p->rank, p->dim);
     const int64_t n = (int64_t)tn_type_elements(&t);
@@ -128,6 +163,7 @@ static int check(tn_ctx *c, const program *p) {
             print_error("%s of %d: other bits with %d threads\n", p->name, (int)p->dim[0], threads[i]), bad++;
         tn_exec_free(e);
     }
+    bad += check_native(c, p, f, dir, x, one, many, (size_t)n * 8);
     free(x);
     free(one);
     free(many);
@@ -138,7 +174,17 @@ static void test_bits(void **state) {
     (void)state;
     int bad = 0;
     tn_ctx *c = tn_ctx_new(NULL);
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) bad += check(c, &all[i]);
+    char dir[] = "/tmp/tansy-threads-XXXXXX", name[600];
+    assert_non_null(mkdtemp(dir));
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) bad += check(c, &all[i], dir);
+    DIR *d = opendir(dir);
+    assert_non_null(d);
+    for (struct dirent *e; (e = readdir(d)) != NULL;) {
+        (void)snprintf(name, sizeof name, "%s/%s", dir, e->d_name);
+        (void)unlink(name);
+    }
+    (void)closedir(d);
+    (void)rmdir(dir);
     assert_int_equal(bad, 0);
     tn_ctx_free(c);
 }
