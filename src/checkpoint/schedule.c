@@ -177,6 +177,7 @@ void tn_i_schedule_free(tn_i_schedule *s) {
 }
 
 const char *tn_i_schedule_text(const tn_i_schedule *s) { return s->text; }
+tn_ctx *tn_i_schedule_context(const tn_i_schedule *s) { return s->ctx; }
 tn_i_schedule_slots tn_i_schedule_slots_of(const tn_i_schedule *s) { return s->family->slots(s); }
 size_t tn_i_schedule_bytes(const tn_i_schedule *s) { return s->run_bytes; }
 

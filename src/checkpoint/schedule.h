@@ -53,6 +53,7 @@ void tn_i_schedule_free(tn_i_schedule *s); /* NULL is fine */
 tn_status tn_i_schedule_check(tn_ctx *c, const char *text, bool unknown);
 /* The canonical text, which lives as long as the context; of `auto`, that of what it became. */
 const char *tn_i_schedule_text(const tn_i_schedule *s);
+tn_ctx *tn_i_schedule_context(const tn_i_schedule *s);
 /* Row i of the table as an example's text, NULL behind the last; *known: whether it wants the number of steps. */
 const char *tn_i_schedule_example(size_t i, bool *known);
 

@@ -21,13 +21,14 @@ typedef struct tn_i_module {
     uint32_t nests;           /* functions named nest0, nest1, ... */
     uint32_t lanes;           /* mask: 1 << lanes in use */
     uint64_t leaves, columns; /* masks: of reductions in use, by TN_EMIT_FOLD */
+    bool groups;              /* one is written: what they have in common too */
     bool failed;
 } tn_i_module;
 
 #define TN_EMIT_FOLD(fold, dtype) ((unsigned)(fold)*TN_NDTYPES + (unsigned)(dtype))
 
 /* What the table begins with. */
-enum { TN_TABLE_STEP, TN_TABLE_LEAVE, TN_TABLE_FIRST };
+enum { TN_TABLE_STEP, TN_TABLE_LEAVE, TN_TABLE_GROUP_ENTER, TN_TABLE_GROUP_DISK, TN_TABLE_FIRST };
 
 /* The entry of the table that holds this address. */
 uint32_t tn_i_module_address(tn_i_module *m, const void *p);

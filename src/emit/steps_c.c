@@ -19,12 +19,17 @@ static uint32_t index_of(const tn_i_module *m, const tn_i_plan *p) {
     return 0;
 }
 
-static void put_call(tn_i_module *m, const tn_i_plan *p, const char *frame) {
-    tn_i_text_put(&m->text, "plan%u((const struct plan *)T[%u], &inner, %s)", (unsigned)index_of(m, p),
-                  (unsigned)tn_i_module_address(m, p), frame);
+void tn_i_emit_call(tn_i_module *m, const tn_i_plan *p, const char *run) {
+    tn_i_text_put(&m->text, "plan%u((const struct plan *)T[%u], %s", (unsigned)index_of(m, p),
+                  (unsigned)tn_i_module_address(m, p), run);
 }
 
-static void put_inner(tn_i_module *m, const tn_i_plan *p) {
+static void put_call(tn_i_module *m, const tn_i_plan *p, const char *frame) {
+    tn_i_emit_call(m, p, "&inner");
+    tn_i_text_put(&m->text, ", %s)", frame);
+}
+
+void tn_i_emit_inner(tn_i_module *m, const tn_i_plan *p) {
     tn_i_text_put(&m->text, "struct run inner = *R; inner.skip = 0; inner.file_at += %zuu;\n", p->own_spill);
 }
 
@@ -70,7 +75,7 @@ static void put_program(tn_i_module *m, const tn_i_plan *p, const tn_i_step *s, 
 }
 
 static void begin_nested(tn_i_module *m, const tn_i_plan *p, const tn_i_step *s) {
-    put_inner(m, p);
+    tn_i_emit_inner(m, p);
     tn_i_text_put(&m->text, "uintptr_t *const B = (uintptr_t *)(F[1] + %" PRId64 "ll);\n", s->scratch);
 }
 
@@ -126,6 +131,22 @@ static void exchange(tn_i_module *m, const tn_i_loop *l) {
                       (unsigned)(TN_BASE_ARGUMENTS + l->shape.body->nin + l->pair[k].leaf));
 }
 
+/* As `aim` of exec/loop_run.c. */
+static void aim(tn_i_module *m, const tn_i_plan *p, const tn_i_loop *l, const tn_i_eqn *e) {
+    for (uint32_t k = 0; k < l->npair; k++) {
+        const tn_i_pair *pair = &l->pair[k];
+        if (pair->stacked == TN_NOVAR) continue;
+        const tn_i_mover *to = &l->mover[pair->stacked];
+        tn_i_text_put(&m->text, "{ const uintptr_t home = ");
+        tn_i_emit_address(m, &p->place[e->out + pair->leaf]);
+        tn_i_text_put(&m->text,
+                      ";\nB[%u] = left > 1 ? B[%u] + (uintptr_t)INT64_C(%" PRId64
+                      ") : B[%u] != home ? home : S + %zuu; }\n",
+                      (unsigned)(TN_BASE_ARGUMENTS + l->shape.body->nin + pair->leaf), (unsigned)to->at,
+                      l->shape.reverse ? -to->by : to->by, (unsigned)carry_at(l, pair->leaf), pair->second);
+    }
+}
+
 static void move(tn_i_module *m, const tn_i_loop *l, const char *times) {
     for (uint32_t k = 0; k < l->nmover; k++)
         if (l->mover[k].by)
@@ -133,7 +154,7 @@ static void move(tn_i_module *m, const tn_i_loop *l, const char *times) {
                           times, l->mover[k].by);
 }
 
-static void put_counted(tn_i_module *m, const tn_i_plan *p, const tn_i_loop *l) {
+static void put_counted(tn_i_module *m, const tn_i_plan *p, const tn_i_loop *l, const tn_i_eqn *e) {
     const tn_i_loop_shape *s = &l->shape;
     tn_i_text_put(&m->text, "const int64_t n = ");
     if (s->length == TN_I_STEPS) {
@@ -144,7 +165,9 @@ static void put_counted(tn_i_module *m, const tn_i_plan *p, const tn_i_loop *l) 
     tn_i_text_put(&m->text, ";\nif (n > 0) *number = %s;\n", s->reverse ? "n - 1" : "0");
     tn_i_text_put(&m->text, "if (n > 0) {\n");
     move(m, l, "*number");
-    tn_i_text_put(&m->text, "}\nfor (int64_t left = n; left > 0; left--) {\nstatus = ");
+    tn_i_text_put(&m->text, "}\nfor (int64_t left = n; left > 0; left--) {\n");
+    aim(m, p, l, e);
+    tn_i_text_put(&m->text, "status = ");
     put_call(m, l->body, "B");
     tn_i_text_put(&m->text, ";\nif (status) return status;\n");
     exchange(m, l);
@@ -188,7 +211,7 @@ static void put_loop(tn_i_module *m, const tn_i_plan *p, const tn_i_step *s) {
         tn_i_put_register_loop(m, p, l, e);
         return;
     }
-    put_inner(m, p);
+    tn_i_emit_inner(m, p);
     tn_i_text_put(&m->text,
                   "const uintptr_t S = F[1] + %" PRId64 "ll; uintptr_t *const B = (uintptr_t *)S;\n"
                   "int64_t *const number = (int64_t *)(S + %zuu);\n",
@@ -197,11 +220,12 @@ static void put_loop(tn_i_module *m, const tn_i_plan *p, const tn_i_step *s) {
     if (l->cond)
         put_while(m, p, l, e);
     else
-        put_counted(m, p, l);
+        put_counted(m, p, l, e);
     leave_loop(m, p, l, e);
 }
 
 bool tn_i_emit_program_step(tn_i_module *m, uint32_t id, const tn_i_plan *p, const tn_i_step *s) {
+    if (s->kind == TN_STEP_GROUP) return tn_i_emit_group(m, id, p, s);
     if (s->stacks || (s->kind != TN_STEP_BODY && s->kind != TN_STEP_BRANCH && s->kind != TN_STEP_LOOP)) return false;
     if (s->kind == TN_STEP_LOOP && !in_memory(&p->loop[s->loop])) return false;
     tn_i_text_put(&m->text, "static int step%u(const struct plan *P, const struct run *R, uintptr_t *F) {\n",

@@ -34,6 +34,10 @@ void tn_i_emit_nest_inline(tn_i_module *m, tn_i_registers *g, const tn_i_plan *p
 /* The address of a place, by the frame F and the table T. */
 void tn_i_emit_address(tn_i_module *m, const tn_i_place *k);
 
+/* Declares how programs nested in p run: `struct run inner`; and begins a call of one, up to its frame. */
+void tn_i_emit_inner(tn_i_module *m, const tn_i_plan *p);
+void tn_i_emit_call(tn_i_module *m, const tn_i_plan *p, const char *run);
+
 /* Whether a copy is one of bytes in a row, or of one element; and that copy. */
 bool tn_i_move_plain(const tn_i_plan *p, const tn_i_move *k);
 void tn_i_emit_move(tn_i_module *m, const tn_i_plan *p, const tn_i_move *k);
@@ -41,5 +45,7 @@ void tn_i_emit_move(tn_i_module *m, const tn_i_plan *p, const tn_i_move *k);
 /* Writes `static int stepID(P, R, F)` for a step that runs programs; false, with nothing written, when the library runs
  * it. */
 bool tn_i_emit_program_step(tn_i_module *m, uint32_t id, const tn_i_plan *p, const tn_i_step *s);
+/* The same for a group (group_c.c). */
+bool tn_i_emit_group(tn_i_module *m, uint32_t id, const tn_i_plan *p, const tn_i_step *s);
 
 #endif

@@ -26,10 +26,12 @@ typedef struct tn_i_mover {
     bool stack;        /* one handle, whose entries are walked by a cursor */
 } tn_i_mover;
 
-/* A carry with two buffers, which change places each step. */
+/* A carry with two buffers, which change places each step.  Where an array is made of what enters the steps, each
+ * leaves it there for the next, so that it is in a buffer only as it enters the first and leaves the last. */
 typedef struct tn_i_pair {
     uint32_t leaf;
-    size_t second; /* offset in the step's scratch */
+    uint32_t stacked; /* the mover of that array, or TN_NOVAR */
+    size_t second;    /* offset in the step's scratch */
     size_t bytes;
 } tn_i_pair;
 

@@ -194,6 +194,18 @@ static bool take(size_t *end, size_t bytes, size_t *at) {
     return tn_i_add(*at, bytes, end);
 }
 
+/* The array in memory that is made of carry j as it enters the steps, if they leave it as it is. */
+static uint32_t stacked(const tn_i_loop *l, uint32_t j, size_t bytes) {
+    const tn_i_loop_shape *s = &l->shape;
+    const uint32_t in = s->index + s->nconst + j;
+    if (tn_i_plan_writes(l->body, in)) return TN_NOVAR;
+    for (uint32_t k = s->nx; k < l->nmover; k++) {
+        const tn_i_mover *m = &l->mover[k];
+        if (!m->stack && m->by >= (int64_t)bytes && s->body->out[s->ncarry + m->out - s->y0] == in) return k;
+    }
+    return TN_NOVAR;
+}
+
 static bool lay_out(const tn_i_planner *z, const args *a, tn_i_loop *l) {
     size_t end = l->body->frame, arena = l->body->bytes;
     if (l->cond) {
@@ -207,7 +219,7 @@ static bool lay_out(const tn_i_planner *z, const args *a, tn_i_loop *l) {
         size_t at;
         if (l->body->kept[j]) continue;
         if (!take(&end, bytes, &at)) return false;
-        l->pair[l->npair++] = (tn_i_pair){.leaf = j, .second = at, .bytes = bytes};
+        l->pair[l->npair++] = (tn_i_pair){.leaf = j, .stacked = stacked(l, j, bytes), .second = at, .bytes = bytes};
     }
     return take(&end, arena < TN_ARENA_ALIGN ? TN_ARENA_ALIGN : arena, &l->arena) && (l->bytes = end, true);
 }

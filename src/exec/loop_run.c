@@ -58,10 +58,28 @@ static uint32_t carry_at(const running *w, uint32_t leaf) {
 
 /* ---- from step to step -------------------------------------------------------------------- */
 
+static uintptr_t *carry_in(const running *w, uint32_t k) { return &w->body[carry_at(w, w->l->pair[k].leaf)]; }
+
+static uintptr_t *carry_out(const running *w, uint32_t k) {
+    return &w->body[TN_BASE_ARGUMENTS + w->l->shape.body->nin + w->l->pair[k].leaf];
+}
+
+/* Where the step leaves the carries of which there is an array: as its next entry, if there is one. */
+static void aim(const running *w, int64_t left, int64_t by) {
+    for (uint32_t k = 0; k < w->l->npair; k++) {
+        const tn_i_pair *pair = &w->l->pair[k];
+        if (pair->stacked == TN_NOVAR) continue;
+        const tn_i_mover *m = &w->l->mover[pair->stacked];
+        const uintptr_t home = output(w, pair->leaf);
+        *carry_out(w, k) = left > 1                  ? w->body[m->at] + (uintptr_t)(by * m->by)
+                           : *carry_in(w, k) != home ? home
+                                                     : (uintptr_t)w->body + pair->second;
+    }
+}
+
 static void exchange(running *w) {
     for (uint32_t k = 0; k < w->l->npair; k++) {
-        uintptr_t *in = &w->body[carry_at(w, w->l->pair[k].leaf)];
-        uintptr_t *out = &w->body[TN_BASE_ARGUMENTS + w->l->shape.body->nin + w->l->pair[k].leaf];
+        uintptr_t *in = carry_in(w, k), *out = carry_out(w, k);
         const uintptr_t was = *in;
         *in = *out;
         *out = was;
@@ -174,6 +192,7 @@ static tn_status run_counted(running *w, int64_t n) {
     *w->number = w->l->shape.reverse ? n - 1 : 0;
     seek(w, *w->number, by);
     for (int64_t left = n;; move_on(w, by)) {
+        aim(w, left, by);
         status = tn_i_run_plan(w->l->body, &w->inner, w->body);
         if (status != TN_OK) return status;
         exchange(w);

@@ -275,6 +275,20 @@ static bool make_plan(tn_i_plan *p, tn_i_plan *root, const tn_i_layout *layout) 
     return ok;
 }
 
+bool tn_i_plan_writes(const tn_i_plan *p, uint32_t i) {
+    const uint32_t base = TN_BASE_ARGUMENTS + i;
+    for (size_t k = 0; k < p->nstep; k++) {
+        const tn_i_eqn *e = &p->f->eqn[p->step[k].eqn];
+        for (uint32_t j = 0; j < e->nout; j++)
+            if (p->place[e->out + j].base == base) return true;
+    }
+    for (size_t k = 0; k < p->nmove; k++)
+        if (p->move[k].to.base == base) return true;
+    for (size_t k = 0; k < p->ntransfer; k++)
+        if (p->transfer[k].memory.base == base) return true;
+    return false;
+}
+
 /* ---- nested programs --------------------------------------------------------------------- */
 
 /* All layouts of one program follow each other in the table: there are at most TN_MAX_LAYOUTS + 1. */

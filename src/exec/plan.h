@@ -161,6 +161,9 @@ typedef struct tn_i_layout {
  * reference, NULL after an error. */
 tn_fn *tn_i_prepared(const tn_fn *f);
 
+/* Whether running p may write to the memory of input i: that of a carry, once it is dead. */
+bool tn_i_plan_writes(const tn_i_plan *p, uint32_t i);
+
 /* NULL after an error: TN_ENOMEM, TN_EOVERFLOW, or TN_ERULE for what cannot run.
  * layout NULL: all row-major.  Cost: linear in the equations, nested programs once
  * for each layout of their arguments (beyond TN_MAX_LAYOUTS: row-major copies). */

@@ -8,7 +8,7 @@
 #ifndef TN_EXEC_REPLAY_H
 #define TN_EXEC_REPLAY_H
 
-#include "checkpoint/schedule.h"
+#include "checkpoint/script.h"
 #include "exec/loop.h"
 
 enum { TN_PLAIN, TN_TAPED, TN_STEPS_OF }; /* what every step computes; what one does whose entries are wanted */
@@ -27,6 +27,7 @@ typedef struct tn_i_entry {
     bool recorded; /* by a loop that is brought back: part of a record */
     bool again;    /* it has no memory but `buffer` */
     bool stack;
+    uint32_t entering; /* again: it is this leaf as it enters a step, and read where that was; or TN_NOVAR */
     int64_t by;
     size_t buffer, bytes; /* buffer: offset in the group's scratch */
     const tn_type *inner; /* of an entry that is made again and is itself of unknown length: handles; else NULL */
@@ -34,10 +35,18 @@ typedef struct tn_i_entry {
 
 typedef struct tn_i_leaf {
     uint32_t leaf;
-    bool state;           /* of a loop that is brought back: part of a snapshot */
+    bool state; /* of a loop that is brought back: part of a snapshot */
+    bool loose; /* a step may read it in any memory, which it leaves as it is, and writes the next elsewhere */
     size_t first, second; /* offsets in the group's scratch; of the loop that the group is for the outputs come first */
     size_t bytes;
 } tn_i_leaf;
+
+/* Addresses of a leaf while a group runs. */
+typedef struct tn_i_leaf_at {
+    uintptr_t now, was; /* was: as the latest step began */
+    uintptr_t home[2];  /* memory that is no slot's; a step goes from one to the other */
+    uintptr_t into;     /* where the next step shall leave it, or 0: at home */
+} tn_i_leaf_at;
 
 /* A loop in a group; the last is the one that the group is for. */
 typedef struct tn_i_actor {
@@ -62,6 +71,7 @@ typedef struct tn_i_group {
     uint32_t nactor;
     tn_i_actor *actor;
     tn_i_schedule *schedule; /* NULL: no loop is brought back */
+    tn_i_script *script;     /* what it does, where that is known and not too long; else NULL */
     uint32_t leader;         /* the last actor that is brought back, or TN_NOVAR */
     bool taken;              /* snapshots were taken by the loop of an earlier group */
     uint32_t leads;          /* the later group for which this one takes snapshots, or TN_NOVAR */
@@ -78,6 +88,10 @@ typedef struct tn_i_group {
     uint64_t file;          /* offset of the disk's slots from where those of the plan begin */
     /* offsets in the step's scratch */
     size_t frame, cond_frame, number, pointers, arena, bytes;
+    /* Backwards, the memory of each leaf in each slot, which changes places with a home: nslot times nstate addresses;
+     * bound: there are such. */
+    size_t place_of;
+    bool bound;
 } tn_i_group;
 
 void tn_i_group_drop(tn_ctx *c, tn_i_group *g);

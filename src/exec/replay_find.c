@@ -89,6 +89,7 @@ void tn_i_group_drop(tn_ctx *c, tn_i_group *g) {
     for (uint32_t k = 0; k < g->nactor; k++) actor_drop(c, &g->actor[k]);
     tn_i_free(c, g->actor, g->nactor * sizeof *g->actor);
     tn_i_free(c, g->stand_in, g->nstand_in * sizeof *g->stand_in);
+    tn_i_script_free(g->script);
     tn_i_schedule_free(g->schedule);
 }
 
@@ -353,6 +354,7 @@ static bool finish_group(tn_i_planner *z, tn_i_group *g) {
     }
     g->schedule = tn_i_schedule_new(z->ctx, s->schedule, sizes.unknown ? TN_I_UNKNOWN : s->length, &sizes);
     if (!g->schedule) return false;
+    if (!sizes.unknown && !tn_i_script_new(g->schedule, s->length, &g->script)) return false;
     const tn_i_schedule_slots n = tn_i_schedule_slots_of(g->schedule);
     g->nslot = n.memory;
     g->ndisk = n.disk;

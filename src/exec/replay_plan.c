@@ -87,6 +87,45 @@ static bool plan_cond(tn_i_planner *z, tn_i_actor *a, int64_t *key) {
     return (a->cond = variant(z, s->cond, key, n, 0, 0)) != NULL;
 }
 
+/* ---- memory that may change ----------------------------------------------------------------- */
+
+/* Whether entry y, the k-th output behind the leaves, is leaf `leaf` as it enters, and that stays where it is. */
+static bool enters(const tn_i_actor *a, int step, uint32_t k, uint32_t leaf) {
+    const tn_fn *f = a->fn[step];
+    const uint32_t in = a->shape.index + a->shape.nconst + leaf;
+    return f->out[a->nleaf + k] == in && !a->plan[step]->kept[leaf] && !tn_i_plan_writes(a->plan[step], in);
+}
+
+/* The leaf that entry y is in all steps that make it. */
+static uint32_t entering(const tn_i_actor *a, uint32_t y) {
+    for (uint32_t leaf = 0; leaf < a->nleaf && a->entry[y].again && !a->entry[y].inner; leaf++) {
+        bool all = true, some = false;
+        for (int step = 0; step < TN_STEPS_OF; step++) {
+            uint32_t k = 0;
+            if (!a->fn[step] || !a->entry[y].made[step]) continue;
+            for (uint32_t b = 0; b < y; b++) k += a->entry[b].made[step];
+            all &= enters(a, step, k, leaf);
+            some = true;
+        }
+        if (all && some) return leaf;
+    }
+    return TN_NOVAR;
+}
+
+static bool leaves_alone(const tn_i_actor *a, uint32_t leaf) {
+    for (int step = 0; step < TN_STEPS_OF; step++)
+        if (a->plan[step]->kept[leaf] || tn_i_plan_writes(a->plan[step], a->shape.index + a->shape.nconst + leaf))
+            return false;
+    return true;
+}
+
+/* A slot that holds records at other times has a place of its own for each. */
+static void find_loose(const tn_i_group *g, tn_i_actor *a) {
+    const bool records = a->against && tn_i_schedule_slots_of(g->schedule).records;
+    for (uint32_t k = 0; k < a->nleaf; k++) a->leaf[k].loose = !records && leaves_alone(a, k);
+    for (uint32_t y = 0; y < a->nentry; y++) a->entry[y].entering = entering(a, y);
+}
+
 static bool plan_programs(tn_i_planner *z, tn_i_actor *a) {
     const size_t most = (size_t)equation(z, a)->nin * TN_MAX_RANK + 2;
     int64_t *key = tn_i_alloc_array(z->ctx, most, sizeof *key);
@@ -119,6 +158,17 @@ static bool actor_scratch(tn_i_actor *a, size_t *end) {
     return true;
 }
 
+static bool slot_places(tn_i_group *g, size_t *end) {
+    size_t n = 0;
+    if (g->schedule && g->nslot != TN_I_UNKNOWN && tn_i_schedule_slots_of(g->schedule).states) {
+        for (uint32_t k = 0; k < g->nactor; k++)
+            for (uint32_t j = 0; j < g->actor[k].nleaf; j++)
+                g->bound |= g->actor[k].leaf[j].loose && g->actor[k].against;
+        if (g->bound && !tn_i_mul((size_t)g->nslot, g->nstate * sizeof(uintptr_t), &n)) return false;
+    }
+    return take(end, n, &g->place_of);
+}
+
 static bool lay_out(tn_i_group *g) {
     size_t end = 0, arena = TN_ARENA_ALIGN, frame = 0, pointers = 0;
     const tn_i_actor *self = &g->actor[g->nactor - 1];
@@ -128,18 +178,18 @@ static bool lay_out(tn_i_group *g) {
             if (a->plan[step]->frame > frame) frame = a->plan[step]->frame;
             if (a->plan[step]->bytes > arena) arena = a->plan[step]->bytes;
         }
-        pointers += 2 * (size_t)a->nleaf;
+        pointers += a->nleaf;
     }
     if (!take(&end, frame, &g->frame)) return false;
     if (self->cond) {
         if (!take(&end, self->cond->frame, &g->cond_frame)) return false;
         if (self->cond->bytes > arena) arena = self->cond->bytes;
     }
-    if (!take(&end, sizeof(int64_t), &g->number) || !take(&end, pointers * sizeof(uintptr_t), &g->pointers))
+    if (!take(&end, sizeof(int64_t), &g->number) || !take(&end, pointers * sizeof(tn_i_leaf_at), &g->pointers))
         return false;
     for (uint32_t k = 0; k < g->nactor; k++)
         if (!actor_scratch(&g->actor[k], &end)) return false;
-    return take(&end, arena, &g->arena) && (g->bytes = end, true);
+    return take(&end, arena, &g->arena) && slot_places(g, &end) && (g->bytes = end, true);
 }
 
 /* The states that loops begin with, for those that run beside. */
@@ -221,6 +271,7 @@ bool tn_i_step_group(tn_i_planner *z, const tn_i_eqn *e, tn_i_step *s, tn_i_grou
             return tn_i_cannot_run(z, e, "carries an array whose length a loop finds when it runs");
     for (uint32_t k = 0; k < g->nactor; k++)
         if (!place_operands(z, &g->actor[k]) || !plan_programs(z, &g->actor[k])) return false;
+    for (uint32_t k = 0; k < g->nactor; k++) find_loose(g, &g->actor[k]);
     if (!lay_out(g)) g->bytes = SIZE_MAX;
     if (g->schedule && !g->taken && !snapshot_memory(z, g)) return false;
     if (g->leads != TN_NOVAR && !snapshot_memory(z, &z->p->group[g->leads])) return false;

@@ -4,6 +4,12 @@
 
 #include <string.h>
 
+/* A line of a script, and how many steps of it are done. */
+typedef struct reading {
+    const tn_i_line *line;
+    int64_t done;
+} reading;
+
 typedef struct group_run {
     const tn_i_plan *p;
     const tn_i_group *g;
@@ -11,8 +17,11 @@ typedef struct group_run {
     const uintptr_t *base;
     uintptr_t scratch;
     tn_i_run inner;
-    uint64_t file_at; /* where the part of the spill file of this plan begins */
-    int64_t *number;  /* of the step */
+    uint64_t file_at;      /* where the part of the spill file of this plan begins */
+    int64_t *number;       /* of the step */
+    reading forward[2];    /* of scripts: of the group that is led, and of its own */
+    const tn_i_line *back; /* of its own */
+    bool bound;            /* what is in slots is where g->place_of says */
 } group_run;
 
 static uintptr_t operand(const group_run *w, const tn_i_actor *a, uint32_t i) {
@@ -25,10 +34,9 @@ static uintptr_t output(const group_run *w, const tn_i_actor *a, uint32_t j) {
 
 static const tn_i_actor *self_of(const group_run *w) { return &w->g->actor[w->g->nactor - 1]; }
 
-/* Two addresses per leaf: where it is, and where it may go. */
-static uintptr_t *leaves(const group_run *w, const tn_i_actor *a) {
-    uintptr_t *at = (uintptr_t *)(w->scratch + w->g->pointers);
-    for (const tn_i_actor *b = w->g->actor; b < a; b++) at += 2 * (size_t)b->nleaf;
+static tn_i_leaf_at *leaves(const group_run *w, const tn_i_actor *a) {
+    tn_i_leaf_at *at = (tn_i_leaf_at *)(w->scratch + w->g->pointers);
+    for (const tn_i_actor *b = w->g->actor; b < a; b++) at += b->nleaf;
     return at;
 }
 
@@ -39,14 +47,20 @@ static uintptr_t entry_at(const group_run *w, uintptr_t array, bool stack, int64
     return array + (uintptr_t)(*w->number * by);
 }
 
+/* An entry that has no memory, once it is made. */
+static uintptr_t made_at(const group_run *w, const tn_i_actor *a, const tn_i_entry *y) {
+    return y->entering == TN_NOVAR ? w->scratch + y->buffer : leaves(w, a)[y->entering].was;
+}
+
 static uintptr_t x_at(const group_run *w, const tn_i_actor *a, uint32_t k) {
     const tn_i_source *s = &a->source[k];
-    if (s->actor != TN_NOVAR) return w->scratch + w->g->actor[s->actor].entry[s->y].buffer;
+    if (s->actor != TN_NOVAR) return made_at(w, &w->g->actor[s->actor], &w->g->actor[s->actor].entry[s->y]);
     if (!a->self && !a->reads[a->shape.x0 + k]) return w->scratch;
     return entry_at(w, operand(w, a, a->shape.x0 + k), s->stack, s->by);
 }
 
 static uintptr_t y_at(const group_run *w, const tn_i_actor *a, const tn_i_entry *y) {
+    if (y->entering != TN_NOVAR) return leaves(w, a)[y->entering].now;
     if (y->again) return w->scratch + y->buffer;
     return entry_at(w, output(w, a, a->shape.y0 + y->y), y->stack, y->by);
 }
@@ -73,29 +87,35 @@ static bool begin_inner(const group_run *w, const tn_i_actor *a, int kind) {
     return true;
 }
 
+/* Where a step leaves what it takes from at->now. */
+static uintptr_t goes_to(const tn_i_leaf_at *at, bool kept) {
+    return kept ? at->now : at->into ? at->into : at->home[at->now == at->home[0]];
+}
+
 static tn_status step(group_run *w, const tn_i_actor *a, int kind) {
     const tn_i_loop_shape *s = &a->shape;
-    uintptr_t *frame = (uintptr_t *)(w->scratch + w->g->frame), *at = frame + TN_BASE_ARGUMENTS, *leaf = leaves(w, a);
+    const uint8_t *kept = a->plan[kind]->kept;
+    uintptr_t *frame = (uintptr_t *)(w->scratch + w->g->frame), *at = frame + TN_BASE_ARGUMENTS;
+    tn_i_leaf_at *leaf = leaves(w, a);
     frame[TN_BASE_ABSOLUTE] = 0;
     frame[TN_BASE_ARENA] = w->scratch + w->g->arena;
     if (s->index) *at++ = (uintptr_t)w->number;
     for (uint32_t i = s->const0; i < s->carry0; i++) *at++ = operand(w, a, i);
-    for (uint32_t k = 0; k < a->nleaf; k++) *at++ = leaf[2 * k];
+    for (uint32_t k = 0; k < a->nleaf; k++) *at++ = leaf[k].now;
     for (uint32_t k = 0; k < s->nx; k++) *at++ = x_at(w, a, k);
-    for (uint32_t k = 0; k < a->nleaf; k++) *at++ = leaf[2 * k + !a->plan[kind]->kept[k]];
+    uintptr_t *next = at;
+    for (uint32_t k = 0; k < a->nleaf; k++) *at++ = goes_to(&leaf[k], kept[k]);
     for (uint32_t k = 0; k < a->nentry; k++)
         if (a->entry[k].made[kind]) *at++ = y_at(w, a, &a->entry[k]);
     if (!begin_inner(w, a, kind)) return tn_i_run_no_memory(&w->inner, &w->p->f->eqn[a->eqn]);
+    for (uint32_t k = 0; k < a->nleaf; k++) {
+        leaf[k].was = leaf[k].now;
+        leaf[k].now = next[k];
+        leaf[k].into = 0;
+    }
     tn_i_run inner = w->inner;
     inner.quiet |= !a->self;
-    const tn_status status = tn_i_run_plan(a->plan[kind], &inner, frame);
-    for (uint32_t k = 0; k < a->nleaf; k++) {
-        if (a->plan[kind]->kept[k]) continue;
-        const uintptr_t was = leaf[2 * k];
-        leaf[2 * k] = leaf[2 * k + 1];
-        leaf[2 * k + 1] = was;
-    }
-    return status;
+    return tn_i_run_plan(a->plan[kind], &inner, frame);
 }
 
 /* A step of the loops that run with the group's own, or of those that are brought back. */
@@ -106,7 +126,7 @@ static tn_status step_all(group_run *w, bool against, int kind) {
     return status;
 }
 
-/* ---- snapshots and records ------------------------------------------------------------------ */
+/* ---- slots ------------------------------------------------------------------------------------ */
 
 static unsigned char *kept_memory(const group_run *w, const tn_i_group *g) {
     return (unsigned char *)(w->base[TN_BASE_ARENA] + (uintptr_t)g->memory);
@@ -128,53 +148,129 @@ static const tn_i_actor *stand_in(const group_run *w, const tn_i_group *g, uint3
     return g == w->g ? &g->actor[k] : &w->g->actor[w->g->stand_in[k]];
 }
 
-static uintptr_t leaf_of(const group_run *w, const tn_i_actor *a, uint32_t leaf) {
+static tn_i_leaf_at *leaf_of(const group_run *w, const tn_i_actor *a, uint32_t leaf) {
     uint32_t k = 0;
     while (a->leaf[k].leaf != leaf) k++;
-    return leaves(w, a)[2 * k];
+    return &leaves(w, a)[k];
+}
+
+static bool is_loose(const tn_i_actor *a, uint32_t leaf) {
+    uint32_t k = 0;
+    while (a->leaf[k].leaf != leaf) k++;
+    return a->leaf[k].loose;
 }
 
 static size_t padded(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
 
-static void copy(void *slot, uintptr_t live, size_t bytes, bool save) {
-    if (bytes) memcpy(save ? slot : (void *)live, save ? (const void *)live : slot, bytes);
-}
+/* ---- states in memory ----------------------------------------------------------------------- */
 
-static void copy_state(const group_run *w, const tn_i_group *g, unsigned char *slot, bool save) {
+/* A leaf of a snapshot. */
+typedef struct saved {
+    const tn_i_actor *actor; /* whose it is in this run */
+    tn_i_leaf_at *at;
+    uintptr_t *place; /* backwards: the entry of g->place_of; else NULL */
+    uintptr_t slot;
+    size_t bytes;
+    bool loose;
+} saved;
+
+typedef void each_saved(saved *k);
+
+/* Does `act` with every leaf of a slot. */
+static void each_leaf(const group_run *w, const tn_i_group *g, unsigned char *slot, int64_t number, each_saved *act) {
+    uintptr_t *place =
+        w->bound && g == w->g ? (uintptr_t *)(w->scratch + g->place_of) + (size_t)number * g->nstate : NULL;
     for (uint32_t k = 0; k < g->nactor; k++) {
         const tn_i_actor *m = &g->actor[k];
-        if (!m->against) continue;
-        for (uint32_t j = 0; j < m->nleaf; j++) {
-            copy(slot, leaf_of(w, stand_in(w, g, k), m->leaf[j].leaf), m->leaf[j].bytes, save);
-            slot += padded(m->leaf[j].bytes);
+        for (uint32_t j = 0; m->against && j < m->nleaf; j++) {
+            const tn_i_actor *a = stand_in(w, g, k);
+            saved s = {.actor = a,
+                       .at = leaf_of(w, a, m->leaf[j].leaf),
+                       .place = place,
+                       .slot = (uintptr_t)slot,
+                       .bytes = m->leaf[j].bytes,
+                       .loose = is_loose(a, m->leaf[j].leaf)};
+            if (s.bytes) act(&s);
+            slot += padded(s.bytes);
+            if (place) place++;
         }
     }
 }
 
-/* A record is used once: the stacks in it move. */
+static void bind_leaf(saved *k) { *k->place = k->slot; }
+
+/* The next step may leave a leaf in its slot. */
+static void aim_leaf(saved *k) {
+    if (k->loose && k->at->now != k->slot) k->at->into = k->slot;
+}
+
+static void load_leaf(saved *k) {
+    const uintptr_t from = k->place ? *k->place : k->slot;
+    if (k->loose)
+        k->at->now = from;
+    else
+        memcpy((void *)k->at->now, (const void *)from, k->bytes);
+}
+
+/* A slot takes the memory that a leaf is in, if that is no other slot's, and gives its own for it. */
+static void store_leaf(saved *k) {
+    const uintptr_t now = k->at->now, to = k->place ? *k->place : k->slot;
+    if (now == to) return;
+    if (k->place && k->loose && (now == k->at->home[0] || now == k->at->home[1])) {
+        k->at->home[now == k->at->home[1]] = to;
+        *k->place = now;
+    } else
+        memcpy((void *)to, (const void *)now, k->bytes);
+}
+
+/* Memory of a leaf that is no slot's. */
+static void go_home(saved *k) {
+    if (k->at->now != k->at->home[1]) k->at->now = k->at->home[0];
+}
+
+static tn_status with_slot(const group_run *w, const tn_i_group *g, int64_t number, each_saved *act) {
+    unsigned char *slot = slot_at(w, g, number);
+    if (!slot) return no_memory(w);
+    each_leaf(w, g, slot, number, act);
+    return TN_OK;
+}
+
+/* ---- records -------------------------------------------------------------------------------- */
+
+/* A record is used once: the stacks in it move, and what entered the step is read in the slot. */
 static void copy_record(const group_run *w, const tn_i_group *g, unsigned char *slot, bool save) {
     for (uint32_t k = 0; k < g->nactor; k++) {
         const tn_i_actor *m = &g->actor[k];
         for (uint32_t y = 0; y < m->nentry; y++) {
             if (!m->entry[y].recorded) continue;
-            const tn_i_entry *live = &stand_in(w, g, k)->entry[y];
+            const tn_i_actor *a = stand_in(w, g, k);
+            const tn_i_entry *live = &a->entry[y];
+            const size_t bytes = m->entry[y].bytes;
             if (live->inner && !save) drop_handles(w, live);
-            copy(slot, w->scratch + live->buffer, m->entry[y].bytes, save);
+            if (live->entering != TN_NOVAR && !save)
+                leaves(w, a)[live->entering].was = (uintptr_t)slot;
+            else if (bytes) {
+                void *at = (void *)made_at(w, a, live);
+                memcpy(save ? slot : at, save ? at : slot, bytes);
+            }
             if (live->inner && save) handles_of(w, live)->chain = NULL;
-            slot += padded(m->entry[y].bytes);
+            slot += padded(bytes);
         }
     }
 }
+
+/* ---- states on disk ------------------------------------------------------------------------- */
 
 /* Leaf by leaf, each with its checksum. */
 static tn_status copy_to_disk(const group_run *w, const tn_i_group *g, int64_t slot, bool save) {
     char why[TN_I_SPILL_TEXT];
     uint64_t *sum = (uint64_t *)(void *)(kept_memory(w, g) + g->sums) + (size_t)slot * g->nstate;
     uint64_t at = w->file_at + w->p->slots_at + g->file + (uint64_t)slot * g->slot_bytes;
+    if (!save) each_leaf(w, g, kept_memory(w, g), 0, go_home);
     for (uint32_t k = 0; k < g->nactor; k++) {
         const tn_i_actor *m = &g->actor[k];
         for (uint32_t j = 0; m->against && j < m->nleaf; j++, sum++) {
-            void *data = (void *)leaf_of(w, stand_in(w, g, k), m->leaf[j].leaf);
+            void *data = (void *)leaf_of(w, stand_in(w, g, k), m->leaf[j].leaf)->now;
             const size_t bytes = m->leaf[j].bytes;
             if (bytes == 0) continue;
             if (!(save ? tn_i_spill_write(w->inner.file, at, data, bytes, sum, why)
@@ -188,10 +284,7 @@ static tn_status copy_to_disk(const group_run *w, const tn_i_group *g, int64_t s
 
 static tn_status copy_slot(const group_run *w, const tn_i_group *g, const tn_i_act *act, bool save) {
     if (act->place == TN_I_DISK) return copy_to_disk(w, g, act->slot, save);
-    unsigned char *slot = slot_at(w, g, act->slot);
-    if (!slot) return no_memory(w);
-    copy_state(w, g, slot, save);
-    return TN_OK;
+    return with_slot(w, g, act->slot, save ? store_leaf : load_leaf);
 }
 
 /* Records are kept in memory: in slots, or the one that is worked with. */
@@ -209,25 +302,56 @@ static tn_i_schedule_run *schedule_of(const group_run *w, const tn_i_group *g) {
 
 static int64_t *steps_of(const group_run *w, const tn_i_group *g) { return (int64_t *)(void *)kept_memory(w, g); }
 
-static tn_status begin_snapshots(const group_run *w, const tn_i_group *g) {
+static tn_status begin_snapshots(group_run *w, const tn_i_group *g) {
     tn_i_handle *h = (tn_i_handle *)(void *)(kept_memory(w, g) + g->slots);
-    (void)tn_i_schedule_begin(g->schedule, kept_memory(w, g) + g->run);
+    if (g->script)
+        w->forward[g == w->g] = (reading){.line = g->script->line};
+    else
+        (void)tn_i_schedule_begin(g->schedule, kept_memory(w, g) + g->run);
     return !g->growing || tn_i_stack_new(w->inner.stacks, g->growing, h) ? TN_OK : no_memory(w);
 }
 
 /* ---- steps forward, while snapshots of group g are taken ---------------------------------------- */
 
+/* The last of steps that keep nothing may leave the state where it is wanted next. */
+static tn_status look_ahead(const group_run *w, const tn_i_group *g) {
+    const reading *at = &w->forward[g == w->g];
+    const tn_i_line *next = at->line + 1;
+    if (at->done + 1 < at->line->n || next == g->script->line + g->script->back || next->kind != TN_I_STORE ||
+        next->place != TN_I_MEMORY)
+        return TN_OK;
+    return with_slot(w, g, next->slot, aim_leaf);
+}
+
+static tn_i_act act_of(const tn_i_line *k) {
+    return (tn_i_act){.kind = k->kind, .place = k->place, .slot = k->slot, .step = k->step, .n = k->n};
+}
+
+/* As tn_i_schedule_forward, from the script. */
+static tn_i_act forward_of(const group_run *w, const tn_i_group *g, int64_t i) {
+    if (!g->script) return tn_i_schedule_forward(schedule_of(w, g), i);
+    const tn_i_act act = act_of(w->forward[g == w->g].line);
+    return act.kind == TN_I_ADVANCE ? (tn_i_act){.kind = TN_I_NONE} : act;
+}
+
 static tn_status forward(group_run *w, const tn_i_group *g, int64_t i, bool against) {
-    const tn_i_act act = tn_i_schedule_forward(schedule_of(w, g), i);
+    const tn_i_act act = forward_of(w, g, i);
+    reading *at = &w->forward[g == w->g];
     const bool taped = act.kind == TN_I_KEEP || act.kind == TN_I_RECORD;
-    tn_status status = act.kind == TN_I_STORE ? copy_slot(w, g, &act, true) : TN_OK;
+    tn_status status = TN_OK;
+    if (act.kind == TN_I_STORE) {
+        status = copy_slot(w, g, &act, true);
+        if (g->script) at->line++;
+    }
+    if (g->script && !taped && status == TN_OK) status = look_ahead(w, g);
     if (status == TN_OK) status = step_all(w, against, taped ? TN_TAPED : TN_PLAIN);
+    if (g->script && ++at->done == at->line->n) *at = (reading){.line = at->line + 1};
     return status == TN_OK && taped ? copy_taped(w, g, &act, true) : status;
 }
 
 static void turn(const group_run *w, const tn_i_group *g, int64_t n) {
     *steps_of(w, g) = n;
-    tn_i_schedule_turn(schedule_of(w, g), n);
+    if (!g->script) tn_i_schedule_turn(schedule_of(w, g), n);
 }
 
 /* The number of a step of loops in one direction or the other, the k-th in time. */
@@ -239,9 +363,15 @@ static tn_status own_step(group_run *w, int64_t k) {
 
 /* ---- backwards ---------------------------------------------------------------------------------- */
 
+static tn_status other_length(const group_run *w) {
+    return tn_i_run_fail(&w->inner, &w->p->f->eqn[w->g->eqn], TN_EINVAL,
+                         "runs for another number of steps than the loop whose entries it reads");
+}
+
 /* Snapshots of the group's own, in a run for them alone. */
 static tn_status take_snapshots(group_run *w, int64_t n) {
     const bool reverse = !self_of(w)->shape.reverse;
+    if (w->g->script && w->g->script->steps != n) return other_length(w);
     tn_status status = begin_snapshots(w, w->g);
     for (int64_t k = 0; k < n && status == TN_OK; k++) {
         *w->number = number_of(reverse, k, n);
@@ -278,14 +408,26 @@ static tn_status act_on(group_run *w, const tn_i_act *act, int64_t n, int64_t *d
     return status == TN_OK && use ? own_step(w, (*done)++) : status;
 }
 
+/* As tn_i_schedule_next, from the script. */
+static tn_i_act next_of(group_run *w) {
+    const tn_i_script *k = w->g->script;
+    if (!k) return tn_i_schedule_next(schedule_of(w, w->g));
+    return w->back == k->line + k->nline ? (tn_i_act){.kind = TN_I_DONE} : act_of(w->back++);
+}
+
+static void bind_slots(group_run *w) {
+    w->bound = w->g->bound;
+    for (int64_t k = 0; w->bound && k < w->g->nslot; k++) (void)with_slot(w, w->g, k, bind_leaf);
+}
+
 static tn_status run_back(group_run *w, int64_t n) {
     tn_status status = w->g->taken ? TN_OK : take_snapshots(w, n);
     int64_t done = 0;
-    if (status == TN_OK && *steps_of(w, w->g) != n)
-        status = tn_i_run_fail(&w->inner, &w->p->f->eqn[w->g->eqn], TN_EINVAL,
-                               "runs for another number of steps than the loop whose entries it reads");
+    if (status == TN_OK && *steps_of(w, w->g) != n) status = other_length(w);
+    bind_slots(w);
+    if (w->g->script) w->back = w->g->script->line + w->g->script->back;
     while (status == TN_OK) {
-        const tn_i_act act = tn_i_schedule_next(schedule_of(w, w->g));
+        const tn_i_act act = next_of(w);
         if (act.kind == TN_I_DONE) break;
         status = act_on(w, &act, n, &done);
     }
@@ -339,7 +481,7 @@ static tn_status go_on(const group_run *w, bool *more) {
     frame[TN_BASE_ABSOLUTE] = 0;
     frame[TN_BASE_ARENA] = w->scratch + w->g->arena;
     for (uint32_t i = 0; i < a->shape.ncond; i++) *at++ = operand(w, a, i);
-    for (uint32_t k = 0; k < a->nleaf; k++) *at++ = leaves(w, a)[2 * k];
+    for (uint32_t k = 0; k < a->nleaf; k++) *at++ = leaves(w, a)[k].now;
     *at = (uintptr_t)&answer;
     const tn_status status = tn_i_run_plan(a->cond, &w->inner, frame);
     *more = *(const unsigned char *)&answer != 0;
@@ -368,15 +510,15 @@ static void each_inner(const group_run *w, bool enter) {
         }
 }
 
-static tn_status enter(const group_run *w) {
+static tn_status enter(group_run *w) {
     const tn_i_actor *self = self_of(w);
     each_inner(w, true);
     for (uint32_t k = 0; k < w->g->nactor; k++) {
         const tn_i_actor *a = &w->g->actor[k];
-        uintptr_t *at = leaves(w, a);
+        tn_i_leaf_at *at = leaves(w, a);
         for (uint32_t j = 0; j < a->nleaf; j++) {
-            at[2 * j] = a->self ? output(w, a, a->leaf[j].leaf) : w->scratch + a->leaf[j].first;
-            at[2 * j + 1] = w->scratch + a->leaf[j].second;
+            const uintptr_t first = a->self ? output(w, a, a->leaf[j].leaf) : w->scratch + a->leaf[j].first;
+            at[j] = (tn_i_leaf_at){.now = first, .was = first, .home = {first, w->scratch + a->leaf[j].second}};
         }
         for (uint32_t m = 0; m < a->moves; m++) {
             const tn_status status = tn_i_run_move(w->p, &w->p->move[a->first_move + m], &w->inner, w->base);
@@ -396,22 +538,37 @@ static tn_status enter(const group_run *w) {
 static void leave(const group_run *w) {
     const tn_i_actor *a = self_of(w);
     for (uint32_t k = 0; k < a->nleaf; k++) {
-        const uintptr_t at = leaves(w, a)[2 * k], to = output(w, a, a->leaf[k].leaf);
+        const uintptr_t at = leaves(w, a)[k].now, to = output(w, a, a->leaf[k].leaf);
         if (at != to && a->leaf[k].bytes) memcpy((void *)to, (const void *)at, a->leaf[k].bytes);
     }
 }
 
-tn_status tn_i_run_group(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base) {
+static group_run begin(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base) {
     const tn_i_group *g = &p->group[s->loop];
     const uintptr_t scratch = base[TN_BASE_ARENA] + (uintptr_t)s->scratch;
-    group_run w = {.p = p,
-                   .g = g,
-                   .led = g->leads == TN_NOVAR ? NULL : &p->group[g->leads],
-                   .base = base,
-                   .scratch = scratch,
-                   .inner = tn_i_run_within(p, r),
-                   .file_at = r->file_at,
-                   .number = (int64_t *)(scratch + g->number)};
+    return (group_run){.p = p,
+                       .g = g,
+                       .led = g->leads == TN_NOVAR ? NULL : &p->group[g->leads],
+                       .base = base,
+                       .scratch = scratch,
+                       .inner = tn_i_run_within(p, r),
+                       .file_at = r->file_at,
+                       .number = (int64_t *)(scratch + g->number)};
+}
+
+tn_status tn_i_group_enter(const tn_i_plan *p, const tn_i_run *r, uintptr_t *base, size_t step) {
+    group_run w = begin(p, &p->step[step], r, base);
+    bind_slots(&w);
+    return enter(&w);
+}
+
+tn_status tn_i_group_disk(const tn_i_plan *p, const tn_i_run *r, uintptr_t *base, size_t step, int64_t slot, int save) {
+    const group_run w = begin(p, &p->step[step], r, base);
+    return copy_to_disk(&w, w.led ? w.led : w.g, slot, save != 0);
+}
+
+tn_status tn_i_run_group(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base) {
+    group_run w = begin(p, s, r, base);
     const tn_i_loop_shape *shape = &self_of(&w)->shape;
     int64_t n = 0;
     tn_status status = enter(&w);

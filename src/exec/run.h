@@ -31,6 +31,10 @@ tn_status tn_i_run_fail(const tn_i_run *r, const tn_i_eqn *e, tn_status status, 
 tn_status tn_i_run_no_memory(const tn_i_run *r, const tn_i_eqn *e);
 tn_status tn_i_run_move(const tn_i_plan *p, const tn_i_move *m, const tn_i_run *r, const uintptr_t *base);
 tn_status tn_i_run_group(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base);
+/* For native code, of step `step`, a group: all up to its first step of a loop; a slot on disk, of the group that it
+ * leads if it leads one, else of its own. */
+tn_status tn_i_group_enter(const tn_i_plan *p, const tn_i_run *r, uintptr_t *base, size_t step);
+tn_status tn_i_group_disk(const tn_i_plan *p, const tn_i_run *r, uintptr_t *base, size_t step, int64_t slot, int save);
 /* A step of kind TN_STEP_NEST (nest_run.c).  Operand i is at place[in i], output j at place[out + j] of its equation;
  * an output whose base is 0 is not wanted and not written. */
 tn_status tn_i_run_nest(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base);

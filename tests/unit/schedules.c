@@ -1,7 +1,7 @@
 /* Schedules, without loops: every action is played on slots that know what they hold. */
 #include "checkpoint/auto.h"
 #include "checkpoint/revolve.h"
-#include "checkpoint/schedule.h"
+#include "checkpoint/script.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -479,6 +479,60 @@ static void online_planned(void **state) {
         }
 }
 
+/* ---- written down ----------------------------------------------------------------------------------------------- */
+
+/* Step i forward: what a script says of it. */
+static tn_i_act written_forward(const tn_i_script *k, size_t *line, int64_t *done) {
+    const tn_i_line *at = &k->line[*line];
+    assert_true(*line < k->back);
+    const tn_i_act a = {.kind = at->kind == TN_I_ADVANCE ? TN_I_NONE : at->kind, .place = at->place, .slot = at->slot};
+    if (at->kind == TN_I_STORE) assert_int_equal(k->line[++*line].kind, TN_I_ADVANCE);
+    if (++*done == k->line[*line].n) ++*line, *done = 0;
+    return a;
+}
+
+static void same_acts(const char *text, int64_t n) {
+    tn_i_schedule *s = tn_i_schedule_new(ctx(), text, n, NULL);
+    tn_i_script *k;
+    assert_non_null(s);
+    assert_true(tn_i_script_new(s, n, &k));
+    assert_non_null(k);
+    void *memory = malloc(tn_i_schedule_bytes(s));
+    tn_i_schedule_run *run = tn_i_schedule_begin(s, memory);
+    size_t line = 0;
+    int64_t done = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const tn_i_act a = tn_i_schedule_forward(run, i), b = written_forward(k, &line, &done);
+        if (a.kind != b.kind || a.place != b.place || (a.kind != TN_I_NONE && a.slot != b.slot))
+            fail_msg("%s, %lld steps: forward %lld", text, (long long)n, (long long)i);
+    }
+    assert_int_equal(line, k->back);
+    tn_i_schedule_turn(run, n);
+    for (tn_i_act a; (a = tn_i_schedule_next(run)).kind != TN_I_DONE; line++) {
+        const tn_i_line *b = &k->line[line];
+        assert_true(line < k->nline);
+        if (a.kind != b->kind || a.place != b->place || a.slot != b->slot || a.step != b->step || a.n != b->n)
+            fail_msg("%s, %lld steps: line %zu", text, (long long)n, line);
+    }
+    assert_int_equal(line, k->nline);
+    free(memory);
+    tn_i_script_free(k);
+    tn_i_schedule_free(s);
+}
+
+static void written_down(void **state) {
+    static const char *const TEXT[] = {"all_save", "revolve:3",        "revolve:32", "online:5", "mixed:4",
+                                       "mixed:32", "disk_revolve:3,5", "periodic:7", "nothing"};
+    (void)state;
+    for (size_t i = 0; i < sizeof TEXT / sizeof *TEXT; i++)
+        for (int64_t n = 0; n < 400; n = n < 12 ? n + 1 : n * 3 / 2) same_acts(TEXT[i], n);
+    tn_i_script *k;
+    tn_i_schedule *s = tn_i_schedule_new(ctx(), "revolve:20", TN_I_MOST_LINES, NULL);
+    assert_true(tn_i_script_new(s, TN_I_MOST_LINES, &k));
+    assert_null(k); /* too long */
+    tn_i_schedule_free(s);
+}
+
 /* ---- what deciding takes -------------------------------------------------------------------------------------- */
 
 static uint64_t work_of(const char *text, int64_t n) {
@@ -681,11 +735,14 @@ static void automatic(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_recurrence),  cmocka_unit_test(every_small_loop), cmocka_unit_test(revolve_table),
-        cmocka_unit_test(mixed_table),    cmocka_unit_test(disk_table),       cmocka_unit_test(disk_recurrence),
-        cmocka_unit_test(online_table),   cmocka_unit_test(online_bounds),    cmocka_unit_test(online_forward),
-        cmocka_unit_test(online_planned), cmocka_unit_test(bounded_work),     cmocka_unit_test(large_loops),
-        cmocka_unit_test(texts),          cmocka_unit_test(bad_calls),        cmocka_unit_test(automatic),
+        cmocka_unit_test(by_recurrence),  cmocka_unit_test(every_small_loop),
+        cmocka_unit_test(revolve_table),  cmocka_unit_test(mixed_table),
+        cmocka_unit_test(disk_table),     cmocka_unit_test(disk_recurrence),
+        cmocka_unit_test(online_table),   cmocka_unit_test(online_bounds),
+        cmocka_unit_test(online_forward), cmocka_unit_test(online_planned),
+        cmocka_unit_test(written_down),   cmocka_unit_test(bounded_work),
+        cmocka_unit_test(large_loops),    cmocka_unit_test(texts),
+        cmocka_unit_test(bad_calls),      cmocka_unit_test(automatic),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     tn_ctx_free(ctx());

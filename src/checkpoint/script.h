@@ -1,0 +1,30 @@
+/* A schedule's actions written down before a run, where the number of steps is known: whoever follows them decides
+ * nothing, and sees what comes next. */
+#ifndef TN_SCRIPT_H
+#define TN_SCRIPT_H
+
+#include "checkpoint/schedule.h"
+
+enum { TN_I_MOST_LINES = 1 << 15 }; /* half a megabyte */
+
+/* An action, smaller. */
+typedef struct tn_i_line {
+    uint8_t kind, place;
+    int32_t slot, step, n;
+} tn_i_line;
+
+/* line[0 .. back): forward, steps that keep nothing as ADVANCE, after what is stored before them; then reverse, without
+ * DONE. */
+typedef struct tn_i_script {
+    tn_ctx *ctx;
+    tn_i_line *line;
+    size_t nline, back, cline;
+    int64_t steps;
+} tn_i_script;
+
+/* What s, which was made for `steps` steps, does: *out, or NULL where that takes more than TN_I_MOST_LINES.  false
+ * after an error. */
+bool tn_i_script_new(const tn_i_schedule *s, int64_t steps, tn_i_script **out);
+void tn_i_script_free(tn_i_script *k); /* NULL is fine */
+
+#endif

@@ -1,0 +1,451 @@
+/* Loops with schedules (exec/replay.h) as C: a function that follows a script, with the steps that it tells and the
+ * snapshots in memory in its text.
+ *
+ * Leaves are where exec/replay_run.c has them, so that what stays with the library can look for them: how a group
+ * begins, and slots on disk. */
+#include "emit/steps_emit.h"
+#include "exec/replay.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+
+enum { MOST_FRAMES = 16 << 10 }; /* bytes on the stack */
+
+#define TEXT(...) #__VA_ARGS__
+#define LINE(...) TEXT(__VA_ARGS__) ";\n"
+
+/* clang-format off */
+#define SCRIPT struct line { uint8_t kind, place; int32_t slot, step, n; }
+#define LEAF struct leaf { uintptr_t now, was, home[2], into; }
+/* clang-format on */
+SCRIPT;
+LEAF;
+#define SAME(type, s, member)                                                    \
+    _Static_assert(offsetof(struct s, member) == offsetof(type, member) &&       \
+                       sizeof((struct s){0}.member) == sizeof((type){0}.member), \
+                   #type "." #member)
+SAME(tn_i_line, line, kind);
+SAME(tn_i_line, line, place);
+SAME(tn_i_line, line, slot);
+SAME(tn_i_line, line, step);
+SAME(tn_i_line, line, n);
+SAME(tn_i_leaf_at, leaf, now);
+SAME(tn_i_leaf_at, leaf, was);
+SAME(tn_i_leaf_at, leaf, home);
+SAME(tn_i_leaf_at, leaf, into);
+_Static_assert(sizeof(struct line) == sizeof(tn_i_line) && sizeof(struct leaf) == sizeof(tn_i_leaf_at), "sizes");
+
+/* clang-format off */
+static const char beginning[] =
+    LINE(SCRIPT)
+    LINE(LEAF)
+    "typedef int enter_fn(const struct plan *, const struct run *, uintptr_t *, size_t);\n"
+    "typedef int disk_fn(const struct plan *, const struct run *, uintptr_t *, size_t, int64_t, int);\n"
+    "INLINE uintptr_t goes_to(const struct leaf *l) {\n"
+    "    return l->into ? l->into : l->home[l->now == l->home[0]];\n"
+    "}\n"
+    "INLINE void moved(struct leaf *l, uintptr_t now) {\n"
+    "    l->was = l->now;\n"
+    "    l->now = now;\n"
+    "    l->into = 0;\n"
+    "}\n"
+    "INLINE void aim(struct leaf *l, uintptr_t slot) {\n"
+    "    if (l->now != slot) l->into = slot;\n"
+    "}\n"
+    "INLINE void save(const struct leaf *l, uintptr_t slot, size_t bytes) {\n"
+    "    if (l->now != slot) memcpy((void *)slot, (const void *)l->now, bytes);\n"
+    "}\n"
+    "INLINE void exchange(struct leaf *l, uintptr_t *place, size_t bytes) {\n"
+    "    const uintptr_t now = l->now, to = *place;\n"
+    "    if (now == l->home[0] || now == l->home[1]) {\n"
+    "        l->home[now == l->home[1]] = to;\n"
+    "        *place = now;\n"
+    "    } else\n"
+    "        save(l, to, bytes);\n"
+    "}\n";
+/* clang-format on */
+
+typedef struct writer {
+    tn_i_module *m;
+    tn_i_text *t;
+    const tn_i_plan *p;
+    const tn_i_step *s;
+    const tn_i_group *g, *led;
+    const tn_i_actor *self;
+} writer;
+
+/* ---- which groups ------------------------------------------------------------------------- */
+
+static bool in_memory(const tn_i_actor *a) {
+    for (uint32_t k = 0; k < a->shape.nx; k++)
+        if (a->source[k].stack) return false;
+    for (uint32_t y = 0; y < a->nentry; y++)
+        if ((a->entry[y].stack && !a->entry[y].again) || a->entry[y].inner) return false;
+    return true;
+}
+
+static size_t frames(const tn_i_group *g) {
+    size_t bytes = 0;
+    for (uint32_t k = 0; k < g->nactor; k++)
+        for (int kind = 0; kind < TN_STEPS_OF; kind++) bytes += g->actor[k].plan[kind]->frame;
+    return bytes;
+}
+
+static bool fits(const writer *k) {
+    const int64_t n = k->self->shape.length;
+    if (k->self->shape.cond || (k->g->schedule && k->led)) return false;
+    for (uint32_t i = 0; i < k->g->nactor; i++)
+        if (!in_memory(&k->g->actor[i])) return false;
+    if (k->g->schedule && (!k->g->script || k->g->script->steps != n)) return false;
+    if (k->led && (!k->led->script || k->led->script->steps != n)) return false;
+    return frames(k->g) <= MOST_FRAMES;
+}
+
+/* ---- leaves and entries ------------------------------------------------------------------- */
+
+static unsigned leaf_number(const writer *k, const tn_i_actor *a, uint32_t leaf) {
+    unsigned n = leaf;
+    for (const tn_i_actor *b = k->g->actor; b < a; b++) n += b->nleaf;
+    return n;
+}
+
+static const tn_i_actor *stand_in(const writer *k, const tn_i_group *g, uint32_t i) {
+    return g == k->g ? &g->actor[i] : &k->g->actor[k->g->stand_in[i]];
+}
+
+static size_t padded(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
+
+/* An entry that has no memory, once it is made. */
+static void put_made(writer *k, const tn_i_actor *a, const tn_i_entry *y) {
+    if (y->entering == TN_NOVAR)
+        tn_i_text_put(k->t, "(S + %zuu)", y->buffer);
+    else
+        tn_i_text_put(k->t, "L[%u].was", leaf_number(k, a, y->entering));
+}
+
+/* ---- frames --------------------------------------------------------------------------------- */
+
+static const char *const kinds[] = {[TN_PLAIN] = "plain", [TN_TAPED] = "taped"};
+
+static void put_slot(writer *k, const tn_i_actor *a, int kind, uint32_t at) {
+    tn_i_text_put(k->t, "%s%u[%u] = ", kinds[kind], (unsigned)(a - k->g->actor), (unsigned)at);
+}
+
+static void put_walk(writer *k, int64_t by) {
+    if (by) tn_i_text_put(k->t, " + (uintptr_t)(*number * INT64_C(%" PRId64 "))", by);
+    tn_i_text_put(k->t, ";\n");
+}
+
+static void put_operand(writer *k, const tn_i_actor *a, uint32_t i) { tn_i_emit_address(k->m, &k->p->arg[a->arg + i]); }
+
+/* The x-th array: before all steps what never changes, before each what does. */
+static void put_x(writer *k, const tn_i_actor *a, int kind, uint32_t x, uint32_t at, bool each) {
+    const tn_i_source *s = &a->source[x];
+    const bool unread = s->actor == TN_NOVAR && !a->self && !a->reads[a->shape.x0 + x];
+    const bool changes = s->actor != TN_NOVAR ? true : !unread && s->by;
+    if (changes != each) return;
+    put_slot(k, a, kind, at);
+    if (s->actor != TN_NOVAR)
+        put_made(k, &k->g->actor[s->actor], &k->g->actor[s->actor].entry[s->y]);
+    else if (unread)
+        tn_i_text_put(k->t, "S");
+    else
+        put_operand(k, a, a->shape.x0 + x);
+    put_walk(k, s->actor == TN_NOVAR && each ? s->by : 0);
+}
+
+static void put_y(writer *k, const tn_i_actor *a, int kind, const tn_i_entry *y, uint32_t at, bool each) {
+    const bool changes = y->entering != TN_NOVAR || (!y->again && y->by);
+    if (changes != each) return;
+    put_slot(k, a, kind, at);
+    if (y->entering != TN_NOVAR)
+        tn_i_text_put(k->t, "L[%u].now;\n", leaf_number(k, a, y->entering));
+    else if (y->again)
+        tn_i_text_put(k->t, "S + %zuu;\n", y->buffer);
+    else {
+        tn_i_emit_address(k->m, &k->p->place[k->p->f->eqn[a->eqn].out + a->shape.y0 + y->y]);
+        put_walk(k, each ? y->by : 0);
+    }
+}
+
+static uint32_t first_leaf(const tn_i_actor *a) { return TN_BASE_ARGUMENTS + a->shape.index + a->shape.nconst; }
+
+/* What is in a frame besides leaves. */
+static void put_arrays(writer *k, const tn_i_actor *a, int kind, bool each) {
+    uint32_t at = first_leaf(a) + a->nleaf;
+    for (uint32_t x = 0; x < a->shape.nx; x++) put_x(k, a, kind, x, at++, each);
+    at += a->nleaf;
+    for (uint32_t y = 0; y < a->nentry; y++)
+        if (a->entry[y].made[kind]) put_y(k, a, kind, &a->entry[y], at++, each);
+}
+
+static void declare_frame(writer *k, const tn_i_actor *a, int kind) {
+    uint32_t at = TN_BASE_ARGUMENTS;
+    tn_i_text_put(k->t, "uintptr_t %s%u[%zu] __attribute__((aligned(64)));\n", kinds[kind], (unsigned)(a - k->g->actor),
+                  (a->plan[kind]->frame + sizeof(uintptr_t) - 1) / sizeof(uintptr_t));
+    put_slot(k, a, kind, TN_BASE_ABSOLUTE);
+    tn_i_text_put(k->t, "0;\n");
+    put_slot(k, a, kind, TN_BASE_ARENA);
+    tn_i_text_put(k->t, "S + %zuu;\n", k->g->arena);
+    if (a->shape.index) {
+        put_slot(k, a, kind, at++);
+        tn_i_text_put(k->t, "(uintptr_t)number;\n");
+    }
+    for (uint32_t i = a->shape.const0; i < a->shape.carry0; i++) {
+        put_slot(k, a, kind, at++);
+        put_operand(k, a, i);
+        tn_i_text_put(k->t, ";\n");
+    }
+    put_arrays(k, a, kind, false);
+}
+
+/* ---- steps ---------------------------------------------------------------------------------- */
+
+static void put_step(writer *k, const tn_i_actor *a, int kind) {
+    const uint32_t in = first_leaf(a), out = in + a->nleaf + a->shape.nx;
+    const unsigned number = (unsigned)(a - k->g->actor);
+    put_arrays(k, a, kind, true);
+    for (uint32_t j = 0; j < a->nleaf; j++) {
+        const unsigned leaf = leaf_number(k, a, j);
+        put_slot(k, a, kind, in + j);
+        tn_i_text_put(k->t, "L[%u].now;\n", leaf);
+        put_slot(k, a, kind, out + j);
+        tn_i_text_put(k->t, a->plan[kind]->kept[j] ? "L[%u].now;\n" : "goes_to(&L[%u]);\n", leaf);
+        tn_i_text_put(k->t, "moved(&L[%u], %s%u[%u]);\n", leaf, kinds[kind], number, (unsigned)(out + j));
+    }
+    tn_i_text_put(k->t, "status = ");
+    tn_i_emit_call(k->m, a->plan[kind], a->self ? "&inner" : "&quiet");
+    tn_i_text_put(k->t, ", %s%u);\nif (status) return status;\n", kinds[kind], number);
+}
+
+/* Entries that are a leaf as it enters are told before the leaf moves: put_arrays comes first in put_step. */
+static void put_steps(writer *k, bool against, int kind) {
+    for (uint32_t i = 0; i < k->g->nactor; i++)
+        if (k->g->actor[i].against == against) put_step(k, &k->g->actor[i], kind);
+}
+
+/* ---- snapshots ---------------------------------------------------------------------------------- */
+
+typedef enum deed { SAVE, LOAD, AIM, EXCHANGE, FETCH } deed; /* the last two by the places of a bound group */
+
+static void put_leaf_deed(writer *k, const tn_i_actor *a, uint32_t j, deed what, size_t at, uint32_t number) {
+    const unsigned leaf = leaf_number(k, a, j);
+    const size_t bytes = a->leaf[j].bytes;
+    const bool loose = a->leaf[j].loose, places = what == EXCHANGE || what == FETCH;
+    if (bytes == 0 || (what == AIM && !loose)) return;
+    if (places && loose) {
+        tn_i_text_put(k->t,
+                      what == EXCHANGE ? "if (L[%u].now != place[%u]) exchange(&L[%u], &place[%u], %zuu);\n"
+                                       : "L[%u].now = place[%u];\n",
+                      leaf, (unsigned)number, leaf, (unsigned)number, bytes);
+        return;
+    }
+    if (what == AIM)
+        tn_i_text_put(k->t, "aim(&L[%u], slot + %zuu);\n", leaf, at);
+    else if (what == SAVE || what == EXCHANGE)
+        tn_i_text_put(k->t, "save(&L[%u], slot + %zuu, %zuu);\n", leaf, at, bytes);
+    else if (loose)
+        tn_i_text_put(k->t, "L[%u].now = slot + %zuu;\n", leaf, at);
+    else
+        tn_i_text_put(k->t, "memcpy((void *)L[%u].now, (const void *)(slot + %zuu), %zuu);\n", leaf, at, bytes);
+}
+
+/* In a block that has `slot`, and where a group is bound `place`. */
+static void put_state(writer *k, const tn_i_group *g, deed what) {
+    size_t at = 0;
+    uint32_t number = 0;
+    for (uint32_t i = 0; i < g->nactor; i++) {
+        const tn_i_actor *m = &g->actor[i];
+        for (uint32_t j = 0; m->against && j < m->nleaf; j++, number++) {
+            const tn_i_actor *a = stand_in(k, g, i);
+            uint32_t leaf = 0;
+            while (a->leaf[leaf].leaf != m->leaf[j].leaf) leaf++;
+            put_leaf_deed(k, a, leaf, what, at, number);
+            at += padded(m->leaf[j].bytes);
+        }
+    }
+}
+
+static void put_record(writer *k, const tn_i_group *g, bool save) {
+    size_t at = 0;
+    for (uint32_t i = 0; i < g->nactor; i++) {
+        const tn_i_actor *m = &g->actor[i];
+        for (uint32_t y = 0; y < m->nentry; y++) {
+            if (!m->entry[y].recorded) continue;
+            const tn_i_actor *a = stand_in(k, g, i);
+            const tn_i_entry *live = &a->entry[y];
+            if (!save && live->entering != TN_NOVAR)
+                tn_i_text_put(k->t, "L[%u].was = record + %zuu;\n", leaf_number(k, a, live->entering), at);
+            else if (m->entry[y].bytes) {
+                tn_i_text_put(k->t, save ? "memcpy((void *)(record + %zuu), (const void *)" : "memcpy((void *)", at);
+                put_made(k, a, live);
+                if (!save) tn_i_text_put(k->t, ", (const void *)(record + %zuu)", at);
+                tn_i_text_put(k->t, ", %zuu);\n", m->entry[y].bytes);
+            }
+            at += padded(m->entry[y].bytes);
+        }
+    }
+}
+
+static void declare_slot(writer *k, const tn_i_group *g, const char *line) {
+    tn_i_text_put(k->t, "const uintptr_t slot = F[1] + (uintptr_t)(INT64_C(%" PRId64 ") + (int64_t)%s->slot * %zu);\n",
+                  g->memory + (int64_t)g->slots, line, g->slot_bytes);
+    tn_i_text_put(k->t, "(void)slot;\n");
+}
+
+/* The record of a line: in a slot, or the one that is worked with. */
+static void declare_record(writer *k, const tn_i_group *g) {
+    tn_i_text_put(k->t,
+                  "const uintptr_t record = F[1] + (uintptr_t)(line->kind == %d || line->slot < 0 ? INT64_C(%" PRId64
+                  ") : INT64_C(%" PRId64 ") + (int64_t)line->slot * %zu);\n(void)record;\n",
+                  (int)TN_I_RECORD, g->memory + (int64_t)g->record, g->memory + (int64_t)g->slots, g->slot_bytes);
+}
+
+/* A slot on disk is the library's. */
+static void put_disk(writer *k, const tn_i_group *g, bool save) {
+    if (g->ndisk == 0) return;
+    tn_i_text_put(k->t, "if (line->place == %d) {\nstatus = ((disk_fn *)T[%d])(P, R, F, %zu, line->slot, %d);\n",
+                  (int)TN_I_DISK, TN_TABLE_GROUP_DISK, (size_t)(k->s - k->p->step), save);
+    tn_i_text_put(k->t, "if (status) return status;\ncontinue;\n}\n");
+}
+
+static void put_snapshot(writer *k, const tn_i_group *g, bool save, bool back) {
+    const bool bound = back && g->bound;
+    tn_i_text_put(k->t, "case %d: {\n", (int)(save ? TN_I_STORE : TN_I_RESTORE));
+    put_disk(k, g, save);
+    declare_slot(k, g, "line");
+    if (bound)
+        tn_i_text_put(k->t, "uintptr_t *const place = (uintptr_t *)(S + %zuu) + (int64_t)line->slot * %u;\n",
+                      g->place_of, (unsigned)g->nstate);
+    put_state(k, g, save ? (bound ? EXCHANGE : SAVE) : bound ? FETCH : LOAD);
+    tn_i_text_put(k->t, "continue;\n}\n");
+}
+
+/* ---- following a script ---------------------------------------------------------------------------- */
+
+/* `reverse`: the k-th step in time has the number n - 1 - k. */
+static void put_number(writer *k, bool reverse, const char *step) {
+    if (reverse)
+        tn_i_text_put(k->t, "*number = n - 1 - %s;\n", step);
+    else
+        tn_i_text_put(k->t, "*number = %s;\n", step);
+}
+
+static void open_script(writer *k, const tn_i_script *z, size_t from, size_t to) {
+    tn_i_text_put(k->t,
+                  "for (const struct line *line = (const struct line *)T[%u] + %zu, *const end = line + %zu; "
+                  "line < end; line++) switch (line->kind) {\n",
+                  (unsigned)tn_i_module_address(k->m, z->line), from, to - from);
+}
+
+/* Steps in which snapshots of g are taken, by the loop itself or by those that are brought back. */
+static void put_forward(writer *k, const tn_i_group *g) {
+    const bool against = g == k->g, reverse = k->self->shape.reverse != against;
+    if (g->script->nline == 0) return;
+    open_script(k, g->script, 0, g->script->back);
+    put_snapshot(k, g, true, false);
+    tn_i_text_put(k->t, "case %d:\nfor (int64_t done = 0; done < line->n; done++) {\n", (int)TN_I_ADVANCE);
+    put_number(k, reverse, "(line->step + done)");
+    tn_i_text_put(k->t, "if (done + 1 == line->n && line + 1 < end && line[1].kind == %d && line[1].place == %d) {\n",
+                  (int)TN_I_STORE, (int)TN_I_MEMORY);
+    declare_slot(k, g, "(line + 1)");
+    put_state(k, g, AIM);
+    tn_i_text_put(k->t, "}\n");
+    put_steps(k, against, TN_PLAIN);
+    tn_i_text_put(k->t, "}\ncontinue;\ndefault: {\n");
+    put_number(k, reverse, "(int64_t)line->step");
+    put_steps(k, against, TN_TAPED);
+    declare_record(k, g);
+    put_record(k, g, true);
+    tn_i_text_put(k->t, "}\n}\n");
+}
+
+static void put_back(writer *k) {
+    const tn_i_script *z = k->g->script;
+    const bool reverse = !k->self->shape.reverse;
+    if (z->nline == 0) return;
+    open_script(k, z, z->back, z->nline);
+    put_snapshot(k, k->g, true, true);
+    put_snapshot(k, k->g, false, true);
+    tn_i_text_put(k->t, "case %d:\nfor (int64_t done = 0; done < line->n; done++) {\n", (int)TN_I_ADVANCE);
+    put_number(k, reverse, "(line->step + done)");
+    put_steps(k, true, TN_PLAIN);
+    tn_i_text_put(k->t, "}\ncontinue;\ndefault: {\n");
+    put_number(k, reverse, "(int64_t)line->step");
+    declare_record(k, k->g);
+    tn_i_text_put(k->t, "if (line->kind == %d) {\n", (int)TN_I_USE);
+    put_record(k, k->g, false);
+    tn_i_text_put(k->t, "} else {\n");
+    put_steps(k, true, TN_TAPED);
+    tn_i_text_put(k->t, "}\nif (line->kind == %d) {\n", (int)TN_I_KEEP);
+    put_record(k, k->g, true);
+    tn_i_text_put(k->t, "continue;\n}\n");
+    put_steps(k, false, TN_PLAIN);
+    tn_i_text_put(k->t, "}\n}\n");
+}
+
+static void put_alone(writer *k) {
+    tn_i_text_put(k->t, "for (int64_t done = 0; done < n; done++) {\n");
+    put_number(k, k->self->shape.reverse, "done");
+    put_steps(k, false, TN_PLAIN);
+    tn_i_text_put(k->t, "}\n");
+}
+
+/* ---- a group ------------------------------------------------------------------------------------------ */
+
+static void put_length(writer *k) {
+    tn_i_text_put(k->t, "const int64_t n = ");
+    if (k->self->shape.length == TN_I_STEPS) {
+        tn_i_text_put(k->t, "*(const int64_t *)");
+        put_operand(k, k->self, 0);
+    } else
+        tn_i_text_put(k->t, "INT64_C(%" PRId64 ")", k->self->shape.length);
+    tn_i_text_put(k->t, ";\n(void)n;\n");
+}
+
+static void enter(writer *k) {
+    tn_i_emit_inner(k->m, k->p);
+    tn_i_text_put(k->t, "struct run quiet = inner; quiet.quiet = 1;\n");
+    tn_i_text_put(k->t,
+                  "status = ((enter_fn *)T[%d])(P, R, F, %zu);\nif (status) return status;\n"
+                  "const uintptr_t S = F[1] + %" PRId64 "ll;\nint64_t *const number = (int64_t *)(S + %zuu);\n"
+                  "struct leaf *const L = (struct leaf *)(S + %zuu); (void)L;\n",
+                  TN_TABLE_GROUP_ENTER, (size_t)(k->s - k->p->step), k->s->scratch, k->g->number, k->g->pointers);
+    put_length(k);
+    for (uint32_t i = 0; i < k->g->nactor; i++)
+        for (int kind = 0; kind < TN_STEPS_OF; kind++) declare_frame(k, &k->g->actor[i], kind);
+}
+
+static void leave(writer *k) {
+    const tn_i_actor *a = k->self;
+    if (k->led) tn_i_text_put(k->t, "*(int64_t *)(F[1] + (uintptr_t)INT64_C(%" PRId64 ")) = n;\n", k->led->memory);
+    for (uint32_t j = 0; j < a->nleaf; j++) {
+        if (!a->leaf[j].bytes) continue;
+        tn_i_text_put(k->t, "{ const uintptr_t at = L[%u].now, to = ", leaf_number(k, a, j));
+        tn_i_emit_address(k->m, &k->p->place[k->p->f->eqn[a->eqn].out + a->leaf[j].leaf]);
+        tn_i_text_put(k->t, "; if (at != to) memcpy((void *)to, (const void *)at, %zuu); }\n", a->leaf[j].bytes);
+    }
+    tn_i_text_put(k->t, "return status;\n}\n");
+}
+
+bool tn_i_emit_group(tn_i_module *m, uint32_t id, const tn_i_plan *p, const tn_i_step *s) {
+    const tn_i_group *g = &p->group[s->loop];
+    writer k = {.m = m, .t = &m->text, .p = p, .s = s, .g = g, .self = &g->actor[g->nactor - 1]};
+    k.led = g->leads == TN_NOVAR ? NULL : &p->group[g->leads];
+    if (!fits(&k)) return false;
+    if (!m->groups) tn_i_text_add(k.t, beginning, sizeof beginning - 1);
+    m->groups = true;
+    tn_i_text_put(k.t, "static int step%u(const struct plan *P, const struct run *R, uintptr_t *F) {\n", (unsigned)id);
+    tn_i_text_put(k.t, "const void *const *const T = P->table; int status = 0;\n");
+    enter(&k);
+    if (k.led)
+        put_forward(&k, k.led);
+    else if (!g->schedule)
+        put_alone(&k);
+    else {
+        if (!g->taken) put_forward(&k, g);
+        put_back(&k);
+    }
+    leave(&k);
+    return true;
+}
