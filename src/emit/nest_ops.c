@@ -106,6 +106,8 @@ static void emit_load(tn_i_nest_writer *w, uint32_t op, const tn_i_piece *k) {
     else if (whole && by == 1)
         tn_i_text_put(w->t, "%s_%s((const %s *)q%u + j%d)", type, mask ? "mask" : "load", element, (unsigned)o->array,
                       w->u);
+    else if (by == 0 && !mask)
+        tn_i_text_put(w->t, "%s_all(*(const %s *)q%u)", type, element, (unsigned)o->array);
     else if (whole && !mask)
         tn_i_text_put(w->t, "%s_every((const %s *)q%u + j%d * INT64_C(%" PRId64 "), INT64_C(%" PRId64 "))", type,
                       element, (unsigned)o->array, w->u, by, by);

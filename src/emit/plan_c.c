@@ -90,13 +90,17 @@ static bool emit_function(tn_i_module *m, const tn_i_plan *p, const tn_i_step *s
 
 /* ---- steps ---------------------------------------------------------------------------- */
 
-enum { BY_LIBRARY, NEST, PROGRAM, MOVE };
+enum { BY_LIBRARY, NEST, PROGRAM, MOVE, JOIN };
 
 /* Writes the function of a step, if it has one. */
 static bool emit_step(tn_i_module *m, const tn_i_plan *p, size_t step, uint8_t *written) {
     const tn_i_step *s = &p->step[step];
     if (s->kind == TN_STEP_MOVE && tn_i_move_plain(p, &p->move[s->loop])) {
         *written = MOVE;
+        return true;
+    }
+    if (tn_i_joins_runs(p, s)) {
+        *written = JOIN;
         return true;
     }
     *written = emit_function(m, p, s, m->nests)            ? NEST
@@ -111,6 +115,8 @@ static void call_step(tn_i_module *m, const tn_i_plan *p, size_t step, uint8_t w
         tn_i_text_put(&m->text, "if (!(R->skip && R->skip[%zu] >> %u & 1))\n", step / 8, (unsigned)(step % 8));
     if (written == MOVE)
         tn_i_emit_move(m, p, &p->move[p->step[step].loop]);
+    else if (written == JOIN)
+        tn_i_emit_joined(m, p, &p->step[step]);
     else if (written == NEST)
         tn_i_text_put(&m->text, "nest%u(T, F);\n", (unsigned)(*id)++);
     else if (written == PROGRAM)

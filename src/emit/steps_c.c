@@ -3,7 +3,10 @@
  * What needs the library's stacks stays with the library (exec/run.c, exec/loop_run.c). */
 #include "emit/steps_emit.h"
 
+#include "exec/strides.h"
+
 #include <inttypes.h>
+#include <string.h>
 
 void tn_i_emit_address(tn_i_module *m, const tn_i_place *k) {
     if (k->base == TN_BASE_ABSOLUTE)
@@ -58,6 +61,64 @@ void tn_i_emit_move(tn_i_module *m, const tn_i_plan *p, const tn_i_move *k) {
     else
         tn_i_text_put(&m->text, "; if (from != to) memcpy((void *)to, (const void *)from, %zuu); }\n",
                       tn_type_bytes(t));
+}
+
+static void strides_at(const tn_i_plan *p, tn_i_var v, int64_t *stride) {
+    const tn_i_place *k = &p->place[v];
+    if (k->stride == TN_DENSE)
+        tn_i_dense_strides(p->f->val[v].type, stride);
+    else
+        memcpy(stride, p->number + k->stride, (size_t)p->f->val[v].type->rank * sizeof *stride);
+}
+
+bool tn_i_joins_runs(const tn_i_plan *p, const tn_i_step *s) {
+    enum { MOST = 16, LEAST_BYTES = 32 };
+    const tn_i_eqn *e = &p->f->eqn[s->eqn];
+    if (s->kind != TN_STEP_KERNEL || e->prim->id != TN_P_concatenate || e->nin > MOST) return false;
+    if (p->place[e->out].stride != TN_DENSE) return false;
+    for (uint32_t i = 0; i < e->nin; i++) {
+        const tn_type *t = p->f->val[tn_i_in(p->f, e)[i]].type;
+        int64_t stride[TN_MAX_RANK], run = 1, outer = 1;
+        strides_at(p, tn_i_in(p->f, e)[i], stride);
+        for (int d = t->rank; d-- > tn_i_p(e)[0].u.i;) {
+            if (t->dim[d] > 1 && stride[d] != run) return false;
+            run *= t->dim[d];
+        }
+        for (int d = 0; d < tn_i_p(e)[0].u.i; d++) outer *= t->dim[d];
+        if (run == 0 || (outer > 1 && run * (int64_t)tn_i_dtype_size(t->dtype) < LEAST_BYTES)) return false;
+    }
+    return true;
+}
+
+/* A loop for each dimension in front. */
+void tn_i_emit_joined(tn_i_module *m, const tn_i_plan *p, const tn_i_step *s) {
+    const tn_i_eqn *e = &p->f->eqn[s->eqn];
+    const tn_type *out = p->f->val[e->out].type;
+    const int along = (int)tn_i_p(e)[0].u.i;
+    const int64_t size = (int64_t)tn_i_dtype_size(out->dtype);
+    int64_t to[TN_MAX_RANK], from[TN_MAX_RANK], at = 0;
+    tn_i_dense_strides(out, to);
+    tn_i_text_put(&m->text, "{ char *const to = (char *)");
+    tn_i_emit_address(m, &p->place[e->out]);
+    tn_i_text_put(&m->text, ";\n");
+    for (int d = 0; d < along; d++)
+        tn_i_text_put(&m->text, "for (int64_t i%d = 0; i%d < INT64_C(%" PRId64 "); i%d++) {\n", d, d, out->dim[d], d);
+    for (uint32_t i = 0; i < e->nin; i++) {
+        const tn_i_var v = tn_i_in(p->f, e)[i];
+        const tn_type *t = p->f->val[v].type;
+        int64_t run = 1;
+        strides_at(p, v, from);
+        for (int d = along; d < t->rank; d++) run *= t->dim[d];
+        tn_i_text_put(&m->text, "memcpy(to + INT64_C(%" PRId64 ")", at * size);
+        for (int d = 0; d < along; d++) tn_i_text_put(&m->text, " + i%d * INT64_C(%" PRId64 ")", d, to[d] * size);
+        tn_i_text_put(&m->text, ", (const char *)");
+        tn_i_emit_address(m, &p->place[v]);
+        for (int d = 0; d < along; d++) tn_i_text_put(&m->text, " + i%d * INT64_C(%" PRId64 ")", d, from[d] * size);
+        tn_i_text_put(&m->text, ", %" PRId64 "u);\n", run * size);
+        at += t->dim[along] * to[along];
+    }
+    for (int d = 0; d < along; d++) tn_i_text_put(&m->text, "}\n");
+    tn_i_text_put(&m->text, "}\n");
 }
 
 /* ---- a program, or one of several -------------------------------------------------- */

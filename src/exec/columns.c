@@ -15,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { LEAST = 16, MOST_COLUMNS = 64, MOST_NUMBERS = 1024, MOST_CELLS = 1 << 14, LEAST_MOVES = 3 };
+enum { LEAST = 16, MOST_COLUMNS = 64, MOST_NUMBERS = 1024, MOST_CELLS = 1 << 14, LEAST_MOVES = 3, MOST_ASIDE = 16 };
 
 /* A column, or an element that is the same in all rows. */
 typedef struct cell {
@@ -31,6 +31,7 @@ typedef struct columns {
     cell *cell;
     size_t ncell, ccell;
     size_t *first; /* of each value of f */
+    tn_i_var *map; /* of each value of f that is in memory as it was */
 } columns;
 
 static const tn_type *type_of(const tn_fn *f, tn_i_var v) { return f->val[v].type; }
@@ -94,23 +95,37 @@ static bool fits(const tn_fn *f, const tn_i_eqn *e, int64_t n, uint32_t *moves) 
     return true;
 }
 
-/* How long the columns of f would be; 0: it is no such program. */
-static int64_t rows_of(const tn_fn *f) {
-    int64_t n = 0, cells = 0;
-    uint32_t moves = 0;
-    for (uint32_t v = 0; v < f->nval; v++) {
-        const tn_type *t = type_of(f, v);
-        if (t->rank && t->dim[0] > n) n = t->dim[0];
+/* An equation that takes no part: it reads inputs, what others like it make, and single columns. */
+static bool stands_aside(const tn_fn *f, const tn_i_eqn *e, int64_t n, const uint8_t *own) {
+    if (e->prim->flags & (TN_F_LOOP | TN_F_OFFLOAD) || tn_i_eqn_effect(e)) return false;
+    for (uint32_t k = 0; k < e->nin; k++) {
+        const tn_i_var v = tn_i_in(f, e)[k];
+        if (own[v] && !(is_long(type_of(f, v), n) && width(type_of(f, v), n) == 1)) return false;
     }
+    return true;
+}
+
+/* How long the columns of f would be; 0: it is no such program.  own: of each value, that an equation of columns makes
+ * it. */
+static int64_t rows_of(const tn_fn *f, uint8_t *own) {
+    int64_t n = 0, cells = 0;
+    uint32_t moves = 0, aside = 0;
+    for (uint32_t i = 0; i < f->neqn; i++)
+        for (uint32_t v = f->eqn[i].out; v < f->eqn[i].out + f->eqn[i].nout; v++) {
+            const tn_type *t = type_of(f, v);
+            if (t->rank && t->dim[0] > n) n = t->dim[0];
+        }
     if (n < LEAST) return 0;
-    for (uint32_t i = 0; i < f->nin; i++)
-        if (!few(type_of(f, i), n)) return 0;
     for (uint32_t i = 0; i < f->neqn; i++) {
-        if (!fits(f, &f->eqn[i], n, &moves)) return 0;
-        cells += width(type_of(f, f->eqn[i].out), n);
+        const tn_i_eqn *e = &f->eqn[i];
+        if (fits(f, e, n, &moves)) {
+            own[e->out] = 1;
+            cells += width(type_of(f, e->out), n);
+        } else if (!stands_aside(f, e, n, own) || ++aside > MOST_ASIDE)
+            return 0;
     }
     for (uint32_t j = 0; j < f->nout; j++)
-        if (width(type_of(f, f->out[j]), n) > MOST_COLUMNS) return 0;
+        if (own[f->out[j]] && width(type_of(f, f->out[j]), n) > MOST_COLUMNS) return 0;
     return moves >= LEAST_MOVES && cells <= MOST_CELLS ? n : 0;
 }
 
@@ -156,6 +171,7 @@ static tn_i_var whole(columns *c, tn_i_var v) {
     tn_i_var part[MOST_COLUMNS];
     const cell *x = cells_of(c, v);
     bool wide = is_long(t, c->n);
+    if (wide && t->rank == 1) return widened(c, x[0]);
     for (int64_t k = 0; k < count; k++) {
         const int64_t shape[2] = {c->n, 1}, one = 1;
         part[k] = wide ? tn_i_broadcast(c->b, widened(c, x[k]), 2, shape, &zero)
@@ -432,29 +448,53 @@ static void literals(columns *c, const tn_i_eqn *e) {
     }
 }
 
-static tn_fn *rewrite(const tn_fn *f, int64_t n) {
+/* Its results are in memory. */
+static void copy(columns *c, const tn_i_eqn *e) {
+    for (uint32_t k = 0; k < e->nin && !c->b->failed; k++) {
+        const tn_i_var v = tn_i_in(c->f, e)[k];
+        if (!tn_i_is_literal(c->f, v) && c->map[v] == TN_NOVAR) c->map[v] = whole(c, v);
+    }
+    c->b->region = e->region;
+    tn_i_copy_eqn(c->b, c->f, e, c->map);
+    c->b->region = 0;
+    for (uint32_t v = e->out; v < e->out + e->nout && !c->b->failed; v++) {
+        if (!few(type_of(c->f, v), c->n)) continue;
+        if (!add_cells(c, v)) c->b->failed = true;
+        if (!c->b->failed) take(c, v, c->map[v]);
+    }
+}
+
+static void one(columns *c, const tn_i_eqn *e, const uint8_t *own) {
+    if (e->nout != 1 || !own[e->out]) {
+        copy(c, e);
+        return;
+    }
+    literals(c, e);
+    if (!c->b->failed && !add_cells(c, e->out)) c->b->failed = true;
+    if (!c->b->failed) equation(c, e);
+}
+
+static tn_fn *rewrite(const tn_fn *f, int64_t n, const uint8_t *own) {
     tn_i_builder b;
-    columns c = {.f = f, .b = &b, .n = n, .first = tn_i_alloc_array(f->ctx, f->nval, sizeof *c.first)};
-    tn_i_var *out = tn_i_alloc_array(f->ctx, f->nout, sizeof *out), *in = tn_i_alloc_array(f->ctx, f->nin, sizeof *in);
+    columns c = {
+        .f = f, .b = &b, .n = n, .first = tn_i_alloc_array(f->ctx, f->nval, sizeof *c.first), .map = tn_i_map_new(f)};
+    tn_i_var *out = tn_i_alloc_array(f->ctx, f->nout, sizeof *out);
     tn_i_builder_init(&b, f->ctx);
     b.named_after = f;
-    if (!c.first || !out || !in) b.failed = true;
+    if (!c.first || !out || !c.map) b.failed = true;
     if (c.first) memset(c.first, 0xFF, f->nval * sizeof *c.first);
-    for (uint32_t i = 0; i < f->nin && !b.failed; i++) in[i] = tn_i_input(&b, type_of(f, i), false);
+    for (uint32_t i = 0; i < f->nin && !b.failed; i++) c.map[i] = tn_i_input(&b, type_of(f, i), false);
     for (uint32_t i = 0; i < f->nin && !b.failed; i++) {
+        if (!few(type_of(f, i), n)) continue;
         if (!add_cells(&c, i)) b.failed = true;
-        if (!b.failed) take(&c, i, in[i]);
+        if (!b.failed) take(&c, i, c.map[i]);
     }
-    for (uint32_t i = 0; i < f->neqn && !b.failed; i++) {
-        literals(&c, &f->eqn[i]);
-        if (!b.failed && !add_cells(&c, f->eqn[i].out)) b.failed = true;
-        if (!b.failed) equation(&c, &f->eqn[i]);
-    }
+    for (uint32_t i = 0; i < f->neqn && !b.failed; i++) one(&c, &f->eqn[i], own);
     for (uint32_t j = 0; j < f->nout && !b.failed; j++) {
         const tn_i_var v = f->out[j];
-        out[j] = v < f->nin              ? in[v]
-                 : tn_i_is_literal(f, v) ? tn_i_literal(&b, type_of(f, v)->dtype, f->val[v].bits)
-                                         : whole(&c, v);
+        out[j] = tn_i_is_literal(f, v)  ? tn_i_literal(&b, type_of(f, v)->dtype, f->val[v].bits)
+                 : c.map[v] != TN_NOVAR ? c.map[v]
+                                        : whole(&c, v);
     }
     tn_fn *g = NULL;
     if (b.failed)
@@ -463,15 +503,17 @@ static tn_fn *rewrite(const tn_fn *f, int64_t n) {
         g = tn_i_finish(&b, f->nout, out);
     tn_i_free(f->ctx, c.cell, c.ccell * sizeof *c.cell);
     tn_i_free(f->ctx, c.first, f->nval * sizeof *c.first);
+    if (c.map) tn_i_map_free(f, c.map);
     tn_i_free(f->ctx, out, f->nout * sizeof *out);
-    tn_i_free(f->ctx, in, f->nin * sizeof *in);
     return g;
 }
 
 tn_fn *tn_i_columns(const tn_fn *f) {
-    const int64_t n = rows_of(f);
-    if (!n) return (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
-    tn_fn *g = rewrite(f, n), *h = g ? tn_i_depth_first(g) : NULL;
-    tn_i_fn_unref(g);
+    uint8_t *own = tn_i_alloc(f->ctx, f->nval);
+    const int64_t n = own ? rows_of(f, own) : 0;
+    tn_fn *g = n ? rewrite(f, n, own) : own ? (tn_fn *)(uintptr_t)tn_i_fn_ref(f) : NULL;
+    tn_fn *h = n && g ? tn_i_depth_first(g) : g;
+    if (n) tn_i_fn_unref(g);
+    tn_i_free(f->ctx, own, f->nval);
     return h;
 }

@@ -90,6 +90,7 @@ static bool loops_of(const tn_i_draft *d, const tn_i_eqn *e, tn_i_var v, int8_t 
 bool tn_i_draft_replaces(const tn_i_draft *d, uint32_t j, uint32_t i) {
     const tn_fn *f = d->f;
     const tn_i_var out = f->out[j];
+    if (f->eqn[f->val[out].def].prim->id == TN_P_concatenate) return false;
     for (uint32_t k = 0; k < f->neqn; k++) {
         const tn_i_eqn *e = &f->eqn[k];
         for (uint32_t n = 0; n < e->nin; n++) {

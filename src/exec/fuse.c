@@ -29,6 +29,7 @@ typedef struct fusion {
     uint8_t *lazy;                    /* of each equation: no step */
     uint8_t *early;                   /* of each equation: it joined a nest behind which there were steps */
     uint8_t *late;                    /* of each equation: it must not */
+    uint8_t *light, *waits;           /* of each equation: it waits for its first reader; and does so now */
     uint32_t *next;                   /* of each equation: the next of its nest */
     uint32_t *at;                     /* of each equation: its step; of lazy ones the number of steps before it */
     uint32_t *ready;                  /* of each value: the first step that can read it from memory */
@@ -133,6 +134,7 @@ static void enter(fusion *z, uint32_t i, uint32_t nest, const tn_i_space *space,
     for (uint32_t k = 0; k < e->nin; k++) use(z, s, operands(z, e)[k], nest, out->phase, out->loop);
     s->ops++;
     s->open++;
+    if (e->prim->id == TN_P_concatenate) s->ops += e->nin, s->arrays += e->nin;
     z->m[e->out] = *out;
     z->ready[e->out] = nest + 1;
     z->at[i] = nest;
@@ -154,6 +156,7 @@ static bool try(fusion *z, uint32_t i, size_t nest) {
     if (z->late[i] && nest + 1 != z->n) return false;
     uint32_t arrays = 0;
     for (uint32_t k = 0; k < e->nin; k++) arrays += boxes(z, operands(z, e)[k]);
+    if (e->prim->id == TN_P_concatenate) arrays *= 2; /* each is stored */
     if (s->arrays + s->open + arrays + 1 > (space.nloop ? TN_NEST_ARRAYS : TN_NEST_NUMBERS)) return false;
     if (s->ops + s->open + arrays + e->nin + 2 > TN_NEST_OPS) return false;
     if (!tn_i_space_join(z->f, e, &space, z->m, (uint32_t)nest, &out)) return false;
@@ -192,16 +195,39 @@ static bool add_nest(fusion *z, uint32_t i) {
     return true;
 }
 
-/* The nest that makes the operand that is made last, else one beside which it can run. */
-static bool place(fusion *z, uint32_t i) {
+static bool place(fusion *z, uint32_t i);
+
+/* Operands of equation i that wait go to where it will go, if they can. */
+static bool call_operands(fusion *z, uint32_t i, uint32_t nest) {
+    const tn_i_eqn *e = &z->f->eqn[i];
+    for (uint32_t k = 0; k < e->nin; k++) {
+        const uint32_t def = z->f->val[operands(z, e)[k]].def;
+        if (def >= z->f->neqn || !z->waits[def]) continue;
+        z->waits[def] = 0;
+        if (nest != TN_NOVAR && call_operands(z, def, nest) && try(z, def, nest)) continue;
+        if (!place(z, def)) return false;
+    }
+    return true;
+}
+
+/* The first step behind what makes the operands of equation i. */
+static uint32_t ready_for(const fusion *z, uint32_t i) {
     const tn_i_eqn *e = &z->f->eqn[i];
     uint32_t ready = 0;
-    tn_i_space space;
     for (uint32_t k = 0; k < e->nin; k++)
         if (z->m[operands(z, e)[k]].part != TN_PART_FREE && z->ready[operands(z, e)[k]] > ready)
             ready = z->ready[operands(z, e)[k]];
+    return ready;
+}
+
+/* The nest that makes the operand that is made last, else one beside which it can run. */
+static bool place(fusion *z, uint32_t i) {
+    tn_i_space space;
+    uint32_t ready = ready_for(z, i);
+    if (!call_operands(z, i, ready - 1)) return false;
+    ready = ready_for(z, i);
     if (ready && try(z, i, ready - 1)) return true;
-    tn_i_space_of(z->f, e, &space);
+    tn_i_space_of(z->f, &z->f->eqn[i], &space);
     const uint32_t latest = *slot_of(z, &space);
     if (latest > z->barrier && latest != ready && try(z, i, latest - 1)) return true;
     return add_nest(z, i);
@@ -225,6 +251,7 @@ static void note_lazy(fusion *z, uint32_t i) {
 static bool pass(fusion *z) {
     const tn_fn *f = z->f;
     z->n = z->barrier = 0;
+    memset(z->waits, 0, f->neqn);
     memset(z->latest, 0, z->nlatest * sizeof *z->latest);
     memset(z->seen, 0xFF, f->nval * sizeof *z->seen);
     memset(z->ready, 0, f->nval * sizeof *z->ready);
@@ -236,7 +263,10 @@ static bool pass(fusion *z) {
         if (!z->live[i]) continue;
         if ((z->lazy[i] = is_lazy(z, e)))
             note_lazy(z, i);
-        else if (tn_i_space_computes(f, e)) {
+        else if (z->light[i]) {
+            z->waits[i] = 1;
+            z->ready[e->out] = ready_for(z, i);
+        } else if (tn_i_space_computes(f, e)) {
             if (!place(z, i)) return false;
         } else {
             if (!add_step(z, false)) return false;
@@ -533,6 +563,7 @@ static bool alloc(fusion *z) {
     z->nlatest = 16;
     while (z->nlatest < 2 * ((size_t)f->neqn + 1)) z->nlatest *= 2;
     return (z->live = tn_i_alloc(c, f->neqn)) && (z->lazy = tn_i_alloc(c, f->neqn)) &&
+           (z->light = tn_i_alloc(c, f->neqn)) && (z->waits = tn_i_alloc(c, f->neqn)) &&
            (z->early = tn_i_alloc(c, f->neqn)) && (z->late = tn_i_alloc(c, f->neqn)) &&
            (z->next = tn_i_alloc_array(c, f->neqn, sizeof *z->next)) &&
            (z->at = tn_i_alloc_array(c, f->neqn, sizeof *z->at)) &&
@@ -550,6 +581,8 @@ static void drop(fusion *z) {
     const tn_fn *f = z->f;
     tn_i_free(c, z->live, f->neqn);
     tn_i_free(c, z->lazy, f->neqn);
+    tn_i_free(c, z->light, f->neqn);
+    tn_i_free(c, z->waits, f->neqn);
     tn_i_free(c, z->early, f->neqn);
     tn_i_free(c, z->late, f->neqn);
     tn_i_free(c, z->next, f->neqn * sizeof *z->next);
@@ -567,7 +600,7 @@ static void drop(fusion *z) {
 static tn_fn *fuse(const tn_fn *f) {
     fusion z = {.ctx = f->ctx, .f = f};
     tn_fn *g = NULL;
-    bool ok = alloc(&z) && pass(&z);
+    bool ok = alloc(&z) && tn_i_light(f, tn_i_space_computes, z.light) && pass(&z);
     for (int k = 0; ok && k < MOST_TRIES && refuse_early(&z, k == MOST_TRIES - 2); k++) ok = pass(&z);
     if (ok) g = emit(&z);
     drop(&z);
@@ -575,11 +608,14 @@ static tn_fn *fuse(const tn_fn *f) {
 }
 
 tn_fn *tn_i_fuse(const tn_fn *f) {
-    tn_fn *x = tn_i_columns(f), *y = x ? tn_i_known(x) : NULL, *g = y ? tn_i_unscattered(y) : NULL;
-    tn_fn *h = g ? tn_i_shifted(g) : NULL, *fused = h ? fuse(h) : NULL;
-    tn_i_fn_unref(x);
-    tn_i_fn_unref(y);
-    tn_i_fn_unref(g);
-    tn_i_fn_unref(h);
-    return fused;
+    static tn_fn *(*const pass[])(const tn_fn *) = {tn_i_inlined,     tn_i_columns, tn_i_known,
+                                                    tn_i_unscattered, tn_i_turned,  tn_i_shifted,
+                                                    tn_i_known,       tn_i_hoisted, fuse};
+    tn_fn *g = (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
+    for (size_t k = 0; g && k < sizeof pass / sizeof *pass; k++) {
+        tn_fn *next = pass[k](g);
+        tn_i_fn_unref(g);
+        g = next;
+    }
+    return g;
 }

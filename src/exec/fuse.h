@@ -10,12 +10,24 @@
  * All inputs are ordinary ones.  A new reference, NULL after an error.  Cost: linear. */
 tn_fn *tn_i_fuse(const tn_fn *f);
 
+/* Calls of programs that are called once, or small, in place (inlined.c).  The same. */
+tn_fn *tn_i_inlined(const tn_fn *f);
 /* What fusion begins with (unscatter.c).  requires: any program; ensures: the same outputs, to the bit.  A new
  * reference, NULL after an error. */
 tn_fn *tn_i_unscattered(const tn_fn *f);
+/* Elementwise equations in the order of dimensions in which less of what they read and write is transposed (turned.c).
+ * The same, linear. */
+tn_fn *tn_i_turned(const tn_fn *f);
+/* Which equations outputs and effects need; NULL after TN_ENOMEM, else f->neqn bytes to be freed. */
+uint8_t *tn_i_needed(const tn_fn *f);
+/* out, of each equation: it makes much of little, such as the product of a basis with a vector that is repeated, and
+ * nothing but what `computes` says reads it.  False after TN_ENOMEM (light.c). */
+bool tn_i_light(const tn_fn *f, bool (*computes)(const tn_fn *, const tn_i_eqn *), uint8_t *out);
 /* And then (shift.c): cheap arithmetic that is padded or joined, done where its result is read.  Requires and ensures
  * the same; some equations are computed up to a few times, and others nowhere any more.  Cost: linear. */
 tn_fn *tn_i_shifted(const tn_fn *f);
+/* Small arrays that are put together by steps of their own, right behind what they are made of (hoist.c).  The same. */
+tn_fn *tn_i_hoisted(const tn_fn *f);
 /* The same equations in an order in which less is alive at one time (late.c), or f itself where that is as good, or
  * loops and spilled values have their order already.  requires: any program; effects stay in order.  A new reference,
  * NULL after an error.  Cost: linear. */

@@ -2,11 +2,12 @@
  * are computed here, once, and are constants of the program.  Only where each element is exact, so that it does not
  * matter who computes it, and where reading it costs no more than making it. */
 #include "exec/fuse.h"
+#include "exec/plan.h"
 #include "prims/layout.h"
 
 #include <string.h>
 
-enum { MOST = 4096, MOST_OPERANDS = 8 }; /* elements of one */
+enum { MOST = 4096, MOST_OPERANDS = 8, LEAST_JOINED = 16 }; /* elements of one */
 
 typedef struct known {
     const tn_fn *f;
@@ -69,7 +70,8 @@ static bool know(known *k, const tn_i_eqn *e) {
     const tn_type *t = e->nout == 1 ? k->f->val[e->out].type : NULL;
     if (!t || !small(t) || t->rank == 0 || e->nin > MOST_OPERANDS) return true;
     if (!exact(e, e->nin ? k->f->val[in[0]].type : t, t) || (e->nin == 0 && e->prim->id != TN_P_iota)) return true;
-    bool worth = e->prim->flags & TN_F_ELEMENTWISE;
+    bool worth =
+        e->prim->flags & TN_F_ELEMENTWISE || (e->prim->id == TN_P_concatenate && tn_i_count(t) >= LEAST_JOINED);
     for (uint32_t i = 0; i < e->nin; i++) {
         const tn_i_var v = in[i];
         if (tn_i_is_literal(k->f, v) && !k->data[v]) {
@@ -85,6 +87,16 @@ static bool know(known *k, const tn_i_eqn *e) {
         tn_i_free(k->f->ctx, k->data[e->out], bytes_of(k, e->out));
         k->data[e->out] = NULL;
     }
+    return true;
+}
+
+/* An array that is a constant already. */
+static bool remember(known *k, const tn_i_eqn *e) {
+    const void *data = tn_i_constant_data(e);
+    const tn_type *t = data ? k->f->val[e->out].type : NULL;
+    if (!t || !small(t) || t->rank == 0) return true;
+    if (!(k->data[e->out] = tn_i_alloc(k->f->ctx, bytes_of(k, e->out)))) return false;
+    memcpy(k->data[e->out], data, tn_type_bytes(t));
     return true;
 }
 
@@ -117,10 +129,11 @@ static tn_fn *rewrite(const known *k) {
     return g;
 }
 
-/* Nothing to compute without an iota. */
+/* Nothing to compute without an iota or a constant. */
 static bool counts(const tn_fn *f) {
     for (uint32_t i = 0; i < f->neqn; i++)
-        if (f->eqn[i].prim->id == TN_P_iota && small(f->val[f->eqn[i].out].type)) return true;
+        if ((f->eqn[i].prim->id == TN_P_iota || tn_i_constant_data(&f->eqn[i])) && small(f->val[f->eqn[i].out].type))
+            return true;
     return false;
 }
 
@@ -129,7 +142,7 @@ tn_fn *tn_i_known(const tn_fn *f) {
     tn_ctx *c = f->ctx;
     known k = {.f = f, .data = tn_i_alloc_array(c, f->nval, sizeof *k.data), .worth = tn_i_alloc(c, f->nval)};
     bool ok = k.data && k.worth, some = false;
-    for (uint32_t i = 0; ok && i < f->neqn; i++) ok = know(&k, &f->eqn[i]);
+    for (uint32_t i = 0; ok && i < f->neqn; i++) ok = remember(&k, &f->eqn[i]) && know(&k, &f->eqn[i]);
     for (uint32_t v = 0; ok && v < f->nval; v++) some |= k.data[v] && k.worth[v];
     tn_fn *g = !ok ? NULL : some ? rewrite(&k) : (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
     for (uint32_t v = 0; k.data && v < f->nval; v++)

@@ -228,8 +228,30 @@ static bool reduce(lowering *w, const tn_i_eqn *e) {
     return add(w, &o, &w->op_of[e->out]);
 }
 
+/* Output j, whose parts have one index of a dimension each, and are alike else. */
+static bool store_parts(lowering *w, uint32_t j, const tn_i_eqn *e) {
+    const tn_i_member *m = &w->d->m[e->out];
+    const tn_type *t = type_of(w, tn_i_in(w->d->f, e)[0]);
+    const uint32_t arg = w->d->f->nin + j;
+    for (uint32_t k = 0; k < e->nin; k++) {
+        tn_i_nest_array a = array_of(w, arg, t, m->loop);
+        first o = {.op = {.kind = TN_NEST_STORE, .dtype = (uint8_t)t->dtype, .nin = 1},
+                   .span = tn_i_space_mask(t, m->loop),
+                   .phase = m->phase,
+                   .last = w->over && w->over[j]};
+        uint32_t at;
+        a.offset = k * w->stride[arg][tn_i_p(e)[0].u.i];
+        if (!operand(w, tn_i_in(w->d->f, e)[k], m->loop, &o.op.in[0]) || !add_array(w, &a, &o.op.array) ||
+            !add(w, &o, &at))
+            return false;
+    }
+    return true;
+}
+
 static bool store(lowering *w, uint32_t j) {
     const tn_i_var v = w->d->f->out[j];
+    const tn_i_eqn *e = &w->d->f->eqn[w->d->f->val[v].def];
+    if (e->prim->id == TN_P_concatenate) return store_parts(w, j, e);
     const tn_type *t = type_of(w, v);
     const tn_i_member *m = &w->d->m[v];
     const tn_i_nest_array a = array_of(w, w->d->f->nin + j, t, m->loop);
@@ -248,6 +270,7 @@ static bool first_form(lowering *w) {
         const tn_i_eqn *e = &f->eqn[i];
         const uint8_t part = w->d->m[e->out].part;
         if (part < TN_PART_ELEMENT || w->d->m[e->out].depth) continue; /* what readers make of it */
+        if (e->prim->id == TN_P_concatenate) continue;                 /* its stores are all there is */
         if (!(e->prim->fold ? reduce(w, e) : map(w, e))) return false;
     }
     for (uint32_t j = 0; j < f->nout; j++)

@@ -13,6 +13,7 @@
 
 #include <string.h>
 
+enum { LIGHT = 8 /* times less */, MOST_CONSTANT = 4096 /* elements */ };
 enum { MOST_NODES = 40, MOST_LEAVES = 5, MOST_VIEWS = 4, MOST_PARTS = 4, MOST_AGAIN = 3, MOST_OPERANDS = 4 };
 static const double CHEAP = 1;    /* ns that an element takes: functions take more */
 static const double WITHIN = 0.5; /* of what it takes alone, in a nest that has its operands at hand */
@@ -43,6 +44,7 @@ typedef struct shift {
     tn_i_var base;                                /* what is padded or joined, behind slices */
     const tn_i_eqn *view[MOST_PARTS][MOST_VIEWS]; /* of each operand that is moved: slices, the one of base first */
     uint32_t nview[MOST_PARTS], nparts;
+    bool rows; /* short rows are joined: only what is made of little */
 } shift;
 
 static const tn_i_eqn *def_of(const shift *s, tn_i_var v) {
@@ -56,7 +58,7 @@ static const tn_type *type_of(const shift *s, tn_i_var v) { return s->f->val[v].
 
 static bool is_computed(const shift *s, tn_i_var v) {
     const tn_i_eqn *e = def_of(s, v);
-    return e && !e->prim->fold && tn_i_space_computes(s->f, e);
+    return e && !e->prim->fold && e->prim->id != TN_P_concatenate && tn_i_space_computes(s->f, e);
 }
 
 /* A number in every element. */
@@ -67,9 +69,19 @@ static bool is_number(const shift *s, tn_i_var v, tn_i_var *number) {
     return tn_i_is_literal(s->f, *number);
 }
 
+/* A constant, or the repetition of something smaller, which is joined instead. */
+static bool is_light(const shift *s, tn_i_var v) {
+    const tn_i_eqn *e = def_of(s, v);
+    if (!e) return false;
+    if (e->prim->id == TN_P_broadcast_in_dim)
+        return tn_i_count(type_of(s, tn_i_in(s->f, e)[0])) * LIGHT <= tn_i_count(type_of(s, v));
+    return tn_i_constant_data(e) && tn_i_count(type_of(s, v)) <= MOST_CONSTANT;
+}
+
 /* In memory whatever is done here: no value that some nest computes, but perhaps slices of one. */
 static bool is_leaf(const shift *s, tn_i_var v) {
     const tn_i_eqn *e = def_of(s, v);
+    if (is_light(s, v)) return true;
     for (; e && (e->prim->flags & TN_F_VIEW) && e->nin == 1; e = def_of(s, v)) {
         if (e->prim->id == TN_P_slice) return true;
         v = tn_i_in(s->f, e)[0];
@@ -224,7 +236,7 @@ static uint32_t kept_longer(const shift *s, uint32_t eqn) {
     for (uint32_t i = 0; i < s->nnode; i++) {
         tn_i_var v = s->node[i].v;
         const tn_i_eqn *e;
-        if (s->node[i].kind != LEAF) continue;
+        if (s->node[i].kind != LEAF || is_light(s, v)) continue;
         while ((e = def_of(s, v)) && (e->prim->flags & TN_F_VIEW) && e->nin == 1) v = tn_i_in(s->f, e)[0];
         n += v >= s->f->nin && s->last[v] < eqn;
     }
@@ -263,8 +275,52 @@ static tn_i_var part_of(shift *s, uint32_t k, tn_i_var v) {
     return x;
 }
 
+/* The k-th part of x, which is repeated along all but `dims`; *all: it is all of x. */
+static tn_i_var part_of_row(shift *s, uint32_t k, const tn_type *t, tn_i_var x, const int64_t *dims, bool *all) {
+    for (uint32_t i = 0; i < s->nview[k] && x != TN_NOVAR; i++) {
+        const tn_i_param *p = tn_i_p(s->view[k][i]);
+        int64_t start[TN_MAX_RANK], limit[TN_MAX_RANK], step[TN_MAX_RANK];
+        bool some = false;
+        for (int d = 0; d < t->rank; d++) {
+            const bool moves = t->dim[d] > 1;
+            const int64_t size = tn_i_vtype(s->b, x)->dim[d];
+            start[d] = moves ? p[0].u.ints[dims[d]] : 0;
+            limit[d] = moves ? p[1].u.ints[dims[d]] : 1;
+            step[d] = moves && p[2].kind != TN_K_NONE ? p[2].u.ints[dims[d]] : 1;
+            some |= start[d] > 0 || limit[d] < size || step[d] != 1;
+        }
+        if (some) x = tn_i_slice(s->b, x, start, limit, step);
+        *all &= !some;
+    }
+    return x;
+}
+
+/* What e joins of v, the repetition of something smaller: the repetition of what is joined of that.  TN_NOVAR: it has
+ * parts that differ where nothing is joined. */
+static tn_i_var repeat_joined(shift *s, const tn_i_eqn *e, tn_i_var v) {
+    const tn_i_eqn *of = def_of(s, v);
+    const tn_i_var small = tn_i_in(s->f, of)[0];
+    const tn_type *t = type_of(s, small), *out = type_of(s, e->out);
+    const int64_t *dims = tn_i_p(of)[1].u.ints;
+    tn_i_var part[MOST_PARTS], x = tn_i_mapped(s->b, s->f, s->map, small);
+    int along = -1;
+    bool all = true;
+    for (int d = 0; d < t->rank; d++)
+        if (dims[d] == tn_i_p(e)[0].u.i && t->dim[d] > 1) along = d;
+    for (uint32_t k = 0; k < s->nparts; k++) part[k] = part_of_row(s, k, t, x, dims, &all);
+    if (along >= 0)
+        x = tn_i_concatenate(s->b, s->nparts, part, along);
+    else if (!all)
+        return TN_NOVAR;
+    return tn_i_broadcast(s->b, x, out->rank, out->dim, dims);
+}
+
 static tn_i_var move_leaf(shift *s, const tn_i_eqn *e, const node *k) {
     tn_i_var in[MOST_PARTS];
+    if (e->prim->id == TN_P_concatenate && def_of(s, k->v) && def_of(s, k->v)->prim->id == TN_P_broadcast_in_dim) {
+        const tn_i_var x = repeat_joined(s, e, k->v);
+        if (x != TN_NOVAR) return x;
+    }
     for (uint32_t i = 0; i < s->nparts; i++) in[i] = part_of(s, i, k->v);
     if (e->prim->id == TN_P_concatenate) return tn_i_emit(s->b, e->prim, tn_i_p(e), e->nin, in);
     in[1] = tn_i_literal(s->b, type_of(s, k->v)->dtype, k->bits);
@@ -295,13 +351,15 @@ static bool parts_of(shift *s, const tn_i_eqn *e, uint64_t *fill) {
     const tn_i_var *in = tn_i_in(s->f, e);
     tn_i_box box;
     s->nparts = 0;
+    s->rows = false;
     *fill = 0;
     if (e->prim->id == TN_P_pad) {
         if (!tn_i_box_of(s->f, e, &box) || !tn_i_is_literal(s->f, in[1])) return false;
         *fill = s->f->val[in[1]].bits;
         return add_part(s, in[0]);
     }
-    if (e->prim->id != TN_P_concatenate || e->nin > MOST_PARTS || !tn_i_space_joins(s->f, e)) return false;
+    if (e->prim->id != TN_P_concatenate || e->nin > MOST_PARTS || !tn_i_space_admits(s->f, e)) return false;
+    s->rows = !tn_i_space_joins(s->f, e);
     for (uint32_t i = 0; i < e->nin; i++)
         if (!add_part(s, in[i])) return false;
     return true;
@@ -314,6 +372,7 @@ static bool rewrite(shift *s, uint32_t i) {
     uint64_t fill;
     if (s->uses[e->out] == 0 || !parts_of(s, e, &fill) || !is_computed(s, s->base)) return false;
     bool ok = collect(s, s->base, type_of(s, s->base), &at);
+    for (uint32_t k = 0; ok && s->rows && k < s->nnode; k++) ok = s->node[k].kind != LEAF || is_light(s, s->node[k].v);
     if (ok) uses_left(s, own_uses(s), left);
     ok = ok && pays(s, i, left) && (e->prim->id != TN_P_pad || find_fills(s, fill));
     if (ok) {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { MOST_VIEWS = 32, MOST_OPERANDS = 4, LEAST_RUN = 64 };
+enum { MOST_VIEWS = 32, MOST_OPERANDS = 4, LEAST_RUN = 64, MOST_WOVEN = 64 };
 
 static const tn_type *type_of(const tn_fn *f, tn_i_var v) { return f->val[v].type; }
 
@@ -41,6 +41,7 @@ bool tn_i_space_computes(const tn_fn *f, const tn_i_eqn *e) {
     const tn_type *in[MOST_OPERANDS];
     tn_type out;
     const char *body;
+    if (tn_i_space_weaves(f, e)) return true;
     if (!tn_i_space_admits(f, e) || e->nin == 0 || e->nin > MOST_OPERANDS) return false;
     if (folds(f, e)) return true;
     if (!(e->prim->flags & TN_F_ELEMENTWISE) || e->prim->flags & TN_F_OFFLOAD) return false;
@@ -49,7 +50,7 @@ bool tn_i_space_computes(const tn_fn *f, const tn_i_eqn *e) {
 }
 
 static const tn_type *walked(const tn_fn *f, const tn_i_eqn *e) {
-    return type_of(f, e->prim->fold ? tn_i_in(f, e)[0] : e->out);
+    return type_of(f, e->prim->fold || e->prim->id == TN_P_concatenate ? tn_i_in(f, e)[0] : e->out);
 }
 
 void tn_i_space_of(const tn_fn *f, const tn_i_eqn *e, tn_i_space *s) {
@@ -197,12 +198,39 @@ static bool join_fold(const tn_fn *f, const tn_i_eqn *e, tn_i_space *s, const tn
     return true;
 }
 
+/* ---- woven ----------------------------------------------------------------------------- */
+
+bool tn_i_space_weaves(const tn_fn *f, const tn_i_eqn *e) {
+    if (e->prim->id != TN_P_concatenate || e->nin < 2 || e->nin > MOST_WOVEN || !tn_i_space_admits(f, e) ||
+        tn_i_space_joins(f, e))
+        return false;
+    const int64_t along = tn_i_p(e)[0].u.i;
+    for (uint32_t i = 0; i < e->nin; i++)
+        if (type_of(f, tn_i_in(f, e)[i])->dim[along] != 1) return false;
+    return true;
+}
+
+/* The loops of its output are those of its operands, whose types are alike. */
+static bool join_woven(const tn_fn *f, const tn_i_eqn *e, tn_i_space *s, const tn_i_member *m, uint32_t nest,
+                       tn_i_member *out) {
+    const tn_type *t = type_of(f, tn_i_in(f, e)[0]);
+    join j = {.f = f, .m = m, .nest = nest, .outer = s->outer};
+    for (uint32_t i = 0; i < e->nin; i++)
+        if (!read_operand(&j, tn_i_in(f, e)[i], t, out)) return false;
+    if (j.rows || (!j.placed && !tn_i_space_whole(s, t, out->loop))) return false;
+    if (tn_i_space_mask(t, out->loop) != first_loops(s->nloop)) return false;
+    out->part = TN_PART_SINK;
+    out->phase = j.element_phase;
+    return true;
+}
+
 bool tn_i_space_join(const tn_fn *f, const tn_i_eqn *e, tn_i_space *s, const tn_i_member *m, uint32_t nest,
                      tn_i_member *out) {
     tn_i_space next = *s;
     *out = (tn_i_member){.nest = nest};
     memset(out->loop, -1, sizeof out->loop);
-    if (!(e->prim->fold ? join_fold : join_map)(f, e, &next, m, nest, out)) return false;
+    const bool woven = e->prim->id == TN_P_concatenate;
+    if (!(e->prim->fold ? join_fold : woven ? join_woven : join_map)(f, e, &next, m, nest, out)) return false;
     if (out->phase >= TN_NEST_PHASES) return false;
     if (out->phase > next.phase) next.phase = out->phase;
     *s = next;

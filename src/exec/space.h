@@ -21,7 +21,7 @@ typedef enum tn_i_part {
     TN_PART_PAD,     /* an array in memory amid copies of a number, or some side by side */
     TN_PART_ELEMENT, /* walks all loops */
     TN_PART_ROW,     /* walks the first `outer` ones: a reduction over the others, or made of such */
-    TN_PART_SINK     /* another reduction: nothing in the nest reads it */
+    TN_PART_SINK     /* another reduction, or what is woven of others: nothing in the nest reads it */
 } tn_i_part;
 
 /* What a value is to a nest. */
@@ -59,5 +59,8 @@ typedef struct tn_i_box {
 bool tn_i_box_of(const tn_fn *f, const tn_i_eqn *e, tn_i_box *box);
 /* Few arrays side by side, which nests read each through its box. */
 bool tn_i_space_joins(const tn_fn *f, const tn_i_eqn *e);
+/* Arrays of which each is one index of the result, such as the columns of a matrix: a nest of their space stores each
+ * where it goes. */
+bool tn_i_space_weaves(const tn_fn *f, const tn_i_eqn *e);
 
 #endif

@@ -220,8 +220,8 @@ static void test_many_arrays(void **state) {
     tn_ctx_free(c);
 }
 
-/* A pad of what is computed, and what is turned round a ring, is computed where it is read: to the bit, and in no memory
- * but tiles. */
+/* A pad of what is computed, and what is turned round a ring, is computed where it is read: to the bit, and in no
+ * memory but tiles. */
 static void test_padded(void **state) {
     (void)state;
     enum { N = 1000 };
@@ -357,12 +357,80 @@ static void test_backends(void **state) {
     tn_ctx_free(c);
 }
 
+/* Programs whose elements move, in so many nests and no other step or copy, in an arena below `bytes`. */
+typedef struct movement {
+    const char *name, *text;
+    size_t nests, bytes;
+} movement;
+
+static const movement movements[] = {
+    {"computed between transposes",
+     "{ lambda x:f64[40,40] s:f64[40] . let t:f64[40,40] = transpose[permutation=(1, 0)] x b:f64[40,40] = "
+     "broadcast_in_dim[shape=(40, 40) broadcast_dimensions=(1,)] s y:f64[40,40] = mul t b z:f64[40,40] = "
+     "transpose[permutation=(1, 0)] y in (z,) }",
+     1, 12800},
+    {"sliced between transposes",
+     "{ lambda x:f64[40,40] s:f64[40] . let t:f64[40,40] = transpose[permutation=(1, 0)] x y:f64[40,40] = mul t t "
+     "a:f64[40,20] = slice[start_indices=(0, 20) limit_indices=(40, 40)] y b:f64[40,20] = slice[start_indices=(0, 0) "
+     "limit_indices=(40, 20)] y r:f64[40,40] = concatenate[dimension=1] a b z:f64[40,40] = "
+     "transpose[permutation=(1, 0)] r w:f64[40,40] = add z z in (w,) }",
+     1, 25600},
+    {"columns of a matrix",
+     "{ lambda x:f64[40,40] s:f64[40] . let a:f64[40] = mul s s b:f64[40] = add s s c:f64[40,1] = "
+     "broadcast_in_dim[shape=(40, 1) broadcast_dimensions=(0,)] a d:f64[40,1] = broadcast_in_dim[shape=(40, 1) "
+     "broadcast_dimensions=(0,)] b e:f64[40,1] = broadcast_in_dim[shape=(40, 1) broadcast_dimensions=()] 2.5:f64[] "
+     "o:f64[40,3] = concatenate[dimension=1] c d e in (o,) }",
+     1, 4096},
+    {"a call",
+     "{ lambda x:f64[40,40] s:f64[40] . let a:f64[40,40] = call[name=\"f\" program={ lambda x:f64[40,40] . let "
+     "y:f64[40,40] = mul x x in (y,) }] x z:f64[40,40] = add a x in (z,) }",
+     1, 12800},
+    {"much of little, far from where it is read",
+     "{ lambda x:f64[40,40] s:f64[40] . let b:f64[40,40] = broadcast_in_dim[shape=(40, 40) broadcast_dimensions=(1,)] "
+     "s "
+     "p:f64[40,40] = mul b b w:f64[40] = neg s c:f64[40,40] = broadcast_in_dim[shape=(40, 40) "
+     "broadcast_dimensions=(1,)] w y:f64[40,40] = mul x c z:f64[40,40] = add p y in (z,) }",
+     2, 12800},
+};
+
+static void run_movement(const tn_fn *f, int backend, const double *x, const double *s, double *out) {
+    const tn_compile_options o = {.size = sizeof o, .backend = backend};
+    tn_exec *e = tn_compile(f, &o);
+    assert_non_null(e);
+    assert_int_equal(tn_call(e, (const void *const[]){x, s}, (void *const[]){out}), TN_OK);
+    tn_exec_free(e);
+}
+
+static void test_movements(void **state) {
+    (void)state;
+    static double x[1600], s[40], want[1600], got[1600];
+    for (int i = 0; i < 1600; i++) x[i] = 0.1 * i - 3;
+    for (int i = 0; i < 40; i++) s[i] = 1.0 / (i + 1);
+    for (size_t k = 0; k < sizeof movements / sizeof *movements; k++) {
+        tn_ctx *c = tn_ctx_new(NULL);
+        const movement *m = &movements[k];
+        tn_fn *f = parse(c, m->text);
+        tn_i_plan *p = plan(f);
+        const tn_type t = tn_fn_output_type(f, 0);
+        if (count(p, TN_STEP_NEST) != m->nests || p->nstep != m->nests || p->nmove || p->bytes >= m->bytes)
+            fail_msg("%s: %zu nests, %zu steps, %zu copies, %zu bytes", m->name, count(p, TN_STEP_NEST), p->nstep,
+                     p->nmove, p->bytes);
+        tn_i_plan_free(c, p);
+        run_movement(f, TN_BACKEND_REFERENCE, x, s, want);
+        run_movement(f, TN_BACKEND_INTERPRETER, x, s, got);
+        assert_memory_equal(got, want, tn_type_bytes(&t));
+        run_movement(f, TN_BACKEND_NATIVE, x, s, got);
+        assert_memory_equal(got, want, tn_type_bytes(&t));
+        tn_ctx_free(c);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nests),      cmocka_unit_test(test_padded),          cmocka_unit_test(test_text),
-        cmocka_unit_test(test_long_chain), cmocka_unit_test(test_many_arrays),     cmocka_unit_test(test_in_place),
-        cmocka_unit_test(test_not_wanted), cmocka_unit_test(test_recomputed_late), cmocka_unit_test(test_no_nest),
-        cmocka_unit_test(test_backends),
+        cmocka_unit_test(test_movements), cmocka_unit_test(test_nests),      cmocka_unit_test(test_padded),
+        cmocka_unit_test(test_text),      cmocka_unit_test(test_long_chain), cmocka_unit_test(test_many_arrays),
+        cmocka_unit_test(test_in_place),  cmocka_unit_test(test_not_wanted), cmocka_unit_test(test_recomputed_late),
+        cmocka_unit_test(test_no_nest),   cmocka_unit_test(test_backends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
