@@ -153,6 +153,19 @@ $(EXAMPLES) $(BENCHES): $(BUILD)/%: $(BUILD)/obj/%.o $(LIB_A)
 	$(call say,LINK)
 	$(link)
 
+# The examples as tests/emit has them: what they compile and call is written to files.
+RECORDED = $(EXAMPLES:$(BUILD)/examples/%=$(BUILD)/recorded/%) $(if $(DEMO_SRC),$(BUILD)/recorded/demo)
+$(RECORDED): LINK_MORE = -Wl,--wrap=tn_compile,--wrap=tn_call
+$(filter-out %/demo,$(RECORDED)): $(BUILD)/recorded/%: $(BUILD)/obj/examples/%.o $(BUILD)/obj/tests/record_calls.o $(LIB_A)
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(link)
+$(BUILD)/recorded/demo: $(call objects,$(DEMO_SRC)) $(BUILD)/obj/tests/record_calls.o $(LIB_A)
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(link)
+$(BUILD)/emit: | $(RECORDED)
+
 # ---- examples and measurements ---------------------------------------------
 
 # A target that has no files yet says so.

@@ -16,6 +16,7 @@ typedef struct tn_emit_c_options {
     const char *header; /* how the source includes its header; NULL: "NAME.h" */
     int cblas;          /* products of matrices call cblas_dgemm and cblas_sgemm; 0: loops of their own */
     bool strict_zero;   /* as in tn_compile_options */
+    int64_t capacity;   /* what NAME_CAPACITY is unless it is defined: steps; 0: 1000 */
 } tn_emit_c_options;
 /* f as a C99 source file and its header, two texts that the caller releases with tn_text_free: a function
  *
@@ -23,9 +24,12 @@ typedef struct tn_emit_c_options {
  *
  * that needs no Tansy and no memory but `work` (NAME_WORK_BYTES, a macro of the header, which also documents the shapes
  * and what is returned).  It runs the steps that tn_compile plans, fused in the same way, with the C library's
- * functions (docs/emit-c.md).  All outputs are wanted and share no memory with inputs.  TN_EINVAL for a name that C
- * does not admit; TN_ERULE for what is not written as C: values in spill files (offload), print and progress, arrays
- * whose length loops find when they run, and their schedules, and what tn_compile refuses; TN_ENOMEM.  *source and
+ * functions (docs/emit-c.md).  All outputs are wanted and share no memory with inputs.  Where loops find their length
+ * when they run and something is kept of each step, NAME_CAPACITY says for how many there is room, and the function
+ * returns NAME_CAPACITY_EXCEEDED where there is none.  print and progress become calls of tansy_print and
+ * tansy_progress, which the header declares and its user defines.  TN_EINVAL for a name that C does not admit or a
+ * negative capacity; TN_ERULE for what is not written as C: values in spill files (offload), schedules with slots on
+ * disk or of very many steps, and what tn_compile refuses; TN_ENOMEM.  *source and
  * *header are NULL then. f may be used by several threads at once; its context may not.  Cost: as tn_compile, and
  * linear in the text. */
 TN_API tn_status tn_emit_c(const tn_fn *f, const tn_emit_c_options *opt, char **source, char **header);

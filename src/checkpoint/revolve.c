@@ -78,7 +78,7 @@ int64_t tn_i_advances(int64_t n, int64_t s) {
 int64_t tn_i_split(int64_t n, int64_t s, uint64_t *work) {
     if (s <= 1) return n - 1;
     if (s >= n - 1) return 1;
-    int64_t r, before, rest; /* rest: what the slots but one bring back in r - 1 rounds, C(s + r - 2, s - 1) */
+    int64_t r, before = 1, rest; /* rest: what the slots but one bring back in r - 1 rounds, C(s + r - 2, s - 1) */
     if (few_repeats(n, s, &r, &before, work))
         rest = before * s / (s + r - 1);
     else {

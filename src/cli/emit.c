@@ -47,7 +47,8 @@ int tn_i_cli_emit(const tn_i_cli *o, const tn_fn *f) {
                                    .name = o->name ? o->name : name,
                                    .header = base ? base + 1 : beside,
                                    .cblas = o->cblas,
-                                   .strict_zero = o->strict_zero};
+                                   .strict_zero = o->strict_zero,
+                                   .capacity = o->capacity};
     int status = TN_CLI_OK;
     if (tn_emit_c(f, &opt, &source, &header) != TN_OK)
         status = tn_i_cli_bad(o, tn_fn_ctx(f));

@@ -19,6 +19,7 @@ static const char usage[] =
     "  run          runs it: a JSON number or array, or @FILE.npy, each    --out DIR --spill-dir DIR --strict-zero\n"
     "                                                                      --digits N --backend NAME\n"
     "  emit-c       a C99 function and its header            -o FILE.c --name F --cblas --strict-zero\n"
+    "                                                                      --capacity STEPS\n"
     "  cost         equations, flops, products, bytes                      --json\n"
     "  residuals    what the derivative keeps and recomputes, value by value --wrt --policy --json\n"
     "  policies     the same in one line per policy                        --wrt --json --pareto\n"

@@ -82,6 +82,8 @@ static bool set_option(tn_i_cli *o, const char *name, const char *value) {
         o->has_bytes = tn_i_parse_i64(value, strlen(value), &o->bytes) && o->bytes >= 0;
         if (!o->has_bytes) return tn_i_cli_usage("--bytes takes a number, not '%s'", value) == TN_CLI_OK;
     }
+    if (strcmp(name, "capacity") == 0 && (!tn_i_parse_i64(value, strlen(value), &o->capacity) || o->capacity < 1))
+        return tn_i_cli_usage("--capacity takes a number of steps, not '%s'", value) == TN_CLI_OK;
     return set_run(o, name, value) && set_schedule(o, name, value);
 }
 
@@ -117,6 +119,7 @@ static const option options[] = {
     {"output", {"emit-c", NULL}, false},
     {"name", {"emit-c", NULL}, false},
     {"cblas", {"emit-c", NULL}, true},
+    {"capacity", {"emit-c", NULL}, false},
     {"strict-zero", {"run", "emit-c", NULL}, true},
 };
 

@@ -179,8 +179,88 @@ static void c_assert(const tn_i_c_kernel *k) {
     tn_i_c_close(k->t, k->in[0].type->rank, k->in[0].type->dim);
 }
 
-/* Programs that are written as C have nobody to tell. */
-static void c_tell(const tn_i_c_kernel *k) { *k->why = "cannot be written as C: there is no observer"; }
+/* In quotes, as C has it: nothing in it ends a literal, or is a trigraph. */
+static void c_string(tn_i_text *t, const char *s) {
+    tn_i_text_put(t, "\"");
+    for (; *s; s++) {
+        const unsigned char c = (unsigned char)*s;
+        if (c < ' ' || c > '~')
+            tn_i_text_put(t, "\\%03o", c);
+        else if (c == '"' || c == '\\' || c == '?')
+            tn_i_text_put(t, "\\%c", c);
+        else
+            tn_i_text_add(t, s, 1);
+    }
+    tn_i_text_put(t, "\"");
+}
+
+/* Operand i row-major: where it is, or copied to `at` bytes of the scratch. */
+static void c_row_major(const tn_i_c_kernel *k, uint32_t i, size_t at) {
+    const tn_i_arr *a = &k->in[i];
+    if (tn_i_count(a->type) == 0 || is_dense(a)) {
+        tn_i_text_put(k->t, "const void *const row%u = in%u;\n", (unsigned)i, (unsigned)i);
+        return;
+    }
+    int64_t dense[TN_MAX_RANK];
+    const char *type = tn_i_c_name(a->type->dtype);
+    tn_i_dense_strides(a->type, dense);
+    tn_i_text_put(k->t, "%s *const row%u = (%s *)(void *)(scratch + %zu);\n", type, (unsigned)i, type, at);
+    tn_i_c_open_arr(k->t, "i", a->type);
+    tn_i_text_put(k->t, "row%u[", (unsigned)i);
+    tn_i_c_at(k->t, "i", a->type->rank, a->type->dim, dense);
+    tn_i_text_put(k->t, "] = in%u[", (unsigned)i);
+    tn_i_c_at_arr(k->t, "i", a);
+    tn_i_text_put(k->t, "];\n");
+    tn_i_c_close(k->t, a->type->rank, a->type->dim);
+}
+
+static void c_dimensions(const tn_i_c_kernel *k, uint32_t i) {
+    const tn_type *t = k->in[i].type;
+    if (t->rank == 0) return;
+    tn_i_text_put(k->t, "static const int64_t dim%u[] = {", (unsigned)i);
+    for (int d = 0; d < t->rank; d++) tn_i_text_put(k->t, "%s%lld", d ? ", " : "", (long long)t->dim[d]);
+    tn_i_text_put(k->t, "};\n");
+}
+
+/* Declares `told`, the operands as the function takes them, and calls it. */
+static void c_call(const tn_i_c_kernel *k, const char *name) {
+    size_t at = 0;
+    (void)padded(k->nin * sizeof(tn_effect_array), &at);
+    for (uint32_t i = 0; i < k->nin; i++) {
+        c_dimensions(k, i);
+        c_row_major(k, i, at);
+        (void)padded(tn_type_bytes(k->in[i].type), &at);
+    }
+    tn_i_text_put(k->t, "const tansy_array told[] = {");
+    for (uint32_t i = 0; i < k->nin; i++) {
+        tn_i_text_put(k->t, "%s{\"%s\", %d, ", i ? ", " : "", tn_i_dtype_name(k->in[i].type->dtype),
+                      (int)k->in[i].type->rank);
+        tn_i_text_put(k->t, k->in[i].type->rank ? "dim%u, row%u}" : "NULL, row%u}", (unsigned)i, (unsigned)i);
+    }
+    tn_i_text_put(k->t, "%s};\nif (%s(", k->nin ? "" : "{NULL, 0, NULL, NULL}", name);
+    c_string(k->t, k->p[MESSAGE].u.str);
+    tn_i_text_put(k->t, ", ");
+    c_string(k->t, k->loc ? k->loc->file : "");
+    tn_i_text_put(k->t, ", %u, %u, told)) return 5;\n", k->loc ? (unsigned)k->loc->line : 0, (unsigned)k->nin);
+}
+
+static void c_print(const tn_i_c_kernel *k) {
+    *k->tells |= 1;
+    c_call(k, "tansy_print");
+}
+
+static void c_progress(const tn_i_c_kernel *k) {
+    *k->tells |= 2;
+    tn_i_text_put(k->t, "int due = 0;\n");
+    tn_i_c_open_arr(k->t, "i", k->in[0].type);
+    tn_i_text_put(k->t, "due |= in0[");
+    tn_i_c_at_arr(k->t, "i", &k->in[0]);
+    tn_i_text_put(k->t, "] %% %lld == 0;\n", (long long)k->p[EVERY].u.i);
+    tn_i_c_close(k->t, k->in[0].type->rank, k->in[0].type->dim);
+    tn_i_text_put(k->t, "if (due) {\n");
+    c_call(k, "tansy_progress");
+    tn_i_text_put(k->t, "}\n");
+}
 
 const tn_prim tn_prim_print = {
     .id = TN_P_print,
@@ -193,7 +273,7 @@ const tn_prim tn_prim_print = {
     .type = type_print,
     .batch = batch_effect,
     .kernel = run_print,
-    .c_kernel = c_tell,
+    .c_kernel = c_print,
     .scratch = scratch_effect,
     .effect = always,
     .cost = cost_effect,
@@ -213,7 +293,7 @@ const tn_prim tn_prim_progress = {
     .type = type_progress,
     .batch = batch_effect,
     .kernel = run_progress,
-    .c_kernel = c_tell,
+    .c_kernel = c_progress,
     .scratch = scratch_effect,
     .effect = always,
     .cost = cost_effect,

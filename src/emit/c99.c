@@ -1,12 +1,12 @@
 /* tn_emit_c: the files. */
-#include "emit/c99.h"
+#include "emit/c99_group.h"
 #include "tansy/emit.h"
 
 #include <ctype.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+enum { TN_I_CAPACITY = 1000 };
 enum { STEPS = 64 }; /* of one function: compilers take more than linear time for long ones */
 
 /* ---- functions ---------------------------------------------------------------------------- */
@@ -38,6 +38,9 @@ static void wrap(tn_i_c99 *w, const tn_i_plan *p, int piece) {
     mention_unused(t, body, "w");
     mention_unused(t, body, "s");
     if (w->stacks) mention_unused(t, body, "stacks");
+    if (w->quiet) mention_unused(t, body, "quiet");
+    tn_i_c99_stack_helpers(w, body);
+    tn_i_c99_schedule_helpers(w, body);
     tn_i_text_add(t, body, w->t.n);
     tn_i_text_put(t, "return 0;\n}\n");
     w->t.n = 0;
@@ -50,11 +53,13 @@ static void put_call_of_piece(tn_i_c99 *w, const tn_i_plan *p, int piece) {
     tn_i_text_put(&w->t, "_%d(", piece);
     for (uint32_t i = 0; i < p->f->nin; i++) tn_i_text_put(&w->t, "a%u, ", (unsigned)i);
     for (uint32_t j = 0; j < p->f->nout; j++) tn_i_text_put(&w->t, "r%u, ", (unsigned)j);
-    tn_i_text_put(&w->t, "w, s%s);\nif (status) return status;\n", w->stacks ? ", stacks" : "");
+    tn_i_text_put(&w->t, "w, s%s%s);\nif (status) return status;\n", w->stacks ? ", stacks" : "",
+                  w->quiet ? ", quiet" : "");
 }
 
 static void write_leave(tn_i_c99 *w, const tn_i_plan *p) {
     for (size_t i = p->last_move; i < p->nmove; i++) tn_i_c99_move(w, p, &p->move[i]);
+    for (size_t i = p->last_release; i < p->nrelease; i++) tn_i_c99_stack_release(w, p, &p->release[i]);
 }
 
 static void write_plan(tn_i_c99 *w, const tn_i_plan *p) {
@@ -79,84 +84,23 @@ static void declare_plan(tn_i_c99 *w, tn_i_text *t, const tn_i_plan *p) {
 
 /* ---- the function that users call ------------------------------------------------------------- */
 
-static void put_prototype(const tn_i_c99 *w, tn_i_text *t, const tn_fn *f) {
-    tn_i_text_put(t, "int %s(", w->name);
-    for (uint32_t i = 0; i < f->nin; i++)
-        tn_i_text_put(t, "const %s *in%u, ", tn_i_c_name(f->val[i].type->dtype), (unsigned)i);
-    for (uint32_t j = 0; j < f->nout; j++)
-        tn_i_text_put(t, "%s *out%u, ", tn_i_c_name(f->val[f->out[j]].type->dtype), (unsigned)j);
-    tn_i_text_put(t, "void *work)");
-}
-
 /* Overlapping of an input and an output is not allowed for: no alias was given to the plan. */
 static void write_entry(tn_i_c99 *w) {
     tn_i_text *t = &w->functions;
     const tn_fn *f = w->root->f;
     tn_i_text_put(t, "\n");
-    put_prototype(w, t, f);
-    tn_i_text_put(t, " {\nunsigned char *const w = (unsigned char *)work;\nreturn %s_main(", w->name);
+    tn_i_c99_prototype(w, t);
+    tn_i_text_put(t, " {\nunsigned char *const w = (unsigned char *)work;\n");
+    if (w->stacks) {
+        tn_i_text_put(t, "tansy_stacks stacks;\nstacks.next = w + %zu;\nstacks.end = w + ", tn_i_c99_static_bytes(w));
+        tn_i_c99_upper(t, w->name);
+        tn_i_text_put(t, "_WORK_BYTES;\nstacks.unused = NULL;\nstacks.page_bytes = %zu;\n", tn_i_c99_page_bytes(w));
+    }
+    tn_i_text_put(t, "return %s_main(", w->name);
     for (uint32_t i = 0; i < f->nin; i++) tn_i_text_put(t, "in%u, ", (unsigned)i);
     for (uint32_t j = 0; j < f->nout; j++) tn_i_text_put(t, "out%u, ", (unsigned)j);
-    tn_i_text_put(t, "w, w + %zu);\n}\n", (w->root->bytes + 63) & ~(size_t)63);
-}
-
-static size_t work_bytes(const tn_i_c99 *w) {
-    const size_t n = ((w->root->bytes + 63) & ~(size_t)63) + w->shared;
-    return n < 64 ? 64 : n;
-}
-
-/* ---- the header ------------------------------------------------------------------------------- */
-
-static void put_upper(tn_i_text *t, const char *s) {
-    for (; *s; s++) {
-        const char c = (char)toupper((unsigned char)*s);
-        tn_i_text_add(t, &c, 1);
-    }
-}
-
-static void put_shape(tn_i_text *t, const char *what, uint32_t i, const tn_type *type) {
-    char text[TN_I_TYPE_TEXT];
-    tn_i_text_put(t, " *   %s%u  %s", what, (unsigned)i, tn_i_type_text(text, type));
-    if (type->rank > 1) {
-        int64_t stride[TN_MAX_RANK];
-        tn_i_dense_strides(type, stride);
-        tn_i_text_put(t, ", element strides");
-        for (int d = 0; d < type->rank; d++) tn_i_text_put(t, " %" PRId64, stride[d]);
-    }
-    tn_i_text_put(t, "\n");
-}
-
-static void put_header(const tn_i_c99 *w, tn_i_text *t) {
-    const tn_fn *f = w->root->f;
-    tn_i_text_put(t, "/* %s, written by Tansy " TN_VERSION ".\n *\n", w->name);
-    for (uint32_t i = 0; i < f->nin; i++) put_shape(t, "in", i, f->val[i].type);
-    for (uint32_t j = 0; j < f->nout; j++) put_shape(t, "out", j, f->val[f->out[j]].type);
-    tn_i_text_put(t, " *\n * Arrays are row-major and share no memory with each other, unless both are read; bool is "
-                     "uint8_t, 0 or 1.  `work` has\n * ");
-    put_upper(t, w->name);
-    tn_i_text_put(t, "_WORK_BYTES bytes, aligned to ");
-    put_upper(t, w->name);
-    tn_i_text_put(
-        t, "_WORK_ALIGN, of memory that malloc or the like gave; what it holds means\n"
-           " * nothing between calls, and calls at the same time need one each.  Nothing else is allocated or "
-           "kept.\n *\n"
-           " * Returns 0, or what stopped it: 1 an assert does not hold, 2 an external function returned another "
-           "value than 0. */\n#ifndef ");
-    put_upper(t, w->name);
-    tn_i_text_put(t, "_H\n#define ");
-    put_upper(t, w->name);
-    tn_i_text_put(t, "_H\n\n#include <stdint.h>\n\n#define ");
-    put_upper(t, w->name);
-    tn_i_text_put(t, "_WORK_BYTES %zu\n#define ", work_bytes(w));
-    put_upper(t, w->name);
-    tn_i_text_put(t, "_WORK_ALIGN 64\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
-    tn_i_text prototype = {.ctx = w->ctx};
-    put_prototype(w, &prototype, f);
-    tn_i_text_put(&prototype, ";\n");
-    tn_i_c99_lay_out(prototype.at, t);
-    t->failed |= prototype.failed;
-    tn_i_text_free(&prototype);
-    tn_i_text_put(t, "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
+    tn_i_text_put(t, "w, w + %zu%s%s);\n}\n", (w->root->bytes + 63) & ~(size_t)63, w->stacks ? ", &stacks" : "",
+                  w->quiet ? ", 0" : "");
 }
 
 static void put_source(tn_i_c99 *w, const char *header, tn_i_text *t) {
@@ -203,12 +147,24 @@ static void release(tn_i_c99 *w) {
     for (size_t i = 0; i < sizeof text / sizeof *text; i++) tn_i_text_free(text[i]);
     tn_i_free(w->ctx, w->constant, w->cconstant * sizeof *w->constant);
     tn_i_free(w->ctx, w->called, w->called ? w->root->nnested + 1 : 0);
+    tn_i_free(w->ctx, w->level, w->clevel * sizeof *w->level);
     tn_i_free(w->ctx, w->written, w->cwritten * sizeof *w->written);
+}
+
+/* Steps of a loop are done again for others. */
+static bool runs_again(const tn_i_plan *p) {
+    for (size_t i = 0; i < p->ngroup; i++)
+        if (p->group[i].nactor > 1) return true;
+    return false;
 }
 
 static bool write_all(tn_i_c99 *w, const char *header, tn_i_text *source, tn_i_text *head) {
     const size_t n = w->root->nnested;
     if (!(w->called = tn_i_alloc(w->ctx, n + 1))) return false;
+    w->stacks = tn_i_c99_has_stacks(w->root);
+    w->quiet = runs_again(w->root);
+    for (size_t i = 0; i < n; i++) w->quiet |= runs_again(w->root->nested[i]);
+    if (w->stacks) tn_i_c99_stack_helpers(w, "tansy_stacks");
     write_plan(w, w->root);
     for (size_t i = 0; i < n && !w->failed;) { /* what is called, until nothing more is */
         if (w->called[i] != 1) {
@@ -222,7 +178,7 @@ static bool write_all(tn_i_c99 *w, const char *header, tn_i_text *source, tn_i_t
     if (!w->failed) write_entry(w);
     if (!w->failed) {
         put_source(w, header, source);
-        put_header(w, head);
+        tn_i_c99_header(w, head);
     }
     return !(w->failed || w->helpers.failed || w->constants.failed || w->outside.failed || w->functions.failed ||
              w->t.failed || source->failed || head->failed);
@@ -238,6 +194,7 @@ static tn_status emit(const tn_fn *f, const tn_emit_c_options *o, const char *na
                   .name = name,
                   .root = p,
                   .cblas = o->cblas,
+                  .capacity = o->capacity > 0 ? o->capacity : TN_I_CAPACITY,
                   .helpers = {.ctx = c},
                   .constants = {.ctx = c},
                   .outside = {.ctx = c},
@@ -269,6 +226,7 @@ tn_status tn_emit_c(const tn_fn *f, const tn_emit_c_options *opt, char **source,
     if (!f) return TN_EINVAL; /* the error that made it NULL stands */
     if (!source || !header) return tn_i_fail(f->ctx, TN_EINVAL, NULL, "tn_emit_c: no place for the texts");
     if (opt) memcpy(&o, opt, opt->size < sizeof o ? opt->size : sizeof o);
+    if (o.capacity < 0) return tn_i_fail(f->ctx, TN_EINVAL, NULL, "tn_emit_c: the capacity is negative");
     const char *name = o.name ? o.name : f->name && f->name[0] ? f->name : "f";
     if (!valid_name(f->ctx, name) || !refuse_steps(f)) return f->ctx->status;
     tn_fn *g = o.strict_zero ? tn_i_strict(f) : (tn_fn *)(uintptr_t)tn_i_fn_ref(f);

@@ -33,8 +33,15 @@ typedef struct tn_i_c99 {
     size_t shared;   /* bytes that nests need at `s` */
     bool cblas;      /* products may call it */
     bool uses_cblas; /* one does */
-    bool stacks;     /* arrays whose length loops find */
-    size_t stack_bytes;
+    unsigned tells;  /* 1: print is called, 2: progress */
+    bool quiet;      /* functions are told whether their effects have been had */
+    /* Arrays whose length loops find (c99_stack.c). */
+    bool stacks; /* there are some: functions are told where their memory is */
+    const tn_type **level;
+    size_t nlevel, clevel, largest_entry;
+    size_t pages, step_pages; /* not full: of those made once, and of those made each step */
+    size_t inner_bytes;       /* for each step, of arrays in entries */
+    int64_t capacity;
     bool failed; /* the error is in the context */
 } tn_i_c99;
 
@@ -57,6 +64,8 @@ void tn_i_c99_about(tn_i_text *t, const tn_i_eqn *e);
 
 /* A pointer of the value's type to where it is at k; `write`: not to const. */
 void tn_i_c99_pointer(tn_i_c99 *w, tn_i_text *t, const tn_i_plan *p, tn_i_var v, const tn_i_place *k, bool write);
+/* Bytes that the pointer moves by. */
+int64_t tn_i_c99_unit(const tn_i_plan *p, tn_i_var v, const tn_i_place *k);
 void tn_i_c99_strides(const tn_i_plan *p, const tn_type *t, const tn_i_place *k, int64_t *stride);
 /* "NAME_plan3". */
 void tn_i_c99_function(tn_i_c99 *w, tn_i_text *t, const tn_i_plan *p);
@@ -78,5 +87,35 @@ void tn_i_c99_group(tn_i_c99 *w, const tn_i_plan *p, const tn_i_step *s);
 /* Calls a plan's function: argument by argument, then the workspace at `arena` bytes of w. */
 void tn_i_c99_call(tn_i_c99 *w, const tn_i_plan *callee);
 void tn_i_c99_end_call(tn_i_c99 *w, int64_t arena);
+/* Of a program that is run again: `quiet`. */
+void tn_i_c99_end_quiet_call(tn_i_c99 *w, int64_t arena);
+
+/* ---- c99_stack.c ----------------------------------------------------------------------------- */
+
+/* In front of what a page holds: no less than sizeof(tansy_chain) anywhere. */
+enum { TN_I_PAGE_HEAD = 128 };
+bool tn_i_c99_has_stacks(const tn_i_plan *root);
+/* t is handles where it is row-major. */
+bool tn_i_c99_is_stack(const tn_type *t);
+/* Functions that the text names. */
+void tn_i_c99_stack_helpers(tn_i_c99 *w, const char *text);
+/* A page that is not full for each of its levels. */
+void tn_i_c99_count_pages(tn_i_c99 *w, const tn_type *t);
+/* Begins an array of type t at an address; so many made here are alive at once, or as many as there are steps. */
+void tn_i_c99_stack_new(tn_i_c99 *w, const tn_type *t, const char *at, size_t alive, bool each_step);
+/* Likewise v, if it is one in the workspace. */
+void tn_i_c99_stack_output(tn_i_c99 *w, const tn_i_plan *p, tn_i_var v);
+void tn_i_c99_stack_release(tn_i_c99 *w, const tn_i_plan *p, const tn_i_release *k);
+void tn_i_c99_stack_move(tn_i_c99 *w, const tn_i_plan *p, const tn_i_move *m);
+size_t tn_i_c99_page_bytes(const tn_i_c99 *w);
+size_t tn_i_c99_step_bytes(const tn_i_c99 *w);
+
+/* ---- c99_header.c --------------------------------------------------------------------------- */
+
+/* Of the workspace, but for arrays whose length loops find. */
+size_t tn_i_c99_static_bytes(const tn_i_c99 *w);
+void tn_i_c99_prototype(const tn_i_c99 *w, tn_i_text *t);
+void tn_i_c99_upper(tn_i_text *t, const char *s);
+void tn_i_c99_header(const tn_i_c99 *w, tn_i_text *t);
 
 #endif

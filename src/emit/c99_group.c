@@ -1,123 +1,12 @@
-/* Loops with schedules (exec/replay.h).  What a schedule of known length does is known too: it is run here, and what
- * comes out is a table of what to do, which a few lines of C follow. */
-#include "emit/c99.h"
-#include "exec/replay.h"
+/* Loops in groups (exec/replay.h): a step of each beside the others, and snapshots of their states. */
+#include "emit/c99_group.h"
+#include "exec/stack.h"
 
 #include <inttypes.h>
 
-/* What a line of the table says; `slot` is an offset in bytes from w, `step` the number of the (first) step. */
-enum { OWN_PLAIN, OWN_TAPED, BACK_PLAIN, BACK_TAPED, SAVE, LOAD, SAVE_RECORD, LOAD_RECORD, SAVE_LED, SAVE_LED_RECORD };
-enum { MOST_ROWS = 1 << 20 };
+typedef tn_i_group_text writer;
 
-typedef struct row {
-    int op;
-    int64_t at, n; /* at: a step, or an offset */
-} row;
-
-typedef struct writer {
-    tn_i_c99 *w;
-    tn_i_text *t;
-    const tn_i_plan *p;
-    const tn_i_step *s;
-    const tn_i_group *g, *led;
-    const tn_i_actor *self;
-    int64_t steps; /* TN_I_STEPS: found when it runs */
-    row *row;
-    size_t nrow, crow;
-    bool used[SAVE_LED_RECORD + 1];
-} writer;
-
-static void refuse(writer *k, const char *why) { tn_i_c99_refuse(k->w, &k->p->f->eqn[k->s->eqn], why); }
-
-/* ---- the table ------------------------------------------------------------------------------------ */
-
-static int64_t direction(const writer *k, int op) {
-    const bool back = op == BACK_PLAIN || op == BACK_TAPED;
-    return k->self->shape.reverse == back ? 1 : -1;
-}
-
-static void add_row(writer *k, int op, int64_t at) {
-    row *last = k->nrow ? &k->row[k->nrow - 1] : NULL;
-    k->used[op] = true;
-    if (last && last->op == op && op <= BACK_TAPED && last->at + last->n * direction(k, op) == at) {
-        last->n++;
-        return;
-    }
-    if (k->nrow == MOST_ROWS) refuse(k, "its schedule takes too many lines to be written as C yet");
-    if (k->w->failed) return;
-    if (!tn_i_grow(k->w->ctx, (void **)(void *)&k->row, &k->crow, k->nrow + 1, sizeof *k->row)) {
-        k->w->failed = true;
-        return;
-    }
-    k->row[k->nrow++] = (row){.op = op, .at = at, .n = 1};
-}
-
-static void add_step(writer *k, int op, int64_t i) {
-    const bool back = op == BACK_PLAIN || op == BACK_TAPED, down = k->self->shape.reverse != back;
-    add_row(k, op, down ? k->steps - 1 - i : i);
-}
-
-static int64_t slot_at(writer *k, const tn_i_group *g, const tn_i_act *act, bool record) {
-    if (act->place == TN_I_DISK) refuse(k, "snapshots in files (offload) cannot be written as C");
-    if (record && (act->kind == TN_I_RECORD || act->slot == TN_I_WORKING)) return g->memory + (int64_t)g->record;
-    return g->memory + (int64_t)g->slots + act->slot * (int64_t)g->slot_bytes;
-}
-
-/* Steps forward, in which snapshots of g are taken, by the loop itself or by those that are brought back. */
-static void add_forward(writer *k, const tn_i_group *g, tn_i_schedule_run *run, bool write) {
-    const bool own = g == k->led;
-    for (int64_t i = 0; i < k->steps && !k->w->failed; i++) {
-        const tn_i_act act = tn_i_schedule_forward(run, i);
-        const bool taped = act.kind == TN_I_KEEP || act.kind == TN_I_RECORD;
-        if (!write) continue;
-        if (act.kind == TN_I_STORE) add_row(k, own ? SAVE_LED : SAVE, slot_at(k, g, &act, false));
-        add_step(k, own ? (taped ? OWN_TAPED : OWN_PLAIN) : taped ? BACK_TAPED : BACK_PLAIN, i);
-        if (taped) add_row(k, own ? SAVE_LED_RECORD : SAVE_RECORD, slot_at(k, g, &act, true));
-    }
-    tn_i_schedule_turn(run, k->steps);
-}
-
-static void add_act(writer *k, const tn_i_act *act, int64_t *done) {
-    switch (act->kind) {
-    case TN_I_STORE: add_row(k, SAVE, slot_at(k, k->g, act, false)); return;
-    case TN_I_RESTORE: add_row(k, LOAD, slot_at(k, k->g, act, false)); return;
-    case TN_I_ADVANCE:
-        for (int64_t i = act->step; i < act->step + act->n; i++) add_step(k, BACK_PLAIN, i);
-        return;
-    case TN_I_KEEP:
-        add_step(k, BACK_TAPED, act->step);
-        add_row(k, SAVE_RECORD, slot_at(k, k->g, act, true));
-        return;
-    case TN_I_RECORD: add_step(k, BACK_TAPED, act->step); break;
-    case TN_I_USE: add_row(k, LOAD_RECORD, slot_at(k, k->g, act, true)); break;
-    default: return;
-    }
-    add_step(k, OWN_PLAIN, (*done)++);
-}
-
-static tn_i_schedule_run *begin(writer *k, const tn_i_group *g, void **memory, size_t *bytes) {
-    *bytes = tn_i_schedule_bytes(g->schedule);
-    *memory = tn_i_alloc(k->w->ctx, *bytes ? *bytes : 1);
-    if (*memory) return tn_i_schedule_begin(g->schedule, *memory);
-    k->w->failed = true;
-    return NULL;
-}
-
-static void make_table(writer *k) {
-    const tn_i_group *g = k->led ? k->led : k->g;
-    void *memory;
-    size_t bytes;
-    int64_t done = 0;
-    tn_i_schedule_run *run = begin(k, g, &memory, &bytes);
-    if (!run) return;
-    add_forward(k, g, run, k->led || !k->g->taken);
-    while (!k->led && !k->w->failed) {
-        const tn_i_act act = tn_i_schedule_next(run);
-        if (act.kind == TN_I_DONE) break;
-        add_act(k, &act, &done);
-    }
-    tn_i_free(k->w->ctx, memory, bytes ? bytes : 1);
-}
+void tn_i_c99_group_refuse(writer *k, const char *why) { tn_i_c99_refuse(k->w, &k->p->f->eqn[k->s->eqn], why); }
 
 /* ---- a step of one loop -------------------------------------------------------------------------------- */
 
@@ -145,8 +34,17 @@ static const tn_type *operand_type(const writer *k, const tn_i_actor *a, uint32_
     return k->p->f->val[tn_i_in(k->p->f, equation(k, a))[i]].type;
 }
 
-static void put_walk(writer *k, int64_t by, const tn_type *t) {
-    if (by) tn_i_text_put(k->t, " + step * (%" PRId64 ")", by / (int64_t)tn_i_dtype_size(t->dtype));
+/* The entry of this step, of an array that is written by `put`. */
+static void put_entry(writer *k, const tn_i_actor *a, uint32_t at, bool output, bool stack, int64_t by) {
+    const tn_i_var v = output ? equation(k, a)->out + at : tn_i_in(k->p->f, equation(k, a))[at];
+    const tn_i_place *place = output ? &k->p->place[v] : &k->p->arg[a->arg + at];
+    if (stack) tn_i_text_put(k->t, "tansy_entry(");
+    if (output)
+        put_output(k, a, at);
+    else
+        put_operand(k, a, at);
+    if (stack) tn_i_text_put(k->t, ", step)");
+    if (by) tn_i_text_put(k->t, " + step * (%" PRId64 ")", by / tn_i_c99_unit(k->p, v, place));
 }
 
 static void put_x(writer *k, const tn_i_actor *a, uint32_t x) {
@@ -156,20 +54,15 @@ static void put_x(writer *k, const tn_i_actor *a, uint32_t x) {
         put_scratch(k, t, k->g->actor[s->actor].entry[s->y].buffer);
     else if (!a->self && !a->reads[a->shape.x0 + x])
         put_scratch(k, t, 0);
-    else {
-        put_operand(k, a, a->shape.x0 + x);
-        put_walk(k, s->by, t);
-    }
+    else
+        put_entry(k, a, a->shape.x0 + x, false, s->stack, s->by);
 }
 
 static void put_y(writer *k, const tn_i_actor *a, const tn_i_entry *y) {
-    const tn_type *t = k->p->f->val[equation(k, a)->out + a->shape.y0 + y->y].type;
-    if (y->again) {
-        put_scratch(k, t, y->buffer);
-        return;
-    }
-    put_output(k, a, a->shape.y0 + y->y);
-    put_walk(k, y->by, t);
+    if (y->again)
+        put_scratch(k, k->p->f->val[equation(k, a)->out + a->shape.y0 + y->y].type, y->buffer);
+    else
+        put_entry(k, a, a->shape.y0 + y->y, true, y->stack, y->by);
 }
 
 static void put_leaf(writer *k, const tn_i_actor *a, uint32_t j, bool next) {
@@ -182,9 +75,62 @@ static const tn_type *leaf_type(const writer *k, const tn_i_actor *a, uint32_t j
 
 static void comma(writer *k) { tn_i_text_put(k->t, ", "); }
 
+/* ---- entries that are arrays of unknown length themselves -------------------------------------------- */
+
+static void put_inner(writer *k, const tn_i_entry *y) {
+    tn_i_text_put(k->t, "(tansy_stack *)(void *)(w + %" PRId64 ")", k->s->scratch + (int64_t)y->buffer);
+}
+
+/* A buffer holds none while its first `chain` is NULL. */
+static void drop_inner(writer *k, const tn_i_entry *y) {
+    tn_i_text_put(k->t, "if ((");
+    put_inner(k, y);
+    tn_i_text_put(k->t, ")->chain) tansy_drop(stacks, ");
+    put_inner(k, y);
+    tn_i_text_put(k->t, ", %" PRId64 ");\n", tn_i_handles(y->inner));
+}
+
+static void forget_inner(writer *k, const tn_i_entry *y) {
+    tn_i_text_put(k->t, "(");
+    put_inner(k, y);
+    tn_i_text_put(k->t, ")->chain = NULL;\n");
+}
+
+static void each_inner(writer *k, void (*put)(writer *k, const tn_i_entry *y)) {
+    for (uint32_t i = 0; i < k->g->nactor; i++)
+        for (uint32_t y = 0; y < k->g->actor[i].nentry; y++) {
+            const tn_i_entry *e = &k->g->actor[i].entry[y];
+            if (e->inner && e->made[TN_TAPED]) put(k, e);
+        }
+}
+
+/* How many slots may hold entries of a step; TN_I_UNKNOWN: as many as there are steps. */
+static int64_t records_of(const tn_i_group *g) {
+    return g && g->schedule && tn_i_schedule_slots_of(g->schedule).records ? g->nslot : 0;
+}
+
+/* What a step makes begins empty. */
+static void begin_inner(writer *k, const tn_i_actor *a, int kind) {
+    const int64_t own = records_of(k->g), led = records_of(k->led);
+    const bool many = own == TN_I_UNKNOWN || led == TN_I_UNKNOWN;
+    for (uint32_t y = 0; y < a->nentry; y++) {
+        const tn_i_entry *e = &a->entry[y];
+        if (!e->inner || !e->made[kind]) continue;
+        drop_inner(k, e);
+        tn_i_text at = {.ctx = k->w->ctx};
+        tn_i_text_put(&at, "(tansy_stack *)(void *)(w + %" PRId64 ")", k->s->scratch + (int64_t)e->buffer);
+        if (at.at) tn_i_c99_stack_new(k->w, e->inner, at.at, many ? 1 : (size_t)(1 + own + led), many);
+        k->w->failed |= at.failed;
+        tn_i_text_free(&at);
+    }
+}
+
+/* ---- a step of all loops ------------------------------------------------------------------------------- */
+
 static void write_step(writer *k, const tn_i_actor *a, int kind) {
     const tn_i_loop_shape *s = &a->shape;
     const tn_i_plan *plan = a->plan[kind];
+    begin_inner(k, a, kind);
     tn_i_c99_call(k->w, plan);
     if (s->index) tn_i_text_put(k->t, "&step, ");
     for (uint32_t i = s->const0; i < s->carry0; i++) put_operand(k, a, i), comma(k);
@@ -193,7 +139,7 @@ static void write_step(writer *k, const tn_i_actor *a, int kind) {
     for (uint32_t j = 0; j < a->nleaf; j++) put_leaf(k, a, j, !plan->kept[j]), comma(k);
     for (uint32_t y = 0; y < a->nentry; y++)
         if (a->entry[y].made[kind]) put_y(k, a, &a->entry[y]), comma(k);
-    tn_i_c99_end_call(k->w, k->s->scratch + (int64_t)k->g->arena);
+    (a->self ? tn_i_c99_end_call : tn_i_c99_end_quiet_call)(k->w, k->s->scratch + (int64_t)k->g->arena);
     for (uint32_t j = 0; j < a->nleaf; j++) {
         if (plan->kept[j]) continue;
         tn_i_text_put(k->t, "{\n%s *const was = ", tn_i_c_name(leaf_type(k, a, j)->dtype));
@@ -208,9 +154,7 @@ static void write_step(writer *k, const tn_i_actor *a, int kind) {
     }
 }
 
-static void write_steps(writer *k, int op) {
-    const bool against = op == BACK_PLAIN || op == BACK_TAPED;
-    const int kind = op == OWN_TAPED || op == BACK_TAPED ? TN_TAPED : TN_PLAIN;
+void tn_i_c99_group_steps(writer *k, bool against, int kind) {
     for (uint32_t i = 0; i < k->g->nactor; i++)
         if (k->g->actor[i].against == against) write_step(k, &k->g->actor[i], kind);
 }
@@ -223,7 +167,7 @@ static const tn_i_actor *stand_in(const writer *k, const tn_i_group *g, uint32_t
 
 static size_t padded(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
 
-static void write_state(writer *k, const tn_i_group *g, bool save) {
+void tn_i_c99_group_state(writer *k, const tn_i_group *g, bool save) {
     size_t at = 0;
     for (uint32_t i = 0; i < g->nactor; i++) {
         const tn_i_actor *m = &g->actor[i];
@@ -233,9 +177,9 @@ static void write_state(writer *k, const tn_i_group *g, bool save) {
             while (live->leaf[leaf].leaf != m->leaf[j].leaf) leaf++;
             if (m->leaf[j].bytes) {
                 tn_i_text_put(k->t, "memcpy(");
-                if (save) tn_i_text_put(k->t, "w + at + %zu, ", at);
+                if (save) tn_i_text_put(k->t, "slot + %zu, ", at);
                 put_leaf(k, live, leaf, false);
-                if (!save) tn_i_text_put(k->t, ", w + at + %zu", at);
+                if (!save) tn_i_text_put(k->t, ", slot + %zu", at);
                 tn_i_text_put(k->t, ", %zu);\n", m->leaf[j].bytes);
             }
             at += padded(m->leaf[j].bytes);
@@ -243,17 +187,20 @@ static void write_state(writer *k, const tn_i_group *g, bool save) {
     }
 }
 
-static void write_record(writer *k, const tn_i_group *g, bool save) {
+void tn_i_c99_group_record(writer *k, const tn_i_group *g, bool save) {
     size_t at = 0;
     for (uint32_t i = 0; i < g->nactor; i++) {
         const tn_i_actor *m = &g->actor[i];
         for (uint32_t y = 0; y < m->nentry; y++) {
             if (!m->entry[y].recorded) continue;
-            const int64_t live = k->s->scratch + (int64_t)stand_in(k, g, i)->entry[y].buffer;
+            const tn_i_entry *e = &stand_in(k, g, i)->entry[y];
+            const int64_t live = k->s->scratch + (int64_t)e->buffer;
+            if (e->inner && !save) drop_inner(k, e);
             if (m->entry[y].bytes && save)
-                tn_i_text_put(k->t, "memcpy(w + at + %zu, w + %" PRId64 ", %zu);\n", at, live, m->entry[y].bytes);
+                tn_i_text_put(k->t, "memcpy(slot + %zu, w + %" PRId64 ", %zu);\n", at, live, m->entry[y].bytes);
             else if (m->entry[y].bytes)
-                tn_i_text_put(k->t, "memcpy(w + %" PRId64 ", w + at + %zu, %zu);\n", live, at, m->entry[y].bytes);
+                tn_i_text_put(k->t, "memcpy(w + %" PRId64 ", slot + %zu, %zu);\n", live, at, m->entry[y].bytes);
+            if (e->inner && save) forget_inner(k, e); /* a record is used once: what is in it moves */
             at += padded(m->entry[y].bytes);
         }
     }
@@ -261,79 +208,67 @@ static void write_record(writer *k, const tn_i_group *g, bool save) {
 
 /* ---- the loop ------------------------------------------------------------------------------------------------ */
 
-static void write_table(writer *k) {
-    tn_i_text_put(k->t, "/* What to do, at which step or offset, and how often. */\n"
-                        "static const struct {\nint what;\nint64_t at, n;\n} table[] = {");
-    for (size_t i = 0; i < k->nrow; i++)
-        tn_i_text_put(k->t, "%s{%d, %" PRId64 ", %" PRId64 "}", i ? ", " : "", k->row[i].op, k->row[i].at, k->row[i].n);
-    tn_i_text_put(k->t, "};\n");
+void tn_i_c99_group_condition(writer *k) {
+    const tn_i_loop_shape *s = &k->self->shape;
+    tn_i_text_put(k->t, "uint8_t more = 0;\n");
+    tn_i_c99_call(k->w, k->self->cond);
+    for (uint32_t i = 0; i < s->ncond; i++) put_operand(k, k->self, i), comma(k);
+    for (uint32_t j = 0; j < k->self->nleaf; j++) put_leaf(k, k->self, j, false), comma(k);
+    tn_i_text_put(k->t, "&more, ");
+    tn_i_c99_end_call(k->w, k->s->scratch + (int64_t)k->g->arena);
 }
 
-static const char *const says[] = {"steps of the loop",
-                                   "its steps, whose entries are kept",
-                                   "steps that are done again",
-                                   "such steps, whose entries are wanted",
-                                   "the state into a slot",
-                                   "a slot into the state",
-                                   "the entries of a step into a slot",
-                                   "a slot into the entries of a step",
-                                   "the state into a slot, for a later loop",
-                                   "the entries of a step into a slot, for a later loop"};
-
-static void write_op(writer *k, int op) {
-    tn_i_text_put(k->t, "if (table[line].what == %d) { /* %s */\n", op, says[op]);
-    if (op <= BACK_TAPED) {
-        tn_i_text_put(k->t, "int64_t step = table[line].at;\nfor (int64_t n = table[line].n; n > 0; n--) {\n");
-        write_steps(k, op);
-        tn_i_text_put(k->t, "step += %d;\n}\n(void)step;\n}\n", (int)direction(k, op));
-        return;
+/* No loop of the group reads beyond the end of an array. */
+static void check_lengths(writer *k) {
+    for (uint32_t i = 0; i < k->g->nactor; i++) {
+        const tn_i_actor *a = &k->g->actor[i];
+        for (uint32_t x = 0; x < a->shape.nx; x++) {
+            if (a->source[x].actor != TN_NOVAR || !a->source[x].stack) continue;
+            tn_i_text_put(k->t, "if ((");
+            put_operand(k, a, a->shape.x0 + x);
+            tn_i_text_put(k->t, ")->count < steps) return 4;\n");
+        }
     }
-    tn_i_text_put(k->t, "const int64_t at = table[line].at;\n");
-    const tn_i_group *g = op >= SAVE_LED ? k->led : k->g;
-    if (op == SAVE || op == LOAD || op == SAVE_LED)
-        write_state(k, g, op != LOAD);
-    else
-        write_record(k, g, op != LOAD_RECORD);
-    tn_i_text_put(k->t, "(void)at;\n}\n");
 }
 
-static void write_scheduled(writer *k) {
-    make_table(k);
-    if (k->w->failed || k->nrow == 0) return;
-    write_table(k);
-    tn_i_text_put(k->t, "for (int64_t line = 0; line < %zu; line++) {\n", k->nrow);
-    for (int op = 0; op <= SAVE_LED_RECORD; op++)
-        if (k->used[op]) write_op(k, op);
-    tn_i_text_put(k->t, "}\n");
+void tn_i_c99_group_extend(writer *k, const char *n) {
+    const tn_i_actor *a = k->self;
+    for (uint32_t y = 0; y < a->nentry; y++) {
+        if (!a->entry[y].stack || a->entry[y].again) continue;
+        tn_i_text_put(k->t, "status = tansy_extend(stacks, ");
+        put_output(k, a, a->shape.y0 + a->entry[y].y);
+        tn_i_text_put(k->t, ", %s);\nif (status) return status;\n", n);
+    }
+}
+
+void tn_i_c99_group_length(writer *k) {
+    tn_i_text_put(k->t, "const int64_t steps = ");
+    if (k->self->shape.length == TN_I_STEPS) {
+        tn_i_text_put(k->t, "*");
+        put_operand(k, k->self, 0);
+    } else
+        tn_i_text_put(k->t, "%" PRId64, k->self->shape.length);
+    tn_i_text_put(k->t, ";\n");
+    check_lengths(k);
+    tn_i_c99_group_extend(k, "steps");
 }
 
 /* Nothing is brought back: the loops run beside each other. */
 static void write_plain(writer *k) {
     const tn_i_loop_shape *s = &k->self->shape;
     if (s->cond) {
-        tn_i_text_put(k->t, "int64_t step;\nfor (step = 0;; step++) {\nuint8_t more = 0;\n");
-        tn_i_c99_call(k->w, k->self->cond);
-        for (uint32_t i = 0; i < s->ncond; i++) put_operand(k, k->self, i), comma(k);
-        for (uint32_t j = 0; j < k->self->nleaf; j++) put_leaf(k, k->self, j, false), comma(k);
-        tn_i_text_put(k->t, "&more, ");
-        tn_i_c99_end_call(k->w, k->s->scratch + (int64_t)k->g->arena);
+        tn_i_text_put(k->t, "int64_t step;\nfor (step = 0;; step++) {\n");
+        tn_i_c99_group_condition(k);
         tn_i_text_put(k->t, "if (!more) break;\n");
+        tn_i_c99_group_extend(k, "1");
     } else {
-        tn_i_text_put(k->t, "const int64_t steps = ");
-        if (s->length == TN_I_STEPS) {
-            tn_i_text_put(k->t, "*");
-            put_operand(k, k->self, 0);
-        } else
-            tn_i_text_put(k->t, "%" PRId64, s->length);
-        tn_i_text_put(k->t, s->reverse ? ";\nfor (int64_t step = steps - 1; step >= 0; step--) {\n"
-                                       : ";\nfor (int64_t step = 0; step < steps; step++) {\n");
+        tn_i_c99_group_length(k);
+        tn_i_text_put(k->t, s->reverse ? "for (int64_t step = steps - 1; step >= 0; step--) {\n"
+                                       : "for (int64_t step = 0; step < steps; step++) {\n");
     }
-    write_steps(k, OWN_PLAIN);
+    tn_i_c99_group_steps(k, false, TN_PLAIN);
     tn_i_text_put(k->t, s->cond ? "}\n(void)step;\n" : "}\n");
-    if (!s->cond || s->steps == TN_NOVAR) return;
-    tn_i_text_put(k->t, "*");
-    put_output(k, k->self, s->steps);
-    tn_i_text_put(k->t, " = step;\n");
+    if (s->cond) tn_i_c99_group_steps_out(k, "step");
 }
 
 static void write_states(writer *k) {
@@ -387,16 +322,17 @@ static void leave(writer *k) {
     }
 }
 
-/* Arrays whose length is found when the loop runs. */
-static bool of_unknown_length(const writer *k) {
-    for (uint32_t i = 0; i < k->g->nactor; i++) {
-        const tn_i_actor *a = &k->g->actor[i];
-        for (uint32_t x = 0; x < a->shape.nx; x++)
-            if (a->source[x].actor == TN_NOVAR && a->source[x].stack) return true;
-        for (uint32_t y = 0; y < a->nentry; y++)
-            if ((a->entry[y].stack && !a->entry[y].again) || a->entry[y].inner) return true;
-    }
-    return false;
+void tn_i_c99_group_steps_out(writer *k, const char *steps) {
+    if (k->self->shape.steps == TN_NOVAR) return;
+    tn_i_text_put(k->t, "*");
+    put_output(k, k->self, k->self->shape.steps);
+    tn_i_text_put(k->t, " = %s;\n", steps);
+}
+
+static void begin_outputs(writer *k) {
+    for (uint32_t y = 0; y < k->self->nentry; y++)
+        if (!k->self->entry[y].again)
+            tn_i_c99_stack_output(k->w, k->p, equation(k, k->self)->out + k->self->shape.y0 + k->self->entry[y].y);
 }
 
 void tn_i_c99_group(tn_i_c99 *w, const tn_i_plan *p, const tn_i_step *s) {
@@ -404,21 +340,17 @@ void tn_i_c99_group(tn_i_c99 *w, const tn_i_plan *p, const tn_i_step *s) {
     writer k = {.w = w, .t = &w->t, .p = p, .s = s, .g = g, .self = &g->actor[g->nactor - 1]};
     k.led = g->leads == TN_NOVAR ? NULL : &p->group[g->leads];
     k.steps = k.self->shape.cond ? TN_I_STEPS : k.self->shape.length;
-    const bool scheduled = g->schedule || k.led;
-    if (of_unknown_length(&k))
-        refuse(&k, "arrays whose length the loop finds when it runs cannot be written as C yet");
-    else if (scheduled && (k.steps == TN_I_STEPS || g->growing || (k.led && k.led->growing)))
-        refuse(&k, "a schedule for a loop that finds its length when it runs cannot be written as C yet");
-    else if (g->schedule && k.led)
-        refuse(&k, "a loop that is brought back and brings others back cannot be written as C yet");
-    if (w->failed) return;
     tn_i_text_put(k.t, "{\n");
+    each_inner(&k, forget_inner);
     write_states(&k);
-    if (scheduled)
-        write_scheduled(&k);
-    else
+    begin_outputs(&k);
+    if (!g->schedule && !k.led)
         write_plain(&k);
+    else if (k.steps == TN_I_STEPS)
+        tn_i_c99_replay(&k);
+    else
+        tn_i_c99_table(&k);
+    each_inner(&k, drop_inner);
     leave(&k);
     tn_i_text_put(k.t, "}\n");
-    tn_i_free(w->ctx, k.row, k.crow * sizeof *k.row);
 }

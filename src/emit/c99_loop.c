@@ -41,16 +41,37 @@ static const tn_i_mover *mover_of(const writer *k, uint32_t arg, uint32_t out) {
     return NULL;
 }
 
-/* The entry of this step. */
-static void put_entry(writer *k, uint32_t arg, uint32_t out) {
-    const tn_i_mover *m = mover_of(k, arg, out);
-    const tn_i_var v = arg != TN_NOVAR ? tn_i_in(k->p->f, k->e)[arg] : k->e->out + out;
-    const int64_t size = (int64_t)tn_i_dtype_size(k->p->f->val[v].type->dtype);
+static void put_array(writer *k, uint32_t arg, uint32_t out) {
     if (arg != TN_NOVAR)
         put_operand(k, arg, false);
     else
         put_output(k, out);
-    if (m->by) tn_i_text_put(k->t, " + step * (%" PRId64 ")", m->by / size);
+}
+
+static int64_t unit(const writer *k, uint32_t arg, uint32_t out) {
+    if (arg != TN_NOVAR) return tn_i_c99_unit(k->p, tn_i_in(k->p->f, k->e)[arg], &k->p->arg[k->l->arg + arg]);
+    return tn_i_c99_unit(k->p, k->e->out + out, &k->p->place[k->e->out + out]);
+}
+
+/* The entry of this step. */
+static void put_entry(writer *k, uint32_t arg, uint32_t out) {
+    const tn_i_mover *m = mover_of(k, arg, out);
+    if (m->stack) tn_i_text_put(k->t, "tansy_entry(");
+    put_array(k, arg, out);
+    if (m->stack) tn_i_text_put(k->t, ", step)");
+    if (m->by) tn_i_text_put(k->t, " + step * (%" PRId64 ")", m->by / unit(k, arg, out));
+}
+
+/* Room for so many more entries of each stack that is made, and as many to be read of each that is not. */
+static void claim(writer *k, const char *n) {
+    for (uint32_t i = 0; i < k->l->nmover; i++) {
+        const tn_i_mover *m = &k->l->mover[i];
+        if (!m->stack) continue;
+        tn_i_text_put(k->t, m->out == TN_NOVAR ? "if ((" : "status = tansy_extend(stacks, ");
+        put_array(k, m->arg, m->out);
+        tn_i_text_put(k->t, m->out == TN_NOVAR ? ")->count < %s) return 4;\n" : ", %s);\nif (status) return status;\n",
+                      n);
+    }
 }
 
 static void call_body(writer *k) {
@@ -100,8 +121,30 @@ static void leave(writer *k) {
     }
 }
 
+/* All arrays repeat one entry for ever, as zeros do that stand for a stack: so does what is made of them. */
+static void write_endless(writer *k) {
+    tn_i_text_put(k->t, "if (steps == INT64_MAX) {\nconst int64_t step = 0;\n");
+    for (uint32_t i = 0; i < k->l->nmover; i++) {
+        if (!k->l->mover[i].stack || k->l->mover[i].out != TN_NOVAR) continue;
+        tn_i_text_put(k->t, "if ((");
+        put_array(k, k->l->mover[i].arg, TN_NOVAR);
+        tn_i_text_put(k->t, ")->count < steps) return 4;\n");
+    }
+    claim(k, "1");
+    call_body(k);
+    for (uint32_t i = 0; i < k->l->nmover; i++) {
+        if (!k->l->mover[i].stack || k->l->mover[i].out == TN_NOVAR) continue;
+        tn_i_c99_count_pages(k->w, k->p->f->val[k->e->out + k->l->mover[i].out].type);
+        tn_i_text_put(k->t, "status = tansy_forever(stacks, ");
+        put_output(k, k->l->mover[i].out);
+        tn_i_text_put(k->t, ");\nif (status) return status;\n");
+    }
+    tn_i_text_put(k->t, "(void)step;\n} else {\n");
+}
+
 static void write_scan(writer *k) {
     const tn_i_loop_shape *s = &k->l->shape;
+    const bool endless = s->length == TN_I_STEPS && !s->index && s->ncarry == 0 && s->nx > 0;
     tn_i_text_put(k->t, "const int64_t steps = ");
     if (s->length == TN_I_STEPS) {
         tn_i_text_put(k->t, "*");
@@ -109,11 +152,13 @@ static void write_scan(writer *k) {
         tn_i_text_put(k->t, ";\n");
     } else
         tn_i_text_put(k->t, "%" PRId64 ";\n", s->length);
+    if (endless) write_endless(k);
+    claim(k, "steps");
     tn_i_text_put(k->t, s->reverse ? "for (int64_t step = steps - 1; step >= 0; step--) {\n"
                                    : "for (int64_t step = 0; step < steps; step++) {\n");
     call_body(k);
     exchange(k);
-    tn_i_text_put(k->t, "}\n");
+    tn_i_text_put(k->t, endless ? "}\n}\n" : "}\n");
 }
 
 static void write_while(writer *k) {
@@ -125,6 +170,7 @@ static void write_while(writer *k) {
     tn_i_text_put(k->t, "&more, ");
     tn_i_c99_end_call(k->w, k->s->scratch + (int64_t)k->l->arena);
     tn_i_text_put(k->t, "if (!more) break;\n");
+    claim(k, "1");
     call_body(k);
     exchange(k);
     tn_i_text_put(k->t, s->steps == TN_NOVAR ? "}\n(void)step;\n" : "}\n");
@@ -136,11 +182,9 @@ static void write_while(writer *k) {
 
 void tn_i_c99_loop(tn_i_c99 *w, const tn_i_plan *p, const tn_i_step *s) {
     writer k = {.w = w, .t = &w->t, .p = p, .s = s, .l = &p->loop[s->loop], .e = &p->f->eqn[s->eqn]};
-    if (k.l->ncursor || k.l->stacks) {
-        tn_i_c99_refuse(w, k.e, "arrays whose length the loop finds when it runs cannot be written as C yet");
-        return;
-    }
     tn_i_text_put(k.t, "{\n");
+    for (uint32_t j = 0; k.l->stacks && j < k.l->shape.ny; j++)
+        tn_i_c99_stack_output(w, p, k.e->out + k.l->shape.y0 + j);
     declare_pairs(&k);
     if (k.l->cond)
         write_while(&k);

@@ -1,5 +1,6 @@
 /* Where values are, as C: pointers to arguments, to the workspace and to constants. */
 #include "emit/c99.h"
+#include "exec/stack.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -73,10 +74,15 @@ static const tn_type *argument_type(const tn_i_plan *p, uint32_t i) {
     return i < p->f->nin ? p->f->val[i].type : p->f->val[p->f->out[i - p->f->nin]].type;
 }
 
+int64_t tn_i_c99_unit(const tn_i_plan *p, tn_i_var v, const tn_i_place *k) {
+    const tn_type *t = p->f->val[v].type;
+    return tn_i_c99_is_stack(t) && k->stride == TN_DENSE ? (int64_t)sizeof(tn_i_handle)
+                                                         : (int64_t)tn_i_dtype_size(t->dtype);
+}
+
 void tn_i_c99_pointer(tn_i_c99 *w, tn_i_text *t, const tn_i_plan *p, tn_i_var v, const tn_i_place *k, bool write) {
     const tn_type *type = p->f->val[v].type;
-    const char *name =
-        tn_i_has_steps(type) && tn_i_handles(type) && k->stride == TN_DENSE ? "tansy_stack" : tn_i_c_name(type->dtype);
+    const char *name = tn_i_c99_is_stack(type) && k->stride == TN_DENSE ? "tansy_stack" : tn_i_c_name(type->dtype);
     const char *is_const = write ? "" : "const ";
     if (k->base == TN_BASE_ABSOLUTE) {
         put_constant(w, t, p, v, k, write);
@@ -123,14 +129,14 @@ void tn_i_c99_function(tn_i_c99 *w, tn_i_text *t, const tn_i_plan *p) {
 }
 
 static void put_parameter(tn_i_text *t, const tn_type *type, const char *letter, uint32_t i, bool input) {
-    const bool stack = tn_i_has_steps(type) && tn_i_handles(type);
+    const bool stack = tn_i_c99_is_stack(type);
     tn_i_text_put(t, "%s%s *%s%u, ", input ? "const " : "", stack ? "void" : tn_i_c_name(type->dtype), letter,
                   (unsigned)i);
 }
 
 void tn_i_c99_parameters(tn_i_c99 *w, tn_i_text *t, const tn_i_plan *p) {
-    (void)w;
     for (uint32_t i = 0; i < p->f->nin; i++) put_parameter(t, p->f->val[i].type, "a", i, true);
     for (uint32_t j = 0; j < p->f->nout; j++) put_parameter(t, p->f->val[p->f->out[j]].type, "r", j, false);
-    tn_i_text_put(t, "unsigned char *w, unsigned char *s%s", w->stacks ? ", tansy_stacks *stacks" : "");
+    tn_i_text_put(t, "unsigned char *w, unsigned char *s%s%s", w->stacks ? ", tansy_stacks *stacks" : "",
+                  w->quiet ? ", int quiet" : "");
 }

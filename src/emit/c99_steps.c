@@ -9,7 +9,7 @@
 void tn_i_c99_move(tn_i_c99 *w, const tn_i_plan *p, const tn_i_move *m) {
     tn_i_text *t = &w->t;
     if (m->stack) {
-        tn_i_c99_refuse(w, NULL, "copies of arrays whose length loops find cannot be written as C yet");
+        tn_i_c99_stack_move(w, p, m);
         return;
     }
     if (m->walk.empty) return;
@@ -40,8 +40,9 @@ static void declare(tn_i_c99 *w, const tn_i_plan *p, const char *text, tn_i_var 
     tn_i_text name = {.ctx = w->ctx};
     tn_i_text_put(&name, "%s%u", base, (unsigned)i);
     if (name.at && tn_i_c99_names(text, name.at)) {
-        tn_i_text_put(&w->t, "%s%s *const %s = ", write ? "" : "const ", tn_i_c_name(p->f->val[v].type->dtype),
-                      name.at);
+        const tn_type *t = p->f->val[v].type;
+        tn_i_text_put(&w->t, "%s%s *const %s = ", write ? "" : "const ",
+                      tn_i_c99_is_stack(t) ? "void" : tn_i_c_name(t->dtype), name.at);
         tn_i_c99_pointer(w, &w->t, p, v, &p->place[v], write);
         tn_i_text_put(&w->t, ";\n");
     }
@@ -68,6 +69,8 @@ static void write_kernel(tn_i_c99 *w, const tn_i_plan *p, const tn_i_step *s, co
                              .out = out,
                              .cblas = w->cblas,
                              .prefix = w->name,
+                             .loc = e->loc,
+                             .tells = &w->tells,
                              .why = &why};
     e->prim->c_kernel(&k);
     tn_i_free(w->ctx, in, ((size_t)e->nin + e->nout + 1) * sizeof *in);
@@ -75,7 +78,7 @@ static void write_kernel(tn_i_c99 *w, const tn_i_plan *p, const tn_i_step *s, co
     if (!text->at) return;
     tn_i_c99_need(w, e->prim->c_helpers, text->at);
     w->uses_cblas |= strstr(text->at, "cblas_") != NULL;
-    tn_i_text_put(&w->t, "{\n");
+    tn_i_text_put(&w->t, w->quiet && e->nout == 0 ? "if (!quiet) {\n" : "{\n");
     for (uint32_t i = 0; i < e->nin; i++) declare(w, p, text->at, tn_i_in(p->f, e)[i], "in", i, false);
     for (uint32_t j = 0; j < e->nout; j++) declare(w, p, text->at, e->out + j, "out", j, true);
     if (tn_i_c99_names(text->at, "scratch"))
@@ -110,12 +113,19 @@ void tn_i_c99_call(tn_i_c99 *w, const tn_i_plan *callee) {
 }
 
 void tn_i_c99_end_call(tn_i_c99 *w, int64_t arena) {
-    tn_i_text_put(&w->t, "w + %" PRId64 ", s%s);\nif (status) return status;\n", arena, w->stacks ? ", stacks" : "");
+    tn_i_text_put(&w->t, "w + %" PRId64 ", s%s%s);\nif (status) return status;\n", arena, w->stacks ? ", stacks" : "",
+                  w->quiet ? ", quiet" : "");
+}
+
+void tn_i_c99_end_quiet_call(tn_i_c99 *w, int64_t arena) {
+    tn_i_text_put(&w->t, "w + %" PRId64 ", s%s%s);\nif (status) return status;\n", arena, w->stacks ? ", stacks" : "",
+                  w->quiet ? ", 1" : "");
 }
 
 static void call(tn_i_c99 *w, const tn_i_plan *p, const tn_i_step *s, const tn_i_plan *body, uint32_t first,
                  const tn_i_place *arg) {
     const tn_i_eqn *e = &p->f->eqn[s->eqn];
+    for (uint32_t j = 0; s->stacks && j < e->nout; j++) tn_i_c99_stack_output(w, p, e->out + j);
     tn_i_c99_call(w, body);
     for (uint32_t i = 0; i < body->f->nin; i++) {
         tn_i_c99_pointer(w, &w->t, p, tn_i_in(p->f, e)[first + i], &arg[i], false);
@@ -152,7 +162,7 @@ static void branch(tn_i_c99 *w, const tn_i_plan *p, const tn_i_step *s) {
 
 void tn_i_c99_step(tn_i_c99 *w, const tn_i_plan *p, const tn_i_step *s) {
     const tn_i_eqn *e = &p->f->eqn[s->eqn];
-    if (s->kind != TN_STEP_NEST && s->kind != TN_STEP_MOVE) {
+    if (s->kind != TN_STEP_NEST && s->kind != TN_STEP_MOVE && s->kind != TN_STEP_RELEASE) {
         tn_i_text_put(&w->t, "/* ");
         tn_i_c99_about(&w->t, e);
         tn_i_text_put(&w->t, " */\n");
@@ -160,17 +170,12 @@ void tn_i_c99_step(tn_i_c99 *w, const tn_i_plan *p, const tn_i_step *s) {
     switch ((tn_i_step_kind)s->kind) {
     case TN_STEP_STRIP: tn_i_c99_elementwise(w, p, e); break;
     case TN_STEP_KERNEL: kernel(w, p, s); break;
-    case TN_STEP_BODY:
-        if (s->stacks)
-            tn_i_c99_refuse(w, e, "makes arrays whose length loops find, which cannot be written as C yet");
-        else
-            call(w, p, s, s->u.body, 0, p->arg + s->loop);
-        break;
+    case TN_STEP_BODY: call(w, p, s, s->u.body, 0, p->arg + s->loop); break;
     case TN_STEP_NEST: tn_i_c99_nest(w, p, s, s->u.nest); break;
     case TN_STEP_LOOP: tn_i_c99_loop(w, p, s); break;
     case TN_STEP_GROUP: tn_i_c99_group(w, p, s); break;
     case TN_STEP_BRANCH: branch(w, p, s); break;
-    case TN_STEP_RELEASE: break;
+    case TN_STEP_RELEASE: tn_i_c99_stack_release(w, p, &p->release[s->loop]); break;
     case TN_STEP_MOVE: tn_i_c99_move(w, p, &p->move[s->loop]); break;
     case TN_STEP_SPILL:
     case TN_STEP_FETCH: tn_i_c99_refuse(w, e, "values in files (offload) cannot be written as C"); break;

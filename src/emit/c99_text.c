@@ -198,7 +198,9 @@ static void end_line(layout *l) {
         const size_t room = depth * 4 < WIDTH - 40 ? (size_t)(WIDTH - depth * 4) : 40;
         size_t cut = n;
         if (n > room) {
-            for (cut = room; cut > 0 && s[cut] != ' '; cut--) {
+            for (cut = room; cut > room / 2 && !(s[cut] == ' ' && strchr(",;{", s[cut - 1])); cut--) {
+            }
+            for (cut = cut > room / 2 ? cut : room; cut > 0 && s[cut] != ' '; cut--) {
             }
             for (; (cut == 0 || s[cut] != ' ') && cut < n; cut++) {
             }

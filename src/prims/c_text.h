@@ -38,6 +38,8 @@ typedef struct tn_i_c_kernel {
     const tn_i_arr *in, *out; /* types and strides; `data` means nothing */
     bool cblas;               /* products may call it */
     const char *prefix;       /* of the program's names, as the function's */
+    const tn_i_loc *loc;      /* of the equation, or NULL */
+    unsigned *tells;          /* |= 1: calls tansy_print; 2: tansy_progress */
     const char **why;         /* set: the equation cannot be written, and this is the reason */
 } tn_i_c_kernel;
 

@@ -1,7 +1,7 @@
 /* Sums of arrays as long as a loop (docs/loops.md): no equation but a loop takes them where only a run tells how long
  * that is, or where a schedule has each entry when it is read.  So that derivatives are the same programs under every
  * schedule, all sums of what loops stack are loops, until a program is planned (control/settle.c). */
-#include "prims/prim.h"
+#include "prims/c_text.h"
 
 #include <string.h>
 
@@ -38,6 +38,8 @@ static tn_status kernel_steps(const tn_i_kernel *k) {
     memcpy(k->out[0].data, k->in[0].data, sizeof(int64_t));
     return TN_OK;
 }
+
+static void c_steps(const tn_i_c_kernel *k) { tn_i_text_put(k->t, "memcpy(out0, in0, sizeof *out0);\n"); }
 
 /* However the entries depend on linear inputs, how many there are does not. */
 static bool linearity_steps(const tn_fn *f, const tn_i_eqn *e, const uint8_t *in, uint8_t *out) {
@@ -79,6 +81,7 @@ const tn_prim tn_prim_steps = {
     .depends = depends_steps,
     .batch = batch_steps,
     .kernel = kernel_steps,
+    .c_kernel = c_steps,
     .cost = cost_steps,
     .jvp_bound = 1,
     .transpose_bound = 1,

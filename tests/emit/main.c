@@ -3,50 +3,22 @@
  *
  * Many programs go into one file, which is compiled once, as strictly as a compiler can be told to, and loaded.
  * usage: emit [--n N] [--seed S] [--prim NAME] [--keep DIR] */
+#include "emit/written.h"
+
 #include "laws/copy64.h"
 #include "laws/derive.h"
-#include "laws/trial.h"
 
-#include "checkpoint/schedule.h"
-#include "recurrent.h"
-#include "tansy/emit.h"
+#include <tansy/emit.h>
 
-#include <tansy/ops.h>
-
-#include <dlfcn.h>
 #include <glob.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST = 4000, EACH = 200 };
-
-/* A program that was written, where it came from, and what it should compute. */
-typedef struct record {
-    char what[160];
-    uint32_t nin, nout;
-    laws_array *x, *y; /* y: as the interpreter computes it */
-    double tolerance;
-    double work; /* flops and multiply-adds */
-    char *text;
-} record;
-
-typedef struct session {
-    laws_memory memory; /* of the records */
-    record at[MOST];
-    size_t n;
-    long passed, failed, refused, skipped;
-    bool written[TN_NPRIMS], tried[TN_NPRIMS];
-    const char *dir, *cc;
-    uint64_t seed;
-    bool verbose;
-    double tolerance; /* 0: what rounding does in a few equations */
-} session;
-
-static void wrong(session *s, const char *what, const char *why) {
+void emit_wrong(emit_session *s, const char *what, const char *why) {
     s->failed++;
     (void)printf("FAILED %s: %s\n", what, why);
 }
@@ -55,21 +27,21 @@ static void wrong(session *s, const char *what, const char *why) {
 
 /* Reasons that docs/emit-c.md lists. */
 static bool may_refuse(const char *why) {
-    static const char *const reason[] = {"there is no observer", "cannot be written as C yet", "in files (offload)",
-                                         "has a length that a loop finds"};
+    static const char *const reason[] = {"in files (offload) cannot be written as C",
+                                         "its schedule takes too many lines to be written as C yet"};
     for (size_t i = 0; i < sizeof reason / sizeof *reason; i++)
         if (strstr(why, reason[i])) return true;
     return false;
 }
 
-static laws_array *kept(session *s, const laws_array *a, size_t n) {
+static laws_array *kept(emit_session *s, const laws_array *a, size_t n) {
     laws_array *to = laws_alloc(&s->memory, n + 1, sizeof *to);
     for (size_t i = 0; i < n; i++) to[i] = laws_copy(&s->memory, &a[i]);
     return to;
 }
 
 /* A call by a list of addresses; the header stands in front, the source's #include finds an empty file. */
-static void add_caller(record *r, const char *source, const char *header, size_t number) {
+static void add_caller(emit_record *r, const char *source, const char *header, size_t number) {
     size_t bytes;
     FILE *t = open_memstream(&r->text, &bytes);
     (void)fprintf(t, "%s%sint call_%zu(const void *const *in, void *const *out, void *work);\n", header, source,
@@ -85,23 +57,28 @@ static void add_caller(record *r, const char *source, const char *header, size_t
     (void)fclose(t);
 }
 
-static bool write_case(session *s, const tn_fn *f, record *r) {
+static bool refused(emit_session *s, const tn_fn *f, const emit_record *r) {
+    if (f->ctx->status != TN_ERULE || !may_refuse(tn_error(f->ctx))) {
+        emit_wrong(s, r->what, tn_error(f->ctx));
+        return true;
+    }
+    s->refused++;
+    if (s->verbose) (void)printf("refused %s: %s\n", r->what, tn_error(f->ctx));
+    return true;
+}
+
+static bool write_case(emit_session *s, const tn_fn *f, emit_record *r) {
     char name[32], *source, *header;
     (void)snprintf(name, sizeof name, "case_%zu", s->n);
-    const tn_emit_c_options o = {.size = sizeof o, .name = name, .header = "empty.h"};
-    const tn_status status = tn_emit_c(f, &o, &source, &header);
-    if (status != TN_OK) {
-        if (status == TN_ERULE && may_refuse(tn_error(f->ctx))) {
-            s->refused++;
-            if (s->verbose) (void)printf("refused %s: %s\n", r->what, tn_error(f->ctx));
-        } else
-            wrong(s, r->what, tn_error(f->ctx));
-        return false;
-    }
-    add_caller(r, source, header, s->n);
+    const tn_emit_c_options o = {
+        .size = sizeof o, .name = name, .header = "empty.h", .cblas = r->cblas, .capacity = s->capacity};
+    if (tn_emit_c(f, &o, &source, &header) != TN_OK) return !refused(s, f, r);
+    const bool wanted = !r->cblas || strstr(source, "cblas_");
+    s->effects += strstr(header, "tansy_p") != NULL;
+    if (wanted) add_caller(r, source, header, s->n);
     tn_text_free(f->ctx, source);
     tn_text_free(f->ctx, header);
-    return true;
+    return wanted;
 }
 
 static bool has_unknown(const tn_fn *f) {
@@ -111,10 +88,11 @@ static bool has_unknown(const tn_fn *f) {
     return some;
 }
 
-static bool interpreted(const tn_fn *f, const laws_array *x, laws_memory *m, laws_array *y, const char **why) {
+static bool interpreted(const tn_fn *f, const laws_array *x, laws_memory *m, laws_array *y, emit_told *told,
+                        const char **why) {
     const void *in[512];
     void *out[512];
-    const tn_compile_options o = {.size = sizeof o, .spill_dir = "/tmp"};
+    const tn_compile_options o = {.size = sizeof o, .spill_dir = "/tmp", .observer = emit_hear, .observer_user = told};
     tn_exec *e = f->nin < 512 && f->nout < 512 ? tn_compile(f, &o) : NULL;
     *why = e ? "" : tn_error(f->ctx);
     for (uint32_t i = 0; e && i < f->nin; i++) in[i] = x[i].data;
@@ -128,28 +106,63 @@ static bool interpreted(const tn_fn *f, const laws_array *x, laws_memory *m, law
     return ok;
 }
 
-/* A program that stops, or cannot run, is none for this test. */
-static bool add(session *s, const char *what, const tn_fn *f, const laws_array *x) {
+/* tn_compile and tn_emit_c refuse alike what has arrays of unknown length for inputs or outputs. */
+static bool add_unknown(emit_session *s, const char *what, const tn_fn *f) {
+    char *source, *header;
+    const tn_compile_options o = {.size = sizeof o};
+    tn_exec *e = tn_compile(f, &o);
+    if (e || tn_emit_c(f, NULL, &source, &header) == TN_OK)
+        emit_wrong(s, what, "an input or output of unknown length is not refused");
+    s->unknown++;
+    tn_exec_free(e);
+    return false;
+}
+
+/* Again with calls of BLAS, if it has products that are. */
+static void add_products(emit_session *s, const tn_fn *f) {
+    const emit_record plain = s->at[s->n - 1];
+    emit_record *r = &s->at[s->n];
+    if (s->n == EMIT_MOST) return;
+    *r = plain;
+    r->text = NULL;
+    r->cblas = true;
+    (void)snprintf(r->what, sizeof r->what, "case_%zu: with BLAS, %.120s", s->n, plain.what);
+    if (!write_case(s, f, r)) return;
+    s->products++;
+    s->n++;
+}
+
+static bool runs(emit_session *s, const tn_fn *f, const laws_array *x, emit_record *r) {
     const char *why;
-    if (!f || s->n == MOST || has_unknown(f) || f->nout > 500) return false;
-    record *r = &s->at[s->n];
-    *r = (record){.nin = f->nin, .nout = f->nout, .tolerance = s->tolerance > 0 ? s->tolerance : laws_rounding(f)};
-    (void)snprintf(r->what, sizeof r->what, "case_%zu: %s", s->n, what);
-    r->y = laws_alloc(&s->memory, f->nout + 1u, sizeof *r->y);
     tn_cost_report cost = {.size = sizeof cost};
+    r->y = laws_alloc(&s->memory, f->nout + 1u, sizeof *r->y);
     if (tn_cost(f, &cost) == TN_OK) r->work = cost.flops + cost.products;
-    if (!interpreted(f, x, &s->memory, r->y, &why)) {
-        s->skipped++;
+    if (interpreted(f, x, &s->memory, r->y, &r->told, &why)) return true;
+    s->skipped++;
+    if (s->verbose) (void)printf("does not run: %s: %s\n", r->what, why);
+    return false;
+}
+
+bool emit_add(emit_session *s, const char *what, const tn_fn *f, const laws_array *x) {
+    if (!f || s->n == EMIT_MOST || f->nout > 500) return false;
+    if (has_unknown(f)) return add_unknown(s, what, f);
+    emit_record *r = &s->at[s->n];
+    *r = (emit_record){.nin = f->nin,
+                       .nout = f->nout,
+                       .tolerance = s->tolerance > 0 ? s->tolerance : laws_rounding(f),
+                       .status = s->status};
+    (void)snprintf(r->what, sizeof r->what, "case_%zu: %s", s->n, what);
+    if (!runs(s, f, x, r) || !write_case(s, f, r)) {
+        emit_told_free(&r->told);
         return false;
     }
-    if (!write_case(s, f, r)) return false;
     r->x = kept(s, x, f->nin);
     s->n++;
+    if (!s->status) add_products(s, f);
     return true;
 }
 
-/* What is derived from f. */
-static void add_derived(session *s, laws_trial *t, const char *what, bool second) {
+void emit_add_derived(emit_session *s, laws_trial *t, const char *what, bool second) {
     char text[200];
     laws_wrt w;
     if (laws_wrt_all(t->f, &w)->n == 0 || laws_float_outputs(t->f) == 0) return;
@@ -157,19 +170,19 @@ static void add_derived(session *s, laws_trial *t, const char *what, bool second
     const laws_array *v = laws_tangents(t, t->x, &w.list), *ct = laws_cotangents(t, t->f, &n);
     const tn_fn *g = tn_jvp(t->f, &w.list), *h = tn_vjp(t->f, &w.list, NULL);
     (void)snprintf(text, sizeof text, "jvp of %s", what);
-    if (g) (void)add(s, text, g, laws_joined(t, t->x, t->f->nin, v, w.list.n));
+    if (g) (void)emit_add(s, text, g, laws_joined(t, t->x, t->f->nin, v, w.list.n));
     (void)snprintf(text, sizeof text, "vjp of %s", what);
     const laws_array *x = laws_joined(t, t->x, t->f->nin, ct, n);
-    if (h) (void)add(s, text, h, x);
+    if (h) (void)emit_add(s, text, h, x);
     if (!h || !second) return;
     laws_wrt all;
     if (laws_wrt_all(h, &all)->n == 0 || laws_float_outputs(h) == 0) return;
     const tn_fn *hvp = tn_jvp(h, &all.list);
     (void)snprintf(text, sizeof text, "hvp of %s", what);
-    if (hvp) (void)add(s, text, hvp, laws_joined(t, x, h->nin, laws_tangents(t, x, &all.list), all.list.n));
+    if (hvp) (void)emit_add(s, text, hvp, laws_joined(t, x, h->nin, laws_tangents(t, x, &all.list), all.list.n));
 }
 
-static void add_trials(session *s, const tn_prim *prim, int dtype, long n) {
+static void add_trials(emit_session *s, const tn_prim *prim, int dtype, long n) {
     const laws_options o = {.n = n, .seed = s->seed, .registry = tn_i_registry};
     laws_memory memory = {NULL, 0};
     char what[120];
@@ -179,154 +192,26 @@ static void add_trials(session *s, const tn_prim *prim, int dtype, long n) {
             t.rng = (tn_i_rng){s->seed + (uint64_t)k};
             (void)snprintf(what, sizeof what, "%s %s seed %lld", prim ? prim->name : "generated",
                            tn_i_dtype_name(dtype), (long long)s->seed + k);
-            const bool written = add(s, what, t.f, t.x);
+            const bool written = emit_add(s, what, t.f, t.x);
             if (prim) s->written[prim->id] |= written;
-            if (!prim || (k % 2 == 0 && dtype == TN_F64)) add_derived(s, &t, what, !prim && k % 3 == 0);
+            if (!prim || (k % 2 == 0 && dtype == TN_F64)) emit_add_derived(s, &t, what, !prim && k % 3 == 0);
         }
         laws_trial_free(&t);
     }
     laws_memory_drop(&memory);
 }
 
-/* ---- compiling ---------------------------------------------------------------------------------- */
-
-/* The external functions of the sampler: squares, 2 x d as jvp and vjp, and the derivatives of those. */
-#define SQUARE(T, name)                                         \
-    "int " name "(const void *const *in, void *const *out);\n"  \
-    "int " name "(const void *const *in, void *const *out) {\n" \
-    "    const " T " *x = in[0];\n    " T " *y = out[0];\n"     \
-    "    for (int i = 0; i < 3; i++) y[i] = x[i] * x[i];\n    return 0;\n}\n"
-#define SLOPE(T, name)                                                  \
-    "int " name "(const void *const *in, void *const *out);\n"          \
-    "int " name "(const void *const *in, void *const *out) {\n"         \
-    "    const " T " *x = in[0], *d = in[1];\n    " T " *y = out[0];\n" \
-    "    for (int i = 0; i < 3; i++) y[i] = 2 * x[i] * d[i];\n    return 0;\n}\n"
-#define SLOPE_JVP(T, name)                                                              \
-    "int " name "(const void *const *in, void *const *out);\n"                          \
-    "int " name "(const void *const *in, void *const *out) {\n"                         \
-    "    const " T " *x = in[0], *d = in[1], *dx = in[2], *dd = in[3];\n    " T         \
-    " *y = out[0];\n    for (int i = 0; i < 3; i++) y[i] = 2 * (dx[i] * d[i] + x[i] * " \
-    "dd[i]);\n    return 0;\n}\n"
-#define SLOPE_VJP(T, name)                                                                     \
-    "int " name "(const void *const *in, void *const *out);\n"                                 \
-    "int " name "(const void *const *in, void *const *out) {\n"                                \
-    "    const " T " *x = in[0], *d = in[1], *ct = in[2];\n    " T                             \
-    " *cx = out[0], *cd = out[1];\n    for (int i = 0; i < 3; i++) cx[i] = 2 * ct[i] * d[i], " \
-    "cd[i] = 2 * ct[i] * x[i];\n    return 0;\n}\n"
-#define SAMPLE(T, name)           \
-    SQUARE(T, name)               \
-    SLOPE(T, name "_jvp")         \
-    SLOPE(T, name "_vjp")         \
-    SLOPE_JVP(T, name "_jvp_jvp") \
-    SLOPE_JVP(T, name "_vjp_jvp") SLOPE_VJP(T, name "_jvp_vjp") SLOPE_VJP(T, name "_vjp_vjp")
-static const char externals[] = SAMPLE("float", "sample_f32") SAMPLE("double", "sample_f64");
-
-static bool write_files(const session *s, size_t first, size_t end, const char *path) {
-    char empty[512];
-    (void)snprintf(empty, sizeof empty, "%s/empty.h", s->dir);
-    FILE *none = fopen(empty, "w"), *file = fopen(path, "w");
-    if (none) (void)fclose(none);
-    if (!file) return false;
-    (void)fputs(externals, file);
-    for (size_t i = first; i < end; i++) (void)fputs(s->at[i].text, file);
-    return fclose(file) == 0;
-}
-
-/* The first ones, and those that compute much, as users would; the others fast. */
-static bool compiled(const session *s, size_t first, size_t end, const char *from, const char *to) {
-    char command[2048];
-    double work = 0;
-    for (size_t i = first; i < end; i++) work += s->at[i].work;
-    (void)snprintf(command, sizeof command,
-                   "%s -std=c99 -pedantic -Wall -Wextra -Werror -O%d -ffp-contract=off -fPIC -shared -I%s -o %s %s -lm",
-                   s->cc, work > 1e8 ? 2 : first == 0, s->dir, to, from);
-    return system(command) == 0;
-}
-
-typedef int caller(const void *const *in, void *const *out, void *work);
-
-static void compare(session *s, const record *r, laws_array *y) {
-    char why[200];
-    for (uint32_t j = 0; j < r->nout; j++) {
-        const double largest = laws_is_float(&y[j]) ? laws_largest(&r->y[j]) : 0;
-        const int64_t i = laws_values_differ(&r->y[j], &y[j], r->tolerance, fmax(1e-3, 1e-3 * largest));
-        if (i < 0) continue;
-        (void)snprintf(why, sizeof why, "output %u, element %lld: %.17g and not %.17g", (unsigned)j, (long long)i,
-                       laws_get(&y[j], i), laws_get(&r->y[j], i));
-        wrong(s, r->what, why);
-        return;
-    }
-    s->passed++;
-}
-
-/* Twice, in a workspace that is full of ones at first, with a guard behind it. */
-static void run(session *s, const record *r, size_t number, void *library) {
-    char name[32];
-    (void)snprintf(name, sizeof name, "call_%zu", number);
-    caller *call;
-    *(void **)(void *)&call = dlsym(library, name);
-    (void)snprintf(name, sizeof name, "bytes_%zu", number);
-    const long *bytes = dlsym(library, name);
-    if (!call || !bytes) {
-        wrong(s, r->what, "is not in the library");
-        return;
-    }
-    laws_memory m = {NULL, 0};
-    laws_array *y = laws_alloc(&m, r->nout + 1u, sizeof *y);
-    const void **in = laws_alloc(&m, r->nin + 1u, sizeof *in);
-    void **out = laws_alloc(&m, r->nout + 1u, sizeof *out);
-    const size_t room = ((size_t)*bytes + 63) / 64 * 64;
-    unsigned char *work = aligned_alloc(64, room + 64);
-    if (work) memset(work, 0xFF, room + 64);
-    for (uint32_t i = 0; i < r->nin; i++) in[i] = r->x[i].data;
-    for (uint32_t j = 0; j < r->nout; j++) {
-        y[j] = laws_new(&m, &r->y[j].type);
-        memset(y[j].data, 0xA5, laws_bytes(&y[j]));
-        out[j] = y[j].data;
-    }
-    int status = work ? call(in, out, work) : -1;
-    if (status == 0) status = call(in, out, work);
-    for (size_t k = (size_t)*bytes; work && k < room + 64; k++) status |= work[k] != 0xFF;
-    if (status)
-        wrong(s, r->what, "returns a status, or writes behind the workspace");
-    else
-        compare(s, r, y);
-    free(work);
-    laws_memory_drop(&m);
-}
-
-static void check_part(session *s, size_t first, size_t end) {
-    char from[512], to[512];
-    (void)snprintf(from, sizeof from, "%s/part%zu.c", s->dir, first);
-    (void)snprintf(to, sizeof to, "%s/part%zu.so", s->dir, first);
-    if (!write_files(s, first, end, from) || !compiled(s, first, end, from, to)) {
-        wrong(s, from, "does not compile");
-        return;
-    }
-    void *library = dlopen(to, RTLD_NOW);
-    if (!library) {
-        wrong(s, to, dlerror());
-        return;
-    }
-    for (size_t i = first; i < end; i++) run(s, &s->at[i], i, library);
-    (void)dlclose(library);
-}
-
-static void check_all(session *s) {
-    for (size_t i = 0; i < s->n; i += EACH) check_part(s, i, i + EACH < s->n ? i + EACH : s->n);
-}
-
 /* ---- the registry ------------------------------------------------------------------------------------ */
 
-/* What is never written: it has nobody to tell, or exists between transformations only. */
-static bool never(int id) { return id == TN_P_print || id == TN_P_progress || id == TN_P_steps; }
+/* Its operand is an array that only loops make: it has no case. */
+static bool never(int id) { return id == TN_P_steps; }
 
-static void check_registry(session *s) {
+static void check_registry(emit_session *s) {
     for (int id = 0; id < TN_NPRIMS; id++)
-        if (s->tried[id] && !s->written[id] && !never(id)) wrong(s, tn_i_registry[id]->name, "has no text in C");
+        if (s->tried[id] && !s->written[id] && !never(id)) emit_wrong(s, tn_i_registry[id]->name, "has no text in C");
 }
 
-static void primitives(session *s, const char *only, long n) {
+static void primitives(emit_session *s, const char *only, long n) {
     for (int id = 0; id < TN_NPRIMS; id++) {
         const tn_prim *prim = tn_i_registry[id];
         if (only && strcmp(only, prim->name) != 0) continue;
@@ -350,7 +235,7 @@ static char *contents(laws_memory *m, const char *path, size_t *n) {
 }
 
 /* As it is, and, in f64, where sums of many products round to nothing, what is derived from it. */
-static void add_example(session *s, const char *path) {
+static void add_example(emit_session *s, const char *path) {
     laws_memory m = {NULL, 0};
     size_t n;
     const char *text = contents(&m, path, &n);
@@ -364,13 +249,13 @@ static void add_example(session *s, const char *path) {
             laws_random(&t.rng, &x[i]);
         }
         t.x = x;
-        (void)add(s, path, t.f, t.x);
+        (void)emit_add(s, path, t.f, t.x);
         const tn_fn *wide = laws_copy_f64(t.f);
         if (wide && !t.f->nlin) {
             t.f = wide;
             t.x = laws_widened_all(&t, x, t.f->nin);
             s->tolerance = 1e-8; /* thousands of products, in another order, through exponentials */
-            add_derived(s, &t, path, true);
+            emit_add_derived(s, &t, path, true);
             s->tolerance = 0;
         }
     }
@@ -378,13 +263,13 @@ static void add_example(session *s, const char *path) {
     laws_memory_drop(&m);
 }
 
-static void examples(session *s) {
+static void examples(emit_session *s) {
     static const char *const where[] = {"examples/*.tn", "tests/costs/*.tn", "tests/golden/jax/*.tn",
                                         "tests/golden/tool/*.tn"};
     for (size_t k = 0; k < sizeof where / sizeof *where; k++) {
         glob_t found;
         if (glob(where[k], 0, NULL, &found) != 0) {
-            wrong(s, where[k], "is not there: the test runs in the project's folder");
+            emit_wrong(s, where[k], "is not there: the test runs in the project's folder");
             continue;
         }
         for (size_t i = 0; i < found.gl_pathc; i++) add_example(s, found.gl_pathv[i]);
@@ -392,76 +277,87 @@ static void examples(session *s) {
     }
 }
 
-/* ---- loops with schedules ----------------------------------------------------------------------------------- */
+/* ---- the examples that are programs of C ---------------------------------------------------------------- */
 
-/* A scan in a scan, both with the schedule. */
-typedef struct nested {
-    const char *schedule;
-    tn_val w;
-} nested;
-
-static void inner_step(const tn_val *carry, const tn_val *x, tn_val *next, tn_val *y, void *user) {
-    const nested *m = user;
-    next[0] = tn_add(tn_mul(0.9, tn_sin(tn_mul(m->w, carry[0]))), tn_mul(0.1, x[0]));
-    y[0] = tn_mul(next[0], next[0]);
-}
-
-static void outer_step(const tn_val *carry, const tn_val *x, tn_val *next, tn_val *y, void *user) {
-    const nested *m = user;
-    const tn_loop_options o = {.size = sizeof o, .schedule = m->schedule};
-    tn_val ys;
-    tn_scan(NULL, inner_step, user, 1, carry, 1, x, TN_LENGTH_OF_XS, next, 1, &ys, &o);
-    y[0] = tn_sum(ys);
-}
-
-/* in: w, y0 [3], xs [7, 5, 3] */
-static tn_val nested_loss(const tn_val *in, void *user) {
-    nested m = *(const nested *)user;
-    const tn_loop_options o = {.size = sizeof o, .schedule = m.schedule};
-    tn_val y, ys;
-    m.w = in[0];
-    tn_scan(NULL, outer_step, &m, 1, &in[1], 1, &in[2], TN_LENGTH_OF_XS, &y, 1, &ys, &o);
-    return tn_add(tn_sum(ys), tn_sum_squares(y));
-}
-
-static void add_loop(session *s, const char *what, const char *schedule, tn_ctx *c, tn_fn *f) {
-    char text[160];
+/* Program `path`, NUMBER.tn, with the operands that it was called with, in NUMBER.in. */
+static bool add_recorded(emit_session *s, const char *name, const char *path) {
     laws_memory m = {NULL, 0};
-    laws_trial t = {.memory = &m, .ctx = c, .f = f, .rng = {s->seed}};
-    if (f) {
-        laws_array *x = laws_alloc(&m, f->nin + 1u, sizeof *x);
-        for (uint32_t i = 0; i < f->nin; i++) {
-            x[i] = laws_new(&m, f->val[i].type);
-            laws_random(&t.rng, &x[i]);
-        }
-        t.x = x;
-        (void)snprintf(text, sizeof text, "%s, %s", what, schedule);
-        (void)add(s, text, f, x);
-        add_derived(s, &t, text, true);
-    } else
-        wrong(s, what, tn_error(c));
+    char operands[600], what[160];
+    size_t n;
+    const char *text = contents(&m, path, &n), *base = strrchr(path, '/');
+    const tn_ctx_options opt = {.size = sizeof opt, .check = 1};
+    tn_ctx *c = tn_ctx_new(&opt);
+    tn_fn *f = tn_fn_parse(c, text, n, path);
+    (void)snprintf(operands, sizeof operands, "%.*s.in", (int)strlen(path) - 3, path);
+    (void)snprintf(what, sizeof what, "%.100s%.40s", name, base);
+    FILE *file = fopen(operands, "rb");
+    bool ok = f && file;
+    laws_array *x = laws_alloc(&m, f ? f->nin + 1u : 1, sizeof *x);
+    for (uint32_t i = 0; ok && i < f->nin; i++) {
+        x[i] = laws_new(&m, f->val[i].type);
+        ok = fread(x[i].data, 1, laws_bytes(&x[i]), file) == laws_bytes(&x[i]);
+    }
+    if (file) (void)fclose(file);
+    s->tolerance = 1e-6; /* thousands of steps, whose size depends on rounding */
+    if (ok)
+        (void)emit_add(s, what, f, x);
+    else
+        emit_wrong(s, what, "is not read");
+    s->tolerance = 0;
+    tn_ctx_free(c);
     laws_memory_drop(&m);
+    return ok;
 }
 
-static void loops(session *s) {
-    bool known;
-    const char *schedule;
-    for (size_t i = 0; (schedule = tn_i_schedule_example(i, &known)); i++) {
-        const tn_ctx_options opt = {.size = sizeof opt, .check = 1};
-        tn_ctx *c = tn_ctx_new(&opt);
-        burgers ring = {schedule, 13};
-        nested inner = {.schedule = schedule};
-        lstm cells = {.schedule = schedule, .steps = 6, .batch = 2, .width = 3};
-        add_loop(s, "burgers", schedule, c, tn_trace(c, burgers_loss, &ring, 1, TN_TYPES(tn_f64(16))));
-        add_loop(s, "nested scans", schedule, c,
-                 tn_trace(c, nested_loss, &inner, 3, TN_TYPES(tn_f64(), tn_f64(3), tn_f64(7, 5, 3))));
-        add_loop(s, "lstm", schedule, c, lstm_traced(c, &cells));
-        tn_ctx_free(c);
+/* Runs an example, and adds what it compiled and called. */
+static size_t add_program(emit_session *s, const char *path) {
+    const char *name = strrchr(path, '/') + 1;
+    char dir[600], command[1600];
+    size_t n = 0;
+    glob_t found;
+    (void)snprintf(dir, sizeof dir, "%s/%s", s->dir, name);
+    (void)snprintf(command, sizeof command, "mkdir -p %s && TANSY_RECORD=%s timeout 60 %s >/dev/null 2>&1", dir, dir,
+                   path);
+    (void)system(command); /* fails: most of its calls do nothing */
+    (void)snprintf(command, sizeof command, "%s/*.tn", dir);
+    if (glob(command, 0, NULL, &found) != 0) {
+        emit_wrong(s, name, "compiles no program, or calls none");
+        return 0;
     }
+    for (size_t i = 0; i < found.gl_pathc; i++) n += add_recorded(s, name, found.gl_pathv[i]);
+    globfree(&found);
+    return n;
+}
+
+/* Beside this program are those that tests/record_calls.c is linked into. */
+static void recorded(emit_session *s, const char *self) {
+    const char *base = strrchr(self, '/');
+    char pattern[600];
+    size_t n = 0;
+    glob_t found;
+    (void)snprintf(pattern, sizeof pattern, "%.*srecorded/*", base ? (int)(base + 1 - self) : 0, self);
+    if (glob(pattern, 0, NULL, &found) != 0) {
+        emit_wrong(s, pattern, "is not there");
+        return;
+    }
+    for (size_t i = 0; i < found.gl_pathc; i++) { /* beside them is what they write */
+        struct stat is;
+        if (stat(found.gl_pathv[i], &is) == 0 && S_ISREG(is.st_mode)) n += add_program(s, found.gl_pathv[i]);
+    }
+    globfree(&found);
+    (void)printf("%zu programs of examples\n", n);
+    if (n < 15) emit_wrong(s, pattern, "has fewer programs than there were");
+}
+
+/* What is known to be refused, and how many programs there are at least: none is left out unseen. */
+static void check_counts(emit_session *s) {
+    if (s->refused != 3) emit_wrong(s, "refused", "other programs than the derivatives of one with slots on disk");
+    if (s->skipped) emit_wrong(s, "do not run", "some programs");
+    if (s->n < 1000 || s->products < 90 || s->effects < 100) emit_wrong(s, "programs", "are fewer than there were");
 }
 
 int main(int argc, char **argv) {
-    session *s = calloc(1, sizeof *s);
+    emit_session *s = calloc(1, sizeof *s);
     char dir[] = "/tmp/tansy-emit-XXXXXX";
     const char *only = NULL, *keep = NULL;
     long n = 1, generated = 24;
@@ -484,17 +380,24 @@ int main(int argc, char **argv) {
     if (!only || strcmp(only, "generated") != 0) primitives(s, only, n);
     if (!only) check_registry(s);
     if (!only) examples(s);
-    if (!only || strcmp(only, "loops") == 0) loops(s);
+    if (!only || strcmp(only, "examples") == 0) recorded(s, argv[0]);
+    if (!only || strcmp(only, "loops") == 0) emit_loops(s);
     if (!only || strcmp(only, "generated") == 0)
         for (int d = TN_F32; d <= TN_F64; d++) add_trials(s, NULL, d, generated / 2);
     (void)printf("%zu programs, %ld refused, %ld do not run\n", s->n, s->refused, s->skipped);
-    check_all(s);
+    (void)printf("%ld with BLAS, %ld print, %ld have inputs or outputs of unknown length\n", s->products, s->effects,
+                 s->unknown);
+    if (!only && n == 1 && s->seed == 1) check_counts(s);
+    emit_check(s);
     if (!keep) {
         char command[64];
         (void)snprintf(command, sizeof command, "rm -rf %s", dir);
         (void)system(command);
     }
-    for (size_t i = 0; i < s->n; i++) free(s->at[i].text);
+    for (size_t i = 0; i < s->n; i++) {
+        free(s->at[i].text);
+        if (!s->at[i].cblas) emit_told_free(&s->at[i].told);
+    }
     laws_memory_drop(&s->memory);
     (void)printf("%ld passed, %ld failed\n", s->passed, s->failed);
     const int status = s->failed ? 1 : 0;

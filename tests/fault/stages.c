@@ -343,6 +343,7 @@ const stage stages[] = {
     FROM("emit_c arrays", runnable, run_emit, array_program),
     FROM("emit_c loops", runnable, run_emit, loop_program),
     FROM("emit_c schedule", runnable, run_emit, revolved_program),
+    FROM("emit_c loops that find their length", runnable, run_emit, loops_program),
     FROM("compile nested, native", runnable, run_compile_native, nested_program),
     FROM("compile arrays, native", runnable, run_compile_native, array_program),
     FROM("compile columns, native", runnable, run_compile_native, columns_program),

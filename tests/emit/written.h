@@ -1,0 +1,62 @@
+/* Programs that are written as C, and what they should compute. */
+#ifndef EMIT_WRITTEN_H
+#define EMIT_WRITTEN_H
+
+#include "laws/laws.h"
+#include "laws/trial.h"
+
+enum { EMIT_MOST = 4000 };
+
+/* What the observer, or the functions that stand for it in C, were told: texts, and all numbers one after another. */
+typedef struct emit_told {
+    char text[4000];
+    size_t ntext, n, most;
+    double *x;
+} emit_told;
+void emit_told_clear(emit_told *t);
+void emit_told_free(emit_told *t);
+/* NULL, or in what they differ. */
+const char *emit_told_differ(const emit_told *a, const emit_told *b, double tolerance);
+int emit_hear(void *user, const tn_effect *e);
+/* kind: 0 print, 1 progress; arrays as the header of a program declares them. */
+void emit_told_add(emit_told *t, int kind, const char *message, const char *file, int line);
+void emit_told_array(emit_told *t, const char *type, int rank, const int64_t *dim, const void *data);
+
+/* A program that was written, where it came from, and what it should compute. */
+typedef struct emit_record {
+    char what[160];
+    uint32_t nin, nout;
+    laws_array *x, *y; /* y: as the interpreter computes it */
+    double tolerance;
+    double work; /* flops and multiply-adds */
+    char *text;
+    int status; /* what the function is to return */
+    bool cblas;
+    emit_told told; /* what the interpreter's observer was */
+} emit_record;
+
+typedef struct emit_session {
+    laws_memory memory; /* of the records */
+    emit_record at[EMIT_MOST];
+    size_t n;
+    long passed, failed, refused, skipped, unknown, products, effects;
+    bool written[TN_NPRIMS], tried[TN_NPRIMS];
+    const char *dir, *cc, *other; /* other: another compiler, or NULL */
+    uint64_t seed;
+    bool verbose;
+    double tolerance; /* 0: what rounding does in a few equations */
+    int64_t capacity; /* of programs that need one; 0: the default */
+    int status;       /* of those that are added */
+} emit_session;
+
+void emit_wrong(emit_session *s, const char *what, const char *why);
+/* A program that stops, or cannot run, is none for this test. */
+bool emit_add(emit_session *s, const char *what, const tn_fn *f, const laws_array *x);
+/* What is derived from f: jvp and vjp; `second`: and the jvp of its vjp. */
+void emit_add_derived(emit_session *s, laws_trial *t, const char *what, bool second);
+/* loops.c: loops, and loops in loops, with all schedules. */
+void emit_loops(emit_session *s);
+/* compile.c: compiles all programs, runs them, compares. */
+void emit_check(emit_session *s);
+
+#endif
