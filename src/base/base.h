@@ -37,6 +37,7 @@ struct tn_ctx {
     char message[1024];
     bool check;
     bool contract;
+    bool whole; /* for tests: no program runs in bands of rows (exec/bands.h) */
     bool tight; /* for tests: whatever grows, grows by just what is needed, so that each time may fail */
     const tn_prim *const *prims; /* the registry, indexed by primitive id */
     tn_i_arena arena;            /* interned strings, types, places */

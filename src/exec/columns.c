@@ -105,6 +105,13 @@ static bool stands_aside(const tn_fn *f, const tn_i_eqn *e, int64_t n, const uin
     return true;
 }
 
+/* A view of what is in memory anyway, across its rows. */
+static bool looks_across(const tn_fn *f, const tn_i_eqn *e, int64_t n, const uint8_t *own) {
+    const tn_i_var v = e->nin == 1 ? tn_i_in(f, e)[0] : TN_NOVAR;
+    return v != TN_NOVAR && e->nout == 1 && (e->prim->flags & TN_F_VIEW) && !tn_i_is_literal(f, v) && !own[v] &&
+           !is_long(type_of(f, v), n);
+}
+
 /* How long the columns of f would be; 0: it is no such program.  own: of each value, that an equation of columns makes
  * it. */
 static int64_t rows_of(const tn_fn *f, uint8_t *own) {
@@ -118,6 +125,7 @@ static int64_t rows_of(const tn_fn *f, uint8_t *own) {
     if (n < LEAST) return 0;
     for (uint32_t i = 0; i < f->neqn; i++) {
         const tn_i_eqn *e = &f->eqn[i];
+        if (looks_across(f, e, n, own)) continue;
         if (fits(f, e, n, &moves)) {
             own[e->out] = 1;
             cells += width(type_of(f, e->out), n);

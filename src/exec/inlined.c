@@ -22,7 +22,7 @@ static const tn_fn *called(const tn_i_eqn *e) { return e->prim->id == TN_P_call 
 /* f calls g once.  Among many calls nobody looks: each look is at all equations. */
 static bool called_once(const tn_fn *f, const tn_fn *g) {
     unsigned calls = 0, times = 0;
-    for (uint32_t i = 0; i < f->neqn; i++) {
+    for (uint32_t i = 0; i < f->neqn && calls <= MANY; i++) {
         calls += called(&f->eqn[i]) != NULL;
         times += called(&f->eqn[i]) == g;
     }

@@ -1,7 +1,9 @@
 /* Planning a program and its nested programs. */
+#include "exec/bands.h"
 #include "exec/fuse.h"
 #include "exec/planner.h"
 #include "exec/strides.h"
+#include "prims/dot.h"
 
 #include <string.h>
 
@@ -165,12 +167,50 @@ static bool note_kept(tn_i_planner *z) {
     return true;
 }
 
+/* ---- two products in one step --------------------------------------------------------- */
+
+/* What b writes is nowhere that a reads. */
+static bool apart(const tn_i_planner *z, tn_i_var b, tn_i_var a) {
+    const tn_i_place *x = &z->p->place[a], *y = &z->p->place[b];
+    const int64_t nx = (int64_t)tn_type_bytes(z->f->val[a].type), ny = (int64_t)tn_type_bytes(z->f->val[b].type);
+    if (x->base != y->base) return true;
+    return x->stride == TN_DENSE && (x->offset + nx <= y->offset || y->offset + ny <= x->offset);
+}
+
+static bool same_place(const tn_i_planner *z, tn_i_var v, tn_i_var w) {
+    return v == w || memcmp(&z->p->place[v], &z->p->place[w], sizeof *z->p->place) == 0;
+}
+
+/* One matrix times two vectors (prims/dot_two.c finds out more when they run). */
+static bool are_two(const tn_i_planner *z, const tn_i_step *s) {
+    const tn_fn *f = z->f;
+    const tn_i_eqn *d = &f->eqn[s[0].eqn], *e = &f->eqn[s[1].eqn];
+    if (s[0].kind != TN_STEP_KERNEL || s[1].kind != TN_STEP_KERNEL || s[0].follows) return false;
+    if (d->prim->id != TN_P_dot_general || e->prim->id != TN_P_dot_general) return false;
+    const tn_i_dots one = tn_i_dots_read(tn_i_p(d)), other = tn_i_dots_read(tn_i_p(e));
+    if (memcmp(&one, &other, sizeof one) != 0) return false;
+    const tn_i_var *x = tn_i_in(f, d), *y = tn_i_in(f, e);
+    const int side = f->val[x[0]].type->rank == 2 ? 0 : 1;
+    if (f->val[x[side]].type->rank != 2 || !same_place(z, x[side], y[side])) return false;
+    return apart(z, e->out, x[0]) && apart(z, e->out, x[1]) && apart(z, d->out, y[0]) && apart(z, d->out, y[1]);
+}
+
+static void find_two(tn_i_planner *z) {
+    tn_i_plan *p = z->p;
+    for (size_t i = 0; !z->root->plain && i + 1 < p->nstep; i++) {
+        if (!are_two(z, &p->step[i])) continue;
+        p->step[i].leads = p->step[i + 1].follows = true;
+        if (p->narr < 6) p->narr = 6; /* all that both read and write */
+    }
+}
+
 static bool plan_program(tn_i_planner *z) {
     if (!planner_alloc(z) || !tn_i_place_inputs(z)) return false;
     tn_i_place_literals(z);
     for (uint32_t i = 0; i < z->f->neqn; i++)
         if (z->live[i] && !tn_i_step_equation(z, i)) return false;
     if (!tn_i_step_results(z)) return false;
+    find_two(z);
     z->p->bytes = tn_i_pool_bytes(&z->pool);
     return note_kept(z) && tn_i_spill_finish(z) && frame_bytes(z);
 }
@@ -369,6 +409,25 @@ const tn_i_plan *tn_i_variant_new(tn_i_plan *root, const tn_fn *f, const int64_t
 
 /* ---- the outermost program ------------------------------------------------------------------ */
 
+/* p, or what is planned of its program in bands of rows, where that takes no more memory; NULL after an error. */
+static tn_i_plan *in_bands(tn_i_plan *p, const tn_i_layout *layout) {
+    if (p->plain || p->of->ctx->whole) return p;
+    const tn_fn *f = tn_i_bands(p->f);
+    tn_i_plan *q = f && f != p->f ? plan_alloc(p->of) : NULL;
+    if (!q) {
+        const bool same = f == p->f;
+        tn_i_fn_unref(f);
+        return same ? p : NULL;
+    }
+    q->accurate = p->accurate;
+    q->threads = p->threads;
+    q->f = f;
+    const bool ok = plan_in_order(q, q, layout);
+    if (ok && q->bytes <= p->bytes) return q;
+    tn_i_plan_free(p->of->ctx, q);
+    return ok ? p : NULL;
+}
+
 tn_i_plan *tn_i_plan_new(const tn_fn *f, const tn_i_layout *layout) {
     static const tn_i_layout row_major = {0};
     tn_i_plan *p = plan_alloc(f);
@@ -377,9 +436,9 @@ tn_i_plan *tn_i_plan_new(const tn_fn *f, const tn_i_layout *layout) {
     p->plain = layout->plain;
     p->accurate = layout->accurate;
     p->threads = layout->threads;
-    if (make_plan(p, p, layout)) return p;
-    tn_i_plan_free(f->ctx, p);
-    return NULL;
+    tn_i_plan *q = make_plan(p, p, layout) ? in_bands(p, layout) : NULL;
+    if (q != p) tn_i_plan_free(f->ctx, p);
+    return q;
 }
 
 tn_i_plan *tn_i_plan_plain(const tn_fn *f) {

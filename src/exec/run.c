@@ -2,6 +2,7 @@
 
 #include "exec/branch.h"
 #include "exec/strides.h"
+#include "prims/dot.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -117,27 +118,54 @@ static void describe(const tn_i_plan *p, const uintptr_t *base, tn_i_var v, tn_i
         memcpy(a->stride, p->number + k->stride, (size_t)a->type->rank * sizeof *a->stride);
 }
 
-static tn_status run_kernel(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, uintptr_t *base) {
+/* Its operands and outputs are described in `in` and behind. */
+static tn_i_kernel kernel_of(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base,
+                             tn_i_arr *in, char *message) {
     const tn_i_eqn *e = &p->f->eqn[s->eqn];
-    if (r->quiet && e->nout == 0) return TN_OK;
-    tn_i_arr *in = (tn_i_arr *)(void *)((char *)base + p->arrays), *out = in + e->nin;
-    char message[256] = "";
+    tn_i_arr *out = in + e->nin;
     for (uint32_t i = 0; i < e->nin; i++) describe(p, base, tn_i_in(p->f, e)[i], &in[i]);
     for (uint32_t j = 0; j < e->nout; j++) describe(p, base, e->out + j, &out[j]);
-    const tn_i_kernel k = {.prim = e->prim,
-                           .p = tn_i_p(e),
-                           .nin = e->nin,
-                           .nout = e->nout,
-                           .in = in,
-                           .out = out,
-                           .scratch = (void *)(base[TN_BASE_ARENA] + (uintptr_t)s->scratch),
-                           .threads = r->threads,
-                           .message = message,
-                           .loc = e->loc,
-                           .observer = &r->observer};
+    return (tn_i_kernel){.prim = e->prim,
+                         .p = tn_i_p(e),
+                         .nin = e->nin,
+                         .nout = e->nout,
+                         .in = in,
+                         .out = out,
+                         .scratch = (void *)(base[TN_BASE_ARENA] + (uintptr_t)s->scratch),
+                         .threads = r->threads,
+                         .message = message,
+                         .loc = e->loc,
+                         .observer = &r->observer};
+}
+
+/* Whether the step runs, of those of the outermost plan. */
+static bool is_wanted(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r) {
+    return !r->skip || !tn_i_bit(r->skip, (size_t)(s - p->step));
+}
+
+static tn_status run_one(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, uintptr_t *base) {
+    const tn_i_eqn *e = &p->f->eqn[s->eqn];
+    if (r->quiet && e->nout == 0) return TN_OK;
+    tn_i_arr *in = (tn_i_arr *)(void *)((char *)base + p->arrays);
+    char message[256] = "";
+    const tn_i_kernel k = kernel_of(p, s, r, base, in, message);
     tn_status status = e->prim->kernel(&k);
     message[sizeof message - 1] = 0;
     return status == TN_OK ? TN_OK : tn_i_run_fail(r, e, status, message);
+}
+
+static tn_status run_two(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, uintptr_t *base) {
+    tn_i_arr *in = (tn_i_arr *)(void *)((char *)base + p->arrays);
+    const tn_i_kernel k = kernel_of(p, s, r, base, in, NULL);
+    const tn_i_kernel l = kernel_of(p, s + 1, r, base, in + k.nin + k.nout, NULL);
+    if (tn_i_dot_two(&k, &l)) return TN_OK;
+    const tn_status status = run_one(p, s, r, base);
+    return status == TN_OK ? run_one(p, s + 1, r, base) : status;
+}
+
+static tn_status run_kernel(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, uintptr_t *base) {
+    if (s->leads && is_wanted(p, s + 1, r)) return run_two(p, s, r, base);
+    return s->follows && is_wanted(p, s - 1, r) ? TN_OK : run_one(p, s, r, base);
 }
 
 /* ---- the spill file ---------------------------------------------------------------------- */

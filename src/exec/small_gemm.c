@@ -277,3 +277,10 @@ bool tn_i_gemm_own(const tn_i_products *w) {
         run(s, &t);
     return true;
 }
+
+bool tn_i_gemm_two(int dtype, int64_t k, int64_t n, const void *const x[2], const void *b, int64_t next,
+                   void *const y[2]) {
+    const tn_i_small *s = kernels(dtype);
+    if (s) s->dots_of_two(k, n, x, b, next, y);
+    return s != NULL;
+}

@@ -125,6 +125,45 @@ TARGET static void NAME(dots)(int64_t k, int64_t n, const void *x, const void *b
     for (; j < n; j++) NAME(dot)(1, WAYS, k, x, column + j * bcs, bcs, accumulate, to + j * ys, ys);
 }
 
+/* Two vectors and two columns: as many sums as of one vector and four. */
+INLINE void NAME(dot_two)(int columns, int64_t k, const REAL *const x[2], const REAL *b, int64_t bcs, int64_t j,
+                          void *const y[2]) {
+    VEC sum[2][2][WAYS];
+    UNROLL for (int q = 0; q < 2; q++) UNROLL for (int c = 0; c < columns; c++) UNROLL for (int w = 0; w < WAYS; w++)
+        sum[q][c][w] = ZERO();
+    int64_t p = 0;
+    for (; p + WAYS * LANES <= k; p += WAYS * LANES) UNROLL for (int w = 0; w < WAYS; w++) {
+            const VEC one = LOAD(x[0] + p + w * LANES), other = LOAD(x[1] + p + w * LANES);
+            UNROLL for (int c = 0; c < columns; c++) {
+                const VEC column = LOAD(b + c * bcs + p + w * LANES);
+                sum[0][c][w] = MULADD(one, column, sum[0][c][w]);
+                sum[1][c][w] = MULADD(other, column, sum[1][c][w]);
+            }
+        }
+    for (; p < k; p += LANES) {
+        const MASK mask = FIRST(k - p < LANES ? (int)(k - p) : LANES);
+        const VEC one = LOAD_SOME(x[0] + p, mask), other = LOAD_SOME(x[1] + p, mask);
+        UNROLL for (int c = 0; c < columns; c++) {
+            const VEC column = LOAD_SOME(b + c * bcs + p, mask);
+            sum[0][c][0] = MULADD(one, column, sum[0][c][0]);
+            sum[1][c][0] = MULADD(other, column, sum[1][c][0]);
+        }
+    }
+    UNROLL for (int q = 0; q < 2; q++) UNROLL for (int c = 0; c < columns; c++) {
+        UNROLL for (int half = WAYS / 2; half > 0; half /= 2) UNROLL for (int w = 0; w < half; w++) sum[q][c][w] =
+            ADD(sum[q][c][w], sum[q][c][w + half]);
+        ((REAL *)y[q])[j + c] = REDUCE(sum[q][c][0]);
+    }
+}
+
+TARGET static void NAME(dots_of_two)(int64_t k, int64_t n, const void *const x[2], const void *b, int64_t bcs,
+                                     void *const y[2]) {
+    const REAL *const vector[2] = {x[0], x[1]}, *column = b;
+    int64_t j = 0;
+    for (; j + 2 <= n; j += 2) NAME(dot_two)(2, k, vector, column + j * bcs, bcs, j, y);
+    for (; j < n; j++) NAME(dot_two)(1, k, vector, column + j * bcs, bcs, j, y);
+}
+
 /* Row after row: every line of c is written once, in order. */
 TARGET static void NAME(outer)(int64_t m, int64_t n, const void *x, int64_t xs, const void *b, void *c, int64_t crs) {
     const REAL *row = b, *factor = x;
@@ -154,6 +193,7 @@ static const tn_i_small NAME(table) = {
     .turn = NAME(turn),
     .add_rows = NAME(add_rows),
     .dots = NAME(dots),
+    .dots_of_two = NAME(dots_of_two),
     .outer = NAME(outer),
 };
 

@@ -186,7 +186,7 @@ static tn_i_var constant(turn *w, const tn_type *t, const char *data, const int8
         memcpy((char *)room + (size_t)i * size, data + (size_t)at * size, size);
         for (int d = t->rank; d-- > 0 && ++index[d] == dim[d];) index[d] = 0;
     }
-    const tn_type to = tn_type_of(t->dtype, (size_t)t->rank, dim);
+    const tn_type to = tn_type_of((tn_dtype)t->dtype, (size_t)t->rank, dim);
     return tn_i_constant(w->b, &to, room);
 }
 

@@ -138,6 +138,7 @@ typedef struct product {
     int64_t m, n, k;
     tn_i_dims rows, columns, inner[2];
     void *pack[2];
+    void *beside; /* where sums are cut into parts: one of them */
 } product;
 
 /* Contracted pairs may come in any order: the lhs's order in memory joins most. */
@@ -295,18 +296,68 @@ static void block_sizes(const tn_type *lhs, const tn_type *rhs, const tn_i_dots 
     block[1] = sizes[1] * sizes[2];
 }
 
+/* Elements of one product of the batch, where its sums are cut into parts; 0: they are not. */
+static int64_t in_parts(const tn_type *lhs, const tn_type *rhs, const tn_i_dots *d) {
+    const tn_type *t[2] = {lhs, rhs};
+    int64_t count = 1;
+    int dims = 0;
+    if (d->ncontract != 1 || !tn_i_is_float(lhs->dtype) || lhs->dim[d->contract[0][0]] <= TN_DOT_WHOLE) return 0;
+    for (int side = 0; side < 2; side++)
+        for (int i = 0; i < t[side]->rank; i++) {
+            if (taken(d, side) >> i & 1) continue;
+            if (i < d->contract[side][0] || t[side]->dim[i] > TN_DOT_SINK / count) return 0;
+            count *= t[side]->dim[i];
+            dims++;
+        }
+    return dims ? count : 0;
+}
+
+bool tn_i_dot_in_parts(const tn_i_param *p, const tn_type *lhs, const tn_type *rhs) {
+    const tn_i_dots d = read_dots(p);
+    return in_parts(lhs, rhs, &d) > 0;
+}
+
+tn_i_dots tn_i_dots_read(const tn_i_param *p) { return read_dots(p); }
+
+static int64_t blocks(const tn_type *lhs, const tn_type *rhs, const tn_i_dots *d, int64_t block[2]) {
+    block[0] = block[1] = 0;
+    if (may_pack(lhs, rhs, d)) block_sizes(lhs, rhs, d, block);
+    return block[0] + block[1];
+}
+
 static size_t scratch_dot(const tn_i_query *q) {
     const tn_i_dots d = read_dots(&q->p[0]);
-    if (!may_pack(q->in[0], q->in[1], &d)) return 0;
     int64_t block[2];
-    block_sizes(q->in[0], q->in[1], &d, block);
-    return (size_t)(block[0] + block[1]) * tn_i_dtype_size(q->in[0]->dtype);
+    const int64_t packed = blocks(q->in[0], q->in[1], &d, block);
+    return (size_t)(packed + in_parts(q->in[0], q->in[1], &d)) * tn_i_dtype_size(q->in[0]->dtype);
 }
 
 static tn_i_dims in_order(const tn_i_arr *x, uint32_t n, const int64_t *axes) {
     tn_i_dims d = {.n = 0};
     for (uint32_t i = 0; i < n; i++) tn_i_dims_push(&d, x->type->dim[axes[i]], x->stride[axes[i]]);
     return d;
+}
+
+static void add_to(int dtype, int64_t n, const void *x, void *y) {
+    for (int64_t i = 0; i < n; i++)
+        if (dtype == TN_F64)
+            ((double *)y)[i] += ((const double *)x)[i];
+        else
+            ((float *)y)[i] += ((const float *)x)[i];
+}
+
+/* Each part as a product of its own, the parts added in order. */
+static void by_parts(product w, void *lhs, void *rhs, void *out, void *beside) {
+    const int64_t left[2] = {w.inner[0].stride[0], w.inner[1].stride[0]}, k = w.k;
+    for (int64_t p = 0; p < k; p += TN_DOT_PART) {
+        void *const x = shifted(w.dtype, lhs, p * left[0]), *const y = shifted(w.dtype, rhs, p * left[1]);
+        void *const to = p ? beside : out;
+        w.k = smaller(TN_DOT_PART, k - p);
+        w.inner[0] = w.inner[1] = (tn_i_dims){.n = 0};
+        for (int side = 0; side < 2 && w.k > 1; side++) tn_i_dims_push(&w.inner[side], w.k, left[side]);
+        if (!by_loops(&w, (tn_i_products){.dtype = w.dtype, .count = 1}, x, y, to)) by_blocks(&w, x, y, to);
+        if (p) add_to(w.dtype, w.m * w.n, beside, out);
+    }
 }
 
 /* The last batch dimension is left to the products, if those need no packing here. */
@@ -326,10 +377,15 @@ static void run_batch(const product *w, tn_i_dims lhs, tn_i_dims rhs, const tn_i
     for (int64_t i = 0; i < outer; i++, tn_i_cursor_next(&l), tn_i_cursor_next(&r)) {
         void *x = tn_i_address(&k->in[0], l.offset), *y = tn_i_address(&k->in[1], r.offset);
         void *out = tn_i_address(&k->out[0], i * all.count * all.cnext);
-        if (by_loops(w, all, x, y, out)) continue;
-        for (int64_t j = 0; j < all.count; j++)
-            by_blocks(w, shifted(w->dtype, x, j * all.anext), shifted(w->dtype, y, j * all.bnext),
-                      shifted(w->dtype, out, j * all.cnext));
+        if (!w->beside && by_loops(w, all, x, y, out)) continue;
+        for (int64_t j = 0; j < all.count; j++) {
+            void *const a = shifted(w->dtype, x, j * all.anext), *const b = shifted(w->dtype, y, j * all.bnext);
+            void *const c = shifted(w->dtype, out, j * all.cnext);
+            if (w->beside)
+                by_parts(*w, a, b, c, w->beside);
+            else
+                by_blocks(w, a, b, c);
+        }
     }
 }
 
@@ -352,9 +408,10 @@ static tn_status kernel_dot(const tn_i_kernel *k) {
     }
     if (k->scratch) {
         int64_t block[2];
-        block_sizes(k->in[0].type, k->in[1].type, &d, block);
+        const int64_t packed = blocks(k->in[0].type, k->in[1].type, &d, block);
         w.pack[0] = k->scratch;
         w.pack[1] = shifted(w.dtype, k->scratch, block[0]);
+        if (in_parts(k->in[0].type, k->in[1].type, &d)) w.beside = shifted(w.dtype, k->scratch, packed);
     }
     run_batch(&w, in_order(&k->in[0], d.nbatch, d.batch[0]), in_order(&k->in[1], d.nbatch, d.batch[1]), k);
     return TN_OK;

@@ -10,6 +10,19 @@ typedef struct tn_i_dots {
     int64_t contract[2][TN_MAX_RANK], batch[2][TN_MAX_RANK]; /* of lhs and rhs, paired */
 } tn_i_dots;
 
+/* Sums of floats over a long first dimension, for a result of few elements, as of X'Y for tall X and Y: parts of
+ * TN_DOT_PART products are summed each as a product of its own, and added in order.  So a sum over rows has the same
+ * bits however the rows are cut into blocks that are multiples of a part (exec/bands.h).  Which products: one dimension
+ * of more than TN_DOT_WHOLE elements is contracted, which in each operand comes before those of the result; there are
+ * some of these, of at most TN_DOT_SINK elements. */
+enum { TN_DOT_PART = 128, TN_DOT_WHOLE = 512, TN_DOT_SINK = 1 << 15 };
+bool tn_i_dot_in_parts(const tn_i_param *p, const tn_type *lhs, const tn_type *rhs);
+tn_i_dots tn_i_dots_read(const tn_i_param *p);
+
+/* dot_two.c: both kernels at once, each with the bits that it has alone; false, and nothing is done: they are not one
+ * matrix, whose rows are contiguous, times two vectors. */
+bool tn_i_dot_two(const tn_i_kernel *k, const tn_i_kernel *l);
+
 tn_i_var tn_i_dot_general(tn_i_builder *b, tn_i_var lhs, tn_i_var rhs, const tn_i_dots *d);
 
 #endif

@@ -30,6 +30,10 @@ typedef struct tn_i_products {
  * Elements of small products are summed in the order of the inner index, in the dtype, with fused multiply-adds. False,
  * and nothing is done: too large, a size is 0, or no such kernels on this machine. */
 bool tn_i_gemm_own(const tn_i_products *w);
+/* y[q][j] = column j of b times x[q], for two vectors x of k elements and n columns, contiguous ones `next` apart: each
+ * with the bits that tn_i_gemm_own gives it.  False, and nothing is done: no such kernels. */
+bool tn_i_gemm_two(int dtype, int64_t k, int64_t n, const void *const x[2], const void *b, int64_t next,
+                   void *const y[2]);
 /* c = a b, or c += a b: m x k times k x n, all at least 1.  A NaN in c is overwritten, and
  * 0 times NaN is NaN. */
 void tn_i_gemm(int dtype, int threads, int64_t m, int64_t n, int64_t k, tn_i_matrix a, tn_i_matrix b, bool accumulate,

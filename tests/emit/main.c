@@ -382,6 +382,7 @@ int main(int argc, char **argv) {
     if (!only) examples(s);
     if (!only || strcmp(only, "examples") == 0) recorded(s, argv[0]);
     if (!only || strcmp(only, "loops") == 0) emit_loops(s);
+    if (!only || strcmp(only, "bands") == 0) emit_bands(s);
     if (!only || strcmp(only, "generated") == 0)
         for (int d = TN_F32; d <= TN_F64; d++) add_trials(s, NULL, d, generated / 2);
     (void)printf("%zu programs, %ld refused, %ld do not run\n", s->n, s->refused, s->skipped);

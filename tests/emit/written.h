@@ -56,6 +56,8 @@ bool emit_add(emit_session *s, const char *what, const tn_fn *f, const laws_arra
 void emit_add_derived(emit_session *s, laws_trial *t, const char *what, bool second);
 /* loops.c: loops, and loops in loops, with all schedules. */
 void emit_loops(emit_session *s);
+/* bands.c: products, sums and elementwise equations over many rows. */
+void emit_bands(emit_session *s);
 /* compile.c: compiles all programs, runs them, compares. */
 void emit_check(emit_session *s);
 

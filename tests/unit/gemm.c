@@ -218,6 +218,62 @@ static void many_products(void **state) {
     }
 }
 
+/* What bands of rows rely on (exec/bands.c): a row of a product has the same bits in 64 rows, which our own kernels
+ * take, and in as many as go to BLIS, up to an inner size of 192. */
+static void rows_are_alike(void **state) {
+    (void)state;
+    static const int64_t sizes[][2] = {{192, 100}, {191, 40}, {10, 250}, {65, 90}, {2, 800}, {64, 130}};
+    for (size_t i = 0; i < 2 * sizeof sizes / sizeof *sizes; i++) {
+        const int dtype = i % 2 ? TN_F64 : TN_F32;
+        const int64_t k = sizes[i / 2][0], n = sizes[i / 2][1], m = 20000000 / (n * k), some = 64;
+        matrix a = make(dtype, m, k, BY_ROWS, false), b = make(dtype, k, n, (int)pick(0, 1), false);
+        matrix all_rows = make(dtype, m, n, BY_ROWS, false), few = make(dtype, some, n, BY_ROWS, false);
+        irrational(&a);
+        irrational(&b);
+        tn_i_multiply(dtype, 1, m, n, k, a.at, b.at, false, all_rows.at);
+        for (int64_t first = 0; first + some <= m; first += m / 3 - some) {
+            tn_i_multiply(dtype, 1, some, n, k, tn_i_matrix_at(dtype, a.at, first, 0), b.at, false, few.at);
+            for (int64_t r = 0; r < some; r++)
+                for (int64_t j = 0; j < n; j++)
+                    if (get(&few, r, j) != get(&all_rows, first + r, j))
+                        fail_msg("%lld x %lld: element %lld, %lld", (long long)k, (long long)n, (long long)(first + r),
+                                 (long long)j);
+        }
+        free(a.memory);
+        free(b.memory);
+        free(all_rows.memory);
+        free(few.memory);
+    }
+}
+
+/* One matrix times two vectors at once, with the bits of one. */
+static void two_vectors(void **state) {
+    (void)state;
+    for (int round = 0; round < 60; round++) {
+        const int dtype = round % 2 ? TN_F64 : TN_F32;
+        const int64_t n = pick(49, 200), k = pick(2, 300);
+        matrix a = make(dtype, n, k, BY_ROWS, false), x[2], y[2], z[2];
+        irrational(&a);
+        for (int q = 0; q < 2; q++) {
+            x[q] = make(dtype, 1, k, BY_ROWS, false);
+            irrational(&x[q]);
+            y[q] = make(dtype, 1, n, BY_ROWS, false);
+            z[q] = make(dtype, 1, n, BY_ROWS, false);
+            tn_i_multiply(dtype, 1, 1, n, k, x[q].at, tn_i_matrix_transposed(a.at), false, y[q].at);
+        }
+        const void *const in[2] = {x[0].at.data, x[1].at.data};
+        void *const out[2] = {z[0].at.data, z[1].at.data};
+        const bool done = tn_i_gemm_two(dtype, k, n, in, a.at.data, a.at.rs, out);
+        for (int q = 0; q < 2; q++) {
+            for (int64_t j = 0; done && j < n; j++) assert_true(get(&y[q], 0, j) == get(&z[q], 0, j));
+            free(x[q].memory);
+            free(y[q].memory);
+            free(z[q].memory);
+        }
+        free(a.memory);
+    }
+}
+
 /* ---- triangles ------------------------------------------------------------------------ */
 
 static void triangles(void **state) {
@@ -279,6 +335,7 @@ static void solves(void **state) {
 static const struct CMUnitTest all[] = {
     cmocka_unit_test(products),           cmocka_unit_test(threads_change_no_bits),
     cmocka_unit_test(symmetric_products), cmocka_unit_test(many_products),
+    cmocka_unit_test(rows_are_alike),     cmocka_unit_test(two_vectors),
     cmocka_unit_test(triangles),          cmocka_unit_test(solves),
 };
 
