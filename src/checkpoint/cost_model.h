@@ -27,9 +27,9 @@ bool tn_i_cost_model_read(tn_ctx *c, const char *path, tn_i_cost_model *m);
 tn_i_level tn_i_level_of(const tn_i_cost_model *m, double bytes);
 
 /* Recomputing equation e where it is wanted: elementwise equations, and what only moves
- * elements of a few arrays, fuse with their reader, so that nothing of them is read or written; data and views cost nothing, but for views of a part, so that an
- * argument is not held for the sake of an element; others read and write their arrays.
- * false after TN_ENOMEM. */
+ * elements of a few arrays, fuse with their reader, so that nothing of them is read or written; data and views cost
+ * nothing, but for views of a part, so that an argument is not held for the sake of an element; others read and write
+ * their arrays. false after TN_ENOMEM. */
 bool tn_i_recompute_ns(const tn_i_cost_model *m, const tn_fn *f, const tn_i_eqn *e, double *ns);
 
 /* The same of a part of what e does, whose operations are counted: of steps of a loop. */

@@ -8,6 +8,7 @@
 #define TN_NEST_CODE_H
 
 #include "exec/nest.h"
+#include "vec/chain.h"
 #include "vec/vec.h"
 
 /* An array over a linear index: loops merged where the array walks them evenly, outermost first, at least one. */
@@ -28,7 +29,8 @@ typedef enum tn_i_nest_code_kind {
     TN_CODE_SPREAD, /* a value of each row, for all its elements */
     TN_CODE_STORE,  /* in[0], with stride s[0], to `array` along `walk` */
     TN_CODE_ROWS,   /* in[0], whole rows, folded to one value each */
-    TN_CODE_SINK    /* in[0] into `sink` */
+    TN_CODE_SINK,   /* in[0] into `sink` */
+    TN_CODE_CHAIN   /* chain number `walk` */
 } tn_i_nest_code_kind;
 
 #define TN_NOT_PICKED INT32_MIN
@@ -69,9 +71,45 @@ typedef struct tn_i_nest_sink {
     size_t state, stack; /* in scratch: lanes of all kept; entries of the counter */
     uint64_t identity;
     const tn_i_vec_fold *kernel;
+    uint32_t lane;  /* the value that has the address of lane 0, of a sink that is a link of a chain */
     int64_t leaves; /* of a piece: a power of two; 0: it is not cut */
     size_t parts;   /* in all threads' scratch: results of the pieces, `kept` each */
 } tn_i_nest_sink;
+
+/* Several operations as one instruction (vec/chain.h).  `first` to `last` are the instructions that it stands for, of
+ * which sums at the end may be sinks.  Ends are the dense operands and results that are not slots: where a block is not
+ * whole, they are copied, or the tile has room for it. */
+typedef struct tn_i_nest_chain {
+    const tn_i_chain_set *set;
+    uint8_t dtype;
+    uint32_t first, last;
+    uint32_t link, nlink;
+    uint32_t end, nend; /* ends */
+    uint32_t sink[2];   /* first to last of the list of sinks */
+} tn_i_nest_chain;
+
+typedef struct tn_i_nest_end {
+    uint32_t value;
+    bool reads, writes, roomy;
+} tn_i_nest_end;
+
+/* A link whose operands are values. */
+typedef struct tn_i_nest_link {
+    void (*fn)(void);
+    uint32_t x, y;
+} tn_i_nest_link;
+
+typedef struct tn_i_nest_slot {
+    uint32_t value, slot;
+} tn_i_nest_slot;
+
+/* What chains work on, one for each thread, on its stack. */
+typedef struct tn_i_nest_desk {
+    _Alignas(64) char slot[TN_CHAIN_SLOTS][TN_CHAIN_BLOCK];
+    char end[TN_CHAIN_SLOTS][TN_CHAIN_BLOCK];
+    tn_i_link link[TN_CHAIN_LINKS];
+    int64_t limit; /* of what is folded */
+} tn_i_nest_desk;
 
 /* Scalar code: a nest of one element (nest_scalar.c).  Its values are in registers, a piece of scratch that begins with
  * the constants.  Equations of one kind that do not wait for each other are one instruction over a vector of them: of
@@ -131,6 +169,14 @@ typedef struct tn_i_nest_code {
     size_t once_at;                      /* where the image is in scratch */
     size_t cinstr, cvalue, cwalk, csink; /* how many there is room for */
     size_t nop;
+    tn_i_nest_chain *chain;
+    tn_i_nest_link *link;
+    tn_i_nest_end *end;
+    tn_i_nest_slot *slot; /* values that are in slots */
+    uint32_t *sunk;       /* sinks of chains */
+    size_t nchain, nlink, nend, nslot, nsunk;
+    size_t cchain, clink, cend, cslot, csunk;
+    uint32_t limit;       /* the value that has the address of a desk's limit, or TN_NOVAR */
     uint32_t threads;     /* the most that run it */
     int64_t unit, pieces; /* rows of a piece, or elements where there is one row; how many */
     size_t each;          /* scratch of a thread */
@@ -151,6 +197,11 @@ void tn_i_scalar_run(const tn_i_nest_code *code, char *const *data, char *scratc
 
 /* Whether and where it is cut for several threads, and what they need (nest_cut.c). */
 bool tn_i_nest_cut(tn_ctx *c, tn_i_nest *nest);
+
+/* ---- chains (nest_chain.c) ---- */
+void tn_i_nest_open_desk(const tn_i_nest_code *code, tn_i_nest_desk *desk, char **at);
+void tn_i_nest_run_chain(const tn_i_nest_code *code, const tn_i_nest_chain *k, tn_i_nest_desk *desk, char **at,
+                         int64_t n);
 
 /* ---- moving (nest_move.c) ---- */
 int64_t tn_i_walk_offset(const tn_i_nest_walk *w, int64_t at);
@@ -175,6 +226,10 @@ void tn_i_repeat(int size, const char *from, char *to, int64_t n);
 /* parts: the scratch of all threads. */
 void tn_i_sink_run(const tn_i_nest_code *code, const tn_i_nest_sink *k, char *scratch, char *parts, char *const *data,
                    const char *x, int64_t at, int64_t n, char *out);
+/* Before and after elements at..at+n-1 of a result, all of one leaf, are folded into its lanes by a chain. */
+void tn_i_sink_begin(const tn_i_nest_sink *k, char *scratch, int64_t at);
+void tn_i_sink_end(const tn_i_nest_code *code, const tn_i_nest_sink *k, char *scratch, char *parts, char *const *data,
+                   int64_t result, int64_t at, int64_t n, char *out);
 /* The result of what was cut into pieces; scratch: of one thread. */
 void tn_i_sink_join(const tn_i_nest_code *code, const tn_i_nest_sink *k, char *scratch, char *parts, char *const *data,
                     char *out);

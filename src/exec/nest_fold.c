@@ -106,7 +106,7 @@ static char *halve(const leaf *l) {
     const int64_t size = k->size;
     if (!k->inner_kept) {
         char *a = l->lane + l->at * TN_LANES * size;
-        for (int64_t half = TN_LANES / 2; half > 0; half /= 2) k->kernel->into(a, a + half * size, half);
+        k->kernel->halve(a);
         return a;
     }
     char *a = l->lane + l->at * size;
@@ -236,6 +236,19 @@ void tn_i_sink_run(const tn_i_nest_code *code, const tn_i_nest_sink *k, char *sc
         n -= run;
         x += run * k->size;
     }
+}
+
+void tn_i_sink_begin(const tn_i_nest_sink *k, char *scratch, int64_t at) {
+    const leaf l = {k, scratch + k->state, scratch + k->stack, 0, 1};
+    if (at % TN_LEAF == 0) begin(&l);
+}
+
+void tn_i_sink_end(const tn_i_nest_code *code, const tn_i_nest_sink *k, char *scratch, char *parts, char *const *data,
+                   int64_t result, int64_t at, int64_t n, char *out) {
+    const sinking z = {code, k, scratch, parts, data, out};
+    const leaf l = {k, scratch + k->state, scratch + k->stack, 0, 1};
+    const int64_t next = at + n;
+    if (next % TN_LEAF == 0 || next == k->n) complete(&z, &l, (next - 1) / TN_LEAF, next == k->n, result);
 }
 
 /* Pieces are entries of one level, as leaves are. */

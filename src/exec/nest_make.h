@@ -19,7 +19,13 @@ typedef struct maker {
     uint32_t *group;             /* of each value: its tile */
     uint16_t *readers;           /* of each operation */
     uint8_t *copied;             /* of each operation: a load that must not be read in place */
+    uint8_t *mark;               /* of each operation: while they are put in order */
+    uint8_t *stored;             /* of each value of a chain: it is not only held */
+    uint32_t *slot;              /* of each value: its slot, or TN_NOVAR */
+    uint32_t *order;             /* room for three lists of operations */
     uint32_t ntile, nrow, begin; /* begin: of the section that is being made */
+    uint32_t unchained;          /* tiles there would be without chains, and in the order of the nest */
+    bool ordered;                /* for chains */
     uint8_t widest;
     size_t bytes;
 } maker;
@@ -38,7 +44,15 @@ static inline bool of_row(const tn_i_nest *n, const tn_i_nest_op *o) {
 
 static inline uint8_t size_of(int dtype) { return (uint8_t)tn_i_dtype_size(dtype); }
 
+/* nest_chain.c: whether operation v can be a link of a chain, */
+bool tn_i_nest_chainable(const maker *m, uint32_t v);
+/* the order in which operations of an element section are emitted, */
+void tn_i_nest_order(maker *m, uint32_t *ops, uint32_t n);
+/* and chains of the instructions that are. */
+bool tn_i_nest_chains(maker *m);
+
 /* nest_place.c: sizes of tiles and blocks, and where each value is in scratch, when what runs is known. */
 bool tn_i_nest_place(maker *m);
+bool tn_i_nest_count_tiles(maker *m, uint32_t *tiles);
 
 #endif

@@ -13,6 +13,7 @@ typedef struct state {
     char *const *data;
     char *scratch, *all; /* of this thread, and of all */
     char **at;           /* of each value */
+    tn_i_nest_desk *desk;
 } state;
 
 /* A tile of less than TN_LANES elements, filled up with its first one. */
@@ -62,6 +63,22 @@ static void put(uint8_t size, const int32_t *at, const char *from, int64_t by, i
     }
 }
 
+/* Sums of a chain are of its row. */
+static void run_chain(const state *t, const tn_i_nest_chain *k, int64_t from, int64_t n) {
+    const tn_i_nest_code *c = t->code;
+    if (k->sink[0] == k->sink[1]) {
+        tn_i_nest_run_chain(c, k, t->desk, t->at, n);
+        return;
+    }
+    const int64_t row = t->nest->rows > 1 ? from / t->nest->row : 0, at = from - row * t->nest->row;
+    for (uint32_t i = k->sink[0]; i < k->sink[1]; i++) tn_i_sink_begin(&c->sink[c->sunk[i]], t->scratch, at);
+    tn_i_nest_run_chain(c, k, t->desk, t->at, n);
+    for (uint32_t i = k->sink[0]; i < k->sink[1]; i++) {
+        const tn_i_nest_sink *s = &c->sink[c->sunk[i]];
+        tn_i_sink_end(c, s, t->scratch, t->all, t->data, row, at, n, s->out == TN_NOVAR ? NULL : t->at[s->out]);
+    }
+}
+
 /* Indices from..from+n-1 of the space, or of its rows; `rows` of them, if whole. */
 static void run_one(const state *t, const tn_i_nest_instr *e, int64_t from, int64_t n, int64_t rows) {
     const tn_i_nest_code *c = t->code;
@@ -77,6 +94,7 @@ static void run_one(const state *t, const tn_i_nest_instr *e, int64_t from, int6
             e->strip(n, in, e->s, out, 1);
         return;
     }
+    case TN_CODE_CHAIN: run_chain(t, &c->chain[e->walk], from, n); return;
     case TN_CODE_LOAD: tn_i_walk_load(&c->walk[e->walk], e->size, t->data[e->array], from, n, out); break;
     case TN_CODE_BOX: run_box(t, e, from, n); break;
     case TN_CODE_PICK: pick(e->size, c->gather + e->walk, t->data[e->array], t->at[e->in[0]], out); return;
@@ -145,10 +163,11 @@ static void run_block(const state *t, int64_t row, int64_t rows) {
     }
 }
 
-static state enter(const tn_i_nest *nest, char *const *data, char *scratch, char *all) {
+static state enter(const tn_i_nest *nest, char *const *data, char *scratch, char *all, tn_i_nest_desk *desk) {
     const tn_i_nest_code *c = nest->code;
-    const state t = {nest, c, data, scratch, all, (char **)(void *)scratch};
+    const state t = {nest, c, data, scratch, all, (char **)(void *)scratch, desk};
     for (uint32_t v = 0; v < c->nvalue; v++) t.at[v] = t.scratch + c->value[v].offset;
+    if (c->nchain) tn_i_nest_open_desk(c, desk, t.at);
     memcpy(t.scratch + c->once_at, c->constant, (size_t)c->nonce * 8);
     for (uint32_t i = c->once.first; i < c->once.last; i++) {
         const bool whole = c->instr[i].lasting;
@@ -185,20 +204,24 @@ typedef struct threaded {
     const tn_i_nest *nest;
     char *const *data;
     char *scratch;
-    state first; /* of thread 0, whose scratch is left for what follows */
+    state first; /* of thread 0, whose scratch and desk are left for what follows */
+    tn_i_nest_desk desk;
 } threaded;
 
 static void run_thread(void *with, int thread, int64_t first, int64_t last) {
     threaded *k = with;
     const size_t each = ((const tn_i_nest_code *)k->nest->code)->each;
-    const state mine = enter(k->nest, k->data, k->scratch + (size_t)thread * each, k->scratch);
+    tn_i_nest_desk own;
+    const state mine =
+        enter(k->nest, k->data, k->scratch + (size_t)thread * each, k->scratch, thread == 0 ? &k->desk : &own);
     run_pieces(&mine, first, last);
     if (thread == 0) k->first = mine;
 }
 
 static void run_threads(const tn_i_nest *nest, char *const *data, char *scratch) {
     const tn_i_nest_code *c = nest->code;
-    threaded k = {.nest = nest, .data = data, .scratch = scratch};
+    threaded k;
+    k.nest = nest, k.data = data, k.scratch = scratch; /* a desk is not cleared */
     tn_i_in_pieces(c->threads, c->pieces, run_thread, &k);
     const state *t = &k.first;
     for (uint32_t i = 0; i < c->nsink; i++) {
@@ -218,7 +241,8 @@ void tn_i_nest_execute(const tn_i_nest *nest, char *const *data, void *scratch) 
         run_threads(nest, data, scratch);
         return;
     }
-    const state t = enter(nest, data, scratch, scratch);
+    tn_i_nest_desk desk;
+    const state t = enter(nest, data, scratch, scratch, &desk);
     run_rows(&t, 0, nest->rows);
 }
 

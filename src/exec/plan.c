@@ -411,7 +411,7 @@ const tn_i_plan *tn_i_variant_new(tn_i_plan *root, const tn_fn *f, const int64_t
 
 /* p, or what is planned of its program in bands of rows, where that takes no more memory; NULL after an error. */
 static tn_i_plan *in_bands(tn_i_plan *p, const tn_i_layout *layout) {
-    if (p->plain || p->of->ctx->whole) return p;
+    if (p->plain || p->threads > 1 || p->of->ctx->whole) return p; /* a band is too little for threads to share */
     const tn_fn *f = tn_i_bands(p->f);
     tn_i_plan *q = f && f != p->f ? plan_alloc(p->of) : NULL;
     if (!q) {

@@ -55,7 +55,7 @@ typedef struct tn_i_step {
     uint32_t eqn;
     uint32_t loop; /* strip: its loops in plan->number; body: operand places in plan->arg; others: which one */
     uint8_t kind, loops;
-    bool stacks; /* body: an output is a stack of its own */
+    bool stacks;         /* body: an output is a stack of its own */
     bool leads, follows; /* kernel: a product that may run together with the next step, or the one before */
 } tn_i_step;
 

@@ -73,6 +73,11 @@ typedef uint32_t u32x16 __attribute__((vector_size(64)));
         memcpy(acc, a, sizeof a);                                                         \
         for (int64_t l = 0; i + l < n; l++) last[l] = (T)ONE_##OP(last[l], b[i + l]);     \
     }                                                                                     \
+    target static void name##_halve(void *acc) {                                          \
+        V a[VECTORS];                                                                     \
+        memcpy(a, acc, sizeof a);                                                         \
+        HALVES##VECTORS(V, M, OP, a) * (T *)acc = a[0][0];                                \
+    }                                                                                     \
     target static void name##_rows(const void *x, int64_t rows, int64_t row, void *out) { \
         enum { PER = 64 / sizeof(T) };                                                    \
         const T *b = x, *end = b + rows * row;                                            \
@@ -111,15 +116,16 @@ typedef uint32_t u32x16 __attribute__((vector_size(64)));
 #define KIND(name, target, T, V, M, VECTORS, OP) \
     INTO(name, target, T, OP)                    \
     LANES(name, target, T, V, M, VECTORS, OP)
-#define FOLD(name, T, V, M, VECTORS, OP, identity)                                                   \
-    static const T name##_plain_identity = identity, name##_avx2_identity = identity,                \
-                   name##_avx512_identity = identity;                                                \
-    KIND(name##_plain, , T, V, M, VECTORS, OP)                                                       \
-    KIND(name##_avx2, TN_TARGET_AVX2, T, V, M, VECTORS, OP)                                          \
-    KIND(name##_avx512, TN_TARGET_AVX512, T, V, M, VECTORS, OP)                                      \
-    static const tn_i_vec_fold name[] = {{name##_plain_into, name##_plain_lanes, name##_plain_rows}, \
-                                         {name##_avx2_into, name##_avx2_lanes, name##_avx2_rows},    \
-                                         {name##_avx512_into, name##_avx512_lanes, name##_avx512_rows}};
+#define FOLD(name, T, V, M, VECTORS, OP, identity)                                      \
+    static const T name##_plain_identity = identity, name##_avx2_identity = identity,   \
+                   name##_avx512_identity = identity;                                   \
+    KIND(name##_plain, , T, V, M, VECTORS, OP)                                          \
+    KIND(name##_avx2, TN_TARGET_AVX2, T, V, M, VECTORS, OP)                             \
+    KIND(name##_avx512, TN_TARGET_AVX512, T, V, M, VECTORS, OP)                         \
+    static const tn_i_vec_fold name[] = {                                               \
+        {name##_plain_into, name##_plain_lanes, name##_plain_halve, name##_plain_rows}, \
+        {name##_avx2_into, name##_avx2_lanes, name##_avx2_halve, name##_avx2_rows},     \
+        {name##_avx512_into, name##_avx512_lanes, name##_avx512_halve, name##_avx512_rows}};
 
 FOLD(sum_f64, double, f64x8, i64x8, 2, ADD, 0)
 FOLD(sum_f32, float, f32x16, i32x16, 1, ADD, 0)
@@ -146,6 +152,10 @@ FOLD(min_i32, int32_t, i32x16, i32x16, 1, MIN_I, INT32_MAX)
         const uint8_t *b = x;                                                              \
         for (int64_t i = 0; i < n; i++) a[i % TN_LANES] = ONE_##OP(a[i % TN_LANES], b[i]); \
     }                                                                                      \
+    static void name##_halve(void *acc) {                                                  \
+        uint8_t *a = acc;                                                                  \
+        for (int l = 1; l < TN_LANES; l++) a[0] = ONE_##OP(a[0], a[l]);                    \
+    }                                                                                      \
     static void name##_rows(const void *x, int64_t rows, int64_t row, void *out) {         \
         const uint8_t *b = x;                                                              \
         uint8_t *o = out;                                                                  \
@@ -154,7 +164,7 @@ FOLD(min_i32, int32_t, i32x16, i32x16, 1, MIN_I, INT32_MAX)
             for (int64_t i = 0; i < row; i++) o[r] = ONE_##OP(o[r], b[i]);                 \
         }                                                                                  \
     }                                                                                      \
-    static const tn_i_vec_fold name = {name##_into, name##_lanes, name##_rows};
+    static const tn_i_vec_fold name = {name##_into, name##_lanes, name##_halve, name##_rows};
 BOOLS(max_b8, MAX_I, 0)
 BOOLS(min_b8, MIN_I, 1)
 

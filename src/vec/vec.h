@@ -37,6 +37,7 @@ bool tn_i_vec_pair(const tn_prim *first, const tn_prim *second, int at, int dtyp
 typedef struct tn_i_vec_fold {
     void (*into)(void *acc, const void *x, int64_t n);  /* acc[i] = fold(acc[i], x[i]) */
     void (*lanes)(void *acc, const void *x, int64_t n); /* acc[i % 16] folds x[i] */
+    void (*halve)(void *acc);                           /* sixteen lanes by halves, to lane 0 */
     /* out[r]: row r of x, which has at most TN_LEAF elements */
     void (*rows)(const void *x, int64_t rows, int64_t row, void *out);
 } tn_i_vec_fold;

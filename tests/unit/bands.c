@@ -15,7 +15,8 @@ enum { MOST = 10 };
 /* in: A [n, k], y [n], w [k] */
 static tn_val logistic(const tn_val *in, void *user) {
     (void)user;
-    return tn_mean(tn_softplus(tn_mul(tn_neg(in[1]), tn_matmul(in[0], in[2]))));
+    const tn_val z = tn_matmul(in[0], in[2]); /* first: compilers evaluate arguments in orders of their own */
+    return tn_mean(tn_softplus(tn_mul(tn_neg(in[1]), z)));
 }
 
 /* in: X [n, k], targets [n], W [k, h], b [h], v [h] */
