@@ -7,6 +7,7 @@
 #include "exec/fuse.h"
 
 #include "exec/columns.h"
+#include "exec/plan.h"
 #include "exec/space.h"
 
 #include <string.h>
@@ -56,17 +57,6 @@ static bool is_lazy(const fusion *z, const tn_i_eqn *e) {
     return (e->prim->flags & TN_F_VIEW) && e->nin == 1 && tn_i_space_admits(z->f, e);
 }
 
-static bool effect(const tn_i_eqn *e) {
-    if (e->prim->effect && e->prim->effect(tn_i_p(e))) return true;
-    for (uint32_t k = 0; e->params && k < e->params->n; k++) {
-        const tn_fn *const *g;
-        const uint32_t n = tn_i_programs(&e->params->v[k], &g);
-        for (uint32_t i = 0; i < n; i++)
-            if (g[i]->effect) return true;
-    }
-    return false;
-}
-
 /* Which equations run, and how often their values are used. */
 static void count_uses(fusion *z) {
     const tn_fn *f = z->f;
@@ -74,7 +64,7 @@ static void count_uses(fusion *z) {
     for (uint32_t j = 0; j < f->nout; j++) z->left[f->out[j]]++;
     for (uint32_t i = f->neqn; i-- > 0;) {
         const tn_i_eqn *e = &f->eqn[i];
-        bool live = effect(e);
+        bool live = tn_i_eqn_effect(e);
         for (uint32_t j = 0; j < e->nout; j++) live |= z->left[e->out + j] != 0;
         z->live[i] = live;
         for (uint32_t k = 0; live && k < e->nin; k++) z->left[operands(z, e)[k]]++;

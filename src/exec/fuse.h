@@ -32,9 +32,13 @@ tn_fn *tn_i_hoisted(const tn_fn *f);
  * loops and spilled values have their order already.  requires: any program; effects stay in order.  A new reference,
  * NULL after an error.  Cost: linear. */
 const tn_fn *tn_i_late(const tn_fn *f);
-/* n equations of f, what its outputs need among them, each behind those that it reads (depth_first.c).  All inputs are
+/* n equations of f, what its outputs need among them, each behind those that it reads (rewrite.c).  All inputs are
  * ordinary ones.  A new reference, NULL after an error. */
 tn_fn *tn_i_reordered(const tn_fn *f, const uint32_t *order, uint32_t n);
+/* The same, of which `put` writes those that it returns true for, and maps what they make; in their own order where
+ * `order` is NULL. */
+typedef bool tn_i_put(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *map, const void *with);
+tn_fn *tn_i_rewritten(const tn_fn *f, const uint32_t *order, uint32_t n, tn_i_put *put, const void *with);
 /* Small arrays that depend on no input are constants (known.c).  requires, ensures, errors: the same. */
 tn_fn *tn_i_known(const tn_fn *f);
 /* Whether e is scatter_add of one window at a place that is known and inside; then where it begins in each dimension of

@@ -44,33 +44,14 @@ static void put_inside(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_
     tn_i_free(f->ctx, args, e->nin * sizeof *args);
 }
 
-static tn_fn *once(const tn_fn *f) {
-    tn_i_builder b;
-    tn_i_var *map = tn_i_map_new(f), *out = tn_i_alloc_array(f->ctx, f->nout, sizeof *out);
-    tn_i_builder_init(&b, f->ctx);
-    b.raw = true;
-    b.named_after = f;
-    if (!map || !out) b.failed = true;
-    for (uint32_t i = 0; i < f->nin && !b.failed; i++) map[i] = tn_i_input(&b, f->val[i].type, false);
-    for (uint32_t i = 0; i < f->neqn && !b.failed; i++) {
-        const tn_i_eqn *e = &f->eqn[i];
-        b.region = e->region;
-        b.loc = e->loc;
-        if (goes(f, e))
-            put_inside(&b, f, e, map);
-        else
-            tn_i_copy_eqn(&b, f, e, map);
-    }
-    for (uint32_t j = 0; j < f->nout && !b.failed; j++) out[j] = tn_i_mapped(&b, f, map, f->out[j]);
-    tn_fn *g = NULL;
-    if (b.failed)
-        tn_i_builder_drop(&b);
-    else
-        g = tn_i_finish(&b, f->nout, out);
-    if (map) tn_i_map_free(f, map);
-    tn_i_free(f->ctx, out, f->nout * sizeof *out);
-    return g;
+static bool put(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *map, const void *with) {
+    (void)with;
+    if (!goes(f, e)) return false;
+    put_inside(b, f, e, map);
+    return true;
 }
+
+static tn_fn *once(const tn_fn *f) { return tn_i_rewritten(f, NULL, f->neqn, put, NULL); }
 
 static bool any(const tn_fn *f) {
     for (uint32_t i = 0; i < f->neqn; i++)

@@ -6,24 +6,12 @@
 
 enum { LITTLE = 4 /* times less than the result */, MOST_DEPTH = 8 };
 
-/* e, or a program in it, does more than compute. */
-static bool effect(const tn_i_eqn *e) {
-    if (e->prim->effect && e->prim->effect(tn_i_p(e))) return true;
-    for (uint32_t k = 0; e->params && k < e->params->n; k++) {
-        const tn_fn *const *g;
-        const uint32_t n = tn_i_programs(&e->params->v[k], &g);
-        for (uint32_t i = 0; i < n; i++)
-            if (g[i]->effect) return true;
-    }
-    return false;
-}
-
 uint8_t *tn_i_needed(const tn_fn *f) {
     uint8_t *live = tn_i_alloc(f->ctx, f->neqn), *used = live ? tn_i_alloc(f->ctx, f->nval) : NULL;
     for (uint32_t j = 0; used && j < f->nout; j++) used[f->out[j]] = 1;
     for (uint32_t i = f->neqn; used && i-- > 0;) {
         const tn_i_eqn *e = &f->eqn[i];
-        live[i] = effect(e);
+        live[i] = tn_i_eqn_effect(e);
         for (uint32_t j = 0; j < e->nout; j++) live[i] |= used[e->out + j];
         for (uint32_t k = 0; live[i] && k < e->nin; k++) used[tn_i_in(f, e)[k]] = 1;
     }

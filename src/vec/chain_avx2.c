@@ -4,16 +4,10 @@
 #if TN_HAVE_ISA && defined(__AVX2__) && defined(__FMA__)
 #include <immintrin.h>
 #include <stdint.h>
-#include <string.h>
 
 #define BYTES 32
 
-static void widen(char *to, const char *from, int64_t bytes) {
-    memcpy(to, from, (size_t)bytes);
-    memset(to + bytes, 0, (size_t)(8 * BYTES - bytes));
-}
-
-static void cut(char *to, const char *from, int64_t bytes) { memcpy(to, from, (size_t)bytes); }
+#include "vec/chain_copy.h"
 
 #define WIDEN widen
 #define CUT   cut

@@ -5,7 +5,6 @@
 #include <emmintrin.h>
 #include <math.h>
 #include <stdint.h>
-#include <string.h>
 
 /* Without an instruction, the C library's. */
 typedef double f64x2 __attribute__((vector_size(16)));
@@ -23,12 +22,7 @@ __attribute__((noinline)) static f32x4 fma_f32(f32x4 x, f32x4 y, f32x4 z) {
 
 #define BYTES 16
 
-static void widen(char *to, const char *from, int64_t bytes) {
-    memcpy(to, from, (size_t)bytes);
-    memset(to + bytes, 0, (size_t)(8 * BYTES - bytes));
-}
-
-static void cut(char *to, const char *from, int64_t bytes) { memcpy(to, from, (size_t)bytes); }
+#include "vec/chain_copy.h"
 
 #define WIDEN widen
 #define CUT   cut
