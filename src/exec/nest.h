@@ -71,9 +71,10 @@ typedef struct tn_i_nest_op {
 typedef struct tn_i_nest_array {
     uint32_t arg; /* operand arg, or output arg - nin, of the fused equation */
     uint8_t dtype;
-    bool boxed;                  /* a load: only indices in [lo, hi) of each loop are in memory, others read `fill` */
-    int64_t offset;              /* elements, to index 0 of every loop (of a boxed one that may lie outside) */
-    int64_t bytes;               /* the same in bytes (tn_i_nest_ready) */
+    bool boxed;     /* a load: only indices in [lo, hi) of each loop are in memory, others read `fill` */
+    int64_t offset; /* elements, to index 0 of every loop (of a boxed one that may lie outside) */
+    uint32_t base;  /* where index 0 of every loop is, once the program is planned (tn_i_nests_placed) */
+    int64_t at;
     int64_t stride[TN_MAX_RANK]; /* elements, per loop; 0 where the loop does not move it */
     int64_t lo[TN_MAX_RANK], hi[TN_MAX_RANK];
     uint32_t fill; /* the operation, of level ONCE, that is read outside by a LOAD without an operand */

@@ -127,6 +127,13 @@ bool tn_i_nest_kernel(tn_ctx *c, const tn_i_nest *n, const tn_i_nest_op *o, tn_i
     return false;
 }
 
+static void compute_by(tn_i_nest_instr *e, const tn_i_vec *k) {
+    e->strip = k->strip;
+    e->one = k->one;
+    e->number = k->number;
+    e->lanes = k->lanes;
+}
+
 /* The instruction just made computes what alone v reads: the two are made one.  Repeated operands come where the
  * kernels have loops for them. */
 static bool join(maker *m, uint32_t v) {
@@ -154,8 +161,7 @@ static bool join(maker *m, uint32_t v) {
     m->at[u] = TN_NOVAR; /* nowhere */
     m->at[v] = m->last[v] = m->code->ninstr - 1;
     e->out = v;
-    e->strip = k.strip;
-    e->one = k.one;
+    compute_by(e, &k);
     reads(m, e, value, stride);
     return true;
 }
@@ -171,8 +177,7 @@ static bool emit_map(maker *m, uint32_t v) {
     if (!tn_i_nest_kernel(m->ctx, m->nest, o, m->isa, m->accurate, &k)) return false;
     tn_i_nest_instr *e = emit(m, TN_CODE_MAP, v, o->dtype);
     if (!e) return false;
-    e->strip = k.strip;
-    e->one = k.one;
+    compute_by(e, &k);
     for (uint32_t i = 0; i < o->nin; i++) reads(m, e, value[i], stride[i]);
     return true;
 }
@@ -549,7 +554,7 @@ static bool emit_code(maker *m, bool ordered) {
 static bool make_code(maker *m) {
     uint32_t tiles;
     if (!emit_code(m, false) || !tn_i_nest_count_tiles(m, &m->unchained)) return false;
-    if (m->code->tiny) return tn_i_nest_place(m);
+    if (m->code->tiny) return tn_i_nest_place(m) && tn_i_tiny_make(m->ctx, m->nest, m->code, m->isa);
     if (!emit_code(m, true) || !tn_i_nest_chains(m) || !tn_i_nest_count_tiles(m, &tiles)) return false;
     if (tiles > m->unchained && (!emit_code(m, false) || !tn_i_nest_chains(m))) return false;
     return tn_i_nest_place(m);
@@ -600,8 +605,6 @@ bool tn_i_nest_prepare(tn_ctx *c, tn_i_nest *nest, tn_i_isa isa, bool accurate) 
     maker m = {.ctx = c, .nest = nest, .code = code, .isa = isa, .accurate = accurate};
     code->nop = nest->nop;
     nest->code = code;
-    for (uint32_t i = 0; i < nest->narray; i++)
-        nest->array[i].bytes = nest->array[i].offset * (int64_t)size_of(nest->array[i].dtype);
     if (make(&m) && tn_i_nest_cut(c, nest)) return true;
     tn_i_nest_drop(c, nest);
     return false;
@@ -617,7 +620,9 @@ void tn_i_nest_drop(tn_ctx *c, tn_i_nest *nest) {
     tn_i_free(c, k->value, k->cvalue * sizeof *k->value);
     tn_i_free(c, k->walk, k->cwalk * sizeof *k->walk);
     tn_i_free(c, k->sink, k->csink * sizeof *k->sink);
-    tn_i_free(c, k->si, (k->nop + 1) * sizeof *k->si);
+    tn_i_tiny_drop(c, k);
+    tn_i_free(c, k->number, k->cnumber * sizeof *k->number);
+    tn_i_free(c, k->many, (k->nop + 1) * sizeof *k->many);
     tn_i_free(c, k->load, (k->nop + 1) * sizeof *k->load);
     tn_i_free(c, k->gather, k->cgather * sizeof *k->gather);
     tn_i_free(c, k->chain, k->cchain * sizeof *k->chain);

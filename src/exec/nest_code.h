@@ -44,6 +44,7 @@ typedef struct tn_i_nest_instr {
     int64_t s[4];
     tn_i_strip *strip;
     tn_i_one *one;
+    tn_i_number_fn *number, *const *lanes;
     const tn_i_vec_fold *fold; /* ROWS; NULL: `sink` says which extreme */
     uint32_t array, walk, sink;
     int64_t by, first;
@@ -114,29 +115,19 @@ typedef struct tn_i_nest_desk {
 /* Scalar code: a nest of one element (nest_scalar.c).  Its values are in registers, a piece of scratch that begins with
  * the constants.  Equations of one kind that do not wait for each other are one instruction over a vector of them: of
  * `n` registers side by side, a whole number of the machine's vectors, of which the last ones repeat the first. */
-typedef enum tn_i_scalar_code_kind {
-    TN_SCALAR_ONE,  /* a single number */
-    TN_SCALAR_MANY, /* strip over n numbers */
-    TN_SCALAR_FOLD  /* in[0] folded into the identity */
-} tn_i_scalar_code_kind;
-
 typedef enum tn_i_scalar_from {
     TN_FROM_SAME,  /* register `in`, for all */
     TN_FROM_ROW,   /* registers side by side from `in` on */
     TN_FROM_GATHER /* n registers, named from gather[in] on */
 } tn_i_scalar_from;
 
-typedef struct tn_i_scalar_instr {
-    uint8_t kind, nin;
-    uint8_t from[3], size[3]; /* of each operand */
+/* What a vector of numbers is made of and by; where they are is in its tn_i_number_op. */
+typedef struct tn_i_scalar_many {
+    tn_i_strip *strip;
+    const int32_t *gather; /* the code's */
     uint16_t n;
-    uint32_t out, in[3]; /* offsets in scratch */
-    union {
-        tn_i_one *one;
-        tn_i_strip *strip;
-        const tn_i_vec_fold *fold;
-    } u;
-} tn_i_scalar_instr;
+    uint8_t nin, from[3], size[3]; /* of each operand */
+} tn_i_scalar_many;
 
 /* A number that is loaded or stored. */
 typedef struct tn_i_scalar_move {
@@ -151,7 +142,8 @@ typedef struct tn_i_nest_section {
 typedef struct tn_i_nest_code {
     bool scalar, whole; /* whole: a block has whole rows */
     bool tiny;          /* at most TN_LANES elements */
-    uint32_t nscalar, nload, nstore, nconstant;
+    bool numbers;       /* and run as a program of numbers (nest_tiny.c) */
+    uint32_t nnumber, nmany, nload, nstore, nconstant;
     uint32_t ninstr, nvalue, nwalk, nsink;
     int64_t tile, block; /* elements of a tile; rows of a block */
     tn_i_nest_section once, before, elements[TN_NEST_PHASES], row[TN_NEST_PHASES];
@@ -159,7 +151,10 @@ typedef struct tn_i_nest_code {
     tn_i_nest_value *value;
     tn_i_nest_walk *walk;
     tn_i_nest_sink *sink;
-    tn_i_scalar_instr *si;
+    tn_i_number_op *number; /* of one element, or of a tiny nest: in order */
+    tn_i_scalar_many *many;
+    struct tn_i_tiny *small; /* what they do, of a tiny nest */
+    size_t cnumber, nsmall;
     tn_i_scalar_move *load, *store; /* load: all of both */
     int32_t *gather;                /* offsets in scratch; of tiny nests in arrays */
     size_t ngather, cgather;
@@ -194,6 +189,15 @@ bool tn_i_nest_kernel(tn_ctx *c, const tn_i_nest *n, const tn_i_nest_op *o, tn_i
 /* ---- numbers (nest_scalar.c) ---- */
 bool tn_i_scalar_make(tn_ctx *c, tn_i_nest *n, tn_i_nest_code *code, tn_i_isa isa, bool accurate);
 void tn_i_scalar_run(const tn_i_nest_code *code, char *const *data, char *scratch);
+
+/* ---- tiny nests (nest_tiny.c) ---- */
+/* Once everything is placed.  False after an error. */
+bool tn_i_tiny_make(tn_ctx *ctx, tn_i_nest *n, tn_i_nest_code *code, tn_i_isa isa);
+void tn_i_tiny_drop(tn_ctx *ctx, tn_i_nest_code *code);
+void tn_i_tiny_run(const tn_i_nest_code *code, char *const *data, char *scratch);
+/* Elements at offsets, of which there are TN_LANES; n of them. */
+void tn_i_nest_pick(uint8_t size, const int32_t *at, const char *from, const char *fill, char *to);
+void tn_i_nest_put(uint8_t size, const int32_t *at, const char *from, int64_t by, int64_t n, char *to);
 
 /* Whether and where it is cut for several threads, and what they need (nest_cut.c). */
 bool tn_i_nest_cut(tn_ctx *c, tn_i_nest *nest);

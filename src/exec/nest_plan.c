@@ -58,3 +58,18 @@ bool tn_i_step_nest(tn_i_planner *z, const tn_i_eqn *e, tn_i_step *s, bool *done
     tn_i_draft_drop(&d);
     return ok;
 }
+
+void tn_i_nests_placed(tn_i_planner *z) {
+    const tn_i_plan *p = z->p;
+    for (size_t k = 0; k < p->nstep; k++) {
+        if (p->step[k].kind != TN_STEP_NEST) continue;
+        const tn_i_eqn *e = &z->f->eqn[p->step[k].eqn];
+        tn_i_nest *n = p->nest[p->step[k].loop];
+        for (uint32_t i = 0; i < n->narray; i++) {
+            tn_i_nest_array *a = &n->array[i];
+            const tn_i_place *x = &p->place[a->arg < n->nin ? tn_i_in(z->f, e)[a->arg] : e->out + (a->arg - n->nin)];
+            a->base = x->base;
+            a->at = x->offset + a->offset * (int64_t)tn_i_dtype_size(a->dtype);
+        }
+    }
+}

@@ -43,7 +43,7 @@ static void run_box(const state *t, const tn_i_nest_instr *e, int64_t from, int6
     }                                                                 \
     break;
 
-static void pick(uint8_t size, const int32_t *at, const char *from, const char *fill, char *to) {
+void tn_i_nest_pick(uint8_t size, const int32_t *at, const char *from, const char *fill, char *to) {
     switch (size) {
     case 1: PICK(uint8_t)
     case 4: PICK(uint32_t)
@@ -55,7 +55,7 @@ static void pick(uint8_t size, const int32_t *at, const char *from, const char *
     for (int64_t i = 0; i < n; i++) memcpy(to + at[i], from + (size_t)(i * by) * sizeof(T), sizeof(T)); \
     break;
 
-static void put(uint8_t size, const int32_t *at, const char *from, int64_t by, int64_t n, char *to) {
+void tn_i_nest_put(uint8_t size, const int32_t *at, const char *from, int64_t by, int64_t n, char *to) {
     switch (size) {
     case 1: PUT(uint8_t)
     case 4: PUT(uint32_t)
@@ -97,9 +97,10 @@ static void run_one(const state *t, const tn_i_nest_instr *e, int64_t from, int6
     case TN_CODE_CHAIN: run_chain(t, &c->chain[e->walk], from, n); return;
     case TN_CODE_LOAD: tn_i_walk_load(&c->walk[e->walk], e->size, t->data[e->array], from, n, out); break;
     case TN_CODE_BOX: run_box(t, e, from, n); break;
-    case TN_CODE_PICK: pick(e->size, c->gather + e->walk, t->data[e->array], t->at[e->in[0]], out); return;
+    case TN_CODE_PICK: tn_i_nest_pick(e->size, c->gather + e->walk, t->data[e->array], t->at[e->in[0]], out); return;
     case TN_CODE_PUT:
-        if (t->data[e->array]) put(e->size, c->gather + e->walk, t->at[e->in[0]], e->s[0], n, t->data[e->array]);
+        if (t->data[e->array])
+            tn_i_nest_put(e->size, c->gather + e->walk, t->at[e->in[0]], e->s[0], n, t->data[e->array]);
         return;
     case TN_CODE_IOTA: tn_i_walk_iota(&c->walk[e->walk], e->dtype, e->by, e->first, from, n, out); break;
     case TN_CODE_SPREAD:
@@ -237,6 +238,10 @@ void tn_i_nest_execute(const tn_i_nest *nest, char *const *data, void *scratch) 
         tn_i_scalar_run(c, data, scratch);
         return;
     }
+    if (c->numbers) {
+        tn_i_tiny_run(c, data, scratch);
+        return;
+    }
     if (c->threads > 1) {
         run_threads(nest, data, scratch);
         return;
@@ -246,17 +251,12 @@ void tn_i_nest_execute(const tn_i_nest *nest, char *const *data, void *scratch) 
     run_rows(&t, 0, nest->rows);
 }
 
-tn_status tn_i_run_nest(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base) {
+tn_status tn_i_run_nest(const tn_i_step *s, const uintptr_t *base) {
     const tn_i_nest *nest = s->u.nest;
-    const tn_i_eqn *e = &p->f->eqn[s->eqn];
-    const tn_i_var *in = tn_i_in(p->f, e);
     char *data[TN_NEST_NUMBERS];
-    (void)r;
     for (uint32_t i = 0; i < nest->narray; i++) {
         const tn_i_nest_array *a = &nest->array[i];
-        const tn_i_place *k = &p->place[a->arg < nest->nin ? in[a->arg] : e->out + (a->arg - nest->nin)];
-        char *at = base[k->base] || k->base == TN_BASE_ABSOLUTE ? tn_i_address(base, k) : NULL;
-        data[i] = at ? at + a->bytes : NULL;
+        data[i] = base[a->base] || a->base == TN_BASE_ABSOLUTE ? (char *)(base[a->base] + (uintptr_t)a->at) : NULL;
     }
     tn_i_nest_execute(nest, data, (void *)(base[TN_BASE_ARENA] + (uintptr_t)s->scratch));
     return TN_OK;

@@ -10,6 +10,57 @@
 /* Most equations of one instruction; what a vector at least has, of functions of vectors and of all others. */
 enum { MOST = 64, LEAST_FUNCTION = 2, LEAST_OTHER = 4, ALIGN = 64, WIDEST = 64 };
 
+/* ---- what is not made of a scalar body ------------------------------------------------------- */
+
+static inline void next(const tn_i_number_op *o, char *reg) { o[1].run(o + 1, reg); }
+
+static void run_end(const tn_i_number_op *o, char *reg) { (void)o, (void)reg; }
+
+static void run_one(const tn_i_number_op *o, char *reg) {
+    o->with.one(reg + o->in[0], reg + o->in[1], reg + o->in[2], reg + o->out);
+    next(o, reg);
+}
+
+static void run_fold(const tn_i_number_op *o, char *reg) {
+    const tn_i_vec_fold *fold = o->with.more;
+    fold->into(reg + o->out, reg + o->in[0], 1);
+    next(o, reg);
+}
+
+static void gather(uint32_t size, uint32_t n, const int32_t *at, const char *from, char *to) {
+    switch (size) {
+    case 8:
+        for (uint32_t i = 0; i < n; i++) memcpy(to + i * 8, from + at[i], 8);
+        break;
+    case 4:
+        for (uint32_t i = 0; i < n; i++) memcpy(to + i * 4, from + at[i], 4);
+        break;
+    default:
+        for (uint32_t i = 0; i < n; i++) to[i] = from[at[i]];
+        break;
+    }
+}
+
+static void strip_many(const tn_i_number_op *o, char *reg) {
+    const tn_i_scalar_many *s = o->with.more;
+    _Alignas(ALIGN) char buffer[3][8 * MOST];
+    const void *in[4] = {reg, reg, reg, NULL};
+    int64_t stride[4] = {0};
+    for (uint32_t k = 0; k < s->nin; k++) {
+        stride[k] = s->from[k] != TN_FROM_SAME;
+        in[k] = reg + o->in[k];
+        if (s->from[k] != TN_FROM_GATHER) continue;
+        gather(s->size[k], s->n, s->gather + o->in[k], reg, buffer[k]);
+        in[k] = buffer[k];
+    }
+    s->strip(s->n, in, stride, reg + o->out, 1);
+}
+
+static void run_many(const tn_i_number_op *o, char *reg) {
+    strip_many(o, reg); /* whose buffers would keep a call from becoming a jump */
+    next(o, reg);
+}
+
 /* ---- making ------------------------------------------------------------------------------- */
 
 /* What one strip computes, and its operations that wait for nothing. */
@@ -161,18 +212,18 @@ static bool is_row(const maker *m, const uint32_t *op, uint32_t n, uint32_t padd
     return n == padded || (m->group[x] == x && m->length[x] == n);
 }
 
-static bool put_operand(maker *m, tn_i_scalar_instr *s, const uint32_t *op, uint32_t n, uint32_t k) {
+static bool put_operand(maker *m, tn_i_number_op *o, tn_i_scalar_many *s, const uint32_t *op, uint32_t n, uint32_t k) {
     tn_i_nest_code *c = m->code;
     const tn_i_nest_op *const all = m->n->op;
     bool same = true;
     for (uint32_t i = 1; i < n; i++) same &= m->at[all[op[i]].in[k]] == m->at[all[op[0]].in[k]];
     s->size[k] = size_of(m, all[op[0]].in[k]);
-    s->in[k] = m->at[all[op[0]].in[k]];
+    o->in[k] = m->at[all[op[0]].in[k]];
     s->from[k] = same ? TN_FROM_SAME : TN_FROM_ROW;
     if (same || is_row(m, op, n, s->n, k)) return true;
     if (!tn_i_grow(m->ctx, (void **)&c->gather, &c->cgather, c->ngather + s->n, sizeof *c->gather)) return false;
     s->from[k] = TN_FROM_GATHER;
-    s->in[k] = (uint32_t)c->ngather;
+    o->in[k] = (uint32_t)c->ngather;
     for (uint32_t i = 0; i < s->n; i++) c->gather[c->ngather++] = (int32_t)m->at[all[op[i < n ? i : 0]].in[k]];
     return true;
 }
@@ -189,30 +240,38 @@ static uint32_t filled(const maker *m, uint32_t v, uint32_t n, uint32_t bytes) {
     return n > 1 ? (n + lanes - 1) / lanes * lanes : 1;
 }
 
+static tn_i_number_op *next_op(maker *m, tn_i_number_fn *run) {
+    tn_i_number_op *o = &m->code->number[m->code->nnumber++];
+    *o = (tn_i_number_op){.run = run};
+    return o;
+}
+
 /* There is room for the widest vectors everywhere, so that a program's memory is the same on all processors. */
 static bool emit_many(maker *m, const tn_i_vec *kernel, uint32_t *op, uint32_t n) {
     const uint32_t v = op[0];
-    tn_i_scalar_instr *s = &m->code->si[m->code->nscalar++];
+    tn_i_number_op *o = next_op(m, run_many);
+    tn_i_scalar_many *s = &m->code->many[m->code->nmany++];
     arrange(m, op, n);
-    *s = (tn_i_scalar_instr){.kind = TN_SCALAR_MANY, .nin = m->n->op[v].nin, .u = {.strip = kernel->strip}};
+    *s = (tn_i_scalar_many){.strip = kernel->strip, .nin = m->n->op[v].nin};
     s->n = (uint16_t)filled(m, v, n, vector_bytes(m->isa));
-    s->out = reserve(m, (size_t)filled(m, v, n, WIDEST) * size_of(m, v), ALIGN);
+    o->with.more = s;
+    o->out = reserve(m, (size_t)filled(m, v, n, WIDEST) * size_of(m, v), ALIGN);
     for (uint32_t i = 0; i < n; i++) {
-        m->at[op[i]] = s->out + i * size_of(m, v);
+        m->at[op[i]] = o->out + i * size_of(m, v);
         m->group[op[i]] = op[0];
     }
     m->length[op[0]] = n;
     for (uint32_t k = 0; k < s->nin; k++)
-        if (!put_operand(m, s, op, n, k)) return false;
+        if (!put_operand(m, o, s, op, n, k)) return false;
     return true;
 }
 
 static void emit_one(maker *m, const tn_i_vec *kernel, uint32_t v) {
     const tn_i_nest_op *o = &m->n->op[v];
-    tn_i_scalar_instr *s = &m->code->si[m->code->nscalar++];
-    *s = (tn_i_scalar_instr){.kind = TN_SCALAR_ONE, .nin = o->nin, .n = 1, .u = {.one = kernel->one}};
-    m->at[v] = s->out = reserve(m, 8, 8);
-    for (uint32_t k = 0; k < o->nin; k++) s->in[k] = m->at[o->in[k]];
+    tn_i_number_op *one = next_op(m, kernel->number ? kernel->number : run_one);
+    one->with.one = kernel->one;
+    m->at[v] = one->out = reserve(m, 8, 8);
+    for (uint32_t k = 0; k < o->nin; k++) one->in[k] = m->at[o->in[k]];
 }
 
 /* Into the identity, which is there anew for each run. */
@@ -220,10 +279,10 @@ static void emit_fold(maker *m, uint32_t v) {
     const tn_i_nest_op *o = &m->n->op[v];
     const tn_i_vec_fold *fold = tn_i_vec_fold_of(o->fold, m->n->op[o->in[0]].dtype, m->isa);
     if (!fold) return; /* an index: 0 */
-    tn_i_scalar_instr *s = &m->code->si[m->code->nscalar++];
-    *s = (tn_i_scalar_instr){.kind = TN_SCALAR_FOLD, .nin = 1, .n = 1, .u = {.fold = fold}};
-    s->in[0] = m->at[o->in[0]];
-    s->out = m->at[v];
+    tn_i_number_op *to = next_op(m, run_fold);
+    to->with.more = fold;
+    to->in[0] = m->at[o->in[0]];
+    to->out = m->at[v];
 }
 
 /* Operations that are ready, of the sort that has most of them. */
@@ -267,6 +326,8 @@ static bool make(maker *m) {
         some = false;
         for (size_t i = 0; i < m->nsort; i++) some |= m->sort[i].count != 0;
     }
+    next_op(m, run_end);
+    for (uint32_t i = 0; i < m->code->nmany; i++) m->code->many[i].gather = m->code->gather;
     place_stores(m);
     return true;
 }
@@ -276,10 +337,12 @@ bool tn_i_scalar_make(tn_ctx *c, tn_i_nest *n, tn_i_nest_code *code, tn_i_isa is
     maker m = {.ctx = c, .n = n, .code = code, .isa = isa, .accurate = accurate};
     code->scalar = true;
     code->constant = tn_i_alloc_array(c, nop, 8);
-    code->si = tn_i_alloc_array(c, nop, sizeof *code->si);
+    code->cnumber = nop + 1;
+    code->number = tn_i_alloc_array(c, code->cnumber, sizeof *code->number);
+    code->many = tn_i_alloc_array(c, nop, sizeof *code->many);
     code->load = tn_i_alloc_array(c, nop, sizeof *code->load);
     m.of = tn_i_alloc_array(c, all, sizeof *m.of);
-    bool ok = code->constant && code->si && code->load && m.of;
+    bool ok = code->constant && code->number && code->many && code->load && m.of;
     if (ok) {
         uint32_t **const part[] = {&m.next, &m.at, &m.need, &m.first, &m.group, &m.length, &m.readers};
         for (size_t i = 0; i < sizeof part / sizeof *part; i++) *part[i] = m.of + (i + 1) * nop;
@@ -305,44 +368,11 @@ static inline void copy(uint32_t size, const void *from, void *to) {
     }
 }
 
-static void gather(uint32_t size, uint32_t n, const int32_t *at, const char *from, char *to) {
-    switch (size) {
-    case 8:
-        for (uint32_t i = 0; i < n; i++) memcpy(to + i * 8, from + at[i], 8);
-        break;
-    case 4:
-        for (uint32_t i = 0; i < n; i++) memcpy(to + i * 4, from + at[i], 4);
-        break;
-    default:
-        for (uint32_t i = 0; i < n; i++) to[i] = from[at[i]];
-        break;
-    }
-}
-
-static void run_many(const tn_i_nest_code *code, const tn_i_scalar_instr *s, char *reg) {
-    _Alignas(ALIGN) char buffer[3][8 * MOST];
-    const void *in[4] = {reg, reg, reg, NULL};
-    int64_t stride[4] = {0};
-    for (uint32_t k = 0; k < s->nin; k++) {
-        stride[k] = s->from[k] != TN_FROM_SAME;
-        in[k] = reg + s->in[k];
-        if (s->from[k] != TN_FROM_GATHER) continue;
-        gather(s->size[k], s->n, code->gather + s->in[k], reg, buffer[k]);
-        in[k] = buffer[k];
-    }
-    s->u.strip(s->n, in, stride, reg + s->out, 1);
-}
-
 void tn_i_scalar_run(const tn_i_nest_code *code, char *const *data, char *reg) {
-    const tn_i_scalar_instr *s = code->si, *end = s + code->nscalar;
     const tn_i_scalar_move *x;
     for (uint32_t i = 0; i < code->nconstant; i++) memcpy(reg + 8 * (size_t)i, &code->constant[i], 8);
     for (x = code->load; x < code->load + code->nload; x++) copy(x->size, data[x->array], reg + x->at);
-    for (; s < end; s++) switch ((tn_i_scalar_code_kind)s->kind) {
-        case TN_SCALAR_ONE: s->u.one(reg + s->in[0], reg + s->in[1], reg + s->in[2], reg + s->out); break;
-        case TN_SCALAR_MANY: run_many(code, s, reg); break;
-        case TN_SCALAR_FOLD: s->u.fold->into(reg + s->out, reg + s->in[0], 1); break;
-        }
+    code->number->run(code->number, reg);
     for (x = code->store; x < code->store + code->nstore; x++)
         if (data[x->array]) copy(x->size, reg + x->at, data[x->array]);
 }

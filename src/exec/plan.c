@@ -211,6 +211,7 @@ static bool plan_program(tn_i_planner *z) {
         if (z->live[i] && !tn_i_step_equation(z, i)) return false;
     if (!tn_i_step_results(z)) return false;
     find_two(z);
+    tn_i_nests_placed(z);
     z->p->bytes = tn_i_pool_bytes(&z->pool);
     return note_kept(z) && tn_i_spill_finish(z) && frame_bytes(z);
 }

@@ -115,6 +115,8 @@ bool tn_i_step_group(tn_i_planner *z, const tn_i_eqn *e, tn_i_step *s, tn_i_grou
 
 /* nest_plan.c: outputs are placed and the step is added, or nothing is *done: its body is no nest. */
 bool tn_i_step_nest(tn_i_planner *z, const tn_i_eqn *e, tn_i_step *s, bool *done);
+/* Tells all nests where what they read and write is, once every place is known. */
+void tn_i_nests_placed(tn_i_planner *z);
 
 /* loop_plan.c: the strides of an operand, or of its entries. */
 size_t tn_i_loop_key(const tn_i_planner *z, const tn_type *t, const tn_i_place *k, bool entries, int64_t *key);

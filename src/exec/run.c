@@ -232,7 +232,7 @@ tn_status tn_i_run_step(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame,
     switch ((tn_i_step_kind)s->kind) {
     case TN_STEP_STRIP: run_strip(p, s, frame); break;
     case TN_STEP_KERNEL: return run_kernel(p, s, r, frame);
-    case TN_STEP_NEST: return tn_i_run_nest(p, s, r, frame);
+    case TN_STEP_NEST: return tn_i_run_nest(s, frame);
     case TN_STEP_BODY: return run_body(p, s, r, frame);
     case TN_STEP_GROUP: return tn_i_run_group(p, s, r, frame);
     case TN_STEP_LOOP: return tn_i_run_loop(p, s, r, frame);

@@ -10,11 +10,14 @@
 /* The best instruction set of this processor that kernels exist for. */
 tn_i_isa tn_i_isa_best(void);
 
-/* A kernel for dense operands (stride 1) and repeated ones (stride 0), and the same for one element (may be NULL). */
+/* A kernel for dense operands (stride 1) and repeated ones (stride 0), and the same for one element, alone and in a
+ * program of numbers (either may be NULL). */
 typedef struct tn_i_vec {
     tn_i_strip *strip;
     tn_i_one *one;
     void (*(*itself)(void))(void); /* of a function of vectors: its address, for native code; else NULL */
+    tn_i_number_fn *number;
+    tn_i_number_fn *const *lanes; /* over TN_LANES elements, by a mask of operands that are one number; may be NULL */
 } tn_i_vec;
 /* What a strip is compiled as for an instruction set; the strip itself where it is only one. */
 tn_i_vec tn_i_vec_strip(tn_i_strip *strip, tn_i_isa isa);
