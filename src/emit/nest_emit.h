@@ -15,7 +15,8 @@ typedef struct tn_i_sum {
     tn_i_sum_kind kind;
     bool total;   /* LEAVES: over all loops, not of each row */
     uint32_t led; /* COLUMNS: how many loops are reduced */
-    int64_t q;    /* COLUMNS: results side by side */
+    int64_t q;    /* COLUMNS: results side by side, among them what the innermost loop is filled up with */
+    int64_t run;  /* COLUMNS: results of the innermost loop, filled up to whole vectors where that may be */
     int64_t n;    /* elements of a result */
     size_t at;    /* COLUMNS: offset in scratch, or SIZE_MAX: on the stack */
 } tn_i_sum;

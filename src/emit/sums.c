@@ -58,6 +58,17 @@ static size_t column_bytes(const tn_i_sum *s, size_t size) {
     return (size_t)(16 + levels) * (size_t)s->q * size + 64;
 }
 
+/* Vectors of which some lanes are nobody's are loaded and stored whole, several times as fast as by a mask: so that
+ * results of short rows, which are on the stack, have room for them.  What threads share is as dense as is planned. */
+static void fill_up(const tn_i_nest_writer *w, tn_i_sum *s, uint32_t loops, size_t size) {
+    const int64_t row = w->n->size[loops - 1], full = (row + w->lanes - 1) / w->lanes * w->lanes;
+    s->run = loops < w->n->nloop || w->n->threads > 1 ? row : full;
+    s->q = count_loops(w->n, s->led, loops - 1) * s->run;
+    if (s->run == row || column_bytes(s, size) <= STACK_BYTES) return;
+    s->q = s->q / s->run * row;
+    s->run = row;
+}
+
 static bool plan_one(tn_i_nest_writer *w, const tn_i_nest_op *o, tn_i_sum *s, size_t *used) {
     const tn_i_nest *n = w->n;
     const uint32_t all = n->nloop == 32 ? UINT32_MAX : (1u << n->nloop) - 1, inner = tn_i_inner_mask(n);
@@ -76,7 +87,7 @@ static bool plan_one(tn_i_nest_writer *w, const tn_i_nest_op *o, tn_i_sum *s, si
     s->kind = TN_SUM_COLUMNS;
     s->led = led;
     s->n = count_loops(n, 0, led);
-    s->q = count_loops(n, led, loops);
+    fill_up(w, s, loops, tn_i_dtype_size(folded_dtype(w, o)));
     const size_t bytes = column_bytes(s, tn_i_dtype_size(folded_dtype(w, o)));
     if (bytes > STACK_BYTES) {
         s->at = *used;
@@ -231,7 +242,7 @@ void tn_i_sums_enter(tn_i_nest_writer *w, uint32_t phase, bool rows) {
         tn_i_text_put(w->t, "%s *const col%u = a%u + n%u %% %d * INT64_C(%" PRId64 ") + ", element(w, o), (unsigned)i,
                       (unsigned)i, (unsigned)i, TN_LANES, s->q);
         tn_i_emit_flat(w, s->led, end);
-        tn_i_text_put(w->t, " * INT64_C(%" PRId64 ");\n", rows || s->led == w->n->nloop ? INT64_C(1) : w->inner);
+        tn_i_text_put(w->t, " * INT64_C(%" PRId64 ");\n", rows || s->led == w->n->nloop ? INT64_C(1) : s->run);
     }
 }
 
@@ -273,7 +284,7 @@ static void add_found(tn_i_nest_writer *w, uint32_t op, const tn_i_piece *k, con
 
 static void add_columns(tn_i_nest_writer *w, uint32_t op, const tn_i_piece *k, const char *type) {
     const tn_i_nest_op *o = &w->n->op[op];
-    if (k->count == w->lanes)
+    if (k->count == w->lanes || w->sum[op].run > w->inner)
         tn_i_text_put(w->t, "%s_store(col%u + j%d, V%s((fresh%u ? %s_all(%s) : %s_load(col%u + j%d)), ", type,
                       (unsigned)op, w->u, fold_name[o->fold], (unsigned)op, type, identity(w, o), type, (unsigned)op,
                       w->u);
@@ -356,7 +367,9 @@ static void store_columns(tn_i_nest_writer *w, uint32_t op, const tn_i_nest_op *
     tn_i_text_put(w->t, "((%s *)p%u)[0", type, (unsigned)store->array);
     for (uint32_t d = s->led; d < end; d++)
         tn_i_text_put(w->t, " + i%u * INT64_C(%" PRId64 ")", (unsigned)d, a->stride[d]);
-    tn_i_text_put(w->t, "] = (%s)*r++; }\n", type);
+    tn_i_text_put(w->t, "] = (%s)r[", type);
+    tn_i_emit_flat(w, s->led, end - 1);
+    tn_i_text_put(w->t, " * INT64_C(%" PRId64 ") + i%u]; }\n", s->run, (unsigned)end - 1);
 }
 
 void tn_i_sums_end(tn_i_nest_writer *w) {
