@@ -84,6 +84,7 @@ static bool read(maker *m, uint32_t v, rate r, uint32_t *value, int64_t *stride)
         m->spread[v] = s;
         tn_i_nest_instr *i = emit(m, TN_CODE_SPREAD, s, m->nest->op[v].dtype);
         if (!i) return false;
+        i->spread = tn_i_vec_spread(i->size, m->isa);
         reads(m, i, v, 1);
     }
     *value = m->spread[v];
@@ -187,13 +188,41 @@ static bool lasting(const maker *m, uint32_t v) {
     const tn_i_nest *n = m->nest;
     const tn_i_nest_op *o = &n->op[v];
     if (m->rate[v] != ELEMENT || !m->code->whole || n->rows == 1) return false;
-    if (o->kind == TN_NEST_IOTA) return o->loop >= n->nouter;
+    if (o->kind == TN_NEST_IOTA) return o->loop >= m->cycle;
     if (o->kind != TN_NEST_LOAD) return false;
     const tn_i_nest_array *a = &n->array[o->array];
     for (uint32_t d = 0; d < n->nouter; d++)
         if (a->boxed && (a->lo[d] > 0 || a->hi[d] < n->size[d])) return false;
     if (a->boxed) return false;
-    return !dense(m, a) && !moved_by(n, a, 0, n->nouter);
+    return !dense(m, a) && !moved_by(n, a, 0, m->cycle);
+}
+
+/* Loops d .. nouter-1 move an element's operand, and those before them do not. */
+static bool comes_again(const maker *m, uint32_t d) {
+    const tn_i_nest *n = m->nest;
+    for (uint32_t v = 0; v < n->nop; v++) {
+        const tn_i_nest_op *o = &n->op[v];
+        if (o->kind != TN_NEST_LOAD || o->level != TN_NEST_ELEMENT) continue;
+        const tn_i_nest_array *a = &n->array[o->array];
+        if (!a->boxed && a->stride[d] && !moved_by(n, a, 0, d)) return true;
+    }
+    return false;
+}
+
+/* What only the last loops over rows move, such as the means of f64[n,25,10] - f64[25,10], is the same for every block
+ * that has whole rounds of these.  Blocks of rows that are summed keep to the lanes of that instead. */
+static void find_cycle(maker *m) {
+    const tn_i_nest *n = m->nest;
+    int64_t round = 1;
+    bool sums = false;
+    m->cycle = n->nouter;
+    m->round = 1;
+    for (uint32_t v = 0; v < n->nop; v++) sums |= n->op[v].kind == TN_NEST_REDUCE && !of_row(n, &n->op[v]);
+    for (uint32_t d = n->nouter; m->many && !sums && d-- > 1;) {
+        round *= n->size[d];
+        if (round * n->row > TN_LEAF) return;
+        if (comes_again(m, d)) m->cycle = d, m->round = round;
+    }
 }
 
 static bool emit_iota(maker *m, uint32_t v) {
@@ -575,6 +604,7 @@ static bool make_tiles(maker *m) {
     m->slot = m->at + 4 * c->cvalue;
     m->order = m->at + 5 * c->cvalue;
     set_rates(m);
+    find_cycle(m);
     for (uint32_t v = 0; v < n->nop; v++) m->nrow += m->rate[v] == ROW;
     return make_code(m);
 }

@@ -46,6 +46,7 @@ typedef struct tn_i_nest_instr {
     tn_i_one *one;
     tn_i_number_fn *number, *const *lanes;
     const tn_i_vec_fold *fold; /* ROWS; NULL: `sink` says which extreme */
+    tn_i_spread *spread;       /* SPREAD of values of rows */
     uint32_t array, walk, sink;
     int64_t by, first;
 } tn_i_nest_instr;

@@ -27,6 +27,8 @@ typedef struct maker {
     uint32_t unchained;          /* tiles there would be without chains, and in the order of the nest */
     bool ordered;                /* for chains */
     uint8_t widest;
+    uint32_t cycle; /* blocks have whole rounds of the loops over rows from this one on, `round` rows each */
+    int64_t round;
     size_t bytes;
 } maker;
 

@@ -96,7 +96,9 @@ void tn_i_repeat(int size, const char *from, char *to, int64_t n) { copy_run(siz
 
 /* The two innermost loops, the longer one inside, for `rows` whole rows of the innermost. */
 static void copy_rows(int size, const char *from, const int64_t stride[2], char *to, int64_t rows, int64_t row) {
-    if (rows > row)
+    if (stride[1] == 0)
+        tn_i_vec_spread(size, tn_i_isa_best())(from, stride[0], rows, row, to);
+    else if (rows > row)
         for (int64_t e = 0; e < row; e++)
             copy_run(size, from + e * stride[1] * size, stride[0], to + e * size, row, rows);
     else

@@ -95,9 +95,15 @@ static void choose_sizes(maker *m) {
     if (m->many) {
         int64_t rows = tile / n->row;
         while (rows > 1 && rows * m->nrow * 8 > TILE_BYTES) rows /= 2;
-        if (c->tiny) rows = n->rows;
-        if (rows > TN_LANES) rows -= rows % TN_LANES;
-        while (!c->tiny && rows < TN_LANES && TN_LANES % rows) rows--;
+        if (c->tiny)
+            rows = n->rows;
+        else if (m->round > 1)
+            rows = rows > m->round ? rows - rows % m->round : m->round;
+        else if (rows > TN_LANES)
+            rows -= rows % TN_LANES;
+        else
+            while (rows < TN_LANES && TN_LANES % rows) rows--;
+        if (tile < rows * n->row) tile = round_up(rows * n->row, TN_LANES);
         c->block = rows < n->rows ? rows : n->rows;
     }
     if (!m->many && tile > n->row) tile = round_up(n->row, TN_LANES);

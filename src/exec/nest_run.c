@@ -105,8 +105,7 @@ static void run_one(const state *t, const tn_i_nest_instr *e, int64_t from, int6
     case TN_CODE_IOTA: tn_i_walk_iota(&c->walk[e->walk], e->dtype, e->by, e->first, from, n, out); break;
     case TN_CODE_SPREAD:
         if (e->s[0])
-            for (int64_t r = 0, row = n / rows; r < rows; r++)
-                tn_i_repeat(e->size, t->at[e->in[0]] + r * e->size, out + r * row * e->size, row);
+            e->spread(t->at[e->in[0]], 1, rows, n / rows, out);
         else
             tn_i_repeat(e->size, t->at[e->in[0]], out, n);
         break;

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { MOST_VIEWS = 32, MOST_OPERANDS = 4, LEAST_RUN = 64, MOST_WOVEN = 64 };
+enum { MOST_VIEWS = 32, MOST_OPERANDS = 4, LEAST_RUN = 64, MOST_WOVEN = 64, LEAST_ROW = 8 };
 
 static const tn_type *type_of(const tn_fn *f, tn_i_var v) { return f->val[v].type; }
 
@@ -155,6 +155,12 @@ static bool join_map(const tn_fn *f, const tn_i_eqn *e, tn_i_space *s, const tn_
 
 /* ---- reductions ----------------------------------------------------------------------- */
 
+/* What is kept are the first loops of rows, each of several values of rows of `outer` loops: a nest of its own has
+ * these as its elements, and goes on with the results. */
+static bool shorter_rows(const tn_i_space *s, uint32_t kept, uint32_t outer) {
+    return kept && kept == first_loops((uint32_t)__builtin_popcount(kept)) && row_length(s, outer) >= LEAST_ROW;
+}
+
 static bool join_fold(const tn_fn *f, const tn_i_eqn *e, tn_i_space *s, const tn_i_member *m, uint32_t nest,
                       tn_i_member *out) {
     const tn_i_var v = tn_i_in(f, e)[0];
@@ -189,7 +195,7 @@ static bool join_fold(const tn_fn *f, const tn_i_eqn *e, tn_i_space *s, const tn
         s->outer = x->outer;
         out->phase = (uint8_t)(x->phase + x->spread);
     }
-    if (row && !x->spread) return true;
+    if (row && !x->spread) return !shorter_rows(s, kept, x->outer);
     const uint32_t outer = s->nloop - (uint32_t)__builtin_popcount(over);
     if (kept == first_loops(outer) && (s->outer < 0 || s->outer == (int)outer)) {
         out->part = TN_PART_ROW;

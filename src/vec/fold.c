@@ -43,12 +43,15 @@ typedef uint32_t u32x16 __attribute__((vector_size(64)));
                             (9 + by) % 16, (10 + by) % 16, (11 + by) % 16, (12 + by) % 16, (13 + by) % 16,   \
                             (14 + by) % 16, (15 + by) % 16)
 /* Lanes by halves: element 0 is the result, of the others nothing is said. */
-#define HALVES2(V, M, OP, v)               \
-    v[0] = OP(V, M, v[0], v[1]);           \
+#define HALVES2(V, M, OP, v)     \
+    v[0] = OP(V, M, v[0], v[1]); \
+    LAST2(V, M, OP, v)
+#define HALVES1 LAST1
+#define LAST2(V, M, OP, v)                 \
     v[0] = OP(V, M, v[0], TURN8(v[0], 4)); \
     v[0] = OP(V, M, v[0], TURN8(v[0], 2)); \
     v[0] = OP(V, M, v[0], TURN8(v[0], 1));
-#define HALVES1(V, M, OP, v)                \
+#define LAST1(V, M, OP, v)                  \
     v[0] = OP(V, M, v[0], TURN16(v[0], 8)); \
     v[0] = OP(V, M, v[0], TURN16(v[0], 4)); \
     v[0] = OP(V, M, v[0], TURN16(v[0], 2)); \
@@ -56,72 +59,122 @@ typedef uint32_t u32x16 __attribute__((vector_size(64)));
 
 /* V: a vector of 64 bytes; M: one of integers as wide; VECTORS of them are the lanes.  A row's last elements are read
  * together with what is behind them, where there is something, and the identity taken for that. */
-#define LANES(name, target, T, V, M, VECTORS, OP)                                         \
-    target static void name##_lanes(void *acc, const void *x, int64_t n) {                \
-        enum { PER = 64 / sizeof(T) };                                                    \
-        const T *b = x;                                                                   \
-        T *last = acc;                                                                    \
-        V a[VECTORS];                                                                     \
-        int64_t i = 0;                                                                    \
-        memcpy(a, acc, sizeof a);                                                         \
-        for (; i + TN_LANES <= n; i += TN_LANES)                                          \
-            for (int k = 0; k < VECTORS; k++) {                                           \
-                V v;                                                                      \
-                memcpy(&v, b + i + k * PER, sizeof v);                                    \
-                a[k] = OP(V, M, a[k], v);                                                 \
-            }                                                                             \
-        memcpy(acc, a, sizeof a);                                                         \
-        for (int64_t l = 0; i + l < n; l++) last[l] = (T)ONE_##OP(last[l], b[i + l]);     \
-    }                                                                                     \
-    target static void name##_halve(void *acc) {                                          \
-        V a[VECTORS];                                                                     \
-        memcpy(a, acc, sizeof a);                                                         \
-        HALVES##VECTORS(V, M, OP, a) * (T *)acc = a[0][0];                                \
-    }                                                                                     \
-    target static void name##_rows(const void *x, int64_t rows, int64_t row, void *out) { \
-        enum { PER = 64 / sizeof(T) };                                                    \
-        const T *b = x, *end = b + rows * row;                                            \
-        T *o = out, mask[TN_LANES], same[TN_LANES];                                       \
-        const int64_t tail = row % TN_LANES;                                              \
-        V first[VECTORS], keep[VECTORS];                                                  \
-        for (int l = 0; l < TN_LANES; l++) same[l] = name##_identity;                     \
-        memset(mask, 0, sizeof mask);                                                     \
-        memset(mask, 0xff, (size_t)tail * sizeof(T));                                     \
-        memcpy(first, same, sizeof first);                                                \
-        memcpy(keep, mask, sizeof keep);                                                  \
-        for (int64_t r = 0; r < rows; r++) {                                              \
-            V a[VECTORS], v[VECTORS];                                                     \
-            for (int k = 0; k < VECTORS; k++) a[k] = first[k];                            \
-            for (int64_t i = 0; i < row - tail; i += TN_LANES, b += TN_LANES) {           \
-                memcpy(v, b, sizeof v);                                                   \
-                for (int k = 0; k < VECTORS; k++) a[k] = OP(V, M, a[k], v[k]);            \
-            }                                                                             \
-            if (tail) {                                                                   \
-                if (end - b >= TN_LANES)                                                  \
-                    memcpy(v, b, sizeof v);                                               \
-                else {                                                                    \
-                    memset(v, 0, sizeof v);                                               \
-                    memcpy(v, b, (size_t)tail * sizeof(T));                               \
-                }                                                                         \
-                b += tail;                                                                \
-                for (int k = 0; k < VECTORS; k++) {                                       \
-                    v[k] = PICK(V, M, (M)keep[k], v[k], first[k]);                        \
-                    a[k] = OP(V, M, a[k], v[k]);                                          \
-                }                                                                         \
-            }                                                                             \
-            HALVES##VECTORS(V, M, OP, a) o[r] = a[0][0];                                  \
-        }                                                                                 \
+#define LANES(name, target, T, V, M, VECTORS, OP)                                     \
+    target static void name##_lanes(void *acc, const void *x, int64_t n) {            \
+        enum { PER = 64 / sizeof(T) };                                                \
+        const T *b = x;                                                               \
+        T *last = acc;                                                                \
+        V a[VECTORS];                                                                 \
+        int64_t i = 0;                                                                \
+        memcpy(a, acc, sizeof a);                                                     \
+        for (; i + TN_LANES <= n; i += TN_LANES)                                      \
+            for (int k = 0; k < VECTORS; k++) {                                       \
+                V v;                                                                  \
+                memcpy(&v, b + i + k * PER, sizeof v);                                \
+                a[k] = OP(V, M, a[k], v);                                             \
+            }                                                                         \
+        memcpy(acc, a, sizeof a);                                                     \
+        for (int64_t l = 0; i + l < n; l++) last[l] = (T)ONE_##OP(last[l], b[i + l]); \
+    }                                                                                 \
+    target static void name##_halve(void *acc) {                                      \
+        V a[VECTORS];                                                                 \
+        memcpy(a, acc, sizeof a);                                                     \
+        HALVES##VECTORS(V, M, OP, a) * (T *)acc = a[0][0];                            \
     }
 
-#define KIND(name, target, T, V, M, VECTORS, OP) \
-    INTO(name, target, T, OP)                    \
-    LANES(name, target, T, V, M, VECTORS, OP)
+/* As many rows at once as a vector has elements: h[g] has the lanes of row g, and in each step the rows of h[g] and
+ * h[g + by] share a vector, the first halves of their lanes in one, the second halves in another.  What is left in h[0]
+ * is each row's lane 0, in order. */
+#ifdef __clang__
+#define ALL_AT_ONCE _Pragma("unroll")
+#else
+#define ALL_AT_ONCE _Pragma("GCC unroll 16")
+#endif
+#define MIX(x, y, ...) __builtin_shufflevector(x, y, __VA_ARGS__)
+#define LIST(...)      __VA_ARGS__
+#define HALF(V, M, OP, h, by, LOW, HIGH)                                                      \
+    ALL_AT_ONCE for (int g = 0; g < by; g++) {                                                \
+        const V low = MIX(h[g], h[g + by], LIST LOW), high = MIX(h[g], h[g + by], LIST HIGH); \
+        h[g] = OP(V, M, low, high);                                                           \
+    }
+/* VECTORS of lanes */
+#define JOIN2(V, M, OP, h)                                                         \
+    HALF(V, M, OP, h, 4, (0, 1, 2, 3, 8, 9, 10, 11), (4, 5, 6, 7, 12, 13, 14, 15)) \
+    HALF(V, M, OP, h, 2, (0, 1, 8, 9, 4, 5, 12, 13), (2, 3, 10, 11, 6, 7, 14, 15)) \
+    HALF(V, M, OP, h, 1, (0, 8, 2, 10, 4, 12, 6, 14), (1, 9, 3, 11, 5, 13, 7, 15))
+#define JOIN1(V, M, OP, h)                                                            \
+    HALF(V, M, OP, h, 8, (0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23),    \
+         (8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31))              \
+    HALF(V, M, OP, h, 4, (0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27),  \
+         (4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31))                \
+    HALF(V, M, OP, h, 2, (0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29),  \
+         (2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31))                \
+    HALF(V, M, OP, h, 1, (0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30), \
+         (1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31))
+
+/* ALIKE: the instruction set has shuffles of such vectors. */
+#define ROWS(name, target, T, V, M, VECTORS, OP, ALIKE)                                                          \
+    /* h: the lanes of a row, by halves to those of one vector; `there` elements may be read. */                 \
+    target static inline __attribute__((always_inline)) void name##_row(const T *b, int64_t row, int64_t there,  \
+                                                                        const V *first, const V *keep, V *h) {   \
+        enum { PER = 64 / sizeof(T) };                                                                           \
+        V a[VECTORS], v;                                                                                         \
+        const int64_t tail = row % TN_LANES, whole = row - tail;                                                 \
+        for (int k = 0; k < VECTORS; k++) a[k] = first[k];                                                       \
+        for (int64_t i = 0; i < whole; i += TN_LANES) {                                                          \
+            for (int k = 0; k < VECTORS; k++) {                                                                  \
+                memcpy(&v, b + i + k * PER, sizeof v);                                                           \
+                a[k] = OP(V, M, a[k], v);                                                                        \
+            }                                                                                                    \
+        }                                                                                                        \
+        if (tail) {                                                                                              \
+            const T *from = b + whole;                                                                           \
+            T part[TN_LANES];                                                                                    \
+            if (there < whole + TN_LANES) {                                                                      \
+                memset(part, 0, sizeof part);                                                                    \
+                from = memcpy(part, from, (size_t)tail * sizeof(T));                                             \
+            }                                                                                                    \
+            for (int k = 0; k < VECTORS; k++) {                                                                  \
+                memcpy(&v, from + k * PER, sizeof v);                                                            \
+                v = PICK(V, M, (M)keep[k], v, first[k]);                                                         \
+                a[k] = OP(V, M, a[k], v);                                                                        \
+            }                                                                                                    \
+        }                                                                                                        \
+        for (int k = VECTORS / 2; k > 0; k /= 2) a[0] = OP(V, M, a[0], a[k]);                                    \
+        *h = a[0];                                                                                               \
+    }                                                                                                            \
+    target static void name##_rows(const void *x, int64_t rows, int64_t row, void *out) {                        \
+        enum { PER = 64 / sizeof(T) };                                                                           \
+        const T *b = x, *end = b + rows * row;                                                                   \
+        T *o = out, mask[TN_LANES], same[TN_LANES];                                                              \
+        V first[VECTORS], keep[VECTORS], h[PER];                                                                 \
+        int64_t r = 0;                                                                                           \
+        for (int l = 0; l < TN_LANES; l++) same[l] = name##_identity;                                            \
+        memset(mask, 0, sizeof mask);                                                                            \
+        memset(mask, 0xff, (size_t)(row % TN_LANES) * sizeof(T));                                                \
+        memcpy(first, same, sizeof first);                                                                       \
+        memcpy(keep, mask, sizeof keep);                                                                         \
+        for (const int64_t last = ALIKE ? rows - PER : -1; r <= last || (last > 0 && r < rows); r += PER) {      \
+            if (r > last) r = last, b = end - PER * row; /* some of them again */                                \
+            ALL_AT_ONCE for (int g = 0; g < PER; g++, b += row) name##_row(b, row, end - b, first, keep, &h[g]); \
+            JOIN##VECTORS(V, M, OP, h) memcpy(o + r, h, sizeof h[0]);                                            \
+        }                                                                                                        \
+        for (; r < rows; r++, b += row) {                                                                        \
+            name##_row(b, row, end - b, first, keep, h);                                                         \
+            LAST##VECTORS(V, M, OP, h) o[r] = h[0][0];                                                           \
+        }                                                                                                        \
+    }
+
+#define KIND(name, target, T, V, M, VECTORS, OP, ALIKE) \
+    INTO(name, target, T, OP)                           \
+    LANES(name, target, T, V, M, VECTORS, OP)           \
+    ROWS(name, target, T, V, M, VECTORS, OP, ALIKE)
 #define FOLD(name, T, V, M, VECTORS, OP, identity)                                      \
     static const T name##_plain_identity = identity, name##_avx2_identity = identity,   \
                    name##_avx512_identity = identity;                                   \
-    KIND(name##_plain, , T, V, M, VECTORS, OP)                                          \
-    KIND(name##_avx2, TN_TARGET_AVX2, T, V, M, VECTORS, OP)                             \
-    KIND(name##_avx512, TN_TARGET_AVX512, T, V, M, VECTORS, OP)                         \
+    KIND(name##_plain, , T, V, M, VECTORS, OP, 0)                                       \
+    KIND(name##_avx2, TN_TARGET_AVX2, T, V, M, VECTORS, OP, 0)                          \
+    KIND(name##_avx512, TN_TARGET_AVX512, T, V, M, VECTORS, OP, 1)                      \
     static const tn_i_vec_fold name[] = {                                               \
         {name##_plain_into, name##_plain_lanes, name##_plain_halve, name##_plain_rows}, \
         {name##_avx2_into, name##_avx2_lanes, name##_avx2_halve, name##_avx2_rows},     \

@@ -48,4 +48,8 @@ typedef struct tn_i_vec_fold {
 const tn_i_vec_fold *tn_i_vec_fold_of(int fold, int dtype, tn_i_isa isa);
 uint64_t tn_i_fold_identity(int fold, int dtype); /* as bits of a literal */
 
+/* out[r * each + i] = x[r * step] for r < n, i < each: numbers of `size` bytes, of which only bits are looked at. */
+typedef void tn_i_spread(const void *x, int64_t step, int64_t n, int64_t each, void *out);
+tn_i_spread *tn_i_vec_spread(int size, tn_i_isa isa);
+
 #endif

@@ -1,0 +1,263 @@
+/* Rows of few elements: sums of several rows at once have the order of exec/nest.h, numbers of rows are spread over
+ * their elements, and nests of such rows compute the same by every backend and any number of threads. */
+#include "tracing.h"
+
+#include "exec/exec.h"
+#include "exec/nest_code.h"
+#include "vec/vec.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static uint64_t state = 1;
+static double next(void) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(state >> 11) * 0x1p-53 * 2 - 1;
+}
+
+/* ---- folds ------------------------------------------------------------------------------ */
+
+static const double odd[] = {-0.0, 0.0, INFINITY, -INFINITY, NAN, 0x1p-1070, 1e300};
+
+/* Numbers of a dtype; of every fourth row zeros with signs, of every fifth whatever is odd. */
+static void put(int dtype, char *x, int64_t i, int64_t row) {
+    double v = next() * 100;
+    if (row % 4 == 3) v = v < 0 ? -0.0 : 0.0;
+    if (row % 8 == 7) v = -0.0;
+    if (row % 5 == 4) v = odd[state >> 40 & 3 ? 0 : (size_t)(state >> 42) % COUNT(odd)];
+    const float f = (float)v;
+    const int64_t l = isfinite(v) && fabs(v) < 1e9 ? (int64_t)v : INT64_MIN;
+    const int32_t s = l == INT64_MIN ? INT32_MIN : (int32_t)l;
+    const uint8_t b = v > 0;
+    switch (dtype) {
+    case TN_F64: memcpy(x + i * 8, &v, 8); break;
+    case TN_F32: memcpy(x + i * 4, &f, 4); break;
+    case TN_I64: memcpy(x + i * 8, &l, 8); break;
+    case TN_I32: memcpy(x + i * 4, &s, 4); break;
+    default: memcpy(x + i, &b, 1); break;
+    }
+}
+
+/* One row as exec/nest.h says, by kernels for two elements. */
+static void fold_row(const tn_i_vec_fold *k, int fold, int dtype, size_t size, const char *x, int64_t n, char *out) {
+    char lane[TN_LANES * 8];
+    const uint64_t identity = tn_i_fold_identity(fold, dtype);
+    for (size_t l = 0; l < TN_LANES; l++) memcpy(lane + l * size, &identity, size);
+    for (int64_t i = 0; i < n; i++) k->into(lane + (size_t)(i % TN_LANES) * size, x + (size_t)i * size, 1);
+    for (size_t half = TN_LANES / 2; half; half /= 2)
+        for (size_t l = 0; l < half; l++) k->into(lane + l * size, lane + (l + half) * size, 1);
+    memcpy(out, lane, size);
+}
+
+static bool same_number(int dtype, const char *a, const char *b, size_t size) {
+    double x, y;
+    float f, g;
+    if (memcmp(a, b, size) == 0) return true;
+    if (dtype == TN_F64) return memcpy(&x, a, 8), memcpy(&y, b, 8), isnan(x) && isnan(y);
+    if (dtype == TN_F32) return memcpy(&f, a, 4), memcpy(&g, b, 4), isnan(f) && isnan(g);
+    return false;
+}
+
+/* Of exactly as much memory as there is to be read and written. */
+static void check_fold(int fold, int dtype, tn_i_isa isa, int64_t rows, int64_t row) {
+    const tn_i_vec_fold *k = tn_i_vec_fold_of(fold, dtype, isa), *plain = tn_i_vec_fold_of(fold, dtype, TN_ISA_PLAIN);
+    const size_t size = tn_i_dtype_size(dtype);
+    char *x = malloc((size_t)(rows * row) * size), *out = malloc((size_t)rows * size), want[8];
+    assert_true(x && out && plain);
+    for (int64_t i = 0; i < rows * row; i++) put(dtype, x, i, i / row);
+    k->rows(x, rows, row, out);
+    for (int64_t r = 0; r < rows; r++) {
+        fold_row(plain, fold, dtype, size, x + (size_t)(r * row) * size, row, want);
+        if (!same_number(dtype, out + (size_t)r * size, want, size))
+            fail_msg("fold %d of dtype %d, isa %d: row %d of %d of %d elements", fold, dtype, (int)isa, (int)r,
+                     (int)rows, (int)row);
+    }
+    free(x);
+    free(out);
+}
+
+static void test_folds(void **unused) {
+    (void)unused;
+    static const int64_t row[] = {1, 2, 3, 5, 7, 8, 9, 10, 15, 16, 17, 24, 25, 31, 32, 33, 64, 100, 511, 512};
+    static const int64_t rows[] = {1, 2, 7, 8, 9, 15, 16, 17, 23, 32, 50};
+    for (int isa = TN_ISA_PLAIN; isa <= (int)tn_i_isa_best(); isa++)
+        for (int fold = TN_FOLD_SUM; fold <= TN_FOLD_MIN; fold++)
+            for (int dtype = TN_BOOL; dtype < TN_NDTYPES; dtype++)
+                for (size_t i = 0; i < COUNT(row); i++)
+                    for (size_t j = 0; j < COUNT(rows); j++)
+                        if (tn_i_vec_fold_of(fold, dtype, (tn_i_isa)isa))
+                            check_fold(fold, dtype, (tn_i_isa)isa, rows[j], row[i]);
+}
+
+/* ---- spreading ---------------------------------------------------------------------------- */
+
+static void check_spread(int size, tn_i_isa isa, int64_t step, int64_t n, int64_t each) {
+    const size_t bytes = (size_t)(n * each * size);
+    unsigned char *x = malloc((size_t)((n * step + 1) * size)), *out = malloc(bytes + 1);
+    assert_true(x && out);
+    for (int64_t i = 0; i < (n * step + 1) * size; i++) x[i] = (unsigned char)(next() * 127);
+    out[bytes] = 0x5a;
+    tn_i_vec_spread(size, isa)(x, step, n, each, out);
+    for (int64_t i = 0; i < n * each; i++)
+        if (memcmp(out + i * size, x + i / each * step * size, (size_t)size) != 0)
+            fail_msg("size %d, isa %d: element %d of %d x %d", size, (int)isa, (int)i, (int)n, (int)each);
+    assert_int_equal(out[bytes], 0x5a);
+    free(x);
+    free(out);
+}
+
+static void test_spread(void **unused) {
+    (void)unused;
+    static const int size[] = {1, 4, 8};
+    for (int isa = TN_ISA_PLAIN; isa <= (int)tn_i_isa_best(); isa++)
+        for (size_t s = 0; s < COUNT(size); s++)
+            for (int64_t each = 1; each < 140; each += each < 20 ? 1 : 13)
+                for (int64_t n = 0; n < 12; n++)
+                    for (int64_t step = 0; step < 4; step += 3) check_spread(size[s], (tn_i_isa)isa, step, n, each);
+}
+
+/* ---- programs ------------------------------------------------------------------------------- */
+
+/* A mixture: [n, k, d] less [k, d], squares summed by rows of d, and these in rows of k; sums over n of both. */
+static tn_val mixture(const tn_val *in, void *user) {
+    (void)user;
+    const tn_val r = tn_sub(in[0], in[1]), s = tn_sum_axis(tn_square(r), 2, false);
+    return tn_add(tn_sum(tn_logsumexp(tn_neg(s), 1)), tn_sum(tn_mul(r, tn_max_axis(r, 2, true))));
+}
+
+/* Numbers of rows over their elements, in place of these; and what columns come to. */
+static tn_val scaled(const tn_val *in, void *user) {
+    (void)user;
+    const tn_val r = tn_mul(in[0], tn_sum_axis(in[0], 2, true));
+    return tn_add(tn_sub(r, tn_mul(in[1], 2)), tn_sum_axis(tn_mul(r, r), 0, true));
+}
+
+/* Blocks of whole rounds of the second operand. */
+static tn_val shifted(const tn_val *in, void *user) {
+    (void)user;
+    return tn_sum_axis(tn_square(tn_sub(in[0], in[1])), 2, false);
+}
+
+static const struct {
+    tn_val (*f)(const tn_val *in, void *user);
+    bool gradient;
+} program[] = {{mixture, false}, {mixture, true}, {scaled, false}, {shifted, false}};
+
+static const int64_t shape[][3] = {{0, 25, 10}, {1, 1, 1},   {600, 25, 10}, {601, 5, 3},  {77, 3, 33},
+                                   {40, 7, 8},  {300, 2, 2}, {35, 40, 16},  {129, 50, 1}, {513, 1, 12}};
+
+static char cache[] = "/tmp/tansy-rows-XXXXXX"; /* of native code */
+
+static void remove_cache(void) {
+    char name[600];
+    DIR *d = opendir(cache);
+    assert_non_null(d);
+    for (struct dirent *e; (e = readdir(d)) != NULL;) {
+        (void)snprintf(name, sizeof name, "%s/%s", cache, e->d_name);
+        (void)unlink(name);
+    }
+    (void)closedir(d);
+    (void)rmdir(cache);
+}
+
+/* By a backend; interpreter and native code give bits. */
+static void run_by(const tn_fn *f, int backend, int threads, const void *const *in, double *out, size_t bytes) {
+    const tn_compile_options o = {.size = sizeof o, .backend = backend, .threads = threads, .cache_dir = cache};
+    tn_exec *e = tn_compile(f, &o);
+    if (!e) fail_msg("%s", tn_error(tn_fn_ctx(f)));
+    memset(out, 0x55, bytes);
+    assert_int_equal(tn_call(e, in, TN_OUTPUTS(out)), TN_OK);
+    tn_exec_free(e);
+}
+
+static double number(int dtype, const double *x, size_t i) { return dtype == TN_F64 ? x[i] : ((const float *)x)[i]; }
+
+static void check_program(size_t which, int dtype, const int64_t *d) {
+    tn_ctx *c = checked();
+    const tn_type t[2] = {tn_type_of((tn_dtype)dtype, 3, d), tn_type_of((tn_dtype)dtype, 2, d + 1)};
+    tn_fn *f = tn_trace(c, program[which].f, NULL, 2, t);
+    if (f && program[which].gradient) f = tn_grad(f, NULL, NULL);
+    if (!f) fail_msg("%s", tn_error(c));
+    const size_t n = (size_t)(d[0] * d[1] * d[2]) + 1, m = (size_t)(d[1] * d[2]);
+    double *x = malloc(n * 8), *y = malloc(m * 8), *out[4];
+    assert_true(x && y);
+    for (size_t i = 0; i < n; i++) put(dtype, (char *)x, (int64_t)i, 0);
+    for (size_t i = 0; i < m; i++) put(dtype, (char *)y, (int64_t)i, 0);
+    const int backend[] = {TN_BACKEND_INTERPRETER, TN_BACKEND_NATIVE, TN_BACKEND_INTERPRETER, TN_BACKEND_REFERENCE};
+    for (size_t k = 0; k < 4; k++) {
+        assert_non_null(out[k] = malloc(n * 8));
+        run_by(f, backend[k], k == 2 ? 3 : 1, TN_INPUTS(x, y), out[k], n * 8);
+        if (k && k < 3 && memcmp(out[0], out[k], n * 8) != 0)
+            fail_msg("program %zu of %dx%dx%d, dtype %d: other bits", which, (int)d[0], (int)d[1], (int)d[2], dtype);
+    }
+    const size_t results = which == 0 ? 1 : which == 3 ? (size_t)(d[0] * d[1]) : n - 1;
+    for (size_t i = 0; i < results; i++) {
+        const double got = number(dtype, out[0], i), want = number(dtype, out[3], i);
+        if (fabs(got - want) > (dtype == TN_F64 ? 1e-11 : 1e-3) * fmax(1, fabs(want)))
+            fail_msg("program %zu of %dx%dx%d: %g, expected %g", which, (int)d[0], (int)d[1], (int)d[2], got, want);
+    }
+    for (size_t k = 0; k < 4; k++) free(out[k]);
+    free(x);
+    free(y);
+    tn_ctx_free(c);
+}
+
+static void test_programs(void **unused) {
+    (void)unused;
+    assert_non_null(mkdtemp(cache));
+    for (size_t which = 0; which < COUNT(program); which++)
+        for (size_t i = 0; i < COUNT(shape); i++)
+            for (int dtype = TN_F32; dtype <= TN_F64; dtype++) check_program(which, dtype, shape[i]);
+    remove_cache();
+}
+
+/* ---- what runs ------------------------------------------------------------------------------- */
+
+/* What is the same for every 25 rows is loaded once, for blocks of so many. */
+static void test_rounds(void **unused) {
+    (void)unused;
+    tn_ctx *c = checked();
+    tn_fn *f = tn_trace(c, shifted, NULL, 2, TN_TYPES(tn_f64(100, 25, 10), tn_f64(25, 10)));
+    tn_exec *e = tn_compile(f, NULL);
+    assert_non_null(e);
+    assert_int_equal(e->plan->nnest, 1);
+    const tn_i_nest_code *k = e->plan->nest[0]->code;
+    int loads = 0;
+    assert_true(k->block > 1 && k->block % 25 == 0);
+    for (uint32_t i = 0; i < k->ninstr; i++) {
+        if (k->instr[i].kind != TN_CODE_LOAD) continue;
+        assert_true(i >= k->once.first && i < k->once.last);
+        loads++;
+    }
+    assert_int_equal(loads, 1);
+    tn_exec_free(e);
+    tn_ctx_free(c);
+}
+
+static tn_val twice_reduced(const tn_val *in, void *user) {
+    (void)user;
+    return tn_logsumexp(tn_sum_axis(tn_square(in[0]), 2, false), 1);
+}
+
+/* Rows of 10, then rows of what these come to: two nests, the second of which goes on to the end. */
+static void test_nests(void **unused) {
+    (void)unused;
+    tn_ctx *c = checked();
+    tn_fn *f = tn_trace(c, twice_reduced, NULL, 1, TN_TYPES(tn_f64(100, 25, 10)));
+    tn_exec *e = tn_compile(f, NULL);
+    assert_non_null(e);
+    assert_int_equal(e->plan->nnest, 2);
+    assert_int_equal(e->plan->nest[0]->row, 10);
+    assert_int_equal(e->plan->nest[1]->row, 25);
+    tn_exec_free(e);
+    tn_ctx_free(c);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_folds), cmocka_unit_test(test_spread),
+                                       cmocka_unit_test(test_programs), cmocka_unit_test(test_rounds),
+                                       cmocka_unit_test(test_nests)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
