@@ -420,6 +420,10 @@ static void bind_slots(group_run *w) {
     for (int64_t k = 0; w->bound && k < w->g->nslot; k++) (void)with_slot(w, w->g, k, bind_leaf);
 }
 
+static void release_slots(const group_run *w) {
+    tn_i_stack_release(w->inner.stacks, w->g->growing, (tn_i_handle *)(void *)(kept_memory(w, w->g) + w->g->slots));
+}
+
 static tn_status run_back(group_run *w, int64_t n) {
     tn_status status = w->g->taken ? TN_OK : take_snapshots(w, n);
     int64_t done = 0;
@@ -431,19 +435,22 @@ static tn_status run_back(group_run *w, int64_t n) {
         if (act.kind == TN_I_DONE) break;
         status = act_on(w, &act, n, &done);
     }
-    if (status == TN_OK && w->g->growing)
-        tn_i_stack_release(w->inner.stacks, w->g->growing, (tn_i_handle *)(void *)(kept_memory(w, w->g) + w->g->slots));
+    if (status == TN_OK && w->g->growing) release_slots(w);
     return status;
 }
 
 /* ---- the loop that the group is for ------------------------------------------------------------- */
 
-static tn_status extend(const group_run *w, int64_t n) {
+/* n entries more of the stack that entry k is, if it is one. */
+static bool push(const group_run *w, uint32_t k, int64_t n) {
     const tn_i_actor *a = self_of(w);
-    for (uint32_t k = 0; k < a->nentry; k++)
-        if (a->entry[k].stack && !a->entry[k].again &&
-            !tn_i_stack_extend(w->inner.stacks, (tn_i_handle *)output(w, a, a->shape.y0 + k), n))
-            return no_memory(w);
+    return !a->entry[k].stack || a->entry[k].again ||
+           tn_i_stack_extend(w->inner.stacks, (tn_i_handle *)output(w, a, a->shape.y0 + k), n);
+}
+
+static tn_status extend(const group_run *w, int64_t n) {
+    for (uint32_t k = 0; k < self_of(w)->nentry; k++)
+        if (!push(w, k, n)) return no_memory(w);
     return TN_OK;
 }
 
@@ -459,13 +466,17 @@ static tn_status check_lengths(const group_run *w, int64_t n) {
     return TN_OK;
 }
 
+static tn_status claim(const group_run *w, int64_t n) {
+    const tn_status status = check_lengths(w, n);
+    return status == TN_OK && n ? extend(w, n) : status;
+}
+
 static tn_status run_scan(group_run *w, int64_t *n) {
     const tn_i_loop_shape *s = &self_of(w)->shape;
     *n = s->length;
     if (*n == TN_I_STEPS) memcpy(n, (const void *)operand(w, self_of(w), 0), sizeof *n);
     if (*n < 0) *n = 0;
-    tn_status status = check_lengths(w, *n);
-    if (status == TN_OK && *n) status = extend(w, *n);
+    tn_status status = claim(w, *n);
     if (status != TN_OK || w->g->schedule) return status == TN_OK ? run_back(w, *n) : status;
     for (int64_t k = 0; k < *n && status == TN_OK; k++) {
         *w->number = number_of(s->reverse, k, *n);
@@ -562,9 +573,47 @@ tn_status tn_i_group_enter(const tn_i_plan *p, const tn_i_run *r, uintptr_t *bas
     return enter(&w);
 }
 
-tn_status tn_i_group_disk(const tn_i_plan *p, const tn_i_run *r, uintptr_t *base, size_t step, int64_t slot, int save) {
+static const tn_i_group *snapshots_of(const group_run *w, int own) { return own ? w->g : w->led; }
+
+tn_status tn_i_group_disk(const tn_i_plan *p, const tn_i_run *r, uintptr_t *base, size_t step, int own, int64_t slot,
+                          int save) {
     const group_run w = begin(p, &p->step[step], r, base);
-    return copy_to_disk(&w, w.led ? w.led : w.g, slot, save != 0);
+    return copy_to_disk(&w, snapshots_of(&w, own), slot, save != 0);
+}
+
+tn_status tn_i_group_begin(const tn_i_plan *p, const tn_i_run *r, uintptr_t *base, size_t step) {
+    group_run w = begin(p, &p->step[step], r, base);
+    return begin_snapshots(&w, w.g);
+}
+
+tn_status tn_i_group_turn(const tn_i_plan *p, const tn_i_run *r, uintptr_t *base, size_t step, int own, int64_t n) {
+    const group_run w = begin(p, &p->step[step], r, base);
+    turn(&w, snapshots_of(&w, own), n);
+    return TN_OK;
+}
+
+tn_status tn_i_group_slot(const tn_i_plan *p, const tn_i_run *r, uintptr_t *base, size_t step, int own, int64_t slot,
+                          uintptr_t *at) {
+    const group_run w = begin(p, &p->step[step], r, base);
+    *at = (uintptr_t)slot_at(&w, snapshots_of(&w, own), slot);
+    return *at ? TN_OK : no_memory(&w);
+}
+
+tn_status tn_i_group_release(const tn_i_plan *p, const tn_i_run *r, uintptr_t *base, size_t step) {
+    const group_run w = begin(p, &p->step[step], r, base);
+    release_slots(&w);
+    return TN_OK;
+}
+
+tn_status tn_i_group_claim(const tn_i_plan *p, const tn_i_run *r, uintptr_t *base, size_t step, int64_t n) {
+    const group_run w = begin(p, &p->step[step], r, base);
+    const tn_status status = claim(&w, n);
+    return status == TN_OK && w.g->taken && *steps_of(&w, w.g) != n ? other_length(&w) : status;
+}
+
+tn_status tn_i_group_push(const tn_i_plan *p, const tn_i_run *r, uintptr_t *base, size_t step, int64_t y) {
+    const group_run w = begin(p, &p->step[step], r, base);
+    return push(&w, (uint32_t)y, 1) ? TN_OK : no_memory(&w);
 }
 
 tn_status tn_i_run_group(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base) {
