@@ -625,7 +625,8 @@ typedef enum tn_backend {
 /* Whose elementwise functions a program calls, other than with TN_BACKEND_REFERENCE, which calls the C library's.
  * Whatever is chosen, an equation has the same bits wherever it is fused, on processors with the same vectors. */
 typedef enum tn_math {
-    TN_MATH_DEFAULT, /* vector functions that came with the C library; at most 4 ulp (docs/execution.md) */
+    TN_MATH_DEFAULT, /* vector functions that came with the C library, and what they lack; at most 4 ulp, lgamma below
+                        0 5 (docs/execution.md) */
     TN_MATH_ACCURATE /* at most 1 ulp (erfc 1.5): SLEEF, if it was there when the library was built; else the C
                         library's functions of one number, at most 3 ulp and several times slower */
 } tn_math;

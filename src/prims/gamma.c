@@ -128,6 +128,7 @@ const tn_prim tn_prim_lgamma = {
     .type = tn_i_type_elementwise,
     .partial = {partial_lgamma},
     TN_FLOAT_STRIPS(lgamma),
+    .vector = {[TN_F32] = "lgammaf", [TN_F64] = "lgamma"},
     .weight = 16,
     .jvp_bound = 2.2,
     .domain = {{0.8, 4, 0, 0}},

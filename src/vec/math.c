@@ -14,15 +14,20 @@ static const tn_i_vec_named *table(tn_i_isa isa, bool accurate) {
     }
 }
 
+static tn_i_vec row(const tn_i_vec_named *r, const char *name) {
+    while (r->name && strcmp(r->name, name) != 0) r++;
+    return r->vec;
+}
+
+/* What libmvec lacks, as it did before glibc 2.35, is SLEEF's. */
 tn_i_vec tn_i_vec_math(const char *name, tn_i_isa isa, bool accurate) {
-    for (const tn_i_vec_named *r = table(isa, accurate); r->name; r++)
-        if (strcmp(r->name, name) == 0) return r->vec;
-    return (tn_i_vec){.strip = NULL};
+    const tn_i_vec v = row(table(isa, accurate), name);
+    return v.strip ? v : row(table(isa, true), name);
 }
 
 const char *tn_i_vec_library(bool accurate) {
-    if (!table(TN_ISA_PLAIN, accurate)->name) return "libm";
-    return accurate ? "SLEEF" : "libmvec";
+    if (!accurate && table(TN_ISA_PLAIN, false)->name) return "libmvec";
+    return table(TN_ISA_PLAIN, true)->name ? "SLEEF" : "libm";
 }
 
 const char *tn_i_vec_math_at(size_t i, bool accurate) { return table(TN_ISA_PLAIN, accurate)[i].name; }

@@ -3,7 +3,9 @@
  * Compilers pass vectors as the instruction set of the whole file says, some of them (clang) whatever a function's own
  * attribute says.  So who calls functions of vectors of 64 bytes is a file of its own.  Before, the file defines SET,
  * the end of its tables' names; BYTES of a vector; MVEC_F64(fn, v) and MVEC_F32(fn, v), libmvec's names for arguments
- * v; SLEEF_F64(fn, ulp) and SLEEF_F32(fn, ulp). */
+ * v; SLEEF_F64(fn, ulp) and SLEEF_F32(fn, ulp); ANY(m), whether a lane of the mask m is set, and BEYOND_F64(x, most)
+ * and BEYOND_F32(x, most), whether a lane's absolute value is more than most; FMA(a, b, c) of f64, if there is one. */
+#include "prims/special.h"
 #include "vec/math.h"
 
 #include <string.h>
@@ -107,13 +109,29 @@ typedef int32_t i32xn __attribute__((vector_size(BYTES)));
     LOOP1(prefix, double, f64xn, prefix##_of)         \
     LOOP1(prefix##f, float, f32xn, prefix##f_of)
 
+/* lgamma of lanes above 0; the C library's of the others. */
+#define LGAMMA(name, T, V, M, above, one)                 \
+    static V name(V x) {                                  \
+        const M other = ~(M)(x > (T)0);                   \
+        V y = above(x);                                   \
+        if (!ANY(other)) return y;                        \
+        for (size_t l = 0; l < sizeof x / sizeof(T); l++) \
+            if (other[l]) y[l] = one(x[l]);               \
+        return y;                                         \
+    }
+#define LGAMMAS(prefix, above, abovef)                                 \
+    LGAMMA(prefix##_of, double, f64xn, i64xn, above, tn_i_lgamma)      \
+    LGAMMA(prefix##f_of, float, f32xn, i32xn, abovef, tn_i_lgamma_f32) \
+    LOOP1(prefix, double, f64xn, prefix##_of)                          \
+    LOOP1(prefix##f, float, f32xn, prefix##f_of)
+
 #define TABLE(name, set)  TABLE_(name, set)
 #define TABLE_(name, set) tn_i_##name##_##set
 
 /* ---- libmvec ---------------------------------------------------------------------------- */
 
 #ifdef TN_LIBMVEC
-#define FIRST1(X) X(sin) X(cos) X(exp) X(log)
+#define FIRST1(X) X(exp) X(log)
 #define FIRST2(X) X(pow)
 #if __GLIBC_PREREQ(2, 35)
 #define LATER1(X) \
@@ -134,13 +152,41 @@ typedef int32_t i32xn __attribute__((vector_size(BYTES)));
     LOOP2(mvec_##fn##f, float, f32xn, MVEC_F32(fn##f, vv))
 #define MVEC_ROWS(fn) ROW(mvec, #fn, fn) ROW(mvec, #fn "f", fn##f)
 
+#include "vec/lgamma_set.h"
+LGAMMAS(mvec_lgamma, lgamma_above_0, lgamma_above_0f)
+
+/* libmvec takes arguments of sin and cos beyond these one by one.  SLEEF does not, which is faster but with SSE2. */
+#if defined TN_SLEEF && defined FMA
+enum { USUAL_F64 = 1 << 23, USUAL_F32 = 10000 };
+#define RANGED(name, T, V, M, usual, far, BEYOND, most)            \
+    extern V usual(V);                                             \
+    extern V far(V);                                               \
+    static V name(V x) {                                           \
+        const T m = most;                                          \
+        if (!BEYOND(x, m)) return usual(x);                        \
+        const M beyond = (M)(x > m) | (M)(x < -m);                 \
+        const V near = usual((V)((M)x & ~beyond)), other = far(x); \
+        return (V)(((M)near & ~beyond) | ((M)other & beyond));     \
+    }
+#define RANGE(fn)                                                                                              \
+    RANGED(ranged_##fn, double, f64xn, i64xn, MVEC_F64(fn, v), SLEEF_F64(fn, u10), BEYOND_F64, USUAL_F64)      \
+    RANGED(ranged_##fn##f, float, f32xn, i32xn, MVEC_F32(fn##f, v), SLEEF_F32(fn, u10), BEYOND_F32, USUAL_F32) \
+    LOOP1(mvec_##fn, double, f64xn, ranged_##fn)                                                               \
+    LOOP1(mvec_##fn##f, float, f32xn, ranged_##fn##f)
+#else
+#define RANGE(fn) MVEC1(fn)
+#endif
+
+RANGE(sin)
+RANGE(cos)
 FIRST1(MVEC1)
 FIRST2(MVEC2)
 LATER1(MVEC1)
 LATER2(MVEC2)
 LOGISTICS(mvec_logistic, MVEC_F64(exp, v), MVEC_F32(expf, v))
-const tn_i_vec_named TABLE(mvec, SET)[] = {MVEC_ROWS(logistic) FIRST1(MVEC_ROWS) FIRST2(MVEC_ROWS) LATER1(MVEC_ROWS)
-                                               LATER2(MVEC_ROWS){0}};
+const tn_i_vec_named TABLE(mvec, SET)[] = {MVEC_ROWS(logistic) MVEC_ROWS(lgamma) MVEC_ROWS(sin) MVEC_ROWS(cos)
+                                               FIRST1(MVEC_ROWS) FIRST2(MVEC_ROWS) LATER1(MVEC_ROWS)
+                                                   LATER2(MVEC_ROWS){0}};
 #else
 const tn_i_vec_named TABLE(mvec, SET)[] = {{0}};
 #endif
@@ -174,7 +220,11 @@ const tn_i_vec_named TABLE(mvec, SET)[] = {{0}};
 UNARY(SLEEF1)
 BINARY(SLEEF2)
 LOGISTICS(sleef_logistic, SLEEF_F64(exp, u10), SLEEF_F32(exp, u10))
-const tn_i_vec_named TABLE(sleef, SET)[] = {SLEEF_ROWS(logistic, u10) UNARY(SLEEF_ROWS) BINARY(SLEEF_ROWS){0}};
+extern f64xn SLEEF_F64(lgamma, u10)(f64xn);
+extern f32xn SLEEF_F32(lgamma, u10)(f32xn);
+LGAMMAS(sleef_lgamma, SLEEF_F64(lgamma, u10), SLEEF_F32(lgamma, u10))
+const tn_i_vec_named TABLE(sleef, SET)[] = {SLEEF_ROWS(logistic, u10) SLEEF_ROWS(lgamma, u10) UNARY(SLEEF_ROWS)
+                                                BINARY(SLEEF_ROWS){0}};
 #else
 const tn_i_vec_named TABLE(sleef, SET)[] = {{0}};
 #endif

@@ -79,6 +79,44 @@ static void same(void) {
     assert_memory_equal(dx[0], dx[1], sizeof dx[0]);
 }
 
+/* Functions of vectors that are chosen element by element: numbers on both sides of where they change. */
+static tn_val chosen(const tn_val *in, void *user) {
+    (void)user;
+    const tn_val large = tn_mul(in[0], tn_exp(tn_mul(tn_abs(in[0]), 40.0)));
+    return tn_add(tn_lgamma(tn_mul(in[0], 12.0)), tn_add(tn_sin(large), tn_cos(large)));
+}
+
+static void functions_of_elements(void **state) {
+    (void)state;
+    for (int size = 1; size <= N; size += size < 40 ? 1 : N - 40)
+        for (int single = 0; single < 2; single++) {
+            static float xf[N], yf[2][N];
+            static double xd[N], yd[2][N];
+            if (size > 3 && size < 35) size = 35;
+            tn_ctx *c = checked();
+            const tn_type t = single ? tn_f32(size) : tn_f64(size);
+            tn_fn *f = tn_trace(c, chosen, NULL, 1, &t);
+            if (!f) fail_msg("%s", tn_error(c));
+            for (int i = 0; i < size; i++) xd[i] = cos(i), xf[i] = (float)xd[i];
+            for (int native = 0; native < 2; native++) {
+                const tn_compile_options o = {.size = sizeof o,
+                                              .backend = native ? TN_BACKEND_NATIVE : TN_BACKEND_INTERPRETER};
+                tn_exec *e = tn_compile(f, &o);
+                if (!e) fail_msg("%s", tn_error(c));
+                assert_int_equal(tn_call(e, TN_INPUTS(single ? (void *)xf : (void *)xd),
+                                         TN_OUTPUTS(single ? (void *)yf[native] : (void *)yd[native])),
+                                 TN_OK);
+                tn_exec_free(e);
+            }
+            if (single)
+                assert_memory_equal(yf[0], yf[1], (size_t)size * sizeof(float));
+            else
+                assert_memory_equal(yd[0], yd[1], (size_t)size * sizeof(double));
+            for (int i = 0; i < size; i++) assert_true(single || fabs(yd[0][i]) < 1e3);
+            tn_ctx_free(c);
+        }
+}
+
 static void runs_and_is_kept(void **state) {
     (void)state;
     char dir[64], why[512];
@@ -276,10 +314,10 @@ static void names_are_no_types(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(runs_and_is_kept),   cmocka_unit_test(without_a_compiler),
-        cmocka_unit_test(unsafe_directories), cmocka_unit_test(read_only_directory),
-        cmocka_unit_test(broken_files),       cmocka_unit_test(racing_processes),
-        cmocka_unit_test(names_are_no_types),
+        cmocka_unit_test(functions_of_elements), cmocka_unit_test(runs_and_is_kept),
+        cmocka_unit_test(without_a_compiler),    cmocka_unit_test(unsafe_directories),
+        cmocka_unit_test(read_only_directory),   cmocka_unit_test(broken_files),
+        cmocka_unit_test(racing_processes),      cmocka_unit_test(names_are_no_types),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

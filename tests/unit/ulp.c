@@ -47,6 +47,7 @@ static const function table[] = {
     {"erf", erfl, NULL, -5, 5, {4, 4}},
     {"erfc", erfcl, NULL, -3, 8, {4, 4}},
     {"logistic", logistic, NULL, -30, 30, {4, 5}},
+    {"lgamma", lgammal, NULL, 0, 20, {4, 4}},
     {"pow", NULL, powl, 0, 20, {4, 4}},
     {"atan2", NULL, atan2l, -20, 20, {4, 4}},
 };
@@ -79,7 +80,7 @@ static double sample(const function *f, size_t i, bool second) {
     const size_t n = sizeof special / sizeof *special;
     if (i < n * n) return special[second ? i / n : i % n];
     const double at = second ? fmod((double)i * 0.6180339887498949, 1) : (double)i / SAMPLES;
-    if (i % 5 == 0) return ldexp(f->lo < 0 && i % 2 ? -1 - at : 1 + at, (int)(i % 60) - 40); /* small and large ones */
+    if (i % 5 == 0) return ldexp(f->lo < 0 && i % 2 ? -1 - at : 1 + at, (int)(i % 110) - 40); /* small and large ones */
     return f->lo + (f->hi - f->lo) * at;
 }
 
