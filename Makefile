@@ -4,7 +4,8 @@
 #   CFLAGS=   replaces -O3 -g                         DEBUG=1   checks after every pass (TN_DEBUG), -O1
 #   WERROR=1  warnings are errors                     SAN=      sanitizers: address,undefined or thread
 #   BLIS_DIR= the prefix of a BLIS of your own        LAPACK=1  link LAPACKE
-#   SLEEF=1   link SLEEF, for TN_MATH_ACCURATE        OPENMP=   no threads but those of products
+#   SLEEF=1   link SLEEF, for TN_MATH_ACCURATE and    OPENMP=   no threads but those of products
+#             large arguments of sin and cos
 #   DEPS=no   never install packages                  JOBS=     parallel jobs (all processors)
 #   V=1       print the commands
 #
@@ -79,7 +80,7 @@ FP_FLAGS   = -ffp-contract=off -fno-math-errno
 WARN_FLAGS = -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wmissing-prototypes $(if $(WERROR),-Werror)
 SAN_FLAGS  = $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 ALL_CFLAGS = -std=c11 $(WARN_FLAGS) $(FP_FLAGS) -fPIC -fvisibility=hidden $(SAN_FLAGS) $(if $(DEBUG),-DTN_DEBUG) \
-             $(if $(LAPACK),-DTN_LAPACK) $(if $(SLEEF),-DTN_SLEEF) $(CPPFLAGS) $(CFLAGS)
+             $(if $(LAPACK),-DTN_LAPACK) $(CPPFLAGS) $(CFLAGS)
 # Threads for large nests, where the compiler has OpenMP and its library; OPENMP= builds without.
 OPENMP    ?= 1
 omp       := $(if $(OPENMP),$(shell printf '\043include <omp.h>\nint main(void) { return omp_get_num_threads() - 1; }' | \
@@ -90,7 +91,9 @@ LIBS       = $(omp_lib) $(if $(LAPACK),-llapacke) $(if $(SLEEF),-lsleef) $(call 
 x86_only   = $(if $(filter x86_64%,$(machine)),$(1))
 machine   := $(shell $(CC) -dumpmachine)
 clang_only = $(if $(findstring clang,$(CC)),$(1))
-flags_of   = -Iinclude \
+# What a file is compiled with besides: all that is known before a recipe runs, and BLIS's.
+flags_of   = $(own_flags) $(if $(filter src/exec/gemm_blis.c src/exec/gemm_context.c,$(1)),$(call blis,--cflags))
+own_flags  = -Iinclude \
   $(if $(filter src/%,$(1)),-Isrc $(call clang_only,-Wmissing-variable-declarations)) \
   $(if $(filter src/cli/% src/exec/gemm_blis.c src/exec/gemm_context.c src/exec/blis_select.c src/exec/spill.c src/emit/cache.c src/emit/native.c tests/% bench/% examples/demo/%,$(1)),-D_POSIX_C_SOURCE=200809L) \
   $(if $(filter src/prims/%,$(1)),-fno-trapping-math) \
@@ -98,7 +101,7 @@ flags_of   = -Iinclude \
   $(if $(filter src/vec/math_avx512.c src/vec/chain_avx512.c,$(1)),$(call x86_only,-mavx2 -mfma -mavx512f -mavx512dq -mavx512bw -mavx512vl)) \
   $(if $(filter tests/% bench/%,$(1)),-Isrc -Itests) \
   $(if $(filter src/exec/pages.c,$(1)),-D_DEFAULT_SOURCE) \
-  $(if $(filter src/exec/gemm_blis.c src/exec/gemm_context.c,$(1)),$(call blis,--cflags)) \
+  $(if $(filter src/vec/math_%,$(1)),$(if $(SLEEF),-DTN_SLEEF)) \
   $(if $(filter src/exec/parallel.c,$(1)),$(omp)) \
   $(if $(filter bench/harness.c,$(1)),$(BENCH_HAS)) \
   $(if $(filter tests/fuzz/%,$(1)),-Wno-missing-prototypes)
@@ -111,14 +114,12 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/flags | deps
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(CC) $(ALL_CFLAGS) $(call flags_of,$<) -MMD -MP -c -o $@ $<
+	@echo '$(strip $(call own_flags,$<))' >$(@:.o=.flags)
 
 # These files change when the flags or the list of sources do, and only then.
 remember = @mkdir -p $(@D); echo '$(1)' | cmp -s - $@ || echo '$(1)' >$@
 $(BUILD)/flags: FORCE
 	$(call remember,$(CC) $(ALL_CFLAGS) $(BLIS_DIR))
-$(BUILD)/omp: FORCE
-	$(call remember,$(omp))
-$(BUILD)/obj/src/exec/nest_run.o: $(BUILD)/omp
 $(BUILD)/sources: FORCE
 	$(call remember,$(LIB_SRC))
 
@@ -224,4 +225,10 @@ format: ## lay out every source file by .clang-format
 clean: ## remove what was made
 	rm -rf $(BUILD)
 
--include $(shell [ ! -d $(BUILD)/obj ] || find $(BUILD)/obj -name '*.d')
+# An object is made anew when the flags of its file have changed since.
+same   = $(and $(findstring x$(1)x,x$(2)x),$(findstring x$(2)x,x$(1)x))
+source = $(patsubst $(BUILD)/obj/%.flags,%.c,$(1))
+fresh  = $(call same,$(strip $(call own_flags,$(call source,$(1)))),$(strip $(file <$(1))))
+made   = $(shell [ ! -d $(BUILD)/obj ] || find $(BUILD)/obj -name '*.$(1)')
+$(foreach f,$(call made,flags),$(if $(call fresh,$(f)),,$(eval $(f:.flags=.o): FORCE)))
+-include $(call made,d)

@@ -253,7 +253,7 @@ static int put_place(char *text, size_t n, const tn_i_loc *at) {
 }
 
 static void report(lint *k, const tn_i_eqn *e, int operand, const tn_i_eqn *choice) {
-    char text[1024], where[512] = "", from[512] = "";
+    char text[2048], where[512] = "", from[512] = "";
     (void)put_place(where, sizeof where, e->loc);
     (void)put_place(from, sizeof from, choice->loc);
     (void)snprintf(

@@ -183,6 +183,36 @@ static uint8_t phase_of(const sample *s, const tn_i_nest_op *o) {
     return (uint8_t)phase;
 }
 
+static bool is_shared(const sample *s, uint32_t array) {
+    for (uint32_t a = 0; a < s->n.narray; a++)
+        if (s->shares[a] == (int)array) return true;
+    return false;
+}
+
+/* A LOAD or IOTA of elements as one of another phase: each is read in its own alone.  What is stored over is no more.
+ */
+static uint32_t again(sample *s, uint32_t v, uint8_t phase) {
+    tn_i_nest_op o = s->op[v];
+    if (o.kind == TN_NEST_LOAD && is_shared(s, o.array)) return make_number(s, o.dtype);
+    o.phase = phase;
+    o.crosses = false;
+    return push(s, o);
+}
+
+static bool is_source(const tn_i_nest_op *o) {
+    return o->level == TN_NEST_ELEMENT && (o->kind == TN_NEST_LOAD || o->kind == TN_NEST_IOTA);
+}
+
+/* Reads what o, which is not among the operations yet, reads of elements in the phase that it will have. */
+static void reread(sample *s, tn_i_nest_op *o) {
+    tn_i_nest_op settled = *o;
+    for (uint32_t i = 0; i < o->nin; i++)
+        if (s->op[o->in[i]].level > settled.level) settled.level = s->op[o->in[i]].level;
+    const uint8_t phase = phase_of(s, &settled);
+    for (uint32_t i = 0; i < o->nin; i++)
+        if (is_source(&s->op[o->in[i]]) && s->op[o->in[i]].phase != phase) o->in[i] = again(s, o->in[i], phase);
+}
+
 static void settle(sample *s, uint32_t v) {
     tn_i_nest_op *o = &s->op[v];
     for (uint32_t i = 0; i < o->nin; i++) {
@@ -211,6 +241,7 @@ static uint32_t make_map(sample *s, int dtype) {
         tn_i_nest_op lt = {.kind = TN_NEST_MAP, .dtype = TN_BOOL, .nin = 2};
         lt.in[0] = any_value(s, dtype);
         lt.in[1] = any_value(s, dtype);
+        reread(s, &lt);
         const uint32_t v = push(s, lt);
         s->eqn[v] = (tn_i_eqn){.prim = &tn_prim_lt};
         s->op[v].eqn = &s->eqn[v];
@@ -220,6 +251,7 @@ static uint32_t make_map(sample *s, int dtype) {
     for (uint32_t i = prim == &tn_prim_select; i < o.nin; i++) o.in[i] = any_value(s, dtype);
     if (pick(s, 0, 7) == 0) o.level = inner_of(s) ? TN_NEST_ELEMENT : TN_NEST_ONCE; /* more often than its operands */
     if (s->n.nouter && pick(s, 0, 7) == 0 && o.level == TN_NEST_ONCE) o.level = TN_NEST_ROW;
+    reread(s, &o);
     const uint32_t v = push(s, o);
     s->eqn[v] = (tn_i_eqn){.prim = prim};
     s->op[v].eqn = &s->eqn[v];
