@@ -1,5 +1,6 @@
 #include "api/choose.h"
 
+#include "checkpoint/trials.h"
 #include "checkpoint/policies.h"
 #include "control/reschedule.h"
 #include "exec/resident.h"
@@ -38,7 +39,10 @@ static bool find(const tn_fn *f, const tn_i_wrt *w, size_t bytes, tn_i_budget *o
     programs p = {.f = f, .w = w};
     tn_i_trier t = {.ctx = f->ctx, .attempt = measure, .schedule = schedule, .residents = tn_i_residents, .user = &p};
     if (!tn_i_auto_loops(f, &t.loops)) return false;
-    const bool ok = (t.loops.n || schedule(&p, NULL)) && tn_i_budget_find(&t, bytes, out);
+    bool ok = t.loops.n ? (t.known = tn_i_trials_of(f, w->n, w->index, t.loops.n)) != NULL : schedule(&p, NULL);
+    if (!ok) *out = (tn_i_budget){0};
+    ok = ok && tn_i_budget_find(&t, bytes, out);
+    if (!ok) tn_i_trials_forget(f);
     tn_i_auto_loops_free(f->ctx, &t.loops);
     drop(&p);
     return ok;

@@ -2,6 +2,7 @@
 #include "checkpoint/budget.h"
 
 #include "checkpoint/candidates.h"
+#include "checkpoint/trials.h"
 #include "checkpoint/policies.h"
 #include "checkpoint/search.h"
 
@@ -88,8 +89,17 @@ static void tried_free(tn_i_search *s) {
     tn_i_free(s->t->ctx, s->tried, s->ctried * sizeof *s->tried);
 }
 
+void tn_i_reschedule(tn_i_search *s) { s->untold = true; }
+
+bool tn_i_tell(tn_i_search *s) {
+    if (s->untold && !s->t->schedule(s->t->user, s->now)) return false;
+    s->untold = false;
+    return true;
+}
+
 static bool try_once(tn_i_search *s, const tn_i_plan_by *how) {
     s->same = NULL;
+    if (!tn_i_tell(s)) return false;
     if (!s->t->attempt(s->t->user, how, &s->last)) {
         if (!s->same) return false;
         s->last = s->same->trial;
@@ -125,25 +135,33 @@ static bool remember(tn_i_search *s) {
     return true;
 }
 
-bool tn_i_attempt(tn_i_search *s, const tn_i_plan_by *inner) {
+/* What came of a trial, which is the search's `last`. */
+static bool account(tn_i_search *s) {
     tn_i_budget *x = s->x;
-    const tn_i_plan_by how = {.name = inner->name, .plan = note, .user = s};
-    s->inner = *inner;
-    s->took = false;
-    clear(s->t->ctx, &s->saves);
-    if (!try_once(s, &how) || !remember(s)) return false;
+    if (!remember(s)) return false;
     if (x->trials++ == 0) x->full = s->last;
     if (s->last.peak < x->least && !s->between) x->least = s->last.peak;
     if ((s->took = takes(s))) take(s);
     return true;
 }
 
-bool tn_i_attempt_named(tn_i_search *s, const char *name) {
-    tn_i_plan_by how;
-    return tn_i_plan_of_text(s->t->ctx, name, &how) && tn_i_attempt(s, &how);
+bool tn_i_attempt(tn_i_search *s, const tn_i_plan_by *inner) {
+    const tn_i_plan_by how = {.name = inner->name, .plan = note, .user = s};
+    s->inner = *inner;
+    s->took = false;
+    clear(s->t->ctx, &s->saves);
+    return try_once(s, &how) && account(s);
 }
 
-bool tn_i_reschedule(tn_i_search *s) { return s->t->schedule(s->t->user, s->now); }
+/* What was tried before is made again only if it is the best so far, for what it saves. */
+bool tn_i_attempt_named(tn_i_search *s, const char *name) {
+    tn_i_trials *before = s->x->nloop ? s->t->known : NULL;
+    const bool known = before && tn_i_trials_find(before, name, s->now, &s->last);
+    tn_i_plan_by how;
+    if (known && !takes(s)) return account(s);
+    if (!tn_i_plan_of_text(s->t->ctx, name, &how) || !tn_i_attempt(s, &how)) return false;
+    return known || !before || tn_i_trials_add(before, name, s->now, &s->last);
+}
 
 /* ---- small programs: every save set -------------------------------------------------------------- */
 

@@ -45,7 +45,8 @@ typedef struct tn_i_trier {
     bool (*residents)(const tn_fn *f, const uint8_t *known, uint8_t *resident);
     void *user;
     tn_i_auto_loops_of loops;
-    bool large; /* for tests: candidates alone, as if there were too many save sets */
+    struct tn_i_trials *known; /* where there are loops: what plans by name came to before (trials.h); or NULL */
+    bool large;             /* for tests: candidates alone, as if there were too many save sets */
 } tn_i_trier;
 
 /* What a plan saved, boundary by boundary, in the order in which it was asked. */

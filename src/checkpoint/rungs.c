@@ -99,7 +99,8 @@ static bool measure_steps(tn_i_search *s, rung r, size_t *per_step) {
         const ladder x = ladder_of(s, l, "revolve", true);
         if (!set(s, i, l->steps < 0 && !l->limit ? r : x.at[0])) return false;
     }
-    if (!tn_i_reschedule(s) || !s->t->attempt(s->t->user, &how, &t)) return false;
+    tn_i_reschedule(s);
+    if (!tn_i_tell(s) || !s->t->attempt(s->t->user, &how, &t)) return false;
     *per_step = t.per_step;
     return true;
 }
@@ -120,7 +121,8 @@ bool tn_i_fastest_schedules(tn_i_search *s) {
         const ladder x = ladder_of(s, &s->t->loops.loop[i], "revolve", true);
         if (!set(s, i, x.at[0])) return false;
     }
-    return tn_i_reschedule(s);
+    tn_i_reschedule(s);
+    return true;
 }
 
 /* ---- every schedule -------------------------------------------------------------------------------- */
@@ -151,7 +153,8 @@ bool tn_i_nth_schedules(tn_i_search *s, size_t at) {
         if (!set(s, i, r)) return false;
         at /= n;
     }
-    return tn_i_reschedule(s);
+    tn_i_reschedule(s);
+    return true;
 }
 
 /* ---- paths ------------------------------------------------------------------------------------------------ */
@@ -159,13 +162,15 @@ bool tn_i_nth_schedules(tn_i_search *s, size_t at) {
 static bool try_these(tn_i_search *s, const walk *w, const rung *r) {
     for (size_t i = 0; i < s->x->nloop; i++)
         if (!set(s, i, r[i])) return false;
-    return tn_i_reschedule(s) && tn_i_attempt_named(s, w->policy);
+    tn_i_reschedule(s);
+    return tn_i_attempt_named(s, w->policy);
 }
 
 static bool try_rungs(tn_i_search *s, const walk *w, const uint32_t *rungs, found *best) {
     for (size_t i = 0; i < s->x->nloop; i++)
         if (!set(s, i, w->ladder[i].at[rungs[i]])) return false;
-    if (!tn_i_reschedule(s) || !tn_i_attempt_named(s, w->policy)) return false;
+    tn_i_reschedule(s);
+    if (!tn_i_attempt_named(s, w->policy)) return false;
     if (!s->took) return true;
     for (size_t i = 0; i < s->x->nloop; i++) best->rung[i] = w->ladder[i].at[rungs[i]];
     best->walk = w;

@@ -20,6 +20,7 @@ typedef struct tn_i_search {
     const struct tn_i_tried *same;
     /* The schedules on trial, one a loop, and all trials' results, when there are loops. */
     const char **now;
+    bool untold;    /* `now` is not what the programs have that are made */
     bool unbounded; /* loops whose steps only a run tells may keep everything: it is nothing, step by step */
     tn_i_trial *seen;
     size_t nseen, cseen;
@@ -34,8 +35,10 @@ bool tn_i_better(const tn_i_trial *a, const tn_i_trial *b);
 /* Tries a plan under the schedules `now`.  false after an error, or where the plan said so. */
 bool tn_i_attempt(tn_i_search *s, const tn_i_plan_by *inner);
 bool tn_i_attempt_named(tn_i_search *s, const char *name);
-/* Tells `now` to who makes the programs. */
-bool tn_i_reschedule(tn_i_search *s);
+/* The next plan is tried under `now`, once it is made. */
+void tn_i_reschedule(tn_i_search *s);
+/* Makes the programs under `now`, unless they are; what tries a plan asks for it. */
+bool tn_i_tell(tn_i_search *s);
 
 /* ---- rungs.c: schedules of loops ---------------------------------------------------------- */
 
@@ -44,7 +47,7 @@ bool tn_i_fastest_schedules(tn_i_search *s);
 /* How many ways there are to give each loop any of its schedules, `most` + 1 where they are more, or more than can be
  * listed (a limit, steps that only a run tells). */
 size_t tn_i_count_schedules(const tn_i_search *s, size_t most);
-/* Way `at` in `now`, and told. */
+/* Way `at` in `now`. */
 bool tn_i_nth_schedules(tn_i_search *s, size_t at);
 /* Tries loops at a few numbers of slots, under a few policies; then, for this budget, at those between. */
 bool tn_i_try_rungs(tn_i_search *s);

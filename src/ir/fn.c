@@ -9,6 +9,7 @@
 
 static void fn_free(tn_fn *f) {
     tn_ctx *c = f->ctx;
+    if (f->note.data) f->note.drop(f->note.data);
     for (uint32_t i = 0; i < f->neqn; i++) tn_i_params_unref(c, f->eqn[i].params);
     tn_i_free(c, f->val, f->nval * sizeof *f->val);
     tn_i_free(c, f->eqn, f->neqn * sizeof *f->eqn);

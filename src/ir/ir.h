@@ -104,6 +104,12 @@ typedef struct tn_i_eqn {
     bool linear;     /* came out of a linear program, where strict_zero would change it (docs/ir.md) */
 } tn_i_eqn;
 
+/* What others keep with a program, and leave with it. */
+typedef struct tn_i_note {
+    void *data; /* NULL: nothing */
+    void (*drop)(void *data);
+} tn_i_note;
+
 struct tn_fn {
     tn_ctx *ctx;
     tn_fn *prev, *next;
@@ -120,6 +126,7 @@ struct tn_fn {
     uint64_t hash;       /* of the contents; places do not count */
     const char *name;    /* interned; "" when unknown */
     const tn_i_loc *loc; /* where it was traced */
+    tn_i_note note;      /* of searches among its derivatives (checkpoint/trials.h) */
 };
 
 static inline const tn_i_var *tn_i_in(const tn_fn *f, const tn_i_eqn *e) { return f->pool + e->in; }

@@ -67,16 +67,35 @@ static matrix make(int dtype, int64_t rows, int64_t columns, int layout, bool fi
     return x;
 }
 
+/* By rows, or by columns, so that what is summed lies in a row. */
+static double *dense(const matrix *x, bool by_columns) {
+    double *out = malloc((size_t)(x->rows * x->columns) * sizeof *out);
+    assert_non_null(out);
+    for (int64_t i = 0; i < x->rows; i++)
+        for (int64_t j = 0; j < x->columns; j++) out[by_columns ? j * x->rows + i : i * x->columns + j] = get(x, i, j);
+    return out;
+}
+
+/* Sums that are exact in any order, or need not be. */
+static double dot(const double *x, const double *y, int64_t n) {
+    double sum[4] = {0, 0, 0, 0};
+    int64_t p = 0;
+    for (; p + 4 <= n; p += 4)
+        for (int l = 0; l < 4; l++) sum[l] += x[p + l] * y[p + l];
+    for (; p < n; p++) sum[0] += x[p] * y[p];
+    return sum[0] + sum[1] + (sum[2] + sum[3]);
+}
+
 /* ---- products ---------------------------------------------------------------------- */
 
-static void check_product(const matrix *a, const matrix *b, const matrix *c, const double *was) {
+/* x, y: a by rows, b by columns. */
+static void check_product(const double *x, const double *y, int64_t k, const matrix *c, const double *was) {
     for (int64_t i = 0; i < c->rows; i++)
         for (int64_t j = 0; j < c->columns; j++) {
-            double sum = was ? was[i * c->columns + j] : 0;
-            for (int64_t p = 0; p < a->columns; p++) sum += get(a, i, p) * get(b, p, j);
+            const double sum = (was ? was[i * c->columns + j] : 0) + dot(x + i * k, y + j * k, k);
             if (get(c, i, j) != sum)
                 fail_msg("%lld x %lld x %lld at %lld %lld: %g, not %g", (long long)c->rows, (long long)c->columns,
-                         (long long)a->columns, (long long)i, (long long)j, get(c, i, j), sum);
+                         (long long)k, (long long)i, (long long)j, get(c, i, j), sum);
         }
 }
 
@@ -86,14 +105,13 @@ typedef void product(int dtype, int threads, int64_t m, int64_t n, int64_t k, tn
 static void one_product(product *f, int dtype, int threads, int64_t m, int64_t n, int64_t k, int la, int lb) {
     const matrix a = make(dtype, m, k, la, true), b = make(dtype, k, n, lb, true);
     const matrix c = make(dtype, m, n, (int)pick(BY_ROWS, SPREAD), false);
+    double *const x = dense(&a, false), *const y = dense(&b, true);
     f(dtype, threads, m, n, k, a.at, b.at, false, c.at);
-    check_product(&a, &b, &c, NULL);
-    double *was = malloc((size_t)(m * n) * sizeof *was);
-    assert_non_null(was);
-    for (int64_t i = 0; i < m * n; i++) was[i] = get(&c, i / n, i % n);
+    check_product(x, y, k, &c, NULL);
+    double *const was = dense(&c, false);
     f(dtype, threads, m, n, k, a.at, b.at, true, c.at);
-    check_product(&a, &b, &c, was);
-    free(was);
+    check_product(x, y, k, &c, was);
+    free(was), free(x), free(y);
     free(a.memory);
     free(b.memory);
     free(c.memory);
@@ -117,8 +135,11 @@ static void products(void **state) {
 
 /* Bits of a random product, which no order of additions gets exactly. */
 static void irrational(const matrix *x) {
+    enum { SINES = 1 << 16 };
+    static double sine[SINES];
+    for (int i = 0; i < SINES && sine[1] == 0; i++) sine[SINES - 1 - i] = sin(SINES - 1 - i);
     for (int64_t i = 0; i < x->rows; i++)
-        for (int64_t j = 0; j < x->columns; j++) set(x, i, j, sin((double)(i * 37 + j * 11 + 1)));
+        for (int64_t j = 0; j < x->columns; j++) set(x, i, j, sine[(i * 37 + j * 11 + 1) % SINES]);
 }
 
 static bool same_bits(const matrix *x, const matrix *y) {
@@ -308,23 +329,23 @@ static void solves(void **state) {
             const bool lower = which & 1, unit = which & 2;
             const int64_t m = sizes[s][0], n = sizes[s][1];
             const matrix a = make(dtype, m, m, which >> 2 & 1, false), x = make(dtype, m, n, which >> 4, true);
-            double *was = malloc((size_t)(m * n) * sizeof *was);
-            assert_non_null(was);
-            for (int64_t i = 0; i < m * n; i++) was[i] = get(&x, i / n, i % n);
+            double *const was = dense(&x, false);
             for (int64_t i = 0; i < m; i++) /* what is not to be read stays NaN */
                 for (int64_t j = 0; j < m; j++)
                     if (i == j ? !unit : (j < i) == lower)
                         set(&a, i, j, i == j ? 2 + 0.25 * (double)pick(0, 4) : (double)pick(-4, 4) / (double)(4 * m));
             tn_i_trsm(dtype, 1 + (which >> 2 & 1), lower, unit, m, n, a.at, x.at);
             const double most = dtype == TN_F64 ? 1e-13 : 1e-5;
+            double *const rows = dense(&a, false), *const columns = dense(&x, true);
             for (int64_t i = 0; i < m; i++)
                 for (int64_t j = 0; j < n; j++) {
-                    double sum = (unit ? 1 : get(&a, i, i)) * get(&x, i, j);
-                    for (int64_t p = lower ? 0 : i + 1; p < (lower ? i : m); p++) sum += get(&a, i, p) * get(&x, p, j);
+                    const int64_t from = lower ? 0 : i + 1, to = lower ? i : m;
+                    const double sum = (unit ? 1 : get(&a, i, i)) * get(&x, i, j) +
+                                       dot(rows + i * m + from, columns + j * m + from, to - from);
                     if (!(fabs(sum - was[i * n + j]) <= most))
                         fail_msg("%lld x %lld, %d: %g, not %g", (long long)m, (long long)n, which, sum, was[i * n + j]);
                 }
-            free(was);
+            free(was), free(rows), free(columns);
             free(a.memory);
             free(x.memory);
         }
