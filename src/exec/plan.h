@@ -57,6 +57,7 @@ typedef struct tn_i_step {
     uint8_t kind, loops;
     bool stacks;         /* body: an output is a stack of its own */
     bool leads, follows; /* kernel: a product that may run together with the next step, or the one before */
+    uint8_t ahead; /* product: a mask of operands, entries of an array, of which the next is read soon (ahead.c) */
 } tn_i_step;
 
 /* Programs of which a step runs one. */

@@ -124,6 +124,9 @@ size_t tn_i_loop_key(const tn_i_planner *z, const tn_type *t, const tn_i_place *
  * bytes. */
 bool tn_i_loop_walk(const tn_i_planner *z, const tn_type *t, const tn_i_place *k, int64_t *by);
 bool tn_i_step_loop(tn_i_planner *z, const tn_i_eqn *e, tn_i_step *s);
+/* ahead.c: notes in the steps of a loop's body which products read again an entry that is in the cache by then, so that
+ * they can fetch the next one.  A hint: the body may be that of other loops too. */
+void tn_i_plan_ahead(tn_i_plan *body, const tn_i_loop *l);
 
 /* steps.c, for those that run programs: where e's operands from `first` on are, and the strides that tell plans of one
  * program apart; operands copied because there are too many layouts already. */

@@ -118,6 +118,11 @@ static void describe(const tn_i_plan *p, const uintptr_t *base, tn_i_var v, tn_i
         memcpy(a->stride, p->number + k->stride, (size_t)a->type->rank * sizeof *a->stride);
 }
 
+/* Of what is in an entry of an array: bytes to its place in the next one. */
+static int64_t to_next_entry(const tn_i_plan *p, tn_i_var v) {
+    return (int64_t)tn_type_bytes(p->f->val[p->place[v].base - TN_BASE_ARGUMENTS].type);
+}
+
 /* Its operands and outputs are described in `in` and behind. */
 static tn_i_kernel kernel_of(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base,
                              tn_i_arr *in, char *message) {
@@ -125,17 +130,20 @@ static tn_i_kernel kernel_of(const tn_i_plan *p, const tn_i_step *s, const tn_i_
     tn_i_arr *out = in + e->nin;
     for (uint32_t i = 0; i < e->nin; i++) describe(p, base, tn_i_in(p->f, e)[i], &in[i]);
     for (uint32_t j = 0; j < e->nout; j++) describe(p, base, e->out + j, &out[j]);
-    return (tn_i_kernel){.prim = e->prim,
-                         .p = tn_i_p(e),
-                         .nin = e->nin,
-                         .nout = e->nout,
-                         .in = in,
-                         .out = out,
-                         .scratch = (void *)(base[TN_BASE_ARENA] + (uintptr_t)s->scratch),
-                         .threads = r->threads,
-                         .message = message,
-                         .loc = e->loc,
-                         .observer = &r->observer};
+    tn_i_kernel k = {.prim = e->prim,
+                     .p = tn_i_p(e),
+                     .nin = e->nin,
+                     .nout = e->nout,
+                     .in = in,
+                     .out = out,
+                     .scratch = (void *)(base[TN_BASE_ARENA] + (uintptr_t)s->scratch),
+                     .threads = r->threads,
+                     .message = message,
+                     .loc = e->loc,
+                     .observer = &r->observer};
+    for (uint32_t i = 0; s->ahead && i < 2; i++)
+        if (s->ahead >> i & 1) k.ahead[i] = to_next_entry(p, tn_i_in(p->f, e)[i]);
+    return k;
 }
 
 /* Whether the step runs, of those of the outermost plan. */

@@ -35,6 +35,8 @@ static tn_i_products transposed(const tn_i_products *w) {
     t.c = tn_i_matrix_transposed(w->c);
     t.anext = w->bnext;
     t.bnext = w->anext;
+    t.aahead = w->bahead;
+    t.bahead = w->aahead;
     return t;
 }
 
@@ -252,7 +254,8 @@ static void by_vector(const tn_i_small *s, const tn_i_products *w) {
             by_dots(s, &t);
         } else if (t.b.cs == 1 && t.c.cs == 1) {
             if (!t.accumulate) memset(t.c.data, 0, (size_t)t.n * tn_i_dtype_size(t.dtype));
-            s->add_rows(t.k, t.n, t.a.data, t.a.cs, t.b.data, t.b.rs, t.c.data);
+            const uintptr_t ahead = t.bahead && t.b.rs == t.n ? (uintptr_t)t.b.data + (uintptr_t)t.bahead : 0;
+            s->add_rows(t.k, t.n, t.a.data, t.a.cs, t.b.data, t.b.rs, t.c.data, ahead);
         } else {
             run(s, &t);
         }

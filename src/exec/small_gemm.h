@@ -24,8 +24,10 @@ typedef struct tn_i_small {
     void (*tile[TN_TILE_ROWS + 1][TN_TILE_VECTORS + 1])(const tn_i_tile *t);
     /* to[i * ld + j] = from[i + j * rs], for rows x columns */
     void (*turn)(int64_t rows, int64_t columns, const void *from, int64_t rs, void *to, int64_t ld);
-    /* y += rows of b times x, one product after the other for each element; y and each row are contiguous. */
-    void (*add_rows)(int64_t k, int64_t n, const void *x, int64_t xs, const void *b, int64_t brs, void *y);
+    /* y += rows of b times x, one product after the other for each element; y and each row are contiguous.  Where
+     * `ahead` is not 0, as many bytes from there on are fetched into the second-level cache meanwhile. */
+    void (*add_rows)(int64_t k, int64_t n, const void *x, int64_t xs, const void *b, int64_t brs, void *y,
+                     uintptr_t ahead);
     /* y[j] = or += contiguous column j times contiguous x, in a fixed order of lanes. */
     void (*dots)(int64_t k, int64_t n, const void *x, const void *b, int64_t bcs, bool accumulate, void *y, int64_t ys);
     /* The same for two x at once, with the same bits; y is contiguous. */

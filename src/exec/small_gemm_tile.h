@@ -59,8 +59,18 @@ TARGET static void NAME(turn)(int64_t rows, int64_t columns, const void *from, i
 
 /* ---- matrix times vector ---------------------------------------------------------- */
 
+/* Of every four lines the first two: the processor goes on from there by itself, and fetching all would keep so many of
+ * its buffers busy that nothing was gained. */
+INLINE void NAME(fetch)(uintptr_t from, int bytes) {
+    UNROLL for (int at = 0; at < bytes; at += 256) {
+        _mm_prefetch((const char *)(from + (uintptr_t)at), _MM_HINT_T1);
+        _mm_prefetch((const char *)(from + (uintptr_t)at + 64), _MM_HINT_T1);
+    }
+}
+
 /* Eight rows at once: y is read and written once for them. */
-INLINE void NAME(add)(int rows, int64_t n, const REAL *x, int64_t xs, const REAL *b, int64_t brs, REAL *y) {
+INLINE void NAME(add)(int rows, int64_t n, const REAL *x, int64_t xs, const REAL *b, int64_t brs, REAL *y,
+                      uintptr_t ahead) {
     VEC factor[8];
     UNROLL for (int r = 0; r < rows; r++) factor[r] = SPREAD(x[r * xs]);
     int64_t j = 0;
@@ -68,6 +78,7 @@ INLINE void NAME(add)(int rows, int64_t n, const REAL *x, int64_t xs, const REAL
         VEC sum = LOAD(y + j);
         UNROLL for (int r = 0; r < rows; r++) sum = MULADD(factor[r], LOAD(b + r * brs + j), sum);
         STORE(y + j, sum);
+        if (ahead) NAME(fetch)(ahead + (uintptr_t)(j * rows) * sizeof *y, rows * LANES * (int)sizeof *y);
     }
     if (j == n) return;
     const MASK mask = FIRST((int)(n - j));
@@ -77,16 +88,19 @@ INLINE void NAME(add)(int rows, int64_t n, const REAL *x, int64_t xs, const REAL
 }
 
 /* Part of y stays in the first cache while all rows pass. */
-TARGET static void NAME(add_rows)(int64_t k, int64_t n, const void *x, int64_t xs, const void *b, int64_t brs,
-                                  void *y) {
+TARGET static void NAME(add_rows)(int64_t k, int64_t n, const void *x, int64_t xs, const void *b, int64_t brs, void *y,
+                                  uintptr_t ahead) {
     enum { PART = 2048 };
     for (int64_t j = 0; j < n; j += PART) {
         const int64_t part = n - j < PART ? n - j : PART;
         const REAL *row = (const REAL *)b + j, *factor = x;
         REAL *to = (REAL *)y + j;
         int64_t p = 0;
-        for (; p + 8 <= k; p += 8) NAME(add)(8, part, factor + p * xs, xs, row + p * brs, brs, to);
-        for (; p < k; p++) NAME(add)(1, part, factor + p * xs, xs, row + p * brs, brs, to);
+        for (; p + 8 <= k; p += 8) {
+            NAME(add)(8, part, factor + p * xs, xs, row + p * brs, brs, to, ahead);
+            if (ahead) ahead += 8 * (uintptr_t)part * sizeof *to;
+        }
+        for (; p < k; p++) NAME(add)(1, part, factor + p * xs, xs, row + p * brs, brs, to, 0);
     }
 }
 

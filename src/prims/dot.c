@@ -1,7 +1,7 @@
-/* dot_general: products over any contracting and batch dimensions. */
+/* dot_general: products over any contracting and batch dimensions.  dot_run.c computes them. */
 #include "prims/c_text.h"
+#include "prims/dims.h"
 #include "prims/dot.h"
-#include "prims/product.h"
 #include "prims/rules.h"
 #include "prims/sample.h"
 #include "prims/shape.h"
@@ -28,8 +28,7 @@ static uint32_t write_dots(const tn_i_dots *d, int64_t *v) {
     return n;
 }
 
-/* Of a parameter whose type rule has passed. */
-static tn_i_dots read_dots(const tn_i_param *p) {
+tn_i_dots tn_i_dots_read(const tn_i_param *p) {
     tn_i_dots d;
     memset(&d, 0, sizeof d);
     for (uint32_t i = 0; i < 2; i++) {
@@ -49,10 +48,11 @@ tn_i_var tn_i_dot_general(tn_i_builder *b, tn_i_var lhs, tn_i_var rhs, const tn_
     return tn_i_emit(b, tn_i_prim(b, TN_P_dot_general), p, 2, in);
 }
 
-/* Bit i: dimension i of operand `side` is contracted or a batch dimension. */
-static unsigned contracted(const tn_i_dots *d, int side) { return tn_i_axis_set(d->ncontract, d->contract[side]); }
-static unsigned batches(const tn_i_dots *d, int side) { return tn_i_axis_set(d->nbatch, d->batch[side]); }
-static unsigned taken(const tn_i_dots *d, int side) { return contracted(d, side) | batches(d, side); }
+unsigned tn_i_dots_contracted(const tn_i_dots *d, int side) { return tn_i_axis_set(d->ncontract, d->contract[side]); }
+unsigned tn_i_dots_batches(const tn_i_dots *d, int side) { return tn_i_axis_set(d->nbatch, d->batch[side]); }
+unsigned tn_i_dots_taken(const tn_i_dots *d, int side) {
+    return tn_i_dots_contracted(d, side) | tn_i_dots_batches(d, side);
+}
 
 /* The dimensions of a type in the set, in order; returns their number. */
 static uint32_t dims_in(const tn_type *t, unsigned set, int64_t *dims) {
@@ -106,315 +106,24 @@ static bool type_dot(tn_i_query *q) {
     const int dtype = q->in[0]->dtype;
     if (q->p[1].kind == TN_K_DTYPE && q->p[1].u.i != dtype)
         return tn_i_type_fail(q, -1, "preferred_element_type must be the operands' dtype %s", tn_i_dtype_name(dtype));
-    const tn_i_dots d = read_dots(&q->p[0]);
+    const tn_i_dots d = tn_i_dots_read(&q->p[0]);
     int64_t dim[2 * TN_MAX_RANK], free[TN_MAX_RANK];
     int rank = 0;
     for (uint32_t i = 0; i < d.nbatch; i++) dim[rank++] = q->in[0]->dim[d.batch[0][i]];
     for (int side = 0; side < 2; side++) {
-        const uint32_t n = dims_in(q->in[side], ~taken(&d, side), free);
+        const uint32_t n = dims_in(q->in[side], ~tn_i_dots_taken(&d, side), free);
         for (uint32_t i = 0; i < n; i++) dim[rank++] = q->in[side]->dim[free[i]];
     }
     return tn_i_output(q, dtype, rank, dim);
 }
 
 static void cost_dot(const tn_i_query *q, tn_i_cost *cost) {
-    const tn_i_dots d = read_dots(&q->p[0]);
+    const tn_i_dots d = tn_i_dots_read(&q->p[0]);
     double products = (double)tn_i_count(&q->out[0]);
     for (uint32_t i = 0; i < d.ncontract; i++) products *= (double)q->in[0]->dim[d.contract[0][i]];
     tn_i_cost_copy(q, cost);
     cost->products += products;
     cost->flops += 2 * products;
-}
-
-/* ---- kernel ------------------------------------------------------------------------- */
-
-/* Blocks of operands that are packed because no pair of strides describes them. */
-enum { BLOCK_M = 128, BLOCK_N = 256, BLOCK_K = 128, LOOP_WORK = 4096 };
-
-/* One product of the batch: rows, columns and contracted dimensions, joined as far as the
- * strides allow.  The contracted ones have a stride in each operand. */
-typedef struct product {
-    int dtype, threads;
-    int64_t m, n, k;
-    tn_i_dims rows, columns, inner[2];
-    void *pack[2];
-    void *beside; /* where sums are cut into parts: one of them */
-} product;
-
-/* Contracted pairs may come in any order: the lhs's order in memory joins most. */
-static void inner_dims(const tn_i_kernel *k, const tn_i_dots *d, tn_i_dims inner[2]) {
-    unsigned left = contracted(d, 0);
-    inner[0].n = inner[1].n = 0;
-    for (uint32_t i = 0; i < d->ncontract; i++) {
-        uint32_t best = 0;
-        int64_t most = -1;
-        for (uint32_t j = 0; j < d->ncontract; j++) {
-            const int64_t at = d->contract[0][j], stride = k->in[0].stride[at];
-            if (!(left >> at & 1) || (stride < 0 ? -stride : stride) <= most) continue;
-            most = stride < 0 ? -stride : stride;
-            best = j;
-        }
-        left &= ~(1u << d->contract[0][best]);
-        const int64_t size = k->in[0].type->dim[d->contract[0][best]];
-        if (size == 1) continue;
-        const int64_t s[2] = {k->in[0].stride[d->contract[0][best]], k->in[1].stride[d->contract[1][best]]};
-        const int last = inner[0].n - 1;
-        bool joins = last >= 0;
-        for (int side = 0; side < 2 && joins; side++) joins = inner[side].stride[last] == s[side] * size;
-        for (int side = 0; side < 2; side++) {
-            if (!joins) {
-                tn_i_dims_push(&inner[side], size, s[side]);
-                continue;
-            }
-            inner[side].size[last] *= size;
-            inner[side].stride[last] = s[side];
-        }
-    }
-}
-
-/* Takes the largest dimension out of d, as size and stride. */
-static int64_t take_largest(tn_i_dims *d, int64_t *stride) {
-    int at = 0;
-    *stride = 1;
-    if (d->n == 0) return 1;
-    for (int i = 1; i < d->n; i++)
-        if (d->size[i] > d->size[at]) at = i;
-    const int64_t size = d->size[at];
-    *stride = d->stride[at];
-    d->size[at] = 1;
-    return size;
-}
-
-/* Row-major strides of dimensions whose innermost one has the stride `unit`. */
-static tn_i_dims dense_like(const tn_i_dims *d, int64_t unit) {
-    tn_i_dims dense = *d;
-    for (int i = d->n - 1; i >= 0; i--) {
-        dense.stride[i] = unit;
-        unit *= d->size[i];
-    }
-    return dense;
-}
-
-static void *shifted(int dtype, void *data, int64_t by) { return (char *)data + by * (int64_t)tn_i_dtype_size(dtype); }
-
-/* A product per position of all dimensions but the largest of each kind: no copies.  `all` says how many products there
- * are of the same shape, and how far apart. */
-static bool by_loops(const product *w, tn_i_products all, void *lhs, void *rhs, void *out) {
-    tn_i_dims rows = w->rows, columns = w->columns, inner[2] = {w->inner[0], w->inner[1]};
-    tn_i_dims out_rows = dense_like(&rows, w->n), out_columns = dense_like(&columns, 1);
-    tn_i_matrix *const a = &all.a, *const b = &all.b, *const c = &all.c;
-    all.m = take_largest(&rows, &a->rs);
-    all.n = take_largest(&columns, &b->cs);
-    all.k = take_largest(&inner[0], &a->cs);
-    (void)take_largest(&inner[1], &b->rs); /* the same one: the sizes are equal */
-    (void)take_largest(&out_rows, &c->rs);
-    (void)take_largest(&out_columns, &c->cs);
-    const int64_t nr = tn_i_dims_count(&rows), nc = tn_i_dims_count(&columns), ni = tn_i_dims_count(&inner[0]);
-    if (nr * nc * ni > 1 && (double)all.m * (double)all.n * (double)all.k < LOOP_WORK) return false;
-    tn_i_cursor r, ro, q, qo, p[2];
-    tn_i_cursor_start(&r, &rows, 0);
-    tn_i_cursor_start(&ro, &out_rows, 0);
-    for (int64_t i = 0; i < nr; i++, tn_i_cursor_next(&r), tn_i_cursor_next(&ro)) {
-        tn_i_cursor_start(&q, &columns, 0);
-        tn_i_cursor_start(&qo, &out_columns, 0);
-        for (int64_t j = 0; j < nc; j++, tn_i_cursor_next(&q), tn_i_cursor_next(&qo)) {
-            c->data = shifted(w->dtype, out, ro.offset + qo.offset);
-            for (int side = 0; side < 2; side++) tn_i_cursor_start(&p[side], &inner[side], 0);
-            for (int64_t l = 0; l < ni; l++, tn_i_cursor_next(&p[0]), tn_i_cursor_next(&p[1])) {
-                a->data = shifted(w->dtype, lhs, r.offset + p[0].offset);
-                b->data = shifted(w->dtype, rhs, q.offset + p[1].offset);
-                all.accumulate = l > 0;
-                tn_i_multiply_all(w->threads, &all);
-            }
-        }
-    }
-    return true;
-}
-
-/* Copies rows first_row.. and columns first_column.. of a matrix with joined dimensions, row-major. */
-static tn_i_matrix pack(int dtype, const tn_i_dims *rows, int64_t first_row, int64_t nrows, const tn_i_dims *columns,
-                        int64_t first_column, int64_t ncolumns, const void *data, void *to) {
-    const size_t size = tn_i_dtype_size(dtype);
-    tn_i_row *copy = tn_i_copy_row(size);
-    tn_i_dims outer = *columns;
-    if (outer.n == 0) tn_i_dims_push(&outer, 1, 0);
-    const int64_t run = outer.size[--outer.n], stride = outer.stride[outer.n];
-    tn_i_cursor r, q;
-    char *at = to;
-    tn_i_cursor_start(&r, rows, first_row);
-    for (int64_t i = 0; i < nrows; i++, tn_i_cursor_next(&r)) {
-        tn_i_cursor_start(&q, &outer, first_column / run);
-        int64_t from = first_column % run, left = ncolumns;
-        for (; left > 0; from = 0, tn_i_cursor_next(&q)) {
-            const int64_t n = left < run - from ? left : run - from;
-            copy(n, tn_i_at(data, size, r.offset + q.offset + from * stride), stride, at, 1);
-            at += n * (int64_t)size;
-            left -= n;
-        }
-    }
-    return (tn_i_matrix){to, ncolumns, 1};
-}
-
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-
-static void by_blocks(const product *w, void *lhs, void *rhs, void *out) {
-    for (int64_t j = 0; j < w->n; j += BLOCK_N)
-        for (int64_t p = 0; p < w->k; p += BLOCK_K) {
-            const int64_t n = smaller(BLOCK_N, w->n - j), k = smaller(BLOCK_K, w->k - p);
-            const tn_i_matrix b = pack(w->dtype, &w->inner[1], p, k, &w->columns, j, n, rhs, w->pack[1]);
-            for (int64_t i = 0; i < w->m; i += BLOCK_M) {
-                const int64_t m = smaller(BLOCK_M, w->m - i);
-                const tn_i_matrix a = pack(w->dtype, &w->rows, i, m, &w->inner[0], p, k, lhs, w->pack[0]);
-                const tn_i_matrix c = {shifted(w->dtype, out, i * w->n + j), w->n, 1};
-                tn_i_multiply(w->dtype, w->threads, m, n, k, a, b, p > 0, c);
-            }
-        }
-}
-
-/* More than one dimension of a kind that is not of size 1: the strides may be beyond a matrix's. */
-static bool may_pack(const tn_type *lhs, const tn_type *rhs, const tn_i_dots *d) {
-    int kinds[3] = {0};
-    for (int i = 0; i < lhs->rank; i++)
-        if (lhs->dim[i] != 1 && !(batches(d, 0) >> i & 1)) kinds[contracted(d, 0) >> i & 1]++;
-    for (int i = 0; i < rhs->rank; i++)
-        if (rhs->dim[i] != 1 && !(taken(d, 1) >> i & 1)) kinds[2]++;
-    return kinds[0] > 1 || kinds[1] > 1 || kinds[2] > 1;
-}
-
-/* Elements of the blocks of both operands. */
-static void block_sizes(const tn_type *lhs, const tn_type *rhs, const tn_i_dots *d, int64_t block[2]) {
-    int64_t sizes[3] = {1, 1, 1}; /* rows, inner, columns, each up to its block */
-    const int64_t most[3] = {BLOCK_M, BLOCK_K, BLOCK_N};
-    for (int i = 0; i < lhs->rank; i++) {
-        const int kind = contracted(d, 0) >> i & 1;
-        if (!(batches(d, 0) >> i & 1))
-            sizes[kind] = smaller(most[kind], sizes[kind] * smaller(most[kind], lhs->dim[i]));
-    }
-    for (int i = 0; i < rhs->rank; i++)
-        if (!(taken(d, 1) >> i & 1)) sizes[2] = smaller(BLOCK_N, sizes[2] * smaller(BLOCK_N, rhs->dim[i]));
-    block[0] = sizes[0] * sizes[1];
-    block[1] = sizes[1] * sizes[2];
-}
-
-/* Elements of one product of the batch, where its sums are cut into parts; 0: they are not. */
-static int64_t in_parts(const tn_type *lhs, const tn_type *rhs, const tn_i_dots *d) {
-    const tn_type *t[2] = {lhs, rhs};
-    int64_t count = 1;
-    int dims = 0;
-    if (d->ncontract != 1 || !tn_i_is_float(lhs->dtype) || lhs->dim[d->contract[0][0]] <= TN_DOT_WHOLE) return 0;
-    for (int side = 0; side < 2; side++)
-        for (int i = 0; i < t[side]->rank; i++) {
-            if (taken(d, side) >> i & 1) continue;
-            if (i < d->contract[side][0] || t[side]->dim[i] > TN_DOT_SINK / count) return 0;
-            count *= t[side]->dim[i];
-            dims++;
-        }
-    return dims ? count : 0;
-}
-
-bool tn_i_dot_in_parts(const tn_i_param *p, const tn_type *lhs, const tn_type *rhs) {
-    const tn_i_dots d = read_dots(p);
-    return in_parts(lhs, rhs, &d) > 0;
-}
-
-tn_i_dots tn_i_dots_read(const tn_i_param *p) { return read_dots(p); }
-
-static int64_t blocks(const tn_type *lhs, const tn_type *rhs, const tn_i_dots *d, int64_t block[2]) {
-    block[0] = block[1] = 0;
-    if (may_pack(lhs, rhs, d)) block_sizes(lhs, rhs, d, block);
-    return block[0] + block[1];
-}
-
-static size_t scratch_dot(const tn_i_query *q) {
-    const tn_i_dots d = read_dots(&q->p[0]);
-    int64_t block[2];
-    const int64_t packed = blocks(q->in[0], q->in[1], &d, block);
-    return (size_t)(packed + in_parts(q->in[0], q->in[1], &d)) * tn_i_dtype_size(q->in[0]->dtype);
-}
-
-static tn_i_dims in_order(const tn_i_arr *x, uint32_t n, const int64_t *axes) {
-    tn_i_dims d = {.n = 0};
-    for (uint32_t i = 0; i < n; i++) tn_i_dims_push(&d, x->type->dim[axes[i]], x->stride[axes[i]]);
-    return d;
-}
-
-static void add_to(int dtype, int64_t n, const void *x, void *y) {
-    for (int64_t i = 0; i < n; i++)
-        if (dtype == TN_F64)
-            ((double *)y)[i] += ((const double *)x)[i];
-        else
-            ((float *)y)[i] += ((const float *)x)[i];
-}
-
-/* Each part as a product of its own, the parts added in order. */
-static void by_parts(product w, void *lhs, void *rhs, void *out, void *beside) {
-    const int64_t left[2] = {w.inner[0].stride[0], w.inner[1].stride[0]}, k = w.k;
-    for (int64_t p = 0; p < k; p += TN_DOT_PART) {
-        void *const x = shifted(w.dtype, lhs, p * left[0]), *const y = shifted(w.dtype, rhs, p * left[1]);
-        void *const to = p ? beside : out;
-        w.k = smaller(TN_DOT_PART, k - p);
-        w.inner[0] = w.inner[1] = (tn_i_dims){.n = 0};
-        for (int side = 0; side < 2 && w.k > 1; side++) tn_i_dims_push(&w.inner[side], w.k, left[side]);
-        if (!by_loops(&w, (tn_i_products){.dtype = w.dtype, .count = 1}, x, y, to)) by_blocks(&w, x, y, to);
-        if (p) add_to(w.dtype, w.m * w.n, beside, out);
-    }
-}
-
-/* The last batch dimension is left to the products, if those need no packing here. */
-static void run_batch(const product *w, tn_i_dims lhs, tn_i_dims rhs, const tn_i_kernel *k) {
-    tn_i_products all = {.dtype = w->dtype, .count = 1, .cnext = w->m * w->n};
-    const int last = lhs.n - 1;
-    if (last >= 0) {
-        all.count = lhs.size[last];
-        all.anext = lhs.stride[last];
-        all.bnext = rhs.stride[last];
-        lhs.n = rhs.n = last;
-    }
-    const int64_t outer = tn_i_dims_count(&lhs);
-    tn_i_cursor l, r;
-    tn_i_cursor_start(&l, &lhs, 0);
-    tn_i_cursor_start(&r, &rhs, 0);
-    for (int64_t i = 0; i < outer; i++, tn_i_cursor_next(&l), tn_i_cursor_next(&r)) {
-        void *x = tn_i_address(&k->in[0], l.offset), *y = tn_i_address(&k->in[1], r.offset);
-        void *out = tn_i_address(&k->out[0], i * all.count * all.cnext);
-        if (!w->beside && by_loops(w, all, x, y, out)) continue;
-        for (int64_t j = 0; j < all.count; j++) {
-            void *const a = shifted(w->dtype, x, j * all.anext), *const b = shifted(w->dtype, y, j * all.bnext);
-            void *const c = shifted(w->dtype, out, j * all.cnext);
-            if (w->beside)
-                by_parts(*w, a, b, c, w->beside);
-            else
-                by_blocks(w, a, b, c);
-        }
-    }
-}
-
-static tn_status kernel_dot(const tn_i_kernel *k) {
-    const tn_i_dots d = read_dots(&k->p[0]);
-    if (tn_i_count(k->out[0].type) == 0) return TN_OK;
-    product w = {.dtype = k->in[0].type->dtype,
-                 .threads = k->threads,
-                 .rows = tn_i_dims_of(&k->in[0], ~taken(&d, 0)),
-                 .columns = tn_i_dims_of(&k->in[1], ~taken(&d, 1))};
-    tn_i_dims_merge(&w.rows);
-    tn_i_dims_merge(&w.columns);
-    inner_dims(k, &d, w.inner);
-    w.m = tn_i_dims_count(&w.rows);
-    w.n = tn_i_dims_count(&w.columns);
-    w.k = tn_i_dims_count(&w.inner[0]);
-    if (w.k == 0) { /* sums of nothing */
-        memset(k->out[0].data, 0, tn_type_bytes(k->out[0].type));
-        return TN_OK;
-    }
-    if (k->scratch) {
-        int64_t block[2];
-        const int64_t packed = blocks(k->in[0].type, k->in[1].type, &d, block);
-        w.pack[0] = k->scratch;
-        w.pack[1] = shifted(w.dtype, k->scratch, block[0]);
-        if (in_parts(k->in[0].type, k->in[1].type, &d)) w.beside = shifted(w.dtype, k->scratch, packed);
-    }
-    run_batch(&w, in_order(&k->in[0], d.nbatch, d.batch[0]), in_order(&k->in[1], d.nbatch, d.batch[1]), k);
-    return TN_OK;
 }
 
 /* ---- rules ---------------------------------------------------------------------------- */
@@ -431,7 +140,7 @@ static bool is_identity(uint32_t n, const int64_t *perm) {
 static void places(const tn_i_dots *d, int side, const tn_type *t, const tn_type *other, bool free_first,
                    int64_t *perm) {
     int64_t free[TN_MAX_RANK];
-    const uint32_t nfree = dims_in(t, ~taken(d, side), free);
+    const uint32_t nfree = dims_in(t, ~tn_i_dots_taken(d, side), free);
     uint32_t at = 0;
     for (uint32_t i = 0; i < d->nbatch; i++) perm[d->batch[side][i]] = at++;
     for (int turn = 0; turn < 2; turn++) {
@@ -448,7 +157,7 @@ static void places(const tn_i_dots *d, int side, const tn_type *t, const tn_type
 /* The cotangent times the other operand over that one's free dimensions.  Of the two orders of
  * that product the one is taken that needs no permutation, if there is one. */
 static tn_i_var transpose_side(tn_i_rule *r, tn_i_var ct, int side) {
-    const tn_i_dots d = read_dots(&r->p[0]);
+    const tn_i_dots d = tn_i_dots_read(&r->p[0]);
     const tn_type *t = r->in_type[side], *other = r->in_type[1 - side];
     int64_t perm[2][TN_MAX_RANK];
     places(&d, side, t, other, true, perm[0]);
@@ -457,7 +166,7 @@ static tn_i_var transpose_side(tn_i_rule *r, tn_i_var ct, int side) {
     const int second = !is_identity(rank, perm[0]) && is_identity(rank, perm[1]); /* the other operand comes first */
     const int from = second; /* position of the cotangent among the operands */
     int64_t free[TN_MAX_RANK];
-    const uint32_t nfree = dims_in(other, ~taken(&d, 1 - side), free);
+    const uint32_t nfree = dims_in(other, ~tn_i_dots_taken(&d, 1 - side), free);
     const uint32_t mine = rank - d.ncontract - d.nbatch;
     tn_i_dots e = {.ncontract = nfree, .nbatch = d.nbatch};
     for (uint32_t i = 0; i < nfree; i++) {
@@ -480,7 +189,7 @@ static void transpose_dot(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
 
 /* Both batched: one more batch dimension.  One: one more free dimension, moved to the front. */
 static void batch_dot(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
-    tn_i_dots d = read_dots(&r->p[0]);
+    tn_i_dots d = tn_i_dots_read(&r->p[0]);
     const uint32_t nb = d.nbatch;
     uint32_t at = batched[0] && batched[1] ? 0 : nb;
     if (!batched[0]) at += (uint32_t)r->in_type[0]->rank - d.ncontract - nb;
@@ -577,7 +286,7 @@ static bool is_diagonal(const tn_i_builder *b, tn_i_var v, tn_i_var *factor, uin
 static tn_i_var simplify_dot_general(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
                                      const tn_type *out) {
     (void)nin;
-    const tn_i_dots d = read_dots(p);
+    const tn_i_dots d = tn_i_dots_read(p);
     const tn_type to = *out; /* emitting moves it */
     if (!b->linear || d.ncontract != 1 || d.nbatch || p[1].kind != TN_K_NONE) return TN_NOVAR;
     for (int side = 0; side < 2; side++) {
@@ -629,10 +338,10 @@ typedef struct c_product {
 static c_product c_product_of(const tn_i_c_kernel *k) {
     c_product c;
     memset(&c, 0, sizeof c);
-    c.d = read_dots(&k->p[0]);
+    c.d = tn_i_dots_read(&k->p[0]);
     uint32_t at = c.d.nbatch;
     for (int i = 0; i < 2; i++) {
-        c.nfree[i] = dims_in(k->in[i].type, ~taken(&c.d, i), c.free[i]);
+        c.nfree[i] = dims_in(k->in[i].type, ~tn_i_dots_taken(&c.d, i), c.free[i]);
         for (uint32_t j = 0; j < c.nfree[i]; j++) {
             c.by_free[i][j] = k->in[i].stride[c.free[i][j]];
             c.out_free[i][j] = k->out[0].stride[at++];
@@ -669,45 +378,45 @@ static bool by_rows(const tn_i_c_kernel *k, const c_product *c) {
 }
 
 static void c_sums(const tn_i_c_kernel *k, const c_product *c, const char *type, const char *u) {
-    tn_i_c_open_axes(k->t, "m", k->in[0].type, ~taken(&c->d, 0));
-    tn_i_c_open_axes(k->t, "n", k->in[1].type, ~taken(&c->d, 1));
+    tn_i_c_open_axes(k->t, "m", k->in[0].type, ~tn_i_dots_taken(&c->d, 0));
+    tn_i_c_open_axes(k->t, "n", k->in[1].type, ~tn_i_dots_taken(&c->d, 1));
     tn_i_text_put(k->t, "%s sum = 0;\n", u);
-    c_open(k, "k", 0, contracted(&c->d, 0));
+    c_open(k, "k", 0, tn_i_dots_contracted(&c->d, 0));
     tn_i_text_put(k->t, "sum += (%s)", u);
     c_element(k, c, 0);
     tn_i_text_put(k->t, " * (%s)", u);
     c_element(k, c, 1);
     tn_i_text_put(k->t, ";\n");
-    tn_i_c_close_axes(k->t, k->in[0].type, contracted(&c->d, 0));
+    tn_i_c_close_axes(k->t, k->in[0].type, tn_i_dots_contracted(&c->d, 0));
     c_result(k, c, true);
     tn_i_text_put(k->t, " = (%s)sum;\n", type);
-    tn_i_c_close_axes(k->t, k->in[1].type, ~taken(&c->d, 1));
-    tn_i_c_close_axes(k->t, k->in[0].type, ~taken(&c->d, 0));
+    tn_i_c_close_axes(k->t, k->in[1].type, ~tn_i_dots_taken(&c->d, 1));
+    tn_i_c_close_axes(k->t, k->in[0].type, ~tn_i_dots_taken(&c->d, 0));
 }
 
 static void c_rows(const tn_i_c_kernel *k, const c_product *c, const char *type, const char *u) {
-    tn_i_c_open_axes(k->t, "m", k->in[0].type, ~taken(&c->d, 0));
+    tn_i_c_open_axes(k->t, "m", k->in[0].type, ~tn_i_dots_taken(&c->d, 0));
     tn_i_text_put(k->t, "%s *const row = &", type);
     c_result(k, c, false);
     tn_i_text_put(k->t, ";\n");
-    tn_i_c_open_axes(k->t, "n", k->in[1].type, ~taken(&c->d, 1));
+    tn_i_c_open_axes(k->t, "n", k->in[1].type, ~tn_i_dots_taken(&c->d, 1));
     tn_i_text_put(k->t, "row[0");
     c_terms(k, "n", 1, c->nfree[1], c->free[1], c->out_free[1]);
     tn_i_text_put(k->t, "] = 0;\n");
-    tn_i_c_close_axes(k->t, k->in[1].type, ~taken(&c->d, 1));
-    c_open(k, "k", 0, contracted(&c->d, 0));
+    tn_i_c_close_axes(k->t, k->in[1].type, ~tn_i_dots_taken(&c->d, 1));
+    c_open(k, "k", 0, tn_i_dots_contracted(&c->d, 0));
     tn_i_text_put(k->t, "const %s x = (%s)", u, u);
     c_element(k, c, 0);
     tn_i_text_put(k->t, ";\n");
-    tn_i_c_open_axes(k->t, "n", k->in[1].type, ~taken(&c->d, 1));
+    tn_i_c_open_axes(k->t, "n", k->in[1].type, ~tn_i_dots_taken(&c->d, 1));
     tn_i_text_put(k->t, "row[0");
     c_terms(k, "n", 1, c->nfree[1], c->free[1], c->out_free[1]);
     tn_i_text_put(k->t, "] += x * (%s)", u);
     c_element(k, c, 1);
     tn_i_text_put(k->t, ";\n");
-    tn_i_c_close_axes(k->t, k->in[1].type, ~taken(&c->d, 1));
-    tn_i_c_close_axes(k->t, k->in[0].type, contracted(&c->d, 0));
-    tn_i_c_close_axes(k->t, k->in[0].type, ~taken(&c->d, 0));
+    tn_i_c_close_axes(k->t, k->in[1].type, ~tn_i_dots_taken(&c->d, 1));
+    tn_i_c_close_axes(k->t, k->in[0].type, tn_i_dots_contracted(&c->d, 0));
+    tn_i_c_close_axes(k->t, k->in[0].type, ~tn_i_dots_taken(&c->d, 0));
 }
 
 /* One dimension with a stride, of those of one kind; false: there are more. */
@@ -746,7 +455,7 @@ static bool c_blas(const tn_i_c_kernel *k, const c_product *c) {
     if (p == 0 || m > INT32_MAX || n > INT32_MAX || p > INT32_MAX) return false;
     if (!c_leading(m, p, rs, ks[0], &turned[0], &ld[0]) || !c_leading(p, n, ks[1], cs, &turned[1], &ld[1]))
         return false;
-    c_open(k, "b", 0, batches(&c->d, 0));
+    c_open(k, "b", 0, tn_i_dots_batches(&c->d, 0));
     tn_i_text_put(k->t, "cblas_%s(CblasRowMajor, %s, %s, %lld, %lld, %lld, 1, in0", dtype == TN_F64 ? "dgemm" : "sgemm",
                   turned[0] ? "CblasTrans" : "CblasNoTrans", turned[1] ? "CblasTrans" : "CblasNoTrans", (long long)m,
                   (long long)n, (long long)p);
@@ -756,7 +465,7 @@ static bool c_blas(const tn_i_c_kernel *k, const c_product *c) {
     tn_i_text_put(k->t, ", %lld, 0, out0", (long long)ld[1]);
     c_terms(k, "b", 0, c->d.nbatch, c->d.batch[0], c->out_batch);
     tn_i_text_put(k->t, ", %lld);\n", (long long)n);
-    tn_i_c_close_axes(k->t, k->in[0].type, batches(&c->d, 0));
+    tn_i_c_close_axes(k->t, k->in[0].type, tn_i_dots_batches(&c->d, 0));
     return true;
 }
 
@@ -767,12 +476,12 @@ static void c_dot(const tn_i_c_kernel *k) {
     const char *u = dtype == TN_I32 ? "uint32_t" : dtype == TN_I64 ? "uint64_t" : type;
     if (tn_i_count(k->out[0].type) == 0) return;
     if (k->cblas && c_blas(k, &c)) return;
-    c_open(k, "b", 0, batches(&c.d, 0));
+    c_open(k, "b", 0, tn_i_dots_batches(&c.d, 0));
     if (by_rows(k, &c) && tn_i_is_float(dtype))
         c_rows(k, &c, type, u);
     else
         c_sums(k, &c, type, u);
-    tn_i_c_close_axes(k->t, k->in[0].type, batches(&c.d, 0));
+    tn_i_c_close_axes(k->t, k->in[0].type, tn_i_dots_batches(&c.d, 0));
 }
 
 const tn_prim tn_prim_dot_general = {
@@ -788,9 +497,9 @@ const tn_prim tn_prim_dot_general = {
     .linear = {TN_OPERAND(0), TN_OPERAND(1)},
     .transpose = transpose_dot,
     .batch = batch_dot,
-    .kernel = kernel_dot,
+    .kernel = tn_i_dot_kernel,
     .c_kernel = c_dot,
-    .scratch = scratch_dot,
+    .scratch = tn_i_dot_scratch,
     .cost = cost_dot,
     .simplify = simplify_dot_general,
     .jvp_bound = 7,

@@ -17,7 +17,16 @@ typedef struct tn_i_dots {
  * some of these, of at most TN_DOT_SINK elements. */
 enum { TN_DOT_PART = 128, TN_DOT_WHOLE = 512, TN_DOT_SINK = 1 << 15 };
 bool tn_i_dot_in_parts(const tn_i_param *p, const tn_type *lhs, const tn_type *rhs);
-tn_i_dots tn_i_dots_read(const tn_i_param *p);
+tn_i_dots tn_i_dots_read(const tn_i_param *p); /* of one whose type rule has passed */
+
+/* Bit i: dimension i of operand `side` is contracted, a batch dimension, or one of both. */
+unsigned tn_i_dots_contracted(const tn_i_dots *d, int side);
+unsigned tn_i_dots_batches(const tn_i_dots *d, int side);
+unsigned tn_i_dots_taken(const tn_i_dots *d, int side);
+
+/* dot_run.c */
+tn_status tn_i_dot_kernel(const tn_i_kernel *k);
+size_t tn_i_dot_scratch(const tn_i_query *q);
 
 /* dot_two.c: both kernels at once, each with the bits that it has alone; false, and nothing is done: they are not one
  * matrix, whose rows are contiguous, times two vectors. */

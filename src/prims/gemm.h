@@ -22,6 +22,7 @@ typedef struct tn_i_products {
     int64_t m, n, k, count;
     tn_i_matrix a, b, c;
     int64_t anext, bnext, cnext;
+    int64_t aahead, bahead; /* bytes to what will soon be read in the place of a or b, and may be fetched; 0: unknown */
 } tn_i_products;
 
 /* c = a b, or c += a b, by vector kernels of our own: small and thin products, where BLIS's packing would be most of

@@ -133,6 +133,7 @@ typedef struct tn_i_kernel {
     char *message;                 /* 256 bytes for the reason of a failure */
     const tn_i_loc *loc;           /* of the equation; may be NULL */
     const tn_i_observer *observer; /* of the call; NULL: none */
+    int64_t ahead[2];              /* bytes from operand 0 and 1 to what is read soon in its place; 0: not known */
 } tn_i_kernel;
 
 /* The scalar body over a strip: out[i*so] = body(in0[i*s0], ...), strides in elements. */
