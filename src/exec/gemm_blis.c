@@ -68,23 +68,43 @@ static bool by_half(int dtype, int threads, int64_t m, int64_t n, int64_t k, tn_
     return true;
 }
 
+static void multiply(int dtype, rntm_t *r, cntx_t *context, int64_t m, int64_t n, int64_t k, tn_i_matrix a,
+                     tn_i_matrix b, bool accumulate, tn_i_matrix c) {
+    double one = 1, beta = accumulate;
+    float one_f32 = 1, beta_f32 = accumulate;
+    a = tidied(a, m, k);
+    b = tidied(b, k, n);
+    c = tidied(c, m, n);
+    if (dtype == TN_F64)
+        bli_dgemm_ex(BLIS_NO_TRANSPOSE, BLIS_NO_TRANSPOSE, m, n, k, &one, a.data, a.rs, a.cs, b.data, b.rs, b.cs, &beta,
+                     c.data, c.rs, c.cs, context, r);
+    else
+        bli_sgemm_ex(BLIS_NO_TRANSPOSE, BLIS_NO_TRANSPOSE, m, n, k, &one_f32, a.data, a.rs, a.cs, b.data, b.rs, b.cs,
+                     &beta_f32, c.data, c.rs, c.cs, context, r);
+}
+
+/* BLIS packs up to some 4000 rows (or columns) at once, for a fast third-level cache.  Where that is slow, fewer are
+ * faster, which the second-level cache holds.  Multiples of the height of every tile there is. */
+static int64_t panel_rows(int threads, int64_t rows) {
+    const int64_t tiles = 168, most = 1008 * (threads > 1 ? threads : 1), panels = (rows + most / 2) / most;
+    return panels < 2 ? rows : ((rows + panels - 1) / panels + tiles - 1) / tiles * tiles;
+}
+
 void tn_i_gemm(int dtype, int threads, int64_t m, int64_t n, int64_t k, tn_i_matrix a, tn_i_matrix b, bool accumulate,
                tn_i_matrix c) {
     if (!accumulate && by_half(dtype, threads, m, n, k, a, b, c)) return;
     rntm_t r = runtime(threads);
     cntx_t mine;
     cntx_t *const context = context_for(TN_I_BLIS_PRODUCT, &mine);
-    a = tidied(a, m, k);
-    b = tidied(b, k, n);
-    c = tidied(c, m, n);
-    double one = 1, beta = accumulate;
-    float one_f32 = 1, beta_f32 = accumulate;
-    if (dtype == TN_F64)
-        bli_dgemm_ex(BLIS_NO_TRANSPOSE, BLIS_NO_TRANSPOSE, m, n, k, &one, a.data, a.rs, a.cs, b.data, b.rs, b.cs, &beta,
-                     c.data, c.rs, c.cs, context, &r);
-    else
-        bli_sgemm_ex(BLIS_NO_TRANSPOSE, BLIS_NO_TRANSPOSE, m, n, k, &one_f32, a.data, a.rs, a.cs, b.data, b.rs, b.cs,
-                     &beta_f32, c.data, c.rs, c.cs, context, &r);
+    const int64_t size = (int64_t)tn_i_dtype_size(dtype);
+    const bool by_rows = c.cs == 1 && tn_i_blis_packs_rows(dtype, context);
+    const int64_t panel = by_rows ? panel_rows(threads, m) : m;
+    for (int64_t i = 0; i < m; i += panel) {
+        const int64_t rows = panel < m - i ? panel : m - i;
+        multiply(dtype, &r, context, rows, n, k, a, b, accumulate, c);
+        a.data = (char *)a.data + panel * a.rs * size;
+        c.data = (char *)c.data + panel * c.rs * size;
+    }
 }
 
 void tn_i_syrk(int dtype, int threads, int64_t n, int64_t k, tn_i_matrix a, tn_i_matrix c) {

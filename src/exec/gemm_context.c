@@ -193,6 +193,16 @@ bool tn_i_blis_context(tn_i_blis_use use, cntx_t *mine) {
     return true;
 }
 
+/* Kernels that write columns get the transposed product. */
+bool tn_i_blis_packs_rows(int dtype, cntx_t *context) {
+    if (!is_known_version()) return false;
+    if (!context) {
+        bli_init();
+        context = bli_gks_query_cntx();
+    }
+    return !bli_cntx_l3_nat_ukr_prefers_rows_dt(dtype == TN_F64 ? BLIS_DOUBLE : BLIS_FLOAT, BLIS_GEMM_UKR, context);
+}
+
 #else
 
 int tn_i_blis_number(bool avx512) {
@@ -202,6 +212,11 @@ int tn_i_blis_number(bool avx512) {
 
 bool tn_i_blis_context(tn_i_blis_use use, cntx_t *mine) {
     (void)use, (void)mine;
+    return false;
+}
+
+bool tn_i_blis_packs_rows(int dtype, cntx_t *context) {
+    (void)dtype, (void)context;
     return false;
 }
 

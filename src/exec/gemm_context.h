@@ -12,6 +12,10 @@ typedef enum tn_i_blis_use { TN_I_BLIS_PRODUCT, TN_I_BLIS_SOLVE } tn_i_blis_use;
 /* Makes *mine the context to call BLIS with and returns true; false: BLIS's own is the best there is. */
 bool tn_i_blis_context(tn_i_blis_use use, struct cntx_s *mine);
 
+/* Whether BLIS, with a context that was made or (NULL) its own, packs the rows of a row-major product as its long
+ * panel, and its columns block by block, rather than the other way round.  False where that is not known. */
+bool tn_i_blis_packs_rows(int dtype, struct cntx_s *context);
+
 /* The value of BLIS_ARCH_TYPE for kernels with vectors of 64 or 32 bytes; -1: this library has none, or numbers them
  * in a way we do not know.  Does not make BLIS choose. */
 int tn_i_blis_number(bool avx512);

@@ -267,6 +267,34 @@ static void rows_are_alike(void **state) {
     }
 }
 
+/* Tall products, which BLIS gets panel by panel: each element has the bits that it has in a product of fewer rows. */
+static void panels(void **state) {
+    (void)state;
+    static const int64_t sizes[][3] = {{1511, 90, 300}, {2017, 130, 192}, {3100, 40, 257}, {1513, 33, 400}};
+    for (size_t i = 0; i < 8 * sizeof sizes / sizeof *sizes; i++) {
+        const int dtype = i & 1 ? TN_F64 : TN_F32;
+        const int64_t m = sizes[i / 8][0], n = sizes[i / 8][1], k = sizes[i / 8][2], some = 18000000 / (n * k);
+        const bool add = i & 4;
+        matrix a = make(dtype, m, k, i & 2 ? 0 : BY_ROWS, false), b = make(dtype, k, n, BY_ROWS, false);
+        matrix whole = make(dtype, m, n, BY_ROWS, false), few = make(dtype, some, n, BY_ROWS, false);
+        irrational(&a);
+        irrational(&b);
+        for (int64_t first = 0; first + some <= m; first += (m - some) / 3) {
+            irrational(&whole);
+            for (int64_t r = 0; r < some; r++)
+                for (int64_t j = 0; j < n; j++) set(&few, r, j, get(&whole, first + r, j));
+            tn_i_multiply(dtype, 1 + (int)(i >> 1 & 1), m, n, k, a.at, b.at, add, whole.at);
+            tn_i_multiply(dtype, 1, some, n, k, tn_i_matrix_at(dtype, a.at, first, 0), b.at, add, few.at);
+            for (int64_t r = 0; r < some; r++)
+                for (int64_t j = 0; j < n; j++)
+                    if (get(&few, r, j) != get(&whole, first + r, j))
+                        fail_msg("%lld x %lld x %lld: element %lld, %lld", (long long)m, (long long)n, (long long)k,
+                                 (long long)(first + r), (long long)j);
+        }
+        free(a.memory), free(b.memory), free(whole.memory), free(few.memory);
+    }
+}
+
 /* One matrix times two vectors at once, with the bits of one. */
 static void two_vectors(void **state) {
     (void)state;
@@ -354,10 +382,15 @@ static void solves(void **state) {
 /* ---- every set of kernels ------------------------------------------------------------ */
 
 static const struct CMUnitTest all[] = {
-    cmocka_unit_test(products),           cmocka_unit_test(threads_change_no_bits),
-    cmocka_unit_test(symmetric_products), cmocka_unit_test(many_products),
-    cmocka_unit_test(rows_are_alike),     cmocka_unit_test(two_vectors),
-    cmocka_unit_test(triangles),          cmocka_unit_test(solves),
+    cmocka_unit_test(products),
+    cmocka_unit_test(threads_change_no_bits),
+    cmocka_unit_test(symmetric_products),
+    cmocka_unit_test(many_products),
+    cmocka_unit_test(rows_are_alike),
+    cmocka_unit_test(panels),
+    cmocka_unit_test(two_vectors),
+    cmocka_unit_test(triangles),
+    cmocka_unit_test(solves),
 };
 
 static char *self;
