@@ -15,9 +15,9 @@ enum {
     LEAST_ALL = 2 << 20,
     MOST_OF_BAND = 3 << 20
 };
-/* Products of rows: as many rows as any band has at least, up to which inner size all kernels sum alike, and where
- * small products begin and end (exec/small_gemm.c). */
-enum { LEAST_BAND = 64, MOST_ALIKE = 192, MOST_IN_ORDER = 1024 };
+/* Products of rows: as many rows as any band has at least, up to which inner size all kernels sum alike and those for a
+ * band's rows are as fast as those for all, and where small products begin and end (exec/small_gemm.c). */
+enum { LEAST_BAND = 64, MOST_ALIKE_F64 = 192, MOST_ALIKE_F32 = 256, MOST_IN_ORDER = 1024 };
 static const double SMALL_WORK = 2.1e6, LARGE_WORK = 1.7e7;
 
 /* What a value is. */
@@ -63,7 +63,7 @@ static bool rows_alike(const tn_type *const t[2], const tn_i_dots *d, int side, 
     if (d->ncontract > 1 || !(columns >= 1)) return false;
     if (columns == 1 || inner == 1) return true;
     if (inner * columns <= 8) return false;
-    if (inner <= MOST_ALIKE) return true;
+    if (inner <= (t[0]->dtype == TN_F64 ? MOST_ALIKE_F64 : MOST_ALIKE_F32)) return true;
     const double each = row * columns * inner;
     return inner <= MOST_IN_ORDER && (each * (double)n <= SMALL_WORK || each * LEAST_BAND > LARGE_WORK);
 }
