@@ -13,11 +13,13 @@ enum {
     LEAST_WIDTH = 16,
     LEAST_GAIN = 2 << 20,
     LEAST_ALL = 2 << 20,
-    MOST_OF_BAND = 3 << 20
+    MOST_OF_BAND = 3 << 20,
+    MOST_OF_PANEL = 6 << 20, /* where products are large */
+    LEAST_PANELS = 3
 };
-/* Products of rows: as many rows as any band has at least, up to which inner size all kernels sum alike and those for a
+/* Products of rows: up to which inner size all kernels sum alike and those for a
  * band's rows are as fast as those for all, and where small products begin and end (exec/small_gemm.c). */
-enum { LEAST_BAND = 64, MOST_ALIKE_F64 = 192, MOST_ALIKE_F32 = 256, MOST_IN_ORDER = 1024 };
+enum { MOST_ALIKE_F64 = 192, MOST_ALIKE_F32 = 256, MOST_IN_ORDER = 1024 };
 static const double SMALL_WORK = 2.1e6, LARGE_WORK = 1.7e7;
 
 /* What a value is. */
@@ -65,7 +67,7 @@ static bool rows_alike(const tn_type *const t[2], const tn_i_dots *d, int side, 
     if (inner * columns <= 8) return false;
     if (inner <= (t[0]->dtype == TN_F64 ? MOST_ALIKE_F64 : MOST_ALIKE_F32)) return true;
     const double each = row * columns * inner;
-    return inner <= MOST_IN_ORDER && (each * (double)n <= SMALL_WORK || each * LEAST_BAND > LARGE_WORK);
+    return each * TN_BAND_LEAST_LARGE > LARGE_WORK || (inner <= MOST_IN_ORDER && each * (double)n <= SMALL_WORK);
 }
 
 static tn_i_band_role role_of_dot(const tn_fn *f, const tn_i_eqn *e, int64_t n) {
@@ -260,11 +262,18 @@ static double step_bytes(const search *s, uint32_t i, double *made) {
     return bytes + *made;
 }
 
+/* A product that in no band is small, and is made of packed operands: few rows would mostly pack. */
+static bool is_large(const tn_fn *f, const tn_i_eqn *e, int64_t n) {
+    tn_i_cost cost = {0};
+    return e->prim->id == TN_P_dot_general && tn_i_eqn_cost(f, e, &cost) &&
+           cost.products / (double)n * TN_BAND_LEAST_LARGE > LARGE_WORK;
+}
+
 /* Sets how many rows a band has. */
 static bool pays(search *s) {
     tn_i_band *z = &s->z;
     double moved = 0, all = 0, most = 0, sums = 0, made;
-    bool leaf = false;
+    bool leaf = false, large = false;
     for (uint32_t i = 0; i < s->fused->neqn; i++) {
         const double bytes = step_bytes(s, i, &made);
         moved += bytes;
@@ -273,12 +282,16 @@ static bool pays(search *s) {
     }
     for (uint32_t i = 0; i < z->f->neqn; i++) {
         leaf |= z->role[i] == TN_BAND_SUM;
+        large |= z->role[i] == TN_BAND_ROWS && is_large(z->f, &z->f->eqn[i], z->n);
         if (z->role[i] > TN_BAND_ROWS) sums += (double)tn_type_bytes(type_of(z->f, z->f->eqn[i].out));
     }
-    z->rows = leaf ? TN_LEAF : TN_DOT_PART;
+    z->rows = large || leaf ? TN_LEAF : TN_DOT_PART;
+    if (large && most / (double)z->n * 2 * TN_LEAF <= MOST_OF_PANEL) z->rows = 2 * TN_LEAF;
+    z->least = large ? TN_BAND_LEAST_LARGE : TN_BAND_LEAST;
     const double once = bytes_seen(s), bands = (double)(z->n / z->rows + 1);
     return moved - once - 4 * bands * sums >= LEAST_GAIN && all + once >= LEAST_ALL &&
-           most / (double)z->n * (double)z->rows <= MOST_OF_BAND;
+           most / (double)z->n * (double)z->rows <= (large ? MOST_OF_PANEL : MOST_OF_BAND) &&
+           (!large || z->n >= LEAST_PANELS * z->rows);
 }
 
 /* ---- programs -------------------------------------------------------------------------------------- */

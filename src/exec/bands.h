@@ -33,9 +33,11 @@ typedef enum tn_i_band_role {
     TN_BAND_SUM      /* a reduction over rows */
 } tn_i_band_role;
 
+enum { TN_BAND_LEAST = 64, TN_BAND_LEAST_LARGE = 128 };
+
 typedef struct tn_i_band {
     const tn_fn *f;          /* nothing is fused */
-    int64_t n, rows;         /* of all; of a band */
+    int64_t n, rows, least;  /* of all; of a band; of what is left, with some of the last band if they are fewer */
     uint8_t *role;           /* of each equation */
     uint8_t *before;         /* of each equation: the bands need it */
     uint8_t *leaves;         /* of each value: of the rows, and read outside */

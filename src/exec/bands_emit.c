@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { LEAST_LEFT = 64, MOST_LEVELS = 64 };
+enum { MOST_LEVELS = 64 };
 
 typedef struct emission {
     const tn_i_band *z;
@@ -270,7 +270,7 @@ static tn_i_var put_together(tn_i_builder *b, tn_i_var stack, tn_i_var last) {
 static void emit_left(emission *w, const lists *l, tn_i_var *bands) {
     const tn_i_band *z = w->z;
     tn_i_builder *b = &w->b;
-    const int64_t k = w->left < LEAST_LEFT ? LEAST_LEFT : w->left;
+    const int64_t k = w->left < z->least ? z->least : w->left;
     memcpy(bands, w->made, z->f->nval * sizeof *bands);
     for (uint32_t j = 0; j < l->nsum; j++) w->made[l->sum[j]] = TN_NOVAR;
     for (uint32_t j = 0; j < l->nleave; j++) w->made[l->leave[j]] = TN_NOVAR;
