@@ -82,7 +82,7 @@ static void which(void **state) {
 
 /* ---- bits -------------------------------------------------------------------------------------------------------- */
 
-static void run_on(const tn_fn *f, tn_backend backend, const void *const *in, void *out) {
+static void run_on(const tn_fn *f, int backend, const void *const *in, void *out) {
     const tn_compile_options o = {.size = sizeof o, .backend = backend};
     tn_exec *e = tn_compile(f, &o);
     if (!e) fail_msg("%s", tn_error(tn_fn_ctx(f)));
