@@ -163,6 +163,27 @@ static void write_load(writer *k, uint32_t i) {
     tn_i_text_put(k->t, ";\n");
 }
 
+/* The index is clipped; where it says so, others than that are given a number. */
+static void write_lookup(writer *k, uint32_t i) {
+    const tn_i_nest_op *o = &k->n->op[i];
+    const tn_i_nest_array *a = &k->n->array[o->array];
+    tn_i_text x = {.ctx = k->w->ctx};
+    put_value(k, &x, o->in[0], o);
+    const char *at = x.at ? x.at : "0";
+    define(k, i);
+    if (o->fills) {
+        tn_i_text_put(k->t, "%s < 0 || %s > %" PRId64 " ? ", at, at, o->first);
+        tn_i_c_number(k->t, o->dtype, &o->bits);
+        tn_i_text_put(k->t, " : ");
+    }
+    tn_i_text_put(k->t, "p%u[", (unsigned)o->array);
+    if (a->offset) tn_i_text_put(k->t, "%" PRId64 " + ", a->offset);
+    tn_i_text_put(k->t, "(%s < 0 ? 0 : %s > %" PRId64 " ? %" PRId64 " : (int64_t)%s) * (%" PRId64 ")];\n", at, at,
+                  o->first, o->first, at, o->by);
+    k->t->failed |= x.failed;
+    tn_i_text_free(&x);
+}
+
 static void write_iota(writer *k, uint32_t i) {
     const tn_i_nest_op *o = &k->n->op[i];
     define(k, i);
@@ -242,6 +263,9 @@ static void write_op(writer *k, uint32_t i) {
     case TN_NEST_MAP:
         if (k->used[i]) write_map(k, i);
         break;
+    case TN_NEST_LOOKUP:
+        if (k->used[i]) write_lookup(k, i);
+        break;
     case TN_NEST_REDUCE: write_fold(k, i); return;
     case TN_NEST_STORE:
         put_array(k, &k->n->array[o->array], o->array);
@@ -266,7 +290,7 @@ static void declare_arrays(writer *k) {
         for (uint32_t j = 0; j < k->n->nop; j++) {
             const tn_i_nest_op *o = &k->n->op[j];
             stored |= o->kind == TN_NEST_STORE && o->array == i;
-            loaded |= o->kind == TN_NEST_LOAD && o->array == i && k->used[j];
+            loaded |= (o->kind == TN_NEST_LOAD || o->kind == TN_NEST_LOOKUP) && o->array == i && k->used[j];
         }
         if (!stored && !loaded) continue;
         const tn_i_var v = a->arg < k->n->nin ? tn_i_in(k->p->f, e)[a->arg] : e->out + (a->arg - k->n->nin);

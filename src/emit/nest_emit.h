@@ -37,7 +37,12 @@ typedef struct tn_i_nest_writer {
     bool spread[TN_NEST_OPS];         /* a number that vectors read */
     bool carried[TN_NEST_OPS];        /* kept in a buffer of the row for later phases */
     bool function[TN_NEST_OPS];       /* it calls a function of vectors */
-    uint32_t address[TN_NEST_OPS];    /* entry of the table that its body calls, or 0 */
+    uint32_t block[TN_NEST_OPS];      /* the member of its block that all are written with (blocks.c), or TN_NOVAR */
+    struct {
+        uint32_t block, op;
+    } early[TN_NEST_ARRAYS]; /* blocks that are stored behind an operation, sooner than they stand */
+    uint32_t nearly;
+    uint32_t address[TN_NEST_OPS]; /* entry of the table that its body calls, or 0 */
     tn_i_sum sum[TN_NEST_OPS];
     bool plain;                       /* no box begins or ends in what is being written */
     int64_t plain_lo, plain_hi;       /* where so, of the innermost loop */
@@ -62,7 +67,19 @@ void tn_i_emit_spread(tn_i_nest_writer *w, uint32_t op);
 /* "f64x8"; of bool the integers of op's mask. */
 void tn_i_vector_type(const tn_i_nest_writer *w, uint32_t op, char *text);
 
-/* nest_vec.c: "if (wanted) " in front of a store to an output that the caller may leave out. */
+/* The name of such a vector. */
+void tn_i_put_vector(tn_i_nest_writer *w, uint32_t op);
+
+void tn_i_emit_indices(tn_i_nest_writer *w, uint32_t op);
+
+/* blocks.c: neighbours in memory, together.  True: op was written, or is with another. */
+void tn_i_blocks_plan(tn_i_nest_writer *w);
+bool tn_i_emit_block(tn_i_nest_writer *w, uint32_t op, const tn_i_piece *k);
+void tn_i_emit_blocks_behind(tn_i_nest_writer *w, uint32_t op, const tn_i_piece *k);
+
+/* nest_vec.c: where an array is. */
+const tn_i_place *tn_i_array_place(const tn_i_nest_writer *w, uint32_t array);
+/* "if (wanted) " in front of a store to an output that the caller may leave out. */
 void tn_i_emit_guard(tn_i_nest_writer *w, uint32_t array);
 /* "*(f64 *)q3", or what stands for it where places are variables. */
 void tn_i_emit_element(tn_i_nest_writer *w, uint32_t array);

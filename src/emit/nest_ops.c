@@ -33,6 +33,8 @@ static void operand(tn_i_nest_writer *w, uint32_t op, int mask) {
     if (converts) tn_i_text_put(w->t, ", i%dx%d)", 8 * mask, w->lanes);
 }
 
+void tn_i_put_vector(tn_i_nest_writer *w, uint32_t op) { operand(w, op, 0); }
+
 void tn_i_emit_spread(tn_i_nest_writer *w, uint32_t op) {
     char type[16];
     if (!w->spread[op]) return;
@@ -115,6 +117,35 @@ static void emit_load(tn_i_nest_writer *w, uint32_t op, const tn_i_piece *k) {
         tn_i_text_put(w->t, "%s_%s((const %s *)q%u + j%d * INT64_C(%" PRId64 "), INT64_C(%" PRId64 "), %d)", type,
                       mask ? "bytes" : "some", element, (unsigned)o->array, w->u, by, by, (int)k->count);
     tn_i_text_put(w->t, ";\n");
+}
+
+/* `at`: the clipped indices of a lookup, in memory, also of lanes that are not there. */
+void tn_i_emit_indices(tn_i_nest_writer *w, uint32_t op) {
+    const tn_i_nest_op *o = &w->n->op[op];
+    const int64_t most = dtype_of(w, o->in[0]) == TN_I32 && o->first > INT32_MAX ? INT32_MAX : o->first;
+    char type[16];
+    tn_i_vector_type(w, o->in[0], type);
+    tn_i_text_put(w->t, "%s at[%d]; %s_store(at, %s_clip(", tn_i_c_type(dtype_of(w, o->in[0])), w->lanes, type, type);
+    operand(w, o->in[0], 0);
+    tn_i_text_put(w->t, ", INT64_C(%" PRId64 ")));\n", most);
+}
+
+static void emit_lookup(tn_i_nest_writer *w, uint32_t op) {
+    const tn_i_nest_op *o = &w->n->op[op];
+    const bool mask = o->dtype == TN_BOOL;
+    char type[16];
+    tn_i_vector_type(w, op, type);
+    tn_i_text_put(w->t, "%s v%u_%d; { ", type, (unsigned)op, w->u);
+    tn_i_emit_indices(w, op);
+    tn_i_text_put(w->t, "UNROLL for (int l = 0; l < %d; l++) v%u_%d[l] = ", w->lanes, (unsigned)op, w->u);
+    if (o->fills) {
+        operand(w, o->in[0], 0);
+        tn_i_text_put(w->t, "[l] != at[l] ? %s", mask ? "-" : "");
+        tn_i_emit_number(w->t, o->dtype, o->bits);
+        tn_i_text_put(w->t, " : ");
+    }
+    tn_i_text_put(w->t, "%s((const %s *)q%u)[(int64_t)at[l] * INT64_C(%" PRId64 ")]; }\n", mask ? "-" : "",
+                  tn_i_c_type(o->dtype), (unsigned)o->array, o->by);
 }
 
 static void emit_store(tn_i_nest_writer *w, const tn_i_nest_op *o, const tn_i_piece *k) {
@@ -325,10 +356,15 @@ static void emit_all_kept(tn_i_nest_writer *w, uint32_t phase) {
 
 static void emit_one(tn_i_nest_writer *w, uint32_t op, const tn_i_piece *k) {
     const tn_i_nest_op *o = &w->n->op[op];
+    if (tn_i_emit_block(w, op, k)) {
+        if (w->carried[op]) emit_keep(w, op);
+        return;
+    }
     switch ((tn_i_nest_kind)o->kind) {
     case TN_NEST_LOAD: emit_load(w, op, k); break;
     case TN_NEST_IOTA: emit_iota(w, op); break;
     case TN_NEST_MAP: emit_map(w, op, k); break;
+    case TN_NEST_LOOKUP: emit_lookup(w, op); break;
     case TN_NEST_REDUCE: tn_i_sum_add(w, op, k); break;
     case TN_NEST_STORE: emit_store(w, o, k); break;
     case TN_NEST_NUMBER: break;
@@ -346,5 +382,6 @@ void tn_i_emit_pieces(tn_i_nest_writer *w, uint32_t phase, int n, const tn_i_pie
         const tn_i_nest_op *o = &w->n->op[i];
         if (o->phase != phase || !tn_i_of_elements(w, o)) continue;
         for (w->u = 0; w->u < n; w->u++) emit_one(w, i, &k[w->u]);
+        for (w->u = 0; w->u < n; w->u++) tn_i_emit_blocks_behind(w, i, &k[w->u]);
     }
 }

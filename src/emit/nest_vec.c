@@ -82,7 +82,7 @@ static bool plan_buffers(tn_i_nest_writer *w) {
 
 /* ---- addresses --------------------------------------------------------------------------- */
 
-static const tn_i_place *place_of(const tn_i_nest_writer *w, uint32_t array) {
+const tn_i_place *tn_i_array_place(const tn_i_nest_writer *w, uint32_t array) {
     const tn_i_eqn *e = &w->p->f->eqn[w->s->eqn];
     const uint32_t arg = w->n->array[array].arg;
     return &w->p->place[arg < w->n->nin ? tn_i_in(w->p->f, e)[arg] : e->out + (arg - w->n->nin)];
@@ -90,14 +90,14 @@ static const tn_i_place *place_of(const tn_i_nest_writer *w, uint32_t array) {
 
 void tn_i_emit_guard(tn_i_nest_writer *w, uint32_t array) {
     if (w->registers) return;
-    const tn_i_place *k = place_of(w, array);
+    const tn_i_place *k = tn_i_array_place(w, array);
     if (k->base >= TN_BASE_ARGUMENTS + w->p->f->nin) tn_i_text_put(w->t, "if (want%u) ", (unsigned)array);
 }
 
 static void declare_arrays(tn_i_nest_writer *w) {
     for (uint32_t k = 0; k < w->n->narray; k++) {
         const tn_i_nest_array *a = &w->n->array[k];
-        const tn_i_place *at = place_of(w, k);
+        const tn_i_place *at = tn_i_array_place(w, k);
         const int64_t offset = at->offset + a->offset * (int64_t)tn_i_dtype_size(a->dtype);
         if (at->base == TN_BASE_ABSOLUTE)
             tn_i_text_put(w->t, "char *const p%u = (char *)T[%u];\n", (unsigned)k,
@@ -411,6 +411,7 @@ static bool begin(tn_i_nest_writer *w, tn_i_module *m, const tn_i_plan *p, const
     look_at_readers(w);
     if (!find_bodies(w) || !tn_i_sum_plan(w) || !plan_buffers(w)) return false;
     tn_i_parts_plan(w);
+    tn_i_blocks_plan(w);
     return true;
 }
 
@@ -433,7 +434,7 @@ void tn_i_emit_nest_inline(tn_i_module *m, tn_i_registers *g, const tn_i_plan *p
 /* An element of an array of numbers. */
 void tn_i_emit_element(tn_i_nest_writer *w, uint32_t array) {
     const tn_i_nest_array *a = &w->n->array[array];
-    const tn_i_place *k = place_of(w, array);
+    const tn_i_place *k = tn_i_array_place(w, array);
     if (w->registers)
         tn_i_emit_element_at(w->registers, k->base, k->offset + a->offset * (int64_t)tn_i_dtype_size(a->dtype),
                              a->dtype);

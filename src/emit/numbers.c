@@ -35,6 +35,20 @@ static void emit_load(tn_i_nest_writer *w, uint32_t op) {
     tn_i_text_put(w->t, ";\n");
 }
 
+static void emit_lookup(tn_i_nest_writer *w, uint32_t op) {
+    const tn_i_nest_op *o = &w->n->op[op];
+    const char *type = tn_i_c_type(o->dtype);
+    tn_i_text_put(w->t, "const %s s%u = ", type, (unsigned)op);
+    if (o->fills) {
+        tn_i_text_put(w->t, "s%u < 0 || s%u > INT64_C(%" PRId64 ") ? ", (unsigned)o->in[0], (unsigned)o->in[0],
+                      o->first);
+        tn_i_emit_number(w->t, o->dtype, o->bits);
+        tn_i_text_put(w->t, " : ");
+    }
+    tn_i_text_put(w->t, "((const %s *)q%u)[CLIP(s%u, INT64_C(%" PRId64 ")) * INT64_C(%" PRId64 ")];\n", type,
+                  (unsigned)o->array, (unsigned)o->in[0], o->first, o->by);
+}
+
 static const char *const operand_name[3] = {"x", "y", "z"};
 
 /* The body in a block of its own, where its operands have the names that it gives them. */
@@ -117,6 +131,7 @@ void tn_i_emit_scalar(tn_i_nest_writer *w, uint32_t op) {
         tn_i_text_put(w->t, ";\n");
         break;
     case TN_NEST_MAP: emit_map(w, op); break;
+    case TN_NEST_LOOKUP: emit_lookup(w, op); break;
     case TN_NEST_REDUCE:
         if (!tn_i_of_row(w->n, o)) tn_i_sum_add_number(w, op);
         break;

@@ -4,10 +4,12 @@
  * rows are sums of columns, constants are numbers, and what is left is elementwise over n, which runs as one nest.
  *
  * Sums of rows keep the order of nest.h.  A product of the linear program with a number that is 0, as a basis has them,
- * is left out like the tangent of an input that is not differentiated: docs/execution.md, "Columns". */
+ * is left out like the tangent of an input that is not differentiated: docs/execution.md, "Columns".  Gathers of rows
+ * are lookups of their columns (lookup.h). */
 #include "exec/columns.h"
 
 #include "exec/fuse.h"
+#include "exec/lookup.h"
 #include "exec/plan.h"
 #include "prims/rules.h"
 #include "prims/shape.h"
@@ -456,12 +458,31 @@ static void literals(columns *c, const tn_i_eqn *e) {
     }
 }
 
+/* A gather of rows: each column is looked up alone, where it is read. */
+static bool look_up(columns *c, const tn_i_eqn *e) {
+    const tn_i_var *in = tn_i_in(c->f, e);
+    const tn_type *t = type_of(c->f, e->out);
+    if (e->nout != 1 || !few(t, c->n) || !is_long(t, c->n) || !tn_i_looks_up_rows(c->f, e)) return false;
+    if (tn_i_is_literal(c->f, in[0]) || tn_i_is_literal(c->f, in[1])) return false;
+    c->b->loc = e->loc;
+    c->b->region = e->region;
+    c->b->linear = e->linear;
+    if (!add_cells(c, e->out)) c->b->failed = true;
+    const int64_t count = width(t, c->n);
+    for (int64_t k = 0; k < count && !c->b->failed; k++)
+        cells_of(c, e->out)[k] = (cell){tn_i_lookup_column(c->b, e, c->map[in[0]], c->map[in[1]], k), true, false};
+    c->b->region = 0;
+    c->b->linear = false;
+    return true;
+}
+
 /* Its results are in memory. */
 static void copy(columns *c, const tn_i_eqn *e) {
     for (uint32_t k = 0; k < e->nin && !c->b->failed; k++) {
         const tn_i_var v = tn_i_in(c->f, e)[k];
         if (!tn_i_is_literal(c->f, v) && c->map[v] == TN_NOVAR) c->map[v] = whole(c, v);
     }
+    if (c->b->failed || look_up(c, e)) return;
     c->b->region = e->region;
     tn_i_copy_eqn(c->b, c->f, e, c->map);
     c->b->region = 0;

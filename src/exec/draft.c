@@ -25,6 +25,7 @@ static bool computed_fits(tn_i_draft *d, const tn_i_eqn *e, bool *any) {
     if (!*any) tn_i_space_of(d->f, e, &d->s);
     *any = true;
     for (uint32_t k = 0; k < e->nin; k++) d->reads[tn_i_in(d->f, e)[k]]++;
+    if (e->prim->id == TN_P_gather && tn_i_in(d->f, e)[0] >= d->f->nin) return false;
     return tn_i_space_computes(d->f, e) && tn_i_space_join(d->f, e, &d->s, d->m, 0, &d->m[e->out]);
 }
 
@@ -96,6 +97,7 @@ bool tn_i_draft_replaces(const tn_i_draft *d, uint32_t j, uint32_t i) {
         for (uint32_t n = 0; n < e->nin; n++) {
             int8_t loop[TN_MAX_RANK];
             if (tn_i_in(f, e)[n] != i) continue;
+            if (e->prim->id == TN_P_gather && n == 0) return false;
             if (lazy(f, e) || d->m[e->out].phase > d->m[out].phase || !loops_of(d, e, i, loop)) return false;
             if (!alike(f->val[i].type, loop, f->val[out].type, d->m[out].loop)) return false;
         }

@@ -117,11 +117,15 @@ static void use(fusion *z, step *s, tn_i_var v, uint32_t nest, uint32_t phase, c
     z->seen_phase[v] = phase;
 }
 
+static const int8_t nowhere[TN_MAX_RANK] = {-2}; /* what is looked up in: its array is no other's */
+
 static void enter(fusion *z, uint32_t i, uint32_t nest, const tn_i_space *space, const tn_i_member *out) {
     const tn_i_eqn *e = &z->f->eqn[i];
     step *s = &z->s[nest];
     s->space = *space;
-    for (uint32_t k = 0; k < e->nin; k++) use(z, s, operands(z, e)[k], nest, out->phase, out->loop);
+    const bool looks_up = e->prim->id == TN_P_gather;
+    for (uint32_t k = 0; k < e->nin; k++)
+        use(z, s, operands(z, e)[k], nest, out->phase, looks_up && k == 0 ? nowhere : out->loop);
     s->ops++;
     s->open++;
     if (e->prim->id == TN_P_concatenate) s->ops += e->nin, s->arrays += e->nin;

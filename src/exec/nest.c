@@ -1,5 +1,6 @@
 /* Lowering: the operations of a nest, first by the loops of the draft, then by those that run. */
 #include "exec/draft.h"
+#include "exec/lookup.h"
 
 #include <string.h>
 
@@ -205,6 +206,27 @@ static bool map(lowering *w, const tn_i_eqn *e) {
     return add(w, &o, &w->op_of[e->out]);
 }
 
+static bool look_up(lowering *w, const tn_i_eqn *e) {
+    const tn_i_var *in = tn_i_in(w->d->f, e);
+    const tn_type *t = type_of(w, e->out);
+    tn_i_nest_array a = {.arg = in[0], .dtype = (uint8_t)t->dtype};
+    int8_t loop[TN_MAX_RANK];
+    tn_i_lookup k;
+    first o = {.op = {.kind = TN_NEST_LOOKUP, .dtype = (uint8_t)t->dtype, .nin = 1, .eqn = e},
+               .span = tn_i_space_mask(t, w->d->m[e->out].loop)};
+    (void)tn_i_lookup_of(w->d->f, e, &k);
+    for (uint32_t l = 0; l < w->s.nloop; l++) a.hi[l] = w->s.size[l];
+    memset(loop, -1, sizeof loop);
+    memcpy(loop, w->d->m[e->out].loop, (size_t)t->rank * sizeof *loop);
+    if (!operand(w, in[1], loop, &o.op.in[0]) || !add_array(w, &a, &o.op.array)) return false;
+    o.vary = w->op[o.op.in[0]].vary;
+    o.op.by = w->stride[in[0]][0];
+    o.op.first = k.last;
+    o.op.fills = k.fills;
+    o.op.bits = k.bits;
+    return add(w, &o, &w->op_of[e->out]);
+}
+
 static bool reduce(lowering *w, const tn_i_eqn *e) {
     const tn_i_var v = tn_i_in(w->d->f, e)[0];
     const tn_type *t = type_of(w, v);
@@ -271,7 +293,7 @@ static bool first_form(lowering *w) {
         const uint8_t part = w->d->m[e->out].part;
         if (part < TN_PART_ELEMENT || w->d->m[e->out].depth) continue; /* what readers make of it */
         if (e->prim->id == TN_P_concatenate) continue;                 /* its stores are all there is */
-        if (!(e->prim->fold ? reduce(w, e) : map(w, e))) return false;
+        if (!(e->prim->fold ? reduce : e->prim->id == TN_P_gather ? look_up : map)(w, e)) return false;
     }
     for (uint32_t j = 0; j < f->nout; j++)
         if (!store(w, j)) return false;
@@ -436,7 +458,8 @@ static bool second(lowering *w, uint32_t i) {
     const bool folds = o.kind == TN_NEST_REDUCE, row = folds && o.over == inner_loops(w);
     const bool sunk = o.kind == TN_NEST_STORE && w->op[o.in[0]].op.kind == TN_NEST_REDUCE &&
                       w->out[w->at[(size_t)o.in[0] * TN_NEST_PHASES]].over != inner_loops(w);
-    const uint8_t runs = level_of(w, o.kind == TN_NEST_MAP ? f->vary : f->span);
+    const bool maps = o.kind == TN_NEST_MAP || o.kind == TN_NEST_LOOKUP;
+    const uint8_t runs = level_of(w, maps ? f->vary : f->span);
     bool before = true;
     for (uint32_t k = 0; k < o.nin; k++) {
         const uint8_t p = known_in(w, o.in[k], runs, &before);

@@ -27,6 +27,7 @@ typedef enum tn_i_nest_kind {
     TN_NEST_NUMBER, /* `bits`, everywhere */
     TN_NEST_IOTA,   /* the index in loop `loop`, times `by`, plus `first`: of an integer or float dtype */
     TN_NEST_MAP,    /* the scalar body of eqn's primitive over in[0..nin) */
+    TN_NEST_LOOKUP, /* the element of `array` that in[0], an index, says: exec/lookup.h */
     TN_NEST_REDUCE, /* in[0] over the loops in `over`, by `fold` */
     TN_NEST_STORE   /* in[0] to `array`; dtype is in[0]'s; no value */
 } tn_i_nest_kind;
@@ -59,9 +60,10 @@ typedef struct tn_i_nest_op {
     uint8_t loop;        /* IOTA */
     uint32_t over;       /* REDUCE: mask of loops */
     uint32_t in[4];      /* operations */
-    uint32_t array;      /* LOAD, STORE */
+    uint32_t array;      /* LOAD, STORE, LOOKUP: which no loop moves */
+    bool fills;          /* LOOKUP: `bits` for an index that is less than 0 or more than `first`; else the nearest */
     uint64_t bits;       /* NUMBER: as of a literal */
-    int64_t by, first;   /* IOTA; argmax and argmin: unused */
+    int64_t by, first;   /* IOTA; LOOKUP: elements from one index to the next, and the largest index */
     const tn_i_eqn *eqn; /* MAP and REDUCE: of the fused program; the result's dtype is `dtype` */
     uint32_t last;       /* the last operation that reads this one; its own index when none does */
     bool crosses;        /* level ELEMENT, and read in a later phase than its own: a buffer of a row holds it */

@@ -183,6 +183,23 @@ static bool emit_map(maker *m, uint32_t v) {
     return true;
 }
 
+static bool emit_lookup(maker *m, uint32_t v) {
+    const tn_i_nest_op *o = &m->nest->op[v];
+    uint32_t value;
+    int64_t stride;
+    if (!read(m, o->in[0], (rate)m->rate[v], &value, &stride)) return false;
+    tn_i_nest_instr *e = emit(m, TN_CODE_LOOKUP, v, o->dtype);
+    if (!e) return false;
+    e->array = o->array;
+    e->by = o->by;
+    e->first = o->first;
+    e->s[1] = size_of(m->nest->op[o->in[0]].dtype);
+    e->s[2] = o->fills;
+    e->s[3] = (int64_t)o->bits;
+    reads(m, e, value, stride);
+    return true;
+}
+
 /* The same for every block: copied or counted once, before the first one. */
 static bool lasting(const maker *m, uint32_t v) {
     const tn_i_nest *n = m->nest;
@@ -463,6 +480,7 @@ static bool emit_op(maker *m, uint32_t v) {
     case TN_NEST_LOAD: return emit_load(m, v);
     case TN_NEST_IOTA: return emit_iota(m, v);
     case TN_NEST_MAP: return emit_map(m, v);
+    case TN_NEST_LOOKUP: return emit_lookup(m, v);
     case TN_NEST_REDUCE: return emit_reduce(m, v);
     case TN_NEST_STORE: return emit_store(m, v);
     }

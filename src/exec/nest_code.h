@@ -25,6 +25,8 @@ typedef enum tn_i_nest_code_kind {
     TN_CODE_PICK,   /* a load of a tiny nest: offsets of all elements in bytes, or TN_NOT_PICKED: in[0], are at
                        gather[walk] */
     TN_CODE_PUT,    /* a store of a tiny nest, likewise */
+    TN_CODE_LOOKUP, /* elements of `array`, `by` apart, of indices in[0] up to `first`: s[1] bytes each; s[2]: others
+                       are given s[3] */
     TN_CODE_IOTA,   /* `walk` has strides of indices */
     TN_CODE_SPREAD, /* a value of each row, for all its elements */
     TN_CODE_STORE,  /* in[0], with stride s[0], to `array` along `walk` */
@@ -213,6 +215,7 @@ int64_t tn_i_walk_offset(const tn_i_nest_walk *w, int64_t at);
 void tn_i_walk_load(const tn_i_nest_walk *w, int size, const char *from, int64_t at, int64_t n, char *to);
 void tn_i_walk_store(const tn_i_nest_walk *w, int size, char *to, int64_t at, int64_t n, const char *from,
                      int64_t step);
+void tn_i_look_up(const tn_i_nest_instr *e, const char *table, const char *index, int64_t n, char *to);
 void tn_i_walk_iota(const tn_i_nest_walk *w, int dtype, int64_t by, int64_t first, int64_t at, int64_t n, char *to);
 enum {
     TN_BOX_FIRST = 1, /* what is outside nobody reads */

@@ -272,3 +272,34 @@ void tn_i_box_load(const tn_i_nest *nest, const tn_i_nest_array *a, uint32_t loo
             outside(size, fill, step, to, n);
     }
 }
+
+/* ---- looking up ---- */
+
+#define LOOK_UP(T, I)                                                                   \
+    {                                                                                   \
+        const I *at = (const I *)(const void *)index;                                   \
+        const T *a = (const T *)(const void *)table;                                    \
+        T *o = (T *)(void *)to, fill;                                                   \
+        memcpy(&fill, &e->s[3], sizeof fill);                                           \
+        for (int64_t i = 0; i < n; i++) {                                               \
+            const int64_t x = (int64_t)at[i * step], most = x > last ? last : x;        \
+            o[i] = fills && (x < 0 || x > last) ? fill : a[(most < 0 ? 0 : most) * by]; \
+        }                                                                               \
+        break;                                                                          \
+    }
+
+#define LOOK_UP_BY(T)       \
+    if (e->s[1] == 4)       \
+        LOOK_UP(T, int32_t) \
+    else                    \
+        LOOK_UP(T, int64_t)
+
+void tn_i_look_up(const tn_i_nest_instr *e, const char *table, const char *index, int64_t n, char *to) {
+    const int64_t by = e->by, last = e->first, step = e->s[0];
+    const bool fills = e->s[2];
+    switch (e->size) {
+    case 1: LOOK_UP_BY(uint8_t)
+    case 4: LOOK_UP_BY(uint32_t)
+    default: LOOK_UP_BY(uint64_t)
+    }
+}

@@ -97,6 +97,7 @@ static void run_one(const state *t, const tn_i_nest_instr *e, int64_t from, int6
     case TN_CODE_CHAIN: run_chain(t, &c->chain[e->walk], from, n); return;
     case TN_CODE_LOAD: tn_i_walk_load(&c->walk[e->walk], e->size, t->data[e->array], from, n, out); break;
     case TN_CODE_BOX: run_box(t, e, from, n); break;
+    case TN_CODE_LOOKUP: tn_i_look_up(e, t->data[e->array], t->at[e->in[0]], n, out); break;
     case TN_CODE_PICK: tn_i_nest_pick(e->size, c->gather + e->walk, t->data[e->array], t->at[e->in[0]], out); return;
     case TN_CODE_PUT:
         if (t->data[e->array])

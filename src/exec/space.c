@@ -1,5 +1,7 @@
 #include "exec/space.h"
 
+#include "exec/lookup.h"
+
 #include <string.h>
 
 enum { MOST_VIEWS = 32, MOST_OPERANDS = 4, LEAST_RUN = 64, MOST_WOVEN = 64, LEAST_ROW = 8 };
@@ -43,7 +45,8 @@ bool tn_i_space_computes(const tn_fn *f, const tn_i_eqn *e) {
     const char *body;
     if (tn_i_space_weaves(f, e)) return true;
     if (!tn_i_space_admits(f, e) || e->nin == 0 || e->nin > MOST_OPERANDS) return false;
-    if (folds(f, e)) return true;
+    tn_i_lookup k;
+    if (folds(f, e) || tn_i_lookup_of(f, e, &k)) return true;
     if (!(e->prim->flags & TN_F_ELEMENTWISE) || e->prim->flags & TN_F_OFFLOAD) return false;
     const tn_i_query q = query(f, e, in, &out);
     return tn_i_scalar_body(&q, &body) != NULL;
@@ -230,13 +233,38 @@ static bool join_woven(const tn_fn *f, const tn_i_eqn *e, tn_i_space *s, const t
     return true;
 }
 
+/* ---- looked up ------------------------------------------------------------------------- */
+
+/* The output walks the loops of the indices, which have one more dimension, of size 1.  What is looked up in is in
+ * memory before the nest begins. */
+static bool join_lookup(const tn_fn *f, const tn_i_eqn *e, tn_i_space *s, const tn_i_member *m, uint32_t nest,
+                        tn_i_member *out) {
+    const tn_i_var *in = tn_i_in(f, e);
+    const tn_type *t = type_of(f, e->out);
+    const tn_i_member *x = &m[in[1]];
+    if (inside(&m[in[0]], nest)) return false;
+    if (!inside(x, nest)) {
+        if (!tn_i_space_whole(s, t, out->loop)) return false;
+    } else if (x->part != TN_PART_ELEMENT)
+        return false;
+    else
+        memcpy(out->loop, x->loop, (size_t)t->rank * sizeof *out->loop);
+    out->part = TN_PART_ELEMENT;
+    out->phase = inside(x, nest) ? x->phase : 0;
+    return tn_i_space_mask(t, out->loop) == first_loops(s->nloop);
+}
+
 bool tn_i_space_join(const tn_fn *f, const tn_i_eqn *e, tn_i_space *s, const tn_i_member *m, uint32_t nest,
                      tn_i_member *out) {
     tn_i_space next = *s;
     *out = (tn_i_member){.nest = nest};
     memset(out->loop, -1, sizeof out->loop);
-    const bool woven = e->prim->id == TN_P_concatenate;
-    if (!(e->prim->fold ? join_fold : woven ? join_woven : join_map)(f, e, &next, m, nest, out)) return false;
+    bool (*const how)(const tn_fn *, const tn_i_eqn *, tn_i_space *, const tn_i_member *, uint32_t, tn_i_member *) =
+        e->prim->fold                     ? join_fold
+        : e->prim->id == TN_P_concatenate ? join_woven
+        : e->prim->id == TN_P_gather      ? join_lookup
+                                          : join_map;
+    if (!how(f, e, &next, m, nest, out)) return false;
     if (out->phase >= TN_NEST_PHASES) return false;
     if (out->phase > next.phase) next.phase = out->phase;
     *s = next;

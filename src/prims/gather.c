@@ -69,7 +69,7 @@ static bool type_gather(tn_i_query *q) {
 }
 
 /* What stands for a window outside: fill_value, or JAX's default of the dtype. */
-static uint64_t fill_bits(const tn_i_param *p, int dtype) {
+uint64_t tn_i_gather_fill(const tn_i_param *p, int dtype) {
     const bool given = p[GATHER_FILL].kind != TN_K_NONE;
     const int64_t x = p[GATHER_FILL].u.i;
     uint64_t bits = 0;
@@ -119,7 +119,7 @@ static tn_status kernel_gather(const tn_i_kernel *k) {
     const tn_i_arr *in = &k->in[0];
     const size_t size = tn_i_dtype_size(in->type->dtype);
     const int64_t *sizes = tn_i_ints(k->p, GATHER_SIZES), none[TN_MAX_RANK] = {0};
-    const uint64_t bits = fill_bits(k->p, in->type->dtype);
+    const uint64_t bits = tn_i_gather_fill(k->p, in->type->dtype);
     int64_t dim[TN_MAX_RANK], from[TN_MAX_RANK], to[TN_MAX_RANK];
     unsigned char fill[8] = {0};
     tn_i_arr out = *k->out;
@@ -173,7 +173,8 @@ static tn_i_var simplify_gather(tn_i_builder *b, const tn_i_param *p, uint32_t n
     (void)nin;
     uint64_t bits;
     if (!tn_i_known_scalar(b, in[0], &bits)) return TN_NOVAR;
-    return p[GATHER_MODE].u.i == TN_CLIP || bits == fill_bits(p, out->dtype) ? tn_i_respread(b, in[0], out) : TN_NOVAR;
+    return p[GATHER_MODE].u.i == TN_CLIP || bits == tn_i_gather_fill(p, out->dtype) ? tn_i_respread(b, in[0], out)
+                                                                                    : TN_NOVAR;
 }
 
 /* What fills the primal is constant, so its tangent is 0. */
@@ -293,7 +294,7 @@ static void c_open_windows(const tn_i_c_kernel *k, const tn_i_windows *w, bool i
 
 static void c_gather(const tn_i_c_kernel *k) {
     const int64_t *sizes = tn_i_ints(k->p, GATHER_SIZES);
-    const uint64_t bits = fill_bits(k->p, k->in[0].type->dtype);
+    const uint64_t bits = tn_i_gather_fill(k->p, k->in[0].type->dtype);
     const bool clip = k->p[GATHER_MODE].u.i == TN_CLIP;
     int64_t dim[TN_MAX_RANK], from[TN_MAX_RANK], to[TN_MAX_RANK];
     tn_i_dnums d;
