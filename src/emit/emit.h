@@ -28,7 +28,7 @@ typedef struct tn_i_module {
 #define TN_EMIT_FOLD(fold, dtype) ((unsigned)(fold)*TN_NDTYPES + (unsigned)(dtype))
 
 /* What the table begins with. */
-enum { TN_TABLE_STEP, TN_TABLE_LEAVE, TN_TABLE_GROUP_ENTER, TN_TABLE_GROUP_DISK, TN_TABLE_FIRST };
+enum { TN_TABLE_STEP, TN_TABLE_LEAVE, TN_TABLE_GROUP_ENTER, TN_TABLE_GROUP_DISK, TN_TABLE_PRODUCT, TN_TABLE_FIRST };
 
 /* The entry of the table that holds this address. */
 uint32_t tn_i_module_address(tn_i_module *m, const void *p);

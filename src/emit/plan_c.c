@@ -90,7 +90,20 @@ static bool emit_function(tn_i_module *m, const tn_i_plan *p, const tn_i_step *s
 
 /* ---- steps ---------------------------------------------------------------------------- */
 
-enum { BY_LIBRARY, NEST, PROGRAM, MOVE, JOIN };
+enum { BY_LIBRARY, NEST, PROGRAM, MOVE, JOIN, PRODUCT };
+
+/* A product that is described already: no more than where its operands are. */
+static void put_product(tn_i_module *m, const tn_i_plan *p, const tn_i_step *s) {
+    const tn_i_eqn *e = &p->f->eqn[s->eqn];
+    const tn_i_var v[3] = {tn_i_in(p->f, e)[0], tn_i_in(p->f, e)[1], e->out};
+    tn_i_text_put(&m->text, "((product_fn *)T[%d])(T[%u], R->threads", TN_TABLE_PRODUCT,
+                  (unsigned)tn_i_module_address(m, &p->product[s->loop]));
+    for (int i = 0; i < 3; i++) {
+        tn_i_text_put(&m->text, ", (void *)");
+        tn_i_emit_address(m, &p->place[v[i]]);
+    }
+    tn_i_text_put(&m->text, ");\n");
+}
 
 /* Writes the function of a step, if it has one. */
 static bool emit_step(tn_i_module *m, const tn_i_plan *p, size_t step, uint8_t *written) {
@@ -101,6 +114,10 @@ static bool emit_step(tn_i_module *m, const tn_i_plan *p, size_t step, uint8_t *
     }
     if (tn_i_joins_runs(p, s)) {
         *written = JOIN;
+        return true;
+    }
+    if (s->kind == TN_STEP_KERNEL && s->at_once) {
+        *written = PRODUCT;
         return true;
     }
     *written = emit_function(m, p, s, m->nests)            ? NEST
@@ -117,6 +134,8 @@ static void call_step(tn_i_module *m, const tn_i_plan *p, size_t step, uint8_t w
         tn_i_emit_move(m, p, &p->move[p->step[step].loop]);
     else if (written == JOIN)
         tn_i_emit_joined(m, p, &p->step[step]);
+    else if (written == PRODUCT)
+        put_product(m, p, &p->step[step]);
     else if (written == NEST)
         tn_i_text_put(&m->text, "nest%u(T, F);\n", (unsigned)(*id)++);
     else if (written == PROGRAM)

@@ -103,6 +103,7 @@ const char *const tn_i_prelude[] = {
     LINE(PLAN),
     LINE(RUN),
     "typedef int step_fn(const struct plan *, const struct run *, uintptr_t *, size_t);\n",
+    "typedef void product_fn(const void *, int, void *, void *, void *);\n"
     "typedef int leave_fn(const struct plan *, const struct run *, uintptr_t *);\n",
     "INLINE f64 f64_bits(uint64_t u) {\n",
     "    f64 x;\n",

@@ -34,6 +34,7 @@ static void mark(tn_i_plan *p, uint32_t at) {
             if (!again || k > 1 || s->kind != TN_STEP_KERNEL || e->prim->id != TN_P_dot_general) continue;
             if (last && same_place(last, from)) marked->ahead = 0;
             s->ahead = (uint8_t)(s->ahead | 1u << k);
+            s->at_once = false; /* where the next entry is is found out when it runs */
             marked = s;
             last = from;
         }

@@ -212,6 +212,7 @@ static bool plan_program(tn_i_planner *z) {
     if (!tn_i_step_results(z)) return false;
     find_two(z);
     tn_i_nests_placed(z);
+    if (!tn_i_find_products(z)) return false;
     z->p->bytes = tn_i_pool_bytes(&z->pool);
     return note_kept(z) && tn_i_spill_finish(z) && frame_bytes(z);
 }
@@ -229,6 +230,7 @@ static void plan_empty(tn_ctx *c, tn_i_plan *p) {
     tn_i_free(c, p->nest, p->cnest * sizeof *p->nest);
     for (size_t i = 0; i < p->nloop; i++) tn_i_loop_drop(c, &p->loop[i]);
     tn_i_free(c, p->loop, p->cloop * sizeof *p->loop);
+    tn_i_free(c, p->product, p->cproduct * sizeof *p->product);
     tn_i_free(c, p->kept, p->ncarry);
     tn_i_free(c, p->transfer, p->ctransfer * sizeof *p->transfer);
     tn_i_free(c, p->number, p->cnumber * sizeof *p->number);

@@ -8,6 +8,7 @@
 #define TN_PLAN_H
 
 #include "exec/nest.h"
+#include "prims/gemm.h"
 #include "prims/layout.h"
 
 /* ---- places ------------------------------------------------------------------- */
@@ -58,6 +59,7 @@ typedef struct tn_i_step {
     bool stacks;         /* body: an output is a stack of its own */
     bool leads, follows; /* kernel: a product that may run together with the next step, or the one before */
     uint8_t ahead; /* product: a mask of operands, entries of an array, of which the next is read soon (ahead.c) */
+    bool at_once;  /* kernel: plan->product[loop] of where its operands and result are */
 } tn_i_step;
 
 /* Programs of which a step runs one. */
@@ -128,6 +130,8 @@ struct tn_i_plan {
     size_t ntransfer, ctransfer;
     tn_i_nest **nest;
     size_t nnest, cnest;
+    tn_i_products *product; /* without addresses */
+    size_t nproduct, cproduct;
     tn_i_loop *loop;
     size_t nloop, cloop;
     tn_i_group *group;

@@ -118,6 +118,9 @@ bool tn_i_step_nest(tn_i_planner *z, const tn_i_eqn *e, tn_i_step *s, bool *done
 /* Tells all nests where what they read and write is, once every place is known. */
 void tn_i_nests_placed(tn_i_planner *z);
 
+/* products.c */
+bool tn_i_find_products(tn_i_planner *z);
+
 /* loop_plan.c: the strides of an operand, or of its entries. */
 size_t tn_i_loop_key(const tn_i_planner *z, const tn_type *t, const tn_i_place *k, bool entries, int64_t *key);
 /* Moves operand v to where it is carried; whether an entry of an array at k is reached by a cursor, else by how many

@@ -172,6 +172,13 @@ static tn_status run_two(const tn_i_plan *p, const tn_i_step *s, const tn_i_run 
 }
 
 static tn_status run_kernel(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, uintptr_t *base) {
+    if (s->at_once) {
+        const tn_i_eqn *e = &p->f->eqn[s->eqn];
+        const tn_i_var *in = tn_i_in(p->f, e);
+        tn_i_multiply_at(&p->product[s->loop], r->threads, tn_i_address(base, &p->place[in[0]]),
+                         tn_i_address(base, &p->place[in[1]]), tn_i_address(base, &p->place[e->out]));
+        return TN_OK;
+    }
     if (s->leads && is_wanted(p, s + 1, r)) return run_two(p, s, r, base);
     return s->follows && is_wanted(p, s - 1, r) ? TN_OK : run_one(p, s, r, base);
 }

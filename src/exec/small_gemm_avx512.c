@@ -8,6 +8,17 @@
 #define INLINE  TN_AVX512 static inline __attribute__((always_inline))
 #define TALLEST 8
 
+/* The sums of the lanes of four vectors, each as _mm512_reduce_add_pd takes it: the upper half to the lower one, until
+ * one is left. */
+INLINE void reduce4_f64(__m512d a, __m512d b, __m512d c, __m512d d, double *to) {
+    const __m512i evens = _mm512_setr_epi64(0, 2, 4, 6, 0, 2, 4, 6);
+    const __m512d ab = _mm512_add_pd(_mm512_shuffle_f64x2(a, b, 0x44), _mm512_shuffle_f64x2(a, b, 0xEE));
+    const __m512d cd = _mm512_add_pd(_mm512_shuffle_f64x2(c, d, 0x44), _mm512_shuffle_f64x2(c, d, 0xEE));
+    const __m512d two = _mm512_add_pd(_mm512_shuffle_f64x2(ab, cd, 0x88), _mm512_shuffle_f64x2(ab, cd, 0xDD));
+    const __m512d one = _mm512_add_pd(two, _mm512_permute_pd(two, 0x55));
+    _mm256_storeu_pd(to, _mm512_castpd512_pd256(_mm512_permutexvar_pd(evens, one)));
+}
+
 #define NAME(x)         x##_f64
 #define REAL            double
 #define VEC             __m512d
@@ -24,6 +35,7 @@
 #define ADD             _mm512_add_pd
 #define MUL             _mm512_mul_pd
 #define REDUCE          _mm512_reduce_add_pd
+#define REDUCE4         reduce4_f64
 #define BLOCK           4
 #define TURN            tn_i_turn_f64
 #define WAYS            4

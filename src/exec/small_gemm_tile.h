@@ -121,9 +121,15 @@ INLINE void NAME(dot)(int columns, int ways, int64_t k, const REAL *x, const REA
         UNROLL for (int c = 0; c < columns; c++) sum[c][0] =
             MULADD(factor, LOAD_SOME(b + c * bcs + p, mask), sum[c][0]);
     }
+    UNROLL for (int c = 0; c < columns; c++) UNROLL for (int half = ways / 2; half > 0; half /= 2)
+        UNROLL for (int w = 0; w < half; w++) sum[c][w] = ADD(sum[c][w], sum[c][w + half]);
+#ifdef REDUCE4
+    if (columns == 4 && ys == 1 && !accumulate) {
+        REDUCE4(sum[0][0], sum[1][0], sum[2][0], sum[3][0], y);
+        return;
+    }
+#endif
     UNROLL for (int c = 0; c < columns; c++) {
-        UNROLL for (int half = ways / 2; half > 0; half /= 2) UNROLL for (int w = 0; w < half; w++) sum[c][w] =
-            ADD(sum[c][w], sum[c][w + half]);
         const REAL total = REDUCE(sum[c][0]);
         y[c * ys] = accumulate ? y[c * ys] + total : total;
     }
@@ -231,3 +237,4 @@ static const tn_i_small NAME(table) = {
 #undef TURN
 #undef WAYS
 #undef REDUCE
+#undef REDUCE4

@@ -2,6 +2,7 @@
 #ifndef TN_DOT_H
 #define TN_DOT_H
 
+#include "prims/gemm.h"
 #include "prims/prim.h"
 
 /* The dimensions of an operand pair that are contracted, and the batch dimensions. */
@@ -31,6 +32,10 @@ size_t tn_i_dot_scratch(const tn_i_query *q);
 /* dot_two.c: both kernels at once, each with the bits that it has alone; false, and nothing is done: they are not one
  * matrix, whose rows are contiguous, times two vectors. */
 bool tn_i_dot_two(const tn_i_kernel *k, const tn_i_kernel *l);
+
+/* Whether the kernel is tn_i_multiply_all of products that begin where operands and result do, and these, without the
+ * addresses: of k only types, strides and parameters are read. */
+bool tn_i_dot_at_once(const tn_i_kernel *k, tn_i_products *all);
 
 tn_i_var tn_i_dot_general(tn_i_builder *b, tn_i_var lhs, tn_i_var rhs, const tn_i_dots *d);
 

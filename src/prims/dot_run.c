@@ -75,20 +75,34 @@ static tn_i_dims dense_like(const tn_i_dims *d, int64_t unit) {
 
 static void *shifted(int dtype, void *data, int64_t by) { return (char *)data + by * (int64_t)tn_i_dtype_size(dtype); }
 
+/* Dimensions of a product: of its operands, and of the result. */
+typedef struct parts_of {
+    tn_i_dims rows, columns, inner[2], out_rows, out_columns;
+} parts_of;
+
+/* The largest dimension of each kind goes into `all`; the number of positions that the others have is returned. */
+static int64_t take_matrices(const product *w, parts_of *d, tn_i_products *all) {
+    *d = (parts_of){.rows = w->rows, .columns = w->columns, .inner = {w->inner[0], w->inner[1]}};
+    d->out_rows = dense_like(&d->rows, w->n);
+    d->out_columns = dense_like(&d->columns, 1);
+    all->m = take_largest(&d->rows, &all->a.rs);
+    all->n = take_largest(&d->columns, &all->b.cs);
+    all->k = take_largest(&d->inner[0], &all->a.cs);
+    (void)take_largest(&d->inner[1], &all->b.rs); /* the same one: the sizes are equal */
+    (void)take_largest(&d->out_rows, &all->c.rs);
+    (void)take_largest(&d->out_columns, &all->c.cs);
+    return tn_i_dims_count(&d->rows) * tn_i_dims_count(&d->columns) * tn_i_dims_count(&d->inner[0]);
+}
+
 /* A product per position of all dimensions but the largest of each kind: no copies.  `all` says how many products there
  * are of the same shape, and how far apart. */
 static bool by_loops(const product *w, tn_i_products all, void *lhs, void *rhs, void *out) {
-    tn_i_dims rows = w->rows, columns = w->columns, inner[2] = {w->inner[0], w->inner[1]};
-    tn_i_dims out_rows = dense_like(&rows, w->n), out_columns = dense_like(&columns, 1);
+    parts_of d;
     tn_i_matrix *const a = &all.a, *const b = &all.b, *const c = &all.c;
-    all.m = take_largest(&rows, &a->rs);
-    all.n = take_largest(&columns, &b->cs);
-    all.k = take_largest(&inner[0], &a->cs);
-    (void)take_largest(&inner[1], &b->rs); /* the same one: the sizes are equal */
-    (void)take_largest(&out_rows, &c->rs);
-    (void)take_largest(&out_columns, &c->cs);
+    if (take_matrices(w, &d, &all) > 1 && (double)all.m * (double)all.n * (double)all.k < LOOP_WORK) return false;
+    const tn_i_dims rows = d.rows, columns = d.columns, *const inner = d.inner;
     const int64_t nr = tn_i_dims_count(&rows), nc = tn_i_dims_count(&columns), ni = tn_i_dims_count(&inner[0]);
-    if (nr * nc * ni > 1 && (double)all.m * (double)all.n * (double)all.k < LOOP_WORK) return false;
+    const tn_i_dims out_rows = d.out_rows, out_columns = d.out_columns;
     all.aahead = w->ahead[0];
     all.bahead = w->ahead[1];
     tn_i_cursor r, ro, q, qo, p[2];
@@ -238,16 +252,21 @@ static void by_parts(product w, void *lhs, void *rhs, void *out, void *beside) {
     }
 }
 
-/* The last batch dimension is left to the products, if those need no packing here. */
-static void run_batch(const product *w, tn_i_dims lhs, tn_i_dims rhs, const tn_i_kernel *k) {
+/* The last batch dimension is left to the products. */
+static tn_i_products take_batch(const product *w, tn_i_dims *lhs, tn_i_dims *rhs) {
     tn_i_products all = {.dtype = w->dtype, .count = 1, .cnext = w->m * w->n};
-    const int last = lhs.n - 1;
-    if (last >= 0) {
-        all.count = lhs.size[last];
-        all.anext = lhs.stride[last];
-        all.bnext = rhs.stride[last];
-        lhs.n = rhs.n = last;
-    }
+    const int last = lhs->n - 1;
+    if (last < 0) return all;
+    all.count = lhs->size[last];
+    all.anext = lhs->stride[last];
+    all.bnext = rhs->stride[last];
+    lhs->n = rhs->n = last;
+    return all;
+}
+
+/* All together, if the products need no packing here. */
+static void run_batch(const product *w, tn_i_dims lhs, tn_i_dims rhs, const tn_i_kernel *k) {
+    const tn_i_products all = take_batch(w, &lhs, &rhs);
     const int64_t outer = tn_i_dims_count(&lhs);
     tn_i_cursor l, r;
     tn_i_cursor_start(&l, &lhs, 0);
@@ -267,20 +286,36 @@ static void run_batch(const product *w, tn_i_dims lhs, tn_i_dims rhs, const tn_i
     }
 }
 
-tn_status tn_i_dot_kernel(const tn_i_kernel *k) {
-    const tn_i_dots d = tn_i_dots_read(&k->p[0]);
-    if (tn_i_count(k->out[0].type) == 0) return TN_OK;
+static product product_of(const tn_i_kernel *k, const tn_i_dots *d) {
     product w = {.dtype = k->in[0].type->dtype,
                  .threads = k->threads,
                  .ahead = {k->ahead[0], k->ahead[1]},
-                 .rows = tn_i_dims_of(&k->in[0], ~tn_i_dots_taken(&d, 0)),
-                 .columns = tn_i_dims_of(&k->in[1], ~tn_i_dots_taken(&d, 1))};
+                 .rows = tn_i_dims_of(&k->in[0], ~tn_i_dots_taken(d, 0)),
+                 .columns = tn_i_dims_of(&k->in[1], ~tn_i_dots_taken(d, 1))};
     tn_i_dims_merge(&w.rows);
     tn_i_dims_merge(&w.columns);
-    inner_dims(k, &d, w.inner);
+    inner_dims(k, d, w.inner);
     w.m = tn_i_dims_count(&w.rows);
     w.n = tn_i_dims_count(&w.columns);
     w.k = tn_i_dims_count(&w.inner[0]);
+    return w;
+}
+
+bool tn_i_dot_at_once(const tn_i_kernel *k, tn_i_products *all) {
+    const tn_i_dots d = tn_i_dots_read(&k->p[0]);
+    if (tn_i_count(k->out[0].type) == 0 || in_parts(k->in[0].type, k->in[1].type, &d)) return false;
+    const product w = product_of(k, &d);
+    tn_i_dims lhs = in_order(&k->in[0], d.nbatch, d.batch[0]), rhs = in_order(&k->in[1], d.nbatch, d.batch[1]);
+    parts_of parts;
+    if (w.k == 0 || lhs.n > 1) return false;
+    *all = take_batch(&w, &lhs, &rhs);
+    return take_matrices(&w, &parts, all) == 1;
+}
+
+tn_status tn_i_dot_kernel(const tn_i_kernel *k) {
+    const tn_i_dots d = tn_i_dots_read(&k->p[0]);
+    if (tn_i_count(k->out[0].type) == 0) return TN_OK;
+    product w = product_of(k, &d);
     if (w.k == 0) { /* sums of nothing */
         memset(k->out[0].data, 0, tn_type_bytes(k->out[0].type));
         return TN_OK;

@@ -25,6 +25,9 @@ typedef struct tn_i_products {
     int64_t aahead, bahead; /* bytes to what will soon be read in the place of a or b, and may be fetched; 0: unknown */
 } tn_i_products;
 
+/* The products of `w`, whose matrices are at these addresses (product.c). */
+void tn_i_multiply_at(const tn_i_products *w, int threads, void *a, void *b, void *c);
+
 /* c = a b, or c += a b, by vector kernels of our own: small and thin products, where BLIS's packing would be most of
  * the work, and matrices times vectors of any size.  What is summed how depends on the sizes, and for vectors beyond 48
  * on which strides are 1: never on threads or on how many products there are, so each has the bits it has alone.

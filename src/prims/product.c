@@ -75,6 +75,14 @@ void tn_i_multiply_all(int threads, const tn_i_products *w) {
     }
 }
 
+void tn_i_multiply_at(const tn_i_products *w, int threads, void *a, void *b, void *c) {
+    tn_i_products all = *w;
+    all.a.data = a;
+    all.b.data = b;
+    all.c.data = c;
+    tn_i_multiply_all(threads, &all);
+}
+
 void tn_i_multiply(int dtype, int threads, int64_t m, int64_t n, int64_t k, tn_i_matrix a, tn_i_matrix b,
                    bool accumulate, tn_i_matrix c) {
     const tn_i_products w = {
