@@ -292,6 +292,7 @@ static void declare_arrays(writer *k) {
             stored |= o->kind == TN_NEST_STORE && o->array == i;
             loaded |= (o->kind == TN_NEST_LOAD || o->kind == TN_NEST_LOOKUP) && o->array == i && k->used[j];
         }
+        for (uint32_t j = 0; j < k->n->nspot; j++) loaded |= k->n->spot[j].column == i || k->n->spot[j].value == i;
         if (!stored && !loaded) continue;
         const tn_i_var v = a->arg < k->n->nin ? tn_i_in(k->p->f, e)[a->arg] : e->out + (a->arg - k->n->nin);
         tn_i_text_put(k->t, "%s%s *const p%u = ", stored ? "" : "const ", tn_i_c_name(a->dtype), (unsigned)i);
@@ -433,6 +434,36 @@ static void write_sum(writer *k, uint32_t i) {
     close(k, 0, opened);
 }
 
+/* An element of an array, by the variables of all loops but the innermost. */
+static void put_of_row(writer *k, uint32_t array, const char *innermost) {
+    const tn_i_nest_array *a = &k->n->array[array];
+    tn_i_text_put(k->t, "p%u[%lld", (unsigned)array, (long long)a->offset);
+    for (uint32_t d = 0; d + 1 < k->n->nloop; d++)
+        if (a->stride[d]) tn_i_text_put(k->t, " + i%u * %lld", (unsigned)d, (long long)a->stride[d]);
+    if (innermost) tn_i_text_put(k->t, " + %s * %lld", innermost, (long long)a->stride[k->n->nloop - 1]);
+    tn_i_text_put(k->t, "]");
+}
+
+/* As tn_i_nest_put_spots. */
+static void write_spots(writer *k) {
+    const tn_i_nest *n = k->n;
+    for (uint32_t q = 0; q < n->nspot; q++) {
+        const tn_i_nest_spot *s = &n->spot[q];
+        for (uint32_t d = 0; d + 1 < n->nloop; d++)
+            tn_i_text_put(k->t, "for (int64_t i%u = 0; i%u < %lld; i%u++) {\n", (unsigned)d, (unsigned)d,
+                          (long long)n->size[d], (unsigned)d);
+        tn_i_text_put(k->t, "const int64_t j = ");
+        put_of_row(k, s->column, NULL);
+        tn_i_text_put(k->t, "; /* the element of the row that is another number */\nif (j >= 0 && j < %lld) ",
+                      (long long)n->size[n->nloop - 1]);
+        put_of_row(k, s->store, "j");
+        tn_i_text_put(k->t, " = ");
+        put_of_row(k, s->value, NULL);
+        tn_i_text_put(k->t, ";\n");
+        for (uint32_t d = 0; d + 1 < n->nloop; d++) tn_i_text_put(k->t, "}\n");
+    }
+}
+
 void tn_i_c99_nest(tn_i_c99 *w, const tn_i_plan *p, const tn_i_step *s, const tn_i_nest *n) {
     writer *k = tn_i_alloc(w->ctx, sizeof *k);
     if (!k) {
@@ -454,6 +485,7 @@ void tn_i_c99_nest(tn_i_c99 *w, const tn_i_plan *p, const tn_i_step *s, const tn
     write_rows(k);
     for (uint32_t i = 0; i < n->nop; i++)
         if (sunk(k, &n->op[i])) write_sum(k, i);
+    write_spots(k);
     tn_i_text_put(k->t, "}\n");
     tn_i_free(w->ctx, k, sizeof *k);
 }

@@ -55,6 +55,7 @@ typedef struct tn_i_nest_writer {
 /* A vector of the innermost loop, of which at a row's end only `count` elements are there. */
 typedef struct tn_i_piece {
     int64_t count;
+    const char *some; /* the variable that says how many; NULL: `count` */
 } tn_i_piece;
 
 /* numbers.c: one number. */
@@ -63,6 +64,7 @@ void tn_i_emit_scalar(tn_i_nest_writer *w, uint32_t op);
 void tn_i_emit_numbers(tn_i_nest_writer *w); /* all of a nest without loops */
 /* nest_ops.c: n vectors, the first at element `i`. */
 void tn_i_emit_pieces(tn_i_nest_writer *w, uint32_t phase, int n, const tn_i_piece *k);
+void tn_i_emit_stays(tn_i_nest_writer *w, uint32_t phase); /* in front of the innermost loop: what it does not move */
 void tn_i_emit_spread(tn_i_nest_writer *w, uint32_t op);
 /* "f64x8"; of bool the integers of op's mask. */
 void tn_i_vector_type(const tn_i_nest_writer *w, uint32_t op, char *text);
@@ -76,6 +78,10 @@ void tn_i_emit_indices(tn_i_nest_writer *w, uint32_t op);
 void tn_i_blocks_plan(tn_i_nest_writer *w);
 bool tn_i_emit_block(tn_i_nest_writer *w, uint32_t op, const tn_i_piece *k);
 void tn_i_emit_blocks_behind(tn_i_nest_writer *w, uint32_t op, const tn_i_piece *k);
+
+/* nest_aligned.c: whether rows are better stored from where vectors are aligned; and the elements of a row, so. */
+bool tn_i_aligns_rows(const tn_i_nest_writer *w);
+void tn_i_emit_aligned(tn_i_nest_writer *w);
 
 /* nest_vec.c: where an array is. */
 const tn_i_place *tn_i_array_place(const tn_i_nest_writer *w, uint32_t array);

@@ -93,6 +93,32 @@ static void load_plain(tn_i_nest_writer *w, uint32_t op, const char *type, int64
     put_outside(w, o);
 }
 
+/* How many elements of a piece are there, and ")". */
+static void put_count(tn_i_nest_writer *w, const tn_i_piece *k, const char *behind) {
+    if (k->some)
+        tn_i_text_put(w->t, "%s%s", k->some, behind);
+    else
+        tn_i_text_put(w->t, "%d%s", (int)k->count, behind);
+}
+
+/* The same for all elements of the innermost loop, which store nothing to where it is. */
+static bool stays(const tn_i_nest_writer *w, uint32_t op) {
+    const tn_i_nest_op *o = &w->n->op[op];
+    return o->kind == TN_NEST_LOAD && o->level == TN_NEST_ELEMENT && o->dtype != TN_BOOL &&
+           !w->n->array[o->array].boxed && inner_stride(w, o->array) == 0;
+}
+
+void tn_i_emit_stays(tn_i_nest_writer *w, uint32_t phase) {
+    for (uint32_t i = 0; i < w->n->nop; i++) {
+        const tn_i_nest_op *o = &w->n->op[i];
+        char type[16];
+        if (o->phase != phase || !stays(w, i)) continue;
+        tn_i_vector_type(w, i, type);
+        tn_i_text_put(w->t, "const %s h%u = %s_all(*(const %s *)q%u);\n", type, (unsigned)i, type,
+                      tn_i_c_type(o->dtype), (unsigned)o->array);
+    }
+}
+
 static void emit_load(tn_i_nest_writer *w, uint32_t op, const tn_i_piece *k) {
     const tn_i_nest_op *o = &w->n->op[op];
     const bool mask = o->dtype == TN_BOOL, whole = k->count == w->lanes;
@@ -108,14 +134,16 @@ static void emit_load(tn_i_nest_writer *w, uint32_t op, const tn_i_piece *k) {
     else if (whole && by == 1)
         tn_i_text_put(w->t, "%s_%s((const %s *)q%u + j%d)", type, mask ? "mask" : "load", element, (unsigned)o->array,
                       w->u);
-    else if (by == 0 && !mask)
-        tn_i_text_put(w->t, "%s_all(*(const %s *)q%u)", type, element, (unsigned)o->array);
+    else if (stays(w, op))
+        tn_i_text_put(w->t, "h%u", (unsigned)op);
     else if (whole && !mask)
         tn_i_text_put(w->t, "%s_every((const %s *)q%u + j%d * INT64_C(%" PRId64 "), INT64_C(%" PRId64 "))", type,
                       element, (unsigned)o->array, w->u, by, by);
-    else
-        tn_i_text_put(w->t, "%s_%s((const %s *)q%u + j%d * INT64_C(%" PRId64 "), INT64_C(%" PRId64 "), %d)", type,
-                      mask ? "bytes" : "some", element, (unsigned)o->array, w->u, by, by, (int)k->count);
+    else {
+        tn_i_text_put(w->t, "%s_%s((const %s *)q%u + j%d * INT64_C(%" PRId64 "), INT64_C(%" PRId64 "), ", type,
+                      mask ? "bytes" : "some", element, (unsigned)o->array, w->u, by, by);
+        put_count(w, k, ")");
+    }
     tn_i_text_put(w->t, ";\n");
 }
 
@@ -160,9 +188,11 @@ static void emit_store(tn_i_nest_writer *w, const tn_i_nest_op *o, const tn_i_pi
     if (k->count == w->lanes && by == 1)
         tn_i_text_put(w->t, "%s_%s((%s *)q%u + j%d, ", type, mask ? "unmask" : "store", element, (unsigned)o->array,
                       w->u);
-    else
-        tn_i_text_put(w->t, "%s_%s((%s *)q%u + j%d * INT64_C(%" PRId64 "), INT64_C(%" PRId64 "), %d, ", type,
-                      mask ? "unbytes" : "put", element, (unsigned)o->array, w->u, by, by, (int)k->count);
+    else {
+        tn_i_text_put(w->t, "%s_%s((%s *)q%u + j%d * INT64_C(%" PRId64 "), INT64_C(%" PRId64 "), ", type,
+                      mask ? "unbytes" : "put", element, (unsigned)o->array, w->u, by, by);
+        put_count(w, k, ", ");
+    }
     operand(w, from, 0);
     tn_i_text_put(w->t, ");\n");
 }

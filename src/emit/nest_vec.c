@@ -306,7 +306,7 @@ static void plain_loop(tn_i_nest_writer *w, uint32_t phase, const char *to, int 
 
 static void main_loop(tn_i_nest_writer *w, uint32_t phase, const char *from, const char *to, int vectors) {
     tn_i_piece k[PIECES];
-    for (int u = 0; u < vectors; u++) k[u].count = w->lanes;
+    for (int u = 0; u < vectors; u++) k[u] = (tn_i_piece){.count = w->lanes};
     tn_i_text_put(w->t, "for (int64_t i = %s; i < %s;) {\n", from, to);
     if (find_plain(w, phase, vectors * w->lanes)) plain_loop(w, phase, to, vectors, k);
     tn_i_emit_pieces(w, phase, vectors, k);
@@ -316,7 +316,8 @@ static void main_loop(tn_i_nest_writer *w, uint32_t phase, const char *from, con
 static void last_elements(tn_i_nest_writer *w, uint32_t phase, int64_t from) {
     tn_i_piece k[PIECES];
     int n = 0;
-    for (int64_t left = w->inner - from; left > 0; left -= w->lanes) k[n++].count = left < w->lanes ? left : w->lanes;
+    for (int64_t left = w->inner - from; left > 0; left -= w->lanes)
+        k[n++] = (tn_i_piece){.count = left < w->lanes ? left : w->lanes};
     tn_i_text_put(w->t, "{ const int64_t i = INT64_C(%" PRId64 ");\n", from);
     tn_i_emit_pieces(w, phase, n, k);
     tn_i_text_put(w->t, "}\n");
@@ -377,7 +378,11 @@ static void elements(tn_i_nest_writer *w, uint32_t phase) {
         tn_i_emit_flat(w, n->nouter, n->nloop - 1);
         tn_i_text_put(w->t, " * INT64_C(%" PRId64 "); (void)e;\n", w->inner);
         tn_i_sums_enter(w, phase, false);
-        innermost(w, phase, vectors);
+        tn_i_emit_stays(w, phase);
+        if (tn_i_aligns_rows(w))
+            tn_i_emit_aligned(w);
+        else
+            innermost(w, phase, vectors);
         close_loops(w, n->nouter, n->nloop - 1);
         tn_i_text_put(w->t, "}\n");
     }
@@ -440,6 +445,37 @@ void tn_i_emit_element(tn_i_nest_writer *w, uint32_t array) {
                              a->dtype);
     else
         tn_i_text_put(w->t, "*(%s *)q%u", tn_i_c_type(a->dtype), (unsigned)array);
+}
+
+/* An element of an array, by the variables of all loops but the innermost. */
+static void put_of_row(tn_i_nest_writer *w, uint32_t array, const char *innermost) {
+    const tn_i_nest_array *a = &w->n->array[array];
+    tn_i_text_put(w->t, "((%s *)p%u)[0", tn_i_c_type(a->dtype), (unsigned)array);
+    for (uint32_t d = 0; d + 1 < w->n->nloop; d++)
+        if (a->stride[d]) tn_i_text_put(w->t, " + i%u * INT64_C(%" PRId64 ")", (unsigned)d, a->stride[d]);
+    if (innermost) tn_i_text_put(w->t, " + %s * INT64_C(%" PRId64 ")", innermost, a->stride[w->n->nloop - 1]);
+    tn_i_text_put(w->t, "]");
+}
+
+/* As tn_i_nest_put_spots. */
+static void write_spots(tn_i_nest_writer *w) {
+    for (uint32_t k = 0; k < w->n->nspot; k++) {
+        const tn_i_nest_spot *s = &w->n->spot[k];
+        tn_i_emit_guard(w, s->store);
+        tn_i_text_put(w->t, "{\n");
+        for (uint32_t d = 0; d + 1 < w->n->nloop; d++)
+            tn_i_text_put(w->t, "for (int64_t i%u = 0; i%u < INT64_C(%" PRId64 "); i%u++) {\n", (unsigned)d,
+                          (unsigned)d, w->n->size[d], (unsigned)d);
+        tn_i_text_put(w->t, "const int64_t j = ");
+        put_of_row(w, s->column, NULL);
+        tn_i_text_put(w->t, ";\nif (j >= 0 && j < INT64_C(%" PRId64 ")) ", w->inner);
+        put_of_row(w, s->store, "j");
+        tn_i_text_put(w->t, " = ");
+        put_of_row(w, s->value, NULL);
+        tn_i_text_put(w->t, ";\n");
+        for (uint32_t d = 0; d + 1 < w->n->nloop; d++) tn_i_text_put(w->t, "}\n");
+        tn_i_text_put(w->t, "}\n");
+    }
 }
 
 /* Pieces first .. last-1 of a nest that threads share. */
@@ -508,6 +544,7 @@ bool tn_i_emit_nest(tn_i_module *m, uint32_t id, const tn_i_plan *p, const tn_i_
         else
             write_whole(&w);
         tn_i_sums_end(&w);
+        write_spots(&w);
     }
     tn_i_text_put(w.t, "(void)T, (void)F, (void)S;\n}\n");
     return true;

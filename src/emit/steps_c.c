@@ -81,13 +81,25 @@ bool tn_i_joins_runs(const tn_i_plan *p, const tn_i_step *s) {
         int64_t stride[TN_MAX_RANK], run = 1, outer = 1;
         strides_at(p, tn_i_in(p->f, e)[i], stride);
         for (int d = t->rank; d-- > tn_i_p(e)[0].u.i;) {
-            if (t->dim[d] > 1 && stride[d] != run) return false;
+            if (t->dim[d] > 1 && stride[d] != run && t->rank > 1) return false;
             run *= t->dim[d];
         }
         for (int d = 0; d < tn_i_p(e)[0].u.i; d++) outer *= t->dim[d];
         if (run == 0 || (outer > 1 && run * (int64_t)tn_i_dtype_size(t->dtype) < LEAST_BYTES)) return false;
     }
     return true;
+}
+
+/* A vector whose elements are not next to each other. */
+static void join_apart(tn_i_module *m, const tn_i_plan *p, tn_i_var v, int64_t stride, int64_t at) {
+    const tn_type *t = p->f->val[v].type;
+    const char *type = tn_i_c_type(t->dtype);
+    tn_i_text_put(&m->text,
+                  "for (int64_t k = 0; k < INT64_C(%" PRId64 "); k++) ((%s *)(to + INT64_C(%" PRId64
+                  ")))[k] = ((const %s *)",
+                  t->dim[0], type, at, type);
+    tn_i_emit_address(m, &p->place[v]);
+    tn_i_text_put(&m->text, ")[k * INT64_C(%" PRId64 ")];\n", stride);
 }
 
 /* A loop for each dimension in front. */
@@ -109,6 +121,11 @@ void tn_i_emit_joined(tn_i_module *m, const tn_i_plan *p, const tn_i_step *s) {
         int64_t run = 1;
         strides_at(p, v, from);
         for (int d = along; d < t->rank; d++) run *= t->dim[d];
+        if (t->rank == 1 && run > 1 && from[0] != 1) {
+            join_apart(m, p, v, from[0], at * size);
+            at += run;
+            continue;
+        }
         tn_i_text_put(&m->text, "memcpy(to + INT64_C(%" PRId64 ")", at * size);
         for (int d = 0; d < along; d++) tn_i_text_put(&m->text, " + i%d * INT64_C(%" PRId64 ")", d, to[d] * size);
         tn_i_text_put(&m->text, ", (const char *)");

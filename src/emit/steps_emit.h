@@ -41,7 +41,7 @@ void tn_i_emit_call(tn_i_module *m, const tn_i_plan *p, const char *run);
 /* Whether a copy is one of bytes in a row, or of one element; and that copy. */
 bool tn_i_move_plain(const tn_i_plan *p, const tn_i_move *k);
 void tn_i_emit_move(tn_i_module *m, const tn_i_plan *p, const tn_i_move *k);
-/* Arrays side by side, each dense from the dimension in which they are: copies of runs. */
+/* Arrays side by side, each dense from the dimension in which they are, or vectors: copies of runs. */
 bool tn_i_joins_runs(const tn_i_plan *p, const tn_i_step *s);
 void tn_i_emit_joined(tn_i_module *m, const tn_i_plan *p, const tn_i_step *s);
 

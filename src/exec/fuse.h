@@ -41,6 +41,10 @@ typedef bool tn_i_put(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_v
 tn_fn *tn_i_rewritten(const tn_fn *f, const uint32_t *order, uint32_t n, tn_i_put *put, const void *with);
 /* Small arrays that depend on no input are constants (known.c).  requires, ensures, errors: the same. */
 tn_fn *tn_i_known(const tn_fn *f);
+/* Elementwise equations of constants that are 0 but for one element of each row, without these (spots.c).  requires:
+ * any program; ensures: the same outputs, to the bit, but that products with such a 0 are left out in linear programs.
+ * A new reference, NULL after an error.  Cost: linear. */
+tn_fn *tn_i_spotted(const tn_fn *f);
 /* Whether e is scatter_add of one window at a place that is known and inside; then where it begins in each dimension of
  * operand 0, as pad wants it, and its sizes there. */
 bool tn_i_known_window(const tn_fn *f, const tn_i_eqn *e, int64_t *config, int64_t *sizes);

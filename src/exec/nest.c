@@ -517,11 +517,12 @@ static bool whole(lowering *w) {
     for (size_t i = 0; i < w->narray; i++)
         if (w->array[i].boxed) w->array[i].fill = w->at[(size_t)w->array[i].fill * TN_NEST_PHASES];
     if (!(n->op = tn_i_alloc_array(w->ctx, w->nout, sizeof *n->op))) return false;
-    n->nop = (uint32_t)w->nout;
+    n->nop = n->allocated = (uint32_t)w->nout;
     memcpy(n->op, w->out, w->nout * sizeof *n->op);
     if (!(n->array = tn_i_alloc_array(w->ctx, w->narray, sizeof *n->array))) return false;
     n->narray = (uint32_t)w->narray;
     memcpy(n->array, w->array, w->narray * sizeof *n->array);
+    if (!tn_i_nest_find_spots(w->ctx, n, w->d, w->over)) return false;
     note_readers(n);
     return true;
 }
@@ -564,7 +565,8 @@ tn_i_nest *tn_i_nest_new(const tn_i_draft *d, const int64_t (*stride)[TN_MAX_RAN
 
 void tn_i_nest_free(tn_ctx *c, tn_i_nest *n) {
     if (!n) return;
-    tn_i_free(c, n->op, n->nop * sizeof *n->op);
+    tn_i_free(c, n->op, n->allocated * sizeof *n->op);
+    tn_i_free(c, n->spot, n->nspot * sizeof *n->spot);
     tn_i_free(c, n->array, n->narray * sizeof *n->array);
     tn_i_nest_drop(c, n);
     tn_i_free(c, n, sizeof *n);

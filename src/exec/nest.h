@@ -82,19 +82,33 @@ typedef struct tn_i_nest_array {
     uint32_t fill; /* the operation, of level ONCE, that is read outside by a LOAD without an operand */
 } tn_i_nest_array;
 
+/* Once all loops have run: for each index of all loops but the innermost, the element of that loop which array `column`
+ * says, if there is one, is what array `value` says (nest_spots.c). */
+typedef struct tn_i_nest_spot {
+    uint32_t store, column, value; /* arrays; column is of i64, and the innermost loop moves neither it nor value */
+} tn_i_nest_spot;
+
+enum { TN_NEST_SPOTS = 8 };
+
 typedef struct tn_i_nest {
     uint32_t nloop, nouter; /* loops 0 .. nouter-1 walk the rows; none has size 1, and 0 of them is one element */
     int64_t size[TN_MAX_RANK];
     int64_t rows, row; /* how many rows, and elements of a row; never 0: an empty nest is not made */
     uint32_t nop, narray, nphase;
+    uint32_t allocated; /* operations: no fewer than nop */
     tn_i_nest_op *op;
     tn_i_nest_array *array;
+    tn_i_nest_spot *spot;
+    uint32_t nspot;
     uint32_t nin, nout; /* of the fused equation */
     size_t scratch;     /* bytes for the interpreter: tiles, buffers of rows, partial reductions */
     void *code;         /* what the interpreter made of it (nest_code.c) */
     bool accurate;      /* functions of 1 ulp (TN_MATH_ACCURATE) */
     int threads;        /* the most that may run it; 0: 1 */
 } tn_i_nest;
+
+/* For arrays that begin at these addresses; those of outputs that are not wanted are NULL. */
+void tn_i_nest_put_spots(const tn_i_nest *n, char *const *data);
 
 /* nest_code.c: fills in scratch and code once all else stands.  False after an error. */
 bool tn_i_nest_ready(tn_ctx *c, tn_i_nest *n);

@@ -236,19 +236,16 @@ void tn_i_nest_execute(const tn_i_nest *nest, char *const *data, void *scratch) 
     const tn_i_nest_code *c = nest->code;
     if (c->scalar) {
         tn_i_scalar_run(c, data, scratch);
-        return;
-    }
-    if (c->numbers) {
+    } else if (c->numbers) {
         tn_i_tiny_run(c, data, scratch);
-        return;
-    }
-    if (c->threads > 1) {
+    } else if (c->threads > 1) {
         run_threads(nest, data, scratch);
-        return;
+    } else {
+        tn_i_nest_desk desk;
+        const state t = enter(nest, data, scratch, scratch, &desk);
+        run_rows(&t, 0, nest->rows);
     }
-    tn_i_nest_desk desk;
-    const state t = enter(nest, data, scratch, scratch, &desk);
-    run_rows(&t, 0, nest->rows);
+    if (nest->nspot) tn_i_nest_put_spots(nest, data);
 }
 
 tn_status tn_i_run_nest(const tn_i_step *s, const uintptr_t *base) {

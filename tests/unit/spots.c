@@ -1,0 +1,218 @@
+/* Elementwise equations of a basis, without it: the same values on every backend, the same bits in native code, and no
+ * constant as large as the matrix; and stores of one other number in each row. */
+#include "exec/exec.h"
+#include "exec/fuse.h"
+#include "prims/prim.h"
+#include "tracing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MOST = 70 };
+
+typedef struct kind {
+    int n, turn, dtype;
+} kind;
+
+static tn_val turned(const tn_val *in, void *user) {
+    const kind *k = user;
+    return tn_mul(tn_tanh(tn_matmul(in[0], in[1])), tn_sin(tn_roll(in[1], k->turn, 0)));
+}
+
+static tn_val squares(const tn_val *in, void *user) { return tn_sum_squares(turned(in, user)); }
+
+/* Rows without a spot in front and behind, and -x among what is added. */
+static tn_val some_rows(const tn_val *in, void *user) {
+    const kind *k = user;
+    const tn_val x = tn_slice_axis(in[1], 2, k->n - 3, 1, 0), y = tn_mul(x, tn_cos(x));
+    const tn_val rows[3] = {tn_slice_axis(in[1], 0, 2, 1, 0), tn_neg(y), tn_slice_axis(in[1], 0, 3, 1, 0)};
+    return tn_add(tn_matmul(in[0], tn_square(in[1])), tn_concatenate((tn_val_list){3, rows}, 0));
+}
+
+static tn_val residual(const tn_val *in, void *user) {
+    (void)user;
+    return tn_add(in[1], tn_matmul(in[0], in[1]));
+}
+
+static tn_exec *compiled(const tn_fn *f, int backend) {
+    const tn_compile_options o = {.size = sizeof o, .backend = backend};
+    tn_exec *e = tn_compile(f, &o);
+    if (!e) fail_msg("%s", tn_error(tn_fn_ctx(f)));
+    return e;
+}
+
+static void call(const tn_fn *f, int backend, const void *const *in, void *out) {
+    tn_exec *e = compiled(f, backend);
+    memset(out, 0xEE, MOST * MOST * sizeof(double));
+    assert_int_equal(tn_call(e, in, (void *[]){out}), TN_OK);
+    tn_exec_free(e);
+}
+
+static void widen(int dtype, const void *x, size_t n, double *to) {
+    for (size_t i = 0; i < n; i++) to[i] = dtype == TN_F64 ? ((const double *)x)[i] : (double)((const float *)x)[i];
+}
+
+static void fill(int dtype, void *x, size_t n, double by) {
+    for (size_t i = 0; i < n; i++)
+        if (dtype == TN_F64)
+            ((double *)x)[i] = sin(by * (double)(i + 1));
+        else
+            ((float *)x)[i] = (float)sin(by * (double)(i + 1));
+}
+
+static void compare(const tn_fn *f, int dtype, int n) {
+    static double w[MOST * MOST], x[MOST], got[MOST * MOST], native[MOST * MOST], want[MOST * MOST];
+    static double wide[2][MOST * MOST];
+    const void *const in[2] = {w, x};
+    const size_t all = (size_t)n * (size_t)n;
+    fill(dtype, w, all, 0.7);
+    fill(dtype, x, (size_t)n, 1.3);
+    call(f, TN_BACKEND_INTERPRETER, in, got);
+    call(f, TN_BACKEND_NATIVE, in, native);
+    call(f, TN_BACKEND_REFERENCE, in, want);
+    assert_memory_equal(got, native, all * tn_i_dtype_size(dtype));
+    widen(dtype, got, all, wide[0]);
+    widen(dtype, want, all, wide[1]);
+    close_to(wide[0], wide[1], all, dtype == TN_F64 ? 1e-12 : 2e-4);
+}
+
+static tn_fn *derivative(tn_ctx *c, int how, tn_trace_fn f, kind *k) {
+    const tn_type t[2] = {k->dtype == TN_F64 ? tn_f64(k->n, k->n) : tn_f32(k->n, k->n),
+                          k->dtype == TN_F64 ? tn_f64(k->n) : tn_f32(k->n)};
+    tn_fn *g = tn_trace(c, f, k, 2, t);
+    tn_fn *d = how == 0   ? tn_jacfwd(g, tn_wrt(1), 0)
+               : how == 1 ? tn_jacrev(g, tn_wrt(1), NULL, 0)
+                          : tn_hessian(g, tn_wrt(1), NULL, 0);
+    if (!d) fail_msg("%s", tn_error(c));
+    return d;
+}
+
+/* Constants of the planned program with as many elements as a matrix. */
+static int matrices(const tn_fn *f) {
+    tn_fn *g = tn_i_fuse(f);
+    int some = 0;
+    assert_non_null(g);
+    for (uint32_t i = 0; i < g->neqn; i++)
+        some += g->eqn[i].prim->id == TN_P_constant && g->val[g->eqn[i].out].type->rank == 2;
+    tn_i_fn_unref(g);
+    return some;
+}
+
+static void test_derivatives(void **state) {
+    (void)state;
+    static const kind cases[] = {{16, 1, TN_F64}, {17, -2, TN_F64}, {50, 1, TN_F64}, {64, 0, TN_F64},
+                                 {31, 5, TN_F32}, {50, 1, TN_F32},  {3, 1, TN_F64},  {1, 0, TN_F64}};
+    for (size_t i = 0; i < COUNT(cases); i++)
+        for (int how = 0; how < 3; how++) {
+            kind k = cases[i];
+            tn_ctx *c = checked();
+            const tn_fn *d = derivative(c, how, how == 2 ? squares : turned, &k);
+            if (k.n >= 16 && (how < 2 || k.turn) && matrices(d))
+                fail_msg("n %d turn %d how %d: a constant", k.n, k.turn, how);
+            compare(d, k.dtype, k.n);
+            tn_ctx_free(c);
+        }
+}
+
+static void test_rows_without(void **state) {
+    (void)state;
+    for (int how = 0; how < 2; how++)
+        for (int dtype = TN_F32; dtype <= TN_F64; dtype++) {
+            kind k = {23, 0, dtype};
+            tn_ctx *c = checked();
+            compare(derivative(c, how, some_rows, &k), dtype, k.n);
+            compare(derivative(c, how, residual, &k), dtype, k.n);
+            tn_ctx_free(c);
+        }
+}
+
+/* What is no spot has nothing to do with the factors of the basis. */
+static void test_left_out(void **state) {
+    (void)state;
+    enum { N = 20 };
+    static double w[N * N], x[N], got[MOST * MOST];
+    kind k = {N, 1, TN_F64};
+    tn_ctx *c = checked();
+    const tn_fn *d = derivative(c, 0, turned, &k);
+    fill(TN_F64, w, N * N, 0.1);
+    fill(TN_F64, x, N, 0.2);
+    x[3] = INFINITY; /* cos x[3] is NaN: row 4, in which sin and W x are too */
+    for (int i = 0; i < N; i++) w[i * N + 3] = 0.5;
+    for (int backend = TN_BACKEND_INTERPRETER; backend <= TN_BACKEND_NATIVE; backend++) {
+        if (backend == TN_BACKEND_REFERENCE) continue;
+        call(d, backend, (const void *[]){w, x}, got);
+        for (int i = 0; i < N; i++)
+            for (int j = 0; j < N; j++)
+                if (i != 4) assert_true(got[i * N + j] == got[i * N + j]);
+    }
+    tn_ctx_free(c);
+}
+
+/* ---- stores of spots -------------------------------------------------------------------- */
+
+static const char program[] = "{ lambda x:f64[5,19,33] c:i64[5,19] v:f64[5,19] . let"
+                              " i:i64[5,19,33] = iota[dtype=i64 shape=(5, 19, 33) dimension=2]"
+                              " a:i64[5,19,33] = broadcast_in_dim[shape=(5, 19, 33) broadcast_dimensions=(0, 1)] c"
+                              " b:f64[5,19,33] = broadcast_in_dim[shape=(5, 19, 33) broadcast_dimensions=(0, 1)] v"
+                              " y:f64[5,19,33] = mul x x"
+                              " e:bool[5,19,33] = eq i a"
+                              " z:f64[5,19,33] = select e b y"
+                              " s:f64[5,19] = reduce_sum[axes=(2,)] y"
+                              " in (z, s) }";
+
+static void test_stores(void **state) {
+    (void)state;
+    enum { ROWS = 5 * 19, N = 33 };
+    static double x[ROWS * N], v[ROWS], z[3][ROWS * N], s[3][ROWS];
+    static int64_t at[ROWS];
+    tn_ctx *c = checked();
+    tn_fn *f = tn_fn_parse(c, program, strlen(program), "spots.tn");
+    if (!f) fail_msg("%s", tn_error(c));
+    fill(TN_F64, x, ROWS * N, 0.3);
+    fill(TN_F64, v, ROWS, 0.9);
+    for (int i = 0; i < ROWS; i++) at[i] = i % 7 == 0 ? -1 : i % 11 == 0 ? N + i : (i * 5) % N;
+    for (int backend = 0; backend < 3; backend++) {
+        tn_exec *e = compiled(f, backend);
+        assert_int_equal(tn_call(e, (const void *[]){x, at, v}, (void *[]){z[backend], s[backend]}), TN_OK);
+        assert_int_equal(tn_call(e, (const void *[]){x, at, v}, (void *[]){NULL, s[backend]}), TN_OK);
+        tn_exec_free(e);
+        for (int i = 0; i < ROWS * N; i++) assert_true(z[backend][i] == (at[i / N] == i % N ? v[i / N] : x[i] * x[i]));
+    }
+    assert_memory_equal(s[TN_BACKEND_INTERPRETER], s[TN_BACKEND_NATIVE], sizeof s[0]);
+    tn_exec *e = compiled(f, TN_BACKEND_INTERPRETER);
+    uint32_t spots = 0;
+    for (size_t i = 0; i < e->plan->nnest; i++) spots += e->plan->nest[i]->nspot;
+    assert_int_equal(spots, 1);
+    tn_exec_free(e);
+    tn_ctx_free(c);
+}
+
+/* A nest of so few elements that the interpreter runs it otherwise. */
+static void test_tiny(void **state) {
+    (void)state;
+    static const char text[] = "{ lambda x:f64[2,5] c:i64[2] v:f64[2] . let"
+                               " i:i64[2,5] = iota[dtype=i64 shape=(2, 5) dimension=1]"
+                               " a:i64[2,5] = broadcast_in_dim[shape=(2, 5) broadcast_dimensions=(0,)] c"
+                               " b:f64[2,5] = broadcast_in_dim[shape=(2, 5) broadcast_dimensions=(0,)] v"
+                               " y:f64[2,5] = add x x e:bool[2,5] = eq i a z:f64[2,5] = select e b y in (z,) }";
+    const double x[10] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, v[2] = {-1, -2};
+    const int64_t at[2] = {4, 1};
+    tn_ctx *c = checked();
+    tn_fn *f = tn_fn_parse(c, text, strlen(text), "tiny.tn");
+    if (!f) fail_msg("%s", tn_error(c));
+    for (int backend = 0; backend < 3; backend++) {
+        double z[10] = {0};
+        tn_exec *e = compiled(f, backend);
+        assert_int_equal(tn_call(e, (const void *[]){x, at, v}, (void *[]){z}), TN_OK);
+        tn_exec_free(e);
+        for (int i = 0; i < 10; i++) assert_true(z[i] == (at[i / 5] == i % 5 ? v[i / 5] : 2 * x[i]));
+    }
+    tn_ctx_free(c);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_derivatives), cmocka_unit_test(test_rows_without),
+                                       cmocka_unit_test(test_left_out), cmocka_unit_test(test_stores),
+                                       cmocka_unit_test(test_tiny)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
