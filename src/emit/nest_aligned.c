@@ -16,7 +16,7 @@ static bool is_plain(const tn_i_nest_writer *w, uint32_t op) {
     const bool wide = (int)tn_i_dtype_size(o->dtype) == w->width;
     if (o->kind == TN_NEST_LOAD) return !w->n->array[o->array].boxed && (by == 0 || (by == 1 && wide));
     if (o->kind == TN_NEST_STORE) return by == 1 && wide;
-    return o->kind != TN_NEST_REDUCE && !w->address[op];
+    return o->kind != TN_NEST_REDUCE && o->kind != TN_NEST_LOOKUP && !w->address[op];
 }
 
 /* The array of the first store; rows of others are aligned likewise, or not. */
