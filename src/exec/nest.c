@@ -489,7 +489,7 @@ static bool second_form(lowering *w) {
     return true;
 }
 
-static void note_readers(tn_i_nest *n) {
+void tn_i_nest_note_readers(tn_i_nest *n) {
     for (uint32_t i = 0; i < n->nop; i++) n->op[i].last = i;
     for (uint32_t i = 0; i < n->nop; i++) {
         const tn_i_nest_op *o = &n->op[i];
@@ -523,7 +523,7 @@ static bool whole(lowering *w) {
     n->narray = (uint32_t)w->narray;
     memcpy(n->array, w->array, w->narray * sizeof *n->array);
     if (!tn_i_nest_find_spots(w->ctx, n, w->d, w->over)) return false;
-    note_readers(n);
+    tn_i_nest_note_readers(n);
     return true;
 }
 

@@ -113,6 +113,8 @@ void tn_i_nest_put_spots(const tn_i_nest *n, char *const *data);
 /* nest_code.c: fills in scratch and code once all else stands.  False after an error. */
 bool tn_i_nest_ready(tn_ctx *c, tn_i_nest *n);
 void tn_i_nest_drop(tn_ctx *c, tn_i_nest *n); /* what tn_i_nest_ready made */
+/* Fills in `last` and `crosses` of all operations, and nphase, which were 0 (nest.c). */
+void tn_i_nest_note_readers(tn_i_nest *n);
 
 /* ---- reductions ------------------------------------------------------------------------------------------------- */
 

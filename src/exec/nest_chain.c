@@ -185,11 +185,13 @@ static int touch(run *r, uint32_t v, bool writes) {
         tn_i_nest_end *k = &c->end[r->chain.end + i];
         if (k->value != v) continue;
         k->writes |= writes;
+        k->uses++;
         return TN_FROM_DENSE;
     }
     r->full |= r->chain.nend == TN_CHAIN_SLOTS;
     if (!r->full)
-        c->end[r->chain.end + r->chain.nend++] = (tn_i_nest_end){.value = v, .reads = !writes, .writes = writes};
+        c->end[r->chain.end + r->chain.nend++] =
+            (tn_i_nest_end){.value = v, .uses = 1, .reads = !writes, .writes = writes};
     return TN_FROM_DENSE;
 }
 
@@ -496,7 +498,7 @@ static void run_rest(const tn_i_nest_code *code, const tn_i_nest_chain *k, tn_i_
         if (!e->roomy && e->reads) k->set->widen(desk->end[i], from, left);
     }
     desk->limit = left;
-    k->set->run(address(code, k, desk, at), k->set->block);
+    k->set->run(address(code, k, desk, at), 0, k->set->block);
     for (uint32_t i = 0; i < k->nend; i++) {
         const tn_i_nest_end *e = &end[i];
         at[e->value] = old[i];
@@ -504,11 +506,51 @@ static void run_rest(const tn_i_nest_code *code, const tn_i_nest_chain *k, tn_i_
     }
 }
 
-void tn_i_nest_run_chain(const tn_i_nest_code *code, const tn_i_nest_chain *k, tn_i_nest_desk *desk, char **at,
-                         int64_t n) {
-    const int64_t bytes = n * (k->dtype == TN_F64 ? 8 : 4);
+/* Some elements may be computed twice: none is folded, or read where one is written. */
+static bool repeatable(const tn_i_nest_code *code, const tn_i_nest_chain *k, char *const *at) {
+    const tn_i_nest_end *e = code->end + k->end, *last = e + k->nend, *x;
+    if (k->sink[0] < k->sink[1]) return false;
+    for (; e < last; e++)
+        for (x = code->end + k->end; e->writes && x < last; x++)
+            if (x->reads && at[x->value] == at[e->value]) return false;
+    return true;
+}
+
+/* Where the second block may begin so that most of what is read and written is aligned from there on. */
+static int64_t second_block(const tn_i_nest_code *code, const tn_i_nest_chain *k, char *const *at) {
+    enum { LINE = 64, LEAST = 4 };
+    uint32_t uses[LINE / LEAST] = {0}, best = 0;
+    for (uint32_t i = 0; i < k->nend; i++) {
+        const tn_i_nest_end *e = &code->end[k->end + i];
+        uses[(uintptr_t)at[e->value] % LINE / LEAST] += e->uses;
+    }
+    for (uint32_t i = 1; i < LINE / LEAST; i++)
+        if (uses[i] > uses[best]) best = i;
+    return k->set->block - best * LEAST;
+}
+
+/* What is no whole number of blocks: the first and the last one may overlap others. */
+static void run_overlapping(const tn_i_nest_code *code, const tn_i_nest_chain *k, tn_i_nest_desk *desk, char **at,
+                            int64_t bytes) {
+    const int64_t block = k->set->block, second = second_block(code, k, at);
+    const tn_i_link *link = address(code, k, desk, at);
     int64_t done = 0;
+    if (second < block) done = k->set->run(link, 0, block) - block + second;
+    done = k->set->run(link, done, bytes);
+    if (done < bytes) (void)k->set->run(link, bytes - block, bytes);
+}
+
+/* Addresses are made for the first of some pieces. */
+void tn_i_nest_run_chain(const tn_i_nest_code *code, const tn_i_nest_chain *k, tn_i_nest_desk *desk, char **at,
+                         int64_t from, int64_t n) {
+    const int64_t size = k->dtype == TN_F64 ? 8 : 4, bytes = (from + n) * size, block = k->set->block;
+    int64_t done = from * size;
     desk->limit = bytes;
-    if (bytes >= k->set->block) done = k->set->run(address(code, k, desk, at), bytes);
+    if (from == 0 && bytes > block && bytes % block && repeatable(code, k, at)) {
+        run_overlapping(code, k, desk, at, bytes);
+        return;
+    }
+    if (from == 0 && bytes >= block) (void)address(code, k, desk, at);
+    if (bytes - done >= block) done = k->set->run(desk->link, done, bytes);
     if (done < bytes) run_rest(code, k, desk, at, done, bytes - done);
 }

@@ -260,8 +260,9 @@ static bool emit_iota(maker *m, uint32_t v) {
 
 /* Box e lies beside that of value v: together they leave out nothing. */
 static void note_join(maker *m, tn_i_nest_instr *e, uint32_t v) {
+    if (m->readers[v] != 1 || m->nest->op[v].kind != TN_NEST_LOAD || !m->nest->array[m->nest->op[v].array].boxed)
+        return;
     tn_i_nest_instr *before = &m->code->instr[m->at[v]];
-    if (m->readers[v] != 1) return;
     e->s[2] |= TN_BOX_OVER;
     if (m->nest->op[v].nin == 0) before->s[2] |= TN_BOX_FIRST;
 }
@@ -414,7 +415,7 @@ static bool emit_reduce(maker *m, uint32_t v) {
 static bool may_share(const tn_i_nest *n, const tn_i_nest_op *load, const tn_i_nest_array *a) {
     if (load->kind != TN_NEST_LOAD) return false;
     const tn_i_nest_array *b = &n->array[load->array];
-    bool alike = size_of(a->dtype) == size_of(b->dtype);
+    bool alike = size_of(a->dtype) == size_of(b->dtype) && a->offset == b->offset;
     for (uint32_t d = 0; d < n->nloop; d++) alike &= a->stride[d] == b->stride[d];
     return alike;
 }
@@ -653,7 +654,8 @@ bool tn_i_nest_prepare(tn_ctx *c, tn_i_nest *nest, tn_i_isa isa, bool accurate) 
     maker m = {.ctx = c, .nest = nest, .code = code, .isa = isa, .accurate = accurate};
     code->nop = nest->nop;
     nest->code = code;
-    if (make(&m) && tn_i_nest_cut(c, nest)) return true;
+    bool done = false;
+    if (tn_i_nest_split(c, nest, isa, accurate, &done) && (done || (make(&m) && tn_i_nest_cut(c, nest)))) return true;
     tn_i_nest_drop(c, nest);
     return false;
 }
@@ -664,6 +666,7 @@ void tn_i_nest_drop(tn_ctx *c, tn_i_nest *nest) {
     tn_i_nest_code *k = nest->code;
     nest->code = NULL;
     if (!k) return;
+    tn_i_nest_drop_parts(c, k);
     tn_i_free(c, k->instr, k->cinstr * sizeof *k->instr);
     tn_i_free(c, k->value, k->cvalue * sizeof *k->value);
     tn_i_free(c, k->walk, k->cwalk * sizeof *k->walk);

@@ -22,7 +22,7 @@ typedef enum tn_i_nest_code_kind {
     TN_CODE_LOAD,   /* `array` along `walk` into a tile */
     TN_CODE_BOX,    /* the same, where `array` is boxed; in[0], stride s[0], is what is read outside; s[1] loops walk;
                      * s[2]: TN_BOX_FIRST, TN_BOX_OVER */
-    TN_CODE_PICK,   /* a load of a tiny nest: offsets of all elements in bytes, or TN_NOT_PICKED: in[0], are at
+    TN_CODE_PICK,   /* a load of a tiny nest: offsets of all elements in bytes, or TN_NOT_PICKED: in[0], s[0], are at
                        gather[walk] */
     TN_CODE_PUT,    /* a store of a tiny nest, likewise */
     TN_CODE_LOOKUP, /* elements of `array`, `by` apart, of indices in[0] up to `first`: s[1] bytes each; s[2]: others
@@ -93,7 +93,7 @@ typedef struct tn_i_nest_chain {
 } tn_i_nest_chain;
 
 typedef struct tn_i_nest_end {
-    uint32_t value;
+    uint32_t value, uses; /* uses: in how many links */
     bool reads, writes, roomy;
 } tn_i_nest_end;
 
@@ -142,13 +142,28 @@ typedef struct tn_i_nest_section {
     uint32_t first, last;
 } tn_i_nest_section;
 
+/* What nest_split.c makes of a range of one loop's indices: a nest of its own. */
+typedef struct tn_i_nest_shift {
+    uint32_t array; /* of the whole */
+    int64_t bytes;  /* from its index 0 to that of the part */
+} tn_i_nest_shift;
+
+typedef struct tn_i_nest_part {
+    tn_i_nest nest;
+    tn_i_nest_shift *move; /* of each array */
+    size_t cop, carray;    /* how many there is room for */
+} tn_i_nest_part;
+
 typedef struct tn_i_nest_code {
+    tn_i_nest_part *part; /* run one after another; then there is nothing else */
+    uint32_t nparts;
     bool scalar, whole; /* whole: a block has whole rows */
     bool tiny;          /* at most TN_LANES elements */
     bool numbers;       /* and run as a program of numbers (nest_tiny.c) */
     uint32_t nnumber, nmany, nload, nstore, nconstant;
     uint32_t ninstr, nvalue, nwalk, nsink;
     int64_t tile, block; /* elements of a tile; rows of a block */
+    int64_t reach;       /* elements of a row that run at once, if all outputs are wanted */
     tn_i_nest_section once, before, elements[TN_NEST_PHASES], row[TN_NEST_PHASES];
     tn_i_nest_instr *instr;
     tn_i_nest_value *value;
@@ -189,6 +204,11 @@ void tn_i_nest_execute(const tn_i_nest *nest, char *const *data, void *scratch);
 /* What computes an operation of kind MAP; false, with an error, where nothing does. */
 bool tn_i_nest_kernel(tn_ctx *c, const tn_i_nest *n, const tn_i_nest_op *o, tn_i_isa isa, bool accurate, tn_i_vec *out);
 
+/* ---- parts (nest_split.c) ---- */
+/* Makes parts of the nest where boxes of its operands begin and end, and code of each, if that is worth it. */
+bool tn_i_nest_split(tn_ctx *c, tn_i_nest *n, tn_i_isa isa, bool accurate, bool *done);
+void tn_i_nest_drop_parts(tn_ctx *c, tn_i_nest_code *code);
+
 /* ---- numbers (nest_scalar.c) ---- */
 bool tn_i_scalar_make(tn_ctx *c, tn_i_nest *n, tn_i_nest_code *code, tn_i_isa isa, bool accurate);
 void tn_i_scalar_run(const tn_i_nest_code *code, char *const *data, char *scratch);
@@ -198,8 +218,8 @@ void tn_i_scalar_run(const tn_i_nest_code *code, char *const *data, char *scratc
 bool tn_i_tiny_make(tn_ctx *ctx, tn_i_nest *n, tn_i_nest_code *code, tn_i_isa isa);
 void tn_i_tiny_drop(tn_ctx *ctx, tn_i_nest_code *code);
 void tn_i_tiny_run(const tn_i_nest_code *code, char *const *data, char *scratch);
-/* Elements at offsets, of which there are TN_LANES; n of them. */
-void tn_i_nest_pick(uint8_t size, const int32_t *at, const char *from, const char *fill, char *to);
+/* Elements at offsets, of which there are TN_LANES, or of `fill`, a tile if step is 1; n of them. */
+void tn_i_nest_pick(uint8_t size, const int32_t *at, const char *from, const char *fill, int64_t step, char *to);
 void tn_i_nest_put(uint8_t size, const int32_t *at, const char *from, int64_t by, int64_t n, char *to);
 
 /* Whether and where it is cut for several threads, and what they need (nest_cut.c). */
@@ -207,11 +227,15 @@ bool tn_i_nest_cut(tn_ctx *c, tn_i_nest *nest);
 
 /* ---- chains (nest_chain.c) ---- */
 void tn_i_nest_open_desk(const tn_i_nest_code *code, tn_i_nest_desk *desk, char **at);
+/* Elements from..from+n-1 of what `at` says; those before have been run, and are whole blocks. */
 void tn_i_nest_run_chain(const tn_i_nest_code *code, const tn_i_nest_chain *k, tn_i_nest_desk *desk, char **at,
-                         int64_t n);
+                         int64_t from, int64_t n);
 
 /* ---- moving (nest_move.c) ---- */
-int64_t tn_i_walk_offset(const tn_i_nest_walk *w, int64_t at);
+int64_t tn_i_walk_far(const tn_i_nest_walk *w, int64_t at);
+static inline int64_t tn_i_walk_offset(const tn_i_nest_walk *w, int64_t at) {
+    return w->n == 1 ? at * w->stride[0] : tn_i_walk_far(w, at);
+}
 void tn_i_walk_load(const tn_i_nest_walk *w, int size, const char *from, int64_t at, int64_t n, char *to);
 void tn_i_walk_store(const tn_i_nest_walk *w, int size, char *to, int64_t at, int64_t n, const char *from,
                      int64_t step);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-int64_t tn_i_walk_offset(const tn_i_nest_walk *w, int64_t at) {
+int64_t tn_i_walk_far(const tn_i_nest_walk *w, int64_t at) {
     int64_t offset = 0;
     for (uint32_t d = w->n - 1; d > 0; d--) {
         offset += at % w->size[d] * w->stride[d];

@@ -256,6 +256,14 @@ static bool place_chains(maker *m) {
     return replace_chains(m);
 }
 
+/* One instruction from memory to memory, or to sums: tiles are not needed. */
+static bool alone(const maker *m) {
+    const tn_i_nest_code *c = m->code;
+    const tn_i_nest_section *e = &c->elements[0];
+    if (c->whole || m->nest->nphase > 1 || m->ntile || e->last != e->first + 1) return false;
+    return c->instr[e->first].kind == TN_CODE_MAP || c->instr[e->first].kind == TN_CODE_CHAIN;
+}
+
 bool tn_i_nest_place(maker *m) {
     tn_i_nest_code *c = m->code;
     size_t tiles;
@@ -279,6 +287,7 @@ bool tn_i_nest_place(maker *m) {
     if (!c->moving) return false;
     for (uint32_t v = 0, i = 0; v < c->nvalue; v++)
         if (c->value[v].where == TN_VALUE_MEMORY || c->value[v].where == TN_VALUE_BUFFER) c->moving[i++] = v;
+    c->reach = alone(m) ? m->nest->row : c->tile;
     m->nest->scratch = m->bytes;
     return true;
 }

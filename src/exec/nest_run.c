@@ -14,7 +14,10 @@ typedef struct state {
     char *scratch, *all; /* of this thread, and of all */
     char **at;           /* of each value */
     tn_i_nest_desk *desk;
+    int64_t tile; /* elements that run at once */
 } state;
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* A tile of less than TN_LANES elements, filled up with its first one. */
 static void pad(const tn_i_nest_instr *e, char *out, int64_t n) {
@@ -36,14 +39,14 @@ static void run_box(const state *t, const tn_i_nest_instr *e, int64_t from, int6
     if (!at) tn_i_box_load(t->nest, a, loops, data, from, n, first ? NULL : fill, e->s[0], own);
 }
 
-#define PICK(T)                                                       \
-    for (int i = 0; i < TN_LANES; i++) {                              \
-        const char *x = at[i] == TN_NOT_PICKED ? fill : from + at[i]; \
-        memcpy(to + (size_t)i * sizeof(T), x, sizeof(T));             \
-    }                                                                 \
+#define PICK(T)                                                                                       \
+    for (int64_t i = 0; i < TN_LANES; i++) {                                                          \
+        const char *x = at[i] == TN_NOT_PICKED ? fill + i * step * (int64_t)sizeof(T) : from + at[i]; \
+        memcpy(to + (size_t)i * sizeof(T), x, sizeof(T));                                             \
+    }                                                                                                 \
     break;
 
-void tn_i_nest_pick(uint8_t size, const int32_t *at, const char *from, const char *fill, char *to) {
+void tn_i_nest_pick(uint8_t size, const int32_t *at, const char *from, const char *fill, int64_t step, char *to) {
     switch (size) {
     case 1: PICK(uint8_t)
     case 4: PICK(uint32_t)
@@ -63,19 +66,23 @@ void tn_i_nest_put(uint8_t size, const int32_t *at, const char *from, int64_t by
     }
 }
 
-/* Sums of a chain are of its row. */
+/* Sums of a chain are of its row, a leaf after the other. */
 static void run_chain(const state *t, const tn_i_nest_chain *k, int64_t from, int64_t n) {
     const tn_i_nest_code *c = t->code;
     if (k->sink[0] == k->sink[1]) {
-        tn_i_nest_run_chain(c, k, t->desk, t->at, n);
+        tn_i_nest_run_chain(c, k, t->desk, t->at, 0, n);
         return;
     }
-    const int64_t row = t->nest->rows > 1 ? from / t->nest->row : 0, at = from - row * t->nest->row;
-    for (uint32_t i = k->sink[0]; i < k->sink[1]; i++) tn_i_sink_begin(&c->sink[c->sunk[i]], t->scratch, at);
-    tn_i_nest_run_chain(c, k, t->desk, t->at, n);
-    for (uint32_t i = k->sink[0]; i < k->sink[1]; i++) {
-        const tn_i_nest_sink *s = &c->sink[c->sunk[i]];
-        tn_i_sink_end(c, s, t->scratch, t->all, t->data, row, at, n, s->out == TN_NOVAR ? NULL : t->at[s->out]);
+    const int64_t row = t->nest->rows > 1 ? from / t->nest->row : 0;
+    for (int64_t done = 0, m; done < n; done += m) {
+        const int64_t at = from - row * t->nest->row + done;
+        m = least(n - done, TN_LEAF - at % TN_LEAF);
+        for (uint32_t i = k->sink[0]; i < k->sink[1]; i++) tn_i_sink_begin(&c->sink[c->sunk[i]], t->scratch, at);
+        tn_i_nest_run_chain(c, k, t->desk, t->at, done, m);
+        for (uint32_t i = k->sink[0]; i < k->sink[1]; i++) {
+            const tn_i_nest_sink *s = &c->sink[c->sunk[i]];
+            tn_i_sink_end(c, s, t->scratch, t->all, t->data, row, at, m, s->out == TN_NOVAR ? NULL : t->at[s->out]);
+        }
     }
 }
 
@@ -98,7 +105,9 @@ static void run_one(const state *t, const tn_i_nest_instr *e, int64_t from, int6
     case TN_CODE_LOAD: tn_i_walk_load(&c->walk[e->walk], e->size, t->data[e->array], from, n, out); break;
     case TN_CODE_BOX: run_box(t, e, from, n); break;
     case TN_CODE_LOOKUP: tn_i_look_up(e, t->data[e->array], t->at[e->in[0]], n, out); break;
-    case TN_CODE_PICK: tn_i_nest_pick(e->size, c->gather + e->walk, t->data[e->array], t->at[e->in[0]], out); return;
+    case TN_CODE_PICK:
+        tn_i_nest_pick(e->size, c->gather + e->walk, t->data[e->array], t->at[e->in[0]], e->s[0], out);
+        return;
     case TN_CODE_PUT:
         if (t->data[e->array])
             tn_i_nest_put(e->size, c->gather + e->walk, t->at[e->in[0]], e->s[0], n, t->data[e->array]);
@@ -156,17 +165,24 @@ static void run_block(const state *t, int64_t row, int64_t rows) {
         if (c->whole)
             run_section(t, &c->elements[p], from, rows * length, rows);
         else
-            for (int64_t e = 0; e < length; e += c->tile) {
+            for (int64_t e = 0; e < length; e += t->tile) {
                 follow(t, from + e, e);
-                run_section(t, &c->elements[p], from + e, length - e < c->tile ? length - e : c->tile, 1);
+                run_section(t, &c->elements[p], from + e, length - e < t->tile ? length - e : t->tile, 1);
             }
         run_section(t, &c->row[p], row, rows, rows);
     }
 }
 
+/* Results that nobody wants have room for a tile. */
+static int64_t tile_of(const tn_i_nest_code *c, char *const *data) {
+    for (uint32_t i = 0; i < c->nmoving && c->reach > c->tile; i++)
+        if (!data[c->value[c->moving[i]].array]) return c->tile;
+    return c->reach > c->tile ? c->reach : c->tile;
+}
+
 static state enter(const tn_i_nest *nest, char *const *data, char *scratch, char *all, tn_i_nest_desk *desk) {
     const tn_i_nest_code *c = nest->code;
-    const state t = {nest, c, data, scratch, all, (char **)(void *)scratch, desk};
+    const state t = {nest, c, data, scratch, all, (char **)(void *)scratch, desk, tile_of(c, data)};
     for (uint32_t v = 0; v < c->nvalue; v++) t.at[v] = t.scratch + c->value[v].offset;
     if (c->nchain) tn_i_nest_open_desk(c, desk, t.at);
     memcpy(t.scratch + c->once_at, c->constant, (size_t)c->nonce * 8);
@@ -176,8 +192,6 @@ static state enter(const tn_i_nest *nest, char *const *data, char *scratch, char
     }
     return t;
 }
-
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 static void run_rows(const state *t, int64_t first, int64_t last) {
     for (int64_t row = first; row < last; row += t->code->block) run_block(t, row, least(last - row, t->code->block));
@@ -195,9 +209,9 @@ static void run_pieces(const state *t, int64_t first, int64_t last) {
     }
     const int64_t end = least(last * unit, t->nest->row);
     run_section(t, &c->before, 0, 1, 1);
-    for (int64_t e = first * unit; e < end; e += c->tile) {
+    for (int64_t e = first * unit; e < end; e += t->tile) {
         follow(t, e, e);
-        run_section(t, &c->elements[0], e, least(end - e, c->tile), 1);
+        run_section(t, &c->elements[0], e, least(end - e, t->tile), 1);
     }
 }
 
@@ -232,9 +246,22 @@ static void run_threads(const tn_i_nest *nest, char *const *data, char *scratch)
     if (nest->rows == 1) run_section(t, &c->row[0], 0, 1, 1);
 }
 
+static void run_parts(const tn_i_nest_code *c, char *const *data, void *scratch) {
+    char *own[TN_NEST_NUMBERS];
+    for (const tn_i_nest_part *p = c->part, *end = p + c->nparts; p < end; p++) {
+        for (uint32_t i = 0; i < p->nest.narray; i++) {
+            char *at = data[p->move[i].array];
+            own[i] = at ? at + p->move[i].bytes : NULL;
+        }
+        tn_i_nest_execute(&p->nest, own, scratch);
+    }
+}
+
 void tn_i_nest_execute(const tn_i_nest *nest, char *const *data, void *scratch) {
     const tn_i_nest_code *c = nest->code;
-    if (c->scalar) {
+    if (c->nparts) {
+        run_parts(c, data, scratch);
+    } else if (c->scalar) {
         tn_i_scalar_run(c, data, scratch);
     } else if (c->numbers) {
         tn_i_tiny_run(c, data, scratch);

@@ -116,7 +116,7 @@ RUN_VECTORS(8, 2, _mm256_castpd_si256(_mm256_broadcast_sd((const double *)(const
 static void run_pick(const tn_i_number_op *o, char *reg) {
     const tiny *x = o->with.more;
     const tn_i_nest_instr *e = x->instr;
-    tn_i_nest_pick(e->size, x->code->gather + e->walk, array_at(reg, e), reg + o->in[0], reg + o->out);
+    tn_i_nest_pick(e->size, x->code->gather + e->walk, array_at(reg, e), reg + o->in[0], e->s[0], reg + o->out);
     next(o, reg);
 }
 

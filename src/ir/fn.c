@@ -257,11 +257,14 @@ tn_fn *tn_i_finish(tn_i_builder *b, uint32_t nout, const tn_i_var *out) {
 
 /* ---- equality ----------------------------------------------------------------- */
 
-static bool eqn_equal(const tn_i_eqn *x, const tn_i_eqn *y) {
-    if (x->prim != y->prim || x->in != y->in || x->nin != y->nin || x->nout != y->nout || x->out != y->out ||
-        x->region != y->region || x->linear != y->linear || !x->params != !y->params)
-        return false;
+bool tn_i_eqn_same(const tn_i_eqn *x, const tn_i_eqn *y) {
+    if (x->prim != y->prim || !x->params != !y->params) return false;
     return !x->params || tn_i_params_equal(x->params->v, y->params->v, x->params->n);
+}
+
+static bool eqn_equal(const tn_i_eqn *x, const tn_i_eqn *y) {
+    return x->in == y->in && x->nin == y->nin && x->nout == y->nout && x->out == y->out && x->region == y->region &&
+           x->linear == y->linear && tn_i_eqn_same(x, y);
 }
 
 bool tn_i_fn_equal(const tn_fn *a, const tn_fn *b) {

@@ -139,6 +139,8 @@ uint32_t tn_i_alternatives(const tn_i_eqn *e, const tn_fn *const **f);
 
 /* Same contents (types, equations, parameters; not places). */
 bool tn_i_fn_equal(const tn_fn *a, const tn_fn *b);
+/* The same primitive with the same parameters. */
+bool tn_i_eqn_same(const tn_i_eqn *x, const tn_i_eqn *y);
 const tn_fn *tn_i_fn_ref(const tn_fn *f);
 void tn_i_fn_unref(const tn_fn *f);
 

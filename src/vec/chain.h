@@ -67,7 +67,8 @@ enum {
 
 typedef struct tn_i_chain_set {
     void (*link[TN_LINKS][TN_LINK_FROMS][TN_LINK_FROMS])(void); /* by op, x, y */
-    int64_t (*run)(const tn_i_link *first, int64_t bytes);      /* all whole blocks of so many bytes; what they are */
+    /* All whole blocks from byte `from` to byte `end`; where they end. */
+    int64_t (*run)(const tn_i_link *first, int64_t from, int64_t end);
     /* Less than a block, to one that is filled up with zeros, and from one. */
     void (*widen)(char *to, const char *from, int64_t bytes);
     void (*narrow)(char *to, const char *from, int64_t bytes);

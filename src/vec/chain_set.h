@@ -222,8 +222,8 @@ HEAD(fold) {
 
 HEAD(end) { (void)p, (void)off, (void)a0, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5, (void)a6, (void)a7; }
 
-static int64_t NAME(run)(const tn_i_link *first, int64_t bytes) {
-    int64_t off = 0;
+static int64_t NAME(run)(const tn_i_link *first, int64_t from, int64_t bytes) {
+    int64_t off = from;
     const VEC a = {0};
     for (; off + 8 * BYTES <= bytes; off += 8 * BYTES) ((LINK *)first->fn)(first, off, a, a, a, a, a, a, a, a);
     CLEAR

@@ -140,7 +140,7 @@ static void step(machine *m, tn_i_link *l, int op, bool slots) {
 static void run(machine *m, tn_i_link *l) {
     const int64_t size = m->f ? 4 : 8, bytes = m->n * size;
     m->limit = bytes;
-    const int64_t done = m->set->run(l, bytes);
+    const int64_t done = m->set->run(l, 0, bytes);
     assert_int_equal(done, bytes - bytes % m->set->block);
     if (done == bytes) return;
     for (tn_i_link *k = l; k->x; k++) { /* dense operands move on */
@@ -151,7 +151,7 @@ static void run(machine *m, tn_i_link *l) {
         if (k->x == m->result) k->x += done;
     }
     m->limit = bytes - done;
-    assert_int_equal(m->set->run(l, m->set->block), m->set->block);
+    assert_int_equal(m->set->run(l, 0, m->set->block), m->set->block);
 }
 
 static void same(const machine *m, const char *got, const double *want, int64_t n, const char *what, int64_t of) {

@@ -1,7 +1,9 @@
 /* Which equations run in one nest, what is written where, and what fusion leaves alone. */
 #include "exec/draft.h"
 #include "exec/fuse.h"
+#include "exec/nest_code.h"
 #include "exec/plan.h"
+#include "tansy/ops.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -246,6 +248,54 @@ static void test_padded(void **state) {
     }
 }
 
+/* On a torus of n by m: what is around each element, along both dimensions. */
+static tn_val torus(const tn_val *in, void *user) {
+    (void)user;
+    return tn_sum(tn_square(tn_mul(in[0], tn_sub(tn_roll(in[0], 1, 0), tn_roll(in[0], -1, 1)))));
+}
+
+/* Parts of the plan's nests. */
+static uint32_t parts_of(const tn_fn *f) {
+    tn_i_plan *p = plan(f);
+    uint32_t parts = 0;
+    for (size_t i = 0; i < p->nnest; i++) parts += ((const tn_i_nest_code *)p->nest[i]->code)->nparts;
+    tn_i_plan_free(f->ctx, p);
+    return parts;
+}
+
+static void test_edges(void **state) {
+    (void)state;
+    static const int size[][2] = {{2, 2}, {3, 40}, {2, 300}, {40, 600}, {301, 2}, {97, 5}, {64, 64}};
+    enum { MOST = 24000 };
+    static union numbers {
+        double d[MOST];
+        float f[MOST];
+    } x, want, got;
+    for (size_t k = 0; k < 2 * (sizeof size / sizeof *size); k++) {
+        const int n = size[k / 2][0], m = size[k / 2][1];
+        const size_t bytes = (size_t)(n * m) * (k % 2 ? 4 : 8);
+        tn_ctx *c = tn_ctx_new(NULL);
+        const tn_fn *f = tn_trace(c, torus, NULL, 1, TN_TYPES(k % 2 ? tn_f32(n, m) : tn_f64(n, m)));
+        const tn_fn *g = tn_grad(f, NULL, NULL);
+        for (int i = 0; i < n * m; i++)
+            if (k % 2)
+                x.f[i] = (float)sin(i);
+            else
+                x.d[i] = sin(i);
+        assert_true(n * m < 96 || parts_of(g) > 0);
+        for (int backend = TN_BACKEND_INTERPRETER; backend <= TN_BACKEND_NATIVE; backend++) {
+            const tn_compile_options o = {.size = sizeof o, .backend = backend};
+            tn_exec *e = tn_compile(g, &o);
+            assert_non_null(e);
+            assert_int_equal(tn_call(e, (const void *const[]){&x}, (void *const[]){&got}), TN_OK);
+            if (backend == TN_BACKEND_INTERPRETER) want = got;
+            assert_memory_equal(&got, &want, bytes);
+            tn_exec_free(e);
+        }
+        tn_ctx_free(c);
+    }
+}
+
 /* ---- memory -------------------------------------------------------------------------------- */
 
 static void check_text(const char *program, const char *want) {
@@ -430,7 +480,7 @@ int main(void) {
         cmocka_unit_test(test_movements), cmocka_unit_test(test_nests),      cmocka_unit_test(test_padded),
         cmocka_unit_test(test_text),      cmocka_unit_test(test_long_chain), cmocka_unit_test(test_many_arrays),
         cmocka_unit_test(test_in_place),  cmocka_unit_test(test_not_wanted), cmocka_unit_test(test_recomputed_late),
-        cmocka_unit_test(test_no_nest),   cmocka_unit_test(test_backends),
+        cmocka_unit_test(test_no_nest),   cmocka_unit_test(test_backends),   cmocka_unit_test(test_edges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

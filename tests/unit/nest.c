@@ -25,7 +25,8 @@ typedef struct sample {
     bool late[TN_NEST_OPS], closed[TN_NEST_OPS], load[TN_NEST_ARRAYS];
     uint64_t *memory[TN_NEST_ARRAYS]; /* of the array's own; 8 bytes an element are always enough */
     size_t elements[TN_NEST_ARRAYS];
-    int shares[TN_NEST_ARRAYS]; /* an output: the load's array whose memory it writes over, or -1 */
+    int shares[TN_NEST_ARRAYS]; /* the load's array whose memory it writes over, or which it is in another box, or -1 */
+    uint32_t edges;             /* loads through boxes that leave out this much of a loop, and joins; 0: any boxes */
     tn_i_rng rng;
 } sample;
 
@@ -126,7 +127,51 @@ static uint32_t make_number(sample *s, int dtype) {
     return push(s, o);
 }
 
+/* As another load, so that both may be one where their boxes do not matter. */
+static uint32_t like(sample *s, uint32_t b, int dtype) {
+    const uint32_t a = new_array(s, dtype, true, (1u << s->n.nloop) - 1, pick(s, 0, 2) != 0);
+    if (b == TN_NOVAR) return a;
+    while (s->shares[b] >= 0) b = (uint32_t)s->shares[b];
+    s->array[a] = s->array[b];
+    s->array[a].boxed = false;
+    s->elements[a] = s->elements[b];
+    s->shares[a] = (int)b;
+    return a;
+}
+
+/* A box that leaves out little, or, from `cut` on or before it, the part of a join; before: what is read outside. */
+static uint32_t make_edge(sample *s, int dtype, uint32_t of, uint32_t along, int64_t cut, uint32_t before) {
+    const uint32_t fill = make_number(s, dtype), a = like(s, of, dtype);
+    tn_i_nest_array *k = &s->array[a];
+    k->boxed = true;
+    k->fill = fill;
+    for (uint32_t d = 0; d < s->n.nloop; d++) {
+        k->lo[d] = cut >= 0 || pick(s, 0, 1) ? 0 : pick(s, 0, s->edges);
+        k->hi[d] = s->n.size[d] - (cut >= 0 || pick(s, 0, 1) ? 0 : pick(s, 0, s->edges));
+        if (k->hi[d] < k->lo[d]) k->hi[d] = k->lo[d];
+    }
+    if (cut >= 0) (before == TN_NOVAR ? k->hi : k->lo)[along] = cut;
+    return push(s, (tn_i_nest_op){.kind = TN_NEST_LOAD,
+                                  .dtype = (uint8_t)dtype,
+                                  .level = inner_of(s) ? TN_NEST_ELEMENT : TN_NEST_ROW,
+                                  .array = a,
+                                  .nin = before != TN_NOVAR,
+                                  .in = {before == TN_NOVAR ? 0 : before}});
+}
+
+static uint32_t make_join(sample *s, int dtype) {
+    const uint32_t along = (uint32_t)pick(s, 0, s->n.nloop - 1), n = s->n.narray;
+    const uint32_t of = n && pick(s, 0, 1) && s->load[n - 1] && s->array[n - 1].boxed ? n - 1 : TN_NOVAR;
+    const int64_t size = s->n.size[along], cut = pick(s, 0, 1) ? 1 : pick(s, 0, 2) ? size - 1 : pick(s, 0, size);
+    if (pick(s, 0, 1)) return make_edge(s, dtype, of, along, -1, TN_NOVAR);
+    const uint32_t first = make_edge(s, dtype, of, along, cut, TN_NOVAR);
+    const uint32_t second = make_edge(s, dtype, TN_NOVAR, along, cut, first);
+    if (cut < size) s->array[s->op[second].array].hi[along] = size;
+    return second;
+}
+
 static uint32_t make_load(sample *s, int dtype) {
+    if (s->edges && s->n.nloop && pick(s, 0, 3)) return make_join(s, dtype);
     const uint32_t all = (1u << s->n.nloop) - 1;
     const uint32_t mask = pick(s, 0, 2) ? all : (uint32_t)pick(s, 0, all);
     const bool boxed = s->n.nloop > 0 && pick(s, 0, 5) == 0;
@@ -312,7 +357,7 @@ static void share(sample *s, uint32_t store) {
         const uint32_t b = s->op[v].array;
         if (s->op[v].kind != TN_NEST_LOAD || s->array[b].boxed || s->array[b].dtype != s->array[a].dtype) continue;
         if (s->op[v].level != s->op[store].level || s->op[v].phase > s->op[store].phase) continue;
-        bool taken = s->array[b].offset != s->array[a].offset;
+        bool taken = s->shares[b] >= 0 || s->array[b].offset != s->array[a].offset;
         taken |= memcmp(s->array[b].stride, s->array[a].stride, sizeof s->array[a].stride) != 0;
         for (uint32_t k = 0; k < s->n.narray; k++) taken |= s->shares[k] == (int)b;
         for (uint32_t w = 0; w < s->n.nop; w++) taken |= w != v && s->op[w].kind == TN_NEST_LOAD && s->op[w].array == b;
@@ -322,24 +367,67 @@ static void share(sample *s, uint32_t store) {
     }
 }
 
-static void make(sample *s, uint64_t seed) {
+/* The operation that reads v in a phase: of sources that walk elements there is one for each. */
+static uint32_t in_phase(sample *s, const sample *from, uint32_t v, uint8_t phase, uint32_t (*to)[TN_NEST_PHASES]) {
+    tn_i_nest_op o = from->op[v];
+    if (to[v][0] != TN_NOVAR && (o.level != TN_NEST_ELEMENT || (o.kind != TN_NEST_LOAD && o.kind != TN_NEST_IOTA)))
+        return to[v][0];
+    if (to[v][phase] != TN_NOVAR) return to[v][phase];
+    for (uint32_t i = 0; i < o.nin; i++) o.in[i] = in_phase(s, from, o.in[i], phase, to);
+    o.phase = phase;
+    return to[v][phase] = push(s, o);
+}
+
+static void separate_phases(sample *s) {
+    static uint32_t to[TN_NEST_OPS][TN_NEST_PHASES];
+    sample *from = malloc(sizeof *from);
+    *from = *s;
+    memset(to, 0xff, sizeof to);
+    s->n.nop = 0;
+    for (uint32_t v = 0; v < from->n.nop; v++) {
+        tn_i_nest_op o = from->op[v];
+        const bool source = o.level == TN_NEST_ELEMENT && (o.kind == TN_NEST_LOAD || o.kind == TN_NEST_IOTA);
+        if (source) continue;
+        for (uint32_t i = 0; i < o.nin; i++) o.in[i] = in_phase(s, from, o.in[i], o.phase, to);
+        to[v][0] = push(s, o);
+    }
+    for (uint32_t a = 0; a < s->n.narray; a++)
+        if (s->array[a].boxed) s->array[a].fill = to[s->array[a].fill][0];
+    for (uint32_t v = 0; v < s->n.nop; v++) s->op[v].crosses = false;
+    s->n.nphase = 0;
+    tn_i_nest_note_readers(&s->n);
+    free(from);
+}
+
+/* What is written over is not loaded again behind the store. */
+static void part_late(sample *s) {
+    for (uint32_t v = 0; v < s->n.nop; v++)
+        for (uint32_t w = 0; s->op[v].kind == TN_NEST_STORE && w < s->n.nop; w++)
+            if (s->op[w].kind == TN_NEST_LOAD && s->shares[s->op[v].array] == (int)s->op[w].array &&
+                (w > v || s->op[w].phase > s->op[v].phase))
+                s->shares[s->op[v].array] = -1;
+}
+
+static void make(sample *s, uint64_t seed, bool edges) {
     static const int dtypes[] = {TN_F64, TN_F64, TN_F32, TN_F32, TN_I64, TN_I32};
     *s = (sample){.rng = {seed}};
+    s->edges = edges ? (uint32_t)pick(s, 1, 3) : 0;
     s->n.op = s->op;
     s->n.array = s->array;
     s->n.nphase = 1;
     make_loops(s);
     const int dtype = dtypes[pick(s, 0, 5)];
-    for (int64_t i = pick(s, 1, 4); i > 0; i--) (void)make_load(s, dtype);
+    for (int64_t i = pick(s, 1, edges ? 8 : 4); i > 0; i--) (void)make_load(s, dtype);
+    const bool reduced = !edges || pick(s, 0, 2) == 0;
     if (pick(s, 0, 1)) (void)make_iota(s, dtype);
     for (int64_t i = pick(s, 1, 14); i > 0; i--) {
-        if (pick(s, 0, 3) || s->n.nphase >= TN_NEST_PHASES - 1)
+        if (pick(s, 0, 3) || !reduced || s->n.nphase >= TN_NEST_PHASES - 1)
             (void)make_map(s, dtype);
         else
             make_reduce(s, dtype);
         if (pick(s, 0, 3) == 0) {
             const uint32_t v = any_value(s, dtype), all = (1u << s->n.nloop) - 1;
-            const uint8_t level = pick(s, 0, 3) ? s->op[v].level : TN_NEST_ELEMENT;
+            const uint8_t level = reduced && pick(s, 0, 3) ? s->op[v].level : TN_NEST_ELEMENT;
             const bool after = s->late[v] && level == TN_NEST_ELEMENT && s->op[v].level != TN_NEST_ELEMENT;
             const uint8_t phase = (uint8_t)(s->op[v].phase + after);
             const uint32_t mask = level == TN_NEST_ELEMENT ? all : level == TN_NEST_ROW ? all & ~inner_of(s) : 0;
@@ -350,7 +438,7 @@ static void make(sample *s, uint64_t seed) {
     }
     for (int t = 0; t < 3; t++) { /* something is stored, whatever was made */
         const uint32_t v = make_map(s, dtype), all = (1u << s->n.nloop) - 1;
-        const uint8_t level = s->op[v].level;
+        const uint8_t level = reduced || !s->n.nloop ? s->op[v].level : TN_NEST_ELEMENT;
         make_store(s, v,
                    level == TN_NEST_ELEMENT ? all
                    : level == TN_NEST_ROW   ? all & ~inner_of(s)
@@ -359,6 +447,8 @@ static void make(sample *s, uint64_t seed) {
         if (t && s->op[s->n.nop - 1].kind == TN_NEST_STORE) share(s, s->n.nop - 1);
     }
     s->n.nin = s->n.narray;
+    separate_phases(s);
+    part_late(s);
 }
 
 static void fill_memory(sample *s) {
@@ -367,6 +457,7 @@ static void fill_memory(sample *s) {
         s->memory[a] = calloc(s->elements[a] + 1, 8);
         for (size_t i = 0; s->load[a] && i < s->elements[a]; i++)
             put(s->array[a].dtype, (char *)s->memory[a] + i * size, special(s));
+        if (s->load[a] && s->shares[a] >= 0) memcpy(s->memory[a], s->memory[s->shares[a]], s->elements[a] * size);
         if (!s->load[a]) memset(s->memory[a], 0x5a, s->elements[a] * size);
     }
 }
@@ -528,7 +619,7 @@ static void plain_op(const sample *s, uint32_t v, uint64_t **value, uint64_t *co
             if (inside(s, a, index))
                 memcpy(&value[v][i], at, size);
             else
-                value[v][i] = s->op[a->fill].bits;
+                value[v][i] = o->nin ? value[o->in[0]][i] : s->op[a->fill].bits;
         }
         if (o->kind == TN_NEST_IOTA) {
             const tn_i_nest_walk w = {.n = 1, .size = {1}};
@@ -606,10 +697,10 @@ static size_t plain_scratch(tn_ctx *ctx, const tn_i_nest *n) {
     return copy.scratch;
 }
 
-static void check(tn_ctx *ctx, uint64_t seed, tn_i_isa isa) {
+static void check(tn_ctx *ctx, uint64_t seed, tn_i_isa isa, bool edges, uint64_t *parts) {
     sample *s = malloc(sizeof *s);
     char *data[TN_NEST_ARRAYS], *got[TN_NEST_ARRAYS];
-    make(s, seed);
+    make(s, seed, edges);
     fill_memory(s);
     const int absent = pick(s, 0, 5) ? -1 : (int)s->n.narray - 1;
     for (uint32_t a = 0; a < s->n.narray; a++) {
@@ -619,6 +710,7 @@ static void check(tn_ctx *ctx, uint64_t seed, tn_i_isa isa) {
     }
     if (!tn_i_nest_prepare(ctx, &s->n, isa, false)) fail_msg("seed %llu: %s", (unsigned long long)seed, ctx->message);
     assert_int_equal(s->n.scratch, plain_scratch(ctx, &s->n));
+    *parts += ((const tn_i_nest_code *)s->n.code)->nparts;
     char *scratch = aligned_alloc(64, (s->n.scratch + 63) / 64 * 64 + 64);
     memset(scratch, 0xa5, s->n.scratch + 64);
     tn_i_nest_execute(&s->n, data, scratch);
@@ -634,17 +726,30 @@ static void check(tn_ctx *ctx, uint64_t seed, tn_i_isa isa) {
     free(s);
 }
 
-static void random_nests(void **unused) {
-    (void)unused;
+static uint64_t check_all(bool edges) {
     const char *only = getenv("TN_NEST_SEED"), *many = getenv("TN_NESTS");
     const uint64_t first = only ? strtoull(only, NULL, 10) : 1, n = only ? 1 : many ? strtoull(many, NULL, 10) : 300;
+    uint64_t parts = 0;
     tn_ctx *ctx = tn_ctx_new(NULL);
     for (uint64_t seed = first; seed < first + n; seed++)
-        for (int isa = TN_ISA_PLAIN; isa <= (int)tn_i_isa_best(); isa++) check(ctx, seed, (tn_i_isa)isa);
+        for (int isa = TN_ISA_PLAIN; isa <= (int)tn_i_isa_best(); isa++) check(ctx, seed, (tn_i_isa)isa, edges, &parts);
     tn_ctx_free(ctx);
+    return parts;
+}
+
+static void random_nests(void **unused) {
+    (void)unused;
+    (void)check_all(false);
+}
+
+/* Nests that are cut where boxes begin and end. */
+static void random_edges(void **unused) {
+    (void)unused;
+    const uint64_t parts = check_all(true);
+    if (!getenv("TN_NEST_SEED")) assert_true(parts > 300);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_nests)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_nests), cmocka_unit_test(random_edges)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
