@@ -91,6 +91,8 @@ LIBS       = $(omp_lib) $(if $(LAPACK),-llapacke) $(if $(SLEEF),-lsleef) $(call 
 x86_only   = $(if $(filter x86_64%,$(machine)),$(1))
 machine   := $(shell $(CC) -dumpmachine)
 clang_only = $(if $(findstring clang,$(CC)),$(1))
+# One function of many labels (src/vec/chain_set.h), on which these passes take minutes and gain nothing.
+labels     = $(if $(call clang_only,1),-mllvm -tail-dup-indirect-size=0 -mllvm -tail-dup-placement=0,-fno-tree-fre)
 # What a file is compiled with besides: all that is known before a recipe runs, and BLIS's.
 flags_of   = $(own_flags) $(if $(filter src/exec/gemm_blis.c src/exec/gemm_context.c,$(1)),$(call blis,--cflags))
 own_flags  = -Iinclude \
@@ -99,6 +101,7 @@ own_flags  = -Iinclude \
   $(if $(filter src/prims/%,$(1)),-fno-trapping-math) \
   $(if $(filter src/vec/math_avx2.c src/vec/chain_avx2.c,$(1)),$(call x86_only,-mavx2 -mfma)) \
   $(if $(filter src/vec/math_avx512.c src/vec/chain_avx512.c,$(1)),$(call x86_only,-mavx2 -mfma -mavx512f -mavx512dq -mavx512bw -mavx512vl)) \
+  $(if $(filter src/vec/chain_%,$(1)),$(labels)) \
   $(if $(filter tests/% bench/%,$(1)),-Isrc -Itests) \
   $(if $(filter src/exec/pages.c,$(1)),-D_DEFAULT_SOURCE) \
   $(if $(filter src/vec/math_%,$(1)),$(if $(SLEEF),-DTN_SLEEF)) \

@@ -2,267 +2,27 @@
  *
  * A *run* is a sequence of cheap operations on one dtype that stand side by side in an element section.  Values that
  * only a run reads have no tile: they are held from one link to the next, or in a slot of one block. */
-#include "exec/nest_make.h"
+#include "exec/nest_links.h"
 
 #include <string.h>
 
-/* ---- links of operations -------------------------------------------------------------- */
-
-/* Of operands, those of mask `held` are the value that is held; x and y are read from memory. */
-typedef struct form {
-    uint8_t op, nin;
-    uint8_t x, y; /* operands */
-} form;
-
-typedef struct row {
-    uint8_t prim, op, reversed, both; /* both operands held; 0: one of them is read */
-} row;
-
-static const row rows[] = {
-    {TN_P_neg, TN_LINK_NEG, 0, 0},
-    {TN_P_abs, TN_LINK_ABS, 0, 0},
-    {TN_P_sqrt, TN_LINK_SQRT, 0, 0},
-    {TN_P_square, TN_LINK_SQUARE, 0, 0},
-    {TN_P_add, TN_LINK_ADD, TN_LINK_ADD, TN_LINK_TWICE},
-    {TN_P_sub, TN_LINK_SUB, TN_LINK_RSUB, 0},
-    {TN_P_mul, TN_LINK_MUL, TN_LINK_MUL, TN_LINK_SQUARE},
-    {TN_P_div, TN_LINK_DIV, TN_LINK_RDIV, 0},
-    {TN_P_max, TN_LINK_MAX, TN_LINK_RMAX, 0},
-    {TN_P_min, TN_LINK_MIN, TN_LINK_RMIN, 0},
-};
-
-static bool power(const tn_i_nest_op *o, form *f) {
-    switch (tn_i_p(o->eqn)[0].u.i) {
-    case -1: f->op = TN_LINK_INVERSE; return true;
-    case 3: f->op = TN_LINK_CUBE; return true;
-    case 4: f->op = TN_LINK_FOURTH; return true;
-    default: return false;
-    }
-}
-
-static void contracted(const tn_i_nest_op *o, unsigned held, form *f) {
-    static const uint8_t square[] = {TN_LINK_SQUARE_ADD, TN_LINK_SQUARE_SUB, TN_LINK_SQUARE_RSUB},
-                         factor[] = {TN_LINK_FMA, TN_LINK_FMS, TN_LINK_FNMA},
-                         term[] = {TN_LINK_FMA_TO, TN_LINK_FMS_TO, TN_LINK_FNMA_TO};
-    const int64_t k = tn_i_p(o->eqn)[0].u.i;
-    if ((held & 3) == 3)
-        *f = (form){square[k], 1, 2, 2};
-    else if (held & 3)
-        *f = (form){factor[k], 2, held & 1, 2};
-    else
-        *f = (form){term[k], 2, 0, 1};
-}
-
-/* held: not 0. */
-static bool form_of(const tn_i_nest_op *o, unsigned held, form *f) {
-    const tn_prim *p = o->eqn->prim;
-    *f = (form){0};
-    if (p->original) return false; /* copies that tests have broken */
-    if (p->id == TN_P_integer_pow) return power(o, f);
-    if (p->id == TN_P_fma) return contracted(o, held, f), true;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const row *r = &rows[i];
-        if (p->id != r->prim) continue;
-        if (o->nin == 1)
-            f->op = r->op;
-        else if (held == 3 && r->both)
-            f->op = r->both;
-        else
-            *f = (form){held & 1 ? r->op : r->reversed, 1, held & 1, 0};
-        return true;
-    }
-    return false;
-}
+typedef tn_i_nest_run run;
 
 bool tn_i_nest_chainable(const maker *m, uint32_t v) {
     const tn_i_nest_op *o = &m->nest->op[v];
-    form f;
-    if (o->kind != TN_NEST_MAP || m->rate[v] != ELEMENT || m->code->tiny || !tn_i_chain_of(o->dtype, m->isa))
-        return false;
+    const tn_i_chain_set *set = tn_i_chain_of(o->dtype, m->isa);
+    if (o->kind != TN_NEST_MAP || m->rate[v] != ELEMENT || m->code->tiny || !set) return false;
     for (uint32_t i = 0; i < o->nin; i++)
         if (m->nest->op[o->in[i]].dtype != o->dtype) return false;
-    return form_of(o, 1, &f);
+    return tn_i_links_do(set, o);
 }
 
 /* ---- one run --------------------------------------------------------------------------------- */
 
-typedef struct run {
-    maker *m;
-    uint32_t first, last; /* instructions */
-    uint32_t sinks;       /* first..sinks-1 with the sinks behind it that are links of it */
-    tn_i_nest_chain chain;
-    uint32_t slot[TN_CHAIN_SLOTS]; /* until which instruction it is taken */
-    uint32_t nslot;
-    bool full; /* more slots or ends than there are */
-} run;
-
-static const tn_i_nest_instr *instr(const run *r, uint32_t i) { return &r->m->code->instr[i]; }
-
-static const tn_i_nest_op *op_of(const run *r, uint32_t i) { return &r->m->nest->op[instr(r, i)->out]; }
-
-static bool maps(const run *r, uint32_t i) { return instr(r, i)->kind == TN_CODE_MAP; }
-
-/* Operands of instruction i that are value v. */
-static unsigned positions(const run *r, uint32_t i, uint32_t v) {
-    const tn_i_nest_instr *e = instr(r, i);
-    unsigned mask = 0;
-    for (uint32_t k = 0; k < e->nin; k++)
-        if (e->in[k] == v) mask |= 1u << k;
-    return mask;
-}
-
-/* What is loaded where nothing is held: a factor that is squared, else a dense operand. */
-static uint32_t begin_with(const tn_i_nest_instr *e) {
-    if (e->nin > 1 && e->in[0] == e->in[1]) return e->in[0];
-    for (uint32_t k = 0; k < e->nin; k++)
-        if (e->s[k]) return e->in[k];
-    return e->in[0];
-}
-
-/* Of two operands in memory. */
-static bool anew(const run *r, uint32_t i, form *f) {
-    const tn_i_nest_instr *e = instr(r, i);
-    const int prim = op_of(r, i)->eqn->prim->id;
-    if (e->nin != 2 || e->in[0] == e->in[1]) return false;
-    *f = (form){prim == TN_P_add ? TN_LINK_SUM : prim == TN_P_sub ? TN_LINK_DIFFERENCE : TN_LINK_PRODUCT, 2, 0, 1};
-    return prim == TN_P_add || prim == TN_P_sub || prim == TN_P_mul;
-}
-
-/* The form of instruction i when `held` is; what has to be loaded first, if anything. */
-static form plan_link(const run *r, uint32_t i, uint32_t held, uint32_t *load) {
-    unsigned mask = held == TN_NOVAR ? 0 : positions(r, i, held);
-    form f;
-    *load = TN_NOVAR;
-    if (!mask && anew(r, i, &f)) return f;
-    if (!mask) {
-        *load = begin_with(instr(r, i));
-        mask = positions(r, i, *load);
-    }
-    (void)form_of(op_of(r, i), mask, &f);
-    return f;
-}
+static const tn_i_nest_instr *instr(const run *r, uint32_t i) { return tn_i_run_instr(r, i); }
 
 static bool made_here(const run *r, uint32_t v) {
     return r->m->at[v] >= r->first && r->m->at[v] < r->last && r->m->code->value[v].where != TN_VALUE_MEMORY;
-}
-
-/* Something outside of the run reads v, or it is a result. */
-static bool leaves(const run *r, uint32_t v) {
-    return r->m->code->value[v].where == TN_VALUE_MEMORY || r->m->last[v] >= r->sinks;
-}
-
-static void mark(run *r, uint32_t v) { r->m->stored[v] = 1; }
-
-/* Which values of the run are stored. */
-static void find_stored(run *r) {
-    uint32_t held = TN_NOVAR, load;
-    for (uint32_t i = r->first; i < r->last; i++)
-        if (maps(r, i)) r->m->stored[instr(r, i)->out] = leaves(r, instr(r, i)->out);
-    for (uint32_t i = r->first; i < r->last; i++) {
-        if (!maps(r, i)) continue;
-        const tn_i_nest_instr *e = instr(r, i);
-        const form f = plan_link(r, i, held, &load);
-        if (load != TN_NOVAR) mark(r, load);
-        if (f.nin > 0) mark(r, e->in[f.x]);
-        if (f.nin > 1) mark(r, e->in[f.y]);
-        held = e->out;
-    }
-}
-
-static bool push(run *r, uint8_t op, tn_i_nest_link l, int x, int y) {
-    tn_i_nest_code *c = r->m->code;
-    if (!tn_i_grow(r->m->ctx, (void **)&c->link, &c->clink, c->nlink + 1, sizeof *c->link)) return false;
-    l.fn = r->chain.set->link[op][x][y];
-    c->link[c->nlink++] = l;
-    return true;
-}
-
-/* Value v is read or written; outside of slots it is an end of the chain. */
-static int touch(run *r, uint32_t v, bool writes) {
-    tn_i_nest_code *c = r->m->code;
-    if (r->m->slot[v] != TN_NOVAR) return TN_FROM_SLOT;
-    for (uint32_t i = 0; i < r->chain.nend; i++) {
-        tn_i_nest_end *k = &c->end[r->chain.end + i];
-        if (k->value != v) continue;
-        k->writes |= writes;
-        k->uses++;
-        return TN_FROM_DENSE;
-    }
-    r->full |= r->chain.nend == TN_CHAIN_SLOTS;
-    if (!r->full)
-        c->end[r->chain.end + r->chain.nend++] =
-            (tn_i_nest_end){.value = v, .uses = 1, .reads = !writes, .writes = writes};
-    return TN_FROM_DENSE;
-}
-
-/* Operand k of instruction i. */
-static int operand(run *r, uint32_t i, uint32_t k, uint32_t *at) {
-    const tn_i_nest_instr *e = instr(r, i);
-    *at = e->in[k];
-    return e->s[k] ? touch(r, *at, false) : TN_FROM_ONE;
-}
-
-static bool push_load(run *r, uint32_t i, uint32_t v) {
-    uint32_t k = 0;
-    tn_i_nest_link l = {0};
-    while (instr(r, i)->in[k] != v) k++;
-    const int from = operand(r, i, k, &l.x);
-    return push(r, TN_LINK_LOAD, l, from, 0);
-}
-
-/* A slot that nothing reads any more. */
-static void take_slot(run *r, uint32_t v, uint32_t i) {
-    uint32_t s = 0;
-    while (s < r->nslot && r->slot[s] > i) s++;
-    r->full |= s == TN_CHAIN_SLOTS;
-    if (r->full) return;
-    if (s == r->nslot) r->nslot++;
-    r->slot[s] = r->m->last[v];
-    r->m->slot[v] = s;
-}
-
-static bool push_store(run *r, uint32_t v, uint32_t i) {
-    if (!leaves(r, v)) take_slot(r, v, i);
-    return push(r, TN_LINK_STORE, (tn_i_nest_link){.x = v}, touch(r, v, true), 0);
-}
-
-static bool push_folds(run *r, uint32_t v) {
-    for (uint32_t i = r->last; i < r->sinks; i++) {
-        const tn_i_nest_instr *e = instr(r, i);
-        if (e->kind != TN_CODE_SINK || e->in[0] != v) continue;
-        const tn_i_nest_link l = {.x = r->m->code->sink[e->sink].lane, .y = r->m->code->limit};
-        if (!push(r, TN_LINK_FOLD, l, 0, 0)) return false;
-    }
-    return true;
-}
-
-/* Instruction i; what is held is `held`. */
-static bool push_op(run *r, uint32_t i, uint32_t held) {
-    const uint32_t v = instr(r, i)->out;
-    uint32_t load;
-    const form f = plan_link(r, i, held, &load);
-    tn_i_nest_link l = {0};
-    int x = 0, y = 0;
-    if (load != TN_NOVAR && !push_load(r, i, load)) return false;
-    if (f.nin > 0) x = operand(r, i, f.x, &l.x);
-    if (f.nin > 1) y = operand(r, i, f.y, &l.y);
-    return push(r, f.op, l, x, y) && (!r->m->stored[v] || push_store(r, v, i)) && push_folds(r, v);
-}
-
-static bool push_links(run *r) {
-    enum { MOST_EACH = 8 };
-    uint32_t held = TN_NOVAR;
-    for (uint32_t i = r->first; i < r->last; i++) {
-        if (!maps(r, i)) continue;
-        if (!push_op(r, i, held)) return false;
-        held = instr(r, i)->out;
-        r->full |= r->m->code->nlink - r->chain.link > TN_CHAIN_LINKS - MOST_EACH;
-        if (!r->full) continue;
-        r->last = i;
-        return true;
-    }
-    r->chain.nlink = (uint32_t)(r->m->code->nlink - r->chain.link) + 1;
-    return push(r, TN_LINK_END, (tn_i_nest_link){0}, 0, 0);
 }
 
 /* Values without a tile are nowhere, as far as places go. */
@@ -270,7 +30,7 @@ static bool note_slots(run *r) {
     tn_i_nest_code *c = r->m->code;
     for (uint32_t i = r->first; i < r->last; i++) {
         const uint32_t v = instr(r, i)->out;
-        if (!maps(r, i) || leaves(r, v)) continue;
+        if (!tn_i_run_maps(r, i) || tn_i_run_leaves(r, v)) continue;
         r->m->at[v] = TN_NOVAR;
         if (r->m->slot[v] == TN_NOVAR) continue;
         if (!tn_i_grow(r->m->ctx, (void **)&c->slot, &c->cslot, c->nslot + 1, sizeof *c->slot)) return false;
@@ -298,7 +58,6 @@ static void take_sinks(run *r, uint32_t end) {
     for (r->sinks = r->last; r->sinks < end && r->sinks < r->last + MOST && sinks_into(r, r->sinks); r->sinks++) {
         tn_i_nest_sink *k = &c->sink[instr(r, r->sinks)->sink];
         k->lane = c->nvalue++;
-        if (c->limit == TN_NOVAR) c->limit = c->nvalue++;
     }
 }
 
@@ -330,10 +89,7 @@ static bool begin_chain(run *r, uint32_t end, uint32_t values) {
     c->nlink = r->chain.link;
     r->chain.nend = r->nslot = 0;
     r->full = false;
-    for (uint32_t i = r->first; i < r->last; i++)
-        if (maps(r, i)) r->m->slot[instr(r, i)->out] = TN_NOVAR;
     take_sinks(r, end);
-    find_stored(r);
     return tn_i_grow(r->m->ctx, (void **)&c->end, &c->cend, c->nend + TN_CHAIN_SLOTS, sizeof *c->end);
 }
 
@@ -346,7 +102,7 @@ static bool make_chain(run *r, uint32_t end) {
     r->chain.end = (uint32_t)c->nend;
     r->chain.first = r->first;
     do {
-        if (!begin_chain(r, end, values) || !push_links(r)) return false;
+        if (!begin_chain(r, end, values) || !tn_i_links_make(r)) return false;
     } while (r->full);
     if (!note_slots(r)) return false;
     r->chain.last = r->sinks;
@@ -474,31 +230,28 @@ void tn_i_nest_order(maker *m, uint32_t *ops, uint32_t n) {
 
 void tn_i_nest_open_desk(const tn_i_nest_code *code, tn_i_nest_desk *desk, char **at) {
     for (size_t i = 0; i < code->nslot; i++) at[code->slot[i].value] = desk->slot[code->slot[i].slot];
-    if (code->limit != TN_NOVAR) at[code->limit] = (char *)&desk->limit;
 }
 
-/* The links with addresses. */
-static const tn_i_link *address(const tn_i_nest_code *code, const tn_i_nest_chain *k, tn_i_nest_desk *desk,
-                                char *const *at) {
+void tn_i_nest_address(const tn_i_nest_code *code, const tn_i_nest_chain *k, tn_i_nest_desk *desk, char *const *at) {
     const tn_i_nest_link *l = code->link + k->link;
-    for (uint32_t i = 0; i < k->nlink; i++) desk->link[i] = (tn_i_link){l[i].fn, at[l[i].x], at[l[i].y]};
-    return desk->link;
+    for (uint32_t i = 0; i < k->nlink; i++) desk->link[i] = (tn_i_link){l[i].to, at[l[i].x], l[i].moves};
 }
 
 /* The last block, of `left` bytes from byte `done` on. */
 static void run_rest(const tn_i_nest_code *code, const tn_i_nest_chain *k, tn_i_nest_desk *desk, char **at,
                      int64_t done, int64_t left) {
     const tn_i_nest_end *end = code->end + k->end;
+    const int64_t lane = done % (TN_LANES * (k->dtype == TN_F64 ? 8 : 4)); /* that it begins with */
     char *old[TN_CHAIN_SLOTS];
     for (uint32_t i = 0; i < k->nend; i++) {
         const tn_i_nest_end *e = &end[i];
         char *from = at[e->value] + done;
         old[i] = at[e->value];
-        at[e->value] = e->roomy ? from : desk->end[i];
+        at[e->value] = (e->roomy ? from : desk->end[i]) - lane;
         if (!e->roomy && e->reads) k->set->widen(desk->end[i], from, left);
     }
-    desk->limit = left;
-    k->set->run(address(code, k, desk, at), 0, k->set->block);
+    tn_i_nest_address(code, k, desk, at);
+    k->set->run(desk->link, lane, lane + k->set->block, lane + left);
     for (uint32_t i = 0; i < k->nend; i++) {
         const tn_i_nest_end *e = &end[i];
         at[e->value] = old[i];
@@ -530,27 +283,22 @@ static int64_t second_block(const tn_i_nest_code *code, const tn_i_nest_chain *k
 }
 
 /* What is no whole number of blocks: the first and the last one may overlap others. */
-static void run_overlapping(const tn_i_nest_code *code, const tn_i_nest_chain *k, tn_i_nest_desk *desk, char **at,
+static void run_overlapping(const tn_i_nest_code *code, const tn_i_nest_chain *k, tn_i_nest_desk *desk, char *const *at,
                             int64_t bytes) {
     const int64_t block = k->set->block, second = second_block(code, k, at);
-    const tn_i_link *link = address(code, k, desk, at);
     int64_t done = 0;
-    if (second < block) done = k->set->run(link, 0, block) - block + second;
-    done = k->set->run(link, done, bytes);
-    if (done < bytes) (void)k->set->run(link, bytes - block, bytes);
+    if (second < block) done = k->set->run(desk->link, 0, block, block) - block + second;
+    done = k->set->run(desk->link, done, bytes, bytes);
+    if (done < bytes) (void)k->set->run(desk->link, bytes - block, bytes, bytes);
 }
 
-/* Addresses are made for the first of some pieces. */
 void tn_i_nest_run_chain(const tn_i_nest_code *code, const tn_i_nest_chain *k, tn_i_nest_desk *desk, char **at,
-                         int64_t from, int64_t n) {
-    const int64_t size = k->dtype == TN_F64 ? 8 : 4, bytes = (from + n) * size, block = k->set->block;
-    int64_t done = from * size;
-    desk->limit = bytes;
-    if (from == 0 && bytes > block && bytes % block && repeatable(code, k, at)) {
-        run_overlapping(code, k, desk, at, bytes);
+                         int64_t first, int64_t n) {
+    const int64_t size = k->dtype == TN_F64 ? 8 : 4, end = (first + n) * size, block = k->set->block;
+    if (first == 0 && end > block && end % block && repeatable(code, k, at)) {
+        run_overlapping(code, k, desk, at, end);
         return;
     }
-    if (from == 0 && bytes >= block) (void)address(code, k, desk, at);
-    if (bytes - done >= block) done = k->set->run(desk->link, done, bytes);
-    if (done < bytes) run_rest(code, k, desk, at, done, bytes - done);
+    const int64_t done = k->set->run(desk->link, first * size, end, end);
+    if (done < end) run_rest(code, k, desk, at, done, end - done);
 }

@@ -581,7 +581,6 @@ static void forget_code(maker *m) {
     tn_i_nest_code *c = m->code;
     c->ninstr = c->nwalk = c->nsink = 0;
     c->nchain = c->nlink = c->nend = c->nslot = 0;
-    c->limit = TN_NOVAR;
     c->nvalue = m->nest->nop;
     memset(c->value, 0, c->cvalue * sizeof *c->value);
     memset(m->at, 0xff, 5 * c->cvalue * sizeof *m->at);
@@ -621,7 +620,8 @@ static bool make_tiles(maker *m) {
     m->spread = m->at + 2 * c->cvalue;
     m->group = m->at + 3 * c->cvalue;
     m->slot = m->at + 4 * c->cvalue;
-    m->order = m->at + 5 * c->cvalue;
+    m->use = m->at + 5 * c->cvalue;
+    m->order = m->at + 6 * c->cvalue;
     set_rates(m);
     find_cycle(m);
     for (uint32_t v = 0; v < n->nop; v++) m->nrow += m->rate[v] == ROW;
@@ -631,7 +631,7 @@ static bool make_tiles(maker *m) {
 static bool make(maker *m) {
     const size_t nop = m->nest->nop, most = values_most(m->nest);
     if (m->nest->rows == 1 && m->nest->row == 1) return tn_i_scalar_make(m->ctx, m->nest, m->code, m->isa, m->accurate);
-    const size_t bytes = 4 * nop + most, words = 5 * most + 4 * nop;
+    const size_t bytes = 4 * nop + most, words = 6 * most + 4 * nop;
     m->rate = tn_i_alloc(m->ctx, bytes);
     m->readers = tn_i_alloc_array(m->ctx, nop, sizeof *m->readers);
     m->at = tn_i_alloc_array(m->ctx, words, sizeof *m->at);

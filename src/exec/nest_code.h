@@ -97,10 +97,11 @@ typedef struct tn_i_nest_end {
     bool reads, writes, roomy;
 } tn_i_nest_end;
 
-/* A link whose operands are values. */
+/* A link whose operand in memory is a value. */
 typedef struct tn_i_nest_link {
-    void (*fn)(void);
-    uint32_t x, y;
+    const void *to;
+    uint32_t x;
+    int32_t moves;
 } tn_i_nest_link;
 
 typedef struct tn_i_nest_slot {
@@ -112,7 +113,6 @@ typedef struct tn_i_nest_desk {
     _Alignas(64) char slot[TN_CHAIN_SLOTS][TN_CHAIN_BLOCK];
     char end[TN_CHAIN_SLOTS][TN_CHAIN_BLOCK];
     tn_i_link link[TN_CHAIN_LINKS];
-    int64_t limit; /* of what is folded */
 } tn_i_nest_desk;
 
 /* Scalar code: a nest of one element (nest_scalar.c).  Its values are in registers, a piece of scratch that begins with
@@ -189,7 +189,6 @@ typedef struct tn_i_nest_code {
     uint32_t *sunk;       /* sinks of chains */
     size_t nchain, nlink, nend, nslot, nsunk;
     size_t cchain, clink, cend, cslot, csunk;
-    uint32_t limit;       /* the value that has the address of a desk's limit, or TN_NOVAR */
     uint32_t threads;     /* the most that run it */
     int64_t unit, pieces; /* rows of a piece, or elements where there is one row; how many */
     size_t each;          /* scratch of a thread */
@@ -227,9 +226,10 @@ bool tn_i_nest_cut(tn_ctx *c, tn_i_nest *nest);
 
 /* ---- chains (nest_chain.c) ---- */
 void tn_i_nest_open_desk(const tn_i_nest_code *code, tn_i_nest_desk *desk, char **at);
-/* Elements from..from+n-1 of what `at` says; those before have been run, and are whole blocks. */
+/* The links, for a tile; then elements first..first+n-1 of the tile, whole blocks but for its last elements. */
+void tn_i_nest_address(const tn_i_nest_code *code, const tn_i_nest_chain *k, tn_i_nest_desk *desk, char *const *at);
 void tn_i_nest_run_chain(const tn_i_nest_code *code, const tn_i_nest_chain *k, tn_i_nest_desk *desk, char **at,
-                         int64_t from, int64_t n);
+                         int64_t first, int64_t n);
 
 /* ---- moving (nest_move.c) ---- */
 int64_t tn_i_walk_far(const tn_i_nest_walk *w, int64_t at);

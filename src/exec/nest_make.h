@@ -20,7 +20,8 @@ typedef struct maker {
     uint16_t *readers;           /* of each operation */
     uint8_t *copied;             /* of each operation: a load that must not be read in place */
     uint8_t *mark;               /* of each operation: while they are put in order */
-    uint8_t *stored;             /* of each value of a chain: it is not only held */
+    uint8_t *stored;             /* of each value of a chain: it is in memory too */
+    uint32_t *use;               /* of each value: which operation of the chain reads it next */
     uint32_t *slot;              /* of each value: its slot, or TN_NOVAR */
     uint32_t *order;             /* room for three lists of operations */
     uint32_t ntile, nrow, begin; /* begin: of the section that is being made */

@@ -66,22 +66,23 @@ void tn_i_nest_put(uint8_t size, const int32_t *at, const char *from, int64_t by
     }
 }
 
-/* Sums of a chain are of its row, a leaf after the other. */
+/* Sums of a chain are of its row, and taken leaf by leaf. */
 static void run_chain(const state *t, const tn_i_nest_chain *k, int64_t from, int64_t n) {
     const tn_i_nest_code *c = t->code;
+    tn_i_nest_address(c, k, t->desk, t->at);
     if (k->sink[0] == k->sink[1]) {
         tn_i_nest_run_chain(c, k, t->desk, t->at, 0, n);
         return;
     }
-    const int64_t row = t->nest->rows > 1 ? from / t->nest->row : 0;
-    for (int64_t done = 0, m; done < n; done += m) {
-        const int64_t at = from - row * t->nest->row + done;
-        m = least(n - done, TN_LEAF - at % TN_LEAF);
-        for (uint32_t i = k->sink[0]; i < k->sink[1]; i++) tn_i_sink_begin(&c->sink[c->sunk[i]], t->scratch, at);
-        tn_i_nest_run_chain(c, k, t->desk, t->at, done, m);
-        for (uint32_t i = k->sink[0]; i < k->sink[1]; i++) {
-            const tn_i_nest_sink *s = &c->sink[c->sunk[i]];
-            tn_i_sink_end(c, s, t->scratch, t->all, t->data, row, at, m, s->out == TN_NOVAR ? NULL : t->at[s->out]);
+    const int64_t row = t->nest->rows > 1 ? from / t->nest->row : 0, at = from - row * t->nest->row;
+    for (int64_t i = 0, leaf; i < n; i += leaf) {
+        leaf = least(n - i, TN_LEAF - (at + i) % TN_LEAF);
+        for (uint32_t j = k->sink[0]; j < k->sink[1]; j++) tn_i_sink_begin(&c->sink[c->sunk[j]], t->scratch, at + i);
+        tn_i_nest_run_chain(c, k, t->desk, t->at, i, leaf);
+        for (uint32_t j = k->sink[0]; j < k->sink[1]; j++) {
+            const tn_i_nest_sink *s = &c->sink[c->sunk[j]];
+            char *out = s->out == TN_NOVAR ? NULL : t->at[s->out];
+            tn_i_sink_end(c, s, t->scratch, t->all, t->data, row, at + i, leaf, out);
         }
     }
 }

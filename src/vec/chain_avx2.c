@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #define BYTES 32
+#define WIDTH 4
 
 #include "vec/chain_copy.h"
 
@@ -16,7 +17,6 @@
 #define SET          avx2_f64
 #define REAL         double
 #define WHOLE        int64_t
-#define NARROW       0
 #define FMA(x, y, z) _mm256_fmadd_pd((__m256d)(x), (__m256d)(y), (__m256d)(z))
 #define ROOT(x)      _mm256_sqrt_pd((__m256d)(x))
 #include "vec/chain_set.h"
@@ -24,7 +24,6 @@
 #define SET          avx2_f32
 #define REAL         float
 #define WHOLE        int32_t
-#define NARROW       1
 #define FMA(x, y, z) _mm256_fmadd_ps((__m256)(x), (__m256)(y), (__m256)(z))
 #define ROOT(x)      _mm256_sqrt_ps((__m256)(x))
 #include "vec/chain_set.h"

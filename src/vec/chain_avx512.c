@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #define BYTES 64
+#define WIDTH 8
 
 /* Of vector k, `bytes` bytes of all eight. */
 static __mmask64 part(int64_t bytes, int k) {
@@ -29,7 +30,6 @@ static void cut(char *to, const char *from, int64_t bytes) {
 #define SET          avx512_f64
 #define REAL         double
 #define WHOLE        int64_t
-#define NARROW       0
 #define FMA(x, y, z) _mm512_fmadd_pd((__m512d)(x), (__m512d)(y), (__m512d)(z))
 #define ROOT(x)      _mm512_sqrt_pd((__m512d)(x))
 #include "vec/chain_set.h"
@@ -37,7 +37,6 @@ static void cut(char *to, const char *from, int64_t bytes) {
 #define SET          avx512_f32
 #define REAL         float
 #define WHOLE        int32_t
-#define NARROW       1
 #define FMA(x, y, z) _mm512_fmadd_ps((__m512)(x), (__m512)(y), (__m512)(z))
 #define ROOT(x)      _mm512_sqrt_ps((__m512)(x))
 #include "vec/chain_set.h"

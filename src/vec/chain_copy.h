@@ -3,7 +3,7 @@
 
 static void widen(char *to, const char *from, int64_t bytes) {
     memcpy(to, from, (size_t)bytes);
-    memset(to + bytes, 0, (size_t)(8 * BYTES - bytes));
+    memset(to + bytes, 0, (size_t)(WIDTH * BYTES - bytes));
 }
 
 static void cut(char *to, const char *from, int64_t bytes) { memcpy(to, from, (size_t)bytes); }

@@ -22,8 +22,8 @@ typedef struct machine {
     int64_t n; /* elements */
     _Alignas(64) char value[VALUES][MOST * 8], slot[SLOTS][TN_CHAIN_BLOCK], result[MOST * 8], lane[TN_LANES * 8];
     char one[8];
-    double wants[MOST], kept[SLOTS][MOST], lanes[TN_LANES];
-    int64_t limit;
+    double wants[TN_LINK_REGISTERS][MOST], kept[SLOTS][MOST], lanes[TN_LANES];
+    int stored; /* slots */
 } machine;
 
 static double get(const machine *m, const char *at, int64_t i) {
@@ -53,60 +53,30 @@ static double contract(const machine *m, double x, double y, double z) {
     return m->f ? (double)fmaf((float)x, (float)y, (float)z) : fma(x, y, z);
 }
 
-static double plain(const machine *m, int op, double a, double x, double y) {
+/* What operation `op` makes of three numbers. */
+static double plain(const machine *m, int op, double r, double s, double t) {
     switch (op) {
-    case TN_LINK_LOAD: return x;
-    case TN_LINK_NEG: return -a;
-    case TN_LINK_ABS: return fabs(a);
-    case TN_LINK_SQRT: return round_to(m, sqrt(a));
-    case TN_LINK_TWICE: return round_to(m, a + a);
-    case TN_LINK_SQUARE: return times(m, a, a);
-    case TN_LINK_CUBE: return times(m, a, times(m, a, a));
-    case TN_LINK_FOURTH: return times(m, times(m, a, a), times(m, a, a));
-    case TN_LINK_INVERSE: return round_to(m, 1 / a);
-    case TN_LINK_ADD: return round_to(m, a + x);
-    case TN_LINK_SUB: return round_to(m, a - x);
-    case TN_LINK_RSUB: return round_to(m, x - a);
-    case TN_LINK_MUL: return times(m, a, x);
-    case TN_LINK_DIV: return round_to(m, a / x);
-    case TN_LINK_RDIV: return round_to(m, x / a);
-    case TN_LINK_MAX: return greater(a, x);
-    case TN_LINK_RMAX: return greater(x, a);
-    case TN_LINK_MIN: return less(a, x);
-    case TN_LINK_RMIN: return less(x, a);
-    case TN_LINK_SUM: return round_to(m, x + y);
-    case TN_LINK_DIFFERENCE: return round_to(m, x - y);
-    case TN_LINK_PRODUCT: return times(m, x, y);
-    case TN_LINK_SQUARE_ADD: return contract(m, a, a, x);
-    case TN_LINK_SQUARE_SUB: return contract(m, a, a, -x);
-    case TN_LINK_SQUARE_RSUB: return contract(m, -a, a, x);
-    case TN_LINK_FMA: return contract(m, a, x, y);
-    case TN_LINK_FMS: return contract(m, a, x, -y);
-    case TN_LINK_FNMA: return contract(m, -a, x, y);
-    case TN_LINK_FMA_TO: return contract(m, x, y, a);
-    case TN_LINK_FMS_TO: return contract(m, x, y, -a);
-    case TN_LINK_FNMA_TO: return contract(m, -x, y, a);
+    case TN_LINK_LOAD: return r;
+    case TN_LINK_NEG: return -r;
+    case TN_LINK_ABS: return fabs(r);
+    case TN_LINK_SQRT: return round_to(m, sqrt(r));
+    case TN_LINK_CUBE: return times(m, r, times(m, r, r));
+    case TN_LINK_FOURTH: return times(m, times(m, r, r), times(m, r, r));
+    case TN_LINK_INVERSE: return round_to(m, 1 / r);
+    case TN_LINK_ADD: return round_to(m, r + s);
+    case TN_LINK_SUB: return round_to(m, r - s);
+    case TN_LINK_MUL: return times(m, r, s);
+    case TN_LINK_DIV: return round_to(m, r / s);
+    case TN_LINK_MAX: return greater(r, s);
+    case TN_LINK_MIN: return less(r, s);
+    case TN_LINK_FMA: return contract(m, r, s, t);
+    case TN_LINK_FMS: return contract(m, r, s, -t);
+    case TN_LINK_FNMA: return contract(m, -r, s, t);
     default: fail_msg("link %d", op); return 0;
     }
 }
 
-/* An operand: where it is for the chain, and element i of it. */
-typedef struct operand {
-    int from;
-    const char *at;
-    const double *kept;
-} operand;
-
-static operand any(machine *m, bool slots) {
-    const int from = (int)tn_i_pick(&m->rng, 0, 2), v = (int)tn_i_pick(&m->rng, 0, VALUES - 1);
-    if (from == TN_FROM_ONE) return (operand){from, m->one, NULL};
-    if (from == TN_FROM_DENSE || !slots) return (operand){TN_FROM_DENSE, m->value[v], NULL};
-    return (operand){from, m->slot[v % SLOTS], m->kept[v % SLOTS]};
-}
-
-static double element(const machine *m, const operand *o, int64_t i) {
-    return o->kept ? o->kept[i] : get(m, o->at, o->from == TN_FROM_ONE ? 0 : i);
-}
+static int operands(int op) { return op >= TN_LINK_FMA ? 3 : op >= TN_LINK_ADD ? 2 : 1; }
 
 static void fill(machine *m, int64_t n) {
     const int64_t wide = m->set->block / (m->f ? 4 : 8);
@@ -117,41 +87,67 @@ static void fill(machine *m, int64_t n) {
     for (int l = 0; l < TN_LANES; l++) put(m, m->lane, l, m->lanes[l] = tn_i_pick(&m->rng, 0, 1) ? 0.0 : -0.0);
 }
 
-static void add(const machine *m, tn_i_link *l, int op, const operand *x, const operand *y) {
-    void (*const fn)(void) = m->set->link[op][x ? x->from : 0][y ? y->from : 0];
-    assert_true(fn != NULL);
-    *l = (tn_i_link){fn, x ? x->at : NULL, y ? y->at : NULL};
+/* Some operand in memory: dense, a slot that has been stored, or one number. */
+static tn_i_link memory(machine *m, int from) {
+    const int v = (int)tn_i_pick(&m->rng, 0, VALUES - 1);
+    if (from == TN_FROM_ONE) return (tn_i_link){NULL, m->one, 0};
+    if (m->stored && tn_i_pick(&m->rng, 0, 1)) return (tn_i_link){NULL, m->slot[v % m->stored], 0};
+    return (tn_i_link){NULL, m->value[v], -1};
 }
 
-static int operands(int op) {
-    return op >= TN_LINK_FMA || (op >= TN_LINK_SUM && op <= TN_LINK_PRODUCT) ? 2
-                                                                             : op >= TN_LINK_ADD || op == TN_LINK_LOAD;
+/* Element i of an operand, of the link `l`. */
+static double element(const machine *m, const tn_i_link *l, int from, int64_t i) {
+    if (from < TN_LINK_REGISTERS) return m->wants[from][i];
+    if (from == TN_FROM_ONE) return get(m, m->one, 0);
+    if (l->moves) return get(m, l->x, i);
+    return m->kept[(l->x - m->slot[0]) / TN_CHAIN_BLOCK][i];
 }
 
-/* An operation, in the chain and one number at a time. */
-static void step(machine *m, tn_i_link *l, int op, bool slots) {
-    const int n = operands(op);
-    const operand x = any(m, slots), y = any(m, slots);
-    add(m, l, op, n > 0 ? &x : NULL, n > 1 ? &y : NULL);
-    for (int64_t i = 0; i < m->n; i++) m->wants[i] = plain(m, op, m->wants[i], element(m, &x, i), element(m, &y, i));
+/* A link of any form that there is, in the chain and one number at a time; false: there is no such form. */
+static bool step(machine *m, tn_i_link *l, int op, int to, const int *from) {
+    const void *place = m->set->link(op, to, from[0], from[1], from[2]);
+    int where = TN_FROM_ONE;
+    if (!place) return false;
+    for (int k = 0; k < operands(op); k++)
+        if (from[k] == TN_FROM_MEMORY) where = TN_FROM_MEMORY;
+    *l = memory(m, where);
+    l->to = place;
+    for (int64_t i = 0; i < m->n; i++)
+        m->wants[to][i] = plain(m, op, element(m, l, from[0], i), element(m, l, from[1], i), element(m, l, from[2], i));
+    return true;
+}
+
+static bool any_step(machine *m, tn_i_link *l, int op) {
+    int from[3];
+    for (int k = 0; k < 3; k++) from[k] = (int)tn_i_pick(&m->rng, 0, k < operands(op) ? TN_FROM_ONE : 0);
+    return step(m, l, op, (int)tn_i_pick(&m->rng, 0, TN_LINK_REGISTERS - 1), from);
+}
+
+static int load_all(machine *m, tn_i_link *l) {
+    for (int k = 0; k < TN_LINK_REGISTERS; k++) assert_true(step(m, l++, TN_LINK_LOAD, k, (int[3]){TN_FROM_MEMORY}));
+    return TN_LINK_REGISTERS;
+}
+
+static int finish(machine *m, tn_i_link *l, int from, bool folds) {
+    int n = 0;
+    l[n++] = (tn_i_link){m->set->link(TN_LINK_STORE, 0, from, 0, 0), m->result, -1};
+    if (folds) l[n++] = (tn_i_link){m->set->link(TN_LINK_FOLD, 0, from, 0, 0), m->lane, 0};
+    l[n++] = (tn_i_link){m->set->link(TN_LINK_END, 0, 0, 0, 0), m->one, 0};
+    for (int i = 0; i < n; i++) assert_non_null(l[i].to);
+    return n;
 }
 
 /* Whole blocks, then as much of one as there is: slots and results are of blocks. */
-static void run(machine *m, tn_i_link *l) {
+static void run(machine *m, tn_i_link *l, int n) {
     const int64_t size = m->f ? 4 : 8, bytes = m->n * size;
-    m->limit = bytes;
-    const int64_t done = m->set->run(l, 0, bytes);
+    const int64_t half = bytes / 2 / m->set->block * m->set->block;
+    assert_int_equal(m->set->run(l, 0, half, bytes), half);
+    const int64_t done = m->set->run(l, half, bytes, bytes);
     assert_int_equal(done, bytes - bytes % m->set->block);
     if (done == bytes) return;
-    for (tn_i_link *k = l; k->x; k++) { /* dense operands move on */
-        for (int v = 0; v < VALUES; v++) {
-            if (k->x == m->value[v]) k->x += done;
-            if (k->y == m->value[v]) k->y += done;
-        }
-        if (k->x == m->result) k->x += done;
-    }
-    m->limit = bytes - done;
-    assert_int_equal(m->set->run(l, 0, m->set->block), m->set->block);
+    const int64_t lane = done % (TN_LANES * size), left = bytes - done;
+    for (int i = 0; i < n; i++) l[i].x += (done - lane) & l[i].moves;
+    assert_int_equal(m->set->run(l, lane, lane + m->set->block, lane + left), lane + m->set->block);
 }
 
 static void same(const machine *m, const char *got, const double *want, int64_t n, const char *what, int64_t of) {
@@ -165,58 +161,58 @@ static void same(const machine *m, const char *got, const double *want, int64_t 
     }
 }
 
+/* All forms: those of a few operands in memory are not there, all others are. */
 static void each_link(machine *m) {
-    static const int none[] = {TN_LINK_STORE, TN_LINK_FOLD, TN_LINK_END};
-    for (int op = 0; op < TN_LINKS; op++)
-        for (int round = 0; round < 30; round++) {
-            tn_i_link l[4];
-            const operand result = {TN_FROM_DENSE, m->result, NULL};
-            if (op == none[0] || op == none[1] || op == none[2]) continue;
+    int forms = 0;
+    for (int op = 0; op < TN_LINKS; op++) {
+        if (op == TN_LINK_STORE || op == TN_LINK_FOLD || op == TN_LINK_END) continue;
+        for (int k = 0; k < TN_LINK_REGISTERS * 125; k++) {
+            const int from[3] = {k / 25 % 5, k / 5 % 5, k % 5};
+            tn_i_link l[8];
+            if ((operands(op) < 3 && from[2]) || (operands(op) < 2 && from[1])) continue;
             fill(m, 2 * m->set->block / (m->f ? 4 : 8));
-            step(m, &l[0], TN_LINK_LOAD, false);
-            step(m, &l[1], op, false);
-            add(m, &l[2], TN_LINK_STORE, &result, NULL);
-            add(m, &l[3], TN_LINK_END, NULL, NULL);
-            run(m, l);
-            same(m, m->result, m->wants, m->n, "link", op);
+            m->stored = 0;
+            int n = load_all(m, l);
+            if (!step(m, &l[n], op, k / 125, from)) continue;
+            n += 1 + finish(m, &l[n + 1], k / 125, false);
+            run(m, l, n);
+            same(m, m->result, m->wants[k / 125], m->n, "link", op);
+            forms++;
         }
+    }
+    assert_int_equal(forms, 708);
 }
 
 /* Lanes in the order of exec/nest.h. */
-static void fold(machine *m) {
+static void fold(machine *m, int from) {
     for (int64_t i = 0; i < m->n; i++) {
         double *l = &m->lanes[i % TN_LANES];
-        *l = round_to(m, *l + m->wants[i]);
+        *l = round_to(m, *l + m->wants[from][i]);
     }
 }
 
 static void random_chain(machine *m, int64_t seed) {
-    static const int never[] = {TN_LINK_STORE, TN_LINK_FOLD, TN_LINK_END};
     const int64_t most = BLOCKS * m->set->block / (m->f ? 4 : 8);
-    const operand result = {TN_FROM_DENSE, m->result, NULL};
-    tn_i_link l[2 * LENGTH + 8];
-    int n = 0, stored = 0;
+    const int last = (int)tn_i_pick(&m->rng, 0, TN_LINK_REGISTERS - 1);
+    tn_i_link l[LENGTH + 8];
     fill(m, tn_i_pick(&m->rng, 1, most));
-    step(m, &l[n++], TN_LINK_LOAD, false);
+    m->stored = 0;
+    int n = load_all(m, l);
     for (int64_t k = tn_i_pick(&m->rng, 1, LENGTH); k > 0; k--) {
-        const int op = (int)tn_i_pick(&m->rng, 0, TN_LINKS - 1);
-        if (op == never[1] || op == never[2]) continue;
-        if (op != never[0]) {
-            step(m, &l[n++], op, stored >= SLOTS);
+        const int op = (int)tn_i_pick(&m->rng, 0, TN_LINKS - 1), from = (int)tn_i_pick(&m->rng, 0, 2);
+        if (op == TN_LINK_FOLD || op == TN_LINK_END) continue;
+        if (op != TN_LINK_STORE) {
+            n += any_step(m, &l[n], op);
             continue;
         }
-        const operand slot = {TN_FROM_SLOT, m->slot[stored % SLOTS], NULL};
-        add(m, &l[n++], op, &slot, NULL);
-        memcpy(m->kept[stored++ % SLOTS], m->wants, sizeof m->wants);
+        if (m->stored == SLOTS) continue;
+        l[n++] = (tn_i_link){m->set->link(op, 0, from, 0, 0), m->slot[m->stored], 0};
+        memcpy(m->kept[m->stored++], m->wants[from], sizeof m->wants[from]);
     }
-    add(m, &l[n++], TN_LINK_STORE, &result, NULL);
-    l[n++] = (tn_i_link){m->set->link[TN_LINK_FOLD][0][0], m->lane, (const char *)&m->limit};
-    add(m, &l[n++], TN_LINK_END, NULL, NULL);
-    for (int i = 0; i + 1 < n; i++)
-        if (!l[i].x) l[i].x = m->one; /* only the end has none */
-    fold(m);
-    run(m, l);
-    same(m, m->result, m->wants, m->n, "chain", seed);
+    n += finish(m, &l[n], last, true);
+    fold(m, last);
+    run(m, l, n);
+    same(m, m->result, m->wants[last], m->n, "chain", seed);
     same(m, m->lane, m->lanes, TN_LANES, "lanes of chain", seed);
 }
 
