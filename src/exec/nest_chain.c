@@ -295,7 +295,7 @@ static void run_overlapping(const tn_i_nest_code *code, const tn_i_nest_chain *k
 void tn_i_nest_run_chain(const tn_i_nest_code *code, const tn_i_nest_chain *k, tn_i_nest_desk *desk, char **at,
                          int64_t first, int64_t n) {
     const int64_t size = k->dtype == TN_F64 ? 8 : 4, end = (first + n) * size, block = k->set->block;
-    if (first == 0 && end > block && end % block && repeatable(code, k, at)) {
+    if (first == 0 && end > block && (end & (block - 1)) && repeatable(code, k, at)) {
         run_overlapping(code, k, desk, at, end);
         return;
     }

@@ -14,10 +14,20 @@ typedef struct sinking {
 
 /* ---- results ---- */
 
+/* Most often it is one number, which compilers would copy as slowly as a block. */
+static void move(char *to, const char *x, int64_t bytes) {
+    if (bytes == 8)
+        memcpy(to, x, 8);
+    else if (bytes == 4)
+        memcpy(to, x, 4);
+    else
+        memcpy(to, x, (size_t)bytes);
+}
+
 static void give(const sinking *z, int64_t at, int64_t n, const char *x) {
     const tn_i_nest_sink *k = z->k;
     if (k->out != TN_NOVAR)
-        memcpy(z->out, x, (size_t)n * k->out_size);
+        move(z->out, x, n * k->out_size);
     else if (z->data[k->array])
         tn_i_walk_store(&z->code->walk[k->walk], k->out_size, z->data[k->array], at, n, x, 1);
 }
@@ -130,7 +140,7 @@ static const char *count(const leaf *l, char *x, uint64_t i, bool last) {
         x = entry(l, --height);
     }
     if (!last) {
-        if (x != entry(l, height)) memcpy(entry(l, height), x, (size_t)(l->n * l->k->size));
+        if (x != entry(l, height)) move(entry(l, height), x, l->n * l->k->size);
         return NULL;
     }
     while (height > 0) {
@@ -150,7 +160,7 @@ static void complete(const sinking *z, const leaf *l, int64_t i, bool last, int6
     }
     const int64_t of = i & (k->leaves - 1);
     const char *x = count(l, halve(l), (uint64_t)of, last || of == k->leaves - 1);
-    if (x) memcpy(z->parts + k->parts + (i / k->leaves * k->kept + l->at) * k->size, x, (size_t)(l->n * k->size));
+    if (x) move(z->parts + k->parts + (i / k->leaves * k->kept + l->at) * k->size, x, l->n * k->size);
 }
 
 /* ---- blocks ---- */

@@ -71,7 +71,7 @@ typedef struct tn_i_chain_set {
     /* Less than a block, to one that is filled up with zeros, and from one. */
     void (*widen)(char *to, const char *from, int64_t bytes);
     void (*narrow)(char *to, const char *from, int64_t bytes);
-    int64_t block; /* bytes */
+    int64_t block; /* bytes, a power of two */
 } tn_i_chain_set;
 
 /* For f32 and f64; NULL where there is none. */
