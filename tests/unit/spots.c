@@ -14,9 +14,11 @@ typedef struct kind {
     int n, turn, dtype;
 } kind;
 
+/* In this order: C leaves that of arguments open, and what passes find may depend on the order of equations. */
 static tn_val turned(const tn_val *in, void *user) {
     const kind *k = user;
-    return tn_mul(tn_tanh(tn_matmul(in[0], in[1])), tn_sin(tn_roll(in[1], k->turn, 0)));
+    const tn_val s = tn_sin(tn_roll(in[1], k->turn, 0));
+    return tn_mul(tn_tanh(tn_matmul(in[0], in[1])), s);
 }
 
 static tn_val squares(const tn_val *in, void *user) { return tn_sum_squares(turned(in, user)); }
