@@ -4,14 +4,11 @@
  * entries of stacks, which it finds a page at a time.  The library makes pages, slots of which there may be any number,
  * and errors. */
 #include "emit/group_emit.h"
+#include "emit/structs.h"
 
 #include "exec/stack.h"
 
 #include <inttypes.h>
-#include <stddef.h>
-
-#define TEXT(...) #__VA_ARGS__
-#define LINE(...) TEXT(__VA_ARGS__) ";\n"
 
 /* clang-format off */
 #define ACT struct act { int kind, place; int64_t slot, step, n; _Bool last; }
@@ -22,33 +19,29 @@
 ACT;
 CHAIN;
 HANDLE;
-#define SAME(type, s, member)                                                    \
-    _Static_assert(offsetof(struct s, member) == offsetof(type, member) &&       \
-                       sizeof((struct s){0}.member) == sizeof((type){0}.member), \
-                   #type "." #member)
-SAME(tn_i_act, act, kind);
-SAME(tn_i_act, act, place);
-SAME(tn_i_act, act, slot);
-SAME(tn_i_act, act, step);
-SAME(tn_i_act, act, n);
-SAME(tn_i_act, act, last);
-SAME(tn_i_chain, chain, page);
-SAME(tn_i_chain, chain, npage);
-SAME(tn_i_chain, chain, entry);
-SAME(tn_i_chain, chain, per_page);
-SAME(tn_i_chain, chain, count);
-SAME(tn_i_chain, chain, handles);
-SAME(tn_i_chain, chain, repeat);
-SAME(tn_i_handle, handle, count);
-SAME(tn_i_handle, handle, start);
-SAME(tn_i_handle, handle, chain);
+TN_SAME(tn_i_act, act, kind);
+TN_SAME(tn_i_act, act, place);
+TN_SAME(tn_i_act, act, slot);
+TN_SAME(tn_i_act, act, step);
+TN_SAME(tn_i_act, act, n);
+TN_SAME(tn_i_act, act, last);
+TN_SAME(tn_i_chain, chain, page);
+TN_SAME(tn_i_chain, chain, npage);
+TN_SAME(tn_i_chain, chain, entry);
+TN_SAME(tn_i_chain, chain, per_page);
+TN_SAME(tn_i_chain, chain, count);
+TN_SAME(tn_i_chain, chain, handles);
+TN_SAME(tn_i_chain, chain, repeat);
+TN_SAME(tn_i_handle, handle, count);
+TN_SAME(tn_i_handle, handle, start);
+TN_SAME(tn_i_handle, handle, chain);
 _Static_assert(sizeof(struct act) == sizeof(tn_i_act), "tn_i_act has more members");
 
 /* clang-format off */
 static const char text[] =
-    LINE(ACT)
-    LINE(CHAIN)
-    LINE(HANDLE)
+    TN_LINE(ACT)
+    TN_LINE(CHAIN)
+    TN_LINE(HANDLE)
     "typedef struct act forward_fn(void *, int64_t);\n"
     "typedef struct act next_fn(void *);\n"
     "typedef int group_fn(const struct plan *, const struct run *, uintptr_t *, size_t);\n"

@@ -4,14 +4,11 @@
  * Leaves are where exec/replay_run.c has them, so that what stays with the library can look for them: how a group
  * begins, and slots on disk. */
 #include "emit/group_emit.h"
+#include "emit/structs.h"
 
 #include <inttypes.h>
-#include <stddef.h>
 
 enum { MOST_FRAMES = 16 << 10 }; /* bytes on the stack */
-
-#define TEXT(...) #__VA_ARGS__
-#define LINE(...) TEXT(__VA_ARGS__) ";\n"
 
 /* clang-format off */
 #define SCRIPT struct line { uint8_t kind, place; int32_t slot, step, n; }
@@ -19,25 +16,21 @@ enum { MOST_FRAMES = 16 << 10 }; /* bytes on the stack */
 /* clang-format on */
 SCRIPT;
 LEAF;
-#define SAME(type, s, member)                                                    \
-    _Static_assert(offsetof(struct s, member) == offsetof(type, member) &&       \
-                       sizeof((struct s){0}.member) == sizeof((type){0}.member), \
-                   #type "." #member)
-SAME(tn_i_line, line, kind);
-SAME(tn_i_line, line, place);
-SAME(tn_i_line, line, slot);
-SAME(tn_i_line, line, step);
-SAME(tn_i_line, line, n);
-SAME(tn_i_leaf_at, leaf, now);
-SAME(tn_i_leaf_at, leaf, was);
-SAME(tn_i_leaf_at, leaf, home);
-SAME(tn_i_leaf_at, leaf, into);
+TN_SAME(tn_i_line, line, kind);
+TN_SAME(tn_i_line, line, place);
+TN_SAME(tn_i_line, line, slot);
+TN_SAME(tn_i_line, line, step);
+TN_SAME(tn_i_line, line, n);
+TN_SAME(tn_i_leaf_at, leaf, now);
+TN_SAME(tn_i_leaf_at, leaf, was);
+TN_SAME(tn_i_leaf_at, leaf, home);
+TN_SAME(tn_i_leaf_at, leaf, into);
 _Static_assert(sizeof(struct line) == sizeof(tn_i_line) && sizeof(struct leaf) == sizeof(tn_i_leaf_at), "sizes");
 
 /* clang-format off */
 static const char beginning[] =
-    LINE(SCRIPT)
-    LINE(LEAF)
+    TN_LINE(SCRIPT)
+    TN_LINE(LEAF)
     "typedef int enter_fn(const struct plan *, const struct run *, uintptr_t *, size_t);\n"
     "typedef int disk_fn(const struct plan *, const struct run *, uintptr_t *, size_t, int, int64_t, int);\n"
     "INLINE uintptr_t goes_to(const struct leaf *l) {\n"

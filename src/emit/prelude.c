@@ -1,11 +1,7 @@
 /* What every text of the native backend begins with: vectors as gcc and clang know them.  One line of C a string. */
 #include "emit/emit.h"
+#include "emit/structs.h"
 #include "exec/run.h"
-
-#include <stddef.h>
-
-#define TEXT(...) #__VA_ARGS__
-#define LINE(...) TEXT(__VA_ARGS__) ";\n"
 
 /* clang-format off */
 #define PLAN struct plan { void *native; const void *const *table; }
@@ -26,22 +22,18 @@
 /* Text has no headers of ours: that a program begins as it says there, and that a call, which it copies, is just so. */
 PLAN;
 RUN;
-#define SAME(type, s, member)                                                    \
-    _Static_assert(offsetof(struct s, member) == offsetof(type, member) &&       \
-                       sizeof((struct s){0}.member) == sizeof((type){0}.member), \
-                   #type "." #member)
-SAME(tn_i_plan, plan, native);
-SAME(tn_i_plan, plan, table);
-SAME(tn_i_run, run, skip);
-SAME(tn_i_run, run, threads);
-SAME(tn_i_run, run, observer.call);
-SAME(tn_i_run, run, observer.user);
-SAME(tn_i_run, run, message);
-SAME(tn_i_run, run, size);
-SAME(tn_i_run, run, file);
-SAME(tn_i_run, run, file_at);
-SAME(tn_i_run, run, stacks);
-SAME(tn_i_run, run, quiet);
+TN_SAME(tn_i_plan, plan, native);
+TN_SAME(tn_i_plan, plan, table);
+TN_SAME(tn_i_run, run, skip);
+TN_SAME(tn_i_run, run, threads);
+TN_SAME(tn_i_run, run, observer.call);
+TN_SAME(tn_i_run, run, observer.user);
+TN_SAME(tn_i_run, run, message);
+TN_SAME(tn_i_run, run, size);
+TN_SAME(tn_i_run, run, file);
+TN_SAME(tn_i_run, run, file_at);
+TN_SAME(tn_i_run, run, stacks);
+TN_SAME(tn_i_run, run, quiet);
 _Static_assert(sizeof(struct run) == sizeof(tn_i_run), "tn_i_run has more members");
 _Static_assert(sizeof(tn_status) == sizeof(int), "functions of the text return int for a tn_status");
 
@@ -100,8 +92,8 @@ const char *const tn_i_prelude[] = {
     "typedef void part_fn(const void *const *, const uintptr_t *, int64_t, int64_t, uintptr_t, uintptr_t);\n",
     "typedef void strip_fn(int64_t, const void *const *, const int64_t *, void *, int64_t);\n",
     "/* What a library's program and call begin with (exec/plan.h, exec/run.h). */\n",
-    LINE(PLAN),
-    LINE(RUN),
+    TN_LINE(PLAN),
+    TN_LINE(RUN),
     "typedef int step_fn(const struct plan *, const struct run *, uintptr_t *, size_t);\n",
     "typedef void product_fn(const void *, int, void *, void *, void *);\n"
     "typedef int leave_fn(const struct plan *, const struct run *, uintptr_t *);\n",
@@ -129,7 +121,7 @@ const char *const tn_i_prelude[] = {
     "#define MINUS_0(x) BITS(-(__typeof__(x)){0})\n",
     "#define ABS(x) ((__typeof__(x))(BITS(x) & ~MINUS_0(x)))\n",
     "#define SIGN(x) (BITS(x) < 0)\n",
-    "#define SAME(x, c) ((__typeof__(x)){0} + (c))\n",
+    "#define TN_SAME(x, c) ((__typeof__(x)){0} + (c))\n",
     "#define SEL(m, a, b) \\\n",
     "    ({ \\\n",
     "        __typeof__(m) m_ = (m); \\\n",
