@@ -176,6 +176,8 @@ typedef struct tn_ctx_options {
      * contracts, x*y - u*v where u*v equals x*y but is a value of its own may be a rounding error instead of 0, and
      * x*x - y*y slightly negative.  -1: no, each product is rounded. */
     int contract;
+    /* The threads of programs compiled in this context that name none (tn_compile_options.threads); 0: 1. */
+    int threads;
 } tn_ctx_options;
 
 /* A new context, or NULL without memory.  `opt` may be NULL. */
@@ -634,8 +636,8 @@ typedef enum tn_math {
 typedef struct tn_compile_options {
     size_t size; /* sizeof(tn_compile_options) */
     /* For products, and for fused steps of 16384 elements or more (interpreter and native code; where the library was
-     * built with OpenMP, each thread has scratch of its own in the workspace); 0: 1.  The bits of fused steps do not
-     * depend on it. */
+     * built with OpenMP, each thread has scratch of its own in the workspace); 0: the context's.  The bits of fused
+     * steps do not depend on it. */
     int threads;
     /* Element strides per input and output (rank of them each); NULL, or a NULL
      * entry: row-major.  So column-major matrices enter without a copy. */

@@ -189,7 +189,27 @@ static void test_bits(void **state) {
     tn_ctx_free(c);
 }
 
+/* A context's threads are those of programs that name none. */
+static void test_default(void **state) {
+    (void)state;
+    const tn_ctx_options two = {.size = sizeof two, .threads = 2}, none = {.size = sizeof none, .threads = -2};
+    const tn_compile_options one = {.size = sizeof one, .threads = 1};
+    const tn_type t = tn_type_of(TN_F64, 1, (const int64_t[]){100000});
+    tn_ctx *c = tn_ctx_new(&two), *d = tn_ctx_new(&none);
+    tn_fn *f = tn_trace(c, chain, NULL, 1, &t), *g = tn_trace(d, chain, NULL, 1, &t);
+    tn_exec *many = tn_compile(f, NULL), *single = tn_compile(f, &one);
+    assert_true(many && single);
+    assert_int_equal(is_cut(many), tn_i_nest_threads());
+    assert_false(is_cut(single));
+    assert_null(tn_compile(g, NULL));
+    assert_string_equal(tn_error(d), "tn_compile: threads is negative");
+    tn_exec *asked = tn_compile(g, &one);
+    assert_non_null(asked);
+    tn_ctx_free(c);
+    tn_ctx_free(d);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_bits)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_bits), cmocka_unit_test(test_default)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
