@@ -164,7 +164,7 @@ static bool can_have(const spots *s, tn_i_var v, int *left) {
 /* ---- what depends on a pattern ------------------------------------------------------------------ */
 
 /* What an equation is where some of its operands are 0. */
-enum { IS_ZERO, IS_OPERAND, IS_NEGATIVE, IS_COMPUTED, IS_UNKNOWN };
+enum { IS_ZERO, IS_OPERAND, IS_NEGATIVE, IS_PRODUCT, IS_NEGATIVE_PRODUCT, IS_COMPUTED, IS_UNKNOWN };
 
 static int without_spots(const spots *s, const tn_i_eqn *e, uint32_t *operand) {
     const tn_i_var *in = tn_i_in(s->f, e);
@@ -175,7 +175,8 @@ static int without_spots(const spots *s, const tn_i_eqn *e, uint32_t *operand) {
     case TN_P_neg: return IS_ZERO;
     case TN_P_mul: return e->linear ? IS_ZERO : IS_UNKNOWN;
     case TN_P_fma:
-        if (!e->linear || !(zero[0] || zero[1])) return IS_UNKNOWN;
+        if (!zero[0] && !zero[1]) return tn_i_p(e)[0].u.i == TN_FMA_RSUB ? IS_NEGATIVE_PRODUCT : IS_PRODUCT;
+        if (!e->linear) return IS_UNKNOWN;
         *operand = 2;
         if (zero[2]) return IS_ZERO;
         return tn_i_p(e)[0].u.i == TN_FMA_SUB ? IS_NEGATIVE : IS_OPERAND;
@@ -357,6 +358,15 @@ static tn_i_var rest_of(spots *s, tn_i_var v) {
     uint32_t operand = 0;
     const int kind = without_spots(s, e, &operand);
     tn_i_var x[MOST_OPERANDS] = {TN_NOVAR};
+    if (kind == IS_PRODUCT || kind == IS_NEGATIVE_PRODUCT) {
+        for (uint32_t k = 0; k < 2; k++)
+            if ((x[k] = rest_of(s, in[k])) == TN_NOVAR) return TN_NOVAR;
+        s->b->region = e->region;
+        s->b->linear = e->linear;
+        const tn_i_var y = tn_i_op2(s->b, TN_P_mul, x[0], x[1]);
+        s->b->linear = false;
+        return s->rest[v] = kind == IS_PRODUCT ? y : tn_i_op1(s->b, TN_P_neg, y);
+    }
     if (kind != IS_COMPUTED) {
         x[0] = rest_of(s, in[operand]);
         if (x[0] == TN_NOVAR) return TN_NOVAR;
