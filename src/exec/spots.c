@@ -40,6 +40,7 @@ typedef struct pattern {
 typedef struct spots {
     const tn_fn *f;
     tn_i_builder *b;
+    uint8_t *live;    /* of each equation */
     uint8_t *of;      /* of each value: the pattern that it is computed of, plus 1; 0: none, or all of it is needed */
     uint8_t *zero;    /* of these: it is 0 where there are no spots */
     uint8_t *waits;   /* of each value: it is written when it is wanted, behind as many others; 0: in its place */
@@ -454,7 +455,7 @@ static bool put(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *ma
     spots *s = (spots *)(uintptr_t)with;
     s->b = b;
     s->map = map;
-    const bool waits = e->nout == 1 && (s->of[e->out] || s->waits[e->out]);
+    const bool waits = !s->live[e - f->eqn] || (e->nout == 1 && (s->of[e->out] || s->waits[e->out]));
     for (uint32_t k = 0; k < e->nin && !waits; k++) want(s, tn_i_in(f, e)[k]);
     for (uint32_t j = 0; j < f->nout && e == &f->eqn[f->neqn - 1]; j++) want(s, f->out[j]);
     b->region = e->region;
@@ -477,7 +478,7 @@ static bool find_wanted(spots *s) {
     }
     for (uint32_t i = 0; i < f->neqn; i++) {
         const tn_i_eqn *e = &f->eqn[i];
-        if (e->nout == 1 && (s->of[e->out] || s->waits[e->out])) continue;
+        if (!s->live[i] || (e->nout == 1 && (s->of[e->out] || s->waits[e->out]))) continue;
         for (uint32_t k = 0; k < e->nin; k++) note_wanted(s, tn_i_in(f, e)[k], seen);
     }
     for (uint32_t j = 0; j < f->nout; j++) note_wanted(s, f->out[j], seen);
@@ -521,10 +522,15 @@ static bool make_room(spots *s) {
 
 tn_fn *tn_i_spotted(const tn_fn *f) {
     tn_ctx *c = f->ctx;
-    spots s = {.f = f, .of = tn_i_alloc(c, f->nval), .zero = tn_i_alloc(c, f->nval), .waits = tn_i_alloc(c, f->nval)};
+    spots s = {.f = f,
+               .live = tn_i_needed(f),
+               .of = tn_i_alloc(c, f->nval),
+               .zero = tn_i_alloc(c, f->nval),
+               .waits = tn_i_alloc(c, f->nval)};
     tn_fn *g = NULL;
-    if (s.of && s.zero && s.waits) {
-        for (uint32_t i = 0; i < f->neqn; i++) consider(&s, &f->eqn[i]);
+    if (s.live && s.of && s.zero && s.waits) {
+        for (uint32_t i = 0; i < f->neqn; i++)
+            if (s.live[i]) consider(&s, &f->eqn[i]);
         if (!worth(&s))
             g = (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
         else if (make_room(&s)) {
@@ -532,6 +538,7 @@ tn_fn *tn_i_spotted(const tn_fn *f) {
             if (find_wanted(&s)) g = tn_i_rewritten(f, NULL, f->neqn, put, &s);
         }
     }
+    tn_i_free(c, s.live, f->neqn);
     tn_i_free(c, s.of, f->nval);
     tn_i_free(c, s.zero, f->nval);
     tn_i_free(c, s.waits, f->nval);
