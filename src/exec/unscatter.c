@@ -4,7 +4,9 @@
  * are a sum of padded ones.
  *
  * Two of them whose windows are the two parts of the array, as of what is turned round a ring, as the sum of the array
- * and the parts side by side: each element has had one number added. */
+ * and the parts side by side: each element has had one number added.  Where the first is added to zeros, another term
+ * may stand between the two, as derivatives add them up in any order: ((0 + w) + x) + u is (0 + x) + (w, u) to the bit.
+ */
 #include "exec/fuse.h"
 #include "exec/plan.h"
 #include "prims/shape.h"
@@ -12,6 +14,13 @@
 #include <string.h>
 
 enum { MOST_TIMES = 2 /* as large as the window */, TINY = TN_LANES /* elements */, PIECES = 3 };
+
+typedef struct scatters {
+    const tn_fn *f;
+    uint32_t *uses;  /* of each value */
+    uint32_t *first; /* of each equation: the one whose window lies beside its own, plus 1 */
+    uint8_t *moved;  /* of each equation: its window is added by another */
+} scatters;
 
 /* Element i of a constant vector, or false. */
 static bool known_index(const tn_fn *f, tn_i_var v, int64_t i, int64_t *x) {
@@ -85,30 +94,61 @@ static int side_by_side(const tn_type *t, const int64_t *a, const int64_t *b) {
     return along;
 }
 
-/* The scatter_add before e, when nothing else reads it and both are parts of one array; else NULL. */
-static const tn_i_eqn *other_part(const tn_fn *f, const tn_i_eqn *e, const uint32_t *uses, int64_t *before,
-                                  int64_t *sizes, const int64_t *config) {
-    const tn_i_var v = tn_i_in(f, e)[0];
+static bool is_zeros(const tn_fn *f, tn_i_var v) {
     const uint32_t def = f->val[v].def;
-    if (def >= f->neqn || uses[v] != 1 || !tn_i_known_window(f, &f->eqn[def], before, sizes)) return NULL;
-    return side_by_side(f->val[v].type, before, config) >= 0 ? &f->eqn[def] : NULL;
+    if (def >= f->neqn) return false;
+    const tn_i_eqn *e = &f->eqn[def];
+    return e->prim->walks && e->nin == 1 && tn_i_is_literal(f, tn_i_in(f, e)[0]) && f->val[tn_i_in(f, e)[0]].bits == 0;
 }
 
-/* Of e and the one before it; false: e stands alone. */
-static bool add_parts(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, const int64_t *config, const int64_t *sizes,
-                      uint32_t *uses, tn_i_var *map) {
+/* The scatter_add that made v, when its window lies beside that of `config` and nothing else reads it; else NULL. */
+static const tn_i_eqn *part_of(const scatters *s, tn_i_var v, const int64_t *config) {
+    const uint32_t def = s->f->val[v].def;
+    int64_t its[3 * TN_MAX_RANK], sizes[TN_MAX_RANK];
+    if (def >= s->f->neqn || s->uses[v] != 1 || s->moved[def] || s->first[def]) return NULL;
+    if (!tn_i_known_window(s->f, &s->f->eqn[def], its, sizes)) return NULL;
+    return side_by_side(s->f->val[v].type, its, config) >= 0 ? &s->f->eqn[def] : NULL;
+}
+
+/* The one before e, or a term before it that is added to zeros. */
+static const tn_i_eqn *other_part(const scatters *s, const tn_i_eqn *e, const int64_t *config) {
+    const tn_i_var v = tn_i_in(s->f, e)[0];
+    const uint32_t def = s->f->val[v].def;
+    const tn_i_eqn *k = part_of(s, v, config);
+    if (k || def >= s->f->neqn || s->uses[v] != 1 || s->f->eqn[def].prim->id != TN_P_add) return k;
+    for (uint32_t i = 0; i < 2 && !k; i++) {
+        k = part_of(s, tn_i_in(s->f, &s->f->eqn[def])[i], config);
+        if (k && !is_zeros(s->f, tn_i_in(s->f, k)[0])) k = NULL;
+    }
+    return k;
+}
+
+static void find_pairs(scatters *s) {
+    int64_t config[3 * TN_MAX_RANK], sizes[TN_MAX_RANK];
+    for (uint32_t i = 0; i < s->f->neqn; i++) {
+        const tn_i_eqn *e = &s->f->eqn[i];
+        if (!tn_i_known_window(s->f, e, config, sizes)) continue;
+        const tn_i_eqn *k = other_part(s, e, config);
+        if (!k) continue;
+        s->first[i] = (uint32_t)(k - s->f->eqn) + 1;
+        s->moved[k - s->f->eqn] = 1;
+    }
+}
+
+/* Of e and the one before it. */
+static void add_parts(tn_i_builder *b, const scatters *s, const tn_i_eqn *e, const int64_t *config,
+                      const int64_t *sizes, tn_i_var *map) {
+    const tn_fn *f = s->f;
     int64_t before[3 * TN_MAX_RANK], its[TN_MAX_RANK];
-    const tn_i_eqn *k = other_part(f, e, uses, before, its, config);
-    if (!k) return false;
-    const tn_i_var x = tn_i_mapped(b, f, map, tn_i_in(f, k)[0]);
+    const tn_i_eqn *k = &f->eqn[s->first[e - f->eqn] - 1];
+    (void)tn_i_known_window(f, k, before, its);
+    const tn_i_var x = tn_i_mapped(b, f, map, tn_i_in(f, e)[0]);
     const tn_i_var one = update(b, f, k, its, map), other = update(b, f, e, sizes, map);
     const int along = side_by_side(f->val[e->out].type, before, config);
     const bool first = before[3 * along] == 0;
     const tn_i_var in[2] = {first ? one : other, first ? other : one};
     b->loc = e->loc;
     map[e->out] = tn_i_op2(b, TN_P_add, x, tn_i_concatenate(b, 2, in, along));
-    uses[e->out] = 0; /* is no part of a further pair */
-    return true;
 }
 
 static void count_uses(const tn_fn *f, uint32_t *uses) {
@@ -146,40 +186,39 @@ static void add_pieces(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_
     map[e->out] = sum;
 }
 
-static void rewrite_eqn(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, uint32_t *uses, tn_i_var *map) {
+static bool put(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *map, const void *with) {
+    const scatters *s = with;
     int64_t config[3 * TN_MAX_RANK], sizes[TN_MAX_RANK];
-    b->region = e->region;
     if (is_tiny_row(f, e))
         add_pieces(b, f, e, map);
     else if (!tn_i_known_window(f, e, config, sizes))
-        tn_i_copy_eqn(b, f, e, map);
-    else if (add_parts(b, f, e, config, sizes, uses, map))
-        return;
+        return false;
+    else if (s->moved[e - f->eqn])
+        map[e->out] = tn_i_mapped(b, f, map, tn_i_in(f, e)[0]);
+    else if (s->first[e - f->eqn])
+        add_parts(b, s, e, config, sizes, map);
     else if (large(f, e))
         add_window(b, f, e, config, sizes, map);
     else
-        tn_i_copy_eqn(b, f, e, map);
+        return false;
+    return true;
 }
 
 static tn_fn *rewrite(const tn_fn *f) {
-    tn_i_builder b;
-    tn_i_var *map = tn_i_map_new(f), *out = tn_i_alloc_array(f->ctx, f->nout, sizeof *out);
-    uint32_t *uses = tn_i_alloc_array(f->ctx, f->nval, sizeof *uses);
-    if (uses) count_uses(f, uses);
-    tn_i_builder_init(&b, f->ctx);
-    b.raw = true;
-    b.named_after = f;
-    for (uint32_t i = 0; map && i < f->nin; i++) map[i] = tn_i_input(&b, f->val[i].type, false);
-    for (uint32_t i = 0; map && out && uses && i < f->neqn && !b.failed; i++) rewrite_eqn(&b, f, &f->eqn[i], uses, map);
+    tn_ctx *c = f->ctx;
+    scatters s = {.f = f,
+                  .uses = tn_i_alloc_array(c, f->nval, sizeof *s.uses),
+                  .first = tn_i_alloc_array(c, f->neqn, sizeof *s.first),
+                  .moved = tn_i_alloc(c, f->neqn)};
     tn_fn *g = NULL;
-    if (map && out && uses) {
-        for (uint32_t j = 0; j < f->nout && !b.failed; j++) out[j] = tn_i_mapped(&b, f, map, f->out[j]);
-        g = tn_i_finish(&b, f->nout, out);
-    } else
-        tn_i_builder_drop(&b);
-    if (map) tn_i_map_free(f, map);
-    tn_i_free(f->ctx, uses, f->nval * sizeof *uses);
-    tn_i_free(f->ctx, out, f->nout * sizeof *out);
+    if (s.uses && s.first && s.moved) {
+        count_uses(f, s.uses);
+        find_pairs(&s);
+        g = tn_i_rewritten(f, NULL, f->neqn, put, &s);
+    }
+    tn_i_free(c, s.uses, f->nval * sizeof *s.uses);
+    tn_i_free(c, s.first, f->neqn * sizeof *s.first);
+    tn_i_free(c, s.moved, f->neqn);
     return g;
 }
 

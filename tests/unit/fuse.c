@@ -413,7 +413,22 @@ typedef struct movement {
     size_t nests, bytes;
 } movement;
 
+/* Two windows of the columns of x that are all of an array, the first added to zeros, TERM between them. */
+#define ADD_WINDOW(at)                                                                       \
+    "scatter_add[dimension_numbers=ScatterDimensionNumbers(update_window_dims=(0, 1), "      \
+    "inserted_window_dims=(), scatter_dims_to_operand_dims=(1,), operand_batching_dims=(), " \
+    "scatter_indices_batching_dims=())] " at
+#define WINDOWS(term)                                                                                   \
+    "{ lambda x:f64[20,80] s:f64[40] . let o:f64[20,80] = broadcast_in_dim[shape=(20, 80) "             \
+    "broadcast_dimensions=()] 0.0:f64[] a:f64[20,70] = slice[start_indices=(0, 10) limit_indices=(20, " \
+    "80)] x b:f64[20,10] = slice[start_indices=(0, 0) limit_indices=(20, 10)] x "                       \
+    "i:i64[1] = constant[value=[10]] j:i64[1] = constant[value=[0]] w:f64[20,80] = " ADD_WINDOW(        \
+        "o i a") " " term " z:f64[20,80] = " ADD_WINDOW("t j b") " in (z,) }"
+
 static const movement movements[] = {
+    {"windows beside each other", WINDOWS("t:f64[20,80] = add w o"), 1, 12800},
+    {"a term between windows", WINDOWS("y:f64[20,80] = neg x t:f64[20,80] = add y w"), 1, 12800},
+    {"the other way", WINDOWS("y:f64[20,80] = mul x x t:f64[20,80] = add w y"), 1, 12800},
     {"computed between transposes",
      "{ lambda x:f64[40,40] s:f64[40] . let t:f64[40,40] = transpose[permutation=(1, 0)] x b:f64[40,40] = "
      "broadcast_in_dim[shape=(40, 40) broadcast_dimensions=(1,)] s y:f64[40,40] = mul t b z:f64[40,40] = "
