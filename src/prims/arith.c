@@ -153,6 +153,17 @@ static tn_i_var contract(tn_i_builder *b, const tn_i_var *in, tn_i_fma_form firs
 static tn_i_var contract_add(tn_i_builder *b, const tn_i_var *in) { return contract(b, in, TN_FMA_ADD, TN_FMA_ADD); }
 static tn_i_var contract_sub(tn_i_builder *b, const tn_i_var *in) { return contract(b, in, TN_FMA_SUB, TN_FMA_RSUB); }
 
+static tn_i_remains add_without(const tn_i_param *p, unsigned zeros, bool linear) {
+    (void)p, (void)linear;
+    return (tn_i_remains){.kind = TN_REMAINS_OPERAND, .operand = zeros & TN_OPERAND(0)};
+}
+
+static tn_i_remains sub_without(const tn_i_param *p, unsigned zeros, bool linear) {
+    (void)p, (void)linear;
+    const uint32_t other = zeros & TN_OPERAND(0);
+    return (tn_i_remains){.kind = TN_REMAINS_OPERAND, .operand = other, .negative = other == 1};
+}
+
 const tn_prim tn_prim_add = {
     .id = TN_P_add,
     .name = "add",
@@ -166,6 +177,7 @@ const tn_prim tn_prim_add = {
     .partial = {partial_same, partial_same},
     .transpose = transpose_add,
     .contract = contract_add,
+    .without = add_without,
     TN_NUMBER_STRIPS(add),
     .weight = 1,
     .jvp_bound = 2,
@@ -186,6 +198,7 @@ const tn_prim tn_prim_sub = {
     .partial = {partial_same, partial_negated},
     .transpose = transpose_sub,
     .contract = contract_sub,
+    .without = sub_without,
     TN_NUMBER_STRIPS(sub),
     .weight = 1,
     .jvp_bound = 2,

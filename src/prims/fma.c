@@ -122,6 +122,23 @@ static bool sample_fma(tn_i_rng *r, int dtype, tn_i_case *c) {
     return true;
 }
 
+static tn_i_remains remains(const tn_i_param *p, unsigned zeros, bool known, int product) {
+    if (!(zeros & (TN_OPERAND(0) | TN_OPERAND(1))))
+        return (tn_i_remains){.kind = TN_REMAINS_PRODUCT, .product = product, .negative = p[0].u.i == TN_FMA_RSUB};
+    if (!known) return (tn_i_remains){.kind = TN_REMAINS_UNKNOWN};
+    return (tn_i_remains){.kind = TN_REMAINS_OPERAND, .operand = 2, .negative = p[0].u.i == TN_FMA_SUB};
+}
+
+static tn_i_remains fma_without(const tn_i_param *p, unsigned zeros, bool linear) {
+    return remains(p, zeros, linear, TN_P_mul);
+}
+
+/* Its product is 0 wherever a factor is. */
+static tn_i_remains strict_fma_without(const tn_i_param *p, unsigned zeros, bool linear) {
+    (void)linear;
+    return remains(p, zeros, true, TN_P_strict_mul);
+}
+
 /* What fma and strict_fma have in common. */
 #define FMA(NAME, CHOOSE)                                                                                             \
     .id = TN_P_##NAME, .name = #NAME, .nin = 3, .flags = TN_F_ELEMENTWISE | TN_F_INPLACE, .dtypes = TN_FLOATS,        \
@@ -133,9 +150,11 @@ const tn_prim tn_prim_fma = {
     FMA(fma, choose_fma),
     .doc = "by form x*y + z (add), x*y - z (sub) or z - x*y (rsub), rounded once",
     .strict = 1 + TN_P_strict_fma,
+    .without = fma_without,
 };
 
 const tn_prim tn_prim_strict_fma = {
     FMA(strict_fma, choose_strict_fma),
     .doc = "fma whose product is 0 where a 0 meets an infinity or a NaN",
+    .without = strict_fma_without,
 };

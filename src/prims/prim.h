@@ -233,6 +233,15 @@ enum { TN_LEAF = 512, TN_LANES = 16 };
 
 /* ---- the descriptor -------------------------------------------------------------------- */
 
+/* What an equation is where some operands are 0, but for the sign of a zero: not known; itself, of zeros there; one of
+ * the others; or the product of operands 0 and 1. */
+typedef struct tn_i_remains {
+    enum { TN_REMAINS_UNKNOWN, TN_REMAINS_ALL, TN_REMAINS_OPERAND, TN_REMAINS_PRODUCT } kind;
+    uint32_t operand;
+    int product; /* the primitive */
+    bool negative;
+} tn_i_remains;
+
 struct tn_prim {
     int id;
     const char *name;
@@ -314,6 +323,10 @@ struct tn_prim {
 
     /* The same over b's operands rounded once, where one of them is a product (fma.c); TN_NOVAR: neither is. */
     tn_i_var (*contract)(tn_i_builder *b, const tn_i_var *in);
+
+    /* Where the operands of `zeros`, some of those that it is linear in, are 0; products of them are 0 where `linear`.
+     */
+    tn_i_remains (*without)(const tn_i_param *p, unsigned zeros, bool linear);
 
     int strict; /* 1 + the primitive that stands for it under strict_zero, where 0 times inf or NaN is 0; 0: none */
 

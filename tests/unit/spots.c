@@ -14,11 +14,20 @@ typedef struct kind {
     int n, turn, dtype;
 } kind;
 
-/* In this order: C leaves that of arguments open, and what passes find may depend on the order of equations. */
 static tn_val turned(const tn_val *in, void *user) {
     const kind *k = user;
-    const tn_val s = tn_sin(tn_roll(in[1], k->turn, 0));
-    return tn_mul(tn_tanh(tn_matmul(in[0], in[1])), s);
+    return tn_mul(tn_tanh(tn_matmul(in[0], in[1])), tn_sin(tn_roll(in[1], k->turn, 0)));
+}
+
+/* The same, of which the spots are turned when they have been computed. */
+static tn_val turned_late(const tn_val *in, void *user) {
+    const kind *k = user;
+    return tn_mul(tn_roll(tn_sin(in[1]), k->turn, 0), tn_tanh(tn_matmul(in[0], in[1])));
+}
+
+/* Two terms that have no spots, which may be added between the two parts of what is turned. */
+static tn_val turned_among(const tn_val *in, void *user) {
+    return tn_add(tn_matmul(in[0], tn_square(in[1])), turned(in, user));
 }
 
 static tn_val squares(const tn_val *in, void *user) { return tn_sum_squares(turned(in, user)); }
@@ -78,15 +87,18 @@ static void compare(const tn_fn *f, int dtype, int n) {
     close_to(wide[0], wide[1], all, dtype == TN_F64 ? 1e-12 : 2e-4);
 }
 
-static tn_fn *derivative(tn_ctx *c, int how, tn_trace_fn f, kind *k) {
-    const tn_type t[2] = {k->dtype == TN_F64 ? tn_f64(k->n, k->n) : tn_f32(k->n, k->n),
-                          k->dtype == TN_F64 ? tn_f64(k->n) : tn_f32(k->n)};
-    tn_fn *g = tn_trace(c, f, k, 2, t);
+static tn_fn *derived(const tn_fn *g, int how) {
     tn_fn *d = how == 0   ? tn_jacfwd(g, tn_wrt(1), 0)
                : how == 1 ? tn_jacrev(g, tn_wrt(1), NULL, 0)
                           : tn_hessian(g, tn_wrt(1), NULL, 0);
-    if (!d) fail_msg("%s", tn_error(c));
+    if (!d) fail_msg("%s", tn_error(tn_fn_ctx(g)));
     return d;
+}
+
+static tn_fn *derivative(tn_ctx *c, int how, tn_trace_fn f, kind *k) {
+    const tn_type t[2] = {k->dtype == TN_F64 ? tn_f64(k->n, k->n) : tn_f32(k->n, k->n),
+                          k->dtype == TN_F64 ? tn_f64(k->n) : tn_f32(k->n)};
+    return derived(tn_trace(c, f, k, 2, t), how);
 }
 
 /* Constants of the planned program with as many elements as a matrix. */
@@ -109,12 +121,185 @@ static void test_derivatives(void **state) {
             kind k = cases[i];
             tn_ctx *c = checked();
             const tn_fn *d = derivative(c, how, how == 2 ? squares : turned, &k);
-            if (k.n >= 16 && (how < 2 || k.turn) && matrices(d))
-                fail_msg("n %d turn %d how %d: a constant", k.n, k.turn, how);
+            if (k.n >= 16 && matrices(d)) fail_msg("n %d turn %d how %d: a constant", k.n, k.turn, how);
             compare(d, k.dtype, k.n);
             tn_ctx_free(c);
         }
 }
+
+/* ---- orders ----------------------------------------------------------------------------------- */
+
+enum { ORDERS = 8 };
+
+static uint32_t below(uint64_t *seed, uint32_t n) {
+    *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)(*seed >> 33) % n;
+}
+
+static bool is_ready(const tn_fn *f, const tn_i_eqn *e, const bool *done) {
+    for (uint32_t k = 0; k < e->nin; k++) {
+        const uint32_t def = f->val[tn_i_in(f, e)[k]].def;
+        if (def < f->neqn && !done[def]) return false;
+    }
+    return true;
+}
+
+/* The same equations, each behind those that it reads. */
+static tn_fn *permuted(const tn_fn *f, uint64_t *seed) {
+    enum { MOST_EQNS = 512 };
+    uint32_t order[MOST_EQNS], ready[MOST_EQNS];
+    bool done[MOST_EQNS] = {false};
+    assert_true(f->neqn <= MOST_EQNS);
+    for (uint32_t n = 0; n < f->neqn; n++) {
+        uint32_t some = 0;
+        for (uint32_t i = 0; i < f->neqn; i++)
+            if (!done[i] && is_ready(f, &f->eqn[i], done)) ready[some++] = i;
+        done[order[n] = ready[below(seed, some)]] = true;
+    }
+    return tn_i_reordered(f, order, f->neqn);
+}
+
+static bool swap(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *map, const void *with) {
+    uint64_t *seed = (uint64_t *)(uintptr_t)with;
+    const bool commutes = e->prim->flags & TN_F_COMMUTES || e->prim->id == TN_P_fma;
+    tn_i_var in[3];
+    if (!commutes || below(seed, 2)) return false;
+    for (uint32_t k = 0; k < e->nin; k++) in[k < 2 ? 1 - k : k] = tn_i_mapped(b, f, map, tn_i_in(f, e)[k]);
+    b->linear = e->linear;
+    map[e->out] = tn_i_emit_like(b, e, in);
+    b->linear = false;
+    return true;
+}
+
+/* In another order, and with operands that commute swapped. */
+static tn_fn *otherwise(const tn_fn *f, uint64_t *seed) {
+    tn_fn *g = permuted(f, seed);
+    assert_non_null(g);
+    tn_fn *h = tn_i_rewritten(g, NULL, g->neqn, swap, seed);
+    assert_non_null(h);
+    tn_i_fn_unref(g);
+    return h;
+}
+
+/* Of the traced program in order number `order`, and, of half of them, of its derivative in another order. */
+static const tn_fn *in_order(tn_ctx *c, int how, tn_trace_fn f, kind *k, int order) {
+    uint64_t seed = (uint64_t)order;
+    const tn_type t[2] = {tn_f64(k->n, k->n), tn_f64(k->n)};
+    const tn_fn *g = tn_trace(c, f, k, 2, t);
+    assert_non_null(g);
+    if (order) g = otherwise(g, &seed);
+    const tn_fn *d = derived(g, how);
+    return order % 2 ? otherwise(d, &seed) : d;
+}
+
+/* Nor does memory depend on the order by a matrix that is kept, unless several terms are matrices, which may wait. */
+static void one_function(int how, tn_trace_fn f, kind k, bool run) {
+    const bool waits = how == 2 || f == turned_among;
+    static double w[MOST * MOST], x[MOST], got[MOST * MOST], want[MOST * MOST];
+    const size_t all = (size_t)k.n * (size_t)k.n, matrix = all * sizeof(double);
+    size_t least = SIZE_MAX, most = 0;
+    fill(TN_F64, w, all, 0.7);
+    fill(TN_F64, x, (size_t)k.n, 1.3);
+    for (int order = 0; order < ORDERS; order++) {
+        tn_ctx *c = checked();
+        const tn_fn *d = in_order(c, how, f, &k, order);
+        if (matrices(d)) fail_msg("n %d turn %d how %d order %d: a constant", k.n, k.turn, how, order);
+        tn_exec *e = compiled(d, TN_BACKEND_INTERPRETER);
+        const size_t bytes = tn_exec_bytes(e);
+        if (bytes < least) least = bytes;
+        if (bytes > most) most = bytes;
+        tn_exec_free(e);
+        if (run) {
+            call(d, TN_BACKEND_INTERPRETER, (const void *[]){w, x}, got);
+            call(d, TN_BACKEND_REFERENCE, (const void *[]){w, x}, want);
+            close_to(got, want, all, 1e-12);
+        }
+        tn_ctx_free(c);
+    }
+    if (!waits && most - least >= matrix / 2)
+        fail_msg("n %d turn %d how %d: %zu .. %zu bytes", k.n, k.turn, how, least, most);
+}
+
+static void test_orders(void **state) {
+    (void)state;
+    static const int sizes[] = {16, 50, 64}, turns[] = {0, 1, 5};
+    static const tn_trace_fn functions[] = {turned, turned_late, turned_among};
+    for (size_t i = 0; i < COUNT(sizes); i++)
+        for (size_t j = 0; j < COUNT(turns); j++) {
+            const kind k = {sizes[i], turns[j], TN_F64};
+            for (size_t f = 0; f < COUNT(functions); f++)
+                for (int how = 0; how < 2; how++) one_function(how, functions[f], k, k.n < 64);
+            one_function(2, squares, k, k.n < 64);
+        }
+}
+
+/* ---- what moves ----------------------------------------------------------------------------------- */
+
+/* Zeros but for spots, cut, padded, joined and turned, and windows of them that are added; of odd sizes. */
+static const char moving[] =
+    "{ lambda x:T[21,26] y:T[26,21] u:T[26] . let"
+    " i:i64[21,26] = iota[dtype=i64 shape=(21, 26) dimension=0]"
+    " j:i64[21,26] = iota[dtype=i64 shape=(21, 26) dimension=1]"
+    " e:bool[21,26] = eq i j b:T[21,26] = convert_element_type[new_dtype=T] e"
+    " g:T[21,26] = broadcast_in_dim[shape=(21, 26) broadcast_dimensions=(1,)] u"
+    " s:T[21,26] = mul[linear=True] g b"
+    " c:T[17,19] = slice[start_indices=(2, 5) limit_indices=(19, 24)] s"
+    " p:T[21,26] = pad[padding_config=((3, 1, 0), (0, 7, 0))] c 0.0:T[]"
+    " xp:T[21,26] = add x p"
+    " l:T[21,4] = slice[start_indices=(0, 22) limit_indices=(21, 26)] s"
+    " r:T[21,22] = slice[start_indices=(0, 0) limit_indices=(21, 22)] s"
+    " k:T[21,26] = concatenate[dimension=1] l r"
+    " n:T[21,26] = neg k xk:T[21,26] = fma[form=rsub] x x n"
+    " t:T[26,21] = transpose[permutation=(1, 0)] k"
+    " a:T[11,21] = slice[start_indices=(15, 0) limit_indices=(26, 21)] t"
+    " z:T[15,21] = slice[start_indices=(0, 0) limit_indices=(15, 21)] t"
+    " q:T[26,21] = concatenate[dimension=0] a z"
+    " yq:T[26,21] = sub q y"
+    " at:i64[2] = constant[value=[3, 5]]"
+    " w:T[21,26] = scatter_add[dimension_numbers=ScatterDimensionNumbers(update_window_dims=(0, 1),"
+    " inserted_window_dims=(), scatter_dims_to_operand_dims=(0, 1), operand_batching_dims=(),"
+    " scatter_indices_batching_dims=())] x at c"
+    " in (xp, xk, yq, w) }";
+
+static void test_moves(void **state) {
+    (void)state;
+    enum { ALL = 21 * 26, OUTS = 4 };
+    static double x[ALL], y[ALL], u[26], z[3][OUTS][ALL], wide[2][ALL];
+    for (int dtype = TN_F32; dtype <= TN_F64; dtype++) {
+        char text[sizeof moving + 256];
+        size_t n = 0;
+        for (const char *p = moving; *p; p++) { /* T is the type */
+            if (*p == 'T' && p[1] != 'r') {
+                memcpy(text + n, dtype == TN_F64 ? "f64" : "f32", 3);
+                n += 3;
+            } else
+                text[n++] = *p;
+        }
+        tn_ctx *c = checked();
+        tn_fn *f = tn_fn_parse(c, text, n, "moves.tn");
+        if (!f) fail_msg("%s", tn_error(c));
+        assert_int_equal(matrices(f), 0);
+        fill(dtype, x, ALL, 0.3);
+        fill(dtype, y, ALL, 0.9);
+        fill(dtype, u, 26, 1.7);
+        for (int backend = 0; backend < 3; backend++) {
+            tn_exec *e = compiled(f, backend);
+            void *out[OUTS];
+            for (int k = 0; k < OUTS; k++) out[k] = z[backend][k];
+            assert_int_equal(tn_call(e, (const void *[]){x, y, u}, out), TN_OK);
+            tn_exec_free(e);
+        }
+        assert_memory_equal(z[TN_BACKEND_INTERPRETER], z[TN_BACKEND_NATIVE], sizeof z[0]);
+        for (int k = 0; k < OUTS; k++) {
+            widen(dtype, z[TN_BACKEND_INTERPRETER][k], ALL, wide[0]);
+            widen(dtype, z[TN_BACKEND_REFERENCE][k], ALL, wide[1]);
+            for (int i = 0; i < ALL; i++) assert_true(wide[0][i] == wide[1][i]);
+        }
+        tn_ctx_free(c);
+    }
+}
+
+/* ---- what is left out --------------------------------------------------------------------------- */
 
 static void test_rows_without(void **state) {
     (void)state;
@@ -213,8 +398,9 @@ static void test_tiny(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_derivatives), cmocka_unit_test(test_rows_without),
-                                       cmocka_unit_test(test_left_out), cmocka_unit_test(test_stores),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_derivatives), cmocka_unit_test(test_orders),
+                                       cmocka_unit_test(test_moves),       cmocka_unit_test(test_rows_without),
+                                       cmocka_unit_test(test_left_out),    cmocka_unit_test(test_stores),
                                        cmocka_unit_test(test_tiny)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
