@@ -357,8 +357,15 @@ static tn_fn *rewritten(tn_i_spots *s) {
     return find_wanted(s) ? tn_i_rewritten(s->f, NULL, s->f->neqn, put, s) : NULL;
 }
 
+static bool has_constant(const tn_fn *f) {
+    for (uint32_t i = 0; i < f->neqn; i++)
+        if (tn_i_constant_data(&f->eqn[i]) && f->val[f->eqn[i].out].type->rank == 2) return true;
+    return false;
+}
+
 tn_fn *tn_i_spotted(const tn_fn *f) {
     tn_ctx *c = f->ctx;
+    if (!has_constant(f)) return (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
     tn_i_spots s = {.f = f,
                     .live = tn_i_needed(f),
                     .of = tn_i_alloc(c, f->nval),
