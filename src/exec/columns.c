@@ -222,45 +222,36 @@ static cell sum(columns *c, cell x, cell y) {
     return y.none ? x : emit(c, TN_P_add, 2, (const cell[]){x, y});
 }
 
-/* The product of x[0] and x[1] in e is one of the linear program with a 0. */
-static bool product_is_none(const columns *c, const tn_i_eqn *e, const cell *x) {
-    for (int k = 0; k < 2; k++)
-        if ((e->linear && known_zero(c, x[k])) || (x[k].none && known_finite(c, x[1 - k]))) return true;
-    return false;
-}
-
 static cell negated(columns *c, cell x) { return x.none ? x : emit(c, TN_P_neg, 1, &x); }
 
-static cell fused_product(columns *c, const tn_i_eqn *e, const cell *x) {
-    const int64_t form = tn_i_p(e)[0].u.i;
-    if (product_is_none(c, e, x)) return form == TN_FMA_SUB ? negated(c, x[2]) : x[2];
-    if (!x[2].none) return emit_like(c, e, x);
-    const cell y = emit(c, TN_P_mul, 2, x);
-    return form == TN_FMA_RSUB ? negated(c, y) : y;
+/* Of e's operands those that are 0 and may be left out; *drops: so may products with them, as they are the linear
+ * program's, or the other factor is known.  A term is in all sets of operands that e is linear in, a factor is not. */
+static unsigned zeros_of(const columns *c, const tn_i_eqn *e, const cell *x, bool *drops) {
+    const uint32_t terms = e->prim->linear[0] & e->prim->linear[1];
+    unsigned zeros = 0;
+    *drops = true;
+    for (uint32_t k = 0; k < e->nin; k++) {
+        const bool factor = !(terms & TN_OPERAND(k));
+        if (x[k].none || (factor && e->linear && known_zero(c, x[k])))
+            zeros |= TN_OPERAND(k);
+        else if (factor)
+            *drops &= known_finite(c, x[k]);
+    }
+    *drops |= e->linear || !e->prim->strict;
+    return zeros;
 }
 
 static cell element(columns *c, const tn_i_eqn *e, const cell *x) {
-    switch (e->prim->id) {
-    case TN_P_add: return sum(c, x[0], x[1]);
-    case TN_P_sub:
-        if (x[1].none) return x[0];
-        if (x[0].none) return negated(c, x[1]);
-        break;
-    case TN_P_neg: return negated(c, x[0]);
-    case TN_P_fma: return fused_product(c, e, x);
-    case TN_P_mul:
-        if (product_is_none(c, e, x)) return nothing(c, type_of(c->f, e->out)->dtype);
-        break;
-    case TN_P_div:
-        if (x[0].none && (e->linear || known_finite(c, x[1]))) return x[0];
-        if (e->linear && known_zero(c, x[0])) return nothing(c, type_of(c->f, e->out)->dtype);
-        break;
-    case TN_P_select:
-        if (x[1].none && x[2].none) return x[1];
-        break;
-    default: break;
-    }
-    return emit_like(c, e, x);
+    uint8_t lin[4];
+    bool drops;
+    const unsigned zeros = zeros_of(c, e, x, &drops);
+    for (uint32_t k = 0; k < e->nin; k++) lin[k] = zeros >> k & 1 ? TN_ZERO : TN_NONLINEAR;
+    if (drops && tn_i_linear_image(e, lin) == TN_ZERO) return nothing(c, type_of(c->f, e->out)->dtype);
+    tn_i_remains r = {.kind = TN_REMAINS_ALL};
+    if (zeros && e->prim->without) r = e->prim->without(tn_i_p(e), zeros, drops);
+    if (r.kind != TN_REMAINS_OPERAND && r.kind != TN_REMAINS_PRODUCT) return emit_like(c, e, x);
+    const cell y = r.kind == TN_REMAINS_OPERAND ? x[r.operand] : emit(c, r.product, 2, x);
+    return r.negative ? negated(c, y) : y;
 }
 
 static void elementwise(columns *c, const tn_i_eqn *e) {
