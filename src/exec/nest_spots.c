@@ -32,7 +32,7 @@ static bool spot_of(const tn_i_nest *n, const tn_i_draft *d, const bool *over, c
     if (o->kind != TN_NEST_STORE || o->level != TN_NEST_ELEMENT || n->array[o->array].stride[n->nloop - 1] == 0)
         return false;
     const tn_i_nest_op *x = &n->op[o->in[0]];
-    if (x->kind != TN_NEST_MAP || x->eqn->prim->id != TN_P_select || x->nin != 3) return false;
+    if (x->kind != TN_NEST_MAP || !(x->eqn->prim->flags & TN_F_CHOOSES) || x->nin != 3) return false;
     const tn_i_nest_op *eq = &n->op[x->in[0]], *value = &n->op[x->in[1]];
     if (eq->kind != TN_NEST_MAP || eq->eqn->prim->id != TN_P_eq || !is_of_row(n, value)) return false;
     const uint32_t k = is_column(n, &n->op[eq->in[0]]);
