@@ -122,11 +122,11 @@ static bool sample_fma(tn_i_rng *r, int dtype, tn_i_case *c) {
     return true;
 }
 
-static tn_i_remains remains(const tn_i_param *p, unsigned zeros, bool known, int product) {
-    if (!(zeros & (TN_OPERAND(0) | TN_OPERAND(1))))
-        return (tn_i_remains){.kind = TN_REMAINS_PRODUCT, .product = product, .negative = p[0].u.i == TN_FMA_RSUB};
-    if (!known) return (tn_i_remains){.kind = TN_REMAINS_UNKNOWN};
-    return (tn_i_remains){.kind = TN_REMAINS_OPERAND, .operand = 2, .negative = p[0].u.i == TN_FMA_SUB};
+static tn_i_remains remains(const tn_i_param *p, unsigned zeros, bool drops, int product) {
+    if (drops && zeros & (TN_OPERAND(0) | TN_OPERAND(1)))
+        return (tn_i_remains){.kind = TN_REMAINS_OPERAND, .operand = 2, .negative = p[0].u.i == TN_FMA_SUB};
+    if (!(zeros & TN_OPERAND(2))) return (tn_i_remains){.kind = TN_REMAINS_UNKNOWN};
+    return (tn_i_remains){.kind = TN_REMAINS_PRODUCT, .product = product, .negative = p[0].u.i == TN_FMA_RSUB};
 }
 
 static tn_i_remains fma_without(const tn_i_param *p, unsigned zeros, bool linear) {
