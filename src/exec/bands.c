@@ -91,23 +91,9 @@ static tn_i_band_role role_of_fold(const tn_fn *f, const tn_i_eqn *e, int64_t n)
     return wide && e->prim->fold == TN_FOLD_SUM && tn_i_is_float(t->dtype) ? TN_BAND_SUM : TN_BAND_NOT;
 }
 
-static tn_i_band_role role_of_view(const tn_fn *f, const tn_i_eqn *e, int64_t n) {
-    const tn_i_param *p = tn_i_p(e);
-    const tn_type *out = type_of(f, e->out), *in = e->nin ? type_of(f, tn_i_in(f, e)[0]) : NULL;
-    const bool from = in && has_rows(in, n);
-    switch (e->prim->id) {
-    case TN_P_iota: return p[2].u.i ? TN_BAND_FREE : TN_BAND_NOT;
-    case TN_P_broadcast_in_dim:
-        for (int d = 0; d < in->rank; d++)
-            if (p[1].u.ints[d] == 0 && in->dim[d] > 1) return d == 0 ? TN_BAND_ROWS : TN_BAND_NOT;
-        return TN_BAND_FREE;
-    case TN_P_reshape: return from ? TN_BAND_ROWS : TN_BAND_NOT;
-    case TN_P_transpose: return from && p[0].u.ints[0] == 0 ? TN_BAND_ROWS : TN_BAND_NOT;
-    case TN_P_slice: return from && p[0].u.ints[0] == 0 && out->dim[0] == n ? TN_BAND_ROWS : TN_BAND_NOT;
-    case TN_P_pad: return from && p[0].u.ints[0] == 0 && p[0].u.ints[1] == 0 ? TN_BAND_ROWS : TN_BAND_NOT;
-    case TN_P_concatenate: return p[0].u.i != 0 ? TN_BAND_ROWS : TN_BAND_NOT;
-    default: return TN_BAND_NOT;
-    }
+static tn_i_band_role role_of_view(const tn_fn *f, const tn_i_eqn *e) {
+    const tn_i_rows rows = tn_i_rows_of(f, e);
+    return rows == TN_ROWS_OWN ? TN_BAND_ROWS : rows == TN_ROWS_ALIKE ? TN_BAND_FREE : TN_BAND_NOT;
 }
 
 /* By its shapes alone. */
@@ -117,7 +103,7 @@ static tn_i_band_role role_of(const tn_fn *f, const tn_i_eqn *e, int64_t n) {
     if (e->nin == 1 && e->prim->fold != TN_FOLD_NONE) return role_of_fold(f, e, n);
     if (!has_rows(type_of(f, e->out), n)) return TN_BAND_NOT;
     if (e->prim->flags & TN_F_ELEMENTWISE) return TN_BAND_ROWS;
-    return role_of_view(f, e, n);
+    return role_of_view(f, e);
 }
 
 unsigned tn_i_band_rowwise(const tn_i_band *z, const tn_i_eqn *e, tn_i_band_role role) {

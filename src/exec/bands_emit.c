@@ -56,8 +56,7 @@ static tn_i_var cut_rows(tn_i_builder *b, tn_i_var x, int64_t k) {
 
 /* The parameters of e that hold the number of rows, with k in its place. */
 static tn_i_var emit_rows(tn_i_builder *b, const tn_i_eqn *e, int64_t k, const tn_i_var *in) {
-    const int id = (int)e->prim->id;
-    const int at = id == TN_P_broadcast_in_dim || id == TN_P_reshape ? 0 : id == TN_P_iota || id == TN_P_slice ? 1 : -1;
+    const int at = e->prim->rows_in - 1;
     if (at < 0) return tn_i_emit_like(b, e, in);
     tn_i_param p[TN_MAX_PARAMS];
     int64_t dim[TN_MAX_RANK];

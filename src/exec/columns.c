@@ -65,23 +65,11 @@ static bool moves_rows_whole(const tn_fn *f, const tn_i_eqn *e, int64_t n) {
     const tn_type *in = type_of(f, tn_i_in(f, e)[0]), *out = type_of(f, e->out);
     const bool from = is_long(in, n), to = is_long(out, n);
     int64_t config[3 * TN_MAX_RANK], sizes[TN_MAX_RANK];
-    switch (e->prim->id) {
-    case TN_P_broadcast_in_dim:
-        for (int d = 0; d < in->rank; d++)
-            if (to && (p[1].u.ints[d] == 0) != (d == 0 && from) && in->dim[d] > 1) return false;
-        return to || !from;
-    case TN_P_reshape: return from == to;
-    case TN_P_transpose: return from == to && (!from || p[0].u.ints[0] == 0);
-    case TN_P_slice: return from == to && (!from || (p[0].u.ints[0] == 0 && p[1].u.ints[0] == n));
-    case TN_P_concatenate: return !to || p[0].u.i != 0;
-    case TN_P_scatter_add:
-        return from && tn_i_known_window(f, e, config, sizes) && sizes[0] == n && in->rank > 1 &&
-               is_long(type_of(f, tn_i_in(f, e)[2]), n);
-    case TN_P_pad: return from == to && (!from || (p[0].u.ints[0] == 0 && p[0].u.ints[1] == 0));
-    default:
-        return e->prim->fold == TN_FOLD_SUM && out->dtype != TN_BOOL && from == to && width(in, n) <= MOST_COLUMNS &&
-               !(from && has_axis(&p[0], 0));
-    }
+    if (e->prim->rows) return to ? tn_i_rows_of(f, e) == (from ? TN_ROWS_OWN : TN_ROWS_ALIKE) : !from;
+    if (tn_i_known_window(f, e, config, sizes))
+        return from && sizes[0] == n && in->rank > 1 && is_long(type_of(f, tn_i_in(f, e)[2]), n);
+    return e->prim->fold == TN_FOLD_SUM && out->dtype != TN_BOOL && from == to && width(in, n) <= MOST_COLUMNS &&
+           !(from && has_axis(&p[0], 0));
 }
 
 static bool fits(const tn_fn *f, const tn_i_eqn *e, int64_t n, uint32_t *moves) {

@@ -174,6 +174,10 @@ static void c_pad(const tn_i_c_kernel *k) {
     for (int d = 0; d < in->rank; d++) tn_i_text_put(k->t, "}\n");
 }
 
+static tn_i_rows rows_pad(const tn_i_query *q) {
+    return tn_i_as_many_rows(q) && low(q->p, 0) == 0 && high(q->p, 0) == 0 ? TN_ROWS_OWN : TN_ROWS_MIXED;
+}
+
 const tn_prim tn_prim_pad = {
     .id = TN_P_pad,
     .name = "pad",
@@ -184,6 +188,7 @@ const tn_prim tn_prim_pad = {
     .dtypes = TN_ANY,
     .params = pad_params,
     .type = type_pad,
+    .rows = rows_pad,
     .linear = {TN_OPERAND(0) | TN_OPERAND(1)},
     .simplify = simplify_pad,
     .transpose = transpose_pad,

@@ -233,6 +233,10 @@ enum { TN_LEAF = 512, TN_LANES = 16 };
 
 /* ---- the descriptor -------------------------------------------------------------------- */
 
+/* Of which rows (indices of dimension 0) of its operands a row of a result is made: of several, of none, so that all
+ * rows are alike, or of the same one of operands that have as many. */
+typedef enum tn_i_rows { TN_ROWS_MIXED, TN_ROWS_ALIKE, TN_ROWS_OWN } tn_i_rows;
+
 /* What an equation is where some operands are 0, but for the sign of a zero: not known; itself, of zeros there; one of
  * the others; or the product of operands 0 and 1. */
 typedef struct tn_i_remains {
@@ -309,6 +313,8 @@ struct tn_prim {
     /* A primitive that repeats or permutes the elements of operand 0: map[d] is the dimension of the operand that
      * dimension d of the output walks, or -1; false: not so for these types. */
     bool (*walks)(const tn_i_query *q, int8_t *map);
+    tn_i_rows (*rows)(const tn_i_query *q); /* of what moves elements and has rows (rank > 0); NULL: not known */
+    int rows_in; /* 1 + the parameter that begins with how many rows the result has; 0: none */
     tn_status (*kernel)(const tn_i_kernel *k); /* NULL: strips, or the nested program `body` */
     size_t (*scratch)(const tn_i_query *q);    /* bytes; SIZE_MAX on overflow */
     /* Strides and offset (in elements, through out->data as a byte offset added by the caller:
@@ -346,6 +352,9 @@ struct tn_prim {
     bool (*sample)(tn_i_rng *r, int dtype, tn_i_case *c); /* NULL: elementwise default */
     const tn_prim *original;                              /* of a deliberately broken copy (tests) */
 };
+
+/* Rows of e's one output; MIXED where that is not known. */
+tn_i_rows tn_i_rows_of(const tn_fn *f, const tn_i_eqn *e);
 
 /* The strip of an elementwise equation and, in *body, its scalar body as text, where there is one; NULL: it has none.
  */

@@ -124,6 +124,8 @@ static void c_iota(const tn_i_c_kernel *k) {
     tn_i_c_close(k->t, t->rank, t->dim);
 }
 
+static tn_i_rows rows_iota(const tn_i_query *q) { return q->p[2].u.i ? TN_ROWS_ALIKE : TN_ROWS_MIXED; }
+
 const tn_prim tn_prim_iota = {
     .id = TN_P_iota,
     .name = "iota",
@@ -133,6 +135,8 @@ const tn_prim tn_prim_iota = {
     .dtypes = TN_NUMBERS,
     .params = iota_params,
     .type = type_iota,
+    .rows = rows_iota,
+    .rows_in = 1 + 1,
     .kernel = kernel_iota,
     .c_kernel = c_iota,
     .cost = tn_i_cost_copy,
@@ -175,6 +179,12 @@ static bool walks_broadcast(const tn_i_query *q, int8_t *map) {
         if (q->in[0]->dim[i] == q->out->dim[d]) map[d] = (int8_t)i;
     }
     return true;
+}
+
+static tn_i_rows rows_broadcast(const tn_i_query *q) {
+    for (int i = 0; i < q->in[0]->rank; i++)
+        if (tn_i_ints(q->p, 1)[i] == 0 && q->in[0]->dim[i] > 1) return i == 0 ? TN_ROWS_OWN : TN_ROWS_MIXED;
+    return TN_ROWS_ALIKE;
 }
 
 static tn_i_var simplify_broadcast(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
@@ -246,6 +256,8 @@ const tn_prim tn_prim_broadcast_in_dim = {
     .c_kernel = tn_i_c_view_kernel,
     .view = view_broadcast,
     .walks = walks_broadcast,
+    .rows = rows_broadcast,
+    .rows_in = 1 + 0,
     .cost = tn_i_cost_copy,
     .jvp_bound = 2,
     .transpose_bound = 3,
@@ -298,6 +310,8 @@ static bool view_reshape(const tn_i_query *q, const tn_i_arr *in, tn_i_arr *out,
     }
     return true;
 }
+
+static tn_i_rows rows_reshape(const tn_i_query *q) { return tn_i_as_many_rows(q) ? TN_ROWS_OWN : TN_ROWS_MIXED; }
 
 /* Where nothing but dimensions of size 1 come and go. */
 static bool walks_reshape(const tn_i_query *q, int8_t *map) {
@@ -390,6 +404,8 @@ const tn_prim tn_prim_reshape = {
     .c_kernel = c_reshape,
     .view = view_reshape,
     .walks = walks_reshape,
+    .rows = rows_reshape,
+    .rows_in = 1 + 0,
     .cost = tn_i_cost_copy,
     .jvp_bound = 2,
     .transpose_bound = 1,
@@ -414,6 +430,10 @@ static bool view_transpose(const tn_i_query *q, const tn_i_arr *in, tn_i_arr *ou
     for (int i = 0; i < q->out->rank; i++) out->stride[i] = in->stride[tn_i_ints(q->p, 0)[i]];
     *offset = 0;
     return true;
+}
+
+static tn_i_rows rows_transpose(const tn_i_query *q) {
+    return tn_i_as_many_rows(q) && tn_i_ints(q->p, 0)[0] == 0 ? TN_ROWS_OWN : TN_ROWS_MIXED;
 }
 
 static bool walks_transpose(const tn_i_query *q, int8_t *map) {
@@ -493,6 +513,7 @@ const tn_prim tn_prim_transpose = {
     .c_kernel = tn_i_c_view_kernel,
     .view = view_transpose,
     .walks = walks_transpose,
+    .rows = rows_transpose,
     .cost = tn_i_cost_copy,
     .jvp_bound = 2,
     .transpose_bound = 1,

@@ -30,6 +30,10 @@ void tn_i_cost_copy(const tn_i_query *q, tn_i_cost *cost);
 /* ---- rules -------------------------------------------------------------------------- */
 
 static inline const int64_t *tn_i_ints(const tn_i_param *p, uint32_t k) { return p[k].u.ints; }
+/* Operand 0 has as many rows as the result. */
+static inline bool tn_i_as_many_rows(const tn_i_query *q) {
+    return q->in[0]->rank > 0 && q->in[0]->dim[0] == q->out->dim[0];
+}
 /* v[0..n) moved up by one dimension, behind a batch dimension `first` when it is not negative; returns the new length.
  */
 uint32_t tn_i_behind_batch(uint32_t n, const int64_t *v, int64_t first, int64_t *out);

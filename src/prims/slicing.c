@@ -170,6 +170,10 @@ static bool sample_slice(tn_i_rng *r, int dtype, tn_i_case *c) {
     return tn_i_case_list(c, 0, n, start) && tn_i_case_list(c, 1, n, limit);
 }
 
+static tn_i_rows rows_slice(const tn_i_query *q) {
+    return tn_i_as_many_rows(q) && tn_i_ints(q->p, 0)[0] == 0 ? TN_ROWS_OWN : TN_ROWS_MIXED;
+}
+
 const tn_prim tn_prim_slice = {
     .id = TN_P_slice,
     .name = "slice",
@@ -186,6 +190,8 @@ const tn_prim tn_prim_slice = {
     .kernel = tn_i_view_kernel,
     .c_kernel = tn_i_c_view_kernel,
     .view = view_slice,
+    .rows = rows_slice,
+    .rows_in = 1 + 1,
     .cost = cost_slice,
     .jvp_bound = 2,
     .transpose_bound = 20,
@@ -446,6 +452,8 @@ static void c_concatenate(const tn_i_c_kernel *k) {
     }
 }
 
+static tn_i_rows rows_concatenate(const tn_i_query *q) { return q->p[0].u.i ? TN_ROWS_OWN : TN_ROWS_MIXED; }
+
 const tn_prim tn_prim_concatenate = {
     .id = TN_P_concatenate,
     .name = "concatenate",
@@ -455,6 +463,7 @@ const tn_prim tn_prim_concatenate = {
     .dtypes = TN_ANY,
     .params = concatenate_params,
     .type = type_concatenate,
+    .rows = rows_concatenate,
     .linear = {TN_ALL},
     .simplify = simplify_concatenate,
     .transpose = transpose_concatenate,
