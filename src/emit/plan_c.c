@@ -92,10 +92,27 @@ static bool emit_function(tn_i_module *m, const tn_i_plan *p, const tn_i_step *s
 
 enum { BY_LIBRARY, NEST, PROGRAM, MOVE, JOIN, PRODUCT };
 
+/* A matrix times a vector: the kernel itself, with all numbers written down. */
+static void put_dots(tn_i_module *m, const tn_i_plan *p, const tn_i_var v[3], const tn_i_by_dots *d) {
+    tn_i_text_put(&m->text, "((dots_fn *)T[%u])(INT64_C(%" PRId64 "), INT64_C(%" PRId64 "), (const void *)",
+                  (unsigned)tn_i_module_address(m, (const void *)(uintptr_t)d->kernel), d->k, d->n);
+    tn_i_emit_address(m, &p->place[v[d->turned]]);
+    tn_i_text_put(&m->text, ", (const void *)");
+    tn_i_emit_address(m, &p->place[v[!d->turned]]);
+    tn_i_text_put(&m->text, ", INT64_C(%" PRId64 "), 0, (void *)", d->bcs);
+    tn_i_emit_address(m, &p->place[v[2]]);
+    tn_i_text_put(&m->text, ", INT64_C(%" PRId64 "));\n", d->ys);
+}
+
 /* A product that is described already: no more than where its operands are. */
 static void put_product(tn_i_module *m, const tn_i_plan *p, const tn_i_step *s) {
     const tn_i_eqn *e = &p->f->eqn[s->eqn];
     const tn_i_var v[3] = {tn_i_in(p->f, e)[0], tn_i_in(p->f, e)[1], e->out};
+    tn_i_by_dots d;
+    if (tn_i_gemm_by_dots(&p->product[s->loop], &d)) {
+        put_dots(m, p, v, &d);
+        return;
+    }
     tn_i_text_put(&m->text, "((product_fn *)T[%d])(T[%u], R->threads", TN_TABLE_PRODUCT,
                   (unsigned)tn_i_module_address(m, &p->product[s->loop]));
     for (int i = 0; i < 3; i++) {

@@ -95,7 +95,8 @@ const char *const tn_i_prelude[] = {
     TN_LINE(PLAN),
     TN_LINE(RUN),
     "typedef int step_fn(const struct plan *, const struct run *, uintptr_t *, size_t);\n",
-    "typedef void product_fn(const void *, int, void *, void *, void *);\n"
+    "typedef void product_fn(const void *, int, void *, void *, void *);\n",
+    "typedef void dots_fn(int64_t, int64_t, const void *, const void *, int64_t, _Bool, void *, int64_t);\n",
     "typedef int leave_fn(const struct plan *, const struct run *, uintptr_t *);\n",
     "INLINE f64 f64_bits(uint64_t u) {\n",
     "    f64 x;\n",

@@ -12,8 +12,24 @@ static tn_status bad_argument(tn_work *w, const char *what, uint32_t i, const tn
     return TN_EINVAL;
 }
 
-/* What an address of each dtype must not have. */
-static const uint8_t odd[TN_NDTYPES] = {[TN_BOOL] = 0, [TN_I32] = 3, [TN_I64] = 7, [TN_F32] = 3, [TN_F64] = 7};
+/* The usual arguments, quickly: false, and the frame is half done, where one of them is to be looked at. */
+static bool enter(const tn_exec *e, uintptr_t *base, const void *const *in, void *const *out, bool *some_absent) {
+    const uint32_t nin = e->f->nin, nout = e->f->nout;
+    const uint8_t *odd = e->odd;
+    bool absent = false;
+    if (!in && nin) return false;
+    for (uint32_t i = 0; i < nin; i++) {
+        const uintptr_t at = base[i] = (uintptr_t)in[i];
+        if (!at || (at & odd[i])) return false;
+    }
+    for (uint32_t j = 0; j < nout; j++) {
+        const uintptr_t at = base[nin + j] = (uintptr_t)out[j];
+        absent |= !at;
+        if (at & odd[nin + j]) return false;
+    }
+    *some_absent = absent;
+    return true;
+}
 
 static tn_status refuse_input(tn_work *w, uint32_t i, const tn_type *t) {
     uintptr_t *base = w->frame + TN_BASE_ARGUMENTS;
@@ -24,31 +40,38 @@ static tn_status refuse_input(tn_work *w, uint32_t i, const tn_type *t) {
     return bad_argument(w, "input", i, t, base[i] ? "is not aligned for its type" : "is NULL");
 }
 
-static tn_status enter_inputs(tn_work *w, const void *const *in) {
+static tn_status check_inputs(tn_work *w, const void *const *in) {
     const tn_fn *f = w->exec->f;
+    const uint8_t *odd = w->exec->odd;
     uintptr_t *base = w->frame + TN_BASE_ARGUMENTS;
     for (uint32_t i = 0; i < f->nin; i++) {
         const tn_type *t = f->val[i].type;
         base[i] = in ? (uintptr_t)in[i] : 0;
-        if (base[i] && !(base[i] & odd[t->dtype])) continue;
+        if (base[i] && !(base[i] & odd[i])) continue;
         const tn_status status = refuse_input(w, i, t);
         if (status != TN_OK) return status;
     }
     return TN_OK;
 }
 
-static tn_status enter_outputs(tn_work *w, void *const *out, bool *some_absent) {
+static tn_status check_outputs(tn_work *w, void *const *out, bool *some_absent) {
     const tn_fn *f = w->exec->f;
+    const uint8_t *odd = w->exec->odd + f->nin;
     uintptr_t *base = w->frame + TN_BASE_ARGUMENTS + f->nin;
     *some_absent = false;
     for (uint32_t j = 0; j < f->nout; j++) {
         const tn_type *t = f->val[f->out[j]].type;
         base[j] = (uintptr_t)out[j];
         *some_absent |= !out[j];
-        if ((base[j] & odd[t->dtype]) && tn_i_count(t))
-            return bad_argument(w, "output", j, t, "is not aligned for its type");
+        if ((base[j] & odd[j]) && tn_i_count(t)) return bad_argument(w, "output", j, t, "is not aligned for its type");
     }
     return TN_OK;
+}
+
+/* One argument after the other: what is none, or says why. */
+static tn_status check(tn_work *w, const void *const *in, void *const *out, bool *some_absent) {
+    const tn_status status = check_inputs(w, in);
+    return status == TN_OK ? check_outputs(w, out, some_absent) : status;
 }
 
 /* The steps to skip are worked out again only when other outputs are absent than the last time. */
@@ -81,9 +104,10 @@ tn_status tn_call_in(const tn_exec *e, tn_work *w, const void *const *in, void *
         return TN_EIO;
     }
     bool some_absent;
-    tn_status status = enter_inputs(w, in);
-    if (status == TN_OK) status = enter_outputs(w, out, &some_absent);
-    if (status != TN_OK) return status;
+    tn_status status = TN_OK;
+    if (!enter(e, w->frame + TN_BASE_ARGUMENTS, in, out, &some_absent) &&
+        (status = check(w, in, out, &some_absent)) != TN_OK)
+        return status;
     w->frame[TN_BASE_ABSOLUTE] = 0;
     w->frame[TN_BASE_ARENA] = (uintptr_t)w->arena;
     const tn_i_run r = {.skip = some_absent ? skipped(w, out) : NULL,
@@ -94,7 +118,7 @@ tn_status tn_call_in(const tn_exec *e, tn_work *w, const void *const *in, void *
                         .file = &w->file,
                         .stacks = &w->stacks};
     status = tn_i_run_plan(e->plan, &r, w->frame);
-    tn_i_stacks_reset(&w->stacks);
+    if (tn_i_stacks_used(&w->stacks)) tn_i_stacks_reset(&w->stacks);
     return status;
 }
 

@@ -28,6 +28,7 @@ static void exec_destroy(tn_exec *e) {
     tn_i_plan_free(c, e->plan);
     tn_i_native_drop(c, &e->native);
     tn_i_free(c, e->dir, text_bytes(e->dir));
+    tn_i_free(c, e->odd, (size_t)e->f->nin + e->f->nout);
     tn_i_fn_unref(e->f);
     tn_i_free(c, e, sizeof *e);
 }
@@ -188,6 +189,16 @@ static bool make_plan(tn_exec *e, const tn_compile_options *o) {
     return e->plan != NULL;
 }
 
+static bool note_alignments(tn_exec *e) {
+    static const uint8_t odd[TN_NDTYPES] = {[TN_BOOL] = 0, [TN_I32] = 3, [TN_I64] = 7, [TN_F32] = 3, [TN_F64] = 7};
+    const tn_fn *f = e->f;
+    const size_t n = (size_t)f->nin + f->nout;
+    if (n && !(e->odd = tn_i_alloc(e->ctx, n))) return false;
+    for (uint32_t i = 0; i < f->nin; i++) e->odd[i] = odd[f->val[i].type->dtype];
+    for (uint32_t j = 0; j < f->nout; j++) e->odd[f->nin + j] = odd[f->val[f->out[j]].type->dtype];
+    return true;
+}
+
 /* The parts of a workspace follow each other, each on a multiple of TN_ARENA_ALIGN. */
 static bool measure(tn_exec *e) {
     const tn_i_plan *p = e->plan;
@@ -258,7 +269,7 @@ tn_exec *tn_compile(const tn_fn *f, const tn_compile_options *opt) {
     e->threads = o.threads ? o.threads : 1;
     e->most_stacks = o.stack_limit ? o.stack_limit : SIZE_MAX;
     e->observer = (tn_i_observer){.call = o.observer, .user = o.observer_user};
-    if (make_plan(e, &o) && measure(e) && spill_dir(e, o.spill_dir) &&
+    if (note_alignments(e) && make_plan(e, &o) && measure(e) && spill_dir(e, o.spill_dir) &&
         tn_i_warm_products(e->ctx, e->plan, e->threads) && make_native(e, &o))
         return e;
     exec_destroy(e);

@@ -26,6 +26,7 @@ struct tn_exec {
     tn_ctx *ctx;
     tn_exec *prev, *next; /* the context's list */
     const tn_fn *f;       /* held */
+    uint8_t *odd;         /* of each input, then of each output: the bits that no address of its dtype has */
     tn_i_plan *plan;
     size_t work_bytes;
     uint32_t refs; /* the caller's hold, and each workspace allocated here */

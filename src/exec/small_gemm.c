@@ -186,9 +186,13 @@ static void run(const tn_i_small *s, const tn_i_products *w) {
 
 /* A column becomes a row, and c gets contiguous rows, where that can be.  A few rows of a stay as they are where a
  * column of them would have to be packed: that would take longer than what the other lanes could do. */
-static tn_i_products turned(const tn_i_products *w) {
+static bool is_turned(const tn_i_products *w) {
     const bool column = w->n == 1 && w->m > 1 && (w->a.rs == 1 || w->m > TN_TILE_ROWS);
-    tn_i_products t = column || (w->n > 1 && w->c.cs != 1 && w->c.rs == 1 && w->m > 1) ? transposed(w) : *w;
+    return column || (w->n > 1 && w->c.cs != 1 && w->c.rs == 1 && w->m > 1);
+}
+
+static tn_i_products turned(const tn_i_products *w) {
+    tn_i_products t = is_turned(w) ? transposed(w) : *w;
     if (t.n == 1) t.b.cs = t.c.cs = 1; /* of one column there is no next */
     return t;
 }
@@ -243,6 +247,8 @@ static void by_dots(const tn_i_small *s, const tn_i_products *w) {
     }
 }
 
+static bool has_columns(const tn_i_products *t) { return t->b.rs == 1 && (t->n == 1 || t->b.cs != 1); }
+
 static void by_vector(const tn_i_small *s, const tn_i_products *w) {
     tn_i_products t = *w;
     t.count = 1;
@@ -250,7 +256,7 @@ static void by_vector(const tn_i_small *s, const tn_i_products *w) {
         t.a.data = at(w->dtype, w->a.data, i * w->anext);
         t.b.data = at(w->dtype, w->b.data, i * w->bnext);
         t.c.data = at(w->dtype, w->c.data, i * w->cnext);
-        if (t.b.rs == 1 && (t.n == 1 || t.b.cs != 1)) {
+        if (has_columns(&t)) {
             by_dots(s, &t);
         } else if (t.b.cs == 1 && t.c.cs == 1) {
             if (!t.accumulate) memset(t.c.data, 0, (size_t)t.n * tn_i_dtype_size(t.dtype));
@@ -264,11 +270,13 @@ static void by_vector(const tn_i_small *s, const tn_i_products *w) {
 
 /* ---- choice ----------------------------------------------------------------------- */
 
+static bool is_vector(const tn_i_products *t) { return t->m == 1 && t->k > 1 && (t->n > TINY || t->k > TINY); }
+
 bool tn_i_gemm_own(const tn_i_products *w) {
     const tn_i_small *s = kernels(w->dtype);
     if (!s || w->m < 1 || w->n < 1 || w->k < 1) return false;
     const tn_i_products t = turned(w);
-    if (t.m == 1 && t.k > 1 && (t.n > TINY || t.k > TINY))
+    if (is_vector(&t))
         by_vector(s, &t);
     else if (!is_small(s, w))
         return false;
@@ -278,6 +286,15 @@ bool tn_i_gemm_own(const tn_i_products *w) {
         run_parts(s, &t);
     else
         run(s, &t);
+    return true;
+}
+
+bool tn_i_gemm_by_dots(const tn_i_products *w, tn_i_by_dots *d) {
+    const tn_i_small *s = kernels(w->dtype);
+    if (!s || w->count != 1 || w->accumulate || w->m < 1 || w->n < 1 || w->k < 1) return false;
+    const tn_i_products t = turned(w);
+    if (!is_vector(&t) || !has_columns(&t) || t.a.cs != 1) return false;
+    *d = (tn_i_by_dots){.kernel = s->dots, .turned = is_turned(w), .k = t.k, .n = t.n, .bcs = t.b.cs, .ys = t.c.cs};
     return true;
 }
 

@@ -28,8 +28,8 @@ typedef struct tn_i_small {
      * `ahead` is not 0, as many bytes from there on are fetched into the second-level cache meanwhile. */
     void (*add_rows)(int64_t k, int64_t n, const void *x, int64_t xs, const void *b, int64_t brs, void *y,
                      uintptr_t ahead);
-    /* y[j] = or += contiguous column j times contiguous x, in a fixed order of lanes. */
-    void (*dots)(int64_t k, int64_t n, const void *x, const void *b, int64_t bcs, bool accumulate, void *y, int64_t ys);
+    /* In a fixed order of lanes. */
+    tn_i_dots_kernel *dots;
     /* The same for two x at once, with the same bits; y is contiguous. */
     void (*dots_of_two)(int64_t k, int64_t n, const void *const x[2], const void *b, int64_t bcs, void *const y[2]);
     /* c = x b for one column x and one row b; b and each row of c are contiguous. */

@@ -115,8 +115,12 @@ INLINE void NAME(dot)(int columns, int ways, int64_t k, const REAL *x, const REA
             UNROLL for (int c = 0; c < columns; c++) sum[c][w] =
                 MULADD(factor, LOAD(b + c * bcs + p + w * LANES), sum[c][w]);
         }
-    for (; p < k; p += LANES) {
-        const MASK mask = FIRST(k - p < LANES ? (int)(k - p) : LANES);
+    for (; p + LANES <= k; p += LANES) {
+        const VEC factor = LOAD(x + p);
+        UNROLL for (int c = 0; c < columns; c++) sum[c][0] = MULADD(factor, LOAD(b + c * bcs + p), sum[c][0]);
+    }
+    if (p < k) {
+        const MASK mask = FIRST((int)(k - p));
         const VEC factor = LOAD_SOME(x + p, mask);
         UNROLL for (int c = 0; c < columns; c++) sum[c][0] =
             MULADD(factor, LOAD_SOME(b + c * bcs + p, mask), sum[c][0]);

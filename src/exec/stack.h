@@ -49,6 +49,7 @@ typedef struct tn_i_stacks {
 void tn_i_stacks_init(tn_i_stacks *s, tn_ctx *c, size_t limit, unsigned char *given, size_t bytes);
 /* Gives all chains up: at the end of a call, however it ends. */
 void tn_i_stacks_reset(tn_i_stacks *s);
+static inline bool tn_i_stacks_used(const tn_i_stacks *s) { return s->living || s->given; } /* else it does nothing */
 void tn_i_stacks_drop(tn_i_stacks *s);
 
 /* Bytes of an array of this type where values live: its handles, if it has `?`.  SIZE_MAX: too many. */

@@ -34,6 +34,20 @@ void tn_i_multiply_at(const tn_i_products *w, int threads, void *a, void *b, voi
  * Elements of small products are summed in the order of the inner index, in the dtype, with fused multiply-adds. False,
  * and nothing is done: too large, a size is 0, or no such kernels on this machine. */
 bool tn_i_gemm_own(const tn_i_products *w);
+
+/* y[j ys] = or += column j of b, for j < n, times x, each of k contiguous elements. */
+typedef void tn_i_dots_kernel(int64_t k, int64_t n, const void *x, const void *b, int64_t bcs, bool accumulate, void *y,
+                              int64_t ys);
+
+/* One call of such a kernel, without addresses. */
+typedef struct tn_i_by_dots {
+    tn_i_dots_kernel *kernel;
+    bool turned; /* x is the second operand of the product, b the first */
+    int64_t k, n, bcs, ys;
+} tn_i_by_dots;
+
+/* Whether tn_i_gemm_own(w) is one such call, and which.  Addresses of w are not read. */
+bool tn_i_gemm_by_dots(const tn_i_products *w, tn_i_by_dots *d);
 /* y[q][j] = column j of b times x[q], for two vectors x of k elements and n columns, contiguous ones `next` apart: each
  * with the bits that tn_i_gemm_own gives it.  False, and nothing is done: no such kernels. */
 bool tn_i_gemm_two(int dtype, int64_t k, int64_t n, const void *const x[2], const void *b, int64_t next,

@@ -324,6 +324,44 @@ static void two_vectors(void **state) {
     }
 }
 
+/* What is one call of a kernel, called: with the bits of the product, whichever operand is the vector. */
+static void one_kernel(void **state) {
+    (void)state;
+    for (int round = 0; round < 400; round++) {
+        const int dtype = round % 2 ? TN_F64 : TN_F32, layout = (int)pick(0, 15);
+        const int64_t k = pick(1, round % 4 ? 130 : 60), size = pick(1, 130), one = pick(0, 9) ? 1 : 2;
+        const int64_t m = layout & 1 ? one : size, n = layout & 1 ? size : one;
+        matrix a = make(dtype, m, k, layout >> 1 & 1, false), b = make(dtype, k, n, layout >> 2 & 1, false);
+        const matrix c = make(dtype, m, n, layout >> 3, true), d = make(dtype, m, n, layout >> 3, true);
+        irrational(&a);
+        irrational(&b);
+        tn_i_products w = {dtype, false, m, n, k, 1, a.at, b.at, c.at, .anext = 0};
+        tn_i_by_dots s;
+        const bool own = tn_i_gemm_own(&w), dots = tn_i_gemm_by_dots(&w, &s);
+        assert_true(own || !dots);
+        if (!dots) goto next;
+        const void *const in[2] = {a.at.data, b.at.data};
+        s.kernel(s.k, s.n, in[s.turned], in[!s.turned], s.bcs, false, d.at.data, s.ys);
+        if (!same_bits(&c, &d)) fail_msg("%lld %lld %lld %d", (long long)m, (long long)n, (long long)k, layout);
+    next:
+        free(a.memory), free(b.memory), free(c.memory), free(d.memory);
+    }
+    /* A matrix times a vector is one, with kernels of our own; many or small ones, and what is added to, are none. */
+    tn_i_products w = {.dtype = TN_F64, .m = 50, .n = 1, .k = 50, .count = 1, .a = {NULL, 50, 1}, .b = {NULL, 1, 1}};
+    tn_i_by_dots s;
+    w.c = (tn_i_matrix){NULL, 1, 1};
+    const bool has = tn_i_gemm_by_dots(&w, &s);
+    assert_true(!has || (s.turned && s.k == 50 && s.n == 50 && s.bcs == 50 && s.ys == 1));
+    w.count = 2;
+    assert_false(tn_i_gemm_by_dots(&w, &s));
+    w.count = 1, w.accumulate = true;
+    assert_false(tn_i_gemm_by_dots(&w, &s));
+    w.accumulate = false, w.m = 48, w.k = 48;
+    assert_false(tn_i_gemm_by_dots(&w, &s));
+    w.m = 50, w.k = 50, w.dtype = TN_I32;
+    assert_false(tn_i_gemm_by_dots(&w, &s));
+}
+
 /* ---- triangles ------------------------------------------------------------------------ */
 
 static void triangles(void **state) {
@@ -390,6 +428,7 @@ static const struct CMUnitTest all[] = {
     cmocka_unit_test(rows_are_alike),
     cmocka_unit_test(panels),
     cmocka_unit_test(two_vectors),
+    cmocka_unit_test(one_kernel),
     cmocka_unit_test(triangles),
     cmocka_unit_test(solves),
 };
