@@ -20,7 +20,7 @@ static bool is_plain(const tn_i_nest_writer *w, uint32_t op) {
 }
 
 /* The array of the first store; rows of others are aligned likewise, or not. */
-static uint32_t first_store(const tn_i_nest_writer *w) {
+uint32_t tn_i_first_store(const tn_i_nest_writer *w) {
     for (uint32_t i = 0; i < w->n->nop; i++)
         if (w->n->op[i].kind == TN_NEST_STORE && w->n->op[i].level == TN_NEST_ELEMENT) return w->n->op[i].array;
     return TN_NOVAR;
@@ -41,7 +41,7 @@ bool tn_i_aligns_rows(const tn_i_nest_writer *w) {
         maps += n->op[i].kind == TN_NEST_MAP;
         if (!is_plain(w, i)) return false;
     }
-    const uint32_t array = first_store(w);
+    const uint32_t array = tn_i_first_store(w);
     return maps <= MOST_MAPS && array != TN_NOVAR && rows_begin_anywhere(w, array);
 }
 
@@ -50,7 +50,7 @@ void tn_i_emit_aligned(tn_i_nest_writer *w) {
     tn_i_text_put(w->t,
                   "const int64_t lead = (int64_t)(-((uintptr_t)q%u / %d) %% %d);\n"
                   "{ const int64_t some = lead, i = 0;\n",
-                  (unsigned)first_store(w), w->width, w->lanes);
+                  (unsigned)tn_i_first_store(w), w->width, w->lanes);
     tn_i_emit_pieces(w, 0, 1, &some);
     tn_i_text_put(w->t, "}\nint64_t i = lead;\nfor (; i + %d <= INT64_C(%" PRId64 "); i += %d) {\n", w->lanes, w->inner,
                   w->lanes);

@@ -49,7 +49,12 @@ typedef struct tn_i_nest_writer {
     size_t buffers;                   /* offset in scratch of the rows' buffers, SIZE_MAX: on the stack */
     size_t needs;                     /* bytes of scratch, of one thread */
     const struct tn_i_nest_code *cut; /* how threads share it; NULL: they do not */
-    size_t part[TN_NEST_OPS];         /* of a sum that goes through all pieces: where in scratch its parts are */
+    struct {
+        bool on;
+        int64_t row;  /* elements in front of the row that is being written, of rows that are gone through as one */
+        int64_t seam; /* how many lanes are this row's, where the others are the next one's; 0: all */
+    } flat;           /* nest_flat.c */
+    size_t part[TN_NEST_OPS]; /* of a sum that goes through all pieces: where in scratch its parts are */
 } tn_i_nest_writer;
 
 /* A vector of the innermost loop, of which at a row's end only `count` elements are there. */
@@ -82,8 +87,17 @@ void tn_i_emit_blocks_behind(tn_i_nest_writer *w, uint32_t op, const tn_i_piece 
 /* nest_aligned.c: whether rows are better stored from where vectors are aligned; and the elements of a row, so. */
 bool tn_i_aligns_rows(const tn_i_nest_writer *w);
 void tn_i_emit_aligned(tn_i_nest_writer *w);
+uint32_t tn_i_first_store(const tn_i_nest_writer *w); /* its array's rows are those that are aligned */
 
-/* nest_vec.c: where an array is. */
+/* nest_flat.c: whether rows are gone through as one, if they are aligned; `done` says how many have been. */
+bool tn_i_rows_are_flat(const tn_i_nest_writer *w);
+void tn_i_emit_flat_rows(tn_i_nest_writer *w);
+/* The value of a LOAD in such rows, where it is no matter of the index alone; false: it is. */
+bool tn_i_emit_flat_load(tn_i_nest_writer *w, uint32_t op, const char *type, const tn_i_piece *piece);
+
+/* nest_vec.c: q3, an array where loops 0 .. loops-1 are. */
+void tn_i_move_arrays(tn_i_nest_writer *w, uint32_t loops);
+/* Where an array is. */
 const tn_i_place *tn_i_array_place(const tn_i_nest_writer *w, uint32_t array);
 /* "if (wanted) " in front of a store to an output that the caller may leave out. */
 void tn_i_emit_guard(tn_i_nest_writer *w, uint32_t array);

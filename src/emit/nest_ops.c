@@ -127,7 +127,9 @@ static void emit_load(tn_i_nest_writer *w, uint32_t op, const tn_i_piece *k) {
     char type[16];
     tn_i_vector_type(w, op, type);
     tn_i_text_put(w->t, "const %s v%u_%d = ", type, (unsigned)op, w->u);
-    if (w->n->array[o->array].boxed && w->plain)
+    if (tn_i_emit_flat_load(w, op, type, k))
+        ;
+    else if (w->n->array[o->array].boxed && w->plain)
         load_plain(w, op, type, by);
     else if (w->n->array[o->array].boxed)
         load_box(w, op, type, by);

@@ -151,8 +151,7 @@ void tn_i_emit_flat(tn_i_nest_writer *w, uint32_t first, uint32_t end) {
         tn_i_text_put(w->t, " * INT64_C(%" PRId64 ") + i%u)", w->n->size[d], (unsigned)d);
 }
 
-/* q: an array where loops 0 .. loops-1 are. */
-static void move_arrays(tn_i_nest_writer *w, uint32_t loops) {
+void tn_i_move_arrays(tn_i_nest_writer *w, uint32_t loops) {
     for (uint32_t k = 0; k < w->n->narray; k++) {
         const tn_i_nest_array *a = &w->n->array[k];
         tn_i_text_put(w->t, "char *const q%u = p%u + (0", (unsigned)k, (unsigned)k);
@@ -364,6 +363,15 @@ static void innermost(tn_i_nest_writer *w, uint32_t phase, int vectors) {
     tn_i_text_put(w->t, "}\n");
 }
 
+/* As open_loops, behind what goes through rows as one. */
+static void open_flat_rows(tn_i_nest_writer *w) {
+    const uint32_t d = w->n->nloop - 2;
+    open_loops(w, w->n->nouter, d);
+    tn_i_emit_flat_rows(w);
+    tn_i_text_put(w->t, "for (int64_t i%u = done; i%u < INT64_C(%" PRId64 "); i%u++) {\n", (unsigned)d, (unsigned)d,
+                  w->n->size[d], (unsigned)d);
+}
+
 static void elements(tn_i_nest_writer *w, uint32_t phase) {
     const tn_i_nest *n = w->n;
     bool lanes;
@@ -372,8 +380,11 @@ static void elements(tn_i_nest_writer *w, uint32_t phase) {
     if (some) {
         const int vectors = vectors_at_once(w, phase, lanes);
         tn_i_text_put(w->t, "{\n");
-        open_loops(w, n->nouter, n->nloop - 1);
-        move_arrays(w, n->nloop - 1);
+        if (tn_i_rows_are_flat(w))
+            open_flat_rows(w);
+        else
+            open_loops(w, n->nouter, n->nloop - 1);
+        tn_i_move_arrays(w, n->nloop - 1);
         tn_i_text_put(w->t, "const int64_t e = ");
         tn_i_emit_flat(w, n->nouter, n->nloop - 1);
         tn_i_text_put(w->t, " * INT64_C(%" PRId64 "); (void)e;\n", w->inner);
@@ -396,7 +407,7 @@ static void write_rows(tn_i_nest_writer *w) {
     const bool waits = w->cut && w->n->rows == 1;
     open_loops(w, 0, w->n->nouter);
     tn_i_text_put(w->t, "{\n");
-    move_arrays(w, w->n->nouter);
+    tn_i_move_arrays(w, w->n->nouter);
     numbers_of_row(w, 0, true);
     for (uint32_t phase = 0; phase < w->n->nphase; phase++) {
         elements(w, phase);
@@ -504,7 +515,7 @@ static void write_pieces(tn_i_nest_writer *w, uint32_t id) {
 static void write_end(tn_i_nest_writer *w) {
     once(w);
     tn_i_text_put(w->t, "{\n");
-    move_arrays(w, 0);
+    tn_i_move_arrays(w, 0);
     numbers_of_row(w, 0, true);
     for (uint32_t i = 0; i < w->n->nop; i++) {
         if (!tn_i_in_parts(w, i)) continue;
@@ -528,6 +539,19 @@ static void write_joined(tn_i_nest_writer *w, uint32_t id) {
     if (w->n->rows == 1) write_end(w);
 }
 
+/* What only makes one output makes nothing where that is left out: so no store has to ask. */
+static void leave_unwanted(tn_i_nest_writer *w) {
+    uint32_t only = TN_NOVAR;
+    for (uint32_t i = 0; i < w->n->nop; i++) {
+        const tn_i_nest_op *o = &w->n->op[i];
+        if (o->kind != TN_NEST_STORE) continue;
+        if (only != TN_NOVAR && only != o->array) return;
+        only = o->array;
+    }
+    if (only == TN_NOVAR || tn_i_array_place(w, only)->base < TN_BASE_ARGUMENTS + w->p->f->nin) return;
+    tn_i_text_put(w->t, "if (!want%u) return;\n", (unsigned)only);
+}
+
 bool tn_i_emit_nest(tn_i_module *m, uint32_t id, const tn_i_plan *p, const tn_i_step *s, const tn_i_nest *n) {
     tn_i_nest_writer w;
     if (!begin(&w, m, p, s, n)) return false;
@@ -535,6 +559,7 @@ bool tn_i_emit_nest(tn_i_module *m, uint32_t id, const tn_i_plan *p, const tn_i_
     tn_i_text_put(w.t, "static void nest%u(const void *const *T, const uintptr_t *F) {\n", (unsigned)id);
     tn_i_text_put(w.t, "const uintptr_t S = F[1] + %" PRId64 "ll;\n", s->scratch);
     declare_arrays(&w);
+    leave_unwanted(&w);
     declare_functions(&w);
     if (w.numbers)
         tn_i_emit_numbers(&w);
