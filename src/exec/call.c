@@ -3,6 +3,12 @@
 
 #include <stdio.h>
 #include <string.h>
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
+#define ALONE __libc_single_threaded
+#else
+#define ALONE 0
+#endif
 
 /* ---- arguments -------------------------------------------------------------------- */
 
@@ -131,11 +137,20 @@ static tn_status call_own(tn_exec *e, const void *const *in, void *const *out) {
     return tn_call_in(e, e->own, in, out);
 }
 
+/* False: somebody is in it.  An exchange waits until all that was stored is seen by other processors, so in a process
+ * of one thread, where nobody else can come in between, there is none. */
+static bool enter_own(tn_exec *e) {
+    if (!ALONE) return !atomic_exchange_explicit(&e->busy, true, memory_order_acquire);
+    if (atomic_load_explicit(&e->busy, memory_order_relaxed)) return false;
+    atomic_store_explicit(&e->busy, true, memory_order_relaxed);
+    return true;
+}
+
 tn_status tn_call(tn_exec *e, const void *const *in, void *const *out) {
     if (!e) return TN_EINVAL;
-    if (atomic_flag_test_and_set_explicit(&e->busy, memory_order_acquire)) return TN_EBUSY;
+    if (!enter_own(e)) return TN_EBUSY;
     tn_status status = call_own(e, in, out);
-    atomic_flag_clear_explicit(&e->busy, memory_order_release);
+    atomic_store_explicit(&e->busy, false, memory_order_release);
     return status;
 }
 

@@ -48,7 +48,7 @@ static tn_exec *exec_alloc(tn_fn *f) {
     e->ctx = c;
     e->f = f;
     e->refs = 1;
-    atomic_flag_clear(&e->busy);
+    atomic_init(&e->busy, false);
     tn_i_on_teardown(c, destroy_all);
     e->next = c->execs;
     if (c->execs) c->execs->prev = e;

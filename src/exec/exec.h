@@ -36,7 +36,7 @@ struct tn_exec {
     tn_work *works;         /* allocated here */
     tn_work *own;           /* of tn_call */
     tn_i_observer observer; /* of tn_call */
-    atomic_flag busy;
+    atomic_bool busy;       /* in tn_call */
     int backend;
     tn_i_native native;
     char error[256]; /* of tn_call before it has a workspace */
