@@ -302,3 +302,18 @@ void tn_i_nest_run_chain(const tn_i_nest_code *code, const tn_i_nest_chain *k, t
     const int64_t done = k->set->run(desk->link, first * size, end, end);
     if (done < end) run_rest(code, k, desk, at, done, end - done);
 }
+
+void tn_i_nest_fold_chain(const tn_i_nest_code *code, const tn_i_nest_chain *k, tn_i_nest_desk *desk, char **at,
+                          const tn_i_nest_folding *z, int64_t n) {
+    for (int64_t i = 0, leaf; i < n; i += leaf) {
+        const int64_t e = z->first + i;
+        leaf = TN_LEAF - e % TN_LEAF < n - i ? TN_LEAF - e % TN_LEAF : n - i;
+        for (uint32_t j = k->sink[0]; j < k->sink[1]; j++) tn_i_sink_begin(&code->sink[code->sunk[j]], z->scratch, e);
+        tn_i_nest_run_chain(code, k, desk, at, i, leaf);
+        for (uint32_t j = k->sink[0]; j < k->sink[1]; j++) {
+            const tn_i_nest_sink *s = &code->sink[code->sunk[j]];
+            char *out = s->out == TN_NOVAR ? NULL : at[s->out];
+            tn_i_sink_end(code, s, z->scratch, z->all, z->data, z->row, e, leaf, out);
+        }
+    }
+}

@@ -648,6 +648,10 @@ static bool make(maker *m) {
     return ok;
 }
 
+static bool make_all(maker *m) {
+    return make(m) && tn_i_nest_cut(m->ctx, m->nest) && tn_i_line_make(m->ctx, m->nest, m->code);
+}
+
 bool tn_i_nest_prepare(tn_ctx *c, tn_i_nest *nest, tn_i_isa isa, bool accurate) {
     tn_i_nest_code *code = tn_i_alloc(c, sizeof *code);
     if (!code) return false;
@@ -655,7 +659,7 @@ bool tn_i_nest_prepare(tn_ctx *c, tn_i_nest *nest, tn_i_isa isa, bool accurate) 
     code->nop = nest->nop;
     nest->code = code;
     bool done = false;
-    if (tn_i_nest_split(c, nest, isa, accurate, &done) && (done || (make(&m) && tn_i_nest_cut(c, nest)))) return true;
+    if (tn_i_nest_split(c, nest, isa, accurate, &done) && (done || make_all(&m))) return true;
     tn_i_nest_drop(c, nest);
     return false;
 }
@@ -681,6 +685,7 @@ void tn_i_nest_drop(tn_ctx *c, tn_i_nest *nest) {
     tn_i_free(c, k->end, k->cend * sizeof *k->end);
     tn_i_free(c, k->slot, k->cslot * sizeof *k->slot);
     tn_i_free(c, k->sunk, k->csunk * sizeof *k->sunk);
+    tn_i_free(c, k->anchor, k->canchor * sizeof *k->anchor);
     tn_i_free(c, k->constant, (k->nop + 1) * 8);
     tn_i_free(c, k->moving, (k->nmoving + (size_t)1) * sizeof *k->moving);
     tn_i_free(c, k, sizeof *k);

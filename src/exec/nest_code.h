@@ -136,7 +136,19 @@ typedef struct tn_i_scalar_many {
 typedef struct tn_i_scalar_move {
     uint32_t array, at; /* at: offset in scratch */
     uint32_t size;
+    int64_t from; /* bytes from where the array is */
 } tn_i_scalar_move;
+
+/* Where the address of a value comes from, of a nest that is one chain (nest_line.c): so many bytes behind an array,
+ * the code's constants, scratch, or the slots. */
+typedef enum tn_i_anchor { TN_ANCHOR_CODE, TN_ANCHOR_SCRATCH, TN_ANCHOR_SLOT, TN_ANCHOR_ARRAY } tn_i_anchor;
+
+typedef struct tn_i_nest_anchor {
+    uint32_t value;
+    uint8_t kind;
+    uint32_t array;
+    int64_t bytes;
+} tn_i_nest_anchor;
 
 typedef struct tn_i_nest_section {
     uint32_t first, last;
@@ -173,7 +185,7 @@ typedef struct tn_i_nest_code {
     tn_i_scalar_many *many;
     struct tn_i_tiny *small; /* what they do, of a tiny nest */
     size_t cnumber, nsmall;
-    tn_i_scalar_move *load, *store; /* load: all of both */
+    tn_i_scalar_move *load, *store; /* load: all of both; of a line, loads of numbers */
     int32_t *gather;                /* offsets in scratch; of tiny nests in arrays */
     size_t ngather, cgather;
     uint64_t *constant; /* of scalar code; else an image of the values that are once */
@@ -189,6 +201,9 @@ typedef struct tn_i_nest_code {
     uint32_t *sunk;       /* sinks of chains */
     size_t nchain, nlink, nend, nslot, nsunk;
     size_t cchain, clink, cend, cslot, csunk;
+    tn_i_nest_anchor *anchor;
+    size_t nanchor, canchor;
+    int64_t line;         /* elements of the only row, if it is but one chain (nest_line.c); else 0 */
     uint32_t threads;     /* the most that run it */
     int64_t unit, pieces; /* rows of a piece, or elements where there is one row; how many */
     size_t each;          /* scratch of a thread */
@@ -207,6 +222,12 @@ bool tn_i_nest_kernel(tn_ctx *c, const tn_i_nest *n, const tn_i_nest_op *o, tn_i
 /* Makes parts of the nest where boxes of its operands begin and end, and code of each, if that is worth it. */
 bool tn_i_nest_split(tn_ctx *c, tn_i_nest *n, tn_i_isa isa, bool accurate, bool *done);
 void tn_i_nest_drop_parts(tn_ctx *c, tn_i_nest_code *code);
+
+/* ---- one chain over one row (nest_line.c) ---- */
+/* Once everything is placed, if it is such a nest.  False after an error. */
+bool tn_i_line_make(tn_ctx *c, const tn_i_nest *n, tn_i_nest_code *code);
+/* False, and nothing is done, where an output is not wanted: that takes tiles. */
+bool tn_i_line_run(const tn_i_nest_code *code, char *const *data, char *scratch);
 
 /* ---- numbers (nest_scalar.c) ---- */
 bool tn_i_scalar_make(tn_ctx *c, tn_i_nest *n, tn_i_nest_code *code, tn_i_isa isa, bool accurate);
@@ -230,6 +251,14 @@ void tn_i_nest_open_desk(const tn_i_nest_code *code, tn_i_nest_desk *desk, char 
 void tn_i_nest_address(const tn_i_nest_code *code, const tn_i_nest_chain *k, tn_i_nest_desk *desk, char *const *at);
 void tn_i_nest_run_chain(const tn_i_nest_code *code, const tn_i_nest_chain *k, tn_i_nest_desk *desk, char **at,
                          int64_t first, int64_t n);
+/* Whole tiles of n elements, with sums, taken leaf by leaf: of `row`, from its element `first` on. */
+typedef struct tn_i_nest_folding {
+    char *scratch, *all; /* of this thread, and of all */
+    char *const *data;
+    int64_t row, first;
+} tn_i_nest_folding;
+void tn_i_nest_fold_chain(const tn_i_nest_code *code, const tn_i_nest_chain *k, tn_i_nest_desk *desk, char **at,
+                          const tn_i_nest_folding *z, int64_t n);
 
 /* ---- moving (nest_move.c) ---- */
 int64_t tn_i_walk_far(const tn_i_nest_walk *w, int64_t at);

@@ -66,7 +66,6 @@ void tn_i_nest_put(uint8_t size, const int32_t *at, const char *from, int64_t by
     }
 }
 
-/* Sums of a chain are of its row, and taken leaf by leaf. */
 static void run_chain(const state *t, const tn_i_nest_chain *k, int64_t from, int64_t n) {
     const tn_i_nest_code *c = t->code;
     tn_i_nest_address(c, k, t->desk, t->at);
@@ -74,17 +73,9 @@ static void run_chain(const state *t, const tn_i_nest_chain *k, int64_t from, in
         tn_i_nest_run_chain(c, k, t->desk, t->at, 0, n);
         return;
     }
-    const int64_t row = t->nest->rows > 1 ? from / t->nest->row : 0, at = from - row * t->nest->row;
-    for (int64_t i = 0, leaf; i < n; i += leaf) {
-        leaf = least(n - i, TN_LEAF - (at + i) % TN_LEAF);
-        for (uint32_t j = k->sink[0]; j < k->sink[1]; j++) tn_i_sink_begin(&c->sink[c->sunk[j]], t->scratch, at + i);
-        tn_i_nest_run_chain(c, k, t->desk, t->at, i, leaf);
-        for (uint32_t j = k->sink[0]; j < k->sink[1]; j++) {
-            const tn_i_nest_sink *s = &c->sink[c->sunk[j]];
-            char *out = s->out == TN_NOVAR ? NULL : t->at[s->out];
-            tn_i_sink_end(c, s, t->scratch, t->all, t->data, row, at + i, leaf, out);
-        }
-    }
+    const int64_t row = t->nest->rows > 1 ? from / t->nest->row : 0;
+    const tn_i_nest_folding z = {t->scratch, t->all, t->data, row, from - row * t->nest->row};
+    tn_i_nest_fold_chain(c, k, t->desk, t->at, &z, n);
 }
 
 /* Indices from..from+n-1 of the space, or of its rows; `rows` of them, if whole. */
@@ -247,23 +238,13 @@ static void run_threads(const tn_i_nest *nest, char *const *data, char *scratch)
     if (nest->rows == 1) run_section(t, &c->row[0], 0, 1, 1);
 }
 
-static void run_parts(const tn_i_nest_code *c, char *const *data, void *scratch) {
-    char *own[TN_NEST_NUMBERS];
-    for (const tn_i_nest_part *p = c->part, *end = p + c->nparts; p < end; p++) {
-        for (uint32_t i = 0; i < p->nest.narray; i++) {
-            char *at = data[p->move[i].array];
-            own[i] = at ? at + p->move[i].bytes : NULL;
-        }
-        tn_i_nest_execute(&p->nest, own, scratch);
-    }
-}
+static void run_parts(const tn_i_nest_code *c, char *const *data, void *scratch);
 
-void tn_i_nest_execute(const tn_i_nest *nest, char *const *data, void *scratch) {
+/* Whatever needs addresses of its own arrays. */
+static void run_tiles(const tn_i_nest *nest, char *const *data, void *scratch) {
     const tn_i_nest_code *c = nest->code;
     if (c->nparts) {
         run_parts(c, data, scratch);
-    } else if (c->scalar) {
-        tn_i_scalar_run(c, data, scratch);
     } else if (c->numbers) {
         tn_i_tiny_run(c, data, scratch);
     } else if (c->threads > 1) {
@@ -273,6 +254,28 @@ void tn_i_nest_execute(const tn_i_nest *nest, char *const *data, void *scratch) 
         const state t = enter(nest, data, scratch, scratch, &desk);
         run_rows(&t, 0, nest->rows);
     }
+}
+
+/* Whether it needs none but those that were listed for it. */
+static bool run_listed(const tn_i_nest_code *c, char *const *data, void *scratch) {
+    if (c->scalar) tn_i_scalar_run(c, data, scratch);
+    return c->scalar || (c->line && tn_i_line_run(c, data, scratch));
+}
+
+static void run_parts(const tn_i_nest_code *c, char *const *data, void *scratch) {
+    char *own[TN_NEST_NUMBERS];
+    for (const tn_i_nest_part *p = c->part, *end = p + c->nparts; p < end; p++) {
+        if (run_listed(p->nest.code, data, scratch)) continue;
+        for (uint32_t i = 0; i < p->nest.narray; i++) {
+            char *at = data[p->move[i].array];
+            own[i] = at ? at + p->move[i].bytes : NULL;
+        }
+        run_tiles(&p->nest, own, scratch);
+    }
+}
+
+void tn_i_nest_execute(const tn_i_nest *nest, char *const *data, void *scratch) {
+    if (!run_listed(nest->code, data, scratch)) run_tiles(nest, data, scratch);
     if (nest->nspot) tn_i_nest_put_spots(nest, data);
 }
 

@@ -130,7 +130,7 @@ static void place_loads(maker *m) {
         bool inside = true;
         for (uint32_t d = 0; a->boxed && d < m->n->nloop; d++) inside &= a->lo[d] <= 0 && a->hi[d] > 0;
         m->at[v] = inside ? reserve(m, 8, 8) : m->at[a->fill];
-        if (inside) m->code->load[m->code->nload++] = (tn_i_scalar_move){o->array, m->at[v], size_of(m, v)};
+        if (inside) m->code->load[m->code->nload++] = (tn_i_scalar_move){o->array, m->at[v], size_of(m, v), 0};
     }
 }
 
@@ -139,7 +139,7 @@ static void place_stores(maker *m) {
     for (uint32_t v = 0; v < m->n->nop; v++) {
         const tn_i_nest_op *o = &m->n->op[v];
         if (o->kind == TN_NEST_STORE)
-            c->store[c->nstore++] = (tn_i_scalar_move){o->array, m->at[o->in[0]], size_of(m, o->in[0])};
+            c->store[c->nstore++] = (tn_i_scalar_move){o->array, m->at[o->in[0]], size_of(m, o->in[0]), 0};
     }
 }
 
@@ -372,8 +372,8 @@ static inline void copy(uint32_t size, const void *from, void *to) {
 void tn_i_scalar_run(const tn_i_nest_code *code, char *const *data, char *reg) {
     const tn_i_scalar_move *x;
     for (uint32_t i = 0; i < code->nconstant; i++) memcpy(reg + 8 * (size_t)i, &code->constant[i], 8);
-    for (x = code->load; x < code->load + code->nload; x++) copy(x->size, data[x->array], reg + x->at);
+    for (x = code->load; x < code->load + code->nload; x++) copy(x->size, data[x->array] + x->from, reg + x->at);
     code->number->run(code->number, reg);
     for (x = code->store; x < code->store + code->nstore; x++)
-        if (data[x->array]) copy(x->size, reg + x->at, data[x->array]);
+        if (data[x->array]) copy(x->size, reg + x->at, data[x->array] + x->from);
 }

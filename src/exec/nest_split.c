@@ -273,6 +273,24 @@ static bool make_part(maker *m) {
     return true;
 }
 
+static void relist_move(const tn_i_nest_part *p, tn_i_scalar_move *x) {
+    x->from += p->move[x->array].bytes;
+    x->array = p->move[x->array].array;
+}
+
+/* What a part has listed of its own arrays is of those of the whole. */
+static void relist(const tn_i_nest_part *p) {
+    const tn_i_nest_code *c = p->nest.code;
+    for (uint32_t i = 0; i < c->nload; i++) relist_move(p, &c->load[i]);
+    for (uint32_t i = 0; i < c->nstore; i++) relist_move(p, &c->store[i]);
+    for (size_t i = 0; i < c->nanchor; i++) {
+        tn_i_nest_anchor *a = &c->anchor[i];
+        if (a->kind != TN_ANCHOR_ARRAY) continue;
+        a->bytes += p->move[a->array].bytes;
+        a->array = p->move[a->array].array;
+    }
+}
+
 /* ---- all of them ------------------------------------------------------------------------- */
 
 static bool make_parts(maker *m, const int64_t *at, tn_i_nest_code *code, tn_i_isa isa, bool accurate) {
@@ -281,6 +299,7 @@ static bool make_parts(maker *m, const int64_t *at, tn_i_nest_code *code, tn_i_i
         m->first = at[i];
         m->last = at[i + 1];
         if (!make_part(m) || !tn_i_nest_prepare(m->ctx, &m->part->nest, isa, accurate)) return false;
+        relist(m->part);
     }
     return true;
 }
