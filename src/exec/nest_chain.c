@@ -87,13 +87,40 @@ static bool begin_chain(run *r, uint32_t end, uint32_t values) {
     tn_i_nest_code *c = r->m->code;
     c->nvalue = values;
     c->nlink = r->chain.link;
-    r->chain.nend = r->nslot = 0;
+    r->chain.nend = r->nslot = r->cost = 0;
     r->full = false;
     take_sinks(r, end);
     return tn_i_grow(r->m->ctx, (void **)&c->end, &c->cend, c->nend + TN_CHAIN_SLOTS, sizeof *c->end);
 }
 
 /* Cut where slots or ends are no longer enough, until they are. */
+static bool make_links(run *r, uint32_t end, uint32_t values) {
+    do {
+        if (!begin_chain(r, end, values) || !tn_i_links_make(r)) return false;
+    } while (r->full);
+    return true;
+}
+
+static void weigh_ends(const run *r) {
+    enum { ALL = 15 };
+    tn_i_nest_end *end = r->m->code->end + r->chain.end;
+    uint32_t uses = 0;
+    for (uint32_t i = 0; i < r->chain.nend; i++) uses += end[i].uses;
+    for (uint32_t i = 0; i < r->chain.nend; i++) end[i].weight = uses > ALL ? end[i].uses * ALL / uses : end[i].uses;
+}
+
+/* In another order, if its links cost less. */
+static bool try_order(run *r, uint32_t end, uint32_t values) {
+    uint32_t list[TN_CHAIN_LINKS], back[TN_CHAIN_LINKS];
+    const uint32_t cost = r->cost, last = r->last;
+    if (!tn_i_run_deepen(r, list)) return true;
+    for (uint32_t i = 0; i < last - r->first; i++) back[list[i]] = i;
+    if (!tn_i_run_arrange(r, list) || !make_links(r, end, values)) return false;
+    if (r->last == last && r->cost < cost) return true;
+    r->last = last;
+    return tn_i_run_arrange(r, back) && make_links(r, end, values);
+}
+
 static bool make_chain(run *r, uint32_t end) {
     tn_i_nest_code *c = r->m->code;
     const uint32_t values = c->nvalue;
@@ -101,10 +128,8 @@ static bool make_chain(run *r, uint32_t end) {
     r->chain.link = (uint32_t)c->nlink;
     r->chain.end = (uint32_t)c->nend;
     r->chain.first = r->first;
-    do {
-        if (!begin_chain(r, end, values) || !tn_i_links_make(r)) return false;
-    } while (r->full);
-    if (!note_slots(r)) return false;
+    if (!make_links(r, end, values) || !try_order(r, end, values) || !note_slots(r)) return false;
+    weigh_ends(r);
     r->chain.last = r->sinks;
     c->nend += r->chain.nend;
     if (!tn_i_grow(r->m->ctx, (void **)&c->chain, &c->cchain, c->nchain + 1, sizeof *c->chain)) return false;
@@ -262,24 +287,26 @@ static void run_rest(const tn_i_nest_code *code, const tn_i_nest_chain *k, tn_i_
 /* Some elements may be computed twice: none is folded, or read where one is written. */
 static bool repeatable(const tn_i_nest_code *code, const tn_i_nest_chain *k, char *const *at) {
     const tn_i_nest_end *e = code->end + k->end, *last = e + k->nend, *x;
-    if (k->sink[0] < k->sink[1]) return false;
+    bool same = k->sink[0] < k->sink[1];
     for (; e < last; e++)
-        for (x = code->end + k->end; e->writes && x < last; x++)
-            if (x->reads && at[x->value] == at[e->value]) return false;
-    return true;
+        for (x = code->end + k->end; e->writes && x < last; x++) same |= x->reads && at[x->value] == at[e->value];
+    return !same;
 }
 
-/* Where the second block may begin so that most of what is read and written is aligned from there on. */
+/* Where the second block may begin so that most of what is read and written is aligned from there on.  Each place of a
+ * number in a line has four bits of a word, where uses of what begins there are counted: 15 of them at most. */
 static int64_t second_block(const tn_i_nest_code *code, const tn_i_nest_chain *k, char *const *at) {
-    enum { LINE = 64, LEAST = 4 };
-    uint32_t uses[LINE / LEAST] = {0}, best = 0;
-    for (uint32_t i = 0; i < k->nend; i++) {
-        const tn_i_nest_end *e = &code->end[k->end + i];
-        uses[(uintptr_t)at[e->value] % LINE / LEAST] += e->uses;
+    enum { PLACE = 60, FOUR = 15 };
+    uint64_t uses = 0, most = 0;
+    int64_t place = 0;
+    const tn_i_nest_end *first = code->end + k->end, *last = first + k->nend;
+    for (const tn_i_nest_end *e = first; e < last; e++) uses += e->weight << ((uintptr_t)at[e->value] & PLACE);
+    for (const tn_i_nest_end *e = first; e < last; e++) {
+        const int64_t here = (int64_t)((uintptr_t)at[e->value] & PLACE);
+        const uint64_t n = uses >> here & FOUR;
+        if (n > most) most = n, place = here;
     }
-    for (uint32_t i = 1; i < LINE / LEAST; i++)
-        if (uses[i] > uses[best]) best = i;
-    return k->set->block - best * LEAST;
+    return k->set->block - place;
 }
 
 /* What is no whole number of blocks: the first and the last one may overlap others. */

@@ -412,7 +412,7 @@ static bool emit_reduce(maker *m, uint32_t v) {
 /* ---- stores ------------------------------------------------------------------------------------ */
 
 /* An output may be where an operand was, but only if both are walked alike. */
-static bool may_share(const tn_i_nest *n, const tn_i_nest_op *load, const tn_i_nest_array *a) {
+bool tn_i_nest_may_share(const tn_i_nest *n, const tn_i_nest_op *load, const tn_i_nest_array *a) {
     if (load->kind != TN_NEST_LOAD) return false;
     const tn_i_nest_array *b = &n->array[load->array];
     bool alike = size_of(a->dtype) == size_of(b->dtype) && a->offset == b->offset;
@@ -422,7 +422,7 @@ static bool may_share(const tn_i_nest *n, const tn_i_nest_op *load, const tn_i_n
 
 /* Whether v is an operand that may share memory with array a and is read behind instruction `at`. */
 static bool read_after(const maker *m, uint32_t v, const tn_i_nest_array *a, uint32_t at) {
-    if (!may_share(m->nest, &m->nest->op[v], a) || m->at[v] == TN_NOVAR) return false;
+    if (!tn_i_nest_may_share(m->nest, &m->nest->op[v], a) || m->at[v] == TN_NOVAR) return false;
     return m->at[v] > at || (m->code->value[v].where == TN_VALUE_MEMORY && m->last[v] > at);
 }
 

@@ -93,7 +93,9 @@ typedef struct tn_i_nest_chain {
 } tn_i_nest_chain;
 
 typedef struct tn_i_nest_end {
-    uint32_t value, uses; /* uses: in how many links */
+    uint32_t value;
+    uint16_t uses;   /* in how many links */
+    uint64_t weight; /* that beside the other ends: 15 for all together, or less */
     bool reads, writes, roomy;
 } tn_i_nest_end;
 

@@ -99,7 +99,7 @@ typedef struct leaf {
 static void begin(const leaf *l) {
     const tn_i_nest_sink *k = l->k;
     if (!k->inner_kept) {
-        tn_i_repeat(k->size, (const char *)&k->identity, l->lane + l->at * TN_LANES * k->size, TN_LANES);
+        k->kernel->begin(l->lane + l->at * TN_LANES * k->size);
         return;
     }
     if (l->n == k->kept) {
@@ -132,9 +132,15 @@ static char *halve(const leaf *l) {
 
 static char *entry(const leaf *l, int level) { return l->stack + (level * l->k->kept + l->at) * l->k->size; }
 
+static int ones(uint64_t i) {
+    int n = 0;
+    for (; i; i &= i - 1) n++;
+    return n;
+}
+
 /* Entry number i of the counter; NULL, or, when it was the last one, the result. */
 static const char *count(const leaf *l, char *x, uint64_t i, bool last) {
-    int height = __builtin_popcountll(i);
+    int height = ones(i);
     for (int merge = __builtin_ctzll(i + 1); merge > 0; merge--) {
         l->k->kernel->into(entry(l, height - 1), x, l->n);
         x = entry(l, --height);

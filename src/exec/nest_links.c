@@ -92,8 +92,13 @@ static bool in_memory(const run *r, uint32_t v) { return !made_here(r, v) || r->
 
 /* ---- memory ---------------------------------------------------------------------------------------------- */
 
-static bool push(run *r, const void *to, uint32_t x, bool moves) {
+/* What links cost beside each other: operations go through eight registers in four cycles, and the cache has its own
+ * pace, more so where vectors lie across its lines. */
+enum { COST_OPERATION = 4, COST_READ = 7, COST_NUMBER = 2, COST_WRITE = 8 };
+
+static bool push(run *r, const void *to, uint32_t x, bool moves, uint32_t cost) {
     tn_i_nest_code *c = r->m->code;
+    r->cost += cost;
     if (!tn_i_grow(r->m->ctx, (void **)&c->link, &c->clink, c->nlink + 1, sizeof *c->link)) return false;
     c->link[c->nlink++] = (tn_i_nest_link){to, x, -(int32_t)moves};
     return true;
@@ -132,7 +137,7 @@ static bool push_store(run *r, int from, uint32_t i) {
     const uint32_t v = r->holds[from];
     if (!tn_i_run_leaves(r, v)) take_slot(r, v, i);
     r->m->stored[v] = 1;
-    return push(r, r->chain.set->link(TN_LINK_STORE, 0, from, 0, 0), v, touch(r, v, true));
+    return push(r, r->chain.set->link(TN_LINK_STORE, 0, from, 0, 0), v, touch(r, v, true), COST_WRITE);
 }
 
 /* ---- registers --------------------------------------------------------------------------------------------- */
@@ -195,7 +200,8 @@ static bool load(run *r, operation *o, uint32_t k) {
     if (!lose(r, to, o->i)) return false;
     const int from = o->one[k] ? TN_FROM_ONE : TN_FROM_MEMORY;
     const bool moves = !o->one[k] && touch(r, o->v[k], false);
-    if (!push(r, r->chain.set->link(TN_LINK_LOAD, to, from, 0, 0), o->v[k], moves)) return false;
+    const uint32_t cost = o->one[k] ? COST_NUMBER : COST_READ;
+    if (!push(r, r->chain.set->link(TN_LINK_LOAD, to, from, 0, 0), o->v[k], moves, cost)) return false;
     r->holds[to] = o->v[k];
     o->taken |= 1u << to;
     for (uint32_t j = k; j < o->f.nin; j++)
@@ -258,7 +264,7 @@ static bool push_folds(run *r, int from) {
         const tn_i_nest_instr *e = tn_i_run_instr(r, i);
         if (e->kind != TN_CODE_SINK || e->in[0] != r->holds[from]) continue;
         const void *link = r->chain.set->link(TN_LINK_FOLD, 0, from, 0, 0);
-        if (!push(r, link, r->m->code->sink[e->sink].lane, false)) return false;
+        if (!push(r, link, r->m->code->sink[e->sink].lane, false, COST_OPERATION)) return false;
     }
     return true;
 }
@@ -266,16 +272,18 @@ static bool push_folds(run *r, int from) {
 static bool push_op(run *r, uint32_t i, uint32_t now) {
     operation o = operation_at(r, i, now);
     uint32_t x = o.e->out;
+    uint32_t cost = COST_OPERATION;
     bool moves = false;
     if (!find_operands(r, &o)) return false;
     for (uint32_t k = 0; k < o.f.nin; k++) {
         if (o.from[k] >= TN_FROM_MEMORY) x = o.v[k], moves = !o.one[k] && touch(r, o.v[k], false);
+        if (o.from[k] == TN_FROM_MEMORY) cost += COST_READ;
         r->m->use[o.v[k]] = next_use(r, &o, k);
     }
     const int to = victim(r, now, 0);
     if (!lose(r, to, i)) return false;
     sort(&o);
-    if (!push(r, r->chain.set->link(o.f.op, to, o.from[0], o.from[1], o.from[2]), x, moves)) return false;
+    if (!push(r, r->chain.set->link(o.f.op, to, o.from[0], o.from[1], o.from[2]), x, moves, cost)) return false;
     r->holds[to] = o.e->out;
     return (!tn_i_run_leaves(r, o.e->out) || push_store(r, to, i)) && push_folds(r, to);
 }
@@ -293,5 +301,5 @@ bool tn_i_links_make(run *r) {
         return true;
     }
     r->chain.nlink = (uint32_t)(r->m->code->nlink - r->chain.link) + 1;
-    return push(r, r->chain.set->link(TN_LINK_END, 0, 0, 0, 0), 0, false);
+    return push(r, r->chain.set->link(TN_LINK_END, 0, 0, 0, 0), 0, false, 0);
 }

@@ -15,6 +15,7 @@ typedef struct tn_i_nest_run {
     uint32_t holds[TN_LINK_REGISTERS]; /* values, or TN_NOVAR */
     uint32_t next[TN_CHAIN_LINKS][3];  /* of each operation: which one reads each operand next */
     uint32_t nop;
+    uint32_t cost; /* of the links, a fourth of a register's operation each */
 } tn_i_nest_run;
 
 static inline const tn_i_nest_instr *tn_i_run_instr(const tn_i_nest_run *r, uint32_t i) {
@@ -33,5 +34,10 @@ static inline bool tn_i_run_leaves(const tn_i_nest_run *r, uint32_t v) {
 bool tn_i_links_do(const tn_i_chain_set *set, const tn_i_nest_op *o);
 /* Of all operations of the run; `full`, and `last` at the one that was too much. */
 bool tn_i_links_make(tn_i_nest_run *r);
+
+/* nest_depth.c: another order of the run, `list` of instructions counted from the first; false: there is none. */
+bool tn_i_run_deepen(const tn_i_nest_run *r, uint32_t *list);
+/* Puts the instructions of the run in such an order.  False after an error. */
+bool tn_i_run_arrange(const tn_i_nest_run *r, const uint32_t *list);
 
 #endif

@@ -54,6 +54,9 @@ void tn_i_nest_order(maker *m, uint32_t *ops, uint32_t n);
 /* and chains of the instructions that are. */
 bool tn_i_nest_chains(maker *m);
 
+/* nest_code.c: whether `load` may read where array a, an output, is written. */
+bool tn_i_nest_may_share(const tn_i_nest *n, const tn_i_nest_op *load, const tn_i_nest_array *a);
+
 /* nest_place.c: sizes of tiles and blocks, and where each value is in scratch, when what runs is known. */
 bool tn_i_nest_place(maker *m);
 bool tn_i_nest_count_tiles(maker *m, uint32_t *tiles);

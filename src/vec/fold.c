@@ -76,6 +76,13 @@ typedef uint32_t u32x16 __attribute__((vector_size(64)));
         memcpy(acc, a, sizeof a);                                                     \
         for (int64_t l = 0; i + l < n; l++) last[l] = (T)ONE_##OP(last[l], b[i + l]); \
     }                                                                                 \
+    target static void name##_begin(void *acc) {                                      \
+        T same[TN_LANES];                                                             \
+        V a[VECTORS];                                                                 \
+        for (int l = 0; l < TN_LANES; l++) same[l] = name##_identity;                 \
+        memcpy(a, same, sizeof a);                                                    \
+        memcpy(acc, a, sizeof a);                                                     \
+    }                                                                                 \
     target static void name##_halve(void *acc) {                                      \
         V a[VECTORS];                                                                 \
         memcpy(a, acc, sizeof a);                                                     \
@@ -169,16 +176,16 @@ typedef uint32_t u32x16 __attribute__((vector_size(64)));
     INTO(name, target, T, OP)                           \
     LANES(name, target, T, V, M, VECTORS, OP)           \
     ROWS(name, target, T, V, M, VECTORS, OP, ALIKE)
-#define FOLD(name, T, V, M, VECTORS, OP, identity)                                      \
-    static const T name##_plain_identity = identity, name##_avx2_identity = identity,   \
-                   name##_avx512_identity = identity;                                   \
-    KIND(name##_plain, , T, V, M, VECTORS, OP, 0)                                       \
-    KIND(name##_avx2, TN_TARGET_AVX2, T, V, M, VECTORS, OP, 0)                          \
-    KIND(name##_avx512, TN_TARGET_AVX512, T, V, M, VECTORS, OP, 1)                      \
-    static const tn_i_vec_fold name[] = {                                               \
-        {name##_plain_into, name##_plain_lanes, name##_plain_halve, name##_plain_rows}, \
-        {name##_avx2_into, name##_avx2_lanes, name##_avx2_halve, name##_avx2_rows},     \
-        {name##_avx512_into, name##_avx512_lanes, name##_avx512_halve, name##_avx512_rows}};
+#define FOLD(name, T, V, M, VECTORS, OP, identity)                                                          \
+    static const T name##_plain_identity = identity, name##_avx2_identity = identity,                       \
+                   name##_avx512_identity = identity;                                                       \
+    KIND(name##_plain, , T, V, M, VECTORS, OP, 0)                                                           \
+    KIND(name##_avx2, TN_TARGET_AVX2, T, V, M, VECTORS, OP, 0)                                              \
+    KIND(name##_avx512, TN_TARGET_AVX512, T, V, M, VECTORS, OP, 1)                                          \
+    static const tn_i_vec_fold name[] = {                                                                   \
+        {name##_plain_begin, name##_plain_into, name##_plain_lanes, name##_plain_halve, name##_plain_rows}, \
+        {name##_avx2_begin, name##_avx2_into, name##_avx2_lanes, name##_avx2_halve, name##_avx2_rows},      \
+        {name##_avx512_begin, name##_avx512_into, name##_avx512_lanes, name##_avx512_halve, name##_avx512_rows}};
 
 FOLD(sum_f64, double, f64x8, i64x8, 2, ADD, 0)
 FOLD(sum_f32, float, f32x16, i32x16, 1, ADD, 0)
@@ -200,6 +207,7 @@ FOLD(min_i32, int32_t, i32x16, i32x16, 1, MIN_I, INT32_MAX)
 /* Bools: "any" and "all", for which any order will do. */
 #define BOOLS(name, OP, identity)                                                          \
     INTO(name, , uint8_t, OP)                                                              \
+    static void name##_begin(void *acc) { memset(acc, identity, TN_LANES); }               \
     static void name##_lanes(void *acc, const void *x, int64_t n) {                        \
         uint8_t *a = acc;                                                                  \
         const uint8_t *b = x;                                                              \
@@ -217,7 +225,7 @@ FOLD(min_i32, int32_t, i32x16, i32x16, 1, MIN_I, INT32_MAX)
             for (int64_t i = 0; i < row; i++) o[r] = ONE_##OP(o[r], b[i]);                 \
         }                                                                                  \
     }                                                                                      \
-    static const tn_i_vec_fold name = {name##_into, name##_lanes, name##_halve, name##_rows};
+    static const tn_i_vec_fold name = {name##_begin, name##_into, name##_lanes, name##_halve, name##_rows};
 BOOLS(max_b8, MAX_I, 0)
 BOOLS(min_b8, MIN_I, 1)
 

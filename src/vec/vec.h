@@ -38,6 +38,7 @@ bool tn_i_vec_pair(const tn_prim *first, const tn_prim *second, int at, int dtyp
 
 /* Folding two elements, sixteen lanes, or whole rows (exec/nest.h: the order of reductions). */
 typedef struct tn_i_vec_fold {
+    void (*begin)(void *acc);                           /* sixteen lanes of the identity */
     void (*into)(void *acc, const void *x, int64_t n);  /* acc[i] = fold(acc[i], x[i]) */
     void (*lanes)(void *acc, const void *x, int64_t n); /* acc[i % 16] folds x[i] */
     void (*halve)(void *acc);                           /* sixteen lanes by halves, to lane 0 */
