@@ -271,9 +271,13 @@ tn_status tn_i_run_leave(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame
 tn_status tn_i_run_plan(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame) {
     tn_status status = TN_OK;
     if (p->native) return p->native(p, r, frame);
-    for (size_t i = 0; i < p->nstep && status == TN_OK; i++)
-        if (!r->skip || !tn_i_bit(r->skip, i)) status = tn_i_run_step(p, r, frame, i);
-    return status == TN_OK ? tn_i_run_leave(p, r, frame) : status;
+    for (size_t i = 0; i < p->nstep && status == TN_OK; i++) {
+        if (r->skip && tn_i_bit(r->skip, i)) continue;
+        const tn_i_step *s = &p->step[i];
+        status = s->kind == TN_STEP_NEST ? tn_i_run_nest(s, frame) : tn_i_run_step(p, r, frame, i);
+    }
+    const bool leaves = p->last_move < p->nmove || p->last_release < p->nrelease;
+    return status == TN_OK && leaves ? tn_i_run_leave(p, r, frame) : status;
 }
 
 /* ---- outputs that are not wanted -------------------------------------------------------------- */
