@@ -123,27 +123,26 @@ static int64_t to_next_entry(const tn_i_plan *p, tn_i_var v) {
     return (int64_t)tn_type_bytes(p->f->val[p->place[v].base - TN_BASE_ARGUMENTS].type);
 }
 
-/* Its operands and outputs are described in `in` and behind. */
-static tn_i_kernel kernel_of(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base,
-                             tn_i_arr *in, char *message) {
+/* Its operands and outputs are described in `in` and behind.  *k is set part by part: a whole one would be read again, to
+ * be copied, before it is in memory. */
+static void describe_kernel(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base,
+                            tn_i_arr *in, char *message, tn_i_kernel *k) {
     const tn_i_eqn *e = &p->f->eqn[s->eqn];
     tn_i_arr *out = in + e->nin;
     for (uint32_t i = 0; i < e->nin; i++) describe(p, base, tn_i_in(p->f, e)[i], &in[i]);
     for (uint32_t j = 0; j < e->nout; j++) describe(p, base, e->out + j, &out[j]);
-    tn_i_kernel k = {.prim = e->prim,
-                     .p = tn_i_p(e),
-                     .nin = e->nin,
-                     .nout = e->nout,
-                     .in = in,
-                     .out = out,
-                     .scratch = (void *)(base[TN_BASE_ARENA] + (uintptr_t)s->scratch),
-                     .threads = r->threads,
-                     .message = message,
-                     .loc = e->loc,
-                     .observer = &r->observer};
-    for (uint32_t i = 0; s->ahead && i < 2; i++)
-        if (s->ahead >> i & 1) k.ahead[i] = to_next_entry(p, tn_i_in(p->f, e)[i]);
-    return k;
+    k->prim = e->prim;
+    k->p = tn_i_p(e);
+    k->nin = e->nin;
+    k->nout = e->nout;
+    k->in = in;
+    k->out = out;
+    k->scratch = (void *)(base[TN_BASE_ARENA] + (uintptr_t)s->scratch);
+    k->threads = r->threads;
+    k->message = message;
+    k->loc = e->loc;
+    k->observer = &r->observer;
+    for (uint32_t i = 0; i < 2; i++) k->ahead[i] = s->ahead >> i & 1 ? to_next_entry(p, tn_i_in(p->f, e)[i]) : 0;
 }
 
 /* Whether the step runs, of those of the outermost plan. */
@@ -155,8 +154,10 @@ static tn_status run_one(const tn_i_plan *p, const tn_i_step *s, const tn_i_run 
     const tn_i_eqn *e = &p->f->eqn[s->eqn];
     if (r->quiet && e->nout == 0) return TN_OK;
     tn_i_arr *in = (tn_i_arr *)(void *)((char *)base + p->arrays);
-    char message[256] = "";
-    const tn_i_kernel k = kernel_of(p, s, r, base, in, message);
+    char message[256];
+    tn_i_kernel k;
+    message[0] = message[sizeof message - 1] = 0;
+    describe_kernel(p, s, r, base, in, message, &k);
     tn_status status = e->prim->kernel(&k);
     message[sizeof message - 1] = 0;
     return status == TN_OK ? TN_OK : tn_i_run_fail(r, e, status, message);
@@ -164,8 +165,9 @@ static tn_status run_one(const tn_i_plan *p, const tn_i_step *s, const tn_i_run 
 
 static tn_status run_two(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, uintptr_t *base) {
     tn_i_arr *in = (tn_i_arr *)(void *)((char *)base + p->arrays);
-    const tn_i_kernel k = kernel_of(p, s, r, base, in, NULL);
-    const tn_i_kernel l = kernel_of(p, s + 1, r, base, in + k.nin + k.nout, NULL);
+    tn_i_kernel k, l;
+    describe_kernel(p, s, r, base, in, NULL, &k);
+    describe_kernel(p, s + 1, r, base, in + k.nin + k.nout, NULL, &l);
     if (tn_i_dot_two(&k, &l)) return TN_OK;
     const tn_status status = run_one(p, s, r, base);
     return status == TN_OK ? run_one(p, s + 1, r, base) : status;

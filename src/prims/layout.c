@@ -70,7 +70,8 @@ COPY_ROWS(8, tn_i_long)
 /* ---- walks --------------------------------------------------------------------- */
 
 void tn_i_walk_init(tn_i_walk *w, int rank, const int64_t *dim, const int64_t *src, const int64_t *dst) {
-    *w = (tn_i_walk){.empty = false};
+    w->empty = false;
+    w->rank = 0;
     for (int i = 0; i < rank; i++) {
         if (dim[i] == 0) w->empty = true;
         if (dim[i] == 1) continue;
@@ -105,6 +106,10 @@ void tn_i_walk_run(const tn_i_walk *w, tn_i_row *row, size_t size, const void *s
     const int inner = w->rank - 1;
     const int64_t n = inner < 0 ? 1 : w->dim[inner], ss = inner < 0 ? 1 : w->src[inner],
                   ds = inner < 0 ? 1 : w->dst[inner];
+    if (inner <= 0) {
+        row(n, src, ss, dst, ds);
+        return;
+    }
     int64_t at[TN_MAX_RANK] = {0}, from = 0, to = 0;
     for (;;) {
         row(n, tn_i_at(src, size, from), ss, tn_i_at_mut(dst, size, to), ds);
