@@ -487,7 +487,10 @@ TN_API tn_fn *tn_hvp(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *po
  * vectors pushed at once (0: all), and with it the memory. */
 TN_API tn_fn *tn_jacfwd(const tn_fn *f, const tn_wrt_list *wrt, size_t block);
 TN_API tn_fn *tn_jacrev(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy, size_t block);
-/* jacfwd of grad: for each pair of wrt an array of shape x_i.shape + x_j.shape. */
+/* jacfwd of grad: for each pair of wrt an array of shape x_i.shape + x_j.shape.  That of an input with itself is
+ * symmetric to the bit: it is made of its upper triangle (flattened to a matrix), so products whose result goes there
+ * take little more than half the time.  Where f holds derivatives that its author gives (tn_custom_jvp, tn_custom_vjp,
+ * tn_linear_call, tn_custom_root, tn_external), which may contradict it, the whole is computed, as by tn_jacfwd. */
 TN_API tn_fn *tn_hessian(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy, size_t block);
 
 /* The policy memory_budget:BYTES is, of all plans whose peak is within BYTES, the one that does the least again.

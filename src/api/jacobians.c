@@ -69,6 +69,7 @@ typedef struct jacobian {
     const tn_policy *policy;
     tn_i_wrt w;
     size_t block;
+    bool symmetric; /* output k of f is a gradient in input k of wrt */
     tn_i_builder b;
     tn_i_var *x, *out; /* inputs; results, outputs outermost */
     uint32_t nfloat;   /* float outputs */
@@ -117,6 +118,7 @@ static void forward_columns(jacobian *q, uint32_t k) {
         const tn_type *ty = q->f->val[q->f->out[float_output(q->f, j)]].type;
         int64_t flat[2] = {tn_i_count(t), tn_i_count(ty)};
         tn_i_var m = tn_i_move_axis(&q->b, tn_i_reshape(&q->b, rows[j], 2, flat), 0, 1);
+        if (q->symmetric && j == k) m = tn_i_op1(&q->b, TN_P_mirror, m);
         q->out[j * q->w.n + k] = joined(&q->b, m, ty, t);
     }
     tn_i_free(c, args, ((size_t)p.nres + 1) * sizeof *args);
@@ -155,9 +157,12 @@ static tn_fn *quiet(const char *who, const tn_fn *f) {
     return NULL;
 }
 
+typedef enum way { FORWARD, REVERSE, SYMMETRIC /* forward */ } way;
+
 static tn_fn *jacobian_of(const char *who, const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy,
-                          size_t block, bool reverse) {
-    jacobian q = {.f = f, .policy = policy, .block = block};
+                          size_t block, way to) {
+    const bool reverse = to == REVERSE;
+    jacobian q = {.f = f, .policy = policy, .block = block, .symmetric = to == SYMMETRIC};
     tn_i_plan_by how;
     if (!f || (!tn_i_budgets(policy) && !tn_i_plan_of(f->ctx, policy, &how)) || !tn_i_wrt_init(&q.w, who, f, wrt))
         return NULL;
@@ -189,17 +194,19 @@ static tn_fn *jacobian_of(const char *who, const tn_fn *f, const tn_wrt_list *wr
 }
 
 tn_fn *tn_jacfwd(const tn_fn *f, const tn_wrt_list *wrt, size_t block) {
-    return jacobian_of("jacfwd", f, wrt, NULL, block, false);
+    return jacobian_of("jacfwd", f, wrt, NULL, block, FORWARD);
 }
 
 tn_fn *tn_jacrev(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy, size_t block) {
-    return jacobian_of("jacrev", f, wrt, policy, block, true);
+    return jacobian_of("jacrev", f, wrt, policy, block, REVERSE);
 }
 
 tn_fn *tn_hessian(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy, size_t block) {
     tn_fn *g = tn_grad(f, wrt, policy);
     /* forward over reverse has no backward pass of its own to bound */
-    tn_fn *h = g ? jacobian_of("hessian", g, wrt, tn_i_budgets(policy) ? NULL : policy, block, false) : NULL;
+    /* first derivatives that a user gives need not have symmetric ones */
+    const way to = f && f->rules ? FORWARD : SYMMETRIC;
+    tn_fn *h = g ? jacobian_of("hessian", g, wrt, tn_i_budgets(policy) ? NULL : policy, block, to) : NULL;
     tn_i_fn_unref(g);
     return h;
 }

@@ -326,7 +326,7 @@ const tn_prim tn_prim_custom_root = {
     .name = "custom_root",
     .doc = "x by solve(x0.., p..), where f(x.., p..) = 0; its derivative is -(df/dx)^-1 (df/dp) dp, that in x0 is 0",
     .nin = -1,
-    .flags = TN_F_COSTLY,
+    .flags = TN_F_COSTLY | TN_F_RULES,
     .dtypes = TN_FLOATS,
     .params = specs,
     .type = type_root,

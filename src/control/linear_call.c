@@ -197,6 +197,7 @@ const tn_prim tn_prim_linear_call = {
     .doc = "a linear program f with the user's transpose ft: <f u, w> = <u, ft w>; one_way: linear by its word, and "
            "only f can run",
     .nin = -1,
+    .flags = TN_F_RULES,
     .dtypes = TN_FLOATS,
     .params = specs,
     .type = type_linear_call,

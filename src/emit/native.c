@@ -201,7 +201,7 @@ tn_status tn_i_native_load(tn_ctx *c, tn_i_plan *root, const tn_i_native_options
     tn_status status = TN_ENOMEM;
     if (tn_i_emit_module(&module, root) && tn_i_module_text(&module, &text)) {
         module.table[TN_TABLE_STEP] = (const void *)(uintptr_t)tn_i_run_step;
-        module.table[TN_TABLE_PRODUCT] = (const void *)(uintptr_t)tn_i_multiply_at;
+        module.table[TN_TABLE_PRODUCT] = (const void *)(uintptr_t)tn_i_multiply_bare_at;
         module.table[TN_TABLE_LEAVE] = (const void *)(uintptr_t)tn_i_run_leave;
         module.table[TN_TABLE_GROUP_ENTER] = (const void *)(uintptr_t)tn_i_group_enter;
         module.table[TN_TABLE_GROUP_DISK] = (const void *)(uintptr_t)tn_i_group_disk;

@@ -332,8 +332,8 @@ static void rest(tn_i_nest_writer *w, uint32_t phase, int64_t whole, bool pieces
 static void innermost(tn_i_nest_writer *w, uint32_t phase, int vectors) {
     const int64_t step = (int64_t)vectors * w->lanes, whole = w->inner / step * step;
     const bool pieces = w->cut && w->n->nloop == 1;
-    const char *const begin = pieces ? "from" : "0";
-    char end[96];
+    char begin[32], end[96];
+    (void)snprintf(begin, sizeof begin, pieces ? "from" : w->n->upper ? "i0 / %d * %d" : "0", w->lanes, w->lanes);
     (void)snprintf(end, sizeof end, "INT64_C(%" PRId64 ")", whole);
     if (pieces)
         (void)snprintf(end, sizeof end, "(to < INT64_C(%" PRId64 ") ? to : INT64_C(%" PRId64 "))", whole, whole);
@@ -378,7 +378,7 @@ static void elements(tn_i_nest_writer *w, uint32_t phase) {
     const bool some = count_elements(w, phase, &lanes);
     tn_i_sums_begin_row(w, phase);
     if (some) {
-        const int vectors = vectors_at_once(w, phase, lanes);
+        const int vectors = w->n->upper ? 1 : vectors_at_once(w, phase, lanes);
         tn_i_text_put(w->t, "{\n");
         if (tn_i_rows_are_flat(w))
             open_flat_rows(w);
@@ -390,7 +390,7 @@ static void elements(tn_i_nest_writer *w, uint32_t phase) {
         tn_i_text_put(w->t, " * INT64_C(%" PRId64 "); (void)e;\n", w->inner);
         tn_i_sums_enter(w, phase, false);
         tn_i_emit_stays(w, phase);
-        if (tn_i_aligns_rows(w))
+        if (!n->upper && tn_i_aligns_rows(w))
             tn_i_emit_aligned(w);
         else
             innermost(w, phase, vectors);

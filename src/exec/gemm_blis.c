@@ -107,6 +107,38 @@ void tn_i_gemm(int dtype, int threads, int64_t m, int64_t n, int64_t k, tn_i_mat
     }
 }
 
+/* c[i, j] = 0 for j < i, or, transposed, for j > i. */
+#define CLEAR_LEFT(name, type)                                          \
+    static void name(int64_t n, tn_i_matrix c) {                        \
+        type *x = c.data;                                               \
+        for (int64_t i = 0; i < n; i++)                                 \
+            for (int64_t j = 0; j < i; j++) x[i * c.rs + j * c.cs] = 0; \
+    }
+CLEAR_LEFT(clear_left_f32, float)
+CLEAR_LEFT(clear_left_f64, double)
+
+/* As `triangle` above, BLIS sums each element as in the whole product. */
+bool tn_i_gemm_triangle(const tn_i_products *w, int threads) {
+    if (w->m != w->n) return false;
+    const tn_i_matrix others = w->triangle == TN_ABOVE ? w->c : tn_i_matrix_transposed(w->c);
+    if (!w->accumulate) (w->dtype == TN_F64 ? clear_left_f64 : clear_left_f32)(w->n, others);
+    rntm_t r = runtime(threads);
+    cntx_t mine;
+    cntx_t *const context = context_for(TN_I_BLIS_PRODUCT, &mine);
+    const uplo_t uplo = w->triangle == TN_BELOW ? BLIS_LOWER : BLIS_UPPER;
+    double one = 1, beta = w->accumulate;
+    float one_f32 = 1, beta_f32 = w->accumulate;
+    const int64_t n = w->n, k = w->k;
+    const tn_i_matrix a = w->a, b = w->b, c = w->c;
+    if (w->dtype == TN_F64)
+        bli_dgemmt_ex(uplo, BLIS_NO_TRANSPOSE, BLIS_NO_TRANSPOSE, n, k, &one, a.data, a.rs, a.cs, b.data, b.rs, b.cs,
+                      &beta, c.data, c.rs, c.cs, context, &r);
+    else
+        bli_sgemmt_ex(uplo, BLIS_NO_TRANSPOSE, BLIS_NO_TRANSPOSE, n, k, &one_f32, a.data, a.rs, a.cs, b.data, b.rs,
+                      b.cs, &beta_f32, c.data, c.rs, c.cs, context, &r);
+    return true;
+}
+
 void tn_i_syrk(int dtype, int threads, int64_t n, int64_t k, tn_i_matrix a, tn_i_matrix c) {
     triangle(dtype, threads, n, k, -1, a, 1, c);
 }

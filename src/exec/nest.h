@@ -105,6 +105,7 @@ typedef struct tn_i_nest {
     void *code;         /* what the interpreter made of it (nest_code.c) */
     bool accurate;      /* functions of 1 ulp (TN_MATH_ACCURATE) */
     int threads;        /* the most that may run it; 0: 1 */
+    bool upper;         /* of two loops: what is computed left of the diagonal nobody reads (triangle.c) */
 } tn_i_nest;
 
 /* For arrays that begin at these addresses; those of outputs that are not wanted are NULL. */

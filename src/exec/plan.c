@@ -67,17 +67,24 @@ static void note_uses(tn_i_planner *z, uint32_t i) {
         if (z->rewritten[in[s.carry0 + j]] == 0) z->rewritten[in[s.carry0 + j]] = i + 1;
 }
 
-/* What output j is a reshape of, and nothing else reads, is made where the output goes. */
+/* The operand in whose memory the result of e is, or may be by what its kernel does; TN_NOVAR: none. */
+static tn_i_var made_over(const tn_fn *f, const tn_i_eqn *e) {
+    const bool in_place = e->prim->kernel && e->prim->flags & TN_F_INPLACE && e->nin == 1;
+    return e->nout == 1 && (e->prim->id == TN_P_reshape || in_place) ? tn_i_in(f, e)[0] : TN_NOVAR;
+}
+
+/* What output j is a reshape of, or is made of in place, and nothing else reads, is made where the output goes. */
 static void see_through(tn_i_planner *z, uint32_t j) {
     const tn_fn *f = z->f;
-    const tn_i_var v = f->out[j];
     const int64_t *stride = z->layout->out ? z->layout->out[j] : NULL;
-    if (j < z->layout->ncarry || f->val[v].def >= f->neqn || z->uses[v] != 1 || z->out_of[v] != j) return;
-    const tn_i_eqn *e = &f->eqn[f->val[v].def];
-    const tn_i_var x = e->prim->id == TN_P_reshape ? tn_i_in(f, e)[0] : v;
-    if (x == v || f->val[x].def >= f->neqn || z->uses[x] != 1 || z->out_of[x] != TN_NOVAR) return;
-    if (tn_i_has_steps(f->val[x].type) || (stride && !tn_i_strides_dense(f->val[v].type, stride))) return;
-    z->out_of[x] = j;
+    tn_i_var v = f->out[j];
+    if (j < z->layout->ncarry || (stride && !tn_i_strides_dense(f->val[v].type, stride))) return;
+    while (f->val[v].def < f->neqn && z->uses[v] == 1 && z->out_of[v] == j) {
+        v = made_over(f, &f->eqn[f->val[v].def]);
+        if (v == TN_NOVAR || f->val[v].def >= f->neqn || z->uses[v] != 1 || z->out_of[v] != TN_NOVAR) return;
+        if (tn_i_has_steps(f->val[v].type)) return;
+        z->out_of[v] = j;
+    }
 }
 
 static void count_uses(tn_i_planner *z) {
@@ -212,7 +219,7 @@ static bool plan_program(tn_i_planner *z) {
     if (!tn_i_step_results(z)) return false;
     find_two(z);
     tn_i_nests_placed(z);
-    if (!tn_i_find_products(z)) return false;
+    if (!tn_i_find_triangles(z) || !tn_i_find_products(z)) return false;
     z->p->bytes = tn_i_pool_bytes(&z->pool);
     return note_kept(z) && tn_i_spill_finish(z) && frame_bytes(z);
 }

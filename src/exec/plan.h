@@ -58,8 +58,10 @@ typedef struct tn_i_step {
     uint8_t kind, loops;
     bool stacks;         /* body: an output is a stack of its own */
     bool leads, follows; /* kernel: a product that may run together with the next step, or the one before */
-    uint8_t ahead; /* product: a mask of operands, entries of an array, of which the next is read soon (ahead.c) */
-    bool at_once;  /* kernel: plan->product[loop] of where its operands and result are */
+    uint8_t ahead;    /* product: a mask of operands, entries of an array, of which the next is read soon (ahead.c) */
+    uint8_t triangle; /* product: what of its result is wanted, a tn_i_triangle (triangle.c) */
+    bool bare;        /* and nothing but a nest that knows reads it */
+    bool at_once;     /* kernel: plan->product[loop] of where its operands and result are */
 } tn_i_step;
 
 /* Programs of which a step runs one. */

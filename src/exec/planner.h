@@ -118,6 +118,8 @@ bool tn_i_step_nest(tn_i_planner *z, const tn_i_eqn *e, tn_i_step *s, bool *done
 /* Tells all nests where what they read and write is, once every place is known. */
 void tn_i_nests_placed(tn_i_planner *z);
 
+/* triangle.c: notes in the steps of products of which results a triangle alone is wanted. */
+bool tn_i_find_triangles(tn_i_planner *z);
 /* products.c */
 bool tn_i_find_products(tn_i_planner *z);
 

@@ -20,10 +20,12 @@ bool tn_i_find_products(tn_i_planner *z) {
         if (s->kind != TN_STEP_KERNEL || e->prim->id != TN_P_dot_general || s->leads || s->follows) continue;
         const tn_i_var *in = tn_i_in(z->f, e);
         tn_i_arr operand[2] = {described(z, in[0]), described(z, in[1])}, out = described(z, e->out);
-        const tn_i_kernel k = {.prim = e->prim, .p = tn_i_p(e), .nin = 2, .nout = 1, .in = operand, .out = &out};
+        const tn_i_kernel k = {
+            .prim = e->prim, .p = tn_i_p(e), .nin = 2, .nout = 1, .in = operand, .out = &out, .triangle = s->triangle};
         tn_i_products w;
         if (!tn_i_dot_at_once(&k, &w)) continue;
         if (!tn_i_grow(z->ctx, (void **)&p->product, &p->cproduct, p->nproduct + 1, sizeof *p->product)) return false;
+        w.bare = s->bare;
         s->at_once = true;
         s->loop = (uint32_t)p->nproduct;
         p->product[p->nproduct++] = w;

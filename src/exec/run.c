@@ -142,6 +142,7 @@ static void describe_kernel(const tn_i_plan *p, const tn_i_step *s, const tn_i_r
     k->message = message;
     k->loc = e->loc;
     k->observer = &r->observer;
+    k->triangle = s->triangle;
     for (uint32_t i = 0; i < 2; i++) k->ahead[i] = s->ahead >> i & 1 ? to_next_entry(p, tn_i_in(p->f, e)[i]) : 0;
 }
 

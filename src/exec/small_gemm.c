@@ -37,20 +37,39 @@ static tn_i_products transposed(const tn_i_products *w) {
     t.bnext = w->anext;
     t.aahead = w->bahead;
     t.bahead = w->aahead;
+    t.triangle = w->triangle == TN_ABOVE ? TN_BELOW : w->triangle == TN_BELOW ? TN_ABOVE : TN_WHOLE;
     return t;
 }
 
 /* ---- tiles ------------------------------------------------------------------------ */
 
-/* All rows of one tile's columns.  The tile heights there are: 8 (where registers allow), 4, 3, 2, 1. */
-static void run_rows(const tn_i_small *s, int dtype, int64_t m, tn_i_tile t) {
-    const int64_t vectors = 1 + (t.width > s->lanes) + (t.width > 2 * s->lanes);
-    for (int64_t left = m; left > 0;) {
-        const int64_t rows = left >= s->rows ? s->rows : smaller(left, 4);
-        s->tile[rows][vectors](&t);
-        t.a = at(dtype, t.a, rows * t.ars);
-        t.c = at(dtype, t.c, rows * t.crs);
-        left -= rows;
+/* Of the columns first .. first + width of some rows, what has elements of the triangle, in whole vectors from `first`
+ * on; false: nothing. */
+static bool narrow(const tn_i_small *s, tn_i_triangle triangle, int64_t row, int64_t rows, int64_t first, int64_t width,
+                   int64_t *begin, int64_t *end) {
+    *begin = 0;
+    *end = width;
+    if (triangle == TN_ABOVE && row > first) *begin = (row - first) / s->lanes * s->lanes;
+    if (triangle == TN_BELOW) *end = smaller(width, row + rows - first);
+    return *begin < *end;
+}
+
+/* All rows of one tile's columns, of which `first` is the first.  The tile heights there are: 8 (where registers
+ * allow), 4, 3, 2, 1. */
+static void run_rows(const tn_i_small *s, const tn_i_products *w, int64_t first, tn_i_tile t) {
+    const tn_i_tile whole = t;
+    const int64_t size = (int64_t)tn_i_dtype_size(w->dtype);
+    int64_t begin, end;
+    for (int64_t row = 0, rows; row < w->m; row += rows) {
+        const int64_t left = w->m - row;
+        rows = left >= s->rows ? s->rows : smaller(left, 4);
+        if (!narrow(s, w->triangle, row, rows, first, whole.width, &begin, &end)) continue;
+        t.width = end - begin;
+        t.a = (const char *)whole.a + row * t.ars * size;
+        t.b = (const char *)whole.b + begin * size;
+        t.c = (char *)whole.c + (row * t.crs + begin) * size;
+        const int64_t vectors = 1 + (t.width > s->lanes) + (t.width > 2 * s->lanes);
+        (t.width == vectors * s->lanes ? s->full : s->tile)[rows][vectors](&t);
     }
 }
 
@@ -102,7 +121,7 @@ static void run_columns(const tn_i_small *s, const tn_i_products *w, int64_t fir
                    .cnext = w->cnext,
                    .accumulate = w->accumulate};
     if (w->b.cs == 1) {
-        run_rows(s, w->dtype, w->m, t);
+        run_rows(s, w, first, t);
         return;
     }
     pack room;
@@ -120,7 +139,7 @@ static void run_columns(const tn_i_small *s, const tn_i_products *w, int64_t fir
             pack_rows(s, w->dtype, t.k, width, t.count,
                       at(w->dtype, w->b.data, i * w->bnext + p * w->b.rs + first * w->b.cs), w->b.rs, w->b.cs, w->bnext,
                       room.bytes);
-            run_rows(s, w->dtype, w->m, t);
+            run_rows(s, w, first, t);
         }
 }
 
@@ -169,6 +188,12 @@ static int64_t width_of(const tn_i_small *s, int64_t left) {
     return left <= widest + s->lanes ? widest - s->lanes : widest;
 }
 
+/* What is not computed is 0 and not what was in memory: whatever reads it computes with numbers. */
+static void clear_others(const tn_i_small *s, const tn_i_products *w) {
+    for (int64_t i = 0; w->triangle && !w->bare && !w->accumulate && i < w->count; i++)
+        s->clear(w->m, w->n, w->triangle == TN_ABOVE, at(w->dtype, w->c.data, i * w->cnext), w->c.rs);
+}
+
 static void run(const tn_i_small *s, const tn_i_products *w) {
     tn_i_products part = *w;
     const int64_t group = group_of(w, GROUP_BYTES, w->m * w->k + w->k * w->n + w->m * w->n);
@@ -177,6 +202,7 @@ static void run(const tn_i_small *s, const tn_i_products *w) {
         part.a.data = at(w->dtype, w->a.data, i * w->anext);
         part.b.data = at(w->dtype, w->b.data, i * w->bnext);
         part.c.data = at(w->dtype, w->c.data, i * w->cnext);
+        clear_others(s, &part);
         for (int64_t j = 0, width; j < w->n; j += width) {
             width = width_of(s, w->n - j);
             (w->c.cs == 1 ? run_columns : run_apart)(s, &part, j, width);
@@ -194,6 +220,7 @@ static bool is_turned(const tn_i_products *w) {
 static tn_i_products turned(const tn_i_products *w) {
     tn_i_products t = is_turned(w) ? transposed(w) : *w;
     if (t.n == 1) t.b.cs = t.c.cs = 1; /* of one column there is no next */
+    if (t.m != t.n || t.c.cs != 1) t.triangle = TN_WHOLE; /* or rows are put together elsewhere */
     return t;
 }
 
@@ -205,7 +232,7 @@ static void run_parts(const tn_i_small *s, const tn_i_products *w) {
     } room;
     tn_i_products part = *w;
     part.count = 1;
-    part.accumulate = false;
+    part.accumulate = part.bare = false;
     for (int64_t i = 0; i < w->count; i++)
         for (int64_t p = 0; p < w->k; p += MOST_INNER) {
             const tn_i_matrix c = {at(w->dtype, w->c.data, i * w->cnext), w->c.rs, w->c.cs};
@@ -302,5 +329,11 @@ bool tn_i_gemm_two(int dtype, int64_t k, int64_t n, const void *const x[2], cons
                    void *const y[2]) {
     const tn_i_small *s = kernels(dtype);
     if (s) s->dots_of_two(k, n, x, b, next, y);
+    return s != NULL;
+}
+
+bool tn_i_mirror(size_t size, int64_t n, bool lower, const void *from, int64_t rs, void *to) {
+    const tn_i_small *s = size == sizeof(double) ? kernels(TN_F64) : size == sizeof(float) ? kernels(TN_F32) : NULL;
+    if (s) s->mirror(n, lower, from, rs, to);
     return s != NULL;
 }

@@ -22,8 +22,13 @@ typedef struct tn_i_tile {
 typedef struct tn_i_small {
     int64_t lanes, rows; /* of a vector; of the tallest tile */
     void (*tile[TN_TILE_ROWS + 1][TN_TILE_VECTORS + 1])(const tn_i_tile *t);
+    void (*full[TN_TILE_ROWS + 1][TN_TILE_VECTORS + 1])(const tn_i_tile *t); /* of whole vectors alone */
+    /* c = 0 in an m x n matrix with contiguous rows, left or right of the diagonal. */
+    void (*clear)(int64_t m, int64_t n, bool left, void *c, int64_t crs);
     /* to[i * ld + j] = from[i + j * rs], for rows x columns */
     void (*turn)(int64_t rows, int64_t columns, const void *from, int64_t rs, void *to, int64_t ld);
+    /* to[i * n + j] = to[j * n + i] = from[i * rs + j] for i <= j; lower: = from[j * rs + i] */
+    void (*mirror)(int64_t n, bool lower, const void *from, int64_t rs, void *to);
     /* y += rows of b times x, one product after the other for each element; y and each row are contiguous.  Where
      * `ahead` is not 0, as many bytes from there on are fetched into the second-level cache meanwhile. */
     void (*add_rows)(int64_t k, int64_t n, const void *x, int64_t xs, const void *b, int64_t brs, void *y,

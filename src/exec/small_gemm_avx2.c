@@ -42,6 +42,8 @@ INLINE float reduce_f32(__m256 x) {
 #define REDUCE     reduce_f64
 #define BLOCK      4
 #define TURN       tn_i_turn_f64
+#define SQUARE     BLOCK
+#define TURN_SQUARE TURN
 #define WAYS       2
 #include "exec/small_gemm_tile.h"
 
@@ -63,6 +65,8 @@ INLINE float reduce_f32(__m256 x) {
 #define REDUCE     reduce_f32
 #define BLOCK      8
 #define TURN       tn_i_turn_f32
+#define SQUARE     BLOCK
+#define TURN_SQUARE TURN
 #define WAYS       2
 #include "exec/small_gemm_tile.h"
 

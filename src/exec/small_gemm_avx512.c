@@ -19,6 +19,24 @@ INLINE void reduce4_f64(__m512d a, __m512d b, __m512d c, __m512d d, double *to) 
     _mm256_storeu_pd(to, _mm512_castpd512_pd256(_mm512_permutexvar_pd(evens, one)));
 }
 
+/* Row i of to (ld apart) is column i of from (rs apart): 8 x 8. */
+INLINE void turn8_f64(const double *from, int64_t rs, double *to, int64_t ld) {
+    __m512d pair[8], four[8];
+    UNROLL for (int i = 0; i < 8; i += 2) {
+        const __m512d up = _mm512_loadu_pd(from + i * rs), down = _mm512_loadu_pd(from + (i + 1) * rs);
+        pair[i] = _mm512_unpacklo_pd(up, down); /* columns 0, 2, 4, 6 of two rows */
+        pair[i + 1] = _mm512_unpackhi_pd(up, down);
+    }
+    UNROLL for (int i = 0; i < 8; i += 4) UNROLL for (int odd = 0; odd < 2; odd++) {
+        four[i + odd] = _mm512_shuffle_f64x2(pair[i + odd], pair[i + 2 + odd], 0x88); /* columns 0 and 4 of four rows */
+        four[i + 2 + odd] = _mm512_shuffle_f64x2(pair[i + odd], pair[i + 2 + odd], 0xDD);
+    }
+    UNROLL for (int i = 0; i < 4; i++) {
+        _mm512_storeu_pd(to + i * ld, _mm512_shuffle_f64x2(four[i], four[i + 4], 0x88));
+        _mm512_storeu_pd(to + (i + 4) * ld, _mm512_shuffle_f64x2(four[i], four[i + 4], 0xDD));
+    }
+}
+
 #define NAME(x)         x##_f64
 #define REAL            double
 #define VEC             __m512d
@@ -38,6 +56,8 @@ INLINE void reduce4_f64(__m512d a, __m512d b, __m512d c, __m512d d, double *to) 
 #define REDUCE4         reduce4_f64
 #define BLOCK           4
 #define TURN            tn_i_turn_f64
+#define SQUARE          8
+#define TURN_SQUARE     turn8_f64
 #define WAYS            4
 #include "exec/small_gemm_tile.h"
 
@@ -59,6 +79,8 @@ INLINE void reduce4_f64(__m512d a, __m512d b, __m512d c, __m512d d, double *to) 
 #define REDUCE          _mm512_reduce_add_ps
 #define BLOCK           8
 #define TURN            tn_i_turn_f32
+#define SQUARE          BLOCK
+#define TURN_SQUARE     TURN
 #define WAYS            4
 #include "exec/small_gemm_tile.h"
 

@@ -1,7 +1,8 @@
 /* Kernels of small products, for the REAL, VEC and instructions of the file that includes this: tiles of c in
  * registers, a row of b at a time, each element of a spread over a vector. */
 
-INLINE void NAME(tile)(int rows, int vectors, const tn_i_tile *t) {
+/* `full`: the last vector is a whole one, which needs no mask. */
+INLINE void NAME(tile)(int rows, int vectors, bool full, const tn_i_tile *t) {
     const REAL *a = t->a, *b = t->b;
     REAL *c = t->c;
     const int64_t k = t->k, ars = t->ars, acs = t->acs, brs = t->brs, crs = t->crs;
@@ -15,13 +16,14 @@ INLINE void NAME(tile)(int rows, int vectors, const tn_i_tile *t) {
         UNROLL for (int r = 0; r < rows; r++) UNROLL for (int v = 0; v < vectors; v++) sum[r][v] = ZERO();
         if (t->accumulate) UNROLL for (int r = 0; r < rows; r++) {
                 UNROLL for (int v = 0; v < whole; v++) sum[r][v] = LOAD(c + r * down + v * LANES);
-                sum[r][whole] = LOAD_SOME(c + r * down + whole * LANES, mask);
+                const REAL *const last = c + r * down + whole * LANES;
+                sum[r][whole] = full ? LOAD(last) : LOAD_SOME(last, mask);
             }
         const REAL *x = a, *y = b;
         for (int64_t p = 0; p < k; p++, x += acs, y += brs) {
             VEC row[TN_TILE_VECTORS];
             UNROLL for (int v = 0; v < whole; v++) row[v] = LOAD(y + v * LANES);
-            row[whole] = LOAD_SOME(y + whole * LANES, mask);
+            row[whole] = full ? LOAD(y + whole * LANES) : LOAD_SOME(y + whole * LANES, mask);
             UNROLL for (int r = 0; r < rows; r++) {
                 const VEC factor = SPREAD(x[r * up]);
                 UNROLL for (int v = 0; v < vectors; v++) sum[r][v] = MULADD(factor, row[v], sum[r][v]);
@@ -29,15 +31,18 @@ INLINE void NAME(tile)(int rows, int vectors, const tn_i_tile *t) {
         }
         UNROLL for (int r = 0; r < rows; r++) {
             UNROLL for (int v = 0; v < whole; v++) STORE(c + r * down + v * LANES, sum[r][v]);
-            STORE_SOME(c + r * down + whole * LANES, mask, sum[r][whole]);
+            if (full)
+                STORE(c + r * down + whole * LANES, sum[r][whole]);
+            else
+                STORE_SOME(c + r * down + whole * LANES, mask, sum[r][whole]);
         }
     }
 }
 
-#define TILES(rows)                                                                        \
-    TARGET static void NAME(tile##rows##1)(const tn_i_tile *t) { NAME(tile)(rows, 1, t); } \
-    TARGET static void NAME(tile##rows##2)(const tn_i_tile *t) { NAME(tile)(rows, 2, t); } \
-    TARGET static void NAME(tile##rows##3)(const tn_i_tile *t) { NAME(tile)(rows, 3, t); }
+#define TILE(rows, vectors)                                                                                   \
+    TARGET static void NAME(tile##rows##vectors)(const tn_i_tile *t) { NAME(tile)(rows, vectors, false, t); } \
+    TARGET static void NAME(full##rows##vectors)(const tn_i_tile *t) { NAME(tile)(rows, vectors, true, t); }
+#define TILES(rows) TILE(rows, 1) TILE(rows, 2) TILE(rows, 3)
 TILES(1)
 TILES(2)
 TILES(3)
@@ -45,6 +50,16 @@ TILES(4)
 #if TALLEST == 8
 TILES(8)
 #endif
+
+TARGET static void NAME(clear)(int64_t m, int64_t n, bool left, void *c, int64_t crs) {
+    REAL *row = c;
+    for (int64_t i = 0; i < m; i++, row += crs) {
+        const int64_t upto = left ? (i < n ? i : n) : n;
+        int64_t j = left ? 0 : i + 1;
+        for (; j + LANES <= upto; j += LANES) STORE(row + j, ZERO());
+        if (j < upto) STORE_SOME(row + j, FIRST((int)(upto - j)), ZERO());
+    }
+}
 
 TARGET static void NAME(turn)(int64_t rows, int64_t columns, const void *from, int64_t rs, void *to, int64_t ld) {
     const REAL *x = from;
@@ -55,6 +70,43 @@ TARGET static void NAME(turn)(int64_t rows, int64_t columns, const void *from, i
         for (int64_t j = 0; j < upto; j += BLOCK) TURN(x + i + j * rs, rs, y + i * ld + j, ld);
     for (int64_t r = 0; r < rows; r++)
         for (int64_t j = r < i ? upto : 0; j < columns; j++) y[r * ld + j] = x[r + j * rs];
+}
+
+INLINE void NAME(copy)(const REAL *from, int64_t rs, REAL *to, int64_t ld) {
+    UNROLL for (int i = 0; i < SQUARE; i++) {
+        if (SQUARE == LANES)
+            STORE(to + i * ld, LOAD(from + i * rs));
+        else
+            STORE_SOME(to + i * ld, FIRST(SQUARE), LOAD_SOME(from + i * rs, FIRST(SQUARE)));
+    }
+}
+
+/* Squares beside the diagonal go to two places; those on it are put together of both halves; columns that are left over
+ * go one by one. */
+TARGET static void NAME(mirror)(int64_t n, bool lower, const void *from, int64_t rs, void *to) {
+    const REAL *x = from;
+    REAL *y = to, other[SQUARE * SQUARE];
+    const int64_t upto = n - n % SQUARE, down = lower ? rs : 1, right = lower ? 1 : rs;
+    for (int64_t i = 0; i < upto; i += SQUARE) {
+        const REAL *corner = x + i * (rs + 1), *half = lower ? corner : other;
+        const int64_t next = lower ? rs : SQUARE;
+        if (lower)
+            TURN_SQUARE(corner, rs, y + i * (n + 1), n);
+        else {
+            TURN_SQUARE(corner, rs, other, SQUARE);
+            if (x != y) NAME(copy)(corner, rs, y + i * (n + 1), n);
+        }
+        UNROLL for (int r = 1; r < SQUARE; r++)
+            STORE_SOME(y + (i + r) * n + i, FIRST(r), LOAD_SOME(half + r * next, FIRST(r)));
+        for (int64_t j = i + SQUARE; j < upto; j += SQUARE) {
+            const REAL *square = x + i * right + j * down;
+            REAL *above = y + i * n + j, *below = y + j * n + i;
+            if (x != y) NAME(copy)(square, rs, lower ? below : above, n);
+            TURN_SQUARE(square, rs, lower ? above : below, n);
+        }
+    }
+    for (int64_t j = upto; j < n; j++)
+        for (int64_t i = 0; i <= j; i++) y[i * n + j] = y[j * n + i] = x[i * right + j * down];
 }
 
 /* ---- matrix times vector ---------------------------------------------------------- */
@@ -201,27 +253,42 @@ TARGET static void NAME(outer)(int64_t m, int64_t n, const void *x, int64_t xs, 
     }
 }
 
+#define ROW_OF_TILES(kind, rows) [rows] = {NULL, NAME(kind##rows##1), NAME(kind##rows##2), NAME(kind##rows##3)}
 static const tn_i_small NAME(table) = {
     .lanes = LANES,
     .rows = TALLEST,
     .tile =
         {
-            [1] = {NULL, NAME(tile11), NAME(tile12), NAME(tile13)},
-            [2] = {NULL, NAME(tile21), NAME(tile22), NAME(tile23)},
-            [3] = {NULL, NAME(tile31), NAME(tile32), NAME(tile33)},
-            [4] = {NULL, NAME(tile41), NAME(tile42), NAME(tile43)},
+            ROW_OF_TILES(tile, 1),
+            ROW_OF_TILES(tile, 2),
+            ROW_OF_TILES(tile, 3),
+            ROW_OF_TILES(tile, 4),
 #if TALLEST == 8
-            [8] = {NULL, NAME(tile81), NAME(tile82), NAME(tile83)},
+            ROW_OF_TILES(tile, 8),
 #endif
         },
+    .full =
+        {
+            ROW_OF_TILES(full, 1),
+            ROW_OF_TILES(full, 2),
+            ROW_OF_TILES(full, 3),
+            ROW_OF_TILES(full, 4),
+#if TALLEST == 8
+            ROW_OF_TILES(full, 8),
+#endif
+        },
+    .clear = NAME(clear),
     .turn = NAME(turn),
+    .mirror = NAME(mirror),
     .add_rows = NAME(add_rows),
     .dots = NAME(dots),
     .dots_of_two = NAME(dots_of_two),
     .outer = NAME(outer),
 };
 
+#undef ROW_OF_TILES
 #undef TILES
+#undef TILE
 #undef NAME
 #undef REAL
 #undef VEC
@@ -239,6 +306,8 @@ static const tn_i_small NAME(table) = {
 #undef MUL
 #undef BLOCK
 #undef TURN
+#undef SQUARE
+#undef TURN_SQUARE
 #undef WAYS
 #undef REDUCE
 #undef REDUCE4

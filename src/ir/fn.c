@@ -81,12 +81,14 @@ static void copy_values(const tn_i_builder *b, tn_fn *f, const uint8_t *live, tn
 
 static void nested_facts(tn_fn *f, const tn_i_eqn *e) {
     f->effect |= e->prim->effect && e->prim->effect(tn_i_p(e));
+    f->rules |= (e->prim->flags & TN_F_RULES) != 0;
     for (uint32_t k = 0; e->params && k < e->params->n; k++) {
         const tn_fn *const *g;
         const uint32_t n = tn_i_programs(&e->params->v[k], &g);
         for (uint32_t j = 0; j < n; j++) {
             if (g[j]->depth + 1 > f->depth) f->depth = g[j]->depth + 1;
             f->effect |= g[j]->effect;
+            f->rules |= g[j]->rules;
         }
     }
 }

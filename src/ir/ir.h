@@ -122,6 +122,7 @@ struct tn_fn {
     uint32_t depth;      /* 1 + depth of the deepest nested program */
     uint32_t regions;    /* regions are 0..regions-1 */
     bool effect;         /* holds an equation with an effect, at any depth */
+    bool rules;          /* holds one whose derivative a user gives, at any depth */
     bool mixed;          /* primal and tangents together: val[].linear tells which, nlin is 0 */
     uint64_t hash;       /* of the contents; places do not count */
     const char *name;    /* interned; "" when unknown */

@@ -15,6 +15,7 @@ typedef struct product {
     int64_t m, n, k;
     tn_i_dims rows, columns, inner[2];
     int64_t ahead[2]; /* as a kernel has it */
+    tn_i_triangle triangle;
     void *pack[2];
     void *beside; /* where sums are cut into parts: one of them */
 } product;
@@ -91,6 +92,7 @@ static int64_t take_matrices(const product *w, parts_of *d, tn_i_products *all) 
     (void)take_largest(&d->inner[1], &all->b.rs); /* the same one: the sizes are equal */
     (void)take_largest(&d->out_rows, &all->c.rs);
     (void)take_largest(&d->out_columns, &all->c.cs);
+    all->triangle = w->m == w->n && all->m == w->m && all->n == w->n ? w->triangle : TN_WHOLE;
     return tn_i_dims_count(&d->rows) * tn_i_dims_count(&d->columns) * tn_i_dims_count(&d->inner[0]);
 }
 
@@ -290,6 +292,7 @@ static product product_of(const tn_i_kernel *k, const tn_i_dots *d) {
     product w = {.dtype = k->in[0].type->dtype,
                  .threads = k->threads,
                  .ahead = {k->ahead[0], k->ahead[1]},
+                 .triangle = (tn_i_triangle)k->triangle,
                  .rows = tn_i_dims_of(&k->in[0], ~tn_i_dots_taken(d, 0)),
                  .columns = tn_i_dims_of(&k->in[1], ~tn_i_dots_taken(d, 1))};
     tn_i_dims_merge(&w.rows);

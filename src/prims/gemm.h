@@ -15,6 +15,10 @@ typedef struct tn_i_matrix {
 
 static inline tn_i_matrix tn_i_matrix_transposed(tn_i_matrix a) { return (tn_i_matrix){a.data, a.cs, a.rs}; }
 
+/* What of a square result is wanted: all elements, or those of the diagonal and above, or below, it.  The others are 0
+ * or what the whole product has. */
+typedef enum tn_i_triangle { TN_WHOLE, TN_ABOVE, TN_BELOW } tn_i_triangle;
+
 /* `count` products of one shape, each as many elements behind the one before as `next` says. */
 typedef struct tn_i_products {
     int dtype;
@@ -22,11 +26,14 @@ typedef struct tn_i_products {
     int64_t m, n, k, count;
     tn_i_matrix a, b, c;
     int64_t anext, bnext, cnext;
+    tn_i_triangle triangle;
+    bool bare;              /* what is not wanted need not be 0 either */
     int64_t aahead, bahead; /* bytes to what will soon be read in the place of a or b, and may be fetched; 0: unknown */
 } tn_i_products;
 
-/* The products of `w`, whose matrices are at these addresses (product.c). */
+/* The products of `w`, whose matrices are at these addresses (product.c); as if `bare` was not said. */
 void tn_i_multiply_at(const tn_i_products *w, int threads, void *a, void *b, void *c);
+void tn_i_multiply_bare_at(const tn_i_products *w, int threads, void *a, void *b, void *c); /* just as it says */
 
 /* c = a b, or c += a b, by vector kernels of our own: small and thin products, where BLIS's packing would be most of
  * the work, and matrices times vectors of any size.  What is summed how depends on the sizes, and for vectors beyond 48
@@ -52,10 +59,15 @@ bool tn_i_gemm_by_dots(const tn_i_products *w, tn_i_by_dots *d);
  * with the bits that tn_i_gemm_own gives it.  False, and nothing is done: no such kernels. */
 bool tn_i_gemm_two(int dtype, int64_t k, int64_t n, const void *const x[2], const void *b, int64_t next,
                    void *const y[2]);
+/* to[i * n + j] = to[j * n + i] = from[i * rs + j] for i <= j < n, elements of 4 or 8 bytes; from may be to.  lower:
+ * = from[j * rs + i], and from is elsewhere.  False, and nothing is done: no such kernels, or elements. */
+bool tn_i_mirror(size_t size, int64_t n, bool lower, const void *from, int64_t rs, void *to);
 /* c = a b, or c += a b: m x k times k x n, all at least 1.  A NaN in c is overwritten, and
  * 0 times NaN is NaN. */
 void tn_i_gemm(int dtype, int threads, int64_t m, int64_t n, int64_t k, tn_i_matrix a, tn_i_matrix b, bool accumulate,
                tn_i_matrix c);
+/* That triangle of it, m = n, with the same bits; false, and nothing is done: no faster. */
+bool tn_i_gemm_triangle(const tn_i_products *w, int threads);
 /* The lower triangle of c -= a a', for c n x n and a n x k. */
 void tn_i_syrk(int dtype, int threads, int64_t n, int64_t k, tn_i_matrix a, tn_i_matrix c);
 /* x = a^-1 x for a triangular m x m matrix (positive strides) and x m x n; the other triangle

@@ -42,6 +42,7 @@ enum {
     TN_F_LOOP = 1 << 11,       /* runs its programs as often as it finds when it runs: scan, while, cond */
     TN_F_STEPS = 1 << 12,      /* operands and results may have dimensions known when a loop has run (TN_I_STEPS) */
     TN_F_PLACES = 1 << 14,     /* elements of the operands, elsewhere: computed where few of them are read (nests) */
+    TN_F_RULES = 1 << 15,      /* its derivative is what a user says, by a rule or a program of the user's own */
     TN_F_EITHER = 1 << 13      /* operands 0 and 1 are one value: made again, and kept for who rather reads that */
 };
 
@@ -133,6 +134,7 @@ typedef struct tn_i_kernel {
     char *message;                 /* 256 bytes for the reason of a failure */
     const tn_i_loc *loc;           /* of the equation; may be NULL */
     const tn_i_observer *observer; /* of the call; NULL: none */
+    int triangle;                  /* of a product: what of its result is wanted, a tn_i_triangle (gemm.h) */
     int64_t ahead[2];              /* bytes from operand 0 and 1 to what is read soon in its place; 0: not known */
 } tn_i_kernel;
 

@@ -55,6 +55,7 @@ static void one_product(int threads, const tn_i_products *w) {
     static void (*const clear[TN_NDTYPES])(int64_t, int64_t, tn_i_matrix) = {
         [TN_F32] = clear_f32, [TN_F64] = clear_f64, [TN_I32] = clear_u32, [TN_I64] = clear_u64};
     if (!is_small(w->dtype, w->m, w->n, w->k)) {
+        if (w->triangle && tn_i_gemm_triangle(w, threads)) return;
         tn_i_gemm(w->dtype, threads, w->m, w->n, w->k, w->a, w->b, w->accumulate, w->c);
         return;
     }
@@ -76,6 +77,15 @@ void tn_i_multiply_all(int threads, const tn_i_products *w) {
 }
 
 void tn_i_multiply_at(const tn_i_products *w, int threads, void *a, void *b, void *c) {
+    tn_i_products all = *w;
+    all.bare = false;
+    all.a.data = a;
+    all.b.data = b;
+    all.c.data = c;
+    tn_i_multiply_all(threads, &all);
+}
+
+void tn_i_multiply_bare_at(const tn_i_products *w, int threads, void *a, void *b, void *c) {
     tn_i_products all = *w;
     all.a.data = a;
     all.b.data = b;

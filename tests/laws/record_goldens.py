@@ -529,6 +529,18 @@ over(FLOATS, "cholesky", "[3,3]", [spd], out=[chol], outs="[3,3]")
 over(FLOATS, "cholesky", "[2,2]", [[1.0, 2.0, 2.0, 1.0]], out=[[nan, 0.0, nan, nan]], outs="[2,2]")
 
 
+def mirror(v):
+    upper = jnp.triu(v)
+    return upper + jnp.swapaxes(jnp.triu(v, 1), -1, -2)
+
+
+over(NUMBERS, "mirror", "[2,3,3]", [list(range(18))], mirror)
+over(("bool",), "mirror", "[2,2]", [[True, False, True, False]], out=[[True, False, False, False]])
+over(FLOATS, "mirror", "[2,2]", [[1.0, inf, nan, 2.0]], out=[[1.0, inf, inf, 2.0]])
+over(FLOATS, "mirror", "[3,3]", [[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0], [1.0, -2.0, 3.0, 0.5, 5.0, 6.0, 7.0, 0.25, 9.0]],
+     mirror, how="vjp", outs="[3,3]")
+
+
 def lower_cholesky(v):
     low = jnp.tril(v)
     return jnp.linalg.cholesky(low + jnp.tril(low, -1).T, symmetrize_input=False)
