@@ -128,7 +128,8 @@ static void compare(emit_session *s, const emit_record *r, laws_array *y) {
     char why[200];
     for (uint32_t j = 0; j < r->nout; j++) {
         const double largest = laws_is_float(&y[j]) ? laws_largest(&r->y[j]) : 0;
-        const int64_t i = laws_values_differ(&r->y[j], &y[j], r->tolerance, fmax(1e-3, 1e-3 * largest));
+        const int64_t i = laws_values_differ_more(&r->y[j], &y[j], r->tolerance, fmax(1e-3, 1e-3 * largest),
+                                                  r->slack ? &r->slack[j] : NULL);
         if (i < 0) continue;
         (void)snprintf(why, sizeof why, "output %u, element %lld: %.17g and not %.17g", (unsigned)j, (long long)i,
                        laws_get(&y[j], i), laws_get(&r->y[j], i));

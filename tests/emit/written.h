@@ -27,6 +27,7 @@ typedef struct emit_record {
     char what[160];
     uint32_t nin, nout;
     laws_array *x, *y; /* y: as the interpreter computes it */
+    laws_array *slack; /* what the errors of functions amount to; NULL: not looked at */
     double tolerance;
     double work; /* flops and multiply-adds */
     char *text;
@@ -44,6 +45,7 @@ typedef struct emit_session {
     const char *dir, *cc, *other; /* other: another compiler, or NULL */
     uint64_t seed;
     bool verbose;
+    bool generated;   /* programs whose terms may cancel: their slack is looked at */
     double tolerance; /* 0: what rounding does in a few equations */
     int64_t capacity; /* of programs that need one; 0: the default */
     int status;       /* of those that are added */

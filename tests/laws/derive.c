@@ -121,8 +121,7 @@ static void widen(laws_array *slack, const laws_array *y, const laws_array *off)
     }
 }
 
-/* What the errors amount to in each output of f at x; NULL after laws_fail. */
-static laws_array *amounts(laws_trial *t, const tn_fn *f, const laws_array *x, laws_errors *ulps) {
+laws_array *laws_amounts(laws_trial *t, const tn_fn *f, const laws_array *x, laws_errors *ulps) {
     enum { DRAWS = 12 };
     laws_array *slack = laws_alloc(t->memory, f->nout + 1u, sizeof *slack),
                *off = laws_alloc(t->memory, f->nout + 1u, sizeof *off);
@@ -144,7 +143,7 @@ bool laws_agree_but_for(laws_trial *t, const char *what, const tn_fn *f, const l
                         const laws_array *b, double tolerance, laws_errors *ulps) {
     if (t->failed || agree(t, what, a, b, f->nout, tolerance, 1e-3, NULL)) return !t->failed;
     t->failed = false; /* looked into: this takes a while */
-    const laws_array *slack = amounts(t, f, x, ulps);
+    const laws_array *slack = laws_amounts(t, f, x, ulps);
     return slack && agree(t, what, a, b, f->nout, tolerance, 1e-3, slack);
 }
 
