@@ -34,7 +34,7 @@ bool tn_i_spots_pattern(tn_i_spots *s, const tn_i_spot_set *set, uint32_t *numbe
     if (!tn_i_grow(s->f->ctx, (void **)&s->pattern, &s->cpattern, s->npattern + 1, sizeof *s->pattern)) return false;
     tn_i_var *at = tn_i_map_new(s->f);
     if (!at) return false;
-    s->pattern[s->npattern++] = (tn_i_spot_pattern){.set = *set, .here = TN_NOVAR, .at = at};
+    s->pattern[s->npattern++] = (tn_i_spot_pattern){.set = *set, .column = TN_NOVAR, .here = TN_NOVAR, .at = at};
     return true;
 }
 
@@ -221,10 +221,10 @@ static tn_i_var rest_of(tn_i_spots *s, tn_i_var v) {
     return s->rest[v];
 }
 
-/* Where in a row its spot is, beside where each element is. */
-static tn_i_var spot_here(tn_i_spots *s, uint32_t number) {
+/* Where in a row its spot is, beside each element. */
+static tn_i_var column_of_spot(tn_i_spots *s, uint32_t number) {
     tn_i_spot_pattern *p = &s->pattern[number];
-    if (p->here != TN_NOVAR) return p->here;
+    if (p->column != TN_NOVAR) return p->column;
     const tn_type t = {.dtype = TN_I64, .rank = 1, .dim = {p->set.rows}};
     const int64_t shape[2] = {p->set.rows, p->set.columns}, rows = 0;
     int64_t *column = tn_i_alloc_array(s->f->ctx, (size_t)p->set.rows, sizeof *column);
@@ -235,12 +235,32 @@ static tn_i_var spot_here(tn_i_spots *s, uint32_t number) {
     for (int64_t i = 0; i < p->set.rows; i++) column[i] = tn_i_spot_column(&p->set, i);
     const tn_i_var at = tn_i_constant(s->b, &t, column);
     tn_i_free(s->f->ctx, column, (size_t)p->set.rows * sizeof *column);
-    return p->here =
-               tn_i_op2(s->b, TN_P_eq, tn_i_iota(s->b, TN_I64, 2, shape, 1), tn_i_broadcast(s->b, at, 2, shape, &rows));
+    return p->column = tn_i_broadcast(s->b, at, 2, shape, &rows);
+}
+
+/* Whether an element is a spot. */
+static tn_i_var spot_here(tn_i_spots *s, uint32_t number) {
+    tn_i_spot_pattern *p = &s->pattern[number];
+    const int64_t shape[2] = {p->set.rows, p->set.columns};
+    if (p->here == TN_NOVAR && column_of_spot(s, number) != TN_NOVAR)
+        p->here = tn_i_op2(s->b, TN_P_eq, tn_i_iota(s->b, TN_I64, 2, shape, 1), p->column);
+    return p->here;
+}
+
+/* v, read by what is written now, comes from a step of its own, such as a product: nests behind it make masks of their
+ * own, and none in front of it stores one for them. */
+static void forget_masks(tn_i_spots *s, tn_i_var v) {
+    const tn_i_eqn *e = def_of(s, v);
+    if (!e || e->nin == 0 || e->prim->flags & (TN_F_VIEW | TN_F_PLACES) || tn_i_space_computes(s->f, e)) return;
+    for (size_t k = 0; k < s->npattern; k++)
+        if (s->pattern[k].here < s->map[v]) s->pattern[k].here = TN_NOVAR;
 }
 
 tn_i_var tn_i_spots_whole(tn_i_spots *s, tn_i_var v) {
-    if (s->map[v] != TN_NOVAR || s->b->failed || !(s->of[v] || s->waits[v])) return tn_i_mapped(s->b, s->f, s->map, v);
+    if (s->map[v] != TN_NOVAR || s->b->failed || !(s->of[v] || s->waits[v])) {
+        forget_masks(s, v);
+        return tn_i_mapped(s->b, s->f, s->map, v);
+    }
     const tn_i_eqn *e = def_of(s, v);
     const tn_type *t = type_of(s, v);
     if (!s->of[v] || s->zero[v] || !is_large(t)) {

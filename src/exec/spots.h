@@ -50,8 +50,9 @@ typedef struct tn_i_spot_moves {
 
 typedef struct tn_i_spot_pattern {
     tn_i_spot_set set;
-    tn_i_var here; /* whether an element is a spot */
-    tn_i_var *at;  /* of each value: a vector of what it is at the spots, a row each */
+    tn_i_var column; /* of each element: where its row's spot is */
+    tn_i_var here;   /* whether it is one, for nests that are made together */
+    tn_i_var *at;    /* of each value: a vector of what it is at the spots, a row each */
 } tn_i_spot_pattern;
 
 typedef struct tn_i_spots {
