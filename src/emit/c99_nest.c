@@ -197,6 +197,21 @@ static void write_iota(writer *k, uint32_t i) {
     tn_i_text_put(k->t, ");\n");
 }
 
+/* Compilers warn of a variable that is compared with itself: it has another name then. */
+static void name_again(writer *k, uint32_t i, const char *body, tn_i_text operand[3]) {
+    const tn_i_nest_op *o = &k->n->op[i];
+    if (!strpbrk(body, "<>=")) return;
+    for (uint32_t j = 1; j < o->nin; j++)
+        for (uint32_t h = 0; h < j; h++) {
+            if (o->in[h] != o->in[j] || !operand[j].at) continue;
+            tn_i_text_put(k->t, "const %s v%u_%u = %s;\n", tn_i_c_name(k->n->op[o->in[j]].dtype), (unsigned)i,
+                          (unsigned)j, operand[j].at);
+            operand[j].n = 0;
+            tn_i_text_put(&operand[j], "v%u_%u", (unsigned)i, (unsigned)j);
+            break;
+        }
+}
+
 static void write_map(writer *k, uint32_t i) {
     const tn_i_nest_op *o = &k->n->op[i];
     const char *body = body_of(k, o), *name[3] = {"", "", ""};
@@ -208,8 +223,10 @@ static void write_map(writer *k, uint32_t i) {
     for (uint32_t j = 0; j < 3; j++) {
         operand[j] = (tn_i_text){.ctx = k->w->ctx};
         if (j < o->nin) put_value(k, &operand[j], o->in[j], o);
-        if (operand[j].at) name[j] = operand[j].at;
     }
+    name_again(k, i, body, operand);
+    for (uint32_t j = 0; j < 3; j++)
+        if (operand[j].at) name[j] = operand[j].at;
     define(k, i);
     const size_t from = k->t->n;
     const bool cast = tn_i_is_int(o->dtype) && body[0] != 'x';

@@ -84,12 +84,12 @@ void tn_i_c99_pointer(tn_i_c99 *w, tn_i_text *t, const tn_i_plan *p, tn_i_var v,
     const tn_type *type = p->f->val[v].type;
     const char *name = tn_i_c99_is_stack(type) && k->stride == TN_DENSE ? "tansy_stack" : tn_i_c_name(type->dtype);
     const char *is_const = write ? "" : "const ";
-    if (k->base == TN_BASE_ABSOLUTE) {
-        put_constant(w, t, p, v, k, write);
-        return;
-    }
     if (tn_i_count(type) == 0) {
         tn_i_text_put(t, "(%s%s *)(void *)w", is_const, name);
+        return;
+    }
+    if (k->base == TN_BASE_ABSOLUTE) {
+        put_constant(w, t, p, v, k, write);
         return;
     }
     if (k->base == TN_BASE_ARENA) {
