@@ -84,23 +84,40 @@ static void declare_plan(tn_i_c99 *w, tn_i_text *t, const tn_i_plan *p) {
 
 /* ---- the function that users call ------------------------------------------------------------- */
 
-/* Overlapping of an input and an output is not allowed for: no alias was given to the plan. */
-static void write_entry(tn_i_c99 *w) {
+/* Pages are from what is left of the workspace. */
+static void put_stacks(tn_i_c99 *w, tn_i_text *t, size_t page_bytes) {
+    tn_i_text_put(t, "tansy_stacks stacks;\nstacks.next = w + %zu;\nstacks.end = w + ", tn_i_c99_static_bytes(w));
+    tn_i_c99_upper(t, w->name);
+    tn_i_text_put(t, "_WORK_BYTES;\nstacks.unused = NULL;\nstacks.page_bytes = %zu;\n", page_bytes);
+}
+
+/* What the function does before and after it calls that of the plan. */
+static void put_entry(tn_i_c99 *w, const char *enter, const char *leave) {
     tn_i_text *t = &w->functions;
     const tn_fn *f = w->root->f;
+    const bool lengths = tn_i_c99_has_lengths(w, false);
     tn_i_text_put(t, "\n");
     tn_i_c99_prototype(w, t);
     tn_i_text_put(t, " {\nunsigned char *const w = (unsigned char *)work;\n");
-    if (w->stacks) {
-        tn_i_text_put(t, "tansy_stacks stacks;\nstacks.next = w + %zu;\nstacks.end = w + ", tn_i_c99_static_bytes(w));
-        tn_i_c99_upper(t, w->name);
-        tn_i_text_put(t, "_WORK_BYTES;\nstacks.unused = NULL;\nstacks.page_bytes = %zu;\n", tn_i_c99_page_bytes(w));
-    }
-    tn_i_text_put(t, "return %s_main(", w->name);
-    for (uint32_t i = 0; i < f->nin; i++) tn_i_text_put(t, "in%u, ", (unsigned)i);
-    for (uint32_t j = 0; j < f->nout; j++) tn_i_text_put(t, "out%u, ", (unsigned)j);
-    tn_i_text_put(t, "w, w + %zu%s%s);\n}\n", (w->root->bytes + 63) & ~(size_t)63, w->stacks ? ", &stacks" : "",
+    if (w->stacks) put_stacks(w, t, tn_i_c99_page_bytes(w));
+    tn_i_text_put(t, lengths ? "int status;\n%sstatus = %s_main(" : "%sreturn %s_main(", enter, w->name);
+    for (uint32_t i = 0; i < f->nin; i++) tn_i_c99_put_argument(w, t, true, i);
+    for (uint32_t j = 0; j < f->nout; j++) tn_i_c99_put_argument(w, t, false, j);
+    tn_i_text_put(t, "w, w + %zu%s%s);\n", (w->root->bytes + 63) & ~(size_t)63, w->stacks ? ", &stacks" : "",
                   w->quiet ? ", 0" : "");
+    if (lengths) tn_i_text_put(t, "if (status) return status;\n%sreturn 0;\n", leave);
+    tn_i_text_put(t, "}\n");
+}
+
+/* Overlapping of an input and an output is not allowed for: no alias was given to the plan. */
+static void write_entry(tn_i_c99 *w) {
+    tn_i_text enter = {.ctx = w->ctx}, leave = {.ctx = w->ctx};
+    tn_i_c99_enter_arguments(w, &enter);
+    tn_i_c99_leave_arguments(w, &leave);
+    put_entry(w, enter.at ? enter.at : "", leave.at ? leave.at : "");
+    w->failed |= enter.failed || leave.failed;
+    tn_i_text_free(&enter);
+    tn_i_text_free(&leave);
 }
 
 static void put_source(tn_i_c99 *w, const char *header, tn_i_text *t) {
@@ -132,16 +149,6 @@ static bool valid_name(tn_ctx *c, const char *name) {
     return ok;
 }
 
-static bool refuse_steps(const tn_fn *f) {
-    bool some = false;
-    for (uint32_t i = 0; i < f->nin; i++) some |= tn_i_has_steps(f->val[i].type);
-    for (uint32_t j = 0; j < f->nout; j++) some |= tn_i_has_steps(f->val[f->out[j]].type);
-    if (some)
-        (void)tn_i_fail(f->ctx, TN_ERULE, f->loc,
-                        "tn_emit_c: an input or output has a length that a loop finds when it runs");
-    return !some;
-}
-
 static void release(tn_i_c99 *w) {
     tn_i_text *const text[] = {&w->helpers, &w->constants, &w->outside, &w->functions, &w->t};
     for (size_t i = 0; i < sizeof text / sizeof *text; i++) tn_i_text_free(text[i]);
@@ -161,7 +168,7 @@ static bool runs_again(const tn_i_plan *p) {
 static bool write_all(tn_i_c99 *w, const char *header, tn_i_text *source, tn_i_text *head) {
     const size_t n = w->root->nnested;
     if (!(w->called = tn_i_alloc(w->ctx, n + 1))) return false;
-    w->stacks = tn_i_c99_has_stacks(w->root);
+    w->stacks = tn_i_c99_has_stacks(w->root) || tn_i_c99_has_lengths(w, false);
     w->quiet = runs_again(w->root);
     for (size_t i = 0; i < n; i++) w->quiet |= runs_again(w->root->nested[i]);
     if (w->stacks) tn_i_c99_stack_helpers(w, "tansy_stacks");
@@ -188,7 +195,8 @@ static char *owned(tn_ctx *c, const tn_i_text *t) { return tn_i_owned_text(c, t-
 
 static tn_status emit(const tn_fn *f, const tn_emit_c_options *o, const char *name, char **source, char **header) {
     tn_ctx *c = f->ctx;
-    tn_i_plan *p = tn_i_plan_new(f, NULL);
+    const tn_i_layout layout = {.handles = true};
+    tn_i_plan *p = tn_i_plan_new(f, &layout);
     if (!p) return c->status;
     tn_i_c99 w = {.ctx = c,
                   .name = name,
@@ -228,7 +236,7 @@ tn_status tn_emit_c(const tn_fn *f, const tn_emit_c_options *opt, char **source,
     if (opt) memcpy(&o, opt, opt->size < sizeof o ? opt->size : sizeof o);
     if (o.capacity < 0) return tn_i_fail(f->ctx, TN_EINVAL, NULL, "tn_emit_c: the capacity is negative");
     const char *name = o.name ? o.name : f->name && f->name[0] ? f->name : "f";
-    if (!valid_name(f->ctx, name) || !refuse_steps(f)) return f->ctx->status;
+    if (!valid_name(f->ctx, name)) return f->ctx->status;
     tn_fn *g = o.strict_zero ? tn_i_strict(f) : (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
     tn_fn *h = g ? tn_i_prepared(g) : NULL;
     tn_i_fn_unref(g);

@@ -107,12 +107,33 @@ void tn_i_c99_stack_new(tn_i_c99 *w, const tn_type *t, const char *at, size_t al
 void tn_i_c99_stack_output(tn_i_c99 *w, const tn_i_plan *p, tn_i_var v);
 void tn_i_c99_stack_release(tn_i_c99 *w, const tn_i_plan *p, const tn_i_release *k);
 void tn_i_c99_stack_move(tn_i_c99 *w, const tn_i_plan *p, const tn_i_move *m);
+/* How many `?` t has; the type of an entry; the number of the constant that describes its levels. */
+int64_t tn_i_c99_levels(const tn_type *t);
+tn_type tn_i_c99_entry(const tn_type *t);
+uint32_t tn_i_c99_level(tn_i_c99 *w, const tn_type *t);
 size_t tn_i_c99_page_bytes(const tn_i_c99 *w);
 size_t tn_i_c99_step_bytes(const tn_i_c99 *w);
 
+/* ---- c99_arguments.c ------------------------------------------------------------------------- */
+
+/* Whether some inputs or outputs, or outputs, have a length that a loop finds. */
+bool tn_i_c99_has_lengths(const tn_i_c99 *w, bool outputs);
+/* Of the workspace, for what tells where they are. */
+size_t tn_i_c99_arguments_bytes(const tn_i_c99 *w);
+/* The parameters that say how long an array is, if it is one of them. */
+void tn_i_c99_lengths(tn_i_text *t, const tn_type *type, bool input, uint32_t i);
+/* What the header says of them, and macros for the memory of outputs. */
+void tn_i_c99_say_lengths(tn_i_text *t, const tn_type *type, bool input, uint32_t i);
+void tn_i_c99_say_arguments(const tn_i_c99 *w, tn_i_text *t);
+void tn_i_c99_rooms(const tn_i_c99 *w, tn_i_text *t);
+/* In the function that users call: before the program runs, what it is given, and afterwards. */
+void tn_i_c99_enter_arguments(tn_i_c99 *w, tn_i_text *t);
+void tn_i_c99_put_argument(const tn_i_c99 *w, tn_i_text *t, bool input, uint32_t i);
+void tn_i_c99_leave_arguments(tn_i_c99 *w, tn_i_text *t);
+
 /* ---- c99_header.c --------------------------------------------------------------------------- */
 
-/* Of the workspace, but for arrays whose length loops find. */
+/* Of the workspace, but for pages. */
 size_t tn_i_c99_static_bytes(const tn_i_c99 *w);
 void tn_i_c99_prototype(const tn_i_c99 *w, tn_i_text *t);
 void tn_i_c99_upper(tn_i_text *t, const char *s);

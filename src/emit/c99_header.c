@@ -16,16 +16,25 @@ void tn_i_c99_upper(tn_i_text *t, const char *s) {
 void tn_i_c99_prototype(const tn_i_c99 *w, tn_i_text *t) {
     const tn_fn *f = w->root->f;
     tn_i_text_put(t, "int %s(", w->name);
-    for (uint32_t i = 0; i < f->nin; i++)
+    for (uint32_t i = 0; i < f->nin; i++) {
         tn_i_text_put(t, "const %s *in%u, ", tn_i_c_name(f->val[i].type->dtype), (unsigned)i);
-    for (uint32_t j = 0; j < f->nout; j++)
+        tn_i_c99_lengths(t, f->val[i].type, true, i);
+    }
+    for (uint32_t j = 0; j < f->nout; j++) {
         tn_i_text_put(t, "%s *out%u, ", tn_i_c_name(f->val[f->out[j]].type->dtype), (unsigned)j);
+        tn_i_c99_lengths(t, f->val[f->out[j]].type, false, j);
+    }
     tn_i_text_put(t, "void *work)");
 }
 
 size_t tn_i_c99_static_bytes(const tn_i_c99 *w) {
     const size_t n = ((w->root->bytes + 63) & ~(size_t)63) + ((w->shared + 63) & ~(size_t)63);
-    return n < 64 ? 64 : n;
+    return (n < 64 ? 64 : n) + tn_i_c99_arguments_bytes(w);
+}
+
+/* Whether there are pages behind that. */
+static bool paged(const tn_i_c99 *w) {
+    return w->stacks && (w->pages || w->step_pages || w->inner_bytes || w->root->per_step);
 }
 
 /* A macro's name. */
@@ -36,10 +45,11 @@ static void put_macro(const tn_i_c99 *w, tn_i_text *t, const char *what) {
 
 /* ---- what is said of it ----------------------------------------------------------------------- */
 
-static void put_shape(tn_i_text *t, const char *what, uint32_t i, const tn_type *type) {
+static void put_shape(tn_i_text *t, bool input, uint32_t i, const tn_type *type) {
     char text[TN_I_TYPE_TEXT];
-    tn_i_text_put(t, " *   %s%u  %s", what, (unsigned)i, tn_i_type_text(text, type));
-    if (type->rank > 1) {
+    tn_i_text_put(t, " *   %s%u  %s", input ? "in" : "out", (unsigned)i, tn_i_type_text(text, type));
+    tn_i_c99_say_lengths(t, type, input, i);
+    if (type->rank > 1 && !tn_i_has_steps(type)) {
         int64_t stride[TN_MAX_RANK];
         tn_i_dense_strides(type, stride);
         tn_i_text_put(t, ", element strides");
@@ -51,9 +61,11 @@ static void put_shape(tn_i_text *t, const char *what, uint32_t i, const tn_type 
 static void put_description(const tn_i_c99 *w, tn_i_text *t) {
     const tn_fn *f = w->root->f;
     tn_i_text_put(t, "/* %s, written by Tansy " TN_VERSION ".\n *\n", w->name);
-    for (uint32_t i = 0; i < f->nin; i++) put_shape(t, "in", i, f->val[i].type);
-    for (uint32_t j = 0; j < f->nout; j++) put_shape(t, "out", j, f->val[f->out[j]].type);
-    tn_i_text_put(t, " *\n * Arrays are row-major and share no memory with each other, unless both are read; bool is "
+    for (uint32_t i = 0; i < f->nin; i++) put_shape(t, true, i, f->val[i].type);
+    for (uint32_t j = 0; j < f->nout; j++) put_shape(t, false, j, f->val[f->out[j]].type);
+    tn_i_text_put(t, " *\n");
+    tn_i_c99_say_arguments(w, t);
+    tn_i_text_put(t, " * Arrays are row-major and share no memory with each other, unless both are read; bool is "
                      "uint8_t, 0 or 1.  `work` has\n * ");
     put_macro(w, t, "WORK_BYTES bytes, aligned to ");
     put_macro(w, t, "WORK_ALIGN");
@@ -62,16 +74,22 @@ static void put_description(const tn_i_c99 *w, tn_i_text *t) {
                      " * Returns 0, or what stopped it; outputs then hold anything. */\n");
 }
 
+/* Something is kept of each step, or leaves. */
+static bool has_capacity(const tn_i_c99 *w) { return paged(w) || tn_i_c99_has_lengths(w, true); }
+
 static void put_statuses(const tn_i_c99 *w, tn_i_text *t) {
     static const char *const status[] = {
         "ASSERT_FAILED 1     /* an assert does not hold */\n",
         "EXTERNAL_FAILED 2   /* an external function returned another value than 0 */\n",
         "CAPACITY_EXCEEDED 3 /* a loop wants to keep more steps than there is room for */\n",
         "SHORT_ARRAY 4       /* a loop runs for more steps than an array that it reads is long */\n",
-        "STOPPED 5           /* tansy_print or tansy_progress returned another value than 0 */\n"};
+        "STOPPED 5           /* tansy_print or tansy_progress returned another value than 0 */\n",
+        "LENGTHS_DIFFER 6    /* what one loop is to read has several lengths, or a length is negative */\n"};
     for (size_t i = 0; i < sizeof status / sizeof *status; i++) {
-        if ((i == 2 || i == 3) && !w->stacks) continue;
+        if (i == 2 && !has_capacity(w)) continue;
+        if (i == 3 && !w->stacks) continue;
         if (i == 4 && !w->tells) continue;
+        if (i == 5 && !tn_i_c99_has_lengths(w, false)) continue;
         tn_i_text_put(t, "#define ");
         put_macro(w, t, status[i]);
     }
@@ -80,7 +98,7 @@ static void put_statuses(const tn_i_c99 *w, tn_i_text *t) {
 /* ---- loops that find their length ----------------------------------------------------------------- */
 
 static void put_loop(tn_i_text *t, const tn_i_eqn *e, size_t *n) {
-    tn_i_text_put(t, *n ? ", " : "");
+    tn_i_text_put(t, *n ? ", " : "\n * Of: ");
     tn_i_c99_about(t, e);
     ++*n;
 }
@@ -117,15 +135,15 @@ static void put_loops(const tn_i_c99 *w, tn_i_text *t) {
             if (is_counted(p, &p->step[k]) && !told(root, i, k, &p->f->eqn[p->step[k].eqn]))
                 put_loop(t, &p->f->eqn[p->step[k].eqn], &n);
     }
-    if (n == MOST) tn_i_text_put(t, ", ...");
+    tn_i_text_put(t, n == MOST ? ", ..." : n ? "." : "");
 }
 
 static void put_capacity(const tn_i_c99 *w, tn_i_text *t) {
     tn_i_text_put(t, "\n/* How many steps a loop may take that finds its length when it runs, where something is kept "
                      "of each step; a loop in such\n * a loop: in all its runs together.  It must be the same where "
-                     "this header is included and where the source is compiled.\n * Of: ");
+                     "this header is included and where the source is compiled.");
     put_loops(w, t);
-    tn_i_text_put(t, ". */\n#ifndef ");
+    tn_i_text_put(t, " */\n#ifndef ");
     put_macro(w, t, "CAPACITY\n#define ");
     put_macro(w, t, "CAPACITY ");
     tn_i_text_put(t, "%" PRId64 "\n#endif\n", w->capacity);
@@ -135,7 +153,7 @@ static void put_capacity(const tn_i_c99 *w, tn_i_text *t) {
 static void put_work(const tn_i_c99 *w, tn_i_text *t) {
     tn_i_text_put(t, "#define ");
     put_macro(w, t, "WORK_ALIGN 64\n#define ");
-    if (!w->stacks) {
+    if (!paged(w)) {
         put_macro(w, t, "WORK_BYTES ");
         tn_i_text_put(t, "%zu\n", tn_i_c99_static_bytes(w));
         return;
@@ -178,8 +196,9 @@ void tn_i_c99_header(const tn_i_c99 *w, tn_i_text *t) {
     put_macro(w, t, "H\n#define ");
     put_macro(w, t, "H\n\n#include <stddef.h>\n#include <stdint.h>\n\n");
     put_statuses(w, t);
-    if (w->stacks) put_capacity(w, t);
+    if (has_capacity(w)) put_capacity(w, t);
     tn_i_text_put(t, "\n");
+    tn_i_c99_rooms(w, t);
     put_work(w, t);
     tn_i_text_put(t, "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
     put_hooks(w, t);

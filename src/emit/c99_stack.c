@@ -19,10 +19,12 @@ static const char types[] =
     "typedef struct tansy_page {\nstruct tansy_page *before, *after;\n} tansy_page;\n"
     "typedef struct tansy_chain {\n"
     "tansy_page page; /* the first one begins with its chain */\n"
-    "tansy_page *last, *seen; /* seen: where an entry was last looked for; its first one is number `from` */\n"
+    "tansy_page *last, *seen; /* seen: where an entry was last looked for; its first one is number `from`, at `data` "
+    "*/\n"
+    "unsigned char *data;\n"
     "struct tansy_chain *child; /* of the arrays in its entries */\n"
     "const tansy_level *level;\n"
-    "int64_t count, per_page, from, users;\n"
+    "int64_t count, per_page, from, users, most; /* most: how many entries there may be */\n"
     "int repeats; /* one entry is every one */\n"
     "} tansy_chain;\n"
     "typedef struct tansy_stack {\nint64_t count, start;\ntansy_chain *chain;\n} tansy_stack;\n"
@@ -39,19 +41,21 @@ static const char take[] =
 
 static const char link[] = "static tansy_chain *tansy_link(tansy_stacks *s, const tansy_level *level) {\n"
                            "tansy_chain *c = (tansy_chain *)tansy_take(s);\nif (!c) return NULL;\n"
-                           "c->last = c->seen = &c->page;\nc->child = NULL;\nc->level = level;\n"
-                           "c->count = c->from = c->users = 0;\nc->repeats = 0;\n"
+                           "c->last = c->seen = &c->page;\nc->data = (unsigned char *)c + 128;\n"
+                           "c->child = NULL;\nc->level = level;\n"
+                           "c->count = c->from = c->users = 0;\nc->most = INT64_MAX;\nc->repeats = 0;\n"
                            "c->per_page = (int64_t)(s->page_bytes - 128) / level->bytes;\nreturn c;\n}\n";
 
-static const char slot[] =
-    "/* Entries are looked for one after another, in either direction. */\n"
-    "static void *tansy_slot(tansy_chain *c, int64_t at) {\n"
-    "while (at < c->from) {\nc->seen = c->seen->before;\nc->from -= c->per_page;\n}\n"
-    "while (at - c->from >= c->per_page) {\nc->seen = c->seen->after;\nc->from += c->per_page;\n}\n"
-    "return (unsigned char *)c->seen + 128 + (at - c->from) * c->level->bytes;\n}\n";
+static const char slot[] = "/* Entries are looked for one after another, in either direction. */\n"
+                           "static void *tansy_slot(tansy_chain *c, int64_t at) {\n"
+                           "while (at < c->from) {\nc->seen = c->seen->before;\nc->from -= c->per_page;\n"
+                           "c->data = (unsigned char *)c->seen + 128;\n}\n"
+                           "while (at - c->from >= c->per_page) {\nc->seen = c->seen->after;\nc->from += c->per_page;\n"
+                           "c->data = (unsigned char *)c->seen + 128;\n}\n"
+                           "return c->data + (at - c->from) * c->level->bytes;\n}\n";
 
 static const char entry[] = "static void *tansy_entry(const tansy_stack *h, int64_t i) {\n"
-                            "return tansy_slot(h->chain, h->chain->repeats ? 0 : h->start + i);\n}\n";
+                            "return tansy_slot(h->chain, h->chain->repeats ? h->start : h->start + i);\n}\n";
 
 static const char leave[] = "static void tansy_leave(tansy_stacks *s, tansy_chain *c) {\n"
                             "if (--c->users) return;\n"
@@ -77,7 +81,7 @@ static const char make_new[] = "/* n empty arrays in one chain; 3: there is no p
 static const char extend[] =
     "/* n more entries, of any value, or, where they are arrays, empty. */\n"
     "static int tansy_extend(tansy_stacks *s, tansy_stack *h, int64_t n) {\n"
-    "tansy_chain *c = h->chain;\nif (h->count == 0) h->start = c->count;\n"
+    "tansy_chain *c = h->chain;\nif (n > c->most - c->count) return 3;\nif (h->count == 0) h->start = c->count;\n"
     "for (; n > 0; n--) {\n"
     "if (c->count && c->count % c->per_page == 0) {\n"
     "tansy_page *page = (tansy_page *)tansy_take(s);\nif (!page) return 3;\n"
@@ -124,16 +128,16 @@ void tn_i_c99_stack_helpers(tn_i_c99 *w, const char *text) { tn_i_c99_need(w, he
 
 /* ---- levels --------------------------------------------------------------------------------------- */
 
-static tn_type entry_of(const tn_type *t) {
+tn_type tn_i_c99_entry(const tn_type *t) {
     int skip = 0;
     while (t->dim[skip] != TN_I_STEPS) skip++;
     return tn_type_of((tn_dtype)t->dtype, (size_t)(t->rank - skip - 1), t->dim + skip + 1);
 }
 
-static int64_t levels_of(const tn_type *t) {
+int64_t tn_i_c99_levels(const tn_type *t) {
     tn_type rest = *t;
     int64_t n = 0;
-    for (; tn_i_has_steps(&rest); n++) rest = entry_of(&rest);
+    for (; tn_i_has_steps(&rest); n++) rest = tn_i_c99_entry(&rest);
     return n;
 }
 
@@ -141,7 +145,7 @@ static void define(tn_i_c99 *w, const tn_type *t, uint32_t id) {
     tn_type rest = *t;
     tn_i_text_put(&w->constants, "static const tansy_level %s_l%u[] = {", w->name, (unsigned)id);
     for (bool first = true; tn_i_has_steps(&rest); first = false) {
-        rest = entry_of(&rest);
+        rest = tn_i_c99_entry(&rest);
         const int64_t n = tn_i_handles(&rest);
         const size_t bytes = tn_i_memory_bytes(&rest);
         tn_i_text_put(&w->constants, first ? "{%zu, %" PRId64 "}" : ", {%zu, %" PRId64 "}", bytes, n);
@@ -150,7 +154,7 @@ static void define(tn_i_c99 *w, const tn_type *t, uint32_t id) {
     tn_i_text_put(&w->constants, "};\n");
 }
 
-static uint32_t level(tn_i_c99 *w, const tn_type *t) {
+uint32_t tn_i_c99_level(tn_i_c99 *w, const tn_type *t) {
     for (size_t i = 0; i < w->nlevel; i++)
         if (tn_type_equal(w->level[i], t)) return (uint32_t)i;
     if (!tn_i_grow(w->ctx, (void **)(void *)&w->level, &w->clevel, w->nlevel + 1, sizeof *w->level)) {
@@ -167,10 +171,10 @@ static uint32_t level(tn_i_c99 *w, const tn_type *t) {
 static void count_pages(tn_i_c99 *w, const tn_type *t, size_t alive, bool each_step) {
     tn_type rest = *t;
     size_t in_all = 1;
-    *(each_step ? &w->step_pages : &w->pages) += (size_t)levels_of(t) * alive;
+    *(each_step ? &w->step_pages : &w->pages) += (size_t)tn_i_c99_levels(t) * alive;
     for (bool first = true; tn_i_has_steps(&rest); first = false) {
         in_all *= (size_t)tn_i_handles(&rest);
-        rest = entry_of(&rest);
+        rest = tn_i_c99_entry(&rest);
         if (!first) w->inner_bytes += in_all * tn_i_memory_bytes(&rest);
     }
 }
@@ -184,7 +188,7 @@ bool tn_i_c99_is_stack(const tn_type *t) { return tn_i_has_steps(t) && tn_i_hand
 void tn_i_c99_stack_new(tn_i_c99 *w, const tn_type *t, const char *at, size_t alive, bool each_step) {
     count_pages(w, t, alive, each_step);
     tn_i_text_put(&w->t, "status = tansy_new(stacks, %s_l%u, %s, %" PRId64 ");\nif (status) return status;\n", w->name,
-                  (unsigned)level(w, t), at, tn_i_handles(t));
+                  (unsigned)tn_i_c99_level(w, t), at, tn_i_handles(t));
 }
 
 void tn_i_c99_stack_output(tn_i_c99 *w, const tn_i_plan *p, tn_i_var v) {
@@ -207,14 +211,14 @@ static void write_repeat(tn_i_c99 *w, const tn_i_plan *p, const tn_i_move *m, co
     tn_i_text *o = &w->t;
     const char *type = tn_i_c_name(t->dtype);
     tn_type one = *t;
-    while (tn_i_has_steps(&one)) one = entry_of(&one);
+    while (tn_i_has_steps(&one)) one = tn_i_c99_entry(&one);
     const int skip = t->rank - one.rank;
     int64_t dense[TN_MAX_RANK];
     tn_i_dense_strides(&one, dense);
     tn_i_text_put(o, "{\nconst %s *const from = ", type);
     tn_i_c99_pointer(w, o, p, m->v, &m->from, false);
     tn_i_text_put(o, ";\n%s *const to = (%s *)tansy_repeat(stacks, %s_l%u, ", type, type, w->name,
-                  (unsigned)level(w, t));
+                  (unsigned)tn_i_c99_level(w, t));
     tn_i_c99_pointer(w, o, p, m->v, &m->to, true);
     tn_i_text_put(o, ", %" PRId64 ");\nif (!to) return 3;\n", tn_i_handles(t));
     tn_i_c_open(o, "i", one.rank, one.dim);
@@ -293,7 +297,7 @@ size_t tn_i_c99_step_bytes(const tn_i_c99 *w) {
     for (size_t i = 0; i < w->nlevel; i++) {
         tn_type rest = *w->level[i];
         while (tn_i_has_steps(&rest)) {
-            rest = entry_of(&rest);
+            rest = tn_i_c99_entry(&rest);
             const size_t e = tn_i_memory_bytes(&rest);
             const double by = (double)room / (double)(room / e * e);
             if (by > waste) waste = by;

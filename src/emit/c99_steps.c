@@ -178,6 +178,8 @@ void tn_i_c99_step(tn_i_c99 *w, const tn_i_plan *p, const tn_i_step *s) {
     case TN_STEP_RELEASE: tn_i_c99_stack_release(w, p, &p->release[s->loop]); break;
     case TN_STEP_MOVE: tn_i_c99_move(w, p, &p->move[s->loop]); break;
     case TN_STEP_SPILL:
-    case TN_STEP_FETCH: tn_i_c99_refuse(w, e, "values in files (offload) cannot be written as C"); break;
+    case TN_STEP_FETCH:
+        tn_i_c99_refuse(w, e, "values in files (offload) cannot be written as C: another policy keeps them in memory");
+        break;
     }
 }

@@ -42,7 +42,8 @@ static void add_row(writer *k, int op, int64_t at) {
         last->n++;
         return;
     }
-    if (k->nrow == MOST_ROWS) refuse(k, "its schedule takes too many lines to be written as C yet");
+    if (k->nrow == MOST_ROWS)
+        refuse(k, "its schedule takes too many lines to be written as C yet: all_save and periodic:K take few");
     if (k->w->failed) return;
     if (!tn_i_grow(k->w->ctx, (void **)(void *)&k->row, &k->crow, k->nrow + 1, sizeof *k->row)) {
         k->w->failed = true;
@@ -57,7 +58,8 @@ static void add_step(writer *k, int op, int64_t i) {
 }
 
 static int64_t slot_at(writer *k, const tn_i_group *g, const tn_i_act *act, bool record) {
-    if (act->place == TN_I_DISK) refuse(k, "snapshots in files (offload) cannot be written as C");
+    if (act->place == TN_I_DISK)
+        refuse(k, "snapshots in files (offload) cannot be written as C: another schedule keeps them in memory");
     if (record && (act->kind == TN_I_RECORD || act->slot == TN_I_WORKING)) return g->memory + (int64_t)g->record;
     return g->memory + (int64_t)g->slots + act->slot * (int64_t)g->slot_bytes;
 }

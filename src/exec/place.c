@@ -197,7 +197,7 @@ static bool dense_output(const tn_i_planner *z, uint32_t j) {
 static bool direct(const tn_i_planner *z, const tn_i_eqn *e, tn_i_var v) {
     uint32_t j = z->out_of[v];
     if (j == TN_NOVAR) return false;
-    if (z->layout->nested) return true;
+    if (z->layout->nested || (z->layout->handles && tn_i_has_steps(z->f->val[v].type))) return true;
     if ((e->nout != 1 && !z->draft) || z->uses[v] != 1 || tn_i_eqn_effect(e)) return false;
     if (z->layout->alias && z->layout->alias[j] >= 0) return false;
     return dense_output(z, j);

@@ -157,6 +157,7 @@ typedef struct tn_i_layout {
     const int64_t *const *out; /* per output; a NULL entry: row-major */
     const int *alias;          /* as in tn_compile_options; NULL: no output shares memory with an input */
     bool nested;               /* no output is NULL or shares memory */
+    bool handles;              /* outputs with `?` are the caller's empty arrays, and all are wanted */
     bool plain;                /* nothing is fused; of nested programs the outermost plan tells */
     bool accurate;             /* TN_MATH_ACCURATE; likewise */
     int threads;               /* likewise */

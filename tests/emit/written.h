@@ -31,16 +31,16 @@ typedef struct emit_record {
     double tolerance;
     double work; /* flops and multiply-adds */
     char *text;
-    int status; /* what the function is to return */
-    bool cblas;
-    emit_told told; /* what the interpreter's observer was */
+    int status;        /* what the function is to return */
+    bool cblas, unrun; /* unrun: it is compiled and not called */
+    emit_told told;    /* what the interpreter's observer was */
 } emit_record;
 
 typedef struct emit_session {
     laws_memory memory; /* of the records */
     emit_record at[EMIT_MOST];
     size_t n;
-    long passed, failed, refused, skipped, unknown, products, effects;
+    long passed, failed, refused, skipped, unknown, products, effects, halves;
     bool written[TN_NPRIMS], tried[TN_NPRIMS];
     const char *dir, *cc, *other; /* other: another compiler, or NULL */
     uint64_t seed;
@@ -54,10 +54,19 @@ typedef struct emit_session {
 void emit_wrong(emit_session *s, const char *what, const char *why);
 /* A program that stops, or cannot run, is none for this test. */
 bool emit_add(emit_session *s, const char *what, const tn_fn *f, const laws_array *x);
+/* What the interpreter makes of it, in r; false: nothing. */
+bool emit_runs(emit_session *s, const tn_fn *f, const laws_array *x, emit_record *r);
+laws_array *emit_kept(emit_session *s, const laws_array *a, size_t n);
 /* What is derived from f: jvp and vjp; `second`: and the jvp of its vjp. */
 void emit_add_derived(emit_session *s, laws_trial *t, const char *what, bool second);
 /* loops.c: loops, and loops in loops, with all schedules. */
 void emit_loops(emit_session *s);
+/* halves.c: the halves of t's jvp and vjp, if some residual is as long as a loop; `spoilt`: with a wrong length. */
+void emit_add_halves(emit_session *s, laws_trial *t, const char *what, bool spoilt);
+void emit_halves(emit_session *s);
+extern const char emit_room[]; /* what their callers, and those of lengths.c, call */
+/* lengths.c: other programs with such inputs and outputs. */
+void emit_lengths(emit_session *s);
 /* bands.c: products, sums and elementwise equations over many rows. */
 void emit_bands(emit_session *s);
 /* compile.c: compiles all programs, runs them, compares. */

@@ -82,6 +82,14 @@ static const char mixed_text[] =
     "  in (c,) }\n";
 static tn_fn *mixed_linear(world *w) { return tn_fn_parse(w->c, mixed_text, sizeof mixed_text - 1, "mixed.tn"); }
 
+static const char lengths_text[] = "{ lambda n:i64[] x:f64[?,2] y:f64[2,?,?] z:f64[?,2] . let\n"
+                                   "    a:f64[?,2] = scan[program={ lambda x:f64[2] z:f64[2] . let\n"
+                                   "        a:f64[2] = mul x z in (a,) } num_consts=0 num_carry=0] n x z\n"
+                                   "  in (a, y, x) }\n";
+static tn_fn *lengths_program(world *w) {
+    return tn_fn_parse(w->c, lengths_text, sizeof lengths_text - 1, "lengths.tn");
+}
+
 /* ---- the calls -------------------------------------------------------------------------------- */
 
 static bool made(world *w, tn_fn *f) { return (w->made[0] = f) != NULL; }
@@ -349,6 +357,7 @@ const stage stages[] = {
     FROM("emit_c loops", runnable, run_emit, loop_program),
     FROM("emit_c schedule", runnable, run_emit, revolved_program),
     FROM("emit_c loops that find their length", runnable, run_emit, loops_program),
+    ON("emit_c of arrays as long as loops", run_emit, lengths_program),
     FROM("compile nested, native", runnable, run_compile_native, nested_program),
     FROM("compile arrays, native", runnable, run_compile_native, array_program),
     FROM("compile columns, native", runnable, run_compile_native, columns_program),
