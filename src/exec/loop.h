@@ -35,6 +35,8 @@ typedef struct tn_i_pair {
     size_t bytes;
 } tn_i_pair;
 
+typedef struct tn_i_laps tn_i_laps;
+
 struct tn_i_loop {
     tn_i_loop_shape shape;
     const tn_i_plan *body, *cond;
@@ -45,7 +47,8 @@ struct tn_i_loop {
     tn_i_pair *pair;
     uint32_t nmover, npair, room; /* room: of both arrays */
     uint32_t ncursor;
-    bool stacks; /* an output is a stack of its own */
+    bool stacks;     /* an output is a stack of its own */
+    tn_i_laps *laps; /* its steps as one program of numbers (laps.h), or NULL */
 };
 
 void tn_i_loop_drop(tn_ctx *c, tn_i_loop *l);

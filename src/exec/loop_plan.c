@@ -1,4 +1,5 @@
 /* Planning loops: the body once for the strides of what it is given, and what changes from step to step. */
+#include "exec/laps.h"
 #include "exec/planner.h"
 #include "exec/strides.h"
 
@@ -45,6 +46,7 @@ bool tn_i_loop_read(const tn_i_eqn *e, tn_i_loop_shape *s) {
 }
 
 void tn_i_loop_drop(tn_ctx *c, tn_i_loop *l) {
+    tn_i_laps_drop(c, l->laps);
     tn_i_free(c, l->mover, l->room * sizeof *l->mover);
     tn_i_free(c, l->pair, l->room * sizeof *l->pair);
 }
@@ -251,7 +253,7 @@ static bool add_loop(tn_i_planner *z, args *a, tn_i_step *s) {
     tn_i_plan_ahead((tn_i_plan *)(uintptr_t)l->body, l);
     tn_i_count_steps(z, l->body->per_step);
     if (!lay_out(z, a, l)) l->bytes = SIZE_MAX;
-    if (!tn_i_step_scratch(z, l->bytes, s) ||
+    if (!tn_i_laps_make(z->ctx, l, &l->laps) || !tn_i_step_scratch(z, l->bytes, s) ||
         !tn_i_grow(z->ctx, (void **)&p->arg, &p->carg, p->narg + nin, sizeof *p->arg))
         return false;
     if (nin) memcpy(p->arg + p->narg, a->place, nin * sizeof *a->place);

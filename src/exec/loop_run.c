@@ -1,5 +1,5 @@
 /* Running loops: frames are set up once, and from step to step only the addresses change that must. */
-#include "exec/loop.h"
+#include "exec/laps.h"
 #include "exec/run.h"
 
 #include <string.h>
@@ -184,6 +184,24 @@ static tn_status run_endless(running *w) {
     return TN_OK;
 }
 
+/* As many at once as the pages have entries for that cursors walk. */
+static tn_status run_laps(running *w, int64_t n, int64_t by) {
+    const tn_i_loop *l = w->l;
+    for (int64_t left = n;;) {
+        int64_t some = left;
+        for (uint32_t c = 0; c < l->ncursor; c++)
+            if (w->cursor[c].left < some - 1) some = w->cursor[c].left + 1;
+        tn_i_laps_run(l->laps, l, w->body, w->cursor, some, by, w->number);
+        left -= some;
+        if (left == 0) return TN_OK;
+        *w->number += by;
+        for (uint32_t k = 0; k < l->nmover; k++)
+            if (!l->mover[k].stack) w->body[l->mover[k].at] += (uintptr_t)(by * (some - 1) * l->mover[k].by);
+        for (uint32_t c = 0; c < l->ncursor; c++) tn_i_cursor_skip(&w->cursor[c], by, some - 1);
+        move_on(w, by);
+    }
+}
+
 static tn_status run_counted(running *w, int64_t n) {
     if (is_endless(w, n)) return run_endless(w);
     const int64_t by = w->l->shape.reverse ? -1 : 1;
@@ -191,6 +209,7 @@ static tn_status run_counted(running *w, int64_t n) {
     if (n <= 0 || status != TN_OK) return status;
     *w->number = w->l->shape.reverse ? n - 1 : 0;
     seek(w, *w->number, by);
+    if (w->l->laps && !w->l->body->native) return run_laps(w, n, by);
     for (int64_t left = n;; move_on(w, by)) {
         aim(w, left, by);
         status = tn_i_run_plan(w->l->body, &w->inner, w->body);

@@ -236,6 +236,32 @@ bool tn_i_scalar_make(tn_ctx *c, tn_i_nest *n, tn_i_nest_code *code, tn_i_isa is
 void tn_i_scalar_run(const tn_i_nest_code *code, char *const *data, char *scratch);
 
 /* ---- tiny nests (nest_tiny.c) ---- */
+/* An instruction over n elements, of `rows` rows; tiles are filled up to `width` of them. */
+struct tn_i_tiny {
+    const tn_i_nest_code *code;
+    const tn_i_nest_instr *instr;
+    int64_t n, rows, width;
+};
+
+/* Operations that are being written; there is room for two of each instruction. */
+typedef struct tn_i_tiny_maker {
+    const tn_i_nest_code *code;
+    tn_i_number_op *op;
+    struct tn_i_tiny *small;
+    uint32_t nop, nsmall;
+    bool vectors;        /* of AVX2 are there */
+    int64_t width;       /* of all tiles */
+    const uint32_t *own; /* of each value: where it is instead, or TN_NOVAR; NULL: all are where the code says */
+} tn_i_tiny_maker;
+
+tn_i_tiny_maker tn_i_tiny_begin(const tn_i_nest *n, tn_i_number_op *op, struct tn_i_tiny *small, tn_i_isa isa);
+/* False where nothing here runs it. */
+bool tn_i_tiny_add(tn_i_tiny_maker *m, const struct tn_i_tiny *x);
+/* All instructions in their order, at most `code->ninstr`; returns how many. */
+uint32_t tn_i_tiny_order(const tn_i_nest *n, struct tn_i_tiny *list);
+/* Whether a load or store is of all elements, which are side by side in memory. */
+bool tn_i_tiny_dense(const struct tn_i_tiny *x);
+
 /* Once everything is placed.  False after an error. */
 bool tn_i_tiny_make(tn_ctx *ctx, tn_i_nest *n, tn_i_nest_code *code, tn_i_isa isa);
 void tn_i_tiny_drop(tn_ctx *ctx, tn_i_nest_code *code);

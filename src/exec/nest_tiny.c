@@ -15,13 +15,6 @@
 
 typedef struct tn_i_tiny tiny;
 
-/* An instruction over n elements, of `rows` rows; tiles are filled up to `width` of them. */
-struct tn_i_tiny {
-    const tn_i_nest_code *code;
-    const tn_i_nest_instr *instr;
-    int64_t n, rows, width;
-};
-
 /* ---- running ----------------------------------------------------------------------------------- */
 
 static inline void next(const tn_i_number_op *o, char *reg) { o[1].run(o + 1, reg); }
@@ -82,13 +75,18 @@ TN_TARGET_AVX2 static inline __m256i words_below(int n, int first) {
     return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), at);
 }
 
+/* A vector is read by one load, which waits if it was written by two stores, as compilers may write memcpy. */
+TN_TARGET_AVX2 static inline void move_32(const char *from, char *to) {
+    _mm256_storeu_si256((__m256i *)(void *)to, _mm256_loadu_si256((const __m256i *)(const void *)from));
+}
+
 #define RUN_VECTORS(name, words, FIRST)                                                               \
     TN_TARGET_AVX2 static void load_##name(const tn_i_number_op *o, char *reg) {                      \
         const char *from = side_at(reg, o->in[0], o->in[1]);                                          \
         char *to = reg + o->out;                                                                      \
         const int n = words * (int)o->in[2], width = words * (int)o->with.width;                      \
         int i = 0;                                                                                    \
-        for (; i + 8 <= n; i += 8) memcpy(to + 4 * i, from + 4 * i, 32);                              \
+        for (; i + 8 <= n; i += 8) move_32(from + 4 * i, to + 4 * i);                                 \
         for (; i < width; i += 8) {                                                                   \
             const __m256i mask = words_below(n, i), again = FIRST;                                    \
             const __m256i v = _mm256_maskload_epi32((const int *)(const void *)from + i, mask);       \
@@ -101,7 +99,7 @@ TN_TARGET_AVX2 static inline __m256i words_below(int n, int first) {
         const char *from = reg + o->in[0];                                                            \
         const int n = to ? words * (int)o->in[2] : 0;                                                 \
         int i = 0;                                                                                    \
-        for (; i + 8 <= n; i += 8) memcpy(to + 4 * i, from + 4 * i, 32);                              \
+        for (; i + 8 <= n; i += 8) move_32(from + 4 * i, to + 4 * i);                                 \
         if (i < n) {                                                                                  \
             const __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)(from + 4 * i));      \
             _mm256_maskstore_epi32((int *)(void *)to + i, words_below(n, i), v);                      \
@@ -110,6 +108,22 @@ TN_TARGET_AVX2 static inline __m256i words_below(int n, int first) {
     }
 RUN_VECTORS(4, 1, _mm256_castps_si256(_mm256_broadcast_ss((const float *)(const void *)from)))
 RUN_VECTORS(8, 2, _mm256_castpd_si256(_mm256_broadcast_sd((const double *)(const void *)from)))
+
+/* A whole tile of so many bytes. */
+#define RUN_WHOLE(bytes)                                                               \
+    TN_TARGET_AVX2 static void load_##bytes(const tn_i_number_op *o, char *reg) {      \
+        const char *from = side_at(reg, o->in[0], o->in[1]);                           \
+        for (int i = 0; i < bytes; i += 32) move_32(from + i, reg + o->out + i);       \
+        next(o, reg);                                                                  \
+    }                                                                                  \
+    TN_TARGET_AVX2 static void store_##bytes(const tn_i_number_op *o, char *reg) {     \
+        char *to = side_at(reg, o->out, o->in[1]);                                     \
+        for (int i = 0; to && i < bytes; i += 32) move_32(reg + o->in[0] + i, to + i); \
+        next(o, reg);                                                                  \
+    }
+RUN_WHOLE(32)
+RUN_WHOLE(64)
+RUN_WHOLE(128)
 #endif
 
 /* Any elements. */
@@ -180,11 +194,7 @@ void tn_i_tiny_run(const tn_i_nest_code *c, char *const *data, char *reg) {
 
 /* ---- making -------------------------------------------------------------------------------------- */
 
-typedef struct maker {
-    tn_i_nest_code *code;
-    bool vectors;  /* of AVX2 are there */
-    int64_t width; /* of all tiles */
-} maker;
+typedef tn_i_tiny_maker maker;
 
 /* Of all elements, from gather[at] on: one behind the other, as many as there are. */
 static bool side_by_side(const tn_i_nest_code *c, uint32_t at, int64_t n, int size) {
@@ -195,32 +205,44 @@ static bool side_by_side(const tn_i_nest_code *c, uint32_t at, int64_t n, int si
     return true;
 }
 
-/* Loads or stores e's elements, which are side by side. */
-static tn_i_number_fn *side_of(const maker *m, const tn_i_nest_instr *e) {
+bool tn_i_tiny_dense(const tiny *x) {
+    const tn_i_nest_instr *e = x->instr;
+    return (e->kind == TN_CODE_PICK || (e->kind == TN_CODE_PUT && e->s[0] == 1)) &&
+           side_by_side(x->code, e->walk, x->n, e->size);
+}
+
+/* Loads or stores n elements that are side by side. */
+static tn_i_number_fn *side_of(const maker *m, const tn_i_nest_instr *e, int64_t n) {
     static tn_i_number_fn *const plain[][2] = {
         {load_uint8_t, store_uint8_t}, {load_uint32_t, store_uint32_t}, {load_uint64_t, store_uint64_t}};
 #if TN_HAVE_ISA
     static tn_i_number_fn *const vectors[][2] = {{load_uint8_t, store_uint8_t}, {load_4, store_4}, {load_8, store_8}};
+    static tn_i_number_fn *const whole[][2] = {{load_32, store_32}, {load_64, store_64}, {load_128, store_128}};
 #endif
     const int size = e->size == 1 ? 0 : e->size == 4 ? 1 : 2, way = e->kind == TN_CODE_PUT;
 #if TN_HAVE_ISA
+    const int64_t bytes = n * e->size;
+    if (m->vectors && n == m->width && bytes >= 32) return whole[bytes == 32 ? 0 : bytes == 64 ? 1 : 2][way];
     if (m->vectors) return vectors[size][way];
 #endif
-    (void)m;
+    (void)m, (void)n;
     return plain[size][way];
 }
 
-static bool add_side(maker *m, const tn_i_nest_instr *e, int64_t n) {
-    const tn_i_nest_code *c = m->code;
-    if (e->kind != TN_CODE_PICK && (e->kind != TN_CODE_PUT || e->s[0] != 1)) return false;
-    if (!side_by_side(c, e->walk, n, e->size)) return false;
-    const uint32_t tile = (uint32_t)c->value[e->kind == TN_CODE_PICK ? e->out : e->in[0]].offset;
-    tn_i_number_op *o = &m->code->number[m->code->nnumber++];
-    *o = (tn_i_number_op){
-        .run = side_of(m, e), .out = tile, .in = {e->array, (uint32_t)c->gather[e->walk], (uint32_t)n}};
-    o->with.width = m->width;
-    if (e->kind == TN_CODE_PUT) o->out = e->array, o->in[0] = tile;
-    return true;
+static uint32_t place_of(const maker *m, uint32_t v) {
+    if (v == TN_NOVAR) return 0;
+    return m->own && m->own[v] != TN_NOVAR ? m->own[v] : (uint32_t)m->code->value[v].offset;
+}
+
+static void add_side(maker *m, const tiny *x) {
+    const tn_i_nest_instr *e = x->instr;
+    const bool loads = e->kind == TN_CODE_PICK;
+    const uint32_t tile = place_of(m, loads ? e->out : e->in[0]);
+    m->op[m->nop++] =
+        (tn_i_number_op){.run = side_of(m, e, x->n),
+                         .out = loads ? tile : e->array,
+                         .in = {loads ? e->array : tile, (uint32_t)m->code->gather[e->walk], (uint32_t)x->n},
+                         .with.width = m->width};
 }
 
 /* Which operands are one number for all elements. */
@@ -230,11 +252,13 @@ static unsigned repeated(const tn_i_nest_instr *e) {
     return mask;
 }
 
+static tn_i_number_fn *lanes_of(const tn_i_nest_instr *e) { return e->lanes ? e->lanes[repeated(e)] : NULL; }
+
 /* What runs an instruction over n elements; NULL: nothing here does. */
 static tn_i_number_fn *run_of(const tn_i_nest_instr *e, int64_t n, int64_t rows) {
     switch ((tn_i_nest_code_kind)e->kind) {
     case TN_CODE_MAP:
-        if (e->padded) return e->lanes && e->lanes[repeated(e)] ? e->lanes[repeated(e)] : run_strip;
+        if (e->padded) return lanes_of(e) ? lanes_of(e) : run_strip;
         if (n == 1 && e->number) return e->number;
         return n == 1 && e->one ? run_one : run_strip;
     case TN_CODE_LOAD: return run_load;
@@ -255,73 +279,89 @@ static tn_i_number_fn *run_of(const tn_i_nest_instr *e, int64_t n, int64_t rows)
 /* Those that fill a tile to its end themselves. */
 static bool fills(const tn_i_nest_instr *e) { return e->kind == TN_CODE_MAP || e->kind == TN_CODE_PICK; }
 
-static uint32_t place_of(const tn_i_nest_code *c, uint32_t v) {
-    return v == TN_NOVAR ? 0 : (uint32_t)c->value[v].offset;
-}
-
-static bool add(maker *m, const tn_i_nest_instr *e, int64_t n, int64_t rows) {
-    if (add_side(m, e, n)) return true;
-    tn_i_nest_code *c = m->code;
-    tn_i_number_fn *run = run_of(e, n, rows);
+bool tn_i_tiny_add(maker *m, const tiny *from) {
+    const tn_i_nest_instr *e = from->instr;
+    if (tn_i_tiny_dense(from)) {
+        add_side(m, from);
+        return true;
+    }
+    tn_i_number_fn *run = run_of(e, from->n, from->rows);
     if (!run) return false;
-    tiny *x = &c->small[c->nsmall++];
-    tn_i_number_op *o = &c->number[c->nnumber++];
-    *x = (tiny){c, e, n, rows, m->width};
-    *o = (tn_i_number_op){.run = run, .out = place_of(c, e->out)};
-    for (uint32_t k = 0; k < e->nin && k < 3; k++) o->in[k] = place_of(c, e->in[k]);
+    tiny *x = &m->small[m->nsmall++];
+    tn_i_number_op *o = &m->op[m->nop++];
+    *x = *from;
+    x->width = m->width;
+    *o = (tn_i_number_op){.run = run, .out = place_of(m, e->out)};
+    for (uint32_t k = 0; k < e->nin && k < 3; k++) o->in[k] = place_of(m, e->in[k]);
     if (run == run_one)
         o->with.one = e->one;
     else if (e->kind == TN_CODE_MAP && run != run_strip)
         o->with.width = m->width;
     else
         o->with.more = x;
-    if (e->padded && !fills(e) && n < m->width) {
-        c->number[c->nnumber] = *o;
-        c->number[c->nnumber++].run = run_pad;
+    if (e->padded && !fills(e) && x->n < m->width) {
+        m->op[m->nop] = *o;
+        m->op[m->nop++].run = run_pad;
     }
     return true;
 }
 
-static bool add_section(maker *m, const tn_i_nest_section *part, int64_t n, int64_t rows) {
-    for (uint32_t i = part->first; i < part->last; i++)
-        if (!add(m, &m->code->instr[i], n, rows)) return false;
-    return true;
+static void list_section(const tn_i_nest_code *c, tn_i_nest_section part, int64_t n, int64_t rows, tiny **to) {
+    for (uint32_t i = part.first; i < part.last; i++) *(*to)++ = (tiny){c, &c->instr[i], n, rows, 0};
 }
 
-/* What is once is over one element, or lasts for the whole block. */
-static bool add_once(maker *m, const tn_i_nest *n) {
-    for (uint32_t i = m->code->once.first; i < m->code->once.last; i++) {
-        const tn_i_nest_instr *e = &m->code->instr[i];
-        if (!(e->lasting ? add(m, e, n->rows * n->row, n->rows) : add(m, e, 1, 1))) return false;
-    }
-    return true;
-}
-
-static bool translate(maker *m, const tn_i_nest *n) {
+uint32_t tn_i_tiny_order(const tn_i_nest *n, tiny *list) {
+    const tn_i_nest_code *c = n->code;
     const int64_t all = n->rows * n->row;
-    bool ok = add_once(m, n) && add_section(m, &m->code->before, n->rows, n->rows);
-    for (uint32_t p = 0; ok && p < n->nphase; p++)
-        ok = add_section(m, &m->code->elements[p], all, n->rows) && add_section(m, &m->code->row[p], n->rows, n->rows);
-    return ok;
+    tiny *to = list;
+    for (uint32_t i = c->once.first; i < c->once.last; i++) { /* over one element, or lasting for the whole block */
+        const bool lasts = c->instr[i].lasting;
+        *to++ = (tiny){c, &c->instr[i], lasts ? all : 1, lasts ? n->rows : 1, 0};
+    }
+    list_section(c, c->before, n->rows, n->rows, &to);
+    for (uint32_t p = 0; p < n->nphase; p++) {
+        list_section(c, c->elements[p], all, n->rows, &to);
+        list_section(c, c->row[p], n->rows, n->rows, &to);
+    }
+    return (uint32_t)(to - list);
 }
 
-/* Half of the lanes where that is enough and leaves whole vectors. */
+/* Half of the lanes where that is enough and leaves whole vectors; a quarter, for what needs no vectors of 64 bytes. */
 static int64_t width_of(const tn_i_nest_code *c, int64_t n) {
-    bool half = n <= TN_LANES / 2;
-    for (uint32_t i = 0; i < c->ninstr; i++) half &= c->instr[i].size != 4;
-    return half ? TN_LANES / 2 : TN_LANES;
+    bool half = n <= TN_LANES / 2, quarter = n <= TN_LANES / 4;
+    for (uint32_t i = 0; i < c->ninstr; i++) {
+        const tn_i_nest_instr *e = &c->instr[i];
+        half &= e->size != 4;
+        quarter &= e->size == 8 && (e->kind != TN_CODE_MAP || !e->padded || lanes_of(e));
+    }
+    return half && quarter ? TN_LANES / 4 : half ? TN_LANES / 2 : TN_LANES;
+}
+
+maker tn_i_tiny_begin(const tn_i_nest *n, tn_i_number_op *op, tiny *small, tn_i_isa isa) {
+    return (maker){.code = n->code,
+                   .op = op,
+                   .small = small,
+                   .vectors = isa != TN_ISA_PLAIN,
+                   .width = width_of(n->code, n->rows * n->row)};
 }
 
 bool tn_i_tiny_make(tn_ctx *ctx, tn_i_nest *n, tn_i_nest_code *c, tn_i_isa isa) {
     if (c->block < n->rows || n->scratch > UINT32_MAX || c->nvalue == 0) return true;
-    maker m = {.code = c, .vectors = isa != TN_ISA_PLAIN, .width = width_of(c, n->rows * n->row)};
+    tiny *list = tn_i_alloc_array(ctx, c->ninstr + 1u, sizeof *list);
     c->cnumber = 2 * (size_t)c->ninstr + 1;
     c->number = tn_i_alloc_array(ctx, c->cnumber, sizeof *c->number);
     c->small = tn_i_alloc_array(ctx, c->cnumber, sizeof *c->small);
-    if (!c->number || !c->small) return false;
-    c->numbers = translate(&m, n);
-    c->number[c->nnumber] = (tn_i_number_op){.run = run_end};
-    return true;
+    const bool ok = list && c->number && c->small;
+    if (ok) {
+        maker m = tn_i_tiny_begin(n, c->number, c->small, isa);
+        const uint32_t count = tn_i_tiny_order(n, list);
+        c->numbers = true;
+        for (uint32_t i = 0; c->numbers && i < count; i++) c->numbers = tn_i_tiny_add(&m, &list[i]);
+        c->number[m.nop] = (tn_i_number_op){.run = run_end};
+        c->nnumber = m.nop;
+    }
+    tn_i_free(ctx, list, (c->ninstr + 1u) * sizeof *list);
+    return ok;
 }
 
 void tn_i_tiny_drop(tn_ctx *ctx, tn_i_nest_code *c) { tn_i_free(ctx, c->small, c->cnumber * sizeof *c->small); }

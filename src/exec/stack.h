@@ -103,4 +103,12 @@ static inline void tn_i_cursor_move(tn_i_cursor *w, int64_t by) {
     tn_i_cursor_seek(w, w->i + by, by);
 }
 
+/* n entries on, all in the page. */
+static inline void tn_i_cursor_skip(tn_i_cursor *w, int64_t by, int64_t n) {
+    const tn_i_chain *c = w->h->chain;
+    w->i += by * n;
+    w->left -= n;
+    if (!c->repeat) w->at += by * n * (int64_t)c->entry;
+}
+
 #endif

@@ -153,7 +153,7 @@ struct tn_i_number_op {
     union {
         tn_i_one *one;
         const void *more;
-        int64_t width; /* elements of a tile, TN_LANES or half of them */
+        int64_t width; /* elements of a tile: TN_LANES, half of them, or a quarter, of 8 bytes each */
     } with;            /* more and one: of those that are not made of a scalar body */
 };
 /* What else a strip is compiled as: by instruction set; numbers with the machine's own fma where it has one.  Called

@@ -51,12 +51,14 @@
     TN_NUMBER_FOR(f, TN_TARGET_AVX2, f##_number_fma, OUT, __VA_ARGS__)
 #define TN_REGISTER(k, T) *(const T *)(const void *)(reg + op->in[k])
 
-/* Likewise over tiles of TN_LANES elements or half of them, and numbers where operands are TN_REGISTERs. */
+/* Likewise over tiles of TN_LANES elements, half of them, or a quarter of those of 8 bytes; numbers where operands are
+ * TN_REGISTERs. */
 #define TN_LANES_FOR(f, function, OUT, ...)                                                                         \
     TN_TARGET_AVX2 static void function(const tn_i_number_op *op, char *reg) {                                      \
-        enum { HALF = TN_LANES / 2 };                                                                               \
+        enum { HALF = TN_LANES / 2, LEAST = sizeof(OUT) == 8 ? HALF / 2 : HALF };                                   \
         OUT *o = (OUT *)(void *)(reg + op->out);                                                                    \
-        TN_INDEPENDENT for (int i = 0; i < HALF; i++) o[i] = f##_at(__VA_ARGS__);                                   \
+        TN_INDEPENDENT for (int i = 0; i < LEAST; i++) o[i] = f##_at(__VA_ARGS__);                                  \
+        if (op->with.width > LEAST) TN_INDEPENDENT for (int i = LEAST; i < HALF; i++) o[i] = f##_at(__VA_ARGS__);   \
         if (op->with.width > HALF) TN_INDEPENDENT for (int i = HALF; i < TN_LANES; i++) o[i] = f##_at(__VA_ARGS__); \
         op[1].run(op + 1, reg);                                                                                     \
     }
