@@ -49,7 +49,7 @@ typedef struct result {
     double seconds, forward, residual_bytes;
     size_t exec_bytes;
     long rss;
-    long long advances, taped;
+    long long advances, recorded;
     float g;
 } result;
 
@@ -155,7 +155,7 @@ static void measure(const variant *v, bool cubic, double end, int runs, result *
     if (r->ok && v->schedule) r->residual_bytes = residuals(f, policy);
     /* Without residuals no step of the solve is needed. */
     r->advances = !v->schedule ? llround(end * 10) * (back ? 2 : 1) : r->residual_bytes > 0 ? counts.advances : 0;
-    r->taped = r->residual_bytes > 0 ? counts.taped : 0;
+    r->recorded = r->residual_bytes > 0 ? counts.recorded : 0;
     tn_ctx_free(c);
 }
 
@@ -210,11 +210,11 @@ int main(int argc, char **argv) {
                 "{\"workload\": \"ode_adjoint\", \"field\": \"%s\", \"adjoint\": \"%s\", \"policy\": \"%s\", \"T\": "
                 "%g, "
                 "\"n\": %d, \"seconds\": %.5f, \"forward_seconds\": %.5f, \"peak_rss_kib\": %ld, \"exec_bytes\": %zu, "
-                "\"residual_bytes\": %.0f, \"steps\": %lld, \"advances\": %lld, \"taped\": %lld, \"gradient\": %s, "
+                "\"residual_bytes\": %.0f, \"steps\": %lld, \"advances\": %lld, \"recorded\": %lld, \"gradient\": %s, "
                 "\"error_at_10\": %.1e, \"flush_to_zero\": %s, \"cpu\": \"%s\"}\n",
                 cubic ? "cubic" : "linear", v->adjoint, v->policy ? v->policy : "min_cut", end, SIZE, r.seconds,
-                r.forward, r.rss, r.exec_bytes, r.residual_bytes, llround(end * 10), r.advances, r.taped, number, error,
-                r.flushed ? "true" : "false", cpu);
+                r.forward, r.rss, r.exec_bytes, r.residual_bytes, llround(end * 10), r.advances, r.recorded, number,
+                error, r.flushed ? "true" : "false", cpu);
         }
     return status;
 }

@@ -58,16 +58,17 @@ static double measure(tn_ctx *c, const char *schedule, int64_t steps, const char
     tn_exec *e = d ? tn_compile(d, NULL) : NULL;
     const bool ok =
         e && tn_schedule_cost(c, schedule, steps, &sizes, &counts) == TN_OK && run(e, y, g, steps, &seconds);
-    const double all = (double)counts.advances + 2 * (double)counts.taped, ns = ok ? 1e9 * seconds / all : -1;
+    const double all = (double)counts.advances + 2 * (double)counts.recorded, ns = ok ? 1e9 * seconds / all : -1;
     if (ok) {
         *besides = tn_exec_bytes(e) - counts.bytes;
-        printf("{\"workload\": \"schedules\", \"schedule\": \"%s\", \"steps\": %lld, \"seconds\": %.6f, "
-               "\"ns_per_step\": %.1f, "
-               "\"exec_bytes\": %zu, \"exec_bytes_per_step\": %zu, \"advances\": %lld, \"taped\": %lld, \"snapshots\": "
-               "%lld, "
-               "\"snapshot_bytes\": %zu, \"cpu\": \"%s\"}\n",
-               schedule, (long long)steps, seconds, ns, tn_exec_bytes(e), tn_exec_bytes_per_step(e),
-               (long long)counts.advances, (long long)counts.taped, (long long)counts.snapshots, counts.bytes, cpu);
+        printf(
+            "{\"workload\": \"schedules\", \"schedule\": \"%s\", \"steps\": %lld, \"seconds\": %.6f, "
+            "\"ns_per_step\": %.1f, "
+            "\"exec_bytes\": %zu, \"exec_bytes_per_step\": %zu, \"advances\": %lld, \"recorded\": %lld, \"snapshots\": "
+            "%lld, "
+            "\"snapshot_bytes\": %zu, \"cpu\": \"%s\"}\n",
+            schedule, (long long)steps, seconds, ns, tn_exec_bytes(e), tn_exec_bytes_per_step(e),
+            (long long)counts.advances, (long long)counts.recorded, (long long)counts.snapshots, counts.bytes, cpu);
     }
     tn_exec_free(e);
     tn_fn_free(d);

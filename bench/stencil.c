@@ -137,9 +137,9 @@ static void print(const char *schedule, long steps, const result *r, double erro
     printf(
         "{\"workload\": \"stencil\", \"schedule\": \"%s\", \"became\": \"%s\", \"steps\": %ld, \"checkpoints\": %lld, "
         "\"seconds\": %.5f, \"forward_seconds\": %.5f, \"peak_rss_kib\": %ld, \"exec_bytes\": %zu, "
-        "\"exec_bytes_per_step\": %zu, \"advances\": %lld, \"taped\": %lld, \"error\": %.1e, \"cpu\": \"%s\"}\n",
+        "\"exec_bytes_per_step\": %zu, \"advances\": %lld, \"recorded\": %lld, \"error\": %.1e, \"cpu\": \"%s\"}\n",
         schedule, r->schedule, steps, (long long)r->counts.snapshots, r->seconds, r->forward, r->rss, r->exec_bytes,
-        r->bytes_per_step, (long long)r->counts.advances, (long long)r->counts.taped, error, cpu);
+        r->bytes_per_step, (long long)r->counts.advances, (long long)r->counts.recorded, error, cpu);
 }
 
 int main(int argc, char **argv) {

@@ -568,7 +568,7 @@ typedef struct tn_schedule_counts {
     const char *schedule; /* in normal form, of `auto` what it became; lives as long as the context */
     int64_t steps;
     int64_t advances;       /* plain steps, those of the forward pass among them */
-    int64_t taped;          /* steps that make their record: N.  All steps done are advances + taped */
+    int64_t recorded;       /* steps that make their record: N.  All steps done are advances + recorded */
     int64_t snapshots;      /* the most slots in memory that hold something at once */
     int64_t disk_snapshots; /* and on disk */
     int64_t disk_writes, disk_reads;

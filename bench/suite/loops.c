@@ -57,7 +57,7 @@ static void ring_schedule(bench *b, ring *r, const char *schedule) {
                                .tolerance = 1e-12,
                                .bar = 1.2,
                                .interpreter_bar = 4,
-                               .bodies = (long)(counts.advances + 2 * counts.taped),
+                               .bodies = (long)(counts.advances + 2 * counts.recorded),
                                .spill_dir = temporary()});
 }
 

@@ -28,7 +28,7 @@ static double modelled(const tn_i_family *f, int64_t n, int64_t slots, size_t by
     tn_i_schedule_tally t;
     if (f->count(&s, n, &t) != TN_OK || t.advances == INT64_MAX) return INFINITY;
     const double each = (double)bytes;
-    return ((double)t.advances + (double)t.taped) * step_ns + moved((double)n * each, (double)t.snapshots * each);
+    return ((double)t.advances + (double)t.recorded) * step_ns + moved((double)n * each, (double)t.snapshots * each);
 }
 
 static void known(int64_t n, const tn_schedule_options *o, char text[TN_I_AUTO_TEXT]) {

@@ -21,7 +21,7 @@ static tn_i_schedule_slots save_slots(const tn_i_schedule *s) {
 
 static tn_status save_count(const tn_i_schedule *s, int64_t steps, tn_i_schedule_tally *out) {
     (void)s;
-    *out = (tn_i_schedule_tally){.taped = steps, .snapshots = steps};
+    *out = (tn_i_schedule_tally){.recorded = steps, .snapshots = steps};
     return TN_OK;
 }
 
@@ -36,8 +36,8 @@ const tn_i_family tn_i_all_save = {.name = "all_save",
 /* ---- periodic: each K-th state, then block by block, each advanced through once -------------------------
  *
  * Slot 0 holds the initial state, slots 1..K-2 the states inside of the block that is being brought back (but for its
- * last, which is taped at once), and those behind them the states that enter blocks 1, 2 ..  Where the steps are known,
- * the forward pass keeps the last block's inner states itself, and tapes the last step. */
+ * last, which is recorded at once), and those behind them the states that enter blocks 1, 2 ..  Where the steps are
+ * known, the forward pass keeps the last block's inner states itself, and records the last step. */
 
 static int64_t inner(int64_t k) { return k > 2 ? k - 2 : 0; }
 
@@ -54,7 +54,7 @@ static tn_i_act forward(tn_i_schedule_run *run, int64_t i) {
     const bool known = n != TN_I_UNKNOWN, last_block = known && i / k == (n - 1) / k;
     run->next = last_block ? i - i % k : TN_I_UNKNOWN; /* the block whose inner states are there */
     if (known && i == n - 1) {
-        run->taped = true;
+        run->recorded = true;
         return (tn_i_act){.kind = TN_I_RECORD, .slot = TN_I_WORKING, .step = i};
     }
     if (i % k && !last_block) return (tn_i_act){.kind = TN_I_NONE, .step = i};
@@ -67,12 +67,12 @@ static tn_i_act forward(tn_i_schedule_run *run, int64_t i) {
 static tn_i_act next(tn_i_schedule_run *run) {
     if (run->target < 0) return (tn_i_act){.kind = TN_I_DONE};
     const int64_t k = run->s->argument[0], j = run->target, start = j - j % k;
-    if (run->taped || run->at == j) {
-        const bool taped = run->taped;
-        run->taped = false;
+    if (run->recorded || run->at == j) {
+        const bool recorded = run->recorded;
+        run->recorded = false;
         run->at = TN_I_UNKNOWN;
         run->target--;
-        return (tn_i_act){.kind = taped ? TN_I_USE : TN_I_RECORD, .slot = TN_I_WORKING, .step = j, .last = taped};
+        return (tn_i_act){.kind = recorded ? TN_I_USE : TN_I_RECORD, .slot = TN_I_WORKING, .step = j, .last = recorded};
     }
     if (run->at == TN_I_UNKNOWN) {
         const bool there = run->next == start;
@@ -113,7 +113,7 @@ static tn_i_schedule_slots slots(const tn_i_schedule *s) {
 static tn_status count(const tn_i_schedule *s, int64_t steps, tn_i_schedule_tally *out) {
     const int64_t k = s->argument[0];
     const bool known = s->steps != TN_I_UNKNOWN;
-    *out = (tn_i_schedule_tally){.taped = steps, .snapshots = peak(k, steps, known)};
+    *out = (tn_i_schedule_tally){.recorded = steps, .snapshots = peak(k, steps, known)};
     if (steps <= 0) return TN_OK;
     const int64_t before = (steps - 1) / k, last = steps - before * k;
     const int64_t again = before * (k - 1); /* below steps */

@@ -9,7 +9,7 @@ enum { TN_I_SCHEDULE_ARGUMENTS = 2 };
 
 /* What to do at a place where n >= 2 steps are still to be brought back from. */
 typedef struct tn_i_choice {
-    bool keep;         /* tape the step and keep its record; else */
+    bool keep;         /* make and keep the step's record; else */
     tn_i_medium place; /* keep the state in memory or on disk, unless the latest kept state is this one, there */
     int64_t ahead;     /* and advance so many of the n steps, 1..n-1 */
 } tn_i_choice;
@@ -64,7 +64,7 @@ struct tn_i_schedule_run {
     int64_t at;     /* the step that the working state enters; TN_I_UNKNOWN: it enters none of use */
     int64_t ahead;  /* so many steps are to be advanced before the next decision */
     int64_t next;   /* forward: the step before which something is kept next */
-    bool taped;     /* the last step's record is the working one */
+    bool recorded;  /* the last step's record is the working one */
     /* walk.c: a stack of what is kept, and the slots of each place: the first `used` hold what is kept, in that order.
      */
     tn_i_kept *kept;

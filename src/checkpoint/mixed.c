@@ -59,8 +59,9 @@ static tn_i_schedule_slots slots(const tn_i_schedule *s) {
 }
 
 static tn_status count(const tn_i_schedule *s, int64_t steps, tn_i_schedule_tally *out) {
-    *out = (tn_i_schedule_tally){
-        .advances = advances(steps, s->argument[0]), .taped = steps, .snapshots = tn_i_at_most(s->argument[0], steps)};
+    *out = (tn_i_schedule_tally){.advances = advances(steps, s->argument[0]),
+                                 .recorded = steps,
+                                 .snapshots = tn_i_at_most(s->argument[0], steps)};
     return TN_OK;
 }
 

@@ -269,7 +269,7 @@ static tn_status count(const tn_i_schedule *s, int64_t steps, tn_i_schedule_tall
     for (int64_t i = 0; i < steps; i = run->next) (void)forward(run, i);
     tn_i_schedule_turn(run, steps);
     out->advances = tn_i_plus(steps, to_come(run));
-    out->taped = steps;
+    out->recorded = steps;
     out->snapshots = run->tally.snapshots;
     for (int64_t k = 0; k < run->count; k++) {
         const int64_t gap = position(run, k + 1) - position(run, k);

@@ -105,7 +105,7 @@ static tn_i_schedule_slots slots(const tn_i_schedule *s) {
 
 static tn_status count(const tn_i_schedule *s, int64_t steps, tn_i_schedule_tally *out) {
     *out = (tn_i_schedule_tally){.advances = tn_i_advances(steps, s->argument[0]),
-                                 .taped = steps,
+                                 .recorded = steps,
                                  .snapshots = tn_i_at_most(s->argument[0], steps)};
     return TN_OK;
 }
@@ -137,7 +137,7 @@ static tn_i_schedule_slots one_slot(const tn_i_schedule *s) {
 static tn_status count_from_start(const tn_i_schedule *s, int64_t steps, tn_i_schedule_tally *out) {
     const bool unknown = s->steps == TN_I_UNKNOWN;
     *out = (tn_i_schedule_tally){.advances = tn_i_plus(tn_i_advances(steps, 1), unknown ? steps : 0),
-                                 .taped = steps,
+                                 .recorded = steps,
                                  .snapshots = unknown ? steps > 0 : tn_i_at_most(1, steps)};
     return TN_OK;
 }

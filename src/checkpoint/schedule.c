@@ -239,7 +239,7 @@ static tn_status counts_of(const tn_i_schedule *s, int64_t steps, const tn_sched
     k->schedule = s->text;
     k->steps = steps;
     k->advances = t.advances;
-    k->taped = t.taped;
+    k->recorded = t.recorded;
     k->snapshots = t.snapshots;
     k->disk_snapshots = t.on_disk;
     k->disk_writes = t.writes;

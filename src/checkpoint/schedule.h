@@ -1,7 +1,7 @@
 /* Schedules: which states and records of a loop are kept while it runs, and how they bring its steps back, last first.
  *
  * A loop has steps 0..N-1; step i takes the state that enters it to the next one's.  A reverse pass wants the *record*
- * of each step (what the linear program reads of it), N-1 first.  Records come from taped steps; a schedule keeps
+ * of each step (what the linear program reads of it), N-1 first.  Records come from recorded steps; a schedule keeps
  * either records or entering states in numbered slots, and says where to restart.  Three phases, nothing allocated:
  *
  *     run = tn_i_schedule_begin(s, memory);
@@ -21,8 +21,8 @@
 typedef enum tn_i_act_kind {
     TN_I_NONE,    /* forward: do the step, keep nothing */
     TN_I_STORE,   /* the working state, which enters step `step`, into `slot`; forward: then do the step */
-    TN_I_KEEP,    /* do step `step` taped: its record into `slot`, the next state into the working one */
-    TN_I_RECORD,  /* do step `step` taped: its record into the working one; reverse: and use it */
+    TN_I_KEEP,    /* do step `step` recorded: its record into `slot`, the next state into the working one */
+    TN_I_RECORD,  /* do step `step` recorded: its record into the working one; reverse: and use it */
     TN_I_RESTORE, /* `slot`, which holds the state that enters step `step`, into the working state */
     TN_I_ADVANCE, /* do `n` steps plainly, from `step` on */
     TN_I_USE,     /* use the record of step `step`, which is in `slot` */
@@ -67,14 +67,14 @@ tn_i_schedule_slots tn_i_schedule_slots_of(const tn_i_schedule *s);
 
 /* Counted while a run goes on; snapshots and on_disk are the most slots in use at once. */
 typedef struct tn_i_schedule_tally {
-    int64_t advances, taped, snapshots, on_disk, writes, reads;
+    int64_t advances, recorded, snapshots, on_disk, writes, reads;
     uint64_t work; /* what deciding took: numbers looked at */
 } tn_i_schedule_tally;
 
 /* A run in the caller's memory: tn_i_schedule_bytes(s) bytes, 16-aligned, which begin may be called on again. */
 size_t tn_i_schedule_bytes(const tn_i_schedule *s);
 tn_i_schedule_run *tn_i_schedule_begin(const tn_i_schedule *s, void *memory);
-/* Before step i, for i = 0, 1, 2 ... : NONE, STORE, KEEP or RECORD.  Where the steps are known the last is taped. */
+/* Before step i, for i = 0, 1, 2 ... : NONE, STORE, KEEP or RECORD.  Where the steps are known the last is recorded. */
 tn_i_act tn_i_schedule_forward(tn_i_schedule_run *run, int64_t i);
 /* The loop did `steps` steps (those told before, where they were known). */
 void tn_i_schedule_turn(tn_i_schedule_run *run, int64_t steps);

@@ -29,9 +29,9 @@ static void add_plain(writer *w, const tn_i_act *a) {
 static void write_forward(writer *w, tn_i_schedule_run *run) {
     for (int64_t i = 0; i < w->k->steps && !w->failed && !w->too_long; i++) {
         const tn_i_act a = tn_i_schedule_forward(run, i);
-        const bool taped = a.kind == TN_I_KEEP || a.kind == TN_I_RECORD;
+        const bool recorded = a.kind == TN_I_KEEP || a.kind == TN_I_RECORD;
         if (a.kind != TN_I_NONE) add(w, a.kind, &a, 1);
-        if (!taped) add_plain(w, &(tn_i_act){.step = i});
+        if (!recorded) add_plain(w, &(tn_i_act){.step = i});
     }
     w->k->back = w->k->nline;
 }

@@ -12,7 +12,7 @@ tn_i_act tn_i_tallied(tn_i_schedule_run *run, tn_i_act a) {
     tn_i_schedule_tally *t = &run->tally;
     const bool disk = a.place == TN_I_DISK;
     if (a.kind == TN_I_ADVANCE) t->advances += a.n;
-    if (a.kind == TN_I_KEEP || a.kind == TN_I_RECORD) t->taped++;
+    if (a.kind == TN_I_KEEP || a.kind == TN_I_RECORD) t->recorded++;
     if (a.kind == TN_I_STORE && disk) t->writes++;
     if (a.kind == TN_I_RESTORE && disk) t->reads++;
     return a;
@@ -47,7 +47,7 @@ tn_i_act tn_i_walk_forward(tn_i_schedule_run *run, int64_t i) {
     const int64_t n = run->steps - i;
     run->at = i;
     if (n == 1) {
-        run->taped = true;
+        run->recorded = true;
         return (tn_i_act){.kind = TN_I_RECORD, .slot = TN_I_WORKING, .step = i};
     }
     if (i < run->next) return (tn_i_act){.kind = TN_I_NONE, .step = i};
@@ -95,8 +95,8 @@ static tn_i_act restore(tn_i_schedule_run *run) {
 
 tn_i_act tn_i_walk_next(tn_i_schedule_run *run) {
     if (run->target < 0) return (tn_i_act){.kind = TN_I_DONE};
-    if (run->taped) {
-        run->taped = false;
+    if (run->recorded) {
+        run->recorded = false;
         run->at = TN_I_UNKNOWN;
         return (tn_i_act){.kind = TN_I_USE, .slot = TN_I_WORKING, .step = run->target--, .last = true};
     }

@@ -31,7 +31,7 @@ static void print_counts(const tn_i_cli *o, const tn_schedule_counts *k) {
         long long value;
     } row[] = {{"steps", k->steps},
                {"advances", k->advances},
-               {"taped", k->taped},
+               {"recorded", k->recorded},
                {"snapshots", k->snapshots},
                {"bytes", (long long)k->bytes},
                {"disk_snapshots", k->disk_snapshots},

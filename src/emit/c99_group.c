@@ -100,7 +100,7 @@ static void each_inner(writer *k, void (*put)(writer *k, const tn_i_entry *y)) {
     for (uint32_t i = 0; i < k->g->nactor; i++)
         for (uint32_t y = 0; y < k->g->actor[i].nentry; y++) {
             const tn_i_entry *e = &k->g->actor[i].entry[y];
-            if (e->inner && e->made[TN_TAPED]) put(k, e);
+            if (e->inner && e->made[TN_RECORDED]) put(k, e);
         }
 }
 
@@ -276,7 +276,7 @@ static void write_states(writer *k) {
         const tn_i_actor *a = &k->g->actor[i];
         for (uint32_t j = 0; j < a->nleaf; j++) {
             const tn_type *t = leaf_type(k, a, j);
-            const bool kept = a->plan[TN_PLAIN]->kept[j] && a->plan[TN_TAPED]->kept[j];
+            const bool kept = a->plan[TN_PLAIN]->kept[j] && a->plan[TN_RECORDED]->kept[j];
             tn_i_text_put(k->t, "%s *", tn_i_c_name(t->dtype));
             put_leaf(k, a, j, false);
             tn_i_text_put(k->t, " = ");
@@ -309,7 +309,7 @@ static void write_states(writer *k) {
 static void leave(writer *k) {
     const tn_i_actor *a = k->self;
     for (uint32_t j = 0; j < a->nleaf; j++) {
-        if (!a->leaf[j].bytes || (a->plan[TN_PLAIN]->kept[j] && a->plan[TN_TAPED]->kept[j])) continue;
+        if (!a->leaf[j].bytes || (a->plan[TN_PLAIN]->kept[j] && a->plan[TN_RECORDED]->kept[j])) continue;
         tn_i_text_put(k->t, "if (");
         put_leaf(k, a, j, false);
         tn_i_text_put(k->t, " != ");

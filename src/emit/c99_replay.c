@@ -81,7 +81,7 @@ static void write_forward(writer *k, const tn_i_group *g, const char *nth, bool 
     put_run(k, g);
     tn_i_text_put(k->t, ", %s);\n", nth);
     if (!f->records) write_state(k, g, 1, true);
-    tn_i_c99_group_steps(k, against, f->records ? TN_TAPED : TN_PLAIN);
+    tn_i_c99_group_steps(k, against, f->records ? TN_RECORDED : TN_PLAIN);
     if (f->records) write_record(k, g, true);
     tn_i_text_put(k->t, "(void)act;\n}\n");
 }
@@ -141,7 +141,7 @@ static void write_back(writer *k) {
     if (f->records)
         write_record(k, k->g, false);
     else
-        tn_i_c99_group_steps(k, true, TN_TAPED);
+        tn_i_c99_group_steps(k, true, TN_RECORDED);
     write_own(k, "done");
     tn_i_text_put(k->t, "(void)step;\ndone++;\n}\n}\n");
     if (k->g->growing)

@@ -5,7 +5,18 @@
 #include <inttypes.h>
 
 /* What a line of the table says; `slot` is an offset in bytes from w, `step` the number of the (first) step. */
-enum { OWN_PLAIN, OWN_TAPED, BACK_PLAIN, BACK_TAPED, SAVE, LOAD, SAVE_RECORD, LOAD_RECORD, SAVE_LED, SAVE_LED_RECORD };
+enum {
+    OWN_PLAIN,
+    OWN_RECORDED,
+    BACK_PLAIN,
+    BACK_RECORDED,
+    SAVE,
+    LOAD,
+    SAVE_RECORD,
+    LOAD_RECORD,
+    SAVE_LED,
+    SAVE_LED_RECORD
+};
 enum { MOST_ROWS = 1 << 20 };
 
 typedef struct row {
@@ -31,14 +42,14 @@ static void refuse(writer *k, const char *why) { tn_i_c99_group_refuse(k->k, why
 /* ---- the table ------------------------------------------------------------------------------------ */
 
 static int64_t direction(const writer *k, int op) {
-    const bool back = op == BACK_PLAIN || op == BACK_TAPED;
+    const bool back = op == BACK_PLAIN || op == BACK_RECORDED;
     return k->self->shape.reverse == back ? 1 : -1;
 }
 
 static void add_row(writer *k, int op, int64_t at) {
     row *last = k->nrow ? &k->row[k->nrow - 1] : NULL;
     k->used[op] = true;
-    if (last && last->op == op && op <= BACK_TAPED && last->at + last->n * direction(k, op) == at) {
+    if (last && last->op == op && op <= BACK_RECORDED && last->at + last->n * direction(k, op) == at) {
         last->n++;
         return;
     }
@@ -53,7 +64,7 @@ static void add_row(writer *k, int op, int64_t at) {
 }
 
 static void add_step(writer *k, int op, int64_t i) {
-    const bool back = op == BACK_PLAIN || op == BACK_TAPED, down = k->self->shape.reverse != back;
+    const bool back = op == BACK_PLAIN || op == BACK_RECORDED, down = k->self->shape.reverse != back;
     add_row(k, op, down ? k->steps - 1 - i : i);
 }
 
@@ -68,21 +79,21 @@ static int64_t slot_at(writer *k, const tn_i_group *g, const tn_i_act *act, bool
 static void add_own(writer *k, int64_t i) {
     tn_i_act act = {.kind = TN_I_NONE};
     if (k->led) act = tn_i_schedule_forward(k->led_run, i);
-    const bool taped = act.kind == TN_I_KEEP || act.kind == TN_I_RECORD;
+    const bool recorded = act.kind == TN_I_KEEP || act.kind == TN_I_RECORD;
     if (act.kind == TN_I_STORE) add_row(k, SAVE_LED, slot_at(k, k->led, &act, false));
-    add_step(k, taped ? OWN_TAPED : OWN_PLAIN, i);
-    if (taped) add_row(k, SAVE_LED_RECORD, slot_at(k, k->led, &act, true));
+    add_step(k, recorded ? OWN_RECORDED : OWN_PLAIN, i);
+    if (recorded) add_row(k, SAVE_LED_RECORD, slot_at(k, k->led, &act, true));
 }
 
 /* Steps forward, in which snapshots are taken of those that are brought back; `taken`: they were by an earlier loop. */
 static void add_forward(writer *k, tn_i_schedule_run *run) {
     for (int64_t i = 0; i < k->steps && !k->w->failed; i++) {
         const tn_i_act act = tn_i_schedule_forward(run, i);
-        const bool taped = act.kind == TN_I_KEEP || act.kind == TN_I_RECORD;
+        const bool recorded = act.kind == TN_I_KEEP || act.kind == TN_I_RECORD;
         if (k->g->taken) continue;
         if (act.kind == TN_I_STORE) add_row(k, SAVE, slot_at(k, k->g, &act, false));
-        add_step(k, taped ? BACK_TAPED : BACK_PLAIN, i);
-        if (taped) add_row(k, SAVE_RECORD, slot_at(k, k->g, &act, true));
+        add_step(k, recorded ? BACK_RECORDED : BACK_PLAIN, i);
+        if (recorded) add_row(k, SAVE_RECORD, slot_at(k, k->g, &act, true));
     }
     tn_i_schedule_turn(run, k->steps);
 }
@@ -95,10 +106,10 @@ static void add_act(writer *k, const tn_i_act *act, int64_t *done) {
         for (int64_t i = act->step; i < act->step + act->n; i++) add_step(k, BACK_PLAIN, i);
         return;
     case TN_I_KEEP:
-        add_step(k, BACK_TAPED, act->step);
+        add_step(k, BACK_RECORDED, act->step);
         add_row(k, SAVE_RECORD, slot_at(k, k->g, act, true));
         return;
-    case TN_I_RECORD: add_step(k, BACK_TAPED, act->step); break;
+    case TN_I_RECORD: add_step(k, BACK_RECORDED, act->step); break;
     case TN_I_USE: add_row(k, LOAD_RECORD, slot_at(k, k->g, act, true)); break;
     default: return;
     }
@@ -162,10 +173,10 @@ static const char *const says[] = {"steps of the loop",
 
 static void write_op(writer *k, int op) {
     tn_i_text_put(k->t, "if (table[line].what == %d) { /* %s */\n", op, says[op]);
-    if (op <= BACK_TAPED) {
+    if (op <= BACK_RECORDED) {
         tn_i_text_put(k->t, "int64_t step = table[line].at;\nfor (int64_t n = table[line].n; n > 0; n--) {\n");
-        tn_i_c99_group_steps(k->k, op == BACK_PLAIN || op == BACK_TAPED,
-                             op == OWN_TAPED || op == BACK_TAPED ? TN_TAPED : TN_PLAIN);
+        tn_i_c99_group_steps(k->k, op == BACK_PLAIN || op == BACK_RECORDED,
+                             op == OWN_RECORDED || op == BACK_RECORDED ? TN_RECORDED : TN_PLAIN);
         tn_i_text_put(k->t, "step += %d;\n}\n(void)step;\n}\n", (int)direction(k, op));
         return;
     }

@@ -110,7 +110,7 @@ static void put_made(writer *k, const tn_i_actor *a, const tn_i_entry *y) {
 
 /* ---- frames --------------------------------------------------------------------------------- */
 
-static const char *const kinds[] = {[TN_PLAIN] = "plain", [TN_TAPED] = "taped"};
+static const char *const kinds[] = {[TN_PLAIN] = "plain", [TN_RECORDED] = "recorded"};
 
 static void put_slot(writer *k, const tn_i_actor *a, int kind, uint32_t at) {
     tn_i_text_put(k->t, "%s%u[%u] = ", kinds[kind], (unsigned)(a - k->g->actor), (unsigned)at);
@@ -369,7 +369,7 @@ static void put_forward(writer *k, const tn_i_group *g) {
     put_steps(k, against, TN_PLAIN);
     tn_i_text_put(k->t, "}\ncontinue;\ndefault: {\n");
     put_number(k, reverse, "(int64_t)line->step");
-    put_steps(k, against, TN_TAPED);
+    put_steps(k, against, TN_RECORDED);
     declare_record(k, g);
     put_record(k, g, true);
     tn_i_text_put(k->t, "}\n}\n");
@@ -385,7 +385,7 @@ static void put_forward_step(writer *k, const tn_i_group *g, const char *nth) {
     tn_i_text_put(k->t, "if (line->kind == %d) {\n", (int)TN_I_STORE);
     put_snapshot(k, g, true, false);
     tn_i_text_put(k->t, "}\nif (line->kind == %d || line->kind == %d) {\n", (int)TN_I_KEEP, (int)TN_I_RECORD);
-    put_steps(k, against, TN_TAPED);
+    put_steps(k, against, TN_RECORDED);
     declare_record(k, g);
     put_record(k, g, true);
     tn_i_text_put(k->t, "} else {\n");
@@ -442,7 +442,7 @@ static void put_back(writer *k) {
     tn_i_text_put(k->t, "if (line->kind == %d) {\n", (int)TN_I_USE);
     put_record(k, k->g, false);
     tn_i_text_put(k->t, "} else {\n");
-    put_steps(k, true, TN_TAPED);
+    put_steps(k, true, TN_RECORDED);
     tn_i_text_put(k->t, "}\nif (line->kind == %d) {\n", (int)TN_I_KEEP);
     put_record(k, k->g, true);
     tn_i_text_put(k->t, "continue;\n}\n");

@@ -43,7 +43,7 @@ static double moved_ns(const tn_i_group *g, double steps) {
 static double brought_back(meter *m, const tn_i_plan *p, const tn_i_group *g) {
     const int64_t length = g->actor[g->leader].shape.length;
     const int64_t steps = length == TN_I_STEPS ? TN_I_ASSUMED_STEPS : length;
-    double plain = 0, taped = 0;
+    double plain = 0, recorded = 0;
     tn_i_schedule_tally t;
     if (tn_i_schedule_count(g->schedule, steps, &t) != TN_OK) {
         m->failed = true;
@@ -52,10 +52,10 @@ static double brought_back(meter *m, const tn_i_plan *p, const tn_i_group *g) {
     for (uint32_t k = 0; k < g->nactor; k++) {
         if (!g->actor[k].against) continue;
         plain += step_ns(m, p, &g->actor[k], TN_PLAIN);
-        taped += step_ns(m, p, &g->actor[k], TN_TAPED);
+        recorded += step_ns(m, p, &g->actor[k], TN_RECORDED);
     }
-    const double ns = (double)t.advances * plain + (double)t.taped * taped - (g->taken ? (double)steps * plain : 0) +
-                      moved_ns(g, (double)steps);
+    const double ns = (double)t.advances * plain + (double)t.recorded * recorded -
+                      (g->taken ? (double)steps * plain : 0) + moved_ns(g, (double)steps);
     return length == TN_I_STEPS && steps ? ns / (double)steps : ns;
 }
 
@@ -68,9 +68,9 @@ static double group_ns(meter *m, const tn_i_plan *p, const tn_i_group *g) {
     for (uint32_t k = 0; k < g->nactor; k++) {
         const tn_i_actor *a = &g->actor[k];
         if (a->self)
-            ns += times(&a->shape) * added_nested(m, a->plan[TN_TAPED]);
+            ns += times(&a->shape) * added_nested(m, a->plan[TN_RECORDED]);
         else if (!a->against || !g->schedule)
-            ns += times(&a->shape) * step_ns(m, p, a, TN_TAPED);
+            ns += times(&a->shape) * step_ns(m, p, a, TN_RECORDED);
     }
     return ns;
 }

@@ -11,7 +11,7 @@
 #include "checkpoint/script.h"
 #include "exec/loop.h"
 
-enum { TN_PLAIN, TN_TAPED, TN_STEPS_OF }; /* what every step computes; what one does whose entries are wanted */
+enum { TN_PLAIN, TN_RECORDED, TN_STEPS_OF }; /* what every step computes; what one does whose entries are wanted */
 
 /* An x of a loop in a group. */
 typedef struct tn_i_source {

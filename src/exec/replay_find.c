@@ -110,7 +110,7 @@ static bool fill_actor(finder *d, tn_i_group *g, tn_i_actor *a) {
     for (uint32_t k = 0; k < a->nentry; k++) {
         const tn_i_var v = e->out + a->shape.y0 + k;
         a->entry[k] = (tn_i_entry){.y = k, .again = again(z, v)};
-        if (a->self && !a->entry[k].again) a->entry[k].made[TN_PLAIN] = a->entry[k].made[TN_TAPED] = true;
+        if (a->self && !a->entry[k].again) a->entry[k].made[TN_PLAIN] = a->entry[k].made[TN_RECORDED] = true;
     }
     for (uint32_t k = 0; k < a->shape.nx; k++) {
         const tn_i_var v = tn_i_in(z->f, e)[a->shape.x0 + k];
@@ -188,7 +188,7 @@ static void want_entries(tn_i_planner *z, tn_i_group *g) {
             const tn_i_source *s = &g->actor[k].source[x];
             if (s->actor == TN_NOVAR) continue;
             tn_i_actor *a = &g->actor[s->actor];
-            a->entry[s->y].made[TN_TAPED] = true;
+            a->entry[s->y].made[TN_RECORDED] = true;
             a->entry[s->y].recorded |= a->against;
             if (!a->against || g->actor[k].against) a->entry[s->y].made[TN_PLAIN] = true;
         }
@@ -197,7 +197,8 @@ static void want_entries(tn_i_planner *z, tn_i_group *g) {
     for (uint32_t k = 0; k < led->nactor; k++) {
         if (!led->actor[k].against) continue;
         tn_i_actor *a = &g->actor[g->stand_in[k]];
-        for (uint32_t y = 0; y < a->nentry; y++) a->entry[y].made[TN_TAPED] |= led->actor[k].entry[y].made[TN_TAPED];
+        for (uint32_t y = 0; y < a->nentry; y++)
+            a->entry[y].made[TN_RECORDED] |= led->actor[k].entry[y].made[TN_RECORDED];
     }
 }
 
@@ -260,7 +261,7 @@ static bool close_leaves(tn_i_actor *a, tn_ctx *c) {
     const uint32_t first = a->shape.index + a->shape.nconst;
     for (uint32_t before = UINT32_MAX; before != a->nleaf;) {
         before = a->nleaf;
-        tn_fn *g = quiet_outputs(a, TN_TAPED, c);
+        tn_fn *g = quiet_outputs(a, TN_RECORDED, c);
         if (!g) return false;
         for (uint32_t j = 0; j < a->shape.ncarry; j++)
             if (reads(g, first + j)) add_leaf(a, j);
@@ -271,7 +272,7 @@ static bool close_leaves(tn_i_actor *a, tn_ctx *c) {
 
 static bool same_entries(const tn_i_actor *a) {
     for (uint32_t k = 0; k < a->nentry; k++)
-        if (a->entry[k].made[TN_PLAIN] != a->entry[k].made[TN_TAPED]) return false;
+        if (a->entry[k].made[TN_PLAIN] != a->entry[k].made[TN_RECORDED]) return false;
     return true;
 }
 
@@ -317,7 +318,7 @@ static bool finish_actor(tn_i_planner *z, tn_i_group *g, uint32_t number) {
     }
     if (!a->self && !close_leaves(a, z->ctx)) return false;
     if (!make_program(a, TN_PLAIN, z->ctx)) return false;
-    if (!same_entries(a) && (a->against || g->leads != TN_NOVAR) && !make_program(a, TN_TAPED, z->ctx)) return false;
+    if (!same_entries(a) && (a->against || g->leads != TN_NOVAR) && !make_program(a, TN_RECORDED, z->ctx)) return false;
     for (uint32_t k = 0; k < a->nleaf; k++) {
         a->leaf[k].state = a->against;
         a->leaf[k].bytes = tn_type_bytes(z->f->val[z->f->eqn[a->eqn].out + a->leaf[k].leaf].type);

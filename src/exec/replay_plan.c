@@ -137,7 +137,7 @@ static bool plan_programs(tn_i_planner *z, tn_i_actor *a) {
         a->plan[step] = variant(z, a->fn[step], key, n, a->shape.index + a->shape.nconst, a->nleaf);
         ok = a->plan[step] != NULL;
     }
-    if (!a->plan[TN_TAPED]) a->plan[TN_TAPED] = a->plan[TN_PLAIN];
+    if (!a->plan[TN_RECORDED]) a->plan[TN_RECORDED] = a->plan[TN_PLAIN];
     ok = ok && (!a->self || !a->shape.cond || plan_cond(z, a, key));
     tn_i_free(z->ctx, key, most * sizeof *key);
     return ok;
@@ -148,12 +148,12 @@ static bool plan_programs(tn_i_planner *z, tn_i_actor *a) {
 static bool actor_scratch(tn_i_actor *a, size_t *end) {
     for (uint32_t k = 0; k < a->nleaf; k++) {
         tn_i_leaf *l = &a->leaf[k];
-        const bool kept = a->plan[TN_PLAIN]->kept[k] && a->plan[TN_TAPED]->kept[k];
+        const bool kept = a->plan[TN_PLAIN]->kept[k] && a->plan[TN_RECORDED]->kept[k];
         if (!a->self && !take(end, l->bytes, &l->first)) return false;
         if (!kept && !take(end, l->bytes, &l->second)) return false;
     }
     for (uint32_t k = 0; k < a->nentry; k++)
-        if (a->entry[k].again && a->entry[k].made[TN_TAPED] && !take(end, a->entry[k].bytes, &a->entry[k].buffer))
+        if (a->entry[k].again && a->entry[k].made[TN_RECORDED] && !take(end, a->entry[k].bytes, &a->entry[k].buffer))
             return false;
     return true;
 }

@@ -288,7 +288,7 @@ static tn_status copy_slot(const group_run *w, const tn_i_group *g, const tn_i_a
 }
 
 /* Records are kept in memory: in slots, or the one that is worked with. */
-static tn_status copy_taped(const group_run *w, const tn_i_group *g, const tn_i_act *act, bool save) {
+static tn_status copy_recorded(const group_run *w, const tn_i_group *g, const tn_i_act *act, bool save) {
     const bool working = act->kind == TN_I_RECORD || act->slot == TN_I_WORKING;
     unsigned char *slot = working ? kept_memory(w, g) + g->record : slot_at(w, g, act->slot);
     if (!slot) return no_memory(w);
@@ -337,16 +337,16 @@ static tn_i_act forward_of(const group_run *w, const tn_i_group *g, int64_t i) {
 static tn_status forward(group_run *w, const tn_i_group *g, int64_t i, bool against) {
     const tn_i_act act = forward_of(w, g, i);
     reading *at = &w->forward[g == w->g];
-    const bool taped = act.kind == TN_I_KEEP || act.kind == TN_I_RECORD;
+    const bool recorded = act.kind == TN_I_KEEP || act.kind == TN_I_RECORD;
     tn_status status = TN_OK;
     if (act.kind == TN_I_STORE) {
         status = copy_slot(w, g, &act, true);
         if (g->script) at->line++;
     }
-    if (g->script && !taped && status == TN_OK) status = look_ahead(w, g);
-    if (status == TN_OK) status = step_all(w, against, taped ? TN_TAPED : TN_PLAIN);
+    if (g->script && !recorded && status == TN_OK) status = look_ahead(w, g);
+    if (status == TN_OK) status = step_all(w, against, recorded ? TN_RECORDED : TN_PLAIN);
     if (g->script && ++at->done == at->line->n) *at = (reading){.line = at->line + 1};
-    return status == TN_OK && taped ? copy_taped(w, g, &act, true) : status;
+    return status == TN_OK && recorded ? copy_recorded(w, g, &act, true) : status;
 }
 
 static void turn(const group_run *w, const tn_i_group *g, int64_t n) {
@@ -399,10 +399,10 @@ static tn_status act_on(group_run *w, const tn_i_act *act, int64_t n, int64_t *d
     case TN_I_RESTORE: return copy_slot(w, w->g, act, false);
     case TN_I_ADVANCE: return advance(w, act, n);
     case TN_I_KEEP:
-        status = step_all(w, true, TN_TAPED);
-        return status == TN_OK ? copy_taped(w, w->g, act, true) : status;
-    case TN_I_RECORD: status = step_all(w, true, TN_TAPED); break;
-    case TN_I_USE: status = copy_taped(w, w->g, act, false); break;
+        status = step_all(w, true, TN_RECORDED);
+        return status == TN_OK ? copy_recorded(w, w->g, act, true) : status;
+    case TN_I_RECORD: status = step_all(w, true, TN_RECORDED); break;
+    case TN_I_USE: status = copy_recorded(w, w->g, act, false); break;
     default: break;
     }
     return status == TN_OK && use ? own_step(w, (*done)++) : status;
@@ -515,7 +515,7 @@ static void each_inner(const group_run *w, bool enter) {
     for (uint32_t k = 0; k < w->g->nactor; k++)
         for (uint32_t y = 0; y < w->g->actor[k].nentry; y++) {
             const tn_i_entry *e = &w->g->actor[k].entry[y];
-            if (!e->inner || !e->made[TN_TAPED]) continue;
+            if (!e->inner || !e->made[TN_RECORDED]) continue;
             if (enter) handles_of(w, e)->chain = NULL;
             drop_handles(w, e);
         }

@@ -355,8 +355,8 @@ static void check_schedules(char schedule[2][32], const double want[2][WIDTH]) {
         tn_schedule_counts s = {.size = sizeof s};
         const tn_schedule_options o = {.size = sizeof o, .unknown = k};
         assert_int_equal(tn_schedule_cost(c, schedule[k], k ? 30 : 50, &o, &s), TN_OK);
-        if (n.calls[k] != s.advances + s.taped)
-            fail_msg("loop %d, %s: %d steps, not %d", k, schedule[k], (int)n.calls[k], (int)(s.advances + s.taped));
+        if (n.calls[k] != s.advances + s.recorded)
+            fail_msg("loop %d, %s: %d steps, not %d", k, schedule[k], (int)n.calls[k], (int)(s.advances + s.recorded));
     }
     tn_ctx_free(c);
 }
@@ -387,9 +387,10 @@ static void test_counts(void **state) {
             tn_schedule_counts s = {.size = sizeof s};
             const tn_schedule_options o = {.size = sizeof o, .unknown = k};
             assert_int_equal(tn_schedule_cost(c, schedule[k], k ? 30 : 50, &o, &s), TN_OK);
-            const int64_t more = n.calls[k] - (s.advances + s.taped);
+            const int64_t more = n.calls[k] - (s.advances + s.recorded);
             if (more != 0 && more != s.steps)
-                fail_msg("loop %d, %s: %d steps, not %d", k, schedule[k], (int)n.calls[k], (int)(s.advances + s.taped));
+                fail_msg("loop %d, %s: %d steps, not %d", k, schedule[k], (int)n.calls[k],
+                         (int)(s.advances + s.recorded));
             exact += more == 0;
             different += strcmp(schedule[k], before[k]) != 0;
             memcpy(before[k], schedule[k], sizeof before[k]);

@@ -128,9 +128,9 @@ static void test_first_order(void **state) {
                 tn_fn *f = traced(&m), *g = tn_grad(f, tn_wrt(0, 1), NULL);
                 const tn_schedule_counts k = told(c, &m);
                 const int64_t got = steps_of(g, out);
-                if (got != k.advances + k.taped)
+                if (got != k.advances + k.recorded)
                     fail_msg("%s, %s, %d steps: %d run, %d + %d told", m.schedule, kind ? "while" : "fori", (int)n,
-                             (int)got, (int)k.advances, (int)k.taped);
+                             (int)got, (int)k.advances, (int)k.recorded);
                 assert_int_equal(steps_of(tn_jvp(g, tn_wrt(0, 1)), out), got);
                 model plain = m;
                 plain.schedule = NULL;
@@ -159,7 +159,7 @@ static void test_second_order(void **state) {
             const tn_type t[3] = {tn_f64(WIDE), tn_f64(WIDE), tn_f64(WIDE)};
             tn_fn *p = tn_trace(c, against, &k, 3, t), *h = tn_grad(p, tn_wrt(1), NULL);
             const tn_schedule_counts one = told(c, &m);
-            const int64_t once = one.advances + one.taped, got = steps_of(h, out);
+            const int64_t once = one.advances + one.recorded, got = steps_of(h, out);
             const int64_t both = steps_of(tn_value_and_grad(p, tn_wrt(1), NULL), with);
             if (both != 2 * once || got != once + n) /* without the value, its backward sweep is dead */
                 fail_msg("%s, %d steps: %d run, %d with the value; one reverse mode %d", m.schedule, (int)n, (int)got,

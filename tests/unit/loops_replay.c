@@ -229,9 +229,9 @@ static void check_two(tn_ctx *c, const form *m, counts *count) {
         .size = sizeof o, .state_bytes = 16, .record_bytes = 32, .unknown = m->counted || m->loop};
     assert_int_equal(tn_schedule_cost(c, m->schedule, m->steps, &o, &s), TN_OK);
     const bool told = strcmp(m->schedule, "auto") != 0; /* what it becomes depends on sizes that the planner finds */
-    if ((told && count->n[0] != s.advances + s.taped) || count->n[1] != m->steps)
+    if ((told && count->n[0] != s.advances + s.recorded) || count->n[1] != m->steps)
         fail_msg("%s, %lld steps: %lld and %lld, expected %lld and %lld", m->schedule, (long long)m->steps,
-                 (long long)count->n[0], (long long)count->n[1], (long long)(s.advances + s.taped),
+                 (long long)count->n[0], (long long)count->n[1], (long long)(s.advances + s.recorded),
                  (long long)m->steps);
 }
 
@@ -278,7 +278,7 @@ static void test_four_sweeps(void **state) {
         tn_schedule_counts s = {.size = sizeof s};
         const tn_schedule_options o = {.size = sizeof o, .unknown = m.counted};
         assert_int_equal(tn_schedule_cost(c, m.schedule, m.steps, &o, &s), TN_OK);
-        const int64_t one = s.advances + s.taped;
+        const int64_t one = s.advances + s.recorded;
         if (row[k].one) assert_int_equal(one, row[k].one);
         assert_int_equal(n.n[0], 2 * one);
         assert_int_equal(n.n[1], 2 * m.steps);
@@ -549,7 +549,7 @@ static void test_second_order(void **state) {
                 assert_memory_equal(out, want[longer], sizeof out);
                 tn_schedule_counts s = {.size = sizeof s};
                 assert_int_equal(tn_schedule_cost(c, schedule[k], steps, NULL, &s), TN_OK);
-                const int64_t one = k == 0 ? steps : s.advances + s.taped;
+                const int64_t one = k == 0 ? steps : s.advances + s.recorded;
                 if (reverse && k) {
                     /* states, and cotangents of cotangents, of which the last sweep does a part again */
                     assert_int_equal(n.n[0], 3 * one + steps);

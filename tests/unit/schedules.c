@@ -24,7 +24,7 @@ typedef struct player {
     int64_t state;  /* the working state enters this step */
     int64_t target; /* the step that has to come next in reverse; INT64_MAX in the forward pass */
     int64_t live;   /* the most slots in memory that hold something of a step up to the target */
-    int64_t advances, taped, writes, reads;
+    int64_t advances, recorded, writes, reads;
 } player;
 
 static tn_ctx *ctx(void) {
@@ -55,7 +55,7 @@ static void put(player *p, const tn_i_act *a, bool live) {
         p->writes += a->place == TN_I_DISK;
         if (live) count_live(p);
     }
-    p->taped += a->kind != TN_I_STORE;
+    p->recorded += a->kind != TN_I_STORE;
 }
 
 static void play_forward(player *p, const tn_i_act *a, int64_t i, bool live) {
@@ -143,8 +143,8 @@ static tn_schedule_counts played(const char *text, int64_t n, bool unknown) {
     assert_int_equal(tn_ctx_bytes(c), before);
     assert_int_equal(p.target, -1);
     const tn_i_schedule_tally t = tn_i_schedule_tally_of(run);
-    const int64_t pairs[][2] = {{k.advances, p.advances},   {k.taped, p.taped},           {p.taped, n},
-                                {t.advances, p.advances},   {t.taped, p.taped},           {k.disk_writes, p.writes},
+    const int64_t pairs[][2] = {{k.advances, p.advances},   {k.recorded, p.recorded},     {p.recorded, n},
+                                {t.advances, p.advances},   {t.recorded, p.recorded},     {k.disk_writes, p.writes},
                                 {k.disk_reads, p.reads},    {t.writes, p.writes},         {t.reads, p.reads},
                                 {k.snapshots, t.snapshots}, {k.disk_snapshots, t.on_disk}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
@@ -171,8 +171,8 @@ static const char *text_of(const char *name, int64_t s) {
 static int64_t total(const char *text, int64_t n) {
     tn_schedule_counts k = {.size = sizeof k};
     if (tn_schedule_cost(ctx(), text, n, NULL, &k) != TN_OK) fail_msg("%s", tn_error(ctx()));
-    assert_int_equal(k.taped, n);
-    return k.advances + k.taped;
+    assert_int_equal(k.recorded, n);
+    return k.advances + k.recorded;
 }
 
 /* ---- by dynamic programming --------------------------------------------------------------------------- */
@@ -284,7 +284,7 @@ static void mixed_table(void **state) {
                                      {100, 5, 352}, {100, 10, 237}, {100, 20, 184}, {100, 50, 150}, {446, 20, 1119}};
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         const tn_schedule_counts k = played(text_of("mixed", row[i][1]), row[i][0], false);
-        assert_int_equal(k.advances + k.taped, row[i][2]);
+        assert_int_equal(k.advances + k.recorded, row[i][2]);
     }
     for (int64_t s = 20; s <= 80; s += 15) /* as it says, at the size of real loops */
         assert_true(played(text_of("mixed", s), 80000, false).advances < tn_i_advances(80000, s));
@@ -309,7 +309,7 @@ static void disk_table(void **state) {
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         const tn_schedule_counts k = played(row[i].text, row[i].n, false);
-        assert_int_equal(k.advances + k.taped, row[i].total);
+        assert_int_equal(k.advances + k.recorded, row[i].total);
         assert_int_equal(k.disk_writes, row[i].writes);
         assert_int_equal(k.disk_reads, row[i].reads);
     }
@@ -339,8 +339,9 @@ static void disk_recurrence(void **state) {
                                    (long long)costs[k][0] % 1000, (long long)costs[k][1] / 1000,
                                    (long long)costs[k][1] % 1000);
                     const tn_schedule_counts c = played(text, n, false);
-                    assert_int_equal(
-                        1000 * (c.advances + c.taped) + c.disk_writes * costs[k][0] + c.disk_reads * costs[k][1], o[n]);
+                    assert_int_equal(1000 * (c.advances + c.recorded) + c.disk_writes * costs[k][0] +
+                                         c.disk_reads * costs[k][1],
+                                     o[n]);
                     assert_true(c.disk_snapshots <= d && c.snapshots <= s);
                 }
         }
@@ -358,9 +359,9 @@ static void online_table(void **state) {
         {80000, 50, 376666}, {80000, 446, 239554}, {100000, 5, 2076389}, {100000, 20, 637707}, {100000, 446, 299554}};
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         const tn_schedule_counts k = played(text_of("online", row[i][1]), row[i][0], true);
-        if (k.advances + k.taped > row[i][2])
+        if (k.advances + k.recorded > row[i][2])
             fail_msg("%lld steps, %lld slots: %lld, not %lld", (long long)row[i][0], (long long)row[i][1],
-                     (long long)(k.advances + k.taped), (long long)row[i][2]);
+                     (long long)(k.advances + k.recorded), (long long)row[i][2]);
     }
     assert_int_equal(total("online:20", 80000), 497171);
     assert_int_equal(total("online:50", 80000), 376666);
@@ -680,11 +681,11 @@ static void bad_calls(void **state) {
     assert_int_equal(tn_schedule_cost(ctx(), "auto", 10, &negative, &k), TN_EINVAL);
     /* A caller of an older struct gets what it has room for. */
     memset(&k, 0x5A, sizeof k);
-    k.size = offsetof(tn_schedule_counts, taped);
+    k.size = offsetof(tn_schedule_counts, recorded);
     assert_int_equal(tn_schedule_cost(ctx(), "nothing", 10, NULL, &k), TN_OK);
     assert_int_equal(k.advances, 45);
-    assert_int_equal(k.size, offsetof(tn_schedule_counts, taped));
-    assert_int_equal(k.taped, 0x5A5A5A5A5A5A5A5A);
+    assert_int_equal(k.size, offsetof(tn_schedule_counts, recorded));
+    assert_int_equal(k.recorded, 0x5A5A5A5A5A5A5A5A);
 }
 
 static void automatic(void **state) {
@@ -726,7 +727,7 @@ static void automatic(void **state) {
         assert_string_equal(k.schedule, "nothing");
         assert_int_equal(tn_schedule_cost(ctx(), "auto", 1000, &o, &k), TN_OK);
         assert_true(k.bytes <= budget || k.snapshots == 1);
-        const double steps = (double)(k.advances + k.taped);
+        const double steps = (double)(k.advances + k.recorded);
         assert_true(steps <= last);
         last = steps;
     }
