@@ -1,9 +1,10 @@
 /* What reports say of an arena is what tn_compile plans, to the byte, with the interpreter and with native code. */
 #include "tracing.h"
 
+#include "cache_dir.h"
+
 #include "prims/prim.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -96,7 +97,7 @@ static void interpreted(void **state) {
 
 static void native(void **state) {
     (void)state;
-    char dir[] = "/tmp/tansy-arena-XXXXXX", name[512];
+    char dir[] = "/tmp/tansy-arena-XXXXXX";
     assert_non_null(mkdtemp(dir));
     const tn_compile_options o = {.size = sizeof o, .backend = TN_BACKEND_NATIVE, .cache_dir = dir};
     for (size_t k = 0; k < NATIVE; k++) {
@@ -105,14 +106,7 @@ static void native(void **state) {
         (void)agreed(tn_vjp(f, NULL, NULL), &o, files[k]);
         tn_ctx_free(c);
     }
-    DIR *d = opendir(dir);
-    assert_non_null(d);
-    for (struct dirent *e; (e = readdir(d));) {
-        (void)snprintf(name, sizeof name, "%s/%s", dir, e->d_name);
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0) (void)unlink(name);
-    }
-    (void)closedir(d);
-    assert_int_equal(rmdir(dir), 0);
+    cache_dir_remove(dir);
 }
 
 int main(void) {

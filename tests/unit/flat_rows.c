@@ -2,10 +2,11 @@
  * by row, wherever arrays begin, and nothing is written beside them. */
 #include "tracing.h"
 
+#include "cache_dir.h"
+
 #include "emit/emit.h"
 #include "exec/exec.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -43,18 +44,6 @@ static const int64_t shape[][3] = {{0, 50, 50},  {0, 51, 25},  {0, 9, 24},   {0,
 /* ---- running ------------------------------------------------------------------------------ */
 
 static char cache[] = "/tmp/tansy-flat-XXXXXX"; /* of native code */
-
-static void remove_cache(void) {
-    char name[600];
-    DIR *d = opendir(cache);
-    assert_non_null(d);
-    for (struct dirent *e; (e = readdir(d)) != NULL;) {
-        (void)snprintf(name, sizeof name, "%s/%s", cache, e->d_name);
-        (void)unlink(name);
-    }
-    (void)closedir(d);
-    (void)rmdir(cache);
-}
 
 /* Memory in which an array begins `off` bytes behind a line of the cache. */
 static char *memory(size_t bytes, size_t off) {
@@ -143,7 +132,7 @@ static void test_programs(void **unused) {
                 for (size_t round = 0; round < 4 && (i == 0 || (which + i + (size_t)dtype) % every == 0); round++)
                     check_program(which, dtype, shape[i], round);
             }
-    remove_cache();
+    cache_dir_remove(cache);
 }
 
 /* ---- several outputs, one of them left out; numbers of another dtype ------------------------- */
@@ -185,7 +174,7 @@ static void test_two(void **unused) {
                 free(out[j]);
             }
         }
-    remove_cache();
+    cache_dir_remove(cache);
     tn_ctx_free(c);
 }
 

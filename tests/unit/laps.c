@@ -181,6 +181,39 @@ static void test_programs(void **state) {
     tn_ctx_free(c);
 }
 
+/* A carry that one program reads and another one makes goes through memory. */
+static void pass(tn_val i, const tn_val *a, tn_val *next, void *user) {
+    (void)user;
+    next[0] = tn_add(tn_mul(tn_convert(i, TN_F64), 3.0), 0.5);
+    next[1] = tn_add(tn_mul(a[1], 0.5), a[0]);
+}
+
+static void passing(const tn_val *in, tn_val *out, void *user) {
+    tn_fori(NULL, 0, STEPS, pass, user, 2, in, out, NULL);
+}
+
+static void test_passed(void **state) {
+    (void)state;
+    tn_ctx *c = tn_ctx_new(NULL);
+    for (int64_t width = 2; width <= 16; width += 7) {
+        double in[2][WIDEST], number = in[0][0] = -2, got[2][WIDEST] = {{0}};
+        fill(TN_F64, in[1], WIDEST, 1);
+        tn_fn *f = tn_trace_many(c, passing, NULL, 2, ((const tn_type[]){tn_f64(), tn_f64(width)}), 2);
+        tn_exec *e = tn_compile(f, NULL);
+        assert_non_null(e);
+        assert_int_equal(laps_of(e), 1);
+        assert_int_equal(e->plan->loop[0].laps->nprogram, 2);
+        assert_int_equal(tn_call(e, TN_INPUTS(in[0], in[1]), TN_OUTPUTS(got[0], got[1])), TN_OK);
+        for (int k = 0; k < STEPS; number = 3 * k++ + 0.5)
+            for (int j = 0; j < width; j++) in[1][j] = in[1][j] * 0.5 + number;
+        assert_true(got[0][0] == number);
+        for (int j = 0; j < width; j++) assert_true(got[1][j] == in[1][j]); /* halves are exact */
+        tn_exec_free(e);
+        tn_fn_free(f);
+    }
+    tn_ctx_free(c);
+}
+
 /* ---- stacks, whose entries are in pages -------------------------------------------------------------- */
 
 enum { LONG = 20001 };
@@ -245,6 +278,6 @@ static void test_pages(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_ways), cmocka_unit_test(test_programs),
-                                       cmocka_unit_test(test_pages)};
+                                       cmocka_unit_test(test_passed), cmocka_unit_test(test_pages)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

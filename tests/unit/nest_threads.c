@@ -10,7 +10,8 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include <dirent.h>
+#include "cache_dir.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,17 +175,10 @@ static void test_bits(void **state) {
     (void)state;
     int bad = 0;
     tn_ctx *c = tn_ctx_new(NULL);
-    char dir[] = "/tmp/tansy-threads-XXXXXX", name[600];
+    char dir[] = "/tmp/tansy-threads-XXXXXX";
     assert_non_null(mkdtemp(dir));
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) bad += check(c, &all[i], dir);
-    DIR *d = opendir(dir);
-    assert_non_null(d);
-    for (struct dirent *e; (e = readdir(d)) != NULL;) {
-        (void)snprintf(name, sizeof name, "%s/%s", dir, e->d_name);
-        (void)unlink(name);
-    }
-    (void)closedir(d);
-    (void)rmdir(dir);
+    cache_dir_remove(dir);
     assert_int_equal(bad, 0);
     tn_ctx_free(c);
 }

@@ -2,11 +2,12 @@
  * their elements, and nests of such rows compute the same by every backend and any number of threads. */
 #include "tracing.h"
 
+#include "cache_dir.h"
+
 #include "exec/exec.h"
 #include "exec/nest_code.h"
 #include "vec/vec.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -150,18 +151,6 @@ static const int64_t shape[][3] = {{0, 25, 10}, {1, 1, 1},   {600, 25, 10}, {601
 
 static char cache[] = "/tmp/tansy-rows-XXXXXX"; /* of native code */
 
-static void remove_cache(void) {
-    char name[600];
-    DIR *d = opendir(cache);
-    assert_non_null(d);
-    for (struct dirent *e; (e = readdir(d)) != NULL;) {
-        (void)snprintf(name, sizeof name, "%s/%s", cache, e->d_name);
-        (void)unlink(name);
-    }
-    (void)closedir(d);
-    (void)rmdir(cache);
-}
-
 /* By a backend; interpreter and native code give bits. */
 static void run_by(const tn_fn *f, int backend, int threads, const void *const *in, double *out, size_t bytes) {
     const tn_compile_options o = {.size = sizeof o, .backend = backend, .threads = threads, .cache_dir = cache};
@@ -212,7 +201,7 @@ static void test_programs(void **unused) {
     for (size_t which = 0; which < COUNT(program); which++)
         for (size_t i = 0; i < COUNT(shape); i++)
             for (int dtype = TN_F32; dtype <= TN_F64; dtype++) check_program(which, dtype, shape[i]);
-    remove_cache();
+    cache_dir_remove(cache);
 }
 
 /* ---- what runs ------------------------------------------------------------------------------- */
