@@ -242,7 +242,7 @@ static void primitives(emit_session *s, const char *only, long n) {
         for (int d = 0; d < TN_NDTYPES; d++) {
             if (!(prim->dtypes >> d & 1)) continue;
             s->tried[id] = true;
-            add_trials(s, prim, d, n);
+            add_trials(s, prim, d, prim->effect ? 3 * n : n);
         }
     }
 }
