@@ -122,7 +122,7 @@ const char *const tn_i_prelude[] = {
     "#define MINUS_0(x) BITS(-(__typeof__(x)){0})\n",
     "#define ABS(x) ((__typeof__(x))(BITS(x) & ~MINUS_0(x)))\n",
     "#define SIGN(x) (BITS(x) < 0)\n",
-    "#define TN_SAME(x, c) ((__typeof__(x)){0} + (c))\n",
+    "#define SAME(x, c) ((__typeof__(x)){0} + (c))\n",
     "#define SEL(m, a, b) \\\n",
     "    ({ \\\n",
     "        __typeof__(m) m_ = (m); \\\n",
