@@ -376,7 +376,7 @@ static void add_trial(emit_session *s, const trial *k, tn_dtype dtype, size_t ra
     m.outermost = true;
     (void)snprintf(what, sizeof what, "'%s' of %lld steps, %s, w %g, room for %lld, %s rank %zu", m.kind,
                    (long long)m.steps, m.schedule ? m.schedule : "no schedule", k->w, (long long)k->capacity,
-                   tn_i_dtype_name(dtype), rank);
+                   tn_i_dtype_name((int)dtype), rank);
     t.f = tn_trace(t.ctx, maze_of, &m, 2, TN_TYPES(tn_type_of(dtype, 0, NULL), tn_type_of(dtype, rank, dim)));
     if (!t.f) {
         emit_wrong(s, what, tn_error(t.ctx));
