@@ -9,14 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void fill(int dtype, void *x, size_t n, double by) {
-    for (size_t i = 0; i < n; i++)
-        if (dtype == TN_F64)
-            ((double *)x)[i] = sin(by * (double)(i + 1));
-        else
-            ((float *)x)[i] = (float)sin(by * (double)(i + 1));
-}
-
 static void *room(size_t bytes) {
     void *p = malloc(bytes + 1);
     assert_non_null(p);
@@ -40,8 +32,8 @@ static void triangle_of(int dtype, const shape *s, tn_i_triangle triangle, bool 
     const size_t size = tn_i_dtype_size(dtype);
     void *a = room((size_t)(n * k * s->count) * size), *b = room((size_t)(n * k * s->count) * size);
     void *whole = room((size_t)elements * size), *part = room((size_t)elements * size);
-    fill(dtype, a, (size_t)(n * k * s->count), 0.7);
-    fill(dtype, b, (size_t)(n * k * s->count), 1.3);
+    fill_sines(dtype, a, (size_t)(n * k * s->count), 0.7);
+    fill_sines(dtype, b, (size_t)(n * k * s->count), 1.3);
     tn_i_products w = {.dtype = dtype, .m = n, .n = n, .k = k, .count = s->count, .anext = n * k, .bnext = n * k};
     w.cnext = n * n;
     w.a = s->turn_a ? (tn_i_matrix){NULL, 1, n} : (tn_i_matrix){NULL, k, 1};
@@ -188,8 +180,8 @@ static void hessian_of(tn_trace_fn g, kind k, bool nest) {
     const size_t size = tn_i_dtype_size(k.dtype), all = (size_t)k.n * (size_t)k.n;
     void *w = room(all * size), *x = room((size_t)k.n * size), *got[4];
     for (int i = 0; i < 4; i++) got[i] = room(all * size);
-    fill(k.dtype, w, all, 0.7);
-    fill(k.dtype, x, (size_t)k.n, 1.3);
+    fill_sines(k.dtype, w, all, 0.7);
+    fill_sines(k.dtype, x, (size_t)k.n, 1.3);
     const void *const in[2] = {w, x};
     call(h, TN_BACKEND_INTERPRETER, in, got);
     call(h, TN_BACKEND_NATIVE, in, got + 1);
@@ -240,8 +232,8 @@ static void test_inputs(void **state) {
     tn_fn *f = made(c, tn_trace(c, of_three, NULL, 3, TN_TYPES(tn_f64(), tn_f64(R, C), tn_f64(C))));
     const double x = 0.3;
     double y[M], z[C], got[9][M * M], want[9][M * M];
-    fill(TN_F64, y, M, 0.9);
-    fill(TN_F64, z, C, 0.4);
+    fill_sines(TN_F64, y, M, 0.9);
+    fill_sines(TN_F64, z, C, 0.4);
     const void *const in[3] = {&x, y, z};
     void *to[2][9];
     for (int i = 0; i < 9; i++) to[0][i] = got[i], to[1][i] = want[i];
@@ -288,8 +280,8 @@ static void test_batches(void **state) {
     tn_fn *h = made(c, tn_hessian(f, tn_wrt(1), NULL, 0));
     tn_fn *v = made(c, tn_vmap(h, B, (int[]){-1, 0}, NULL));
     static double w[N * N], x[B * N], got[B * N * N], want[N * N];
-    fill(TN_F64, w, N * N, 0.7);
-    fill(TN_F64, x, B * N, 1.3);
+    fill_sines(TN_F64, w, N * N, 0.7);
+    fill_sines(TN_F64, x, B * N, 1.3);
     call(v, TN_BACKEND_INTERPRETER, (const void *[]){w, x}, (void *[]){got});
     for (int b = 0; b < B; b++) {
         call(h, TN_BACKEND_INTERPRETER, (const void *[]){w, x + b * N}, (void *[]){want});
@@ -311,8 +303,8 @@ static void test_third(void **state) {
     tn_fn *const third[3] = {made(c, tn_jacfwd(h, tn_wrt(1), 0)), made(c, tn_jacrev(h, tn_wrt(1), NULL, 0)),
                              made(c, tn_jacfwd(j, tn_wrt(1), 0))};
     static double w[N * N], x[N], got[3][N * N * N];
-    fill(TN_F64, w, N * N, 0.7);
-    fill(TN_F64, x, N, 1.3);
+    fill_sines(TN_F64, w, N * N, 0.7);
+    fill_sines(TN_F64, x, N, 1.3);
     for (int i = 0; i < 3; i++) call(third[i], i, (const void *[]){w, x}, (void *[]){got[i]});
     close_to(got[0], got[2], N * N * N, 1e-12);
     close_to(got[1], got[2], N * N * N, 1e-12);

@@ -63,21 +63,13 @@ static void widen(int dtype, const void *x, size_t n, double *to) {
     for (size_t i = 0; i < n; i++) to[i] = dtype == TN_F64 ? ((const double *)x)[i] : (double)((const float *)x)[i];
 }
 
-static void fill(int dtype, void *x, size_t n, double by) {
-    for (size_t i = 0; i < n; i++)
-        if (dtype == TN_F64)
-            ((double *)x)[i] = sin(by * (double)(i + 1));
-        else
-            ((float *)x)[i] = (float)sin(by * (double)(i + 1));
-}
-
 static void compare(const tn_fn *f, int dtype, int n) {
     static double w[MOST * MOST], x[MOST], got[MOST * MOST], native[MOST * MOST], want[MOST * MOST];
     static double wide[2][MOST * MOST];
     const void *const in[2] = {w, x};
     const size_t all = (size_t)n * (size_t)n;
-    fill(dtype, w, all, 0.7);
-    fill(dtype, x, (size_t)n, 1.3);
+    fill_sines(dtype, w, all, 0.7);
+    fill_sines(dtype, x, (size_t)n, 1.3);
     call(f, TN_BACKEND_INTERPRETER, in, got);
     call(f, TN_BACKEND_NATIVE, in, native);
     call(f, TN_BACKEND_REFERENCE, in, want);
@@ -198,8 +190,8 @@ static void one_function(int how, tn_trace_fn f, kind k, bool run) {
     static double w[MOST * MOST], x[MOST], got[MOST * MOST], want[MOST * MOST];
     const size_t all = (size_t)k.n * (size_t)k.n, matrix = all * sizeof(double);
     size_t least = SIZE_MAX, most = 0;
-    fill(TN_F64, w, all, 0.7);
-    fill(TN_F64, x, (size_t)k.n, 1.3);
+    fill_sines(TN_F64, w, all, 0.7);
+    fill_sines(TN_F64, x, (size_t)k.n, 1.3);
     for (int order = 0; order < ORDERS; order++) {
         tn_ctx *c = checked();
         const tn_fn *d = in_order(c, how, f, &k, order);
@@ -279,9 +271,9 @@ static void test_moves(void **state) {
         tn_fn *f = tn_fn_parse(c, text, n, "moves.tn");
         if (!f) fail_msg("%s", tn_error(c));
         assert_int_equal(matrices(f), 0);
-        fill(dtype, x, ALL, 0.3);
-        fill(dtype, y, ALL, 0.9);
-        fill(dtype, u, 26, 1.7);
+        fill_sines(dtype, x, ALL, 0.3);
+        fill_sines(dtype, y, ALL, 0.9);
+        fill_sines(dtype, u, 26, 1.7);
         for (int backend = 0; backend < 3; backend++) {
             tn_exec *e = compiled(f, backend);
             void *out[OUTS];
@@ -321,8 +313,8 @@ static void test_left_out(void **state) {
     kind k = {N, 1, TN_F64};
     tn_ctx *c = checked();
     const tn_fn *d = derivative(c, 0, turned, &k);
-    fill(TN_F64, w, N * N, 0.1);
-    fill(TN_F64, x, N, 0.2);
+    fill_sines(TN_F64, w, N * N, 0.1);
+    fill_sines(TN_F64, x, N, 0.2);
     x[3] = INFINITY; /* cos x[3] is NaN: row 4, in which sin and W x are too */
     for (int i = 0; i < N; i++) w[i * N + 3] = 0.5;
     for (int backend = TN_BACKEND_INTERPRETER; backend <= TN_BACKEND_NATIVE; backend++) {
@@ -355,8 +347,8 @@ static void test_stores(void **state) {
     tn_ctx *c = checked();
     tn_fn *f = tn_fn_parse(c, program, strlen(program), "spots.tn");
     if (!f) fail_msg("%s", tn_error(c));
-    fill(TN_F64, x, ROWS * N, 0.3);
-    fill(TN_F64, v, ROWS, 0.9);
+    fill_sines(TN_F64, x, ROWS * N, 0.3);
+    fill_sines(TN_F64, v, ROWS, 0.9);
     for (int i = 0; i < ROWS; i++) at[i] = i % 7 == 0 ? -1 : i % 11 == 0 ? N + i : (i * 5) % N;
     for (int backend = 0; backend < 3; backend++) {
         tn_exec *e = compiled(f, backend);

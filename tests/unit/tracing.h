@@ -39,4 +39,13 @@ static inline void close_to(const double *got, const double *want, size_t n, dou
     }
 }
 
+/* n floats of f32 or f64: sin of 1, 2, .. times `by`. */
+static inline void fill_sines(int dtype, void *x, size_t n, double by) {
+    for (size_t i = 0; i < n; i++)
+        if (dtype == TN_F64)
+            ((double *)x)[i] = sin(by * (double)(i + 1));
+        else
+            ((float *)x)[i] = (float)sin(by * (double)(i + 1));
+}
+
 #endif
