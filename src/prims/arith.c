@@ -309,9 +309,29 @@ static tn_i_var simplify_div(tn_i_builder *b, const tn_i_param *p, uint32_t nin,
     return k == -1.0 ? tn_i_op1(b, TN_P_neg, in[0]) : TN_NOVAR;
 }
 
-/* -(x / y) / y: y*y would leave the range of numbers earlier. */
-static tn_i_var partial_divisor(tn_i_rule *r, tn_i_var dy) {
-    return tn_i_mul_by(r, dy, tn_i_op1(r->b, TN_P_neg, tn_i_op2(r->b, TN_P_div, r->out[0], r->in[1])));
+/* 1 / y, of the elements that a broadcast repeats. */
+static tn_i_var reciprocal(tn_i_builder *b, tn_i_var y) {
+    const tn_i_eqn *e = tn_i_made_by(b, y, TN_P_broadcast_in_dim);
+    if (!e) return tn_i_op2(b, TN_P_div, tn_i_number_like(b, y, 1.0), y);
+    const tn_type to = *tn_i_vtype(b, y);
+    const tn_i_param *dims = tn_i_p(e) + 1;
+    int64_t dim[TN_MAX_RANK] = {0};
+    for (uint32_t i = 0; i < dims->n; i++) dim[i] = dims->u.ints[i];
+    const tn_i_var one_over = reciprocal(b, b->pool[e->in]);
+    return tn_i_broadcast(b, one_over, to.rank, to.dim, dim);
+}
+
+/* dx (1/y) - dy (x/y)(1/y): the linear program divides nothing, however many tangents it is applied to; y*y would
+ * leave the range of numbers earlier.  By a constant it stays the quotient, which is rounded once. */
+static void jvp_div(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
+    if (din[1] == TN_NOVAR) {
+        dout[0] = tn_i_op2(r->b, TN_P_div, din[0], r->in[1]);
+        return;
+    }
+    const tn_i_var one_over = reciprocal(r->b, r->in[1]);
+    const tn_i_var ratio = tn_i_op2(r->b, TN_P_mul, r->out[0], one_over);
+    dout[0] = tn_i_mul_by(r, din[1], tn_i_op1(r->b, TN_P_neg, ratio));
+    if (din[0] != TN_NOVAR) dout[0] = tn_i_add_values(r->b, tn_i_mul_by(r, din[0], one_over), dout[0]);
 }
 
 static void transpose_div(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
@@ -333,11 +353,11 @@ const tn_prim tn_prim_div = {
     .type = tn_i_type_elementwise,
     .linear = {TN_OPERAND(0)},
     .simplify = simplify_div,
-    .partial = {NULL, partial_divisor},
+    .jvp = jvp_div,
     .transpose = transpose_div,
     TN_NUMBER_STRIPS(div),
     .weight = 4,
-    .jvp_bound = 5,
+    .jvp_bound = 6,
     .transpose_bound = 1,
     .domain = {{-2, 2, 0, 0}, {-2, 2, 0.7, TN_AT_ZERO}},
     .strict = 1 + TN_P_strict_div,

@@ -416,6 +416,44 @@ static void sampled_numbers(void **state) {
     assert_true(negative && positive && empty);
 }
 
+/* ---- quotients --------------------------------------------------------------------------------------------- */
+
+/* The quotients of the jvp, and how many elements they have. */
+static int quotients(const char *program, int64_t *elements) {
+    tn_ctx *c = tn_ctx_new(NULL);
+    tn_fn *f = tn_fn_parse(c, program, strlen(program), "quotient.tn");
+    if (!f) fail_msg("%s", tn_error(c));
+    const tn_fn *d = tn_jvp(f, NULL);
+    assert_non_null(d);
+    int n = 0;
+    *elements = 0;
+    for (uint32_t i = 0; i < d->neqn; i++) {
+        if (d->eqn[i].prim->id != TN_P_div) continue;
+        n++;
+        *elements += tn_i_count(d->val[d->eqn[i].out].type);
+    }
+    tn_ctx_free(c);
+    return n;
+}
+
+/* Beside the quotients of the program there is 1/y, once, and of what a broadcast repeats; tangents are divided by a
+ * constant alone. */
+static void tangents_are_not_divided(void **state) {
+    (void)state;
+    int64_t elements;
+    assert_int_equal(quotients("{ lambda a:f64[4,3] b:f64[4] . let\n"
+                               "    c:f64[4,3] = broadcast_in_dim[shape=(4, 3) broadcast_dimensions=(0,)] b\n"
+                               "    d:f64[4,3] = div a c\n  in (d,) }",
+                               &elements),
+                     2);
+    assert_int_equal(elements, 12 + 4);
+    assert_int_equal(quotients("{ lambda a:f64[5] b:f64[5] . let\n    c:f64[5] = div a b\n"
+                               "    d:f64[5] = div c b\n  in (d,) }",
+                               &elements),
+                     3);
+    assert_int_equal(quotients("{ lambda a:f64[5] . let\n    b:f64[5] = div a 3.0:f64[]\n  in (b,) }", &elements), 2);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(safe_identities),
@@ -425,6 +463,7 @@ int main(void) {
         cmocka_unit_test(kinks_of_clamp),
         cmocka_unit_test(order_of_polygamma_is_fixed),
         cmocka_unit_test(integer_exponents_differentiate),
+        cmocka_unit_test(tangents_are_not_divided),
         cmocka_unit_test(scalars_batch),
         cmocka_unit_test(scalar_bounds_differentiate),
         cmocka_unit_test(wrong_types),
