@@ -247,7 +247,7 @@ static uint32_t alive_at_once(const tn_i_nest_writer *w, uint32_t phase, bool *c
 /* As many as keep the processor busy and fit its registers; lanes of sums come by sixteen elements. */
 static int vectors_at_once(const tn_i_nest_writer *w, uint32_t phase, bool lanes) {
     bool calls = false;
-    const uint32_t most = alive_at_once(w, phase, &calls), registers = w->m->bytes == 64 ? 28 : 14;
+    const uint32_t most = alive_at_once(w, phase, &calls), registers = w->m->bytes == 64 ? 24 : 14;
     int n = calls ? 1 : most * 4 <= registers ? 4 : most * 2 <= registers ? 2 : 1;
     if (w->n->nop > LONG) n = n > 2 ? 2 : n; /* there is enough to do, and compiling takes time */
     if (w->n->nop > 4 * LONG) n = 1;
@@ -312,6 +312,35 @@ static void main_loop(tn_i_nest_writer *w, uint32_t phase, const char *from, con
     tn_i_text_put(w->t, "i += %d;\n}\n", vectors * w->lanes);
 }
 
+/* Few steps in front of the plain part and behind it stand by themselves: where they are is known, so that nothing is
+ * left to ask there about boxes. */
+static bool ends_are_few(tn_i_nest_writer *w, uint32_t phase, int64_t step, int64_t whole) {
+    enum { FEW = 2 };
+    return find_plain(w, phase, step) && w->plain_hi <= whole && (w->plain_lo + whole - w->plain_hi) / step <= FEW;
+}
+
+static void steps_alone(tn_i_nest_writer *w, uint32_t phase, int64_t from, int64_t to, int vectors,
+                        const tn_i_piece *k) {
+    for (int64_t i = from; i < to; i += (int64_t)vectors * w->lanes) {
+        tn_i_text_put(w->t, "{ const int64_t i = INT64_C(%" PRId64 ");\n", i);
+        tn_i_emit_pieces(w, phase, vectors, k);
+        tn_i_text_put(w->t, "}\n");
+    }
+}
+
+static void plain_between(tn_i_nest_writer *w, uint32_t phase, int64_t whole, int vectors) {
+    tn_i_piece k[PIECES];
+    for (int u = 0; u < vectors; u++) k[u] = (tn_i_piece){.count = w->lanes};
+    steps_alone(w, phase, 0, w->plain_lo, vectors, k);
+    tn_i_text_put(w->t, "for (int64_t i = INT64_C(%" PRId64 "); i < INT64_C(%" PRId64 "); i += %d) {\n", w->plain_lo,
+                  w->plain_hi, vectors * w->lanes);
+    w->plain = true;
+    tn_i_emit_pieces(w, phase, vectors, k);
+    w->plain = false;
+    tn_i_text_put(w->t, "}\n");
+    steps_alone(w, phase, w->plain_hi, whole, vectors, k);
+}
+
 static void last_elements(tn_i_nest_writer *w, uint32_t phase, int64_t from) {
     tn_i_piece k[PIECES];
     int n = 0;
@@ -339,7 +368,9 @@ static void innermost(tn_i_nest_writer *w, uint32_t phase, int vectors) {
         (void)snprintf(end, sizeof end, "(to < INT64_C(%" PRId64 ") ? to : INT64_C(%" PRId64 "))", whole, whole);
     if (!tn_i_has_leaf(w, phase)) {
         tn_i_sums_begin_leaf(w, phase);
-        if (whole) {
+        if (whole && !pieces && !w->n->upper && ends_are_few(w, phase, step, whole))
+            plain_between(w, phase, whole, vectors);
+        else if (whole) {
             tn_i_text_put(w->t, "{\n");
             main_loop(w, phase, begin, end, vectors);
             tn_i_text_put(w->t, "}\n");
