@@ -54,6 +54,12 @@ typedef struct tn_i_nest_writer {
         int64_t row;  /* elements in front of the row that is being written, of rows that are gone through as one */
         int64_t seam; /* how many lanes are this row's, where the others are the next one's; 0: all */
     } flat;           /* nest_flat.c */
+    struct {
+        bool on;
+        uint32_t of[TN_NEST_OPS];  /* the operation of whose vectors this one's are made, or TN_NOVAR */
+        uint8_t back[TN_NEST_OPS]; /* how many elements it is behind that */
+        bool need[TN_NEST_OPS], done[TN_NEST_OPS];
+    } behind;                 /* nest_behind.c */
     size_t part[TN_NEST_OPS]; /* of a sum that goes through all pieces: where in scratch its parts are */
 } tn_i_nest_writer;
 
@@ -69,6 +75,7 @@ void tn_i_emit_scalar(tn_i_nest_writer *w, uint32_t op);
 void tn_i_emit_numbers(tn_i_nest_writer *w); /* all of a nest without loops */
 /* nest_ops.c: n vectors, the first at element `i`. */
 void tn_i_emit_pieces(tn_i_nest_writer *w, uint32_t phase, int n, const tn_i_piece *k);
+void tn_i_emit_operation(tn_i_nest_writer *w, uint32_t op, const tn_i_piece *k);
 void tn_i_emit_stays(tn_i_nest_writer *w, uint32_t phase); /* in front of the innermost loop: what it does not move */
 void tn_i_emit_spread(tn_i_nest_writer *w, uint32_t op);
 /* "f64x8"; of bool the integers of op's mask. */
@@ -94,6 +101,13 @@ bool tn_i_rows_are_flat(const tn_i_nest_writer *w);
 void tn_i_emit_flat_rows(tn_i_nest_writer *w);
 /* The value of a LOAD in such rows, where it is no matter of the index alone; false: it is. */
 bool tn_i_emit_flat_load(tn_i_nest_writer *w, uint32_t op, const char *type, const tn_i_piece *piece);
+
+/* nest_behind.c: whether operations of the plain part take over what others compute of neighbours; in front of its
+ * loop; a vector of it without stores; at the end of a step. */
+bool tn_i_find_behind(tn_i_nest_writer *w, uint32_t phase);
+void tn_i_behind_begin(tn_i_nest_writer *w);
+void tn_i_behind_vector(tn_i_nest_writer *w, uint32_t phase, const tn_i_piece *k);
+void tn_i_behind_next(tn_i_nest_writer *w, int vectors);
 
 /* nest_vec.c: q3, an array where loops 0 .. loops-1 are. */
 void tn_i_move_arrays(tn_i_nest_writer *w, uint32_t loops);

@@ -410,7 +410,7 @@ static bool calls(const tn_i_nest_writer *w, uint32_t phase) {
     return false;
 }
 
-static void emit_op(tn_i_nest_writer *w, uint32_t op, const tn_i_piece *k) {
+void tn_i_emit_operation(tn_i_nest_writer *w, uint32_t op, const tn_i_piece *k) {
     emit_one(w, op, k);
     tn_i_emit_blocks_behind(w, op, k);
 }
@@ -420,13 +420,14 @@ static void by_operations(tn_i_nest_writer *w, uint32_t phase, int n, const tn_i
     for (w->u = 0; w->u < n; w->u++) emit_all_kept(w, phase);
     for (uint32_t i = 0; i < w->n->nop; i++)
         if (w->n->op[i].phase == phase && tn_i_of_elements(w, &w->n->op[i]))
-            for (w->u = 0; w->u < n; w->u++) emit_op(w, i, &k[w->u]);
+            for (w->u = 0; w->u < n; w->u++) tn_i_emit_operation(w, i, &k[w->u]);
 }
 
 static void one_vector(tn_i_nest_writer *w, uint32_t phase, bool stores, const tn_i_piece *k) {
     for (uint32_t i = 0; i < w->n->nop; i++) {
         const tn_i_nest_op *o = &w->n->op[i];
-        if (o->phase == phase && tn_i_of_elements(w, o) && (o->kind == TN_NEST_STORE) == stores) emit_op(w, i, k);
+        if (o->phase == phase && tn_i_of_elements(w, o) && (o->kind == TN_NEST_STORE) == stores)
+            tn_i_emit_operation(w, i, k);
     }
 }
 
@@ -436,7 +437,10 @@ static void one_vector(tn_i_nest_writer *w, uint32_t phase, bool stores, const t
 static void by_vectors(tn_i_nest_writer *w, uint32_t phase, int n, const tn_i_piece *k) {
     for (w->u = 0; w->u < n; w->u++) {
         emit_all_kept(w, phase);
-        one_vector(w, phase, false, &k[w->u]);
+        if (w->behind.on)
+            tn_i_behind_vector(w, phase, &k[w->u]);
+        else
+            one_vector(w, phase, false, &k[w->u]);
     }
     for (w->u = 0; w->u < n; w->u++) one_vector(w, phase, true, &k[w->u]);
 }

@@ -332,12 +332,17 @@ static void plain_between(tn_i_nest_writer *w, uint32_t phase, int64_t whole, in
     tn_i_piece k[PIECES];
     for (int u = 0; u < vectors; u++) k[u] = (tn_i_piece){.count = w->lanes};
     steps_alone(w, phase, 0, w->plain_lo, vectors, k);
+    const bool behind = tn_i_find_behind(w, phase);
+    tn_i_text_put(w->t, "{\n");
+    if (behind) tn_i_behind_begin(w);
     tn_i_text_put(w->t, "for (int64_t i = INT64_C(%" PRId64 "); i < INT64_C(%" PRId64 "); i += %d) {\n", w->plain_lo,
                   w->plain_hi, vectors * w->lanes);
     w->plain = true;
+    w->behind.on = behind;
     tn_i_emit_pieces(w, phase, vectors, k);
-    w->plain = false;
-    tn_i_text_put(w->t, "}\n");
+    w->plain = w->behind.on = false;
+    if (behind) tn_i_behind_next(w, vectors);
+    tn_i_text_put(w->t, "}\n}\n");
     steps_alone(w, phase, w->plain_hi, whole, vectors, k);
 }
 

@@ -140,6 +140,7 @@ const char *const tn_i_prelude[] = {
     "#define LIST16(F, x, s) \\\n",
     "    LIST8(F, x, s), F(x, s, 8), F(x, s, 9), F(x, s, 10), F(x, s, 11), F(x, s, 12), F(x, s, 13), F(x, s, 14), F(x, s, 15)\n",
     "#define LOW(h, L, l) (((l) & (h) ? (L) + (l) - (h) : (l)) & (2 * (L) - 1))\n",
+    "#define BACK(n, L, l) ((L) - (n) + (l))\n",
     "#define HIGH(h, L, l) (((l) & (h) ? (L) + (l) : (l) + (h)) & (2 * (L) - 1))\n",
     "#ifdef __clang__\n",
     "#define MIX(a, b, W, L, F, h) __builtin_shufflevector(a, b, LIST##L(F, h, L))\n",

@@ -1,0 +1,134 @@
+/* What is computed of an element and of a neighbour of it as well is computed once by native code (emit/nest_behind.c):
+ * the same bits, at any distance, and only where no edge is between. */
+#include "tracing.h"
+
+#include "cache_dir.h"
+
+#include "emit/emit.h"
+#include "exec/exec.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { MOST = 3 * 1000 };
+
+typedef struct kind {
+    int dtype;
+    int64_t rows, n, apart; /* rows 0: a vector */
+    bool taken;             /* the text takes something over */
+} kind;
+
+static char cache[] = "/tmp/tansy-behind-XXXXXX"; /* of native code */
+
+/* ---- programs of x and y [rows, n] ------------------------------------------------------------- */
+
+static tn_val part(const kind *k, tn_val x, int64_t from, int64_t left) {
+    return tn_slice_axis(x, from, k->n - left, 1, k->rows > 0);
+}
+
+static tn_val padded(const kind *k, tn_val x, int64_t before, int64_t behind) {
+    if (k->rows) return tn_pad(x, 0, tn_ints(0, before), tn_ints(0, behind), tn_ints());
+    return tn_pad(x, 0, tn_ints(before), tn_ints(behind), tn_ints());
+}
+
+/* As a derivative of what has neighbours. */
+static tn_val differences(const tn_val *in, void *user) {
+    const kind *k = user;
+    const tn_val l = part(k, in[0], 0, k->apart), r = part(k, in[0], k->apart, 0), m = part(k, in[1], 0, k->apart);
+    const tn_val t = tn_mul(tn_add(tn_mul(l, r), m), tn_mul(l, 3));
+    return tn_sub(padded(k, t, k->apart, 0), padded(k, t, 0, k->apart));
+}
+
+/* The same of neighbours of x and of elements two apart of y. */
+static tn_val uneven(const tn_val *in, void *user) {
+    const kind *k = user;
+    tn_val t[2];
+    for (int i = 0; i < 2; i++) {
+        const tn_val x = part(k, in[0], 1 + i, 1 - i), y = part(k, in[1], 2 * i, 2 - 2 * i);
+        t[i] = padded(k, tn_mul(tn_add(tn_mul(x, y), x), tn_sub(x, y)), 1, 1);
+    }
+    return tn_sub(t[0], t[1]);
+}
+
+static tn_val rosenbrock(const tn_val *in, void *user) {
+    const kind *k = user;
+    const tn_val l = part(k, in[0], 0, k->apart), r = part(k, in[0], k->apart, 0);
+    return tn_sum(tn_add(tn_mul(100, tn_square(tn_sub(r, tn_square(l)))), tn_square(tn_sub(1, l))));
+}
+
+static tn_fn *made(tn_ctx *c, tn_fn *f) {
+    if (!f) fail_msg("%s", tn_error(c));
+    return f;
+}
+
+static tn_fn *program(tn_ctx *c, int which, kind *k) {
+    const int64_t dim[2] = {k->rows ? k->rows : k->n, k->n};
+    const tn_type t = tn_type_of((tn_dtype)k->dtype, k->rows ? 2 : 1, dim);
+    if (which == 0) return made(c, tn_trace(c, differences, k, 2, (const tn_type[]){t, t}));
+    if (which == 3) return made(c, tn_trace(c, uneven, k, 2, (const tn_type[]){t, t}));
+    tn_fn *f = made(c, tn_trace(c, rosenbrock, k, 1, &t));
+    return made(c, which == 1 ? tn_grad(f, NULL, NULL) : tn_hvp(f, NULL, NULL));
+}
+
+/* ---- running -------------------------------------------------------------------------------------- */
+
+static bool takes_over(const tn_fn *f) {
+    const tn_compile_options o = {.size = sizeof o, .backend = TN_BACKEND_INTERPRETER};
+    tn_exec *e = tn_compile(f, &o);
+    assert_non_null(e);
+    tn_i_module m = {.ctx = tn_fn_ctx(f), .text = {.ctx = tn_fn_ctx(f)}, .isa = TN_ISA_AVX512, .bytes = 64};
+    (void)tn_i_module_address(&m, NULL);
+    assert_true(tn_i_emit_module(&m, e->plan));
+    tn_i_text_put(&m.text, "%c", 0);
+    const bool takes = strstr(m.text.at, ", BACK, ") != NULL;
+    tn_i_text_free(&m.text);
+    tn_i_module_free(&m);
+    tn_exec_free(e);
+    return takes;
+}
+
+static void check_program(int which, kind k) {
+    static double x[MOST], y[MOST], out[3][MOST];
+    const void *const in[2] = {x, y};
+    tn_ctx *c = checked();
+    tn_fn *f = program(c, which, &k);
+    fill_sines(k.dtype, x, MOST, 0.7);
+    fill_sines(k.dtype, y, MOST, 1.3);
+    if (takes_over(f) != k.taken)
+        fail_msg("program %d of %dx%d, %d apart, dtype %d: %s", which, (int)k.rows, (int)k.n, (int)k.apart, k.dtype,
+                 k.taken ? "computes what a neighbour has" : "takes over what is not there");
+    const int backend[] = {TN_BACKEND_REFERENCE, TN_BACKEND_INTERPRETER, TN_BACKEND_NATIVE};
+    for (int b = 0; b < 3; b++) {
+        const tn_compile_options o = {.size = sizeof o, .backend = backend[b], .cache_dir = cache};
+        tn_exec *e = tn_compile(f, &o);
+        if (!e) fail_msg("%s", tn_error(c));
+        memset(out[b], 0, sizeof out[b]);
+        assert_int_equal(tn_call(e, in, (void *[]){out[b]}), TN_OK);
+        tn_exec_free(e);
+        if (memcmp(out[0], out[b], sizeof out[0]) != 0)
+            fail_msg("program %d of %dx%d, %d apart, dtype %d: backend %d has other bits", which, (int)k.rows, (int)k.n,
+                     (int)k.apart, k.dtype, backend[b]);
+    }
+    tn_ctx_free(c);
+}
+
+static void test_programs(void **state) {
+    static const kind kinds[] = {
+        {TN_F64, 0, 1000, 1, true},  {TN_F64, 0, 999, 3, true},   {TN_F64, 0, 1000, 7, true},
+        {TN_F64, 0, 70, 7, false},   {TN_F32, 0, 1000, 1, true},  {TN_F32, 0, 2771, 15, true},
+        {TN_F64, 0, 1000, 8, false}, {TN_F32, 0, 801, 16, false}, {TN_F64, 0, 40, 1, false},
+        {TN_F64, 3, 500, 1, true},   {TN_F64, 0, 9, 2, false},    {TN_F64, 0, 2, 1, false},
+    };
+    (void)state;
+    assert_non_null(mkdtemp(cache));
+    for (int which = 0; which < 3; which++)
+        for (size_t i = 0; i < COUNT(kinds); i++) check_program(which, kinds[i]);
+    check_program(3, (kind){TN_F64, 0, 1000, 1, false});
+    cache_dir_remove(cache);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_programs)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
