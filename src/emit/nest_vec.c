@@ -247,7 +247,7 @@ static uint32_t alive_at_once(const tn_i_nest_writer *w, uint32_t phase, bool *c
 /* As many as keep the processor busy and fit its registers; lanes of sums come by sixteen elements. */
 static int vectors_at_once(const tn_i_nest_writer *w, uint32_t phase, bool lanes) {
     bool calls = false;
-    const uint32_t most = alive_at_once(w, phase, &calls), registers = w->m->bytes == 64 ? 24 : 14;
+    const uint32_t most = alive_at_once(w, phase, &calls), registers = w->m->bytes == 64 ? 28 : 14;
     int n = calls ? 1 : most * 4 <= registers ? 4 : most * 2 <= registers ? 2 : 1;
     if (w->n->nop > LONG) n = n > 2 ? 2 : n; /* there is enough to do, and compiling takes time */
     if (w->n->nop > 4 * LONG) n = 1;
