@@ -1,11 +1,8 @@
 /* What is computed of an element and of a neighbour of it as well is computed once by native code (emit/nest_behind.c):
  * the same bits, at any distance, and only where no edge is between. */
-#include "tracing.h"
+#include "native_text.h"
 
 #include "cache_dir.h"
-
-#include "emit/emit.h"
-#include "exec/exec.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,21 +70,6 @@ static tn_fn *program(tn_ctx *c, int which, kind *k) {
 
 /* ---- running -------------------------------------------------------------------------------------- */
 
-static bool takes_over(const tn_fn *f) {
-    const tn_compile_options o = {.size = sizeof o, .backend = TN_BACKEND_INTERPRETER};
-    tn_exec *e = tn_compile(f, &o);
-    assert_non_null(e);
-    tn_i_module m = {.ctx = tn_fn_ctx(f), .text = {.ctx = tn_fn_ctx(f)}, .isa = TN_ISA_AVX512, .bytes = 64};
-    (void)tn_i_module_address(&m, NULL);
-    assert_true(tn_i_emit_module(&m, e->plan));
-    tn_i_text_put(&m.text, "%c", 0);
-    const bool takes = strstr(m.text.at, ", BACK, ") != NULL;
-    tn_i_text_free(&m.text);
-    tn_i_module_free(&m);
-    tn_exec_free(e);
-    return takes;
-}
-
 static void check_program(int which, kind k) {
     static double x[MOST], y[MOST], out[3][MOST];
     const void *const in[2] = {x, y};
@@ -95,7 +77,7 @@ static void check_program(int which, kind k) {
     tn_fn *f = program(c, which, &k);
     fill_sines(k.dtype, x, MOST, 0.7);
     fill_sines(k.dtype, y, MOST, 1.3);
-    if (takes_over(f) != k.taken)
+    if (native_text_has(f, ", BACK, ") != k.taken)
         fail_msg("program %d of %dx%d, %d apart, dtype %d: %s", which, (int)k.rows, (int)k.n, (int)k.apart, k.dtype,
                  k.taken ? "computes what a neighbour has" : "takes over what is not there");
     const int backend[] = {TN_BACKEND_REFERENCE, TN_BACKEND_INTERPRETER, TN_BACKEND_NATIVE};

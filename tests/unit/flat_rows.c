@@ -1,11 +1,8 @@
 /* Rows that follow one another in memory, gone through as one by native code (emit/nest_flat.c): the same bits as row
  * by row, wherever arrays begin, and nothing is written beside them. */
-#include "tracing.h"
+#include "native_text.h"
 
 #include "cache_dir.h"
-
-#include "emit/emit.h"
-#include "exec/exec.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -180,19 +177,7 @@ static void test_two(void **unused) {
 
 /* ---- which programs ---------------------------------------------------------------------------- */
 
-static bool is_flat(const tn_fn *f) {
-    tn_exec *e = tn_compile(f, NULL);
-    assert_non_null(e);
-    tn_i_module m = {.ctx = tn_fn_ctx(f), .text = {.ctx = tn_fn_ctx(f)}, .isa = TN_ISA_AVX512, .bytes = 64};
-    (void)tn_i_module_address(&m, NULL);
-    assert_true(tn_i_emit_module(&m, e->plan));
-    tn_i_text_put(&m.text, "%c", 0);
-    const bool flat = strstr(m.text.at, "int64_t done = 0;") != NULL;
-    tn_i_text_free(&m.text);
-    tn_i_module_free(&m);
-    tn_exec_free(e);
-    return flat;
-}
+static bool is_flat(const tn_fn *f) { return native_text_has(f, "int64_t done = 0;"); }
 
 static void test_which(void **unused) {
     (void)unused;
