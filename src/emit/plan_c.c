@@ -104,13 +104,53 @@ static void put_dots(tn_i_module *m, const tn_i_plan *p, const tn_i_var v[3], co
     tn_i_text_put(&m->text, ", INT64_C(%" PRId64 "));\n", d->ys);
 }
 
+static void put_rows(tn_i_module *m, const tn_i_plan *p, const tn_i_var v[3], const tn_i_by_rows *r, bool accumulate) {
+    tn_i_text_put(&m->text, "((rows_fn *)T[%u])(INT64_C(%" PRId64 "), INT64_C(%" PRId64 "), (const void *)",
+                  (unsigned)tn_i_module_address(m, (const void *)(uintptr_t)r->kernel), r->k, r->n);
+    tn_i_emit_address(m, &p->place[v[r->turned]]);
+    tn_i_text_put(&m->text, ", INT64_C(%" PRId64 "), (const void *)", r->xs);
+    tn_i_emit_address(m, &p->place[v[!r->turned]]);
+    tn_i_text_put(&m->text, ", INT64_C(%" PRId64 "), %d, (void *)", r->brs, accumulate);
+    tn_i_emit_address(m, &p->place[v[2]]);
+    tn_i_text_put(&m->text, ", 0);\n");
+}
+
+/* A matrix times two vectors, likewise. */
+static void put_two(tn_i_module *m, const tn_i_plan *p, const tn_i_step *s, const tn_i_by_dots *d) {
+    const tn_i_eqn *e[2] = {&p->f->eqn[s[0].eqn], &p->f->eqn[s[1].eqn]};
+    tn_i_text_put(&m->text, "{ const void *const x[2] = {(const void *)");
+    for (int q = 0; q < 2; q++) {
+        if (q) tn_i_text_put(&m->text, ", (const void *)");
+        tn_i_emit_address(m, &p->place[tn_i_in(p->f, e[q])[d->turned]]);
+    }
+    tn_i_text_put(&m->text, "};\nvoid *const y[2] = {(void *)");
+    for (int q = 0; q < 2; q++) {
+        if (q) tn_i_text_put(&m->text, ", (void *)");
+        tn_i_emit_address(m, &p->place[e[q]->out]);
+    }
+    tn_i_text_put(&m->text, "};\n((two_fn *)T[%u])(INT64_C(%" PRId64 "), INT64_C(%" PRId64 "), x, (const void *)",
+                  (unsigned)tn_i_module_address(m, (const void *)(uintptr_t)d->two), d->k, d->n);
+    tn_i_emit_address(m, &p->place[tn_i_in(p->f, e[0])[!d->turned]]);
+    tn_i_text_put(&m->text, ", INT64_C(%" PRId64 "), y); }\n", d->bcs);
+}
+
 /* A product that is described already: no more than where its operands are. */
 static void put_product(tn_i_module *m, const tn_i_plan *p, const tn_i_step *s) {
     const tn_i_eqn *e = &p->f->eqn[s->eqn];
     const tn_i_var v[3] = {tn_i_in(p->f, e)[0], tn_i_in(p->f, e)[1], e->out};
     tn_i_by_dots d;
+    if (s->follows) return; /* the one before has done it */
+    if (s->leads && tn_i_gemm_two(&p->product[s[0].loop], &p->product[s[1].loop], &d)) {
+        put_two(m, p, s, &d);
+        return;
+    }
     if (tn_i_gemm_by_dots(&p->product[s->loop], &d)) {
         put_dots(m, p, v, &d);
+        return;
+    }
+    tn_i_by_rows r;
+    if (tn_i_gemm_by_rows(&p->product[s->loop], &r)) {
+        put_rows(m, p, v, &r, s->onto);
         return;
     }
     tn_i_text_put(&m->text, "((product_fn *)T[%d])(T[%u], R->threads", TN_TABLE_PRODUCT,
@@ -133,7 +173,8 @@ static bool emit_step(tn_i_module *m, const tn_i_plan *p, size_t step, uint8_t *
         *written = JOIN;
         return true;
     }
-    if (s->kind == TN_STEP_KERNEL && s->at_once) {
+    const bool pair = s->leads || s->follows; /* of the outermost program one may be wanted alone */
+    if (s->kind == TN_STEP_KERNEL && s->at_once && !(pair && p == m->root)) {
         *written = PRODUCT;
         return true;
     }

@@ -97,6 +97,8 @@ const char *const tn_i_prelude[] = {
     "typedef int step_fn(const struct plan *, const struct run *, uintptr_t *, size_t);\n",
     "typedef void product_fn(const void *, int, void *, void *, void *);\n",
     "typedef void dots_fn(int64_t, int64_t, const void *, const void *, int64_t, _Bool, void *, int64_t);\n",
+    "typedef void rows_fn(int64_t, int64_t, const void *, int64_t, const void *, int64_t, _Bool, void *, uintptr_t);\n",
+    "typedef void two_fn(int64_t, int64_t, const void *const *, const void *, int64_t, void *const *);\n",
     "typedef int leave_fn(const struct plan *, const struct run *, uintptr_t *);\n",
     "INLINE f64 f64_bits(uint64_t u) {\n",
     "    f64 x;\n",

@@ -2,7 +2,6 @@
  * and the rest. */
 #include "exec/bands.h"
 
-#include "prims/dot.h"
 #include "prims/rules.h"
 #include "prims/shape.h"
 
@@ -68,12 +67,12 @@ static tn_i_var emit_rows(tn_i_builder *b, const tn_i_eqn *e, int64_t k, const t
 }
 
 /* A product over the rows from `first` on, in parts, which are added to what there is. */
-static tn_i_var add_parts(tn_i_builder *b, const tn_i_eqn *e, int64_t first, int64_t k, const tn_i_var *in,
-                          tn_i_var sum) {
+static tn_i_var add_parts(tn_i_builder *b, const tn_i_eqn *e, int64_t part, int64_t first, int64_t k,
+                          const tn_i_var *in, tn_i_var sum) {
     for (int64_t r = first, next; r < k; r = next) {
-        next = r + TN_DOT_PART < k ? r + TN_DOT_PART : k;
-        const tn_i_var part[2] = {slice_rows(b, in[0], r, next), slice_rows(b, in[1], r, next)};
-        const tn_i_var product = tn_i_emit_like(b, e, part);
+        next = r + part < k ? r + part : k;
+        const tn_i_var some[2] = {slice_rows(b, in[0], r, next), slice_rows(b, in[1], r, next)};
+        const tn_i_var product = tn_i_emit_like(b, e, some);
         b->linear = false;
         sum = tn_i_op2(b, TN_P_add, sum, product);
     }
@@ -105,7 +104,7 @@ static void emit_band(emission *w, tn_i_builder *b, int64_t first, int64_t k) {
         b->region = e->region;
         b->linear = e->linear;
         if (role == TN_BAND_PRODUCT)
-            w->made[e->out] = add_parts(b, e, first, k, in, w->made[e->out]);
+            w->made[e->out] = add_parts(b, e, z->part, first, k, in, w->made[e->out]);
         else if (role == TN_BAND_SUM) {
             in[0] = slice_rows(b, in[0], first, k);
             w->made[e->out] = tn_i_emit_like(b, e, in);
@@ -175,9 +174,14 @@ static tn_fn *body_of(emission *w, const lists *l, tn_i_var *out) {
     for (uint32_t k = 0; k < l->nproduct; k++) out[n++] = w->made[l->product[k]];
     for (uint32_t k = 0; k < l->nsum; k++) out[n++] = w->made[l->sum[k]];
     for (uint32_t k = 0; k < l->nleave; k++) out[n++] = w->made[l->leave[k]];
-    if (!b.failed) return tn_i_finish(&b, n, out);
-    tn_i_builder_drop(&b);
-    return NULL;
+    if (b.failed) {
+        tn_i_builder_drop(&b);
+        return NULL;
+    }
+    tn_fn *body = tn_i_finish(&b, n, out), *few = body && z->few ? tn_i_bands_within(body, z->rows, z->few) : NULL;
+    if (!body || !z->few) return body;
+    tn_i_fn_unref(body);
+    return few;
 }
 
 /* -0, to which adding changes no bit. */

@@ -182,7 +182,8 @@ static bool make_plan(tn_exec *e, const tn_compile_options *o) {
                                     .alias = o->alias,
                                     .plain = o->backend == TN_BACKEND_REFERENCE,
                                     .accurate = o->math == TN_MATH_ACCURATE,
-                                    .threads = o->threads};
+                                    .threads = o->threads,
+                                    .native = o->backend == TN_BACKEND_NATIVE};
         e->plan = tn_i_plan_new(e->f, &layout);
     }
     tn_i_free(e->ctx, in, n * sizeof *in);

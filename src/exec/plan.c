@@ -124,6 +124,7 @@ static bool planner_alloc(tn_i_planner *z) {
     memset(z->out_of, 0xFF, f->nval * sizeof *z->out_of);
     if (!tn_i_replay_init(z)) return false;
     count_uses(z);
+    if (!tn_i_find_sums(z)) return false;
     z->in_type = tn_i_alloc_array(c, z->most_in, sizeof *z->in_type);
     z->out_type = tn_i_alloc_array(c, z->most_out, sizeof *z->out_type);
     return z->in_type && z->out_type && tn_i_spill_init(z);
@@ -138,6 +139,7 @@ static void planner_drop(tn_i_planner *z) {
     tn_i_free(c, z->out_of, f->nval * sizeof *z->out_of);
     tn_i_free(c, z->last, f->nval * sizeof *z->last);
     tn_i_free(c, z->rewritten, f->nval * sizeof *z->rewritten);
+    tn_i_free(c, z->sum, f->neqn * sizeof *z->sum);
     tn_i_free(c, (void *)z->in_type, z->most_in * sizeof *z->in_type);
     tn_i_free(c, z->out_type, z->most_out * sizeof *z->out_type);
     tn_i_free(c, z->block, z->cblock * sizeof *z->block);
@@ -174,50 +176,12 @@ static bool note_kept(tn_i_planner *z) {
     return true;
 }
 
-/* ---- two products in one step --------------------------------------------------------- */
-
-/* What b writes is nowhere that a reads. */
-static bool apart(const tn_i_planner *z, tn_i_var b, tn_i_var a) {
-    const tn_i_place *x = &z->p->place[a], *y = &z->p->place[b];
-    const int64_t nx = (int64_t)tn_type_bytes(z->f->val[a].type), ny = (int64_t)tn_type_bytes(z->f->val[b].type);
-    if (x->base != y->base) return true;
-    return x->stride == TN_DENSE && (x->offset + nx <= y->offset || y->offset + ny <= x->offset);
-}
-
-static bool same_place(const tn_i_planner *z, tn_i_var v, tn_i_var w) {
-    return v == w || memcmp(&z->p->place[v], &z->p->place[w], sizeof *z->p->place) == 0;
-}
-
-/* One matrix times two vectors (prims/dot_two.c finds out more when they run). */
-static bool are_two(const tn_i_planner *z, const tn_i_step *s) {
-    const tn_fn *f = z->f;
-    const tn_i_eqn *d = &f->eqn[s[0].eqn], *e = &f->eqn[s[1].eqn];
-    if (s[0].kind != TN_STEP_KERNEL || s[1].kind != TN_STEP_KERNEL || s[0].follows) return false;
-    if (d->prim->id != TN_P_dot_general || e->prim->id != TN_P_dot_general) return false;
-    const tn_i_dots one = tn_i_dots_read(tn_i_p(d)), other = tn_i_dots_read(tn_i_p(e));
-    if (memcmp(&one, &other, sizeof one) != 0) return false;
-    const tn_i_var *x = tn_i_in(f, d), *y = tn_i_in(f, e);
-    const int side = f->val[x[0]].type->rank == 2 ? 0 : 1;
-    if (f->val[x[side]].type->rank != 2 || !same_place(z, x[side], y[side])) return false;
-    return apart(z, e->out, x[0]) && apart(z, e->out, x[1]) && apart(z, d->out, y[0]) && apart(z, d->out, y[1]);
-}
-
-static void find_two(tn_i_planner *z) {
-    tn_i_plan *p = z->p;
-    for (size_t i = 0; !z->root->plain && i + 1 < p->nstep; i++) {
-        if (!are_two(z, &p->step[i])) continue;
-        p->step[i].leads = p->step[i + 1].follows = true;
-        if (p->narr < 6) p->narr = 6; /* all that both read and write */
-    }
-}
-
 static bool plan_program(tn_i_planner *z) {
     if (!planner_alloc(z) || !tn_i_place_inputs(z)) return false;
     tn_i_place_literals(z);
     for (uint32_t i = 0; i < z->f->neqn; i++)
         if (z->live[i] && !tn_i_step_equation(z, i)) return false;
     if (!tn_i_step_results(z)) return false;
-    find_two(z);
     tn_i_nests_placed(z);
     if (!tn_i_find_triangles(z) || !tn_i_find_products(z)) return false;
     z->p->bytes = tn_i_pool_bytes(&z->pool);
@@ -247,6 +211,7 @@ static void plan_empty(tn_ctx *c, tn_i_plan *p) {
                      .of = p->of,
                      .plain = p->plain,
                      .accurate = p->accurate,
+                     .emitted = p->emitted,
                      .threads = p->threads,
                      .nested = p->nested,
                      .nnested = p->nnested,
@@ -419,18 +384,23 @@ const tn_i_plan *tn_i_variant_new(tn_i_plan *root, const tn_fn *f, const int64_t
 
 /* ---- the outermost program ------------------------------------------------------------------ */
 
-/* p, or what is planned of its program in bands of rows, where that takes no more memory; NULL after an error. */
-static tn_i_plan *in_bands(tn_i_plan *p, const tn_i_layout *layout) {
-    if (p->plain || p->threads > 1 || p->of->ctx->whole) return p; /* a band is too little for threads to share */
-    const tn_fn *f = tn_i_bands(p->f);
+static void set_options(tn_i_plan *p, const tn_i_layout *layout) {
+    p->plain = layout->plain;
+    p->accurate = layout->accurate;
+    p->emitted = layout->handles;
+    p->threads = layout->threads;
+}
+
+/* p, or what is planned of f, a reference that is taken over, instead of p's program, where that takes no more memory;
+ * NULL after an error. */
+static tn_i_plan *instead(tn_i_plan *p, const tn_fn *f, const tn_i_layout *layout) {
     tn_i_plan *q = f && f != p->f ? plan_alloc(p->of) : NULL;
     if (!q) {
         const bool same = f == p->f;
         tn_i_fn_unref(f);
         return same ? p : NULL;
     }
-    q->accurate = p->accurate;
-    q->threads = p->threads;
+    set_options(q, layout);
     q->f = f;
     const bool ok = plan_in_order(q, q, layout);
     if (ok && q->bytes <= p->bytes) return q;
@@ -438,14 +408,29 @@ static tn_i_plan *in_bands(tn_i_plan *p, const tn_i_layout *layout) {
     return ok ? p : NULL;
 }
 
+/* p, or what is planned of its program in bands of rows.  Bands in bands have the arena that is reported without. */
+static tn_i_plan *in_bands(tn_i_plan *p, const tn_i_layout *layout) {
+    if (p->plain || p->threads > 1 || p->of->ctx->whole) return p; /* a band is too little for threads to share */
+    tn_i_plan *q = instead(p, tn_i_bands(p->f), layout);
+    if (!q || q == p || !layout->native) return q;
+    const tn_fn *few = tn_i_bands_of_few(p->f, layout->in);
+    if (few == p->f) {
+        tn_i_fn_unref(few);
+        return q;
+    }
+    tn_i_plan *r = instead(q, few, layout);
+    if (r == q) return q;
+    if (r) r->bytes = q->bytes;
+    tn_i_plan_free(p->of->ctx, q);
+    return r;
+}
+
 tn_i_plan *tn_i_plan_new(const tn_fn *f, const tn_i_layout *layout) {
     static const tn_i_layout row_major = {0};
     tn_i_plan *p = plan_alloc(f);
     if (!p) return NULL;
     if (!layout) layout = &row_major;
-    p->plain = layout->plain;
-    p->accurate = layout->accurate;
-    p->threads = layout->threads;
+    set_options(p, layout);
     tn_i_plan *q = make_plan(p, p, layout) ? in_bands(p, layout) : NULL;
     if (q != p) tn_i_plan_free(f->ctx, p);
     return q;

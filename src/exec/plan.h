@@ -52,15 +52,17 @@ typedef struct tn_i_step {
         const tn_i_nest *nest;
         const tn_i_plan *body; /* planned for the strides of this step's operands */
     } u;
+    size_t beside;   /* product that is added: offset in its scratch of where it goes first */
     int64_t scratch; /* offset in the arena: kernel: scratch; body: its frame and arena; loop: likewise, and buffers */
     uint32_t eqn;
     uint32_t loop; /* strip: its loops in plan->number; body: operand places in plan->arg; others: which one */
     uint8_t kind, loops;
     bool stacks;         /* body: an output is a stack of its own */
-    bool leads, follows; /* kernel: a product that may run together with the next step, or the one before */
+    bool leads, follows; /* product: with the next step, or the one before, it is one matrix times two vectors */
     uint8_t ahead;    /* product: a mask of operands, entries of an array, of which the next is read soon (ahead.c) */
     uint8_t triangle; /* product: what of its result is wanted, a tn_i_triangle (triangle.c) */
     bool bare;        /* and nothing but a nest that knows reads it */
+    bool onto;        /* product: it is added to what its output holds (onto.c) */
     bool at_once;     /* kernel: plan->product[loop] of where its operands and result are */
 } tn_i_step;
 
@@ -110,6 +112,7 @@ struct tn_i_plan {
     const tn_fn *of;          /* the program that was to be planned; not held: who plans keeps it */
     bool plain;               /* f is `of`: nothing is fused (TN_BACKEND_REFERENCE) */
     bool accurate;            /* of the outermost plan: TN_MATH_ACCURATE */
+    bool emitted;             /* of the outermost plan: for C without the library */
     int threads;              /* of the outermost plan: the most for a nest; 0: 1 */
     size_t bytes;             /* of the arena: padding, scratch and nested programs included */
     size_t frame;             /* bytes of a call's bases and, from `arrays` on, descriptions of a kernel's operands */
@@ -161,6 +164,7 @@ typedef struct tn_i_layout {
     bool plain;                /* nothing is fused; of nested programs the outermost plan tells */
     bool accurate;             /* TN_MATH_ACCURATE; likewise */
     int threads;               /* likewise */
+    bool native;               /* native code will run it, if it can */
     /* A `?` dimension's stride: TN_I_STEPS where the argument is handles, 0 where it repeats. */
     /* A loop's body: inputs carry0.. are overwritten at will once they are dead, outputs 0.. replace them. */
     uint32_t carry0, ncarry;

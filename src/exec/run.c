@@ -123,8 +123,8 @@ static int64_t to_next_entry(const tn_i_plan *p, tn_i_var v) {
     return (int64_t)tn_type_bytes(p->f->val[p->place[v].base - TN_BASE_ARGUMENTS].type);
 }
 
-/* Its operands and outputs are described in `in` and behind.  *k is set part by part: a whole one would be read again, to
- * be copied, before it is in memory. */
+/* Its operands and outputs are described in `in` and behind.  *k is set part by part: a whole one would be read again,
+ * to be copied, before it is in memory. */
 static void describe_kernel(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base,
                             tn_i_arr *in, char *message, tn_i_kernel *k) {
     const tn_i_eqn *e = &p->f->eqn[s->eqn];
@@ -143,6 +143,7 @@ static void describe_kernel(const tn_i_plan *p, const tn_i_step *s, const tn_i_r
     k->loc = e->loc;
     k->observer = &r->observer;
     k->triangle = s->triangle;
+    k->beside = s->onto ? (char *)k->scratch + s->beside : NULL;
     for (uint32_t i = 0; i < 2; i++) k->ahead[i] = s->ahead >> i & 1 ? to_next_entry(p, tn_i_in(p->f, e)[i]) : 0;
 }
 
@@ -164,26 +165,34 @@ static tn_status run_one(const tn_i_plan *p, const tn_i_step *s, const tn_i_run 
     return status == TN_OK ? TN_OK : tn_i_run_fail(r, e, status, message);
 }
 
-static tn_status run_two(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, uintptr_t *base) {
-    tn_i_arr *in = (tn_i_arr *)(void *)((char *)base + p->arrays);
-    tn_i_kernel k, l;
-    describe_kernel(p, s, r, base, in, NULL, &k);
-    describe_kernel(p, s + 1, r, base, in + k.nin + k.nout, NULL, &l);
-    if (tn_i_dot_two(&k, &l)) return TN_OK;
-    const tn_status status = run_one(p, s, r, base);
-    return status == TN_OK ? run_one(p, s + 1, r, base) : status;
+static void run_product(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base) {
+    const tn_i_eqn *e = &p->f->eqn[s->eqn];
+    const tn_i_var *in = tn_i_in(p->f, e);
+    tn_i_multiply_at(&p->product[s->loop], r->threads, tn_i_address(base, &p->place[in[0]]),
+                     tn_i_address(base, &p->place[in[1]]), tn_i_address(base, &p->place[e->out]));
+}
+
+/* One matrix times two vectors, in one pass over the matrix. */
+static void run_two(const tn_i_plan *p, const tn_i_step *s, const uintptr_t *base) {
+    const tn_i_eqn *e[2] = {&p->f->eqn[s[0].eqn], &p->f->eqn[s[1].eqn]};
+    tn_i_by_dots d;
+    if (!tn_i_gemm_two(&p->product[s[0].loop], &p->product[s[1].loop], &d)) return; /* it was when it was planned */
+    const void *x[2];
+    void *y[2];
+    for (int q = 0; q < 2; q++) {
+        x[q] = tn_i_address(base, &p->place[tn_i_in(p->f, e[q])[d.turned]]);
+        y[q] = tn_i_address(base, &p->place[e[q]->out]);
+    }
+    d.two(d.k, d.n, x, tn_i_address(base, &p->place[tn_i_in(p->f, e[0])[!d.turned]]), d.bcs, y);
 }
 
 static tn_status run_kernel(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, uintptr_t *base) {
-    if (s->at_once) {
-        const tn_i_eqn *e = &p->f->eqn[s->eqn];
-        const tn_i_var *in = tn_i_in(p->f, e);
-        tn_i_multiply_at(&p->product[s->loop], r->threads, tn_i_address(base, &p->place[in[0]]),
-                         tn_i_address(base, &p->place[in[1]]), tn_i_address(base, &p->place[e->out]));
-        return TN_OK;
-    }
-    if (s->leads && is_wanted(p, s + 1, r)) return run_two(p, s, r, base);
-    return s->follows && is_wanted(p, s - 1, r) ? TN_OK : run_one(p, s, r, base);
+    if (!s->at_once) return run_one(p, s, r, base);
+    if (s->leads && is_wanted(p, s + 1, r))
+        run_two(p, s, base);
+    else if (!s->follows || !is_wanted(p, s - 1, r))
+        run_product(p, s, r, base);
+    return TN_OK;
 }
 
 /* ---- the spill file ---------------------------------------------------------------------- */

@@ -9,6 +9,8 @@ enum { BLOCK_ROWS = 64, PACK_BYTES = BLOCK_ROWS * 3 * 64, GROUP_BYTES = 16384 };
 enum { MOST_INNER = 1024, MOST_APART = 1024 };
 /* Sums of vectors up to this size are taken in order, of longer ones in lanes. */
 enum { TINY = 48 };
+/* Rows that are summed before they are added to others (add_rows). */
+enum { ADDED = 8 };
 
 static const tn_i_small *kernels(int dtype) {
     if (!tn_i_is_float(dtype)) return NULL;
@@ -213,13 +215,13 @@ static void run(const tn_i_small *s, const tn_i_products *w) {
 /* A column becomes a row, and c gets contiguous rows, where that can be.  A few rows of a stay as they are where a
  * column of them would have to be packed: that would take longer than what the other lanes could do. */
 static bool is_turned(const tn_i_products *w) {
-    const bool column = w->n == 1 && w->m > 1 && (w->a.rs == 1 || w->m > TN_TILE_ROWS);
+    const bool column = w->n == 1 && w->m > 1 && (w->a.rs == 1 || w->m > TN_TILE_ROWS || (w->a.cs == 1 && w->k > TINY));
     return column || (w->n > 1 && w->c.cs != 1 && w->c.rs == 1 && w->m > 1);
 }
 
 static tn_i_products turned(const tn_i_products *w) {
     tn_i_products t = is_turned(w) ? transposed(w) : *w;
-    if (t.n == 1) t.b.cs = t.c.cs = 1; /* of one column there is no next */
+    if (t.n == 1) t.b.cs = t.c.cs = 1;                    /* of one column there is no next */
     if (t.m != t.n || t.c.cs != 1) t.triangle = TN_WHOLE; /* or rows are put together elsewhere */
     return t;
 }
@@ -286,9 +288,8 @@ static void by_vector(const tn_i_small *s, const tn_i_products *w) {
         if (has_columns(&t)) {
             by_dots(s, &t);
         } else if (t.b.cs == 1 && t.c.cs == 1) {
-            if (!t.accumulate) memset(t.c.data, 0, (size_t)t.n * tn_i_dtype_size(t.dtype));
             const uintptr_t ahead = t.bahead && t.b.rs == t.n ? (uintptr_t)t.b.data + (uintptr_t)t.bahead : 0;
-            s->add_rows(t.k, t.n, t.a.data, t.a.cs, t.b.data, t.b.rs, t.c.data, ahead);
+            s->add_rows(t.k, t.n, t.a.data, t.a.cs, t.b.data, t.b.rs, t.accumulate, t.c.data, ahead);
         } else {
             run(s, &t);
         }
@@ -316,20 +317,41 @@ bool tn_i_gemm_own(const tn_i_products *w) {
     return true;
 }
 
+bool tn_i_gemm_in_eights(int dtype, int64_t n) { return n > TINY && kernels(dtype); }
+
+bool tn_i_gemm_by_rows(const tn_i_products *w, tn_i_by_rows *r) {
+    const tn_i_small *s = kernels(w->dtype);
+    if (!s || w->count != 1 || w->aahead || w->bahead || w->m < 1 || w->n < 1 || w->k < 1) return false;
+    const tn_i_products t = turned(w);
+    if (!is_vector(&t) || has_columns(&t) || t.b.cs != 1 || t.c.cs != 1) return false;
+    *r = (tn_i_by_rows){.kernel = s->add_rows, .turned = is_turned(w), .k = t.k, .n = t.n, .xs = t.a.cs, .brs = t.b.rs};
+    return true;
+}
+
+bool tn_i_gemm_adds(const tn_i_products *w) {
+    tn_i_by_rows r;
+    return !w->accumulate && tn_i_gemm_by_rows(w, &r) && r.k == ADDED;
+}
+
 bool tn_i_gemm_by_dots(const tn_i_products *w, tn_i_by_dots *d) {
     const tn_i_small *s = kernels(w->dtype);
     if (!s || w->count != 1 || w->accumulate || w->m < 1 || w->n < 1 || w->k < 1) return false;
     const tn_i_products t = turned(w);
     if (!is_vector(&t) || !has_columns(&t) || t.a.cs != 1) return false;
-    *d = (tn_i_by_dots){.kernel = s->dots, .turned = is_turned(w), .k = t.k, .n = t.n, .bcs = t.b.cs, .ys = t.c.cs};
+    *d = (tn_i_by_dots){.kernel = s->dots,
+                        .two = s->dots_of_two,
+                        .turned = is_turned(w),
+                        .k = t.k,
+                        .n = t.n,
+                        .bcs = t.b.cs,
+                        .ys = t.c.cs};
     return true;
 }
 
-bool tn_i_gemm_two(int dtype, int64_t k, int64_t n, const void *const x[2], const void *b, int64_t next,
-                   void *const y[2]) {
-    const tn_i_small *s = kernels(dtype);
-    if (s) s->dots_of_two(k, n, x, b, next, y);
-    return s != NULL;
+bool tn_i_gemm_two(const tn_i_products *w, const tn_i_products *other, tn_i_by_dots *d) {
+    tn_i_by_dots e;
+    return tn_i_gemm_by_dots(w, d) && tn_i_gemm_by_dots(other, &e) && d->kernel == e.kernel && d->turned == e.turned &&
+           d->k == e.k && d->n == e.n && d->bcs == e.bcs && d->n > 1 && d->ys == 1 && e.ys == 1;
 }
 
 bool tn_i_mirror(size_t size, int64_t n, bool lower, const void *from, int64_t rs, void *to) {

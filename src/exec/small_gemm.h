@@ -29,14 +29,13 @@ typedef struct tn_i_small {
     void (*turn)(int64_t rows, int64_t columns, const void *from, int64_t rs, void *to, int64_t ld);
     /* to[i * n + j] = to[j * n + i] = from[i * rs + j] for i <= j; lower: = from[j * rs + i] */
     void (*mirror)(int64_t n, bool lower, const void *from, int64_t rs, void *to);
-    /* y += rows of b times x, one product after the other for each element; y and each row are contiguous.  Where
-     * `ahead` is not 0, as many bytes from there on are fetched into the second-level cache meanwhile. */
-    void (*add_rows)(int64_t k, int64_t n, const void *x, int64_t xs, const void *b, int64_t brs, void *y,
-                     uintptr_t ahead);
+    /* y = rows of b times x, or y += them: eight rows are summed, and added to the sum of those before; rows that are
+     * left are added one by one.  y and each row are contiguous.  Where `ahead` is not 0, as many bytes from there on
+     * are fetched into the second-level cache meanwhile. */
+    tn_i_rows_kernel *add_rows;
     /* In a fixed order of lanes. */
     tn_i_dots_kernel *dots;
-    /* The same for two x at once, with the same bits; y is contiguous. */
-    void (*dots_of_two)(int64_t k, int64_t n, const void *const x[2], const void *b, int64_t bcs, void *const y[2]);
+    tn_i_two_dots_kernel *dots_of_two;
     /* c = x b for one column x and one row b; b and each row of c are contiguous. */
     void (*outer)(int64_t m, int64_t n, const void *x, int64_t xs, const void *b, void *c, int64_t crs);
 } tn_i_small;

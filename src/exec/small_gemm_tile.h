@@ -120,28 +120,28 @@ INLINE void NAME(fetch)(uintptr_t from, int bytes) {
     }
 }
 
-/* Eight rows at once: y is read and written once for them. */
-INLINE void NAME(add)(int rows, int64_t n, const REAL *x, int64_t xs, const REAL *b, int64_t brs, REAL *y,
-                      uintptr_t ahead) {
+/* y += some rows, each times its factor, which are summed first: y is read and written once for them. */
+INLINE void NAME(add)(int rows, int64_t n, const REAL *x, int64_t xs, const REAL *b, int64_t brs, bool accumulate,
+                      REAL *y, uintptr_t ahead) {
     VEC factor[8];
     UNROLL for (int r = 0; r < rows; r++) factor[r] = SPREAD(x[r * xs]);
     int64_t j = 0;
     for (; j + LANES <= n; j += LANES) {
-        VEC sum = LOAD(y + j);
+        VEC sum = ZERO();
         UNROLL for (int r = 0; r < rows; r++) sum = MULADD(factor[r], LOAD(b + r * brs + j), sum);
-        STORE(y + j, sum);
+        STORE(y + j, accumulate ? ADD(LOAD(y + j), sum) : sum);
         if (ahead) NAME(fetch)(ahead + (uintptr_t)(j * rows) * sizeof *y, rows * LANES * (int)sizeof *y);
     }
     if (j == n) return;
     const MASK mask = FIRST((int)(n - j));
-    VEC sum = LOAD_SOME(y + j, mask);
+    VEC sum = ZERO();
     UNROLL for (int r = 0; r < rows; r++) sum = MULADD(factor[r], LOAD_SOME(b + r * brs + j, mask), sum);
-    STORE_SOME(y + j, mask, sum);
+    STORE_SOME(y + j, mask, accumulate ? ADD(LOAD_SOME(y + j, mask), sum) : sum);
 }
 
 /* Part of y stays in the first cache while all rows pass. */
-TARGET static void NAME(add_rows)(int64_t k, int64_t n, const void *x, int64_t xs, const void *b, int64_t brs, void *y,
-                                  uintptr_t ahead) {
+TARGET static void NAME(add_rows)(int64_t k, int64_t n, const void *x, int64_t xs, const void *b, int64_t brs,
+                                  bool accumulate, void *y, uintptr_t ahead) {
     enum { PART = 2048 };
     for (int64_t j = 0; j < n; j += PART) {
         const int64_t part = n - j < PART ? n - j : PART;
@@ -149,10 +149,10 @@ TARGET static void NAME(add_rows)(int64_t k, int64_t n, const void *x, int64_t x
         REAL *to = (REAL *)y + j;
         int64_t p = 0;
         for (; p + 8 <= k; p += 8) {
-            NAME(add)(8, part, factor + p * xs, xs, row + p * brs, brs, to, ahead);
+            NAME(add)(8, part, factor + p * xs, xs, row + p * brs, brs, accumulate || p, to, ahead);
             if (ahead) ahead += 8 * (uintptr_t)part * sizeof *to;
         }
-        for (; p < k; p++) NAME(add)(1, part, factor + p * xs, xs, row + p * brs, brs, to, 0);
+        for (; p < k; p++) NAME(add)(1, part, factor + p * xs, xs, row + p * brs, brs, accumulate || p, to, 0);
     }
 }
 

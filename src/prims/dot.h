@@ -17,6 +17,9 @@ typedef struct tn_i_dots {
  * of more than TN_DOT_WHOLE elements is contracted, which in each operand comes before those of the result; there are
  * some of these, of at most TN_DOT_SINK elements. */
 enum { TN_DOT_PART = 128, TN_DOT_WHOLE = 512, TN_DOT_SINK = 1 << 15 };
+/* A part of a product of contiguous rows and a vector is the sum, in order, of those of so many rows each, or of a
+ * multiple of so many, wherever tn_i_gemm_in_eights says so. */
+enum { TN_DOT_FEW = 8 };
 bool tn_i_dot_in_parts(const tn_i_param *p, const tn_type *lhs, const tn_type *rhs);
 tn_i_dots tn_i_dots_read(const tn_i_param *p); /* of one whose type rule has passed */
 
@@ -28,10 +31,6 @@ unsigned tn_i_dots_taken(const tn_i_dots *d, int side);
 /* dot_run.c */
 tn_status tn_i_dot_kernel(const tn_i_kernel *k);
 size_t tn_i_dot_scratch(const tn_i_query *q);
-
-/* dot_two.c: both kernels at once, each with the bits that it has alone; false, and nothing is done: they are not one
- * matrix, whose rows are contiguous, times two vectors. */
-bool tn_i_dot_two(const tn_i_kernel *k, const tn_i_kernel *l);
 
 /* Whether the kernel is tn_i_multiply_all of products that begin where operands and result do, and these, without the
  * addresses: of k only types, strides and parameters are read. */

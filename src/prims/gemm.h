@@ -42,23 +42,46 @@ void tn_i_multiply_bare_at(const tn_i_products *w, int threads, void *a, void *b
  * and nothing is done: too large, a size is 0, or no such kernels on this machine. */
 bool tn_i_gemm_own(const tn_i_products *w);
 
+/* Whether tn_i_gemm_own takes all products of vectors and matrices with contiguous rows of `n` elements.  Then those
+ * of a row and a vector of n elements have the same bits among any number of rows, at least two; and in a sum of rows,
+ * each with its factor, eight at a time are summed, from the first on, and added to what there is. */
+bool tn_i_gemm_in_eights(int dtype, int64_t n);
+
+/* Whether w, which does not accumulate, has the bits that it has beside c and added to it, when it accumulates. */
+bool tn_i_gemm_adds(const tn_i_products *w);
+
 /* y[j ys] = or += column j of b, for j < n, times x, each of k contiguous elements. */
 typedef void tn_i_dots_kernel(int64_t k, int64_t n, const void *x, const void *b, int64_t bcs, bool accumulate, void *y,
                               int64_t ys);
 
+/* The same of two x, each with the bits that it has alone; y is contiguous, and nothing is added to. */
+typedef void tn_i_two_dots_kernel(int64_t k, int64_t n, const void *const x[2], const void *b, int64_t bcs,
+                                  void *const y[2]);
+
 /* One call of such a kernel, without addresses. */
 typedef struct tn_i_by_dots {
     tn_i_dots_kernel *kernel;
+    tn_i_two_dots_kernel *two;
     bool turned; /* x is the second operand of the product, b the first */
     int64_t k, n, bcs, ys;
 } tn_i_by_dots;
 
 /* Whether tn_i_gemm_own(w) is one such call, and which.  Addresses of w are not read. */
 bool tn_i_gemm_by_dots(const tn_i_products *w, tn_i_by_dots *d);
-/* y[q][j] = column j of b times x[q], for two vectors x of k elements and n columns, contiguous ones `next` apart: each
- * with the bits that tn_i_gemm_own gives it.  False, and nothing is done: no such kernels. */
-bool tn_i_gemm_two(int dtype, int64_t k, int64_t n, const void *const x[2], const void *b, int64_t next,
-                   void *const y[2]);
+
+/* y = or += the sum of k rows of b, brs apart, each times its x, xs apart; y and each row are n contiguous elements.
+ * As many bytes are fetched from `ahead` on. */
+typedef void tn_i_rows_kernel(int64_t k, int64_t n, const void *x, int64_t xs, const void *b, int64_t brs,
+                              bool accumulate, void *y, uintptr_t ahead);
+typedef struct tn_i_by_rows {
+    tn_i_rows_kernel *kernel;
+    bool turned; /* as above */
+    int64_t k, n, xs, brs;
+} tn_i_by_rows;
+/* The same of this kernel; w may accumulate, and fetches nothing. */
+bool tn_i_gemm_by_rows(const tn_i_products *w, tn_i_by_rows *r);
+/* Whether two products, if their b is one, are one call of d->two. */
+bool tn_i_gemm_two(const tn_i_products *w, const tn_i_products *other, tn_i_by_dots *d);
 /* to[i * n + j] = to[j * n + i] = from[i * rs + j] for i <= j < n, elements of 4 or 8 bytes; from may be to.  lower:
  * = from[j * rs + i], and from is elsewhere.  False, and nothing is done: no such kernels, or elements. */
 bool tn_i_mirror(size_t size, int64_t n, bool lower, const void *from, int64_t rs, void *to);

@@ -134,6 +134,7 @@ typedef struct tn_i_kernel {
     char *message;                 /* 256 bytes for the reason of a failure */
     const tn_i_loc *loc;           /* of the equation; may be NULL */
     const tn_i_observer *observer; /* of the call; NULL: none */
+    void *beside;                  /* of a product: it goes there, and is added to what the output holds; NULL: not */
     int triangle;                  /* of a product: what of its result is wanted, a tn_i_triangle (gemm.h) */
     int64_t ahead[2];              /* bytes from operand 0 and 1 to what is read soon in its place; 0: not known */
 } tn_i_kernel;

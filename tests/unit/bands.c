@@ -2,6 +2,7 @@
 #include "unit/meter.h"
 #include "unit/tracing.h"
 
+#include "exec/loop.h"
 #include "exec/plan.h"
 #include "tansy/ops.h"
 
@@ -51,6 +52,15 @@ static tn_val gram(const tn_val *in, void *user) {
     return tn_sum_squares(tn_einsum("nk,nh->kh", tn_vals(x, y)));
 }
 
+/* in: A [n, k], y [n], w [k], v [k]: two products of A, rows that are summed, and what repeats along the rows */
+static tn_val weighted(const tn_val *in, void *user) {
+    (void)user;
+    const tn_val scale = tn_cos(in[3]);
+    const tn_val z = tn_matmul(in[0], tn_mul(in[2], scale)), u = tn_matmul(in[3], tn_t(in[0]));
+    const tn_val r = tn_sum_axis(tn_square(tn_mul(in[0], scale)), 1, false);
+    return tn_mean(tn_mul(tn_tanh(tn_sub(z, in[1])), tn_add(tn_sqrt(tn_add(r, 1)), tn_sin(u))));
+}
+
 typedef tn_val program(const tn_val *in, void *user);
 typedef enum kind { VALUE, GRAD, BOTH, HVP } kind;
 
@@ -65,17 +75,34 @@ static tn_fn *made(tn_ctx *c, program *f, kind k, size_t nin, const tn_type *in,
     return g;
 }
 
+static tn_i_plan *planned(const tn_fn *f, const tn_i_layout *layout) {
+    tn_fn *g = tn_i_prepared(f);
+    tn_i_plan *p = g ? tn_i_plan_new(g, layout) : NULL;
+    if (!p) fail_msg("%s", tn_error(f->ctx));
+    tn_fn_free(g);
+    return p;
+}
+
 /* Scans in the plan, and bytes of its arena. */
 static size_t bands(const tn_fn *f, size_t *bytes) {
-    tn_fn *g = tn_i_prepared(f);
-    tn_i_plan *p = g ? tn_i_plan_new(g, NULL) : NULL;
-    if (!p) fail_msg("%s", tn_error(f->ctx));
+    tn_i_plan *p = planned(f, NULL);
     size_t n = 0;
     for (size_t i = 0; i < p->nstep; i++) n += p->step[i].kind == TN_STEP_LOOP;
     *bytes = p->bytes;
     tn_i_plan_free(f->ctx, p);
-    tn_fn_free(g);
     return n;
+}
+
+/* Rows of a band in a band, where native code is to run it; 0: there are none. */
+static int64_t few(const tn_fn *f, const int64_t *in, size_t *bytes) {
+    const tn_i_layout layout = {.in = in, .native = true};
+    tn_i_plan *p = planned(f, &layout);
+    int64_t rows = 0;
+    for (size_t k = 0; k < p->nnested; k++)
+        if (p->nested[k]->nloop) rows = 128 / p->nested[k]->loop[0].shape.length;
+    *bytes = p->bytes;
+    tn_i_plan_free(f->ctx, p);
+    return rows;
 }
 
 /* ---- running --------------------------------------------------------------------------------------------------- */
@@ -192,6 +219,7 @@ typedef struct row {
     int64_t n, k, h; /* rows, columns, and what is beside them */
     int dtype;
     bool native;
+    int64_t few; /* rows of a band in a band */
 } row;
 
 static tn_fn *made_of(tn_ctx *c, const row *r) {
@@ -199,6 +227,8 @@ static tn_fn *made_of(tn_ctx *c, const row *r) {
     const tn_dtype t = (tn_dtype)r->dtype;
 #define T(...) tn_type_of(t, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), (const int64_t[]){__VA_ARGS__})
     if (r->f == logistic) return made(c, r->f, r->kind, 3, (tn_type[]){T(n, k), T(n), T(k)}, tn_wrt(2));
+    if (r->f == weighted)
+        return made(c, r->f, r->kind, 4, (tn_type[]){T(n, k), T(n), T(k), T(k)}, tn_wrt(2));
     if (r->f == layers)
         return made(c, r->f, r->kind, 5, (tn_type[]){T(n, k), T(n), T(k, h), T(h), T(h)}, tn_wrt(2, 3, 4));
     if (r->f == mixture)
@@ -209,32 +239,39 @@ static tn_fn *made_of(tn_ctx *c, const row *r) {
 }
 
 static const row rows[] = {
-    {"logistic, value: A is read once", logistic, VALUE, 0, 2000, 500, 0, TN_F64, false},
-    {"logistic", logistic, GRAD, 1, 2000, 500, 0, TN_F64, true},
-    {"logistic, f32", logistic, GRAD, 1, 4001, 300, 0, TN_F32, true},
-    {"logistic, value too: terms leave", logistic, BOTH, 1, 2049, 300, 0, TN_F64, true},
-    {"logistic, whole bands", logistic, HVP, 1, 2048, 400, 0, TN_F64, false},
-    {"logistic, hvp", logistic, HVP, 1, 1300, 501, 0, TN_F64, true},
-    {"logistic, in the cache", logistic, HVP, 0, 2000, 50, 0, TN_F64, false},
-    {"logistic, few rows", logistic, HVP, 0, 500, 2000, 0, TN_F64, false},
-    {"logistic, rows too long for a band", logistic, GRAD, 0, 1100, 9000, 0, TN_F64, false},
-    {"layers", layers, BOTH, 1, 5000, 20, 60, TN_F64, true},
-    {"layers, f32", layers, GRAD, 1, 9217, 33, 80, TN_F32, false},
-    {"layers, a product BLIS would take", layers, GRAD, 1, 30000, 10, 64, TN_F64, false},
-    {"layers, panels", layers, BOTH, 1, 3500, 300, 512, TN_F32, true},
-    {"layers, panels, few rows left", layers, VALUE, 1, 3112, 300, 512, TN_F32, false},
-    {"layers, panels, f64", layers, VALUE, 1, 4097, 350, 400, TN_F64, true},
-    {"layers, too few panels", layers, GRAD, 0, 2500, 300, 512, TN_F32, false},
-    {"layers, panels too large", layers, VALUE, 0, 1600, 3300, 512, TN_F32, false},
-    {"mixture", mixture, BOTH, 1, 1000, 10, 25, TN_F64, true},
-    {"mixture, many bands", mixture, BOTH, 1, 7681, 4, 16, TN_F64, false},
-    {"mixture, f32", mixture, GRAD, 1, 3072, 10, 25, TN_F32, false},
-    {"mixture, f32 hvp", mixture, HVP, 1, 2050, 8, 20, TN_F32, true},
-    {"sums that rows read", centred, GRAD, 0, 3000, 100, 0, TN_F64, false},
-    {"gram", gram, VALUE, 1, 20000, 40, 30, TN_F64, false},
-    {"gram, rows that are read again behind a sum", gram, GRAD, 0, 20000, 40, 30, TN_F64, false},
-    {"no rows", logistic, GRAD, 0, 0, 500, 0, TN_F64, false},
-    {"no columns", logistic, GRAD, 0, 200000, 0, 0, TN_F64, false},
+    {"logistic, value: A is read once", logistic, VALUE, 0, 2000, 500, 0, TN_F64, false, 0},
+    {"logistic", logistic, GRAD, 1, 2000, 500, 0, TN_F64, true, 8},
+    {"logistic, f32", logistic, GRAD, 1, 4001, 300, 0, TN_F32, true, 16},
+    {"logistic, value too: terms leave", logistic, BOTH, 1, 2049, 300, 0, TN_F64, true, 8},
+    {"logistic, whole bands", logistic, HVP, 1, 2048, 400, 0, TN_F64, true, 8},
+    {"logistic, hvp", logistic, HVP, 1, 1300, 501, 0, TN_F64, true, 8},
+    {"logistic, in the cache", logistic, HVP, 0, 2000, 50, 0, TN_F64, false, 0},
+    {"logistic, few rows", logistic, HVP, 0, 500, 2000, 0, TN_F64, false, 0},
+    {"logistic, rows too long for a band", logistic, GRAD, 0, 1100, 9000, 0, TN_F64, false, 0},
+    {"logistic, long rows", logistic, GRAD, 1, 1100, 800, 0, TN_F64, true, 0},
+    {"logistic, as many columns as rows of a band", logistic, GRAD, 1, 5000, 128, 0, TN_F64, true, 16},
+    {"logistic, a band in the first cache", logistic, HVP, 1, 30001, 49, 0, TN_F32, true, 0},
+    {"logistic, short rows, f64", logistic, GRAD, 1, 20000, 60, 0, TN_F64, true, 64},
+    {"logistic, rows too short", logistic, GRAD, 1, 20000, 48, 0, TN_F64, true, 0},
+    {"weighted", weighted, GRAD, 1, 3001, 200, 0, TN_F64, true, 16},
+    {"weighted, f32 hvp", weighted, HVP, 1, 5003, 150, 0, TN_F32, true, 32},
+    {"layers", layers, BOTH, 1, 5000, 20, 60, TN_F64, true, 0},
+    {"layers, f32", layers, GRAD, 1, 9217, 33, 80, TN_F32, false, 0},
+    {"layers, a product BLIS would take", layers, GRAD, 1, 30000, 10, 64, TN_F64, false, 0},
+    {"layers, panels", layers, BOTH, 1, 3500, 300, 512, TN_F32, true, 0},
+    {"layers, panels, few rows left", layers, VALUE, 1, 3112, 300, 512, TN_F32, false, 0},
+    {"layers, panels, f64", layers, VALUE, 1, 4097, 350, 400, TN_F64, true, 0},
+    {"layers, too few panels", layers, GRAD, 0, 2500, 300, 512, TN_F32, false, 0},
+    {"layers, panels too large", layers, VALUE, 0, 1600, 3300, 512, TN_F32, false, 0},
+    {"mixture", mixture, BOTH, 1, 1000, 10, 25, TN_F64, true, 0},
+    {"mixture, many bands", mixture, BOTH, 1, 7681, 4, 16, TN_F64, false, 0},
+    {"mixture, f32", mixture, GRAD, 1, 3072, 10, 25, TN_F32, false, 0},
+    {"mixture, f32 hvp", mixture, HVP, 1, 2050, 8, 20, TN_F32, true, 0},
+    {"sums that rows read", centred, GRAD, 0, 3000, 100, 0, TN_F64, false, 0},
+    {"gram", gram, VALUE, 1, 20000, 40, 30, TN_F64, false, 0},
+    {"gram, rows that are read again behind a sum", gram, GRAD, 0, 20000, 40, 30, TN_F64, false, 0},
+    {"no rows", logistic, GRAD, 0, 0, 500, 0, TN_F64, false, 0},
+    {"no columns", logistic, GRAD, 0, 200000, 0, 0, TN_F64, false, 0},
 };
 
 static void which(void **state) {
@@ -245,6 +282,10 @@ static void which(void **state) {
         const tn_fn *f = made_of(c, &rows[i]);
         const size_t n = bands(f, &bytes);
         if (n != rows[i].bands) fail_msg("%s: %zu bands, not %zu", rows[i].name, n, rows[i].bands);
+        size_t native;
+        const int64_t have = few(f, NULL, &native), want = tn_i_gemm_in_eights(rows[i].dtype, 100) ? rows[i].few : 0;
+        if (have != want) fail_msg("%s: bands of %d rows, not %d", rows[i].name, (int)have, (int)want);
+        assert_true(native == bytes);
         tn_ctx_free(c);
     }
 }
@@ -263,7 +304,7 @@ static void bits(void **state) {
 static void absent_outputs(void **state) {
     (void)state;
     tn_ctx *c = checked();
-    const tn_fn *f = made_of(c, &(row){"", layers, BOTH, 1, 5000, 20, 60, TN_F64, false});
+    const tn_fn *f = made_of(c, &(row){"", layers, BOTH, 1, 5000, 20, 60, TN_F64, false, 0});
     arrays a = arrays_of(f);
     tn_exec *e = tn_compile(f, NULL);
     void *some[MOST], *all[MOST];
@@ -283,18 +324,19 @@ static void absent_outputs(void **state) {
     tn_ctx_free(c);
 }
 
-/* A by columns, from the last row on, and with rows apart. */
+/* A by columns, from the last row on, and with rows apart; in bands of few rows where rows are contiguous. */
 static void strides(void **state) {
     (void)state;
     enum { N = 1200, K = 260 };
     tn_ctx *c = checked();
-    const tn_fn *f = made_of(c, &(row){"", logistic, HVP, 1, N, K, 0, TN_F64, false});
+    const tn_fn *f = made_of(c, &(row){"", logistic, HVP, 1, N, K, 0, TN_F64, false, 0});
     static const int64_t stride[][2] = {{1, N}, {-K, 1}, {2 * K, 1}, {2, 3 * N}, {0, 1}};
+    const bool eights = tn_i_gemm_in_eights(TN_F64, K);
     arrays a = arrays_of(f);
     double *room = malloc((size_t)6 * N * K * sizeof *room), *const a_in = a.in[0];
     for (size_t i = 0; i < COUNT(stride); i++) {
         const int64_t *in[] = {stride[i], NULL, NULL, NULL};
-        const tn_compile_options o = {.size = sizeof o, .in_strides = in};
+        tn_compile_options o = {.size = sizeof o, .in_strides = in};
         void *with[MOST], *without[MOST];
         double *first = room + (stride[i][0] < 0 ? (N - 1) * K : 0);
         for (int64_t r = 0; r < N; r++)
@@ -303,6 +345,14 @@ static void strides(void **state) {
         const size_t bytes = call(f, &a, &o, false, with);
         if (call(f, &a, &o, true, without) <= bytes) fail_msg("strides %zu: no bands", i);
         same_bits(&a, with, without, "strides");
+        drop(&a, with);
+        o.backend = TN_BACKEND_NATIVE;
+        if (call(f, &a, &o, false, with) != bytes) fail_msg("strides %zu: native code takes other memory", i);
+        same_bits(&a, with, without, "strides, native");
+        const int64_t strides[] = {stride[i][0], stride[i][1], 1, 1, 1};
+        size_t native;
+        const int64_t want = eights && stride[i][1] == 1 ? 8 : 0, have = few(f, strides, &native);
+        if (have != want) fail_msg("strides %zu: bands of %d rows, not %d", i, (int)have, (int)want);
         drop(&a, with);
         drop(&a, without);
     }
@@ -325,7 +375,7 @@ static void memory(void **state) {
     const tn_ctx_options o = {.size = sizeof o, .realloc = metered_realloc, .user = &m};
     tn_ctx *c = tn_ctx_new(&o);
     assert_non_null(c);
-    const tn_fn *f = made_of(c, &(row){"", mixture, BOTH, 1, 1000, 10, 25, TN_F64, false});
+    const tn_fn *f = made_of(c, &(row){"", mixture, BOTH, 1, 1000, 10, 25, TN_F64, false, 0});
     arrays a = arrays_of(f);
     tn_exec *e = NULL;
     const size_t before = programs(c);

@@ -296,40 +296,86 @@ static void panels(void **state) {
     }
 }
 
-/* One matrix times two vectors at once, with the bits of one. */
+/* One matrix times two vectors at once, with the bits of one, whichever operand is the matrix. */
 static void two_vectors(void **state) {
     (void)state;
-    for (int round = 0; round < 60; round++) {
+    int done = 0;
+    for (int round = 0; round < 200; round++) {
         const int dtype = round % 2 ? TN_F64 : TN_F32;
-        const int64_t n = pick(49, 200), k = pick(2, 300);
-        matrix a = make(dtype, n, k, BY_ROWS, false), x[2], y[2], z[2];
+        const bool turned = round & 2;
+        const int64_t n = pick(2, 200), k = pick(2, 300);
+        const matrix a = make(dtype, n, k, BY_ROWS, false);
+        matrix x[2], y[2], z[2];
+        tn_i_products w[2];
         irrational(&a);
         for (int q = 0; q < 2; q++) {
             x[q] = make(dtype, 1, k, BY_ROWS, false);
             irrational(&x[q]);
             y[q] = make(dtype, 1, n, BY_ROWS, false);
             z[q] = make(dtype, 1, n, BY_ROWS, false);
-            tn_i_multiply(dtype, 1, 1, n, k, x[q].at, tn_i_matrix_transposed(a.at), false, y[q].at);
+            const tn_i_matrix column = tn_i_matrix_transposed(x[q].at), row = tn_i_matrix_transposed(y[q].at);
+            w[q] = (tn_i_products){.dtype = dtype, .m = 1, .n = n, .k = k, .count = 1};
+            w[q].a = x[q].at, w[q].b = tn_i_matrix_transposed(a.at), w[q].c = y[q].at;
+            if (turned) w[q].m = n, w[q].n = 1, w[q].a = a.at, w[q].b = column, w[q].c = row;
+            tn_i_multiply_all(1, &w[q]);
         }
         const void *const in[2] = {x[0].at.data, x[1].at.data};
         void *const out[2] = {z[0].at.data, z[1].at.data};
-        const bool done = tn_i_gemm_two(dtype, k, n, in, a.at.data, a.at.rs, out);
+        tn_i_by_dots d;
+        const bool two = tn_i_gemm_two(&w[0], &w[1], &d);
+        if (two) d.two(d.k, d.n, in, a.at.data, d.bcs, out);
         for (int q = 0; q < 2; q++) {
-            for (int64_t j = 0; done && j < n; j++) assert_true(get(&y[q], 0, j) == get(&z[q], 0, j));
+            for (int64_t j = 0; two && j < n; j++) assert_true(get(&y[q], 0, j) == get(&z[q], 0, j));
             free(x[q].memory);
             free(y[q].memory);
             free(z[q].memory);
         }
+        done += two;
         free(a.memory);
     }
+    tn_i_by_dots d;
+    const tn_i_products w = {.dtype = TN_F64, .m = 1, .n = 100, .k = 100, .count = 1, .b = {NULL, 1, 100}};
+    tn_i_products any = w;
+    any.a.cs = any.c.cs = 1;
+    if (tn_i_gemm_by_dots(&any, &d)) assert_true(done > 100); /* there are such kernels here */
+}
+
+static void call_dots(const tn_i_products *w, const tn_i_by_dots *s, void *to) {
+    const void *const in[2] = {w->a.data, w->b.data};
+    s->kernel(s->k, s->n, in[s->turned], in[!s->turned], s->bcs, false, to, s->ys);
+}
+
+static void call_rows(const tn_i_products *w, const tn_i_by_rows *s, void *to) {
+    const void *const in[2] = {w->a.data, w->b.data};
+    s->kernel(s->k, s->n, in[s->turned], s->xs, in[!s->turned], s->brs, w->accumulate, to, 0);
+}
+
+/* What adds has, added to c, the bits that it has beside c and added then. */
+static void adds_alike(tn_i_products w, const matrix *beside, const matrix *c) {
+    const matrix sum = make(w.dtype, w.m, w.n, BY_ROWS, false);
+    for (int64_t i = 0; i < w.m; i++)
+        for (int64_t j = 0; j < w.n; j++) set(c, i, j, 1 / (double)(i + j + 3));
+    for (int64_t i = 0; i < w.m; i++)
+        for (int64_t j = 0; j < w.n; j++) {
+            const double x = get(c, i, j), y = get(beside, i, j);
+            set(&sum, i, j, w.dtype == TN_F64 ? x + y : (double)((float)x + (float)y));
+        }
+    w.accumulate = true;
+    w.c = c->at;
+    assert_true(tn_i_gemm_own(&w));
+    for (int64_t i = 0; i < w.m; i++)
+        for (int64_t j = 0; j < w.n; j++) assert_true(get(c, i, j) == get(&sum, i, j));
+    free(sum.memory);
 }
 
 /* What is one call of a kernel, called: with the bits of the product, whichever operand is the vector. */
 static void one_kernel(void **state) {
     (void)state;
-    for (int round = 0; round < 400; round++) {
+    int found[3] = {0};
+    for (int round = 0; round < 800; round++) {
         const int dtype = round % 2 ? TN_F64 : TN_F32, layout = (int)pick(0, 15);
-        const int64_t k = pick(1, round % 4 ? 130 : 60), size = pick(1, 130), one = pick(0, 9) ? 1 : 2;
+        const int64_t size = pick(1, 130), one = pick(0, 9) ? 1 : 2;
+        const int64_t k = round % 8 > 5 ? 8 : pick(1, round % 4 ? 130 : 60);
         const int64_t m = layout & 1 ? one : size, n = layout & 1 ? size : one;
         matrix a = make(dtype, m, k, layout >> 1 & 1, false), b = make(dtype, k, n, layout >> 2 & 1, false);
         const matrix c = make(dtype, m, n, layout >> 3, true), d = make(dtype, m, n, layout >> 3, true);
@@ -337,15 +383,19 @@ static void one_kernel(void **state) {
         irrational(&b);
         tn_i_products w = {dtype, false, m, n, k, 1, a.at, b.at, c.at, .anext = 0};
         tn_i_by_dots s;
-        const bool own = tn_i_gemm_own(&w), dots = tn_i_gemm_by_dots(&w, &s);
-        assert_true(own || !dots);
-        if (!dots) goto next;
-        const void *const in[2] = {a.at.data, b.at.data};
-        s.kernel(s.k, s.n, in[s.turned], in[!s.turned], s.bcs, false, d.at.data, s.ys);
-        if (!same_bits(&c, &d)) fail_msg("%lld %lld %lld %d", (long long)m, (long long)n, (long long)k, layout);
-    next:
+        tn_i_by_rows r;
+        const bool own = tn_i_gemm_own(&w), dots = tn_i_gemm_by_dots(&w, &s), by_rows = tn_i_gemm_by_rows(&w, &r);
+        assert_true(own || !(dots || by_rows));
+        assert_false(dots && by_rows);
+        if (dots) call_dots(&w, &s, d.at.data);
+        if (by_rows) call_rows(&w, &r, d.at.data);
+        if ((dots || by_rows) && !same_bits(&c, &d))
+            fail_msg("%lld %lld %lld %d", (long long)m, (long long)n, (long long)k, layout);
+        if (tn_i_gemm_adds(&w)) adds_alike(w, &d, &c), found[2]++;
+        found[0] += dots, found[1] += by_rows;
         free(a.memory), free(b.memory), free(c.memory), free(d.memory);
     }
+    if (tn_i_gemm_in_eights(TN_F64, 100)) assert_true(found[0] > 50 && found[1] > 50 && found[2] > 20);
     /* A matrix times a vector is one, with kernels of our own; many or small ones, and what is added to, are none. */
     tn_i_products w = {.dtype = TN_F64, .m = 50, .n = 1, .k = 50, .count = 1, .a = {NULL, 50, 1}, .b = {NULL, 1, 1}};
     tn_i_by_dots s;
@@ -421,16 +471,11 @@ static void solves(void **state) {
 /* ---- every set of kernels ------------------------------------------------------------ */
 
 static const struct CMUnitTest all[] = {
-    cmocka_unit_test(products),
-    cmocka_unit_test(threads_change_no_bits),
-    cmocka_unit_test(symmetric_products),
-    cmocka_unit_test(many_products),
-    cmocka_unit_test(rows_are_alike),
-    cmocka_unit_test(panels),
-    cmocka_unit_test(two_vectors),
-    cmocka_unit_test(one_kernel),
-    cmocka_unit_test(triangles),
-    cmocka_unit_test(solves),
+    cmocka_unit_test(products),           cmocka_unit_test(threads_change_no_bits),
+    cmocka_unit_test(symmetric_products), cmocka_unit_test(many_products),
+    cmocka_unit_test(rows_are_alike),     cmocka_unit_test(panels),
+    cmocka_unit_test(two_vectors),        cmocka_unit_test(one_kernel),
+    cmocka_unit_test(triangles),          cmocka_unit_test(solves),
 };
 
 static char *self;
