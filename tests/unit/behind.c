@@ -70,9 +70,24 @@ static tn_fn *program(tn_ctx *c, int which, kind *k) {
 
 /* ---- running -------------------------------------------------------------------------------------- */
 
+/* Into `out`, or, where `over` is an input, over a copy of it that is there. */
+static void call(const tn_fn *f, int backend, int over, const void *x, const void *y, double *out) {
+    const void *in[2] = {x, y};
+    const tn_compile_options o = {
+        .size = sizeof o, .backend = backend, .cache_dir = cache, .alias = over < 0 ? NULL : &over};
+    tn_exec *e = tn_compile(f, &o);
+    if (!e) fail_msg("%s", tn_error(tn_fn_ctx(f)));
+    memset(out, 0, MOST * sizeof *out);
+    if (over >= 0) {
+        memcpy(out, in[over], tn_type_bytes(f->val[over].type));
+        in[over] = out;
+    }
+    assert_int_equal(tn_call(e, in, (void *[]){out}), TN_OK);
+    tn_exec_free(e);
+}
+
 static void check_program(int which, kind k) {
-    static double x[MOST], y[MOST], out[3][MOST];
-    const void *const in[2] = {x, y};
+    static double x[MOST], y[MOST], want[MOST], out[MOST];
     tn_ctx *c = checked();
     tn_fn *f = program(c, which, &k);
     fill_sines(k.dtype, x, MOST, 0.7);
@@ -80,18 +95,15 @@ static void check_program(int which, kind k) {
     if (native_text_has(f, ", BACK, ") != k.taken)
         fail_msg("program %d of %dx%d, %d apart, dtype %d: %s", which, (int)k.rows, (int)k.n, (int)k.apart, k.dtype,
                  k.taken ? "computes what a neighbour has" : "takes over what is not there");
-    const int backend[] = {TN_BACKEND_REFERENCE, TN_BACKEND_INTERPRETER, TN_BACKEND_NATIVE};
-    for (int b = 0; b < 3; b++) {
-        const tn_compile_options o = {.size = sizeof o, .backend = backend[b], .cache_dir = cache};
-        tn_exec *e = tn_compile(f, &o);
-        if (!e) fail_msg("%s", tn_error(c));
-        memset(out[b], 0, sizeof out[b]);
-        assert_int_equal(tn_call(e, in, (void *[]){out[b]}), TN_OK);
-        tn_exec_free(e);
-        if (memcmp(out[0], out[b], sizeof out[0]) != 0)
-            fail_msg("program %d of %dx%d, %d apart, dtype %d: backend %d has other bits", which, (int)k.rows, (int)k.n,
-                     (int)k.apart, k.dtype, backend[b]);
-    }
+    static const int backend[] = {TN_BACKEND_REFERENCE, TN_BACKEND_INTERPRETER, TN_BACKEND_NATIVE};
+    call(f, TN_BACKEND_REFERENCE, -1, x, y, want);
+    for (int b = 0; b < 3; b++)
+        for (int over = -1; over < (int)f->nin; over++) {
+            call(f, backend[b], over, x, y, out);
+            if (memcmp(want, out, sizeof want) != 0)
+                fail_msg("program %d of %dx%d, %d apart, dtype %d: backend %d, over input %d, has other bits", which,
+                         (int)k.rows, (int)k.n, (int)k.apart, k.dtype, backend[b], over);
+        }
     tn_ctx_free(c);
 }
 
