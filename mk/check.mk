@@ -83,7 +83,7 @@ $(BUILD)/locale/de_DE.UTF-8: | deps
 # The tests of each kind, by name; a kind that has none yet is reported as skipped.
 TESTS_laws     = $(if $(C_laws),laws)
 TESTS_fuzz     = $(FUZZERS:%=fuzz-%)
-TESTS_threads  = $(if $(C_threads),threads)
+TESTS_threads  = $(if $(C_threads),threads threads-nests)
 TESTS_golden   = $(if $(C_golden),golden) $(SCRIPTS:tests/%=script-%)
 TESTS_nesting  = $(if $(C_nesting),nesting)
 TESTS_emit     = $(if $(C_emit),emit)
@@ -125,6 +125,8 @@ $(R)/fuzz-%.res: fuzz-programs FORCE
 	$(RUN) tools/check/fuzz.sh $(FUZZ_DIR)/fuzz/$* $(CHECK_FUZZ)
 $(R)/threads.res: tsan-programs FORCE
 	$(RUN) env SAN=thread tools/check/sanitized.sh $(TSAN_DIR)/threads
+$(R)/threads-nests.res: tsan-programs FORCE
+	$(RUN) env SAN=thread tools/check/sanitized.sh $(TSAN_DIR)/unit/nest_threads
 $(R)/install.res $(R)/headers.res: $(R)/%.res: tests/%.sh all FORCE
 	$(RUN) $<
 $(R)/abi.res: all FORCE
