@@ -95,7 +95,7 @@ static void which(void **state) {
                 beside += p->nested[k]->step[s].onto && !p->nested[k]->step[s].at_once;
             }
         }
-        const bool has = tn_i_gemm_in_eights(r->dtype, 100); /* kernels that add */
+        const bool has = tn_i_gemm_in_eights((int)r->dtype, 100); /* kernels that add */
         if (adds != (has ? r->adds : 0)) fail_msg("%s: %zu steps add, not %zu", r->name, adds, r->adds);
         if (beside != (has ? r->beside : 0)) fail_msg("%s: %zu beside, not %zu", r->name, beside, r->beside);
         for (size_t k = 0; k < q->nnested; k++)
