@@ -260,8 +260,8 @@ static bool is_by_vector(const search *s, const tn_i_eqn *e, tn_i_band_role role
 
 /* How many rows the first-level cache holds; 0: so few that it does not pay, or all. */
 static int64_t few_rows(const search *s, double row) {
-    int64_t few = TN_DOT_FEW;
-    if (!s->few || s->z.rows != TN_DOT_PART || row * TN_DOT_FEW > MOST_OF_FEW) return 0;
+    int64_t few = TN_EIGHT;
+    if (!s->few || s->z.rows != TN_DOT_PART || row * TN_EIGHT > MOST_OF_FEW) return 0;
     while (2 * (double)few * row <= MOST_OF_FEW && few < TN_DOT_PART) few *= 2;
     for (uint32_t i = 0; i < s->z.f->neqn; i++) {
         const tn_i_eqn *e = &s->z.f->eqn[i];
@@ -272,7 +272,7 @@ static int64_t few_rows(const search *s, double row) {
 }
 
 tn_fn *tn_i_bands_within(const tn_fn *body, int64_t n, int64_t few) {
-    search s = {.z = {.n = n, .rows = few, .least = few, .part = TN_DOT_FEW}, .within = true};
+    search s = {.z = {.n = n, .rows = few, .least = few, .part = TN_EIGHT}, .within = true};
     tn_fn *g = NULL;
     if (alloc(&s, body)) {
         classify(&s);

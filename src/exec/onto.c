@@ -27,7 +27,7 @@ static bool is_product(const tn_i_planner *z, tn_i_var v) {
     const tn_type *a = f->val[tn_i_in(f, e)[0]].type, *b = f->val[tn_i_in(f, e)[1]].type;
     const tn_i_dots d = tn_i_dots_read(tn_i_p(e));
     return tn_i_is_float(a->dtype) && a->rank + b->rank == 3 && a->rank && b->rank && d.ncontract == 1 &&
-           d.contract[0][0] == 0 && d.contract[1][0] == 0 && a->dim[0] == TN_DOT_FEW;
+           d.contract[0][0] == 0 && d.contract[1][0] == 0 && a->dim[0] == TN_EIGHT;
 }
 
 /* One more term, of which product k is; in program order. */

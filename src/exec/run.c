@@ -173,10 +173,14 @@ static void run_product(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *
 }
 
 /* One matrix times two vectors, in one pass over the matrix. */
-static void run_two(const tn_i_plan *p, const tn_i_step *s, const uintptr_t *base) {
+static void run_two(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base) {
     const tn_i_eqn *e[2] = {&p->f->eqn[s[0].eqn], &p->f->eqn[s[1].eqn]};
     tn_i_by_dots d;
-    if (!tn_i_gemm_two(&p->product[s[0].loop], &p->product[s[1].loop], &d)) return; /* it was when it was planned */
+    if (!tn_i_gemm_two(&p->product[s[0].loop], &p->product[s[1].loop], &d)) { /* as a plan that finds two rules out */
+        run_product(p, s, r, base);
+        run_product(p, s + 1, r, base);
+        return;
+    }
     const void *x[2];
     void *y[2];
     for (int q = 0; q < 2; q++) {
@@ -189,7 +193,7 @@ static void run_two(const tn_i_plan *p, const tn_i_step *s, const uintptr_t *bas
 static tn_status run_kernel(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, uintptr_t *base) {
     if (!s->at_once) return run_one(p, s, r, base);
     if (s->leads && is_wanted(p, s + 1, r))
-        run_two(p, s, base);
+        run_two(p, s, r, base);
     else if (!s->follows || !is_wanted(p, s - 1, r))
         run_product(p, s, r, base);
     return TN_OK;

@@ -10,8 +10,6 @@ enum { MOST_INNER = 1024, MOST_APART = 1024 };
 /* Up to this size a vector and rows are a product like others; with columns that are contiguous, up to these bytes of
  * each (measured: 10 x 10 f64 and 10 x 20 f32 are faster in lanes, 4 x 4 and 10 x 10 f32 are not). */
 enum { TINY = 48, TINY_BYTES = 64 };
-/* Rows that are summed before they are added to others (add_rows). */
-enum { ADDED = 8 };
 
 static const tn_i_small *kernels(int dtype) {
     if (!tn_i_is_float(dtype)) return NULL;
@@ -336,7 +334,7 @@ bool tn_i_gemm_by_rows(const tn_i_products *w, tn_i_by_rows *r) {
 
 bool tn_i_gemm_adds(const tn_i_products *w) {
     tn_i_by_rows r;
-    return !w->accumulate && tn_i_gemm_by_rows(w, &r) && r.k == ADDED;
+    return !w->accumulate && tn_i_gemm_by_rows(w, &r) && r.k == TN_EIGHT;
 }
 
 bool tn_i_gemm_by_dots(const tn_i_products *w, tn_i_by_dots *d) {

@@ -123,7 +123,7 @@ INLINE void NAME(fetch)(uintptr_t from, int bytes) {
 /* y += some rows, each times its factor, which are summed first: y is read and written once for them. */
 INLINE void NAME(add)(int rows, int64_t n, const REAL *x, int64_t xs, const REAL *b, int64_t brs, bool accumulate,
                       REAL *y, uintptr_t ahead) {
-    VEC factor[8];
+    VEC factor[TN_EIGHT];
     UNROLL for (int r = 0; r < rows; r++) factor[r] = SPREAD(x[r * xs]);
     int64_t j = 0;
     for (; j + LANES <= n; j += LANES) {
@@ -148,9 +148,9 @@ TARGET static void NAME(add_rows)(int64_t k, int64_t n, const void *x, int64_t x
         const REAL *row = (const REAL *)b + j, *factor = x;
         REAL *to = (REAL *)y + j;
         int64_t p = 0;
-        for (; p + 8 <= k; p += 8) {
-            NAME(add)(8, part, factor + p * xs, xs, row + p * brs, brs, accumulate || p, to, ahead);
-            if (ahead) ahead += 8 * (uintptr_t)part * sizeof *to;
+        for (; p + TN_EIGHT <= k; p += TN_EIGHT) {
+            NAME(add)(TN_EIGHT, part, factor + p * xs, xs, row + p * brs, brs, accumulate || p, to, ahead);
+            if (ahead) ahead += TN_EIGHT * (uintptr_t)part * sizeof *to;
         }
         for (; p < k; p++) NAME(add)(1, part, factor + p * xs, xs, row + p * brs, brs, accumulate || p, to, 0);
     }

@@ -17,9 +17,6 @@ typedef struct tn_i_dots {
  * of more than TN_DOT_WHOLE elements is contracted, which in each operand comes before those of the result; there are
  * some of these, of at most TN_DOT_SINK elements. */
 enum { TN_DOT_PART = 128, TN_DOT_WHOLE = 512, TN_DOT_SINK = 1 << 15 };
-/* A part of a product of contiguous rows and a vector is the sum, in order, of those of so many rows each, or of a
- * multiple of so many, wherever tn_i_gemm_in_eights says so. */
-enum { TN_DOT_FEW = 8 };
 bool tn_i_dot_in_parts(const tn_i_param *p, const tn_type *lhs, const tn_type *rhs);
 tn_i_dots tn_i_dots_read(const tn_i_param *p); /* of one whose type rule has passed */
 

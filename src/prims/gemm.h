@@ -45,7 +45,8 @@ bool tn_i_gemm_own(const tn_i_products *w);
 
 /* Whether tn_i_gemm_own takes all products of vectors and matrices with contiguous rows of `n` elements.  Then those
  * of a row and a vector of n elements have the same bits among any number of rows, at least two; and in a sum of rows,
- * each with its factor, eight at a time are summed, from the first on, and added to what there is. */
+ * each with its factor, so many at a time are summed, from the first on, and added to what there is. */
+enum { TN_EIGHT = 8 };
 bool tn_i_gemm_in_eights(int dtype, int64_t n);
 
 /* Whether w, which does not accumulate, has the bits that it has beside c and added to it, when it accumulates. */

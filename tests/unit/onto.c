@@ -74,40 +74,46 @@ static tn_fn *made(tn_ctx *c, const row *r) {
     return f;
 }
 
+static void on_each_row(void check(const row *r, tn_ctx *c, tn_fn *f)) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        tn_ctx *c = checked();
+        check(&rows[i], c, made(c, &rows[i]));
+        tn_ctx_free(c);
+    }
+}
+
 /* ---- which steps ------------------------------------------------------------------------------------------------- */
+
+static void check_steps(const row *r, tn_ctx *c, tn_fn *f) {
+    tn_fn *g = tn_i_prepared(f);
+    int64_t in[3 + 3 + 2 + 1] = {r->rows * r->n, r->n, 1, r->rows * r->n, r->n, 1, r->rows, 1, 1};
+    if (r->strides) memcpy(in + 3, r->strides, 3 * sizeof *in);
+    const tn_i_layout layout = {.in = in}, emitted = {.handles = true};
+    tn_i_plan *p = g ? tn_i_plan_new(g, &layout) : NULL, *q = g ? tn_i_plan_new(g, &emitted) : NULL;
+    if (!p || !q) fail_msg("%s", tn_error(c));
+    size_t adds = 0, beside = 0, bytes = 0;
+    for (size_t k = 0; k < p->nnested; k++) {
+        bytes += p->nested[k]->bytes;
+        for (size_t s = 0; s < p->nested[k]->nstep; s++) {
+            adds += p->nested[k]->step[s].onto;
+            beside += p->nested[k]->step[s].onto && !p->nested[k]->step[s].at_once;
+        }
+    }
+    const bool has = tn_i_gemm_in_eights((int)r->dtype, 100); /* kernels that add */
+    if (adds != (has ? r->adds : 0)) fail_msg("%s: %zu steps add, not %zu", r->name, adds, r->adds);
+    if (beside != (has ? r->beside : 0)) fail_msg("%s: %zu beside, not %zu", r->name, beside, r->beside);
+    for (size_t k = 0; k < q->nnested; k++)
+        for (size_t s = 0; s < q->nested[k]->nstep; s++) assert_false(q->nested[k]->step[s].onto);
+    if (has && r->adds && !r->strides && r->how != MADE_HERE) /* the sum is where the carry is, no product anywhere */
+        assert_in_range(bytes, 0, 256);
+    tn_i_plan_free(c, p);
+    tn_i_plan_free(c, q);
+    tn_fn_free(g);
+}
 
 static void which(void **state) {
     (void)state;
-    for (size_t i = 0; i < COUNT(rows); i++) {
-        const row *r = &rows[i];
-        tn_ctx *c = checked();
-        tn_fn *g = tn_i_prepared(made(c, r));
-        int64_t in[3 + 3 + 2 + 1] = {r->rows * r->n, r->n, 1, r->rows * r->n, r->n, 1, r->rows, 1, 1};
-        if (r->strides) memcpy(in + 3, r->strides, 3 * sizeof *in);
-        const tn_i_layout layout = {.in = in}, emitted = {.handles = true};
-        tn_i_plan *p = g ? tn_i_plan_new(g, &layout) : NULL, *q = g ? tn_i_plan_new(g, &emitted) : NULL;
-        if (!p || !q) fail_msg("%s", tn_error(c));
-        size_t adds = 0, beside = 0, bytes = 0;
-        for (size_t k = 0; k < p->nnested; k++) {
-            bytes += p->nested[k]->bytes;
-            for (size_t s = 0; s < p->nested[k]->nstep; s++) {
-                adds += p->nested[k]->step[s].onto;
-                beside += p->nested[k]->step[s].onto && !p->nested[k]->step[s].at_once;
-            }
-        }
-        const bool has = tn_i_gemm_in_eights((int)r->dtype, 100); /* kernels that add */
-        if (adds != (has ? r->adds : 0)) fail_msg("%s: %zu steps add, not %zu", r->name, adds, r->adds);
-        if (beside != (has ? r->beside : 0)) fail_msg("%s: %zu beside, not %zu", r->name, beside, r->beside);
-        for (size_t k = 0; k < q->nnested; k++)
-            for (size_t s = 0; s < q->nested[k]->nstep; s++) assert_false(q->nested[k]->step[s].onto);
-        if (has && r->adds && !r->strides &&
-            r->how != MADE_HERE) /* the sum is where the carry is, no product anywhere */
-            assert_in_range(bytes, 0, 256);
-        tn_i_plan_free(c, p);
-        tn_i_plan_free(c, q);
-        tn_fn_free(g);
-        tn_ctx_free(c);
-    }
+    on_each_row(check_steps);
 }
 
 /* ---- bits ----------------------------------------------------------------------------------------------------- */
@@ -144,29 +150,28 @@ static arrays arrays_of(const tn_fn *f) {
 }
 
 /* Those of the equations one by one, on all backends, whichever outputs are wanted; what came in stays. */
+static void check_bits(const row *r, tn_ctx *c, tn_fn *f) {
+    (void)c;
+    const arrays a = arrays_of(f);
+    void *want[2], *before = malloc(a.bytes[0] + 1);
+    memcpy(before, a.in[3], a.bytes[0]);
+    call(f, TN_BACKEND_REFERENCE, r, &a, true, true);
+    for (int j = 0; j < 2; j++) memcpy(want[j] = malloc(a.bytes[j] + 1), a.out[j], a.bytes[j]);
+    for (int k = 0; k < 2 * 3; k++) {
+        const bool first = k % 3 != 1, second = k % 3 != 2;
+        call(f, k < 3 ? TN_BACKEND_INTERPRETER : TN_BACKEND_NATIVE, r, &a, first, second);
+        if (first && memcmp(a.out[0], want[0], a.bytes[0]) != 0) fail_msg("%s, %d: other bits", r->name, k);
+        if (second && memcmp(a.out[1], want[1], a.bytes[1]) != 0) fail_msg("%s, %d: other bits", r->name, k);
+        assert_memory_equal(a.in[3], before, a.bytes[0]);
+    }
+    for (int k = 0; k < 4; k++) free(a.in[k]);
+    for (int j = 0; j < 2; j++) free(a.out[j]), free(want[j]);
+    free(before);
+}
+
 static void bits(void **state) {
     (void)state;
-    for (size_t i = 0; i < COUNT(rows); i++) {
-        const row *r = &rows[i];
-        tn_ctx *c = checked();
-        const tn_fn *f = made(c, r);
-        const arrays a = arrays_of(f);
-        void *want[2], *before = malloc(a.bytes[0] + 1);
-        memcpy(before, a.in[3], a.bytes[0]);
-        call(f, TN_BACKEND_REFERENCE, r, &a, true, true);
-        for (int j = 0; j < 2; j++) memcpy(want[j] = malloc(a.bytes[j] + 1), a.out[j], a.bytes[j]);
-        for (int k = 0; k < 2 * 3; k++) {
-            const bool first = k % 3 != 1, second = k % 3 != 2;
-            call(f, k < 3 ? TN_BACKEND_INTERPRETER : TN_BACKEND_NATIVE, r, &a, first, second);
-            if (first && memcmp(a.out[0], want[0], a.bytes[0]) != 0) fail_msg("%s, %d: other bits", r->name, k);
-            if (second && memcmp(a.out[1], want[1], a.bytes[1]) != 0) fail_msg("%s, %d: other bits", r->name, k);
-            assert_memory_equal(a.in[3], before, a.bytes[0]);
-        }
-        for (int k = 0; k < 4; k++) free(a.in[k]);
-        for (int j = 0; j < 2; j++) free(a.out[j]), free(want[j]);
-        free(before);
-        tn_ctx_free(c);
-    }
+    on_each_row(check_bits);
 }
 
 int main(void) {
