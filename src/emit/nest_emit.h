@@ -59,7 +59,11 @@ typedef struct tn_i_nest_writer {
         uint32_t of[TN_NEST_OPS];  /* the operation of whose vectors this one's are made, or TN_NOVAR */
         uint8_t back[TN_NEST_OPS]; /* how many elements it is behind that */
         bool need[TN_NEST_OPS], done[TN_NEST_OPS];
-    } behind;                 /* nest_behind.c */
+    } behind; /* nest_behind.c */
+    struct {
+        int vectors; /* how many are of one leaf, where the others are of the next; 0: all are of leaf `at` */
+        int at;
+    } leaf;                   /* nest_leaves.c */
     size_t part[TN_NEST_OPS]; /* of a sum that goes through all pieces: where in scratch its parts are */
 } tn_i_nest_writer;
 
@@ -109,7 +113,12 @@ void tn_i_behind_begin(tn_i_nest_writer *w);
 void tn_i_behind_vector(tn_i_nest_writer *w, uint32_t phase, const tn_i_piece *k);
 void tn_i_behind_next(tn_i_nest_writer *w, int vectors);
 
-/* nest_vec.c: q3, an array where loops 0 .. loops-1 are. */
+/* nest_vec.c: elements from `from` to `to`, texts, by so many vectors; and the last ones of a row, from a number on. */
+void tn_i_emit_vectors(tn_i_nest_writer *w, uint32_t phase, const char *from, const char *to, int vectors);
+void tn_i_emit_last(tn_i_nest_writer *w, uint32_t phase, int64_t from);
+/* Whether elements of a phase are loaded that may not be there. */
+bool tn_i_has_boxes(const tn_i_nest *n, uint32_t phase);
+/* q3, an array where loops 0 .. loops-1 are. */
 void tn_i_move_arrays(tn_i_nest_writer *w, uint32_t loops);
 /* Where an array is. */
 const tn_i_place *tn_i_array_place(const tn_i_nest_writer *w, uint32_t array);
@@ -124,8 +133,9 @@ void tn_i_emit_flat(tn_i_nest_writer *w, uint32_t first, uint32_t end);
 bool tn_i_sum_plan(tn_i_nest_writer *w);
 void tn_i_sums_declare(tn_i_nest_writer *w); /* in front of all loops */
 void tn_i_sums_begin_row(tn_i_nest_writer *w, uint32_t phase);
-void tn_i_sums_begin_leaf(tn_i_nest_writer *w, uint32_t phase);
-void tn_i_sums_end_leaf(tn_i_nest_writer *w, uint32_t phase);
+/* One leaf or two at a time; `second`: the condition that there is another one, NULL: there is not. */
+void tn_i_sums_begin_leaf(tn_i_nest_writer *w, uint32_t phase, int leaves);
+void tn_i_sums_end_leaf(tn_i_nest_writer *w, uint32_t phase, const char *second);
 void tn_i_sums_end_row(tn_i_nest_writer *w, uint32_t phase);
 /* In front of the innermost loop, or, of what rows are reduced, behind that of their values. */
 void tn_i_sums_enter(tn_i_nest_writer *w, uint32_t phase, bool rows);
@@ -135,6 +145,9 @@ void tn_i_sums_leave_loop(tn_i_nest_writer *w, uint32_t loop); /* behind the bod
 void tn_i_sums_end(tn_i_nest_writer *w);                       /* behind all loops: results are stored */
 void tn_i_sums_end_piece(tn_i_nest_writer *w);                 /* behind those of a piece (nest_parts.c) */
 bool tn_i_has_leaf(const tn_i_nest_writer *w, uint32_t phase);
+
+/* nest_leaves.c: the elements of a row with leaves, `whole` of them in vectors; in pieces those from `from` to `to`. */
+void tn_i_emit_leaves(tn_i_nest_writer *w, uint32_t phase, int vectors, int64_t whole, bool pieces);
 
 /* nest_parts.c: nests for several threads.  Whether this one is; where the parts of its sums are. */
 void tn_i_parts_plan(tn_i_nest_writer *w);

@@ -241,19 +241,34 @@ static int common_mask(const tn_i_nest_writer *w, const tn_i_nest_op *o) {
     return w->mask[o->in[0]];
 }
 
-/* Without casts between integers, which wrap as they are (-fwrapv), and suffixes of numbers; fma by its vectors'
- * type. */
+/* What a body calls, of vectors: fma, and what negates one of its operands. */
+static const struct {
+    const char *number, *vector;
+} fused[] = {{"fma(x, y, -z)", "_fms(x, y, z)"},
+             {"fmaf(x, y, -z)", "_fms(x, y, z)"},
+             {"fma(-x, y, z)", "_fnma(x, y, z)"},
+             {"fmaf(-x, y, z)", "_fnma(x, y, z)"},
+             {"fma(", "_fma("},
+             {"fmaf(", "_fma("}};
+
+static size_t put_fused(tn_i_text *t, const char *type, const char *body) {
+    for (size_t i = 0; i < sizeof fused / sizeof *fused; i++) {
+        const size_t length = strlen(fused[i].number);
+        if (strncmp(body, fused[i].number, length) != 0) continue;
+        tn_i_text_put(t, "%s%s", type, fused[i].vector);
+        return length;
+    }
+    return 0;
+}
+
+/* Without casts between integers, which wrap as they are (-fwrapv), and suffixes of numbers. */
 static void put_body(tn_i_text *t, const char *type, const char *body) {
     static const char *const cast[] = {"(uint32_t)", "(uint64_t)", "(int32_t)", "(int64_t)"};
     while (*body) {
         size_t skip = body[0] == 'u' ? 1 : 0;
         for (size_t i = 0; i < sizeof cast / sizeof *cast; i++)
             if (strncmp(body, cast[i], strlen(cast[i])) == 0) skip = strlen(cast[i]);
-        const size_t fused = strncmp(body, "fma(", 4) == 0 ? 3 : strncmp(body, "fmaf(", 5) == 0 ? 4 : 0;
-        if (fused) {
-            tn_i_text_put(t, "%s_fma", type);
-            skip = fused;
-        }
+        if (!skip) skip = put_fused(t, type, body);
         if (!skip) tn_i_text_add(t, body, 1);
         body += skip ? skip : 1;
     }
@@ -451,6 +466,8 @@ static void by_vectors(tn_i_nest_writer *w, uint32_t phase, int n, const tn_i_pi
 }
 
 void tn_i_emit_pieces(tn_i_nest_writer *w, uint32_t phase, int n, const tn_i_piece *k) {
-    for (int u = 0; u < n; u++) tn_i_text_put(w->t, "const int64_t j%d = i + %d;\n", u, u * w->lanes);
+    const int each = w->leaf.vectors ? w->leaf.vectors : n;
+    for (int u = 0; u < n; u++)
+        tn_i_text_put(w->t, "const int64_t j%d = i + %d;\n", u, u / each * TN_LEAF + u % each * w->lanes);
     (w->behind.on || only_reads(w, phase) ? by_vectors : by_operations)(w, phase, n, k);
 }

@@ -270,7 +270,7 @@ static int64_t next_cut(const tn_i_nest *n, uint32_t phase, int64_t from) {
     return next;
 }
 
-static bool has_boxes(const tn_i_nest *n, uint32_t phase) {
+bool tn_i_has_boxes(const tn_i_nest *n, uint32_t phase) {
     for (uint32_t i = 0; i < n->nop; i++)
         if (n->op[i].kind == TN_NEST_LOAD && n->op[i].level == TN_NEST_ELEMENT && n->op[i].phase == phase &&
             n->array[n->op[i].array].boxed)
@@ -282,7 +282,7 @@ static bool has_boxes(const tn_i_nest *n, uint32_t phase) {
 static bool find_plain(tn_i_nest_writer *w, uint32_t phase, int64_t step) {
     enum { LITTLE = 4 };
     w->plain_lo = w->plain_hi = 0;
-    if (!has_boxes(w->n, phase)) return false;
+    if (!tn_i_has_boxes(w->n, phase)) return false;
     for (int64_t lo = 0, hi; lo < w->inner; lo = hi) {
         hi = next_cut(w->n, phase, lo);
         if (hi - lo > w->plain_hi - w->plain_lo) w->plain_lo = lo, w->plain_hi = hi;
@@ -303,13 +303,14 @@ static void plain_loop(tn_i_nest_writer *w, uint32_t phase, const char *to, int 
     tn_i_text_put(w->t, "}\ncontinue;\n}\n");
 }
 
-static void main_loop(tn_i_nest_writer *w, uint32_t phase, const char *from, const char *to, int vectors) {
+void tn_i_emit_vectors(tn_i_nest_writer *w, uint32_t phase, const char *from, const char *to, int vectors) {
     tn_i_piece k[PIECES];
+    const int step = (w->leaf.vectors ? w->leaf.vectors : vectors) * w->lanes;
     for (int u = 0; u < vectors; u++) k[u] = (tn_i_piece){.count = w->lanes};
     tn_i_text_put(w->t, "for (int64_t i = %s; i < %s;) {\n", from, to);
     if (find_plain(w, phase, vectors * w->lanes)) plain_loop(w, phase, to, vectors, k);
     tn_i_emit_pieces(w, phase, vectors, k);
-    tn_i_text_put(w->t, "i += %d;\n}\n", vectors * w->lanes);
+    tn_i_text_put(w->t, "i += %d;\n}\n", step);
 }
 
 /* Few steps in front of the plain part and behind it stand by themselves: where they are is known, so that nothing is
@@ -346,7 +347,7 @@ static void plain_between(tn_i_nest_writer *w, uint32_t phase, int64_t whole, in
     steps_alone(w, phase, w->plain_hi, whole, vectors, k);
 }
 
-static void last_elements(tn_i_nest_writer *w, uint32_t phase, int64_t from) {
+void tn_i_emit_last(tn_i_nest_writer *w, uint32_t phase, int64_t from) {
     tn_i_piece k[PIECES];
     int n = 0;
     for (int64_t left = w->inner - from; left > 0; left -= w->lanes)
@@ -360,7 +361,7 @@ static void last_elements(tn_i_nest_writer *w, uint32_t phase, int64_t from) {
 static void rest(tn_i_nest_writer *w, uint32_t phase, int64_t whole, bool pieces) {
     if (whole >= w->inner) return;
     if (pieces) tn_i_text_put(w->t, "if (to == INT64_C(%" PRId64 "))\n", w->inner);
-    last_elements(w, phase, whole);
+    tn_i_emit_last(w, phase, whole);
 }
 
 static void innermost(tn_i_nest_writer *w, uint32_t phase, int vectors) {
@@ -372,31 +373,19 @@ static void innermost(tn_i_nest_writer *w, uint32_t phase, int vectors) {
     if (pieces)
         (void)snprintf(end, sizeof end, "(to < INT64_C(%" PRId64 ") ? to : INT64_C(%" PRId64 "))", whole, whole);
     if (!tn_i_has_leaf(w, phase)) {
-        tn_i_sums_begin_leaf(w, phase);
+        tn_i_sums_begin_leaf(w, phase, 1);
         if (whole && !pieces && !w->n->upper && ends_are_few(w, phase, step, whole))
             plain_between(w, phase, whole, vectors);
         else if (whole) {
             tn_i_text_put(w->t, "{\n");
-            main_loop(w, phase, begin, end, vectors);
+            tn_i_emit_vectors(w, phase, begin, end, vectors);
             tn_i_text_put(w->t, "}\n");
         }
         rest(w, phase, whole, pieces);
-        tn_i_sums_end_leaf(w, phase);
+        tn_i_sums_end_leaf(w, phase, NULL);
         return;
     }
-    if (pieces)
-        tn_i_text_put(w->t, "for (int64_t leaf = from; leaf < to; leaf += %d) {\n", TN_LEAF);
-    else
-        tn_i_text_put(w->t, "for (int64_t leaf = 0; leaf < INT64_C(%" PRId64 "); leaf += %d) {\n", w->inner, TN_LEAF);
-    tn_i_text_put(w->t, "const int64_t end = leaf + %d < %s ? leaf + %d : %s;\n", TN_LEAF, end, TN_LEAF, end);
-    tn_i_sums_begin_leaf(w, phase);
-    main_loop(w, phase, "leaf", "end", vectors);
-    if (whole < w->inner) {
-        tn_i_text_put(w->t, "if (leaf + %d >= INT64_C(%" PRId64 "))\n", TN_LEAF, w->inner);
-        last_elements(w, phase, whole);
-    }
-    tn_i_sums_end_leaf(w, phase);
-    tn_i_text_put(w->t, "}\n");
+    tn_i_emit_leaves(w, phase, vectors, whole, pieces);
 }
 
 /* As open_loops, behind what goes through rows as one. */

@@ -168,26 +168,42 @@ void tn_i_sums_begin_row(tn_i_nest_writer *w, uint32_t phase) {
     }
 }
 
-void tn_i_sums_begin_leaf(tn_i_nest_writer *w, uint32_t phase) {
+static int vectors_of_leaf(const tn_i_nest_writer *w) { return TN_LANES / w->lanes; }
+
+/* a5_0, a5_1, ...: the lanes of a leaf, behind them those of the next one. */
+void tn_i_sums_begin_leaf(tn_i_nest_writer *w, uint32_t phase, int leaves) {
     for (uint32_t i = 0; i < w->n->nop; i++) {
         const tn_i_nest_op *o = &w->n->op[i];
         if (!lanes_of_phase(w, i, phase)) continue;
-        for (int u = 0; u < TN_LANES / w->lanes; u++)
+        for (int u = 0; u < leaves * vectors_of_leaf(w); u++)
             tn_i_text_put(w->t, "%sx%d a%u_%d = %sx%d_all(%s);\n", element(w, o), w->lanes, (unsigned)i, u,
                           element(w, o), w->lanes, identity(w, o));
     }
 }
 
-void tn_i_sums_end_leaf(tn_i_nest_writer *w, uint32_t phase) {
+/* t5, what the lanes of a leaf come to; those are a5_0, ..., or begin with another. */
+static void fold_leaf(tn_i_nest_writer *w, uint32_t op, const char *to, int first) {
+    const tn_i_nest_op *o = &w->n->op[op];
+    for (int half = vectors_of_leaf(w) / 2; half > 0; half /= 2)
+        for (int u = first; u < first + half; u++)
+            tn_i_text_put(w->t, "a%u_%d = V%s(a%u_%d, a%u_%d);\n", (unsigned)op, u, fold_name[o->fold], (unsigned)op, u,
+                          (unsigned)op, u + half);
+    tn_i_text_put(w->t, "FOLD(%s%u, a%u_%d, %s, %s, %d, V%s);\n", to, (unsigned)op, (unsigned)op, first, element(w, o),
+                  tn_i_dtype_size(folded_dtype(w, o)) == 8 ? "i64" : "i32", w->lanes, fold_name[o->fold]);
+}
+
+/* Two leaves are one entry: a last one that is alone is joined to the entries before it as if it were two. */
+void tn_i_sums_end_leaf(tn_i_nest_writer *w, uint32_t phase, const char *second) {
     for (uint32_t i = 0; i < w->n->nop; i++) {
         const tn_i_nest_op *o = &w->n->op[i];
         if (!lanes_of_phase(w, i, phase)) continue;
-        for (int half = TN_LANES / w->lanes / 2; half > 0; half /= 2)
-            for (int u = 0; u < half; u++)
-                tn_i_text_put(w->t, "a%u_%d = V%s(a%u_%d, a%u_%d);\n", (unsigned)i, u, fold_name[o->fold], (unsigned)i,
-                              u, (unsigned)i, u + half);
-        tn_i_text_put(w->t, "FOLD(t%u, a%u_0, %s, %s, %d, V%s);\n", (unsigned)i, (unsigned)i, element(w, o),
-                      tn_i_dtype_size(folded_dtype(w, o)) == 8 ? "i64" : "i32", w->lanes, fold_name[o->fold]);
+        fold_leaf(w, i, "t", 0);
+        if (second) {
+            tn_i_text_put(w->t, "if (%s) {\n%s b%u;\n", second, element(w, o), (unsigned)i);
+            fold_leaf(w, i, "b", vectors_of_leaf(w));
+            tn_i_text_put(w->t, "PUSH(c%u, top%u, m%u, %s(t%u, b%u), %s);\n} else\n", (unsigned)i, (unsigned)i,
+                          (unsigned)i, fold_name[o->fold], (unsigned)i, (unsigned)i, fold_name[o->fold]);
+        }
         if (w->inner > TN_LEAF)
             tn_i_text_put(w->t, "PUSH(c%u, top%u, m%u, t%u, %s);\n", (unsigned)i, (unsigned)i, (unsigned)i, (unsigned)i,
                           fold_name[o->fold]);
@@ -258,7 +274,8 @@ static void value(tn_i_nest_writer *w, const tn_i_nest_op *o) {
 
 static void add_lanes(tn_i_nest_writer *w, uint32_t op, const tn_i_piece *k, const char *type) {
     const tn_i_nest_op *o = &w->n->op[op];
-    const int lane = w->u % (TN_LANES / w->lanes);
+    const int each = w->leaf.vectors, leaf = each ? w->u / each : w->leaf.at;
+    const int lane = leaf * vectors_of_leaf(w) + w->u % vectors_of_leaf(w);
     tn_i_text_put(w->t, "a%u_%d = V%s(a%u_%d, ", (unsigned)op, lane, fold_name[o->fold], (unsigned)op, lane);
     if (k->count < w->lanes) {
         tn_i_text_put(w->t, "%s_keep(", type);

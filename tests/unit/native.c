@@ -1,6 +1,6 @@
 /* The native backend: its cache on disk, and what happens without a compiler.  (That it computes the
  * interpreter's bits is a law: tests/laws/native.c.) */
-#include "tracing.h"
+#include "native_text.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -312,12 +312,34 @@ static void names_are_no_types(void **state) {
     remove_dir(dir);
 }
 
+static tn_val differences(const tn_val *in, void *user) {
+    (void)user;
+    const tn_val t = tn_sub(tn_mul(in[0], in[1]), in[2]);
+    return tn_sub(tn_mul(tn_sub(in[2], tn_mul(t, in[0])), in[1]), in[2]);
+}
+
+/* A product less an operand, and an operand less a product, are one instruction each, without a change of sign. */
+static void differences_of_products(void **state) {
+    (void)state;
+    tn_ctx *c = checked();
+    for (int dtype = TN_F32; dtype <= TN_F64; dtype++) {
+        const tn_type t = tn_type_of((tn_dtype)dtype, 1, (const int64_t[]){100});
+        const tn_fn *f = tn_trace(c, differences, NULL, 3, TN_TYPES(t, t, t));
+        assert_non_null(f);
+        assert_true(native_text_has(f, "_fms(x, y, z)"));
+        assert_true(native_text_has(f, "_fnma(x, y, z)"));
+        assert_false(native_text_has(f, "_fma(x, y, -z)"));
+    }
+    tn_ctx_free(c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(functions_of_elements), cmocka_unit_test(runs_and_is_kept),
-        cmocka_unit_test(without_a_compiler),    cmocka_unit_test(unsafe_directories),
-        cmocka_unit_test(read_only_directory),   cmocka_unit_test(broken_files),
-        cmocka_unit_test(racing_processes),      cmocka_unit_test(names_are_no_types),
+        cmocka_unit_test(functions_of_elements),   cmocka_unit_test(runs_and_is_kept),
+        cmocka_unit_test(without_a_compiler),      cmocka_unit_test(unsafe_directories),
+        cmocka_unit_test(read_only_directory),     cmocka_unit_test(broken_files),
+        cmocka_unit_test(racing_processes),        cmocka_unit_test(names_are_no_types),
+        cmocka_unit_test(differences_of_products),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

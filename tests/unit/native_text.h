@@ -7,16 +7,21 @@
 #include "emit/emit.h"
 #include "exec/exec.h"
 
-static inline bool native_text_has(const tn_fn *f, const char *part) {
-    tn_exec *e = tn_compile(f, NULL);
-    assert_non_null(e);
-    tn_i_module m = {.ctx = tn_fn_ctx(f), .text = {.ctx = tn_fn_ctx(f)}, .isa = TN_ISA_AVX512, .bytes = 64};
+static inline bool native_code_has(const tn_exec *e, const char *part) {
+    tn_i_module m = {.ctx = e->ctx, .text = {.ctx = e->ctx}, .isa = TN_ISA_AVX512, .bytes = 64};
     (void)tn_i_module_address(&m, NULL);
     assert_true(tn_i_emit_module(&m, e->plan));
     tn_i_text_put(&m.text, "%c", 0);
     const bool has = strstr(m.text.at, part) != NULL;
     tn_i_text_free(&m.text);
     tn_i_module_free(&m);
+    return has;
+}
+
+static inline bool native_text_has(const tn_fn *f, const char *part) {
+    tn_exec *e = tn_compile(f, NULL);
+    assert_non_null(e);
+    const bool has = native_code_has(e, part);
     tn_exec_free(e);
     return has;
 }
