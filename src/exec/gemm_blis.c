@@ -85,8 +85,9 @@ static void multiply(int dtype, rntm_t *r, cntx_t *context, int64_t m, int64_t n
 
 /* BLIS packs up to some 4000 rows (or columns) at once, for a fast third-level cache.  Where that is slow, fewer are
  * faster, which the second-level cache holds.  Multiples of the height of every tile there is. */
-static int64_t panel_rows(int threads, int64_t rows) {
-    const int64_t tiles = 168, most = 1008 * (threads > 1 ? threads : 1), panels = (rows + most / 2) / most;
+static int64_t panel_rows(int dtype, int threads, int64_t rows) {
+    const int64_t tiles = 168, most = (dtype == TN_F64 ? 1008 : 2016) * (threads > 1 ? threads : 1);
+    const int64_t panels = (rows + most / 2) / most;
     return panels < 2 ? rows : ((rows + panels - 1) / panels + tiles - 1) / tiles * tiles;
 }
 
@@ -98,7 +99,7 @@ void tn_i_gemm(int dtype, int threads, int64_t m, int64_t n, int64_t k, tn_i_mat
     cntx_t *const context = context_for(TN_I_BLIS_PRODUCT, &mine);
     const int64_t size = (int64_t)tn_i_dtype_size(dtype);
     const bool by_rows = c.cs == 1 && tn_i_blis_packs_rows(dtype, context);
-    const int64_t panel = by_rows ? panel_rows(threads, m) : m;
+    const int64_t panel = by_rows ? panel_rows(dtype, threads, m) : m;
     for (int64_t i = 0; i < m; i += panel) {
         const int64_t rows = panel < m - i ? panel : m - i;
         multiply(dtype, &r, context, rows, n, k, a, b, accumulate, c);

@@ -91,18 +91,25 @@
 
 /* A panel of `width` rows and n columns, column after column; rows from `rows` on and columns from n on are 0.  Rows
  * that are contiguous are read a few columns at a time: one column of all would be a cache line each, at strides that
- * may fall into one set. */
+ * may fall into one set.  Of contiguous columns those of the next panel, which comes next, are asked for. */
 #define PACK(type, lanes, turn)                                                                                       \
     TN_AVX2 static inline __attribute__((always_inline)) void pack_##type(int width, dim_t rows, dim_t n, dim_t most, \
                                                                           const type *factor, const type *from,       \
                                                                           inc_t rs, inc_t cs, type *to, inc_t ld) {   \
-        const bool whole = rows == width && *factor == 1;                                                             \
+        const bool same = *factor == 1 && rows % lanes == 0;                                                          \
         dim_t done = 0;                                                                                               \
-        if (whole && rs == 1)                                                                                         \
-            for (; done < n; done++) memcpy(to + done * ld, from + done * cs, (size_t)width * sizeof *to);            \
-        if (whole && cs == 1)                                                                                         \
-            for (; done + lanes <= n; done += lanes)                                                                  \
-                for (int i = 0; i < width; i += lanes) turn(from + done + i * rs, rs, to + done * ld + i, ld);        \
+        if (same && rs == 1 && rows == width)                                                                         \
+            for (; done < n; done++) {                                                                                \
+                const type *x = from + done * cs;                                                                     \
+                __builtin_prefetch((const void *)((uintptr_t)x + (size_t)width * sizeof *x), 0, 2);                   \
+                memcpy(to + done * ld, x, (size_t)width * sizeof *to);                                                \
+            }                                                                                                         \
+        if (same && cs == 1)                                                                                          \
+            for (; done + lanes <= n; done += lanes) {                                                                \
+                for (dim_t i = 0; i < rows; i += lanes) turn(from + done + i * rs, rs, to + done * ld + i, ld);       \
+                for (int l = 0; rows < width && l < lanes; l++)                                                       \
+                    memset(to + (done + l) * ld + rows, 0, (size_t)(width - rows) * sizeof *to);                      \
+            }                                                                                                         \
         for (; done < n; done++)                                                                                      \
             for (dim_t i = 0; i < width; i++) to[done * ld + i] = i < rows ? *factor * from[done * cs + i * rs] : 0;  \
         for (; done < most; done++) memset(to + done * ld, 0, (size_t)width * sizeof *to);                            \
