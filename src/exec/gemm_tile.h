@@ -1,6 +1,6 @@
 /* A micro-kernel of BLIS 0.9, written once: c = beta c + alpha a b for packed panels a (MR x k, by columns) and b
  * (k x NR, by rows).  gemm_context.c includes this for each dtype and instruction set, with TILE (the function's name),
- * REAL, VEC, LANES, MV (vectors in a column: MR = MV LANES), NR, and the instructions.
+ * REAL, VEC, LANES, MV (vectors in a column: MR = MV LANES), NR, and the instructions; BLIS_CALLS is what BLIS calls.
  *
  * At the edges of c there are fewer rows and columns than in the panels: whole vectors of rows, or where a column is
  * one vector columns by eights, are left out.  An element's sum is the same in every tile. */
@@ -52,8 +52,9 @@ TARGET static inline __attribute__((always_inline)) void SOME_OF(TILE)(int vecto
         }
 }
 
-TARGET static void TILE(dim_t m, dim_t n, dim_t k, REAL *restrict alpha, REAL *restrict a, REAL *restrict b,
-                        REAL *restrict beta, REAL *restrict c, inc_t rs, inc_t cs, auxinfo_t *data, cntx_t *context) {
+BLIS_CALLS TARGET static void TILE(dim_t m, dim_t n, dim_t k, REAL *restrict alpha, REAL *restrict a, REAL *restrict b,
+                                   REAL *restrict beta, REAL *restrict c, inc_t rs, inc_t cs, auxinfo_t *data,
+                                   cntx_t *context) {
     enum { BY = MV == 1 ? 8 : LANES, ONE = MV == 1 ? 8 : NR, TWO = MV == 1 ? 16 : NR };
     (void)data, (void)context;
     switch (((MV == 1 ? n : m) + BY - 1) / BY) {
