@@ -52,6 +52,7 @@ EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*.c)
 
 LIB_A  = $(BUILD)/libtansy.a
 LIB_SO = $(BUILD)/libtansy.so.0
+LIB    = $(if $(SAN),$(LIB_SO),$(LIB_A))
 TOOL   = $(BUILD)/tansy
 
 all: $(LIB_A) $(LIB_SO) $(BUILD)/libtansy.so $(if $(CLI_SRC),$(TOOL)) ## the libraries and the tool
@@ -79,7 +80,9 @@ endif
 FP_FLAGS   = -ffp-contract=off -fno-math-errno
 WARN_FLAGS = -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wmissing-prototypes $(if $(WERROR),-Werror)
 SAN_FLAGS  = $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
-ALL_CFLAGS = -std=c11 $(WARN_FLAGS) $(FP_FLAGS) -fPIC -fvisibility=hidden $(SAN_FLAGS) $(if $(DEBUG),-DTN_DEBUG) \
+# Sanitized programs share one library that hides nothing: each with all of it inside would take 80 MB.
+VISIBLE    = $(if $(SAN),-fno-semantic-interposition,-fvisibility=hidden)
+ALL_CFLAGS = -std=c11 $(WARN_FLAGS) $(FP_FLAGS) -fPIC $(VISIBLE) $(SAN_FLAGS) $(if $(DEBUG),-DTN_DEBUG) \
              $(if $(LAPACK),-DTN_LAPACK) $(CPPFLAGS) $(CFLAGS)
 # Threads for large nests, where the compiler has OpenMP and its library; OPENMP= builds without.
 OPENMP    ?= 1
@@ -112,7 +115,9 @@ own_flags  = -Iinclude \
 
 Q    = $(if $(V),,@)
 say  = @$(if $(V),:,printf '  %-5s %s\n' $(1) $@)
-link = $(Q)$(CC) $(LDFLAGS) $(SAN_FLAGS) -o $@ $(filter %.o %.a,$^) $(LINK_MORE) $(LIBS)
+link = $(Q)$(CC) $(LDFLAGS) $(SAN_FLAGS) -o $@ $(filter %.o %.a %.so.0,$^) $(LINK_MORE) $(SHARED_LIB) $(LIBS)
+# They find it beside them or one folder up.
+SHARED_LIB = $(if $(SAN),-Wl$(comma)-rpath$(comma)'$$ORIGIN:$$ORIGIN/..')
 
 $(BUILD)/obj/%.o: %.c $(BUILD)/flags | deps
 	@mkdir -p $(@D)
@@ -142,25 +147,25 @@ $(BUILD)/libtansy.so: $(LIB_SO)
 	@ln -sf libtansy.so.0 $@
 
 # Programs made of all the files of a folder.
-$(TOOL): $(call objects,$(CLI_SRC)) $(LIB_A)
+$(TOOL): $(call objects,$(CLI_SRC)) $(LIB)
 	$(call say,LINK)
 	$(link)
 
-$(BUILD)/demo: $(call objects,$(DEMO_SRC)) $(LIB_A)
+$(BUILD)/demo: $(call objects,$(DEMO_SRC)) $(LIB)
 	$(call say,LINK)
 	$(link)
 
 include mk/bench.mk
 
 # Programs of one file.
-$(EXAMPLES) $(BENCHES): $(BUILD)/%: $(BUILD)/obj/%.o $(LIB_A)
+$(EXAMPLES) $(BENCHES): $(BUILD)/%: $(BUILD)/obj/%.o $(LIB)
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(link)
 
-# The examples as tests/emit has them: what they compile and call is written to files.
+# The examples as tests/emit has them: what they compile and call, the library's own calls too, is written to files.
 RECORDED = $(EXAMPLES:$(BUILD)/examples/%=$(BUILD)/recorded/%) $(if $(DEMO_SRC),$(BUILD)/recorded/demo)
-$(RECORDED): LINK_MORE = -Wl,--wrap=tn_compile,--wrap=tn_call
+$(RECORDED): LINK_MORE = -Wl,--wrap=tn_compile,--wrap=tn_call $(no_debug)
 $(filter-out %/demo,$(RECORDED)): $(BUILD)/recorded/%: $(BUILD)/obj/examples/%.o $(BUILD)/obj/tests/record_calls.o $(LIB_A)
 	@mkdir -p $(@D)
 	$(call say,LINK)

@@ -21,7 +21,7 @@ $(call objects,$(BY_HAND)): $(BUILD)/obj/%.o: %.c $(BUILD)/flags | deps
 	$(call say,CC)
 	$(Q)$(BENCH_CC) $(BY_HAND_CFLAGS) $(if $(filter %/products.c,$<),$(call blis,--cflags)) -MMD -MP -c -o $@ $<
 
-$(SUITE): $(call objects,$(BY_HAND) $(HARNESS) $(wildcard bench/suite/*.c)) $(LIB_A)
+$(SUITE): $(call objects,$(BY_HAND) $(HARNESS) $(wildcard bench/suite/*.c)) $(LIB)
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(link)
