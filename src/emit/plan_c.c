@@ -258,7 +258,9 @@ static void put_folds(tn_i_module *m, tn_i_text *t) {
             const uint64_t bit = UINT64_C(1) << TN_EMIT_FOLD(fold, dtype);
             if (m->leaves & bit)
                 tn_i_text_put(t, "LEAVES(%s, %s, %s)\n", tn_i_c_type(dtype), name[fold], tn_i_identity(fold, dtype));
-            if (m->columns & bit) tn_i_text_put(t, "COLUMNS(%s, %s)\n", tn_i_c_type(dtype), name[fold]);
+            if (m->columns & bit)
+                tn_i_text_put(t, "COLUMNS(%s, %s, %d)\n", tn_i_c_type(dtype), name[fold],
+                              m->bytes / (int)tn_i_dtype_size(dtype));
         }
 }
 

@@ -51,11 +51,18 @@ static uint32_t leading(uint32_t over) {
 
 enum { STACK_BYTES = 32 << 10, ENTRIES = 40 };
 
-/* Bytes of the lanes and the counter of columns. */
-static size_t column_bytes(const tn_i_sum *s, size_t size) {
+/* Lanes that have elements; entries of the counter, which one leaf needs none of. */
+static int64_t column_lanes(const tn_i_sum *s) { return s->n < 1 ? 1 : s->n < TN_LANES ? s->n : TN_LANES; }
+
+static int64_t column_entries(const tn_i_sum *s) {
     int64_t leaves = (s->n - 1) / TN_LEAF + 1, levels = 1;
+    if (leaves <= 1) return 0;
     for (; leaves > 1; leaves = (leaves + 1) / 2) levels++;
-    return (size_t)(16 + levels) * (size_t)s->q * size + 64;
+    return levels;
+}
+
+static size_t column_bytes(const tn_i_sum *s, size_t size) {
+    return (size_t)(column_lanes(s) + column_entries(s)) * (size_t)s->q * size + 64;
 }
 
 /* Vectors of which some lanes are nobody's are loaded and stored whole, several times as fast as by a mask: so that
@@ -127,12 +134,15 @@ static void declare_columns(tn_i_nest_writer *w, uint32_t op) {
     const tn_i_sum *s = &w->sum[op];
     const char *type = element(w, o);
     w->m->columns |= UINT64_C(1) << TN_EMIT_FOLD(o->fold, folded_dtype(w, o));
+    w->m->lanes |= 1u << (w->m->bytes / (int)tn_i_dtype_size(folded_dtype(w, o)));
     if (s->at == SIZE_MAX)
         tn_i_text_put(w->t, "%s a%u[%zu];\n", type, (unsigned)op,
                       column_bytes(s, tn_i_dtype_size(folded_dtype(w, o))) / tn_i_dtype_size(folded_dtype(w, o)));
     else
         tn_i_text_put(w->t, "%s *const a%u = (%s *)(S + %zu);\n", type, (unsigned)op, type, s->at);
-    tn_i_text_put(w->t, "uint64_t m%u = 0; int top%u = 0;\n", (unsigned)op, (unsigned)op);
+    tn_i_text_put(w->t, "%s *const c%u = a%u + INT64_C(%" PRId64 "); uint64_t m%u = 0; int top%u = 0;\n", type,
+                  (unsigned)op, (unsigned)op, column_entries(s) ? column_lanes(s) * s->q : INT64_C(0), (unsigned)op,
+                  (unsigned)op);
 }
 
 void tn_i_sums_declare(tn_i_nest_writer *w) {
@@ -351,10 +361,10 @@ void tn_i_sums_leave_loop(tn_i_nest_writer *w, uint32_t loop) {
         tn_i_text_put(w->t, "{ const int64_t n = ");
         tn_i_emit_flat(w, 0, s->led);
         tn_i_text_put(w->t,
-                      " + 1; if (n %% %d == 0 || n == INT64_C(%" PRId64 ")) %s_%s_columns(a%u, INT64_C(%" PRId64
+                      " + 1; if (n %% %d == 0 || n == INT64_C(%" PRId64 ")) %s_%s_columns(a%u, c%u, INT64_C(%" PRId64
                       "), (n - 1) %% %d + 1, &m%u, &top%u); }\n",
-                      TN_LEAF, s->n, element(w, o), fold_name[o->fold], (unsigned)i, s->q, TN_LEAF, (unsigned)i,
-                      (unsigned)i);
+                      TN_LEAF, s->n, element(w, o), fold_name[o->fold], (unsigned)i, (unsigned)i, s->q, TN_LEAF,
+                      (unsigned)i, (unsigned)i);
     }
 }
 
@@ -364,7 +374,7 @@ static void put_columns(tn_i_nest_writer *w, uint32_t op) {
     if (tn_i_in_parts(w, op))
         tn_i_text_put(w->t, "sum%u", (unsigned)op);
     else
-        tn_i_text_put(w->t, "%s_%s_ended(a%u, INT64_C(%" PRId64 "), top%u)", element(w, o), fold_name[o->fold],
+        tn_i_text_put(w->t, "%s_%s_ended(c%u, INT64_C(%" PRId64 "), top%u)", element(w, o), fold_name[o->fold],
                       (unsigned)op, w->sum[op].q, (unsigned)op);
 }
 
@@ -417,7 +427,7 @@ void tn_i_sums_end_piece(tn_i_nest_writer *w) {
         char from[96];
         if (!tn_i_in_parts(w, i) || tn_i_of_row(w->n, o)) continue;
         if (w->sum[i].kind == TN_SUM_COLUMNS)
-            (void)snprintf(from, sizeof from, "%s_%s_ended(a%u, INT64_C(%" PRId64 "), top%u)", element(w, o),
+            (void)snprintf(from, sizeof from, "%s_%s_ended(c%u, INT64_C(%" PRId64 "), top%u)", element(w, o),
                            fold_name[o->fold], (unsigned)i, w->sum[i].q, (unsigned)i);
         else {
             end_leaves(w, i);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { MOST = 300000, OUTPUTS = 3 };
+enum { MOST = 300000 };
 
 typedef struct kind {
     int dtype;
@@ -64,14 +64,7 @@ static const struct {
 /* Outputs one after another; whether the text of native code has two leaves at a time. */
 static bool call(const tn_fn *f, int backend, const kind *k, const void *x, const void *y, char *out) {
     const tn_compile_options o = {.size = sizeof o, .backend = backend, .cache_dir = cache, .threads = k->threads};
-    void *to[OUTPUTS];
-    tn_exec *e = tn_compile(f, &o);
-    if (!e) fail_msg("%s", tn_error(tn_fn_ctx(f)));
-    for (size_t i = 0, at = 0; i < f->nout; i++) {
-        to[i] = out + at;
-        at += (tn_type_bytes(f->val[f->out[i]].type) + 63) & ~(size_t)63;
-    }
-    assert_int_equal(tn_call(e, (const void *[]){x, y}, to), TN_OK);
+    tn_exec *e = call_compiled(f, &o, (const void *[]){x, y}, out);
     const bool pairs = backend == TN_BACKEND_NATIVE && native_code_has(e, "next < all");
     tn_exec_free(e);
     return pairs;

@@ -34,4 +34,18 @@ static inline bool native_text_has(const tn_fn *f, const char *part) {
     return has;
 }
 
+/* A call of f compiled so, its outputs one after another, each from a multiple of 64 bytes; the exec, to be freed. */
+static inline tn_exec *call_compiled(const tn_fn *f, const tn_compile_options *o, const void *const *in, char *out) {
+    void *to[8];
+    tn_exec *e = tn_compile(f, o);
+    if (!e) fail_msg("%s", tn_error(tn_fn_ctx(f)));
+    assert_true(f->nout <= COUNT(to));
+    for (size_t i = 0, at = 0; i < f->nout; i++) {
+        to[i] = out + at;
+        at += (tn_type_bytes(f->val[f->out[i]].type) + 63) & ~(size_t)63;
+    }
+    assert_int_equal(tn_call(e, in, to), TN_OK);
+    return e;
+}
+
 #endif
