@@ -149,6 +149,10 @@ bool tn_i_has_leaf(const tn_i_nest_writer *w, uint32_t phase);
 /* nest_leaves.c: the elements of a row with leaves, `whole` of them in vectors; in pieces those from `from` to `to`. */
 void tn_i_emit_leaves(tn_i_nest_writer *w, uint32_t phase, int vectors, int64_t whole, bool pieces);
 
+/* nest_prefetch.c: whether elements of a phase are given to functions; what of them is far away is asked for ahead. */
+bool tn_i_calls_functions(const tn_i_nest_writer *w, uint32_t phase);
+void tn_i_emit_prefetch(tn_i_nest_writer *w, uint32_t phase, int vectors, const tn_i_piece *k);
+
 /* nest_parts.c: nests for several threads.  Whether this one is; where the parts of its sums are. */
 void tn_i_parts_plan(tn_i_nest_writer *w);
 /* A sum of all pieces, of which one only makes a part. */

@@ -469,5 +469,6 @@ void tn_i_emit_pieces(tn_i_nest_writer *w, uint32_t phase, int n, const tn_i_pie
     const int each = w->leaf.vectors ? w->leaf.vectors : n;
     for (int u = 0; u < n; u++)
         tn_i_text_put(w->t, "const int64_t j%d = i + %d;\n", u, u / each * TN_LEAF + u % each * w->lanes);
+    tn_i_emit_prefetch(w, phase, n, k);
     (w->behind.on || only_reads(w, phase) ? by_vectors : by_operations)(w, phase, n, k);
 }

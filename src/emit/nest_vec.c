@@ -226,7 +226,7 @@ static bool count_elements(const tn_i_nest_writer *w, uint32_t phase, bool *lane
     return some;
 }
 
-/* The most vectors of elements that are alive at once in a phase; a call needs all registers. */
+/* The most vectors of elements that are alive at once in a phase. */
 static uint32_t alive_at_once(const tn_i_nest_writer *w, uint32_t phase, bool *calls) {
     uint32_t alive = 0, most = 0, ends[TN_NEST_OPS] = {0}, last[TN_NEST_OPS] = {0};
     for (uint32_t i = 0; i < w->n->nop; i++)
@@ -244,11 +244,13 @@ static uint32_t alive_at_once(const tn_i_nest_writer *w, uint32_t phase, bool *c
     return most;
 }
 
-/* As many as keep the processor busy and fit its registers; lanes of sums come by sixteen elements. */
+/* As many as keep the processor busy and fit its registers; lanes of sums come by sixteen elements.  A call needs all
+ * registers, but while one function waits for its last result the next vector's call is worked on. */
 static int vectors_at_once(const tn_i_nest_writer *w, uint32_t phase, bool lanes) {
     bool calls = false;
     const uint32_t most = alive_at_once(w, phase, &calls), registers = w->m->bytes == 64 ? 28 : 14;
-    int n = calls ? 1 : most * 4 <= registers ? 4 : most * 2 <= registers ? 2 : 1;
+    int n = most * 4 <= registers ? 4 : most * 2 <= registers ? 2 : 1;
+    if (calls) n = tn_i_calls_functions(w, phase) ? 2 : 1;
     if (w->n->nop > LONG) n = n > 2 ? 2 : n; /* there is enough to do, and compiling takes time */
     if (w->n->nop > 4 * LONG) n = 1;
     const int least = lanes ? TN_LANES / w->lanes : 1;
