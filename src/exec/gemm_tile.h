@@ -1,6 +1,7 @@
 /* A micro-kernel of BLIS 0.9, written once: c = beta c + alpha a b for packed panels a (MR x k, by columns) and b
  * (k x NR, by rows).  gemm_context.c includes this for each dtype and instruction set, with TILE (the function's name),
- * REAL, VEC, LANES, MV (vectors in a column: MR = MV LANES), NR, and the instructions; BLIS_CALLS is what BLIS calls.
+ * REAL, VEC, LANES, MV (vectors in a column: MR = MV LANES), NR, the instructions, and BLIS_CALLS
+ * (attributes of what BLIS calls).
  *
  * At the edges of c there are fewer rows and columns than in the panels: whole vectors of rows, or where a column is
  * one vector columns by eights, are left out.  An element's sum is the same in every tile. */

@@ -82,7 +82,31 @@ static void test_kinds(void **state) {
     cache_dir_remove(cache);
 }
 
+/* As many rows and as long ones as one likes: compiled, not run. */
+static void check_scratch(int dtype, int threads, int64_t rows, int64_t n) {
+    tn_ctx *c = checked();
+    const tn_type t = tn_type_of((tn_dtype)dtype, 2, (const int64_t[]){rows, n});
+    const tn_fn *f = tn_trace_many(c, folds, NULL, 1, &t, FOLDS);
+    const tn_compile_options o = {.size = sizeof o, .threads = threads};
+    tn_exec *e = tn_compile(f, &o);
+    if (!e) fail_msg("%s", tn_error(c));
+    if (native_code_has(e, "(step_fn *)"))
+        fail_msg("%lld x %lld, dtype %d, %d threads: left to the interpreter", (long long)rows, (long long)n, dtype,
+                 threads);
+    tn_exec_free(e);
+    tn_ctx_free(c);
+}
+
+static void test_scratch(void **state) {
+    (void)state;
+    for (int dtype = TN_F32; dtype <= TN_F64; dtype++)
+        for (int threads = 1; threads <= 4; threads += 3)
+            for (int64_t rows = 2; rows < 500000; rows *= 7)
+                for (int64_t n = 3; n < 30000; n *= 5) check_scratch(dtype, threads, rows, n);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_shapes), cmocka_unit_test(test_kinds)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_shapes), cmocka_unit_test(test_kinds),
+                                       cmocka_unit_test(test_scratch)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
