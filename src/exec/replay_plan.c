@@ -208,13 +208,13 @@ static bool first_states(tn_i_planner *z, const tn_i_group *g, tn_i_actor *a, in
 
 /* ---- snapshots ------------------------------------------------------------------------------- */
 
+/* States without elements take no memory, however many there are. */
 static bool slots_of(tn_i_planner *z, tn_i_group *g, size_t *end) {
-    const bool many = g->nslot == TN_I_UNKNOWN;
-    size_t bytes = sizeof(tn_i_handle);
-    if (many) {
+    size_t bytes = g->slot_bytes ? sizeof(tn_i_handle) : 0;
+    if (bytes && g->nslot == TN_I_UNKNOWN) {
         const tn_type t = tn_type_of(TN_BOOL, 2, (const int64_t[]){TN_I_STEPS, (int64_t)g->slot_bytes});
         if (!(g->growing = tn_i_type(z->ctx, &t))) return false;
-    } else if (!tn_i_mul((size_t)g->nslot, g->slot_bytes, &bytes))
+    } else if (bytes && !tn_i_mul((size_t)g->nslot, g->slot_bytes, &bytes))
         bytes = SIZE_MAX;
     return take(end, bytes, &g->slots);
 }
