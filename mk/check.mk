@@ -16,6 +16,7 @@ SEED        ?= 1
 # Seconds: the longest a test may take, each fuzz target in make check, each in make fuzz.
 CHECK_LIMIT ?= 1200
 CHECK_FUZZ  ?= 10
+CHECK_FUZZ_pipeline ?= 120
 FUZZ_TIME   ?= 300
 
 # What make check runs, longest first.  Sanitized builds leave out what needs an ordinary one.
@@ -74,6 +75,12 @@ $(FUZZERS:%=$(BUILD)/fuzz/%): LINK_MORE = -fsanitize=fuzzer
 fuzz-programs: | deps
 	$(sub_make) BUILD=$(FUZZ_DIR) CC='$(CLANG)' SAN=fuzzer-no-link,address,undefined CFLAGS='-O1 -g1' DEBUG=1 \
 	    $(FUZZERS:%=$(FUZZ_DIR)/fuzz/%)
+# Every program of the tests: the goldens without what is expected of them, and a few cases of each primitive.
+SEEDS = $(FUZZ_DIR)/seeds
+$(SEEDS): $(BUILD)/laws $(wildcard tests/golden/*/*.tn examples/*.tn)
+	@rm -rf $@; mkdir -p $@
+	$(Q)$< --n 2 --programs 200 --write $@ >/dev/null
+	$(Q)for f in $(filter %.tn,$^); do sed '/^#/d' $$f >$@/$$(echo $$f | tr / _); done
 tsan-programs: | deps
 	$(sub_make) BUILD=$(TSAN_DIR) CC=gcc SAN=thread CFLAGS='-O1 -g1' DEBUG= $(TSAN_DIR)/threads \
 	    $(TSAN_DIR)/unit/nest_threads
@@ -126,8 +133,8 @@ $(UNITS:%=$(R)/unit-%.res): $(R)/unit-%.res: $(BUILD)/unit/% $(BUILD)/locale/de_
 	$(RUN) $<
 $(SCRIPTS:tests/%=$(R)/script-%.res): $(R)/script-%.res: tests/% $(TOOL) $(BUILD)/locale/de_DE.UTF-8 FORCE
 	$(RUN) $<
-$(R)/fuzz-%.res: fuzz-programs FORCE
-	$(RUN) tools/check/fuzz.sh $(FUZZ_DIR)/fuzz/$* $(CHECK_FUZZ)
+$(R)/fuzz-%.res: fuzz-programs $(SEEDS) FORCE
+	$(RUN) tools/check/fuzz.sh $(FUZZ_DIR)/fuzz/$* $(or $(CHECK_FUZZ_$*),$(CHECK_FUZZ)) $(SEEDS)
 $(R)/threads.res: tsan-programs FORCE
 	$(RUN) env SAN=thread tools/check/sanitized.sh $(TSAN_DIR)/threads
 $(R)/threads-nests.res: tsan-programs FORCE
@@ -181,8 +188,8 @@ faults: $(if $(C_fault),$(BUILD)/fault) ## fail every allocation in turn (make c
 	$(if $(C_fault),$< --work 0 $(ARGS),$(call skip,tests/fault/*.c))
 nesting: $(if $(C_nesting),$(BUILD)/nesting) ## every schedule under every nesting of derivatives, as a table
 	$(if $(C_nesting),@$<,$(call skip,tests/nesting/*.c))
-fuzz: $(if $(FUZZERS),fuzz-programs) ## every fuzz target for FUZZ_TIME= seconds
-	$(if $(FUZZERS),@set -e; for f in $(FUZZERS); do tools/check/fuzz.sh $(FUZZ_DIR)/fuzz/$$f $(FUZZ_TIME); done,\
+fuzz: $(if $(FUZZERS),fuzz-programs $(SEEDS)) ## every fuzz target for FUZZ_TIME= seconds
+	$(if $(FUZZERS),@set -e; for f in $(FUZZERS); do tools/check/fuzz.sh $(FUZZ_DIR)/fuzz/$$f $(FUZZ_TIME) $(SEEDS); done,\
 	    $(call skip,tests/fuzz/*.c))
 abi: all ## compare symbols and struct sizes with tests/abi.txt
 	@BUILD='$(BUILD)' CC='$(CC)' tools/abi/abi.sh --diff tests/abi.txt

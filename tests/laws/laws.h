@@ -80,6 +80,7 @@ typedef struct laws_options {
     uint64_t seed;
     const char *law, *prim; /* NULL: all; prim "generated" stands for generated programs */
     const tn_prim *const *registry;
+    const char *write; /* a directory: the cases are written there, as text, and no law is tried; else NULL */
     bool quiet; /* print nothing */
     bool stop;  /* at the first failure */
 } laws_options;

@@ -1,9 +1,9 @@
-/* usage: laws [--n N] [--programs M] [--seed S] [--only LAW] [--prim NAME] [--list]
+/* usage: laws [--n N] [--programs M] [--seed S] [--only LAW] [--prim NAME] [--list] [--write DIR]
  *
  * N samples of each primitive (shared among its dtypes) and M generated programs (N, if not told); costly laws take
  * part in every so many-th of them (`--list` says which).  Sample k of a run has seed S + k, so
  * `--n 1 --seed X --prim P --only L` repeats what failed with "seed X".  N = 20000 takes about
- * a quarter of an hour. */
+ * a quarter of an hour.  With --write the cases are only written, as text, into a directory: seeds for tests/fuzz. */
 #include "laws/laws.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@ static void list(void) {
 }
 
 static int usage(void) {
-    (void)fprintf(stderr, "usage: laws [--n N] [--programs M] [--seed S] [--only LAW] [--prim NAME] [--list]\n");
+    (void)fprintf(stderr, "usage: laws [--n N] [--programs M] [--seed S] [--only LAW] [--prim NAME] [--list] [--write DIR]\n");
     return 2;
 }
 
@@ -50,6 +50,8 @@ int main(int argc, char **argv) {
             o.law = argv[++i];
         else if (strcmp(argv[i], "--prim") == 0)
             o.prim = argv[++i];
+        else if (strcmp(argv[i], "--write") == 0)
+            o.write = argv[++i];
         else
             return usage();
     }

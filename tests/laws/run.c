@@ -63,12 +63,26 @@ static void one_law(session *s, laws_trial *t, const laws_law *law, tally *k) {
     laws_memory_drop(other.memory);
 }
 
+/* The case as a file, NAME-DTYPE-SAMPLE.tn. */
+static bool written(const session *s, const laws_trial *t, const char *name, int dtype, long sample) {
+    char path[512];
+    (void)snprintf(path, sizeof path, "%s/%s-%s-%ld.tn", s->o->write, name, tn_i_dtype_name(dtype), sample);
+    char *text = tn_fn_print(t->f, NULL);
+    FILE *to = text ? fopen(path, "w") : NULL;
+    const bool ok = to && fputs(text, to) >= 0;
+    const bool closed = !to || fclose(to) == 0;
+    tn_text_free(t->ctx, text);
+    return ok && closed;
+}
+
 static void one_sample(session *s, const tn_prim *prim, int dtype, long sample, tally *k) {
     laws_trial t = {.memory = &s->memory};
     static const laws_law cases = {.name = "cases"};
     if (!laws_trial_init(&t, s->o, prim, dtype, s->o->seed + (uint64_t)sample, 0)) {
         k[MOST_LAWS].failures++;
         if (!s->o->quiet) laws_trial_print(&t, &cases, k[MOST_LAWS].failures <= SHOWN);
+    } else if (s->o->write) {
+        if (!written(s, &t, prim ? prim->name : "generated", dtype, sample)) k[MOST_LAWS].failures++;
     } else {
         for (int i = 0; laws_table[i].name && !(s->o->stop && k[MOST_LAWS].failures); i++)
             if (sample % laws_table[i].every == 0 && applies(s, &laws_table[i], &t)) {
@@ -180,7 +194,7 @@ laws_result laws_run_all(const laws_options *o) {
     laws_result result = {0, 1};
     if (!s) return result;
     s->o = o;
-    if (!o->prim) once(s);
+    if (!o->prim && !o->write) once(s);
     primitives(s);
     for (int d = TN_F32; d <= TN_F64 && chosen(s, "generated") && !stopped(s); d++)
         all_samples(s, NULL, d, ((o->programs ? o->programs : o->n) + 1) / 2);

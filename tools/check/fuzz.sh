@@ -1,5 +1,6 @@
 #!/bin/sh
-# Runs one libFuzzer target on its corpus.   usage: fuzz.sh PROGRAM SECONDS
+# Runs one libFuzzer target on its corpus.   usage: fuzz.sh PROGRAM SECONDS [SEEDS...]
+# SEEDS are directories of more inputs to begin with.
 # New inputs go to the build directory, never to tests/fuzz/corpus; one that
 # crashes is kept beside the program.
 set -eu
@@ -7,7 +8,8 @@ program=$1 seconds=$2
 name=${program##*/}
 found=$program.corpus
 mkdir -p "$found"
-set -- "$found"
+shift 2
+set -- "$found" "$@"
 [ ! -d "tests/fuzz/corpus/$name" ] || set -- "$@" "tests/fuzz/corpus/$name"
 [ ! -f "tests/fuzz/$name.dict" ] || set -- -dict="tests/fuzz/$name.dict" "$@"
 SAN=address exec "$(dirname "$0")/sanitized.sh" "$program" -max_total_time="$seconds" -timeout=20 \
