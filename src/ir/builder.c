@@ -129,12 +129,6 @@ tn_i_var tn_i_input(tn_i_builder *b, const tn_type *t, bool linear) {
     return v;
 }
 
-static bool zero_bits(int dtype, uint64_t bits) {
-    if (dtype == TN_F32) return (bits & 0x7FFFFFFFu) == 0;
-    if (dtype == TN_F64) return (bits & 0x7FFFFFFFFFFFFFFFu) == 0;
-    return bits == 0;
-}
-
 tn_i_var tn_i_literal(tn_i_builder *b, int dtype, uint64_t bits) {
     if (b->failed) return TN_NOVAR;
     if (!grow_slots(b)) {
@@ -151,7 +145,7 @@ tn_i_var tn_i_literal(tn_i_builder *b, int dtype, uint64_t bits) {
     tn_i_var v = push_val(b, &t, NULL, TN_DEF_LITERAL);
     if (v == TN_NOVAR) return v;
     b->val[v].bits = bits;
-    b->val[v].zero = zero_bits(dtype, bits);
+    b->val[v].zero = tn_i_zero_bits(dtype, bits);
     remember(b, hash, v);
     return v;
 }

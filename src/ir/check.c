@@ -222,16 +222,10 @@ static bool linear_equation(const tn_fn *f, const tn_i_eqn *e, const uint8_t *in
     return explain(f, e, in, first);
 }
 
-static bool zero_literal(const tn_i_val *v) {
-    if (v->type->dtype == TN_F64) return v->bits << 1 == 0;
-    if (v->type->dtype == TN_F32) return (v->bits & 0x7FFFFFFF) == 0;
-    return false;
-}
-
 /* Marks every value of f in `lin`; `in` is room for the most operands of an equation. */
 static bool linear_values(const tn_fn *f, uint8_t *lin, uint8_t *in) {
     for (uint32_t v = f->nin; v < f->nval; v++)
-        lin[v] = tn_i_is_literal(f, v) && zero_literal(&f->val[v]) ? TN_ZERO : TN_NONLINEAR;
+        lin[v] = tn_i_is_literal(f, v) && tn_i_zero_bits(f->val[v].type->dtype, f->val[v].bits) ? TN_ZERO : TN_NONLINEAR;
     for (uint32_t i = 0; i < f->neqn; i++) {
         const tn_i_eqn *e = &f->eqn[i];
         for (uint32_t k = 0; k < e->nin; k++) in[k] = lin[tn_i_in(f, e)[k]];

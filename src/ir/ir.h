@@ -32,9 +32,12 @@ typedef enum tn_i_kind {
 /* Array data shared by the equations that hold it.  The data follow, row-major. */
 typedef struct tn_i_blob {
     uint32_t refs;
+    bool zero;           /* each element is */
     const tn_type *type; /* interned */
     uint64_t hash;
 } tn_i_blob;
+/* Whether an element of these bits is zero; -0 is. */
+bool tn_i_zero_bits(int dtype, uint64_t bits);
 
 typedef struct tn_i_param {
     tn_i_kind kind;

@@ -26,6 +26,20 @@ static bool linear_output(const split *s, uint32_t j) {
     return (s->out_linear && s->out_linear[j]) || !s->known[s->f->out[j]];
 }
 
+static bool member(uint32_t set, uint32_t i) { return set == TN_ALL || (i < 32 && (set >> i & 1)); }
+
+/* The operands in which e, which reads unknown values, is linear together with them.  Those that are known are zero
+ * there, whatever computes them: the checker's law of jointly linear operands. */
+static uint32_t linear_together(const split *s, const tn_i_eqn *e) {
+    for (int k = 0; k < 2 && !e->prim->linearity && e->prim->linear[k]; k++) {
+        bool all = true;
+        for (uint32_t i = 0; i < e->nin; i++)
+            all = all && (s->known[tn_i_in(s->f, e)[i]] || member(e->prim->linear[k], i));
+        if (all) return e->prim->linear[k];
+    }
+    return 0;
+}
+
 static void find_known(split *s) {
     const tn_fn *f = s->f;
     for (uint32_t v = 0; v < f->nval; v++) s->known[v] = v < f->nin ? !s->unknown[v] : 1;
@@ -34,7 +48,9 @@ static void find_known(split *s) {
         uint8_t known = 1;
         for (uint32_t k = 0; k < e->nin; k++) known &= s->known[tn_i_in(f, e)[k]];
         for (uint32_t j = 0; j < e->nout; j++) s->known[e->out + j] = known;
-        for (uint32_t k = 0; k < e->nin && !known; k++) s->needed[tn_i_in(f, e)[k]] |= s->known[tn_i_in(f, e)[k]];
+        const uint32_t zero = known ? 0 : linear_together(s, e);
+        for (uint32_t k = 0; k < e->nin && !known; k++)
+            s->needed[tn_i_in(f, e)[k]] |= s->known[tn_i_in(f, e)[k]] && !member(zero, k);
     }
     for (uint32_t v = 0; v < f->nval; v++)
         if (tn_i_is_literal(f, v)) s->needed[v] = 0;
@@ -275,6 +291,22 @@ static void copy_pruned(split *s, tn_i_builder *b, const tn_i_eqn *e, bool quiet
     w->r.b = none;
 }
 
+/* A linear equation, with zeros where it has known operands that are zero in it: nothing else says so in the linear
+ * program, to which such a value would come as any residual. */
+static void copy_linear(split *s, tn_i_builder *b, const tn_i_eqn *e, tn_i_var *map) {
+    const uint32_t zero = linear_together(s, e);
+    const tn_i_var *in = tn_i_in(s->f, e);
+    tn_i_var *const was = s->w.in;
+    for (uint32_t k = 0; k < e->nin && !b->failed; k++) {
+        was[k] = map[in[k]];
+        if (member(zero, k) && s->known[in[k]] && !tn_i_is_literal(s->f, in[k]))
+            map[in[k]] = tn_i_zeros(b, s->f->val[in[k]].type);
+    }
+    copy_beside_residuals(s, b, e, map);
+    for (uint32_t k = e->nin; k-- > 0 && !b->failed;)
+        if (member(zero, k)) map[in[k]] = was[k];
+}
+
 static tn_fn *build_linear(split *s, tn_i_var *map, tn_i_var *out) {
     const tn_fn *f = s->f;
     tn_i_builder b;
@@ -295,6 +327,8 @@ static tn_fn *build_linear(split *s, tn_i_var *map, tn_i_var *out) {
             map[e->out] = tn_i_mapped(&b, f, map, tn_i_in(f, e)[0]);
         else if (again && e->prim->prune)
             copy_pruned(s, &b, e, s->copy[i] == QUIET, map);
+        else if (!known)
+            copy_linear(s, &b, e, map);
         else
             copy_beside_residuals(s, &b, e, map);
     }

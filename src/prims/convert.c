@@ -60,10 +60,10 @@ static tn_i_var simplify_convert(tn_i_builder *b, const tn_i_param *p, uint32_t 
     return b->val[in[0]].type->dtype == out->dtype ? in[0] : TN_NOVAR;
 }
 
-/* Only between float dtypes is a conversion linear (up to its rounding). */
+/* Only between float dtypes is a conversion linear (up to its rounding); zero remains zero. */
 static bool linearity_convert(const tn_fn *f, const tn_i_eqn *e, const uint8_t *in, uint8_t *out) {
     const bool floats = tn_i_is_float((int)tn_i_p(e)[0].u.i);
-    out[0] = floats ? in[0] : TN_NONLINEAR;
+    out[0] = floats || in[0] == TN_ZERO ? in[0] : TN_NONLINEAR;
     if (floats || in[0] != TN_LINEAR) return true;
     (void)tn_i_fail(f->ctx, TN_ELINEAR, e->loc,
                     "convert_element_type: operand 0 is linear, but a conversion to %s is not",

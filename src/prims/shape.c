@@ -49,6 +49,12 @@ static void c_constant(const tn_i_c_kernel *k) {
     tn_i_text_put(k->t, "};\nmemcpy(out0, data, sizeof data);\n");
 }
 
+static bool linearity_constant(const tn_fn *f, const tn_i_eqn *e, const uint8_t *in, uint8_t *out) {
+    (void)f, (void)in;
+    out[0] = tn_i_p(e)[0].u.blob->zero ? TN_ZERO : TN_NONLINEAR;
+    return true;
+}
+
 const tn_prim tn_prim_constant = {
     .id = TN_P_constant,
     .name = "constant",
@@ -58,6 +64,7 @@ const tn_prim tn_prim_constant = {
     .dtypes = TN_ANY,
     .params = constant_params,
     .type = type_constant,
+    .linearity = linearity_constant,
     .kernel = kernel_constant,
     .c_kernel = c_constant,
     .cost = cost_constant,

@@ -16,6 +16,12 @@ static void accepted(const char *text) {
     tn_fn *f = parse(c, text);
     if (!f) fail_msg("%s\n%s", tn_error(c), text);
     assert_int_equal(tn_check(f), TN_OK);
+    /* what checks is transposed */
+    if (tn_fn_linear_inputs(f)) {
+        tn_fn *t = tn_transpose(f);
+        if (!t) fail_msg("%s\n%s", tn_error(c), text);
+        assert_int_equal(tn_check(t), TN_OK);
+    }
     tn_ctx_free(c);
 }
 
@@ -52,6 +58,24 @@ static void test_zeros(void **state) {
     accepted(X "z:f64[3] = broadcast_in_dim[broadcast_dimensions=()] 0.0:f64[]\n w = neg z\n y = add w z\n a = sub u "
                "y\n in (a, y) }");
     accepted(X "z = reduce_sum[axes=(0,)] u y = mul 0.0 z in (y,) }");
+    /* what is made of zeros without arithmetic is zero: by conversion, broadcast, reshape, as data, in programs */
+    accepted(X "z:f64[] = convert_element_type[new_dtype=f64] 0:i64[] p = gt x 0.0:f64[] a = select p u z in (a,) }");
+    accepted(X "i:i32[3] = constant[value=[0, 0, 0]] z = convert_element_type[new_dtype=f64] i a = add z u in (a,) }");
+    accepted(X "b:bool[3] = broadcast_in_dim[shape=(3,) broadcast_dimensions=()] False:bool[]\n z = "
+               "convert_element_type[new_dtype=f64] b a = sub u z in (a,) }");
+    accepted(X "z:f64[3] = constant[value=[0.0, -0.0, 0.0]] a = add u z in (a, z) }");
+    accepted(X "k:f64[1,3] = constant[value=[[0.0, 0.0, 0.0]]] z = reshape[new_sizes=(3,)] k a = sub z u in (a,) }");
+    accepted(X "z = call[name=\"zero\" program={ lambda p:f64[3] . let i:i64[3] = constant[value=[0, 0, 0]]\n y = "
+               "convert_element_type[new_dtype=f64] i in (y,) }] x\n a = add z u in (a,) }");
+    accepted(X "s:f64[] = scan[program={ lambda c:f64[] . let d = add c c in (d,) } num_consts=0 num_carry=1 length=4] "
+               "0.0\n z = broadcast_in_dim[shape=(3,) broadcast_dimensions=()] s a = add z u in (a,) }");
+    /* .. and what reads it beside a linear value in a nested program, which sees an operand as any other */
+    accepted(X "s:f64[] = scan[program={ lambda c:f64[] . let d = add c c in (d,) } num_consts=0 num_carry=1 length=4] "
+               "0.0\n z = broadcast_in_dim[shape=(3,) broadcast_dimensions=()] s a = call[name=\"add\" program={ lambda "
+               "p:f64[3] q:f64[3] . let r = add p q in (r,) }] z u in (a,) }");
+    refused(X "z:f64[3] = constant[value=[0.0, 1.0, 0.0]] a = add u z in (a,) }", "add: operand 1 is not linear");
+    refused(X "i:i32[3] = constant[value=[0, 1, 0]] z = convert_element_type[new_dtype=f64] i a = add z u in (a,) }",
+            "add: operand 0 is not linear");
     refused(X "a = add u 1.0:f64[]\n in (a,) }",
             "f.tn:2:6: add: operand 1 is not linear, but operand 0 is (add is linear in operands 0 and 1 jointly)");
     refused(X "a = add x u\n in (a,) }", "add: operand 0 is not linear, but operand 1 is");
