@@ -178,9 +178,16 @@ typedef struct tn_ctx_options {
     int contract;
     /* The threads of programs compiled in this context that name none (tn_compile_options.threads); 0: 1. */
     int threads;
+    /* Limits, for programs that come from strangers (docs/ir.md, "Texts of strangers"); 0: none but the library's own.
+     * max_bytes: that the context may have allocated at once, workspaces and stacks of calls included (TN_ENOMEM);
+     * max_equations: of one program, those of nested programs not counted (TN_ELIMIT); max_nesting: of programs within
+     * programs, at most TN_MAX_NEST (TN_ELIMIT). */
+    size_t max_bytes;
+    uint32_t max_equations, max_nesting;
 } tn_ctx_options;
 
-/* A new context, or NULL without memory.  `opt` may be NULL. */
+/* A new context, or NULL without memory.  `opt` may be NULL.  A context whose options were refused (size not set)
+ * holds the error, and each attempt to trace, parse or transform in it fails with that message. */
 TN_API tn_ctx *tn_ctx_new(const tn_ctx_options *opt);
 /* Frees the context and everything made in it; NULL is fine. */
 TN_API void tn_ctx_free(tn_ctx *c);
@@ -287,7 +294,9 @@ TN_API tn_type tn_fn_output_type(const tn_fn *f, size_t i);
 TN_API char *tn_fn_print(const tn_fn *f, size_t *n);
 TN_API void tn_text_free(tn_ctx *c, char *text);
 /* Reads a program; messages speak of `filename` line:column.  NULL on errors
- * (TN_EPARSE, TN_ETYPE, TN_ELINEAR).  Equations are kept as written. */
+ * (TN_EPARSE, TN_ETYPE, TN_ELINEAR).  Equations are kept as written.  That the ft of a linear_call is the transpose of
+ * its f is tried at random points, as when it is traced: TN_ELINEAR where it is not, TN_ELIMIT where trying takes more
+ * than 10^7 operations or nobody knows how many. */
 TN_API tn_fn *tn_fn_parse(tn_ctx *c, const char *text, size_t n, const char *filename);
 /* Scoping, types and linearity; TN_OK, or the error with its message. */
 TN_API tn_status tn_check(const tn_fn *f);
@@ -366,7 +375,8 @@ typedef struct tn_policy {
      * the same on every machine:
      *   min_cut     the default: fewest modelled nanoseconds, exactly; at most 5 us per value
      *   min_cut:costs=FILE  the same by another table, as `bench/calibrate` writes it: lines "name number",
-     *               read each time a program is split; TN_EIO, or TN_EPARSE with the line
+     *               read each time a program is split; TN_EIO, or TN_EPARSE with the line.  Not for regions
+     *               (tn_checkpoint): the text of a program names no file
      *   min_bytes   fewest bytes, where products, factorizations, solves, sorts and external calls are not
      *               computed again and everything else is free; in loops of known length that keep what their
      *               steps save, a step may also be recomputed from what the one before it saved
@@ -376,8 +386,12 @@ typedef struct tn_policy {
     tn_verdict (*callback)(void *user, const tn_candidate *v);
     void *user;
 } tn_policy;
-/* A named policy, or NULL (no error is recorded). */
-TN_API const tn_policy *tn_policy_by_name(const char *name);
+/* The policy of a name, with its arguments where it has some, for as long as the block around lives, in C++ for the
+ * statement: tn_grad(f, NULL, tn_policy_by_name("dots_saveable")).  The name is looked up where the policy is used: one
+ * that the table does not have is refused there (TN_EINVAL, with the name that is nearest). */
+#ifndef __cplusplus
+#define tn_policy_by_name(text) (&(const tn_policy){.size = sizeof(tn_policy), .name = (text)})
+#endif
 
 /* Forward mode: (x.., dx of wrt..) -> (y.., dy of the float outputs..).
  * dy = J(x) dx (Radul et al., "You Only Linearize Once", POPL 2023, section 4).

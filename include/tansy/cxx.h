@@ -47,6 +47,17 @@ template <size_t N> struct tn_i_vals_cxx : tn_i_array_cxx<tn_val, N> {
 };
 template <class... T> inline tn_i_vals_cxx<sizeof...(T)> tn_vals(T... x) { return {{{x..., tn_val()}}}; }
 
+struct tn_i_policy_cxx {
+    tn_policy policy;
+    operator const tn_policy *() const { return &policy; }
+};
+inline tn_i_policy_cxx tn_policy_by_name(const char *text) {
+    tn_i_policy_cxx p{};
+    p.policy.size = sizeof p.policy;
+    p.policy.name = text;
+    return p;
+}
+
 template <size_t N> struct tn_i_wrt_cxx {
     int index[N + 1];
     mutable tn_wrt_list list;

@@ -227,7 +227,7 @@ tn_status tn_check_grads(const tn_fn *given, const void *const *x, const tn_wrt_
                          const tn_check_options *opt) {
     if (!given) return TN_EINVAL;
     tn_check_options o = {.size = sizeof o};
-    if (opt) memcpy(&o, opt, opt->size < sizeof o ? opt->size : sizeof o);
+    if (!tn_i_options(given->ctx, "tn_check_options", opt, &o, sizeof o)) return TN_EINVAL;
     if (o.directions <= 0) o.directions = 4;
     if (o.order <= 0) o.order = 2;
     for (uint32_t i = 0; i < given->nin; i++)

@@ -65,9 +65,9 @@ const char *tn_i_chosen_schedules(tn_ctx *c, const tn_i_budget *x) {
 
 /* The name of a policy that has no callback, or NULL. */
 static const char *name_of(const tn_policy *policy) {
-    tn_policy p = {0};
-    if (policy) memcpy(&p, policy, policy->size < sizeof p ? policy->size : sizeof p);
-    return p.callback ? NULL : p.name;
+    /* one whose size is not set is refused where its plan is wanted (tn_i_plan_of) */
+    if (!policy || policy->size < sizeof *policy) return NULL;
+    return policy->callback ? NULL : policy->name;
 }
 
 bool tn_i_budgets(const tn_policy *policy) {

@@ -1,5 +1,8 @@
 #include "base/base.h"
 
+/* Bytes by which a later version's options may be larger than ours; more is no size at all. */
+enum { ROOM_FOR_MORE = 1024 };
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,7 +111,19 @@ static void count_bytes(tn_ctx *c, size_t old_size, size_t new_size) {
     }
 }
 
+/* Whether the context's limit leaves room; what is freed makes room for others. */
+static bool within_limit(const tn_ctx *c, size_t old_size, size_t new_size) {
+    if (!c->opt.max_bytes || new_size <= old_size) return true;
+    const size_t now = atomic_load_explicit(&c->bytes, memory_order_relaxed), more = new_size - old_size;
+    return now <= c->opt.max_bytes && more <= c->opt.max_bytes - now;
+}
+
 static void *door(tn_ctx *c, void *p, size_t old_size, size_t new_size) {
+    if (!within_limit(c, old_size, new_size)) {
+        (void)tn_i_fail(c, TN_ENOMEM, NULL, "out of memory: %zu bytes more than the %zu of tn_ctx_options.max_bytes",
+                        new_size - old_size, c->opt.max_bytes);
+        return NULL;
+    }
     void *q = c->opt.realloc(c->opt.user, p, old_size, new_size);
     if (!q && new_size) {
         (void)tn_i_fail(c, TN_ENOMEM, NULL, "out of memory: %zu bytes", new_size);
@@ -119,7 +134,7 @@ static void *door(tn_ctx *c, void *p, size_t old_size, size_t new_size) {
 }
 
 void *tn_i_page_alloc(tn_ctx *c, size_t bytes) {
-    void *p = c->opt.realloc(c->opt.user, NULL, 0, bytes);
+    void *p = within_limit(c, 0, bytes) ? c->opt.realloc(c->opt.user, NULL, 0, bytes) : NULL;
     if (p) count_bytes(c, 0, bytes);
     return p;
 }
@@ -207,9 +222,32 @@ void tn_i_arena_free(tn_i_arena *a) {
 
 /* ---- context --------------------------------------------------------------- */
 
+static const char *bad_options(const void *given, size_t known, size_t *size) {
+    memcpy(size, given, sizeof *size);
+    if (*size < sizeof *size || *size > known + ROOM_FOR_MORE) return "its size is not set";
+    for (size_t i = known; i < *size; i++)
+        if (((const unsigned char *)given)[i]) return "it has members that this version of the library does not know";
+    return NULL;
+}
+
+bool tn_i_options(tn_ctx *c, const char *type, const void *given, void *own, size_t known) {
+    size_t size;
+    if (!given) return true;
+    const char *bad = bad_options(given, known, &size);
+    if (bad) {
+        (void)tn_i_fail(c, TN_EINVAL, NULL, "%s: %s (%zu): write %s options = {.size = sizeof options, ..}", type, bad,
+                        size, type);
+        return false;
+    }
+    memcpy(own, given, size < known ? size : known);
+    return true;
+}
+
 tn_ctx *tn_i_ctx_new(const tn_ctx_options *opt, const tn_prim *const *prims) {
     tn_ctx_options o = {.size = sizeof o};
-    if (opt) memcpy(&o, opt, opt->size < sizeof o ? opt->size : sizeof o);
+    size_t size = 0;
+    const bool refused = opt && bad_options(opt, sizeof o, &size);
+    if (opt && !refused) memcpy(&o, opt, size < sizeof o ? size : sizeof o);
     if (!o.realloc) o.realloc = libc_realloc;
     tn_ctx *c = o.realloc(o.user, NULL, 0, sizeof *c);
     if (!c) return NULL;
@@ -225,6 +263,8 @@ tn_ctx *tn_i_ctx_new(const tn_ctx_options *opt, const tn_prim *const *prims) {
     c->scope = "";
     c->prims = prims;
     tn_i_arena_init(&c->arena, c);
+    c->refused = refused;
+    if (refused) (void)tn_i_options(c, "tn_ctx_options", opt, &o, sizeof o);
     return c;
 }
 

@@ -37,8 +37,9 @@ struct tn_ctx {
     char message[1024];
     bool check;
     bool contract;
-    bool whole; /* for tests: no program runs in bands of rows (exec/bands.h) */
-    bool tight; /* for tests: whatever grows, grows by just what is needed, so that each time may fail */
+    bool refused; /* its options were: it makes no program, and says so */
+    bool whole;   /* for tests: no program runs in bands of rows (exec/bands.h) */
+    bool tight;   /* for tests: whatever grows, grows by just what is needed, so that each time may fail */
     const tn_prim *const *prims; /* the registry, indexed by primitive id */
     tn_i_arena arena;            /* interned strings, types, places */
     tn_i_intern strings, types, locs;
@@ -96,6 +97,11 @@ tn_status tn_i_fail(tn_ctx *c, tn_status s, const tn_i_loc *loc, const char *fmt
 #endif
     ;
 tn_status tn_i_vfail(tn_ctx *c, tn_status s, const tn_i_loc *loc, const char *fmt, va_list ap);
+
+/* Reads a caller's options struct, which begins with its size: own[0..known), zero so far, gets what the caller gave.
+ * Members that the caller's version of the struct lacks stay 0; those that this library lacks must be 0.  `given` NULL:
+ * all defaults.  TN_EINVAL, with the name of the struct and what to write, where the size was never set. */
+bool tn_i_options(tn_ctx *c, const char *type, const void *given, void *own, size_t known);
 
 /* Registers what a higher layer must free before the base does. */
 void tn_i_on_teardown(tn_ctx *c, void (*f)(tn_ctx *));

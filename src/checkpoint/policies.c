@@ -4,6 +4,7 @@
  * (JAX's policies, same names and meaning); a policy by plan sees the whole boundary. */
 #include "checkpoint/policies.h"
 
+#include "base/nearest.h"
 #include "checkpoint/budget.h"
 #include "checkpoint/plans.h"
 #include "prims/prim.h"
@@ -139,6 +140,11 @@ static const struct row *find(const char *text, size_t n) {
     return NULL;
 }
 
+static const char *name_at(const void *list, size_t i) {
+    (void)list;
+    return i < ROWS ? rows[i].policy.name : NULL;
+}
+
 /* ---- combinations: "save_from_either_policy:first|second" ----------------------------------- */
 
 /* One side of an either: its row and its own arguments (up to `end`), which must fit `room`. */
@@ -255,11 +261,6 @@ static bool by_callback(const tn_i_plan_by *how, const tn_i_boundary *q, uint8_t
     return true;
 }
 
-const tn_policy *tn_policy_by_name(const char *name) {
-    const struct row *row = name ? find(name, strlen(name)) : NULL;
-    return row ? &row->policy : NULL;
-}
-
 const tn_policy *tn_policy_at(size_t i, bool *arguments) {
     if (i >= ROWS) return NULL;
     if (arguments) *arguments = rows[i].arguments;
@@ -281,9 +282,12 @@ bool tn_i_plan_of_text(tn_ctx *c, const char *text, tn_i_plan_by *out) {
     const char *colon = strchr(text, ':');
     const struct row *row = find(text, colon ? (size_t)(colon - text) : strlen(text));
     tn_status s = TN_EINVAL;
-    if (!row)
-        (void)tn_i_fail(c, s, NULL, "there is no policy named '%s'", text);
-    else if (!row->plan)
+    if (!row) {
+        const size_t n = colon ? (size_t)(colon - text) : strlen(text);
+        char near[TN_I_NEAREST];
+        (void)tn_i_fail(c, s, NULL, "there is no policy named '%.*s'%s", n < 64 ? (int)n : 64, text,
+                        tn_i_nearest(near, text, n, name_at, NULL));
+    } else if (!row->plan)
         (void)tn_i_fail(c, s, NULL, "policy '%s' plans whole programs: it can be no part of one", row->policy.name);
     else if (row->arguments && !colon)
         (void)tn_i_fail(c, s, NULL, "policy '%s' wants arguments: '%s:a,b'", text, text);
@@ -306,13 +310,13 @@ bool tn_i_plan_of_text(tn_ctx *c, const char *text, tn_i_plan_by *out) {
 
 bool tn_i_plan_of(tn_ctx *c, const tn_policy *policy, tn_i_plan_by *out) {
     tn_policy p = {.size = sizeof p, .name = "min_cut"}; /* the default */
-    if (policy) {
-        memset(&p, 0, sizeof p);
-        memcpy(&p, policy, policy->size < sizeof p ? policy->size : sizeof p);
-    }
+    if (policy) p.name = NULL;
+    if (!tn_i_options(c, "tn_policy", policy, &p, sizeof p)) return false;
     if (p.callback) {
         *out = (tn_i_plan_by){.name = "callback", .plan = by_callback, .callback = p.callback, .user = p.user};
         return true;
     }
-    return tn_i_plan_of_text(c, p.name ? p.name : "(null)", out);
+    if (p.name) return tn_i_plan_of_text(c, p.name, out);
+    (void)tn_i_fail(c, TN_EINVAL, NULL, "tn_policy: neither a name nor a callback is given");
+    return false;
 }

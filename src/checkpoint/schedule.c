@@ -1,6 +1,7 @@
 /* The table of schedules; their texts; runs as far as they are the same for all; counts. */
 #include "checkpoint/schedule.h"
 
+#include "base/nearest.h"
 #include "base/number.h"
 #include "checkpoint/auto.h"
 #include "checkpoint/family.h"
@@ -39,6 +40,11 @@ static const tn_i_family *find(const char *text, size_t n) {
     for (size_t i = 0; i < FAMILIES; i++)
         if (strlen(families[i]->name) == n && memcmp(families[i]->name, text, n) == 0) return families[i];
     return NULL;
+}
+
+static const char *name_at(const void *list, size_t i) {
+    (void)list;
+    return i < FAMILIES ? families[i]->name : NULL;
 }
 
 /* "wd=2.5": thousandths of a step. */
@@ -99,7 +105,12 @@ static tn_status parse(tn_ctx *c, const char *text, bool unknown, tn_i_schedule 
     const char *colon = strchr(text, ':');
     *s = (tn_i_schedule){.ctx = c, .argument = {1, 0}, .write_cost = DEFAULT_COST, .read_cost = DEFAULT_COST};
     s->family = find(text, colon ? (size_t)(colon - text) : strlen(text));
-    if (!s->family) return tn_i_fail(c, TN_EINVAL, NULL, "there is no schedule named '%s'", text);
+    if (!s->family) {
+        const size_t n = colon ? (size_t)(colon - text) : strlen(text);
+        char near[TN_I_NEAREST];
+        return tn_i_fail(c, TN_EINVAL, NULL, "there is no schedule named '%.*s'%s", n < 64 ? (int)n : 64, text,
+                         tn_i_nearest(near, text, n, name_at, NULL));
+    }
     const tn_i_family *f = s->family;
     if (!arguments(f) && colon) return tn_i_fail(c, TN_EINVAL, NULL, "schedule '%s' takes no arguments", f->name);
     if (f->optional && !colon)
@@ -254,10 +265,11 @@ tn_status tn_schedule_cost(tn_ctx *c, const char *schedule, int64_t steps, const
                            tn_schedule_counts *out) {
     tn_schedule_options o = {.size = sizeof o};
     tn_schedule_counts k = {.size = sizeof k};
-    if (!schedule || steps < 0 || !out || out->size < sizeof out->size || (opt && opt->size < sizeof opt->size))
+    if (!c) return TN_EINVAL;
+    if (!schedule || steps < 0 || !out || out->size < sizeof out->size)
         return tn_i_fail(c, TN_EINVAL, NULL,
                          "tn_schedule_cost: a schedule, steps >= 0 and sizes of structs are wanted");
-    if (opt) memcpy(&o, opt, opt->size < sizeof o ? opt->size : sizeof o);
+    if (!tn_i_options(c, "tn_schedule_options", opt, &o, sizeof o)) return TN_EINVAL;
     if (!(o.step_ns >= 0)) return tn_i_fail(c, TN_EINVAL, NULL, "tn_schedule_cost: step_ns is negative or NaN");
     tn_i_schedule *s = tn_i_schedule_new(c, schedule, o.unknown ? TN_I_UNKNOWN : steps, &o);
     if (!s) return tn_last_status(c);

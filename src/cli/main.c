@@ -1,4 +1,5 @@
 /* tansy COMMAND FILE.tn [options] [arguments]: the manual is docs/man/tansy.1. */
+#include "base/nearest.h"
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -86,21 +87,10 @@ static int vmap(const tn_i_cli *o, tn_ctx *c, const tn_fn *f) {
     return g ? print_program(o, c, g) : tn_i_cli_bad(o, c);
 }
 
-/* Whether the table has the policy, whatever its arguments. */
-static bool known_policy(const char *text) {
-    char name[64];
-    const size_t n = strcspn(text, ":");
-    if (n >= sizeof name) return false;
-    memcpy(name, text, n);
-    name[n] = 0;
-    return tn_policy_by_name(name) != NULL;
-}
-
 static int transform(const tn_i_cli *o, tn_ctx *c, const tn_fn *f) {
     const tn_wrt_list list = {o->nwrt, o->wrt}, *wrt = o->wrt ? &list : NULL;
     const tn_policy named = {.size = sizeof named, .name = o->policy}, *policy = o->policy ? &named : NULL;
     const tn_fn *g = NULL;
-    if (policy && !known_policy(o->policy)) return tn_i_cli_usage("there is no policy '%s'", o->policy);
     if (strcmp(o->command, "linearize") == 0) return linearize(o, c, f, wrt, policy);
     if (strcmp(o->command, "vmap") == 0) return vmap(o, c, f);
     if (strcmp(o->command, "print") == 0) g = f;
@@ -154,7 +144,7 @@ static int on_file(const tn_i_cli *o) {
 static int dispatch(int argc, char **argv) {
     static const char *const commands[] = {"check",  "print",  "jvp",      "linearize", "transpose", "vjp",
                                            "grad",   "vmap",   "run",      "cost",      "residuals", "policies",
-                                           "budget", "memory", "schedule", "emit-c"};
+                                           "budget", "memory", "schedule", "emit-c",    NULL};
     if (argc < 2) {
         (void)fputs(usage, stderr);
         return TN_CLI_USAGE;
@@ -166,7 +156,7 @@ static int dispatch(int argc, char **argv) {
         if (argc > 2) return tn_i_cli_usage("%s takes no argument '%s'", argv[1], argv[2]);
         return version ? tn_i_cli_version() : tn_i_cli_prims();
     }
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+    for (size_t i = 0; commands[i]; i++) {
         if (strcmp(argv[1], commands[i]) != 0) continue;
         const bool file = strcmp(argv[1], "schedule") != 0; /* its argument is no file's name */
         tn_i_cli o = {0};
@@ -175,7 +165,9 @@ static int dispatch(int argc, char **argv) {
         tn_i_cli_options_free(&o);
         return status;
     }
-    return tn_i_cli_usage("there is no command '%s'", argv[1]);
+    char near[TN_I_NEAREST];
+    return tn_i_cli_usage("there is no command '%s'%s", argv[1],
+                          tn_i_nearest(near, argv[1], strlen(argv[1]), tn_i_array_name, commands));
 }
 
 int main(int argc, char **argv) {

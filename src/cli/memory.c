@@ -11,13 +11,12 @@
 
 /* Whether text[0..n) begins a policy rather than going on with the arguments of the one before. */
 static bool names_policy(const char *text, size_t n) {
-    char name[64];
     const char *colon = memchr(text, ':', n);
+    const tn_policy *p;
     if (colon) n = (size_t)(colon - text);
-    if (n >= sizeof name) return false;
-    memcpy(name, text, n);
-    name[n] = 0;
-    return tn_policy_by_name(name) != NULL;
+    for (size_t i = 0; (p = tn_policy_at(i, NULL)) != NULL; i++)
+        if (strlen(p->name) == n && memcmp(p->name, text, n) == 0) return true;
+    return false;
 }
 
 /* Cuts "min_cut,save_only_these_names:a,b" into its policies, in place; returns how many. */

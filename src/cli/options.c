@@ -1,3 +1,4 @@
+#include "base/nearest.h"
 #include "base/number.h"
 #include "cli/cli.h"
 
@@ -132,12 +133,24 @@ static const option *find_option(const char *name, size_t n, const char *command
     return NULL;
 }
 
+/* Option i of those that a command takes. */
+static const char *option_at(const void *command, size_t i) {
+    for (size_t k = 0; k < sizeof options / sizeof *options; k++) {
+        const char *name = options[k].name;
+        if (find_option(name, strlen(name), command) && i-- == 0) return name;
+    }
+    return NULL;
+}
+
 /* Argument i is an option: reads it, and its value, which may be the next argument. */
 static bool read_option(int argc, char **argv, int *i, tn_i_cli *o) {
     const char *name = argv[*i] + 2;
     const size_t n = strcspn(name, "=");
     const option *x = find_option(name, n, o->command);
-    if (!x) return tn_i_cli_usage("%s takes no option %s", o->command, argv[*i]) == TN_CLI_OK;
+    char near[TN_I_NEAREST];
+    if (!x)
+        return tn_i_cli_usage("%s takes no option %s%s", o->command, argv[*i],
+                              tn_i_nearest(near, name, n, option_at, o->command)) == TN_CLI_OK;
     if (x->flag) {
         o->json |= strcmp(x->name, "json") == 0;
         o->pareto |= strcmp(x->name, "pareto") == 0;

@@ -238,8 +238,14 @@ static bool type_checkpoint(tn_i_query *q) {
     if (tn_i_is_budget(q->p[POLICY].u.str))
         return tn_i_type_fail(q, -1, "policy '%s' plans whole programs, not regions: give it to tn_grad or its like",
                               q->p[POLICY].u.str);
-    if (!tn_i_plan_of_text(q->ctx, q->p[POLICY].u.str, &how))
-        return tn_i_type_fail(q, -1, "policy '%s' is not known, or lacks its arguments", q->p[POLICY].u.str);
+    if (strchr(q->p[POLICY].u.str, '=')) /* min_cut:costs=FILE: a program's text opens no file */
+        return tn_i_type_fail(q, -1, "policy '%s' names a file: give it to tn_grad or its like, not to a region",
+                              q->p[POLICY].u.str);
+    if (!tn_i_plan_of_text(q->ctx, q->p[POLICY].u.str, &how)) {
+        char why[sizeof q->ctx->message];
+        memcpy(why, q->ctx->message, sizeof why);
+        return tn_i_type_fail(q, -1, "%s", why);
+    }
     return type_call(q);
 }
 

@@ -68,7 +68,7 @@ static tn_status copy_types(tn_ctx *c, const tn_external_spec *s, bool inputs, s
 tn_status tn_external_register(tn_ctx *c, const tn_external_spec *given) {
     if (!c) return TN_EINVAL;
     tn_external_spec s = {.size = sizeof s};
-    if (given) memcpy(&s, given, given->size < sizeof s ? given->size : sizeof s);
+    if (!tn_i_options(c, "tn_external_spec", given, &s, sizeof s)) return TN_EINVAL;
     if (!given || !s.name || !s.name[0] || !s.fn || (s.nin && !s.in) || (s.nout && !s.out))
         return tn_i_fail(c, TN_EINVAL, NULL, "tn_external_register: name, fn and the types must be given");
     if (s.nin > MOST || s.nout > MOST)

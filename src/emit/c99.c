@@ -233,7 +233,7 @@ tn_status tn_emit_c(const tn_fn *f, const tn_emit_c_options *opt, char **source,
     if (header) *header = NULL;
     if (!f) return TN_EINVAL; /* the error that made it NULL stands */
     if (!source || !header) return tn_i_fail(f->ctx, TN_EINVAL, NULL, "tn_emit_c: no place for the texts");
-    if (opt) memcpy(&o, opt, opt->size < sizeof o ? opt->size : sizeof o);
+    if (!tn_i_options(f->ctx, "tn_emit_c_options", opt, &o, sizeof o)) return TN_EINVAL;
     if (o.capacity < 0) return tn_i_fail(f->ctx, TN_EINVAL, NULL, "tn_emit_c: the capacity is negative");
     const char *name = o.name ? o.name : f->name && f->name[0] ? f->name : "f";
     if (!valid_name(f->ctx, name)) return f->ctx->status;

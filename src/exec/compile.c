@@ -261,7 +261,7 @@ static bool make_native(tn_exec *e, const tn_compile_options *o) {
 tn_exec *tn_compile(const tn_fn *f, const tn_compile_options *opt) {
     if (!f) return NULL; /* the error that made it NULL stands */
     tn_compile_options o = {.size = sizeof o};
-    if (opt) memcpy(&o, opt, opt->size < sizeof o ? opt->size : sizeof o);
+    if (!tn_i_options(f->ctx, "tn_compile_options", opt, &o, sizeof o)) return NULL;
     if (!o.threads) o.threads = f->ctx->opt.threads;
     if (!check_options(f, &o) || !check_stacks(f)) return NULL;
     tn_fn *g = to_run(f, &o);

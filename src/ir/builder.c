@@ -12,7 +12,10 @@ typedef struct tn_i_slot {
     uint32_t hash, var; /* var + 1; 0: empty */
 } tn_i_slot;
 
-void tn_i_builder_init(tn_i_builder *b, tn_ctx *c) { *b = (tn_i_builder){.ctx = c, .regions = 1}; }
+void tn_i_builder_init(tn_i_builder *b, tn_ctx *c) {
+    *b = (tn_i_builder){.ctx = c, .regions = 1, .failed = c->refused};
+    if (c->refused) (void)tn_i_options(c, "tn_ctx_options", &(const size_t){0}, NULL, sizeof(tn_ctx_options));
+}
 
 void tn_i_builder_drop(tn_i_builder *b) {
     tn_ctx *c = b->ctx;
@@ -354,6 +357,11 @@ static void mark(tn_i_builder *b, const tn_i_eqn *e) {
 }
 
 static bool push_eqn(tn_i_builder *b, const tn_i_query *q, const tn_i_params *shared, const tn_i_var *in) {
+    if (b->ctx->opt.max_equations && b->neqn >= b->ctx->opt.max_equations) {
+        tn_i_builder_fail(b, TN_ELIMIT, "a program may have at most %u equations (tn_ctx_options.max_equations)",
+                          (unsigned)b->ctx->opt.max_equations);
+        return false;
+    }
     if (b->npool + q->nin > UINT32_MAX - 1 || b->neqn >= TN_DEF_LITERAL - 1) {
         tn_i_builder_fail(b, TN_ELIMIT, "a program may hold at most 2^32 operands");
         return false;

@@ -148,6 +148,11 @@ bool tn_i_eqn_same(const tn_i_eqn *x, const tn_i_eqn *y);
 const tn_fn *tn_i_fn_ref(const tn_fn *f);
 void tn_i_fn_unref(const tn_fn *f);
 
+/* How deep programs may be nested in this context. */
+static inline uint32_t tn_i_most_nesting(const tn_ctx *c) {
+    return c->opt.max_nesting && c->opt.max_nesting < TN_MAX_NEST ? c->opt.max_nesting : TN_MAX_NEST;
+}
+
 /* ---- the builder -------------------------------------------------------------- */
 
 typedef struct tn_i_builder {

@@ -1,6 +1,8 @@
 /* Programs from text (docs/ir.md gives the grammar). */
 #include "ir/parse.h"
 
+#include "base/nearest.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -122,6 +124,10 @@ static void list_primitives(tn_i_parser *p) {
     }
 }
 
+static const char *primitive_at(const void *list, size_t i) {
+    return i < TN_NPRIMS ? ((const tn_prim *const *)list)[i]->name : NULL;
+}
+
 static bool primitive(tn_i_parser *p, tn_i_reading *r) {
     char word[TN_I_WORD_TEXT];
     if (p->tok.kind != TN_T_NAME) return tn_i_unexpected(p, "a primitive");
@@ -135,7 +141,11 @@ static bool primitive(tn_i_parser *p, tn_i_reading *r) {
     r->prim = p->prim[prim_place(p, r->name.at, r->name.n)];
     if (r->prim) return true;
     r->jax = tn_i_jax_primitive(&r->name);
-    if (!r->jax) return tn_i_parse_fail(p, &r->name, "there is no primitive %s", tn_i_word_text(word, &r->name));
+    if (!r->jax) {
+        char near[TN_I_NEAREST];
+        return tn_i_parse_fail(p, &r->name, "there is no primitive %s%s", tn_i_word_text(word, &r->name),
+                               tn_i_nearest(near, r->name.at, r->name.n, primitive_at, p->ctx->prims));
+    }
     if (r->jax->id >= 0) r->prim = p->ctx->prims[r->jax->id];
     return true;
 }
@@ -226,7 +236,8 @@ static bool body(tn_i_parser *p, tn_i_scope *s, const tn_fn **f) {
 }
 
 bool tn_i_parse_program(tn_i_parser *p, uint32_t depth, const tn_fn **out) {
-    if (depth > TN_MAX_NEST) return tn_i_parse_fail(p, &p->tok, "programs are nested deeper than %d", TN_MAX_NEST);
+    if (depth > tn_i_most_nesting(p->ctx))
+        return tn_i_parse_fail(p, &p->tok, "programs are nested deeper than %u", (unsigned)tn_i_most_nesting(p->ctx));
     tn_i_scope s = {.depth = depth};
     const tn_fn *f = NULL;
     tn_i_builder_init(&s.b, p->ctx);

@@ -53,10 +53,3 @@ void tn_text_free(tn_ctx *c, char *text) {
     header *h = (header *)(void *)text - 1;
     tn_i_free(c, h, h->bytes);
 }
-
-tn_fn *tn_fn_parse(tn_ctx *c, const char *text, size_t n, const char *filename) {
-    if (!c) return NULL;
-    if (text) return tn_i_parse(c, text, n, filename);
-    (void)tn_i_fail(c, TN_EINVAL, NULL, "tn_fn_parse: no text");
-    return NULL;
-}

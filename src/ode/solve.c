@@ -1,6 +1,8 @@
 /* tn_ode_solve: its arguments, and what the parts share. */
 #include "ode/solve.h"
 
+#include "base/nearest.h"
+
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -79,11 +81,19 @@ static double otherwise(double x, double other) { return x == 0 ? other : x; }
 
 static bool not_negative(double x) { return x >= 0 && isfinite(x); }
 
+static const char *method_name(const void *list, size_t i) {
+    (void)list;
+    const tn_i_tableau *m = tn_i_tableau_at(i);
+    return m ? m->name : NULL;
+}
+
 static const char *bad_options(tn_i_ode *s) {
     tn_ode_options *o = &s->o;
     s->m = tn_i_tableau_find(o->solver ? o->solver : "Tsit5");
     if (!s->m) {
-        tn_i_ode_fail(s, TN_EINVAL, "no solver is called '%.40s'", o->solver);
+        char near[TN_I_NEAREST];
+        tn_i_ode_fail(s, TN_EINVAL, "no solver is called '%.40s'%s", o->solver,
+                      tn_i_nearest(near, o->solver, strlen(o->solver), method_name, NULL));
         return NULL;
     }
     if (o->steps < 0 || o->max_steps < 0 || o->save_steps < 0 || o->dense < 0 || o->progress < 0)
@@ -92,7 +102,11 @@ static const char *bad_options(tn_i_ode *s) {
     const bool steady = o->adjoint && !strcmp(o->adjoint, "Implicit"); /* has looked at the name itself */
     if (steady && !strcmp(s->name, "ode_solve")) return "the adjoint Implicit belongs to tn_ode_steady";
     if (!steady && !adjoint(s)) {
-        tn_i_ode_fail(s, TN_EINVAL, "no adjoint is called '%.40s'", o->adjoint);
+        static const char *const names[] = {"RecursiveCheckpoint", "AllSave",   "Direct",
+                                            "ForwardMode",         "Backsolve", NULL};
+        char near[TN_I_NEAREST];
+        tn_i_ode_fail(s, TN_EINVAL, "no adjoint is called '%.40s'%s", o->adjoint,
+                      tn_i_nearest(near, o->adjoint, strcspn(o->adjoint, ":"), tn_i_array_name, names));
         return NULL;
     }
     const char *bad = s->adjoint == TN_I_ODE_BACKSOLVE ? bad_backsolve(o) : NULL;

@@ -168,6 +168,7 @@ static void subfn(const char *name, const char *policy, callback f, void *user, 
     tn_i_var first = TN_NOVAR;
     tn_i_site_open_many(&s, policy ? "checkpoint" : "subfn", NULL, n, x, 0, file, line);
     if (!f.one && !f.many) (void)tn_i_site_fail(&s, TN_EINVAL, -1, "the callback is NULL");
+    if (policy && strncmp(policy, "tn_policy:", 10) == 0) (void)tn_i_site_fail(&s, TN_EINVAL, -1, "%s", policy);
     if (types_room(&s, &in, n)) {
         tn_ctx *c = s.b->ctx;
         tn_val *captured = NULL;
@@ -202,9 +203,12 @@ void tn_subfn_many_at(const char *name, tn_trace_many_fn f, void *user, size_t n
 
 /* ---- checkpoint ---------------------------------------------------------------------------- */
 
+static const char no_size[] = "tn_policy: its size is not set: write tn_policy p = {.size = sizeof p, ..}";
+
 /* The policy's text; a callback has none, and could not be kept by a program's text. */
 static const char *region_policy(const tn_policy *policy) {
     if (!policy) return "nothing_saveable";
+    if (policy->size < sizeof policy->size) return no_size;
     return policy->name && !policy->callback ? policy->name : "a callback";
 }
 

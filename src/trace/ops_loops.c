@@ -81,8 +81,13 @@ static bool begin(loop *l, const char *name, tn_ctx *c, const tn_val *init, cons
     l->c = c;
     l->count = TN_NOVAR;
     l->options.size = sizeof l->options;
-    if (options) memcpy(&l->options, options, options->size < sizeof *options ? options->size : sizeof *options);
     if (l->s.b->failed) return false;
+    if (!tn_i_options(l->c, "tn_loop_options", options, &l->options, sizeof l->options)) {
+        char why[sizeof l->c->message];
+        memcpy(why, l->c->message, sizeof why);
+        (void)tn_i_site_fail(&l->s, TN_EINVAL, -1, "%s", why);
+        return false;
+    }
     if (!few) {
         (void)tn_i_site_fail(&l->s, TN_EINVAL, -1, "too many operands or results");
         return false;

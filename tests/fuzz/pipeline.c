@@ -54,17 +54,17 @@ static uint64_t pick(choices *k, uint64_t n) {
 }
 
 static const char *picked_schedule(choices *k) {
-    static const char *const table[] = {"all_save", "revolve:2", "online:3", "mixed:2", "periodic:2", "nothing", "auto"};
+    static const char *const table[] = {"all_save",   "revolve:2", "online:3", "mixed:2",
+                                        "periodic:2", "nothing",   "auto"};
     return table[pick(k, sizeof table / sizeof *table)];
 }
 
 /* Every policy of the table whose name is all of it, and one of each kind that has arguments; with `budget` the one
  * that tries thousands of plans. */
 static tn_policy picked_policy(choices *k, bool budget) {
-    static const char *const more[] = {"save_only_these_names:a", "save_any_names_but_these:a",
-                                       "save_and_offload_only_these_names:a|b",
-                                       "save_from_either_policy:dots_saveable|save_only_these_names:a",
-                                       "memory_budget:100000000"};
+    static const char *const more[] = {
+        "save_only_these_names:a", "save_any_names_but_these:a", "save_and_offload_only_these_names:a|b",
+        "save_from_either_policy:dots_saveable|save_only_these_names:a", "memory_budget:100000000"};
     enum { MORE = sizeof more / sizeof *more };
     size_t n = 0;
     bool arguments;
@@ -177,7 +177,8 @@ static bool arguments_small(const tn_fn *f) {
     for (uint32_t i = 0; i < f->nin + f->nout; i++) {
         const tn_i_var v = i < f->nin ? (tn_i_var)i : f->out[i - f->nin];
         const tn_type *t = f->val[v].type;
-        if (t->dtype < 0 || t->dtype >= TN_NDTYPES) return false; /* stacks do not leave programs by the caller's memory */
+        if (t->dtype < 0 || t->dtype >= TN_NDTYPES)
+            return false; /* stacks do not leave programs by the caller's memory */
         const size_t n = tn_type_bytes(t);
         if (n == SIZE_MAX || !tn_i_add(bytes, n, &sum) || sum > BYTES) return false;
         bytes = sum;
@@ -247,7 +248,8 @@ static void run(const tn_fn *f, choices *k) {
 /* ---- transforming -------------------------------------------------------------------------------------- */
 
 /* A program that parsed is refused by a transformation for nothing but limits, rules that a primitive does not have
- * (TN_ERULE) and arguments that do not suit (TN_EINVAL: a budget that cannot be kept, a schedule that wants a length). */
+ * (TN_ERULE) and arguments that do not suit (TN_EINVAL: a budget that cannot be kept, a schedule that wants a length).
+ */
 static tn_fn *made(const tn_fn *from, tn_fn *f, const char *what) {
     tn_ctx *c = from->ctx;
     if (f) {
@@ -327,7 +329,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     choices k = {tn_i_hash(1, data, size)};
     tn_fn *f = tn_fn_parse(c, (const char *)data, size, "fuzz");
     const bool parsed = f != NULL;
-    char *text = f && pick(&k, 2) ? tn_fn_print(f, NULL) : NULL, *with = text ? rescheduled(text, picked_schedule(&k)) : NULL;
+    char *text = f && pick(&k, 2) ? tn_fn_print(f, NULL) : NULL,
+         *with = text ? rescheduled(text, picked_schedule(&k)) : NULL;
     tn_fn *g = with ? tn_fn_parse(c, with, strlen(with), "schedule") : NULL; /* some want a known number of steps */
     if (f) pipeline(g ? g : f, &k);
     free(with);

@@ -70,7 +70,7 @@ static bool keeps_stacks(const tn_fn *linear) {
 /* fwd and bwd from linearize; or, of a linear program, the call itself. */
 static void by_linearize(laws_gen *g, const tn_prim *prim, const body *k) {
     const tn_linearized l =
-        tn_linearize(k->f, NULL, tn_policy_by_name(tn_i_pick(g->r, 0, 1) ? "nothing_saveable" : NULL));
+        tn_linearize(k->f, NULL, tn_i_pick(g->r, 0, 1) ? tn_policy_by_name("nothing_saveable") : NULL);
     const tn_fn *back = l.linear ? tn_i_transpose_linear(l.linear) : NULL;
     if (!back)
         g->b.failed = true;

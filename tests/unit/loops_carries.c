@@ -45,16 +45,18 @@ static int text_of(char *text, size_t room, const variant *v, length k, const ch
     const char *head = "{ lambda n:i64[] m:f64[] c:%s . let ";
     int at = snprintf(text, room, head, v->type);
     if (k == FOUND)
-        at += snprintf(text + at, room - (size_t)at,
-                       "z:i64[] a:f64[] b:%s = while[cond={ lambda n:i64[] i:i64[] m:f64[] c:%s . let p:bool[] = lt i n "
-                       "in (p,) } body={ lambda i:i64[] m:f64[] c:%s . let j:i64[] = add i 1:i64[] %s in (j, t, d) } "
-                       "cond_nconsts=1 body_nconsts=0 schedule=\"%s\"] n 0:i64[] m c",
-                       v->type, v->type, v->type, v->step, schedule);
+        at +=
+            snprintf(text + at, room - (size_t)at,
+                     "z:i64[] a:f64[] b:%s = while[cond={ lambda n:i64[] i:i64[] m:f64[] c:%s . let p:bool[] = lt i n "
+                     "in (p,) } body={ lambda i:i64[] m:f64[] c:%s . let j:i64[] = add i 1:i64[] %s in (j, t, d) } "
+                     "cond_nconsts=1 body_nconsts=0 schedule=\"%s\"] n 0:i64[] m c",
+                     v->type, v->type, v->type, v->step, schedule);
     else
-        at += snprintf(text + at, room - (size_t)at,
-                       "a:f64[] b:%s = scan[program={ lambda m:f64[] c:%s . let %s in (t, d) } num_consts=0 num_carry=2 "
-                       "%s schedule=\"%s\"] %s m c",
-                       v->type, v->type, v->step, k == KNOWN ? "length=7" : "", schedule, k == KNOWN ? "" : "n");
+        at +=
+            snprintf(text + at, room - (size_t)at,
+                     "a:f64[] b:%s = scan[program={ lambda m:f64[] c:%s . let %s in (t, d) } num_consts=0 num_carry=2 "
+                     "%s schedule=\"%s\"] %s m c",
+                     v->type, v->type, v->step, k == KNOWN ? "length=7" : "", schedule, k == KNOWN ? "" : "n");
     return at + snprintf(text + at, room - (size_t)at, " y:f64[] = sin a in (y,) }");
 }
 
@@ -137,14 +139,13 @@ static void compare(tn_ctx *c, const variant *v, length k, const char *schedule,
 static void with_numbers(char *text, size_t room, const char *schedule) {
     const char *colon = strchr(schedule, ':');
     const int name = (int)(colon ? colon - schedule : (long)strlen(schedule));
-    const char *numbers = !colon                                                 ? ""
-                          : strncmp(schedule, "disk_revolve", (size_t)name) == 0 ? ":2,2"
-                                                                                 : ":2";
+    const char *numbers = !colon ? "" : strncmp(schedule, "disk_revolve", (size_t)name) == 0 ? ":2,2" : ":2";
     (void)snprintf(text, room, "%.*s%s", name, schedule, strcmp(schedule, "auto") == 0 ? "" : numbers);
 }
 
 static bool known_only(const char *schedule) {
-    return strncmp(schedule, "revolve", 7) == 0 || strncmp(schedule, "mixed", 5) == 0 || strncmp(schedule, "disk", 4) == 0;
+    return strncmp(schedule, "revolve", 7) == 0 || strncmp(schedule, "mixed", 5) == 0 ||
+           strncmp(schedule, "disk", 4) == 0;
 }
 
 static void carries(void **state) {

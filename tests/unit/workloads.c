@@ -9,7 +9,7 @@ typedef struct counts {
 } counts;
 
 static counts plan(const tn_fn *f, const tn_wrt_list *wrt, const char *policy) {
-    const tn_linearized l = tn_linearize(f, wrt, tn_policy_by_name(policy)); /* NULL: the default */
+    const tn_linearized l = tn_linearize(f, wrt, policy ? tn_policy_by_name(policy) : NULL);
     if (!l.primal) fail_msg("%s: %s", policy ? policy : "default", tn_error(tn_fn_ctx(f)));
     tn_cost_report primal = {.size = sizeof primal}, linear = {.size = sizeof linear};
     assert_int_equal(tn_cost(l.primal, &primal), TN_OK);
