@@ -2,6 +2,7 @@
 
 #include "checkpoint/trials.h"
 #include "checkpoint/policies.h"
+#include "control/invariant.h"
 #include "control/reschedule.h"
 #include "exec/resident.h"
 
@@ -26,11 +27,17 @@ static void drop(programs *p) {
     p->g = p->jvp = NULL;
 }
 
-/* text NULL: f as it is. */
+/* text NULL: with f's own schedules. */
+static tn_fn *to_derive(const tn_fn *f, const char *const *text) {
+    tn_fn *g = text ? tn_i_rescheduled(f, text) : NULL, *h = g || !text ? tn_i_to_derive(g ? g : f) : NULL;
+    tn_i_fn_unref(g);
+    return h;
+}
+
 static bool schedule(void *user, const char *const *text) {
     programs *p = user;
     drop(p);
-    p->g = text ? tn_i_rescheduled(p->f, text) : (tn_fn *)(uintptr_t)tn_i_fn_ref(p->f);
+    p->g = to_derive(p->f, text);
     p->jvp = p->g ? tn_i_jvp_for_split(p->g, p->w->n, p->w->index) : NULL;
     return p->jvp != NULL;
 }
@@ -80,8 +87,8 @@ bool tn_i_choose(const tn_fn *f, const tn_i_wrt *w, const tn_policy *policy, tn_
     *out = (tn_i_choice){0};
     if (!tn_i_budgets(policy)) {
         if (!tn_i_plan_of(f->ctx, policy, &out->how)) return false;
-        out->f = tn_i_fn_ref(f);
-        return true;
+        out->f = to_derive(f, NULL);
+        return out->f != NULL;
     }
     if (!tn_i_budget_bytes(name_of(policy), &bytes)) {
         (void)tn_i_fail(f->ctx, TN_EINVAL, NULL, "policy '%s' wants a number of bytes, as in '%s:1000000'",
@@ -90,7 +97,7 @@ bool tn_i_choose(const tn_fn *f, const tn_i_wrt *w, const tn_policy *policy, tn_
     }
     if (!find(f, w, bytes, &out->budget)) return false;
     if (out->budget.feasible) {
-        out->f = out->budget.nloop ? tn_i_rescheduled(f, out->budget.schedule) : tn_i_fn_ref(f);
+        out->f = to_derive(f, out->budget.nloop ? out->budget.schedule : NULL);
         out->how = tn_i_budget_plan(&out->budget);
         if (!out->f) tn_i_choice_free(out);
         return out->f != NULL;

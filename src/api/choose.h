@@ -6,7 +6,7 @@
 #include "checkpoint/budget.h"
 
 typedef struct tn_i_choice {
-    const tn_fn *f; /* what is linearized: with the schedules that a budget chose, or as it was; held */
+    const tn_fn *f; /* what is linearized (tn_i_to_derive): with the schedules that a budget chose, or its own; held */
     tn_i_plan_by how;
     tn_i_budget budget; /* where the policy is one */
 } tn_i_choice;

@@ -1,6 +1,7 @@
 /* jvp, linearize, transpose, vjp, grad ...: compositions only, no algorithm. */
 #include "control/either.h"
 #include "control/fission.h"
+#include "control/invariant.h"
 #include "control/replay.h"
 #include "api/args.h"
 #include "api/choose.h"
@@ -39,7 +40,8 @@ static tn_fn *ordinary(const tn_fn *g, uint32_t first) {
 static tn_fn *forward(const char *who, const tn_fn *f, const tn_wrt_list *wrt, bool primal) {
     tn_i_wrt w;
     if (!f || !tn_i_wrt_init(&w, who, f, wrt)) return NULL;
-    tn_fn *g = tn_i_contracted_jvp(f, w.n, w.index);
+    tn_fn *once = tn_i_to_derive(f), *g = once ? tn_i_contracted_jvp(once, w.n, w.index) : NULL;
+    tn_i_fn_unref(once);
     tn_i_wrt_free(&w);
     if (!g) return NULL;
     tn_fn *h = ordinary(g, primal ? 0 : f->nout);
@@ -96,12 +98,13 @@ static tn_fn *transpose_all(const tn_fn *f) {
 
 tn_fn *tn_transpose(const tn_fn *f) {
     if (!f) return NULL;
-    if (f->nlin == 0) {
-        tn_fn *g = tn_i_settle_kept(f), *t = g ? transpose_all(g) : NULL;
-        tn_i_fn_unref(g);
-        return tn_i_runnable(t);
-    }
-    return tn_i_check(f) ? tn_i_runnable(tn_i_transpose_linear(f)) : NULL;
+    if (f->nlin && !tn_i_check(f)) return NULL;
+    tn_fn *kept = f->nlin ? (tn_fn *)(uintptr_t)tn_i_fn_ref(f) : tn_i_settle_kept(f);
+    tn_fn *g = kept ? tn_i_invariants_outside(kept, TN_I_TO_DERIVE) : NULL, *t = NULL;
+    if (g) t = g->nlin ? tn_i_transpose_linear(g) : transpose_all(g);
+    tn_i_fn_unref(kept);
+    tn_i_fn_unref(g);
+    return tn_i_runnable(t);
 }
 
 /* What vjp and the gradients have in common: primal and transposed program. */

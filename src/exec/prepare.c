@@ -1,12 +1,19 @@
 /* requires: any program; ensures: the same results, bit for bit but where it had products to be contracted, in the form
  * that is planned. */
 #include "control/either.h"
+#include "control/invariant.h"
 #include "control/replay.h"
 #include "exec/plan.h"
 
+/* What a pass makes of f, which it takes over. */
+static tn_fn *then(tn_fn *f, tn_fn *(*pass)(const tn_fn *f)) {
+    tn_fn *g = f ? pass(f) : NULL;
+    tn_i_fn_unref(f);
+    return g;
+}
+
+static tn_fn *outside(const tn_fn *f) { return tn_i_invariants_outside(f, TN_I_TO_RUN); }
+
 tn_fn *tn_i_prepared(const tn_fn *f) {
-    tn_fn *once = tn_i_contracted(f), *g = once ? tn_i_settle(once) : NULL, *h = g ? tn_i_localize(g) : NULL;
-    tn_i_fn_unref(once);
-    tn_i_fn_unref(g);
-    return h;
+    return then(then(then(tn_i_contracted(f), tn_i_settle), tn_i_localize), outside);
 }

@@ -17,6 +17,7 @@ const laws_law laws_table[] = {
     {"hostile", "kernels survive NaN, infinities, extreme integers and wild indices, and repeat themselves",
      LAWS_PRIMITIVES, 1, laws_hostile_data},
     {"simplify", "folding and identities change no bit", 0, 1, laws_simplify},
+    {"outside", "what leaves a loop has the same bits outside, to be run and to be derived", 0, 1, laws_outside},
     {"second", "forward over reverse = reverse over forward = reverse over reverse = differences of grad",
      LAWS_DIFFERENTIABLE | LAWS_ROUNDED, 2, laws_second},
     {"third", "the derivative of a Hessian-vector product is what differences say", LAWS_DIFFERENTIABLE | LAWS_ROUNDED,

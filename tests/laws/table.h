@@ -32,6 +32,7 @@ void laws_simplify(laws_trial *t);
 void laws_linear(laws_trial *t);
 void laws_goldens(laws_trial *t);
 void laws_effects(laws_trial *t);
+void laws_outside(laws_trial *t);
 void laws_spoken(laws_trial *t);
 
 /* Data for f's inputs that should better not occur: NaN, infinities, extremes, wild indices. */
