@@ -102,13 +102,14 @@ labels     = $(if $(call clang_only,1),-mllvm -tail-dup-indirect-size=0 -mllvm -
 flags_of   = $(own_flags) $(if $(filter src/exec/gemm_blis.c src/exec/gemm_context.c,$(1)),$(call blis,--cflags))
 own_flags  = -Iinclude \
   $(if $(filter src/%,$(1)),-Isrc $(call clang_only,-Wmissing-variable-declarations)) \
-  $(if $(filter src/cli/% src/exec/gemm_blis.c src/exec/gemm_context.c src/exec/blis_select.c src/exec/spill.c src/emit/cache.c src/emit/native.c tests/% bench/% examples/demo/%,$(1)),-D_POSIX_C_SOURCE=200809L) \
+  $(if $(filter src/cli/% src/exec/gemm_blis.c src/exec/gemm_context.c src/exec/blis_select.c src/exec/spill.c tests/% bench/% examples/demo/%,$(1)),-D_POSIX_C_SOURCE=200809L) \
   $(if $(filter src/prims/%,$(1)),-fno-trapping-math) \
   $(if $(filter src/vec/math_avx2.c src/vec/chain_avx2.c,$(1)),$(call x86_only,-mavx2 -mfma)) \
   $(if $(filter src/vec/math_avx512.c src/vec/chain_avx512.c,$(1)),$(call x86_only,-mavx2 -mfma -mavx512f -mavx512dq -mavx512bw -mavx512vl)) \
   $(if $(filter src/vec/chain_%,$(1)),$(labels)) \
   $(if $(filter tests/% bench/%,$(1)),-Isrc -Itests) \
   $(if $(filter src/exec/pages.c,$(1)),-D_DEFAULT_SOURCE) \
+  $(if $(filter src/emit/trust.c src/emit/cache.c src/emit/compiler.c src/emit/native.c,$(1)),-D_GNU_SOURCE) \
   $(if $(filter src/vec/math_%,$(1)),$(if $(SLEEF),-DTN_SLEEF)) \
   $(if $(filter src/exec/parallel.c,$(1)),$(omp)) \
   $(if $(filter src/exec/gemm_context.c,$(1)),$(if $(SAN),-O2)) \

@@ -666,7 +666,7 @@ typedef struct tn_compile_options {
     /* Hears of the effects of tn_call, with observer_user.  NULL: nobody. */
     tn_observer observer;
     void *observer_user;
-    /* An existing directory (the name is copied) for what the program offloads (TN_OFFLOAD).  Each workspace
+    /* An existing directory (not "", the name is copied) for what the program offloads (TN_OFFLOAD).  Each workspace
      * opens a file of its own there, which has no name and is gone when the workspace or the process is.  Values
      * of more than 64 bytes are written when they are computed and read back in front of their first reader,
      * with a checksum; the disk's room is needed from the first call on.  NULL: a program that offloads is refused. */
@@ -684,13 +684,19 @@ typedef struct tn_compile_options {
     size_t stack_limit;
     int backend; /* a tn_backend */
     /* TN_BACKEND_NATIVE: the compiler, a path or a name to be found in PATH that takes the arguments of cc (NULL:
-     * "cc"), and an existing directory for compiled programs, which must be the user's own and not writable to others
-     * (NULL: $XDG_CACHE_HOME/tansy or ~/.cache/tansy, made where it is missing).  A program is compiled once for each
-     * compiler and kind of processor; processes may share the directory, and what is in it may be removed at any time.
-     * The compiler is started without a shell.  Where this cannot be done the interpreter runs (tn_exec_backend). */
+     * "cc"), and an existing directory for compiled programs (NULL: $XDG_CACHE_HOME/tansy or ~/.cache/tansy, made where
+     * it is missing).  What is in the directory is run, so it must be the user's own and not writable to others, and
+     * nobody but the user and the superuser may be able to put another in its place: each directory and symbolic link
+     * on its way is theirs and not writable to others, or sticky, as /tmp.  A program is compiled once for each compiler
+     * and kind of processor; processes may share the directory, and what is in it may be removed at any time.
+     * The compiler is started without a shell, in a directory of its own.  Where this cannot be done the interpreter
+     * runs (tn_exec_backend).  A process with more rights than its caller (set-user-ID and the like) takes nothing of this from
+     * the environment: "cc" is looked for in /usr/bin and /bin, and without a cache_dir nothing is kept. */
     const char *cc;
     const char *cache_dir;
     int math; /* a tn_math */
+    double cc_seconds;  /* how long the compiler may take, before it is ended and the interpreter runs (0: 600) */
+    size_t cache_bytes; /* of programs in cache_dir: above it those that were not used longest are removed (0: 1 GiB) */
 } tn_compile_options;
 
 /* Plans f: order, liveness, buffers.  NULL on failure.  Warms BLIS's pools

@@ -5,21 +5,14 @@
 #include "exec/native.h"
 
 #include "emit/cache.h"
+#include "emit/compiler.h"
 #include "emit/emit.h"
 #include "vec/vec.h"
 
 #include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 /* ---- machines ------------------------------------------------------------------------- */
 
@@ -48,91 +41,15 @@ static const char *const flags[] = {"-O2",
                                     "-fno-strict-aliasing",
                                     NULL};
 
-/* ---- the compiler ----------------------------------------------------------------------- */
-
-enum { ARGUMENTS = 32 };
-
-/* Where PATH finds it, and what tells one installation from the next. */
-static bool find_compiler(const char *name, char path[TN_I_PATH], struct stat *s) {
-    const char *dirs = getenv("PATH");
-    if (strchr(name, '/')) {
-        (void)snprintf(path, TN_I_PATH, "%s", name);
-        return strlen(name) < TN_I_PATH && access(path, X_OK) == 0 && stat(path, s) == 0;
-    }
-    for (const char *d = dirs; d && *d;) {
-        const size_t n = strcspn(d, ":");
-        if (n && n + strlen(name) + 2 < TN_I_PATH) {
-            (void)snprintf(path, TN_I_PATH, "%.*s/%s", (int)n, d, name);
-            if (access(path, X_OK) == 0 && stat(path, s) == 0 && S_ISREG(s->st_mode)) return true;
-        }
-        d += n + (d[n] == ':');
-    }
-    return false;
-}
-
-static bool wait_for(pid_t child) {
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR) return errno == ECHILD; /* who ignores its children never learns: the file will tell */
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
-/* The first line in which the compiler says "error", for the notice. */
-static void read_messages(const char *path, char why[TN_I_WHY]) {
-    char line[256];
-    FILE *f = fopen(path, "r");
-    (void)snprintf(why, TN_I_WHY, "the compiler failed");
-    while (f && fgets(line, sizeof line, f))
-        if (strstr(line, "error")) {
-            line[strcspn(line, "\n")] = 0;
-            (void)snprintf(why, TN_I_WHY, "the compiler failed: %s", line);
-            break;
-        }
-    if (f) (void)fclose(f);
-}
-
-static bool run_compiler(const char *cc, const machine *m, const char *work, char why[TN_I_WHY]) {
-    char source[TN_I_PATH + 16], object[TN_I_PATH + 16], messages[TN_I_PATH + 16];
-    const char *argv[ARGUMENTS] = {cc};
-    int n = 1;
-    (void)snprintf(source, sizeof source, "%s/program.c", work);
-    (void)snprintf(object, sizeof object, "%s/program.so", work);
-    (void)snprintf(messages, sizeof messages, "%s/messages", work);
-    for (int i = 0; flags[i]; i++) argv[n++] = flags[i];
-    for (int i = 0; m->flags[i]; i++) argv[n++] = m->flags[i];
-    argv[n++] = "-o";
-    argv[n++] = object;
-    argv[n++] = source;
-    argv[n++] = "-lm";
-    argv[n] = NULL;
-    posix_spawn_file_actions_t actions;
-    pid_t child;
-    if (posix_spawn_file_actions_init(&actions) != 0) return false;
-    int error = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    if (!error) error = posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    if (!error)
-        error = posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, messages, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    if (!error) error = posix_spawn(&child, cc, &actions, NULL, (char *const *)(uintptr_t)argv, environ);
-    (void)posix_spawn_file_actions_destroy(&actions);
-    if (error) {
-        (void)snprintf(why, TN_I_WHY, "the compiler '%.200s' cannot be started", cc);
-        return false;
-    }
-    if (wait_for(child) && access(object, R_OK) == 0) return true;
-    read_messages(messages, why);
-    return false;
-}
-
 /* ---- keys ------------------------------------------------------------------------------------ */
 
 static uint64_t add_text(uint64_t h, const char *s) { return tn_i_hash(h, s, strlen(s)); }
 
-static void make_key(const tn_i_text *t, const char *cc, const struct stat *s, const machine *m, uint64_t key[2]) {
+static void make_key(const tn_i_text *t, const tn_i_compiler *cc, const machine *m, uint64_t key[2]) {
     for (int k = 0; k < 2; k++) {
         uint64_t h = tn_i_hash(k ? UINT64_C(0x5bd1e9955bd1e995) : 0, t->at, t->n);
-        h = add_text(add_text(h, tn_version()), cc);
-        const int64_t told[] = {(int64_t)s->st_size, (int64_t)s->st_ino, (int64_t)s->st_dev, (int64_t)s->st_mtime};
-        h = tn_i_hash(h, told, sizeof told);
+        h = add_text(add_text(h, tn_version()), cc->path);
+        h = tn_i_hash(h, cc->mark, sizeof cc->mark);
         for (int i = 0; flags[i]; i++) h = add_text(h, flags[i]);
         for (int i = 0; m->flags[i]; i++) h = add_text(h, m->flags[i]);
         key[k] = h;
@@ -141,24 +58,58 @@ static void make_key(const tn_i_text *t, const char *cc, const struct stat *s, c
 
 /* ---- loading ----------------------------------------------------------------------------------- */
 
-static bool load(const char *path, tn_i_native *out) {
-    out->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (out->library && dlsym(out->library, "tansy_plans")) return true;
-    const char *said = dlerror();
-    (void)snprintf(out->why, sizeof out->why, "'%.200s' cannot be loaded: %.200s", path, said ? said : "");
-    if (out->library) (void)dlclose(out->library);
-    out->library = NULL;
-    return false;
+/* The loader gives what it has already loaded by a name, and a descriptor's number is soon another file's: so the name
+ * says the key as well, a slash or a slash and a dot for each bit. */
+static void name_descriptor(int fd, const uint64_t key[2], char path[TN_I_PATH]) {
+    size_t n = (size_t)snprintf(path, TN_I_PATH, "/proc/self/fd");
+    for (int bit = 0; bit < 128; bit++) {
+        path[n++] = '/';
+        if (key[bit / 64] >> bit % 64 & 1) path[n++] = '.';
+    }
+    (void)snprintf(path + n, TN_I_PATH - n, "/%d", fd);
 }
 
-static bool compile(tn_i_cache *k, const char *cc, const machine *m, const tn_i_text *t, tn_i_native *out) {
-    char work[TN_I_PATH], source[TN_I_PATH + 64], path[TN_I_PATH + 64];
-    if (!tn_i_cache_begin(k, work, out->why)) return false;
-    (void)snprintf(source, sizeof source, "%s/program.c", work);
-    bool ok = tn_i_file_write(source, t->at, t->n);
-    if (!ok) (void)snprintf(out->why, sizeof out->why, "the program's text cannot be written to '%.200s'", work);
-    ok = ok && run_compiler(cc, m, work, out->why) && tn_i_cache_keep(k, work, path, out->why) && load(path, out);
-    tn_i_cache_end(work);
+/* The file that was read, whatever stands in its place by now; closes it. */
+static bool load(int fd, const uint64_t key[2], tn_i_native *out) {
+    char path[TN_I_PATH];
+    name_descriptor(fd, key, path);
+    out->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!out->library || !dlsym(out->library, "tansy_plans")) {
+        const char *said = dlerror();
+        const char *reason = said ? strchr(said, ':') : NULL; /* behind the name */
+        (void)snprintf(out->why, sizeof out->why, "what was compiled cannot be loaded%.300s", reason ? reason : "");
+        if (out->library) (void)dlclose(out->library);
+        out->library = NULL;
+    }
+    (void)close(fd);
+    return out->library != NULL;
+}
+
+static bool compile_in(const tn_i_cache *k, const tn_i_work *w, const tn_i_compiler *cc, const machine *m,
+                       const tn_i_text *t, const uint64_t key[2], tn_i_native *out) {
+    const char *argv[TN_I_ARGUMENTS] = {cc->path};
+    int n = 1;
+    if (!tn_i_file_write(w->dir, "program.c", t->at, t->n)) {
+        (void)snprintf(out->why, sizeof out->why, "the program's text cannot be written");
+        return false;
+    }
+    for (int i = 0; flags[i]; i++) argv[n++] = flags[i];
+    for (int i = 0; m->flags[i]; i++) argv[n++] = m->flags[i];
+    argv[n++] = "-o";
+    argv[n++] = "program.so";
+    argv[n++] = "program.c";
+    argv[n++] = "-lm";
+    if (!tn_i_compiler_run(cc, w->dir, argv, out->why)) return false;
+    const int fd = tn_i_cache_keep(k, w, out->why);
+    return fd >= 0 && load(fd, key, out);
+}
+
+static bool compile(const tn_i_cache *k, const tn_i_compiler *cc, const machine *m, const tn_i_text *t,
+                    const uint64_t key[2], tn_i_native *out) {
+    tn_i_work w;
+    if (!tn_i_cache_begin(k, &w, out->why)) return false;
+    const bool ok = compile_in(k, &w, cc, m, t, key, out);
+    tn_i_cache_end(k, &w);
     return ok;
 }
 
@@ -174,20 +125,17 @@ static void set_plans(tn_i_plan *root, tn_i_native *n) {
 
 static tn_status find_or_compile(tn_ctx *c, const tn_i_text *t, const machine *m, const tn_i_native_options *o,
                                  tn_i_native *out) {
-    const char *name = o->cc ? o->cc : "cc";
-    char cc[TN_I_PATH];
-    struct stat s;
+    tn_i_compiler cc = {.ctx = c, .seconds = o->cc_seconds};
     uint64_t key[2];
     tn_i_cache k;
-    const tn_status status = tn_i_cache_open(c, o->cache_dir, &k);
+    const tn_status status = tn_i_cache_open(c, o, &k);
     if (status != TN_OK) return status;
-    if (!find_compiler(name, cc, &s)) {
-        (void)snprintf(out->why, sizeof out->why, "there is no compiler '%.200s'", name);
-        return TN_OK;
+    if (tn_i_compiler_find(o->cc ? o->cc : "cc", &cc, out->why)) {
+        make_key(t, &cc, m, key);
+        const int fd = tn_i_cache_find(&k, key);
+        if (fd < 0 || !load(fd, key, out)) (void)compile(&k, &cc, m, t, key, out);
     }
-    make_key(t, cc, &s, m, key);
-    if (tn_i_cache_find(&k, key) && load(k.file, out)) return TN_OK;
-    (void)compile(&k, cc, m, t, out);
+    tn_i_cache_close(&k);
     return TN_OK;
 }
 

@@ -120,8 +120,14 @@ static bool check_options(const tn_fn *f, const tn_compile_options *o) {
         (void)tn_i_fail(f->ctx, TN_EINVAL, NULL, "tn_compile: math %d is not known", o->math);
         return false;
     }
-    if (o->threads < 0) {
-        (void)tn_i_fail(f->ctx, TN_EINVAL, NULL, "tn_compile: threads is negative");
+    if (o->threads < 0 || !(o->cc_seconds >= 0)) {
+        (void)tn_i_fail(f->ctx, TN_EINVAL, NULL, "tn_compile: %s is negative",
+                        o->threads < 0 ? "threads" : "cc_seconds");
+        return false;
+    }
+    if (o->spill_dir && !o->spill_dir[0]) {
+        (void)tn_i_fail(f->ctx, TN_EINVAL, NULL,
+                        "tn_compile: spill_dir is empty: it names a directory ('.' is the current one, NULL is none)");
         return false;
     }
     for (uint32_t i = 0; o->in_strides && i < f->nin; i++)
@@ -250,7 +256,8 @@ static tn_fn *to_run(const tn_fn *f, const tn_compile_options *o) {
 }
 
 static bool make_native(tn_exec *e, const tn_compile_options *o) {
-    const tn_i_native_options n = {.cc = o->cc, .cache_dir = o->cache_dir};
+    const tn_i_native_options n = {
+        .cc = o->cc, .cache_dir = o->cache_dir, .cc_seconds = o->cc_seconds, .cache_bytes = o->cache_bytes};
     e->backend = o->backend;
     if (o->backend != TN_BACKEND_NATIVE) return true;
     if (tn_i_native_load(e->ctx, e->plan, &n, &e->native) != TN_OK) return false;

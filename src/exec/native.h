@@ -15,7 +15,9 @@ typedef struct tn_i_native {
 } tn_i_native;
 
 typedef struct tn_i_native_options {
-    const char *cc, *cache_dir; /* NULL: the defaults (tn_compile_options) */
+    const char *cc, *cache_dir; /* NULL, 0: the defaults (tn_compile_options) */
+    double cc_seconds;
+    size_t cache_bytes;
 } tn_i_native_options;
 
 /* Writes root and what is nested in it as C, has it compiled unless that was done before, and sets the plans' `native`.
