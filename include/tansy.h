@@ -52,6 +52,9 @@
  * One context is used by one thread at a time (tracing, transforming,
  * compiling, freeing).  A compiled tn_exec may be called from many threads at
  * once, each with a tn_work of its own (tn_call_in).
+ *
+ * A child of fork() may use what its parent made, if no other thread was using it then; calls have the same bits.
+ * There, and in what is compiled after a fork without exec, threads are started for each step (docs/execution.md).
  */
 #ifndef TANSY_H
 #define TANSY_H

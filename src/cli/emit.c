@@ -20,7 +20,7 @@ static void name_of(const char *path, char *name, size_t n) {
     base = base ? base + 1 : path;
     const char *dot = strrchr(base, '.');
     size_t k = 0;
-    if (*base >= '0' && *base <= '9') name[k++] = '_';
+    if (*base == '_' || (*base >= '0' && *base <= '9')) name[k++] = 'f';
     for (const char *s = base; *s && s != dot && k + 1 < n; s++) {
         const bool fits = (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9');
         name[k++] = fits ? *s : '_';

@@ -543,14 +543,9 @@ static bool c_name_of(const tn_i_c_kernel *k, char name[128]) {
     const char *s = k->p[NAME].u.str;
     const bool whole = snprintf(name, 128, "%s%s%s", s, k->p[MODE].u.i == FN ? "" : "_",
                                 k->p[MODE].u.i == FN ? "" : modes[k->p[MODE].u.i]) < 128;
-    if (!whole || !*s || (*s >= '0' && *s <= '9')) return false;
-    for (char *c = name; *c; c++) {
+    for (char *c = name; *c; c++)
         if (*c == '.') *c = '_';
-        const bool known =
-            (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_';
-        if (!known) return false;
-    }
-    return true;
+    return whole && !tn_i_c_refuses(name);
 }
 
 /* A function of the callback's name, without `user`. */
@@ -559,7 +554,7 @@ static void c_external(const tn_i_c_kernel *k) {
     long long lanes = 1;
     size_t at = 0;
     if (!c_name_of(k, name)) {
-        *k->why = "the name of the function is none of C";
+        *k->why = "the name of the function is none that a C program may define";
         return;
     }
     for (uint32_t d = 0; d < k->p[BATCH].n; d++) lanes *= k->p[BATCH].u.ints[d];

@@ -2,7 +2,6 @@
 #include "emit/c99_group.h"
 #include "tansy/emit.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -122,8 +121,9 @@ static void write_entry(tn_i_c99 *w) {
 
 static void put_source(tn_i_c99 *w, const char *header, tn_i_text *t) {
     tn_i_text all = {.ctx = w->ctx};
-    tn_i_text_put(t, "/* %s, written by Tansy " TN_VERSION ": see %s. */\n#include \"%s\"\n\n", w->name, header,
-                  header);
+    tn_i_text_put(t, "/* %s, written by Tansy " TN_VERSION ": see ", w->name);
+    tn_i_c99_put_plain(t, header);
+    tn_i_text_put(t, ". */\n#include \"%s\"\n\n", header);
     tn_i_text_put(t, "#include <float.h>\n#include <math.h>\n#include <stdint.h>\n#include <string.h>\n");
     if (w->uses_cblas) tn_i_text_put(t, "#include <cblas.h>\n");
     tn_i_text_put(t, "\n#ifdef __clang__\n#pragma STDC FP_CONTRACT OFF\n#endif\n\n");
@@ -141,12 +141,50 @@ static void put_source(tn_i_c99 *w, const char *header, tn_i_text *t) {
 
 /* ---- the public function ------------------------------------------------------------------------- */
 
-/* A name that C admits, or NULL after an error. */
 static bool valid_name(tn_ctx *c, const char *name) {
-    bool ok = name[0] && !isdigit((unsigned char)name[0]) && strlen(name) <= 100;
-    for (const char *s = name; *s; s++) ok &= isalnum((unsigned char)*s) || *s == '_';
-    if (!ok) (void)tn_i_fail(c, TN_EINVAL, NULL, "tn_emit_c: '%.100s' is no name for a function of C", name);
-    return ok;
+    const char *is = tn_i_c_refuses(name);
+    if (is)
+        (void)tn_i_fail(c, TN_EINVAL, NULL,
+                        "tn_emit_c: '%.100s' is no name for a function of C: it is %s; option `name` gives another",
+                        name, is);
+    return !is;
+}
+
+/* What #include "..." takes to mean itself (C99 6.4.7), under any name. */
+static bool valid_header(tn_ctx *c, const char *header) {
+    static const char *const not [] = {"\"", "'", "\\", "//", "/*", "??"};
+    const char *bad = header[0] ? NULL : "nothing";
+    for (size_t i = 0; i < sizeof not / sizeof *not ; i++)
+        if (strstr(header, not [i])) bad = not [i];
+    for (const char *s = header; *s; s++)
+        if ((unsigned char)*s < ' ' || *s == 127) bad = "a control character";
+    if (bad)
+        (void)tn_i_fail(c, TN_EINVAL, NULL, "tn_emit_c: the header's name has %s in it, which #include does not admit",
+                        bad);
+    return !bad;
+}
+
+static bool declares(const tn_i_text *outside, const char *name) {
+    char text[160];
+    (void)snprintf(text, sizeof text, " %.140s(", name);
+    return outside->at && strstr(outside->at, text) != NULL;
+}
+
+/* The program, external functions, and those that it is written with have names of their own. */
+static bool names_differ(tn_i_c99 *w) {
+    bool same = declares(&w->outside, w->name);
+    for (size_t i = 0; i < w->nwritten; i++) {
+        tn_i_text name = {.ctx = w->ctx};
+        tn_i_c99_put(&name, w->written[i].helper, w->written[i].dtype, NULL);
+        w->failed |= !name.at || name.failed;
+        if (!w->failed && (strcmp(name.at, w->name) == 0 || declares(&w->outside, name.at))) same = true;
+        tn_i_text_free(&name);
+    }
+    if (w->failed || !same) return !w->failed;
+    (void)tn_i_fail(w->ctx, TN_EINVAL, NULL,
+                    "tn_emit_c: '%s' and another function that it is written with, or calls, would have one name",
+                    w->name);
+    return false;
 }
 
 static void release(tn_i_c99 *w) {
@@ -182,6 +220,7 @@ static bool write_all(tn_i_c99 *w, const char *header, tn_i_text *source, tn_i_t
         write_plan(w, w->root->nested[i]);
         i = 0;
     }
+    if (!w->failed && !names_differ(w)) w->failed = true;
     if (!w->failed) write_entry(w);
     if (!w->failed) {
         put_source(w, header, source);
@@ -236,7 +275,7 @@ tn_status tn_emit_c(const tn_fn *f, const tn_emit_c_options *opt, char **source,
     if (!tn_i_options(f->ctx, "tn_emit_c_options", opt, &o, sizeof o)) return TN_EINVAL;
     if (o.capacity < 0) return tn_i_fail(f->ctx, TN_EINVAL, NULL, "tn_emit_c: the capacity is negative");
     const char *name = o.name ? o.name : f->name && f->name[0] ? f->name : "f";
-    if (!valid_name(f->ctx, name)) return f->ctx->status;
+    if (!valid_name(f->ctx, name) || (o.header && !valid_header(f->ctx, o.header))) return f->ctx->status;
     tn_fn *g = o.strict_zero ? tn_i_strict(f) : (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
     tn_fn *h = g ? tn_i_prepared(g) : NULL;
     tn_i_fn_unref(g);

@@ -57,6 +57,8 @@ void tn_i_c99_need(tn_i_c99 *w, const tn_i_c_helper *helpers, const char *text);
 bool tn_i_c99_names(const char *text, const char *identifier);
 /* The text laid out: a statement a line, indented, in lines of up to 120 characters. */
 void tn_i_c99_lay_out(const char *text, tn_i_text *out);
+/* For a comment, of which it is part however it reads. */
+void tn_i_c99_put_plain(tn_i_text *t, const char *s);
 /* "sin, model.c:12". */
 void tn_i_c99_about(tn_i_text *t, const tn_i_eqn *e);
 

@@ -15,7 +15,12 @@ void tn_i_c99_refuse(tn_i_c99 *w, const tn_i_eqn *e, const char *why) {
 static bool letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 static bool digit(char c) { return c >= '0' && c <= '9'; }
 
-/* The end of the word, number or single character at s; *word: it is an identifier. */
+static const char *whole_comment(const char *s) {
+    const char *end = strstr(s, "*/");
+    return end ? end + 2 : s + strlen(s);
+}
+
+/* The end of the word, number, string, comment or single character at s; *word: it is an identifier. */
 static const char *token_end(const char *s, bool *word) {
     *word = letter(*s);
     if (*word) {
@@ -27,6 +32,7 @@ static const char *token_end(const char *s, bool *word) {
             if (*s == '\\' && s[1]) s++;
         return *s ? s + 1 : s;
     }
+    if (s[0] == '/' && s[1] == '*') return whole_comment(s);
     if (!digit(*s) && !(*s == '.' && digit(s[1]))) return s + 1;
     const bool hex = s[0] == '0' && (s[1] == 'x' || s[1] == 'X');
     while (letter(*s) || digit(*s) || *s == '.' || ((*s == '+' || *s == '-') && (hex ? s[-1] == 'p' : s[-1] == 'e')))
@@ -136,6 +142,18 @@ static bool seen(tn_i_c99 *w, const char *name, int dtype) {
     return false;
 }
 
+/* One that the library shares among its files; every program has its own. */
+static bool is_function(const char *text) {
+    static const char *const other[] = {"static", "typedef", "struct", "enum", "#"};
+    bool word;
+    for (text += strspn(text, " \n"); text[0] == '/' && text[1] == '*'; text += strspn(text, " \n"))
+        text = whole_comment(text);
+    const size_t n = (size_t)(token_end(text, &word) - text);
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+        if (is(text, n, other[i])) return false;
+    return true;
+}
+
 /* Guarded, so that several programs may be in one file. */
 static void write_helper(tn_i_c99 *w, const tn_i_c_helper *helpers, const tn_i_c_helper *h, int dtype) {
     if (seen(w, h->name, dtype)) return;
@@ -145,6 +163,7 @@ static void write_helper(tn_i_c99 *w, const tn_i_c_helper *helpers, const tn_i_c
     if (text.at && name.at) {
         tn_i_c99_need(w, helpers, text.at);
         tn_i_text_put(&w->helpers, "#ifndef TANSY_HAS_%s\n#define TANSY_HAS_%s\n", name.at, name.at);
+        if (is_function(text.at)) tn_i_text_put(&w->helpers, "static ");
         tn_i_c99_lay_out(text.at, &w->helpers);
         tn_i_text_put(&w->helpers, "#endif\n");
     }
@@ -273,11 +292,6 @@ static const char *close_brace(layout *l, const char *s) {
     return s;
 }
 
-static const char *whole_comment(const char *s) {
-    const char *end = strstr(s, "*/");
-    return end ? end + 2 : s + strlen(s);
-}
-
 static const char *directive(layout *l, const char *s) {
     const size_t n = strcspn(s, "\n");
     tn_i_text_add(l->out, s, n);
@@ -311,7 +325,7 @@ static const char *line_feed(layout *l, const char *s) {
 static const char *next_piece(layout *l, const char *s) {
     bool word;
     if (l->line.n == 0 && *s == '#') return directive(l, s);
-    const char *end = s[0] == '/' && s[1] == '*' ? whole_comment(s) : token_end(s, &word);
+    const char *end = token_end(s, &word);
     switch (*s) {
     case '\n': return line_feed(l, s + 1);
     case '{': open_brace(l); return s + 1;
@@ -335,10 +349,11 @@ void tn_i_c99_lay_out(const char *text, tn_i_text *out) {
 
 /* ---- comments -------------------------------------------------------------------------------- */
 
-/* Nothing in it ends a comment or begins one. */
-static void put_plain(tn_i_text *t, const char *s) {
+/* Nothing in it ends a comment or begins one, or is no character. */
+void tn_i_c99_put_plain(tn_i_text *t, const char *s) {
     for (; *s; s++) {
-        const char c = *s < ' ' || (s[0] == '*' && s[1] == '/') || (s[0] == '/' && s[1] == '*') ? ' ' : *s;
+        const bool odd = *s < ' ' || *s > '~' || *s == '\\';
+        const char c = odd || (s[0] == '*' && s[1] == '/') || (s[0] == '/' && s[1] == '*') ? ' ' : *s;
         tn_i_text_add(t, &c, 1);
     }
 }
@@ -347,6 +362,6 @@ void tn_i_c99_about(tn_i_text *t, const tn_i_eqn *e) {
     tn_i_text_put(t, "%s", e->prim->name);
     if (!e->loc || !e->loc->file[0]) return;
     tn_i_text_put(t, ", ");
-    put_plain(t, e->loc->file);
+    tn_i_c99_put_plain(t, e->loc->file);
     tn_i_text_put(t, ":%u", (unsigned)e->loc->line);
 }

@@ -87,17 +87,17 @@ static void run_part(void *with, int thread, int64_t first, int64_t last) {
     k->part(k->table, k->frame, first, last, k->scratch + (size_t)thread * k->each, k->scratch);
 }
 
-static void run_parts(part_fn *part, const void *const *table, const uintptr_t *frame, uintptr_t scratch, size_t each,
-                      uint32_t threads, int64_t pieces) {
-    parts k = {part, table, frame, scratch, each};
-    tn_i_in_pieces(threads, pieces, run_part, &k);
+static void run_parts(part_fn *part, const void *const *table, const uintptr_t *frame, uintptr_t scratch,
+                      const void *code) {
+    const tn_i_nest_code *cut = code;
+    parts k = {part, table, frame, scratch, cut->each};
+    tn_i_in_pieces(cut->process, cut->threads, cut->pieces, run_part, &k);
 }
 
 void tn_i_parts_run(tn_i_nest_writer *w, uint32_t id) {
-    tn_i_text_put(
-        w->t,
-        "((void (*)(part_fn *, const void *const *, const uintptr_t *, uintptr_t, size_t, uint32_t, int64_t))T[%u])"
-        "(nest%u_part, T, F, S, %zuu, %uu, INT64_C(%" PRId64 "));\n",
-        (unsigned)tn_i_module_address(w->m, (const void *)(uintptr_t)run_parts), (unsigned)id, w->cut->each,
-        (unsigned)w->cut->threads, w->cut->pieces);
+    tn_i_text_put(w->t,
+                  "((void (*)(part_fn *, const void *const *, const uintptr_t *, uintptr_t, const void *))T[%u])"
+                  "(nest%u_part, T, F, S, T[%u]);\n",
+                  (unsigned)tn_i_module_address(w->m, (const void *)(uintptr_t)run_parts), (unsigned)id,
+                  (unsigned)tn_i_module_address(w->m, w->cut));
 }

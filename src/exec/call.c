@@ -1,5 +1,6 @@
 /* tn_call, tn_call_in: arguments in, steps, errors out.  Allocates nothing but tn_call's own workspace. */
 #include "exec/exec.h"
+#include "exec/gemm_context.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -105,6 +106,7 @@ tn_status tn_call_in(const tn_exec *e, tn_work *w, const void *const *in, void *
     if (!e || !w) return TN_EINVAL;
     if (w->exec != e) return refuse(w, "the workspace belongs to another executable");
     if (!out && e->f->nout) return refuse(w, "the array of outputs is NULL");
+    if (e->dir) tn_i_spill_mine(&w->file);
     if (e->dir && w->file.fd < 0) {
         tn_i_spill_reason(&w->file, w->error);
         return TN_EIO;
@@ -117,7 +119,7 @@ tn_status tn_call_in(const tn_exec *e, tn_work *w, const void *const *in, void *
     w->frame[TN_BASE_ABSOLUTE] = 0;
     w->frame[TN_BASE_ARENA] = (uintptr_t)w->arena;
     const tn_i_run r = {.skip = some_absent ? skipped(w, out) : NULL,
-                        .threads = e->threads,
+                        .threads = e->threads > 1 ? tn_i_gemm_threads(e->process, e->threads) : e->threads,
                         .observer = w->observer,
                         .message = w->error,
                         .size = sizeof w->error,

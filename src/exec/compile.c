@@ -1,6 +1,8 @@
 /* tn_compile, tn_exec_free: options, lifetime. */
 #include "exec/exec.h"
+#include "exec/gemm_context.h"
 #include "exec/pages.h"
+#include "exec/parallel.h"
 #include "exec/pool.h"
 #include "exec/strides.h"
 #include "exec/warm.h"
@@ -275,10 +277,11 @@ tn_exec *tn_compile(const tn_fn *f, const tn_compile_options *opt) {
     tn_exec *e = g ? exec_alloc(g) : NULL;
     if (!e) return NULL;
     e->threads = o.threads ? o.threads : 1;
+    e->process = e->threads > 1 ? tn_i_process() : 0;
     e->most_stacks = o.stack_limit ? o.stack_limit : SIZE_MAX;
     e->observer = (tn_i_observer){.call = o.observer, .user = o.observer_user};
     if (note_alignments(e) && make_plan(e, &o) && measure(e) && spill_dir(e, o.spill_dir) &&
-        tn_i_warm_products(e->ctx, e->plan, e->threads) && make_native(e, &o))
+        tn_i_warm_products(e->ctx, e->plan, tn_i_gemm_threads(e->process, e->threads)) && make_native(e, &o))
         return e;
     exec_destroy(e);
     return NULL;

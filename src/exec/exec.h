@@ -31,6 +31,7 @@ struct tn_exec {
     size_t work_bytes;
     uint32_t refs; /* the caller's hold, and each workspace allocated here */
     int threads;
+    long process;           /* that it was compiled in (exec/parallel.h), where there are several */
     size_t most_stacks;     /* bytes of a workspace's stacks */
     char *dir;              /* of the spill files, or NULL */
     tn_work *works;         /* allocated here */

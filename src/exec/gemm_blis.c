@@ -2,6 +2,7 @@
  * typed bli_ functions are used (another library may own cblas_ in the same
  * process), and each call brings its own rntm_t. */
 #include "exec/gemm_context.h"
+#include "exec/parallel.h"
 #include "prims/gemm.h"
 
 #include <blis.h>
@@ -179,6 +180,10 @@ bool tn_i_gemm_warm(tn_ctx *ctx, int dtype, int threads, int64_t m, int64_t n, i
     tn_i_gemm(dtype, threads, m, n, k, a, a, false, (tn_i_matrix){c, n, 1});
     tn_i_free(ctx, c, bytes);
     return true;
+}
+
+int tn_i_gemm_threads(long process, int threads) {
+    return threads < 2 || tn_i_same_process(process) || !bli_info_get_enable_openmp() ? threads : 1;
 }
 
 const char *tn_i_gemm_version(void) { return bli_info_get_version_str(); }

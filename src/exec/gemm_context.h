@@ -23,4 +23,8 @@ int tn_i_blis_number(bool avx512);
 /* Whether BLIS 0.9 takes the best of its kernels for such a processor with AVX2. */
 bool tn_i_blis_knows(bool intel, bool amd, unsigned its_family, const char *name, bool avx512);
 
+/* How many of these threads a product may have: one where BLIS's are OpenMP's and this is not that process
+ * (exec/parallel.h). */
+int tn_i_gemm_threads(long process, int threads);
+
 #endif

@@ -207,6 +207,7 @@ typedef struct tn_i_nest_code {
     size_t nanchor, canchor;
     int64_t line;         /* elements of the only row, if it is but one chain (nest_line.c); else 0 */
     uint32_t threads;     /* the most that run it */
+    long process;         /* the one that it was made in (exec/parallel.h), where they are several */
     int64_t unit, pieces; /* rows of a piece, or elements where there is one row; how many */
     size_t each;          /* scratch of a thread */
 } tn_i_nest_code;

@@ -92,6 +92,7 @@ bool tn_i_nest_cut(tn_ctx *ctx, tn_i_nest *n) {
     c->pieces = (z.all - 1) / z.unit + 1;
     if (c->pieces < 2) return true;
     c->threads = c->pieces < n->threads ? (uint32_t)c->pieces : (uint32_t)n->threads;
+    c->process = tn_i_process();
     size_t bytes = 0, at;
     bool ok = reserve(1, n->scratch, &bytes, &at);
     c->each = bytes;

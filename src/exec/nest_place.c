@@ -285,8 +285,10 @@ bool tn_i_nest_place(maker *m) {
     if (!place_chains(m)) return false;
     c->moving = tn_i_alloc_array(m->ctx, c->nmoving + 1u, sizeof *c->moving);
     if (!c->moving) return false;
-    for (uint32_t v = 0, i = 0; v < c->nvalue; v++)
+    for (uint32_t v = 0, i = 0; v < c->nvalue; v++) {
         if (c->value[v].where == TN_VALUE_MEMORY || c->value[v].where == TN_VALUE_BUFFER) c->moving[i++] = v;
+        if (c->value[v].offset == SIZE_MAX) c->value[v].offset = 0; /* never there, but an address within */
+    }
     c->reach = alone(m) ? m->nest->row : c->tile;
     m->nest->scratch = m->bytes;
     return true;

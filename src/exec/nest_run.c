@@ -229,7 +229,7 @@ static void run_threads(const tn_i_nest *nest, char *const *data, char *scratch)
     const tn_i_nest_code *c = nest->code;
     threaded k;
     k.nest = nest, k.data = data, k.scratch = scratch; /* a desk is not cleared */
-    tn_i_in_pieces(c->threads, c->pieces, run_thread, &k);
+    tn_i_in_pieces(c->process, c->threads, c->pieces, run_thread, &k);
     const state *t = &k.first;
     for (uint32_t i = 0; i < c->nsink; i++) {
         const tn_i_nest_sink *q = &c->sink[i];

@@ -25,7 +25,7 @@ void tn_i_spill_reason(const tn_i_spill_file *s, char why[TN_I_SPILL_TEXT]) {
 /* A name that nobody else has, gone again before anything is written. */
 void tn_i_spill_open(tn_i_spill_file *s, const char *dir) {
     char path[4096];
-    *s = (tn_i_spill_file){.dir = dir, .fd = -1, .reason = EEXIST};
+    *s = (tn_i_spill_file){.dir = dir, .fd = -1, .reason = EEXIST, .process = (long)getpid()};
     for (unsigned k = 0; k < 1000 && s->fd < 0 && s->reason == EEXIST; k++) {
         int n = snprintf(path, sizeof path, "%s/tansy-%ld-%" PRIxPTR "-%u.spill", dir, (long)getpid(), (uintptr_t)s, k);
         if (n < 0 || (size_t)n >= sizeof path) {
@@ -44,6 +44,12 @@ void tn_i_spill_open(tn_i_spill_file *s, const char *dir) {
 void tn_i_spill_close(tn_i_spill_file *s) {
     if (s->fd >= 0) (void)close(s->fd);
     s->fd = -1;
+}
+
+void tn_i_spill_mine(tn_i_spill_file *s) {
+    if (s->process == (long)getpid()) return;
+    tn_i_spill_close(s);
+    tn_i_spill_open(s, s->dir);
 }
 
 /* ---- checksums ------------------------------------------------------------------------- */

@@ -8,8 +8,9 @@
  * behind however the process ends. */
 typedef struct tn_i_spill_file {
     const char *dir;
-    int fd;     /* -1: not open */
-    int reason; /* errno of the open that failed */
+    int fd;       /* -1: not open */
+    int reason;   /* errno of the open that failed */
+    long process; /* that opened it: a child of it needs a file of its own */
 } tn_i_spill_file;
 
 #define TN_I_SPILL_TEXT 512
@@ -17,6 +18,8 @@ typedef struct tn_i_spill_file {
 /* Leaves fd -1 and a reason when it fails. */
 void tn_i_spill_open(tn_i_spill_file *s, const char *dir);
 void tn_i_spill_close(tn_i_spill_file *s);
+/* In a child of the process that opened it: opens another, which the two do not share. */
+void tn_i_spill_mine(tn_i_spill_file *s);
 /* Why the file could not be opened. */
 void tn_i_spill_reason(const tn_i_spill_file *s, char why[TN_I_SPILL_TEXT]);
 

@@ -43,6 +43,8 @@ typedef struct tn_i_c_kernel {
     const char **why;         /* set: the equation cannot be written, and this is the reason */
 } tn_i_c_kernel;
 
+/* NULL where a program's function may have this name, which links with others and the C library; else what it is. */
+const char *tn_i_c_refuses(const char *name);
 const char *tn_i_c_name(int dtype);   /* "double", ... */
 const char *tn_i_c_suffix(int dtype); /* "f64", ... */
 /* The functions of prims/special.h. */

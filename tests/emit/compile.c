@@ -207,6 +207,24 @@ static void run(emit_session *s, const emit_record *r, size_t number, void *libr
     laws_memory_drop(&m.own);
 }
 
+/* Programs link with each other and with whatever else there is: theirs is one name each.  The rest is the test's. */
+static void check_names(emit_session *s, const char *library) {
+    char command[700], name[256];
+    (void)snprintf(command, sizeof command, "nm -D --defined-only %s | sed 's/.* //'", library);
+    FILE *f = popen(command, "r");
+    size_t n = 0;
+    while (f && fgets(name, sizeof name, f)) {
+        name[strcspn(name, "\n")] = 0;
+        n += strncmp(name, "case_", 5) == 0;
+        static const char *const own[] = {"case_", "call_",       "bytes_",        "sample_f",
+                                          "emit_", "tansy_print", "tansy_progress"};
+        bool known = false;
+        for (size_t i = 0; i < sizeof own / sizeof *own; i++) known |= strncmp(name, own[i], strlen(own[i])) == 0;
+        if (!known) emit_wrong(s, name, "is not static");
+    }
+    if (!f || pclose(f) != 0 || !n) emit_wrong(s, library, "has no names that nm finds");
+}
+
 static void check_part(emit_session *s, const part *k) {
     char from[512], to[512];
     if (k->n == 0) return;
@@ -221,6 +239,7 @@ static void check_part(emit_session *s, const part *k) {
         emit_wrong(s, to, dlerror());
         return;
     }
+    check_names(s, to);
     for (size_t i = 0; i < k->n; i++) run(s, &s->at[k->number[i]], k->number[i], library);
     (void)dlclose(library);
 }

@@ -39,7 +39,7 @@ static uint32_t inner_of(const sample *s) {
 
 static void put(int dtype, void *at, double x) {
     const float f = (float)x;
-    const int64_t l = (int64_t)(x * 1000);
+    const int64_t l = fabs(x) < 1e15 ? (int64_t)(x * 1000) : INT64_MIN;
     const int32_t i = (int32_t)l;
     const uint8_t b = x > 0;
     switch (dtype) {
