@@ -17,15 +17,26 @@ static inline tn_i_var tn_i_mul_by(tn_i_rule *r, tn_i_var dx, tn_i_var factor) {
     return tn_i_op2(r->b, TN_P_mul, dx, factor);
 }
 
-/* (1 - x)(1 + x): 1 - x*x without its cancellation near 1. */
-static inline tn_i_var tn_i_one_minus_square(tn_i_builder *b, tn_i_var x) {
-    const tn_i_var plus = tn_i_plus(b, x, 1.0), minus = tn_i_minus_from(b, 1.0, x);
-    return tn_i_op2(b, TN_P_mul, minus, plus);
-}
-
 /* x*y + z, x*y - z, z - x*y */
 typedef enum tn_i_fma_form { TN_FMA_ADD, TN_FMA_SUB, TN_FMA_RSUB } tn_i_fma_form;
 tn_i_var tn_i_fma(tn_i_builder *b, tn_i_fma_form form, tn_i_var x, tn_i_var y, tn_i_var z);
+
+/* 1 - x*x and 1 + x*x, rounded once: near 1 and near 0 nothing cancels, in their derivatives neither. */
+static inline tn_i_var tn_i_one_minus_square(tn_i_builder *b, tn_i_var x) {
+    return tn_i_fma(b, TN_FMA_RSUB, x, x, tn_i_number_like(b, x, 1.0));
+}
+static inline tn_i_var tn_i_one_plus_square(tn_i_builder *b, tn_i_var x) {
+    return tn_i_fma(b, TN_FMA_ADD, x, x, tn_i_number_like(b, x, 1.0));
+}
+
+/* 1 / sqrt(1 + x*x), which is 1 / |x| where the square might overflow: far beyond where the 1 counts. */
+static inline tn_i_var tn_i_rsqrt_one_plus_square(tn_i_builder *b, tn_i_var x) {
+    const tn_i_var size = tn_i_op1(b, TN_P_abs, x), one = tn_i_number_like(b, size, 1.0);
+    const tn_i_var far = tn_i_op2(b, TN_P_gt, size, tn_i_number_like(b, size, 0x1p40));
+    const tn_i_var near = tn_i_op3(b, TN_P_select, far, one, size);
+    const tn_i_var root = tn_i_op1(b, TN_P_rsqrt, tn_i_one_plus_square(b, near));
+    return tn_i_op3(b, TN_P_select, far, tn_i_op2(b, TN_P_div, one, size), root);
+}
 
 /* The equation that made v, when its primitive is `id`; else NULL. */
 static inline const tn_i_eqn *tn_i_made_by(const tn_i_builder *b, tn_i_var v, int id) {

@@ -131,8 +131,10 @@ const tn_prim tn_prim_acos = {
 TN_STRIP1(atan, f32, float, float, atanf(x))
 TN_STRIP1(atan, f64, double, double, atan(x))
 
+/* 1 / (1 + x^2), as a square: 1 + x^2 itself, and its own square in the second derivative, overflow earlier. */
 static tn_i_var partial_atan(tn_i_rule *r, tn_i_var dx) {
-    return tn_i_op2(r->b, TN_P_div, dx, tn_i_plus(r->b, tn_i_op1(r->b, TN_P_square, r->in[0]), 1.0));
+    const tn_i_var root = tn_i_rsqrt_one_plus_square(r->b, r->in[0]);
+    return tn_i_mul_by(r, dx, tn_i_op1(r->b, TN_P_square, root));
 }
 
 const tn_prim tn_prim_atan = {
@@ -147,25 +149,32 @@ const tn_prim tn_prim_atan = {
     TN_FLOAT_STRIPS(atan),
     TN_VECTOR(atan),
     .weight = 16,
-    .jvp_bound = 1.7,
+    .jvp_bound = 3.3,
 };
 
 /* ---- atan2 ---- */
 TN_STRIP2(atan2, f32, float, float, atan2f(x, y))
 TN_STRIP2(atan2, f64, double, double, atan2(x, y))
 
-/* z / (x^2 + y^2), NaN at the origin. */
-static tn_i_var over_radius_square(tn_i_rule *r, tn_i_var z) {
+/* One of the operands over x^2 + y^2, NaN at the origin.  Squares are of the ratio of the smaller to the larger, which
+ * neither overflow nor vanish unseen: 1 / (larger (1 + ratio^2)) belongs to the larger, ratio times that to the other.
+ */
+static tn_i_var over_radius_square(tn_i_rule *r, uint32_t operand) {
     tn_i_builder *b = r->b;
-    const tn_i_var xx = tn_i_op1(b, TN_P_square, r->in[0]), yy = tn_i_op1(b, TN_P_square, r->in[1]);
-    return tn_i_op2(b, TN_P_div, z, tn_i_op2(b, TN_P_add, xx, yy));
+    const tn_i_var x = r->in[0], y = r->in[1], size = tn_i_op1(b, TN_P_abs, x);
+    const tn_i_var steep = tn_i_op2(b, TN_P_gt, size, tn_i_op1(b, TN_P_abs, y));
+    const tn_i_var larger = tn_i_op3(b, TN_P_select, steep, x, y), smaller = tn_i_op3(b, TN_P_select, steep, y, x);
+    const tn_i_var ratio = tn_i_op2(b, TN_P_div, smaller, larger), one = tn_i_number_like(b, x, 1.0);
+    const tn_i_var inverse = tn_i_op2(b, TN_P_div, one, larger);
+    const tn_i_var of_larger = tn_i_op2(b, TN_P_div, inverse, tn_i_one_plus_square(b, ratio));
+    const tn_i_var of_smaller = tn_i_op2(b, TN_P_mul, ratio, of_larger);
+    return operand == 0 ? tn_i_op3(b, TN_P_select, steep, of_larger, of_smaller)
+                        : tn_i_op3(b, TN_P_select, steep, of_smaller, of_larger);
 }
 
-static tn_i_var partial_opposite(tn_i_rule *r, tn_i_var dx) {
-    return tn_i_mul_by(r, dx, over_radius_square(r, r->in[1]));
-}
+static tn_i_var partial_opposite(tn_i_rule *r, tn_i_var dx) { return tn_i_mul_by(r, dx, over_radius_square(r, 1)); }
 static tn_i_var partial_adjacent(tn_i_rule *r, tn_i_var dy) {
-    return tn_i_mul_by(r, dy, over_radius_square(r, tn_i_op1(r->b, TN_P_neg, r->in[0])));
+    return tn_i_mul_by(r, dy, tn_i_op1(r->b, TN_P_neg, over_radius_square(r, 0)));
 }
 
 const tn_prim tn_prim_atan2 = {
@@ -180,7 +189,7 @@ const tn_prim tn_prim_atan2 = {
     TN_FLOAT_STRIPS(atan2),
     TN_VECTOR(atan2),
     .weight = 16,
-    .jvp_bound = 2.65,
+    .jvp_bound = 4.25,
     .domain = {{-2, 2, 0.5, TN_AT_ZERO}, {-2, 2, 0.5, TN_AT_ZERO}},
     .pole = {TN_OPERAND(0) | TN_OPERAND(1), false, 0, 0},
 };

@@ -134,13 +134,19 @@ tn_val tn_hypot_at(tn_val x, tn_val y, const char *file, int line) {
     tn_i_var of = tn_i_do_where(&s, plain, smaller, number(&s, smaller, 0));
     tn_i_var square = tn_i_do1(&s, TN_P_square, tn_i_do2(&s, TN_P_div, of, by));
     tn_i_var root = tn_i_do1(&s, TN_P_sqrt, tn_i_do2n(&s, TN_P_add, square, 1));
-    /* a NaN smaller than nothing must still be seen */
-    tn_i_var seen = tn_i_do2(&s, TN_P_ne, smaller, smaller);
-    return tn_i_site_close(&s, tn_i_do_where(&s, seen, smaller, tn_i_do2(&s, TN_P_mul, larger, root)));
+    /* infinite beside a NaN too, as C99 has it; else that is a factor, so that derivatives are NaN too */
+    tn_i_var infinite = tn_i_do2n(&s, TN_P_eq, a, INFINITY), other = tn_i_do2n(&s, TN_P_eq, b, INFINITY);
+    tn_i_var sum = tn_i_do2(&s, TN_P_add, a, b), undefined = tn_i_do2(&s, TN_P_ne, sum, sum);
+    tn_i_var defined = tn_i_do1(&s, TN_P_not, undefined);
+    defined = tn_i_do2(&s, TN_P_or, defined, tn_i_do2(&s, TN_P_or, infinite, other));
+    sum = tn_i_do2(&s, TN_P_mul, sum, tn_i_do_where(&s, defined, number(&s, sum, 1), number(&s, sum, NAN)));
+    tn_i_var all = tn_i_do_where(&s, defined, tn_i_do2(&s, TN_P_mul, larger, root), sum);
+    all = tn_i_do_where(&s, other, b, all);
+    return tn_i_site_close(&s, tn_i_do_where(&s, infinite, a, all));
 }
 
-/* larger + ln(1 + e^-|x-y|), both chosen by x > y; x + y where the difference is NaN:
- * equal infinities, or a NaN. */
+/* larger + ln(1 + e^-|x-y|), both chosen by x > y; x + y where the difference is NaN: equal infinities, or a NaN, which
+ * is a factor then, so that derivatives are NaN too. */
 tn_val tn_logaddexp_at(tn_val x, tn_val y, const char *file, int line) {
     const tn_val in[2] = {x, y};
     tn_i_site s;
@@ -151,6 +157,8 @@ tn_val tn_logaddexp_at(tn_val x, tn_val y, const char *file, int line) {
     tn_i_var larger = tn_i_do_where(&s, above(&s, d, 0), v[0], v[1]);
     tn_i_var more = tn_i_do1(&s, TN_P_log1p, tn_i_do1(&s, TN_P_exp, minus_abs(&s, d)));
     tn_i_var sum = tn_i_do2(&s, TN_P_add, v[0], v[1]);
+    tn_i_var undefined = tn_i_do2(&s, TN_P_and, odd, tn_i_do2(&s, TN_P_ne, sum, sum));
+    sum = tn_i_do2(&s, TN_P_mul, sum, tn_i_do_where(&s, undefined, number(&s, sum, NAN), number(&s, sum, 1)));
     return tn_i_site_close(&s, tn_i_do_where(&s, odd, sum, tn_i_do2(&s, TN_P_add, larger, more)));
 }
 

@@ -26,6 +26,10 @@ POINTWISE(p_softplus, tn_softplus(in[0]))
 POINTWISE(p_log_sigmoid, tn_log_sigmoid(in[0]))
 POINTWISE(p_logaddexp, tn_logaddexp(in[0], 0.0))
 POINTWISE(p_hypot, tn_hypot(in[0], 3.0))
+POINTWISE(p_hypot_nan, tn_hypot(in[0], NAN))
+POINTWISE(p_hypot_of_nan, tn_hypot(NAN, in[0]))
+POINTWISE(p_hypot_inf, tn_hypot(in[0], HUGE_VAL))
+POINTWISE(p_logaddexp_nan, tn_logaddexp(in[0], NAN))
 POINTWISE(p_xlogy, tn_xlogy(in[0], 2.0))
 POINTWISE(p_xlogy0, tn_xlogy(in[0], 0.0))
 POINTWISE(p_log1mexp, tn_log1mexp(in[0]))
@@ -40,6 +44,11 @@ static void test_kinks(void **state) {
               P(.5, 1, 0, exp(-50), 1, 0));
     at_points(p_log_sigmoid, 4, P(0, 800, -800, 50), P(-ln2, 0, -800, -exp(-50)), P(.5, 0, 1, exp(-50)));
     at_points(p_logaddexp, 4, P(0, 800, -800, inf), P(ln2, 800, 0, inf), P(.5, 1, 0, 1));
+    at_points(p_hypot_nan, 4, P(inf, -inf, 1, NAN), P(inf, inf, NAN, NAN), P(1, -1, NAN, NAN));
+    at_points(p_hypot_of_nan, 4, P(inf, -inf, 1, NAN), P(inf, inf, NAN, NAN), P(1, -1, NAN, NAN));
+    at_points(p_hypot_inf, 3, P(NAN, 1, inf), P(inf, inf, inf), P(0, 0, 1));
+    at_points(p_logaddexp, 2, P(NAN, -inf), P(NAN, 0), P(NAN, 0));
+    at_points(p_logaddexp_nan, 3, P(0, inf, NAN), P(NAN, NAN, NAN), P(NAN, NAN, NAN));
     at_points(p_hypot, 4, P(4, -4, 3, 1e200), P(5, 5, 3 * sqrt(2), 1e200), P(.8, -.8, sqrt(.5), 1));
     at_points(p_xlogy, 2, P(0, 3), P(0, 3 * ln2), P(ln2, ln2));
     at_points(p_xlogy0, 1, P(0), P(0), P(0));

@@ -1,5 +1,6 @@
 /* How far functions of vectors are from exact, in ulp, on every instruction set that is here: at most what
  * docs/execution.md promises.  What is exact is long double for f64 and double for f32. */
+#include "prims/prim.h"
 #include "vec/vec.h"
 
 #include <setjmp.h>
@@ -121,12 +122,8 @@ static void check_places(const tn_i_vec *v, bool single, const tiles *t, const c
     }
 }
 
-static double worst_of(const function *f, const char *name, tn_i_isa isa, bool accurate, tiles *t) {
-    const tn_i_vec v = tn_i_vec_math(name, isa, accurate);
-    const bool single = is_single(name, f);
+static double worst_in(const function *f, const char *name, bool single, const tiles *t) {
     double worst = 0;
-    run(f, &v, single, t);
-    check_places(&v, single, t, name);
     for (size_t i = 0; i < SAMPLES; i++) {
         const long double x = single ? (long double)t->xf[i] : (long double)t->x[i];
         const long double y = single ? (long double)t->yf[i] : (long double)t->y[i];
@@ -136,6 +133,14 @@ static double worst_of(const function *f, const char *name, tn_i_isa isa, bool a
         if (d > worst) worst = d;
     }
     return worst;
+}
+
+static double worst_of(const function *f, const char *name, tn_i_isa isa, bool accurate, tiles *t) {
+    const tn_i_vec v = tn_i_vec_math(name, isa, accurate);
+    const bool single = is_single(name, f);
+    run(f, &v, single, t);
+    check_places(&v, single, t, name);
+    return worst_in(f, name, single, t);
 }
 
 static void bounds(bool accurate) {
@@ -163,7 +168,29 @@ static void accurate_functions(void **unused) {
     bounds(true);
 }
 
+/* What stands for them where there is none: functions of one number. */
+static void scalar_functions(void **unused) {
+    (void)unused;
+    tiles *t = malloc(sizeof *t);
+    for (size_t i = 0; i < 2 * sizeof table / sizeof *table; i++) {
+        const function *f = &table[i / 2];
+        const bool single = i % 2;
+        const tn_prim *p = NULL;
+        for (int k = 0; k < TN_NPRIMS; k++)
+            if (strcmp(tn_i_registry[k]->name, f->name) == 0) p = tn_i_registry[k];
+        assert_non_null(p);
+        const tn_i_vec v = {.strip = p->strip[single ? TN_F32 : TN_F64]};
+        if (!v.strip) continue; /* pow: which of them, its exponents' dtype says */
+        run(f, &v, single, t);
+        const double d = worst_in(f, f->name, single, t);
+        if (getenv("TN_ULP")) printf("libm %s %s: %.3g ulp\n", f->name, single ? "f32" : "f64", d);
+        if (!(d <= 3)) fail_msg("%s %s: %.3g ulp, more than 3", f->name, single ? "f32" : "f64", d);
+    }
+    free(t);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(default_functions), cmocka_unit_test(accurate_functions)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(default_functions), cmocka_unit_test(accurate_functions),
+                                       cmocka_unit_test(scalar_functions)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

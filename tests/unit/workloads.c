@@ -27,13 +27,14 @@ static counts plan(const tn_fn *f, const tn_wrt_list *wrt, const char *policy) {
 
 /* Residuals under everything_saveable, min_cut and balanced, with respect to the parameters and to everything;
  * transcendentals of both programs.  min_cut evaluates nothing twice.  The last scaling and shift of the transformer's
- * rows are one equation, an fma, which balanced makes again too. */
+ * rows are one equation, an fma, which balanced makes again too; of erfc's derivative it keeps the exponential, and the
+ * operand for what its square was rounded by. */
 static const struct row {
     double everything, cut, even, transcendentals;
 } rows[WORKLOADS][2] = {
     {{5767168, 3145728, 3145728, 5 * 131072}, {5767168, 3145728, 3145728, 5 * 131072}},
     {{23068672, 15728640, 15728640, 36 * 262144}, {33554432, 22020096, 22020096, 39 * 262144}},
-    {{13910016, 4737024, 4737024, 2 * 262144}, {13910016, 4737024, 4737024, 2 * 262144}},
+    {{13910016, 4737024, 5785600, 2 * 262144}, {13910016, 4737024, 5785600, 2 * 262144}},
 };
 
 static void few_bytes_and_nothing_twice(void **state) {
