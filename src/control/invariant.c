@@ -79,10 +79,14 @@ static bool outside(const program *m, const tn_i_eqn *e) {
     return true;
 }
 
+/* A zero is one of each program, like a literal: as a constant of the loop it would be a value, of which nothing says
+ * that what adds to it is linear. */
+static bool stays_zero(const program *m, tn_i_var v) { return m->w->motion == TN_I_TO_DERIVE && m->f->val[v].zero; }
+
 static bool movable(const program *m, const tn_i_eqn *e) {
     if (e->region || has_effect(e) || !e->nout || !outside(m, e)) return false;
     for (uint32_t j = 0; j < e->nout; j++)
-        if (tn_i_has_steps(m->f->val[e->out + j].type)) return false;
+        if (stays_zero(m, e->out + j) || tn_i_has_steps(m->f->val[e->out + j].type)) return false;
     for (uint32_t i = 0; i < e->nin; i++)
         if (tn_i_has_steps(m->f->val[tn_i_in(m->f, e)[i]].type)) return false;
     if (m->certain) return true;
