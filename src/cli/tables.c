@@ -123,6 +123,18 @@ static const char *linear_sets(char *buf, size_t n, const tn_prim *p) {
     return buf;
 }
 
+/* " [name name=(what holds when it is not given)]" */
+static void put_params(const tn_i_spec *s) {
+    bool any = false;
+    for (; s && s->name; s++) {
+        if (s->kind == TN_K_PTR) continue; /* no text has it */
+        (void)printf("%s%s", any ? " " : " [", s->name);
+        if (s->otherwise) (void)printf("=(%s)", s->otherwise);
+        any = true;
+    }
+    if (any) (void)printf("]");
+}
+
 int tn_i_cli_prims(void) {
     (void)printf("%-22s %-8s %-14s %s\n", "primitive", "operands", "linear in", "what it computes [parameters]");
     for (int id = 0; id < TN_NPRIMS; id++) {
@@ -130,8 +142,7 @@ int tn_i_cli_prims(void) {
         char count[16], sets[128];
         (void)printf("%-22s %-8s %-14s %s", p->name, arity(count, sizeof count, p), linear_sets(sets, sizeof sets, p),
                      p->doc);
-        for (const tn_i_spec *s = p->params; s && s->name; s++)
-            (void)printf("%s%s%s", s == p->params ? " [" : " ", s->name, s[1].name ? "" : "]");
+        put_params(p->params);
         (void)printf("\n");
     }
     return TN_CLI_OK;

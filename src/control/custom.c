@@ -228,7 +228,7 @@ enum { FWD = 1, BWD, ONE_WAY };
 static const tn_i_spec vjp_specs[] = {{.name = "call", .kind = TN_K_FN},
                                       {.name = "fwd", .kind = TN_K_FN},
                                       {.name = "bwd", .kind = TN_K_FN},
-                                      {.name = "one_way", .kind = TN_K_STR, .optional = true},
+                                      {.name = "one_way", .kind = TN_K_STR, .otherwise = "none: its rule is linear"},
                                       {0}};
 
 static bool one_way(const tn_i_param *p) { return p[ONE_WAY].kind != TN_K_NONE; }

@@ -14,7 +14,7 @@ enum { F, SOLVE, LINEAR_SOLVE, BATCH };
 /* batch: that many leading dimensions of each unknown number independent systems, which vmap put there. */
 static const tn_i_spec specs[] = {{.name = "f", .kind = TN_K_FN},
                                   {.name = "solve", .kind = TN_K_FN},
-                                  {.name = "linear_solve", .kind = TN_K_FN, .optional = true},
+                                  {.name = "linear_solve", .kind = TN_K_FN, .otherwise = "none: LU of the Jacobian"},
                                   {.name = "batch", .kind = TN_K_INT},
                                   {0}};
 

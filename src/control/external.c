@@ -33,7 +33,7 @@ static const tn_i_spec specs[] = {{.name = "name", .kind = TN_K_STR},
                                   {.name = "batch", .kind = TN_K_INTS},
                                   {.name = "effect", .kind = TN_K_BOOL},
                                   {.name = "linear", .kind = TN_K_BOOL},
-                                  {.name = "binding", .kind = TN_K_PTR, .optional = true},
+                                  {.name = "binding", .kind = TN_K_PTR, .otherwise = "none"},
                                   {0}};
 
 /* ---- registration ---------------------------------------------------------------- */

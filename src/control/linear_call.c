@@ -14,8 +14,8 @@ enum { F, FT, ONE_WAY, TURNED };
 
 static const tn_i_spec specs[] = {{.name = "f", .kind = TN_K_FN},
                                   {.name = "ft", .kind = TN_K_FN},
-                                  {.name = "one_way", .kind = TN_K_STR, .optional = true},
-                                  {.name = "turned", .kind = TN_K_BOOL, .optional = true},
+                                  {.name = "one_way", .kind = TN_K_STR, .otherwise = "none: both ways"},
+                                  {.name = "turned", .kind = TN_K_BOOL, .otherwise = "False"},
                                   {0}};
 
 static bool one_way(const tn_i_param *p) { return p[ONE_WAY].kind != TN_K_NONE; }

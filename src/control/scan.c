@@ -5,12 +5,12 @@
 #include "prims/strips.h"
 
 static const tn_i_spec specs[] = {{.name = "program", .kind = TN_K_FN},
-                                  {.name = "length", .kind = TN_K_INT, .optional = true},
+                                  {.name = "length", .kind = TN_K_INT, .otherwise = "that of the xs"},
                                   {.name = "num_consts", .kind = TN_K_INT},
                                   {.name = "num_carry", .kind = TN_K_INT},
-                                  {.name = "reverse", .kind = TN_K_BOOL, .optional = true},
-                                  {.name = "index", .kind = TN_K_BOOL, .optional = true},
-                                  {.name = "schedule", .kind = TN_K_STR, .optional = true},
+                                  {.name = "reverse", .kind = TN_K_BOOL, .otherwise = "False"},
+                                  {.name = "index", .kind = TN_K_BOOL, .otherwise = "False"},
+                                  {.name = "schedule", .kind = TN_K_STR, .otherwise = "all_save"},
                                   {0}};
 
 static bool scalar_i64(const tn_type *t) { return t->dtype == TN_I64 && t->rank == 0; }

@@ -8,9 +8,9 @@ static const tn_i_spec specs[] = {{.name = "cond", .kind = TN_K_FN},
                                   {.name = "body", .kind = TN_K_FN},
                                   {.name = "cond_nconsts", .kind = TN_K_INT},
                                   {.name = "body_nconsts", .kind = TN_K_INT},
-                                  {.name = "index", .kind = TN_K_BOOL, .optional = true},
-                                  {.name = "count", .kind = TN_K_BOOL, .optional = true},
-                                  {.name = "schedule", .kind = TN_K_STR, .optional = true},
+                                  {.name = "index", .kind = TN_K_BOOL, .otherwise = "False"},
+                                  {.name = "count", .kind = TN_K_BOOL, .otherwise = "False"},
+                                  {.name = "schedule", .kind = TN_K_STR, .otherwise = "all_save"},
                                   {0}};
 
 /* ---- types --------------------------------------------------------------------- */
@@ -81,6 +81,7 @@ const tn_prim tn_prim_while = {
     .dtypes = TN_ANY,
     .params = specs,
     .type = type_while,
+    .written = tn_i_while_written,
     .linearity = tn_i_loop_linearity,
     .depends = tn_i_loop_depends,
     .needs = tn_i_loop_needs,

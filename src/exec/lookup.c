@@ -61,5 +61,5 @@ tn_i_var tn_i_lookup_column(tn_i_builder *b, const tn_i_eqn *e, tn_i_var table, 
     }
     const tn_i_var column = tn_i_reshape(b, tn_i_slice(b, table, start, limit, NULL), 1, &rows);
     const tn_i_param *p = tn_i_p(e);
-    return tn_i_gather(b, column, indices, &d, &one, (int)p[MODE].u.i, p[FILL].kind == TN_K_NONE ? NULL : &p[FILL].u.i);
+    return tn_i_gather(b, column, indices, &d, &one, (int)p[MODE].u.i, &p[FILL]);
 }

@@ -89,7 +89,7 @@ static bool check_params(const tn_fn *f, const tn_i_eqn *e) {
     for (uint32_t k = 0; k < n; k++) {
         const tn_i_spec *spec = &e->prim->params[k];
         const tn_i_kind kind = e->params->v[k].kind;
-        const bool absent = kind == TN_K_NONE && (spec->optional || spec->kind == TN_K_PTR);
+        const bool absent = kind == TN_K_NONE && (spec->otherwise || spec->kind == TN_K_PTR);
         if (kind != spec->kind && !absent)
             return bad(f, e, TN_EINVAL, "parameter %s is missing or of another kind", spec->name);
     }
@@ -225,7 +225,8 @@ static bool linear_equation(const tn_fn *f, const tn_i_eqn *e, const uint8_t *in
 /* Marks every value of f in `lin`; `in` is room for the most operands of an equation. */
 static bool linear_values(const tn_fn *f, uint8_t *lin, uint8_t *in) {
     for (uint32_t v = f->nin; v < f->nval; v++)
-        lin[v] = tn_i_is_literal(f, v) && tn_i_zero_bits(f->val[v].type->dtype, f->val[v].bits) ? TN_ZERO : TN_NONLINEAR;
+        lin[v] =
+            tn_i_is_literal(f, v) && tn_i_zero_bits(f->val[v].type->dtype, f->val[v].bits) ? TN_ZERO : TN_NONLINEAR;
     for (uint32_t i = 0; i < f->neqn; i++) {
         const tn_i_eqn *e = &f->eqn[i];
         for (uint32_t k = 0; k < e->nin; k++) in[k] = lin[tn_i_in(f, e)[k]];

@@ -14,19 +14,20 @@ typedef uint32_t tn_i_var;
 /* ---- parameters ------------------------------------------------------------- */
 
 typedef enum tn_i_kind {
-    TN_K_NONE,  /* absent (text: None, or left out) */
-    TN_K_INT,   /* i */
-    TN_K_BOOL,  /* i */
-    TN_K_DTYPE, /* i: a tn_dtype */
-    TN_K_SYM,   /* i: index into the spec's symbols */
-    TN_K_STR,   /* str: interned in the context */
-    TN_K_INTS,  /* n ints */
-    TN_K_LISTS, /* n ints: the spec's `lists` lengths, then the lists one after another */
-    TN_K_FN,    /* fn: a nested program */
-    TN_K_FNS,   /* n fns: nested programs */
-    TN_K_BLOB,  /* blob: array data */
-    TN_K_TYPES, /* n types: interned */
-    TN_K_PTR    /* ptr: opaque, compared by address (callbacks) */
+    TN_K_NONE,   /* absent (text: None, or left out) */
+    TN_K_INT,    /* i */
+    TN_K_BOOL,   /* i */
+    TN_K_DTYPE,  /* i: a tn_dtype */
+    TN_K_SYM,    /* i: index into the spec's symbols */
+    TN_K_STR,    /* str: interned in the context */
+    TN_K_INTS,   /* n ints */
+    TN_K_LISTS,  /* n ints: the spec's `lists` lengths, then the lists one after another */
+    TN_K_FN,     /* fn: a nested program */
+    TN_K_FNS,    /* n fns: nested programs */
+    TN_K_BLOB,   /* blob: array data */
+    TN_K_TYPES,  /* n types: interned */
+    TN_K_NUMBER, /* i: the bits of an i64, an f64 or a truth value, as the dtype n says */
+    TN_K_PTR     /* ptr: opaque, compared by address (callbacks) */
 } tn_i_kind;
 
 /* Array data shared by the equations that hold it.  The data follow, row-major. */
@@ -68,7 +69,7 @@ typedef struct tn_i_params {
 typedef struct tn_i_spec {
     const char *name;
     tn_i_kind kind;
-    bool optional; /* may be absent (TN_K_NONE) */
+    const char *otherwise; /* what holds when it is absent (TN_K_NONE); NULL: it may not be */
     uint8_t lists;
     const char *record;
     const char *const *fields;  /* `lists` of them */

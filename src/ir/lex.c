@@ -89,7 +89,7 @@ bool tn_i_token_is(const tn_i_token *t, const char *word) {
 }
 
 bool tn_i_token_reserved(const tn_i_token *t) {
-    static const char *const words[] = {"lambda", "let", "in", "inf", "nan", "True", "False", "None", "stack"};
+    static const char *const words[] = {"inf", "nan", "True", "False", "None"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (tn_i_token_is(t, words[i])) return true;
     return false;

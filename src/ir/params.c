@@ -37,6 +37,7 @@ static uint64_t hash_param(uint64_t h, const tn_i_param *p) {
     case TN_K_TYPES:
         for (uint32_t i = 0; i < p->n; i++) h = tn_i_hash_u64(h, (uint64_t)(uintptr_t)p->u.types[i]);
         return h;
+    case TN_K_NUMBER: return tn_i_hash_u64(h, (uint64_t)p->u.i);
     case TN_K_PTR: return tn_i_hash_u64(h, (uint64_t)(uintptr_t)p->u.ptr);
     }
     return h;
@@ -67,6 +68,7 @@ static bool param_equal(const tn_i_param *a, const tn_i_param *b) {
     case TN_K_INT:
     case TN_K_BOOL:
     case TN_K_DTYPE:
+    case TN_K_NUMBER:
     case TN_K_SYM: return a->u.i == b->u.i;
     case TN_K_STR: return strcmp(a->u.str, b->u.str) == 0;
     case TN_K_INTS:

@@ -169,6 +169,12 @@ static bool define_outputs(tn_i_parser *p, tn_i_scope *s, const tn_i_reading *r,
     return true;
 }
 
+static tn_i_var emit_as(tn_i_scope *s, const tn_i_reading *r, uint32_t nin, const tn_i_var *in) {
+    const tn_i_var first = r->prim->written ? r->prim->written(&s->b, r->p, nin, in) : TN_NOVAR;
+    if (first != TN_NOVAR || s->b.failed) return first;
+    return tn_i_emit(&s->b, r->prim, r->p, nin, in);
+}
+
 static bool emit(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
     const size_t nin = p->noperand - r->operand0;
     const tn_i_operand *o = nin ? p->operand + r->operand0 : NULL;
@@ -180,7 +186,7 @@ static bool emit(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
     tn_i_var few[8], *in = few;
     if (nin > 8 && !(in = tn_i_alloc_array(p->ctx, nin, sizeof *in))) return false;
     for (size_t i = 0; i < nin; i++) in[i] = o[i].var;
-    const tn_i_var first = tn_i_emit(&s->b, r->prim, r->p, (uint32_t)nin, in);
+    const tn_i_var first = emit_as(s, r, (uint32_t)nin, in);
     if (in != few) tn_i_free(p->ctx, in, nin * sizeof *in);
     if (s->b.failed || first == TN_NOVAR) return false;
     return define_outputs(p, s, r, first, s->b.eqn[s->b.neqn - 1].nout);
@@ -205,6 +211,20 @@ static bool equation(tn_i_parser *p, tn_i_scope *s) {
 
 /* ---- programs --------------------------------------------------------------------------------- */
 
+/* Keywords are names too, as in what JAX prints of long programs: only `in` may stand where a name may.  It begins the
+ * outputs unless the brackets behind it are the left side, `()`, of an equation behind the operand `in`. */
+bool tn_i_ends_body(const tn_i_parser *p) {
+    tn_i_lexer lex = p->lex;
+    tn_i_token t;
+    if (!tn_i_token_is(&p->tok, "in")) return false;
+    tn_i_lex(&lex, &t);
+    if (!tn_i_token_is(&t, "(")) return false;
+    tn_i_lex(&lex, &t);
+    if (!tn_i_token_is(&t, ")")) return true;
+    tn_i_lex(&lex, &t);
+    return !tn_i_token_is(&t, "=");
+}
+
 /* `in (a, 2.0)`; on success *f is the program. */
 static bool outputs(tn_i_parser *p, tn_i_scope *s, const tn_fn **f) {
     tn_i_var *out = NULL;
@@ -227,10 +247,11 @@ static bool outputs(tn_i_parser *p, tn_i_scope *s, const tn_fn **f) {
 static bool body(tn_i_parser *p, tn_i_scope *s, const tn_fn **f) {
     const tn_i_token start = p->tok;
     if (!tn_i_expect(p, "{") || !tn_i_expect(p, "lambda") || !inputs(p, s) || !tn_i_expect(p, "let")) return false;
-    while (!tn_i_accept(p, "in")) {
+    while (!tn_i_ends_body(p)) {
         if (p->tok.kind == TN_T_END) return tn_i_unexpected(p, "an equation or 'in'");
         if (!equation(p, s)) return false;
     }
+    tn_i_next(p);
     if (!set_place(p, s, &start)) return false;
     return outputs(p, s, f);
 }

@@ -61,6 +61,7 @@ typedef struct tn_i_reading {
     uint32_t given;           /* bit k: parameter k was written */
     uint32_t region;
     bool linear;
+    bool region_given, linear_given;
 } tn_i_reading;
 
 /* parse.c */
@@ -68,6 +69,7 @@ bool tn_i_parse_program(tn_i_parser *p, uint32_t depth, const tn_fn **out);
 void tn_i_next(tn_i_parser *p);
 bool tn_i_accept(tn_i_parser *p, const char *mark); /* reads the token if it is this one */
 bool tn_i_expect(tn_i_parser *p, const char *mark);
+bool tn_i_ends_body(const tn_i_parser *p); /* is `in` the word in front of the outputs, or a name? */
 bool tn_i_unexpected(tn_i_parser *p, const char *expected);
 bool tn_i_parse_fail(tn_i_parser *p, const tn_i_token *at, const char *fmt, ...)
 #ifdef __GNUC__
@@ -77,7 +79,7 @@ bool tn_i_parse_fail(tn_i_parser *p, const tn_i_token *at, const char *fmt, ...)
 #define TN_I_WORD_TEXT 48
 const char *tn_i_word_text(char buf[TN_I_WORD_TEXT], const tn_i_token *t); /* quoted, cut, printable */
 
-/* parse_operands.c: operands up to the next equation or `in`; then their values, in order */
+/* parse_operands.c: operands up to the next equation or the outputs; then their values, in order */
 bool tn_i_parse_operands(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r);
 bool tn_i_resolve_operands(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r);
 bool tn_i_parse_operand(tn_i_parser *p, const tn_i_scope *s, tn_i_operand *out);

@@ -5,6 +5,8 @@
 
 const tn_i_jax *tn_i_jax_primitive(const tn_i_token *name) {
     static const tn_i_jax table[] = {
+        {"reduce_or", TN_P_reduce_max, false, NULL, NULL},
+        {"reduce_and", TN_P_reduce_min, false, NULL, NULL},
         {"select_n", TN_P_select, true, NULL, NULL}, /* the case for false comes first */
         {"scatter-add", TN_P_scatter_add, false, NULL, NULL},
         {"add_any", TN_P_add, false, NULL, NULL},
@@ -54,7 +56,6 @@ bool tn_i_jax_ignored(const tn_prim *prim, const tn_i_token *name, const char *c
         {"update_jaxpr", TN_P_scatter_add, NULL},
         {"update_consts", TN_P_scatter_add, NULL},
         {"dimensions", TN_P_reshape, none},
-        {"conjugate_a", TN_P_triangular_solve, NULL}, /* there are no complex numbers */
         {"unroll", TN_P_scan, NULL},
         {"_split_transpose", TN_P_scan, NULL},
         {"jvp", TN_P_call, NULL},

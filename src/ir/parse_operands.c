@@ -51,7 +51,7 @@ bool tn_i_parse_operands(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
     r->operand0 = p->noperand;
     while (is_literal(&p->tok) || p->tok.kind == TN_T_NAME) {
         tn_i_operand o;
-        if (!is_literal(&p->tok) && (tn_i_token_reserved(&p->tok) || binders_ahead(p, s))) break;
+        if (!is_literal(&p->tok) && (tn_i_token_reserved(&p->tok) || tn_i_ends_body(p) || binders_ahead(p, s))) break;
         if (!tn_i_parse_operand(p, s, &o) ||
             !tn_i_grow(p->ctx, (void **)&p->operand, &p->coperand, p->noperand + 1, sizeof *p->operand))
             return false;

@@ -210,6 +210,22 @@ static bool boolean(tn_i_parser *p, int64_t *out) {
     return true;
 }
 
+/* Of any dtype: its bits are those of an i64, an f64 or a truth value, as n says. */
+static bool number(tn_i_parser *p, tn_i_param *v) {
+    char word[TN_I_WORD_TEXT];
+    uint64_t bits;
+    const tn_i_token at = p->tok;
+    const bool truth = tn_i_token_is(&at, "True") || tn_i_token_is(&at, "False");
+    if (!truth && at.kind != TN_T_NUMBER) return tn_i_unexpected(p, "a number");
+    const int spelled = tn_i_spelled_dtype(&at), dtype = spelled == TN_I32 ? TN_I64 : spelled;
+    if (!tn_i_parse_bits(&at, dtype, &bits))
+        return tn_i_parse_fail(p, &at, "%s is no number", tn_i_word_text(word, &at));
+    v->n = (uint32_t)dtype;
+    memcpy(&v->u.i, &bits, sizeof bits);
+    tn_i_next(p);
+    return true;
+}
+
 static bool array(tn_i_parser *p, const tn_i_reading *r, tn_i_param *v) {
     tn_i_blob *k;
     const tn_type *type = r->nbinder ? p->binder[r->binder0].type : NULL;
@@ -226,7 +242,7 @@ static bool value(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r, uint32_t k) {
     int dtype;
     int64_t n;
     bool ok = false;
-    if (spec->optional && tn_i_accept(p, "None")) return true;
+    if (spec->otherwise && tn_i_accept(p, "None")) return true;
     r->at[k] = spec->kind == TN_K_TYPES ? p->ntypes : p->nints;
     switch (spec->kind) {
     case TN_K_FN:
@@ -235,6 +251,10 @@ static bool value(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r, uint32_t k) {
         return ok;
     case TN_K_FNS: return programs(p, s, v);
     case TN_K_BLOB: return array(p, r, v);
+    case TN_K_NUMBER:
+        ok = number(p, v);
+        if (ok) v->kind = TN_K_NUMBER;
+        return ok;
     case TN_K_INT: ok = integer(p, &v->u.i); break;
     case TN_K_BOOL: ok = boolean(p, &v->u.i); break;
     case TN_K_SYM: ok = symbol(p, spec, &v->u.i); break;
@@ -310,6 +330,13 @@ static bool linear(tn_i_parser *p, tn_i_reading *r) {
     return true;
 }
 
+static bool once(tn_i_parser *p, bool *given, const tn_i_token *name) {
+    char word[TN_I_WORD_TEXT];
+    if (*given) return tn_i_parse_fail(p, name, "parameter %s is given twice", tn_i_word_text(word, name));
+    *given = true;
+    return true;
+}
+
 static uint32_t find_param(const tn_i_reading *r, const tn_i_token *name) {
     const char *ours = r->prim ? tn_i_jax_param(r->prim, name) : NULL;
     for (uint32_t k = 0; k < r->nparam; k++) {
@@ -334,8 +361,8 @@ bool tn_i_parse_params(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
         const uint32_t k = find_param(r, &name);
         if (k == UINT32_MAX) {
             const bool ours = !tn_i_token_is(&p->tok, "("); /* JAX marks operands so, in a tuple */
-            const bool ok = tn_i_token_is(&name, "region")           ? region(p, r)
-                            : tn_i_token_is(&name, "linear") && ours ? linear(p, r)
+            const bool ok = tn_i_token_is(&name, "region")           ? once(p, &r->region_given, &name) && region(p, r)
+                            : tn_i_token_is(&name, "linear") && ours ? once(p, &r->linear_given, &name) && linear(p, r)
                                                                      : foreign(p, r, &name);
             if (!ok) return false;
             continue;
@@ -398,7 +425,7 @@ static bool derive(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r, uint32_t k) {
 
 bool tn_i_complete_params(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
     for (uint32_t k = 0; k < r->nparam; k++)
-        if (r->p[k].kind == TN_K_NONE && !r->prim->params[k].optional && !derive(p, s, r, k)) return false;
+        if (r->p[k].kind == TN_K_NONE && !r->prim->params[k].otherwise && !derive(p, s, r, k)) return false;
     for (uint32_t k = 0; k < r->nparam; k++) {
         tn_i_param *v = &r->p[k];
         if (v->kind == TN_K_INTS || v->kind == TN_K_LISTS) v->u.ints = v->n ? p->ints + r->at[k] : NULL;

@@ -251,6 +251,7 @@ static void put_value(printer *p, const tn_i_spec *spec, const tn_i_param *v, in
     case TN_K_FNS: put_programs(p, v, indent); break;
     case TN_K_BLOB: put_array(p, v->u.blob->type, tn_i_blob_data(v->u.blob)); break;
     case TN_K_TYPES: put_types(p, v); break;
+    case TN_K_NUMBER: put_element(p, (int)v->n, &v->u.i); break;
     case TN_K_NONE:
     case TN_K_PTR: break;
     }

@@ -8,9 +8,10 @@
 
 #include <string.h>
 
-static const tn_i_spec params[] = {{.name = "dimension_numbers", .kind = TN_K_LISTS, .lists = 4},
-                                   {.name = "preferred_element_type", .kind = TN_K_DTYPE, .optional = true},
-                                   {.name = NULL}};
+static const tn_i_spec params[] = {
+    {.name = "dimension_numbers", .kind = TN_K_LISTS, .lists = 4},
+    {.name = "preferred_element_type", .kind = TN_K_DTYPE, .otherwise = "the dtype of the operands"},
+    {.name = NULL}};
 
 /* As the parameter's integers: four lengths, then lhs and rhs contracting, lhs and rhs batch dimensions. */
 #define DOTS_INTS (4 + 4 * TN_MAX_RANK)

@@ -11,15 +11,16 @@ enum { GATHER_DNUMS, GATHER_SIZES, GATHER_MODE, GATHER_FILL };
 static const char *const gather_fields[] = {"offset_dims", "collapsed_slice_dims", "start_index_map",
                                             "operand_batching_dims", "start_indices_batching_dims"};
 static const char *const gather_modes[] = {"clip", "fill", NULL};
-static const tn_i_spec gather_params[] = {{.name = "dimension_numbers",
-                                           .kind = TN_K_LISTS,
-                                           .lists = TN_NDNUMS,
-                                           .record = "GatherDimensionNumbers",
-                                           .fields = gather_fields},
-                                          {.name = "slice_sizes", .kind = TN_K_INTS},
-                                          {.name = "mode", .kind = TN_K_SYM, .symbols = gather_modes},
-                                          {.name = "fill_value", .kind = TN_K_INT, .optional = true},
-                                          {.name = NULL}};
+static const tn_i_spec gather_params[] = {
+    {.name = "dimension_numbers",
+     .kind = TN_K_LISTS,
+     .lists = TN_NDNUMS,
+     .record = "GatherDimensionNumbers",
+     .fields = gather_fields},
+    {.name = "slice_sizes", .kind = TN_K_INTS},
+    {.name = "mode", .kind = TN_K_SYM, .symbols = gather_modes},
+    {.name = "fill_value", .kind = TN_K_NUMBER, .otherwise = "nan, the least integer or True"},
+    {.name = NULL}};
 
 static bool sizes_valid(tn_i_query *q, const tn_i_dnums *d) {
     const tn_type *in = q->in[0];
@@ -40,15 +41,45 @@ static bool sizes_valid(tn_i_query *q, const tn_i_dnums *d) {
     return true;
 }
 
+const tn_i_param tn_i_fill_zero = {.kind = TN_K_NUMBER, .n = TN_I64};
+
+/* The bytes of fill_value as a number of this dtype, or of JAX's default of it; false: it has no such number. */
+static bool fill_bits(const tn_i_param *x, int dtype, uint64_t *bits) {
+    const bool given = x->kind != TN_K_NONE, whole = x->n == TN_I64;
+    const int64_t i = x->u.i;
+    double d = NAN;
+    if (given && whole) d = (double)i;
+    if (given && x->n == TN_F64) memcpy(&d, &x->u.i, sizeof d);
+    const float f = (float)d;
+    *bits = 0;
+    switch (dtype) {
+    case TN_BOOL:
+        *bits = given ? (uint64_t)(i != 0) : 1;
+        return !given || x->n == TN_BOOL || (whole && (i == 0 || i == 1));
+    case TN_I32:
+        *bits = (uint32_t)(given ? (int32_t)i : INT32_MIN);
+        return !given || (whole && i >= INT32_MIN && i <= INT32_MAX);
+    case TN_I64: *bits = (uint64_t)(given ? i : INT64_MIN); return !given || whole;
+    case TN_F32: memcpy(bits, &f, sizeof f); return (!given || x->n != TN_BOOL) && (!isinf(f) || isinf(d));
+    default: memcpy(bits, &d, sizeof d); return !given || x->n != TN_BOOL;
+    }
+}
+
+static bool refuse_fill(tn_i_query *q) {
+    const tn_i_param *x = &q->p[GATHER_FILL];
+    const char *name = tn_i_dtype_name(q->in[0]->dtype);
+    double d;
+    memcpy(&d, &x->u.i, sizeof d);
+    if (x->n == TN_BOOL) return tn_i_type_fail(q, -1, "fill_value: %s is no %s", x->u.i ? "True" : "False", name);
+    if (x->n == TN_I64) return tn_i_type_fail(q, -1, "fill_value: %lld is no %s", (long long)x->u.i, name);
+    return tn_i_type_fail(q, -1, "fill_value: %.17g is no %s", d, name);
+}
+
 static bool fill_valid(tn_i_query *q) {
-    const int64_t x = q->p[GATHER_FILL].u.i;
-    const int dtype = q->in[0]->dtype;
+    uint64_t bits;
     if (q->p[GATHER_MODE].u.i != TN_CLIP && q->p[GATHER_MODE].u.i != TN_FILL)
         return tn_i_type_fail(q, -1, "mode must be clip or fill");
-    if (q->p[GATHER_FILL].kind == TN_K_NONE) return true;
-    if ((dtype == TN_BOOL && x != 0 && x != 1) || (dtype == TN_I32 && (x < INT32_MIN || x > INT32_MAX)))
-        return tn_i_type_fail(q, -1, "fill_value: %lld is no %s", (long long)x, tn_i_dtype_name(dtype));
-    return true;
+    return fill_bits(&q->p[GATHER_FILL], q->in[0]->dtype, &bits) || refuse_fill(q);
 }
 
 static bool type_gather(tn_i_query *q) {
@@ -70,18 +101,9 @@ static bool type_gather(tn_i_query *q) {
 
 /* What stands for a window outside: fill_value, or JAX's default of the dtype. */
 uint64_t tn_i_gather_fill(const tn_i_param *p, int dtype) {
-    const bool given = p[GATHER_FILL].kind != TN_K_NONE;
-    const int64_t x = p[GATHER_FILL].u.i;
-    uint64_t bits = 0;
-    const float f = given ? (float)x : NAN;
-    const double g = given ? (double)x : (double)NAN;
-    switch (dtype) {
-    case TN_BOOL: return given ? (uint64_t)(x != 0) : 1;
-    case TN_I32: return (uint32_t)(given ? (int32_t)x : INT32_MIN);
-    case TN_I64: return (uint64_t)(given ? x : INT64_MIN);
-    case TN_F32: memcpy(&bits, &f, sizeof f); return bits;
-    default: memcpy(&bits, &g, sizeof g); return bits;
-    }
+    uint64_t bits;
+    (void)fill_bits(&p[GATHER_FILL], dtype, &bits); /* the type rule has seen it */
+    return bits;
 }
 
 #define GATHER_ROWS(type, index)                                                                                    \
@@ -149,7 +171,11 @@ static tn_status kernel_gather(const tn_i_kernel *k) {
 
 /* Filling with anything but 0 is not linear. */
 static bool fills_zero(const tn_i_param *p) {
-    return p[GATHER_MODE].u.i == TN_CLIP || (p[GATHER_FILL].kind != TN_K_NONE && p[GATHER_FILL].u.i == 0);
+    const tn_i_param *x = &p[GATHER_FILL];
+    uint64_t bits;
+    if (p[GATHER_MODE].u.i == TN_CLIP) return true;
+    memcpy(&bits, &x->u.i, sizeof bits);
+    return x->kind != TN_K_NONE && tn_i_zero_bits((int)x->n, bits);
 }
 
 static bool linearity_gather(const tn_fn *f, const tn_i_eqn *e, const uint8_t *in, uint8_t *out) {
@@ -179,7 +205,6 @@ static tn_i_var simplify_gather(tn_i_builder *b, const tn_i_param *p, uint32_t n
 
 /* What fills the primal is constant, so its tangent is 0. */
 static void jvp_gather(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
-    const int64_t zero = 0;
     tn_i_dnums d;
     tn_i_dnums_read(&d, &r->p[GATHER_DNUMS]);
     if (din[0] == TN_NOVAR) {
@@ -188,7 +213,7 @@ static void jvp_gather(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
     }
     const bool clip = r->p[GATHER_MODE].u.i == TN_CLIP;
     dout[0] = tn_i_gather(r->b, din[0], r->in[1], &d, tn_i_ints(r->p, GATHER_SIZES), clip ? TN_CLIP : TN_FILL,
-                          clip ? NULL : &zero);
+                          clip ? NULL : &tn_i_fill_zero);
 }
 
 /* The index vectors moved to where clip reads. */
@@ -237,15 +262,23 @@ static void batch_gather(tn_i_rule *r, const bool *batched, tn_i_var *out, bool 
     const int up = batched[0] ? 1 : 0;
     sizes[0] = batched[1] ? 1 : r->batch;
     for (uint32_t i = 0; i < r->p[GATHER_SIZES].n; i++) sizes[up + (int)i] = tn_i_ints(r->p, GATHER_SIZES)[i];
-    const bool given = r->p[GATHER_FILL].kind != TN_K_NONE;
-    *out = tn_i_gather(r->b, r->in[0], r->in[1], &front, sizes, (int)r->p[GATHER_MODE].u.i,
-                       given ? &r->p[GATHER_FILL].u.i : NULL);
+    *out = tn_i_gather(r->b, r->in[0], r->in[1], &front, sizes, (int)r->p[GATHER_MODE].u.i, &r->p[GATHER_FILL]);
     *out_batched = true;
 }
 
 /* Touches the windows only. */
 static void cost_gather(const tn_i_query *q, tn_i_cost *cost) {
     cost->bytes += tn_i_bytes_of(q->in[1]) + 2 * tn_i_bytes_of(&q->out[0]);
+}
+
+static tn_i_param sample_fill(tn_i_rng *r, int dtype) {
+    const int64_t x = dtype == TN_BOOL ? tn_i_pick(r, 0, 1) : tn_i_pick(r, -3, 3);
+    const double half = (double)x / 2;
+    tn_i_param p = {.kind = TN_K_NUMBER, .n = TN_I64, .u.i = x};
+    if (!tn_i_is_float(dtype) || tn_i_pick(r, 0, 1)) return p;
+    p.n = TN_F64;
+    memcpy(&p.u.i, &half, sizeof half);
+    return p;
 }
 
 /* A default filling (NaN for floats) is only drawn with indices that are inside, where the laws can see. */
@@ -260,10 +293,10 @@ static bool sample_gather(tn_i_rng *r, int dtype, tn_i_case *c) {
         const int64_t x = c->in[0].dim[d.v[TN_MAP][k]] - sizes[d.v[TN_MAP][k]];
         if (x < last) last = x;
     }
-    const int64_t kind = tn_i_pick(r, 0, 3), least = dtype == TN_BOOL ? 0 : -3, most = dtype == TN_BOOL ? 1 : 3;
+    const int64_t kind = tn_i_pick(r, 0, 3);
     c->p[GATHER_MODE] = (tn_i_param){.kind = TN_K_SYM, .u.i = kind < 2 ? TN_CLIP : TN_FILL};
     c->p[GATHER_FILL] = (tn_i_param){.kind = TN_K_NONE};
-    if (kind == 2) c->p[GATHER_FILL] = (tn_i_param){.kind = TN_K_INT, .u.i = tn_i_pick(r, least, most)};
+    if (kind == 2) c->p[GATHER_FILL] = sample_fill(r, dtype);
     if (kind == 3)
         c->domain[1] = (tn_i_domain){.lo = -0.5, .hi = (double)last + 0.5}; /* lo = hi = 0 would mean the default */
     return tn_i_case_list(c, GATHER_SIZES, (uint32_t)c->in[0].rank, sizes);
@@ -355,7 +388,7 @@ static const tn_i_spec scatter_params[] = {
      .lists = TN_NDNUMS,
      .record = "ScatterDimensionNumbers",
      .fields = scatter_fields},
-    {.name = "mode", .kind = TN_K_SYM, .optional = true, .symbols = scatter_modes},
+    {.name = "mode", .kind = TN_K_SYM, .otherwise = "drop", .symbols = scatter_modes},
     {.name = NULL}};
 
 static bool updates_valid(tn_i_query *q, const tn_i_dnums *d, int rank) {
@@ -432,7 +465,6 @@ static void jvp_scatter_add(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
 }
 
 static void transpose_scatter_add(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
-    const int64_t zero = 0;
     const tn_type *in = r->in_type[0];
     int64_t sizes[TN_MAX_RANK];
     tn_i_dnums d;
@@ -442,8 +474,8 @@ static void transpose_scatter_add(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct
         tn_i_window_sizes(&d, in, r->in_type[2], sizes);
         for (uint32_t i = 0; i < d.n[TN_COLLAPSED]; i++) fits &= in->dim[d.v[TN_COLLAPSED][i]] > 0;
         /* gather takes no windows out of an empty dimension, where scatter_add drops them all */
-        ct_in[2] =
-            fits ? tn_i_gather(r->b, ct[0], r->in[1], &d, sizes, TN_FILL, &zero) : tn_i_zeros(r->b, r->in_type[2]);
+        ct_in[2] = fits ? tn_i_gather(r->b, ct[0], r->in[1], &d, sizes, TN_FILL, &tn_i_fill_zero)
+                        : tn_i_zeros(r->b, r->in_type[2]);
     }
     if (r->in[0] == TN_NOVAR) ct_in[0] = ct[0];
 }

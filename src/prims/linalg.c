@@ -13,7 +13,7 @@
 
 static const tn_i_spec solve_params[] = {
     {.name = "left_side", .kind = TN_K_BOOL},     {.name = "lower", .kind = TN_K_BOOL},
-    {.name = "transpose_a", .kind = TN_K_BOOL},   {.name = "conjugate_a", .kind = TN_K_BOOL},
+    {.name = "transpose_a", .kind = TN_K_BOOL},   {.name = "conjugate_a", .kind = TN_K_BOOL, .otherwise = "False"},
     {.name = "unit_diagonal", .kind = TN_K_BOOL}, {.name = NULL}};
 
 static bool type_solve(tn_i_query *q) {

@@ -326,6 +326,9 @@ struct tn_prim {
     int body; /* 1 + index of the parameter that is the program computing the outputs; 0: none */
     /* Completes parameters that text cannot hold (callbacks), in place; NULL: nothing to complete. */
     bool (*bind)(tn_ctx *c, tn_i_param *p);
+    /* An equation as a text may have it (JAX's) where programs have others for it: those, and the first output of the
+     * last; TN_NOVAR: it is emitted as it stands. */
+    tn_i_var (*written)(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in);
     /* Why an equation that may stand between transformations cannot run, or NULL. */
     const char *(*unrunnable)(const tn_i_param *p);
     bool (*effect)(const tn_i_param *p); /* must run exactly once, in order; NULL: pure */

@@ -81,9 +81,10 @@ typedef struct tn_i_dnums {
 void tn_i_dnums_read(tn_i_dnums *d, const tn_i_param *p);
 
 enum { TN_CLIP, TN_FILL };
-/* fill: NULL for the dtype's default (only with TN_FILL). */
+/* fill: as gather's parameter; NULL for the dtype's default (only with TN_FILL). */
 tn_i_var tn_i_gather(tn_i_builder *b, tn_i_var x, tn_i_var indices, const tn_i_dnums *d, const int64_t *sizes, int mode,
-                     const int64_t *fill);
+                     const tn_i_param *fill);
+extern const tn_i_param tn_i_fill_zero;
 /* What stands for a window outside, of a gather with TN_FILL whose operand is of this dtype: bits as of a literal. */
 uint64_t tn_i_gather_fill(const tn_i_param *p, int dtype);
 tn_i_var tn_i_scatter_add(tn_i_builder *b, tn_i_var x, tn_i_var indices, tn_i_var updates, const tn_i_dnums *d);

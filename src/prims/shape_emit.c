@@ -8,7 +8,7 @@
 bool tn_i_params_given(tn_i_query *q) {
     const tn_i_spec *s = q->prim->params;
     for (uint32_t k = 0; s[k].name; k++) {
-        if (q->p[k].kind == s[k].kind || (s[k].optional && q->p[k].kind == TN_K_NONE)) continue;
+        if (q->p[k].kind == s[k].kind || (s[k].otherwise && q->p[k].kind == TN_K_NONE)) continue;
         return tn_i_type_fail(
             q, -1, q->p[k].kind == TN_K_NONE ? "parameter %s is missing" : "parameter %s is of the wrong kind",
             s[k].name);
@@ -185,14 +185,12 @@ static tn_i_param packed(const tn_i_dnums *d, int64_t store[TN_NDNUMS * (2 + TN_
 }
 
 tn_i_var tn_i_gather(tn_i_builder *b, tn_i_var x, tn_i_var indices, const tn_i_dnums *d, const int64_t *sizes, int mode,
-                     const int64_t *fill) {
+                     const tn_i_param *fill) {
     if (b->failed || x == TN_NOVAR) return TN_NOVAR;
     int64_t store[TN_NDNUMS * (2 + TN_MAX_RANK)];
     const tn_i_param none = {.kind = TN_K_NONE};
-    const tn_i_param p[4] = {packed(d, store),
-                             list(tn_i_vtype(b, x)->rank, sizes),
-                             {.kind = TN_K_SYM, .u.i = mode},
-                             fill ? (tn_i_param){.kind = TN_K_INT, .u.i = *fill} : none};
+    const tn_i_param p[4] = {
+        packed(d, store), list(tn_i_vtype(b, x)->rank, sizes), {.kind = TN_K_SYM, .u.i = mode}, fill ? *fill : none};
     const tn_i_var in[2] = {x, indices};
     return tn_i_emit(b, tn_i_prim(b, TN_P_gather), p, 2, in);
 }

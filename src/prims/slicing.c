@@ -8,7 +8,7 @@
 /* ---- slice ---- */
 static const tn_i_spec slice_params[] = {{.name = "start_indices", .kind = TN_K_INTS},
                                          {.name = "limit_indices", .kind = TN_K_INTS},
-                                         {.name = "strides", .kind = TN_K_INTS, .optional = true},
+                                         {.name = "strides", .kind = TN_K_INTS, .otherwise = "1 for each dimension"},
                                          {.name = NULL}};
 
 static int64_t stride_of(const tn_i_param *p, int i) { return p[2].kind == TN_K_NONE ? 1 : tn_i_ints(p, 2)[i]; }

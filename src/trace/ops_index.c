@@ -191,8 +191,8 @@ static tn_i_var from_empty(tn_i_site *s, const tn_type *out, int axis) {
 static tn_i_var emit_gather(tn_i_site *s, tn_i_var x, tn_i_var index, const tn_i_dnums *d, const int64_t *sizes,
                             bool fill) {
     if (s->b->failed) return TN_NOVAR;
-    const int64_t zero = 0;
-    return tn_i_gather(s->b, x, index, d, sizes, fill ? TN_FILL : TN_CLIP, fill && s->b->val[x].linear ? &zero : NULL);
+    return tn_i_gather(s->b, x, index, d, sizes, fill ? TN_FILL : TN_CLIP,
+                       fill && s->b->val[x].linear ? &tn_i_fill_zero : NULL);
 }
 
 static tn_i_var take(tn_i_site *s, tn_i_var x, tn_i_var index, int axis, bool fill) {

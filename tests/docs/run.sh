@@ -65,6 +65,17 @@ while IFS= read -r line; do
 done <"$temp/shown" >"$temp/printed"
 if [ -s "$temp/shown" ] && diff -u "$temp/shown" "$temp/printed"; then ok; else wrong "README.md: the tool prints something else"; fi
 
+# ---- what may be left out of a text -----------------------------------------------
+
+"$TANSY" prims | awk '{
+    for (line = $0; match(line, /[a-z_]+=\([^)]*\)/); line = substr(line, RSTART + RLENGTH)) {
+        given = substr(line, RSTART, RLENGTH); at = index(given, "=")
+        print "| `" $1 "` | `" substr(given, 1, at - 1) "` | " substr(given, at + 2, length(given) - at - 2) " |"
+    }
+}' >"$temp/optional"
+sed -n '/^| primitive | parameter | when it is not there |$/,/^$/p' docs/ir.md | sed '1,2d;/^$/d' >"$temp/listed"
+if [ -s "$temp/optional" ] && diff -u "$temp/optional" "$temp/listed"; then ok; else wrong "docs/ir.md: optional parameters are not those of tansy prims"; fi
+
 # ---- links and names ------------------------------------------------------------
 
 for document in $documents; do

@@ -3,6 +3,7 @@
 #include "prims/prim.h"
 
 #include <locale.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -322,6 +323,138 @@ static void test_jax_primitives(void **state) {
                  "c\n  in (b, d) }\n");
 }
 
+/* JAX names variables by all words, its keywords among them. */
+static void test_keywords_as_names(void **state) {
+    (void)state;
+    prints_as("{ lambda ; in:f64[3] let:f64[3]. let lambda:f64[3] = add in let stack:f64[3] = mul in lambda in ("
+              "in, let, lambda, stack) }",
+              "{ lambda a:f64[3] b:f64[3] . let\n    c:f64[3] = add a b\n    d:f64[3] = mul a c\n"
+              "  in (a, b, c, d) }\n");
+    /* an operand `in` in front of what has no outputs, and of the end */
+    prints_as("{ lambda in:f64[] . let a = sin in () = print[message=\"x\"] in in (in, a) }",
+              "{ lambda a:f64[] . let\n    b:f64[] = sin a\n    () = print[message=\"x\"] a\n  in (a, b) }\n");
+    prints_as(
+        "let in = { lambda let:f64[] . let in (let) } in { lambda in:f64[] . let let = call[name=\"f\" program=in] "
+        "in in (let) }",
+        "{ lambda a:f64[] . let\n    b:f64[] = call[\n        name=\"f\"\n        program={ lambda a:f64[] . let\n"
+        "          in (a,) }\n      ] a\n  in (b,) }\n");
+}
+
+#define WINDOWS                                                                                                  \
+    "dimension_numbers=GatherDimensionNumbers(offset_dims=(), collapsed_slice_dims=(0,), start_index_map=(0,), " \
+    "operand_batching_dims=(), start_indices_batching_dims=()) slice_sizes=(1,) mode=fill"
+
+/* The operand's dtype, how the value is written, how it prints. */
+static void fills(const char *dtype, const char *value, const char *prints) {
+    char text[512], expected[512];
+    (void)snprintf(text, sizeof text,
+                   "{ lambda a:%s[3] i:i32[2,1] . let b = gather[" WINDOWS " fill_value=%s] a i in (b) }", dtype,
+                   value);
+    (void)snprintf(expected, sizeof expected,
+                   "{ lambda a:%s[3] b:i32[2,1] . let\n    c:%s[2] = gather[" WINDOWS
+                   " fill_value=%s] a b\n  in (c,) }\n",
+                   dtype, dtype, prints);
+    prints_as(text, expected);
+}
+
+static void fills_not(const char *dtype, const char *value, tn_status status, const char *message) {
+    char text[512];
+    (void)snprintf(text, sizeof text,
+                   "{ lambda a:%s[3] i:i32[2,1] . let b = gather[" WINDOWS " fill_value=%s] a i in (b) }", dtype,
+                   value);
+    refused(text, status, message);
+}
+
+/* What is outside, of every dtype: the program's value there. */
+static void gives(double value, const char *text) {
+    tn_ctx *c = tn_ctx_new(NULL);
+    char whole[512];
+    (void)snprintf(whole, sizeof whole,
+                   "{ lambda a:f64[3] i:i32[2,1] . let b = gather[" WINDOWS " fill_value=%s] a i in (b) }", text);
+    tn_fn *f = parse_ok(c, whole);
+    tn_exec *e = tn_compile(f, NULL);
+    assert_non_null(e);
+    const double a[3] = {1, 2, 3};
+    const int32_t at[2] = {1, 7};
+    double out[2] = {0};
+    assert_int_equal(tn_call(e, (const void *[]){a, at}, (void *[]){out}), TN_OK);
+    assert_true(out[0] == 2 && (out[1] == value || (out[1] != out[1] && value != value)));
+    tn_exec_free(e);
+    tn_fn_free(f);
+    tn_ctx_free(c);
+}
+
+static void test_fill_values(void **state) {
+    (void)state;
+    fills("f64", "1.5", "1.5");
+    fills("f64", "-inf", "-inf");
+    fills("f64", "nan", "nan");
+    fills("f64", "2", "2");
+    fills("f32", "0.1", "0.1");
+    fills("i64", "9223372036854775807", "9223372036854775807");
+    fills("i32", "-2147483648", "-2147483648");
+    fills("bool", "True", "True");
+    fills("bool", "0", "0");
+    fills_not("i32", "2147483648", TN_ETYPE, "fill_value: 2147483648 is no i32");
+    fills_not("i64", "0.5", TN_ETYPE, "fill_value: 0.5 is no i64");
+    fills_not("bool", "2", TN_ETYPE, "fill_value: 2 is no bool");
+    fills_not("f64", "True", TN_ETYPE, "fill_value: True is no f64");
+    fills_not("f32", "1e300", TN_ETYPE, "fill_value: 1.0000000000000001e+300 is no f32");
+    fills_not("f64", "x", TN_EPARSE, "expected a number, not 'x'");
+    fills_not("f64", "1x", TN_EPARSE, "'1x' is no number");
+    gives(-2.5, "-2.5");
+    gives(0, "-0.0");
+    gives(NAN, "None");
+    gives(INFINITY, "inf");
+}
+
+/* `name=(..)` in the list of primitives: what holds when it is not given.  Each may be left out, and prints so. */
+static void test_optional_parameters(void **state) {
+    (void)state;
+    prints_itself("{ lambda a:f64[2,2] b:f64[2,1] . let\n    c:f64[2,1] = triangular_solve[left_side=True lower=True "
+                  "transpose_a=False unit_diagonal=False] a b\n  in (c,) }\n");
+    for (int id = 0; id < TN_NPRIMS; id++)
+        for (const tn_i_spec *s = tn_i_registry[id]->params; s && s->name; s++) {
+            if (s->otherwise && !*s->otherwise) fail_msg("%s: %s", tn_i_registry[id]->name, s->name);
+            if (s->kind == TN_K_PTR) assert_non_null(s->otherwise); /* no text has it */
+        }
+}
+
+static void test_batched_while(void **state) {
+    (void)state;
+    tn_ctx *c = tn_ctx_new(NULL);
+    tn_fn *f = parse_ok(c, "{ lambda ; a:f64[3,2] n:i32[3] k:i32[3]. let b:i32[3] d:f64[3,2] = while[cond_nconsts=1 "
+                           "cond_jaxpr={ lambda ; n:i32[3] i:i32[3] x:f64[3,2]. let p:bool[3] = lt i n in (p,) } "
+                           "body_nconsts=1 body_jaxpr={ lambda ; s:f64[3,2] i:i32[3] x:f64[3,2]. let "
+                           "j:i32[3] = add i 1:i32[] y:f64[3,2] = mul x s in (j, y) }] n a k a in (b, d) }");
+    tn_exec *e = tn_compile(f, NULL);
+    assert_non_null(e);
+    const double a[6] = {2, 3, 4, 5, 6, 7};
+    const int32_t n[3] = {3, 0, 1}, k[3] = {0, 0, 0};
+    int32_t i[3];
+    double x[6];
+    assert_int_equal(tn_call(e, (const void *[]){a, n, k}, (void *[]){i, x}), TN_OK);
+    const double expected[6] = {16, 81, 4, 5, 36, 49};
+    for (int j = 0; j < 3; j++) assert_int_equal(i[j], n[j]);
+    for (int j = 0; j < 6; j++) assert_true(x[j] == expected[j]);
+    tn_exec_free(e);
+    tn_fn_free(f);
+    tn_ctx_free(c);
+    refused(
+        "{ lambda a:f64[3] . let b:f64[3] = while[cond_nconsts=0 cond={ lambda x:f64[3] . let p = lt x 1.0 in (p) } "
+        "body_nconsts=0 body={ lambda x:f64[3] . let in (2.0:f64[]) }] a in (b) }",
+        TN_ETYPE, "the condition's program must give one bool[]");
+}
+
+static void test_logical_reductions(void **state) {
+    (void)state;
+    prints_as(
+        "{ lambda ; a:bool[3]. let b:bool[] = reduce_or[axes=(0,) out_sharding=None] a c:bool[] = reduce_and[axes=(0,)"
+        "] a in (b, c) }",
+        "{ lambda a:bool[3] . let\n    b:bool[] = reduce_max[axes=(0,)] a\n    c:bool[] = reduce_min[axes=(0,)] a\n"
+        "  in (b, c) }\n");
+}
+
 static void test_left_out(void **state) {
     (void)state;
     prints_as("{ lambda a:f64[4] . let b:f64[3,4] = broadcast_in_dim[broadcast_dimensions=(1,) weak_type=False "
@@ -345,7 +478,8 @@ static void test_syntax_errors(void **state) {
     refused("{ lambda a:f64[3] . let in (a,)", TN_EPARSE, "f.tn:1:32: expected '}', not the end");
     refused("{ lambda a:f64[3] . let in (a,) } x", TN_EPARSE, "f.tn:1:35: expected the end of the text, not 'x'");
     refused("{ lambda a:f64[3] a:f64[] . let in () }", TN_EPARSE, "f.tn:1:19: 'a' is defined twice");
-    refused("{ lambda in:f64[3] . let in () }", TN_EPARSE, "f.tn:1:10: expected a name, not 'in'");
+    refused("{ lambda True:f64[3] . let in () }", TN_EPARSE, "f.tn:1:10: expected a name, not 'True'");
+    refused("{ lambda a:f64[3] . let in a }", TN_EPARSE, "f.tn:1:30: expected a name, not '}'");
     refused("{ lambda a:f16[3] . let in () }", TN_EPARSE, "expected a dtype");
     refused("{ lambda a:stack[3] . let in () }", TN_EPARSE, "'stack' is reserved");
     refused("{ lambda a:f64[-3] . let in () }", TN_EPARSE, "a dimension is negative");
@@ -369,6 +503,8 @@ static void test_parameter_errors(void **state) {
     (void)state;
     refused(IN "c = reduce_sum a in (c,) }", TN_EPARSE, "reduce_sum needs the parameter axes");
     refused(IN "c = reduce_sum[axes=(0,) axes=(0,)] a in (c,) }", TN_EPARSE, "parameter 'axes' is given twice");
+    refused(IN "c = sin[region=1 region=2] a in (c,) }", TN_EPARSE, "parameter 'region' is given twice");
+    refused(IN "c = sin[linear=False linear=False] a in (c,) }", TN_EPARSE, "parameter 'linear' is given twice");
     refused(IN "c = reduce_sum[axes=0] a in (c,) }", TN_EPARSE, "expected a tuple, not '0'");
     refused(IN "c = reduce_sum[axes=(0] a in (c,) }", TN_EPARSE, "expected ',', not ']'");
     refused(IN "c = reduce_sum[region=-1 axes=(0,)] a in (c,) }", TN_EPARSE, "a region is a number");
@@ -498,16 +634,31 @@ static void test_large(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_design_sample),    cmocka_unit_test(test_empty_parts),
-        cmocka_unit_test(test_parameters),       cmocka_unit_test(test_nested),
-        cmocka_unit_test(test_shared),           cmocka_unit_test(test_names),
-        cmocka_unit_test(test_numbers),          cmocka_unit_test(test_every_bit),
-        cmocka_unit_test(test_locale),           cmocka_unit_test(test_jax_layout),
-        cmocka_unit_test(test_jax_literals),     cmocka_unit_test(test_jax_primitives),
-        cmocka_unit_test(test_left_out),         cmocka_unit_test(test_syntax_errors),
-        cmocka_unit_test(test_parameter_errors), cmocka_unit_test(test_type_errors),
-        cmocka_unit_test(test_nesting),          cmocka_unit_test(test_shared_is_linear),
-        cmocka_unit_test(test_garbage),          cmocka_unit_test(test_large),
+        cmocka_unit_test(test_design_sample),
+        cmocka_unit_test(test_empty_parts),
+        cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_nested),
+        cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_every_bit),
+        cmocka_unit_test(test_locale),
+        cmocka_unit_test(test_jax_layout),
+        cmocka_unit_test(test_jax_literals),
+        cmocka_unit_test(test_jax_primitives),
+        cmocka_unit_test(test_left_out),
+        cmocka_unit_test(test_syntax_errors),
+        cmocka_unit_test(test_parameter_errors),
+        cmocka_unit_test(test_type_errors),
+        cmocka_unit_test(test_nesting),
+        cmocka_unit_test(test_shared_is_linear),
+        cmocka_unit_test(test_garbage),
+        cmocka_unit_test(test_large),
+        cmocka_unit_test(test_keywords_as_names),
+        cmocka_unit_test(test_fill_values),
+        cmocka_unit_test(test_optional_parameters),
+        cmocka_unit_test(test_batched_while),
+        cmocka_unit_test(test_logical_reductions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
