@@ -690,14 +690,14 @@ typedef struct tn_compile_options {
      * "cc"), and an existing directory for compiled programs (NULL: $XDG_CACHE_HOME/tansy or ~/.cache/tansy, made where
      * it is missing).  What is in the directory is run, so it must be the user's own and not writable to others, and
      * nobody but the user and the superuser may be able to put another in its place: each directory and symbolic link
-     * on its way is theirs and not writable to others, or sticky, as /tmp.  A program is compiled once for each compiler
-     * and kind of processor; processes may share the directory, and what is in it may be removed at any time.
+     * on its way is theirs and not writable to others, or sticky, as /tmp.  A program is compiled once for each
+     * compiler and kind of processor; processes may share the directory, and what is in it may be removed at any time.
      * The compiler is started without a shell, in a directory of its own.  Where this cannot be done the interpreter
-     * runs (tn_exec_backend).  A process with more rights than its caller (set-user-ID and the like) takes nothing of this from
-     * the environment: "cc" is looked for in /usr/bin and /bin, and without a cache_dir nothing is kept. */
+     * runs (tn_exec_backend).  A process with more rights than its caller (set-user-ID and the like) takes nothing of
+     * this from the environment: "cc" is looked for in /usr/bin and /bin, and without a cache_dir nothing is kept. */
     const char *cc;
     const char *cache_dir;
-    int math; /* a tn_math */
+    int math;           /* a tn_math */
     double cc_seconds;  /* how long the compiler may take, before it is ended and the interpreter runs (0: 600) */
     size_t cache_bytes; /* of programs in cache_dir: above it those that were not used longest are removed (0: 1 GiB) */
 } tn_compile_options;
@@ -733,7 +733,10 @@ TN_API size_t tn_exec_spill_bytes(const tn_exec *e);
  * tn_call of the same executable; TN_ECALLBACK; TN_ECANCELLED; TN_EASSERT; TN_ENOMEM at the
  * first call, and where stacks find no memory or reach stack_limit; TN_EIO when the spill file cannot be written (disk
  * full) or does not give back what was written.  After a failure outputs may have been written in part, and the next
- * call begins anew. */
+ * call begins anew.
+ * The floating-point mode that this thread is in (rounding, flushed subnormals, traps: fesetround, feenableexcept,
+ * MXCSR) does not matter: the program runs in the default one, and this thread has its own again when the call returns,
+ * with the exceptions that were raised (docs/execution.md, "What must not depend on fusion"). */
 TN_API tn_status tn_call(tn_exec *e, const void *const *in, void *const *out);
 
 /* A workspace, one per thread.  `memory` of at least tn_work_bytes(e) bytes, or

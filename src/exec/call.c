@@ -1,6 +1,8 @@
 /* tn_call, tn_call_in: arguments in, steps, errors out.  Allocates nothing but tn_call's own workspace. */
+#include "base/fp_mode.h"
 #include "exec/exec.h"
 #include "exec/gemm_context.h"
+#include "exec/parallel.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -125,7 +127,10 @@ tn_status tn_call_in(const tn_exec *e, tn_work *w, const void *const *in, void *
                         .size = sizeof w->error,
                         .file = &w->file,
                         .stacks = &w->stacks};
+    const tn_i_fp_mode mode = tn_i_fp_enter();
+    if (tn_i_fp_differs(mode) && r.threads > 1) tn_i_threads_by_default(e->process, (uint32_t)r.threads);
     status = tn_i_run_plan(e->plan, &r, w->frame);
+    tn_i_fp_leave(mode);
     if (tn_i_stacks_used(&w->stacks)) tn_i_stacks_reset(&w->stacks);
     return status;
 }

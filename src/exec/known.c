@@ -1,6 +1,7 @@
 /* Arrays that depend on no input, such as the basis of a Jacobian, the slices and concatenations of it, and masks: they
  * are computed here, once, and are constants of the program.  Only where each element is exact, so that it does not
  * matter who computes it, and where reading it costs no more than making it. */
+#include "base/fp_mode.h"
 #include "exec/fuse.h"
 #include "exec/plan.h"
 #include "prims/layout.h"
@@ -83,7 +84,10 @@ static bool know(known *k, const tn_i_eqn *e) {
     }
     if (!(k->data[e->out] = tn_i_alloc(k->f->ctx, bytes_of(k, e->out)))) return false;
     k->worth[e->out] = worth;
-    if (!run(k, e)) {
+    const tn_i_fp_mode mode = tn_i_fp_enter();
+    const bool ran = run(k, e);
+    tn_i_fp_leave(mode);
+    if (!ran) {
         tn_i_free(k->f->ctx, k->data[e->out], bytes_of(k, e->out));
         k->data[e->out] = NULL;
     }

@@ -1,5 +1,7 @@
 #include "exec/parallel.h"
 
+#include "base/fp_mode.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -86,13 +88,25 @@ void tn_i_in_pieces(long process, uint32_t threads, int64_t pieces, tn_i_pieces_
     {
         TAKEN_OVER(begun);
         const int64_t i = omp_get_thread_num(), n = omp_get_num_threads();
+        const tn_i_fp_mode mode = tn_i_fp_enter();
         run(with, (int)i, pieces * i / n, pieces * (i + 1) / n);
+        tn_i_fp_leave(mode);
         HANDED_OVER(ended);
     }
     TAKEN_OVER(ended);
 }
+void tn_i_threads_by_default(long process, uint32_t threads) {
+    if (!tn_i_same_process(process)) return; /* new ones have the mode of who makes them */
+#pragma omp parallel num_threads(threads)
+    (void)tn_i_fp_enter();
+}
 #else
 bool tn_i_nest_threads(void) { return false; }
+
+void tn_i_threads_by_default(long process, uint32_t threads) {
+    (void)process;
+    (void)threads;
+}
 
 void tn_i_in_pieces(long process, uint32_t threads, int64_t pieces, tn_i_pieces_fn *run, void *with) {
     (void)process;

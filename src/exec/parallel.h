@@ -18,5 +18,8 @@ bool tn_i_same_process(long process);
 /* All pieces, each by one of at most `threads` threads, which have some in a row; returns when all are done.  In another
  * process than that, a child of it, threads are started for these pieces, and ended. */
 void tn_i_in_pieces(long process, uint32_t threads, int64_t pieces, tn_i_pieces_fn *run, void *with);
+/* Before products on several threads, where the caller's mode (base/fp_mode.h) is another: OpenMP's get the default one,
+ * and keep it, for who made them may have had that other mode too. */
+void tn_i_threads_by_default(long process, uint32_t threads);
 
 #endif

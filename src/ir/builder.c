@@ -1,4 +1,5 @@
 /* The builder: typing, folding and value numbering of equations as they are emitted. */
+#include "base/fp_mode.h"
 #include "ir/depends.h"
 #include "ir/params.h"
 #include "prims/prim.h"
@@ -165,10 +166,17 @@ static uint64_t f32_bits(float x) {
     return u;
 }
 
+static float to_nearest(double x) {
+    const tn_i_fp_mode mode = tn_i_fp_enter();
+    volatile float y = (float)x; /* here, and not where the mode is another */
+    tn_i_fp_leave(mode);
+    return y;
+}
+
 tn_i_var tn_i_literal_f64(tn_i_builder *b, int dtype, double x) {
     switch (dtype) {
     case TN_F64: return tn_i_literal(b, dtype, f64_bits(x));
-    case TN_F32: return tn_i_literal(b, dtype, f32_bits((float)x));
+    case TN_F32: return tn_i_literal(b, dtype, f32_bits(to_nearest(x)));
     default: return tn_i_literal_i64(b, dtype, (int64_t)x);
     }
 }
@@ -303,12 +311,17 @@ static tn_i_var fold(tn_i_builder *b, const tn_i_query *q, const tn_i_var *in) {
                          .out = &out,
                          .threads = 1,
                          .message = message};
-        if (prim->kernel(&k) != TN_OK) return TN_NOVAR;
+        const tn_i_fp_mode mode = tn_i_fp_enter();
+        const tn_status status = prim->kernel(&k);
+        tn_i_fp_leave(mode);
+        if (status != TN_OK) return TN_NOVAR;
     } else {
         tn_i_strip *strip = prim->strip[q->in[prim->strip_operand]->dtype];
         const int64_t stride[3] = {0, 0, 0};
         if (!strip) return TN_NOVAR;
+        const tn_i_fp_mode mode = tn_i_fp_enter();
         strip(1, data, stride, &result, 0);
+        tn_i_fp_leave(mode);
     }
     return tn_i_literal(b, q->out[0].dtype, result);
 }
