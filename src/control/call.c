@@ -73,7 +73,7 @@ static void transpose_call(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
             linear[i] = r->in[i] == TN_NOVAR;
             if (!linear[i]) in[n++] = r->in[i];
         }
-        e = tn_i_nested_transpose(r, r->p[PROGRAM].u.fn, linear);
+        e = tn_i_nested_transpose(r, r->p[PROGRAM].u.fn, linear, r->in);
     } else
         b->failed = true;
     if (e) {

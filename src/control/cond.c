@@ -239,7 +239,7 @@ static void transpose_cond(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
         if (!linear[i]) in[n++] = r->in[i];
     }
     for (uint32_t k = 0; ok && k < branches; k++) {
-        const tn_i_memo_entry *e = tn_i_nested_transpose(r, tn_i_branch(r, k), linear + 1);
+        const tn_i_memo_entry *e = tn_i_nested_transpose(r, tn_i_branch(r, k), linear + 1, r->in + 1);
         ok = e != NULL;
         if (ok) f[k] = e->result[0];
     }

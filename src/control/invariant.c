@@ -127,12 +127,19 @@ static bool dear(const program *m, const tn_i_eqn *e, bool *is) {
     return true;
 }
 
+/* Zeros are linear, but only where it is seen that they are zeros: an input does not tell. */
+static bool are_zeros(const program *m, const tn_i_eqn *e) {
+    return m->w->motion == TN_I_TO_DERIVE && e->nout && m->f->val[e->out].zero;
+}
+
 static bool weigh(program *m, const tn_i_eqn *e) {
     const double of = made_of(m, e), few = m->w->motion == TN_I_TO_RUN ? LITTLE : NUMBER;
     double bytes = 0;
     bool keeps = false;
     for (uint32_t j = 0; j < e->nout; j++) bytes += (double)tn_type_bytes(m->f->val[e->out + j].type);
-    if (e->nin && bytes <= (of > few ? of : few))
+    if (are_zeros(m, e))
+        keeps = false;
+    else if (e->nin && bytes <= (of > few ? of : few))
         keeps = true;
     else if (e->nin && !dear(m, e, &keeps))
         return false;

@@ -133,7 +133,10 @@ static void results(work *w, tn_i_var v, tn_i_var *ct_in) {
 
 static tn_fn *transposed_body(work *w) {
     tn_fn *f = with_consts(w);
-    const tn_i_memo_entry *e = f ? tn_i_nested_transpose(w->r, f, w->linear) : NULL;
+    tn_i_var *given = room(w, w->l.body->nin, sizeof *given);
+    for (uint32_t i = 0; given && i < w->l.body->nin; i++)
+        given[i] = i < w->l.index ? TN_NOVAR : w->r->in[tn_i_loop_operand(&w->l, i)];
+    const tn_i_memo_entry *e = f && given ? tn_i_nested_transpose(w->r, f, w->linear, given) : NULL;
     tn_fn *g = e ? reorder(w, e->result[0]) : NULL;
     tn_i_fn_unref(f);
     return g;

@@ -56,11 +56,48 @@ const tn_i_memo_entry *tn_i_nested_vmap(tn_i_rule *r, const tn_fn *f, const bool
     return e ? e : failed(r);
 }
 
-const tn_i_memo_entry *tn_i_nested_transpose(tn_i_rule *r, const tn_fn *f, const bool *linear) {
-    const tn_i_memo_entry *e = tn_i_memo_find(r->memo, &transpose_kind, f, linear, f->nin * sizeof *linear);
-    if (e) return e;
-    tn_fn *g = tn_i_transpose(f, linear, r->memo);
-    if (g) e = tn_i_memo_add(r->memo, &transpose_kind, f, linear, f->nin * sizeof *linear, g, NULL, NULL, 0);
+/* f, which makes the inputs that are zeros itself: that they are linear is seen of zeros alone, not of inputs. */
+static tn_fn *with_zeros(const tn_fn *f, const bool *zero) {
+    tn_i_builder b;
+    tn_i_builder_init(&b, f->ctx);
+    b.named_after = f;
+    b.regions = f->regions;
+    b.mixed = f->mixed;
+    tn_i_var *in = tn_i_alloc_array(f->ctx, f->nin, sizeof *in), *out = tn_i_alloc_array(f->ctx, f->nout, sizeof *out);
+    b.failed = !in || !out;
+    for (uint32_t i = 0; i < f->nin && !b.failed; i++) in[i] = tn_i_input(&b, f->val[i].type, f->val[i].linear);
+    for (uint32_t i = 0; i < f->nin && !b.failed; i++)
+        if (zero[i]) in[i] = tn_i_zeros(&b, f->val[i].type);
+    if (!b.failed) tn_i_inline(&b, f, in, out);
+    tn_fn *g = tn_i_finish(&b, f->nout, out);
+    tn_i_free(f->ctx, in, f->nin * sizeof *in);
+    tn_i_free(f->ctx, out, f->nout * sizeof *out);
+    return g;
+}
+
+static tn_fn *transposed(const tn_fn *f, const bool *linear, const bool *zero, tn_i_memo *memo) {
+    bool any = false;
+    for (uint32_t i = 0; i < f->nin; i++) any |= zero[i];
+    if (!any || !tn_i_separable(f)) return tn_i_transpose(f, linear, memo);
+    tn_fn *g = with_zeros(f, zero), *t = g ? tn_i_transpose(g, linear, memo) : NULL;
+    tn_i_fn_unref(g);
+    return t;
+}
+
+const tn_i_memo_entry *tn_i_nested_transpose(tn_i_rule *r, const tn_fn *f, const bool *linear, const tn_i_var *given) {
+    tn_ctx *c = r->b->ctx;
+    const size_t n = f->nin;
+    bool *key = tn_i_alloc_array(c, 2 * n, sizeof *key), *zero = key ? key + n : NULL;
+    const tn_i_memo_entry *e = NULL;
+    for (uint32_t i = 0; key && i < f->nin; i++) {
+        key[i] = linear[i];
+        zero[i] = !linear[i] && given[i] != TN_NOVAR && tn_i_is_zero(r->b, given[i]);
+    }
+    if (key && !(e = tn_i_memo_find(r->memo, &transpose_kind, f, key, 2 * n * sizeof *key))) {
+        tn_fn *g = transposed(f, linear, zero, r->memo);
+        if (g) e = tn_i_memo_add(r->memo, &transpose_kind, f, key, 2 * n * sizeof *key, g, NULL, NULL, 0);
+    }
+    tn_i_free(c, key, 2 * n * sizeof *key);
     return e ? e : failed(r);
 }
 

@@ -11,8 +11,8 @@
 const tn_i_memo_entry *tn_i_nested_jvp(tn_i_rule *r, const tn_fn *f, const tn_i_var *din);
 /* vmap of f; with `all` every output is batched; out_batched in entry->flags. */
 const tn_i_memo_entry *tn_i_nested_vmap(tn_i_rule *r, const tn_fn *f, const bool *batched, bool all);
-/* (other inputs.. | ct of outputs..) -> ct of the inputs told by `linear`. */
-const tn_i_memo_entry *tn_i_nested_transpose(tn_i_rule *r, const tn_fn *f, const bool *linear);
+/* (other inputs.. | ct of outputs..) -> ct of the inputs told by `linear`; given: the operands of the others. */
+const tn_i_memo_entry *tn_i_nested_transpose(tn_i_rule *r, const tn_fn *f, const bool *linear, const tn_i_var *given);
 /* Same, of a program with linear inputs of its own. */
 const tn_i_memo_entry *tn_i_nested_transpose_linear(tn_i_rule *r, const tn_fn *f);
 

@@ -1,9 +1,11 @@
-/* usage: mutants [--prim NAME] [--n N] [--list] [--caught]
+/* usage: mutants [--prim NAME] [--n N] [--share S [--seed K]] [--list] [--caught]
  *
  * Breaks one rule of one primitive at a time; the laws must catch every mutant, and must let the
  * unbroken copy of each descriptor pass.  A mutant is caught as soon as any law fails: first the
  * one that states the rule, then all of them over N samples (200), over generated programs and over
- * ten times as many samples. */
+ * ten times as many samples.  What fails unbroken as well catches none.
+ *
+ * --share S takes one primitive in S, and of it a dozen mutants or a few more: which ones, seed K tells. */
 #include "mutants/mutant.h"
 
 #include <stdio.h>
@@ -12,8 +14,10 @@
 
 typedef struct run {
     const char *prim;
-    long n, passed, failed;
+    long n, share, passed, failed;
+    uint64_t seed;
     bool list, caught;
+    bool generated; /* the laws hold for generated programs, nothing broken */
 } run;
 
 /* The laws that state what a part must do. */
@@ -33,32 +37,46 @@ static const char *const first_laws[NPARTS][3] = {[PART_PARTIAL] = {"jvp"},
                                                   [PART_SPLIT] = {"linearize"},
                                                   [PART_PRUNE] = {"vjp"}};
 
-static bool noticed(const mutant *m, const char *law, const char *prim, long n) {
+/* Whether a law fails with m (NULL: nothing) in the place of its primitive.  Strips and simplifications are not told
+ * their primitive, and have to be pointed at it. */
+static bool noticed(mutant *m, const char *law, const char *prim, long n) {
     const tn_prim *registry[TN_NPRIMS];
     memcpy(registry, tn_i_registry, sizeof registry);
-    registry[m->prim.id] = &m->prim;
+    if (m) {
+        mutant_wrap_rules(m);
+        mutant_wrap_kernels(m);
+        registry[m->prim.id] = &m->prim;
+    }
     const laws_options o = {
         .n = n, .seed = 1, .law = law, .prim = prim, .registry = registry, .quiet = true, .stop = true};
     return laws_run_all(&o).failed > 0;
 }
 
-/* The law that caught it; NULL: none did. */
-static const char *caught_by(const run *r, const mutant *m) {
-    for (int k = 0; k < 3 && first_laws[m->part][k]; k++)
-        if (noticed(m, first_laws[m->part][k], m->prim.name, r->n / 5)) return first_laws[m->part][k];
-    if (noticed(m, NULL, m->prim.name, r->n)) return "all laws";
-    if (noticed(m, NULL, "generated", r->n)) return "generated programs";
-    return noticed(m, NULL, m->prim.name, 10 * r->n) ? "all laws, of many samples" : NULL;
+/* What is not broken must hold, or nothing is caught by it. */
+static bool holds(run *r, mutant *unbroken, const char *prim, long n) {
+    const bool held = !noticed(unbroken, NULL, prim, n);
+    *(held ? &r->passed : &r->failed) += 1;
+    if (!held) (void)printf("FAILED %s: the laws do not hold for %ld samples with nothing broken\n", prim, n);
+    return held;
 }
 
-static void one(run *r, mutant *m) {
-    mutant_wrap_rules(m);
-    mutant_wrap_kernels(m);
+/* The law that caught m; NULL: none did.  unbroken: its primitive, over which all laws hold for n samples. */
+static const char *caught_by(run *r, mutant *m, mutant *unbroken) {
+    const char *prim = m->prim.name;
+    for (int k = 0; k < 3 && first_laws[m->part][k]; k++)
+        if (noticed(m, first_laws[m->part][k], prim, r->n / 5)) return first_laws[m->part][k];
+    if (noticed(m, NULL, prim, r->n)) return "all laws";
+    if (r->generated && noticed(m, NULL, "generated", r->n)) return "generated programs";
+    return noticed(m, NULL, prim, 10 * r->n) && holds(r, unbroken, prim, 10 * r->n) ? "all laws, of many samples"
+                                                                                    : NULL;
+}
+
+static void one(run *r, mutant *m, mutant *unbroken) {
     if (r->list) {
         (void)printf("%s\n", m->name);
         return;
     }
-    const char *law = caught_by(r, m);
+    const char *law = caught_by(r, m, unbroken);
     *(law ? &r->passed : &r->failed) += 1;
     if (!law)
         (void)printf("SURVIVED %s%s\n", m->name, m->hits ? "" : " (never reached)");
@@ -67,46 +85,66 @@ static void one(run *r, mutant *m) {
     (void)fflush(stdout);
 }
 
+/* A share of n: every step-th, from a place that the seed tells; n all of them. */
+static size_t share_of(const run *r, const char *prim, size_t n, size_t *step) {
+    enum { MUTANTS = 12 };
+    *step = r->share && n > MUTANTS ? n / MUTANTS : 1;
+    return tn_i_hash(r->seed, prim, strlen(prim)) / 2 % *step;
+}
+
+static bool has_share(const run *r, int id) {
+    tn_i_rng g = {r->seed};
+    return !r->share || (id + tn_i_pick(&g, 0, r->share - 1)) % r->share == 0;
+}
+
 static void primitive(run *r, const tn_prim *prim) {
-    mutant control;
+    mutant unbroken;
     mutants list = {NULL, 0, 0};
-    mutant_init(&control, prim, PART_NONE, NEGATED, -1, -1);
-    mutant_wrap_rules(&control);
-    mutant_wrap_kernels(&control);
-    const bool broken = noticed(&control, NULL, prim->name, r->n);
-    *(broken ? &r->failed : &r->passed) += 1;
-    if (broken) (void)printf("FAILED %s: the laws do not hold for its unbroken copy\n", prim->name);
-    mutants_of(&list, &control);
-    for (size_t k = 0; k < list.n; k++) one(r, &list.v[k]);
+    size_t step;
+    mutant_init(&unbroken, prim, PART_NONE, NEGATED, -1, -1);
+    (void)holds(r, &unbroken, prim->name, r->n);
+    mutants_of(&list, &unbroken);
+    for (size_t k = share_of(r, prim->name, list.n, &step); k < list.n; k += step) one(r, &list.v[k], &unbroken);
     free(list.v);
 }
 
 static int usage(void) {
-    (void)fprintf(stderr, "usage: mutants [--prim NAME] [--n N] [--list] [--caught]\n");
+    (void)fprintf(stderr, "usage: mutants [--prim NAME] [--n N] [--share S [--seed K]] [--list] [--caught]\n");
     return 2;
+}
+
+static bool read_arguments(run *r, int argc, char **argv) {
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--list") == 0)
+            r->list = true;
+        else if (strcmp(argv[i], "--caught") == 0)
+            r->caught = true;
+        else if (i + 1 == argc)
+            return false;
+        else if (strcmp(argv[i], "--prim") == 0)
+            r->prim = argv[++i];
+        else if (strcmp(argv[i], "--n") == 0)
+            r->n = strtol(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--share") == 0)
+            r->share = strtol(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--seed") == 0)
+            r->seed = strtoull(argv[++i], NULL, 10);
+        else
+            return false;
+    }
+    return r->n > 0 && r->share >= 0;
 }
 
 int main(int argc, char **argv) {
     run r = {.n = 200};
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--list") == 0)
-            r.list = true;
-        else if (strcmp(argv[i], "--caught") == 0)
-            r.caught = true;
-        else if (i + 1 == argc)
-            return usage();
-        else if (strcmp(argv[i], "--prim") == 0)
-            r.prim = argv[++i];
-        else if (strcmp(argv[i], "--n") == 0)
-            r.n = strtol(argv[++i], NULL, 10);
-        else
-            return usage();
-    }
-    if (r.n < 1) return usage();
-    for (int id = 0; id < TN_NPRIMS; id++) {
-        if (r.prim && strcmp(r.prim, tn_i_registry[id]->name) != 0) continue;
-        primitive(&r, tn_i_registry[id]);
-    }
+    if (!read_arguments(&r, argc, argv)) return usage();
+    if (r.share)
+        (void)printf("of one primitive in %ld: --share %ld --seed %llu\n", r.share, r.share,
+                     (unsigned long long)r.seed);
+    r.generated = !r.list && holds(&r, NULL, "generated", r.n);
+    for (int id = 0; id < TN_NPRIMS; id++)
+        if (!r.prim ? has_share(&r, id) : strcmp(r.prim, tn_i_registry[id]->name) == 0)
+            primitive(&r, tn_i_registry[id]);
     if (!r.list) (void)printf("%ld passed, %ld failed\n", r.passed, r.failed);
     return r.failed ? 1 : 0;
 }

@@ -124,6 +124,7 @@ static bool linearity(const tn_fn *f, const tn_i_eqn *e, const uint8_t *in, uint
 
 static void break_sets(mutant *m) {
     uint32_t *set = m->prim.linear;
+    memcpy(set, m->prim.original->linear, sizeof m->prim.linear);
     m->hits = 1;
     if (m->how == JOINED) set[0] |= TN_OPERAND(m->index);
     if (m->how == ADDED) set[set[0] ? 1 : 0] = TN_OPERAND(m->index);

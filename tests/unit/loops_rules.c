@@ -355,6 +355,41 @@ static void test_linearity(void **state) {
     }
 }
 
+/* Zeros that a nested program is given, where a loop in it begins to add what is linear. */
+static void test_zeros_given(void **state) {
+    (void)state;
+#define SUM                                                                                                        \
+    "d:f64[2] = scan[program={ lambda c:f64[2] d:f64[2] . let e:f64[2] = add c d in (e,) } length=3 num_consts=1 " \
+    "num_carry=1] c a"
+    static const char *const given[] = {
+        "scan[program={ lambda a:f64[2] c:f64[2] . let " SUM " in (d,) } length=2 num_consts=1 num_carry=1] z t",
+        "scan[program={ lambda c:f64[2] a:f64[2] . let " SUM " in (d,) } length=2 num_consts=0 num_carry=1] t zs",
+        "call[name=\"sum\" program={ lambda a:f64[2] c:f64[2] . let " SUM " in (d,) }] z t",
+        "cond[branches=({ lambda a:f64[2] c:f64[2] . let " SUM " in (d,) }, { lambda a:f64[2] c:f64[2] . let in (c,) "
+        "})] n z t"};
+#undef SUM
+    static const double want[] = {9, 9, 3, 3};
+    for (size_t k = 0; k < sizeof given / sizeof *given; k++) {
+        tn_ctx *c = checked();
+        char text[1024];
+        (void)snprintf(text, sizeof text,
+                       "{ lambda n:i32[] | t:f64[2] . let z:f64[2] = broadcast_in_dim[shape=(2,) "
+                       "broadcast_dimensions=()] 0.0:f64[] zs:f64[2,2] = broadcast_in_dim[shape=(2, 2) "
+                       "broadcast_dimensions=()] 0.0:f64[] y:f64[2] = %s in (y,) }",
+                       given[k]);
+        const int32_t n = 0;
+        const double t[2] = {1, -2}, twice[2] = {want[k], -2 * want[k]};
+        double there[2], back[2];
+        tn_fn *f = parsed(c, text), *g = made(c, tn_transpose(f));
+        run(f, TN_INPUTS(&n, t), TN_OUTPUTS(there));
+        run(g, TN_INPUTS(&n, t), TN_OUTPUTS(back));
+        close_to(there, twice, 2, 0);
+        close_to(back, twice, 2, 0);
+        (void)made(c, tn_transpose(g));
+        tn_ctx_free(c);
+    }
+}
+
 /* ---- what is refused --------------------------------------------------------------------- */
 
 typedef struct outside {
@@ -428,6 +463,7 @@ int main(void) {
                                        cmocka_unit_test(test_batched_choice_of_loops),
                                        cmocka_unit_test(test_added_stacks),
                                        cmocka_unit_test(test_linearity),
+                                       cmocka_unit_test(test_zeros_given),
                                        cmocka_unit_test(test_no_carried_stacks),
                                        cmocka_unit_test(test_carried_stacks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
