@@ -89,7 +89,7 @@ static bool linearity_cond(const tn_fn *f, const tn_i_eqn *e, const uint8_t *in,
 
 static bool depends_cond(tn_i_memo *m, const tn_i_eqn *e, const uint8_t *in, uint8_t *out) {
     const tn_i_param *p = &e->params->v[TN_COND_BRANCHES];
-    memset(out, in[0] != 0, e->nout);
+    memset(out, in[0], e->nout);
     if (in[0]) return true;
     uint8_t *here = tn_i_alloc(m->ctx, e->nout);
     bool ok = here != NULL;
@@ -359,12 +359,23 @@ static void prune_cond(tn_i_rule *r, const bool *used, tn_i_var *out) {
 
 /* ---- test cases ------------------------------------------------------------------------------ */
 
-/* Branch k of x, y: a product in one, and what is linear or unused in the others. */
-static const tn_fn *sample_branch(tn_ctx *c, const tn_type *t, int64_t k) {
+/* Branch k of x, y: each reads others of them, or both. */
+static void sample_linear(tn_i_builder *b, int64_t k, tn_i_var x, tn_i_var y, tn_i_var *out) {
+    out[0] = k == 0 ? tn_i_op2(b, TN_P_add, x, y) : k == 1 ? tn_i_op1(b, TN_P_neg, x) : y;
+    out[1] = k == 0 ? tn_i_op2(b, TN_P_mul, y, tn_i_number_like(b, y, 3)) : k == 1 ? x : tn_i_op2(b, TN_P_sub, x, y);
+    out[2] = k == 1 ? y : x;
+}
+
+/* A product in one, and what is linear or unused in the others. */
+static const tn_fn *sample_branch(tn_ctx *c, const tn_type *t, int64_t k, bool linear) {
     tn_i_builder b;
     tn_i_builder_init(&b, c);
     const tn_i_var x = tn_i_input(&b, t, false), y = tn_i_input(&b, t, false);
-    tn_i_var out[2];
+    tn_i_var out[3];
+    if (linear) {
+        sample_linear(&b, k, x, y, out);
+        return tn_i_finish(&b, 3, out);
+    }
     out[0] = k == 0 ? tn_i_op2(&b, TN_P_mul, x, y) : k == 1 ? tn_i_op1(&b, TN_P_sin, x) : tn_i_number_like(&b, x, 0.5);
     out[1] = k == 0 ? y : k == 1 ? tn_i_op2(&b, TN_P_mul, out[0], y) : tn_i_op1(&b, TN_P_neg, y);
     return tn_i_finish(&b, 2, out);
@@ -373,9 +384,10 @@ static const tn_fn *sample_branch(tn_ctx *c, const tn_type *t, int64_t k) {
 static bool sample_cond(tn_i_rng *g, int dtype, tn_i_case *c) {
     tn_type t;
     const uint32_t n = (uint32_t)tn_i_pick(g, 2, 3);
+    const bool linear = tn_i_pick(g, 0, 2) == 0;
     tn_i_sample_shape(g, &t, dtype, 0, 3);
     for (uint32_t k = 0; k < n; k++)
-        if (!(c->fns[k] = sample_branch(c->ctx, &t, k))) return false;
+        if (!(c->fns[k] = sample_branch(c->ctx, &t, k, linear))) return false;
     c->nin = 3;
     c->in[0] = tn_type_of(n == 2 && tn_i_pick(g, 0, 1) ? TN_BOOL : TN_I32, 0, NULL);
     c->in[1] = c->in[2] = t;

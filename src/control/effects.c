@@ -159,7 +159,8 @@ static void fill_true(tn_i_rng *r, const tn_i_case *c, uint32_t i, void *data) {
 
 static bool sample_progress(tn_i_rng *g, int dtype, tn_i_case *c) {
     if (!sample_print(g, dtype, c)) return false;
-    c->in[0] = tn_type_of(TN_I64, 0, NULL);
+    const int64_t lanes[2] = {tn_i_pick(g, 1, 3), tn_i_pick(g, 1, 3)};
+    c->in[0] = tn_type_of(TN_I64, (size_t)tn_i_pick(g, 0, 2), lanes); /* of several dimensions: of lanes */
     c->p[EVERY] = (tn_i_param){.kind = TN_K_INT, .u.i = 1};
     return true;
 }

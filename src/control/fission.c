@@ -78,7 +78,7 @@ static bool ahead_of(pass *p, const tn_i_eqn *e, ahead *a) {
     a->in = tn_i_alloc(p->ctx, a->s.body->nin);
     a->out = tn_i_alloc(p->ctx, a->s.body->nout);
     if (!a->in || !a->out) return false;
-    memset(a->in + a->s.index + a->s.nconst, 1, a->s.ncarry);
+    memset(a->in + a->s.index + a->s.nconst, TN_OF_LENGTH, a->s.ncarry);
     return tn_i_depends_through(&p->depends, a->s.body, a->in, a->out);
 }
 
@@ -153,7 +153,7 @@ static bool follow(pass *p, cut *k, bool *apart) {
     const uint32_t c0 = s->index + s->nconst;
     bool any = false;
     for (uint32_t x = 0; x < s->nx; x++) {
-        k->in[c0 + s->ncarry + x] = is_bad(p, s, tn_i_in(p->f, k->e)[s->x0 + x]);
+        k->in[c0 + s->ncarry + x] = is_bad(p, s, tn_i_in(p->f, k->e)[s->x0 + x]) ? TN_OF_LENGTH : 0;
         any |= k->in[c0 + s->ncarry + x];
     }
     *apart = false;

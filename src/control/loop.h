@@ -98,7 +98,7 @@ void tn_i_loop_add_cost(tn_i_cost *sum, const tn_fn *f, double times);
 /* One rule a file */
 void tn_i_loop_jvp(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout);
 void tn_i_loop_split(tn_i_rule *r, const bool *unknown, tn_i_var *out, const tn_i_plan_by *how);
-void tn_i_loop_transpose(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in);
+void tn_i_scan_transpose(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in);
 void tn_i_loop_batch(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched);
 bool tn_i_loop_needs(tn_i_rule *r, const bool *used, bool *operand);
 void tn_i_loop_prune(tn_i_rule *r, const bool *used, tn_i_var *out);

@@ -16,8 +16,8 @@ bool tn_i_loop_spread(tn_i_memo *m, const tn_i_loop_eqn *l, uint8_t *inner, uint
         changed = false;
         if (!tn_i_depends_through(m, l->body, inner, out)) return false;
         for (uint32_t j = 0; j < l->ncarry; j++) {
-            if (!out[j] || inner[carry + j]) continue;
-            inner[carry + j] = 1;
+            if ((out[j] | inner[carry + j]) == inner[carry + j]) continue;
+            inner[carry + j] |= out[j];
             changed = true;
         }
     }
@@ -39,7 +39,7 @@ bool tn_i_loop_depends(tn_i_memo *m, const tn_i_eqn *e, const uint8_t *in, uint8
     tn_i_arena_init(&a, m->ctx);
     const size_t width = (size_t)l.body->nin + (l.cond ? l.cond->nin : 0) + 1;
     uint8_t *inner = tn_i_arena_alloc(&a, width), *given = tn_i_arena_alloc(&a, (size_t)l.body->nout + 1);
-    uint8_t steps = l.counted && in[0], *cond = inner + l.body->nin;
+    uint8_t steps = l.counted ? in[0] : 0, *cond = inner + l.body->nin;
     bool ok = inner && given;
     if (ok) inner_flags(&l, in, inner);
     ok = ok && tn_i_loop_spread(m, &l, inner, given);
@@ -47,7 +47,7 @@ bool tn_i_loop_depends(tn_i_memo *m, const tn_i_eqn *e, const uint8_t *in, uint8
         cond_flags(&l, in, inner, cond);
         ok = tn_i_depends_through(m, l.cond, cond, &steps);
     }
-    for (uint32_t j = 0; j < l.body->nout && ok; j++) out[j < l.ncarry ? j : j + l.count] = given[j] || steps;
+    for (uint32_t j = 0; j < l.body->nout && ok; j++) out[j < l.ncarry ? j : j + l.count] = given[j] | steps;
     if (ok && l.count) out[l.ncarry] = steps;
     tn_i_arena_free(&a);
     return ok;

@@ -68,7 +68,7 @@ static uint8_t *find_variant(work *w) {
     if (!in || !out) return NULL;
     for (uint32_t i = 0; i < known->nin; i++) {
         const uint32_t at = w->known_at[i];
-        in[i] = at < w->l.index || at >= carry_in(w);
+        in[i] = at < w->l.index || at >= carry_in(w) ? TN_OF_LENGTH : 0;
         any |= in[i] != 0;
     }
     return !any || tn_i_depends_through(w->r->memo, known, in, out) ? out : NULL;

@@ -1,4 +1,4 @@
-/* Transposition: the loop in the other direction.
+/* Transposition of scans: the loop in the other direction.  A while's linear half is one (loop_split.c).
  *
  * Cotangents of the carry are its carry; those of linear consts are carries that each step adds to, in place, because
  * the step's transpose starts from what has been added so far; cotangents of ys are its xs, those of linear xs its ys.
@@ -167,13 +167,9 @@ static void transpose(work *w, const tn_i_var *ct, tn_i_var *ct_in) {
     tn_i_fn_unref(body);
 }
 
-void tn_i_loop_transpose(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
+void tn_i_scan_transpose(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
     work w = {.r = r};
     tn_i_loop_of(r->e->prim, r->p, r->nin, &w.l);
-    if (w.l.is_while || (w.l.counted && r->in[0] == TN_NOVAR)) {
-        tn_i_rule_fail(r, TN_ELINEAR, -1, "has no transpose as it stands: its number of steps is found when it runs");
-        return;
-    }
     tn_i_arena_init(&w.a, r->b->ctx);
     transpose(&w, ct, ct_in);
     tn_i_arena_free(&w.a);

@@ -86,7 +86,6 @@ const tn_prim tn_prim_while = {
     .depends = tn_i_loop_depends,
     .needs = tn_i_loop_needs,
     .jvp = tn_i_loop_jvp,
-    .transpose = tn_i_loop_transpose,
     .batch = tn_i_loop_batch,
     .split = tn_i_loop_split,
     .prune = tn_i_loop_prune,

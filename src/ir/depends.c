@@ -8,8 +8,8 @@
 static const char kind;
 
 static bool through_equation(tn_i_memo *m, const tn_fn *f, const tn_i_eqn *e, uint8_t *value, uint8_t *operand) {
-    bool any = false;
-    for (uint32_t i = 0; i < e->nin; i++) any |= (operand[i] = value[tn_i_in(f, e)[i]]) != 0;
+    uint8_t any = 0;
+    for (uint32_t i = 0; i < e->nin; i++) any |= operand[i] = value[tn_i_in(f, e)[i]];
     memset(value + e->out, any, e->nout);
     return !any || tn_i_depends(m, e, operand, value + e->out);
 }
@@ -40,7 +40,9 @@ bool tn_i_depends_through(tn_i_memo *m, const tn_fn *f, const uint8_t *in, uint8
 bool tn_i_depends(tn_i_memo *m, const tn_i_eqn *e, const uint8_t *in, uint8_t *out) {
     if (e->prim->depends) return e->prim->depends(m, e, in, out);
     if (!e->prim->split || !e->prim->body) {
-        memset(out, 1, e->nout);
+        uint8_t any = 0;
+        for (uint32_t i = 0; i < e->nin; i++) any |= in[i];
+        memset(out, any, e->nout);
         return true;
     }
     return tn_i_depends_through(m, e->params->v[e->prim->body - 1].u.fn, in, out);

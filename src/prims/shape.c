@@ -25,7 +25,8 @@ static bool sample_constant(tn_i_rng *r, int dtype, tn_i_case *c) {
     tn_i_sample_shape(r, &t, dtype, 1, 3);
     tn_i_blob *blob = tn_i_blob_new(c->ctx, &t);
     if (!blob) return false;
-    for (int64_t i = 0; i < tn_i_count(&t); i++)
+    const bool zeros = tn_i_pick(r, 0, 3) == 0;
+    for (int64_t i = 0; i < tn_i_count(&t) && !zeros; i++)
         tn_i_put(dtype, tn_i_blob_data(blob), i,
                  dtype == TN_BOOL ? (double)tn_i_pick(r, 0, 1) : tn_i_uniform(r, -5, 5));
     tn_i_blob_seal(blob);

@@ -1,6 +1,7 @@
 /* Sums of arrays as long as a loop (docs/loops.md): no equation but a loop takes them where only a run tells how long
  * that is, or where a schedule has each entry when it is read.  So that derivatives are the same programs under every
  * schedule, all sums of what loops stack are loops, until a program is planned (control/settle.c). */
+#include "ir/depends.h"
 #include "prims/c_text.h"
 
 #include <string.h>
@@ -53,8 +54,7 @@ static bool linearity_steps(const tn_fn *f, const tn_i_eqn *e, const uint8_t *in
 static bool depends_steps(struct tn_i_memo *m, const tn_i_eqn *e, const uint8_t *in, uint8_t *out) {
     (void)m;
     (void)e;
-    (void)in;
-    out[0] = 0;
+    out[0] = in[0] & TN_OF_LENGTH;
     return true;
 }
 

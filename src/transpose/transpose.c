@@ -198,8 +198,8 @@ static bool save_all(const tn_i_plan_by *how, const tn_i_boundary *q, uint8_t *s
     return true;
 }
 
-/* Whether an equation with nested programs has linear and other outputs at once (in user's programs:
- * partial evaluation leaves none). */
+/* Whether an equation with nested programs has linear and other outputs at once, or has no transpose but that of its
+ * linear half (in user's programs: partial evaluation leaves none). */
 static bool mixes(const tn_fn *f, const bool *linear, bool *failed) {
     tn_ctx *c = f->ctx;
     uint32_t width = 1;
@@ -223,7 +223,7 @@ static bool mixes(const tn_fn *f, const bool *linear, bool *failed) {
             memset(out, tn_i_linear_image(e, in), e->nout);
         for (uint32_t j = 0; j < e->nout && !*failed; j++) {
             lin[e->out + j] = out[j];
-            mixed |= some && e->prim->split && out[j] == TN_NONLINEAR;
+            mixed |= some && e->prim->split && (out[j] == TN_NONLINEAR || !e->prim->transpose);
         }
     }
     tn_i_free(c, lin, f->nval);

@@ -41,9 +41,21 @@ void laws_case_free(tn_i_case *c) {
     memset(c->blobs, 0, sizeof c->blobs);
 }
 
-/* Linear inputs come last in a program, wherever their operands stand.  A primitive without outputs is there for
- * its effect: its program gives the operands back. */
-const tn_fn *laws_case_program(const tn_prim *prim, const tn_i_case *c, uint32_t linear) {
+/* The outputs of e, the equation just emitted; of what has none, its operands.  `linear` alone: only those that depend
+ * on a linear operand. */
+static uint32_t case_outputs(tn_i_builder *b, const tn_i_case *c, const tn_i_var *in, bool linear, tn_i_var *out) {
+    const tn_i_eqn *e = &b->eqn[b->neqn - 1];
+    uint32_t nout = 0;
+    if (e->nout > 64) tn_i_builder_fail(b, TN_ELIMIT, "a case has at most 64 outputs");
+    for (uint32_t j = 0; j < e->nout && j < 64; j++)
+        if (!linear || b->val[e->out + j].linear) out[nout++] = e->out + j;
+    for (uint32_t i = 0; i < c->nin && e->nout == 0; i++)
+        if (!linear || b->val[in[i]].linear) out[nout++] = in[i];
+    return nout;
+}
+
+/* Linear inputs come last in a program, wherever their operands stand. */
+static const tn_fn *program(const tn_prim *prim, const tn_i_case *c, uint32_t linear, bool some) {
     tn_i_builder b;
     tn_i_builder_init(&b, c->ctx);
     b.raw = true;
@@ -53,13 +65,17 @@ const tn_fn *laws_case_program(const tn_prim *prim, const tn_i_case *c, uint32_t
             if ((linear >> i & 1) == (unsigned)pass) in[i] = tn_i_input(&b, &c->in[i], pass == 1);
     b.loc = tn_i_loc_of(c->ctx, "case.c", 1, 0, "");
     const tn_i_var first = tn_i_emit(&b, prim, c->p, c->nin, in);
-    uint32_t nout = first == TN_NOVAR ? 0 : b.eqn[b.neqn - 1].nout;
-    const bool effect = first != TN_NOVAR && nout == 0;
-    if (nout > 64) tn_i_builder_fail(&b, TN_ELIMIT, "a case has at most 64 outputs");
-    for (uint32_t j = 0; j < nout && j < 64; j++) out[j] = first + j;
-    for (uint32_t i = 0; i < c->nin && effect; i++) out[nout++] = in[i];
+    const uint32_t nout = first != TN_NOVAR ? case_outputs(&b, c, in, some, out) : 0;
     if (nout == 0) tn_i_builder_fail(&b, TN_EINVAL, "a case needs an output or an operand");
     return tn_i_finish(&b, nout, out);
+}
+
+const tn_fn *laws_case_program(const tn_prim *prim, const tn_i_case *c, uint32_t linear) {
+    return program(prim, c, linear, false);
+}
+
+const tn_fn *laws_case_linear(const tn_prim *prim, const tn_i_case *c, uint32_t linear) {
+    return program(prim, c, linear, true);
 }
 
 /* Samples of operand i closer than `apart` to one another or to earlier operands are drawn again. */

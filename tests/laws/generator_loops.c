@@ -68,10 +68,79 @@ static tn_i_param schedule(laws_gen *g, bool unknown_length) {
     return (tn_i_param){.kind = TN_K_STR, .u.str = tn_i_string(g->ctx, text, strlen(text))};
 }
 
+/* ---- stacks ---------------------------------------------------------------------------- */
+
+/* A loop over the stacks of d, which are its last operands.  added: the first of them with another, if there is one of
+ * its type, or with itself. */
+static tn_i_var read_entries(laws_gen *g, tn_i_builder *b, const draw *d, const tn_fn *f, bool added, tn_i_var count,
+                             const tn_i_var *given) {
+    tn_i_var in[1 + MOST];
+    const tn_i_param p[7] = {[TN_SCAN_PROGRAM] = {.kind = TN_K_FN, .u.fn = f},
+                             [TN_SCAN_CONSTS] = {.kind = TN_K_INT, .u.i = d->nconst},
+                             [TN_SCAN_CARRY] = {.kind = TN_K_INT, .u.i = d->ncarry},
+                             [TN_SCAN_REVERSE] = {.kind = TN_K_BOOL, .u.i = tn_i_pick(g->r, 0, 1)},
+                             [TN_SCAN_INDEX] = {.kind = TN_K_BOOL, .u.i = d->index},
+                             [TN_SCAN_SCHEDULE] = schedule(g, true)};
+    tn_i_var *x = in + 1 + d->nin - d->nx;
+    in[0] = count;
+    memcpy(in + 1, given, d->nin * sizeof *in);
+    if (added) {
+        const bool alike = tn_type_equal(tn_i_vtype(b, x[0]), tn_i_vtype(b, x[d->nx - 1]));
+        x[0] = tn_i_add_values(b, x[0], x[alike ? d->nx - 1 : 0]);
+    }
+    return b->failed ? TN_NOVAR : tn_i_emit(b, tn_i_prim(b, TN_P_scan), p, 1 + d->nin, in);
+}
+
+/* The same in a program of its own, to which the stacks are inputs, and how many entries they have. */
+static const tn_fn *reader(laws_gen *g, const draw *d, const tn_fn *f) {
+    const tn_type whole = tn_type_of(TN_I64, 0, NULL);
+    tn_i_builder b;
+    tn_i_var in[1 + MOST], out;
+    tn_i_builder_init(&b, g->ctx);
+    in[0] = tn_i_input(&b, &whole, false);
+    for (uint32_t i = 0; i < d->nin; i++) in[1 + i] = tn_i_input(&b, type_of(g, d->v[i]), false);
+    out = read_entries(g, &b, d, f, tn_i_pick(g->r, 0, 1), in[0], in + 1);
+    return tn_i_finish(&b, 1, &out);
+}
+
+static tn_i_var call(laws_gen *g, const draw *d, const tn_fn *f, tn_i_var count) {
+    const tn_i_param p[2] = {{.kind = TN_K_STR, .u.str = tn_i_string(g->ctx, "reader", 6)},
+                             {.kind = TN_K_FN, .u.fn = f}};
+    tn_i_var in[1 + MOST] = {count};
+    memcpy(in + 1, d->v, d->nin * sizeof *in);
+    return tn_i_emit(&g->b, tn_i_prim(&g->b, TN_P_call), p, 1 + d->nin, in);
+}
+
+/* n stacks from v on, with as many entries as `count` says. */
+static void read_stacks(laws_gen *g, tn_i_var count, tn_i_var v, uint32_t n) {
+    draw d = {.nconst = (uint32_t)tn_i_pick(g->r, 0, 1), .ncarry = 1, .nx = n, .index = tn_i_pick(g->r, 0, 3) == 0};
+    if (!n || g->b.failed) return;
+    for (uint32_t k = 0; k < d.nconst + d.ncarry; k++) add(g, &d, laws_gen_real(g));
+    for (uint32_t k = 0; k < n; k++) {
+        add(g, &d, v + k);
+        (void)tn_i_entry_type(type_of(g, v + k), &d.type[d.nin - 1]);
+    }
+    const bool apart = tn_i_pick(g->r, 0, 1);
+    const tn_fn *f = step_program(g, &d), *own = f && apart ? reader(g, &d, f) : NULL;
+    tn_i_var out = TN_NOVAR;
+    if (own)
+        out = call(g, &d, own, count);
+    else if (f && !apart)
+        out = read_entries(g, &g->b, &d, f, tn_i_pick(g->r, 0, 1), count, d.v);
+    else
+        g->b.failed = true;
+    keep(g, out, 1);
+    tn_i_fn_unref(own);
+    tn_i_fn_unref(f);
+}
+
+/* ---- scan ------------------------------------------------------------------------------ */
+
 static void scan(laws_gen *g, const tn_prim *prim) {
     const bool counted = tn_i_pick(g->r, 0, 3) == 0;
     const int64_t length = tn_i_pick(g->r, 0, 3);
-    const draw d = draw_operands(g, !counted, length);
+    draw d = draw_operands(g, !counted, length);
+    if (counted) d.ny = (uint32_t)tn_i_pick(g->r, 0, 2);
     const tn_fn *f = g->b.failed ? NULL : step_program(g, &d);
     tn_i_var in[1 + MOST];
     if (!f) {
@@ -90,7 +159,9 @@ static void scan(laws_gen *g, const tn_prim *prim) {
         in[0] = laws_gen_whole(g, 0, 3);
     }
     memcpy(in + counted, d.v, d.nin * sizeof *in);
-    keep(g, tn_i_emit(&g->b, prim, p, d.nin + counted, in), d.ncarry + d.ny);
+    const tn_i_var out = tn_i_emit(&g->b, prim, p, d.nin + counted, in);
+    keep(g, out, d.ncarry + (counted ? 0 : d.ny));
+    if (counted) read_stacks(g, in[0], out + d.ncarry, d.ny);
     tn_i_fn_unref(f);
 }
 
@@ -122,13 +193,14 @@ static const tn_fn *condition(laws_gen *g, const draw *d) {
 static const tn_fn *counting(laws_gen *g, const draw *d, const tn_fn *f) {
     const tn_type whole = tn_type_of(TN_I64, 0, NULL);
     tn_i_builder b;
-    tn_i_var in[1 + MOST], out[4];
+    tn_i_var in[1 + MOST], out[5];
     tn_i_builder_init(&b, g->ctx);
     for (uint32_t i = 0; i < f->nin; i++) in[i] = tn_i_input(&b, f->val[i].type, false);
     const tn_i_var k = tn_i_input(&b, &whole, false);
     tn_i_inline(&b, f, in, out);
+    memmove(out + d->ncarry + 1, out + d->ncarry, d->ny * sizeof *out);
     out[d->ncarry] = tn_i_op2(&b, TN_P_add, k, tn_i_literal_i64(&b, TN_I64, 1));
-    return tn_i_finish(&b, d->ncarry + 1, out);
+    return tn_i_finish(&b, d->ncarry + 1 + d->ny, out);
 }
 
 /* Where the loop begins or ends counting: for all lanes alike where it has an effect, which vmap refuses else. */
@@ -137,12 +209,13 @@ static tn_i_var bound(laws_gen *g, const tn_fn *body, int64_t hi) {
 }
 
 static void while_loop(laws_gen *g, const tn_prim *prim) {
-    const draw d = draw_operands(g, false, 0);
+    draw d = draw_operands(g, false, 0);
+    d.ny = (uint32_t)tn_i_pick(g->r, 0, 2);
     const tn_fn *f = g->b.failed ? NULL : step_program(g, &d), *body = f ? counting(g, &d, f) : NULL,
                 *cond = body ? condition(g, &d) : NULL;
     tn_i_var in[2 + MOST];
     if (cond) {
-        const bool count = tn_i_pick(g->r, 0, 1);
+        const bool count = d.ny || tn_i_pick(g->r, 0, 1);
         const tn_i_param p[7] = {[TN_WHILE_COND] = {.kind = TN_K_FN, .u.fn = cond},
                                  [TN_WHILE_BODY] = {.kind = TN_K_FN, .u.fn = body},
                                  [TN_WHILE_COND_CONSTS] = {.kind = TN_K_INT, .u.i = 1},
@@ -153,7 +226,9 @@ static void while_loop(laws_gen *g, const tn_prim *prim) {
         in[0] = bound(g, body, 3);
         memcpy(in + 1, d.v, d.nin * sizeof *in);
         in[1 + d.nin] = bound(g, body, 1);
-        keep(g, tn_i_emit(&g->b, prim, p, 2 + d.nin, in), d.ncarry + 1 + count);
+        const tn_i_var out = tn_i_emit(&g->b, prim, p, 2 + d.nin, in);
+        keep(g, out, d.ncarry + 1 + count);
+        read_stacks(g, out + d.ncarry + 1, out + d.ncarry + 2, d.ny);
     } else
         g->b.failed = true;
     tn_i_fn_unref(cond);

@@ -1,5 +1,6 @@
 /* Generated programs inside programs: call, checkpoint, cond, custom rules, linear calls. */
 #include "checkpoint/policies.h"
+#include "control/loop.h"
 #include "jvp/jvp.h"
 #include "laws/generator_i.h"
 #include "linearize/prune.h"
@@ -60,10 +61,20 @@ static void custom_jvp(laws_gen *g, const tn_prim *prim, const body *k) {
     tn_i_fn_unref(rule);
 }
 
-/* Arrays as long as a loop had steps pass into programs, but no linear_call takes them. */
-static bool keeps_stacks(const tn_fn *linear) {
-    for (uint32_t i = 0; i < linear->nin; i++)
-        if (tn_i_has_steps(linear->val[i].type)) return true;
+/* Arrays as long as a loop had steps pass into programs, but no linear_call takes them, nor is one read whose transpose
+ * cannot be tried: a loop's length that only a run tells is in its way. */
+static bool is_untried(const tn_fn *f) {
+    const tn_fn *const *g;
+    for (uint32_t v = 0; v < f->nval; v++)
+        if (tn_i_has_steps(f->val[v].type)) return true;
+    for (uint32_t i = 0; i < f->neqn; i++) {
+        const tn_i_eqn *e = &f->eqn[i];
+        if (e->prim->id == TN_P_while || (e->prim->id == TN_P_scan && tn_i_p(e)[TN_SCAN_LENGTH].kind == TN_K_NONE))
+            return true;
+        for (uint32_t k = 0; e->params && k < e->params->n; k++)
+            for (uint32_t n = tn_i_programs(&e->params->v[k], &g); n > 0; n--)
+                if (is_untried(g[n - 1])) return true;
+    }
     return false;
 }
 
@@ -81,7 +92,7 @@ static void by_linearize(laws_gen *g, const tn_prim *prim, const body *k) {
     } else {
         tn_i_var in[256], res[256];
         const uint32_t nres = l.linear->nin - l.linear->nlin;
-        if (l.primal->nout <= 256 && nres + k->n <= 256 && !keeps_stacks(l.linear)) {
+        if (l.primal->nout <= 256 && nres + k->n <= 256 && !is_untried(l.linear)) {
             const tn_i_param p[4] = {{.kind = TN_K_FN, .u.fn = l.linear}, {.kind = TN_K_FN, .u.fn = back}};
             tn_i_inline(&g->b, l.primal, k->in, res);
             for (uint32_t i = 0; i < nres; i++) in[i] = res[k->f->nout + i];

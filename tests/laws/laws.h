@@ -82,7 +82,7 @@ typedef struct laws_options {
     const tn_prim *const *registry;
     const char *write; /* a directory: the cases are written there, as text, and no law is tried; else NULL */
     bool quiet; /* print nothing */
-    bool stop;  /* at the first failure */
+    bool stop;  /* at the first failure, of which too many points redrawn are none */
 } laws_options;
 
 typedef struct laws_result {

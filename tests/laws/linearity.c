@@ -61,21 +61,10 @@ static void transposed(laws_trial *t, const tn_fn *f, uint32_t set, const laws_a
         laws_fail(t, "<ct, f u> = %.17g but <f' ct, u> = %.17g", a, b);
 }
 
-/* Every set of operands that the descriptor declares must be accepted; any other set that the
- * checker lets pass must be linear all the same. */
-void laws_linear(laws_trial *t) {
-    uint32_t floats = 0, set = 0;
-    for (uint32_t i = 0; i < t->c->nin; i++) floats |= tn_i_is_float(t->c->in[i].dtype) ? 1u << i : 0;
-    const int64_t which = tn_i_pick(&t->rng, 0, 3);
-    const bool declared = which < 2 && t->prim->linear[which] && !t->prim->linearity;
-    set = floats & (declared ? t->prim->linear[which] : (uint32_t)tn_i_random(&t->rng));
-    if (!set) return;
-    const tn_fn *f = laws_case_program(t->prim, t->c, set);
-    if (!f) {
-        if (declared)
-            laws_fail(t, "the checker refuses what the descriptor declares: %s", tn_error(t->ctx));
-        else if (tn_last_status(t->ctx) != TN_ELINEAR)
-            laws_fail(t, "refused with another status: %s", tn_error(t->ctx));
+/* What the checker lets pass: the set is linear, and is transposed so. */
+static void accepted(laws_trial *t, const tn_fn *f, uint32_t set) {
+    if (f->neqn && f->eqn[0].nout == 0) {
+        laws_fail(t, "the checker lets operands %#x be linear, but nothing comes out", (unsigned)set);
         return;
     }
     for (uint32_t j = 0; j < f->nout; j++)
@@ -93,4 +82,118 @@ void laws_linear(laws_trial *t) {
         laws_random(&t->rng, &v[i]);
     }
     if (additive(t, f, set, u, v)) transposed(t, f, set, u);
+}
+
+/* Of what has no operands a rule tells zeros, which are linear: they may be added to what is. */
+static void beside(laws_trial *t) {
+    const tn_i_eqn *e = &t->f->eqn[0];
+    const tn_type *type = t->f->val[e->out].type;
+    bool zeros = true;
+    tn_i_builder b;
+    if (!tn_i_is_float(type->dtype)) return;
+    const laws_array *y = laws_run_new(t, t->f, t->x);
+    for (int64_t i = 0; y && i < laws_count(y); i++) zeros &= laws_get(y, i) == 0;
+    tn_i_builder_init(&b, t->ctx);
+    b.raw = true;
+    const tn_i_var x = tn_i_input(&b, type, true);
+    const tn_i_var sum = tn_i_op2(&b, TN_P_add, tn_i_emit(&b, t->prim, t->c->p, 0, NULL), x);
+    const tn_fn *f = tn_i_finish(&b, 1, &sum);
+    if (zeros != (f != NULL))
+        laws_fail(t, "%s beside what is linear: %s", zeros ? "zeros" : "others", tn_error(t->ctx));
+}
+
+/* Every set of operands that the descriptor declares must be accepted; any other set that the
+ * checker lets pass must be linear all the same.  Where a rule decides, several are tried. */
+void laws_linear(laws_trial *t) {
+    uint32_t floats = 0;
+    if (t->prim->nin == 0 && t->prim->linearity) beside(t);
+    for (uint32_t i = 0; i < t->c->nin; i++) floats |= tn_i_is_float(t->c->in[i].dtype) ? 1u << i : 0;
+    for (int tries = t->prim->linearity ? 8 : 1; tries > 0 && !t->failed; tries--) {
+        const int64_t which = tn_i_pick(&t->rng, 0, 3);
+        const bool declared = which < 2 && t->prim->linear[which] && !t->prim->linearity;
+        const uint32_t set = floats & (declared ? t->prim->linear[which] : (uint32_t)tn_i_random(&t->rng));
+        if (!set) continue;
+        const tn_fn *f = laws_case_linear(t->prim, t->c, set);
+        if (f)
+            accepted(t, f, set);
+        else if (declared)
+            laws_fail(t, "the checker refuses what the descriptor declares: %s", tn_error(t->ctx));
+        else if (tn_last_status(t->ctx) != TN_ELINEAR && tn_last_status(t->ctx) != TN_EINVAL)
+            laws_fail(t, "refused with another status: %s", tn_error(t->ctx));
+    }
+}
+
+/* ---- nothing is forgotten ---------------------------------------------------------------------- */
+
+/* Of each set of operands (of primitives that take any number: of all of them) whether a sample showed that it is not
+ * linear, and how many could have. */
+enum { SETS = 16, SAMPLES = 40, ENOUGH = 8 };
+typedef struct evidence {
+    bool refuted[SETS];
+    int seen[SETS];
+} evidence;
+
+/* -1: the sample does not tell, 0: not linear, 1: as if it were. */
+static int looks_linear(laws_trial *t, uint32_t set) {
+    const double a = 1.5, b = -0.75;
+    const tn_fn *f = laws_case_program(t->prim, t->c, 0);
+    laws_array *x[3];
+    const laws_array *y[3];
+    for (int k = 0; k < 3; k++) x[k] = laws_alloc(t->memory, t->c->nin + 1u, sizeof **x);
+    for (uint32_t i = 0; i < t->c->nin; i++)
+        for (int k = 0; k < 3; k++) {
+            x[k][i] = laws_copy(t->memory, &t->x[i]);
+            if (!(set >> i & 1)) continue;
+            laws_random(&t->rng, &x[k][i]);
+            for (int64_t n = 0; k == 2 && n < laws_count(&x[k][i]); n++)
+                laws_put(&x[k][i], n, a * laws_get(&x[0][i], n) + b * laws_get(&x[1][i], n));
+        }
+    for (int k = 0; k < 3; k++)
+        if (!f || !(y[k] = laws_run_new(t, f, x[k])) || !laws_all_finite(y[k], f->nout)) return -1;
+    int told = -1;
+    for (uint32_t j = 0; j < f->nout; j++)
+        for (int64_t n = 0; n < laws_count(&y[0][j]); n++) {
+            const double p = a * laws_get(&y[0][j], n), q = b * laws_get(&y[1][j], n), sum = laws_get(&y[2][j], n);
+            if (!laws_is_float(&y[0][j]) || !(fabs(p + q - sum) <= 1e-9 * (fabs(p) + fabs(q) + fabs(sum)))) return 0;
+            told = 1;
+        }
+    return told;
+}
+
+static bool declares(const laws_trial *t, uint32_t set, uint32_t floats) {
+    return set == (t->prim->linear[0] & floats) || set == (t->prim->linear[1] & floats);
+}
+
+static void collect(laws_trial *t, evidence *e) {
+    const bool all = t->prim->nin < 0;
+    uint32_t floats = 0;
+    for (uint32_t i = 0; i < t->c->nin; i++) floats |= tn_i_is_float(t->c->in[i].dtype) ? 1u << i : 0;
+    for (uint32_t s = 1; s < SETS; s++) {
+        const uint32_t set = all ? floats : s;
+        if (e->refuted[s] || !set || (set & ~floats) || (all && s > 1) || declares(t, set, floats)) continue;
+        const int like = looks_linear(t, set);
+        e->refuted[s] |= like == 0;
+        e->seen[s] += like > 0;
+    }
+}
+
+/* What every sample shows to be linear is declared.  Of `either` two values at random are not the same. */
+void laws_declared(laws_trial *t) {
+    evidence e = {{false}, {0}};
+    if (t->dtype != TN_F64 || t->prim->linearity || t->prim->flags & (TN_F_NODIFF | TN_F_EITHER) || t->prim->nin > 4)
+        return;
+    for (int k = 0; k < SAMPLES && !t->failed; k++) {
+        laws_trial one = *t;
+        tn_i_case c;
+        one.c = &c;
+        if (!laws_case_draw(t->ctx, t->prim, t->dtype, &t->rng, &c)) return;
+        one.x = laws_case_data(t->memory, t->prim, &c, &t->rng);
+        one.rng = t->rng;
+        collect(&one, &e);
+        t->rng = one.rng;
+        laws_case_free(&c);
+    }
+    for (uint32_t s = 1; s < SETS && !t->failed; s++)
+        if (!e.refuted[s] && e.seen[s] >= ENOUGH)
+            laws_fail(t, "linear in operands %#x in each of %d samples, but not declared so", (unsigned)s, e.seen[s]);
 }

@@ -103,7 +103,7 @@ static void count(session *s, const tn_prim *prim, int dtype, int i, const tally
     bool failed = k->failures > 0;
     if (failed && !s->o->quiet)
         (void)printf("FAILED law %s %s %s: %ld of %ld\n", law, name, tn_i_dtype_name(dtype), k->failures, k->runs);
-    if (too_many(k->redraws, k) || too_many(k->refusals, k)) {
+    if (!s->o->stop && (too_many(k->redraws, k) || too_many(k->refusals, k))) {
         failed = true;
         if (!s->o->quiet)
             (void)printf("FAILED law %s %s %s: %ld points redrawn, %ld refused in %ld samples\n", law, name,

@@ -8,6 +8,7 @@ const laws_law laws_table[] = {
      laws_twice},
     {"linear", "what the checker accepts as linear is additive and homogeneous, and its transpose is one",
      LAWS_PRIMITIVES, 1, laws_linear},
+    {"declared", "operands in which a primitive is linear are declared so", LAWS_PRIMITIVES, 1000, laws_declared},
     {"goldens", "every primitive has its recorded values and derivatives", LAWS_PRIMITIVES, 1000, laws_goldens},
     {"effects", "what has no outputs does what it is there for: once, with the values it reads, whatever is made of it",
      LAWS_PRIMITIVES, 1, laws_effects},

@@ -145,7 +145,7 @@ static void linear(mutants *list, const tn_prim *prim, const shape *s) {
     for (int k = 0; k < 2 && prim->linear[k]; k++) (void)add(list, prim, PART_LINEAR, DROPPED, k, -1);
     if (prim->linearity) {
         (void)add(list, prim, PART_LINEARITY, PERMITTED, -1, -1);
-        (void)add(list, prim, PART_LINEARITY, REFUSED, -1, -1);
+        if (prim->nin) (void)add(list, prim, PART_LINEARITY, REFUSED, -1, -1);
         (void)add(list, prim, PART_LINEARITY, DENIED, -1, -1);
         return;
     }

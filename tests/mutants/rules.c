@@ -111,8 +111,13 @@ static bool linearity(const tn_fn *f, const tn_i_eqn *e, const uint8_t *in, uint
     mutant *m = of(e->prim);
     bool linear = false;
     for (uint32_t i = 0; i < e->nin; i++) linear |= in[i] == TN_LINEAR;
-    if (m->part != PART_LINEARITY || !linear) return e->prim->original->linearity(f, e, in, out);
+    if (m->part != PART_LINEARITY || (!linear && e->nin)) return e->prim->original->linearity(f, e, in, out);
     m->hits++;
+    if (e->nin == 0) { /* zeros or not */
+        if (!e->prim->original->linearity(f, e, in, out)) return false;
+        for (uint32_t j = 0; j < e->nout; j++) out[j] = m->how == PERMITTED ? TN_ZERO : TN_NONLINEAR;
+        return true;
+    }
     if (m->how == REFUSED) {
         (void)tn_i_fail(f->ctx, TN_ELINEAR, e->loc, "%s: refused", e->prim->name);
         return false;

@@ -390,6 +390,48 @@ static void test_zeros_given(void **state) {
     }
 }
 
+/* How long a stack is depends on what ends its loop, which is another in each step of the loop around it. */
+static void test_lengths_in_steps(void **state) {
+    (void)state;
+    tn_ctx *c = checked();
+    tn_fn *f = parsed(
+        c,
+        "{ lambda x:f64[] w:f64[] . let y:f64[] z:f64[] = scan[program={ lambda w:f64[] c:f64[] e:f64[] . let "
+        "f:f64[] n:i64[] ws:f64[?] = while[cond={ lambda c:f64[] . let g:bool[] = lt c 2.0:f64[] in (g,) } body={ "
+        "lambda w:f64[] c:f64[] . let s:f64[] = add c 0.5:f64[] t:f64[] = mul w 1.5:f64[] in (s, t) } "
+        "cond_nconsts=0 body_nconsts=1 count=True] w c k:f64[] = call[name=\"sum\" program={ lambda n:i64[] b:f64[] "
+        "ws:f64[?] . let m:i64[] = steps ws e:f64[?] = scan[program={ lambda a:f64[] b:f64[] . let c:f64[] = mul a b "
+        "in (c,) } num_consts=0 num_carry=0] m ws ws f:f64[] = scan[program={ lambda a:f64[] b:f64[] . let d:f64[] = "
+        "sin b c:f64[] = add a d in (c,) } num_consts=0 num_carry=1] n b e in (f,) }] n e ws u:f64[] = sub c 0.6:f64[] "
+        "in (u, k) } length=3 num_consts=1 num_carry=2] w x w in (y, z) }");
+    const double x = 0.3, w = 0.4, one = 1;
+    double y, z, dz[2], forward;
+    run(made(c, tn_vjp(f, NULL, NULL)), TN_INPUTS(&x, &w, &one, &one), TN_OUTPUTS(&y, &z, &dz[0], &dz[1]));
+    run(made(c, tn_jvp(f, tn_wrt(1))), TN_INPUTS(&x, &w, &one), TN_OUTPUTS(&y, &z, NULL, &forward));
+    close_to(&dz[1], &forward, 1, 1e-13);
+    /* 4, 5 and 6 steps: z = w + 15 sin (1.5 w)^2 */
+    forward = 1 + 15 * 2 * 2.25 * w * cos(2.25 * w * w);
+    close_to(&dz[1], &forward, 1, 1e-13);
+    tn_ctx_free(c);
+}
+
+/* A while that carries nothing but what is linear takes no step, or never ends. */
+static void test_while_of_linear_carries(void **state) {
+    (void)state;
+    tn_ctx *c = checked();
+    tn_fn *f = parsed(c, "{ lambda n:i64[] | t:f64[2] . let y:f64[2] = while[cond={ lambda n:i64[] x:f64[2] . let "
+                         "b:bool[] = lt n 0:i64[] in (b,) } body={ lambda x:f64[2] . let d:f64[2] = neg x in (d,) } "
+                         "cond_nconsts=1 body_nconsts=0] n t in (y,) }");
+    tn_fn *g = made(c, tn_transpose(f));
+    const int64_t n = 0;
+    const double t[2] = {1, -2};
+    double back[2];
+    run(g, TN_INPUTS(&n, t), TN_OUTPUTS(back));
+    close_to(back, t, 2, 0);
+    (void)made(c, tn_transpose(g));
+    tn_ctx_free(c);
+}
+
 /* ---- what is refused --------------------------------------------------------------------- */
 
 typedef struct outside {
@@ -464,6 +506,8 @@ int main(void) {
                                        cmocka_unit_test(test_added_stacks),
                                        cmocka_unit_test(test_linearity),
                                        cmocka_unit_test(test_zeros_given),
+                                       cmocka_unit_test(test_lengths_in_steps),
+                                       cmocka_unit_test(test_while_of_linear_carries),
                                        cmocka_unit_test(test_no_carried_stacks),
                                        cmocka_unit_test(test_carried_stacks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
