@@ -30,6 +30,7 @@ BINDIR     ?= $(PREFIX)/bin
 LIBDIR     ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR     ?= $(PREFIX)/share/man
+DOCDIR     ?= $(PREFIX)/share/doc/tansy
 PCDIR      ?= $(LIBDIR)/pkgconfig
 VERSION     = $(shell sed -n 's/^.define TN_VERSION *"\(.*\)".*/\1/p' include/tansy.h)
 
@@ -215,7 +216,12 @@ install: all ## into PREFIX= (/usr/local), below DESTDIR=
 	$(if $(CLI_SRC),install -m 755 $(TOOL) $(D)$(BINDIR))
 	install -m 644 docs/man/tansy.1 $(D)$(MANDIR)/man1
 	install -m 644 docs/man/tansy.3 $(D)$(MANDIR)/man3
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' \
+	install -d $(D)$(DOCDIR)/docs/img
+	install -m 644 README.md LICENSE CHANGELOG.md $(D)$(DOCDIR)
+	install -m 644 docs/*.md $(D)$(DOCDIR)/docs
+	install -m 644 docs/img/* $(D)$(DOCDIR)/docs/img
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR:$(PREFIX)/%=$${prefix}/%)|' \
+	    -e 's|@INCLUDEDIR@|$(INCLUDEDIR:$(PREFIX)/%=$${prefix}/%)|' \
 	    -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS_PRIVATE@|$(if $(omp),$(omp_lib) )$(if $(LAPACK),-llapacke )$(if $(SLEEF),-lsleef )$(call blis,--static) -lpthread -ldl -lm|' \
 	    tansy.pc.in >$(D)$(PCDIR)/tansy.pc
 
@@ -223,6 +229,7 @@ uninstall: ## take away what install put there
 	rm -rf $(D)$(INCLUDEDIR)/tansy $(addprefix $(D)$(INCLUDEDIR)/,$(notdir $(HEADERS)))
 	rm -f $(addprefix $(D)$(LIBDIR)/,libtansy.a libtansy.so.0 libtansy.so) $(D)$(PCDIR)/tansy.pc $(D)$(BINDIR)/tansy
 	rm -f $(D)$(MANDIR)/man1/tansy.1 $(D)$(MANDIR)/man3/tansy.3
+	rm -rf $(D)$(DOCDIR)
 
 # ---- the rest --------------------------------------------------------------
 

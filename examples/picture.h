@@ -18,14 +18,16 @@
 
 /* ---- progress -------------------------------------------------------------- */
 
-/* One line, written again and again; `part` is done, of 1.  What is no terminal gets the last one only. */
+/* One line with a bar, written again and again; `part` is done, of 1.  What is no terminal gets the last text alone. */
 static inline void progress(double part, const char *text) {
     enum { WIDTH = 24 };
     char bar[WIDTH + 1] = {0};
-    const bool terminal = isatty(STDOUT_FILENO);
-    if (!terminal && part < 1) return;
+    if (!isatty(STDOUT_FILENO)) {
+        if (part >= 1) printf("  %s\n", text);
+        return;
+    }
     for (int i = 0; i < WIDTH; i++) bar[i] = i < WIDTH * part ? '#' : '.';
-    printf("%s  [%s] %s%s", terminal ? "\r\033[K" : "", bar, text, part >= 1 ? "\n" : "");
+    printf("\r\033[K  [%s] %s%s", bar, text, part >= 1 ? "\n" : "");
     fflush(stdout);
 }
 

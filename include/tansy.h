@@ -368,10 +368,11 @@ typedef struct tn_candidate {
 typedef struct tn_policy {
     size_t size; /* sizeof(tn_policy) */
     /* A name, followed by ':' and arguments where the policy has some, or NULL with `callback`:
-     *   everything_saveable, nothing_saveable, dots_saveable, dots_with_no_batch_dims_saveable,
+     *   everything_saveable, nothing_saveable, dots_saveable (or checkpoint_dots),
+     *   dots_with_no_batch_dims_saveable (or checkpoint_dots_with_no_batch_dims),
      *   save_only_these_names:a,b  save_any_names_but_these:a,b  save_anything_except_these_names:a,b
      *   offload_dot_with_no_batch_dims  save_and_offload_only_these_names:a,b|c,d  (saved | offloaded)
-     *   save_from_either_policy:dots_saveable|save_only_these_names:a
+     *   save_from_either_policy:dots_saveable|save_only_these_names:a  (or save_from_both_policies)
      *   memory_budget:1000000 (see tn_memory_budget)
      * Names and meanings are JAX's (jax.checkpoint_policies); names are given to values by
      * tn_checkpoint_name.  Policies that compare what saving and computing again cost, by a table that is

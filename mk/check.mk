@@ -58,6 +58,18 @@ $(UNITS:%=$(BUILD)/unit/%) $(FUZZERS:%=$(BUILD)/fuzz/%): $(BUILD)/%: $(BUILD)/ob
 	$(call say,LINK)
 	$(link)
 
+# What calls LAPACK where the library was built with LAPACK=1, in such a program: one file of it differs.
+LAPACK_UNITS = $(if $(SAN)$(LAPACK),,linalg solve)
+$(BUILD)/obj/lapack.o: src/exec/lapack.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) $(ALL_CFLAGS) $(call own_flags,$<) -DTN_LAPACK -c -o $@ $<
+$(LAPACK_UNITS:%=$(BUILD)/unit/%-lapack): $(BUILD)/unit/%-lapack: $(BUILD)/obj/tests/unit/%.o $(BUILD)/obj/lapack.o $(TESTS_A) $(LIB)
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(link)
+$(LAPACK_UNITS:%=$(BUILD)/unit/%-lapack): LINK_MORE = -lcmocka -llapacke $(no_debug)
+
 # C++ sees the same header: one program per compiler, but only the build's own one when sanitized.
 clang_cxx = $(subst clang,clang++,$(1))
 CXXS      = $(if $(SAN),$(if $(findstring clang,$(CC)),$(call clang_cxx,$(CC)),g++),g++ $(call clang_cxx,$(CLANG)))
@@ -100,7 +112,7 @@ TESTS_nesting  = $(if $(C_nesting),nesting)
 TESTS_emit     = $(if $(C_emit),emit)
 TESTS_fault    = $(if $(C_fault),fault)
 TESTS_demo     = $(if $(DEMO_SRC),demo)
-TESTS_unit     = $(UNITS:%=unit-%)
+TESTS_unit     = $(UNITS:%=unit-%) $(LAPACK_UNITS:%=unit-%-lapack)
 TESTS_install  = $(if $(QUICKSTART),install)
 TESTS_headers  = headers
 TESTS_abi      = $(if $(wildcard tests/abi.txt),abi)
@@ -129,7 +141,7 @@ $(R)/nesting.res: $(BUILD)/nesting FORCE
 	$(RUN) $< --count
 $(R)/demo.res: $(BUILD)/demo FORCE
 	$(RUN) $<
-$(UNITS:%=$(R)/unit-%.res): $(R)/unit-%.res: $(BUILD)/unit/% $(BUILD)/locale/de_DE.UTF-8 FORCE
+$(UNITS:%=$(R)/unit-%.res) $(LAPACK_UNITS:%=$(R)/unit-%-lapack.res): $(R)/unit-%.res: $(BUILD)/unit/% $(BUILD)/locale/de_DE.UTF-8 FORCE
 	$(RUN) $<
 $(SCRIPTS:tests/%=$(R)/script-%.res): $(R)/script-%.res: tests/% $(TOOL) $(BUILD)/locale/de_DE.UTF-8 FORCE
 	$(RUN) $<

@@ -20,6 +20,9 @@ done
 for h in include/*.h include/tansy/*.h; do
     [ ! -f "$h" ] || cmp -s "$h" "$prefix/$h" || fail "$h is not installed"
 done
+for d in $(grep -oh 'docs/[a-z-]*\.md' include/*.h include/tansy/*.h | sort -u); do
+    cmp -s "$d" "$prefix/share/doc/tansy/$d" || fail "$d, which a header names, is not installed"
+done
 ok "everything is in place"
 
 export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
@@ -47,6 +50,14 @@ ok "a program that uses libtansy.a"
 $cc -static -std=c11 quickstart.c $(pkg-config --cflags --libs --static tansy) -o fully || fail "-static: does not link"
 ./fully | cmp -s - shared.out || fail "-static: prints something else"
 ok "a program without shared libraries"
+
+mv "$prefix" "$tmp/moved"
+# shellcheck disable=SC2046 # flags
+PKG_CONFIG_PATH="$tmp/moved/lib/pkgconfig" $cc -std=c11 quickstart.c \
+    $(PKG_CONFIG_PATH="$tmp/moved/lib/pkgconfig" pkg-config --define-prefix --cflags --libs tansy) -o movable ||
+    fail "moved elsewhere: does not link"
+LD_LIBRARY_PATH="$tmp/moved/lib:${LD_LIBRARY_PATH:-}" ./movable | cmp -s - shared.out || fail "moved: prints something else"
+ok "an installation that was moved"
 
 cd "$OLDPWD"
 make -s install BUILD="$build" CC="$cc" PREFIX=/opt/tansy DESTDIR="$tmp/stage"

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static char *read_stream(FILE *f, const char *name, size_t *n) {
     size_t capacity = 1 << 14;
@@ -65,12 +66,19 @@ static void *from_npy(const char *path, const tn_type *t, int number) {
     return data;
 }
 
+/* Whether somebody meant a file: it is there, or is named as arrays in files are. */
+static bool is_file(const char *text) {
+    const size_t n = strlen(text);
+    return access(text, F_OK) == 0 || (n > 4 && strcmp(text + n - 4, ".npy") == 0);
+}
+
 void *tn_i_cli_operand(const char *text, const tn_type *t, int number) {
     tn_i_json_error error;
     if (*text == '@') return from_npy(text + 1, t, number);
     void *data = room_for(t, "run");
     if (!data || tn_i_json_read(text, strlen(text), t, data, &error)) return data;
-    (void)fprintf(stderr, "argument %d:%zu: %s\n", number, error.at + 1, error.text);
+    (void)fprintf(stderr, "argument %d:%zu: %s%s%s\n", number, error.at + 1, error.text,
+                  is_file(text) ? "; a file is written @" : "", is_file(text) ? text : "");
     free(data);
     return NULL;
 }

@@ -30,7 +30,6 @@ probe() {
     file:*) [ -e "${1#file:}" ] ;;
     clang) command -v "$clang" >/dev/null 2>&1 ;;
     clang-rt) find "$("$clang" -print-runtime-dir 2>/dev/null)" -name '*fuzzer*' 2>/dev/null | grep -q . ;;
-    debian) ! command -v dpkg-query >/dev/null 2>&1 ;;
     *) return 1 ;;
     esac
 }
