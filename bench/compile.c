@@ -46,7 +46,7 @@ static bool measure(size_t n, sample *s) {
     tn_ctx *c = tn_ctx_new(NULL);
     if (!c) return failed(c);
     double t[STAGES] = {now()};
-    tn_fn *f = tn_trace(c, chain, &n, 2, TN_TYPES(tn_f64(8), tn_f64(8)));
+    tn_fn *f = tn_trace(c, chain, &n, TN_ARGS(tn_f64(8), tn_f64(8)));
     t[1] = now();
     tn_fn *j = tn_jvp(f, NULL);
     t[2] = now();

@@ -138,7 +138,7 @@ static void measure(const variant *v, bool cubic, double end, int runs, result *
     const bool forward = !strcmp(v->adjoint, "ForwardMode"), back = !strcmp(v->adjoint, "Backsolve");
     tn_schedule_counts counts = {.size = sizeof counts};
     tn_ctx *c = tn_ctx_new(NULL);
-    tn_fn *f = c ? tn_trace(c, loss, (void *)(uintptr_t)&q, 1, TN_TYPES(tn_f32(SIZE))) : NULL;
+    tn_fn *f = c ? tn_trace(c, loss, (void *)(uintptr_t)&q, TN_ARGS(tn_f32(SIZE))) : NULL;
     tn_fn *g = !f ? NULL : forward ? tn_jvp(f, NULL) : tn_grad(f, NULL, policy);
     float *const in[] = {y0, dy0};
     void *const value[] = {&y}, *const tangents[] = {&y, d}, *const gradient[] = {d};

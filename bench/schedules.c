@@ -53,7 +53,7 @@ static double measure(tn_ctx *c, const char *schedule, int64_t steps, const char
     const tn_schedule_options sizes = {.size = sizeof sizes, .state_bytes = sizeof y, .record_bytes = sizeof y};
     tn_schedule_counts counts = {.size = sizeof counts};
     for (int i = 0; i < WIDTH; i++) y[i] = 0.02 * i - 0.6;
-    tn_fn *f = tn_trace(c, loss, (void *)(uintptr_t)&m, 1, TN_TYPES(tn_f64(WIDTH)));
+    tn_fn *f = tn_trace(c, loss, (void *)(uintptr_t)&m, TN_ARGS(tn_f64(WIDTH)));
     tn_fn *d = f ? tn_value_and_grad(f, NULL, NULL) : NULL;
     tn_exec *e = d ? tn_compile(d, NULL) : NULL;
     const bool ok =

@@ -99,7 +99,7 @@ static void measure(const char *schedule, long steps, const double *u0, result *
     const tn_schedule_options sizes = {
         .size = sizeof sizes, .state_bytes = sizeof r->g, .record_bytes = 2 * sizeof r->g};
     tn_ctx *c = tn_ctx_new(NULL);
-    tn_fn *f = c ? tn_trace(c, burgers_loss, (void *)(uintptr_t)&m, 1, TN_TYPES(tn_f64(POINTS))) : NULL;
+    tn_fn *f = c ? tn_trace(c, burgers_loss, (void *)(uintptr_t)&m, TN_ARGS(tn_f64(POINTS))) : NULL;
     tn_fn *g = f ? tn_value_and_grad(f, NULL, NULL) : NULL;
     double loss;
     r->counts.size = sizeof r->counts;

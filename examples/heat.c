@@ -246,8 +246,8 @@ static bool picture(const char *path, const double *before, const double *measur
 /* ---- all together ------------------------------------------------------------------------------------- */
 
 static bool programs(tn_ctx *c, tn_exec **later, problem *p) {
-    tn_fn *f = tn_trace(c, plate_later, NULL, 1, TN_TYPES(tn_f64(N, N)));
-    tn_fn *j = f ? tn_trace(c, objective, NULL, 3, TN_TYPES(tn_f64(N, N), tn_f64(N, N), tn_f64())) : NULL;
+    tn_fn *f = tn_trace(c, plate_later, NULL, TN_ARGS(tn_f64(N, N)));
+    tn_fn *j = f ? tn_trace(c, objective, NULL, TN_ARGS(tn_f64(N, N), tn_f64(N, N), tn_f64())) : NULL;
     tn_fn *g = j ? tn_value_and_grad(j, tn_wrt(0), NULL) : NULL;
     *later = g ? tn_compile(f, NULL) : NULL;
     p->exec = *later ? tn_compile(g, NULL) : NULL;

@@ -118,7 +118,7 @@ static bool compile(fit *f) {
     };
     tn_fn *one = parts[0] && parts[1] && parts[2] ? tn_trace_many(c, step, parts, 4, types, 7) : NULL;
     f->step = tn_compile(one, NULL);
-    f->solve = tn_compile(tn_trace_many(c, solve, NULL, 2, TN_TYPES(tn_f64(N), tn_f64(CURVE)), 3), NULL);
+    f->solve = tn_compile(tn_trace_many(c, solve, NULL, TN_ARGS(tn_f64(N), tn_f64(CURVE)), 3), NULL);
     return f->step && f->solve ? true : failed(f, "tracing");
 }
 
@@ -126,7 +126,7 @@ static bool make_counts(fit *f) {
     double theta[N];
     for (int i = 0; i < N; i++) theta[i] = log(truth[i]);
     for (int i = 0; i < TIMES; i++) f->ts[i] = years * i / (TIMES - 1);
-    tn_exec *e = tn_compile(tn_trace(f->c, count, NULL, 3, TN_TYPES(tn_f64(N), tn_f64(TIMES), tn_i32(2))), NULL);
+    tn_exec *e = tn_compile(tn_trace(f->c, count, NULL, TN_ARGS(tn_f64(N), tn_f64(TIMES), tn_i32(2))), NULL);
     const int32_t key[2] = {0, 7};
     return e && tn_call(e, TN_INPUTS(theta, f->ts, key), TN_OUTPUTS(f->counts)) == TN_OK ? true
                                                                                          : failed(f, "the counts");

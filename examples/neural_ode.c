@@ -190,8 +190,8 @@ static bool start(training *t) {
     for (int i = 0; i < POINTS; i++) ts[i] = end * i / (POINTS - 1);
     for (int i = 0; i < PARAMETERS; i++) out[i] = t->memory[0][i];
     tn_exec *points =
-        tn_compile(tn_trace_many(t->c, make_points, NULL, 3, TN_TYPES(tn_f64(2), tn_f64(POINTS), tn_i32(2)), 2), NULL);
-    tn_exec *weights = tn_compile(tn_trace_many(t->c, initial, NULL, 1, TN_TYPES(tn_i32(2)), PARAMETERS), NULL);
+        tn_compile(tn_trace_many(t->c, make_points, NULL, TN_ARGS(tn_f64(2), tn_f64(POINTS), tn_i32(2)), 2), NULL);
+    tn_exec *weights = tn_compile(tn_trace_many(t->c, initial, NULL, TN_ARGS(tn_i32(2)), PARAMETERS), NULL);
     return points && weights &&
                    tn_call(points, TN_INPUTS(first_point, ts, key), TN_OUTPUTS(t->points, &status)) == TN_OK &&
                    status == TN_ODE_SUCCESS && tn_call(weights, TN_INPUTS(key), out) == TN_OK

@@ -11,7 +11,7 @@ static tn_val loss(const tn_val *in, void *user) {
 
 int main(void) {
     tn_ctx *c = tn_ctx_new(NULL);
-    tn_fn *f = tn_trace(c, loss, NULL, 4, TN_TYPES(tn_f64(2, 3), tn_f64(3), tn_f64(4, 2), tn_i32(4)));
+    tn_fn *f = tn_trace(c, loss, NULL, TN_ARGS(tn_f64(2, 3), tn_f64(3), tn_f64(4, 2), tn_i32(4)));
     tn_fn *vg = tn_value_and_grad(f, tn_wrt(0, 1), NULL);
     tn_fn *hvp = tn_jvp(tn_grad(f, tn_wrt(0), NULL), tn_wrt(0)); /* forward over reverse */
     tn_exec *run_vg = tn_compile(vg, NULL), *run_hvp = tn_compile(hvp, NULL);

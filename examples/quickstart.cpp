@@ -13,7 +13,7 @@ static tn_val loss(const tn_val *in, void *user) {
 
 int main(void) {
     tn_ctx *c = tn_ctx_new(nullptr);
-    tn_fn *f = tn_trace(c, loss, nullptr, 4, TN_TYPES(tn_f64(2, 3), tn_f64(3), tn_f64(4, 2), tn_i32(4)));
+    tn_fn *f = tn_trace(c, loss, nullptr, TN_ARGS(tn_f64(2, 3), tn_f64(3), tn_f64(4, 2), tn_i32(4)));
     tn_fn *vg = tn_value_and_grad(f, tn_wrt(0, 1), nullptr);
     tn_fn *hvp = tn_jvp(tn_grad(f, tn_wrt(0), nullptr), tn_wrt(0)); /* forward over reverse */
     tn_compile_options heard = {};

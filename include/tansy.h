@@ -26,11 +26,11 @@
  *         return tn_sum(tn_mul(tn_sin(in[0]), in[0]));
  *     }
  *     tn_ctx  *c = tn_ctx_new(NULL);
- *     tn_fn   *p = tn_trace(c, f, NULL, 1, (tn_type[]){tn_f64(3)});
+ *     tn_fn   *p = tn_trace(c, f, NULL, TN_ARGS(tn_f64(3)));
  *     tn_fn   *g = tn_grad(p, NULL, NULL);
  *     tn_exec *e = tn_compile(g, NULL);
  *     if (!e) fprintf(stderr, "%s\n", tn_error(c));
- *     tn_call(e, (const void *[]){x}, (void *[]){dx});
+ *     if (tn_call(e, TN_INPUTS(x), TN_OUTPUTS(dx))) fprintf(stderr, "%s\n", tn_exec_error(e));
  *     tn_ctx_free(c);
  *
  * ## Errors
@@ -140,17 +140,6 @@ typedef struct tn_type {
  * tn_f64() ... are the usual spelling. */
 TN_API tn_type tn_type_of(tn_dtype dtype, size_t rank, const int64_t *dims);
 
-#ifndef __cplusplus
-#define TN_I_TYPE(dtype, ...)                                                          \
-    tn_type_of(dtype, sizeof((const int64_t[]){0, __VA_ARGS__}) / sizeof(int64_t) - 1, \
-               (const int64_t[]){0, __VA_ARGS__} + 1)
-#define tn_bool(...) TN_I_TYPE(TN_BOOL, __VA_ARGS__)
-#define tn_i32(...)  TN_I_TYPE(TN_I32, __VA_ARGS__)
-#define tn_i64(...)  TN_I_TYPE(TN_I64, __VA_ARGS__)
-#define tn_f32(...)  TN_I_TYPE(TN_F32, __VA_ARGS__)
-#define tn_f64(...)  TN_I_TYPE(TN_F64, __VA_ARGS__)
-#endif
-
 /* Elements and bytes of a type; SIZE_MAX when the type is bad or overflows. */
 TN_API size_t tn_type_elements(const tn_type *t);
 TN_API size_t tn_type_bytes(const tn_type *t);
@@ -238,9 +227,9 @@ TN_API tn_val tn_number_i64(int64_t x);
 TN_API tn_val tn_number_u64(uint64_t x);
 TN_API tn_val tn_number_bool(bool x);
 
-/* Arrays of types, of input and of output pointers for one statement, in C
- * and in C++: TN_TYPES(tn_f64(3), tn_i32()), TN_INPUTS(w, &b), TN_OUTPUTS(&y).
- * In C they are compound literals, which may be written out as well. */
+/* Types for one statement, in C and in C++: TN_ARGS(tn_f64(3), tn_i32()) stands for two arguments, how many they are
+ * and their array, as in tn_trace(c, f, NULL, TN_ARGS(tn_f64(3), tn_i32())).  TN_TYPES(..) is the array alone; it ends
+ * with a mark, so that a count that is larger is refused and nothing behind the array is read. */
 #ifndef __cplusplus
 #define TN_VAL(x)                          \
     _Generic((x),                          \
@@ -251,14 +240,20 @@ TN_API tn_val tn_number_bool(bool x);
         _Bool: tn_number_bool,             \
         unsigned long: tn_number_u64,      \
         unsigned long long: tn_number_u64, \
-        default: tn_number_i64)(x)
-#define TN_TYPES(...)   ((const tn_type[]){{0, 0, {0}}, __VA_ARGS__} + 1)
-#define TN_INPUTS(...)  ((const void *const[]){NULL, __VA_ARGS__} + 1)
-#define TN_OUTPUTS(...) ((void *const[]){NULL, __VA_ARGS__} + 1)
-#define tn_ints(...) \
-    tn_ints_of(sizeof((const int64_t[]){0, __VA_ARGS__}) / sizeof(int64_t) - 1, (const int64_t[]){0, __VA_ARGS__} + 1)
-#define tn_vals(...) tn_vals_of(sizeof((const tn_val[]){__VA_ARGS__}) / sizeof(tn_val), (const tn_val[]){__VA_ARGS__})
+        char: tn_number_i64,               \
+        signed char: tn_number_i64,        \
+        unsigned char: tn_number_i64,      \
+        short: tn_number_i64,              \
+        unsigned short: tn_number_i64,     \
+        int: tn_number_i64,                \
+        unsigned: tn_number_i64,           \
+        long: tn_number_i64,               \
+        long long: tn_number_i64)(x)
+#define TN_I_TYPES(...) TN_I_COUNT(__VA_ARGS__)
+#else
+#define TN_I_TYPES(...) tn_i_types_cxx(__VA_ARGS__)
 #endif
+#define TN_ARGS(...) TN_I_TYPES(__VA_ARGS__), TN_TYPES(__VA_ARGS__)
 
 /* The function to be traced: from inputs to one output, or to `nout` outputs.
  * It may not be left by longjmp or an exception. */
@@ -348,10 +343,6 @@ typedef struct tn_wrt_list {
     size_t n;
     const int *index;
 } tn_wrt_list;
-#ifndef __cplusplus
-#define tn_wrt(...) (&(const tn_wrt_list){sizeof((const int[]){__VA_ARGS__}) / sizeof(int), (const int[]){__VA_ARGS__}})
-#endif
-
 /* What partial evaluation keeps for the linear program (src/checkpoint). */
 /* TN_OFFLOAD: kept, but not in memory: in a spill file until the linear program reads it
  * (tn_compile_options.spill_dir). */
@@ -726,15 +717,44 @@ TN_API size_t tn_exec_bytes(const tn_exec *e);
 TN_API size_t tn_exec_bytes_per_step(const tn_exec *e);
 /* Bytes of each workspace's spill file, which are not among those; 0 when nothing is offloaded. */
 TN_API size_t tn_exec_spill_bytes(const tn_exec *e);
+/* The arguments of a call.  TN_INPUTS(w, &b) and TN_OUTPUTS(&y, NULL) carry what the compiler knows of each: how many
+ * there are, the element type, and the bytes of what is an array and not a pointer.  Where it does not fit the
+ * program, and where an output shares memory with an input (but by tn_compile_options.alias) or with another output,
+ * the call is refused and nothing runs: TN_EINVAL, and the message (tn_exec_error, tn_work_error) names the operand.
+ * What the compiler does not know is taken as it is: pointers to void, to char or to structs.  A number, or for outputs
+ * a pointer to const, does not compile.  At most 32 arguments, which live for one statement; one with a comma of its
+ * own stands in parentheses.  Cost: some nanoseconds per argument, and once more where its address is another than in
+ * the last call.
+ *   Plain arrays of pointers, (const void *[]){w, &b} or TN_RAW_INPUTS(w, &b) and TN_RAW_OUTPUTS(&y), are the form
+ * without these checks: as many pointers as the program has inputs, else memory behind the array is read.
+ *   What TN_INPUTS and TN_OUTPUTS make is no such array, and only functions of this library read it: it has two
+ * pointers, tn_described and the list of what is described.  So a list of your own, of any length, is
+ * (const void *[]){tn_described, &list}.  A program without inputs looks at none. */
+#define TN_BUFFER_ANY  (-1) /* elements: not known */
+#define TN_BUFFER_NONE (-2) /* elements that no array has, as short */
+typedef struct tn_buffer {
+    union {
+        const void *in;
+        void *out;
+    } at;
+    size_t bytes; /* 0: not known */
+    int dtype;    /* of its elements: a tn_dtype, or one of those above */
+} tn_buffer;
+typedef struct tn_buffer_list {
+    size_t n;
+    const tn_buffer *v;
+} tn_buffer_list;
+TN_API extern const char tn_described[];
+
 /* Runs with the executable's own workspace.  in[i], out[j] point to user
  * buffers, naturally aligned; out[j] NULL: that output is not written.
  * Allocates nothing after the first call, except pages for stacks (tn_exec_bytes_per_step): from the
  * context, on this thread (a realloc of your own must then allow it), kept for the next call and freed with the
  * workspace.  TN_EBUSY when another thread is in
- * tn_call of the same executable; TN_ECALLBACK; TN_ECANCELLED; TN_EASSERT; TN_ENOMEM at the
- * first call, and where stacks find no memory or reach stack_limit; TN_EIO when the spill file cannot be written (disk
- * full) or does not give back what was written.  After a failure outputs may have been written in part, and the next
- * call begins anew.
+ * tn_call of the same executable; TN_EINVAL (buffers, see above); TN_ECALLBACK; TN_ECANCELLED; TN_EASSERT; TN_ENOMEM at
+ * the first call, and where stacks find no memory or reach stack_limit; TN_EIO when the spill file cannot be written
+ * (disk full) or does not give back what was written.  After a failure while it runs outputs may have been written in
+ * part, and the next call begins anew.
  * The floating-point mode that this thread is in (rounding, flushed subnormals, traps: fesetround, feenableexcept,
  * MXCSR) does not matter: the program runs in the default one, and this thread has its own again when the call returns,
  * with the exceptions that were raised (docs/execution.md, "What must not depend on fusion"). */
@@ -797,7 +817,7 @@ typedef struct tn_check_options {
     int order;             /* 1: first derivatives; 2: second as well; 0: 2 */
     const char *spill_dir; /* as in tn_compile_options, for programs and regions that offload */
 } tn_check_options;
-/* Checks f's derivatives at the point x (one buffer per input, dense): jvp
+/* Checks f's derivatives at the point x (TN_INPUTS or an array of one pointer per input, dense): jvp
  * against Richardson-extrapolated central differences, <ct, J dx> = <J' ct, dx>
  * and, with order 2, the same of the gradient.  TN_OK, or TN_EINVAL with a
  * message that names the input and both numbers.  f32 programs are compared on
@@ -812,6 +832,8 @@ TN_API tn_status tn_check_grads(const tn_fn *f, const void *const *x, const tn_w
 
 #ifdef __cplusplus
 #include "tansy/cxx.h"
+#else
+#include "tansy/lists.h"
 #endif
 #include "tansy/loops.h"
 #include "tansy/ops.h"

@@ -55,12 +55,12 @@ static void sparse(const tn_val *in, tn_val *out, void *user) {
 
 static tn_fn *program(bench *b, const scene *s, bool forward) {
     const int64_t p = s->b.p;
-    tn_fn *f = tn_trace(bench_ctx(b), error, NULL, 4, TN_TYPES(tn_f64(11), tn_f64(3), tn_f64(), tn_f64(2)));
+    tn_fn *f = tn_trace(bench_ctx(b), error, NULL, TN_ARGS(tn_f64(11), tn_f64(3), tn_f64(), tn_f64(2)));
     tn_fn *j = forward ? tn_jacfwd(f, tn_wrt(0, 1, 2), 0) : tn_jacrev(f, tn_wrt(0, 1, 2), NULL, 0);
     tn_fn *all = tn_vmap(j, p, NULL, NULL);
     if (!all) return NULL;
-    return tn_trace_many(bench_ctx(b), sparse, all, 5,
-                         TN_TYPES(tn_f64(s->cameras, 11), tn_f64(s->points, 3), tn_f64(p), tn_f64(p, 2), tn_i32(2, p)),
+    return tn_trace_many(bench_ctx(b), sparse, all,
+                         TN_ARGS(tn_f64(s->cameras, 11), tn_f64(s->points, 3), tn_f64(p), tn_f64(p, 2), tn_i32(2, p)),
                          2);
 }
 
@@ -74,10 +74,10 @@ static void run(bench *b, scene *s, const char *variant, bool forward) {
                                .n = d->p,
                                .dtype = TN_F64,
                                .fn = program(b, s, forward),
-                               .in = TN_INPUTS(d->camera, d->point, d->weight, d->feature, d->index),
+                               .in = TN_RAW_INPUTS(d->camera, d->point, d->weight, d->feature, d->index),
                                .c = by_hand,
                                .data = s,
-                               .want = TN_OUTPUTS(s->rows, s->weights),
+                               .want = TN_RAW_OUTPUTS(s->rows, s->weights),
                                .tolerance = 1e-12});
 }
 

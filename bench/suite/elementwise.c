@@ -51,8 +51,8 @@ static void chain_of(bench *b, tn_dtype dtype, long n) {
     tn_fn *f = tn_trace(bench_ctx(b), chain, NULL, 1, &type);
     bench_case c = {.workload = "chain", .n = n, .dtype = dtype, .data = &a, .bar = 1.2, .interpreter_bar = 1.5};
     fill(dtype, a.x, n, -1, 2, 1);
-    c.in = TN_INPUTS(a.x);
-    c.want = TN_OUTPUTS(a.out);
+    c.in = TN_RAW_INPUTS(a.x);
+    c.want = TN_RAW_OUTPUTS(a.out);
     c.tolerance = dtype == TN_F32 ? 2e-6 : 1e-14;
     c.variant = "f";
     c.fn = f;
@@ -113,8 +113,8 @@ static void cheap_of(bench *b, tn_dtype dtype, long n) {
     bench_case c = {.workload = "cheap", .n = n, .dtype = dtype, .data = &a, .bar = 1.2, .interpreter_bar = 2.5};
     fill(dtype, a.x, n, 0.2, 0.9, 1);
     fill(dtype, a.y, n, 0.2, 0.9, 2);
-    c.in = TN_INPUTS(a.x, a.y);
-    c.want = TN_OUTPUTS(a.out, a.out2);
+    c.in = TN_RAW_INPUTS(a.x, a.y);
+    c.want = TN_RAW_OUTPUTS(a.out, a.out2);
     c.tolerance = dtype == TN_F32 ? 2e-5 : 1e-13; /* sums of numbers of both signs */
     c.variant = "f";
     c.fn = f;

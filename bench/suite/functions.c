@@ -36,12 +36,12 @@ static void rosenbrock_hvp(void *data) {
 static void rosenbrock_of(bench *b, long n) {
     double *x = bench_memory(b, (size_t)n * 8), *v = bench_memory(b, (size_t)n * 8);
     problem p = {.n = n, .x = x, .v = v, .out = bench_memory(b, (size_t)n * 8)};
-    tn_fn *f = tn_trace(bench_ctx(b), rosenbrock, NULL, 1, TN_TYPES(tn_f64(n)));
+    tn_fn *f = tn_trace(bench_ctx(b), rosenbrock, NULL, TN_ARGS(tn_f64(n)));
     bench_case c = {.workload = "rosenbrock", .n = n, .dtype = TN_F64, .data = &p, .bar = 1.2, .interpreter_bar = 2.5};
     bench_fill_f64(x, (size_t)n, 0, 1, 1);
     bench_fill_f64(v, (size_t)n, -1, 1, 2);
-    c.in = TN_INPUTS(x, v);
-    c.want = TN_OUTPUTS(p.out);
+    c.in = TN_RAW_INPUTS(x, v);
+    c.want = TN_RAW_OUTPUTS(p.out);
     c.tolerance = 1e-13;
     c.variant = "f", c.fn = f, c.c = rosenbrock_f;
     bench_run(b, &c);
@@ -80,12 +80,12 @@ void suite_poly9(bench *b) {
     for (long n = 1000; n <= (bench_quick(b) ? 1000 : 1000000); n *= 1000) {
         double *x = bench_memory(b, (size_t)n * 8), out[2];
         problem p = {.n = n, .x = x, .out = out};
-        tn_fn *f = tn_trace(bench_ctx(b), poly9, NULL, 2, TN_TYPES(tn_f64(), tn_f64(n)));
+        tn_fn *f = tn_trace(bench_ctx(b), poly9, NULL, TN_ARGS(tn_f64(), tn_f64(n)));
         bench_case c = {.workload = "poly9", .variant = "value_and_grad", .n = n, .dtype = TN_F64, .data = &p};
         bench_fill_f64(x, (size_t)n, 0, 1, 1);
         c.fn = tn_value_and_grad(f, tn_wrt(0), NULL);
-        c.in = TN_INPUTS(&COEFFICIENT[2], x);
-        c.want = TN_OUTPUTS(&out[0], &out[1]);
+        c.in = TN_RAW_INPUTS(&COEFFICIENT[2], x);
+        c.want = TN_RAW_OUTPUTS(&out[0], &out[1]);
         c.tolerance = 1e-13;
         c.c = poly9_both;
         c.bar = 1.2;
@@ -131,7 +131,7 @@ void suite_scalar(bench *b) {
     problem p = {.n = 10, .x = x, .out = g};
     const tn_type s = tn_f64();
     tn_fn *f = tn_trace(bench_ctx(b), scalar, NULL, 10, (const tn_type[]){s, s, s, s, s, s, s, s, s, s});
-    tn_fn *fa = tn_trace(bench_ctx(b), scalar_array, NULL, 1, TN_TYPES(tn_f64(10)));
+    tn_fn *fa = tn_trace(bench_ctx(b), scalar_array, NULL, TN_ARGS(tn_f64(10)));
     bench_case c = {.workload = "scalar", .n = 10, .dtype = TN_F64, .data = &p, .tolerance = 1e-13};
     const void *in[10];
     void *want[10];
@@ -145,7 +145,7 @@ void suite_scalar(bench *b) {
     c.c = scalar_loops, c.other = scalar_vectors, c.other_name = "vectors";
     c.bar = 1.1, c.interpreter_limit = 0.6e-6;
     bench_run(b, &c);
-    c.in = TN_INPUTS(x), c.want = TN_OUTPUTS(g);
+    c.in = TN_RAW_INPUTS(x), c.want = TN_RAW_OUTPUTS(g);
     c.variant = "grad, of an array", c.fn = tn_grad(fa, NULL, NULL);
     c.c = scalar_vectors, c.other = scalar_loops, c.other_name = "loops";
     bench_run(b, &c);
@@ -176,12 +176,12 @@ void suite_jacobian(bench *b) {
     if (!bench_wants(b, "jacobian")) return;
     double *w = bench_memory(b, N * N * 8), *x = bench_memory(b, N * 8), *out = bench_memory(b, N * N * 8);
     problem p = {.n = N, .w = w, .x = x, .out = out, .work = bench_memory(b, JACOBIAN_WORK * 8)};
-    tn_fn *f = tn_trace(bench_ctx(b), fifty, NULL, 2, TN_TYPES(tn_f64(N, N), tn_f64(N)));
-    tn_fn *s = tn_trace(bench_ctx(b), fifty_squares, NULL, 2, TN_TYPES(tn_f64(N, N), tn_f64(N)));
+    tn_fn *f = tn_trace(bench_ctx(b), fifty, NULL, TN_ARGS(tn_f64(N, N), tn_f64(N)));
+    tn_fn *s = tn_trace(bench_ctx(b), fifty_squares, NULL, TN_ARGS(tn_f64(N, N), tn_f64(N)));
     bench_case c = {.workload = "jacobian", .n = N, .dtype = TN_F64, .data = &p, .bar = 1.2, .tolerance = 1e-13};
     bench_fill_f64(w, N * N, -0.25, 0.25, 1);
     for (int i = 0; i < N; i++) x[i] = i / (N - 1.0);
-    c.in = TN_INPUTS(w, x), c.want = TN_OUTPUTS(out);
+    c.in = TN_RAW_INPUTS(w, x), c.want = TN_RAW_OUTPUTS(out);
     c.variant = "jacfwd", c.fn = tn_jacfwd(f, tn_wrt(1), 0), c.c = fifty_jacobian;
     bench_run(b, &c);
     c.variant = "jacrev", c.fn = tn_jacrev(f, tn_wrt(1), NULL, 0);

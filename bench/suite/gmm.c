@@ -132,20 +132,20 @@ static void mixture(bench *b, const char *name, const char *variant, long times)
     const c_gmm *p = &m.p;
     int32_t *at = bench_memory(b, (size_t)(p->d * p->d) * 4);
     positions(p->d, at);
-    tn_fn *f = tn_trace(bench_ctx(b), objective, &m.p, 5,
-                        TN_TYPES(tn_f64(p->k), tn_f64(p->k, p->d), tn_f64(p->k, p->d * (p->d + 1) / 2),
-                                 tn_f64(p->n, p->d), tn_i32(p->d * p->d)));
+    tn_fn *f = tn_trace(bench_ctx(b), objective, &m.p,
+                        TN_ARGS(tn_f64(p->k), tn_f64(p->k, p->d), tn_f64(p->k, p->d * (p->d + 1) / 2),
+                                tn_f64(p->n, p->d), tn_i32(p->d * p->d)));
     bench_run(b, &(bench_case){.workload = "gmm",
                                .variant = variant,
                                .n = p->n,
                                .dtype = TN_F64,
                                .fn = tn_value_and_grad(f, tn_wrt(0, 1, 2), NULL),
-                               .in = TN_INPUTS(p->alpha, p->mean, p->icf, p->x, at),
+                               .in = TN_RAW_INPUTS(p->alpha, p->mean, p->icf, p->x, at),
                                .c = products,
                                .other = direct,
                                .other_name = "direct",
                                .data = &m,
-                               .want = TN_OUTPUTS(&m.value, m.alpha, m.mean, m.icf),
+                               .want = TN_RAW_OUTPUTS(&m.value, m.alpha, m.mean, m.icf),
                                .tolerance = 1e-12,
                                .flush = true}); /* most weights are next to nothing */
 }

@@ -127,9 +127,9 @@ void suite_logreg(bench *b) {
     bench_fill_f64(w, COLUMNS, -0.17, 0.17, 2);
     bench_fill_f64(v, COLUMNS, -1, 1, 3);
     for (int i = 0; i < ROWS; i++) y[i] = i * 37 % 11 < 5 ? -1 : 1;
-    tn_fn *f = tn_trace(bench_ctx(b), logreg, NULL, 3, TN_TYPES(tn_f64(ROWS, COLUMNS), tn_f64(ROWS), tn_f64(COLUMNS)));
+    tn_fn *f = tn_trace(bench_ctx(b), logreg, NULL, TN_ARGS(tn_f64(ROWS, COLUMNS), tn_f64(ROWS), tn_f64(COLUMNS)));
     bench_case c = {.workload = "logreg", .n = COLUMNS, .dtype = TN_F64, .data = &r, .bar = 1.1, .tolerance = 1e-12};
-    c.in = TN_INPUTS(a, y, w, v), c.want = TN_OUTPUTS(r.out);
+    c.in = TN_RAW_INPUTS(a, y, w, v), c.want = TN_RAW_OUTPUTS(r.out);
     c.variant = "f", c.fn = f, c.c = logreg_f;
     bench_run(b, &c);
     c.other_name = "products";

@@ -42,7 +42,7 @@ static void ring_schedule(bench *b, ring *r, const char *schedule) {
         bench_failed(b, "burgers", tn_error(bench_ctx(b)));
         return;
     }
-    tn_fn *f = tn_trace(bench_ctx(b), burgers_loss, (void *)(uintptr_t)&m, 1, TN_TYPES(tn_f64(POINTS)));
+    tn_fn *f = tn_trace(bench_ctx(b), burgers_loss, (void *)(uintptr_t)&m, TN_ARGS(tn_f64(POINTS)));
     (void)snprintf(variant, sizeof variant, "grad %s", schedule);
     r->extra = (long)counts.advances;
     bench_run(b, &(bench_case){.workload = "burgers",
@@ -50,10 +50,10 @@ static void ring_schedule(bench *b, ring *r, const char *schedule) {
                                .n = r->steps,
                                .dtype = TN_F64,
                                .fn = tn_grad(f, NULL, NULL),
-                               .in = TN_INPUTS(r->u0),
+                               .in = TN_RAW_INPUTS(r->u0),
                                .c = ring_grad,
                                .data = r,
-                               .want = TN_OUTPUTS(r->out),
+                               .want = TN_RAW_OUTPUTS(r->out),
                                .tolerance = 1e-12,
                                .bar = 1.2,
                                .interpreter_bar = 4,
@@ -71,20 +71,20 @@ void suite_burgers(bench *b) {
     r.states = bench_memory(b, (size_t)(r.steps + 1) * (POINTS + BURGERS_EDGES) * 8);
     r.out = bench_memory(b, POINTS * 8);
     for (int i = 0; i < POINTS; i++) u0[i] = 1 + 0.5 * sin(2 * 3.14159265358979323846 * i / POINTS);
-    bench_run(
-        b, &(bench_case){.workload = "burgers",
-                         .variant = "f",
-                         .n = r.steps,
-                         .dtype = TN_F64,
-                         .fn = tn_trace(bench_ctx(b), burgers_loss, (void *)(uintptr_t)&m, 1, TN_TYPES(tn_f64(POINTS))),
-                         .in = TN_INPUTS(u0),
-                         .c = ring_f,
-                         .data = &r,
-                         .want = TN_OUTPUTS(r.out),
-                         .tolerance = 1e-12,
-                         .bar = 1.2,
-                         .interpreter_bar = 4,
-                         .bodies = r.steps});
+    bench_run(b,
+              &(bench_case){.workload = "burgers",
+                            .variant = "f",
+                            .n = r.steps,
+                            .dtype = TN_F64,
+                            .fn = tn_trace(bench_ctx(b), burgers_loss, (void *)(uintptr_t)&m, TN_ARGS(tn_f64(POINTS))),
+                            .in = TN_RAW_INPUTS(u0),
+                            .c = ring_f,
+                            .data = &r,
+                            .want = TN_RAW_OUTPUTS(r.out),
+                            .tolerance = 1e-12,
+                            .bar = 1.2,
+                            .interpreter_bar = 4,
+                            .bodies = r.steps});
     for (size_t k = 0; k < sizeof SCHEDULE / sizeof *SCHEDULE; k++) ring_schedule(b, &r, SCHEDULE[k]);
 }
 
@@ -135,9 +135,9 @@ static void cubic_grad(void *data) {
 /* After 80,000 steps a linear gradient is below what f32 holds: it is compared after 4,000. */
 static void solve_of(bench *b, solve *s, bool only_compared) {
     const bool lost = !s->cubic && s->steps > 4000;
-    tn_fn *f = tn_trace(bench_ctx(b), solve_loss, s, 1, TN_TYPES(tn_f32(NUMBERS)));
+    tn_fn *f = tn_trace(bench_ctx(b), solve_loss, s, TN_ARGS(tn_f32(NUMBERS)));
     bench_case c = {.workload = s->cubic ? "tsit5_cubic" : "tsit5_linear", .n = s->steps, .dtype = TN_F32, .data = s};
-    c.in = TN_INPUTS(s->y0);
+    c.in = TN_RAW_INPUTS(s->y0);
     c.tolerance = s->steps <= 100 ? 1e-5 : 1e-3; /* relative errors of the steps add up */
     c.flush = true;
     c.only_compared = only_compared;
@@ -146,13 +146,13 @@ static void solve_of(bench *b, solve *s, bool only_compared) {
     c.bodies = 2 * s->steps;
     if (!s->cubic) {
         c.variant = "grad", c.fn = tn_grad(f, NULL, NULL), c.c = linear_grad,
-        c.want = TN_OUTPUTS(lost ? NULL : s->grad);
+        c.want = TN_RAW_OUTPUTS(lost ? NULL : s->grad);
         c.bodies = s->steps;
         bench_run(b, &c);
     }
     c.variant = s->cubic ? "grad" : "value_and_grad", c.c = s->cubic ? cubic_grad : linear_both;
     c.fn = s->cubic ? tn_grad(f, NULL, NULL) : tn_value_and_grad(f, NULL, NULL);
-    c.want = s->cubic ? TN_OUTPUTS(s->grad) : TN_OUTPUTS(s->value, lost ? NULL : s->grad);
+    c.want = s->cubic ? TN_RAW_OUTPUTS(s->grad) : TN_RAW_OUTPUTS(s->value, lost ? NULL : s->grad);
     c.bodies = 2 * s->steps;
     bench_run(b, &c);
 }

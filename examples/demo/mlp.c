@@ -73,14 +73,14 @@ static void evaluate(const tn_val *in, tn_val *out, void *user) {
 
 tn_fn *mlp_loss(tn_ctx *c, int64_t rows) {
     return tn_trace(
-        c, loss, NULL, 6,
-        TN_TYPES(parameter(W1), parameter(B1), parameter(W2), parameter(B2), tn_f64(rows, PIXELS), tn_i32(rows)));
+        c, loss, NULL,
+        TN_ARGS(parameter(W1), parameter(B1), parameter(W2), parameter(B2), tn_f64(rows, PIXELS), tn_i32(rows)));
 }
 
 tn_fn *mlp_evaluate(tn_ctx *c, int64_t rows) {
     return tn_trace_many(
-        c, evaluate, NULL, 6,
-        TN_TYPES(parameter(W1), parameter(B1), parameter(W2), parameter(B2), tn_f64(rows, PIXELS), tn_i32(rows)), 2);
+        c, evaluate, NULL,
+        TN_ARGS(parameter(W1), parameter(B1), parameter(W2), parameter(B2), tn_f64(rows, PIXELS), tn_i32(rows)), 2);
 }
 
 /* Adam (Kingma and Ba, 2015) on all parameters: in p.., m.., v.., x, y, rate;

@@ -58,7 +58,7 @@ static bool standardise(problem *q, const table *t) {
 
 static bool compile(problem *q, int64_t rows) {
     double penalty = PENALTY;
-    tn_fn *f = tn_trace(q->d->ctx, loss, &penalty, 3, TN_TYPES(tn_f64(N), tn_f64(rows, FEATURES), tn_f64(rows)));
+    tn_fn *f = tn_trace(q->d->ctx, loss, &penalty, TN_ARGS(tn_f64(N), tn_f64(rows, FEATURES), tn_f64(rows)));
     tn_fn *vg = tn_value_and_grad(f, tn_wrt(0), NULL), *g = tn_grad(f, tn_wrt(0), NULL);
     tn_fn *h = tn_jvp(g, tn_wrt(0)); /* (w, x, y, v) -> (gradient, H v) */
     q->value = tn_compile(f, NULL);

@@ -2,9 +2,11 @@
 #include "api/args.h"
 #include "api/probe.h"
 #include "api/promote.h"
+#include "exec/described.h"
 #include "prims/prim.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { LEVELS = 7 };
@@ -223,6 +225,34 @@ static tn_status check_second_order(const tn_fn *given, const void *const *x, co
     return s;
 }
 
+/* The point, one pointer per input, and none is NULL. */
+static bool take_inputs(const tn_fn *f, const void *const *x, const void **at) {
+    char why[512];
+    bool moved;
+    tn_i_argument *a = tn_i_alloc_array(f->ctx, f->nin, sizeof *a);
+    if (!a) return false;
+    for (uint32_t i = 0; i < f->nin; i++) a[i] = tn_i_argument_of(f->val[i].type, NULL);
+    bool ok = tn_i_take(a, f->nin, "input", x, at, &moved, why, sizeof why);
+    tn_i_free(f->ctx, a, f->nin * sizeof *a);
+    for (uint32_t i = 0; ok && i < f->nin; i++)
+        if (!at[i] && tn_i_count(f->val[i].type)) {
+            (void)snprintf(why, sizeof why, "input %u is NULL", (unsigned)i);
+            ok = false;
+        }
+    return ok || tn_i_fail(f->ctx, TN_EINVAL, f->loc, "check_grads: %s", why) == TN_OK;
+}
+
+static tn_status check_orders(const tn_fn *given, const void *const *x, const tn_wrt_list *wrt,
+                              const tn_check_options *o) {
+    tn_fn *f = tn_i_promote(given); /* without an f64 copy (external code) f itself is run */
+    if (!f && tn_last_status(given->ctx) != TN_ERULE) return tn_last_status(given->ctx);
+    if (!f) tn_error_clear(given->ctx);
+    tn_status s = check_first_order(given, f ? f : given, x, wrt, *o);
+    tn_i_fn_unref(f);
+    if (s == TN_OK && o->order > 1) s = check_second_order(given, x, wrt, o);
+    return s;
+}
+
 tn_status tn_check_grads(const tn_fn *given, const void *const *x, const tn_wrt_list *wrt,
                          const tn_check_options *opt) {
     if (!given) return TN_EINVAL;
@@ -230,14 +260,9 @@ tn_status tn_check_grads(const tn_fn *given, const void *const *x, const tn_wrt_
     if (!tn_i_options(given->ctx, "tn_check_options", opt, &o, sizeof o)) return TN_EINVAL;
     if (o.directions <= 0) o.directions = 4;
     if (o.order <= 0) o.order = 2;
-    for (uint32_t i = 0; i < given->nin; i++)
-        if (!x || (!x[i] && tn_i_count(given->val[i].type)))
-            return tn_i_fail(given->ctx, TN_EINVAL, given->loc, "check_grads: input %u is NULL", (unsigned)i);
-    tn_fn *f = tn_i_promote(given); /* without an f64 copy (external code) f itself is run */
-    if (!f && tn_last_status(given->ctx) != TN_ERULE) return tn_last_status(given->ctx);
-    if (!f) tn_error_clear(given->ctx);
-    tn_status s = check_first_order(given, f ? f : given, x, wrt, o);
-    tn_i_fn_unref(f);
-    if (s == TN_OK && o.order > 1) s = check_second_order(given, x, wrt, &o);
+    const void **at = tn_i_alloc_array(given->ctx, given->nin, sizeof *at);
+    if (!at) return TN_ENOMEM;
+    const tn_status s = take_inputs(given, x, at) ? check_orders(given, at, wrt, &o) : tn_last_status(given->ctx);
+    tn_i_free(given->ctx, (void *)at, given->nin * sizeof *at);
     return s;
 }

@@ -119,6 +119,9 @@ bool tn_i_has_steps(const tn_type *t);
 
 /* A valid type has a known dtype, rank 0..8, dims >= 0 and countable bytes. */
 bool tn_i_type_valid(const tn_type *t);
+/* The n types that a caller gives: valid, without `?`, and not past the end of a TN_TYPES, else an error is recorded.
+ * who, what: as in "tn_trace: input 1 .." */
+bool tn_i_given_types(tn_ctx *c, const tn_i_loc *loc, const char *who, const char *what, size_t n, const tn_type *t);
 int64_t tn_i_count(const tn_type *t); /* elements of a valid type; those of one step where it has `?` */
 /* Writes "f64[3,4]" into buf (cut to n), returns buf. */
 #define TN_I_TYPE_TEXT 256

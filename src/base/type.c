@@ -62,6 +62,19 @@ bool tn_i_has_steps(const tn_type *t) {
 
 bool tn_i_type_valid(const tn_type *t) { return tn_type_bytes(t) != SIZE_MAX; }
 
+bool tn_i_given_types(tn_ctx *c, const tn_i_loc *loc, const char *who, const char *what, size_t n, const tn_type *t) {
+    for (size_t i = 0; i < n; i++) {
+        if (t[i].dtype == TN_NDTYPES && t[i].rank == 0) /* as TN_TYPES ends */
+            return tn_i_fail(c, TN_EINVAL, loc, "%s: there are %zu %ss, and TN_TYPES has %zu types", who, n, what, i) ==
+                   TN_OK;
+        if (!tn_i_type_valid(&t[i]) || tn_i_has_steps(&t[i]))
+            return tn_i_fail(c, TN_ETYPE, loc,
+                             "%s: %s %zu has no valid type (dtype, rank 0..%d, dimensions >= 0, countable size)", who,
+                             what, i, TN_MAX_RANK) == TN_OK;
+    }
+    return true;
+}
+
 int64_t tn_i_count(const tn_type *t) { return (int64_t)tn_type_elements(t); }
 
 const char *tn_i_type_text(char buf[TN_I_TYPE_TEXT], const tn_type *t) {

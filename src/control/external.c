@@ -56,12 +56,11 @@ static void free_externals(tn_ctx *c) {
 
 static tn_status copy_types(tn_ctx *c, const tn_external_spec *s, bool inputs, size_t n, const tn_type *t,
                             const tn_type **out) {
-    for (size_t i = 0; i < n; i++) {
-        if (!tn_i_type_valid(&t[i]))
-            return tn_i_fail(c, TN_ETYPE, NULL, "external function '%s': %s %zu has no valid type", s->name,
-                             inputs ? "input" : "output", i);
+    char who[TN_I_TYPE_TEXT];
+    (void)snprintf(who, sizeof who, "external function '%.200s'", s->name);
+    if (!tn_i_given_types(c, NULL, who, inputs ? "input" : "output", n, t)) return c->status;
+    for (size_t i = 0; i < n; i++)
         if (!(out[i] = tn_i_type(c, &t[i]))) return TN_ENOMEM;
-    }
     return TN_OK;
 }
 

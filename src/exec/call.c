@@ -104,10 +104,30 @@ static tn_status refuse(tn_work *w, const char *why) {
     return TN_EINVAL;
 }
 
+/* Checks arguments of which some are described, and makes arrays of pointers of them. */
+static bool take(tn_work *w, const void *const **in, void *const **out) {
+    const tn_exec *e = w->exec;
+    const uint32_t nin = e->f->nin, nout = e->f->nout;
+    bool moved = !w->apart;
+    w->apart = false;
+    if (!tn_i_take(e->argument, nin, "input", *in, w->given, &moved, w->error, sizeof w->error) ||
+        !tn_i_take(e->argument + nin, nout, "output", (const void *const *)*out, w->given + nin, &moved, w->error,
+                   sizeof w->error) ||
+        (moved && !tn_i_apart(e->argument, nin, nout, w->given, w->error, sizeof w->error)))
+        return false;
+    w->apart = true;
+    *in = w->given;
+    *out = (void *const *)(uintptr_t)(w->given + nin);
+    return true;
+}
+
 tn_status tn_call_in(const tn_exec *e, tn_work *w, const void *const *in, void *const *out) {
     if (!e || !w) return TN_EINVAL;
     if (w->exec != e) return refuse(w, "the workspace belongs to another executable");
     if (!out && e->f->nout) return refuse(w, "the array of outputs is NULL");
+    if ((tn_i_is_described(in, e->f->nin) || tn_i_is_described((const void *const *)out, e->f->nout)) &&
+        !take(w, &in, &out))
+        return TN_EINVAL;
     if (e->dir) tn_i_spill_mine(&w->file);
     if (e->dir && w->file.fd < 0) {
         tn_i_spill_reason(&w->file, w->error);

@@ -31,6 +31,7 @@ static void exec_destroy(tn_exec *e) {
     tn_i_native_drop(c, &e->native);
     tn_i_free(c, e->dir, text_bytes(e->dir));
     tn_i_free(c, e->odd, (size_t)e->f->nin + e->f->nout);
+    tn_i_free(c, e->argument, ((size_t)e->f->nin + e->f->nout) * sizeof *e->argument);
     tn_i_fn_unref(e->f);
     tn_i_free(c, e, sizeof *e);
 }
@@ -208,11 +209,26 @@ static bool note_alignments(tn_exec *e) {
     return true;
 }
 
+static bool note_arguments(tn_exec *e, const tn_compile_options *o) {
+    const tn_fn *f = e->f;
+    const size_t n = (size_t)f->nin + f->nout;
+    if (n && !(e->argument = tn_i_alloc_array(e->ctx, n, sizeof *e->argument))) return false;
+    for (uint32_t i = 0; i < f->nin; i++)
+        e->argument[i] = tn_i_argument_of(f->val[i].type, strides_of(o->in_strides, i));
+    for (uint32_t j = 0; j < f->nout; j++) {
+        tn_i_argument *a = &e->argument[f->nin + j];
+        *a = tn_i_argument_of(f->val[f->out[j]].type, strides_of(o->out_strides, j));
+        if (o->alias && o->alias[j] >= 0) a->over = (uint32_t)o->alias[j];
+    }
+    return true;
+}
+
 /* The parts of a workspace follow each other, each on a multiple of TN_ARENA_ALIGN. */
 static bool measure(tn_exec *e) {
     const tn_i_plan *p = e->plan;
     const size_t bits = (p->nstep + 7) / 8 + ((size_t)e->plan->f->nval + 7) / 8 + ((size_t)e->f->nout + 7) / 8;
-    const size_t part[] = {sizeof(tn_work), p->frame, bits, p->bytes};
+    const size_t given = ((size_t)e->f->nin + e->f->nout) * sizeof(void *);
+    const size_t part[] = {sizeof(tn_work), p->frame, given, bits, p->bytes};
     size_t n = TN_ARENA_ALIGN - 1;
     for (size_t i = 0; i < sizeof part / sizeof *part; i++)
         if (!tn_i_add(n, part[i], &n) || !tn_i_add(n, TN_ARENA_ALIGN - 1, &n)) {
@@ -280,7 +296,7 @@ tn_exec *tn_compile(const tn_fn *f, const tn_compile_options *opt) {
     e->process = e->threads > 1 ? tn_i_process() : 0;
     e->most_stacks = o.stack_limit ? o.stack_limit : SIZE_MAX;
     e->observer = (tn_i_observer){.call = o.observer, .user = o.observer_user};
-    if (note_alignments(e) && make_plan(e, &o) && measure(e) && spill_dir(e, o.spill_dir) &&
+    if (note_alignments(e) && note_arguments(e, &o) && make_plan(e, &o) && measure(e) && spill_dir(e, o.spill_dir) &&
         tn_i_warm_products(e->ctx, e->plan, tn_i_gemm_threads(e->process, e->threads)) && make_native(e, &o))
         return e;
     exec_destroy(e);
@@ -311,7 +327,10 @@ static tn_work *lay_out(const tn_exec *e, unsigned char *memory) {
     w->exec = e;
     w->frame = (uintptr_t *)(void *)at;
     at = aligned(at + p->frame);
-    w->skip = at;
+    w->given = (const void **)(void *)at;
+    const size_t given = ((size_t)e->f->nin + e->f->nout) * sizeof *w->given;
+    memset((void *)w->given, 0, given);
+    w->skip = aligned(at + given);
     w->wanted = w->skip + (p->nstep + 7) / 8;
     w->absent = w->wanted + ((size_t)e->plan->f->nval + 7) / 8;
     w->arena = aligned(w->absent + ((size_t)e->f->nout + 7) / 8);

@@ -2,6 +2,7 @@
 #ifndef TN_EXEC_H
 #define TN_EXEC_H
 
+#include "exec/described.h"
 #include "exec/native.h"
 #include "exec/run.h"
 
@@ -12,6 +13,8 @@ struct tn_work {
     tn_work *prev, *next; /* the executable's list; unused when the memory is the caller's */
     void *memory;         /* NULL: the caller's */
     uintptr_t *frame;
+    const void **given; /* arguments of the last call that described some, inputs first */
+    bool apart;         /* and they share no memory but where they may */
     unsigned char *arena;
     /* Which steps the absent outputs of the last such call leave out. */
     uint8_t *wanted, *skip, *absent;
@@ -24,9 +27,10 @@ struct tn_work {
 
 struct tn_exec {
     tn_ctx *ctx;
-    tn_exec *prev, *next; /* the context's list */
-    const tn_fn *f;       /* held */
-    uint8_t *odd;         /* of each input, then of each output: the bits that no address of its dtype has */
+    tn_exec *prev, *next;    /* the context's list */
+    const tn_fn *f;          /* held */
+    uint8_t *odd;            /* of each input, then of each output: the bits that no address of its dtype has */
+    tn_i_argument *argument; /* likewise */
     tn_i_plan *plan;
     size_t work_bytes;
     uint32_t refs; /* the caller's hold, and each workspace allocated here */

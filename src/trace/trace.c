@@ -197,6 +197,7 @@ static tn_fn *trace_program(tn_ctx *c, tn_i_body *body, const char *file, int li
         (void)tn_i_fail(c, TN_EINVAL, body->loc, "tn_trace: no callback, or no types for %zu inputs", body->nin);
         return NULL;
     }
+    if (!tn_i_given_types(c, body->loc, "tn_trace", "input", body->nin, body->in)) return NULL;
     return tn_i_trace_body(c, body, NULL, NULL);
 }
 

@@ -103,7 +103,7 @@ static figures pullback(int64_t n, bool dot, bool captured, size_t k) {
                        .bytes = r.bytes,
                        .flops = r.flops,
                        .arena = (size_t)r.peak_bytes,
-                       .touched = touched(back, TN_INPUTS(first, &ct), TN_OUTPUTS(&got))};
+                       .touched = touched(back, TN_RAW_INPUTS(first, &ct), TN_RAW_OUTPUTS(&got))};
     close_to(&got, P(6), 1, 0);
     free(x);
     free(e1);
@@ -434,7 +434,8 @@ static void test_values(void **state) {
     for (size_t i = 0; i < COUNT(all); i++) {
         tn_ctx *c = checked();
         tn_fn *f = traced(c, &all[i], &n);
-        if (tn_check_grads(f, TN_INPUTS(x, at), tn_wrt(0), NULL) != TN_OK) fail_msg("%s: %s", all[i].name, tn_error(c));
+        if (tn_check_grads(f, TN_RAW_INPUTS(x, at), tn_wrt(0), NULL) != TN_OK)
+            fail_msg("%s: %s", all[i].name, tn_error(c));
         tn_ctx_free(c);
     }
 }

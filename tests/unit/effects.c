@@ -405,19 +405,20 @@ static void test_assertions(void **state) {
         record r = {.calls = 0};
         if (!all[k]) fail_msg("%s", tn_error(c));
         assert_int_equal(
-            observed(all[k], &r, TN_INPUTS(P(-1), P(1)), TN_OUTPUTS(&y[0], &y[1]), message, sizeof message),
+            observed(all[k], &r, TN_RAW_INPUTS(P(-1), P(1)), TN_RAW_OUTPUTS(&y[0], &y[1]), message, sizeof message),
             TN_EASSERT);
         assert_string_equal(r.text, "before;!no root of a negative number bool[]=0;");
         assert_int_equal(r.line, line);
         if (!strstr(message, want)) fail_msg("%s", message);
         tn_exec *e = tn_compile(all[k], NULL); /* without an observer as well */
-        assert_int_equal(tn_call(e, TN_INPUTS(P(-1), P(1)), TN_OUTPUTS(&y[0], &y[1])), TN_EASSERT);
+        assert_int_equal(tn_call(e, TN_RAW_INPUTS(P(-1), P(1)), TN_RAW_OUTPUTS(&y[0], &y[1])), TN_EASSERT);
         if (!strstr(tn_exec_error(e), want)) fail_msg("%s", tn_exec_error(e));
-        assert_int_equal(tn_call(e, TN_INPUTS(P(4), P(1)), TN_OUTPUTS(&y[0], &y[1])), TN_OK);
+        assert_int_equal(tn_call(e, TN_RAW_INPUTS(P(4), P(1)), TN_RAW_OUTPUTS(&y[0], &y[1])), TN_OK);
         tn_exec_free(e);
         memset(&r, 0, sizeof r); /* whatever the observer returns */
         r.stop_at = 2;
-        assert_int_equal(observed(all[k], &r, TN_INPUTS(P(-1), P(1)), TN_OUTPUTS(&y[0], &y[1]), NULL, 0), TN_EASSERT);
+        assert_int_equal(observed(all[k], &r, TN_RAW_INPUTS(P(-1), P(1)), TN_RAW_OUTPUTS(&y[0], &y[1]), NULL, 0),
+                         TN_EASSERT);
     }
     assert_string_equal(tn_status_text(TN_EASSERT), "an assertion failed");
     tn_ctx_free(c);

@@ -170,8 +170,8 @@ static void test_programs(void **state) {
             assert_non_null(e);
             if (way) assert_int_equal(laps_of(e), 1);
             if (way) assert_true(e->plan->loop[0].laps->nprogram > 1);
-            assert_int_equal(tn_call(e, TN_INPUTS(in[0], in[1], in[2], bits, in[4], in[5], in[6]),
-                                     TN_OUTPUTS(to[0], to[1], to[2], to[3], to[4], to[5], to[6])),
+            assert_int_equal(tn_call(e, TN_RAW_INPUTS(in[0], in[1], in[2], bits, in[4], in[5], in[6]),
+                                     TN_RAW_OUTPUTS(to[0], to[1], to[2], to[3], to[4], to[5], to[6])),
                              TN_OK);
             tn_exec_free(e);
         }

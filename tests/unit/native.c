@@ -281,7 +281,7 @@ static void same_as_interpreted(tn_ctx *c, const tn_fn *f, const void *const *in
         tn_exec *e = tn_compile(f, &o);
         if (!e) fail_msg("%s", tn_error(c));
         if (tn_exec_backend(e, &why) != backend) fail_msg("%s", why);
-        assert_int_equal(tn_call(e, in, TN_OUTPUTS(out[native])), TN_OK);
+        assert_int_equal(tn_call(e, in, TN_OUTPUTS((void *)out[native])), TN_OK);
         tn_exec_free(e);
     }
     assert_memory_equal(out[0], out[1], sizeof out[0]);

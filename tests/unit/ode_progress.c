@@ -105,7 +105,7 @@ static void derivatives_tell_each_step_once(void **state) {
             tn_ode_options o = options(adjoint[k], constant, 1);
             const tn_type *types = TN_TYPES(tn_f64(2), tn_f64());
             heard plain = {.apart = 1}, h = plain;
-            double y[2], d[4], e[4];
+            double y[2], d[4];
             int64_t steps;
             tn_fn *f = tn_trace(c, loss, &o, 2, types);
             if (!f) fail_msg("%s", tn_error(c));
@@ -124,7 +124,7 @@ static void derivatives_tell_each_step_once(void **state) {
             if (!back && !forth) {
                 h = (heard){.apart = 1};
                 tn_fn *hvp = tn_hvp(f, NULL, NULL);
-                (void)observed(hvp, &h, TN_INPUTS(y0, &rate, y0, &rate), TN_OUTPUTS(d, d + 2, e, e + 2), NULL);
+                (void)observed(hvp, &h, TN_INPUTS(y0, &rate, y0, &rate), TN_OUTPUTS(d, d + 2), NULL);
                 assert_int_equal(h.calls, plain.calls);
             }
             tn_ctx_free(c);
@@ -165,7 +165,8 @@ static void observers_cancel(void **state) {
             double d[3];
             tn_fn *f = tn_trace(c, loss, &o, 2, TN_TYPES(tn_f64(2), tn_f64()));
             if (gradient) f = tn_grad(f, NULL, NULL);
-            assert_int_equal(observed(f, &h, TN_INPUTS(y0, &rate), TN_OUTPUTS(d, d + 2), "ode_progress.c"),
+            assert_int_equal(observed(f, &h, TN_INPUTS(y0, &rate), gradient ? TN_OUTPUTS(d, d + 2) : TN_OUTPUTS(d),
+                                      "ode_progress.c"),
                              TN_ECANCELLED);
             tn_ctx_free(c);
         }

@@ -182,7 +182,7 @@ static void test_empty(void **state) {
     for (int k = 0; k < 12; k++) out[k] = &got[k];
     tn_fn *f = tn_trace_many(c, everything_empty, NULL, 3, TN_TYPES(tn_f64(0, 3), tn_f64(), tn_i32(0)), 12);
     if (!f) fail_msg("%s", tn_error(c));
-    run(f, TN_INPUTS(&s, &s, &s), out);
+    run(f, TN_INPUTS(&s, &s, (void *)&s), out);
     close_to(got, P(0, -HUGE_VAL, NAN, 0, 0, 1, -HUGE_VAL, 1, 0, 9, 3, 0), 12, 0);
     tn_ctx_free(c);
 }

@@ -179,7 +179,7 @@ static void check_program(size_t which, int dtype, const int64_t *d) {
     const int backend[] = {TN_BACKEND_INTERPRETER, TN_BACKEND_NATIVE, TN_BACKEND_INTERPRETER, TN_BACKEND_REFERENCE};
     for (size_t k = 0; k < 4; k++) {
         assert_non_null(out[k] = malloc(n * 8));
-        run_by(f, backend[k], k == 2 ? 3 : 1, TN_INPUTS(x, y), out[k], n * 8);
+        run_by(f, backend[k], k == 2 ? 3 : 1, TN_INPUTS((void *)x, (void *)y), out[k], n * 8);
         if (k && k < 3 && memcmp(out[0], out[k], n * 8) != 0)
             fail_msg("program %zu of %dx%dx%d, dtype %d: other bits", which, (int)d[0], (int)d[1], (int)d[2], dtype);
     }

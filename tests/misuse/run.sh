@@ -1,0 +1,58 @@
+#!/bin/sh
+# Each wrong use of a macro of uses.txt does not compile, whatever the warnings; the right ones beside them do, with all
+# warnings as errors.
+set -eu
+cd "$(dirname "$0")"
+clang=${CLANG:-clang-16}
+passed=0 failed=0
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+in_c="${CC:-gcc},$clang"
+in_cxx="g++,$(echo "$clang" | sed 's/clang/clang++/')"
+languages() { case $1 in both* | warned*) echo c c++ ;; *) echo "$1" ;; esac; }
+compilers() { case $1 in c) echo "$in_c" ;; *) echo "$in_cxx" ;; esac | tr , '\n'; }
+check() { # compiler, language, file, flags
+    # shellcheck disable=SC2086 # flags
+    $1 -x "$2" "$(case $2 in c) echo -std=c11 ;; *) echo -std=c++17 ;; esac)" $4 -I../../include -I. -fsyntax-only "$3" \
+        2>"$work/log"
+}
+result() { # 0 when it is as it should be
+    if [ "$1" = 0 ]; then passed=$((passed + 1)); else
+        shift
+        echo "$@"
+        failed=$((failed + 1))
+    fi
+}
+
+for language in c c++; do echo '#include "frame.h"' >"$work/right.$language"; done
+n=0
+while IFS=';' read -r which rest; do
+    case $which in '#'* | '') continue ;; esac
+    n=$((n + 1))
+    wrong=${rest%% ; *} right=${rest#* ; }
+    flags=$(case $which in warned*) echo -Werror ;; esac)
+    for language in $(languages "$which"); do
+        printf 'FRAME(right_%d, %s)\n' $n "$right" >>"$work/right.$language"
+        printf '#include "frame.h"\nFRAME(wrong, %s)\n' "$wrong" >"$work/wrong"
+        for compiler in $(compilers "$language"); do
+            if check "$compiler" "$language" "$work/wrong" "$flags"; then
+                result 1 "$compiler compiles:$wrong"
+            else
+                result 0
+            fi
+        done
+    done
+done <uses.txt
+for language in c c++; do
+    for compiler in $(compilers "$language"); do
+        if check "$compiler" "$language" "$work/right.$language" "-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror"; then
+            result 0
+        else
+            result 1 "$compiler refuses a right use:"
+            head -n 20 "$work/log"
+        fi
+    done
+done
+echo "$passed passed, $failed failed"
+[ $failed = 0 ]
