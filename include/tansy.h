@@ -563,20 +563,25 @@ TN_API tn_status tn_memory_budget(const tn_fn *f, const tn_wrt_list *wrt, size_t
  *   auto[:BYTES]          what is modelled fastest within a budget: all_save, mixed, revolve or nothing; of loops of
  *                         unknown length all_save or online.  BYTES are for the loop's slots alone; without them, and
  *                         without the policy memory_budget, there is no bound
- * Schedules with a fixed number of slots have at most 2^24. */
+ * Schedules with a fixed number of slots have at most 2^24.
+ *   Derivatives of derivatives keep the schedule. The gradient of a gradient's product with a direction, and so on, of
+ * order P, keeps 2^(P-1) states in the place of one, the loop's own and those of its linear sweeps in the same
+ * direction, and runs the loop's own steps N P(P-1)/2 times more than a gradient; with all_save no more often. Each
+ * tn_jvp doubles what a state is, and runs no step more. */
 typedef struct tn_schedule_options {
     size_t size;         /* sizeof(tn_schedule_options), set by the caller */
     size_t state_bytes;  /* of what enters a step */
-    size_t record_bytes; /* of what the linear program reads of a step */
+    size_t record_bytes; /* of what the linear program reads of a step; of order P, all linear programs together */
     size_t budget_bytes; /* auto without BYTES: for all slots together; 0: no bound */
     double step_ns;      /* auto: of one step */
     int unknown;         /* the number of steps is found out at the end, as in a while loop */
+    int order;           /* P, at most 32: gradients in each other, below; 0 is 1 */
 } tn_schedule_options;
 typedef struct tn_schedule_counts {
     size_t size;          /* sizeof(tn_schedule_counts), set by the caller */
     const char *schedule; /* in normal form, of `auto` what it became; lives as long as the context */
     int64_t steps;
-    int64_t advances;       /* plain steps, those of the forward pass among them */
+    int64_t advances;       /* plain steps, those of the forward pass and of further orders among them */
     int64_t recorded;       /* steps that make their record: N.  All steps done are advances + recorded */
     int64_t snapshots;      /* the most slots in memory that hold something at once */
     int64_t disk_snapshots; /* and on disk */

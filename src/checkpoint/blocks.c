@@ -16,7 +16,7 @@ static tn_i_act save_next(tn_i_schedule_run *run) {
 }
 
 static tn_i_schedule_slots save_slots(const tn_i_schedule *s) {
-    return (tn_i_schedule_slots){.memory = s->steps, .records = true};
+    return (tn_i_schedule_slots){.memory = s->steps, .every = 1, .records = true};
 }
 
 static tn_status save_count(const tn_i_schedule *s, int64_t steps, tn_i_schedule_tally *out) {
@@ -102,7 +102,7 @@ static int64_t peak(int64_t k, int64_t steps, bool known) {
 
 static tn_i_schedule_slots slots(const tn_i_schedule *s) {
     const int64_t k = s->argument[0], steps = s->steps;
-    tn_i_schedule_slots x = {.memory = steps, .states = true};
+    tn_i_schedule_slots x = {.memory = steps, .every = k, .states = true};
     if (steps > 0) {
         const int64_t blocks = (steps - 1) / k + 1;
         x.memory = blocks == 1 ? peak(k, steps, true) : entry_slot(blocks - 1, k) + (steps - (blocks - 1) * k > 1);

@@ -55,12 +55,21 @@ void tn_i_prices_free(tn_i_prices *p) {
     *p = (tn_i_prices){0};
 }
 
+/* A stack of a loop that carries something: whether it is kept is its schedule's affair, whatever that is.  To run the
+ * loop again for it would be one more state in each snapshot. */
+static bool by_schedule(const tn_i_eqn *e, uint32_t output) {
+    return e->prim->stacked && !e->prim->stacked(e, 0) && e->prim->stacked(e, output);
+}
+
 /* What the program returns is written anyway. */
 static void set_keep(const tn_i_prices *p, tn_i_level level) {
     const tn_fn *f = p->q->f;
     const tn_i_cost_model *m = p->m;
     for (uint32_t v = 0; v < f->nval; v++) p->keep[v] = tn_i_save_ns(m, f->val[v].type, level, false);
     for (uint32_t j = 0; j < f->nout; j++) p->keep[f->out[j]] = tn_i_save_ns(m, f->val[f->out[j]].type, level, true);
+    for (uint32_t i = 0; i < f->neqn; i++)
+        for (uint32_t j = 0; j < f->eqn[i].nout; j++)
+            if (by_schedule(&f->eqn[i], j)) p->keep[f->eqn[i].out + j] = 0;
 }
 
 static double saved_bytes(const tn_fn *f, const uint8_t *save) {

@@ -5,6 +5,7 @@
 #include "base/number.h"
 #include "checkpoint/auto.h"
 #include "checkpoint/family.h"
+#include "checkpoint/revolve.h"
 
 #include <assert.h>
 #include <math.h>
@@ -235,9 +236,18 @@ tn_status tn_i_schedule_count(const tn_i_schedule *s, int64_t steps, tn_i_schedu
     return s->family->count(s, steps, out);
 }
 
+enum { MOST_ORDERS = 32 };
+
 static tn_status does_not_fit(const tn_i_schedule *s, int64_t steps) {
     return tn_i_fail(s->ctx, TN_EOVERFLOW, NULL, "schedule '%s' for %lld steps: the counts do not fit 64 bits", s->text,
                      (long long)steps);
+}
+
+/* Each gradient around another keeps a sweep more beside each that there is, and has them run once more. */
+static bool at_order(const tn_i_schedule *s, int64_t steps, int order, int64_t *advances) {
+    if (s->family != &tn_i_all_save)
+        *advances = tn_i_plus(*advances, tn_i_times(steps, (int64_t)order * (order - 1) / 2));
+    return *advances != INT64_MAX;
 }
 
 static tn_status counts_of(const tn_i_schedule *s, int64_t steps, const tn_schedule_options *o, tn_schedule_counts *k) {
@@ -246,7 +256,7 @@ static tn_status counts_of(const tn_i_schedule *s, int64_t steps, const tn_sched
     const tn_i_schedule_slots x = s->family->slots(s);
     const size_t records = x.records ? o->record_bytes : 0, states = x.states ? o->state_bytes : 0;
     if (status != TN_OK) return status;
-    if (t.advances == INT64_MAX) return does_not_fit(s, steps);
+    if (t.advances == INT64_MAX || !at_order(s, steps, o->order, &t.advances)) return does_not_fit(s, steps);
     k->schedule = s->text;
     k->steps = steps;
     k->advances = t.advances;
@@ -271,6 +281,12 @@ tn_status tn_schedule_cost(tn_ctx *c, const char *schedule, int64_t steps, const
                          "tn_schedule_cost: a schedule, steps >= 0 and sizes of structs are wanted");
     if (!tn_i_options(c, "tn_schedule_options", opt, &o, sizeof o)) return TN_EINVAL;
     if (!(o.step_ns >= 0)) return tn_i_fail(c, TN_EINVAL, NULL, "tn_schedule_cost: step_ns is negative or NaN");
+    if (o.order == 0) o.order = 1;
+    if (o.order < 1 || o.order > MOST_ORDERS)
+        return tn_i_fail(c, TN_EINVAL, NULL, "tn_schedule_cost: an order of 1 to %d is wanted, not %d", MOST_ORDERS,
+                         o.order);
+    if (!tn_i_mul(o.state_bytes, (size_t)1 << (o.order - 1), &o.state_bytes))
+        return tn_i_fail(c, TN_EOVERFLOW, NULL, "tn_schedule_cost: the states of order %d do not fit", o.order);
     tn_i_schedule *s = tn_i_schedule_new(c, schedule, o.unknown ? TN_I_UNKNOWN : steps, &o);
     if (!s) return tn_last_status(c);
     const tn_status status = counts_of(s, steps, &o, &k);

@@ -61,6 +61,7 @@ const char *tn_i_schedule_example(size_t i, bool *known);
  * are then taken in the order of their numbers, and given back by no one. */
 typedef struct tn_i_schedule_slots {
     int64_t memory, disk;
+    int64_t every;        /* memory is TN_I_UNKNOWN: so many steps take one more */
     bool states, records; /* what memory slots hold; both: either, at different times.  Disk slots hold states */
 } tn_i_schedule_slots;
 tn_i_schedule_slots tn_i_schedule_slots_of(const tn_i_schedule *s);

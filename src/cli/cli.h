@@ -21,7 +21,7 @@ typedef struct tn_i_cli {
     int64_t size, bytes;
     int64_t capacity; /* emit-c; 0: not given */
     bool unknown;     /* the rest is schedule's; -1: not given */
-    int64_t steps, checkpoints, disk, state_bytes, record_bytes, step_ns;
+    int64_t steps, checkpoints, disk, state_bytes, record_bytes, step_ns, order;
     int *wrt, *in_axes, *out_axes; /* NULL: not given */
     size_t nwrt, nin_axes, nout_axes;
 } tn_i_cli;

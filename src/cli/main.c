@@ -28,7 +28,8 @@ static const char usage[] =
     "  memory       live bytes of the vjp, equation by equation             --wrt --policy P,Q --svg FILE\n"
     "  schedule     what a loop's schedule NAME keeps and does again         --steps L --checkpoints S --disk D\n"
     "                                                  --state-bytes B --record-bytes B --bytes N --step-ns T "
-    "--unknown --json\n"
+    "--unknown\n"
+    "                                                  --order P --json\n"
     "  prims        the table of primitives\n"
     "  version      versions of tansy and BLIS\n";
 

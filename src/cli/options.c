@@ -37,7 +37,8 @@ static bool set_schedule(tn_i_cli *o, const char *name, const char *value) {
                   {"disk", &o->disk},
                   {"state-bytes", &o->state_bytes},
                   {"record-bytes", &o->record_bytes},
-                  {"step-ns", &o->step_ns}};
+                  {"step-ns", &o->step_ns},
+                  {"order", &o->order}};
     for (size_t i = 0; i < sizeof number / sizeof *number; i++) {
         if (strcmp(name, number[i].name) != 0) continue;
         if (!tn_i_parse_i64(value, strlen(value), number[i].to) || *number[i].to < 0)
@@ -111,6 +112,7 @@ static const option options[] = {
     {"state-bytes", {"schedule", NULL}, false},
     {"record-bytes", {"schedule", NULL}, false},
     {"step-ns", {"schedule", NULL}, false},
+    {"order", {"schedule", NULL}, false},
     {"unknown", {"schedule", NULL}, true},
     {"svg", {"memory", "residuals", "policies", NULL}, false},
     {"json", {"cost", "residuals", "policies", "budget", "schedule", NULL}, true},

@@ -1,6 +1,7 @@
 /* schedule: what bringing a loop's steps back takes, before there is a loop. */
 #include "cli/cli.h"
 
+#include <limits.h>
 #include <string.h>
 
 enum { TEXT = 256 };
@@ -65,7 +66,8 @@ int tn_i_cli_schedule(const tn_i_cli *o) {
                                        .record_bytes = (size_t)o->record_bytes,
                                        .budget_bytes = (size_t)o->bytes,
                                        .step_ns = (double)o->step_ns,
-                                       .unknown = o->unknown};
+                                       .unknown = o->unknown,
+                                       .order = o->order < INT_MAX ? (int)o->order : INT_MAX};
     tn_schedule_counts k = {.size = sizeof k};
     tn_ctx *c = tn_ctx_new(NULL);
     const tn_status status = c ? tn_schedule_cost(c, text, o->steps, &sizes, &k) : TN_ENOMEM;

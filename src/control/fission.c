@@ -36,9 +36,15 @@ static const tn_i_eqn *maker(const tn_fn *f, tn_i_var v) {
     return NULL;
 }
 
+static const tn_i_eqn *maker_of_entry(const pass *p, const tn_i_eqn *e, const tn_i_scan *s, uint32_t x) {
+    return maker(p->f, tn_i_in(p->f, e)[s->x0 + x]);
+}
+
+/* Of a loop that carries something; others run in either direction. */
 static uint8_t own_way(const tn_i_eqn *e) {
     tn_i_scan s;
-    return e->prim->id == TN_P_scan && tn_i_scan_read(e->params->v, e->nin, &s) ? way(s.reverse) : FORWARD;
+    if (e->prim->id != TN_P_scan || !tn_i_scan_read(e->params->v, e->nin, &s)) return FORWARD;
+    return s.ncarry ? way(s.reverse) : 0;
 }
 
 static void find_ways(pass *p) {
@@ -48,46 +54,67 @@ static void find_ways(pass *p) {
         p->ways[i] = own_way(e);
         if (e->prim->id != TN_P_scan || !tn_i_scan_read(e->params->v, e->nin, &s)) continue;
         for (uint32_t k = 0; k < s.nx; k++) {
-            const tn_i_eqn *m = maker(p->f, tn_i_in(p->f, e)[s.x0 + k]);
+            const tn_i_eqn *m = maker_of_entry(p, e, &s, k);
             if (m) p->ways[i] |= p->ways[m - p->f->eqn];
         }
     }
 }
 
-/* An x that is made against the loop, from what is made in its direction. */
-static bool is_bad(const pass *p, const tn_i_scan *s, tn_i_var x) {
+/* Entries that are made against `direction`, from what is made in it, if by loops that carry nothing. */
+static bool made_badly(const pass *p, uint8_t direction, tn_i_var x) {
     const tn_i_eqn *m = maker(p->f, x);
-    return m && own_way(m) != way(s->reverse) && (p->ways[m - p->f->eqn] & way(s->reverse));
+    tn_i_scan s;
+    if (!m || !(p->ways[m - p->f->eqn] & direction) || own_way(m) == direction) return false;
+    if (own_way(m)) return true;
+    (void)tn_i_scan_read(m->params->v, m->nin, &s);
+    for (uint32_t k = 0; k < s.nx; k++)
+        if (made_badly(p, direction, tn_i_in(p->f, m)[s.x0 + k])) return true;
+    return false;
+}
+
+static bool is_bad(const pass *p, const tn_i_scan *s, tn_i_var x) { return made_badly(p, way(s->reverse), x); }
+
+static bool any_bad(const pass *p, const tn_i_eqn *e, const tn_i_scan *s, bool reverse) {
+    for (uint32_t k = 0; k < s->nx; k++)
+        if (made_badly(p, way(reverse), tn_i_in(p->f, e)[s->x0 + k])) return true;
+    return false;
 }
 
 /* ---- entries that do not depend on what is carried ------------------------------------- */
 
-typedef struct ahead {
-    tn_i_scan s;
-    uint8_t *in, *out; /* of the body: what depends on a carry */
-} ahead;
-
-static void ahead_drop(const pass *p, ahead *a) {
-    tn_i_free(p->ctx, a->in, a->s.body->nin);
-    tn_i_free(p->ctx, a->out, a->s.body->nout);
-}
-
-static bool ahead_of(pass *p, const tn_i_eqn *e, ahead *a) {
-    *a = (ahead){0};
-    if (!tn_i_scan_read(e->params->v, e->nin, &a->s)) return false;
-    a->in = tn_i_alloc(p->ctx, a->s.body->nin);
-    a->out = tn_i_alloc(p->ctx, a->s.body->nout);
-    if (!a->in || !a->out) return false;
-    memset(a->in + a->s.index + a->s.nconst, TN_OF_LENGTH, a->s.ncarry);
-    return tn_i_depends_through(&p->depends, a->s.body, a->in, a->out);
-}
-
-/* Its loop's xs are entries of loops against it, or arrays. */
-static bool only_against(const pass *p, const tn_i_eqn *e, const tn_i_scan *s) {
-    for (uint32_t k = 0; k < s->nx; k++) {
-        const tn_i_eqn *m = maker(p->f, tn_i_in(p->f, e)[s->x0 + k]);
-        if (m && (p->ways[m - p->f->eqn] & way(s->reverse))) return false;
+/* Entry v, which is bad for a loop in `direction`, depends on nothing that is: what its maker carries, and entries that
+ * were made in the maker's direction. */
+static bool is_free(pass *p, const tn_i_eqn *m, const tn_i_scan *s, uint8_t direction, tn_i_var v, bool *is) {
+    const uint32_t c0 = s->index + s->nconst, def = s->body->val[s->body->out[v - m->out]].def;
+    *is = false;
+    if (s->body->effect || def >= s->body->neqn) return true;
+    uint8_t *in = tn_i_alloc(p->ctx, s->body->nin), *out = tn_i_alloc(p->ctx, s->body->nout);
+    bool ok = in && out;
+    for (uint32_t k = 0; ok && k < s->nx; k++) {
+        const tn_i_eqn *of = maker_of_entry(p, m, s, k);
+        const bool bad = s->ncarry ? of && (p->ways[of - p->f->eqn] & own_way(m))
+                                   : made_badly(p, direction, tn_i_in(p->f, m)[s->x0 + k]);
+        in[c0 + s->ncarry + k] = bad ? TN_OF_LENGTH : 0;
     }
+    if (ok) memset(in + c0, TN_OF_LENGTH, s->ncarry);
+    ok = ok && tn_i_depends_through(&p->depends, s->body, in, out);
+    *is = ok && !out[v - m->out];
+    tn_i_free(p->ctx, in, s->body->nin);
+    tn_i_free(p->ctx, out, s->body->nout);
+    return ok;
+}
+
+static bool hoist_if_bad(pass *p, uint8_t direction, tn_i_var v) {
+    const tn_i_eqn *m = maker(p->f, v);
+    tn_i_scan s;
+    bool is;
+    if (!made_badly(p, direction, v) || m->prim->id != TN_P_scan) return true;
+    (void)tn_i_scan_read(m->params->v, m->nin, &s);
+    if (!is_free(p, m, &s, direction, v, &is)) return false;
+    p->hoisted[v] |= is;
+    p->hoisting |= is;
+    for (uint32_t k = 0; !is && !s.ncarry && k < s.nx; k++)
+        if (!hoist_if_bad(p, direction, tn_i_in(p->f, m)[s.x0 + k])) return false;
     return true;
 }
 
@@ -96,21 +123,9 @@ static bool find_hoisted(pass *p) {
     tn_i_scan s;
     for (uint32_t i = 0; i < p->f->neqn; i++) {
         const tn_i_eqn *e = &p->f->eqn[i];
-        if (e->prim->id != TN_P_scan || !tn_i_scan_read(e->params->v, e->nin, &s)) continue;
-        for (uint32_t k = 0; k < s.nx; k++) {
-            const tn_i_var v = tn_i_in(p->f, e)[s.x0 + k];
-            if (!is_bad(p, &s, v)) continue;
-            const tn_i_eqn *m = maker(p->f, v);
-            ahead a = {0};
-            if (m->prim->id != TN_P_scan) continue;
-            const bool ok = ahead_of(p, m, &a);
-            if (ok && !a.s.body->effect && only_against(p, m, &a.s) && a.s.ncarry &&
-                a.s.body->val[a.s.body->out[v - m->out]].def < a.s.body->neqn)
-                p->hoisted[v] = !a.out[v - m->out];
-            p->hoisting |= p->hoisted[v];
-            ahead_drop(p, &a);
-            if (!ok) return false;
-        }
+        if (own_way(e) == 0 || e->prim->id != TN_P_scan || !tn_i_scan_read(e->params->v, e->nin, &s)) continue;
+        for (uint32_t k = 0; k < s.nx; k++)
+            if (!hoist_if_bad(p, way(s.reverse), tn_i_in(p->f, e)[s.x0 + k])) return false;
     }
     return true;
 }
@@ -145,10 +160,13 @@ typedef struct cut {
     uint8_t *wanted;   /* carries that what depends on them reads */
 } cut;
 
+/* A loop of sums, or that carries nothing, may run in the other direction as a whole. */
+enum remedy { NONE, APART, TURNED };
+
 static bool late_leaf(const cut *k, uint32_t j) { return k->out[j]; }
 
-/* Follows what depends on bad entries; false where a carry that others read does. */
-static bool follow(pass *p, cut *k, bool *apart) {
+/* Follows what depends on bad entries: nothing can be done where a carry that others read does. */
+static bool follow(pass *p, cut *k, enum remedy *what) {
     const tn_i_scan *s = &k->s;
     const uint32_t c0 = s->index + s->nconst;
     bool any = false;
@@ -156,7 +174,7 @@ static bool follow(pass *p, cut *k, bool *apart) {
         k->in[c0 + s->ncarry + x] = is_bad(p, s, tn_i_in(p->f, k->e)[s->x0 + x]) ? TN_OF_LENGTH : 0;
         any |= k->in[c0 + s->ncarry + x];
     }
-    *apart = false;
+    *what = NONE;
     if (!any || p->hoisting) return true;
     for (uint32_t n = 0; n <= s->ncarry; n++) {
         if (!tn_i_depends_through(&p->depends, s->body, k->in, k->out)) return false;
@@ -167,7 +185,10 @@ static bool follow(pass *p, cut *k, bool *apart) {
         early |= !k->out[j];
         if (k->out[j] && !tn_i_is_sum(s->body, c0 + j, j)) return true;
     }
-    *apart = early;
+    if (early)
+        *what = APART;
+    else if (!any_bad(p, k->e, s, !s->reverse))
+        *what = TURNED;
     return true;
 }
 
@@ -367,12 +388,26 @@ static bool hoist(pass *p, cut *k, uint32_t n) {
     return v != TN_NOVAR;
 }
 
+static bool turned(pass *p, const cut *k) {
+    tn_i_param q[TN_MAX_PARAMS];
+    tn_i_var *in = tn_i_alloc_array(p->ctx, k->e->nin, sizeof *in), v = TN_NOVAR;
+    for (uint32_t i = 0; in && i < k->e->nin; i++) in[i] = tn_i_mapped(&p->b, p->f, p->map, tn_i_in(p->f, k->e)[i]);
+    memcpy(q, k->e->params->v, k->e->params->n * sizeof *q);
+    q[TN_SCAN_REVERSE] = (tn_i_param){.kind = TN_K_BOOL, .u.i = !k->s.reverse};
+    if (in) v = tn_i_emit(&p->b, k->e->prim, q, k->e->nin, in);
+    for (uint32_t j = 0; j < k->e->nout && v != TN_NOVAR; j++) p->map[k->e->out + j] = v + j;
+    tn_i_free(p->ctx, in, k->e->nin * sizeof *in);
+    p->changed = true;
+    return v != TN_NOVAR;
+}
+
 static bool split_loop(pass *p, cut *k) {
     const uint32_t n = count_hoisted(p, k);
     if (n) return hoist(p, k, n);
-    bool apart;
-    if (!follow(p, k, &apart)) return false;
-    if (!apart) {
+    enum remedy what;
+    if (!follow(p, k, &what)) return false;
+    if (what == TURNED) return turned(p, k);
+    if (what == NONE) {
         tn_i_copy_eqn(&p->b, p->f, k->e, p->map);
         return true;
     }
@@ -425,9 +460,8 @@ static bool has_violation(const pass *p) {
     tn_i_scan s;
     for (uint32_t i = 0; i < p->f->neqn; i++) {
         const tn_i_eqn *e = &p->f->eqn[i];
-        if (e->prim->id != TN_P_scan || !tn_i_scan_read(e->params->v, e->nin, &s)) continue;
-        for (uint32_t k = 0; k < s.nx; k++)
-            if (is_bad(p, &s, tn_i_in(p->f, e)[s.x0 + k])) return true;
+        if (e->prim->id == TN_P_scan && tn_i_scan_read(e->params->v, e->nin, &s) && any_bad(p, e, &s, s.reverse))
+            return true;
     }
     return false;
 }
@@ -461,7 +495,7 @@ static tn_fn *once(tn_fn *f, bool *changed) {
 tn_fn *tn_i_fission(tn_fn *f) {
     bool changed = true;
     bool split = false;
-    for (int round = 0; f && changed && round < 8; round++) {
+    for (int round = 0; f && changed && round < 16; round++) {
         f = once(f, &changed);
         split |= changed;
     }

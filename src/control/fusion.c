@@ -1,4 +1,5 @@
-/* A loop of sums whose entries another loop in its direction reads becomes part of that. */
+/* A loop whose entries another loop in its direction reads becomes part of that, if it is one of sums, or its sums are
+ * where the other's begin. */
 #include "control/fission.h"
 
 #include "control/loop.h"
@@ -51,7 +52,7 @@ static bool sums(const pair *p) {
 /* How e reads a: entries as entries, sums as sums that it goes on with. */
 static bool fits(pair *p) {
     const tn_i_scan *s = &p->se;
-    bool any = false;
+    bool any = false, goes_on = false;
     for (uint32_t i = 0; i < p->e->nin; i++) {
         const tn_i_var v = tn_i_in(p->f, p->e)[i];
         if (!within(p, v)) continue;
@@ -67,9 +68,10 @@ static bool fits(pair *p) {
             return false;
         p->sum[leaf] = j;
         p->taken[j] = 1;
+        goes_on = true;
     }
     for (uint32_t k = 0; k < p->sa.ny; k++) p->kept[k] = read_by_others(p, p->a->out + p->sa.ncarry + k);
-    return any;
+    return any && (goes_on || sums(p));
 }
 
 /* ---- the body of both --------------------------------------------------------------------- */
@@ -229,7 +231,7 @@ static bool read_scan(const tn_i_eqn *e, tn_i_scan *s) {
 static bool try_pair(tn_fn **f, uint32_t a, uint32_t e) {
     tn_ctx *c = (*f)->ctx;
     pair p = {.f = *f, .a = &(*f)->eqn[a], .e = &(*f)->eqn[e]};
-    if (!read_scan(p.a, &p.sa) || !read_scan(p.e, &p.se) || !alike(&p) || !adjacent(&p) || !sums(&p)) return false;
+    if (!read_scan(p.a, &p.sa) || !read_scan(p.e, &p.se) || !alike(&p) || !adjacent(&p)) return false;
     p.sum = tn_i_alloc_array(c, p.se.ncarry, sizeof *p.sum);
     p.kept = tn_i_alloc(c, p.sa.ny);
     p.taken = tn_i_alloc(c, p.sa.ncarry);

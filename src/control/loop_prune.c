@@ -87,7 +87,15 @@ static role role_of(const work *w, uint32_t i) {
     return reads(w, inner) ? CONST : GONE;
 }
 
-/* Inputs of the smaller body: those of one role after another; `place` of each operand. */
+/* An operand before i that is the same const, or the same entries, in every step; or i. */
+static uint32_t same_as(const work *w, uint32_t i) {
+    const role what = role_of(w, i);
+    for (uint32_t k = tn_i_loop_const0(&w->l); k < i && what != CARRY; k++)
+        if (w->r->in[k] == w->r->in[i] && role_of(w, k) == what) return k;
+    return i;
+}
+
+/* Inputs of the smaller body: those of one role after another, each value once; `place` of each operand. */
 static void wire_inputs(work *w, tn_i_wiring *k, const tn_type **type, uint32_t *place, tn_i_var *in, uint32_t *n) {
     const tn_i_loop_eqn *l = &w->l;
     uint32_t count[4] = {0};
@@ -96,7 +104,9 @@ static void wire_inputs(work *w, tn_i_wiring *k, const tn_type **type, uint32_t 
     for (int want = CONST; want <= ENTRY; want++)
         for (uint32_t i = tn_i_loop_const0(l); i < w->r->nin; i++) {
             if (role_of(w, i) != (role)want) continue;
-            place[i] = k->nin;
+            const uint32_t same = same_as(w, i);
+            place[i] = same < i ? place[same] : k->nin;
+            if (same < i) continue;
             type[k->nin++] = l->body->val[tn_i_loop_inner(l, i)].type;
             in[(*n)++] = w->r->in[i];
             count[want]++;

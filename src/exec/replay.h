@@ -73,6 +73,7 @@ typedef struct tn_i_group {
     tn_i_schedule *schedule; /* NULL: no loop is brought back */
     tn_i_script *script;     /* what it does, where that is known and not too long; else NULL */
     uint32_t leader;         /* the last actor that is brought back, or TN_NOVAR */
+    bool runs;               /* anybody wants what the loop itself yields, or snapshots that it takes */
     bool taken;              /* snapshots were taken by the loop of an earlier group */
     uint32_t leads;          /* the later group for which this one takes snapshots, or TN_NOVAR */
     uint32_t *stand_in;      /* per actor of that group: this one's actor, or TN_NOVAR */
@@ -85,6 +86,7 @@ typedef struct tn_i_group {
     size_t state_bytes, record_bytes, slot_bytes;
     int64_t nslot, ndisk;
     const tn_type *growing; /* slots are a stack, whose handle is at `slots`: there may be any number */
+    int64_t growing_every;  /* so many steps take one more */
     uint64_t file;          /* offset of the disk's slots from where those of the plan begin */
     /* offsets in the step's scratch */
     size_t frame, cond_frame, number, pointers, arena, bytes;

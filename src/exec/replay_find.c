@@ -154,7 +154,29 @@ static bool new_group(finder *d, uint32_t eqn) {
     return true;
 }
 
-/* The last loop that is brought back takes the snapshots, if the others run beside it anyway. */
+/* Whether anybody wants what the loops themselves yield: else they run only beside others, or to take snapshots. */
+static void find_runs(tn_i_planner *z) {
+    const tn_fn *f = z->f;
+    tn_i_plan *p = z->p;
+    for (uint32_t k = 0; k < p->ngroup; k++) p->group[k].runs = tn_i_eqn_effect(&f->eqn[p->group[k].eqn]);
+    for (uint32_t k = 0; k < f->npool + f->nout; k++) {
+        const tn_i_var v = k < f->npool ? f->pool[k] : f->out[k - f->npool];
+        const uint32_t def = f->val[v].def;
+        if (def < f->neqn && z->group_of[def] != TN_NOVAR && !again(z, v)) p->group[z->group_of[def]].runs = true;
+    }
+}
+
+/* Which loops of group `by` are those that g brings back; false where some are not there to take snapshots of. */
+static bool stand_ins(const tn_i_group *by, const tn_i_group *g, uint32_t *stand_in) {
+    for (uint32_t k = 0; k < g->nactor; k++) {
+        stand_in[k] = g->actor[k].against ? actor_of(by, g->actor[k].eqn) : TN_NOVAR;
+        if (g->actor[k].against && (stand_in[k] == TN_NOVAR || by->actor[stand_in[k]].against)) return false;
+    }
+    return true;
+}
+
+/* The last loop that is brought back takes the snapshots, if the others run beside it anyway: for the first of those
+ * that run at all.  From the last group to the first. */
 static bool find_leader(tn_i_planner *z, uint32_t number) {
     tn_i_group *g = &z->p->group[number];
     uint32_t last = TN_NOVAR;
@@ -162,20 +184,20 @@ static bool find_leader(tn_i_planner *z, uint32_t number) {
         if (g->actor[k].against && g->actor[k].shape.ncarry) last = k;
     if (last == TN_NOVAR) return true;
     g->leader = last;
+    if (!g->runs) return true;
     tn_i_group *by = &z->p->group[z->group_of[g->actor[last].eqn]];
-    if (by->leads != TN_NOVAR) return true;
-    tn_i_free(z->ctx, by->stand_in, by->nstand_in * sizeof *by->stand_in); /* of a group that it did not fit */
-    by->nstand_in = 0;
-    by->stand_in = tn_i_alloc_array(z->ctx, g->nactor, sizeof *by->stand_in);
-    if (!by->stand_in) return false;
-    by->nstand_in = g->nactor;
-    g->taken = true;
-    for (uint32_t k = 0; k < g->nactor; k++) {
-        by->stand_in[k] = g->actor[k].against ? actor_of(by, g->actor[k].eqn) : TN_NOVAR;
-        if (!g->actor[k].against) continue;
-        if (by->stand_in[k] == TN_NOVAR || by->actor[by->stand_in[k]].against) g->taken = false;
+    uint32_t *stand_in = tn_i_alloc_array(z->ctx, g->nactor, sizeof *stand_in);
+    if (!stand_in) return false;
+    if (!stand_ins(by, g, stand_in)) {
+        tn_i_free(z->ctx, stand_in, g->nactor * sizeof *stand_in);
+        return true;
     }
-    if (g->taken) by->leads = number;
+    if (by->leads != TN_NOVAR) z->p->group[by->leads].taken = false;
+    tn_i_free(z->ctx, by->stand_in, by->nstand_in * sizeof *by->stand_in);
+    by->stand_in = stand_in;
+    by->nstand_in = g->nactor;
+    by->leads = number;
+    by->runs = g->taken = true;
     return true;
 }
 
@@ -359,6 +381,7 @@ static bool finish_group(tn_i_planner *z, tn_i_group *g) {
     const tn_i_schedule_slots n = tn_i_schedule_slots_of(g->schedule);
     g->nslot = n.memory;
     g->ndisk = n.disk;
+    g->growing_every = n.every;
     g->slot_bytes = n.states ? g->state_bytes : 0;
     if (n.records && g->record_bytes > g->slot_bytes) g->slot_bytes = g->record_bytes;
     g->slot_bytes = (g->slot_bytes + (TN_ARENA_ALIGN - 1)) & ~(size_t)(TN_ARENA_ALIGN - 1);
@@ -379,7 +402,8 @@ static bool find(finder *d) {
         tn_i_loop_shape s;
         if (tn_i_loop_read(&z->f->eqn[i], &s) && !new_group(d, i)) return false;
     }
-    for (uint32_t k = 0; k < z->p->ngroup; k++)
+    find_runs(z);
+    for (uint32_t k = (uint32_t)z->p->ngroup; k-- > 0;)
         if (!find_leader(z, k)) return false;
     for (size_t k = z->p->ngroup; k-- > 0;)
         if (!finish_group(z, &z->p->group[k])) return false;

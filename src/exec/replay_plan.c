@@ -219,6 +219,12 @@ static bool slots_of(tn_i_planner *z, tn_i_group *g, size_t *end) {
     return take(end, bytes, &g->slots);
 }
 
+/* Bytes of slots for each step. */
+static size_t growing_by(const tn_i_group *g) {
+    const size_t every = (size_t)g->growing_every;
+    return g->slot_bytes / every + (g->slot_bytes % every != 0);
+}
+
 static bool snapshot_memory(tn_i_planner *z, tn_i_group *g) {
     const tn_i_eqn *e = &z->f->eqn[g->eqn];
     size_t end = sizeof(int64_t), disk;
@@ -234,7 +240,7 @@ static bool snapshot_memory(tn_i_planner *z, tn_i_group *g) {
     g->memory_bytes = end < TN_ARENA_ALIGN ? TN_ARENA_ALIGN : end;
     if (!tn_i_block_new(z, g->memory_bytes, 1, &g->block)) return false;
     g->memory = (int64_t)z->block[g->block].slot.offset;
-    if (g->growing) z->steps_now += g->slot_bytes;
+    if (g->growing) z->steps_now += growing_by(g);
     tn_i_count_steps(z, 0);
     return true;
 }
@@ -256,16 +262,8 @@ static void count_inner(tn_i_planner *z, const tn_i_group *g) {
 
 /* ---- the step ---------------------------------------------------------------------------------- */
 
-/* Nobody wants what the loop itself yields: only others run it. */
-static bool only_for_others(const tn_i_planner *z, const tn_i_eqn *e, const tn_i_group *g) {
-    if (tn_i_eqn_effect(e) || g->leads != TN_NOVAR) return false;
-    for (uint32_t j = 0; j < e->nout; j++)
-        if (z->uses[e->out + j] && !tn_i_again(z, e->out + j)) return false;
-    return true;
-}
-
 bool tn_i_step_group(tn_i_planner *z, const tn_i_eqn *e, tn_i_step *s, tn_i_group *g) {
-    if (only_for_others(z, e, g)) return true;
+    if (!g->runs) return true;
     for (uint32_t j = 0; j < g->actor[g->nactor - 1].shape.ncarry; j++)
         if (tn_i_has_steps(z->f->val[e->out + j].type))
             return tn_i_cannot_run(z, e, "carries an array whose length a loop finds when it runs");
@@ -283,7 +281,7 @@ bool tn_i_step_group(tn_i_planner *z, const tn_i_eqn *e, tn_i_step *s, tn_i_grou
     s->loop = z->group_of[s->eqn];
     if (g->schedule) {
         tn_i_block_release(z, g->block);
-        if (g->growing) z->steps_now -= g->slot_bytes;
+        if (g->growing) z->steps_now -= growing_by(g);
     }
     return tn_i_step_add(z, s);
 }
