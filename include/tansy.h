@@ -819,15 +819,17 @@ typedef struct tn_check_options {
     double tolerance; /* 0: 1e-8 (f64) or 1e-4 (f32) of max(|df|, |f|, 1) */
     int directions;   /* random directions; 0: 4 */
     uint64_t seed;
-    int order;             /* 1: first derivatives; 2: second as well; 0: 2 */
+    /* 1: first derivatives; 2: second as well; 0: 2, but 1 where external functions or one-way rules have no second. */
+    int order;
     const char *spill_dir; /* as in tn_compile_options, for programs and regions that offload */
 } tn_check_options;
-/* Checks f's derivatives at the point x (TN_INPUTS or an array of one pointer per input, dense): jvp
- * against Richardson-extrapolated central differences, <ct, J dx> = <J' ct, dx>
- * and, with order 2, the same of the gradient.  TN_OK, or TN_EINVAL with a
- * message that names the input and both numbers.  f32 programs are compared on
- * their f64 copy; those that call external functions of f32 have none and need a
- * larger tolerance. */
+/* Checks f's derivatives at the point x (TN_INPUTS or an array of one pointer per input, dense): jvp against
+ * Richardson-extrapolated central differences, <ct, J dx> = <J' ct, dx> and, with order 2, the same of the gradient.
+ * Where f calls external functions that have a vjp and no jvp, or has rules for reverse mode alone, <J' ct, dx> is
+ * compared with products of ct and differences of f; where they have a jvp alone, that is what is checked.  TN_OK;
+ * TN_EINVAL with a message that names the input and both numbers; TN_ERULE where they have neither, or not what the
+ * order that is asked for wants.  f32 programs are compared on their f64 copy; those that call external functions of
+ * f32 have none and need a larger tolerance. */
 TN_API tn_status tn_check_grads(const tn_fn *f, const void *const *x, const tn_wrt_list *wrt,
                                 const tn_check_options *opt);
 

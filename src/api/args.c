@@ -55,18 +55,22 @@ void tn_i_wrt_free(tn_i_wrt *w) {
     w->index = NULL;
 }
 
-/* An equation, of a program or of one within, that would carry an array as long as a loop. */
+/* Equations of a program and of those within that cannot run: what holds the first, and why. */
 typedef struct search {
     tn_i_memo seen;
-    const tn_i_eqn *found; /* NULL: none so far */
+    bool stacks; /* only those that would carry an array as long as a loop */
+    const tn_i_eqn *found;
     bool failed;
 } search;
 
-static void look_at(search *z, const tn_fn *f, const tn_i_eqn *e) {
+static bool carries_stack(const tn_fn *f, const tn_i_eqn *e) {
     tn_i_loop_shape s;
     for (uint32_t j = 0; tn_i_loop_read(e, &s) && j < s.ncarry; j++)
-        if (tn_i_has_steps(f->val[e->out + j].type)) z->found = e;
+        if (tn_i_has_steps(f->val[e->out + j].type)) return true;
+    return false;
 }
+
+static const char *unrunnable(const tn_i_eqn *e) { return e->prim->unrunnable ? e->prim->unrunnable(tn_i_p(e)) : NULL; }
 
 /* As deep as programs nest; each of them once. */
 static void look_through(search *z, const tn_fn *f) {
@@ -75,7 +79,7 @@ static void look_through(search *z, const tn_fn *f) {
     z->failed = !tn_i_memo_add(&z->seen, &kind, f, NULL, 0, NULL, NULL, NULL, 0);
     for (uint32_t i = 0; i < f->neqn && !z->found && !z->failed; i++) {
         const tn_i_eqn *e = &f->eqn[i];
-        look_at(z, f, e);
+        if (z->stacks ? carries_stack(f, e) : unrunnable(e) != NULL) z->found = e;
         for (uint32_t k = 0; e->params && k < e->params->n; k++) {
             const tn_fn *const *g;
             const uint32_t n = tn_i_programs(&e->params->v[k], &g);
@@ -85,8 +89,8 @@ static void look_through(search *z, const tn_fn *f) {
 }
 
 /* In *e; false after TN_ENOMEM. */
-static bool find_carried(const tn_fn *f, const tn_i_eqn **e) {
-    search z = {.found = NULL};
+static bool find(const tn_fn *f, bool stacks, const tn_i_eqn **e) {
+    search z = {.stacks = stacks};
     tn_i_memo_init(&z.seen, f->ctx);
     look_through(&z, f);
     tn_i_memo_free(&z.seen);
@@ -97,10 +101,10 @@ static bool find_carried(const tn_fn *f, const tn_i_eqn **e) {
 /* What is planned in f's place may have taken such loops apart; false after an error. */
 static bool carries_no_stack(const tn_fn *f) {
     const tn_i_eqn *e;
-    if (!find_carried(f, &e)) return false;
+    if (!find(f, true, &e)) return false;
     if (!e) return true;
     tn_fn *g = tn_i_prepared(f);
-    const bool ok = g && find_carried(g, &e);
+    const bool ok = g && find(g, true, &e);
     if (ok && e)
         (void)tn_i_fail(f->ctx, TN_ERULE, e->loc, "%s: carries an array whose length a loop finds when it runs",
                         e->prim->name);
@@ -108,23 +112,21 @@ static bool carries_no_stack(const tn_fn *f) {
     return ok && !e;
 }
 
+static bool has_callbacks(const tn_fn *f) {
+    const tn_i_eqn *e;
+    if (!find(f, false, &e)) return false;
+    if (!e) return true;
+    if (tn_i_p(e)->kind == TN_K_STR)
+        (void)tn_i_fail(f->ctx, TN_ERULE, e->loc, "%s '%s': %s", e->prim->name, tn_i_p(e)->u.str, unrunnable(e));
+    else
+        (void)tn_i_fail(f->ctx, TN_ERULE, e->loc, "%s: %s", e->prim->name, unrunnable(e));
+    return false;
+}
+
 tn_fn *tn_i_runnable(tn_fn *f) {
-    if (f && !carries_no_stack(f)) {
-        tn_i_fn_unref(f);
-        return NULL;
-    }
-    for (uint32_t i = 0; f && i < f->neqn; i++) {
-        const tn_i_eqn *e = &f->eqn[i];
-        const char *why = e->prim->unrunnable ? e->prim->unrunnable(tn_i_p(e)) : NULL;
-        if (!why) continue;
-        if (tn_i_p(e)->kind == TN_K_STR)
-            (void)tn_i_fail(f->ctx, TN_ERULE, e->loc, "%s '%s': %s", e->prim->name, tn_i_p(e)->u.str, why);
-        else
-            (void)tn_i_fail(f->ctx, TN_ERULE, e->loc, "%s: %s", e->prim->name, why);
-        tn_i_fn_unref(f);
-        return NULL;
-    }
-    return f;
+    if (!f || (carries_no_stack(f) && has_callbacks(f))) return f;
+    tn_i_fn_unref(f);
+    return NULL;
 }
 
 bool tn_i_scalar_output(const char *who, const tn_fn *f, bool aux) {
