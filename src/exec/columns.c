@@ -64,10 +64,8 @@ static bool moves_rows_whole(const tn_fn *f, const tn_i_eqn *e, int64_t n) {
     const tn_i_param *p = tn_i_p(e);
     const tn_type *in = type_of(f, tn_i_in(f, e)[0]), *out = type_of(f, e->out);
     const bool from = is_long(in, n), to = is_long(out, n);
-    int64_t config[3 * TN_MAX_RANK], sizes[TN_MAX_RANK];
+    if (e->prim->id == TN_P_slice_add && is_long(type_of(f, tn_i_in(f, e)[1]), n) != from) return false;
     if (e->prim->rows) return to ? tn_i_rows_of(f, e) == (from ? TN_ROWS_OWN : TN_ROWS_ALIKE) : !from;
-    if (tn_i_known_window(f, e, config, sizes))
-        return from && sizes[0] == n && in->rank > 1 && is_long(type_of(f, tn_i_in(f, e)[2]), n);
     return e->prim->fold == TN_FOLD_SUM && out->dtype != TN_BOOL && from == to && width(in, n) <= MOST_COLUMNS &&
            !(from && has_axis(&p[0], 0));
 }
@@ -81,7 +79,7 @@ static bool fits(const tn_fn *f, const tn_i_eqn *e, int64_t n, uint32_t *moves) 
     if (e->prim->id == TN_P_iota) return !is_long(type_of(f, e->out), n) || tn_i_p(e)[2].u.i != 0;
     if (e->prim->flags & TN_F_ELEMENTWISE) return true;
     if (e->nin == 0 || !moves_rows_whole(f, e, n)) return false;
-    *moves += e->prim->id == TN_P_concatenate || e->prim->id == TN_P_scatter_add;
+    *moves += e->prim->id == TN_P_concatenate || e->prim->id == TN_P_slice_add;
     return true;
 }
 
@@ -329,25 +327,24 @@ static void pad(columns *c, const tn_i_eqn *e) {
     }
 }
 
-/* A window added at a known place.  Zeros that things are added to are those of the linear program. */
-static void scatter(columns *c, const tn_i_eqn *e) {
+/* Zeros that things are added to are those of the linear program. */
+static void slice_add(columns *c, const tn_i_eqn *e) {
     const tn_i_var *in = tn_i_in(c->f, e);
-    const tn_type *t = type_of(c->f, in[0]);
+    const tn_type *t = type_of(c->f, in[0]), *u = type_of(c->f, in[1]);
     const int64_t count = width(t, c->n);
-    int64_t config[3 * TN_MAX_RANK], sizes[TN_MAX_RANK], index[TN_MAX_RANK];
-    (void)tn_i_known_window(c->f, e, config, sizes);
     for (int64_t k = 0; k < count; k++) {
         cell x = cells_of(c, in[0])[k];
-        int64_t at = 0;
+        int64_t at[TN_MAX_RANK] = {0}, config[3];
         bool inside = true;
-        index_of(t, c->n, k, index);
-        for (int d = 1; d < t->rank; d++) {
-            const int64_t j = index[d] - config[3 * d];
-            inside &= j >= 0 && j < sizes[d];
-            at = at * sizes[d] + j;
+        index_of(t, c->n, k, at);
+        for (int d = is_long(t, c->n); d < t->rank; d++) {
+            tn_i_slice_padding(tn_i_p(e), t, u, d, config);
+            at[d] -= config[0];
+            inside &= at[d] >= 0 && at[d] % (config[2] + 1) == 0 && at[d] / (config[2] + 1) < u->dim[d];
+            at[d] /= config[2] + 1;
         }
         x.none |= known_zero(c, x);
-        cells_of(c, e->out)[k] = inside ? sum(c, x, cells_of(c, in[2])[at]) : x;
+        cells_of(c, e->out)[k] = inside ? sum(c, x, cells_of(c, in[1])[column_of(u, c->n, at)]) : x;
     }
 }
 
@@ -415,8 +412,8 @@ static void equation(columns *c, const tn_i_eqn *e) {
         numbers(c, e);
     else if (e->prim->flags & TN_F_ELEMENTWISE)
         elementwise(c, e);
-    else if (e->prim->id == TN_P_scatter_add)
-        scatter(c, e);
+    else if (e->prim->id == TN_P_slice_add)
+        slice_add(c, e);
     else if (e->prim->id == TN_P_pad)
         pad(c, e);
     else if (e->prim->fold)

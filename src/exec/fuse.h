@@ -12,9 +12,9 @@ tn_fn *tn_i_fuse(const tn_fn *f);
 
 /* Calls of programs that are called once, or small, in place (inlined.c).  The same. */
 tn_fn *tn_i_inlined(const tn_fn *f);
-/* What fusion begins with (unscatter.c).  requires: any program; ensures: the same outputs, to the bit.  A new
+/* What fusion begins with (slice_sums.c).  requires: any program; ensures: the same outputs, to the bit.  A new
  * reference, NULL after an error. */
-tn_fn *tn_i_unscattered(const tn_fn *f);
+tn_fn *tn_i_slices_summed(const tn_fn *f);
 /* Elementwise equations in the order of dimensions in which less of what they read and write is transposed (turned.c).
  * The same, linear. */
 tn_fn *tn_i_turned(const tn_fn *f);
@@ -45,8 +45,7 @@ tn_fn *tn_i_known(const tn_fn *f);
  * any program; ensures: the same outputs, to the bit, but that products with such a 0 are left out in linear programs.
  * A new reference, NULL after an error.  Cost: linear. */
 tn_fn *tn_i_spotted(const tn_fn *f);
-/* Whether e is scatter_add of one window at a place that is known and inside; then where it begins in each dimension of
- * operand 0, as pad wants it, and its sizes there. */
-bool tn_i_known_window(const tn_fn *f, const tn_i_eqn *e, int64_t *config, int64_t *sizes);
+/* Whether e is slice_add without strides; then what is around the slice in each dimension, as pad wants it. */
+bool tn_i_window_of(const tn_fn *f, const tn_i_eqn *e, int64_t *config);
 
 #endif

@@ -73,7 +73,7 @@ static bool view_of(const tn_i_spots *s, const tn_i_eqn *e, tn_i_spot_moves *m) 
 
 bool tn_i_spots_moves(const tn_i_spots *s, const tn_i_eqn *e, tn_i_spot_moves *m) {
     const tn_i_var *in = tn_i_in(s->f, e);
-    int64_t config[3 * TN_MAX_RANK], sizes[TN_MAX_RANK], at[2] = {0, 0};
+    int64_t config[3 * TN_MAX_RANK], at[2] = {0, 0};
     tn_i_box box;
     *m = (tn_i_spot_moves){.n = 0};
     if (!tn_i_space_admits(s->f, e) || type_of(s, e->out)->rank != 2 || e->nin == 0) return false;
@@ -83,11 +83,11 @@ bool tn_i_spots_moves(const tn_i_spots *s, const tn_i_eqn *e, tn_i_spot_moves *m
         m->fill = s->f->val[in[1]].bits;
         return true;
     }
-    if (tn_i_known_window(s->f, e, config, sizes)) {
+    if (tn_i_window_of(s->f, e, config)) {
         m->added = true;
         add_operand(m, in[0], 0, 0);
-        add_operand(m, in[2], config[0], config[3]);
-        return type_of(s, in[2])->rank == 2 && tn_i_is_float(type_of(s, e->out)->dtype);
+        add_operand(m, in[1], config[0], config[3]);
+        return tn_i_is_float(type_of(s, e->out)->dtype);
     }
     if (e->prim->id != TN_P_concatenate) return view_of(s, e, m);
     for (uint32_t k = 0; k < e->nin && k < TN_SPOT_OPERANDS; k++) {

@@ -445,14 +445,47 @@ static tn_status kernel_scatter_add(const tn_i_kernel *k) {
     return TN_OK;
 }
 
+/* Element i of an index vector, where it is known. */
+static bool known_index(const tn_i_builder *b, tn_i_var v, uint32_t i, int64_t *x) {
+    const tn_type *t = tn_i_vtype(b, v);
+    const tn_i_eqn *e = tn_i_def(b, v);
+    const void *data = e && e->prim->id == TN_P_constant ? tn_i_blob_data(tn_i_p(e)[0].u.blob) : NULL;
+    uint64_t bits;
+    if (data)
+        *x = t->dtype == TN_I32 ? ((const int32_t *)data)[i] : ((const int64_t *)data)[i];
+    else if (tn_i_known_scalar(b, v, &bits))
+        *x = t->dtype == TN_I32 ? (int32_t)(uint32_t)bits : (int64_t)bits;
+    else
+        return false;
+    return true;
+}
+
+/* One update at a place that is known and inside is added to a slice. */
+static tn_i_var at_known_place(tn_i_builder *b, const tn_i_param *p, const tn_i_var *in) {
+    const tn_type of = *tn_i_vtype(b, in[0]), update = *tn_i_vtype(b, in[2]);
+    int64_t start[TN_MAX_RANK] = {0}, limit[TN_MAX_RANK], sizes[TN_MAX_RANK];
+    tn_i_dnums d;
+    tn_i_dnums_read(&d, &p[SCATTER_DNUMS]);
+    if (d.n[TN_WINDOW] != (uint32_t)update.rank || d.n[TN_INDEX_BATCH]) return TN_NOVAR;
+    for (uint32_t c = 0; c < d.n[TN_MAP]; c++)
+        if (!known_index(b, in[1], c, &start[d.v[TN_MAP][c]])) return TN_NOVAR;
+    tn_i_window_sizes(&d, &of, &update, sizes);
+    for (int i = 0; i < of.rank; i++) {
+        if (start[i] < 0 || start[i] > of.dim[i] - sizes[i]) return TN_NOVAR;
+        limit[i] = start[i] + sizes[i];
+    }
+    return tn_i_slice_add(b, in[0], tn_i_reshape(b, in[2], of.rank, sizes), start, limit, NULL);
+}
+
 /* x + 0 is x but for the sign of a zero, which linear programs do not keep. */
 static tn_i_var simplify_scatter_add(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
                                      const tn_type *out) {
-    (void)p, (void)nin;
-    if (tn_i_count(tn_i_vtype(b, in[2])) == 0) return in[0];
-    if (b->val[in[0]].linear) return tn_i_is_zero(b, in[2]) ? in[0] : TN_NOVAR;
+    (void)nin;
     double k;
-    return tn_i_is_int(out->dtype) && tn_i_known_f64(b, in[2], &k) && k == 0.0 ? in[0] : TN_NOVAR;
+    if (tn_i_count(tn_i_vtype(b, in[2])) == 0) return in[0];
+    if (b->val[in[0]].linear && tn_i_is_zero(b, in[2])) return in[0];
+    if (tn_i_is_int(out->dtype) && tn_i_known_f64(b, in[2], &k) && k == 0.0) return in[0];
+    return at_known_place(b, p, in);
 }
 
 static void jvp_scatter_add(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {

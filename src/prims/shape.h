@@ -56,6 +56,9 @@ tn_i_var tn_i_whole_number(tn_i_builder *b, const tn_type *t, int64_t x);
 tn_i_var tn_i_iota(tn_i_builder *b, int dtype, int rank, const int64_t *shape, int dimension);
 /* strides may be NULL. */
 tn_i_var tn_i_slice(tn_i_builder *b, tn_i_var x, const int64_t *start, const int64_t *limit, const int64_t *strides);
+/* x with u added to its slice. */
+tn_i_var tn_i_slice_add(tn_i_builder *b, tn_i_var x, tn_i_var u, const int64_t *start, const int64_t *limit,
+                        const int64_t *strides);
 /* config: rank triples (low, high, interior). */
 tn_i_var tn_i_pad(tn_i_builder *b, tn_i_var x, tn_i_var value, const int64_t *config);
 tn_i_var tn_i_concatenate(tn_i_builder *b, uint32_t n, const tn_i_var *in, int64_t dimension);
@@ -63,6 +66,23 @@ tn_i_var tn_i_rev(tn_i_builder *b, tn_i_var x, uint32_t n, const int64_t *dimens
 /* index: one scalar per dimension of x. */
 tn_i_var tn_i_dynamic_slice(tn_i_builder *b, tn_i_var x, const tn_i_var *index, const int64_t *sizes);
 tn_i_var tn_i_dynamic_update_slice(tn_i_builder *b, tn_i_var x, tn_i_var update, const tn_i_var *index);
+
+/* ---- slices ------------------------------------------------------------------------- */
+
+/* The parameters of slice and slice_add (slicing.c). */
+extern const tn_i_spec tn_i_slice_spec[];
+/* The sizes of the slice of operand 0 that they say; false, failed, where it has none. */
+bool tn_i_slice_sizes(tn_i_query *q, int64_t *dim);
+/* What pads dimension d of the slice to that of what it is of: low, high, interior. */
+void tn_i_slice_padding(const tn_i_param *p, const tn_type *of, const tn_type *part, int d, int64_t config[3]);
+/* The same slice of each of a batch. */
+typedef struct tn_i_slice_params {
+    int64_t start[TN_MAX_RANK + 1], limit[TN_MAX_RANK + 1], stride[TN_MAX_RANK + 1];
+    bool strided;
+} tn_i_slice_params;
+tn_i_slice_params tn_i_slice_batched(const tn_i_param *p, int rank, int64_t batch);
+/* A case with a slice of operand 0. */
+bool tn_i_sample_slice(tn_i_rng *r, int dtype, tn_i_case *c);
 
 /* Dimension numbers of gather and scatter_add. `windows` stands for gather's output and scatter_add's updates. */
 enum {

@@ -131,6 +131,16 @@ tn_i_var tn_i_slice(tn_i_builder *b, tn_i_var x, const int64_t *start, const int
     return tn_i_emit(b, tn_i_prim(b, TN_P_slice), p, 1, &x);
 }
 
+tn_i_var tn_i_slice_add(tn_i_builder *b, tn_i_var x, tn_i_var u, const int64_t *start, const int64_t *limit,
+                        const int64_t *strides) {
+    if (b->failed || x == TN_NOVAR || u == TN_NOVAR) return TN_NOVAR;
+    const int rank = tn_i_vtype(b, x)->rank;
+    const tn_i_param p[3] = {list(rank, start), list(rank, limit),
+                             strides ? list(rank, strides) : (tn_i_param){.kind = TN_K_NONE}};
+    const tn_i_var in[2] = {x, u};
+    return tn_i_emit(b, tn_i_prim(b, TN_P_slice_add), p, 2, in);
+}
+
 tn_i_var tn_i_pad(tn_i_builder *b, tn_i_var x, tn_i_var value, const int64_t *config) {
     if (b->failed || x == TN_NOVAR) return TN_NOVAR;
     const tn_i_param p[1] = {list(3 * tn_i_vtype(b, x)->rank, config)};

@@ -6,20 +6,19 @@
 #include <string.h>
 
 /* ---- slice ---- */
-static const tn_i_spec slice_params[] = {{.name = "start_indices", .kind = TN_K_INTS},
-                                         {.name = "limit_indices", .kind = TN_K_INTS},
-                                         {.name = "strides", .kind = TN_K_INTS, .otherwise = "1 for each dimension"},
-                                         {.name = NULL}};
+const tn_i_spec tn_i_slice_spec[] = {{.name = "start_indices", .kind = TN_K_INTS},
+                                     {.name = "limit_indices", .kind = TN_K_INTS},
+                                     {.name = "strides", .kind = TN_K_INTS, .otherwise = "1 for each dimension"},
+                                     {.name = NULL}};
 
 static int64_t stride_of(const tn_i_param *p, int i) { return p[2].kind == TN_K_NONE ? 1 : tn_i_ints(p, 2)[i]; }
 
-static bool type_slice(tn_i_query *q) {
+bool tn_i_slice_sizes(tn_i_query *q, int64_t *dim) {
     if (!tn_i_params_given(q)) return false;
     const tn_type *in = q->in[0];
     const bool strided = q->p[2].kind != TN_K_NONE;
     for (uint32_t k = 0; k < (strided ? 3u : 2u); k++)
         if (!tn_i_length_is(q, k, (uint32_t)in->rank, "the rank of the operand")) return false;
-    int64_t dim[TN_MAX_RANK];
     for (int i = 0; i < in->rank; i++) {
         const int64_t a = tn_i_ints(q->p, 0)[i], z = tn_i_ints(q->p, 1)[i], s = stride_of(q->p, i);
         if (a < 0 || z < a || z > in->dim[i])
@@ -28,7 +27,20 @@ static bool type_slice(tn_i_query *q) {
         if (s < 1) return tn_i_type_fail(q, -1, "strides: %lld is not positive", (long long)s);
         dim[i] = z == a ? 0 : (z - a - 1) / s + 1;
     }
-    return tn_i_output(q, in->dtype, in->rank, dim);
+    return true;
+}
+
+static bool type_slice(tn_i_query *q) {
+    int64_t dim[TN_MAX_RANK];
+    return tn_i_slice_sizes(q, dim) && tn_i_output(q, q->in[0]->dtype, q->in[0]->rank, dim);
+}
+
+void tn_i_slice_padding(const tn_i_param *p, const tn_type *of, const tn_type *part, int d, int64_t config[3]) {
+    const int64_t s = part->dim[d] > 1 ? stride_of(p, d) : 1, start = tn_i_ints(p, 0)[d];
+    const int64_t end = part->dim[d] ? start + (part->dim[d] - 1) * s + 1 : start;
+    config[0] = start;
+    config[1] = of->dim[d] - end;
+    config[2] = s - 1;
 }
 
 static bool view_slice(const tn_i_query *q, const tn_i_arr *in, tn_i_arr *out, int64_t *offset) {
@@ -77,86 +89,41 @@ static tn_i_var simplify_slice(tn_i_builder *b, const tn_i_param *p, uint32_t ni
     return tn_i_respread(b, in[0], out);
 }
 
-/* start, start + stride, ... of one strided dimension, as dimension `at` of an index column of type t. */
-static tn_i_var strided_column(tn_i_rule *r, const tn_type *t, int d, int at) {
-    tn_i_builder *b = r->b;
-    const int64_t front = at;
-    const tn_type row = {.dtype = TN_I64, .rank = 1, .dim = {t->dim[at]}};
-    tn_i_var v = tn_i_iota(b, TN_I64, 1, row.dim, 0);
-    v = tn_i_op2(b, TN_P_mul, v, tn_i_whole_number(b, &row, stride_of(r->p, d)));
-    v = tn_i_op2(b, TN_P_add, v, tn_i_whole_number(b, &row, tn_i_ints(r->p, 0)[d]));
-    return tn_i_broadcast(b, v, t->rank, t->dim, &front);
-}
-
-/* Index vectors of the slice's windows, one column per dimension: strided dimensions are
- * scattered one element at a time, the others are runs of the window. */
-static tn_i_var slice_indices(tn_i_rule *r, const int64_t *strided, uint32_t nstrided) {
-    const int rank = r->in_type[0]->rank;
-    const int64_t *start = tn_i_ints(r->p, 0);
-    tn_type t = {.dtype = TN_I64, .rank = (int32_t)nstrided + 1};
-    if (nstrided == 0) {
-        t.dim[0] = rank;
-        return tn_i_constant(r->b, &t, start);
-    }
-    tn_i_var column[TN_MAX_RANK];
-    for (uint32_t i = 0; i < nstrided; i++) t.dim[i] = r->out_type[0]->dim[strided[i]];
-    t.dim[nstrided] = 1;
-    uint32_t at = 0;
-    for (int d = 0; d < rank; d++) {
-        if (at < nstrided && strided[at] == d)
-            column[d] = strided_column(r, &t, d, (int)at++);
-        else
-            column[d] = tn_i_whole_number(r->b, &t, start[d]);
-    }
-    return tn_i_concatenate(r->b, (uint32_t)rank, column, nstrided);
-}
-
-static void slice_dnums(const tn_i_rule *r, tn_i_dnums *d) {
-    *d = (tn_i_dnums){.n = {0}};
-    for (int i = 0; i < r->in_type[0]->rank; i++) {
-        const int list = stride_of(r->p, i) > 1 && r->out_type[0]->dim[i] > 1 ? TN_COLLAPSED : TN_WINDOW;
-        d->v[list][d->n[list]++] = i;
-        d->v[TN_MAP][d->n[TN_MAP]++] = i;
-    }
-}
-
+/* Where something is summed already, what was read is added to it in place: the work is that of the slice. */
 static void transpose_slice(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
     const tn_type *in = r->in_type[0], *out = r->out_type[0];
-    tn_i_dnums d;
-    slice_dnums(r, &d);
-    if (tn_i_accumulates(r) && d.n[TN_COLLAPSED] < TN_MAX_RANK) { /* the indices have one rank more */
-        tn_i_var indices = slice_indices(r, d.v[TN_COLLAPSED], d.n[TN_COLLAPSED]);
-        ct_in[0] = tn_i_scatter_add(r->b, tn_i_accumulated(r), indices, ct[0], &d);
+    if (tn_i_accumulates(r)) {
+        ct_in[0] = tn_i_slice_add(r->b, tn_i_accumulated(r), ct[0], tn_i_ints(r->p, 0), tn_i_ints(r->p, 1),
+                                  r->p[2].kind == TN_K_NONE ? NULL : tn_i_ints(r->p, 2));
         return;
     }
     int64_t config[3 * TN_MAX_RANK];
-    for (int i = 0; i < in->rank; i++) {
-        const int64_t s = out->dim[i] > 1 ? stride_of(r->p, i) : 1, start = tn_i_ints(r->p, 0)[i];
-        const int64_t end = out->dim[i] ? start + (out->dim[i] - 1) * s + 1 : start;
-        config[3 * i] = start;
-        config[3 * i + 1] = in->dim[i] - end;
-        config[3 * i + 2] = s - 1;
-    }
+    for (int i = 0; i < in->rank; i++) tn_i_slice_padding(r->p, in, out, i, config + 3 * i);
     ct_in[0] = tn_i_pad(r->b, ct[0], tn_i_literal_f64(r->b, in->dtype, 0), config);
+}
+
+tn_i_slice_params tn_i_slice_batched(const tn_i_param *p, int rank, int64_t batch) {
+    tn_i_slice_params b = {.start = {0}, .limit = {batch}, .stride = {1}};
+    for (int i = 0; i < rank; i++) {
+        b.start[i + 1] = tn_i_ints(p, 0)[i];
+        b.limit[i + 1] = tn_i_ints(p, 1)[i];
+        b.stride[i + 1] = stride_of(p, i);
+    }
+    b.strided = p[2].kind != TN_K_NONE;
+    return b;
 }
 
 static void batch_slice(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
     (void)batched;
-    const int rank = r->in_type[0]->rank;
-    int64_t start[TN_MAX_RANK + 1] = {0}, limit[TN_MAX_RANK + 1] = {r->batch}, strides[TN_MAX_RANK + 1] = {1};
-    for (int i = 0; i < rank; i++) {
-        start[i + 1] = tn_i_ints(r->p, 0)[i];
-        limit[i + 1] = tn_i_ints(r->p, 1)[i];
-        strides[i + 1] = stride_of(r->p, i);
-    }
-    *out = tn_i_slice(r->b, r->in[0], start, limit, r->p[2].kind == TN_K_NONE ? NULL : strides);
+    const tn_i_slice_params p = tn_i_slice_batched(r->p, r->in_type[0]->rank, r->batch);
+    *out = tn_i_slice(r->b, r->in[0], p.start, p.limit, p.strided ? p.stride : NULL);
     *out_batched = true;
 }
 
 /* Touches what it reads only: the rest of the operand costs nothing. */
 static void cost_slice(const tn_i_query *q, tn_i_cost *cost) { cost->bytes += 2 * tn_i_bytes_of(&q->out[0]); }
 
-static bool sample_slice(tn_i_rng *r, int dtype, tn_i_case *c) {
+bool tn_i_sample_slice(tn_i_rng *r, int dtype, tn_i_case *c) {
     tn_i_case_shape(r, c, 0, dtype, 0, 4);
     int64_t start[TN_MAX_RANK], limit[TN_MAX_RANK], strides[TN_MAX_RANK];
     const uint32_t n = (uint32_t)c->in[0].rank;
@@ -181,7 +148,7 @@ const tn_prim tn_prim_slice = {
     .nin = 1,
     .flags = TN_F_VIEW,
     .dtypes = TN_ANY,
-    .params = slice_params,
+    .params = tn_i_slice_spec,
     .type = type_slice,
     .linear = {TN_OPERAND(0)},
     .simplify = simplify_slice,
@@ -195,7 +162,7 @@ const tn_prim tn_prim_slice = {
     .cost = cost_slice,
     .jvp_bound = 2,
     .transpose_bound = 20,
-    .sample = sample_slice,
+    .sample = tn_i_sample_slice,
 };
 
 /* ---- split ---- */

@@ -464,6 +464,14 @@ for d in NUMBERS:
     scatter(d, x, "[2,3]", [2, 0, 1, 1], "[2,2,1]", u[:4], "[2,2]", ((), (1,), (1,), (0,), (0,)))
 for d in INTS:
     scatter(d, [MAX[d]], "[1]", [0], "[1,1]", [2], "[1]", ((), (0,), (0,), (), ()))
+for d in NUMBERS:
+    x, u = [1, -2, 3, 4, 5, -6], [10, 20, 30]
+    over((d,), "slice_add[start_indices=(1,) limit_indices=(6,) strides=(2,)]", "[6] [3]", [x, u], lambda v, w: jnp.asarray(v).at[1:6:2].add(w))
+    over((d,), "slice_add[start_indices=(0,1) limit_indices=(2,2)]", "[2,3] [2,1]", [x, u[:2]], lambda v, w: jnp.asarray(v).at[0:2, 1:2].add(w))
+for d in INTS:
+    over((d,), "slice_add[start_indices=(1,) limit_indices=(2,)]", "[2] [1]", [[1, MAX[d]], [2]], lambda v, w: jnp.asarray(v).at[1:2].add(w))
+over(FLOATS, "slice_add[start_indices=(0,) limit_indices=(3,) strides=(2,)]", "[4] [2]", [[1.0, 2.0, 3.0, 4.0], [5.0, 6.0], [1.5, 2.5, 3.5, 4.5]],
+     lambda v, w: jnp.asarray(v).at[0:3:2].add(w), how="vjp", outs="[4]")
 for d in FLOATS:
     scatter(d, [1.0, 2.0, 3.0], "[3]", [2, 7, 2], "[3,1]", [1.5, 2.5, 3.5], "[3]", ((), (0,), (0,), (), ()),
             more=[[4.0, 5.0, 6.0]], how="vjp", outs=f"{d}[3]")

@@ -414,16 +414,12 @@ typedef struct movement {
 } movement;
 
 /* Two windows of the columns of x that are all of an array, the first added to zeros, TERM between them. */
-#define ADD_WINDOW(at)                                                                       \
-    "scatter_add[dimension_numbers=ScatterDimensionNumbers(update_window_dims=(0, 1), "      \
-    "inserted_window_dims=(), scatter_dims_to_operand_dims=(1,), operand_batching_dims=(), " \
-    "scatter_indices_batching_dims=())] " at
 #define WINDOWS(term)                                                                                   \
     "{ lambda x:f64[20,80] s:f64[40] . let o:f64[20,80] = broadcast_in_dim[shape=(20, 80) "             \
     "broadcast_dimensions=()] 0.0:f64[] a:f64[20,70] = slice[start_indices=(0, 10) limit_indices=(20, " \
     "80)] x b:f64[20,10] = slice[start_indices=(0, 0) limit_indices=(20, 10)] x "                       \
-    "i:i64[1] = constant[value=[10]] j:i64[1] = constant[value=[0]] w:f64[20,80] = " ADD_WINDOW(        \
-        "o i a") " " term " z:f64[20,80] = " ADD_WINDOW("t j b") " in (z,) }"
+    "w:f64[20,80] = slice_add[start_indices=(0, 10) limit_indices=(20, 80)] o a " term                  \
+    " z:f64[20,80] = slice_add[start_indices=(0, 0) limit_indices=(20, 10)] t b in (z,) }"
 
 static const movement movements[] = {
     {"windows beside each other", WINDOWS("t:f64[20,80] = add w o"), 1, 12800},

@@ -183,9 +183,9 @@ static void test_malformed_parameters(void **state) {
 /* ---- kernels ------------------------------------------------------------------------ */
 
 static const int shape_prims[] = {
-    TN_P_constant, TN_P_iota,       TN_P_broadcast_in_dim, TN_P_reshape, TN_P_transpose,     TN_P_rev,
-    TN_P_slice,    TN_P_pad,        TN_P_concatenate,      TN_P_split,   TN_P_dynamic_slice, TN_P_dynamic_update_slice,
-    TN_P_gather,   TN_P_scatter_add};
+    TN_P_constant, TN_P_iota,        TN_P_broadcast_in_dim, TN_P_reshape, TN_P_transpose,     TN_P_rev,
+    TN_P_slice,    TN_P_pad,         TN_P_concatenate,      TN_P_split,   TN_P_dynamic_slice, TN_P_dynamic_update_slice,
+    TN_P_gather,   TN_P_scatter_add, TN_P_slice_add};
 
 /* A drawn case: its types and dense operands. */
 typedef struct drawn {
@@ -491,24 +491,134 @@ static void test_reads_cost_what_they_read(void **state) {
     }
 }
 
-/* A strided slice is scattered element by element, not with what lies between. */
-static void test_strided_reads(void **state) {
+/* Slices [start, limit) in steps of `stride` along one axis of x. */
+typedef struct slices {
+    int dtype, rank, axis, n;
+    int64_t start[3], limit[3], stride[3];
+} slices;
+
+enum { LONG = 11, SHORT = 3, MOST = LONG * SHORT * SHORT };
+
+static char *put_list(char *at, const slices *s, const char *name, int64_t along, int64_t other) {
+    at += sprintf(at, "%s=(", name);
+    for (int d = 0; d < s->rank; d++) at += sprintf(at, "%lld,", (long long)(d == s->axis ? along : other));
+    return at + sprintf(at, ") ");
+}
+
+static tn_fn *slices_of(tn_ctx *c, const slices *s) {
+    char text[2048], *at = text;
+    at += sprintf(at, "{ lambda | x:%s[", s->dtype == TN_F32 ? "f32" : "f64");
+    for (int d = 0; d < s->rank; d++) at += sprintf(at, "%s%d", d ? "," : "", d == s->axis ? LONG : SHORT);
+    at += sprintf(at, "] . let");
+    for (int k = 0; k < s->n; k++) {
+        at += sprintf(at, "\n  s%d = slice[", k);
+        at = put_list(at, s, "start_indices", s->start[k], 0);
+        at = put_list(at, s, "limit_indices", s->limit[k], SHORT);
+        at = put_list(at, s, "strides", s->stride[k], 1);
+        at += sprintf(at, "] x");
+    }
+    at += sprintf(at, "\n  in (");
+    for (int k = 0; k < s->n; k++) at += sprintf(at, "s%d,", k);
+    sprintf(at, ") }");
+    return parse(c, text);
+}
+
+/* What element i of the sum is when the cotangent of each slice is 1, 2, .... */
+static double added(const slices *s, int64_t i) {
+    int64_t inner = 1;
+    double sum = 0;
+    for (int d = s->axis + 1; d < s->rank; d++) inner *= SHORT;
+    const int64_t at = i / inner % LONG, before = i / inner / LONG;
+    for (int k = 0; k < s->n; k++) {
+        const int64_t size = s->limit[k] > s->start[k] ? (s->limit[k] - s->start[k] - 1) / s->stride[k] + 1 : 0;
+        const int64_t from = at - s->start[k], j = from / s->stride[k];
+        if (from >= 0 && from % s->stride[k] == 0 && j < size)
+            sum += (double)(1 + (before * size + j) * inner + i % inner);
+    }
+    return sum;
+}
+
+static void put_number(int dtype, void *to, int64_t i, double x) {
+    if (dtype == TN_F32)
+        ((float *)to)[i] = (float)x;
+    else
+        ((double *)to)[i] = x;
+}
+
+static void check_sum(tn_fn *t, const slices *s) {
+    double ct[MOST], got[MOST], want[MOST];
+    const tn_type type = tn_fn_output_type(t, 0);
+    for (int64_t i = 0; i < MOST; i++) put_number(s->dtype, ct, i, (double)(i + 1));
+    for (int64_t i = 0; i < tn_i_count(&type); i++) put_number(s->dtype, want, i, added(s, i));
+    for (int backend = TN_BACKEND_INTERPRETER; backend <= TN_BACKEND_REFERENCE; backend++) {
+        const tn_compile_options o = {.size = sizeof o, .backend = backend};
+        tn_exec *e = tn_compile(t, &o);
+        assert_non_null(e);
+        memset(got, 0xFF, sizeof got);
+        assert_int_equal(tn_call(e, (const void *[]){ct, ct, ct}, (void *[]){got}), TN_OK);
+        assert_memory_equal(got, want, tn_type_bytes(&type));
+        tn_exec_free(e);
+    }
+}
+
+static double bytes_of(const tn_fn *f) {
+    tn_cost_report cost = {.size = sizeof cost};
+    assert_int_equal(tn_cost(f, &cost), TN_OK);
+    return cost.bytes;
+}
+
+/* The transpose of slices of one value: an equation for each beside the zeros that they are added to, no indices, and
+ * the bytes of what was read, half as much again, and of the value. */
+static void check_slices(const slices *s) {
+    tn_ctx *c = tn_ctx_new(NULL);
+    tn_fn *f = slices_of(c, s), *t = tn_transpose(f);
+    assert_non_null(t);
+    char *text = tn_fn_print(t, NULL);
+    static const char *const none[] = {"scatter_add", "iota", "constant", "i64", "i32"};
+    for (size_t k = 0; k < sizeof none / sizeof *none; k++) assert_null(strstr(text, none[k]));
+    tn_text_free(c, text);
+    const tn_type type = tn_fn_output_type(t, 0);
+    assert_true(tn_fn_equations(t) <= (size_t)s->n + 1);
+    assert_true(bytes_of(t) <= 1.5 * bytes_of(f) + (double)tn_type_bytes(&type) + 16);
+    check_sum(t, s);
+    tn_ctx_free(c);
+}
+
+static void test_slices_are_added_in_place(void **state) {
+    (void)state;
+    for (int dtype = TN_F32; dtype <= TN_F64; dtype++)
+        for (int rank = 1; rank <= 3; rank++)
+            for (int axis = 0; axis < rank; axis++)
+                for (int64_t stride = 1; stride <= 5; stride++)
+                    for (int n = 1; n <= 3; n++) {
+                        const int64_t last = 7 * stride % LONG;
+                        check_slices(&(slices){dtype, rank, axis, n, .start = {stride % 3, 0, last},
+                                               .limit = {LONG, LONG - 1, last + 1},
+                                               .stride = {stride, stride > 2 ? stride - 1 : stride, stride}});
+                    }
+    check_slices(&(slices){TN_F64, 1, 0, 2, .start = {0, 5}, .limit = {LONG, 5}, .stride = {1, 2}});
+    check_slices(&(slices){TN_F64, 1, 0, 2, .start = {0, 1}, .limit = {10, 10}, .stride = {2, 2}});
+}
+
+/* A scatter_add at one place that is known is added to a slice. */
+static void test_known_place(void **state) {
     (void)state;
     tn_ctx *c = tn_ctx_new(NULL);
-    tn_fn *f =
-        parse(c, "{ lambda | x:f64[7,5] . let a = slice[start_indices=(1, 1) limit_indices=(7, 4) strides=(3, 2)] x\n"
-                 " b = slice[start_indices=(0, 1) limit_indices=(7, 2) strides=None] x in (a, b) }");
-    tn_fn *t = tn_transpose(f);
-    assert_non_null(t);
-    const double a[4] = {1, 2, 3, 4}, b[7] = {10, 20, 30, 40, 50, 60, 70};
-    double y[35], want[35] = {0};
-    for (int i = 0; i < 7; i++) want[5 * i + 1] = b[i];
-    want[5 + 1] += a[0], want[5 + 3] += a[1], want[20 + 1] += a[2], want[20 + 3] += a[3];
-    run(t, (const void *[]){a, b}, (void *[]){y});
-    assert_memory_equal(y, want, sizeof want);
-    char *text = tn_fn_print(t, NULL);
-    assert_null(strstr(text, "pad["));
+    tn_fn *f = parse(c, "{ lambda x:f64[7,5] . let\n"
+                        " i:i64[2] = constant[value=[2, 3]]\n"
+                        " g:f64[4] = gather[dimension_numbers=GatherDimensionNumbers(offset_dims=(0,), "
+                        "collapsed_slice_dims=(1,), start_index_map=(0, 1), operand_batching_dims=(), "
+                        "start_indices_batching_dims=()) slice_sizes=(4, 1) mode=fill fill_value=0] x i\n"
+                        " s:f64[] = reduce_sum[axes=(0,)] g in (s,) }");
+    tn_fn *g = tn_grad(f, NULL, NULL);
+    assert_non_null(g);
+    char *text = tn_fn_print(g, NULL);
+    assert_null(strstr(text, "scatter_add"));
+    assert_non_null(strstr(text, "slice_add[start_indices=(2, 3) limit_indices=(6, 4)]"));
     tn_text_free(c, text);
+    double x[35] = {0}, y[35];
+    run(g, (const void *[]){x}, (void *[]){y});
+    for (int i = 0; i < 35; i++) assert_true(y[i] == (i % 5 == 3 && i / 5 >= 2 && i / 5 < 6));
     tn_ctx_free(c);
 }
 
@@ -617,7 +727,8 @@ int main(void) {
         cmocka_unit_test(test_scatter_drops),
         cmocka_unit_test(test_batched_updates_keep_bits),
         cmocka_unit_test(test_reads_cost_what_they_read),
-        cmocka_unit_test(test_strided_reads),
+        cmocka_unit_test(test_slices_are_added_in_place),
+        cmocka_unit_test(test_known_place),
         cmocka_unit_test(test_cotangent_of_padding),
         cmocka_unit_test(test_gather_linearity),
         cmocka_unit_test(test_simplify),

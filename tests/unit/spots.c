@@ -247,10 +247,7 @@ static const char moving[] =
     " z:T[15,21] = slice[start_indices=(0, 0) limit_indices=(15, 21)] t"
     " q:T[26,21] = concatenate[dimension=0] a z"
     " yq:T[26,21] = sub q y"
-    " at:i64[2] = constant[value=[3, 5]]"
-    " w:T[21,26] = scatter_add[dimension_numbers=ScatterDimensionNumbers(update_window_dims=(0, 1),"
-    " inserted_window_dims=(), scatter_dims_to_operand_dims=(0, 1), operand_batching_dims=(),"
-    " scatter_indices_batching_dims=())] x at c"
+    " w:T[21,26] = slice_add[start_indices=(3, 5) limit_indices=(20, 24)] x c"
     " in (xp, xk, yq, w) }";
 
 static void test_moves(void **state) {

@@ -1,9 +1,9 @@
-/* scatter_add of one window at a known place, where the window is most of the array or the array is tiny, as the sum of
- * the array and the padded window: a nest reads that through loops, among others of its kind, and needs no pass of its
- * own.  What is padded is -0, which changes no bit of what it is added to.  Tiny arrays one after another, likewise,
- * are a sum of padded ones.
+/* slice_add where the slice has no strides and is most of the array, or the array is tiny, as the sum of the array and
+ * the padded slice: a nest reads that through loops, among others of its kind, and needs no pass of its own.  What is
+ * padded is -0, which changes no bit of what it is added to.  Tiny arrays one after another, likewise, are a sum of
+ * padded ones.
  *
- * Two of them whose windows are the two parts of the array, as of what is turned round a ring, as the sum of the array
+ * Two of them whose slices are the two parts of the array, as of what is turned round a ring, as the sum of the array
  * and the parts side by side: each element has had one number added.  Where the first is added to zeros, another term
  * may stand between the two, as derivatives add them up in any order: ((0 + w) + x) + u is (0 + x) + (w, u) to the bit.
  */
@@ -15,43 +15,20 @@
 
 enum { MOST_TIMES = 2 /* as large as the window */, TINY = TN_LANES /* elements */, PIECES = 3 };
 
-typedef struct scatters {
+typedef struct sums {
     const tn_fn *f;
     uint32_t *uses;  /* of each value */
     uint32_t *first; /* of each equation: the one whose window lies beside its own, plus 1 */
     uint8_t *moved;  /* of each equation: its window is added by another */
-} scatters;
+} sums;
 
-/* Element i of a constant vector, or false. */
-static bool known_index(const tn_fn *f, tn_i_var v, int64_t i, int64_t *x) {
-    const uint32_t def = f->val[v].def;
-    const tn_type *t = f->val[v].type;
-    const void *data = def < f->neqn ? tn_i_constant_data(&f->eqn[def]) : NULL;
-    if (!data || t->rank != 1) return false;
-    *x = t->dtype == TN_I64 ? ((const int64_t *)data)[i] : (int64_t)((const int32_t *)data)[i];
-    return true;
-}
-
-bool tn_i_known_window(const tn_fn *f, const tn_i_eqn *e, int64_t *config, int64_t *sizes) {
-    if (e->prim->id != TN_P_scatter_add) return false;
-    const tn_i_var *in = tn_i_in(f, e);
-    const tn_type *x = f->val[in[0]].type, *u = f->val[in[2]].type;
-    tn_i_dnums d;
-    int64_t start[TN_MAX_RANK] = {0};
+bool tn_i_window_of(const tn_fn *f, const tn_i_eqn *e, int64_t *config) {
+    if (e->prim->id != TN_P_slice_add) return false;
+    const tn_type *x = f->val[tn_i_in(f, e)[0]].type, *u = f->val[tn_i_in(f, e)[1]].type;
     if (tn_i_count(u) == 0) return false;
-    tn_i_dnums_read(&d, &tn_i_p(e)[0]);
-    if (d.n[TN_WINDOW] != (uint32_t)u->rank || d.n[TN_OPERAND_BATCH] || d.n[TN_INDEX_BATCH]) return false;
-    for (uint32_t k = 0; k < d.n[TN_MAP]; k++)
-        if (!known_index(f, in[1], k, &start[d.v[TN_MAP][k]])) return false;
-    for (int i = 0, at = 0; i < x->rank; i++) {
-        sizes[i] = 1;
-        bool inserted = false;
-        for (uint32_t k = 0; k < d.n[TN_COLLAPSED]; k++) inserted |= d.v[TN_COLLAPSED][k] == i;
-        if (!inserted) sizes[i] = u->dim[at++];
-        if (start[i] < 0 || start[i] > x->dim[i] - sizes[i]) return false;
-        config[3 * i] = start[i];
-        config[3 * i + 1] = x->dim[i] - sizes[i] - start[i];
-        config[3 * i + 2] = 0;
+    for (int d = 0; d < x->rank; d++) {
+        tn_i_slice_padding(tn_i_p(e), x, u, d, config + 3 * d);
+        if (config[3 * d + 2]) return false;
     }
     return true;
 }
@@ -59,23 +36,15 @@ bool tn_i_known_window(const tn_fn *f, const tn_i_eqn *e, int64_t *config, int64
 static bool large(const tn_fn *f, const tn_i_eqn *e) {
     const tn_i_var *in = tn_i_in(f, e);
     const int64_t all = tn_i_count(f->val[in[0]].type);
-    return tn_i_count(f->val[in[2]].type) >= all / MOST_TIMES || all <= TINY;
+    return tn_i_count(f->val[in[1]].type) >= all / MOST_TIMES || all <= TINY;
 }
 
-/* The window of e in the shape of what it is added to. */
-static tn_i_var update(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, const int64_t *sizes, tn_i_var *map) {
-    const tn_i_var *in = tn_i_in(f, e), u = tn_i_mapped(b, f, map, in[2]);
-    const int rank = f->val[in[0]].type->rank;
-    return f->val[in[2]].type->rank == rank ? u : tn_i_reshape(b, u, rank, sizes);
-}
-
-static void add_window(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, const int64_t *config, const int64_t *sizes,
-                       tn_i_var *map) {
-    const tn_i_var x = tn_i_mapped(b, f, map, tn_i_in(f, e)[0]);
+static void add_window(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, const int64_t *config, tn_i_var *map) {
+    const tn_i_var x = tn_i_mapped(b, f, map, tn_i_in(f, e)[0]), u = tn_i_mapped(b, f, map, tn_i_in(f, e)[1]);
     const int dtype = f->val[tn_i_in(f, e)[0]].type->dtype;
     const tn_i_var zero = tn_i_literal_f64(b, dtype, tn_i_is_float(dtype) ? -0.0 : 0.0);
     b->loc = e->loc;
-    map[e->out] = tn_i_op2(b, TN_P_add, x, tn_i_pad(b, update(b, f, e, sizes, map), zero, config));
+    map[e->out] = tn_i_op2(b, TN_P_add, x, tn_i_pad(b, u, zero, config));
 }
 
 /* ---- two parts ------------------------------------------------------------------------- */
@@ -101,17 +70,17 @@ static bool is_zeros(const tn_fn *f, tn_i_var v) {
     return e->prim->walks && e->nin == 1 && tn_i_is_literal(f, tn_i_in(f, e)[0]) && f->val[tn_i_in(f, e)[0]].bits == 0;
 }
 
-/* The scatter_add that made v, when its window lies beside that of `config` and nothing else reads it; else NULL. */
-static const tn_i_eqn *part_of(const scatters *s, tn_i_var v, const int64_t *config) {
+/* The slice_add that made v, when its window lies beside that of `config` and nothing else reads it; else NULL. */
+static const tn_i_eqn *part_of(const sums *s, tn_i_var v, const int64_t *config) {
     const uint32_t def = s->f->val[v].def;
-    int64_t its[3 * TN_MAX_RANK], sizes[TN_MAX_RANK];
+    int64_t its[3 * TN_MAX_RANK];
     if (def >= s->f->neqn || s->uses[v] != 1 || s->moved[def] || s->first[def]) return NULL;
-    if (!tn_i_known_window(s->f, &s->f->eqn[def], its, sizes)) return NULL;
+    if (!tn_i_window_of(s->f, &s->f->eqn[def], its)) return NULL;
     return side_by_side(s->f->val[v].type, its, config) >= 0 ? &s->f->eqn[def] : NULL;
 }
 
 /* The one before e, or a term before it that is added to zeros. */
-static const tn_i_eqn *other_part(const scatters *s, const tn_i_eqn *e, const int64_t *config) {
+static const tn_i_eqn *other_part(const sums *s, const tn_i_eqn *e, const int64_t *config) {
     const tn_i_var v = tn_i_in(s->f, e)[0];
     const uint32_t def = s->f->val[v].def;
     const tn_i_eqn *k = part_of(s, v, config);
@@ -123,11 +92,11 @@ static const tn_i_eqn *other_part(const scatters *s, const tn_i_eqn *e, const in
     return k;
 }
 
-static void find_pairs(scatters *s) {
-    int64_t config[3 * TN_MAX_RANK], sizes[TN_MAX_RANK];
+static void find_pairs(sums *s) {
+    int64_t config[3 * TN_MAX_RANK];
     for (uint32_t i = 0; i < s->f->neqn; i++) {
         const tn_i_eqn *e = &s->f->eqn[i];
-        if (!tn_i_known_window(s->f, e, config, sizes)) continue;
+        if (!tn_i_window_of(s->f, e, config)) continue;
         const tn_i_eqn *k = other_part(s, e, config);
         if (!k) continue;
         s->first[i] = (uint32_t)(k - s->f->eqn) + 1;
@@ -136,14 +105,13 @@ static void find_pairs(scatters *s) {
 }
 
 /* Of e and the one before it. */
-static void add_parts(tn_i_builder *b, const scatters *s, const tn_i_eqn *e, const int64_t *config,
-                      const int64_t *sizes, tn_i_var *map) {
+static void add_parts(tn_i_builder *b, const sums *s, const tn_i_eqn *e, const int64_t *config, tn_i_var *map) {
     const tn_fn *f = s->f;
-    int64_t before[3 * TN_MAX_RANK], its[TN_MAX_RANK];
+    int64_t before[3 * TN_MAX_RANK];
     const tn_i_eqn *k = &f->eqn[s->first[e - f->eqn] - 1];
-    (void)tn_i_known_window(f, k, before, its);
+    (void)tn_i_window_of(f, k, before);
     const tn_i_var x = tn_i_mapped(b, f, map, tn_i_in(f, e)[0]);
-    const tn_i_var one = update(b, f, k, its, map), other = update(b, f, e, sizes, map);
+    const tn_i_var one = tn_i_mapped(b, f, map, tn_i_in(f, k)[1]), other = tn_i_mapped(b, f, map, tn_i_in(f, e)[1]);
     const int along = side_by_side(f->val[e->out].type, before, config);
     const bool first = before[3 * along] == 0;
     const tn_i_var in[2] = {first ? one : other, first ? other : one};
@@ -187,18 +155,18 @@ static void add_pieces(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_
 }
 
 static bool put(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *map, const void *with) {
-    const scatters *s = with;
-    int64_t config[3 * TN_MAX_RANK], sizes[TN_MAX_RANK];
+    const sums *s = with;
+    int64_t config[3 * TN_MAX_RANK];
     if (is_tiny_row(f, e))
         add_pieces(b, f, e, map);
-    else if (!tn_i_known_window(f, e, config, sizes))
+    else if (!tn_i_window_of(f, e, config))
         return false;
     else if (s->moved[e - f->eqn])
         map[e->out] = tn_i_mapped(b, f, map, tn_i_in(f, e)[0]);
     else if (s->first[e - f->eqn])
-        add_parts(b, s, e, config, sizes, map);
+        add_parts(b, s, e, config, map);
     else if (large(f, e))
-        add_window(b, f, e, config, sizes, map);
+        add_window(b, f, e, config, map);
     else
         return false;
     return true;
@@ -206,10 +174,10 @@ static bool put(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *ma
 
 static tn_fn *rewrite(const tn_fn *f) {
     tn_ctx *c = f->ctx;
-    scatters s = {.f = f,
-                  .uses = tn_i_alloc_array(c, f->nval, sizeof *s.uses),
-                  .first = tn_i_alloc_array(c, f->neqn, sizeof *s.first),
-                  .moved = tn_i_alloc(c, f->neqn)};
+    sums s = {.f = f,
+              .uses = tn_i_alloc_array(c, f->nval, sizeof *s.uses),
+              .first = tn_i_alloc_array(c, f->neqn, sizeof *s.first),
+              .moved = tn_i_alloc(c, f->neqn)};
     tn_fn *g = NULL;
     if (s.uses && s.first && s.moved) {
         count_uses(f, s.uses);
@@ -222,10 +190,10 @@ static tn_fn *rewrite(const tn_fn *f) {
     return g;
 }
 
-tn_fn *tn_i_unscattered(const tn_fn *f) {
-    int64_t config[3 * TN_MAX_RANK], sizes[TN_MAX_RANK];
+tn_fn *tn_i_slices_summed(const tn_fn *f) {
+    int64_t config[3 * TN_MAX_RANK];
     for (uint32_t i = 0; i < f->neqn; i++)
-        if ((tn_i_known_window(f, &f->eqn[i], config, sizes) && large(f, &f->eqn[i])) || is_tiny_row(f, &f->eqn[i]))
+        if ((tn_i_window_of(f, &f->eqn[i], config) && large(f, &f->eqn[i])) || is_tiny_row(f, &f->eqn[i]))
             return rewrite(f);
     return (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
 }
