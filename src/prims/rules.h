@@ -29,13 +29,13 @@ static inline tn_i_var tn_i_one_plus_square(tn_i_builder *b, tn_i_var x) {
     return tn_i_fma(b, TN_FMA_ADD, x, x, tn_i_number_like(b, x, 1.0));
 }
 
-/* 1 / sqrt(1 + x*x), which is 1 / |x| where the square might overflow: far beyond where the 1 counts. */
+/* 1 / sqrt(1 + x*x), which is 1 / |x| where the square might overflow: far beyond where the 1 counts.  Of the two
+ * factors one is constant, so that all derivatives are finite. */
 static inline tn_i_var tn_i_rsqrt_one_plus_square(tn_i_builder *b, tn_i_var x) {
-    const tn_i_var size = tn_i_op1(b, TN_P_abs, x), one = tn_i_number_like(b, size, 1.0);
-    const tn_i_var far = tn_i_op2(b, TN_P_gt, size, tn_i_number_like(b, size, 0x1p40));
-    const tn_i_var near = tn_i_op3(b, TN_P_select, far, one, size);
+    const tn_i_var size = tn_i_op1(b, TN_P_abs, x), limit = tn_i_number_like(b, size, 0x1p40);
+    const tn_i_var near = tn_i_op2(b, TN_P_min, size, limit), far = tn_i_op2(b, TN_P_max, size, limit);
     const tn_i_var root = tn_i_op1(b, TN_P_rsqrt, tn_i_one_plus_square(b, near));
-    return tn_i_op3(b, TN_P_select, far, tn_i_op2(b, TN_P_div, one, size), root);
+    return tn_i_op2(b, TN_P_mul, root, tn_i_op2(b, TN_P_div, limit, far));
 }
 
 /* The equation that made v, when its primitive is `id`; else NULL. */

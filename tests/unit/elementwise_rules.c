@@ -206,6 +206,29 @@ static void kinks_of_clamp(void **state) {
     expect4("clamp x y z", 3, (const double(*)[4])in, (const double[])ONES);
 }
 
+/* In what a derivative does not select nothing may be infinite, or it is NaN a derivative later. */
+static void second_derivatives_at_zero(void **state) {
+    (void)state;
+    static const char *const odd[] = {"sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", "atanh", "erf"};
+    for (size_t k = 0; k < sizeof odd / sizeof *odd; k++) {
+        char text[128];
+        tn_ctx *c = tn_ctx_new(NULL);
+        const int n = snprintf(text, sizeof text, "{ lambda x:f64[] . let y:f64[] = %s x in (y,) }", odd[k]);
+        tn_fn *f = tn_grad(tn_fn_parse(c, text, (size_t)n, "odd.tn"), NULL, NULL);
+        const double zero = 0;
+        for (int order = 2; order <= 3; order++) {
+            f = tn_grad(f, NULL, NULL);
+            assert_non_null(f);
+            double d;
+            tn_exec *e = tn_compile(f, NULL);
+            assert_int_equal(tn_call(e, (const void *const[]){&zero}, (void *const[]){&d}), TN_OK);
+            if (order == 2 ? d != 0 : !isfinite(d)) fail_msg("%s: derivative %d at 0 is %g", odd[k], order, d);
+            tn_exec_free(e);
+        }
+        tn_ctx_free(c);
+    }
+}
+
 static void order_of_polygamma_is_fixed(void **state) {
     (void)state;
     static const char text[] = "{ lambda m:f64[] x:f64[] . let y:f64[] = polygamma m x in (y,) }";
@@ -461,6 +484,7 @@ int main(void) {
         cmocka_unit_test(kinks_of_one_operand),
         cmocka_unit_test(kinks_of_two_operands),
         cmocka_unit_test(kinks_of_clamp),
+        cmocka_unit_test(second_derivatives_at_zero),
         cmocka_unit_test(order_of_polygamma_is_fixed),
         cmocka_unit_test(integer_exponents_differentiate),
         cmocka_unit_test(tangents_are_not_divided),
