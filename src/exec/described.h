@@ -2,7 +2,7 @@
 #ifndef TN_EXEC_DESCRIBED_H
 #define TN_EXEC_DESCRIBED_H
 
-#include "ir/ir.h"
+#include "prims/prim.h"
 
 /* An argument: where its elements are, in bytes from its address, and the input that an output may be written over. */
 typedef struct tn_i_argument {
