@@ -139,14 +139,31 @@ static uint32_t uses_of(const tn_fn *f, tn_i_var v) {
     return n;
 }
 
+/* Where what loop e only adds to operand `at` comes out; TN_NOVAR where it does something else with it. */
+static tn_i_var added_by_loop(const tn_i_eqn *e, uint32_t at) {
+    tn_i_loop_eqn l;
+    if (e->prim->id != TN_P_scan && e->prim->id != TN_P_while) return TN_NOVAR;
+    tn_i_loop_of(e->prim, tn_i_p(e), e->nin, &l);
+    const uint32_t carry0 = tn_i_loop_carry0(&l), j = at - carry0;
+    if (at < carry0 || j >= l.ncarry || !tn_i_is_sum(l.body, tn_i_loop_inner(&l, at), j)) return TN_NOVAR;
+    return l.cond && uses_of(l.cond, l.ncond + j) ? TN_NOVAR : e->out + j;
+}
+
+static tn_i_var added_by(const tn_i_eqn *e, uint32_t at) {
+    return e->prim->id == TN_P_add ? e->out : added_by_loop(e, at);
+}
+
 bool tn_i_is_sum(const tn_fn *f, uint32_t in, uint32_t out) {
     tn_i_var v = in;
     for (uint32_t i = 0; i < f->neqn; i++) {
         const tn_i_eqn *e = &f->eqn[i];
-        const tn_i_var *operand = tn_i_in(f, e);
-        if (e->prim->id != TN_P_add || (operand[0] != v && operand[1] != v)) continue;
-        if (uses_of(f, v) != 1) return false;
-        v = e->out;
+        for (uint32_t k = 0; k < e->nin; k++) {
+            if (tn_i_in(f, e)[k] != v) continue;
+            const tn_i_var sum = added_by(e, k);
+            if (sum == TN_NOVAR || uses_of(f, v) != 1) return false;
+            v = sum;
+            break;
+        }
     }
     return v != in && v == f->out[out] && uses_of(f, v) == 1;
 }
@@ -499,5 +516,5 @@ tn_fn *tn_i_fission(tn_fn *f) {
         f = once(f, &changed);
         split |= changed;
     }
-    return split && f ? tn_i_fusion(f) : f;
+    return split && f ? tn_i_prune(tn_i_fusion(f)) : f;
 }

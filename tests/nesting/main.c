@@ -1,6 +1,6 @@
 /* Derivatives of loops, nested: every schedule, under every way to differentiate, each cell compared with finite
- * differences of the derivative one order below, and bit for bit with all_save; then the same bits under every policy.
- * `make nesting` prints both tables. */
+ * differences of the derivative one order below, and bit for bit with all_save; then the same bits under every policy,
+ * and what each holds. `make nesting` prints the tables. */
 #include <tansy.h>
 #include <tansy/loops.h>
 #include <tansy/ops.h>
@@ -19,7 +19,8 @@ static const char *const kind_name[KINDS] = {"-", "scan", "while"};
 typedef struct model {
     kind outer, inner;
     const char *schedule, *inner_schedule;
-    bool remembers;                   /* scans carry something of the step before, too */
+    bool remembers; /* scans carry something of the step before, too */
+    int64_t steps;
     tn_val w, xs, limit, inner_limit; /* of the program being traced */
 } model;
 
@@ -109,7 +110,7 @@ static tn_val loss(const tn_val *in, void *user) {
     const tn_val init[3] = {TN_VAL(0), in[1], TN_VAL(0.0)};
     tn_val y, sum, ys, out[3];
     m->w = in[0];
-    m->limit = tn_full(in[0].ctx, tn_i64(), STEPS);
+    m->limit = tn_full(in[0].ctx, tn_i64(), m->steps);
     m->inner_limit = tn_full(in[0].ctx, tn_i64(), INNER);
     if (m->outer == SCAN && m->remembers) {
         const tn_val both[2] = {in[1], in[1]};
@@ -309,6 +310,7 @@ static bool agrees(tn_ctx *c, const tn_fn *f, cell what, const double *d, size_t
 static double reference[KINDS][KINDS][CELLS][64];
 
 static tn_fn *traced(tn_ctx *c, model *m) {
+    m->steps = STEPS;
     return tn_trace(c, loss, m, 3, ((tn_type[]){tn_f64(WIDTH), tn_f64(WIDTH), tn_f64(STEPS, INNER, WIDTH)}));
 }
 
@@ -423,6 +425,7 @@ static void policies_table(void) {
                 if (outer == SCAN || row[r].unknown) ok[r][outer][p] = same_bits(m, r == 0, p == 0);
             }
     }
+    policy = NULL;
     printf("\n%-17s %-6s", "schedule", "loop");
     for (int p = 0; p < POLICIES; p++) printf(" %-19s", policies[p]);
     printf("\n");
@@ -435,10 +438,90 @@ static void policies_table(void) {
         }
 }
 
+/* ---- what is held ----------------------------------------------------------------------------------- */
+
+enum { WIDE = 1024, MORE = 20 };
+
+/* Bytes that a program needs before it runs, and for each step that it finds out then. */
+typedef struct need {
+    double bytes, per_step;
+} need;
+
+static need needed(const model *m, cell what) {
+    model own = *m;
+    const char *dir = getenv("TMPDIR");
+    const tn_compile_options options = {.size = sizeof options, .spill_dir = dir ? dir : "/tmp"};
+    tn_ctx *c = tn_ctx_new(NULL);
+    tn_fn *f =
+        tn_trace(c, loss, &own, 3,
+                 ((tn_type[]){tn_f64(WIDE), tn_f64(WIDE), tn_f64(m->outer == SCAN ? m->steps : 1, INNER, WIDE)}));
+    tn_fn *d = f ? derivative(c, f, what) : NULL;
+    tn_exec *e = d ? tn_compile(d, &options) : NULL;
+    if (!e)
+        fprintf(stderr, "nesting: %s, %s, %s: %s\n", m->schedule, kind_name[m->outer], cell_name[what], tn_error(c));
+    const need n = {e ? (double)tn_exec_bytes(e) : NAN, e ? (double)tn_exec_bytes_per_step(e) : NAN};
+    tn_exec_free(e);
+    tn_ctx_free(c);
+    return n;
+}
+
+/* `many` has MORE slots more than `few`; or is the same, and wants something every so many steps. */
+static const struct holding {
+    const char *of, *few, *many;
+    int64_t every;
+    bool unknown, records; /* records: what is kept is the linear programs' affair */
+} holding[] = {{"all_save: a step", "all_save", NULL, 1, true, true},
+               {"revolve:S: a slot", "revolve:13", "revolve:33", 0, false, false},
+               {"online:S: a slot", "online:13", "online:33", 0, true, false},
+               {"mixed:S: a slot", "mixed:13", "mixed:33", 0, false, true},
+               {"periodic:K: K steps", "periodic:4", NULL, 4, true, false},
+               {"disk_revolve:S,D: a slot", "disk_revolve:13,2", "disk_revolve:33,2", 0, false, false},
+               {"nothing: a step", "nothing", NULL, 1, true, false}};
+
+/* In states, to a twentieth: addresses of states, and what decides about slots, are less. */
+static double states_held(const struct holding *h, kind outer, kind inner, cell what) {
+    model m = {.outer = outer, .inner = inner, .schedule = h->few, .inner_schedule = "nothing", .steps = 5000};
+    const need few = needed(&m, what);
+    if (h->many) m.schedule = h->many;
+    m.steps += MORE * h->every;
+    const need many = needed(&m, what);
+    const double bytes = outer == WHILE && h->every ? few.per_step * (double)h->every : (many.bytes - few.bytes) / MORE;
+    return floor(bytes / (WIDE * sizeof(double)) * 20 + 0.5) / 20;
+}
+
+/* What a slot holds: of two reverse modes in each other two states, of three four, and twice as many of each jvp. */
+static const double states_of[CELLS] = {1, 0, 2, 2, 2, 4, 4};
+
+static void memory_row(const struct holding *h, kind outer, kind inner) {
+    char loops[16];
+    (void)snprintf(loops, sizeof loops, inner ? "%s(%s)" : "%s", kind_name[outer], kind_name[inner]);
+    printf("%-25s %-12s", h->of, loops);
+    for (int k = 0; k < CELLS; k++) {
+        const double held = states_held(h, outer, inner, (cell)k);
+        const bool both = outer == WHILE && inner == WHILE; /* a step of the inner loop counts, too */
+        const bool right = h->records || both ? held >= (h->records ? states_of[k] : 0)
+                                              : held == (strcmp(h->few, "nothing") ? states_of[k] : 0);
+        *(right ? &passed : &failed) += 1;
+        printf(" %-7g%-5s", held, right ? "" : "FAIL");
+    }
+    printf("\n");
+}
+
+static void memory_table(void) {
+    printf("\n%-25s %-12s", "held, in states", "loop");
+    for (int k = 0; k < CELLS; k++) printf(" %-12s", cell_name[k]);
+    printf("\n");
+    for (size_t r = 0; r < sizeof holding / sizeof *holding; r++)
+        for (kind outer = SCAN; outer < KINDS; outer++)
+            for (kind inner = NONE; inner < KINDS; inner++)
+                if (outer == SCAN || holding[r].unknown) memory_row(&holding[r], outer, inner);
+}
+
 int main(int argc, char **argv) {
     sample();
     derivatives_table();
     policies_table();
+    memory_table();
     if (argc > 1 && strcmp(argv[1], "--count") == 0) printf("%d passed, %d failed\n", passed, failed);
     return failed != 0;
 }
