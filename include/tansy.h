@@ -805,7 +805,9 @@ typedef struct tn_external_spec {
     /* (x.., ct of float outputs..) -> ct of float inputs.. ; may be NULL. */
     tn_external_fn vjp;
     bool linear; /* fn is linear in all float inputs: its transpose is vjp at any point */
-    bool effect; /* run exactly once, in order; otherwise pure: may be merged, dropped, recomputed */
+    /* Run exactly once, in order, also in derivatives, where what it gave is kept, whatever the policy and the schedules
+     * of loops; otherwise pure: may be merged, dropped, recomputed. */
+    bool effect;
 } tn_external_spec;
 /* Registers an external function in the context (the spec is copied). To nest
  * deeper, register "NAME.jvp" or "NAME.vjp" with rules of their own: they are

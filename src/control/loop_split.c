@@ -74,11 +74,29 @@ static uint8_t *find_variant(work *w) {
     return !any || tn_i_depends_through(w->r->memo, known, in, out) ? out : NULL;
 }
 
+/* What takes an effect is another value in each step, whatever it depends on. */
+static bool add_effects(work *w, uint8_t *variant) {
+    const tn_fn *known = w->parts.known;
+    const bool quiet = w->r->quiet;
+    bool *used = room(w, known->nout, sizeof *used);
+    for (uint32_t j = w->nknown_out; used && known->effect && j < known->nout; j++) {
+        if (variant[j]) continue;
+        used[j] = true;
+        w->r->quiet = true;
+        const tn_i_memo_entry *e = tn_i_nested_prune(w->r, known, used);
+        w->r->quiet = quiet;
+        used[j] = false;
+        if (!e) return false;
+        variant[j] = e->result[0]->effect ? TN_OF_LENGTH : 0;
+    }
+    return used != NULL;
+}
+
 static bool classify(work *w) {
-    const uint8_t *variant = find_variant(w);
+    uint8_t *variant = find_variant(w);
     uint32_t made = w->nknown_out;
     w->res = room(w, w->nres, sizeof *w->res);
-    if (!variant || !w->res) return false;
+    if (!variant || !w->res || !add_effects(w, variant)) return false;
     for (uint32_t k = 0; k < w->nres; k++) {
         residual *s = &w->res[k];
         if (w->parts.from_input[k] == TN_NOVAR) {
@@ -174,18 +192,17 @@ static tn_fn *known_cond(work *w, const tn_i_loop_eqn *to) {
 }
 
 /* The known loop's outputs, in their places. */
-static void known_results(work *w, tn_i_var v, tn_i_var *out) {
+static void known_results(work *w, const tn_i_var *v, tn_i_var *out) {
     const tn_i_loop_eqn *l = &w->l;
     for (uint32_t j = 0; j < l->ncarry; j++)
-        if (!w->out[j]) out[j] = v++;
+        if (!w->out[j]) out[j] = *v++;
     if (l->is_while) {
-        w->count = v;
-        if (l->count) out[l->ncarry] = v;
-        v++;
+        w->count = *v++;
+        if (l->count) out[l->ncarry] = w->count;
     }
     for (uint32_t j = 0; j < l->ny; j++)
-        if (!w->out[l->ncarry + j]) out[tn_i_loop_y0(l) + j] = v++;
-    for (uint32_t k = 0; k < w->nstack; k++) w->stack[k] = v++;
+        if (!w->out[l->ncarry + j]) out[tn_i_loop_y0(l) + j] = *v++;
+    for (uint32_t k = 0; k < w->nstack; k++) w->stack[k] = *v++;
 }
 
 static bool emit_known(work *w, tn_i_var *out) {
@@ -210,17 +227,18 @@ static bool emit_known(work *w, tn_i_var *out) {
     w->count = l->counted ? r->in[0] : TN_NOVAR;
     if (!w->nknown_out && !w->nstack && !l->is_while && !w->parts.known->effect) return true;
     tn_fn *body = known_body(w), *cond = body && l->is_while ? known_cond(w, &to) : NULL;
-    tn_i_var first = TN_NOVAR;
-    if (body && (cond || !l->is_while)) {
+    tn_i_var *v = body ? room(w, (size_t)body->nout + 1, sizeof *v) : NULL;
+    bool ok = v && (cond || !l->is_while);
+    if (ok) {
         to.body = body;
         to.cond = cond;
         to.ny = body->nout - to.ncarry;
-        first = tn_i_loop_emit(r, &to, in);
+        ok = tn_i_loop_emit_once(r, &to, w->nstack, in, v);
     }
-    if (first != TN_NOVAR) known_results(w, first, out);
+    if (ok) known_results(w, v, out);
     tn_i_fn_unref(body);
     tn_i_fn_unref(cond);
-    return first != TN_NOVAR;
+    return ok;
 }
 
 /* ---- the linear loop ---------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* What the two files that split a loop share: loop_split.c, and loop_entering.c, which spares stacks. */
+/* What the files that split a loop share: loop_split.c, loop_entering.c, which spares stacks, and loop_effects.c. */
 #ifndef TN_LOOP_SPLIT_H
 #define TN_LOOP_SPLIT_H
 
@@ -44,6 +44,10 @@ typedef struct tn_i_loop_halves {
 
 /* Of the halves' arena; NULL, and the rule's builder failed, without memory. */
 void *tn_i_halves_room(tn_i_loop_halves *w, size_t n, size_t size);
+
+/* loop_effects.c: emits l over in; out: its outputs, the last nagain of which its schedule may run again, where it runs
+ * no effect twice.  false after an error. */
+bool tn_i_loop_emit_once(tn_i_rule *r, const tn_i_loop_eqn *l, uint32_t nagain, const tn_i_var *in, tn_i_var *out);
 
 /* loop_entering.c.  requires: linear, res[0..nres); ensures: the same linear step, in which carries that enter it and
  * that are cheaper made again (says the policy) from what is at hand are no residuals. */

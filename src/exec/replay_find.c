@@ -21,8 +21,63 @@ static bool has_schedule(const tn_i_loop_shape *s) { return s->schedule && strcm
 
 /* ---- stacks ------------------------------------------------------------------------- */
 
+/* Whether equations or outputs of f read its input i. */
+static bool reads(const tn_fn *f, uint32_t i) {
+    for (uint32_t k = 0; k < f->neqn; k++)
+        for (uint32_t j = 0; j < f->eqn[k].nin; j++)
+            if (tn_i_in(f, &f->eqn[k])[j] == i) return true;
+    for (uint32_t j = 0; j < f->nout; j++)
+        if (f->out[j] == i) return true;
+    return false;
+}
+
+/* A step that makes entry y and the carries of which leaf[] says so: quiet, where that can be. */
+static tn_fn *quiet_entry(const tn_i_loop_shape *s, uint32_t y, const bool *leaf, tn_ctx *c) {
+    const tn_fn *f = s->body;
+    const tn_type **type = tn_i_alloc_array(c, f->nin, sizeof *type);
+    uint32_t *from = tn_i_alloc_array(c, f->nin, sizeof *from), *out = tn_i_alloc_array(c, f->nout, sizeof *out);
+    tn_fn *g = NULL, *quiet = NULL;
+    if (type && from && out) {
+        tn_i_wiring w = {.nin = f->nin, .in = type, .from = from, .out = out};
+        for (uint32_t i = 0; i < f->nin; i++) {
+            from[i] = i;
+            type[i] = f->val[i].type;
+        }
+        for (uint32_t j = 0; j < s->ncarry; j++)
+            if (leaf[j]) out[w.nout++] = j;
+        out[w.nout++] = s->ncarry + y;
+        g = tn_i_rewire(f, &w);
+        quiet = g ? tn_i_quiet(g) : NULL;
+    }
+    tn_i_fn_unref(g);
+    tn_i_free(c, (void *)type, f->nin * sizeof *type);
+    tn_i_free(c, from, f->nin * sizeof *from);
+    tn_i_free(c, out, f->nout * sizeof *out);
+    return quiet;
+}
+
+/* Whether entries of stack y are made by an effect, in this step or in one before it: those are kept, because an effect
+ * happens once. */
+static bool takes_effect(const tn_i_loop_shape *s, uint32_t y, tn_ctx *c, bool *effect) {
+    bool *leaf = tn_i_alloc_array(c, s->ncarry, sizeof *leaf), ok = leaf != NULL;
+    *effect = false;
+    for (bool changed = s->body->effect; ok && changed;) {
+        tn_fn *g = quiet_entry(s, y, leaf, c);
+        changed = false;
+        ok = g != NULL;
+        for (uint32_t j = 0; ok && j < s->ncarry; j++) {
+            if (leaf[j] || !reads(g, s->index + s->nconst + j)) continue;
+            leaf[j] = changed = true;
+        }
+        if (ok) *effect = g->effect;
+        tn_i_fn_unref(g);
+    }
+    tn_i_free(c, leaf, s->ncarry * sizeof *leaf);
+    return ok;
+}
+
 /* Stacks of loops with schedules that only loops read, entry by entry. */
-static void mark_stacks(tn_i_planner *z) {
+static bool mark_stacks(tn_i_planner *z) {
     const tn_fn *f = z->f;
     tn_i_loop_shape s;
     for (uint32_t i = 0; i < f->neqn; i++) {
@@ -30,10 +85,14 @@ static void mark_stacks(tn_i_planner *z) {
         const bool loop = tn_i_loop_read(e, &s);
         for (uint32_t k = 0; k < e->nin; k++)
             if (!loop || k < s.x0) z->again[tn_i_in(f, e)[k]] = 0;
-        for (uint32_t k = 0; loop && has_schedule(&s) && k < s.ny; k++)
-            z->again[e->out + s.y0 + k] = tn_i_count(f->val[e->out + s.y0 + k].type) > 0;
+        for (uint32_t k = 0; loop && has_schedule(&s) && k < s.ny; k++) {
+            bool effect;
+            if (!takes_effect(&s, k, z->ctx, &effect)) return false;
+            z->again[e->out + s.y0 + k] = !effect && tn_i_count(f->val[e->out + s.y0 + k].type) > 0;
+        }
     }
     for (uint32_t j = 0; j < f->nout; j++) z->again[f->out[j]] = 0;
+    return true;
 }
 
 enum { BESIDE = 1, BACK = 2 };
@@ -261,16 +320,6 @@ static void add_leaf(tn_i_actor *a, uint32_t leaf) {
     a->nleaf++;
 }
 
-/* Whether equations or outputs of f read its input i. */
-static bool reads(const tn_fn *f, uint32_t i) {
-    for (uint32_t k = 0; k < f->neqn; k++)
-        for (uint32_t j = 0; j < f->eqn[k].nin; j++)
-            if (tn_i_in(f, &f->eqn[k])[j] == i) return true;
-    for (uint32_t j = 0; j < f->nout; j++)
-        if (f->out[j] == i) return true;
-    return false;
-}
-
 /* What is run again has no effects, and computes nothing that is not wanted, at any depth. */
 static tn_fn *quiet_outputs(const tn_i_actor *a, int step, tn_ctx *c) {
     tn_fn *f = select_outputs(a, step, a->shape.body, true, c), *g = f ? tn_i_quiet(f) : NULL;
@@ -392,7 +441,7 @@ static bool finish_group(tn_i_planner *z, tn_i_group *g) {
 
 static bool find(finder *d) {
     tn_i_planner *z = d->z;
-    mark_stacks(z);
+    if (!mark_stacks(z)) return false;
     do {
         d->demoted = false;
         for (uint32_t i = 0; i < z->f->neqn; i++)

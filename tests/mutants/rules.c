@@ -41,7 +41,12 @@ static tn_i_var rotated(tn_i_builder *b, tn_i_var v) {
 static void damage_value(mutant *m, tn_i_builder *b, tn_i_var *v) {
     if (*v == TN_NOVAR || b->failed) return;
     const tn_i_var before = *v;
-    *v = m->how == NEGATED ? negated(b, before) : m->how == ROTATED ? rotated(b, before) : tn_i_times(b, before, 1.001);
+    if (tn_i_has_steps(tn_i_vtype(b, before))) /* only loops take it */
+        *v = tn_i_add_values(b, before, before);
+    else
+        *v = m->how == NEGATED   ? negated(b, before)
+             : m->how == ROTATED ? rotated(b, before)
+                                 : tn_i_times(b, before, 1.001);
     m->hits += *v != before;
 }
 
