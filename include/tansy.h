@@ -38,6 +38,8 @@
  * Functions that make an object return NULL on failure, others a tn_status.
  * The context then holds the status (tn_last_status) and a message (tn_error)
  * that names the primitive, the operand, the reason and the user's file:line.
+ * Calls of what is compiled may be on any thread: their message, also that of a
+ * callback that failed, is tn_exec_error's or tn_work_error's.
  * A transformation given NULL returns NULL and leaves the first message, so
  * calls may be nested and checked once.  Nothing aborts or prints.
  *
@@ -143,6 +145,7 @@ TN_API tn_type tn_type_of(tn_dtype dtype, size_t rank, const int64_t *dims);
 /* Elements and bytes of a type; SIZE_MAX when the type is bad or overflows. */
 TN_API size_t tn_type_elements(const tn_type *t);
 TN_API size_t tn_type_bytes(const tn_type *t);
+/* NULL is equal to NULL, and a type of a bad rank to none. */
 TN_API bool tn_type_equal(const tn_type *a, const tn_type *b);
 
 /* ---- Contexts -------------------------------------------------------------- */
@@ -181,7 +184,8 @@ typedef struct tn_ctx_options {
 /* A new context, or NULL without memory.  `opt` may be NULL.  A context whose options were refused (size not set)
  * holds the error, and each attempt to trace, parse or transform in it fails with that message. */
 TN_API tn_ctx *tn_ctx_new(const tn_ctx_options *opt);
-/* Frees the context and everything made in it; NULL is fine. */
+/* Frees the context and everything made in it; NULL is fine.  Within a callback of tn_trace it is an error, and frees
+ * nothing. */
 TN_API void tn_ctx_free(tn_ctx *c);
 /* The last error's message ("" if none), valid until the next error. */
 TN_API const char *tn_error(const tn_ctx *c);
@@ -195,7 +199,8 @@ TN_API size_t tn_ctx_peak_bytes(const tn_ctx *c);
 /* ---- Values and tracing ------------------------------------------------------ */
 
 /* A value while tracing, passed by copy; it owns nothing.  A plain number
- * (ctx NULL) becomes an array of the other operand's dtype where it is used. */
+ * (ctx NULL) becomes an array of the other operand's dtype where it is used.
+ * Only the library makes the others: one that was never set is refused. */
 typedef struct tn_val {
     tn_ctx *ctx;
     uint32_t trace; /* serial of its trace; for numbers: 1 double, 2 signed, 3 bool, 4 unsigned; 0 poison */

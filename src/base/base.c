@@ -282,6 +282,10 @@ static void intern_free(tn_ctx *c, tn_i_intern *t) { tn_i_free(c, t->slot, t->ca
 
 void tn_ctx_free(tn_ctx *c) {
     if (!c) return;
+    if (c->trace) { /* its callback runs on what would be freed */
+        (void)tn_i_fail(c, TN_EINVAL, NULL, "tn_ctx_free: a callback of tn_trace is running; nothing was freed");
+        return;
+    }
     for (size_t i = sizeof c->teardown / sizeof *c->teardown; i-- > 0;)
         if (c->teardown[i]) c->teardown[i](c);
     if (c->strings.slot) intern_free(c, &c->strings);

@@ -17,7 +17,7 @@ tn_type tn_type_of(tn_dtype dtype, size_t rank, const int64_t *dims) {
     tn_type t;
     memset(&t, 0, sizeof t);
     t.dtype = (int32_t)dtype;
-    if (rank > TN_MAX_RANK) {
+    if (rank > TN_MAX_RANK || (rank && !dims)) {
         t.rank = -1;
         return t;
     }
@@ -48,7 +48,8 @@ size_t tn_type_bytes(const tn_type *t) {
 }
 
 bool tn_type_equal(const tn_type *a, const tn_type *b) {
-    if (a->dtype != b->dtype || a->rank != b->rank) return false;
+    if (!a || !b) return a == b;
+    if (a->dtype != b->dtype || a->rank != b->rank || a->rank > TN_MAX_RANK) return false;
     for (int i = 0; i < a->rank; i++)
         if (a->dim[i] != b->dim[i]) return false;
     return true;

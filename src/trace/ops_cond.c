@@ -169,18 +169,23 @@ static tn_i_var emit(tn_i_site *s, const request *q, branches *k) {
 static void choose(const request *q, tn_val *out, const char *file, int line) {
     tn_i_site s;
     branches k = {0};
-    tn_ctx *c = q->index.ctx;
+    tn_ctx *c = tn_i_ctx_of(tn_i_ctx_of(NULL, 1, &q->index), q->n, q->x);
     tn_i_var first = TN_NOVAR;
     tn_val few[8], *x = few;
     size_t n;
-    for (size_t i = 0; i < q->n && !c; i++) c = q->x[i].ctx;
-    if (!tn_i_add(q->n, 1, &n)) c = NULL;
+    if (!tn_i_add(q->n, 1, &n)) n = 0;
+    if (c && q->n && (!q->x || n == 0)) {
+        tn_i_site_begin(&s, q->name, c, file, line);
+        (void)tn_i_site_fail(&s, TN_EINVAL, -1, q->x ? "too many operands or results" : "the operands are NULL");
+        tn_i_site_close_many(&s, TN_NOVAR, q->nout, out);
+        return;
+    }
     if (c && n > 8 && !(x = tn_i_alloc_array(c, n, sizeof *x))) {
         if (c->trace) tn_i_trace_adopt_error(c->trace);
         c = NULL;
     }
     if (!c) { /* `out` may be q->x: nothing is written before that is read */
-        for (size_t j = 0; j < q->nout; j++) out[j] = (tn_val){.id = line > 0 ? (uint32_t)line : 0};
+        for (size_t j = 0; out && j < q->nout; j++) out[j] = (tn_val){.id = line > 0 ? (uint32_t)line : 0};
         return;
     }
     x[0] = q->index;
@@ -200,7 +205,7 @@ tn_val tn_cond_at(tn_val pred, tn_trace_fn then_fn, tn_trace_fn else_fn, void *u
     const tn_trace_fn f[2] = {else_fn, then_fn};
     const request q = {
         .name = "cond", .index = pred, .nbranches = 2, .one = f, .user = user, .n = n, .nout = 1, .x = x};
-    tn_val out;
+    tn_val out = {.id = 0};
     choose(&q, &out, file, line);
     return out;
 }

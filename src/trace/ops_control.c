@@ -398,18 +398,24 @@ static void linear_call(callback f, callback ft, void *user, size_t n, const tn_
 /* Residuals and linear operands in one list. */
 static void joined(callback f, callback ft, void *user, size_t nres, const tn_val *res, size_t nlin, const tn_val *lin,
                    size_t nout, tn_val *out, const char *file, int line) {
-    tn_ctx *c = NULL;
+    tn_ctx *c = tn_i_ctx_of(tn_i_ctx_of(NULL, nlin, lin), nres, res);
     tn_val few[8], *x = few;
     size_t n;
-    for (size_t i = 0; i < nlin && !c; i++) c = lin[i].ctx;
-    for (size_t i = 0; i < nres && !c; i++) c = res[i].ctx;
     if (!c || !tn_i_add(nres, nlin, &n)) n = 0;
+    if (c && ((nres && !res) || (nlin && !lin) || (n == 0 && nres))) {
+        tn_i_site s;
+        tn_i_site_begin(&s, "linear_call", c, file, line);
+        (void)tn_i_site_fail(&s, TN_EINVAL, -1, "the %s are NULL, or too many",
+                             nlin && !lin ? "linear operands" : "residuals");
+        tn_i_site_close_many(&s, TN_NOVAR, nout, out);
+        return;
+    }
     if (n > 8 && !(x = tn_i_alloc_array(c, n, sizeof *x))) {
         if (c->trace) tn_i_trace_adopt_error(c->trace);
         n = 0;
     }
     if (n == 0) { /* `out` may be `lin`: nothing is written before that is read */
-        for (size_t j = 0; j < nout; j++) out[j] = (tn_val){.id = line > 0 ? (uint32_t)line : 0};
+        for (size_t j = 0; out && j < nout; j++) out[j] = (tn_val){.id = line > 0 ? (uint32_t)line : 0};
         return;
     }
     if (nres) memcpy(x, res, nres * sizeof *x);

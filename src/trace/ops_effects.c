@@ -33,8 +33,8 @@ void tn_progress_at(tn_ctx *c, const char *text, tn_val step, int64_t every, siz
                     const char *file, int line) {
     tn_i_site s;
     tn_val few[8] = {step};
-    if (n > 7) {
-        (void)tn_fail_at(c, TN_EINVAL, "progress", "more than 7 values", file, line);
+    if (n > 7 || (n && !x)) {
+        (void)tn_fail_at(c, TN_EINVAL, "progress", n > 7 ? "more than 7 values" : "the values are NULL", file, line);
         return;
     }
     if (n) memcpy(few + 1, x, n * sizeof *x);

@@ -339,6 +339,7 @@ tn_val tn_gather_at(tn_val x, tn_val indices, const tn_gather_dims *dims, tn_int
     tn_i_var v[2];
     tn_i_dnums d;
     tn_i_site_open(&s, "gather", NULL, 2, in, v, 0, file, line);
+    if (!dims) (void)tn_i_site_fail(&s, TN_EINVAL, -1, "the dimensions are NULL");
     if (s.b->failed) return tn_i_site_close(&s, TN_NOVAR);
     const tn_int_list list[TN_NDNUMS] = {dims->offset_dims, dims->collapsed_slice_dims, dims->start_index_map,
                                          dims->operand_batching_dims, dims->start_indices_batching_dims};
@@ -355,6 +356,7 @@ tn_val tn_scatter_add_at(tn_val x, tn_val indices, tn_val u, const tn_scatter_di
     tn_i_var v[3];
     tn_i_dnums d;
     tn_i_site_open(&s, "scatter_add", NULL, 3, in, v, 0, file, line);
+    if (!dims) (void)tn_i_site_fail(&s, TN_EINVAL, -1, "the dimensions are NULL");
     if (s.b->failed) return tn_i_site_close(&s, TN_NOVAR);
     const tn_int_list list[TN_NDNUMS] = {dims->update_window_dims, dims->inserted_window_dims,
                                          dims->scatter_dims_to_operand_dims, dims->operand_batching_dims,

@@ -75,8 +75,7 @@ static bool take_numbers(loop *l) {
 static bool begin(loop *l, const char *name, tn_ctx *c, const tn_val *init, const tn_val *xs,
                   const tn_loop_options *options, const char *file, int line) {
     const bool few = l->ncarry <= INT32_MAX && l->nx <= INT32_MAX && l->ny <= INT32_MAX;
-    for (size_t i = 0; init && few && i < l->ncarry && !c; i++) c = init[i].ctx;
-    for (size_t i = 0; xs && few && i < l->nx && !c; i++) c = xs[i].ctx;
+    if (few) c = tn_i_ctx_of(tn_i_ctx_of(c, l->ncarry, init), l->nx, xs);
     tn_i_site_begin(&l->s, name, c, file, line);
     l->c = c;
     l->count = TN_NOVAR;
@@ -347,7 +346,7 @@ static bool bound(loop *l, const char *which, tn_val *x, int64_t *number, tn_i_v
     }
     *v = tn_i_convert(l->s.b, *v, TN_I64);
     if (*v == TN_NOVAR) return false;
-    *x = (tn_val){.ctx = l->c, .trace = l->s.t->serial, .id = *v};
+    *x = tn_i_value(l->c, l->s.t->serial, *v);
     if (!tn_i_known_scalar(l->s.b, *v, &bits)) return false;
     memcpy(number, &bits, sizeof bits);
     return true;
@@ -379,7 +378,7 @@ void tn_fori_at(tn_ctx *c, tn_val lower, tn_val upper, tn_fori_fn f, void *user,
         .fori = f, .user = user, .ncarry = n, .lower = from_zero ? NULL : &lower, .file = file, .line = line};
     loop l = {.ncarry = n};
     tn_i_var first = TN_NOVAR;
-    if (!c) c = lower.ctx ? lower.ctx : upper.ctx;
+    c = tn_i_ctx_of(tn_i_ctx_of(c, 1, &lower), 1, &upper);
     if (begin(&l, "fori", c, init, NULL, options, file, line)) {
         if (!f)
             (void)tn_i_site_fail(&l.s, TN_EINVAL, -1, "the callback is NULL");
@@ -448,7 +447,7 @@ tn_val tn_loop_step_at(tn_ctx *c, const char *file, int line) {
     const tn_i_trace *t = s.t;
     while (t && t->stepping == TN_STEP_NONE) t = t->parent;
     if (s.t && t && t->stepping == TN_STEP_INPUT) {
-        const tn_val number = {.ctx = c, .trace = t->serial};
+        const tn_val number = tn_i_value(c, t->serial, 0);
         v = tn_i_site_resolve(&s, &number, -1);
     } else if (s.t)
         (void)tn_i_site_fail(&s, TN_EINVAL, -1, "%s",

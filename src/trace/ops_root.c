@@ -200,19 +200,25 @@ static void custom_root(const callback *f, void *user, size_t nx, size_t n, cons
 /* Unknowns and parameters in one list. */
 static void joined(const callback *f, void *user, size_t nx, const tn_val *x0, size_t np, const tn_val *p, tn_val *x,
                    tn_val *residual, const char *file, int line) {
-    tn_ctx *c = NULL;
+    tn_ctx *c = tn_i_ctx_of(tn_i_ctx_of(NULL, nx, x0), np, p);
     tn_val few[8], *all = few;
     size_t n;
-    for (size_t i = 0; i < nx && !c; i++) c = x0[i].ctx;
-    for (size_t i = 0; i < np && !c; i++) c = p[i].ctx;
     if (!c || !tn_i_add(nx, np, &n)) n = 0;
+    if (c && ((nx && !x0) || (np && !p) || (n == 0 && np))) {
+        tn_i_site s;
+        tn_i_site_begin(&s, "custom_root", c, file, line);
+        (void)tn_i_site_fail(&s, TN_EINVAL, -1, "the %s are NULL, or too many", np && !p ? "parameters" : "unknowns");
+        if (residual) *residual = tn_i_site_close(&s, TN_NOVAR);
+        tn_i_site_close_many(&s, TN_NOVAR, nx, x);
+        return;
+    }
     if (n > 8 && !(all = tn_i_alloc_array(c, n, sizeof *all))) {
         if (c->trace) tn_i_trace_adopt_error(c->trace);
         n = 0;
     }
     if (n == 0) {
         const tn_val poison = {.id = line > 0 ? (uint32_t)line : 0};
-        for (size_t j = 0; j < nx; j++) x[j] = poison;
+        for (size_t j = 0; x && j < nx; j++) x[j] = poison;
         if (residual) *residual = poison;
         return;
     }

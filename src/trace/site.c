@@ -5,6 +5,27 @@
 #include <stdio.h>
 #include <string.h>
 
+/* ---- values --------------------------------------------------------------------- */
+
+static int64_t seal(const tn_val *x) {
+    const uint64_t k = tn_i_hash_u64((uint64_t)(uintptr_t)x->ctx, (uint64_t)x->trace << 32 | x->id);
+    return (int64_t)(k >> 1);
+}
+
+tn_val tn_i_value(tn_ctx *c, uint32_t trace, tn_i_var v) {
+    tn_val x = {.ctx = c, .trace = trace, .id = v};
+    x.num.i = seal(&x);
+    return x;
+}
+
+bool tn_i_value_sound(const tn_val *x) { return x->ctx ? x->num.i == seal(x) : x->trace <= 4; }
+
+tn_ctx *tn_i_ctx_of(tn_ctx *c, size_t n, const tn_val *x) {
+    for (size_t i = 0; x && i < n && !c; i++)
+        if (tn_i_value_sound(&x[i])) c = x[i].ctx;
+    return c;
+}
+
 /* ---- opening ------------------------------------------------------------------- */
 
 static const tn_i_loc *place(tn_ctx *c, const char *file, int line) {
@@ -32,12 +53,15 @@ void tn_i_site_begin(tn_i_site *s, const char *name, tn_ctx *c, const char *file
 
 void tn_i_site_open(tn_i_site *s, const char *name, tn_ctx *c, size_t n, const tn_val *x, tn_i_var *v, uint32_t numbers,
                     const char *file, int line) {
-    for (size_t i = 0; i < n && !c; i++) c = x[i].ctx;
-    tn_i_site_begin(s, name, c, file, line);
+    tn_i_site_begin(s, name, tn_i_ctx_of(c, n, x), file, line);
+    for (size_t i = 0; i < n; i++) v[i] = TN_NOVAR;
+    if (n && !x) {
+        (void)tn_i_site_fail(s, TN_EINVAL, -1, "the operands are NULL");
+        return;
+    }
     s->x = x;
     s->v = v;
     s->n = n;
-    for (size_t i = 0; i < n; i++) v[i] = TN_NOVAR;
     for (size_t i = 0; i < n; i++) {
         bool number = tn_i_is_number(&x[i]);
         if (!number || i >= 32 || !(numbers >> i & 1)) v[i] = tn_i_site_resolve(s, &x[i], (int)i);
@@ -46,11 +70,16 @@ void tn_i_site_open(tn_i_site *s, const char *name, tn_ctx *c, size_t n, const t
 
 void tn_i_site_open_many(tn_i_site *s, const char *name, tn_ctx *c, size_t n, const tn_val *x, size_t more,
                          const char *file, int line) {
-    for (size_t i = 0; i < n && !c; i++) c = x[i].ctx;
+    if (n > INT32_MAX || more > INT32_MAX) {
+        tn_i_site_begin(s, name, c, file, line);
+        (void)tn_i_site_fail(s, TN_EINVAL, -1, "too many operands or results");
+        return;
+    }
+    c = tn_i_ctx_of(c, n, x);
     tn_i_site_begin(s, name, c, file, line);
     if (!c) return;
     const size_t room = n + more + 1; /* own is never 0, also where there are no operands */
-    tn_i_var *v = n <= INT32_MAX && more <= INT32_MAX ? tn_i_alloc_array(c, room, sizeof *v) : NULL;
+    tn_i_var *v = tn_i_alloc_array(c, room, sizeof *v);
     if (!v) {
         s->b->failed = true;
         return;
@@ -78,9 +107,16 @@ static void finish(tn_i_site *s) {
     s->own = 0;
 }
 
+static bool all_sound(const tn_i_site *s) {
+    for (size_t i = 0; i < s->n; i++)
+        if (!tn_i_value_sound(&s->x[i])) return false;
+    return true;
+}
+
+/* Poison without a trace says in `num` why there is none: an operand that was never set, or no context. */
 static tn_val value(const tn_i_site *s, tn_i_var v) {
-    if (!s->t) return (tn_val){.id = s->line};
-    return (tn_val){.ctx = s->b->ctx, .trace = s->t->serial, .id = s->b->failed ? TN_NOVAR : v};
+    if (!s->t) return (tn_val){.id = s->line, .num.i = !all_sound(s)};
+    return tn_i_value(s->b->ctx, s->t->serial, s->b->failed ? TN_NOVAR : v);
 }
 
 tn_val tn_i_site_close(tn_i_site *s, tn_i_var result) {
@@ -90,7 +126,7 @@ tn_val tn_i_site_close(tn_i_site *s, tn_i_var result) {
 
 void tn_i_site_close_many(tn_i_site *s, tn_i_var first, size_t n, tn_val *out) {
     finish(s);
-    for (size_t j = 0; j < n; j++) out[j] = value(s, first == TN_NOVAR ? first : first + (tn_i_var)j);
+    for (size_t j = 0; out && j < n; j++) out[j] = value(s, first == TN_NOVAR ? first : first + (tn_i_var)j);
 }
 
 /* ---- failing ------------------------------------------------------------------- */
@@ -190,18 +226,27 @@ static tn_i_var capture(tn_i_trace *t, const tn_i_trace *from, const tn_val *x) 
 }
 
 static tn_i_var refuse(tn_i_site *s, const tn_val *x, int operand) {
+    if (!tn_i_value_sound(x))
+        return tn_i_site_fail(s, TN_EINVAL, operand, "is not a traced value: its memory was never set, or is gone");
     if (tn_i_is_number(x)) return tn_i_site_fail(s, TN_EINVAL, operand, "is a plain number where an array is needed");
     if (x->ctx) return tn_i_site_fail(s, TN_EINVAL, operand, "belongs to another context");
-    if (x->id)
-        return tn_i_site_fail(s, TN_EINVAL, operand, "is not a traced value: line %u made it without any array",
+    if (x->id && x->num.i)
+        return tn_i_site_fail(s, TN_EINVAL, operand, "is made in line %u of a value that was never set",
                               (unsigned)x->id);
-    return tn_i_site_fail(s, TN_EINVAL, operand, "is not a traced value (it was never set)");
+    if (x->id)
+        return tn_i_site_fail(
+            s, TN_EINVAL, operand,
+            "is not a traced value: what made it in line %u was given NULL for the context, and no array of "
+            "the trace to find it by",
+            (unsigned)x->id);
+    return tn_i_site_fail(s, TN_EINVAL, operand,
+                          "is not a traced value (it was never set, or stands behind the last input)");
 }
 
 tn_i_var tn_i_site_resolve(tn_i_site *s, const tn_val *x, int operand) {
     tn_i_trace *t = s->t;
     if (!t || s->b->failed) return TN_NOVAR;
-    if (x->ctx != s->b->ctx) return refuse(s, x, operand);
+    if (x->ctx != s->b->ctx || !tn_i_value_sound(x)) return refuse(s, x, operand);
     tn_i_trace *from = owner(t, x->trace);
     if (!from) return tn_i_site_fail(s, TN_EINVAL, operand, "is a value of a trace that has ended");
     if (from->b.failed) { /* its error is the one to report */
@@ -295,10 +340,11 @@ bool tn_i_site_axes(tn_i_site *s, tn_int_list axes, int rank, uint32_t *set) {
 
 /* ---- what a value is ------------------------------------------------------------------- */
 
-tn_ctx *tn_val_ctx(tn_val x) { return x.ctx; }
+tn_ctx *tn_val_ctx(tn_val x) { return tn_i_ctx_of(NULL, 1, &x); }
 
 tn_type tn_val_type(tn_val x) {
-    const tn_i_trace *t = x.ctx ? owner(x.ctx->trace, x.trace) : NULL;
+    const tn_ctx *c = tn_i_ctx_of(NULL, 1, &x);
+    const tn_i_trace *t = c ? owner(c->trace, x.trace) : NULL;
     if (!t || x.id >= t->b.nval) return tn_type_of(TN_BOOL, TN_MAX_RANK + 1, NULL);
     return *t->b.val[x.id].type;
 }

@@ -108,7 +108,7 @@ static bool make_inputs(tn_i_trace *t, const tn_i_body *body, tn_val *in) {
     for (size_t i = 0; i < body->nin; i++) {
         tn_i_var v = tn_i_input(&t->b, &body->in[i], i >= body->nin - body->nlin);
         if (v == TN_NOVAR) break;
-        in[i] = (tn_val){.ctx = t->b.ctx, .trace = t->serial, .id = v};
+        in[i] = tn_i_value(t->b.ctx, t->serial, v);
     }
     tn_i_trace_keep_error(t);
     return !t->b.failed;
@@ -164,9 +164,13 @@ static tn_fn *finish(tn_i_trace *t, const tn_i_body *body, tn_i_var *var, tn_val
     return f;
 }
 
+/* Values that were never set, for a callback that reads more inputs than it has. */
+enum { BEHIND = 8 };
+
 tn_fn *tn_i_trace_body(tn_ctx *c, const tn_i_body *body, tn_val **captured, size_t *ncaptured) {
     tn_fn *f = NULL;
-    tn_val *in = tn_i_alloc_array(c, body->nin, sizeof *in), *out = tn_i_alloc_array(c, body->nout, sizeof *out);
+    const size_t nin = body->nin + BEHIND;
+    tn_val *in = tn_i_alloc_array(c, nin, sizeof *in), *out = tn_i_alloc_array(c, body->nout, sizeof *out);
     tn_i_var *var = tn_i_alloc_array(c, body->nout, sizeof *var);
     if (in && out && var) {
         tn_i_trace t;
@@ -182,7 +186,7 @@ tn_fn *tn_i_trace_body(tn_ctx *c, const tn_i_body *body, tn_val **captured, size
             f = finish(&t, body, var, captured, ncaptured);
         pop(&t);
     }
-    tn_i_free(c, in, body->nin * sizeof *in);
+    tn_i_free(c, in, nin * sizeof *in);
     tn_i_free(c, out, body->nout * sizeof *out);
     tn_i_free(c, var, body->nout * sizeof *var);
     return f;

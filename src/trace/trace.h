@@ -66,6 +66,15 @@ void tn_i_trace_keep_error(tn_i_trace *t);
 /* Gives the trace the error that is in the context, and fails it. */
 void tn_i_trace_adopt_error(tn_i_trace *t);
 
+/* ---- values (site.c) ------------------------------------------------------------ */
+
+/* A value of a trace says so: `num` is made of the rest.  What was never set, as an array's element or a struct's
+ * member, does not, and is refused before its context is looked at. */
+tn_val tn_i_value(tn_ctx *c, uint32_t trace, tn_i_var v);
+bool tn_i_value_sound(const tn_val *x); /* numbers and poison too */
+/* c, or the context of the first operand that has one; x may be NULL. */
+tn_ctx *tn_i_ctx_of(tn_ctx *c, size_t n, const tn_val *x);
+
 /* ---- sites (site.c) ------------------------------------------------------------- */
 
 typedef struct tn_i_site {

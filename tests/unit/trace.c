@@ -194,8 +194,8 @@ static const bad bads[] = {
     {bad_external, TN_ERULE, "external function 'nothing' is not registered (tn_external_register), in external"},
     {bad_rank, TN_ETYPE, "expand_dims: the result would have rank 9"},
     {bad_output, TN_EINVAL, "output 0: a plain number has no dtype; make it an array with tn_full"},
-    {bad_unset, TN_EINVAL, "output 0: is not a traced value (it was never set)"},
-    {bad_numbers, TN_EINVAL, "add: operand 1: is not a traced value: line "},
+    {bad_unset, TN_EINVAL, "output 0: is not a traced value (it was never set"},
+    {bad_numbers, TN_EINVAL, "add: operand 1: is not a traced value: what made it in line "},
     {bad_apply, TN_EINVAL, "apply: the program is NULL"},
 };
 
