@@ -58,8 +58,8 @@ static maker maker_of(const tn_fn *f, tn_i_var v) {
 /* Of one linear program: the first linear equation that depends on a value that is not linear,
  * and the value through which it does. */
 typedef struct reading {
-    uint32_t *eqn; /* TN_NOVAR: none */
-    tn_i_var *via;
+    uint32_t *eqn;   /* TN_NOVAR: none */
+    uint32_t *via;   /* by which of its operands */
     uint8_t *output; /* the value is a result */
     double times;    /* runs of the program */
     const char *policy;
@@ -86,9 +86,9 @@ static void reads(reading *r, const tn_fn *f, uint32_t i) {
     for (uint32_t j = 1; j < e->nout; j++)
         if (r->eqn[e->out + j] < r->eqn[first]) first = e->out + j;
     for (uint32_t k = 0; k < e->nin; k++) {
-        if (linear && !f->val[in[k]].linear) {
+        if (linear && !f->val[in[k]].linear && r->eqn[in[k]] != i) {
             r->eqn[in[k]] = i;
-            r->via[in[k]] = in[k];
+            r->via[in[k]] = k;
         }
         if (linear || e->nout == 0) continue;
         if (r->eqn[first] < r->eqn[in[k]]) {
@@ -151,9 +151,8 @@ static bool count_times(report *z) {
 
 /* Goes on to the operand of its reader, an equation that runs a program, inside. */
 static bool enter(report *z, uint32_t *k, tn_i_var *v, const tn_i_eqn *reader) {
-    const tn_i_var *in = tn_i_in(z->programs.fn[*k], reader), via = z->reading[*k].via[*v];
     bool fresh;
-    for (*v = 0; in[*v] != via;) ++*v;
+    *v = z->reading[*k].via[*v];
     return tn_i_seen_add(&z->programs, body_of(reader), k, &fresh);
 }
 

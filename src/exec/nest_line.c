@@ -127,7 +127,8 @@ static bool find_addresses(const tn_i_nest_code *c, char *const *data, char *scr
     char *const own[] = {
         [TN_ANCHOR_CODE] = (char *)c->constant, [TN_ANCHOR_SCRATCH] = scratch, [TN_ANCHOR_SLOT] = desk->slot[0]};
     char **at = (char **)(void *)scratch;
-    for (const tn_i_nest_anchor *a = c->anchor, *end = a + c->nanchor; a < end; a++) {
+    for (uint32_t i = 0; i < c->nanchor; i++) {
+        const tn_i_nest_anchor *a = &c->anchor[i];
         char *from = a->kind == TN_ANCHOR_ARRAY ? data[a->array] : own[a->kind];
         if (!from) return false;
         at[a->value] = from + a->bytes;
@@ -139,8 +140,10 @@ bool tn_i_line_run(const tn_i_nest_code *c, char *const *data, char *scratch) {
     tn_i_nest_desk desk;
     char **at = (char **)(void *)scratch;
     if (!find_addresses(c, data, scratch, &desk)) return false;
-    for (const tn_i_scalar_move *x = c->load, *end = x + c->nload; x < end; x++)
+    for (uint32_t i = 0; i < c->nload; i++) {
+        const tn_i_scalar_move *x = &c->load[i];
         memcpy(scratch + x->at, data[x->array] + x->from, x->size);
+    }
     tn_i_nest_address(c, c->chain, &desk, at);
     if (c->nsunk)
         tn_i_nest_fold_chain(c, c->chain, &desk, at, &(tn_i_nest_folding){scratch, scratch, data, 0, 0}, c->line);

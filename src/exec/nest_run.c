@@ -264,7 +264,8 @@ static bool run_listed(const tn_i_nest_code *c, char *const *data, void *scratch
 
 static void run_parts(const tn_i_nest_code *c, char *const *data, void *scratch) {
     char *own[TN_NEST_NUMBERS];
-    for (const tn_i_nest_part *p = c->part, *end = p + c->nparts; p < end; p++) {
+    for (uint32_t k = 0; k < c->nparts; k++) {
+        const tn_i_nest_part *p = &c->part[k];
         if (run_listed(p->nest.code, data, scratch)) continue;
         for (uint32_t i = 0; i < p->nest.narray; i++) {
             char *at = data[p->move[i].array];

@@ -228,16 +228,21 @@ tn_i_run tn_i_run_within(const tn_i_plan *p, const tn_i_run *r) {
     return inner;
 }
 
-/* Recursion is bounded by TN_MAX_NEST: no program is nested deeper.  Its operands are at arg. */
-static tn_status run_nested(const tn_i_plan *p, const tn_i_step *s, const tn_i_plan *body, const tn_i_place *arg,
+/* Where an output goes; 0: not wanted, wherever in it that would be. */
+static uintptr_t wanted(const uintptr_t *base, const tn_i_place *k) {
+    return base[k->base] || k->base == TN_BASE_ABSOLUTE ? (uintptr_t)tn_i_address(base, k) : 0;
+}
+
+/* Recursion is bounded by TN_MAX_NEST: no program is nested deeper.  Its operands are at p->arg[arg] and on. */
+static tn_status run_nested(const tn_i_plan *p, const tn_i_step *s, const tn_i_plan *body, size_t arg,
                             const tn_i_run *r, const uintptr_t *base) {
     const tn_i_eqn *e = &p->f->eqn[s->eqn];
     const tn_i_run inner = tn_i_run_within(p, r);
     uintptr_t *frame = (uintptr_t *)(base[TN_BASE_ARENA] + (uintptr_t)s->scratch), *at = frame + TN_BASE_ARGUMENTS;
     frame[TN_BASE_ABSOLUTE] = 0;
     frame[TN_BASE_ARENA] = (uintptr_t)frame + body->frame;
-    for (uint32_t i = 0; i < body->f->nin; i++) *at++ = (uintptr_t)tn_i_address(base, &arg[i]);
-    for (uint32_t j = 0; j < e->nout; j++) *at++ = (uintptr_t)tn_i_address(base, &p->place[e->out + j]);
+    for (uint32_t i = 0; i < body->f->nin; i++) *at++ = (uintptr_t)tn_i_address(base, &p->arg[arg + i]);
+    for (uint32_t j = 0; j < e->nout; j++) *at++ = wanted(base, &p->place[e->out + j]);
     for (uint32_t j = 0; s->stacks && j < e->nout; j++) {
         const tn_type *t = p->f->val[e->out + j].type;
         if (p->place[e->out + j].base != TN_BASE_ARENA || tn_i_handles(t) == 0) continue;
@@ -247,15 +252,14 @@ static tn_status run_nested(const tn_i_plan *p, const tn_i_step *s, const tn_i_p
 }
 
 static tn_status run_body(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base) {
-    return run_nested(p, s, s->u.body, p->arg + s->loop, r, base);
+    return run_nested(p, s, s->u.body, s->loop, r, base);
 }
 
 static tn_status run_branch(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base) {
     const tn_i_fork *k = &p->fork[s->loop];
-    const tn_i_place *arg = p->arg + k->arg;
     const tn_i_eqn *e = &p->f->eqn[s->eqn];
-    const uint32_t which = tn_i_chosen(p->f->val[tn_i_in(p->f, e)[0]].type, tn_i_address(base, arg), k->n);
-    return run_nested(p, s, p->branch[k->branch + which], arg + 1, r, base);
+    const uint32_t which = tn_i_chosen(p->f->val[tn_i_in(p->f, e)[0]].type, tn_i_address(base, &p->arg[k->arg]), k->n);
+    return run_nested(p, s, p->branch[k->branch + which], (size_t)k->arg + 1, r, base);
 }
 
 tn_status tn_i_run_step(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame, size_t step) {

@@ -339,9 +339,20 @@ static tn_fn *build_linear(split *s, tn_i_var *map, tn_i_var *out) {
     return tn_i_finish(&b, n, out);
 }
 
+/* Each call keeps residuals of its own: calls of calls double them while their text grows by a line. */
+enum { MOST_RESIDUALS = 1 << 16 };
+
 static bool describe(const split *s, tn_i_parts *p) {
     const tn_fn *f = s->f;
     p->nres = count(s->residual, f->nval);
+    if (p->nres > MOST_RESIDUALS && p->nres - MOST_RESIDUALS > f->neqn) {
+        (void)tn_i_fail(
+            f->ctx, TN_ELIMIT, NULL,
+            "a derivative would keep %u values of a program of %u equations, more than 65536 beside one for each: "
+            "calls within calls keep theirs each time (a loop, or a policy that saves less, keeps fewer)",
+            (unsigned)p->nres, (unsigned)f->neqn);
+        return false;
+    }
     p->nout = f->nout;
     p->from_input = tn_i_alloc_array(f->ctx, p->nres, sizeof *p->from_input);
     p->out_unknown = tn_i_alloc_array(f->ctx, p->nout, sizeof *p->out_unknown);

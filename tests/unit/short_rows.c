@@ -98,7 +98,7 @@ static void check_spread(int size, tn_i_isa isa, int64_t step, int64_t n, int64_
     const size_t bytes = (size_t)(n * each * size);
     unsigned char *x = malloc((size_t)((n * step + 1) * size)), *out = malloc(bytes + 1);
     assert_true(x && out);
-    for (int64_t i = 0; i < (n * step + 1) * size; i++) x[i] = (unsigned char)(next() * 127);
+    for (int64_t i = 0; i < (n * step + 1) * size; i++) x[i] = (unsigned char)(int)(next() * 127);
     out[bytes] = 0x5a;
     tn_i_vec_spread(size, isa)(x, step, n, each, out);
     for (int64_t i = 0; i < n * each; i++)
