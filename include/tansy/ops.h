@@ -404,20 +404,29 @@ TN_API tn_val tn_argmax_at(tn_val x, int axis, const char *file, int line);
 TN_API tn_val tn_argmin_at(tn_val x, int axis, const char *file, int line);
 #define tn_argmax(x, axis) tn_argmax_at(x, axis, __FILE__, __LINE__)
 #define tn_argmin(x, axis) tn_argmin_at(x, axis, __FILE__, __LINE__)
-/* Running sum, product, maximum, ln sum e^x along an axis; tn_cumNAME_reverse
+/* Running sum, product, maximum, minimum, ln sum e^x along an axis; tn_cumNAME_reverse
  * (.._at with reverse = true) runs from the end. */
 TN_API tn_val tn_cumsum_at(tn_val x, int axis, bool reverse, const char *file, int line);
 TN_API tn_val tn_cumprod_at(tn_val x, int axis, bool reverse, const char *file, int line);
 TN_API tn_val tn_cummax_at(tn_val x, int axis, bool reverse, const char *file, int line);
+TN_API tn_val tn_cummin_at(tn_val x, int axis, bool reverse, const char *file, int line);
 TN_API tn_val tn_cumlogsumexp_at(tn_val x, int axis, bool reverse, const char *file, int line);
 #define tn_cumsum(x, axis)               tn_cumsum_at(x, axis, false, __FILE__, __LINE__)
 #define tn_cumprod(x, axis)              tn_cumprod_at(x, axis, false, __FILE__, __LINE__)
 #define tn_cummax(x, axis)               tn_cummax_at(x, axis, false, __FILE__, __LINE__)
+#define tn_cummin(x, axis)               tn_cummin_at(x, axis, false, __FILE__, __LINE__)
 #define tn_cumlogsumexp(x, axis)         tn_cumlogsumexp_at(x, axis, false, __FILE__, __LINE__)
 #define tn_cumsum_reverse(x, axis)       tn_cumsum_at(x, axis, true, __FILE__, __LINE__)
 #define tn_cumprod_reverse(x, axis)      tn_cumprod_at(x, axis, true, __FILE__, __LINE__)
 #define tn_cummax_reverse(x, axis)       tn_cummax_at(x, axis, true, __FILE__, __LINE__)
+#define tn_cummin_reverse(x, axis)       tn_cummin_at(x, axis, true, __FILE__, __LINE__)
 #define tn_cumlogsumexp_reverse(x, axis) tn_cumlogsumexp_at(x, axis, true, __FILE__, __LINE__)
+/* y[i] = a[i] y[i-1] + x[i] along an axis, y[0] = x[0]: running sums with factors, filters of first order, and what a
+ * scan of x' = a x + b would be, as one pass.  a[0] is not used; _reverse runs from the end.  A start y0 other than 0
+ * is added to x[0] as a[0] y0. */
+TN_API tn_val tn_linear_recurrence_at(tn_val a, tn_val x, int axis, bool reverse, const char *file, int line);
+#define tn_linear_recurrence(a, x, axis)         tn_linear_recurrence_at(a, x, axis, false, __FILE__, __LINE__)
+#define tn_linear_recurrence_reverse(a, x, axis) tn_linear_recurrence_at(a, x, axis, true, __FILE__, __LINE__)
 /* Ascending, stable sort along an axis (NaN last); the indices (i32) that sort. */
 TN_API tn_val tn_sort_at(tn_val x, int axis, const char *file, int line);
 TN_API tn_val tn_argsort_at(tn_val x, int axis, const char *file, int line);

@@ -1,6 +1,6 @@
-/* Scans along an axis: cumsum cumprod cummax cumlogsumexp. */
-#include "prims/c_text.h"
+/* Scans along an axis: cumsum cumprod cummax cummin cumlogsumexp. */
 #include "prims/dims.h"
+#include "prims/lanes.h"
 #include "prims/recur.h"
 #include "prims/sample.h"
 #include "prims/shape.h"
@@ -8,12 +8,10 @@
 #include <float.h>
 #include <math.h>
 
-static const tn_i_spec params[] = {
-    {.name = "axis", .kind = TN_K_INT}, {.name = "reverse", .kind = TN_K_BOOL}, {.name = NULL}};
-
 static bool type_cumulative(tn_i_query *q) {
     if (!tn_i_admits(q) || !tn_i_params_given(q)) return false;
-    return tn_i_axes_valid(q, "axis", 1, &q->p[0].u.i, q->in[0]->rank, false) && tn_i_output_type(q, q->in[0]);
+    return tn_i_axes_valid(q, "axis", 1, &q->p[TN_SCAN_AXIS].u.i, q->in[0]->rank, false) &&
+           tn_i_output_type(q, q->in[0]);
 }
 
 static void cost_cumulative(const tn_i_query *q, tn_i_cost *cost) {
@@ -30,135 +28,66 @@ static void cost_logs(const tn_i_query *q, tn_i_cost *cost) {
 
 /* ---- kernels ------------------------------------------------------------------- */
 
-/* Lanes next to one another are scanned side by side, TILE elements at a time; each lane is
- * taken strictly in order, so the layout does not change a bit of the result. */
-enum { TILE = 512, WIDTH = 64 };
+/* Floats in f64; integers wrap. */
+#define EACH(name, begin, step)                         \
+    TN_SCAN(name##_f32, float, double, begin, step)     \
+    TN_SCAN(name##_f64, double, double, begin, step)    \
+    TN_SCAN(name##_i32, int32_t, uint32_t, begin, step) \
+    TN_SCAN(name##_i64, int64_t, uint64_t, begin, step)
+#define ORDERED(name, op)                                            \
+    TN_SCAN(name##_f32, float, float, x, x op y || x != x ? x : y)   \
+    TN_SCAN(name##_f64, double, double, x, x op y || x != x ? x : y) \
+    TN_SCAN(name##_i32, int32_t, int32_t, x, x op y ? x : y)         \
+    TN_SCAN(name##_i64, int64_t, int64_t, x, x op y ? x : y)
 
-/* Scans rows of w elements in place, from and to the state of w (or 2 w) numbers. */
-typedef void scan_fn(tn_i_wide *state, tn_i_wide *x, int64_t rows, int64_t w);
+EACH(sum, 0 + x, y + x)
+EACH(prod, x, y *x)
+ORDERED(most, >)
+ORDERED(least, <)
 
-#define SCAN(name, field, type, expression)                                     \
-    static void name(tn_i_wide *state, tn_i_wide *x, int64_t rows, int64_t w) { \
-        for (int64_t i = 0; i < rows; i++)                                      \
-            for (int64_t j = 0; j < w; j++) {                                   \
-                const type a = state[j].field, b = x[i * w + j].field;          \
-                state[j].field = x[i * w + j].field = expression;               \
-            }                                                                   \
+/* The largest element so far, and the sum of the exponentials relative to it. */
+typedef struct log_sum {
+    double most, sum;
+} log_sum;
+
+static double add_exponential(log_sum *s, double x) {
+    if (x == s->most)
+        s->sum += isinf(x) && x < 0 ? 0 : 1; /* inf - inf would be NaN */
+    else if (x < s->most)
+        s->sum += exp(x - s->most);
+    else {
+        s->sum = s->sum * exp(s->most - x) + 1;
+        s->most = x;
     }
-
-SCAN(sum_float, d, double, a + b)
-SCAN(sum_int, u, uint64_t, a + b)
-SCAN(prod_float, d, double, a *b)
-SCAN(prod_int, u, uint64_t, a *b)
-SCAN(max_float, d, double, b > a || b != b ? b : a)
-SCAN(max_int, i, int64_t, b > a ? b : a)
-
-/* State: the largest element so far and the sum of the exponentials relative to it. */
-static void log_sum_exp(tn_i_wide *state, tn_i_wide *x, int64_t rows, int64_t w) {
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < w; j++) {
-            double *most = &state[j].d, *sum = &state[w + j].d;
-            const double v = x[i * w + j].d;
-            if (v == *most)
-                *sum += isinf(v) && v < 0 ? 0 : 1; /* inf - inf would be NaN */
-            else if (v < *most)
-                *sum += exp(v - *most);
-            else {
-                *sum = *sum * exp(*most - v) + 1;
-                *most = v;
-            }
-            x[i * w + j].d = *most + log(*sum);
-        }
+    return s->most + log(s->sum);
 }
 
-typedef struct scan {
-    scan_fn *step;
-    tn_i_wide identity, second; /* initial state */
-    int dtype;
-    int64_t n, from, to; /* length; element strides along the axis */
-} scan;
-
-/* Rows first .. first+rows-1 (in scanning order) of w lanes between memory and a tile. */
-static void move_rows(const scan *c, bool in, void *data, int64_t stride, int64_t lane, int64_t first, int64_t rows,
-                      int64_t w, tn_i_wide *tile) {
-    if (w == 1) {
-        if (in)
-            tn_i_load(c->dtype, data, first * stride, stride, rows, tile);
-        else
-            tn_i_store(c->dtype, data, first * stride, stride, rows, tile);
-        return;
+#define LOGS(name, T)                                                                                       \
+    static void name(const tn_i_lanes *k) {                                                                 \
+        const T *const from = k->x;                                                                         \
+        T *const to = k->out;                                                                               \
+        log_sum s[TN_SCAN_WIDTH];                                                                           \
+        for (int64_t j = 0; j < k->w; j++) s[j] = (log_sum){-INFINITY, 0};                                  \
+        for (int64_t i = 0; i < k->n; i++)                                                                  \
+            for (int64_t j = 0; j < k->w; j++)                                                              \
+                to[i * k->os + j * k->ol] = (T)add_exponential(&s[j], (double)from[i * k->xs + j * k->xl]); \
     }
-    for (int64_t i = 0; i < rows; i++)
-        if (in)
-            tn_i_load(c->dtype, data, (first + i) * stride, lane, w, tile + i * w);
-        else
-            tn_i_store(c->dtype, data, (first + i) * stride, lane, w, tile + i * w);
-}
+LOGS(logs_f32, float)
+LOGS(logs_f64, double)
 
-/* w lanes whose first elements (in scanning order) are at from and to. */
-static void scan_lanes(const scan *c, void *from, int64_t lane, void *to, int64_t w) {
-    tn_i_wide tile[TILE], state[2 * WIDTH];
-    for (int64_t j = 0; j < w; j++) {
-        state[j] = c->identity;
-        state[w + j] = c->second;
+#define KERNEL(name)                                                                                     \
+    static tn_status kernel_##name(const tn_i_kernel *k) {                                               \
+        static tn_i_scan *const by[TN_NDTYPES] = {                                                       \
+            [TN_F32] = name##_f32, [TN_F64] = name##_f64, [TN_I32] = name##_i32, [TN_I64] = name##_i64}; \
+        return tn_i_scan_run(k, &k->in[0], NULL, by[k->in[0].type->dtype]);                              \
     }
-    for (int64_t first = 0; first < c->n; first += TILE / w) {
-        const int64_t left = c->n - first, rows = left < TILE / w ? left : TILE / w;
-        move_rows(c, true, from, c->from, lane, first, rows, w, tile);
-        c->step(state, tile, rows, w);
-        move_rows(c, false, to, c->to, 1, first, rows, w, tile);
-    }
-}
+KERNEL(sum)
+KERNEL(prod)
+KERNEL(most)
+KERNEL(least)
 
-static tn_status run(const tn_i_kernel *k, scan_fn *step, tn_i_wide identity, tn_i_wide second) {
-    const tn_i_arr *x = &k->in[0], *out = &k->out[0];
-    const int axis = (int)k->p[0].u.i;
-    const bool reverse = k->p[1].u.i != 0;
-    if (tn_i_count(x->type) == 0) return TN_OK;
-    const tn_i_dims outer = tn_i_dims_of(x, (1u << axis) - 1);
-    tn_i_dims inner = tn_i_dims_of(x, ~((2u << axis) - 1));
-    tn_i_dims_merge(&inner);
-    const int64_t lanes = tn_i_dims_count(&inner), n = x->type->dim[axis], sign = reverse ? -1 : 1;
-    const scan c = {.step = step,
-                    .identity = identity,
-                    .second = second,
-                    .dtype = x->type->dtype,
-                    .n = n,
-                    .from = sign * x->stride[axis],
-                    .to = sign * lanes};
-    if (inner.n == 0) tn_i_dims_push(&inner, 1, 0);
-    const int64_t size = inner.size[--inner.n], stride = inner.stride[inner.n], total = tn_i_dims_count(&outer);
-    const int64_t x0 = reverse ? (n - 1) * x->stride[axis] : 0, out0 = reverse ? (n - 1) * lanes : 0;
-    tn_i_cursor o, at;
-    tn_i_cursor_start(&o, &outer, 0);
-    for (int64_t i = 0; i < total; i++, tn_i_cursor_next(&o)) {
-        tn_i_cursor_start(&at, &inner, 0);
-        for (int64_t j = 0; j < lanes; j += size, tn_i_cursor_next(&at))
-            for (int64_t m = 0; m < size; m += WIDTH)
-                scan_lanes(&c, tn_i_address(x, x0 + o.offset + at.offset + m * stride), stride,
-                           tn_i_address(out, out0 + i * n * lanes + j + m), size - m < WIDTH ? size - m : WIDTH);
-    }
-    return TN_OK;
-}
-
-static bool floating(const tn_i_kernel *k) { return tn_i_is_float(k->in[0].type->dtype); }
-static const tn_i_wide none = {.i = 0};
-
-static tn_status kernel_cumsum(const tn_i_kernel *k) {
-    return floating(k) ? run(k, sum_float, (tn_i_wide){.d = 0}, none) : run(k, sum_int, (tn_i_wide){.i = 0}, none);
-}
-
-static tn_status kernel_cumprod(const tn_i_kernel *k) {
-    return floating(k) ? run(k, prod_float, (tn_i_wide){.d = 1}, none) : run(k, prod_int, (tn_i_wide){.i = 1}, none);
-}
-
-static tn_status kernel_cummax(const tn_i_kernel *k) {
-    return floating(k) ? run(k, max_float, (tn_i_wide){.d = -INFINITY}, none)
-                       : run(k, max_int, (tn_i_wide){.i = INT64_MIN}, none);
-}
-
-static tn_status kernel_cumlogsumexp(const tn_i_kernel *k) {
-    return run(k, log_sum_exp, (tn_i_wide){.d = -INFINITY}, (tn_i_wide){.d = 0});
+static tn_status kernel_logs(const tn_i_kernel *k) {
+    return tn_i_scan_run(k, &k->in[0], NULL, k->in[0].type->dtype == TN_F32 ? logs_f32 : logs_f64);
 }
 
 /* ---- rules ------------------------------------------------------------------------ */
@@ -169,24 +98,24 @@ static tn_i_var emit_axis(tn_i_rule *r, tn_i_var x, int64_t axis, bool reverse) 
 }
 
 static void transpose_cumsum(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
-    ct_in[0] = emit_axis(r, ct[0], r->p[0].u.i, !r->p[1].u.i);
+    ct_in[0] = emit_axis(r, ct[0], r->p[TN_SCAN_AXIS].u.i, !r->p[TN_SCAN_REVERSE].u.i);
 }
 
 static void batch_axis(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
     (void)batched;
-    out[0] = emit_axis(r, r->in[0], r->p[0].u.i + 1, r->p[1].u.i != 0);
+    out[0] = emit_axis(r, r->in[0], r->p[TN_SCAN_AXIS].u.i + 1, r->p[TN_SCAN_REVERSE].u.i != 0);
     out_batched[0] = true;
 }
 
 /* The result one step earlier in the scan. */
 static tn_i_var before(tn_i_rule *r, double fill) {
-    return tn_i_shift(r->b, r->out[0], (int)r->p[0].u.i, r->p[1].u.i ? -1 : 1, fill);
+    return tn_i_shift(r->b, r->out[0], (int)r->p[TN_SCAN_AXIS].u.i, r->p[TN_SCAN_REVERSE].u.i ? -1 : 1, fill);
 }
 
 /* dy[i] = keep[i] dy[i-1] + take[i] dx[i]: no quotient, so nothing is lost at zeros or by overflow. */
 static void recur(tn_i_rule *r, tn_i_var keep, tn_i_var take, tn_i_var dx, tn_i_var *dout) {
     const tn_i_var c = tn_i_op2(r->b, TN_P_mul, take, dx);
-    dout[0] = tn_i_recurrence(r->b, keep, c, (int)r->p[0].u.i, r->p[1].u.i != 0);
+    dout[0] = tn_i_recurrence(r->b, keep, c, (int)r->p[TN_SCAN_AXIS].u.i, r->p[TN_SCAN_REVERSE].u.i != 0);
 }
 
 static void jvp_cumprod(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
@@ -194,14 +123,15 @@ static void jvp_cumprod(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
     recur(r, r->in[0], before(r, 1.0), din[0], dout);
 }
 
-/* The element is taken when it exceeds the maximum so far (NaN before the first: not comparable). */
-static void jvp_cummax(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
+/* The element is taken when it exceeds the extreme so far (NaN before the first: not comparable). */
+static void jvp_extreme(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
     tn_i_builder *b = r->b;
     if (tn_i_count(r->in_type[0]) == 0) return;
+    const int keeps = r->e->prim->id == TN_P_cummax ? TN_P_gt : TN_P_lt;
     const tn_i_var x = r->in[0], prev = before(r, NAN);
-    const tn_i_var larger = tn_i_convert(b, tn_i_op2(b, TN_P_gt, prev, x), r->in_type[0]->dtype);
+    const tn_i_var kept = tn_i_convert(b, tn_i_op2(b, keeps, prev, x), r->in_type[0]->dtype);
     const tn_i_var tie = tn_i_op2(b, TN_P_eq, prev, x), half = tn_i_number_like(b, x, 0.5);
-    const tn_i_var keep = tn_i_op3(b, TN_P_select, tie, half, larger);
+    const tn_i_var keep = tn_i_op3(b, TN_P_select, tie, half, kept);
     recur(r, keep, tn_i_op2(b, TN_P_sub, tn_i_number_like(b, x, 1.0), keep), din[0], dout);
 }
 
@@ -218,9 +148,9 @@ static void jvp_cumlogsumexp(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) 
 
 /* ---- samples ------------------------------------------------------------------------ */
 
-static bool sample(tn_i_rng *r, int dtype, tn_i_case *c) {
+bool tn_i_sample_lanes(tn_i_rng *r, int dtype, tn_i_case *c) {
     tn_i_case_shape(r, c, 0, dtype, 1, 3);
-    if (tn_i_pick(r, 0, 3) == 0) { /* some long axes: the derivative's scan has many levels (and rounds more, in f32) */
+    if (tn_i_pick(r, 0, 3) == 0) { /* some long axes, which round more in f32 */
         c->in[0].rank = 1;
         for (int i = 1; i < TN_MAX_RANK; i++) c->in[0].dim[i] = 0;
         c->in[0].dim[0] = tn_i_pick(r, 1, dtype == TN_F32 ? 16 : 60);
@@ -232,67 +162,43 @@ static bool sample(tn_i_rng *r, int dtype, tn_i_case *c) {
 
 static bool sample_product(tn_i_rng *r, int dtype, tn_i_case *c) {
     if (tn_i_is_float(dtype)) c->fill = tn_i_fill_factors;
-    return sample(r, dtype, c);
+    return tn_i_sample_lanes(r, dtype, c);
 }
 
 static bool sample_max(tn_i_rng *r, int dtype, tn_i_case *c) {
     c->fill = tn_i_fill_apart;
-    return sample(r, dtype, c);
+    return tn_i_sample_lanes(r, dtype, c);
 }
 
-/* ---- descriptors ----------------------------------------------------------------------- */
-
-/* ---- C text ---- */
-
-/* Floats are summed as double, as the kernel does. */
-static void c_scan(const tn_i_c_kernel *k, const char *begin, const char *each) {
-    const tn_type *t = k->in[0].type;
-    const int axis = (int)k->p[0].u.i;
-    const bool floats = tn_i_is_float(t->dtype);
-    const char *type = floats ? "double" : "int64_t";
-    const long long n = (long long)t->dim[axis];
-    tn_i_c_open_axes(k->t, "i", t, ~(1u << axis));
-    tn_i_text_put(k->t, begin, type);
-    tn_i_text_put(k->t, "for (int64_t j = 0; j < %lld; j++) {\nconst int64_t at = %s;\n", n,
-                  k->p[1].u.i ? "last - j" : "j");
-    tn_i_text_put(k->t, "const %s x = in0[at * (%lld) + ", type, (long long)k->in[0].stride[axis]);
-    tn_i_c_at_axes(k->t, "i", t, k->in[0].stride, ~(1u << axis));
-    tn_i_text_put(k->t, "];\n%sout0[at * %lld + ", each, (long long)k->out[0].stride[axis]);
-    tn_i_c_at_axes(k->t, "i", t, k->out[0].stride, ~(1u << axis));
-    tn_i_text_put(k->t, "] = (%s)y;\n}\n", tn_i_c_name(t->dtype));
-    tn_i_c_close_axes(k->t, t, ~(1u << axis));
-}
-
-static void c_last(const tn_i_c_kernel *k) {
-    if (k->p[1].u.i)
-        tn_i_text_put(k->t, "const int64_t last = %lld;\n", (long long)k->in[0].type->dim[k->p[0].u.i] - 1);
-}
+/* ---- C text ------------------------------------------------------------------------ */
 
 static void c_cumsum(const tn_i_c_kernel *k) {
     const bool floats = tn_i_is_float(k->in[0].type->dtype);
-    c_last(k);
-    c_scan(k, "%s y = 0;\n", floats ? "y += x;\n" : "y = (int64_t)((uint64_t)y + (uint64_t)x);\n");
+    tn_i_c_scan(k, 0, -1, "%s y = 0;\n", floats ? "y += x;\n" : "y = (int64_t)((uint64_t)y + (uint64_t)x);\n");
 }
 
 static void c_cumprod(const tn_i_c_kernel *k) {
     const bool floats = tn_i_is_float(k->in[0].type->dtype);
-    c_last(k);
-    c_scan(k, "%s y = 1;\n", floats ? "y *= x;\n" : "y = (int64_t)((uint64_t)y * (uint64_t)x);\n");
+    tn_i_c_scan(k, 0, -1, "%s y = 1;\n", floats ? "y *= x;\n" : "y = (int64_t)((uint64_t)y * (uint64_t)x);\n");
 }
 
-static void c_cummax(const tn_i_c_kernel *k) {
-    const bool floats = tn_i_is_float(k->in[0].type->dtype);
-    c_last(k);
-    c_scan(k, floats ? "%s y = -(double)INFINITY;\n" : "%s y = INT64_MIN;\n",
-           floats ? "if (x > y || x != x) y = x;\n" : "if (x > y) y = x;\n");
+static void c_extreme(const tn_i_c_kernel *k) {
+    const bool floats = tn_i_is_float(k->in[0].type->dtype), most = k->prim->id == TN_P_cummax;
+    const char *begin = most ? (floats ? "%s y = -(double)INFINITY;\n" : "%s y = INT64_MIN;\n")
+                             : (floats ? "%s y = (double)INFINITY;\n" : "%s y = INT64_MAX;\n");
+    const char *each = most ? (floats ? "if (x > y || x != x) y = x;\n" : "if (x > y) y = x;\n")
+                            : (floats ? "if (x < y || x != x) y = x;\n" : "if (x < y) y = x;\n");
+    tn_i_c_scan(k, 0, -1, begin, each);
 }
 
 static void c_cumlogsumexp(const tn_i_c_kernel *k) {
-    c_last(k);
-    c_scan(k, "%s most = -(double)INFINITY, sum = 0;\n",
-           "if (x == most) {\nsum += isinf(x) && x < 0 ? 0 : 1;\n} else if (x < most) {\nsum += exp(x - most);\n} else "
-           "{\nsum = sum * exp(most - x) + 1;\nmost = x;\n}\nconst double y = most + log(sum);\n");
+    tn_i_c_scan(
+        k, 0, -1, "%s most = -(double)INFINITY, sum = 0;\n",
+        "if (x == most) {\nsum += isinf(x) && x < 0 ? 0 : 1;\n} else if (x < most) {\nsum += exp(x - most);\n} else "
+        "{\nsum = sum * exp(most - x) + 1;\nmost = x;\n}\nconst double y = most + log(sum);\n");
 }
+
+/* ---- descriptors ----------------------------------------------------------------------- */
 
 const tn_prim tn_prim_cumsum = {
     .id = TN_P_cumsum,
@@ -300,17 +206,17 @@ const tn_prim tn_prim_cumsum = {
     .doc = "running sum along an axis; integers wrap; floats are summed in f64",
     .nin = 1,
     .dtypes = TN_NUMBERS,
-    .params = params,
+    .params = tn_i_scan_params,
     .type = type_cumulative,
     .linear = {TN_OPERAND(0)},
     .transpose = transpose_cumsum,
     .batch = batch_axis,
-    .kernel = kernel_cumsum,
+    .kernel = kernel_sum,
     .c_kernel = c_cumsum,
     .cost = cost_cumulative,
     .jvp_bound = 2,
     .transpose_bound = 1,
-    .sample = sample,
+    .sample = tn_i_sample_lanes,
 };
 
 const tn_prim tn_prim_cumprod = {
@@ -319,14 +225,14 @@ const tn_prim tn_prim_cumprod = {
     .doc = "running product along an axis; integers wrap; the derivative is exact at zeros",
     .nin = 1,
     .dtypes = TN_NUMBERS,
-    .params = params,
+    .params = tn_i_scan_params,
     .type = type_cumulative,
     .jvp = jvp_cumprod,
     .batch = batch_axis,
-    .kernel = kernel_cumprod,
+    .kernel = kernel_prod,
     .c_kernel = c_cumprod,
     .cost = cost_cumulative,
-    .jvp_bound = 32,
+    .jvp_bound = 6,
     .sample = sample_product,
 };
 
@@ -336,14 +242,32 @@ const tn_prim tn_prim_cummax = {
     .doc = "running maximum along an axis; NaN stays; derivative: half each where an element equals the maximum so far",
     .nin = 1,
     .dtypes = TN_NUMBERS,
-    .params = params,
+    .params = tn_i_scan_params,
     .type = type_cumulative,
-    .jvp = jvp_cummax,
+    .jvp = jvp_extreme,
     .batch = batch_axis,
-    .kernel = kernel_cummax,
-    .c_kernel = c_cummax,
+    .kernel = kernel_most,
+    .c_kernel = c_extreme,
     .cost = cost_cumulative,
-    .jvp_bound = 40,
+    .jvp_bound = 13,
+    .domain = {{.at = TN_AT_TIES, .apart = 0.01}},
+    .sample = sample_max,
+};
+
+const tn_prim tn_prim_cummin = {
+    .id = TN_P_cummin,
+    .name = "cummin",
+    .doc = "running minimum along an axis; NaN stays; derivative: half each where an element equals the minimum so far",
+    .nin = 1,
+    .dtypes = TN_NUMBERS,
+    .params = tn_i_scan_params,
+    .type = type_cumulative,
+    .jvp = jvp_extreme,
+    .batch = batch_axis,
+    .kernel = kernel_least,
+    .c_kernel = c_extreme,
+    .cost = cost_cumulative,
+    .jvp_bound = 13,
     .domain = {{.at = TN_AT_TIES, .apart = 0.01}},
     .sample = sample_max,
 };
@@ -354,14 +278,14 @@ const tn_prim tn_prim_cumlogsumexp = {
     .doc = "log of the running sum of exp along an axis, without overflow; the derivative is 0 where it is -inf",
     .nin = 1,
     .dtypes = TN_FLOATS,
-    .params = params,
+    .params = tn_i_scan_params,
     .type = type_cumulative,
     .jvp = jvp_cumlogsumexp,
     .batch = batch_axis,
-    .kernel = kernel_cumlogsumexp,
+    .kernel = kernel_logs,
     .c_kernel = c_cumlogsumexp,
     .cost = cost_logs,
     .jvp_bound = 4,
     .domain = {{.lo = -12, .hi = 12}},
-    .sample = sample,
+    .sample = tn_i_sample_lanes,
 };

@@ -6,11 +6,9 @@
 
 /* x moved by one place towards higher (by 1) or lower (by -1) indices of an axis; `fill` enters. */
 tn_i_var tn_i_shift(tn_i_builder *b, tn_i_var x, int axis, int by, double fill);
-/* cumsum, cumprod, cummax or cumlogsumexp. */
+/* cumsum, cumprod, cummax, cummin or cumlogsumexp. */
 tn_i_var tn_i_cumulate(tn_i_builder *b, int id, tn_i_var x, int axis, bool reverse);
-/* y[i] = a[i] y[i-1] + c[i] along an axis, with y[-1] = 0; a[0] is not used.  Reverse: from
- * the far end, y[i] = a[i] y[i+1] + c[i].  Linear in c.  The work is linear in the size and
- * the number of equations logarithmic in the length (a scan over composed affine maps). */
-tn_i_var tn_i_recurrence(tn_i_builder *b, tn_i_var a, tn_i_var c, int axis, bool reverse);
+/* linear_recurrence: y[i] = a[i] y[i-1] + x[i] along an axis; reverse: y[i] = a[i] y[i+1] + x[i]. */
+tn_i_var tn_i_recurrence(tn_i_builder *b, tn_i_var a, tn_i_var x, int axis, bool reverse);
 
 #endif

@@ -271,8 +271,26 @@ tn_val tn_cumprod_at(tn_val x, int axis, bool reverse, const char *file, int lin
 tn_val tn_cummax_at(tn_val x, int axis, bool reverse, const char *file, int line) {
     return cumulative(TN_P_cummax, "cummax", x, axis, reverse, file, line);
 }
+tn_val tn_cummin_at(tn_val x, int axis, bool reverse, const char *file, int line) {
+    return cumulative(TN_P_cummin, "cummin", x, axis, reverse, file, line);
+}
 tn_val tn_cumlogsumexp_at(tn_val x, int axis, bool reverse, const char *file, int line) {
     return cumulative(TN_P_cumlogsumexp, "cumlogsumexp", x, axis, reverse, file, line);
+}
+
+tn_val tn_linear_recurrence_at(tn_val a, tn_val x, int axis, bool reverse, const char *file, int line) {
+    const tn_val in[2] = {a, x};
+    tn_i_site s;
+    tn_i_var v[2];
+    tn_i_site_open(&s, "linear_recurrence", NULL, 2, in, v, 0, file, line);
+    if (s.b->failed || !tn_i_need_float(&s, 2) || !tn_i_do_broadcast(&s, 2, v) ||
+        !tn_i_site_axis(&s, axis, tn_i_site_type(&s, v[1])->rank, &axis))
+        return tn_i_site_close(&s, TN_NOVAR);
+    tn_i_args args;
+    tn_i_args_init(&args, &s, TN_P_linear_recurrence);
+    tn_i_args_int(&args, "axis", axis);
+    tn_i_args_int(&args, "reverse", reverse);
+    return tn_i_site_close(&s, tn_i_args_emit(&s, &args, 2, v));
 }
 
 /* ---- sorting ------------------------------------------------------------------------------ */

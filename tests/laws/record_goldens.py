@@ -327,7 +327,7 @@ for d in NUMBERS:
         over((d,), f"argmax[axes=({axis},) index_dtype=i32]", "[2,3]", [x], lambda v, a=axis: lax.argmax(v, a, jnp.int32), native=True)
         over((d,), f"argmin[axes=({axis},) index_dtype=i64]", "[2,3]", [x], lambda v, a=axis: lax.argmin(v, a, jnp.int64), native=True)
     for reverse in (False, True):
-        for op, fn in (("cumsum", lax.cumsum), ("cumprod", lax.cumprod), ("cummax", lax.cummax)):
+        for op, fn in (("cumsum", lax.cumsum), ("cumprod", lax.cumprod), ("cummax", lax.cummax), ("cummin", lax.cummin)):
             over((d,), f"{op}[axis=1 reverse={reverse}]", "[2,3]", [x], lambda v, fn=fn, r=reverse: fn(v, axis=1, reverse=r))
         over((d,) if real else (), f"cumlogsumexp[axis=1 reverse={reverse}]", "[2,3]", [x], lambda v, r=reverse: lax.cumlogsumexp(v, axis=1, reverse=r))
     over((d,), "reduce_sum[axes=(0,)]", "[0,2]", [[]], out=[[0, 0]])
@@ -347,6 +347,7 @@ row("argmin[axes=(0,) index_dtype=i32]", "bool[3]", [[1, 1, 0]], out=[[2]], outs
 over(FLOATS, "reduce_max[axes=(0,)]", "[3]", [[1.0, nan, 2.0]], out=[[nan]])
 over(FLOATS, "reduce_min[axes=(0,)]", "[3]", [[1.0, nan, 2.0]], out=[[nan]])
 over(FLOATS, "cummax[axis=0 reverse=False]", "[4]", [[1.0, nan, 2.0, 3.0]], out=[[1.0, nan, nan, nan]])
+over(FLOATS, "cummin[axis=0 reverse=True]", "[4]", [[3.0, 2.0, nan, 1.0]], out=[[nan, nan, nan, 1.0]])
 over(FLOATS, "argmax[axes=(0,) index_dtype=i32]", "[4]", [[1.0, nan, 2.0, nan]], out=[[1]], outs="i32[]")
 over(FLOATS, "argmin[axes=(0,) index_dtype=i32]", "[4]", [[1.0, nan, -2.0, nan]], out=[[1]], outs="i32[]")
 over(FLOATS, "argmax[axes=(0,) index_dtype=i32]", "[4]", [[1.0, 3.0, 3.0, 2.0]], out=[[1]], outs="i32[]")
@@ -369,11 +370,27 @@ row("sort[dimension=0 is_stable=True num_keys=1]", "i32[4] f32[4]", [[2, 1, 2, 1
 over(FLOATS, "reduce_sum[axes=(1,)]", "[2,3]", [A, [2.0, -1.0]], lambda v: jnp.sum(v, 1), how="vjp", outs="[2]")
 over(FLOATS, "reduce_max[axes=(1,)]", "[2,3]", [A, [2.0, -1.0]], lambda v: jnp.max(v, 1), how="vjp", outs="[2]")
 over(FLOATS, "reduce_prod[axes=(1,)]", "[2,3]", [A, [2.0, -1.0]], lambda v: jnp.prod(v, 1), how="vjp", outs="[2]")
+def recurrence(a, x, axis, reverse):
+    def step(y, ax):
+        y = ax[0] * y + ax[1]
+        return y, y
+    a, x = jnp.moveaxis(a, axis, 0), jnp.moveaxis(x, axis, 0)
+    return jnp.moveaxis(lax.scan(step, jnp.zeros_like(x[0]), (a, x), reverse=reverse)[1], 0, axis)
+
+
+B = [0.5, -2.0, 1.25, 3.0, -0.75, 1.5]
+# cotangents of cumlogsumexp of one sign: its gradients would cancel
 for reverse in (False, True):
     over(FLOATS, f"cumsum[axis=1 reverse={reverse}]", "[2,3]", [A, A], lambda v, r=reverse: lax.cumsum(v, 1, r), how="vjp", outs="[2,3]")
     over(FLOATS, f"cumprod[axis=1 reverse={reverse}]", "[2,3]", [A, A], lambda v, r=reverse: lax.cumprod(v, 1, r), how="vjp", outs="[2,3]")
     over(FLOATS, f"cummax[axis=1 reverse={reverse}]", "[2,3]", [A, A], lambda v, r=reverse: lax.cummax(v, 1, r), how="vjp", outs="[2,3]")
-    over(FLOATS, f"cumlogsumexp[axis=1 reverse={reverse}]", "[2,3]", [A, A], lambda v, r=reverse: lax.cumlogsumexp(v, 1, r), how="vjp", outs="[2,3]")
+    over(FLOATS, f"cummin[axis=1 reverse={reverse}]", "[2,3]", [A, A], lambda v, r=reverse: lax.cummin(v, 1, r), how="vjp", outs="[2,3]")
+    over(FLOATS, f"cumlogsumexp[axis=1 reverse={reverse}]", "[2,3]", [A, [abs(v) for v in A]], lambda v, r=reverse: lax.cumlogsumexp(v, 1, r), how="vjp", outs="[2,3]")
+    for axis in (0, 1):
+        over(FLOATS, f"linear_recurrence[axis={axis} reverse={reverse}]", "[2,3] [2,3]", [A, B], lambda a, x, i=axis, r=reverse: recurrence(a, x, i, r))
+        over(FLOATS, f"linear_recurrence[axis={axis} reverse={reverse}]", "[2,3] [2,3]", [A, B, A], lambda a, x, i=axis, r=reverse: recurrence(a, x, i, r),
+             how="vjp", outs="[2,3]")
+over(FLOATS, "linear_recurrence[axis=0 reverse=False]", "[3] [3]", [[nan, 0.0, 2.0], [-0.0, 1.0, inf]], out=[[-0.0, 1.0, inf]])
 kink("reduce_max[axes=(0,)]", "[4]", [[2.0, 1.0, 2.0, 2.0]], [[1 / 3, 0.0, 1 / 3, 1 / 3]], how="grad", outs="[4]")
 kink("reduce_min[axes=(0,)]", "[4]", [[2.0, 5.0, 2.0, 3.0]], [[0.5, 0.0, 0.5, 0.0]], how="grad", outs="[4]")
 kink("reduce_prod[axes=(0,)]", "[3]", [[0.0, 2.0, 3.0]], [[6.0, 0.0, 0.0]], lambda v: jnp.prod(v), how="grad", outs="[3]")

@@ -203,6 +203,83 @@ static void ties_share(void **state) {
     expect(4, g, (const double[]){0, 0, 0, 4});
 }
 
+static size_t count_of(const char *text, const char *name) {
+    size_t n = 0;
+    for (const char *at = text; (at = strstr(at, name)); at += strlen(name)) n++;
+    return n;
+}
+
+/* Scans and their gradients: an equation each, of whatever length; the gradient is one scan the other way. */
+static void scans_are_single_equations(void **state) {
+    (void)state;
+    static const char *const name[] = {"cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp", "linear_recurrence"};
+    for (int long_axis = 0; long_axis < 2; long_axis++)
+        for (int k = 0; k < 6; k++) {
+            char text[256];
+            const int n = long_axis ? 100000 : 7, two = k == 5;
+            (void)snprintf(text, sizeof text,
+                           "{ lambda x:f64[%d,2] a:f64[%d,2] . let y:f64[%d,2] = %s[axis=0 reverse=False] %s s:f64[] = "
+                           "reduce_sum[axes=(0, 1)] y in (s,) }",
+                           n, n, n, name[k], two ? "a x" : "x");
+            tn_fn *g = tn_grad(parse(text), tn_wrt(0, 1), NULL);
+            assert_non_null(g);
+            char *printed = tn_fn_print(g, NULL);
+            assert_int_equal(count_of(printed, "reverse=True"), 1);
+            assert_true(count_of(printed, "reverse=False") <= 1);
+            assert_int_equal(count_of(printed, "strides"), 0);
+            assert_true(tn_fn_equations(g) <= 20);
+            tn_text_free(tn_fn_ctx(g), printed);
+        }
+}
+
+static void recurrences(void **state) {
+    (void)state;
+    enum { ROWS = 70, N = 9, COLUMNS = 5 };
+    static double a[ROWS * N * COLUMNS], x[ROWS * N * COLUMNS], y[ROWS * N * COLUMNS];
+    for (int i = 0; i < ROWS * N * COLUMNS; i++) {
+        a[i] = 0.3 + 0.01 * (i % 37);
+        x[i] = 1 - 0.02 * (i % 53);
+    }
+    for (int reverse = 0; reverse < 2; reverse++)
+        for (int axis = 0; axis < 3; axis++) { /* of [70,9,5]: many lanes, lanes of a row, one after another */
+            char text[256];
+            (void)snprintf(text, sizeof text,
+                           "{ lambda a:f64[70,9,5] x:f64[70,9,5] . let y:f64[70,9,5] = linear_recurrence[axis=%d "
+                           "reverse=%s] a x in (y,) }",
+                           axis, reverse ? "True" : "False");
+            run_fn(parse(text), (const void *const[]){a, x}, (void *const[]){y});
+            const int size[] = {ROWS, N, COLUMNS}, step[] = {N * COLUMNS, COLUMNS, 1};
+            for (int i = 0; i < ROWS * N * COLUMNS; i++) {
+                const int at = i / step[axis] % size[axis], by = reverse ? step[axis] : -step[axis];
+                const bool first = at == (reverse ? size[axis] - 1 : 0);
+                assert_true(y[i] == (first ? x[i] : a[i] * y[i + by] + x[i]));
+            }
+        }
+}
+
+static tn_val filtered(const tn_val *in, void *user) {
+    (void)user;
+    const tn_val y = tn_linear_recurrence(in[1], tn_cummin(in[0], -1), 1);
+    return tn_linear_recurrence_reverse(in[1], y, -1); /* [3], repeated for each row */
+}
+
+static void recurrences_traced(void **state) {
+    (void)state;
+    tn_ctx *c = tn_ctx_new(NULL);
+    tn_fn *f = tn_trace(c, filtered, NULL, 2, TN_TYPES(tn_f64(2, 3), tn_f64(3)));
+    if (!f) fail_msg("%s", tn_error(c));
+    const double x[] = {3, 1, 2, -1, 5, -2}, a[] = {NAN, 0.5, 2};
+    double y[6];
+    tn_exec *e = tn_compile(f, NULL);
+    assert_int_equal(tn_call(e, (const void *const[]){x, a}, (void *const[]){y}), TN_OK);
+    assert_true(isnan(y[0]) && isnan(y[3]));
+    expect(2, y + 1, (const double[]){2.5 + 0.5 * 6, 6});
+    expect(2, y + 4, (const double[]){-1.5 + 0.5 * -5, -5});
+    assert_null(tn_trace(c, filtered, NULL, 2, TN_TYPES(tn_i64(2, 3), tn_i64(3))));
+    assert_non_null(strstr(tn_error(c), "linear_recurrence"));
+    tn_ctx_free(c);
+}
+
 static void wide_ranges(void **state) {
     (void)state;
     const char *text = "{ lambda x:f64[4] . let y:f64[4] = cumlogsumexp[axis=0 reverse=False] x in (y,) }";
@@ -311,6 +388,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(product_through_zeros, setup, teardown),
         cmocka_unit_test_setup_teardown(scans_through_zeros, setup, teardown),
         cmocka_unit_test_setup_teardown(ties_share, setup, teardown),
+        cmocka_unit_test_setup_teardown(scans_are_single_equations, setup, teardown),
+        cmocka_unit_test_setup_teardown(recurrences, setup, teardown),
+        cmocka_unit_test_setup_teardown(recurrences_traced, setup, teardown),
         cmocka_unit_test_setup_teardown(wide_ranges, setup, teardown),
         cmocka_unit_test_setup_teardown(sorting, setup, teardown),
         cmocka_unit_test_setup_teardown(long_sorts_by_two_keys, setup, teardown),
