@@ -4,6 +4,7 @@
 #include "laws/table.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Inputs in the program's order: operands outside the set, then those in it. */
 static laws_array *ordered(laws_trial *t, uint32_t set, const laws_array *nonlinear, const laws_array *linear) {
@@ -214,4 +215,24 @@ void laws_declared(laws_trial *t) {
     for (uint32_t s = 1; s < SETS && !t->failed; s++)
         if (!e.refuted[s] && e.seen[s] >= ENOUGH)
             laws_fail(t, "linear in operands %#x in each of %d samples, but not declared so", (unsigned)s, e.seen[s]);
+}
+
+/* ---- lengths --------------------------------------------------------------------------------------- */
+
+/* `steps` takes nothing but what a loop has made: no primitive's case has it. */
+void laws_lengths(laws_trial *t) {
+    static const char text[] =
+        "{ lambda n:i64[] | x:f64[] . let y:f64[] ys:f64[?] = scan[program={ lambda c:f64[] . let d:f64[] = add c c in "
+        "(d, c) } num_consts=0 num_carry=1] n x m:i64[] = steps ys zs:f64[?] = scan[program={ lambda a:f64[] b:f64[] . "
+        "let c:f64[] = add a b in (c,) } num_consts=0 num_carry=0] m ys ys r:f64[] = scan[program={ lambda a:f64[] "
+        "b:f64[] . let c:f64[] = add a b in (c,) } num_consts=0 num_carry=1] n 0.0:f64[] zs in (r,) }";
+    const tn_fn *f =
+        laws_made(t, tn_fn_parse(t->ctx, text, strlen(text), "lengths.tn"), "a linear program with `steps`");
+    if (!f) return;
+    laws_array x[2] = {laws_new(t->memory, f->val[0].type), laws_new(t->memory, f->val[1].type)};
+    *(int64_t *)x[0].data = tn_i_pick(&t->rng, 0, 5);
+    laws_put(&x[1], 0, 0.75);
+    const laws_array *y = laws_run_new(t, f, x);
+    const double want = 2 * 0.75 * ((double)(1 << *(int64_t *)x[0].data) - 1);
+    if (y && laws_get(&y[0], 0) != want) laws_fail(t, "%.17g, not %.17g", laws_get(&y[0], 0), want);
 }

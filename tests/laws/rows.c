@@ -37,7 +37,7 @@ void laws_pruned(laws_trial *t) {
 
 /* ---- jacobians ---------------------------------------------------------------------------------- */
 
-enum { MOST_COLUMNS = 24 };
+enum { MOST_COLUMNS = 64 };
 
 static bool small_enough(const laws_trial *t, const tn_wrt_list *w) {
     int64_t columns = 0;

@@ -33,6 +33,7 @@ void laws_linear(laws_trial *t);
 void laws_pruned(laws_trial *t);
 void laws_jacobian(laws_trial *t);
 void laws_declared(laws_trial *t);
+void laws_lengths(laws_trial *t);
 void laws_goldens(laws_trial *t);
 void laws_effects(laws_trial *t);
 void laws_outside(laws_trial *t);

@@ -122,22 +122,27 @@ static void both(mutants *list, const tn_prim *prim, mutant_part part, uint32_t 
     (void)add(list, prim, part, SCALED, (int)i, -1);
 }
 
-/* Index i of a part that was reached, or that `shown` says is there. */
-static bool there(const mutant *control, mutant_part part, uint32_t i, bool shown) {
-    return shown || (control->reached[part] >> i & 1);
+/* Operands or outputs that no sample has, only programs made of samples: they are broken together. */
+static void behind(mutants *list, const mutant *control, mutant_part part, uint32_t n) {
+    if (n >= 64 || !(control->reached[part] >> n)) return;
+    mutant *m = add(list, control->prim.original, part, NEGATED, (int)n, -1);
+    m->behind = true;
+    (void)snprintf(m->name, sizeof m->name, "%s: %s %u and on negated", m->prim.name, part_name[part], (unsigned)n);
 }
 
 static void derivatives(mutants *list, const mutant *control, const shape *s) {
     const tn_prim *prim = control->prim.original;
     for (uint32_t i = 0; i < 3; i++)
         if (prim->partial[i]) both(list, prim, PART_PARTIAL, i);
-    for (uint32_t i = 0; i < 64; i++) {
-        const bool out = i < s->nout, in = i < s->nin && s->real_in[i] && (prim->linearity || declared(prim, i));
-        if (there(control, PART_JVP, i, out && prim->jvp && s->real_out[i])) both(list, prim, PART_JVP, i);
-        if (there(control, PART_PRIMAL, i, out && (prim->flags & TN_F_OWN_PRIMAL)))
-            (void)add(list, prim, PART_PRIMAL, NEGATED, (int)i, -1);
-        if (there(control, PART_TRANSPOSE, i, in && prim->transpose)) both(list, prim, PART_TRANSPOSE, i);
+    for (uint32_t j = 0; j < s->nout && j < 64; j++) {
+        if (prim->jvp && s->real_out[j]) both(list, prim, PART_JVP, j);
+        if (prim->flags & TN_F_OWN_PRIMAL) (void)add(list, prim, PART_PRIMAL, NEGATED, (int)j, -1);
     }
+    for (uint32_t i = 0; i < s->nin && i < 64 && prim->transpose; i++)
+        if (s->real_in[i] && (prim->linearity || declared(prim, i))) both(list, prim, PART_TRANSPOSE, i);
+    behind(list, control, PART_JVP, s->nout);
+    behind(list, control, PART_PRIMAL, s->nout);
+    behind(list, control, PART_TRANSPOSE, s->nin);
     if (prim->nin != 0 && !(prim->flags & TN_F_NODIFF)) (void)add(list, prim, PART_ZERO, DECLARED, -1, -1);
 }
 
@@ -146,7 +151,7 @@ static void linear(mutants *list, const tn_prim *prim, const shape *s) {
     if (prim->linearity) {
         (void)add(list, prim, PART_LINEARITY, PERMITTED, -1, -1);
         if (prim->nin) (void)add(list, prim, PART_LINEARITY, REFUSED, -1, -1);
-        (void)add(list, prim, PART_LINEARITY, DENIED, -1, -1);
+        if (!(prim->flags & TN_F_NODIFF)) (void)add(list, prim, PART_LINEARITY, DENIED, -1, -1);
         return;
     }
     for (uint32_t i = 0; i < s->nin && i < 32; i++) {
@@ -158,15 +163,17 @@ static void linear(mutants *list, const tn_prim *prim, const shape *s) {
 
 static void programs(mutants *list, const mutant *control, const shape *s) {
     const tn_prim *prim = control->prim.original;
-    for (uint32_t j = 0; j < 64; j++) {
-        const bool out = j < s->nout;
-        if (there(control, PART_BATCH, j, out && prim->nin != 0)) {
+    for (uint32_t j = 0; j < s->nout && j < 64; j++) {
+        if (prim->nin != 0) {
             (void)add(list, prim, PART_BATCH, NEGATED, (int)j, -1);
             (void)add(list, prim, PART_BATCH, ROTATED, (int)j, -1);
         }
-        if (there(control, PART_SPLIT, j, out && prim->split)) (void)add(list, prim, PART_SPLIT, NEGATED, (int)j, -1);
-        if (there(control, PART_PRUNE, j, out && prim->prune)) (void)add(list, prim, PART_PRUNE, NEGATED, (int)j, -1);
+        if (prim->split) (void)add(list, prim, PART_SPLIT, NEGATED, (int)j, -1);
+        if (prim->prune) (void)add(list, prim, PART_PRUNE, NEGATED, (int)j, -1);
     }
+    behind(list, control, PART_BATCH, s->nout);
+    behind(list, control, PART_SPLIT, s->nout);
+    behind(list, control, PART_PRUNE, s->nout);
     if (prim->simplify) (void)add(list, prim, PART_SIMPLIFY, NEGATED, -1, -1);
     if (prim->nin == 2 && (prim->flags & TN_F_ELEMENTWISE) && !(prim->flags & TN_F_COMMUTES))
         (void)add(list, prim, PART_COMMUTES, DECLARED, -1, -1);

@@ -37,10 +37,6 @@ static const char *const first_laws[NPARTS][3] = {[PART_PARTIAL] = {"jvp"},
                                                   [PART_SPLIT] = {"linearize"},
                                                   [PART_PRUNE] = {"vjp", "pruned"}};
 
-/* The laws that compare values: indices of operands and outputs that only others reach are no mutants. */
-static const char *const of_values[] = {"jvp",  "vjp",    "linearize", "twice",      "linear",   "pruned",
-                                        "vmap", "second", "third",     "vmap_twice", "vmap_grad"};
-
 /* Whether a law fails with m (NULL: nothing) in the place of its primitive.  Strips and simplifications are not told
  * their primitive, and have to be pointed at it. */
 static bool noticed(mutant *m, const char *law, const char *prim, long n) {
@@ -107,9 +103,6 @@ static void primitive(run *r, const tn_prim *prim) {
     size_t step;
     mutant_init(&unbroken, prim, PART_NONE, NEGATED, -1, -1);
     (void)holds(r, &unbroken, prim->name, r->n);
-    memset(unbroken.reached, 0, sizeof unbroken.reached);
-    for (size_t k = 0; k < sizeof of_values / sizeof *of_values; k++)
-        (void)noticed(&unbroken, of_values[k], prim->name, r->n / 5);
     mutants_of(&list, &unbroken);
     for (size_t k = share_of(r, prim->name, list.n, &step); k < list.n; k += step) one(r, &list.v[k], &unbroken);
     free(list.v);

@@ -50,6 +50,7 @@ typedef struct mutant {
     mutant_part part;
     mutant_damage how;
     int index;                /* operand, output, linear set */
+    bool behind;              /* and those behind it */
     int dtype;                /* of kernels and strips; -1: any */
     int result;               /* strips: dtype of the output */
     long hits;                /* times that the break made a difference */
@@ -72,8 +73,8 @@ typedef struct shape {
     int result[TN_NDTYPES]; /* dtype of output 0, by that of the operand that chooses the strip */
 } shape;
 
-/* Mutants of a primitive.  `control` is its unbroken copy, over which the laws have run: rules
- * are broken in the places it reached, and in those that samples and descriptor show. */
+/* Mutants of a primitive.  `control` is its unbroken copy, over which the laws have run: rules are broken in the places
+ * that samples and descriptor show, and in those behind them that it reached. */
 typedef struct mutants {
     mutant *v;
     size_t n, room;

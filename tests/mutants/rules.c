@@ -55,7 +55,8 @@ static void made(mutant *m, mutant_part part, tn_i_builder *b, tn_i_var *v, uint
     for (uint32_t i = 0; i < n && i < 64 && !b->failed; i++) {
         if (v[i] == TN_NOVAR || (only && !only[i])) continue;
         m->reached[part] |= UINT64_C(1) << i;
-        if (m->part == part && (uint32_t)m->index == i) damage_value(m, b, &v[i]);
+        if (m->part == part && ((uint32_t)m->index == i || (m->behind && (uint32_t)m->index < i)))
+            damage_value(m, b, &v[i]);
     }
 }
 
