@@ -145,6 +145,10 @@ TN_API tn_type tn_type_of(tn_dtype dtype, size_t rank, const int64_t *dims);
 /* Elements and bytes of a type; SIZE_MAX when the type is bad or overflows. */
 TN_API size_t tn_type_elements(const tn_type *t);
 TN_API size_t tn_type_bytes(const tn_type *t);
+/* The text of a type, as programs have it: f64[3,4], i32[], bool[2].  Writes at most `size` bytes, the zero behind it
+ * included, and returns how long it is, at most TN_TYPE_TEXT - 1; a bad type is "?". */
+#define TN_TYPE_TEXT 192
+TN_API size_t tn_type_print(const tn_type *t, char *text, size_t size);
 /* NULL is equal to NULL, and a type of a bad rank to none. */
 TN_API bool tn_type_equal(const tn_type *a, const tn_type *b);
 
@@ -195,6 +199,11 @@ TN_API void tn_error_clear(tn_ctx *c);
 /* Bytes now allocated through the context, and the most so far. */
 TN_API size_t tn_ctx_bytes(const tn_ctx *c);
 TN_API size_t tn_ctx_peak_bytes(const tn_ctx *c);
+
+/* The type of a text, all of it, in *t: what tn_type_print writes, with spaces where one likes, and the names of
+ * NumPy's dtypes (float64[3]).  TN_OK; TN_EPARSE with the place in the message; TN_EINVAL when a pointer is NULL.  *t
+ * is a type that every use refuses where it fails. */
+TN_API tn_status tn_type_parse(tn_ctx *c, const char *text, tn_type *t);
 
 /* ---- Values and tracing ------------------------------------------------------ */
 
@@ -304,11 +313,11 @@ TN_API tn_fn *tn_fn_parse(tn_ctx *c, const char *text, size_t n, const char *fil
 /* Scoping, types and linearity; TN_OK, or the error with its message. */
 TN_API tn_status tn_check(const tn_fn *f);
 
-/* What tn_lint reports: an equation whose derivative may turn to NaN. */
+/* What tn_lint reports: an equation whose derivative may turn to NaN, and a print. */
 typedef struct tn_lint_warning {
     size_t size; /* sizeof(tn_lint_warning) */
     const char *primitive, *file;
-    int operand, line; /* line 0: unknown */
+    int operand, line; /* operand -1: a print; line 0: unknown */
     const char *scope;
     const char *message; /* all of it, "FILE:LINE: warning: ..."; the strings live during the call only */
 } tn_lint_warning;
@@ -319,9 +328,10 @@ typedef void (*tn_lint_fn)(void *user, const tn_lint_warning *w);
  * reached from the case through elementwise equations and views, at most 10000 of them, whose operand may be at the
  * pole as far as its bounds are known (of exp, squares, sums, constants ..).  The idiom that mends it is not reported:
  * an operand which was itself chosen by a condition on the same values, where(x > 0, sqrt(where(x > 0, x, 1)), 0). Each
- * equation is reported once. fn is called on the same thread, before tn_lint returns, and may not use f's context.
- * TN_OK, however many warnings; TN_EINVAL when f or fn is NULL; TN_ENOMEM.  Cost: linear in equations, and at each
- * where in the equations of its cases. */
+ * equation is reported once.  The first tn_print or tn_progress is reported too: only the observer of a call hears it,
+ * and this function does not know whether there will be one.  fn is called on the same thread, before tn_lint returns,
+ * and may not use f's context. TN_OK, however many warnings; TN_EINVAL when f or fn is NULL; TN_ENOMEM.  Cost: linear
+ * in equations, and at each where in the equations of its cases. */
 TN_API tn_status tn_lint(const tn_fn *f, tn_lint_fn fn, void *user);
 
 /* Static cost of one run; nested programs count each time they run. */

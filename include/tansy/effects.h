@@ -25,6 +25,11 @@ extern "C" {
  * the text is NULL.  Workspace: the bytes of the operands. */
 TN_API void tn_print_at(tn_ctx *c, const char *text, size_t n, const tn_val *x, const char *file, int line);
 #define tn_print(...) tn_print_at(__VA_ARGS__, __FILE__, __LINE__) /* (c, text, n, x) */
+/* A ready observer (tn_compile_options.observer, tn_work_observe): `file` is a FILE * that is open for writing, as
+ * observer_user = stderr.  Each print, progress and assert that fails is a line,
+ * "main.c:12: text: f64[2] [1.0, 2.5], i32[] 3", all elements of all arrays, floats as short as they read back to the
+ * same bits.  Not 0 when e or file is NULL or writing fails, which ends the call. */
+TN_API int tn_observe_file(void *file, const tn_effect *e);
 /* For steps of loops: as tn_print of `step` and the n values of x (at most 7), but only where `step`, an i64 array, has
  * an element that is a multiple of `every`, and the observer may stop the call, which then ends with TN_ECANCELLED.
  * tn_loop_step (<tansy/loops.h>) is the step's number, the same for all lanes of a vmap.  Said in the forward

@@ -360,6 +360,52 @@ static bool lint_program(const tn_fn *f, tn_lint_fn fn, void *user, tn_i_seen *s
     return ok;
 }
 
+/* ---- prints ---------------------------------------------------------------------------------------- */
+
+/* The first print or progress of f and of the programs within. */
+static bool find_print(const tn_fn *f, tn_i_seen *seen, const tn_i_eqn **found) {
+    uint32_t number;
+    bool fresh;
+    if (!tn_i_seen_add(seen, f, &number, &fresh)) return false;
+    for (uint32_t i = 0; fresh && f->effect && i < f->neqn && !*found; i++) {
+        const tn_i_eqn *e = &f->eqn[i];
+        if (e->prim->id == TN_P_print || e->prim->id == TN_P_progress) *found = e;
+        for (uint32_t k = 0; e->params && k < e->params->n; k++) {
+            const tn_fn *const *g;
+            const uint32_t n = tn_i_programs(&e->params->v[k], &g);
+            for (uint32_t j = 0; j < n && !*found; j++)
+                if (!find_print(g[j], seen, found)) return false;
+        }
+    }
+    return true;
+}
+
+/* Who only prints may not know that nobody listens. */
+static bool lint_prints(const tn_fn *f, tn_lint_fn fn, void *user) {
+    char text[1024], where[512] = "";
+    const tn_i_eqn *e = NULL;
+    tn_i_seen seen;
+    tn_i_seen_init(&seen, f->ctx);
+    const bool ok = find_print(f, &seen, &e);
+    tn_i_seen_free(&seen);
+    if (!ok || !e) return ok;
+    (void)put_place(where, sizeof where, e->loc);
+    (void)snprintf(
+        text, sizeof text,
+        "%s%s%s: is told to the observer of a call alone, and passed over without one; tn_observe_file is one "
+        "that writes to a FILE (this is said once)",
+        where, where[0] ? ": warning: " : "", e->prim->name);
+    const tn_lint_warning w = {.size = sizeof w,
+                               .primitive = e->prim->name,
+                               .operand = -1,
+                               .file = e->loc ? e->loc->file : "",
+                               .line = e->loc ? (int)e->loc->line : 0,
+                               .scope = e->loc ? e->loc->scope : "",
+                               .message = text};
+    fn(user, &w);
+    return true;
+}
+
 tn_status tn_lint(const tn_fn *f, tn_lint_fn fn, void *user) {
     if (!f) return TN_EINVAL;
     if (!fn) return tn_i_fail(f->ctx, TN_EINVAL, NULL, "tn_lint: no function to report to");
@@ -368,5 +414,5 @@ tn_status tn_lint(const tn_fn *f, tn_lint_fn fn, void *user) {
     tn_i_seen_init(&seen, f->ctx);
     const bool ok = lint_program(f, fn, user, &seen, &budget);
     tn_i_seen_free(&seen);
-    return ok ? TN_OK : f->ctx->status;
+    return ok && lint_prints(f, fn, user) ? TN_OK : f->ctx->status;
 }

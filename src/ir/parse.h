@@ -42,6 +42,9 @@ typedef struct tn_i_parser {
     size_t noperand, coperand;
 } tn_i_parser;
 
+/* A type, which is all of the text. */
+bool tn_i_type_of_text(tn_ctx *c, const char *text, tn_type *t);
+
 /* One program being read. */
 typedef struct tn_i_scope {
     tn_i_builder b;

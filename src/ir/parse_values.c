@@ -49,6 +49,17 @@ bool tn_i_parse_type(tn_i_parser *p, tn_type *t) {
     return true;
 }
 
+bool tn_i_type_of_text(tn_ctx *c, const char *text, tn_type *t) {
+    tn_i_parser *p = tn_i_alloc(c, sizeof *p);
+    if (!p) return false;
+    *p = (tn_i_parser){.ctx = c, .file = "type"};
+    tn_i_lex_start(&p->lex, text, strlen(text));
+    tn_i_next(p);
+    const bool ok = tn_i_parse_type(p, t) && (p->tok.kind == TN_T_END || tn_i_unexpected(p, "the end of the type"));
+    tn_i_free(c, p, sizeof *p);
+    return ok;
+}
+
 /* ---- numbers -------------------------------------------------------------------- */
 
 bool tn_i_parse_int(tn_i_parser *p, int64_t *out) {

@@ -1,5 +1,5 @@
 /* The public functions that look at programs: text, counts and types. */
-#include "ir/ir.h"
+#include "ir/parse.h"
 
 #include <string.h>
 
@@ -16,6 +16,29 @@ tn_type tn_fn_input_type(const tn_fn *f, size_t i) {
 
 tn_type tn_fn_output_type(const tn_fn *f, size_t i) {
     return f && i < f->nout ? *f->val[f->out[i]].type : tn_type_of(TN_NDTYPES, TN_MAX_RANK + 1, NULL);
+}
+
+/* ---- types ---------------------------------------------------------------------- */
+
+size_t tn_type_print(const tn_type *t, char *text, size_t size) {
+    char all[TN_I_TYPE_TEXT] = "?";
+    if (t && tn_i_type_valid(t)) (void)tn_i_type_text(all, t);
+    const size_t n = strlen(all), m = n < size ? n : size ? size - 1 : 0;
+    if (!text || !size) return n;
+    memcpy(text, all, m);
+    text[m] = 0;
+    return n;
+}
+
+tn_status tn_type_parse(tn_ctx *c, const char *text, tn_type *t) {
+    const tn_type none = tn_type_of(TN_NDTYPES, TN_MAX_RANK + 1, NULL);
+    if (t) *t = none;
+    if (!c) return TN_EINVAL;
+    if (!text || !t) return tn_i_fail(c, TN_EINVAL, NULL, "tn_type_parse: %s is NULL", text ? "the type" : "the text");
+    tn_type read;
+    if (!tn_i_type_of_text(c, text, &read)) return c->status;
+    *t = read;
+    return TN_OK;
 }
 
 /* ---- text ----------------------------------------------------------------------- */

@@ -37,6 +37,7 @@ static tn_fn *fn;
 static tn_exec *exec;
 static tn_work *work;
 static tn_residuals *residuals;
+static void *sink;    /* a FILE, for those who write to what `user` points to */
 static char *no_text; /* a text of the library's own */
 static tn_val x, values[8], results[8];
 static tn_type types[8];
@@ -91,6 +92,7 @@ static int handles; /* whether the call was given one that keeps a message */
         tn_residuals *: (const void *)&residuals,                          \
         const tn_residuals *: (const void *)&residuals,                    \
         char *: (const void *)&no_text,                                    \
+        void *: (const void *)&sink,                                       \
         const tn_work *: (const void *)&work,                              \
         tn_val: (const void *)&x,                                          \
         tn_type: (const void *)types,                                      \
@@ -195,6 +197,7 @@ static int prepare(void) {
     fn = tn_trace(ctx, one, NULL, TN_ARGS(tn_f64(3)));
     exec = tn_compile(fn, NULL);
     work = tn_work_new(exec, NULL, 0);
+    sink = fopen("/dev/null", "w");
     residuals = tn_saved_residuals(fn, NULL, NULL);
     memset(garbage, 0xA5, sizeof garbage);
     for (int i = 0; i < 8; i++) {
