@@ -11,10 +11,10 @@ trap 'rm -rf "$work"' EXIT
 in_c="${CC:-gcc},$clang"
 in_cxx="g++,$(echo "$clang" | sed 's/clang/clang++/')"
 languages() { case $1 in both* | warned*) echo c c++ ;; *) echo "$1" ;; esac; }
-compilers() { case $1 in c) echo "$in_c" ;; *) echo "$in_cxx" ;; esac | tr , '\n'; }
+compilers() { case $1 in c) echo "$in_c" ;; *) echo "$in_cxx" ;; esac | tr ' ,' '@ '; } # spaces within one as @
 check() { # compiler, language, file, flags
     # shellcheck disable=SC2086 # flags
-    $1 -x "$2" "$(case $2 in c) echo -std=c11 ;; *) echo -std=c++17 ;; esac)" $4 -I../../include -I. -fsyntax-only "$3" \
+    $(echo "$1" | tr @ ' ') -x "$2" "$(case $2 in c) echo -std=c11 ;; *) echo -std=c++17 ;; esac)" $4 -I../../include -I. -fsyntax-only "$3" \
         2>"$work/log"
 }
 result() { # 0 when it is as it should be
