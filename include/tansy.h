@@ -180,7 +180,9 @@ typedef struct tn_ctx_options {
     /* Limits, for programs that come from strangers (docs/ir.md, "Texts of strangers"); 0: none but the library's own.
      * max_bytes: that the context may have allocated at once, workspaces and stacks of calls included (TN_ENOMEM);
      * max_equations: of one program, those of nested programs not counted (TN_ELIMIT); max_nesting: of programs within
-     * programs, at most TN_MAX_NEST (TN_ELIMIT). */
+     * programs, at most TN_MAX_NEST (TN_ELIMIT), and as many as the stack of the thread that makes the context has room
+     * for where that is known (Linux), at 3 KiB each: all 256 with 832 KiB.  Threads with smaller stacks that use the
+     * context want a max_nesting of their own. */
     size_t max_bytes;
     uint32_t max_equations, max_nesting;
 } tn_ctx_options;
@@ -820,8 +822,8 @@ typedef struct tn_external_spec {
     /* (x.., ct of float outputs..) -> ct of float inputs.. ; may be NULL. */
     tn_external_fn vjp;
     bool linear; /* fn is linear in all float inputs: its transpose is vjp at any point */
-    /* Run exactly once, in order, also in derivatives, where what it gave is kept, whatever the policy and the schedules
-     * of loops; otherwise pure: may be merged, dropped, recomputed. */
+    /* Run exactly once, in order, also in derivatives, where what it gave is kept, whatever the policy and the
+     * schedules of loops; otherwise pure: may be merged, dropped, recomputed. */
     bool effect;
 } tn_external_spec;
 /* Registers an external function in the context (the spec is copied). To nest

@@ -1,4 +1,5 @@
 #include "base/base.h"
+#include "base/thread_stack.h"
 
 /* Bytes by which a later version's options may be larger than ours; more is no size at all. */
 enum { ROOM_FOR_MORE = 1024 };
@@ -243,6 +244,12 @@ bool tn_i_options(tn_ctx *c, const char *type, const void *given, void *own, siz
     return true;
 }
 
+static void limit_nesting(tn_ctx *c) {
+    const uint32_t by_stack = tn_i_nesting_within(tn_i_stack_left()), asked = c->opt.max_nesting;
+    c->by_stack = by_stack < TN_MAX_NEST && (!asked || by_stack < asked);
+    c->most_nesting = c->by_stack ? by_stack : asked && asked < TN_MAX_NEST ? asked : TN_MAX_NEST;
+}
+
 tn_ctx *tn_i_ctx_new(const tn_ctx_options *opt, const tn_prim *const *prims) {
     tn_ctx_options o = {.size = sizeof o};
     size_t size = 0;
@@ -253,6 +260,7 @@ tn_ctx *tn_i_ctx_new(const tn_ctx_options *opt, const tn_prim *const *prims) {
     if (!c) return NULL;
     memset(c, 0, sizeof *c);
     c->opt = o;
+    limit_nesting(c);
     c->bytes = c->peak = sizeof *c;
 #ifdef TN_DEBUG
     c->check = o.check >= 0;

@@ -37,9 +37,11 @@ struct tn_ctx {
     char message[1024];
     bool check;
     bool contract;
-    bool refused; /* its options were: it makes no program, and says so */
-    bool whole;   /* for tests: no program runs in bands of rows (exec/bands.h) */
-    bool tight;   /* for tests: whatever grows, grows by just what is needed, so that each time may fail */
+    uint32_t most_nesting; /* how deep programs may be nested */
+    bool by_stack;         /* because the stack has no room for more */
+    bool refused;          /* its options were: it makes no program, and says so */
+    bool whole;            /* for tests: no program runs in bands of rows (exec/bands.h) */
+    bool tight;            /* for tests: whatever grows, grows by just what is needed, so that each time may fail */
     const tn_prim *const *prims; /* the registry, indexed by primitive id */
     tn_i_arena arena;            /* interned strings, types, places */
     tn_i_intern strings, types, locs;

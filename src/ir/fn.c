@@ -234,9 +234,9 @@ static tn_fn *freeze_program(tn_i_builder *b, freeze *z, uint32_t nout, const tn
 }
 
 static tn_fn *accept(tn_fn *f) {
-    const uint32_t most = tn_i_most_nesting(f->ctx);
-    if (f->depth > most) {
-        (void)tn_i_fail(f->ctx, TN_ELIMIT, f->loc, "programs are nested deeper than %u", (unsigned)most);
+    if (f->depth > f->ctx->most_nesting) {
+        (void)tn_i_fail(f->ctx, TN_ELIMIT, f->loc, "programs are nested deeper than %u%s",
+                        (unsigned)f->ctx->most_nesting, tn_i_why_no_deeper(f->ctx));
         fn_free(f);
         return NULL;
     }

@@ -149,9 +149,9 @@ bool tn_i_eqn_same(const tn_i_eqn *x, const tn_i_eqn *y);
 const tn_fn *tn_i_fn_ref(const tn_fn *f);
 void tn_i_fn_unref(const tn_fn *f);
 
-/* How deep programs may be nested in this context. */
-static inline uint32_t tn_i_most_nesting(const tn_ctx *c) {
-    return c->opt.max_nesting && c->opt.max_nesting < TN_MAX_NEST ? c->opt.max_nesting : TN_MAX_NEST;
+/* Programs nested deeper than a context has it are refused; why they may be no deeper. */
+static inline const char *tn_i_why_no_deeper(const tn_ctx *c) {
+    return c->by_stack ? ", which is what the stack of the thread that made the context has room for" : "";
 }
 
 /* ---- the builder -------------------------------------------------------------- */

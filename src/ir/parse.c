@@ -257,8 +257,9 @@ static bool body(tn_i_parser *p, tn_i_scope *s, const tn_fn **f) {
 }
 
 bool tn_i_parse_program(tn_i_parser *p, uint32_t depth, const tn_fn **out) {
-    if (depth > tn_i_most_nesting(p->ctx))
-        return tn_i_parse_fail(p, &p->tok, "programs are nested deeper than %u", (unsigned)tn_i_most_nesting(p->ctx));
+    if (depth > p->ctx->most_nesting)
+        return tn_i_parse_fail(p, &p->tok, "programs are nested deeper than %u%s", (unsigned)p->ctx->most_nesting,
+                               tn_i_why_no_deeper(p->ctx));
     tn_i_scope s = {.depth = depth};
     const tn_fn *f = NULL;
     tn_i_builder_init(&s.b, p->ctx);
