@@ -179,9 +179,14 @@ static tn_fn *reverse_vjp(reverse *r) {
     return tn_i_runnable(taken_apart(tn_i_finish(&r->b, (uint32_t)r->nct_x, r->ct_x)));
 }
 
-/* Seeds the first output with 1, the others with symbolic zeros; y (if wanted), then gradients. */
+/* Seeds the first output with 1, the others with symbolic zeros; y (if wanted), then gradients.  Products are contracted
+ * before the seed makes residuals of them: whether those are products, too, is the policy's affair. */
 static tn_fn *reverse_gradient(reverse *r, bool value) {
     const tn_fn *f = r->f;
+    tn_fn *once = tn_i_contracted_here(r->back);
+    if (!once) return NULL;
+    tn_i_fn_unref(r->back);
+    r->back = once;
     reverse_primal(r, false);
     const uint32_t first = value ? 0 : f->nout;
     for (size_t k = r->parts.nres; k < r->nct; k++)

@@ -266,6 +266,8 @@ tn_fn *tn_i_strict(const tn_fn *f);
  * batched or split: a value then has the same bits wherever and however often it is computed.  A new reference, NULL
  * after an error. */
 tn_fn *tn_i_contracted(const tn_fn *f);
+/* The same, but in f alone: nested programs stay. */
+tn_fn *tn_i_contracted_here(const tn_fn *f);
 /* f without `offload`, nested programs too: what runs without a spill file.  A new reference. */
 tn_fn *tn_i_in_memory(const tn_fn *f);
 

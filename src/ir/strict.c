@@ -4,7 +4,10 @@
 #include "ir/memo.h"
 #include "prims/prim.h"
 
-static const char strict_kind, in_memory_kind, contracted_kind; /* which form is made */
+static const char strict_kind, in_memory_kind, contracted_kind, here_kind; /* which form is made */
+
+/* Contracted, with nested programs or (here_kind) without. */
+static bool contracts(const char *form) { return form == &contracted_kind || form == &here_kind; }
 
 static const tn_fn *nested(const tn_fn *f, const char *form, tn_i_memo *memo);
 
@@ -20,7 +23,7 @@ static const tn_fn **programs(tn_i_builder *b, const tn_i_eqn *e, tn_i_param *p,
     const tn_fn **list = tn_i_alloc_array(b->ctx, listed(e), sizeof *list);
     uint32_t n = 0;
     if (!list) b->failed = true;
-    for (uint32_t k = 0; e->params && k < e->params->n && !b->failed; k++) {
+    for (uint32_t k = 0; e->params && k < e->params->n && !b->failed && form != &here_kind; k++) {
         if (p[k].kind == TN_K_FN && (e->prim->body == (int)k + 1 || e->prim->flags & TN_F_LOOP)) {
             if ((p[k].u.fn = nested(p[k].u.fn, form, memo)) == NULL) b->failed = true;
         } else if (p[k].kind == TN_K_FNS) {
@@ -65,7 +68,7 @@ static void step(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *m
     b->region = e->region;
     b->linear = e->linear;
     tn_i_var out = b->failed ? TN_NOVAR : tn_i_emit(b, prim, p, e->nin, in);
-    if (form == &contracted_kind && e->nout == 1) out = contracted(b, out);
+    if (contracts(form) && e->nout == 1) out = contracted(b, out);
     for (uint32_t j = 0; j < e->nout && out != TN_NOVAR; j++) map[e->out + j] = out + j;
     tn_i_free(b->ctx, (void *)lists, listed(e) * sizeof *lists);
     tn_i_free(b->ctx, in, e->nin * sizeof *in);
@@ -73,7 +76,7 @@ static void step(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *m
 
 /* Whether a program without nested ones stays as it is. */
 static bool nothing_to_do(const tn_fn *f, const char *form) {
-    if (form != &contracted_kind || f->depth > 1) return false;
+    if (!contracts(form) || (f->depth > 1 && form != &here_kind)) return false;
     for (uint32_t i = 0; i < f->neqn; i++)
         if (f->eqn[i].prim->contract && tn_i_is_float(f->val[f->eqn[i].out].type->dtype)) return false;
     return true;
@@ -84,7 +87,7 @@ static tn_fn *rebuild(const tn_fn *f, const char *form, tn_i_memo *memo) {
     tn_i_builder b;
     tn_i_builder_init(&b, f->ctx);
     b.named_after = f;
-    b.raw = form != &contracted_kind; /* a program as it was parsed may hold x + -(y*z) where derivatives have a sub */
+    b.raw = !contracts(form); /* a program as it was parsed may hold x + -(y*z) where derivatives have a sub */
     b.regions = f->regions;
     b.mixed = f->mixed;
     tn_i_var *map = tn_i_map_new(f), *out = tn_i_alloc_array(f->ctx, f->nout, sizeof *out);
@@ -119,6 +122,9 @@ static tn_fn *made(const tn_fn *f, const char *form) {
 
 tn_fn *tn_i_strict(const tn_fn *f) { return made(f, &strict_kind); }
 tn_fn *tn_i_in_memory(const tn_fn *f) { return made(f, &in_memory_kind); }
-tn_fn *tn_i_contracted(const tn_fn *f) {
-    return f->ctx->contract ? made(f, &contracted_kind) : (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
+static tn_fn *contracted_as(const tn_fn *f, const char *form) {
+    return f->ctx->contract ? made(f, form) : (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
 }
+
+tn_fn *tn_i_contracted(const tn_fn *f) { return contracted_as(f, &contracted_kind); }
+tn_fn *tn_i_contracted_here(const tn_fn *f) { return contracted_as(f, &here_kind); }

@@ -184,6 +184,14 @@ static tn_i_var weighted(laws_trial *t, tn_i_builder *b, tn_i_var y) {
     return tn_i_op2(b, TN_P_add, linear, square);
 }
 
+/* (y y) (w + y): of a cotangent of 1 a product of the function becomes a cotangent. */
+static tn_i_var cubed(laws_trial *t, tn_i_builder *b, tn_i_var y) {
+    laws_array w = laws_new(t->memory, tn_i_vtype(b, y));
+    for (int64_t i = 0; i < laws_count(&w); i++) laws_put(&w, i, (double)tn_i_pick(&t->rng, -64, 64) / 64);
+    return tn_i_op2(b, TN_P_mul, tn_i_op2(b, TN_P_mul, y, y),
+                    tn_i_op2(b, TN_P_add, tn_i_constant(b, &w.type, w.data), y));
+}
+
 static int common_dtype(const tn_fn *f) {
     int dtype = TN_F32;
     for (uint32_t j = 0; j < f->nout; j++)
@@ -191,7 +199,9 @@ static int common_dtype(const tn_fn *f) {
     return dtype;
 }
 
-const tn_fn *laws_scalar(laws_trial *t, const tn_fn *f) {
+typedef tn_i_var term(laws_trial *t, tn_i_builder *b, tn_i_var y);
+
+static const tn_fn *sum_of(laws_trial *t, const tn_fn *f, term *of) {
     tn_i_builder b;
     tn_i_builder_init(&b, t->ctx);
     tn_i_var *in = laws_alloc(t->memory, f->nin + 1u, sizeof *in),
@@ -201,9 +211,12 @@ const tn_fn *laws_scalar(laws_trial *t, const tn_fn *f) {
     tn_i_var sum = TN_NOVAR;
     for (uint32_t j = 0; j < f->nout && !b.failed; j++)
         if (tn_i_is_float(f->val[f->out[j]].type->dtype))
-            sum = plus(&b, sum, sum_all(&b, tn_i_convert(&b, weighted(t, &b, out[j]), common_dtype(f))));
+            sum = plus(&b, sum, sum_all(&b, tn_i_convert(&b, of(t, &b, out[j]), common_dtype(f))));
     return laws_made(t, tn_i_finish(&b, 1, &sum), "a scalar function of the outputs");
 }
+
+const tn_fn *laws_scalar(laws_trial *t, const tn_fn *f) { return sum_of(t, f, weighted); }
+const tn_fn *laws_cubes(laws_trial *t, const tn_fn *f) { return sum_of(t, f, cubed); }
 
 const tn_fn *laws_paired(laws_trial *t, const tn_fn *f) {
     tn_i_builder b;

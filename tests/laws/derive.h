@@ -24,6 +24,8 @@ bool laws_all_finite(const laws_array *a, size_t n);
 
 /* A random scalar function of f's outputs: the sum of w y + y y / 4.  NULL after laws_fail. */
 const tn_fn *laws_scalar(laws_trial *t, const tn_fn *f);
+/* The sum of (y y) (w + y). */
+const tn_fn *laws_cubes(laws_trial *t, const tn_fn *f);
 /* (x.., v..) -> the sum of <f_j(x), v_j> over the outputs of f. */
 const tn_fn *laws_paired(laws_trial *t, const tn_fn *f);
 /* Fails unless a[j] and b[j] agree within tolerance * max(|a|, |b|, floor). */

@@ -76,6 +76,22 @@ static void kept_by_text(laws_trial *t, const tn_fn *g, const laws_array *x, con
         laws_fail(t, "%s: an arena of %zu bytes, printed and parsed of %zu", policy, bytes, again);
 }
 
+/* Gradients, whose seed of 1 makes cotangents of residuals, or of what is computed again. */
+static void gradients(laws_trial *t, const laws_wrt *w, const tn_policy *plan, size_t nplans) {
+    const tn_fn *s = t->failed || t->refused || laws_float_outputs(t->f) == 0 ? NULL : laws_cubes(t, t->f);
+    const laws_array *first = NULL;
+    for (size_t k = 0; s && k < nplans && !t->failed; k++) {
+        const tn_fn *g = laws_made(t, tn_grad(s, &w->list, &plan[k]), name_of(&plan[k]));
+        const laws_array *y = g ? laws_run_new(t, g, t->x) : NULL;
+        if (!y) return;
+        t->shown = g;
+        if (!first)
+            first = y;
+        else if (!laws_same_bits(t, "policies disagree: gradient", first, y, g->nout))
+            return;
+    }
+}
+
 void laws_policies(laws_trial *t) {
     laws_wrt w;
     laws_wrt_some(t, t->f, &w);
@@ -97,4 +113,5 @@ void laws_policies(laws_trial *t) {
             return;
         if (k == one) kept_by_text(t, g, x, y, name);
     }
+    gradients(t, &w, plan, nplans);
 }
