@@ -94,8 +94,8 @@ typedef enum tn_blis_choice {
  * has AVX2 and FMA, BLIS would choose so, and the version's numbers are known.
  * Call it, if at all, before anything calls BLIS (also other libraries) and before there is a second thread: BLIS
  * reads the environment once, and environments are not safe among threads.  Nothing else in Tansy changes the
- * environment.  Without it products are as fast, by kernels of Tansy's own, but triangular solves are not.
- * Never fails; costs microseconds. */
+ * environment.  It is for triangular solves: products are as fast without it, by kernels of Tansy's own, which they
+ * keep where those are faster than what BLIS then takes (Zen 5). Never fails; costs microseconds. */
 TN_API tn_blis_choice tn_blis_select(void);
 
 /* The one list of statuses: name, code, text of tn_status_text. */

@@ -8,6 +8,7 @@
 #include "exec/gemm_context.h"
 
 #include <blis.h>
+#include <string.h>
 
 /* The layout of a context is that of BLIS 0.9 (0.8 and 1.0 differ): compiled against it, and checked in the library. */
 #if defined(__x86_64__) && defined(__GNUC__) && defined(BLIS_NUM_PACKM_KERS)
@@ -18,8 +19,6 @@
 
 #if OWN_KERNELS
 #include "exec/simd.h"
-
-#include <string.h>
 
 /* BLIS's threads call these and wait for one another at barriers that ThreadSanitizer, which did not compile them, does
  * not see. */
@@ -176,8 +175,9 @@ static void set_tile(cntx_t *x, const tile *t) {
 static const tile *better_tiles(arch_t arch) {
     const bool avx512 = __builtin_cpu_supports("avx512f");
     const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    if (arch == BLIS_ARCH_GENERIC) return avx512 ? avx512_tiles : avx2 ? avx2_tiles : NULL;
-    return arch == BLIS_ARCH_HASWELL && avx512 ? avx512_tiles : NULL;
+    const bool later_amd = __builtin_cpu_is("amd") && avx512 && !__builtin_cpu_is("amdfam19h"); /* Zen 4 is of that */
+    const tn_i_tiles best = tn_i_best_tiles(bli_arch_string(arch), avx2, avx512, later_amd);
+    return best == TN_I_AVX512_TILES ? avx512_tiles : best == TN_I_AVX2_TILES ? avx2_tiles : NULL;
 }
 
 static bool is_known_version(void) { return strncmp(bli_info_get_version_str(), "0.9.", 4) == 0; }
@@ -232,3 +232,10 @@ bool tn_i_blis_packs_rows(int dtype, cntx_t *context) {
 }
 
 #endif
+
+tn_i_tiles tn_i_best_tiles(const char *arch, bool avx2, bool avx512, bool later_amd) {
+    const bool generic = strcmp(arch, "generic") == 0, half = strcmp(arch, "haswell") == 0,
+               xeon = strcmp(arch, "skx") == 0;
+    if (avx512 && (generic || half || (xeon && later_amd))) return TN_I_AVX512_TILES;
+    return generic && avx2 ? TN_I_AVX2_TILES : TN_I_BLIS_TILES;
+}

@@ -558,6 +558,25 @@ static void processors(void **state) {
 #endif
 }
 
+/* Kernels for Xeons, which tn_blis_select has BLIS take where it knows no better, keep products from none that are
+ * faster. */
+static void best_tiles(void **state) {
+    (void)state;
+    static const struct {
+        const char *arch;
+        bool avx2, avx512, later_amd;
+        tn_i_tiles best;
+    } row[] = {
+        {"generic", false, false, false, TN_I_BLIS_TILES}, {"generic", true, false, false, TN_I_AVX2_TILES},
+        {"generic", true, true, false, TN_I_AVX512_TILES}, {"generic", true, true, true, TN_I_AVX512_TILES},
+        {"haswell", true, false, false, TN_I_BLIS_TILES},  {"haswell", true, true, false, TN_I_AVX512_TILES},
+        {"skx", true, true, false, TN_I_BLIS_TILES},       {"skx", true, true, true, TN_I_AVX512_TILES},
+        {"zen3", true, true, false, TN_I_BLIS_TILES},      {"zen3", true, false, false, TN_I_BLIS_TILES},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        assert_int_equal(tn_i_best_tiles(row[i].arch, row[i].avx2, row[i].avx512, row[i].later_amd), row[i].best);
+}
+
 /* With what was selected BLIS must run: it aborts when it has no such kernels. */
 static void selected_kernels_run(void **state) {
     (void)state;
@@ -588,7 +607,8 @@ int main(int argc, char **argv) {
         return cmocka_run_group_tests_name(argv[1], all, NULL, NULL) ? 1 : 0;
     }
     const struct CMUnitTest others[] = {cmocka_unit_test(selection), cmocka_unit_test(processors),
-                                        cmocka_unit_test(selected_kernels_run), cmocka_unit_test(every_context)};
+                                        cmocka_unit_test(selected_kernels_run), cmocka_unit_test(every_context),
+                                        cmocka_unit_test(best_tiles)};
     return cmocka_run_group_tests_name("kernels", others, NULL, NULL) +
            cmocka_run_group_tests_name("own choice", all, NULL, NULL);
 }
