@@ -55,10 +55,12 @@ static bool affordable(const tn_i_eqn *e, const tn_fn *f, claims *k) {
     return too_long(e, f->ctx, "it takes more than 1e7 operations");
 }
 
-/* What we print of a linear_call that came out of our own transformations needs no trial. */
-static bool is_own_transpose(const tn_fn *f, const tn_fn *ft) {
+/* What we print of a linear_call that came out of our own transformations needs no trial.  *failed after TN_ENOMEM. */
+static bool is_own_transpose(const tn_fn *f, const tn_fn *ft, bool *failed) {
+    f->ctx->status = TN_OK;
     tn_fn *t = tn_transpose(f);
     const bool same = t && tn_i_fn_equal(t, ft);
+    *failed = !t && f->ctx->status == TN_ENOMEM;
     tn_i_fn_unref(t);
     return same;
 }
@@ -71,7 +73,9 @@ static bool try_program(const tn_fn *f, claims *k) {
         if (!each_program(e, k, &k->tried, try_program)) return false;
         const tn_i_param *p = tn_i_p(e);
         if (e->prim->id != TN_P_linear_call || p[2].kind != TN_K_NONE) continue; /* one_way: its transpose cannot run */
-        if (k->text && is_own_transpose(p[0].u.fn, p[1].u.fn)) continue;
+        bool failed = false;
+        if (k->text && is_own_transpose(p[0].u.fn, p[1].u.fn, &failed)) continue;
+        if (failed) return false;
         if (k->text && (!affordable(e, p[0].u.fn, k) || !affordable(e, p[1].u.fn, k))) return false;
         if (!tn_i_linear_call_check(p[0].u.fn, p[1].u.fn)) return false;
     }
