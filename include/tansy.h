@@ -291,7 +291,8 @@ TN_API tn_fn *tn_trace_many_at(tn_ctx *c, tn_trace_many_fn f, void *user, size_t
 
 /* ---- Programs ------------------------------------------------------------------ */
 
-/* Releases the caller's hold on a program; NULL is fine. */
+/* Releases the caller's hold on a program; NULL is fine.  One that is gone is told when it is used again, TN_EINVAL,
+ * until some thirty others were made after it. */
 TN_API void tn_fn_free(tn_fn *f);
 TN_API tn_ctx *tn_fn_ctx(const tn_fn *f);
 /* Inputs (linear ones last), linear inputs, outputs, equations (nested ones not counted). */

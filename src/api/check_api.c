@@ -95,7 +95,7 @@ static bool claims_hold(const tn_fn *f, bool text) {
 }
 
 tn_status tn_check(const tn_fn *f) {
-    if (!f) return TN_EINVAL;
+    if (!tn_i_living(f)) return TN_EINVAL;
     return tn_i_check(f) && claims_hold(f, false) ? TN_OK : f->ctx->status;
 }
 

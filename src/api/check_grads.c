@@ -314,7 +314,7 @@ static tn_status check_orders(const tn_fn *given, const void *const *x, const tn
 
 tn_status tn_check_grads(const tn_fn *given, const void *const *x, const tn_wrt_list *wrt,
                          const tn_check_options *opt) {
-    if (!given) return TN_EINVAL;
+    if (!tn_i_living(given)) return TN_EINVAL;
     tn_check_options o = {.size = sizeof o};
     if (!tn_i_options(given->ctx, "tn_check_options", opt, &o, sizeof o)) return TN_EINVAL;
     if (o.directions <= 0) o.directions = 4;

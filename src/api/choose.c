@@ -119,7 +119,7 @@ void tn_i_choice_free(tn_i_choice *x) {
 tn_status tn_memory_budget(const tn_fn *f, const tn_wrt_list *wrt, size_t bytes, tn_budget_report *out) {
     tn_i_wrt w;
     tn_i_budget x;
-    if (!f) return TN_EINVAL;
+    if (!tn_i_living(f)) return TN_EINVAL;
     if (!out || out->size < sizeof out->size)
         return tn_i_fail(f->ctx, TN_EINVAL, NULL, "tn_memory_budget: the report is NULL or its size is not set");
     if (!tn_i_wrt_init(&w, "memory_budget", f, wrt)) return f->ctx->status;

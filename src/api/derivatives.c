@@ -39,7 +39,7 @@ static tn_fn *ordinary(const tn_fn *g, uint32_t first) {
 
 static tn_fn *forward(const char *who, const tn_fn *f, const tn_wrt_list *wrt, bool primal) {
     tn_i_wrt w;
-    if (!f || !tn_i_wrt_init(&w, who, f, wrt)) return NULL;
+    if (!tn_i_living(f) || !tn_i_wrt_init(&w, who, f, wrt)) return NULL;
     tn_fn *once = tn_i_to_derive(f), *g = once ? tn_i_contracted_jvp(once, w.n, w.index) : NULL;
     tn_i_fn_unref(once);
     tn_i_wrt_free(&w);
@@ -55,7 +55,7 @@ tn_linearized tn_linearize(const tn_fn *f, const tn_wrt_list *wrt, const tn_poli
     tn_linearized none = {NULL, NULL}, both = none;
     tn_i_choice by;
     tn_i_wrt w;
-    if (!f || !tn_i_wrt_init(&w, "linearize", f, wrt)) return none;
+    if (!tn_i_living(f) || !tn_i_wrt_init(&w, "linearize", f, wrt)) return none;
     tn_i_parts parts;
     if (tn_i_choose(f, &w, policy, &by) && tn_i_linearize(by.f, w.n, w.index, &by.how, &parts) &&
         tn_i_settle_parts(&parts)) {
@@ -97,7 +97,7 @@ static tn_fn *transpose_all(const tn_fn *f) {
 }
 
 tn_fn *tn_transpose(const tn_fn *f) {
-    if (!f) return NULL;
+    if (!tn_i_living(f)) return NULL;
     if (f->nlin && !tn_i_check(f)) return NULL;
     tn_fn *kept = f->nlin ? (tn_fn *)(uintptr_t)tn_i_fn_ref(f) : tn_i_settle_kept(f);
     tn_fn *g = kept ? tn_i_invariants_outside(kept, TN_I_TO_DERIVE) : NULL, *t = NULL;
@@ -200,7 +200,7 @@ static tn_fn *reverse_gradient(reverse *r, bool value) {
 }
 
 tn_fn *tn_vjp(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy) {
-    if (!f) return NULL;
+    if (!tn_i_living(f)) return NULL;
     reverse r;
     tn_fn *g = reverse_init(&r, "vjp", f, wrt, policy) ? reverse_vjp(&r) : NULL;
     reverse_free(&r);
@@ -209,7 +209,7 @@ tn_fn *tn_vjp(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy) {
 
 static tn_fn *gradient(const char *who, const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy, bool aux,
                        bool value) {
-    if (!f || !tn_i_scalar_output(who, f, aux)) return NULL;
+    if (!tn_i_living(f) || !tn_i_scalar_output(who, f, aux)) return NULL;
     reverse r;
     tn_fn *g = reverse_init(&r, who, f, wrt, policy) ? reverse_gradient(&r, value) : NULL;
     reverse_free(&r);

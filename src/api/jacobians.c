@@ -164,7 +164,8 @@ static tn_fn *jacobian_of(const char *who, const tn_fn *f, const tn_wrt_list *wr
     const bool reverse = to == REVERSE;
     jacobian q = {.f = f, .policy = policy, .block = block, .symmetric = to == SYMMETRIC};
     tn_i_plan_by how;
-    if (!f || (!tn_i_budgets(policy) && !tn_i_plan_of(f->ctx, policy, &how)) || !tn_i_wrt_init(&q.w, who, f, wrt))
+    if (!tn_i_living(f) || (!tn_i_budgets(policy) && !tn_i_plan_of(f->ctx, policy, &how)) ||
+        !tn_i_wrt_init(&q.w, who, f, wrt))
         return NULL;
     tn_ctx *c = f->ctx;
     for (uint32_t j = 0; j < f->nout; j++) q.nfloat += tn_i_is_float(f->val[f->out[j]].type->dtype);

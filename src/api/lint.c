@@ -407,7 +407,7 @@ static bool lint_prints(const tn_fn *f, tn_lint_fn fn, void *user) {
 }
 
 tn_status tn_lint(const tn_fn *f, tn_lint_fn fn, void *user) {
-    if (!f) return TN_EINVAL;
+    if (!tn_i_living(f)) return TN_EINVAL;
     if (!fn) return tn_i_fail(f->ctx, TN_EINVAL, NULL, "tn_lint: no function to report to");
     tn_i_seen seen;
     size_t budget = INLINED;

@@ -133,7 +133,7 @@ static bool fill(const tn_fn *f, const tn_i_wrt *w, const tn_i_plan_by *how, tn_
 tn_residuals *tn_saved_residuals(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy) {
     tn_i_choice by;
     tn_i_wrt w;
-    if (!f || !tn_i_wrt_init(&w, "saved_residuals", f, wrt)) return NULL;
+    if (!tn_i_living(f) || !tn_i_wrt_init(&w, "saved_residuals", f, wrt)) return NULL;
     tn_residuals *r = report_new(f->ctx);
     bool ok = r && tn_i_choose(f, &w, policy, &by);
     if (ok) {

@@ -73,7 +73,7 @@ static tn_fn *wrap(const axes *a, const tn_fn *g, const bool *out_batched) {
 }
 
 tn_fn *tn_vmap(const tn_fn *f, int64_t size, const int *in_axes, const int *out_axes) {
-    if (!f) return NULL;
+    if (!tn_i_living(f)) return NULL;
     tn_ctx *c = f->ctx;
     if (size < 0) {
         (void)tn_i_fail(c, TN_EINVAL, f->loc, "vmap: size %lld is negative", (long long)size);

@@ -256,12 +256,13 @@ tn_ctx *tn_i_ctx_new(const tn_ctx_options *opt, const tn_prim *const *prims) {
     const bool refused = opt && bad_options(opt, sizeof o, &size);
     if (opt && !refused) memcpy(&o, opt, size < sizeof o ? size : sizeof o);
     if (!o.realloc) o.realloc = libc_realloc;
-    tn_ctx *c = o.realloc(o.user, NULL, 0, sizeof *c);
+    tn_ctx *c = o.realloc(o.user, NULL, 0, sizeof *c + TN_I_HEADS);
     if (!c) return NULL;
     memset(c, 0, sizeof *c);
     c->opt = o;
     limit_nesting(c);
-    c->bytes = c->peak = sizeof *c;
+    c->bytes = c->peak = sizeof *c + TN_I_HEADS;
+    c->heads = c + 1;
 #ifdef TN_DEBUG
     c->check = o.check >= 0;
 #else
@@ -300,7 +301,7 @@ void tn_ctx_free(tn_ctx *c) {
     if (c->types.slot) intern_free(c, &c->types);
     if (c->locs.slot) intern_free(c, &c->locs);
     tn_i_arena_free(&c->arena);
-    (void)c->opt.realloc(c->opt.user, c, sizeof *c, 0);
+    (void)c->opt.realloc(c->opt.user, c, sizeof *c + TN_I_HEADS, 0);
 }
 
 size_t tn_ctx_bytes(const tn_ctx *c) { return c ? c->bytes : 0; }

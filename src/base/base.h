@@ -30,6 +30,8 @@ typedef struct tn_i_intern {
     uint32_t count, capacity;
 } tn_i_intern;
 
+/* Memory of each context for the heads of programs. */
+#define TN_I_HEADS 8192
 struct tn_ctx {
     tn_ctx_options opt;
     atomic_size_t bytes, peak;
@@ -46,6 +48,9 @@ struct tn_ctx {
     tn_i_arena arena;            /* interned strings, types, places */
     tn_i_intern strings, types, locs;
     tn_fn *fns;               /* every living program, doubly linked */
+    void *heads;              /* of programs, living or not (ir/fn.c): TN_I_HEADS bytes behind this struct */
+    bool used;                /* they were set up */
+    tn_fn *dead, *newest;     /* those of none, that which was freed first in front */
     tn_exec *execs;           /* every living executable, doubly linked */
     tn_residuals *reports;    /* every living report, doubly linked */
     struct tn_i_trace *trace; /* innermost active trace */

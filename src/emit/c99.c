@@ -270,7 +270,7 @@ tn_status tn_emit_c(const tn_fn *f, const tn_emit_c_options *opt, char **source,
     tn_emit_c_options o = {.size = sizeof o};
     if (source) *source = NULL;
     if (header) *header = NULL;
-    if (!f) return TN_EINVAL; /* the error that made it NULL stands */
+    if (!tn_i_living(f)) return TN_EINVAL; /* the error that made it NULL stands */
     if (!source || !header) return tn_i_fail(f->ctx, TN_EINVAL, NULL, "tn_emit_c: no place for the texts");
     if (!tn_i_options(f->ctx, "tn_emit_c_options", opt, &o, sizeof o)) return TN_EINVAL;
     if (o.capacity < 0) return tn_i_fail(f->ctx, TN_EINVAL, NULL, "tn_emit_c: the capacity is negative");

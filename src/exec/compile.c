@@ -284,7 +284,7 @@ static bool make_native(tn_exec *e, const tn_compile_options *o) {
 }
 
 tn_exec *tn_compile(const tn_fn *f, const tn_compile_options *opt) {
-    if (!f) return NULL; /* the error that made it NULL stands */
+    if (!tn_i_living(f)) return NULL; /* the error that made it NULL stands */
     tn_compile_options o = {.size = sizeof o};
     if (!tn_i_options(f->ctx, "tn_compile_options", opt, &o, sizeof o)) return NULL;
     if (!o.threads) o.threads = f->ctx->opt.threads;

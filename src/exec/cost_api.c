@@ -6,7 +6,7 @@
 
 tn_status tn_cost(const tn_fn *f, tn_cost_report *out) {
     tn_i_cost k;
-    if (!f) return TN_EINVAL;
+    if (!tn_i_living(f)) return TN_EINVAL;
     if (!out || out->size < sizeof out->size)
         return tn_i_fail(f->ctx, TN_EINVAL, NULL, "tn_cost: the report is NULL or its size is not set");
     tn_fn *own = tn_i_settle(f), *g = own && tn_i_fn_cost(own, &k) ? tn_i_prepared(own) : NULL;

@@ -7,6 +7,35 @@
 
 /* ---- lifetime --------------------------------------------------------------- */
 
+/* Heads of programs come from the context and go back to it, so that one that was freed can be told: the head that was
+ * freed first is the next to be used.  Where more programs live at once, the others' heads are gone with them. */
+enum { HEADS = TN_I_HEADS / sizeof(tn_fn) };
+
+static void retire(tn_ctx *c, tn_fn *f) {
+    *f = (tn_fn){.ctx = c, .name = ""};
+    if (c->newest)
+        c->newest->next = f;
+    else
+        c->dead = f;
+    c->newest = f;
+}
+
+static tn_fn *new_head(tn_ctx *c) {
+    for (size_t i = 0; !c->used && i < HEADS; i++) retire(c, (tn_fn *)c->heads + i);
+    c->used = true;
+    tn_fn *f = c->dead;
+    if (!f) return tn_i_alloc(c, sizeof *f);
+    c->dead = f->next;
+    if (!c->dead) c->newest = NULL;
+    return f;
+}
+
+bool tn_i_living(const tn_fn *f) {
+    if (!f || f->refs) return f != NULL;
+    (void)tn_i_fail(f->ctx, TN_EINVAL, NULL, "the program was freed (tn_fn_free)");
+    return false;
+}
+
 static void fn_free(tn_fn *f) {
     tn_ctx *c = f->ctx;
     if (f->note.data) f->note.drop(f->note.data);
@@ -20,7 +49,11 @@ static void fn_free(tn_fn *f) {
     else if (c->fns == f)
         c->fns = f->next;
     if (f->next) f->next->prev = f->prev;
-    tn_i_free(c, f, sizeof *f);
+    const uintptr_t at = (uintptr_t)f, first = (uintptr_t)c->heads;
+    if (at >= first && at < first + TN_I_HEADS)
+        retire(c, f);
+    else
+        tn_i_free(c, f, sizeof *f);
 }
 
 const tn_fn *tn_i_fn_ref(const tn_fn *f) {
@@ -41,6 +74,7 @@ static void free_all(tn_ctx *c) {
         f->refs = 1;
         tn_i_fn_unref(f);
     }
+    c->dead = c->newest = NULL;
 }
 
 static void link_fn(tn_ctx *c, tn_fn *f) {
@@ -190,7 +224,7 @@ static void count_live(const tn_i_builder *b, freeze *z, tn_fn *f) {
 static tn_fn *freeze_program(tn_i_builder *b, freeze *z, uint32_t nout, const tn_i_var *out) {
     tn_ctx *c = b->ctx;
     mark_live(b, z->live_eqn, z->live_val, nout, out);
-    tn_fn *f = tn_i_alloc(c, sizeof *f);
+    tn_fn *f = new_head(c);
     if (!f) return NULL;
     *f = (tn_fn){.ctx = c,
                  .refs = 1,

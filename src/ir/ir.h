@@ -147,6 +147,9 @@ bool tn_i_fn_equal(const tn_fn *a, const tn_fn *b);
 /* The same primitive with the same parameters. */
 bool tn_i_eqn_same(const tn_i_eqn *x, const tn_i_eqn *y);
 const tn_fn *tn_i_fn_ref(const tn_fn *f);
+/* For functions that are given a program: false for NULL, whose error stands, and for one that was freed, which is one.
+ * (Its head remains until as many others as the context has were made after it.) */
+bool tn_i_living(const tn_fn *f);
 void tn_i_fn_unref(const tn_fn *f);
 
 /* Programs nested deeper than a context has it are refused; why they may be no deeper. */

@@ -3,7 +3,9 @@
 
 #include <string.h>
 
-void tn_fn_free(tn_fn *f) { tn_i_fn_unref(f); }
+void tn_fn_free(tn_fn *f) {
+    if (tn_i_living(f)) tn_i_fn_unref(f);
+}
 tn_ctx *tn_fn_ctx(const tn_fn *f) { return f ? f->ctx : NULL; }
 size_t tn_fn_inputs(const tn_fn *f) { return f ? f->nin : 0; }
 size_t tn_fn_linear_inputs(const tn_fn *f) { return f ? f->nlin : 0; }
@@ -62,7 +64,7 @@ char *tn_i_owned_text(tn_ctx *c, const char *text, size_t n) {
 char *tn_fn_print(const tn_fn *f, size_t *n) {
     size_t length;
     if (n) *n = 0;
-    if (!f) return NULL;
+    if (!tn_i_living(f)) return NULL;
     char *text = tn_i_print(f, &length), *out = NULL;
     if (!text) return NULL;
     out = tn_i_owned_text(f->ctx, text, length);

@@ -130,7 +130,7 @@ void tn_apply_many_at(const tn_fn *f, size_t n, const tn_val *x, size_t nout, tn
     tn_i_site s;
     tn_i_var first = TN_NOVAR;
     tn_i_site_open_many(&s, "apply", f ? f->ctx : NULL, n, x, 0, file, line);
-    if (!f)
+    if (!tn_i_living(f))
         no_program(&s);
     else if (f->nout != nout)
         (void)tn_i_site_fail(&s, TN_EINVAL, -1, "the program has %u outputs, not %zu", (unsigned)f->nout, nout);

@@ -109,6 +109,57 @@ static void types_that_are_none(void **state) {
     assert_true(tn_type_of(TN_F64, 2, NULL).rank == -1);
 }
 
+/* ---- programs that are gone ---------------------------------------------------------------------- */
+
+static tn_val doubled(const tn_val *in, void *user) {
+    (void)user;
+    return tn_sum(tn_mul(in[0], 2));
+}
+static tn_val applies(const tn_val *in, void *user) { return tn_apply(user, 1, in); }
+
+static void gone(tn_ctx *c, bool failed) {
+    assert_true(failed);
+    if (!strstr(tn_error(c), "the program was freed (tn_fn_free)")) fail_msg("%s", tn_error(c));
+    tn_error_clear(c);
+}
+
+static void programs_that_were_freed(void **state) {
+    (void)state;
+    tn_ctx *c = checked();
+    tn_fn *f = tn_trace(c, doubled, NULL, TN_ARGS(tn_f64(2))), *kept = tn_grad(f, NULL, NULL);
+    double x[2] = {1, 2};
+    tn_fn_free(f);
+    tn_cost_report cost = {.size = sizeof cost};
+    tn_budget_report budget = {.size = sizeof budget};
+    gone(c, !tn_compile(f, NULL));
+    gone(c, !tn_jvp(f, NULL));
+    gone(c, !tn_linearize(f, NULL, NULL).primal);
+    gone(c, !tn_transpose(f));
+    gone(c, !tn_vjp(f, NULL, NULL));
+    gone(c, !tn_grad(f, NULL, NULL));
+    gone(c, !tn_value_and_grad(f, NULL, NULL));
+    gone(c, !tn_value_and_grad_aux(f, NULL, NULL));
+    gone(c, !tn_hvp(f, NULL, NULL));
+    gone(c, !tn_jacfwd(f, NULL, 0));
+    gone(c, !tn_jacrev(f, NULL, NULL, 0));
+    gone(c, !tn_hessian(f, NULL, NULL, 0));
+    gone(c, !tn_vmap(f, 3, NULL, NULL));
+    gone(c, !tn_fn_print(f, NULL));
+    gone(c, !tn_saved_residuals(f, NULL, NULL));
+    gone(c, tn_check(f) != TN_OK);
+    gone(c, tn_cost(f, &cost) != TN_OK);
+    gone(c, tn_memory_budget(f, NULL, 1000, &budget) != TN_OK);
+    gone(c, tn_check_grads(f, TN_INPUTS(x), NULL, NULL) != TN_OK);
+    gone(c, !tn_trace(c, applies, f, TN_ARGS(tn_f64(2))));
+    tn_fn_free(f);
+    gone(c, true); /* the second time */
+    assert_int_equal(tn_fn_inputs(f) + tn_fn_outputs(f) + tn_fn_equations(f), 0);
+    double d[2];
+    run(kept, TN_INPUTS(x), TN_OUTPUTS(d));
+    for (int i = 0; i < 1000; i++) tn_fn_free(tn_trace(c, doubled, NULL, TN_ARGS(tn_f64(2))));
+    tn_ctx_free(c);
+}
+
 /* ---- callbacks --------------------------------------------------------------------------------- */
 
 static int returns_7(void *user, const void *const *in, void *const *out) {
@@ -157,9 +208,8 @@ static void callbacks_that_fail(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_a_context),
-        cmocka_unit_test(values_never_set),
-        cmocka_unit_test(types_that_are_none),
+        cmocka_unit_test(without_a_context),   cmocka_unit_test(values_never_set),
+        cmocka_unit_test(types_that_are_none), cmocka_unit_test(programs_that_were_freed),
         cmocka_unit_test(callbacks_that_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
