@@ -54,9 +54,14 @@ static FILE *opened(const struct program *p, const char *ending) {
     return fopen(path, "wb");
 }
 
+/* Operand i, of a list that tells what its arrays are or of a plain one. */
+static const void *operand(const void *const *in, size_t i) {
+    return in[0] == tn_described ? ((const tn_buffer_list *)in[1])->v[i].at.in : in[i];
+}
+
 static void record(const struct program *p, const void *const *in) {
     FILE *operands = opened(p, "in"), *text = opened(p, "tn");
-    for (size_t i = 0; operands && i < p->nin; i++) (void)fwrite(in[i], 1, p->bytes[i], operands);
+    for (size_t i = 0; operands && i < p->nin; i++) (void)fwrite(operand(in, i), 1, p->bytes[i], operands);
     if (text) (void)fputs(p->text, text);
     if (operands) (void)fclose(operands);
     if (text) (void)fclose(text);

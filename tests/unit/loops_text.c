@@ -309,7 +309,7 @@ static void test_malformed(void **state) {
             "scan: 'revolve' is not 'revolve:CHECKPOINTS'");
     refused(WHILE("in (True,)", "cond_nconsts=0 body_nconsts=0 schedule=\"revolve:3\""),
             "while: schedule 'revolve:3' wants to know the number of steps");
-    refused(WHILE("p = lt x 1.0 in (p,)", "cond_nconsts=0 body_nconsts=0"), "must give one bool[]");
+    refused(WHILE("in (x,)", "cond_nconsts=0 body_nconsts=0"), "must give one bool[]");
     refused(WHILE("in (x,)", "cond_nconsts=0 body_nconsts=0"), "must give one bool[]");
     refused(WHILE("in ()", "cond_nconsts=0 body_nconsts=0"), "must give one bool[]");
     refused(WHILE("in (True, True)", "cond_nconsts=0 body_nconsts=0"), "must give one bool[]");
