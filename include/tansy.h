@@ -732,6 +732,26 @@ TN_API void tn_exec_free(tn_exec *e);
  * compiler, or it failed; *why (unless NULL) then says so, else it is "".  The text lives as long as e.  -1: e is NULL.
  */
 TN_API int tn_exec_backend(const tn_exec *e, const char **why);
+/* A step of an executable. */
+typedef struct tn_step {
+    size_t size;      /* sizeof(tn_step) */
+    const char *kind; /* "loops", "product", "kernel", "copy", "spill file"; of what runs programs, whose steps follow,
+                         one deeper: "program", "branches", "steps", "steps and stacks" */
+    const char *primitive; /* of the equation, of loops of the last of those that are fused; "" for copies */
+    const char *file;      /* of the user's line; "" and 0: not known */
+    int line;
+    int depth;          /* 0: of the program itself */
+    const char *runner; /* "native", "interpreter", "reference", or "library": a function that is compiled in */
+    const char *why;    /* with TN_BACKEND_NATIVE: why the interpreter runs it; "" otherwise */
+    size_t operations;  /* of loops: those on elements, on rows and on arrays together; else 1 */
+    double ns, share;   /* modelled (docs/execution.md): of one run, and of that of the whole, from 0 to 1 */
+} tn_step;
+typedef void (*tn_step_fn)(void *user, const tn_step *s);
+/* What runs where: fn hears of each step in the order in which they run, those of programs within a step behind it,
+ * each program where it is first met.  A loop of unknown length counts as one step of it.  What the strings point to
+ * lives as long as e.  fn is called on this thread.  TN_EINVAL when e or fn is NULL; TN_ENOMEM.  Cost: linear in the
+ * steps. `tansy plan FILE.tn --backend native` prints them. */
+TN_API tn_status tn_exec_steps(const tn_exec *e, tn_step_fn fn, void *user);
 /* Bytes of workspace a call needs, padding included; known before anything runs. */
 TN_API size_t tn_exec_bytes(const tn_exec *e);
 /* Bytes that each step adds to those of a call, for the stacks of loops whose length is found when they run: of all

@@ -53,6 +53,7 @@ int tn_i_cli_residuals(const tn_i_cli *o, tn_fn *f);
 int tn_i_cli_policies(const tn_i_cli *o, tn_fn *f);
 int tn_i_cli_budget(const tn_i_cli *o, tn_fn *f);
 int tn_i_cli_memory(const tn_i_cli *o, const tn_fn *f);
+int tn_i_cli_plan(const tn_i_cli *o, tn_fn *f);
 /* Live bytes of f's vjp (--wrt) under each of n policies: drawn to the file of --svg, else a table. */
 int tn_i_cli_draw_memory(const tn_i_cli *o, const tn_fn *f, size_t n, const char *const *policy);
 /* What the schedule that `file` names does with --steps. */

@@ -104,7 +104,7 @@ static const option options[] = {
     {"out-axes", {"vmap", NULL}, false},
     {"out", {"run", NULL}, false},
     {"digits", {"run", NULL}, false},
-    {"backend", {"run", NULL}, false},
+    {"backend", {"run", "plan", NULL}, false},
     {"bytes", {"budget", "schedule", NULL}, false},
     {"steps", {"schedule", NULL}, false},
     {"checkpoints", {"schedule", NULL}, false},
@@ -117,13 +117,13 @@ static const option options[] = {
     {"svg", {"memory", "residuals", "policies", NULL}, false},
     {"json", {"cost", "residuals", "policies", "budget", "schedule", NULL}, true},
     {"pareto", {"policies", NULL}, true},
-    {"spill-dir", {"run", NULL}, false},
+    {"spill-dir", {"run", "plan", NULL}, false},
     {"lint", {"check", NULL}, true},
     {"output", {"emit-c", NULL}, false},
     {"name", {"emit-c", NULL}, false},
     {"cblas", {"emit-c", NULL}, true},
     {"capacity", {"emit-c", NULL}, false},
-    {"strict-zero", {"run", "emit-c", NULL}, true},
+    {"strict-zero", {"run", "emit-c", "plan", NULL}, true},
 };
 
 static const option *find_option(const char *name, size_t n, const char *command) {

@@ -5,6 +5,7 @@
 #define TN_EMIT_H
 
 #include "base/text.h"
+#include "exec/native.h"
 #include "exec/run.h"
 
 extern const char *const tn_i_prelude[];
@@ -22,10 +23,14 @@ typedef struct tn_i_module {
     uint32_t lanes;           /* mask: 1 << lanes in use */
     uint64_t leaves, columns; /* masks: of reductions in use, by TN_EMIT_FOLD */
     bool groups;              /* one is written: what they have in common too */
+    uint8_t why;              /* what has just been refused was: a tn_i_native_step */
     bool failed;
 } tn_i_module;
 
 #define TN_EMIT_FOLD(fold, dtype) ((unsigned)(fold)*TN_NDTYPES + (unsigned)(dtype))
+
+/* False: a step is refused, for this reason. */
+bool tn_i_module_refuse(tn_i_module *m, uint8_t why);
 
 /* What the table begins with. */
 enum { TN_TABLE_STEP, TN_TABLE_LEAVE, TN_TABLE_GROUP_ENTER, TN_TABLE_GROUP_DISK, TN_TABLE_PRODUCT, TN_TABLE_FIRST };
@@ -43,8 +48,8 @@ bool tn_i_emit_nest(tn_i_module *m, uint32_t id, const tn_i_plan *p, const tn_i_
 /* ---- plans ----------------------------------------------------------------------- */
 
 /* Writes the functions of root and of all plans nested in it, and `const void *const tansy_plans[]`: root, then
- * root->nested one after another.  False after an error. */
-bool tn_i_emit_module(tn_i_module *m, const tn_i_plan *root);
+ * root->nested one after another; notes of each step whether it is written.  False after an error. */
+bool tn_i_emit_module(tn_i_module *m, tn_i_plan *root);
 /* Adds the whole file to t: the prelude, what of it is in use, and those functions. */
 bool tn_i_module_text(tn_i_module *m, tn_i_text *t);
 /* What a reduction begins with, as C. */

@@ -523,7 +523,7 @@ bool tn_i_emit_group(tn_i_module *m, uint32_t id, const tn_i_plan *p, const tn_i
     const tn_i_group *g = &p->group[s->loop];
     writer k = {.m = m, .t = &m->text, .p = p, .s = s, .g = g, .self = &g->actor[g->nactor - 1]};
     k.led = g->leads == TN_NOVAR ? NULL : &p->group[g->leads];
-    if (!fits(&k)) return false;
+    if (!fits(&k)) return tn_i_module_refuse(m, frames(&k) > MOST_FRAMES ? TN_I_FRAMES : TN_I_SCHEDULES);
     if (!m->groups) tn_i_text_put(k.t, "%s%s", beginning, tn_i_group_acts_text);
     m->groups = true;
     tn_i_text_put(k.t, "static int step%u(const struct plan *P, const struct run *R, uintptr_t *F) {\n", (unsigned)id);

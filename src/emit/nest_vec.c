@@ -54,10 +54,10 @@ static bool find_bodies(tn_i_nest_writer *w) {
         const tn_i_nest_op *o = &w->n->op[i];
         if (o->kind != TN_NEST_MAP) continue;
         tn_i_body_text b;
-        if (o->nin > 3) return false;
+        if (o->nin > 3) return tn_i_module_refuse(w->m, TN_I_MANY_OPERANDS);
         tn_i_body_of(w->m, w->n, o, &b);
         const bool calls_strip = b.kind == TN_BODY_STRIP || (!b.scalar && !b.function);
-        if (calls_strip && !b.strip) return false;
+        if (calls_strip && !b.strip) return tn_i_module_refuse(w->m, TN_I_NO_BODY);
         w->function[i] = b.function != NULL;
         if (b.function)
             w->address[i] = tn_i_module_address(w->m, b.function);
@@ -77,7 +77,7 @@ static bool plan_buffers(tn_i_nest_writer *w) {
         if (w->carried[i]) bytes += (buffer_bytes(w, i) + 63) & ~(size_t)63;
     w->needs = w->buffers + (bytes <= STACK_BYTES ? 0 : bytes);
     if (bytes <= STACK_BYTES) w->buffers = SIZE_MAX;
-    return w->needs <= w->n->scratch;
+    return w->needs <= w->n->scratch || tn_i_module_refuse(w->m, TN_I_BUFFERS);
 }
 
 /* ---- addresses --------------------------------------------------------------------------- */
@@ -446,9 +446,9 @@ static void write_rows(tn_i_nest_writer *w) {
 
 static bool begin(tn_i_nest_writer *w, tn_i_module *m, const tn_i_plan *p, const tn_i_step *s, const tn_i_nest *n) {
     *w = (tn_i_nest_writer){.m = m, .t = &m->text, .n = n, .p = p, .s = s, .numbers = n->nloop == 0};
-    if (n->nloop && n->nouter >= n->nloop) return false;
+    if (n->nloop && n->nouter >= n->nloop) return tn_i_module_refuse(m, TN_I_ROWS_INSIDE);
     for (uint32_t k = 0; k < n->narray; k++)
-        if (n->array[k].boxed && w->numbers) return false;
+        if (n->array[k].boxed && w->numbers) return tn_i_module_refuse(m, TN_I_PADDED_NUMBERS);
     w->inner = w->numbers ? 1 : n->size[n->nloop - 1];
     choose_lanes(w);
     look_at_readers(w);

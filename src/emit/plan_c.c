@@ -23,6 +23,11 @@ uint32_t tn_i_module_address(tn_i_module *m, const void *p) {
     return (uint32_t)m->ntable++;
 }
 
+bool tn_i_module_refuse(tn_i_module *m, uint8_t why) {
+    m->why = why;
+    return false;
+}
+
 void tn_i_module_free(tn_i_module *m) {
     tn_i_text_free(&m->text);
     tn_i_free(m->ctx, m->table, m->ctable * sizeof *m->table);
@@ -82,7 +87,7 @@ static void nest_of_strip(const tn_i_plan *p, const tn_i_step *s, strip_nest *k)
 /* Writes the function of a step that is arithmetic; false: the library runs it. */
 static bool emit_function(tn_i_module *m, const tn_i_plan *p, const tn_i_step *s, uint32_t id) {
     if (s->kind == TN_STEP_NEST) return tn_i_emit_nest(m, id, p, s, s->u.nest);
-    if (s->kind != TN_STEP_STRIP) return false;
+    if (s->kind != TN_STEP_STRIP) return tn_i_module_refuse(m, TN_I_BY_LIBRARY);
     strip_nest k;
     nest_of_strip(p, s, &k);
     return tn_i_emit_nest(m, id, p, s, &k.nest);
@@ -162,9 +167,14 @@ static void put_product(tn_i_module *m, const tn_i_plan *p, const tn_i_step *s) 
     tn_i_text_put(&m->text, ");\n");
 }
 
+static bool runs_a_program(const tn_i_step *s) {
+    return s->kind == TN_STEP_GROUP || s->kind == TN_STEP_BODY || s->kind == TN_STEP_BRANCH || s->kind == TN_STEP_LOOP;
+}
+
 /* Writes the function of a step, if it has one. */
-static bool emit_step(tn_i_module *m, const tn_i_plan *p, size_t step, uint8_t *written) {
-    const tn_i_step *s = &p->step[step];
+static bool emit_step(tn_i_module *m, tn_i_plan *p, size_t step, uint8_t *written) {
+    tn_i_step *s = &p->step[step];
+    s->native = TN_I_NATIVE;
     if (s->kind == TN_STEP_MOVE && tn_i_move_plain(p, &p->move[s->loop])) {
         *written = MOVE;
         return true;
@@ -176,11 +186,14 @@ static bool emit_step(tn_i_module *m, const tn_i_plan *p, size_t step, uint8_t *
     const bool pair = s->leads || s->follows; /* of the outermost program one may be wanted alone */
     if (s->kind == TN_STEP_KERNEL && s->at_once && !(pair && p == m->root)) {
         *written = PRODUCT;
+        s->native = TN_I_BY_LIBRARY;
         return true;
     }
-    *written = emit_function(m, p, s, m->nests)            ? NEST
-               : tn_i_emit_program_step(m, m->nests, p, s) ? PROGRAM
-                                                           : BY_LIBRARY;
+    if (runs_a_program(s))
+        *written = tn_i_emit_program_step(m, m->nests, p, s) ? PROGRAM : BY_LIBRARY;
+    else
+        *written = emit_function(m, p, s, m->nests) ? NEST : BY_LIBRARY;
+    if (!*written) s->native = m->why;
     if (*written) m->nests++;
     return !m->failed && !m->text.failed;
 }
@@ -205,7 +218,7 @@ static void call_step(tn_i_module *m, const tn_i_plan *p, size_t step, uint8_t w
 }
 
 /* A function for each STEPS steps, `part` by `part`. */
-static bool emit_part(tn_i_module *m, const tn_i_plan *p, uint32_t plan, size_t first, size_t end, bool outermost) {
+static bool emit_part(tn_i_module *m, tn_i_plan *p, uint32_t plan, size_t first, size_t end, bool outermost) {
     uint8_t written[STEPS];
     uint32_t id = m->nests;
     for (size_t i = first; i < end; i++)
@@ -218,7 +231,7 @@ static bool emit_part(tn_i_module *m, const tn_i_plan *p, uint32_t plan, size_t 
     return true;
 }
 
-static bool emit_plan(tn_i_module *m, const tn_i_plan *p, uint32_t plan, bool outermost) {
+static bool emit_plan(tn_i_module *m, tn_i_plan *p, uint32_t plan, bool outermost) {
     for (size_t i = 0; i < p->nstep; i += STEPS)
         if (!emit_part(m, p, plan, i, i + STEPS < p->nstep ? i + STEPS : p->nstep, outermost)) return false;
     tn_i_text_put(&m->text,
@@ -235,7 +248,7 @@ static bool emit_plan(tn_i_module *m, const tn_i_plan *p, uint32_t plan, bool ou
     return !m->text.failed;
 }
 
-bool tn_i_emit_module(tn_i_module *m, const tn_i_plan *root) {
+bool tn_i_emit_module(tn_i_module *m, tn_i_plan *root) {
     m->root = root;
     for (size_t i = 0; i <= root->nnested; i++)
         tn_i_text_put(&m->text, "static int plan%zu(const struct plan *P, const struct run *R, uintptr_t *F);\n", i);

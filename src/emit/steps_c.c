@@ -229,8 +229,8 @@ static void put_loop(tn_i_module *m, const tn_i_plan *p, const tn_i_step *s) {
 
 bool tn_i_emit_program_step(tn_i_module *m, uint32_t id, const tn_i_plan *p, const tn_i_step *s) {
     if (s->kind == TN_STEP_GROUP) return tn_i_emit_group(m, id, p, s);
-    if (s->stacks || (s->kind != TN_STEP_BODY && s->kind != TN_STEP_BRANCH && s->kind != TN_STEP_LOOP)) return false;
-    if (s->kind == TN_STEP_LOOP && !in_memory(&p->loop[s->loop])) return false;
+    if (s->stacks || (s->kind == TN_STEP_LOOP && !in_memory(&p->loop[s->loop])))
+        return tn_i_module_refuse(m, TN_I_STACKS);
     tn_i_text_put(&m->text, "static int step%u(const struct plan *P, const struct run *R, uintptr_t *F) {\n",
                   (unsigned)id);
     tn_i_text_put(&m->text, "const void *const *const T = P->table; int status = 0;\n");

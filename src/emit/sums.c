@@ -106,7 +106,8 @@ static bool plan_one(tn_i_nest_writer *w, const tn_i_nest_op *o, tn_i_sum *s, si
 bool tn_i_sum_plan(tn_i_nest_writer *w) {
     size_t used = 0;
     for (uint32_t i = 0; i < w->n->nop; i++)
-        if (w->n->op[i].kind == TN_NEST_REDUCE && !plan_one(w, &w->n->op[i], &w->sum[i], &used)) return false;
+        if (w->n->op[i].kind == TN_NEST_REDUCE && !plan_one(w, &w->n->op[i], &w->sum[i], &used))
+            return tn_i_module_refuse(w->m, TN_I_SUMS);
     w->buffers = used;
     return true;
 }

@@ -6,6 +6,22 @@
 
 enum { TN_I_WHY = 512 };
 
+/* Whether native code has a step of a plan, and why not. */
+typedef enum tn_i_native_step {
+    TN_I_NOT_NATIVE, /* nothing was compiled */
+    TN_I_NATIVE,
+    TN_I_BY_LIBRARY, /* a function of the library, called from there or by way of the interpreter */
+    TN_I_ROWS_INSIDE,
+    TN_I_PADDED_NUMBERS,
+    TN_I_MANY_OPERANDS,
+    TN_I_NO_BODY,
+    TN_I_SUMS,
+    TN_I_BUFFERS,
+    TN_I_STACKS,
+    TN_I_SCHEDULES,
+    TN_I_FRAMES
+} tn_i_native_step;
+
 /* A plan's functions, loaded. */
 typedef struct tn_i_native {
     void *library;      /* NULL: none */

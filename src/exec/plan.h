@@ -64,6 +64,7 @@ typedef struct tn_i_step {
     bool bare;        /* and nothing but a nest that knows reads it */
     bool onto;        /* product: it is added to what its output holds (onto.c) */
     bool at_once;     /* kernel: plan->product[loop] of where its operands and result are */
+    uint8_t native;   /* whether native code has it, or why not: a tn_i_native_step (exec/native.h) */
 } tn_i_step;
 
 /* Programs of which a step runs one. */

@@ -63,6 +63,7 @@ static void counted(tn_val i, const tn_val *carry, tn_val *next, void *user) {
     next[0] = carry[0];
 }
 static int heard(void *user, const tn_effect *e) { return !user && !e; }
+static void told(void *user, const tn_step *s) { (void)user, (void)s; }
 static void linted(void *user, const tn_lint_warning *w) { (void)user, (void)w; }
 
 /* ---- parameters and results -------------------------------------------------------------- */
@@ -113,6 +114,7 @@ static int handles; /* whether the call was given one that keeps a message */
         tn_fori_fn: (const void *)&(tn_fori_fn){counted},                  \
         tn_observer: (const void *)&(tn_observer){heard},                  \
         tn_lint_fn: (const void *)&(tn_lint_fn){linted},                   \
+        tn_step_fn: (const void *)&(tn_step_fn){told},                     \
         default: NULL)
 #define POINTER 5 /* what __builtin_classify_type says of one */
 #define GARBLED(a)                                               \

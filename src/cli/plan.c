@@ -1,0 +1,35 @@
+/* plan: what runs each step of a program, and its share of the modelled time. */
+#include "cli/cli.h"
+
+typedef struct table {
+    double native, interpreted;
+} table;
+
+static void put_step(void *user, const tn_step *s) {
+    table *t = user;
+    char what[96];
+    (void)snprintf(what, sizeof what, "%*s%s%s%s", 2 * s->depth, "", s->kind, *s->primitive ? " " : "", s->primitive);
+    (void)printf("%6.1f %%  %11.0f  %-11s  %-32s", 100 * s->share, s->ns, s->runner, what);
+    if (s->line) (void)printf("  line %d", s->line);
+    if (s->operations > 1) (void)printf("  %zu operations", s->operations);
+    if (*s->why) (void)printf("  not native: %s", s->why);
+    (void)printf("\n");
+    if (*s->why) t->interpreted += s->share;
+}
+
+int tn_i_cli_plan(const tn_i_cli *o, tn_fn *f) {
+    const char *why;
+    table t = {0};
+    tn_exec *e = tn_compile(f, &(tn_compile_options){.size = sizeof(tn_compile_options),
+                                                     .strict_zero = o->strict_zero,
+                                                     .spill_dir = o->spill_dir,
+                                                     .backend = o->backend});
+    if (!e) return tn_i_cli_bad(o, tn_fn_ctx(f));
+    (void)tn_exec_backend(e, &why);
+    if (*why) (void)printf("no native code: %s\n", why);
+    (void)printf("share     modelled ns  runs in      step\n");
+    const tn_status status = tn_exec_steps(e, put_step, &t);
+    if (t.interpreted > 0) (void)printf("%.1f %% of the modelled time is not native\n", 100 * t.interpreted);
+    tn_exec_free(e);
+    return status == TN_OK ? TN_CLI_OK : tn_i_cli_bad(o, tn_fn_ctx(f));
+}

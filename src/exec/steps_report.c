@@ -1,0 +1,206 @@
+/* What runs each step of an executable, and its share of the modelled time: tn_exec_steps. */
+#include "checkpoint/cost_model.h"
+#include "exec/exec.h"
+#include "exec/loop.h"
+#include "exec/replay.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct report {
+    const tn_exec *e;
+    tn_step_fn fn; /* NULL: times are summed alone */
+    void *user;
+    uint8_t *seen; /* of each nested plan */
+} report;
+
+/* ---- what it is ------------------------------------------------------------------------------ */
+
+static const char *kind_of(const tn_i_plan *p, const tn_i_step *s) {
+    switch ((tn_i_step_kind)s->kind) {
+    case TN_STEP_STRIP:
+    case TN_STEP_NEST: return "loops";
+    case TN_STEP_KERNEL: return p->f->eqn[s->eqn].prim->id == TN_P_dot_general ? "product" : "kernel";
+    case TN_STEP_BODY: return "program";
+    case TN_STEP_BRANCH: return "branches";
+    case TN_STEP_LOOP: return "steps";
+    case TN_STEP_GROUP: return "steps and stacks";
+    case TN_STEP_MOVE: return "copy";
+    case TN_STEP_SPILL:
+    case TN_STEP_FETCH: return "spill file";
+    case TN_STEP_RELEASE: break;
+    }
+    return "release";
+}
+
+static const char *why(uint8_t native) {
+    static const char *const text[] = {
+        [TN_I_NOT_NATIVE] = "",
+        [TN_I_NATIVE] = "",
+        [TN_I_BY_LIBRARY] = "",
+        [TN_I_ROWS_INSIDE] = "all its loops are over rows",
+        [TN_I_PADDED_NUMBERS] = "numbers that are read out of a padded array",
+        [TN_I_MANY_OPERANDS] = "a function of more than three operands",
+        [TN_I_NO_BODY] = "a function that has no text in C",
+        [TN_I_SUMS] = "sums over a set of its loops that is neither a row, nor leads, nor all",
+        [TN_I_BUFFERS] = "values between its phases that take more memory than was planned",
+        [TN_I_STACKS] = "a stack of unknown length, or one that another loop walks",
+        [TN_I_SCHEDULES] = "loops that follow each other's schedule, or entries of unknown length",
+        [TN_I_FRAMES] = "programs of its steps whose arguments take more than the stack is given"};
+    return native < sizeof text / sizeof *text ? text[native] : "";
+}
+
+static const char *runner(const tn_i_plan *p, const tn_i_step *s) {
+    if (p->native && s->native == TN_I_NATIVE) return "native";
+    if (s->kind == TN_STEP_KERNEL) return "library";
+    if (p->plain && s->kind == TN_STEP_STRIP) return "reference";
+    return "interpreter";
+}
+
+/* ---- modelled time ------------------------------------------------------------------------------ */
+
+static double touched_ns(double bytes, bool written) {
+    const tn_i_cost_model *k = &tn_i_shipped_costs;
+    const tn_i_level level = tn_i_level_of(k, bytes);
+    return bytes * (written ? k->write[level] : k->read[level]);
+}
+
+/* What the loops compute of f, and each element of each array once. */
+static bool nest_ns(const tn_fn *f, const tn_i_nest *n, double *ns) {
+    for (uint32_t i = 0; i < n->nop; i++) {
+        tn_i_cost cost;
+        const tn_i_eqn *e = n->op[i].kind == TN_NEST_MAP || n->op[i].kind == TN_NEST_REDUCE ? n->op[i].eqn : NULL;
+        if (!e) continue;
+        if (!tn_i_eqn_cost(f, e, &cost)) return false;
+        cost.equations = 0;
+        *ns += tn_i_part_ns(&tn_i_shipped_costs, f, e, &cost);
+    }
+    for (uint32_t k = 0; k < n->narray; k++) {
+        double bytes = (double)tn_i_dtype_size(n->array[k].dtype);
+        for (uint32_t d = 0; d < n->nloop; d++) bytes *= n->array[k].stride[d] ? (double)n->size[d] : 1;
+        *ns += touched_ns(bytes, n->array[k].arg >= n->nin);
+    }
+    *ns += tn_i_shipped_costs.equation;
+    return true;
+}
+
+static bool step_ns(const tn_i_plan *p, const tn_i_step *s, double *ns) {
+    *ns = 0;
+    if (s->kind == TN_STEP_RELEASE) return true;
+    if (s->kind == TN_STEP_SPILL || s->kind == TN_STEP_FETCH) {
+        *ns = touched_ns((double)p->transfer[s->loop].bytes, true);
+        return true;
+    }
+    if (s->kind == TN_STEP_MOVE) {
+        const double bytes = (double)tn_type_bytes(p->f->val[p->move[s->loop].v].type);
+        *ns = touched_ns(bytes, false) + touched_ns(bytes, true);
+        return true;
+    }
+    if (s->kind == TN_STEP_NEST) return nest_ns(tn_i_body(&p->f->eqn[s->eqn]), s->u.nest, ns);
+    return tn_i_recompute_ns(&tn_i_shipped_costs, p->f, &p->f->eqn[s->eqn], ns);
+}
+
+static bool plan_ns(const tn_i_plan *p, double *ns) {
+    *ns = 0;
+    for (size_t i = 0; i < p->nstep; i++) {
+        double one;
+        if (!step_ns(p, &p->step[i], &one)) return false;
+        *ns += one;
+    }
+    return true;
+}
+
+/* ---- programs within steps --------------------------------------------------------------------------- */
+
+enum { MOST = 64 };
+
+static uint32_t add(const tn_i_plan **list, uint32_t n, const tn_i_plan *p) {
+    if (p && n < MOST) list[n++] = p;
+    return n;
+}
+
+/* The plans that a step runs; of branches and of groups of loops the first MOST. */
+static uint32_t inside(const tn_i_plan *p, const tn_i_step *s, const tn_i_plan *list[MOST]) {
+    uint32_t n = 0;
+    if (s->kind == TN_STEP_BODY) n = add(list, n, s->u.body);
+    if (s->kind == TN_STEP_LOOP) n = add(list, add(list, n, p->loop[s->loop].cond), p->loop[s->loop].body);
+    for (uint32_t k = 0; s->kind == TN_STEP_BRANCH && k < p->fork[s->loop].n; k++)
+        n = add(list, n, p->branch[p->fork[s->loop].branch + k]);
+    for (uint32_t k = 0; s->kind == TN_STEP_GROUP && k < p->group[s->loop].nactor; k++) {
+        const tn_i_actor *a = &p->group[s->loop].actor[k];
+        n = add(list, n, a->cond);
+        for (int j = 0; j < TN_STEPS_OF; j++) n = add(list, n, a->plan[j]);
+    }
+    return n;
+}
+
+/* False: it has been told already. */
+static bool first_time(const report *r, const tn_i_plan *p) {
+    const tn_i_plan *root = r->e->plan;
+    for (size_t i = 0; i < root->nnested; i++) {
+        if (root->nested[i] != p) continue;
+        const bool first = !r->seen[i];
+        r->seen[i] = 1;
+        return first;
+    }
+    return false;
+}
+
+static bool tell(const report *r, const tn_i_plan *p, int depth, double share);
+
+static bool tell_inside(const report *r, const tn_i_plan *p, const tn_i_step *s, int depth, double share) {
+    const tn_i_plan *list[MOST];
+    const uint32_t n = inside(p, s, list);
+    double all = 0, ns[MOST];
+    for (uint32_t k = 0; k < n; k++) {
+        if (!plan_ns(list[k], &ns[k])) return false;
+        all += ns[k];
+    }
+    for (uint32_t k = 0; k < n; k++)
+        if (first_time(r, list[k]) && !tell(r, list[k], depth + 1, all > 0 ? share * ns[k] / all : 0)) return false;
+    return true;
+}
+
+static void tell_step(const report *r, const tn_i_plan *p, const tn_i_step *s, int depth, double ns, double share) {
+    const bool equation = s->kind != TN_STEP_MOVE && s->kind != TN_STEP_SPILL && s->kind != TN_STEP_FETCH;
+    const tn_i_eqn *e = equation ? &p->f->eqn[s->eqn] : NULL;
+    const tn_i_loc *loc = e ? e->loc : NULL;
+    const tn_step told = {.size = sizeof told,
+                          .kind = kind_of(p, s),
+                          .primitive = e ? e->prim->name : "",
+                          .file = loc && loc->file ? loc->file : "",
+                          .line = loc ? (int)loc->line : 0,
+                          .depth = depth,
+                          .runner = runner(p, s),
+                          .why = p->native ? why(s->native) : "",
+                          .operations = s->kind == TN_STEP_NEST ? s->u.nest->nop : 1,
+                          .ns = ns,
+                          .share = share};
+    r->fn(r->user, &told);
+}
+
+static bool tell(const report *r, const tn_i_plan *p, int depth, double share) {
+    double all;
+    if (!plan_ns(p, &all)) return false;
+    for (size_t i = 0; i < p->nstep; i++) {
+        const tn_i_step *s = &p->step[i];
+        double ns;
+        if (s->kind == TN_STEP_RELEASE) continue;
+        if (!step_ns(p, s, &ns)) return false;
+        const double part = all > 0 ? share * ns / all : 0;
+        tell_step(r, p, s, depth, ns, part);
+        if (!tell_inside(r, p, s, depth, part)) return false;
+    }
+    return true;
+}
+
+tn_status tn_exec_steps(const tn_exec *e, tn_step_fn fn, void *user) {
+    if (!e) return TN_EINVAL;
+    if (!fn) return tn_i_fail(e->ctx, TN_EINVAL, NULL, "tn_exec_steps: no function to tell");
+    const size_t n = e->plan->nnested;
+    report r = {.e = e, .fn = fn, .user = user, .seen = tn_i_alloc(e->ctx, n + 1)};
+    if (!r.seen) return TN_ENOMEM;
+    const bool ok = tell(&r, e->plan, 0, 1);
+    tn_i_free(e->ctx, r.seen, n + 1);
+    return ok ? TN_OK : tn_last_status(e->ctx);
+}
