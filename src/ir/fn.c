@@ -100,17 +100,30 @@ static void mark_live(const tn_i_builder *b, uint8_t *live_eqn, uint8_t *live_va
     for (uint32_t i = 0; i < b->nin; i++) live_val[i] = 1;
 }
 
-/* Copies live values in order; to[v] becomes the new number. */
-static void copy_values(const tn_i_builder *b, tn_fn *f, const uint8_t *live, tn_i_var *to, const uint32_t *eqn_to) {
+/* Gives v the next number, unless it has one. */
+static void copy_value(const tn_i_builder *b, tn_fn *f, tn_i_var v, tn_i_var *to, const uint32_t *eqn_to, uint32_t *n) {
+    if (to[v] != TN_NOVAR) return;
+    to[v] = *n;
+    f->val[*n] = b->val[v];
+    if (b->forget) f->val[*n].linear = 0;
+    if (f->val[*n].def < TN_DEF_LITERAL) f->val[*n].def = eqn_to[f->val[*n].def];
+    ++*n;
+}
+
+/* Copies live values, inputs first and literals where they are first read, as in the text: whatever made a program, one
+ * of the same text is equal to it.  to[v] becomes the new number. */
+static void copy_values(const tn_i_builder *b, tn_fn *f, const uint8_t *live, tn_i_var *to, const uint32_t *eqn_to,
+                        const tn_i_var *out) {
     uint32_t n = 0;
-    for (size_t v = 0; v < b->nval; v++) {
-        if (!live[v]) continue;
-        to[v] = n;
-        f->val[n] = b->val[v];
-        if (b->forget) f->val[n].linear = 0;
-        if (f->val[n].def < TN_DEF_LITERAL) f->val[n].def = eqn_to[f->val[n].def];
-        n++;
+    memset(to, 0xFF, b->nval * sizeof *to);
+    for (tn_i_var v = 0; v < b->nin; v++) copy_value(b, f, v, to, eqn_to, &n);
+    for (size_t i = 0; i < b->neqn; i++) {
+        const tn_i_eqn *e = &b->eqn[i];
+        if (!live[i]) continue;
+        for (uint32_t j = 0; j < e->nin; j++) copy_value(b, f, b->pool[e->in + j], to, eqn_to, &n);
+        for (uint32_t j = 0; j < e->nout; j++) copy_value(b, f, e->out + j, to, eqn_to, &n);
     }
+    for (uint32_t j = 0; j < f->nout; j++) copy_value(b, f, out[j], to, eqn_to, &n);
 }
 
 static void nested_facts(tn_fn *f, const tn_i_eqn *e) {
@@ -256,7 +269,7 @@ static tn_fn *freeze_program(tn_i_builder *b, freeze *z, uint32_t nout, const tn
         return NULL;
     }
     f->neqn = n.neqn;
-    copy_values(b, f, z->live_val, z->to, z->eqn_to);
+    copy_values(b, f, z->live_eqn, z->to, z->eqn_to, out);
     copy_equations(b, f, z->live_eqn, z->to);
     for (uint32_t j = 0; j < nout; j++) f->out[j] = z->to[out[j]];
     if (!b->raw && !number_regions(f)) {
