@@ -196,6 +196,18 @@ TN_LOOP2_OF(integer_pow, i64, int64_t, int64_t, int64_t, power_u64((uint64_t)x, 
 #define POWER(name, body)                            \
     TN_STRIP1(power_##name, f32, float, float, body) \
     TN_STRIP1(power_##name, f64, double, double, body)
+POWER(m16, 1 / (X8 * X8))
+POWER(m15, 1 / (X7 * X8))
+POWER(m14, 1 / ((X2 * X4) * X8))
+POWER(m13, 1 / ((x * X4) * X8))
+POWER(m12, 1 / (X4 * X8))
+POWER(m11, 1 / (X3 * X8))
+POWER(m10, 1 / (X2 * X8))
+POWER(m9, 1 / (x * X8))
+POWER(m8, 1 / (X8))
+POWER(m7, 1 / (X7))
+POWER(m6, 1 / (X2 * X4))
+POWER(m5, 1 / (x * X4))
 POWER(m4, 1 / X4)
 POWER(m3, 1 / X3)
 POWER(m2, 1 / X2)
@@ -226,9 +238,12 @@ typedef struct power_row {
     }
 
 static tn_i_strip *choose_integer_pow(const tn_i_query *q, const char **body) {
-    static const power_row table[] = {ROW(-4, m4), ROW(-3, m3), ROW(-2, m2), ROW(-1, m1), ROW(3, 3),   ROW(4, 4),
-                                      ROW(5, 5),   ROW(6, 6),   ROW(7, 7),   ROW(8, 8),   ROW(9, 9),   ROW(10, 10),
-                                      ROW(11, 11), ROW(12, 12), ROW(13, 13), ROW(14, 14), ROW(15, 15), ROW(16, 16)};
+    static const power_row table[] = {ROW(-16, m16), ROW(-15, m15), ROW(-14, m14), ROW(-13, m13), ROW(-12, m12),
+                                      ROW(-11, m11), ROW(-10, m10), ROW(-9, m9),   ROW(-8, m8),   ROW(-7, m7),
+                                      ROW(-6, m6),   ROW(-5, m5),   ROW(-4, m4),   ROW(-3, m3),   ROW(-2, m2),
+                                      ROW(-1, m1),   ROW(3, 3),     ROW(4, 4),     ROW(5, 5),     ROW(6, 6),
+                                      ROW(7, 7),     ROW(8, 8),     ROW(9, 9),     ROW(10, 10),   ROW(11, 11),
+                                      ROW(12, 12),   ROW(13, 13),   ROW(14, 14),   ROW(15, 15),   ROW(16, 16)};
     const int wide = q->in[0]->dtype == TN_F64;
     *body = NULL;
     for (size_t i = 0; tn_i_is_float(q->in[0]->dtype) && i < sizeof table / sizeof *table; i++)

@@ -519,8 +519,42 @@ static void scalars_and_empty_arrays(void **state) {
     assert_int_equal(run_arrays(TN_P_add, NULL, 2, no, &nowhere), TN_OK);
 }
 
+/* Exponents up to 16, of both signs, are products written down, in the order of the kernel's: native code needs no call
+ * for them, and loops over arrays have the bits of the kernel. */
+static void usual_exponents(void **state) {
+    (void)state;
+    const tn_type f32 = tn_type_of(TN_F32, 0, NULL), f64 = tn_type_of(TN_F64, 0, NULL);
+    const double x[] = {0.75, -1.3, 3.1e-5, 7e30, -0.0, INFINITY, NAN, 1.0000001};
+    enum { N = sizeof x / sizeof *x };
+    for (int64_t y = -16; y <= 16; y++) {
+        if (y >= 0 && y < 3) continue; /* 1, x and a square: no equation of this kind */
+        const tn_i_param p[] = {{.kind = TN_K_INT, .u.i = y}};
+        for (int wide = 0; wide < 2; wide++) {
+            const tn_type *in = wide ? &f64 : &f32;
+            const tn_i_query q = {.prim = &tn_prim_integer_pow, .p = p, .nin = 1, .nout = 1, .in = &in};
+            const char *body = NULL;
+            tn_i_strip *strip = tn_prim_integer_pow.choose(&q, &body);
+            assert_non_null(strip);
+            assert_non_null(body);
+            float from[N], by_strip[N], by_kernel[N];
+            double out[2][N];
+            const int dtype = wide ? TN_F64 : TN_F32;
+            for (int i = 0; i < N; i++) from[i] = (float)x[i];
+            const void *at[2] = {wide ? (const void *)x : from, NULL};
+            const int64_t stride[1] = {1};
+            strip(N, at, stride, wide ? (void *)out[0] : by_strip, 1);
+            run(TN_P_integer_pow, p, N, dtype, wide ? (void *)out[1] : by_kernel, (const int[]){dtype}, at);
+            if (wide)
+                assert_memory_equal(out[0], out[1], sizeof out[0]);
+            else
+                assert_memory_equal(by_strip, by_kernel, sizeof by_strip);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(usual_exponents),
         cmocka_unit_test(integers_wrap),
         cmocka_unit_test(integers_divide),
         cmocka_unit_test(bits),
