@@ -149,7 +149,7 @@ $(R)/demo.res: $(BUILD)/demo FORCE
 	$(RUN) $<
 $(UNITS:%=$(R)/unit-%.res) $(LAPACK_UNITS:%=$(R)/unit-%-lapack.res): $(R)/unit-%.res: $(BUILD)/unit/% $(BUILD)/locale/de_DE.UTF-8 FORCE
 	$(RUN) $<
-$(SCRIPTS:tests/%=$(R)/script-%.res): $(R)/script-%.res: tests/% $(TOOL) $(BUILD)/locale/de_DE.UTF-8 FORCE
+$(SCRIPTS:tests/%=$(R)/script-%.res): $(R)/script-%.res: tests/% $(TOOL) $(LIB_SO) $(BUILD)/locale/de_DE.UTF-8 FORCE
 	$(RUN) $<
 $(R)/fuzz-%.res: fuzz-programs $(SEEDS) FORCE
 	$(RUN) tools/check/fuzz.sh $(FUZZ_DIR)/fuzz/$* $(or $(CHECK_FUZZ_$*),$(CHECK_FUZZ)) $(SEEDS)

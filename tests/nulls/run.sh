@@ -19,7 +19,7 @@ grep '^tn_' tests/abi.txt | grep -vx tn_described | sort | diff -u - "$work/call
     exit 1
 }
 ${CC:-gcc} -std=c11 -g ${SAN:+-fsanitize=$SAN} -Iinclude -I$here -I"$work" -o "$work/nulls" $here/main.c \
-    -L"$build" -ltansy -Wl,-rpath,"$build"
+    -L"$build" -l:libtansy.so.0 -Wl,-rpath,"$build"
 "$work/nulls" "$@" 2>"$work/said" || {
     sort "$work/said" | uniq -c | head -n 20
     exit 1
