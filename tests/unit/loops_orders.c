@@ -217,7 +217,7 @@ static void test_slots(void **state) {
                     model b = a;
                     b.schedule = pair[r].many;
                     const size_t want = told(&b, order, STATE, 0).bytes - told(&a, order, STATE, 0).bytes;
-                    assert_int_equal(want, (size_t)pair[r].slots * (STATE << (order - 1)));
+                    assert_int_equal(want, (size_t)pair[r].slots * ((size_t)STATE << (order - 1)));
                     if (many - few < want || many - few > want + (size_t)20 * PADDING * ((size_t)1 << order))
                         fail_msg("%s, %s, order %d: %zu bytes for 20 slots, %zu told", pair[r].many, kind_of(kind),
                                  order, many - few, want);
@@ -233,7 +233,7 @@ static void test_per_step(void **state) {
         for (size_t r = 0; r < COUNT(period); r++) {
             char name[32];
             (void)snprintf(name, sizeof name, "periodic:%d", (int)period[r]);
-            const size_t k = (size_t)period[r], slot = STATE << (order - 1);
+            const size_t k = (size_t)period[r], slot = (size_t)STATE << (order - 1);
             const size_t got = held_by(name, 400, true, order, true).per_step;
             if (got != (slot + k - 1) / k) fail_msg("%s, order %d: %zu bytes a step", name, order, got);
         }
