@@ -164,13 +164,26 @@ static tn_fn *finish(tn_i_trace *t, const tn_i_body *body, tn_i_var *var, tn_val
     return f;
 }
 
-/* Values that were never set, for a callback that reads more inputs than it has. */
+/* Values that were never set, for a callback that reads more inputs than it has, or sets more outputs. */
 enum { BEHIND = 8 };
+
+/* None of the values behind the outputs is set. */
+static bool only_outputs(tn_i_trace *t, const tn_i_body *body, const tn_val *out) {
+    static const tn_val unset;
+    for (size_t j = body->nout; j < body->nout + BEHIND; j++) {
+        if (memcmp(&out[j], &unset, sizeof unset) == 0) continue;
+        t->b.loc = t->loc;
+        tn_i_builder_fail(&t->b, TN_EINVAL, "the callback sets output %zu, but was to have %zu", j, body->nout);
+        tn_i_trace_keep_error(t);
+        return false;
+    }
+    return true;
+}
 
 tn_fn *tn_i_trace_body(tn_ctx *c, const tn_i_body *body, tn_val **captured, size_t *ncaptured) {
     tn_fn *f = NULL;
-    const size_t nin = body->nin + BEHIND;
-    tn_val *in = tn_i_alloc_array(c, nin, sizeof *in), *out = tn_i_alloc_array(c, body->nout, sizeof *out);
+    const size_t nin = body->nin + BEHIND, nout = body->nout + BEHIND;
+    tn_val *in = tn_i_alloc_array(c, nin, sizeof *in), *out = tn_i_alloc_array(c, nout, sizeof *out);
     tn_i_var *var = tn_i_alloc_array(c, body->nout, sizeof *var);
     if (in && out && var) {
         tn_i_trace t;
@@ -179,7 +192,7 @@ tn_fn *tn_i_trace_body(tn_ctx *c, const tn_i_body *body, tn_val **captured, size
             run_callback(body, in, out);
             c->trace = &t; /* whatever the callback left behind */
         }
-        if (!t.b.failed) (void)take_outputs(&t, body, out, var);
+        if (!t.b.failed && only_outputs(&t, body, out)) (void)take_outputs(&t, body, out, var);
         if (t.b.failed)
             report(&t);
         else
@@ -187,7 +200,7 @@ tn_fn *tn_i_trace_body(tn_ctx *c, const tn_i_body *body, tn_val **captured, size
         pop(&t);
     }
     tn_i_free(c, in, nin * sizeof *in);
-    tn_i_free(c, out, body->nout * sizeof *out);
+    tn_i_free(c, out, nout * sizeof *out);
     tn_i_free(c, var, body->nout * sizeof *var);
     return f;
 }

@@ -84,6 +84,23 @@ static tn_val frees(const tn_val *in, void *user) {
     return tn_sum(in[0]);
 }
 
+static void sets_two(const tn_val *in, tn_val *out, void *user) {
+    (void)user;
+    out[0] = out[1] = in[0];
+}
+
+static void more_outputs(void **state) {
+    (void)state;
+    for (size_t n = 0; n < 3; n++) {
+        tn_ctx *c = checked();
+        tn_fn *f = tn_trace_many(c, sets_two, NULL, TN_ARGS(tn_f64(2)), n);
+        if ((f != NULL) != (n == 2)) fail_msg("%zu outputs: %s", n, tn_error(c));
+        if (n == 0) assert_non_null(strstr(tn_error(c), "the callback sets output 0, but was to have 0"));
+        if (n == 1) assert_non_null(strstr(tn_error(c), "the callback sets output 1, but was to have 1"));
+        tn_ctx_free(c);
+    }
+}
+
 static void values_never_set(void **state) {
     (void)state;
     fails(adds_garbage, TN_EINVAL, never);
@@ -208,8 +225,11 @@ static void callbacks_that_fail(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_a_context),   cmocka_unit_test(values_never_set),
-        cmocka_unit_test(types_that_are_none), cmocka_unit_test(programs_that_were_freed),
+        cmocka_unit_test(without_a_context),
+        cmocka_unit_test(values_never_set),
+        cmocka_unit_test(more_outputs),
+        cmocka_unit_test(types_that_are_none),
+        cmocka_unit_test(programs_that_were_freed),
         cmocka_unit_test(callbacks_that_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
