@@ -310,8 +310,8 @@ TN_API char *tn_fn_print(const tn_fn *f, size_t *n);
 TN_API void tn_text_free(tn_ctx *c, char *text);
 /* Reads a program; messages speak of `filename` line:column.  NULL on errors
  * (TN_EPARSE, TN_ETYPE, TN_ELINEAR).  Equations are kept as written.  That the ft of a linear_call is the transpose of
- * its f is tried at random points, as when it is traced: TN_ELINEAR where it is not, TN_ELIMIT where trying takes more
- * than 10^7 operations or nobody knows how many. */
+ * its f holds where it is what tn_transpose makes of f; else it is tried at random points, as when it is traced:
+ * TN_ELINEAR where it is not, TN_ELIMIT where trying takes more than 10^7 operations or nobody knows how many. */
 TN_API tn_fn *tn_fn_parse(tn_ctx *c, const char *text, size_t n, const char *filename);
 /* Scoping, types and linearity; TN_OK, or the error with its message. */
 TN_API tn_status tn_check(const tn_fn *f);
@@ -416,7 +416,9 @@ TN_API tn_fn *tn_jvp(const tn_fn *f, const tn_wrt_list *wrt);
  * linear one (residuals.. | dx of wrt..) -> dy of the float outputs.., with the
  * same residuals in the same order.  policy NULL: min_cut, which leaves to the
  * linear program what it alone needs and can make of what it has (everything_saveable
- * suits a linear program that runs often).  On failure both are NULL.  Ibid., section 5. */
+ * suits a linear program that runs often).  On failure both are NULL.  Errors of this, tn_vjp and the gradients: as of
+ * tn_jvp; TN_EINVAL (policy), TN_EIO and TN_EPARSE (a policy's file of costs), TN_ELIMIT where one program would keep
+ * more than 65,536 residuals beside one for each of its equations, as calls within calls may.  Ibid., section 5. */
 typedef struct tn_linearized {
     tn_fn *primal, *linear;
 } tn_linearized;

@@ -65,12 +65,12 @@ static bool find_batched(work *w, const bool *batched) {
 
 /* ---- the batched body --------------------------------------------------------------- */
 
-static tn_i_var choose(tn_i_builder *b, tn_i_var on, tn_i_var x, tn_i_var y) {
-    const tn_type *t = tn_i_vtype(b, x);
-    static const int64_t lane[1] = {0};
+tn_i_var tn_i_choose_lanes(tn_i_builder *b, tn_i_var on, tn_i_var x, tn_i_var y) {
+    static const int64_t in_order[TN_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
     if (b->failed || x == y) return x;
-    tn_i_var mask = t->rank > 1 ? tn_i_broadcast(b, on, t->rank, t->dim, lane) : on;
-    return tn_i_op3(b, TN_P_select, mask, x, y);
+    const tn_type *t = tn_i_vtype(b, x);
+    const bool spread = t->rank > tn_i_vtype(b, on)->rank;
+    return tn_i_op3(b, TN_P_select, spread ? tn_i_broadcast(b, on, t->rank, t->dim, in_order) : on, x, y);
 }
 
 /* The inputs of a body being written: [i] and those of the batched one, `more` consts in front of the carry. */
@@ -107,7 +107,7 @@ static void write_outputs(work *w, writing *k, tn_i_var on) {
     for (uint32_t j = 0; j < w->l.body->nout && !k->b.failed; j++) {
         tn_i_var v = k->outs[j];
         if (j < w->l.ncarry && w->flag[carry + j] && !w->out[j]) v = tn_i_batched(&k->b, v, w->r->batch);
-        if (j < w->l.ncarry && on != TN_NOVAR) v = choose(&k->b, on, v, k->args[carry + j]);
+        if (j < w->l.ncarry && on != TN_NOVAR) v = tn_i_choose_lanes(&k->b, on, v, k->args[carry + j]);
         k->out[j] = v;
     }
 }
@@ -204,7 +204,7 @@ static tn_i_var running(tn_i_builder *b, tn_i_var on, tn_i_var first, tn_i_var x
     tn_i_var one = tn_i_emit(b, tn_i_prim(b, TN_P_dynamic_slice), p, 1 + (uint32_t)rank, in);
     tn_i_var lane = tn_i_reshape(b, one, rank - 1, sizes + 1);
     tn_i_var all = tn_i_batched(b, lane, lanes);
-    return b->failed ? TN_NOVAR : choose(b, on, x, all);
+    return b->failed ? TN_NOVAR : tn_i_choose_lanes(b, on, x, all);
 }
 
 /* [i] cond_consts.., consts.., count, carry.. -> count, carry.., y..: lanes that have stopped keep what they carry. */

@@ -46,14 +46,6 @@ static tn_fn *any_lane(tn_ctx *c, const lanes *l, tn_i_var *args) {
     return tn_i_finish(&b, 1, &any);
 }
 
-static tn_i_var choose(tn_i_builder *b, tn_i_var on, tn_i_var x, tn_i_var y) {
-    static const int64_t in_order[TN_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
-    if (b->failed) return TN_NOVAR;
-    const tn_type *t = tn_i_vtype(b, x);
-    const bool spread = t->rank > tn_i_vtype(b, on)->rank;
-    return tn_i_op3(b, TN_P_select, spread ? tn_i_broadcast(b, on, t->rank, t->dim, in_order) : on, x, y);
-}
-
 /* cond_consts.., consts.., carry.. -> carry..: those of lanes that have stopped as they were. */
 static tn_fn *lane_body(tn_ctx *c, const lanes *l, tn_i_var *args, tn_i_var *out) {
     const tn_i_while *w = &l->w;
@@ -68,7 +60,7 @@ static tn_fn *lane_body(tn_ctx *c, const lanes *l, tn_i_var *args, tn_i_var *out
     for (uint32_t j = 0; j < w->ncarry; j++) args[w->body->nin + w->ncond + j] = args[w->nconst + j];
     tn_i_inline(&b, w->cond, args + w->body->nin, &on);
     tn_i_inline(&b, w->body, args, out);
-    for (uint32_t j = 0; j < w->ncarry; j++) out[j] = choose(&b, on, out[j], args[w->nconst + j]);
+    for (uint32_t j = 0; j < w->ncarry; j++) out[j] = tn_i_choose_lanes(&b, on, out[j], args[w->nconst + j]);
     return tn_i_finish(&b, w->ncarry, out);
 }
 

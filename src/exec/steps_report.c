@@ -9,7 +9,7 @@
 
 typedef struct report {
     const tn_exec *e;
-    tn_step_fn fn; /* NULL: times are summed alone */
+    tn_step_fn fn;
     void *user;
     uint8_t *seen; /* of each nested plan */
 } report;
@@ -112,26 +112,21 @@ static bool plan_ns(const tn_i_plan *p, double *ns) {
 
 /* ---- programs within steps --------------------------------------------------------------------------- */
 
-enum { MOST = 64 };
-
-static uint32_t add(const tn_i_plan **list, uint32_t n, const tn_i_plan *p) {
-    if (p && n < MOST) list[n++] = p;
-    return n;
+/* How many plans a step runs, and each of them; NULL: a loop without a condition. */
+static uint32_t ninside(const tn_i_plan *p, const tn_i_step *s) {
+    if (s->kind == TN_STEP_BODY) return 1;
+    if (s->kind == TN_STEP_LOOP) return 2;
+    if (s->kind == TN_STEP_BRANCH) return p->fork[s->loop].n;
+    return s->kind == TN_STEP_GROUP ? p->group[s->loop].nactor * (1 + TN_STEPS_OF) : 0;
 }
 
-/* The plans that a step runs; of branches and of groups of loops the first MOST. */
-static uint32_t inside(const tn_i_plan *p, const tn_i_step *s, const tn_i_plan *list[MOST]) {
-    uint32_t n = 0;
-    if (s->kind == TN_STEP_BODY) n = add(list, n, s->u.body);
-    if (s->kind == TN_STEP_LOOP) n = add(list, add(list, n, p->loop[s->loop].cond), p->loop[s->loop].body);
-    for (uint32_t k = 0; s->kind == TN_STEP_BRANCH && k < p->fork[s->loop].n; k++)
-        n = add(list, n, p->branch[p->fork[s->loop].branch + k]);
-    for (uint32_t k = 0; s->kind == TN_STEP_GROUP && k < p->group[s->loop].nactor; k++) {
-        const tn_i_actor *a = &p->group[s->loop].actor[k];
-        n = add(list, n, a->cond);
-        for (int j = 0; j < TN_STEPS_OF; j++) n = add(list, n, a->plan[j]);
-    }
-    return n;
+static const tn_i_plan *inside(const tn_i_plan *p, const tn_i_step *s, uint32_t k) {
+    if (s->kind == TN_STEP_BODY) return s->u.body;
+    if (s->kind == TN_STEP_LOOP) return k ? p->loop[s->loop].body : p->loop[s->loop].cond;
+    if (s->kind == TN_STEP_BRANCH) return p->branch[p->fork[s->loop].branch + k];
+    const tn_i_actor *a = &p->group[s->loop].actor[k / (1 + TN_STEPS_OF)];
+    const uint32_t which = k % (1 + TN_STEPS_OF);
+    return which ? a->plan[which - 1] : a->cond;
 }
 
 /* False: it has been told already. */
@@ -149,15 +144,18 @@ static bool first_time(const report *r, const tn_i_plan *p) {
 static bool tell(const report *r, const tn_i_plan *p, int depth, double share);
 
 static bool tell_inside(const report *r, const tn_i_plan *p, const tn_i_step *s, int depth, double share) {
-    const tn_i_plan *list[MOST];
-    const uint32_t n = inside(p, s, list);
-    double all = 0, ns[MOST];
+    const uint32_t n = ninside(p, s);
+    double all = 0, ns;
     for (uint32_t k = 0; k < n; k++) {
-        if (!plan_ns(list[k], &ns[k])) return false;
-        all += ns[k];
+        const tn_i_plan *q = inside(p, s, k);
+        if (q && !plan_ns(q, &ns)) return false;
+        all += q ? ns : 0;
     }
-    for (uint32_t k = 0; k < n; k++)
-        if (first_time(r, list[k]) && !tell(r, list[k], depth + 1, all > 0 ? share * ns[k] / all : 0)) return false;
+    for (uint32_t k = 0; k < n; k++) {
+        const tn_i_plan *q = inside(p, s, k);
+        if (!q || !first_time(r, q)) continue;
+        if (!plan_ns(q, &ns) || !tell(r, q, depth + 1, all > 0 ? share * ns / all : 0)) return false;
+    }
     return true;
 }
 

@@ -1,64 +1,8 @@
 /* How often the steps of differentiated loops run, counted by a function that the step calls, against tn_schedule_cost.
  */
-#include "unit/tracing.h"
-
-#include "tansy/loops.h"
-#include "tansy/ops.h"
+#include "unit/counted_loop.h"
 
 #include <stdio.h>
-
-enum { WIDE = 2 };
-
-static int tick(void *user, const void *const *in, void *const *out) {
-    int64_t *calls = user;
-    ++*calls;
-    memcpy(out[0], in[0], WIDE * sizeof(double));
-    return 0;
-}
-
-typedef struct model {
-    tn_ctx *c;
-    const char *schedule;
-    int64_t steps;
-    bool by_condition;
-    tn_val w, limit;
-} model;
-
-/* What is counted has no derivative, and what it gives is read by every derivative. */
-static tn_val counted(model *m, tn_val y) {
-    const tn_val frozen = tn_stop_gradient(y), z = tn_external(m->c, "tick", 1, &frozen);
-    return tn_add(tn_mul(tn_sin(tn_mul(m->w, y)), tn_add(1.0, tn_mul(0.1, z))), 0.2);
-}
-
-static void step(tn_val i, const tn_val *carry, tn_val *next, void *user) {
-    (void)i;
-    next[0] = counted(user, carry[0]);
-}
-
-static tn_val going(const tn_val *carry, void *user) {
-    const model *m = user;
-    return tn_lt(carry[1], m->limit);
-}
-
-static void go(const tn_val *carry, tn_val *next, void *user) {
-    next[0] = counted(user, carry[0]);
-    next[1] = tn_add(carry[1], 1);
-}
-
-static tn_val loss(const tn_val *in, void *user) {
-    model *m = user;
-    const tn_loop_options o = {.size = sizeof o, .schedule = m->schedule};
-    tn_val out[2];
-    m->w = in[0];
-    if (m->by_condition) {
-        const tn_val init[2] = {in[1], TN_VAL(0)};
-        m->limit = tn_full(m->c, tn_i64(), m->steps);
-        tn_while_loop(m->c, going, go, m, 2, init, out, &o);
-    } else {
-        tn_fori(m->c, 0, m->steps, step, m, 1, &in[1], out, &o);
-    }
-    return tn_sum(tn_cos(out[0]));
-}
 
 static const double data[6][WIDE] = {{0.7, -0.4}, {0.3, 0.9}, {1, 0.5}, {-0.5, 1}, {0.25, -1}, {2, 0.125}};
 
@@ -123,7 +67,7 @@ static void test_first_order(void **state) {
             for (int64_t n = 0; n <= 40; n = n < 6 ? n + 1 : n * 2 - 1) {
                 if (kind ? !row[r].unknown : !row[r].known) continue;
                 tn_ctx *c = checked();
-                model m = {.c = c, .schedule = row[r].schedule, .steps = n, .by_condition = kind};
+                model m = {.c = c, .schedule = row[r].schedule, .steps = n, .by_condition = kind, .ticks = true};
                 double out[16], all[16];
                 tn_fn *f = traced(&m), *g = tn_grad(f, tn_wrt(0, 1), NULL);
                 const tn_schedule_counts k = told(c, &m);
@@ -152,7 +96,7 @@ static void test_second_order(void **state) {
             char name[32];
             tn_ctx *c = checked();
             (void)snprintf(name, sizeof name, "revolve:%d", (int)slots[s]);
-            model m = {.c = c, .schedule = name, .steps = n};
+            model m = {.c = c, .schedule = name, .steps = n, .ticks = true};
             double out[16], with[16], all[16];
             tn_fn *f = traced(&m), *g = tn_grad(f, tn_wrt(1), NULL);
             inside k = {.f = g};
@@ -164,7 +108,7 @@ static void test_second_order(void **state) {
             if (both != 2 * once || got != once + n) /* without the value, its backward sweep is dead */
                 fail_msg("%s, %d steps: %d run, %d with the value; one reverse mode %d", m.schedule, (int)n, (int)got,
                          (int)both, (int)once);
-            model plain = {.c = checked(), .steps = n};
+            model plain = {.c = checked(), .steps = n, .ticks = true};
             k.f = tn_grad(traced(&plain), tn_wrt(1), NULL);
             (void)steps_of(tn_grad(tn_trace(plain.c, against, &k, 3, t), tn_wrt(1), NULL), all);
             assert_memory_equal(out, all, WIDE * sizeof(double));
@@ -206,7 +150,7 @@ static size_t sixteen_slots(order what, int64_t nweight, int64_t nbuffer) {
     size_t bytes[2];
     for (int k = 0; k < 2; k++) {
         tn_ctx *c = tn_ctx_new(NULL);
-        model m = {.c = c, .schedule = k ? "revolve:20" : "revolve:4", .steps = 60};
+        model m = {.c = c, .schedule = k ? "revolve:20" : "revolve:4", .steps = 60, .ticks = true};
         const tn_type t[4] = {tn_f64(nweight), tn_f64(WIDE), tn_f64(nbuffer), tn_f64(WIDE)};
         tn_fn *f = tn_trace(c, recorded, &m, 3, t), *g = tn_grad(f, tn_wrt(0, 1), NULL);
         if (what == FORWARD) g = tn_jvp(g, tn_wrt(0, 1));
