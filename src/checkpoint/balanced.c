@@ -9,6 +9,7 @@ typedef struct walk {
     uint8_t
         *remade; /* per equation: to make its values of what is had or kept for them costs no more than keeping them */
     uint8_t *wanted; /* per value: had behind the boundary, as far as is decided */
+    uint8_t *had;    /* per value: saved by the plan that is to be bettered */
     uint32_t *seen;  /* per value: 1 + the last equation that looked at it */
 } walk;
 
@@ -26,7 +27,8 @@ static bool look_at_operands(const walk *w, const tn_i_eqn *e, search *s) {
     for (uint32_t k = 0; k < tn_i_made_of(e); k++) {
         const tn_i_var u = tn_i_in(q->f, e)[k];
         const uint32_t def = q->f->val[u].def;
-        if (w->seen[u] == s->stamp || w->wanted[u] || def >= TN_DEF_LITERAL || !tn_i_makes_known(q, def)) continue;
+        if (w->seen[u] == s->stamp || w->wanted[u] || w->had[u] || def >= TN_DEF_LITERAL || !tn_i_makes_known(q, def))
+            continue;
         if (s->n == LOOKS) return false;
         w->seen[u] = s->stamp;
         s->at[s->n++] = u;
@@ -52,6 +54,7 @@ static double again(const walk *w, uint32_t i, double limit) {
 
 static void find_remade(const walk *w) {
     const tn_fn *f = w->p->q->f;
+    memset(w->seen, 0, f->nval * sizeof *w->seen);
     for (uint32_t i = 0; i < f->neqn; i++) {
         const tn_i_eqn *e = &f->eqn[i];
         double keep = 0;
@@ -88,19 +91,41 @@ static double decide(const walk *w, uint8_t *save) {
     return sum;
 }
 
+/* What a later equation made dear may be kept for an earlier one anyway (a product behind a cheap function of it): each
+ * further look knows what the one before kept, and is taken while it betters the plan. */
+enum { PASSES = 4 };
+
+static void better(const walk *w, uint8_t *save, uint8_t *next, double *ns) {
+    const uint32_t n = w->p->q->f->nval;
+    for (int pass = 1; pass < PASSES; pass++) {
+        memcpy(w->had, save, n);
+        memcpy(w->wanted, w->p->q->needed, n);
+        find_remade(w);
+        const double found = decide(w, next);
+        if (!(found < *ns)) return;
+        *ns = found;
+        memcpy(save, next, n);
+    }
+}
+
 static bool plan_at(const tn_i_prices *p, uint8_t *save, double *ns) {
     const tn_fn *f = p->q->f;
+    uint8_t *next = tn_i_alloc(f->ctx, f->nval);
     const walk w = {.p = p,
                     .remade = tn_i_alloc(f->ctx, f->neqn),
                     .wanted = tn_i_alloc(f->ctx, f->nval),
+                    .had = tn_i_alloc(f->ctx, f->nval),
                     .seen = tn_i_alloc_array(f->ctx, f->nval, sizeof *w.seen)};
-    const bool ok = w.remade && w.wanted && w.seen;
+    const bool ok = next && w.remade && w.wanted && w.had && w.seen;
     if (ok) {
         find_remade(&w);
         *ns = decide(&w, save);
+        better(&w, save, next, ns);
     }
+    tn_i_free(f->ctx, next, f->nval);
     tn_i_free(f->ctx, w.remade, f->neqn);
     tn_i_free(f->ctx, w.wanted, f->nval);
+    tn_i_free(f->ctx, w.had, f->nval);
     tn_i_free(f->ctx, w.seen, f->nval * sizeof *w.seen);
     return ok;
 }

@@ -321,17 +321,20 @@ static tn_i_var reciprocal(tn_i_builder *b, tn_i_var y) {
     return tn_i_broadcast(b, one_over, to.rank, to.dim, dim);
 }
 
-/* dx (1/y) - dy (x/y)(1/y): the linear program divides nothing, however many tangents it is applied to; y*y would
- * leave the range of numbers earlier.  By a constant it stays the quotient, which is rounded once. */
+/* (dx - dy (x/y)) (1/y): the linear program divides nothing, however many tangents it is applied to, and of full size
+ * it reads the quotient alone, which others may want as well; y*y would leave the range of numbers earlier.  By a
+ * constant it stays the quotient, which is rounded once. */
 static void jvp_div(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
+    tn_i_builder *b = r->b;
     if (din[1] == TN_NOVAR) {
-        dout[0] = tn_i_op2(r->b, TN_P_div, din[0], r->in[1]);
+        dout[0] = tn_i_op2(b, TN_P_div, din[0], r->in[1]);
         return;
     }
-    const tn_i_var one_over = reciprocal(r->b, r->in[1]);
-    const tn_i_var ratio = tn_i_op2(r->b, TN_P_mul, r->out[0], one_over);
-    dout[0] = tn_i_mul_by(r, din[1], tn_i_op1(r->b, TN_P_neg, ratio));
-    if (din[0] != TN_NOVAR) dout[0] = tn_i_add_values(r->b, tn_i_mul_by(r, din[0], one_over), dout[0]);
+    const tn_i_var one_over = reciprocal(b, r->in[1]);
+    if (din[0] == TN_NOVAR)
+        dout[0] = tn_i_mul_by(r, din[1], tn_i_op1(b, TN_P_neg, tn_i_op2(b, TN_P_mul, r->out[0], one_over)));
+    else
+        dout[0] = tn_i_mul_by(r, tn_i_op2(b, TN_P_sub, din[0], tn_i_mul_by(r, din[1], r->out[0])), one_over);
 }
 
 static void transpose_div(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {

@@ -221,6 +221,80 @@ static tn_val with_callback(const tn_val *in, void *user) {
     return tn_checkpoint(deep, (&(const tn_policy){.size = sizeof(tn_policy), .callback = never}), NULL, 1, in);
 }
 
+static double residual_bytes(const tn_fn *f, const char *policy) {
+    const tn_policy p = {.size = sizeof p, .name = policy};
+    tn_residuals *r = tn_saved_residuals(f, NULL, &p);
+    assert_made(f->ctx, r);
+    tn_residual_totals t = {.size = sizeof t};
+    assert_int_equal(tn_residuals_total(r, &t), TN_OK);
+    tn_residuals_free(r);
+    return t.residual_bytes;
+}
+
+/* One head of attention over 128 positions, with the residual connection: x, wq, wk, wv, wo. */
+static tn_val attention(const tn_val *in, void *user) {
+    (void)user;
+    tn_val q = tn_matmul(in[0], in[1]), k = tn_matmul(in[0], in[2]), v = tn_matmul(in[0], in[3]);
+    tn_val t = tn_mul(tn_matmul(q, tn_matrix_transpose(k)), 0.17677669f);
+    tn_val most = tn_stop_gradient(tn_max_axis(t, 1, true));
+    tn_val e = tn_exp(tn_sub(t, most));
+    tn_val a = tn_div(e, tn_sum_axis(e, 1, true));
+    tn_val d = tn_add(tn_matmul(tn_matmul(a, v), in[4]), in[0]);
+    return tn_sum(tn_square(d));
+}
+
+/* The quotient and what it is made of are enough for its derivative: JAX 0.10 keeps as much (print_saved_residuals of
+ * the same equations: three products of 16,384 bytes, exp and div of 65,536, one more product, the sums and their
+ * squares' reciprocals, and what is squared). */
+static void a_quotient_is_kept_once(void **state) {
+    (void)state;
+    tn_ctx *c = checked();
+    tn_fn *f = tn_trace(c, attention, NULL,
+                        TN_ARGS(tn_f32(128, 64), tn_f32(64, 32), tn_f32(64, 32), tn_f32(64, 32), tn_f32(32, 64)));
+    assert_made(c, f);
+    assert_true(residual_bytes(f, "everything_saveable") <= 4 * 16384 + 2 * 65536 + 2 * 512 + 32768);
+    tn_ctx_free(c);
+}
+
+enum { CHEAP = 9 };
+static tn_val cheap(int kind, tn_val a, tn_val v) {
+    switch (kind) {
+    case 0: return tn_square(a);
+    case 1: return tn_integer_pow(a, 3);
+    case 2: return tn_square(tn_mul(a, v));
+    case 3: return tn_mul(tn_mul(a, a), a);
+    case 4: return tn_mul(tn_add(tn_mul(a, 0.5), 1), a);
+    case 5: return tn_square(tn_square(a));
+    case 6: return tn_mul(tn_mul(tn_neg(a), a), v);
+    case 7: return tn_sub(tn_mul(a, tn_square(a)), a);
+    default: return tn_square(tn_mul(tn_add(tn_square(a), 1), a));
+    }
+}
+
+/* Three layers of a product and cheap functions of it: x, three matrices and a vector. */
+static tn_val cheap_layers(const tn_val *in, void *user) {
+    tn_val y = in[0];
+    for (int i = 1; i <= 3; i++) y = cheap(*(const int *)user, tn_matmul(y, in[i]), in[4]);
+    return tn_sum(y);
+}
+
+static void cheap_functions_are_not_kept_beside_products(void **state) {
+    (void)state;
+    tn_ctx *c = checked();
+    for (int n = 64; n <= 128; n *= 2)
+        for (int kind = 0; kind < CHEAP; kind++) {
+            const tn_type m = tn_f64(n, n);
+            tn_fn *f = tn_trace(c, cheap_layers, &kind, TN_ARGS(m, m, m, m, tn_f64(n)));
+            assert_made(c, f);
+            const double products = 3.0 * n * n * sizeof(double);
+            if (residual_bytes(f, "balanced") > products || residual_bytes(f, "min_cut") > products)
+                fail_msg("function %d, n = %d: balanced keeps %g bytes, the products are %g", kind, n,
+                         residual_bytes(f, "balanced"), products);
+            tn_fn_free(f);
+        }
+    tn_ctx_free(c);
+}
+
 static void regions_want_a_named_policy(void **state) {
     (void)state;
     tn_ctx *c = checked();
@@ -232,10 +306,15 @@ static void regions_want_a_named_policy(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rules_save_what_they_say),           cmocka_unit_test(unknown_policies_are_refused),
-        cmocka_unit_test(every_policy_has_the_same_gradient), cmocka_unit_test(regions_recompute),
-        cmocka_unit_test(regions_have_the_same_gradient),     cmocka_unit_test(regions_keep_their_meaning),
+        cmocka_unit_test(rules_save_what_they_say),
+        cmocka_unit_test(unknown_policies_are_refused),
+        cmocka_unit_test(every_policy_has_the_same_gradient),
+        cmocka_unit_test(regions_recompute),
+        cmocka_unit_test(regions_have_the_same_gradient),
+        cmocka_unit_test(regions_keep_their_meaning),
         cmocka_unit_test(regions_want_a_named_policy),
+        cmocka_unit_test(a_quotient_is_kept_once),
+        cmocka_unit_test(cheap_functions_are_not_kept_beside_products),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -185,7 +185,8 @@ def arc(x, y):
     return y / r, -x / r, -2 * x * y / r**2, (x - y) * (x + y) / r**2, 2 * x * y / r**2
 
 
-family("atan2", pairs(PLAIN, PLAIN, 16) + pairs(of(-500, -300, 100, 300, 510), of(-510, -290, 110, 310, 500), 16) + pairs(NEAR, NEAR, 24), arc, nin=2)
+BESIDE_DIAGONALS = [(1.3125, 1.3125 + 2**-20), (-3.71875, 3.71875 + 2**-19), (96.59375, -96.59375 - 2**-14)]
+family("atan2", BESIDE_DIAGONALS + pairs(PLAIN, PLAIN, 16) + pairs(of(-500, -300, 100, 300, 510), of(-510, -290, 110, 310, 500), 16) + pairs(NEAR, NEAR, 24), arc, nin=2)
 
 
 def power(x, y):
