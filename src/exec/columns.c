@@ -1,13 +1,16 @@
-/* Programs over many short rows: [n] and [n, few], as vmap makes them of a function of few numbers.  Loops of few steps
- * around loops of many are slow, and slices and concatenations of short rows are passes over memory.  So each array
- * [n, few] becomes `few` arrays [n], its columns: slices, concatenations and transposes choose columns, reductions of
- * rows are sums of columns, constants are numbers, and what is left is elementwise over n, which runs as one nest.
+/* Programs over arrays with short dimensions: [n, few], as vmap makes them of a function of few numbers, positions
+ * [n, 3], differences of all pairs [n, n, 3] or [3, n, n].  Loops of few steps around or within loops of many are slow,
+ * and slices and concatenations of short rows are passes over memory.  So each array becomes one array over its long
+ * dimensions for each index of its short ones, its columns: slices, concatenations and transposes choose columns,
+ * reductions over short dimensions are sums of columns, constants are numbers, and what is left is elementwise, or
+ * moves long dimensions, of each column alone (columns_fit.c says which programs).
  *
- * Sums of rows keep the order of nest.h.  A product of the linear program with a number that is 0, as a basis has them,
- * is left out like the tangent of an input that is not differentiated: docs/execution.md, "Columns".  Gathers of rows
- * are lookups of their columns (lookup.h). */
+ * Sums keep the order of nest.h.  A product of the linear program with a number that is 0, as a basis has them, is left
+ * out like the tangent of an input that is not differentiated: docs/execution.md, "Columns".  Gathers of rows are
+ * lookups of their columns (lookup.h). */
 #include "exec/columns.h"
 
+#include "exec/columns_fit.h"
 #include "exec/fuse.h"
 #include "exec/lookup.h"
 #include "exec/plan.h"
@@ -17,19 +20,17 @@
 #include <math.h>
 #include <string.h>
 
-enum { LEAST = 16, MOST_COLUMNS = 64, MOST_NUMBERS = 1024, MOST_CELLS = 1 << 14, LEAST_MOVES = 3, MOST_ASIDE = 16 };
-
-/* A column, or an element that is the same in all rows. */
+/* A column, or an element that is the same in all its places. */
 typedef struct cell {
     tn_i_var v;
-    bool wide; /* of type [n], else of rank 0 */
+    bool wide; /* of its array's long dimensions, else of rank 0 */
     bool none; /* a 0 of the linear program */
 } cell;
 
 typedef struct columns {
     const tn_fn *f;
     tn_i_builder *b;
-    int64_t n;
+    tn_i_long l;
     cell *cell;
     size_t ncell, ccell;
     size_t *first; /* of each value of f */
@@ -37,100 +38,15 @@ typedef struct columns {
 } columns;
 
 static const tn_type *type_of(const tn_fn *f, tn_i_var v) { return f->val[v].type; }
-static bool is_long(const tn_type *t, int64_t n) { return t->rank > 0 && t->dim[0] == n; }
 
-static int64_t width(const tn_type *t, int64_t n) {
-    int64_t k = 1;
-    for (int d = is_long(t, n); d < t->rank; d++) k *= t->dim[d];
-    return k;
-}
-
-/* ---- which programs ---------------------------------------------------------------------- */
-
-static bool few(const tn_type *t, int64_t n) {
-    if (tn_i_has_steps(t) || tn_i_count(t) == 0) return false;
-    for (int d = is_long(t, n); d < t->rank; d++)
-        if (t->dim[d] > MOST_NUMBERS) return false;
-    return width(t, n) <= (is_long(t, n) ? MOST_COLUMNS : MOST_NUMBERS);
-}
-
-static bool has_axis(const tn_i_param *p, int64_t axis) {
-    for (uint32_t k = 0; k < p->n; k++)
-        if (p->u.ints[k] == axis) return true;
-    return false;
-}
-
-static bool moves_rows_whole(const tn_fn *f, const tn_i_eqn *e, int64_t n) {
-    const tn_i_param *p = tn_i_p(e);
-    const tn_type *in = type_of(f, tn_i_in(f, e)[0]), *out = type_of(f, e->out);
-    const bool from = is_long(in, n), to = is_long(out, n);
-    if (e->prim->id == TN_P_slice_add && is_long(type_of(f, tn_i_in(f, e)[1]), n) != from) return false;
-    if (e->prim->rows) return to ? tn_i_rows_of(f, e) == (from ? TN_ROWS_OWN : TN_ROWS_ALIKE) : !from;
-    return e->prim->fold == TN_FOLD_SUM && out->dtype != TN_BOOL && from == to && width(in, n) <= MOST_COLUMNS &&
-           !(from && has_axis(&p[0], 0));
-}
-
-static bool fits(const tn_fn *f, const tn_i_eqn *e, int64_t n, uint32_t *moves) {
-    if (e->nout != 1 || !few(type_of(f, e->out), n)) return false;
-    if (e->prim->effect && e->prim->effect(tn_i_p(e))) return false;
-    for (uint32_t k = 0; k < e->nin; k++)
-        if (!few(type_of(f, tn_i_in(f, e)[k]), n)) return false;
-    if (e->prim->id == TN_P_constant) return true;
-    if (e->prim->id == TN_P_iota) return !is_long(type_of(f, e->out), n) || tn_i_p(e)[2].u.i != 0;
-    if (e->prim->flags & TN_F_ELEMENTWISE) return true;
-    if (e->nin == 0 || !moves_rows_whole(f, e, n)) return false;
-    *moves += e->prim->id == TN_P_concatenate || e->prim->id == TN_P_slice_add;
-    return true;
-}
-
-/* An equation that takes no part: it reads inputs, what others like it make, and single columns. */
-static bool stands_aside(const tn_fn *f, const tn_i_eqn *e, int64_t n, const uint8_t *own) {
-    if (e->prim->flags & (TN_F_LOOP | TN_F_OFFLOAD) || tn_i_eqn_effect(e)) return false;
-    for (uint32_t k = 0; k < e->nin; k++) {
-        const tn_i_var v = tn_i_in(f, e)[k];
-        if (own[v] && !(is_long(type_of(f, v), n) && width(type_of(f, v), n) == 1)) return false;
-    }
-    return true;
-}
-
-/* A view of what is in memory anyway, across its rows. */
-static bool looks_across(const tn_fn *f, const tn_i_eqn *e, int64_t n, const uint8_t *own) {
-    const tn_i_var v = e->nin == 1 ? tn_i_in(f, e)[0] : TN_NOVAR;
-    return v != TN_NOVAR && e->nout == 1 && (e->prim->flags & TN_F_VIEW) && !tn_i_is_literal(f, v) && !own[v] &&
-           !is_long(type_of(f, v), n);
-}
-
-/* How long the columns of f would be; 0: it is no such program.  own: of each value, that an equation of columns makes
- * it. */
-static int64_t rows_of(const tn_fn *f, uint8_t *own) {
-    int64_t n = 0, cells = 0;
-    uint32_t moves = 0, aside = 0;
-    for (uint32_t i = 0; i < f->neqn; i++)
-        for (uint32_t v = f->eqn[i].out; v < f->eqn[i].out + f->eqn[i].nout; v++) {
-            const tn_type *t = type_of(f, v);
-            if (t->rank && t->dim[0] > n) n = t->dim[0];
-        }
-    if (n < LEAST) return 0;
-    for (uint32_t i = 0; i < f->neqn; i++) {
-        const tn_i_eqn *e = &f->eqn[i];
-        if (looks_across(f, e, n, own)) continue;
-        if (fits(f, e, n, &moves)) {
-            own[e->out] = 1;
-            cells += width(type_of(f, e->out), n);
-        } else if (!stands_aside(f, e, n, own) || ++aside > MOST_ASIDE)
-            return 0;
-    }
-    for (uint32_t j = 0; j < f->nout; j++)
-        if (own[f->out[j]] && width(type_of(f, f->out[j]), n) > MOST_COLUMNS) return 0;
-    return moves >= LEAST_MOVES && cells <= MOST_CELLS ? n : 0;
-}
+static int64_t width_of(const columns *c, tn_i_var v) { return tn_i_columns_width(type_of(c->f, v), c->l); }
 
 /* ---- cells ------------------------------------------------------------------------------------- */
 
 static cell *cells_of(const columns *c, tn_i_var v) { return c->cell + c->first[v]; }
 
 static bool add_cells(columns *c, tn_i_var v) {
-    const size_t n = (size_t)width(type_of(c->f, v), c->n);
+    const size_t n = (size_t)width_of(c, v);
     if (!tn_i_grow(c->b->ctx, (void **)&c->cell, &c->ccell, c->ncell + n, sizeof *c->cell)) return false;
     c->first[v] = c->ncell;
     c->ncell += n;
@@ -139,41 +55,82 @@ static bool add_cells(columns *c, tn_i_var v) {
 
 static cell nothing(const columns *c, int dtype) { return (cell){tn_i_literal_f64(c->b, dtype, 0), false, true}; }
 
-/* In memory: each column a view. */
-static void take(columns *c, tn_i_var v, tn_i_var x) {
-    const tn_type *t = type_of(c->f, v);
-    const int from = is_long(t, c->n);
-    const int64_t count = width(t, c->n);
-    int64_t start[TN_MAX_RANK] = {0}, limit[TN_MAX_RANK];
-    for (int64_t k = 0; k < count; k++) {
-        int64_t at = k;
-        for (int d = t->rank; d-- > from;) {
-            start[d] = at % t->dim[d];
-            limit[d] = start[d] + 1;
-            at /= t->dim[d];
-        }
-        if (from) limit[0] = c->n;
-        const tn_i_var part = t->rank ? tn_i_slice(c->b, x, start, limit, NULL) : x;
-        cells_of(c, v)[k] = (cell){tn_i_reshape(c->b, part, from, &c->n), from, false};
+/* Of column k, which has one index of each short dimension: that, and 0 in long ones; and back. */
+static void index_of(const columns *c, const tn_type *t, int64_t k, int64_t *index) {
+    for (int d = t->rank; d-- > 0;) {
+        const bool is_long = tn_i_is_long(c->l, t, d);
+        index[d] = is_long ? 0 : k % t->dim[d];
+        k /= is_long ? 1 : t->dim[d];
     }
 }
 
-static tn_i_var widened(const columns *c, cell x) { return x.wide ? x.v : tn_i_broadcast(c->b, x.v, 1, &c->n, NULL); }
+static int64_t column_of(const columns *c, const tn_type *t, const int64_t *index) {
+    int64_t k = 0;
+    for (int d = 0; d < t->rank; d++)
+        if (!tn_i_is_long(c->l, t, d)) k = k * t->dim[d] + index[d];
+    return k;
+}
 
-/* All rows of v again. */
-static tn_i_var whole(columns *c, tn_i_var v) {
+/* In memory: each column a view. */
+static void take(columns *c, tn_i_var v, tn_i_var x) {
     const tn_type *t = type_of(c->f, v);
-    const int64_t count = width(t, c->n), zero = 0;
-    tn_i_var part[MOST_COLUMNS];
-    const cell *x = cells_of(c, v);
-    bool wide = is_long(t, c->n);
-    if (wide && t->rank == 1) return widened(c, x[0]);
+    const tn_type to = tn_i_column_type(t, c->l);
+    const int64_t count = width_of(c, v);
+    int64_t start[TN_MAX_RANK], limit[TN_MAX_RANK];
     for (int64_t k = 0; k < count; k++) {
-        const int64_t shape[2] = {c->n, 1}, one = 1;
-        part[k] = wide ? tn_i_broadcast(c->b, widened(c, x[k]), 2, shape, &zero)
-                       : tn_i_broadcast(c->b, x[k].v, 1, &one, NULL);
+        index_of(c, t, k, start);
+        for (int d = 0; d < t->rank; d++) limit[d] = tn_i_is_long(c->l, t, d) ? t->dim[d] : start[d] + 1;
+        const tn_i_var part = t->rank ? tn_i_slice(c->b, x, start, limit, NULL) : x;
+        cells_of(c, v)[k] = (cell){tn_i_reshape(c->b, part, to.rank, to.dim), to.rank > 0, false};
     }
-    const tn_i_var all = count > 1 ? tn_i_concatenate(c->b, (uint32_t)count, part, wide) : part[0];
+}
+
+static tn_i_var widened(const columns *c, cell x, const tn_type *to) {
+    return x.wide || !to->rank ? x.v : tn_i_broadcast(c->b, x.v, to->rank, to->dim, NULL);
+}
+
+/* Columns k .. of v that share the indices before dimension d, put together; of v's rank. */
+static tn_i_var together(columns *c, tn_i_var v, int d, int64_t k) {
+    const tn_type *t = type_of(c->f, v);
+    while (d < t->rank && tn_i_is_long(c->l, t, d)) d++;
+    if (d == t->rank) {
+        const tn_type to = tn_i_column_type(t, c->l);
+        int64_t shape[TN_MAX_RANK], dims[TN_MAX_RANK];
+        int n = 0;
+        for (int i = 0; i < t->rank; i++) {
+            shape[i] = tn_i_is_long(c->l, t, i) ? t->dim[i] : 1;
+            if (shape[i] > 1) dims[n++] = i;
+        }
+        return tn_i_broadcast(c->b, widened(c, cells_of(c, v)[k], &to), t->rank, shape, dims);
+    }
+    int64_t inner = 1;
+    for (int i = d + 1; i < t->rank; i++) inner *= !tn_i_is_long(c->l, t, i) ? t->dim[i] : 1;
+    tn_i_var part[MOST_COLUMNS];
+    for (int64_t i = 0; i < t->dim[d]; i++) part[i] = together(c, v, d + 1, k + i * inner);
+    return t->dim[d] > 1 ? tn_i_concatenate(c->b, (uint32_t)t->dim[d], part, d) : part[0];
+}
+
+/* All of v again: of the last short dimensions at once where they stand side by side, which is one pass over memory. */
+static tn_i_var whole(columns *c, tn_i_var v) {
+    const tn_type *t = type_of(c->f, v), to = tn_i_column_type(t, c->l);
+    const int64_t count = width_of(c, v);
+    int first = 0, last = t->rank;
+    while (first < t->rank && tn_i_is_long(c->l, t, first)) first++;
+    while (last > 0 && tn_i_is_long(c->l, t, last - 1)) last--;
+    if (first >= last) return widened(c, cells_of(c, v)[0], &to);
+    for (int d = first; d < last; d++)
+        if (tn_i_is_long(c->l, t, d)) return together(c, v, 0, 0);
+    int64_t shape[TN_MAX_RANK], dims[TN_MAX_RANK];
+    int n = 0;
+    for (int d = 0; d < t->rank; d++) {
+        if (d > first && d < last) continue;
+        if (d != first) dims[n < first ? n : n - 1] = n;
+        shape[n++] = d == first ? 1 : t->dim[d];
+    }
+    tn_i_var part[MOST_COLUMNS];
+    for (int64_t k = 0; k < count; k++)
+        part[k] = tn_i_broadcast(c->b, widened(c, cells_of(c, v)[k], &to), n, shape, dims);
+    const tn_i_var all = count > 1 ? tn_i_concatenate(c->b, (uint32_t)count, part, first) : part[0];
     return tn_i_reshape(c->b, all, t->rank, t->dim);
 }
 
@@ -190,10 +147,12 @@ static bool known_finite(const columns *c, cell x) {
 }
 
 static cell emit_like(columns *c, const tn_i_eqn *e, const cell *x) {
+    const tn_type none = {.rank = 0}, *to = &none;
     tn_i_var in[4];
-    bool wide = false;
-    for (uint32_t k = 0; k < e->nin; k++) wide |= x[k].wide;
-    for (uint32_t k = 0; k < e->nin; k++) in[k] = wide ? widened(c, x[k]) : x[k].v;
+    for (uint32_t k = 0; k < e->nin && !c->b->failed; k++)
+        if (x[k].wide) to = tn_i_vtype(c->b, x[k].v);
+    const tn_type shape = *to;
+    for (uint32_t k = 0; k < e->nin; k++) in[k] = widened(c, x[k], &shape);
     const tn_i_var v = tn_i_emit_like(c->b, e, in);
     return (cell){v, v != TN_NOVAR && tn_i_vtype(c->b, v)->rank > 0, false};
 }
@@ -242,7 +201,7 @@ static cell element(columns *c, const tn_i_eqn *e, const cell *x) {
 
 static void elementwise(columns *c, const tn_i_eqn *e) {
     const tn_i_var *in = tn_i_in(c->f, e);
-    const int64_t count = width(type_of(c->f, e->out), c->n);
+    const int64_t count = width_of(c, e->out);
     for (int64_t k = 0; k < count && !c->b->failed; k++) {
         cell x[4];
         for (uint32_t i = 0; i < e->nin; i++) {
@@ -254,22 +213,6 @@ static void elementwise(columns *c, const tn_i_eqn *e) {
 }
 
 /* ---- what moves ----------------------------------------------------------------------------------------- */
-
-/* The index of column k of type t, but along the rows, which is 0; and back. */
-static void index_of(const tn_type *t, int64_t n, int64_t k, int64_t *index) {
-    const int from = is_long(t, n);
-    index[0] = 0;
-    for (int d = t->rank; d-- > from;) {
-        index[d] = k % t->dim[d];
-        k /= t->dim[d];
-    }
-}
-
-static int64_t column_of(const tn_type *t, int64_t n, const int64_t *index) {
-    int64_t k = 0;
-    for (int d = is_long(t, n); d < t->rank; d++) k = k * t->dim[d] + index[d];
-    return k;
-}
 
 /* The operand, and its index, of which the element at `to` of e's output is a copy. */
 static uint32_t source(const columns *c, const tn_i_eqn *e, const int64_t *to, int64_t *from) {
@@ -293,19 +236,94 @@ static uint32_t source(const columns *c, const tn_i_eqn *e, const int64_t *to, i
         while (from[p[0].u.i] >= type_of(c->f, in[i])->dim[p[0].u.i])
             from[p[0].u.i] -= type_of(c->f, in[i++])->dim[p[0].u.i];
         break;
-    default: /* reshape */ index_of(t, c->n, column_of(out, c->n, to), from); break;
+    default: /* reshape */ index_of(c, t, column_of(c, out, to), from); break;
     }
     return i;
 }
 
+/* The place of long dimension d among those of t. */
+static int place(const columns *c, const tn_type *t, int64_t d) {
+    int n = 0;
+    for (int i = 0; i < d; i++) n += tn_i_is_long(c->l, t, i);
+    return n;
+}
+
+static tn_i_var repeat_column(columns *c, const tn_i_eqn *e, tn_i_var x) {
+    const tn_type *t = type_of(c->f, tn_i_in(c->f, e)[0]), *out = type_of(c->f, e->out);
+    const tn_type to = tn_i_column_type(out, c->l);
+    int64_t dims[TN_MAX_RANK];
+    int n = 0;
+    for (int d = 0; d < t->rank; d++)
+        if (tn_i_is_long(c->l, t, d)) dims[n++] = place(c, out, tn_i_p(e)[1].u.ints[d]);
+    return n == to.rank ? x : tn_i_broadcast(c->b, x, to.rank, to.dim, dims);
+}
+
+static tn_i_var permute_column(columns *c, const tn_i_eqn *e, tn_i_var x) {
+    const tn_type *t = type_of(c->f, tn_i_in(c->f, e)[0]), *out = type_of(c->f, e->out);
+    int64_t perm[TN_MAX_RANK];
+    int n = 0;
+    bool same = true;
+    for (int d = 0; d < out->rank; d++) {
+        if (!tn_i_is_long(c->l, out, d)) continue;
+        perm[n] = place(c, t, tn_i_p(e)[0].u.ints[d]);
+        same &= perm[n] == n;
+        n++;
+    }
+    return same ? x : tn_i_permute(c->b, x, perm);
+}
+
+static tn_i_var slice_column(columns *c, const tn_i_eqn *e, tn_i_var x) {
+    const tn_type *t = type_of(c->f, tn_i_in(c->f, e)[0]), *out = type_of(c->f, e->out);
+    const tn_i_param *p = tn_i_p(e);
+    int64_t start[TN_MAX_RANK], limit[TN_MAX_RANK], step[TN_MAX_RANK];
+    int n = 0;
+    bool same = true;
+    for (int d = 0; d < t->rank; d++) {
+        if (!tn_i_is_long(c->l, t, d)) continue;
+        start[n] = p[0].u.ints[d];
+        limit[n] = p[1].u.ints[d];
+        step[n++] = p[2].kind == TN_K_NONE ? 1 : p[2].u.ints[d];
+        same &= out->dim[d] == t->dim[d];
+    }
+    return same ? x : tn_i_slice(c->b, x, start, limit, step);
+}
+
+/* Column k of what e joins along a long dimension. */
+static tn_i_var join_columns(columns *c, const tn_i_eqn *e, int64_t k) {
+    tn_i_var part[MOST_JOINED];
+    for (uint32_t i = 0; i < e->nin; i++) {
+        const tn_i_var v = tn_i_in(c->f, e)[i];
+        const tn_type to = tn_i_column_type(type_of(c->f, v), c->l);
+        part[i] = widened(c, cells_of(c, v)[k], &to);
+    }
+    return tn_i_concatenate(c->b, e->nin, part, place(c, type_of(c->f, e->out), tn_i_p(e)[0].u.i));
+}
+
+/* What e does to the long dimensions of a column x that it moves. */
+static tn_i_var moved_column(columns *c, const tn_i_eqn *e, tn_i_var x) {
+    switch (e->prim->id) {
+    case TN_P_broadcast_in_dim: return repeat_column(c, e, x);
+    case TN_P_transpose: return permute_column(c, e, x);
+    case TN_P_slice: return slice_column(c, e, x);
+    default: return x;
+    }
+}
+
 static void move(columns *c, const tn_i_eqn *e) {
     const tn_type *out = type_of(c->f, e->out);
-    const int64_t count = width(out, c->n);
-    for (int64_t k = 0; k < count; k++) {
+    const int64_t count = width_of(c, e->out);
+    const bool joins = e->prim->id == TN_P_concatenate && tn_i_is_long(c->l, out, tn_i_p(e)[0].u.i);
+    for (int64_t k = 0; k < count && !c->b->failed; k++) {
         int64_t to[TN_MAX_RANK], from[TN_MAX_RANK] = {0};
-        index_of(out, c->n, k, to);
+        if (joins) {
+            cells_of(c, e->out)[k] = (cell){join_columns(c, e, k), true, false};
+            continue;
+        }
+        index_of(c, out, k, to);
         const tn_i_var v = tn_i_in(c->f, e)[source(c, e, to, from)];
-        cells_of(c, e->out)[k] = cells_of(c, v)[column_of(type_of(c->f, v), c->n, from)];
+        cell x = cells_of(c, v)[column_of(c, type_of(c->f, v), from)];
+        if (x.wide) x.v = moved_column(c, e, x.v);
+        cells_of(c, e->out)[k] = x;
     }
 }
 
@@ -313,17 +331,18 @@ static void move(columns *c, const tn_i_eqn *e) {
 static void pad(columns *c, const tn_i_eqn *e) {
     const tn_i_var *in = tn_i_in(c->f, e);
     const tn_type *t = type_of(c->f, in[0]), *out = type_of(c->f, e->out);
-    const int64_t count = width(out, c->n), *config = tn_i_p(e)[0].u.ints;
+    const int64_t count = width_of(c, e->out), *config = tn_i_p(e)[0].u.ints;
     for (int64_t k = 0; k < count; k++) {
         int64_t to[TN_MAX_RANK], from[TN_MAX_RANK] = {0};
         bool inside = true;
-        index_of(out, c->n, k, to);
-        for (int d = is_long(t, c->n); d < t->rank; d++) {
+        index_of(c, out, k, to);
+        for (int d = 0; d < t->rank; d++) {
+            if (tn_i_is_long(c->l, t, d)) continue;
             const int64_t at = to[d] - config[3 * d], step = config[3 * d + 2] + 1;
             inside &= at >= 0 && at % step == 0 && at / step < t->dim[d];
             from[d] = at / step;
         }
-        cells_of(c, e->out)[k] = inside ? cells_of(c, in[0])[column_of(t, c->n, from)] : *cells_of(c, in[1]);
+        cells_of(c, e->out)[k] = inside ? cells_of(c, in[0])[column_of(c, t, from)] : *cells_of(c, in[1]);
     }
 }
 
@@ -331,20 +350,21 @@ static void pad(columns *c, const tn_i_eqn *e) {
 static void slice_add(columns *c, const tn_i_eqn *e) {
     const tn_i_var *in = tn_i_in(c->f, e);
     const tn_type *t = type_of(c->f, in[0]), *u = type_of(c->f, in[1]);
-    const int64_t count = width(t, c->n);
+    const int64_t count = width_of(c, in[0]);
     for (int64_t k = 0; k < count; k++) {
         cell x = cells_of(c, in[0])[k];
-        int64_t at[TN_MAX_RANK] = {0}, config[3];
+        int64_t at[TN_MAX_RANK], config[3];
         bool inside = true;
-        index_of(t, c->n, k, at);
-        for (int d = is_long(t, c->n); d < t->rank; d++) {
+        index_of(c, t, k, at);
+        for (int d = 0; d < t->rank; d++) {
+            if (tn_i_is_long(c->l, t, d)) continue;
             tn_i_slice_padding(tn_i_p(e), t, u, d, config);
             at[d] -= config[0];
             inside &= at[d] >= 0 && at[d] % (config[2] + 1) == 0 && at[d] / (config[2] + 1) < u->dim[d];
             at[d] /= config[2] + 1;
         }
         x.none |= known_zero(c, x);
-        cells_of(c, e->out)[k] = inside ? sum(c, x, cells_of(c, in[1])[column_of(u, c->n, at)]) : x;
+        cells_of(c, e->out)[k] = inside ? sum(c, x, cells_of(c, in[1])[column_of(c, u, at)]) : x;
     }
 }
 
@@ -363,43 +383,83 @@ static cell folded(columns *c, int dtype, const cell *x, int64_t m) {
     return lane[0];
 }
 
-static void reduce(columns *c, const tn_i_eqn *e) {
+static bool has_axis(const tn_i_param *p, int64_t axis) {
+    for (uint32_t k = 0; k < p->n; k++)
+        if (p->u.ints[k] == axis) return true;
+    return false;
+}
+
+/* Over long dimensions: of each column alone. */
+static void reduce_columns(columns *c, const tn_i_eqn *e) {
+    const tn_i_var v = tn_i_in(c->f, e)[0];
+    const tn_type *t = type_of(c->f, v), to = tn_i_column_type(t, c->l);
+    int64_t axes[TN_MAX_RANK];
+    tn_i_param p = {.kind = TN_K_INTS, .u.ints = axes};
+    for (int d = 0; d < t->rank; d++)
+        if (has_axis(&tn_i_p(e)[0], d)) axes[p.n++] = place(c, t, d);
+    for (int64_t k = 0; k < width_of(c, v) && !c->b->failed; k++) {
+        cell x = cells_of(c, v)[k];
+        if (!x.none) {
+            const tn_i_var wide = widened(c, x, &to);
+            x.v = tn_i_emit(c->b, e->prim, &p, 1, &wide);
+            x.wide = (uint32_t)to.rank > p.n;
+        }
+        cells_of(c, e->out)[k] = x;
+    }
+}
+
+/* Over short dimensions: sums of columns. */
+static void sum_columns(columns *c, const tn_i_eqn *e) {
     const tn_i_var v = tn_i_in(c->f, e)[0];
     const tn_type *t = type_of(c->f, v), *out = type_of(c->f, e->out);
-    const int64_t count = width(t, c->n), results = width(out, c->n);
+    const int64_t count = width_of(c, v), results = width_of(c, e->out);
     for (int64_t r = 0; r < results && !c->b->failed; r++) {
         cell x[MOST_COLUMNS];
         int64_t m = 0, index[TN_MAX_RANK], kept[TN_MAX_RANK];
         for (int64_t k = 0; k < count; k++) {
             int n = 0;
-            index_of(t, c->n, k, index);
+            index_of(c, t, k, index);
             for (int d = 0; d < t->rank; d++)
                 if (!has_axis(&tn_i_p(e)[0], d)) kept[n++] = index[d];
-            if (column_of(out, c->n, kept) == r) x[m++] = cells_of(c, v)[k];
+            if (column_of(c, out, kept) == r) x[m++] = cells_of(c, v)[k];
         }
         cells_of(c, e->out)[r] = folded(c, out->dtype, x, m);
     }
 }
 
+static void reduce(columns *c, const tn_i_eqn *e) {
+    const tn_type *t = type_of(c->f, tn_i_in(c->f, e)[0]);
+    if (tn_i_p(e)[0].n && tn_i_is_long(c->l, t, tn_i_p(e)[0].u.ints[0]))
+        reduce_columns(c, e);
+    else
+        sum_columns(c, e);
+}
+
 /* ---- all of it -------------------------------------------------------------------------------------------------- */
 
 static void numbers(columns *c, const tn_i_eqn *e) {
-    const tn_type *t = type_of(c->f, e->out);
+    const tn_type *t = type_of(c->f, e->out), to = tn_i_column_type(t, c->l);
     const size_t size = tn_i_dtype_size(t->dtype);
     const char *data = tn_i_constant_data(e);
-    const int64_t count = width(t, c->n);
-    if (e->prim->id == TN_P_constant && is_long(t, c->n)) {
+    const int64_t count = width_of(c, e->out);
+    const bool constant = e->prim->id == TN_P_constant;
+    if (constant && to.rank) {
         take(c, e->out, tn_i_emit_like(c->b, e, NULL));
         return;
     }
     for (int64_t k = 0; k < count; k++) {
+        const int64_t along = constant ? 0 : tn_i_p(e)[2].u.i;
         int64_t index[TN_MAX_RANK];
         uint64_t bits = 0;
-        index_of(t, c->n, k, index);
+        index_of(c, t, k, index);
         if (data) memcpy(&bits, data + (size_t)k * size, size);
-        cells_of(c, e->out)[k] = (cell){data ? tn_i_literal(c->b, t->dtype, bits)
-                                             : tn_i_literal_f64(c->b, t->dtype, (double)index[tn_i_p(e)[2].u.i]),
-                                        false, false};
+        cell *x = &cells_of(c, e->out)[k];
+        if (data)
+            *x = (cell){tn_i_literal(c->b, t->dtype, bits), false, false};
+        else if (tn_i_is_long(c->l, t, along))
+            *x = (cell){tn_i_iota(c->b, t->dtype, to.rank, to.dim, place(c, t, along)), true, false};
+        else
+            *x = (cell){tn_i_literal_f64(c->b, t->dtype, (double)index[along]), false, false};
     }
 }
 
@@ -438,13 +498,14 @@ static void literals(columns *c, const tn_i_eqn *e) {
 static bool look_up(columns *c, const tn_i_eqn *e) {
     const tn_i_var *in = tn_i_in(c->f, e);
     const tn_type *t = type_of(c->f, e->out);
-    if (e->nout != 1 || !few(t, c->n) || !is_long(t, c->n) || !tn_i_looks_up_rows(c->f, e)) return false;
+    if (e->nout != 1 || !tn_i_few_columns(t, c->l) || !tn_i_looks_up_rows(c->f, e)) return false;
+    if (!tn_i_is_long(c->l, t, 0) || tn_i_column_type(t, c->l).rank != 1) return false;
     if (tn_i_is_literal(c->f, in[0]) || tn_i_is_literal(c->f, in[1])) return false;
     c->b->loc = e->loc;
     c->b->region = e->region;
     c->b->linear = e->linear;
     if (!add_cells(c, e->out)) c->b->failed = true;
-    const int64_t count = width(t, c->n);
+    const int64_t count = width_of(c, e->out);
     for (int64_t k = 0; k < count && !c->b->failed; k++)
         cells_of(c, e->out)[k] = (cell){tn_i_lookup_column(c->b, e, c->map[in[0]], c->map[in[1]], k), true, false};
     c->b->region = 0;
@@ -463,7 +524,7 @@ static void copy(columns *c, const tn_i_eqn *e) {
     tn_i_copy_eqn(c->b, c->f, e, c->map);
     c->b->region = 0;
     for (uint32_t v = e->out; v < e->out + e->nout && !c->b->failed; v++) {
-        if (!few(type_of(c->f, v), c->n)) continue;
+        if (!tn_i_few_columns(type_of(c->f, v), c->l)) continue;
         if (!add_cells(c, v)) c->b->failed = true;
         if (!c->b->failed) take(c, v, c->map[v]);
     }
@@ -479,10 +540,10 @@ static void one(columns *c, const tn_i_eqn *e, const uint8_t *own) {
     if (!c->b->failed) equation(c, e);
 }
 
-static tn_fn *rewrite(const tn_fn *f, int64_t n, const uint8_t *own) {
+static tn_fn *rewrite(const tn_fn *f, tn_i_long l, const uint8_t *own) {
     tn_i_builder b;
     columns c = {
-        .f = f, .b = &b, .n = n, .first = tn_i_alloc_array(f->ctx, f->nval, sizeof *c.first), .map = tn_i_map_new(f)};
+        .f = f, .b = &b, .l = l, .first = tn_i_alloc_array(f->ctx, f->nval, sizeof *c.first), .map = tn_i_map_new(f)};
     tn_i_var *out = tn_i_alloc_array(f->ctx, f->nout, sizeof *out);
     tn_i_builder_init(&b, f->ctx);
     b.named_after = f;
@@ -490,7 +551,7 @@ static tn_fn *rewrite(const tn_fn *f, int64_t n, const uint8_t *own) {
     if (c.first) memset(c.first, 0xFF, f->nval * sizeof *c.first);
     for (uint32_t i = 0; i < f->nin && !b.failed; i++) c.map[i] = tn_i_input(&b, type_of(f, i), false);
     for (uint32_t i = 0; i < f->nin && !b.failed; i++) {
-        if (!few(type_of(f, i), n)) continue;
+        if (!tn_i_few_columns(type_of(f, i), l)) continue;
         if (!add_cells(&c, i)) b.failed = true;
         if (!b.failed) take(&c, i, c.map[i]);
     }
@@ -515,10 +576,11 @@ static tn_fn *rewrite(const tn_fn *f, int64_t n, const uint8_t *own) {
 
 tn_fn *tn_i_columns(const tn_fn *f) {
     uint8_t *own = tn_i_alloc(f->ctx, f->nval);
-    const int64_t n = own ? rows_of(f, own) : 0;
-    tn_fn *g = n ? rewrite(f, n, own) : own ? (tn_fn *)(uintptr_t)tn_i_fn_ref(f) : NULL;
-    tn_fn *h = n && g ? tn_i_depth_first(g) : g;
-    if (n) tn_i_fn_unref(g);
+    tn_i_long l;
+    const bool fit = own && tn_i_columns_fit(f, own, &l);
+    tn_fn *g = fit ? rewrite(f, l, own) : own ? (tn_fn *)(uintptr_t)tn_i_fn_ref(f) : NULL;
+    tn_fn *h = fit && g ? tn_i_depth_first(g) : g;
+    if (fit) tn_i_fn_unref(g);
     tn_i_free(f->ctx, own, f->nval);
     return h;
 }

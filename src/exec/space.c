@@ -130,6 +130,12 @@ static bool read_operand(join *j, tn_i_var v, const tn_type *t, tn_i_member *out
     return true;
 }
 
+/* A number made of totals, which no element of so many can read again: computed here it would make one row of all
+ * loops, and leave sums over the rows that there are to be folded across them. */
+static bool stands_behind(const tn_i_space *s, const join *j) {
+    return j->outer == 0 && s->nloop > 1 && (s->rows || row_length(s, 0) > TN_SHORT_ROW);
+}
+
 static bool join_map(const tn_fn *f, const tn_i_eqn *e, tn_i_space *s, const tn_i_member *m, uint32_t nest,
                      tn_i_member *out) {
     const tn_type *t = type_of(f, e->out);
@@ -147,6 +153,7 @@ static bool join_map(const tn_fn *f, const tn_i_eqn *e, tn_i_space *s, const tn_
         if (j.rows && row_length(s, (uint32_t)j.outer) > TN_SHORT_ROW) return false;
         if (j.rows && j.row_phase + 1 > out->phase) out->phase = (uint8_t)(j.row_phase + 1);
     } else if (j.rows && !j.elements && mask == first_loops((uint32_t)j.outer)) {
+        if (stands_behind(s, &j)) return false;
         out->part = TN_PART_ROW;
         out->phase = j.row_phase;
         out->outer = (uint8_t)j.outer;
@@ -203,6 +210,7 @@ static bool join_fold(const tn_fn *f, const tn_i_eqn *e, tn_i_space *s, const tn
     if (kept == first_loops(outer) && (s->outer < 0 || s->outer == (int)outer)) {
         out->part = TN_PART_ROW;
         out->outer = (uint8_t)outer;
+        s->rows |= outer > 0;
     }
     return true;
 }

@@ -13,6 +13,7 @@ typedef struct tn_i_space {
     int64_t size[TN_MAX_RANK];
     int outer;      /* how many loops walk the rows, once an equation has read a value of a row; else -1 */
     uint32_t phase; /* the last one */
+    bool rows;      /* something is summed over rows that are not all of it */
 } tn_i_space;
 
 typedef enum tn_i_part {

@@ -160,9 +160,159 @@ static void test_basis(void **state) {
     }
 }
 
+/* ---- positions, and pairs of them ---------------------------------------------------------------- */
+
+enum { PLACES = 90 };
+
+/* x: [n,3] or, with the short dimension first, [3,n] -> the forces of all pairs, of x's shape */
+static tn_val forces(const tn_val *in, void *user) {
+    const bool last = *(const bool *)user;
+    const tn_val x = in[0], d = last ? tn_sub(tn_expand_dims(x, 1), tn_expand_dims(x, 0))
+                                     : tn_sub(tn_expand_dims(x, 2), tn_expand_dims(x, 1));
+    const tn_val r = tn_sqrt(tn_add(tn_sum_axis(tn_mul(d, d), last ? 2 : 0, true), 0.01));
+    return tn_sum_axis(tn_mul(d, tn_integer_pow(r, -3)), last ? 1 : 2, false);
+}
+static tn_val potential(const tn_val *in, void *user) {
+    const tn_val f = forces(in, user);
+    return tn_sum(tn_mul(f, f));
+}
+
+/* Wherever the short dimension stands: one pass over the pairs, none of which is in memory, and the same bits. */
+static void test_pairs(void **state) {
+    (void)state;
+    double x[3 * PLACES], got[3 * PLACES], native[3 * PLACES], want[3 * PLACES];
+    for (int i = 0; i < 3 * PLACES; i++) x[i] = sin(3.0 * i);
+    for (int kind = 0; kind < 4; kind++) {
+        tn_ctx *c = checked();
+        bool last = kind & 1;
+        tn_fn *f =
+            tn_trace(c, kind & 2 ? potential : forces, &last, TN_ARGS(last ? tn_f64(PLACES, 3) : tn_f64(3, PLACES)));
+        tn_fn *g = kind & 2 ? tn_grad(f, NULL, NULL) : f;
+        if (!g) fail_msg("%s", tn_error(c));
+        call(g, TN_BACKEND_INTERPRETER, x, got);
+        call(g, TN_BACKEND_NATIVE, x, native);
+        call(g, TN_BACKEND_REFERENCE, x, want);
+        assert_memory_equal(got, want, sizeof got);
+        assert_memory_equal(got, native, sizeof got);
+        tn_exec *e = tn_compile(g, NULL);
+        assert_non_null(e);
+        assert_true(tn_exec_bytes(e) < sizeof(double) * PLACES * PLACES);
+        tn_ctx_free(c);
+    }
+}
+
+/* ---- random programs ---------------------------------------------------------------------------- */
+
+enum { MOST = 24, EQUATIONS = 14, MOST_ELEMENTS = 1 << 15 };
+
+static int64_t elements(tn_val v) {
+    const tn_type t = tn_val_type(v);
+    int64_t n = 1;
+    for (int d = 0; d < t.rank; d++) n *= t.dim[d];
+    return n;
+}
+
+/* Random numbers, and whether rows of batches are joined and split rather than positions paired. */
+typedef struct source {
+    tn_i_rng r;
+    bool rows;
+} source;
+
+static int64_t choice(source *s) {
+    static const int64_t of_rows[] = {0, 1, 8, 8, 9, 10, 10, 10};
+    return s->rows ? of_rows[tn_i_pick(&s->r, 0, COUNT(of_rows) - 1)] : tn_i_pick(&s->r, 0, 11);
+}
+
+/* One more value, of x and, where it has its shape, of y; an operation that does not suit gives x. */
+static tn_val more(source *s, tn_val x, tn_val y) {
+    tn_i_rng *r = &s->r;
+    const tn_type t = tn_val_type(x), u = tn_val_type(y);
+    const int axis = t.rank ? (int)tn_i_pick(r, 0, t.rank - 1) : 0;
+    const int64_t dim = t.rank ? t.dim[axis] : 0;
+    switch (choice(s)) {
+    case 0: return tn_sqrt(tn_abs(x));
+    case 1:
+    case 2: return tn_type_equal(&t, &u) ? tn_add(x, tn_mul(y, 0.5)) : tn_square(x);
+    case 3:
+    case 4: /* pairs along an axis */
+        if (!t.rank || t.rank > 3 || elements(x) * dim > MOST_ELEMENTS) return x;
+        return tn_sub(tn_expand_dims(x, axis), tn_expand_dims(x, axis + 1));
+    case 5:
+    case 6: return t.rank ? tn_sum_axis(x, axis, tn_i_pick(r, 0, 1)) : x;
+    case 7: return t.rank ? tn_max_axis(x, axis, false) : x;
+    case 8: return t.rank > 1 ? tn_swapaxes(x, axis, (axis + 1) % t.rank) : x;
+    case 9:
+        return dim > 1 && !(s->rows && dim == 17) ? tn_slice_axis(x, tn_i_pick(r, 0, 1), dim, tn_i_pick(r, 1, 2), axis)
+                                                  : x;
+    case 10: return t.rank && elements(x) * 2 <= MOST_ELEMENTS ? tn_concatenate(tn_vals(x, tn_mul(x, -1.5)), axis) : x;
+    default: /* the first two dimensions as one, or a new one in front */
+        if (t.rank == 2 && t.dim[0] <= 8 && t.dim[1] <= 8) return tn_reshape(x, t.dim[0] * t.dim[1]);
+        return t.rank < 4 ? tn_expand_dims(x, 0) : x;
+    }
+}
+
+static tn_val any_program(const tn_val *in, void *user) {
+    source *s = user;
+    tn_i_rng *r = &s->r;
+    tn_val v[MOST] = {in[0], in[1]};
+    int n = 2;
+    while (n < EQUATIONS) {
+        const int a = (int)tn_i_pick(r, n > 4 ? n - 4 : 0, n - 1), b = (int)tn_i_pick(r, 0, n - 1);
+        v[n] = more(s, v[a], v[b]);
+        n++;
+    }
+    return tn_square(v[n - 1]);
+}
+
+static tn_type any_shape(source *s) {
+    static const int64_t few[] = {1, 2, 17, 17};
+    tn_i_rng *r = &s->r;
+    if (s->rows) return tn_f64(17, few[tn_i_pick(r, 0, 3)]);
+    static const int64_t sizes[] = {1, 2, 3, 5, 9, 17, 17, 70};
+    tn_type t = {.dtype = TN_F64, .rank = (int32_t)tn_i_pick(r, 1, 3)};
+    for (int d = 0; d < t.rank; d++) t.dim[d] = sizes[tn_i_pick(r, 0, t.rank < 3 ? 7 : 5)];
+    return t;
+}
+
+static double *result(tn_fn *f, int backend, const double *x) {
+    const tn_type t = tn_fn_output_type(f, 0);
+    double *y = calloc(tn_type_bytes(&t) + 1, 1);
+    const tn_compile_options o = {.size = sizeof o, .backend = backend};
+    tn_exec *e = tn_compile(f, &o);
+    if (!e) fail_msg("%s", tn_error(tn_fn_ctx(f)));
+    assert_int_equal(tn_call(e, (const void *[]){x, x + 1}, (void *[]){y}), TN_OK);
+    return y;
+}
+
+static void test_random(void **state) {
+    (void)state;
+    static double x[MOST_ELEMENTS];
+    for (int i = 0; i < MOST_ELEMENTS; i++) x[i] = sin(1.7 * i);
+    int changed[2] = {0};
+    for (uint64_t seed = 1; seed <= 24000; seed++) {
+        source s = {{.state = seed}, seed & 1};
+        const tn_type a = any_shape(&s), b = any_shape(&s);
+        tn_ctx *c = checked();
+        tn_fn *f = tn_trace(c, any_program, &s, TN_ARGS(a, b));
+        if (!f) fail_msg("seed %llu: %s", (unsigned long long)seed, tn_error(c));
+        const tn_type t = tn_fn_output_type(f, 0);
+        tn_fn *g = tn_i_columns(f);
+        assert_non_null(g);
+        changed[s.rows] += g != f;
+        tn_i_fn_unref(g);
+        double *got = result(f, TN_BACKEND_INTERPRETER, x), *want = result(f, TN_BACKEND_REFERENCE, x);
+        if (memcmp(got, want, tn_type_bytes(&t)) != 0) fail_msg("seed %llu", (unsigned long long)seed);
+        free(got);
+        free(want);
+        tn_ctx_free(c);
+    }
+    if (changed[0] < 100 || changed[1] < 50) fail_msg("only %d and %d programs over columns", changed[0], changed[1]);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_form),
                                        cmocka_unit_test(test_others), cmocka_unit_test(test_sums),
-                                       cmocka_unit_test(test_basis)};
+                                       cmocka_unit_test(test_basis),  cmocka_unit_test(test_pairs),
+                                       cmocka_unit_test(test_random)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

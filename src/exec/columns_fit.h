@@ -1,0 +1,31 @@
+/* Which programs become programs over columns, and what a column is. */
+#ifndef TN_COLUMNS_FIT_H
+#define TN_COLUMNS_FIT_H
+
+#include "ir/ir.h"
+
+/* The most columns of an array, elements of one without long dimensions, and arrays that are joined in one equation. */
+enum { MOST_COLUMNS = 64, MOST_NUMBERS = 1024, MOST_JOINED = 64 };
+
+/* Which dimensions are long: those of at least so many elements or, of a batch, the first one where it has just so
+ * many.
+ */
+typedef struct tn_i_long {
+    int64_t least;
+    bool batch;
+} tn_i_long;
+static inline bool tn_i_is_long(tn_i_long l, const tn_type *t, int64_t d) {
+    return l.batch ? d == 0 && t->dim[0] == l.least : t->dim[d] >= l.least;
+}
+
+/* Whether f becomes a program over columns, and then of which dimensions.  own (zeros so far): of each value, that an
+ * equation of columns makes it. */
+bool tn_i_columns_fit(const tn_fn *f, uint8_t *own, tn_i_long *l);
+
+/* How many columns an array of type t has; the type of one of them. */
+int64_t tn_i_columns_width(const tn_type *t, tn_i_long l);
+tn_type tn_i_column_type(const tn_type *t, tn_i_long l);
+/* Whether they are few enough. */
+bool tn_i_few_columns(const tn_type *t, tn_i_long l);
+
+#endif
