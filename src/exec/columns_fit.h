@@ -2,7 +2,7 @@
 #ifndef TN_COLUMNS_FIT_H
 #define TN_COLUMNS_FIT_H
 
-#include "ir/ir.h"
+#include "prims/prim.h"
 
 /* The most columns of an array, elements of one without long dimensions, and arrays that are joined in one equation. */
 enum { MOST_COLUMNS = 64, MOST_NUMBERS = 1024, MOST_JOINED = 64 };
