@@ -11,7 +11,15 @@
 /* LEAST: elements of a batch.  SHORT: of a dimension that loops are slow along.  A program is rewritten for LEAST_MOVES
  * joined or split rows, or for a sum over short dimensions or a repetition along them, at LEAST_PLACES, which loops
  * over whole arrays cannot take as they lie in memory. */
-enum { LEAST = 16, SHORT = 8, LEAST_PLACES = 64, MOST_CELLS = 1 << 14, LEAST_MOVES = 3, MOST_ASIDE = 16 };
+enum {
+    LEAST = 16,
+    SHORT = 8,
+    LEAST_PLACES = 64,
+    MOST_CELLS = 1 << 14,
+    LEAST_MOVES = 3,
+    MOST_ASIDE = 32,
+    MOST_SEEN = 64
+};
 
 static const tn_type *type_of(const tn_fn *f, tn_i_var v) { return f->val[v].type; }
 
@@ -159,9 +167,11 @@ static bool fits(fit *w, const tn_i_eqn *e) {
     return true;
 }
 
-/* An equation that takes no part: it reads inputs, what others like it make, and single columns. */
+/* An equation that takes no part: it reads inputs, what others like it make, and single columns; or it views columns
+ * put together, as results are in another shape. */
 static bool stands_aside(const fit *w, const tn_i_eqn *e) {
     if (e->prim->flags & (TN_F_LOOP | TN_F_OFFLOAD) || tn_i_eqn_effect(e)) return false;
+    if (e->prim->flags & TN_F_VIEW) return tn_i_columns_width(type_of(w->f, tn_i_in(w->f, e)[0]), w->l) <= MOST_COLUMNS;
     for (uint32_t k = 0; k < e->nin; k++) {
         const tn_i_var v = tn_i_in(w->f, e)[k];
         if (w->own[v] && !(has_long(w, v) && tn_i_columns_width(type_of(w->f, v), w->l) == 1)) return false;
@@ -195,18 +205,35 @@ static bool all_fit(fit *w) {
     return w->cells <= MOST_CELLS;
 }
 
-/* The longest first dimension is the one that a batch has: then all others count as short, where rows are joined or
- * split; else those that loops are slow along. */
+/* The first dimension that most values have, the longest of several. */
+static bool batch_of(const tn_fn *f, int64_t *n) {
+    typedef struct seen {
+        int64_t n;
+        uint32_t count;
+    } seen;
+    seen some[MOST_SEEN], best = {0, 0};
+    uint32_t nsome = 0;
+    for (uint32_t v = f->nin; v < f->nval; v++) {
+        const tn_type *t = type_of(f, v);
+        if (tn_i_is_literal(f, v) || t->rank == 0 || t->dim[0] < LEAST) continue;
+        uint32_t k = 0;
+        while (k < nsome && some[k].n != t->dim[0]) k++;
+        if (k == MOST_SEEN) continue;
+        if (k == nsome) some[nsome++] = (seen){t->dim[0], 0};
+        const uint32_t count = ++some[k].count;
+        if (count > best.count || (count == best.count && some[k].n > best.n)) best = some[k];
+    }
+    *n = best.n;
+    return best.count > 0;
+}
+
+/* All dimensions but a batch's count as short where rows are joined or split; else those that loops are slow along. */
 bool tn_i_columns_fit(const tn_fn *f, uint8_t *own, tn_i_long *l) {
-    int64_t n = 0;
-    for (uint32_t i = 0; i < f->neqn; i++)
-        for (uint32_t v = f->eqn[i].out; v < f->eqn[i].out + f->eqn[i].nout; v++) {
-            const tn_type *t = type_of(f, v);
-            if (t->rank && t->dim[0] > n) n = t->dim[0];
-        }
+    int64_t n;
+    const bool batched = batch_of(f, &n);
     fit batch = {.f = f, .l = {n, true}, .own = own};
     *l = batch.l;
-    if (n >= LEAST && all_fit(&batch) && batch.moves >= LEAST_MOVES) return true;
+    if (batched && all_fit(&batch) && batch.moves >= LEAST_MOVES) return true;
     fit rows = {.f = f, .l = {SHORT + 1, false}, .own = own};
     *l = rows.l;
     return all_fit(&rows) && rows.breaks > 0;
