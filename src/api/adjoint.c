@@ -20,15 +20,37 @@ static bool holds_f32(const tn_fn *f) {
     return false;
 }
 
-/* *conclusive: random residuals may lie outside the programs' domain, and then nothing is a number. */
-static bool trial(tn_i_probe *f, tn_i_probe *ft, uint64_t *seed, bool *conclusive) {
+/* Random residuals may lie outside the programs' domain: they are drawn from [-1, 1], and then from where logarithms,
+ * roots and inverses of hyperbolic functions have theirs; integers there are indices, each another one, as permutations
+ * want them. */
+static void draw_residual(const tn_type *t, void *data, int k, uint64_t *seed) {
+    static const struct range {
+        double lo, hi;
+    } ranges[] = {{-1, 1}, {0.1, 0.9}, {1.1, 3}, {-3, -1.1}};
+    const double lo = ranges[k % 4].lo, hi = ranges[k % 4].hi;
+    tn_i_probe_random(t, data, seed);
+    const int64_t last = t->rank ? t->dim[t->rank - 1] : 1;
+    const bool integers = t->dtype == TN_I32 || t->dtype == TN_I64;
+    for (int64_t i = 0, n = tn_i_count(t); k % 4 && i < n; i++)
+        if (integers)
+            tn_i_probe_set(t, data, i, (double)(i % last));
+        else
+            tn_i_probe_set(t, data, i, lo + (hi - lo) * (0.5 + 0.5 * tn_i_probe_get(t, data, i)));
+}
+
+/* The k-th one.  *conclusive: something is a number. */
+static bool trial(tn_i_probe *f, tn_i_probe *ft, int k, uint64_t *seed, bool *conclusive) {
     const tn_fn *g = f->f, *gt = ft->f;
     uint32_t nres = g->nin - g->nlin;
-    for (uint32_t i = 0; i < g->nin; i++) tn_i_probe_random(g->val[i].type, f->in[i], seed);
+    for (uint32_t i = 0; i < g->nin; i++)
+        if (i < nres)
+            draw_residual(g->val[i].type, f->in[i], k, seed);
+        else
+            tn_i_probe_random(g->val[i].type, f->in[i], seed);
     for (uint32_t i = 0; i < gt->nin; i++) {
         if (i >= nres) tn_i_probe_random(gt->val[i].type, ft->in[i], seed);
-        for (int64_t k = 0, n = tn_i_count(gt->val[i].type); i < nres && k < n; k++)
-            tn_i_probe_set(gt->val[i].type, ft->in[i], k, tn_i_probe_get(g->val[i].type, f->in[i], k));
+        for (int64_t j = 0, n = tn_i_count(gt->val[i].type); i < nres && j < n; j++)
+            tn_i_probe_set(gt->val[i].type, ft->in[i], j, tn_i_probe_get(g->val[i].type, f->in[i], j));
     }
     if (tn_i_probe_run(f) != TN_OK || tn_i_probe_run(ft) != TN_OK) return false;
     const double eps = holds_f32(g) || holds_f32(gt) ? 1e-4 : 1e-10;
@@ -59,7 +81,7 @@ bool tn_i_linear_call_check(const tn_fn *f, const tn_fn *ft) {
     int done = 0;
     for (int k = 0; k < MOST_TRIALS && done < TRIALS && ok; k++) {
         bool conclusive = false;
-        ok = trial(&p, &pt, &seed, &conclusive);
+        ok = trial(&p, &pt, k, &seed, &conclusive);
         done += conclusive;
     }
     if (ok && done == 0) {

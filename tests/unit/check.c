@@ -70,9 +70,10 @@ static void test_zeros(void **state) {
     accepted(X "s:f64[] = scan[program={ lambda c:f64[] . let d = add c c in (d,) } num_consts=0 num_carry=1 length=4] "
                "0.0\n z = broadcast_in_dim[shape=(3,) broadcast_dimensions=()] s a = add z u in (a,) }");
     /* .. and what reads it beside a linear value in a nested program, which sees an operand as any other */
-    accepted(X "s:f64[] = scan[program={ lambda c:f64[] . let d = add c c in (d,) } num_consts=0 num_carry=1 length=4] "
-               "0.0\n z = broadcast_in_dim[shape=(3,) broadcast_dimensions=()] s a = call[name=\"add\" program={ lambda "
-               "p:f64[3] q:f64[3] . let r = add p q in (r,) }] z u in (a,) }");
+    accepted(X
+             "s:f64[] = scan[program={ lambda c:f64[] . let d = add c c in (d,) } num_consts=0 num_carry=1 length=4] "
+             "0.0\n z = broadcast_in_dim[shape=(3,) broadcast_dimensions=()] s a = call[name=\"add\" program={ lambda "
+             "p:f64[3] q:f64[3] . let r = add p q in (r,) }] z u in (a,) }");
     refused(X "z:f64[3] = constant[value=[0.0, 1.0, 0.0]] a = add u z in (a,) }", "add: operand 1 is not linear");
     refused(X "i:i32[3] = constant[value=[0, 1, 0]] z = convert_element_type[new_dtype=f64] i a = add z u in (a,) }",
             "add: operand 0 is not linear");
@@ -215,11 +216,34 @@ static void test_cost(void **state) {
     tn_ctx_free(c);
 }
 
+/* A claim about programs whose residuals are a permutation or want to be positive can be tried, too. */
+static void test_claims_have_points(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "{ lambda a:f64[3,3] p:i32[3] x:f64[3,1] . let y:f64[3,1] = linear_call["
+        " f={ lambda a:f64[3,3] p:i32[3] | x:f64[3,1] . let y:f64[3,1] = lu_solve[transposed=False] a p x in (y,) }"
+        " ft={ lambda a:f64[3,3] p:i32[3] | x:f64[3,1] . let z:f64[3,1] = neg x w:f64[3,1] = neg z"
+        " y:f64[3,1] = lu_solve[transposed=True] a p w in (y,) } ] a p x in (y,) }",
+        "{ lambda a:f64[9] x:f64[9] . let y:f64[9] = linear_call["
+        " f={ lambda a:f64[9] | x:f64[9] . let b:f64[9] = acosh a c:f64[9] = log a d:f64[9] = add b c y:f64[9] = mul d "
+        "x in (y,) }"
+        " ft={ lambda a:f64[9] | x:f64[9] . let b:f64[9] = acosh a c:f64[9] = log a d:f64[9] = add b c z:f64[9] = neg x"
+        " w:f64[9] = neg z y:f64[9] = mul w d in (y,) } ] a x in (y,) }",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        tn_ctx *c = tn_ctx_new(NULL);
+        tn_fn *f = tn_fn_parse(c, texts[i], strlen(texts[i]), "claim.tn");
+        if (!f || tn_check(f) != TN_OK) fail_msg("%s", tn_error(c));
+        tn_ctx_free(c);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_linear), cmocka_unit_test(test_zeros),        cmocka_unit_test(test_not_linear),
-        cmocka_unit_test(test_nested), cmocka_unit_test(test_check_linear), cmocka_unit_test(test_broken),
-        cmocka_unit_test(test_cost),
+        cmocka_unit_test(test_linear),       cmocka_unit_test(test_zeros),
+        cmocka_unit_test(test_not_linear),   cmocka_unit_test(test_nested),
+        cmocka_unit_test(test_check_linear), cmocka_unit_test(test_broken),
+        cmocka_unit_test(test_cost),         cmocka_unit_test(test_claims_have_points),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
