@@ -53,6 +53,8 @@ struct tn_ctx {
     tn_fn *dead, *newest;     /* those of none, that which was freed first in front */
     tn_exec *execs;           /* every living executable, doubly linked */
     tn_residuals *reports;    /* every living report, doubly linked */
+    struct tn_sparsity *patterns;   /* every living pattern, doubly linked */
+    struct tn_coloring *colorings; /* every living colouring, doubly linked */
     struct tn_i_trace *trace; /* innermost active trace */
     uint32_t trace_serial;
     const char *scope; /* current tn_scope */
