@@ -121,8 +121,8 @@ typedef enum tn_partition {
 
 /* In which order vertices are coloured, each with the first colour that is free. */
 typedef enum tn_color_order {
-    TN_ORDER_BEST, /* of natural, largest first, smallest last and, on a grid, lattice: the fewest colours, the first of
-                      these */
+    TN_ORDER_BEST, /* of natural, on a grid lattice, largest first and smallest last: the fewest colours, the first of
+                      these; what follows one that has as few as can be is not tried */
     TN_ORDER_NATURAL,
     TN_ORDER_LARGEST_FIRST, /* by decreasing degree, stable */
     TN_ORDER_SMALLEST_LAST, /* the least degree among what remains is taken away, the smallest index first; in reverse
