@@ -1,0 +1,235 @@
+/* The order in which vertices are coloured.
+ *
+ * Smallest last and incidence degree take, again and again, the vertex of the least (greatest) key, and of equal keys
+ * the smallest index; each time the keys of its neighbours change by one.  A vertex and its key are one bit, and bits
+ * are laid out so that the first one set is the one to take: key by key, and for each key one place for every vertex
+ * that may have it.  A vertex of degree d has keys up to d, so that keys 2^(b-1) .. 2^b - 1 have places for vertices of
+ * at least that degree alone: O(edges) bits in all.  Words of words make the first bit a matter of some steps. */
+#include "sparse/coloring.h"
+
+#include <string.h>
+
+/* ---- the first of a set of numbers ------------------------------------------------------------------ */
+
+enum { WORD = 64, LEVELS = 11 };
+
+typedef struct bits {
+    int levels;
+    uint64_t *level[LEVELS]; /* a bit of level l + 1 is a word of level l that is not 0; the last has one word */
+} bits;
+
+static bool bits_room(tn_i_arena *a, bits *b, int64_t n) {
+    b->levels = 0;
+    do {
+        n = n / WORD + 1;
+        b->level[b->levels] = tn_i_arena_alloc(a, (size_t)n * sizeof(uint64_t));
+        if (!b->level[b->levels++]) return false;
+    } while (n > 1);
+    return true;
+}
+
+static void put(bits *b, int64_t at) {
+    for (int l = 0; l < b->levels; l++, at /= WORD) {
+        uint64_t *word = &b->level[l][at / WORD];
+        const bool there = *word != 0;
+        *word |= UINT64_C(1) << (at % WORD);
+        if (there) return;
+    }
+}
+
+static void take(bits *b, int64_t at) {
+    for (int l = 0; l < b->levels; l++, at /= WORD) {
+        uint64_t *word = &b->level[l][at / WORD];
+        *word &= ~(UINT64_C(1) << (at % WORD));
+        if (*word) return;
+    }
+}
+
+/* The least number; there is one. */
+static int64_t first(const bits *b) {
+    int64_t at = 0;
+    for (int l = b->levels; l-- > 0;) at = at * WORD + __builtin_ctzll(b->level[l][at]);
+    return at;
+}
+
+/* ---- keys ------------------------------------------------------------------------------------------- */
+
+/* Keys of one power of two: `width` places each, one for each vertex that may have them. */
+typedef struct band {
+    int64_t low, high;      /* keys low .. high - 1 */
+    int64_t start, width;   /* its first bit */
+    const uint64_t *member; /* of each vertex; NULL: all of them may */
+    const int64_t *before;  /* members before each word */
+    const int64_t *vertex;  /* members, ascending */
+} band;
+
+typedef struct keys {
+    bool greatest; /* the greatest key comes first */
+    int64_t *key;  /* per vertex */
+    int nband;
+    band band[WORD];
+    bits set;
+} keys;
+
+static int band_of(int64_t key) { return key ? WORD - __builtin_clzll((unsigned long long)key) : 0; }
+
+static int64_t place_of(const keys *k, int64_t v) {
+    const int64_t key = k->key[v];
+    const band *b = &k->band[band_of(key)];
+    int64_t rank = v;
+    if (b->member) {
+        const uint64_t below = b->member[v / WORD] & ((UINT64_C(1) << (v % WORD)) - 1);
+        rank = b->before[v / WORD] + __builtin_popcountll(below);
+    }
+    return b->start + (k->greatest ? b->high - 1 - key : key - b->low) * b->width + rank;
+}
+
+static int64_t vertex_at(const keys *k, int64_t place) {
+    const band *b = k->band;
+    while (place < b->start || place >= b->start + (b->high - b->low) * b->width) b++;
+    const int64_t rank = (place - b->start) % b->width;
+    return b->vertex ? b->vertex[rank] : rank;
+}
+
+/* Which vertices may have a key of the band: where these are most of them, all have a place. */
+static bool members(tn_i_arena *a, band *b, int64_t n, const int64_t *degree) {
+    b->width = 0;
+    for (int64_t v = 0; v < n; v++) b->width += degree[v] >= b->low;
+    if (2 * b->width >= n) {
+        b->width = n;
+        return true;
+    }
+    const size_t words = (size_t)(n / WORD + 1);
+    uint64_t *member = tn_i_arena_alloc(a, words * sizeof *member);
+    int64_t *before = tn_i_arena_alloc(a, words * sizeof *before), count = 0;
+    int64_t *vertex = tn_i_arena_alloc(a, (size_t)(b->width + 1) * sizeof *vertex);
+    if (!member || !before || !vertex) return false;
+    for (int64_t v = 0; v < n; v++) {
+        if (v % WORD == 0) before[v / WORD] = count;
+        if (degree[v] < b->low) continue;
+        member[v / WORD] |= UINT64_C(1) << (v % WORD);
+        vertex[count++] = v;
+    }
+    b->member = member, b->before = before, b->vertex = vertex;
+    return true;
+}
+
+/* All vertices with the keys they begin with. */
+static bool keys_begin(tn_i_arena *a, keys *k, int64_t n, const int64_t *degree) {
+    int64_t most = 0, places = 0;
+    for (int64_t v = 0; v < n; v++)
+        if (degree[v] > most) most = degree[v];
+    k->nband = band_of(most) + 1;
+    for (int i = 0; i < k->nband; i++) {
+        band *b = &k->band[i];
+        b->low = i ? INT64_C(1) << (i - 1) : 0;
+        b->high = i + 1 < k->nband ? INT64_C(1) << i : most + 1;
+        if (!members(a, b, n, degree)) return false;
+    }
+    for (int i = 0; i < k->nband; i++) {
+        band *b = &k->band[k->greatest ? k->nband - 1 - i : i];
+        int64_t size;
+        b->start = places;
+        if (!tn_i_mul_i64(b->high - b->low, b->width, &size) || !tn_i_add_i64(places, size, &places)) {
+            (void)tn_i_fail(a->ctx, TN_EOVERFLOW, NULL, "tn_color: the sum of degrees overflows");
+            return false;
+        }
+    }
+    if (!bits_room(a, &k->set, places)) return false;
+    for (int64_t v = 0; v < n; v++) put(&k->set, place_of(k, v));
+    return true;
+}
+
+/* ---- orders ----------------------------------------------------------------------------------------- */
+
+static int64_t *degrees(tn_i_arena *a, tn_i_vertices *g) {
+    int64_t *degree = tn_i_arena_alloc(a, (size_t)(g->n + 1) * sizeof *degree);
+    for (int64_t v = 0; degree && v < g->n; v++) (void)g->neighbours(g, v, &degree[v]);
+    return degree;
+}
+
+/* By counting, which keeps the order of equal degrees. */
+static bool largest_first(tn_i_arena *a, tn_i_vertices *g, int64_t *out) {
+    const int64_t *degree = degrees(a, g);
+    int64_t *at = tn_i_arena_alloc(a, (size_t)(g->n + 2) * sizeof *at);
+    if (!degree || !at) return false;
+    for (int64_t v = 0; v < g->n; v++) at[g->n - degree[v] + 1]++; /* a degree is less than n */
+    for (int64_t d = 0; d <= g->n; d++) at[d + 1] += at[d];
+    for (int64_t v = 0; v < g->n; v++) out[at[g->n - degree[v]]++] = v;
+    return true;
+}
+
+/* Takes vertices away one by one, the least key first, or the greatest; a neighbour's key goes down, or up. */
+static bool one_by_one(tn_i_arena *a, tn_i_vertices *g, bool greatest, int64_t *out) {
+    keys k = {.greatest = greatest};
+    int64_t *degree = degrees(a, g);
+    if (!degree) return false;
+    k.key = greatest ? tn_i_arena_alloc(a, (size_t)(g->n + 1) * sizeof *k.key) : degree;
+    if (!k.key || !keys_begin(a, &k, g->n, degree)) return false;
+    const int64_t change = greatest ? 1 : -1;
+    for (int64_t i = 0; i < g->n; i++) {
+        const int64_t place = first(&k.set), v = vertex_at(&k, place);
+        int64_t count;
+        take(&k.set, place);
+        k.key[v] = -1;
+        out[greatest ? i : g->n - 1 - i] = v;
+        const int64_t *list = g->neighbours(g, v, &count);
+        for (int64_t j = 0; j < count; j++)
+            if (k.key[list[j]] >= 0) {
+                take(&k.set, place_of(&k, list[j]));
+                k.key[list[j]] += change;
+                put(&k.set, place_of(&k, list[j]));
+            }
+    }
+    return true;
+}
+
+bool tn_i_order(tn_i_arena *a, tn_i_vertices *g, tn_color_order order, int64_t *out) {
+    switch (order) {
+    case TN_ORDER_LARGEST_FIRST: return largest_first(a, g, out);
+    case TN_ORDER_SMALLEST_LAST: return one_by_one(a, g, false, out);
+    case TN_ORDER_INCIDENCE_DEGREE: return one_by_one(a, g, true, out);
+    case TN_ORDER_NATURAL:
+    case TN_ORDER_BEST:
+    case TN_ORDER_LATTICE: break;
+    }
+    for (int64_t v = 0; v < g->n; v++) out[v] = v;
+    return true;
+}
+
+/* ---- neighbours ------------------------------------------------------------------------------------- */
+
+static const int64_t *on_lines(tn_i_vertices *g, int64_t v, int64_t *count) {
+    const tn_i_incidence *s = g->of;
+    const int64_t stamp = ++g->stamp;
+    int64_t n = 0;
+    g->mark[v] = stamp;
+    for (int64_t a = s->vptr[v]; a < s->vptr[v + 1]; a++)
+        for (int64_t k = s->lptr[s->line[a]]; k < s->lptr[s->line[a] + 1]; k++) {
+            const int64_t w = s->vertex[k];
+            if (g->mark[w] == stamp) continue;
+            g->mark[w] = stamp;
+            g->list[n++] = w;
+        }
+    *count = n;
+    return g->list;
+}
+
+bool tn_i_order_incidence(tn_i_arena *a, const tn_i_incidence *g, tn_color_order order, int64_t *out) {
+    const size_t n = (size_t)g->vertices + 1;
+    tn_i_vertices all = {.n = g->vertices, .neighbours = on_lines, .of = g};
+    all.mark = tn_i_arena_alloc(a, n * sizeof *all.mark);
+    all.list = tn_i_arena_alloc(a, n * sizeof *all.list);
+    return all.mark && all.list && tn_i_order(a, &all, order, out);
+}
+
+static const int64_t *by_edges(tn_i_vertices *g, int64_t v, int64_t *count) {
+    const tn_i_graph *s = g->of;
+    *count = s->ptr[v + 1] - s->ptr[v];
+    return s->adjacent + s->ptr[v];
+}
+
+bool tn_i_order_graph(tn_i_arena *a, const tn_i_graph *g, tn_color_order order, int64_t *out) {
+    tn_i_vertices all = {.n = g->vertices, .neighbours = by_edges, .of = g};
+    return tn_i_order(a, &all, order, out);
+}
