@@ -198,6 +198,25 @@ static void c_cumlogsumexp(const tn_i_c_kernel *k) {
         "{\nsum = sum * exp(most - x) + 1;\nmost = x;\n}\nconst double y = most + log(sum);\n");
 }
 
+/* ---- sums ------------------------------------------------------------------------------- */
+
+void tn_i_sums_scan(const tn_i_query *q, tn_i_sums *s) {
+    const tn_type *t = q->out;
+    const int axis = (int)q->p[TN_SCAN_AXIS].u.i;
+    int64_t stride[TN_MAX_RANK];
+    tn_i_dense_strides(t, stride);
+    for (int d = 0; d < t->rank; d++)
+        if (d != axis) tn_i_sums_loop(s, false, t->dim[d], stride[d], stride[d], 0);
+    tn_i_sums_loop(s, false, t->dim[axis], stride[axis], 0, 0);
+    tn_i_sums_loop(s, true, t->dim[axis], 0, stride[axis], 0);
+    s->running = q->p[TN_SCAN_REVERSE].u.i ? -1 : 1;
+}
+
+static bool sums_cumsum(const tn_i_query *q, uint32_t operand, tn_i_sums *s) {
+    tn_i_sums_scan(q, s);
+    return operand == 0;
+}
+
 /* ---- descriptors ----------------------------------------------------------------------- */
 
 const tn_prim tn_prim_cumsum = {
@@ -217,6 +236,8 @@ const tn_prim tn_prim_cumsum = {
     .jvp_bound = 2,
     .transpose_bound = 1,
     .sample = tn_i_sample_lanes,
+    .spread = TN_SPREAD_SUMS,
+    .sums = sums_cumsum,
 };
 
 const tn_prim tn_prim_cumprod = {

@@ -485,6 +485,28 @@ static void c_dot(const tn_i_c_kernel *k) {
     tn_i_c_close_axes(k->t, k->in[0].type, tn_i_dots_batches(&c.d, 0));
 }
 
+static bool sums_dot(const tn_i_query *q, uint32_t operand, tn_i_sums *s) {
+    const tn_i_dots d = tn_i_dots_read(q->p);
+    const int me = (int)operand, other = 1 - me;
+    int64_t stride[2][TN_MAX_RANK], to[TN_MAX_RANK];
+    int at = (int)d.nbatch;
+    for (int i = 0; i < 2; i++) tn_i_dense_strides(q->in[i], stride[i]);
+    tn_i_dense_strides(q->out, to);
+    for (uint32_t k = 0; k < d.nbatch; k++)
+        tn_i_sums_loop(s, false, q->out->dim[k], to[k], stride[me][d.batch[me][k]], stride[other][d.batch[other][k]]);
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < q->in[i]->rank; j++) {
+            if (tn_i_dots_taken(&d, i) >> j & 1) continue;
+            tn_i_sums_loop(s, false, q->out->dim[at], to[at], i == me ? stride[i][j] : 0, i == me ? 0 : stride[i][j]);
+            at++;
+        }
+    for (uint32_t k = 0; k < d.ncontract; k++)
+        tn_i_sums_loop(s, true, q->in[me]->dim[d.contract[me][k]], 0, stride[me][d.contract[me][k]],
+                       stride[other][d.contract[other][k]]);
+    s->factor = other;
+    return true;
+}
+
 const tn_prim tn_prim_dot_general = {
     .id = TN_P_dot_general,
     .name = "dot_general",
@@ -506,4 +528,6 @@ const tn_prim tn_prim_dot_general = {
     .jvp_bound = 7,
     .transpose_bound = 4,
     .sample = sample_dot,
+    .spread = TN_SPREAD_SUMS,
+    .sums = sums_dot,
 };

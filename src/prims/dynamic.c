@@ -216,6 +216,20 @@ static void c_dynamic_update_slice(const tn_i_c_kernel *k) {
     tn_i_c_close(k->t, update->rank, update->dim);
 }
 
+/* Wherever the window is. */
+static bool sums_dynamic_slice(const tn_i_query *q, uint32_t operand, tn_i_sums *s) {
+    const tn_type *in = q->in[0];
+    int64_t from[TN_MAX_RANK], to[TN_MAX_RANK];
+    tn_i_dense_strides(in, from);
+    tn_i_dense_strides(q->out, to);
+    for (int d = 0; d < in->rank; d++)
+        tn_i_sums_loop(s, false, q->out->dim[d], to[d], q->out->dim[d] < in->dim[d] ? 0 : from[d], 0);
+    for (int d = 0; d < in->rank; d++)
+        if (q->out->dim[d] < in->dim[d]) tn_i_sums_loop(s, true, in->dim[d], 0, from[d], 0);
+    s->factor = -2;
+    return operand == 0;
+}
+
 const tn_prim tn_prim_dynamic_slice = {
     .id = TN_P_dynamic_slice,
     .name = "dynamic_slice",
@@ -235,6 +249,8 @@ const tn_prim tn_prim_dynamic_slice = {
     .jvp_bound = 2,
     .transpose_bound = 12,
     .sample = sample_dynamic_slice,
+    .spread = TN_SPREAD_MOVES,
+    .sums = sums_dynamic_slice,
 };
 
 /* ---- dynamic_update_slice ---- */
@@ -342,6 +358,21 @@ static bool sample_dynamic_update_slice(tn_i_rng *r, int dtype, tn_i_case *c) {
     return true;
 }
 
+/* Wherever the update goes. */
+static bool sums_dynamic_update_slice(const tn_i_query *q, uint32_t operand, tn_i_sums *s) {
+    const tn_type *in = q->in[operand];
+    int64_t from[TN_MAX_RANK], to[TN_MAX_RANK];
+    if (operand > 1) return false;
+    tn_i_dense_strides(in, from);
+    tn_i_dense_strides(q->out, to);
+    for (int d = 0; d < in->rank; d++)
+        tn_i_sums_loop(s, false, q->out->dim[d], to[d], in->dim[d] < q->out->dim[d] ? 0 : from[d], 0);
+    for (int d = 0; d < in->rank; d++)
+        if (in->dim[d] < q->out->dim[d]) tn_i_sums_loop(s, true, in->dim[d], 0, from[d], 0);
+    s->factor = -2;
+    return true;
+}
+
 const tn_prim tn_prim_dynamic_update_slice = {
     .id = TN_P_dynamic_update_slice,
     .name = "dynamic_update_slice",
@@ -361,4 +392,6 @@ const tn_prim tn_prim_dynamic_update_slice = {
     .jvp_bound = 3,
     .transpose_bound = 3,
     .sample = sample_dynamic_update_slice,
+    .spread = TN_SPREAD_MOVES,
+    .sums = sums_dynamic_update_slice,
 };

@@ -353,6 +353,37 @@ static void c_gather(const tn_i_c_kernel *k) {
     tn_i_c_close(k->t, w.rank, w.dim);
 }
 
+/* Wherever the windows are. */
+static bool sums_gather(const tn_i_query *q, uint32_t operand, tn_i_sums *s) {
+    const tn_type *in = q->in[0];
+    const int64_t *sizes = tn_i_ints(q->p, GATHER_SIZES);
+    int64_t from[TN_MAX_RANK], to[TN_MAX_RANK], anywhere = 0;
+    uint32_t window = 0, batch = 0;
+    tn_i_dnums d;
+    tn_i_dnums_read(&d, &q->p[GATHER_DNUMS]);
+    tn_i_dense_strides(in, from);
+    tn_i_dense_strides(q->out, to);
+    for (int i = 0; i < in->rank; i++)
+        if (tn_i_dnums_has(&d, TN_MAP, i) && sizes[i] < in->dim[i]) anywhere |= 1 << i;
+    for (int i = 0; i < in->rank; i++)
+        if (tn_i_in_window(&d, i)) {
+            tn_i_sums_loop(s, false, sizes[i], to[d.v[TN_WINDOW][window]], anywhere >> i & 1 ? 0 : from[i], 0);
+            window++;
+        }
+    for (int i = 0; i < q->out->rank; i++) {
+        if (tn_i_dnums_has(&d, TN_WINDOW, i)) continue;
+        int64_t paired = 0;
+        for (uint32_t k = 0; k < d.n[TN_INDEX_BATCH]; k++)
+            if (d.v[TN_INDEX_BATCH][k] == batch) paired = from[d.v[TN_OPERAND_BATCH][k]];
+        tn_i_sums_loop(s, false, q->out->dim[i], to[i], paired, 0);
+        batch++;
+    }
+    for (int i = 0; i < in->rank; i++)
+        if (anywhere >> i & 1) tn_i_sums_loop(s, true, in->dim[i], 0, from[i], 0);
+    s->factor = -2;
+    return operand == 0;
+}
+
 const tn_prim tn_prim_gather = {
     .id = TN_P_gather,
     .name = "gather",
@@ -374,6 +405,8 @@ const tn_prim tn_prim_gather = {
     .jvp_bound = 2,
     .transpose_bound = 10,
     .sample = sample_gather,
+    .spread = TN_SPREAD_MOVES,
+    .sums = sums_gather,
 };
 
 /* ---- scatter_add ---- */
@@ -562,6 +595,82 @@ static void c_scatter_add(const tn_i_c_kernel *k) {
     tn_i_c_close(k->t, w.rank, w.dim);
 }
 
+/* Wherever the windows are. */
+static bool sums_scatter_add(const tn_i_query *q, uint32_t operand, tn_i_sums *s) {
+    const tn_type *of = q->out, *updates = q->in[2];
+    int64_t sizes[TN_MAX_RANK], from[TN_MAX_RANK], to[TN_MAX_RANK], anywhere = 0;
+    uint32_t window = 0, batch = 0;
+    tn_i_dnums d;
+    if (operand == 0) tn_i_sums_loop(s, false, tn_i_count(of), 1, 1, 0);
+    if (operand != 2) return operand == 0;
+    tn_i_dnums_read(&d, &q->p[SCATTER_DNUMS]);
+    tn_i_window_sizes(&d, of, updates, sizes);
+    tn_i_dense_strides(updates, from);
+    tn_i_dense_strides(of, to);
+    for (int i = 0; i < of->rank; i++)
+        if (tn_i_dnums_has(&d, TN_MAP, i) && sizes[i] < of->dim[i]) anywhere |= 1 << i;
+    for (int i = 0; i < of->rank; i++) {
+        const bool any = anywhere >> i & 1, inside = tn_i_in_window(&d, i);
+        const int64_t stride = inside ? from[d.v[TN_WINDOW][window]] : 0;
+        if (any) tn_i_sums_loop(s, false, of->dim[i], to[i], 0, 0);
+        if (inside && !any) tn_i_sums_loop(s, false, sizes[i], to[i], stride, 0);
+        window += inside;
+    }
+    for (int i = 0; i < updates->rank; i++) {
+        if (tn_i_dnums_has(&d, TN_WINDOW, i)) continue;
+        for (uint32_t k = 0; k < d.n[TN_INDEX_BATCH]; k++)
+            if (d.v[TN_INDEX_BATCH][k] == batch)
+                tn_i_sums_loop(s, false, updates->dim[i], to[d.v[TN_OPERAND_BATCH][k]], from[i], 0);
+        batch++;
+    }
+    window = batch = 0;
+    for (int i = 0; i < of->rank; i++) {
+        if (!tn_i_in_window(&d, i)) continue;
+        if (anywhere >> i & 1) tn_i_sums_loop(s, true, sizes[i], 0, from[d.v[TN_WINDOW][window]], 0);
+        window++;
+    }
+    for (int i = 0; i < updates->rank; i++) {
+        if (tn_i_dnums_has(&d, TN_WINDOW, i)) continue;
+        bool paired = false;
+        for (uint32_t k = 0; k < d.n[TN_INDEX_BATCH]; k++) paired |= d.v[TN_INDEX_BATCH][k] == batch;
+        if (!paired) tn_i_sums_loop(s, true, updates->dim[i], 0, from[i], 0);
+        batch++;
+    }
+    s->factor = -2;
+    return true;
+}
+
+static void places_scatter_add(const tn_i_kernel *k, int64_t *at) {
+    const tn_type *t = k->in[2].type;
+    const int64_t n = tn_i_count(t);
+    int64_t sizes[TN_MAX_RANK], dim[TN_MAX_RANK], from[TN_MAX_RANK], to[TN_MAX_RANK];
+    tn_i_arr updates = k->in[2], out = *k->out;
+    tn_i_dnums d;
+    tn_i_windows w;
+    int rank;
+    for (int64_t i = 0; i < n; i++) at[i] = -1;
+    if (n == 0) return;
+    tn_i_dense_strides(t, updates.stride);
+    tn_i_dense_strides(out.type, out.stride);
+    tn_i_dnums_read(&d, &k->p[SCATTER_DNUMS]);
+    tn_i_window_sizes(&d, out.type, t, sizes);
+    tn_i_window_strides(&d, sizes, &out, &updates, &rank, dim, to, from);
+    tn_i_windows_init(&w, &d, sizes, &out, &k->in[1], &updates);
+    const tn_type window = tn_type_of(TN_BOOL, (size_t)rank, dim);
+    const int64_t m = tn_i_count(&window);
+    while (tn_i_windows_next(&w)) {
+        if (!w.inside) continue;
+        for (int64_t i = 0; i < m; i++) {
+            int64_t rest = i, u = w.to, v = w.from;
+            for (int j = rank; j-- > 0; rest /= dim[j]) {
+                u += rest % dim[j] * from[j];
+                v += rest % dim[j] * to[j];
+            }
+            at[u] = v;
+        }
+    }
+}
+
 const tn_prim tn_prim_scatter_add = {
     .id = TN_P_scatter_add,
     .name = "scatter_add",
@@ -582,4 +691,7 @@ const tn_prim tn_prim_scatter_add = {
     .jvp_bound = 3,
     .transpose_bound = 3,
     .sample = sample_scatter_add,
+    .spread = TN_SPREAD_ADDS,
+    .sums = sums_scatter_add,
+    .places = places_scatter_add,
 };

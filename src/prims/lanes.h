@@ -8,6 +8,8 @@
 /* The parameters of a scan. */
 enum { TN_SCAN_AXIS, TN_SCAN_REVERSE };
 extern const tn_i_spec tn_i_scan_params[];
+/* The running sums of the operand along the axis. */
+void tn_i_sums_scan(const tn_i_query *q, tn_i_sums *s);
 
 /* Lanes are scanned side by side, each strictly in order, so the layout does not change a bit of the result:
  * TN_SCAN_WIDTH of them where they are next to one another in memory, else as many as registers hold, so that one does

@@ -180,6 +180,13 @@ static void c_triangular_solve(const tn_i_c_kernel *k) {
     tn_i_c_close(k->t, n, a->type->dim);
 }
 
+/* Forward substitution passes on what comes first, backward substitution what comes last. */
+static bool sums_triangular(const tn_i_query *q, uint32_t operand, tn_i_sums *s) {
+    const bool left = q->p[TN_LEFT_SIDE].u.i, lower = (q->p[TN_LOWER].u.i != 0) != (q->p[TN_TRANSPOSE_A].u.i != 0);
+    tn_i_sums_solve(q, q->out->rank - (left ? 2 : 1), left == lower ? 1 : -1, s);
+    return operand == 1;
+}
+
 const tn_prim tn_prim_triangular_solve = {
     .id = TN_P_triangular_solve,
     .name = "triangular_solve",
@@ -201,6 +208,8 @@ const tn_prim tn_prim_triangular_solve = {
     .jvp_bound = 24,
     .transpose_bound = 2,
     .sample = sample_solve,
+    .spread = TN_SPREAD_SUMS,
+    .sums = sums_triangular,
 };
 
 /* ---- cholesky ------------------------------------------------------------------------------ */

@@ -73,6 +73,12 @@ static bool sample_linear_recurrence(tn_i_rng *r, int dtype, tn_i_case *c) {
     return true;
 }
 
+static bool sums_linear_recurrence(const tn_i_query *q, uint32_t operand, tn_i_sums *s) {
+    tn_i_sums_scan(q, s);
+    s->factor = -2;
+    return operand == 1;
+}
+
 const tn_prim tn_prim_linear_recurrence = {
     .id = TN_P_linear_recurrence,
     .name = "linear_recurrence",
@@ -92,4 +98,6 @@ const tn_prim tn_prim_linear_recurrence = {
     .jvp_bound = 5,
     .transpose_bound = 3,
     .sample = sample_linear_recurrence,
+    .spread = TN_SPREAD_SUMS,
+    .sums = sums_linear_recurrence,
 };

@@ -156,6 +156,11 @@ static void c_linear_solve(const tn_i_c_kernel *k) {
     tn_i_c_close(k->t, n, a->type->dim);
 }
 
+static bool sums_linear_solve(const tn_i_query *q, uint32_t operand, tn_i_sums *s) {
+    tn_i_sums_solve(q, q->out->rank - 2, 0, s);
+    return operand == 1;
+}
+
 const tn_prim tn_prim_linear_solve = {
     .id = TN_P_linear_solve,
     .name = "linear_solve",
@@ -176,4 +181,6 @@ const tn_prim tn_prim_linear_solve = {
     .jvp_bound = 24,
     .transpose_bound = 2,
     .sample = sample_solve,
+    .spread = TN_SPREAD_SUMS,
+    .sums = sums_linear_solve,
 };

@@ -335,6 +335,11 @@ static void c_lu_solve(const tn_i_c_kernel *k) {
     tn_i_c_close(k->t, n, lu->type->dim);
 }
 
+static bool sums_lu_solve(const tn_i_query *q, uint32_t operand, tn_i_sums *s) {
+    tn_i_sums_solve(q, q->out->rank - 2, 0, s);
+    return operand == 2;
+}
+
 const tn_prim tn_prim_lu_solve = {
     .id = TN_P_lu_solve,
     .name = "lu_solve",
@@ -357,4 +362,6 @@ const tn_prim tn_prim_lu_solve = {
     .jvp_bound = 32,
     .transpose_bound = 2,
     .sample = sample_lu_solve,
+    .spread = TN_SPREAD_SUMS,
+    .sums = sums_lu_solve,
 };

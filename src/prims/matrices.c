@@ -83,3 +83,15 @@ void tn_i_sample_square(tn_i_rng *r, int dtype, tn_i_case *c) {
     t->dim[t->rank] = t->dim[t->rank + 1] = n;
     t->rank += 2;
 }
+
+void tn_i_sums_solve(const tn_i_query *q, int axis, int running, tn_i_sums *s) {
+    const tn_type *t = q->out;
+    int64_t stride[TN_MAX_RANK];
+    tn_i_dense_strides(t, stride);
+    for (int d = 0; d < t->rank; d++)
+        if (d != axis) tn_i_sums_loop(s, false, t->dim[d], stride[d], stride[d], 0);
+    tn_i_sums_loop(s, false, t->dim[axis], stride[axis], 0, 0);
+    tn_i_sums_loop(s, true, t->dim[axis], 0, stride[axis], 0);
+    s->factor = -2;
+    s->running = running;
+}

@@ -12,6 +12,10 @@ bool tn_i_square_matrices(tn_i_query *q);
 /* Operand i is a batch of matrices, of as many as operand 0. */
 bool tn_i_same_batch(tn_i_query *q, uint32_t i);
 
+/* Each element of a solution x of a system along `axis` depends on those of the right-hand side, an operand of x's
+ * type: all of them, those before it and its own (running 1) or its own and those behind (-1). */
+void tn_i_sums_solve(const tn_i_query *q, int axis, int running, tn_i_sums *s);
+
 /* The sums of products of x and y as matrices over equal leading dimensions; xd: the matrix
  * dimension of x (0 or 1) that is contracted. */
 tn_i_var tn_i_matrix_product(tn_i_builder *b, tn_i_var x, int xd, tn_i_var y, int yd);

@@ -115,4 +115,5 @@ const tn_prim tn_prim_mirror = {
     .jvp_bound = 2,
     .transpose_bound = 12,
     .sample = sample_mirror,
+    .spread = TN_SPREAD_MOVES,
 };

@@ -199,4 +199,5 @@ const tn_prim tn_prim_pad = {
     .jvp_bound = 3,
     .transpose_bound = 16,
     .sample = sample_pad,
+    .spread = TN_SPREAD_MOVES,
 };

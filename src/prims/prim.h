@@ -249,6 +249,38 @@ typedef struct tn_i_remains {
     bool negative;
 } tn_i_remains;
 
+/* How a result depends on its operands, element by element: what patterns of sparse derivatives are made of
+ * (src/sparse).  Nothing set: elementwise primitives by TN_F_ELEMENTWISE, those with programs by these, and of others
+ * each element of a result is taken to depend on all elements of all operands, which is always right. */
+typedef enum tn_i_spread_class {
+    TN_SPREAD_ALL,
+    TN_SPREAD_MOVES, /* elements are those of the operands, which its kernel moves, in any dtype, and zeros; integer
+                        operands beside floats are places, and where they are not known `sums` says what may be read */
+    TN_SPREAD_ADDS,  /* operand 0, and the last operand added to it at `places`; or what `sums` says */
+    TN_SPREAD_SUMS   /* as `sums` says */
+} tn_i_spread_class;
+
+/* Result[i] is the sum over j of operand[i, j], times factor[i, j] where there is one.  Loops over i come first, each
+ * with its strides in the result (over i alone), operand and factor; then those over j. */
+typedef struct tn_i_sums {
+    int outer, inner;
+    int64_t dim[2 * TN_MAX_RANK], out[2 * TN_MAX_RANK], in[2 * TN_MAX_RANK], by[2 * TN_MAX_RANK];
+    int factor;  /* an operand; -1: none, -2: one that is no operand, so that no entry is constant */
+    int running; /* 1: one loop over j, of the sums up to each j; -1: of those from each j on; the last loop over i is
+                    then where they go */
+} tn_i_sums;
+static inline void tn_i_sums_loop(tn_i_sums *s, bool inner, int64_t n, int64_t out, int64_t in, int64_t by) {
+    const int d = s->outer + s->inner;
+    s->dim[d] = n;
+    s->out[d] = out;
+    s->in[d] = in;
+    s->by[d] = by;
+    if (inner)
+        s->inner++;
+    else
+        s->outer++;
+}
+
 struct tn_prim {
     int id;
     const char *name;
@@ -339,6 +371,13 @@ struct tn_prim {
     /* Where the operands of `zeros`, some of those that it is linear in, are 0; products of them are 0 where `linear`.
      */
     tn_i_remains (*without)(const tn_i_param *p, unsigned zeros, bool linear);
+
+    tn_i_spread_class spread;
+    /* The sums over one operand; false: that operand counts in no such way.  q->out is set. */
+    bool (*sums)(const tn_i_query *q, uint32_t operand, tn_i_sums *s);
+    /* TN_SPREAD_ADDS: the element of the result that each of the last operand's is added to, or -1.  k has all operands
+     * but the first and the last, which have types alone. */
+    void (*places)(const tn_i_kernel *k, int64_t *at);
 
     int strict; /* 1 + the primitive that stands for it under strict_zero, where 0 times inf or NaN is 0; 0: none */
 

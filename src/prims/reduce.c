@@ -406,6 +406,19 @@ static void c_reduce(const tn_i_c_kernel *k) {
     tn_i_c_close_axes(k->t, t, ~axes);
 }
 
+static bool sums_reduce(const tn_i_query *q, uint32_t operand, tn_i_sums *s) {
+    const tn_type *t = q->in[0];
+    const unsigned axes = tn_i_axis_set(q->p[0].n, q->p[0].u.ints);
+    int64_t from[TN_MAX_RANK], to[TN_MAX_RANK];
+    tn_i_dense_strides(t, from);
+    tn_i_dense_strides(q->out, to);
+    for (int d = 0, j = 0; d < t->rank; d++)
+        if (!(axes >> d & 1)) tn_i_sums_loop(s, false, t->dim[d], to[j++], from[d], 0);
+    for (int d = 0; d < t->rank; d++)
+        if (axes >> d & 1) tn_i_sums_loop(s, true, t->dim[d], 0, from[d], 0);
+    return operand == 0;
+}
+
 const tn_prim tn_prim_reduce_sum = {
     .id = TN_P_reduce_sum,
     .name = "reduce_sum",
@@ -427,6 +440,8 @@ const tn_prim tn_prim_reduce_sum = {
     .transpose_bound = 2,
     .sample = sample_axes,
     .range = range_reduce_sum,
+    .spread = TN_SPREAD_SUMS,
+    .sums = sums_reduce,
 };
 
 const tn_prim tn_prim_reduce_max = {

@@ -270,6 +270,7 @@ const tn_prim tn_prim_broadcast_in_dim = {
     .jvp_bound = 2,
     .transpose_bound = 3,
     .sample = sample_broadcast,
+    .spread = TN_SPREAD_MOVES,
 };
 
 /* ---- reshape ---- */
@@ -418,6 +419,7 @@ const tn_prim tn_prim_reshape = {
     .jvp_bound = 2,
     .transpose_bound = 1,
     .sample = sample_reshape,
+    .spread = TN_SPREAD_MOVES,
 };
 
 /* ---- transpose ---- */
@@ -526,6 +528,7 @@ const tn_prim tn_prim_transpose = {
     .jvp_bound = 2,
     .transpose_bound = 1,
     .sample = sample_transpose,
+    .spread = TN_SPREAD_MOVES,
 };
 
 /* ---- rev ---- */
@@ -607,4 +610,5 @@ const tn_prim tn_prim_rev = {
     .jvp_bound = 2,
     .transpose_bound = 1,
     .sample = sample_rev,
+    .spread = TN_SPREAD_MOVES,
 };

@@ -120,6 +120,18 @@ static void c_slice_add(const tn_i_c_kernel *k) {
     tn_i_c_close(k->t, u->rank, u->dim);
 }
 
+static void places_slice_add(const tn_i_kernel *k, int64_t *at) {
+    const tn_type *t = k->out->type, *u = k->in[1].type;
+    int64_t dense[TN_MAX_RANK], stride[TN_MAX_RANK];
+    tn_i_dense_strides(t, dense);
+    const int64_t n = tn_i_count(u), first = n ? place_of(k->p, t, u, dense, stride) : 0;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t rest = i;
+        at[i] = first;
+        for (int d = t->rank; d-- > 0; rest /= u->dim[d]) at[i] += rest % u->dim[d] * stride[d];
+    }
+}
+
 const tn_prim tn_prim_slice_add = {
     .id = TN_P_slice_add,
     .name = "slice_add",
@@ -142,4 +154,6 @@ const tn_prim tn_prim_slice_add = {
     .jvp_bound = 3,
     .transpose_bound = 3,
     .sample = sample_slice_add,
+    .spread = TN_SPREAD_ADDS,
+    .places = places_slice_add,
 };

@@ -163,6 +163,7 @@ const tn_prim tn_prim_slice = {
     .jvp_bound = 2,
     .transpose_bound = 20,
     .sample = tn_i_sample_slice,
+    .spread = TN_SPREAD_MOVES,
 };
 
 /* ---- split ---- */
@@ -274,6 +275,7 @@ const tn_prim tn_prim_split = {
     .jvp_bound = 2,
     .transpose_bound = 2,
     .sample = sample_split,
+    .spread = TN_SPREAD_MOVES,
 };
 
 /* ---- concatenate ---- */
@@ -441,4 +443,5 @@ const tn_prim tn_prim_concatenate = {
     .jvp_bound = 3,
     .transpose_bound = 3,
     .sample = sample_concatenate,
+    .spread = TN_SPREAD_MOVES,
 };

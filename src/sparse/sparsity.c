@@ -285,8 +285,8 @@ const tn_i_sparse_order *tn_i_sparsity_order(const tn_sparsity *s, tn_sparse_for
     for (int64_t i = 0; i < s->rows; i++)
         for (int64_t k = s->ptr[i]; k < s->ptr[i + 1]; k++) nnz += inside(triangle, i, s->ind[k]);
     o->room = nnz ? nnz : 1;
-    if (!order_room(s->ctx, o, s, format)) {
-        free_order(s->ctx, o, outer_of(s, format));
+    if (!order_room(s->ctx, o, s, (int)format)) {
+        free_order(s->ctx, o, outer_of(s, (int)format));
         return NULL;
     }
     if (format == TN_CSC)
@@ -317,7 +317,7 @@ tn_status tn_sparsity_view(const tn_sparsity *s, tn_sparse_format format, tn_tri
     const tn_sparsity_arrays a = {.size = out->size,
                                   .rows = s->rows,
                                   .columns = s->columns,
-                                  .nnz = o->ptr[outer_of(s, format)],
+                                  .nnz = o->ptr[outer_of(s, (int)format)],
                                   .ptr = format == TN_COO ? NULL : o->ptr,
                                   .ind = o->ind,
                                   .row = o->row,

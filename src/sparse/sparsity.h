@@ -8,7 +8,7 @@
 /* One order of the entries of one triangle. */
 typedef struct tn_i_sparse_order {
     bool made;
-    int64_t room; /* entries in each array below, at least one: ptr says how many there are */
+    int64_t room;             /* entries in each array below, at least one: ptr says how many there are */
     int64_t *ptr, *ind, *row; /* row: COO alone */
     int64_t *entry;           /* nnz: the position among all entries by row */
     bool *constant;

@@ -1,0 +1,389 @@
+/* Patterns that are found: their entries, what is constant, warnings and refusals. */
+#include <tansy.h>
+#include <tansy/sparse.h>
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static tn_ctx *checked(void) {
+    tn_ctx_options o = {.size = sizeof o, .check = 1};
+    return tn_ctx_new(&o);
+}
+
+static const tn_fn *traced(tn_ctx *c, const tn_fn *f) {
+    if (!f) fail_msg("%s", tn_error(c));
+    return f;
+}
+
+static tn_sparsity_arrays viewed(tn_ctx *c, const tn_sparsity *s) {
+    tn_sparsity_arrays a = {.size = sizeof a};
+    if (!s) fail_msg("%s", tn_error(c));
+    assert_int_equal(tn_sparsity_view(s, TN_CSR, TN_FULL, &a), TN_OK);
+    return a;
+}
+
+static int64_t constants(const tn_sparsity_arrays *a) {
+    int64_t n = 0;
+    for (int64_t k = 0; a->constant && k < a->nnz; k++) n += a->constant[k];
+    return n;
+}
+
+/* Rows as text: columns, constant ones with their values: "0:1 2|1" */
+static const char *text_of(const tn_sparsity_arrays *a, char *text, size_t size) {
+    size_t n = 0;
+    text[0] = 0;
+    for (int64_t i = 0; i < a->rows; i++) {
+        if (i) n += (size_t)snprintf(text + n, size - n, "|");
+        for (int64_t k = a->ptr[i]; k < a->ptr[i + 1]; k++) {
+            n += (size_t)snprintf(text + n, size - n, k > a->ptr[i] ? " %lld" : "%lld", (long long)a->ind[k]);
+            if (a->constant && a->constant[k]) n += (size_t)snprintf(text + n, size - n, ":%g", a->value[k]);
+        }
+    }
+    return text;
+}
+
+static void pattern_is(tn_ctx *c, tn_sparsity *s, const char *want) {
+    char text[4096];
+    const tn_sparsity_arrays a = viewed(c, s);
+    assert_string_equal(text_of(&a, text, sizeof text), want);
+    tn_sparsity_free(s);
+}
+
+/* ---- the programs that solvers want ------------------------------------------------------------- */
+
+/* Cart-pole by direct multiple shooting: 30 intervals of 4 RK4 steps, 154 variables. */
+enum { N = 30, M = 4, NX = 4, NS = 5, NZ = N * NS + NX, NG = (N + 2) * NX };
+static const double period = 2.0;
+
+static tn_val field(tn_val x, tn_val u) {
+    const double m1 = 1, m2 = 0.3, l = 0.5, g = 9.81;
+    tn_val th = tn_at(x, 1), v = tn_at(x, 2), w = tn_at(x, 3), s = tn_sin(th), co = tn_cos(th);
+    tn_val w2s = tn_mul(tn_square(w), s), den = tn_add(m1, tn_mul(m2, tn_square(s))), gs = tn_mul(g, s);
+    tn_val a = tn_add(tn_add(tn_mul(l * m2, w2s), u), tn_mul(m2, tn_mul(gs, co)));
+    tn_val b = tn_add(tn_mul(l * m2, tn_mul(w2s, co)), tn_mul(u, co));
+    b = tn_add(b, tn_mul(m1 + m2, gs));
+    return tn_stack(tn_vals(v, w, tn_div(a, den), tn_neg(tn_div(b, tn_mul(l, den)))), 0);
+}
+
+static tn_val flow(const tn_val *in, void *user) {
+    (void)user;
+    const double h = period / N / M;
+    tn_val x = tn_slice_axis(in[0], 0, NX, 1, 0), u = tn_at(in[0], NX);
+    for (int i = 0; i < M; i++) {
+        tn_val k1 = field(x, u), k2 = field(tn_add(x, tn_mul(h / 2, k1)), u),
+               k3 = field(tn_add(x, tn_mul(h / 2, k2)), u), k4 = field(tn_add(x, tn_mul(h, k3)), u),
+               mid = tn_mul(2.0, tn_add(k2, k3));
+        x = tn_add(x, tn_mul(h / 6, tn_add(tn_add(k1, mid), k4)));
+    }
+    return x;
+}
+
+static tn_val constraints(const tn_val *in, void *user) {
+    static const double goal[NX] = {1, 3.14159265358979323846, 0, 0};
+    tn_val s = tn_reshape(tn_slice_axis(in[0], 0, N * NS, 1, 0), N, NS), next = tn_apply((const tn_fn *)user, 1, &s);
+    tn_val last = tn_slice_axis(in[0], N * NS, NZ, 1, 0);
+    tn_val xs = tn_concatenate(tn_vals(tn_slice_axis(s, 0, NX, 1, 1), tn_expand_dims(last, 0)), 0);
+    tn_val defects = tn_sub(next, tn_slice_axis(xs, 1, N + 1, 1, 0));
+    tn_val target = tn_constant(tn_val_ctx(s), tn_f64(NX), goal);
+    return tn_concatenate(tn_vals(tn_ravel(defects), tn_at(xs, 0), tn_sub(last, target)), 0);
+}
+
+static tn_val lagrangian(const tn_val *in, void *user) {
+    tn_val u = tn_slice_axis(tn_reshape(tn_slice_axis(in[0], 0, N * NS, 1, 0), N, NS), NX, NS, 1, 1);
+    return tn_add(tn_mul(in[1], tn_mul(period / N, tn_sum_squares(u))),
+                  tn_dot(in[2], tn_apply((const tn_fn *)user, 1, in)));
+}
+
+static void multiple_shooting(void **state) {
+    (void)state;
+    tn_ctx *c = checked();
+    const tn_fn *f = traced(c, tn_trace(c, flow, NULL, 1, TN_TYPES(tn_f64(NS)))),
+                *fs = traced(c, tn_vmap(f, N, NULL, NULL)),
+                *g = traced(c, tn_trace(c, constraints, (void *)(uintptr_t)fs, 1, TN_TYPES(tn_f64(NZ)))),
+                *l = traced(
+                    c, tn_trace(c, lagrangian, (void *)(uintptr_t)g, 3, TN_TYPES(tn_f64(NZ), tn_f64(), tn_f64(NG))));
+    tn_sparsity *s = tn_jacobian_sparsity(g, NULL, NULL), *h = tn_hessian_sparsity(l, tn_wrt(0), NULL);
+    tn_sparsity_arrays a = viewed(c, s), b = viewed(c, h);
+    assert_int_equal(a.rows, NG);
+    assert_int_equal(a.columns, NZ);
+    assert_int_equal(a.nnz, 578);
+    /* -x of the next interval and the ends; and of each interval dp/dp, dp/dv and dv/dv, as nothing depends on p and v
+     */
+    assert_int_equal(constants(&a), 128 + 3 * N);
+    for (int64_t i = 0; i < N * NX; i++) {
+        static const int length[NX] = {5, 3, 4, 3};
+        assert_int_equal(a.ptr[i + 1] - a.ptr[i], length[i % NX] + 1);
+        assert_int_equal(a.ind[a.ptr[i + 1] - 1], NS * (i / NX + 1) + i % NX);
+        assert_true(a.constant[a.ptr[i + 1] - 1]);
+        assert_true(a.value[a.ptr[i + 1] - 1] == -1.0);
+    }
+    assert_int_equal(b.nnz, 270);
+    assert_true(b.symmetric && !b.local);
+    assert_null(tn_sparsity_warning(s, 0));
+    assert_null(tn_sparsity_warning(h, 0));
+    tn_ctx_free(c);
+}
+
+static tn_val bratu(const tn_val *in, void *user) {
+    const int n = *(const int *)user;
+    const double h = 1.0 / (n + 1);
+    tn_val u = tn_reshape(in[0], n, n), p = tn_pad(u, 0.0, tn_ints(1, 1), tn_ints(1, 1), tn_ints(0, 0));
+    tn_val up = tn_slice(p, tn_ints(0, 1), tn_ints(n, n + 1), tn_ints(1, 1)),
+           down = tn_slice(p, tn_ints(2, 1), tn_ints(n + 2, n + 1), tn_ints(1, 1)),
+           left = tn_slice(p, tn_ints(1, 0), tn_ints(n + 1, n), tn_ints(1, 1)),
+           right = tn_slice(p, tn_ints(1, 2), tn_ints(n + 1, n + 2), tn_ints(1, 1));
+    tn_val around = tn_add(tn_add(up, down), tn_add(left, right));
+    return tn_ravel(tn_sub(tn_sub(tn_mul(4.0, u), around), tn_mul(h * h * 6.8, tn_exp(u))));
+}
+
+static void grid(void **state) {
+    (void)state;
+    tn_ctx *c = checked();
+    int n = 100;
+    const tn_fn *f = traced(c, tn_trace(c, bratu, &n, 1, TN_TYPES(tn_f64(n * n))));
+    tn_sparsity *s = tn_jacobian_sparsity(f, NULL, NULL);
+    tn_sparsity_arrays a = viewed(c, s);
+    assert_int_equal(a.nnz, 49600);
+    assert_int_equal(constants(&a), 49600 - 10000); /* all but the diagonal */
+    for (int64_t i = 0; i < a.rows; i++)
+        for (int64_t k = a.ptr[i]; k < a.ptr[i + 1]; k++) {
+            assert_int_equal(a.constant[k], a.ind[k] != i);
+            if (a.constant[k]) assert_true(a.value[k] == -1.0);
+        }
+    tn_ctx_free(c);
+}
+
+/* Reprojections of points by cameras, chosen by indices: constants, or inputs. */
+enum { CAMERAS = 50, POINTS = 2000, SEEN = 4 * POINTS };
+
+static void observations(int64_t *camera, int64_t *point) {
+    for (int64_t k = 0; k < SEEN; k++) {
+        camera[k] = (7 * (k / 4) + 3 * (k % 4)) % CAMERAS;
+        point[k] = k / 4;
+    }
+}
+
+static tn_val reprojected(const tn_val *in, tn_val camera, tn_val point) {
+    tn_val cs = tn_reshape(tn_slice_axis(in[0], 0, 9 * CAMERAS, 1, 0), CAMERAS, 9),
+           ps = tn_reshape(tn_slice_axis(in[0], 9 * CAMERAS, 9 * CAMERAS + 3 * POINTS, 1, 0), POINTS, 3);
+    tn_val a = tn_t(tn_take_clip(cs, camera, 0)), b = tn_t(tn_take_clip(ps, point, 0)), p[3];
+    for (int i = 0; i < 3; i++) {
+        tn_val turned = tn_mul(tn_at(a, i), tn_at(b, (i + 1) % 3)), back = tn_mul(tn_at(a, (i + 1) % 3), tn_at(b, i));
+        p[i] = tn_add(tn_add(tn_sub(turned, back), tn_at(b, (i + 2) % 3)), tn_at(a, 3 + i));
+        p[i] = tn_mul(p[i], tn_cos(tn_at(a, (i + 2) % 3)));
+    }
+    tn_val u = tn_div(p[0], p[2]), v = tn_div(p[1], p[2]), rr = tn_add(tn_square(u), tn_square(v));
+    tn_val d = tn_add(1.0, tn_mul(rr, tn_add(tn_at(a, 7), tn_mul(tn_at(a, 8), rr))));
+    tn_val g = tn_mul(tn_at(a, 6), d);
+    return tn_ravel(tn_stack(tn_vals(tn_mul(g, u), tn_mul(g, v)), 1));
+}
+
+static tn_val by_constants(const tn_val *in, void *user) {
+    (void)user;
+    static int64_t camera[SEEN], point[SEEN];
+    tn_ctx *c = tn_val_ctx(in[0]);
+    observations(camera, point);
+    return reprojected(in, tn_constant(c, tn_i64(SEEN), camera), tn_constant(c, tn_i64(SEEN), point));
+}
+
+static tn_val by_inputs(const tn_val *in, void *user) {
+    (void)user;
+    return reprojected(in, in[1], in[2]);
+}
+
+static void bundle_adjustment(void **state) {
+    (void)state;
+    static int64_t camera[SEEN], point[SEEN];
+    tn_ctx *c = checked();
+    const tn_type z = tn_f64(9 * CAMERAS + 3 * POINTS);
+    observations(camera, point);
+    const tn_fn *f = traced(c, tn_trace(c, by_constants, NULL, 1, &z)),
+                *g = traced(c, tn_trace(c, by_inputs, NULL, 3, (tn_type[]){z, tn_i64(SEEN), tn_i64(SEEN)}));
+    const void *known[3] = {NULL, camera, point};
+    const tn_sparsity_options o = {.size = sizeof o, .known = known};
+    tn_sparsity *s = tn_jacobian_sparsity(f, NULL, NULL), *t = tn_jacobian_sparsity(g, tn_wrt(0), &o);
+    tn_sparsity_arrays a = viewed(c, s), b = viewed(c, t);
+    assert_int_equal(a.nnz, 192000);
+    assert_int_equal(b.nnz, 192000);
+    assert_memory_equal(a.ind, b.ind, 192000 * sizeof *a.ind);
+    assert_null(tn_sparsity_warning(t, 0));
+    for (int64_t i = 0; i < a.rows; i++) {
+        assert_int_equal(a.ptr[i + 1] - a.ptr[i], 12);
+        assert_int_equal(a.ind[a.ptr[i]], 9 * camera[i / 2]);
+        assert_int_equal(a.ind[a.ptr[i] + 9], 9 * CAMERAS + 3 * point[i / 2]);
+    }
+    /* indices that only a run knows: every observation may be of any camera and point, and the limit says where */
+    const tn_sparsity_options few = {.size = sizeof few, .max_nnz = 1000000};
+    assert_null(tn_jacobian_sparsity(g, tn_wrt(0), &few));
+    assert_int_equal(tn_last_status(c), TN_ELIMIT);
+    assert_non_null(strstr(tn_error(c), "patterns.c:"));
+    assert_non_null(strstr(tn_error(c), "gather"));
+    tn_ctx_free(c);
+}
+
+/* ---- rules, one by one ------------------------------------------------------------------------------ */
+
+static tn_val rotated_sum(const tn_val *in, void *user) {
+    (void)user;
+    return tn_add(tn_mul(in[0], tn_roll(in[0], 1, 0)), tn_mul(2.0, in[0]));
+}
+
+static tn_val run_time_read(const tn_val *in, void *user) {
+    (void)user;
+    return tn_mul(3.0, tn_take_clip(in[0], in[1], 0));
+}
+
+static tn_val masked(const tn_val *in, void *user) {
+    (void)user;
+    return tn_select(tn_gt(in[1], 0.0), tn_sin(in[0]), tn_mul(in[1], in[0]));
+}
+
+static tn_val running(const tn_val *in, void *user) {
+    (void)user;
+    return tn_cumsum(tn_mul(in[0], in[0]), 0);
+}
+
+static tn_val nothing(const tn_val *in, void *user) {
+    (void)user;
+    return tn_stop_gradient(in[0]);
+}
+
+static tn_val matrix(const tn_val *in, void *user) {
+    (void)user;
+    static const double a[6] = {1, 0, 2, 0, 3, 0};
+    return tn_matmul(tn_constant(tn_val_ctx(in[0]), tn_f64(2, 3), a), in[0]);
+}
+
+static void small_programs(void **state) {
+    (void)state;
+    tn_ctx *c = checked();
+    const tn_fn *f = traced(c, tn_trace(c, rotated_sum, NULL, 1, TN_TYPES(tn_f32(3))));
+    pattern_is(c, tn_jacobian_sparsity(f, NULL, NULL), "0 2|0 1|1 2");
+    f = traced(c, tn_trace(c, running, NULL, 1, TN_TYPES(tn_f64(3))));
+    pattern_is(c, tn_jacobian_sparsity(f, NULL, NULL), "0|0 1|0 1 2");
+    f = traced(c, tn_trace(c, nothing, NULL, 1, TN_TYPES(tn_f64(2))));
+    pattern_is(c, tn_jacobian_sparsity(f, NULL, NULL), "|");
+    f = traced(c, tn_trace(c, rotated_sum, NULL, 1, TN_TYPES(tn_f64(0))));
+    pattern_is(c, tn_jacobian_sparsity(f, NULL, NULL), "");
+    f = traced(c, tn_trace(c, matrix, NULL, 1, TN_TYPES(tn_f64(3))));
+    pattern_is(c, tn_jacobian_sparsity(f, NULL, NULL), "0:1 2:2|1:3");
+    tn_ctx_free(c);
+}
+
+static void what_is_known(void **state) {
+    (void)state;
+    tn_ctx *c = checked();
+    const int64_t index[2] = {2, 0};
+    const double x[3] = {1, 2, 3}, mask[3] = {1, 0, -1};
+    const void *known[2] = {NULL, index}, *masks[2] = {NULL, mask}, *at[2] = {x, mask};
+    const tn_sparsity_options o = {.size = sizeof o, .known = known}, m = {.size = sizeof m, .known = masks},
+                              here = {.size = sizeof here, .at = at};
+    const tn_fn *f = traced(c, tn_trace(c, run_time_read, NULL, 2, TN_TYPES(tn_f64(3), tn_i64(2))));
+    pattern_is(c, tn_jacobian_sparsity(f, tn_wrt(0), &o), "2:3|0:3");
+    tn_sparsity *s = tn_jacobian_sparsity(f, tn_wrt(0), NULL);
+    assert_non_null(strstr(tn_sparsity_warning(s, 0), "patterns.c:"));
+    assert_non_null(strstr(tn_sparsity_warning(s, 0), "gather"));
+    assert_null(tn_sparsity_warning(s, 1));
+    pattern_is(c, s, "0 1 2|0 1 2");
+    f = traced(c, tn_trace(c, masked, NULL, 2, TN_TYPES(tn_f64(3), tn_f64(3))));
+    pattern_is(c, tn_jacobian_sparsity(f, tn_wrt(0), NULL), "0|1|2");
+    pattern_is(c, tn_jacobian_sparsity(f, tn_wrt(0), &m), "0||2:-1");
+    s = tn_jacobian_sparsity(f, NULL, &here);
+    assert_true(viewed(c, s).local);
+    pattern_is(c, s, "0|4|2 5");
+    tn_ctx_free(c);
+}
+
+/* ---- loops ---------------------------------------------------------------------------------------- */
+
+static void accumulate(const tn_val *carry, const tn_val *x, tn_val *next, tn_val *y, void *user) {
+    (void)user;
+    next[0] = tn_add(tn_mul(carry[0], carry[0]), x[0]);
+    y[0] = next[0];
+}
+
+static bool backwards;
+
+static tn_val accumulated(const tn_val *in, void *user) {
+    (void)user;
+    tn_ctx *c = tn_val_ctx(in[0]);
+    tn_val zero = tn_zeros(c, tn_f64()), total, ys;
+    const tn_loop_options o = {.size = sizeof o, .reverse = backwards};
+    tn_scan(c, accumulate, NULL, 1, &zero, 1, in, TN_LENGTH_OF_XS, &total, 1, &ys, &o);
+    return ys;
+}
+
+static void loops_of_known_length(void **state) {
+    (void)state;
+    tn_ctx *c = checked();
+    backwards = false;
+    const tn_fn *f = traced(c, tn_trace(c, accumulated, NULL, 1, TN_TYPES(tn_f64(1000))));
+    tn_sparsity *s = tn_jacobian_sparsity(f, NULL, NULL);
+    const tn_sparsity_arrays a = viewed(c, s);
+    assert_int_equal(a.nnz, 500500);
+    for (int64_t i = 0; i < 1000; i++) {
+        assert_int_equal(a.ptr[i + 1] - a.ptr[i], i + 1);
+        assert_true(a.constant[a.ptr[i + 1] - 1] && a.value[a.ptr[i + 1] - 1] == 1.0);
+    }
+    backwards = true;
+    f = traced(c, tn_trace(c, accumulated, NULL, 1, TN_TYPES(tn_f64(3))));
+    pattern_is(c, tn_jacobian_sparsity(f, NULL, NULL), "0:1 1 2|1:1 2|2:1");
+    tn_ctx_free(c);
+}
+
+/* ---- Hessians, refusals ----------------------------------------------------------------------------- */
+
+static tn_val chain(const tn_val *in, void *user) {
+    (void)user;
+    return tn_sum(tn_mul(tn_square(in[0]), tn_roll(in[0], 1, 0)));
+}
+
+static void hessians(void **state) {
+    (void)state;
+    tn_ctx *c = checked();
+    const tn_fn *f = traced(c, tn_trace(c, chain, NULL, 1, TN_TYPES(tn_f64(5))));
+    pattern_is(c, tn_hessian_sparsity(f, NULL, NULL), "0 1 4|0 1 2|1 2 3|2 3 4|0 3 4");
+    f = traced(c, tn_trace(c, running, NULL, 1, TN_TYPES(tn_f64(3))));
+    assert_null(tn_hessian_sparsity(f, NULL, NULL));
+    assert_int_equal(tn_last_status(c), TN_EINVAL);
+    tn_ctx_free(c);
+}
+
+static void refused(tn_ctx *c, const tn_fn *f, const tn_wrt_list *w, const tn_sparsity_options *o, const char *why) {
+    assert_null(tn_jacobian_sparsity(f, w, o));
+    assert_int_equal(tn_last_status(c), TN_EINVAL);
+    if (!strstr(tn_error(c), why)) fail_msg("%s", tn_error(c));
+}
+
+static void refusals(void **state) {
+    (void)state;
+    tn_ctx *c = checked();
+    const double x[3] = {0};
+    const void *known[2] = {x, NULL}, *at[2] = {x, NULL};
+    const tn_fn *f = traced(c, tn_trace(c, masked, NULL, 2, TN_TYPES(tn_f64(3), tn_f64(3))));
+    refused(c, f, NULL, &(tn_sparsity_options){.max_nnz = 1}, "size");
+    refused(c, f, NULL, &(tn_sparsity_options){.size = sizeof(tn_sparsity_options), .max_nnz = -1}, "max_nnz");
+    refused(c, f, tn_wrt(0), &(tn_sparsity_options){.size = sizeof(tn_sparsity_options), .known = known}, "input 0");
+    refused(c, f, NULL, &(tn_sparsity_options){.size = sizeof(tn_sparsity_options), .at = at}, "input 1");
+    refused(c, f, tn_wrt(7), NULL, "7");
+    assert_null(tn_jacobian_sparsity(NULL, NULL, NULL));
+    assert_null(tn_hessian_sparsity(NULL, NULL, NULL));
+    tn_ctx_free(c);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(multiple_shooting), cmocka_unit_test(grid),          cmocka_unit_test(bundle_adjustment),
+        cmocka_unit_test(small_programs),    cmocka_unit_test(what_is_known), cmocka_unit_test(loops_of_known_length),
+        cmocka_unit_test(hessians),          cmocka_unit_test(refusals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
