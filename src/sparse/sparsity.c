@@ -162,6 +162,7 @@ static bool rows_room(tn_ctx *c, int64_t rows, int64_t nnz, int64_t **ptr, int64
     *ind = nnz ? tn_i_alloc_array(c, (size_t)nnz, sizeof **ind) : NULL;
     if (*ptr && (*ind || !nnz)) return true;
     if (*ptr) tn_i_free(c, *ptr, several(rows + 1, sizeof **ptr));
+    if (*ind) tn_i_free(c, *ind, several(nnz, sizeof **ind));
     return false;
 }
 

@@ -1,6 +1,7 @@
 /* Every public function that allocates: what it is given, and the call. */
 #include "fault/programs.h"
 #include "tansy/emit.h"
+#include "tansy/sparse.h"
 
 #include <string.h>
 
@@ -157,6 +158,49 @@ static bool run_hessian(world *w) {
     return made(w, tn_hessian(w->given, tn_wrt(0), NULL, *(const size_t *)w->stage->arg));
 }
 
+/* Neighbours: [6] -> [6]; some entries are constant. */
+static tn_val chain(const tn_val *in, void *user) {
+    (void)user;
+    return tn_sub(tn_mul(2.0, tn_flip(in[0], 0)), tn_mul(tn_exp(in[0]), tn_roll(in[0], 1, 0)));
+}
+static tn_val energy(const tn_val *in, void *user) { return tn_sum_squares(chain(in, user)); }
+static tn_fn *chain_program(world *w) { return tn_trace(w->c, chain, NULL, 1, TN_TYPES(tn_f64(6))); }
+static tn_fn *energy_program(world *w) { return tn_trace(w->c, energy, NULL, 1, TN_TYPES(tn_f64(6))); }
+
+static bool run_sparse_jacobian(world *w) {
+    const tn_coloring_options how = {.size = sizeof how, .partition = *(const tn_partition *)w->stage->arg};
+    const tn_sparse_options o = {.size = sizeof o, .format = TN_CSC, .coloring = &how, .with_value = true};
+    tn_sparsity *s = NULL;
+    const bool ok = made(w, tn_sparse_jacobian(w->given, NULL, &o, &s));
+    tn_sparsity_free(s);
+    return ok;
+}
+static bool run_sparse_hessian(world *w) {
+    const tn_coloring_options how = {.size = sizeof how, .partition = *(const tn_partition *)w->stage->arg};
+    const tn_sparse_options o = {.size = sizeof o, .triangle = TN_LOWER, .coloring = &how};
+    return made(w, tn_sparse_hessian(w->given, NULL, &o, NULL));
+}
+/* One of the caller's, which is tried. */
+static bool run_given_pattern(world *w) {
+    static const int64_t ptr[7] = {0, 6, 12, 18, 24, 30, 36};
+    int64_t ind[36];
+    for (int i = 0; i < 36; i++) ind[i] = i % 6;
+    tn_sparsity *s = tn_sparsity_csr(w->c, 6, 6, ptr, ind);
+    const double x[6] = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6};
+    const tn_sparse_options o = {.size = sizeof o, .sparsity = s};
+    const bool ok = s && tn_sparsity_check(w->given, NULL, s, (const void *[]){x}) == TN_OK &&
+                    made(w, tn_sparse_jacobian(w->given, NULL, &o, NULL));
+    tn_sparsity_free(s);
+    return ok;
+}
+static bool run_gauss_newton(world *w) { return made(w, tn_gauss_newton_product(w->given, NULL, NULL)); }
+static bool run_lagrangian(world *w) {
+    tn_fn *g = chain_program(w);
+    const bool ok = g && made(w, tn_lagrangian(w->given, g));
+    tn_fn_free(g);
+    return ok;
+}
+
 static bool run_vmap(world *w) {
     const int *axes = w->stage->arg;
     return made(w, tn_vmap(w->given, 2, axes, axes ? axes + 3 : NULL));
@@ -255,6 +299,8 @@ static const tn_policy some = {.size = sizeof some, .callback = sines};
 static const tn_policy within = {.size = sizeof within, .name = "memory_budget:1000000"};
 static const tn_policy tight = {.size = sizeof tight, .name = "memory_budget:3000"};
 static const size_t whole = 0, blocked = 2;
+static const tn_partition by_columns = TN_COLOR_COLUMN, by_rows = TN_COLOR_ROW, both_ways = TN_COLOR_BIDIRECTIONAL,
+                          by_stars = TN_COLOR_STAR, by_trees = TN_COLOR_ACYCLIC;
 /* in_axes, then out_axes */
 static const int axes[] = {1, TN_NOT_MAPPED, 0, 0, 0, 0};
 
@@ -340,6 +386,14 @@ const stage stages[] = {
     WITH("jacrev small, blocked", run_jacrev, small_program, &blocked),
     WITH("hessian nested", run_hessian, nested_program, &whole),
     WITH("hessian nested, blocked", run_hessian, nested_program, &blocked),
+    WITH("sparse_jacobian by columns", run_sparse_jacobian, chain_program, &by_columns),
+    WITH("sparse_jacobian by rows", run_sparse_jacobian, chain_program, &by_rows),
+    WITH("sparse_jacobian both ways", run_sparse_jacobian, chain_program, &both_ways),
+    WITH("sparse_hessian", run_sparse_hessian, energy_program, &by_stars),
+    WITH("sparse_hessian, substituted", run_sparse_hessian, energy_program, &by_trees),
+    ON("sparse_jacobian, pattern given", run_given_pattern, chain_program),
+    ON("gauss_newton_product", run_gauss_newton, chain_program),
+    ON("lagrangian", run_lagrangian, energy_program),
     ON("vmap nested", run_vmap, nested_program),
     ON("vmap elementwise", run_vmap, elementwise_program),
     ON("vmap arrays", run_vmap, array_program),

@@ -6,6 +6,7 @@
 #include <tansy/emit.h>
 #include <tansy/ode.h>
 #include <tansy/random.h>
+#include <tansy/sparse.h>
 
 #include <signal.h>
 #include <stdio.h>
@@ -37,6 +38,8 @@ static tn_fn *fn;
 static tn_exec *exec;
 static tn_work *work;
 static tn_residuals *residuals;
+static tn_sparsity *sparsity;
+static tn_coloring *coloring;
 static void *sink;    /* a FILE, for those who write to what `user` points to */
 static char *no_text; /* a text of the library's own */
 static tn_val x, values[8], results[8];
@@ -92,6 +95,10 @@ static int handles; /* whether the call was given one that keeps a message */
         tn_work *: (const void *)&work,                                    \
         tn_residuals *: (const void *)&residuals,                          \
         const tn_residuals *: (const void *)&residuals,                    \
+        tn_sparsity *: (const void *)&sparsity,                            \
+        const tn_sparsity *: (const void *)&sparsity,                      \
+        tn_coloring *: (const void *)&coloring,                            \
+        const tn_coloring *: (const void *)&coloring,                      \
         char *: (const void *)&no_text,                                    \
         void *: (const void *)&sink,                                       \
         const tn_work *: (const void *)&work,                              \
@@ -201,6 +208,8 @@ static int prepare(void) {
     work = tn_work_new(exec, NULL, 0);
     sink = fopen("/dev/null", "w");
     residuals = tn_saved_residuals(fn, NULL, NULL);
+    sparsity = tn_jacobian_sparsity(fn, NULL, NULL);
+    coloring = tn_color(sparsity, NULL);
     memset(garbage, 0xA5, sizeof garbage);
     for (int i = 0; i < 8; i++) {
         types[i] = tn_f64(3);

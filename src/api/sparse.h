@@ -1,0 +1,34 @@
+/* A sparse derivative in the making. */
+#ifndef TN_API_SPARSE_H
+#define TN_API_SPARSE_H
+
+#include "api/args.h"
+#include "sparse/sides.h"
+#include "sparse/sparsity.h"
+
+typedef struct tn_i_derivative {
+    const char *who;
+    const tn_fn *given; /* what the caller differentiates, in wrt, and how */
+    const tn_wrt_list *wrt;
+    tn_sparse_options o;
+    bool hessian;
+    bool unchecked; /* a pattern of the caller's is taken as it is */
+    tn_fn *f;       /* whose Jacobian it is: `given` or its gradient, behind `skip` float outputs */
+    uint32_t skip;
+    tn_i_wrt w;
+    tn_i_sides sides;
+} tn_i_derivative;
+
+/* The program, and in *pattern (may be NULL) what its values are of. */
+tn_fn *tn_i_derivative_program(tn_i_derivative *q, tn_sparsity **pattern);
+
+/* What tn_jacfwd or tn_jacrev make, its entries in order: entry[k], by row, is value k. */
+tn_fn *tn_i_dense_program(const tn_i_derivative *q, bool reverse, const tn_sparsity *s, const int64_t *entry,
+                          int64_t nvalue);
+
+/* Whether s covers the derivative at x of f's float outputs from `skip` on: TN_EINVAL names the first entry that is
+ * missing and not 0. */
+tn_status tn_i_sparsity_covers(const char *who, const tn_fn *f, const tn_i_wrt *w, const tn_wrt_list *wrt,
+                               uint32_t skip, const tn_sparsity *s, const void *const *x);
+
+#endif

@@ -1,0 +1,207 @@
+#include "sparse/evaluate.h"
+
+#include "prims/shape.h"
+#include "sparse/substitute.h"
+#include "transpose/transpose.h"
+#include "vmap/vmap.h"
+
+#include <string.h>
+
+typedef struct evaluation {
+    const tn_i_compressed *q;
+    tn_ctx *ctx;
+    tn_i_builder b;
+    tn_i_var *x, *y, *args; /* inputs; outputs and residuals; residuals and seeds */
+    tn_i_var *piece;        /* compressed derivatives, flat: by output, then by input */
+    size_t nargs, npiece, cpiece;
+    int64_t *at; /* of each entry, by row: where it stands in them */
+} evaluation;
+
+/* ---- seeds -------------------------------------------------------------------------------- */
+
+/* colour[0..n): [colours, t.shape], 1 where an element has the row's colour. */
+static tn_i_var seeds(evaluation *v, const tn_type *t, int64_t colors, const int32_t *color) {
+    tn_ctx *c = v->ctx;
+    const int64_t n = tn_i_count(t);
+    if (t->rank == TN_MAX_RANK) {
+        tn_i_builder_fail(&v->b, TN_ELIMIT, "%s: seeds would have rank %d", v->q->who, TN_MAX_RANK + 1);
+        return TN_NOVAR;
+    }
+    tn_type s = *t;
+    memmove(s.dim + 1, t->dim, (size_t)t->rank * sizeof *s.dim);
+    s.dim[0] = colors;
+    s.rank++;
+    if (!tn_i_type_valid(&s)) {
+        tn_i_builder_fail(&v->b, TN_ELIMIT, "%s: %lld seeds of %lld elements", v->q->who, (long long)colors,
+                          (long long)n);
+        return TN_NOVAR;
+    }
+    const size_t bytes = tn_type_bytes(&s);
+    unsigned char *data = tn_i_alloc(c, bytes);
+    if (!data) {
+        v->b.failed = true;
+        return TN_NOVAR;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        if (color[i] < 0) continue;
+        const int64_t at = color[i] * n + i;
+        if (t->dtype == TN_F32)
+            ((float *)(void *)data)[at] = 1;
+        else
+            ((double *)(void *)data)[at] = 1;
+    }
+    const tn_i_var k = tn_i_constant(&v->b, &s, data);
+    tn_i_free(c, data, bytes);
+    return k;
+}
+
+/* ---- the linear half, both ways ------------------------------------------------------------ */
+
+/* A map (residuals.. | n linear inputs) over one seed a colour; its outputs from `skip` on become pieces. */
+static void push(evaluation *v, const tn_fn *linear, uint32_t skip, const tn_type *const *t, const int64_t *first,
+                 int64_t colors, const int32_t *color) {
+    tn_ctx *c = v->ctx;
+    const uint32_t n = linear->nlin, known = linear->nin - n;
+    bool *batched = tn_i_alloc_array(c, linear->nin, sizeof *batched);
+    tn_i_var *out = tn_i_alloc_array(c, linear->nout, sizeof *out);
+    tn_fn *mapped = NULL;
+    if (batched && out) {
+        for (uint32_t k = 0; k < n; k++) batched[known + k] = true;
+        mapped = tn_i_vmap(linear, colors, batched, true, NULL, NULL);
+    }
+    if (!mapped) v->b.failed = true;
+    for (uint32_t k = 0; k < n && !v->b.failed; k++) v->args[known + k] = seeds(v, t[k], colors, color + first[k]);
+    if (!v->b.failed) tn_i_inline(&v->b, mapped, v->args, out);
+    for (uint32_t j = skip; j < linear->nout && !v->b.failed; j++) {
+        const int64_t flat = tn_i_count(tn_i_vtype(&v->b, out[j]));
+        v->piece[v->npiece++] = tn_i_reshape(&v->b, out[j], 1, &flat);
+    }
+    tn_i_fn_unref(mapped);
+    tn_i_free(c, batched, linear->nin * sizeof *batched);
+    tn_i_free(c, out, linear->nout * sizeof *out);
+}
+
+/* The linear program without its first `skip` outputs. */
+static tn_fn *rows_only(const tn_fn *linear, uint32_t skip) {
+    tn_i_builder b;
+    tn_i_builder_init(&b, linear->ctx);
+    b.named_after = linear;
+    tn_i_var *args = tn_i_alloc_array(linear->ctx, linear->nin, sizeof *args),
+             *outs = tn_i_alloc_array(linear->ctx, linear->nout, sizeof *outs);
+    tn_fn *g = NULL;
+    if (args && outs) {
+        for (uint32_t i = 0; i < linear->nin; i++)
+            args[i] = tn_i_input(&b, linear->val[i].type, i >= linear->nin - linear->nlin);
+        tn_i_inline(&b, linear, args, outs);
+        g = tn_i_finish(&b, linear->nout - skip, outs + skip);
+    } else
+        tn_i_builder_drop(&b);
+    tn_i_free(linear->ctx, args, linear->nin * sizeof *args);
+    tn_i_free(linear->ctx, outs, linear->nout * sizeof *outs);
+    return g;
+}
+
+static void push_both(evaluation *v) {
+    const tn_i_compressed *q = v->q;
+    const tn_coloring *k = q->colors;
+    const tn_fn *linear = q->parts->linear;
+    if (k->forward && !v->b.failed) push(v, linear, q->skip, q->sides->wrt, q->sides->col, k->forward, k->column);
+    if (!k->reverse || v->b.failed) return;
+    tn_fn *rows = rows_only(linear, q->skip), *back = rows ? tn_i_transpose_linear(rows) : NULL;
+    if (back)
+        push(v, back, 0, q->sides->out, q->sides->row, k->reverse, k->row);
+    else
+        v->b.failed = true;
+    tn_i_fn_unref(rows);
+    tn_i_fn_unref(back);
+}
+
+/* ---- entries --------------------------------------------------------------------------------- */
+
+static tn_i_var joined(evaluation *v) {
+    if (v->b.failed) return TN_NOVAR;
+    return v->npiece == 1 ? v->piece[0] : tn_i_concatenate(&v->b, (uint32_t)v->npiece, v->piece, 0);
+}
+
+/* Entries that are what others leave of what is read of them become elements of a last piece. */
+static void substitute(evaluation *v) {
+    const tn_coloring *k = v->q->colors;
+    tn_i_builder *b = &v->b;
+    tn_i_substitution u;
+    if (k->partition != TN_COLOR_ACYCLIC || b->failed) return;
+    if (!tn_i_coloring_substitution(k, &u)) {
+        b->failed = true;
+        return;
+    }
+    const tn_i_var all = joined(v);
+    int64_t *at = tn_i_alloc_array(v->ctx, (size_t)u.steps, sizeof *at);
+    if (!at) b->failed = true;
+    if (u.steps && !b->failed) {
+        const int64_t before = tn_i_vtype(b, all)->dim[0];
+        for (int64_t s = 0; s < u.steps; s++) at[s] = v->at[u.entry[s]];
+        v->piece[v->npiece++] = tn_i_substituted(b, tn_i_taken(b, all, u.steps, at), &u);
+        for (int64_t s = 0; s < u.steps; s++) v->at[u.entry[s]] = v->at[u.twin[s]] = before + s;
+    }
+    tn_i_free(v->ctx, at, (size_t)u.steps * sizeof *at);
+    tn_i_substitution_free(&u);
+}
+
+static tn_i_var values(evaluation *v) {
+    const tn_i_compressed *q = v->q;
+    tn_i_builder *b = &v->b;
+    const tn_type t = {.dtype = (uint8_t)q->sides->dtype, .rank = 1, .dim = {q->nvalue}};
+    if (!q->nvalue) return tn_i_zeros(b, &t);
+    substitute(v);
+    int64_t *at = tn_i_alloc_array(v->ctx, (size_t)q->nvalue, sizeof *at);
+    if (!at) b->failed = true;
+    for (int64_t k = 0; at && k < q->nvalue; k++) at[k] = v->at[q->entry[k]];
+    const tn_i_var out = tn_i_taken(b, joined(v), q->nvalue, at);
+    tn_i_free(v->ctx, at, (size_t)q->nvalue * sizeof *at);
+    return out;
+}
+
+/* ---- the program ------------------------------------------------------------------------------ */
+
+static bool room(evaluation *v) {
+    const tn_i_compressed *q = v->q;
+    const tn_i_parts *p = q->parts;
+    v->nargs = (size_t)p->nres + (q->sides->nwrt > p->linear->nout ? q->sides->nwrt : p->linear->nout);
+    v->cpiece = (size_t)q->sides->nout + q->sides->nwrt + 1;
+    v->x = tn_i_alloc_array(v->ctx, q->f->nin, sizeof *v->x);
+    v->y = tn_i_alloc_array(v->ctx, (size_t)p->known->nout + 1, sizeof *v->y);
+    v->args = tn_i_alloc_array(v->ctx, v->nargs, sizeof *v->args);
+    v->piece = tn_i_alloc_array(v->ctx, v->cpiece, sizeof *v->piece);
+    v->at = tn_i_alloc_array(v->ctx, (size_t)q->colors->pattern->nnz, sizeof *v->at);
+    return v->x && v->y && v->args && v->piece && v->at;
+}
+
+static void release(evaluation *v) {
+    tn_ctx *c = v->ctx;
+    tn_i_free(c, v->x, v->q->f->nin * sizeof *v->x);
+    tn_i_free(c, v->y, ((size_t)v->q->parts->known->nout + 1) * sizeof *v->y);
+    tn_i_free(c, v->args, v->nargs * sizeof *v->args);
+    tn_i_free(c, v->piece, v->cpiece * sizeof *v->piece);
+    tn_i_free(c, v->at, (size_t)v->q->colors->pattern->nnz * sizeof *v->at);
+}
+
+static tn_fn *build(evaluation *v) {
+    const tn_i_compressed *q = v->q;
+    const tn_fn *f = q->f, *known = q->parts->known;
+    tn_i_builder_init(&v->b, v->ctx);
+    v->b.named_after = f;
+    for (uint32_t i = 0; i < f->nin && !v->b.failed; i++) v->x[i] = tn_i_input(&v->b, f->val[i].type, false);
+    if (!v->b.failed) tn_i_inline(&v->b, known, v->x, v->y);
+    for (uint32_t k = 0; k < q->parts->nres; k++) v->args[k] = v->y[f->nout + k];
+    if (q->nvalue) push_both(v);
+    const uint32_t first = q->with_value ? f->nout : 0;
+    v->y[first] = v->b.failed ? TN_NOVAR : values(v);
+    return tn_i_finish(&v->b, first + 1, v->y);
+}
+
+tn_fn *tn_i_compressed_program(const tn_i_compressed *q) {
+    evaluation v = {.q = q, .ctx = q->f->ctx};
+    tn_fn *g = NULL;
+    if (room(&v) && tn_i_recover(q->colors, q->sides, q->symmetric, v.at)) g = build(&v);
+    release(&v);
+    return g;
+}
