@@ -79,7 +79,7 @@ static bool run_primal(detection *d) {
 
 static bool unit_rows(detection *d, const tn_type *t, int64_t *column, tn_i_spread_val *v) {
     const int64_t n = tn_i_count(t);
-    v->rows = tn_i_shared_new(d->f->ctx, (size_t)n * sizeof(int32_t));
+    v->rows = tn_i_spread_rows_new(&d->w, n);
     int32_t *to = v->rows ? tn_i_shared_data(v->rows) : NULL;
     for (int64_t i = 0; to && i < n; i++)
         if ((to[i] = tn_i_row_unit(&d->w.set, (*column)++)) < 0) return false;
@@ -239,8 +239,7 @@ static void release(detection *d) {
     if (d->primal) tn_i_free(c, d->primal, ((size_t)d->parts.known->nout + 1) * sizeof *d->primal);
     if (d->linear) tn_i_free(c, d->linear, ((size_t)d->parts.linear->nout + 1) * sizeof *d->linear);
     tn_i_parts_free(&d->parts);
-    tn_i_rowset_free(&d->w.set);
-    if (d->w.remark) tn_i_free(c, d->w.remark, d->w.cremark * sizeof *d->w.remark);
+    tn_i_spreading_free(&d->w);
     tn_i_memo_free(&d->depends);
     tn_i_wrt_free(&d->wrt);
 }
@@ -248,8 +247,8 @@ static void release(detection *d) {
 static tn_sparsity *detect(detection *d) {
     tn_ctx *c = d->f->ctx;
     int64_t columns;
-    d->w = (tn_i_spreading){.ctx = c, .depends = &d->depends};
-    bool ok = column_count(d, &columns) && tn_i_rowset_init(&d->w.set, c, columns, d->opt.max_nnz) && halves(d);
+    bool ok =
+        column_count(d, &columns) && tn_i_spreading_init(&d->w, c, &d->depends, columns, d->opt.max_nnz) && halves(d);
     if (ok) {
         const tn_i_fp_mode mode = tn_i_fp_enter();
         ok = run_primal(d) && run_linear(d);

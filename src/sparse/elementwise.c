@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST = 4, CHUNK = 1024 };
+enum { MOST = 4, CHUNK = 512 };
 
 typedef struct elementwise {
     tn_i_spread_eqn *q;
@@ -24,6 +24,8 @@ typedef struct elementwise {
     bool plain[MOST];
     /* entries to be computed: those of operand i, of its dtype, and where the results go */
     void *chunk[MOST + 1];
+    double *entry[MOST];   /* of operand of[m] */
+    int64_t *element;      /* of the result, that each is of */
     int64_t filled, first; /* values first.. of the set */
 } elementwise;
 
@@ -124,95 +126,101 @@ static bool make_mask(elementwise *k, uint32_t m) {
 
 /* ---- coefficients ---------------------------------------------------------------------------------- */
 
+static uint32_t number_of(const elementwise *k, uint32_t operand) {
+    for (uint32_t m = 0; m < k->n; m++)
+        if (k->of[m] == operand) return m;
+    return MOST;
+}
+
+/* The elements of a factor that the entries are of, gathered. */
+static void gather(const elementwise *k, uint32_t o, void *to) {
+    const void *from = tn_i_shared_data(k->q->in[o].known);
+    switch (tn_i_dtype_size(k->q->in_type[o]->dtype)) {
+    case 1:
+        for (int64_t i = 0; i < k->filled; i++) ((uint8_t *)to)[i] = ((const uint8_t *)from)[k->element[i]];
+        break;
+    case 4:
+        for (int64_t i = 0; i < k->filled; i++) ((uint32_t *)to)[i] = ((const uint32_t *)from)[k->element[i]];
+        break;
+    default:
+        for (int64_t i = 0; i < k->filled; i++) ((uint64_t *)to)[i] = ((const uint64_t *)from)[k->element[i]];
+    }
+}
+
+/* Operand o of the entries, as its dtype has it; what is one number for all has no stride. */
+static tn_i_arr chunk_operand(elementwise *k, uint32_t o, tn_type *type, char *one) {
+    const tn_i_spread_eqn *q = k->q;
+    const int dtype = q->in_type[o]->dtype;
+    const uint32_t m = number_of(k, o);
+    *type = tn_type_of((tn_dtype)dtype, 1, &k->filled);
+    tn_i_arr a = tn_i_dense_arr(type, k->chunk[o]);
+    if (is_linear(k, o) && m < MOST) {
+        for (int64_t i = 0; i < k->filled; i++) store_number(dtype, a.data, i, k->entry[m][i]);
+    } else if (!is_linear(k, o) && !k->guessed && q->in_type[o]->rank) {
+        gather(k, o, a.data);
+    } else {
+        a.data = one;
+        a.stride[0] = 0;
+        memset(one, 0, 8);
+        if (!is_linear(k, o) && k->guessed) store_guess(dtype, one, 0);
+        if (!is_linear(k, o) && !k->guessed) memcpy(one, tn_i_shared_data(q->in[o].known), tn_i_dtype_size(dtype));
+    }
+    return a;
+}
+
 static bool flush(elementwise *k) {
     const tn_i_spread_eqn *q = k->q;
     const tn_i_eqn *e = q->e;
+    const int dtype = tn_i_spread_out(q, 0)->dtype;
     tn_type type[MOST + 1];
+    char one[MOST][8];
     tn_i_arr in[MOST], out;
     bool done;
     if (!k->filled) return true;
-    for (uint32_t i = 0; i <= e->nin; i++) {
-        const int dtype = i < e->nin ? q->in_type[i]->dtype : tn_i_spread_out(q, 0)->dtype;
-        type[i] = tn_type_of((tn_dtype)dtype, 1, &k->filled);
-        *(i < e->nin ? &in[i] : &out) = tn_i_dense_arr(&type[i], k->chunk[i < e->nin ? i : MOST]);
-    }
+    for (uint32_t o = 0; o < e->nin; o++) in[o] = chunk_operand(k, o, &type[o], one[o]);
+    type[MOST] = tn_type_of((tn_dtype)dtype, 1, &k->filled);
+    out = tn_i_dense_arr(&type[MOST], k->chunk[MOST]);
     if (!tn_i_run_kernel(q->w->ctx, e->prim, tn_i_p(e), e->nin, in, 1, &out, &done)) return false;
     for (int64_t i = 0; i < k->filled; i++)
-        k->set->value[k->first + i] = done ? load_number(type[e->nin].dtype, out.data, i) : (double)NAN;
+        k->set->value[k->first + i] = done ? load_number(dtype, out.data, i) : (double)NAN;
+    k->first += k->filled;
     k->filled = 0;
-    return true;
-}
-
-/* One more entry, of element i; x: the coefficients of its operands. */
-static bool enter(elementwise *k, int64_t i, const double *x, int64_t value) {
-    const tn_i_spread_eqn *q = k->q;
-    if (k->filled == CHUNK && !flush(k)) return false;
-    if (k->filled == 0) k->first = value;
-    for (uint32_t o = 0; o < q->e->nin; o++) {
-        const int dtype = q->in_type[o]->dtype;
-        const size_t size = tn_i_dtype_size(dtype);
-        char *to = (char *)k->chunk[o] + (size_t)k->filled * size;
-        if (is_linear(k, o)) {
-            double y = 0.0;
-            for (uint32_t m = 0; m < k->n; m++)
-                if (k->of[m] == o) y = x[m];
-            store_number(dtype, to, 0, y);
-        } else if (k->guessed)
-            store_guess(dtype, to, 0);
-        else
-            memcpy(to, tn_i_at(tn_i_shared_data(q->in[o].known), size, q->in_type[o]->rank ? i : 0), size);
-    }
-    k->filled++;
     return true;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------------- */
 
-/* Whether coefficients of a row of operand of[m] make some of the result's. */
-static bool has_values(const elementwise *k, uint32_t m, int32_t row) {
-    return k->set->row[row].value >= 0 && (!k->guessed || k->plain[m]);
+/* A row of an operand while it is merged. */
+typedef struct part {
+    const int32_t *col, *end;
+    const double *value; /* NULL: none of the result's is known by it */
+} part;
+
+static part part_of(const elementwise *k, uint32_t m, int32_t row) {
+    const tn_i_set_row r = k->set->row[row];
+    const bool values = r.value >= 0 && (!k->guessed || k->plain[m]);
+    const int32_t *col = k->set->col + r.at;
+    return (part){.col = col, .end = col + r.n, .value = values ? k->set->value + r.value : NULL};
 }
 
-/* The union of the rows of element i with their coefficients computed. */
-static int32_t exact_union(elementwise *k, int64_t i, const int32_t *id) {
-    tn_i_rowset *s = k->set;
-    int64_t most = 0, n = 0;
-    uint32_t some = 0, which = 0;
-    bool values = false;
-    for (uint32_t m = 0; m < k->n; m++) {
-        if (!id[m]) continue;
-        most += s->row[id[m]].n;
-        values |= has_values(k, m, id[m]);
-        some++;
-        which = m;
-    }
-    if (some == 0) return 0;
-    if (!values && some == 1) return tn_i_row_varying(s, id[which]);
-    if (!tn_i_row_room(s, most, values)) return -1;
-    const int32_t *col[MOST], *end[MOST];
-    const double *val[MOST];
-    for (uint32_t m = 0; m < k->n; m++) {
-        const tn_i_set_row r = s->row[id[m]];
-        col[m] = s->col + r.at;
-        end[m] = col[m] + r.n;
-        val[m] = has_values(k, m, id[m]) ? s->value + r.value : NULL;
-    }
-    int32_t *to = s->col + s->ncol;
-    for (;; n++) {
+/* The columns of all, ascending, and their coefficients among those to be computed for element i; how many columns, -1
+ * after an error. */
+static int64_t merge(elementwise *k, int64_t i, part *p, int32_t *to) {
+    for (int64_t n = 0;; n++) {
         int32_t least = INT32_MAX;
-        double x[MOST] = {0};
         for (uint32_t m = 0; m < k->n; m++)
-            if (col[m] < end[m] && *col[m] < least) least = *col[m];
-        if (least == INT32_MAX) break;
-        for (uint32_t m = 0; m < k->n; m++) {
-            if (col[m] == end[m] || *col[m] != least) continue;
-            x[m] = val[m] ? *val[m]++ : (double)NAN;
-            col[m]++;
-        }
+            if (p[m].col < p[m].end && *p[m].col < least) least = *p[m].col;
+        if (least == INT32_MAX) return n;
+        if (k->filled == CHUNK && !flush(k)) return -1;
         to[n] = least;
-        if (values && !enter(k, i, x, (int64_t)s->nvalue + n)) return -1;
+        for (uint32_t m = 0; m < k->n; m++) {
+            const bool has = p[m].col < p[m].end && *p[m].col == least;
+            k->entry[m][k->filled] = !has ? 0.0 : p[m].value ? *p[m].value : (double)NAN;
+            p[m].col += has;
+            if (p[m].value) p[m].value += has;
+        }
+        k->element[k->filled++] = i;
     }
-    return some == 1 ? tn_i_row_valued(s, id[which]) : tn_i_row_push(s, n, values);
 }
 
 static int32_t plain_union(elementwise *k, const int32_t *id) {
@@ -220,6 +228,31 @@ static int32_t plain_union(elementwise *k, const int32_t *id) {
     for (uint32_t m = 0; m < k->n && row >= 0; m++)
         if (id[m]) row = row ? tn_i_row_union(k->set, row, id[m]) : tn_i_row_varying(k->set, id[m]);
     return row;
+}
+
+/* The union of the rows of element i with their coefficients computed. */
+static int32_t exact_union(elementwise *k, int64_t i, const int32_t *id) {
+    tn_i_rowset *s = k->set;
+    int64_t most = 0;
+    uint32_t some = 0, which = 0;
+    bool values = false;
+    part p[MOST];
+    for (uint32_t m = 0; m < k->n; m++) {
+        p[m] = part_of(k, m, id[m]);
+        most += p[m].end - p[m].col;
+        values |= p[m].value != NULL;
+        if (!id[m]) continue;
+        some++;
+        which = m;
+    }
+    if (some == 0) return 0;
+    if (!values) return plain_union(k, id);
+    if (!tn_i_row_room(s, most, true)) return -1;
+    for (uint32_t m = 0; m < k->n; m++) p[m] = part_of(k, m, id[m]); /* the room may be elsewhere */
+    if (k->filled == 0) k->first = (int64_t)s->nvalue;
+    const int64_t n = merge(k, i, p, s->col + s->ncol);
+    if (n < 0) return -1;
+    return some == 1 ? tn_i_row_valued(s, id[which]) : tn_i_row_push(s, n, true);
 }
 
 /* Rows of elements that are the same numbers as lately. */
@@ -237,7 +270,18 @@ static recent *look_up(recent *lately, const int32_t *id, uint32_t n, bool *foun
     return r;
 }
 
+/* The rows of one operand, which vary. */
+static bool fill_varying(elementwise *k, int32_t *to) {
+    for (int64_t i = 0; i < k->count; i++) {
+        const int32_t id = k->rows[0][i * k->step[0]];
+        to[i] = k->mask[0] && !k->mask[0][i] ? 0 : k->set->row[id].value < 0 ? id : tn_i_row_varying(k->set, id);
+        if (to[i] < 0) return false;
+    }
+    return true;
+}
+
 static bool fill_rows(elementwise *k, int32_t *to) {
+    if (k->n == 1 && !k->exact) return fill_varying(k, to);
     recent lately[RECENT];
     for (int j = 0; j < RECENT; j++) lately[j].row = -1;
     for (int64_t i = 0; i < k->count; i++) {
@@ -276,6 +320,27 @@ static bool only_floats(const elementwise *k) {
     return floats;
 }
 
+static bool chunk_room(elementwise *k) {
+    tn_ctx *c = k->q->w->ctx;
+    bool ok = (k->element = tn_i_alloc_raw(c, CHUNK * sizeof *k->element)) != NULL;
+    for (uint32_t i = 0; ok && i <= MOST; i++)
+        if (i < k->q->e->nin || i == MOST) ok = (k->chunk[i] = tn_i_alloc_raw(c, 8 * CHUNK)) != NULL;
+    for (uint32_t m = 0; ok && m < k->n; m++)
+        ok = (k->entry[m] = tn_i_alloc_raw(c, CHUNK * sizeof *k->entry[m])) != NULL;
+    return ok;
+}
+
+static void release(elementwise *k) {
+    tn_ctx *c = k->q->w->ctx;
+    for (uint32_t m = 0; m < MOST; m++) {
+        if (k->mask[m]) tn_i_free(c, k->mask[m], k->mask_bytes);
+        if (k->entry[m]) tn_i_free(c, k->entry[m], CHUNK * sizeof *k->entry[m]);
+    }
+    for (uint32_t i = 0; i <= MOST; i++)
+        if (k->chunk[i]) tn_i_free(c, k->chunk[i], 8 * CHUNK);
+    if (k->element) tn_i_free(c, k->element, CHUNK * sizeof *k->element);
+}
+
 static bool prepare(elementwise *k) {
     tn_i_spread_eqn *q = k->q;
     const bool linear = find_linear(k), floats = tn_i_is_float(tn_i_spread_out(q, 0)->dtype);
@@ -296,13 +361,11 @@ static bool prepare(elementwise *k) {
     k->exact = (known && !local) || some;
     k->same = !k->exact || numbers || some;
     for (uint32_t m = 0; ok && known && factors && m < k->n; m++) ok = make_mask(k, m);
-    for (uint32_t i = 0; ok && k->exact && i <= MOST; i++) ok = (k->chunk[i] = tn_i_alloc_raw(q->w->ctx, 8 * CHUNK));
-    return ok;
+    return ok && (!k->exact || chunk_room(k));
 }
 
 bool tn_i_spread_elementwise(tn_i_spread_eqn *q) {
     elementwise k = {.q = q, .set = &q->w->set, .count = tn_i_count(tn_i_spread_out(q, 0))};
-    tn_ctx *c = q->w->ctx;
     if (q->e->nin > MOST || q->e->nout != 1) return tn_i_spread_all(q);
     k.mask_bytes = (size_t)k.count + 1;
     for (uint32_t i = 0; i < q->e->nin; i++) {
@@ -318,9 +381,6 @@ bool tn_i_spread_elementwise(tn_i_spread_eqn *q) {
         int32_t *to = tn_i_spread_rows(q, 0, 0);
         ok = to && fill_rows(&k, to);
     }
-    for (uint32_t m = 0; m < MOST; m++)
-        if (k.mask[m]) tn_i_free(c, k.mask[m], k.mask_bytes);
-    for (uint32_t i = 0; i <= MOST; i++)
-        if (k.chunk[i]) tn_i_free(c, k.chunk[i], 8 * CHUNK);
+    release(&k);
     return ok;
 }

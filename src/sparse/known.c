@@ -19,7 +19,12 @@ tn_i_shared *tn_i_shared_ref(tn_i_shared *b) {
 }
 
 void tn_i_shared_unref(tn_ctx *c, tn_i_shared *b) {
-    if (b && --b->refs == 0) tn_i_free(c, b, b->bytes);
+    if (!b || --b->refs) return;
+    if (b->next) {
+        b->next->prev = b->prev;
+        b->prev->next = b->next;
+    }
+    tn_i_free(c, b, b->bytes);
 }
 
 void tn_i_spread_val_free(tn_ctx *c, tn_i_spread_val *v) {

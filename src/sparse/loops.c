@@ -39,11 +39,10 @@ static bool number(tn_ctx *c, tn_i_spread_val *v, int64_t x) {
     return true;
 }
 
-/* Part of a block of elements of a size. */
-static tn_i_shared *part(tn_ctx *c, const tn_i_shared *b, int64_t first, int64_t n, size_t size) {
-    tn_i_shared *p = tn_i_shared_new(c, (size_t)n * size);
-    if (p) memcpy(tn_i_shared_data(p), (const char *)tn_i_shared_data(b) + (size_t)first * size, (size_t)n * size);
-    return p;
+/* Elements from..from + n of a size, copied. */
+static tn_i_shared *copied(const tn_i_shared *b, int64_t from, int64_t n, size_t size, tn_i_shared *to) {
+    if (to) memcpy(tn_i_shared_data(to), (const char *)tn_i_shared_data(b) + (size_t)from * size, (size_t)n * size);
+    return to;
 }
 
 /* What a step reads of a stack. */
@@ -56,8 +55,11 @@ static bool entry(const loop *k, uint32_t operand, int64_t i, tn_i_spread_val *t
         *to = tn_i_spread_val_ref(xs);
         return true;
     }
-    if (xs->rows && !(to->rows = part(k->c, xs->rows, i * n, n, sizeof(int32_t)))) return false;
-    if (xs->known && !(to->known = part(k->c, xs->known, i * n, n, tn_i_dtype_size(t->dtype)))) return false;
+    if (xs->rows && !(to->rows = copied(xs->rows, i * n, n, sizeof(int32_t), tn_i_spread_rows_new(k->q->w, n))))
+        return false;
+    const size_t size = tn_i_dtype_size(t->dtype);
+    if (xs->known && !(to->known = copied(xs->known, i * n, n, size, tn_i_shared_new(k->c, (size_t)n * size))))
+        return false;
     to->local = xs->local;
     return true;
 }
@@ -142,7 +144,7 @@ static int holds(loop *k, bool *depends) {
 static bool forget(const loop *k, tn_i_spread_val *v, int64_t n) {
     tn_i_rowset *s = &k->q->w->set;
     const int32_t *rows = tn_i_spread_val_rows(v);
-    tn_i_shared *b = rows ? tn_i_shared_new(k->c, (size_t)n * sizeof *rows) : NULL;
+    tn_i_shared *b = rows ? tn_i_spread_rows_new(k->q->w, n) : NULL;
     if (rows && !b) return false;
     for (int64_t i = 0; rows && i < n; i++)
         if ((((int32_t *)tn_i_shared_data(b))[i] = tn_i_row_varying(s, rows[i])) < 0) {
@@ -177,7 +179,7 @@ static bool widen(const loop *k) {
         const int32_t all = tn_i_spread_hull(k->q->w, 1, v, &n),
                       row = all < 0 ? all : tn_i_row_varying(&k->q->w->set, all);
         if (row < 0) return false;
-        tn_i_spread_val same = {.rows = tn_i_shared_new(k->c, (size_t)n * sizeof row)};
+        tn_i_spread_val same = {.rows = tn_i_spread_rows_new(k->q->w, n)};
         if (!same.rows) return false;
         for (int64_t i = 0; i < n; i++) ((int32_t *)tn_i_shared_data(same.rows))[i] = row;
         replace(k->c, v, same);

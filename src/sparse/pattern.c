@@ -4,6 +4,17 @@
 
 #include <string.h>
 
+bool tn_i_spreading_init(tn_i_spreading *w, tn_ctx *c, tn_i_memo *depends, int64_t columns, int64_t limit) {
+    *w = (tn_i_spreading){.ctx = c, .depends = depends, .collect = TN_COLLECT};
+    w->rows.prev = w->rows.next = &w->rows;
+    return tn_i_rowset_init(&w->set, c, columns, limit);
+}
+
+void tn_i_spreading_free(tn_i_spreading *w) {
+    tn_i_rowset_free(&w->set);
+    if (w->remark) tn_i_free(w->ctx, w->remark, w->cremark * sizeof *w->remark);
+}
+
 /* ---- what the rules share --------------------------------------------------------------------- */
 
 bool tn_i_spread_remark(tn_i_spreading *w, const tn_i_eqn *e, const char *why) {
@@ -16,7 +27,7 @@ bool tn_i_spread_remark(tn_i_spreading *w, const tn_i_eqn *e, const char *why) {
 
 int32_t *tn_i_spread_rows(tn_i_spread_eqn *q, uint32_t j, int32_t row) {
     const int64_t n = tn_i_count(tn_i_spread_out(q, j));
-    tn_i_shared *b = q->out[j].rows = tn_i_shared_new(q->w->ctx, (size_t)n * sizeof(int32_t));
+    tn_i_shared *b = q->out[j].rows = tn_i_spread_rows_new(q->w, n);
     int32_t *to = b ? tn_i_shared_data(b) : NULL;
     for (int64_t i = 0; to && i < n; i++) to[i] = row;
     return to;
@@ -51,7 +62,7 @@ bool tn_i_spread_join(tn_i_spreading *w, int64_t n, tn_i_spread_val *v, const tn
     tn_i_shared_unref(w->ctx, v->known);
     v->known = NULL;
     if (!more) return true;
-    tn_i_shared *b = tn_i_shared_new(w->ctx, (size_t)n * sizeof(int32_t));
+    tn_i_shared *b = tn_i_spread_rows_new(w, n);
     if (!b) return false;
     int32_t *to = tn_i_shared_data(b), x = -1, y = -1, both = -1;
     for (int64_t i = 0; i < n; i++) {
@@ -204,6 +215,7 @@ static bool run(frame *k, uint32_t i) {
     }
     memset(k->out, 0, e->nout * sizeof *k->out);
     tn_i_spread_eqn q = {.w = w, .f = f, .e = e, .in = k->in, .out = k->out, .in_type = k->in_type};
+    if (!tn_i_spread_collect(w)) return false;
     const size_t from = w->set.nrow;
     w->set.mark = w->set.ncol;
     const bool ok = step(&q);

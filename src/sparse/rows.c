@@ -4,9 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LIKELY = 1 << 20 };
+
 bool tn_i_rowset_init(tn_i_rowset *s, tn_ctx *c, int64_t columns, int64_t limit) {
     *s = (tn_i_rowset){.ctx = c, .columns = columns, .limit = limit};
-    return tn_i_grow(c, (void **)(void *)&s->row, &s->crow, 1, sizeof *s->row) && tn_i_row_push(s, 0, false) == 0;
+    /* what a stencil takes: to begin with so much is faster than to grow */
+    const size_t some = (size_t)(columns < LIKELY ? columns : LIKELY) + 1;
+    return tn_i_grow(c, (void **)(void *)&s->row, &s->crow, 8 * some, sizeof *s->row) &&
+           tn_i_grow(c, (void **)(void *)&s->col, &s->ccol, 16 * some, sizeof *s->col) &&
+           tn_i_grow(c, (void **)(void *)&s->value, &s->cvalue, 16 * some, sizeof *s->value) &&
+           tn_i_row_push(s, 0, false) == 0;
 }
 
 void tn_i_rowset_free(tn_i_rowset *s) {
@@ -44,8 +51,10 @@ static int32_t new_row(tn_i_rowset *s, tn_i_set_row r) {
 }
 
 int32_t tn_i_row_push(tn_i_rowset *s, int64_t n, bool values) {
-    const int32_t r =
-        new_row(s, (tn_i_set_row){.at = (int64_t)s->ncol, .value = values ? (int64_t)s->nvalue : -1, .n = (int32_t)n});
+    const int32_t r = new_row(s, (tn_i_set_row){.at = (int64_t)s->ncol,
+                                                .value = values ? (int64_t)s->nvalue : -1,
+                                                .n = (int32_t)n,
+                                                .base = (int32_t)s->nrow});
     if (r < 0) return r;
     s->ncol += (size_t)n;
     if (values) s->nvalue += (size_t)n;
@@ -81,6 +90,8 @@ int32_t tn_i_row_union(tn_i_rowset *s, int32_t a, int32_t b) {
     const int32_t n = s->row[a].n, m = s->row[b].n;
     if (a == b || m == 0) return tn_i_row_varying(s, a);
     if (n == 0) return tn_i_row_varying(s, b);
+    if (n == m && !memcmp(s->col + s->row[a].at, s->col + s->row[b].at, (size_t)n * sizeof *s->col))
+        return tn_i_row_varying(s, a);
     if (!tn_i_row_room(s, (int64_t)n + m, false)) return -1;
     const int32_t *x = s->col + s->row[a].at, *y = s->col + s->row[b].at;
     int32_t *to = s->col + s->ncol, i = 0, j = 0, k = 0;

@@ -12,6 +12,7 @@ typedef struct tn_i_set_row {
     int64_t value;   /* its coefficients begin at value[value]; -1: none is known */
     int32_t n;       /* columns */
     int32_t varying; /* the row of the same columns without coefficients; 0: not made yet */
+    int32_t base;    /* the row that had these columns first; its number if it is that */
 } tn_i_set_row;
 
 typedef struct tn_i_rowset {

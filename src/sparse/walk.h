@@ -11,6 +11,8 @@
 typedef struct tn_i_shared {
     uint64_t refs;
     size_t bytes;
+    struct tn_i_shared *prev, *next; /* of row numbers: all there are */
+    int64_t n, pad;                  /* how many */
 } tn_i_shared;
 static inline void *tn_i_shared_data(const tn_i_shared *b) { return (void *)(uintptr_t)(b + 1); }
 tn_i_shared *tn_i_shared_new(tn_ctx *c, size_t bytes); /* one reference; not zeroed */
@@ -39,6 +41,8 @@ typedef struct tn_i_remark {
 typedef struct tn_i_spreading {
     tn_ctx *ctx;
     tn_i_rowset set;
+    tn_i_shared rows;      /* of all values: the head of a ring */
+    size_t collect;        /* columns and rows at which those that no value has are dropped */
     const tn_i_loc *dense; /* of the equation that first made rows much longer than all before, or NULL */
     int32_t longest;       /* row so far */
     int64_t dense_columns;
@@ -60,6 +64,15 @@ typedef struct tn_i_spread_eqn {
 static inline const tn_type *tn_i_spread_out(const tn_i_spread_eqn *q, uint32_t j) {
     return q->f->val[q->e->out + j].type;
 }
+
+/* A walk with rows over so many columns, of which one equation may make so many entries. */
+bool tn_i_spreading_init(tn_i_spreading *w, tn_ctx *c, struct tn_i_memo *depends, int64_t columns, int64_t limit);
+void tn_i_spreading_free(tn_i_spreading *w);
+/* n row numbers, to be set. */
+tn_i_shared *tn_i_spread_rows_new(tn_i_spreading *w, int64_t n);
+/* Drops rows that no value has, where there are many; values get other numbers. */
+enum { TN_COLLECT = 1 << 22 };
+bool tn_i_spread_collect(tn_i_spreading *w);
 
 /* Runs f: out[j] gets references.  false after an error. */
 bool tn_i_spread_through(tn_i_spreading *w, const tn_fn *f, const tn_i_spread_val *in, tn_i_spread_val *out);

@@ -23,7 +23,7 @@ const laws_law laws_table[] = {
     {"jacobian", "the Jacobian times a tangent is what jvp gives", LAWS_DIFFERENTIABLE | LAWS_ROUNDED, 2,
      laws_jacobian},
     {"sparsity", "patterns have every entry of the Jacobian that is not 0, and constant ones are",
-     LAWS_DIFFERENTIABLE | LAWS_ROUNDED, 1, laws_sparsity},
+     LAWS_DIFFERENTIABLE | LAWS_ROUNDED, 2, laws_sparsity},
     {"sparsity_hessian", "and of the Hessian of a function of it", LAWS_DIFFERENTIABLE | LAWS_ROUNDED, 2,
      laws_sparsity_hessian},
     {"outside", "what leaves a loop has the same bits outside, to be run and to be derived", 0, 1, laws_outside},

@@ -339,6 +339,104 @@ static void loops_of_known_length(void **state) {
     tn_ctx_free(c);
 }
 
+/* Rows that the steps before had are dropped on the way: of 4.5 million there are 3000 left. */
+static tn_val last(const tn_val *in, void *user) {
+    (void)user;
+    tn_ctx *c = tn_val_ctx(in[0]);
+    tn_val zero = tn_zeros(c, tn_f64()), total;
+    tn_scan(c, accumulate, NULL, 1, &zero, 1, in, TN_LENGTH_OF_XS, &total, 1, NULL, NULL);
+    return tn_concatenate(tn_vals(tn_reshape(total, 1), tn_mul(3.0, in[0])), 0);
+}
+
+static void loops_of_many_steps(void **state) {
+    (void)state;
+    tn_ctx *c = checked();
+    enum { STEPS = 3000 };
+    const tn_fn *f = traced(c, tn_trace(c, last, NULL, 1, TN_TYPES(tn_f64(STEPS))));
+    tn_sparsity *s = tn_jacobian_sparsity(f, NULL, NULL);
+    const tn_sparsity_arrays a = viewed(c, s);
+    assert_int_equal(a.nnz, 2 * STEPS);
+    assert_int_equal(constants(&a), STEPS + 1);
+    for (int64_t k = 0; k < STEPS; k++) {
+        assert_int_equal(a.ind[k], k);
+        assert_int_equal(a.ind[STEPS + k], k);
+        assert_true(a.value[k] == (k == STEPS - 1) && a.value[STEPS + k] == 3.0);
+    }
+    tn_ctx_free(c);
+}
+
+/* ---- while, cond ------------------------------------------------------------------------------------ */
+
+/* x rotated as often as a number says that only a run knows: each element may depend on each. */
+static tn_val goes_on(const tn_val *carry, void *user) {
+    (void)user;
+    return tn_lt(carry[0], tn_mul(10.0, carry[1]));
+}
+
+static void rotate(const tn_val *carry, tn_val *next, void *user) {
+    (void)user;
+    next[0] = tn_add(carry[0], 1.0);
+    next[1] = carry[1];
+    next[2] = tn_roll(carry[2], 1, 0);
+}
+
+static tn_val rotated(const tn_val *in, void *user) {
+    (void)user;
+    tn_ctx *c = tn_val_ctx(in[0]);
+    tn_val carry[3] = {tn_zeros(c, tn_f64()), in[1], tn_sin(in[0])}, out[3];
+    tn_while_loop(c, goes_on, rotate, NULL, 3, carry, out, NULL);
+    return out[2];
+}
+
+static void loops_of_unknown_length(void **state) {
+    (void)state;
+    tn_ctx *c = checked();
+    const double twice = 0.15;
+    const void *known[2] = {NULL, &twice};
+    const tn_sparsity_options o = {.size = sizeof o, .known = known};
+    const tn_fn *f = traced(c, tn_trace(c, rotated, NULL, 2, TN_TYPES(tn_f64(4), tn_f64())));
+    pattern_is(c, tn_jacobian_sparsity(f, tn_wrt(0), NULL), "0 1 2 3|0 1 2 3|0 1 2 3|0 1 2 3");
+    pattern_is(c, tn_jacobian_sparsity(f, tn_wrt(0), &o), "2|3|0|1");
+    /* more steps than are tried exactly: sets go on growing, and are widened */
+    f = traced(c, tn_trace(c, rotated, NULL, 2, TN_TYPES(tn_f64(100), tn_f64())));
+    tn_sparsity *s = tn_jacobian_sparsity(f, tn_wrt(0), NULL);
+    assert_int_equal(viewed(c, s).nnz, 10000);
+    assert_non_null(strstr(tn_sparsity_warning(s, 0), "patterns.c:"));
+    assert_non_null(strstr(tn_sparsity_warning(s, 0), "loop"));
+    tn_ctx_free(c);
+}
+
+static tn_val by_self(const tn_val *in, void *user) {
+    (void)user;
+    return tn_mul(in[0], in[0]);
+}
+
+static tn_val by_next(const tn_val *in, void *user) {
+    (void)user;
+    return tn_mul(2.0, tn_roll(in[0], 2, 0));
+}
+
+static tn_val either_way(const tn_val *in, void *user) {
+    (void)user;
+    return tn_cond(in[1], by_next, by_self, NULL, 1, in);
+}
+
+static void branches(void **state) {
+    (void)state;
+    tn_ctx *c = checked();
+    const bool yes = true, no = false;
+    const void *known[2] = {NULL, &yes};
+    tn_sparsity_options o = {.size = sizeof o, .known = known};
+    const tn_fn *f = traced(c, tn_trace(c, either_way, NULL, 2, TN_TYPES(tn_f64(3), tn_bool())));
+    tn_sparsity *s = tn_jacobian_sparsity(f, NULL, NULL);
+    assert_non_null(strstr(tn_sparsity_warning(s, 0), "branch"));
+    pattern_is(c, s, "0 1|1 2|0 2");
+    pattern_is(c, tn_jacobian_sparsity(f, NULL, &o), "1:2|2:2|0:2");
+    known[1] = &no;
+    pattern_is(c, tn_jacobian_sparsity(f, NULL, &o), "0|1|2");
+    tn_ctx_free(c);
+}
+
 /* ---- Hessians, refusals ----------------------------------------------------------------------------- */
 
 static tn_val chain(const tn_val *in, void *user) {
@@ -381,9 +479,17 @@ static void refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(multiple_shooting), cmocka_unit_test(grid),          cmocka_unit_test(bundle_adjustment),
-        cmocka_unit_test(small_programs),    cmocka_unit_test(what_is_known), cmocka_unit_test(loops_of_known_length),
-        cmocka_unit_test(hessians),          cmocka_unit_test(refusals),
+        cmocka_unit_test(multiple_shooting),
+        cmocka_unit_test(grid),
+        cmocka_unit_test(bundle_adjustment),
+        cmocka_unit_test(small_programs),
+        cmocka_unit_test(what_is_known),
+        cmocka_unit_test(loops_of_known_length),
+        cmocka_unit_test(loops_of_many_steps),
+        cmocka_unit_test(loops_of_unknown_length),
+        cmocka_unit_test(branches),
+        cmocka_unit_test(hessians),
+        cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
