@@ -49,7 +49,8 @@ LIB_SRC  := $(filter-out src/cli/%,$(call find_c,src))
 HEADERS  := $(wildcard include/*.h)
 SUBHEADERS := $(wildcard include/tansy/*.h)
 DEMO_SRC := $(call find_c,examples/demo)
-EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*.c))
+# Those of doors are built with them (mk/doors.mk).
+EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(filter-out $(wildcard examples/*_ipopt.c),$(wildcard examples/*.c)))
 
 LIB_A  = $(BUILD)/libtansy.a
 LIB_SO = $(BUILD)/libtansy.so.0
@@ -65,9 +66,11 @@ help: ## this list
 
 # The goals that need more packages than building does are listed in CHECK_GOALS (mk/check.mk).
 DEPS_SETS = build $(if $(filter $(CHECK_GOALS),$(MAKECMDGOALS)),check)
+no_check_goal = $(if $(filter check doors,$(MAKECMDGOALS)),,1)
 
 deps: ## see that the needed packages are installed
 	@$(if $(DEPS_SEEN),:,DEPS='$(DEPS)' BLIS_DIR='$(BLIS_DIR)' CC='$(CC)' CLANG='$(CLANG)' tools/deps/install.sh $(DEPS_SETS))
+	@$(if $(DEPS_SEEN)$(call no_check_goal),:,DEPS='$(DEPS)' tools/deps/install.sh doors || echo '  skip  doors whose packages cannot be had')
 
 # Looked up when a recipe runs: before that, the package may not be there yet.
 blis = $(shell BLIS_DIR='$(BLIS_DIR)' CC='$(CC)' tools/deps/blis.sh $(1))
@@ -115,7 +118,7 @@ own_flags  = -Iinclude \
   $(if $(filter src/exec/parallel.c,$(1)),$(omp)) \
   $(if $(filter src/exec/gemm_context.c,$(1)),$(if $(SAN),-O2)) \
   $(if $(filter bench/harness.c,$(1)),$(BENCH_HAS)) \
-  $(if $(filter tests/fuzz/%,$(1)),-Wno-missing-prototypes)
+  $(if $(filter tests/fuzz/%,$(1)),-Wno-missing-prototypes) $(call door_flags,$(1))
 
 Q    = $(if $(V),,@)
 say  = @$(if $(V),:,printf '  %-5s %s\n' $(1) $@)
@@ -220,22 +223,27 @@ install: all ## into PREFIX= (/usr/local), below DESTDIR=
 	install -m 644 README.md LICENSE CHANGELOG.md $(D)$(DOCDIR)
 	install -m 644 docs/*.md $(D)$(DOCDIR)/docs
 	install -m 644 docs/img/* $(D)$(DOCDIR)/docs/img
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR:$(PREFIX)/%=$${prefix}/%)|' \
-	    -e 's|@INCLUDEDIR@|$(INCLUDEDIR:$(PREFIX)/%=$${prefix}/%)|' \
-	    -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS_PRIVATE@|$(if $(omp),$(omp_lib) )$(if $(LAPACK),-llapacke )$(if $(SLEEF),-lsleef )$(call blis,--static) -lpthread -ldl -lm|' \
-	    tansy.pc.in >$(D)$(PCDIR)/tansy.pc
+	$(call fill_pc,tansy.pc.in) >$(D)$(PCDIR)/tansy.pc
+	$(foreach d,$(BUILT),$(call install_door,$(d)))
+
+fill_pc = sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR:$(PREFIX)/%=$${prefix}/%)|' \
+    -e 's|@INCLUDEDIR@|$(INCLUDEDIR:$(PREFIX)/%=$${prefix}/%)|' \
+    -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS_PRIVATE@|$(if $(omp),$(omp_lib) )$(if $(LAPACK),-llapacke )$(if $(SLEEF),-lsleef )$(call blis,--static) -lpthread -ldl -lm|' \
+    $(1)
 
 uninstall: ## take away what install put there
 	rm -rf $(D)$(INCLUDEDIR)/tansy $(addprefix $(D)$(INCLUDEDIR)/,$(notdir $(HEADERS)))
 	rm -f $(addprefix $(D)$(LIBDIR)/,libtansy.a libtansy.so.0 libtansy.so) $(D)$(PCDIR)/tansy.pc $(D)$(BINDIR)/tansy
+	rm -f $(foreach d,$(DOORS),$(D)$(LIBDIR)/libtansy-$(d).* $(D)$(PCDIR)/tansy-$(d).pc)
 	rm -f $(D)$(MANDIR)/man1/tansy.1 $(D)$(MANDIR)/man3/tansy.3
 	rm -rf $(D)$(DOCDIR)
 
 # ---- the rest --------------------------------------------------------------
 
+include mk/doors.mk
 include mk/check.mk
 
-FORMATTED = $(shell find include src tests bench examples -name '[!.]*.[ch]' 2>/dev/null)
+FORMATTED = $(shell find include src tests bench examples doors -name '[!.]*.[ch]' 2>/dev/null)
 format format-check:
 	@DEPS='$(DEPS)' tools/deps/install.sh format
 	@clang-format-16 $(if $(filter format,$@),-i,--dry-run --Werror) $(FORMATTED)

@@ -23,7 +23,7 @@ CHECK_FUZZ_pipeline ?= 120
 FUZZ_TIME   ?= 300
 
 # What make check runs, longest first.  Sanitized builds leave out what needs an ordinary one.
-KINDS       ?= laws fuzz threads golden mutants nesting emit fault demo unit install headers abi costs cpp examples bench valgrind
+KINDS       ?= laws fuzz threads golden mutants nesting emit fault demo unit install headers abi costs cpp examples doors bench valgrind
 SHORT_KINDS  = laws golden nesting emit fault demo unit cpp examples
 
 # ---- programs --------------------------------------------------------------

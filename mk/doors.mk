@@ -1,0 +1,87 @@
+# Doors: libraries of their own that lead from Tansy's public interface to a solver (docs/doors.md).  Each is built from
+# doors/NAME where its solver is found, and passed over, loudly, where it is not.
+#
+# doors/NAME/include/tansy/NAME.h   what users see; no header of the solver's is in it
+# doors/NAME/test_*.c               a test each, of cmocka
+# examples/*_NAME.c                 examples that need it
+
+.PHONY: doors
+
+DOORS = ipopt
+
+# What Debian calls the solver, how it is found, compiled and linked with.  Looked up when a recipe runs: before that it
+# may not be there yet.
+package_ipopt = coinor-libipopt-dev
+found_ipopt   = $(shell pkg-config --exists ipopt 2>/dev/null && echo yes)
+cflags_ipopt  = $(patsubst -I%,-isystem %,$(shell pkg-config --cflags ipopt 2>/dev/null))
+libs_ipopt    = $(shell pkg-config --libs ipopt 2>/dev/null)
+requires_ipopt = ipopt
+
+door_dirs   = -Idoors/$(1)/include $(cflags_$(1))
+door_flags  = $(foreach d,$(DOORS),$(if $(filter doors/$(d)/% examples/%_$(d).c,$(1)),$(call door_dirs,$(d))))
+FOUND       = $(foreach d,$(DOORS),$(if $(found_$(d)),$(d)))
+NOT_FOUND   = $(filter-out $(FOUND),$(DOORS))
+door_tests  = $(patsubst doors/%.c,%,$(wildcard doors/$(1)/test_*.c))
+door_shows  = $(patsubst examples/%.c,%,$(wildcard examples/*_$(1).c))
+no_door     = '  skip  doors-$(1): $(package_$(1)) not found'
+
+# The tests of solvers make the library's own allocations fail.
+fail_own    = $(if $(filter %/test_solver,$@),-Wl$(comma)--wrap=calloc$(comma)--wrap=malloc)
+
+define door
+SRC_door_$(1) := $$(filter-out doors/$(1)/test_%,$$(wildcard doors/$(1)/*.c))
+
+$(BUILD)/libtansy-$(1).a: $$(call objects,$$(SRC_door_$(1)))
+	@rm -f $$@
+	$$(call say,AR)
+	$$(Q)ar rcs $$@ $$^
+
+$(BUILD)/libtansy-$(1).so.0: $$(call objects,$$(SRC_door_$(1))) $$(LIB_SO)
+	$$(call say,LINK)
+	$$(Q)$$(CC) -shared -Wl,-soname,libtansy-$(1).so.0 $$(LDFLAGS) $$(SAN_FLAGS) -o $$@ $$(filter %.o %.so.0,$$^) $$(libs_$(1)) -lm
+
+$$(patsubst %,$(BUILD)/doors/%,$$(call door_tests,$(1))): $(BUILD)/doors/%: $(BUILD)/obj/doors/%.o $(BUILD)/libtansy-$(1).a $$(LIB)
+	@mkdir -p $$(@D)
+	$$(call say,LINK)
+	$$(link)
+$$(patsubst %,$(BUILD)/doors/%,$$(call door_tests,$(1))): LINK_MORE = $$(libs_$(1)) -lcmocka $$(no_debug) $$(fail_own)
+
+$$(patsubst %,$(BUILD)/examples/%,$$(call door_shows,$(1))): $(BUILD)/examples/%: $(BUILD)/obj/examples/%.o $(BUILD)/libtansy-$(1).a $$(LIB)
+	@mkdir -p $$(@D)
+	$$(call say,LINK)
+	$$(link)
+$$(patsubst %,$(BUILD)/examples/%,$$(call door_shows,$(1))): LINK_MORE = $$(libs_$(1))
+
+$(BUILD)/check/door-$(1).res: FORCE
+	$$(RUN) sh -c 'echo $$(package_$(1)) not found; exit 77'
+endef
+$(foreach d,$(DOORS),$(eval $(call door,$(d))))
+
+doors: all $(foreach d,$(FOUND),$(BUILD)/libtansy-$(d).a $(BUILD)/libtansy-$(d).so.0) ## libraries for solvers: Ipopt, where they are found
+	@$(foreach d,$(NOT_FOUND),echo $(call no_door,$(d));):
+
+# ---- tests -------------------------------------------------------------------
+
+# One name for a door whose solver is not found, so that its absence is seen.
+TESTS_doors = $(foreach d,$(FOUND),$(patsubst $(d)/test_%,door-$(d)-%,$(call door_tests,$(d))) \
+                $(patsubst %,door-$(d)-example-%,$(call door_shows,$(d)))) $(NOT_FOUND:%=door-%)
+
+define door_results
+$$(patsubst $(1)/test_%,$(BUILD)/check/door-$(1)-%.res,$$(call door_tests,$(1))): $(BUILD)/check/door-$(1)-%.res: $(BUILD)/doors/$(1)/test_% FORCE
+	$$(RUN) $$<
+$$(patsubst %,$(BUILD)/check/door-$(1)-example-%.res,$$(call door_shows,$(1))): $(BUILD)/check/door-$(1)-example-%.res: $(BUILD)/examples/% FORCE
+	$$(RUN) $$< $(BUILD)/$$*.svg
+endef
+$(foreach d,$(DOORS),$(eval $(call door_results,$(d))))
+
+# ---- installing: the doors that were built -------------------------------------
+
+BUILT = $(foreach d,$(DOORS),$(if $(wildcard $(BUILD)/libtansy-$(d).so.0),$(d)))
+define install_door
+	install -m 644 doors/$(1)/include/tansy/$(1).h $(D)$(INCLUDEDIR)/tansy
+	install -m 644 $(BUILD)/libtansy-$(1).a $(D)$(LIBDIR)
+	install -m 755 $(BUILD)/libtansy-$(1).so.0 $(D)$(LIBDIR)
+	ln -sf libtansy-$(1).so.0 $(D)$(LIBDIR)/libtansy-$(1).so
+	$(call fill_pc,doors/$(1)/tansy-$(1).pc.in) >$(D)$(PCDIR)/tansy-$(1).pc
+
+endef
