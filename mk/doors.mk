@@ -85,3 +85,5 @@ define install_door
 	$(call fill_pc,doors/$(1)/tansy-$(1).pc.in) >$(D)$(PCDIR)/tansy-$(1).pc
 
 endef
+
+$(BUILD)/check/install.res: | doors

@@ -60,6 +60,22 @@ LD_LIBRARY_PATH="$tmp/moved/lib:${LD_LIBRARY_PATH:-}" ./movable | cmp -s - share
 ok "an installation that was moved"
 
 cd "$OLDPWD"
+for so in "$build"/libtansy-*.so.0; do # doors: those that were built
+    [ -f "$so" ] || continue
+    door=${so##*/libtansy-} door=${door%.so.0}
+    for f in "include/tansy/$door.h" "lib/libtansy-$door.a" "lib/libtansy-$door.so" "lib/pkgconfig/tansy-$door.pc"; do
+        [ -e "$tmp/moved/$f" ] || fail "$f is not installed"
+    done
+    for example in examples/*_"$door".c; do
+        # shellcheck disable=SC2046 # flags
+        PKG_CONFIG_PATH="$tmp/moved/lib/pkgconfig" $cc -std=c11 "$example" \
+            $(PKG_CONFIG_PATH="$tmp/moved/lib/pkgconfig" pkg-config --define-prefix --cflags --libs "tansy-$door") -lm -o "$tmp/door" ||
+            fail "$example: does not link"
+        LD_LIBRARY_PATH="$tmp/moved/lib:${LD_LIBRARY_PATH:-}" "$tmp/door" >/dev/null || fail "$example: does not run"
+    done
+    ok "the door to $door"
+done
+
 make -s install BUILD="$build" CC="$cc" PREFIX=/opt/tansy DESTDIR="$tmp/stage"
 grep -q '^prefix=/opt/tansy$' "$tmp/stage/opt/tansy/lib/pkgconfig/tansy.pc" || fail "DESTDIR: wrong prefix in tansy.pc"
 ! grep -q "$tmp" "$tmp/stage/opt/tansy/lib/pkgconfig/tansy.pc" || fail "DESTDIR: tansy.pc names it"

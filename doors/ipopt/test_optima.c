@@ -44,6 +44,7 @@ static void solved(problem p, const known *k) {
         fail_msg("%s: %.12g, not %.12g", k->name, r.objective, k->optimum);
     if (abs(r.iterations - k->iterations) > 2)
         fail_msg("%s: %d iterations, not %d", k->name, r.iterations, k->iterations);
+    print_message("%s: %.10g after %d iterations\n", k->name, r.objective, r.iterations);
     assert_string_equal(r.text, "Solve_Succeeded");
     assert_int_equal(r.not_finite, 0);
     optimality(&p, &r);
