@@ -146,8 +146,8 @@ typedef struct tn_coloring_options {
 
 /* Colours s; options NULL: defaults.  The same pattern and options give the same colours on every machine.  TN_EINVAL:
  * a partition or an order that is none, STAR or ACYCLIC of a pattern that is not symmetric in structure, LATTICE of
- * columns that are no grid or for which none was found. Cost: column, row: the sum of squared row (column) lengths;
- * star and acyclic: the sum over edges of the ends' degrees. */
+ * columns that are no grid or for which none was found. Cost: column, row: the sum of squared row (column) lengths,
+ * where rows that repeat the one before do not count; star and acyclic: entries times colours. */
 TN_API tn_coloring *tn_color(const tn_sparsity *s, const tn_coloring_options *options);
 TN_API void tn_coloring_free(tn_coloring *k); /* NULL is fine */
 

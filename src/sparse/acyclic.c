@@ -1,6 +1,6 @@
 /* Acyclic colourings: the edges of any two colours are a forest, so that entries follow from each other, from the
- * leaves on.  Gebremedhin, Tarafdar, Manne, Pothen 2007: trees of two colours are kept as disjoint sets of edges while
- * vertices are coloured. */
+ * leaves on.  Gebremedhin, Tarafdar, Manne, Pothen 2007: trees of two colours are kept as disjoint sets while vertices
+ * are coloured.  All edges of a vertex to one colour are in one tree. */
 #include "sparse/coloring.h"
 
 /* ---- colouring ---------------------------------------------------------------------------------------- */
@@ -8,10 +8,10 @@
 typedef struct forest {
     const tn_i_graph *g;
     int32_t *color;
-    int64_t *forbidden;    /* per colour: the vertex + 1 that may not have it */
-    int64_t *seen, *near;  /* per colour: the vertex + 1 that saw it first, and by which edge */
-    int64_t *parent;       /* per edge: sets */
-    int64_t *reached, *by; /* per set: the vertex + 1 that reached it first, and through which neighbour */
+    tn_i_around around;     /* the part of an edge is one of the sets that make its tree */
+    int64_t *parent, count; /* per set */
+    int64_t *forbidden;     /* per colour: the vertex + 1 that may not have it */
+    int64_t *reached, *by;  /* per tree: the vertex + 1 that reached it first, and through which neighbour */
 } forest;
 
 static int64_t root(int64_t *parent, int64_t e) {
@@ -19,87 +19,69 @@ static int64_t root(int64_t *parent, int64_t e) {
     return e;
 }
 
-static void join(int64_t *parent, int64_t d, int64_t e) {
-    const int64_t to = root(parent, d);
-    parent[root(parent, e)] = to;
-}
-
-/* The colour of x, a neighbour of v's neighbour w, would close a cycle where v reaches the tree of w-x twice. */
+/* A colour around w, v's neighbour, would close a cycle where v reaches its tree twice. */
 static void forbid_cycles(forest *f, int64_t v, int64_t w) {
-    const tn_i_graph *g = f->g;
-    for (int64_t k = g->ptr[w]; k < g->ptr[w + 1]; k++) {
-        const int32_t c = f->color[g->adjacent[k]];
-        if (g->adjacent[k] == v || c < 0 || f->forbidden[c] == v + 1) continue;
-        const int64_t tree = root(f->parent, g->edge[k]);
+    const tn_i_around *r = &f->around;
+    for (int64_t k = r->begin[w]; k < r->end[w]; k++) {
+        const int64_t tree = root(f->parent, r->part[k]);
         if (f->reached[tree] != v + 1)
             f->reached[tree] = v + 1, f->by[tree] = w;
         else if (f->by[tree] != w)
-            f->forbidden[c] = v + 1;
+            f->forbidden[r->color[k]] = v + 1;
     }
 }
 
-/* v has its colour: its edges to one colour are one tree, and go on where a neighbour has another of v's colour. */
-static void join_trees(forest *f, int64_t v) {
+/* v has its colour: its edge to w joins the tree of w's edges to that colour, and that of v's to w's. */
+static void join_trees(forest *f, int64_t v, int64_t w) {
+    tn_i_around *r = &f->around;
+    const int64_t of_w = tn_i_around_find(r, w, f->color[v]), of_v = tn_i_around_find(r, v, f->color[w]);
+    int64_t set;
+    if (of_w >= 0) {
+        set = r->part[of_w];
+        if (of_v >= 0) f->parent[root(f->parent, r->part[of_v])] = root(f->parent, set);
+    } else if (of_v >= 0) {
+        set = r->part[of_v];
+    } else {
+        set = f->count++;
+        f->parent[set] = set;
+    }
+    if (of_w < 0) tn_i_around_add(r, w, f->color[v], set);
+    if (of_v < 0) tn_i_around_add(r, v, f->color[w], set);
+}
+
+static int32_t give(void *of, int64_t v) {
+    forest *f = of;
     const tn_i_graph *g = f->g;
-    for (int64_t a = g->ptr[v]; a < g->ptr[v + 1]; a++) {
-        const int64_t w = g->adjacent[a], e = g->edge[a];
-        const int32_t c = f->color[w];
+    for (int64_t k = g->ptr[v]; k < g->ptr[v + 1]; k++) {
+        const int32_t c = f->color[g->adjacent[k]];
         if (c < 0) continue;
-        if (f->seen[c] != v + 1)
-            f->seen[c] = v + 1, f->near[c] = e;
-        else
-            join(f->parent, f->near[c], e);
-        for (int64_t k = g->ptr[w]; k < g->ptr[w + 1]; k++)
-            if (g->adjacent[k] != v && f->color[g->adjacent[k]] == f->color[v]) join(f->parent, e, g->edge[k]);
+        f->forbidden[c] = v + 1;
+        forbid_cycles(f, v, g->adjacent[k]);
     }
-}
-
-static int32_t color_vertex(forest *f, int64_t v) {
-    const tn_i_graph *g = f->g;
-    for (int64_t a = g->ptr[v]; a < g->ptr[v + 1]; a++) {
-        const int32_t c = f->color[g->adjacent[a]];
-        if (c >= 0) f->forbidden[c] = v + 1;
-    }
-    for (int64_t a = g->ptr[v]; a < g->ptr[v + 1]; a++)
-        if (f->color[g->adjacent[a]] >= 0) forbid_cycles(f, v, g->adjacent[a]);
     int32_t c = 0;
     while (f->forbidden[c] == v + 1) c++;
     f->color[v] = c;
-    join_trees(f, v);
+    for (int64_t k = g->ptr[v]; k < g->ptr[v + 1]; k++)
+        if (f->color[g->adjacent[k]] >= 0) join_trees(f, v, g->adjacent[k]);
     return c;
 }
 
 static bool forest_room(tn_i_arena *a, const tn_i_graph *g, forest *f) {
-    const size_t n = ((size_t)g->vertices + 1) * sizeof(int64_t), e = ((size_t)g->edges + 1) * sizeof(int64_t);
-    f->forbidden = tn_i_arena_alloc(a, n);
-    f->seen = tn_i_arena_alloc(a, n);
-    f->near = tn_i_arena_alloc(a, n);
-    f->parent = tn_i_arena_alloc(a, e);
-    f->reached = tn_i_arena_alloc(a, e);
-    f->by = tn_i_arena_alloc(a, e);
-    if (!f->forbidden || !f->seen || !f->near || !f->parent || !f->reached || !f->by) return false;
-    for (int64_t i = 0; i < g->edges; i++) f->parent[i] = i;
-    return true;
+    const size_t edges = ((size_t)g->ptr[g->vertices] / 2 + 1) * sizeof(int64_t);
+    f->forbidden = tn_i_arena_alloc(a, ((size_t)g->vertices + 1) * sizeof *f->forbidden);
+    f->parent = tn_i_arena_alloc(a, edges);
+    f->reached = tn_i_arena_alloc(a, edges);
+    f->by = tn_i_arena_alloc(a, edges);
+    return f->forbidden && f->parent && f->reached && f->by && tn_i_around_room(a, g, &f->around);
 }
 
 int64_t tn_i_color_acyclic(tn_ctx *c, const tn_sparsity *p, tn_color_order order, int32_t *color) {
     tn_i_arena a;
     tn_i_graph g;
     forest f = {.g = &g, .color = color};
-    int64_t colors = -1, *turn;
     tn_i_arena_init(&a, c);
-    if (tn_i_graph_of(&a, p, &g) && forest_room(&a, &g, &f) &&
-        (turn = tn_i_arena_alloc(&a, ((size_t)g.vertices + 1) * sizeof *turn)) &&
-        tn_i_order_graph(&a, &g, order, turn)) {
-        colors = 0;
-        for (int64_t v = 0; v < g.vertices; v++) color[v] = -1;
-        for (int64_t i = 0; i < g.vertices; i++) {
-            const int64_t v = turn[i];
-            if (p->ptr[v] == p->ptr[v + 1]) continue;
-            const int32_t given = color_vertex(&f, v);
-            if (given >= colors) colors = given + 1;
-        }
-    }
+    const bool ok = tn_i_graph_of(&a, p, false, &g) && forest_room(&a, &g, &f);
+    const int64_t colors = ok ? tn_i_color_vertices(&a, &g, p, order, color, give, &f) : -1;
     tn_i_arena_free(&a);
     return colors;
 }
@@ -187,7 +169,8 @@ bool tn_i_coloring_substitution(const tn_coloring *k, tn_i_substitution *u) {
     *u = (tn_i_substitution){0};
     tn_i_arena_init(&u->memory, k->ctx);
     tn_i_arena_init(&scratch, k->ctx);
-    bool ok = tn_i_graph_of(&scratch, k->pattern, &g) && sums_room(&scratch, &g, &s) && find_sums(&scratch, k, &s);
+    bool ok =
+        tn_i_graph_of(&scratch, k->pattern, true, &g) && sums_room(&scratch, &g, &s) && find_sums(&scratch, k, &s);
     int64_t **const each[] = {&u->level, &u->entry, &u->twin, &u->into};
     for (size_t i = 0; ok && i < sizeof each / sizeof *each; i++)
         ok = (*each[i] = tn_i_arena_alloc(&u->memory, ((size_t)g.edges + 2) * sizeof(int64_t))) != NULL;

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { TRIES = 16 };
+enum { TRIES = 8 };
 
 /* One way: the long ones are rows (by_rows), or columns. */
 typedef struct split {
@@ -76,8 +76,8 @@ static int64_t color_part(const split *p, int64_t t, bool longer, tn_color_order
     int64_t *own[4], colors = -1;
     tn_i_arena_init(&a, p->s->ctx);
     if (part(&a, p, t, longer, own)) {
-        const tn_i_incidence by_outer = {p->outer, p->inner, own[0], own[1], own[2], own[3]};
-        const tn_i_incidence by_inner = {p->inner, p->outer, own[2], own[3], own[0], own[1]};
+        const tn_i_incidence by_outer = {p->outer, p->inner, own[0], own[1], own[2], own[3], NULL};
+        const tn_i_incidence by_inner = {p->inner, p->outer, own[2], own[3], own[0], own[1], NULL};
         colors = tn_i_color_lines(p->s->ctx, longer ? &by_outer : &by_inner, order, color);
     }
     tn_i_arena_free(&a);
@@ -127,23 +127,38 @@ static bool room(const tn_sparsity *s, tn_i_colors *k) {
     return k->column && k->row;
 }
 
-bool tn_i_color_both(const tn_sparsity *s, tn_color_order order, double reverse_cost, tn_i_colors *out) {
+/* Tries the least bounds by the first order; what was found, by the others. */
+static bool search(const tn_sparsity *s, split p[2], const tn_color_order *order, size_t orders, tn_i_colors *out) {
+    tn_i_colors mine = {0};
+    const split *found = NULL;
+    int64_t t, at = 0;
+    bool ok = true;
+    for (int i = 0; ok && i < TRIES; i++) {
+        const double before = out->cost;
+        split *next = least(p, before, &t);
+        if (!next) break;
+        ok = room(s, &mine) && attempt(next, t, order[0], &mine, out);
+        next->bound[t] = (double)INFINITY;
+        if (out->cost < before) found = next, at = t;
+    }
+    for (size_t i = 1; ok && found && i < orders; i++) ok = room(s, &mine) && attempt(found, at, order[i], &mine, out);
+    tn_i_colors_free(s, &mine);
+    return ok;
+}
+
+bool tn_i_color_both(const tn_sparsity *s, const tn_color_order *order, size_t orders, double reverse_cost, bool mixed,
+                     tn_i_colors *out) {
     tn_i_by_column by;
     tn_i_arena a;
-    tn_i_colors mine = {0};
     if (!tn_i_sparsity_columns(s, &by)) return false;
     split p[2] = {{s, true, 1, reverse_cost, s->rows, s->columns, s->ptr, s->ind, by.ptr, by.row, NULL, 0},
                   {s, false, reverse_cost, 1, s->columns, s->rows, by.ptr, by.row, s->ptr, s->ind, NULL, 0}};
     tn_i_arena_init(&a, s->ctx);
     bool ok = find_bounds(&a, &p[0]) && find_bounds(&a, &p[1]);
-    for (int i = 0; ok && i < TRIES; i++) {
-        int64_t t;
-        split *next = least(p, out->cost, &t);
-        if (!next) break;
-        ok = room(s, &mine) && attempt(next, t, order, &mine, out);
-        next->bound[t] = (double)INFINITY;
-    }
+    for (int i = 0; ok && i < 2; i++)
+        if (mixed || i)
+            p[i].bound[0] = p[i].bound[p[i].longest] = (double)INFINITY; /* all by one way: once, or never */
+    ok = ok && search(s, p, order, orders, out);
     tn_i_arena_free(&a);
-    tn_i_colors_free(s, &mine);
     return ok;
 }

@@ -2,11 +2,13 @@
  * built. */
 #include "sparse/coloring.h"
 
+#include <string.h>
+
 bool tn_i_incidence_of(const tn_sparsity *s, bool rows_are_vertices, tn_i_incidence *out) {
     tn_i_by_column t;
     if (!tn_i_sparsity_columns(s, &t)) return false;
-    *out = rows_are_vertices ? (tn_i_incidence){s->rows, s->columns, s->ptr, s->ind, t.ptr, t.row}
-                             : (tn_i_incidence){s->columns, s->rows, t.ptr, t.row, s->ptr, s->ind};
+    *out = rows_are_vertices ? (tn_i_incidence){s->rows, s->columns, s->ptr, s->ind, t.ptr, t.row, NULL}
+                             : (tn_i_incidence){s->columns, s->rows, t.ptr, t.row, s->ptr, s->ind, NULL};
     return true;
 }
 
@@ -30,24 +32,38 @@ static bool one_line_has_all(const tn_i_incidence *g, int32_t *color, int64_t *c
 
 /* The first colour that no vertex on a line of v has. */
 static int32_t first_fit(const tn_i_incidence *g, int64_t v, const int32_t *color, int64_t *forbidden) {
-    for (int64_t a = g->vptr[v]; a < g->vptr[v + 1]; a++)
+    for (int64_t a = g->vptr[v]; a < g->vptr[v + 1]; a++) {
+        if (g->again[g->line[a]]) continue;
         for (int64_t k = g->lptr[g->line[a]]; k < g->lptr[g->line[a] + 1]; k++) {
             const int32_t taken = color[g->vertex[k]];
             if (taken >= 0) forbidden[taken] = v + 1;
         }
+    }
     int32_t c = 0;
     while (forbidden[c] == v + 1) c++;
     return c;
 }
 
-int64_t tn_i_color_lines(tn_ctx *c, const tn_i_incidence *g, tn_color_order order, int32_t *color) {
+/* Of dense blocks one line is enough: all of them would take the cube of its length. */
+static bool find_again(tn_i_arena *a, tn_i_incidence *g) {
+    bool *again = tn_i_arena_alloc(a, (size_t)g->lines + 1);
+    for (int64_t i = 1; again && i < g->lines; i++) {
+        const int64_t n = g->lptr[i + 1] - g->lptr[i], *mine = g->vertex + g->lptr[i];
+        again[i] = n && n == g->lptr[i] - g->lptr[i - 1] && !memcmp(mine, mine - n, (size_t)n * sizeof *mine);
+    }
+    g->again = again;
+    return again != NULL;
+}
+
+int64_t tn_i_color_lines(tn_ctx *c, const tn_i_incidence *given, tn_color_order order, int32_t *color) {
+    tn_i_incidence own = *given, *g = &own;
     int64_t colors = 0;
     if (one_line_has_all(g, color, &colors)) return colors;
     const size_t n = (size_t)g->vertices + 1;
     tn_i_arena a;
     tn_i_arena_init(&a, c);
     int64_t *turn = tn_i_arena_alloc(&a, n * sizeof *turn), *forbidden = tn_i_arena_alloc(&a, n * sizeof *forbidden);
-    if (!turn || !forbidden || !tn_i_order_incidence(&a, g, order, turn)) {
+    if (!turn || !forbidden || !find_again(&a, g) || !tn_i_order_incidence(&a, g, order, turn)) {
         tn_i_arena_free(&a);
         return -1;
     }

@@ -50,17 +50,36 @@ typedef struct tn_i_incidence {
     int64_t vertices, lines;
     const int64_t *vptr, *line;   /* the lines of a vertex */
     const int64_t *lptr, *vertex; /* the vertices of a line */
+    const bool *again;            /* per line: it has the vertices of the one before, and adds nothing; NULL: none */
 } tn_i_incidence;
 bool tn_i_incidence_of(const tn_sparsity *s, bool rows_are_vertices, tn_i_incidence *out);
 /* The most vertices on a line: no colouring has fewer colours. */
 int64_t tn_i_longest_line(const tn_i_incidence *g);
 
-/* A symmetric pattern without its diagonal: the two directions of an edge have one number. */
+/* A symmetric pattern without its diagonal.  `numbered`: the two directions of an edge have one number. */
 typedef struct tn_i_graph {
     int64_t vertices, edges;
     const int64_t *ptr, *adjacent, *edge;
 } tn_i_graph;
-bool tn_i_graph_of(tn_i_arena *a, const tn_sparsity *s, tn_i_graph *out);
+bool tn_i_graph_of(tn_i_arena *a, const tn_sparsity *s, bool numbered, tn_i_graph *out);
+
+/* While a graph is coloured: the colours that a vertex has around it, each once, and what its edges to that colour are
+ * a part of. */
+typedef struct tn_i_around {
+    const int64_t *begin;
+    int64_t *end, *part;
+    int32_t *color;
+} tn_i_around;
+bool tn_i_around_room(tn_i_arena *a, const tn_i_graph *g, tn_i_around *out);
+static inline int64_t tn_i_around_find(const tn_i_around *r, int64_t v, int32_t color) {
+    for (int64_t k = r->begin[v]; k < r->end[v]; k++)
+        if (r->color[k] == color) return k;
+    return -1;
+}
+static inline void tn_i_around_add(tn_i_around *r, int64_t v, int32_t color, int64_t part) {
+    r->color[r->end[v]] = color;
+    r->part[r->end[v]++] = part;
+}
 
 /* How orders see either: the distinct neighbours of v, ascending or not; the list is good until the next call. */
 typedef struct tn_i_vertices {
@@ -78,6 +97,9 @@ bool tn_i_order_graph(tn_i_arena *a, const tn_i_graph *g, tn_color_order order, 
 int64_t tn_i_color_lines(tn_ctx *c, const tn_i_incidence *g, tn_color_order order, int32_t *color);
 int64_t tn_i_color_star(tn_ctx *c, const tn_sparsity *s, tn_color_order order, int32_t *color);
 int64_t tn_i_color_acyclic(tn_ctx *c, const tn_sparsity *s, tn_color_order order, int32_t *color);
+/* For those of graphs: `give` colours one vertex after the other, color[] is -1 where it was not yet. */
+int64_t tn_i_color_vertices(tn_i_arena *a, const tn_i_graph *g, const tn_sparsity *s, tn_color_order order,
+                            int32_t *color, int32_t (*give)(void *, int64_t), void *of);
 /* Columns, or the vertices of a graph; fewer than `below` colours, 0 where no formula was found.  Axes that the grid
  * lacks are 1. */
 int64_t tn_i_color_lattice(const tn_sparsity *s, bool star, const int64_t grid[3], int64_t below, int32_t *color);
@@ -92,8 +114,10 @@ typedef struct tn_i_colors {
     double cost;
 } tn_i_colors;
 void tn_i_colors_free(const tn_sparsity *s, tn_i_colors *k);
-/* Some entries by columns, the rest by rows; *out stays what it is unless that costs less than out->cost. */
-bool tn_i_color_both(const tn_sparsity *s, tn_color_order order, double reverse_cost, tn_i_colors *out);
+/* Some entries by columns, the rest by rows, or, unless `mixed`, all by one of them; which, is found by the first of
+ * the orders.  *out stays what it is unless that costs less than out->cost. */
+bool tn_i_color_both(const tn_sparsity *s, const tn_color_order *order, size_t orders, double reverse_cost, bool mixed,
+                     tn_i_colors *out);
 
 /* An empty colouring of s, which it keeps alive. */
 tn_coloring *tn_i_coloring_new(const tn_sparsity *s);

@@ -184,6 +184,11 @@ static bool one_by_one(tn_i_arena *a, tn_i_vertices *g, bool greatest, int64_t *
     return true;
 }
 
+static bool natural(int64_t n, int64_t *out) {
+    for (int64_t v = 0; v < n; v++) out[v] = v;
+    return true;
+}
+
 bool tn_i_order(tn_i_arena *a, tn_i_vertices *g, tn_color_order order, int64_t *out) {
     switch (order) {
     case TN_ORDER_LARGEST_FIRST: return largest_first(a, g, out);
@@ -193,8 +198,7 @@ bool tn_i_order(tn_i_arena *a, tn_i_vertices *g, tn_color_order order, int64_t *
     case TN_ORDER_BEST:
     case TN_ORDER_LATTICE: break;
     }
-    for (int64_t v = 0; v < g->n; v++) out[v] = v;
-    return true;
+    return natural(g->n, out);
 }
 
 /* ---- neighbours ------------------------------------------------------------------------------------- */
@@ -204,19 +208,22 @@ static const int64_t *on_lines(tn_i_vertices *g, int64_t v, int64_t *count) {
     const int64_t stamp = ++g->stamp;
     int64_t n = 0;
     g->mark[v] = stamp;
-    for (int64_t a = s->vptr[v]; a < s->vptr[v + 1]; a++)
+    for (int64_t a = s->vptr[v]; a < s->vptr[v + 1]; a++) {
+        if (s->again[s->line[a]]) continue;
         for (int64_t k = s->lptr[s->line[a]]; k < s->lptr[s->line[a] + 1]; k++) {
             const int64_t w = s->vertex[k];
             if (g->mark[w] == stamp) continue;
             g->mark[w] = stamp;
             g->list[n++] = w;
         }
+    }
     *count = n;
     return g->list;
 }
 
 bool tn_i_order_incidence(tn_i_arena *a, const tn_i_incidence *g, tn_color_order order, int64_t *out) {
     const size_t n = (size_t)g->vertices + 1;
+    if (order == TN_ORDER_NATURAL) return natural(g->vertices, out);
     tn_i_vertices all = {.n = g->vertices, .neighbours = on_lines, .of = g};
     all.mark = tn_i_arena_alloc(a, n * sizeof *all.mark);
     all.list = tn_i_arena_alloc(a, n * sizeof *all.list);

@@ -165,6 +165,9 @@ static bool best_order(const request *q, tn_partition p, int32_t **color, int32_
 /* Of columns or rows alone, kept in *out where it costs less or, with `even`, as much. */
 static bool one_way(const request *q, tn_partition p, bool even, tn_i_colors *out) {
     const bool rows = p == TN_COLOR_ROW;
+    int64_t bound;
+    if (!bound_of(q, p, &bound)) return false;
+    if (!even && (double)bound * (rows ? q->o.reverse_cost : 1) >= out->cost) return true;
     const size_t n = (size_t)(rows ? q->s->rows : q->s->columns);
     tn_i_colors mine = {.partition = p};
     int32_t *color = tn_i_alloc_array(q->ctx, n, sizeof *color);
@@ -183,34 +186,37 @@ static bool one_way(const request *q, tn_partition p, bool even, tn_i_colors *ou
     return ok;
 }
 
-static bool both_ways(const request *q, tn_i_colors *out) {
-    if (q->o.order != TN_ORDER_BEST) return tn_i_color_both(q->s, q->o.order, q->o.reverse_cost, out);
-    for (size_t i = 0; i < sizeof BEST / sizeof *BEST; i++)
-        if (BEST[i] != TN_ORDER_LATTICE && !tn_i_color_both(q->s, BEST[i], q->o.reverse_cost, out)) return false;
-    return true;
+static bool both_ways(const request *q, bool mixed, tn_i_colors *out) {
+    static const tn_color_order best[] = {TN_ORDER_NATURAL, TN_ORDER_LARGEST_FIRST, TN_ORDER_SMALLEST_LAST};
+    const bool all = q->o.order == TN_ORDER_BEST;
+    return tn_i_color_both(q->s, all ? best : &q->o.order, all ? sizeof best / sizeof *best : 1, q->o.reverse_cost,
+                           mixed, out);
 }
 
 /* ---- the cheapest --------------------------------------------------------------------------------------- */
 
-/* Columns or rows first, whichever may be cheaper; what cannot be cheaper is not tried.  Of equals columns are taken,
- * then rows. */
+/* Columns or rows first, whichever may be cheaper; what cannot be cheaper is not tried: rows of a pattern that is its
+ * own transpose take as many colours as its columns.  Of equals columns are taken, then rows. */
 static bool cheapest(const request *q, tn_i_colors *out) {
     int64_t columns, rows;
-    if (q->symmetric) return one_way(q, TN_COLOR_STAR, false, out) && one_way(q, TN_COLOR_COLUMN, false, out);
-    if (q->o.order == TN_ORDER_LATTICE) return one_way(q, TN_COLOR_COLUMN, false, out);
-    if (!bound_of(q, TN_COLOR_COLUMN, &columns) || !bound_of(q, TN_COLOR_ROW, &rows)) return false;
+    bool same;
+    if (q->symmetric && !one_way(q, TN_COLOR_STAR, false, out)) return false;
+    if (q->symmetric || q->o.order == TN_ORDER_LATTICE) return one_way(q, TN_COLOR_COLUMN, false, out);
+    if (!bound_of(q, TN_COLOR_COLUMN, &columns) || !bound_of(q, TN_COLOR_ROW, &rows) ||
+        !tn_i_sparsity_is_symmetric(q->s, &same))
+        return false;
     const double forward = (double)columns, reverse = (double)rows * q->o.reverse_cost;
-    const bool first = forward <= reverse;
+    const bool first = forward <= reverse, rows_may = !same || !first;
     if (first && !one_way(q, TN_COLOR_COLUMN, false, out)) return false;
-    if (reverse < out->cost && !one_way(q, TN_COLOR_ROW, false, out)) return false;
+    if (rows_may && reverse < out->cost && !one_way(q, TN_COLOR_ROW, false, out)) return false;
     if (!first && forward <= out->cost && !one_way(q, TN_COLOR_COLUMN, true, out)) return false;
-    return both_ways(q, out);
+    return both_ways(q, true, out);
 }
 
 static bool find(const request *q, tn_i_colors *out) {
     switch (q->o.partition) {
     case TN_COLOR_AUTO: return cheapest(q, out);
-    case TN_COLOR_BIDIRECTIONAL: return both_ways(q, out);
+    case TN_COLOR_BIDIRECTIONAL: return both_ways(q, false, out);
     case TN_COLOR_COLUMN:
     case TN_COLOR_ROW:
     case TN_COLOR_STAR:
