@@ -143,25 +143,63 @@ static bool linearized(const tn_i_derivative *q, tn_i_parts *p) {
     return ok;
 }
 
+/* What is computed of s when the program runs, and how. */
+typedef struct plan {
+    tn_i_parts parts;
+    tn_i_apart apart;
+    tn_coloring *colors;
+    int64_t *entry; /* of the values, as tn_i_compressed wants them */
+    void *constant;
+} plan;
+
+static bool chosen(const tn_i_derivative *q, const tn_sparsity *s, plan *p) {
+    tn_fn *folded = NULL;
+    if (!linearized(q, &p->parts) || !(folded = tn_i_known_folded(&p->parts, q->o.known))) return false;
+    tn_i_fn_unref(p->parts.linear);
+    p->parts.linear = folded;
+    /* what is constant of a pattern of the caller's, nobody knows; the parts of what is symmetric need not be */
+    if (s->ntypes && !s->symmetric && !tn_i_constants_apart(q, s, &p->parts, &p->apart)) return false;
+    if (!p->apart.ctx) return (p->colors = color(q, s, p->parts.linear)) != NULL;
+    tn_i_fn_unref(p->parts.linear);
+    p->parts.linear = (tn_fn *)(uintptr_t)tn_i_fn_ref(p->apart.linear);
+    return (p->colors = color(q, p->apart.varying, p->apart.linear)) != NULL;
+}
+
+static bool ordered(const tn_sparsity *s, const int64_t *entry, int64_t nvalue, plan *p) {
+    const tn_i_apart *a = &p->apart;
+    const size_t size = tn_i_dtype_size(a->dtype);
+    p->entry = tn_i_alloc_array(s->ctx, (size_t)nvalue, sizeof *p->entry);
+    if (a->ctx) p->constant = tn_i_alloc_array(s->ctx, (size_t)nvalue, size);
+    if (!p->entry || (a->ctx && !p->constant)) return false;
+    for (int64_t k = 0; k < nvalue; k++) {
+        p->entry[k] = a->ctx ? a->entry[entry[k]] : entry[k];
+        if (a->ctx) memcpy((char *)p->constant + (size_t)k * size, (char *)a->constant + (size_t)entry[k] * size, size);
+    }
+    return true;
+}
+
 static tn_fn *compressed(const tn_i_derivative *q, const tn_sparsity *s, const int64_t *entry, int64_t nvalue) {
-    tn_i_parts p = {0};
-    tn_coloring *k = NULL;
+    plan p = {0};
     tn_fn *g = NULL;
-    if (linearized(q, &p) && (k = color(q, s, p.linear)) != NULL) {
+    if (chosen(q, s, &p) && ordered(s, entry, nvalue, &p)) {
         const tn_i_compressed e = {.who = q->who,
                                    .f = q->f,
-                                   .parts = &p,
+                                   .parts = &p.parts,
                                    .sides = &q->sides,
                                    .skip = q->skip,
-                                   .colors = k,
-                                   .entry = entry,
+                                   .colors = p.colors,
+                                   .entry = p.entry,
+                                   .constant = p.constant,
                                    .nvalue = nvalue,
                                    .symmetric = s->symmetric,
                                    .with_value = q->o.with_value};
         g = tn_i_compressed_program(&e);
     }
-    tn_coloring_free(k);
-    tn_i_parts_free(&p);
+    tn_i_free(s->ctx, p.entry, (size_t)nvalue * sizeof *p.entry);
+    tn_i_free(s->ctx, p.constant, (size_t)nvalue * tn_i_dtype_size(p.apart.dtype));
+    tn_coloring_free(p.colors);
+    tn_i_apart_free(&p.apart);
+    tn_i_parts_free(&p.parts);
     return g;
 }
 

@@ -3,6 +3,7 @@
 #define TN_API_SPARSE_H
 
 #include "api/args.h"
+#include "linearize/linearize.h"
 #include "sparse/sides.h"
 #include "sparse/sparsity.h"
 
@@ -25,6 +26,24 @@ tn_fn *tn_i_derivative_program(tn_i_derivative *q, tn_sparsity **pattern);
 /* What tn_jacfwd or tn_jacrev make, its entries in order: entry[k], by row, is value k. */
 tn_fn *tn_i_dense_program(const tn_i_derivative *q, bool reverse, const tn_sparsity *s, const int64_t *entry,
                           int64_t nvalue);
+
+/* The linear half with what it reads that depends on no input as constants, where `known` has values of inputs or NULL.
+ * A new reference. */
+tn_fn *tn_i_known_folded(const tn_i_parts *p, const void *const *known);
+
+/* A linear program in two parts: what is constant was computed. */
+typedef struct tn_i_apart {
+    tn_ctx *ctx; /* NULL: nothing is constant */
+    int64_t nnz; /* of the whole */
+    int dtype;
+    tn_fn *linear;        /* the rest */
+    tn_sparsity *varying; /* and its pattern */
+    int64_t *entry;       /* by entry of the whole: its number in that, -1: none */
+    void *constant;       /* by entry of the whole: what is added, of the dtype */
+} tn_i_apart;
+/* s: the pattern of p->linear.  false after an error, with nothing to free. */
+bool tn_i_constants_apart(const tn_i_derivative *q, const tn_sparsity *s, const tn_i_parts *p, tn_i_apart *a);
+void tn_i_apart_free(tn_i_apart *a);
 
 /* Whether s covers the derivative at x of f's float outputs from `skip` on: TN_EINVAL names the first entry that is
  * missing and not 0. */

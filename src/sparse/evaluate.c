@@ -1,6 +1,7 @@
 #include "sparse/evaluate.h"
 
 #include "prims/shape.h"
+#include "sparse/assemble.h"
 #include "sparse/substitute.h"
 #include "transpose/transpose.h"
 #include "vmap/vmap.h"
@@ -149,13 +150,13 @@ static void substitute(evaluation *v) {
 static tn_i_var values(evaluation *v) {
     const tn_i_compressed *q = v->q;
     tn_i_builder *b = &v->b;
-    const tn_type t = {.dtype = (uint8_t)q->sides->dtype, .rank = 1, .dim = {q->nvalue}};
+    const tn_type t = {.dtype = q->sides->dtype, .rank = 1, .dim = {q->nvalue}};
     if (!q->nvalue) return tn_i_zeros(b, &t);
     substitute(v);
     int64_t *at = tn_i_alloc_array(v->ctx, (size_t)q->nvalue, sizeof *at);
     if (!at) b->failed = true;
-    for (int64_t k = 0; at && k < q->nvalue; k++) at[k] = v->at[q->entry[k]];
-    const tn_i_var out = tn_i_taken(b, joined(v), q->nvalue, at);
+    for (int64_t k = 0; at && k < q->nvalue; k++) at[k] = q->entry[k] < 0 ? -1 : v->at[q->entry[k]];
+    const tn_i_var out = at ? tn_i_assembled(b, &t, v->npiece ? joined(v) : TN_NOVAR, at, q->constant) : TN_NOVAR;
     tn_i_free(v->ctx, at, (size_t)q->nvalue * sizeof *at);
     return out;
 }

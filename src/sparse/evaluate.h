@@ -13,7 +13,8 @@ typedef struct tn_i_compressed {
     const tn_i_sides *sides; /* rows: float outputs from `skip` on */
     uint32_t skip;
     const tn_coloring *colors; /* of the entries that are evaluated */
-    const int64_t *entry;      /* nvalue: which of them, by row, each value is */
+    const int64_t *entry;      /* nvalue: which of them, by row, each value is; -1: none */
+    const void *constant;      /* nvalue numbers that are added; NULL: none */
     int64_t nvalue;
     bool symmetric, with_value;
 } tn_i_compressed;

@@ -5,35 +5,10 @@
  */
 #include "sparse/substitute.h"
 
-#include "prims/shape.h"
+#include "prims/prim.h"
+#include "sparse/assemble.h"
 
 #include <string.h>
-
-tn_i_var tn_i_positions(tn_i_builder *b, int64_t n, const int64_t *at, int64_t bound) {
-    tn_ctx *c = b->ctx;
-    const bool narrow = bound <= INT32_MAX;
-    const tn_type t = {.dtype = narrow ? TN_I32 : TN_I64, .rank = 2, .dim = {n, 1}};
-    if (b->failed) return TN_NOVAR;
-    if (!narrow) return tn_i_constant(b, &t, at);
-    int32_t *small = tn_i_alloc_array(c, (size_t)n, sizeof *small);
-    tn_i_var k = TN_NOVAR;
-    if (small) {
-        for (int64_t i = 0; i < n; i++) small[i] = (int32_t)at[i];
-        k = tn_i_constant(b, &t, small);
-    } else
-        b->failed = true;
-    tn_i_free(c, small, (size_t)n * sizeof *small);
-    return k;
-}
-
-static const tn_i_dnums BY_ELEMENT = {.n = {[TN_COLLAPSED] = 1, [TN_MAP] = 1}};
-
-tn_i_var tn_i_taken(tn_i_builder *b, tn_i_var x, int64_t n, const int64_t *at) {
-    static const int64_t one = 1;
-    if (b->failed) return TN_NOVAR;
-    const tn_i_var indices = tn_i_positions(b, n, at, tn_i_vtype(b, x)->dim[0]);
-    return tn_i_gather(b, x, indices, &BY_ELEMENT, &one, TN_CLIP, NULL);
-}
 
 /* Whether there is still a parent; those of the next round in to[0..n). */
 static bool parents_of_parents(int64_t n, const int64_t *from, int64_t *to) {
@@ -54,7 +29,7 @@ tn_i_var tn_i_substituted(tn_i_builder *b, tn_i_var u, const tn_i_substitution *
     for (int64_t s = 0; s < n && more; s++) into[s] = k->into[s] < 0 ? n : k->into[s]; /* n: dropped */
     for (bool first = true; more && !b->failed; first = false) {
         const tn_i_var x = first ? tn_i_op1(b, TN_P_neg, u) : u;
-        u = tn_i_scatter_add(b, u, tn_i_positions(b, n, into, n), x, &BY_ELEMENT);
+        u = tn_i_added_into(b, u, x, into);
         more = parents_of_parents(n, into, next);
         memcpy(into, next, (size_t)n * sizeof *into);
     }
