@@ -22,6 +22,10 @@ typedef struct tn_i_cli {
     int64_t capacity; /* emit-c; 0: not given */
     bool unknown;     /* the rest is schedule's; -1: not given */
     int64_t steps, checkpoints, disk, state_bytes, record_bytes, step_ns, order;
+    bool hessian;       /* the rest but one is sparsity's */
+    const char *mtx;    /* NULL: not given */
+    const char **known; /* NUMBER=VALUE each */
+    int nknown;
     int *wrt, *in_axes, *out_axes; /* NULL: not given */
     size_t nwrt, nin_axes, nout_axes;
 } tn_i_cli;
@@ -54,6 +58,7 @@ int tn_i_cli_policies(const tn_i_cli *o, tn_fn *f);
 int tn_i_cli_budget(const tn_i_cli *o, tn_fn *f);
 int tn_i_cli_memory(const tn_i_cli *o, const tn_fn *f);
 int tn_i_cli_plan(const tn_i_cli *o, tn_fn *f);
+int tn_i_cli_sparsity(const tn_i_cli *o, tn_ctx *c, const tn_fn *f);
 /* Live bytes of f's vjp (--wrt) under each of n policies: drawn to the file of --svg, else a table. */
 int tn_i_cli_draw_memory(const tn_i_cli *o, const tn_fn *f, size_t n, const char *const *policy);
 /* What the schedule that `file` names does with --steps. */

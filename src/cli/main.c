@@ -28,6 +28,8 @@ static const char usage[] =
     "  memory       live bytes of the vjp, equation by equation             --wrt --policy P,Q --svg FILE\n"
     "  plan         what runs each step, and its share of the modelled time --backend NAME --spill-dir DIR\n"
     "                                                                      --strict-zero\n"
+    "  sparsity     which entries of the Jacobian may be nonzero            --wrt --hessian --json --mtx FILE\n"
+    "                                                                      --known 1=@FILE.npy\n"
     "  schedule     what a loop's schedule NAME keeps and does again         --steps L --checkpoints S --disk D\n"
     "                                                  --state-bytes B --record-bytes B --bytes N --step-ns T "
     "--unknown\n"
@@ -125,6 +127,7 @@ static int on_program(const tn_i_cli *o, tn_ctx *c, tn_fn *f) {
     if (strcmp(o->command, "policies") == 0) return tn_i_cli_policies(o, f);
     if (strcmp(o->command, "budget") == 0) return tn_i_cli_budget(o, f);
     if (strcmp(o->command, "memory") == 0) return tn_i_cli_memory(o, f);
+    if (strcmp(o->command, "sparsity") == 0) return tn_i_cli_sparsity(o, c, f);
     if (strcmp(o->command, "plan") == 0) return tn_i_cli_plan(o, f);
     return transform(o, c, f);
 }
@@ -146,9 +149,9 @@ static int on_file(const tn_i_cli *o) {
 }
 
 static int dispatch(int argc, char **argv) {
-    static const char *const commands[] = {"check",  "print",  "jvp",      "linearize", "transpose", "vjp",
-                                           "grad",   "vmap",   "run",      "cost",      "residuals", "policies",
-                                           "budget", "memory", "schedule", "emit-c",    "plan",      NULL};
+    static const char *const commands[] = {"check",    "print",  "jvp",  "linearize", "transpose", "vjp",    "grad",
+                                           "vmap",     "run",    "cost", "residuals", "policies",  "budget", "memory",
+                                           "schedule", "emit-c", "plan", "sparsity",  NULL};
     if (argc < 2) {
         (void)fputs(usage, stderr);
         return TN_CLI_USAGE;

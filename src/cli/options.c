@@ -71,6 +71,8 @@ static bool set_option(tn_i_cli *o, const char *name, const char *value) {
     if (strcmp(name, "output") == 0) o->output = value;
     if (strcmp(name, "name") == 0) o->name = value;
     if (strcmp(name, "spill-dir") == 0) o->spill_dir = value;
+    if (strcmp(name, "mtx") == 0) o->mtx = value;
+    if (strcmp(name, "known") == 0) o->known[o->nknown++] = value;
     if (strcmp(name, "part") == 0) {
         o->part = value;
         if (strcmp(value, "primal") != 0 && strcmp(value, "linear") != 0)
@@ -96,7 +98,7 @@ typedef struct option {
 } option;
 
 static const option options[] = {
-    {"wrt", {"jvp", "linearize", "vjp", "grad", "residuals", "policies", "budget", "memory", NULL}, false},
+    {"wrt", {"jvp", "linearize", "vjp", "grad", "residuals", "policies", "budget", "memory", "sparsity", NULL}, false},
     {"policy", {"linearize", "vjp", "grad", "residuals", "memory", NULL}, false},
     {"part", {"linearize", NULL}, false},
     {"size", {"vmap", NULL}, false},
@@ -115,7 +117,10 @@ static const option options[] = {
     {"order", {"schedule", NULL}, false},
     {"unknown", {"schedule", NULL}, true},
     {"svg", {"memory", "residuals", "policies", NULL}, false},
-    {"json", {"cost", "residuals", "policies", "budget", "schedule", NULL}, true},
+    {"json", {"cost", "residuals", "policies", "budget", "schedule", "sparsity", NULL}, true},
+    {"hessian", {"sparsity", NULL}, true},
+    {"known", {"sparsity", NULL}, false},
+    {"mtx", {"sparsity", NULL}, false},
     {"pareto", {"policies", NULL}, true},
     {"spill-dir", {"run", "plan", NULL}, false},
     {"lint", {"check", NULL}, true},
@@ -155,6 +160,7 @@ static bool read_option(int argc, char **argv, int *i, tn_i_cli *o) {
                               tn_i_nearest(near, name, n, option_at, o->command)) == TN_CLI_OK;
     if (x->flag) {
         o->json |= strcmp(x->name, "json") == 0;
+        o->hessian |= strcmp(x->name, "hessian") == 0;
         o->pareto |= strcmp(x->name, "pareto") == 0;
         o->unknown |= strcmp(x->name, "unknown") == 0;
         o->lint |= strcmp(x->name, "lint") == 0;
@@ -171,8 +177,9 @@ bool tn_i_cli_options(int argc, char **argv, tn_i_cli *o) {
     bool plain = false;
     o->command = argv[1];
     o->steps = o->checkpoints = o->disk = -1;
-    if (!(o->argument = malloc((size_t)argc * sizeof *o->argument)))
-        return tn_i_cli_usage("out of memory") == TN_CLI_OK;
+    o->argument = malloc((size_t)argc * sizeof *o->argument);
+    o->known = malloc((size_t)argc * sizeof *o->known);
+    if (!o->argument || !o->known) return tn_i_cli_usage("out of memory") == TN_CLI_OK;
     for (int i = 2; i < argc; i++) {
         if (!plain && strcmp(argv[i], "--") == 0) {
             plain = true;
@@ -192,6 +199,7 @@ bool tn_i_cli_options(int argc, char **argv, tn_i_cli *o) {
 
 void tn_i_cli_options_free(tn_i_cli *o) {
     free(o->argument);
+    free(o->known);
     free(o->wrt);
     free(o->in_axes);
     free(o->out_axes);
