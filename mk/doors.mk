@@ -7,7 +7,7 @@
 
 .PHONY: doors
 
-DOORS = ipopt
+DOORS = ipopt sundials
 
 # What Debian calls the solver, how it is found, compiled and linked with.  Looked up when a recipe runs: before that it
 # may not be there yet.
@@ -16,6 +16,15 @@ found_ipopt   = $(shell pkg-config --exists ipopt 2>/dev/null && echo yes)
 cflags_ipopt  = $(patsubst -I%,-isystem %,$(shell pkg-config --cflags ipopt 2>/dev/null))
 libs_ipopt    = $(shell pkg-config --libs ipopt 2>/dev/null)
 requires_ipopt = ipopt
+
+# Debian's has no pkg-config files.  Version 7 has other contexts and error handlers: tests and examples are written for 6.
+package_sundials = libsundials-dev 6, libsuitesparse-dev
+cflags_sundials  = -isystem /usr/include/suitesparse
+found_sundials   = $(shell printf '\043include <cvodes/cvodes.h>\n\043include <klu.h>\n\043if SUNDIALS_VERSION_MAJOR != 6\n\043error\n\043endif\n' | \
+                     $(CC) $(cflags_sundials) -x c -fsyntax-only - 2>/dev/null && echo yes)
+# The matrices come first: solvers' libraries have copies of them, and the door shall need no solver.
+libs_sundials    = -Wl,--as-needed $(patsubst %,-lsundials_%,generic sunmatrixdense sunmatrixband sunmatrixsparse nvecserial \
+                     sunlinsoldense sunlinsolband sunlinsolklu sunlinsolspgmr cvodes idas kinsol arkode) -Wl,--no-as-needed
 
 door_dirs   = -Idoors/$(1)/include $(cflags_$(1))
 door_flags  = $(foreach d,$(DOORS),$(if $(filter doors/$(d)/% examples/%_$(d).c,$(1)),$(call door_dirs,$(d))))
@@ -57,7 +66,7 @@ $(BUILD)/check/door-$(1).res: FORCE
 endef
 $(foreach d,$(DOORS),$(eval $(call door,$(d))))
 
-doors: all $(foreach d,$(FOUND),$(BUILD)/libtansy-$(d).a $(BUILD)/libtansy-$(d).so.0) ## libraries for solvers: Ipopt, where they are found
+doors: all $(foreach d,$(FOUND),$(BUILD)/libtansy-$(d).a $(BUILD)/libtansy-$(d).so.0) ## libraries for solvers: Ipopt, SUNDIALS, where they are found
 	@$(foreach d,$(NOT_FOUND),echo $(call no_door,$(d));):
 
 # ---- tests -------------------------------------------------------------------

@@ -67,9 +67,11 @@ for so in "$build"/libtansy-*.so.0; do # doors: those that were built
         [ -e "$tmp/moved/$f" ] || fail "$f is not installed"
     done
     for example in examples/*_"$door".c; do
+        [ -f "$example" ] || continue
         # shellcheck disable=SC2046 # flags
         PKG_CONFIG_PATH="$tmp/moved/lib/pkgconfig" $cc -std=c11 "$example" \
-            $(PKG_CONFIG_PATH="$tmp/moved/lib/pkgconfig" pkg-config --define-prefix --cflags --libs "tansy-$door") -lm -o "$tmp/door" ||
+            $(PKG_CONFIG_PATH="$tmp/moved/lib/pkgconfig" pkg-config --define-prefix --cflags --libs "tansy-$door") \
+            $(PKG_CONFIG_PATH="$tmp/moved/lib/pkgconfig" pkg-config --variable=solver "tansy-$door") -lm -o "$tmp/door" ||
             fail "$example: does not link"
         LD_LIBRARY_PATH="$tmp/moved/lib:${LD_LIBRARY_PATH:-}" "$tmp/door" >/dev/null || fail "$example: does not run"
     done
