@@ -158,6 +158,31 @@ static bool run_hessian(world *w) {
     return made(w, tn_hessian(w->given, tn_wrt(0), NULL, *(const size_t *)w->stage->arg));
 }
 
+/* Patterns, and what they tell. */
+static bool pattern_told(world *w, tn_sparsity *s) {
+    tn_sparsity_arrays a = {.size = sizeof a}, b = {.size = sizeof b};
+    const bool ok =
+        s && tn_sparsity_view(s, TN_CSR, TN_FULL, &a) == TN_OK && tn_sparsity_view(s, TN_COO, TN_FULL, &b) == TN_OK;
+    double constants = 0, warnings = 0;
+    for (int64_t k = 0; ok && a.constant && k < a.nnz; k++) constants += a.constant[k];
+    while (ok && tn_sparsity_warning(s, (size_t)warnings)) warnings++;
+    if (ok) {
+        const double numbers[6] = {(double)a.rows, (double)a.columns, (double)a.nnz,
+                                   (double)b.nnz,  constants,         warnings};
+        memcpy(w->numbers, numbers, sizeof numbers);
+    }
+    tn_sparsity_free(s);
+    return ok;
+}
+static bool run_pattern(world *w) { return pattern_told(w, tn_jacobian_sparsity(w->given, NULL, NULL)); }
+static bool run_hessian_pattern(world *w) { return pattern_told(w, tn_hessian_sparsity(w->given, NULL, NULL)); }
+static bool run_pattern_at(world *w) {
+    double zeros[64] = {0};
+    const void *at[8] = {zeros, zeros, zeros, zeros, zeros, zeros, zeros, zeros};
+    const tn_sparsity_options o = {.size = sizeof o, .at = at};
+    return pattern_told(w, tn_jacobian_sparsity(w->given, NULL, &o));
+}
+
 /* Neighbours: [6] -> [6]; some entries are constant. */
 static tn_val chain(const tn_val *in, void *user) {
     (void)user;
@@ -386,6 +411,15 @@ const stage stages[] = {
     WITH("jacrev small, blocked", run_jacrev, small_program, &blocked),
     WITH("hessian nested", run_hessian, nested_program, &whole),
     WITH("hessian nested, blocked", run_hessian, nested_program, &blocked),
+    ON("pattern nested", run_pattern, nested_program),
+    ON("pattern arrays", run_pattern, array_program),
+    ON("pattern elementwise", run_pattern, elementwise_program),
+    ON("pattern loops", run_pattern, loop_program),
+    ON("pattern of loops that find their length", run_pattern, loops_program),
+    ON("pattern of arrays at a point", run_pattern_at, array_program),
+    ON("pattern of loops at a point", run_pattern_at, loop_program),
+    ON("pattern of a Hessian", run_hessian_pattern, nested_program),
+    ON("pattern of a Hessian of loops", run_hessian_pattern, loop_program),
     WITH("sparse_jacobian by columns", run_sparse_jacobian, chain_program, &by_columns),
     WITH("sparse_jacobian by rows", run_sparse_jacobian, chain_program, &by_rows),
     WITH("sparse_jacobian both ways", run_sparse_jacobian, chain_program, &both_ways),

@@ -87,7 +87,7 @@ static void compare(laws_trial *t, const char *how, const tn_sparsity *s, const 
                 laws_fail(t, "%s: entry (%lld, %lld) is missing, and is %g", how, (long long)r, (long long)c, x);
             if (has && x == 0.0 && exactly)
                 laws_fail(t, "%s: entry (%lld, %lld) is 0", how, (long long)r, (long long)c);
-            if (has && p.constant && p.constant[k] && !(fabs(p.value[k] - x) <= 1e-5 * fmax(1, fabs(x))))
+            if (has && p.constant && p.constant[k] && !(p.value[k] == x))
                 laws_fail(t, "%s: entry (%lld, %lld) is constant, %.17g, but here it is %.17g", how, (long long)r,
                           (long long)c, p.value[k], x);
             k += has;
@@ -110,9 +110,10 @@ static void compare_all(laws_trial *t, const tn_fn *f, const tn_wrt_list *w,
     if (!t->failed) compare(t, "pattern at a point", find(f, w, &here), d, exactly);
 }
 
-/* Equations whose entries cannot cancel: at a point their patterns are what is there. */
+/* Equations with a rule of their own: at a point the pattern in one operand is what is there, as each entry is one
+ * term. */
 static bool entries_are_single(const tn_prim *p) {
-    return p && ((p->flags & TN_F_ELEMENTWISE) || p->spread == TN_SPREAD_MOVES);
+    return p && ((p->flags & TN_F_ELEMENTWISE) || p->spread != TN_SPREAD_ALL);
 }
 
 void laws_sparsity(laws_trial *t) {

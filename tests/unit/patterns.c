@@ -437,6 +437,116 @@ static void branches(void **state) {
     tn_ctx_free(c);
 }
 
+/* ---- programs without cancellation ----------------------------------------------------------------- */
+
+/* Of functions that grow in all they depend on, at positive values: no entry of the Jacobian cancels. */
+enum { WIDTH = 6, STEPS_OF = 12 };
+typedef struct growing {
+    uint64_t state;
+    const tn_fn *inner; /* (WIDTH) -> (WIDTH), called; NULL: none */
+} growing;
+
+static uint32_t draw(growing *g, uint32_t n) {
+    g->state = g->state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)((g->state >> 33) % n);
+}
+
+static tn_val taken(growing *g, tn_val x) {
+    int64_t at[WIDTH];
+    for (int i = 0; i < WIDTH; i++) at[i] = draw(g, WIDTH);
+    return tn_take_clip(x, tn_constant(tn_val_ctx(x), tn_i64(WIDTH), at), 0);
+}
+
+static tn_val added_up(growing *g, tn_val x) {
+    int64_t at[WIDTH];
+    for (int i = 0; i < WIDTH; i++) at[i] = draw(g, WIDTH);
+    return tn_index_add(x, tn_constant(tn_val_ctx(x), tn_i64(WIDTH), at), x, 0);
+}
+
+static tn_val weighted(growing *g, tn_val x) {
+    double a[WIDTH * WIDTH] = {0};
+    for (int i = 0; i < WIDTH; i++)
+        for (int k = 0; k < 2; k++) a[WIDTH * i + (int)draw(g, WIDTH)] = 0.5;
+    return tn_matmul(tn_constant(tn_val_ctx(x), tn_f64(WIDTH, WIDTH), a), x);
+}
+
+static tn_val chosen(growing *g, tn_val x, tn_val y) {
+    bool first[WIDTH];
+    for (int i = 0; i < WIDTH; i++) first[i] = draw(g, 2);
+    return tn_select(tn_constant(tn_val_ctx(x), tn_bool(WIDTH), first), x, y);
+}
+
+static tn_val one_more(growing *g, tn_val x, tn_val y) {
+    tn_ctx *c = tn_val_ctx(x);
+    tn_val z, sums;
+    switch (draw(g, 13)) {
+    case 0: return tn_add(x, y);
+    case 1: return tn_mul(x, y);
+    case 2: return draw(g, 2) ? tn_exp(x) : added_up(g, x);
+    case 3: return tn_roll(x, (int)draw(g, WIDTH), 0);
+    case 4: return taken(g, x);
+    case 5: return tn_cumsum(x, 0);
+    case 6: return weighted(g, x);
+    case 7: return chosen(g, x, y);
+    case 8: return tn_add(tn_sum(x), y);
+    case 9: return tn_concatenate(tn_vals(tn_slice_axis(x, 2, WIDTH, 1, 0), tn_slice_axis(y, 0, 2, 1, 0)), 0);
+    case 10:
+        z = tn_zeros(c, tn_f64());
+        tn_scan(c, accumulate, NULL, 1, &z, 1, &x, TN_LENGTH_OF_XS, NULL, 1, &sums, NULL);
+        return sums;
+    case 11: return g->inner ? tn_apply(g->inner, 1, &x) : tn_sqrt(x);
+    default: return tn_maximum(x, y);
+    }
+}
+
+static tn_val grown(const tn_val *in, void *user) {
+    growing *g = user;
+    tn_val v[STEPS_OF + 1] = {in[0]};
+    for (int k = 1; k <= STEPS_OF; k++) {
+        tn_val x = v[draw(g, (uint32_t)k)], y = v[draw(g, (uint32_t)k)];
+        v[k] = tn_tanh(tn_mul(0.5, one_more(g, x, y)));
+    }
+    return tn_add(v[STEPS_OF], v[STEPS_OF - 1]);
+}
+
+/* Both arguments' largest elements count in the pattern, one in the derivative: max is left to the point. */
+static void exact_without_cancellation(void **state) {
+    (void)state;
+    static const double x[WIDTH] = {0.31, 0.47, 0.59, 0.66, 0.73, 0.88};
+    const void *in[1] = {x}, *at[1] = {x};
+    const tn_sparsity_options here = {.size = sizeof here, .at = at};
+    int64_t entries = 0, all = 0;
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        tn_ctx *c = checked();
+        growing g = {.state = seed * 977};
+        if (seed % 3 == 0) {
+            growing other = {.state = seed * 31};
+            g.inner = traced(c, tn_trace(c, grown, &other, 1, TN_TYPES(tn_f64(WIDTH))));
+        }
+        const tn_fn *f = traced(c, tn_trace(c, grown, &g, 1, TN_TYPES(tn_f64(WIDTH)))),
+                    *j = traced(c, tn_jacfwd(f, NULL, 0));
+        double d[WIDTH * WIDTH];
+        tn_exec *e = tn_compile(j, NULL);
+        assert_non_null(e);
+        assert_int_equal(tn_call(e, in, (void *[]){d}), TN_OK);
+        tn_sparsity *s = tn_jacobian_sparsity(f, NULL, &here);
+        const tn_sparsity_arrays a = viewed(c, s);
+        for (int64_t i = 0, k = 0; i < WIDTH; i++)
+            for (int64_t l = 0; l < WIDTH; l++) {
+                const bool has = k < a.ptr[i + 1] && a.ind[k] == l;
+                if (has != (d[WIDTH * i + l] != 0.0))
+                    fail_msg("seed %llu: entry (%lld, %lld) is %g", (unsigned long long)seed, (long long)i,
+                             (long long)l, d[WIDTH * i + l]);
+                k += has;
+            }
+        entries += a.nnz;
+        all += WIDTH * WIDTH;
+        tn_exec_free(e);
+        tn_ctx_free(c);
+    }
+    assert_true(entries > all / 5 && entries < all * 19 / 20); /* neither empty nor dense */
+}
+
 /* ---- Hessians, refusals ----------------------------------------------------------------------------- */
 
 static tn_val chain(const tn_val *in, void *user) {
@@ -488,6 +598,7 @@ int main(void) {
         cmocka_unit_test(loops_of_many_steps),
         cmocka_unit_test(loops_of_unknown_length),
         cmocka_unit_test(branches),
+        cmocka_unit_test(exact_without_cancellation),
         cmocka_unit_test(hessians),
         cmocka_unit_test(refusals),
     };
