@@ -218,6 +218,27 @@ static bool run_given_pattern(world *w) {
     tn_sparsity_free(s);
     return ok;
 }
+/* An arrow whose hub is of more than one band of degrees, in each partition and order, then on a grid. */
+static bool run_colors(world *w) {
+    enum { N = 24, NNZ = 3 * N - 2 };
+    int64_t row[NNZ], col[NNZ], n = 0;
+    for (int64_t i = 0; i < N; i++) {
+        row[n] = i, col[n++] = i;
+        if (i) row[n] = i, col[n++] = 0, row[n] = 0, col[n++] = i;
+    }
+    tn_sparsity *s = tn_sparsity_coo(w->c, N, N, n, row, col);
+    bool ok = s != NULL;
+    tn_coloring_options o = {.size = sizeof o, .rank = 2, .grid = {4, N / 4, 0}};
+    for (int p = TN_COLOR_AUTO; ok && p <= TN_COLOR_ACYCLIC; p++)
+        for (int order = TN_ORDER_BEST; ok && order <= TN_ORDER_INCIDENCE_DEGREE; order++) {
+            o.partition = (tn_partition)p, o.order = (tn_color_order)order;
+            tn_coloring *k = tn_color(s, &o);
+            ok = k != NULL;
+            tn_coloring_free(k);
+        }
+    tn_sparsity_free(s);
+    return ok;
+}
 static bool run_gauss_newton(world *w) { return made(w, tn_gauss_newton_product(w->given, NULL, NULL)); }
 static bool run_lagrangian(world *w) {
     tn_fn *g = chain_program(w);
@@ -426,6 +447,7 @@ const stage stages[] = {
     WITH("sparse_hessian", run_sparse_hessian, energy_program, &by_stars),
     WITH("sparse_hessian, substituted", run_sparse_hessian, energy_program, &by_trees),
     ON("sparse_jacobian, pattern given", run_given_pattern, chain_program),
+    ON("color", run_colors, chain_program),
     ON("gauss_newton_product", run_gauss_newton, chain_program),
     ON("lagrangian", run_lagrangian, energy_program),
     ON("vmap nested", run_vmap, nested_program),
