@@ -1,6 +1,6 @@
-/* Memory over time: axes with round ticks, one stepped line per policy, a legend in figures.
- * Numbers are printed as integers and hundredths, so that no locale can change them. */
+/* Memory over time: axes with round ticks, one stepped line per policy, a legend in figures. */
 #include "cli/svg.h"
+#include "cli/svg_text.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -15,13 +15,9 @@ enum {
     FOOT = 62,
     WANTED_X = 12,
     WANTED_Y = 6,
-    ROOM = 60,
     NAME = 46
 };
 
-/* Okabe and Ito's colours that stand on white, told apart by the colour-blind; then again, dashed. */
-static const char *const colour[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"};
-enum { COLOURS = sizeof colour / sizeof *colour };
 static const char *const dash[] = {"", " stroke-dasharray='11 11'", " stroke-dasharray='4 18'"};
 enum { DASHES = sizeof dash / sizeof *dash };
 
@@ -37,73 +33,7 @@ typedef struct plot {
     uint64_t ytick; /* tenths of a unit between ticks */
 } plot;
 
-/* ---- numbers and text ------------------------------------------------------------- */
-
-static void put_hundredths(FILE *out, double x) {
-    const uint64_t k = (uint64_t)(x * 100 + 0.5);
-    (void)fprintf(out, "%" PRIu64, k / 100);
-    if (k % 10)
-        (void)fprintf(out, ".%02" PRIu64, k % 100);
-    else if (k % 100)
-        (void)fprintf(out, ".%" PRIu64, k % 100 / 10);
-}
-
-static void put_attribute(FILE *out, const char *name, double x) {
-    (void)fprintf(out, " %s='", name);
-    put_hundredths(out, x);
-    (void)fputc('\'', out);
-}
-
-/* Bytes of the character that begins here: 1 to 4, or 0 where the text is not UTF-8. */
-static size_t character(const unsigned char *s) {
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    const size_t n = s[0] < 0x80 ? 1 : s[0] < 0xC2 ? 0 : s[0] < 0xE0 ? 2 : s[0] < 0xF0 ? 3 : s[0] < 0xF5 ? 4 : 0;
-    uint32_t code = n < 2 ? s[0] : s[0] & (0x7Fu >> n);
-    for (size_t i = 1; i < n; i++) {
-        if ((s[i] & 0xC0) != 0x80) return 0;
-        code = code << 6 | (s[i] & 0x3F);
-    }
-    const bool unsaid = (code >= 0xD800 && code < 0xE000) || code == 0xFFFE || code == 0xFFFF || code > 0x10FFFF;
-    return n && code >= least[n] && !unsaid ? n : 0;
-}
-
-/* At most `room` characters of any text, as XML; '?' for what XML has no way to say. */
-static void put_text(FILE *out, const char *text, size_t room) {
-    const unsigned char *s = (const unsigned char *)text;
-    for (size_t n = 1; *s && room-- > 0; s += n) {
-        n = character(s);
-        if (n == 0 || *s < 32 || *s == 127)
-            (void)fputc('?', out);
-        else if (*s == '&' || *s == '<' || *s == '>')
-            (void)fputs(*s == '&' ? "&amp;" : *s == '<' ? "&lt;" : "&gt;", out);
-        else
-            (void)fwrite(s, 1, n, out);
-        if (n == 0) n = 1;
-    }
-    if (*s) (void)fputs("\xe2\x80\xa6", out);
-}
-
-static void begin_text(FILE *out, double x, double y, const char *more) {
-    (void)fputs("<text", out);
-    put_attribute(out, "x", x);
-    put_attribute(out, "y", y);
-    (void)fprintf(out, "%s>", more);
-}
-
-static void put_label(FILE *out, double x, double y, const char *more, const char *text) {
-    begin_text(out, x, y, more);
-    put_text(out, text, ROOM);
-    (void)fputs("</text>\n", out);
-}
-
-static void put_line(FILE *out, double x0, double y0, double x1, double y1, const char *more) {
-    (void)fputs("<line", out);
-    put_attribute(out, "x1", x0);
-    put_attribute(out, "y1", y0);
-    put_attribute(out, "x2", x1);
-    put_attribute(out, "y2", y1);
-    (void)fprintf(out, "%s/>\n", more);
-}
+/* ---- bytes ------------------------------------------------------------------------ */
 
 static const struct {
     double bytes;
@@ -132,19 +62,12 @@ static void put_bytes(FILE *out, size_t bytes) {
 }
 
 static void put_bytes_at(FILE *out, double x, double y, size_t bytes) {
-    begin_text(out, x, y, " text-anchor='end'");
+    tn_i_svg_begin_text(out, x, y, " text-anchor='end'");
     put_bytes(out, bytes);
     (void)fputs("</text>\n", out);
 }
 
 /* ---- scales -------------------------------------------------------------------------- */
-
-/* 1, 2 or 5 times a power of ten: the smallest with at most `wanted` steps to x. */
-static uint64_t round_step(double x, int wanted) {
-    for (uint64_t power = 1;; power *= 10)
-        for (uint64_t k = 1; k <= 5; k += k == 1 ? 1 : 3)
-            if ((double)(k * power) * wanted >= x) return k * power;
-}
 
 static plot scaled(FILE *out, size_t n, const tn_i_memory_line *line) {
     plot p = {.out = out, .line = line, .n = n, .before = 1, .after = 1, .y1 = HEAD + ROW * ((double)n + 1) + 34};
@@ -163,8 +86,8 @@ static plot scaled(FILE *out, size_t n, const tn_i_memory_line *line) {
     const size_t u = unit_of((double)most);
     p.unit = units[u].bytes;
     p.unit_name = units[u].name;
-    p.ytick = round_step((double)most / p.unit * 10, WANTED_Y);
-    if (p.unit == 1) p.ytick = round_step((double)most, WANTED_Y) * 10;
+    p.ytick = tn_i_svg_step((double)most / p.unit * 10, WANTED_Y);
+    if (p.unit == 1) p.ytick = tn_i_svg_step((double)most, WANTED_Y) * 10;
     const double step = (double)p.ytick * p.unit / 10;
     p.top = step * (double)((uint64_t)((double)most / step * 1.0001) + 1);
     p.y0 = p.y1 + PLOT;
@@ -182,18 +105,18 @@ static double y_of(const plot *p, double bytes) { return p->y0 - (p->y0 - p->y1)
 
 static void put_half(const plot *p, double from, double to, const char *fill) {
     (void)fputs("<rect", p->out);
-    put_attribute(p->out, "x", from);
-    put_attribute(p->out, "y", p->y1);
-    put_attribute(p->out, "width", to - from);
-    put_attribute(p->out, "height", p->y0 - p->y1);
+    tn_i_svg_attribute(p->out, "x", from);
+    tn_i_svg_attribute(p->out, "y", p->y1);
+    tn_i_svg_attribute(p->out, "width", to - from);
+    tn_i_svg_attribute(p->out, "height", p->y0 - p->y1);
     (void)fprintf(p->out, " fill='%s'/>\n", fill);
 }
 
 static void put_x_ticks(const plot *p, uint64_t step, size_t most, double sign) {
     for (uint64_t i = step; i <= most; i += step) {
         const double x = x_of(p, sign * (double)i);
-        put_line(p->out, x, p->y0, x, p->y0 + 5, " stroke='#555'");
-        begin_text(p->out, x, p->y0 + 20, " text-anchor='middle'");
+        tn_i_svg_line(p->out, x, p->y0, x, p->y0 + 5, " stroke='#555'");
+        tn_i_svg_begin_text(p->out, x, p->y0 + 20, " text-anchor='middle'");
         (void)fprintf(p->out, "%" PRIu64 "</text>\n", i);
     }
 }
@@ -203,9 +126,9 @@ static void put_y_ticks(const plot *p) {
         const double bytes = (double)i / 10 * p->unit;
         if (bytes > p->top * 1.0001) return;
         const double y = y_of(p, bytes);
-        put_line(p->out, LEFT, y, RIGHT, y, i ? " stroke='#ccd1d9' stroke-width='0.8'" : " stroke='#555'");
-        begin_text(p->out, LEFT - 8, y + 4.5, " text-anchor='end'");
-        put_hundredths(p->out, (double)i / 10);
+        tn_i_svg_line(p->out, LEFT, y, RIGHT, y, i ? " stroke='#ccd1d9' stroke-width='0.8'" : " stroke='#555'");
+        tn_i_svg_begin_text(p->out, LEFT - 8, y + 4.5, " text-anchor='end'");
+        tn_i_svg_number(p->out, (double)i / 10);
         (void)fprintf(p->out, " %s</text>\n", p->unit_name);
     }
 }
@@ -215,16 +138,16 @@ static void put_axes(const plot *p) {
     put_half(p, LEFT, middle, "#f1f4f8");
     put_half(p, middle, RIGHT, "#fbf8f2");
     put_y_ticks(p);
-    const uint64_t step = round_step((double)(p->before + p->after), WANTED_X);
+    const uint64_t step = tn_i_svg_step((double)(p->before + p->after), WANTED_X);
     put_x_ticks(p, step, p->before, -1);
     put_x_ticks(p, step, p->after, 1);
-    put_line(p->out, middle, p->y1 - 24, middle, p->y0 + 5, " stroke='#222' stroke-width='1.5'");
-    put_label(p->out, middle - 10, name, " text-anchor='end' font-weight='bold'", "\xe2\x86\x90 forward");
-    put_label(p->out, middle + 10, name, " font-weight='bold'", "backward \xe2\x86\x92");
-    begin_text(p->out, middle, p->y0 + 20, " text-anchor='middle'");
+    tn_i_svg_line(p->out, middle, p->y1 - 24, middle, p->y0 + 5, " stroke='#222' stroke-width='1.5'");
+    tn_i_svg_label(p->out, middle - 10, name, " text-anchor='end' font-weight='bold'", "\xe2\x86\x90 forward");
+    tn_i_svg_label(p->out, middle + 10, name, " font-weight='bold'", "backward \xe2\x86\x92");
+    tn_i_svg_begin_text(p->out, middle, p->y0 + 20, " text-anchor='middle'");
     (void)fputs("0</text>\n", p->out);
-    put_label(p->out, (LEFT + RIGHT) / 2.0, p->y0 + 44, " text-anchor='middle' fill='#555'",
-              "steps before and after the end of the forward part");
+    tn_i_svg_label(p->out, (LEFT + RIGHT) / 2.0, p->y0 + 44, " text-anchor='middle' fill='#555'",
+                   "steps before and after the end of the forward part");
 }
 
 /* ---- lines -------------------------------------------------------------------------------- */
@@ -244,26 +167,26 @@ static size_t level(const plot *p, const tn_i_memory_line *l, size_t *i) {
 static void put_path(const plot *p, const tn_i_memory_line *l) {
     double x = x_of(p, -(double)l->backward), last = -1;
     (void)fputc('M', p->out);
-    put_hundredths(p->out, x);
+    tn_i_svg_number(p->out, x);
     (void)fputc(' ', p->out);
-    put_hundredths(p->out, p->y0);
+    tn_i_svg_number(p->out, p->y0);
     for (size_t i = 0; i < l->n;) {
         const double y = y_of(p, (double)level(p, l, &i));
         if (y != last) {
             if (last >= 0) {
                 (void)fputc('H', p->out);
-                put_hundredths(p->out, x);
+                tn_i_svg_number(p->out, x);
             }
             (void)fputc('V', p->out);
-            put_hundredths(p->out, y);
+            tn_i_svg_number(p->out, y);
             last = y;
         }
         x = x_of(p, (double)i - (double)l->backward);
     }
     (void)fputc('H', p->out);
-    put_hundredths(p->out, x);
+    tn_i_svg_number(p->out, x);
     (void)fputc('V', p->out);
-    put_hundredths(p->out, p->y0);
+    tn_i_svg_number(p->out, p->y0);
 }
 
 static double width_of(const plot *p, size_t k) {
@@ -274,7 +197,7 @@ static double width_of(const plot *p, size_t k) {
 /* Dashed when the colours are used up, and when an equal line would vanish underneath. */
 static const char *dash_of(const plot *p, size_t k) {
     const tn_i_memory_line *l = &p->line[k];
-    size_t n = k / COLOURS;
+    size_t n = k / TN_I_SVG_COLOURS;
     for (size_t i = 0; i < k; i++) {
         const tn_i_memory_line *m = &p->line[i];
         n += l->n > 0 && l->n == m->n && l->backward == m->backward &&
@@ -286,14 +209,14 @@ static const char *dash_of(const plot *p, size_t k) {
 /* Earlier lines are wider, so that they show where later ones run over them. */
 static void put_profile(const plot *p, size_t k) {
     const tn_i_memory_line *l = &p->line[k];
-    const char *c = colour[k % COLOURS];
+    const char *c = tn_i_svg_colour[k % TN_I_SVG_COLOURS];
     if (l->n == 0) return;
     (void)fputs("<path d='", p->out);
     put_path(p, l);
     (void)fprintf(p->out, "' fill='%s' fill-opacity='0.05' stroke='%s' stroke-linejoin='round'%s", c, c, dash_of(p, k));
-    put_attribute(p->out, "stroke-width", width_of(p, k));
+    tn_i_svg_attribute(p->out, "stroke-width", width_of(p, k));
     (void)fputs("><title>", p->out);
-    put_text(p->out, l->name, SIZE_MAX);
+    tn_i_svg_text(p->out, l->name, SIZE_MAX);
     (void)fputs("</title></path>\n", p->out);
 }
 
@@ -306,12 +229,12 @@ static void put_peak(const plot *p, size_t k) {
     for (size_t i = 1; i < l->n; i++)
         if (l->bytes[i] > l->bytes[at]) at = i;
     const double y = y_of(p, (double)l->peak), begin = -(double)l->backward;
-    (void)snprintf(stroke, sizeof stroke, " stroke='%s' stroke-dasharray='2 4'", colour[k % COLOURS]);
-    put_line(p->out, x_of(p, begin), y, x_of(p, begin + (double)l->n), y, stroke);
+    (void)snprintf(stroke, sizeof stroke, " stroke='%s' stroke-dasharray='2 4'", tn_i_svg_colour[k % TN_I_SVG_COLOURS]);
+    tn_i_svg_line(p->out, x_of(p, begin), y, x_of(p, begin + (double)l->n), y, stroke);
     (void)fputs("<circle r='4.5'", p->out);
-    put_attribute(p->out, "cx", x_of(p, begin + (double)at + 0.5));
-    put_attribute(p->out, "cy", y_of(p, (double)l->bytes[at]));
-    (void)fprintf(p->out, " fill='#fff' stroke='%s' stroke-width='2.5'/>\n", colour[k % COLOURS]);
+    tn_i_svg_attribute(p->out, "cx", x_of(p, begin + (double)at + 0.5));
+    tn_i_svg_attribute(p->out, "cy", y_of(p, (double)l->bytes[at]));
+    (void)fprintf(p->out, " fill='#fff' stroke='%s' stroke-width='2.5'/>\n", tn_i_svg_colour[k % TN_I_SVG_COLOURS]);
 }
 
 /* ---- the legend ------------------------------------------------------------------------------ */
@@ -325,10 +248,11 @@ static void put_row(const plot *p, size_t k) {
     size_t most = 0;
     for (size_t i = 0; i < l->n; i++)
         if (l->bytes[i] > most) most = l->bytes[i];
-    (void)snprintf(more, sizeof more, " stroke='%s' stroke-width='4'%s", colour[k % COLOURS], dash_of(p, k));
-    put_line(p->out, LEFT, y - 4.5, LEFT + 30, y - 4.5, more);
-    begin_text(p->out, LEFT + 40, y, "");
-    put_text(p->out, l->name, NAME);
+    (void)snprintf(more, sizeof more, " stroke='%s' stroke-width='4'%s", tn_i_svg_colour[k % TN_I_SVG_COLOURS],
+                   dash_of(p, k));
+    tn_i_svg_line(p->out, LEFT, y - 4.5, LEFT + 30, y - 4.5, more);
+    tn_i_svg_begin_text(p->out, LEFT + 40, y, "");
+    tn_i_svg_text(p->out, l->name, NAME);
     (void)fputs("</text>\n", p->out);
     put_bytes_at(p->out, PEAK, y, l->peak);
     put_bytes_at(p->out, MOST, y, most);
@@ -337,10 +261,10 @@ static void put_row(const plot *p, size_t k) {
 
 static void put_legend(const plot *p) {
     static const char head[] = " text-anchor='end' fill='#555'";
-    put_label(p->out, LEFT + 40, HEAD, " fill='#555'", "policy");
-    put_label(p->out, PEAK, HEAD, head, "peak: the arena (dotted)");
-    put_label(p->out, MOST, HEAD, head, "most alive (ring)");
-    put_label(p->out, RIGHT, HEAD, head, "kept for backward");
+    tn_i_svg_label(p->out, LEFT + 40, HEAD, " fill='#555'", "policy");
+    tn_i_svg_label(p->out, PEAK, HEAD, head, "peak: the arena (dotted)");
+    tn_i_svg_label(p->out, MOST, HEAD, head, "most alive (ring)");
+    tn_i_svg_label(p->out, RIGHT, HEAD, head, "kept for backward");
     for (size_t k = 0; k < p->n; k++) put_row(p, k);
 }
 
@@ -353,9 +277,9 @@ bool tn_i_svg_memory(FILE *out, const char *title, size_t n, const tn_i_memory_l
                   "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %d %d' width='%d' height='%d' role='img' "
                   "font-family='Helvetica, Arial, sans-serif' font-size='14' fill='#1a1a1a'>\n<title>",
                   WIDTH, height, WIDTH, height);
-    put_text(out, title, SIZE_MAX);
+    tn_i_svg_text(out, title, SIZE_MAX);
     (void)fprintf(out, "</title>\n<rect width='%d' height='%d' fill='#fff'/>\n", WIDTH, height);
-    put_label(out, LEFT, 34, " font-size='19' font-weight='bold'", title);
+    tn_i_svg_label(out, LEFT, 34, " font-size='19' font-weight='bold'", title);
     put_legend(&p);
     put_axes(&p);
     for (size_t k = 0; k < n; k++) put_profile(&p, k);

@@ -1,9 +1,10 @@
-/* Drawings of memory over time, as SVG that needs nothing else. */
+/* Drawings of memory over time and of sparsity patterns, as SVG that needs nothing else. */
 #ifndef TN_CLI_SVG_H
 #define TN_CLI_SVG_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 /* One line of the drawing: a derivative program under one policy. */
@@ -20,5 +21,20 @@ typedef struct tn_i_memory_line {
  * equations are drawn by the most bytes in each half pixel.  `title` is any text.  The same drawing gives
  * the same bytes, on every machine and in every locale.  False when the stream failed. */
 bool tn_i_svg_memory(FILE *out, const char *title, size_t n, const tn_i_memory_line *line);
+
+/* A pattern, by row, and what its entries are drawn like. */
+typedef struct tn_i_spy {
+    const char *title, *note; /* any text; the second stands below the first */
+    int64_t rows, columns;
+    const int64_t *ptr, *ind;
+    const bool *constant;  /* per entry: drawn hollow; NULL: none is */
+    const int32_t *colour; /* per entry, 0 .. colours - 1, or -1: drawn grey; NULL: all are drawn alike */
+    int64_t colours;
+} tn_i_spy;
+
+/* Draws the entries as dots, a row as high as a column is wide; patterns of more than 512 rows or columns, or of too
+ * many entries for that, as squares of several rows and columns, shaded by how many entries they have.  At most 200 kB.
+ * The same drawing gives the same bytes.  False when the stream failed or there was no memory. */
+bool tn_i_svg_spy(FILE *out, const tn_i_spy *s);
 
 #endif
