@@ -29,7 +29,7 @@ static const char usage[] =
     "  plan         what runs each step, and its share of the modelled time --backend NAME --spill-dir DIR\n"
     "                                                                      --strict-zero\n"
     "  sparsity     which entries of the Jacobian may be nonzero            --wrt --hessian --json --mtx FILE\n"
-    "                                                                      --known 1=@FILE.npy\n"
+    "                                                                      --svg FILE --known 1=@FILE.npy\n"
     "  schedule     what a loop's schedule NAME keeps and does again         --steps L --checkpoints S --disk D\n"
     "                                                  --state-bytes B --record-bytes B --bytes N --step-ns T "
     "--unknown\n"

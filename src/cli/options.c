@@ -116,7 +116,7 @@ static const option options[] = {
     {"step-ns", {"schedule", NULL}, false},
     {"order", {"schedule", NULL}, false},
     {"unknown", {"schedule", NULL}, true},
-    {"svg", {"memory", "residuals", "policies", NULL}, false},
+    {"svg", {"memory", "residuals", "policies", "sparsity", NULL}, false},
     {"json", {"cost", "residuals", "policies", "budget", "schedule", "sparsity", NULL}, true},
     {"hessian", {"sparsity", NULL}, true},
     {"known", {"sparsity", NULL}, false},

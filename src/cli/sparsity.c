@@ -1,6 +1,6 @@
-/* sparsity: which entries of a derivative may be nonzero, in a few numbers, as JSON or as a MatrixMarket file. */
-#include "cli/cli.h"
-#include "tansy/sparse.h"
+/* sparsity: which entries of a derivative may be nonzero, in a few numbers and colours, as JSON, a picture or a
+ * MatrixMarket file. */
+#include "cli/colors.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -50,7 +50,7 @@ static void look_at(const tn_sparsity_arrays *a, const tn_sparsity_arrays *colum
             x->longest_column = columns->ptr[j + 1] - columns->ptr[j];
 }
 
-static void print_plain(const tn_sparsity *s, const tn_sparsity_arrays *a, const facts *x) {
+static void print_plain(const tn_sparsity *s, const tn_sparsity_arrays *a, const facts *x, const tn_i_cli_colors *k) {
     (void)printf("%-17s%lld x %lld%s\n", "rows x columns", (long long)a->rows, (long long)a->columns,
                  a->symmetric ? ", symmetric" : "");
     (void)printf("%-17s%lld\n", "entries", (long long)a->nnz);
@@ -59,6 +59,7 @@ static void print_plain(const tn_sparsity *s, const tn_sparsity_arrays *a, const
     (void)printf("%-17s%lld below, %lld above the diagonal\n", "bandwidth", (long long)x->below, (long long)x->above);
     (void)printf("%-17s%lld\n%-17s%lld\n", "longest row", (long long)x->longest_row, "longest column",
                  (long long)x->longest_column);
+    tn_i_cli_colors_print(k, a->nnz);
     for (size_t i = 0; tn_sparsity_warning(s, i); i++) (void)printf("warning: %s\n", tn_sparsity_warning(s, i));
 }
 
@@ -75,14 +76,15 @@ static void print_quoted(const char *text) {
     (void)putchar('"');
 }
 
-static void print_json(const tn_sparsity *s, const tn_sparsity_arrays *a, const facts *x) {
+static void print_json(const tn_sparsity *s, const tn_sparsity_arrays *a, const facts *x, const tn_i_cli_colors *k) {
     (void)printf("{\"rows\": %lld, \"columns\": %lld, \"nnz\": %lld, \"density\": %.17g, \"constant\": %lld, ",
                  (long long)a->rows, (long long)a->columns, (long long)a->nnz, x->density, (long long)x->constant);
     (void)printf(
         "\"below\": %lld, \"above\": %lld, \"longest_row\": %lld, \"longest_column\": %lld, \"symmetric\": %s, ",
         (long long)x->below, (long long)x->above, (long long)x->longest_row, (long long)x->longest_column,
         a->symmetric ? "true" : "false");
-    (void)printf("\"warnings\": [");
+    tn_i_cli_colors_json(k);
+    (void)printf(", \"warnings\": [");
     for (size_t i = 0; tn_sparsity_warning(s, i); i++) {
         if (i) (void)printf(", ");
         print_quoted(tn_sparsity_warning(s, i));
@@ -109,17 +111,25 @@ static int write_mtx(const char *path, const tn_sparsity_arrays *a) {
 
 /* ---- the command ---------------------------------------------------------------------------------------- */
 
-static int show(const tn_i_cli *o, const tn_sparsity *s) {
+static int show(const tn_i_cli *o, const tn_sparsity *s, const tn_i_cli_colors *k) {
     tn_sparsity_arrays rows = {.size = sizeof rows}, columns = {.size = sizeof columns};
     if (tn_sparsity_view(s, TN_CSR, TN_FULL, &rows) != TN_OK || tn_sparsity_view(s, TN_CSC, TN_FULL, &columns) != TN_OK)
         return tn_i_cli_say(o, "out of memory");
     facts x;
     look_at(&rows, &columns, &x);
     if (o->json)
-        print_json(s, &rows, &x);
-    else
-        print_plain(s, &rows, &x);
-    return o->mtx ? write_mtx(o->mtx, &rows) : TN_CLI_OK;
+        print_json(s, &rows, &x, k);
+    else if (!o->svg || strcmp(o->svg, "-") != 0)
+        print_plain(s, &rows, &x, k);
+    const int status = o->svg ? tn_i_cli_spy(o, s, k) : TN_CLI_OK;
+    return status == TN_CLI_OK && o->mtx ? write_mtx(o->mtx, &rows) : status;
+}
+
+static int color_and_show(const tn_i_cli *o, tn_ctx *c, const tn_fn *f, const tn_wrt_list *wrt, const tn_sparsity *s) {
+    tn_i_cli_colors k;
+    const int status = tn_i_cli_color(c, f, wrt, s, &k) ? show(o, s, &k) : tn_i_cli_say(o, "out of memory");
+    tn_i_cli_colors_free(&k);
+    return status;
 }
 
 int tn_i_cli_sparsity(const tn_i_cli *o, tn_ctx *c, const tn_fn *f) {
@@ -131,7 +141,7 @@ int tn_i_cli_sparsity(const tn_i_cli *o, tn_ctx *c, const tn_fn *f) {
     if (read_known(o, f, known, &status)) {
         const tn_sparsity_options options = {.size = sizeof options, .known = (const void *const *)known};
         tn_sparsity *s = o->hessian ? tn_hessian_sparsity(f, wrt, &options) : tn_jacobian_sparsity(f, wrt, &options);
-        status = s ? show(o, s) : tn_i_cli_bad(o, c);
+        status = s ? color_and_show(o, c, f, wrt, s) : tn_i_cli_bad(o, c);
         tn_sparsity_free(s);
     }
     for (size_t i = 0; i < n; i++) free(known[i]);

@@ -112,11 +112,11 @@ static bool attempt(const split *p, int64_t t, tn_color_order order, tn_i_colors
 
 /* ---- both ways ---------------------------------------------------------------------------------------- */
 
-/* The t of the least bound, of both ways; NULL where none is below `cost`. */
+/* The t of the least bound, of both ways, of equals that with more columns; NULL where none is below `cost`. */
 static split *least(split p[2], double cost, int64_t *at) {
     split *found = NULL;
     for (int i = 0; i < 2; i++)
-        for (int64_t t = 0; t <= p[i].longest; t++)
+        for (int64_t t = p[i].longest; t >= 0; t--)
             if (p[i].bound[t] < cost) cost = p[i].bound[t], found = &p[i], *at = t;
     return found;
 }
