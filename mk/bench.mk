@@ -42,6 +42,10 @@ bench-quick: $(SUITE) ## the same programs, compared and not measured
 bench-all: bench $(BENCHES) ## bench, and every bench/*.c
 	@set -e; for b in $(BENCHES); do $$b; done
 
+# Beside C by hand.
+$(BUILD)/bench/sparse: $(call objects,bench/c/bratu.c bench/c/bundle.c)
+
+bench-sparse: ## sparse Jacobians and Hessians beside C by hand: JSON lines
 bench-compile: ## what making a program costs, by its size
 bench-policies: ## bytes and time of three programs under each checkpoint policy
 $(BENCHES:$(BUILD)/bench/%=bench-%): bench-%: $(BUILD)/bench/%

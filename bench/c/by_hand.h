@@ -95,4 +95,13 @@ typedef struct c_bundle {
 } c_bundle;
 void c_bundle_jacobian(const c_bundle *b, double *rows, double *weights);
 
+/* bratu.c: the Jacobian of Bratu's problem on a grid, its values by row; work: side^2 numbers. */
+typedef struct c_bratu {
+    long side;
+    double lambda;
+    const double *u;
+    double *work, *values;
+} c_bratu;
+void c_bratu_jacobian(const c_bratu *b);
+
 #endif

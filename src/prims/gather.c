@@ -454,6 +454,32 @@ static bool type_scatter_add(tn_i_query *q) {
     return tn_i_dnums_valid(q, &d, &rank) && updates_valid(q, &d, rank) && tn_i_output_type(q, q->in[0]);
 }
 
+#define SCATTER_ELEMENTS(type, index)                                                           \
+    static void scatter_##type##_##index(const tn_i_windows *w, const type *in, type *out) {    \
+        const index *at = w->indices->data;                                                     \
+        const int64_t last = w->last[0], to = w->column_operand[0], from = w->window_stride[0]; \
+        for (int64_t i = 0; i < w->dim[0]; i++) {                                               \
+            const int64_t x = (int64_t)at[i * w->index_stride[0]];                              \
+            if (x >= 0 && x <= last) out[x * to] += in[i * from];                               \
+        }                                                                                       \
+    }
+SCATTER_ELEMENTS(float, int32_t)
+SCATTER_ELEMENTS(float, int64_t)
+SCATTER_ELEMENTS(double, int32_t)
+SCATTER_ELEMENTS(double, int64_t)
+
+/* Many elements, each at one index, as of a sparse matrix; false: others. */
+static bool scatter_elements(const tn_i_windows *w, const tn_i_walk *add, const tn_i_arr *updates, tn_i_arr *out) {
+    const bool narrow = w->indices->type->dtype == TN_I32;
+    if (w->rank != 1 || w->columns != 1 || w->operand_stride[0] || w->too_large || add->empty || add->rank)
+        return false;
+    if (out->type->dtype == TN_F32)
+        (narrow ? scatter_float_int32_t : scatter_float_int64_t)(w, updates->data, out->data);
+    else if (out->type->dtype == TN_F64)
+        (narrow ? scatter_double_int32_t : scatter_double_int64_t)(w, updates->data, out->data);
+    return tn_i_is_float(out->type->dtype);
+}
+
 static tn_status kernel_scatter_add(const tn_i_kernel *k) {
     const tn_i_arr *updates = &k->in[2];
     const size_t size = tn_i_dtype_size(k->out->type->dtype);
@@ -471,6 +497,7 @@ static tn_status kernel_scatter_add(const tn_i_kernel *k) {
     tn_i_window_strides(&d, sizes, &out, updates, &rank, dim, to, from);
     tn_i_walk_init(&add, rank, dim, from, to);
     tn_i_windows_init(&w, &d, sizes, &out, &k->in[1], updates);
+    if (scatter_elements(&w, &add, updates, &out)) return TN_OK;
     tn_i_row *row = tn_i_add_row(out.type->dtype);
     while (tn_i_windows_next(&w))
         if (w.inside)

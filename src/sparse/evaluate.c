@@ -1,7 +1,9 @@
 #include "sparse/evaluate.h"
 
+#include "jvp/jvp.h"
 #include "prims/shape.h"
 #include "sparse/assemble.h"
+#include "sparse/seeds.h"
 #include "sparse/substitute.h"
 #include "transpose/transpose.h"
 #include "vmap/vmap.h"
@@ -20,30 +22,22 @@ typedef struct evaluation {
 
 /* ---- seeds -------------------------------------------------------------------------------- */
 
-/* colour[0..n): [colours, t.shape], 1 where an element has the row's colour. */
-static tn_i_var seeds(evaluation *v, const tn_type *t, int64_t colors, const int32_t *color) {
-    tn_ctx *c = v->ctx;
+/* More equations than this are one program over all colours, fewer, of seeds that are numbers, one for each. */
+enum { MOST_EQUATIONS = 1500, MOST_APART = 32 };
+
+/* color[0..n): [colors, t.shape], 1 where an element has the row's colour; of *bytes. */
+static void *seed(evaluation *v, const tn_type *t, int64_t colors, const int32_t *color, size_t *bytes) {
     const int64_t n = tn_i_count(t);
-    if (t->rank == TN_MAX_RANK) {
-        tn_i_builder_fail(&v->b, TN_ELIMIT, "%s: seeds would have rank %d", v->q->who, TN_MAX_RANK + 1);
-        return TN_NOVAR;
+    *bytes = 0;
+    if (t->rank == TN_MAX_RANK || !tn_i_mul(tn_type_bytes(t), (size_t)colors, bytes)) {
+        *bytes = 0;
+        tn_i_builder_fail(&v->b, TN_ELIMIT, "%s: %lld seeds of %lld elements and rank %d", v->q->who, (long long)colors,
+                          (long long)n, t->rank);
+        return NULL;
     }
-    tn_type s = *t;
-    memmove(s.dim + 1, t->dim, (size_t)t->rank * sizeof *s.dim);
-    s.dim[0] = colors;
-    s.rank++;
-    if (!tn_i_type_valid(&s)) {
-        tn_i_builder_fail(&v->b, TN_ELIMIT, "%s: %lld seeds of %lld elements", v->q->who, (long long)colors,
-                          (long long)n);
-        return TN_NOVAR;
-    }
-    const size_t bytes = tn_type_bytes(&s);
-    unsigned char *data = tn_i_alloc(c, bytes);
-    if (!data) {
-        v->b.failed = true;
-        return TN_NOVAR;
-    }
-    for (int64_t i = 0; i < n; i++) {
+    unsigned char *data = tn_i_alloc(v->ctx, *bytes);
+    if (!data) v->b.failed = true;
+    for (int64_t i = 0; data && i < n; i++) {
         if (color[i] < 0) continue;
         const int64_t at = color[i] * n + i;
         if (t->dtype == TN_F32)
@@ -51,35 +45,106 @@ static tn_i_var seeds(evaluation *v, const tn_type *t, int64_t colors, const int
         else
             ((double *)(void *)data)[at] = 1;
     }
-    const tn_i_var k = tn_i_constant(&v->b, &s, data);
-    tn_i_free(c, data, bytes);
-    return k;
+    return data;
+}
+
+static void free_seeds(tn_ctx *c, uint32_t n, void **data, size_t *bytes) {
+    for (uint32_t k = 0; data && bytes && k < n; k++) tn_i_free(c, data[k], bytes[k]);
+    tn_i_free(c, data, n * sizeof *data);
+    tn_i_free(c, bytes, n * sizeof *bytes);
+}
+
+static bool seeded(evaluation *v, const tn_fn *linear, const tn_type *const *t, const int64_t *first, int64_t colors,
+                   const int32_t *color, tn_i_seeded *out) {
+    const uint32_t n = linear->nlin;
+    void **data = tn_i_alloc_array(v->ctx, n, sizeof *data);
+    size_t *bytes = tn_i_alloc_array(v->ctx, n, sizeof *bytes);
+    bool ok = data && bytes;
+    for (uint32_t k = 0; ok && k < n; k++) ok = (data[k] = seed(v, t[k], colors, color + first[k], &bytes[k])) != NULL;
+    ok = ok && tn_i_seeds_through(linear, colors, data, out);
+    free_seeds(v->ctx, n, data, bytes);
+    return ok;
 }
 
 /* ---- the linear half, both ways ------------------------------------------------------------ */
 
+/* Each colour by itself: what is 0 is left out, and products with 1. out: [nout][colors] */
+static void apart(evaluation *v, const tn_i_seeded *s, tn_i_var *args, tn_i_var *out) {
+    const tn_fn *f = s->behind;
+    const uint32_t known = f->nin - f->nlin;
+    tn_i_var *y = tn_i_alloc_array(v->ctx, f->nout, sizeof *y);
+    if (!y) v->b.failed = true;
+    for (int64_t c = 0; c < s->colors && !v->b.failed; c++) {
+        for (uint32_t k = 0; k < s->nvalue; k++) {
+            const char *data = (const char *)s->data[k] + (size_t)c * tn_type_bytes(s->type[k]);
+            args[known + k] = tn_i_known_array(&v->b, s->type[k], data, true);
+        }
+        tn_i_inline_tangent(&v->b, f, args, y);
+        for (uint32_t j = 0; j < f->nout && !v->b.failed; j++) {
+            const tn_type *t = f->val[f->out[j]].type;
+            const int64_t flat = tn_i_count(t);
+            const tn_i_var x = y[j] == TN_NOVAR ? tn_i_zeros(&v->b, t) : y[j];
+            out[(int64_t)j * s->colors + c] = tn_i_reshape(&v->b, x, 1, &flat);
+        }
+    }
+    tn_i_free(v->ctx, y, f->nout * sizeof *y);
+}
+
+/* All colours at once. out: [nout] */
+static void together(evaluation *v, const tn_i_seeded *s, tn_i_var *args, tn_i_var *out) {
+    const tn_fn *f = s->behind;
+    const uint32_t known = f->nin - f->nlin;
+    bool *batched = tn_i_alloc_array(v->ctx, f->nin, sizeof *batched);
+    if (!batched) v->b.failed = true;
+    for (uint32_t k = 0; k < s->nvalue && !v->b.failed; k++) {
+        tn_type t = *s->type[k];
+        if (t.rank == TN_MAX_RANK) {
+            tn_i_builder_fail(&v->b, TN_ELIMIT, "%s: seeds would have rank %d", v->q->who, TN_MAX_RANK + 1);
+            break;
+        }
+        memmove(t.dim + 1, t.dim, (size_t)t.rank++ * sizeof *t.dim);
+        t.dim[0] = s->colors;
+        batched[known + k] = true;
+        args[known + k] = tn_i_known_array(&v->b, &t, s->data[k], false);
+    }
+    tn_fn *mapped = v->b.failed ? NULL : tn_i_vmap(f, s->colors, batched, true, NULL, NULL);
+    if (!mapped) v->b.failed = true;
+    if (!v->b.failed) tn_i_inline(&v->b, mapped, args, out);
+    for (uint32_t j = 0; j < f->nout && !v->b.failed; j++) {
+        const int64_t flat = tn_i_count(tn_i_vtype(&v->b, out[j]));
+        out[j] = tn_i_reshape(&v->b, out[j], 1, &flat);
+    }
+    tn_i_fn_unref(mapped);
+    tn_i_free(v->ctx, batched, f->nin * sizeof *batched);
+}
+
 /* A map (residuals.. | n linear inputs) over one seed a colour; its outputs from `skip` on become pieces. */
 static void push(evaluation *v, const tn_fn *linear, uint32_t skip, const tn_type *const *t, const int64_t *first,
                  int64_t colors, const int32_t *color) {
-    tn_ctx *c = v->ctx;
-    const uint32_t n = linear->nlin, known = linear->nin - n;
-    bool *batched = tn_i_alloc_array(c, linear->nin, sizeof *batched);
-    tn_i_var *out = tn_i_alloc_array(c, linear->nout, sizeof *out);
-    tn_fn *mapped = NULL;
-    if (batched && out) {
-        for (uint32_t k = 0; k < n; k++) batched[known + k] = true;
-        mapped = tn_i_vmap(linear, colors, batched, true, NULL, NULL);
+    tn_i_seeded s;
+    tn_fn *once = tn_i_contracted(linear); /* as it is where no product is known: bits do not depend on seeds */
+    const bool ok = once && seeded(v, once, t, first, colors, color, &s);
+    tn_i_fn_unref(once);
+    if (!ok) {
+        v->b.failed = true;
+        return;
     }
-    if (!mapped) v->b.failed = true;
-    for (uint32_t k = 0; k < n && !v->b.failed; k++) v->args[known + k] = seeds(v, t[k], colors, color + first[k]);
-    if (!v->b.failed) tn_i_inline(&v->b, mapped, v->args, out);
-    for (uint32_t j = skip; j < linear->nout && !v->b.failed; j++) {
-        const int64_t flat = tn_i_count(tn_i_vtype(&v->b, out[j]));
-        v->piece[v->npiece++] = tn_i_reshape(&v->b, out[j], 1, &flat);
-    }
-    tn_i_fn_unref(mapped);
-    tn_i_free(c, batched, linear->nin * sizeof *batched);
-    tn_i_free(c, out, linear->nout * sizeof *out);
+    const tn_fn *f = s.behind;
+    const bool each = colors <= MOST_APART && colors * f->neqn <= MOST_EQUATIONS && tn_i_seeds_uniform(&s);
+    const int64_t parts = each ? colors : 1;
+    const size_t nargs = (size_t)f->nin, nout = (size_t)f->nout * (size_t)parts;
+    tn_i_var *args = tn_i_alloc_array(v->ctx, nargs, sizeof *args), *out = tn_i_alloc_array(v->ctx, nout, sizeof *out);
+    if (args && out) {
+        memcpy(args, v->args, (nargs - f->nlin) * sizeof *args);
+        (each ? apart : together)(v, &s, args, out);
+    } else
+        v->b.failed = true;
+    for (uint32_t j = skip; j < f->nout && !v->b.failed; j++)
+        v->piece[v->npiece++] =
+            parts == 1 ? out[j] : tn_i_concatenate(&v->b, (uint32_t)parts, out + (int64_t)j * parts, 0);
+    tn_i_free(v->ctx, args, nargs * sizeof *args);
+    tn_i_free(v->ctx, out, nout * sizeof *out);
+    tn_i_seeded_free(&s);
 }
 
 /* The linear program without its first `skip` outputs. */
