@@ -848,6 +848,9 @@ typedef struct tn_external_spec {
     /* Run exactly once, in order, also in derivatives, where what it gave is kept, whatever the policy and the
      * schedules of loops; otherwise pure: may be merged, dropped, recomputed. */
     bool effect;
+    /* Which entries of its Jacobian may be nonzero: elements of the float outputs by those of the float inputs
+     * (tansy/sparse.h); copied.  NULL: all, as far as patterns of sparse derivatives go. */
+    const struct tn_sparsity *sparsity;
 } tn_external_spec;
 /* Registers an external function in the context (the spec is copied). To nest
  * deeper, register "NAME.jvp" or "NAME.vjp" with rules of their own: they are

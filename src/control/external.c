@@ -11,6 +11,8 @@
 #include "control/nested.h"
 #include "prims/strips.h"
 
+#include "tansy/sparse.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -18,6 +20,8 @@ typedef struct tn_i_external {
     struct tn_i_external *next;
     tn_external_spec spec;
     const tn_type **in, **out; /* interned */
+    /* of spec.sparsity, if given: by row and by column */
+    int64_t rows, columns, *ptr, *ind, *tptr, *tind;
 } tn_i_external;
 
 /* Operands of a function; a callback has at most 2 * MOST. */
@@ -44,14 +48,60 @@ static tn_i_external *find(const tn_ctx *c, const char *name) {
     return x;
 }
 
+static void free_order(tn_ctx *c, int64_t lines, int64_t *ptr, int64_t *ind) {
+    if (ind) tn_i_free(c, ind, (size_t)ptr[lines] * sizeof *ind);
+    if (ptr) tn_i_free(c, ptr, ((size_t)lines + 1) * sizeof *ptr);
+}
+
+static void free_external(tn_ctx *c, tn_i_external *x) {
+    free_order(c, x->rows, x->ptr, x->ind);
+    free_order(c, x->columns, x->tptr, x->tind);
+    if (x->in) tn_i_free(c, (void *)x->in, x->spec.nin * sizeof *x->in);
+    if (x->out) tn_i_free(c, (void *)x->out, x->spec.nout * sizeof *x->out);
+    tn_i_free(c, x, sizeof *x);
+}
+
 static void free_externals(tn_ctx *c) {
     while (c->externals) {
         tn_i_external *x = c->externals;
         c->externals = x->next;
-        tn_i_free(c, (void *)x->in, x->spec.nin * sizeof *x->in);
-        tn_i_free(c, (void *)x->out, x->spec.nout * sizeof *x->out);
-        tn_i_free(c, x, sizeof *x);
+        free_external(c, x);
     }
+}
+
+static bool copy_order(tn_ctx *c, const tn_sparsity *s, tn_sparse_format format, int64_t lines, int64_t **ptr,
+                       int64_t **ind) {
+    tn_sparsity_arrays a = {.size = sizeof a};
+    if (tn_sparsity_view(s, format, TN_FULL, &a) != TN_OK) return false;
+    if (!(*ptr = tn_i_alloc_array(c, (size_t)lines + 1, sizeof **ptr))) return false;
+    if (a.nnz && !(*ind = tn_i_alloc_array(c, (size_t)a.nnz, sizeof **ind))) return false;
+    memcpy(*ptr, a.ptr, ((size_t)lines + 1) * sizeof **ptr);
+    if (a.nnz) memcpy(*ind, a.ind, (size_t)a.nnz * sizeof **ind);
+    return true;
+}
+
+/* Elements of those that are floats. */
+static int64_t floats(size_t n, const tn_type *const *t) {
+    int64_t sum = 0;
+    for (size_t i = 0; i < n; i++)
+        if (tn_i_is_float(t[i]->dtype)) sum += tn_i_count(t[i]);
+    return sum;
+}
+
+static tn_status copy_sparsity(tn_ctx *c, const tn_sparsity *s, tn_i_external *x) {
+    tn_sparsity_arrays a = {.size = sizeof a};
+    if (!s) return TN_OK;
+    if (tn_sparsity_view(s, TN_CSR, TN_FULL, &a) != TN_OK) return TN_ENOMEM;
+    const int64_t rows = floats(x->spec.nout, x->out), columns = floats(x->spec.nin, x->in);
+    if (a.rows != rows || a.columns != columns)
+        return tn_i_fail(c, TN_ETYPE, NULL,
+                         "external function '%s': its sparsity is of %lld x %lld, but its Jacobian is %lld x %lld",
+                         x->spec.name, (long long)a.rows, (long long)a.columns, (long long)rows, (long long)columns);
+    x->rows = rows;
+    x->columns = columns;
+    return copy_order(c, s, TN_CSR, rows, &x->ptr, &x->ind) && copy_order(c, s, TN_CSC, columns, &x->tptr, &x->tind)
+               ? TN_OK
+               : TN_ENOMEM;
 }
 
 static tn_status copy_types(tn_ctx *c, const tn_external_spec *s, bool inputs, size_t n, const tn_type *t,
@@ -74,19 +124,21 @@ tn_status tn_external_register(tn_ctx *c, const tn_external_spec *given) {
         return tn_i_fail(c, TN_ELIMIT, NULL, "external function '%s': at most %d inputs and outputs", s.name, MOST);
     if (find(c, s.name)) return tn_i_fail(c, TN_EINVAL, NULL, "external function '%s' is registered already", s.name);
     tn_i_external *x = tn_i_alloc(c, sizeof *x);
-    const tn_type **in = tn_i_alloc_array(c, s.nin, sizeof *in), **out = tn_i_alloc_array(c, s.nout, sizeof *out);
-    tn_status st = x && in && out ? copy_types(c, &s, true, s.nin, s.in, in) : TN_ENOMEM;
-    if (st == TN_OK) st = copy_types(c, &s, false, s.nout, s.out, out);
-    const char *name = st == TN_OK ? tn_i_string(c, s.name, strlen(s.name)) : NULL;
-    if (!name) {
-        tn_i_free(c, x, sizeof *x);
-        tn_i_free(c, (void *)in, s.nin * sizeof *in);
-        tn_i_free(c, (void *)out, s.nout * sizeof *out);
-        return st == TN_OK ? TN_ENOMEM : st;
+    if (!x) return TN_ENOMEM;
+    x->spec = s;
+    x->spec.in = x->spec.out = NULL;
+    x->spec.sparsity = NULL;
+    x->in = tn_i_alloc_array(c, s.nin, sizeof *x->in);
+    x->out = tn_i_alloc_array(c, s.nout, sizeof *x->out);
+    tn_status st = x->in && x->out ? copy_types(c, &s, true, s.nin, s.in, x->in) : TN_ENOMEM;
+    if (st == TN_OK) st = copy_types(c, &s, false, s.nout, s.out, x->out);
+    if (st == TN_OK) st = copy_sparsity(c, s.sparsity, x);
+    if (st == TN_OK && !(x->spec.name = tn_i_string(c, s.name, strlen(s.name)))) st = TN_ENOMEM;
+    if (st != TN_OK) {
+        free_external(c, x);
+        return st;
     }
-    s.name = name;
-    s.in = s.out = NULL;
-    *x = (tn_i_external){.next = c->externals, .spec = s, .in = in, .out = out};
+    x->next = c->externals;
     c->externals = x;
     tn_i_on_teardown(c, free_externals);
     return TN_OK;
@@ -585,6 +637,19 @@ static void c_external(const tn_i_c_kernel *k) {
     tn_i_text_put(k->t, "0};\nif (%s(from, to)) return 2;\n}\n", name);
 }
 
+/* The user's pattern, of the jvp, or of the vjp transposed. */
+static bool entries_external(const tn_i_query *q, tn_i_entries *e) {
+    const tn_i_external *x = bound(q->p);
+    const int64_t mode = q->p[MODE].u.i;
+    if (!x || !x->ptr || (mode == FN && !x->spec.linear)) return false;
+    *e = (tn_i_entries){.first = mode == FN ? 0 : (uint32_t)x->spec.nin,
+                        .batch = 1,
+                        .ptr = mode == VJP ? x->tptr : x->ptr,
+                        .ind = mode == VJP ? x->tind : x->ind};
+    for (uint32_t i = 0; i < q->p[BATCH].n; i++) e->batch *= q->p[BATCH].u.ints[i];
+    return true;
+}
+
 const tn_prim tn_prim_external_call = {
     .id = TN_P_external_call,
     .name = "external_call",
@@ -603,6 +668,7 @@ const tn_prim tn_prim_external_call = {
     .scratch = scratch_external,
     .bind = bind,
     .unrunnable = unrunnable,
+    .entries = entries_external,
     .effect = has_effect,
     .cost = cost_external,
     .jvp_bound = 6,

@@ -281,6 +281,14 @@ static inline void tn_i_sums_loop(tn_i_sums *s, bool inner, int64_t n, int64_t o
         s->outer++;
 }
 
+/* Rows are the elements of all float outputs, one after the other, columns those of the float operands from `first` on;
+ * ptr, ind: as CSR.  So for each of a batch, which comes first in all arrays. */
+typedef struct tn_i_entries {
+    uint32_t first;
+    int64_t batch;
+    const int64_t *ptr, *ind;
+} tn_i_entries;
+
 struct tn_prim {
     int id;
     const char *name;
@@ -375,6 +383,8 @@ struct tn_prim {
     tn_i_spread_class spread;
     /* The sums over one operand; false: that operand counts in no such way.  q->out is set. */
     bool (*sums)(const tn_i_query *q, uint32_t operand, tn_i_sums *s);
+    /* TN_SPREAD_ALL: the entries, where they are known after all; false: they are not. */
+    bool (*entries)(const tn_i_query *q, tn_i_entries *x);
     /* TN_SPREAD_ADDS: the element of the result that each of the last operand's is added to, or -1.  k has all operands
      * but the first and the last, which have types alone. */
     void (*places)(const tn_i_kernel *k, int64_t *at);

@@ -104,6 +104,9 @@ static bool by_class(tn_i_spread_eqn *q) {
     case TN_SPREAD_SUMS: return tn_i_spread_sums(q);
     case TN_SPREAD_ALL: break;
     }
+    bool done = false;
+    if (!tn_i_spread_entries(q, &done)) return false;
+    if (done) return true;
     return tn_i_spread_remark(q->w, e,
                               "each element of what it gives is taken to depend on all that its operands do") &&
            tn_i_spread_all(q);

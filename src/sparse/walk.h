@@ -90,6 +90,8 @@ bool tn_i_spread_elementwise(tn_i_spread_eqn *q);
 bool tn_i_spread_moves(tn_i_spread_eqn *q);
 bool tn_i_spread_adds(tn_i_spread_eqn *q);
 bool tn_i_spread_sums(tn_i_spread_eqn *q);
+/* By the user's entries, where there are some; *done tells. */
+bool tn_i_spread_entries(tn_i_spread_eqn *q, bool *done);
 bool tn_i_spread_loop(tn_i_spread_eqn *q);
 bool tn_i_spread_branches(tn_i_spread_eqn *q);
 

@@ -99,6 +99,22 @@ static const tn_policy *policy(const world *w) { return w->stage->arg; }
 static bool run_register(world *w) {
     return register_cube(w->c, "a name that is long enough not to be there") == TN_OK;
 }
+static int nothing(void *user, const void *const *in, void *const *out) {
+    (void)user;
+    (void)in;
+    (void)out;
+    return 0;
+}
+static bool run_register_sparse(world *w) {
+    static const int64_t ptr[3] = {0, 1, 2}, ind[2] = {1, 0};
+    const tn_type t = tn_f64(2);
+    tn_sparsity *s = tn_sparsity_csr(w->c, 2, 2, ptr, ind);
+    const tn_external_spec x = {
+        .size = sizeof x, .name = "crossed", .nin = 1, .nout = 1, .in = &t, .out = &t, .fn = nothing, .sparsity = s};
+    const bool ok = s && tn_external_register(w->c, &x) == TN_OK;
+    tn_sparsity_free(s);
+    return ok;
+}
 static bool run_trace(world *w) { return made(w, w->stage->program(w)); }
 static bool run_print(world *w) { return (w->text = tn_fn_print(w->given, NULL)) != NULL; }
 static bool run_parse(world *w) { return made(w, tn_fn_parse(w->c, w->source, w->length, "fault.tn")); }
@@ -361,6 +377,7 @@ static const int axes[] = {1, TN_NOT_MAPPED, 0, 0, 0, 0};
 
 const stage stages[] = {
     {.name = "external_register", .run = run_register, .keeps = true},
+    {.name = "external_register with a pattern", .run = run_register_sparse, .keeps = true},
     FROM("trace nested", externals, run_trace, nested_program),
     TRACE("trace elementwise", elementwise_program),
     TRACE("trace arrays", array_program),

@@ -437,6 +437,78 @@ static void branches(void **state) {
     tn_ctx_free(c);
 }
 
+/* ---- the user's own code ----------------------------------------------------------------------------- */
+
+/* y[i] = x[i]^2 + x[i+1], the last without a neighbour */
+enum { CELLS = 4 };
+static int cells(void *user, const void *const *in, void *const *out) {
+    (void)user;
+    const double *x = in[0];
+    for (int i = 0; i < CELLS; i++) ((double *)out[0])[i] = x[i] * x[i] + (i + 1 < CELLS ? x[i + 1] : 0);
+    return 0;
+}
+static int cells_jvp(void *user, const void *const *in, void *const *out) {
+    (void)user;
+    const double *x = in[0], *d = in[1];
+    for (int i = 0; i < CELLS; i++) ((double *)out[0])[i] = 2 * x[i] * d[i] + (i + 1 < CELLS ? d[i + 1] : 0);
+    return 0;
+}
+static int cells_vjp(void *user, const void *const *in, void *const *out) {
+    (void)user;
+    const double *x = in[0], *w = in[1];
+    for (int i = 0; i < CELLS; i++) ((double *)out[0])[i] = 2 * x[i] * w[i] + (i > 0 ? w[i - 1] : 0);
+    return 0;
+}
+
+static tn_val by_cells(const tn_val *in, void *user) {
+    return tn_mul(tn_external(tn_val_ctx(in[0]), user, 1, in), 2.0);
+}
+
+static tn_sparsity *two_diagonals(tn_ctx *c, int64_t columns) {
+    static const int64_t ptr[CELLS + 1] = {0, 2, 4, 6, 7}, ind[7] = {0, 1, 1, 2, 2, 3, 3};
+    return tn_sparsity_csr(c, CELLS, columns, ptr, ind);
+}
+
+static void external_functions(void **state) {
+    (void)state;
+    tn_ctx *c = checked();
+    const tn_type t = tn_f64(CELLS);
+    tn_external_spec x = {.size = sizeof x,
+                          .name = "dense",
+                          .nin = 1,
+                          .nout = 1,
+                          .in = &t,
+                          .out = &t,
+                          .fn = cells,
+                          .jvp = cells_jvp,
+                          .vjp = cells_vjp};
+    assert_int_equal(tn_external_register(c, &x), TN_OK);
+    x.name = "sparse";
+    tn_sparsity *p = two_diagonals(c, CELLS);
+    x.sparsity = p;
+    assert_int_equal(tn_external_register(c, &x), TN_OK);
+    tn_sparsity_free(p); /* it was copied */
+    x.name = "wrong";
+    x.sparsity = p = two_diagonals(c, CELLS + 1);
+    assert_int_equal(tn_external_register(c, &x), TN_ETYPE);
+    assert_non_null(strstr(tn_error(c), "4 x 5"));
+    tn_sparsity_free(p);
+    const tn_fn *f = traced(c, tn_trace(c, by_cells, (void *)(uintptr_t) "dense", 1, &t)),
+                *g = traced(c, tn_trace(c, by_cells, (void *)(uintptr_t) "sparse", 1, &t)),
+                *v = traced(c, tn_vmap(g, 2, NULL, NULL));
+    tn_sparsity *s = tn_jacobian_sparsity(f, NULL, NULL);
+    assert_non_null(strstr(tn_sparsity_warning(s, 0), "external_call"));
+    pattern_is(c, s, "0 1 2 3|0 1 2 3|0 1 2 3|0 1 2 3");
+    s = tn_jacobian_sparsity(g, NULL, NULL);
+    assert_null(tn_sparsity_warning(s, 0));
+    pattern_is(c, s, "0 1|1 2|2 3|3");
+    pattern_is(c, tn_jacobian_sparsity(v, NULL, NULL), "0 1|1 2|2 3|3|4 5|5 6|6 7|7");
+    /* its vjp with respect to the cotangent: the transpose */
+    const tn_fn *back = traced(c, tn_vjp(g, NULL, NULL));
+    pattern_is(c, tn_jacobian_sparsity(back, tn_wrt(1), NULL), "||||0|0 1|1 2|2 3");
+    tn_ctx_free(c);
+}
+
 /* ---- programs without cancellation ----------------------------------------------------------------- */
 
 /* Of functions that grow in all they depend on, at positive values: no entry of the Jacobian cancels. */
@@ -598,6 +670,7 @@ int main(void) {
         cmocka_unit_test(loops_of_many_steps),
         cmocka_unit_test(loops_of_unknown_length),
         cmocka_unit_test(branches),
+        cmocka_unit_test(external_functions),
         cmocka_unit_test(exact_without_cancellation),
         cmocka_unit_test(hessians),
         cmocka_unit_test(refusals),
