@@ -5,7 +5,8 @@
  * C has compound literals and _Generic where this header has overloads:
  * tn_f64(3, 4), tn_wrt(0, 1), tn_ints(0, -1), tn_vals(x, y), TN_VAL(2.5),
  * TN_ARGS(..), TN_TYPES(..), TN_INPUTS(..) and TN_OUTPUTS(..) mean the same in both.  What
- * a list is made of lives until the end of the statement, as in C.  An
+ * a list is made of lives until the end of the statement, as in C.  Structs that
+ * begin with their size are tn_sized<tn_compile_options>(): all defaults.  An
  * exception may not leave a callback that the library calls. */
 #ifndef TANSY_CXX_H
 #define TANSY_CXX_H
@@ -22,6 +23,13 @@
 template <class To, class T> constexpr To tn_i_whole_cxx(T x) {
     static_assert(std::is_integral<T>::value || std::is_enum<T>::value, "lists of numbers hold whole ones");
     return static_cast<To>(x);
+}
+
+/* Options, or what a function fills in: zero, but for its size. */
+template <class T> inline T tn_sized() {
+    T x{};
+    x.size = sizeof x;
+    return x;
 }
 
 /* ---- types ------------------------------------------------------------------ */

@@ -203,6 +203,19 @@ TN_API tn_fn *tn_gauss_newton_product(const tn_fn *f, const tn_wrt_list *wrt, co
 
 #ifdef __cplusplus
 } /* extern "C" */
+
+/* By value; after an error nnz is 0 and ptr and ind NULL, and what failed is the context's. */
+inline tn_sparsity_arrays tn_sparsity_view(const tn_sparsity *s, tn_sparse_format format = TN_CSR,
+                                           tn_triangle triangle = TN_FULL) {
+    tn_sparsity_arrays a = tn_sized<tn_sparsity_arrays>();
+    (void)tn_sparsity_view(s, format, triangle, &a);
+    return a;
+}
+inline tn_coloring_arrays tn_coloring_view(const tn_coloring *k) {
+    tn_coloring_arrays a = tn_sized<tn_coloring_arrays>();
+    (void)tn_coloring_view(k, &a);
+    return a;
+}
 #endif
 
 #endif
