@@ -104,8 +104,8 @@ static tn_val scaled(const tn_val *in, void *user) {
 static void starts(void **state) {
     (void)state;
     problem p = hs071();
-    p.nlp = (tn_nlp){.size = sizeof p.nlp, .f = tn_trace(p.c, scaled, NULL, TN_ARGS(tn_f64(3), tn_f64()))};
-    tn_ipopt *s = tn_ipopt_new(&p.nlp, NULL);
+    const tn_nlp q = {.size = sizeof q, .f = tn_trace(p.c, scaled, NULL, TN_ARGS(tn_f64(3), tn_f64()))};
+    tn_ipopt *s = tn_ipopt_new(&q, NULL);
     says(s, TN_OK, "");
     const double two = 2, x[] = {1, NAN, 1}, z[3] = {0};
     tn_ipopt_start start = {.size = sizeof start, .p = (const void *[]){&two}};
