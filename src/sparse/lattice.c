@@ -14,17 +14,33 @@ typedef struct lattice {
     bool star;
     int64_t grid[AXES];
     int64_t colors, factor[AXES];
-    int32_t *color;
+    uint8_t *table; /* all colours, while `filled` */
+    bool filled;
     int64_t hard[HARD]; /* rows on which the last tries failed: they are looked at first */
     int nhard, next;
     int whole; /* how often all rows were looked at */
 } lattice;
 
 static int color_of(const lattice *l, int64_t j) {
+    if (l->filled) return l->table[j];
     const int64_t i2 = j % l->grid[2], i1 = j / l->grid[2] % l->grid[1], i0 = j / l->grid[2] / l->grid[1];
     int64_t sum = 0; /* of numbers below 32: indices may be large */
     sum += l->factor[0] * (i0 % l->colors) + l->factor[1] * (i1 % l->colors) + l->factor[2] * (i2 % l->colors);
     return (int)(sum % l->colors);
+}
+
+static void fill(lattice *l) {
+    uint8_t *at = l->table;
+    for (int64_t i0 = 0; i0 < l->grid[0]; i0++)
+        for (int64_t i1 = 0; i1 < l->grid[1]; i1++) {
+            int64_t c = (l->factor[0] * (i0 % l->colors) + l->factor[1] * (i1 % l->colors)) % l->colors;
+            for (int64_t i2 = 0; i2 < l->grid[2]; i2++) {
+                *at++ = (uint8_t)c;
+                c += l->factor[2];
+                if (c >= l->colors) c -= l->colors;
+            }
+        }
+    l->filled = true;
 }
 
 /* Colours of the entries of row i, but for the diagonal of a graph: all, and those that are there twice. */
@@ -55,9 +71,11 @@ static bool row_suits(const lattice *l, int64_t i) {
 }
 
 static bool suits(lattice *l) {
+    l->filled = false;
     for (int i = 0; i < l->nhard; i++)
         if (!row_suits(l, l->hard[i])) return false;
     if (l->whole++ == WHOLE_CHECKS) return false;
+    fill(l);
     for (int64_t i = 0; i < l->s->rows; i++)
         if (!row_suits(l, i)) {
             l->hard[l->next] = i;
@@ -95,16 +113,25 @@ static int64_t give(const lattice *l, const tn_i_by_column *t, int32_t *color) {
     return n;
 }
 
+/* The first number of colours below `below` for which there are factors. */
+static int64_t search(lattice *l, const tn_i_by_column *t, int64_t least, int64_t below, int32_t *color) {
+    for (l->colors = least; l->colors < below && l->colors <= MOST_COLORS; l->colors++)
+        if (factors_suit(l)) return give(l, t, color);
+    return 0;
+}
+
 int64_t tn_i_color_lattice(const tn_sparsity *s, bool star, const int64_t grid[3], int64_t below, int32_t *color) {
     tn_i_by_column t;
     if (!tn_i_sparsity_columns(s, &t)) return -1;
-    lattice l = {.s = s, .star = star, .grid = {grid[0], grid[1], grid[2]}};
+    lattice l = {.s = s, .star = star, .grid = {grid[0], grid[1], grid[2]}, .nhard = 1, .next = 1};
     int64_t longest = 0;
     for (int64_t i = 0; i < s->rows; i++)
         if (s->ptr[i + 1] - s->ptr[i] > longest) longest = s->ptr[i + 1] - s->ptr[i], l.hard[0] = i;
-    if (!longest) return 0;
-    l.nhard = 1, l.next = 1;
-    for (l.colors = star ? 1 : longest; l.colors < below && l.colors <= MOST_COLORS; l.colors++)
-        if (factors_suit(&l)) return give(&l, &t, color);
-    return 0;
+    const int64_t least = star ? 1 : longest;
+    if (!longest || least >= below || least > MOST_COLORS) return 0;
+    const size_t size = (size_t)s->columns;
+    l.table = tn_i_alloc(s->ctx, size);
+    const int64_t colors = l.table ? search(&l, &t, least, below, color) : -1;
+    if (l.table) tn_i_free(s->ctx, l.table, size);
+    return colors;
 }
