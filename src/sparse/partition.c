@@ -7,6 +7,8 @@ static const char WHO[] = "tn_color";
 static const tn_color_order BEST[] = {TN_ORDER_NATURAL, TN_ORDER_LATTICE, TN_ORDER_LARGEST_FIRST,
                                       TN_ORDER_SMALLEST_LAST};
 
+static const double LONG = 64; /* entries */
+
 typedef struct request {
     tn_ctx *ctx;
     const tn_sparsity *s;
@@ -195,6 +197,16 @@ static bool both_ways(const request *q, bool mixed, tn_i_colors *out) {
 
 /* ---- the cheapest --------------------------------------------------------------------------------------- */
 
+/* Where there are long rows and long columns, columns or rows alone would take the squares of their lengths: both are
+ * looked for first, and kept where they cost less than either can. */
+static bool below_both(const request *q, double bound, tn_i_colors *out, bool *found) {
+    out->cost = bound;
+    if (!both_ways(q, true, out)) return false;
+    *found = out->partition == TN_COLOR_BIDIRECTIONAL;
+    if (!*found) out->cost = (double)INFINITY;
+    return true;
+}
+
 /* Columns or rows first, whichever may be cheaper; what cannot be cheaper is not tried: rows of a pattern that is its
  * own transpose take as many colours as its columns.  Of equals columns are taken, then rows. */
 static bool cheapest(const request *q, tn_i_colors *out) {
@@ -206,6 +218,10 @@ static bool cheapest(const request *q, tn_i_colors *out) {
         !tn_i_sparsity_is_symmetric(q->s, &same))
         return false;
     const double forward = (double)columns, reverse = (double)rows * q->o.reverse_cost;
+    bool found = false;
+    if (forward > LONG && reverse > LONG && !below_both(q, forward < reverse ? forward : reverse, out, &found))
+        return false;
+    if (found) return true;
     const bool first = forward <= reverse, rows_may = !same || !first;
     if (first && !one_way(q, TN_COLOR_COLUMN, false, out)) return false;
     if (rows_may && reverse < out->cost && !one_way(q, TN_COLOR_ROW, false, out)) return false;

@@ -256,6 +256,12 @@ static void test_bidirectional(void **state) {
         if (i % 2) entry(&sum, 200000, i);
     }
     forward_and_reverse(c, pattern(c, &sum), TN_COLOR_AUTO, 0, TN_COLOR_ROW, 0, 2);
+    entries half = {200000, 200000, 0, 0, NULL}; /* and of a column as well */
+    for (int64_t i = 0; i < 200000; i++) {
+        entry(&half, i, i);
+        if (i % 2) both(&half, 0, i);
+    }
+    forward_and_reverse(c, pattern(c, &half), TN_COLOR_AUTO, 0, two, 2, 1);
     tn_ctx_free(c);
 }
 
