@@ -24,7 +24,7 @@ found_sundials   = $(shell printf '\043include <cvodes/cvodes.h>\n\043include <k
                      $(CC) $(cflags_sundials) -x c -fsyntax-only - 2>/dev/null && echo yes)
 # The matrices come first: solvers' libraries have copies of them, and the door shall need no solver.
 libs_sundials    = -Wl,--as-needed $(patsubst %,-lsundials_%,generic sunmatrixdense sunmatrixband sunmatrixsparse nvecserial \
-                     sunlinsoldense sunlinsolband sunlinsolklu sunlinsolspgmr cvodes idas kinsol arkode) -Wl,--no-as-needed
+                     nvecopenmp nvecmanyvector sunlinsoldense sunlinsolband sunlinsolklu sunlinsolspgmr cvodes idas kinsol arkode) -Wl,--no-as-needed
 
 door_dirs   = -Idoors/$(1)/include $(cflags_$(1))
 door_flags  = $(foreach d,$(DOORS),$(if $(filter doors/$(d)/% examples/%_$(d).c,$(1)),$(call door_dirs,$(d))))

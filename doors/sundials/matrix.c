@@ -199,26 +199,45 @@ void tn_sundials_i_fill(const tn_sundials *s, SUNMatrix m, bool transposed, doub
     }
 }
 
+/* Whether SUNDIALS can count n columns of `height` numbers. */
+static bool countable(tn_sundials *s, int64_t height) {
+    const int64_t most = sizeof(sunindextype) == 4 ? INT32_MAX : INT64_MAX;
+    if (height <= most / s->n) return true;
+    (void)tn_sundials_i_fail(s, TN_ELIMIT, "a matrix of %lld columns of %lld: more than SUNDIALS's indices count",
+                             (long long)s->n, (long long)height);
+    return false;
+}
+
+static SUNMatrix matrix_of(tn_sundials *s, tn_sundials_format format, bool transposed, SUNContext context) {
+    const sunindextype n = (sunindextype)s->n, room = (sunindextype)(s->entries ? s->entries : 1);
+    const int64_t lower = transposed ? s->upper : s->lower, upper = transposed ? s->lower : s->upper;
+    SUNMatrix m = NULL;
+    if (format == TN_SUNDIALS_DENSE) {
+        if (!countable(s, s->n)) return NULL;
+        m = SUNDenseMatrix(n, n, context);
+    } else if (format == TN_SUNDIALS_BAND) { /* the factors have lower + upper + lower + 1 rows */
+        if (!countable(s, 2 * lower + upper + 1)) return NULL;
+        m = SUNBandMatrix(n, (sunindextype)upper, (sunindextype)lower, context);
+    } else {
+        m = SUNSparseMatrix(n, n, room, CSC_MAT, context);
+    }
+    if (!m) (void)tn_sundials_i_fail(s, TN_ENOMEM, "SUNDIALS cannot make a matrix of %lld rows", (long long)s->n);
+    return m;
+}
+
 struct _generic_SUNMatrix *tn_sundials_matrix(tn_sundials *s, tn_sundials_format format, bool transposed,
                                               void *context) {
     if (!s || s->refused) return NULL;
-    const int64_t n = s->n, lower = transposed ? s->upper : s->lower, upper = transposed ? s->lower : s->upper;
-    SUNMatrix m = NULL;
-    if (!s->p[PROGRAM_JACOBIAN].exec || !context) {
-        (void)tn_sundials_i_fail(s, TN_EINVAL,
-                                 context ? "a matrix: the system has no TN_SUNDIALS_JACOBIAN"
-                                         : "a matrix: there is no SUNContext");
+    const char *wrong = NULL;
+    if (format != TN_SUNDIALS_DENSE && format != TN_SUNDIALS_BAND && format != TN_SUNDIALS_SPARSE)
+        wrong = "the format is none";
+    if (!context) wrong = "there is no SUNContext";
+    if (!s->p[PROGRAM_JACOBIAN].exec) wrong = "the system has no TN_SUNDIALS_JACOBIAN";
+    if (wrong) {
+        (void)tn_sundials_i_fail(s, TN_EINVAL, "a matrix: %s", wrong);
         return NULL;
     }
-    if (format == TN_SUNDIALS_DENSE)
-        m = SUNDenseMatrix(n, n, context);
-    else if (format == TN_SUNDIALS_BAND)
-        m = SUNBandMatrix(n, upper, lower, context);
-    else if (format == TN_SUNDIALS_SPARSE)
-        m = SUNSparseMatrix(n, n, s->entries ? s->entries : 1, CSC_MAT, context);
-    else
-        return (void)tn_sundials_i_fail(s, TN_EINVAL, "a matrix of format %d", (int)format), NULL;
-    if (!m) return (void)tn_sundials_i_fail(s, TN_ENOMEM, "SUNDIALS cannot make a matrix"), NULL;
-    if (format == TN_SUNDIALS_SPARSE) (void)write_indices(s, m, transposed);
+    SUNMatrix m = matrix_of(s, format, transposed, context);
+    if (m && format == TN_SUNDIALS_SPARSE) (void)write_indices(s, m, transposed);
     return m;
 }

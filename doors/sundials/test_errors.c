@@ -1,6 +1,9 @@
 /* What is refused, and what each refusal says; nothing is lost in any of them. */
 #include "test_systems.h"
 
+#include <nvector/nvector_manyvector.h>
+#include <nvector/nvector_openmp.h>
+
 static void refused(const tn_sundials_problem *q, const tn_sundials_options *o, tn_status status, const char *text) {
     tn_sundials *s = tn_sundials_new(q, o);
     tn_sundials_sizes z = {.size = sizeof z};
@@ -168,15 +171,16 @@ static void externals(void **state) {
     tn_ctx_free(c);
 }
 
-/* What was not asked for, of another kind, and vectors that do not fit. */
-static void calls(void **state) {
+/* Parameters, and vectors that do not fit. */
+static void vectors(void **state) {
     (void)state;
     tn_ctx *c = context();
     const tn_sundials_problem q = {.size = sizeof q, .f = robertson_of(c, robertson)};
     tn_sundials *s = system_of(&q, 0);
     SUNContext sun = sun_new();
     N_Vector y = vector_of(sun, 3, NULL), d = vector_of(sun, 3, NULL), four = vector_of(sun, 4, NULL);
-    N_Vector empty = N_VNewEmpty_Serial(3, sun);
+    N_Vector empty = N_VNewEmpty_Serial(3, sun), many = N_VNew_ManyVector(1, &y, sun);
+    N_Vector threads = N_VNew_OpenMP(3, 2, sun), other = N_VNew_OpenMP(3, 2, sun);
     assert_int_equal(tn_sundials_parameters(s, NULL), TN_EINVAL);
     says(s, TN_EINVAL, "there are 1 parameters, and no values");
     assert_int_equal(tn_sundials_parameters(s, (const void *[]){NULL}), TN_EINVAL);
@@ -191,6 +195,29 @@ static void calls(void **state) {
     says(s, TN_EINVAL, "the result: a vector that is not serial");
     assert_int_equal(tn_sundials_rhs(0, NULL, d, s), -1);
     says(s, TN_EINVAL, "the state: there is no vector");
+    assert_int_equal(tn_sundials_rhs(0, many, d, s), -1);
+    says(s, TN_EINVAL, "the state: a vector that is not serial");
+    N_VConst(0.5, y);
+    N_VConst(0.5, threads);
+    assert_int_equal(tn_sundials_rhs(0, y, d, s), 0);
+    assert_int_equal(tn_sundials_rhs(0, threads, other, s), 0);
+    for (int i = 0; i < 3; i++) assert_true(NV_Ith_OMP(other, i) == NV_Ith_S(d, i));
+    tn_sundials_free(s);
+    N_VDestroy(many);
+    N_VDestroy(y), N_VDestroy(d), N_VDestroy(four), N_VDestroy(empty), N_VDestroy(threads), N_VDestroy(other);
+    (void)SUNContext_Free(&sun);
+    tn_ctx_free(c);
+}
+
+/* What was not asked for, or is of another kind. */
+static void calls(void **state) {
+    (void)state;
+    tn_ctx *c = context();
+    const tn_sundials_problem q = {.size = sizeof q, .f = robertson_of(c, robertson)};
+    tn_sundials *s = system_of(&q, 0);
+    SUNContext sun = sun_new();
+    N_Vector y = vector_of(sun, 3, NULL), d = vector_of(sun, 3, NULL);
+    assert_int_equal(tn_sundials_parameters(s, TN_RAW_INPUTS(robertson_rates)), TN_OK);
     assert_int_equal(tn_sundials_jac(0, y, NULL, NULL, s, NULL, NULL, NULL), -1);
     says(s, TN_EINVAL, "without an ODE's Jacobian: TN_SUNDIALS_JACOBIAN");
     assert_null(tn_sundials_matrix(s, TN_SUNDIALS_DENSE, false, sun));
@@ -214,10 +241,10 @@ static void calls(void **state) {
     assert_null(tn_sundials_matrix(s, TN_SUNDIALS_DENSE, false, NULL));
     says(s, TN_EINVAL, "a matrix: there is no SUNContext");
     assert_null(tn_sundials_matrix(s, (tn_sundials_format)3, false, sun));
-    says(s, TN_EINVAL, "a matrix of format 3");
+    says(s, TN_EINVAL, "a matrix: the format is none");
     assert_int_equal(tn_sundials_size(s, &(tn_sundials_sizes){.size = 0}), TN_EINVAL);
     tn_sundials_free(s);
-    N_VDestroy(y), N_VDestroy(d), N_VDestroy(four), N_VDestroy(empty);
+    N_VDestroy(y), N_VDestroy(d);
     (void)SUNContext_Free(&sun);
     tn_ctx_free(c);
 }
@@ -225,7 +252,7 @@ static void calls(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing),   cmocka_unit_test(functions), cmocka_unit_test(options),
-        cmocka_unit_test(externals), cmocka_unit_test(calls),
+        cmocka_unit_test(externals), cmocka_unit_test(vectors),   cmocka_unit_test(calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,7 +36,7 @@ static inline SUNContext sun_new(void) {
 }
 
 static inline N_Vector vector_of(SUNContext x, int64_t n, const double *from) {
-    N_Vector v = N_VNew_Serial(n, x);
+    N_Vector v = N_VNew_Serial((sunindextype)n, x);
     assert_non_null(v);
     for (int64_t i = 0; i < n; i++) NV_Ith_S(v, i) = from ? from[i] : 0;
     return v;

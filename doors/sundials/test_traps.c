@@ -195,6 +195,62 @@ static void indices(void **state) {
     bench_free(&b);
 }
 
+/* ---- small and empty ---------------------------------------------------------------------------- */
+
+static tn_val nothing(const tn_val *in, void *user) {
+    (void)user;
+    return tn_zeros_like(in[0]);
+}
+static tn_val no_change(const tn_val *in, void *user) {
+    (void)user;
+    return tn_zeros_like(in[1]);
+}
+static tn_val falling(const tn_val *in, void *user) {
+    (void)user;
+    return tn_mul(-2.0, tn_sin(in[1]));
+}
+
+/* A state of rank 0; and Jacobians without entries: of an ODE the diagonal is left. */
+static void edges(void **state) {
+    (void)state;
+    tn_ctx *c = context();
+    SUNContext sun = sun_new();
+    const double half = 0.5;
+    N_Vector y = vector_of(sun, 1, &half), three = vector_of(sun, 3, NULL);
+    tn_sundials_problem q = {.size = sizeof q, .f = tn_trace(c, falling, NULL, TN_ARGS(tn_f64(), tn_f64()))};
+    tn_sundials_sizes z = {.size = sizeof z};
+    tn_sundials *s = system_of(&q, TN_SUNDIALS_JACOBIAN | TN_SUNDIALS_ADJOINT | TN_SUNDIALS_SENSITIVITIES);
+    for (int format = TN_SUNDIALS_DENSE; format <= TN_SUNDIALS_SPARSE; format++) {
+        SUNMatrix m = tn_sundials_matrix(s, (tn_sundials_format)format, false, sun);
+        assert_int_equal(tn_sundials_jac(0, y, NULL, m, s, NULL, NULL, NULL), 0);
+        near_to(at(m, 0, 0), -2 * cos(0.5), 1e-15, format_names[format]);
+        SUNMatDestroy(m);
+    }
+    assert_int_equal(tn_sundials_quad_b(0, y, y, y, s), -1); /* there are no parameters */
+    says(s, TN_EINVAL, "without parameters to differentiate");
+    tn_sundials_free(s);
+    for (int kind = TN_SUNDIALS_ODE; kind <= TN_SUNDIALS_ROOTS; kind += TN_SUNDIALS_ROOTS) {
+        q = (tn_sundials_problem){.size = sizeof q, .kind = (tn_sundials_kind)kind};
+        q.f = kind ? tn_trace(c, nothing, NULL, TN_ARGS(tn_f64(3)))
+                   : tn_trace(c, no_change, NULL, TN_ARGS(tn_f64(), tn_f64(3)));
+        s = system_of(&q, TN_SUNDIALS_JACOBIAN | TN_SUNDIALS_TIMES);
+        assert_int_equal(tn_sundials_size(s, &z), TN_OK);
+        assert_int_equal(z.nnz, kind ? 0 : 3);
+        for (int format = TN_SUNDIALS_DENSE; format <= TN_SUNDIALS_SPARSE; format++) {
+            SUNMatrix m = tn_sundials_matrix(s, (tn_sundials_format)format, false, sun);
+            assert_int_equal(kind ? tn_sundials_roots_jac(three, NULL, m, s, NULL, NULL)
+                                  : tn_sundials_jac(0, three, NULL, m, s, NULL, NULL, NULL),
+                             0);
+            for (int i = 0; i < 9; i++) assert_true(at(m, i / 3, i % 3) == 0);
+            SUNMatDestroy(m);
+        }
+        tn_sundials_free(s);
+    }
+    N_VDestroy(y), N_VDestroy(three);
+    (void)SUNContext_Free(&sun);
+    tn_ctx_free(c);
+}
+
 /* ---- return codes ------------------------------------------------------------------------------ */
 
 /* y' = -sqrt(y): finite as long as a step does not go below 0.  (t, y [1], c) */
@@ -285,9 +341,9 @@ static void fatal(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(after_zero), cmocka_unit_test(diagonal), cmocka_unit_test(transposed_for_nothing),
-        cmocka_unit_test(widths),     cmocka_unit_test(products), cmocka_unit_test(indices),
-        cmocka_unit_test(not_finite), cmocka_unit_test(fatal),
+        cmocka_unit_test(after_zero), cmocka_unit_test(diagonal),   cmocka_unit_test(transposed_for_nothing),
+        cmocka_unit_test(widths),     cmocka_unit_test(products),   cmocka_unit_test(indices),
+        cmocka_unit_test(edges),      cmocka_unit_test(not_finite), cmocka_unit_test(fatal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
