@@ -98,15 +98,23 @@ static tn_status target_of(tn_sundials *s, const tn_fn *f, target *t) {
     return s->status;
 }
 
-static tn_status jacobian(tn_sundials *s, const target *t) {
-    const tn_sparse_options o = {.size = sizeof o, .format = TN_COO};
-    tn_sparsity *pattern = NULL;
-    tn_fn *j = tn_sparse_jacobian(t->f, &(tn_wrt_list){1, &t->wrt}, &o, &pattern);
+static tn_status jacobian_of(tn_sundials *s, const target *t, const void *const *known) {
+    const tn_sparse_options o = {.size = sizeof o, .format = TN_COO, .known = known};
+    tn_fn *j = tn_sparse_jacobian(t->f, &(tn_wrt_list){1, &t->wrt}, &o, &s->pattern);
     if (!j) return tn_sundials_i_lost(s, t->f, "the Jacobian");
-    tn_status status = tn_sundials_i_pattern(s, pattern);
-    tn_sparsity_free(pattern);
-    if (!status) return take(s, PROGRAM_JACOBIAN, j, t->tail);
+    if (!tn_sundials_i_pattern(s)) return take(s, PROGRAM_JACOBIAN, j, t->tail);
     tn_fn_free(j);
+    return s->status;
+}
+
+/* With what is known, at the inputs of what is differentiated: c stands before the parameters. */
+static tn_status jacobian(tn_sundials *s, const target *t) {
+    if (!s->known) return jacobian_of(s, t, NULL);
+    const void **known = calloc(tn_fn_inputs(t->f), sizeof *known);
+    if (!known) return tn_sundials_i_fail(s, TN_ENOMEM, "out of memory");
+    for (size_t i = s->lead; i < s->lead + s->parameters; i++) known[i + t->tail] = s->known[i];
+    const tn_status status = jacobian_of(s, t, known);
+    free(known);
     return status;
 }
 

@@ -94,9 +94,9 @@ static tn_status layouts(tn_sundials *s, bool *missing) {
     return TN_OK;
 }
 
-tn_status tn_sundials_i_pattern(tn_sundials *s, const tn_sparsity *pattern) {
+tn_status tn_sundials_i_pattern(tn_sundials *s) {
     tn_sparsity_arrays a = {.size = sizeof a};
-    const tn_status status = tn_sparsity_view(pattern, TN_COO, TN_FULL, &a);
+    const tn_status status = tn_sparsity_view(s->pattern, TN_COO, TN_FULL, &a);
     if (status) return tn_sundials_i_fail(s, status, "the Jacobian: its pattern cannot be read");
     s->nnz = a.nnz;
     const size_t bytes = (size_t)a.nnz * sizeof *s->row;
@@ -116,6 +116,7 @@ tn_status tn_sundials_i_pattern(tn_sundials *s, const tn_sparsity *pattern) {
 }
 
 void tn_sundials_i_pattern_free(tn_sundials *s) {
+    tn_sparsity_free(s->pattern);
     layout_free(&s->by_row);
     layout_free(&s->by_column);
     free(s->row);

@@ -84,6 +84,12 @@ static tn_status signature(tn_sundials *s, const tn_fn *f) {
     return is_state(s, "f's output", out, &s->n);
 }
 
+static tn_status known(tn_sundials *s) {
+    for (size_t i = 0; s->known && i < s->lead; i++)
+        if (s->known[i]) return tn_sundials_i_fail(s, TN_EINVAL, "known: input %zu is the solver's", i);
+    return TN_OK;
+}
+
 /* g and explicit parts: the inputs of f, one output. */
 static tn_status beside(tn_sundials *s, const char *what, const tn_fn *h, const tn_fn *f, tn_type output) {
     char text[64];
@@ -150,7 +156,8 @@ static tn_status made(tn_sundials *s, const tn_sundials_problem *q, const tn_sun
     if (arguments(s, q, o)) return s->status;
     s->kind = q->kind;
     s->compile = o ? o->compile : NULL;
-    if (signature(s, q->f) || beside(s, "g", q->g, q->f, tn_f64())) return s->status;
+    s->known = o ? o->known : NULL;
+    if (signature(s, q->f) || known(s) || beside(s, "g", q->g, q->f, tn_f64())) return s->status;
     if (beside(s, "the explicit part", q->explicit_part, q->f, tn_fn_output_type(q->f, 0))) return s->status;
     const unsigned with = o ? o->with : 0;
     const bool np = q->wrt || (with & (TN_SUNDIALS_SENSITIVITIES | TN_SUNDIALS_ADJOINT));
@@ -166,7 +173,8 @@ tn_sundials *tn_sundials_new(const tn_sundials_problem *problem, const tn_sundia
     tn_sundials *s = calloc(1, sizeof *s);
     if (!s) return NULL;
     s->refused = made(s, problem, options) != TN_OK;
-    s->compile = NULL; /* the caller's, who need not keep it */
+    s->compile = NULL; /* the caller's, who need not keep them */
+    s->known = NULL;
     return s;
 }
 
@@ -183,6 +191,8 @@ void tn_sundials_free(tn_sundials *s) {
 
 const char *tn_sundials_error(const tn_sundials *s) { return s ? s->message : "out of memory"; }
 tn_status tn_sundials_status(const tn_sundials *s) { return s ? s->status : TN_ENOMEM; }
+
+const tn_sparsity *tn_sundials_pattern(const tn_sundials *s) { return s ? s->pattern : NULL; }
 
 tn_status tn_sundials_parameters(tn_sundials *s, const void *const *p) {
     if (!s) return TN_ENOMEM;

@@ -57,6 +57,7 @@ struct tn_sundials {
     bool refused; /* by tn_sundials_new */
     tn_sundials_kind kind;
     const tn_compile_options *compile; /* during tn_sundials_new */
+    const void *const *known;          /* likewise */
     int64_t n, np;
     size_t lead, parameters; /* inputs of f: of the solver's, and behind them */
     bool ready;              /* the parameters have values */
@@ -64,6 +65,7 @@ struct tn_sundials {
     int *wrt_index;
     program p[PROGRAM_COUNT];
 
+    tn_sparsity *pattern;
     int64_t nnz, entries; /* values of the Jacobian, and those with the diagonal */
     int64_t lower, upper;
     int64_t *row, *column; /* nnz */
@@ -97,8 +99,8 @@ int tn_sundials_i_run(tn_sundials *s, int which, const void *const *lead, const 
 /* The elements of v, of which there must be n; NULL, with the message, where they are not to be had. */
 double *tn_sundials_i_elements(tn_sundials *s, const char *what, N_Vector v, int64_t n);
 
-/* Takes the pattern of the Jacobian's values. */
-tn_status tn_sundials_i_pattern(tn_sundials *s, const tn_sparsity *pattern);
+/* The entries of s->pattern, that of the Jacobian's values. */
+tn_status tn_sundials_i_pattern(tn_sundials *s);
 void tn_sundials_i_pattern_free(tn_sundials *s);
 /* Whether m can hold the Jacobian; and s->value, times `sign`, written there. */
 bool tn_sundials_i_fits(tn_sundials *s, SUNMatrix m, bool transposed);

@@ -25,6 +25,7 @@ static void nothing(void **state) {
     assert_int_equal(tn_sundials_parameters(NULL, NULL), TN_ENOMEM);
     assert_int_equal(tn_sundials_size(NULL, NULL), TN_EINVAL);
     assert_null(tn_sundials_matrix(NULL, TN_SUNDIALS_DENSE, false, NULL));
+    assert_null(tn_sundials_pattern(NULL));
     refused(NULL, NULL, TN_EINVAL, "the problem's size");
     refused(&(tn_sundials_problem){.size = sizeof(tn_sundials_problem)}, NULL, TN_EINVAL, "no f");
     assert_int_equal(tn_sundials_rhs(0, NULL, NULL, NULL), -1);
@@ -118,6 +119,9 @@ static void options(void **state) {
     refused(&q, &o, TN_EINVAL, "strides, aliases and observers");
     o.compile = &sizeless;
     refused(&q, &o, TN_EINVAL, "f: ");
+    const double y[3] = {0};
+    o = (tn_sundials_options){.size = sizeof o, .known = (const void *[]){NULL, y, NULL}};
+    refused(&q, &o, TN_EINVAL, "known: input 1 is the solver's");
     o = (tn_sundials_options){.size = sizeof o, .with = TN_SUNDIALS_SENSITIVITIES};
     q.wrt = tn_wrt(1);
     refused(&q, &o, TN_EINVAL, "wrt 1 is no parameter: those are inputs 2 to 2");

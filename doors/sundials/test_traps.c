@@ -251,6 +251,60 @@ static void edges(void **state) {
     tn_ctx_free(c);
 }
 
+/* ---- indices as parameters -------------------------------------------------------------------------- */
+
+/* y'_i = -y_i + y_(next[i]), as a DAE or an ODE; next i64[N], a parameter. */
+static tn_val pulled(const tn_val *in, void *user) {
+    const bool dae = user;
+    const tn_val f = tn_sub(tn_take_clip(in[1], in[dae ? 3 : 2], 0), in[1]);
+    return dae ? tn_sub(in[2], f) : f;
+}
+
+/* Where indices are known the pattern is as sparse as it can be, where not it is dense, and says why. */
+static void known_indices(void **state) {
+    (void)state;
+    tn_ctx *c = context();
+    const int64_t next[N] = {3, 0, 6, 1, 1, 5, 2};
+    for (int dae = 0; dae < 2; dae++) {
+        bool yes = true;
+        tn_sundials_problem q = {.size = sizeof q, .kind = dae ? TN_SUNDIALS_DAE : TN_SUNDIALS_ODE};
+        q.f = dae ? tn_trace(c, pulled, &yes, TN_ARGS(tn_f64(), tn_f64(N), tn_f64(N), tn_i64(N)))
+                  : tn_trace(c, pulled, NULL, TN_ARGS(tn_f64(), tn_f64(N), tn_i64(N)));
+        tn_sundials *s = system_of(&q, TN_SUNDIALS_JACOBIAN);
+        tn_sundials_sizes z = {.size = sizeof z};
+        assert_int_equal(tn_sundials_size(s, &z), TN_OK);
+        assert_int_equal(z.nnz, N * N);
+        assert_non_null(tn_sparsity_warning(tn_sundials_pattern(s), 0));
+        assert_non_null(strstr(tn_sparsity_warning(tn_sundials_pattern(s), 0), "test_traps.c:"));
+        tn_sundials_free(s);
+        const void *known[4] = {NULL};
+        known[dae ? 3 : 2] = next;
+        s = tn_sundials_new(&q, &(tn_sundials_options){
+                                    .size = sizeof(tn_sundials_options), .with = TN_SUNDIALS_JACOBIAN, .known = known});
+        if (tn_sundials_status(s)) fail_msg("%s", tn_sundials_error(s));
+        assert_int_equal(tn_sundials_size(s, &z), TN_OK);
+        assert_int_equal(z.nnz, N + N - 1); /* 5 pulls itself */
+        assert_null(tn_sparsity_warning(tn_sundials_pattern(s), 0));
+        assert_int_equal(tn_sundials_parameters(s, TN_RAW_INPUTS(next)), TN_OK);
+        SUNContext sun = sun_new();
+        N_Vector y = vector_of(sun, N, NULL);
+        SUNMatrix m = tn_sundials_matrix(s, TN_SUNDIALS_SPARSE, false, sun);
+        assert_int_equal(dae ? tn_sundials_residual_jac(0, 10, y, y, NULL, m, s, NULL, NULL, NULL)
+                             : tn_sundials_jac(0, y, NULL, m, s, NULL, NULL, NULL),
+                         0);
+        for (int i = 0; i < N; i++)
+            for (int j = 0; j < N; j++) {
+                const double f = (next[i] == j) - (i == j);
+                assert_true(at(m, i, j) == (dae ? 10 * (i == j) - f : f));
+            }
+        SUNMatDestroy(m);
+        N_VDestroy(y);
+        (void)SUNContext_Free(&sun);
+        tn_sundials_free(s);
+    }
+    tn_ctx_free(c);
+}
+
 /* ---- return codes ------------------------------------------------------------------------------ */
 
 /* y' = -sqrt(y): finite as long as a step does not go below 0.  (t, y [1], c) */
@@ -341,9 +395,10 @@ static void fatal(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(after_zero), cmocka_unit_test(diagonal),   cmocka_unit_test(transposed_for_nothing),
-        cmocka_unit_test(widths),     cmocka_unit_test(products),   cmocka_unit_test(indices),
-        cmocka_unit_test(edges),      cmocka_unit_test(not_finite), cmocka_unit_test(fatal),
+        cmocka_unit_test(after_zero), cmocka_unit_test(diagonal),      cmocka_unit_test(transposed_for_nothing),
+        cmocka_unit_test(widths),     cmocka_unit_test(products),      cmocka_unit_test(indices),
+        cmocka_unit_test(edges),      cmocka_unit_test(known_indices), cmocka_unit_test(not_finite),
+        cmocka_unit_test(fatal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,7 @@
 #ifndef TANSY_SUNDIALS_H
 #define TANSY_SUNDIALS_H
 
-#include <tansy.h>
+#include <tansy/sparse.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -80,6 +80,10 @@ enum {
 typedef struct tn_sundials_options {
     size_t size;   /* sizeof(tn_sundials_options) */
     unsigned with; /* 0: the function alone */
+    /* TN_SUNDIALS_JACOBIAN: values of parameters that are the same in every call, by input of f, NULL where not; t, y,
+     * y' and u must be NULL (TN_EINVAL).  Indices and masks among them count as they are, where the pattern of others
+     * would be denser (tn_sparsity_options.known).  They are read here, and again as parameters.  NULL: none. */
+    const void *const *known;
     /* How the programs are compiled; NULL: defaults.  Strides, aliases and observers must not be set (TN_EINVAL). */
     const tn_compile_options *compile;
 } tn_sundials_options;
@@ -111,6 +115,10 @@ typedef struct tn_sundials_sizes {
     int64_t f, jacobian, products, sensitivities, backward, not_finite;
 } tn_sundials_sizes;
 TN_API tn_status tn_sundials_size(const tn_sundials *s, tn_sundials_sizes *out);
+
+/* The pattern of the Jacobian (of dF/dy + c dF/dy'), without the diagonal that is added: what is constant, and the
+ * sentences of tn_sparsity_warning.  Owned by the system; NULL without TN_SUNDIALS_JACOBIAN. */
+TN_API const tn_sparsity *tn_sundials_pattern(const tn_sundials *s);
 
 typedef enum tn_sundials_format { TN_SUNDIALS_DENSE, TN_SUNDIALS_BAND, TN_SUNDIALS_SPARSE } tn_sundials_format;
 /* A matrix for the Jacobian (transposed: for that of the backward problem), a SUNMatrix of the format: band with the
