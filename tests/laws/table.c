@@ -26,6 +26,8 @@ const laws_law laws_table[] = {
      LAWS_DIFFERENTIABLE | LAWS_ROUNDED, 2, laws_sparsity},
     {"sparsity_hessian", "and of the Hessian of a function of it", LAWS_DIFFERENTIABLE | LAWS_ROUNDED, 2,
      laws_sparsity_hessian},
+    {"sparse", "sparse Jacobians have the dense one's entries", LAWS_DIFFERENTIABLE | LAWS_ROUNDED, 2, laws_sparse},
+    {"sparse_hessian", "and sparse Hessians", LAWS_DIFFERENTIABLE | LAWS_ROUNDED, 3, laws_sparse_hessian},
     {"outside", "what leaves a loop has the same bits outside, to be run and to be derived", 0, 1, laws_outside},
     {"second", "forward over reverse = reverse over forward = reverse over reverse = differences of grad",
      LAWS_DIFFERENTIABLE | LAWS_ROUNDED, 2, laws_second},

@@ -40,6 +40,8 @@ void laws_outside(laws_trial *t);
 void laws_spoken(laws_trial *t);
 void laws_sparsity(laws_trial *t);
 void laws_sparsity_hessian(laws_trial *t);
+void laws_sparse(laws_trial *t);
+void laws_sparse_hessian(laws_trial *t);
 
 /* Data for f's inputs that should better not occur: NaN, infinities, extremes, wild indices. */
 laws_array *laws_hostile(laws_trial *t, const tn_fn *f);
