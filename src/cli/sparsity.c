@@ -117,10 +117,9 @@ static int show(const tn_i_cli *o, const tn_sparsity *s, const tn_i_cli_colors *
         return tn_i_cli_say(o, "out of memory");
     facts x;
     look_at(&rows, &columns, &x);
-    if (o->json)
-        print_json(s, &rows, &x, k);
-    else if (!o->svg || strcmp(o->svg, "-") != 0)
-        print_plain(s, &rows, &x, k);
+    const bool drawn = o->svg && strcmp(o->svg, "-") == 0; /* there is nothing else then */
+    if (!drawn && o->json) print_json(s, &rows, &x, k);
+    if (!drawn && !o->json) print_plain(s, &rows, &x, k);
     const int status = o->svg ? tn_i_cli_spy(o, s, k) : TN_CLI_OK;
     return status == TN_CLI_OK && o->mtx ? write_mtx(o->mtx, &rows) : status;
 }
