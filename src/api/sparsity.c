@@ -122,13 +122,16 @@ static bool count_entries(detection *d, entries *x) {
     }
     x->nnz = x->ptr[x->rows];
     if (x->nnz <= d->opt.max_nnz) return true;
-    (void)tn_i_fail(d->f->ctx, TN_ELIMIT, d->w.dense,
-                    d->w.dense
-                        ? "%s: %s: here the first rows become dense, of %lld columns; the pattern has %lld entries, "
-                          "more than max_nnz = %lld"
-                        : "%s: %s%.0lld: the pattern has %lld entries, more than max_nnz = %lld",
-                    d->who, d->w.dense ? d->w.dense_prim : "the outputs",
-                    (long long)(d->w.dense ? d->w.dense_columns : 0), (long long)x->nnz, (long long)d->opt.max_nnz);
+    const long long most = (long long)d->opt.max_nnz, nnz = (long long)x->nnz;
+    if (d->w.dense)
+        (void)tn_i_fail(
+            d->f->ctx, TN_ELIMIT, d->w.dense,
+            "%s: %s: here the first rows become dense, of %lld columns; the pattern has %lld entries, more than "
+            "max_nnz = %lld",
+            d->who, d->w.dense_prim, (long long)d->w.dense_columns, nnz, most);
+    else
+        (void)tn_i_fail(d->f->ctx, TN_ELIMIT, d->f->loc, "%s: the pattern has %lld entries, more than max_nnz = %lld",
+                        d->who, nnz, most);
     return false;
 }
 

@@ -74,8 +74,9 @@ bool tn_i_spread_collect(tn_i_spreading *w) {
         compact(s, live, to);
         renumber(w, to);
         w->collect = 2 * (s->ncol + s->nrow) + TN_COLLECT;
+        s->full |= s->ncol / 4 > (size_t)s->limit;
     }
     if (live) tn_i_free(w->ctx, live, n);
     if (to) tn_i_free(w->ctx, to, n * sizeof *to);
-    return ok;
+    return ok && !s->full;
 }

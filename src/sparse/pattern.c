@@ -218,10 +218,10 @@ static bool run(frame *k, uint32_t i) {
     }
     memset(k->out, 0, e->nout * sizeof *k->out);
     tn_i_spread_eqn q = {.w = w, .f = f, .e = e, .in = k->in, .out = k->out, .in_type = k->in_type};
-    if (!tn_i_spread_collect(w)) return false;
+    bool ok = tn_i_spread_collect(w);
     const size_t from = w->set.nrow;
     w->set.mark = w->set.ncol;
-    const bool ok = step(&q);
+    ok = ok && step(&q);
     for (uint32_t j = 0; j < e->nout; j++) k->v[e->out + j] = k->out[j];
     if (!ok) {
         (void)too_many(&q, from);

@@ -70,7 +70,8 @@ bool tn_i_spreading_init(tn_i_spreading *w, tn_ctx *c, struct tn_i_memo *depends
 void tn_i_spreading_free(tn_i_spreading *w);
 /* n row numbers, to be set. */
 tn_i_shared *tn_i_spread_rows_new(tn_i_spreading *w, int64_t n);
-/* Drops rows that no value has, where there are many; values get other numbers. */
+/* Drops rows that no value has, where there are many; values get other numbers.  false after an error, or where more
+ * than four times the limit is left: values of a loop's steps may be stacked. */
 enum { TN_COLLECT = 1 << 22 };
 bool tn_i_spread_collect(tn_i_spreading *w);
 

@@ -241,6 +241,11 @@ static tn_val run_time_read(const tn_val *in, void *user) {
     return tn_mul(3.0, tn_take_clip(in[0], in[1], 0));
 }
 
+static tn_val whole_product(const tn_val *in, void *user) {
+    (void)user;
+    return tn_sum(tn_mul(in[0], tn_sum(tn_exp(in[0]))));
+}
+
 static tn_val masked(const tn_val *in, void *user) {
     (void)user;
     return tn_select(tn_gt(in[1], 0.0), tn_sin(in[0]), tn_mul(in[1], in[0]));
@@ -362,6 +367,23 @@ static void loops_of_many_steps(void **state) {
         assert_int_equal(a.ind[STEPS + k], k);
         assert_true(a.value[k] == (k == STEPS - 1) && a.value[STEPS + k] == 3.0);
     }
+    tn_ctx_free(c);
+}
+
+/* More than is asked for, though no equation makes many at once: the message is about the function. */
+static void limits(void **state) {
+    (void)state;
+    tn_ctx *c = checked();
+    const tn_fn *f = traced(c, tn_trace(c, rotated_sum, NULL, 1, TN_TYPES(tn_f64(100))));
+    const tn_sparsity_options o = {.size = sizeof o, .max_nnz = 199}, enough = {.size = sizeof o, .max_nnz = 200};
+    assert_null(tn_jacobian_sparsity(f, NULL, &o));
+    assert_int_equal(tn_last_status(c), TN_ELIMIT);
+    assert_non_null(strstr(tn_error(c), "199"));
+    assert_non_null(strstr(tn_error(c), "patterns.c:"));
+    assert_non_null(tn_jacobian_sparsity(f, NULL, &enough));
+    assert_null(tn_hessian_sparsity(traced(c, tn_trace(c, whole_product, NULL, 1, TN_TYPES(tn_f64(100)))), NULL, &o));
+    assert_int_equal(tn_last_status(c), TN_ELIMIT);
+    assert_non_null(strstr(tn_error(c), "dense"));
     tn_ctx_free(c);
 }
 
@@ -668,6 +690,7 @@ int main(void) {
         cmocka_unit_test(what_is_known),
         cmocka_unit_test(loops_of_known_length),
         cmocka_unit_test(loops_of_many_steps),
+        cmocka_unit_test(limits),
         cmocka_unit_test(loops_of_unknown_length),
         cmocka_unit_test(branches),
         cmocka_unit_test(external_functions),
