@@ -29,22 +29,52 @@ static void renumber(const tn_i_spreading *w, const int32_t *to) {
     }
 }
 
-/* Moves what is live to the front.  Rows that share columns come behind the one that had them first, which stays with
- * them, so columns and coefficients are in the order of the rows. */
-static void compact(tn_i_rowset *s, const uint8_t *live, int32_t *to) {
-    size_t nrow = 0, ncol = 0, nvalue = 0;
-    for (size_t r = 0; r < s->nrow; r++) {
+/* The rows that have columns of their own, in order; how many. */
+static size_t owners(const tn_i_rowset *s, int32_t *own) {
+    size_t n = 0;
+    int64_t at = 0;
+    for (size_t r = 1; r < s->nrow; r++) {
+        if (s->row[r].at != at) continue;
+        own[n++] = (int32_t)r;
+        at += s->row[r].n;
+    }
+    return n;
+}
+
+/* The one whose columns row r has. */
+static int32_t owner_of(const tn_i_rowset *s, const int32_t *own, size_t n, size_t r) {
+    size_t from = 0, to = n;
+    while (to - from > 1) {
+        const size_t middle = from + (to - from) / 2;
+        *(s->row[own[middle]].at <= s->row[r].at ? &from : &to) = middle;
+    }
+    return own[from];
+}
+
+/* Rows that are live, and those whose columns they have, which owner[] gets. */
+static void mark_owners(const tn_i_rowset *s, uint8_t *live, const int32_t *own, size_t n, int32_t *owner) {
+    for (size_t r = s->nrow; r-- > 1;) {
+        if (!live[r]) continue;
+        owner[r] = owner_of(s, own, n, r);
+        live[owner[r]] = 1;
+    }
+}
+
+/* Moves what is live to the front. */
+static void compact(tn_i_rowset *s, const uint8_t *live, const int32_t *owner, int32_t *to) {
+    size_t nrow = 1, ncol = 0, nvalue = 0;
+    to[0] = 0;
+    for (size_t r = 1; r < s->nrow; r++) {
         if (!live[r]) continue;
         tn_i_set_row x = s->row[r];
         const size_t n = (size_t)x.n;
         to[r] = (int32_t)nrow;
-        if (x.base == (int32_t)r) {
+        if (owner[r] == (int32_t)r) {
             memmove(s->col + ncol, s->col + x.at, n * sizeof *s->col);
             x.at = (int64_t)ncol;
             ncol += n;
         } else
-            x.at = s->row[to[x.base]].at;
-        x.base = to[x.base];
+            x.at = s->row[to[owner[r]]].at;
         if (x.value >= 0) {
             memmove(s->value + nvalue, s->value + x.value, n * sizeof *s->value);
             x.value = (int64_t)nvalue;
@@ -52,7 +82,7 @@ static void compact(tn_i_rowset *s, const uint8_t *live, int32_t *to) {
         }
         s->row[nrow++] = x;
     }
-    for (size_t r = 0; r < nrow; r++) /* what a row is without coefficients may have gone */
+    for (size_t r = 1; r < nrow; r++) /* what a row is without coefficients may have gone */
         s->row[r].varying = s->row[r].varying && live[s->row[r].varying] ? to[s->row[r].varying] : 0;
     s->nrow = nrow;
     s->ncol = ncol;
@@ -61,22 +91,21 @@ static void compact(tn_i_rowset *s, const uint8_t *live, int32_t *to) {
 
 bool tn_i_spread_collect(tn_i_spreading *w) {
     tn_i_rowset *s = &w->set;
-    if (s->ncol + s->nrow < w->collect) return true;
+    if (s->ncol + s->nrow < w->collect && !w->ctx->tight) return true;
     const size_t n = s->nrow;
     uint8_t *live = tn_i_alloc(w->ctx, n);
-    int32_t *to = tn_i_alloc_raw(w->ctx, n * sizeof *to);
+    int32_t *to = tn_i_alloc_raw(w->ctx, 2 * n * sizeof *to);
     const bool ok = live && to;
     if (ok) {
-        live[0] = 1;
+        int32_t *owner = to + n;
         mark(w, live);
-        for (size_t r = n; r-- > 0;)
-            if (live[r]) live[s->row[r].base] = 1;
-        compact(s, live, to);
+        mark_owners(s, live, to, owners(s, to), owner);
+        compact(s, live, owner, to);
         renumber(w, to);
         w->collect = 2 * (s->ncol + s->nrow) + TN_COLLECT;
         s->full |= s->ncol / 4 > (size_t)s->limit;
     }
     if (live) tn_i_free(w->ctx, live, n);
-    if (to) tn_i_free(w->ctx, to, n * sizeof *to);
+    if (to) tn_i_free(w->ctx, to, 2 * n * sizeof *to);
     return ok && !s->full;
 }

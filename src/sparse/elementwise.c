@@ -234,25 +234,22 @@ static int32_t plain_union(elementwise *k, const int32_t *id) {
 static int32_t exact_union(elementwise *k, int64_t i, const int32_t *id) {
     tn_i_rowset *s = k->set;
     int64_t most = 0;
-    uint32_t some = 0, which = 0;
     bool values = false;
     part p[MOST];
     for (uint32_t m = 0; m < k->n; m++) {
         p[m] = part_of(k, m, id[m]);
         most += p[m].end - p[m].col;
         values |= p[m].value != NULL;
-        if (!id[m]) continue;
-        some++;
-        which = m;
     }
-    if (some == 0) return 0;
     if (!values) return plain_union(k, id);
     if (!tn_i_row_room(s, most, true)) return -1;
     for (uint32_t m = 0; m < k->n; m++) p[m] = part_of(k, m, id[m]); /* the room may be elsewhere */
     if (k->filled == 0) k->first = (int64_t)s->nvalue;
     const int64_t n = merge(k, i, p, s->col + s->ncol);
     if (n < 0) return -1;
-    return some == 1 ? tn_i_row_valued(s, id[which]) : tn_i_row_push(s, n, true);
+    for (uint32_t m = 0; m < k->n; m++)
+        if (s->row[id[m]].n == n) return tn_i_row_valued(s, id[m]); /* it has all columns */
+    return tn_i_row_push(s, n, true);
 }
 
 /* Rows of elements that are the same numbers as lately. */

@@ -51,10 +51,8 @@ static int32_t new_row(tn_i_rowset *s, tn_i_set_row r) {
 }
 
 int32_t tn_i_row_push(tn_i_rowset *s, int64_t n, bool values) {
-    const int32_t r = new_row(s, (tn_i_set_row){.at = (int64_t)s->ncol,
-                                                .value = values ? (int64_t)s->nvalue : -1,
-                                                .n = (int32_t)n,
-                                                .base = (int32_t)s->nrow});
+    const int32_t r =
+        new_row(s, (tn_i_set_row){.at = (int64_t)s->ncol, .value = values ? (int64_t)s->nvalue : -1, .n = (int32_t)n});
     if (r < 0) return r;
     s->ncol += (size_t)n;
     if (values) s->nvalue += (size_t)n;

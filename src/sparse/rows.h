@@ -7,12 +7,13 @@
 
 #include "base/base.h"
 
+/* Rows that have columns of their own have them one after the other, in the order of the rows; others share those of a
+ * row before them. */
 typedef struct tn_i_set_row {
     int64_t at;      /* its columns, ascending, begin at col[at] */
     int64_t value;   /* its coefficients begin at value[value]; -1: none is known */
     int32_t n;       /* columns */
     int32_t varying; /* the row of the same columns without coefficients; 0: not made yet */
-    int32_t base;    /* the row that had these columns first; its number if it is that */
 } tn_i_set_row;
 
 typedef struct tn_i_rowset {
