@@ -127,6 +127,30 @@ static void formats(void **state) {
     tn_ctx_free(c);
 }
 
+/* Programs are compiled as the options say: every equation by a kernel of its own. */
+static void compiled(void **state) {
+    (void)state;
+    enum { N = 20 };
+    tn_ctx *c = context();
+    const tn_sundials_problem q = {.size = sizeof q,
+                                   .f = tn_trace(c, carried, NULL, TN_ARGS(tn_f64(), tn_f64(N), tn_f64(3)))};
+    const tn_compile_options plain = {.size = sizeof plain, .backend = TN_BACKEND_REFERENCE};
+    const tn_sundials_options o = {.size = sizeof o, .with = TN_SUNDIALS_JACOBIAN, .compile = &plain};
+    tn_sundials *s[2] = {tn_sundials_new(&q, &o), system_of(&q, TN_SUNDIALS_JACOBIAN)};
+    double y0[N], y[2], atol = 1e-10;
+    for (int i = 0; i < N; i++) y0[i] = sin(3.0 * (i + 1) / (N + 1));
+    for (int k = 0; k < 2; k++) {
+        assert_int_equal(tn_sundials_parameters(s[k], TN_RAW_INPUTS(carried_values)), TN_OK);
+        solve v = solve_of(s[k], TN_SUNDIALS_BAND, N, y0, 1e-8, &atol);
+        to(&v, 1);
+        y[k] = NV_Ith_S(v.y, N / 2);
+        solve_free(&v);
+        tn_sundials_free(s[k]);
+    }
+    near_to(y[0], y[1], 1e-7, "the reference");
+    tn_ctx_free(c);
+}
+
 /* ---- sensitivities ------------------------------------------------------------------------------ */
 
 /* y at 0.4, of rates, by tight tolerances. */
@@ -233,10 +257,8 @@ static void chosen(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shipped),
-        cmocka_unit_test(formats),
-        cmocka_unit_test(sensitivities),
-        cmocka_unit_test(chosen),
+        cmocka_unit_test(shipped),       cmocka_unit_test(formats), cmocka_unit_test(compiled),
+        cmocka_unit_test(sensitivities), cmocka_unit_test(chosen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -305,6 +305,52 @@ static void known_indices(void **state) {
     tn_ctx_free(c);
 }
 
+/* ---- a hundred thousand unknowns -------------------------------------------------------------------- */
+
+static tn_val plate(const tn_val *in, void *user) {
+    (void)user;
+    const int64_t n = tn_dim(in[1], 0);
+    const tn_val u = tn_pad(in[1], 0.0, tn_ints(1, 1), tn_ints(1, 1), tn_ints(0, 0));
+    const tn_val a = tn_slice_axis(u, 1, n + 1, 1, 1), b = tn_slice_axis(u, 1, n + 1, 1, 0);
+    const tn_val up = tn_slice_axis(a, 0, n, 1, 0), down = tn_slice_axis(a, 2, n + 2, 1, 0);
+    const tn_val left = tn_slice_axis(b, 0, n, 1, 1), right = tn_slice_axis(b, 2, n + 2, 1, 1);
+    const tn_val around = tn_add(tn_add(up, tn_mul(3.0, down)), tn_add(tn_mul(0.5, left), right));
+    return tn_sub(around, tn_mul(in[1], tn_exp(in[1])));
+}
+
+/* The matrix times a vector is J v, and the transposed one times it is what rhs_b has. */
+static void large(void **state) {
+    (void)state;
+    enum { SIDE = 320, MANY = SIDE * SIDE };
+    tn_ctx *c = context();
+    const tn_sundials_problem q = {.size = sizeof q,
+                                   .f = tn_trace(c, plate, NULL, TN_ARGS(tn_f64(), tn_f64(SIDE, SIDE)))};
+    tn_sundials *s = system_of(&q, TN_SUNDIALS_JACOBIAN | TN_SUNDIALS_TIMES | TN_SUNDIALS_ADJOINT);
+    tn_sundials_sizes z = {.size = sizeof z};
+    assert_int_equal(tn_sundials_size(s, &z), TN_OK);
+    assert_int_equal(z.nnz, 5 * MANY - 4 * SIDE);
+    assert_true(z.lower == SIDE && z.upper == SIDE);
+    SUNContext sun = sun_new();
+    N_Vector y = vector_of(sun, MANY, NULL), v = vector_of(sun, MANY, NULL), r[2];
+    for (int i = 0; i < 2; i++) r[i] = vector_of(sun, MANY, NULL);
+    for (int i = 0; i < MANY; i++) NV_Ith_S(y, i) = sin(0.1 * i), NV_Ith_S(v, i) = cos(0.3 * i);
+    for (int transposed = 0; transposed < 2; transposed++) {
+        SUNMatrix m = tn_sundials_matrix(s, TN_SUNDIALS_SPARSE, transposed, sun);
+        assert_int_equal(transposed ? tn_sundials_jac_b(0, y, v, NULL, m, s, NULL, NULL, NULL)
+                                    : tn_sundials_jac(0, y, NULL, m, s, NULL, NULL, NULL),
+                         0);
+        assert_int_equal(SUNMatMatvec(m, v, r[0]), 0);
+        assert_int_equal(
+            transposed ? tn_sundials_rhs_b(0, y, v, r[1], s) : tn_sundials_jtimes(v, r[1], 0, y, NULL, s, NULL), 0);
+        for (int i = 0; i < MANY; i++) assert_true(fabs(NV_Ith_S(r[0], i) - NV_Ith_S(r[1], i)) < 1e-13);
+        SUNMatDestroy(m);
+    }
+    N_VDestroy(y), N_VDestroy(v), N_VDestroy(r[0]), N_VDestroy(r[1]);
+    (void)SUNContext_Free(&sun);
+    tn_sundials_free(s);
+    tn_ctx_free(c);
+}
+
 /* ---- return codes ------------------------------------------------------------------------------ */
 
 /* y' = -sqrt(y): finite as long as a step does not go below 0.  (t, y [1], c) */
@@ -397,8 +443,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(after_zero), cmocka_unit_test(diagonal),      cmocka_unit_test(transposed_for_nothing),
         cmocka_unit_test(widths),     cmocka_unit_test(products),      cmocka_unit_test(indices),
-        cmocka_unit_test(edges),      cmocka_unit_test(known_indices), cmocka_unit_test(not_finite),
-        cmocka_unit_test(fatal),
+        cmocka_unit_test(edges),      cmocka_unit_test(known_indices), cmocka_unit_test(large),
+        cmocka_unit_test(not_finite), cmocka_unit_test(fatal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
