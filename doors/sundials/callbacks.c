@@ -1,6 +1,8 @@
 /* What solvers call.  Their types are SUNDIALS's; vectors that a callback has no use for are not looked at. */
 #include "system.h"
 
+#include <string.h>
+
 /* The system of a user_data, which has `which`; NULL, with the message: it has not. */
 static tn_sundials *asked(void *user, tn_sundials_kind kind, int which, const char *what) {
     tn_sundials *s = user;
@@ -81,6 +83,37 @@ int tn_sundials_sens(int ns, double t, N_Vector y, N_Vector ydot, int i, N_Vecto
     const int answer = tn_sundials_i_run(s, PROGRAM_SENS, (const void *[]){&s->t, state}, s->tangent, out);
     if (i < s->np) s->unit[i] = 0;
     return answer;
+}
+
+/* The elements of each vector into `all`, or out of it. */
+static bool rows(tn_sundials *s, const char *what, N_Vector *v, double *all, bool out) {
+    for (size_t i = 0; i < s->at_once; i++) {
+        const size_t n = (size_t)s->n;
+        double *x = tn_sundials_i_elements(s, what, v[i], s->n), *row = all + i * n;
+        if (!x) return false;
+        if (out)
+            memcpy(x, row, n * sizeof *x);
+        else
+            memcpy(row, x, n * sizeof *x);
+    }
+    return true;
+}
+
+int tn_sundials_sens_all(int ns, double t, N_Vector y, N_Vector ydot, N_Vector *sensitivities, N_Vector *sdot,
+                         void *user_data, N_Vector tmp1, N_Vector tmp2) {
+    (void)ydot, (void)tmp1, (void)tmp2;
+    tn_sundials *s = asked(user_data, TN_SUNDIALS_ODE, PROGRAM_SENS_ALL, "sensitivities at once: options.at_once");
+    const double *state = s ? tn_sundials_i_elements(s, "the state", y, s->n) : NULL;
+    if (!state) return -1;
+    if (ns < 0 || (size_t)ns != s->at_once) {
+        (void)tn_sundials_i_fail(s, TN_EINVAL, "%d sensitivities, where at_once is %zu", ns, s->at_once);
+        return -1;
+    }
+    if (!rows(s, "the sensitivity", sensitivities, s->all, false)) return -1;
+    s->t = t;
+    const int answer = tn_sundials_i_run(s, PROGRAM_SENS_ALL, (const void *[]){&s->t, state}, s->tangents, s->all_dot);
+    if (answer) return answer;
+    return rows(s, "the result", sdot, s->all_dot, true) ? 0 : -1;
 }
 
 static const char adjoint[] = "the backward problem: TN_SUNDIALS_ADJOINT";

@@ -118,14 +118,31 @@ static tn_status jacobian(tn_sundials *s, const target *t) {
     return status;
 }
 
-static tn_status times(tn_sundials *s, int which, const target *t, const tn_wrt_list *wrt) {
+/* (x.., dx..) -> dy */
+static tn_fn *product_of(tn_sundials *s, const target *t, const tn_wrt_list *wrt) {
     static const char what[] = "the Jacobian's product";
     tn_fn *jvp = tn_jvp(t->f, wrt);
-    if (!jvp) return tn_sundials_i_lost(s, t->f, what);
+    if (!jvp) {
+        (void)tn_sundials_i_lost(s, t->f, what);
+        return NULL;
+    }
     product q = {.f = jvp};
     tn_fn *p = trace(s, tangent, &q, what);
     tn_fn_free(jvp);
-    return take(s, which, p, t->tail + wrt->n);
+    return p;
+}
+
+/* The same of `at_once` tangents in the place of each. */
+static tn_status sens_all(tn_sundials *s, const tn_fn *p, size_t tangents) {
+    const size_t n = tn_fn_inputs(p);
+    const int first = 0;
+    int *axes = malloc(n * sizeof *axes);
+    if (!axes) return tn_sundials_i_fail(s, TN_ENOMEM, "out of memory");
+    for (size_t i = 0; i < n; i++) axes[i] = i < n - tangents ? TN_NOT_MAPPED : 0;
+    tn_fn *all = tn_vmap(p, (int64_t)s->at_once, axes, &first);
+    free(axes);
+    if (!all) return tn_sundials_i_lost(s, p, "the sensitivities");
+    return take(s, PROGRAM_SENS_ALL, all, tangents);
 }
 
 /* wrt: the state, and what the sensitivities are of. */
@@ -135,9 +152,12 @@ static tn_status sensitivities(tn_sundials *s, const target *t) {
     if (!index) return tn_sundials_i_fail(s, TN_ENOMEM, "out of memory");
     index[0] = t->wrt;
     for (size_t i = 1; i < n; i++) index[i] = s->wrt.index[i - 1];
-    const tn_status status = times(s, PROGRAM_SENS, t, &(tn_wrt_list){n, index});
+    tn_fn *p = product_of(s, t, &(tn_wrt_list){n, index});
     free(index);
-    return status;
+    if (p && s->at_once) (void)sens_all(s, p, n);
+    if (!s->status) return take(s, PROGRAM_SENS, p, n);
+    tn_fn_free(p);
+    return s->status;
 }
 
 static tn_status backward(tn_sundials *s, int which, const tn_fn *f, const tn_fn *g, const tn_wrt_list *wrt) {
@@ -167,7 +187,8 @@ tn_status tn_sundials_i_derive(tn_sundials *s, const tn_sundials_problem *q, uns
     target t;
     if (target_of(s, q->f, &t)) return s->status;
     if (with & TN_SUNDIALS_JACOBIAN) (void)jacobian(s, &t);
-    if (!s->status && (with & TN_SUNDIALS_TIMES)) (void)times(s, PROGRAM_TIMES, &t, &(tn_wrt_list){1, &t.wrt});
+    if (!s->status && (with & TN_SUNDIALS_TIMES))
+        (void)take(s, PROGRAM_TIMES, product_of(s, &t, &(tn_wrt_list){1, &t.wrt}), t.tail + 1);
     if (!s->status && (with & TN_SUNDIALS_SENSITIVITIES)) (void)sensitivities(s, &t);
     if (!s->status && (with & TN_SUNDIALS_ADJOINT)) (void)adjoint(s, q);
     tn_fn_free(t.made);

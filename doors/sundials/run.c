@@ -11,6 +11,7 @@ static const char *const names[PROGRAM_COUNT] = {
     "g",
     "the Jacobian",
     "the Jacobian's product",
+    "the sensitivity's right-hand side",
     "the sensitivities' right-hand side",
     "the backward right-hand side",
     "the backward Jacobian's product",

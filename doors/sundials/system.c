@@ -150,6 +150,31 @@ static tn_status tangents(tn_sundials *s, const tn_fn *f) {
     return TN_OK;
 }
 
+/* Row i of the tangents of what at_once sensitivities are of: 1 at element i, as far as there is one. */
+static tn_status tangents_at_once(tn_sundials *s, const tn_fn *f) {
+    if (!s->at_once) return TN_OK;
+    if (s->at_once > SIZE_MAX / 32 / (size_t)(s->n + s->np))
+        return tn_sundials_i_fail(s, TN_ENOMEM, "%zu sensitivities at once do not fit into memory", s->at_once);
+    const size_t state = s->at_once * (size_t)s->n, parameters = s->at_once * (size_t)s->np;
+    s->all = calloc(state + 1, sizeof *s->all);
+    s->all_dot = calloc(state + 1, sizeof *s->all_dot);
+    s->units = calloc(parameters + 1, sizeof *s->units);
+    s->tangents = calloc(s->wrt.n + 1, sizeof *s->tangents);
+    if (!s->all || !s->all_dot || !s->units || !s->tangents) return tn_sundials_i_fail(s, TN_ENOMEM, "out of memory");
+    double *at = s->units;
+    size_t before = 0; /* elements of those in wrt that were passed */
+    s->tangents[0] = s->all;
+    for (size_t i = 0; i < s->wrt.n; i++) {
+        const tn_type t = tn_fn_input_type(f, (size_t)s->wrt.index[i]);
+        const size_t n = tn_type_elements(&t);
+        s->tangents[i + 1] = at;
+        for (size_t k = 0; k < n && before + k < s->at_once; k++) at[(before + k) * n + k] = 1;
+        at += s->at_once * n;
+        before += n;
+    }
+    return TN_OK;
+}
+
 /* ---- the system ---------------------------------------------------------------------------- */
 
 static tn_status made(tn_sundials *s, const tn_sundials_problem *q, const tn_sundials_options *o) {
@@ -162,7 +187,8 @@ static tn_status made(tn_sundials *s, const tn_sundials_problem *q, const tn_sun
     const unsigned with = o ? o->with : 0;
     const bool np = q->wrt || (with & (TN_SUNDIALS_SENSITIVITIES | TN_SUNDIALS_ADJOINT));
     if (np && choose(s, q->f, q->wrt)) return s->status;
-    if (tangents(s, q->f)) return s->status;
+    if (with & TN_SUNDIALS_SENSITIVITIES) s->at_once = o->at_once;
+    if (tangents(s, q->f) || tangents_at_once(s, q->f)) return s->status;
     if (tn_sundials_i_program(s, PROGRAM_F, q->f, s->lead, 0)) return s->status;
     if (q->g && tn_sundials_i_program(s, PROGRAM_QUAD, q->g, s->lead, 0)) return s->status;
     if (q->explicit_part && tn_sundials_i_program(s, PROGRAM_EXPLICIT, q->explicit_part, s->lead, 0)) return s->status;
@@ -186,6 +212,10 @@ void tn_sundials_free(tn_sundials *s) {
     free(s->unit);
     free(s->zero);
     free(s->tangent);
+    free(s->all);
+    free(s->all_dot);
+    free(s->units);
+    free(s->tangents);
     free(s);
 }
 
@@ -220,7 +250,7 @@ tn_status tn_sundials_size(const tn_sundials *s, tn_sundials_sizes *out) {
         .f = p[PROGRAM_F].runs + p[PROGRAM_EXPLICIT].runs + p[PROGRAM_QUAD].runs,
         .jacobian = p[PROGRAM_JACOBIAN].runs,
         .products = p[PROGRAM_TIMES].runs,
-        .sensitivities = p[PROGRAM_SENS].runs,
+        .sensitivities = p[PROGRAM_SENS].runs + p[PROGRAM_SENS_ALL].runs,
         .backward = p[PROGRAM_RHS_B].runs + p[PROGRAM_TIMES_B].runs + p[PROGRAM_QUAD_B].runs,
         .not_finite = s->not_finite,
     };

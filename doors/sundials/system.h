@@ -27,6 +27,7 @@ enum {
     PROGRAM_JACOBIAN,
     PROGRAM_TIMES,
     PROGRAM_SENS,
+    PROGRAM_SENS_ALL,
     PROGRAM_RHS_B,
     PROGRAM_TIMES_B,
     PROGRAM_QUAD_B,
@@ -76,6 +77,10 @@ struct tn_sundials {
     double *zero;         /* n: the w of derive.c */
     double *unit;         /* np: which parameter a sensitivity is of */
     const void **tangent; /* its parts, one for each of wrt, behind one for the state's */
+    size_t at_once;
+    double *all, *all_dot; /* at_once x n: the sensitivities of a call, and its answer */
+    double *units;         /* for each of wrt: at_once times its elements */
+    const void **tangents; /* parts of these, as `tangent` */
     int64_t not_finite;
 };
 

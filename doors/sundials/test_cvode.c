@@ -57,7 +57,9 @@ static void to(solve *v, double t1) {
 
 static tn_sundials *robertson_system(tn_ctx *c, unsigned with) {
     const tn_sundials_problem q = {.size = sizeof q, .f = robertson_of(c, robertson), .g = robertson_of(c, third)};
-    tn_sundials *s = system_of(&q, with);
+    tn_sundials *s =
+        tn_sundials_new(&q, &(tn_sundials_options){.size = sizeof(tn_sundials_options), .with = with, .at_once = 4});
+    if (tn_sundials_status(s)) fail_msg("%s", tn_sundials_error(s));
     assert_int_equal(tn_sundials_parameters(s, TN_RAW_INPUTS(robertson_rates)), TN_OK);
     return s;
 }
@@ -184,14 +186,16 @@ static void difference(tn_sundials *s, int i, double t1, double *d) {
     assert_int_equal(tn_sundials_parameters(s, TN_RAW_INPUTS(robertson_rates)), TN_OK);
 }
 
-static void sensitivities_by(tn_sundials *s, int method, double d[4][3]) {
+static void sensitivities_by(tn_sundials *s, int method, bool all, double d[4][3]) {
     enum { NS = 4 }; /* the rates, and the first substance at the start */
     solve v = solve_of(s, TN_SUNDIALS_SPARSE, 3, robertson_y0, 1e-8, robertson_atol);
     N_Vector *ys = N_VCloneVectorArray(NS, v.y);
     double scale[NS] = {0.04, 1e4, 3e7, 1}, t = 0;
     for (int i = 0; i < NS; i++) N_VConst(0, ys[i]);
     NV_Ith_S(ys[3], 0) = 1;
-    assert_int_equal(CVodeSensInit1(v.mem, NS, method, tn_sundials_sens, ys), 0);
+    assert_int_equal(all ? CVodeSensInit(v.mem, NS, method, tn_sundials_sens_all, ys)
+                         : CVodeSensInit1(v.mem, NS, method, tn_sundials_sens, ys),
+                     0);
     assert_int_equal(CVodeSetSensParams(v.mem, NULL, scale, NULL), 0);
     assert_int_equal(CVodeSensEEtolerances(v.mem), 0);
     assert_int_equal(CVodeSetSensErrCon(v.mem, SUNTRUE), 0);
@@ -210,10 +214,12 @@ static void sensitivities(void **state) {
     double by_difference[4][3];
     for (int i = 0; i < 4; i++) difference(s, i, 0.4, by_difference[i]);
     for (int method = CV_SIMULTANEOUS; method <= CV_STAGGERED1; method++) {
-        double d[4][3];
-        sensitivities_by(s, method, d);
+        double d[4][3], at_once[4][3];
+        sensitivities_by(s, method, false, d);
+        if (method < CV_STAGGERED1) sensitivities_by(s, method, true, at_once);
         for (int i = 0; i < 4; i++)
             for (int k = 0; k < 3; k++) {
+                if (method < CV_STAGGERED1) near_to(at_once[i][k], d[i][k], 1e-5, "at once");
                 if (i < 3) near_to(d[i][k], shipped_sensitivities[i][k], 1e-3, "as shipped");
                 near_to(d[i][k], by_difference[i][k], 1e-3, "by differences");
             }
@@ -255,10 +261,55 @@ static void chosen(void **state) {
     tn_ctx_free(c);
 }
 
+/* Of parameters of several shapes, more and fewer at once than there are elements: what one at a time gives. */
+static tn_val of_shapes(const tn_val *in, void *user) {
+    (void)user;
+    const tn_val turned = tn_matmul(in[2], in[1]), scaled = tn_mul(in[4], tn_sin(in[1]));
+    return tn_add(tn_add(turned, scaled), tn_mul(in[0], tn_mul(tn_at(in[3], 0), tn_exp(tn_mul(0.1, in[1])))));
+}
+
+static void at_once(void **state) {
+    (void)state;
+    enum { NP = 4 + 2 + 1 };
+    const double y0[] = {0.3, -1}, a[] = {1, 2, -3, 0.5}, b[] = {0.25, 9}, r = 1.5;
+    tn_ctx *c = context();
+    SUNContext sun = sun_new();
+    N_Vector y = vector_of(sun, 2, y0), s1 = vector_of(sun, 2, NULL), v[NP + 2], d[NP + 2];
+    for (int i = 0; i < NP + 2; i++)
+        v[i] = vector_of(sun, 2, (double[]){i, 1 - 0.5 * i}), d[i] = vector_of(sun, 2, NULL);
+    const tn_sundials_problem q = {
+        .size = sizeof q,
+        .f = tn_trace(c, of_shapes, NULL, TN_ARGS(tn_f64(), tn_f64(2), tn_f64(2, 2), tn_f64(2), tn_f64()))};
+    for (int ns = 1; ns <= NP + 2; ns += 4) {
+        tn_sundials *s = tn_sundials_new(&q, &(tn_sundials_options){.size = sizeof(tn_sundials_options),
+                                                                    .with = TN_SUNDIALS_SENSITIVITIES,
+                                                                    .at_once = (size_t)ns});
+        if (tn_sundials_status(s)) fail_msg("%s", tn_sundials_error(s));
+        assert_int_equal(tn_sundials_parameters(s, TN_RAW_INPUTS(a, b, &r)), TN_OK);
+        assert_int_equal(tn_sundials_sens_all(ns, 0.7, y, NULL, v, d, s, NULL, NULL), 0);
+        for (int i = 0; i < ns; i++) {
+            assert_int_equal(tn_sundials_sens(ns, 0.7, y, NULL, i, v[i], s1, s, NULL, NULL), 0);
+            for (int k = 0; k < 2; k++) near_to(NV_Ith_S(d[i], k), NV_Ith_S(s1, k), 1e-14, "one at a time");
+        }
+        assert_int_equal(tn_sundials_sens_all(ns + 1, 0.7, y, NULL, v, d, s, NULL, NULL), -1);
+        says(s, TN_EINVAL, "sensitivities, where at_once is");
+        tn_sundials_free(s);
+    }
+    tn_sundials *s = tn_sundials_new(&q, &(tn_sundials_options){.size = sizeof(tn_sundials_options),
+                                                                .with = TN_SUNDIALS_SENSITIVITIES,
+                                                                .at_once = SIZE_MAX / 4});
+    says(s, TN_ENOMEM, "sensitivities at once do not fit");
+    tn_sundials_free(s);
+    for (int i = 0; i < NP + 2; i++) N_VDestroy(v[i]), N_VDestroy(d[i]);
+    N_VDestroy(y), N_VDestroy(s1);
+    (void)SUNContext_Free(&sun);
+    tn_ctx_free(c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shipped),       cmocka_unit_test(formats), cmocka_unit_test(compiled),
-        cmocka_unit_test(sensitivities), cmocka_unit_test(chosen),
+        cmocka_unit_test(sensitivities), cmocka_unit_test(chosen),  cmocka_unit_test(at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,6 +34,7 @@ static void nothing(void **state) {
     assert_int_equal(tn_sundials_quad(0, NULL, NULL, NULL), -1);
     assert_int_equal(tn_sundials_rhs_explicit(0, NULL, NULL, NULL), -1);
     assert_int_equal(tn_sundials_sens(0, 0, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL), -1);
+    assert_int_equal(tn_sundials_sens_all(0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL), -1);
     assert_int_equal(tn_sundials_rhs_b(0, NULL, NULL, NULL, NULL), -1);
     assert_int_equal(tn_sundials_jac_b(0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL), -1);
     assert_int_equal(tn_sundials_jtimes_b(NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL), -1);

@@ -30,7 +30,7 @@ static tn_sundials *in_context(tn_ctx *c) {
     tn_fn *f = tn_trace(c, robertson, NULL, TN_ARGS(tn_f64(), tn_f64(3), tn_f64(3)));
     tn_fn *g = tn_trace(c, third, NULL, TN_ARGS(tn_f64(), tn_f64(3), tn_f64(3)));
     const tn_sundials_problem q = {.size = sizeof q, .f = f, .g = g, .explicit_part = f};
-    const tn_sundials_options o = {.size = sizeof o, .with = ALL};
+    const tn_sundials_options o = {.size = sizeof o, .with = ALL, .at_once = 2};
     return f && g ? tn_sundials_new(&q, &o) : NULL;
 }
 
@@ -54,6 +54,7 @@ static void ask(tn_sundials *s, SUNMatrix m, N_Vector y, N_Vector v, N_Vector r,
     assert_int_equal(tn_sundials_jac_b(0, y, v, NULL, m, s, NULL, NULL, NULL), 0);
     assert_int_equal(tn_sundials_jtimes(v, r, 0, y, NULL, s, NULL), 0);
     assert_int_equal(tn_sundials_sens(1, 0, y, NULL, 0, v, r, s, NULL, NULL), 0);
+    assert_int_equal(tn_sundials_sens_all(2, 0, y, NULL, (N_Vector[]){v, v}, (N_Vector[]){r, r}, s, NULL, NULL), 0);
     assert_int_equal(tn_sundials_rhs_b(0, y, v, r, s), 0);
     assert_int_equal(tn_sundials_jtimes_b(v, r, 0, y, NULL, NULL, s, NULL), 0);
     assert_int_equal(tn_sundials_quad_b(0, y, v, r, s), 0);
@@ -86,7 +87,7 @@ static void no_allocation(void **state) {
     assert_int_equal(own, own_before);
     tn_sundials_sizes z = {.size = sizeof z};
     assert_int_equal(tn_sundials_size(s, &z), TN_OK);
-    assert_true(z.f == 9 && z.jacobian == 6 && z.products == 3 && z.sensitivities == 3 && z.backward == 9);
+    assert_true(z.f == 9 && z.jacobian == 6 && z.products == 3 && z.sensitivities == 6 && z.backward == 9);
     SUNMatDestroy(m);
     N_VDestroy(y), N_VDestroy(v), N_VDestroy(r), N_VDestroy(q);
     (void)SUNContext_Free(&sun);

@@ -73,7 +73,7 @@ typedef struct tn_sundials_problem {
 enum {
     TN_SUNDIALS_JACOBIAN = 1,      /* tn_sparse_jacobian: tn_sundials_matrix and the callbacks _jac */
     TN_SUNDIALS_TIMES = 2,         /* tn_jvp: the callbacks _jtimes */
-    TN_SUNDIALS_SENSITIVITIES = 4, /* ODE, tn_jvp: tn_sundials_sens */
+    TN_SUNDIALS_SENSITIVITIES = 4, /* ODE, tn_jvp: tn_sundials_sens, tn_sundials_sens_all */
     TN_SUNDIALS_ADJOINT = 8        /* ODE, tn_vjp: tn_sundials_rhs_b, _jtimes_b, _quad_b */
 };
 
@@ -84,6 +84,9 @@ typedef struct tn_sundials_options {
      * y' and u must be NULL (TN_EINVAL).  Indices and masks among them count as they are, where the pattern of others
      * would be denser (tn_sparsity_options.known).  They are read here, and again as parameters.  NULL: none. */
     const void *const *known;
+    /* TN_SUNDIALS_SENSITIVITIES: how many tn_sundials_sens_all computes by one run, in which what they share is
+     * computed once; with CV_STAGGERED1 it cannot be used.  0: that program is not made. */
+    size_t at_once;
     /* How the programs are compiled; NULL: defaults.  Strides, aliases and observers must not be set (TN_EINVAL). */
     const tn_compile_options *compile;
 } tn_sundials_options;
@@ -148,6 +151,10 @@ TN_API int tn_sundials_rhs_explicit(double t, struct _generic_N_Vector *y, struc
 TN_API int tn_sundials_sens(int ns, double t, struct _generic_N_Vector *y, struct _generic_N_Vector *ydot, int i,
                             struct _generic_N_Vector *s, struct _generic_N_Vector *sdot, void *user_data,
                             struct _generic_N_Vector *tmp1, struct _generic_N_Vector *tmp2);
+/* CVodeSensInit: all of them, options.at_once of them (else it fails). */
+TN_API int tn_sundials_sens_all(int ns, double t, struct _generic_N_Vector *y, struct _generic_N_Vector *ydot,
+                                struct _generic_N_Vector **s, struct _generic_N_Vector **sdot, void *user_data,
+                                struct _generic_N_Vector *tmp1, struct _generic_N_Vector *tmp2);
 /* CVodeInitB: -(df/dy)' lambda - (dg/dy)'; its Jacobian -(df/dy)', and that times v; CVodeQuadInitB:
  * -(df/dp)' lambda - (dg/dp)', np numbers, which end as dG/dp. */
 TN_API int tn_sundials_rhs_b(double t, struct _generic_N_Vector *y, struct _generic_N_Vector *lambda,
