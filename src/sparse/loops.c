@@ -72,7 +72,7 @@ static bool stack(const loop *k, uint32_t j, int64_t i) {
     tn_i_spread_val *ys = &k->q->out[output(k, j)];
     const tn_type *t = body_out(k, j);
     const int64_t n = tn_i_count(t);
-    bool changed;
+    bool changed = false;
     if (tn_i_has_steps(tn_i_spread_out(k->q, output(k, j)))) return tn_i_spread_join(k->q->w, n, ys, y, &changed);
     if (y->rows) {
         int32_t *to = ys->rows ? tn_i_shared_data(ys->rows) : tn_i_spread_rows(k->q, output(k, j), 0);
@@ -159,7 +159,7 @@ static bool forget(const loop *k, tn_i_spread_val *v, int64_t n) {
 static bool any_entry(const loop *k, uint32_t operand, tn_i_spread_val *to) {
     const tn_type *t = k->q->in_type[operand];
     const int64_t n = tn_i_count(body_in(k, tn_i_loop_inner(&k->l, operand)));
-    bool changed;
+    bool changed = false;
     tn_i_spread_val_free(k->c, to);
     if (tn_i_has_steps(t)) return entry(k, operand, 0, to) && forget(k, to, n);
     for (int64_t i = 0; i < t->dim[0]; i++) {

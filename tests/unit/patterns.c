@@ -370,6 +370,53 @@ static void loops_of_many_steps(void **state) {
     tn_ctx_free(c);
 }
 
+/* y[i] = x[i] x[i + 1], element by element: the step's number and what is made of it are known in each step. */
+static void by_number(tn_val i, const tn_val *carry, tn_val *next, void *user) {
+    const tn_val x = *(const tn_val *)user;
+    tn_val product = tn_mul(tn_dynamic_index(x, i, 0), tn_dynamic_index(x, tn_add(i, 1), 0));
+    next[0] = tn_dynamic_update_slice(carry[0], tn_reshape(product, 1), tn_vals(i));
+}
+
+static tn_val neighbours(const tn_val *in, void *user) {
+    (void)user;
+    tn_ctx *c = tn_val_ctx(in[0]);
+    tn_val y = tn_zeros(c, tn_f64(4)), x = in[0];
+    tn_fori(c, 0, 4, by_number, &x, 1, &y, &y, NULL);
+    return y;
+}
+
+static tn_val sum_of_neighbours(const tn_val *in, void *user) { return tn_sum_squares(neighbours(in, user)); }
+
+/* One interval after the other, each from its own start: the blocks of multiple shooting, as a loop. */
+static void interval(const tn_val *carry, const tn_val *x, tn_val *next, tn_val *y, void *user) {
+    (void)user;
+    next[0] = x[0];
+    y[0] = tn_sub(tn_mul(carry[0], tn_flip(carry[0], 0)), x[0]);
+}
+
+static tn_val intervals(const tn_val *in, void *user) {
+    (void)user;
+    tn_ctx *c = tn_val_ctx(in[0]);
+    tn_val first = tn_dynamic_index(in[0], 0, 0), rest = tn_slice_axis(in[0], 1, 4, 1, 0), defects, end;
+    tn_scan(c, interval, NULL, 1, &first, 1, &rest, TN_LENGTH_OF_XS, &end, 1, &defects, NULL);
+    return tn_ravel(defects);
+}
+
+static void loops_over_blocks(void **state) {
+    (void)state;
+    tn_ctx *c = checked();
+    const tn_fn *f = traced(c, tn_trace(c, neighbours, NULL, 1, TN_TYPES(tn_f64(5))));
+    tn_sparsity *s = tn_jacobian_sparsity(f, NULL, NULL);
+    assert_null(tn_sparsity_warning(s, 0));
+    pattern_is(c, s, "0 1|1 2|2 3|3 4");
+    f = traced(c, tn_trace(c, intervals, NULL, 1, TN_TYPES(tn_f64(4, 2))));
+    pattern_is(c, tn_jacobian_sparsity(f, NULL, NULL), "0 1 2:-1|0 1 3:-1|2 3 4:-1|2 3 5:-1|4 5 6:-1|4 5 7:-1");
+    /* and their Hessians, through the loop backwards */
+    f = traced(c, tn_trace(c, sum_of_neighbours, NULL, 1, TN_TYPES(tn_f64(5))));
+    pattern_is(c, tn_hessian_sparsity(f, NULL, NULL), "0 1|0 1 2|1 2 3|2 3 4|3 4");
+    tn_ctx_free(c);
+}
+
 /* More than is asked for, though no equation makes many at once: the message is about the function. */
 static void limits(void **state) {
     (void)state;
@@ -690,6 +737,7 @@ int main(void) {
         cmocka_unit_test(what_is_known),
         cmocka_unit_test(loops_of_known_length),
         cmocka_unit_test(loops_of_many_steps),
+        cmocka_unit_test(loops_over_blocks),
         cmocka_unit_test(limits),
         cmocka_unit_test(loops_of_unknown_length),
         cmocka_unit_test(branches),
