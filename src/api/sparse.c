@@ -153,17 +153,40 @@ typedef struct plan {
     void *constant;
 } plan;
 
+static int64_t colors_in_all(const tn_coloring *k) { return k->forward + k->reverse; }
+
+/* The parts of what is symmetric need not be: columns of the varying one have to be fewer than what s takes whole. */
+static bool apart_pays(const tn_i_derivative *q, const tn_sparsity *s, plan *p, bool *yes) {
+    *yes = !s->symmetric;
+    if (*yes) return true;
+    if (q->o.coloring && q->o.coloring->partition != TN_COLOR_AUTO) return true; /* of s, as the caller wants it */
+    if (!(p->colors = color(q, s, p->parts.linear))) return false;
+    const tn_coloring_options how = {.size = sizeof how, .partition = TN_COLOR_COLUMN};
+    tn_coloring *k = tn_i_color(p->apart.varying, &how, false);
+    *yes = k && colors_in_all(k) < colors_in_all(p->colors);
+    tn_coloring_free(*yes ? p->colors : k);
+    if (*yes) p->colors = k;
+    return k != NULL;
+}
+
+/* What is constant of a pattern of the caller's, nobody knows. */
+static bool may_be_apart(const tn_sparsity *s) { return s->ntypes && (!s->symmetric || s->constant); }
+
 static bool chosen(const tn_i_derivative *q, const tn_sparsity *s, plan *p) {
     tn_fn *folded = NULL;
+    bool pays = false;
     if (!linearized(q, &p->parts) || !(folded = tn_i_known_folded(&p->parts, q->o.known))) return false;
     tn_i_fn_unref(p->parts.linear);
     p->parts.linear = folded;
-    /* what is constant of a pattern of the caller's, nobody knows; the parts of what is symmetric need not be */
-    if (s->ntypes && !s->symmetric && !tn_i_constants_apart(q, s, &p->parts, &p->apart)) return false;
-    if (!p->apart.ctx) return (p->colors = color(q, s, p->parts.linear)) != NULL;
+    if (may_be_apart(s) && !tn_i_constants_apart(q, s, &p->parts, &p->apart)) return false;
+    if (p->apart.ctx && !apart_pays(q, s, p, &pays)) return false;
+    if (!pays) {
+        tn_i_apart_free(&p->apart);
+        return p->colors || (p->colors = color(q, s, p->parts.linear)) != NULL;
+    }
     tn_i_fn_unref(p->parts.linear);
     p->parts.linear = (tn_fn *)(uintptr_t)tn_i_fn_ref(p->apart.linear);
-    return (p->colors = color(q, p->apart.varying, p->apart.linear)) != NULL;
+    return p->colors || (p->colors = color(q, p->apart.varying, p->apart.linear)) != NULL;
 }
 
 static bool ordered(const tn_sparsity *s, const int64_t *entry, int64_t nvalue, plan *p) {
@@ -192,7 +215,7 @@ static tn_fn *compressed(const tn_i_derivative *q, const tn_sparsity *s, const i
                                    .entry = p.entry,
                                    .constant = p.constant,
                                    .nvalue = nvalue,
-                                   .symmetric = s->symmetric,
+                                   .symmetric = p.colors->pattern->symmetric,
                                    .with_value = q->o.with_value};
         g = tn_i_compressed_program(&e);
     }

@@ -114,6 +114,19 @@ static void match(const tn_sparsity *s, const tn_sparsity *v, int64_t *entry) {
     }
 }
 
+/* Entries (i,j) and (j,i) that are constant are one number: that above the diagonal. */
+static bool mirror(const tn_sparsity *s, tn_i_apart *a) {
+    tn_i_by_column t;
+    const size_t size = tn_i_dtype_size(a->dtype);
+    char *value = a->constant;
+    if (!tn_i_sparsity_columns(s, &t)) return false;
+    for (int64_t i = 0; i < s->rows; i++)
+        for (int64_t e = s->ptr[i]; e < s->ptr[i + 1] && s->ind[e] < i; e++)
+            if (a->entry[e] < 0 && a->entry[t.entry[e]] < 0)
+                memcpy(value + (size_t)e * size, value + (size_t)t.entry[e] * size, size);
+    return true;
+}
+
 static bool take_apart(const tn_i_derivative *q, const tn_sparsity *s, const tn_i_parts *p, tn_i_halves *h,
                        tn_i_apart *a) {
     *a = (tn_i_apart){.ctx = s->ctx, .nnz = s->nnz, .dtype = q->sides.dtype, .linear = h->varying};
@@ -121,7 +134,7 @@ static bool take_apart(const tn_i_derivative *q, const tn_sparsity *s, const tn_
     a->entry = tn_i_alloc_array(s->ctx, (size_t)s->nnz, sizeof *a->entry);
     if (!a->entry || !(a->varying = pattern_of(q, p, a->linear))) return false;
     match(s, a->varying, a->entry);
-    return run_constant(q, p, s, h->constant, a);
+    return run_constant(q, p, s, h->constant, a) && (!s->symmetric || mirror(s, a));
 }
 
 bool tn_i_constants_apart(const tn_i_derivative *q, const tn_sparsity *s, const tn_i_parts *p, tn_i_apart *a) {

@@ -91,9 +91,45 @@ static tn_i_var added(const assembly *a, tn_i_var constants) {
     return v;
 }
 
+/* ---- rows that are alike ------------------------------------------------------------------------------- */
+
+enum { LONGEST_ROW = 64, FEWEST_ROWS = 16 };
+
+/* at[q * length + j] = at[j] + q * step. */
+static bool repeats(const assembly *a, int64_t length, int64_t step) {
+    for (int64_t k = length; k < a->n; k++)
+        if (a->at[k] != a->at[k - length] + step) return false;
+    return true;
+}
+
+/* The length of such rows, 0: there are none. */
+static int64_t row_length(const assembly *a, int64_t *step) {
+    for (int64_t length = 1; length <= LONGEST_ROW && length * FEWEST_ROWS <= a->n; length++) {
+        *step = a->at[length] - a->at[0];
+        if (a->n % length == 0 && *step > 0 && repeats(a, length, *step)) return length;
+    }
+    return 0;
+}
+
+/* Each place in the row is a slice: loops that know where everything goes, and no indices. */
+static tn_i_var by_slices(const assembly *a, int64_t length, int64_t step) {
+    tn_i_builder *b = a->b;
+    const int64_t rows = a->n / length, column[2] = {rows, 1};
+    tn_i_var part[LONGEST_ROW];
+    for (int64_t j = 0; j < length; j++) {
+        const int64_t start = a->at[j], limit = start + (rows - 1) * step + 1;
+        part[j] = tn_i_reshape(b, tn_i_slice(b, a->x, &start, &limit, step == 1 ? NULL : &step), 2, column);
+    }
+    const tn_i_var all = length == 1 ? part[0] : tn_i_concatenate(b, (uint32_t)length, part, 1);
+    return tn_i_reshape(b, all, 1, &a->n);
+}
+
 /* x at its places, 0 elsewhere. */
 static tn_i_var gathered(const assembly *a) {
     static const int64_t one = 1;
+    int64_t step;
+    const int64_t length = taken(a) == a->n ? row_length(a, &step) : 0;
+    if (length) return by_slices(a, length, step);
     if (taken(a) == a->n) return tn_i_taken(a->b, a->x, a->n, a->at);
     if (a->b->failed) return TN_NOVAR;
     return tn_i_gather(a->b, a->x, tn_i_positions(a->b, a->n, a->at, a->size), &BY_ELEMENT, &one, TN_FILL,

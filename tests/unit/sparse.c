@@ -310,6 +310,42 @@ static tn_val rosenbrock(const tn_val *in, void *user) {
     return tn_add(tn_mul(100.0, tn_sum_squares(tn_sub(b, tn_square(a)))), tn_sum_squares(tn_sub(1.0, a)));
 }
 
+static tn_val quadratic(const tn_val *in, void *user) {
+    (void)user;
+    const tn_val x = in[0];
+    return tn_add(tn_sum_squares(tn_sub(x, tn_mul(3.0, tn_roll(x, 1, 0)))), tn_sum(x));
+}
+
+static tn_val nearly_quadratic(const tn_val *in, void *user) {
+    return tn_add(quadratic(in, user), tn_sum(tn_exp(in[0])));
+}
+
+/* Constant Hessians are not computed, and of others one colour is enough where the diagonal varies alone. */
+static void hessian_of_a_quadratic(void **state) {
+    (void)state;
+    tn_ctx *c = checked();
+    double *x = numbers(9), *whole = calloc(81, sizeof *whole), values[27];
+    assert_non_null(whole);
+    for (int k = 0; k < 2; k++) {
+        tn_fn *f = tn_trace(c, k ? nearly_quadratic : quadratic, NULL, 1, TN_TYPES(tn_f64(9)));
+        tn_sparsity *s = NULL;
+        tn_fn *h = tn_sparse_hessian(f, NULL, NULL, &s), *dense_h = tn_hessian(f, NULL, NULL, 0);
+        tn_cost_report cost = {.size = sizeof cost};
+        assert_made(c, h);
+        assert_int_equal(tn_cost(h, &cost), TN_OK);
+        assert_true(k ? cost.transcendentals == 9 && cost.flops <= 9 * (16 + 4) : cost.flops == 0);
+        call(c, h, (const void *[]){x}, (void *[]){values});
+        call(c, dense_h, (const void *[]){x}, (void *[]){whole});
+        tn_sparsity_arrays a = {.size = sizeof a};
+        assert_int_equal(tn_sparsity_view(s, TN_COO, TN_FULL, &a), TN_OK);
+        assert_int_equal(a.nnz, 27);
+        for (int e = 0; e < 27; e++) assert_true(fabs(values[e] - whole[a.row[e] * 9 + a.ind[e]]) <= 32 * DBL_EPSILON);
+    }
+    free(x);
+    free(whole);
+    tn_ctx_free(c);
+}
+
 static void hessian_of_a_chain(void **state) {
     (void)state;
     for (int dtype = TN_F32; dtype <= TN_F64; dtype++) {
@@ -443,6 +479,13 @@ static tn_val half_constant(const tn_val *in, void *user) {
     return tn_concatenate(tn_vals(tn_mul(2.0, in[0]), tn_square(in[0]), tn_sub(tn_exp(in[0]), in[0])), 0);
 }
 
+/* x^2 less its neighbour: what is subtracted is constant, whatever the factor is. */
+static tn_val less_neighbour(const tn_val *in, void *user) {
+    (void)user;
+    const tn_val x = tn_slice_axis(in[0], 1, 5, 1, 0), y = tn_slice_axis(in[0], 0, 4, 1, 0);
+    return tn_fma(x, x, tn_neg(y));
+}
+
 static void constants_are_not_computed(void **state) {
     (void)state;
     tn_ctx *c = checked();
@@ -458,6 +501,9 @@ static void constants_are_not_computed(void **state) {
     f = tn_trace(c, looked_up, NULL, 1, TN_TYPES(tn_f64(5)));
     assert_made(c, f);
     found(c, f, (const void *[]){x}, -1);
+    f = tn_trace(c, less_neighbour, NULL, 1, TN_TYPES(tn_f64(5)));
+    assert_made(c, f);
+    found(c, f, (const void *[]){x}, 8);
     f = tn_trace(c, half_constant, NULL, 1, TN_TYPES(tn_f64(5)));
     slack = 2 * DBL_EPSILON;
     found(c, f, (const void *[]){x}, 15);
@@ -884,6 +930,7 @@ int main(void) {
         cmocka_unit_test(jacobian_of_bratu),
         cmocka_unit_test(jacobian_of_a_bundle),
         cmocka_unit_test(hessian_of_the_ocp),
+        cmocka_unit_test(hessian_of_a_quadratic),
         cmocka_unit_test(hessian_of_a_chain),
         cmocka_unit_test(acyclic_colourings_substitute),
         cmocka_unit_test(constants_are_not_computed),
