@@ -22,7 +22,8 @@
  * Patterns are found by running the linear program of tn_linearize over sets of columns, equation by equation; what
  * depends on no input (constants, and inputs given in `known`) is computed on the way, so that index arrays and masks
  * count as they are.  A pattern covers the derivative for all values of the inputs; entries that cancel or vanish
- * whatever the inputs are may be part of it (x - x, the diagonal of a product's Hessian).
+ * whatever the inputs are may be part of it (x - x, the diagonal of a product's Hessian).  Loops are followed step by
+ * step where their length is known, up to 2^20 steps; others until the sets of what they carry change no more.
  *
  * Errors: NULL with the context's error, as <tansy.h> says; those of tn_linearize besides the ones named below.
  * Ownership: patterns and colourings belong to the context, and may be freed earlier; what a view points to lives as
@@ -44,7 +45,8 @@ typedef struct tn_sparsity tn_sparsity; /* immutable */
 typedef struct tn_sparsity_options {
     size_t size; /* sizeof(tn_sparsity_options) */
     /* Values of inputs that are the same in every call, by input, NULL where not: dense arrays of the input's type. The
-     * pattern is then valid for those alone.  Inputs in wrt must be NULL (TN_EINVAL).  NULL: none. */
+     * pattern is then valid for those alone.  Inputs in wrt must be NULL (TN_EINVAL).  NULL: none.  Here and in what is
+     * computed of them, arrays of more than 64 MiB count as not known. */
     const void *const *known;
     /* A point: values of all inputs.  The pattern is that of the derivative there: zeros, predicates and indices count
      * as they are, and the pattern is marked local.  NULL: the pattern holds for all inputs. */

@@ -257,7 +257,8 @@ typedef enum tn_i_spread_class {
     TN_SPREAD_MOVES, /* elements are those of the operands, which its kernel moves, in any dtype, and zeros; integer
                         operands beside floats are places, and where they are not known `sums` says what may be read */
     TN_SPREAD_ADDS,  /* operand 0, and the last operand added to it at `places`; or what `sums` says */
-    TN_SPREAD_SUMS   /* as `sums` says */
+    TN_SPREAD_SUMS,  /* as `sums` says */
+    TN_SPREAD_NONE   /* on no element: on how many there are */
 } tn_i_spread_class;
 
 /* Result[i] is the sum over j of operand[i, j], times factor[i, j] where there is one.  Loops over i come first, each

@@ -80,6 +80,7 @@ const tn_prim tn_prim_steps = {
     .linearity = linearity_steps,
     .depends = depends_steps,
     .batch = batch_steps,
+    .spread = TN_SPREAD_NONE,
     .kernel = kernel_steps,
     .c_kernel = c_steps,
     .cost = cost_steps,

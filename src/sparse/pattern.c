@@ -102,6 +102,7 @@ static bool by_class(tn_i_spread_eqn *q) {
     case TN_SPREAD_MOVES: return tn_i_spread_moves(q);
     case TN_SPREAD_ADDS: return tn_i_spread_adds(q);
     case TN_SPREAD_SUMS: return tn_i_spread_sums(q);
+    case TN_SPREAD_NONE: return true;
     case TN_SPREAD_ALL: break;
     }
     bool done = false;

@@ -475,6 +475,33 @@ static void loops_of_unknown_length(void **state) {
     tn_ctx_free(c);
 }
 
+/* Derivatives of loops of unknown length go back over stacks, whose length is no value that depends on anything. */
+static void sine_steps(const tn_val *carry, tn_val *next, void *user) {
+    (void)user;
+    next[0] = tn_add(carry[0], 1.0);
+    next[1] = carry[1];
+    next[2] = tn_sin(tn_mul(carry[2], carry[2]));
+}
+
+static tn_val sines(const tn_val *in, void *user) {
+    (void)user;
+    tn_ctx *c = tn_val_ctx(in[0]);
+    tn_val carry[3] = {tn_zeros(c, tn_f64()), in[1], in[0]}, out[3];
+    tn_while_loop(c, goes_on, sine_steps, NULL, 3, carry, out, NULL);
+    return tn_sum(out[2]);
+}
+
+static void hessians_of_loops(void **state) {
+    (void)state;
+    tn_ctx *c = checked();
+    const tn_fn *f = traced(c, tn_trace(c, sines, NULL, 2, TN_TYPES(tn_f64(3), tn_f64())));
+    tn_sparsity *s = tn_hessian_sparsity(f, tn_wrt(0), NULL);
+    assert_true(viewed(c, s).symmetric);
+    assert_null(tn_sparsity_warning(s, 0));
+    pattern_is(c, s, "0|1|2");
+    tn_ctx_free(c);
+}
+
 static tn_val by_self(const tn_val *in, void *user) {
     (void)user;
     return tn_mul(in[0], in[0]);
@@ -738,6 +765,7 @@ int main(void) {
         cmocka_unit_test(loops_of_known_length),
         cmocka_unit_test(loops_of_many_steps),
         cmocka_unit_test(loops_over_blocks),
+        cmocka_unit_test(hessians_of_loops),
         cmocka_unit_test(limits),
         cmocka_unit_test(loops_of_unknown_length),
         cmocka_unit_test(branches),
