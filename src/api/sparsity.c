@@ -106,7 +106,6 @@ typedef struct entries {
     int64_t rows, nnz, *ptr, *ind;
     bool *constant;
     double *value;
-    bool some;
 } entries;
 
 static bool count_entries(detection *d, entries *x) {
@@ -135,28 +134,46 @@ static bool count_entries(detection *d, entries *x) {
     return false;
 }
 
-static bool fill_entries(detection *d, entries *x) {
-    tn_ctx *c = d->f->ctx;
+/* Whether the coefficient of some entry is known. */
+static bool some_constant(const detection *d) {
     const tn_fn *f = d->parts.linear;
     const tn_i_rowset *s = &d->w.set;
-    const size_t n = (size_t)x->nnz;
-    if (n == 0) return true;
-    x->ind = tn_i_alloc_array(c, n, sizeof *x->ind);
-    x->constant = tn_i_alloc_array(c, n, sizeof *x->constant);
-    x->value = tn_i_alloc_array(c, n, sizeof *x->value);
-    if (!x->ind || !x->constant || !x->value) return false;
-    int64_t at = 0;
     for (uint32_t j = 0; j < f->nout; j++) {
         const int32_t *rows = tn_i_spread_val_rows(&d->linear[j]);
         for (int64_t i = 0, m = tn_i_count(f->val[f->out[j]].type); rows && i < m; i++) {
             const tn_i_set_row r = s->row[rows[i]];
-            for (int32_t k = 0; k < r.n; k++, at++) {
-                x->ind[at] = s->col[r.at + k];
-                if (r.value < 0 || isnan(s->value[r.value + k])) continue;
-                x->constant[at] = x->some = true;
-                x->value[at] = s->value[r.value + k];
-            }
+            for (int32_t k = 0; r.value >= 0 && k < r.n; k++)
+                if (!isnan(s->value[r.value + k])) return true;
         }
+    }
+    return false;
+}
+
+static void fill_row(const tn_i_rowset *s, tn_i_set_row r, int64_t at, entries *x) {
+    for (int32_t k = 0; k < r.n; k++, at++) {
+        x->ind[at] = s->col[r.at + k];
+        if (!x->constant || r.value < 0 || isnan(s->value[r.value + k])) continue;
+        x->constant[at] = true;
+        x->value[at] = s->value[r.value + k];
+    }
+}
+
+static bool fill_entries(detection *d, entries *x) {
+    tn_ctx *c = d->f->ctx;
+    const tn_fn *f = d->parts.linear;
+    const size_t n = (size_t)x->nnz;
+    const bool some = some_constant(d);
+    if (n == 0) return true;
+    x->ind = tn_i_alloc_array(c, n, sizeof *x->ind);
+    if (some) x->constant = tn_i_alloc_array(c, n, sizeof *x->constant);
+    if (some) x->value = tn_i_alloc_array(c, n, sizeof *x->value);
+    if (!x->ind || (some && (!x->constant || !x->value))) return false;
+    int64_t row = 0;
+    for (uint32_t j = 0; j < f->nout; j++) {
+        const int32_t *rows = tn_i_spread_val_rows(&d->linear[j]);
+        const int64_t m = tn_i_count(f->val[f->out[j]].type);
+        for (int64_t i = 0; rows && i < m; i++) fill_row(&d->w.set, d->w.set.row[rows[i]], x->ptr[row + i], x);
+        row += m;
     }
     return true;
 }
@@ -207,7 +224,6 @@ static tn_sparsity *result(detection *d) {
         free_entries(c, &x);
         return NULL;
     }
-    if (!x.some) drop_values(c, &x);
     tn_sparsity *s = made(c, &x, d->w.set.columns);
     if (s && !describe(d, s)) {
         tn_sparsity_free(s);
