@@ -475,6 +475,62 @@ static void loops_of_unknown_length(void **state) {
     tn_ctx_free(c);
 }
 
+/* The first step is known to be made, further ones are not: from there on no number of a step is known. */
+static tn_val below_one(const tn_val *carry, void *user) {
+    (void)user;
+    return tn_lt(carry[0], 1.0);
+}
+
+static void one_by_one(const tn_val *carry, tn_val *next, void *user) {
+    tn_ctx *c = user;
+    tn_val i = tn_loop_step(c), x = tn_dynamic_index(carry[2], i, 0);
+    next[0] = carry[1];
+    next[1] = carry[1];
+    next[2] = tn_dynamic_update_slice(carry[2], tn_reshape(tn_mul(x, x), 1), tn_vals(i));
+}
+
+static tn_val some_squared(const tn_val *in, void *user) {
+    (void)user;
+    tn_ctx *c = tn_val_ctx(in[0]);
+    tn_val carry[3] = {tn_zeros(c, tn_f64()), in[1], in[0]}, out[3];
+    tn_while_loop(c, below_one, one_by_one, c, 3, carry, out, NULL);
+    return out[2];
+}
+
+static void loops_known_to_begin(void **state) {
+    (void)state;
+    tn_ctx *c = checked();
+    const double stops = 2;
+    const void *known[2] = {NULL, &stops};
+    const tn_sparsity_options o = {.size = sizeof o, .known = known};
+    const tn_fn *f = traced(c, tn_trace(c, some_squared, NULL, 2, TN_TYPES(tn_f64(3), tn_f64())));
+    pattern_is(c, tn_jacobian_sparsity(f, tn_wrt(0), &o), "0|1:1|2:1");
+    pattern_is(c, tn_jacobian_sparsity(f, tn_wrt(0), NULL), "0 1 2|0 1 2|0 1 2");
+    tn_ctx_free(c);
+}
+
+/* Rows chosen when it runs: each column may be that of any. */
+static tn_val run_time_rows(const tn_val *in, void *user) {
+    (void)user;
+    return tn_take_clip(in[0], in[1], 0);
+}
+
+/* and places that are added to */
+static tn_val run_time_places(const tn_val *in, void *user) {
+    (void)user;
+    return tn_index_add(tn_mul(2.0, in[0]), in[1], in[2], 0);
+}
+
+static void unknown_places(void **state) {
+    (void)state;
+    tn_ctx *c = checked();
+    const tn_fn *f = traced(c, tn_trace(c, run_time_rows, NULL, 2, TN_TYPES(tn_f64(3, 2), tn_i64(2))));
+    pattern_is(c, tn_jacobian_sparsity(f, NULL, NULL), "0 2 4|1 3 5|0 2 4|1 3 5");
+    f = traced(c, tn_trace(c, run_time_places, NULL, 3, TN_TYPES(tn_f64(2, 2), tn_i64(1), tn_f64(1, 2))));
+    pattern_is(c, tn_jacobian_sparsity(f, tn_wrt(0, 2), NULL), "0 4|1 5|2 4|3 5");
+    tn_ctx_free(c);
+}
+
 /* Derivatives of loops of unknown length go back over stacks, whose length is no value that depends on anything. */
 static void sine_steps(const tn_val *carry, tn_val *next, void *user) {
     (void)user;
@@ -766,6 +822,8 @@ int main(void) {
         cmocka_unit_test(loops_of_many_steps),
         cmocka_unit_test(loops_over_blocks),
         cmocka_unit_test(hessians_of_loops),
+        cmocka_unit_test(loops_known_to_begin),
+        cmocka_unit_test(unknown_places),
         cmocka_unit_test(limits),
         cmocka_unit_test(loops_of_unknown_length),
         cmocka_unit_test(branches),
