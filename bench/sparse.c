@@ -201,9 +201,9 @@ static void bratu_jacobian(void) {
 static double *rows, *weights;
 static void hand_bundle(void *data) { c_bundle_jacobian(data, rows, weights); }
 
-static void bundle_jacobian(void) {
+static void bundle_by(bool blocks) {
     enum { CAMERAS = 50, POINTS = 2000, N = 9 * CAMERAS + 3 * POINTS, P = 4 * POINTS };
-    measured m = {.name = "bundle_jacobian", .c = tn_ctx_new(NULL), .by_hand = hand_bundle};
+    measured m = {.name = blocks ? "bundle_blocks" : "bundle_jacobian", .c = tn_ctx_new(NULL), .by_hand = hand_bundle};
     double *x = numbers(N), *camera = numbers(11 * CAMERAS), *point = numbers(3 * POINTS), *weight = numbers(P),
            *feature = numbers(2 * P);
     int32_t *index = room(2 * P, sizeof *index);
@@ -211,7 +211,7 @@ static void bundle_jacobian(void) {
     c_bundle b = {P, camera, point, weight, feature, index};
     rows = numbers(30 * P);
     weights = numbers(P);
-    m.f = bundle_f(m.c, CAMERAS, POINTS);
+    m.f = (blocks ? bundle_f_by_blocks : bundle_f)(m.c, CAMERAS, POINTS);
     m.in[0] = x;
     m.data = &b;
     run(&m);
@@ -221,6 +221,9 @@ static void bundle_jacobian(void) {
     tn_ctx_free(m.c);
 }
 
+static void bundle_jacobian(void) { bundle_by(false); }
+static void bundle_blocks(void) { bundle_by(true); }
+
 int main(int argc, char **argv) {
     static const struct {
         const char *name;
@@ -228,7 +231,8 @@ int main(int argc, char **argv) {
     } cases[] = {{"ocp_jacobian", ocp_jacobian},
                  {"ocp_hessian", ocp_hessian},
                  {"bratu_jacobian", bratu_jacobian},
-                 {"bundle_jacobian", bundle_jacobian}};
+                 {"bundle_jacobian", bundle_jacobian},
+                 {"bundle_blocks", bundle_blocks}};
     char cpu[128];
     cpu_model(cpu, sizeof cpu);
     printf("{\"cpu\": \"%s\"}\n", cpu);

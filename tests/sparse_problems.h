@@ -126,6 +126,52 @@ static inline tn_val bundle_residuals(const tn_val *in, void *user) {
     return tn_ravel(tn_stack(tn_vals(tn_mul(g, u), tn_mul(g, v)), 1));
 }
 
+/* One observation by the same formulas: camera [9], point [3] -> [2]; and all of them, mapped. */
+static inline tn_val bundle_one(const tn_val *in, void *user) {
+    (void)user;
+    tn_val p[3];
+    const tn_val r = tn_slice_axis(in[0], 0, 3, 1, 0), f = tn_at(in[0], 6), k1 = tn_at(in[0], 7), k2 = tn_at(in[0], 8);
+    const tn_val th2 = tn_add(tn_sum_squares(r), 1e-12), th = tn_sqrt(th2), co = tn_cos(th),
+                 si = tn_div(tn_sin(th), th);
+    const tn_val w = tn_div(tn_mul(tn_dot(r, in[1]), tn_sub(1.0, co)), th2);
+    for (int i = 0; i < 3; i++) {
+        const int j = (i + 1) % 3, l = (i + 2) % 3;
+        const tn_val a = tn_mul(tn_at(in[0], j), tn_at(in[1], l)), b = tn_mul(tn_at(in[0], l), tn_at(in[1], j));
+        const tn_val s = tn_add(tn_mul(tn_at(in[1], i), co), tn_mul(si, tn_sub(a, b)));
+        p[i] = tn_add(tn_add(s, tn_mul(w, tn_at(in[0], i))), tn_at(in[0], 3 + i));
+    }
+    const tn_val u = tn_neg(tn_div(p[0], p[2])), v = tn_neg(tn_div(p[1], p[2]));
+    const tn_val rr = tn_add(tn_square(u), tn_square(v)),
+                 g = tn_mul(f, tn_add(1.0, tn_mul(rr, tn_add(k1, tn_mul(k2, rr)))));
+    return tn_stack(tn_vals(tn_mul(g, u), tn_mul(g, v)), 0);
+}
+
+typedef struct bundle_mapped {
+    bundle size;
+    const tn_fn *all; /* of [n, 9], [n, 3] */
+} bundle_mapped;
+
+static inline tn_val bundle_by_blocks(const tn_val *in, void *user) {
+    const bundle_mapped *d = user;
+    const int64_t nc = d->size.cameras, np = d->size.points, n = 4 * np;
+    int64_t *ci = malloc((size_t)n * sizeof *ci), *pi = malloc((size_t)n * sizeof *pi);
+    for (int64_t k = 0; ci && pi && k < n; k++) pi[k] = k / 4, ci[k] = (7 * (k / 4) + 3 * (k % 4)) % nc;
+    const tn_val cameras = tn_reshape(tn_slice_axis(in[0], 0, 9 * nc, 1, 0), nc, 9),
+                 points = tn_reshape(tn_slice_axis(in[0], 9 * nc, 9 * nc + 3 * np, 1, 0), np, 3);
+    tn_ctx *c = tn_val_ctx(in[0]);
+    const tn_val x[2] = {tn_take_clip(cameras, tn_constant(c, tn_i64(n), ci), 0),
+                         tn_take_clip(points, tn_constant(c, tn_i64(n), pi), 0)};
+    free(ci);
+    free(pi);
+    return tn_ravel(tn_apply(d->all, 2, x));
+}
+
+static inline tn_fn *bundle_f_by_blocks(tn_ctx *c, int cameras, int points) {
+    tn_fn *one = tn_trace(c, bundle_one, NULL, 2, TN_TYPES(tn_f64(9), tn_f64(3)));
+    bundle_mapped d = {{cameras, points}, tn_vmap(one, 4 * (int64_t)points, NULL, NULL)};
+    return tn_trace(c, bundle_by_blocks, &d, 1, TN_TYPES(tn_f64(9 * (int64_t)cameras + 3 * (int64_t)points)));
+}
+
 static inline tn_fn *bundle_f(tn_ctx *c, int cameras, int points) {
     bundle d = {cameras, points};
     return tn_trace(c, bundle_residuals, &d, 1, TN_TYPES(tn_f64(9 * (int64_t)cameras + 3 * (int64_t)points)));

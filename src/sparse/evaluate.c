@@ -3,6 +3,7 @@
 #include "jvp/jvp.h"
 #include "prims/shape.h"
 #include "sparse/assemble.h"
+#include "sparse/flat.h"
 #include "sparse/seeds.h"
 #include "sparse/substitute.h"
 #include "transpose/transpose.h"
@@ -118,19 +119,37 @@ static void together(evaluation *v, const tn_i_seeded *s, tn_i_var *args, tn_i_v
     tn_i_free(v->ctx, batched, f->nin * sizeof *batched);
 }
 
+static bool few(const tn_i_seeded *s) { return s->colors * s->behind->neqn <= MOST_EQUATIONS; }
+
+/* The linear program behind its seeds; *each: to be emitted for each colour by itself, if need be with calls in place,
+ * as blocks that are mapped are: their seeds are numbers only inside. */
+static bool chosen(evaluation *v, const tn_fn *linear, const tn_type *const *t, const int64_t *first, int64_t colors,
+                   const int32_t *color, tn_i_seeded *s, bool *each) {
+    tn_fn *once = tn_i_contracted(linear); /* as it is where no product is known: bits do not depend on seeds */
+    tn_fn *flat = once && colors <= MOST_APART ? tn_i_flattened(once, MOST_EQUATIONS / (size_t)colors) : NULL;
+    bool ok = once && (flat || colors > MOST_APART);
+    *each = false;
+    if (ok && flat) {
+        ok = seeded(v, flat, t, first, colors, color, s);
+        *each = ok && few(s) && tn_i_seeds_repeat(s);
+        if (ok && !*each && flat != once) tn_i_seeded_free(s);
+    }
+    if (ok && !*each && flat != once) ok = seeded(v, once, t, first, colors, color, s);
+    tn_i_fn_unref(flat);
+    tn_i_fn_unref(once);
+    return ok;
+}
+
 /* A map (residuals.. | n linear inputs) over one seed a colour; its outputs from `skip` on become pieces. */
 static void push(evaluation *v, const tn_fn *linear, uint32_t skip, const tn_type *const *t, const int64_t *first,
                  int64_t colors, const int32_t *color) {
     tn_i_seeded s;
-    tn_fn *once = tn_i_contracted(linear); /* as it is where no product is known: bits do not depend on seeds */
-    const bool ok = once && seeded(v, once, t, first, colors, color, &s);
-    tn_i_fn_unref(once);
-    if (!ok) {
+    bool each;
+    if (!chosen(v, linear, t, first, colors, color, &s, &each)) {
         v->b.failed = true;
         return;
     }
     const tn_fn *f = s.behind;
-    const bool each = colors <= MOST_APART && colors * f->neqn <= MOST_EQUATIONS && tn_i_seeds_uniform(&s);
     const int64_t parts = each ? colors : 1;
     const size_t nargs = (size_t)f->nin, nout = (size_t)f->nout * (size_t)parts;
     tn_i_var *args = tn_i_alloc_array(v->ctx, nargs, sizeof *args), *out = tn_i_alloc_array(v->ctx, nout, sizeof *out);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define MOST_BYTES 512e6      /* of values that are computed here */
+enum { MOST_OWN = 16 };       /* numbers of a small array */
 enum { OTHER, MOVED, VALUE }; /* a value: made of residuals or constants; of tangents alone; such, and read by others */
 
 typedef struct cut {
@@ -214,15 +215,16 @@ static bool is_zero(const tn_type *t, const char *data) {
     return true;
 }
 
-bool tn_i_seeds_uniform(const tn_i_seeded *s) {
+bool tn_i_seeds_repeat(const tn_i_seeded *s) {
     for (uint32_t k = 0; k < s->nvalue; k++) {
         const tn_type *t = s->type[k];
         const size_t size = tn_i_dtype_size(t->dtype);
-        const int64_t n = tn_i_count(t);
         for (int64_t c = 0; c < s->colors; c++) {
-            const char *first = (const char *)s->data[k] + (size_t)(c * n) * size;
-            for (int64_t i = 1; i < n; i++)
-                if (memcmp(first, first + (size_t)i * size, size) != 0) return false;
+            const char *data = (const char *)s->data[k] + (size_t)c * tn_type_bytes(t);
+            int64_t own = 1;
+            for (int d = 0; d < t->rank && own; d++)
+                if (!alike_along(t, size, data, d)) own *= t->dim[d];
+            if (own > MOST_OWN) return false;
         }
     }
     return true;

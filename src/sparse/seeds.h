@@ -20,8 +20,8 @@ typedef struct tn_i_seeded {
 bool tn_i_seeds_through(const tn_fn *linear, int64_t colors, void *const *seeds, tn_i_seeded *out);
 void tn_i_seeded_free(tn_i_seeded *s);
 
-/* Whether each value is one number in each colour. */
-bool tn_i_seeds_uniform(const tn_i_seeded *s);
+/* Whether each value is one number, or a few that repeat, in each colour. */
+bool tn_i_seeds_repeat(const tn_i_seeded *s);
 /* Elements of `data` (type t) in b: a number where all are alike, and a smaller array where they are along a dimension.
  * TN_NOVAR where all are 0 and `symbolic`. */
 tn_i_var tn_i_known_array(tn_i_builder *b, const tn_type *t, const void *data, bool symbolic);

@@ -530,6 +530,26 @@ static void constants_are_not_computed(void **state) {
     tn_ctx_free(c);
 }
 
+/* Blocks that are mapped are derived as blocks: no colour computes what is 0 in all of them. */
+static void mapped_blocks(void **state) {
+    (void)state;
+    tn_ctx *c = checked();
+    double *x = numbers(5 * 9 + 8 * 3);
+    tn_fn *f = bundle_f_by_blocks(c, 5, 8), *g = bundle_f(c, 5, 8);
+    assert_made(c, f);
+    slack = 1e-13;
+    found(c, f, (const void *[]){x}, 2 * 4 * 8 * 12);
+    slack = 0;
+    tn_fn *j = tn_sparse_jacobian(f, NULL, NULL, NULL), *whole = tn_sparse_jacobian(g, NULL, NULL, NULL);
+    tn_cost_report blocks = {.size = sizeof blocks}, arrays = {.size = sizeof arrays};
+    assert_made(c, j);
+    assert_int_equal(tn_cost(j, &blocks), TN_OK);
+    assert_int_equal(tn_cost(whole, &arrays), TN_OK);
+    assert_true(blocks.flops <= 1.5 * arrays.flops);
+    free(x);
+    tn_ctx_free(c);
+}
+
 /* ---- several inputs and outputs, of any rank --------------------------------------------------------------- */
 
 /* (a[2,3], i, b, c[4]) -> (a tanh b [2,3], i + 1, c^2 [4], a > 0, a[0,0] c[1]) */
@@ -934,6 +954,7 @@ int main(void) {
         cmocka_unit_test(hessian_of_a_chain),
         cmocka_unit_test(acyclic_colourings_substitute),
         cmocka_unit_test(constants_are_not_computed),
+        cmocka_unit_test(mapped_blocks),
         cmocka_unit_test(several_inputs_and_outputs),
         cmocka_unit_test(edges),
         cmocka_unit_test(dense_by_nature),
