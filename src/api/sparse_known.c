@@ -87,7 +87,9 @@ static tn_fn *to_run(const folding *d, tn_i_var *x, tn_i_var *y) {
     }
     for (uint32_t k = 0; k < d->nvalue && !b.failed; k++) y[k] = map[d->value[k]];
     if (map) tn_i_map_free(linear, map);
-    return tn_i_finish(&b, d->nvalue, y);
+    tn_fn *f = tn_i_finish(&b, d->nvalue, y), *here = f ? tn_i_in_memory(f) : NULL;
+    tn_i_fn_unref(f);
+    return here;
 }
 
 /* The linear program with what came out. */

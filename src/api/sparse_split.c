@@ -94,12 +94,13 @@ static bool run_constant(const tn_i_derivative *q, const tn_i_parts *p, const tn
                          tn_i_apart *a) {
     tn_i_probe at = {0};
     const size_t bytes = (size_t)s->nnz * tn_i_dtype_size(a->dtype);
-    tn_fn *g = constant_program(q, p, s, linear);
+    tn_fn *made = constant_program(q, p, s, linear), *g = made ? tn_i_in_memory(made) : NULL;
     const bool ok = g && tn_i_probe_init(&at, g, NULL) && tn_i_probe_run(&at) == TN_OK &&
                     (a->constant = tn_i_alloc(s->ctx, bytes)) != NULL;
     if (ok && bytes) memcpy(a->constant, at.out[0], bytes);
     tn_i_probe_free(&at);
     tn_i_fn_unref(g);
+    tn_i_fn_unref(made);
     return ok;
 }
 

@@ -24,10 +24,14 @@ typedef struct checker {
     const void *const *x;
 } checker;
 
-static tn_i_probe made(tn_fn *f, bool *ok) {
+/* Takes f over. */
+static tn_i_probe made(tn_fn **f, bool *ok) {
     tn_i_probe p = {0};
-    *ok = *ok && f && tn_i_probe_init(&p, f, NULL);
-    return p; /* executables hold their programs */
+    tn_fn *here = *f ? tn_i_in_memory(*f) : NULL;
+    tn_i_fn_unref(*f);
+    *f = here;
+    *ok = *ok && here && tn_i_probe_init(&p, here, NULL);
+    return p;
 }
 
 static void place(const checker *q, tn_i_probe *p) {
@@ -115,8 +119,8 @@ static tn_fn *entries(const checker *q) {
 static tn_status run(checker *q) {
     bool ok = true;
     tn_fn *values = entries(q), *jvp = values ? tn_jvp(q->f, q->wrt) : NULL, *vjp = NULL;
-    q->values = made(values, &ok);
-    q->jvp = made(jvp, &ok);
+    q->values = made(&values, &ok);
+    q->jvp = made(&jvp, &ok);
     tn_status status = ok ? TN_OK : tn_last_status(q->f->ctx);
     if (ok) {
         uint64_t seed = 18;
@@ -128,7 +132,8 @@ static tn_status run(checker *q) {
     for (int64_t i = 0; i < q->s->rows && status == TN_OK; i++) {
         if (!q->suspect[i]) continue;
         if (!vjp) {
-            q->vjp = made(vjp = tn_vjp(q->f, q->wrt, NULL), &ok);
+            vjp = tn_vjp(q->f, q->wrt, NULL);
+            q->vjp = made(&vjp, &ok);
             if (ok) place(q, &q->vjp);
         }
         status = ok ? row_is_covered(q, i) : tn_last_status(q->f->ctx);

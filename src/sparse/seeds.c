@@ -100,8 +100,9 @@ static bool run(const tn_fn *f, int64_t colors, void *const *seeds, tn_i_seeded 
     tn_ctx *c = f->ctx;
     bool *batched = tn_i_alloc_array(c, f->nin, sizeof *batched), ok = batched != NULL;
     for (uint32_t i = 0; ok && i < f->nin; i++) batched[i] = true;
-    tn_fn *mapped = ok ? tn_i_vmap(f, colors, batched, true, NULL, NULL) : NULL;
-    tn_exec *e = mapped ? tn_compile(mapped, NULL) : NULL;
+    tn_fn *mapped = ok ? tn_i_vmap(f, colors, batched, true, NULL, NULL) : NULL,
+          *here = mapped ? tn_i_in_memory(mapped) : NULL;
+    tn_exec *e = here ? tn_compile(here, NULL) : NULL;
     s->data = tn_i_alloc_array(c, s->nvalue, sizeof *s->data);
     ok = e && s->data;
     for (uint32_t k = 0; ok && k < s->nvalue; k++)
@@ -111,6 +112,7 @@ static bool run(const tn_fn *f, int64_t colors, void *const *seeds, tn_i_seeded 
         ok = false;
     }
     tn_exec_free(e);
+    tn_i_fn_unref(here);
     tn_i_fn_unref(mapped);
     tn_i_free(c, batched, f->nin * sizeof *batched);
     return ok;
