@@ -54,8 +54,9 @@ static int32_t owner_of(const tn_i_rowset *s, const int32_t *own, size_t n, size
 /* Rows that are live, and those whose columns they have, which owner[] gets. */
 static void mark_owners(const tn_i_rowset *s, uint8_t *live, const int32_t *own, size_t n, int32_t *owner) {
     for (size_t r = s->nrow; r-- > 1;) {
+        while (n && own[n - 1] > (int32_t)r) n--; /* none behind it */
         if (!live[r]) continue;
-        owner[r] = owner_of(s, own, n, r);
+        owner[r] = own[n - 1] == (int32_t)r ? own[n - 1] : owner_of(s, own, n, r);
         live[owner[r]] = 1;
     }
 }
@@ -102,7 +103,7 @@ bool tn_i_spread_collect(tn_i_spreading *w) {
         mark_owners(s, live, to, owners(s, to), owner);
         compact(s, live, owner, to);
         renumber(w, to);
-        w->collect = 2 * (s->ncol + s->nrow) + TN_COLLECT;
+        w->collect = 2 * (s->ncol + s->nrow) + tn_i_collect_from(s->columns);
         s->full |= s->ncol / 4 > (size_t)s->limit;
     }
     if (live) tn_i_free(w->ctx, live, n);

@@ -72,7 +72,7 @@ void tn_i_spreading_free(tn_i_spreading *w);
 tn_i_shared *tn_i_spread_rows_new(tn_i_spreading *w, int64_t n);
 /* Drops rows that no value has, where there are many; values get other numbers.  false after an error, or where more
  * than four times the limit is left: values of a loop's steps may be stacked. */
-enum { TN_COLLECT = 1 << 22 };
+static inline size_t tn_i_collect_from(int64_t columns) { return ((size_t)1 << 22) + 32 * (size_t)columns; }
 bool tn_i_spread_collect(tn_i_spreading *w);
 
 /* Runs f: out[j] gets references.  false after an error. */
