@@ -50,7 +50,7 @@ HEADERS  := $(wildcard include/*.h)
 SUBHEADERS := $(wildcard include/tansy/*.h)
 DEMO_SRC := $(call find_c,examples/demo)
 # Those of doors are built with them (mk/doors.mk).
-EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(filter-out $(wildcard examples/*_ipopt.c examples/*_sundials.c),$(wildcard examples/*.c)))
+EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(filter-out $(wildcard examples/*_ipopt.c examples/*_sundials.c examples/*_nlopt.c),$(wildcard examples/*.c)))
 
 LIB_A  = $(BUILD)/libtansy.a
 LIB_SO = $(BUILD)/libtansy.so.0

@@ -7,7 +7,7 @@
 
 .PHONY: doors
 
-DOORS = ipopt sundials
+DOORS = ipopt sundials nlopt
 
 # What Debian calls the solver, how it is found, compiled and linked with.  Looked up when a recipe runs: before that it
 # may not be there yet.
@@ -16,6 +16,11 @@ found_ipopt   = $(shell pkg-config --exists ipopt 2>/dev/null && echo yes)
 cflags_ipopt  = $(patsubst -I%,-isystem %,$(shell pkg-config --cflags ipopt 2>/dev/null))
 libs_ipopt    = $(shell pkg-config --libs ipopt 2>/dev/null)
 requires_ipopt = ipopt
+
+package_nlopt = libnlopt-dev
+found_nlopt   = $(shell pkg-config --exists nlopt 2>/dev/null && echo yes)
+cflags_nlopt  = $(patsubst -I%,-isystem %,$(shell pkg-config --cflags nlopt 2>/dev/null))
+libs_nlopt    = $(shell pkg-config --libs nlopt 2>/dev/null)
 
 # Debian's has no pkg-config files.  Version 7 has other contexts and error handlers: tests and examples are written for 6.
 package_sundials = libsundials-dev 6, libsuitesparse-dev
@@ -66,7 +71,7 @@ $(BUILD)/check/door-$(1).res: FORCE
 endef
 $(foreach d,$(DOORS),$(eval $(call door,$(d))))
 
-doors: all $(foreach d,$(FOUND),$(BUILD)/libtansy-$(d).a $(BUILD)/libtansy-$(d).so.0) ## libraries for solvers: Ipopt, SUNDIALS, where they are found
+doors: all $(foreach d,$(FOUND),$(BUILD)/libtansy-$(d).a $(BUILD)/libtansy-$(d).so.0) ## libraries for solvers: Ipopt, SUNDIALS, NLopt, where they are found
 	@$(foreach d,$(NOT_FOUND),echo $(call no_door,$(d));):
 
 # ---- tests -------------------------------------------------------------------
