@@ -103,7 +103,8 @@ static void backend(const measured *m, const tn_fn *j, int which, int64_t nnz, i
     memcpy(k.in, m->in, sizeof k.in);
     if (!e || tn_call(e, k.in, k.out) != TN_OK) fail(m);
     const double us = least(call_program, &k);
-    printf("{\"case\": \"%s\", \"backend\": \"%s\", \"nnz\": %lld, \"colors\": %lld, \"us\": %.2f, \"hand_us\": %.2f, "
+    printf("{\"case\": \"%s\", \"backend\": \"%s\", \"nnz\": %lld, \"colors_of_varying\": %lld, \"us\": %.2f, "
+           "\"hand_us\": %.2f, "
            "\"ratio\": %.2f, \"made_ms\": %.2f, \"compiled_ms\": %.1f}\n",
            m->name, which == TN_BACKEND_NATIVE ? "native" : "interpreter", (long long)nnz, (long long)colors, us, hand,
            us / hand, 1e3 * made, 1e3 * compiled);
