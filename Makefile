@@ -124,7 +124,7 @@ Q    = $(if $(V),,@)
 say  = @$(if $(V),:,printf '  %-5s %s\n' $(1) $@)
 link = $(Q)$(CC) $(LDFLAGS) $(SAN_FLAGS) -o $@ $(filter %.o %.a %.so.0,$^) $(LINK_MORE) $(SHARED_LIB) $(LIBS)
 # Sanitized programs find the library that they share (VISIBLE) beside them or one folder up.
-SHARED_LIB = $(if $(SAN),-Wl$(comma)-rpath$(comma)'$$ORIGIN:$$ORIGIN/..')
+SHARED_LIB = $(if $(SAN),-Wl$(comma)-rpath$(comma)'$$ORIGIN:$$ORIGIN/..:$$ORIGIN/../..')
 
 $(BUILD)/obj/%.o: %.c $(BUILD)/flags | deps
 	@mkdir -p $(@D)

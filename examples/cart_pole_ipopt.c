@@ -87,7 +87,8 @@ static void motion(picture *p, const double *z) {
     for (int i = 0; i <= N; i++) {
         const double *x = z + 5 * i, l = 0.5;
         tip[2 * i] = x[0] + l * sin(x[1]), tip[2 * i + 1] = -l * cos(x[1]);
-        const double a = picture_x(p, x[0]), b = picture_y(p, 0), ends = i == 0 || i == N;
+        const double a = picture_x(p, x[0]), b = picture_y(p, 0);
+        const bool ends = i == 0 || i == N;
         fprintf(p->file, "<g stroke='%s' fill='%s' opacity='%.2f'>", BLUE, BLUE, ends ? 1 : 0.15 + 0.4 * i / N);
         fprintf(p->file, "<rect x='%.1f' y='%.1f' width='36' height='14' rx='3' fill-opacity='0.25'/>", a - 18, b - 7);
         fprintf(p->file, "<path stroke-width='3' d='M%.1f %.1fL%.1f %.1f'/>", a, b, picture_x(p, tip[2 * i]),

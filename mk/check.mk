@@ -22,9 +22,10 @@ CHECK_FUZZ  ?= 10
 CHECK_FUZZ_pipeline ?= 120
 FUZZ_TIME   ?= 300
 
-# What make check runs, longest first.  Sanitized builds leave out what needs an ordinary one.
+# What make check runs, longest first.  Sanitized builds leave out what needs an ordinary one; doors are in all, where
+# their packages are.
 KINDS       ?= laws fuzz threads golden mutants nesting emit fault demo unit install headers abi costs cpp examples doors bench valgrind
-SHORT_KINDS  = laws golden nesting emit fault demo unit cpp examples
+SHORT_KINDS  = laws golden nesting emit fault demo unit cpp examples doors
 
 # ---- programs --------------------------------------------------------------
 
