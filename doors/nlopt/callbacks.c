@@ -14,6 +14,12 @@ void tn_nlopt_i_go_to(tn_nlopt *s, const double *x) {
     for (int i = 0; i < DERIVED_COUNT; i++) s->d[i].state = STALE;
 }
 
+/* A question.  Who has stopped NLopt by its handle has stopped the programs. */
+static void asked(tn_nlopt *s, const double *x) {
+    if (!s->failed && nlopt_get_force_stop(s->opt)) s->failed = TN_ECANCELLED;
+    tn_nlopt_i_go_to(s, x);
+}
+
 static void zeros(double *out, int64_t n) {
     if (out) memset(out, 0, (size_t)n * sizeof *out);
 }
@@ -26,7 +32,7 @@ static void told(tn_nlopt *s, double objective) {
 double tn_nlopt_i_f(unsigned n, const double *x, double *gradient, void *user) {
     tn_nlopt *s = user;
     const int which = gradient ? DERIVED_GRADIENT : DERIVED_F;
-    tn_nlopt_i_go_to(s, x);
+    asked(s, x);
     if (!s->failed) s->evaluations++;
     if (tn_nlopt_i_value(s, which)) {
         const double *value = s->d[which].value;
@@ -42,7 +48,7 @@ double tn_nlopt_i_f(unsigned n, const double *x, double *gradient, void *user) {
 
 static void rows(tn_nlopt *s, int which, double *result, const double *x, double *gradient) {
     const derived *values = &s->d[which], *jacobian = &s->d[which + 1];
-    tn_nlopt_i_go_to(s, x);
+    asked(s, x);
     if (tn_nlopt_i_value(s, which) && (!gradient || tn_nlopt_i_value(s, which + 1))) {
         memcpy(result, values->value, (size_t)values->count * sizeof *result);
         if (gradient) memcpy(gradient, jacobian->value, (size_t)jacobian->count * sizeof *gradient);

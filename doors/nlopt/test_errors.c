@@ -275,6 +275,38 @@ static void cancelled(void **state) {
     problem_free(&p);
 }
 
+typedef struct stopper {
+    tn_nlopt *s;
+    int seen;
+} stopper;
+static int stop_handle(void *user, const tn_nlopt_evaluation *e) {
+    stopper *stop = user;
+    stop->seen++;
+    if (e->number == 3) assert_true(nlopt_force_stop(tn_nlopt_handle(stop->s)) > 0);
+    return 0;
+}
+
+/* By NLopt's own means; and where NLopt takes a variable out, so that it solves another problem than it was given. */
+static void stopped(void **state) {
+    (void)state;
+    static const char *const names[] = {"LD_LBFGS", "LN_COBYLA", "LD_SLSQP", "LN_NELDERMEAD"};
+    for (int k = 0; k < 8; k++) {
+        problem p;
+        rosenbrock(&p, 4);
+        if (k % 2) p.xl[2] = p.xu[2] = p.x0[2];
+        stopper stop = {0};
+        const tn_nlopt_options o = {
+            .size = sizeof o, .algorithm = names[k / 2], .progress = stop_handle, .progress_user = &stop};
+        const tn_nlopt_start start = {.size = sizeof start, .x = p.x0};
+        stop.s = tn_nlopt_new(&p.nlp, &o);
+        assert_int_equal(tn_nlopt_solve(stop.s, &start, NULL), TN_ECANCELLED);
+        says(stop.s, TN_ECANCELLED, "stopped by the caller ("); /* some of NLopt end with FAILURE then */
+        if (stop.seen != 3) fail_msg("%s: %d evaluations", names[k / 2], stop.seen);
+        tn_nlopt_free(stop.s);
+        problem_free(&p);
+    }
+}
+
 /* Whatever the algorithm: what it is given is not exceeded, and nothing runs once it is stopped. */
 static void every_algorithm(void **state) {
     (void)state;
@@ -415,6 +447,7 @@ int main(void) {
         cmocka_unit_test(algorithms),      cmocka_unit_test(starts),     cmocka_unit_test(bounds_and_options),
         cmocka_unit_test(infeasible),      cmocka_unit_test(used_up),    cmocka_unit_test(cancelled),
         cmocka_unit_test(every_algorithm), cmocka_unit_test(not_finite), cmocka_unit_test(callback),
+        cmocka_unit_test(stopped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

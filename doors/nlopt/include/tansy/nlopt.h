@@ -95,7 +95,7 @@ TN_API tn_status tn_nlopt_status(const tn_nlopt *s);
 
 /* NLopt's own handle, an nlopt_opt, for nlopt_set_initial_step, nlopt_set_population, nlopt_set_param and the like
  * between tn_nlopt_new and tn_nlopt_solve.  It belongs to the solver, and so do objective, constraints and bounds.
- * nlopt_force_stop on it, from `progress` or another thread, is a cancelling.  NULL: the problem was refused. */
+ * nlopt_force_stop on it, from `progress`, is a cancelling.  NULL: the problem was refused. */
 struct nlopt_opt_s;
 TN_API struct nlopt_opt_s *tn_nlopt_handle(tn_nlopt *s);
 
