@@ -14,6 +14,7 @@
 #include "exec/fuse.h"
 #include "exec/lookup.h"
 #include "exec/plan.h"
+#include "prims/dot.h"
 #include "prims/rules.h"
 #include "prims/shape.h"
 
@@ -435,6 +436,45 @@ static void reduce(columns *c, const tn_i_eqn *e) {
         sum_columns(c, e);
 }
 
+/* ---- small products -------------------------------------------------------------------------------------------- */
+
+/* Column k of an operand: of the inner index p, of the output's batch, and of its free dimensions from `free` on. */
+static cell factor(const columns *c, tn_i_var v, const tn_i_dots *d, int side, const int64_t *to, int free, int64_t p) {
+    const tn_type *t = type_of(c->f, v);
+    const unsigned taken = tn_i_dots_taken(d, side);
+    int64_t index[TN_MAX_RANK];
+    for (int i = 0; i < t->rank; i++) index[i] = i == d->contract[side][0] ? p : taken >> i & 1 ? to[i] : to[free++];
+    return cells_of(c, v)[column_of(c, t, index)];
+}
+
+/* From 0 on, in the order of the inner index, each product and sum rounded once. */
+static cell small_product(columns *c, const tn_i_eqn *e, const tn_i_dots *d, const int64_t *to) {
+    const tn_i_var *in = tn_i_in(c->f, e);
+    const tn_type *t = type_of(c->f, in[0]), none = {.rank = 0};
+    const int right = t->rank - 1; /* the output's batch and the free dimensions of the left operand come first */
+    cell sum = nothing(c, t->dtype);
+    for (int64_t p = 0; p < t->dim[d->contract[0][0]] && !c->b->failed; p++) {
+        const cell x = factor(c, in[0], d, 0, to, (int)d->nbatch, p), y = factor(c, in[1], d, 1, to, right, p);
+        if (x.none || y.none || (e->linear && (known_zero(c, x) || known_zero(c, y)))) continue;
+        const cell *wide = x.wide ? &x : y.wide ? &y : sum.wide ? &sum : NULL;
+        const tn_type shape = wide ? *tn_i_vtype(c->b, wide->v) : none;
+        sum.v = tn_i_fma(c->b, TN_FMA_ADD, widened(c, x, &shape), widened(c, y, &shape), widened(c, sum, &shape));
+        sum.wide = wide != NULL;
+        sum.none = false;
+    }
+    return sum;
+}
+
+static void multiply(columns *c, const tn_i_eqn *e) {
+    const tn_i_dots d = tn_i_dots_read(&tn_i_p(e)[0]);
+    const tn_type *out = type_of(c->f, e->out);
+    for (int64_t k = 0; k < width_of(c, e->out) && !c->b->failed; k++) {
+        int64_t to[TN_MAX_RANK];
+        index_of(c, out, k, to);
+        cells_of(c, e->out)[k] = small_product(c, e, &d, to);
+    }
+}
+
 /* ---- all of it -------------------------------------------------------------------------------------------------- */
 
 static void numbers(columns *c, const tn_i_eqn *e) {
@@ -476,6 +516,8 @@ static void equation(columns *c, const tn_i_eqn *e) {
         slice_add(c, e);
     else if (e->prim->id == TN_P_pad)
         pad(c, e);
+    else if (e->prim->id == TN_P_dot_general)
+        multiply(c, e);
     else if (e->prim->fold)
         reduce(c, e);
     else

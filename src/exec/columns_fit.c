@@ -4,6 +4,8 @@
 
 #include "exec/fuse.h"
 #include "exec/plan.h"
+#include "prims/dot.h"
+#include "prims/gemm.h"
 #include "prims/shape.h"
 
 #include <string.h>
@@ -18,7 +20,9 @@ enum {
     MOST_CELLS = 1 << 14,
     LEAST_MOVES = 3,
     MOST_ASIDE = 32,
-    MOST_SEEN = 64
+    MOST_SEEN = 64,
+    SMALL_SUM = 64 /* bytes of one operand */,
+    SMALL_PRODUCT = 64 /* multiply-adds for one place */
 };
 
 static const tn_type *type_of(const tn_fn *f, tn_i_var v) { return f->val[v].type; }
@@ -131,12 +135,33 @@ static bool permutes_columns(const fit *w, const tn_i_eqn *e) {
     return same;
 }
 
+/* Many products of few numbers: a batch that is long, all else short.  Kernels of our own, on machines that have them,
+ * sum these in the order of the inner index with fused multiply-adds (prims/gemm.h), and so do columns. */
+static bool multiplies_columns(const fit *w, const tn_i_eqn *e) {
+    const tn_i_dots d = tn_i_dots_read(&tn_i_p(e)[0]);
+    const tn_type *out = type_of(w->f, e->out), *in[2];
+    bool ok = d.ncontract == 1 && tn_i_is_float(out->dtype) && tn_i_gemm_in_eights(out->dtype, INT64_MAX);
+    for (int side = 0; side < 2 && ok; side++) {
+        in[side] = type_of(w->f, tn_i_in(w->f, e)[side]);
+        const unsigned batch = tn_i_dots_batches(&d, side);
+        for (int i = 0; i < in[side]->rank && ok; i++) ok = (batch >> i & 1) || !is_long(w, in[side], i);
+        for (uint32_t i = 0; i < d.nbatch && ok; i++)
+            ok = d.batch[side][i] == (int64_t)i && is_long(w, in[side], (int)i) == is_long(w, out, (int)i);
+    }
+    for (int i = (int)d.nbatch; i < out->rank && ok; i++) ok = !is_long(w, out, i);
+    if (!ok) return false;
+    const int64_t inner = in[0]->dim[d.contract[0][0]];
+    return inner * (int64_t)tn_i_dtype_size(out->dtype) < SMALL_SUM &&
+           inner * tn_i_columns_width(out, w->l) <= SMALL_PRODUCT;
+}
+
 static bool moves_columns(const fit *w, const tn_i_eqn *e) {
     const tn_type *in = type_of(w->f, tn_i_in(w->f, e)[0]), *out = type_of(w->f, e->out);
     switch (e->prim->id) {
     case TN_P_broadcast_in_dim: return repeats_columns(w, e);
     case TN_P_transpose: return permutes_columns(w, e);
     case TN_P_slice: return same_kinds(w, in, out);
+    case TN_P_dot_general: return multiplies_columns(w, e);
     case TN_P_concatenate: return joins_columns(w, e);
     case TN_P_reshape: return reshapes_columns(w, in, out);
     case TN_P_pad: return same_long(w, in, out);
@@ -150,6 +175,7 @@ static bool moves_columns(const fit *w, const tn_i_eqn *e) {
 static bool breaks(const fit *w, const tn_i_eqn *e) {
     const tn_type *in = type_of(w->f, tn_i_in(w->f, e)[0]), *out = type_of(w->f, e->out), *t = e->prim->fold ? in : out;
     int64_t along = 1;
+    if (e->prim->id == TN_P_dot_general) return has_long(w, e->out) && tn_i_count(out) >= LEAST_PLACES;
     if (e->prim->fold || (e->prim->id == TN_P_broadcast_in_dim && in->rank > 0))
         along = tn_i_columns_width(t, w->l) / tn_i_columns_width(e->prim->fold ? out : in, w->l);
     return along > 1 && tn_i_count(t) / along >= LEAST_PLACES && tn_i_column_type(t, w->l).rank > 0;

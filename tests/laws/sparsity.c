@@ -49,10 +49,28 @@ static void compare_all(laws_trial *t, const tn_fn *f, const tn_wrt_list *w,
     if (!t->failed) compare(t, "pattern at a point", find(f, w, &here), d, exactly);
 }
 
+/* Sums with factors that are no operands, such as the entries of an inverse, which may be 0. */
+static bool has_other_factors(const tn_fn *f, const tn_i_eqn *e) {
+    const tn_type *in[TN_CASE_MAX], *to = f->val[e->out].type;
+    tn_type out = *to;
+    const tn_i_query q = {
+        .ctx = f->ctx, .prim = e->prim, .p = tn_i_p(e), .nin = e->nin, .nout = 1, .in = in, .out = &out};
+    bool some = false;
+    if (!e->prim->sums || e->nout != 1 || e->nin > TN_CASE_MAX) return false;
+    for (uint32_t k = 0; k < e->nin; k++) in[k] = f->val[tn_i_in(f, e)[k]].type;
+    for (uint32_t k = 0; k < e->nin; k++) {
+        tn_i_sums s = {.factor = -1};
+        some |= e->prim->sums(&q, k, &s) && s.factor == -2;
+    }
+    return some;
+}
+
 /* Equations with a rule of their own: at a point the pattern in one operand is what is there, as each entry is one
  * term. */
-static bool entries_are_single(const tn_prim *p) {
-    return p && ((p->flags & TN_F_ELEMENTWISE) || p->spread != TN_SPREAD_ALL);
+static bool entries_are_single(const tn_prim *p, const tn_fn *f) {
+    bool single = p && ((p->flags & TN_F_ELEMENTWISE) || p->spread != TN_SPREAD_ALL);
+    for (uint32_t i = 0; i < f->neqn && single; i++) single = !has_other_factors(f, &f->eqn[i]);
+    return single;
 }
 
 void laws_sparsity(laws_trial *t) {
@@ -60,7 +78,7 @@ void laws_sparsity(laws_trial *t) {
     laws_dense d;
     laws_wrt_some(t, t->f, &w);
     if (!laws_dense_small(t, t->f, &w.list) || !laws_dense_make(t, &d, t->f, &w.list)) return;
-    compare_all(t, t->f, &w.list, tn_jacobian_sparsity, &d, entries_are_single(t->prim) && w.list.n == 1);
+    compare_all(t, t->f, &w.list, tn_jacobian_sparsity, &d, entries_are_single(t->prim, t->f) && w.list.n == 1);
 }
 
 void laws_sparsity_hessian(laws_trial *t) {

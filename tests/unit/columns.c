@@ -219,8 +219,8 @@ typedef struct source {
 } source;
 
 static int64_t choice(source *s) {
-    static const int64_t of_rows[] = {0, 1, 8, 8, 9, 10, 10, 10};
-    return s->rows ? of_rows[tn_i_pick(&s->r, 0, COUNT(of_rows) - 1)] : tn_i_pick(&s->r, 0, 11);
+    static const int64_t of_rows[] = {0, 1, 8, 8, 9, 10, 10, 10, 12};
+    return s->rows ? of_rows[tn_i_pick(&s->r, 0, COUNT(of_rows) - 1)] : tn_i_pick(&s->r, 0, 12);
 }
 
 /* One more value, of x and, where it has its shape, of y; an operation that does not suit gives x. */
@@ -245,6 +245,11 @@ static tn_val more(source *s, tn_val x, tn_val y) {
         return dim > 1 && !(s->rows && dim == 17) ? tn_slice_axis(x, tn_i_pick(r, 0, 1), dim, tn_i_pick(r, 1, 2), axis)
                                                   : x;
     case 10: return t.rank && elements(x) * 2 <= MOST_ELEMENTS ? tn_concatenate(tn_vals(x, tn_mul(x, -1.5)), axis) : x;
+    case 12: /* a product for each index of the first dimension, with a vector or a matrix; of longer ones the order
+                depends on strides */
+        if (t.rank && t.dim[t.rank - 1] > 7) return x;
+        if (t.rank == 2) return tn_einsum("ni,ni->n", tn_vals(x, tn_mul(x, 0.25)));
+        return t.rank == 3 && t.dim[1] <= 5 ? tn_einsum("nij,nkj->nik", tn_vals(x, tn_mul(x, 0.25))) : x;
     default: /* the first two dimensions as one, or a new one in front */
         if (t.rank == 2 && t.dim[0] <= 8 && t.dim[1] <= 8) return tn_reshape(x, t.dim[0] * t.dim[1]);
         return t.rank < 4 ? tn_expand_dims(x, 0) : x;
