@@ -32,6 +32,7 @@ typedef struct columns {
     const tn_fn *f;
     tn_i_builder *b;
     tn_i_long l;
+    int64_t places; /* the most elements of a column */
     cell *cell;
     size_t ncell, ccell;
     size_t *first; /* of each value of f */
@@ -72,6 +73,28 @@ static int64_t column_of(const columns *c, const tn_type *t, const int64_t *inde
     return k;
 }
 
+enum { OFTEN = 8 };
+
+/* Columns lie apart in memory, and are read again and again: so they are put together once. */
+static bool worth_joining(const columns *c, tn_i_var v) {
+    const tn_type *t = type_of(c->f, v), to = tn_i_column_type(t, c->l);
+    return to.rank > 0 && width_of(c, v) > 1 && width_of(c, v) <= MOST_COLUMNS && !tn_i_is_long(c->l, t, t->rank - 1) &&
+           tn_i_count(&to) <= c->places / OFTEN;
+}
+
+static void join_taken(columns *c, tn_i_var v) {
+    const tn_type to = tn_i_column_type(type_of(c->f, v), c->l);
+    const int64_t count = width_of(c, v), n = tn_i_count(&to);
+    tn_i_var part[MOST_COLUMNS];
+    for (int64_t k = 0; k < count; k++) part[k] = tn_i_reshape(c->b, cells_of(c, v)[k].v, 1, &n);
+    const int64_t rows[2] = {count, n};
+    const tn_i_var all = tn_i_reshape(c->b, tn_i_concatenate(c->b, (uint32_t)count, part, 0), 2, rows);
+    for (int64_t k = 0; k < count; k++) {
+        const int64_t start[2] = {k, 0}, limit[2] = {k + 1, n};
+        cells_of(c, v)[k].v = tn_i_reshape(c->b, tn_i_slice(c->b, all, start, limit, NULL), to.rank, to.dim);
+    }
+}
+
 /* In memory: each column a view. */
 static void take(columns *c, tn_i_var v, tn_i_var x) {
     const tn_type *t = type_of(c->f, v);
@@ -84,6 +107,7 @@ static void take(columns *c, tn_i_var v, tn_i_var x) {
         const tn_i_var part = t->rank ? tn_i_slice(c->b, x, start, limit, NULL) : x;
         cells_of(c, v)[k] = (cell){tn_i_reshape(c->b, part, to.rank, to.dim), to.rank > 0, false};
     }
+    if (worth_joining(c, v)) join_taken(c, v);
 }
 
 static tn_i_var widened(const columns *c, cell x, const tn_type *to) {
@@ -589,7 +613,12 @@ static tn_fn *rewrite(const tn_fn *f, tn_i_long l, const uint8_t *own) {
     tn_i_var *out = tn_i_alloc_array(f->ctx, f->nout, sizeof *out);
     tn_i_builder_init(&b, f->ctx);
     b.named_after = f;
+    b.loc = f->loc;
     if (!c.first || !out || !c.map) b.failed = true;
+    for (uint32_t v = 0; v < f->nval; v++) {
+        const tn_type to = tn_i_has_steps(type_of(f, v)) ? (tn_type){0} : tn_i_column_type(type_of(f, v), l);
+        if (tn_i_count(&to) > c.places) c.places = tn_i_count(&to);
+    }
     if (c.first) memset(c.first, 0xFF, f->nval * sizeof *c.first);
     for (uint32_t i = 0; i < f->nin && !b.failed; i++) c.map[i] = tn_i_input(&b, type_of(f, i), false);
     for (uint32_t i = 0; i < f->nin && !b.failed; i++) {
