@@ -1,6 +1,7 @@
 /* What a solver does besides finding optima: parameters, several variables and constraints, warm starts, one run of a
  * program for a point, no allocation while it solves, no word on stdout, no options file, failing allocations. */
 #define _POSIX_C_SOURCE 200809L
+#include "../failing.h"
 #include "test_problems.h"
 
 #include <unistd.h>
@@ -141,21 +142,6 @@ static void once_a_point(void **state) {
     problem_free(&p);
 }
 
-typedef struct counter {
-    long calls, fail_at; /* 0: never */
-} counter;
-
-static void *counted(void *user, void *p, size_t old_size, size_t new_size) {
-    counter *k = user;
-    (void)old_size;
-    if (new_size == 0) {
-        free(p);
-        return NULL;
-    }
-    if (++k->calls == k->fail_at) return NULL;
-    return realloc(p, new_size);
-}
-
 static tn_ipopt *in_context(tn_ctx *c) {
     const tn_nlp q = {.size = sizeof q,
                       .f = tn_trace(c, hs071_f, NULL, TN_ARGS(tn_f64(4))),
@@ -169,7 +155,7 @@ static void no_allocation(void **state) {
     (void)state;
     counter k = {0};
     const double x0[] = {1, 5, 5, 1};
-    tn_ctx *c = tn_ctx_new(&(tn_ctx_options){.size = sizeof(tn_ctx_options), .realloc = counted, .user = &k});
+    tn_ctx *c = counting(&k);
     tn_ipopt *s = in_context(c);
     tn_ipopt_result r;
     const long before = k.calls;
@@ -185,7 +171,7 @@ static void failing_context(void **state) {
     long last = 1;
     for (long at = 1; at <= last; at += 1 + at / 40) {
         counter k = {.fail_at = at};
-        tn_ctx *c = tn_ctx_new(&(tn_ctx_options){.size = sizeof(tn_ctx_options), .realloc = counted, .user = &k});
+        tn_ctx *c = counting(&k);
         tn_ipopt *s = c ? in_context(c) : NULL;
         if (s && tn_ipopt_status(s)) {
             assert_int_equal(tn_ipopt_status(s), TN_ENOMEM);
@@ -197,15 +183,6 @@ static void failing_context(void **state) {
     }
     assert_true(last > 500);
 }
-
-/* Linked with --wrap: the library's own allocations, of which the one numbered fail_own fails. */
-static long own, fail_own;
-void *__real_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size) { return ++own == fail_own ? NULL : __real_calloc(n, size); }
-void *__real_malloc(size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_malloc(size_t size) { return ++own == fail_own ? NULL : __real_malloc(size); }
 
 static void failing_solver(void **state) {
     (void)state;

@@ -1,4 +1,5 @@
 /* Runs and memory: one run a point, nothing allocated by a solve, every allocation fails once. */
+#include "../failing.h"
 #include "test_problems.h"
 
 static void once_a_point(void **state) {
@@ -41,21 +42,6 @@ static void handle(void **state) {
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-typedef struct counter {
-    long calls, fail_at; /* 0: never */
-} counter;
-
-static void *counted(void *user, void *p, size_t old_size, size_t new_size) {
-    counter *k = user;
-    (void)old_size;
-    if (new_size == 0) {
-        free(p);
-        return NULL;
-    }
-    if (++k->calls == k->fail_at) return NULL;
-    return realloc(p, new_size);
-}
-
 static const tn_nlopt_options augmented = {
     .size = sizeof augmented, .algorithm = "AUGLAG", .local = "LD_LBFGS", .xtol_rel = 1e-9};
 
@@ -87,7 +73,7 @@ static void no_allocation(void **state) {
     (void)state;
     counter k = {0};
     const double x0[] = {1, 5, 5, 1};
-    tn_ctx *c = tn_ctx_new(&(tn_ctx_options){.size = sizeof(tn_ctx_options), .realloc = counted, .user = &k});
+    tn_ctx *c = counting(&k);
     tn_nlopt *s = in_context(c);
     tn_nlopt_result r = {.size = sizeof r};
     const long before = k.calls;
@@ -104,7 +90,7 @@ static void failing_context(void **state) {
     long last = 1;
     for (long at = 1; at <= last; at += 1 + at / 40) {
         counter k = {.fail_at = at};
-        tn_ctx *c = tn_ctx_new(&(tn_ctx_options){.size = sizeof(tn_ctx_options), .realloc = counted, .user = &k});
+        tn_ctx *c = counting(&k);
         tn_nlopt *s = c ? in_context(c) : NULL;
         if (s && tn_nlopt_status(s)) {
             assert_int_equal(tn_nlopt_status(s), TN_ENOMEM);
@@ -116,15 +102,6 @@ static void failing_context(void **state) {
     }
     assert_true(last > 500);
 }
-
-/* Linked with --wrap: the library's own allocations, of which the one numbered fail_own fails. */
-static long own, fail_own;
-void *__real_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size) { return ++own == fail_own ? NULL : __real_calloc(n, size); }
-void *__real_malloc(size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_malloc(size_t size) { return ++own == fail_own ? NULL : __real_malloc(size); }
 
 static void failing_solver(void **state) {
     (void)state;

@@ -1,29 +1,11 @@
 /* What a system does besides answering: no allocation while a solver runs, one run for a question, failing
  * allocations. */
+#include "../failing.h"
 #include "test_systems.h"
 
 #include <cvodes/cvodes.h>
 
 enum { ALL = TN_SUNDIALS_JACOBIAN | TN_SUNDIALS_TIMES | TN_SUNDIALS_SENSITIVITIES | TN_SUNDIALS_ADJOINT };
-
-typedef struct counter {
-    long calls, fail_at; /* 0: never */
-} counter;
-
-static void *counted(void *user, void *p, size_t old_size, size_t new_size) {
-    counter *k = user;
-    (void)old_size;
-    if (new_size == 0) {
-        free(p);
-        return NULL;
-    }
-    if (++k->calls == k->fail_at) return NULL;
-    return realloc(p, new_size);
-}
-
-static tn_ctx *counting(counter *k) {
-    return tn_ctx_new(&(tn_ctx_options){.size = sizeof(tn_ctx_options), .realloc = counted, .user = k, .check = -1});
-}
 
 /* Everything there is, of an ODE; NULL: a trace failed. */
 static tn_sundials *in_context(tn_ctx *c) {
@@ -59,15 +41,6 @@ static void ask(tn_sundials *s, SUNMatrix m, N_Vector y, N_Vector v, N_Vector r,
     assert_int_equal(tn_sundials_jtimes_b(v, r, 0, y, NULL, NULL, s, NULL), 0);
     assert_int_equal(tn_sundials_quad_b(0, y, v, r, s), 0);
 }
-
-/* Linked with --wrap: the library's own allocations, of which the one numbered fail_own fails. */
-static long own, fail_own;
-void *__real_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size) { return ++own == fail_own ? NULL : __real_calloc(n, size); }
-void *__real_malloc(size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_malloc(size_t size) { return ++own == fail_own ? NULL : __real_malloc(size); }
 
 static void no_allocation(void **state) {
     (void)state;

@@ -162,6 +162,7 @@ typedef struct tn_coloring_arrays {
     const int32_t *column;    /* columns: each one's colour, 0 .. forward - 1, or -1: in none; NULL: forward is 0 */
     const int32_t *row;       /* rows: likewise, by `reverse` */
 } tn_coloring_arrays;
+/* TN_EINVAL: k or out NULL, out->size not set.  Costs nothing. */
 TN_API tn_status tn_coloring_view(const tn_coloring *k, tn_coloring_arrays *out);
 
 /* ---- derivatives --------------------------------------------------------------- */
