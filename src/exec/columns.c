@@ -579,11 +579,18 @@ static bool look_up(columns *c, const tn_i_eqn *e) {
     return true;
 }
 
+/* A constant is what it was. */
+static tn_i_var in_memory(columns *c, tn_i_var v) {
+    const uint32_t def = c->f->val[v].def;
+    const bool made = def < c->f->neqn && c->f->eqn[def].prim->id == TN_P_constant;
+    return made ? tn_i_emit_like(c->b, &c->f->eqn[def], NULL) : whole(c, v);
+}
+
 /* Its results are in memory. */
 static void copy(columns *c, const tn_i_eqn *e) {
     for (uint32_t k = 0; k < e->nin && !c->b->failed; k++) {
         const tn_i_var v = tn_i_in(c->f, e)[k];
-        if (!tn_i_is_literal(c->f, v) && c->map[v] == TN_NOVAR) c->map[v] = whole(c, v);
+        if (!tn_i_is_literal(c->f, v) && c->map[v] == TN_NOVAR) c->map[v] = in_memory(c, v);
     }
     if (c->b->failed || look_up(c, e)) return;
     c->b->region = e->region;
@@ -645,13 +652,27 @@ static tn_fn *rewrite(const tn_fn *f, tn_i_long l, const uint8_t *own) {
     return g;
 }
 
-tn_fn *tn_i_columns(const tn_fn *f) {
+/* f over columns, if it fits; *fits tells. */
+static tn_fn *tried(const tn_fn *f, bool *fits) {
     uint8_t *own = tn_i_alloc(f->ctx, f->nval);
     tn_i_long l;
-    const bool fit = own && tn_i_columns_fit(f, own, &l);
-    tn_fn *g = fit ? rewrite(f, l, own) : own ? (tn_fn *)(uintptr_t)tn_i_fn_ref(f) : NULL;
-    tn_fn *h = fit && g ? tn_i_depth_first(g) : g;
-    if (fit) tn_i_fn_unref(g);
+    *fits = own && tn_i_columns_fit(f, own, &l);
+    tn_fn *g = *fits ? rewrite(f, l, own) : own ? (tn_fn *)(uintptr_t)tn_i_fn_ref(f) : NULL;
+    tn_fn *h = *fits && g ? tn_i_depth_first(g) : g;
+    if (*fits) tn_i_fn_unref(g);
     tn_i_free(f->ctx, own, f->nval);
+    return h;
+}
+
+tn_fn *tn_i_columns(const tn_fn *f) {
+    int64_t n;
+    bool fits = false;
+    tn_fn *g = tn_i_columns_batch(f, &n) ? tn_i_unmerged(f, n) : (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
+    tn_fn *h = g ? tried(g, &fits) : NULL;
+    if (g != f && h && !fits) {
+        tn_i_fn_unref(h);
+        h = tried(f, &fits);
+    }
+    tn_i_fn_unref(g);
     return h;
 }

@@ -188,8 +188,17 @@ static bool breaks(const fit *w, const tn_i_eqn *e) {
     return along > 1 && tn_i_count(t) / along >= LEAST_PLACES && tn_i_column_type(t, w->l).rank > 0;
 }
 
+/* Arrays without long dimensions are numbers one by one; those of many stay arrays, unless numbers make them. */
+static bool stays_array(const fit *w, const tn_i_eqn *e) {
+    bool numbers = true;
+    if (has_long(w, e->out) || tn_i_columns_width(type_of(w->f, e->out), w->l) <= MOST_COLUMNS) return false;
+    for (uint32_t k = 0; k < e->nin; k++)
+        numbers &= tn_i_is_literal(w->f, tn_i_in(w->f, e)[k]) || w->own[tn_i_in(w->f, e)[k]];
+    return !numbers;
+}
+
 static bool fits(fit *w, const tn_i_eqn *e) {
-    if (e->nout != 1 || !few(w, e->out) || tn_i_eqn_effect(e)) return false;
+    if (e->nout != 1 || !few(w, e->out) || tn_i_eqn_effect(e) || stays_array(w, e)) return false;
     for (uint32_t k = 0; k < e->nin; k++)
         if (!few(w, tn_i_in(w->f, e)[k])) return false;
     if (e->prim->id == TN_P_constant || e->prim->id == TN_P_iota) return true;
@@ -200,15 +209,22 @@ static bool fits(fit *w, const tn_i_eqn *e) {
     return true;
 }
 
-/* An equation that takes no part: it reads inputs, what others like it make, and single columns; or it views columns
- * put together, as results are in another shape. */
+/* Whether v can be in memory for an equation that stands aside: others like it make it, it is known, or it is a column,
+ * or a few that a program is called with, or a few numbers. */
+static bool can_be_whole(const fit *w, const tn_i_eqn *e, tn_i_var v) {
+    if (!w->own[v] || w->f->eqn[w->f->val[v].def].prim->id == TN_P_constant) return true;
+    const int64_t most = e->prim->id == TN_P_call || !has_long(w, v) ? MOST_COLUMNS : 1;
+    return tn_i_few_columns(type_of(w->f, v), w->l) && tn_i_columns_width(type_of(w->f, v), w->l) <= most;
+}
+
+/* An equation that takes no part; or it views columns put together, as results are in another shape. */
 static bool stands_aside(const fit *w, const tn_i_eqn *e) {
     if (e->prim->flags & (TN_F_LOOP | TN_F_OFFLOAD) || tn_i_eqn_effect(e)) return false;
-    if (e->prim->flags & TN_F_VIEW) return tn_i_columns_width(type_of(w->f, tn_i_in(w->f, e)[0]), w->l) <= MOST_COLUMNS;
-    for (uint32_t k = 0; k < e->nin; k++) {
-        const tn_i_var v = tn_i_in(w->f, e)[k];
-        if (w->own[v] && !(has_long(w, v) && tn_i_columns_width(type_of(w->f, v), w->l) == 1)) return false;
-    }
+    const tn_i_var v = e->nin ? tn_i_in(w->f, e)[0] : TN_NOVAR;
+    if (e->prim->flags & TN_F_VIEW)
+        return tn_i_few_columns(type_of(w->f, v), w->l) && tn_i_columns_width(type_of(w->f, v), w->l) <= MOST_COLUMNS;
+    for (uint32_t k = 0; k < e->nin; k++)
+        if (!can_be_whole(w, e, tn_i_in(w->f, e)[k])) return false;
     return true;
 }
 
@@ -239,7 +255,7 @@ static bool all_fit(fit *w) {
 }
 
 /* The first dimension that most values have, the longest of several. */
-static bool batch_of(const tn_fn *f, int64_t *n) {
+bool tn_i_columns_batch(const tn_fn *f, int64_t *n) {
     typedef struct seen {
         int64_t n;
         uint32_t count;
@@ -263,7 +279,7 @@ static bool batch_of(const tn_fn *f, int64_t *n) {
 /* All dimensions but a batch's count as short where rows are joined or split; else those that loops are slow along. */
 bool tn_i_columns_fit(const tn_fn *f, uint8_t *own, tn_i_long *l) {
     int64_t n;
-    const bool batched = batch_of(f, &n);
+    const bool batched = tn_i_columns_batch(f, &n);
     fit batch = {.f = f, .l = {n, true}, .own = own};
     *l = batch.l;
     if (batched && all_fit(&batch) && batch.moves >= LEAST_MOVES) return true;

@@ -22,6 +22,9 @@ static inline bool tn_i_is_long(tn_i_long l, const tn_type *t, int64_t d) {
  * equation of columns makes it. */
 bool tn_i_columns_fit(const tn_fn *f, uint8_t *own, tn_i_long *l);
 
+/* What may be a batch: the first dimension that most values have; false: none. */
+bool tn_i_columns_batch(const tn_fn *f, int64_t *n);
+
 /* How many columns an array of type t has; the type of one of them. */
 int64_t tn_i_columns_width(const tn_type *t, tn_i_long l);
 tn_type tn_i_column_type(const tn_type *t, tn_i_long l);

@@ -18,6 +18,9 @@ typedef struct search {
     uint32_t *last;         /* of each value: where it is read last */
 } search;
 
+/* Output by output, of each its columns, or row by row of a last dimension that is outermost; or all side by side. */
+typedef enum manner { ALONG, ACROSS, SIDE_BY_SIDE } manner;
+
 static bool add_root(search *s, tn_i_var v) {
     if (!tn_i_grow(s->f->ctx, (void **)&s->root, &s->croot, s->nroot + 1, sizeof *s->root)) return false;
     s->root[s->nroot++] = v;
@@ -34,7 +37,8 @@ static bool add_roots(search *s, uint32_t j, bool across) {
     const uint32_t def = f->val[v].def;
     if (def >= f->neqn || f->eqn[def].prim->id != TN_P_concatenate) return add_root(s, v);
     const tn_i_eqn *e = &f->eqn[def];
-    const uint32_t wide = t->rank && t->dim[t->rank - 1] < e->nin ? (uint32_t)t->dim[t->rank - 1] : 1;
+    const int64_t last = t->rank ? t->dim[t->rank - 1] : 1;
+    const uint32_t wide = last > 0 && last < e->nin ? (uint32_t)last : 1;
     if (e->nin % wide) across = false;
     for (uint32_t k = 0; k < e->nin; k++) {
         const uint32_t rows = e->nin / wide, at = across ? k % rows * wide + k / rows : k;
@@ -66,15 +70,60 @@ static void visit(search *s, tn_i_var v) {
     }
 }
 
-/* How many values that are computed wait at most; UINT32_MAX after an error. */
-static uint32_t walk(search *s, bool across) {
+/* Depth first, output by output. */
+static bool by_output(search *s, bool across) {
+    const tn_fn *f = s->f;
+    memset(s->seen, 0, f->neqn);
+    s->nroot = 0;
+    for (uint32_t j = 0; j < f->nout; j++)
+        if (!add_roots(s, j, across) || !add_root(s, f->out[j])) return false;
+    for (size_t k = 0; k < s->nroot; k++) visit(s, s->root[k]);
+    return true;
+}
+
+/* Equations one behind the other that make a stage (measured on a Runge-Kutta method and its tangents: fewer take
+ * values apart that could stay in registers, more let them wait). */
+enum { STAGE = 24 };
+
+/* In which stage each equation is, by how many are in front of it on the longest way from the inputs; the last. */
+static uint32_t find_stages(search *s, uint32_t *stage) {
+    const tn_fn *f = s->f;
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < f->neqn; i++) {
+        const tn_i_eqn *e = &f->eqn[i];
+        stage[i] = 0;
+        for (uint32_t k = 0; k < e->nin; k++) {
+            const uint32_t def = f->val[tn_i_in(f, e)[k]].def;
+            if (def < f->neqn && stage[def] >= stage[i]) stage[i] = stage[def] + 1;
+        }
+        if (stage[i] > most) most = stage[i];
+    }
+    for (uint32_t i = 0; i < f->neqn; i++) stage[i] /= STAGE;
+    return most / STAGE;
+}
+
+/* All outputs side by side: what several of them read at one stage, such as tangents in several directions of what is
+ * computed along with them, is read by all before the next stage. */
+static void by_stage(search *s) {
+    const tn_fn *f = s->f;
+    uint32_t *const stage = s->stack, *const at = s->next;
+    const uint32_t most = find_stages(s, stage);
+    memset(at, 0, ((size_t)f->neqn + 1) * sizeof *at);
+    for (uint32_t i = 0; i < f->neqn; i++) at[stage[i] + 1]++;
+    for (uint32_t d = 0; d < most; d++) at[d + 1] += at[d];
+    for (uint32_t i = 0; i < f->neqn; i++) s->order[at[stage[i]]++] = i;
+    s->norder = f->neqn;
+}
+
+/* How many values that are computed wait at most, in that order; UINT32_MAX after an error. */
+static uint32_t walk(search *s, manner how) {
     const tn_fn *f = s->f;
     uint32_t live = 0, most = 0;
-    s->nroot = s->norder = 0;
-    memset(s->seen, 0, f->neqn);
-    for (uint32_t j = 0; j < f->nout; j++)
-        if (!add_roots(s, j, across) || !add_root(s, f->out[j])) return UINT32_MAX;
-    for (size_t k = 0; k < s->nroot; k++) visit(s, s->root[k]);
+    s->norder = 0;
+    if (how == SIDE_BY_SIDE)
+        by_stage(s);
+    else if (!by_output(s, how == ACROSS))
+        return UINT32_MAX;
     memset(s->last, 0, f->nval * sizeof *s->last);
     for (uint32_t k = 0; k < s->norder; k++) {
         const tn_i_eqn *e = &f->eqn[s->order[k]];
@@ -99,19 +148,22 @@ tn_fn *tn_i_depth_first(const tn_fn *f) {
                 .order = tn_i_alloc_array(c, f->neqn, sizeof *s.order),
                 .seen = tn_i_alloc(c, f->neqn),
                 .stack = tn_i_alloc_array(c, f->neqn, sizeof *s.stack),
-                .next = tn_i_alloc_array(c, f->neqn, sizeof *s.next),
+                .next = tn_i_alloc_array(c, (size_t)f->neqn + 1, sizeof *s.next),
                 .last = tn_i_alloc_array(c, f->nval, sizeof *s.last)};
     tn_fn *g = NULL;
     if (s.order && s.seen && s.stack && s.next && s.last) {
-        const uint32_t along = walk(&s, false), across = along != UINT32_MAX ? walk(&s, true) : UINT32_MAX;
-        if (across != UINT32_MAX && (across <= along || walk(&s, false) != UINT32_MAX))
-            g = tn_i_reordered(f, s.order, s.norder);
+        static const manner by[] = {ACROSS, ALONG, SIDE_BY_SIDE}; /* of equals the first */
+        uint32_t least = UINT32_MAX, most = 0;
+        manner best = ACROSS;
+        for (size_t k = 0; k < sizeof by / sizeof *by && most != UINT32_MAX; k++)
+            if ((most = walk(&s, by[k])) < least) least = most, best = by[k];
+        if (most != UINT32_MAX && walk(&s, best) != UINT32_MAX) g = tn_i_reordered(f, s.order, s.norder);
     }
     tn_i_free(c, s.root, s.croot * sizeof *s.root);
     tn_i_free(c, s.order, f->neqn * sizeof *s.order);
     tn_i_free(c, s.seen, f->neqn);
     tn_i_free(c, s.stack, f->neqn * sizeof *s.stack);
-    tn_i_free(c, s.next, f->neqn * sizeof *s.next);
+    tn_i_free(c, s.next, ((size_t)f->neqn + 1) * sizeof *s.next);
     tn_i_free(c, s.last, f->nval * sizeof *s.last);
     return g;
 }

@@ -76,9 +76,11 @@ static int64_t color_part(const split *p, int64_t t, bool longer, tn_color_order
     int64_t *own[4], colors = -1;
     tn_i_arena_init(&a, p->s->ctx);
     if (part(&a, p, t, longer, own)) {
-        const tn_i_incidence by_outer = {p->outer, p->inner, own[0], own[1], own[2], own[3], NULL};
-        const tn_i_incidence by_inner = {p->inner, p->outer, own[2], own[3], own[0], own[1], NULL};
-        colors = tn_i_color_lines(p->s->ctx, longer ? &by_outer : &by_inner, order, color);
+        const tn_i_incidence by_outer = {p->outer, p->inner, own[0], own[1], own[2], own[3]};
+        const tn_i_incidence by_inner = {p->inner, p->outer, own[2], own[3], own[0], own[1]};
+        tn_i_lines lines = {.ctx = p->s->ctx, .of = longer ? by_outer : by_inner};
+        colors = tn_i_color_lines(&lines, order, color);
+        tn_i_lines_end(&lines);
     }
     tn_i_arena_free(&a);
     return colors;

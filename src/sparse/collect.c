@@ -103,6 +103,7 @@ bool tn_i_spread_collect(tn_i_spreading *w) {
         mark_owners(s, live, to, owners(s, to), owner);
         compact(s, live, owner, to);
         renumber(w, to);
+        tn_i_row_pairs_forget(s);
         w->collect = 2 * (s->ncol + s->nrow) + tn_i_collect_from(s->columns);
         s->full |= s->ncol / 4 > (size_t)s->limit;
     }

@@ -7,8 +7,8 @@
 bool tn_i_incidence_of(const tn_sparsity *s, bool rows_are_vertices, tn_i_incidence *out) {
     tn_i_by_column t;
     if (!tn_i_sparsity_columns(s, &t)) return false;
-    *out = rows_are_vertices ? (tn_i_incidence){s->rows, s->columns, s->ptr, s->ind, t.ptr, t.row, NULL}
-                             : (tn_i_incidence){s->columns, s->rows, t.ptr, t.row, s->ptr, s->ind, NULL};
+    *out = rows_are_vertices ? (tn_i_incidence){s->rows, s->columns, s->ptr, s->ind, t.ptr, t.row}
+                             : (tn_i_incidence){s->columns, s->rows, t.ptr, t.row, s->ptr, s->ind};
     return true;
 }
 
@@ -30,10 +30,15 @@ static bool one_line_has_all(const tn_i_incidence *g, int32_t *color, int64_t *c
     return true;
 }
 
-/* The first colour that no vertex on a line of v has. */
-static int32_t first_fit(const tn_i_incidence *g, int64_t v, const int32_t *color, int64_t *forbidden) {
-    for (int64_t a = g->vptr[v]; a < g->vptr[v + 1]; a++) {
-        if (g->again[g->line[a]]) continue;
+/* The first colour that no neighbour of v has. */
+static int32_t first_fit(const tn_i_lines *l, int64_t v, const int32_t *color, int64_t *forbidden) {
+    const tn_i_incidence *g = &l->of;
+    for (int64_t k = l->near ? l->ptr[v] : 0; l->near && k < l->ptr[v + 1]; k++) {
+        const int32_t taken = color[l->near[k]];
+        if (taken >= 0) forbidden[taken] = v + 1;
+    }
+    for (int64_t a = g->vptr[v]; !l->near && a < g->vptr[v + 1]; a++) {
+        if (l->again[g->line[a]]) continue;
         for (int64_t k = g->lptr[g->line[a]]; k < g->lptr[g->line[a] + 1]; k++) {
             const int32_t taken = color[g->vertex[k]];
             if (taken >= 0) forbidden[taken] = v + 1;
@@ -45,25 +50,32 @@ static int32_t first_fit(const tn_i_incidence *g, int64_t v, const int32_t *colo
 }
 
 /* Of dense blocks one line is enough: all of them would take the cube of its length. */
-static bool find_again(tn_i_arena *a, tn_i_incidence *g) {
-    bool *again = tn_i_arena_alloc(a, (size_t)g->lines + 1);
-    for (int64_t i = 1; again && i < g->lines; i++) {
+static bool find_again(tn_i_lines *l) {
+    const tn_i_incidence *g = &l->of;
+    l->again = tn_i_alloc_array(l->ctx, (size_t)g->lines + 1, sizeof *l->again);
+    for (int64_t i = 1; l->again && i < g->lines; i++) {
         const int64_t n = g->lptr[i + 1] - g->lptr[i], *mine = g->vertex + g->lptr[i];
-        again[i] = n && n == g->lptr[i] - g->lptr[i - 1] && !memcmp(mine, mine - n, (size_t)n * sizeof *mine);
+        l->again[i] = n && n == g->lptr[i] - g->lptr[i - 1] && mine[0] == mine[-n] &&
+                      !memcmp(mine, mine - n, (size_t)n * sizeof *mine);
     }
-    g->again = again;
-    return again != NULL;
+    return l->again != NULL;
 }
 
-int64_t tn_i_color_lines(tn_ctx *c, const tn_i_incidence *given, tn_color_order order, int32_t *color) {
-    tn_i_incidence own = *given, *g = &own;
+void tn_i_lines_end(tn_i_lines *l) {
+    if (l->again) tn_i_free(l->ctx, l->again, ((size_t)l->of.lines + 1) * sizeof *l->again);
+    if (l->ptr) tn_i_free(l->ctx, l->ptr, ((size_t)l->of.vertices + 1) * sizeof *l->ptr);
+    if (l->near) tn_i_free(l->ctx, l->near, l->room * sizeof *l->near);
+}
+
+int64_t tn_i_color_lines(tn_i_lines *l, tn_color_order order, int32_t *color) {
+    const tn_i_incidence *g = &l->of;
     int64_t colors = 0;
     if (one_line_has_all(g, color, &colors)) return colors;
     const size_t n = (size_t)g->vertices + 1;
     tn_i_arena a;
-    tn_i_arena_init(&a, c);
+    tn_i_arena_init(&a, l->ctx);
     int64_t *turn = tn_i_arena_alloc(&a, n * sizeof *turn), *forbidden = tn_i_arena_alloc(&a, n * sizeof *forbidden);
-    if (!turn || !forbidden || !find_again(&a, g) || !tn_i_order_incidence(&a, g, order, turn)) {
+    if (!turn || !forbidden || (!l->again && !find_again(l)) || !tn_i_order_lines(&a, l, order, turn)) {
         tn_i_arena_free(&a);
         return -1;
     }
@@ -71,7 +83,7 @@ int64_t tn_i_color_lines(tn_ctx *c, const tn_i_incidence *given, tn_color_order 
     for (int64_t i = 0; i < g->vertices; i++) {
         const int64_t v = turn[i];
         if (g->vptr[v] == g->vptr[v + 1]) continue;
-        color[v] = first_fit(g, v, color, forbidden);
+        color[v] = first_fit(l, v, color, forbidden);
         if (color[v] >= colors) colors = color[v] + 1;
     }
     tn_i_arena_free(&a);

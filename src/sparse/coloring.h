@@ -50,16 +50,28 @@ typedef struct tn_i_incidence {
     int64_t vertices, lines;
     const int64_t *vptr, *line;   /* the lines of a vertex */
     const int64_t *lptr, *vertex; /* the vertices of a line */
-    const bool *again;            /* per line: it has the vertices of the one before, and adds nothing; NULL: none */
 } tn_i_incidence;
 bool tn_i_incidence_of(const tn_sparsity *s, bool rows_are_vertices, tn_i_incidence *out);
+
+/* What colourings of one incidence share: made when the first of them asks for it. */
+typedef struct tn_i_lines {
+    tn_ctx *ctx;
+    tn_i_incidence of;
+    bool *again;   /* per line: it has the vertices of the one before, and adds nothing */
+    int64_t *ptr;  /* where each vertex' neighbours begin */
+    int32_t *near; /* each once, not ascending; NULL: not asked for yet, or many more than entries */
+    size_t room;
+} tn_i_lines;
+void tn_i_lines_end(tn_i_lines *l);
 /* The most vertices on a line: no colouring has fewer colours. */
 int64_t tn_i_longest_line(const tn_i_incidence *g);
 
 /* A symmetric pattern without its diagonal.  `numbered`: the two directions of an edge have one number. */
 typedef struct tn_i_graph {
     int64_t vertices, edges;
-    const int64_t *ptr, *adjacent, *edge;
+    const int64_t *ptr;
+    const int32_t *adjacent;
+    const int64_t *edge;
 } tn_i_graph;
 bool tn_i_graph_of(tn_i_arena *a, const tn_sparsity *s, bool numbered, tn_i_graph *out);
 
@@ -84,17 +96,19 @@ static inline void tn_i_around_add(tn_i_around *r, int64_t v, int32_t color, int
 /* How orders see either: the distinct neighbours of v, ascending or not; the list is good until the next call. */
 typedef struct tn_i_vertices {
     int64_t n;
-    const int64_t *(*neighbours)(struct tn_i_vertices *g, int64_t v, int64_t *count);
+    const int32_t *(*neighbours)(struct tn_i_vertices *g, int64_t v, int64_t *count);
     const void *of;
-    int64_t *mark, *list, stamp; /* of incidences: n each */
+    /* of incidences that are not listed: n each */
+    int64_t *mark, stamp;
+    int32_t *list;
 } tn_i_vertices;
 /* a permutation of the vertices in out; order: natural, largest first, smallest last, incidence degree */
 bool tn_i_order(tn_i_arena *a, tn_i_vertices *g, tn_color_order order, int64_t *out);
-bool tn_i_order_incidence(tn_i_arena *a, const tn_i_incidence *g, tn_color_order order, int64_t *out);
+bool tn_i_order_lines(tn_i_arena *a, tn_i_lines *l, tn_color_order order, int64_t *out);
 bool tn_i_order_graph(tn_i_arena *a, const tn_i_graph *g, tn_color_order order, int64_t *out);
 
 /* Each makes color[vertices], -1 for a vertex without any entry, and says how many colours there are; -1: an error. */
-int64_t tn_i_color_lines(tn_ctx *c, const tn_i_incidence *g, tn_color_order order, int32_t *color);
+int64_t tn_i_color_lines(tn_i_lines *l, tn_color_order order, int32_t *color);
 int64_t tn_i_color_star(tn_ctx *c, const tn_sparsity *s, tn_color_order order, int32_t *color);
 int64_t tn_i_color_acyclic(tn_ctx *c, const tn_sparsity *s, tn_color_order order, int32_t *color);
 /* For those of graphs: `give` colours one vertex after the other, color[] is -1 where it was not yet. */

@@ -23,8 +23,9 @@ typedef struct evaluation {
 
 /* ---- seeds -------------------------------------------------------------------------------- */
 
-/* More equations than this are one program over all colours, fewer, of seeds that are numbers, one for each. */
-enum { MOST_EQUATIONS = 1500, MOST_APART = 32 };
+/* More equations than this are one program over all colours, fewer, of seeds that are numbers, one for each; with calls
+ * in place there may be more: else each colour is a call, and what is 0 in it is computed. */
+enum { MOST_EQUATIONS = 1500, MOST_OPENED = 3000, MOST_APART = 32 };
 
 /* color[0..n): [colors, t.shape], 1 where an element has the row's colour; of *bytes. */
 static void *seed(evaluation *v, const tn_type *t, int64_t colors, const int32_t *color, size_t *bytes) {
@@ -119,19 +120,21 @@ static void together(evaluation *v, const tn_i_seeded *s, tn_i_var *args, tn_i_v
     tn_i_free(v->ctx, batched, f->nin * sizeof *batched);
 }
 
-static bool few(const tn_i_seeded *s) { return s->colors * s->behind->neqn <= MOST_EQUATIONS; }
+static bool few(const tn_i_seeded *s, bool opened) {
+    return s->colors * s->behind->neqn <= (opened ? MOST_OPENED : MOST_EQUATIONS);
+}
 
 /* The linear program behind its seeds; *each: to be emitted for each colour by itself, if need be with calls in place,
  * as blocks that are mapped are: their seeds are numbers only inside. */
 static bool chosen(evaluation *v, const tn_fn *linear, const tn_type *const *t, const int64_t *first, int64_t colors,
                    const int32_t *color, tn_i_seeded *s, bool *each) {
     tn_fn *once = tn_i_contracted(linear); /* as it is where no product is known: bits do not depend on seeds */
-    tn_fn *flat = once && colors <= MOST_APART ? tn_i_flattened(once, MOST_EQUATIONS / (size_t)colors) : NULL;
+    tn_fn *flat = once && colors <= MOST_APART ? tn_i_flattened(once, MOST_OPENED / (size_t)colors) : NULL;
     bool ok = once && (flat || colors > MOST_APART);
     *each = false;
     if (ok && flat) {
         ok = seeded(v, flat, t, first, colors, color, s);
-        *each = ok && few(s) && tn_i_seeds_repeat(s);
+        *each = ok && few(s, flat != once) && tn_i_seeds_repeat(s);
         if (ok && !*each && flat != once) tn_i_seeded_free(s);
     }
     if (ok && !*each && flat != once) ok = seeded(v, once, t, first, colors, color, s);

@@ -16,12 +16,12 @@ static void number_edges(tn_i_graph *g, int64_t *edge, int64_t *next) {
 
 bool tn_i_graph_of(tn_i_arena *a, const tn_sparsity *s, bool numbered, tn_i_graph *out) {
     const size_t n = (size_t)s->rows + 1, most = (size_t)s->nnz + 1;
-    int64_t *ptr = tn_i_arena_alloc(a, n * sizeof *ptr), *adjacent = tn_i_arena_alloc(a, most * sizeof *adjacent);
-    int64_t count = 0;
+    int64_t *ptr = tn_i_arena_alloc(a, n * sizeof *ptr), count = 0;
+    int32_t *adjacent = tn_i_arena_alloc(a, most * sizeof *adjacent);
     if (!ptr || !adjacent) return false;
     for (int64_t i = 0; i < s->rows; i++) {
         for (int64_t k = s->ptr[i]; k < s->ptr[i + 1]; k++)
-            if (s->ind[k] != i) adjacent[count++] = s->ind[k];
+            if (s->ind[k] != i) adjacent[count++] = (int32_t)s->ind[k];
         ptr[i + 1] = count;
     }
     *out = (tn_i_graph){s->rows, 0, ptr, adjacent, NULL};

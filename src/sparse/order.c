@@ -66,6 +66,7 @@ typedef struct band {
 typedef struct keys {
     bool greatest; /* the greatest key comes first */
     int64_t *key;  /* per vertex */
+    int64_t *place;
     int nband;
     band band[WORD];
     bits set;
@@ -136,8 +137,18 @@ static bool keys_begin(tn_i_arena *a, keys *k, int64_t n, const int64_t *degree)
         }
     }
     if (!bits_room(a, &k->set, places)) return false;
-    for (int64_t v = 0; v < n; v++) put(&k->set, place_of(k, v));
-    return true;
+    k->place = tn_i_arena_alloc(a, (size_t)(n + 1) * sizeof *k->place);
+    for (int64_t v = 0; k->place && v < n; v++) put(&k->set, k->place[v] = place_of(k, v));
+    return k->place != NULL;
+}
+
+/* v's key is the next one to come earlier; within a band its place is so many bits before. */
+static void bring_forward(keys *k, int64_t v) {
+    const band *b = &k->band[band_of(k->key[v])];
+    take(&k->set, k->place[v]);
+    const int64_t key = k->key[v] += k->greatest ? 1 : -1;
+    k->place[v] = key >= b->low && key < b->high ? k->place[v] - b->width : place_of(k, v);
+    put(&k->set, k->place[v]);
 }
 
 /* ---- orders ----------------------------------------------------------------------------------------- */
@@ -166,20 +177,15 @@ static bool one_by_one(tn_i_arena *a, tn_i_vertices *g, bool greatest, int64_t *
     if (!degree) return false;
     k.key = greatest ? tn_i_arena_alloc(a, (size_t)(g->n + 1) * sizeof *k.key) : degree;
     if (!k.key || !keys_begin(a, &k, g->n, degree)) return false;
-    const int64_t change = greatest ? 1 : -1;
     for (int64_t i = 0; i < g->n; i++) {
         const int64_t place = first(&k.set), v = vertex_at(&k, place);
         int64_t count;
         take(&k.set, place);
         k.key[v] = -1;
         out[greatest ? i : g->n - 1 - i] = v;
-        const int64_t *list = g->neighbours(g, v, &count);
+        const int32_t *list = g->neighbours(g, v, &count);
         for (int64_t j = 0; j < count; j++)
-            if (k.key[list[j]] >= 0) {
-                take(&k.set, place_of(&k, list[j]));
-                k.key[list[j]] += change;
-                put(&k.set, place_of(&k, list[j]));
-            }
+            if (k.key[list[j]] >= 0) bring_forward(&k, list[j]);
     }
     return true;
 }
@@ -203,34 +209,71 @@ bool tn_i_order(tn_i_arena *a, tn_i_vertices *g, tn_color_order order, int64_t *
 
 /* ---- neighbours ------------------------------------------------------------------------------------- */
 
-static const int64_t *on_lines(tn_i_vertices *g, int64_t v, int64_t *count) {
-    const tn_i_incidence *s = g->of;
+enum { MOST_NEAR = 8 }; /* neighbours an entry, for them to be listed */
+
+static const int32_t *on_lines(tn_i_vertices *g, int64_t v, int64_t *count) {
+    const tn_i_lines *l = g->of;
+    const tn_i_incidence *s = &l->of;
     const int64_t stamp = ++g->stamp;
     int64_t n = 0;
     g->mark[v] = stamp;
     for (int64_t a = s->vptr[v]; a < s->vptr[v + 1]; a++) {
-        if (s->again[s->line[a]]) continue;
+        if (l->again[s->line[a]]) continue;
         for (int64_t k = s->lptr[s->line[a]]; k < s->lptr[s->line[a] + 1]; k++) {
             const int64_t w = s->vertex[k];
             if (g->mark[w] == stamp) continue;
             g->mark[w] = stamp;
-            g->list[n++] = w;
+            g->list[n++] = (int32_t)w;
         }
     }
     *count = n;
     return g->list;
 }
 
-bool tn_i_order_incidence(tn_i_arena *a, const tn_i_incidence *g, tn_color_order order, int64_t *out) {
-    const size_t n = (size_t)g->vertices + 1;
-    if (order == TN_ORDER_NATURAL) return natural(g->vertices, out);
-    tn_i_vertices all = {.n = g->vertices, .neighbours = on_lines, .of = g};
-    all.mark = tn_i_arena_alloc(a, n * sizeof *all.mark);
-    all.list = tn_i_arena_alloc(a, n * sizeof *all.list);
-    return all.mark && all.list && tn_i_order(a, &all, order, out);
+static const int32_t *listed(tn_i_vertices *g, int64_t v, int64_t *count) {
+    const tn_i_lines *l = g->of;
+    *count = l->ptr[v + 1] - l->ptr[v];
+    return l->near + l->ptr[v];
 }
 
-static const int64_t *by_edges(tn_i_vertices *g, int64_t v, int64_t *count) {
+/* Lists the neighbours of all vertices, unless they are many. */
+static bool list_all(tn_i_vertices *g, tn_i_lines *l) {
+    const size_t entries = (size_t)l->of.vptr[g->n], most = MOST_NEAR * entries;
+    bool ok = tn_i_grow(l->ctx, (void **)(void *)&l->near, &l->room, 2 * entries + 1, sizeof *l->near);
+    size_t n = 0;
+    for (int64_t v = 0; ok && v < g->n && n <= most; v++) {
+        int64_t count;
+        (void)on_lines(g, v, &count);
+        ok = tn_i_grow(l->ctx, (void **)(void *)&l->near, &l->room, n + (size_t)count, sizeof *l->near);
+        if (ok && count) memcpy(l->near + n, g->list, (size_t)count * sizeof *l->near);
+        l->ptr[v + 1] = (int64_t)(n += (size_t)count);
+    }
+    if (n > most || !ok) {
+        if (l->near) tn_i_free(l->ctx, l->near, l->room * sizeof *l->near);
+        l->near = NULL;
+        l->room = 0;
+    }
+    return ok;
+}
+
+bool tn_i_order_lines(tn_i_arena *a, tn_i_lines *l, tn_color_order order, int64_t *out) {
+    const size_t n = (size_t)l->of.vertices + 1;
+    if (order == TN_ORDER_NATURAL) return natural(l->of.vertices, out);
+    tn_i_vertices all = {.n = l->of.vertices, .neighbours = on_lines, .of = l};
+    if (!l->near) {
+        all.mark = tn_i_arena_alloc(a, n * sizeof *all.mark);
+        all.list = tn_i_arena_alloc(a, n * sizeof *all.list);
+        if (!all.mark || !all.list) return false;
+    }
+    if (!l->ptr) {
+        l->ptr = tn_i_alloc_array(l->ctx, n, sizeof *l->ptr);
+        if (!l->ptr || !list_all(&all, l)) return false;
+    }
+    if (l->near) all.neighbours = listed;
+    return tn_i_order(a, &all, order, out);
+}
+
+static const int32_t *by_edges(tn_i_vertices *g, int64_t v, int64_t *count) {
     const tn_i_graph *s = g->of;
     *count = s->ptr[v + 1] - s->ptr[v];
     return s->adjacent + s->ptr[v];

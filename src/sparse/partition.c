@@ -118,15 +118,15 @@ static bool is_valid(request *q, const tn_coloring_options *given) {
 /* ---- one partition ------------------------------------------------------------------------------------ */
 
 /* One order: how many colours, 0 where a lattice has not fewer than `below`, -1 after an error. */
-static int64_t by_order(const request *q, tn_partition p, tn_color_order order, int64_t below, int32_t *color) {
-    tn_i_incidence g;
+static int64_t by_order(const request *q, tn_partition p, tn_i_lines *lines, tn_color_order order, int64_t below,
+                        int32_t *color) {
     if (order == TN_ORDER_LATTICE) {
         const bool grid = q->grid && (p == TN_COLOR_COLUMN || p == TN_COLOR_STAR);
         return grid ? tn_i_color_lattice(q->s, p == TN_COLOR_STAR, q->o.grid, below, color) : 0;
     }
     if (p == TN_COLOR_STAR) return tn_i_color_star(q->ctx, q->s, order, color);
     if (p == TN_COLOR_ACYCLIC) return tn_i_color_acyclic(q->ctx, q->s, order, color);
-    return tn_i_incidence_of(q->s, p == TN_COLOR_ROW, &g) ? tn_i_color_lines(q->ctx, &g, order, color) : -1;
+    return tn_i_color_lines(lines, order, color);
 }
 
 /* What no colouring of the partition is below. */
@@ -145,15 +145,15 @@ static void swap(int32_t **a, int32_t **b) {
 }
 
 /* The order that was asked for, or the best: *colors is 0 where none gives any. */
-static bool best_order(const request *q, tn_partition p, int32_t **color, int32_t **other, tn_color_order *order,
-                       int64_t *colors) {
+static bool first_best(const request *q, tn_partition p, tn_i_lines *lines, int32_t **color, int32_t **other,
+                       tn_color_order *order, int64_t *colors) {
     const bool all = q->o.order == TN_ORDER_BEST;
     int64_t bound;
     *colors = 0;
     if (!bound_of(q, p, &bound)) return false;
     for (size_t i = 0; i < (all ? sizeof BEST / sizeof *BEST : 1); i++) {
         const tn_color_order next = all ? BEST[i] : q->o.order;
-        const int64_t n = by_order(q, p, next, *colors ? *colors : INT64_MAX, *other);
+        const int64_t n = by_order(q, p, lines, next, *colors ? *colors : INT64_MAX, *other);
         if (n < 0) return false;
         if (n && (!*colors || n < *colors)) {
             swap(color, other);
@@ -162,6 +162,16 @@ static bool best_order(const request *q, tn_partition p, int32_t **color, int32_
         if (*colors == bound) break;
     }
     return true;
+}
+
+static bool best_order(const request *q, tn_partition p, int32_t **color, int32_t **other, tn_color_order *order,
+                       int64_t *colors) {
+    tn_i_lines lines = {.ctx = q->ctx};
+    const bool alone = p == TN_COLOR_COLUMN || p == TN_COLOR_ROW;
+    if (alone && !tn_i_incidence_of(q->s, p == TN_COLOR_ROW, &lines.of)) return false;
+    const bool ok = first_best(q, p, &lines, color, other, order, colors);
+    tn_i_lines_end(&lines);
+    return ok;
 }
 
 /* Of columns or rows alone, kept in *out where it costs less or, with `even`, as much. */

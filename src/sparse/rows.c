@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIKELY = 1 << 20 };
+enum { LIKELY = 1 << 20, PAIRS = 1 << TN_I_PAIR_BITS };
 
 bool tn_i_rowset_init(tn_i_rowset *s, tn_ctx *c, int64_t columns, int64_t limit) {
     *s = (tn_i_rowset){.ctx = c, .columns = columns, .limit = limit};
@@ -13,7 +13,7 @@ bool tn_i_rowset_init(tn_i_rowset *s, tn_ctx *c, int64_t columns, int64_t limit)
     return tn_i_grow(c, (void **)(void *)&s->row, &s->crow, 8 * some, sizeof *s->row) &&
            tn_i_grow(c, (void **)(void *)&s->col, &s->ccol, 16 * some, sizeof *s->col) &&
            tn_i_grow(c, (void **)(void *)&s->value, &s->cvalue, 16 * some, sizeof *s->value) &&
-           tn_i_row_push(s, 0, false) == 0;
+           (s->pair = tn_i_alloc_array(c, PAIRS, sizeof *s->pair)) != NULL && tn_i_row_push(s, 0, false) == 0;
 }
 
 void tn_i_rowset_free(tn_i_rowset *s) {
@@ -22,42 +22,48 @@ void tn_i_rowset_free(tn_i_rowset *s) {
     if (s->row) tn_i_free(c, s->row, s->crow * sizeof *s->row);
     if (s->col) tn_i_free(c, s->col, s->ccol * sizeof *s->col);
     if (s->value) tn_i_free(c, s->value, s->cvalue * sizeof *s->value);
+    if (s->pair) tn_i_free(c, s->pair, PAIRS * sizeof *s->pair);
     if (s->seen) tn_i_free(c, s->seen, n * sizeof *s->seen);
     if (s->sum) tn_i_free(c, s->sum, n * sizeof *s->sum);
     if (s->list) tn_i_free(c, s->list, n * sizeof *s->list);
 }
 
-bool tn_i_row_room(tn_i_rowset *s, int64_t n, bool values) {
+static inline bool col_room(tn_i_rowset *s, size_t n) {
     if (s->ncol - s->mark > (size_t)s->limit) {
         s->full = true;
         return false;
     }
+    return s->ncol + n <= s->ccol || tn_i_grow(s->ctx, (void **)(void *)&s->col, &s->ccol, s->ncol + n, sizeof *s->col);
+}
+
+bool tn_i_row_room(tn_i_rowset *s, int64_t n, bool values) {
     const size_t more = (size_t)n;
-    return (s->ncol + more <= s->ccol ||
-            tn_i_grow(s->ctx, (void **)(void *)&s->col, &s->ccol, s->ncol + more, sizeof *s->col)) &&
+    return col_room(s, more) &&
            (!values || s->nvalue + more <= s->cvalue ||
             tn_i_grow(s->ctx, (void **)(void *)&s->value, &s->cvalue, s->nvalue + more, sizeof *s->value));
 }
 
-static int32_t new_row(tn_i_rowset *s, tn_i_set_row r) {
-    if (s->nrow >= INT32_MAX - 1) {
-        s->full = true;
-        return -1;
-    }
-    if (s->nrow == s->crow && !tn_i_grow(s->ctx, (void **)(void *)&s->row, &s->crow, s->nrow + 1, sizeof *s->row))
-        return -1;
+static bool row_room(tn_i_rowset *s) {
+    s->full = s->nrow >= INT32_MAX - 1;
+    return !s->full && tn_i_grow(s->ctx, (void **)(void *)&s->row, &s->crow, s->nrow + 1, sizeof *s->row);
+}
+
+static inline int32_t new_row(tn_i_rowset *s, tn_i_set_row r) {
+    if ((s->nrow == s->crow || s->nrow >= INT32_MAX - 1) && !row_room(s)) return -1;
     s->row[s->nrow] = r;
     return (int32_t)s->nrow++;
 }
 
-int32_t tn_i_row_push(tn_i_rowset *s, int64_t n, bool values) {
-    const int32_t r =
-        new_row(s, (tn_i_set_row){.at = (int64_t)s->ncol, .value = values ? (int64_t)s->nvalue : -1, .n = (int32_t)n});
+static inline int32_t push(tn_i_rowset *s, int64_t n, bool values) {
+    const int64_t at = (int64_t)s->ncol, value = values ? (int64_t)s->nvalue : -1;
+    const int32_t r = new_row(s, (tn_i_set_row){.at = at, .value = value, .n = (int32_t)n});
     if (r < 0) return r;
     s->ncol += (size_t)n;
     if (values) s->nvalue += (size_t)n;
     return r;
 }
+
+int32_t tn_i_row_push(tn_i_rowset *s, int64_t n, bool values) { return push(s, n, values); }
 
 int32_t tn_i_row_valued(tn_i_rowset *s, int32_t r) {
     tn_i_set_row same = s->row[r];
@@ -74,7 +80,7 @@ int32_t tn_i_row_unit(tn_i_rowset *s, int64_t column) {
     return tn_i_row_push(s, 1, true);
 }
 
-int32_t tn_i_row_varying(tn_i_rowset *s, int32_t r) {
+static inline int32_t varying(tn_i_rowset *s, int32_t r) {
     if (s->row[r].value < 0) return r;
     if (s->row[r].varying) return s->row[r].varying;
     tn_i_set_row same = s->row[r];
@@ -84,26 +90,63 @@ int32_t tn_i_row_varying(tn_i_rowset *s, int32_t r) {
     return id;
 }
 
-int32_t tn_i_row_union(tn_i_rowset *s, int32_t a, int32_t b) {
-    const int32_t n = s->row[a].n, m = s->row[b].n;
-    if (a == b || m == 0) return tn_i_row_varying(s, a);
-    if (n == 0) return tn_i_row_varying(s, b);
-    if (n == m && !memcmp(s->col + s->row[a].at, s->col + s->row[b].at, (size_t)n * sizeof *s->col))
-        return tn_i_row_varying(s, a);
-    if (!tn_i_row_room(s, (int64_t)n + m, false)) return -1;
-    const int32_t *x = s->col + s->row[a].at, *y = s->col + s->row[b].at;
-    int32_t *to = s->col + s->ncol, i = 0, j = 0, k = 0;
-    while (i < n && j < m) {
-        const int32_t u = x[i], v = y[j];
-        to[k++] = u < v ? u : v;
-        i += u <= v;
-        j += v <= u;
+int32_t tn_i_row_varying(tn_i_rowset *s, int32_t r) { return varying(s, r); }
+
+bool tn_i_row_varying_all(tn_i_rowset *s, int64_t n, const int32_t *r, int64_t step, int32_t *to) {
+    for (int64_t i = 0; i < n; i++)
+        if ((to[i] = varying(s, r[i * step])) < 0) return false;
+    return true;
+}
+
+void tn_i_row_pairs_forget(tn_i_rowset *s) {
+    memset(s->pair, 0, PAIRS * sizeof *s->pair);
+    s->equation = TN_I_UNION;
+}
+
+uint32_t tn_i_row_equation(tn_i_rowset *s) {
+    if (s->equation < TN_I_UNION || s->equation == UINT32_MAX) tn_i_row_pairs_forget(s);
+    return ++s->equation;
+}
+
+/* Two ascending lists, each number once; how many. */
+static inline int32_t merge(int32_t n, const int32_t *x, int32_t m, const int32_t *y, int32_t *to) {
+    const int32_t *const xend = x + n, *const yend = y + m, *const begin = to;
+    while (x < xend && y < yend) {
+        const int32_t u = *x, v = *y;
+        *to++ = u < v ? u : v;
+        x += u <= v;
+        y += v <= u;
     }
-    while (i < n) to[k++] = x[i++];
-    while (j < m) to[k++] = y[j++];
-    if (k == n) return tn_i_row_varying(s, a);
-    if (k == m) return tn_i_row_varying(s, b);
-    return tn_i_row_push(s, k, false);
+    while (x < xend) *to++ = *x++;
+    while (y < yend) *to++ = *y++;
+    return (int32_t)(to - begin);
+}
+
+static inline int32_t united(tn_i_rowset *s, int32_t a, int32_t b) {
+    const tn_i_set_row *const x = &s->row[a], *const y = &s->row[b];
+    const int32_t n = x->n, m = y->n;
+    if (a == b || m == 0) return varying(s, a);
+    if (n == 0) return varying(s, b);
+    tn_i_row_pair *const p = tn_i_row_pair_of(s, a, b);
+    if (tn_i_row_pair_is(p, a, b, TN_I_UNION)) return p->row;
+    if (!col_room(s, (size_t)n + (size_t)m)) return -1;
+    const int32_t k = merge(n, s->col + x->at, m, s->col + y->at, s->col + s->ncol);
+    const int32_t row = k == n ? varying(s, a) : k == m ? varying(s, b) : push(s, k, false);
+    if (row >= 0) *p = (tn_i_row_pair){.a = a, .b = b, .row = row, .of = TN_I_UNION};
+    return row;
+}
+
+int32_t tn_i_row_union(tn_i_rowset *s, int32_t a, int32_t b) { return united(s, a, b); }
+
+bool tn_i_row_union_all(tn_i_rowset *s, int64_t n, const int32_t *a, int64_t astep, const int32_t *b, int64_t bstep,
+                        int32_t *to) {
+    int32_t x = -1, y = -1, row = -1;
+    for (int64_t i = 0; i < n; i++) {
+        if (a[i * astep] != x || b[i * bstep] != y)
+            if ((row = united(s, x = a[i * astep], y = b[i * bstep])) < 0) return false;
+        to[i] = row;
+    }
+    return true;
 }
 
 /* ---- sums ----------------------------------------------------------------------------------- */

@@ -16,6 +16,13 @@ typedef struct tn_i_set_row {
     int32_t varying; /* the row of the same columns without coefficients; 0: not made yet */
 } tn_i_set_row;
 
+/* What was made of two rows lately. */
+typedef struct tn_i_row_pair {
+    int32_t a, b, row;
+    uint32_t of; /* 0: of none; TN_I_UNION; a higher number: of one equation, with its coefficients */
+} tn_i_row_pair;
+enum { TN_I_UNION = 1, TN_I_PAIR_BITS = 10 };
+
 typedef struct tn_i_rowset {
     tn_ctx *ctx;
     int64_t columns;
@@ -26,6 +33,8 @@ typedef struct tn_i_rowset {
     int32_t *col;
     double *value; /* NaN: varies, or its value is not known */
     size_t nrow, ncol, nvalue, crow, ccol, cvalue;
+    tn_i_row_pair *pair; /* 2^TN_I_PAIR_BITS of them, by tn_i_row_pair_of */
+    uint32_t equation;   /* the last number of one */
     /* for sums: which columns were seen, by a number that grows, and their coefficients */
     uint32_t *seen, stamp;
     double *sum;
@@ -44,6 +53,23 @@ int32_t tn_i_row_unit(tn_i_rowset *s, int64_t column);
 int32_t tn_i_row_varying(tn_i_rowset *s, int32_t r);
 /* The union without coefficients; one of the two where that has all columns. */
 int32_t tn_i_row_union(tn_i_rowset *s, int32_t a, int32_t b);
+/* Either of n rows; steps of 0 take the first one again and again.  false after an error. */
+bool tn_i_row_varying_all(tn_i_rowset *s, int64_t n, const int32_t *r, int64_t step, int32_t *to);
+bool tn_i_row_union_all(tn_i_rowset *s, int64_t n, const int32_t *a, int64_t astep, const int32_t *b, int64_t bstep,
+                        int32_t *to);
+
+/* Where what is made of a and b is kept. */
+static inline tn_i_row_pair *tn_i_row_pair_of(const tn_i_rowset *s, int32_t a, int32_t b) {
+    const uint32_t h = ((uint32_t)a * 2654435761u ^ (uint32_t)b) * 2246822519u;
+    return &s->pair[h >> (32 - TN_I_PAIR_BITS)];
+}
+static inline bool tn_i_row_pair_is(const tn_i_row_pair *p, int32_t a, int32_t b, uint32_t of) {
+    return p->a == a && p->b == b && p->of == of;
+}
+/* A number for the pairs of one equation. */
+uint32_t tn_i_row_equation(tn_i_rowset *s);
+/* Rows have other numbers now. */
+void tn_i_row_pairs_forget(tn_i_rowset *s);
 
 /* Room for a row of up to n columns, and coefficients, behind those there are; then the row of the first n of them. */
 bool tn_i_row_room(tn_i_rowset *s, int64_t n, bool values);

@@ -33,6 +33,14 @@ static double weighted_alternatives(uint32_t n, const tn_fn *const *f, bool whol
     return most;
 }
 
+/* What does not change from step to step leaves a loop, one of no steps as well: bounds count one step at least. */
+static double one_step(const tn_i_eqn *e) {
+    double sum = 0;
+    for (uint32_t k = 0; e->params && k < e->params->n; k++)
+        if (e->params->v[k].kind == TN_K_FN && e->params->v[k].u.fn) sum += weighted(e->params->v[k].u.fn, true);
+    return sum;
+}
+
 static double weighted_equation(const tn_fn *f, const tn_i_eqn *e, bool whole) {
     const tn_fn *const *branch;
     const uint32_t n = tn_i_alternatives(e, &branch);
@@ -48,7 +56,7 @@ static double weighted_equation(const tn_fn *f, const tn_i_eqn *e, bool whole) {
         elements += (double)tn_i_count(t);
         if (tn_i_dtype_size(t->dtype) > size) size = tn_i_dtype_size(t->dtype);
     }
-    return fmax(fmax(c.flops, c.bytes / (double)size), whole ? elements : 0);
+    return fmax(fmax(c.flops, c.bytes / (double)size), whole ? fmax(elements, one_step(e)) : 0);
 }
 
 /* Cotangents are summed: an addition (two elements read, one written) for each further use of a

@@ -316,10 +316,114 @@ static void test_random(void **state) {
     if (changed[0] < 100 || changed[1] < 50) fail_msg("only %d and %d programs over columns", changed[0], changed[1]);
 }
 
+/* ---- beside calls, and merged ------------------------------------------------------------------------- */
+
+static void same_bits(tn_fn *f, size_t n) {
+    double x[N * IN], got[N * IN], native[N * IN], want[N * IN];
+    assert_true(n <= N * IN);
+    for (int i = 0; i < N * IN; i++) x[i] = sin(i + 1.0);
+    call(f, TN_BACKEND_INTERPRETER, x, got);
+    call(f, TN_BACKEND_NATIVE, x, native);
+    call(f, TN_BACKEND_REFERENCE, x, want);
+    close_to(got, want, n, 1e-14);
+    assert_memory_equal(got, native, n * sizeof *got);
+}
+
+/* Rows of several results under each other, the results beside each other: as a Jacobian has its colours. */
+static tn_val merged(const tn_val *in, void *user) {
+    tn_val part[3], y = tn_apply(user, 1, in);
+    for (int k = 0; k < 3; k++, y = tn_sin(y)) part[k] = tn_reshape(y, N * OUT, 1);
+    return tn_ravel(tn_concatenate(tn_vals(part[0], part[1], part[2]), 1));
+}
+
+static void test_merged(void **state) {
+    (void)state;
+    tn_ctx *c = checked();
+    tn_fn *one, *all = derivative(c, 0, &one), *f = tn_trace(c, merged, all, 1, TN_TYPES(tn_f64(N, IN)));
+    if (!f) fail_msg("%s", tn_error(c));
+    tn_fn *h = tn_i_fuse(f);
+    assert_non_null(h);
+    assert_int_equal(count(h, TN_P_concatenate), 0);
+    assert_int_equal(count(h, TN_P_fused), 1);
+    tn_i_fn_unref(h);
+    same_bits(f, (size_t)3 * N * OUT);
+    tn_ctx_free(c);
+}
+
+/* A program that is called twice reads several columns, and a constant as it is. */
+static tn_val calling(const tn_val *in, void *user) {
+    double weight[N * OUT];
+    for (int i = 0; i < N * OUT; i++) weight[i] = 1 / (i + 1.0);
+    const tn_val x = in[0], a = tn_roll(tn_sin(x), 1, 1), b = tn_roll(tn_mul(a, x), 2, 1), d = tn_roll(tn_cos(b), 3, 1);
+    const tn_val first = tn_apply(user, 1, &b), second = tn_apply(user, 1, &d);
+    const tn_val w = tn_constant(tn_val_ctx(x), tn_f64(N * OUT), weight);
+    return tn_add(tn_ravel(second), tn_mul(tn_ravel(first), w));
+}
+
+static void test_calls(void **state) {
+    (void)state;
+    tn_ctx *c = checked();
+    tn_fn *one, *all = derivative(c, 0, &one), *f = tn_trace(c, calling, all, 1, TN_TYPES(tn_f64(N, IN)));
+    if (!f) fail_msg("%s", tn_error(c));
+    tn_fn *g = tn_i_columns(f);
+    assert_non_null(g);
+    assert_ptr_not_equal(f, g);
+    assert_int_equal(count(g, TN_P_call), 2);
+    tn_i_fn_unref(g);
+    same_bits(f, (size_t)N * OUT);
+    tn_ctx_free(c);
+}
+
+/* ---- the order ------------------------------------------------------------------------------------------ */
+
+enum { LONG = 120 };
+
+/* A chain, and tangents in three directions. */
+static tn_val chain(const tn_val *in, void *user) {
+    (void)user;
+    tn_val x = in[0], t[3] = {in[0], tn_square(in[0]), tn_neg(in[0])};
+    for (int i = 0; i < LONG; i++) {
+        const tn_val by = tn_cos(x);
+        x = tn_sin(x);
+        for (int k = 0; k < 3; k++) t[k] = tn_mul(by, t[k]);
+    }
+    return tn_stack(tn_vals(x, t[0], t[1], t[2]), 0);
+}
+
+/* Values that are computed and read later, at most. */
+static uint32_t waiting(const tn_fn *f) {
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < f->neqn; i++) {
+        uint32_t n = 0;
+        for (uint32_t v = f->nin; v < f->eqn[i].out; v++) {
+            bool later = false;
+            for (uint32_t j = i; j < f->neqn && f->val[v].def < i; j++)
+                for (uint32_t k = 0; k < f->eqn[j].nin; k++) later |= tn_i_in(f, &f->eqn[j])[k] == v;
+            n += later;
+        }
+        if (n > most) most = n;
+    }
+    return most;
+}
+
+static void test_stages(void **state) {
+    (void)state;
+    tn_ctx *c = checked();
+    tn_fn *f = tn_trace(c, chain, NULL, 1, TN_TYPES(tn_f64(N)));
+    if (!f) fail_msg("%s", tn_error(c));
+    tn_fn *g = tn_i_depth_first(f);
+    assert_non_null(g);
+    assert_int_equal(g->neqn, f->neqn);
+    assert_in_range(waiting(g), 4, 40); /* output by output all of LONG wait */
+    tn_i_fn_unref(g);
+    tn_ctx_free(c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_form),
                                        cmocka_unit_test(test_others), cmocka_unit_test(test_sums),
                                        cmocka_unit_test(test_basis),  cmocka_unit_test(test_pairs),
-                                       cmocka_unit_test(test_random)};
+                                       cmocka_unit_test(test_random), cmocka_unit_test(test_merged),
+                                       cmocka_unit_test(test_calls),  cmocka_unit_test(test_stages)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
