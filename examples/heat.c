@@ -12,6 +12,8 @@
  *
  * The exit status is 0 when the gradient agrees with finite differences and what was found is much nearer to the
  * truth than what was measured. */
+#include "plates.h"
+
 #include <tansy.h>
 #include <tansy/loops.h>
 
@@ -201,48 +203,6 @@ static double gradient_error(problem *p, const double *u) {
     return fabs((up - down) / (2 * h) - slope) / fabs(slope);
 }
 
-/* ---- the picture -------------------------------------------------------------------------------------- */
-
-enum { COLOURS = 32, SCALE = 5, GAP = 20, TOP = 30 };
-
-static int colour(double x) {
-    const int k = (int)floor(x / 1.1 * COLOURS);
-    return k < 0 ? 0 : k >= COLOURS ? COLOURS - 1 : k;
-}
-
-/* Runs of points of one colour are rectangles of one path. */
-static void panel(FILE *out, int left, const char *title, const double *u) {
-    fprintf(out, "<g transform=\"translate(%d,%d) scale(%d)\">\n", left, TOP, SCALE);
-    for (int c = 0; c < COLOURS; c++) {
-        const double x = (double)c / (COLOURS - 1);
-        fprintf(out, "<path fill=\"rgb(%.0f,%.0f,%.0f)\" d=\"", 255 * fmin(1, 2 * x),
-                255 * fmax(0, fmin(1, 2 * x - 0.7)), 255 * fmax(0, fmin(0.25 + x, 1.2 - 2 * x)));
-        for (int i = 0; i < N; i++)
-            for (int j = 0, end; j < N; j = end) {
-                for (end = j + 1; end < N && colour(u[i * N + end]) == colour(u[i * N + j]);) end++;
-                if (colour(u[i * N + j]) == c) fprintf(out, "M%d %dh%dv1h-%dz", j, i, end - j, end - j);
-            }
-        fprintf(out, "\"/>\n");
-    }
-    fprintf(out, "</g><text x=\"%d\" y=\"20\">%s</text>\n", left, title);
-}
-
-static bool picture(const char *path, const double *before, const double *measured, const double *found) {
-    const int side = N * SCALE;
-    FILE *out = fopen(path, "w");
-    if (!out) return false;
-    fprintf(
-        out,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" font-family=\"sans-serif\" "
-        "font-size=\"14\" shape-rendering=\"crispEdges\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
-        3 * side + 4 * GAP, side + TOP + GAP);
-    panel(out, GAP, "the beginning", before);
-    panel(out, side + 2 * GAP, "measured after 120 steps", measured);
-    panel(out, 2 * side + 3 * GAP, "the beginning, recovered", found);
-    fprintf(out, "</svg>\n");
-    return fclose(out) == 0;
-}
-
 /* ---- all together ------------------------------------------------------------------------------------- */
 
 static bool programs(tn_ctx *c, tn_exec **later, problem *p) {
@@ -280,7 +240,8 @@ int main(int argc, char **argv) {
     printf("gradient against finite differences: %.1e\n", wrong);
     printf("objective %.4f after %d gradients; distance to the truth %.4f measured, %.4f recovered\n", f, p.calls,
            start, end);
-    const bool drawn = !path || picture(path, before, measured, found);
+    static const char *const title[] = {"the beginning", "measured after 120 steps", "the beginning, recovered"};
+    const bool drawn = !path || plates_draw(path, N, title, (const double *const[]){before, measured, found});
     if (!drawn) fprintf(stderr, "%s cannot be written\n", path);
     if (path && drawn) printf("picture: %s\n", path);
     tn_ctx_free(c); /* and everything made in it */
