@@ -106,7 +106,7 @@ labels     = $(if $(call clang_only,1),-mllvm -tail-dup-indirect-size=0 -mllvm -
 flags_of   = $(own_flags) $(if $(filter src/exec/gemm_blis.c src/exec/gemm_context.c,$(1)),$(call blis,--cflags))
 own_flags  = -Iinclude \
   $(if $(filter src/%,$(1)),-Isrc $(call clang_only,-Wmissing-variable-declarations)) \
-  $(if $(filter src/cli/% src/exec/gemm_blis.c src/exec/gemm_context.c src/exec/blis_select.c src/exec/spill.c tests/% bench/% examples/demo/%,$(1)),-D_POSIX_C_SOURCE=200809L) \
+  $(if $(filter src/cli/% src/exec/gemm_blis.c src/exec/gemm_context.c src/exec/blis_select.c src/exec/spill.c src/comm/threads.c src/comm/meet.c tests/% bench/% examples/demo/%,$(1)),-D_POSIX_C_SOURCE=200809L) \
   $(if $(filter src/prims/%,$(1)),-fno-trapping-math) \
   $(if $(filter src/vec/math_avx2.c src/vec/chain_avx2.c,$(1)),$(call x86_only,-mavx2 -mfma)) \
   $(if $(filter src/vec/math_avx512.c src/vec/chain_avx512.c,$(1)),$(call x86_only,-mavx2 -mfma -mavx512f -mavx512dq -mavx512bw -mavx512vl)) \

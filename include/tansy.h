@@ -129,12 +129,17 @@ TN_API const char *tn_status_text(tn_status s);
 /* Element types.  bool is one byte holding 0 or 1. */
 typedef enum tn_dtype { TN_BOOL, TN_I32, TN_I64, TN_F32, TN_F64, TN_NDTYPES } tn_dtype;
 
+typedef struct tn_ctx tn_ctx;
+/* Axes of a context's grid of ranks (<tansy/comm.h>). */
+typedef struct tn_axes tn_axes;
+
 /* An array type: dtype and shape.  dim[rank..] are zero.  Arrays are row-major
  * unless tn_compile is told otherwise; zero-size dimensions are allowed. */
 typedef struct tn_type {
     int32_t dtype; /* a tn_dtype */
     int32_t rank;  /* 0..TN_MAX_RANK; a scalar has rank 0 */
     int64_t dim[TN_MAX_RANK];
+    const tn_axes *varying; /* what it varies over (tn_varying), a context's own; NULL: nothing, as without a grid */
 } tn_type;
 
 /* A type from a dtype and `rank` dimensions.  A bad rank or a negative
@@ -147,17 +152,25 @@ TN_API size_t tn_type_elements(const tn_type *t);
 TN_API size_t tn_type_bytes(const tn_type *t);
 /* The text of a type, as programs have it: f64[3,4], i32[], bool[2].  Writes at most `size` bytes, the zero behind it
  * included, and returns how long it is, at most TN_TYPE_TEXT - 1; a bad type is "?". */
-#define TN_TYPE_TEXT 192
+#define TN_TYPE_TEXT 384
 TN_API size_t tn_type_print(const tn_type *t, char *text, size_t size);
-/* NULL is equal to NULL, and a type of a bad rank to none. */
+/* Dtypes and shapes, not what they vary over.  NULL is equal to NULL, and a type of a bad rank to none. */
 TN_API bool tn_type_equal(const tn_type *a, const tn_type *b);
 
 /* ---- Contexts -------------------------------------------------------------- */
 
-typedef struct tn_ctx tn_ctx;
 typedef struct tn_fn tn_fn;
 typedef struct tn_exec tn_exec;
 typedef struct tn_work tn_work;
+
+/* Ranks of a program that many run together (<tansy/comm.h>), as a grid: names of its axes, at most 8, and how many
+ * ranks there are along each. */
+typedef struct tn_grid {
+    size_t naxes;
+    const char *const *name;
+    const int64_t *extent;
+} tn_grid;
+typedef struct tn_comm_ops tn_comm_ops; /* who moves data between them */
 
 /* Options of a context.  Zero means the default everywhere. */
 typedef struct tn_ctx_options {
@@ -185,6 +198,8 @@ typedef struct tn_ctx_options {
      * context want a max_nesting of their own. */
     size_t max_bytes;
     uint32_t max_equations, max_nesting;
+    /* The grid that programs of this context run on; copied.  Default: none, until a text brings one. */
+    tn_grid grid;
 } tn_ctx_options;
 
 /* A new context, or NULL without memory.  `opt` may be NULL.  A context whose options were refused (size not set)
@@ -670,6 +685,12 @@ typedef enum tn_math {
                         library's functions of one number, at most 3 ulp and several times slower */
 } tn_math;
 
+/* What a rank of several does that fails in a call (bad buffers, an assert, a callback, memory, an observer that
+ * cancels).  TN_COMM_DRAIN: it goes on with what it has to say to the others, NaN (0 for integers), and computes nothing
+ * else; then the call ends with one status on all ranks, and a message that names the rank.  For that every call ends
+ * with a message, as does every step of a `while` in which ranks speak.  TN_COMM_RETURN: it returns at once, and the
+ * others wait for it, for ever or as long as their table does. */
+typedef enum tn_on_failure { TN_COMM_DRAIN, TN_COMM_RETURN } tn_on_failure;
 typedef struct tn_compile_options {
     size_t size; /* sizeof(tn_compile_options) */
     /* For products, and for fused steps of 16384 elements or more (interpreter and native code; where the library was
@@ -717,6 +738,14 @@ typedef struct tn_compile_options {
     int math;           /* a tn_math */
     double cc_seconds;  /* how long the compiler may take, before it is ended and the interpreter runs (0: 600) */
     size_t cache_bytes; /* of programs in cache_dir: above it those that were not used longest are removed (0: 1 GiB) */
+    /* Programs over a grid of ranks (<tansy/comm.h>): who moves the data between them.  The table is borrowed until
+     * tn_exec_free; its axes are those of the context's grid.  NULL: none, which will do where the grid has one rank.
+     * Compiling with a table is a collective call of all ranks: they agree on what they will say to each other, in
+     * which order, and all fail with one status and message where they do not, or where one of them fails. */
+    const tn_comm_ops *comm;
+    int on_failure;       /* a tn_on_failure */
+    int check_replicated; /* compare the bits of inputs that are declared replicated over ranks, by one message a call
+                             (TN_EINVAL): 0: in debug builds; 1: yes; -1: no */
 } tn_compile_options;
 
 /* Plans f: order, liveness, buffers.  NULL on failure.  Warms BLIS's pools
@@ -734,6 +763,9 @@ TN_API void tn_exec_free(tn_exec *e);
  * compiler, or it failed; *why (unless NULL) then says so, else it is "".  The text lives as long as e.  -1: e is NULL.
  */
 TN_API int tn_exec_backend(const tn_exec *e, const char **why);
+/* What e says to other ranks, in order, a line each, with the loops around it; "" where it says nothing.  Lives as long
+ * as e. */
+TN_API const char *tn_exec_communications(const tn_exec *e);
 /* A step of an executable. */
 typedef struct tn_step {
     size_t size;      /* sizeof(tn_step) */
@@ -793,7 +825,8 @@ TN_API extern const char tn_described[];
 
 /* Runs with the executable's own workspace.  in[i], out[j] point to user
  * buffers, naturally aligned; out[j] NULL: that output is not written.
- * Allocates nothing after the first call, except pages for stacks (tn_exec_bytes_per_step): from the
+ * Allocates nothing after the first call (in none, where several ranks compiled together), except pages for stacks
+ * (tn_exec_bytes_per_step): from the
  * context, on this thread (a realloc of your own must then allow it), kept for the next call and freed with the
  * workspace.  TN_EBUSY when another thread is in
  * tn_call of the same executable; TN_EINVAL (buffers, see above); TN_ECALLBACK; TN_ECANCELLED; TN_EASSERT; TN_ENOMEM at
@@ -821,6 +854,11 @@ TN_API tn_status tn_call_in(const tn_exec *e, tn_work *w, const void *const *in,
  * file:line.  TN_EINVAL when w is NULL.  Workspaces have observers of their own,
  * so threads need not share one.  Cost: a few stores; no memory. */
 TN_API tn_status tn_work_observe(tn_work *w, tn_observer observer, void *user);
+/* Who moves the data between ranks in calls with this workspace from now on, in place of tn_compile_options.comm; NULL:
+ * that one again.  Calls at the same time need a table each: TN_EBUSY where one is used by another call in this
+ * context.  The table is borrowed until tn_work_free.  TN_EINVAL when w is NULL or the table is not of the context's
+ * grid; TN_ENOMEM. */
+TN_API tn_status tn_work_comm(tn_work *w, const tn_comm_ops *ops);
 /* The message of the last failed call with this workspace (or of tn_call). */
 TN_API const char *tn_work_error(const tn_work *w);
 TN_API const char *tn_exec_error(const tn_exec *e);

@@ -1,16 +1,18 @@
 # Tests.  Each one is run by tools/check/run.sh, which keeps its log and its counts in $(BUILD)/check;
 # tools/check/sum.sh adds them up.
 
-.PHONY: nesting check results asan clang tsan valgrind laws mutants faults fuzz abi abi-record costs costs-record fuzz-programs tsan-programs
+.PHONY: nesting ranks check results asan clang tsan valgrind laws mutants faults fuzz abi abi-record costs costs-record fuzz-programs tsan-programs
 
 # The goals that need the packages of set `check` (tools/deps/packages.txt).
-CHECK_GOALS = nesting check results asan clang tsan valgrind laws mutants faults fuzz fuzz-programs tsan-programs
+CHECK_GOALS = nesting ranks check results asan clang tsan valgrind laws mutants faults fuzz fuzz-programs tsan-programs
 
 # Samples per law, allocations that fail (tests/fault), and generated programs: in make check, and in the sanitized and clang builds.
 CHECK_N     ?= 100
 CHECK_FAULT ?= 1200000
 CHECK_PROGRAMS ?= 1200
+CHECK_RANKS ?= 400
 SHORT_N     ?= 10
+SHORT_RANKS ?= 60
 SHORT_FAULT ?= 40000
 SEED        ?= 1
 # Rules broken in make check: of one primitive in so many, other ones each time; the log says how to have them again.
@@ -24,8 +26,8 @@ FUZZ_TIME   ?= 300
 
 # What make check runs, longest first.  Sanitized builds leave out what needs an ordinary one; doors are in all, where
 # their packages are.
-KINDS       ?= laws fuzz threads golden mutants nesting emit fault demo unit install headers abi costs cpp examples doors bench valgrind
-SHORT_KINDS  = laws golden nesting emit fault demo unit cpp examples doors
+KINDS       ?= laws fuzz threads golden mutants ranks nesting emit fault demo unit install headers abi costs cpp examples doors bench valgrind
+SHORT_KINDS  = laws golden ranks nesting emit fault demo unit cpp examples doors
 
 # ---- programs --------------------------------------------------------------
 
@@ -34,7 +36,7 @@ FUZZERS  := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
 SCRIPTS  := $(wildcard tests/*/run.sh tests/golden/run)
 # Folders of which all the files make one program, $(BUILD)/NAME.  Mutants run the laws on a broken registry,
 # emit writes their programs as C.
-FOLDERS      := laws fault golden threads mutants nesting emit
+FOLDERS      := laws fault golden threads mutants nesting emit ranks
 SRC_mutants  := $(filter-out %/main.c,$(call find_c,tests/laws))
 SRC_emit     := $(SRC_mutants)
 $(foreach d,$(FOLDERS),$(eval C_$(d) := $(call find_c,tests/$(d))))
@@ -99,7 +101,7 @@ $(SEEDS): $(BUILD)/laws $(wildcard tests/golden/*/*.tn examples/*.tn)
 	$(Q)for f in $(filter %.tn,$^); do sed '/^#/d' $$f >$@/$$(echo $$f | tr / _); done
 tsan-programs: | deps
 	$(sub_make) BUILD=$(TSAN_DIR) CC=gcc SAN=thread CFLAGS='-O1 -g1' DEBUG= $(TSAN_DIR)/threads \
-	    $(TSAN_DIR)/unit/nest_threads
+	    $(TSAN_DIR)/unit/nest_threads $(TSAN_DIR)/unit/comm_threads
 
 $(BUILD)/locale/de_DE.UTF-8: | deps
 	@mkdir -p $(@D)
@@ -110,9 +112,10 @@ $(BUILD)/locale/de_DE.UTF-8: | deps
 # The tests of each kind, by name; a kind that has none yet is reported as skipped.
 TESTS_laws     = $(if $(C_laws),laws)
 TESTS_fuzz     = $(FUZZERS:%=fuzz-%)
-TESTS_threads  = $(if $(C_threads),threads threads-nests)
+TESTS_threads  = $(if $(C_threads),threads threads-nests threads-ranks)
 TESTS_golden   = $(if $(C_golden),golden) $(SCRIPTS:tests/%=script-%)
 TESTS_mutants  = $(if $(C_mutants),mutants)
+TESTS_ranks    = $(if $(C_ranks),ranks ranks-mutants)
 TESTS_nesting  = $(if $(C_nesting),nesting)
 TESTS_emit     = $(if $(C_emit),emit)
 TESTS_fault    = $(if $(C_fault),fault)
@@ -144,6 +147,10 @@ $(R)/golden.res $(R)/emit.res: $(R)/%.res: $(BUILD)/% FORCE
 	$(RUN) $<
 $(R)/fault.res: $(BUILD)/fault FORCE
 	$(RUN) $< --work $(CHECK_FAULT)
+$(R)/ranks.res: $(BUILD)/ranks FORCE
+	$(RUN) $< --n $(CHECK_RANKS) --seed $(SEED)
+$(R)/ranks-mutants.res: $(BUILD)/ranks FORCE
+	$(RUN) $< --mutants 1 --n $(CHECK_RANKS) --seed $(SEED) --orders 1
 $(R)/nesting.res: $(BUILD)/nesting FORCE
 	$(RUN) $< --count
 $(R)/demo.res: $(BUILD)/demo FORCE
@@ -158,6 +165,8 @@ $(R)/threads.res: tsan-programs FORCE
 	$(RUN) env SAN=thread tools/check/sanitized.sh $(TSAN_DIR)/threads
 $(R)/threads-nests.res: tsan-programs FORCE
 	$(RUN) env SAN=thread tools/check/sanitized.sh $(TSAN_DIR)/unit/nest_threads
+$(R)/threads-ranks.res: tsan-programs FORCE
+	$(RUN) env SAN=thread tools/check/sanitized.sh $(TSAN_DIR)/unit/comm_threads
 $(R)/install.res $(R)/headers.res: $(R)/%.res: tests/%.sh all FORCE
 	$(RUN) $<
 $(R)/abi.res: all FORCE
@@ -187,11 +196,11 @@ check: | deps ## build and run every test; KINDS= picks some
 
 # The whole suite once more, in short form, in builds of other kinds.
 asan: | deps ## the suite under AddressSanitizer and UBSan
-	$(sub_make) BUILD=$(BUILD)/asan SAN=address,undefined DEBUG=1 CFLAGS='-O1 -g1' CHECK_N=$(SHORT_N) CHECK_PROGRAMS=$(SHORT_N) CHECK_FAULT=$(SHORT_FAULT) KINDS='$(SHORT_KINDS)' check
+	$(sub_make) BUILD=$(BUILD)/asan SAN=address,undefined DEBUG=1 CFLAGS='-O1 -g1' CHECK_N=$(SHORT_N) CHECK_RANKS=$(SHORT_RANKS) CHECK_PROGRAMS=$(SHORT_N) CHECK_FAULT=$(SHORT_FAULT) KINDS='$(SHORT_KINDS)' check
 clang: | deps ## the suite built by clang, warnings as errors
-	$(sub_make) BUILD=$(BUILD)/clang CC='$(CLANG)' WERROR=1 CFLAGS=-O3 CHECK_N=$(SHORT_N) CHECK_PROGRAMS=$(SHORT_N) CHECK_FAULT=$(SHORT_FAULT) KINDS='$(SHORT_KINDS)' check
+	$(sub_make) BUILD=$(BUILD)/clang CC='$(CLANG)' WERROR=1 CFLAGS=-O3 CHECK_N=$(SHORT_N) CHECK_RANKS=$(SHORT_RANKS) CHECK_PROGRAMS=$(SHORT_N) CHECK_FAULT=$(SHORT_FAULT) KINDS='$(SHORT_KINDS)' check
 tsan: $(if $(C_threads),tsan-programs) ## one exec on several threads, under ThreadSanitizer
-	$(if $(C_threads),@for t in threads unit/nest_threads; do SAN=thread tools/check/sanitized.sh $(TSAN_DIR)/$$t || exit 1; done,$(call skip,tests/threads/*.c))
+	$(if $(C_threads),@for t in threads unit/nest_threads unit/comm_threads; do SAN=thread tools/check/sanitized.sh $(TSAN_DIR)/$$t || exit 1; done,$(call skip,tests/threads/*.c))
 valgrind: $(QUICKSTART) ## the quickstart under valgrind
 	$(if $(QUICKSTART),$(VALGRIND) $<,$(call skip,examples/quickstart.c))
 
@@ -205,6 +214,8 @@ mutants: $(if $(C_mutants),$(BUILD)/mutants) ## break one rule at a time, all of
 	$(if $(C_mutants),$< $(ARGS),$(call skip,tests/mutants/*.c))
 faults: $(if $(C_fault),$(BUILD)/fault) ## fail every allocation in turn (make check: a part of them where there are many)
 	$(if $(C_fault),$< --work 0 $(ARGS),$(call skip,tests/fault/*.c))
+ranks: $(if $(C_ranks),$(BUILD)/ranks) ## random programs of many ranks: N= of them, SEED=
+	$(if $(C_ranks),$< --n $(or $(N),$(CHECK_RANKS)) --seed $(SEED) $(ARGS),$(call skip,tests/ranks/*.c))
 nesting: $(if $(C_nesting),$(BUILD)/nesting) ## every schedule under every nesting of derivatives, as a table
 	$(if $(C_nesting),@$<,$(call skip,tests/nesting/*.c))
 fuzz: $(if $(FUZZERS),fuzz-programs $(SEEDS)) ## every fuzz target for FUZZ_TIME= seconds

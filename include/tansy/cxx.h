@@ -91,7 +91,7 @@ template <class... T> inline tn_i_wrt_cxx<sizeof...(T)> tn_wrt(T... i) {
 
 template <class... T> constexpr size_t tn_i_types_cxx(const T &...) { return sizeof...(T); }
 template <class... T> inline tn_i_array_cxx<tn_type, sizeof...(T)> TN_TYPES(T... t) {
-    return {{t..., tn_type{TN_NDTYPES, 0, {}}}};
+    return {{t..., tn_type{TN_NDTYPES, 0, {}, nullptr}}};
 }
 
 /* ---- the arguments of a call ---------------------------------------------------- */

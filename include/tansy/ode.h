@@ -127,7 +127,15 @@ typedef struct tn_ode_problem {
  * field that uses values of the enclosing trace.  Cost of the gradient: the solve backwards, whose field is a vjp of
  * the field.
  *
- * For steady states there is "Implicit": tn_ode_steady. */
+ * For steady states there is "Implicit": tn_ode_steady.
+ *
+ * ## Many ranks
+ *
+ * States may vary over a grid of ranks (<tansy/comm.h>), each with elements of its own.  All ranks take the same steps:
+ * the root mean square is that of all elements on all of them, by one message for each attempted step and two or three
+ * for the first length; what is replicated counts once.  status, steps, accepted and rejected are replicated.  An event
+ * has to be (TN_ETYPE).  Along axes that t0, t1 or ts vary over each rank solves for itself.  Implicit solvers and
+ * tn_ode_steady: TN_ETYPE.  Backsolve wants a y0 that varies over all that the field's results do. */
 typedef struct tn_ode_options {
     size_t size;                   /* sizeof(tn_ode_options); zeros are defaults */
     const char *solver;            /* NULL: "Tsit5" */

@@ -137,8 +137,21 @@ bool tn_i_scalar_output(const char *who, const tn_fn *f, bool aux) {
         return false;
     }
     const tn_type *t = f->val[f->out[0]].type;
+    if (t->varying) {
+        (void)tn_i_fail(f->ctx, TN_EINVAL, f->loc,
+                        "%s: output 0 varies over %s, so there is no one value to differentiate: psum it, or give "
+                        "cotangents to tn_vjp",
+                        who, t->varying->text);
+        return false;
+    }
     if (t->rank == 0 && tn_i_is_float(t->dtype)) return true;
     (void)tn_i_fail(f->ctx, TN_EINVAL, f->loc, "%s: output 0 is %s; a gradient wants a float scalar", who,
                     tn_i_type_text(text, t));
+    return false;
+}
+
+bool tn_i_one_rank(const char *who, const tn_fn *f) {
+    if (!f->varies && !f->comm) return true;
+    (void)tn_i_fail(f->ctx, TN_EINVAL, f->loc, "%s: the program runs on many ranks, and this is for those of one", who);
     return false;
 }

@@ -23,5 +23,7 @@ tn_fn *tn_i_runnable(tn_fn *f);
 /* The one float scalar output that gradients need; false after TN_EINVAL. `outputs`: 0 means
  * exactly one output, else at least one. */
 bool tn_i_scalar_output(const char *who, const tn_fn *f, bool aux);
+/* Nothing in f varies over the grid, and no ranks speak; false after TN_EINVAL. */
+bool tn_i_one_rank(const char *who, const tn_fn *f);
 
 #endif

@@ -159,6 +159,22 @@ static tn_fn *quiet(const char *who, const tn_fn *f) {
 
 typedef enum way { FORWARD, REVERSE, SYMMETRIC /* forward */ } way;
 
+/* One-hot vectors are the same on all ranks: what they go in at is replicated, or a column would be the sum of one of
+ * each rank. */
+static bool one_hot(const char *who, const tn_fn *f, const tn_i_wrt *w, bool reverse) {
+    const uint32_t n = reverse ? f->nout : w->n;
+    for (uint32_t k = 0; k < n; k++) {
+        const uint32_t i = reverse ? f->out[k] : w->index[k];
+        const tn_type *t = f->val[i].type;
+        if (!t->varying || !tn_i_is_float(t->dtype)) continue;
+        (void)tn_i_fail(f->ctx, TN_EINVAL, f->loc, "%s: %s %u varies over %s: %s of it would be of all ranks at once",
+                        who, reverse ? "output" : "input", (unsigned)(reverse ? k : i), t->varying->text,
+                        reverse ? "a row" : "a column");
+        return false;
+    }
+    return true;
+}
+
 static tn_fn *jacobian_of(const char *who, const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy,
                           size_t block, way to) {
     const bool reverse = to == REVERSE;
@@ -168,6 +184,10 @@ static tn_fn *jacobian_of(const char *who, const tn_fn *f, const tn_wrt_list *wr
         !tn_i_wrt_init(&q.w, who, f, wrt))
         return NULL;
     tn_ctx *c = f->ctx;
+    if (!one_hot(who, f, &q.w, reverse)) {
+        tn_i_wrt_free(&q.w);
+        return NULL;
+    }
     for (uint32_t j = 0; j < f->nout; j++) q.nfloat += tn_i_is_float(f->val[f->out[j]].type->dtype);
     size_t nout = (size_t)q.nfloat * q.w.n;
     q.x = tn_i_alloc_array(c, f->nin, sizeof *q.x);

@@ -1,5 +1,7 @@
 #include "api/probe.h"
 
+#include "api/args.h"
+
 #include "prims/prim.h"
 
 #include <math.h>
@@ -8,6 +10,8 @@
 bool tn_i_probe_init(tn_i_probe *p, const tn_fn *f, const char *spill_dir) {
     tn_ctx *c = f->ctx;
     const tn_compile_options o = {.size = sizeof o, .spill_dir = spill_dir};
+    *p = (tn_i_probe){0};
+    if (!tn_i_one_rank("a trial at points of one's own choice", f)) return false;
     *p = (tn_i_probe){.f = f, .exec = tn_compile(f, &o)};
     if (!p->exec) return false;
     p->in = tn_i_alloc_array(c, f->nin, sizeof *p->in);

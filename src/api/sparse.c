@@ -298,7 +298,7 @@ tn_fn *tn_i_derivative_program(tn_i_derivative *q, tn_sparsity **pattern) {
 static tn_fn *sparse(const char *who, const tn_fn *f, const tn_wrt_list *wrt, const tn_sparse_options *options,
                      bool hessian, tn_sparsity **pattern) {
     if (pattern) *pattern = NULL;
-    if (!tn_i_living(f)) return NULL;
+    if (!tn_i_living(f) || !tn_i_one_rank(who, f)) return NULL;
     tn_i_derivative q = {.who = who, .given = f, .wrt = wrt, .hessian = hessian};
     if (!tn_i_options(f->ctx, "tn_sparse_options", options, &q.o, sizeof q.o)) return NULL;
     return tn_i_derivative_program(&q, pattern);

@@ -278,7 +278,7 @@ static tn_sparsity *detect(detection *d) {
 
 static tn_sparsity *jacobian(const char *who, const tn_fn *f, const tn_wrt_list *wrt, const tn_sparsity_options *opt) {
     detection d = {.who = who, .f = f};
-    if (!tn_i_wrt_init(&d.wrt, who, f, wrt)) return NULL;
+    if (!tn_i_one_rank(who, f) || !tn_i_wrt_init(&d.wrt, who, f, wrt)) return NULL;
     tn_i_memo_init(&d.depends, f->ctx);
     tn_sparsity *s = read_options(&d, opt) ? detect(&d) : NULL;
     release(&d);

@@ -1,4 +1,4 @@
-#include "base/base.h"
+#include "base/axes.h"
 #include "base/thread_stack.h"
 
 /* Bytes by which a later version's options may be larger than ours; more is no size at all. */
@@ -272,8 +272,15 @@ tn_ctx *tn_i_ctx_new(const tn_ctx_options *opt, const tn_prim *const *prims) {
     c->scope = "";
     c->prims = prims;
     tn_i_arena_init(&c->arena, c);
-    c->refused = refused;
-    if (refused) (void)tn_i_options(c, "tn_ctx_options", opt, &o, sizeof o);
+    if (refused)
+        (void)tn_i_options(c, "tn_ctx_options", opt, &o, sizeof o);
+    else
+        (void)tn_i_grid_set(c, NULL, "tn_ctx_options", &o.grid);
+    c->opt.grid = (tn_grid){0};
+    if (c->status != TN_OK) {
+        c->refused = tn_i_string(c, c->message, strlen(c->message));
+        if (!c->refused) c->refused = "tn_ctx_new: out of memory";
+    }
     return c;
 }
 

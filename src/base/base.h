@@ -30,6 +30,14 @@ typedef struct tn_i_intern {
     uint32_t count, capacity;
 } tn_i_intern;
 
+/* The grid of ranks: what base/axes.h is about.  naxes 0: none. */
+typedef struct tn_i_grid {
+    int naxes;
+    const char *name[8]; /* interned */
+    int64_t extent[8];
+    tn_axes **set; /* by bits; those that were asked for */
+} tn_i_grid;
+
 /* Memory of each context for the heads of programs. */
 #define TN_I_HEADS 8192
 struct tn_ctx {
@@ -41,21 +49,24 @@ struct tn_ctx {
     bool contract;
     uint32_t most_nesting; /* how deep programs may be nested */
     bool by_stack;         /* because the stack has no room for more */
-    bool refused;          /* its options were: it makes no program, and says so */
+    const char *refused;   /* why its options were: it makes no program, and says so; NULL: they were not */
     bool whole;            /* for tests: no program runs in bands of rows (exec/bands.h) */
     bool tight;            /* for tests: whatever grows, grows by just what is needed, so that each time may fail */
     const tn_prim *const *prims; /* the registry, indexed by primitive id */
     tn_i_arena arena;            /* interned strings, types, places */
     tn_i_intern strings, types, locs;
-    tn_fn *fns;               /* every living program, doubly linked */
-    void *heads;              /* of programs, living or not (ir/fn.c): TN_I_HEADS bytes behind this struct */
-    bool used;                /* they were set up */
-    tn_fn *dead, *newest;     /* those of none, that which was freed first in front */
-    tn_exec *execs;           /* every living executable, doubly linked */
-    tn_residuals *reports;    /* every living report, doubly linked */
-    struct tn_sparsity *patterns;   /* every living pattern, doubly linked */
+    tn_i_grid grid;
+    tn_fn *fns;                    /* every living program, doubly linked */
+    void *heads;                   /* of programs, living or not (ir/fn.c): TN_I_HEADS bytes behind this struct */
+    bool used;                     /* they were set up */
+    tn_fn *dead, *newest;          /* those of none, that which was freed first in front */
+    tn_exec *execs;                /* every living executable, doubly linked */
+    struct tn_i_table *tables;     /* that they speak to other ranks with (exec/talk.h) */
+    tn_residuals *reports;         /* every living report, doubly linked */
+    struct tn_sparsity *patterns;  /* every living pattern, doubly linked */
     struct tn_coloring *colorings; /* every living colouring, doubly linked */
-    struct tn_i_trace *trace; /* innermost active trace */
+    struct tn_threads *threads;    /* every living group of ranks in threads, doubly linked */
+    struct tn_i_trace *trace;      /* innermost active trace */
     uint32_t trace_serial;
     const char *scope; /* current tn_scope */
     struct tn_i_external *externals;
@@ -133,7 +144,7 @@ bool tn_i_type_valid(const tn_type *t);
 bool tn_i_given_types(tn_ctx *c, const tn_i_loc *loc, const char *who, const char *what, size_t n, const tn_type *t);
 int64_t tn_i_count(const tn_type *t); /* elements of a valid type; those of one step where it has `?` */
 /* Writes "f64[3,4]" into buf (cut to n), returns buf. */
-#define TN_I_TYPE_TEXT 256
+#define TN_I_TYPE_TEXT 384
 const char *tn_i_type_text(char buf[TN_I_TYPE_TEXT], const tn_type *t);
 
 #endif

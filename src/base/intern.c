@@ -78,6 +78,7 @@ const tn_type *tn_i_type(tn_ctx *c, const tn_type *t) {
     k.dtype = t->dtype;
     k.rank = t->rank;
     for (int i = 0; i < t->rank; i++) k.dim[i] = t->dim[i];
+    k.varying = t->varying;
     return intern(c, &c->types, &k, sizeof k);
 }
 

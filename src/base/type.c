@@ -1,4 +1,4 @@
-#include "base/base.h"
+#include "base/axes.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -68,6 +68,8 @@ bool tn_i_given_types(tn_ctx *c, const tn_i_loc *loc, const char *who, const cha
         if (t[i].dtype == TN_NDTYPES && t[i].rank == 0) /* as TN_TYPES ends */
             return tn_i_fail(c, TN_EINVAL, loc, "%s: there are %zu %ss, and TN_TYPES has %zu types", who, n, what, i) ==
                    TN_OK;
+        if (t[i].varying && t[i].rank >= 0 && t[i].varying->ctx != c)
+            return tn_i_fail(c, TN_EINVAL, loc, "%s: %s %zu varies over axes of another context", who, what, i) == TN_OK;
         if (!tn_i_type_valid(&t[i]) || tn_i_has_steps(&t[i]))
             return tn_i_fail(c, TN_ETYPE, loc,
                              "%s: %s %zu has no valid type (dtype, rank 0..%d, dimensions >= 0, countable size)", who,
@@ -84,6 +86,7 @@ const char *tn_i_type_text(char buf[TN_I_TYPE_TEXT], const tn_type *t) {
         at += t->dim[i] == TN_I_STEPS
                   ? (size_t)snprintf(buf + at, TN_I_TYPE_TEXT - at, "%s?", i ? "," : "")
                   : (size_t)snprintf(buf + at, TN_I_TYPE_TEXT - at, "%s%lld", i ? "," : "", (long long)t->dim[i]);
-    (void)snprintf(buf + at, TN_I_TYPE_TEXT - at, "]");
+    at += (size_t)snprintf(buf + at, TN_I_TYPE_TEXT - at, "]");
+    if (t->varying) (void)snprintf(buf + at, TN_I_TYPE_TEXT - at, "{V:%s}", t->varying->text);
     return buf;
 }

@@ -5,6 +5,7 @@
 #include "checkpoint/trials.h"
 #include "checkpoint/policies.h"
 #include "checkpoint/search.h"
+#include "prims/prim.h"
 
 #include <math.h>
 #include <string.h>
@@ -68,9 +69,20 @@ static bool recalls(tn_i_search *s, const tn_i_boundary *q, const uint8_t *save)
     return s->same != NULL;
 }
 
+/* Whatever is tried: a budget is weighed by each rank for itself. */
+static void keep_spoken(const tn_i_boundary *q, uint8_t *save) {
+    for (uint32_t i = 0; i < q->f->neqn && q->f->comm; i++) {
+        const tn_i_eqn *e = &q->f->eqn[i];
+        for (uint32_t j = 0; j < e->nout && tn_i_speaks(e); j++)
+            if (q->known[e->out + j] && !save[e->out + j]) save[e->out + j] = TN_SAVE;
+    }
+}
+
 static bool note(const tn_i_plan_by *how, const tn_i_boundary *q, uint8_t *save) {
     tn_i_search *s = how->user;
-    return s->inner.plan(&s->inner, q, save) && append(s->t->ctx, &s->saves, save, q->f->nval) && !recalls(s, q, save);
+    if (!s->inner.plan(&s->inner, q, save)) return false;
+    keep_spoken(q, save);
+    return append(s->t->ctx, &s->saves, save, q->f->nval) && !recalls(s, q, save);
 }
 
 static bool keep_tried(tn_i_search *s) {

@@ -14,6 +14,8 @@ const tn_i_cost_model tn_i_shipped_costs = {
     .read = {0.042 / 4, 0.050 / 4, 0.061 / 4, 0.179 / 4},
     .write = {0.039 / 4, 0.073 / 4, 0.082 / 4, 0.365 / 4},
     .capacity = {32 << 10, 1 << 20, 32 << 20},
+    .message = 5000, /* Open MPI in shared memory, of 32 KiB and more */
+    .message_byte = 0.12,
     .element =
         {[TN_P_cbrt] = 0.34,  [TN_P_exp] = 0.22,   [TN_P_exp2] = 0.22,  [TN_P_expm1] = 0.25, [TN_P_log] = 0.25,
          [TN_P_log1p] = 0.48, [TN_P_sin] = 0.29,   [TN_P_cos] = 0.27,   [TN_P_tan] = 0.44,   [TN_P_asin] = 0.38,

@@ -16,6 +16,7 @@ typedef struct tn_i_cost_model {
     double product;                               /* a multiply-add of a product, on 4 bytes */
     double read[TN_I_LEVELS], write[TN_I_LEVELS]; /* a byte */
     double capacity[TN_I_LEVELS - 1];             /* bytes */
+    double message, message_byte;     /* a message between ranks, and each byte of it */
     double element[TN_NPRIMS]; /* an element of 4 bytes of an elementwise primitive; 0: by its weight, in flops */
 } tn_i_cost_model;
 

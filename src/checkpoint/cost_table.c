@@ -15,6 +15,8 @@ static double *entry(tn_i_cost_model *m, const char *name) {
     if (!dot) {
         if (strcmp(name, "equation") == 0) return &m->equation;
         if (strcmp(name, "flop") == 0) return &m->flop;
+        if (strcmp(name, "message") == 0) return &m->message;
+        if (strcmp(name, "message_byte") == 0) return &m->message_byte;
         return strcmp(name, "product") == 0 ? &m->product : NULL;
     }
     const size_t n = (size_t)(dot - name);

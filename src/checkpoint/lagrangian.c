@@ -98,7 +98,7 @@ static bool find_ops(graph *g) {
         bool done = false;
         for (uint32_t v = e->out; v < e->out + e->nout; v++) done |= g->done[v] != 0;
         if (done && !tn_i_recompute_ns(&tn_i_shipped_costs, f, e, &op->cost)) return false;
-        if (has_effect(e)) op->cost = INFINITY;
+        if (has_effect(e) || tn_i_speaks(e)) op->cost = INFINITY;
     }
     return true;
 }

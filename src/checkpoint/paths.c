@@ -50,11 +50,12 @@ static void follow(tn_i_path *p, const tn_i_boundary *q, const uint8_t *at_hand,
     for (uint32_t i = f->neqn; i-- > 0 && !p->deep;) {
         const tn_i_eqn *e = &f->eqn[i];
         if (!tn_i_makes_known(q, i)) continue;
-        const bool effect = e->prim->effect && e->prim->effect(tn_i_p(e)), at_once = surely_free(q, e, at_hand);
+        const bool once = (e->prim->effect && e->prim->effect(tn_i_p(e))) || tn_i_speaks(e),
+                   at_once = surely_free(q, e, at_hand);
         bool again = false;
         for (uint32_t v = e->out; v < e->out + e->nout; v++) {
             if (!wanted[v]) continue;
-            save[v] = effect || (!at_once && decide(p));
+            save[v] = once || (!at_once && decide(p));
             again |= !save[v];
         }
         for (uint32_t k = 0; k < e->nin && again; k++) wanted[tn_i_in(f, e)[k]] = 1;

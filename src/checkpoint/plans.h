@@ -25,7 +25,7 @@ typedef struct tn_i_prices {
     double *again, *keep;
 } tn_i_prices;
 
-/* Fills `again`: INFINITY for effects; nothing for what the primal program does for the linear one alone,
+/* Fills `again`: INFINITY for effects and what ranks speak in; nothing for what the primal program does for the linear one alone,
  * and so leaves undone when the linear one does it (but for views of a part).  false after TN_ENOMEM. */
 bool tn_i_prices_new(tn_i_prices *p, const tn_i_boundary *q, const tn_i_cost_model *m);
 void tn_i_prices_free(tn_i_prices *p);

@@ -37,7 +37,7 @@ bool tn_i_prices_new(tn_i_prices *p, const tn_i_boundary *q, const tn_i_cost_mod
     for (uint32_t i = 0; ok && i < f->neqn; i++) {
         const tn_i_eqn *e = &f->eqn[i];
         if (!tn_i_makes_known(q, i)) continue;
-        if (has_effect(e))
+        if (has_effect(e) || tn_i_speaks(e))
             p->again[i] = INFINITY;
         else if (primal[e->out] || tn_i_narrows(f, e))
             ok = tn_i_recompute_ns(m, f, e, &p->again[i]);

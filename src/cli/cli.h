@@ -17,6 +17,9 @@ typedef struct tn_i_cli {
     bool json, pareto, lint, strict_zero, cblas;
     int backend;    /* run: a tn_backend */
     int64_t digits; /* run: significant ones of floats; 0: as many as tell the number from all others */
+    int64_t ranks;  /* run; 0: not given */
+    int64_t wait;   /* run: seconds that a rank waits for another */
+    bool mpi;       /* run: ranks are processes that mpirun has started */
     bool has_size, has_bytes;
     int64_t size, bytes;
     int64_t capacity; /* emit-c; 0: not given */
@@ -42,6 +45,8 @@ void *tn_i_cli_operand(const char *text, const tn_type *t, int number);
 /* Messages; each returns the exit status it names. */
 int tn_i_cli_bad(const tn_i_cli *o, const tn_ctx *c);
 int tn_i_cli_say(const tn_i_cli *o, const char *message);
+/* The file's name in messages. */
+const char *tn_i_cli_shown(const tn_i_cli *o);
 int tn_i_cli_usage(const char *fmt, ...)
 #ifdef __GNUC__
     __attribute__((format(printf, 1, 2)))
@@ -49,7 +54,8 @@ int tn_i_cli_usage(const char *fmt, ...)
     ;
 
 /* Commands that don't print a program. */
-int tn_i_cli_run(const tn_i_cli *o, tn_fn *f);
+/* run: f is of this text. */
+int tn_i_cli_run(const tn_i_cli *o, tn_fn *f, const char *text, size_t n);
 /* emit-c: the program as C files. */
 int tn_i_cli_emit(const tn_i_cli *o, const tn_fn *f);
 int tn_i_cli_cost(const tn_i_cli *o, tn_fn *f);

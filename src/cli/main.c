@@ -19,6 +19,7 @@ static const char usage[] =
     "  vmap         the program on batches                                 --size N --in-axes 0,none --out-axes 0\n"
     "  run          runs it: a JSON number or array, or @FILE.npy, each    --out DIR --spill-dir DIR --strict-zero\n"
     "                                                                      --digits N --backend NAME\n"
+    "                                                                      --ranks N --wait SECONDS --mpi\n"
     "  emit-c       a C99 function and its header            -o FILE.c --name F --cblas --strict-zero\n"
     "                                                                      --capacity STEPS\n"
     "  cost         equations, flops, products, bytes                      --json\n"
@@ -47,13 +48,13 @@ int tn_i_cli_usage(const char *fmt, ...) {
     return TN_CLI_USAGE;
 }
 
-static const char *shown_file(const tn_i_cli *o) { return strcmp(o->file, "-") == 0 ? "<stdin>" : o->file; }
+const char *tn_i_cli_shown(const tn_i_cli *o) { return strcmp(o->file, "-") == 0 ? "<stdin>" : o->file; }
 
 /* Messages that have no place of their own are about the file. */
 int tn_i_cli_bad(const tn_i_cli *o, const tn_ctx *c) { return tn_i_cli_say(o, tn_error(c)); }
 
 int tn_i_cli_say(const tn_i_cli *o, const char *message) {
-    const char *file = shown_file(o);
+    const char *file = tn_i_cli_shown(o);
     const size_t n = strlen(file);
     if (strncmp(message, file, n) == 0 && message[n] == ':')
         (void)fprintf(stderr, "%s\n", message);
@@ -113,14 +114,14 @@ static void print_warning(void *user, const tn_lint_warning *w) {
     (void)fprintf(stderr, "%s\n", w->message);
 }
 
-static int on_program(const tn_i_cli *o, tn_ctx *c, tn_fn *f) {
+static int on_program(const tn_i_cli *o, tn_ctx *c, tn_fn *f, const char *text, size_t n) {
     if (strcmp(o->command, "check") == 0) {
         if (tn_check(f) != TN_OK) return tn_i_cli_bad(o, c);
         if (o->lint && tn_lint(f, print_warning, NULL) != TN_OK) return tn_i_cli_bad(o, c);
-        (void)printf("%s: ok\n", shown_file(o));
+        (void)printf("%s: ok\n", tn_i_cli_shown(o));
         return TN_CLI_OK;
     }
-    if (strcmp(o->command, "run") == 0) return tn_i_cli_run(o, f);
+    if (strcmp(o->command, "run") == 0) return tn_i_cli_run(o, f, text, n);
     if (strcmp(o->command, "emit-c") == 0) return tn_i_cli_emit(o, f);
     if (strcmp(o->command, "cost") == 0) return tn_i_cli_cost(o, f);
     if (strcmp(o->command, "residuals") == 0) return tn_i_cli_residuals(o, f);
@@ -137,12 +138,14 @@ static int on_file(const tn_i_cli *o) {
     if (!o->file) return tn_i_cli_usage("%s needs a file", o->command);
     if (o->narguments && strcmp(o->command, "run") != 0)
         return tn_i_cli_usage("%s takes no argument '%s'", o->command, o->argument[0]);
+    if (o->mpi && strcmp(o->file, "-") == 0)
+        return tn_i_cli_usage("--mpi needs a file: rank 0 alone has the standard input");
     char *text = tn_i_cli_read(o->file, &n);
     if (!text) return TN_CLI_BAD;
     const tn_ctx_options options = {.size = sizeof options, .check = 1};
     tn_ctx *c = tn_ctx_new(&options);
-    tn_fn *f = tn_fn_parse(c, text, n, shown_file(o));
-    const int status = f ? on_program(o, c, f) : tn_i_cli_bad(o, c);
+    tn_fn *f = tn_fn_parse(c, text, n, tn_i_cli_shown(o));
+    const int status = f ? on_program(o, c, f, text, n) : tn_i_cli_bad(o, c);
     tn_ctx_free(c);
     free(text);
     return status;

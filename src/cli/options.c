@@ -55,6 +55,10 @@ static bool set_run(tn_i_cli *o, const char *name, const char *value) {
     if (strcmp(name, "digits") == 0 &&
         (!tn_i_parse_i64(value, strlen(value), &o->digits) || o->digits < 1 || o->digits > 17))
         return tn_i_cli_usage("--digits takes a number from 1 to 17, not '%s'", value) == TN_CLI_OK;
+    if (strcmp(name, "ranks") == 0 && (!tn_i_parse_i64(value, strlen(value), &o->ranks) || o->ranks < 1))
+        return tn_i_cli_usage("--ranks takes a number of ranks, not '%s'", value) == TN_CLI_OK;
+    if (strcmp(name, "wait") == 0 && (!tn_i_parse_i64(value, strlen(value), &o->wait) || o->wait < 1))
+        return tn_i_cli_usage("--wait takes a number of seconds, not '%s'", value) == TN_CLI_OK;
     if (strcmp(name, "backend") != 0) return true;
     for (o->backend = 0; o->backend < n; o->backend++)
         if (strcmp(value, backend[o->backend]) == 0) return true;
@@ -106,6 +110,9 @@ static const option options[] = {
     {"out-axes", {"vmap", NULL}, false},
     {"out", {"run", NULL}, false},
     {"digits", {"run", NULL}, false},
+    {"ranks", {"run", NULL}, false},
+    {"mpi", {"run", NULL}, true},
+    {"wait", {"run", NULL}, false},
     {"backend", {"run", "plan", NULL}, false},
     {"bytes", {"budget", "schedule", NULL}, false},
     {"steps", {"schedule", NULL}, false},
@@ -166,6 +173,7 @@ static bool read_option(int argc, char **argv, int *i, tn_i_cli *o) {
         o->lint |= strcmp(x->name, "lint") == 0;
         o->strict_zero |= strcmp(x->name, "strict-zero") == 0;
         o->cblas |= strcmp(x->name, "cblas") == 0;
+        o->mpi |= strcmp(x->name, "mpi") == 0;
         return name[n] == 0 || tn_i_cli_usage("--%s takes no value", x->name) == TN_CLI_OK;
     }
     if (name[n] == '=') return set_option(o, x->name, name + n + 1);
@@ -177,6 +185,7 @@ bool tn_i_cli_options(int argc, char **argv, tn_i_cli *o) {
     bool plain = false;
     o->command = argv[1];
     o->steps = o->checkpoints = o->disk = -1;
+    o->wait = 60;
     o->argument = malloc((size_t)argc * sizeof *o->argument);
     o->known = malloc((size_t)argc * sizeof *o->known);
     if (!o->argument || !o->known) return tn_i_cli_usage("out of memory") == TN_CLI_OK;

@@ -1,4 +1,4 @@
-/* plan: what runs each step of a program, and its share of the modelled time. */
+/* plan: what runs each step of a program, its share of the modelled time, and what ranks say to each other. */
 #include "cli/cli.h"
 
 typedef struct table {
@@ -30,6 +30,8 @@ int tn_i_cli_plan(const tn_i_cli *o, tn_fn *f) {
     (void)printf("share     modelled ns  runs in      step\n");
     const tn_status status = tn_exec_steps(e, put_step, &t);
     if (t.interpreted > 0) (void)printf("%.1f %% of the modelled time is not native\n", 100 * t.interpreted);
+    const char *said = tn_exec_communications(e);
+    if (*said) (void)printf("what ranks say to each other, in order:\n%s", said);
     tn_exec_free(e);
     return status == TN_OK ? TN_CLI_OK : tn_i_cli_bad(o, tn_fn_ctx(f));
 }

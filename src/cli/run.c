@@ -1,5 +1,7 @@
 /* run: one execution, operands from the command line, results as JSON or .npy. */
-#include "cli/cli.h"
+#include "cli/run.h"
+
+#include "base/axes.h"
 #include "cli/json.h"
 #include "cli/npy.h"
 
@@ -8,17 +10,51 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* ---- operands and results ------------------------------------------------------------ */
+
 static void free_buffers(void **p, size_t n) {
     for (size_t i = 0; p && i < n; i++) free(p[i]);
     free(p);
 }
 
-static void **operands(const tn_i_cli *o, const tn_fn *f) {
-    const size_t n = tn_fn_inputs(f);
+char *tn_i_cli_for_rank(const char *text, int64_t number) {
+    static const char mark[] = "{rank}";
+    char digits[24];
+    const size_t n = sizeof mark - 1, width = (size_t)snprintf(digits, sizeof digits, "%lld", (long long)number);
+    size_t marks = 0;
+    for (const char *s = strstr(text, mark); s; s = strstr(s + n, mark)) marks++;
+    char *to = malloc(strlen(text) + marks * width + 1), *at = to;
+    while (to && *text) {
+        const bool here = strncmp(text, mark, n) == 0;
+        if (here)
+            memcpy(at, digits, width);
+        else
+            *at = *text;
+        at += here ? width : 1;
+        text += here ? n : 1;
+    }
+    if (to) *at = 0;
+    return to;
+}
+
+/* Without a grid, {rank} is any other text. */
+static void *operand(const tn_i_cli_rank *r, size_t i) {
+    const tn_type t = tn_fn_input_type(r->f, i);
+    const char *text = r->o->argument[i];
+    if (r->number < 0) return tn_i_cli_operand(text, &t, (int)i);
+    char *own = tn_i_cli_for_rank(text, r->number);
+    void *data = own ? tn_i_cli_operand(own, &t, (int)i) : NULL;
+    if (!own) (void)fprintf(stderr, "run: out of memory\n");
+    free(own);
+    return data;
+}
+
+static void **operands(const tn_i_cli_rank *r) {
+    const size_t n = tn_fn_inputs(r->f);
     void **in = calloc(n + 1, sizeof *in);
+    if (!in) (void)fprintf(stderr, "run: out of memory\n");
     for (size_t i = 0; in && i < n; i++) {
-        const tn_type t = tn_fn_input_type(f, i);
-        if ((in[i] = tn_i_cli_operand(o->argument[i], &t, (int)i))) continue;
+        if ((in[i] = operand(r, i))) continue;
         free_buffers(in, n);
         return NULL;
     }
@@ -33,72 +69,159 @@ static void **results(const tn_fn *f) {
         const size_t bytes = tn_type_bytes(&t);
         if ((out[j] = malloc(bytes ? bytes : 1))) continue;
         free_buffers(out, n);
-        return NULL;
+        out = NULL;
     }
     if (!out) (void)fprintf(stderr, "run: out of memory\n");
     return out;
 }
 
-static bool write_npy(const char *dir, size_t number, const tn_type *t, const void *data) {
-    char path[4096];
-    if (snprintf(path, sizeof path, "%s/%zu.npy", dir, number) >= (int)sizeof path) {
-        (void)fprintf(stderr, "%s: the path is too long\n", dir);
-        return false;
-    }
+bool tn_i_cli_prepare(tn_i_cli_rank *r) { return (r->in = operands(r)) && (r->out = results(r->f)); }
+
+void tn_i_cli_release(tn_i_cli_rank *r) {
+    tn_exec_free(r->e);
+    if (r->in) free_buffers(r->in, tn_fn_inputs(r->f));
+    if (r->out) free_buffers(r->out, tn_fn_outputs(r->f));
+    r->e = NULL;
+    r->in = r->out = NULL;
+}
+
+/* ---- the results' way out -------------------------------------------------------------- */
+
+static bool make_directory(const char *dir) {
+    if (mkdir(dir, 0777) == 0 || errno == EEXIST) return true;
+    (void)fprintf(stderr, "%s: %s\n", dir, strerror(errno));
+    return false;
+}
+
+static bool write_npy(const tn_i_cli_rank *r, size_t j, const char *path) {
+    const tn_type t = tn_fn_output_type(r->f, j);
     FILE *f = fopen(path, "wb");
-    bool ok = f && tn_i_npy_write(f, t, data);
+    bool ok = f && tn_i_npy_write(f, &t, r->out[j]);
     if (f && fclose(f) != 0) ok = false;
     if (!ok) (void)fprintf(stderr, "%s: %s\n", path, strerror(errno));
     return ok;
 }
 
-static bool write_all(const tn_i_cli *o, const tn_fn *f, void *const *out) {
-    if (o->out_dir && mkdir(o->out_dir, 0777) != 0 && errno != EEXIST) {
-        (void)fprintf(stderr, "%s: %s\n", o->out_dir, strerror(errno));
-        return false;
-    }
-    for (size_t j = 0; j < tn_fn_outputs(f); j++) {
-        const tn_type t = tn_fn_output_type(f, j);
-        if (!(o->out_dir ? write_npy(o->out_dir, j, &t, out[j])
-                         : tn_i_json_put(stdout, &t, out[j], (int)o->digits) && fputc('\n', stdout) != EOF))
-            return false;
+static bool write_output(const tn_i_cli_rank *r, size_t j, const char *dir, bool own) {
+    const tn_type t = tn_fn_output_type(r->f, j);
+    const bool numbered = !own && tn_i_over(&t) && r->named;
+    char path[4096];
+    if (!own && !numbered && r->number > 0) return true;
+    const int n = numbered ? snprintf(path, sizeof path, "%s/%zu.%lld.npy", dir, j, (long long)r->number)
+                           : snprintf(path, sizeof path, "%s/%zu.npy", dir, j);
+    if (n < (int)sizeof path) return write_npy(r, j, path);
+    (void)fprintf(stderr, "%s: the path is too long\n", dir);
+    return false;
+}
+
+bool tn_i_cli_write_rank(const tn_i_cli_rank *r) {
+    const bool own = r->named && strstr(r->o->out_dir, "{rank}");
+    char *dir = own ? tn_i_cli_for_rank(r->o->out_dir, r->number) : strdup(r->o->out_dir);
+    if (!dir) (void)fprintf(stderr, "run: out of memory\n");
+    bool ok = dir && make_directory(dir);
+    for (size_t j = 0; j < tn_fn_outputs(r->f) && ok; j++) ok = write_output(r, j, dir, own);
+    free(dir);
+    return ok;
+}
+
+bool tn_i_cli_print(const tn_i_cli *o, const tn_type *t, const void *data) {
+    return tn_i_json_put(stdout, t, data, (int)o->digits) && fputc('\n', stdout) != EOF;
+}
+
+bool tn_i_cli_first_of(const tn_ctx *c, int64_t rank, uint32_t over) {
+    for (int a = c->grid.naxes; a--; rank /= c->grid.extent[a])
+        if (!(over >> a & 1) && rank % c->grid.extent[a]) return false;
+    return true;
+}
+
+static bool print_all(const tn_i_cli_rank *r) {
+    for (size_t j = 0; j < tn_fn_outputs(r->f); j++) {
+        const tn_type t = tn_fn_output_type(r->f, j);
+        if (!tn_i_cli_print(r->o, &t, r->out[j])) return false;
     }
     return true;
 }
 
+void tn_i_cli_say_rank(const tn_i_cli *o, const char *message) {
+    if (strstr(message, tn_i_cli_shown(o)))
+        (void)fprintf(stderr, "%s\n", message);
+    else
+        (void)tn_i_cli_say(o, message);
+}
+
+/* ---- running ------------------------------------------------------------------------------ */
+
 /* One line a print; an assert that fails is the call's own message. */
 static int tell(void *user, const tn_effect *e) {
-    const tn_i_cli *o = user;
+    const tn_i_cli_rank *r = user;
     if (e->kind == TN_ASSERT) return 0;
+    flockfile(stderr); /* ranks say whole lines */
+    if (r->named) (void)fprintf(stderr, "rank %lld: ", (long long)r->number);
     (void)fputs(e->message, stderr);
     for (size_t i = 0; i < e->n; i++) {
         (void)fputs(i ? " " : ": ", stderr);
-        (void)tn_i_json_put(stderr, e->array[i].type, e->array[i].data, (int)o->digits);
+        (void)tn_i_json_put(stderr, e->array[i].type, e->array[i].data, (int)r->o->digits);
     }
     (void)fputc('\n', stderr);
+    funlockfile(stderr);
     return 0;
 }
 
-int tn_i_cli_run(const tn_i_cli *o, tn_fn *f) {
-    const size_t n = tn_fn_inputs(f);
-    if ((size_t)o->narguments != n)
-        return tn_i_cli_usage("the program takes %zu argument%s, not %d", n, n == 1 ? "" : "s", o->narguments);
-    int status = TN_CLI_BAD;
-    void **in = operands(o, f), **out = in ? results(f) : NULL;
+void tn_i_cli_call(tn_i_cli_rank *r, const tn_comm_ops *comm) {
+    tn_ctx *c = tn_fn_ctx(r->f);
     const tn_compile_options options = {.size = sizeof options,
                                         .observer = tell,
-                                        .observer_user = (void *)(uintptr_t)o,
-                                        .spill_dir = o->spill_dir,
-                                        .strict_zero = o->strict_zero,
-                                        .backend = o->backend};
-    tn_exec *e = out ? tn_compile(f, &options) : NULL;
-    if (out && !e) (void)tn_i_cli_bad(o, tn_fn_ctx(f));
-    if (e && tn_call(e, (const void *const *)in, out) != TN_OK)
-        (void)tn_i_cli_say(o, tn_exec_error(e));
-    else if (e && write_all(o, f, out))
-        status = TN_CLI_OK;
-    tn_exec_free(e);
-    free_buffers(in, n);
-    free_buffers(out, tn_fn_outputs(f));
+                                        .observer_user = r,
+                                        .spill_dir = r->o->spill_dir,
+                                        .strict_zero = r->o->strict_zero,
+                                        .backend = r->o->backend,
+                                        .comm = comm,
+                                        .check_replicated = comm ? 1 : 0};
+    r->e = tn_compile(r->f, &options);
+    r->status = r->e ? tn_call(r->e, (const void *const *)r->in, r->out) : tn_last_status(c);
+    if (r->status != TN_OK)
+        (void)snprintf(r->message, sizeof r->message, "%s", r->e ? tn_exec_error(r->e) : tn_error(c));
+}
+
+static int run_one(const tn_i_cli *o, tn_fn *f) {
+    tn_i_cli_rank r = {.o = o, .number = tn_fn_ctx(f)->grid.naxes ? 0 : -1, .f = f};
+    int status = TN_CLI_BAD;
+    if (tn_i_cli_prepare(&r)) {
+        tn_i_cli_call(&r, NULL);
+        if (r.status != TN_OK)
+            (void)tn_i_cli_say(o, r.message);
+        else if (o->out_dir ? tn_i_cli_write_rank(&r) : print_all(&r))
+            status = TN_CLI_OK;
+    }
+    tn_i_cli_release(&r);
     return status;
+}
+
+/* Ranks are asked for, so that nobody runs a program of a thousand by accident. */
+static int wrong_ranks(const tn_i_cli *o, tn_ctx *c, int64_t ranks) {
+    char text[256];
+    if (!o->ranks)
+        (void)snprintf(text, sizeof text, "the program's grid %s has %lld ranks: run it with --ranks %lld",
+                       tn_i_axes_text(c, (1u << c->grid.naxes) - 1), (long long)ranks, (long long)ranks);
+    else if (!c->grid.naxes)
+        (void)snprintf(text, sizeof text, "the program has no grid of ranks to run on --ranks %lld",
+                       (long long)o->ranks);
+    else
+        (void)snprintf(text, sizeof text, "the program's grid %s has %lld rank%s, not %lld (--ranks)",
+                       tn_i_axes_text(c, (1u << c->grid.naxes) - 1), (long long)ranks, ranks == 1 ? "" : "s",
+                       (long long)o->ranks);
+    return tn_i_cli_say(o, text);
+}
+
+int tn_i_cli_run(const tn_i_cli *o, tn_fn *f, const char *text, size_t n) {
+    tn_ctx *c = tn_fn_ctx(f);
+    const size_t inputs = tn_fn_inputs(f);
+    const int64_t ranks = tn_i_ranks(c, (1u << c->grid.naxes) - 1);
+    if ((size_t)o->narguments != inputs)
+        return tn_i_cli_usage("the program takes %zu argument%s, not %d", inputs, inputs == 1 ? "" : "s",
+                              o->narguments);
+    if (o->mpi && o->ranks) return tn_i_cli_usage("--ranks are threads, --mpi has those of mpirun: one of them");
+    if (o->mpi) return c->grid.naxes ? tn_i_cli_run_mpi(o, f) : tn_i_cli_say(o, "the program has no grid of ranks");
+    if (o->ranks ? o->ranks != ranks || !c->grid.naxes : ranks > 1) return wrong_ranks(o, c, ranks);
+    return ranks > 1 ? tn_i_cli_run_ranks(o, c, text, n) : run_one(o, f);
 }

@@ -218,7 +218,7 @@ static bool sample_call(tn_i_rng *g, int dtype, tn_i_case *c) {
 
 /* What call and fused have in common. */
 #define CALL(NAME, MORE)                                                                                               \
-    .id = TN_P_##NAME, .name = #NAME, .nin = -1, .flags = TN_F_OWN_PRIMAL | TN_F_INLINE | (MORE), .dtypes = TN_FLOATS, \
+    .id = TN_P_##NAME, .name = #NAME, .nin = -1, .flags = TN_F_OWN_PRIMAL | TN_F_INLINE | TN_F_OVER | (MORE), .dtypes = TN_FLOATS, \
     .params = specs, .type = type_call, .linearity = linearity_call, .jvp = jvp_call, .transpose = transpose_call,     \
     .batch = batch_call, .split = split_call, .prune = prune_call, .body = 1 + PROGRAM, .effect = effect_call,         \
     .cost = cost_call, .jvp_bound = 5, .transpose_bound = 5, .sample = sample_call
@@ -260,7 +260,7 @@ const tn_prim tn_prim_checkpoint = {
     .name = "checkpoint",
     .doc = "call under a policy of its own: what its derivative saves and recomputes",
     .nin = -1,
-    .flags = TN_F_OWN_PRIMAL | TN_F_INLINE | TN_F_STEPS,
+    .flags = TN_F_OWN_PRIMAL | TN_F_INLINE | TN_F_STEPS | TN_F_OVER,
     .dtypes = TN_FLOATS,
     .params = checkpoint_specs,
     .type = type_checkpoint,

@@ -1,5 +1,6 @@
 /* cond: runs one of several programs, chosen by an index (docs/loops.md).  Each rule transforms every branch, and gives
  * all of them one signature again: what one branch needs or gives, the others ignore or give as zeros. */
+#include "control/vary.h"
 #include "control/cond.h"
 #include "ir/depends.h"
 #include "linearize/prune.h"
@@ -34,13 +35,13 @@ static bool type_branch(tn_i_query *q, const tn_fn *first, const tn_fn *f, unsig
         return tn_i_type_fail(q, -1, "branch %u takes %u operands behind the index, not %u", k, (unsigned)f->nin,
                               (unsigned)q->nin - 1);
     for (uint32_t i = 0; i < f->nin; i++)
-        if (!tn_type_equal(f->val[i].type, q->in[1 + i]))
+        if (!tn_i_fits(q, 1 + i, f->val[i].type))
             return tn_i_type_fail(q, (int)i + 1, "branch %u takes %s", k, tn_i_type_text(text, f->val[i].type));
     if (f->nout != first->nout)
         return tn_i_type_fail(q, -1, "branch %u gives %u outputs, branch 0 %u", k, (unsigned)f->nout,
                               (unsigned)first->nout);
     for (uint32_t j = 0; j < f->nout; j++)
-        if (!tn_type_equal(f->val[f->out[j]].type, first->val[first->out[j]].type))
+        if (!tn_i_type_same(f->val[f->out[j]].type, first->val[first->out[j]].type))
             return tn_i_type_fail(q, -1, "output %u of branch %u is %s, of branch 0 %s", (unsigned)j, k,
                                   tn_i_type_text(text, f->val[f->out[j]].type),
                                   tn_i_type_text(other, first->val[first->out[j]].type));
@@ -52,7 +53,9 @@ static bool type_cond(tn_i_query *q) {
     if (p->n == 0) return tn_i_type_fail(q, -1, "needs at least one branch");
     if (!type_index(q, p->n)) return false;
     for (uint32_t k = 0; k < p->n; k++)
-        if (!type_branch(q, p->u.fns[0], p->u.fns[k], (unsigned)k)) return false;
+        if (!type_branch(q, p->u.fns[0], p->u.fns[k], (unsigned)k) ||
+            !tn_i_decided_over(q, &(tn_i_decided){p->u.fns[k], 0, "the index", "branch", "part"}, tn_i_over(q->in[0])))
+            return false;
     return tn_i_type_nested_outputs(q, p->u.fns[0]);
 }
 
@@ -401,7 +404,7 @@ const tn_prim tn_prim_cond = {
     .name = "cond",
     .doc = "runs the branch that the index names: i32, clamped; of two branches a bool runs the second when true",
     .nin = -1,
-    .flags = TN_F_OWN_PRIMAL | TN_F_LOOP | TN_F_STEPS,
+    .flags = TN_F_OWN_PRIMAL | TN_F_LOOP | TN_F_STEPS | TN_F_OVER,
     .strip_operand = 1,
     .dtypes = TN_FLOATS,
     .params = specs,

@@ -105,7 +105,7 @@ static bool find_unknown_outputs(split *s) {
  * under a batched index those of two could not be one. */
 static bool take_slot(split *s, uint32_t k, const tn_type *t, uint32_t *slot) {
     size_t i = tn_i_has_steps(t) ? s->nslot : 0;
-    while (i < s->nslot && (s->taken[i] == k + 1 || !tn_type_equal(s->slot[i], t))) i++;
+    while (i < s->nslot && (s->taken[i] == k + 1 || !tn_i_type_same(s->slot[i], t))) i++;
     if (i == s->nslot) {
         if (!tn_i_grow(s->c, (void **)(void *)&s->slot, &s->cslot, i + 1, sizeof *s->slot) ||
             !tn_i_grow(s->c, (void **)&s->taken, &s->ctaken, i + 1, sizeof *s->taken) ||

@@ -25,13 +25,25 @@ static bool floats_match(tn_i_query *q, const tn_fn *rule, uint32_t at, const tn
     for (uint32_t i = 0; i < n; i++) {
         const tn_type *t = f->val[inputs ? i : f->out[i]].type;
         if (!tn_i_is_float(t->dtype)) continue;
-        if (at >= rule->nin || !tn_type_equal(rule->val[at].type, t))
+        if (at >= rule->nin || !tn_i_type_same(rule->val[at].type, t))
             return tn_i_type_fail(q, -1, "%s input %u should be %s, is %s", what, (unsigned)at, tn_i_type_text(want, t),
                                   at < rule->nin ? tn_i_type_text(got, rule->val[at].type) : "missing");
         at++;
     }
     return at == rule->nin ||
            tn_i_type_fail(q, -1, "%s takes %u inputs, should take %u", what, (unsigned)rule->nin, (unsigned)at);
+}
+
+/* A cotangent varies as its operand does. */
+static bool cotangent_fits(tn_i_query *q, uint32_t at, const tn_type *ct, const tn_type *operand) {
+    const uint32_t more = tn_i_over(ct) & ~tn_i_over(operand), less = tn_i_over(operand) & ~tn_i_over(ct);
+    if (more && tn_type_equal(ct, operand))
+        return tn_i_type_fail(q, -1, "cotangent %u varies over %s, operand %u is replicated: psum it in bwd",
+                              (unsigned)at, tn_i_axes_text(q->ctx, more), (unsigned)at);
+    if (less && tn_type_equal(ct, operand))
+        return tn_i_type_fail(q, -1, "cotangent %u is replicated over %s, operand %u varies: tn_vary it in bwd",
+                              (unsigned)at, tn_i_axes_text(q->ctx, less), (unsigned)at);
+    return true;
 }
 
 static bool outputs_match(tn_i_query *q, const tn_fn *rule, uint32_t at, const tn_fn *f, bool inputs,
@@ -41,7 +53,8 @@ static bool outputs_match(tn_i_query *q, const tn_fn *rule, uint32_t at, const t
     for (uint32_t i = 0; i < n; i++) {
         const tn_type *t = f->val[inputs ? i : f->out[i]].type;
         if (!tn_i_is_float(t->dtype)) continue;
-        if (at >= rule->nout || !tn_type_equal(rule->val[rule->out[at]].type, t))
+        if (at < rule->nout && inputs && !cotangent_fits(q, at, rule->val[rule->out[at]].type, t)) return false;
+        if (at >= rule->nout || !tn_i_type_same(rule->val[rule->out[at]].type, t))
             return tn_i_type_fail(q, -1, "%s output %u should be %s, is %s", what, (unsigned)at,
                                   tn_i_type_text(want, t),
                                   at < rule->nout ? tn_i_type_text(got, rule->val[rule->out[at]].type) : "missing");
@@ -54,7 +67,7 @@ static bool outputs_match(tn_i_query *q, const tn_fn *rule, uint32_t at, const t
 static bool same_inputs(tn_i_query *q, const tn_fn *rule, const tn_fn *f, const char *what) {
     if (rule->nin < f->nin) return tn_i_type_fail(q, -1, "%s takes %u inputs, too few", what, (unsigned)rule->nin);
     for (uint32_t i = 0; i < f->nin; i++)
-        if (!tn_type_equal(rule->val[i].type, f->val[i].type))
+        if (!tn_i_type_same(rule->val[i].type, f->val[i].type))
             return tn_i_type_fail(q, (int)i, "%s takes another type here", what);
     return true;
 }
@@ -206,7 +219,7 @@ const tn_prim tn_prim_custom_jvp = {
     .name = "custom_jvp",
     .doc = "call with the user's tangent program (x.. | dx..) -> dy..",
     .nin = -1,
-    .flags = TN_F_RULES,
+    .flags = TN_F_RULES | TN_F_OVER,
     .dtypes = TN_FLOATS,
     .params = jvp_specs,
     .type = type_custom_jvp,
@@ -238,11 +251,11 @@ static bool type_custom_vjp(tn_i_query *q) {
     if (!tn_i_type_nested_inputs(q, f, "call") || !tn_i_type_nested_inputs(q, fwd, "fwd")) return false;
     if (fwd->nout < f->nout) return tn_i_type_fail(q, -1, "fwd gives %u outputs, too few", (unsigned)fwd->nout);
     for (uint32_t j = 0; j < f->nout; j++)
-        if (!tn_type_equal(fwd->val[fwd->out[j]].type, f->val[f->out[j]].type))
+        if (!tn_i_type_same(fwd->val[fwd->out[j]].type, f->val[f->out[j]].type))
             return tn_i_type_fail(q, -1, "fwd's output %u has another type than call's", (unsigned)j);
     uint32_t nres = fwd->nout - f->nout;
     for (uint32_t k = 0; k < nres; k++)
-        if (k >= bwd->nin || !tn_type_equal(bwd->val[k].type, fwd->val[fwd->out[f->nout + k]].type))
+        if (k >= bwd->nin || !tn_i_type_same(bwd->val[k].type, fwd->val[fwd->out[f->nout + k]].type))
             return tn_i_type_fail(q, -1, "bwd's input %u should be residual %u of fwd", (unsigned)k, (unsigned)k);
     if (!floats_match(q, bwd, nres, f, false, "bwd") || !outputs_match(q, bwd, 0, f, true, "bwd")) return false;
     if (one_way(q->p) && (bwd->nlin || bwd->effect))
@@ -381,7 +394,7 @@ const tn_prim tn_prim_custom_vjp = {
     .name = "custom_vjp",
     .doc = "call with the user's fwd: x.. -> (y.., residuals..) and bwd: (residuals.. | ct..) -> ct of x..",
     .nin = -1,
-    .flags = TN_F_OWN_PRIMAL | TN_F_RULES,
+    .flags = TN_F_OWN_PRIMAL | TN_F_RULES | TN_F_OVER,
     .dtypes = TN_FLOATS,
     .params = vjp_specs,
     .type = type_custom_vjp,

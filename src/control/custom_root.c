@@ -24,7 +24,7 @@ static bool outputs_are_unknowns(tn_i_query *q, const tn_fn *g, uint32_t n, cons
     if (g->nout != n)
         return tn_i_type_fail(q, -1, "%s gives %u outputs, should give %u", what, (unsigned)g->nout, (unsigned)n);
     for (uint32_t j = 0; j < n; j++)
-        if (!tn_type_equal(g->val[g->out[j]].type, q->in[j]))
+        if (!tn_i_type_same(g->val[g->out[j]].type, q->in[j]))
             return tn_i_type_fail(q, (int)j, "%s's output %u should have this type, is %s", what, (unsigned)j,
                                   tn_i_type_text(text, g->val[g->out[j]].type));
     return true;
@@ -55,7 +55,7 @@ static bool linear_solve_fits(tn_i_query *q, uint32_t n) {
                               (unsigned)g->nin, (unsigned)g->nlin, (unsigned)(q->nin + n), (unsigned)n);
     for (uint32_t i = 0; i < g->nin; i++) {
         const uint32_t k = i < q->nin ? i : i - q->nin;
-        if (!tn_type_equal(g->val[i].type, q->in[k]))
+        if (!tn_i_type_same(g->val[i].type, q->in[k]))
             return tn_i_type_fail(q, (int)k, "linear_solve's input %u should have this type", (unsigned)i);
     }
     if (g->effect) return tn_i_type_fail(q, -1, "linear_solve may not have effects (print, assert)");
@@ -326,7 +326,7 @@ const tn_prim tn_prim_custom_root = {
     .name = "custom_root",
     .doc = "x by solve(x0.., p..), where f(x.., p..) = 0; its derivative is -(df/dx)^-1 (df/dp) dp, that in x0 is 0",
     .nin = -1,
-    .flags = TN_F_COSTLY | TN_F_RULES,
+    .flags = TN_F_COSTLY | TN_F_RULES | TN_F_OVER,
     .dtypes = TN_FLOATS,
     .params = specs,
     .type = type_root,

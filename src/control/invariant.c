@@ -139,6 +139,10 @@ static bool weigh(program *m, const tn_i_eqn *e) {
     for (uint32_t j = 0; j < e->nout; j++) bytes += (double)tn_type_bytes(m->f->val[e->out + j].type);
     if (are_zeros(m, e))
         keeps = false;
+    else if (e->prim->local ||
+             e->prim->flags &
+                 TN_F_COMM) /* whatever the sizes are, which may be others on other ranks: once is less than often */
+        keeps = true;
     else if (e->nin && bytes <= (of > few ? of : few))
         keeps = true;
     else if (e->nin && !dear(m, e, &keeps))

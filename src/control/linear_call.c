@@ -30,7 +30,7 @@ static bool types_equal(const tn_fn *a, uint32_t from, const tn_fn *b, const cha
     if (a->nin < from || b->nout != n)
         return tn_i_type_fail(q, -1, "%s gives %u outputs, should give %u", what, (unsigned)b->nout, (unsigned)n);
     for (uint32_t i = 0; i < n; i++)
-        if (!tn_type_equal(a->val[from + i].type, b->val[b->out[i]].type))
+        if (!tn_i_type_same(a->val[from + i].type, b->val[b->out[i]].type))
             return tn_i_type_fail(q, -1, "%s's output %u should have the type of the other's linear input %u", what,
                                   (unsigned)i, (unsigned)i);
     return true;
@@ -50,7 +50,7 @@ static bool type_linear_call(tn_i_query *q) {
         return tn_i_type_fail(q, -1, "ft takes %u residuals, f takes %u", (unsigned)(ft->nin - ft->nlin),
                               (unsigned)nres);
     for (uint32_t k = 0; k < nres; k++)
-        if (!tn_type_equal(f->val[k].type, ft->val[k].type))
+        if (!tn_i_type_same(f->val[k].type, ft->val[k].type))
             return tn_i_type_fail(q, (int)k, "ft takes another type for this residual");
     for (uint32_t i = nres; i < f->nin; i++)
         if (!tn_i_is_float(f->val[i].type->dtype)) return tn_i_type_fail(q, (int)i, "linear inputs are floats");
@@ -197,7 +197,7 @@ const tn_prim tn_prim_linear_call = {
     .doc = "a linear program f with the user's transpose ft: <f u, w> = <u, ft w>; one_way: linear by its word, and "
            "only f can run",
     .nin = -1,
-    .flags = TN_F_RULES,
+    .flags = TN_F_RULES | TN_F_OVER,
     .dtypes = TN_FLOATS,
     .params = specs,
     .type = type_linear_call,

@@ -117,6 +117,7 @@ bool tn_i_loop_schedule_fits(tn_i_query *q, const char *schedule, bool unknown_l
 bool tn_i_entry_type(const tn_type *t, tn_type *entry) {
     if (t->rank < 1) return false;
     *entry = tn_type_of((tn_dtype)t->dtype, (size_t)t->rank - 1, t->dim + 1);
+    entry->varying = t->varying;
     return true;
 }
 

@@ -114,7 +114,7 @@ bool tn_i_type_nested_inputs(tn_i_query *q, const tn_fn *f, const char *what) {
     if (f->nin != q->nin)
         return tn_i_type_fail(q, -1, "%s takes %u inputs, not %u", what, (unsigned)f->nin, (unsigned)q->nin);
     for (uint32_t i = 0; i < f->nin; i++)
-        if (f->val[i].type != q->in[i] && !tn_type_equal(f->val[i].type, q->in[i]))
+        if (f->val[i].type != q->in[i] && !tn_i_fits(q, i, f->val[i].type))
             return tn_i_type_fail(q, (int)i, "%s takes %s", what, tn_i_type_text(text, f->val[i].type));
     return true;
 }

@@ -1,4 +1,5 @@
 /* scan: a loop of known length, or of a length that an operand tells (docs/loops.md). */
+#include "control/vary.h"
 #include "control/loop.h"
 #include "control/loop_sample.h"
 #include "prims/sample.h"
@@ -25,13 +26,18 @@ static bool type_inputs(tn_i_query *q, const tn_i_scan *s) {
         return tn_i_type_fail(q, -1, "the program's first input, the step's number, is an i64[]");
     for (uint32_t i = s->const0; i < q->nin; i++) {
         const tn_type *want = s->body->val[tn_i_scan_inner(s, i)].type, *have = q->in[i];
+        tn_type all;
         if (i >= s->x0) {
             if (!tn_i_entry_type(have, &x)) return tn_i_type_fail(q, (int)i, "is scanned over, but has rank 0");
             if (have->dim[0] != s->length)
                 return tn_i_type_fail(q, (int)i, "is scanned over, but its first dimension is not the loop's length");
-            have = &x;
+            if (tn_type_equal(want, &x)) { /* what it may have to vary over is the array's */
+                all = *have;
+                all.varying = want->varying;
+                want = &all;
+            }
         }
-        if (!tn_type_equal(want, have))
+        if (!tn_i_fits(q, i, want))
             return tn_i_type_fail(q, (int)i, "the program takes %s", tn_i_type_text(text, want));
     }
     return true;
@@ -48,9 +54,11 @@ static bool type_scan(tn_i_query *q) {
     if (!s.counted && s.length < 0) return tn_i_type_fail(q, -1, "the length is negative");
     if (!tn_i_loop_schedule_fits(q, s.schedule, s.counted)) return false;
     if (!type_inputs(q, &s) || !tn_i_outputs(q, s.body->nout)) return false;
+    const tn_i_decided steps = {s.body, s.index, "the number of steps", "body", "stop at different steps"};
+    if (s.counted && !tn_i_decided_over(q, &steps, tn_i_over(q->in[0]))) return false;
     for (uint32_t j = 0; j < s.body->nout; j++) {
         const tn_type *t = s.body->val[s.body->out[j]].type;
-        if (j < s.ncarry && !tn_type_equal(t, q->in[s.carry0 + j]))
+        if (j < s.ncarry && !tn_i_type_same(t, s.body->val[tn_i_scan_inner(&s, s.carry0 + j)].type))
             return tn_i_type_fail(q, (int)(s.carry0 + j), "is carried: enters as %s, leaves the step as %s",
                                   tn_i_type_text(carried, q->in[s.carry0 + j]), tn_i_type_text(text, t));
         if (j < s.ncarry)
@@ -75,7 +83,7 @@ const tn_prim tn_prim_scan = {
     .name = "scan",
     .doc = "runs a program once per step, a carry from step to step, over entries of arrays",
     .nin = -1,
-    .flags = TN_F_OWN_PRIMAL | TN_F_LOOP | TN_F_STEPS | TN_F_COSTLY,
+    .flags = TN_F_OWN_PRIMAL | TN_F_LOOP | TN_F_STEPS | TN_F_COSTLY | TN_F_OVER,
     .dtypes = TN_ANY,
     .params = specs,
     .type = type_scan,

@@ -1,4 +1,5 @@
 /* while: a loop whose length is found when it runs (docs/loops.md). */
+#include "control/vary.h"
 #include "control/loop.h"
 #include "control/loop_sample.h"
 #include "prims/sample.h"
@@ -22,7 +23,7 @@ static bool type_cond(tn_i_query *q, const tn_i_while *w) {
         return tn_i_type_fail(q, -1, "the condition's program must give one bool[]");
     for (uint32_t i = 0; i < c->nin; i++) {
         const uint32_t operand = i < w->ncond ? i : i - w->ncond + w->carry0;
-        if (!tn_type_equal(c->val[i].type, q->in[operand]))
+        if (!tn_i_fits(q, operand, c->val[i].type))
             return tn_i_type_fail(q, (int)operand, "the condition takes %s", tn_i_type_text(text, c->val[i].type));
     }
     return true;
@@ -35,8 +36,7 @@ static bool type_body(tn_i_query *q, const tn_i_while *w) {
         return tn_i_type_fail(q, -1, "the body's first input, the step's number, is an i64[]");
     for (uint32_t i = w->const0; i < q->nin; i++) {
         const tn_type *want = f->val[tn_i_while_inner(w, i)].type;
-        if (!tn_type_equal(want, q->in[i]))
-            return tn_i_type_fail(q, (int)i, "the body takes %s", tn_i_type_text(text, want));
+        if (!tn_i_fits(q, i, want)) return tn_i_type_fail(q, (int)i, "the body takes %s", tn_i_type_text(text, want));
     }
     return true;
 }
@@ -49,9 +49,13 @@ static bool type_while(tn_i_query *q) {
                               (long long)q->p[TN_WHILE_COND_CONSTS].u.i, (long long)q->p[TN_WHILE_BODY_CONSTS].u.i);
     if (!tn_i_loop_schedule_fits(q, w.schedule, true)) return false;
     if (!type_cond(q, &w) || !type_body(q, &w) || !tn_i_outputs(q, w.body->nout + w.count)) return false;
+    const tn_type *go = w.cond->val[w.cond->out[0]].type;
+    const tn_i_decided body = {w.body, w.index, "the condition", "body", "stop at different steps"};
+    const tn_i_decided cond = {w.cond, w.ncond, "the condition", "condition", "stop at different steps"};
+    if (!tn_i_decided_over(q, &body, tn_i_over(go)) || !tn_i_decided_over(q, &cond, tn_i_over(go))) return false;
     for (uint32_t j = 0; j < w.body->nout; j++) {
         const tn_type *t = w.body->val[w.body->out[j]].type;
-        if (j < w.ncarry && !tn_type_equal(t, q->in[w.carry0 + j]))
+        if (j < w.ncarry && !tn_i_type_same(t, w.body->val[tn_i_while_inner(&w, w.carry0 + j)].type))
             return tn_i_type_fail(q, (int)(w.carry0 + j), "is carried: enters as %s, leaves the step as %s",
                                   tn_i_type_text(carried, q->in[w.carry0 + j]), tn_i_type_text(text, t));
         if (j < w.ncarry)
@@ -59,7 +63,10 @@ static bool type_while(tn_i_query *q) {
         else if (!tn_i_stack_type(t, TN_I_STEPS, &q->out[j + w.count]))
             return tn_i_type_fail(q, -1, "entries of type %s cannot be stacked: rank or size", tn_i_type_text(text, t));
     }
-    if (w.count) q->out[w.n_out] = tn_type_of(TN_I64, 0, NULL);
+    if (w.count) {
+        q->out[w.n_out] = tn_type_of(TN_I64, 0, NULL);
+        q->out[w.n_out].varying = go->varying;
+    }
     return true;
 }
 
@@ -77,7 +84,7 @@ const tn_prim tn_prim_while = {
     .name = "while",
     .doc = "runs a program as long as a condition on what it carries holds",
     .nin = -1,
-    .flags = TN_F_OWN_PRIMAL | TN_F_LOOP | TN_F_STEPS | TN_F_COSTLY,
+    .flags = TN_F_OWN_PRIMAL | TN_F_LOOP | TN_F_STEPS | TN_F_COSTLY | TN_F_OVER,
     .dtypes = TN_ANY,
     .params = specs,
     .type = type_while,

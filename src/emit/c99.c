@@ -1,5 +1,6 @@
 /* tn_emit_c: the files. */
 #include "emit/c99_group.h"
+#include "exec/talk.h"
 #include "tansy/emit.h"
 
 #include <stdio.h>
@@ -266,6 +267,16 @@ static tn_status emit(const tn_fn *f, const tn_emit_c_options *o, const char *na
     return ok ? TN_OK : c->status;
 }
 
+/* C that is written has no table of functions between ranks. */
+static bool without_ranks(const tn_fn *f) {
+    const tn_i_eqn *e = tn_i_first_speaking(f);
+    if (!e) return true;
+    (void)tn_i_fail(f->ctx, TN_ERULE, e->loc,
+                    "tn_emit_c: %s: programs over several ranks cannot be written as C: run them with tn_call",
+                    tn_i_speech(e));
+    return false;
+}
+
 tn_status tn_emit_c(const tn_fn *f, const tn_emit_c_options *opt, char **source, char **header) {
     tn_emit_c_options o = {.size = sizeof o};
     if (source) *source = NULL;
@@ -279,6 +290,10 @@ tn_status tn_emit_c(const tn_fn *f, const tn_emit_c_options *opt, char **source,
     tn_fn *g = o.strict_zero ? tn_i_strict(f) : (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
     tn_fn *h = g ? tn_i_prepared(g) : NULL;
     tn_i_fn_unref(g);
+    if (h && !without_ranks(h)) {
+        tn_i_fn_unref(h);
+        return f->ctx->status;
+    }
     const tn_status status = h ? emit(h, &o, name, source, header) : f->ctx->status;
     tn_i_fn_unref(h);
     return status;

@@ -15,6 +15,7 @@
         const void *file;                                                                                         \
         uint64_t file_at;                                                                                         \
         void *stacks;                                                                                             \
+        void *talk;                                                                                               \
         _Bool quiet;                                                                                              \
     }
 /* clang-format on */
@@ -33,6 +34,7 @@ TN_SAME(tn_i_run, run, size);
 TN_SAME(tn_i_run, run, file);
 TN_SAME(tn_i_run, run, file_at);
 TN_SAME(tn_i_run, run, stacks);
+TN_SAME(tn_i_run, run, talk);
 TN_SAME(tn_i_run, run, quiet);
 _Static_assert(sizeof(struct run) == sizeof(tn_i_run), "tn_i_run has more members");
 _Static_assert(sizeof(tn_status) == sizeof(int), "functions of the text return int for a tn_status");

@@ -3,6 +3,7 @@
 #include "exec/exec.h"
 #include "exec/gemm_context.h"
 #include "exec/parallel.h"
+#include "exec/replicated.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -121,38 +122,86 @@ static bool take(tn_work *w, const void *const **in, void *const **out) {
     return true;
 }
 
-tn_status tn_call_in(const tn_exec *e, tn_work *w, const void *const *in, void *const *out) {
-    if (!e || !w) return TN_EINVAL;
-    if (w->exec != e) return refuse(w, "the workspace belongs to another executable");
-    if (!out && e->f->nout) return refuse(w, "the array of outputs is NULL");
-    if ((tn_i_is_described(in, e->f->nin) || tn_i_is_described((const void *const *)out, e->f->nout)) &&
-        !take(w, &in, &out))
+/* Before anything runs: arguments and the file. */
+static tn_status begin(const tn_exec *e, tn_work *w, const void *const *in, void *const **out, bool *some_absent) {
+    if (!*out && e->f->nout) return refuse(w, "the array of outputs is NULL");
+    if ((tn_i_is_described(in, e->f->nin) || tn_i_is_described((const void *const *)*out, e->f->nout)) &&
+        !take(w, &in, out))
         return TN_EINVAL;
     if (e->dir) tn_i_spill_mine(&w->file);
     if (e->dir && w->file.fd < 0) {
         tn_i_spill_reason(&w->file, w->error);
         return TN_EIO;
     }
-    bool some_absent;
-    tn_status status = TN_OK;
-    if (!enter(e, w->frame + TN_BASE_ARGUMENTS, in, out, &some_absent) &&
-        (status = check(w, in, out, &some_absent)) != TN_OK)
-        return status;
+    return enter(e, w->frame + TN_BASE_ARGUMENTS, in, *out, some_absent) ? TN_OK : check(w, in, *out, some_absent);
+}
+
+/* What is in the frame; talk: with other ranks, or NULL. */
+static tn_status run(const tn_exec *e, tn_work *w, const uint8_t *skip, tn_i_talk *talk) {
     w->frame[TN_BASE_ABSOLUTE] = 0;
     w->frame[TN_BASE_ARENA] = (uintptr_t)w->arena;
-    const tn_i_run r = {.skip = some_absent ? skipped(w, out) : NULL,
+    const tn_i_run r = {.skip = skip,
                         .threads = e->threads > 1 ? tn_i_gemm_threads(e->process, e->threads) : e->threads,
                         .observer = w->observer,
                         .message = w->error,
                         .size = sizeof w->error,
                         .file = &w->file,
-                        .stacks = &w->stacks};
+                        .stacks = &w->stacks,
+                        .talk = talk};
     const tn_i_fp_mode mode = tn_i_fp_enter();
     if (tn_i_fp_differs(mode) && r.threads > 1) tn_i_threads_by_default(e->process, (uint32_t)r.threads);
-    status = tn_i_run_plan(e->plan, &r, w->frame);
+    const tn_status status = tn_i_run_plan(e->plan, &r, w->frame);
     tn_i_fp_leave(mode);
     if (tn_i_stacks_used(&w->stacks)) tn_i_stacks_reset(&w->stacks);
     return status;
+}
+
+/* A rank that fails before it runs anything does with the others what they do. */
+static tn_status talk_through(const tn_exec *e, tn_work *w, const tn_comm_ops *ops, const void *const *in,
+                              void *const *out) {
+    tn_i_talk t;
+    bool some_absent = false;
+    tn_i_talk_begin(&t, ops, e->drains);
+    t.message = w->error;
+    t.size = sizeof w->error;
+    t.room = w->room;
+    t.pending = w->pending;
+    tn_status status = begin(e, w, in, &out, &some_absent);
+    if (status != TN_OK) status = tn_i_talk_failed(&t, status);
+    if (status == TN_OK && e->over) status = tn_i_replicated(&t, e->plan, e->over, w->frame + TN_BASE_ARGUMENTS);
+    if (status == TN_OK && t.failed)
+        status = tn_i_drain(&t, e->plan, 0);
+    else if (status == TN_OK)
+        status = run(e, w, some_absent ? skipped(w, out) : NULL, &t);
+    return tn_i_talk_end(&t, status);
+}
+
+static tn_status refuse_alone(const tn_exec *e, tn_work *w) {
+    const uint32_t all = (1u << e->ctx->grid.naxes) - 1;
+    (void)snprintf(w->error, sizeof w->error, "the program speaks over %s (%lld ranks): give tn_compile_options.comm",
+                   tn_i_axes_text(e->ctx, all), (long long)tn_i_ranks(e->ctx, all));
+    return TN_EINVAL;
+}
+
+static tn_status call_speaking(const tn_exec *e, tn_work *w, const void *const *in, void *const *out) {
+    tn_i_table *t = w->table ? w->table : e->table;
+    if (!t) return e->alone ? talk_through(e, w, &e->alone->ops, in, out) : refuse_alone(e, w);
+    if (!tn_i_table_enter(t)) {
+        (void)snprintf(w->error, sizeof w->error, "another call uses the table of functions between ranks");
+        return TN_EBUSY;
+    }
+    const tn_status status = talk_through(e, w, tn_i_table_ops(t), in, out);
+    tn_i_table_leave(t);
+    return status;
+}
+
+tn_status tn_call_in(const tn_exec *e, tn_work *w, const void *const *in, void *const *out) {
+    if (!e || !w) return TN_EINVAL;
+    if (w->exec != e) return refuse(w, "the workspace belongs to another executable");
+    if (e->speaks) return call_speaking(e, w, in, out);
+    bool some_absent;
+    const tn_status status = begin(e, w, in, &out, &some_absent);
+    return status == TN_OK ? run(e, w, some_absent ? skipped(w, out) : NULL, NULL) : status;
 }
 
 static tn_status call_own(tn_exec *e, const void *const *in, void *const *out) {

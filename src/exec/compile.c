@@ -20,6 +20,7 @@ static void exec_destroy(tn_exec *e) {
         e->works = w->next;
         tn_i_spill_close(&w->file);
         tn_i_stacks_drop(&w->stacks);
+        tn_i_table_drop(c, w->table);
         tn_i_free(c, w->memory, e->work_bytes);
     }
     if (e->prev)
@@ -27,6 +28,10 @@ static void exec_destroy(tn_exec *e) {
     else if (c->execs == e)
         c->execs = e->next;
     if (e->next) e->next->prev = e->prev;
+    tn_i_skeleton_drop(&e->skeleton);
+    tn_i_table_drop(c, e->table);
+    tn_i_free(c, e->alone, sizeof *e->alone);
+    tn_i_free(c, e->over, e->f->nin * sizeof *e->over);
     tn_i_plan_free(c, e->plan);
     tn_i_native_drop(c, &e->native);
     tn_i_free(c, e->dir, text_bytes(e->dir));
@@ -228,10 +233,10 @@ static bool measure(tn_exec *e) {
     const tn_i_plan *p = e->plan;
     const size_t bits = (p->nstep + 7) / 8 + ((size_t)e->plan->f->nval + 7) / 8 + ((size_t)e->f->nout + 7) / 8;
     const size_t given = ((size_t)e->f->nin + e->f->nout) * sizeof(void *);
-    const size_t part[] = {sizeof(tn_work), p->frame, given, bits, p->bytes};
+    const size_t part[] = {sizeof(tn_work), p->frame, given, bits, p->bytes, p->said, p->starts * sizeof(void *)};
     size_t n = TN_ARENA_ALIGN - 1;
     for (size_t i = 0; i < sizeof part / sizeof *part; i++)
-        if (!tn_i_add(n, part[i], &n) || !tn_i_add(n, TN_ARENA_ALIGN - 1, &n)) {
+        if (part[i] && (!tn_i_add(n, part[i], &n) || !tn_i_add(n, TN_ARENA_ALIGN - 1, &n))) {
             (void)tn_i_fail(e->ctx, TN_EOVERFLOW, NULL, "tn_compile: the workspace overflows the address space");
             return false;
         }
@@ -283,10 +288,56 @@ static bool make_native(tn_exec *e, const tn_compile_options *o) {
     return true;
 }
 
-tn_exec *tn_compile(const tn_fn *f, const tn_compile_options *opt) {
-    if (!tn_i_living(f)) return NULL; /* the error that made it NULL stands */
-    tn_compile_options o = {.size = sizeof o};
-    if (!tn_i_options(f->ctx, "tn_compile_options", opt, &o, sizeof o)) return NULL;
+/* ---- with other ranks ------------------------------------------------------------------ */
+
+/* The axes that each input is replicated over, where calls are to look at that. */
+static bool note_replicated(tn_exec *e, const tn_fn *f, const tn_compile_options *o) {
+#ifdef TN_DEBUG
+    const bool look = o->check_replicated >= 0;
+#else
+    const bool look = o->check_replicated > 0;
+#endif
+    const uint32_t all = (1u << e->ctx->grid.naxes) - 1;
+    bool any = false;
+    if (!look || tn_i_ranks(e->ctx, all) == 1 || !(f->varies || f->comm)) return true;
+    if (f->nin && !(e->over = tn_i_alloc_array(e->ctx, f->nin, sizeof *e->over))) return false;
+    for (uint32_t i = 0; i < f->nin; i++) {
+        e->over[i] = all & ~tn_i_over(f->val[i].type);
+        if (tn_i_ranks(e->ctx, e->over[i]) == 1) e->over[i] = 0;
+        if (!tn_i_axes_text(e->ctx, e->over[i])) return false;
+        any |= e->over[i] != 0;
+    }
+    e->speaks |= any;
+    return true;
+}
+
+static bool set_talk(tn_exec *e, const tn_fn *f, const tn_compile_options *o) {
+    const bool several = tn_i_ranks(e->ctx, (1u << e->ctx->grid.naxes) - 1) > 1;
+    e->speaks = e->f->comm || e->f->varies;
+    e->drains = several && o->on_failure == TN_COMM_DRAIN;
+    if (!note_replicated(e, f, o)) return false;
+    if (o->comm && !(e->table = tn_i_table_of(e->ctx, o->comm, "tn_compile"))) return false;
+    if (!o->comm && e->speaks && !several) {
+        if (!(e->alone = tn_i_alloc(e->ctx, sizeof *e->alone))) return false;
+        (void)tn_i_null_comm_init(e->alone, e->ctx);
+    }
+    return true;
+}
+
+/* What else than the plan must be the same on all ranks. */
+static uint64_t rules_of(const tn_exec *e) {
+    uint64_t h = (uint64_t)e->drains << 1 | (e->over != NULL);
+    for (uint32_t i = 0; e->over && i < e->f->nin; i++) h = tn_i_hash_u64(h, e->over[i]);
+    return h;
+}
+
+/* A call that found no memory for its workspace would have nothing to tell the others with. */
+static bool make_ready(tn_exec *e) {
+    return !(e->speaks && e->drains && e->table) || (e->own = tn_work_new(e, NULL, 0)) != NULL;
+}
+
+static tn_exec *compile(const tn_fn *f, const tn_compile_options *given) {
+    tn_compile_options o = *given;
     if (!o.threads) o.threads = f->ctx->opt.threads;
     if (!check_options(f, &o) || !check_stacks(f)) return NULL;
     tn_fn *g = to_run(f, &o);
@@ -296,11 +347,52 @@ tn_exec *tn_compile(const tn_fn *f, const tn_compile_options *opt) {
     e->process = e->threads > 1 ? tn_i_process() : 0;
     e->most_stacks = o.stack_limit ? o.stack_limit : SIZE_MAX;
     e->observer = (tn_i_observer){.call = o.observer, .user = o.observer_user};
-    if (note_alignments(e) && note_arguments(e, &o) && make_plan(e, &o) && measure(e) && spill_dir(e, o.spill_dir) &&
-        tn_i_warm_products(e->ctx, e->plan, tn_i_gemm_threads(e->process, e->threads)) && make_native(e, &o))
+    if (note_alignments(e) && note_arguments(e, &o) && set_talk(e, f, &o) && make_plan(e, &o) && measure(e) &&
+        spill_dir(e, o.spill_dir) && tn_i_warm_products(e->ctx, e->plan, tn_i_gemm_threads(e->process, e->threads)) &&
+        make_native(e, &o) && (!e->speaks || tn_i_skeleton_of(e->plan, rules_of(e), &e->skeleton)) && make_ready(e))
         return e;
     exec_destroy(e);
     return NULL;
+}
+
+/* All ranks have the same to say, or all fail; e NULL: this one has. */
+static tn_exec *agreed(tn_ctx *c, const tn_comm_ops *ops, tn_exec *e) {
+    tn_i_skeleton none = {0};
+    const tn_i_skeleton *k = e && e->speaks ? &e->skeleton : NULL;
+    bool ok = true;
+    if (e && !k) k = (ok = tn_i_skeleton_of(e->plan, rules_of(e), &none)) ? &none : NULL;
+    ok = tn_i_skeletons_agree(c, ops, k) && ok;
+    tn_i_skeleton_drop(&none);
+    if (ok || !e) return e;
+    exec_destroy(e);
+    return NULL;
+}
+
+tn_exec *tn_compile(const tn_fn *f, const tn_compile_options *opt) {
+    tn_compile_options o = {.size = sizeof o};
+    if (!tn_i_living(f)) { /* the error that made it NULL stands */
+        if (opt && opt->size >= offsetof(tn_compile_options, comm) + sizeof opt->comm && opt->comm)
+            (void)tn_i_skeletons_agree(NULL, opt->comm, NULL);
+        return NULL;
+    }
+    if (!tn_i_options(f->ctx, "tn_compile_options", opt, &o, sizeof o)) return NULL;
+    if (!o.comm) return compile(f, &o);
+    tn_i_table *t = tn_i_table_of(f->ctx, o.comm, "tn_compile");
+    if (t && !tn_i_table_enter(t)) {
+        (void)tn_i_fail(f->ctx, TN_EBUSY, NULL, "tn_compile: the table of functions between ranks is used by a call");
+        tn_i_table_drop(f->ctx, t);
+        return NULL;
+    }
+    if (!t && f->ctx->status != TN_ENOMEM) return NULL; /* no table to speak with */
+    tn_exec *e = agreed(f->ctx, o.comm, t ? compile(f, &o) : NULL);
+    if (t) tn_i_table_leave(t);
+    tn_i_table_drop(f->ctx, t);
+    return e;
+}
+
+const char *tn_exec_communications(const tn_exec *e) {
+    if (!e || e->skeleton.n < 2) return "";
+    return e->skeleton.text.at + e->skeleton.line[1].text;
 }
 
 int tn_exec_backend(const tn_exec *e, const char **why) {
@@ -334,6 +426,8 @@ static tn_work *lay_out(const tn_exec *e, unsigned char *memory) {
     w->wanted = w->skip + (p->nstep + 7) / 8;
     w->absent = w->wanted + ((size_t)e->plan->f->nval + 7) / 8;
     w->arena = aligned(w->absent + ((size_t)e->f->nout + 7) / 8);
+    w->room = aligned(w->arena + p->bytes);
+    w->pending = (void **)(void *)aligned(w->room + p->said);
     w->file.fd = -1;
     if (e->dir) tn_i_spill_open(&w->file, e->dir);
     return w;
@@ -369,6 +463,8 @@ tn_work *tn_work_new(const tn_exec *e, void *memory, size_t bytes) {
 void tn_work_free(tn_work *w) {
     if (!w) return;
     tn_i_spill_close(&w->file);
+    tn_i_table_drop(w->exec->ctx, w->table);
+    w->table = NULL;
     if (!w->memory) return;
     tn_i_stacks_drop(&w->stacks);
     tn_exec *e = (tn_exec *)(uintptr_t)w->exec;
@@ -379,6 +475,16 @@ void tn_work_free(tn_work *w) {
     if (w->next) w->next->prev = w->prev;
     tn_i_free(e->ctx, w->memory, e->work_bytes);
     exec_unref(e);
+}
+
+tn_status tn_work_comm(tn_work *w, const tn_comm_ops *ops) {
+    if (!w) return TN_EINVAL;
+    tn_ctx *c = w->exec->ctx;
+    tn_i_table *t = ops ? tn_i_table_of(c, ops, "tn_work_comm") : NULL;
+    if (ops && !t) return c->status;
+    tn_i_table_drop(c, w->table);
+    w->table = t;
+    return TN_OK;
 }
 
 tn_status tn_work_observe(tn_work *w, tn_observer observer, void *user) {

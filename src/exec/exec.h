@@ -2,9 +2,11 @@
 #ifndef TN_EXEC_H
 #define TN_EXEC_H
 
+#include "comm/collective.h"
 #include "exec/described.h"
 #include "exec/native.h"
 #include "exec/run.h"
+#include "exec/skeleton.h"
 
 #include <stdatomic.h>
 
@@ -20,6 +22,9 @@ struct tn_work {
     uint8_t *wanted, *skip, *absent;
     bool marked;
     tn_i_observer observer;
+    tn_i_table *table;    /* that other calls may not use at the same time; NULL: the executable's */
+    unsigned char *room;  /* plan->said bytes */
+    void **pending;       /* plan->starts of them */
     tn_i_spill_file file; /* open when the executable spills */
     tn_i_stacks stacks;
     char error[1024];
@@ -44,6 +49,11 @@ struct tn_exec {
     atomic_bool busy;       /* in tn_call */
     int backend;
     tn_i_native native;
+    bool speaks, drains;   /* other ranks are needed; they hear of failures */
+    tn_i_table *table;     /* with which, or NULL */
+    tn_i_null_comm *alone; /* where there are none */
+    uint32_t *over;        /* axes that inputs are declared replicated over, to be looked at in calls; or NULL */
+    tn_i_skeleton skeleton;
     char error[256]; /* of tn_call before it has a workspace */
 };
 

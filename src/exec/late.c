@@ -100,13 +100,15 @@ static void visit(search *s, uint32_t eqn) {
     }
 }
 
-/* Effects keep their order. */
+/* Effects keep their order, but for waiting, which is done where somebody reads, or at the end. */
 static void reorder(search *s) {
     const tn_fn *f = s->f;
     for (uint32_t i = 0; i < f->neqn; i++)
-        if (has_effect(&f->eqn[i])) visit(s, i);
+        if (has_effect(&f->eqn[i]) && f->eqn[i].prim->id != TN_P_collective_wait) visit(s, i);
     for (uint32_t j = 0; j < f->nout; j++)
         if (computed(f, f->out[j])) visit(s, f->val[f->out[j]].def);
+    for (uint32_t i = 0; i < f->neqn; i++)
+        if (has_effect(&f->eqn[i])) visit(s, i);
 }
 
 /* The most bytes of computed values that are alive at one time, in this order; NULL: in that of the program. */

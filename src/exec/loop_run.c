@@ -7,6 +7,7 @@
 typedef struct running {
     const tn_i_plan *p;
     const tn_i_loop *l;
+    uint32_t axes; /* over which ranks speak in it */
     const tn_i_eqn *e;
     const uintptr_t *base; /* of the program that the loop is in */
     tn_i_run inner;
@@ -206,7 +207,11 @@ static tn_status run_counted(running *w, int64_t n) {
     if (is_endless(w, n)) return run_endless(w);
     const int64_t by = w->l->shape.reverse ? -1 : 1;
     tn_status status = n > 0 ? claim(w, n) : TN_OK;
-    if (n <= 0 || status != TN_OK) return status;
+    if (n <= 0) return status;
+    if (status != TN_OK) {
+        status = tn_i_run_heard(&w->inner, w->axes, status);
+        return status == TN_OK ? tn_i_drain_steps(w->inner.talk, w->l->body, n) : status;
+    }
     *w->number = w->l->shape.reverse ? n - 1 : 0;
     seek(w, *w->number, by);
     if (w->l->laps && !w->l->body->native) return run_laps(w, n, by);
@@ -231,16 +236,27 @@ static tn_status push(running *w) {
     return TN_OK;
 }
 
+static tn_status heard(const running *w, tn_status status) { return tn_i_run_heard(&w->inner, w->axes, status); }
+
+/* Without a place for what it would make it only says what others wait for. */
+static tn_status run_body(running *w) {
+    if (w->axes && tn_i_run_failed(&w->inner)) return tn_i_drain(w->inner.talk, w->l->body, 0);
+    return tn_i_run_plan(w->l->body, &w->inner, w->body);
+}
+
 static tn_status run_while(running *w, const unsigned char *answer) {
     const tn_i_loop_shape *s = &w->l->shape;
     tn_status status;
     for (*w->number = 0;; ++*w->number) {
         for (uint32_t k = 0; k < w->l->npair; k++)
             w->cond[TN_BASE_ARGUMENTS + s->ncond + w->l->pair[k].leaf] = w->body[carry_at(w, w->l->pair[k].leaf)];
-        status = tn_i_run_plan(w->l->cond, &w->inner, w->cond);
-        if (status == TN_OK && !*answer) break;
-        if (status == TN_OK && s->ny) status = push(w);
-        if (status == TN_OK) status = tn_i_run_plan(w->l->body, &w->inner, w->body);
+        status = heard(w, tn_i_run_plan(w->l->cond, &w->inner, w->cond));
+        if (status != TN_OK) return status;
+        int64_t more = *answer != 0;
+        if (!tn_i_run_agreed(&w->inner, w->axes, &more, &status)) return status;
+        if (!more) break;
+        if (s->ny) status = heard(w, push(w));
+        if (status == TN_OK) status = heard(w, run_body(w));
         if (status != TN_OK) return status;
         exchange(w);
     }
@@ -253,6 +269,7 @@ tn_status tn_i_run_loop(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *
     const uintptr_t scratch = base[TN_BASE_ARENA] + (uintptr_t)s->scratch;
     running w = {.p = p,
                  .l = l,
+                 .axes = s->axes,
                  .e = &p->f->eqn[s->eqn],
                  .base = base,
                  .inner = tn_i_run_within(p, r),
@@ -263,7 +280,7 @@ tn_status tn_i_run_loop(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *
     uintptr_t answer = 0;
     enter_body(&w, scratch + l->arena);
     enter_pairs(&w, scratch);
-    if (!begin_stacks(&w)) return tn_i_run_no_memory(r, w.e);
+    if (!begin_stacks(&w)) return tn_i_run_give_up(r, p, s, tn_i_run_no_memory(r, w.e));
     enter_cursors(&w);
     int64_t n = l->shape.length;
     tn_status status;
@@ -271,9 +288,11 @@ tn_status tn_i_run_loop(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *
         enter_cond(&w, scratch + l->arena, &answer);
         status = run_while(&w, (const unsigned char *)&answer);
     } else {
-        if (n == TN_I_STEPS) memcpy(&n, (const void *)operand(&w, 0), sizeof n);
+        const bool found = n == TN_I_STEPS;
+        if (found) memcpy(&n, (const void *)operand(&w, 0), sizeof n);
+        if (found && !tn_i_run_agreed(r, s->axes, &n, &status)) return status;
         status = run_counted(&w, n);
     }
-    if (status == TN_OK) leave(&w);
+    if (status == TN_OK && !(s->axes && tn_i_run_failed(r))) leave(&w);
     return status;
 }

@@ -19,7 +19,8 @@ typedef enum tn_i_native_step {
     TN_I_BUFFERS,
     TN_I_STACKS,
     TN_I_SCHEDULES,
-    TN_I_FRAMES
+    TN_I_FRAMES,
+    TN_I_RANKS
 } tn_i_native_step;
 
 /* A plan's functions, loaded. */

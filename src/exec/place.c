@@ -191,6 +191,14 @@ static bool dense_output(const tn_i_planner *z, uint32_t j) {
     return !stride || tn_i_strides_dense(z->f->val[z->f->out[j]].type, stride);
 }
 
+bool tn_i_always_runs(const tn_i_planner *z, const tn_i_eqn *e) {
+    const tn_i_group *g = tn_i_group_of(z, (uint32_t)(e - z->f->eqn));
+    bool speaks = false;
+    for (uint32_t k = 0; g && k < g->nactor; k++)
+        for (int i = 0; i < TN_STEPS_OF; i++) speaks |= g->actor[k].fn[i] && g->actor[k].fn[i]->comm;
+    return speaks || tn_i_eqn_effect(e);
+}
+
 /* Computed straight into the caller's memory.  That memory may be absent (NULL) or shared with an
  * input that is still read, unless the program is nested: then only what nothing else reads, and what
  * is not computed at all when absent, goes there. */
@@ -198,7 +206,9 @@ static bool direct(const tn_i_planner *z, const tn_i_eqn *e, tn_i_var v) {
     uint32_t j = z->out_of[v];
     if (j == TN_NOVAR) return false;
     if (z->layout->nested || (z->layout->handles && tn_i_has_steps(z->f->val[v].type))) return true;
-    if ((e->nout != 1 && !z->draft) || z->uses[v] != 1 || tn_i_eqn_effect(e)) return false;
+    if ((e->nout != 1 && !z->draft) || z->uses[v] != 1) return false;
+    if (tn_i_always_runs(z, e) && !(e->prim->flags & TN_F_COMM))
+        return false; /* that has a place for what nobody wants */
     if (z->layout->alias && z->layout->alias[j] >= 0) return false;
     return dense_output(z, j);
 }

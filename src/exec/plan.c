@@ -4,6 +4,7 @@
 #include "exec/planner.h"
 #include "exec/strides.h"
 #include "prims/dot.h"
+#include "exec/talk.h"
 
 #include <string.h>
 
@@ -377,6 +378,7 @@ const tn_i_plan *tn_i_variant_new(tn_i_plan *root, const tn_fn *f, const int64_t
         plan_drop(c, p);
         return NULL;
     }
+    tn_i_note_speech(p);
     root->nested[root->nnested++] = p;
     enter(root, root->nnested - 1);
     return p;
@@ -433,6 +435,7 @@ tn_i_plan *tn_i_plan_new(const tn_fn *f, const tn_i_layout *layout) {
     set_options(p, layout);
     tn_i_plan *q = make_plan(p, p, layout) ? in_bands(p, layout) : NULL;
     if (q != p) tn_i_plan_free(f->ctx, p);
+    if (q) tn_i_note_speech(q);
     return q;
 }
 

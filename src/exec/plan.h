@@ -65,6 +65,7 @@ typedef struct tn_i_step {
     bool onto;        /* product: it is added to what its output holds (onto.c) */
     bool at_once;     /* kernel: plan->product[loop] of where its operands and result are */
     uint8_t native;   /* whether native code has it, or why not: a tn_i_native_step (exec/native.h) */
+    uint8_t axes;     /* of the grid, over which ranks speak in it (exec/talk.h); 0: they do not */
 } tn_i_step;
 
 /* Programs of which a step runs one. */
@@ -145,6 +146,9 @@ struct tn_i_plan {
     size_t slots_at, slots; /* where the slots on disk begin in the spill file, and their bytes */
     uint8_t *kept; /* of a loop's body: per carry, whether what leaves a step is in the memory of what entered it */
     uint32_t ncarry;
+    uint32_t axes;           /* of all steps */
+    uint32_t starts;         /* collectives that may have started and not been waited for, at most */
+    size_t said;             /* bytes for the longest of what is said in it, and for what comes of that */
     size_t spill, own_spill; /* bytes of the spill file; nested programs begin at own_spill */
     /* The plans of nested programs, one for each program and strides of its arguments; the outermost plan owns all. */
     tn_i_plan **nested;

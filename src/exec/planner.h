@@ -69,6 +69,9 @@ void tn_i_place_strides(const tn_i_planner *z, tn_i_var v, int64_t stride[TN_MAX
 bool tn_i_place_inputs(tn_i_planner *z);
 void tn_i_place_literals(tn_i_planner *z);
 bool tn_i_place_view(tn_i_planner *z, const tn_i_eqn *e, bool *done);
+/* e, of z's program, runs whether what it makes is wanted or not: also where loops that run beside it tell other ranks
+ * something. */
+bool tn_i_always_runs(const tn_i_planner *z, const tn_i_eqn *e);
 bool tn_i_place_outputs(tn_i_planner *z, const tn_i_eqn *e);
 /* Whether output v of e may be made, from now on, in the memory of its operand x, which nothing else reads; and puts v,
  * or what is part of it, there. */

@@ -2,6 +2,7 @@
  * that is planned. */
 #include "control/either.h"
 #include "control/invariant.h"
+#include "control/local.h"
 #include "control/replay.h"
 #include "exec/plan.h"
 
@@ -15,5 +16,5 @@ static tn_fn *then(tn_fn *f, tn_fn *(*pass)(const tn_fn *f)) {
 static tn_fn *outside(const tn_fn *f) { return tn_i_invariants_outside(f, TN_I_TO_RUN); }
 
 tn_fn *tn_i_prepared(const tn_fn *f) {
-    return then(then(then(tn_i_contracted(f), tn_i_settle), tn_i_localize), outside);
+    return then(then(then(then(tn_i_contracted(f), tn_i_settle), tn_i_localize), outside), tn_i_local);
 }

@@ -57,11 +57,11 @@ static tn_fn *quiet_entry(const tn_i_loop_shape *s, uint32_t y, const bool *leaf
 }
 
 /* Whether entries of stack y are made by an effect, in this step or in one before it: those are kept, because an effect
- * happens once. */
+ * happens once.  What ranks say to each other may be said again, by all of them. */
 static bool takes_effect(const tn_i_loop_shape *s, uint32_t y, tn_ctx *c, bool *effect) {
     bool *leaf = tn_i_alloc_array(c, s->ncarry, sizeof *leaf), ok = leaf != NULL;
     *effect = false;
-    for (bool changed = s->body->effect; ok && changed;) {
+    for (bool changed = s->body->once; ok && changed;) {
         tn_fn *g = quiet_entry(s, y, leaf, c);
         changed = false;
         ok = g != NULL;
@@ -69,7 +69,7 @@ static bool takes_effect(const tn_i_loop_shape *s, uint32_t y, tn_ctx *c, bool *
             if (leaf[j] || !reads(g, s->index + s->nconst + j)) continue;
             leaf[j] = changed = true;
         }
-        if (ok) *effect = g->effect;
+        if (ok) *effect = g->once;
         tn_i_fn_unref(g);
     }
     tn_i_free(c, leaf, s->ncarry * sizeof *leaf);
@@ -213,11 +213,19 @@ static bool new_group(finder *d, uint32_t eqn) {
     return true;
 }
 
+static bool happens_once(const tn_i_eqn *e) {
+    const tn_fn *const *g;
+    bool once = false;
+    for (uint32_t k = 0; e->params && k < e->params->n; k++)
+        for (uint32_t i = tn_i_programs(&e->params->v[k], &g); i-- > 0;) once |= g[i]->once;
+    return once;
+}
+
 /* Whether anybody wants what the loops themselves yield: else they run only beside others, or to take snapshots. */
 static void find_runs(tn_i_planner *z) {
     const tn_fn *f = z->f;
     tn_i_plan *p = z->p;
-    for (uint32_t k = 0; k < p->ngroup; k++) p->group[k].runs = tn_i_eqn_effect(&f->eqn[p->group[k].eqn]);
+    for (uint32_t k = 0; k < p->ngroup; k++) p->group[k].runs = happens_once(&f->eqn[p->group[k].eqn]);
     for (uint32_t k = 0; k < f->npool + f->nout; k++) {
         const tn_i_var v = k < f->npool ? f->pool[k] : f->out[k - f->npool];
         const uint32_t def = f->val[v].def;

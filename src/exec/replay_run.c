@@ -16,6 +16,7 @@ typedef struct group_run {
     const tn_i_group *led; /* the group that snapshots are taken for now, or NULL */
     const uintptr_t *base;
     uintptr_t scratch;
+    uint32_t axes; /* over which ranks speak in it */
     tn_i_run inner;
     uint64_t file_at;      /* where the part of the spill file of this plan begins */
     int64_t *number;       /* of the step */
@@ -39,6 +40,10 @@ static tn_i_leaf_at *leaves(const group_run *w, const tn_i_actor *a) {
     for (const tn_i_actor *b = w->g->actor; b < a; b++) at += b->nleaf;
     return at;
 }
+
+/* After a failure, of a rank that goes on with what it has to say, no memory is what it should be. */
+static bool given_up(const group_run *w) { return w->axes && tn_i_run_failed(&w->inner); }
+static tn_status heard(const group_run *w, tn_status status) { return tn_i_run_heard(&w->inner, w->axes, status); }
 
 /* ---- a step of one loop ------------------------------------------------------------------ */
 
@@ -97,6 +102,7 @@ static tn_status step(group_run *w, const tn_i_actor *a, int kind) {
     const uint8_t *kept = a->plan[kind]->kept;
     uintptr_t *frame = (uintptr_t *)(w->scratch + w->g->frame), *at = frame + TN_BASE_ARGUMENTS;
     tn_i_leaf_at *leaf = leaves(w, a);
+    if (given_up(w)) return tn_i_drain(w->inner.talk, a->plan[kind], 0);
     frame[TN_BASE_ABSOLUTE] = 0;
     frame[TN_BASE_ARENA] = w->scratch + w->g->arena;
     if (s->index) *at++ = (uintptr_t)w->number;
@@ -107,7 +113,10 @@ static tn_status step(group_run *w, const tn_i_actor *a, int kind) {
     for (uint32_t k = 0; k < a->nleaf; k++) *at++ = goes_to(&leaf[k], kept[k]);
     for (uint32_t k = 0; k < a->nentry; k++)
         if (a->entry[k].made[kind]) *at++ = y_at(w, a, &a->entry[k]);
-    if (!begin_inner(w, a, kind)) return tn_i_run_no_memory(&w->inner, &w->p->f->eqn[a->eqn]);
+    if (!begin_inner(w, a, kind)) {
+        const tn_status status = heard(w, tn_i_run_no_memory(&w->inner, &w->p->f->eqn[a->eqn]));
+        return status == TN_OK ? tn_i_drain(w->inner.talk, a->plan[kind], 0) : status;
+    }
     for (uint32_t k = 0; k < a->nleaf; k++) {
         leaf[k].was = leaf[k].now;
         leaf[k].now = next[k];
@@ -115,7 +124,7 @@ static tn_status step(group_run *w, const tn_i_actor *a, int kind) {
     }
     tn_i_run inner = w->inner;
     inner.quiet |= !a->self;
-    return tn_i_run_plan(a->plan[kind], &inner, frame);
+    return heard(w, tn_i_run_plan(a->plan[kind], &inner, frame));
 }
 
 /* A step of the loops that run with the group's own, or of those that are brought back. */
@@ -283,15 +292,17 @@ static tn_status copy_to_disk(const group_run *w, const tn_i_group *g, int64_t s
 }
 
 static tn_status copy_slot(const group_run *w, const tn_i_group *g, const tn_i_act *act, bool save) {
-    if (act->place == TN_I_DISK) return copy_to_disk(w, g, act->slot, save);
-    return with_slot(w, g, act->slot, save ? store_leaf : load_leaf);
+    if (given_up(w)) return TN_OK;
+    if (act->place == TN_I_DISK) return heard(w, copy_to_disk(w, g, act->slot, save));
+    return heard(w, with_slot(w, g, act->slot, save ? store_leaf : load_leaf));
 }
 
 /* Records are kept in memory: in slots, or the one that is worked with. */
 static tn_status copy_recorded(const group_run *w, const tn_i_group *g, const tn_i_act *act, bool save) {
     const bool working = act->kind == TN_I_RECORD || act->slot == TN_I_WORKING;
+    if (given_up(w)) return TN_OK;
     unsigned char *slot = working ? kept_memory(w, g) + g->record : slot_at(w, g, act->slot);
-    if (!slot) return no_memory(w);
+    if (!slot) return heard(w, no_memory(w));
     copy_record(w, g, slot, save);
     return TN_OK;
 }
@@ -308,7 +319,8 @@ static tn_status begin_snapshots(group_run *w, const tn_i_group *g) {
         w->forward[g == w->g] = (reading){.line = g->script->line};
     else
         (void)tn_i_schedule_begin(g->schedule, kept_memory(w, g) + g->run);
-    return !g->growing || tn_i_stack_new(w->inner.stacks, g->growing, h) ? TN_OK : no_memory(w);
+    if (!g->growing || given_up(w) || tn_i_stack_new(w->inner.stacks, g->growing, h)) return TN_OK;
+    return no_memory(w);
 }
 
 /* ---- steps forward, while snapshots of group g are taken ---------------------------------------- */
@@ -318,9 +330,9 @@ static tn_status look_ahead(const group_run *w, const tn_i_group *g) {
     const reading *at = &w->forward[g == w->g];
     const tn_i_line *next = at->line + 1;
     if (at->done + 1 < at->line->n || next == g->script->line + g->script->back || next->kind != TN_I_STORE ||
-        next->place != TN_I_MEMORY)
+        next->place != TN_I_MEMORY || given_up(w))
         return TN_OK;
-    return with_slot(w, g, next->slot, aim_leaf);
+    return heard(w, with_slot(w, g, next->slot, aim_leaf));
 }
 
 static tn_i_act act_of(const tn_i_line *k) {
@@ -372,7 +384,7 @@ static tn_status other_length(const group_run *w) {
 static tn_status take_snapshots(group_run *w, int64_t n) {
     const bool reverse = !self_of(w)->shape.reverse;
     if (w->g->script && w->g->script->steps != n) return other_length(w);
-    tn_status status = begin_snapshots(w, w->g);
+    tn_status status = heard(w, begin_snapshots(w, w->g));
     for (int64_t k = 0; k < n && status == TN_OK; k++) {
         *w->number = number_of(reverse, k, n);
         status = forward(w, w->g, k, true);
@@ -416,6 +428,7 @@ static tn_i_act next_of(group_run *w) {
 }
 
 static void bind_slots(group_run *w) {
+    if (given_up(w)) return;
     w->bound = w->g->bound;
     for (int64_t k = 0; w->bound && k < w->g->nslot; k++) (void)with_slot(w, w->g, k, bind_leaf);
 }
@@ -435,7 +448,7 @@ static tn_status run_back(group_run *w, int64_t n) {
         if (act.kind == TN_I_DONE) break;
         status = act_on(w, &act, n, &done);
     }
-    if (status == TN_OK && w->g->growing) release_slots(w);
+    if (status == TN_OK && w->g->growing && !given_up(w)) release_slots(w);
     return status;
 }
 
@@ -471,12 +484,21 @@ static tn_status claim(const group_run *w, int64_t n) {
     return status == TN_OK && n ? extend(w, n) : status;
 }
 
+/* How many steps, where a run finds that out: the same on all ranks.  false: a rank has failed. */
+static bool agreed(const group_run *w, int64_t *n, tn_status *status) {
+    if (self_of(w)->shape.length == TN_I_STEPS) return tn_i_run_agreed(&w->inner, w->axes, n, status);
+    *status = TN_OK;
+    return true;
+}
+
 static tn_status run_scan(group_run *w, int64_t *n) {
     const tn_i_loop_shape *s = &self_of(w)->shape;
     *n = s->length;
     if (*n == TN_I_STEPS) memcpy(n, (const void *)operand(w, self_of(w), 0), sizeof *n);
     if (*n < 0) *n = 0;
-    tn_status status = claim(w, *n);
+    tn_status status;
+    if (!agreed(w, n, &status)) return status;
+    status = heard(w, claim(w, *n));
     if (status != TN_OK || w->g->schedule) return status == TN_OK ? run_back(w, *n) : status;
     for (int64_t k = 0; k < *n && status == TN_OK; k++) {
         *w->number = number_of(s->reverse, k, *n);
@@ -494,8 +516,9 @@ static tn_status go_on(const group_run *w, bool *more) {
     for (uint32_t i = 0; i < a->shape.ncond; i++) *at++ = operand(w, a, i);
     for (uint32_t k = 0; k < a->nleaf; k++) *at++ = leaves(w, a)[k].now;
     *at = (uintptr_t)&answer;
-    const tn_status status = tn_i_run_plan(a->cond, &w->inner, frame);
-    *more = *(const unsigned char *)&answer != 0;
+    tn_status status = heard(w, tn_i_run_plan(a->cond, &w->inner, frame));
+    int64_t on = *(const unsigned char *)&answer != 0;
+    *more = status == TN_OK && tn_i_run_agreed(&w->inner, w->axes, &on, &status) && on;
     return status;
 }
 
@@ -505,7 +528,7 @@ static tn_status run_while(group_run *w, int64_t *n) {
         tn_status status = go_on(w, &more);
         if (status != TN_OK || !more) return status;
         *w->number = *n;
-        status = extend(w, 1);
+        status = heard(w, extend(w, 1));
         if (status == TN_OK) status = own_step(w, *n);
         if (status != TN_OK) return status;
     }
@@ -560,6 +583,7 @@ static group_run begin(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r
     return (group_run){.p = p,
                        .g = g,
                        .led = g->leads == TN_NOVAR ? NULL : &p->group[g->leads],
+                       .axes = s->axes,
                        .base = base,
                        .scratch = scratch,
                        .inner = tn_i_run_within(p, r),
@@ -620,10 +644,10 @@ tn_status tn_i_run_group(const tn_i_plan *p, const tn_i_step *s, const tn_i_run 
     group_run w = begin(p, s, r, base);
     const tn_i_loop_shape *shape = &self_of(&w)->shape;
     int64_t n = 0;
-    tn_status status = enter(&w);
-    if (status != TN_OK) return status;
+    tn_status status = heard(&w, enter(&w));
+    if (status != TN_OK || !tn_i_run_agreed(r, s->axes, &n, &status)) return status;
     status = shape->cond ? run_while(&w, &n) : run_scan(&w, &n);
-    if (status != TN_OK) return status;
+    if (status != TN_OK || given_up(&w)) return status;
     if (shape->steps != TN_NOVAR) memcpy((void *)output(&w, self_of(&w), shape->steps), &n, sizeof n);
     if (w.led) turn(&w, w.led, n);
     each_inner(&w, false);

@@ -142,6 +142,7 @@ static void describe_kernel(const tn_i_plan *p, const tn_i_step *s, const tn_i_r
     k->message = message;
     k->loc = e->loc;
     k->observer = &r->observer;
+    k->comm = r->talk ? r->talk->ops : NULL;
     k->triangle = s->triangle;
     k->beside = s->onto ? (char *)k->scratch + s->beside : NULL;
     for (uint32_t i = 0; i < 2; i++) k->ahead[i] = s->ahead >> i & 1 ? to_next_entry(p, tn_i_in(p->f, e)[i]) : 0;
@@ -152,6 +153,15 @@ static bool is_wanted(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r)
     return !r->skip || !tn_i_bit(r->skip, (size_t)(s - p->step));
 }
 
+/* A collective has started, or was waited for. */
+static void note_message(tn_i_talk *t, const tn_i_eqn *e, const tn_i_kernel *k, tn_status status) {
+    if (status != TN_OK) t->broken = true;
+    if (e->prim->id == TN_P_collective_start && status == TN_OK)
+        tn_i_talk_started(t, *(const int64_t *)k->out[1].data);
+    else if (e->prim->id == TN_P_collective_wait)
+        tn_i_talk_waited(t, *(const int64_t *)k->in[1].data);
+}
+
 static tn_status run_one(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, uintptr_t *base) {
     const tn_i_eqn *e = &p->f->eqn[s->eqn];
     if (r->quiet && e->nout == 0) return TN_OK;
@@ -160,8 +170,10 @@ static tn_status run_one(const tn_i_plan *p, const tn_i_step *s, const tn_i_run 
     tn_i_kernel k;
     message[0] = message[sizeof message - 1] = 0;
     describe_kernel(p, s, r, base, in, message, &k);
+    if (s->axes && e->nout && !base[p->place[e->out].base]) in[e->nin].data = r->talk ? r->talk->room : NULL;
     tn_status status = e->prim->kernel(&k);
     message[sizeof message - 1] = 0;
+    if (s->axes && r->talk) note_message(r->talk, e, &k, status);
     return status == TN_OK ? TN_OK : tn_i_run_fail(r, e, status, message);
 }
 
@@ -246,7 +258,8 @@ static tn_status run_nested(const tn_i_plan *p, const tn_i_step *s, const tn_i_p
     for (uint32_t j = 0; s->stacks && j < e->nout; j++) {
         const tn_type *t = p->f->val[e->out + j].type;
         if (p->place[e->out + j].base != TN_BASE_ARENA || tn_i_handles(t) == 0) continue;
-        if (!tn_i_stack_new(r->stacks, t, tn_i_address(base, &p->place[e->out + j]))) return tn_i_run_no_memory(r, e);
+        if (!tn_i_stack_new(r->stacks, t, tn_i_address(base, &p->place[e->out + j])))
+            return tn_i_run_give_up(r, p, s, tn_i_run_no_memory(r, e));
     }
     return tn_i_run_plan(body, &inner, frame);
 }
@@ -258,11 +271,13 @@ static tn_status run_body(const tn_i_plan *p, const tn_i_step *s, const tn_i_run
 static tn_status run_branch(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base) {
     const tn_i_fork *k = &p->fork[s->loop];
     const tn_i_eqn *e = &p->f->eqn[s->eqn];
-    const uint32_t which = tn_i_chosen(p->f->val[tn_i_in(p->f, e)[0]].type, tn_i_address(base, &p->arg[k->arg]), k->n);
-    return run_nested(p, s, p->branch[k->branch + which], (size_t)k->arg + 1, r, base);
+    int64_t which = tn_i_chosen(p->f->val[tn_i_in(p->f, e)[0]].type, tn_i_address(base, &p->arg[k->arg]), k->n);
+    tn_status status;
+    if (!tn_i_run_agreed(r, s->axes, &which, &status)) return status;
+    return run_nested(p, s, p->branch[k->branch + (uint32_t)which], (size_t)k->arg + 1, r, base);
 }
 
-tn_status tn_i_run_step(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame, size_t step) {
+static tn_status run_step(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame, size_t step) {
     const tn_i_step *s = &p->step[step];
     switch ((tn_i_step_kind)s->kind) {
     case TN_STEP_STRIP: run_strip(p, s, frame); break;
@@ -280,6 +295,47 @@ tn_status tn_i_run_step(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame,
     return TN_OK;
 }
 
+/* ---- with other ranks ------------------------------------------------------------------------- */
+
+bool tn_i_run_agreed(const tn_i_run *r, uint32_t axes, int64_t *v, tn_status *status) {
+    bool none = false;
+    *status = axes && r->talk ? tn_i_agree(r->talk, axes, v, &none) : TN_OK;
+    return *status == TN_OK && !none;
+}
+
+tn_status tn_i_run_give_up(const tn_i_run *r, const tn_i_plan *p, const tn_i_step *s, tn_status status) {
+    status = tn_i_run_heard(r, s->axes, status);
+    return status == TN_OK ? tn_i_drain_step(r->talk, p, s) : status;
+}
+
+/* Native code, which calls this, returns what is not 0: after a failure the rest of the plan is not for it. */
+tn_status tn_i_run_step(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame, size_t step) {
+    enum { NOT_FURTHER = -1 };
+    const tn_status status = run_step(p, r, frame, step);
+    if (!p->step[step].axes || !r->talk) return status;
+    *r->talk->next = step + 1;
+    return status == TN_OK && r->talk->failed ? (tn_status)NOT_FURTHER : status;
+}
+
+static tn_status run_steps(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame) {
+    tn_status status = TN_OK;
+    for (size_t i = 0; i < p->nstep && status == TN_OK; i++)
+        if (!(r->skip && tn_i_bit(r->skip, i))) status = tn_i_run_step(p, r, frame, i);
+    return status == TN_OK ? tn_i_run_leave(p, r, frame) : status;
+}
+
+/* A plan in which ranks speak: after a failure it is gone through to its end. */
+static tn_status run_speaking(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame) {
+    tn_i_talk *t = r->talk;
+    size_t *outer = t->next, next = 0;
+    if (t->failed) return tn_i_drain(t, p, 0);
+    t->next = &next;
+    tn_status status = p->native ? p->native(p, r, frame) : run_steps(p, r, frame);
+    t->next = outer;
+    if (!t->failed) status = tn_i_run_heard(r, p->axes, status);
+    return t->failed && !t->broken ? tn_i_drain(t, p, next) : status;
+}
+
 tn_status tn_i_run_leave(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame) {
     tn_status status = TN_OK;
     for (size_t i = p->last_move; i < p->nmove && status == TN_OK; i++)
@@ -290,11 +346,12 @@ tn_status tn_i_run_leave(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame
 
 tn_status tn_i_run_plan(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame) {
     tn_status status = TN_OK;
+    if (p->axes && r->talk) return run_speaking(p, r, frame);
     if (p->native) return p->native(p, r, frame);
     for (size_t i = 0; i < p->nstep && status == TN_OK; i++) {
         if (r->skip && tn_i_bit(r->skip, i)) continue;
         const tn_i_step *s = &p->step[i];
-        status = s->kind == TN_STEP_NEST ? tn_i_run_nest(s, frame) : tn_i_run_step(p, r, frame, i);
+        status = s->kind == TN_STEP_NEST ? tn_i_run_nest(s, frame) : run_step(p, r, frame, i);
     }
     const bool leaves = p->last_move < p->nmove || p->last_release < p->nrelease;
     return status == TN_OK && leaves ? tn_i_run_leave(p, r, frame) : status;
@@ -314,6 +371,13 @@ static void mark_releases(const tn_i_plan *p, const uint8_t *wanted, uint8_t *sk
     }
 }
 
+/* Whether ranks speak in a step of equation i, of which s is behind the last: also in loops that run beside its own. */
+static bool speaks(const tn_i_plan *p, size_t s, uint32_t i) {
+    for (; p->axes && s > 0 && p->step[s - 1].eqn == i; s--)
+        if (p->step[s - 1].axes) return true;
+    return false;
+}
+
 void tn_i_mark_unwanted(const tn_i_plan *p, void *const *out, uint8_t *wanted, uint8_t *skip) {
     const tn_fn *f = p->f;
     size_t s = p->nstep;
@@ -323,7 +387,7 @@ void tn_i_mark_unwanted(const tn_i_plan *p, void *const *out, uint8_t *wanted, u
         if (out[j]) tn_i_set_bit(wanted, f->out[j]);
     for (uint32_t i = f->neqn; i-- > 0;) {
         const tn_i_eqn *e = &f->eqn[i];
-        bool live = tn_i_eqn_effect(e);
+        bool live = tn_i_eqn_effect(e) || speaks(p, s, i);
         for (uint32_t j = 0; j < e->nout; j++) live |= tn_i_bit(wanted, e->out + j);
         for (uint32_t k = 0; live && k < e->nin; k++) tn_i_set_bit(wanted, tn_i_in(f, e)[k]);
         for (; s > 0 && p->step[s - 1].eqn == i; s--) {

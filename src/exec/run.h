@@ -5,6 +5,7 @@
 #include "exec/plan.h"
 #include "exec/spill.h"
 #include "exec/stack.h"
+#include "exec/talk.h"
 
 typedef struct tn_i_run {
     const uint8_t *skip; /* a bit per step of the outermost plan that is not wanted; NULL: all are */
@@ -15,7 +16,8 @@ typedef struct tn_i_run {
     const tn_i_spill_file *file; /* open when the plan spills */
     uint64_t file_at;            /* where this plan's part of it begins */
     tn_i_stacks *stacks;
-    bool quiet; /* what runs has run before: no print, no assert */
+    tn_i_talk *talk; /* with other ranks; NULL: there is no table for it */
+    bool quiet;      /* what runs has run before: no print, no assert */
 } tn_i_run;
 
 /* The frame (plan->frame bytes, 64-aligned) begins with the bases: 0, the arena's address,
@@ -28,6 +30,15 @@ static inline void *tn_i_address(const uintptr_t *base, const tn_i_place *k) {
 tn_i_run tn_i_run_within(const tn_i_plan *p, const tn_i_run *r);
 /* Writes the message of a failed equation; why "": the status's text. */
 tn_status tn_i_run_fail(const tn_i_run *r, const tn_i_eqn *e, tn_status status, const char *why);
+/* A failure: TN_OK where ranks speak in what has failed (`axes`) and this one goes on with what it has to say. */
+static inline tn_status tn_i_run_heard(const tn_i_run *r, uint32_t axes, tn_status status) {
+    return status == TN_OK || !axes || !r->talk ? status : tn_i_talk_failed(r->talk, status);
+}
+static inline bool tn_i_run_failed(const tn_i_run *r) { return r->talk && r->talk->failed; }
+/* The least *v of all ranks that speak over the axes; false: one of them has failed.  Where nobody speaks it stays. */
+bool tn_i_run_agreed(const tn_i_run *r, uint32_t axes, int64_t *v, tn_status *status);
+/* Step s of p has failed before it said anything. */
+tn_status tn_i_run_give_up(const tn_i_run *r, const tn_i_plan *p, const tn_i_step *s, tn_status status);
 tn_status tn_i_run_no_memory(const tn_i_run *r, const tn_i_eqn *e);
 tn_status tn_i_run_move(const tn_i_plan *p, const tn_i_move *m, const tn_i_run *r, const uintptr_t *base);
 tn_status tn_i_run_group(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base);

@@ -207,7 +207,7 @@ static bool add_body(tn_i_planner *z, const tn_i_eqn *e, tn_i_step *s) {
 static bool nothing_to_compute(const tn_i_planner *z, const tn_i_eqn *e) {
     for (uint32_t j = 0; j < e->nout; j++)
         if (!tn_i_empty(z->f->val[e->out + j].type)) return false;
-    return !tn_i_eqn_effect(e);
+    return !tn_i_always_runs(z, e);
 }
 
 /* Operands after their last use, and outputs that nothing uses. */

@@ -46,7 +46,8 @@ static const char *why(uint8_t native) {
         [TN_I_BUFFERS] = "values between its phases that take more memory than was planned",
         [TN_I_STACKS] = "a stack of unknown length, or one that another loop walks",
         [TN_I_SCHEDULES] = "loops that follow each other's schedule, or entries of unknown length",
-        [TN_I_FRAMES] = "programs of its steps whose arguments take more than the stack is given"};
+        [TN_I_FRAMES] = "programs of its steps whose arguments take more than the stack is given",
+        [TN_I_RANKS] = "ranks speak in it"};
     return native < sizeof text / sizeof *text ? text[native] : "";
 }
 

@@ -14,8 +14,8 @@ typedef struct tn_i_slot {
 } tn_i_slot;
 
 void tn_i_builder_init(tn_i_builder *b, tn_ctx *c) {
-    *b = (tn_i_builder){.ctx = c, .regions = 1, .failed = c->refused};
-    if (c->refused) (void)tn_i_options(c, "tn_ctx_options", &(const size_t){0}, NULL, sizeof(tn_ctx_options));
+    *b = (tn_i_builder){.ctx = c, .regions = 1, .failed = c->refused != NULL};
+    if (c->refused) (void)tn_i_fail(c, TN_EINVAL, NULL, "%s", c->refused);
 }
 
 void tn_i_builder_drop(tn_i_builder *b) {
@@ -28,6 +28,7 @@ void tn_i_builder_drop(tn_i_builder *b) {
     tn_i_free(c, b->slot, b->cslot * sizeof *b->slot);
     tn_i_free(c, b->out_type, b->cout_type * sizeof *b->out_type);
     tn_i_free(c, (void *)b->in_type, b->cin_type * sizeof *b->in_type);
+    tn_i_free(c, b->vary, b->cvary * sizeof *b->vary);
     if (b->depends) tn_i_memo_free(b->depends);
     tn_i_free(c, b->depends, b->depends ? sizeof *b->depends : 0);
     *b = (tn_i_builder){.ctx = c, .failed = true};
@@ -108,7 +109,7 @@ static tn_i_var push_val(tn_i_builder *b, const tn_type *t, const tn_type *like,
         tn_i_builder_fail(b, TN_ELIMIT, "a program may hold at most 2^32 values");
         return TN_NOVAR;
     }
-    const tn_type *type = like && tn_type_equal(like, t) ? like : tn_i_type(b->ctx, t);
+    const tn_type *type = like && tn_i_type_same(like, t) ? like : tn_i_type(b->ctx, t);
     if (!type || !tn_i_grow(b->ctx, (void **)&b->val, &b->cval, b->nval + 1, sizeof *b->val)) {
         b->failed = true;
         return TN_NOVAR;
@@ -197,6 +198,7 @@ const tn_i_eqn *tn_i_def(const tn_i_builder *b, tn_i_var v) {
 
 bool tn_i_known_scalar(const tn_i_builder *b, tn_i_var v, uint64_t *bits) {
     const tn_i_eqn *e = tn_i_def(b, v);
+    if (e && e->prim->id == TN_P_pvary) e = tn_i_def(b, v = b->pool[e->in]);
     if (e && e->prim->id == TN_P_broadcast_in_dim) v = b->pool[e->in];
     if (v == TN_NOVAR || b->val[v].def != TN_DEF_LITERAL) return false;
     *bits = b->val[v].bits;
@@ -257,7 +259,21 @@ bool tn_i_type_fail(tn_i_query *q, int operand, const char *fmt, ...) {
     return false;
 }
 
+/* Room for what operands are to vary over as well. */
+static bool room_to_vary(tn_i_builder *b, tn_i_query *q) {
+    q->vary = NULL;
+    if (b->raw || !b->ctx->grid.naxes || !(q->prim->flags & TN_F_OVER) || !q->nin) return true;
+    if (!tn_i_grow(b->ctx, (void **)&b->vary, &b->cvary, q->nin, sizeof *b->vary)) return false;
+    memset(b->vary, 0, q->nin * sizeof *b->vary);
+    q->vary = b->vary;
+    return true;
+}
+
 static bool typed(tn_i_builder *b, tn_i_query *q, const tn_i_var *in) {
+    if (!room_to_vary(b, q)) {
+        b->failed = true;
+        return false;
+    }
     if (!tn_i_grow(b->ctx, (void **)(void *)&b->in_type, &b->cin_type, q->nin, sizeof *b->in_type)) {
         b->failed = true;
         return false;
@@ -270,7 +286,7 @@ static bool typed(tn_i_builder *b, tn_i_query *q, const tn_i_var *in) {
     if (q->prim->nin >= 0 && (uint32_t)q->prim->nin != q->nin)
         return tn_i_type_fail(q, -1, "takes %d operand%s, not %u", q->prim->nin, q->prim->nin == 1 ? "" : "s",
                               (unsigned)q->nin);
-    if (!q->prim->type(q)) {
+    if (!q->prim->type(q) || !tn_i_type_over(q, b->val, in)) {
         b->failed = true;
         return false;
     }
@@ -408,15 +424,53 @@ static bool push_eqn(tn_i_builder *b, const tn_i_query *q, const tn_i_params *sh
 }
 
 static tn_i_var emit(tn_i_builder *b, const tn_prim *prim, const tn_i_param *p, const tn_i_params *shared, uint32_t nin,
+                     const tn_i_var *in);
+
+/* The same with operands that vary over vary[i] as well (of programs within), or over `all` (vary NULL). */
+static tn_i_var emit_varied(tn_i_builder *b, const tn_prim *prim, const tn_i_param *p, const tn_i_params *shared,
+                            uint32_t nin, const tn_i_var *in, const uint32_t *vary, uint32_t all) {
+    tn_i_var few[8], *x = nin <= 8 ? few : tn_i_alloc_array(b->ctx, nin, sizeof *x), v = TN_NOVAR;
+    uint32_t some[8], *over = nin <= 8 ? some : tn_i_alloc_array(b->ctx, nin, sizeof *over);
+    if (!x || !over) b->failed = true;
+    for (uint32_t i = 0; i < nin && !b->failed; i++) over[i] = vary ? vary[i] : all;
+    for (uint32_t i = 0; i < nin && !b->failed; i++)
+        x[i] = !vary && b->val[in[i]].def == TN_DEF_LITERAL ? in[i] : tn_i_vary(b, in[i], over[i]);
+    if (!b->failed) v = emit(b, prim, p, shared, nin, x);
+    if (nin > 8) tn_i_free(b->ctx, x, nin * sizeof *x);
+    if (nin > 8) tn_i_free(b->ctx, over, nin * sizeof *over);
+    return v;
+}
+
+/* Whether some operands of a local primitive vary over less than others; *all: what they vary over together. */
+static bool uneven(const tn_i_builder *b, const tn_prim *prim, uint32_t nin, const tn_i_var *in, uint32_t *all) {
+    *all = 0;
+    if (b->raw || !b->ctx->grid.naxes || prim->flags & TN_F_OVER) return false;
+    for (uint32_t i = 0; i < nin; i++) *all |= tn_i_over(b->val[in[i]].type);
+    for (uint32_t i = 0; i < nin; i++)
+        if (b->val[in[i]].def != TN_DEF_LITERAL && tn_i_over(b->val[in[i]].type) != *all) return true;
+    return false;
+}
+
+static bool wants_more(const tn_i_query *q) {
+    for (uint32_t i = 0; q->vary && i < q->nin; i++)
+        if (q->vary[i]) return true;
+    return false;
+}
+
+static tn_i_var emit(tn_i_builder *b, const tn_prim *prim, const tn_i_param *p, const tn_i_params *shared, uint32_t nin,
                      const tn_i_var *in) {
+    uint32_t all;
     if (b->failed) return TN_NOVAR;
     for (uint32_t i = 0; i < nin; i++)
         if (in[i] == TN_NOVAR) {
             tn_i_builder_fail(b, TN_EINVAL, "%s: operand %u is missing", prim->name, (unsigned)i);
             return TN_NOVAR;
         }
+    if (uneven(b, prim, nin, in, &all)) return emit_varied(b, prim, p, shared, nin, in, NULL, all);
     tn_i_query q = {.ctx = b->ctx, .prim = prim, .p = p, .nin = nin, .b = b};
     if (!typed(b, &q, in)) return TN_NOVAR;
+    if (wants_more(&q)) return emit_varied(b, prim, p, shared, nin, in, q.vary, 0);
+    const uint32_t over = q.nout == 1 ? tn_i_over(&q.out[0]) : 0;
     bool effect = prim->effect && prim->effect(p);
     uint32_t np = tn_i_params_count(prim);
     tn_i_var swapped[2];
@@ -431,6 +485,7 @@ static tn_i_var emit(tn_i_builder *b, const tn_prim *prim, const tn_i_param *p, 
         if (v == TN_NOVAR && prim->simplify && !b->failed) v = prim->simplify(b, p, nin, in, q.out);
         if (v == TN_NOVAR && !b->failed && (v = find_eqn(b, hash, prim, p, np, nin, in)) != TN_NOVAR && !b->linear)
             b->eqn[b->val[v].def].linear = false; /* the primal's value as well, and strict_zero leaves that alone */
+        if (v != TN_NOVAR && !b->failed && over) v = tn_i_vary(b, v, over); /* what is folded varies as it did */
         if (v != TN_NOVAR || b->failed) return v;
         /* simplify may have emitted other equations and moved the scratch types */
         if (prim->simplify && !typed(b, &q, in)) return TN_NOVAR;

@@ -130,8 +130,12 @@ static bool check_types(const tn_fn *f, const tn_i_eqn *e, room *r) {
         return false;
     }
     if (q.nout != e->nout) return bad(f, e, TN_ETYPE, "has %u outputs, not %u", (unsigned)q.nout, (unsigned)e->nout);
+    if (!tn_i_type_over(&q, f->val, tn_i_in(f, e))) {
+        if (c->status != TN_OK) (void)tn_i_fail(c, c->status, e->loc, "%s", c->message);
+        return false;
+    }
     for (uint32_t j = 0; j < e->nout; j++)
-        if (!tn_type_equal(&q.out[j], f->val[e->out + j].type))
+        if (!tn_i_type_same(&q.out[j], f->val[e->out + j].type))
             return bad(f, e, TN_ETYPE, "output %u is %s, recorded as %s", (unsigned)j,
                        tn_i_type_text(inferred, &q.out[j]), tn_i_type_text(recorded, f->val[e->out + j].type));
     return true;

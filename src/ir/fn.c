@@ -105,6 +105,7 @@ static void copy_value(const tn_i_builder *b, tn_fn *f, tn_i_var v, tn_i_var *to
     if (to[v] != TN_NOVAR) return;
     to[v] = *n;
     f->val[*n] = b->val[v];
+    f->varies |= b->val[v].type->varying != NULL;
     if (b->forget) f->val[*n].linear = 0;
     if (f->val[*n].def < TN_DEF_LITERAL) f->val[*n].def = eqn_to[f->val[*n].def];
     ++*n;
@@ -126,18 +127,44 @@ static void copy_values(const tn_i_builder *b, tn_fn *f, const uint8_t *live, tn
     for (uint32_t j = 0; j < f->nout; j++) copy_value(b, f, out[j], to, eqn_to, &n);
 }
 
-static void nested_facts(tn_fn *f, const tn_i_eqn *e) {
-    f->effect |= e->prim->effect && e->prim->effect(tn_i_p(e));
-    f->rules |= (e->prim->flags & TN_F_RULES) != 0;
+uint32_t tn_i_speaks_over(const tn_i_eqn *e) {
+    uint32_t k = 0;
+    if (!(e->prim->flags & TN_F_COMM)) return 0;
+    while (e->prim->params[k].kind != TN_K_AXES) k++;
+    return (uint32_t)e->params->v[k].u.i;
+}
+
+bool tn_i_speaks(const tn_i_eqn *e) {
+    bool any = (e->prim->flags & TN_F_COMM) != 0;
     for (uint32_t k = 0; e->params && k < e->params->n; k++) {
         const tn_fn *const *g;
         const uint32_t n = tn_i_programs(&e->params->v[k], &g);
+        for (uint32_t j = 0; j < n; j++) any |= g[j]->comm != 0;
+    }
+    return any;
+}
+
+static void nested_facts(tn_fn *f, const tn_i_eqn *e) {
+    const bool effect = e->prim->effect && e->prim->effect(tn_i_p(e));
+    bool leaf = true;
+    f->effect |= effect;
+    f->rules |= (e->prim->flags & TN_F_RULES) != 0;
+    f->comm |= tn_i_speaks_over(e);
+    for (uint32_t k = 0; e->params && k < e->params->n; k++) {
+        const tn_fn *const *g;
+        const uint32_t n = tn_i_programs(&e->params->v[k], &g);
+        leaf &= n == 0;
+        f->varies |= e->params->v[k].kind == TN_K_AXES;
         for (uint32_t j = 0; j < n; j++) {
             if (g[j]->depth + 1 > f->depth) f->depth = g[j]->depth + 1;
             f->effect |= g[j]->effect;
+            f->once |= g[j]->once;
             f->rules |= g[j]->rules;
+            f->comm |= g[j]->comm;
+            f->varies |= g[j]->varies;
         }
     }
+    f->once |= leaf && effect && !(e->prim->flags & TN_F_COMM && e->nout);
 }
 
 /* Told by the operands where the program has linear inputs, else by a mark. */

@@ -6,7 +6,7 @@
 #ifndef TN_IR_H
 #define TN_IR_H
 
-#include "base/base.h"
+#include "base/axes.h"
 
 typedef uint32_t tn_i_var;
 #define TN_NOVAR UINT32_MAX
@@ -27,6 +27,7 @@ typedef enum tn_i_kind {
     TN_K_BLOB,   /* blob: array data */
     TN_K_TYPES,  /* n types: interned */
     TN_K_NUMBER, /* i: the bits of an i64, an f64 or a truth value, as the dtype n says */
+    TN_K_AXES,   /* i: a set of axes of the context's grid, by bits (base/axes.h) */
     TN_K_PTR     /* ptr: opaque, compared by address (callbacks) */
 } tn_i_kind;
 
@@ -76,7 +77,7 @@ typedef struct tn_i_spec {
     const char *const *symbols; /* NULL-terminated names of a TN_K_SYM */
 } tn_i_spec;
 
-#define TN_MAX_PARAMS 8
+#define TN_MAX_PARAMS 11
 
 /* The nested programs of a parameter, in *f; how many. */
 uint32_t tn_i_programs(const tn_i_param *p, const tn_fn *const **f);
@@ -123,9 +124,12 @@ struct tn_fn {
     tn_i_eqn *eqn;
     tn_i_var *pool;
     tn_i_var *out;
+    uint32_t comm;       /* axes over which ranks speak in it, at any depth (TN_F_COMM) */
     uint32_t depth;      /* 1 + depth of the deepest nested program */
     uint32_t regions;    /* regions are 0..regions-1 */
     bool effect;         /* holds an equation with an effect, at any depth */
+    bool once;           /* holds one with an effect that is no result of what ranks say: never run again */
+    bool varies;         /* something in it varies over an axis of the grid, at any depth */
     bool rules;          /* holds one whose derivative a user gives, at any depth */
     bool mixed;          /* primal and tangents together: val[].linear tells which, nlin is 0 */
     uint64_t hash;       /* of the contents; places do not count */
@@ -180,6 +184,8 @@ typedef struct tn_i_builder {
     size_t cout_type;
     const tn_type **in_type;
     size_t cin_type;
+    uint32_t *vary; /* axes that operands are to vary over as well, by the type rule */
+    size_t cvary;
     struct tn_i_memo *depends; /* what nested programs' outputs depend on, once asked for */
     const tn_fn *named_after;  /* gives name and place to the program being made; may be NULL */
     bool mixed;                /* finish: outputs may be linear or not (a jvp before it is split); nlin is then 0 */
@@ -197,6 +203,11 @@ tn_i_var tn_i_input(tn_i_builder *b, const tn_type *t, bool linear);
 tn_i_var tn_i_literal(tn_i_builder *b, int dtype, uint64_t bits);
 tn_i_var tn_i_literal_f64(tn_i_builder *b, int dtype, double x); /* converted to dtype */
 tn_i_var tn_i_literal_i64(tn_i_builder *b, int dtype, int64_t x);
+
+/* x, varying over these axes as well: a `pvary`, unless it does. */
+tn_i_var tn_i_vary(tn_i_builder *b, tn_i_var x, uint32_t axes);
+/* x, varying over what t does. */
+tn_i_var tn_i_vary_as(tn_i_builder *b, tn_i_var x, const tn_type *t);
 
 /* Adds an equation (or finds the equal one, or folds it) and returns its first
  * output.  Parameters are copied when needed and may live on the stack.

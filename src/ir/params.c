@@ -25,6 +25,7 @@ static uint64_t hash_param(uint64_t h, const tn_i_param *p) {
     case TN_K_INT:
     case TN_K_BOOL:
     case TN_K_DTYPE:
+    case TN_K_AXES:
     case TN_K_SYM: return tn_i_hash_u64(h, (uint64_t)p->u.i);
     case TN_K_STR: return tn_i_hash(h, p->u.str, strlen(p->u.str));
     case TN_K_INTS:
@@ -69,6 +70,7 @@ static bool param_equal(const tn_i_param *a, const tn_i_param *b) {
     case TN_K_BOOL:
     case TN_K_DTYPE:
     case TN_K_NUMBER:
+    case TN_K_AXES:
     case TN_K_SYM: return a->u.i == b->u.i;
     case TN_K_STR: return strcmp(a->u.str, b->u.str) == 0;
     case TN_K_INTS:

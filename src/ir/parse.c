@@ -294,8 +294,32 @@ static bool shared_program(tn_i_parser *p) {
     return tn_i_names_add(&p->programs, name.at, name.n, (uint32_t)(p->nprogram - 1)) && tn_i_expect(p, "in");
 }
 
+/* `grid (r=2, c=4)`, in front of programs that collectives stand in. */
+static bool grid(tn_i_parser *p) {
+    const tn_i_token start = p->tok;
+    char name[TN_MAX_AXES][24];
+    const char *names[TN_MAX_AXES];
+    int64_t extent[TN_MAX_AXES];
+    tn_grid g = {.name = names, .extent = extent};
+    if (!tn_i_expect(p, "grid") || !tn_i_expect(p, "(")) return false;
+    while (!tn_i_accept(p, ")")) {
+        if (p->tok.kind != TN_T_NAME) return tn_i_unexpected(p, "the name of an axis");
+        if (g.naxes == TN_MAX_AXES) return tn_i_parse_fail(p, &p->tok, "a grid has at most %d axes", TN_MAX_AXES);
+        const size_t n = p->tok.n < sizeof *name - 1 ? p->tok.n : sizeof *name - 1;
+        memcpy(name[g.naxes], p->tok.at, n);
+        name[g.naxes][n] = 0;
+        names[g.naxes] = name[g.naxes];
+        tn_i_next(p);
+        if (!tn_i_expect(p, "=") || !tn_i_parse_int(p, &extent[g.naxes++])) return false;
+        if (!tn_i_token_is(&p->tok, ")") && !tn_i_expect(p, ",")) return false;
+    }
+    const tn_i_loc loc = {.file = p->file, .line = start.line, .col = start.col, .scope = ""};
+    return tn_i_grid_set(p->ctx, &loc, "tn_fn_parse", &g);
+}
+
 static bool whole_text(tn_i_parser *p, const tn_fn **out) {
     const tn_fn *f;
+    if (tn_i_token_is(&p->tok, "grid") && !grid(p)) return false;
     while (tn_i_accept(p, "let"))
         if (!shared_program(p)) return false;
     if (!tn_i_parse_program(p, 1, &f)) return false;

@@ -95,6 +95,8 @@ void tn_i_release_params(tn_i_parser *p, tn_i_reading *r);
 
 /* parse_values.c */
 bool tn_i_parse_dtype(tn_i_parser *p, int *dtype);
+/* A set of axes of the grid: w, (r,c), ('w',). */
+bool tn_i_parse_axes(tn_i_parser *p, int64_t *bits);
 bool tn_i_parse_type(tn_i_parser *p, tn_type *t);
 bool tn_i_parse_int(tn_i_parser *p, int64_t *out);
 bool tn_i_parse_string(tn_i_parser *p, const char **out);

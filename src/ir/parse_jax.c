@@ -18,6 +18,8 @@ const tn_i_jax *tn_i_jax_primitive(const tn_i_token *name) {
         {"closed_call", TN_P_call, false, NULL, "call_jaxpr"},
         {"custom_jvp_call", TN_P_call, false, NULL, "call_jaxpr"}, /* the rule is a Python function: not in the text */
         {"core_call", TN_P_call, false, NULL, "call_jaxpr"},
+        {"psum_invariant", TN_P_psum, false, NULL, NULL}, /* psum without types that vary is another map: docs/mpi.md */
+        {"pbroadcast", TN_P_pvary, false, NULL, NULL},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (strlen(table[i].name) == name->n && memcmp(table[i].name, name->at, name->n) == 0) return &table[i];
@@ -30,7 +32,7 @@ const char *tn_i_jax_param(const tn_prim *prim, const tn_i_token *name) {
         const char *jax, *ours;
     } table[] = {
         {TN_P_argmax, "axis", "axes"},      {TN_P_argmin, "axis", "axes"},      {TN_P_scan, "jaxpr", "program"},
-        {TN_P_while, "cond_jaxpr", "cond"}, {TN_P_while, "body_jaxpr", "body"},
+        {TN_P_while, "cond_jaxpr", "cond"}, {TN_P_while, "body_jaxpr", "body"}, {TN_P_axis_index, "axis_name", "axes"},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (table[i].id == prim->id && tn_i_token_is(name, table[i].jax)) return table[i].ours;
@@ -45,6 +47,7 @@ bool tn_i_jax_ignored(const tn_prim *prim, const tn_i_token *name, const char *c
         const char *const *only;
     } table[] = {
         {"weak_type", -1, NULL},
+        {"axis_index_groups", -1, none},
         {"sharding", -1, NULL},
         {"out_sharding", -1, NULL},
         {"accuracy", -1, NULL},

@@ -258,6 +258,7 @@ static bool value(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r, uint32_t k) {
     case TN_K_INT: ok = integer(p, &v->u.i); break;
     case TN_K_BOOL: ok = boolean(p, &v->u.i); break;
     case TN_K_SYM: ok = symbol(p, spec, &v->u.i); break;
+    case TN_K_AXES: ok = tn_i_parse_axes(p, &v->u.i); break;
     case TN_K_STR: ok = tn_i_parse_string(p, &v->u.str); break;
     case TN_K_DTYPE:
         ok = tn_i_parse_dtype(p, &dtype);

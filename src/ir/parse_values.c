@@ -28,6 +28,41 @@ bool tn_i_parse_dtype(tn_i_parser *p, int *dtype) {
     return true;
 }
 
+/* An axis of the grid, as JAX quotes it too. */
+static bool one_axis(tn_i_parser *p, int64_t *bits) {
+    char word[TN_I_WORD_TEXT];
+    const tn_i_token t = p->tok;
+    if (t.kind != TN_T_NAME && t.kind != TN_T_STRING) return tn_i_unexpected(p, "an axis of the grid");
+    const size_t quotes = t.kind == TN_T_STRING && t.n >= 2 ? 1 : 0;
+    const int a = tn_i_axis(p->ctx, t.at + quotes, t.n - 2 * quotes);
+    if (a < 0)
+        return tn_i_parse_fail(p, &t, "%s is no axis of the grid%s", tn_i_word_text(word, &t),
+                               p->ctx->grid.naxes ? "" : ", which there is none of: `grid (w=4)` goes in front");
+    if (*bits >> a & 1) return tn_i_parse_fail(p, &t, "axis %s stands there twice", tn_i_word_text(word, &t));
+    *bits |= (int64_t)1 << a;
+    tn_i_next(p);
+    return true;
+}
+
+bool tn_i_parse_axes(tn_i_parser *p, int64_t *bits) {
+    *bits = 0;
+    if (!tn_i_accept(p, "(")) return one_axis(p, bits);
+    do {
+        if (!one_axis(p, bits)) return false;
+        if (!tn_i_token_is(&p->tok, ")") && !tn_i_expect(p, ",")) return false;
+    } while (!tn_i_accept(p, ")"));
+    return true;
+}
+
+/* `{V:w}` */
+static bool varying(tn_i_parser *p, tn_type *t) {
+    int64_t bits;
+    if (!tn_i_token_is(&p->tok, "{")) return true;
+    tn_i_next(p);
+    return tn_i_expect(p, "V") && tn_i_expect(p, ":") && tn_i_parse_axes(p, &bits) && tn_i_expect(p, "}") &&
+           tn_i_axes_of(p->ctx, (uint32_t)bits, &t->varying);
+}
+
 bool tn_i_parse_type(tn_i_parser *p, tn_type *t) {
     const tn_i_token start = p->tok;
     int dtype;
@@ -46,7 +81,7 @@ bool tn_i_parse_type(tn_i_parser *p, tn_type *t) {
         t->dim[t->rank++] = dim;
     }
     if (!tn_i_type_valid(t)) return tn_i_parse_fail(p, &start, "the size of the type overflows");
-    return true;
+    return varying(p, t);
 }
 
 bool tn_i_type_of_text(tn_ctx *c, const char *text, tn_type *t) {

@@ -239,6 +239,7 @@ static void put_value(printer *p, const tn_i_spec *spec, const tn_i_param *v, in
     case TN_K_BOOL: puts_(p, v->u.i ? "True" : "False"); break;
     case TN_K_DTYPE: puts_(p, tn_i_dtype_name((int)v->u.i)); break;
     case TN_K_SYM: puts_(p, spec->symbols[v->u.i]); break;
+    case TN_K_AXES: puts_(p, tn_i_axes_text(p->ctx, (uint32_t)v->u.i)); break;
     case TN_K_STR: put_string(p, v->u.str); break;
     case TN_K_INTS:
         if (spec->lists)
@@ -412,6 +413,18 @@ static void put_shared(printer *p, const survey *s) {
     }
 }
 
+static void put_grid(printer *p) {
+    const tn_i_grid *g = &p->ctx->grid;
+    puts_(p, "grid (");
+    for (int a = 0; a < g->naxes; a++) {
+        puts_(p, a ? ", " : "");
+        puts_(p, g->name[a]);
+        puts_(p, "=");
+        put_i64(p, g->extent[a]);
+    }
+    puts_(p, ")\n");
+}
+
 char *tn_i_print(const tn_fn *f, size_t *n) {
     tn_ctx *c = f->ctx;
     printer p = {.ctx = c};
@@ -420,6 +433,7 @@ char *tn_i_print(const tn_fn *f, size_t *n) {
     p.failed = !count_uses(&s, f);
     const size_t programs = p.seen.n;
     if (!p.failed && !(p.shared = tn_i_alloc_array(c, programs, sizeof *p.shared))) p.failed = true;
+    if (f->varies || f->comm) put_grid(&p);
     if (!p.failed) put_shared(&p, &s);
     put_program(&p, f, 0);
     puts_(&p, "\n");

@@ -5,6 +5,8 @@
  * The rule chooses steps by the errors of all three, so it is not linear but to its tolerance: hence one way. */
 #include "ode/solve.h"
 
+#include "base/axes.h"
+
 #include <math.h>
 
 typedef struct backsolve {
@@ -28,6 +30,19 @@ static void field_alone(const tn_val *in, tn_val *out, void *user) {
     const backsolve *q = user;
     const tn_ode_problem *p = q->s->p;
     p->field(in[0], in + 1, in + 1 + p->nstate, out, p->user);
+    for (size_t j = 0; j < p->nstate; j++) out[j] = tn_i_ode_vary_like(q->s, out[j], in[1 + j]);
+}
+
+/* y has cotangents that vary as it does, so y0 has to vary over all that y will. */
+static bool states_vary_enough(const backsolve *q, const tn_fn *f) {
+    tn_i_ode *s = q->s;
+    for (size_t j = 0; f && j < s->n; j++) {
+        const tn_type y = tn_val_type(s->p->y0[j]), dy = tn_fn_output_type(f, j);
+        if (tn_i_over(&y) == tn_i_over(&dy)) continue;
+        tn_i_ode_fail(s, TN_ETYPE, "Backsolve: dy[%zu] varies over %s, y0[%zu] does not (tn_vary it)", j,
+                      tn_i_axes_text(s->c, tn_i_over(&dy) & ~tn_i_over(&y)), j);
+    }
+    return !s->failed;
 }
 
 static bool make_pull(backsolve *q) {
@@ -55,9 +70,10 @@ static bool make_pull(backsolve *q) {
     }
     q->nfloat = wrt.n - s->n;
     tn_fn *f = tn_trace_many_at(s->c, field_alone, q, n, type, s->n, s->file, s->line);
-    q->pull = tn_vjp(f, &wrt, NULL);
+    const bool fits = states_vary_enough(q, f);
+    q->pull = fits ? tn_vjp(f, &wrt, NULL) : NULL;
     tn_fn_free(f);
-    if (!q->pull) tn_i_ode_fail(s, tn_last_status(s->c), "Backsolve, in the field's vjp: %s", tn_error(s->c));
+    if (fits && !q->pull) tn_i_ode_fail(s, tn_last_status(s->c), "Backsolve, in the field's vjp: %s", tn_error(s->c));
     return q->pull != NULL;
 }
 
@@ -88,7 +104,7 @@ static tn_val finite(const backsolve *q, const tn_val *state) {
     tn_i_ode *s = q->s;
     tn_val all = tn_all_at(FINITE(state[s->n]), s->file, s->line);
     for (size_t j = s->n + 1; j < states(q); j++) all = AND(all, tn_all_at(FINITE(state[j]), s->file, s->line));
-    return all;
+    return tn_i_ode_everywhere(s, all);
 }
 
 /* Solves the augmented state in place, from `from` to `to`; returns whether it came there (bool). */
@@ -118,10 +134,10 @@ static tn_val segment(const backsolve *q, tn_val from, tn_val to, tn_val *state,
 static tn_val by_time(const backsolve *q, tn_val t, const tn_val *y, const tn_val *p, const tn_val *a) {
     tn_i_ode *s = q->s;
     const tn_val *f = pulled(q, t, y, p, a);
-    tn_val sum = SCALAR(tn_f64(), 0.0);
-    for (size_t j = 0; f && j < s->n; j++)
-        sum = ADD(sum, CONVERT(tn_sum_at(MUL(a[j], f[j]), s->file, s->line), TN_F64));
-    return sum;
+    tn_val *part = tn_i_ode_values(s, s->n);
+    if (!f || !part) return t;
+    for (size_t j = 0; j < s->n; j++) part[j] = CONVERT(tn_sum_at(MUL(a[j], f[j]), s->file, s->line), TN_F64);
+    return tn_i_ode_total(s, s->n, part);
 }
 
 /* ---- the times that were saved ------------------------------------------------------------------------------- */

@@ -46,7 +46,7 @@ static void step(tn_val i, const tn_val *in, tn_val *out, void *user) {
 static tn_val status_of(tn_i_ode *s, const tn_val *y) {
     tn_val finite = tn_all_at(FINITE(y[0]), s->file, s->line);
     for (size_t j = 1; j < s->n; j++) finite = AND(finite, tn_all_at(FINITE(y[j]), s->file, s->line));
-    tn_val status = WHERE(finite, SCALAR(tn_i32(), TN_ODE_SUCCESS), TN_ODE_NONFINITE);
+    tn_val status = WHERE(tn_i_ode_everywhere(s, finite), SCALAR(tn_i32(), TN_ODE_SUCCESS), TN_ODE_NONFINITE);
     if (implicit(s)) status = WHERE(y[s->n], status, TN_ODE_UNCONVERGED);
     return tn_val_ctx(s->o.ts) ? WHERE(tn_i_ode_times_in_order(s), status, TN_ODE_TIMES) : status;
 }

@@ -4,14 +4,13 @@
 #include <math.h>
 
 tn_val tn_i_ode_norm(tn_i_ode *s, const tn_val *e, const tn_val *y, const tn_val *z) {
-    tn_val sum = {0};
+    tn_val *r = tn_i_ode_values(s, s->n);
+    if (!r) return s->t0;
     for (size_t j = 0; j < s->n; j++) {
         const tn_val a = ABS(STOP(y[j])), scale = ADD(MUL(z == y ? a : MAX(a, ABS(STOP(z[j]))), s->o.rtol), s->o.atol);
-        const tn_val r = DIV(STOP(e[j]), scale);
-        const tn_val part = CONVERT(tn_sum_squares_at(r, s->file, s->line), TN_F64);
-        sum = j ? ADD(sum, part) : part;
+        r[j] = DIV(STOP(e[j]), scale);
     }
-    return tn_sqrt_at(DIV(sum, (double)(s->elements ? s->elements : 1)), s->file, s->line);
+    return tn_sqrt_at(tn_i_ode_mean_square(s, r), s->file, s->line);
 }
 
 tn_val tn_i_ode_error(tn_i_ode *s, const tn_i_ode_step *st) {

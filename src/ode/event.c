@@ -9,6 +9,8 @@ tn_val tn_i_ode_event_value(tn_i_ode *s, tn_val t, const tn_val *y) {
         tn_i_ode_fail(s, TN_EINVAL, "the event returned no array");
     else if (!s->failed && (type.rank != 0 || !tn_i_is_float(type.dtype)))
         tn_i_ode_fail(s, TN_ETYPE, "the event is %s, not f64[] or f32[]", tn_i_type_text(text, &type));
+    else if (tn_i_ode_over(s, g))
+        tn_i_ode_same_on_ranks(s, g, "the event", ": ranks would stop at different times (psum it)");
     return CONVERT(g, TN_F64);
 }
 

@@ -69,6 +69,8 @@ tn_val tn_i_ode_jacobian(tn_i_ode *s, tn_val t, const tn_val *y, const tn_val *p
     }
     in[0] = STOP(t);
     in[1] = STOP(tn_i_ode_joined(s, y));
+    tn_i_ode_same_on_ranks(s, in[1], "the state", ": implicit solvers and steady states want it the same on all ranks");
+    if (s->failed) return j;
     for (size_t i = 2; i < n; i++) in[i] = params[i - 2];
     for (size_t i = 0; i < n; i++) {
         type[i] = tn_val_type(in[i]);

@@ -159,6 +159,7 @@ static void check_values(tn_i_ode *s, const tn_ode_solution *out) {
     char text[TN_I_TYPE_TEXT];
     s->t0 = time_value(s, s->p->t0, "t0");
     s->t1 = time_value(s, s->p->t1, "t1");
+    s->by_time = tn_i_ode_over(s, s->t0) | tn_i_ode_over(s, s->t1);
     for (size_t j = 0; j < s->n; j++) {
         const tn_type t = tn_val_type(s->p->y0[j]);
         if (!tn_val_ctx(s->p->y0[j]) && !s->p->y0[j].trace && !s->p->y0[j].id)
@@ -175,6 +176,7 @@ static void check_values(tn_i_ode *s, const tn_ode_solution *out) {
     }
     if (tn_val_ctx(s->o.ts)) {
         const tn_type t = tn_val_type(s->o.ts);
+        s->by_time |= tn_i_ode_over(s, s->o.ts);
         if (tn_i_type_valid(&t) && (t.dtype != TN_F64 || t.rank != 1))
             tn_i_ode_fail(s, TN_ETYPE, "ts is %s, not an f64 array of rank 1", tn_i_type_text(text, &t));
         if (!out->ts_y) tn_i_ode_fail(s, TN_EINVAL, "ts is set, but the solution's ts_y is NULL");

@@ -19,7 +19,8 @@ typedef struct tn_i_ode {
     enum { TN_I_ODE_LOOP, TN_I_ODE_FORWARD, TN_I_ODE_BACKSOLVE } adjoint;
     char schedule[64]; /* of the loop; "": whoever differentiates chooses */
     size_t n;          /* state arrays */
-    size_t elements;   /* of all of them */
+    size_t elements;   /* of all of them, on this rank */
+    uint32_t by_time;  /* axes of the grid that times vary over: along them each rank solves for itself */
     tn_val t0, t1;
     tn_val dir;       /* f64: 1 or -1, where time goes */
     tn_val event0;    /* event(t0, y0) */
@@ -98,8 +99,20 @@ tn_val tn_i_ode_jacobian(tn_i_ode *s, tn_val t, const tn_val *y, const tn_val *p
 /* h in the dtype of x. */
 tn_val tn_i_ode_like(tn_i_ode *s, tn_val h, tn_val x);
 
+/* ranks.c: states that vary over a grid of ranks.  The axes that x varies over and times do not: those below, too. */
+uint32_t tn_i_ode_over(const tn_i_ode *s, tn_val x);
+/* The sum of n numbers (f64), each over its own axes; the mean square of r [s->n], f64; whether x (bool) holds on all
+ * ranks. */
+tn_val tn_i_ode_total(tn_i_ode *s, size_t n, const tn_val *x);
+tn_val tn_i_ode_mean_square(tn_i_ode *s, const tn_val *r);
+tn_val tn_i_ode_everywhere(tn_i_ode *s, tn_val x);
+/* Fails where x varies over the grid, with the text around "varies over w". */
+void tn_i_ode_same_on_ranks(tn_i_ode *s, tn_val x, const char *what, const char *why);
+/* x, which varies over what y does besides. */
+tn_val tn_i_ode_vary_like(tn_i_ode *s, tn_val x, tn_val y);
+
 /* controller.c */
-/* The root mean square of e / (atol + rtol max(|y|, |z|)): f64, without derivative. */
+/* The root mean square of e / (atol + rtol max(|y|, |z|)) over all elements on all ranks: f64, without derivative. */
 tn_val tn_i_ode_norm(tn_i_ode *s, const tn_val *e, const tn_val *y, const tn_val *z);
 tn_val tn_i_ode_error(tn_i_ode *s, const tn_i_ode_step *st);
 /* The length (positive) of the first step; k1 = f(t0, y0). */

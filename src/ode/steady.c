@@ -42,13 +42,8 @@ static tn_val unrest(tn_val t, const tn_val *y, const tn_val *p, void *user) {
     s->p = &here;
     tn_i_ode_field(s, t, y, f);
     s->p = before;
-    tn_val sum = {0};
-    for (size_t j = 0; j < s->n; j++) {
-        const tn_val r = DIV(f[j], ADD(MUL(ABS(y[j]), s->o.rtol), s->o.atol));
-        const tn_val part = CONVERT(tn_sum_squares_at(r, s->file, s->line), TN_F64);
-        sum = j ? ADD(sum, part) : part;
-    }
-    return SUB(DIV(sum, (double)s->elements), 1.0);
+    for (size_t j = 0; j < s->n; j++) f[j] = DIV(f[j], ADD(MUL(ABS(y[j]), s->o.rtol), s->o.atol));
+    return SUB(tn_i_ode_mean_square(s, f), 1.0);
 }
 
 static void integrate(const steady *q, tn_ode_solution *out) {

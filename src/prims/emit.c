@@ -37,9 +37,19 @@ tn_i_var tn_i_broadcast(tn_i_builder *b, tn_i_var x, int rank, const int64_t *sh
     return tn_i_emit(b, tn_i_prim(b, TN_P_broadcast_in_dim), p, 1, &x);
 }
 
+tn_i_var tn_i_vary(tn_i_builder *b, tn_i_var x, uint32_t axes) {
+    if (b->failed || x == TN_NOVAR) return TN_NOVAR;
+    const uint32_t more = axes & ~tn_i_over(tn_i_vtype(b, x));
+    const tn_i_param p = {.kind = TN_K_AXES, .u.i = more};
+    return more ? tn_i_emit(b, tn_i_prim(b, TN_P_pvary), &p, 1, &x) : x;
+}
+
+tn_i_var tn_i_vary_as(tn_i_builder *b, tn_i_var x, const tn_type *t) { return tn_i_vary(b, x, tn_i_over(t)); }
+
+/* Literals stay what they are: they go with anything. */
 tn_i_var tn_i_number(tn_i_builder *b, const tn_type *t, double x) {
     tn_i_var v = tn_i_literal_f64(b, t->dtype, x);
-    return t->rank == 0 ? v : tn_i_broadcast(b, v, t->rank, t->dim, NULL);
+    return t->rank == 0 ? v : tn_i_vary_as(b, tn_i_broadcast(b, v, t->rank, t->dim, NULL), t);
 }
 
 tn_i_var tn_i_number_like(tn_i_builder *b, tn_i_var v, double x) {
@@ -47,7 +57,7 @@ tn_i_var tn_i_number_like(tn_i_builder *b, tn_i_var v, double x) {
     return tn_i_number(b, tn_i_vtype(b, v), x);
 }
 
-tn_i_var tn_i_zeros(tn_i_builder *b, const tn_type *t) { return tn_i_number(b, t, 0.0); }
+tn_i_var tn_i_zeros(tn_i_builder *b, const tn_type *t) { return tn_i_vary_as(b, tn_i_number(b, t, 0.0), t); }
 
 tn_i_var tn_i_reshape(tn_i_builder *b, tn_i_var x, int rank, const int64_t *shape) {
     if (b->failed || x == TN_NOVAR) return TN_NOVAR;
@@ -91,7 +101,8 @@ tn_i_var tn_i_batched(tn_i_builder *b, tn_i_var x, int64_t n) {
         shape[dims[i]] = t->dim[i];
     }
     if (tn_i_has_steps(t)) { /* of these only numbers are spread */
-        const tn_type all = tn_type_of((tn_dtype)t->dtype, (size_t)t->rank + 1, shape);
+        tn_type all = tn_type_of((tn_dtype)t->dtype, (size_t)t->rank + 1, shape);
+        all.varying = t->varying;
         const tn_i_var v = tn_i_respread(b, x, &all);
         if (v != TN_NOVAR || b->failed) return v;
     }

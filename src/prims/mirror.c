@@ -42,20 +42,27 @@ static tn_status kernel_mirror(const tn_i_kernel *k) {
     return TN_OK;
 }
 
+static void c_element(const tn_i_c_kernel *k, int n, const char *i, const char *j) {
+    const tn_type *t = k->out[0].type;
+    tn_i_text_put(k->t, "out0[");
+    tn_i_c_at(k->t, "b", n, t->dim, k->out[0].stride);
+    tn_i_text_put(k->t, " + %s * %lld + %s] = ", i, (long long)t->dim[n], j);
+}
+
+/* In two statements: of one element they are one place. */
 static void c_mirror(const tn_i_c_kernel *k) {
-    const tn_i_arr *x = &k->in[0], *y = &k->out[0];
+    const tn_i_arr *x = &k->in[0];
     const int n = tn_i_batch_rank(x->type);
     const long long size = (long long)x->type->dim[n], rs = (long long)x->stride[n], cs = (long long)x->stride[n + 1];
     tn_i_c_open(k->t, "b", n, x->type->dim);
-    tn_i_text_put(k->t, "for (int64_t i = 0; i < %lld; i++)\nfor (int64_t j = i; j < %lld; j++)\n", size, size);
+    tn_i_text_put(k->t, "for (int64_t i = 0; i < %lld; i++)\nfor (int64_t j = i; j < %lld; j++) {\n", size, size);
     for (int turned = 0; turned < 2; turned++) {
-        tn_i_text_put(k->t, "out0[");
-        tn_i_c_at(k->t, "b", n, y->type->dim, y->stride);
-        tn_i_text_put(k->t, " + %s * %lld + %s] = ", turned ? "j" : "i", size, turned ? "i" : "j");
+        c_element(k, n, turned ? "j" : "i", turned ? "i" : "j");
+        tn_i_text_put(k->t, "in0[");
+        tn_i_c_at(k->t, "b", n, x->type->dim, x->stride);
+        tn_i_text_put(k->t, " + i * (int64_t)%lld + j * (int64_t)%lld];\n", rs, cs);
     }
-    tn_i_text_put(k->t, "in0[");
-    tn_i_c_at(k->t, "b", n, x->type->dim, x->stride);
-    tn_i_text_put(k->t, " + i * (int64_t)%lld + j * (int64_t)%lld];\n", rs, cs);
+    tn_i_text_put(k->t, "}\n");
     tn_i_c_close(k->t, n, x->type->dim);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/isa.h"
 #include "ir/ir.h"
+#include "tansy/comm.h"
 
 struct tn_i_plan_by;
 struct tn_i_c_kernel;
@@ -43,6 +44,9 @@ enum {
     TN_F_STEPS = 1 << 12,      /* operands and results may have dimensions known when a loop has run (TN_I_STEPS) */
     TN_F_PLACES = 1 << 14,     /* elements of the operands, elsewhere: computed where few of them are read (nests) */
     TN_F_RULES = 1 << 15,      /* its derivative is what a user says, by a rule or a program of the user's own */
+    TN_F_OVER = 1 << 16,       /* its type rule says what its results vary over; those of others vary over what their
+                                  operands do, which is the same for all but literals (docs/mpi.md) */
+    TN_F_COMM = 1 << 17,       /* ranks speak in it: all of its axes run it, in the same order */
     TN_F_EITHER = 1 << 13      /* operands 0 and 1 are one value: made again, and kept for who rather reads that */
 };
 
@@ -59,6 +63,7 @@ typedef struct tn_i_query {
     const tn_i_param *p;
     uint32_t nin, nout;
     const tn_type *const *in;
+    uint32_t *vary;  /* while an equation is built: see tn_i_fits; else NULL */
     tn_type *out;    /* nout of them once tn_i_outputs was called */
     tn_i_builder *b; /* room for outputs, place of messages; NULL outside typing */
 } tn_i_query;
@@ -71,6 +76,17 @@ bool tn_i_type_fail(tn_i_query *q, int operand, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)))
 #endif
     ;
+/* Whether operand i is of type `want`, as a program within takes it.  While an equation is built, one that varies over
+ * less becomes one that varies as `want` does. */
+bool tn_i_fits(tn_i_query *q, uint32_t i, const tn_type *want);
+/* Local primitives: operands but literals vary over the same axes, and outputs over these; false after a message.  val
+ * are the values of the program that in, the operands, are of. */
+bool tn_i_type_over(tn_i_query *q, const tn_i_val *val, const tn_i_var *in);
+/* The axes that e, of a primitive with TN_F_COMM, is over. */
+uint32_t tn_i_speaks_over(const tn_i_eqn *e);
+/* Whether ranks speak in e or in a program that it runs, at any depth: whoever weighs costs does not repeat it, as
+ * ranks whose arrays differ in size would weigh otherwise, and some of them wait. */
+bool tn_i_speaks(const tn_i_eqn *e);
 /* One output of the given type; false (failed) when the type is not valid. */
 bool tn_i_output(tn_i_query *q, int dtype, int rank, const int64_t *dims);
 bool tn_i_output_type(tn_i_query *q, const tn_type *t);
@@ -136,6 +152,7 @@ typedef struct tn_i_kernel {
     const tn_i_observer *observer; /* of the call; NULL: none */
     void *beside;                  /* of a product: it goes there, and is added to what the output holds; NULL: not */
     int triangle;                  /* of a product: what of its result is wanted, a tn_i_triangle (gemm.h) */
+    const tn_comm_ops *comm;       /* of the call; NULL: none */
     int64_t ahead[2];              /* bytes from operand 0 and 1 to what is read soon in its place; 0: not known */
 } tn_i_kernel;
 
@@ -389,6 +406,10 @@ struct tn_prim {
     /* TN_SPREAD_ADDS: the element of the result that each of the last operand's is added to, or -1.  k has all operands
      * but the first and the last, which have types alone. */
     void (*places)(const tn_i_kernel *k, int64_t *at);
+
+    /* A collective in the program that one rank runs, where no type says what it varies over: its result, of equations
+     * without a derivative (collective, rank_index, and what is local).  in: the operands there. */
+    tn_i_var (*local)(tn_i_builder *b, const tn_i_eqn *e, const tn_i_var *in);
 
     int strict; /* 1 + the primitive that stands for it under strict_zero, where 0 times inf or NaN is 0; 0: none */
 

@@ -126,7 +126,8 @@ static tn_fn *sum_of_entries(tn_i_builder *outer, const tn_type *entry) {
 
 static tn_i_var by_steps(tn_i_builder *b, tn_i_var x, tn_i_var y) {
     const tn_type *t = tn_i_vtype(b, x);
-    const tn_type entry = tn_type_of((tn_dtype)t->dtype, (size_t)t->rank - 1, t->dim + 1);
+    tn_type entry = tn_type_of((tn_dtype)t->dtype, (size_t)t->rank - 1, t->dim + 1);
+    entry.varying = t->varying;
     const bool counted = t->dim[0] == TN_I_STEPS;
     const int64_t length = t->dim[0];
     tn_i_var in[3] = {counted ? steps_of_both(b, x, y) : x, counted ? x : y, y};

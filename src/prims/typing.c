@@ -51,3 +51,31 @@ bool tn_i_type_elementwise(tn_i_query *q) { return same_operands(q) && tn_i_outp
 bool tn_i_type_compare(tn_i_query *q) {
     return same_operands(q) && tn_i_output(q, TN_BOOL, q->in[0]->rank, q->in[0]->dim);
 }
+
+/* ---- what varies ------------------------------------------------------------------------ */
+
+bool tn_i_type_over(tn_i_query *q, const tn_i_val *val, const tn_i_var *in) {
+    uint32_t all = 0, first = 0;
+    const tn_axes *axes;
+    if (!q->ctx->grid.naxes || q->prim->flags & TN_F_OVER) return true;
+    for (uint32_t i = 0; i < q->nin; i++) all |= tn_i_over(q->in[i]);
+    for (uint32_t i = 0; i < q->nin; i++) {
+        const uint32_t lacks = all & ~tn_i_over(q->in[i]);
+        if (!lacks || val[in[i]].def == TN_DEF_LITERAL) continue;
+        while (!(tn_i_over(q->in[first]) & lacks)) first++;
+        return tn_i_type_fail(q, -1, "operand %u is replicated over %s, operand %u varies (pvary)", (unsigned)i,
+                              tn_i_axes_text(q->ctx, lacks), (unsigned)first);
+    }
+    if (!tn_i_axes_of(q->ctx, all, &axes)) return false;
+    for (uint32_t j = 0; j < q->nout; j++) q->out[j].varying = axes;
+    return true;
+}
+
+bool tn_i_fits(tn_i_query *q, uint32_t i, const tn_type *want) {
+    const uint32_t have = tn_i_over(q->in[i]), over = tn_i_over(want);
+    if (!tn_type_equal(q->in[i], want)) return false;
+    if (have == over) return true;
+    if (!q->vary || have & ~over) return false;
+    q->vary[i] |= over & ~have;
+    return true;
+}

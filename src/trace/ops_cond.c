@@ -1,6 +1,7 @@
 /* cond and switch: callbacks become the branches of one equation.  What they capture, all together, becomes further
  * operands of each. */
 #include "control/cond.h"
+#include "control/vary.h"
 #include "trace/trace.h"
 
 #include <string.h>
@@ -28,6 +29,7 @@ typedef struct branches {
     uint32_t **from;      /* per branch: which operand behind the index its inputs are */
     const tn_type **type; /* of those operands */
     size_t nall, room;
+    uint32_t over; /* axes that the index varies over: so does all that the branches take and give */
 } branches;
 
 /* ---- tracing ------------------------------------------------------------------------ */
@@ -62,7 +64,10 @@ static bool trace_branches(tn_i_site *s, const request *q, branches *k) {
     const tn_i_loc *loc = s->b->loc;
     tn_type *in = tn_i_alloc_array(k->c, q->n, sizeof *in);
     if (!in) s->b->failed = true;
-    for (size_t i = 0; in && i < q->n; i++) in[i] = *tn_i_site_type(s, s->v[1 + i]);
+    for (size_t i = 0; in && i < q->n; i++) {
+        s->v[1 + i] = tn_i_vary(s->b, s->v[1 + i], k->over);
+        if (!s->b->failed) in[i] = *tn_i_site_type(s, s->v[1 + i]);
+    }
     for (size_t i = 0; i < k->n && !s->b->failed; i++) {
         const tn_i_body body = {.one = q->one ? q->one[i] : NULL,
                                 .many = q->many ? q->many[i] : NULL,
@@ -70,6 +75,7 @@ static bool trace_branches(tn_i_site *s, const request *q, branches *k) {
                                 .nin = q->n,
                                 .nout = q->nout,
                                 .in = in,
+                                .over = k->over,
                                 .loc = loc};
         if (!body.one && !body.many)
             (void)tn_i_site_fail(s, TN_EINVAL, -1, "the callback of branch %zu is NULL", i);
@@ -114,7 +120,7 @@ static bool all_operands(tn_i_site *s, branches *k) {
         return false;
     }
     memcpy(v, s->v, s->n * sizeof *v);
-    for (size_t i = 0; i < k->nall; i++) v[s->n + i] = tn_i_site_resolve(s, &k->all[i], -1);
+    for (size_t i = 0; i < k->nall; i++) v[s->n + i] = tn_i_vary(s->b, tn_i_site_resolve(s, &k->all[i], -1), k->over);
     tn_i_free(k->c, s->v, s->own * sizeof *s->v);
     s->v = v;
     s->own += k->nall;
@@ -145,6 +151,21 @@ static bool rewire(branches *k) {
     return ok;
 }
 
+/* An output varies over what it does in any branch. */
+static bool level_outputs(tn_i_site *s, const request *q, branches *k) {
+    if (!s->b->ctx->grid.naxes) return true;
+    uint32_t *over = tn_i_alloc_array(k->c, q->nout, sizeof *over);
+    bool ok = over != NULL;
+    for (size_t j = 0; ok && j < q->nout; j++) over[j] = k->over;
+    for (size_t i = 0; ok && i < k->n; i++)
+        for (size_t j = 0; j < q->nout && k->f[i]->nout == q->nout; j++)
+            over[j] |= tn_i_over(k->f[i]->val[k->f[i]->out[j]].type);
+    for (size_t i = 0; ok && i < k->n; i++)
+        if (k->f[i]->nout == q->nout) ok = (k->f[i] = tn_i_outputs_over((tn_fn *)(uintptr_t)k->f[i], over)) != NULL;
+    tn_i_free(k->c, over, q->nout * sizeof *over);
+    return ok;
+}
+
 /* ---- the equation --------------------------------------------------------------------------- */
 
 /* An i64 index is clamped before it is narrowed. */
@@ -155,8 +176,9 @@ static void narrow_index(tn_i_site *s, size_t n) {
 }
 
 static tn_i_var emit(tn_i_site *s, const request *q, branches *k) {
+    k->over = tn_i_over(tn_i_site_type(s, s->v[0]));
     if (!trace_branches(s, q, k)) return TN_NOVAR;
-    if (!join_captured(k) || !all_operands(s, k) || !rewire(k)) {
+    if (!level_outputs(s, q, k) || !join_captured(k) || !all_operands(s, k) || !rewire(k)) {
         s->b->failed = true;
         return TN_NOVAR;
     }

@@ -3,6 +3,7 @@
  * A step is traced with its number in front, then what it carries, then the entries it reads; what it captures
  * follows.  The equation wants what is the same in every step in front, and the number only where it is read. */
 #include "control/loop.h"
+#include "control/vary.h"
 #include "tansy/loops.h"
 #include "trace/trace.h"
 
@@ -263,7 +264,37 @@ static void call_step(const tn_val *in, tn_val *out, void *user) {
         k->fori(k->lower ? tn_add_at(*k->lower, in[0], k->file, k->line) : in[0], carry, out, k->user);
 }
 
-static bool trace_step(loop *l, const caller *k, step *p) {
+/* A step is traced again while carries leave it varying over more than they entered it with: over[i]. */
+static bool settled(loop *l, const tn_fn *f, uint32_t *over) {
+    bool same = true;
+    for (uint32_t j = 0; j < l->ncarry; j++) {
+        const uint32_t leaves = tn_i_over(f->val[f->out[j]].type);
+        same &= !(leaves & ~over[j]);
+        over[j] |= leaves;
+    }
+    return same;
+}
+
+static bool set_inputs(loop *l, const uint32_t *over) {
+    for (size_t i = 0; i < l->s.n; i++)
+        if (!tn_i_axes_of(l->c, tn_i_over(&l->in[1 + i]) | over[i], &l->in[1 + i].varying)) return false;
+    return true;
+}
+
+static bool trace_settled(loop *l, tn_i_body *body, uint32_t *over, step *p) {
+    for (;;) {
+        if (!set_inputs(l, over)) return false;
+        if (!trace(l, body, p) || !check_results(l, p->f)) return false;
+        if (settled(l, p->f, over)) break;
+        drop(l, p);
+        *p = (step){0};
+    }
+    p->f = tn_i_outputs_over(p->f, over);
+    return p->f != NULL;
+}
+
+/* The step, with everything in it varying over `all`, which decides how often it runs. */
+static bool trace_step(loop *l, const caller *k, uint32_t all, step *p) {
     if (!take_numbers(l)) return false;
     l->in[0] = tn_type_of(TN_I64, 0, NULL);
     for (size_t i = 0; i < l->ncarry; i++) l->in[1 + i] = *tn_i_site_type(&l->s, l->s.v[i]);
@@ -273,8 +304,16 @@ static bool trace_step(loop *l, const caller *k, step *p) {
                       .nout = l->ncarry + l->ny,
                       .in = l->in,
                       .stepping = TN_STEP_INPUT,
+                      .over = all,
                       .ncarry = l->ncarry};
-    return trace(l, &body, p) && check_results(l, p->f) && arrange(l, p, 1);
+    const size_t room = l->s.n + l->ny; /* carries; then xs on the way in, ys on the way out */
+    uint32_t *over = tn_i_alloc_array(l->c, room, sizeof *over);
+    for (size_t i = 0; over && i < room; i++) over[i] = all;
+    for (size_t i = 0; over && i < l->ncarry; i++) over[i] |= tn_i_over(&l->in[1 + i]);
+    const bool ok = over && trace_settled(l, &body, over, p) && arrange(l, p, 1);
+    tn_i_free(l->c, over, room * sizeof *over);
+    if (!ok) l->s.b->failed = true;
+    return ok;
 }
 
 static tn_i_var scan(loop *l, const caller *k) {
@@ -283,7 +322,8 @@ static tn_i_var scan(loop *l, const caller *k) {
     tn_i_args a;
     tn_i_var first = TN_NOVAR;
     tn_i_args_init(&a, &l->s, TN_P_scan);
-    if (trace_step(l, k, &p) && set_schedule(l, &a)) {
+    const uint32_t all = l->count == TN_NOVAR ? 0 : tn_i_over(tn_i_site_type(&l->s, l->count));
+    if (trace_step(l, k, all, &p) && set_schedule(l, &a)) {
         tn_i_args_fn(&a, "program", p.f);
         if (l->count == TN_NOVAR) tn_i_args_int(&a, "length", l->length);
         tn_i_args_int(&a, "num_consts", (int64_t)p.ncaptured);
@@ -404,12 +444,27 @@ static bool trace_condition(loop *l, tn_trace_fn cond, void *user, step *p) {
     return arrange(l, p, 0);
 }
 
+/* Where ranks go on for different numbers of steps, all that the step takes and gives varies as the condition does. */
+static bool trace_both(loop *l, tn_trace_fn cond, const caller *k, step *p, step *q) {
+    for (uint32_t all = 0, before;;) {
+        before = all;
+        if (!trace_step(l, k, all, p)) return false;
+        for (size_t i = 0; i < l->ncarry; i++) l->in[1 + i] = *p->f->val[p->f->out[i]].type;
+        if (!trace_condition(l, cond, k->user, q)) return false;
+        all |= tn_i_over(q->f->val[q->f->out[0]].type);
+        if (all == before) return true;
+        drop(l, p);
+        drop(l, q);
+        *p = *q = (step){0};
+    }
+}
+
 static tn_i_var while_loop(loop *l, tn_trace_fn cond, const caller *k) {
     step p = {0}, q = {0};
     tn_i_args a;
     tn_i_var first = TN_NOVAR;
     tn_i_args_init(&a, &l->s, TN_P_while);
-    if (trace_step(l, k, &p) && trace_condition(l, cond, k->user, &q) && set_schedule(l, &a)) {
+    if (trace_both(l, cond, k, &p, &q) && set_schedule(l, &a)) {
         tn_i_args_fn(&a, "cond", q.f);
         tn_i_args_fn(&a, "body", p.f);
         tn_i_args_int(&a, "cond_nconsts", (int64_t)q.ncaptured);

@@ -151,7 +151,7 @@ static tn_val full_like(const char *name, tn_val x, tn_val number, const char *f
     tn_i_site_open(&s, name, NULL, 2, in, v, 1, file, line);
     if (s.b->failed) return tn_i_site_close(&s, TN_NOVAR);
     const tn_type type = *tn_i_site_type(&s, v[1]);
-    return tn_i_site_close(&s, full(&s, &type));
+    return tn_i_site_close(&s, tn_i_vary_as(s.b, full(&s, &type), &type)); /* alike in what it varies over, too */
 }
 
 tn_val tn_full_like_at(tn_val x, tn_val number, const char *file, int line) {

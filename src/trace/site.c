@@ -207,12 +207,12 @@ static bool grow_captured(tn_i_trace *t) {
 /* x of an enclosing trace as an input of t.  A number is made again instead. */
 static tn_i_var capture(tn_i_trace *t, const tn_i_trace *from, const tn_val *x) {
     uint64_t bits;
-    const tn_type type = *from->b.val[x->id].type;
+    tn_type type = *from->b.val[x->id].type;
     if (tn_i_known_scalar(&from->b, x->id, &bits)) {
         tn_i_var v = tn_i_literal(&t->b, type.dtype, bits);
         return type.rank ? tn_i_broadcast(&t->b, v, type.rank, type.dim, NULL) : v;
     }
-    if (!grow_captured(t)) {
+    if (!grow_captured(t) || !tn_i_axes_of(t->b.ctx, tn_i_over(&type) | t->over, &type.varying)) {
         t->b.failed = true;
         return TN_NOVAR;
     }

@@ -27,8 +27,12 @@ static void report(const tn_i_trace *t) {
 /* ---- the stack ---------------------------------------------------------------- */
 
 static void push(tn_i_trace *t, tn_ctx *c, const tn_i_body *body) {
-    *t = (tn_i_trace){
-        .parent = c->trace, .closed = body->closed, .stepping = body->stepping, .loc = body->loc, .scope = c->scope};
+    *t = (tn_i_trace){.parent = c->trace,
+                      .closed = body->closed,
+                      .stepping = body->stepping,
+                      .over = body->over,
+                      .loc = body->loc,
+                      .scope = c->scope};
     tn_i_builder_init(&t->b, c);
     t->b.loc = body->loc;
     if (++c->trace_serial == 0) c->trace_serial = 1;
@@ -227,6 +231,28 @@ tn_fn *tn_trace_many_at(tn_ctx *c, tn_trace_many_fn f, void *user, size_t nin, c
                         const char *file, int line) {
     tn_i_body body = {.many = f, .user = user, .nin = nin, .in = in, .nout = nout};
     return trace_program(c, &body, file, line);
+}
+
+/* One program of many ranks: input i varies over axes[i]. */
+tn_fn *tn_trace_spmd_at(tn_ctx *c, tn_trace_many_fn f, void *user, size_t nin, const tn_type *in,
+                        const char *const *axes, size_t nout, const char *file, int line) {
+    if (!c) return NULL;
+    tn_type *t = nin <= INT32_MAX && (in || !nin) ? tn_i_alloc_array(c, nin, sizeof *t) : NULL;
+    const tn_i_loc *loc = tn_i_loc_of(c, file ? file : "", line > 0 ? (uint32_t)line : 0, 0, "");
+    bool ok = t && loc;
+    if (!ok && loc && nin) (void)tn_i_fail(c, TN_EINVAL, loc, "tn_trace_spmd: no types for %zu inputs", nin);
+    for (size_t i = 0; ok && i < nin; i++) {
+        uint32_t bits = 0;
+        t[i] = in[i];
+        if (in[i].dtype == TN_NDTYPES) break; /* as TN_TYPES ends: nothing behind is read */
+        if (!axes || !axes[i] || !*axes[i]) continue;
+        ok = tn_i_axes_named(c, loc, "tn_trace_spmd", axes[i], &bits) &&
+             tn_i_axes_of(c, bits | tn_i_over(&in[i]), &t[i].varying);
+    }
+    tn_i_body body = {.many = f, .user = user, .nin = nin, .in = t, .nout = nout};
+    tn_fn *g = ok ? trace_program(c, &body, file, line) : NULL;
+    tn_i_free(c, t, nin * sizeof *t);
+    return g;
 }
 
 /* ---- scopes ------------------------------------------------------------------------- */

@@ -30,6 +30,7 @@ typedef struct tn_i_trace {
     uint32_t serial;
     const char *closed; /* the construct that refuses values of enclosing traces; NULL: they are captured */
     tn_i_stepping stepping;
+    uint32_t over; /* what is captured varies over these axes as well */
     tn_i_capture *capture;
     size_t ncapture, ccapture;
     uint32_t *captured; /* hash table of captures: number + 1 */
@@ -51,6 +52,7 @@ typedef struct tn_i_body {
     const tn_type *in;
     const char *closed; /* see tn_i_trace */
     tn_i_stepping stepping;
+    uint32_t over; /* axes of the grid that what it captures varies over as well */
     size_t ncarry; /* of a step: the outputs that messages call carries; the others are ys */
     const tn_i_loc *loc;
 } tn_i_body;

@@ -238,7 +238,7 @@ static void check_registry(emit_session *s) {
 static void primitives(emit_session *s, const char *only, long n) {
     for (int id = 0; id < TN_NPRIMS; id++) {
         const tn_prim *prim = tn_i_registry[id];
-        if (only && strcmp(only, prim->name) != 0) continue;
+        if ((only && strcmp(only, prim->name) != 0) || laws_of_ranks(prim)) continue;
         for (int d = 0; d < TN_NDTYPES; d++) {
             if (!(prim->dtypes >> d & 1)) continue;
             s->tried[id] = true;
@@ -266,7 +266,14 @@ static void add_example(emit_session *s, const char *path) {
     const tn_ctx_options opt = {.size = sizeof opt, .check = 1};
     laws_trial t = {.memory = &m, .ctx = tn_ctx_new(&opt), .rng = {s->seed}};
     t.f = tn_fn_parse(t.ctx, text, n, path);
-    if (t.f) {
+    if (t.f && t.ctx->grid.naxes) { /* refused by name: unit/communications */
+        char *source = NULL, *header = NULL;
+        if (tn_emit_c(t.f, NULL, &source, &header) != TN_ERULE)
+            emit_wrong(s, path, "is of many ranks, and not refused");
+        s->passed++;
+        tn_text_free(t.ctx, source);
+        tn_text_free(t.ctx, header);
+    } else if (t.f) {
         laws_array *x = laws_alloc(&m, t.f->nin + 1u, sizeof *x);
         for (uint32_t i = 0; i < t.f->nin; i++) {
             x[i] = laws_new(&m, t.f->val[i].type);

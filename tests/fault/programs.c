@@ -1,7 +1,10 @@
 #include "fault/programs.h"
+#include "tansy/comm.h"
 
 #include "recurrent.h"
 #include "tansy/ode.h"
+
+#include <string.h>
 
 /* ---- external functions --------------------------------------------------------------- */
 
@@ -611,3 +614,26 @@ tn_fn *one_way_program(world *w) {
 
 static tn_val forward(const tn_val *in, void *user) { return tn_forward_only(tn_sin(in[0]), user); }
 tn_fn *forward_program(world *w) { return tn_trace(w->c, forward, NULL, 1, TN_TYPES(tn_f64(3))); }
+
+/* in: x, e, p */
+static tn_val exchanges(const tn_val *in, void *user) {
+    const tn_val x = in[0], e = in[1], p = in[2], k = tn_convert(tn_axis_index(user, "w"), TN_F64);
+    tn_val y = tn_mul(tn_add(x, tn_mul(p, k)), tn_place(tn_sin(p), "w", 1));
+    y = tn_add(y, tn_mul(tn_shift(y, "w", 1), tn_ppermute(y, "w", 0, 1, 1, 0)));
+    y = tn_add(y, tn_mul(tn_pscan_exclusive(y, "w"), tn_reduce_scatter(e, "w")));
+    y = tn_add(y, tn_mul(tn_scatter_from(tn_all_to_all(e, "w"), "w", 0), tn_own(tn_all_gather(tn_sin(y), "w"), "w")));
+    y = tn_add(y, tn_sum_axis(tn_gather_to(y, "w", 1), 0, false));
+    const tn_val all = tn_mul(tn_pmax(y, "w"), tn_mul(tn_pmin(y, "w"), tn_pprod(y, "w")));
+    tn_barrier(user, "w");
+    return tn_sum(
+        tn_mul(tn_add(all, tn_pick(y, "w", 0)), tn_add(tn_pmean(y, "w"), tn_psum_ordered(tn_vary(p, "w"), "w"))));
+}
+
+tn_fn *ranks_program(world *w) {
+    static const char text[] = "grid (w=2)\n{ lambda . let in () }";
+    tn_fn *f = tn_fn_parse(w->c, text, strlen(text), "grid.tn");
+    if (!f) return NULL;
+    tn_fn_free(f);
+    const tn_type t[3] = {tn_varying(w->c, tn_f64(3), "w"), tn_varying(w->c, tn_f64(2, 3), "w"), tn_f64(3)};
+    return t[0].rank < 0 || t[1].rank < 0 ? NULL : tn_trace(w->c, exchanges, w->c, 3, t);
+}

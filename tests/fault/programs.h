@@ -40,6 +40,8 @@ tn_fn *ode_program(world *w);
  * only. */
 tn_fn *one_way_program(world *w);
 tn_fn *forward_program(world *w);
+/* x:f64[3]{V:w} e:f64[2,3]{V:w} p:f64[3] -> f64[]: what two ranks exchange. */
+tn_fn *ranks_program(world *w);
 
 /* Text as JAX prints it, with everything that the parser completes. */
 extern const char jax_text[];

@@ -1,5 +1,7 @@
 /* Every public function that allocates: what it is given, and the call. */
 #include "fault/programs.h"
+#include "base/base.h"
+#include "tansy/comm.h"
 #include "tansy/emit.h"
 #include "tansy/sparse.h"
 
@@ -294,6 +296,28 @@ static bool run_compile_native(world *w) {
     return (w->made_exec = tn_compile(w->given, &o)) != NULL;
 }
 
+/* Two ranks of one thread: what is begun is waited for later.  A rank without memory ends it for both. */
+static bool rank_sums(const tn_comm_ops *o, double *x, double *sum, void **request) {
+    const tn_collective c = {.size = sizeof c, .dtype = TN_F64, .count = 1, .axes = 1};
+    return o->start(o->user, &c, x, sum, request) == TN_OK;
+}
+static bool run_threads(world *w) {
+    static const char *const name = "w";
+    static const int64_t two = 2;
+    double x[2] = {1, 2}, sum[2] = {0, 0};
+    void *request[2] = {NULL, NULL};
+    tn_threads *t = tn_threads_comm(w->c, &(tn_grid){1, &name, &two}, 0);
+    if (!t) return false;
+    const tn_comm_ops *a = tn_threads_rank(t, 0), *b = tn_threads_rank(t, 1);
+    const bool first = rank_sums(a, &x[0], &sum[0], &request[0]), second = rank_sums(b, &x[1], &sum[1], &request[1]);
+    const bool ok = first && second && !request[1] && a->wait(a->user, request[0]) == TN_OK;
+    if (!ok && !second && strcmp(a->error(a->user), b->error(b->user)) == 0)
+        (void)tn_i_fail(w->c, TN_ENOMEM, NULL, "%s", b->error(b->user));
+    memcpy(w->numbers, sum, sizeof sum);
+    tn_threads_free(t);
+    return ok;
+}
+
 static void ignore(void *user, const tn_lint_warning *x) { (void)user, (void)x; }
 static bool run_lint(world *w) { return tn_lint(w->given, ignore, NULL) == TN_OK; }
 
@@ -510,6 +534,12 @@ const stage stages[] = {
     {.name = "call", .prepare = compiled, .run = run_call, .program = nested_program, .keeps = true},
     {.name = "call again", .prepare = called, .run = run_call, .program = nested_program, .silent = true},
     {.name = "call_in", .prepare = with_work, .run = run_call_in, .program = nested_program, .silent = true},
+    {.name = "trace ranks", .run = run_trace, .program = ranks_program},
+    ON("jvp ranks", run_jvp, ranks_program),
+    ON("vjp ranks", run_vjp, ranks_program),
+    ON("hvp ranks", run_hvp, ranks_program),
+    ON("vmap ranks", run_vmap, ranks_program),
+    {.name = "threads_comm", .run = run_threads},
     FROM("check_grads nested", runnable, run_check_grads, nested_program),
     FROM("check_grads f32", runnable, run_check_grads, single_program),
     FROM("check_grads f32 external", runnable, run_check_grads, external_single_program),

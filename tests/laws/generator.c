@@ -2,6 +2,7 @@
 
 #include "laws/case.h"
 #include "laws/generator_i.h"
+#include "laws/laws.h"
 #include "prims/sample.h"
 
 #include <math.h>
@@ -119,8 +120,8 @@ static void keep_whole(laws_gen *g, tn_i_var v) {
 
 /* Differences see through stop_gradient, two values at random are not the same, and user code has no f64 copy. */
 static bool suits(const laws_gen *g, const tn_prim *prim, int dtype) {
-    return prim->id != TN_P_stop_gradient && !(prim->flags & TN_F_EITHER) && (prim->dtypes >> dtype & 1) &&
-           !(prim->id == TN_P_external_call && (dtype == TN_F32 || g->dtype == TN_F32));
+    return prim->id != TN_P_stop_gradient && !(prim->flags & TN_F_EITHER) && !laws_of_ranks(prim) &&
+           (prim->dtypes >> dtype & 1) && !(prim->id == TN_P_external_call && (dtype == TN_F32 || g->dtype == TN_F32));
 }
 
 static int any_dtype(laws_gen *g) {

@@ -47,6 +47,12 @@ typedef struct laws_law {
     void (*run)(laws_trial *t);
 } laws_law;
 
+/* What only many ranks give a meaning: tests/ranks has their laws, and tests/unit/collectives_ranks.c their values and
+ * what breaks them. */
+static inline bool laws_of_ranks(const tn_prim *p) {
+    return p->local || p->flags & TN_F_COMM || p->id == TN_P_rank_index;
+}
+
 /* The table, ended by a NULL name (table.c). */
 extern const laws_law laws_table[];
 

@@ -2,6 +2,7 @@
  * time in a process of its own: none may crash or hang, and what is refused where there is a context has a message. */
 #define _POSIX_C_SOURCE 200809L
 #include <tansy.h>
+#include <tansy/comm.h>
 #include <tansy/effects.h>
 #include <tansy/emit.h>
 #include <tansy/ode.h>
@@ -40,6 +41,9 @@ static tn_work *work;
 static tn_residuals *residuals;
 static tn_sparsity *sparsity;
 static tn_coloring *coloring;
+static tn_threads *threads;
+static const tn_comm_ops *table_of_rank;
+static const tn_grid grid = {1, (const char *const[]){"w"}, (const int64_t[]){2}};
 static void *sink;    /* a FILE, for those who write to what `user` points to */
 static char *no_text; /* a text of the library's own */
 static tn_val x, values[8], results[8];
@@ -99,6 +103,9 @@ static int handles; /* whether the call was given one that keeps a message */
         const tn_sparsity *: (const void *)&sparsity,                      \
         tn_coloring *: (const void *)&coloring,                            \
         const tn_coloring *: (const void *)&coloring,                      \
+        tn_threads *: (const void *)&threads,                              \
+        const tn_comm_ops *: (const void *)&table_of_rank,                 \
+        const tn_grid *: (const void *)&(const tn_grid *){&grid},          \
         char *: (const void *)&no_text,                                    \
         void *: (const void *)&sink,                                       \
         const tn_work *: (const void *)&work,                              \
@@ -210,6 +217,8 @@ static int prepare(void) {
     residuals = tn_saved_residuals(fn, NULL, NULL);
     sparsity = tn_jacobian_sparsity(fn, NULL, NULL);
     coloring = tn_color(sparsity, NULL);
+    threads = tn_threads_comm(ctx, &grid, 0);
+    table_of_rank = tn_threads_rank(threads, 0);
     memset(garbage, 0xA5, sizeof garbage);
     for (int i = 0; i < 8; i++) {
         types[i] = tn_f64(3);

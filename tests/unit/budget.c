@@ -409,10 +409,8 @@ static tn_val small(const tn_val *in, void *user) {
     return tn_sum(tn_exp(tn_sin(tn_exp(tn_sin(tn_matmul(in[0], in[1]))))));
 }
 
-#define SQUARE(t, n)   \
-    {                  \
-        t, 2, { n, n } \
-    }
+#define SQUARE(t, n) \
+    { t, 2, {n, n}, NULL }
 #define SQUARES(t, n) SQUARE(t, n), SQUARE(t, n), SQUARE(t, n), SQUARE(t, n), SQUARE(t, n), SQUARE(t, n)
 
 static const struct example {
@@ -424,16 +422,16 @@ static const struct example {
 } examples[] = {
     {"small", small, 2, {SQUARE(TN_F64, 20), SQUARE(TN_F64, 20)}, true, true},
     {"small f32", small, 2, {SQUARE(TN_F32, 20), SQUARE(TN_F32, 20)}, true, true},
-    {"small, nothing", small, 2, {{TN_F64, 2, {0, 3}}, {TN_F64, 2, {3, 4}}}, true, false},
+    {"small, nothing", small, 2, {{TN_F64, 2, {0, 3}, NULL}, {TN_F64, 2, {3, 4}, NULL}}, true, false},
     /* one set of loops: nothing is in memory whatever is saved */
-    {"small nested", small_nested, 2, {{TN_F64, 1, {500}}, {TN_F64, 1, {500}}}, true, false},
-    {"chain", chain, 2, {{TN_F64, 1, {1000}}, {TN_F64, 1, {1000}}}, false, false},
-    {"chain f32", chain, 2, {{TN_F32, 1, {1000}}, {TN_F32, 1, {1000}}}, false, false},
-    {"chain of scalars", chain, 2, {{TN_F64, 0, {0}}, {TN_F64, 0, {0}}}, false, false},
+    {"small nested", small_nested, 2, {{TN_F64, 1, {500}, NULL}, {TN_F64, 1, {500}, NULL}}, true, false},
+    {"chain", chain, 2, {{TN_F64, 1, {1000}, NULL}, {TN_F64, 1, {1000}, NULL}}, false, false},
+    {"chain f32", chain, 2, {{TN_F32, 1, {1000}, NULL}, {TN_F32, 1, {1000}, NULL}}, false, false},
+    {"chain of scalars", chain, 2, {{TN_F64, 0, {0}, NULL}, {TN_F64, 0, {0}, NULL}}, false, false},
     {"products", products, 2, {SQUARE(TN_F32, 32), SQUARE(TN_F32, 32)}, false, true},
-    {"mlp", mlp, 7, {{TN_F32, 2, {256, 32}}, SQUARES(TN_F32, 32)}, false, true},
-    {"nested", nested, 2, {{TN_F64, 1, {500}}, {TN_F64, 1, {500}}}, false, true},
-    {"regions", regions, 2, {{TN_F64, 1, {500}}, {TN_F64, 1, {500}}}, false, true},
+    {"mlp", mlp, 7, {{TN_F32, 2, {256, 32}, NULL}, SQUARES(TN_F32, 32)}, false, true},
+    {"nested", nested, 2, {{TN_F64, 1, {500}, NULL}, {TN_F64, 1, {500}, NULL}}, false, true},
+    {"regions", regions, 2, {{TN_F64, 1, {500}, NULL}, {TN_F64, 1, {500}, NULL}}, false, true},
 };
 
 static tn_fn *traced(tn_ctx *c, const struct example *e) {

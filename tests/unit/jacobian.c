@@ -49,8 +49,8 @@ static void forward_is_reverse_at_any_block(void **state) {
     assert_made(c, rev);
     assert_int_equal(tn_fn_outputs(rev), 4); /* two float outputs by two float inputs */
     tn_type t = tn_fn_output_type(rev, 0), u = tn_fn_output_type(rev, 3);
-    assert_true(tn_type_equal(&t, &(tn_type){TN_F64, 3, {3, 3, 4}}));
-    assert_true(tn_type_equal(&u, &(tn_type){TN_F64, 1, {4}}));
+    assert_true(tn_type_equal(&t, &(tn_type){.dtype = TN_F64, .rank = 3, .dim = {3, 3, 4}}));
+    assert_true(tn_type_equal(&u, &(tn_type){.dtype = TN_F64, .rank = 1, .dim = {4}}));
     call(c, rev, in, (void *[]){want[0], want[1], want[2], want[3]});
     for (int k = 0; k < 3; k++) { /* d tanh(Ax)_r / dx = (1 - y^2) A_r */
         double z = 0;

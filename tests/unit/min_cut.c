@@ -175,10 +175,8 @@ static figures plan(const tn_fn *f, uint32_t nwrt, const uint32_t *wrt, const ch
 static const char *const POLICIES[] = {"everything_saveable", "nothing_saveable", "min_cut", "min_bytes", "balanced"};
 enum { EVERYTHING, NOTHING, MIN_CUT, MIN_BYTES, BALANCED, NPOLICIES };
 
-#define SQUARE(n)           \
-    {                       \
-        TN_F32, 2, { n, n } \
-    }
+#define SQUARE(n) \
+    { TN_F32, 2, {n, n}, NULL }
 #define SQUARES(n) SQUARE(n), SQUARE(n), SQUARE(n), SQUARE(n), SQUARE(n), SQUARE(n)
 
 static const struct program {
@@ -187,12 +185,12 @@ static const struct program {
     uint32_t nin;
     tn_type in[LAYERS + 1];
 } programs[] = {
-    {"wave", wave, 2, {{TN_F64, 2, {4, 300}}, {TN_F64, 2, {4, 300}}}},
-    {"wave of scalars", wave, 2, {{TN_F32, 0, {0}}, {TN_F32, 0, {0}}}},
-    {"wave of nothing", wave, 2, {{TN_F64, 2, {0, 3}}, {TN_F64, 2, {0, 3}}}},
-    {"softmax", softmax_loss, 2, {{TN_F64, 2, {20, 30}}, {TN_F64, 2, {30, 40}}}},
-    {"pieces", pieces, 1, {{TN_F64, 2, {7, 8}}}},
-    {"mlp", mlp, 7, {{TN_F32, 2, {16, 32}}, SQUARES(32)}},
+    {"wave", wave, 2, {{TN_F64, 2, {4, 300}, NULL}, {TN_F64, 2, {4, 300}, NULL}}},
+    {"wave of scalars", wave, 2, {{TN_F32, 0, {0}, NULL}, {TN_F32, 0, {0}, NULL}}},
+    {"wave of nothing", wave, 2, {{TN_F64, 2, {0, 3}, NULL}, {TN_F64, 2, {0, 3}, NULL}}},
+    {"softmax", softmax_loss, 2, {{TN_F64, 2, {20, 30}, NULL}, {TN_F64, 2, {30, 40}, NULL}}},
+    {"pieces", pieces, 1, {{TN_F64, 2, {7, 8}, NULL}}},
+    {"mlp", mlp, 7, {{TN_F32, 2, {16, 32}, NULL}, SQUARES(32)}},
 };
 
 static const uint32_t FIRST[] = {0, 1, 2, 3, 4, 5, 6};
@@ -270,7 +268,7 @@ static void claims_hold(void **state) {
 /* Six layers of 512, 256 rows: five outputs of tanh and the last product, nothing computed twice but what is cheap. */
 static void cache_resident_mlp(void **state) {
     (void)state;
-    static const struct program large = {"mlp", mlp, 7, {{TN_F32, 2, {256, 512}}, SQUARES(512)}};
+    static const struct program large = {"mlp", mlp, 7, {{TN_F32, 2, {256, 512}, NULL}, SQUARES(512)}};
     tn_ctx *c = checked();
     const tn_fn *f = traced(c, &large);
     const figures cut = plan(f, 7, FIRST, "min_cut"), all = plan(f, 7, FIRST, "everything_saveable"),
@@ -334,7 +332,7 @@ static void balanced_keeps_what_is_compute_bound(void **state) {
                              (unsigned)even.kept, even.bytes, even.transcendentals, all.transcendentals);
             }
         }
-    static const struct program none = {"cheap", cheap, 2, {{TN_F32, 1, {100000}}, {TN_F32, 1, {100000}}}};
+    static const struct program none = {"cheap", cheap, 2, {{TN_F32, 1, {100000}, NULL}, {TN_F32, 1, {100000}, NULL}}};
     assert_int_equal(plan(traced(c, &none), 1, FIRST, "balanced").kept, 0);
     tn_ctx_free(c);
 }
@@ -344,7 +342,8 @@ static tn_val sin_of_product(const tn_val *in, void *user) { return (void)user, 
 
 static void nothing_kept_for_free(void **state) {
     (void)state;
-    static const struct program p = {"sin", sin_of_product, 2, {{TN_F32, 1, {100000}}, {TN_F32, 1, {100000}}}};
+    static const struct program p = {
+        "sin", sin_of_product, 2, {{TN_F32, 1, {100000}, NULL}, {TN_F32, 1, {100000}, NULL}}};
     static const char *const policies[] = {"balanced", "min_cut", "min_bytes"};
     tn_ctx *c = checked();
     for (uint32_t nwrt = 1; nwrt <= 2; nwrt++)

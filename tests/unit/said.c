@@ -28,7 +28,7 @@ static void types_and_back(void **state) {
     assert_int_equal(tn_type_print(&bad, text, sizeof text), 1);
     assert_string_equal(text, "?");
     assert_int_equal(tn_type_parse(c, " float32[ 2,3 ] ", &back), TN_OK);
-    assert_true(tn_type_equal(&back, &(tn_type){TN_F32, 2, {2, 3}}));
+    assert_true(tn_type_equal(&back, &(tn_type){.dtype = TN_F32, .rank = 2, .dim = {2, 3}}));
     static const char *const wrong[] = {"",          "f64",
                                         "f64[",      "f64[3",
                                         "f64[3]]",   "f64[3] f64[3]",
