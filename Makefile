@@ -7,6 +7,7 @@
 #   SLEEF=1   link SLEEF, for TN_MATH_ACCURATE and    OPENMP=   no threads but those of products
 #             large arguments of sin and cos
 #   DEPS=no   never install packages                  JOBS=     parallel jobs (all processors)
+#   MPICC=    the compiler of your MPI (mpicc)        MPIRUN=   what starts its programs (mpirun)
 #   V=1       print the commands
 #
 # A new file in src/, tests/*/, examples/ or bench/ is picked up by itself.
@@ -50,7 +51,7 @@ HEADERS  := $(wildcard include/*.h)
 SUBHEADERS := $(wildcard include/tansy/*.h)
 DEMO_SRC := $(call find_c,examples/demo)
 # Those of doors are built with them (mk/doors.mk).
-EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(filter-out $(wildcard examples/*_ipopt.c examples/*_sundials.c examples/*_nlopt.c),$(wildcard examples/*.c)))
+EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(filter-out $(wildcard examples/*_ipopt.c examples/*_sundials.c examples/*_nlopt.c examples/*_mpi.c),$(wildcard examples/*.c)))
 
 LIB_A  = $(BUILD)/libtansy.a
 LIB_SO = $(BUILD)/libtansy.so.0
@@ -118,6 +119,7 @@ own_flags  = -Iinclude \
   $(if $(filter src/exec/parallel.c,$(1)),$(omp)) \
   $(if $(filter src/exec/gemm_context.c,$(1)),$(if $(SAN),-O2)) \
   $(if $(filter bench/harness.c,$(1)),$(BENCH_HAS)) \
+  $(if $(filter doors/mpi/test_%,$(1)),-Itests) \
   $(if $(filter tests/fuzz/%,$(1)),-Wno-missing-prototypes) $(call door_flags,$(1))
 
 Q    = $(if $(V),,@)
@@ -157,6 +159,9 @@ $(BUILD)/libtansy.so: $(LIB_SO)
 $(TOOL): $(call objects,$(CLI_SRC)) $(LIB)
 	$(call say,LINK)
 	$(link)
+
+# libtansy-mpi is loaded from beside the tool, or where make install puts it (run --mpi).
+$(TOOL): LINK_MORE = $(if $(SAN),,-Wl$(comma)-rpath$(comma)'$$ORIGIN:$$ORIGIN/../lib')
 
 $(BUILD)/demo: $(call objects,$(DEMO_SRC)) $(LIB)
 	$(call say,LINK)
@@ -202,7 +207,16 @@ example-lotka_volterra: $(BUILD)/examples/lotka_volterra ## parameters of a diff
 
 example-neural_ode: $(BUILD)/examples/neural_ode ## a neural differential equation learns a spiral
 	@$< $(BUILD)/neural_ode.svg
-.PHONY: example-heat example-lotka_volterra example-neural_ode
+
+# Four ranks: processes where MPI is, threads elsewhere.
+four_ranks = $(if $(found_mpi),OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
+               $(MPIRUN) -n 4 $<,$< --threads 4)
+example-heat2d: $(BUILD)/examples/mpi/heat2d ## a plate in blocks on four ranks, and what it looked like before
+	@$(four_ranks) $(BUILD)/heat2d.svg
+
+example-train: $(BUILD)/examples/mpi/train ## a network that learns digits on four ranks, by data and by hidden units
+	@$(four_ranks)
+.PHONY: example-heat example-lotka_volterra example-neural_ode example-heat2d example-train
 
 examples: $(EXAMPLES) ## every examples/*.c
 
@@ -228,7 +242,7 @@ install: all ## into PREFIX= (/usr/local), below DESTDIR=
 
 fill_pc = sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR:$(PREFIX)/%=$${prefix}/%)|' \
     -e 's|@INCLUDEDIR@|$(INCLUDEDIR:$(PREFIX)/%=$${prefix}/%)|' \
-    -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS_PRIVATE@|$(if $(omp),$(omp_lib) )$(if $(LAPACK),-llapacke )$(if $(SLEEF),-lsleef )$(call blis,--static) -lpthread -ldl -lm|' \
+    -e 's|@MPICC@|$(MPICC)|' -e 's|@MPIRUN@|$(MPIRUN)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS_PRIVATE@|$(if $(omp),$(omp_lib) )$(if $(LAPACK),-llapacke )$(if $(SLEEF),-lsleef )$(call blis,--static) -lpthread -ldl -lm|' \
     $(1)
 
 uninstall: ## take away what install put there

@@ -126,7 +126,8 @@ TESTS_headers  = headers
 TESTS_abi      = $(if $(wildcard tests/abi.txt),abi)
 TESTS_costs    = $(if $(wildcard tests/costs.csv),costs)
 TESTS_cpp      = $(if $(wildcard examples/quickstart.cpp),$(CXXS:%=cpp-%))
-TESTS_examples = $(patsubst $(BUILD)/examples/%,example-%,$(EXAMPLES))
+TESTS_examples = $(patsubst $(BUILD)/examples/%,example-%,$(EXAMPLES)) \
+                 $(SHOWS_ranked:%=example-threads-%) $(if $(found_mpi),$(SHOWS_ranked:%=example-mpi-%))
 TESTS_bench    = $(if $(wildcard bench/suite/*.c),bench)
 TESTS_valgrind = $(if $(QUICKSTART),valgrind)
 QUICKSTART     = $(filter %/quickstart,$(EXAMPLES))
@@ -178,6 +179,19 @@ $(R)/cpp-%.res: $(BUILD)/cpp/quickstart-% FORCE
 $(R)/example-%.res: $(BUILD)/examples/% FORCE
 	$(RUN) $< $(SHORT_$*)
 $(foreach e,heat lotka_volterra neural_ode,$(eval SHORT_$(e) = --short $(BUILD)/$(e)-short.svg))
+# Examples of many ranks, on 1 to 4 of them.
+SHOWS_ranked = heat2d heat2d-check train
+on_threads   = sh -c 'for n in 1 2 3 4; do "$$0" --threads $$n "$$@" || exit 1; done'
+define ranked_results
+$(R)/example-threads-$(1).res $(R)/example-mpi-$(1).res: $(BUILD)/examples/mpi/$(firstword $(subst -, ,$(1))) FORCE
+$(R)/example-threads-$(1).res:
+	$$(RUN) $$(on_threads) $$< $(2)
+$(R)/example-mpi-$(1).res:
+	$$(RUN) $$(run_mpi) $$< $(2)
+endef
+$(eval $(call ranked_results,heat2d,--short $(BUILD)/heat2d-short.svg))
+$(eval $(call ranked_results,heat2d-check,--check))
+$(eval $(call ranked_results,train,))
 $(R)/bench.res: $(SUITE) FORCE
 	$(RUN) $< --data bench/data --quick
 $(R)/valgrind.res: $(BUILD)/examples/quickstart FORCE

@@ -75,6 +75,15 @@ for so in "$build"/libtansy-*.so.0; do # doors: those that were built
             fail "$example: does not link"
         LD_LIBRARY_PATH="$tmp/moved/lib:${LD_LIBRARY_PATH:-}" "$tmp/door" >/dev/null || fail "$example: does not run"
     done
+    if [ "$door" = mpi ]; then
+        variable() { PKG_CONFIG_PATH="$tmp/moved/lib/pkgconfig" pkg-config --variable="$1" tansy-mpi; }
+        # shellcheck disable=SC2046 # flags
+        $(variable mpicc) -std=c11 tests/install/mpi.c \
+            $(PKG_CONFIG_PATH="$tmp/moved/lib/pkgconfig" pkg-config --define-prefix --cflags --libs tansy-mpi) -o "$tmp/door" ||
+            fail "tests/install/mpi.c: does not link"
+        LD_LIBRARY_PATH="$tmp/moved/lib:${LD_LIBRARY_PATH:-}" TN_MPI_NP=2 doors/mpi/run.sh "$(variable mpirun)" "$tmp/door" ||
+            fail "tests/install/mpi.c: does not run"
+    fi
     ok "the door to $door"
 done
 
