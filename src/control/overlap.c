@@ -71,10 +71,15 @@ static void find_reads(order *o) {
         }
 }
 
+/* Whether equation i, which reads a message, reads it for some of its elements only: then others are computed meanwhile
+ * (exec/interior.c). */
+static bool reads_in_part(const tn_fn *f, uint32_t i) { return i < f->neqn && f->eqn[i].prim->flags & TN_F_PLACES; }
+
 /* Whether something is computed between start and wait. */
 static void find_split(order *o) {
     for (uint32_t k = 0; k < o->n; k = o->m[k].last + 1) {
         message *m = &o->m[k];
+        m->split = reads_in_part(o->f, m->read);
         for (uint32_t i = m->after == TN_NOVAR ? 0 : m->after + 1; i < m->read && !m->split; i++)
             m->split = o->of[i] == TN_NOVAR && !moves_nothing(&o->f->eqn[i]);
         if (!m->split) continue;

@@ -5,7 +5,7 @@
 #include "exec/fuse.h"
 #include "exec/stack.h"
 
-#include "prims/prim.h"
+#include "prims/collective_run.h"
 
 #include <string.h>
 
@@ -104,7 +104,7 @@ static void visit(search *s, uint32_t eqn) {
 static void reorder(search *s) {
     const tn_fn *f = s->f;
     for (uint32_t i = 0; i < f->neqn; i++)
-        if (has_effect(&f->eqn[i]) && f->eqn[i].prim->id != TN_P_collective_wait) visit(s, i);
+        if (has_effect(&f->eqn[i]) && !tn_i_waits(&f->eqn[i])) visit(s, i);
     for (uint32_t j = 0; j < f->nout; j++)
         if (computed(f, f->out[j])) visit(s, f->val[f->out[j]].def);
     for (uint32_t i = 0; i < f->neqn; i++)

@@ -7,7 +7,7 @@
 #ifndef TN_NEST_CODE_H
 #define TN_NEST_CODE_H
 
-#include "exec/nest.h"
+#include "exec/nest_part.h"
 #include "vec/chain.h"
 #include "vec/vec.h"
 
@@ -156,20 +156,8 @@ typedef struct tn_i_nest_section {
     uint32_t first, last;
 } tn_i_nest_section;
 
-/* What nest_split.c makes of a range of one loop's indices: a nest of its own. */
-typedef struct tn_i_nest_shift {
-    uint32_t array; /* of the whole */
-    int64_t bytes;  /* from its index 0 to that of the part */
-} tn_i_nest_shift;
-
-typedef struct tn_i_nest_part {
-    tn_i_nest nest;
-    tn_i_nest_shift *move; /* of each array */
-    size_t cop, carray;    /* how many there is room for */
-} tn_i_nest_part;
-
 typedef struct tn_i_nest_code {
-    tn_i_nest_part *part; /* run one after another; then there is nothing else */
+    tn_i_nest_part *part; /* by nest_split.c, run one after another; then there is nothing else */
     uint32_t nparts;
     bool scalar, whole; /* whole: a block has whole rows */
     bool tiny;          /* at most TN_LANES elements */

@@ -3,13 +3,15 @@
 
 #include <string.h>
 
-static bool add_nest(tn_i_planner *z, tn_i_nest *n, uint32_t *at) {
+bool tn_i_step_add_nest(tn_i_planner *z, tn_i_nest *n, tn_i_step *s) {
     tn_i_plan *p = z->p;
     if (!tn_i_grow(z->ctx, (void **)&p->nest, &p->cnest, p->nnest + 1, sizeof *p->nest)) {
         tn_i_nest_free(z->ctx, n);
         return false;
     }
-    *at = (uint32_t)p->nnest;
+    s->kind = TN_STEP_NEST;
+    s->loop = (uint32_t)p->nnest;
+    s->u.nest = n;
     p->nest[p->nnest++] = n;
     return true;
 }
@@ -39,10 +41,11 @@ static bool add(tn_i_planner *z, const tn_i_eqn *e, const tn_i_draft *d, tn_i_st
     }
     tn_i_free(z->ctx, stride, n * sizeof *stride);
     tn_i_free(z->ctx, over, e->nout * sizeof *over);
-    if (!nest || !add_nest(z, nest, &s->loop) || !tn_i_step_scratch(z, nest->scratch, s)) return false;
-    s->kind = TN_STEP_NEST;
-    s->u.nest = nest;
-    return tn_i_step_add(z, s);
+    bool done = false;
+    const bool ok = nest && tn_i_step_interior(z, e, nest, s->eqn, &done);
+    if (!ok || done) tn_i_nest_free(z->ctx, nest);
+    if (!ok || done) return ok;
+    return tn_i_step_add_nest(z, nest, s) && tn_i_step_scratch(z, nest->scratch, s) && tn_i_step_add(z, s);
 }
 
 bool tn_i_step_nest(tn_i_planner *z, const tn_i_eqn *e, tn_i_step *s, bool *done) {

@@ -226,7 +226,7 @@ static void plan_empty(tn_ctx *c, tn_i_plan *p) {
 static tn_i_planner *planner_new(tn_i_plan *p, tn_i_plan *root, const tn_i_layout *layout) {
     tn_i_planner *z = tn_i_alloc(p->of->ctx, sizeof *z);
     if (!z) return NULL;
-    *z = (tn_i_planner){.ctx = p->of->ctx, .f = p->f, .layout = layout, .p = p, .root = root};
+    *z = (tn_i_planner){.ctx = p->of->ctx, .f = p->f, .layout = layout, .p = p, .root = root, .waited = TN_NOVAR};
     tn_i_pool_init(&z->pool, z->ctx);
     return z;
 }

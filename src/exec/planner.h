@@ -62,6 +62,7 @@ typedef struct tn_i_planner {
     size_t steps_now;        /* bytes per step of the stacks that are alive */
     size_t nested_spill;     /* the most that a nested program spills */
     const tn_i_draft *draft; /* of the `fused` equation that is being placed */
+    uint32_t waited;         /* the first equation that waited for a message whose memory is held, or TN_NOVAR */
 } tn_i_planner;
 
 /* place.c: where values live */
@@ -124,6 +125,11 @@ bool tn_i_step_group(tn_i_planner *z, const tn_i_eqn *e, tn_i_step *s, tn_i_grou
 
 /* nest_plan.c: outputs are placed and the step is added, or nothing is *done: its body is no nest. */
 bool tn_i_step_nest(tn_i_planner *z, const tn_i_eqn *e, tn_i_step *s, bool *done);
+/* A nest, taken over, is what the step runs. */
+bool tn_i_step_add_nest(tn_i_planner *z, tn_i_nest *n, tn_i_step *s);
+/* interior.c: where the last steps wait for messages that n, of equation e = eqn, reads at its edges only, steps for
+ * parts of it are added, or nothing is *done. */
+bool tn_i_step_interior(tn_i_planner *z, const tn_i_eqn *e, const tn_i_nest *n, uint32_t eqn, bool *done);
 /* Tells all nests where what they read and write is, once every place is known. */
 void tn_i_nests_placed(tn_i_planner *z);
 

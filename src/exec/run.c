@@ -2,6 +2,7 @@
 
 #include "exec/branch.h"
 #include "exec/strides.h"
+#include "prims/collective_run.h"
 #include "prims/dot.h"
 
 #include <stdio.h>
@@ -158,7 +159,7 @@ static void note_message(tn_i_talk *t, const tn_i_eqn *e, const tn_i_kernel *k, 
     if (status != TN_OK) t->broken = true;
     if (e->prim->id == TN_P_collective_start && status == TN_OK)
         tn_i_talk_started(t, *(const int64_t *)k->out[1].data);
-    else if (e->prim->id == TN_P_collective_wait)
+    else if (tn_i_waits(e))
         tn_i_talk_waited(t, *(const int64_t *)k->in[1].data);
 }
 

@@ -1,6 +1,7 @@
 /* What runs: a strip, a kernel or a nested program per equation, and copies. */
 #include "exec/planner.h"
 #include "exec/strides.h"
+#include "prims/collective_run.h"
 
 #include <string.h>
 
@@ -233,6 +234,16 @@ static bool release_dead(tn_i_planner *z, const tn_i_eqn *e, uint32_t eqn) {
     return true;
 }
 
+/* What messages read and wrote, behind the equation that follows where they were waited for: some of that may run
+ * before (interior.c). */
+static bool release_waited(tn_i_planner *z, uint32_t eqn) {
+    bool ok = true;
+    for (uint32_t i = z->waited; ok && i < eqn; i++)
+        if (z->live[i] && tn_i_waits(&z->f->eqn[i])) ok = release_dead(z, &z->f->eqn[i], i);
+    z->waited = TN_NOVAR;
+    return ok;
+}
+
 /* Nothing but loops, and what passes values on, knows arrays with `?` in memory. */
 static bool only_passes(const tn_i_planner *z, const tn_i_eqn *e) {
     bool steps = false;
@@ -283,8 +294,13 @@ bool tn_i_step_equation(tn_i_planner *z, uint32_t eqn) {
     bool done = tn_i_spills(z, e);
     if (!tn_i_spill_fetch(z, eqn) || (done && !tn_i_spill_equation(z, eqn))) return false;
     if (!done && !tn_i_place_view(z, e, &done)) return false;
+    const bool view = done;
     if (!done && !step_of(z, e, eqn)) return false;
-    return release_dead(z, e, eqn);
+    if (tn_i_waits(e)) {
+        if (z->waited == TN_NOVAR) z->waited = eqn;
+        return true;
+    }
+    return release_dead(z, e, eqn) && (view || release_waited(z, eqn));
 }
 
 /* ---- results ------------------------------------------------------------------------------ */

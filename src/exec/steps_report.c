@@ -66,15 +66,25 @@ static double touched_ns(double bytes, bool written) {
     return bytes * (written ? k->write[level] : k->read[level]);
 }
 
+static double elements_of(const tn_i_nest *n) { return (double)n->rows * (double)n->row; }
+
+/* How much of its equation the nest of a step is: others may have parts of it (interior.c). */
+static double part_of(const tn_i_plan *p, const tn_i_step *s) {
+    double all = 0;
+    for (size_t i = 0; i < p->nstep; i++)
+        if (p->step[i].kind == TN_STEP_NEST && p->step[i].eqn == s->eqn) all += elements_of(p->step[i].u.nest);
+    return elements_of(s->u.nest) / all;
+}
+
 /* What the loops compute of f, and each element of each array once. */
-static bool nest_ns(const tn_fn *f, const tn_i_nest *n, double *ns) {
+static bool nest_ns(const tn_fn *f, const tn_i_nest *n, double part, double *ns) {
     for (uint32_t i = 0; i < n->nop; i++) {
         tn_i_cost cost;
         const tn_i_eqn *e = n->op[i].kind == TN_NEST_MAP || n->op[i].kind == TN_NEST_REDUCE ? n->op[i].eqn : NULL;
         if (!e) continue;
         if (!tn_i_eqn_cost(f, e, &cost)) return false;
         cost.equations = 0;
-        *ns += tn_i_part_ns(&tn_i_shipped_costs, f, e, &cost);
+        *ns += part * tn_i_part_ns(&tn_i_shipped_costs, f, e, &cost);
     }
     for (uint32_t k = 0; k < n->narray; k++) {
         double bytes = (double)tn_i_dtype_size(n->array[k].dtype);
@@ -97,7 +107,7 @@ static bool step_ns(const tn_i_plan *p, const tn_i_step *s, double *ns) {
         *ns = touched_ns(bytes, false) + touched_ns(bytes, true);
         return true;
     }
-    if (s->kind == TN_STEP_NEST) return nest_ns(tn_i_body(&p->f->eqn[s->eqn]), s->u.nest, ns);
+    if (s->kind == TN_STEP_NEST) return nest_ns(tn_i_body(&p->f->eqn[s->eqn]), s->u.nest, part_of(p, s), ns);
     return tn_i_recompute_ns(&tn_i_shipped_costs, p->f, &p->f->eqn[s->eqn], ns);
 }
 

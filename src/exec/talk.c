@@ -164,7 +164,7 @@ static bool is_collective(const tn_i_plan *p, const tn_i_step *s) {
 }
 
 static bool is_wait(const tn_i_plan *p, const tn_i_step *s) {
-    return s->kind == TN_STEP_KERNEL && p->f->eqn[s->eqn].prim->id == TN_P_collective_wait;
+    return s->kind == TN_STEP_KERNEL && tn_i_waits(&p->f->eqn[s->eqn]);
 }
 
 void tn_i_collective_of(const tn_i_plan *p, const tn_i_step *s, tn_collective *x, int32_t *room) {

@@ -347,6 +347,8 @@ bool tn_i_is_collective(const tn_i_eqn *e) {
     return e->prim->id == TN_P_collective || e->prim->id == TN_P_collective_start;
 }
 
+bool tn_i_waits(const tn_i_eqn *e) { return e->prim->id == TN_P_collective_wait; }
+
 const tn_prim tn_prim_rank_index = {
     .id = TN_P_rank_index,
     .name = "rank_index",

@@ -25,6 +25,8 @@ tn_i_var tn_i_collective_start(tn_i_builder *b, const tn_i_param *p, tn_i_var x)
 tn_i_var tn_i_collective_wait(tn_i_builder *b, const tn_i_param *p, tn_i_var result, tn_i_var request, tn_i_var held);
 /* Whether e is a collective, or starts one. */
 bool tn_i_is_collective(const tn_i_eqn *e);
+/* Whether it waits for one. */
+bool tn_i_waits(const tn_i_eqn *e);
 /* What the table is told of an equation over so many ranks with an operand of type `in` (NULL: it has none); without
  * the pairs. */
 void tn_i_collective_read(const tn_i_param *p, int64_t ranks, const tn_type *in, tn_collective *x);
