@@ -19,6 +19,7 @@ tn_status tn_mpi_i_said(tn_mpi *m, int code, const char *what) {
     char text[MPI_MAX_ERROR_STRING + 1];
     int n = 0;
     if (code == MPI_SUCCESS) return TN_OK;
+    if (code == TN_MPI_LATE) return TN_EIO;
     if (MPI_Error_string(code, text, &n) != MPI_SUCCESS) n = 0;
     text[n] = 0;
     return tn_mpi_i_fail(m, TN_EIO, "%s: MPI: %s", what, n ? text : "an error without a text");
@@ -215,6 +216,7 @@ tn_mpi *tn_mpi_new(MPI_Comm comm, const tn_grid *grid) {
     }
     m->comm = MPI_COMM_NULL;
     m->max = m->min = MPI_OP_NULL;
+    m->window = MPI_WIN_NULL;
     m->most = TN_MPI_MOST;
     tn_mpi_i_groups_size(m);
     m->status = ready(m, comm);
@@ -230,6 +232,7 @@ void tn_mpi_free(tn_mpi *m) {
     (void)MPI_Initialized(&begun);
     (void)MPI_Finalized(&ended);
     if (begun && !ended) {
+        tn_mpi_i_limit_free(m);
         tn_mpi_i_groups_free(m);
         tn_mpi_i_operations_free(m);
         if (m->comm != MPI_COMM_NULL) (void)MPI_Comm_free(&m->comm);

@@ -15,7 +15,11 @@ static size_t room(int ranks) {
 bool tn_mpi_i_ordered_room(tn_mpi *m) { return (m->scratch = malloc(room(m->size))); }
 
 static int gather(const call *k, int64_t at, int n) {
-    return MPI_Allgather(k->in + (size_t)at * k->width, n, k->type, k->m->scratch, n, k->type, k->comm);
+    const char *from = k->in + (size_t)at * k->width;
+    MPI_Request r;
+    if (!k->m->limit) return MPI_Allgather(from, n, k->type, k->m->scratch, n, k->type, k->comm);
+    const int code = MPI_Iallgather(from, n, k->type, k->m->scratch, n, k->type, k->comm, &r);
+    return code == MPI_SUCCESS ? tn_mpi_i_wait_for(k->m, &r, tn_mpi_i_kinds[k->x->kind]) : code;
 }
 
 /* Piece `rank` of every rank's operand. */
@@ -23,7 +27,12 @@ static int exchange(const call *k, int64_t at, int n) {
     MPI_Datatype wide;
     int code = tn_mpi_i_wide(k, n, &wide);
     if (code != MPI_SUCCESS) return code;
-    code = MPI_Alltoall(k->in + (size_t)at * k->width, 1, wide, k->m->scratch, n, k->type, k->comm);
+    const char *from = k->in + (size_t)at * k->width;
+    MPI_Request r;
+    if (!k->m->limit)
+        code = MPI_Alltoall(from, 1, wide, k->m->scratch, n, k->type, k->comm);
+    else if ((code = MPI_Ialltoall(from, 1, wide, k->m->scratch, n, k->type, k->comm, &r)) == MPI_SUCCESS)
+        code = tn_mpi_i_wait_for(k->m, &r, tn_mpi_i_kinds[k->x->kind]);
     (void)MPI_Type_free(&wide);
     return code;
 }

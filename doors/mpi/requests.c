@@ -58,9 +58,9 @@ static bool begun(const tn_mpi *m, const request *q) {
     return p;
 }
 
-int tn_mpi_i_finish(request *q) {
+int tn_mpi_i_finish(tn_mpi *m, request *q) {
     int code = q->code;
-    for (int i = 0; i < q->count && code == MPI_SUCCESS; i++) code = MPI_Wait(&q->r[i], MPI_STATUS_IGNORE);
+    for (int i = 0; i < q->count && code == MPI_SUCCESS; i++) code = tn_mpi_i_wait_for(m, &q->r[i], q->what);
     return code;
 }
 
@@ -68,7 +68,8 @@ static tn_status end(tn_mpi *m, request *q) {
     if (!q) return TN_OK;
     if (!tn_mpi_i_here(m)) return tn_mpi_i_thread(m, "wait");
     if (!begun(m, q)) return tn_mpi_i_fail(m, TN_EINVAL, "wait: there is no such request");
-    const int code = tn_mpi_i_finish(q);
+    const int code = tn_mpi_i_finish(m, q);
+    if (code == TN_MPI_LATE) return TN_EIO; /* it is still under way, and may be waited for again */
     if (q->zero) memset(q->zero, 0, q->zero_bytes);
     const char *what = q->what;
     tn_mpi_i_done(m, q);

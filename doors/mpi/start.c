@@ -183,12 +183,12 @@ static tn_status blocking(call *k) {
 
 /* Without memory for a request it is waited for here, as other ranks have begun what only this matches. */
 static tn_status at_once(call *k) {
-    request q = {.room = (int)(sizeof q.few / sizeof q.few[0])};
+    request q = {.room = (int)(sizeof q.few / sizeof q.few[0]), .what = tn_mpi_i_kinds[k->x->kind]};
     q.r = q.few;
     if (requests(k) > q.room) return tn_mpi_i_fail(k->m, TN_ENOMEM, "%s: out of memory", tn_mpi_i_kinds[k->x->kind]);
     k->q = &q;
     int code = run(k);
-    if (code == MPI_SUCCESS) code = tn_mpi_i_finish(&q);
+    if (code == MPI_SUCCESS) code = tn_mpi_i_finish(k->m, &q);
     size_t bytes;
     void *zero = zeros(k, &bytes);
     if (zero) memset(zero, 0, bytes);
@@ -270,14 +270,15 @@ static tn_status refused(tn_mpi *m, const tn_collective *x, const void *in, cons
 
 /* What is asked for most, and is over soonest: a sum that is waited for. */
 static bool plain(const tn_mpi *m, const tn_collective *x, const group *g) {
-    return x->kind == TN_COMM_ALLREDUCE && !x->overlap && !x->ordered && !m->split && g->comm != MPI_COMM_NULL &&
-           x->count <= m->most;
+    return x->kind == TN_COMM_ALLREDUCE && !x->overlap && !x->ordered && !tn_mpi_i_never_blocks(m) &&
+           g->comm != MPI_COMM_NULL && x->count <= m->most;
 }
 
 static tn_status start(tn_mpi *m, const tn_collective *x, const void *in, void *out, void **begun) {
     if (refused(m, x, in, out)) return TN_EINVAL;
     if (!x->count && x->kind != TN_COMM_BARRIER) return TN_OK;
     group *g = &m->group[x->axes];
+    tn_mpi_i_begins(m, x);
     if (plain(m, x, g))
         return tn_mpi_i_said(
             m, MPI_Allreduce(in, out, (int)x->count, m->type[x->dtype], m->join[x->dtype][x->op], g->comm),
@@ -288,10 +289,10 @@ static tn_status start(tn_mpi *m, const tn_collective *x, const void *in, void *
     const bool reversed = x->kind == TN_COMM_SCAN && x->reverse && !ordered(x);
     if (tn_mpi_i_group(m, x->axes, reversed, &g)) return TN_EIO;
     k.comm = reversed ? g->reversed : g->comm;
-    if (x->kind == TN_COMM_BARRIER) return x->overlap || m->split ? begin(&k, begun) : blocking(&k);
+    if (x->kind == TN_COMM_BARRIER) return x->overlap || tn_mpi_i_never_blocks(m) ? begin(&k, begun) : blocking(&k);
     k.type = m->type[x->dtype];
     k.op = m->join[x->dtype][x->kind == TN_COMM_ALLREDUCE ? x->op : TN_COMM_SUM];
-    if (ordered(x) || !(x->overlap || m->split)) return blocking(&k);
+    if (ordered(x) || !(x->overlap || tn_mpi_i_never_blocks(m))) return blocking(&k);
     return begin(&k, begun);
 }
 

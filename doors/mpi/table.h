@@ -7,7 +7,8 @@
  * start.c       a collective begins: what is refused, which function of MPI's does it, in pieces
  * neighbours.c  shifts and permutations: messages between two
  * ordered.c     sums in the order of ranks
- * requests.c    what was begun, and its end */
+ * requests.c    what was begun, and its end
+ * limit.c       how long that may take, and who is told what where it takes longer */
 #ifndef TANSY_MPI_TABLE_H
 #define TANSY_MPI_TABLE_H
 
@@ -38,6 +39,17 @@ typedef struct request {
     const char *what;
 } request;
 
+/* What a rank does, as others may read it. */
+typedef struct report {
+    int64_t number, count; /* of its communications: which one; elements */
+    int64_t kind, waits, sum, unused[3]; /* sum: of all these, so that half of a report is none; a line of the cache */
+} report;
+
+/* A code of this library's beside MPI's: the message is there. */
+#define TN_MPI_LATE (-1)
+
+enum { TN_MPI_NAMED = 4 }; /* ranks that a message names */
+
 struct tn_mpi {
     tn_status status;
     char message[1024];
@@ -63,7 +75,13 @@ struct tn_mpi {
     void *scratch; /* of ordered sums */
     int64_t most;  /* TN_MPI_MOST, or less in tests */
     bool split;    /* in tests: as if everything overlapped */
+
+    double limit; /* seconds of a wait; 0: none.  Then nothing blocks */
+    MPI_Win window;
+    report *own;                   /* in it */
+    report seen[TN_MPI_NAMED + 1]; /* others', as they were read; MPI may still write here */
 };
+static inline bool tn_mpi_i_never_blocks(const tn_mpi *m) { return m->split || m->limit > 0; }
 
 /* One collective on its way to MPI. */
 typedef struct call {
@@ -118,11 +136,16 @@ void tn_mpi_i_progress(void *user);
 request *tn_mpi_i_begin(tn_mpi *m, const char *what, int64_t n);
 /* Where MPI puts the next of them; NULL where there is no request. */
 static inline MPI_Request *tn_mpi_i_next(request *q) { return q ? &q->r[q->count++] : NULL; }
-/* Waits for all of it; MPI's code. */
-int tn_mpi_i_finish(request *q);
+/* Waits for all of it; MPI's code, or TN_MPI_LATE. */
+int tn_mpi_i_finish(tn_mpi *m, request *q);
 /* Done, or nothing was begun: it is kept for the next. */
 void tn_mpi_i_done(tn_mpi *m, request *q);
 void tn_mpi_i_requests_free(tn_mpi *m);
+
+/* limit.c */
+void tn_mpi_i_begins(tn_mpi *m, const tn_collective *x);
+int tn_mpi_i_wait_for(tn_mpi *m, MPI_Request *r, const char *what);
+void tn_mpi_i_limit_free(tn_mpi *m);
 
 extern const char *const tn_mpi_i_kinds[TN_COMM_KINDS];
 

@@ -73,6 +73,7 @@ for p in line:2 square:4; do
     "$tansy" run --ranks "$n" "$program" "$@" >"$tmp/want" || wrong "run --ranks $n"
     if ranks "$n" "$program" "$@" && cmp -s "$tmp/want" "$tmp/out"; then ok; else wrong "$program: printed otherwise"; fi
     "$tansy" run --ranks "$n" --out "$tmp/want.d" "$program" "$@" || wrong "run --ranks --out"
+    if ranks "$n" --wait 60 "$program" "$@" && cmp -s "$tmp/want" "$tmp/out"; then ok; else wrong "$program: printed otherwise with a limit"; fi
     if ranks "$n" --out "$tmp/got.d" "$program" "$@" && diff -r "$tmp/want.d" "$tmp/got.d"; then ok; else wrong "$program: other files"; fi
     rm -rf "$tmp/want.d" "$tmp/got.d"
 done

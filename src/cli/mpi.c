@@ -16,6 +16,7 @@ typedef struct door {
     const char *(*error)(const tn_mpi *m);
     const tn_comm_ops *(*ops)(const tn_mpi *m);
     int (*rank)(const tn_mpi *m);
+    tn_status (*limit)(tn_mpi *m, double seconds);
     void (*free)(tn_mpi *m);
 } door;
 
@@ -30,7 +31,7 @@ static bool load(door *d) {
     void *l = dlopen(name, RTLD_NOW | RTLD_GLOBAL); /* of which MPI's own plugins may want to see something */
     if (l && find(l, "tn_mpi_world", &d->world) && find(l, "tn_mpi_status", &d->status) &&
         find(l, "tn_mpi_error", &d->error) && find(l, "tn_mpi_ops", &d->ops) && find(l, "tn_mpi_rank", &d->rank) &&
-        find(l, "tn_mpi_free", &d->free))
+        find(l, "tn_mpi_limit", &d->limit) && find(l, "tn_mpi_free", &d->free))
         return true;
     const char *why = dlerror();
     (void)fprintf(stderr, "run --mpi: %s cannot be loaded: %s (make doors makes it where there is an MPI)\n", name,
@@ -134,7 +135,7 @@ int tn_i_cli_run_mpi(const tn_i_cli *o, tn_fn *f) {
     if (!load(&d)) return TN_CLI_BAD;
     tn_mpi *m = d.world(&grid);
     int status = TN_CLI_BAD;
-    if (d.status(m) != TN_OK) {
+    if (d.status(m) != TN_OK || d.limit(m, (double)o->wait) != TN_OK) {
         if (!m || d.rank(m) == 0) (void)tn_i_cli_say(o, d.error(m));
     } else {
         world w = {.rank = {.o = o, .number = d.rank(m), .named = true, .f = f}, .t = d.ops(m)};

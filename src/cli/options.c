@@ -185,7 +185,6 @@ bool tn_i_cli_options(int argc, char **argv, tn_i_cli *o) {
     bool plain = false;
     o->command = argv[1];
     o->steps = o->checkpoints = o->disk = -1;
-    o->wait = 60;
     o->argument = malloc((size_t)argc * sizeof *o->argument);
     o->known = malloc((size_t)argc * sizeof *o->known);
     if (!o->argument || !o->known) return tn_i_cli_usage("out of memory") == TN_CLI_OK;

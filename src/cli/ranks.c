@@ -110,7 +110,7 @@ int tn_i_cli_run_ranks(const tn_i_cli *o, const tn_ctx *c, const char *text, siz
     const tn_grid grid = {.naxes = (size_t)c->grid.naxes, .name = c->grid.name, .extent = c->grid.extent};
     ranks p = {.o = o, .grid = c, .n = tn_i_ranks(c, (1u << c->grid.naxes) - 1)};
     tn_ctx *own = tn_ctx_new(NULL); /* of what ranks share */
-    tn_threads *all = own ? tn_threads_comm(own, &grid, (double)o->wait) : NULL;
+    tn_threads *all = own ? tn_threads_comm(own, &grid, o->wait ? (double)o->wait : 60) : NULL;
     int status = TN_CLI_BAD;
     if (!all) {
         (void)tn_i_cli_bad(o, own);

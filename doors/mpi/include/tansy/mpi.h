@@ -74,6 +74,18 @@ TN_API tn_status tn_mpi_status(const tn_mpi *m);
  * memory". */
 TN_API const char *tn_mpi_error(const tn_mpi *m);
 
+/* For debugging: from now on no rank waits longer than so many seconds for another in a communication; 0: as long as it
+ * takes, as in the beginning.  The wait then ends with TN_EIO and a message that says who waits where:
+ *
+ *     rank 2 has waited 10 s in allreduce [10] (communication 17); rank 0 has begun none since shift [4] (communication 16)
+ *
+ * Collective, with the same limit on all ranks (TN_EINVAL: others were given).  Every communication is then a
+ * nonblocking one that is asked about all the time, and is written down in a window that all ranks can read
+ * (MPI_Win_allocate), so it takes longer; results are the same.  What a network cannot read without the other rank's
+ * help is reported as not known.  A call that has ended so leaves the ranks at different places: the program should
+ * end.  TN_EINVAL: m is NULL, seconds negative or NaN, the thread; TN_EIO: MPI, with its text. */
+TN_API tn_status tn_mpi_limit(tn_mpi *m, double seconds);
+
 #ifdef __cplusplus
 } /* extern "C" */
 #endif
