@@ -2,7 +2,7 @@
 #include "by_hand.h"
 #include "vec.h"
 
-enum { ROWS = MLP_BATCH, CLASSES = 10, L = LANES_f32 };
+enum { ROWS = MLP_BATCH, CLASSES = 10, L = LANES_f32, WIDE = (CLASSES + L - 1) / L * L };
 static const long SIZE[MLP_DEPTH + 1] = {784, 512, 512, CLASSES};
 static const float RATE = 0.01F;
 
@@ -15,12 +15,12 @@ static void activate(long n, const float *b, float *h) {
 static void classify(const float *b, const int32_t *label, float *z, float *new_b) {
     float sum[CLASSES] = {0};
     for (long r = 0; r < ROWS; r++) {
-        float v[CLASSES], most = -HUGE_VALF, e[L], total = 0;
+        float v[WIDE] = {0}, most = -HUGE_VALF, e[WIDE], total = 0;
         for (int j = 0; j < CLASSES; j++) {
             v[j] = z[r * CLASSES + j] + b[j];
             most = v[j] > most ? v[j] : most;
         }
-        store_f32(e, exp_f32(load_part_f32(v, CLASSES) - most));
+        for (int j = 0; j < WIDE; j += L) store_f32(e + j, exp_f32(load_f32(v + j) - most));
         for (int j = 0; j < CLASSES; j++) total += e[j];
         for (int j = 0; j < CLASSES; j++) {
             const float d = (e[j] / total - (float)(label[r] == j)) * (1.0F / ROWS);
