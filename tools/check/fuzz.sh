@@ -2,7 +2,8 @@
 # Runs one libFuzzer target on its corpus.   usage: fuzz.sh PROGRAM SECONDS [SEEDS...]
 # SEEDS are directories of more inputs to begin with.
 # New inputs go to the build directory, never to tests/fuzz/corpus; one that
-# crashes is kept beside the program.
+# crashes is kept beside the program, and fails (77, the exit status that
+# libFuzzer has for that, means skipped to run.sh).
 set -eu
 program=$1 seconds=$2
 name=${program##*/}
@@ -12,5 +13,5 @@ shift 2
 set -- "$found" "$@"
 [ ! -d "tests/fuzz/corpus/$name" ] || set -- "$@" "tests/fuzz/corpus/$name"
 [ ! -f "tests/fuzz/$name.dict" ] || set -- -dict="tests/fuzz/$name.dict" "$@"
-SAN=address exec "$(dirname "$0")/sanitized.sh" "$program" -max_total_time="$seconds" -timeout=20 \
+SAN=address exec "$(dirname "$0")/sanitized.sh" "$program" -max_total_time="$seconds" -timeout=20 -error_exitcode=1 \
     -rss_limit_mb=3000 -print_final_stats=1 -artifact_prefix="$program." "$@"
