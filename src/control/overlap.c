@@ -42,6 +42,18 @@ static bool is_fixed(const tn_i_eqn *e) {
 
 static bool moves_nothing(const tn_i_eqn *e) { return (e->prim->flags & TN_F_VIEW) != 0 || e->nin == 0; }
 
+enum { MOST_VIEWS = 16 };
+
+/* What v is a view of, through so many views of one operand. */
+static tn_i_var viewed(const tn_fn *f, tn_i_var v) {
+    for (int k = 0; k < MOST_VIEWS && f->val[v].def < f->neqn; k++) {
+        const tn_i_eqn *e = &f->eqn[f->val[v].def];
+        if (!(e->prim->flags & TN_F_VIEW) || e->nin != 1 || e->nout != 1) break;
+        v = tn_i_in(f, e)[0];
+    }
+    return v;
+}
+
 /* ---- where ----------------------------------------------------------------------------- */
 
 static uint32_t later(uint32_t a, uint32_t b) { return a == TN_NOVAR ? b : b == TN_NOVAR || a > b ? a : b; }
@@ -54,7 +66,7 @@ static void find_starts(order *o) {
         if (is_fixed(e)) fixed = i;
         if (o->of[i] == TN_NOVAR) continue;
         message *m = &o->m[o->of[i]];
-        const uint32_t def = f->val[tn_i_in(f, e)[0]].def;
+        const uint32_t def = f->val[viewed(f, tn_i_in(f, e)[0])].def;
         m->after = later(later(fixed, previous), def < f->neqn ? def : TN_NOVAR);
         if (def < f->neqn && o->of[def] != TN_NOVAR) m->after = i; /* that is waited for in front of this one */
         previous = m->after;
@@ -75,11 +87,34 @@ static void find_reads(order *o) {
  * (exec/interior.c). */
 static bool reads_in_part(const tn_fn *f, uint32_t i) { return i < f->neqn && f->eqn[i].prim->flags & TN_F_PLACES; }
 
+/* Whether equation i may run in the loops that read a message in part, whose elements are those of type t. */
+static bool runs_along(const order *o, uint32_t i, const tn_type *t) {
+    const tn_i_eqn *e = &o->f->eqn[i];
+    if (moves_nothing(e)) return true;
+    if (!(e->prim->flags & (TN_F_ELEMENTWISE | TN_F_PLACES)) || e->nout != 1) return false;
+    const tn_type *own = o->f->val[e->out].type;
+    return own->rank == t->rank && memcmp(own->dim, t->dim, (size_t)t->rank * sizeof *t->dim) == 0;
+}
+
+/* Loops that read it in part run, but for their edges, before it is waited for.  So that what they read besides is
+ * computed in them as well, and not in loops of its own ahead, it is waited for in front of all of that. */
+static void wait_before_loops(const order *o, message *m) {
+    const tn_type *t = o->f->val[o->f->eqn[m->read].out].type;
+    const uint32_t first = m->after == TN_NOVAR ? 0 : m->after + 1;
+    while (m->read > first) {
+        const uint32_t i = m->read - 1, k = o->of[i];
+        const bool started = k != TN_NOVAR && (o->m[k].after == TN_NOVAR || o->m[k].after < i);
+        if (k == TN_NOVAR ? !runs_along(o, i, t) : !started) return;
+        m->read = i;
+    }
+}
+
 /* Whether something is computed between start and wait. */
 static void find_split(order *o) {
     for (uint32_t k = 0; k < o->n; k = o->m[k].last + 1) {
         message *m = &o->m[k];
         m->split = reads_in_part(o->f, m->read);
+        if (m->split) wait_before_loops(o, m);
         for (uint32_t i = m->after == TN_NOVAR ? 0 : m->after + 1; i < m->read && !m->split; i++)
             m->split = o->of[i] == TN_NOVAR && !moves_nothing(&o->f->eqn[i]);
         if (!m->split) continue;
@@ -129,7 +164,23 @@ static void find_joined(order *o) {
 
 /* ---- the equations ------------------------------------------------------------------------- */
 
+/* Views are made where a message starts, which may be ahead of their place. */
+static void make_views(order *o, tn_i_var v) {
+    const tn_i_var from = viewed(o->f, v);
+    tn_i_var path[MOST_VIEWS];
+    uint32_t n = 0;
+    for (; v != from && o->map[v] == TN_NOVAR; v = tn_i_in(o->f, &o->f->eqn[o->f->val[v].def])[0]) path[n++] = v;
+    while (n > 0 && !o->b.failed) {
+        const tn_i_eqn *e = &o->f->eqn[o->f->val[path[--n]].def];
+        o->b.region = e->region;
+        tn_i_copy_eqn(&o->b, o->f, e, o->map);
+    }
+}
+
 static tn_i_var operand(order *o, const message *m) {
+    const tn_i_var v = tn_i_in(o->f, &o->f->eqn[m->eqn])[0];
+    make_views(o, v);
+    o->b.region = o->f->eqn[m->eqn].region;
     return tn_i_mapped(&o->b, o->f, o->map, tn_i_in(o->f, &o->f->eqn[m->eqn])[0]);
 }
 
@@ -213,7 +264,8 @@ static void emit_all(order *o) {
         waits_before(o, i);
         o->b.region = f->eqn[i].region;
         o->b.linear = tn_i_of_linear(f, &f->eqn[i]);
-        if (o->of[i] == TN_NOVAR) tn_i_copy_eqn(&o->b, f, &f->eqn[i], o->map);
+        const bool made = f->eqn[i].nout == 1 && o->map[f->eqn[i].out] != TN_NOVAR;
+        if (o->of[i] == TN_NOVAR && !made) tn_i_copy_eqn(&o->b, f, &f->eqn[i], o->map);
         o->b.linear = false;
         starts_behind(o, i);
     }
