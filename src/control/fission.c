@@ -1,82 +1,42 @@
 #include "control/fission.h"
 
 #include "control/loop.h"
+#include "control/ways.h"
 #include "ir/depends.h"
 #include "ir/memo.h"
 #include "linearize/prune.h"
 
 #include <string.h>
 
-enum { FORWARD = 1, BACKWARD = 2 };
-
 typedef struct pass {
     const tn_fn *f;
     tn_ctx *ctx;
     tn_i_builder b;
     tn_i_var *map;
-    uint8_t *ways;    /* of each loop: directions of the loops whose entries it wants, its own too */
+    tn_i_way *way;    /* of each value: of its entries */
     uint8_t *hoisted; /* of each value: entries to be made ahead of their loop */
     tn_i_memo depends;
     bool changed, hoisting; /* a round that computes entries ahead does nothing else */
 } pass;
 
-static uint8_t way(bool reverse) { return reverse ? BACKWARD : FORWARD; }
-
 /* ---- which loops ------------------------------------------------------------------------ */
 
-/* The loop whose entries v is, or NULL. */
+/* The loop of f whose entries v is, or NULL. */
 static const tn_i_eqn *maker(const tn_fn *f, tn_i_var v) {
     const uint32_t def = f->val[v].def;
-    tn_i_scan s;
-    tn_i_while w;
-    if (def >= f->neqn) return NULL;
-    const tn_i_eqn *e = &f->eqn[def];
-    if (e->prim->id == TN_P_scan && tn_i_scan_read(e->params->v, e->nin, &s) && v >= e->out + s.ncarry) return e;
-    if (e->prim->id == TN_P_while && tn_i_while_read(e->params->v, e->nin, &w) && v >= e->out + w.y0) return e;
-    return NULL;
+    tn_i_loop_eqn l;
+    if (def >= f->neqn || !tn_i_has_way(&f->eqn[def])) return NULL;
+    tn_i_loop_of(f->eqn[def].prim, tn_i_p(&f->eqn[def]), f->eqn[def].nin, &l);
+    return v >= f->eqn[def].out + tn_i_loop_y0(&l) ? &f->eqn[def] : NULL;
 }
 
-static const tn_i_eqn *maker_of_entry(const pass *p, const tn_i_eqn *e, const tn_i_scan *s, uint32_t x) {
-    return maker(p->f, tn_i_in(p->f, e)[s->x0 + x]);
-}
+static uint8_t way(bool reverse) { return reverse ? TN_BACKWARD : TN_FORWARD; }
 
-/* Of a loop that carries something; others run in either direction. */
-static uint8_t own_way(const tn_i_eqn *e) {
-    tn_i_scan s;
-    if (e->prim->id != TN_P_scan || !tn_i_scan_read(e->params->v, e->nin, &s)) return FORWARD;
-    return s.ncarry ? way(s.reverse) : 0;
-}
-
-static void find_ways(pass *p) {
-    tn_i_scan s;
-    for (uint32_t i = 0; i < p->f->neqn; i++) {
-        const tn_i_eqn *e = &p->f->eqn[i];
-        p->ways[i] = own_way(e);
-        if (e->prim->id != TN_P_scan || !tn_i_scan_read(e->params->v, e->nin, &s)) continue;
-        for (uint32_t k = 0; k < s.nx; k++) {
-            const tn_i_eqn *m = maker_of_entry(p, e, &s, k);
-            if (m) p->ways[i] |= p->ways[m - p->f->eqn];
-        }
-    }
-}
-
-/* Entries that are made against `direction`, from what is made in it, if by loops that carry nothing. */
-static bool made_badly(const pass *p, uint8_t direction, tn_i_var x) {
-    const tn_i_eqn *m = maker(p->f, x);
-    tn_i_scan s;
-    if (!m || !(p->ways[m - p->f->eqn] & direction) || own_way(m) == direction) return false;
-    if (own_way(m)) return true;
-    (void)tn_i_scan_read(m->params->v, m->nin, &s);
-    for (uint32_t k = 0; k < s.nx; k++)
-        if (made_badly(p, direction, tn_i_in(p->f, m)[s.x0 + k])) return true;
-    return false;
-}
-
-static bool is_bad(const pass *p, const tn_i_scan *s, tn_i_var x) { return made_badly(p, way(s->reverse), x); }
+static uint8_t own_way(const tn_i_scan *s) { return s->ncarry ? way(s->reverse) : 0; }
 
 static bool any_bad(const pass *p, const tn_i_eqn *e, const tn_i_scan *s, bool reverse) {
     for (uint32_t k = 0; k < s->nx; k++)
-        if (made_badly(p, way(reverse), tn_i_in(p->f, e)[s->x0 + k])) return true;
+        if (p->way[tn_i_in(p->f, e)[s->x0 + k]].bad & way(reverse)) return true;
     return false;
 }
 
@@ -91,9 +51,8 @@ static bool is_free(pass *p, const tn_i_eqn *m, const tn_i_scan *s, uint8_t dire
     uint8_t *in = tn_i_alloc(p->ctx, s->body->nin), *out = tn_i_alloc(p->ctx, s->body->nout);
     bool ok = in && out;
     for (uint32_t k = 0; ok && k < s->nx; k++) {
-        const tn_i_eqn *of = maker_of_entry(p, m, s, k);
-        const bool bad = s->ncarry ? of && (p->ways[of - p->f->eqn] & own_way(m))
-                                   : made_badly(p, direction, tn_i_in(p->f, m)[s->x0 + k]);
+        const tn_i_way *of = &p->way[tn_i_in(p->f, m)[s->x0 + k]];
+        const bool bad = s->ncarry ? of->ways & own_way(s) : of->bad & direction;
         in[c0 + s->ncarry + k] = bad ? TN_OF_LENGTH : 0;
     }
     if (ok) memset(in + c0, TN_OF_LENGTH, s->ncarry);
@@ -108,7 +67,7 @@ static bool hoist_if_bad(pass *p, uint8_t direction, tn_i_var v) {
     const tn_i_eqn *m = maker(p->f, v);
     tn_i_scan s;
     bool is;
-    if (!made_badly(p, direction, v) || m->prim->id != TN_P_scan) return true;
+    if (!(p->way[v].bad & direction) || !m || m->prim->id != TN_P_scan) return true;
     (void)tn_i_scan_read(m->params->v, m->nin, &s);
     if (!is_free(p, m, &s, direction, v, &is)) return false;
     p->hoisted[v] |= is;
@@ -123,7 +82,7 @@ static bool find_hoisted(pass *p) {
     tn_i_scan s;
     for (uint32_t i = 0; i < p->f->neqn; i++) {
         const tn_i_eqn *e = &p->f->eqn[i];
-        if (own_way(e) == 0 || e->prim->id != TN_P_scan || !tn_i_scan_read(e->params->v, e->nin, &s)) continue;
+        if (e->prim->id != TN_P_scan || !tn_i_scan_read(e->params->v, e->nin, &s) || !s.ncarry) continue;
         for (uint32_t k = 0; k < s.nx; k++)
             if (!hoist_if_bad(p, way(s.reverse), tn_i_in(p->f, e)[s.x0 + k])) return false;
     }
@@ -182,13 +141,16 @@ enum remedy { NONE, APART, TURNED };
 
 static bool late_leaf(const cut *k, uint32_t j) { return k->out[j]; }
 
+/* A carry that every step leaves as it was is a constant of the late part. */
+static bool stays(const cut *k, uint32_t j) { return k->s.body->out[j] == k->s.index + k->s.nconst + j; }
+
 /* Follows what depends on bad entries: nothing can be done where a carry that others read does. */
 static bool follow(pass *p, cut *k, enum remedy *what) {
     const tn_i_scan *s = &k->s;
     const uint32_t c0 = s->index + s->nconst;
     bool any = false;
     for (uint32_t x = 0; x < s->nx; x++) {
-        k->in[c0 + s->ncarry + x] = is_bad(p, s, tn_i_in(p->f, k->e)[s->x0 + x]) ? TN_OF_LENGTH : 0;
+        k->in[c0 + s->ncarry + x] = p->way[tn_i_in(p->f, k->e)[s->x0 + x]].bad & way(s->reverse) ? TN_OF_LENGTH : 0;
         any |= k->in[c0 + s->ncarry + x];
     }
     *what = NONE;
@@ -235,7 +197,7 @@ static tn_fn *outputs_of(const cut *k, bool late, tn_ctx *c) {
 typedef struct part {
     tn_fn *body;
     uint32_t *from; /* per operand: the whole loop's, or TN_WIRE_INPUT + a carry's number, whose entries it is */
-    uint32_t nin, ncarry;
+    uint32_t nin, nconst, ncarry;
 } part;
 
 static bool reads_input(const tn_fn *g, uint32_t i) { return uses_of(g, i) != 0; }
@@ -255,6 +217,13 @@ static bool shape_part(const cut *k, bool late, const tn_fn *g, part *out, tn_ct
             type[n++] = f->val[i].type;
             if (i >= s->index) out->from[out->nin++] = s->const0 + i - s->index;
         }
+        for (uint32_t j = 0; late && j < s->ncarry; j++) {
+            if (!k->wanted[j] || !stays(k, j)) continue;
+            from[c0 + j] = n;
+            type[n++] = f->val[c0 + j].type;
+            out->from[out->nin++] = s->carry0 + j;
+        }
+        out->nconst = n - s->index;
         for (uint32_t j = 0; j < s->ncarry; j++) {
             if (late_leaf(k, j) != late) continue;
             from[c0 + j] = n;
@@ -269,14 +238,14 @@ static bool shape_part(const cut *k, bool late, const tn_fn *g, part *out, tn_ct
             out->from[out->nin++] = s->x0 + x;
         }
         for (uint32_t j = 0; late && j < s->ncarry; j++) {
-            if (!k->wanted[j]) continue;
+            if (!k->wanted[j] || stays(k, j)) continue;
             from[c0 + j] = n;
             type[n++] = f->val[c0 + j].type;
             out->from[out->nin++] = TN_WIRE_INPUT | j;
         }
         for (; m < g->nout; m++) outs[m] = m;
         for (uint32_t j = 0; !late && j < s->ncarry; j++)
-            if (k->wanted[j]) outs[m++] = TN_WIRE_INPUT | from[c0 + j];
+            if (k->wanted[j] && !stays(k, j)) outs[m++] = TN_WIRE_INPUT | from[c0 + j];
         out->body = tn_i_rewire(g, &(tn_i_wiring){.nin = n, .nout = m, .in = type, .from = from, .out = outs});
     }
     tn_i_free(c, (void *)type, room * sizeof *type);
@@ -295,6 +264,7 @@ static tn_i_var emit_part(pass *p, const cut *k, bool late, const part *t, const
                                            : tn_i_mapped(&p->b, p->f, p->map, tn_i_in(p->f, k->e)[t->from[i]]);
     memcpy(q, k->e->params->v, k->e->params->n * sizeof *q);
     q[TN_SCAN_PROGRAM].u.fn = t->body;
+    q[TN_SCAN_CONSTS] = (tn_i_param){.kind = TN_K_INT, .u.i = t->nconst};
     q[TN_SCAN_CARRY] = (tn_i_param){.kind = TN_K_INT, .u.i = t->ncarry};
     q[TN_SCAN_REVERSE] = (tn_i_param){.kind = TN_K_BOOL, .u.i = k->s.reverse != late};
     const tn_i_var out = tn_i_emit(&p->b, k->e->prim, q, t->nin, in);
@@ -319,7 +289,7 @@ static bool emit_both(pass *p, cut *k, const tn_fn *early, const tn_fn *late) {
         map_outputs(p, k, false, v);
         v += early->nout;
         for (uint32_t j = 0; j < s->ncarry; j++)
-            if (k->wanted[j]) entries[j] = v++;
+            if (k->wanted[j] && !stays(k, j)) entries[j] = v++;
         v = emit_part(p, k, true, &second, entries);
     }
     if (v != TN_NOVAR) map_outputs(p, k, true, v);
@@ -483,16 +453,17 @@ static bool has_violation(const pass *p) {
     return false;
 }
 
-static tn_fn *once(tn_fn *f, bool *changed) {
+static tn_fn *once(tn_fn *f, const tn_i_ways *in, bool *changed) {
     pass p = {.f = f, .ctx = f->ctx};
     *changed = false;
-    if (!(p.ways = tn_i_alloc(f->ctx, f->neqn))) {
+    if (!(p.way = tn_i_alloc_array(f->ctx, f->nval, sizeof *p.way))) {
         tn_fn_free(f);
         return NULL;
     }
-    find_ways(&p);
+    for (uint32_t i = 0; in && i < f->nin; i++) p.way[i] = in[i].at[0];
+    for (uint32_t i = 0; i < f->neqn; i++) tn_i_find_ways(f, &f->eqn[i], p.way);
     if (!has_violation(&p)) {
-        tn_i_free(f->ctx, p.ways, f->neqn);
+        tn_i_free(f->ctx, p.way, f->nval * sizeof *p.way);
         return f;
     }
     tn_i_memo_init(&p.depends, f->ctx);
@@ -503,17 +474,17 @@ static tn_fn *once(tn_fn *f, bool *changed) {
     *changed = p.changed;
     tn_i_map_free(f, p.map);
     tn_i_memo_free(&p.depends);
-    tn_i_free(f->ctx, p.ways, f->neqn);
+    tn_i_free(f->ctx, p.way, f->nval * sizeof *p.way);
     tn_fn_free(f);
     return g;
 }
 
 /* What is split may be read by loops that have to be split then. */
-tn_fn *tn_i_fission(tn_fn *f) {
+tn_fn *tn_i_fission_in(tn_fn *f, const tn_i_ways *in) {
     bool changed = true;
     bool split = false;
     for (int round = 0; f && changed && round < 16; round++) {
-        f = once(f, &changed);
+        f = once(f, in, &changed);
         split |= changed;
     }
     return split && f ? tn_i_prune(tn_i_fusion(f)) : f;

@@ -4,7 +4,7 @@
 
 #include "ir/ir.h"
 
-/* Requires: nothing of f.  Ensures: the same function, whatever the schedules of its loops.
+/* Requires: nothing of f.  Ensures: the same function, whatever the schedules of its loops, those in loops too.
  *
  * The transpose of a transposed loop carries its state against the loop whose entries its sums and its own entries
  * want, while that loop read entries of loops that run with it: no snapshots bring both back together.  Such a loop is
@@ -14,7 +14,8 @@
 tn_fn *tn_i_fission(tn_fn *f);
 
 /* The second half of it, of loops that have been split: a loop whose entries a later loop in its direction reads
- * becomes part of that, if that goes on with its sums, or sums are all that it carries.  Takes f over; NULL after an error. */
+ * becomes part of that, if that goes on with its sums, or sums are all that it carries.  Takes f over; NULL after an
+ * error. */
 tn_fn *tn_i_fusion(tn_fn *f);
 
 /* Output `out` of a body is input `in` with something added, and that is all the input and the sums are used for. */

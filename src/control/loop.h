@@ -94,6 +94,8 @@ uint32_t tn_i_loop_outside(const tn_i_eqn *e, uint32_t i);
 bool tn_i_loop_stacked(const tn_i_eqn *e, uint32_t output);
 bool tn_i_loop_replayed(const tn_i_eqn *e, uint32_t output);
 uint32_t tn_i_loop_steps(const tn_i_eqn *e);
+/* e is a loop whose step, body, only adds an entry of one array to that of another (prims/stacks.c). */
+bool tn_i_adds_entries(const tn_i_eqn *e, const tn_fn *body);
 /* Adds what running f so many times costs. */
 void tn_i_loop_add_cost(tn_i_cost *sum, const tn_fn *f, double times);
 

@@ -150,6 +150,15 @@ uint32_t tn_i_loop_steps(const tn_i_eqn *e) {
     return l.counted ? 0 : l.count ? e->nin + l.ncarry : TN_NOVAR;
 }
 
+bool tn_i_adds_entries(const tn_i_eqn *e, const tn_fn *body) {
+    tn_i_scan s;
+    if (e->prim->id != TN_P_scan || !tn_i_scan_read(tn_i_p(e), e->nin, &s)) return false;
+    if (s.index || s.nconst || s.ncarry || body->neqn != 1 || body->nout != 1) return false;
+    const tn_i_eqn *sum = &body->eqn[0];
+    return sum->prim->id == TN_P_add && body->out[0] == sum->out && tn_i_in(body, sum)[0] < body->nin &&
+           tn_i_in(body, sum)[1] < body->nin;
+}
+
 /* ---- cost ------------------------------------------------------------------------- */
 
 void tn_i_loop_add_cost(tn_i_cost *sum, const tn_fn *f, double times) {

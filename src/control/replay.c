@@ -4,6 +4,7 @@
 #include "control/replay.h"
 
 #include "control/loop.h"
+#include "control/ways.h"
 #include "ir/seen.h"
 #include "linearize/prune.h"
 
@@ -66,7 +67,7 @@ static bool only_scanned(const tn_fn *f, tn_i_var v, bool inside, uint8_t *reade
     for (uint32_t i = 0; i < f->neqn; i++) {
         const tn_i_eqn *e = &f->eqn[i];
         for (uint32_t k = 0; k < e->nin; k++) {
-            if (tn_i_in(f, e)[k] != v) continue;
+            if (tn_i_in(f, e)[k] != v || e->prim->id == TN_P_steps) continue; /* which its loop tells, there */
             if (!is_scan(e) || k < entries_of(e)) return false;
             if (!reader) continue;
             tn_i_loop_eqn l;
@@ -444,27 +445,39 @@ static bool concerned(const tn_i_eqn *e, bool *found) {
     return true;
 }
 
-/* Calls of programs with loops are put in place, until there is none; regions as well, or they keep their policies. */
+static bool goes_in_place(const tn_i_eqn *e, bool regions, bool *goes) {
+    *goes = e->prim->flags & TN_F_INLINE && (regions || e->prim->id == TN_P_call);
+    return !*goes || concerned(e, goes);
+}
+
+/* The calls of programs with loops that f has are put in place, if there is any.  Takes f over. */
+static tn_fn *called_once(tn_fn *f, bool regions, bool *any) {
+    bool ok = true, goes;
+    *any = false;
+    for (uint32_t i = 0; ok && i < f->neqn && !*any; i++) ok = goes_in_place(&f->eqn[i], regions, any);
+    tn_fn *g = ok && !*any ? f : NULL;
+    if (ok && *any) {
+        walk k;
+        ok = begin(&k, f);
+        for (uint32_t i = 0; ok && i < f->neqn && !k.b.failed; i++) {
+            const tn_i_eqn *e = &f->eqn[i];
+            enter(&k, e);
+            ok = goes_in_place(e, regions, &goes);
+            if (ok && goes)
+                put_in_place(&k, f, e);
+            else if (ok)
+                tn_i_copy_eqn(&k.b, f, e, k.map);
+        }
+        g = end(&k, f, ok);
+    }
+    if (g != f) tn_i_fn_unref(f);
+    return g;
+}
+
+/* Until there is none; regions as well, or they keep their policies. */
 static tn_fn *without_calls(const tn_fn *f, bool regions) {
     tn_fn *g = (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
-    for (bool again = true; again && g;) {
-        walk k;
-        bool ok = begin(&k, g), found;
-        again = false;
-        for (uint32_t i = 0; ok && i < g->neqn && !k.b.failed; i++) {
-            const tn_i_eqn *e = &g->eqn[i];
-            enter(&k, e);
-            ok = concerned(e, &found);
-            if (ok && found && e->prim->flags & TN_F_INLINE && (regions || e->prim->id == TN_P_call)) {
-                put_in_place(&k, g, e);
-                again = true;
-            } else if (ok)
-                tn_i_copy_eqn(&k.b, g, e, k.map);
-        }
-        tn_fn *h = end(&k, g, ok);
-        tn_i_fn_unref(g);
-        g = h;
-    }
+    for (bool again = true; again && g;) g = called_once(g, regions, &again);
     return g;
 }
 
@@ -491,8 +504,9 @@ static tn_fn *within(const tn_fn *f) {
 }
 
 static tn_fn *localize(const tn_fn *f) {
-    tn_fn *g = without_calls(f, true);
-    if (g) g = move_all(g);
+    tn_fn *g = tn_i_counts_once(without_calls(f, true));
+    if (g) g = tn_i_sums_of_stacks(g, NULL, g->nout);
+    if (g) g = tn_i_merge_replays(move_all(g));
     tn_fn *h = g ? within(g) : NULL;
     tn_i_fn_unref(g);
     return h;

@@ -13,12 +13,8 @@
 /* A loop that adds the entries of two arrays, and has no schedule. */
 static bool adds_arrays(const tn_i_eqn *e, const tn_fn *body) {
     tn_i_scan s;
-    if (e->prim->id != TN_P_scan || !tn_i_scan_read(tn_i_p(e), e->nin, &s)) return false;
-    if (s.counted || s.index || s.nconst || s.ncarry || body->neqn != 1 || body->nout != 1) return false;
-    if (s.schedule && strcmp(s.schedule, "all_save") != 0) return false;
-    const tn_i_eqn *sum = &body->eqn[0];
-    return sum->prim->id == TN_P_add && body->out[0] == sum->out && tn_i_in(body, sum)[0] < body->nin &&
-           tn_i_in(body, sum)[1] < body->nin;
+    if (!tn_i_adds_entries(e, body) || !tn_i_scan_read(tn_i_p(e), e->nin, &s)) return false;
+    return !s.counted && (!s.schedule || strcmp(s.schedule, "all_save") == 0);
 }
 
 static bool to_settle(const tn_i_eqn *e) {

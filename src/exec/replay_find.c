@@ -242,8 +242,18 @@ static bool stand_ins(const tn_i_group *by, const tn_i_group *g, uint32_t *stand
     return true;
 }
 
+/* Whether other snapshots are alive between two groups. */
+static bool brought_back_between(const tn_i_planner *z, uint32_t first, uint32_t last) {
+    bool any = false;
+    for (uint32_t k = first + 1; k < last; k++)
+        for (uint32_t j = 0; z->p->group[k].runs && j < z->p->group[k].nactor; j++)
+            any |= z->p->group[k].actor[j].against;
+    return any;
+}
+
 /* The last loop that is brought back takes the snapshots, if the others run beside it anyway: for the first of those
- * that run at all.  From the last group to the first. */
+ * that run at all.  One that would run for nothing else does not, where others' snapshots would have to be kept beside
+ * its own meanwhile.  From the last group to the first. */
 static bool find_leader(tn_i_planner *z, uint32_t number) {
     tn_i_group *g = &z->p->group[number];
     uint32_t last = TN_NOVAR;
@@ -253,6 +263,7 @@ static bool find_leader(tn_i_planner *z, uint32_t number) {
     g->leader = last;
     if (!g->runs) return true;
     tn_i_group *by = &z->p->group[z->group_of[g->actor[last].eqn]];
+    if (!by->runs && brought_back_between(z, (uint32_t)(by - z->p->group), number)) return true;
     uint32_t *stand_in = tn_i_alloc_array(z->ctx, g->nactor, sizeof *stand_in);
     if (!stand_in) return false;
     if (!stand_ins(by, g, stand_in)) {

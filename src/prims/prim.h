@@ -462,6 +462,8 @@ tn_i_var tn_i_permute(tn_i_builder *b, tn_i_var x, const int64_t *perm); /* `tra
 tn_i_var tn_i_reduce_sum(tn_i_builder *b, tn_i_var x, uint32_t naxes, const int64_t *axes);
 /* The sum of arrays of one type, as long as loops too. */
 tn_i_var tn_i_add_values(tn_i_builder *b, tn_i_var x, tn_i_var y);
+/* The same by a loop over their entries, with this schedule (NULL: none). */
+tn_i_var tn_i_add_entries(tn_i_builder *b, tn_i_var x, tn_i_var y, const char *schedule);
 tn_i_var tn_i_convert(tn_i_builder *b, tn_i_var x, int dtype);
 tn_i_var tn_i_offload(tn_i_builder *b, tn_i_var x);
 /* x of rank r with a batch dimension of size n in front (broadcast). */

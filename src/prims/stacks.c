@@ -6,12 +6,13 @@
 
 #include <string.h>
 
-/* The schedule of the loop that made v, if it has one. */
-static tn_i_param schedule_of(const tn_i_builder *b, tn_i_var v) {
+/* The schedule of the loop that made v, or NULL. */
+static const char *schedule_of(const tn_i_builder *b, tn_i_var v) {
     const tn_i_eqn *e = tn_i_def(b, v);
     for (uint32_t k = 0; e && e->prim->replayed && e->prim->params[k].name; k++)
-        if (strcmp(e->prim->params[k].name, "schedule") == 0) return e->params->v[k];
-    return (tn_i_param){.kind = TN_K_NONE};
+        if (strcmp(e->prim->params[k].name, "schedule") == 0)
+            return e->params->v[k].kind == TN_K_STR ? e->params->v[k].u.str : NULL;
+    return NULL;
 }
 
 /* v is what a loop stacks. */
@@ -124,7 +125,7 @@ static tn_fn *sum_of_entries(tn_i_builder *outer, const tn_type *entry) {
     return tn_i_finish(&b, 1, &sum);
 }
 
-static tn_i_var by_steps(tn_i_builder *b, tn_i_var x, tn_i_var y) {
+tn_i_var tn_i_add_entries(tn_i_builder *b, tn_i_var x, tn_i_var y, const char *schedule) {
     const tn_type *t = tn_i_vtype(b, x);
     tn_type entry = tn_type_of((tn_dtype)t->dtype, (size_t)t->rank - 1, t->dim + 1);
     entry.varying = t->varying;
@@ -144,7 +145,7 @@ static tn_i_var by_steps(tn_i_builder *b, tn_i_var x, tn_i_var y) {
                                          zero,
                                          none,
                                          none,
-                                         schedule_of(b, replayed(b, x) ? x : y)};
+                                         {.kind = schedule ? TN_K_STR : TN_K_NONE, .u.str = schedule}};
     tn_i_var v = tn_i_emit(b, tn_i_prim(b, TN_P_scan), p, counted ? 3 : 2, in);
     tn_i_fn_unref(f);
     return v;
@@ -154,5 +155,5 @@ tn_i_var tn_i_add_values(tn_i_builder *b, tn_i_var x, tn_i_var y) {
     if (b->failed || x == TN_NOVAR || y == TN_NOVAR) return TN_NOVAR;
     if (!tn_i_has_steps(tn_i_vtype(b, x)) && !stacked(b, x) && !stacked(b, y)) return tn_i_op2(b, TN_P_add, x, y);
     if (tn_i_is_zero(b, x)) return y;
-    return tn_i_is_zero(b, y) ? x : by_steps(b, x, y);
+    return tn_i_is_zero(b, y) ? x : tn_i_add_entries(b, x, y, schedule_of(b, replayed(b, x) ? x : y));
 }

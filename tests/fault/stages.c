@@ -371,6 +371,43 @@ static tn_fn *revolved_program(world *w) {
     return g;
 }
 
+static tn_val below(const tn_val *x, void *user) { return (void)user, tn_lt(x[0], 2); }
+static void sine_until(const tn_val *x, tn_val *next, void *user) {
+    (void)user;
+    next[0] = tn_add(x[0], 1);
+    next[1] = tn_sin(x[1]);
+}
+static void sines_within(tn_val i, const tn_val *x, tn_val *next, void *user) {
+    (void)i, (void)user;
+    const tn_loop_options o = {.size = sizeof o, .schedule = "nothing"};
+    const tn_val init[2] = {TN_VAL(0), x[0]};
+    tn_val out[2];
+    tn_while_loop(NULL, below, sine_until, NULL, 2, init, out, &o);
+    next[0] = out[1];
+}
+static tn_val nest_of_sines(const tn_val *in, void *user) {
+    (void)user;
+    const tn_loop_options o = {.size = sizeof o, .schedule = "nothing"};
+    tn_val x;
+    tn_fori(NULL, 0, 2, sines_within, NULL, 1, in, &x, &o);
+    return tn_sum(x);
+}
+static tn_val first_of(const tn_val *in, void *user) { return tn_sum(tn_apply(user, 1, in)); }
+/* The gradient of a while in a loop, summed: its gradient takes loops in loops apart. */
+static tn_fn *nest_program(world *w) {
+    tn_fn *f = tn_trace(w->c, nest_of_sines, NULL, 1, TN_TYPES(tn_f64(3))), *g = tn_grad(f, NULL, NULL);
+    tn_fn *h = tn_trace(w->c, first_of, g, 1, TN_TYPES(tn_f64(3)));
+    tn_fn_free(f);
+    tn_fn_free(g);
+    return h;
+}
+/* Which merges loops when it is planned. */
+static tn_fn *nest_twice_program(world *w) {
+    tn_fn *f = nest_program(w), *g = tn_grad(f, NULL, NULL);
+    tn_fn_free(f);
+    return g;
+}
+
 /* ---- the list ------------------------------------------------------------------------------------ */
 
 static tn_verdict sines(void *user, const tn_candidate *v) {
@@ -412,6 +449,7 @@ const stage stages[] = {
     ON("jvp loops", run_jvp, loop_program),
     ON("grad loops", run_grad, loop_program),
     ON("hvp loops", run_hvp, loop_program),
+    ON("grad of a gradient, loops in loops", run_grad, nest_program),
     WITH("vjp loops, nothing saved", run_vjp, loop_program, &none),
     WITH("vjp recurrent, fewest bytes", run_vjp, recurrent_program, &fewest),
     TRACE("trace ode_solve", ode_program),
@@ -502,6 +540,7 @@ const stage stages[] = {
     FROM("compile columns", runnable, run_compile, columns_program),
     FROM("compile ring", runnable, run_compile, ring_program),
     FROM("compile loops", runnable, run_compile, loops_program),
+    FROM("compile loops in loops", runnable, run_compile, nest_twice_program),
     FROM("compile nested, strict_zero", runnable, run_compile_strict, nested_program),
     FROM("emit_c elementwise", runnable, run_emit, elementwise_program),
     FROM("emit_c arrays", runnable, run_emit, array_program),
