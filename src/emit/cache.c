@@ -192,7 +192,7 @@ bool tn_i_cache_begin(const tn_i_cache *k, tn_i_work *w, char why[TN_I_WHY]) {
     if (w->at >= 0) (void)close(w->at);
     w->at = tn_i_dir_open(-1, temp = "/tmp", TN_DIR_SHARED, false, reason);
     if (w->at >= 0 && make_work(w)) return true;
-    (void)snprintf(why, TN_I_WHY, "there is no directory to compile in: '/tmp' %s",
+    (void)snprintf(why, TN_I_WHY, "there is no directory to compile in: '/tmp' %.400s",
                    w->at < 0 ? reason : "cannot be written to");
     if (w->at >= 0) (void)close(w->at);
     w->at = -1;
