@@ -69,9 +69,9 @@ $(BUILD)/libtansy-$(1).a: $$(call objects,$$(SRC_door_$(1)))
 	$$(call say,AR)
 	$$(Q)ar rcs $$@ $$^
 
-$(BUILD)/libtansy-$(1).so.0: $$(call objects,$$(SRC_door_$(1))) $$(LIB_SO)
+$(BUILD)/libtansy-$(1).so.0: $$(call objects,$$(SRC_door_$(1))) $$(LIB_SO) mk/tansy.map
 	$$(call say,LINK)
-	$$(Q)$$(CC) -shared -Wl,-soname,libtansy-$(1).so.0 $$(LDFLAGS) $$(SAN_FLAGS) -o $$@ $$(filter %.o,$$^) $$(needs_$(1)) $$(filter %.so.0,$$^) $$(libs_$(1)) -lm
+	$$(Q)$$(CC) -shared -Wl,-soname,libtansy-$(1).so.0 $$(if $$(SAN),,$$(EXPORTS)) $$(LDFLAGS) $$(SAN_FLAGS) -o $$@ $$(filter %.o,$$^) $$(needs_$(1)) $$(filter %.so.0,$$^) $$(libs_$(1)) -lm
 
 $$(patsubst %,$(BUILD)/doors/%,$$(call door_tests,$(1))): $(BUILD)/doors/%: $(BUILD)/obj/doors/%.o $(BUILD)/libtansy-$(1).a $$(LIB)
 	@mkdir -p $$(@D)
@@ -158,13 +158,22 @@ $(foreach d,$(DOORS),$(eval $(call door_results,$(d))))
 
 # ---- installing: the doors that were built -------------------------------------
 
+# What programs of these doors call themselves; others get the solver with the door.
+called_sundials = yes
+called_mpi      = yes
+door_libs   = $(call cmake_list,$(filter -L% -l%,$(libs_$(1))))
+fill_door   = sed -e 's|@DOOR@|$(1)|g' -e 's|@DOOR_LIBS@|$(if $(called_$(1)),$(call door_libs,$(1)))|' \
+                -e 's|@DOOR_LIBS_STATIC@|$(call door_libs,$(1))|' \
+                -e 's|@DOOR_CFLAGS@|$(if $(called_$(1)),SHELL:$(cflags_$(1)))|'
+
 BUILT = $(foreach d,$(DOORS),$(if $(wildcard $(BUILD)/libtansy-$(d).so.0),$(d)))
 define install_door
 	install -m 644 doors/$(1)/include/tansy/$(1).h $(D)$(INCLUDEDIR)/tansy
 	install -m 644 $(BUILD)/libtansy-$(1).a $(D)$(LIBDIR)
 	install -m 755 $(BUILD)/libtansy-$(1).so.0 $(D)$(LIBDIR)
 	ln -sf libtansy-$(1).so.0 $(D)$(LIBDIR)/libtansy-$(1).so
-	$(call fill_pc,doors/$(1)/tansy-$(1).pc.in) >$(D)$(PCDIR)/tansy-$(1).pc
+	$(call fill,doors/$(1)/tansy-$(1).pc.in) >$(D)$(PCDIR)/tansy-$(1).pc
+	$(call fill_door,$(1)) mk/tansy-door.cmake.in >$(D)$(CMAKEDIR)/tansy-door-$(1).cmake
 
 endef
 
