@@ -52,7 +52,7 @@ HEADERS  := $(wildcard include/*.h)
 SUBHEADERS := $(wildcard include/tansy/*.h)
 DEMO_SRC := $(call find_c,examples/demo)
 # Those of doors are built with them (mk/doors.mk).
-EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(filter-out $(wildcard examples/*_ipopt.c examples/*_sundials.c examples/*_nlopt.c examples/*_mpi.c),$(wildcard examples/*.c)))
+EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(filter-out $(wildcard examples/*_ipopt.c examples/*_sundials.c examples/*_nlopt.c examples/*_lbfgs.c examples/*_levmar.c examples/*_mpi.c),$(wildcard examples/*.c)))
 
 LIB_A  = $(BUILD)/libtansy.a
 LIB_SO = $(BUILD)/libtansy.so.0
@@ -201,7 +201,7 @@ demo: $(if $(DEMO_SRC),$(BUILD)/demo) ## the main job: train on real data, fit b
 quickstart: $(BUILD)/examples/quickstart ## build and run the first program
 	@$<
 
-example-heat: $(BUILD)/examples/heat ## what a plate looked like before the heat spread, with a picture
+example-heat: $(BUILD)/examples/heat_lbfgs ## what a plate looked like before the heat spread, with a picture
 	@$< $(BUILD)/heat.svg
 
 example-lotka_volterra: $(BUILD)/examples/lotka_volterra ## parameters of a differential equation from noisy counts
