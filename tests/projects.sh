@@ -121,7 +121,7 @@ add_subdirectory() {
 meson_subproject() {
     mkdir -p "$work/sub/subprojects" && cp "$here/main.c" "$here/meson/meson.build" "$work/sub"
     ln -s "$top" "$work/sub/subprojects/tansy"
-    CC=$plain try meson setup --wrap-mode=forcefallback -Dtansy:optimize=0 -Dtansy:blis_dir="${BLIS_DIR:-}" "$work/sub/b" "$work/sub" ||
+    CC=$plain try meson setup --buildtype=plain --wrap-mode=forcefallback -Dtansy:optimize=0 -Dtansy:blis_dir="${BLIS_DIR:-}" "$work/sub/b" "$work/sub" ||
         { wrong "the subproject does not configure" "$log"; return; }
     same_flags "$work/sub/b/compile_commands.json" "Meson"
     try ninja -C "$work/sub/b" -j2 shared static || { wrong "the subproject does not build" "$log"; return; }
