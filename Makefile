@@ -33,6 +33,7 @@ INCLUDEDIR ?= $(PREFIX)/include
 MANDIR     ?= $(PREFIX)/share/man
 DOCDIR     ?= $(PREFIX)/share/doc/tansy
 PCDIR      ?= $(LIBDIR)/pkgconfig
+CMAKEDIR   ?= $(LIBDIR)/cmake/tansy
 VERSION     = $(shell sed -n 's/^.define TN_VERSION *"\(.*\)".*/\1/p' include/tansy.h)
 
 JOBS ?= $(shell nproc 2>/dev/null || echo 1)
@@ -51,7 +52,7 @@ HEADERS  := $(wildcard include/*.h)
 SUBHEADERS := $(wildcard include/tansy/*.h)
 DEMO_SRC := $(call find_c,examples/demo)
 # Those of doors are built with them (mk/doors.mk).
-EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(filter-out $(wildcard examples/*_ipopt.c examples/*_sundials.c examples/*_nlopt.c examples/*_mpi.c),$(wildcard examples/*.c)))
+EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(filter-out $(wildcard examples/*_ipopt.c examples/*_sundials.c examples/*_nlopt.c examples/*_lbfgs.c examples/*_levmar.c examples/*_mpi.c),$(wildcard examples/*.c)))
 
 LIB_A  = $(BUILD)/libtansy.a
 LIB_SO = $(BUILD)/libtansy.so.0
@@ -81,14 +82,11 @@ endif
 
 # ---- compiling -------------------------------------------------------------
 
-# Floating point stays as written (no contraction, no reassociation), so that results do not depend on the compiler.
-FP_FLAGS   = -ffp-contract=off -fno-math-errno
 WARN_FLAGS = -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wmissing-prototypes $(if $(WERROR),-Werror)
 SAN_FLAGS  = $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 # Sanitized programs share one library that hides nothing: each with all of it inside would take 80 MB.
 VISIBLE    = $(if $(SAN),-fno-semantic-interposition,-fvisibility=hidden)
-ALL_CFLAGS = -std=c11 $(WARN_FLAGS) $(FP_FLAGS) -fPIC $(VISIBLE) $(SAN_FLAGS) $(if $(DEBUG),-DTN_DEBUG) \
-             $(if $(LAPACK),-DTN_LAPACK) $(CPPFLAGS) $(CFLAGS)
+ALL_CFLAGS = -std=c11 $(WARN_FLAGS) $(all_flags) -fPIC $(VISIBLE) $(SAN_FLAGS) $(if $(DEBUG),-DTN_DEBUG) $(CPPFLAGS) $(CFLAGS)
 # Threads for large nests, where the compiler has OpenMP and its library; OPENMP= builds without.
 OPENMP    ?= 1
 omp       := $(if $(OPENMP),$(shell printf '\043include <omp.h>\nint main(void) { return omp_get_num_threads() - 1; }' | \
@@ -96,31 +94,34 @@ omp       := $(if $(OPENMP),$(shell printf '\043include <omp.h>\nint main(void) 
 omp_lib   := $(if $(omp),$(if $(findstring clang,$(CC)),$(omp),-lgomp))
 LIBS       = $(omp_lib) $(if $(LAPACK),-llapacke) $(if $(SLEEF),-lsleef) $(call blis,--libs) -lpthread -ldl -lm
 
-x86_only   = $(if $(filter x86_64%,$(machine)),$(1))
 machine   := $(shell $(CC) -dumpmachine)
 clang_only = $(if $(findstring clang,$(CC)),$(1))
-# One function of many labels (src/vec/chain_set.h), on which these passes, and clang's sanitizers, take minutes; gcc's see it.
-# Where a label is not at the beginning of what the processor decodes at once, a link takes up to a tenth longer.
-labels     = $(if $(call clang_only,1),-mllvm -tail-dup-indirect-size=0 -mllvm -tail-dup-placement=0 $(if $(SAN),-fno-sanitize=all),-fno-tree-fre -falign-functions=64 -falign-labels=32)
-# Sanitized products at -O1 take half of some tests' time.
+
+# What mk/flags.txt says: rows that hold here, each one word, "flags|files" with ; for spaces.
+holds      = any $(if $(findstring clang,$(CC)),clang,gcc) $(if $(filter x86_64%,$(machine)),x86) \
+             $(if $(omp),openmp) $(if $(SLEEF),sleef) $(if $(LAPACK),lapack)
+flag_rows := $(shell sed -n '/^[a-z]/ { s/ *| */|/g; s/  */;/g; s/\*/%/g; p; }' mk/flags.txt)
+cut        = $(subst ;, ,$(word $(1),$(subst |, ,$(2))))
+flag_rows := $(foreach r,$(flag_rows),$(if $(filter $(holds),$(call cut,1,$(r))),$(patsubst $(call cut,1,$(r))|%,%,$(r))))
+all_flags  = $(foreach r,$(filter %|all,$(flag_rows)),$(call cut,1,$(r)))
+row_flags  = $(foreach r,$(filter-out %|all,$(flag_rows)),$(if $(filter $(call cut,2,$(r)),$(1)),$(call cut,1,$(r))))
+# Clang's sanitizers take minutes on src/vec/chain_set.h.  Sanitized products at -O1 take half of some tests' time.
+san_flags  = $(if $(SAN),$(if $(filter src/vec/chain_%,$(1)),$(call clang_only,-fno-sanitize=all)) \
+               $(if $(filter src/exec/gemm_context.c,$(1)),-O2))
 # What a file is compiled with besides: all that is known before a recipe runs, and BLIS's.
-flags_of   = $(own_flags) $(if $(filter src/exec/gemm_blis.c src/exec/gemm_context.c,$(1)),$(call blis,--cflags))
+flags_of   = $(if $(findstring @BLIS@,$(own_flags)),$(subst @BLIS@,$(call blis,--cflags),$(own_flags)),$(own_flags))
 own_flags  = -Iinclude \
   $(if $(filter src/%,$(1)),-Isrc $(call clang_only,-Wmissing-variable-declarations)) \
-  $(if $(filter src/cli/% src/exec/gemm_blis.c src/exec/gemm_context.c src/exec/blis_select.c src/exec/spill.c src/comm/threads.c src/comm/meet.c tests/% bench/% examples/demo/%,$(1)),-D_POSIX_C_SOURCE=200809L) \
-  $(if $(filter src/prims/%,$(1)),-fno-trapping-math) \
-  $(if $(filter src/vec/math_avx2.c src/vec/chain_avx2.c,$(1)),$(call x86_only,-mavx2 -mfma)) \
-  $(if $(filter src/vec/math_avx512.c src/vec/chain_avx512.c,$(1)),$(call x86_only,-mavx2 -mfma -mavx512f -mavx512dq -mavx512bw -mavx512vl)) \
-  $(if $(filter src/vec/chain_%,$(1)),$(labels)) \
   $(if $(filter tests/% bench/%,$(1)),-Isrc -Itests) \
-  $(if $(filter src/exec/pages.c,$(1)),-D_DEFAULT_SOURCE) $(if $(filter src/exec/parallel.c,$(1)),-D_POSIX_C_SOURCE=200809L) \
-  $(if $(filter src/base/thread_stack.c src/emit/trust.c src/emit/cache.c src/emit/compiler.c src/emit/native.c,$(1)),-D_GNU_SOURCE) \
-  $(if $(filter src/vec/math_%,$(1)),$(if $(SLEEF),-DTN_SLEEF)) \
-  $(if $(filter src/exec/parallel.c,$(1)),$(omp)) \
-  $(if $(filter src/exec/gemm_context.c,$(1)),$(if $(SAN),-O2)) \
+  $(call row_flags,$(1)) $(call san_flags,$(1)) \
   $(if $(filter bench/harness.c,$(1)),$(BENCH_HAS)) \
   $(if $(filter doors/mpi/test_%,$(1)),-Itests) \
   $(if $(filter tests/fuzz/%,$(1)),-Wno-missing-prototypes) $(call door_flags,$(1))
+
+# The command of each file of the library, for tests/projects.
+print-flags:
+	$(foreach f,$(LIB_SRC),$(info $(f) $(ALL_CFLAGS) $(call flags_of,$(f))))@:
+.PHONY: print-flags
 
 Q    = $(if $(V),,@)
 say  = @$(if $(V),:,printf '  %-5s %s\n' $(1) $@)
@@ -146,11 +147,12 @@ $(LIB_A): $(call objects,$(LIB_SRC)) $(BUILD)/sources
 	$(call say,AR)
 	$(Q)ar rcs $@ $(filter %.o,$^)
 
-$(LIB_SO): $(call objects,$(LIB_SRC)) $(BUILD)/sources
+$(LIB_SO): $(call objects,$(LIB_SRC)) $(BUILD)/sources mk/tansy.map
 	$(call say,LINK)
-	$(Q)$(CC) -shared -Wl,-soname,libtansy.so.0 $(if $(SAN),,-Wl$(comma)-z$(comma)defs) $(LDFLAGS) $(SAN_FLAGS) \
+	$(Q)$(CC) -shared -Wl,-soname,libtansy.so.0 $(if $(SAN),,$(EXPORTS) -Wl$(comma)-z$(comma)defs) $(LDFLAGS) $(SAN_FLAGS) \
 	    -o $@ $(filter %.o,$^) $(LIBS)
 comma := ,
+EXPORTS = -Wl,--version-script=mk/tansy.map
 
 $(BUILD)/libtansy.so: $(LIB_SO)
 	@ln -sf libtansy.so.0 $@
@@ -199,7 +201,7 @@ demo: $(if $(DEMO_SRC),$(BUILD)/demo) ## the main job: train on real data, fit b
 quickstart: $(BUILD)/examples/quickstart ## build and run the first program
 	@$<
 
-example-heat: $(BUILD)/examples/heat ## what a plate looked like before the heat spread, with a picture
+example-heat: $(BUILD)/examples/heat_lbfgs ## what a plate looked like before the heat spread, with a picture
 	@$< $(BUILD)/heat.svg
 
 example-lotka_volterra: $(BUILD)/examples/lotka_volterra ## parameters of a differential equation from noisy counts
@@ -224,7 +226,7 @@ examples: $(EXAMPLES) ## every examples/*.c
 
 D = $(DESTDIR)
 install: all ## into PREFIX= (/usr/local), below DESTDIR=
-	install -d $(D)$(BINDIR) $(D)$(PCDIR) $(D)$(INCLUDEDIR)/tansy $(D)$(MANDIR)/man1 $(D)$(MANDIR)/man3
+	install -d $(D)$(BINDIR) $(D)$(PCDIR) $(D)$(CMAKEDIR) $(D)$(INCLUDEDIR)/tansy $(D)$(MANDIR)/man1 $(D)$(MANDIR)/man3
 	install -m 644 $(HEADERS) $(D)$(INCLUDEDIR)
 	$(if $(SUBHEADERS),install -m 644 $(SUBHEADERS) $(D)$(INCLUDEDIR)/tansy)
 	install -m 644 $(LIB_A) $(D)$(LIBDIR)
@@ -237,20 +239,26 @@ install: all ## into PREFIX= (/usr/local), below DESTDIR=
 	install -m 644 README.md LICENSE CHANGELOG.md $(D)$(DOCDIR)
 	install -m 644 docs/*.md $(D)$(DOCDIR)/docs
 	install -m 644 docs/img/* $(D)$(DOCDIR)/docs/img
-	$(call fill_pc,tansy.pc.in) >$(D)$(PCDIR)/tansy.pc
+	$(call fill,tansy.pc.in) >$(D)$(PCDIR)/tansy.pc
+	$(call fill,mk/tansy-config.cmake.in) >$(D)$(CMAKEDIR)/tansy-config.cmake
+	$(call fill,mk/tansy-config-version.cmake.in) >$(D)$(CMAKEDIR)/tansy-config-version.cmake
 	$(foreach d,$(BUILT),$(call install_door,$(d)))
 
-fill_pc = sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR:$(PREFIX)/%=$${prefix}/%)|' \
-    -e 's|@INCLUDEDIR@|$(INCLUDEDIR:$(PREFIX)/%=$${prefix}/%)|' \
-    -e 's|@MPICC@|$(MPICC)|' -e 's|@MPIRUN@|$(MPIRUN)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS_PRIVATE@|$(if $(omp),$(omp_lib) )$(if $(LAPACK),-llapacke )$(if $(SLEEF),-lsleef )$(call blis,--static) -lpthread -ldl -lm|' \
-    $(1)
+# What is filled into files that say where things are.
+libs_private = $(if $(omp),$(omp_lib) )$(if $(LAPACK),-llapacke )$(if $(SLEEF),-lsleef )$(call blis,--static) -lpthread -ldl -lm
+cmake_list   = $(subst $() ,;,$(strip $(1)))
+to_include   = $(shell realpath -ms --relative-to='$(CMAKEDIR)' '$(INCLUDEDIR)')
+fill = sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR:$(PREFIX)/%=$${prefix}/%)|' \
+    -e 's|@INCLUDEDIR@|$(INCLUDEDIR:$(PREFIX)/%=$${prefix}/%)|' -e 's|@TO_INCLUDEDIR@|$(to_include)|' \
+    -e 's|@MPICC@|$(MPICC)|' -e 's|@MPIRUN@|$(MPIRUN)|' -e 's|@VERSION@|$(VERSION)|' \
+    -e 's|@LIBS_PRIVATE@|$(libs_private)|' -e 's|@LIBS_LIST@|$(call cmake_list,$(libs_private))|' $(1)
 
 uninstall: ## take away what install put there
 	rm -rf $(D)$(INCLUDEDIR)/tansy $(addprefix $(D)$(INCLUDEDIR)/,$(notdir $(HEADERS)))
 	rm -f $(addprefix $(D)$(LIBDIR)/,libtansy.a libtansy.so.0 libtansy.so) $(D)$(PCDIR)/tansy.pc $(D)$(BINDIR)/tansy
 	rm -f $(foreach d,$(DOORS),$(D)$(LIBDIR)/libtansy-$(d).* $(D)$(PCDIR)/tansy-$(d).pc)
 	rm -f $(D)$(MANDIR)/man1/tansy.1 $(D)$(MANDIR)/man3/tansy.3
-	rm -rf $(D)$(DOCDIR)
+	rm -rf $(D)$(DOCDIR) $(D)$(CMAKEDIR)
 
 # ---- the rest --------------------------------------------------------------
 

@@ -14,8 +14,10 @@
 
 #include <stdint.h>
 #include <tansy/ode.h>
+#include <tansy/optim.h>
 
 enum { POINTS = 201, PIECES = 16, STEPS = 20, WIDTH = 32, PARAMETERS = 6, CURVE = 1001 };
+enum { STATES = TN_OPTIM_STATES(PARAMETERS) };
 enum { ON_PIECES = 800, ON_WHOLE = 400, MOST = ON_PIECES + ON_WHOLE, SHORT = 4 };
 static const double end = 10, noise = 0.02;
 static const double first_point[2] = {2, 0};
@@ -120,32 +122,13 @@ static void initial(const tn_val *in, tn_val *out, void *user) {
     }
 }
 
-/* One update by Adam (Kingma and Ba, 2015): parameters.., means.., squares.., starts, what follows, rate -> the first
- * three, loss.  The correction for the start at zero is in the rate. */
-static void update(const tn_val *in, tn_val *out, void *user) {
-    enum { N = PARAMETERS };
-    const tn_val *batch = in + 3 * N;
-    tn_val args[N + 2], result[1 + N];
-    for (int i = 0; i < N; i++) args[i] = in[i];
-    args[N] = batch[0];
-    args[N + 1] = batch[1];
-    tn_apply_many(user, N + 2, args, 1 + N, result);
-    for (int i = 0; i < N; i++) {
-        const tn_val g = result[1 + i], mean = tn_add(tn_mul(in[N + i], 0.9), tn_mul(g, 0.1));
-        const tn_val square = tn_add(tn_mul(in[2 * N + i], 0.99), tn_mul(tn_square(g), 0.01));
-        out[i] = tn_sub(in[i], tn_mul(batch[2], tn_div(mean, tn_add(tn_sqrt(square), 1e-8))));
-        out[N + i] = mean;
-        out[2 * N + i] = square;
-    }
-    out[3 * N] = result[0];
-}
-
 /* ---- training --------------------------------------------------------------------- */
 
 typedef struct training {
     tn_ctx *c;
     tn_exec *pieces, *whole, *path;
     double memory[3][PARAMETERS][WIDTH * WIDTH]; /* parameters, means, squares */
+    int64_t count;                               /* of updates */
     double points[POINTS][2], loss[MOST];
     int on_pieces, updates; /* of them, the first ones on pieces */
     double before[CURVE][2], after[CURVE][2];
@@ -158,18 +141,20 @@ static bool failed(const training *t, const char *what) {
     return false;
 }
 
-/* One update as a program, in place: outputs are the memory of inputs, but for the loss. */
-static tn_exec *compile_update(tn_ctx *c, tn_trace_fn loss, tn_type start, tn_type next) {
-    tn_type in[3 * PARAMETERS + 3];
-    int alias[3 * PARAMETERS + 1];
-    for (int i = 0; i < 3 * PARAMETERS; i++) in[i] = parameter(i % PARAMETERS), alias[i] = i;
-    alias[3 * PARAMETERS] = -1;
+/* One of so many updates by Adam as a program, in place: parameters.., starts, what follows, state.. -> loss,
+ * parameters.., state.. .  The rate rises for 50 updates, then falls to zero along a cosine. */
+static tn_exec *compile_update(tn_ctx *c, tn_trace_fn loss, tn_type start, tn_type next, double most, int updates) {
+    const tn_optim adam = {.size = sizeof adam,
+                           .rule = TN_ADAM,
+                           .rate = {.kind = TN_RATE_COSINE, .value = most, .steps = updates - 50, .warmup = 50},
+                           .b2 = 0.99};
+    tn_type in[PARAMETERS + 2];
+    int alias[1 + PARAMETERS + STATES] = {-1};
+    for (int i = 0; i < PARAMETERS; i++) in[i] = parameter(i), alias[1 + i] = i;
+    for (int i = 0; i < STATES; i++) alias[1 + PARAMETERS + i] = PARAMETERS + 2 + i;
     in[PARAMETERS] = start, in[PARAMETERS + 1] = next;
     tn_fn *f = tn_trace(c, loss, NULL, PARAMETERS + 2, in);
-    tn_fn *g = tn_value_and_grad(f, tn_wrt(W1, B1, W2, B2, W3, B3), NULL);
-    for (int i = 0; i < 3 * PARAMETERS; i++) in[i] = parameter(i % PARAMETERS);
-    in[3 * PARAMETERS] = start, in[3 * PARAMETERS + 1] = next, in[3 * PARAMETERS + 2] = tn_f64();
-    tn_fn *one = g ? tn_trace_many(c, update, g, 3 * PARAMETERS + 3, in, 3 * PARAMETERS + 1) : NULL;
+    tn_fn *one = tn_optim_step(f, tn_wrt(W1, B1, W2, B2, W3, B3), &adam, NULL);
     return tn_compile(one, &(tn_compile_options){.size = sizeof(tn_compile_options), .alias = alias});
 }
 
@@ -177,8 +162,8 @@ static bool compile(training *t) {
     tn_type in[PARAMETERS + 2] = {tn_f64(2), tn_f64(CURVE)};
     for (int i = 0; i < PARAMETERS; i++) in[2 + i] = parameter(i);
     t->path = tn_compile(tn_trace_many(t->c, model_path, NULL, PARAMETERS + 2, in, 2), NULL);
-    t->pieces = compile_update(t->c, loss_of_pieces, tn_f64(PIECES, 2), tn_f64(STEPS, PIECES, 2));
-    t->whole = compile_update(t->c, loss_of_whole, tn_f64(2), tn_f64(POINTS, 2));
+    t->pieces = compile_update(t->c, loss_of_pieces, tn_f64(PIECES, 2), tn_f64(STEPS, PIECES, 2), 2e-2, t->on_pieces);
+    t->whole = compile_update(t->c, loss_of_whole, tn_f64(2), tn_f64(POINTS, 2), 3e-3, t->updates - t->on_pieces);
     return t->pieces && t->whole && t->path ? true : failed(t, "tracing");
 }
 
@@ -225,27 +210,23 @@ static void pick(training *t, double start[PIECES][2], double next[STEPS][PIECES
     }
 }
 
-/* Rises for 50 updates, then falls to zero along a cosine; with Adam's correction. */
-static double rate_of(double most, int k, int n) {
-    return most * fmin(1, (k + 1) / 50.0) * 0.5 * (1 + cos(3.141592653589793 * k / n)) * sqrt(1 - pow(0.99, k + 1)) /
-           (1 - pow(0.9, k + 1));
-}
-
 static bool train(training *t) {
     static double first[PIECES][2], next[STEPS][PIECES][2];
-    const void *in[3 * PARAMETERS + 3];
-    void *out[3 * PARAMETERS + 1];
-    double rate, mean = 0;
-    for (int i = 0; i < 3 * PARAMETERS; i++) in[i] = out[i] = t->memory[i / PARAMETERS][i % PARAMETERS];
-    in[3 * PARAMETERS + 2] = &rate;
+    const void *in[PARAMETERS + 2 + STATES];
+    void *out[1 + PARAMETERS + STATES];
+    double mean = 0;
+    for (int i = 0; i < 3 * PARAMETERS; i++) {
+        const int moment = i >= PARAMETERS; /* behind the count of updates */
+        in[i + 3 * moment] = out[1 + i + moment] = t->memory[i / PARAMETERS][i % PARAMETERS];
+    }
+    in[PARAMETERS + 2] = out[1 + PARAMETERS] = &t->count;
     for (int n = 0; n < t->updates; n++) {
         const bool whole = n >= t->on_pieces;
-        if (n == t->on_pieces) memset(t->memory[1], 0, 2 * sizeof t->memory[1]);
+        if (n == t->on_pieces) memset(t->memory[1], 0, 2 * sizeof t->memory[1]), t->count = 0;
         if (!whole) pick(t, first, next);
-        in[3 * PARAMETERS] = whole ? (const void *)first_point : first;
-        in[3 * PARAMETERS + 1] = whole ? (const void *)t->points : next;
-        rate = whole ? rate_of(3e-3, n - t->on_pieces, t->updates - t->on_pieces) : rate_of(2e-2, n, t->on_pieces);
-        out[3 * PARAMETERS] = &t->loss[n];
+        in[PARAMETERS] = whole ? (const void *)first_point : first;
+        in[PARAMETERS + 1] = whole ? (const void *)t->points : next;
+        out[0] = &t->loss[n];
         if (tn_call(whole ? t->whole : t->pieces, in, out) != TN_OK || !isfinite(t->loss[n]))
             return failed(t, "an update");
         mean += (t->loss[n] - mean) / fmin(20, 1 + (whole ? n - t->on_pieces : n));

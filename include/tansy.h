@@ -13,7 +13,7 @@
  *                                 linear: (residuals | dx) -> dy
  *     tn_transpose  linear    ->  (residuals | ct) -> ct of the linear inputs
  *     tn_vjp, tn_grad, tn_value_and_grad, tn_hvp, tn_jacfwd, tn_jacrev,
- *     tn_hessian, tn_vmap
+ *     tn_hessian, tn_value_and_jacobian, tn_vmap
  *
  * Because the results are ordinary programs, they nest: tn_jvp(tn_grad(f)) is
  * forward over reverse.  A program is run by compiling it (`tn_compile`) and
@@ -531,11 +531,22 @@ TN_API tn_fn *tn_hvp(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *po
  * vectors pushed at once (0: all), and with it the memory. */
 TN_API tn_fn *tn_jacfwd(const tn_fn *f, const tn_wrt_list *wrt, size_t block);
 TN_API tn_fn *tn_jacrev(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy, size_t block);
+/* x.. -> (y.., Jacobians..): all outputs of f, and Jacobians as tn_jacrev has them where float outputs have fewer
+ * elements than the inputs of wrt, else as tn_jacfwd.  One program: what values and derivatives share is computed once.
+ */
+TN_API tn_fn *tn_value_and_jacobian(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy, size_t block);
 /* jacfwd of grad: for each pair of wrt an array of shape x_i.shape + x_j.shape.  That of an input with itself is
  * symmetric to the bit: it is made of its upper triangle (flattened to a matrix), so products whose result goes there
  * take little more than half the time.  Where f holds derivatives that its author gives (tn_custom_jvp, tn_custom_vjp,
  * tn_linear_call, tn_custom_root, tn_external), which may contradict it, the whole is computed, as by tn_jacfwd. */
 TN_API tn_fn *tn_hessian(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy, size_t block);
+/* For f: x.. -> (y, aux..), as tn_value_and_grad_aux: x.. -> (y, aux.., gradients of y.., the Hessian's blocks..). */
+TN_API tn_fn *tn_hessian_aux(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy, size_t block);
+
+/* f with these of its outputs alone, in this order; one may come more than once.  What only others need is not
+ * computed: tn_select_outputs(h, tn_ints(2)) of a program that has a value, a gradient and a Hessian is the Hessian.
+ * Effects of f stay.  TN_EINVAL when there is no such output.  Cost: linear in equations. */
+TN_API tn_fn *tn_select_outputs(const tn_fn *f, tn_int_list outputs);
 
 /* The policy memory_budget:BYTES is, of all plans whose peak is within BYTES, the one that does the least again.
  *   The peak of a plan is the largest arena (tn_exec_bytes without options, or with TN_BACKEND_NATIVE) of the programs
@@ -686,10 +697,10 @@ typedef enum tn_math {
 } tn_math;
 
 /* What a rank of several does that fails in a call (bad buffers, an assert, a callback, memory, an observer that
- * cancels).  TN_COMM_DRAIN: it goes on with what it has to say to the others, NaN (0 for integers), and computes nothing
- * else; then the call ends with one status on all ranks, and a message that names the rank.  For that every call ends
- * with a message, as does every step of a `while` in which ranks speak.  TN_COMM_RETURN: it returns at once, and the
- * others wait for it, for ever or as long as their table does. */
+ * cancels).  TN_COMM_DRAIN: it goes on with what it has to say to the others, NaN (0 for integers), and computes
+ * nothing else; then the call ends with one status on all ranks, and a message that names the rank.  For that every
+ * call ends with a message, as does every step of a `while` in which ranks speak.  TN_COMM_RETURN: it returns at once,
+ * and the others wait for it, for ever or as long as their table does. */
 typedef enum tn_on_failure { TN_COMM_DRAIN, TN_COMM_RETURN } tn_on_failure;
 typedef struct tn_compile_options {
     size_t size; /* sizeof(tn_compile_options) */

@@ -1,7 +1,7 @@
 # Tests.  Each one is run by tools/check/run.sh, which keeps its log and its counts in $(BUILD)/check;
 # tools/check/sum.sh adds them up.
 
-.PHONY: nesting ranks check results asan clang tsan valgrind laws mutants faults fuzz abi abi-record costs costs-record fuzz-programs tsan-programs
+.PHONY: nesting ranks check results asan clang tsan valgrind laws mutants faults fuzz abi abi-record abi-release costs costs-record fuzz-programs tsan-programs
 
 # The goals that need the packages of set `check` (tools/deps/packages.txt).
 CHECK_GOALS = nesting ranks check results asan clang tsan valgrind laws mutants faults fuzz fuzz-programs tsan-programs
@@ -26,7 +26,7 @@ FUZZ_TIME   ?= 300
 
 # What make check runs, longest first.  Sanitized builds leave out what needs an ordinary one; doors are in all, where
 # their packages are.
-KINDS       ?= laws fuzz threads golden mutants ranks nesting emit fault demo unit install headers abi costs cpp examples doors bench valgrind
+KINDS       ?= laws fuzz threads golden mutants ranks nesting emit fault projects demo unit install headers abi costs cpp examples doors bench valgrind
 SHORT_KINDS  = laws golden ranks nesting emit fault demo unit cpp examples doors
 
 # ---- programs --------------------------------------------------------------
@@ -122,6 +122,7 @@ TESTS_fault    = $(if $(C_fault),fault)
 TESTS_demo     = $(if $(DEMO_SRC),demo)
 TESTS_unit     = $(UNITS:%=unit-%) $(LAPACK_UNITS:%=unit-%-lapack)
 TESTS_install  = $(if $(QUICKSTART),install)
+TESTS_projects = projects
 TESTS_headers  = headers
 TESTS_abi      = $(if $(wildcard tests/abi.txt),abi)
 TESTS_costs    = $(if $(wildcard tests/costs.csv),costs)
@@ -170,6 +171,8 @@ $(R)/threads-ranks.res: tsan-programs FORCE
 	$(RUN) env SAN=thread tools/check/sanitized.sh $(TSAN_DIR)/unit/comm_threads
 $(R)/install.res $(R)/headers.res: $(R)/%.res: tests/%.sh all FORCE
 	$(RUN) $<
+$(R)/projects.res: tests/projects.sh all FORCE | doors
+	$(RUN) $<
 $(R)/abi.res: all FORCE
 	$(RUN) tools/abi/abi.sh --diff tests/abi.txt
 $(R)/costs.res: $(TOOL) FORCE
@@ -178,7 +181,7 @@ $(R)/cpp-%.res: $(BUILD)/cpp/quickstart-% FORCE
 	$(RUN) $<
 $(R)/example-%.res: $(BUILD)/examples/% FORCE
 	$(RUN) $< $(SHORT_$*)
-$(foreach e,heat lotka_volterra neural_ode,$(eval SHORT_$(e) = --short $(BUILD)/$(e)-short.svg))
+$(foreach e,lotka_volterra neural_ode,$(eval SHORT_$(e) = --short $(BUILD)/$(e)-short.svg))
 # Examples of many ranks, on 1 to 4 of them.
 SHOWS_ranked = heat2d heat2d-check train
 on_threads   = sh -c 'for n in 1 2 3 4; do "$$0" --threads $$n "$$@" || exit 1; done'
@@ -239,6 +242,8 @@ abi: all ## compare symbols and struct sizes with tests/abi.txt
 	@BUILD='$(BUILD)' CC='$(CC)' tools/abi/abi.sh --diff tests/abi.txt
 abi-record: all ## write them to tests/abi.txt
 	@BUILD='$(BUILD)' CC='$(CC)' tools/abi/abi.sh >$(BUILD)/abi.txt && cp $(BUILD)/abi.txt tests/abi.txt
+abi-release: ## when a version is released: keep its interface as tests/abi_last.txt
+	@cp tests/abi.txt tests/abi_last.txt
 costs: $(TOOL) ## compare what derivatives keep and recompute with tests/costs.csv
 	@TANSY='$(abspath $(TOOL))' tests/costs/costs.sh --diff
 costs-record: $(TOOL) ## write it to tests/costs.csv

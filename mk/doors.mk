@@ -7,7 +7,7 @@
 
 .PHONY: doors
 
-DOORS = ipopt sundials nlopt mpi
+DOORS = ipopt sundials nlopt lbfgs levmar mpi
 
 # What Debian calls the solver, how it is found, compiled and linked with.  Looked up when a recipe runs: before that it
 # may not be there yet.
@@ -21,6 +21,18 @@ package_nlopt = libnlopt-dev
 found_nlopt   = $(shell pkg-config --exists nlopt 2>/dev/null && echo yes)
 cflags_nlopt  = $(patsubst -I%,-isystem %,$(shell pkg-config --cflags nlopt 2>/dev/null))
 libs_nlopt    = $(shell pkg-config --libs nlopt 2>/dev/null)
+
+package_lbfgs = liblbfgs-dev
+found_lbfgs   = $(shell printf '\043include <lbfgs.h>\n' | $(CC) -x c -fsyntax-only - 2>/dev/null && echo yes)
+cflags_lbfgs  =
+libs_lbfgs    = -llbfgs
+shared_lbfgs  = doors/point.c
+
+package_levmar = libcminpack-dev
+found_levmar   = $(shell pkg-config --exists cminpack 2>/dev/null && echo yes)
+cflags_levmar  = $(patsubst -I%,-isystem %,$(shell pkg-config --cflags cminpack 2>/dev/null))
+libs_levmar    = $(shell pkg-config --libs cminpack 2>/dev/null)
+shared_levmar  = doors/point.c
 
 # Debian's has no pkg-config files.  Version 7 has other contexts and error handlers: tests and examples are written for 6.
 package_sundials = libsundials-dev 6, libsuitesparse-dev
@@ -62,16 +74,16 @@ no_door     = '  skip  doors-$(1): $(package_$(1)) not found'
 fail_own    = $(if $(filter %/test_solver,$@),-Wl$(comma)--wrap=calloc$(comma)--wrap=malloc)
 
 define door
-SRC_door_$(1) := $$(filter-out doors/$(1)/test_%,$$(wildcard doors/$(1)/*.c))
+SRC_door_$(1) := $$(filter-out doors/$(1)/test_%,$$(wildcard doors/$(1)/*.c)) $$(shared_$(1))
 
 $(BUILD)/libtansy-$(1).a: $$(call objects,$$(SRC_door_$(1)))
 	@rm -f $$@
 	$$(call say,AR)
 	$$(Q)ar rcs $$@ $$^
 
-$(BUILD)/libtansy-$(1).so.0: $$(call objects,$$(SRC_door_$(1))) $$(LIB_SO)
+$(BUILD)/libtansy-$(1).so.0: $$(call objects,$$(SRC_door_$(1))) $$(LIB_SO) mk/tansy.map
 	$$(call say,LINK)
-	$$(Q)$$(CC) -shared -Wl,-soname,libtansy-$(1).so.0 $$(LDFLAGS) $$(SAN_FLAGS) -o $$@ $$(filter %.o,$$^) $$(needs_$(1)) $$(filter %.so.0,$$^) $$(libs_$(1)) -lm
+	$$(Q)$$(CC) -shared -Wl,-soname,libtansy-$(1).so.0 $$(if $$(SAN),,$$(EXPORTS)) $$(LDFLAGS) $$(SAN_FLAGS) -o $$@ $$(filter %.o,$$^) $$(needs_$(1)) $$(filter %.so.0,$$^) $$(libs_$(1)) -lm
 
 $$(patsubst %,$(BUILD)/doors/%,$$(call door_tests,$(1))): $(BUILD)/doors/%: $(BUILD)/obj/doors/%.o $(BUILD)/libtansy-$(1).a $$(LIB)
 	@mkdir -p $$(@D)
@@ -138,7 +150,7 @@ bench-mpi: $(if $(filter mpi,$(FOUND)),$(BENCH_MPI)) ## messages of many ranks b
 	$(if $(filter mpi,$(FOUND)),@set -e; for b in $(BENCH_MPI); do OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
 	    $(MPIRUN) -n $(or $(NP),2) $$b; done,$(call skip,MPI))
 
-doors: all $(foreach d,$(FOUND),$(BUILD)/libtansy-$(d).a $(BUILD)/libtansy-$(d).so.0) ## libraries for Ipopt, SUNDIALS, NLopt and MPI, where they are found
+doors: all $(foreach d,$(FOUND),$(BUILD)/libtansy-$(d).a $(BUILD)/libtansy-$(d).so.0) ## libraries for Ipopt, SUNDIALS, NLopt, libLBFGS, cminpack and MPI, where they are found
 	@$(foreach d,$(NOT_FOUND),echo $(call no_door,$(d));):
 
 # ---- tests -------------------------------------------------------------------
@@ -148,15 +160,24 @@ TESTS_doors = $(foreach d,$(FOUND),$(patsubst $(d)/test_%,door-$(d)-%,$(call doo
                 $(patsubst %,door-$(d)-example-%,$(call door_shows,$(d)))) $(NOT_FOUND:%=door-%) $(if $(filter mpi,$(FOUND)),door-mpi-tool) \
                 $(if $(OTHER_MPI),$(patsubst mpi/test_%,door-$(OTHER_MPI)-%,$(call door_tests,mpi)))
 
+SHORT_heat_lbfgs = --short
 define door_results
 $$(patsubst $(1)/test_%,$(BUILD)/check/door-$(1)-%.res,$$(call door_tests,$(1))): $(BUILD)/check/door-$(1)-%.res: $(BUILD)/doors/$(1)/test_% FORCE
 	$$(RUN) $$(run_$(1)) $$<
 $$(patsubst %,$(BUILD)/check/door-$(1)-example-%.res,$$(call door_shows,$(1))): $(BUILD)/check/door-$(1)-example-%.res: $(BUILD)/examples/% FORCE
-	$$(RUN) $$(run_$(1)) $$< $(BUILD)/$$*.svg
+	$$(RUN) $$(run_$(1)) $$< $$(SHORT_$$*) $(BUILD)/$$*.svg
 endef
 $(foreach d,$(DOORS),$(eval $(call door_results,$(d))))
 
 # ---- installing: the doors that were built -------------------------------------
+
+# What programs of these doors call themselves; others get the solver with the door.
+called_sundials = yes
+called_mpi      = yes
+door_libs   = $(call cmake_list,$(filter -L% -l%,$(libs_$(1))))
+fill_door   = sed -e 's|@DOOR@|$(1)|g' -e 's|@DOOR_LIBS@|$(if $(called_$(1)),$(call door_libs,$(1)))|' \
+                -e 's|@DOOR_LIBS_STATIC@|$(call door_libs,$(1))|' \
+                -e 's|@DOOR_CFLAGS@|$(if $(called_$(1)),SHELL:$(cflags_$(1)))|'
 
 BUILT = $(foreach d,$(DOORS),$(if $(wildcard $(BUILD)/libtansy-$(d).so.0),$(d)))
 define install_door
@@ -164,7 +185,8 @@ define install_door
 	install -m 644 $(BUILD)/libtansy-$(1).a $(D)$(LIBDIR)
 	install -m 755 $(BUILD)/libtansy-$(1).so.0 $(D)$(LIBDIR)
 	ln -sf libtansy-$(1).so.0 $(D)$(LIBDIR)/libtansy-$(1).so
-	$(call fill_pc,doors/$(1)/tansy-$(1).pc.in) >$(D)$(PCDIR)/tansy-$(1).pc
+	$(call fill,doors/$(1)/tansy-$(1).pc.in) >$(D)$(PCDIR)/tansy-$(1).pc
+	$(call fill_door,$(1)) mk/tansy-door.cmake.in >$(D)$(CMAKEDIR)/tansy-door-$(1).cmake
 
 endef
 

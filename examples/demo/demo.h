@@ -90,9 +90,9 @@ void mlp_outputs(mlp_parameters *p, void *out[PARAMETERS]);
 /* Row i of the table: pixels in 0..1, and the class. */
 void digit(const table *digits, size_t i, double x[PIXELS], int32_t *y);
 
-tn_fn *mlp_loss(tn_ctx *c, int64_t rows);     /* (w1, b1, w2, b2, x, y) -> loss */
-tn_fn *mlp_evaluate(tn_ctx *c, int64_t rows); /* the same inputs -> (loss, accuracy in %) */
-tn_fn *mlp_step(tn_ctx *c, int64_t rows);     /* one step of Adam, see there */
+tn_fn *mlp_loss(tn_ctx *c, int64_t rows);                /* (w1, b1, w2, b2, x, y) -> loss */
+tn_fn *mlp_evaluate(tn_ctx *c, int64_t rows);            /* the same inputs -> (loss, accuracy in %) */
+tn_fn *mlp_step(tn_ctx *c, int64_t rows, int64_t steps); /* one of so many steps of Adam, see there */
 
 /* ---- the three jobs: false after a message; missed aims are no failure ---------------- */
 

@@ -2,6 +2,8 @@
  * finite differences can judge the gradient everywhere. */
 #include "demo.h"
 
+#include <tansy/optim.h>
+
 #include <math.h>
 
 enum { W1, B1, W2, B2, X, Y };
@@ -83,36 +85,12 @@ tn_fn *mlp_evaluate(tn_ctx *c, int64_t rows) {
         TN_ARGS(parameter(W1), parameter(B1), parameter(W2), parameter(B2), tn_f64(rows, PIXELS), tn_i32(rows)), 2);
 }
 
-/* Adam (Kingma and Ba, 2015) on all parameters: in p.., m.., v.., x, y, rate;
- * out p.., m.., v.., loss.  The correction for the start at zero is in rate. */
-static void step(const tn_val *in, tn_val *out, void *user) {
-    const tn_fn *value_and_grad = user;
-    const tn_val *p = in, *m = in + PARAMETERS, *v = in + 2 * PARAMETERS, *batch = in + 3 * PARAMETERS;
-    const tn_val rate = batch[2];
-    const tn_val args[] = {p[W1], p[B1], p[W2], p[B2], batch[0], batch[1]};
-    tn_val result[1 + PARAMETERS];
-    tn_apply_many(value_and_grad, 6, args, 1 + PARAMETERS, result);
-    for (int i = 0; i < PARAMETERS; i++) {
-        const tn_val g = result[1 + i];
-        const tn_val mean = tn_add(tn_mul(m[i], 0.9), tn_mul(g, 0.1));
-        const tn_val square = tn_add(tn_mul(v[i], 0.999), tn_mul(tn_square(g), 0.001));
-        const tn_val move = tn_div(mean, tn_add(tn_sqrt(square), 1e-8));
-        out[i] = tn_sub(p[i], tn_mul(rate, move));
-        out[PARAMETERS + i] = mean;
-        out[2 * PARAMETERS + i] = square;
-    }
-    out[3 * PARAMETERS] = result[0];
-}
-
-tn_fn *mlp_step(tn_ctx *c, int64_t rows) {
-    tn_fn *f = mlp_loss(c, rows), *g = tn_value_and_grad(f, tn_wrt(W1, B1, W2, B2), NULL);
-    tn_type in[3 * PARAMETERS + 3];
-    for (int i = 0; i < 3 * PARAMETERS; i++) in[i] = parameter(i % PARAMETERS);
-    in[3 * PARAMETERS] = tn_f64(rows, PIXELS);
-    in[3 * PARAMETERS + 1] = tn_i32(rows);
-    in[3 * PARAMETERS + 2] = tn_f64();
-    tn_fn *s = g ? tn_trace_many(c, step, g, 3 * PARAMETERS + 3, in, 3 * PARAMETERS + 1) : NULL;
+/* A step of Adam (Kingma and Ba, 2015) on all parameters, whose rate falls to zero along a cosine over all steps: in
+ * p.., x, y, count, m.., v..; out loss, p.., count, m.., v.. */
+tn_fn *mlp_step(tn_ctx *c, int64_t rows, int64_t steps) {
+    const tn_optim adam = {
+        .size = sizeof adam, .rule = TN_ADAM, .rate = {.kind = TN_RATE_COSINE, .value = 2e-3, .steps = steps}};
+    tn_fn *f = mlp_loss(c, rows), *s = tn_optim_step(f, tn_wrt(W1, B1, W2, B2), &adam, NULL);
     tn_fn_free(f);
-    tn_fn_free(g);
     return s;
 }

@@ -2,6 +2,8 @@
  * compiled program, which updates parameters and moments in place. */
 #include "demo.h"
 
+#include <tansy/optim.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,10 +16,13 @@ typedef struct rows {
     int32_t *y;
 } rows;
 
+enum { STATES = TN_OPTIM_STATES(PARAMETERS) };
+
 typedef struct training {
     demo *d;
     rows train, held_back;
-    mlp_parameters p, m, v;
+    mlp_parameters p, m, v; /* and the moments of Adam */
+    int64_t count;
     tn_exec *step, *on_train, *on_held_back;
     double *curve[4]; /* loss and accuracy of train, of held_back; one number an epoch */
     size_t *order;
@@ -61,11 +66,11 @@ static bool split(training *t, const table *digits, rng *r) {
 /* ---- programs ---- */
 
 /* The step's outputs are the memory of its inputs, but for the loss. */
-static tn_exec *compile_step(tn_ctx *c) {
-    int alias[3 * PARAMETERS + 1];
-    for (int i = 0; i < 3 * PARAMETERS; i++) alias[i] = i;
-    alias[3 * PARAMETERS] = -1;
-    tn_fn *f = mlp_step(c, BATCH);
+static tn_exec *compile_step(tn_ctx *c, int steps) {
+    int alias[1 + PARAMETERS + STATES] = {-1};
+    for (int i = 0; i < PARAMETERS; i++) alias[1 + i] = i;
+    for (int i = 0; i < STATES; i++) alias[1 + PARAMETERS + i] = PARAMETERS + 2 + i;
+    tn_fn *f = mlp_step(c, BATCH, steps);
     tn_exec *e = tn_compile(f, &(tn_compile_options){.size = sizeof(tn_compile_options), .alias = alias});
     if (e)
         printf("   one step: %zu equations with the update, %zu KiB of workspace\n", tn_fn_equations(f),
@@ -91,31 +96,21 @@ static bool evaluate(training *t, tn_exec *e, const rows *r, double *loss, doubl
 
 /* ---- training ---- */
 
-/* Adam's rate of step n of all, falling to zero along a cosine, with the
- * correction for moments that start at zero. */
-static double rate(int n, int all) {
-    const double cosine = 0.5 * (1 + cos(3.141592653589793 * n / all));
-    return 2e-3 * cosine * sqrt(1 - pow(0.999, n + 1)) / (1 - pow(0.9, n + 1));
-}
-
-static bool run_step(training *t, const size_t *batch, double a) {
+static bool run_step(training *t, const size_t *batch) {
     double loss;
-    const void *in[3 * PARAMETERS + 3];
-    void *out[3 * PARAMETERS + 1];
-    const mlp_parameters *from[] = {&t->p, &t->m, &t->v};
-    mlp_parameters *to[] = {&t->p, &t->m, &t->v};
-    for (int k = 0; k < 3; k++) {
-        mlp_inputs(from[k], in + k * PARAMETERS);
-        mlp_outputs(to[k], out + k * PARAMETERS);
-    }
+    const void *in[PARAMETERS + 2 + STATES];
+    void *out[1 + PARAMETERS + STATES];
+    mlp_inputs(&t->p, in), mlp_outputs(&t->p, out + 1);
+    mlp_inputs(&t->m, in + PARAMETERS + 3), mlp_outputs(&t->m, out + PARAMETERS + 2);
+    mlp_inputs(&t->v, in + 2 * PARAMETERS + 3), mlp_outputs(&t->v, out + 2 * PARAMETERS + 2);
+    in[PARAMETERS + 2] = out[1 + PARAMETERS] = &t->count;
     for (size_t i = 0; i < BATCH; i++) {
         memcpy(&t->x[i * PIXELS], &t->train.x[batch[i] * PIXELS], PIXELS * sizeof *t->x);
         t->y[i] = t->train.y[batch[i]];
     }
-    in[3 * PARAMETERS] = t->x;
-    in[3 * PARAMETERS + 1] = t->y;
-    in[3 * PARAMETERS + 2] = &a;
-    out[3 * PARAMETERS] = &loss;
+    in[PARAMETERS] = t->x;
+    in[PARAMETERS + 1] = t->y;
+    out[0] = &loss;
     return tn_call(t->step, in, out) == TN_OK && isfinite(loss);
 }
 
@@ -124,8 +119,7 @@ static bool run_epoch(training *t, rng *r, int epoch) {
     const int steps = (int)(t->train.n / BATCH);
     rng_shuffle(r, t->train.n, t->order);
     for (int k = 0; k < steps; k++)
-        if (!run_step(t, t->order + k * BATCH, rate(epoch * steps + k, t->d->epochs * steps)))
-            return failed(t->d, "a training step");
+        if (!run_step(t, t->order + k * BATCH)) return failed(t->d, "a training step");
     return evaluate(t, t->on_train, &t->train, &t->curve[0][epoch], &t->curve[2][epoch]) &&
                    evaluate(t, t->on_held_back, &t->held_back, &t->curve[1][epoch], &t->curve[3][epoch])
                ? true
@@ -178,7 +172,7 @@ static bool prepare(training *t, const table *digits, rng *r) {
     mlp_init(r, &t->p);
     printf("   %zu rows to train on, %zu held back; batches of %d, Adam, seed %llu\n", t->train.n, t->held_back.n,
            BATCH, (unsigned long long)t->d->seed);
-    t->step = compile_step(t->d->ctx);
+    t->step = compile_step(t->d->ctx, t->d->epochs * (int)(t->train.n / BATCH));
     t->on_train = compile_evaluate(t->d->ctx, t->train.n);
     t->on_held_back = compile_evaluate(t->d->ctx, t->held_back.n);
     putchar('\n');

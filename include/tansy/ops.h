@@ -620,14 +620,25 @@ TN_API tn_val tn_dot_general_at(tn_val x, tn_val y, tn_int_list xc, tn_int_list 
  * lower triangle, NaN where x is not positive definite. */
 TN_API tn_val tn_cholesky_at(tn_val x, const char *file, int line);
 #define tn_cholesky(x) tn_cholesky_at(x, __FILE__, __LINE__)
-/* X of op(a) X = b (left_side) or X op(a) = b, a triangular [.., n, n], op(a) =
- * a' with transpose_a; unit_diagonal: the diagonal counts as ones. */
-TN_API tn_val tn_triangular_solve_at(tn_val a, tn_val b, bool left_side, bool lower, bool transpose_a,
-                                     bool unit_diagonal, const char *file, int line);
-#define tn_triangular_solve(...) tn_triangular_solve_at(__VA_ARGS__, __FILE__, __LINE__)
-/* x of L L' x = b for b [.., n, m] and L lower triangular. */
+/* How a matrix stands in a system, to be joined by |. */
+typedef enum tn_solve_how {
+    TN_SOLVE_LOWER = 0,         /* triangular: its lower triangle is read, */
+    TN_SOLVE_UPPER = 1,         /* or its upper one */
+    TN_SOLVE_RIGHT = 2,         /* x a = b, not a x = b */
+    TN_SOLVE_TRANSPOSED = 4,    /* a' stands for a */
+    TN_SOLVE_UNIT_DIAGONAL = 8, /* triangular: the diagonal counts as ones */
+} tn_solve_how;
+/* x of a x = b, a triangular [.., n, n], with `how` it stands (tn_solve_how); b matrices [.., n, m] (right side:
+ * [.., m, n]) or vectors [.., n], by the rank: one less than a's.  TN_EINVAL: another `how`. */
+TN_API tn_val tn_triangular_solve_at(tn_val a, tn_val b, int how, const char *file, int line);
+#define tn_triangular_solve(a, b, how) tn_triangular_solve_at(a, b, how, __FILE__, __LINE__)
+/* x of L L' x = b for L lower triangular, b as in tn_triangular_solve. */
 TN_API tn_val tn_cholesky_solve_at(tn_val l, tn_val b, const char *file, int line);
 #define tn_cholesky_solve(l, b) tn_cholesky_solve_at(l, b, __FILE__, __LINE__)
+/* log |det a| [..] of a [.., n, n], by tn_lu: -infinity where a is singular.  (2 sum log of the diagonal of tn_cholesky
+ * is cheaper where a is positive definite.) */
+TN_API tn_val tn_logdet_at(tn_val a, const char *file, int line);
+#define tn_logdet(a) tn_logdet_at(a, __FILE__, __LINE__)
 /* x of a x = b, a [.., n, n] and b vectors [.., n] or matrices [.., n, m] (by the rank: one less than a's, or
  * equal), leading axes and dtypes alike; x has b's shape.  LU with partial pivoting.  A singular a makes no
  * error: elements of x are infinite or NaN, as in JAX.  Derivatives: dx = a^-1 (db - da x); programs that
@@ -638,13 +649,13 @@ TN_API tn_val tn_solve_at(tn_val a, tn_val b, const char *file, int line);
 /* Its two halves, for several systems with one matrix.  tn_lu: a[permutation] = l u, with l (its diagonal of ones
  * left out) and u packed into lu; permutation i32 [.., n]; pivots i32 [.., n]: row i was exchanged with
  * row pivots[i] >= i at step i (an odd number of true exchanges is a sign of the determinant).  Results that are not
- * wanted may be NULL.  tn_lu_solve: x of a x = b, or a' x = b with `transposed`; b as in tn_solve.  A
+ * wanted may be NULL.  tn_lu_solve: x of a x = b, or a' x = b where `how` is TN_SOLVE_TRANSPOSED; b as in tn_solve.  A
  * permutation that is none gives NaN.  Derivatives go through the factors: exact where no two candidates
  * for a pivot are equally large, and n^3 multiply-adds where tn_solve's take n^2. */
 TN_API void tn_lu_at(tn_val a, tn_val *lu, tn_val *pivots, tn_val *permutation, const char *file, int line);
-TN_API tn_val tn_lu_solve_at(tn_val lu, tn_val permutation, tn_val b, bool transposed, const char *file, int line);
-#define tn_lu(a, lu, pivots, permutation)           tn_lu_at(a, lu, pivots, permutation, __FILE__, __LINE__)
-#define tn_lu_solve(lu, permutation, b, transposed) tn_lu_solve_at(lu, permutation, b, transposed, __FILE__, __LINE__)
+TN_API tn_val tn_lu_solve_at(tn_val lu, tn_val permutation, tn_val b, int how, const char *file, int line);
+#define tn_lu(a, lu, pivots, permutation)    tn_lu_at(a, lu, pivots, permutation, __FILE__, __LINE__)
+#define tn_lu_solve(lu, permutation, b, how) tn_lu_solve_at(lu, permutation, b, how, __FILE__, __LINE__)
 
 /* ---- nested programs and rules of your own -------------------------------------
  *

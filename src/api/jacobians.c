@@ -69,19 +69,24 @@ typedef struct jacobian {
     const tn_policy *policy;
     tn_i_wrt w;
     size_t block;
-    bool symmetric; /* output k of f is a gradient in input k of wrt */
+    bool symmetric; /* derived output k is a gradient in input k of wrt */
+    uint32_t first; /* outputs before it are not derived */
     tn_i_builder b;
-    tn_i_var *x, *out; /* inputs; results, outputs outermost */
-    uint32_t nfloat;   /* float outputs */
+    tn_i_var *x, *y, *out; /* inputs; values of outputs, or TN_NOVAR so far; results, outputs outermost */
+    uint32_t nfloat;       /* float outputs that are derived */
 } jacobian;
 
-static uint32_t float_output(const tn_fn *f, uint32_t k) {
-    for (uint32_t j = 0;; j++)
-        if (tn_i_is_float(f->val[f->out[j]].type->dtype) && k-- == 0) return j;
+static bool is_float(const tn_fn *f, uint32_t j) { return tn_i_is_float(f->val[f->out[j]].type->dtype); }
+
+/* The k-th float output that is derived. */
+static uint32_t float_output(const jacobian *q, uint32_t k) {
+    for (uint32_t j = q->first;; j++)
+        if (is_float(q->f, j) && k-- == 0) return j;
 }
 
-/* Primal of `p` inlined; its residuals, with room for one more argument. */
-static tn_i_var *residuals(jacobian *q, const tn_i_parts *p, const tn_fn *f) {
+/* Primal of `p` inlined; its residuals, with room for one more argument.  The values of f's outputs, which are q->f's
+ * from `output` on, are kept. */
+static tn_i_var *residuals(jacobian *q, const tn_i_parts *p, const tn_fn *f, uint32_t output) {
     tn_ctx *c = f->ctx;
     tn_i_var *y = tn_i_alloc_array(c, p->known->nout, sizeof *y),
              *args = tn_i_alloc_array(c, (size_t)p->nres + 1, sizeof *args);
@@ -90,6 +95,8 @@ static tn_i_var *residuals(jacobian *q, const tn_i_parts *p, const tn_fn *f) {
     else {
         tn_i_inline(&q->b, p->known, q->x, y);
         memcpy(args, y + f->nout, p->nres * sizeof *args);
+        for (uint32_t j = 0; j < f->nout; j++)
+            if (q->y[output + j] == TN_NOVAR) q->y[output + j] = y[j];
     }
     tn_i_free(c, y, p->known->nout * sizeof *y);
     return args;
@@ -111,31 +118,33 @@ static void forward_columns(jacobian *q, uint32_t k) {
         q->b.failed = true;
         return;
     }
-    tn_i_var *args = residuals(q, &p, q->f), *rows = tn_i_alloc_array(c, q->nfloat, sizeof *rows);
+    const uint32_t all = p.linear->nout, before = all - q->nfloat;
+    tn_i_var *args = residuals(q, &p, q->f, 0), *rows = tn_i_alloc_array(c, all, sizeof *rows);
     if (!rows) q->b.failed = true;
     if (!q->b.failed) push_basis(&q->b, p.linear, args, t, q->block, rows);
     for (uint32_t j = 0; j < q->nfloat && !q->b.failed; j++) {
-        const tn_type *ty = q->f->val[q->f->out[float_output(q->f, j)]].type;
+        const tn_type *ty = q->f->val[q->f->out[float_output(q, j)]].type;
         int64_t flat[2] = {tn_i_count(t), tn_i_count(ty)};
-        tn_i_var m = tn_i_move_axis(&q->b, tn_i_reshape(&q->b, rows[j], 2, flat), 0, 1);
+        tn_i_var m = tn_i_move_axis(&q->b, tn_i_reshape(&q->b, rows[before + j], 2, flat), 0, 1);
         if (q->symmetric && j == k) m = tn_i_op1(&q->b, TN_P_mirror, m);
         q->out[j * q->w.n + k] = joined(&q->b, m, ty, t);
     }
     tn_i_free(c, args, ((size_t)p.nres + 1) * sizeof *args);
-    tn_i_free(c, rows, q->nfloat * sizeof *rows);
+    tn_i_free(c, rows, all * sizeof *rows);
     tn_i_parts_free(&p);
 }
 
 /* Rows: float output k's derivatives in all of wrt. */
 static void reverse_rows(jacobian *q, uint32_t k) {
     tn_ctx *c = q->f->ctx;
-    const tn_type *ty = q->f->val[q->f->out[float_output(q->f, k)]].type;
-    tn_fn *f = tn_i_only_output(q->f, float_output(q->f, k)), *back = NULL;
+    const uint32_t output = float_output(q, k);
+    const tn_type *ty = q->f->val[q->f->out[output]].type;
+    tn_fn *f = tn_i_select_outputs(q->f, 1, &output), *back = NULL;
     tn_i_parts p = {0};
     tn_i_var *args = NULL, *rows = tn_i_alloc_array(c, q->w.n, sizeof *rows);
     if (f && rows && linearize(q, f, &q->w, &p)) back = tn_i_transpose_linear(p.linear);
     if (back)
-        args = residuals(q, &p, f);
+        args = residuals(q, &p, f, output);
     else
         q->b.failed = true;
     if (!q->b.failed) push_basis(&q->b, back, args, ty, q->block, rows);
@@ -175,59 +184,123 @@ static bool one_hot(const char *who, const tn_fn *f, const tn_i_wrt *w, bool rev
     return true;
 }
 
-static tn_fn *jacobian_of(const char *who, const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy,
-                          size_t block, way to) {
-    const bool reverse = to == REVERSE;
-    jacobian q = {.f = f, .policy = policy, .block = block, .symmetric = to == SYMMETRIC};
+/* Outputs that no derivative has computed: those that are no floats, in reverse mode. */
+static void other_values(jacobian *q) {
+    tn_ctx *c = q->f->ctx;
+    tn_i_var *y = tn_i_alloc_array(c, q->f->nout, sizeof *y);
+    bool all = true;
+    for (uint32_t j = 0; j < q->f->nout; j++) all = all && q->y[j] != TN_NOVAR;
+    if (!y)
+        q->b.failed = true;
+    else if (!all) {
+        tn_i_inline(&q->b, q->f, q->x, y);
+        for (uint32_t j = 0; j < q->f->nout; j++)
+            if (q->y[j] == TN_NOVAR) q->y[j] = y[j];
+    }
+    tn_i_free(c, y, q->f->nout * sizeof *y);
+}
+
+/* What is differentiated how. */
+typedef struct task {
+    const char *who;
+    way to;
+    bool values;    /* those of f's outputs come first */
+    uint32_t first; /* outputs before it are not derived */
+    size_t block;
+} task;
+
+static void fill_in(jacobian *q, const task *job) {
+    const tn_fn *f = q->f;
+    const bool reverse = job->to == REVERSE;
+    const uint32_t n = reverse ? q->nfloat : q->w.n;
+    const bool again = n > 1 || (n && reverse && job->values && q->nfloat < f->nout);
+    tn_fn *others = again && f->effect && !q->b.failed ? quiet(job->who, f) : NULL;
+    if (again && f->effect && !others) q->b.failed = true;
+    for (uint32_t k = 0; k < n && !q->b.failed; k++) {
+        q->f = k && others ? others : f;
+        if (reverse)
+            reverse_rows(q, k);
+        else
+            forward_columns(q, k);
+    }
+    if (others) q->f = others;
+    if (job->values && !q->b.failed) other_values(q);
+    q->f = f;
+    tn_i_fn_unref(others);
+}
+
+static tn_fn *jacobian_of(const task *job, const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy) {
+    jacobian q = {
+        .f = f, .policy = policy, .block = job->block, .symmetric = job->to == SYMMETRIC, .first = job->first};
     tn_i_plan_by how;
     if (!tn_i_living(f) || (!tn_i_budgets(policy) && !tn_i_plan_of(f->ctx, policy, &how)) ||
-        !tn_i_wrt_init(&q.w, who, f, wrt))
+        !tn_i_wrt_init(&q.w, job->who, f, wrt))
         return NULL;
     tn_ctx *c = f->ctx;
-    if (!one_hot(who, f, &q.w, reverse)) {
+    if (!one_hot(job->who, f, &q.w, job->to == REVERSE)) {
         tn_i_wrt_free(&q.w);
         return NULL;
     }
-    for (uint32_t j = 0; j < f->nout; j++) q.nfloat += tn_i_is_float(f->val[f->out[j]].type->dtype);
-    size_t nout = (size_t)q.nfloat * q.w.n;
+    for (uint32_t j = job->first; j < f->nout; j++) q.nfloat += is_float(f, j);
+    const size_t nout = f->nout + (size_t)q.nfloat * q.w.n;
     q.x = tn_i_alloc_array(c, f->nin, sizeof *q.x);
-    q.out = tn_i_alloc_array(c, nout, sizeof *q.out);
+    q.y = tn_i_alloc_array(c, nout, sizeof *q.y);
+    q.out = q.y ? q.y + f->nout : NULL;
     tn_i_builder_init(&q.b, c);
     q.b.named_after = f;
-    if (!q.x || !q.out) q.b.failed = true;
+    if (!q.x || !q.y) q.b.failed = true;
     for (uint32_t i = 0; i < f->nin && !q.b.failed; i++) q.x[i] = tn_i_input(&q.b, f->val[i].type, false);
-    uint32_t n = reverse ? q.nfloat : q.w.n;
-    tn_fn *others = n > 1 && f->effect && !q.b.failed ? quiet(who, f) : NULL;
-    if (n > 1 && f->effect && !others) q.b.failed = true;
-    for (uint32_t k = 0; k < n && !q.b.failed; k++) {
-        q.f = k && others ? others : f;
-        if (reverse)
-            reverse_rows(&q, k);
-        else
-            forward_columns(&q, k);
-    }
-    tn_fn *g = tn_i_finish(&q.b, (uint32_t)nout, q.out);
-    tn_i_fn_unref(others);
+    for (size_t j = 0; q.y && j < nout; j++) q.y[j] = TN_NOVAR;
+    fill_in(&q, job);
+    const uint32_t skipped = job->values ? 0 : f->nout;
+    tn_fn *g = tn_i_finish(&q.b, (uint32_t)nout - skipped, q.y ? q.y + skipped : NULL);
     tn_i_free(c, q.x, f->nin * sizeof *q.x);
-    tn_i_free(c, q.out, nout * sizeof *q.out);
+    tn_i_free(c, q.y, nout * sizeof *q.y);
     tn_i_wrt_free(&q.w);
     return tn_i_runnable(tn_i_prune(g));
 }
 
 tn_fn *tn_jacfwd(const tn_fn *f, const tn_wrt_list *wrt, size_t block) {
-    return jacobian_of("jacfwd", f, wrt, NULL, block, FORWARD);
+    return jacobian_of(&(task){.who = "jacfwd", .to = FORWARD, .block = block}, f, wrt, NULL);
 }
 
 tn_fn *tn_jacrev(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy, size_t block) {
-    return jacobian_of("jacrev", f, wrt, policy, block, REVERSE);
+    return jacobian_of(&(task){.who = "jacrev", .to = REVERSE, .block = block}, f, wrt, policy);
+}
+
+/* Whether there are fewer rows than columns. */
+static bool wide(const tn_fn *f, const tn_i_wrt *w) {
+    double rows = 0, columns = 0;
+    for (uint32_t j = 0; j < f->nout; j++)
+        if (is_float(f, j)) rows += (double)tn_i_count(f->val[f->out[j]].type);
+    for (uint32_t k = 0; k < w->n; k++) columns += (double)tn_i_count(f->val[w->index[k]].type);
+    return rows < columns;
+}
+
+tn_fn *tn_value_and_jacobian(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy, size_t block) {
+    task job = {.who = "value_and_jacobian", .values = true, .block = block};
+    tn_i_wrt w;
+    if (!tn_i_living(f) || !tn_i_wrt_init(&w, job.who, f, wrt)) return NULL;
+    job.to = wide(f, &w) ? REVERSE : FORWARD;
+    tn_i_wrt_free(&w);
+    return jacobian_of(&job, f, wrt, policy);
+}
+
+/* Forward over reverse has no backward pass of its own to bound.  First derivatives that a user gives need not have
+ * symmetric ones. */
+static tn_fn *second(task *job, const tn_fn *f, tn_fn *g, const tn_wrt_list *wrt, const tn_policy *policy) {
+    job->to = f && f->rules ? FORWARD : SYMMETRIC;
+    tn_fn *h = g ? jacobian_of(job, g, wrt, tn_i_budgets(policy) ? NULL : policy) : NULL;
+    tn_i_fn_unref(g);
+    return h;
 }
 
 tn_fn *tn_hessian(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy, size_t block) {
-    tn_fn *g = tn_grad(f, wrt, policy);
-    /* forward over reverse has no backward pass of its own to bound */
-    /* first derivatives that a user gives need not have symmetric ones */
-    const way to = f && f->rules ? FORWARD : SYMMETRIC;
-    tn_fn *h = g ? jacobian_of("hessian", g, wrt, tn_i_budgets(policy) ? NULL : policy, block, to) : NULL;
-    tn_i_fn_unref(g);
-    return h;
+    return second(&(task){.who = "hessian", .block = block}, f, tn_grad(f, wrt, policy), wrt, policy);
+}
+
+tn_fn *tn_hessian_aux(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy, size_t block) {
+    tn_fn *g = tn_value_and_grad_aux(f, wrt, policy);
+    task job = {.who = "hessian_aux", .values = true, .first = g ? f->nout : 0, .block = block};
+    return second(&job, f, g, wrt, policy);
 }

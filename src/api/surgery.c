@@ -1,5 +1,7 @@
 #include "api/surgery.h"
 
+#include "api/args.h"
+#include "linearize/prune.h"
 #include "prims/shape.h"
 
 #include <string.h>
@@ -29,20 +31,45 @@ tn_i_var tn_i_basis(tn_i_builder *b, const tn_type *t, int64_t first, int64_t n)
     return tn_i_reshape(b, e, t->rank + 1, shape);
 }
 
-tn_fn *tn_i_only_output(const tn_fn *f, uint32_t j) {
+tn_fn *tn_i_select_outputs(const tn_fn *f, size_t n, const uint32_t *index) {
+    tn_ctx *c = f->ctx;
     tn_i_builder b;
-    tn_i_builder_init(&b, f->ctx);
+    tn_i_builder_init(&b, c);
     b.named_after = f;
-    tn_i_var *args = tn_i_alloc_array(f->ctx, f->nin, sizeof *args),
-             *outs = tn_i_alloc_array(f->ctx, f->nout, sizeof *outs);
+    tn_i_var *args = tn_i_alloc_array(c, f->nin, sizeof *args), *outs = tn_i_alloc_array(c, f->nout, sizeof *outs),
+             *chosen = tn_i_alloc_array(c, n, sizeof *chosen);
     tn_fn *g = NULL;
-    if (args && outs) {
+    if (args && outs && chosen) {
         for (uint32_t i = 0; i < f->nin; i++) args[i] = tn_i_input(&b, f->val[i].type, i >= f->nin - f->nlin);
         tn_i_inline(&b, f, args, outs);
-        g = tn_i_finish(&b, 1, &outs[j]);
+        for (size_t j = 0; j < n; j++) chosen[j] = outs[index[j]];
+        g = tn_i_finish(&b, (uint32_t)n, chosen);
     } else
         tn_i_builder_drop(&b);
-    tn_i_free(f->ctx, args, f->nin * sizeof *args);
-    tn_i_free(f->ctx, outs, f->nout * sizeof *outs);
+    tn_i_free(c, args, f->nin * sizeof *args);
+    tn_i_free(c, outs, f->nout * sizeof *outs);
+    tn_i_free(c, chosen, n * sizeof *chosen);
     return g;
+}
+
+tn_fn *tn_select_outputs(const tn_fn *f, tn_int_list outputs) {
+    if (!tn_i_living(f)) return NULL;
+    if (outputs.n && !outputs.v) {
+        (void)tn_i_fail(f->ctx, TN_EINVAL, NULL, "select_outputs: the list of outputs is NULL");
+        return NULL;
+    }
+    uint32_t *index = tn_i_alloc_array(f->ctx, outputs.n, sizeof *index);
+    tn_fn *g = NULL;
+    bool ok = index != NULL;
+    for (size_t j = 0; ok && j < outputs.n; j++) {
+        ok = outputs.v[j] >= 0 && outputs.v[j] < f->nout;
+        if (ok)
+            index[j] = (uint32_t)outputs.v[j];
+        else
+            (void)tn_i_fail(f->ctx, TN_EINVAL, f->loc, "select_outputs: there is no output %lld: the program has %u",
+                            (long long)outputs.v[j], (unsigned)f->nout);
+    }
+    if (ok) g = tn_i_prune(tn_i_select_outputs(f, outputs.n, index));
+    tn_i_free(f->ctx, index, outputs.n * sizeof *index);
+    return tn_i_runnable(g);
 }

@@ -136,7 +136,7 @@ static void iterate(const tn_val *in, tn_val *out, void *user) {
     s->p = &q->still;
     remainder_of(s, STOP(q->t), STOP(q->gh), w, in + Z, r);
     s->p = p;
-    const tn_val step = tn_lu_solve_at(q->lu, q->permutation, tn_i_ode_joined(s, r), false, s->file, s->line);
+    const tn_val step = tn_lu_solve_at(q->lu, q->permutation, tn_i_ode_joined(s, r), 0, s->file, s->line);
     tn_i_ode_apart(s, step, d);
     const tn_val norm = tn_i_ode_norm(s, d, q->scale, q->scale), rate = DIV(norm, in[NORM]);
     /* What geometric convergence at this rate leaves; the first change has no rate. */

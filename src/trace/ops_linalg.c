@@ -49,15 +49,82 @@ void tn_lu_at(tn_val a, tn_val *lu, tn_val *pivots, tn_val *permutation, const c
         if (to[j]) *to[j] = out[j];
 }
 
-tn_val tn_lu_solve_at(tn_val lu, tn_val permutation, tn_val b, bool transposed, const char *file, int line) {
+tn_val tn_lu_solve_at(tn_val lu, tn_val permutation, tn_val b, int how, const char *file, int line) {
     const tn_val in[3] = {lu, permutation, b};
     tn_i_site s;
     tn_i_var v[3];
     tn_i_args args;
     bool vectors;
     if (!open_floats(&s, "lu_solve", 3, in, v, file, line)) return tn_i_site_close(&s, TN_NOVAR);
+    if (how & ~TN_SOLVE_TRANSPOSED)
+        return tn_i_site_close(&s, tn_i_site_fail(&s, TN_EINVAL, -1, "how is %d: TN_SOLVE_TRANSPOSED or 0", how));
     v[2] = columns(&s, v[0], v[2], 2, &vectors);
     tn_i_args_init(&args, &s, TN_P_lu_solve);
-    tn_i_args_int(&args, "transposed", transposed);
+    tn_i_args_int(&args, "transposed", how & TN_SOLVE_TRANSPOSED);
     return tn_i_site_close(&s, as_given(&s, tn_i_args_emit(&s, &args, 3, v), vectors));
+}
+
+/* ---- triangular matrices -------------------------------------------------------------------- */
+
+tn_val tn_cholesky_at(tn_val x, const char *file, int line) {
+    tn_i_site s;
+    tn_i_var v;
+    tn_i_site_open(&s, "cholesky", NULL, 1, &x, &v, 0, file, line);
+    return tn_i_site_close(&s, tn_i_do1(&s, TN_P_cholesky, v));
+}
+
+/* Vectors are matrices of one column, or, on the right side, of one row. */
+static tn_i_var triangular(tn_i_site *s, tn_i_var a, tn_i_var x, int how) {
+    const tn_type *ta = tn_i_site_type(s, a), tx = *tn_i_site_type(s, x);
+    const bool vectors = ta->rank >= 2 && tx.rank + 1 == ta->rank, right = how & TN_SOLVE_RIGHT;
+    int64_t shape[TN_MAX_RANK];
+    tn_i_args args;
+    for (int i = 0; vectors && i < tx.rank; i++) shape[i] = tx.dim[i];
+    if (vectors) {
+        shape[tx.rank] = right ? tx.dim[tx.rank - 1] : 1;
+        if (right) shape[tx.rank - 1] = 1;
+        x = tn_i_do_reshape(s, x, tx.rank + 1, shape);
+    }
+    tn_i_args_init(&args, s, TN_P_triangular_solve);
+    tn_i_args_int(&args, "left_side", !right);
+    tn_i_args_int(&args, "lower", !(how & TN_SOLVE_UPPER));
+    tn_i_args_int(&args, "transpose_a", (how & TN_SOLVE_TRANSPOSED) != 0);
+    tn_i_args_int(&args, "conjugate_a", false);
+    tn_i_args_int(&args, "unit_diagonal", (how & TN_SOLVE_UNIT_DIAGONAL) != 0);
+    x = tn_i_args_emit(s, &args, 2, (const tn_i_var[]){a, x});
+    return vectors && x != TN_NOVAR ? tn_i_do_reshape(s, x, tx.rank, tx.dim) : x;
+}
+
+tn_val tn_triangular_solve_at(tn_val a, tn_val b, int how, const char *file, int line) {
+    const tn_val in[2] = {a, b};
+    tn_i_site s;
+    tn_i_var v[2];
+    if (!open_floats(&s, "triangular_solve", 2, in, v, file, line)) return tn_i_site_close(&s, TN_NOVAR);
+    if (how & ~(TN_SOLVE_UPPER | TN_SOLVE_RIGHT | TN_SOLVE_TRANSPOSED | TN_SOLVE_UNIT_DIAGONAL))
+        return tn_i_site_close(&s,
+                               tn_i_site_fail(&s, TN_EINVAL, -1, "how is %d, which is no sum of tn_solve_how", how));
+    return tn_i_site_close(&s, triangular(&s, v[0], v[1], how));
+}
+
+tn_val tn_cholesky_solve_at(tn_val l, tn_val b, const char *file, int line) {
+    const tn_val in[2] = {l, b};
+    tn_i_site s;
+    tn_i_var v[2], x;
+    if (!open_floats(&s, "cholesky_solve", 2, in, v, file, line)) return tn_i_site_close(&s, TN_NOVAR);
+    x = triangular(&s, v[0], v[1], TN_SOLVE_LOWER);
+    if (x != TN_NOVAR) x = triangular(&s, v[0], x, TN_SOLVE_LOWER | TN_SOLVE_TRANSPOSED);
+    return tn_i_site_close(&s, x);
+}
+
+/* What is beside the diagonal counts as ones: a logarithm of 0 there would have an infinite derivative. */
+tn_val tn_logdet_at(tn_val a, const char *file, int line) {
+    const tn_type t = tn_val_type(a);
+    tn_val lu = {0};
+    tn_lu_at(a, &lu, NULL, NULL, file, line);
+    tn_ctx *c = tn_val_ctx(lu);
+    if (!c || t.rank < 2) return lu;
+    const tn_val on = tn_eye_at(c, TN_BOOL, t.dim[t.rank - 1], t.dim[t.rank - 1], file, line);
+    const tn_val diagonal = tn_where_at(on, lu, tn_number_f64(1), file, line);
+    const tn_val logs = tn_log_at(tn_abs_at(diagonal, file, line), file, line);
+    return tn_sum_axes_at(logs, tn_ints_of(2, (const int64_t[]){-2, -1}), false, file, line);
 }

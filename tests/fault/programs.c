@@ -426,11 +426,12 @@ static tn_val products(tn_ctx *c, tn_val x, tn_val a) {
     tn_val b = tn_reshape(x, 2, -1), lu, pivots, order;
     tn_lu(spd, &lu, &pivots, &order);
     tn_val s[] = {tn_solve(spd, b),
-                  tn_lu_solve(lu, order, tn_at(b, 0), true),
+                  tn_lu_solve(lu, order, tn_at(b, 0), TN_SOLVE_TRANSPOSED),
                   tn_convert(pivots, TN_F64),
-                  tn_triangular_solve(l, b, true, true, false, false),
-                  tn_triangular_solve(l, b, false, true, true, true),
+                  tn_triangular_solve(l, b, TN_SOLVE_LOWER),
+                  tn_triangular_solve(l, b, TN_SOLVE_RIGHT | TN_SOLVE_TRANSPOSED | TN_SOLVE_UNIT_DIAGONAL),
                   tn_cholesky_solve(l, b),
+                  tn_logdet(spd),
                   tn_einsum("ij,jk,kl->li", tn_vals(a, b, a)),
                   tn_einsum("...ii,ij", tn_vals(a, b)),
                   tn_tensordot(a, b, 1),

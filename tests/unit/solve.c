@@ -252,7 +252,7 @@ static tn_val by_halves(const tn_val *in, void *user) {
     tn_val lu, order;
     (void)user;
     tn_lu(in[0], &lu, NULL, &order);
-    return tn_lu_solve(lu, order, in[1], true);
+    return tn_lu_solve(lu, order, in[1], TN_SOLVE_TRANSPOSED);
 }
 
 static const double A[] = {0.5, 2, -1, 4, -1, 0.25, -2, 3.5, 8}, B[] = {1, 2, -3};
