@@ -56,7 +56,7 @@ typedef enum tn_i_l_role {
 } tn_i_l_role;
 
 typedef struct tn_i_l_array {
-    const char *name; /* interned; its own in the program, and no word of the text's */
+    const char *name; /* interned; a word, and its own in the program */
     uint8_t dtype, role;
     uint32_t align; /* bytes that its address is a multiple of: a power of two, at least the element's size */
     int64_t count;  /* elements, >= 0 */
@@ -112,8 +112,8 @@ typedef enum tn_i_l_kind {
     TN_L_FOR,  /* n iterations, n = [e] + in[0] (i32, i64; may be absent), at least 0 and at most hi; hi INT64_MAX:
                   until a WHILE leaves it.  to: its END */
     TN_L_IF,   /* in[0], a bool.  to: its ELSE, or END */
-    TN_L_ELSE, /* to: the END */
-    TN_L_END   /* to: its FOR, IF or ELSE */
+    TN_L_ELSE, /* to: the END; which: the IF */
+    TN_L_END   /* to: its FOR or IF */
 } tn_i_l_kind;
 
 /* TN_L_add ...; behind the last: a primitive that is no operation of its own */
@@ -231,7 +231,7 @@ typedef struct tn_i_loops {
 void tn_i_l_free(tn_i_loops *p); /* NULL is nothing */
 
 static inline const tn_i_l_term *tn_i_l_terms(const tn_i_loops *p, const tn_i_l_affine *a) {
-    return p->term + a->first;
+    return a->n ? p->term + a->first : NULL;
 }
 tn_i_affine tn_i_l_affine_of(const tn_i_loops *p, const tn_i_l_affine *a);
 /* What `loop` counts in a: 0 where it has no term of it. */
@@ -298,7 +298,7 @@ uint32_t tn_i_l_map(tn_i_l_builder *b, tn_i_l_code code, uint32_t x, uint32_t y,
 uint32_t tn_i_l_convert(tn_i_l_builder *b, int dtype, uint32_t x);
 uint32_t tn_i_l_bits(tn_i_l_builder *b, int dtype, uint32_t x);
 /* `fn`: any elementwise primitive, as it is. */
-uint32_t tn_i_l_fn(tn_i_l_builder *b, int prim, int64_t param, uint32_t nin, const uint32_t *in);
+uint32_t tn_i_l_fn(tn_i_l_builder *b, int dtype, int prim, int64_t param, uint32_t nin, const uint32_t *in);
 /* An elementwise equation of the primitive, result of `dtype`: an operation, several that have the same bits (square,
  * rsqrt, sign, clamp, is_finite, strict_*, integer_pow), or fn.  How all MAPs of equations are to be made. */
 uint32_t tn_i_l_elementwise(tn_i_l_builder *b, const tn_prim *prim, const tn_i_param *p, int dtype, uint32_t nin,
@@ -387,6 +387,16 @@ tn_i_loops *tn_i_l_parse(tn_ctx *c, const char *text, size_t n, const char *name
  * within its arrays: affine ranges over the loops around, as the conditions around have it (those of IFs that are a
  * WITHIN or an `and` of some, and of the access's mask), and clamps. */
 bool tn_i_l_check(const tn_i_loops *p);
+
+/* What is known where blocks open[0 .. depth) are open (FORs, IFs, ELSEs, outermost first) and `mask`, a bool or
+ * TN_L_NONE, is true.  Whether e <= bound, and e >= bound, is known; false says nothing. */
+typedef struct tn_i_l_known {
+    const tn_i_loops *p;
+    const uint32_t *open;
+    uint32_t depth, mask;
+} tn_i_l_known;
+bool tn_i_l_at_most(const tn_i_l_known *z, tn_i_affine e, int64_t bound);
+bool tn_i_l_at_least(const tn_i_l_known *z, tn_i_affine e, int64_t bound);
 
 typedef struct tn_i_l_eval_options {
     const tn_i_l_run *run; /* for kernels; NULL: none */
