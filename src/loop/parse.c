@@ -298,7 +298,7 @@ static uint32_t reduction(parser *z, tn_i_affine *e) {
 
 static uint32_t load(parser *z, int t) {
     tn_i_l_where w = address(z);
-    if (accept(z, "if")) {
+    if (accept(z, "where")) {
         w.masked = true;
         w.mask = value(z);
         expect(z, "else");
@@ -317,7 +317,7 @@ static void store(parser *z) {
     tn_i_l_where w = address(z);
     expect(z, "=");
     const uint32_t x = value(z);
-    if (accept(z, "if")) {
+    if (accept(z, "where")) {
         w.masked = true;
         w.mask = value(z);
     }

@@ -167,7 +167,7 @@ static void defined(printer *w, const tn_i_l_op *o) {
     case TN_L_LOAD:
         tn_i_text_put(&w->t, "load ");
         address(w, o);
-        if (o->in[1] != TN_L_NONE) tn_i_text_put(&w->t, " if v%" PRIu32 " else v%" PRIu32, w->name[o->in[1]], w->name[o->in[2]]);
+        if (o->in[1] != TN_L_NONE) tn_i_text_put(&w->t, " where v%" PRIu32 " else v%" PRIu32, w->name[o->in[1]], w->name[o->in[2]]);
         break;
     case TN_L_CARRY:
     case TN_L_LAST:
@@ -205,7 +205,7 @@ static void statement(printer *w, uint32_t k, const tn_i_l_op *o) {
         tn_i_text_put(&w->t, "store ");
         address(w, o);
         tn_i_text_put(&w->t, " = v%" PRIu32, w->name[o->in[2]]);
-        if (o->in[1] != TN_L_NONE) tn_i_text_put(&w->t, " if v%" PRIu32, w->name[o->in[1]]);
+        if (o->in[1] != TN_L_NONE) tn_i_text_put(&w->t, " where v%" PRIu32, w->name[o->in[1]]);
         break;
     case TN_L_NEXT: tn_i_text_put(&w->t, "next v%" PRIu32 " = v%" PRIu32, w->name[o->in[0]], w->name[o->in[1]]); break;
     case TN_L_WHILE:
