@@ -113,7 +113,7 @@ own_flags  = -Iinclude \
   $(if $(filter src/vec/math_avx512.c src/vec/chain_avx512.c,$(1)),$(call x86_only,-mavx2 -mfma -mavx512f -mavx512dq -mavx512bw -mavx512vl)) \
   $(if $(filter src/vec/chain_%,$(1)),$(labels)) \
   $(if $(filter tests/% bench/%,$(1)),-Isrc -Itests) \
-  $(if $(filter src/exec/pages.c,$(1)),-D_DEFAULT_SOURCE) $(if $(filter src/exec/parallel.c,$(1)),-D_POSIX_C_SOURCE=200809L) \
+  $(if $(filter src/exec/pages.c src/jit/seal.c,$(1)),-D_DEFAULT_SOURCE) $(if $(filter src/exec/parallel.c,$(1)),-D_POSIX_C_SOURCE=200809L) \
   $(if $(filter src/base/thread_stack.c src/emit/trust.c src/emit/cache.c src/emit/compiler.c src/emit/native.c,$(1)),-D_GNU_SOURCE) \
   $(if $(filter src/vec/math_%,$(1)),$(if $(SLEEF),-DTN_SLEEF)) \
   $(if $(filter src/exec/parallel.c,$(1)),$(omp)) \
