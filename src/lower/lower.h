@@ -1,0 +1,16 @@
+/* Lowering: what a plan runs, as loop programs (loop/loop.h). */
+#ifndef TN_LOWER_H
+#define TN_LOWER_H
+
+#include "exec/nest.h"
+#include "loop/loop.h"
+
+/* The table of addresses of what is lowered is that of its plan (exec/plan.h), in which entry 0, from where nothing is
+ * counted, is the scratch memory of the step while it runs. */
+enum { TN_LOWER_SCRATCH = 0 };
+
+/* The loop program of a nest whose arrays are placed: straight, a FOR for each of its loops and phases, one element at a
+ * time.  All outputs are wanted.  NULL after an error; TN_ELIMIT: nests of this kind are not lowered. */
+tn_i_loops *tn_i_lower_nest(tn_ctx *c, const tn_i_nest *n);
+
+#endif

@@ -1,0 +1,16 @@
+/* What is done to a loop program before a back end walks it, from top to bottom. */
+#include "pass/pass.h"
+
+#include <string.h>
+
+const tn_i_pass tn_i_pipeline[] = {
+    {NULL, NULL},
+};
+
+tn_i_loops *tn_i_passes(tn_i_loops *p, const tn_i_machine *m, const char *last) {
+    for (const tn_i_pass *k = tn_i_pipeline; p && k->name; k++) {
+        p = k->run(p, m);
+        if (last && strcmp(k->name, last) == 0) break;
+    }
+    return p;
+}
