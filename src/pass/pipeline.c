@@ -4,6 +4,7 @@
 #include <string.h>
 
 const tn_i_pass tn_i_pipeline[] = {
+    {"partition", tn_i_pass_partition}, /* loops where conditions change */
     {"vectorize", tn_i_pass_vectorize}, /* innermost loops by vectors */
     {"dead", tn_i_pass_dead},           /* what nobody needs */
     {NULL, NULL},
