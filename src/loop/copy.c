@@ -48,21 +48,20 @@ void tn_i_l_copy_loop(tn_i_l_copy *c, uint32_t loop, tn_i_affine e) {
     c->value[loop] = TN_L_NONE;
 }
 
+tn_i_affine tn_i_l_copied_loop(tn_i_l_copy *c, uint32_t loop) {
+    if (c->b->failed) return tn_i_affine_number(0);
+    if (c->value[loop] != TN_L_NONE) return tn_i_affine_loop(c->value[loop], 1, 0);
+    for (size_t m = c->nmoved; m > 0; m--)
+        if (c->moved[m - 1].loop == loop) return c->moved[m - 1].e;
+    tn_i_l_fail(c->b, TN_ERULE, "a pass copies what counts a loop that it has not copied");
+    return tn_i_affine_number(0);
+}
+
 tn_i_affine tn_i_l_copy_affine(tn_i_l_copy *c, const tn_i_l_affine *a) {
     tn_i_affine e = tn_i_affine_number(a->at);
     const tn_i_l_term *t = tn_i_l_terms(c->p, a);
-    for (uint32_t i = 0; i < a->n && !c->b->failed; i++) {
-        if (c->value[t[i].loop] != TN_L_NONE) {
-            e = tn_i_affine_term(c->b, e, c->value[t[i].loop], t[i].by);
-            continue;
-        }
-        size_t m = c->nmoved;
-        while (m > 0 && c->moved[m - 1].loop != t[i].loop) m--;
-        if (m)
-            e = tn_i_affine_add(c->b, e, t[i].by, c->moved[m - 1].e);
-        else
-            tn_i_l_fail(c->b, TN_ERULE, "a pass copies what counts a loop that it has not copied");
-    }
+    for (uint32_t i = 0; i < a->n && !c->b->failed; i++)
+        e = tn_i_affine_add(c->b, e, t[i].by, tn_i_l_copied_loop(c, t[i].loop));
     return e;
 }
 

@@ -368,6 +368,7 @@ typedef struct tn_i_l_copy {
 bool tn_i_l_copy_begin(tn_i_l_copy *c, tn_i_l_builder *b, const tn_i_loops *p);
 void tn_i_l_copy_loop(tn_i_l_copy *c, uint32_t loop, tn_i_affine e);
 tn_i_affine tn_i_l_copy_affine(tn_i_l_copy *c, const tn_i_l_affine *a);
+tn_i_affine tn_i_l_copied_loop(tn_i_l_copy *c, uint32_t loop); /* what its number is in b */
 /* An operation as it is: FOR and IF open, END closes.  Or operations first .. last - 1, whose blocks are whole. */
 void tn_i_l_copy_op(tn_i_l_copy *c, uint32_t k);
 void tn_i_l_copy_ops(tn_i_l_copy *c, uint32_t first, uint32_t last);

@@ -723,7 +723,11 @@ static void run_program(const sample *s, uint64_t seed, const tn_i_loops *p, uin
     base[1] = NULL;
     if (tn_i_l_eval(p, base, &o) != TN_OK) fail_msg("seed %llu, %s: %s", (unsigned long long)seed, pass, p->ctx->message);
     for (size_t i = 0; i < 64; i++) assert_int_equal((unsigned char)base[0][(size_t)p->bytes + i], 0xa5);
-    if (getenv("TN_NEST_SEED")) fprintf(stderr, "after %s\n", pass);
+    if (getenv("TN_NEST_SEED")) {
+        char *text = tn_i_l_print(p, &(size_t){0});
+        fprintf(stderr, "after %s:\n%s\n", pass, text);
+        tn_text_free(p->ctx, text);
+    }
     compare(s, seed, tn_i_isa_best(), memory, want, -1);
     free(base[0]);
     for (uint32_t a = 0; a < s->n.narray; a++)
