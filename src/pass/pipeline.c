@@ -7,6 +7,7 @@ const tn_i_pass tn_i_pipeline[] = {
     {"partition", tn_i_pass_partition}, /* loops where conditions change */
     {"sums", tn_i_pass_sums},           /* reductions as leaves, lanes and counters */
     {"vectorize", tn_i_pass_vectorize}, /* innermost loops by vectors */
+    {"hoist", tn_i_pass_hoist},         /* what is the same in each iteration */
     {"dead", tn_i_pass_dead},           /* what nobody needs */
     {NULL, NULL},
 };

@@ -1,26 +1,26 @@
 /* Reductions become loops: leaves of lanes, and a counter of leaves, in the one order that loop/loop.h lays down.
  *
- * Which way depends on how its loops stand to each other: tn_i_sums_kind.  Of one straight loop the lanes are a vector,
+ * Which way depends on how its loops stand to each other: tn_i_summing_kind.  Of one straight loop the lanes are a vector,
  * and what they come to stays in registers; else they are in scratch memory.  A REDUCE that is fed within an IF, twice,
  * or within loops of unknown length stays what it is. */
 #include "pass/sums.h"
 
-uint32_t tn_i_sums_fold(tn_i_summing *z, const tn_i_reduction *r, uint32_t x, uint32_t y) {
+uint32_t tn_i_summing_fold(tn_i_summing *z, const tn_i_reduction *r, uint32_t x, uint32_t y) {
     return tn_i_l_map(z->c.b, tn_i_l_fold_code(r->fold, r->dtype), x, y, TN_L_NONE);
 }
 
-uint32_t tn_i_sums_identity(tn_i_summing *z, const tn_i_reduction *r) {
+uint32_t tn_i_summing_identity(tn_i_summing *z, const tn_i_reduction *r) {
     const int fold = r->fold == TN_FOLD_ARGMAX ? TN_FOLD_MAX : r->fold == TN_FOLD_ARGMIN ? TN_FOLD_MIN : r->fold;
     return tn_i_l_number(z->c.b, r->dtype, tn_i_l_identity(fold, r->dtype));
 }
 
-int64_t tn_i_sums_levels(int64_t leaves) {
+int64_t tn_i_summing_levels(int64_t leaves) {
     int64_t n = 1;
     while (leaves >>= 1) n++;
     return n;
 }
 
-tn_i_affine tn_i_sums_element(tn_i_summing *z, const tn_i_reduction *r, uint32_t loops) {
+tn_i_affine tn_i_summing_element(tn_i_summing *z, const tn_i_reduction *r, uint32_t loops) {
     tn_i_affine e = tn_i_affine_number(0);
     int64_t by = 1;
     for (uint32_t i = r->nloop; i-- > 0;) {
@@ -47,10 +47,10 @@ static bool find_into(const tn_i_loops *p, tn_i_reduction *r) {
 /* The loops between, outermost first: known counts, no carries. */
 static bool find_loops(const tn_i_summing *z, tn_i_reduction *r) {
     const tn_i_loops *p = z->p;
-    uint32_t reversed[TN_SUMS_LOOPS], n = 0;
+    uint32_t reversed[TN_SUMMING_LOOPS], n = 0;
     for (uint32_t k = z->around[r->into]; k != z->around[r->reduce]; k = z->around[k]) {
         const tn_i_l_op *o = &p->op[k];
-        if (n == TN_SUMS_LOOPS || o->kind != TN_L_FOR || o->vector || o->parallel) return false;
+        if (n == TN_SUMMING_LOOPS || o->kind != TN_L_FOR || o->vector || o->parallel) return false;
         if (p->op[k + 1].kind == TN_L_CARRY) return false;
         for (uint32_t i = k + 1; i < o->to; i++)
             if (p->op[i].kind == TN_L_WHILE) return false; /* of this loop or of one within: rare */
@@ -97,7 +97,7 @@ static bool straight_row(const tn_i_summing *z, uint32_t k) {
             continue;
         }
         const tn_i_l_op *r = &p->op[o->in[0]];
-        if (o->at.n || r->hi != 1 || r->code > TN_FOLD_MIN || z->around[o->in[0]] != z->around[k] || ++n > TN_SUMS_TOGETHER)
+        if (o->at.n || r->hi != 1 || r->code > TN_FOLD_MIN || z->around[o->in[0]] != z->around[k] || ++n > TN_SUMMING_TOGETHER)
             return false;
     }
     return n > 0 && tn_i_l_independent(p, k);
@@ -109,18 +109,18 @@ static uint8_t kind_of(const tn_i_summing *z, const tn_i_reduction *r) {
         if (kept && !r->kept[i]) columns = false;
         kept |= r->kept[i];
     }
-    if (r->fold > TN_FOLD_MIN) return TN_SUMS_ARG;
-    if (kept || r->count > 1) return columns && kept ? TN_SUMS_COLUMNS : TN_SUMS_EACH;
-    if (r->nloop == 1 && straight_row(z, r->loop[0])) return TN_SUMS_ROW;
+    if (r->fold > TN_FOLD_MIN) return TN_SUMMING_ARG;
+    if (kept || r->count > 1) return columns && kept ? TN_SUMMING_COLUMNS : TN_SUMMING_EACH;
+    if (r->nloop == 1 && straight_row(z, r->loop[0])) return TN_SUMMING_ROW;
     for (uint32_t i = r->loop[r->nloop - 1] + 1; i < r->into; i++) /* one INTO a loop */
-        if (z->p->op[i].kind == TN_L_INTO) return TN_SUMS_EACH;
-    return TN_SUMS_BUFFER;
+        if (z->p->op[i].kind == TN_L_INTO) return TN_SUMMING_EACH;
+    return TN_SUMMING_BUFFER;
 }
 
 /* Of two in one innermost loop the first is a BUFFER, the other one not: the loop is cut for one of them. */
 static bool other_buffer(const tn_i_summing *z, const tn_i_reduction *r) {
     for (uint32_t i = 0; i < z->nof; i++)
-        if (z->of[i].kind == TN_SUMS_BUFFER && z->of[i].loop[z->of[i].nloop - 1] == r->loop[r->nloop - 1]) return true;
+        if (z->of[i].kind == TN_SUMMING_BUFFER && z->of[i].loop[z->of[i].nloop - 1] == r->loop[r->nloop - 1]) return true;
     return false;
 }
 
@@ -133,7 +133,7 @@ static void find(tn_i_summing *z) {
         r.before = (r.n - 1) / TN_LEAF;
         r.lanes = r.n < TN_LANES ? r.n : TN_LANES;
         r.kind = kind_of(z, &r);
-        if (r.kind == TN_SUMS_BUFFER && other_buffer(z, &r)) r.kind = TN_SUMS_EACH;
+        if (r.kind == TN_SUMMING_BUFFER && other_buffer(z, &r)) r.kind = TN_SUMMING_EACH;
         z->of[z->nof++] = r;
         z->which[k] = z->which[r.into] = z->nof;
     }
@@ -150,28 +150,28 @@ static uint32_t innermost_reduced(const tn_i_reduction *r) {
 static void at_loop(tn_i_summing *z, uint32_t k, bool opens) {
     for (uint32_t i = 0; i < z->nof; i++) {
         tn_i_reduction *r = &z->of[i];
-        if (r->kind != TN_SUMS_COLUMNS || innermost_reduced(r) != k) continue;
+        if (r->kind != TN_SUMMING_COLUMNS || innermost_reduced(r) != k) continue;
         if (opens)
-            tn_i_sums_open(z, r);
+            tn_i_summing_open(z, r);
         else
-            tn_i_sums_close(z, r);
+            tn_i_summing_close(z, r);
     }
 }
 
 static void behind_loop(tn_i_summing *z, uint32_t k) {
     for (uint32_t i = 0; i < z->nof; i++)
-        if (z->of[i].loop[0] == k && z->of[i].kind != TN_SUMS_ROW) tn_i_sums_finish(z, &z->of[i]);
+        if (z->of[i].loop[0] == k && z->of[i].kind != TN_SUMMING_ROW) tn_i_summing_finish(z, &z->of[i]);
 }
 
 static bool is_row(const tn_i_summing *z, uint32_t k) {
     for (uint32_t i = 0; i < z->nof; i++)
-        if (z->of[i].kind == TN_SUMS_ROW && z->of[i].loop[0] == k) return true;
+        if (z->of[i].kind == TN_SUMMING_ROW && z->of[i].loop[0] == k) return true;
     return false;
 }
 
 static tn_i_reduction *buffer_of(const tn_i_summing *z, uint32_t k) {
     for (uint32_t i = 0; i < z->nof; i++)
-        if (z->of[i].kind == TN_SUMS_BUFFER && z->of[i].loop[z->of[i].nloop - 1] == k) return &z->of[i];
+        if (z->of[i].kind == TN_SUMMING_BUFFER && z->of[i].loop[z->of[i].nloop - 1] == k) return &z->of[i];
     return NULL;
 }
 
@@ -186,9 +186,9 @@ static void inside_of(tn_i_summing *z, uint32_t k) {
 static void copy_loop(tn_i_summing *z, uint32_t k) {
     tn_i_reduction *r = buffer_of(z, k);
     if (is_row(z, k))
-        tn_i_sums_row(z, k);
+        tn_i_summing_row(z, k);
     else if (r)
-        tn_i_sums_chunks(z, r, inside_of);
+        tn_i_summing_chunks(z, r, inside_of);
     else {
         tn_i_l_copy_op(&z->c, k);
         inside_of(z, k);
@@ -202,11 +202,11 @@ static void copy_range(tn_i_summing *z, uint32_t first, uint32_t last) {
         const tn_i_l_op *o = &z->p->op[k];
         tn_i_reduction *r = z->which[k] ? &z->of[z->which[k] - 1] : NULL;
         if (o->kind == TN_L_TOTAL && z->which[o->in[0]])
-            z->c.value[k] = tn_i_sums_total(z, &z->of[z->which[o->in[0]] - 1], o);
+            z->c.value[k] = tn_i_summing_total(z, &z->of[z->which[o->in[0]] - 1], o);
         else if (o->kind == TN_L_REDUCE && r)
-            tn_i_sums_begin(z, r);
+            tn_i_summing_begin(z, r);
         else if (o->kind == TN_L_INTO && r)
-            tn_i_sums_into(z, r);
+            tn_i_summing_into(z, r);
         else if (o->kind == TN_L_FOR && z->p->op[k + 1].kind != TN_L_CARRY && !o->vector && !o->parallel) {
             copy_loop(z, k);
             k = o->to;

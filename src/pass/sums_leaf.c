@@ -9,16 +9,16 @@
 static void fold_all(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, const uint32_t *x, uint32_t mask,
                      uint32_t *lane) {
     for (uint32_t i = 0; i < n; i++) {
-        const uint32_t v = tn_i_sums_fold(z, r[i], lane[i], x[i]);
+        const uint32_t v = tn_i_summing_fold(z, r[i], lane[i], x[i]);
         lane[i] = mask == TN_L_NONE ? v : tn_i_l_map(z->c.b, TN_L_select, mask, v, lane[i]);
     }
 }
 
 /* `rounds` elements of each lane, TN_LANES apart. */
 static void rounds_of(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, tn_i_affine at, int64_t rounds,
-                      tn_i_sums_body *body, uint32_t *lane) {
+                      tn_i_summing_body *body, uint32_t *lane) {
     tn_i_l_builder *b = z->c.b;
-    uint32_t x[TN_SUMS_TOGETHER], carry[TN_SUMS_TOGETHER];
+    uint32_t x[TN_SUMMING_TOGETHER], carry[TN_SUMMING_TOGETHER];
     if (rounds == 1) {
         body(z, r, n, at, TN_L_NONE, x);
         fold_all(z, r, n, x, TN_L_NONE, lane);
@@ -34,13 +34,13 @@ static void rounds_of(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, tn_
     for (uint32_t i = 0; i < n; i++) lane[i] = tn_i_l_last(b, carry[i]);
 }
 
-void tn_i_sums_leaf(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, tn_i_affine at, int64_t count,
-                    tn_i_sums_body *body, uint32_t *x) {
+void tn_i_summing_leaf(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, tn_i_affine at, int64_t count,
+                    tn_i_summing_body *body, uint32_t *x) {
     tn_i_l_builder *b = z->c.b;
-    uint32_t lane[TN_SUMS_TOGETHER], element[TN_SUMS_TOGETHER];
+    uint32_t lane[TN_SUMMING_TOGETHER], element[TN_SUMMING_TOGETHER];
     int64_t lanes = 1;
     while (lanes < count && lanes < TN_LANES) lanes *= 2;
-    for (uint32_t i = 0; i < n; i++) lane[i] = tn_i_sums_identity(z, r[i]);
+    for (uint32_t i = 0; i < n; i++) lane[i] = tn_i_summing_identity(z, r[i]);
     const int64_t rounds = count / lanes, rest = count % lanes;
     if (lanes > 1) {
         const uint32_t loop = tn_i_l_for_n(b, lanes);
@@ -62,14 +62,14 @@ void tn_i_sums_leaf(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, tn_i_
 
 /* ---- the counter ---- */
 
-void tn_i_sums_enter(tn_i_summing *z, const tn_i_reduction *r, tn_i_affine at, uint32_t next, uint32_t x) {
+void tn_i_summing_enter(tn_i_summing *z, const tn_i_reduction *r, tn_i_affine at, uint32_t next, uint32_t x) {
     tn_i_l_builder *b = z->c.b;
-    const int64_t levels = tn_i_sums_levels(r->before + 1);
+    const int64_t levels = tn_i_summing_levels(r->before + 1);
     const uint32_t level = tn_i_l_map(b, TN_L_ctz, next, TN_L_NONE, TN_L_NONE);
     const uint32_t loop = tn_i_l_for_up_to(b, levels - 1, tn_i_affine_number(0), level);
     const uint32_t carry = tn_i_l_carry(b, x);
     const uint32_t entry = tn_i_l_load_at(b, r->stack, tn_i_affine_term(b, at, loop, r->count));
-    tn_i_l_next(b, carry, tn_i_sums_fold(z, r, entry, carry));
+    tn_i_l_next(b, carry, tn_i_summing_fold(z, r, entry, carry));
     tn_i_l_close(b);
     x = tn_i_l_last(b, carry);
     tn_i_l_store(b,
@@ -82,12 +82,12 @@ void tn_i_sums_enter(tn_i_summing *z, const tn_i_reduction *r, tn_i_affine at, u
                  x);
 }
 
-uint32_t tn_i_sums_join(tn_i_summing *z, const tn_i_reduction *r, tn_i_affine at, int64_t leaves, uint32_t x) {
+uint32_t tn_i_summing_join(tn_i_summing *z, const tn_i_reduction *r, tn_i_affine at, int64_t leaves, uint32_t x) {
     for (int64_t level = 0; leaves >> level; level++) {
         if (!(leaves >> level & 1)) continue;
         const tn_i_affine e = tn_i_affine_add(z->c.b, at, r->count, tn_i_affine_number(level));
         const uint32_t entry = tn_i_l_load_at(z->c.b, r->stack, e);
-        x = x == TN_L_NONE ? entry : tn_i_sums_fold(z, r, entry, x);
+        x = x == TN_L_NONE ? entry : tn_i_summing_fold(z, r, entry, x);
     }
     return x;
 }
@@ -129,32 +129,32 @@ static void row_body(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, tn_i
 
 static void leaves_before(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n) {
     tn_i_l_builder *b = z->c.b;
-    uint32_t x[TN_SUMS_TOGETHER];
+    uint32_t x[TN_SUMMING_TOGETHER];
     const uint32_t loop = tn_i_l_for_n(b, r[0]->before);
-    tn_i_sums_leaf(z, r, n, tn_i_affine_loop(loop, TN_LEAF, 0), TN_LEAF, row_body, x);
+    tn_i_summing_leaf(z, r, n, tn_i_affine_loop(loop, TN_LEAF, 0), TN_LEAF, row_body, x);
     const uint32_t next = tn_i_l_index(b, TN_I64, tn_i_affine_loop(loop, 1, 1));
-    for (uint32_t i = 0; i < n; i++) tn_i_sums_enter(z, r[i], tn_i_affine_number(0), next, x[i]);
+    for (uint32_t i = 0; i < n; i++) tn_i_summing_enter(z, r[i], tn_i_affine_number(0), next, x[i]);
     tn_i_l_close(b);
 }
 
-void tn_i_sums_row(tn_i_summing *z, uint32_t k) {
+void tn_i_summing_row(tn_i_summing *z, uint32_t k) {
     enum { FEW = 2 }; /* leaves that are written out */
-    tn_i_reduction *r[TN_SUMS_TOGETHER];
-    uint32_t n = 0, first[FEW][TN_SUMS_TOGETHER], x[TN_SUMS_TOGETHER];
+    tn_i_reduction *r[TN_SUMMING_TOGETHER];
+    uint32_t n = 0, first[FEW][TN_SUMMING_TOGETHER], x[TN_SUMMING_TOGETHER];
     for (uint32_t i = 0; i < z->nof; i++)
-        if (z->of[i].kind == TN_SUMS_ROW && z->of[i].loop[0] == k) r[n++] = &z->of[i];
+        if (z->of[i].kind == TN_SUMMING_ROW && z->of[i].loop[0] == k) r[n++] = &z->of[i];
     const int64_t before = r[0]->before;
     if (before > FEW)
         leaves_before(z, r, n);
     else
         for (int64_t i = 0; i < before; i++)
-            tn_i_sums_leaf(z, r, n, tn_i_affine_number(i * TN_LEAF), TN_LEAF, row_body, first[i]);
-    tn_i_sums_leaf(z, r, n, tn_i_affine_number(before * TN_LEAF), r[0]->n - before * TN_LEAF, row_body, x);
+            tn_i_summing_leaf(z, r, n, tn_i_affine_number(i * TN_LEAF), TN_LEAF, row_body, first[i]);
+    tn_i_summing_leaf(z, r, n, tn_i_affine_number(before * TN_LEAF), r[0]->n - before * TN_LEAF, row_body, x);
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t v = before == 2 ? tn_i_sums_fold(z, r[i], first[0][i], first[1][i]) : before == 1 ? first[0][i] : 0;
+        uint32_t v = before == 2 ? tn_i_summing_fold(z, r[i], first[0][i], first[1][i]) : before == 1 ? first[0][i] : 0;
         if (before > FEW)
-            r[i]->total = tn_i_sums_join(z, r[i], tn_i_affine_number(0), before, x[i]);
+            r[i]->total = tn_i_summing_join(z, r[i], tn_i_affine_number(0), before, x[i]);
         else
-            r[i]->total = before ? tn_i_sums_fold(z, r[i], v, x[i]) : x[i];
+            r[i]->total = before ? tn_i_summing_fold(z, r[i], v, x[i]) : x[i];
     }
 }

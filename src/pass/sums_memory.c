@@ -7,7 +7,7 @@ static uint32_t two(tn_i_summing *z, tn_i_l_code code, uint32_t x, uint32_t y) {
 
 static uint32_t i64(tn_i_summing *z, int64_t x) { return tn_i_l_number(z->c.b, TN_I64, (uint64_t)x); }
 
-static bool in_leaves(const tn_i_reduction *r) { return r->kind == TN_SUMS_COLUMNS || r->kind == TN_SUMS_EACH; }
+static bool in_leaves(const tn_i_reduction *r) { return r->kind == TN_SUMMING_COLUMNS || r->kind == TN_SUMMING_EACH; }
 
 /* A loop over numbers of a dtype that do not depend on each other. */
 static uint32_t vector_loop(tn_i_summing *z, int64_t n, int dtype) {
@@ -17,7 +17,7 @@ static uint32_t vector_loop(tn_i_summing *z, int64_t n, int dtype) {
 }
 
 static void fill(tn_i_summing *z, const tn_i_reduction *r, uint32_t array, int64_t n) {
-    const uint32_t x = tn_i_sums_identity(z, r), loop = vector_loop(z, n, r->dtype);
+    const uint32_t x = tn_i_summing_identity(z, r), loop = vector_loop(z, n, r->dtype);
     tn_i_l_store_at(z->c.b, array, tn_i_affine_loop(loop, 1, 0), x);
     tn_i_l_close(z->c.b);
 }
@@ -25,12 +25,12 @@ static void fill(tn_i_summing *z, const tn_i_reduction *r, uint32_t array, int64
 /* Lane by lane, `count` results each; levels likewise. */
 static void make_arrays(tn_i_summing *z, tn_i_reduction *r) {
     const int64_t full = r->n / TN_LEAF;
-    const bool buffer = r->kind == TN_SUMS_BUFFER;
-    if (r->kind == TN_SUMS_ROW) {
-        if (r->before > 2) r->stack = tn_i_l_scratch(z->c.b, "leaves", r->dtype, tn_i_sums_levels(r->before + 1), 0);
+    const bool buffer = r->kind == TN_SUMMING_BUFFER;
+    if (r->kind == TN_SUMMING_ROW) {
+        if (r->before > 2) r->stack = tn_i_l_scratch(z->c.b, "leaves", r->dtype, tn_i_summing_levels(r->before + 1), 0);
         return;
     }
-    if (r->kind == TN_SUMS_ARG) {
+    if (r->kind == TN_SUMMING_ARG) {
         r->lane = tn_i_l_scratch(z->c.b, "best", r->dtype, r->count, 0);
         r->stack = tn_i_l_scratch(z->c.b, "where", TN_I64, r->count, 0);
         return;
@@ -38,13 +38,13 @@ static void make_arrays(tn_i_summing *z, tn_i_reduction *r) {
     r->lane = tn_i_l_scratch(z->c.b, buffer ? "elements" : "lanes", r->dtype,
                              buffer ? (r->n < TN_LEAF ? r->n : 2 * TN_LEAF) : r->lanes * r->count, 0);
     const int64_t leaves = buffer ? full : r->before;
-    if (leaves) r->stack = tn_i_l_scratch(z->c.b, "leaves", r->dtype, tn_i_sums_levels(r->before + 1) * r->count, 0);
+    if (leaves) r->stack = tn_i_l_scratch(z->c.b, "leaves", r->dtype, tn_i_summing_levels(r->before + 1) * r->count, 0);
 }
 
-void tn_i_sums_begin(tn_i_summing *z, tn_i_reduction *r) {
+void tn_i_summing_begin(tn_i_summing *z, tn_i_reduction *r) {
     make_arrays(z, r);
     if (in_leaves(r) && r->before == 0) fill(z, r, r->lane, r->lanes * r->count);
-    if (r->kind != TN_SUMS_ARG) return;
+    if (r->kind != TN_SUMMING_ARG) return;
     fill(z, r, r->lane, r->count);
     const uint32_t zero = i64(z, 0), loop = vector_loop(z, r->count, TN_I64);
     tn_i_l_store_at(z->c.b, r->stack, tn_i_affine_loop(loop, 1, 0), zero);
@@ -77,7 +77,7 @@ static uint32_t halve(tn_i_summing *z, const tn_i_reduction *r, tn_i_affine at) 
     for (int64_t l = 0; l < r->lanes; l++)
         x[l] = tn_i_l_load_at(z->c.b, r->lane, tn_i_affine_add(z->c.b, at, r->count, tn_i_affine_number(l)));
     for (int64_t h = TN_LANES / 2; h > 0; h /= 2)
-        for (int64_t l = 0; l < h && l + h < r->lanes; l++) x[l] = tn_i_sums_fold(z, r, x[l], x[l + h]);
+        for (int64_t l = 0; l < h && l + h < r->lanes; l++) x[l] = tn_i_summing_fold(z, r, x[l], x[l + h]);
     return x[0];
 }
 
@@ -85,8 +85,8 @@ static tn_i_affine result_of(tn_i_summing *z, const tn_i_reduction *r) {
     return tn_i_l_copy_affine(&z->c, &z->p->op[r->into].at);
 }
 
-void tn_i_sums_open(tn_i_summing *z, tn_i_reduction *r) {
-    const tn_i_affine e = tn_i_sums_element(z, r, r->nloop);
+void tn_i_summing_open(tn_i_summing *z, tn_i_reduction *r) {
+    const tn_i_affine e = tn_i_summing_element(z, r, r->nloop);
     if (r->before) {
         tn_i_l_if(z->c.b, leaf_begins(z, e));
         fill(z, r, r->lane, r->lanes * r->count);
@@ -95,28 +95,28 @@ void tn_i_sums_open(tn_i_summing *z, tn_i_reduction *r) {
     r->here = two(z, TN_L_and, tn_i_l_index(z->c.b, TN_I64, e), i64(z, TN_LANES - 1));
 }
 
-void tn_i_sums_close(tn_i_summing *z, tn_i_reduction *r) {
+void tn_i_summing_close(tn_i_summing *z, tn_i_reduction *r) {
     if (!r->before) return;
-    const tn_i_affine e = tn_i_sums_element(z, r, r->nloop);
+    const tn_i_affine e = tn_i_summing_element(z, r, r->nloop);
     tn_i_l_if(z->c.b, leaf_ends(z, r, e));
     const uint32_t next = leaf_next(z, e), loop = vector_loop(z, r->count, r->dtype);
     const tn_i_affine at = tn_i_affine_loop(loop, 1, 0);
-    tn_i_sums_enter(z, r, at, next, halve(z, r, at));
+    tn_i_summing_enter(z, r, at, next, halve(z, r, at));
     tn_i_l_close(z->c.b);
     tn_i_l_close(z->c.b);
 }
 
 static void into_lane(tn_i_summing *z, const tn_i_reduction *r, uint32_t lane, tn_i_affine at, uint32_t x) {
     const tn_i_l_where to = {.array = r->lane, .e = at, .indexed = true, .index = lane, .by = r->count, .last = r->lanes - 1};
-    tn_i_l_store(z->c.b, &to, tn_i_sums_fold(z, r, tn_i_l_load(z->c.b, &to), x));
+    tn_i_l_store(z->c.b, &to, tn_i_summing_fold(z, r, tn_i_l_load(z->c.b, &to), x));
 }
 
 static void into_each(tn_i_summing *z, const tn_i_reduction *r, uint32_t x) {
     tn_i_l_builder *b = z->c.b;
-    const tn_i_affine e = tn_i_sums_element(z, r, r->nloop), at = result_of(z, r);
+    const tn_i_affine e = tn_i_summing_element(z, r, r->nloop), at = result_of(z, r);
     if (r->before) {
         tn_i_l_if(b, leaf_begins(z, e));
-        const uint32_t identity = tn_i_sums_identity(z, r), loop = tn_i_l_for_n(b, r->lanes);
+        const uint32_t identity = tn_i_summing_identity(z, r), loop = tn_i_l_for_n(b, r->lanes);
         tn_i_l_store_at(b, r->lane, tn_i_affine_term(b, at, loop, r->count), identity);
         tn_i_l_close(b);
         tn_i_l_close(b);
@@ -124,7 +124,7 @@ static void into_each(tn_i_summing *z, const tn_i_reduction *r, uint32_t x) {
     into_lane(z, r, two(z, TN_L_and, tn_i_l_index(b, TN_I64, e), i64(z, TN_LANES - 1)), at, x);
     if (!r->before) return;
     tn_i_l_if(b, leaf_ends(z, r, e));
-    tn_i_sums_enter(z, r, at, leaf_next(z, e), halve(z, r, at));
+    tn_i_summing_enter(z, r, at, leaf_next(z, e), halve(z, r, at));
     tn_i_l_close(b);
 }
 
@@ -140,7 +140,7 @@ static void into_best(tn_i_summing *z, const tn_i_reduction *r, uint32_t x) {
         const uint32_t first = two(z, TN_L_and, two(z, TN_L_ne, x, x), two(z, TN_L_eq, best, best));
         better = two(z, TN_L_or, better, first);
     }
-    const uint32_t here = tn_i_l_index(b, TN_I64, tn_i_sums_element(z, r, r->nloop));
+    const uint32_t here = tn_i_l_index(b, TN_I64, tn_i_summing_element(z, r, r->nloop));
     tn_i_l_store_at(b, r->lane, at, tn_i_l_map(b, TN_L_select, better, x, best));
     tn_i_l_store_at(b, r->stack, at, tn_i_l_map(b, TN_L_select, better, here, where));
 }
@@ -153,7 +153,7 @@ static void buffer_body(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, t
                                .e = at,
                                .masked = masked,
                                .mask = mask,
-                               .otherwise = masked ? tn_i_sums_identity(z, r[0]) : TN_L_NONE};
+                               .otherwise = masked ? tn_i_summing_identity(z, r[0]) : TN_L_NONE};
     (void)n;
     x[0] = tn_i_l_load(z->c.b, &from);
 }
@@ -163,8 +163,8 @@ static void drain(tn_i_summing *z, tn_i_reduction *r, tn_i_affine first, uint32_
     tn_i_l_builder *b = z->c.b;
     uint32_t x;
     tn_i_l_if(b, two(z, TN_L_ge, end, i64(z, TN_LEAF)));
-    tn_i_sums_leaf(z, &r, 1, tn_i_affine_number(0), TN_LEAF, buffer_body, &x);
-    tn_i_sums_enter(z, r, tn_i_affine_number(0), leaf_next(z, first), x);
+    tn_i_summing_leaf(z, &r, 1, tn_i_affine_number(0), TN_LEAF, buffer_body, &x);
+    tn_i_summing_enter(z, r, tn_i_affine_number(0), leaf_next(z, first), x);
     const uint32_t loop = tn_i_l_for_up_to(b, TN_LEAF, tn_i_affine_number(-TN_LEAF), end);
     tn_i_l_set_vector(b, loop, z->m->vector / (int)tn_i_dtype_size(r->dtype));
     tn_i_l_store_at(b, r->lane, tn_i_affine_loop(loop, 1, 0),
@@ -188,10 +188,10 @@ static void chunk(tn_i_summing *z, tn_i_reduction *r, tn_i_affine at, tn_i_affin
     if (r->n / TN_LEAF) drain(z, r, first, end);
 }
 
-void tn_i_sums_chunks(tn_i_summing *z, tn_i_reduction *r, void (*body)(tn_i_summing *z, uint32_t k)) {
+void tn_i_summing_chunks(tn_i_summing *z, tn_i_reduction *r, void (*body)(tn_i_summing *z, uint32_t k)) {
     tn_i_l_builder *b = z->c.b;
     const int64_t n = r->size[r->nloop - 1], whole = n / TN_LEAF, rest = n % TN_LEAF;
-    const tn_i_affine first = tn_i_sums_element(z, r, r->nloop - 1);
+    const tn_i_affine first = tn_i_summing_element(z, r, r->nloop - 1);
     if (whole) {
         const uint32_t loop = tn_i_l_for_n(b, whole);
         chunk(z, r, tn_i_affine_loop(loop, TN_LEAF, 0), tn_i_affine_term(b, first, loop, TN_LEAF), TN_LEAF, body);
@@ -203,40 +203,40 @@ void tn_i_sums_chunks(tn_i_summing *z, tn_i_reduction *r, void (*body)(tn_i_summ
 
 static void into_buffer(tn_i_summing *z, const tn_i_reduction *r, uint32_t x) {
     const bool one = r->n < TN_LEAF; /* all of them are there at once */
-    tn_i_affine e = one ? tn_i_sums_element(z, r, r->nloop) : tn_i_affine_loop(r->total, 1, 0);
+    tn_i_affine e = one ? tn_i_summing_element(z, r, r->nloop) : tn_i_affine_loop(r->total, 1, 0);
     const tn_i_l_where to = {.array = r->lane, .e = e, .indexed = !one, .index = r->here, .by = 1, .last = TN_LEAF - 1};
     tn_i_l_store(z->c.b, &to, x);
 }
 
 /* ---- for all kinds ---- */
 
-void tn_i_sums_into(tn_i_summing *z, tn_i_reduction *r) {
+void tn_i_summing_into(tn_i_summing *z, tn_i_reduction *r) {
     const uint32_t x = z->c.value[z->p->op[r->into].in[1]];
     if (z->c.b->failed) return;
-    if (r->kind == TN_SUMS_COLUMNS) into_lane(z, r, r->here, result_of(z, r), x);
-    if (r->kind == TN_SUMS_EACH) into_each(z, r, x);
-    if (r->kind == TN_SUMS_BUFFER) into_buffer(z, r, x);
-    if (r->kind == TN_SUMS_ARG) into_best(z, r, x);
+    if (r->kind == TN_SUMMING_COLUMNS) into_lane(z, r, r->here, result_of(z, r), x);
+    if (r->kind == TN_SUMMING_EACH) into_each(z, r, x);
+    if (r->kind == TN_SUMMING_BUFFER) into_buffer(z, r, x);
+    if (r->kind == TN_SUMMING_ARG) into_best(z, r, x);
 }
 
-void tn_i_sums_finish(tn_i_summing *z, tn_i_reduction *r) {
+void tn_i_summing_finish(tn_i_summing *z, tn_i_reduction *r) {
     tn_i_l_builder *b = z->c.b;
-    if (r->kind == TN_SUMS_BUFFER) {
+    if (r->kind == TN_SUMMING_BUFFER) {
         const int64_t full = r->n / TN_LEAF, rest = r->n % TN_LEAF;
         uint32_t x = TN_L_NONE;
-        if (rest) tn_i_sums_leaf(z, &r, 1, tn_i_affine_number(0), rest, buffer_body, &x);
-        r->total = tn_i_sums_join(z, r, tn_i_affine_number(0), full, x);
+        if (rest) tn_i_summing_leaf(z, &r, 1, tn_i_affine_number(0), rest, buffer_body, &x);
+        r->total = tn_i_summing_join(z, r, tn_i_affine_number(0), full, x);
         return;
     }
     if (!in_leaves(r)) return;
     const uint32_t loop = vector_loop(z, r->count, r->dtype);
     const tn_i_affine at = tn_i_affine_loop(loop, 1, 0);
-    tn_i_l_store_at(b, r->lane, at, tn_i_sums_join(z, r, at, r->before, halve(z, r, at)));
+    tn_i_l_store_at(b, r->lane, at, tn_i_summing_join(z, r, at, r->before, halve(z, r, at)));
     tn_i_l_close(b);
 }
 
-uint32_t tn_i_sums_total(tn_i_summing *z, tn_i_reduction *r, const tn_i_l_op *o) {
-    if (r->kind == TN_SUMS_ROW || r->kind == TN_SUMS_BUFFER) return r->total;
+uint32_t tn_i_summing_total(tn_i_summing *z, tn_i_reduction *r, const tn_i_l_op *o) {
+    if (r->kind == TN_SUMMING_ROW || r->kind == TN_SUMMING_BUFFER) return r->total;
     const tn_i_affine at = tn_i_l_copy_affine(&z->c, &o->at);
     if (in_leaves(r)) return tn_i_l_load_at(z->c.b, r->lane, at);
     const uint32_t where = tn_i_l_load_at(z->c.b, r->stack, at);
