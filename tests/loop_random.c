@@ -476,7 +476,8 @@ static void fill(maker *m, const tn_i_l_array *a, char *at) {
 }
 
 static bool reserve(loop_memory *m, uint32_t n) {
-    *m = (loop_memory){.n = n, .base = calloc(n ? n : 1, sizeof *m->base), .bytes = calloc(n ? n : 1, sizeof *m->bytes)};
+    *m =
+        (loop_memory){.n = n, .base = calloc(n ? n : 1, sizeof *m->base), .bytes = calloc(n ? n : 1, sizeof *m->bytes)};
     if (m->base && m->bytes) return true;
     loop_memory_free(m);
     return false;

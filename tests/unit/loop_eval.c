@@ -50,17 +50,21 @@ static void loops_and_carries(void **state) {
     double x = 2, root = 0;
     int64_t steps = 0, fib[2] = {0};
     run("loop {\n array x: f64[1] in base 0\n array y: f64[1] out base 1\n array n: i64[1] out base 2\n"
-        "a: f64 = load x[0]\nhalf: f64 = number 0.5\neps: f64 = number 1e-15\nzero: i64 = number 0\none: i64 = number 1\n"
+        "a: f64 = load x[0]\nhalf: f64 = number 0.5\neps: f64 = number 1e-15\nzero: i64 = number 0\none: i64 = number "
+        "1\n"
         "for i {\n r: f64 = carry a\n k: i64 = carry zero\n rr: f64 = mul r r\n d: f64 = sub rr a\n e: f64 = abs d\n"
-        "go: bool = gt e eps\n while go\n q: f64 = div a r\n s: f64 = add r q\n t: f64 = mul half s\n k1: i64 = add k one\n"
-        "next r = t\n next k = k1\n}\nroot: f64 = last r\nsteps: i64 = last k\nstore y[0] = root\nstore n[0] = steps\n}",
+        "go: bool = gt e eps\n while go\n q: f64 = div a r\n s: f64 = add r q\n t: f64 = mul half s\n k1: i64 = add k "
+        "one\n"
+        "next r = t\n next k = k1\n}\nroot: f64 = last r\nsteps: i64 = last k\nstore y[0] = root\nstore n[0] = "
+        "steps\n}",
         BASES(AT(&x), AT(&root), AT(&steps)));
     assert_true(fabs(root - sqrt(2)) < 1e-15);
     assert_int_equal(steps, 5);
     /* both carries at once; not at all */
     run("loop {\n array f: i64[2] out base 0\n a: i64 = number 0\n b: i64 = number 1\n"
         "for i < 10 {\n x: i64 = carry a\n y: i64 = carry b\n z: i64 = add x y\n next x = y\n next y = z\n}\n"
-        "l: i64 = last x\nstore f[0] = l\nfor j < 0 {\n u: i64 = carry b\n next u = a\n}\nm: i64 = last u\nstore f[1] = m\n}",
+        "l: i64 = last x\nstore f[0] = l\nfor j < 0 {\n u: i64 = carry b\n next u = a\n}\nm: i64 = last u\nstore f[1] "
+        "= m\n}",
         BASES(AT(fib)));
     assert_int_equal(fib[0], 55);
     assert_int_equal(fib[1], 1);
@@ -70,10 +74,13 @@ static void memory(void **state) {
     (void)state;
     double x[4] = {1, 2, 3, 4}, y[6] = {0}, z[4] = {0};
     int64_t n[4] = {-7, 2, 99, 1};
-    run("loop {\n array x: f64[4] in base 0\n array n: i64[4] in base 1\n array y: f64[6] out base 2\n array z: f64[4] inout base 3\n"
+    run("loop {\n array x: f64[4] in base 0\n array n: i64[4] in base 1\n array y: f64[6] out base 2\n array z: f64[4] "
+        "inout base 3\n"
         "zero: f64 = number 0\nlow: i64 = number 0\ntop: i64 = number 3\n"
-        "for i < 6 {\n p: bool = within 1 <= i < 5\n v: f64 = load x[i - 1] where p else zero\n store y[-i + 5] = v\n}\n"
-        "for i2 < 4 {\n k: i64 = load n[i2]\n v2: f64 = load x[clamp(k, 3)]\n a: bool = ge k low\n b: bool = le k top\n c: bool = and a b\n"
+        "for i < 6 {\n p: bool = within 1 <= i < 5\n v: f64 = load x[i - 1] where p else zero\n store y[-i + 5] = "
+        "v\n}\n"
+        "for i2 < 4 {\n k: i64 = load n[i2]\n v2: f64 = load x[clamp(k, 3)]\n a: bool = ge k low\n b: bool = le k "
+        "top\n c: bool = and a b\n"
         "store z[-clamp(k, 3) + 3] = v2 where c\n}\n}",
         BASES(AT(x), AT(n), AT(y), AT(z)));
     assert_memory_equal(y, ((double[]){0, 4, 3, 2, 1, 0}), sizeof y);
@@ -84,7 +91,8 @@ static void branches(void **state) {
     (void)state;
     double x[3] = {-1, 0, 2}, y[3] = {0};
     run("loop {\n array x: f64[3] in base 0\n array y: f64[3] out base 1\n zero: f64 = number 0\n"
-        "for i < 3 {\n v: f64 = load x[i]\n p: bool = lt v zero\n if p {\n a: f64 = neg v\n} else {\n b: f64 = add v v\n}\n"
+        "for i < 3 {\n v: f64 = load x[i]\n p: bool = lt v zero\n if p {\n a: f64 = neg v\n} else {\n b: f64 = add v "
+        "v\n}\n"
         "c: f64 = join a b\n if p {\n d: f64 = add c c\n}\n e: f64 = join d c\n store y[i] = e\n}\n}",
         BASES(AT(x), AT(y)));
     assert_memory_equal(y, ((double[]){2, 0, 4}), sizeof y);
@@ -100,9 +108,10 @@ static void calls_fail(void **state) {
     (void)state;
     const tn_i_l_kernel kernel = {"count", fails, NULL};
     double y[2] = {0};
-    tn_i_loops *p = program("loop {\n array y: f64[2] inout base 0\n one: f64 = number 1\nfor i < 9 {\n call count(update y[1 : 1], i)\n}\n"
-                            "store y[0] = one\n}",
-                            &kernel, 1);
+    tn_i_loops *p = program(
+        "loop {\n array y: f64[2] inout base 0\n one: f64 = number 1\nfor i < 9 {\n call count(update y[1 : 1], i)\n}\n"
+        "store y[0] = one\n}",
+        &kernel, 1);
     assert_int_equal(tn_i_l_eval(p, BASES(AT(y)), NULL), TN_ECALLBACK);
     assert_true(y[0] == 0 && y[1] == 3);
     tn_i_l_free(p);
@@ -150,14 +159,19 @@ static void in_this_order(void **state) {
                     int64_t k = tn_i_pick(&r, -100, 100);
                     if (f >= 2 && tn_i_pick(&r, 0, 3000) == 0) v = NAN, w = NAN;
                     if (f >= 2 && tn_i_pick(&r, 0, 3) == 0) v = tn_i_pick(&r, 0, 1) ? -0.0 : 0.0, w = (float)v;
-                    memcpy(x + i * (int64_t)tn_i_dtype_size(dtype), dtype == TN_F64 ? (void *)&v : dtype == TN_F32 ? (void *)&w : (void *)&k,
+                    memcpy(x + i * (int64_t)tn_i_dtype_size(dtype),
+                           dtype == TN_F64   ? (void *)&v
+                           : dtype == TN_F32 ? (void *)&w
+                                             : (void *)&k,
                            tn_i_dtype_size(dtype));
                 }
                 const size_t size = f >= 4 ? 8 : tn_i_dtype_size(dtype);
                 snprintf(text, sizeof text,
-                         "loop {\n array x: %s[%d] in base 0\n array y: %s[1] out base 1\n r: %s = reduce %s\n for i < %d {\n"
+                         "loop {\n array x: %s[%d] in base 0\n array y: %s[1] out base 1\n r: %s = reduce %s\n for i < "
+                         "%d {\n"
                          " v: %s = load x[i]\n into r = v\n}\n s: %s = total r\n store y[0] = s\n}",
-                         name, (int)sizes[s], f >= 4 ? "i64" : name, name, folds[f], (int)sizes[s], name, f >= 4 ? "i64" : name);
+                         name, (int)sizes[s], f >= 4 ? "i64" : name, name, folds[f], (int)sizes[s], name,
+                         f >= 4 ? "i64" : name);
                 run(text, BASES(x, got));
                 reduced(folds[f], name, sizes[s], x, want, size);
                 if (memcmp(got, want, size) != 0) fail_msg("%s of %d %s", folds[f], (int)sizes[s], name);
@@ -168,9 +182,11 @@ static void in_this_order(void **state) {
 static void rows_of_sums(void **state) {
     (void)state;
     double x[6] = {1, 2, 3, 4, 5, 6}, y[3], z[3];
-    run("loop {\n array x: f64[6] in base 0\n array y: f64[3] out base 1\n array z: f64[3] out base 2\n r: f64 = reduce prod 4\n"
+    run("loop {\n array x: f64[6] in base 0\n array y: f64[3] out base 1\n array z: f64[3] out base 2\n r: f64 = "
+        "reduce prod 4\n"
         "for i < 2 {\n for j < 3 {\n v: f64 = load x[3 i + j]\n into r[j] = v\n}\n"
-        "for j2 < 3 {\n t: f64 = total r[j2]\n p: bool = within i < 1\n store y[j2] = t where p\n store z[j2] = t\n}\n}\n"
+        "for j2 < 3 {\n t: f64 = total r[j2]\n p: bool = within i < 1\n store y[j2] = t where p\n store z[j2] = "
+        "t\n}\n}\n"
         "e: f64 = total r[3]\nstore y[2] = e\n}",
         BASES(AT(x), AT(y), AT(z)));
     assert_memory_equal(y, ((double[]){1, 2, 1}), sizeof y);
@@ -185,7 +201,8 @@ static void lanes(void **state) {
     tn_i_rng r = {3};
     for (int i = 0; i < 512; i++) x[i] = tn_i_uniform(&r, -1, 1);
     run("loop {\n array x: f64[512] in base 0\n array y: f64[2] out base 1\n zero: f64 = number 0\n"
-        "for l < 16 vector 16 {\n for i < 32 {\n a: f64 = carry zero\n v: f64 = load x[16 i + l]\n b: f64 = add a v\n next a = b\n}\n"
+        "for l < 16 vector 16 {\n for i < 32 {\n a: f64 = carry zero\n v: f64 = load x[16 i + l]\n b: f64 = add a v\n "
+        "next a = b\n}\n"
         "s: f64 = last a\n}\nh: f64 = halves sum s\nstore y[0] = h\n"
         "q: f64 = reduce sum\nfor k < 512 {\n w: f64 = load x[k]\n into q = w\n}\nt: f64 = total q\nstore y[1] = t\n}",
         BASES(AT(x), AT(y)));
@@ -230,11 +247,16 @@ static void same_as_primitive(const tn_prim *prim, int64_t param, int dtype, tn_
         arr[i] = (tn_i_arr){.type = in[i], .data = &x[i]};
     }
     const bool compares = prim->type == tn_i_type_compare || prim->id == TN_P_is_finite;
-    out = tn_type_of(compares ? TN_BOOL : prim->id == TN_P_convert_element_type ? (tn_dtype)param : (tn_dtype)dtype, 0, NULL);
-    const tn_i_query q = {.ctx = ctx, .prim = prim, .p = &p, .nin = (uint32_t)prim->nin, .nout = 1, .in = in, .out = &out};
+    out = tn_type_of(compares                                ? TN_BOOL
+                     : prim->id == TN_P_convert_element_type ? (tn_dtype)param
+                                                             : (tn_dtype)dtype,
+                     0, NULL);
+    const tn_i_query q = {
+        .ctx = ctx, .prim = prim, .p = &p, .nin = (uint32_t)prim->nin, .nout = 1, .in = in, .out = &out};
     const char *body;
     tn_i_strip *strip = tn_i_scalar_body(&q, &body);
-    const tn_i_kernel k = {.prim = prim, .p = &p, .nin = q.nin, .nout = 1, .in = arr, .out = &to, .threads = 1, .message = why};
+    const tn_i_kernel k = {
+        .prim = prim, .p = &p, .nin = q.nin, .nout = 1, .in = arr, .out = &to, .threads = 1, .message = why};
     if (strip)
         strip(1, (const void *const[]){&x[0], &x[1], &x[2]}, (const int64_t[]){1, 1, 1}, &want, 1);
     else
@@ -250,9 +272,9 @@ static void same_as_primitive(const tn_prim *prim, int64_t param, int dtype, tn_
     assert_int_equal(tn_i_l_eval(made, BASES(AT(&got)), NULL), TN_OK);
     tn_i_l_free(made);
     if (got != want && !(is_nan(out.dtype, got) && is_nan(out.dtype, want)))
-        fail_msg("%s(%lld) of %s: %llx %llx %llx gives %llx, not %llx", prim->name, (long long)param, tn_i_dtype_name(dtype),
-                 (unsigned long long)x[0], (unsigned long long)x[1], (unsigned long long)x[2], (unsigned long long)got,
-                 (unsigned long long)want);
+        fail_msg("%s(%lld) of %s: %llx %llx %llx gives %llx, not %llx", prim->name, (long long)param,
+                 tn_i_dtype_name(dtype), (unsigned long long)x[0], (unsigned long long)x[1], (unsigned long long)x[2],
+                 (unsigned long long)got, (unsigned long long)want);
 }
 
 static void each_primitive(void **state) {
@@ -316,8 +338,8 @@ static tn_i_loops *copied(const tn_i_loops *p, bool strips) {
     return tn_i_l_end(&b);
 }
 
-static void means(const tn_i_loops *p, const loop_memory *before, const loop_memory *after, const char *what, uint64_t seed,
-                  bool backwards) {
+static void means(const tn_i_loops *p, const loop_memory *before, const loop_memory *after, const char *what,
+                  uint64_t seed, bool backwards) {
     const tn_i_l_eval_options o = {.backwards = backwards};
     loop_memory m;
     uint32_t array;
@@ -325,10 +347,12 @@ static void means(const tn_i_loops *p, const loop_memory *before, const loop_mem
     if (!p) fail_msg("%s, seed %llu: %s", what, (unsigned long long)seed, tn_error(ctx));
     if (!tn_i_l_check(p)) fail_msg("%s, seed %llu: %s", what, (unsigned long long)seed, tn_error(ctx));
     assert_true(loop_memory_like(&m, before));
-    if (tn_i_l_eval(p, m.base, &o) != TN_OK) fail_msg("%s, seed %llu: %s", what, (unsigned long long)seed, tn_error(ctx));
+    if (tn_i_l_eval(p, m.base, &o) != TN_OK)
+        fail_msg("%s, seed %llu: %s", what, (unsigned long long)seed, tn_error(ctx));
     if (!loop_memory_same(p, &m, after, &array, &at)) {
         char *text = tn_i_l_print(p, NULL);
-        fail_msg("%s, seed %llu: %s[%lld] differs\n%s", what, (unsigned long long)seed, p->array[array].name, (long long)at, text);
+        fail_msg("%s, seed %llu: %s[%lld] differs\n%s", what, (unsigned long long)seed, p->array[array].name,
+                 (long long)at, text);
     }
     loop_memory_free(&m);
 }
@@ -343,7 +367,8 @@ static void random_programs(void **state) {
         tn_i_loops *p = loop_random(ctx, &r, LOOP_ALL);
         if (!p || !tn_i_l_check(p)) fail_msg("seed %llu: %s", (unsigned long long)seed, tn_error(ctx));
         assert_true(loop_memory_new(&before, p, &r) && loop_memory_like(&after, &before));
-        if (tn_i_l_eval(p, after.base, NULL) != TN_OK) fail_msg("seed %llu: %s", (unsigned long long)seed, tn_error(ctx));
+        if (tn_i_l_eval(p, after.base, NULL) != TN_OK)
+            fail_msg("seed %llu: %s", (unsigned long long)seed, tn_error(ctx));
         ops += p->nop;
         for (uint32_t k = 0; k < p->nop; k++) kinds[p->op[k].kind]++;
         char *text = tn_i_l_print(p, &n), *same;
@@ -373,9 +398,14 @@ static void random_programs(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loops_and_carries), cmocka_unit_test(memory),         cmocka_unit_test(branches),
-        cmocka_unit_test(calls_fail),        cmocka_unit_test(in_this_order),  cmocka_unit_test(rows_of_sums),
-        cmocka_unit_test(lanes),             cmocka_unit_test(each_primitive), cmocka_unit_test(random_programs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(loops_and_carries),
+                                       cmocka_unit_test(memory),
+                                       cmocka_unit_test(branches),
+                                       cmocka_unit_test(calls_fail),
+                                       cmocka_unit_test(in_this_order),
+                                       cmocka_unit_test(rows_of_sums),
+                                       cmocka_unit_test(lanes),
+                                       cmocka_unit_test(each_primitive),
+                                       cmocka_unit_test(random_programs)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }
