@@ -85,8 +85,7 @@ typedef struct tn_i_l_affine {
     uint32_t first, n;
 } tn_i_l_affine;
 
-/* ---- operations ----------------------------------------------------------------------------------------------------
- */
+/* ---- operations -------------------------------------------------------------------------------------------------- */
 
 /* What is not named in a row is 0, operands TN_L_NONE.  [e] is the affine expression `at`. */
 typedef enum tn_i_l_kind {
@@ -213,8 +212,7 @@ typedef struct tn_i_l_arg {
     int64_t count;
 } tn_i_l_arg;
 
-/* ---- programs ------------------------------------------------------------------------------------------------------
- */
+/* ---- programs ---------------------------------------------------------------------------------------------------- */
 
 /* Not changed once it is made. */
 typedef struct tn_i_loops {
@@ -376,8 +374,7 @@ void tn_i_l_copy_op(tn_i_l_copy *c, uint32_t k);
 void tn_i_l_copy_ops(tn_i_l_copy *c, uint32_t first, uint32_t last);
 void tn_i_l_copy_end(tn_i_l_copy *c);
 
-/* ---- text, checks, evaluation --------------------------------------------------------------------------------------
- */
+/* ---- text, checks, evaluation ------------------------------------------------------------------------------------ */
 
 /* As docs/loop-ir.md; what is parsed again prints the same.  Operations are numbered anew: v0, v1 .., loops i0, i1 ..,
  * reductions r0, r1 .. .  NULL after an error; free with tn_text_free. */
