@@ -104,7 +104,7 @@ static bool straight_row(const tn_i_summing *z, uint32_t k) {
 }
 
 static uint8_t kind_of(const tn_i_summing *z, const tn_i_reduction *r) {
-    bool columns = true, kept = false;
+    bool columns = !r->kept[0], kept = false;
     for (uint32_t i = 0; i < r->nloop; i++) {
         if (kept && !r->kept[i]) columns = false;
         kept |= r->kept[i];
