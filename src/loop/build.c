@@ -216,8 +216,8 @@ uint32_t tn_i_l_emit(tn_i_l_builder *b, tn_i_l_op o, const tn_i_affine *e) {
     tn_i_loops *p = b->p;
     if (e && !tn_i_l_hold(b, e, &o.at)) return TN_L_NONE;
     for (int i = 0; i < 3; i++)
-        if (o.in[i] != TN_L_NONE && (o.in[i] >= p->nop || !(tn_i_l_has_value(&p->op[o.in[i]]) ||
-                                                             p->op[o.in[i]].kind == TN_L_REDUCE))) {
+        if (o.in[i] != TN_L_NONE &&
+            (o.in[i] >= p->nop || !(tn_i_l_has_value(&p->op[o.in[i]]) || p->op[o.in[i]].kind == TN_L_REDUCE))) {
             tn_i_l_fail(b, TN_ERULE, "an operand is no value");
             return TN_L_NONE;
         }
@@ -251,9 +251,7 @@ uint32_t tn_i_l_for_up_to(tn_i_l_builder *b, int64_t most, tn_i_affine e, uint32
     return k;
 }
 
-uint32_t tn_i_l_for_n(tn_i_l_builder *b, int64_t n) {
-    return tn_i_l_for_up_to(b, n, tn_i_affine_number(n), TN_L_NONE);
-}
+uint32_t tn_i_l_for_n(tn_i_l_builder *b, int64_t n) { return tn_i_l_for_up_to(b, n, tn_i_affine_number(n), TN_L_NONE); }
 
 uint32_t tn_i_l_for_ever(tn_i_l_builder *b) {
     return tn_i_l_for_up_to(b, INT64_MAX, tn_i_affine_number(INT64_MAX), TN_L_NONE);

@@ -8,10 +8,10 @@
 
 /* What is known of an operation once it was met. */
 typedef struct note {
-    uint32_t scope;  /* the block that it stands in; TN_L_NONE: none */
-    uint8_t depth;   /* blocks around it, itself not counted */
-    bool varies;     /* within the vector loop that is open: not one number for all its iterations */
-    bool done;       /* CARRY: it has a NEXT; FOR: it has a WHILE */
+    uint32_t scope; /* the block that it stands in; TN_L_NONE: none */
+    uint8_t depth;  /* blocks around it, itself not counted */
+    bool varies;    /* within the vector loop that is open: not one number for all its iterations */
+    bool done;      /* CARRY: it has a NEXT; FOR: it has a WHILE */
 } note;
 
 typedef struct checker {
@@ -54,8 +54,10 @@ static bool value(const checker *z, int i) {
     if (v == TN_L_NONE) return bad(z, "operand %d is missing", i);
     if (v >= z->k || !tn_i_l_has_value(&z->p->op[v])) return bad(z, "operand %d is no value", i);
     if (seen(z, v)) return true;
-    return bad(z, z->parallel != TN_L_NONE && v < z->parallel ? "operand %d is from outside of a parallel loop"
-                                                               : "operand %d is out of scope", i);
+    return bad(z,
+               z->parallel != TN_L_NONE && v < z->parallel ? "operand %d is from outside of a parallel loop"
+                                                           : "operand %d is out of scope",
+               i);
 }
 
 static bool value_of(const checker *z, int i, int dtype) {
@@ -164,7 +166,8 @@ static bool fn(const checker *z) {
     const tn_i_l_op *o = z->o;
     if (o->which >= TN_NPRIMS) return bad(z, "there is no such primitive");
     const tn_prim *prim = z->p->ctx->prims[o->which];
-    if (!(prim->flags & TN_F_ELEMENTWISE) || prim->nin != o->nin) return bad(z, "this is no elementwise primitive of %d", o->nin);
+    if (!(prim->flags & TN_F_ELEMENTWISE) || prim->nin != o->nin)
+        return bad(z, "this is no elementwise primitive of %d", o->nin);
     for (int code = 0; code < TN_L_fn; code++)
         if (tn_i_l_rows[code].prim == prim->id && (code == TN_L_convert || tn_i_l_rows[code].param == o->lo))
             return bad(z, "this is an operation of its own: %s", tn_i_l_rows[code].name);
@@ -284,7 +287,8 @@ static const tn_i_l_op *loop_around(const checker *z) {
 
 static bool carry(const checker *z) {
     const tn_i_l_op *loop = loop_around(z), *before = z->k ? z->o - 1 : NULL;
-    if (!loop || (before->kind != TN_L_CARRY && before != loop)) return bad(z, "it does not stand at the beginning of a loop");
+    if (!loop || (before->kind != TN_L_CARRY && before != loop))
+        return bad(z, "it does not stand at the beginning of a loop");
     if (loop->vector || loop->parallel) return bad(z, "iterations of this loop do not depend on each other");
     if (!value_of(z, 0, z->o->dtype)) return false;
     return z->note[z->o->in[0]].scope != innermost(z) || bad(z, "operand 0 is not from outside of the loop");
@@ -427,7 +431,8 @@ static bool arrays(const tn_i_loops *p) {
         const bool scratch = a->role == TN_L_SCRATCH, constant = a->role == TN_L_CONST;
         if (!size || a->role > TN_L_CONST)
             why = "there is no such dtype, or role";
-        else if (a->count < 0 || a->at < 0 || !tn_i_mul_i64(a->count, size, &bytes) || !tn_i_add_i64(a->at, bytes, &end))
+        else if (a->count < 0 || a->at < 0 || !tn_i_mul_i64(a->count, size, &bytes) ||
+                 !tn_i_add_i64(a->at, bytes, &end))
             why = "it is too large";
         else if (a->at % size)
             why = "it does not begin at a multiple of an element's size";

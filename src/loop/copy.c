@@ -68,7 +68,8 @@ tn_i_affine tn_i_l_copy_affine(tn_i_l_copy *c, const tn_i_l_affine *a) {
 
 static uint32_t operand(tn_i_l_copy *c, uint32_t k) {
     if (k == TN_L_NONE) return k;
-    if (c->value[k] == TN_L_NONE) tn_i_l_fail(c->b, TN_ERULE, "a pass copies what reads a value that it has not copied");
+    if (c->value[k] == TN_L_NONE)
+        tn_i_l_fail(c->b, TN_ERULE, "a pass copies what reads a value that it has not copied");
     return c->value[k];
 }
 

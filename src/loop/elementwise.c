@@ -27,7 +27,7 @@ static uint32_t clamp(tn_i_l_builder *b, int dtype, const uint32_t *in) {
     const uint32_t low = choose(b, two(b, TN_L_gt, x, z), z, x), high = choose(b, two(b, TN_L_gt, y, z), z, y);
     const uint32_t v = choose(b, two(b, TN_L_lt, y, x), low, high);
     if (!tn_i_is_float(dtype)) return v;
-    return unless_nan(b, x, unless_nan(b, y, unless_nan(b, z, v)));
+    return unless_nan(b, x, unless_nan(b, z, v)); /* of a y that is NaN, v is y */
 }
 
 static uint32_t sign(tn_i_l_builder *b, int dtype, uint32_t x) {

@@ -29,7 +29,8 @@
  * Laws.
  * - A program that passes tn_i_l_check touches no element outside of its arrays, whatever the numbers in them.
  * - tn_i_l_eval says what it computes: bits, but for which NaN.  Passes keep that, back ends compute that.
- * - Arithmetic is as the primitives' scalar bodies have it (ops.def): nothing is contracted, reassociated or flushed. */
+ * - Arithmetic is as the primitives' scalar bodies have it (ops.def): nothing is contracted, reassociated or flushed.
+ */
 #ifndef TN_LOOPS_H
 #define TN_LOOPS_H
 
@@ -58,10 +59,10 @@ typedef enum tn_i_l_role {
 typedef struct tn_i_l_array {
     const char *name; /* interned; a word, and its own in the program */
     uint8_t dtype, role;
-    uint32_t align; /* bytes that its address is a multiple of: a power of two, at least the element's size */
-    int64_t count;  /* elements, >= 0 */
-    uint32_t base;  /* CONST: TN_L_NONE */
-    int64_t at;     /* bytes, >= 0, a multiple of the element's size */
+    uint32_t align;   /* bytes that its address is a multiple of: a power of two, at least the element's size */
+    int64_t count;    /* elements, >= 0 */
+    uint32_t base;    /* CONST: TN_L_NONE */
+    int64_t at;       /* bytes, >= 0, a multiple of the element's size */
     const void *data; /* CONST: `count` elements, which live as long as the program; else NULL */
 } tn_i_l_array;
 
@@ -84,7 +85,7 @@ typedef struct tn_i_l_affine {
     uint32_t first, n;
 } tn_i_l_affine;
 
-/* ---- operations ---------------------------------------------------------------------------------------------------- */
+/* ---- operations -------------------------------------------------------------------------------------------------- */
 
 /* What is not named in a row is 0, operands TN_L_NONE.  [e] is the affine expression `at`. */
 typedef enum tn_i_l_kind {
@@ -197,7 +198,7 @@ typedef tn_status tn_i_l_compiled(const tn_i_l_run *run, char *const *base);
 /* at[k]: the address of the first element of array argument k; number[k]: number argument k. */
 typedef tn_status tn_i_l_kernel_fn(const void *data, const tn_i_l_run *run, char *const *at, const int64_t *number);
 typedef struct tn_i_l_kernel {
-    const char *name; /* interned; several may have one name */
+    const char *name;      /* interned; several may have one name */
     tn_i_l_kernel_fn *run; /* NULL: known by name only, and cannot run (a text was read) */
     const void *data;      /* lives longer than the program */
 } tn_i_l_kernel;
@@ -211,7 +212,7 @@ typedef struct tn_i_l_arg {
     int64_t count;
 } tn_i_l_arg;
 
-/* ---- programs ------------------------------------------------------------------------------------------------------ */
+/* ---- programs ---------------------------------------------------------------------------------------------------- */
 
 /* Not changed once it is made. */
 typedef struct tn_i_loops {
@@ -373,7 +374,7 @@ void tn_i_l_copy_op(tn_i_l_copy *c, uint32_t k);
 void tn_i_l_copy_ops(tn_i_l_copy *c, uint32_t first, uint32_t last);
 void tn_i_l_copy_end(tn_i_l_copy *c);
 
-/* ---- text, checks, evaluation -------------------------------------------------------------------------------------- */
+/* ---- text, checks, evaluation ------------------------------------------------------------------------------------ */
 
 /* As docs/loop-ir.md; what is parsed again prints the same.  Operations are numbered anew: v0, v1 .., loops i0, i1 ..,
  * reductions r0, r1 .. .  NULL after an error; free with tn_text_free. */

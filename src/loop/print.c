@@ -42,7 +42,8 @@ static void number(printer *w, int dtype, uint64_t bits) {
 }
 
 static void array(printer *w, const tn_i_l_array *a) {
-    tn_i_text_put(&w->t, "  array %s: %s[%" PRId64 "] %s", a->name, tn_i_dtype_name(a->dtype), a->count, roles[a->role]);
+    tn_i_text_put(&w->t, "  array %s: %s[%" PRId64 "] %s", a->name, tn_i_dtype_name(a->dtype), a->count,
+                  roles[a->role]);
     if (a->role == TN_L_CONST) {
         tn_i_text_put(&w->t, " {");
         for (int64_t i = 0; i < a->count; i++) {
@@ -167,7 +168,8 @@ static void defined(printer *w, const tn_i_l_op *o) {
     case TN_L_LOAD:
         tn_i_text_put(&w->t, "load ");
         address(w, o);
-        if (o->in[1] != TN_L_NONE) tn_i_text_put(&w->t, " where v%" PRIu32 " else v%" PRIu32, w->name[o->in[1]], w->name[o->in[2]]);
+        if (o->in[1] != TN_L_NONE)
+            tn_i_text_put(&w->t, " where v%" PRIu32 " else v%" PRIu32, w->name[o->in[1]], w->name[o->in[2]]);
         break;
     case TN_L_CARRY:
     case TN_L_LAST:

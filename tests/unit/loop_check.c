@@ -69,14 +69,25 @@ static void test_addresses(void **state) {
     fine(c, "for i < 12 {\n p: bool = within 1 <= i < 11\n if p {\n v: f64 = load x[i - 1]\n}\n}");
     bad(c, "for i < 12 {\n p: bool = within 1 <= i < 12\n if p {\n v: f64 = load x[i - 1]\n}\n}", "less than 10");
     fine(c, "for i < 12 {\n p: bool = within i < 2\n if p {\n} else {\n v: f64 = load x[i - 2]\n}\n}");
-    bad(c, "for i < 12 {\n p: bool = within 0 <= i < 2\n if p {\n} else {\n v: f64 = load x[i - 2]\n}\n}", "at least 0");
+    bad(c, "for i < 12 {\n p: bool = within i < 2\n if p {\n} else {\n v: f64 = load x[i - 3]\n}\n}", "at least 0");
+    bad(c, "for i < 12 {\n p: bool = within 2 <= i\n if p {\n} else {\n v: f64 = load x[9 i + 1]\n}\n}",
+        "less than 10");
+    fine(c, "for i < 12 {\n p: bool = within 2 <= i\n if p {\n} else {\n v: f64 = load x[9 i]\n}\n}");
+    bad(c, "for i < 12 {\n p: bool = within 0 <= i < 2\n if p {\n} else {\n v: f64 = load x[i - 2]\n}\n}",
+        "at least 0");
     fine(c, "for i < 20 {\n p: bool = within 3 <= i\n q: bool = within i < 13\n r: bool = and p q\n if r {\n v: f64 = "
             "load x[i - 3]\n}\n}");
-    bad(c, "for i < 20 {\n p: bool = within 3 <= i\n q: bool = within i < 13\n r: bool = or p q\n if r {\n v: f64 = "
-           "load x[i - 3]\n}\n}", "it is not known");
-    fine(c, "for i < 99 {\n for j < 99 {\n p: bool = within 0 <= i - j < 10\n if p {\n v: f64 = load x[i - j]\n}\n}\n}");
-    fine(c, "w: f64 = number 0\nfor i < 12 {\n p: bool = within i < 10\n v: f64 = load x[i] where p else w\n store y[i] = v where p\n}");
-    bad(c, "w: f64 = number 0\nfor i < 12 {\n p: bool = within i < 10\n v: f64 = load x[i] where p else w\n store y[i] = v\n}",
+    bad(c,
+        "for i < 20 {\n p: bool = within 3 <= i\n q: bool = within i < 13\n r: bool = or p q\n if r {\n v: f64 = "
+        "load x[i - 3]\n}\n}",
+        "it is not known");
+    fine(c,
+         "for i < 99 {\n for j < 99 {\n p: bool = within 0 <= i - j < 10\n if p {\n v: f64 = load x[i - j]\n}\n}\n}");
+    fine(c, "w: f64 = number 0\nfor i < 12 {\n p: bool = within i < 10\n v: f64 = load x[i] where p else w\n store "
+            "y[i] = v where p\n}");
+    bad(c,
+        "w: f64 = number 0\nfor i < 12 {\n p: bool = within i < 10\n v: f64 = load x[i] where p else w\n store y[i] = "
+        "v\n}",
         "less than 10");
     bad(c, "p: bool = within 0 < 1\nfor i < 12 {\n if p {\n v: f64 = load x[i]\n}\n}", "less than 10");
     /* computed indices and counts */
@@ -118,7 +129,8 @@ static void test_memory(void **state) {
 static void test_arithmetic(void **state) {
     (void)state;
     tn_ctx *c = context();
-    fine(c, "v: f64 = load x[0]\nw: i64 = bits v\np: bool = lt v v\nu: f64 = select p v v\nq: f32 = convert p\nr: bool = signbit q");
+    fine(c, "v: f64 = load x[0]\nw: i64 = bits v\np: bool = lt v v\nu: f64 = select p v v\nq: f32 = convert p\nr: bool "
+            "= signbit q");
     fine(c, "v: f64 = load x[0]\nw: f64 = fn pow v v\nu: f64 = fn integer_pow(-3) v\nm: f64 = fn polygamma v w");
     bad(c, "v: f64 = load x[0]\nw: i64 = load n[0]\nu: f64 = add v w", "operand 1 is of i64, not f64");
     bad(c, "p: bool = within 0 < 1\nu: bool = add p p", "not defined for bool");
@@ -208,18 +220,22 @@ static void test_reductions(void **state) {
 static void test_marks(void **state) {
     (void)state;
     tn_ctx *c = context();
-    fine(c, "for i < 8 vector 8 {\n v: f64 = load x[i]\n for k < 2 {\n a: f64 = carry v\n next a = v\n}\n b: f64 = last a\n store y[i] = b\n}");
+    fine(c, "for i < 8 vector 8 {\n v: f64 = load x[i]\n for k < 2 {\n a: f64 = carry v\n next a = v\n}\n b: f64 = "
+            "last a\n store y[i] = b\n}");
     bad(c, "for i < 8 vector 6 {\n}", "vectors of 6");
     bad(c, "for i < 8 vector 8 {\n for j < 8 vector 8 {\n}\n}", "a vector loop in a vector loop");
     bad(c, "for i < 8 vector 8 {\n for j < min(8, i) {\n}\n}", "the count changes in a vector loop");
-    bad(c, "for i < 8 vector 8 {\n v: i64 = load n[i]\n for j < min(8, v) {\n}\n}", "the count changes in a vector loop");
+    bad(c, "for i < 8 vector 8 {\n v: i64 = load n[i]\n for j < min(8, v) {\n}\n}",
+        "the count changes in a vector loop");
     bad(c, "for i < 8 vector 8 {\n p: bool = within i < 3\n if p {\n}\n}", "the condition changes in a vector loop");
     bad(c, "v: f64 = load x[0]\nfor i < 8 vector 8 {\n store y[0] = v\n}", "does not move with the vector loop");
-    bad(c, "v: f64 = load x[0]\nfor i < 8 vector 8 {\n a: f64 = carry v\n next a = a\n}", "do not depend on each other");
+    bad(c, "v: f64 = load x[0]\nfor i < 8 vector 8 {\n a: f64 = carry v\n next a = a\n}",
+        "do not depend on each other");
     bad(c, "p: bool = within 0 < 1\nfor i < 8 vector 8 {\n while p\n}", "do not depend on each other");
     bad(c, "for i < 8 vector 8 {\n call f()\n}", "a call in a vector loop");
     bad(c, "for i < 8 vector 8 {\n r: f64 = reduce sum\n}", "a reduction in a vector loop");
-    bad(c, "r: f64 = reduce sum\nfor i < 8 vector 8 {\n v: f64 = load x[i]\n into r = v\n}", "a reduction in a vector loop");
+    bad(c, "r: f64 = reduce sum\nfor i < 8 vector 8 {\n v: f64 = load x[i]\n into r = v\n}",
+        "a reduction in a vector loop");
     fine(c, "for i < 2 parallel {\n v: f64 = load x[i]\n store y[i] = v\n}");
     bad(c, "v: f64 = load x[0]\nfor i < 2 parallel {\n store y[i] = v\n}", "from outside of a parallel loop");
     bad(c, "r: f64 = reduce sum\nfor i < 2 parallel {\n v: f64 = load x[i]\n into r = v\n}", "out of scope");
@@ -230,9 +246,9 @@ static void test_marks(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_addresses), cmocka_unit_test(test_memory),     cmocka_unit_test(test_arithmetic),
-        cmocka_unit_test(test_scopes),    cmocka_unit_test(test_carries),    cmocka_unit_test(test_joins),
-        cmocka_unit_test(test_reductions), cmocka_unit_test(test_marks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_addresses),  cmocka_unit_test(test_memory),
+                                       cmocka_unit_test(test_arithmetic), cmocka_unit_test(test_scopes),
+                                       cmocka_unit_test(test_carries),    cmocka_unit_test(test_joins),
+                                       cmocka_unit_test(test_reductions), cmocka_unit_test(test_marks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

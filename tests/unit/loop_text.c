@@ -169,6 +169,8 @@ static void test_errors(void **state) {
     refused(c, "loop { for i < 3 { v: f64 = neg i } }", "this is no value");
     refused(c, "loop { for i < 3 { } else { } }", "else without an if");
     refused(c, "loop { v: i64 = index 9223372036854775807 + 1 }", "too large");
+    refused(c, "loop { array x: f64[9] in base 0 v: i64 = index 1\n w: f64 = load x[clamp(v, 2) + clamp(v, 2)] }",
+            "an address has one index");
     refused(c, "loop { v: bool = within 1 + 2 }", "expected `<`");
     tn_ctx_free(c);
 }
