@@ -2,6 +2,7 @@
  * every index, and reductions of lists.  Nests are made at random; all kernels that this processor can run must give the same bits. */
 #include "exec/nest_code.h"
 #include "exec/plan.h"
+#include "jit/jit.h"
 #include "lower/lower.h"
 #include "pass/pass.h"
 
@@ -707,11 +708,28 @@ static tn_i_strip *function(void *unused, const char *name) {
     return tn_i_vec_math(name, tn_i_isa_best(), false).strip;
 }
 
+/* As machine code, or by evaluation. */
+static tn_status run_as(const tn_i_loops *p, char *const *base, bool code, bool backwards) {
+    const tn_i_l_eval_options o = {.function = function, .backwards = backwards};
+    const tn_i_l_run run = {0};
+    char why[TN_JIT_WHY];
+    tn_i_jit pages;
+    tn_i_jit_label at;
+    tn_i_code buffer;
+    if (!code || tn_i_isa_best() == TN_ISA_PLAIN) return tn_i_l_eval(p, base, &o);
+    tn_i_code_begin(&buffer, p->ctx, tn_i_isa_best());
+    if (tn_i_jit_compile(&buffer, p, NULL, &at, why) != TN_JIT_OK) fail_msg("no code: %s", why);
+    if (tn_i_jit_seal(&buffer, &pages, why) != TN_JIT_OK) fail_msg("no code: %s", why);
+    const tn_status status = tn_i_jit_program(&pages, &buffer, at)(&run, base);
+    tn_i_jit_drop(p->ctx, &pages);
+    tn_i_code_drop(&buffer);
+    return status;
+}
+
 /* Entry 0 of the table is scratch memory, from 2 on the arrays that do not share another's memory. */
 static void run_program(const sample *s, uint64_t seed, const tn_i_loops *p, uint64_t *const *want, const char *pass,
-                        bool backwards) {
+                        bool backwards, bool code) {
     char *base[2 + TN_NEST_ARRAYS], *got[TN_NEST_ARRAYS], *memory[TN_NEST_ARRAYS];
-    const tn_i_l_eval_options o = {.function = function, .backwards = backwards};
     if (!tn_i_l_check(p)) fail_msg("seed %llu, %s: %s", (unsigned long long)seed, pass, p->ctx->message);
     for (uint32_t a = 0; a < s->n.narray; a++) {
         got[a] = s->shares[a] >= 0 ? got[s->shares[a]] : malloc(s->elements[a] * 8 + 8);
@@ -721,7 +739,7 @@ static void run_program(const sample *s, uint64_t seed, const tn_i_loops *p, uin
     base[0] = aligned_alloc(64, ((size_t)p->bytes + 63) / 64 * 64 + 64);
     memset(base[0], 0xa5, (size_t)p->bytes + 64);
     base[1] = NULL;
-    if (tn_i_l_eval(p, base, &o) != TN_OK) fail_msg("seed %llu, %s: %s", (unsigned long long)seed, pass, p->ctx->message);
+    if (run_as(p, base, code, backwards) != TN_OK) fail_msg("seed %llu, %s: %s", (unsigned long long)seed, pass, p->ctx->message);
     for (size_t i = 0; i < 64; i++) assert_int_equal((unsigned char)base[0][(size_t)p->bytes + i], 0xa5);
     if (getenv("TN_NEST_SEED")) {
         char *text = tn_i_l_print(p, &(size_t){0});
@@ -759,16 +777,17 @@ static void check_lowered(tn_ctx *ctx, uint64_t seed, bool edges) {
     }
     plain(s, want, tn_i_isa_best());
     tn_i_loops *all = lowered(ctx, s, seed);
-    run_program(s, seed, all, want, "lowering", false);
+    run_program(s, seed, all, want, "lowering", false, false);
     for (const tn_i_pass *k = tn_i_pipeline; k->name; k++) {
         tn_i_loops *p = k->run(lowered(ctx, s, seed), &m);
         all = k->run(all, &m);
         if (!p || !all) fail_msg("seed %llu, %s: %s", (unsigned long long)seed, k->name, ctx->message);
-        run_program(s, seed, p, want, k->name, seed & 1);
-        run_program(s, seed, all, want, k->name, false);
+        run_program(s, seed, p, want, k->name, seed & 1, false);
+        run_program(s, seed, all, want, k->name, false, false);
         tn_i_l_free(p);
     }
-    run_program(s, seed, all, want, "all passes", true);
+    run_program(s, seed, all, want, "all passes", true, false);
+    run_program(s, seed, all, want, "all passes, as code", false, true);
     tn_i_l_free(all);
     for (uint32_t a = 0; a < s->n.narray; a++) {
         if (s->shares[a] < 0) free(want[a]);
