@@ -185,7 +185,7 @@ static void store_pairs(tn_i_allocator *a, const tn_i_m_loop *l) {
             }
             tn_i_a_load(a, r, v);
         }
-        tn_i_a_save(a, v, r, c);
+        tn_i_a_save(a, r, c);
     }
 }
 
