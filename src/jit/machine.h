@@ -97,7 +97,7 @@ typedef struct tn_i_m_pair {
     uint32_t next;
 } tn_i_m_pair;
 typedef struct tn_i_m_loop {
-    uint32_t outer, begin;
+    uint32_t outer, begin, end;
     uint32_t links;  /* what it reads from outside */
     uint32_t pairs;  /* its carries */
     uint32_t kept;   /* links: carries that are read behind it */
