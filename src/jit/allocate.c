@@ -159,7 +159,7 @@ static void need_slot(tn_i_allocator *a, tn_i_reg v) {
 void tn_i_a_store(tn_i_allocator *a, tn_i_reg v) {
     if (tn_i_a_in_memory(a, v) || a->m->failed) return;
     need_slot(a, v);
-    tn_i_a_save(a, v, a->state[v].reg, v);
+    tn_i_a_save(a, a->state[v].reg, v);
     a->state[v].valid = true;
     if (a->nblock && grow(a, &a->trail, &a->ctrail, a->ntrail + 1, sizeof *a->trail)) a->trail[a->ntrail++] = v;
 }

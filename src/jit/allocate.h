@@ -78,7 +78,7 @@ static inline unsigned tn_i_a_number(unsigned r) { return r >= TN_A_K ? r - TN_A
 tn_i_x86_rm tn_i_a_memory(const tn_i_allocator *a, tn_i_reg v);
 void tn_i_a_copy(tn_i_allocator *a, unsigned to, unsigned from, unsigned bytes);
 void tn_i_a_load(tn_i_allocator *a, unsigned to, tn_i_reg v);
-void tn_i_a_save(tn_i_allocator *a, tn_i_reg v, unsigned from, tn_i_reg slot_of);
+void tn_i_a_save(tn_i_allocator *a, unsigned from, tn_i_reg slot_of);
 /* want[r]: what is to be in r, all at once; the states stay as they are. */
 void tn_i_a_move_all(tn_i_allocator *a, const tn_i_reg want[TN_A_ALL]);
 

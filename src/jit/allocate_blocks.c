@@ -137,6 +137,14 @@ static void keep_chosen(tn_i_allocator *a, const tn_i_m_loop *l, int class) {
     a->blocked = 0;
 }
 
+/* Whether it is written again in the loop. */
+static bool changes(const tn_i_allocator *a, tn_i_reg v, const tn_i_m_loop *l) {
+    if (!a->m->value[v].carried) return false;
+    for (uint32_t i = a->state[v].at; i < a->state[v].end && a->event[i] >> 1 < l->end; i++)
+        if (a->event[i] & 1) return true;
+    return false;
+}
+
 /* A carry that is not read in the loop needs its register at the head alone; one that is read nowhere has none. */
 static void begin_pairs(tn_i_allocator *a, const tn_i_m_loop *l, tn_i_a_block *b) {
     for (uint32_t k = l->pairs; k != TN_REG_NONE; k = a->m->pair[k].next) {
@@ -161,8 +169,8 @@ static void open_loop(tn_i_allocator *a, const tn_i_mi *in) {
     memcpy(b->before, a->holder, sizeof b->before);
     for (unsigned r = 0; r < TN_A_ALL; r++) {
         const tn_i_reg v = a->holder[r];
-        if (v == TN_REG_NONE || !a->m->value[v].carried) continue;
-        a->state[v].valid = false; /* it changes */
+        if (v == TN_REG_NONE || !changes(a, v, l)) continue;
+        a->state[v].valid = false;
         if (a->m->value[v].loop == b->loop) a->state[v].home = (uint8_t)r;
     }
     begin_pairs(a, l, b);
@@ -185,7 +193,7 @@ static void store_pairs(tn_i_allocator *a, const tn_i_m_loop *l) {
             }
             tn_i_a_load(a, r, v);
         }
-        tn_i_a_save(a, v, r, c);
+        tn_i_a_save(a, r, c);
     }
 }
 

@@ -204,10 +204,7 @@ static void one(tn_i_allocator *a, const tn_i_mi *in) {
     case TN_M_FMA: multiply_add(a, in); break;
     case TN_M_BUMP: bump(a, in); break;
     case TN_M_SET: set(a, in); break;
-    case TN_M_TABLE:
-        tn_i_x86_g2(a->c, TN_X_lea, in->r & 15, tn_i_a_memory(a, in->m));
-        tn_i_a_consume(a, in->m);
-        break;
+    case TN_M_TABLE: tn_i_x86_g2(a->c, TN_X_lea, in->r & 15, tn_i_x86_pool((tn_i_jit_const)in->imm)); break;
     case TN_M_ADDRESS: tn_i_x86_address(a->c, in->r & 15, (tn_i_jit_label)in->imm); break;
     case TN_M_LABEL: tn_i_code_place(a->c, a->label + (tn_i_jit_label)in->imm); break;
     case TN_M_JUMP: tn_i_x86_jump(a->c, a->label + (tn_i_jit_label)in->imm); break;

@@ -45,8 +45,8 @@ void tn_i_a_load(tn_i_allocator *a, unsigned to, tn_i_reg v) {
         tn_i_x86_v2(a->c, load_op(x->bytes), size, t, tn_i_a_memory(a, v));
 }
 
-void tn_i_a_save(tn_i_allocator *a, tn_i_reg v, unsigned from, tn_i_reg slot_of) {
-    const tn_i_m_value *x = &a->m->value[v];
+void tn_i_a_save(tn_i_allocator *a, unsigned from, tn_i_reg slot_of) {
+    const tn_i_m_value *x = &a->m->value[slot_of];
     const unsigned f = tn_i_a_number(from);
     if (x->class == TN_CLASS_G)
         tn_i_x86_g2(a->c, TN_X_mov_to, f, slot(a, slot_of));

@@ -153,7 +153,10 @@ void tn_i_m_add(tn_i_machine *m, const tn_i_mi *in) {
         m->calls = true;
         for (uint32_t l = m->open; l != TN_REG_NONE && !m->loop[l].calls; l = m->loop[l].outer) m->loop[l].calls = true;
     }
-    if (in->op == TN_M_AGAIN && !m->failed) m->open = m->loop[in->imm].outer;
+    if (in->op == TN_M_AGAIN && !m->failed) {
+        m->loop[in->imm].end = (uint32_t)m->nin;
+        m->open = m->loop[in->imm].outer;
+    }
 }
 
 uint32_t tn_i_m_loop_new(tn_i_machine *m) {

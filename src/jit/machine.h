@@ -32,7 +32,7 @@ enum {
     TN_M_FMA,         /* r = v m + s, v m - s or s - v m: imm 0, 1, 2; size of vectors, 4 or 8: of one number */
     TN_M_BUMP,        /* r, which is tie, + imm */
     TN_M_SET,         /* r = the number `imm`, or constant m, in full */
-    TN_M_TABLE,       /* r, fixed: the address of constant m */
+    TN_M_TABLE,       /* r, fixed: the address of constant imm of the pool */
     TN_M_ADDRESS,     /* r, fixed: of code label imm */
     TN_M_LABEL,       /* imm: the label (tn_i_m_label); no register changes between a jump and its label */
     TN_M_JUMP,
@@ -97,7 +97,7 @@ typedef struct tn_i_m_pair {
     uint32_t next;
 } tn_i_m_pair;
 typedef struct tn_i_m_loop {
-    uint32_t outer, begin;
+    uint32_t outer, begin, end;
     uint32_t links;  /* what it reads from outside */
     uint32_t pairs;  /* its carries */
     uint32_t kept;   /* links: carries that are read behind it */

@@ -291,7 +291,7 @@ static tn_i_reg found_tail(tn_i_walk *w, tn_i_reg counter, tn_i_reg count) {
     for (unsigned i = 0; i < size; i++) bits[i] = 0xFF; /* ones, then zeros: read so many elements before the zeros */
     tn_i_mi table = tn_i_m_blank(TN_M_TABLE, 0);
     table.r = TN_RCX_;
-    table.m = tn_i_m_constant(&w->m, bits, 2 * size);
+    table.imm = (int32_t)tn_i_code_constant_of(w->m.code, bits, 2 * size);
     table.flags = TN_MI_R;
     tn_i_m_add(&w->m, &table);
     tn_i_w_imm(w, TN_X_neg, 8, TN_RAX_, 0);

@@ -95,7 +95,7 @@ static bool agrees(tn_ctx *c, const tn_i_loops *p, tn_i_isa isa, const loop_memo
     const tn_i_jit_result r = tn_i_jit_compile(&code, p, NULL, &at, why);
     *compiled = r == TN_JIT_OK;
     if (r == TN_JIT_NONE) {
-        if (getenv("JIT_SHOW")) print_error("not compiled: %s\n", why);
+        if (getenv("JIT_SHOW")) print_error("not compiled: %s\n", why), show(c, p, "");
         tn_i_code_drop(&code);
         return true;
     }
@@ -148,6 +148,44 @@ static void random_programs(tn_i_isa isa, unsigned what, uint64_t from, uint64_t
     if (refused * 20 > n) fail_msg("%u of %u programs are not compiled", refused, (unsigned)n);
 }
 
+/* ---- code that this processor may not have -------------------------------------------------------------- */
+
+/* Adds the code of n random programs to a buffer for AVX-512; what it is made of objdump knows. */
+static void decoded(unsigned what, uint64_t from, uint64_t n) {
+    char path[] = "/tmp/tansy_jit_XXXXXX", command[200], line[256];
+    tn_ctx *c = tn_ctx_new(NULL);
+    tn_i_code code;
+    char why[TN_JIT_WHY];
+    tn_i_code_begin(&code, c, TN_ISA_AVX512);
+    for (uint64_t seed = from; seed < from + n; seed++) {
+        tn_i_rng r = {seed * 7919 + what};
+        tn_i_jit_label at;
+        tn_i_loops *p = loop_random(c, &r, what);
+        assert_non_null(p);
+        const tn_i_jit_result result = tn_i_jit_compile(&code, p, NULL, &at, why);
+        if (result == TN_JIT_ERROR) show(c, p, tn_error(c));
+        assert_int_not_equal(result, TN_JIT_ERROR);
+        tn_i_l_free(p);
+    }
+    assert_true(tn_i_code_finish(&code));
+    const int file = mkstemp(path);
+    assert_true(file >= 0 && write(file, code.text, code.length) == (ssize_t)code.length);
+    (void)snprintf(command, sizeof command, "objdump -D -b binary -m i386:x86-64 %s 2>/dev/null", path);
+    FILE *f = popen(command, "r");
+    assert_non_null(f);
+    unsigned lines = 0;
+    while (fgets(line, sizeof line, f)) {
+        lines++;
+        if (strstr(line, "(bad)") || strstr(line, "{bad}")) fail_msg("%s", line);
+    }
+    (void)pclose(f);
+    (void)close(file);
+    (void)unlink(path);
+    if (lines < n) (void)fprintf(stderr, "SKIPPED: there is no objdump\n");
+    tn_i_code_drop(&code);
+    tn_ctx_free(c);
+}
+
 static const char *number_of(const char *name, const char *otherwise) {
     const char *x = getenv(name);
     return x ? x : otherwise;
@@ -172,7 +210,14 @@ static void test_random(void **state) {
         for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) random_programs(TN_ISA_AVX512, kinds[i], from, n);
 }
 
+static void test_decoded(void **state) {
+    (void)state;
+    const uint64_t from = (uint64_t)atoll(number_of("JIT_FROM", "1")), n = (uint64_t)atoll(number_of("JIT_N", "150"));
+    decoded(LOOP_VECTORS | LOOP_CARRIES, from, n);
+    decoded(LOOP_ALL & ~LOOP_REDUCTIONS, from, n);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_decoded)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
