@@ -146,8 +146,10 @@ static void need_slot(tn_i_allocator *a, tn_i_reg v) {
     const int k = slot_class(a->m->value[v].bytes);
     const int32_t bytes = 8 << k;
     if (a->state[v].slot >= 0) return;
-    if (a->nvacant[k]) {
-        a->state[v].slot = a->vacant[k][--a->nvacant[k]];
+    if (a->usable[k]) {
+        int32_t *const last = &a->vacant[k][--a->usable[k]];
+        a->state[v].slot = *last;
+        *last = a->vacant[k][--a->nvacant[k]];
         return;
     }
     const int32_t at = (a->frame + bytes - 1) / bytes * bytes;

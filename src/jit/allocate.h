@@ -42,6 +42,7 @@ typedef struct tn_i_allocator {
     size_t nblock, cblock;
     int32_t *vacant[4]; /* slots of 8, 16, 32, 64 bytes that are free */
     size_t nvacant[4], cvacant[4];
+    size_t usable[4]; /* of these: not those that the instruction at hand still reads */
     int32_t frame; /* bytes of slots */
     tn_i_jit_label label, body, leave;
 } tn_i_allocator;

@@ -286,8 +286,10 @@ bool tn_i_m_finish(tn_i_machine *m, tn_i_jit_label at) {
         m->failed = true;
     else if (tn_i_a_find_events(&a)) {
         begin_code(&a);
-        for (a.position = 0; a.position < m->nin && !m->failed && !m->code->failed; a.position++)
+        for (a.position = 0; a.position < m->nin && !m->failed && !m->code->failed; a.position++) {
             one(&a, &m->in[a.position]);
+            memcpy(a.usable, a.nvacant, sizeof a.usable);
+        }
         around(&a, at);
     }
     if (m->code->failed) m->failed = true;
