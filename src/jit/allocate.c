@@ -146,8 +146,10 @@ static void need_slot(tn_i_allocator *a, tn_i_reg v) {
     const int k = slot_class(a->m->value[v].bytes);
     const int32_t bytes = 8 << k;
     if (a->state[v].slot >= 0) return;
-    if (a->nvacant[k]) {
-        a->state[v].slot = a->vacant[k][--a->nvacant[k]];
+    if (a->usable[k]) {
+        int32_t *const last = &a->vacant[k][--a->usable[k]];
+        a->state[v].slot = *last;
+        *last = a->vacant[k][--a->nvacant[k]];
         return;
     }
     const int32_t at = (a->frame + bytes - 1) / bytes * bytes;
@@ -223,8 +225,7 @@ void tn_i_a_release(tn_i_allocator *a, uint64_t which) {
 
 enum { SOON = 48 };
 
-/* Where rm is in memory, that many bytes are read; 0: it cannot be. */
-static unsigned reads(const tn_i_mi *in) {
+unsigned tn_i_a_reads(const tn_i_mi *in) {
     if (in->op == TN_M_FMA) return in->size;
     if (in->op >= TN_X_GENERAL) {
         static const uint8_t whole = TN_GEN_M | TN_GEN_R;
@@ -242,7 +243,7 @@ static unsigned reads(const tn_i_mi *in) {
 /* Whether m stays in memory as an operand. */
 bool tn_i_a_stays(const tn_i_allocator *a, const tn_i_mi *in, tn_i_reg v) {
     if (a->state[v].reg != TN_A_NOWHERE || in->flags & (TN_MI_M | TN_MI_MEM) || !tn_i_a_in_memory(a, v)) return false;
-    const unsigned bytes = reads(in), there = a->m->value[v].constant ? a->m->value[v].bytes
+    const unsigned bytes = tn_i_a_reads(in), there = a->m->value[v].constant ? a->m->value[v].bytes
                                                                       : 8u << slot_class(a->m->value[v].bytes);
     if (bytes == 0 || bytes > there || (in->v == v) + (in->s == v) + (in->m == v) > 1 || in->tie == v)
         return false;
@@ -252,7 +253,7 @@ bool tn_i_a_stays(const tn_i_allocator *a, const tn_i_mi *in, tn_i_reg v) {
     return again - a->position > SOON || again == UINT32_MAX;
 }
 
-static tn_i_x86_rm address(tn_i_allocator *a, const tn_i_mi *in) {
+tn_i_x86_rm tn_i_a_address(tn_i_allocator *a, const tn_i_mi *in) {
     const bool vector = in->op < TN_X_VECTORS && tn_i_x86_forms[tn_i_x86_rows[in->op].form].flags & TN_FORM_V;
     unsigned base = in->base & 15, index = TN_NO_REGISTER;
     int32_t disp = in->disp;
@@ -273,7 +274,7 @@ static unsigned fetch(tn_i_allocator *a, tn_i_reg v) {
 
 static void fetch_rm(tn_i_allocator *a, const tn_i_mi *in, operands *o) {
     if (in->flags & TN_MI_MEM)
-        o->m = address(a, in);
+        o->m = tn_i_a_address(a, in);
     else if (in->m == TN_REG_NONE)
         o->m = tn_i_x86_r(0);
     else if (!tn_i_is_virtual(in->m))

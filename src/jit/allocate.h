@@ -42,6 +42,7 @@ typedef struct tn_i_allocator {
     size_t nblock, cblock;
     int32_t *vacant[4]; /* slots of 8, 16, 32, 64 bytes that are free */
     size_t nvacant[4], cvacant[4];
+    size_t usable[4]; /* of these: not those that the instruction at hand still reads */
     int32_t frame; /* bytes of slots */
     tn_i_jit_label label, body, leave;
 } tn_i_allocator;
@@ -72,6 +73,8 @@ void tn_i_a_defined(tn_i_allocator *a, unsigned r, tn_i_reg v);
 bool tn_i_a_stays(const tn_i_allocator *a, const tn_i_mi *in, tn_i_reg v); /* v, which is rm, remains in memory */
 void tn_i_a_instruction(tn_i_allocator *a, const tn_i_mi *in);
 bool tn_i_a_find_events(tn_i_allocator *a);
+unsigned tn_i_a_reads(const tn_i_mi *in); /* bytes that it reads where rm is memory; 0: it cannot be */
+tn_i_x86_rm tn_i_a_address(tn_i_allocator *a, const tn_i_mi *in);
 static inline unsigned tn_i_a_number(unsigned r) { return r >= TN_A_K ? r - TN_A_K : r >= TN_A_V ? r - TN_A_V : r; }
 
 /* allocate_move.c: bytes */
@@ -81,6 +84,9 @@ void tn_i_a_load(tn_i_allocator *a, unsigned to, tn_i_reg v);
 void tn_i_a_save(tn_i_allocator *a, unsigned from, tn_i_reg slot_of);
 /* want[r]: what is to be in r, all at once; the states stay as they are. */
 void tn_i_a_move_all(tn_i_allocator *a, const tn_i_reg want[TN_A_ALL]);
+
+/* allocate_fold.c; false after an error */
+bool tn_i_a_fold(tn_i_machine *m);
 
 /* allocate_blocks.c */
 void tn_i_a_block_op(tn_i_allocator *a, const tn_i_mi *in);

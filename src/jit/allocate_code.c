@@ -96,54 +96,71 @@ static bool dies_here(const tn_i_allocator *a, tn_i_reg v) {
     return s->at + 1 == s->end || (s->at + 1 < s->end && a->event[s->at + 1] & 1);
 }
 
-/* x y + z: the register that is overwritten is one that dies here, the one from memory comes last. */
+/* The three factors: where each is, and whether its register is free afterwards. */
+typedef struct factor {
+    tn_i_reg of;
+    bool memory, dies;
+    unsigned reg;
+} factor;
+
+static factor factor_of(const tn_i_allocator *a, const tn_i_mi *in, tn_i_reg v, bool may) {
+    factor f = {.of = v, .memory = v == TN_REG_NONE};
+    const unsigned times = (unsigned)(in->v == v) + (in->m == v) + (in->s == v);
+    if (f.memory) return f;
+    f.memory = may && a->state[v].reg == TN_A_NOWHERE && tn_i_a_stays(a, in, v);
+    f.dies = !f.memory && times == 1 && dies_here(a, v) && !a->m->value[v].constant;
+    return f;
+}
+
+static tn_i_x86_rm factor_rm(tn_i_allocator *a, const tn_i_mi *in, const factor *f) {
+    if (!f->memory) return tn_i_x86_r(tn_i_a_number(f->reg));
+    return f->of == TN_REG_NONE ? tn_i_a_address(a, in) : tn_i_a_memory(a, f->of);
+}
+
+/* x y + z: the register that is overwritten is one that dies here, what is in memory comes last. */
 static void multiply_add(tn_i_allocator *a, const tn_i_mi *in) {
     enum { F132, F213, F231 };
-    tn_i_reg x = in->v, y = in->m;
-    const tn_i_reg z = in->s;
     if (a->state[in->r].at == a->state[in->r].end) {
         tn_i_a_consume_uses(a, in);
         return;
     }
-    const bool zmem = a->state[z].reg == TN_A_NOWHERE && tn_i_a_stays(a, in, z);
-    bool ymem = !zmem && a->state[y].reg == TN_A_NOWHERE && tn_i_a_stays(a, in, y);
-    if (!zmem && !ymem && a->state[x].reg == TN_A_NOWHERE && tn_i_a_stays(a, in, x)) {
-        x = in->m;
-        y = in->v;
-        ymem = true;
+    const bool may = !(in->flags & TN_MI_MEM);
+    factor z = factor_of(a, in, in->s, may), y = factor_of(a, in, in->m, may && !z.memory),
+           x = factor_of(a, in, in->v, may && !z.memory && !y.memory);
+    if (x.memory) {
+        const factor other = x;
+        x = y;
+        y = other;
     }
-    const unsigned rx = tn_i_a_fetch(a, x), ry = ymem ? 0 : tn_i_a_fetch(a, y), rz = zmem ? 0 : tn_i_a_fetch(a, z);
-    const bool dx = dies_here(a, x) && x != y && x != z && !a->m->value[x].constant,
-               dy = !ymem && dies_here(a, y) && x != y && y != z && !a->m->value[y].constant,
-               dz = !zmem && dies_here(a, z) && x != z && y != z && !a->m->value[z].constant;
+    x.reg = tn_i_a_fetch(a, x.of);
+    if (!y.memory) y.reg = tn_i_a_fetch(a, y.of);
+    if (!z.memory) z.reg = tn_i_a_fetch(a, z.of);
     int form;
-    unsigned d, v;
-    tn_i_x86_rm rm;
-    if (zmem || (!ymem && !dz && (dx || dy))) { /* d = v d + rm */
+    factor *d, *v, *m;
+    if (z.memory || (!y.memory && !z.dies && (x.dies || y.dies))) { /* d = v d + rm */
         form = F213;
-        d = dx || !dy ? rx : ry;
-        v = d == rx ? ry : rx;
-        rm = zmem ? tn_i_a_memory(a, z) : tn_i_x86_r(tn_i_a_number(rz));
-    } else if (ymem && !dz && dx) { /* d = d rm + v */
+        d = x.dies || y.memory || !y.dies ? &x : &y;
+        v = d == &x ? &y : &x;
+        m = &z;
+    } else if (y.memory && !z.dies && x.dies) { /* d = d rm + v */
         form = F132;
-        d = rx;
-        v = rz;
-        rm = tn_i_a_memory(a, y);
+        d = &x;
+        v = &z;
+        m = &y;
     } else { /* d = v rm + d */
         form = F231;
-        d = rz;
-        v = rx;
-        rm = ymem ? tn_i_a_memory(a, y) : tn_i_x86_r(tn_i_a_number(ry));
+        d = &z;
+        v = &x;
+        m = &y;
     }
-    unsigned r = d;
-    const bool dead = d == rx ? dx : d == ry && !ymem ? dy : dz;
-    if (!dead) {
+    const tn_i_x86_rm rm = factor_rm(a, in, m);
+    unsigned r = d->reg;
+    if (!d->dies) {
         r = tn_i_a_result(a, in->r);
-        tn_i_a_copy(a, r, d, a->m->value[in->r].bytes);
-        if (v == d && form == F213) v = r;
+        tn_i_a_copy(a, r, d->reg, a->m->value[in->r].bytes);
     }
     tn_i_a_consume_uses(a, in);
-    tn_i_x86_v3(a->c, fma_op(in, form), in->size < 16 ? 16 : in->size, tn_i_a_number(r), tn_i_a_number(v), rm);
+    tn_i_x86_v3(a->c, fma_op(in, form), in->size < 16 ? 16 : in->size, tn_i_a_number(r), tn_i_a_number(v->reg), rm);
     tn_i_a_defined(a, r, in->r);
     a->pinned = 0;
 }
@@ -200,6 +217,7 @@ static void return_if(tn_i_allocator *a) {
 
 static void one(tn_i_allocator *a, const tn_i_mi *in) {
     switch (in->op) {
+    case TN_M_NONE: break;
     case TN_M_COPY: copy(a, in); break;
     case TN_M_FMA: multiply_add(a, in); break;
     case TN_M_BUMP: bump(a, in); break;
@@ -284,10 +302,12 @@ bool tn_i_m_finish(tn_i_machine *m, tn_i_jit_label at) {
     if (m->failed) return false;
     if (!(a.state = tn_i_alloc_array(m->ctx, m->nvalue + 1, sizeof *a.state)))
         m->failed = true;
-    else if (tn_i_a_find_events(&a)) {
+    else if (tn_i_a_fold(m) && tn_i_a_find_events(&a)) {
         begin_code(&a);
-        for (a.position = 0; a.position < m->nin && !m->failed && !m->code->failed; a.position++)
+        for (a.position = 0; a.position < m->nin && !m->failed && !m->code->failed; a.position++) {
             one(&a, &m->in[a.position]);
+            memcpy(a.usable, a.nvacant, sizeof a.usable);
+        }
         around(&a, at);
     }
     if (m->code->failed) m->failed = true;

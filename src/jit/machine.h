@@ -29,7 +29,9 @@ enum { TN_CLASS_G, TN_CLASS_V, TN_CLASS_K };
 /* Beside TN_X_.. of jit/x86.h. */
 enum {
     TN_M_COPY = 2000, /* r = m */
-    TN_M_FMA,         /* r = v m + s, v m - s or s - v m: imm 0, 1, 2; size of vectors, 4 or 8: of one number */
+    TN_M_NONE,        /* nothing */
+    TN_M_FMA,         /* r = v m + s, v m - s or s - v m: imm 0, 1, 2; size of vectors, 4 or 8: of one number; memory is what m or s
+                         has no register for */
     TN_M_BUMP,        /* r, which is tie, + imm */
     TN_M_SET,         /* r = the number `imm`, or constant m, in full */
     TN_M_TABLE,       /* r, fixed: the address of constant imm of the pool */
