@@ -1,4 +1,4 @@
-/* Loads that become operands: a vector that is loaded, and read by one instruction soon after, is read from memory by
+/* What nobody reads is dropped; and loads that become operands: a vector that is loaded, and read by one instruction soon after, is read from memory by
  * that instruction itself, where nothing is written in between. */
 #include "jit/allocate.h"
 
@@ -9,16 +9,21 @@ typedef struct user {
 } user;
 
 static void count(user *u, tn_i_reg v, uint32_t at) {
-    u[v].at = at;
-    u[v].count++;
+    if (u[v].count++ == 0) u[v].at = at;
 }
 
+/* From the end: what nobody reads is nothing, and reads nothing. */
 static void count_all(const tn_i_machine *m, user *u) {
-    for (uint32_t i = 0; i < m->nin; i++) {
-        tn_i_reg use[8];
-        for (unsigned n = tn_i_m_uses(&m->in[i], use); n-- > 0;) count(u, use[n], i);
-    }
     for (size_t i = 0; i < m->npair; i++) count(u, m->pair[i].value, (uint32_t)m->nin);
+    for (uint32_t i = (uint32_t)m->nin; i-- > 0;) {
+        tn_i_mi *in = &m->in[i];
+        tn_i_reg use[8];
+        const tn_i_reg made = in->flags & TN_MI_R ? in->r : in->m;
+        if (in->flags & TN_MI_PURE && tn_i_is_virtual(made) && u[made].count == 0)
+            *in = tn_i_m_blank(TN_M_NONE, 0);
+        else
+            for (unsigned n = tn_i_m_uses(in, use); n-- > 0;) count(u, use[n], i);
+    }
 }
 
 /* What memory may be different behind, or registers of addresses. */
@@ -79,9 +84,7 @@ bool tn_i_a_fold(tn_i_machine *m) {
             if (to - load > NEAR || block[u[load->r].at] - before != block[i]) continue;
             if (!takes(to, load->r, m->value[load->r].bytes)) continue;
             take(to, load);
-            load->op = TN_M_NONE;
-            load->flags = 0;
-            load->r = load->base = load->index = TN_REG_NONE;
+            *load = tn_i_m_blank(TN_M_NONE, 0);
         }
         tn_i_free(m->ctx, block, (m->nin + 1) * sizeof *block);
     }

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -49,7 +50,9 @@ static void guard(guarded *g, const tn_i_loops *p, const loop_memory *like) {
     for (uint32_t b = 0; b < like->n; b++) {
         const size_t n = extent(p, b), inside = (n / page() + 1) * page();
         g->bytes[b] = inside + 2 * page();
-        char *map = mmap(NULL, g->bytes[b], PROT_NONE, MAP_PRIVATE | 0x20, -1, 0);
+        const int zeros = open("/dev/zero", O_RDWR);
+        char *map = mmap(NULL, g->bytes[b], PROT_NONE, MAP_PRIVATE, zeros, 0);
+        (void)close(zeros);
         assert_true(map != MAP_FAILED && mprotect(map + page(), inside, PROT_READ | PROT_WRITE) == 0);
         g->map[b] = map;
         g->m.base[b] = map + page() + inside - n;
@@ -188,7 +191,7 @@ static void arrays(maker *m) {
 }
 
 /* n iterations: known, or read from memory; in vectors, or one by one. */
-static void open(maker *m, int width, int64_t n, bool known) {
+static void open_loop(maker *m, int width, int64_t n, bool known) {
     if (known)
         m->loop = tn_i_l_for_n(&m->b, n);
     else
@@ -254,7 +257,7 @@ static void each_operation(tn_i_isa isa, int dtype, int width, int64_t stride, i
     tn_i_l_begin(&m->b, c);
     m->stride = stride;
     arrays(m);
-    open(m, width, n, known);
+    open_loop(m, width, n, known);
     operations(m, dtype, masked);
     tn_i_l_close(&m->b);
     tn_i_loops *p = tn_i_l_end(&m->b);
