@@ -4,11 +4,12 @@
 #include <string.h>
 
 const tn_i_pass tn_i_pipeline[] = {
-    {"partition", tn_i_pass_partition}, /* loops where conditions change */
-    {"sums", tn_i_pass_sums},           /* reductions as leaves, lanes and counters */
-    {"vectorize", tn_i_pass_vectorize}, /* innermost loops by vectors */
-    {"hoist", tn_i_pass_hoist},         /* what is the same in each iteration */
-    {"dead", tn_i_pass_dead},           /* what nobody needs */
+    {"partition", tn_i_pass_partition},       /* loops where conditions change */
+    {"sums", tn_i_pass_sums},                 /* reductions as leaves, lanes and counters */
+    {"hoist", tn_i_pass_hoist},               /* what is the same in each iteration */
+    {"collapse", tn_i_pass_collapse},         /* loops that walk on as one */
+    {"vectorize", tn_i_pass_vectorize},       /* innermost loops by vectors */
+    {"dead", tn_i_pass_dead},                 /* what nobody needs */
     {NULL, NULL},
 };
 

@@ -124,6 +124,14 @@ static bool other_buffer(const tn_i_summing *z, const tn_i_reduction *r) {
     return false;
 }
 
+/* Not where three copies of what is in it would be too many. */
+static bool splittable(const tn_i_summing *z, const tn_i_reduction *r) {
+    enum { MOST_OPS = 1000 };
+    uint32_t reduced = 0;
+    for (uint32_t i = 0; i < r->nloop; i++) reduced += !r->kept[i];
+    return r->kind == TN_SUMMING_COLUMNS && reduced == 1 && z->p->op[r->loop[0]].to - r->loop[0] < MOST_OPS;
+}
+
 static void find(tn_i_summing *z) {
     for (uint32_t k = 0; k < z->p->nop; k++) {
         const tn_i_l_op *o = &z->p->op[k];
@@ -134,6 +142,7 @@ static void find(tn_i_summing *z) {
         r.lanes = r.n < TN_LANES ? r.n : TN_LANES;
         r.kind = kind_of(z, &r);
         if (r.kind == TN_SUMMING_BUFFER && other_buffer(z, &r)) r.kind = TN_SUMMING_EACH;
+        r.split = splittable(z, &r);
         z->of[z->nof++] = r;
         z->which[k] = z->which[r.into] = z->nof;
     }
@@ -150,7 +159,7 @@ static uint32_t innermost_reduced(const tn_i_reduction *r) {
 static void at_loop(tn_i_summing *z, uint32_t k, bool opens) {
     for (uint32_t i = 0; i < z->nof; i++) {
         tn_i_reduction *r = &z->of[i];
-        if (r->kind != TN_SUMMING_COLUMNS || innermost_reduced(r) != k) continue;
+        if (r->kind != TN_SUMMING_COLUMNS || r->split || innermost_reduced(r) != k) continue;
         if (opens)
             tn_i_summing_open(z, r);
         else
@@ -166,6 +175,12 @@ static void behind_loop(tn_i_summing *z, uint32_t k) {
 static bool is_row(const tn_i_summing *z, uint32_t k) {
     for (uint32_t i = 0; i < z->nof; i++)
         if (z->of[i].kind == TN_SUMMING_ROW && z->of[i].loop[0] == k) return true;
+    return false;
+}
+
+static bool is_split(const tn_i_summing *z, uint32_t k) {
+    for (uint32_t i = 0; i < z->nof; i++)
+        if (z->of[i].split && z->of[i].loop[0] == k) return true;
     return false;
 }
 
@@ -187,6 +202,8 @@ static void copy_loop(tn_i_summing *z, uint32_t k) {
     tn_i_reduction *r = buffer_of(z, k);
     if (is_row(z, k))
         tn_i_summing_row(z, k);
+    else if (is_split(z, k))
+        tn_i_summing_split(z, k, inside_of);
     else if (r)
         tn_i_summing_chunks(z, r, inside_of);
     else {

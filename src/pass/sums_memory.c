@@ -43,7 +43,7 @@ static void make_arrays(tn_i_summing *z, tn_i_reduction *r) {
 
 void tn_i_summing_begin(tn_i_summing *z, tn_i_reduction *r) {
     make_arrays(z, r);
-    if (in_leaves(r) && r->before == 0) fill(z, r, r->lane, r->lanes * r->count);
+    if (in_leaves(r) && r->before == 0 && !r->split) fill(z, r, r->lane, r->lanes * r->count);
     if (r->kind != TN_SUMMING_ARG) return;
     fill(z, r, r->lane, r->count);
     const uint32_t zero = i64(z, 0), loop = vector_loop(z, r->count, TN_I64);
@@ -111,6 +111,12 @@ static void into_lane(tn_i_summing *z, const tn_i_reduction *r, uint32_t lane, t
     tn_i_l_store(z->c.b, &to, tn_i_summing_fold(z, r, tn_i_l_load(z->c.b, &to), x));
 }
 
+static void into_split(tn_i_summing *z, const tn_i_reduction *r, uint32_t x) {
+    const tn_i_affine at = tn_i_affine_add(z->c.b, result_of(z, r), r->count, r->lane_of);
+    const uint32_t lane = tn_i_l_load_at(z->c.b, r->lane, at);
+    tn_i_l_store_at(z->c.b, r->lane, at, tn_i_summing_fold(z, r, lane, x));
+}
+
 static void into_each(tn_i_summing *z, const tn_i_reduction *r, uint32_t x) {
     tn_i_l_builder *b = z->c.b;
     const tn_i_affine e = tn_i_summing_element(z, r, r->nloop), at = result_of(z, r);
@@ -126,6 +132,56 @@ static void into_each(tn_i_summing *z, const tn_i_reduction *r, uint32_t x) {
     tn_i_l_if(b, leaf_ends(z, r, e));
     tn_i_summing_enter(z, r, at, leaf_next(z, e), halve(z, r, at));
     tn_i_l_close(b);
+}
+
+/* ---- leaves, rounds, lanes ---- */
+
+typedef void loop_body(tn_i_summing *z, uint32_t k);
+
+/* Iterations at .. at + lanes - 1 of loop k, one for each lane from the first on. */
+static void lanes_of(tn_i_summing *z, uint32_t k, tn_i_affine at, int64_t lanes, loop_body *body) {
+    const uint32_t loop = tn_i_l_for_n(z->c.b, lanes);
+    tn_i_l_copy_loop(&z->c, k, tn_i_affine_term(z->c.b, at, loop, 1));
+    for (uint32_t i = 0; i < z->nof; i++)
+        if (z->of[i].split && z->of[i].loop[0] == k) z->of[i].lane_of = tn_i_affine_loop(loop, 1, 0);
+    body(z, k);
+    tn_i_l_close(z->c.b);
+}
+
+static void one_leaf(tn_i_summing *z, uint32_t k, tn_i_affine at, int64_t count, loop_body *body) {
+    tn_i_l_builder *b = z->c.b;
+    const int64_t rounds = count / TN_LANES, rest = count % TN_LANES;
+    for (uint32_t i = 0; i < z->nof; i++) {
+        tn_i_reduction *r = &z->of[i];
+        if (r->split && r->loop[0] == k) fill(z, r, r->lane, r->lanes * r->count);
+    }
+    if (rounds) {
+        const uint32_t loop = tn_i_l_for_n(b, rounds);
+        lanes_of(z, k, tn_i_affine_term(b, at, loop, TN_LANES), TN_LANES, body);
+        tn_i_l_close(b);
+    }
+    if (rest) lanes_of(z, k, tn_i_affine_add(b, at, rounds * TN_LANES, tn_i_affine_number(1)), rest, body);
+}
+
+void tn_i_summing_split(tn_i_summing *z, uint32_t k, loop_body *body) {
+    tn_i_l_builder *b = z->c.b;
+    int64_t n = 0;
+    (void)tn_i_l_known_count(z->p, k, &n);
+    const int64_t before = (n - 1) / TN_LEAF;
+    if (before) {
+        const uint32_t leaf = tn_i_l_for_n(b, before);
+        one_leaf(z, k, tn_i_affine_loop(leaf, TN_LEAF, 0), TN_LEAF, body);
+        const uint32_t next = tn_i_l_index(b, TN_I64, tn_i_affine_loop(leaf, 1, 1));
+        for (uint32_t i = 0; i < z->nof; i++) {
+            tn_i_reduction *r = &z->of[i];
+            if (!r->split || r->loop[0] != k) continue;
+            const tn_i_affine at = tn_i_affine_loop(vector_loop(z, r->count, r->dtype), 1, 0);
+            tn_i_summing_enter(z, r, at, next, halve(z, r, at));
+            tn_i_l_close(b);
+        }
+        tn_i_l_close(b);
+    }
+    one_leaf(z, k, tn_i_affine_number(before * TN_LEAF), n - before * TN_LEAF, body);
 }
 
 /* ---- the best ---- */
@@ -213,7 +269,8 @@ static void into_buffer(tn_i_summing *z, const tn_i_reduction *r, uint32_t x) {
 void tn_i_summing_into(tn_i_summing *z, tn_i_reduction *r) {
     const uint32_t x = z->c.value[z->p->op[r->into].in[1]];
     if (z->c.b->failed) return;
-    if (r->kind == TN_SUMMING_COLUMNS) into_lane(z, r, r->here, result_of(z, r), x);
+    if (r->kind == TN_SUMMING_COLUMNS && r->split) into_split(z, r, x);
+    if (r->kind == TN_SUMMING_COLUMNS && !r->split) into_lane(z, r, r->here, result_of(z, r), x);
     if (r->kind == TN_SUMMING_EACH) into_each(z, r, x);
     if (r->kind == TN_SUMMING_BUFFER) into_buffer(z, r, x);
     if (r->kind == TN_SUMMING_ARG) into_best(z, r, x);

@@ -1,9 +1,19 @@
 /* Innermost loops whose iterations do not depend on each other become vector loops. */
 #include "pass/inside.h"
 
+/* Functions are called for so many vectors in a row. */
+enum { TOGETHER = 8 };
+
+static bool calls(const tn_i_loops *p, uint32_t first, uint32_t last) {
+    for (uint32_t k = first; k < last; k++)
+        if (p->op[k].kind == TN_L_MAP && p->op[k].code == TN_L_fn) return true;
+    return false;
+}
+
 /* As many elements as a vector has of the widest of them, and no more than there are. */
 static int width_of(const tn_i_loops *p, uint32_t k, int64_t n, const tn_i_machine *m) {
     int width = m->vector / tn_i_l_widest(p, k + 1, p->op[k].to);
+    if (calls(p, k + 1, p->op[k].to)) width *= TOGETHER;
     while (width > 2 && width / 2 >= n) width /= 2;
     return width > 64 ? 64 : width;
 }
