@@ -97,7 +97,7 @@ static bool straight_row(const tn_i_summing *z, uint32_t k) {
             continue;
         }
         const tn_i_l_op *r = &p->op[o->in[0]];
-        if (o->at.n || r->hi != 1 || r->code > TN_FOLD_MIN || z->around[o->in[0]] != z->around[k] || ++n > TN_SUMMING_TOGETHER)
+        if (o->at.n || r->hi != 1 || z->around[o->in[0]] != z->around[k] || ++n > TN_SUMMING_TOGETHER)
             return false;
     }
     return n > 0 && tn_i_l_independent(p, k);
@@ -109,9 +109,9 @@ static uint8_t kind_of(const tn_i_summing *z, const tn_i_reduction *r) {
         if (kept && !r->kept[i]) columns = false;
         kept |= r->kept[i];
     }
+    if (r->nloop == 1 && !kept && r->count == 1 && straight_row(z, r->loop[0])) return TN_SUMMING_ROW;
     if (r->fold > TN_FOLD_MIN) return TN_SUMMING_ARG;
     if (kept || r->count > 1) return columns && kept ? TN_SUMMING_COLUMNS : TN_SUMMING_EACH;
-    if (r->nloop == 1 && straight_row(z, r->loop[0])) return TN_SUMMING_ROW;
     for (uint32_t i = r->loop[r->nloop - 1] + 1; i < r->into; i++) /* one INTO a loop */
         if (z->p->op[i].kind == TN_L_INTO) return TN_SUMMING_EACH;
     return TN_SUMMING_BUFFER;
@@ -142,6 +142,7 @@ static void find(tn_i_summing *z) {
         r.lanes = r.n < TN_LANES ? r.n : TN_LANES;
         r.kind = kind_of(z, &r);
         if (r.kind == TN_SUMMING_BUFFER && other_buffer(z, &r)) r.kind = TN_SUMMING_EACH;
+        while (r.kind == TN_SUMMING_ROW && r.lanes & (r.lanes - 1)) r.lanes++; /* those of a vector */
         r.split = splittable(z, &r);
         z->of[z->nof++] = r;
         z->which[k] = z->which[r.into] = z->nof;

@@ -40,6 +40,9 @@ typedef struct tn_i_summing {
     uint32_t nof;
 } tn_i_summing;
 
+static inline bool tn_i_summing_arg(const tn_i_reduction *r) { return r->fold > TN_FOLD_MIN; }
+/* Whether x is better than the best so far: larger (smaller), or the first NaN. */
+uint32_t tn_i_summing_better(tn_i_summing *z, const tn_i_reduction *r, uint32_t x, uint32_t best);
 uint32_t tn_i_summing_fold(tn_i_summing *z, const tn_i_reduction *r, uint32_t x, uint32_t y);
 uint32_t tn_i_summing_identity(tn_i_summing *z, const tn_i_reduction *r);
 int64_t tn_i_summing_levels(int64_t leaves);

@@ -5,59 +5,101 @@
 
 /* ---- one leaf ---- */
 
-/* x[i] is folded into lane[i], where the mask is true. */
-static void fold_all(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, const uint32_t *x, uint32_t mask,
-                     uint32_t *lane) {
+/* What a lane has so far: of argmax and argmin, the best, and where it is. */
+typedef struct lane {
+    uint32_t x, at;
+} lane;
+
+/* Element `at` on is folded into the lanes, where the mask is true. */
+static void fold_all(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, tn_i_affine at, tn_i_summing_body *body,
+                     uint32_t mask, lane *l) {
+    tn_i_l_builder *b = z->c.b;
+    uint32_t x[TN_SUMMING_TOGETHER], here = TN_L_NONE;
+    body(z, r, n, at, mask, x);
     for (uint32_t i = 0; i < n; i++) {
-        const uint32_t v = tn_i_summing_fold(z, r[i], lane[i], x[i]);
-        lane[i] = mask == TN_L_NONE ? v : tn_i_l_map(z->c.b, TN_L_select, mask, v, lane[i]);
+        uint32_t take = mask, v = x[i];
+        if (tn_i_summing_arg(r[i])) {
+            take = tn_i_summing_better(z, r[i], v, l[i].x);
+            if (mask != TN_L_NONE) take = tn_i_l_map(b, TN_L_and, take, mask, TN_L_NONE);
+            if (here == TN_L_NONE) here = tn_i_l_index(b, TN_I64, at);
+            l[i].at = tn_i_l_map(b, TN_L_select, take, here, l[i].at);
+        } else
+            v = tn_i_summing_fold(z, r[i], l[i].x, v);
+        l[i].x = take == TN_L_NONE ? v : tn_i_l_map(b, TN_L_select, take, v, l[i].x);
     }
 }
 
 /* `rounds` elements of each lane, TN_LANES apart. */
 static void rounds_of(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, tn_i_affine at, int64_t rounds,
-                      tn_i_summing_body *body, uint32_t *lane) {
+                      tn_i_summing_body *body, lane *l) {
     tn_i_l_builder *b = z->c.b;
-    uint32_t x[TN_SUMMING_TOGETHER], carry[TN_SUMMING_TOGETHER];
+    lane carry[TN_SUMMING_TOGETHER];
     if (rounds == 1) {
-        body(z, r, n, at, TN_L_NONE, x);
-        fold_all(z, r, n, x, TN_L_NONE, lane);
+        fold_all(z, r, n, at, body, TN_L_NONE, l);
         return;
     }
     const uint32_t loop = tn_i_l_for_n(b, rounds);
-    for (uint32_t i = 0; i < n; i++) carry[i] = tn_i_l_carry(b, lane[i]);
-    body(z, r, n, tn_i_affine_term(b, at, loop, TN_LANES), TN_L_NONE, x);
-    memcpy(lane, carry, n * sizeof *lane);
-    fold_all(z, r, n, x, TN_L_NONE, lane);
-    for (uint32_t i = 0; i < n; i++) tn_i_l_next(b, carry[i], lane[i]);
+    for (uint32_t i = 0; i < n; i++) {
+        carry[i].x = tn_i_l_carry(b, l[i].x);
+        if (tn_i_summing_arg(r[i])) carry[i].at = tn_i_l_carry(b, l[i].at);
+    }
+    memcpy(l, carry, n * sizeof *l);
+    fold_all(z, r, n, tn_i_affine_term(b, at, loop, TN_LANES), body, TN_L_NONE, l);
+    for (uint32_t i = 0; i < n; i++) {
+        tn_i_l_next(b, carry[i].x, l[i].x);
+        if (tn_i_summing_arg(r[i])) tn_i_l_next(b, carry[i].at, l[i].at);
+    }
     tn_i_l_close(b);
-    for (uint32_t i = 0; i < n; i++) lane[i] = tn_i_l_last(b, carry[i]);
+    for (uint32_t i = 0; i < n; i++) {
+        l[i].x = tn_i_l_last(b, carry[i].x);
+        if (tn_i_summing_arg(r[i])) l[i].at = tn_i_l_last(b, carry[i].at);
+    }
+}
+
+/* The best goes from leaf to leaf in memory. */
+static void begin_lanes(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, tn_i_affine at, lane *l) {
+    for (uint32_t i = 0; i < n; i++) {
+        if (!tn_i_summing_arg(r[i])) continue;
+        l[i].x = tn_i_l_load_at(z->c.b, r[i]->lane, at);
+        l[i].at = tn_i_l_load_at(z->c.b, r[i]->stack, at);
+    }
+}
+
+static void end_lanes(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, tn_i_affine at, const lane *l) {
+    for (uint32_t i = 0; i < n; i++) {
+        if (!tn_i_summing_arg(r[i])) continue;
+        tn_i_l_store_at(z->c.b, r[i]->lane, at, l[i].x);
+        tn_i_l_store_at(z->c.b, r[i]->stack, at, l[i].at);
+    }
 }
 
 void tn_i_summing_leaf(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, tn_i_affine at, int64_t count,
-                    tn_i_summing_body *body, uint32_t *x) {
+                       tn_i_summing_body *body, uint32_t *x) {
     tn_i_l_builder *b = z->c.b;
-    uint32_t lane[TN_SUMMING_TOGETHER], element[TN_SUMMING_TOGETHER];
+    lane l[TN_SUMMING_TOGETHER];
     int64_t lanes = 1;
     while (lanes < count && lanes < TN_LANES) lanes *= 2;
-    for (uint32_t i = 0; i < n; i++) lane[i] = tn_i_summing_identity(z, r[i]);
     const int64_t rounds = count / lanes, rest = count % lanes;
-    if (lanes > 1) {
-        const uint32_t loop = tn_i_l_for_n(b, lanes);
+    const bool loops = lanes > 1;
+    uint32_t loop = TN_L_NONE;
+    for (uint32_t i = 0; i < n; i++) l[i].x = tn_i_summing_arg(r[i]) ? TN_L_NONE : tn_i_summing_identity(z, r[i]);
+    tn_i_affine first = tn_i_affine_number(0);
+    if (loops) {
+        loop = tn_i_l_for_n(b, lanes);
         tn_i_l_set_vector(b, loop, (int)lanes);
-        if (rounds) rounds_of(z, r, n, tn_i_affine_term(b, at, loop, 1), rounds, body, lane);
-        if (rest) {
-            const uint32_t mask = tn_i_l_within(b, INT64_MIN, tn_i_affine_loop(loop, 1, 0), rest);
-            body(z, r, n, tn_i_affine_term(b, tn_i_affine_add(b, at, 1, tn_i_affine_number(rounds * lanes)), loop, 1),
-                 mask, element);
-            fold_all(z, r, n, element, mask, lane);
-        }
-        tn_i_l_close(b);
-        for (uint32_t i = 0; i < n; i++) x[i] = tn_i_l_halves(b, r[i]->fold, lane[i]);
-        return;
+        first = tn_i_affine_loop(loop, 1, 0);
+        at = tn_i_affine_term(b, at, loop, 1);
     }
-    rounds_of(z, r, n, at, 1, body, lane);
-    memcpy(x, lane, n * sizeof *x);
+    begin_lanes(z, r, n, first, l);
+    if (rounds) rounds_of(z, r, n, at, rounds, body, l);
+    if (rest) {
+        const uint32_t mask = tn_i_l_within(b, INT64_MIN, first, rest);
+        fold_all(z, r, n, tn_i_affine_add(b, at, 1, tn_i_affine_number(rounds * lanes)), body, mask, l);
+    }
+    end_lanes(z, r, n, first, l);
+    if (loops) tn_i_l_close(b);
+    for (uint32_t i = 0; i < n; i++)
+        x[i] = tn_i_summing_arg(r[i]) ? TN_L_NONE : loops ? tn_i_l_halves(b, r[i]->fold, l[i].x) : l[i].x;
 }
 
 /* ---- the counter ---- */
@@ -133,7 +175,8 @@ static void leaves_before(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n)
     const uint32_t loop = tn_i_l_for_n(b, r[0]->before);
     tn_i_summing_leaf(z, r, n, tn_i_affine_loop(loop, TN_LEAF, 0), TN_LEAF, row_body, x);
     const uint32_t next = tn_i_l_index(b, TN_I64, tn_i_affine_loop(loop, 1, 1));
-    for (uint32_t i = 0; i < n; i++) tn_i_summing_enter(z, r[i], tn_i_affine_number(0), next, x[i]);
+    for (uint32_t i = 0; i < n; i++)
+        if (!tn_i_summing_arg(r[i])) tn_i_summing_enter(z, r[i], tn_i_affine_number(0), next, x[i]);
     tn_i_l_close(b);
 }
 
@@ -151,6 +194,7 @@ void tn_i_summing_row(tn_i_summing *z, uint32_t k) {
             tn_i_summing_leaf(z, r, n, tn_i_affine_number(i * TN_LEAF), TN_LEAF, row_body, first[i]);
     tn_i_summing_leaf(z, r, n, tn_i_affine_number(before * TN_LEAF), r[0]->n - before * TN_LEAF, row_body, x);
     for (uint32_t i = 0; i < n; i++) {
+        if (tn_i_summing_arg(r[i])) continue;
         uint32_t v = before == 2 ? tn_i_summing_fold(z, r[i], first[0][i], first[1][i]) : before == 1 ? first[0][i] : 0;
         if (before > FEW)
             r[i]->total = tn_i_summing_join(z, r[i], tn_i_affine_number(0), before, x[i]);

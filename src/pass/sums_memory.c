@@ -22,17 +22,20 @@ static void fill(tn_i_summing *z, const tn_i_reduction *r, uint32_t array, int64
     tn_i_l_close(z->c.b);
 }
 
+/* Of a row each lane has its own. */
+static int64_t bests(const tn_i_reduction *r) { return r->kind == TN_SUMMING_ROW ? r->lanes : r->count; }
+
 /* Lane by lane, `count` results each; levels likewise. */
 static void make_arrays(tn_i_summing *z, tn_i_reduction *r) {
     const int64_t full = r->n / TN_LEAF;
     const bool buffer = r->kind == TN_SUMMING_BUFFER;
-    if (r->kind == TN_SUMMING_ROW) {
+    if (r->kind == TN_SUMMING_ROW && !tn_i_summing_arg(r)) {
         if (r->before > 2) r->stack = tn_i_l_scratch(z->c.b, "leaves", r->dtype, tn_i_summing_levels(r->before + 1), 0);
         return;
     }
-    if (r->kind == TN_SUMMING_ARG) {
-        r->lane = tn_i_l_scratch(z->c.b, "best", r->dtype, r->count, 0);
-        r->stack = tn_i_l_scratch(z->c.b, "where", TN_I64, r->count, 0);
+    if (tn_i_summing_arg(r)) {
+        r->lane = tn_i_l_scratch(z->c.b, "best", r->dtype, bests(r), 0);
+        r->stack = tn_i_l_scratch(z->c.b, "where", TN_I64, bests(r), 0);
         return;
     }
     r->lane = tn_i_l_scratch(z->c.b, buffer ? "elements" : "lanes", r->dtype,
@@ -44,9 +47,9 @@ static void make_arrays(tn_i_summing *z, tn_i_reduction *r) {
 void tn_i_summing_begin(tn_i_summing *z, tn_i_reduction *r) {
     make_arrays(z, r);
     if (in_leaves(r) && r->before == 0 && !r->split) fill(z, r, r->lane, r->lanes * r->count);
-    if (r->kind != TN_SUMMING_ARG) return;
-    fill(z, r, r->lane, r->count);
-    const uint32_t zero = i64(z, 0), loop = vector_loop(z, r->count, TN_I64);
+    if (!tn_i_summing_arg(r)) return;
+    fill(z, r, r->lane, bests(r));
+    const uint32_t zero = i64(z, 0), loop = vector_loop(z, bests(r), TN_I64);
     tn_i_l_store_at(z->c.b, r->stack, tn_i_affine_loop(loop, 1, 0), zero);
     tn_i_l_close(z->c.b);
 }
@@ -186,19 +189,40 @@ void tn_i_summing_split(tn_i_summing *z, uint32_t k, loop_body *body) {
 
 /* ---- the best ---- */
 
-/* x is better than the best so far: larger (smaller), or the first NaN. */
+uint32_t tn_i_summing_better(tn_i_summing *z, const tn_i_reduction *r, uint32_t x, uint32_t best) {
+    const uint32_t better = two(z, r->fold == TN_FOLD_ARGMAX ? TN_L_gt : TN_L_lt, x, best);
+    if (!tn_i_is_float(r->dtype)) return better;
+    return two(z, TN_L_or, better, two(z, TN_L_and, two(z, TN_L_ne, x, x), two(z, TN_L_eq, best, best)));
+}
+
 static void into_best(tn_i_summing *z, const tn_i_reduction *r, uint32_t x) {
     tn_i_l_builder *b = z->c.b;
     const tn_i_affine at = result_of(z, r);
     const uint32_t best = tn_i_l_load_at(b, r->lane, at), where = tn_i_l_load_at(b, r->stack, at);
-    uint32_t better = two(z, r->fold == TN_FOLD_ARGMAX ? TN_L_gt : TN_L_lt, x, best);
-    if (tn_i_is_float(r->dtype)) {
-        const uint32_t first = two(z, TN_L_and, two(z, TN_L_ne, x, x), two(z, TN_L_eq, best, best));
-        better = two(z, TN_L_or, better, first);
-    }
+    const uint32_t better = tn_i_summing_better(z, r, x, best);
     const uint32_t here = tn_i_l_index(b, TN_I64, tn_i_summing_element(z, r, r->nloop));
     tn_i_l_store_at(b, r->lane, at, tn_i_l_map(b, TN_L_select, better, x, best));
     tn_i_l_store_at(b, r->stack, at, tn_i_l_map(b, TN_L_select, better, here, where));
+}
+
+/* Which lane has it: the better one, and of equals, or NaNs, the first. */
+static uint32_t best_lane(tn_i_summing *z, const tn_i_reduction *r) {
+    tn_i_l_builder *b = z->c.b;
+    uint32_t x[TN_LANES], at[TN_LANES];
+    for (int64_t l = 0; l < r->lanes; l++) {
+        x[l] = tn_i_l_load_at(b, r->lane, tn_i_affine_number(l));
+        at[l] = tn_i_l_load_at(b, r->stack, tn_i_affine_number(l));
+    }
+    for (int64_t h = TN_LANES / 2; h > 0; h /= 2)
+        for (int64_t l = 0; l < h && l + h < r->lanes; l++) {
+            const uint32_t y = x[l + h], better = tn_i_summing_better(z, r, y, x[l]),
+                           worse = tn_i_summing_better(z, r, x[l], y), first = two(z, TN_L_lt, at[l + h], at[l]);
+            const uint32_t equal = tn_i_l_map(b, TN_L_not, two(z, TN_L_or, better, worse), TN_L_NONE, TN_L_NONE);
+            const uint32_t take = two(z, TN_L_or, better, two(z, TN_L_and, equal, first));
+            x[l] = tn_i_l_map(b, TN_L_select, take, y, x[l]);
+            at[l] = tn_i_l_map(b, TN_L_select, take, at[l + h], at[l]);
+        }
+    return at[0];
 }
 
 /* ---- elements in a buffer ---- */
@@ -293,9 +317,10 @@ void tn_i_summing_finish(tn_i_summing *z, tn_i_reduction *r) {
 }
 
 uint32_t tn_i_summing_total(tn_i_summing *z, tn_i_reduction *r, const tn_i_l_op *o) {
-    if (r->kind == TN_SUMMING_ROW || r->kind == TN_SUMMING_BUFFER) return r->total;
+    const bool row = r->kind == TN_SUMMING_ROW;
+    if ((row && !tn_i_summing_arg(r)) || r->kind == TN_SUMMING_BUFFER) return r->total;
     const tn_i_affine at = tn_i_l_copy_affine(&z->c, &o->at);
     if (in_leaves(r)) return tn_i_l_load_at(z->c.b, r->lane, at);
-    const uint32_t where = tn_i_l_load_at(z->c.b, r->stack, at);
+    const uint32_t where = row ? best_lane(z, r) : tn_i_l_load_at(z->c.b, r->stack, at);
     return o->dtype == TN_I64 ? where : tn_i_l_convert(z->c.b, o->dtype, where);
 }
