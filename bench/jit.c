@@ -106,7 +106,8 @@ static void compare(const char *name, const code *c, by_hand *f, char *const *ba
 /* ---- chains ------------------------------------------------------------------------------------------------- */
 
 #define AVX2 __attribute__((target("avx2,fma")))
-static const double A[8] = {0.9, 1.1, 0.7, 1.3, 0.8, 1.2, 0.6, 1.05}, B[8] = {0.1, -0.2, 0.3, 0.05, -0.1, 0.2, 0.4, 0.01};
+static const double A[8] = {0.9, 1.1, 0.7, 1.3, 0.8, 1.2, 0.6, 1.05},
+                    B[8] = {0.1, -0.2, 0.3, 0.05, -0.1, 0.2, 0.4, 0.01};
 enum { SMALL = 1024, LARGE = 131072 };
 
 AVX2 static void chain(const double *restrict x, double *restrict y, int n) {
@@ -150,7 +151,8 @@ static void bench_sum(char *const *base, char *const *other) {
     text t = {0};
     put(&t,
         "loop {\narray x: f64[%d] in base 0\narray y: f64[%d] out base 1\nzero: f64 = number 0\nfor l < %d {\n"
-        "for i < 16 vector 16 {\nfor k < 32 {\nc: f64 = carry zero\nv: f64 = load x[512 l + 16 k + i]\nw: f64 = mul v v\n"
+        "for i < 16 vector 16 {\nfor k < 32 {\nc: f64 = carry zero\nv: f64 = load x[512 l + 16 k + i]\nw: f64 = mul v "
+        "v\n"
         "s: f64 = add c w\nnext c = s\n}\nr: f64 = last c\n}\nh: f64 = halves sum r\nstore y[l] = h\n}\n}\n",
         LARGE, LARGE / 512, LARGE / 512);
     code c = compiled(&t);
@@ -179,11 +181,14 @@ AVX2 static void cell_hand(char *const *base) {
 static void bench_cell(char *const *base, char *const *other) {
     text t = {0};
     put(&t,
-        "loop {\narray x: f64[%d] in base 0\narray h: f64[8] inout base 1\narray w: f64[64] in base 2\narray g: f64[8] scratch "
+        "loop {\narray x: f64[%d] in base 0\narray h: f64[8] inout base 1\narray w: f64[64] in base 2\narray g: f64[8] "
+        "scratch "
         "base 3\narena 64 base 3\nhalf: f64 = number 0.5\nzero: f64 = number 0\n"
         "for z < 8 vector 8 {\nstore h[z] = zero\n}\nfor t < %d {\n"
-        "for i < 8 vector 8 {\ns: f64 = load x[8 t + i]\nfor k < 8 unroll 8 {\nc: f64 = carry s\na: f64 = load w[8 k + i]\n"
-        "b: f64 = load h[k]\nd: f64 = fma a b c\nnext c = d\n}\nl: f64 = last c\ne: f64 = mul l half\nstore g[i] = e\n}\n"
+        "for i < 8 vector 8 {\ns: f64 = load x[8 t + i]\nfor k < 8 unroll 8 {\nc: f64 = carry s\na: f64 = load w[8 k + "
+        "i]\n"
+        "b: f64 = load h[k]\nd: f64 = fma a b c\nnext c = d\n}\nl: f64 = last c\ne: f64 = mul l half\nstore g[i] = "
+        "e\n}\n"
         "for j < 8 vector 8 {\nq: f64 = load g[j]\nstore h[j] = q\n}\n}\n}\n",
         STEPS * UNITS, STEPS);
     code c = compiled(&t);
@@ -192,7 +197,8 @@ static void bench_cell(char *const *base, char *const *other) {
     free(t.at);
 }
 
-/* ---- straight-line programs ---------------------------------------------------------------------------------------- */
+/* ---- straight-line programs ----------------------------------------------------------------------------------------
+ */
 
 static uint64_t state = 88172645463325252u;
 static int pick(int n) {

@@ -7,7 +7,7 @@
 
 typedef struct events {
     tn_i_allocator *a;
-    bool write;           /* the second time: they are written, not counted */
+    bool write; /* the second time: they are written, not counted */
     uint32_t position;
     uint32_t alive[3];
 } events;
@@ -243,10 +243,9 @@ unsigned tn_i_a_reads(const tn_i_mi *in) {
 /* Whether m stays in memory as an operand. */
 bool tn_i_a_stays(const tn_i_allocator *a, const tn_i_mi *in, tn_i_reg v) {
     if (a->state[v].reg != TN_A_NOWHERE || in->flags & (TN_MI_M | TN_MI_MEM) || !tn_i_a_in_memory(a, v)) return false;
-    const unsigned bytes = tn_i_a_reads(in), there = a->m->value[v].constant ? a->m->value[v].bytes
-                                                                      : 8u << slot_class(a->m->value[v].bytes);
-    if (bytes == 0 || bytes > there || (in->v == v) + (in->s == v) + (in->m == v) > 1 || in->tie == v)
-        return false;
+    const unsigned bytes = tn_i_a_reads(in),
+                   there = a->m->value[v].constant ? a->m->value[v].bytes : 8u << slot_class(a->m->value[v].bytes);
+    if (bytes == 0 || bytes > there || (in->v == v) + (in->s == v) + (in->m == v) > 1 || in->tie == v) return false;
     const tn_i_a_state *s = &a->state[v];
     if (a->m->value[v].class == TN_CLASS_G && a->m->value[v].constant) return true;
     const uint32_t again = s->at + 1 < s->end && !(a->event[s->at + 1] & 1) ? a->event[s->at + 1] >> 1 : UINT32_MAX;
@@ -337,15 +336,23 @@ static unsigned tied(tn_i_allocator *a, const tn_i_mi *in, unsigned tie) {
 
 static void emit(tn_i_allocator *a, const tn_i_mi *in, const operands *o) {
     if (in->op >= TN_X_GENERAL) {
-        tn_i_x86_general(a->c, &(tn_i_x86_gen){.op = in->op, .size = in->size, .reg = (uint8_t)tn_i_a_number(o->r),
-                                               .cc = in->cc, .imm = in->imm, .rm = o->m});
+        tn_i_x86_general(a->c, &(tn_i_x86_gen){.op = in->op,
+                                               .size = in->size,
+                                               .reg = (uint8_t)tn_i_a_number(o->r),
+                                               .cc = in->cc,
+                                               .imm = in->imm,
+                                               .rm = o->m});
         return;
     }
     const bool number = tn_i_x86_forms[tn_i_x86_rows[in->op].form].flags & TN_FORM_S, in_v = in->flags & TN_MI_IN_V;
-    tn_i_x86_vector(a->c, &(tn_i_x86_vec){.op = in->op, .size = in->size, .reg = (uint8_t)(in_v ? 0 : tn_i_a_number(o->r)),
-                                          .v = (uint8_t)tn_i_a_number(in_v ? o->r : o->v), .k = (uint8_t)tn_i_a_number(o->k),
+    tn_i_x86_vector(a->c, &(tn_i_x86_vec){.op = in->op,
+                                          .size = in->size,
+                                          .reg = (uint8_t)(in_v ? 0 : tn_i_a_number(o->r)),
+                                          .v = (uint8_t)tn_i_a_number(in_v ? o->r : o->v),
+                                          .k = (uint8_t)tn_i_a_number(o->k),
                                           .zero = in->flags & TN_MI_ZERO,
-                                          .imm = number ? (uint8_t)tn_i_a_number(o->s) : (uint8_t)in->imm, .rm = o->m});
+                                          .imm = number ? (uint8_t)tn_i_a_number(o->s) : (uint8_t)in->imm,
+                                          .rm = o->m});
 }
 
 void tn_i_a_instruction(tn_i_allocator *a, const tn_i_mi *given) {

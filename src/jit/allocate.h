@@ -43,7 +43,7 @@ typedef struct tn_i_allocator {
     int32_t *vacant[4]; /* slots of 8, 16, 32, 64 bytes that are free */
     size_t nvacant[4], cvacant[4];
     size_t usable[4]; /* of these: not those that the instruction at hand still reads */
-    int32_t frame; /* bytes of slots */
+    int32_t frame;    /* bytes of slots */
     tn_i_jit_label label, body, leave;
 } tn_i_allocator;
 
@@ -58,12 +58,12 @@ static inline bool tn_i_a_in_memory(const tn_i_allocator *a, tn_i_reg v) {
 }
 void tn_i_a_hold(tn_i_allocator *a, unsigned r, tn_i_reg v);
 void tn_i_a_let_go(tn_i_allocator *a, unsigned r);
-void tn_i_a_dies(tn_i_allocator *a, tn_i_reg v);           /* its register and slot are free */
-void tn_i_a_store(tn_i_allocator *a, tn_i_reg v);          /* its slot has it, too */
-unsigned tn_i_a_free(tn_i_allocator *a, int class);        /* one that holds nothing, or TN_A_NOWHERE */
-unsigned tn_i_a_take(tn_i_allocator *a, int class);        /* one that holds nothing any more */
-unsigned tn_i_a_fetch(tn_i_allocator *a, tn_i_reg v);      /* where it is now, pinned */
-void tn_i_a_release(tn_i_allocator *a, uint64_t which);    /* registers that hold nothing any more */
+void tn_i_a_dies(tn_i_allocator *a, tn_i_reg v);        /* its register and slot are free */
+void tn_i_a_store(tn_i_allocator *a, tn_i_reg v);       /* its slot has it, too */
+unsigned tn_i_a_free(tn_i_allocator *a, int class);     /* one that holds nothing, or TN_A_NOWHERE */
+unsigned tn_i_a_take(tn_i_allocator *a, int class);     /* one that holds nothing any more */
+unsigned tn_i_a_fetch(tn_i_allocator *a, tn_i_reg v);   /* where it is now, pinned */
+void tn_i_a_release(tn_i_allocator *a, uint64_t which); /* registers that hold nothing any more */
 
 /* Of an instruction: its uses are over (but tie's, which dies later); where its result goes, and that it is there. */
 void tn_i_a_consume(tn_i_allocator *a, tn_i_reg v);

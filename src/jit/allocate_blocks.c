@@ -70,8 +70,10 @@ static void consider(chosen *b, unsigned most, tn_i_reg v, uint32_t uses) {
     if (most == 0 || (i == most && b->uses[i - 1] >= uses)) return;
     for (unsigned k = 0; k < b->n; k++)
         if (b->value[k] == v) return; /* it was listed twice */
-    if (i == most) i--;
-    else b->n++;
+    if (i == most)
+        i--;
+    else
+        b->n++;
     for (; i > 0 && b->uses[i - 1] < uses; i--) {
         b->value[i] = b->value[i - 1];
         b->uses[i] = b->uses[i - 1];
@@ -162,7 +164,7 @@ static void begin_pairs(tn_i_allocator *a, const tn_i_m_loop *l, tn_i_a_block *b
 
 static void open_loop(tn_i_allocator *a, const tn_i_mi *in) {
     const tn_i_m_loop *l = &a->m->loop[in->imm];
-    for (int class = 0; class < 3; class++) keep_chosen(a, l, class);
+    for (int class = 0; class < 3; class ++) keep_chosen(a, l, class);
     tn_i_a_block *b = push(a, TN_M_LOOP);
     if (!b) return;
     b->loop = (uint32_t)in->imm;
@@ -188,7 +190,9 @@ static void store_pairs(tn_i_allocator *a, const tn_i_m_loop *l) {
         if (r == TN_A_NOWHERE) {
             r = tn_i_a_free(a, a->m->value[v].class);
             if (r == TN_A_NOWHERE) { /* by way of one that is needed and comes back */
-                r = a->m->value[v].class == TN_CLASS_V ? TN_A_V : a->m->value[v].class == TN_CLASS_K ? TN_A_K + 1 : TN_RAX;
+                r = a->m->value[v].class == TN_CLASS_V   ? TN_A_V
+                    : a->m->value[v].class == TN_CLASS_K ? TN_A_K + 1
+                                                         : TN_RAX;
                 if (r != TN_RAX) tn_i_a_store(a, a->holder[r]), tn_i_a_let_go(a, r);
             }
             tn_i_a_load(a, r, v);

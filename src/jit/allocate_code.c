@@ -80,10 +80,13 @@ static void bump(tn_i_allocator *a, const tn_i_mi *in) {
 /* Three instructions for each: which operand is overwritten, which may be memory. */
 static unsigned fma_op(const tn_i_mi *in, int form) {
     static const uint16_t ops[3][3][4] = {
-#define FORMS(name)                                                                                               \
-    {{TN_X_##name##132ps, TN_X_##name##132pd, TN_X_##name##132ss, TN_X_##name##132sd},                            \
-     {TN_X_##name##213ps, TN_X_##name##213pd, TN_X_##name##213ss, TN_X_##name##213sd},                            \
-     {TN_X_##name##231ps, TN_X_##name##231pd, TN_X_##name##231ss, TN_X_##name##231sd}}
+#define FORMS(name)                                                                             \
+    {                                                                                           \
+        {TN_X_##name##132ps, TN_X_##name##132pd, TN_X_##name##132ss, TN_X_##name##132sd},       \
+            {TN_X_##name##213ps, TN_X_##name##213pd, TN_X_##name##213ss, TN_X_##name##213sd}, { \
+            TN_X_##name##231ps, TN_X_##name##231pd, TN_X_##name##231ss, TN_X_##name##231sd      \
+        }                                                                                       \
+    }
         FORMS(vfmadd), FORMS(vfmsub), FORMS(vfnmadd)
 #undef FORMS
     };
@@ -266,8 +269,8 @@ static void around(tn_i_allocator *a, tn_i_jit_label at) {
         tn_i_x86_g2(c, TN_X_mov, TN_RAX, tn_i_x86_r(TN_RSP));
         tn_i_x86_gi(c, TN_X_and_i, tn_i_x86_r(TN_RSP), -64);
         for (int32_t page = PAGE; page < frame; page += PAGE) /* one after the other, so that a guard page is seen */
-            tn_i_x86_general(c, &(tn_i_x86_gen){.op = TN_X_test, .size = 8, .reg = TN_RAX,
-                                                .rm = tn_i_x86_at(TN_RSP, -page)});
+            tn_i_x86_general(
+                c, &(tn_i_x86_gen){.op = TN_X_test, .size = 8, .reg = TN_RAX, .rm = tn_i_x86_at(TN_RSP, -page)});
         tn_i_x86_gi(c, TN_X_sub_i, tn_i_x86_r(TN_RSP), frame + 64);
         tn_i_x86_g2(c, TN_X_mov_to, TN_RAX, tn_i_x86_at(TN_RSP, frame));
     }

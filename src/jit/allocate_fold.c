@@ -1,5 +1,5 @@
-/* What nobody reads is dropped; and loads that become operands: a vector that is loaded, and read by one instruction soon after, is read from memory by
- * that instruction itself, where nothing is written in between. */
+/* What nobody reads is dropped; and loads that become operands: a vector that is loaded, and read by one instruction
+ * soon after, is read from memory by that instruction itself, where nothing is written in between. */
 #include "jit/allocate.h"
 
 enum { NEAR = 64 };

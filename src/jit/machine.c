@@ -48,8 +48,12 @@ static bool grow(tn_i_machine *m, void *p, size_t *capacity, size_t want, size_t
 tn_i_reg tn_i_m_new(tn_i_machine *m, int class, unsigned bytes) {
     if (m->nvalue >= TN_REG_FIXED) tn_i_m_refuse(m, "the program is too long");
     if (!grow(m, &m->value, &m->cvalue, m->nvalue + 1, sizeof *m->value)) return 0;
-    m->value[m->nvalue] = (tn_i_m_value){.class = (uint8_t)class, .bytes = (uint8_t)bytes, .like = TN_REG_NONE,
-                                         .born = (uint32_t)m->nin, .link = TN_REG_NONE, .loop = TN_REG_NONE};
+    m->value[m->nvalue] = (tn_i_m_value){.class = (uint8_t) class,
+                                         .bytes = (uint8_t)bytes,
+                                         .like = TN_REG_NONE,
+                                         .born = (uint32_t)m->nin,
+                                         .link = TN_REG_NONE,
+                                         .loop = TN_REG_NONE};
     return (tn_i_reg)m->nvalue++;
 }
 
@@ -103,14 +107,18 @@ tn_i_reg tn_i_m_constant(tn_i_machine *m, const void *bytes, unsigned size) {
     }
     const tn_i_jit_const pool = tn_i_code_constant_of(m->code, bytes, size);
     if (m->code->failed) m->failed = true;
-    return constant(m, (tn_i_m_value){.class = TN_CLASS_V, .bytes = (uint8_t)size, .pool = pool,
-                                      .number = zeros ? 1 : ones ? 2 : 0});
+    return constant(m, (tn_i_m_value){.class = TN_CLASS_V,
+                                      .bytes = (uint8_t)size,
+                                      .pool = pool,
+                                      .number = zeros  ? 1
+                                                : ones ? 2
+                                                       : 0});
 }
 
 tn_i_reg tn_i_m_number(tn_i_machine *m, int class, int64_t x) {
     const tn_i_jit_const pool = tn_i_code_constant_of(m->code, &x, 8);
     if (m->code->failed) m->failed = true;
-    return constant(m, (tn_i_m_value){.class = (uint8_t)class, .bytes = 8, .pool = pool, .number = x});
+    return constant(m, (tn_i_m_value){.class = (uint8_t) class, .bytes = 8, .pool = pool, .number = x});
 }
 
 /* ---- instructions ----------------------------------------------------------------------------- */
@@ -161,8 +169,8 @@ void tn_i_m_add(tn_i_machine *m, const tn_i_mi *in) {
 
 uint32_t tn_i_m_loop_new(tn_i_machine *m) {
     if (!grow(m, &m->loop, &m->cloop, m->nloop + 1, sizeof *m->loop)) return 0;
-    m->loop[m->nloop] = (tn_i_m_loop){.outer = m->open, .begin = (uint32_t)m->nin, .links = TN_REG_NONE,
-                                      .pairs = TN_REG_NONE, .kept = TN_REG_NONE};
+    m->loop[m->nloop] = (tn_i_m_loop){
+        .outer = m->open, .begin = (uint32_t)m->nin, .links = TN_REG_NONE, .pairs = TN_REG_NONE, .kept = TN_REG_NONE};
     m->open = (uint32_t)m->nloop;
     return (uint32_t)m->nloop++;
 }

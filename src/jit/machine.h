@@ -30,41 +30,41 @@ enum { TN_CLASS_G, TN_CLASS_V, TN_CLASS_K };
 enum {
     TN_M_COPY = 2000, /* r = m */
     TN_M_NONE,        /* nothing */
-    TN_M_FMA,         /* r = v m + s, v m - s or s - v m: imm 0, 1, 2; size of vectors, 4 or 8: of one number; memory is what m or s
-                         has no register for */
-    TN_M_BUMP,        /* r, which is tie, + imm */
-    TN_M_SET,         /* r = the number `imm`, or constant m, in full */
-    TN_M_TABLE,       /* r, fixed: the address of constant imm of the pool */
-    TN_M_ADDRESS,     /* r, fixed: of code label imm */
-    TN_M_LABEL,       /* imm: the label (tn_i_m_label); no register changes between a jump and its label */
+    TN_M_FMA,  /* r = v m + s, v m - s or s - v m: imm 0, 1, 2; size of vectors, 4 or 8: of one number; memory is what m
+                  or s  has no register for */
+    TN_M_BUMP, /* r, which is tie, + imm */
+    TN_M_SET,  /* r = the number `imm`, or constant m, in full */
+    TN_M_TABLE,   /* r, fixed: the address of constant imm of the pool */
+    TN_M_ADDRESS, /* r, fixed: of code label imm */
+    TN_M_LABEL,   /* imm: the label (tn_i_m_label); no register changes between a jump and its label */
     TN_M_JUMP,
-    TN_M_JUMP_IF,     /* cc */
-    TN_M_BEGIN,       /* the function: r, v: what rdi and rsi are */
-    TN_M_RELEASE,     /* what a call destroys holds nothing from here to the call */
-    TN_M_CALL,        /* the address is constant m; arguments are in fixed registers */
-    TN_M_CALL_LABEL,  /* imm: a label of the code */
-    TN_M_FUNCTION,    /* r = the function of vectors at constant s, of v and m (or none) */
-    TN_M_RETURN,      /* with eax */
-    TN_M_RETURN_IF,   /* where eax is not 0 */
-    TN_M_LOOP,        /* imm: the loop; where cc is there, it is skipped by this condition of flags */
-    TN_M_AGAIN,       /* imm: the loop; cc: flags are so for another iteration; TN_CC_NONE: in any case */
-    TN_M_LEAVE,       /* imm: the loop, which is left where cc */
-    TN_M_IF,          /* cc: the block is skipped */
+    TN_M_JUMP_IF,    /* cc */
+    TN_M_BEGIN,      /* the function: r, v: what rdi and rsi are */
+    TN_M_RELEASE,    /* what a call destroys holds nothing from here to the call */
+    TN_M_CALL,       /* the address is constant m; arguments are in fixed registers */
+    TN_M_CALL_LABEL, /* imm: a label of the code */
+    TN_M_FUNCTION,   /* r = the function of vectors at constant s, of v and m (or none) */
+    TN_M_RETURN,     /* with eax */
+    TN_M_RETURN_IF,  /* where eax is not 0 */
+    TN_M_LOOP,       /* imm: the loop; where cc is there, it is skipped by this condition of flags */
+    TN_M_AGAIN,      /* imm: the loop; cc: flags are so for another iteration; TN_CC_NONE: in any case */
+    TN_M_LEAVE,      /* imm: the loop, which is left where cc */
+    TN_M_IF,         /* cc: the block is skipped */
     TN_M_ELSE,
     TN_M_END
 };
 
 enum { TN_CC_NONE = 0xFF };
 enum {
-    TN_MI_R = 1,      /* r is defined */
-    TN_MI_M = 2,      /* m is defined, a register */
-    TN_MI_SWAP = 4,   /* v and m may be exchanged */
-    TN_MI_EARLY = 8,  /* r is none of the operands' registers */
-    TN_MI_MEM = 16,   /* rm is memory at base + index * scale + disp */
-    TN_MI_ZERO = 32,  /* mask k leaves zeros */
+    TN_MI_R = 1,       /* r is defined */
+    TN_MI_M = 2,       /* m is defined, a register */
+    TN_MI_SWAP = 4,    /* v and m may be exchanged */
+    TN_MI_EARLY = 8,   /* r is none of the operands' registers */
+    TN_MI_MEM = 16,    /* rm is memory at base + index * scale + disp */
+    TN_MI_ZERO = 32,   /* mask k leaves zeros */
     TN_MI_WRITES = 64, /* to memory that may be an array's */
-    TN_MI_PURE = 128, /* but for its result of no effect */
-    TN_MI_IN_V = 256  /* r stands in place v: shifts by a number */
+    TN_MI_PURE = 128,  /* but for its result of no effect */
+    TN_MI_IN_V = 256   /* r stands in place v: shifts by a number */
 };
 
 typedef struct tn_i_mi {
@@ -87,7 +87,7 @@ typedef struct tn_i_m_value {
     int64_t number;         /* of constants in G and K; in V 1 where all bits are 0, 2 where all are 1 */
     tn_i_reg like;          /* the register that it becomes at the end of its loop */
     uint32_t born, link;
-    uint32_t loop;          /* which carries it */
+    uint32_t loop; /* which carries it */
 } tn_i_m_value;
 
 typedef struct tn_i_m_link {
@@ -100,9 +100,9 @@ typedef struct tn_i_m_pair {
 } tn_i_m_pair;
 typedef struct tn_i_m_loop {
     uint32_t outer, begin, end;
-    uint32_t links;  /* what it reads from outside */
-    uint32_t pairs;  /* its carries */
-    uint32_t kept;   /* links: carries that are read behind it */
+    uint32_t links; /* what it reads from outside */
+    uint32_t pairs; /* its carries */
+    uint32_t kept;  /* links: carries that are read behind it */
     bool calls;
     uint32_t most[3], head[3]; /* registers of each class that are alive at once, at most, and where it begins */
 } tn_i_m_loop;
@@ -142,8 +142,16 @@ tn_i_reg tn_i_m_number(tn_i_machine *m, int class, int64_t x); /* in G and K */
 void tn_i_m_add(tn_i_machine *m, const tn_i_mi *in);
 void tn_i_m_use(tn_i_machine *m, tn_i_reg v); /* an operand that was added to the last instruction */
 static inline tn_i_mi tn_i_m_blank(unsigned op, unsigned size) {
-    return (tn_i_mi){.op = (uint16_t)op, .size = (uint8_t)size, .scale = 1, .r = TN_REG_NONE, .v = TN_REG_NONE,
-                     .m = TN_REG_NONE, .s = TN_REG_NONE, .tie = TN_REG_NONE, .k = TN_REG_NONE, .base = TN_REG_NONE,
+    return (tn_i_mi){.op = (uint16_t)op,
+                     .size = (uint8_t)size,
+                     .scale = 1,
+                     .r = TN_REG_NONE,
+                     .v = TN_REG_NONE,
+                     .m = TN_REG_NONE,
+                     .s = TN_REG_NONE,
+                     .tie = TN_REG_NONE,
+                     .k = TN_REG_NONE,
+                     .base = TN_REG_NONE,
                      .index = TN_REG_NONE};
 }
 static inline int32_t tn_i_m_label(tn_i_machine *m) { return (int32_t)m->nlabel++; }

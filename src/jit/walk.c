@@ -89,8 +89,7 @@ static void map(tn_i_walk *w, uint32_t k) {
     const size_t at = w->npiece;
     for (unsigned i = 0; i < (many ? w->pieces : 1) && !w->m.failed; i++) {
         tn_i_reg in[3] = {TN_REG_NONE, TN_REG_NONE, TN_REG_NONE};
-        for (int j = 0; j < o->nin; j++)
-            in[j] = many ? tn_i_w_piece(w, o->in[j], i) : tn_i_w_one(w, o->in[j]);
+        for (int j = 0; j < o->nin; j++) in[j] = many ? tn_i_w_piece(w, o->in[j], i) : tn_i_w_one(w, o->in[j]);
         const tn_i_reg r = tn_i_w_map(w, o->code, from, o->dtype, many ? w->lanes : 1, in[0], in[1], in[2]);
         if (many)
             tn_i_w_add_piece(w, r);

@@ -1,15 +1,16 @@
 /* Choosing instructions for a loop program (jit/jit.h): one walk over its operations, block by block.
  *
  * A number that is the same in all iterations of the vector loop around, or in no vector loop, is one register: the
- * lowest element of a vector.  One that is not is as many vectors side by side as `pieces`, of `lanes` elements each; all
- * dtypes have as many lanes, so that narrow ones take a part of a vector.  Where one number meets vectors it is spread
- * over a vector of its own, where it is made.
+ * lowest element of a vector.  One that is not is as many vectors side by side as `pieces`, of `lanes` elements each;
+ * all dtypes have as many lanes, so that narrow ones take a part of a vector.  Where one number meets vectors it is
+ * spread over a vector of its own, where it is made.
  *
- * Bools: with AVX-512 bits of a mask register, of which those beyond the lanes may be anything; with AVX2 elements of all
- * ones or zeros, of 8 bytes each, or of 4 in a vector loop where nothing has 8 (`mask` bytes).
+ * Bools: with AVX-512 bits of a mask register, of which those beyond the lanes may be anything; with AVX2 elements of
+ * all ones or zeros, of 8 bytes each, or of 4 in a vector loop where nothing has 8 (`mask` bytes).
  *
  * A vector loop is written for full vectors, then for what is left over with fewer pieces, of which the last has a mask
- * (`tail`).  Loops whose count is known and small may be written out; then their number is known (tn_i_w_loop.fixed). */
+ * (`tail`).  Loops whose count is known and small may be written out; then their number is known (tn_i_w_loop.fixed).
+ */
 #ifndef TN_WALK_H
 #define TN_WALK_H
 
@@ -18,11 +19,11 @@
 
 /* What is known of an operation: its registers. */
 typedef struct tn_i_w_note {
-    tn_i_reg at;    /* one register; of a vector, where its registers are in tn_i_walk.piece */
-    tn_i_reg many;  /* spread, where that is wanted */
-    bool varies;    /* in its vector loop */
-    bool spread;    /* wanted as a vector */
-    uint32_t loop;  /* of FOR */
+    tn_i_reg at;   /* one register; of a vector, where its registers are in tn_i_walk.piece */
+    tn_i_reg many; /* spread, where that is wanted */
+    bool varies;   /* in its vector loop */
+    bool spread;   /* wanted as a vector */
+    uint32_t loop; /* of FOR */
 } tn_i_w_note;
 
 /* A multiple of a loop's number, which moves with it: bytes. */
@@ -34,8 +35,8 @@ typedef struct tn_i_w_stride {
 
 /* A FOR while its body is written. */
 typedef struct tn_i_w_loop {
-    bool fixed;       /* the number of the iteration is `number`; else `counter` + `number` */
-    bool counts;      /* its counter is wanted */
+    bool fixed;  /* the number of the iteration is `number`; else `counter` + `number` */
+    bool counts; /* its counter is wanted */
     int64_t number;
     tn_i_reg counter; /* or TN_REG_NONE */
     uint32_t strides;
@@ -78,11 +79,11 @@ typedef struct tn_i_walk {
     uint32_t running;   /* the innermost loop of the machine's */
     unsigned machine;   /* bytes of a vector */
     /* of the vector loop that is open */
-    uint32_t vector;    /* TN_L_NONE: none */
+    uint32_t vector; /* TN_L_NONE: none */
     unsigned lanes, pieces, mask;
-    int32_t arguments;  /* of calls, on the stack; -1: not yet */
-    int32_t scratch;    /* of sequences, on the stack; -1: not yet */
-    tn_i_reg tail;      /* of the last piece; TN_REG_NONE: all of it */
+    int32_t arguments;     /* of calls, on the stack; -1: not yet */
+    int32_t scratch;       /* of sequences, on the stack; -1: not yet */
+    tn_i_reg tail;         /* of the last piece; TN_REG_NONE: all of it */
     tn_i_jit_label *parts; /* of parallel loops, by their number */
     uint32_t *parallel;
     size_t nparallel, cparallel, cparts;
@@ -136,8 +137,8 @@ static inline tn_i_w_mem tn_i_w_stack(int32_t at) {
 static inline tn_i_w_mem tn_i_w_at(tn_i_reg base, int32_t disp) {
     return (tn_i_w_mem){.base = base, .index = TN_REG_NONE, .scale = 1, .disp = disp};
 }
-/* The stack's part for sequences that go through it: places for three vectors, one of 128 bytes, one for bytes, and one for
- * addresses. */
+/* The stack's part for sequences that go through it: places for three vectors, one of 128 bytes, one for bytes, and one
+ * for addresses. */
 enum { TN_W_X = 0, TN_W_Y = 64, TN_W_Z = 128, TN_W_AT = 192, TN_W_MASK = 320, TN_W_CALL = 384, TN_W_SCRATCH = 448 };
 int32_t tn_i_w_scratch(tn_i_walk *w, int place);
 int32_t tn_i_w_area(tn_i_walk *w, int32_t bytes); /* of the stack, for good; sequences use what follows it */
@@ -168,8 +169,8 @@ void tn_i_w_ops(tn_i_walk *w, uint32_t first, uint32_t last);
 void tn_i_w_for(tn_i_walk *w, uint32_t k);
 void tn_i_w_part(tn_i_walk *w, uint32_t k); /* a function's body: that of parallel loop k */
 void tn_i_w_fixed_copy(tn_i_walk *w, unsigned to, tn_i_reg from);
-void tn_i_w_call_c(tn_i_walk *w, int64_t address); /* arguments are in fixed registers */
-void tn_i_w_same(tn_i_walk *w, uint32_t k, uint32_t from); /* k is what `from` is */
+void tn_i_w_call_c(tn_i_walk *w, int64_t address);          /* arguments are in fixed registers */
+void tn_i_w_same(tn_i_walk *w, uint32_t k, uint32_t from);  /* k is what `from` is */
 void tn_i_w_integer(tn_i_walk *w, tn_i_reg to, uint32_t k); /* one number, in a fixed register, as 64 bits */
 
 /* walk_address.c */
@@ -186,7 +187,12 @@ void tn_i_w_load(tn_i_walk *w, uint32_t k);
 void tn_i_w_store(tn_i_walk *w, uint32_t k);
 /* Elements in a row, in the memory's form. */
 tn_i_reg tn_i_w_get(tn_i_walk *w, int dtype, unsigned lanes, const tn_i_w_mem *at, tn_i_reg mask);
-void tn_i_w_put_away(tn_i_walk *w, int dtype, unsigned lanes, const tn_i_w_mem *at, tn_i_reg x, tn_i_reg mask, bool array);
+void tn_i_w_put_away(tn_i_walk *w, int dtype, unsigned lanes, const tn_i_w_mem *at, tn_i_reg x, tn_i_reg mask,
+                     bool array);
+
+/* walk_gather.c: piece i of load or store o whose elements are not in a row; TN_REG_NONE, false: in no quick way */
+tn_i_reg tn_i_w_gather(tn_i_walk *w, const tn_i_l_op *o, unsigned i, tn_i_reg mask);
+bool tn_i_w_scatter(tn_i_walk *w, const tn_i_l_op *o, unsigned i, tn_i_reg x, tn_i_reg mask);
 
 /* walk_map.c, walk_int.c, walk_bool.c, walk_convert.c: operation `code` on one piece */
 tn_i_reg tn_i_w_map(tn_i_walk *w, int code, int from, int dtype, unsigned lanes, tn_i_reg x, tn_i_reg y, tn_i_reg z);

@@ -32,7 +32,8 @@ static tn_i_reg lea(tn_i_walk *w, const tn_i_w_mem *at) {
 
 static tn_i_reg origin_of(tn_i_walk *w, uint32_t origin) {
     const tn_i_loops *p = w->p;
-    if (origin >= p->nbase) return tn_i_m_number(&w->m, TN_CLASS_G, (int64_t)(intptr_t)p->array[origin - p->nbase].data);
+    if (origin >= p->nbase)
+        return tn_i_m_number(&w->m, TN_CLASS_G, (int64_t)(intptr_t)p->array[origin - p->nbase].data);
     const tn_i_reg r = tn_i_m_new(&w->m, TN_CLASS_G, 8);
     const tn_i_w_mem at = tn_i_w_at(w->base, (int32_t)origin * 8);
     tn_i_w_fixed_load(w, TN_X_mov, 8, r, &at);

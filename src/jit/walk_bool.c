@@ -26,7 +26,7 @@ static tn_i_reg logic(tn_i_walk *w, unsigned mask, unsigned vector, unsigned lan
     return tn_i_w_put_of(w, vector, tn_i_w_size(bytes), bytes, x, y, 0);
 }
 
-static tn_i_reg not(tn_i_walk *w, unsigned lanes, tn_i_reg x) {
+static tn_i_reg not(tn_i_walk * w, unsigned lanes, tn_i_reg x) {
     if (w->m.wide) return tn_i_w_put_k(w, TN_X_knotw, 0, TN_REG_NONE, x, 0);
     return logic(w, 0, TN_X_vxorps, lanes, x, tn_i_w_ones(w, lanes));
 }
@@ -100,9 +100,11 @@ static tn_i_reg compare_integers(tn_i_walk *w, int code, int dtype, unsigned lan
     const unsigned bytes = tn_i_w_bytes(w, dtype, lanes);
     if (w->m.wide)
         return tn_i_w_put_k(w, wide ? TN_X_vpcmpq : TN_X_vpcmpd, tn_i_w_size(bytes), x, y, how[code - TN_L_eq]);
-    const bool turned = code == TN_L_lt || code == TN_L_ge, negated = code == TN_L_ne || code == TN_L_le || code == TN_L_ge;
+    const bool turned = code == TN_L_lt || code == TN_L_ge,
+               negated = code == TN_L_ne || code == TN_L_le || code == TN_L_ge;
     const unsigned op = equal ? wide ? TN_X_vpcmpeqq : TN_X_vpcmpeqd : wide ? TN_X_vpcmpgtq : TN_X_vpcmpgtd;
-    const tn_i_reg r = tn_i_w_mask_from(w, wide ? 8 : 4, lanes, tn_i_w_put(w, op, bytes, turned ? y : x, turned ? x : y, 0));
+    const tn_i_reg r =
+        tn_i_w_mask_from(w, wide ? 8 : 4, lanes, tn_i_w_put(w, op, bytes, turned ? y : x, turned ? x : y, 0));
     return negated ? not(w, lanes, r) : r;
 }
 
@@ -111,7 +113,8 @@ tn_i_reg tn_i_w_compare(tn_i_walk *w, int code, int dtype, unsigned lanes, tn_i_
                                 : compare_integers(w, code, dtype, lanes, x, y);
 }
 
-/* ---- choosing ------------------------------------------------------------------------------------------------------ */
+/* ---- choosing ------------------------------------------------------------------------------------------------------
+ */
 
 tn_i_reg tn_i_w_select(tn_i_walk *w, int dtype, unsigned lanes, tn_i_reg p, tn_i_reg x, tn_i_reg y) {
     if (dtype == TN_BOOL) return tn_i_w_bools(w, TN_L_select, lanes, p, x, y);

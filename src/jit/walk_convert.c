@@ -19,20 +19,25 @@ static tn_i_reg logic(tn_i_walk *w, unsigned op, int dtype, unsigned lanes, tn_i
 static tn_i_reg one_of_i64(tn_i_walk *w, int to, tn_i_reg x) {
     const bool wide = to == TN_F64;
     tn_i_w_from_vector(w, TN_X_vmovq_r, TN_RAX_, x);
-    return tn_i_w_put_of(w, wide ? TN_X_vcvtsi2sd_q : TN_X_vcvtsi2ss_q, 16, wide ? 8 : 4, all(w, TN_I64, 1, 0), TN_RAX_, 0);
+    return tn_i_w_put_of(w, wide ? TN_X_vcvtsi2sd_q : TN_X_vcvtsi2ss_q, 16, wide ? 8 : 4, all(w, TN_I64, 1, 0), TN_RAX_,
+                         0);
 }
 
 static tn_i_reg to_float(tn_i_walk *w, int from, int to, unsigned lanes, tn_i_reg x) {
     const bool wide = to == TN_F64;
     switch (from) {
-    case TN_F32: return put(w, lanes == 1 ? TN_X_vcvtss2sd : TN_X_vcvtps2pd, from, to, lanes, lanes == 1 ? x : TN_REG_NONE, x);
-    case TN_F64: return put(w, lanes == 1 ? TN_X_vcvtsd2ss : TN_X_vcvtpd2ps, from, to, lanes, lanes == 1 ? x : TN_REG_NONE, x);
+    case TN_F32:
+        return put(w, lanes == 1 ? TN_X_vcvtss2sd : TN_X_vcvtps2pd, from, to, lanes, lanes == 1 ? x : TN_REG_NONE, x);
+    case TN_F64:
+        return put(w, lanes == 1 ? TN_X_vcvtsd2ss : TN_X_vcvtpd2ps, from, to, lanes, lanes == 1 ? x : TN_REG_NONE, x);
     case TN_I32: return put(w, wide ? TN_X_vcvtdq2pd : TN_X_vcvtdq2ps, from, to, lanes, TN_REG_NONE, x);
     case TN_I64:
         if (lanes == 1) return one_of_i64(w, to, x);
         if (w->m.wide) return put(w, wide ? TN_X_vcvtqq2pd : TN_X_vcvtqq2ps, from, to, lanes, TN_REG_NONE, x);
         return tn_i_w_each(w, TN_L_convert, from, to, lanes, x, TN_REG_NONE);
-    default: return tn_i_w_select(w, to, lanes, x, all(w, to, lanes, wide ? 0x3FF0000000000000u : 0x3F800000u), all(w, to, lanes, 0));
+    default:
+        return tn_i_w_select(w, to, lanes, x, all(w, to, lanes, wide ? 0x3FF0000000000000u : 0x3F800000u),
+                             all(w, to, lanes, 0));
     }
 }
 

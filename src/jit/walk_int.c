@@ -98,7 +98,8 @@ tn_i_reg tn_i_w_each(tn_i_walk *w, int code, int from, int dtype, unsigned lanes
     return tn_i_w_get(w, dtype, lanes, &at, TN_REG_NONE);
 }
 
-/* ---- vectors -------------------------------------------------------------------------------------------------------- */
+/* ---- vectors --------------------------------------------------------------------------------------------------------
+ */
 
 /* Products of halves of 32 bits: low low + (low high + high low) 2^32. */
 static tn_i_reg multiply(tn_i_walk *w, unsigned lanes, tn_i_reg x, tn_i_reg y) {
@@ -128,7 +129,11 @@ tn_i_reg tn_i_w_shift(tn_i_walk *w, unsigned op, int dtype, unsigned lanes, tn_i
 static tn_i_reg shift(tn_i_walk *w, bool left, int dtype, unsigned lanes, tn_i_reg x, tn_i_reg y) {
     const bool wide = dtype == TN_I64;
     const tn_i_reg by = put(w, TN_X_vpandd, dtype, lanes, y, all(w, dtype, lanes, wide ? 63 : 31), 0);
-    return put(w, left ? wide ? TN_X_vpsllvq : TN_X_vpsllvd : wide ? TN_X_vpsrlvq : TN_X_vpsrlvd, dtype, lanes, x, by, 0);
+    return put(w,
+               left   ? wide ? TN_X_vpsllvq : TN_X_vpsllvd
+               : wide ? TN_X_vpsrlvq
+                      : TN_X_vpsrlvd,
+               dtype, lanes, x, by, 0);
 }
 
 static tn_i_reg extreme(tn_i_walk *w, bool greater, int dtype, unsigned lanes, tn_i_reg x, tn_i_reg y) {

@@ -33,7 +33,8 @@ static bool small(const tn_i_walk *w, const tn_i_l_affine *e) {
     for (uint32_t i = 0; i < e->n; i++) {
         const int64_t by = t[i].by < 0 ? -(t[i].by + 1) + 1 : t[i].by, hi = w->p->op[t[i].loop].hi;
         int64_t more;
-        if (by < 0 || hi > INT32_MAX || !tn_i_mul_i64(by, hi + 64, &more) || !tn_i_add_i64(most, more, &most)) return false;
+        if (by < 0 || hi > INT32_MAX || !tn_i_mul_i64(by, hi + 64, &more) || !tn_i_add_i64(most, more, &most))
+            return false;
     }
     return most < INT32_MAX / 2;
 }
@@ -135,7 +136,8 @@ static void within_one(tn_i_walk *w, uint32_t k) {
 static tn_i_reg near_bound(tn_i_walk *w, int64_t bound) {
     tn_i_w_set(w, TN_RAX_, bound);
     tn_i_w_two(w, TN_X_sub, 8, TN_RAX_, TN_RCX_);
-    const tn_i_reg most = tn_i_m_number(&w->m, TN_CLASS_G, INT32_MAX), least = tn_i_m_number(&w->m, TN_CLASS_G, INT32_MIN);
+    const tn_i_reg most = tn_i_m_number(&w->m, TN_CLASS_G, INT32_MAX),
+                   least = tn_i_m_number(&w->m, TN_CLASS_G, INT32_MIN);
     compare_rax(w, most);
     move_if(w, TN_CC_G, TN_RAX_, most);
     compare_rax(w, least);

@@ -109,7 +109,8 @@ static void move(tn_i_walk *w, const tn_i_w_loop *l, int64_t step) {
 /* ---- carries ---------------------------------------------------------------------------------------- */
 
 static uint32_t behind_carries(const tn_i_loops *p, uint32_t k) {
-    for (k++; p->op[k].kind == TN_L_CARRY; k++) {}
+    for (k++; p->op[k].kind == TN_L_CARRY; k++) {
+    }
     return k;
 }
 static uint32_t first_next(const tn_i_loops *p, uint32_t end) {
@@ -235,7 +236,8 @@ static void run_loop(tn_i_walk *w, uint32_t k, bool known, int64_t n) {
     const tn_i_reg count = known || ever ? TN_REG_NONE : count_of(w, o);
     begin_moving(w, l);
     int64_t end = n;
-    const bool by_stride = known && !l->counts && l->strides != TN_L_NONE && tn_i_mul_i64(n, w->stride[l->strides].by, &end);
+    const bool by_stride =
+        known && !l->counts && l->strides != TN_L_NONE && tn_i_mul_i64(n, w->stride[l->strides].by, &end);
     if (!by_stride) end = n;
     if (l->counts || (!by_stride && !ever)) l->counter = zero(w);
     enter_carries(w, k);

@@ -5,7 +5,10 @@
 typedef struct four {
     uint16_t of[4];
 } four;
-#define FOUR(name) {{TN_X_##name##ps, TN_X_##name##pd, TN_X_##name##ss, TN_X_##name##sd}}
+#define FOUR(name)                                                             \
+    {                                                                          \
+        { TN_X_##name##ps, TN_X_##name##pd, TN_X_##name##ss, TN_X_##name##sd } \
+    }
 
 static unsigned of(four f, int dtype, unsigned lanes) { return f.of[(lanes == 1) * 2 + (dtype == TN_F64)]; }
 
@@ -105,8 +108,7 @@ static tn_i_reg floats(tn_i_walk *w, int code, int dtype, unsigned lanes, tn_i_r
     static const four add = FOUR(vadd), sub = FOUR(vsub), mul = FOUR(vmul), div = FOUR(vdiv);
     switch (code) {
     case TN_L_neg: return bits(w, TN_X_vxorps, dtype, lanes, x, sign_bit(w, dtype, lanes));
-    case TN_L_abs:
-        return bits(w, TN_X_vandps, dtype, lanes, x, same_bits(w, dtype, lanes, 0x7FFFFFFFu, INT64_MAX));
+    case TN_L_abs: return bits(w, TN_X_vandps, dtype, lanes, x, same_bits(w, dtype, lanes, 0x7FFFFFFFu, INT64_MAX));
     case TN_L_add: return two(w, add, dtype, lanes, x, y);
     case TN_L_sub: return two(w, sub, dtype, lanes, x, y);
     case TN_L_mul: return two(w, mul, dtype, lanes, x, y);

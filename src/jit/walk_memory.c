@@ -24,8 +24,7 @@ static tn_i_reg get_bool(tn_i_walk *w, const tn_i_w_mem *at) {
 static tn_i_reg get_bools(tn_i_walk *w, unsigned lanes, const tn_i_w_mem *at, tn_i_reg mask) {
     const bool wide = w->mask == 8;
     const unsigned size = lanes * w->mask;
-    const tn_i_reg x =
-        tn_i_w_load_op(w, wide ? TN_X_vpmovzxbq : TN_X_vpmovzxbd, size, size, TN_REG_NONE, at);
+    const tn_i_reg x = tn_i_w_load_op(w, wide ? TN_X_vpmovzxbq : TN_X_vpmovzxbd, size, size, TN_REG_NONE, at);
     if (mask != TN_REG_NONE && !w->m.failed) tn_i_w_mask_last(w, mask, true);
     if (w->m.wide) return tn_i_w_put_k(w, wide ? TN_X_vptestmq : TN_X_vptestmd, size, x, x, 0);
     return tn_i_w_put(w, wide ? TN_X_vpcmpgtq : TN_X_vpcmpgtd, size, x, tn_i_w_all(w, TN_I32, 0, size), 0);
@@ -52,7 +51,8 @@ static void put_bools(tn_i_walk *w, unsigned lanes, const tn_i_w_mem *at, tn_i_r
     if (w->m.wide) {
         const int dtype = w->mask == 8 ? TN_I64 : TN_I32;
         const unsigned size = lanes * w->mask;
-        const tn_i_reg bytes = tn_i_w_select(w, dtype, lanes, x, tn_i_w_all(w, dtype, 1, size), tn_i_w_all(w, dtype, 0, size));
+        const tn_i_reg bytes =
+            tn_i_w_select(w, dtype, lanes, x, tn_i_w_all(w, dtype, 1, size), tn_i_w_all(w, dtype, 0, size));
         tn_i_w_store_op(w, w->mask == 8 ? TN_X_vpmovqb_to : TN_X_vpmovdb_to, size, bytes, at, array);
         if (mask != TN_REG_NONE) tn_i_w_mask_last(w, mask, false);
         return;
@@ -81,13 +81,15 @@ tn_i_reg tn_i_w_get(tn_i_walk *w, int dtype, unsigned lanes, const tn_i_w_mem *a
         const tn_i_reg m = tn_i_w_mask_as(w, size, lanes, mask);
         return tn_i_w_load_op(w, size == 8 ? TN_X_vmaskmovpd : TN_X_vmaskmovps, bytes, bytes, m, at);
     }
-    if (size * lanes < 16) mask = tn_i_w_and(w, lanes, mask, tn_i_m_number(&w->m, TN_CLASS_K, ((int64_t)1 << lanes) - 1));
+    if (size * lanes < 16)
+        mask = tn_i_w_and(w, lanes, mask, tn_i_m_number(&w->m, TN_CLASS_K, ((int64_t)1 << lanes) - 1));
     const tn_i_reg r = tn_i_w_load_op(w, size == 8 ? TN_X_vmovupd : TN_X_vmovups, bytes, bytes, TN_REG_NONE, at);
     tn_i_w_mask_last(w, mask, true);
     return r;
 }
 
-void tn_i_w_put_away(tn_i_walk *w, int dtype, unsigned lanes, const tn_i_w_mem *at, tn_i_reg x, tn_i_reg mask, bool array) {
+void tn_i_w_put_away(tn_i_walk *w, int dtype, unsigned lanes, const tn_i_w_mem *at, tn_i_reg x, tn_i_reg mask,
+                     bool array) {
     const unsigned size = (unsigned)tn_i_dtype_size(dtype), bytes = tn_i_w_bytes(w, dtype, lanes);
     if (dtype == TN_BOOL && lanes == 1)
         put_bool(w, at, x, array);
@@ -183,7 +185,8 @@ static void each_lane(tn_i_walk *w, const tn_i_l_op *o, unsigned piece, tn_i_reg
     const unsigned lanes = w->lanes;
     if (o->in[0] != TN_L_NONE && w->note[o->in[0]].varies) {
         const tn_i_w_mem index = tn_i_w_stack(tn_i_w_scratch(w, TN_W_AT));
-        tn_i_w_put_away(w, w->p->op[o->in[0]].dtype, lanes, &index, tn_i_w_piece(w, o->in[0], piece), TN_REG_NONE, false);
+        tn_i_w_put_away(w, w->p->op[o->in[0]].dtype, lanes, &index, tn_i_w_piece(w, o->in[0], piece), TN_REG_NONE,
+                        false);
         a.indexed = true;
     }
     if (a.masked) {
@@ -264,11 +267,14 @@ static tn_i_reg load_piece(tn_i_walk *w, const tn_i_l_op *o, unsigned i) {
                    ? x
                    : tn_i_w_select(w, dtype, lanes, tn_i_w_piece(w, o->in[1], i), x, tn_i_w_piece(w, o->in[2], i));
     }
+    const tn_i_reg r = tn_i_w_gather(w, o, i, mask);
+    if (r != TN_REG_NONE) return r;
     const tn_i_w_mem stack = tn_i_w_stack(tn_i_w_scratch(w, TN_W_X));
     if (mask != TN_REG_NONE) {
-        const tn_i_reg other = o->in[1] == TN_L_NONE
-                                   ? tn_i_w_all(w, dtype, 0, dtype == TN_BOOL ? w->machine : tn_i_w_bytes(w, dtype, lanes))
-                                   : tn_i_w_piece(w, o->in[2], i);
+        const tn_i_reg other =
+            o->in[1] == TN_L_NONE
+                ? tn_i_w_all(w, dtype, 0, dtype == TN_BOOL ? w->machine : tn_i_w_bytes(w, dtype, lanes))
+                : tn_i_w_piece(w, o->in[2], i);
         tn_i_w_put_away(w, dtype, lanes, &stack, other, TN_REG_NONE, false);
     }
     each_lane(w, o, i, mask, false);
@@ -319,6 +325,7 @@ void tn_i_w_store(tn_i_walk *w, uint32_t k) {
             tn_i_w_put_away(w, dtype, w->lanes, &at, x, mask, true);
             continue;
         }
+        if (tn_i_w_scatter(w, o, i, x, mask)) continue;
         const tn_i_w_mem stack = tn_i_w_stack(tn_i_w_scratch(w, TN_W_X));
         tn_i_w_put_away(w, dtype, w->lanes, &stack, x, TN_REG_NONE, false);
         each_lane(w, o, i, mask, true);

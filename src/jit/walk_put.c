@@ -16,12 +16,37 @@ bool tn_i_w_grow(tn_i_walk *w, void *p, size_t *capacity, size_t want, size_t si
 
 static bool commutes(unsigned op) {
     switch (op) {
-    case TN_X_vaddps: case TN_X_vaddpd: case TN_X_vmulps: case TN_X_vmulpd: case TN_X_vaddss: case TN_X_vaddsd:
-    case TN_X_vmulss: case TN_X_vmulsd: case TN_X_vandps: case TN_X_vandpd: case TN_X_vorps: case TN_X_vorpd:
-    case TN_X_vxorps: case TN_X_vxorpd: case TN_X_vpaddd: case TN_X_vpaddq: case TN_X_vpmulld: case TN_X_vpmullq:
-    case TN_X_vpmuludq: case TN_X_vpandd: case TN_X_vpandq: case TN_X_vpord: case TN_X_vporq: case TN_X_vpxord:
-    case TN_X_vpxorq: case TN_X_vpminsd: case TN_X_vpmaxsd: case TN_X_vpminsq: case TN_X_vpmaxsq:
-    case TN_X_vpcmpeqd: case TN_X_vpcmpeqq: return true;
+    case TN_X_vaddps:
+    case TN_X_vaddpd:
+    case TN_X_vmulps:
+    case TN_X_vmulpd:
+    case TN_X_vaddss:
+    case TN_X_vaddsd:
+    case TN_X_vmulss:
+    case TN_X_vmulsd:
+    case TN_X_vandps:
+    case TN_X_vandpd:
+    case TN_X_vorps:
+    case TN_X_vorpd:
+    case TN_X_vxorps:
+    case TN_X_vxorpd:
+    case TN_X_vpaddd:
+    case TN_X_vpaddq:
+    case TN_X_vpmulld:
+    case TN_X_vpmullq:
+    case TN_X_vpmuludq:
+    case TN_X_vpandd:
+    case TN_X_vpandq:
+    case TN_X_vpord:
+    case TN_X_vporq:
+    case TN_X_vpxord:
+    case TN_X_vpxorq:
+    case TN_X_vpminsd:
+    case TN_X_vpmaxsd:
+    case TN_X_vpminsq:
+    case TN_X_vpmaxsq:
+    case TN_X_vpcmpeqd:
+    case TN_X_vpcmpeqq: return true;
     default: return false;
     }
 }

@@ -87,6 +87,8 @@ enum { TN_MASK_NONE, TN_MASK_MERGES, TN_MASK_ZEROES, TN_MASK_NEEDED };
     X(RVMI, "rv vv mv i", R + M + I, ZEROES)      \
     X(RVMS, "rv vv mv s", R + M + S, NONE)        \
     X(RVMX, "rx vx mx", R + M, ZEROES)            \
+    X(RVMX_M, "rx vx mx", M, NONE)                \
+    X(RVMXI_M, "rx vx mx i", M + I, NONE)         \
     X(RVMX_R, "rx vx mx", R, NONE)                \
     X(RVMXI, "rx vx mx i", R + M + I, ZEROES)     \
     X(RVM_X, "rv vv mx", R + M, ZEROES)           \

@@ -174,6 +174,7 @@ typedef struct maker {
     tn_i_l_builder b;
     uint32_t in[3][TN_NDTYPES], mask, count, loop, bases;
     int64_t stride;
+    int indexed; /* by numbers of this dtype, or 0 */
 } maker;
 
 enum { MOST = 71, STRIDES = 3 };
@@ -211,6 +212,13 @@ static uint32_t operand(maker *m, int i, int dtype, bool masked) {
         w.mask = tn_i_l_load_at(&m->b, m->mask, at(m));
         w.otherwise = tn_i_l_load_at(&m->b, m->in[2][dtype], tn_i_affine_number(3));
     }
+    if (m->indexed && i < 2) {
+        w.indexed = true;
+        w.index = tn_i_l_load_at(&m->b, m->in[i][m->indexed], at(m));
+        w.by = i == 0 ? 1 : -3;
+        w.last = 40;
+        if (i) w.e.at += 120;
+    }
     return tn_i_l_load(&m->b, &w);
 }
 
@@ -244,8 +252,12 @@ static void operations(maker *m, int dtype, bool masked) {
         const tn_i_l_row *row = &tn_i_l_rows[code];
         if (!(row->dtypes >> dtype & 1) || code == TN_L_bits || code == TN_L_convert) continue;
         const bool choice = code == TN_L_select;
-        result(m, tn_i_l_map(&m->b, (tn_i_l_code)code, choice ? p : code == TN_L_signbit ? no_nan(&m->b, dtype, x) : x,
-                             choice ? x : y, choice ? y : z),
+        result(m,
+               tn_i_l_map(&m->b, (tn_i_l_code)code,
+                          choice                 ? p
+                          : code == TN_L_signbit ? no_nan(&m->b, dtype, x)
+                                                 : x,
+                          choice ? x : y, choice ? y : z),
                masked);
     }
     for (unsigned d = 0; d < TN_NDTYPES; d++) result(m, tn_i_l_convert(&m->b, (int)d, x), masked);
@@ -256,6 +268,7 @@ static void each_operation(tn_i_isa isa, int dtype, int width, int64_t stride, i
     maker *m = calloc(1, sizeof *m);
     tn_i_l_begin(&m->b, c);
     m->stride = stride;
+    if (stride >= -1 && stride <= 1 && n % 3 == 0) m->indexed = n & 1 ? TN_I32 : TN_I64;
     arrays(m);
     open_loop(m, width, n, known);
     operations(m, dtype, masked);
@@ -280,6 +293,53 @@ static void test_operations(void **state) {
                     const int64_t strides[] = {1, 1, -1, n % 7 - 3};
                     each_operation(isa, dtypes[d], widths[i], strides[k], n, (n + k) & 1, k == 1 || n % 5 == 0);
                 }
+}
+
+/* ---- without memory ---------------------------------------------------------------------------------------- */
+
+typedef struct purse {
+    bool counts;
+    uint64_t left;
+} purse;
+
+static void *sparing(void *user, void *p, size_t old, size_t n) {
+    purse *z = user;
+    (void)old;
+    if (n == 0) return free(p), NULL;
+    if (z->counts && z->left-- == 0) return z->left = 0, NULL;
+    return realloc(p, n);
+}
+
+/* Each allocation fails once: that is an error, and nothing else. */
+static void test_no_memory(void **state) {
+    (void)state;
+    purse z = {0};
+    tn_ctx_options o = {.size = sizeof o, .realloc = sparing, .user = &z};
+    tn_ctx *c = tn_ctx_new(&o);
+    assert_non_null(c);
+    c->tight = true;
+    for (uint64_t seed = 1; seed < 6; seed++) {
+        tn_i_rng r = {seed * 104729};
+        tn_i_loops *p = loop_random(c, &r, LOOP_ALL & ~LOOP_REDUCTIONS);
+        assert_non_null(p);
+        const size_t before = tn_ctx_bytes(c);
+        tn_i_jit_result result = TN_JIT_ERROR;
+        for (uint64_t k = 0; result != TN_JIT_OK; k += 1 + k / 40) {
+            tn_i_code code;
+            tn_i_jit_label at;
+            char why[TN_JIT_WHY];
+            z = (purse){true, k};
+            tn_i_code_begin(&code, c, TN_ISA_AVX2);
+            result = tn_i_jit_compile(&code, p, NULL, &at, why);
+            z.counts = false;
+            if (result == TN_JIT_ERROR) assert_int_equal(tn_last_status(c), TN_ENOMEM);
+            assert_int_not_equal(result, TN_JIT_NONE);
+            tn_i_code_drop(&code);
+            assert_int_equal(tn_ctx_bytes(c), before);
+        }
+        tn_i_l_free(p);
+    }
+    tn_ctx_free(c);
 }
 
 /* ---- code that this processor may not have -------------------------------------------------------------- */
@@ -352,7 +412,7 @@ static void test_decoded(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_operations), cmocka_unit_test(test_random),
-                                       cmocka_unit_test(test_decoded)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_operations), cmocka_unit_test(test_no_memory),
+                                       cmocka_unit_test(test_random), cmocka_unit_test(test_decoded)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
