@@ -51,7 +51,7 @@ struct tn_ctx {
     bool by_stack;         /* because the stack has no room for more */
     const char *refused;   /* why its options were: it makes no program, and says so; NULL: they were not */
     bool whole;            /* for tests: no program runs in bands of rows (exec/bands.h) */
-    uint8_t nests;         /* who runs nests (exec/assembled.h) */
+    uint8_t nests;         /* for tests: who runs nests (exec/assembled.h) */
     uint8_t no_code;       /* for tests: the system gives no memory for code: 1 mmap refuses, 2 mprotect (jit/seal.h) */
     bool tight;            /* for tests: whatever grows, grows by just what is needed, so that each time may fail */
     const tn_prim *const *prims; /* the registry, indexed by primitive id */

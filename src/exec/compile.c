@@ -286,8 +286,9 @@ static bool make_native(tn_exec *e, const tn_compile_options *o) {
     if (o->backend == TN_BACKEND_INTERPRETER) return tn_i_assemble(e->ctx, e->plan, &e->assembled);
     if (o->backend != TN_BACKEND_NATIVE) return true;
     if (tn_i_native_load(e->ctx, e->plan, &n, &e->native) != TN_OK) return false;
-    if (!e->native.library) e->backend = TN_BACKEND_INTERPRETER;
-    return true;
+    if (e->native.library) return true;
+    e->backend = TN_BACKEND_INTERPRETER;
+    return tn_i_assemble(e->ctx, e->plan, &e->assembled);
 }
 
 /* ---- with other ranks ------------------------------------------------------------------ */

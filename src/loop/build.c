@@ -112,7 +112,8 @@ uint32_t tn_i_l_const(tn_i_l_builder *b, const char *name, int dtype, int64_t co
                                     .align = size,
                                     .count = count,
                                     .base = TN_L_NONE,
-                                    .data = data},
+                                    .data = data,
+                                    .own = copy},
                      name);
 }
 

@@ -22,6 +22,7 @@ typedef struct checker {
     uint32_t open[TN_L_DEPTH], depth;
     uint32_t closed;           /* the END that only LASTs, HALVES and JOINs stand behind, or TN_L_NONE */
     uint32_t vector, parallel; /* the open loops, or TN_L_NONE */
+    void *room;                /* tn_i_l_room */
     uint32_t empty;            /* the open loop that never runs, or TN_L_NONE */
 } checker;
 
@@ -93,7 +94,7 @@ static bool never_runs(const checker *z) { return z->empty != TN_L_NONE; }
 /* [first, first + more] and [first + less, first] are elements of the n there are. */
 static bool in_range(const checker *z, const tn_i_l_affine *a, uint32_t mask, int64_t less, int64_t more, int64_t n,
                      const char *what) {
-    const tn_i_l_known known = {z->p, z->open, z->depth, mask};
+    const tn_i_l_known known = {z->p, z->open, z->depth, mask, z->room};
     const tn_i_affine e = tn_i_l_affine_of(z->p, a);
     int64_t bound;
     if (never_runs(z)) return true;
@@ -455,7 +456,7 @@ bool tn_i_l_check(const tn_i_loops *p) {
     checker z = {.p = p, .closed = TN_L_NONE, .vector = TN_L_NONE, .parallel = TN_L_NONE, .empty = TN_L_NONE};
     if (!arrays(p)) return false;
     if (p->nop && !(z.note = tn_i_alloc_array(p->ctx, p->nop, sizeof *z.note))) return false;
-    bool ok = true;
+    bool ok = (z.room = tn_i_l_room(p->ctx)) != NULL;
     for (z.k = 0; ok && z.k < p->nop; z.k++) {
         z.o = &p->op[z.k];
         note *n = &z.note[z.k];
@@ -470,6 +471,7 @@ bool tn_i_l_check(const tn_i_loops *p) {
         z.k = z.open[z.depth - 1];
         ok = bad(&z, "the block is not closed");
     }
+    tn_i_l_room_drop(p->ctx, z.room);
     if (z.note) tn_i_free(p->ctx, z.note, p->nop * sizeof *z.note);
     return ok;
 }

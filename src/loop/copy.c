@@ -9,7 +9,7 @@ struct tn_i_l_moved {
 };
 
 static bool copy_array(tn_i_l_builder *b, const tn_i_l_array *a) {
-    if (a->role == TN_L_CONST) return tn_i_l_const(b, a->name, a->dtype, a->count, a->data, true) != TN_L_NONE;
+    if (a->role == TN_L_CONST) return tn_i_l_const(b, a->name, a->dtype, a->count, a->data, a->own) != TN_L_NONE;
     return tn_i_l_array_new(b, a->name, a->dtype, a->role, a->count, a->base, a->at, a->align) != TN_L_NONE;
 }
 

@@ -64,6 +64,7 @@ typedef struct tn_i_l_array {
     uint32_t base;    /* CONST: TN_L_NONE */
     int64_t at;       /* bytes, >= 0, a multiple of the element's size */
     const void *data; /* CONST: `count` elements, which live as long as the program; else NULL */
+    bool own;         /* these are the program's */
 } tn_i_l_array;
 
 /* ---- affine expressions --------------------------------------------------------------------------------------------
@@ -396,7 +397,10 @@ typedef struct tn_i_l_known {
     const tn_i_loops *p;
     const uint32_t *open;
     uint32_t depth, mask;
+    void *room; /* of tn_i_l_room, for who asks often; NULL: memory is taken each time */
 } tn_i_l_known;
+void *tn_i_l_room(tn_ctx *c); /* NULL after TN_ENOMEM */
+void tn_i_l_room_drop(tn_ctx *c, void *room);
 bool tn_i_l_at_most(const tn_i_l_known *z, tn_i_affine e, int64_t bound);
 bool tn_i_l_at_least(const tn_i_l_known *z, tn_i_affine e, int64_t bound);
 

@@ -134,13 +134,16 @@ static bool search(finder *w, tn_i_affine e, int64_t bound) {
     return false;
 }
 
+void *tn_i_l_room(tn_ctx *c) { return tn_i_alloc_array(c, FACTS, sizeof(fact)); }
+void tn_i_l_room_drop(tn_ctx *c, void *room) { tn_i_free(c, room, room ? FACTS * sizeof(fact) : 0); }
+
 bool tn_i_l_at_most(const tn_i_l_known *z, tn_i_affine e, int64_t bound) {
     if (e.n == 0) return e.at <= bound;
     finder w = {.z = z};
-    if (!(w.fact = tn_i_alloc_array(z->p->ctx, FACTS, sizeof *w.fact))) return false;
+    if (!(w.fact = z->room ? z->room : tn_i_l_room(z->p->ctx))) return false;
     gather(&w);
     const bool ok = search(&w, e, bound);
-    tn_i_free(z->p->ctx, w.fact, FACTS * sizeof *w.fact);
+    if (!z->room) tn_i_l_room_drop(z->p->ctx, w.fact);
     return ok;
 }
 
