@@ -119,12 +119,15 @@ static bool within_limit(const tn_ctx *c, size_t old_size, size_t new_size) {
     return now <= c->opt.max_bytes && more <= c->opt.max_bytes - now;
 }
 
+static bool room_for(tn_ctx *c, size_t old_size, size_t new_size) {
+    if (within_limit(c, old_size, new_size)) return true;
+    (void)tn_i_fail(c, TN_ENOMEM, NULL, "out of memory: %zu bytes more than the %zu of tn_ctx_options.max_bytes",
+                    new_size - old_size, c->opt.max_bytes);
+    return false;
+}
+
 static void *door(tn_ctx *c, void *p, size_t old_size, size_t new_size) {
-    if (!within_limit(c, old_size, new_size)) {
-        (void)tn_i_fail(c, TN_ENOMEM, NULL, "out of memory: %zu bytes more than the %zu of tn_ctx_options.max_bytes",
-                        new_size - old_size, c->opt.max_bytes);
-        return NULL;
-    }
+    if (!room_for(c, old_size, new_size)) return NULL;
     void *q = c->opt.realloc(c->opt.user, p, old_size, new_size);
     if (!q && new_size) {
         (void)tn_i_fail(c, TN_ENOMEM, NULL, "out of memory: %zu bytes", new_size);
@@ -132,6 +135,12 @@ static void *door(tn_ctx *c, void *p, size_t old_size, size_t new_size) {
     }
     count_bytes(c, old_size, new_size);
     return q;
+}
+
+bool tn_i_count_pages(tn_ctx *c, size_t before, size_t now) {
+    if (!room_for(c, before, now)) return false;
+    count_bytes(c, before, now);
+    return true;
 }
 
 void *tn_i_page_alloc(tn_ctx *c, size_t bytes) {

@@ -51,6 +51,8 @@ struct tn_ctx {
     bool by_stack;         /* because the stack has no room for more */
     const char *refused;   /* why its options were: it makes no program, and says so; NULL: they were not */
     bool whole;            /* for tests: no program runs in bands of rows (exec/bands.h) */
+    uint8_t nests;         /* for tests: who runs nests (exec/assembled.h) */
+    uint8_t no_code;       /* for tests: the system gives no memory for code: 1 mmap refuses, 2 mprotect (jit/seal.h) */
     bool tight;            /* for tests: whatever grows, grows by just what is needed, so that each time may fail */
     const tn_prim *const *prims; /* the registry, indexed by primitive id */
     tn_i_arena arena;            /* interned strings, types, places */
@@ -90,6 +92,10 @@ bool tn_i_grow(tn_ctx *c, void **p, size_t *capacity, size_t want, size_t size);
 /* Memory for a call that is running, on its thread: not zeroed, and no error is recorded. */
 void *tn_i_page_alloc(tn_ctx *c, size_t bytes);
 void tn_i_page_free(tn_ctx *c, void *p, size_t bytes);
+
+/* Counts memory that the system gave and not the user's allocator, as `now` bytes instead of `before`; false after
+ * TN_ENOMEM, where max_bytes leaves no room. */
+bool tn_i_count_pages(tn_ctx *c, size_t before, size_t now);
 
 void tn_i_arena_init(tn_i_arena *a, tn_ctx *c);
 void *tn_i_arena_alloc(tn_i_arena *a, size_t bytes); /* zeroed, 16-aligned; NULL after TN_ENOMEM */

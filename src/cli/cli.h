@@ -13,7 +13,7 @@ typedef struct tn_i_cli {
     const char *command, *file;
     const char **argument; /* what follows the file */
     int narguments;
-    const char *policy, *part, *out_dir, *svg, *spill_dir, *output, *name;
+    const char *policy, *part, *out_dir, *svg, *spill_dir, *output, *name, *after, *isa;
     bool json, pareto, lint, strict_zero, cblas;
     int backend;    /* run: a tn_backend */
     int64_t digits; /* run: significant ones of floats; 0: as many as tell the number from all others */
@@ -63,6 +63,7 @@ int tn_i_cli_residuals(const tn_i_cli *o, tn_fn *f);
 int tn_i_cli_policies(const tn_i_cli *o, tn_fn *f);
 int tn_i_cli_budget(const tn_i_cli *o, tn_fn *f);
 int tn_i_cli_memory(const tn_i_cli *o, const tn_fn *f);
+int tn_i_cli_lower(const tn_i_cli *o, tn_fn *f);
 int tn_i_cli_plan(const tn_i_cli *o, tn_fn *f);
 int tn_i_cli_sparsity(const tn_i_cli *o, tn_ctx *c, const tn_fn *f);
 /* Live bytes of f's vjp (--wrt) under each of n policies: drawn to the file of --svg, else a table. */

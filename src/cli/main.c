@@ -29,6 +29,8 @@ static const char usage[] =
     "  memory       live bytes of the vjp, equation by equation             --wrt --policy P,Q --svg FILE\n"
     "  plan         what runs each step, and its share of the modelled time --backend NAME --spill-dir DIR\n"
     "                                                                      --strict-zero\n"
+    "  lower        what runs as loops, as loop programs after a pass       --after PASS --isa NAME --spill-dir DIR\n"
+    "                                                                      --strict-zero\n"
     "  sparsity     which entries of the Jacobian may be nonzero            --wrt --hessian --json --mtx FILE\n"
     "                                                                      --svg FILE --known 1=@FILE.npy\n"
     "  schedule     what a loop's schedule NAME keeps and does again         --steps L --checkpoints S --disk D\n"
@@ -129,6 +131,7 @@ static int on_program(const tn_i_cli *o, tn_ctx *c, tn_fn *f, const char *text, 
     if (strcmp(o->command, "budget") == 0) return tn_i_cli_budget(o, f);
     if (strcmp(o->command, "memory") == 0) return tn_i_cli_memory(o, f);
     if (strcmp(o->command, "sparsity") == 0) return tn_i_cli_sparsity(o, c, f);
+    if (strcmp(o->command, "lower") == 0) return tn_i_cli_lower(o, f);
     if (strcmp(o->command, "plan") == 0) return tn_i_cli_plan(o, f);
     return transform(o, c, f);
 }
@@ -154,7 +157,7 @@ static int on_file(const tn_i_cli *o) {
 static int dispatch(int argc, char **argv) {
     static const char *const commands[] = {"check",    "print",  "jvp",  "linearize", "transpose", "vjp",    "grad",
                                            "vmap",     "run",    "cost", "residuals", "policies",  "budget", "memory",
-                                           "schedule", "emit-c", "plan", "sparsity",  NULL};
+                                           "schedule", "emit-c", "plan", "sparsity",  "lower",     NULL};
     if (argc < 2) {
         (void)fputs(usage, stderr);
         return TN_CLI_USAGE;

@@ -75,6 +75,8 @@ static bool set_option(tn_i_cli *o, const char *name, const char *value) {
     if (strcmp(name, "output") == 0) o->output = value;
     if (strcmp(name, "name") == 0) o->name = value;
     if (strcmp(name, "spill-dir") == 0) o->spill_dir = value;
+    if (strcmp(name, "after") == 0) o->after = value;
+    if (strcmp(name, "isa") == 0) o->isa = value;
     if (strcmp(name, "mtx") == 0) o->mtx = value;
     if (strcmp(name, "known") == 0) o->known[o->nknown++] = value;
     if (strcmp(name, "part") == 0) {
@@ -129,13 +131,15 @@ static const option options[] = {
     {"known", {"sparsity", NULL}, false},
     {"mtx", {"sparsity", NULL}, false},
     {"pareto", {"policies", NULL}, true},
-    {"spill-dir", {"run", "plan", NULL}, false},
+    {"spill-dir", {"run", "plan", "lower", NULL}, false},
+    {"after", {"lower", NULL}, false},
+    {"isa", {"lower", NULL}, false},
     {"lint", {"check", NULL}, true},
     {"output", {"emit-c", NULL}, false},
     {"name", {"emit-c", NULL}, false},
     {"cblas", {"emit-c", NULL}, true},
     {"capacity", {"emit-c", NULL}, false},
-    {"strict-zero", {"run", "emit-c", "plan", NULL}, true},
+    {"strict-zero", {"run", "emit-c", "plan", "lower", NULL}, true},
 };
 
 static const option *find_option(const char *name, size_t n, const char *command) {

@@ -34,6 +34,7 @@ static void exec_destroy(tn_exec *e) {
     tn_i_free(c, e->over, e->f->nin * sizeof *e->over);
     tn_i_plan_free(c, e->plan);
     tn_i_native_drop(c, &e->native);
+    tn_i_assembled_drop(c, &e->assembled);
     tn_i_free(c, e->dir, text_bytes(e->dir));
     tn_i_free(c, e->odd, (size_t)e->f->nin + e->f->nout);
     tn_i_free(c, e->argument, ((size_t)e->f->nin + e->f->nout) * sizeof *e->argument);
@@ -282,10 +283,12 @@ static bool make_native(tn_exec *e, const tn_compile_options *o) {
     const tn_i_native_options n = {
         .cc = o->cc, .cache_dir = o->cache_dir, .cc_seconds = o->cc_seconds, .cache_bytes = o->cache_bytes};
     e->backend = o->backend;
+    if (o->backend == TN_BACKEND_INTERPRETER) return tn_i_assemble(e->ctx, e->plan, &e->assembled);
     if (o->backend != TN_BACKEND_NATIVE) return true;
     if (tn_i_native_load(e->ctx, e->plan, &n, &e->native) != TN_OK) return false;
-    if (!e->native.library) e->backend = TN_BACKEND_INTERPRETER;
-    return true;
+    if (e->native.library) return true;
+    e->backend = TN_BACKEND_INTERPRETER;
+    return tn_i_assemble(e->ctx, e->plan, &e->assembled);
 }
 
 /* ---- with other ranks ------------------------------------------------------------------ */

@@ -3,6 +3,7 @@
 #define TN_EXEC_H
 
 #include "comm/collective.h"
+#include "exec/assembled.h"
 #include "exec/described.h"
 #include "exec/native.h"
 #include "exec/run.h"
@@ -49,6 +50,7 @@ struct tn_exec {
     atomic_bool busy;       /* in tn_call */
     int backend;
     tn_i_native native;
+    tn_i_assembled assembled;
     bool speaks, drains;   /* other ranks are needed; they hear of failures */
     tn_i_table *table;     /* with which, or NULL */
     tn_i_null_comm *alone; /* where there are none */

@@ -90,6 +90,8 @@ typedef struct tn_i_nest_spot {
 
 enum { TN_NEST_SPOTS = 8 };
 
+struct tn_i_l_run;
+
 typedef struct tn_i_nest {
     uint32_t nloop, nouter; /* loops 0 .. nouter-1 walk the rows; none has size 1, and 0 of them is one element */
     int64_t size[TN_MAX_RANK];
@@ -105,6 +107,8 @@ typedef struct tn_i_nest {
     void *code;         /* what the interpreter made of it (nest_code.c) */
     bool accurate;      /* functions of 1 ulp (TN_MATH_ACCURATE) */
     int threads;        /* the most that may run it; 0: 1 */
+    tn_status (*compiled)(const struct tn_i_l_run *run, char *const *base); /* in place of the interpreter, or NULL */
+    const struct tn_i_l_run *run;
     bool upper;         /* of two loops: what is computed left of the diagonal nobody reads (triangle.c) */
 } tn_i_nest;
 

@@ -280,8 +280,24 @@ void tn_i_nest_execute(const tn_i_nest *nest, char *const *data, void *scratch) 
     if (nest->nspot) tn_i_nest_put_spots(nest, data);
 }
 
-tn_status tn_i_run_nest(const tn_i_step *s, const uintptr_t *base) {
+/* All outputs that the caller could leave out are there. */
+static bool all_wanted(const tn_i_nest *nest, const uintptr_t *base) {
+    bool all = true;
+    for (uint32_t i = 0; i < nest->narray; i++) all &= base[nest->array[i].base] || nest->array[i].base == TN_BASE_ABSOLUTE;
+    return all;
+}
+
+/* Entry 0 of the table is the scratch memory meanwhile (lower/lower.h). */
+static tn_status run_compiled(const tn_i_nest *nest, uintptr_t *base, int64_t scratch) {
+    base[TN_BASE_ABSOLUTE] = base[TN_BASE_ARENA] + (uintptr_t)scratch;
+    const tn_status status = nest->compiled(nest->run, (char *const *)(void *)base);
+    base[TN_BASE_ABSOLUTE] = 0;
+    return status;
+}
+
+tn_status tn_i_run_nest(const tn_i_step *s, uintptr_t *base) {
     const tn_i_nest *nest = s->u.nest;
+    if (nest->compiled && all_wanted(nest, base)) return run_compiled(nest, base, s->scratch);
     char *data[TN_NEST_NUMBERS];
     for (uint32_t i = 0; i < nest->narray; i++) {
         const tn_i_nest_array *a = &nest->array[i];

@@ -55,7 +55,7 @@ static const char *runner(const tn_i_plan *p, const tn_i_step *s) {
     if (p->native && s->native == TN_I_NATIVE) return "native";
     if (s->kind == TN_STEP_KERNEL) return "library";
     if (p->plain && s->kind == TN_STEP_STRIP) return "reference";
-    return "interpreter";
+    return s->kind == TN_STEP_NEST && s->u.nest->compiled ? "assembler" : "interpreter";
 }
 
 /* ---- modelled time ------------------------------------------------------------------------------ */

@@ -1,6 +1,10 @@
-/* The interpreter of nests against the plainest reading of nest.h: every operation at every index, and reductions of
- * lists.  Nests are made at random; all kernels that this processor can run must give the same bits. */
+/* The interpreter of nests, and loop programs made of them, against the plainest reading of nest.h: every operation at
+ * every index, and reductions of lists.  Nests are made at random; all kernels that this processor can run must give the same bits. */
 #include "exec/nest_code.h"
+#include "exec/plan.h"
+#include "jit/jit.h"
+#include "lower/lower.h"
+#include "pass/pass.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -697,6 +701,103 @@ static size_t plain_scratch(tn_ctx *ctx, const tn_i_nest *n) {
     return copy.scratch;
 }
 
+/* ---- as loop programs ------------------------------------------------------------------------------ */
+
+static tn_i_strip *function(void *unused, const char *name) {
+    (void)unused;
+    return tn_i_vec_math(name, tn_i_isa_best(), false).strip;
+}
+
+/* As machine code, or by evaluation. */
+static tn_status run_as(const tn_i_loops *p, char *const *base, bool code, bool backwards) {
+    const tn_i_l_eval_options o = {.function = function, .backwards = backwards};
+    const tn_i_l_run run = {0};
+    char why[TN_JIT_WHY];
+    tn_i_jit pages;
+    tn_i_jit_label at;
+    tn_i_code buffer;
+    if (!code || tn_i_isa_best() == TN_ISA_PLAIN) return tn_i_l_eval(p, base, &o);
+    tn_i_code_begin(&buffer, p->ctx, tn_i_isa_best());
+    if (tn_i_jit_compile(&buffer, p, NULL, &at, why) != TN_JIT_OK) fail_msg("no code: %s", why);
+    if (tn_i_jit_seal(&buffer, &pages, why) != TN_JIT_OK) fail_msg("no code: %s", why);
+    const tn_status status = tn_i_jit_program(&pages, &buffer, at)(&run, base);
+    tn_i_jit_drop(p->ctx, &pages);
+    tn_i_code_drop(&buffer);
+    return status;
+}
+
+/* Entry 0 of the table is scratch memory, from 2 on the arrays that do not share another's memory. */
+static void run_program(const sample *s, uint64_t seed, const tn_i_loops *p, uint64_t *const *want, const char *pass,
+                        bool backwards, bool code) {
+    char *base[2 + TN_NEST_ARRAYS], *got[TN_NEST_ARRAYS], *memory[TN_NEST_ARRAYS];
+    if (!tn_i_l_check(p)) fail_msg("seed %llu, %s: %s", (unsigned long long)seed, pass, p->ctx->message);
+    for (uint32_t a = 0; a < s->n.narray; a++) {
+        got[a] = s->shares[a] >= 0 ? got[s->shares[a]] : malloc(s->elements[a] * 8 + 8);
+        if (s->shares[a] < 0) memcpy(got[a], s->memory[a], s->elements[a] * 8);
+        memory[a] = base[2 + a] = got[a];
+    }
+    base[0] = aligned_alloc(64, ((size_t)p->bytes + 63) / 64 * 64 + 64);
+    memset(base[0], 0xa5, (size_t)p->bytes + 64);
+    base[1] = NULL;
+    if (run_as(p, base, code, backwards) != TN_OK) fail_msg("seed %llu, %s: %s", (unsigned long long)seed, pass, p->ctx->message);
+    for (size_t i = 0; i < 64; i++) assert_int_equal((unsigned char)base[0][(size_t)p->bytes + i], 0xa5);
+    if (getenv("TN_NEST_SEED")) {
+        char *text = tn_i_l_print(p, &(size_t){0});
+        fprintf(stderr, "after %s:\n%s\n", pass, text);
+        tn_text_free(p->ctx, text);
+    }
+    compare(s, seed, tn_i_isa_best(), memory, want, -1);
+    free(base[0]);
+    for (uint32_t a = 0; a < s->n.narray; a++)
+        if (s->shares[a] < 0) free(got[a]);
+}
+
+static tn_i_loops *lowered(tn_ctx *ctx, sample *s, uint64_t seed) {
+    for (uint32_t a = 0; a < s->n.narray; a++) {
+        s->array[a].base = TN_BASE_ARGUMENTS + (s->shares[a] >= 0 ? (uint32_t)s->shares[a] : a);
+        s->array[a].at = s->array[a].offset * (int64_t)tn_i_dtype_size(s->array[a].dtype);
+    }
+    if (getenv("TN_NEST_SEED")) show(s, "12345678", "12345678");
+    tn_i_loops *p = tn_i_lower_nest(ctx, &s->n);
+    if (!p) fail_msg("seed %llu: %s", (unsigned long long)seed, ctx->message);
+    return p;
+}
+
+/* As it is lowered, after all passes so far, and after each pass alone. */
+static void check_lowered(tn_ctx *ctx, uint64_t seed, bool edges) {
+    static const int bytes[] = {16, 32, 64};
+    sample *s = malloc(sizeof *s);
+    uint64_t *want[TN_NEST_ARRAYS];
+    const tn_i_machine m = {.vector = bytes[seed % 3]};
+    make(s, seed, edges);
+    fill_memory(s);
+    for (uint32_t a = 0; a < s->n.narray; a++) {
+        want[a] = s->shares[a] >= 0 ? want[s->shares[a]] : malloc(s->elements[a] * 8 + 8);
+        if (s->shares[a] < 0) memcpy(want[a], s->memory[a], s->elements[a] * 8);
+    }
+    plain(s, want, tn_i_isa_best());
+    tn_i_loops *all = lowered(ctx, s, seed);
+    run_program(s, seed, all, want, "lowering", false, false);
+    for (const tn_i_pass *k = tn_i_pipeline; k->name; k++) {
+        tn_i_loops *p = k->run(lowered(ctx, s, seed), &m);
+        all = k->run(all, &m);
+        if (!p || !all) fail_msg("seed %llu, %s: %s", (unsigned long long)seed, k->name, ctx->message);
+        run_program(s, seed, p, want, k->name, seed & 1, false);
+        run_program(s, seed, all, want, k->name, false, false);
+        tn_i_l_free(p);
+    }
+    run_program(s, seed, all, want, "all passes", true, false);
+    run_program(s, seed, all, want, "all passes, as code", false, true);
+    tn_i_l_free(all);
+    for (uint32_t a = 0; a < s->n.narray; a++) {
+        if (s->shares[a] < 0) free(want[a]);
+        free(s->memory[a]);
+    }
+    free(s);
+}
+
+/* ---- all of it --------------------------------------------------------------------------------------- */
+
 static void check(tn_ctx *ctx, uint64_t seed, tn_i_isa isa, bool edges, uint64_t *parts) {
     sample *s = malloc(sizeof *s);
     char *data[TN_NEST_ARRAYS], *got[TN_NEST_ARRAYS];
@@ -749,7 +850,18 @@ static void random_edges(void **unused) {
     if (!getenv("TN_NEST_SEED")) assert_true(parts > 300);
 }
 
+static void random_programs(void **unused) {
+    const char *only = getenv("TN_NEST_SEED"), *many = getenv("TN_NESTS");
+    const uint64_t first = only ? strtoull(only, NULL, 10) : 1, n = only ? 1 : many ? strtoull(many, NULL, 10) : 100;
+    tn_ctx *ctx = tn_ctx_new(NULL);
+    (void)unused;
+    for (uint64_t seed = first; seed < first + n; seed++)
+        for (int edges = 0; edges < 2; edges++) check_lowered(ctx, seed, edges);
+    tn_ctx_free(ctx);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_nests), cmocka_unit_test(random_edges)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_nests), cmocka_unit_test(random_edges),
+                                       cmocka_unit_test(random_programs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

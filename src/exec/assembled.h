@@ -1,0 +1,27 @@
+/* Nests that loop programs run in place of the interpreter, as tn_compile sees it (src/lower/plan.c). */
+#ifndef TN_ASSEMBLED_H
+#define TN_ASSEMBLED_H
+
+#include "exec/plan.h"
+
+/* Who runs the nests of a plan: ctx->nests. */
+enum {
+    TN_NESTS_CODE,     /* machine code in memory; those for which there is none, the interpreter */
+    TN_NESTS_TILES,    /* for tests: the interpreter of nests */
+    TN_NESTS_LOWERED,  /* for tests: tn_i_l_eval, as they are lowered */
+    TN_NESTS_PASSED,   /* for tests: likewise, after all passes */
+    TN_NESTS_BACKWARDS /* for tests: likewise, vector and parallel loops from the last iteration to the first */
+};
+
+typedef struct tn_i_assembled {
+    struct tn_i_compiled *nest; /* of each nest of each plan that is run so */
+    size_t nnest, cnest;
+    void *code;        /* pages of machine code, or NULL */
+    size_t code_bytes; /* whole pages */
+} tn_i_assembled;
+
+/* Sets `compiled` of what nests of root and of what is nested in it can be run so.  False after an error. */
+bool tn_i_assemble(tn_ctx *c, tn_i_plan *root, tn_i_assembled *out);
+void tn_i_assembled_drop(tn_ctx *c, tn_i_assembled *a);
+
+#endif

@@ -1,0 +1,333 @@
+/* Loads and stores: elements in a row, with masks; and one by one, wherever they are. */
+#include "jit/walk.h"
+
+static unsigned whole(unsigned bytes, bool store) {
+    if (bytes == 4) return store ? TN_X_vmovss_to : TN_X_vmovss;
+    if (bytes == 8) return store ? TN_X_vmovsd_to : TN_X_vmovsd;
+    return store ? TN_X_vmovups_to : TN_X_vmovups;
+}
+
+/* Whether a row can be touched by one instruction, and nothing beside it. */
+static bool in_a_row(const tn_i_walk *w, int dtype, unsigned lanes, bool masked) {
+    return !masked || w->m.wide || (dtype != TN_BOOL && tn_i_dtype_size(dtype) * lanes >= 16);
+}
+
+/* ---- bools: bytes in memory ----------------------------------------------------------------------------- */
+
+static tn_i_reg get_bool(tn_i_walk *w, const tn_i_w_mem *at) {
+    tn_i_w_fixed_load(w, TN_X_movzxb, 4, TN_RAX_, at);
+    if (w->m.wide) return tn_i_w_put_k(w, TN_X_kmovd_k, 0, TN_REG_NONE, TN_RAX_, 0);
+    tn_i_w_imm(w, TN_X_neg, 8, TN_RAX_, 0);
+    return tn_i_w_put(w, TN_X_vmovq_x, 8, TN_REG_NONE, TN_RAX_, 0);
+}
+
+static tn_i_reg get_bools(tn_i_walk *w, unsigned lanes, const tn_i_w_mem *at, tn_i_reg mask) {
+    const bool wide = w->mask == 8;
+    const unsigned size = lanes * w->mask;
+    const tn_i_reg x = tn_i_w_load_op(w, wide ? TN_X_vpmovzxbq : TN_X_vpmovzxbd, size, size, TN_REG_NONE, at);
+    if (mask != TN_REG_NONE && !w->m.failed) tn_i_w_mask_last(w, mask, true);
+    if (w->m.wide) return tn_i_w_put_k(w, wide ? TN_X_vptestmq : TN_X_vptestmd, size, x, x, 0);
+    return tn_i_w_put(w, wide ? TN_X_vpcmpgtq : TN_X_vpcmpgtd, size, x, tn_i_w_all(w, TN_I32, 0, size), 0);
+}
+
+static void put_bool(tn_i_walk *w, const tn_i_w_mem *at, tn_i_reg x, bool array) {
+    tn_i_w_bit(w, x);
+    tn_i_w_store_op(w, TN_X_movb_to, 4, TN_RAX_, at, array);
+}
+
+/* Masks of AVX2 as bytes of 0 and 1, the lowest of a vector. */
+static tn_i_reg pack(tn_i_walk *w, unsigned lanes, tn_i_reg p) {
+    const tn_i_reg narrow = tn_i_w_mask_as(w, 4, lanes, p); /* 4 bytes each */
+    tn_i_reg x;
+    if (lanes == 8)
+        x = tn_i_w_put(w, TN_X_vpackssdw, 16, narrow, tn_i_w_narrow(w, TN_X_vextractf128, 32, 16, narrow, 1), 0);
+    else
+        x = tn_i_w_put(w, TN_X_vpackssdw, 16, narrow, narrow, 0);
+    x = tn_i_w_put(w, TN_X_vpacksswb, 16, x, x, 0);
+    return tn_i_w_put(w, TN_X_vpandd, 16, x, tn_i_w_all(w, TN_I32, 0x01010101, 16), 0);
+}
+
+static void put_bools(tn_i_walk *w, unsigned lanes, const tn_i_w_mem *at, tn_i_reg x, tn_i_reg mask, bool array) {
+    if (w->m.wide) {
+        const int dtype = w->mask == 8 ? TN_I64 : TN_I32;
+        const unsigned size = lanes * w->mask;
+        const tn_i_reg bytes =
+            tn_i_w_select(w, dtype, lanes, x, tn_i_w_all(w, dtype, 1, size), tn_i_w_all(w, dtype, 0, size));
+        tn_i_w_store_op(w, w->mask == 8 ? TN_X_vpmovqb_to : TN_X_vpmovdb_to, size, bytes, at, array);
+        if (mask != TN_REG_NONE) tn_i_w_mask_last(w, mask, false);
+        return;
+    }
+    const tn_i_reg bytes = pack(w, lanes, x);
+    if (lanes > 2) {
+        tn_i_w_store_op(w, lanes == 4 ? TN_X_vmovss_to : TN_X_vmovsd_to, 16, bytes, at, array);
+        return;
+    }
+    tn_i_w_mem next = *at;
+    next.disp++;
+    tn_i_w_from_vector(w, TN_X_vmovd_r, TN_RAX_, bytes);
+    tn_i_w_store_op(w, TN_X_movb_to, 4, TN_RAX_, at, array);
+    tn_i_w_imm(w, TN_X_shr_i, 4, TN_RAX_, 8);
+    tn_i_w_store_op(w, TN_X_movb_to, 4, TN_RAX_, &next, array);
+}
+
+/* ---- elements in a row -------------------------------------------------------------------------------------- */
+
+tn_i_reg tn_i_w_get(tn_i_walk *w, int dtype, unsigned lanes, const tn_i_w_mem *at, tn_i_reg mask) {
+    const unsigned size = (unsigned)tn_i_dtype_size(dtype), bytes = tn_i_w_bytes(w, dtype, lanes);
+    if (dtype == TN_BOOL) return lanes == 1 ? get_bool(w, at) : get_bools(w, lanes, at, mask);
+    if (mask == TN_REG_NONE)
+        return tn_i_w_load_op(w, whole(size * lanes, false), tn_i_w_size(bytes), bytes, TN_REG_NONE, at);
+    if (!w->m.wide) {
+        const tn_i_reg m = tn_i_w_mask_as(w, size, lanes, mask);
+        return tn_i_w_load_op(w, size == 8 ? TN_X_vmaskmovpd : TN_X_vmaskmovps, bytes, bytes, m, at);
+    }
+    if (size * lanes < 16)
+        mask = tn_i_w_and(w, lanes, mask, tn_i_m_number(&w->m, TN_CLASS_K, ((int64_t)1 << lanes) - 1));
+    const tn_i_reg r = tn_i_w_load_op(w, size == 8 ? TN_X_vmovupd : TN_X_vmovups, bytes, bytes, TN_REG_NONE, at);
+    tn_i_w_mask_last(w, mask, true);
+    return r;
+}
+
+void tn_i_w_put_away(tn_i_walk *w, int dtype, unsigned lanes, const tn_i_w_mem *at, tn_i_reg x, tn_i_reg mask,
+                     bool array) {
+    const unsigned size = (unsigned)tn_i_dtype_size(dtype), bytes = tn_i_w_bytes(w, dtype, lanes);
+    if (dtype == TN_BOOL && lanes == 1)
+        put_bool(w, at, x, array);
+    else if (dtype == TN_BOOL)
+        put_bools(w, lanes, at, x, mask, array);
+    else if (mask == TN_REG_NONE)
+        tn_i_w_store_op(w, whole(size * lanes, true), tn_i_w_size(bytes), x, at, array);
+    else if (!w->m.wide) {
+        const tn_i_reg m = tn_i_w_mask_as(w, size, lanes, mask);
+        tn_i_w_store_op(w, size == 8 ? TN_X_vmaskmovpd_to : TN_X_vmaskmovps_to, bytes, x, at, array);
+        tn_i_w_last_v(w, m);
+    } else {
+        if (size * lanes < 16)
+            mask = tn_i_w_and(w, lanes, mask, tn_i_m_number(&w->m, TN_CLASS_K, ((int64_t)1 << lanes) - 1));
+        tn_i_w_store_op(w, size == 8 ? TN_X_vmovupd_to : TN_X_vmovups_to, bytes, x, at, array);
+        tn_i_w_mask_last(w, mask, false);
+    }
+}
+
+/* ---- one by one ---------------------------------------------------------------------------------------------- */
+
+typedef struct lane_access {
+    const tn_i_l_op *o;
+    bool indexed, masked; /* by what is on the stack */
+    int64_t by;           /* bytes from lane to lane */
+    unsigned size;
+    bool store;
+} lane_access;
+
+/* rdx: the bytes that index `k`, in memory or one number, stands for. */
+static void index_bytes(tn_i_walk *w, const tn_i_l_op *o) {
+    const tn_i_reg most = tn_i_m_number(&w->m, TN_CLASS_G, o->hi), least = tn_i_m_number(&w->m, TN_CLASS_G, 0);
+    const int64_t size = (int64_t)tn_i_dtype_size(w->p->array[o->which].dtype);
+    int64_t by;
+    tn_i_mi in = tn_i_m_blank(TN_X_cmp, 8);
+    in.r = TN_RDX_;
+    in.m = most;
+    tn_i_m_add(&w->m, &in);
+    in = tn_i_m_blank(TN_X_cmov, 8);
+    in.cc = TN_CC_G;
+    in.r = TN_RDX_;
+    in.m = most;
+    in.flags = TN_MI_R;
+    tn_i_m_add(&w->m, &in);
+    tn_i_w_imm(w, TN_X_cmp_i, 8, TN_RDX_, 0);
+    in.cc = TN_CC_L;
+    in.m = least;
+    tn_i_m_add(&w->m, &in);
+    if (!tn_i_mul_i64(o->lo, size, &by)) tn_i_w_refuse(w, "an address is too large");
+    if (by >= INT32_MIN && by <= INT32_MAX)
+        tn_i_w_general(w, TN_X_imul_i, 8, TN_RDX_, TN_RDX_, (int32_t)by);
+    else
+        tn_i_w_two(w, TN_X_imul, 8, TN_RDX_, tn_i_m_number(&w->m, TN_CLASS_G, by));
+}
+
+static void move_element(tn_i_walk *w, const lane_access *a, const tn_i_w_mem *array, int32_t stack) {
+    const unsigned size = a->size == 8 ? 8 : 4;
+    const tn_i_w_mem own = tn_i_w_stack(stack);
+    tn_i_w_fixed_load(w, a->size == 1 ? TN_X_movzxb : TN_X_mov, size, TN_RAX_, a->store ? &own : array);
+    tn_i_w_store_op(w, a->size == 1 ? TN_X_movb_to : TN_X_mov_to, size, TN_RAX_, a->store ? array : &own, a->store);
+}
+
+/* rcx: the address of lane 0, without the index. */
+static void one_lane(tn_i_walk *w, const lane_access *a, unsigned lane) {
+    const int32_t skip = a->masked ? tn_i_m_label(&w->m) : 0;
+    tn_i_w_mem at = tn_i_w_at(TN_RCX_, (int32_t)(a->by * lane));
+    if (a->masked) {
+        const tn_i_w_mem mask = tn_i_w_stack(tn_i_w_scratch(w, TN_W_MASK) + (int32_t)lane);
+        tn_i_w_store_op(w, TN_X_cmpb_i, 4, TN_REG_NONE, &mask, false);
+        tn_i_w_add(w, TN_M_JUMP_IF, TN_CC_E, skip);
+    }
+    if (a->indexed) {
+        const bool narrow = w->p->op[a->o->in[0]].dtype == TN_I32;
+        const tn_i_w_mem index = tn_i_w_stack(tn_i_w_scratch(w, TN_W_AT) + (int32_t)lane * (narrow ? 4 : 8));
+        tn_i_w_fixed_load(w, narrow ? TN_X_movsxd : TN_X_mov, 8, TN_RDX_, &index);
+        index_bytes(w, a->o);
+        at.index = TN_RDX_;
+    }
+    move_element(w, a, &at, tn_i_w_scratch(w, TN_W_X) + (int32_t)(lane * a->size));
+    if (a->masked) tn_i_w_add(w, TN_M_LABEL, 0, skip);
+}
+
+/* The elements of a piece: between the array and the stack. */
+static void each_lane(tn_i_walk *w, const tn_i_l_op *o, unsigned piece, tn_i_reg mask, bool store) {
+    lane_access a = {.o = o, .masked = mask != TN_REG_NONE, .store = store};
+    tn_i_w_mem at;
+    a.size = (unsigned)tn_i_dtype_size(w->p->array[o->which].dtype);
+    if (!tn_i_mul_i64(tn_i_l_by(w->p, &o->at, w->vector), (int64_t)a.size, &a.by) || a.by > INT32_MAX / 64 ||
+        a.by < INT32_MIN / 64) {
+        tn_i_w_refuse(w, "a stride is too large");
+        return;
+    }
+    const unsigned lanes = w->lanes;
+    if (o->in[0] != TN_L_NONE && w->note[o->in[0]].varies) {
+        const tn_i_w_mem index = tn_i_w_stack(tn_i_w_scratch(w, TN_W_AT));
+        tn_i_w_put_away(w, w->p->op[o->in[0]].dtype, lanes, &index, tn_i_w_piece(w, o->in[0], piece), TN_REG_NONE,
+                        false);
+        a.indexed = true;
+    }
+    if (a.masked) {
+        const tn_i_w_mem bytes = tn_i_w_stack(tn_i_w_scratch(w, TN_W_MASK));
+        tn_i_w_put_away(w, TN_BOOL, lanes, &bytes, mask, TN_REG_NONE, false);
+    }
+    tn_i_w_address(w, o->which, &o->at, a.by * piece * lanes, &at);
+    tn_i_w_fixed_load(w, TN_X_lea, 8, TN_RCX_, &at);
+    if (o->in[0] != TN_L_NONE && !a.indexed) {
+        tn_i_w_integer(w, TN_RDX_, o->in[0]);
+        index_bytes(w, o);
+        tn_i_w_two(w, TN_X_add, 8, TN_RCX_, TN_RDX_);
+    }
+    for (unsigned l = 0; l < lanes; l++) one_lane(w, &a, l);
+}
+
+/* ---- one number ------------------------------------------------------------------------------------------------ */
+
+static void address_of(tn_i_walk *w, const tn_i_l_op *o, tn_i_w_mem *at) {
+    tn_i_w_address(w, o->which, &o->at, 0, at);
+    if (o->in[0] == TN_L_NONE) return;
+    tn_i_w_fixed_load(w, TN_X_lea, 8, TN_RCX_, at);
+    tn_i_w_integer(w, TN_RDX_, o->in[0]);
+    index_bytes(w, o);
+    *at = (tn_i_w_mem){TN_RCX_, TN_RDX_, 1, 0};
+}
+
+static tn_i_reg load_one(tn_i_walk *w, uint32_t k) {
+    const tn_i_l_op *o = tn_i_w_o(w, k);
+    tn_i_w_mem at;
+    address_of(w, o, &at);
+    if (!w->note[k].spread || o->dtype == TN_BOOL || o->in[1] != TN_L_NONE)
+        return tn_i_w_get(w, o->dtype, 1, &at, TN_REG_NONE);
+    const bool wide = tn_i_dtype_size(o->dtype) == 8;
+    return tn_i_w_load_op(w, wide ? TN_X_vbroadcastsd : TN_X_vbroadcastss, w->machine, w->machine, TN_REG_NONE, &at);
+}
+
+static void load_where(tn_i_walk *w, uint32_t k) {
+    const tn_i_l_op *o = tn_i_w_o(w, k);
+    const size_t spots = w->nspot;
+    tn_i_mi in = tn_i_m_blank(TN_M_COPY, 8);
+    tn_i_w_test(w, tn_i_w_one(w, o->in[1]));
+    tn_i_w_add(w, TN_M_IF, TN_CC_E, 0);
+    in.m = load_one(w, k);
+    if (w->m.failed) return;
+    in.r = tn_i_m_new(&w->m, w->m.value[in.m].class, w->m.value[in.m].bytes);
+    in.flags = TN_MI_R;
+    tn_i_m_add(&w->m, &in);
+    tn_i_w_forget(w, spots);
+    tn_i_w_add(w, TN_M_ELSE, 0, 0);
+    in.m = tn_i_w_one(w, o->in[2]);
+    tn_i_m_add(&w->m, &in);
+    tn_i_w_add(w, TN_M_END, 0, 0);
+    tn_i_w_is(w, k, in.r);
+}
+
+/* ---- vectors ---------------------------------------------------------------------------------------------------- */
+
+static bool contiguous(const tn_i_walk *w, const tn_i_l_op *o, bool masked) {
+    return o->in[0] == TN_L_NONE && tn_i_l_by(w->p, &o->at, w->vector) == 1 &&
+           in_a_row(w, w->p->array[o->which].dtype, w->lanes, masked);
+}
+
+static tn_i_reg mask_of(tn_i_walk *w, const tn_i_l_op *o, unsigned piece) {
+    const tn_i_reg own = o->in[1] == TN_L_NONE ? TN_REG_NONE : tn_i_w_piece(w, o->in[1], piece);
+    return tn_i_w_and(w, w->lanes, own, piece + 1 == w->pieces ? w->tail : TN_REG_NONE);
+}
+
+static tn_i_reg load_piece(tn_i_walk *w, const tn_i_l_op *o, unsigned i) {
+    const tn_i_reg mask = mask_of(w, o, i);
+    const unsigned lanes = w->lanes;
+    const int dtype = o->dtype;
+    if (contiguous(w, o, mask != TN_REG_NONE)) {
+        tn_i_w_mem at;
+        tn_i_w_address(w, o->which, &o->at, (int64_t)(i * lanes * tn_i_dtype_size(dtype)), &at);
+        const tn_i_reg x = tn_i_w_get(w, dtype, lanes, &at, mask);
+        return o->in[1] == TN_L_NONE
+                   ? x
+                   : tn_i_w_select(w, dtype, lanes, tn_i_w_piece(w, o->in[1], i), x, tn_i_w_piece(w, o->in[2], i));
+    }
+    const tn_i_reg r = tn_i_w_gather(w, o, i, mask);
+    if (r != TN_REG_NONE) return r;
+    const tn_i_w_mem stack = tn_i_w_stack(tn_i_w_scratch(w, TN_W_X));
+    if (mask != TN_REG_NONE) {
+        const tn_i_reg other =
+            o->in[1] == TN_L_NONE
+                ? tn_i_w_all(w, dtype, 0, dtype == TN_BOOL ? w->machine : tn_i_w_bytes(w, dtype, lanes))
+                : tn_i_w_piece(w, o->in[2], i);
+        tn_i_w_put_away(w, dtype, lanes, &stack, other, TN_REG_NONE, false);
+    }
+    each_lane(w, o, i, mask, false);
+    return tn_i_w_get(w, dtype, lanes, &stack, TN_REG_NONE);
+}
+
+void tn_i_w_load(tn_i_walk *w, uint32_t k) {
+    const tn_i_l_op *o = tn_i_w_o(w, k);
+    if (w->note[k].varies) {
+        const size_t at = w->npiece;
+        for (unsigned i = 0; i < w->pieces && !w->m.failed; i++) tn_i_w_add_piece(w, load_piece(w, o, i));
+        w->note[k].at = (tn_i_reg)at;
+    } else if (o->in[1] != TN_L_NONE)
+        load_where(w, k);
+    else if (w->note[k].spread && o->dtype != TN_BOOL)
+        w->note[k].at = w->note[k].many = load_one(w, k);
+    else
+        tn_i_w_is(w, k, load_one(w, k));
+}
+
+static void store_one(tn_i_walk *w, const tn_i_l_op *o) {
+    const bool where = o->in[1] != TN_L_NONE;
+    const size_t spots = w->nspot;
+    tn_i_w_mem at;
+    if (where) {
+        tn_i_w_test(w, tn_i_w_one(w, o->in[1]));
+        tn_i_w_add(w, TN_M_IF, TN_CC_E, 0);
+    }
+    address_of(w, o, &at);
+    tn_i_w_put_away(w, w->p->array[o->which].dtype, 1, &at, tn_i_w_one(w, o->in[2]), TN_REG_NONE, true);
+    if (!where) return;
+    tn_i_w_forget(w, spots);
+    tn_i_w_add(w, TN_M_END, 0, 0);
+}
+
+void tn_i_w_store(tn_i_walk *w, uint32_t k) {
+    const tn_i_l_op *o = tn_i_w_o(w, k);
+    const int dtype = w->p->array[o->which].dtype;
+    if (w->vector == TN_L_NONE) {
+        store_one(w, o);
+        return;
+    }
+    for (unsigned i = 0; i < w->pieces && !w->m.failed; i++) {
+        const tn_i_reg mask = mask_of(w, o, i), x = tn_i_w_piece(w, o->in[2], i);
+        if (contiguous(w, o, mask != TN_REG_NONE)) {
+            tn_i_w_mem at;
+            tn_i_w_address(w, o->which, &o->at, (int64_t)(i * w->lanes * tn_i_dtype_size(dtype)), &at);
+            tn_i_w_put_away(w, dtype, w->lanes, &at, x, mask, true);
+            continue;
+        }
+        if (tn_i_w_scatter(w, o, i, x, mask)) continue;
+        const tn_i_w_mem stack = tn_i_w_stack(tn_i_w_scratch(w, TN_W_X));
+        tn_i_w_put_away(w, dtype, w->lanes, &stack, x, TN_REG_NONE, false);
+        each_lane(w, o, i, mask, true);
+    }
+}

@@ -1,0 +1,106 @@
+/* Elementwise primitives as operations.
+ *
+ * What ops.def has a row for is that; a few are several operations, in the order of their scalar bodies and with their
+ * bits; all others are `fn`, which runs the scalar body, or the vector library's function, itself. */
+#include "loop/inside.h"
+#include "prims/strips.h"
+
+#include <math.h>
+
+static uint32_t one(tn_i_l_builder *b, tn_i_l_code code, uint32_t x) {
+    return tn_i_l_map(b, code, x, TN_L_NONE, TN_L_NONE);
+}
+static uint32_t two(tn_i_l_builder *b, tn_i_l_code code, uint32_t x, uint32_t y) {
+    return tn_i_l_map(b, code, x, y, TN_L_NONE);
+}
+static uint32_t choose(tn_i_l_builder *b, uint32_t p, uint32_t x, uint32_t y) {
+    return tn_i_l_map(b, TN_L_select, p, x, y);
+}
+
+/* A number beside it, where it is NaN. */
+static uint32_t unless_nan(tn_i_l_builder *b, uint32_t x, uint32_t otherwise) {
+    return choose(b, two(b, TN_L_ne, x, x), x, otherwise);
+}
+
+static uint32_t clamp(tn_i_l_builder *b, int dtype, const uint32_t *in) {
+    const uint32_t x = in[0], y = in[1], z = in[2];
+    const uint32_t low = choose(b, two(b, TN_L_gt, x, z), z, x), high = choose(b, two(b, TN_L_gt, y, z), z, y);
+    const uint32_t v = choose(b, two(b, TN_L_lt, y, x), low, high);
+    if (!tn_i_is_float(dtype)) return v;
+    return unless_nan(b, x, unless_nan(b, z, v)); /* of a y that is NaN, v is y */
+}
+
+static uint32_t sign(tn_i_l_builder *b, int dtype, uint32_t x) {
+    const uint32_t zero = tn_i_l_number_f64(b, dtype, 0), above = two(b, TN_L_gt, x, zero),
+                   below = two(b, TN_L_lt, x, zero);
+    return choose(b, above, tn_i_l_number_f64(b, dtype, 1), choose(b, below, tn_i_l_number_f64(b, dtype, -1), x));
+}
+
+/* By repeated products, as integer_pow has them; the first factor stands for 1 times it. */
+static uint32_t power(tn_i_l_builder *b, int dtype, uint32_t x, int64_t y) {
+    uint32_t product = TN_L_NONE;
+    for (uint64_t n = y < 0 ? 0u - (uint64_t)y : (uint64_t)y; n; n >>= 1) {
+        if (n & 1) product = product == TN_L_NONE ? x : two(b, TN_L_mul, product, x);
+        if (n > 1) x = two(b, TN_L_mul, x, x);
+    }
+    if (product == TN_L_NONE) return tn_i_l_number_f64(b, dtype, 1);
+    return y < 0 ? two(b, TN_L_div, tn_i_l_number_f64(b, dtype, 1), product) : product;
+}
+
+/* v where a 0 that meets an infinity or a NaN is not its reason, else `zero`: strict.c. */
+static uint32_t strict(tn_i_l_builder *b, uint32_t nonzero, uint32_t product, uint32_t v, uint32_t zero) {
+    return choose(b, two(b, TN_L_or, nonzero, two(b, TN_L_eq, product, product)), v, zero);
+}
+
+static uint32_t both_nonzero(tn_i_l_builder *b, int dtype, const uint32_t *in) {
+    const uint32_t zero = tn_i_l_number_f64(b, dtype, 0);
+    return two(b, TN_L_and, two(b, TN_L_ne, in[0], zero), two(b, TN_L_ne, in[1], zero));
+}
+
+static uint32_t strict_fma(tn_i_l_builder *b, int dtype, int64_t form, const uint32_t *in) {
+    static const tn_i_l_code code[] = {TN_L_fma, TN_L_fms, TN_L_fnma};
+    const uint32_t zero = tn_i_l_number_f64(b, dtype, 0), v = tn_i_l_map(b, code[form], in[0], in[1], in[2]);
+    const uint32_t rest = form == 0   ? two(b, TN_L_add, zero, in[2])
+                          : form == 1 ? two(b, TN_L_sub, zero, in[2])
+                                      : two(b, TN_L_sub, in[2], zero);
+    return strict(b, both_nonzero(b, dtype, in), two(b, TN_L_mul, in[0], in[1]), v, rest);
+}
+
+static uint32_t row_of(tn_i_l_builder *b, int prim, int64_t param, int dtype, const uint32_t *in, uint32_t nin) {
+    for (int code = 0; code < TN_L_fn; code++) {
+        const tn_i_l_row *r = &tn_i_l_rows[code];
+        if (r->prim != prim || r->nin != nin) continue;
+        if (code == TN_L_convert) return tn_i_l_convert(b, dtype, in[0]);
+        if (r->param == param)
+            return tn_i_l_map(b, (tn_i_l_code)code, in[0], nin > 1 ? in[1] : TN_L_NONE, nin > 2 ? in[2] : TN_L_NONE);
+    }
+    return TN_L_NONE;
+}
+
+uint32_t tn_i_l_elementwise(tn_i_l_builder *b, const tn_prim *prim, const tn_i_param *p, int dtype, uint32_t nin,
+                            const uint32_t *in) {
+    const int64_t param = prim->params ? p[0].u.i : 0;
+    if (b->failed) return TN_L_NONE;
+    switch (prim->id) {
+    case TN_P_stop_gradient: return in[0];
+    case TN_P_square: return two(b, TN_L_mul, in[0], in[0]);
+    case TN_P_rsqrt: return two(b, TN_L_div, tn_i_l_number_f64(b, dtype, 1), one(b, TN_L_sqrt, in[0]));
+    case TN_P_sign: return sign(b, dtype, in[0]);
+    case TN_P_clamp: return clamp(b, dtype, in);
+    case TN_P_integer_pow: return power(b, dtype, in[0], param);
+    case TN_P_is_finite:
+        return two(b, TN_L_lt, one(b, TN_L_abs, in[0]), tn_i_l_number_f64(b, b->p->op[in[0]].dtype, INFINITY));
+    case TN_P_strict_mul: {
+        const uint32_t product = two(b, TN_L_mul, in[0], in[1]);
+        return strict(b, both_nonzero(b, dtype, in), product, product, tn_i_l_number_f64(b, dtype, 0));
+    }
+    case TN_P_strict_div: {
+        const uint32_t zero = tn_i_l_number_f64(b, dtype, 0), ratio = two(b, TN_L_div, in[0], in[1]);
+        return strict(b, two(b, TN_L_ne, in[0], zero), ratio, ratio, zero);
+    }
+    case TN_P_strict_fma: return strict_fma(b, dtype, param, in);
+    default: break;
+    }
+    const uint32_t v = row_of(b, prim->id, param, dtype, in, nin);
+    return v != TN_L_NONE || b->failed ? v : tn_i_l_fn(b, dtype, prim->id, param, nin, in);
+}

@@ -1,0 +1,22 @@
+/* Lowering: what a plan runs, as loop programs (loop/loop.h). */
+#ifndef TN_LOWER_H
+#define TN_LOWER_H
+
+#include "exec/nest.h"
+#include "loop/loop.h"
+#include "pass/pass.h"
+
+/* The table of addresses of what is lowered is that of its plan (exec/plan.h), in which entry 0, from where nothing is
+ * counted, is the scratch memory of the step while it runs. */
+enum { TN_LOWER_SCRATCH = 0 };
+
+/* The loop program of a nest whose arrays are placed: straight, a FOR for each of its loops and phases, one element at a
+ * time.  All outputs are wanted.  NULL after an error; TN_ELIMIT: nests of this kind are not lowered. */
+tn_i_loops *tn_i_lower_nest(tn_ctx *c, const tn_i_nest *n);
+
+/* Tells, for each step of an executable that is a nest, its title and the text of its loop program after pass `last`
+ * (NULL: all passes; "": as it is lowered).  False after an error. */
+typedef void tn_i_lower_tell(void *user, const char *title, const char *text);
+bool tn_i_lower_text(const tn_exec *e, const tn_i_machine *m, const char *last, tn_i_lower_tell *tell, void *user);
+
+#endif

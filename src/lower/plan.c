@@ -1,0 +1,135 @@
+/* The nests of a plan as loop programs, and these as machine code. */
+#include "exec/assembled.h"
+#include "jit/jit.h"
+#include "lower/lower.h"
+#include "pass/pass.h"
+#include "vec/vec.h"
+
+/* What runs one of them. */
+struct tn_i_compiled {
+    tn_i_loops *p;
+    tn_i_nest *nest;
+    tn_i_l_run run;
+    bool backwards;
+    bool has_code;
+    tn_i_jit_label at;
+};
+
+/* ---- loop programs ------------------------------------------------------------------------------------ */
+
+static tn_i_machine machine_of(tn_i_isa isa) {
+    return (tn_i_machine){.vector = isa == TN_ISA_AVX512 ? 64 : isa == TN_ISA_AVX2 ? 32 : 16};
+}
+
+static tn_i_loops *lower(tn_ctx *c, const tn_i_nest *n) {
+    const tn_i_machine m = machine_of(tn_i_isa_best());
+    tn_i_loops *p = tn_i_lower_nest(c, n);
+    return c->nests == TN_NESTS_LOWERED || !p ? p : tn_i_passes(p, &m, NULL);
+}
+
+/* Nests that threads share stay with the interpreter, and those that need more memory than the plan has for them. */
+static bool left_out(const tn_i_nest *n, const tn_i_loops *p) {
+    return (size_t)p->bytes > n->scratch || n->threads > 1;
+}
+
+static bool add(tn_ctx *c, tn_i_nest *n, tn_i_assembled *out) {
+    tn_i_loops *p = lower(c, n);
+    if (!p) return c->status == TN_ELIMIT;
+    if (left_out(n, p)) {
+        tn_i_l_free(p);
+        return true;
+    }
+    if (!tn_i_grow(c, (void **)(void *)&out->nest, &out->cnest, out->nnest + 1, sizeof *out->nest)) {
+        tn_i_l_free(p);
+        return false;
+    }
+    out->nest[out->nnest++] = (struct tn_i_compiled){.p = p, .nest = n};
+    return true;
+}
+
+static bool add_all(tn_ctx *c, const tn_i_plan *p, tn_i_assembled *out) {
+    for (size_t i = 0; i < p->nnest; i++)
+        if (!add(c, p->nest[i], out)) return false;
+    return true;
+}
+
+/* ---- evaluation, for tests ---------------------------------------------------------------------------- */
+
+static tn_i_strip *function(void *user, const char *name) {
+    const tn_i_nest *n = user;
+    return tn_i_vec_math(name, tn_i_isa_best(), n->accurate).strip;
+}
+
+static tn_status evaluate(const tn_i_l_run *run, char *const *base) {
+    const struct tn_i_compiled *k = run->context;
+    const tn_i_l_eval_options o = {.run = run, .function = function, .user = k->nest, .backwards = k->backwards};
+    return tn_i_l_eval(k->p, base, &o);
+}
+
+static void set_evaluated(tn_ctx *c, tn_i_assembled *a) {
+    for (size_t i = 0; i < a->nnest; i++) {
+        struct tn_i_compiled *k = &a->nest[i];
+        k->backwards = c->nests == TN_NESTS_BACKWARDS;
+        k->run.context = k;
+        k->nest->run = &k->run;
+        k->nest->compiled = evaluate;
+    }
+}
+
+/* ---- machine code ------------------------------------------------------------------------------------- */
+
+static bool compile(tn_i_code *code, struct tn_i_compiled *k) {
+    char why[TN_JIT_WHY];
+    const tn_i_jit_options o = {.accurate = k->nest->accurate};
+    const tn_i_jit_result r = tn_i_jit_compile(code, k->p, &o, &k->at, why);
+    k->has_code = r == TN_JIT_OK;
+    return r != TN_JIT_ERROR;
+}
+
+static bool seal(tn_i_code *code, tn_i_assembled *a) {
+    char why[TN_JIT_WHY];
+    tn_i_jit pages;
+    const tn_i_jit_result r = tn_i_jit_seal(code, &pages, why);
+    if (r != TN_JIT_OK) return r == TN_JIT_NONE;
+    a->code = pages.base;
+    a->code_bytes = pages.bytes;
+    for (size_t i = 0; i < a->nnest; i++) {
+        struct tn_i_compiled *k = &a->nest[i];
+        if (!k->has_code) continue;
+        k->nest->run = &k->run;
+        k->nest->compiled = tn_i_jit_program(&pages, code, k->at);
+    }
+    return true;
+}
+
+static bool set_compiled(tn_ctx *c, tn_i_assembled *a) {
+    tn_i_code code;
+    bool ok = true, some = false;
+    if (tn_i_isa_best() == TN_ISA_PLAIN) return true;
+    tn_i_code_begin(&code, c, tn_i_isa_best());
+    for (size_t i = 0; ok && i < a->nnest; i++) {
+        ok = compile(&code, &a->nest[i]);
+        some |= a->nest[i].has_code;
+    }
+    if (ok && some) ok = seal(&code, a);
+    tn_i_code_drop(&code);
+    return ok;
+}
+
+bool tn_i_assemble(tn_ctx *c, tn_i_plan *root, tn_i_assembled *out) {
+    *out = (tn_i_assembled){.nnest = 0};
+    if (c->nests == TN_NESTS_TILES) return true;
+    bool ok = add_all(c, root, out);
+    for (size_t i = 0; ok && i < root->nnested; i++) ok = add_all(c, root->nested[i], out);
+    if (!ok || c->nests == TN_NESTS_CODE) return ok && set_compiled(c, out); /* they stay where they are from now on */
+    set_evaluated(c, out);
+    return true;
+}
+
+void tn_i_assembled_drop(tn_ctx *c, tn_i_assembled *a) {
+    tn_i_jit pages = {.base = a->code, .bytes = a->code_bytes};
+    for (size_t i = 0; i < a->nnest; i++) tn_i_l_free(a->nest[i].p);
+    tn_i_free(c, a->nest, a->cnest * sizeof *a->nest);
+    tn_i_jit_drop(c, &pages);
+    *a = (tn_i_assembled){.nnest = 0};
+}

@@ -1,0 +1,65 @@
+/* What no store, call or condition of a loop needs is left out, with the loops that nothing is left of. */
+#include "pass/inside.h"
+
+#include <string.h>
+
+typedef struct marker {
+    const tn_i_loops *p;
+    uint32_t *around; /* of each operation: the FOR, IF or ELSE that it stands in, or TN_L_NONE */
+    bool *live;
+    bool changed;
+} marker;
+
+static void mark(marker *m, uint32_t k) {
+    for (; k != TN_L_NONE && !m->live[k]; k = m->around[k]) {
+        m->live[k] = true;
+        m->changed = true;
+    }
+}
+
+/* The block that a LAST, HALVES or JOIN stands behind. */
+static uint32_t closed_before(const tn_i_loops *p, uint32_t k) {
+    while (p->op[k].kind != TN_L_END) k--;
+    return p->op[k].to;
+}
+
+static void look(marker *m, uint32_t k) {
+    const tn_i_l_op *o = &m->p->op[k];
+    const bool ends = o->kind == TN_L_END || o->kind == TN_L_ELSE;
+    if (o->kind == TN_L_STORE || o->kind == TN_L_CALL || o->kind == TN_L_WHILE) mark(m, k);
+    if ((o->kind == TN_L_INTO || o->kind == TN_L_NEXT) && m->live[o->in[0]]) mark(m, k);
+    if (o->kind == TN_L_ELSE && m->live[k]) mark(m, o->which);
+    if (!m->live[k] || ends) return;
+    for (int i = 0; i < 3; i++)
+        if (o->in[i] != TN_L_NONE) mark(m, o->in[i]);
+    if (o->kind == TN_L_JOIN || o->kind == TN_L_LAST || o->kind == TN_L_HALVES) mark(m, closed_before(m->p, k));
+}
+
+static void copy_live(tn_i_l_copy *c, const marker *m) {
+    for (uint32_t k = 0; k < m->p->nop && !c->b->failed; k++) {
+        const tn_i_l_op *o = &m->p->op[k];
+        const uint32_t of = o->kind == TN_L_END ? o->to : o->kind == TN_L_ELSE ? o->which : k;
+        if (m->live[of]) tn_i_l_copy_op(c, k);
+    }
+}
+
+tn_i_loops *tn_i_pass_dead(tn_i_loops *p, const tn_i_machine *machine) {
+    tn_i_l_builder b;
+    tn_i_l_copy c;
+    (void)machine;
+    tn_i_l_begin(&b, p->ctx);
+    marker m = {.p = p, .changed = true};
+    if (p->nop) m.live = tn_i_alloc_array(p->ctx, p->nop, sizeof *m.live);
+    m.around = tn_i_l_around(p);
+    if (p->nop && (!m.live || !m.around)) b.failed = true;
+    while (!b.failed && p->nop && m.changed) {
+        m.changed = false;
+        for (uint32_t k = p->nop; k-- > 0;) look(&m, k);
+    }
+    if (tn_i_l_copy_begin(&c, &b, p)) copy_live(&c, &m);
+    tn_i_l_copy_end(&c);
+    if (m.live) tn_i_free(p->ctx, m.live, p->nop * sizeof *m.live);
+    tn_i_l_around_drop(p, m.around);
+    tn_i_l_free(p);
+    return tn_i_l_end(&b);
+}

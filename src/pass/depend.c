@@ -1,0 +1,110 @@
+/* Which iterations do not depend on each other. */
+#include "pass/inside.h"
+
+#include <string.h>
+
+uint32_t *tn_i_l_around(const tn_i_loops *p) {
+    uint32_t *around = p->nop ? tn_i_alloc_array(p->ctx, p->nop, sizeof *around) : NULL, open = TN_L_NONE;
+    for (uint32_t k = 0; around && k < p->nop; k++) {
+        const tn_i_l_op *o = &p->op[k];
+        if (o->kind == TN_L_END || o->kind == TN_L_ELSE) open = around[open];
+        around[k] = open;
+        if (o->kind == TN_L_FOR || o->kind == TN_L_IF || o->kind == TN_L_ELSE) open = k;
+    }
+    return around;
+}
+
+void tn_i_l_around_drop(const tn_i_loops *p, uint32_t *around) {
+    if (around) tn_i_free(p->ctx, around, p->nop * sizeof *around);
+}
+
+bool tn_i_l_straight(const tn_i_loops *p, uint32_t first, uint32_t last) {
+    for (uint32_t k = first; k < last; k++) {
+        const uint8_t kind = p->op[k].kind;
+        if (kind > TN_L_LOAD && kind != TN_L_STORE) return false;
+    }
+    return true;
+}
+
+int tn_i_l_widest(const tn_i_loops *p, uint32_t first, uint32_t last) {
+    int widest = 1;
+    for (uint32_t k = first; k < last; k++) {
+        const tn_i_l_op *o = &p->op[k];
+        if (o->kind != TN_L_MAP && o->kind != TN_L_LOAD && o->kind != TN_L_STORE && o->kind != TN_L_INDEX) continue;
+        const int dtype = o->kind == TN_L_STORE ? p->array[o->which].dtype : o->dtype;
+        const int size = (int)tn_i_dtype_size(dtype);
+        if (size > widest) widest = size;
+    }
+    return widest;
+}
+
+/* ---- memory ---- */
+
+/* Elements of one size at a place that is `at` and terms, plus `index` where there is one. */
+typedef struct place {
+    tn_i_affine e; /* in bytes */
+    uint32_t index, base;
+    int64_t by, last, size; /* bytes */
+    const char *data;
+} place;
+
+static bool place_of(const tn_i_loops *p, const tn_i_l_op *o, place *z) {
+    const tn_i_l_array *a = &p->array[o->which];
+    const tn_i_affine e = tn_i_l_affine_of(p, &o->at);
+    *z = (place){.index = o->in[0], .base = a->base, .size = (int64_t)tn_i_dtype_size(a->dtype)};
+    z->e.n = e.n;
+    if (!tn_i_mul_i64(e.at, z->size, &z->e.at) || !tn_i_add_i64(z->e.at, a->at, &z->e.at)) return false;
+    for (uint32_t i = 0; i < e.n; i++) {
+        z->e.term[i].loop = e.term[i].loop;
+        if (!tn_i_mul_i64(e.term[i].by, z->size, &z->e.term[i].by)) return false;
+    }
+    z->by = o->lo * z->size;
+    z->last = o->hi;
+    return true;
+}
+
+static int64_t by_of(const tn_i_affine *e, uint32_t loop) {
+    for (uint32_t i = 0; i < e->n; i++)
+        if (e->term[i].loop == loop) return e->term[i].by;
+    return 0;
+}
+
+/* Terms of loops but k are the same. */
+static bool same_around(const tn_i_affine *x, const tn_i_affine *y, uint32_t k) {
+    for (int turn = 0; turn < 2; turn++) {
+        const tn_i_affine *a = turn ? y : x, *b = turn ? x : y;
+        for (uint32_t i = 0; i < a->n; i++)
+            if (a->term[i].loop != k && by_of(b, a->term[i].loop) != a->term[i].by) return false;
+    }
+    return true;
+}
+
+/* The store, and another access, of n iterations of loop k: no iteration touches what another one stores. */
+static bool apart(const tn_i_loops *p, uint32_t k, int64_t n, const tn_i_l_op *store, const tn_i_l_op *other) {
+    place s, x;
+    if (!tn_i_l_overlap(p, store->which, other->which)) return true;
+    if (!place_of(p, store, &s) || !place_of(p, other, &x) || s.size != x.size) return false;
+    if (s.index != x.index || (s.index != TN_L_NONE && (s.index > k || s.by != x.by || s.last != x.last))) return false;
+    const int64_t by = by_of(&s.e, k);
+    if (by == 0 || by != by_of(&x.e, k) || !same_around(&s.e, &x.e, k)) return false;
+    const int64_t far = x.e.at - s.e.at;
+    if (far % s.size) return false;
+    return far == 0 || far % by || far / by >= n || far / by <= -n;
+}
+
+static bool stores_apart(const tn_i_loops *p, uint32_t k, int64_t n) {
+    for (uint32_t i = k + 1; i < p->op[k].to; i++) {
+        const tn_i_l_op *s = &p->op[i];
+        if (s->kind != TN_L_STORE) continue;
+        for (uint32_t j = k + 1; j < p->op[k].to; j++) {
+            const tn_i_l_op *x = &p->op[j];
+            if ((x->kind == TN_L_STORE || x->kind == TN_L_LOAD) && !apart(p, k, n, s, x)) return false;
+        }
+    }
+    return true;
+}
+
+bool tn_i_l_independent(const tn_i_loops *p, uint32_t k) {
+    int64_t n;
+    return tn_i_l_known_count(p, k, &n) && stores_apart(p, k, n);
+}

@@ -1,0 +1,18 @@
+/* What passes share. */
+#ifndef TN_PASS_INSIDE_H
+#define TN_PASS_INSIDE_H
+
+#include "pass/pass.h"
+
+/* Of each operation the FOR, IF or ELSE that it stands in, or TN_L_NONE.  NULL: no memory, or no operations. */
+uint32_t *tn_i_l_around(const tn_i_loops *p);
+void tn_i_l_around_drop(const tn_i_loops *p, uint32_t *around);
+
+/* Operations first .. last - 1 are values, loads and stores alone. */
+bool tn_i_l_straight(const tn_i_loops *p, uint32_t first, uint32_t last);
+/* Loop k, of a known count, is of straight operations whose iterations do not depend on each other. */
+bool tn_i_l_independent(const tn_i_loops *p, uint32_t k);
+/* The largest size of what the straight operations of a block compute, load or store. */
+int tn_i_l_widest(const tn_i_loops *p, uint32_t first, uint32_t last);
+
+#endif

@@ -1,0 +1,22 @@
+/* What is done to a loop program before a back end walks it, from top to bottom. */
+#include "pass/pass.h"
+
+#include <string.h>
+
+const tn_i_pass tn_i_pipeline[] = {
+    {"partition", tn_i_pass_partition},       /* loops where conditions change */
+    {"sums", tn_i_pass_sums},                 /* reductions as leaves, lanes and counters */
+    {"hoist", tn_i_pass_hoist},               /* what is the same in each iteration */
+    {"collapse", tn_i_pass_collapse},         /* loops that walk on as one */
+    {"vectorize", tn_i_pass_vectorize},       /* innermost loops by vectors */
+    {"dead", tn_i_pass_dead},                 /* what nobody needs */
+    {NULL, NULL},
+};
+
+tn_i_loops *tn_i_passes(tn_i_loops *p, const tn_i_machine *m, const char *last) {
+    for (const tn_i_pass *k = tn_i_pipeline; p && k->name; k++) {
+        p = k->run(p, m);
+        if (last && strcmp(k->name, last) == 0) break;
+    }
+    return p;
+}

@@ -1,0 +1,48 @@
+/* Innermost loops whose iterations do not depend on each other become vector loops. */
+#include "pass/inside.h"
+
+/* Functions are called for so many vectors in a row. */
+enum { TOGETHER = 8 };
+
+static bool calls(const tn_i_loops *p, uint32_t first, uint32_t last) {
+    for (uint32_t k = first; k < last; k++)
+        if (p->op[k].kind == TN_L_MAP && p->op[k].code == TN_L_fn) return true;
+    return false;
+}
+
+/* As many elements as a vector has of the widest of them, and no more than there are. */
+static int width_of(const tn_i_loops *p, uint32_t k, int64_t n, const tn_i_machine *m) {
+    int width = m->vector / tn_i_l_widest(p, k + 1, p->op[k].to);
+    if (calls(p, k + 1, p->op[k].to)) width *= TOGETHER;
+    while (width > 2 && width / 2 >= n) width /= 2;
+    return width > 64 ? 64 : width;
+}
+
+static bool behind_are_carried(const tn_i_loops *p, uint32_t k) {
+    const uint32_t next = p->op[k].to + 1;
+    return next < p->nop && p->op[next].kind == TN_L_LAST;
+}
+
+static bool fits(const tn_i_loops *p, uint32_t k, int64_t *n) {
+    const tn_i_l_op *o = &p->op[k];
+    return !o->vector && !o->parallel && tn_i_l_known_count(p, k, n) && *n > 1 && !behind_are_carried(p, k) &&
+           tn_i_l_straight(p, k + 1, o->to) && tn_i_l_independent(p, k);
+}
+
+tn_i_loops *tn_i_pass_vectorize(tn_i_loops *p, const tn_i_machine *m) {
+    tn_i_l_builder b;
+    tn_i_l_copy c;
+    uint32_t vector = 0; /* the operation behind the vector loop that is open */
+    tn_i_l_begin(&b, p->ctx);
+    if (tn_i_l_copy_begin(&c, &b, p))
+        for (uint32_t k = 0; k < p->nop; k++) {
+            int64_t n;
+            tn_i_l_copy_op(&c, k);
+            if (p->op[k].kind != TN_L_FOR || k < vector) continue;
+            if (p->op[k].vector) vector = p->op[k].to;
+            if (!p->op[k].vector && fits(p, k, &n)) tn_i_l_set_vector(&b, c.value[k], width_of(p, k, n, m));
+        }
+    tn_i_l_copy_end(&c);
+    tn_i_l_free(p);
+    return tn_i_l_end(&b);
+}
