@@ -217,6 +217,11 @@ void tn_i_w_halves(tn_i_walk *w, uint32_t k);
 bool tn_i_w_has_halves(const tn_i_walk *w, uint32_t loop);
 void tn_i_w_keep_halves(tn_i_walk *w, uint32_t loop); /* what they read of this iteration */
 
+/* walk_sums.c */
+void tn_i_w_reduce(tn_i_walk *w, uint32_t k);
+void tn_i_w_into(tn_i_walk *w, uint32_t k);
+void tn_i_w_total(tn_i_walk *w, uint32_t k);
+
 /* walk_call.c */
 void tn_i_w_fn(tn_i_walk *w, uint32_t k);
 void tn_i_w_call(tn_i_walk *w, uint32_t k);
