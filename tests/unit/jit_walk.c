@@ -78,12 +78,6 @@ static void show(tn_ctx *c, const tn_i_loops *p, const char *what) {
     tn_text_free(c, text);
 }
 
-static void show_code(const tn_i_jit *j) {
-    FILE *f = fopen("/tmp/jit_walk.bin", "wb");
-    if (!f) return;
-    fwrite(j->base, 1, j->bytes, f);
-    fclose(f);
-}
 
 static bool bounds; /* is every access looked at */
 
@@ -111,7 +105,6 @@ static bool agrees(tn_ctx *c, const tn_i_loops *p, tn_i_isa isa, const loop_memo
     assert_int_equal(r, TN_JIT_OK);
     assert_int_equal(tn_i_jit_seal(&code, &pages, why), TN_JIT_OK);
     tn_i_l_compiled *f = tn_i_jit_program(&pages, &code, at);
-    if (getenv("JIT_SHOW")) show(c, p, ""), show_code(&pages);
     tn_i_code_drop(&code);
     assert_true(loop_memory_like(&want, start));
     guard(&got, p, start);
@@ -128,7 +121,6 @@ static bool agrees(tn_ctx *c, const tn_i_loops *p, tn_i_isa isa, const loop_memo
         snprintf(what, sizeof what, "%s[%lld]: %llx, not %llx", a->name, (long long)element, (unsigned long long)g,
                  (unsigned long long)w);
         show(c, p, what);
-        show_code(&pages);
         for (uint32_t i = 0; getenv("JIT_SHOW") && i < p->narray; i++) {
             const tn_i_l_array *b = &p->array[i];
             const size_t bytes = tn_i_dtype_size(b->dtype);
