@@ -256,6 +256,7 @@ static bool add_loop(tn_i_planner *z, args *a, tn_i_step *s) {
     if (!tn_i_laps_make(z->ctx, l, &l->laps) || !tn_i_step_scratch(z, l->bytes, s) ||
         !tn_i_grow(z->ctx, (void **)&p->arg, &p->carg, p->narg + nin, sizeof *p->arg))
         return false;
+    if (l->laps) ((tn_i_plan *)(uintptr_t)l->body)->in_laps = true;
     if (nin) memcpy(p->arg + p->narg, a->place, nin * sizeof *a->place);
     p->narg += nin;
     for (uint32_t i = 0; i < nin; i++)

@@ -174,9 +174,9 @@ static uint32_t one(tn_i_walk *w, uint32_t k) {
     case TN_L_CALL: tn_i_w_call(w, k); break;
     case TN_L_FOR: tn_i_w_for(w, k); return o->to + 1;
     case TN_L_IF: return branches(w, k);
-    case TN_L_REDUCE:
-    case TN_L_INTO:
-    case TN_L_TOTAL: tn_i_w_refuse(w, "its sums have no order of lanes yet (pass `sums`)"); break;
+    case TN_L_REDUCE: tn_i_w_reduce(w, k); break;
+    case TN_L_INTO: tn_i_w_into(w, k); break;
+    case TN_L_TOTAL: tn_i_w_total(w, k); break;
     default: tn_i_w_refuse(w, "an operation where none can be"); break;
     }
     return k + 1;

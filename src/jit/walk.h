@@ -178,6 +178,11 @@ void tn_i_w_integer(tn_i_walk *w, tn_i_reg to, uint32_t k); /* one number, in a 
 void tn_i_w_prepare(tn_i_walk *w, uint32_t k);
 void tn_i_w_forget(tn_i_walk *w, size_t spots); /* those that were found since */
 void tn_i_w_address(tn_i_walk *w, uint32_t array, const tn_i_l_affine *e, int64_t more, tn_i_w_mem *at);
+/* For debugging (tn_i_jit_options.bounds), else nothing: traps unless `bytes` from `at` on are the array's; eax is
+ * used. Or, in a conditional part of a sequence, where no register may be fetched: keep the array's origin first. */
+void tn_i_w_bound(tn_i_walk *w, uint32_t array, const tn_i_w_mem *at, int64_t bytes);
+void tn_i_w_keep_origin(tn_i_walk *w, uint32_t array);
+void tn_i_w_bound_kept(tn_i_walk *w, uint32_t array, const tn_i_w_mem *at, int64_t bytes);
 /* e into a fixed register (not rdx, which is used). */
 void tn_i_w_affine(tn_i_walk *w, tn_i_reg to, const tn_i_l_affine *e);
 tn_i_reg tn_i_w_multiple(tn_i_walk *w, uint32_t loop, int64_t by);
@@ -216,6 +221,11 @@ void tn_i_w_within(tn_i_walk *w, uint32_t k);
 void tn_i_w_halves(tn_i_walk *w, uint32_t k);
 bool tn_i_w_has_halves(const tn_i_walk *w, uint32_t loop);
 void tn_i_w_keep_halves(tn_i_walk *w, uint32_t loop); /* what they read of this iteration */
+
+/* walk_sums.c */
+void tn_i_w_reduce(tn_i_walk *w, uint32_t k);
+void tn_i_w_into(tn_i_walk *w, uint32_t k);
+void tn_i_w_total(tn_i_walk *w, uint32_t k);
 
 /* walk_call.c */
 void tn_i_w_fn(tn_i_walk *w, uint32_t k);

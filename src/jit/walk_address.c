@@ -76,14 +76,14 @@ void tn_i_w_forget(tn_i_walk *w, size_t spots) {
 
 /* ---- accesses ------------------------------------------------------------------------------------- */
 
-typedef struct bytes {
+typedef struct placed {
     uint32_t origin, n;
     int64_t at;
     tn_i_l_term term[TN_L_TERMS];
-} bytes;
+} placed;
 
 /* The address of element e in bytes, as far as loops before `end` count; what is known of their numbers is in `at`. */
-static bool in_bytes(const tn_i_walk *w, uint32_t array, const tn_i_l_affine *e, uint32_t end, bytes *b) {
+static bool in_bytes(const tn_i_walk *w, uint32_t array, const tn_i_l_affine *e, uint32_t end, placed *b) {
     const tn_i_l_array *a = &w->p->array[array];
     const int64_t size = (int64_t)tn_i_dtype_size(a->dtype);
     const tn_i_l_term *t = tn_i_l_terms(w->p, e);
@@ -104,7 +104,7 @@ static bool in_bytes(const tn_i_walk *w, uint32_t array, const tn_i_l_affine *e,
 }
 
 void tn_i_w_address(tn_i_walk *w, uint32_t array, const tn_i_l_affine *e, int64_t more, tn_i_w_mem *at) {
-    bytes b;
+    placed b;
     if (!in_bytes(w, array, e, UINT32_MAX, &b) || !tn_i_add_i64(b.at, more, &b.at)) {
         tn_i_w_refuse(w, "an address is too large");
         b.n = 0;
@@ -123,6 +123,51 @@ void tn_i_w_address(tn_i_walk *w, uint32_t array, const tn_i_l_affine *e, int64_
     copy.m = TN_RAX_;
     copy.flags = TN_MI_R;
     tn_i_m_add(&w->m, &copy);
+}
+
+/* ---- bounds ---------------------------------------------------------------------------------------- */
+
+static tn_i_reg origin_register(tn_i_walk *w, uint32_t array) {
+    const tn_i_l_array *a = &w->p->array[array];
+    return spot(w, a->role == TN_L_CONST ? w->p->nbase + array : a->base, 0, NULL);
+}
+
+/* rax is how far from the origin: it is compared, without a sign. */
+static void trap_beyond(tn_i_walk *w, uint32_t array, int64_t bytes) {
+    const tn_i_l_array *a = &w->p->array[array];
+    const int64_t first = a->role == TN_L_CONST ? 0 : a->at, all = a->count * (int64_t)tn_i_dtype_size(a->dtype);
+    const int32_t fine = tn_i_m_label(&w->m);
+    tn_i_mi in = tn_i_m_blank(TN_X_cmp, 8);
+    tn_i_w_two(w, TN_X_sub, 8, TN_RAX_, tn_i_m_number(&w->m, TN_CLASS_G, first));
+    in.r = TN_RAX_;
+    in.m = tn_i_m_number(&w->m, TN_CLASS_G, all - bytes);
+    tn_i_m_add(&w->m, &in);
+    /* of an array with less than that there is no such access: the limit is negative, and nothing is below it */
+    if (all >= bytes) tn_i_w_add(w, TN_M_JUMP_IF, TN_CC_BE, fine);
+    tn_i_w_add(w, TN_X_ud2, 0, 0);
+    tn_i_w_add(w, TN_M_LABEL, 0, fine);
+}
+
+void tn_i_w_bound(tn_i_walk *w, uint32_t array, const tn_i_w_mem *at, int64_t bytes) {
+    if (!w->o->bounds || bytes == 0) return;
+    const tn_i_reg origin = origin_register(w, array);
+    tn_i_w_fixed_load(w, TN_X_lea, 8, TN_RAX_, at);
+    tn_i_w_two(w, TN_X_sub, 8, TN_RAX_, origin);
+    trap_beyond(w, array, bytes);
+}
+
+void tn_i_w_keep_origin(tn_i_walk *w, uint32_t array) {
+    if (!w->o->bounds) return;
+    const tn_i_w_mem kept = tn_i_w_stack(tn_i_w_scratch(w, TN_W_CALL));
+    tn_i_w_store_op(w, TN_X_mov_to, 8, origin_register(w, array), &kept, false);
+}
+
+void tn_i_w_bound_kept(tn_i_walk *w, uint32_t array, const tn_i_w_mem *at, int64_t bytes) {
+    if (!w->o->bounds) return;
+    const tn_i_w_mem kept = tn_i_w_stack(tn_i_w_scratch(w, TN_W_CALL));
+    tn_i_w_fixed_load(w, TN_X_lea, 8, TN_RAX_, at);
+    tn_i_w_fixed_load(w, TN_X_sub, 8, TN_RAX_, &kept);
+    trap_beyond(w, array, bytes);
 }
 
 /* ---- loops ---------------------------------------------------------------------------------------- */
@@ -149,7 +194,7 @@ static void want(tn_i_walk *w, uint32_t k, int64_t by) {
 }
 
 static void prepare_access(tn_i_walk *w, uint32_t k, uint32_t array, const tn_i_l_affine *e) {
-    bytes b;
+    placed b;
     const int64_t by = tn_i_l_by(w->p, e, k);
     int64_t step;
     if (!in_bytes(w, array, e, k, &b) || !tn_i_mul_i64(by, (int64_t)tn_i_dtype_size(w->p->array[array].dtype), &step)) {

@@ -156,6 +156,7 @@ void tn_i_w_call(tn_i_walk *w, uint32_t k) {
         }
         tn_i_w_mem at;
         tn_i_w_address(w, a->array, &a->at, 0, &at);
+        tn_i_w_bound(w, a->array, &at, a->count * (int64_t)tn_i_dtype_size(w->p->array[a->array].dtype));
         tn_i_w_fixed_load(w, TN_X_lea, 8, TN_RAX_, &at);
         put_on_stack(w, w->arguments + (int32_t)arrays++ * 8, TN_RAX_);
     }

@@ -9,6 +9,7 @@ static unsigned whole(unsigned bytes, bool store) {
 
 /* Whether a row can be touched by one instruction, and nothing beside it. */
 static bool in_a_row(const tn_i_walk *w, int dtype, unsigned lanes, bool masked) {
+    if (masked && w->o->bounds) return false; /* lane by lane, where each is looked at */
     return !masked || w->m.wide || (dtype != TN_BOOL && tn_i_dtype_size(dtype) * lanes >= 16);
 }
 
@@ -168,6 +169,7 @@ static void one_lane(tn_i_walk *w, const lane_access *a, unsigned lane) {
         index_bytes(w, a->o);
         at.index = TN_RDX_;
     }
+    tn_i_w_bound_kept(w, a->o->which, &at, a->size);
     move_element(w, a, &at, tn_i_w_scratch(w, TN_W_X) + (int32_t)(lane * a->size));
     if (a->masked) tn_i_w_add(w, TN_M_LABEL, 0, skip);
 }
@@ -194,6 +196,7 @@ static void each_lane(tn_i_walk *w, const tn_i_l_op *o, unsigned piece, tn_i_reg
         tn_i_w_put_away(w, TN_BOOL, lanes, &bytes, mask, TN_REG_NONE, false);
     }
     tn_i_w_address(w, o->which, &o->at, a.by * piece * lanes, &at);
+    tn_i_w_keep_origin(w, o->which);
     tn_i_w_fixed_load(w, TN_X_lea, 8, TN_RCX_, &at);
     if (o->in[0] != TN_L_NONE && !a.indexed) {
         tn_i_w_integer(w, TN_RDX_, o->in[0]);
@@ -207,11 +210,13 @@ static void each_lane(tn_i_walk *w, const tn_i_l_op *o, unsigned piece, tn_i_reg
 
 static void address_of(tn_i_walk *w, const tn_i_l_op *o, tn_i_w_mem *at) {
     tn_i_w_address(w, o->which, &o->at, 0, at);
-    if (o->in[0] == TN_L_NONE) return;
-    tn_i_w_fixed_load(w, TN_X_lea, 8, TN_RCX_, at);
-    tn_i_w_integer(w, TN_RDX_, o->in[0]);
-    index_bytes(w, o);
-    *at = (tn_i_w_mem){TN_RCX_, TN_RDX_, 1, 0};
+    if (o->in[0] != TN_L_NONE) {
+        tn_i_w_fixed_load(w, TN_X_lea, 8, TN_RCX_, at);
+        tn_i_w_integer(w, TN_RDX_, o->in[0]);
+        index_bytes(w, o);
+        *at = (tn_i_w_mem){TN_RCX_, TN_RDX_, 1, 0};
+    }
+    tn_i_w_bound(w, o->which, at, (int64_t)tn_i_dtype_size(w->p->array[o->which].dtype));
 }
 
 static tn_i_reg load_one(tn_i_walk *w, uint32_t k) {
@@ -262,6 +267,7 @@ static tn_i_reg load_piece(tn_i_walk *w, const tn_i_l_op *o, unsigned i) {
     if (contiguous(w, o, mask != TN_REG_NONE)) {
         tn_i_w_mem at;
         tn_i_w_address(w, o->which, &o->at, (int64_t)(i * lanes * tn_i_dtype_size(dtype)), &at);
+        tn_i_w_bound(w, o->which, &at, (int64_t)(lanes * tn_i_dtype_size(dtype)));
         const tn_i_reg x = tn_i_w_get(w, dtype, lanes, &at, mask);
         return o->in[1] == TN_L_NONE
                    ? x
@@ -322,6 +328,7 @@ void tn_i_w_store(tn_i_walk *w, uint32_t k) {
         if (contiguous(w, o, mask != TN_REG_NONE)) {
             tn_i_w_mem at;
             tn_i_w_address(w, o->which, &o->at, (int64_t)(i * w->lanes * tn_i_dtype_size(dtype)), &at);
+            tn_i_w_bound(w, o->which, &at, (int64_t)(w->lanes * tn_i_dtype_size(dtype)));
             tn_i_w_put_away(w, dtype, w->lanes, &at, x, mask, true);
             continue;
         }

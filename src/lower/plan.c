@@ -48,7 +48,7 @@ static bool add(tn_ctx *c, tn_i_nest *n, tn_i_assembled *out) {
 }
 
 static bool add_all(tn_ctx *c, const tn_i_plan *p, tn_i_assembled *out) {
-    for (size_t i = 0; i < p->nnest; i++)
+    for (size_t i = 0; i < p->nnest && !p->in_laps; i++)
         if (!add(c, p->nest[i], out)) return false;
     return true;
 }
