@@ -333,7 +333,7 @@ TN_API tn_status tn_check(const tn_fn *f);
 
 /* What tn_lint reports: an equation whose derivative may turn to NaN, and a print. */
 typedef struct tn_lint_warning {
-    size_t size; /* sizeof(tn_lint_warning) */
+    size_t size; /* sizeof(tn_lint_warning) of the library */
     const char *primitive, *file;
     int operand, line; /* operand -1: a print; line 0: unknown */
     const char *scope;
@@ -382,7 +382,7 @@ typedef struct tn_wrt_list {
 typedef enum tn_verdict { TN_RECOMPUTE, TN_SAVE, TN_OFFLOAD } tn_verdict;
 /* What a policy callback is told of a candidate value. */
 typedef struct tn_candidate {
-    size_t size;
+    size_t size;           /* sizeof(tn_candidate) of the library */
     const char *primitive; /* that made it */
     const char *file;      /* the user's line */
     int line;
@@ -457,7 +457,7 @@ TN_API const char *tn_residual_verdict_text(tn_residual_verdict v);
 
 /* Strings belong to the context, and live as long as it. */
 typedef struct tn_residual {
-    size_t size; /* sizeof(tn_residual) in the library */
+    size_t size; /* sizeof(tn_residual) of the library */
     tn_type
         type; /* a dimension of INT64_MIN, `?` in text, is as long as its loop: `bytes` are then those of one step */
     size_t bytes;
@@ -779,7 +779,7 @@ TN_API int tn_exec_backend(const tn_exec *e, const char **why);
 TN_API const char *tn_exec_communications(const tn_exec *e);
 /* A step of an executable. */
 typedef struct tn_step {
-    size_t size;      /* sizeof(tn_step) */
+    size_t size;      /* sizeof(tn_step) of the library */
     const char *kind; /* "loops", "product", "kernel", "copy", "spill file"; of what runs programs, whose steps follow,
                          one deeper: "program", "branches", "steps", "steps and stacks" */
     const char *primitive; /* of the equation, of loops of the last of those that are fused; "" for copies */

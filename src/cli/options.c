@@ -41,8 +41,10 @@ static bool set_schedule(tn_i_cli *o, const char *name, const char *value) {
                   {"order", &o->order}};
     for (size_t i = 0; i < sizeof number / sizeof *number; i++) {
         if (strcmp(name, number[i].name) != 0) continue;
-        if (!tn_i_parse_i64(value, strlen(value), number[i].to) || *number[i].to < 0)
-            return tn_i_cli_usage("--%s takes a number, not '%s'", name, value) == TN_CLI_OK;
+        const int64_t least = number[i].to == &o->order; /* 0 is what is not given */
+        if (!tn_i_parse_i64(value, strlen(value), number[i].to) || *number[i].to < least)
+            return tn_i_cli_usage("--%s takes a number%s, not '%s'", name, least ? " from 1 on" : "", value) ==
+                   TN_CLI_OK;
     }
     return true;
 }

@@ -1,5 +1,6 @@
 /* cost, prims, version. */
 #include "cli/cli.h"
+#include "ir/seen.h"
 #include "prims/gemm.h"
 #include "prims/prim.h"
 
@@ -39,18 +40,23 @@ static void put_loop(const tn_i_cli *o, const tn_i_eqn *e, const tn_i_cost *k, s
     ++*count;
 }
 
-/* Each loop, those inside others too. */
-static void put_loops(const tn_i_cli *o, const tn_fn *f, size_t *count) {
-    for (uint32_t i = 0; i < f->neqn && f->depth > 1; i++) {
+/* Each loop, those inside others too; those of a program that runs at several places once.  false: no memory. */
+static bool put_loops(const tn_i_cli *o, tn_i_seen *seen, const tn_fn *f, size_t *count) {
+    uint32_t number;
+    bool fresh;
+    if (!tn_i_seen_add(seen, f, &number, &fresh)) return false;
+    for (uint32_t i = 0; fresh && i < f->neqn && f->depth > 1; i++) {
         const tn_i_eqn *e = &f->eqn[i];
         tn_i_cost k;
         if (step_cost(e, &k)) put_loop(o, e, &k, count);
         for (uint32_t p = 0; e->params && p < e->params->n; p++) {
             const tn_fn *const *g;
             const uint32_t n = tn_i_programs(&e->params->v[p], &g);
-            for (uint32_t j = 0; j < n; j++) put_loops(o, g[j], count);
+            for (uint32_t j = 0; j < n; j++)
+                if (!put_loops(o, seen, g[j], count)) return false;
         }
     }
+    return true;
 }
 
 int tn_i_cli_cost(const tn_i_cli *o, tn_fn *f) {
@@ -69,7 +75,11 @@ int tn_i_cli_cost(const tn_i_cli *o, tn_fn *f) {
         else
             (void)printf("%-16s %.17g\n", row[i].name, row[i].value);
     }
-    put_loops(o, f, &loops);
+    tn_i_seen seen;
+    tn_i_seen_init(&seen, tn_fn_ctx(f));
+    const bool ok = put_loops(o, &seen, f, &loops);
+    tn_i_seen_free(&seen);
+    if (!ok) return tn_i_cli_bad(o, tn_fn_ctx(f));
     if (o->json) (void)printf(loops ? "]}\n" : "}\n");
     return TN_CLI_OK;
 }

@@ -32,8 +32,7 @@ static bool alike(const pair *p) {
     const tn_i_loop_eqn *a = &p->la, *e = &p->le;
     return a->is_while == e->is_while && a->reverse == e->reverse && a->counted == e->counted &&
            a->length == e->length && (!a->counted || operand(p, p->a, 0) == operand(p, p->e, 0)) &&
-           a->schedule == e->schedule && p->a->region == p->e->region && all_replayed(p->a, a) &&
-           all_replayed(p->e, e) && !effective(a) && !effective(e);
+           a->schedule == e->schedule && p->a->region == p->e->region && !effective(a) && !effective(e);
 }
 
 /* All that e reads is there where a stands: it is a's, or made before. */
@@ -372,9 +371,8 @@ static bool try_entries(tn_fn **f, uint32_t number) {
     const tn_i_eqn *e = &(*f)->eqn[number];
     tn_i_loop_eqn l;
     bool any = false;
-    if (!tn_i_has_way(e)) return false;
     tn_i_loop_of(e->prim, tn_i_p(e), e->nin, &l);
-    if (l.ny < 2 || !all_replayed(e, &l) || effective(&l)) return false;
+    if (l.ny < 2 || effective(&l)) return false;
     uint32_t *same = tn_i_alloc_array(c, l.ny, sizeof *same);
     const bool ok = same && find_same_entries(&l, same, &any);
     tn_fn *g = ok && any ? tn_i_prune(with_entries(*f, e, &l, same)) : NULL;
@@ -391,7 +389,6 @@ static bool try_entries(tn_fn **f, uint32_t number) {
 static bool try_pair(tn_fn **f, uint32_t a, uint32_t e, const tn_i_way *way) {
     tn_ctx *c = (*f)->ctx;
     pair p = {.f = *f, .a = &(*f)->eqn[a], .e = &(*f)->eqn[e]};
-    if (!tn_i_has_way(p.a) || !tn_i_has_way(p.e)) return false;
     tn_i_loop_of(p.a->prim, tn_i_p(p.a), p.a->nin, &p.la);
     tn_i_loop_of(p.e->prim, tn_i_p(p.e), p.e->nin, &p.le);
     if (!alike(&p) || !same_ways(&p, way) || !at_hand(&p)) return false;
@@ -409,21 +406,38 @@ static bool try_pair(tn_fn **f, uint32_t a, uint32_t e, const tn_i_way *way) {
     return true;
 }
 
+/* Loops whose stacks are brought back, in number[]; how many. */
+static uint32_t find_replayed(const tn_fn *f, uint32_t *number) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < f->neqn; i++) {
+        const tn_i_eqn *e = &f->eqn[i];
+        tn_i_loop_eqn l;
+        if (!tn_i_has_way(e)) continue;
+        tn_i_loop_of(e->prim, tn_i_p(e), e->nin, &l);
+        if (all_replayed(e, &l)) number[n++] = i;
+    }
+    return n;
+}
+
 static bool merged_once(tn_fn **f) {
     tn_fn *g = *f;
     tn_ctx *c = g->ctx;
     const uint32_t nval = g->nval, neqn = g->neqn;
     tn_i_way *way = tn_i_alloc_array(c, nval, sizeof *way);
+    uint32_t *number = tn_i_alloc_array(c, neqn, sizeof *number);
     bool any = false;
-    if (!way) {
+    if (way && number) {
+        const uint32_t n = find_replayed(g, number);
+        for (uint32_t i = 0; n && i < neqn; i++) tn_i_find_ways(g, &g->eqn[i], way);
+        for (uint32_t e = 0; e < n && !any; e++)
+            for (uint32_t a = 0; a <= e && !any; a++)
+                any = a < e ? try_pair(f, number[a], number[e], way) : try_entries(f, number[e]);
+    } else {
         tn_i_fn_unref(g);
         *f = NULL;
-        return true;
     }
-    for (uint32_t i = 0; i < neqn; i++) tn_i_find_ways(g, &g->eqn[i], way);
-    for (uint32_t e = 0; e < neqn && !any; e++)
-        for (uint32_t a = 0; a <= e && !any; a++) any = a < e ? try_pair(f, a, e, way) : try_entries(f, e);
     tn_i_free(c, way, nval * sizeof *way);
+    tn_i_free(c, number, neqn * sizeof *number);
     return any;
 }
 

@@ -5,21 +5,9 @@
 
 #include "control/loop.h"
 #include "control/ways.h"
-#include "ir/seen.h"
 #include "linearize/prune.h"
 
 #include <string.h>
-
-/* ---- what there is to do ---------------------------------------------------------- */
-
-static bool is_loop(const tn_i_eqn *e) { return e->prim->replayed != NULL; }
-
-/* Whether f or a program that it runs has a loop.  What is done is the same for loops without a schedule, so that sums
- * are taken in one order under every schedule. */
-static bool any_loop(const tn_fn *f, bool *found) {
-    *found = false;
-    return f->depth < 2 || tn_i_any_equation(f, is_loop, found);
-}
 
 /* ---- one stack's way ---------------------------------------------------------------- */
 
@@ -310,56 +298,20 @@ static void emit_reader(move *m, tn_i_rule *r, const tn_i_eqn *e, tn_i_var *map)
 
 /* ---- one program ------------------------------------------------------------------------ */
 
-static tn_fn *localize(const tn_fn *f);
+static const char kind;
 
-/* f again, equation by equation. */
-typedef struct walk {
-    tn_i_builder b;
-    tn_i_rule r;
-    tn_i_var *map;
-} walk;
-
-static bool begin(walk *k, const tn_fn *f) {
-    *k = (walk){.map = tn_i_map_new(f)};
-    tn_i_builder_init(&k->b, f->ctx);
-    k->b.named_after = f;
-    k->b.regions = f->regions;
-    k->r = (tn_i_rule){.b = &k->b, .f = f};
-    if (!k->map) return false;
-    for (uint32_t i = 0; i < f->nin; i++) k->map[i] = tn_i_input(&k->b, f->val[i].type, i >= f->nin - f->nlin);
-    return true;
-}
-
-static tn_fn *end(walk *k, const tn_fn *f, bool ok) {
-    tn_i_var *out = ok ? tn_i_alloc_array(f->ctx, f->nout, sizeof *out) : NULL;
-    tn_fn *g = NULL;
-    k->b.region = 0;
-    if (out) {
-        for (uint32_t j = 0; j < f->nout && !k->b.failed; j++) out[j] = tn_i_mapped(&k->b, f, k->map, f->out[j]);
-        g = tn_i_finish(&k->b, f->nout, out);
-        tn_i_free(f->ctx, out, f->nout * sizeof *out);
-    } else
-        tn_i_builder_drop(&k->b);
-    if (k->map) tn_i_map_free(f, k->map);
-    return g;
-}
-
-static void enter(walk *k, const tn_i_eqn *e) {
-    k->b.region = e->region;
-    k->b.loc = e->loc;
-    k->r.e = e;
-    k->r.p = tn_i_p(e);
-}
+/* f localized, which the memo holds. */
+static const tn_fn *localized(tn_i_memo *m, const tn_fn *f);
 
 /* f with the stacks of m moved. */
 static tn_fn *moved_program(move *m) {
     const tn_fn *f = m->f;
-    walk k;
-    bool ok = begin(&k, f);
+    tn_i_copying k;
+    bool ok = tn_i_copying_begin(&k, f);
     find_extra(m);
     for (uint32_t i = 0; ok && i < f->neqn && !k.b.failed && !m->failed; i++) {
         const tn_i_eqn *e = &f->eqn[i];
-        enter(&k, e);
+        tn_i_copying_enter(&k, e);
         if (e == m->outer)
             emit_outer(m, &k.r, k.map);
         else if (m->reader[i])
@@ -367,7 +319,7 @@ static tn_fn *moved_program(move *m) {
         else
             tn_i_copy_eqn(&k.b, f, e, k.map);
     }
-    return end(&k, f, ok && !m->failed);
+    return tn_i_copying_end(&k, f, ok && !m->failed);
 }
 
 /* Moves what can be moved in f itself, one inner loop after another.  Takes f over. */
@@ -391,129 +343,70 @@ static uint32_t count_programs(const tn_i_eqn *e) {
     return n;
 }
 
-/* p: e's parameters with each program localized; own: these programs, to be released. */
-static bool localized_params(const tn_i_eqn *e, tn_i_param *p, tn_fn **own) {
-    uint32_t n = 0;
+/* p: e's parameters with each program localized; programs: room for them. */
+static bool localized_params(tn_i_memo *m, const tn_i_eqn *e, tn_i_param *p, const tn_fn **programs) {
     for (uint32_t i = 0; i < e->params->n; i++) {
         const tn_fn *const *g;
-        const uint32_t first = n, count = tn_i_programs(&e->params->v[i], &g);
+        const tn_fn **first = programs;
+        const uint32_t count = tn_i_programs(&e->params->v[i], &g);
         p[i] = e->params->v[i];
         for (uint32_t j = 0; j < count; j++)
-            if ((own[n++] = localize(g[j])) == NULL) return false;
-        if (p[i].kind == TN_K_FN) p[i].u.fn = own[first];
-        if (p[i].kind == TN_K_FNS) p[i].u.fns = (const tn_fn *const *)(own + first);
+            if ((*programs++ = localized(m, g[j])) == NULL) return false;
+        if (p[i].kind == TN_K_FN) p[i].u.fn = *first;
+        if (p[i].kind == TN_K_FNS) p[i].u.fns = first;
     }
     return true;
 }
 
 /* e with each of its programs localized. */
-static void copy_localized(walk *k, const tn_fn *f, const tn_i_eqn *e) {
+static void copy_localized(tn_i_memo *m, tn_i_copying *k, const tn_fn *f, const tn_i_eqn *e) {
     tn_i_param p[TN_MAX_PARAMS];
     tn_ctx *c = f->ctx;
     const uint32_t n = count_programs(e);
-    tn_fn **own = tn_i_alloc_array(c, n, sizeof *own);
+    const tn_fn **programs = tn_i_alloc_array(c, n, sizeof *programs);
     tn_i_var *in = tn_i_alloc_array(c, e->nin, sizeof *in);
-    if (!in || !own || !localized_params(e, p, own)) k->b.failed = true;
+    if (!in || !programs || !localized_params(m, e, p, programs)) k->b.failed = true;
     for (uint32_t i = 0; i < e->nin && !k->b.failed; i++) in[i] = tn_i_mapped(&k->b, f, k->map, tn_i_in(f, e)[i]);
     tn_i_var v = k->b.failed ? TN_NOVAR : tn_i_emit(&k->b, e->prim, p, e->nin, in);
     for (uint32_t j = 0; j < e->nout && v != TN_NOVAR; j++) k->map[e->out + j] = v + j;
-    for (uint32_t i = 0; own && i < n; i++) tn_i_fn_unref(own[i]);
-    tn_i_free(c, own, n * sizeof *own);
+    tn_i_free(c, (void *)programs, n * sizeof *programs);
     tn_i_free(c, in, e->nin * sizeof *in);
 }
 
-static void put_in_place(walk *k, const tn_fn *f, const tn_i_eqn *e) {
-    const tn_fn *g = tn_i_p(e)[e->prim->body - 1].u.fn;
-    tn_ctx *c = f->ctx;
-    tn_i_var *in = tn_i_alloc_array(c, e->nin, sizeof *in), *out = tn_i_alloc_array(c, e->nout, sizeof *out);
-    if (!in || !out) k->b.failed = true;
-    for (uint32_t i = 0; i < e->nin && !k->b.failed; i++) in[i] = tn_i_mapped(&k->b, f, k->map, tn_i_in(f, e)[i]);
-    if (in && out) tn_i_inline(&k->b, g, in, out);
-    for (uint32_t j = 0; j < e->nout && !k->b.failed; j++) k->map[e->out + j] = out[j];
-    tn_i_free(c, in, e->nin * sizeof *in);
-    tn_i_free(c, out, e->nout * sizeof *out);
-}
-
-static bool concerned(const tn_i_eqn *e, bool *found) {
-    *found = false;
-    for (uint32_t i = 0; e->params && i < e->params->n && !*found; i++) {
-        const tn_fn *const *g;
-        const uint32_t n = tn_i_programs(&e->params->v[i], &g);
-        for (uint32_t j = 0; j < n && !*found; j++)
-            if (!tn_i_any_equation(g[j], is_loop, found)) return false;
-    }
-    return true;
-}
-
-static bool goes_in_place(const tn_i_eqn *e, bool regions, bool *goes) {
-    *goes = e->prim->flags & TN_F_INLINE && (regions || e->prim->id == TN_P_call);
-    return !*goes || concerned(e, goes);
-}
-
-/* The calls of programs with loops that f has are put in place, if there is any.  Takes f over. */
-static tn_fn *called_once(tn_fn *f, bool regions, bool *any) {
-    bool ok = true, goes;
-    *any = false;
-    for (uint32_t i = 0; ok && i < f->neqn && !*any; i++) ok = goes_in_place(&f->eqn[i], regions, any);
-    tn_fn *g = ok && !*any ? f : NULL;
-    if (ok && *any) {
-        walk k;
-        ok = begin(&k, f);
-        for (uint32_t i = 0; ok && i < f->neqn && !k.b.failed; i++) {
-            const tn_i_eqn *e = &f->eqn[i];
-            enter(&k, e);
-            ok = goes_in_place(e, regions, &goes);
-            if (ok && goes)
-                put_in_place(&k, f, e);
-            else if (ok)
-                tn_i_copy_eqn(&k.b, f, e, k.map);
-        }
-        g = end(&k, f, ok);
-    }
-    if (g != f) tn_i_fn_unref(f);
-    return g;
-}
-
-/* Until there is none; regions as well, or they keep their policies. */
-static tn_fn *without_calls(const tn_fn *f, bool regions) {
-    tn_fn *g = (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
-    for (bool again = true; again && g;) g = called_once(g, regions, &again);
-    return g;
-}
-
-tn_fn *tn_i_loops_in_place(tn_fn *f) {
-    bool found = false;
-    tn_fn *g = NULL;
-    if (f && any_loop(f, &found)) g = found ? without_calls(f, false) : (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
-    tn_i_fn_unref(f);
-    return g;
-}
-
-static tn_fn *within(const tn_fn *f) {
-    walk k;
-    bool ok = begin(&k, f), found;
+static tn_fn *within(tn_i_memo *m, const tn_fn *f) {
+    tn_i_copying k;
+    bool ok = tn_i_copying_begin(&k, f), found;
     for (uint32_t i = 0; ok && i < f->neqn && !k.b.failed; i++) {
-        enter(&k, &f->eqn[i]);
-        ok = concerned(&f->eqn[i], &found);
+        tn_i_copying_enter(&k, &f->eqn[i]);
+        ok = tn_i_runs_loops(&f->eqn[i], &found);
         if (ok && found)
-            copy_localized(&k, f, &f->eqn[i]);
+            copy_localized(m, &k, f, &f->eqn[i]);
         else if (ok)
             tn_i_copy_eqn(&k.b, f, &f->eqn[i], k.map);
     }
-    return end(&k, f, ok);
+    return tn_i_copying_end(&k, f, ok);
 }
 
-static tn_fn *localize(const tn_fn *f) {
-    tn_fn *g = tn_i_counts_once(without_calls(f, true));
+static const tn_fn *localized(tn_i_memo *m, const tn_fn *f) {
+    const tn_i_memo_entry *e = tn_i_memo_find(m, &kind, f, NULL, 0);
+    if (e) return e->result[0];
+    tn_fn *g = tn_i_counts_once(tn_i_calls_in_place(f, true));
     if (g) g = tn_i_sums_of_stacks(g, NULL, g->nout);
     if (g) g = tn_i_merge_replays(move_all(g));
-    tn_fn *h = g ? within(g) : NULL;
+    tn_fn *h = g ? within(m, g) : NULL;
     tn_i_fn_unref(g);
-    return h;
+    e = h ? tn_i_memo_add(m, &kind, f, NULL, 0, h, NULL, NULL, 0) : NULL;
+    return e ? e->result[0] : NULL;
 }
 
 tn_fn *tn_i_localize(const tn_fn *f) {
     bool found;
-    if (!any_loop(f, &found)) return NULL;
-    return found ? localize(f) : (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
+    if (!tn_i_holds_loops(f, &found)) return NULL;
+    if (!found) return (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
+    tn_i_memo memo;
+    tn_i_memo_init(&memo, f->ctx);
+    const tn_fn *g = localized(&memo, f);
+    tn_fn *own = g ? (tn_fn *)(uintptr_t)tn_i_fn_ref(g) : NULL;
+    tn_i_memo_free(&memo);
+    return own;
 }

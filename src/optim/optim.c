@@ -50,7 +50,7 @@ static const char *bad_rate(const tn_rate *r) {
 }
 
 static const char *bad_rule(const tn_optim *o) {
-    if (o->size != sizeof *o) return "the options' size is not sizeof(tn_optim)";
+    if (o->size != sizeof *o) return "tn_optim: its size is not set: write tn_optim o = {.size = sizeof o}";
     const bool adam = o->rule == TN_ADAM || o->rule == TN_ADAMW;
     if (o->rule != TN_SGD && !adam) return "the rule is none of tn_optim_rule";
     if (!(o->momentum >= 0 && o->momentum < 1)) return "momentum is not in [0, 1)";

@@ -3,6 +3,7 @@
 #   - a block behind <!-- file: PATH --> is that file; behind <!-- in: PATH -->, a piece of it;
 #   - a ```console block shows what its commands print (TANSY is the tool's path);
 #   - relative links, and files named in src/README.md, exist;
+#   - structs of the public headers that have a size are tried without it;
 #   - folders of src include what the table in src/README.md lets them.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -86,6 +87,16 @@ done
 for name in $(grep -o '`[a-z_]*/[a-z_0-9]*\.[a-z]*`' src/README.md | tr -d '`' | sort -u); do
     if [ -f "src/$name" ]; then ok; else wrong "src/README.md: $name does not exist"; fi
 done
+
+# ---- options without a size ---------------------------------------------------------
+
+# Every struct that a caller gives a size is refused without one: tests/unit/options.c tries each.
+for header in include/tansy.h include/tansy/*.h; do
+    for struct in $(grep 'size_t size;' "$header" | grep -v 'of the library' | grep -o 'sizeof([a-z_]*)' | tr -d '()' | sed 's/^sizeof//'); do
+        if grep -q "\<$struct [a-z_]* = {" tests/unit/options.c; then ok; else wrong "tests/unit/options.c does not try $struct of $header"; fi
+    done
+done
+if [ "$(grep -c 'size_t size;' include/tansy.h)" = "$(grep -c 'size_t size;.*sizeof(' include/tansy.h)" ]; then ok; else wrong "include/tansy.h: a size of nothing"; fi
 
 # ---- who includes whom --------------------------------------------------------------
 

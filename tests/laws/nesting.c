@@ -86,7 +86,7 @@ static void differences_agree(laws_trial *t, const nest *k, const tn_fn *g, int 
 
 static const tn_fn *derivative_along(laws_trial *t, const nest *k, const tn_fn *g, const char *what) {
     const tn_fn *h = laws_made(t, tn_jvp(g, &k->w.list), what);
-    return h && g->nout == 1 ? laws_made(t, tn_i_only_output(h, 1), what) : h;
+    return h && g->nout == 1 ? laws_made(t, tn_i_select_outputs(h, 1, &(uint32_t){1}), what) : h;
 }
 
 static const tn_fn *gradient(laws_trial *t, const nest *k, const tn_fn *g, const char *what) {
@@ -102,7 +102,7 @@ void laws_second(laws_trial *t) {
     const tn_fn *fr = g ? laws_made(t, tn_jvp(g, &k.w.list), "jvp of grad") : NULL;
     const tn_fn *hvp = fr ? laws_made(t, tn_hvp(k.s, &k.w.list, NULL), "hvp") : NULL;
     const tn_fn *slope = hvp ? laws_made(t, tn_jvp(k.s, &k.w.list), "jvp") : NULL;
-    const tn_fn *rf = slope ? gradient(t, &k, laws_made(t, tn_i_only_output(slope, 1), "jvp"), "grad of jvp") : NULL;
+    const tn_fn *rf = slope ? gradient(t, &k, laws_made(t, tn_i_select_outputs(slope, 1, &(uint32_t){1}), "jvp"), "grad of jvp") : NULL;
     const tn_fn *rr = rf ? gradient(t, &k, laws_paired(t, g), "grad of <grad, v>") : NULL;
     if (!rr) return;
     const laws_array *x = arguments(t, &k, t->x, 1);

@@ -2,6 +2,7 @@
  * refused with the limit that it reached. */
 #include <tansy.h>
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -33,10 +34,14 @@ static tn_ctx *context(meter *m) {
     return tn_ctx_new(&(tn_ctx_options){.size = sizeof(tn_ctx_options), .realloc = measured, .user = m});
 }
 
-/* sin 2^(lines - 1) times. */
-static tn_fn *doubling(tn_ctx *c, int lines) {
-    char *text = malloc((size_t)lines * 160 + 256);
-    size_t at = (size_t)sprintf(text, "let p0 = { lambda x:f64[] . let y:f64[] = sin x in (y,) } in\n");
+static const char sine[] = "y:f64[] = sin x";
+static const char loop[] = "y:f64[] = scan[program={ lambda c:f64[] . let d:f64[] = sin c in (d,) } length=3 "
+                           "num_consts=0 num_carry=1 schedule=\"nothing\"] x";
+
+/* The equation 2^(lines - 1) times. */
+static tn_fn *doubling_of(tn_ctx *c, const char *equation, int lines) {
+    char *text = malloc((size_t)lines * 160 + 512);
+    size_t at = (size_t)sprintf(text, "let p0 = { lambda x:f64[] . let %s in (y,) } in\n", equation);
     for (int i = 1; i < lines; i++)
         at += (size_t)sprintf(
             text + at,
@@ -49,6 +54,8 @@ static tn_fn *doubling(tn_ctx *c, int lines) {
     free(text);
     return f;
 }
+
+static tn_fn *doubling(tn_ctx *c, int lines) { return doubling_of(c, sine, lines); }
 
 static size_t text_length(tn_ctx *c, const tn_fn *f) {
     size_t n;
@@ -110,7 +117,33 @@ static void test_costs(void **state) {
     assert_int_equal(m.now, 0);
 }
 
+/* Calls of programs with loops are put in place before they are planned, but no more than so many. */
+static void test_loops(void **state) {
+    (void)state;
+    for (int lines = 8; lines <= 40; lines += 16) {
+        meter m;
+        tn_ctx *c = context(&m);
+        tn_fn *f = doubling_of(c, loop, lines), *g = tn_grad(f, NULL, tn_policy_by_name("nothing_saveable"));
+        tn_cost_report k = {.size = sizeof k};
+        assert_int_equal(tn_cost(f, &k), TN_OK);
+        assert_true(k.transcendentals == 3 * exp2(lines - 1));
+        tn_exec *e = tn_compile(f, NULL), *d = tn_compile(g, NULL);
+        if (!e || !d) fail_msg("%d lines: %s", lines, tn_error(c));
+        if (lines < 12) {
+            const double x = 0.5, h = 0x1p-20, low = x - h, high = x + h;
+            double dx, y[2];
+            assert_int_equal(tn_call(d, TN_INPUTS(&x), TN_OUTPUTS(&dx)), TN_OK);
+            assert_int_equal(tn_call(e, TN_INPUTS(&low), TN_OUTPUTS(&y[0])), TN_OK);
+            assert_int_equal(tn_call(e, TN_INPUTS(&high), TN_OUTPUTS(&y[1])), TN_OK);
+            assert_true(fabs(dx - (y[1] - y[0]) / (2 * h)) < 1e-6 * fabs(dx));
+        }
+        tn_ctx_free(c);
+        assert_int_equal(m.now, 0);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_gradients), cmocka_unit_test(test_costs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_gradients), cmocka_unit_test(test_costs),
+                                       cmocka_unit_test(test_loops)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

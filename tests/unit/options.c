@@ -8,8 +8,11 @@
 #include <cmocka.h>
 
 #include <tansy.h>
+#include <tansy/comm.h>
 #include <tansy/emit.h>
 #include <tansy/ode.h>
+#include <tansy/optim.h>
+#include <tansy/sparse.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -110,6 +113,73 @@ static void sizes(void **state) {
     says(c, TN_EINVAL, "size is not set");
     tn_schedule_counts none = {0};
     assert_int_equal(tn_schedule_cost(c, "nothing", 3, NULL, &none), TN_EINVAL);
+    tn_residual_totals totals = {0};
+    assert_int_equal(tn_residuals_total(tn_saved_residuals(f, NULL, NULL), &totals), TN_EINVAL);
+    says(c, TN_EINVAL, "size is not set");
+    tn_ctx_free(c);
+}
+
+/* Of tansy/optim.h, tansy/sparse.h and tansy/comm.h. */
+static void more_sizes(void **state) {
+    (void)state;
+    tn_ctx *c = tn_ctx_new(NULL);
+    tn_fn *f = traced(c);
+    const tn_optim sgd = {.rate = {.value = 0.1}};
+    refused(c, tn_optim_step(f, NULL, &sgd, NULL), "tn_optim: its size is not set");
+    const tn_sparsity_options found = {.max_nnz = 3};
+    refused(c, tn_jacobian_sparsity(f, NULL, &found), "tn_sparsity_options: its size is not set");
+    refused(c, tn_hessian_sparsity(f, NULL, &found), "tn_sparsity_options: its size is not set");
+    tn_sparsity *s = tn_jacobian_sparsity(f, NULL, NULL), *pattern = NULL;
+    tn_sparsity_arrays entries = {0};
+    assert_int_equal(tn_sparsity_view(s, TN_CSR, TN_FULL, &entries), TN_EINVAL);
+    says(c, TN_EINVAL, "size is not set");
+    const tn_coloring_options rows = {.partition = TN_COLOR_ROW};
+    refused(c, tn_color(s, &rows), "tn_coloring_options: its size is not set");
+    tn_coloring_arrays colors = {0};
+    assert_int_equal(tn_coloring_view(tn_color(s, NULL), &colors), TN_EINVAL);
+    says(c, TN_EINVAL, "size is not set");
+    tn_sparse_options sparse = {.with_value = true};
+    refused(c, tn_sparse_jacobian(f, NULL, &sparse, &pattern), "tn_sparse_options: its size is not set");
+    refused(c, tn_sparse_hessian(f, NULL, &sparse, &pattern), "tn_sparse_options: its size is not set");
+    sparse = (tn_sparse_options){.size = sizeof sparse, .coloring = &rows};
+    refused(c, tn_sparse_jacobian(f, NULL, &sparse, &pattern), "tn_coloring_options: its size is not set");
+    const tn_policy policy = {.name = "nothing_saveable"};
+    sparse = (tn_sparse_options){.size = sizeof sparse, .policy = &policy};
+    refused(c, tn_sparse_jacobian(f, NULL, &sparse, &pattern), "tn_policy: its size is not set");
+    const tn_comm_ops table = {.naxes = 0};
+    const tn_compile_options by = {.size = sizeof by, .comm = &table};
+    refused(c, tn_compile(f, &by), "its size is not set");
+    const char *const name[] = {"w"};
+    const int64_t one = 1;
+    tn_threads *t = tn_threads_comm(c, &(tn_grid){1, name, &one}, 0);
+    const tn_comm_ops *ops = tn_threads_rank(t, 0);
+    const tn_collective sum = {.kind = TN_COMM_ALLREDUCE, .dtype = TN_F64, .count = 1, .axes = 1};
+    const double x = 1;
+    double y;
+    void *request;
+    assert_int_equal(ops->start(ops->user, &sum, &x, &y, &request), TN_EINVAL);
+    assert_non_null(strstr(ops->error(ops->user), "size is not set"));
+    tn_ctx_free(c);
+}
+
+/* What an enum of options has not is refused with its number. */
+static void kinds(void **state) {
+    (void)state;
+    tn_ctx *c = tn_ctx_new(NULL);
+    tn_fn *f = traced(c);
+    tn_sparsity *s = tn_jacobian_sparsity(f, NULL, NULL), *pattern = NULL;
+    tn_sparsity_arrays entries = {.size = sizeof entries};
+    assert_int_equal(tn_sparsity_view(s, (tn_sparse_format)7, TN_FULL, &entries), TN_EINVAL);
+    says(c, TN_EINVAL, "format 7");
+    assert_int_equal(tn_sparsity_view(s, TN_CSR, (tn_triangle)7, &entries), TN_EINVAL);
+    says(c, TN_EINVAL, "triangle 7");
+    tn_coloring_options colors = {.size = sizeof colors, .partition = (tn_partition)17};
+    refused(c, tn_color(s, &colors), "partition 17");
+    colors = (tn_coloring_options){.size = sizeof colors, .order = (tn_color_order)99};
+    refused(c, tn_color(s, &colors), "order 99");
+    const tn_sparse_options sparse = {.size = sizeof sparse, .format = (tn_sparse_format)9};
+    refused(c, tn_sparse_jacobian(f, NULL, &sparse, &pattern), "format 9");
+    refused(c, tn_sparse_hessian(f, NULL, &sparse, &pattern), "format 9");
     tn_ctx_free(c);
 }
 
@@ -231,7 +301,8 @@ static void limits(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sizes),    cmocka_unit_test(later_versions),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sizes),    cmocka_unit_test(more_sizes),
+                                       cmocka_unit_test(kinds),    cmocka_unit_test(later_versions),
                                        cmocka_unit_test(contexts), cmocka_unit_test(names),
                                        cmocka_unit_test(files),    cmocka_unit_test(limits)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -90,6 +90,7 @@ typedef struct tn_ipopt_sizes {
     size_t size; /* sizeof(tn_ipopt_sizes), set by the caller */
     int64_t n, m, jacobian, hessian;
 } tn_ipopt_sizes;
+/* TN_EINVAL: s or out NULL, out->size not set; of a problem that was refused, its status. */
 TN_API tn_status tn_ipopt_size(const tn_ipopt *s, tn_ipopt_sizes *out);
 
 /* Ipopt's own handle, an IpoptProblem, for AddIpoptStrOption and the like between tn_ipopt_new and tn_ipopt_solve.  It

@@ -117,6 +117,7 @@ typedef struct tn_sundials_sizes {
      * results that were not finite. */
     int64_t f, jacobian, products, sensitivities, backward, not_finite;
 } tn_sundials_sizes;
+/* TN_EINVAL: s or out NULL, out->size not set; of a problem that was refused, its status. */
 TN_API tn_status tn_sundials_size(const tn_sundials *s, tn_sundials_sizes *out);
 
 /* The pattern of the Jacobian (of dF/dy + c dF/dy'), without the diagonal that is added: what is constant, and the
