@@ -40,7 +40,8 @@ typedef struct tn_i_cgen {
     bool accurate;  /* native: as for tn_i_vec_math */
     uint32_t piece; /* operations of one function; 0: TN_CGEN_PIECE */
     /* C99: writes the name of what a CALL of k calls, static int NAME(char *const *at, const int64_t *number), which
-     * returns 0 to go on (whoever has the file writes that in front); false: cannot be, after an error. */
+     * returns 0 to go on, and adds that function to `helpers` where it is not there; false: cannot be, after an error.
+     */
     bool (*kernel)(void *user, const tn_i_l_kernel *k, tn_i_text *name);
     void *user;
     /* What there is. */

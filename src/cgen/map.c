@@ -258,7 +258,7 @@ void tn_i_c_call_block(tn_i_cwriter *w, uint32_t k) {
     for (int i = 0; i < o->nin; i++) spread(w, k, i, x[i]);
     (void)tn_i_c_array(w, k, out);
     if (w->note[k].call == TN_C_VECTOR)
-        tn_i_c_line(w, "tansy_all%d_%sx%d(T[%" PRIu32 "], %s, %s, %s%s%s);", o->nin, tn_i_c_suffix(o->dtype),
+        tn_i_c_line(w, "tansy_all%d_%sx%d(T[%" PRIu32 "], %s, %s%s%s, %s);", o->nin, tn_i_c_suffix(o->dtype),
                     lanes_of(w, o->dtype), tn_i_c_address(w->g, f), count, x[0], o->nin > 1 ? ", " : "",
                     o->nin > 1 ? x[1] : "", out);
     else

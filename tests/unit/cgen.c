@@ -45,7 +45,7 @@ static bool answers(const char *command) {
 
 /* ---- files ---- */
 
-enum { MOST = 200 };
+enum { MOST = 400 };
 
 typedef struct file {
     tn_i_cgen g;
@@ -54,6 +54,7 @@ typedef struct file {
     loop_memory before[MOST], after[MOST];
     uint64_t seed[MOST];
     uint32_t n;
+    bool rotates; /* the kernel is written */
 } file;
 
 /* What C99 calls for a kernel, written by hand. */
@@ -68,7 +69,9 @@ static const char rotate[] = "static int rotate(char *const *at, const int64_t *
                              "    }\n    return 0;\n}\n";
 
 static bool kernel(void *user, const tn_i_l_kernel *k, tn_i_text *name) {
-    (void)user;
+    file *f = user;
+    if (!f->rotates) tn_i_text_put(&f->g.helpers, "%s", rotate);
+    f->rotates = true;
     tn_i_text_put(name, "%s", k->name);
     return true;
 }
@@ -81,9 +84,7 @@ static tn_i_strip *function(void *user, const char *name) {
 static void begin(file *f, const char *name, bool native, tn_i_isa isa, uint32_t piece) {
     *f = (file){.name = name, .g = {.ctx = ctx, .native = native, .isa = isa, .piece = piece}};
     f->g.kernel = kernel;
-    if (native) return;
-    f->g.functions.ctx = f->g.helpers.ctx = f->g.list.ctx = ctx;
-    tn_i_text_put(&f->g.functions, "%s", rotate);
+    f->g.user = f;
 }
 
 /* Adds p, with what it is to compute. */
@@ -117,8 +118,15 @@ static void write_file(file *f, const char *path) {
 
 /* ---- running ---- */
 
+/* Parts the other way round. */
+static tn_status backwards(const tn_i_l_run *run, char *const *base, int64_t n, tn_i_l_part *part) {
+    tn_status status = TN_OK;
+    while (n-- > 0 && status == TN_OK) status = part(run, base, n);
+    return status;
+}
+
 static tn_status run_one(const file *f, uint32_t k, void *library, char *const *base) {
-    static const tn_i_l_run nobody = {0};
+    const tn_i_l_run nobody = {.share = k % 2 ? backwards : NULL};
     char name[64];
     if (f->g.native) {
         tn_i_l_compiled *const *all = dlsym(library, "tansy_programs");
@@ -184,7 +192,7 @@ static void fill(file *f, uint64_t from, uint32_t n) {
     }
 }
 
-/* ---- C99 ---- */
+/* ---- what is compiled and run ---- */
 
 /* Two files in one library: nothing but what the test itself adds has a name for others. */
 static void check_names(const char *name) {
@@ -197,63 +205,71 @@ static void check_names(const char *name) {
     assert_int_equal(pclose(f), 0);
 }
 
-static void portable(void **state) {
-    (void)state;
-    file *a = calloc(1, sizeof *a), *b = calloc(1, sizeof *b);
+/* Both files as one library. */
+static void check_portable(const char *cc, file *a, file *b, const char *to) {
     char from[256], one[64], two[64];
-    assert_true(a && b);
-    begin(a, "whole", false, TN_ISA_PLAIN, 0);
-    begin(b, "cut", false, TN_ISA_PLAIN, 10);
-    fill(a, 1, 100);
-    fill(b, 1001, 100);
-    (void)snprintf(one, sizeof one, "%s/whole.c", dir);
-    (void)snprintf(two, sizeof two, "%s/cut.c", dir);
+    (void)snprintf(one, sizeof one, "%s/%s.c", dir, a->name);
+    (void)snprintf(two, sizeof two, "%s/%s.c", dir, b->name);
     write_file(a, one);
     write_file(b, two);
     (void)snprintf(from, sizeof from, "%s %s", one, two);
-    compile("gcc", STRICT " -O1", from, "gcc.so");
-    check_names("gcc.so");
-    void *library = load("gcc.so");
-    run_all(a, library, "gcc -O1");
-    run_all(b, library, "gcc -O1, in pieces");
+    compile(cc, STRICT " -O1", from, to);
+    check_names(to);
+    void *library = load(to);
+    run_all(a, library, cc);
+    run_all(b, library, cc);
     (void)dlclose(library);
-    if (answers("clang-16 --version")) {
-        compile("clang-16", STRICT " -O1", from, "clang.so");
-        library = load("clang.so");
-        run_all(a, library, "clang -O1");
-        run_all(b, library, "clang -O1, in pieces");
-        (void)dlclose(library);
-    }
-    drop(a);
-    drop(b);
-    free(a);
-    free(b);
 }
 
-/* ---- native ---- */
-
-static void native_of(const char *cc, tn_i_isa isa, uint32_t piece, uint64_t seed, uint32_t n, bool accurate) {
-    file *f = calloc(1, sizeof *f);
-    char flags[512] = "-fPIC -shared", path[64], to[64];
+static void check_native(const char *cc, file *f, const char *to) {
+    char flags[512] = "-fPIC -shared", path[64];
     const char *flag[24];
-    assert_non_null(f);
-    begin(f, "native", true, isa, piece);
-    f->g.accurate = accurate;
-    fill(f, seed, n);
-    (void)snprintf(path, sizeof path, "%s/native.c", dir);
-    (void)snprintf(to, sizeof to, "native%llu.so", (unsigned long long)seed);
+    (void)snprintf(path, sizeof path, "%s/%s.c", dir, f->name);
     write_file(f, path);
-    tn_i_cgen_flags(isa, flag);
+    tn_i_cgen_flags(f->g.isa, flag);
     for (int i = 0; flag[i]; i++) strcat(strcat(flags, " "), flag[i]);
     compile(cc, flags, path, to);
     void *library = load(to);
     run_all(f, library, cc);
     (void)dlclose(library);
+}
+
+static file *new_file(const char *name, bool native, tn_i_isa isa, uint32_t piece) {
+    file *f = malloc(sizeof *f);
+    assert_non_null(f);
+    begin(f, name, native, isa, piece);
+    return f;
+}
+
+static void free_file(file *f) {
     drop(f);
     free(f);
 }
 
-static void native(void **state) {
+/* ---- random programs ---- */
+
+static void random_portable(void **state) {
+    (void)state;
+    file *a = new_file("whole", false, TN_ISA_PLAIN, 0), *b = new_file("cut", false, TN_ISA_PLAIN, 10);
+    fill(a, 1, 100);
+    fill(b, 1001, 100);
+    check_portable("gcc", a, b, "gcc.so");
+    if (answers("clang-16 --version")) check_portable("clang-16", a, b, "clang.so");
+    free_file(a);
+    free_file(b);
+}
+
+static void native_of(const char *cc, tn_i_isa isa, uint32_t piece, uint64_t seed, uint32_t n, bool accurate) {
+    char to[64];
+    file *f = new_file("native", true, isa, piece);
+    f->g.accurate = accurate;
+    fill(f, seed, n);
+    (void)snprintf(to, sizeof to, "native%llu.so", (unsigned long long)seed);
+    check_native(cc, f, to);
+    free_file(f);
+}
+
+static void random_native(void **state) {
     (void)state;
     const tn_i_isa isa = tn_i_isa_best();
     native_of("gcc", isa, 0, 2001, 60, false);
@@ -262,7 +278,201 @@ static void native(void **state) {
     if (answers("clang-16 --version")) native_of("clang-16", isa, 0, 5001, 30, false);
 }
 
+/* ---- vector loops of every length ---- */
+
+/* Loops, branches, halves and functions of both dtypes inside; what is alike in all iterations. */
+static tn_i_loops *vector_loop(int n) {
+    char text[4000];
+    (void)snprintf(text, sizeof text,
+                   "loop {\n array x: f64[71] in base 0\n array w: f32[71] in base 1\n array k: i64[71] in base 2\n"
+                   "array y: f64[71] inout base 3\n array z: f32[71] inout base 4\n array b: bool[71] inout base 5\n"
+                   "array m: i32[71] inout base 6\n two: f64 = number 2.5\n"
+                   "for o < 3 {\n for i < min(%d, %d - o) vector 8 {\n"
+                   "a: f64 = load x[i]\n q: f32 = load w[i]\n r: i64 = load k[i]\n same: f64 = load x[o]\n"
+                   "alike: f64 = fn tanh same\n"
+                   "for j < 4 {\n c: f64 = carry a\n p: bool = within 1 <= j + o < 4\n t: f64 = fn tanh c\n"
+                   "if p {\n e: f64 = fn exp t\n e1: f64 = mul e alike\n} else {\n d: f64 = fn digamma c\n}\n"
+                   "g: f64 = join e1 d\n v: f64 = add g t\n next c = v\n}\n"
+                   "l: f64 = last c\n h: f64 = halves sum v\n s: f32 = fn sin q\n s1: f32 = load z[i]\n"
+                   "s2: f32 = fn atan2 s s1\n"
+                   "pw: f64 = fn pow a two\n bb: bool = lt l h\n f: f64 = add pw h\n r1: i32 = convert r\n"
+                   "pick: f64 = load x[clamp(r, 70)] where bb else two\n f1: f64 = add f pick\n"
+                   "store y[i] = f1\n store z[i] = s2 where bb\n store b[i] = bb\n store m[i] = r1\n}\n}\n}\n",
+                   n, n);
+    return tn_i_l_parse(ctx, text, strlen(text), "text", NULL, 0);
+}
+
+static void all_lengths(file *f) {
+    for (int n = 0; n <= 71; n++) {
+        tn_i_rng r = {(uint64_t)n + 1};
+        add(f, vector_loop(n), (uint64_t)n, &r);
+    }
+}
+
+static void lengths(void **state) {
+    (void)state;
+    file *a = new_file("lengths", false, TN_ISA_PLAIN, 0), *b = new_file("lengthscut", false, TN_ISA_PLAIN, 8),
+         *n = new_file("lengthsnative", true, tn_i_isa_best(), 0),
+         *m = new_file("lengthsnativecut", true, tn_i_isa_best(), 8);
+    all_lengths(a);
+    all_lengths(b);
+    all_lengths(n);
+    all_lengths(m);
+    check_portable("gcc", a, b, "lengths.so");
+    check_native("gcc", n, "lengthsnative.so");
+    check_native("gcc", m, "lengthsnativecut.so");
+    free_file(a);
+    free_file(b);
+    free_file(n);
+    free_file(m);
+}
+
+/* ---- elementwise primitives ---- */
+
+static bool takes(const tn_prim *prim, int dtype, int64_t param) {
+    return (prim->flags & TN_F_ELEMENTWISE) && prim->dtypes >> dtype & 1 && (param >= 0 || tn_i_is_float(dtype));
+}
+
+static tn_i_loops *elementwise(const tn_prim *prim, int dtype, int64_t param) {
+    const tn_i_param p = {.kind = prim->params ? prim->params[0].kind : TN_K_NONE, .u.i = param};
+    const bool compares = prim->type == tn_i_type_compare || prim->id == TN_P_is_finite;
+    const int result = compares ? TN_BOOL : prim->id == TN_P_convert_element_type ? (int)param : dtype;
+    uint32_t x[3], v[3];
+    tn_i_l_builder b;
+    tn_i_l_begin(&b, ctx);
+    for (int i = 0; i < prim->nin; i++)
+        x[i] = tn_i_l_array_new(&b, "x", prim->id == TN_P_select && i == 0 ? TN_BOOL : dtype, TN_L_IN, 200, (uint32_t)i,
+                                0, 0);
+    const uint32_t y = tn_i_l_array_new(&b, "y", result, TN_L_INOUT, 200, (uint32_t)prim->nin, 0, 0);
+    const uint32_t loop = tn_i_l_for_n(&b, 200);
+    const tn_i_affine at = tn_i_affine_loop(loop, 1, 0);
+    tn_i_l_set_vector(&b, loop, 8);
+    for (int i = 0; i < prim->nin; i++) v[i] = tn_i_l_load_at(&b, x[i], at);
+    tn_i_l_store_at(&b, y, at, tn_i_l_elementwise(&b, prim, &p, result, (uint32_t)prim->nin, v));
+    tn_i_l_close(&b);
+    return tn_i_l_end(&b);
+}
+
+static void all_primitives(file *f) {
+    for (int id = 0; id < TN_NPRIMS; id++) {
+        const tn_prim *prim = ctx->prims[id];
+        int64_t lo = 0, hi = 0;
+        if (id == TN_P_round) hi = 1;
+        if (id == TN_P_fma || id == TN_P_strict_fma) hi = 2;
+        if (id == TN_P_convert_element_type) hi = TN_NDTYPES - 1;
+        if (id == TN_P_integer_pow) lo = -3, hi = 5;
+        for (int dtype = 0; dtype < TN_NDTYPES; dtype++)
+            for (int64_t param = lo; param <= hi; param++) {
+                tn_i_rng r = {(uint64_t)id};
+                if (takes(prim, dtype, param)) add(f, elementwise(prim, dtype, param), (uint64_t)id, &r);
+            }
+    }
+}
+
+static void primitives(void **state) {
+    (void)state;
+    file *a = new_file("primitives", false, TN_ISA_PLAIN, 0), *b = new_file("none", false, TN_ISA_PLAIN, 0),
+         *n = new_file("primitivesnative", true, tn_i_isa_best(), 0);
+    all_primitives(a);
+    all_primitives(n);
+    fill(b, 7001, 20);
+    assert_true(a->n > 150);
+    check_portable("gcc", a, b, "primitives.so");
+    if (answers("clang-16 --version")) check_portable("clang-16", a, b, "primitivesclang.so");
+    check_native("gcc", n, "primitivesnative.so");
+    free_file(a);
+    free_file(b);
+    free_file(n);
+}
+
+/* ---- long programs, and what is refused ---- */
+
+static void long_programs(void **state) {
+    (void)state;
+    tn_i_l_builder b;
+    tn_i_rng r = {5};
+    uint32_t v[4000];
+    file *f = new_file("straight", true, tn_i_isa_best(), 0);
+    tn_i_l_begin(&b, ctx);
+    const uint32_t x = tn_i_l_array_new(&b, "x", TN_F64, TN_L_IN, 8, 0, 0, 0),
+                   y = tn_i_l_array_new(&b, "y", TN_F64, TN_L_INOUT, 8, 1, 0, 0);
+    for (int i = 0; i < 8; i++) v[i] = tn_i_l_load_at(&b, x, tn_i_affine_number(i));
+    for (int i = 8; i < 4000; i++) {
+        const int64_t one = tn_i_pick(&r, 0, i - 1), two = tn_i_pick(&r, i < 40 ? 0 : i - 40, i - 1);
+        v[i] = tn_i_l_map(&b, i % 3 ? TN_L_sub : TN_L_mul, v[one], v[two], TN_L_NONE);
+    }
+    for (int i = 0; i < 8; i++) tn_i_l_store_at(&b, y, tn_i_affine_number(i), v[3999 - i]);
+    add(f, tn_i_l_end(&b), 0, &r);
+    size_t lines = 0, longest = 0, functions = 0;
+    for (const char *s = f->g.functions.at; *s; s++) {
+        lines += *s == '\n';
+        if (s[0] != '\n' || s[1] != '}') continue;
+        functions++;
+        longest = lines > longest ? lines : longest;
+        lines = 0;
+    }
+    assert_true(functions > 4);
+    assert_true(longest < 2 * TN_CGEN_PIECE);
+    check_native("gcc", f, "straight.so");
+    free_file(f);
+}
+
+static void refused(void **state) {
+    (void)state;
+    const char *const text[] = {
+        "loop {\n array y: f64[1] out base 0\n array x: f64[1] in base 1\n call nobody(read x[0 : "
+        "1], write y[0 : 1])\n}",
+        "loop {\n array x: f64[1] in base 0\n array y: f64[1] out base 1\n r: f64 = reduce sum "
+        "100000\nfor i < 100000 {\n v: f64 = load x[0]\n into r[i] = v\n}\nt: f64 = total r[3]\n"
+        "store y[0] = t\n}"};
+    const char *const why[] = {"nobody: there is no such kernel", "100000000 bytes", ""};
+    for (int i = 0; i < 2; i++) {
+        tn_i_cgen g = {.ctx = ctx, .native = true, .isa = TN_ISA_PLAIN};
+        tn_i_loops *p = tn_i_l_parse(ctx, text[i], strlen(text[i]), "text", NULL, 0);
+        assert_non_null(p);
+        assert_true(tn_i_l_check(p));
+        assert_false(tn_i_cgen_add(&g, "f", p));
+        if (!strstr(tn_error(ctx), i ? "of the stack" : why[i])) fail_msg("%s", tn_error(ctx));
+        tn_i_cgen_free(&g);
+        tn_i_l_free(p);
+    }
+}
+
+/* What the first kernel that fails returns ends the program, out of functions and parts, too. */
+static tn_status fails(const void *data, const tn_i_l_run *run, char *const *at, const int64_t *number) {
+    (void)data, (void)run;
+    memcpy(at[0], &(double){(double)number[0]}, 8);
+    return number[0] == 2 ? TN_ECALLBACK : TN_OK;
+}
+
+static void kernels_fail(void **state) {
+    (void)state;
+    static const char text[] = "loop {\n array y: f64[4] inout base 0\n for i < 4 parallel {\n for j < 1 {\n"
+                               "call fails(update y[i : 1], i)\n}\n}\n}";
+    const tn_i_l_kernel k = {.name = tn_i_string(ctx, "fails", 5), .run = fails};
+    for (uint32_t piece = 1; piece < 1000; piece += 500) {
+        double y[4] = {-1, -1, -1, -1};
+        file *f = new_file("fails", true, TN_ISA_PLAIN, piece);
+        f->p[0] = tn_i_l_parse(ctx, text, strlen(text), "text", &k, 1);
+        assert_non_null(f->p[0]);
+        assert_true(tn_i_cgen_add(&f->g, "fails", f->p[0]));
+        char to[32];
+        (void)snprintf(to, sizeof to, "fails%u.so", piece);
+        check_native("gcc", f, to);
+        void *library = load(to);
+        char *base[2] = {(char *)y, (char *)(void *)f->g.table};
+        assert_int_equal(run_one(f, 0, library, base), TN_ECALLBACK);
+        assert_true(y[1] == 1 && y[2] == 2 && y[3] == -1);
+        (void)dlclose(library);
+        tn_i_l_free(f->p[0]);
+        free_file(f);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(portable), cmocka_unit_test(native)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_portable), cmocka_unit_test(random_native),
+                                       cmocka_unit_test(lengths),         cmocka_unit_test(primitives),
+                                       cmocka_unit_test(long_programs),   cmocka_unit_test(refused),
+                                       cmocka_unit_test(kernels_fail)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }
