@@ -206,8 +206,10 @@ const char *tn_i_c_pointer(tn_i_cwriter *w, uint32_t array, char text[TN_C_NAME]
     w->seen[array] = true;
     tn_i_text *t = &w->pointers;
     tn_i_text_put(t, "    %s%s *const p%" PRIu32 " = ", read, type, array);
-    if (a->role != TN_L_CONST)
+    if (a->role != TN_L_CONST && a->at)
         tn_i_text_put(t, "(%s%s *)(%svoid *)(base[%" PRIu32 "] + %" PRId64 ");", read, type, read, a->base, a->at);
+    else if (a->role != TN_L_CONST)
+        tn_i_text_put(t, "(%s%s *)(%svoid *)base[%" PRIu32 "];", read, type, read, a->base);
     else if (w->g->native) {
         w->table = true;
         tn_i_text_put(t, "T[%" PRIu32 "];", tn_i_c_address(w->g, a->data));
