@@ -62,6 +62,7 @@ static const char *const prelude[] = {
     "};\n",
     "typedef int kernel_fn(const void *, const struct tansy_run *, char *const *, const int64_t *);\n",
     "typedef void strip_fn(int64_t, const void *const *, const int64_t *, void *, int64_t);\n",
+    "static inline int tansy_zeros(uint64_t x, int width) { return x ? __builtin_ctzll(x) : width; }\n",
     "static const int64_t ones[3] = {1, 1, 1};\n",
     "static int tansy_share(const struct tansy_run *run, char *const *base, int64_t n, part_fn *part) {\n",
     "    int status = 0;\n",

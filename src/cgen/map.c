@@ -52,12 +52,19 @@ static const tn_i_c_helper own_helpers[] = {{"tn_i_zeros", zeros},           {"t
                                             {"tn_i_i64_as_f64", i64_as_f64}, {"tn_i_f32_as_i32", f32_as_i32},
                                             {"tn_i_i32_as_f32", i32_as_f32}, {NULL, NULL}};
 
+/* Native text begins with the first (file.c). */
+#define NATIVE_HELPERS (own_helpers + 1)
+
 /* What a MAP is computed with. */
 typedef struct body {
     const tn_prim *prim; /* NULL: none */
     const char *text;    /* NULL: none */
     tn_i_strip *strip;
 } body;
+
+static const tn_i_c_helper *helpers_of(const tn_i_cwriter *w, const body *b) {
+    return b->prim ? b->prim->c_helpers : w->g->native ? NATIVE_HELPERS : own_helpers;
+}
 
 static body body_of(const tn_i_cwriter *w, uint32_t k) {
     const tn_i_l_op *o = &w->p->op[k];
@@ -128,7 +135,7 @@ static bool reads_again(const tn_i_l_op *o, const char *text) {
         if (all == 1 && *s >= 'x' && *s <= 'z') n[*s - 'x']++;
         if (all) s += all - 1;
     }
-    for (int i = 0; i < o->nin; i++)
+    for (int i = 0; i < o->nin && strpbrk(text, "<>=&|^"); i++)
         for (int j = 0; j < i; j++)
             if (o->in[i] == o->in[j]) return true;
     return n[0] > 1 || n[1] > 1 || n[2] > 1;
@@ -151,7 +158,7 @@ static void write_function(tn_i_cwriter *w, uint32_t k, const body *b, const cha
     tn_i_text text = {.ctx = g->ctx};
     if (!tn_i_c_once(g, name)) return;
     tn_i_c_put(&text, b->text, o->dtype, NULL);
-    tn_i_c_need(g, b->prim ? b->prim->c_helpers : own_helpers, text.at);
+    tn_i_c_need(g, helpers_of(w, b), text.at);
     tn_i_text_put(&g->helpers, "#ifndef TANSY_HAS_%s\n#define TANSY_HAS_%s\nstatic inline %s %s(", name, name,
                   tn_i_c_name(o->dtype), name);
     for (int i = 0; i < o->nin; i++)
@@ -177,7 +184,7 @@ static void in_place(tn_i_cwriter *w, uint32_t k, const body *b) {
     }
     tn_i_text text = {.ctx = w->g->ctx};
     tn_i_c_put(&text, b->text, o->dtype, name);
-    tn_i_c_need(w->g, b->prim ? b->prim->c_helpers : own_helpers, text.at);
+    tn_i_c_need(w->g, helpers_of(w, b), text.at);
     const bool cast = tn_i_is_int(o->dtype) || o->code == TN_L_convert;
     if (text.at && cast)
         tn_i_c_line(w, "%s(%s)(%s);", define, tn_i_c_name(o->dtype), text.at);
@@ -207,7 +214,6 @@ static void one_by_vector(tn_i_cwriter *w, uint32_t k, const void *f) {
 
 static void one_by_strip(tn_i_cwriter *w, uint32_t k, tn_i_strip *strip) {
     const tn_i_l_op *o = &w->p->op[k];
-    const tn_i_cnote *n = &w->note[k];
     char x[TN_C_NAME], out[TN_C_NAME];
     tn_i_c_declare(w, k);
     (void)tn_i_c_value(w, k, out);
@@ -218,7 +224,6 @@ static void one_by_strip(tn_i_cwriter *w, uint32_t k, tn_i_strip *strip) {
                 tn_i_c_address(w->g, (const void *)(uintptr_t)strip), o->nin > 1 ? ", &x1" : "",
                 o->nin > 2 ? ", &x2" : "", out);
     tn_i_c_close_brace(w);
-    (void)n;
 }
 
 /* ---- native: a block ---- */

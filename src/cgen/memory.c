@@ -21,8 +21,11 @@ static void element(tn_i_cwriter *w, const tn_i_l_op *o, char text[TN_C_AFFINE])
         return;
     }
     tn_i_c_need(w->g, helpers, "tansy_clamp");
-    (void)snprintf(text, TN_C_AFFINE, "%s[%.1100s + %s%" PRId64 "%s * tansy_clamp(%s, INT64_C(%" PRId64 "))]", pointer,
-                   at, o->lo < 0 ? "(" : "", o->lo, o->lo < 0 ? ")" : "", tn_i_c_value(w, o->in[0], index), o->hi);
+    char by[32] = "";
+    if (o->lo != 1) (void)snprintf(by, sizeof by, o->lo < 0 ? "(%" PRId64 ") * " : "%" PRId64 " * ", o->lo);
+    const bool alone = o->at.n == 0 && o->at.at == 0;
+    (void)snprintf(text, TN_C_AFFINE, "%s[%.1100s%s%stansy_clamp(%s, INT64_C(%" PRId64 "))]", pointer, alone ? "" : at,
+                   alone ? "" : " + ", by, tn_i_c_value(w, o->in[0], index), o->hi);
 }
 
 void tn_i_c_load(tn_i_cwriter *w, uint32_t k) {

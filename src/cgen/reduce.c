@@ -231,14 +231,14 @@ void tn_i_c_halves(tn_i_cwriter *w, uint32_t k) {
     (void)snprintf(name, sizeof name, "tansy_%.60s", fold_name(o->code, o->dtype, fold));
     tn_i_c_need(w->g, NULL, name);
     if (lanes) tn_i_c_declare(w, k);
-    tn_i_c_open_brace(w, "for (int h = %" PRId64 "; h > 0; h /= 2) ", n / 2);
-    tn_i_c_open_brace(w, "for (int j = 0; j < h; j++) ");
-    if (lanes) tn_i_c_open_lanes(w, w->note[k].lanes, false);
-    tn_i_c_line(w, "h%" PRIu32 "[j]%s = %s(h%" PRIu32 "[j]%s, h%" PRIu32 "[j + h]%s);", label, l, name, label, l, label,
-                l);
-    if (lanes) tn_i_c_close_lanes(w);
-    tn_i_c_close_brace(w);
-    tn_i_c_close_brace(w);
+    for (int64_t h = n / 2; h > 0; h /= 2) {
+        tn_i_c_open_brace(w, "for (int j = 0; j < %" PRId64 "; j++) ", h);
+        if (lanes) tn_i_c_open_lanes(w, w->note[k].lanes, false);
+        tn_i_c_line(w, "h%" PRIu32 "[j]%s = %s(h%" PRIu32 "[j]%s, h%" PRIu32 "[j + %" PRId64 "]%s);", label, l, name,
+                    label, l, label, h, l);
+        if (lanes) tn_i_c_close_lanes(w);
+        tn_i_c_close_brace(w);
+    }
     if (lanes) tn_i_c_open_lanes(w, w->note[k].lanes, false);
     tn_i_c_line(w, "%sh%" PRIu32 "[0]%s;", tn_i_c_define(w, k, define), label, l);
     if (lanes) tn_i_c_close_lanes(w);

@@ -316,10 +316,10 @@ static void lengths(void **state) {
     file *a = new_file("lengths", false, TN_ISA_PLAIN, 0), *b = new_file("lengthscut", false, TN_ISA_PLAIN, 8),
          *n = new_file("lengthsnative", true, tn_i_isa_best(), 0),
          *m = new_file("lengthsnativecut", true, tn_i_isa_best(), 8);
-    some_lengths(a, 1);
-    some_lengths(b, 3);
+    some_lengths(a, 3);
+    some_lengths(b, 7);
     some_lengths(n, 1);
-    some_lengths(m, 5);
+    some_lengths(m, 7);
     check_portable("gcc", a, b, "lengths.so");
     check_native("gcc", n, "lengthsnative.so");
     check_native("gcc", m, "lengthsnativecut.so");
