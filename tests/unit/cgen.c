@@ -418,6 +418,51 @@ static void long_programs(void **state) {
     free_file(f);
 }
 
+/* A loop whose body is many functions: what is from outside is read early in it, and must last for the next iteration.
+ */
+static tn_i_loops *long_loop(tn_i_rng *r, bool vector) {
+    tn_i_l_builder b;
+    uint32_t v[300], carry[2];
+    tn_i_l_begin(&b, ctx);
+    const uint32_t x = tn_i_l_array_new(&b, "x", TN_F64, TN_L_IN, 80, 0, 0, 0),
+                   y = tn_i_l_array_new(&b, "y", TN_F64, TN_L_INOUT, 80, 1, 0, 0);
+    uint32_t around = TN_L_NONE;
+    if (vector) {
+        around = tn_i_l_for_n(&b, tn_i_pick(r, 1, 80));
+        tn_i_l_set_vector(&b, around, 8);
+    }
+    for (int i = 0; i < 20; i++)
+        v[i] = tn_i_l_load_at(&b, x, vector && i % 2 ? tn_i_affine_loop(around, 1, 0) : tn_i_affine_number(i));
+    const uint32_t loop = tn_i_l_for_n(&b, 3);
+    for (int i = 0; i < 2; i++) carry[i] = v[20 + i] = tn_i_l_carry(&b, v[i]);
+    for (int i = 22; i < 300; i++) {
+        const int64_t last = i - 1, from = i < 60 ? 0 : i - 30;
+        const tn_i_l_code code = i % 3 ? TN_L_sub : i % 2 ? TN_L_fold_max : TN_L_mul;
+        v[i] = i % 50 == 0 ? tn_i_l_index(&b, TN_F64, tn_i_affine_loop(loop, 2, i))
+                           : tn_i_l_map(&b, code, v[tn_i_pick(r, from, last)], v[tn_i_pick(r, from, last)], TN_L_NONE);
+    }
+    tn_i_l_next(&b, carry[0], v[299]);
+    tn_i_l_next(&b, carry[1], v[20]);
+    tn_i_l_close(&b);
+    const uint32_t sum = tn_i_l_map(&b, TN_L_add, tn_i_l_last(&b, carry[0]), v[19], TN_L_NONE);
+    tn_i_l_store_at(&b, y, vector ? tn_i_affine_loop(around, 1, 0) : tn_i_affine_number(3), sum);
+    if (vector) tn_i_l_close(&b);
+    return tn_i_l_end(&b);
+}
+
+static void long_loops(void **state) {
+    (void)state;
+    file *a = new_file("loops", false, TN_ISA_PLAIN, 9), *b = new_file("longer", false, TN_ISA_PLAIN, 60);
+    for (uint64_t k = 0; k < 12; k++) {
+        tn_i_rng r = {k};
+        add(a, long_loop(&r, k % 2), k, &r);
+        add(b, long_loop(&r, k % 2), k, &r);
+    }
+    check_portable("gcc", a, b, "loops.so");
+    free_file(a);
+    free_file(b);
+}
+
 static void refused(void **state) {
     (void)state;
     const char *const text[] = {
@@ -473,7 +518,7 @@ static void kernels_fail(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(random_portable), cmocka_unit_test(random_native),
                                        cmocka_unit_test(lengths),         cmocka_unit_test(primitives),
-                                       cmocka_unit_test(long_programs),   cmocka_unit_test(refused),
-                                       cmocka_unit_test(kernels_fail)};
+                                       cmocka_unit_test(long_programs),   cmocka_unit_test(long_loops),
+                                       cmocka_unit_test(refused),         cmocka_unit_test(kernels_fail)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }
