@@ -1,7 +1,7 @@
 /* First-order updates, of operators: optax's rules, in the order in which it computes them. */
-#include "base/base.h"
+#include "optim/optim.h"
 
-#include <tansy/optim.h>
+#include "base/base.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -49,7 +49,7 @@ static const char *bad_rate(const tn_rate *r) {
     return NULL;
 }
 
-static const char *bad_rule(const tn_optim *o) {
+const char *tn_i_optim_wrong(const tn_optim *o) {
     if (o->size != sizeof *o) return "tn_optim: its size is not set: write tn_optim o = {.size = sizeof o}";
     const bool adam = o->rule == TN_ADAM || o->rule == TN_ADAMW;
     if (o->rule != TN_SGD && !adam) return "the rule is none of tn_optim_rule";
@@ -69,7 +69,7 @@ static const char *bad_rule(const tn_optim *o) {
 static size_t moments(const tn_optim *o) { return o->rule == TN_SGD ? o->momentum > 0 : 2; }
 
 size_t tn_optim_state(const tn_optim *o, size_t n, const tn_type *params, tn_type *state) {
-    if (!o || bad_rule(o) || (n && !params && state)) return 0;
+    if (!o || tn_i_optim_wrong(o) || (n && !params && state)) return 0;
     if (state) state[0] = tn_type_of(TN_I64, 0, NULL);
     for (size_t k = 0; state && k < moments(o) * n; k++) state[1 + k] = params[k % n];
     return 1 + moments(o) * n;
@@ -246,7 +246,7 @@ void tn_optim_update_at(const tn_optim *o, size_t n, const tn_val *params, const
                         tn_val *new_params, tn_val *new_state, const char *file, int line_) {
     site s = {.c = context(n, params), .name = "optim_update", .file = file, .line = line_};
     if (!s.c) s.c = context(1, state);
-    const char *bad = !o ? "the options are NULL" : bad_rule(o);
+    const char *bad = !o ? "the options are NULL" : tn_i_optim_wrong(o);
     tn_status status = TN_EINVAL;
     if (!bad) bad = bad_rate(&o->rate);
     if (!bad && (!state || !new_state || (n && (!params || !grads || !new_params)))) bad = "an array of values is NULL";
@@ -262,5 +262,5 @@ void tn_optim_update_at(const tn_optim *o, size_t n, const tn_val *params, const
     }
     if (s.c && bad) (void)wrong(&s, status, bad);
     poison(new_params, n, line_);
-    poison(new_state, o ? 1 + (bad_rule(o) ? 0 : moments(o) * n) : 0, line_);
+    poison(new_state, o ? 1 + (tn_i_optim_wrong(o) ? 0 : moments(o) * n) : 0, line_);
 }

@@ -1,7 +1,7 @@
 /* A loss, its gradient and the update of its parameters as one program. */
-#include "base/base.h"
+#include "optim/optim.h"
 
-#include <tansy/optim.h>
+#include "base/base.h"
 
 typedef struct step {
     const tn_fn *gradient; /* x.. -> (loss, aux.., gradients..) */
@@ -42,7 +42,7 @@ static tn_fn *made(step *q, const tn_fn *f, tn_type *in) {
     tn_type *state = in + q->n;
     q->states = tn_optim_state(&q->o, q->n, in, state);
     if (!q->states) {
-        (void)tn_i_fail(c, TN_EINVAL, NULL, "optim_step: the options do not suit tn_optim (%s:%d)", q->file, q->line);
+        (void)tn_i_fail(c, TN_EINVAL, NULL, "optim_step: %s (%s:%d)", tn_i_optim_wrong(&q->o), q->file, q->line);
         return NULL;
     }
     tn_type *types = state + q->states;
