@@ -54,7 +54,11 @@ static void know_loop(finder *w, uint32_t k) {
     const tn_i_l_op *o = &w->z->p->op[k];
     const tn_i_affine i = tn_i_affine_loop(k, 1, 0);
     know(w, negative(i), 0);
-    if (o->hi != INT64_MAX) know(w, i, o->hi - 1);
+    int64_t n;
+    if (tn_i_l_known_count(w->z->p, k, &n))
+        know(w, i, n - 1);
+    else if (o->hi != INT64_MAX)
+        know(w, i, o->hi - 1);
     if (o->in[0] != TN_L_NONE) return;
     tn_i_affine f = negative(tn_i_l_affine_of(w->z->p, &o->at));
     if (f.n && add(&f, 1, &i)) know(w, f, -1);

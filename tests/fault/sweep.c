@@ -42,6 +42,7 @@ static bool world_open(world *w, const stage *s, fault_mode mode) {
     *w = (world){.stage = s};
     w->c = tn_ctx_new(&(tn_ctx_options){
         .size = sizeof(tn_ctx_options), .realloc = memory_realloc, .user = &w->m, .check = mode == FAULT_ONE ? 1 : -1});
+    if (w->c) w->c->no_code = 1; /* pages of code count as bytes, and are not the allocator's */
     return w->c && (!s->prepare || s->prepare(w));
 }
 
