@@ -834,6 +834,12 @@ typedef struct tn_buffer_list {
     const tn_buffer *v;
 } tn_buffer_list;
 TN_API extern const char tn_described[];
+/* What `given` (TN_INPUTS(..), or an array of pointers) has for n arguments of these types, as addresses in at[0] ..: for
+ * functions of your own that are given arguments.  NULL where there is none; everywhere if given is NULL.  TN_EINVAL,
+ * with the argument in `why` (size bytes; may be NULL), where a described list has another count, element type or fewer
+ * bytes than dense arrays of these types; at is then written in part.  Any thread; allocates nothing. */
+TN_API tn_status tn_take_arguments(size_t n, const tn_type *type, const void *const *given, const void **at, char *why,
+                                   size_t size);
 
 /* Runs with the executable's own workspace.  in[i], out[j] point to user
  * buffers, naturally aligned; out[j] NULL: that output is not written.

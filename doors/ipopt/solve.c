@@ -75,8 +75,11 @@ static tn_status refused(tn_ipopt *s, const tn_ipopt_start *start) {
     if (start->x && !finite(s->n, start->x)) return tn_ipopt_i_fail(s, TN_EINVAL, "the start is not finite");
     if (s->parameters && !start->p)
         return tn_ipopt_i_fail(s, TN_EINVAL, "there are %zu parameters, and the start has none", s->parameters);
+    char why[512];
+    if (tn_take_arguments(s->parameters, s->type, start->p, s->given, why, sizeof why))
+        return tn_ipopt_i_fail(s, TN_EINVAL, "parameters: %s", why);
     for (size_t i = 0; i < s->parameters; i++)
-        if (!start->p[i]) return tn_ipopt_i_fail(s, TN_EINVAL, "parameter %zu is NULL", i);
+        if (!s->given[i]) return tn_ipopt_i_fail(s, TN_EINVAL, "parameter %zu is NULL", i);
     if (multipliers(s, start) < 0)
         return tn_ipopt_i_fail(s, TN_EINVAL, "a warm start has all of lambda, zl and zu, a cold one none");
     return TN_OK;
@@ -100,7 +103,7 @@ static void begin(tn_ipopt *s, const tn_ipopt_start *start) {
         derived *d = &s->d[i];
         d->state = STALE;
         d->runs = 0;
-        for (size_t k = 0; d->in && k < s->parameters; k++) d->in[s->variables + k] = start->p[k];
+        for (size_t k = 0; d->in && k < s->parameters; k++) d->in[s->variables + k] = s->given[k];
     }
     s->point = s->cancelled = false;
     s->failed = TN_OK;

@@ -49,6 +49,8 @@ struct tn_ipopt {
     IpoptProblem problem;
     tn_ipopt_options options;
     size_t variables, parameters;
+    tn_type *type;      /* of each parameter */
+    const void **given; /* their values in this solve */
     int *wrt; /* the variables' numbers: 0, 1, .. */
     int64_t n, m;
     derived d[DERIVED_COUNT];

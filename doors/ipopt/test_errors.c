@@ -126,6 +126,14 @@ static void starts(void **state) {
     start.zl = NULL, start.p = (const void *[]){NULL};
     assert_int_equal(tn_ipopt_solve(s, &start, &r), TN_EINVAL);
     says(s, TN_EINVAL, "parameter 0 is NULL");
+    start.p = TN_INPUTS(&(float){2});
+    assert_int_equal(tn_ipopt_solve(s, &start, &r), TN_EINVAL);
+    says(s, TN_EINVAL, "parameters: argument 0 (f64[]) is given a buffer of f32");
+    start.p = TN_INPUTS(&two, &two);
+    assert_int_equal(tn_ipopt_solve(s, &start, &r), TN_EINVAL);
+    says(s, TN_EINVAL, "parameters: 2 arguments are given, the program has 1");
+    start.p = TN_INPUTS(&two);
+    assert_int_equal(tn_ipopt_solve(s, &start, &r), TN_OK);
     start.p = (const void *[]){&two}; /* what was refused before does not matter now */
     assert_int_equal(tn_ipopt_solve(s, &start, &r), TN_OK);
     says(s, TN_OK, "");

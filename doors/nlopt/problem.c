@@ -96,6 +96,10 @@ static tn_status signature(tn_nlopt *s, const tn_nlopt_problem *q) {
     if (tn_fn_outputs(q->f) != 1 || y.rank != 0)
         return tn_nlopt_i_fail(s, TN_EINVAL, "f has to have one output, a scalar");
     if (is_f64(s, "f's output", 0, y, &one)) return s->status;
+    s->type = calloc(s->parameters + 1, sizeof *s->type);
+    s->given = calloc(s->parameters + 1, sizeof *s->given);
+    if (!s->type || !s->given) return tn_nlopt_i_fail(s, TN_ENOMEM, "out of memory");
+    for (size_t i = 0; i < s->parameters; i++) s->type[i] = tn_fn_input_type(q->f, s->variables + i);
     for (size_t i = 0; i < s->variables; i++)
         if (is_f64(s, "variable", i, tn_fn_input_type(q->f, i), &s->n)) return s->status;
     if (s->n == 0) return tn_nlopt_i_fail(s, TN_EINVAL, "there are no variables: their arrays are empty");
@@ -193,6 +197,7 @@ void tn_nlopt_free(tn_nlopt *s) {
     free((void *)(uintptr_t)s->options.algorithm);
     free((void *)(uintptr_t)s->options.local);
     free(s->wrt);
+    free(s->type), free((void *)s->given);
     free(s->x), free(s->best), free(s->low), free(s->high);
     free(s->g), free(s->h);
     free(s);

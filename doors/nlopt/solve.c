@@ -14,8 +14,11 @@ static tn_status refused(tn_nlopt *s, const tn_nlopt_start *start) {
                                    start->x[i], s->low[i], s->high[i]);
     if (s->parameters && !start->p)
         return tn_nlopt_i_fail(s, TN_EINVAL, "there are %zu parameters, and the start has none", s->parameters);
+    char why[512];
+    if (tn_take_arguments(s->parameters, s->type, start->p, s->given, why, sizeof why))
+        return tn_nlopt_i_fail(s, TN_EINVAL, "parameters: %s", why);
     for (size_t i = 0; i < s->parameters; i++)
-        if (!start->p[i]) return tn_nlopt_i_fail(s, TN_EINVAL, "parameter %zu is NULL", i);
+        if (!s->given[i]) return tn_nlopt_i_fail(s, TN_EINVAL, "parameter %zu is NULL", i);
     return TN_OK;
 }
 
@@ -26,7 +29,7 @@ static void begin(tn_nlopt *s, const tn_nlopt_start *start) {
         derived *d = &s->d[i];
         d->state = STALE;
         d->runs = 0;
-        for (size_t k = 0; d->in && k < s->parameters; k++) d->in[s->variables + k] = start->p[k];
+        for (size_t k = 0; d->in && k < s->parameters; k++) d->in[s->variables + k] = s->given[k];
     }
     s->point = false;
     s->failed = TN_OK;

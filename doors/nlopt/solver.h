@@ -41,6 +41,8 @@ struct tn_nlopt {
     tn_nlopt_options options;
     bool global, gradients; /* of the algorithm: no tolerance ends it; it asks for derivatives */
     size_t variables, parameters;
+    tn_type *type;      /* of each parameter */
+    const void **given; /* their values in this solve */
     int *wrt; /* the variables' numbers: 0, 1, .. */
     int64_t n, inequalities, equations;
     derived d[DERIVED_COUNT];

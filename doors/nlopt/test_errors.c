@@ -180,6 +180,12 @@ static void starts(void **state) {
     bad(s, &start, &r, "variable 1 begins at 0.5, with bounds of 1 and inf");
     start.x = NULL, start.p = (const void *[]){NULL};
     bad(s, &start, &r, "parameter 0 is NULL");
+    start.p = TN_INPUTS(&(float){2});
+    bad(s, &start, &r, "parameters: argument 0 (f64[]) is given a buffer of f32");
+    start.p = TN_INPUTS(&two, &two);
+    bad(s, &start, &r, "parameters: 2 arguments are given, the program has 1");
+    start.p = TN_INPUTS(&two);
+    assert_int_equal(tn_nlopt_solve(s, &start, &r), TN_OK);
     start.p = (const void *[]){&two}; /* what was refused before does not matter now */
     assert_int_equal(tn_nlopt_solve(s, &start, &r), TN_OK);
     says(s, TN_OK, "");

@@ -76,6 +76,10 @@ static tn_status signature(tn_sundials *s, const tn_fn *f) {
     if (inputs < s->lead)
         return tn_sundials_i_fail(s, TN_EINVAL, "f has %zu inputs, where at least %zu are needed", inputs, s->lead);
     s->parameters = inputs - s->lead;
+    s->type = calloc(inputs, sizeof *s->type);
+    s->given = calloc(inputs, sizeof *s->given);
+    if (!s->type || !s->given) return tn_sundials_i_fail(s, TN_ENOMEM, "out of memory");
+    for (size_t i = 0; i < inputs; i++) s->type[i] = tn_fn_input_type(f, i);
     if (y && is_type(s, "f's input t", tn_fn_input_type(f, 0), tn_f64())) return s->status;
     if (is_state(s, "f's state", tn_fn_input_type(f, y), &s->n) || one_output(s, "f", f)) return s->status;
     const tn_type state = tn_fn_input_type(f, y), out = tn_fn_output_type(f, 0);
@@ -85,7 +89,12 @@ static tn_status signature(tn_sundials *s, const tn_fn *f) {
 }
 
 static tn_status known(tn_sundials *s) {
-    for (size_t i = 0; s->known && i < s->lead; i++)
+    char why[512];
+    if (!s->known) return TN_OK;
+    if (tn_take_arguments(s->lead + s->parameters, s->type, s->known, s->given, why, sizeof why))
+        return tn_sundials_i_fail(s, TN_EINVAL, "known: %s", why);
+    s->known = s->given;
+    for (size_t i = 0; i < s->lead; i++)
         if (s->known[i]) return tn_sundials_i_fail(s, TN_EINVAL, "known: input %zu is the solver's", i);
     return TN_OK;
 }
@@ -209,6 +218,7 @@ void tn_sundials_free(tn_sundials *s) {
     for (int i = 0; i < PROGRAM_COUNT; i++) tn_sundials_i_program_free(&s->p[i]);
     tn_sundials_i_pattern_free(s);
     free(s->wrt_index);
+    free(s->type), free((void *)s->given);
     free(s->unit);
     free(s->zero);
     free(s->tangent);
@@ -229,10 +239,13 @@ tn_status tn_sundials_parameters(tn_sundials *s, const void *const *p) {
     if (s->refused) return s->status;
     if (s->parameters && !p)
         return tn_sundials_i_fail(s, TN_EINVAL, "there are %zu parameters, and no values", s->parameters);
+    char why[512];
+    if (tn_take_arguments(s->parameters, s->type + s->lead, p, s->given, why, sizeof why))
+        return tn_sundials_i_fail(s, TN_EINVAL, "parameters: %s", why);
     for (size_t i = 0; i < s->parameters; i++)
-        if (!p[i]) return tn_sundials_i_fail(s, TN_EINVAL, "parameter %zu is NULL", i);
+        if (!s->given[i]) return tn_sundials_i_fail(s, TN_EINVAL, "parameter %zu is NULL", i);
     for (int k = 0; k < PROGRAM_COUNT; k++)
-        for (size_t i = 0; s->p[k].in && i < s->parameters; i++) s->p[k].in[s->p[k].lead + i] = p[i];
+        for (size_t i = 0; s->p[k].in && i < s->parameters; i++) s->p[k].in[s->p[k].lead + i] = s->given[i];
     s->ready = true;
     return TN_OK;
 }

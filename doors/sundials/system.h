@@ -61,6 +61,8 @@ struct tn_sundials {
     const void *const *known;          /* likewise */
     int64_t n, np;
     size_t lead, parameters; /* inputs of f: of the solver's, and behind them */
+    tn_type *type;           /* of each input of f */
+    const void **given;      /* the parameters' values */
     bool ready;              /* the parameters have values */
     tn_wrt_list wrt;         /* of sensitivities, ours */
     int *wrt_index;

@@ -121,6 +121,10 @@ static void options(void **state) {
     o.compile = &sizeless;
     refused(&q, &o, TN_EINVAL, "f: ");
     const double y[3] = {0};
+    o = (tn_sundials_options){.size = sizeof o, .known = TN_INPUTS(NULL, y, NULL)};
+    refused(&q, &o, TN_EINVAL, "known: input 1 is the solver's");
+    o = (tn_sundials_options){.size = sizeof o, .known = TN_INPUTS(NULL, NULL)};
+    refused(&q, &o, TN_EINVAL, "known: 2 arguments are given");
     o = (tn_sundials_options){.size = sizeof o, .known = (const void *[]){NULL, y, NULL}};
     refused(&q, &o, TN_EINVAL, "known: input 1 is the solver's");
     o = (tn_sundials_options){.size = sizeof o, .with = TN_SUNDIALS_SENSITIVITIES};
@@ -190,6 +194,11 @@ static void vectors(void **state) {
     says(s, TN_EINVAL, "there are 1 parameters, and no values");
     assert_int_equal(tn_sundials_parameters(s, (const void *[]){NULL}), TN_EINVAL);
     says(s, TN_EINVAL, "parameter 0 is NULL");
+    assert_int_equal(tn_sundials_parameters(s, TN_INPUTS(&(float){2})), TN_EINVAL);
+    says(s, TN_EINVAL, "parameters: argument 0 (f64[3]) is given a buffer of f32");
+    assert_int_equal(tn_sundials_parameters(s, TN_INPUTS(robertson_rates, robertson_rates)), TN_EINVAL);
+    says(s, TN_EINVAL, "parameters: 2 arguments are given, the program has 1");
+    assert_int_equal(tn_sundials_parameters(s, TN_INPUTS(robertson_rates)), TN_OK);
     assert_int_equal(tn_sundials_parameters(s, TN_RAW_INPUTS(robertson_rates)), TN_OK);
     assert_int_equal(tn_sundials_rhs(0, y, d, s), 0);
     assert_int_equal(tn_sundials_rhs(0, four, d, s), -1);

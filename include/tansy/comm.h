@@ -24,10 +24,17 @@ extern "C" {
 TN_API tn_type tn_varying(tn_ctx *c, tn_type t, const char *axes);
 
 /* As tn_trace_many, of inputs that vary: input i over axes[i] ("w", "r,c"; NULL or "": replicated), besides what its
- * type says.  axes NULL: what types say.  Values become varying on their own where they meet others that are; one that
- * is summed, gathered or picked is replicated. */
+ * type says.  TN_AXES("w", NULL) is such an array for one statement, in C and in C++; it ends with a mark, so that
+ * fewer than there are inputs are refused (TN_EINVAL) and nothing behind is read.  axes NULL: what types say.  Values
+ * become varying on their own where they meet others that are; one that is summed, gathered or picked is replicated. */
 TN_API tn_fn *tn_trace_spmd_at(tn_ctx *c, tn_trace_many_fn f, void *user, size_t nin, const tn_type *in,
                                const char *const *axes, size_t nout, const char *file, int line);
+#define TN_AXES_END "(the end of TN_AXES)"
+#ifndef __cplusplus
+#define TN_AXES(...) ((const char *const[]){__VA_ARGS__, TN_AXES_END})
+#else
+#define TN_AXES(...) (tn_i_array_cxx<const char *, 255>{{__VA_ARGS__, TN_AXES_END}}) /* at most 255 */
+#endif
 #define tn_trace_spmd(...) tn_trace_spmd_at(__VA_ARGS__, __FILE__, __LINE__) /* (c, f, user, nin, in, axes, nout) */
 
 /* Ranks along axes of c's grid: 4 for "w" of (w=4).  0, and the context's error, where there is no such axis. */

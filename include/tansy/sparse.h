@@ -45,10 +45,11 @@ typedef struct tn_sparsity tn_sparsity; /* immutable */
 typedef struct tn_sparsity_options {
     size_t size; /* sizeof(tn_sparsity_options) */
     /* Values of inputs that are the same in every call, by input, NULL where not: dense arrays of the input's type. The
-     * pattern is then valid for those alone.  Inputs in wrt must be NULL (TN_EINVAL).  NULL: none.  Here and in what is
+     * pattern is then valid for those alone.  Inputs in wrt must be NULL (TN_EINVAL).  TN_INPUTS(..) or an array of
+     * pointers; NULL: none.  Here and in what is
      * computed of them, arrays of more than 64 MiB count as not known. */
     const void *const *known;
-    /* A point: values of all inputs.  The pattern is that of the derivative there: zeros, predicates and indices count
+    /* A point: values of all inputs, likewise.  The pattern is that of the derivative there: zeros, predicates and indices count
      * as they are, and the pattern is marked local.  NULL: the pattern holds for all inputs. */
     const void *const *at;
     /* TN_ELIMIT where the pattern, or a set on the way, would have more entries; the message names the equation that
@@ -102,9 +103,9 @@ TN_API tn_status tn_sparsity_view(const tn_sparsity *s, tn_sparse_format format,
  * were widened.  Owned by the pattern. */
 TN_API const char *tn_sparsity_warning(const tn_sparsity *s, size_t i);
 
-/* Tries a pattern, found or given, at the inputs x (all of f's): two jvps with random tangents are compared with the
+/* Tries a pattern, found or given, at the inputs x (all of f's; TN_INPUTS or an array of pointers): two jvps with random tangents are compared with the
  * values of f's dense rows times them, so that an entry which is missing and not 0 at x shows with probability 1.
- * TN_EINVAL names the first such row and the column, TN_ETYPE a shape that is not the Jacobian's.
+ * TN_EINVAL names the first such row and the column, or an input that does not fit, TN_ETYPE a shape that is not the Jacobian's.
  * Cost: tn_jvp, and for the rows that differ their gradients. */
 TN_API tn_status tn_sparsity_check(const tn_fn *f, const tn_wrt_list *wrt, const tn_sparsity *s, const void *const *x);
 

@@ -1,5 +1,7 @@
 #include "api/args.h"
 
+#include "exec/described.h"
+
 #include "exec/loop.h"
 #include "ir/memo.h"
 #include "prims/prim.h"
@@ -154,4 +156,28 @@ bool tn_i_one_rank(const char *who, const tn_fn *f) {
     if (!f->varies && !f->comm) return true;
     (void)tn_i_fail(f->ctx, TN_EINVAL, f->loc, "%s: the program runs on many ranks, and this is for those of one", who);
     return false;
+}
+
+bool tn_i_given_values(const char *who, const char *what, const tn_fn *f, const void *const *given, const void ***at) {
+    char why[512];
+    bool moved;
+    *at = NULL;
+    if (!given) return true;
+    tn_i_argument *a = tn_i_alloc_array(f->ctx, f->nin, sizeof *a);
+    *at = tn_i_alloc_array(f->ctx, f->nin, sizeof **at);
+    bool ok = a && *at;
+    for (uint32_t i = 0; ok && i < f->nin; i++) a[i] = tn_i_argument_of(f->val[i].type, NULL);
+    if (ok && !tn_i_take(a, f->nin, "input", given, *at, &moved, why, sizeof why)) {
+        (void)tn_i_fail(f->ctx, TN_EINVAL, f->loc, "%s: %s%s", who, what, why);
+        ok = false;
+    }
+    tn_i_free(f->ctx, a, f->nin * sizeof *a);
+    if (ok) return true;
+    tn_i_given_free(f, *at);
+    *at = NULL;
+    return false;
+}
+
+void tn_i_given_free(const tn_fn *f, const void **at) {
+    if (at) tn_i_free(f->ctx, (void *)at, f->nin * sizeof *at);
 }

@@ -26,4 +26,9 @@ bool tn_i_scalar_output(const char *who, const tn_fn *f, bool aux);
 /* Nothing in f varies over the grid, and no ranks speak; false after TN_EINVAL. */
 bool tn_i_one_rank(const char *who, const tn_fn *f);
 
+/* What is given for f's inputs (tn_take_arguments), as addresses; *at is NULL where given is, else the context's, f->nin of
+ * them.  false after an error that names `who` and `what`. */
+bool tn_i_given_values(const char *who, const char *what, const tn_fn *f, const void *const *given, const void ***at);
+void tn_i_given_free(const tn_fn *f, const void **at);
+
 #endif

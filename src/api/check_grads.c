@@ -5,7 +5,6 @@
 #include "api/args.h"
 #include "api/probe.h"
 #include "api/promote.h"
-#include "exec/described.h"
 #include "prims/prim.h"
 
 #include <math.h>
@@ -282,20 +281,13 @@ static tn_status check_second_order(const tn_fn *given, const void *const *x, co
 }
 
 /* The point, one pointer per input, and none is NULL. */
-static bool take_inputs(const tn_fn *f, const void *const *x, const void **at) {
-    char why[512];
-    bool moved;
-    tn_i_argument *a = tn_i_alloc_array(f->ctx, f->nin, sizeof *a);
-    if (!a) return false;
-    for (uint32_t i = 0; i < f->nin; i++) a[i] = tn_i_argument_of(f->val[i].type, NULL);
-    bool ok = tn_i_take(a, f->nin, "input", x, at, &moved, why, sizeof why);
-    tn_i_free(f->ctx, a, f->nin * sizeof *a);
-    for (uint32_t i = 0; ok && i < f->nin; i++)
-        if (!at[i] && tn_i_count(f->val[i].type)) {
-            (void)snprintf(why, sizeof why, "input %u is NULL", (unsigned)i);
-            ok = false;
-        }
-    return ok || tn_i_fail(f->ctx, TN_EINVAL, f->loc, "check_grads: %s", why) == TN_OK;
+static bool take_inputs(const tn_fn *f, const void *const *x, const void ***at) {
+    if (!x && f->nin) return tn_i_fail(f->ctx, TN_EINVAL, f->loc, "check_grads: no inputs are given") == TN_OK;
+    if (!tn_i_given_values("check_grads", "", f, x, at)) return false;
+    for (uint32_t i = 0; i < f->nin; i++)
+        if (!(*at)[i] && tn_i_count(f->val[i].type))
+            return tn_i_fail(f->ctx, TN_EINVAL, f->loc, "check_grads: input %u is NULL", (unsigned)i) == TN_OK;
+    return true;
 }
 
 static tn_status check_orders(const tn_fn *given, const void *const *x, const tn_wrt_list *wrt,
@@ -320,9 +312,8 @@ tn_status tn_check_grads(const tn_fn *given, const void *const *x, const tn_wrt_
     if (o.directions <= 0) o.directions = 4;
     if (o.order < 0) o.order = 0;
     if (o.order > 2) o.order = 2;
-    const void **at = tn_i_alloc_array(given->ctx, given->nin, sizeof *at);
-    if (!at) return TN_ENOMEM;
-    const tn_status s = take_inputs(given, x, at) ? check_orders(given, at, wrt, &o) : tn_last_status(given->ctx);
-    tn_i_free(given->ctx, (void *)at, given->nin * sizeof *at);
+    const void **at = NULL;
+    const tn_status s = take_inputs(given, x, &at) ? check_orders(given, at, wrt, &o) : tn_last_status(given->ctx);
+    tn_i_given_free(given, at);
     return s;
 }

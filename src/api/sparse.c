@@ -300,8 +300,13 @@ static tn_fn *sparse(const char *who, const tn_fn *f, const tn_wrt_list *wrt, co
     if (pattern) *pattern = NULL;
     if (!tn_i_living(f) || !tn_i_one_rank(who, f)) return NULL;
     tn_i_derivative q = {.who = who, .given = f, .wrt = wrt, .hessian = hessian};
+    const void **known;
     if (!tn_i_options(f->ctx, "tn_sparse_options", options, &q.o, sizeof q.o)) return NULL;
-    return tn_i_derivative_program(&q, pattern);
+    if (!tn_i_given_values(who, "known: ", f, q.o.known, &known)) return NULL;
+    q.o.known = known;
+    tn_fn *g = tn_i_derivative_program(&q, pattern);
+    tn_i_given_free(f, known);
+    return g;
 }
 
 tn_fn *tn_sparse_jacobian(const tn_fn *f, const tn_wrt_list *wrt, const tn_sparse_options *options,

@@ -16,6 +16,7 @@ typedef struct detection {
     const tn_fn *f;
     tn_i_wrt wrt;
     tn_sparsity_options opt;
+    const void **known, **at; /* of the options, as addresses */
     tn_i_parts parts;
     tn_i_spreading w;
     tn_i_memo depends;
@@ -38,12 +39,15 @@ static bool read_options(detection *d, const tn_sparsity_options *given) {
     if (d->opt.max_nnz < 0)
         return (void)tn_i_fail(c, TN_EINVAL, NULL, "%s: max_nnz is %lld", d->who, (long long)d->opt.max_nnz), false;
     if (d->opt.max_nnz == 0) d->opt.max_nnz = (int64_t)1 << 28;
+    if (!tn_i_given_values(d->who, "known: ", d->f, d->opt.known, &d->known) ||
+        !tn_i_given_values(d->who, "at: ", d->f, d->opt.at, &d->at))
+        return false;
     for (uint32_t i = 0; i < d->f->nin; i++) {
-        if (d->opt.known && d->opt.known[i] && in_wrt(&d->wrt, i))
+        if (d->known && d->known[i] && in_wrt(&d->wrt, i))
             return (void)tn_i_fail(c, TN_EINVAL, NULL, "%s: input %u is in wrt, and cannot be known as well", d->who,
                                    (unsigned)i),
                    false;
-        if (d->opt.at && !d->opt.at[i] && tn_i_count(d->f->val[i].type) > 0)
+        if (d->at && !d->at[i] && tn_i_count(d->f->val[i].type) > 0)
             return (void)tn_i_fail(c, TN_EINVAL, NULL, "%s: `at` has no values of input %u", d->who, (unsigned)i),
                    false;
     }
@@ -61,7 +65,7 @@ static bool column_count(detection *d, int64_t *columns) {
 /* ---- the halves --------------------------------------------------------------------------------- */
 
 static bool given_value(detection *d, uint32_t i, tn_i_spread_val *v) {
-    const void *known = d->opt.known ? d->opt.known[i] : NULL, *at = d->opt.at ? d->opt.at[i] : NULL;
+    const void *known = d->known ? d->known[i] : NULL, *at = d->at ? d->at[i] : NULL;
     const tn_type *t = d->f->val[i].type;
     if ((!known && !at) || tn_type_bytes(t) > TN_KNOWN_BYTES) return true;
     if (!(v->known = tn_i_shared_new(d->f->ctx, tn_type_bytes(t)))) return false;
@@ -261,6 +265,8 @@ static void release(detection *d) {
     tn_i_spreading_free(&d->w);
     tn_i_memo_free(&d->depends);
     tn_i_wrt_free(&d->wrt);
+    tn_i_given_free(d->f, d->known);
+    tn_i_given_free(d->f, d->at);
 }
 
 static tn_sparsity *detect(detection *d) {

@@ -2,6 +2,7 @@
  *
  * An entry that is missing adds to one that is there, or to none: either way its row differs.  Rows that differ are
  * suspects, by rounding or because they are wrong; their gradients tell. */
+#include "api/args.h"
 #include "api/probe.h"
 #include "prims/prim.h"
 #include "api/sparse.h"
@@ -179,11 +180,17 @@ tn_status tn_sparsity_check(const tn_fn *f, const tn_wrt_list *wrt, const tn_spa
     if (!tn_i_living(f)) return TN_EINVAL;
     if (!s || !x || s->ctx != f->ctx)
         return tn_i_fail(f->ctx, TN_EINVAL, NULL, !s || !x ? "%s: NULL" : "%s: the pattern is of another context", who);
-    for (uint32_t i = 0; i < f->nin; i++)
-        if (!x[i] && tn_type_bytes(f->val[i].type))
-            return tn_i_fail(f->ctx, TN_EINVAL, NULL, "%s: input %u is NULL", who, (unsigned)i);
-    if (!tn_i_wrt_init(&w, who, f, wrt)) return tn_last_status(f->ctx);
-    const tn_status status = tn_i_sparsity_covers(who, f, &w, wrt, 0, s, x);
-    tn_i_wrt_free(&w);
+    const void **at;
+    if (!tn_i_given_values(who, "", f, x, &at)) return tn_last_status(f->ctx);
+    tn_status status = TN_OK;
+    for (uint32_t i = 0; i < f->nin && status == TN_OK; i++)
+        if (!at[i] && tn_type_bytes(f->val[i].type))
+            status = tn_i_fail(f->ctx, TN_EINVAL, NULL, "%s: input %u is NULL", who, (unsigned)i);
+    if (status == TN_OK) status = tn_i_wrt_init(&w, who, f, wrt) ? TN_OK : tn_last_status(f->ctx);
+    if (status == TN_OK) {
+        status = tn_i_sparsity_covers(who, f, &w, wrt, 0, s, at);
+        tn_i_wrt_free(&w);
+    }
+    tn_i_given_free(f, at);
     return status;
 }

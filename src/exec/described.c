@@ -28,13 +28,14 @@ static bool refuse(char *why, size_t size, const char *what, uint32_t i, const t
     return false;
 }
 
-static bool refuse_count(const tn_i_argument *a, uint32_t n, const char *what, size_t given, char *why, size_t size) {
+/* missing: the type of the first that is. */
+static bool refuse_count(const tn_type *missing, size_t n, const char *what, size_t given, char *why, size_t size) {
     char text[TN_I_TYPE_TEXT];
-    if (given < n)
-        (void)snprintf(why, size, "%zu %ss are given, the program has %u: %s %zu (%s) is missing", given, what,
-                       (unsigned)n, what, given, tn_i_type_text(text, a[given].type));
+    if (missing)
+        (void)snprintf(why, size, "%zu %ss are given, the program has %zu: %s %zu (%s) is missing", given, what, n,
+                       what, given, tn_i_type_text(text, missing));
     else
-        (void)snprintf(why, size, "%zu %ss are given, the program has %u", given, what, (unsigned)n);
+        (void)snprintf(why, size, "%zu %ss are given, the program has %zu", given, what, n);
     return false;
 }
 
@@ -67,12 +68,42 @@ bool tn_i_take(const tn_i_argument *a, uint32_t n, const char *what, const void 
         return true;
     }
     const tn_buffer_list *list = given[1];
-    if (list->n != n) return refuse_count(a, n, what, list->n, why, size);
+    if (list->n != n) return refuse_count(list->n < n ? a[list->n].type : NULL, n, what, list->n, why, size);
     for (uint32_t i = 0; i < n; i++) {
         if (!fits(&a[i], i, what, &list->v[i], why, size)) return false;
         set(&address[i], list->v[i].at.in, moved);
     }
     return true;
+}
+
+tn_status tn_take_arguments(size_t n, const tn_type *type, const void *const *given, const void **at, char *why,
+                            size_t size) {
+    char none[1];
+    if (!why || !size) {
+        why = none;
+        size = sizeof none;
+    }
+    why[0] = 0;
+    if (n == 0) return TN_OK;
+    if (!type || !at || n > UINT32_MAX) {
+        (void)snprintf(why, size, "tn_take_arguments: type or at is NULL");
+        return TN_EINVAL;
+    }
+    if (!tn_i_is_described(given, (uint32_t)n)) {
+        for (size_t i = 0; i < n; i++) at[i] = given ? given[i] : NULL;
+        return TN_OK;
+    }
+    const tn_buffer_list *list = given[1];
+    if (list->n != n) {
+        (void)refuse_count(list->n < n ? &type[list->n] : NULL, n, "argument", list->n, why, size);
+        return TN_EINVAL;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        const tn_i_argument a = tn_i_argument_of(&type[i], NULL);
+        if (!fits(&a, i, "argument", &list->v[i], why, size)) return TN_EINVAL;
+        at[i] = list->v[i].at.in;
+    }
+    return TN_OK;
 }
 
 /* ---- memory that is shared ------------------------------------------------------------ */

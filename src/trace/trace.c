@@ -245,7 +245,11 @@ tn_fn *tn_trace_spmd_at(tn_ctx *c, tn_trace_many_fn f, void *user, size_t nin, c
         uint32_t bits = 0;
         t[i] = in[i];
         if (in[i].dtype == TN_NDTYPES) break; /* as TN_TYPES ends: nothing behind is read */
-        if (!axes || !axes[i] || !*axes[i]) continue;
+        if (axes && axes[i] && strcmp(axes[i], TN_AXES_END) == 0) {
+            (void)tn_i_fail(c, TN_EINVAL, loc, "tn_trace_spmd: there are %zu inputs, and TN_AXES has %zu", nin, i);
+            ok = false;
+        }
+        if (!ok || !axes || !axes[i] || !*axes[i]) continue;
         ok = tn_i_axes_named(c, loc, "tn_trace_spmd", axes[i], &bits) &&
              tn_i_axes_of(c, bits | tn_i_over(&in[i]), &t[i].varying);
     }

@@ -1,5 +1,6 @@
 /* The names that the statements of uses.txt use. */
-#include <tansy.h>
+#include <tansy/comm.h>
+#include <tansy/sparse.h>
 #ifdef __cplusplus
 #include <vector>
 #endif

@@ -1,4 +1,6 @@
 /* Arguments of a call that say what they are: what does not fit the program is refused, and the message names it. */
+#include "tansy/comm.h"
+#include "tansy/sparse.h"
 #include "tracing.h"
 
 #include <stdlib.h>
@@ -150,12 +152,108 @@ static void too_few_types(void **state) {
     tn_ctx_free(c);
 }
 
+static void sums(const tn_val *in, tn_val *out, void *user) {
+    (void)user;
+    out[0] = tn_psum(tn_add(in[0], in[1]), "w");
+}
+
+static void too_few_axes(void **state) {
+    (void)state;
+    const char *const name[] = {"w"};
+    const int64_t one = 1;
+    tn_ctx *c = tn_ctx_new(&(tn_ctx_options){.size = sizeof(tn_ctx_options), .grid = {1, name, &one}});
+    const tn_type in[2] = {tn_f64(3), tn_f64(3)};
+    assert_non_null(tn_trace_spmd(c, sums, NULL, 2, in, TN_AXES("w", NULL), 1));
+    assert_non_null(tn_trace_spmd(c, sums, NULL, TN_ARGS(tn_f64(3), tn_f64(3)), TN_AXES(NULL, "w"), 1));
+    assert_null(tn_trace_spmd(c, sums, NULL, 2, in, TN_AXES("w"), 1));
+    assert_non_null(strstr(tn_error(c), "buffers.c:"));
+    assert_non_null(strstr(tn_error(c), "tn_trace_spmd: there are 2 inputs, and TN_AXES has 1"));
+    tn_ctx_free(c);
+}
+
+/* ---- values that are no call's ------------------------------------------------------ */
+
+static tn_val products(const tn_val *in, void *user) {
+    (void)user;
+    return tn_mul(in[0], in[1]);
+}
+
+static void says(tn_ctx *c, const char *what) {
+    assert_int_equal(tn_last_status(c), TN_EINVAL);
+    if (!strstr(tn_error(c), what)) fail_msg("'%s', not '%s'", tn_error(c), what);
+    tn_error_clear(c);
+}
+
+static int64_t entries_of(const tn_sparsity *s) {
+    tn_sparsity_arrays a = {.size = sizeof a};
+    assert_non_null(s);
+    assert_int_equal(tn_sparsity_view(s, TN_CSR, TN_FULL, &a), TN_OK);
+    return a.nnz;
+}
+
+static void patterns(void **state) {
+    (void)state;
+    tn_ctx *c = checked();
+    tn_fn *f = tn_trace(c, products, NULL, TN_ARGS(tn_f64(3), tn_f64(3)));
+    const double x[3] = {1, 2, 3}, y[3] = {0, 5, 0};
+    const float single[3] = {0};
+    tn_sparsity *s = tn_jacobian_sparsity(f, tn_wrt(0), NULL), *pattern;
+    assert_int_equal(entries_of(s), 3);
+    assert_int_equal(tn_sparsity_check(f, tn_wrt(0), s, TN_INPUTS(x, y)), TN_OK);
+    assert_int_equal(tn_sparsity_check(f, tn_wrt(0), s, TN_RAW_INPUTS(x, y)), TN_OK);
+    assert_int_equal(tn_sparsity_check(f, tn_wrt(0), s, TN_INPUTS(x)), TN_EINVAL);
+    says(c, "1 inputs are given, the program has 2: input 1 (f64[3]) is missing");
+    assert_int_equal(tn_sparsity_check(f, tn_wrt(0), s, TN_INPUTS(single, y)), TN_EINVAL);
+    says(c, "input 0 (f64[3]) is given a buffer of f32");
+    assert_int_equal(tn_sparsity_check(f, tn_wrt(0), s, TN_INPUTS(x, NULL)), TN_EINVAL);
+    says(c, "input 1 is NULL");
+    tn_sparsity_options o = {.size = sizeof o, .known = TN_INPUTS(NULL, y)};
+    assert_int_equal(entries_of(tn_jacobian_sparsity(f, tn_wrt(0), &o)), 1);
+    o = (tn_sparsity_options){.size = sizeof o, .at = TN_INPUTS(x, y)};
+    assert_int_equal(entries_of(tn_jacobian_sparsity(f, tn_wrt(0), &o)), 1);
+    o = (tn_sparsity_options){.size = sizeof o, .at = TN_INPUTS(x)};
+    assert_null(tn_jacobian_sparsity(f, tn_wrt(0), &o));
+    says(c, "at: 1 inputs are given");
+    o = (tn_sparsity_options){.size = sizeof o, .known = TN_INPUTS(NULL, single)};
+    assert_null(tn_jacobian_sparsity(f, tn_wrt(0), &o));
+    says(c, "known: input 1 (f64[3]) is given a buffer of f32");
+    tn_sparse_options p = {.size = sizeof p, .known = TN_INPUTS(NULL, y)};
+    assert_non_null(tn_sparse_jacobian(f, tn_wrt(0), &p, &pattern));
+    assert_int_equal(entries_of(pattern), 1);
+    p = (tn_sparse_options){.size = sizeof p, .known = TN_INPUTS(NULL)};
+    assert_null(tn_sparse_jacobian(f, tn_wrt(0), &p, &pattern));
+    says(c, "known: 1 inputs are given");
+    tn_ctx_free(c);
+}
+
+static void taken_alone(void **state) {
+    (void)state;
+    const tn_type type[2] = {tn_f64(3), tn_i32()};
+    const double x[3] = {0}, few[2] = {0};
+    const int32_t k = 1;
+    const void *at[2] = {NULL, NULL};
+    char why[128], cut[8];
+    assert_int_equal(tn_take_arguments(2, type, TN_INPUTS(x, &k), at, why, sizeof why), TN_OK);
+    assert_true(at[0] == x && at[1] == &k && !why[0]);
+    assert_int_equal(tn_take_arguments(2, type, TN_RAW_INPUTS(NULL, x), at, NULL, 0), TN_OK);
+    assert_true(!at[0] && at[1] == x);
+    assert_int_equal(tn_take_arguments(2, type, NULL, at, NULL, 0), TN_OK);
+    assert_true(!at[0] && !at[1]);
+    assert_int_equal(tn_take_arguments(2, type, TN_INPUTS(few, &k), at, why, sizeof why), TN_EINVAL);
+    assert_string_equal(why, "argument 0 (f64[3]) takes 24 bytes and is given an array of 16");
+    assert_int_equal(tn_take_arguments(2, type, TN_INPUTS(x), at, why, sizeof why), TN_EINVAL);
+    assert_string_equal(why, "1 arguments are given, the program has 2: argument 1 (i32[]) is missing");
+    assert_int_equal(tn_take_arguments(2, type, TN_INPUTS(x), at, cut, sizeof cut), TN_EINVAL);
+    assert_string_equal(cut, "1 argum");
+    assert_int_equal(tn_take_arguments(0, NULL, NULL, NULL, NULL, 0), TN_OK);
+    assert_int_equal(tn_take_arguments(1, type, TN_INPUTS(x), NULL, why, sizeof why), TN_EINVAL);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_does_not_fit),
-        cmocka_unit_test(memory_that_is_shared),
-        cmocka_unit_test(none_and_empty),
-        cmocka_unit_test(too_few_types),
+        cmocka_unit_test(what_does_not_fit), cmocka_unit_test(memory_that_is_shared), cmocka_unit_test(none_and_empty),
+        cmocka_unit_test(too_few_types),     cmocka_unit_test(too_few_axes),          cmocka_unit_test(patterns),
+        cmocka_unit_test(taken_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -102,8 +102,9 @@ TN_API struct IpoptProblemInfo *tn_ipopt_problem(tn_ipopt *s);
 typedef struct tn_ipopt_start {
     size_t size;     /* sizeof(tn_ipopt_start) */
     const double *x; /* n; NULL: zeros */
-    /* One pointer per parameter, in the order of the inputs: dense arrays of the input's type.  They must stay as they
-     * are until tn_ipopt_solve returns.  NULL: there are no parameters (else TN_EINVAL). */
+    /* One pointer per parameter, in the order of the inputs, or TN_INPUTS(..), whose count and types are looked at:
+     * dense arrays of the input's type.  They must stay as they are until tn_ipopt_solve returns.  NULL: there are no
+     * parameters (else TN_EINVAL). */
     const void *const *p;
     /* Multipliers of g (m), of lower and of upper bounds (n each), as a result has them: all three make a warm start,
      * none a cold one, anything else is TN_EINVAL.  lambda may be NULL where m is 0. */

@@ -102,8 +102,9 @@ TN_API struct nlopt_opt_s *tn_nlopt_handle(tn_nlopt *s);
 typedef struct tn_nlopt_start {
     size_t size;     /* sizeof(tn_nlopt_start) */
     const double *x; /* n, within the bounds; NULL: the point within them that is nearest to 0 */
-    /* One pointer per parameter, in the order of the inputs: dense arrays of the input's type.  They must stay as they
-     * are until tn_nlopt_solve returns.  NULL: there are no parameters (else TN_EINVAL). */
+    /* One pointer per parameter, in the order of the inputs, or TN_INPUTS(..), whose count and types are looked at:
+     * dense arrays of the input's type.  They must stay as they are until tn_nlopt_solve returns.  NULL: there are no
+     * parameters (else TN_EINVAL). */
     const void *const *p;
 } tn_nlopt_start;
 

@@ -104,8 +104,10 @@ TN_API const char *tn_sundials_error(const tn_sundials *s);
 /* Its status: TN_ECALLBACK of a value that was not finite.  TN_OK: nothing failed.  s NULL: TN_ENOMEM. */
 TN_API tn_status tn_sundials_status(const tn_sundials *s);
 
-/* The parameters' values from now on, a dense array of each one's type, in the order of the inputs: p[0] .. .  The
- * arrays have to stay where they are, and may change between solves.  TN_EINVAL: NULL among them. */
+/* The parameters' values from now on, a dense array of each one's type, in the order of the inputs: p[0] .. , or
+ * TN_INPUTS(..), whose count and types are looked at.  The
+ * arrays have to stay where they are, and may change between solves.  TN_EINVAL: NULL among them, or what does not fit.
+ */
 TN_API tn_status tn_sundials_parameters(tn_sundials *s, const void *const *p);
 
 typedef struct tn_sundials_sizes {
