@@ -43,7 +43,9 @@ tn_status tn_i_point_inputs(tn_i_point *p, const tn_fn *f, size_t variables) {
     p->wrt = calloc(p->variables, sizeof *p->wrt);
     p->x = calloc((size_t)p->n, sizeof *p->x);
     p->in = calloc(inputs, sizeof *p->in);
-    if (!p->wrt || !p->x || !p->in) return tn_i_point_fail(p, TN_ENOMEM, "out of memory");
+    p->type = calloc(p->parameters + 1, sizeof *p->type);
+    if (!p->wrt || !p->x || !p->in || !p->type) return tn_i_point_fail(p, TN_ENOMEM, "out of memory");
+    for (size_t i = 0; i < p->parameters; i++) p->type[i] = tn_fn_input_type(f, p->variables + i);
     const double *x = p->x;
     for (size_t i = 0; i < p->variables; i++) {
         p->wrt[i] = (int)i;
@@ -83,17 +85,20 @@ void tn_i_point_free(tn_i_point *p) {
     tn_work_free(p->work);
     tn_exec_free(p->exec);
     free(p->wrt), free(p->x), free(p->value);
-    free(p->in), free(p->out);
+    free(p->in), free(p->out), free(p->type);
 }
 
 tn_status tn_i_point_begin(tn_i_point *p, const double *x, const void *const *parameters) {
     if (p->parameters && !parameters)
         return tn_i_point_fail(p, TN_EINVAL, "there are %zu parameters, and the start has none", p->parameters);
+    const void **given = p->in + p->variables;
+    char why[512];
+    if (tn_take_arguments(p->parameters, p->type, parameters, given, why, sizeof why))
+        return tn_i_point_fail(p, TN_EINVAL, "parameters: %s", why);
     for (size_t i = 0; i < p->parameters; i++)
-        if (!parameters[i]) return tn_i_point_fail(p, TN_EINVAL, "parameter %zu is NULL", i);
+        if (!given[i]) return tn_i_point_fail(p, TN_EINVAL, "parameter %zu is NULL", i);
     for (int64_t i = 0; x && i < p->n; i++)
         if (!isfinite(x[i])) return tn_i_point_fail(p, TN_EINVAL, "variable %lld begins at %g", (long long)i, x[i]);
-    for (size_t i = 0; i < p->parameters; i++) p->in[p->variables + i] = parameters[i];
     p->known = false;
     p->failed = TN_OK;
     p->why[0] = p->message[0] = 0;

@@ -11,8 +11,9 @@ typedef struct tn_i_point {
     tn_status status;
     char message[1024];
     size_t variables, parameters;
-    int *wrt;  /* the variables' numbers: 0, 1, .. */
-    int64_t n; /* their elements */
+    tn_type *type; /* of each parameter */
+    int *wrt;      /* the variables' numbers: 0, 1, .. */
+    int64_t n;     /* their elements */
     tn_exec *exec;
     tn_work *work;
     const void **in;

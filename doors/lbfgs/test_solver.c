@@ -235,6 +235,10 @@ static void refused(void **state) {
     tn_lbfgs *s = solver(c, tn_trace(c, barrier, NULL, TN_ARGS(tn_f64(), tn_f64())), 0, NULL);
     assert_int_equal(tn_lbfgs_solve(s, NULL, NULL), TN_EINVAL);
     says(s, TN_EINVAL, "there are 1 parameters");
+    assert_int_equal(
+        tn_lbfgs_solve(s, &(tn_lbfgs_start){.size = sizeof(tn_lbfgs_start), .p = TN_INPUTS(&(float){2})}, NULL),
+        TN_EINVAL);
+    says(s, TN_EINVAL, "parameters: argument 0 (f64[]) is given a buffer of f32");
     const void *p[] = {NULL};
     assert_int_equal(tn_lbfgs_solve(s, &(tn_lbfgs_start){.size = sizeof(tn_lbfgs_start), .p = p}, NULL), TN_EINVAL);
     p[0] = &infinite;

@@ -90,8 +90,9 @@ TN_API tn_status tn_lbfgs_status(const tn_lbfgs *s);
 typedef struct tn_lbfgs_start {
     size_t size;     /* sizeof(tn_lbfgs_start) */
     const double *x; /* n; NULL: zeros */
-    /* One pointer per parameter, in the order of the inputs: dense arrays of the input's type, which stay as they are
-     * until tn_lbfgs_solve returns.  NULL: there are no parameters (else TN_EINVAL). */
+    /* One pointer per parameter, in the order of the inputs, or TN_INPUTS(..), whose count and types are looked at:
+     * dense arrays of the input's type, which stay as they are until tn_lbfgs_solve returns.  NULL: there are no
+     * parameters (else TN_EINVAL). */
     const void *const *p;
 } tn_lbfgs_start;
 

@@ -82,8 +82,9 @@ TN_API tn_status tn_levmar_status(const tn_levmar *s);
 typedef struct tn_levmar_start {
     size_t size;     /* sizeof(tn_levmar_start) */
     const double *x; /* n; NULL: zeros */
-    /* One pointer per parameter, in the order of the inputs: dense arrays of the input's type, which stay as they are
-     * until tn_levmar_solve returns.  NULL: there are no parameters (else TN_EINVAL). */
+    /* One pointer per parameter, in the order of the inputs, or TN_INPUTS(..), whose count and types are looked at:
+     * dense arrays of the input's type, which stay as they are until tn_levmar_solve returns.  NULL: there are no
+     * parameters (else TN_EINVAL). */
     const void *const *p;
 } tn_levmar_start;
 
