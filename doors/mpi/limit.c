@@ -22,7 +22,7 @@ static void publish(tn_mpi *m, const report *now) {
 }
 
 void tn_mpi_i_begins(tn_mpi *m, const tn_collective *x) {
-    if (!m->limit) return;
+    if (m->limit <= 0) return;
     const report now = {.number = m->own->number + 1, .count = x->count, .kind = x->kind};
     publish(m, &now);
 }
@@ -80,7 +80,7 @@ static tn_status late(tn_mpi *m, const char *what) {
 }
 
 int tn_mpi_i_wait_for(tn_mpi *m, MPI_Request *r, const char *what) {
-    if (!m->limit) return MPI_Wait(r, MPI_STATUS_IGNORE);
+    if (m->limit <= 0) return MPI_Wait(r, MPI_STATUS_IGNORE);
     const double start = MPI_Wtime();
     int done = 0, code = MPI_Test(r, &done, MPI_STATUS_IGNORE);
     if (code != MPI_SUCCESS || done) return code;

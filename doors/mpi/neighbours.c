@@ -43,7 +43,7 @@ static int put(call *k, int target) {
     int code = MPI_SUCCESS;
     for (int64_t at = 0; at < k->count && code == MPI_SUCCESS; at += k->m->most) {
         const char *from = k->in + (size_t)at * k->width;
-        code = (size_t)k->count * k->width <= SMALL && !k->m->limit
+        code = (size_t)k->count * k->width <= SMALL && k->m->limit <= 0
                    ? MPI_Send(from, piece(k, at), k->type, target, TAG, k->comm)
                    : MPI_Isend(from, piece(k, at), k->type, target, TAG, k->comm, tn_mpi_i_next(k->q));
     }

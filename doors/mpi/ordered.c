@@ -17,7 +17,7 @@ bool tn_mpi_i_ordered_room(tn_mpi *m) { return (m->scratch = malloc(room(m->size
 static int gather(const call *k, int64_t at, int n) {
     const char *from = k->in + (size_t)at * k->width;
     MPI_Request r;
-    if (!k->m->limit) return MPI_Allgather(from, n, k->type, k->m->scratch, n, k->type, k->comm);
+    if (k->m->limit <= 0) return MPI_Allgather(from, n, k->type, k->m->scratch, n, k->type, k->comm);
     const int code = MPI_Iallgather(from, n, k->type, k->m->scratch, n, k->type, k->comm, &r);
     return code == MPI_SUCCESS ? tn_mpi_i_wait_for(k->m, &r, tn_mpi_i_kinds[k->x->kind]) : code;
 }
@@ -29,7 +29,7 @@ static int exchange(const call *k, int64_t at, int n) {
     if (code != MPI_SUCCESS) return code;
     const char *from = k->in + (size_t)at * k->width;
     MPI_Request r;
-    if (!k->m->limit)
+    if (k->m->limit <= 0)
         code = MPI_Alltoall(from, 1, wide, k->m->scratch, n, k->type, k->comm);
     else if ((code = MPI_Ialltoall(from, 1, wide, k->m->scratch, n, k->type, k->comm, &r)) == MPI_SUCCESS)
         code = tn_mpi_i_wait_for(k->m, &r, tn_mpi_i_kinds[k->x->kind]);
