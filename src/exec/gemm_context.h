@@ -25,8 +25,8 @@ bool tn_i_blis_knows(bool intel, bool amd, unsigned its_family, const char *name
 
 /* Whose micro-kernels products run by. */
 typedef enum tn_i_tiles { TN_I_BLIS_TILES, TN_I_AVX2_TILES, TN_I_AVX512_TILES } tn_i_tiles;
-/* The fastest of them as far as is known, where BLIS's are those for `arch`, as it names processors.  later_amd: an AMD
- * that came after Zen 4; the kernels for Xeons that there are for it are a third slower than ours. */
+/* The fastest of them by the one table of known speeds, where BLIS's are those for `arch`, as it names processors.
+ * later_amd: an AMD that came after Zen 4. */
 tn_i_tiles tn_i_best_tiles(const char *arch, bool avx2, bool avx512, bool later_amd);
 
 /* How many of these threads a product may have: one where BLIS's are OpenMP's and this is not that process
