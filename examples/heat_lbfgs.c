@@ -104,11 +104,7 @@ static double dot(const double *a, const double *b) {
 }
 
 static int bar(void *user, const tn_lbfgs_iteration *i) {
-    const int all = *(const int *)user, done = (int)i->number;
-    fprintf(stderr, "\r  [");
-    for (int k = 0; k < 40; k++) fputc(40 * done >= (k + 1) * all ? '#' : '.', stderr);
-    fprintf(stderr, "] %3d of %d, objective %.4f", done, all, i->objective);
-    (void)fflush(stderr);
+    plates_bar((int)i->number, *(const int *)user, i->objective);
     return 0;
 }
 

@@ -1,12 +1,27 @@
-/* What the examples of plates share: temperatures as colours, as SVG. */
+/* What the examples of plates share: a progress bar, and temperatures as colours, as SVG. */
+/* Include it before all others: isatty is of POSIX. */
 #ifndef PLATES_H
 #define PLATES_H
+
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200809L
+#endif
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <unistd.h>
 
 enum { PLATES_COLOURS = 32, PLATES_SIDE = 320, PLATES_GAP = 20, PLATES_TOP = 30 };
+
+/* One line, written again and again.  What is no terminal gets none. */
+static inline void plates_bar(int done, int all, double objective) {
+    if (!isatty(STDERR_FILENO)) return;
+    fprintf(stderr, "\r  [");
+    for (int i = 0; i < 40; i++) fputc(40 * done >= (i + 1) * all ? '#' : '.', stderr);
+    fprintf(stderr, "] %3d of %d, objective %.3e%s", done, all, objective, done == all ? "\n" : "");
+    (void)fflush(stderr);
+}
 
 static inline int plates_colour(double x) {
     const int k = (int)floor(x / 1.1 * PLATES_COLOURS);

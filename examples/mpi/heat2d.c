@@ -205,14 +205,6 @@ static bool go_on(plate *p, const double *g, double *d, double *slope) {
     return tn_call(p->direction, in, TN_OUTPUTS(d, slope)) == TN_OK ? true : failed(p, "L-BFGS", p->direction);
 }
 
-static void bar(const plate *p, int done, int all, double f) {
-    if (p->r->number) return;
-    fprintf(stderr, "\r  [");
-    for (int i = 0; i < 40; i++) fputc(40 * done >= (i + 1) * all ? '#' : '.', stderr);
-    fprintf(stderr, "] %3d of %d, objective %.3e%s", done, all, f, done == all ? "\n" : "");
-    (void)fflush(stderr);
-}
-
 /* From u, into u; the objective, or NAN after an error.  What decides is replicated, so that all ranks decide alike. */
 static double minimize(plate *p, double *u, int iterations) {
     double *g = block(p), *d = block(p), *v = block(p), *w = block(p);
@@ -236,7 +228,7 @@ static double minimize(plate *p, double *u, int iterations) {
         memcpy(u, v, p->n * sizeof *u);
         memcpy(g, w, p->n * sizeof *g);
         f = f_new;
-        bar(p, i + 1, iterations, f);
+        if (!p->r->number) plates_bar(i + 1, iterations, f);
     }
     return f;
 }
@@ -393,8 +385,14 @@ static int work(rank *r, int argc, char **argv) {
             brief = true;
         else if (strcmp(argv[i], "--schedule") == 0 && i + 1 < argc)
             schedule = argv[++i];
-        else
+        else if (argv[i][0] != '-')
             path = argv[i];
+        else {
+            if (!r->number)
+                fprintf(stderr, "heat2d: %s? There are --threads N, --check, --short, --schedule S, PICTURE.svg\n",
+                        argv[i]);
+            return 2;
+        }
     }
     const bool ok = open_plate(&p, r) && (checks ? check(&p) : recover(&p, schedule, brief, path));
     close_plate(&p);

@@ -43,6 +43,14 @@ if [ "$passed" = none ]; then # one test as a whole
 elif [ $status != 0 ] && [ "$failed" = 0 ] || [ $((passed + failed)) = 0 ]; then
     failed=$((failed + 1)) # it died after its tests, or ran none
 fi
+case $name in
+example-* | demo)
+    if grep -q "$(printf '\r')" "$log"; then
+        echo "lines are written over, as on a terminal, which this is not" >>"$log"
+        failed=$((failed + 1))
+    fi
+    ;;
+esac
 echo "$passed $failed" >"$result"
 
 if [ "$failed" = 0 ]; then
