@@ -10,6 +10,8 @@
  * counted, is the scratch memory of the step while it runs. */
 enum { TN_LOWER_SCRATCH = 0 };
 
+/* Whether a nest whose arrays are placed can be one. */
+bool tn_i_lower_admits(const tn_i_nest *n);
 /* The loop program of a nest whose arrays are placed: straight, a FOR for each of its loops and phases, one element at a
  * time.  All outputs are wanted.  NULL after an error; TN_ELIMIT: nests of this kind are not lowered. */
 tn_i_loops *tn_i_lower_nest(tn_ctx *c, const tn_i_nest *n);

@@ -33,8 +33,10 @@ static bool left_out(const tn_i_nest *n, const tn_i_loops *p) {
 }
 
 static bool add(tn_ctx *c, tn_i_nest *n, tn_i_assembled *out) {
+    if (!tn_i_lower_admits(n)) return true;
     tn_i_loops *p = lower(c, n);
-    if (!p) return c->status == TN_ELIMIT;
+    if (!p && c->status == TN_ELIMIT) tn_error_clear(c); /* no error of the caller's: the interpreter has it */
+    if (!p) return c->status == TN_OK;
     if (left_out(n, p)) {
         tn_i_l_free(p);
         return true;

@@ -17,15 +17,23 @@ static tn_i_loops *program(const teller *t, const tn_i_nest *n) {
     return t->last && !*t->last ? p : tn_i_passes(p, t->m, t->last);
 }
 
+/* In its text's place: nothing is left out without a word. */
+static bool tell_none(const teller *t, const char *title) {
+    t->tell(t->user, title, "# no loop program: an array that a caller's negative strides walk\n");
+    return true;
+}
+
 static bool tell_nest(const teller *t, const tn_i_plan *p, size_t plan, size_t step) {
     const tn_i_loc *loc = p->f->eqn[p->step[step].eqn].loc;
     char title[256];
+    const tn_i_nest *nest = p->nest[p->step[step].loop];
     size_t n;
-    tn_i_loops *loops = program(t, p->nest[p->step[step].loop]);
-    char *text = loops ? tn_i_l_print(loops, &n) : NULL;
     int at = snprintf(title, sizeof title, plan ? "program %zu, step %zu" : "step %zu", plan ? plan : step, step);
     if (loc && loc->line && at > 0 && (size_t)at < sizeof title)
         (void)snprintf(title + at, sizeof title - (size_t)at, ", line %u", (unsigned)loc->line);
+    if (!tn_i_lower_admits(nest)) return tell_none(t, title);
+    tn_i_loops *loops = program(t, nest);
+    char *text = loops ? tn_i_l_print(loops, &n) : NULL;
     if (text) t->tell(t->user, title, text);
     if (text) tn_text_free(t->ctx, text);
     tn_i_l_free(loops);
