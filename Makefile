@@ -162,8 +162,9 @@ $(TOOL): $(call objects,$(CLI_SRC)) $(LIB)
 	$(call say,LINK)
 	$(link)
 
-# libtansy-mpi is loaded from beside the tool, or where make install puts it (run --mpi).
-$(TOOL): LINK_MORE = $(if $(SAN),,-Wl$(comma)-rpath$(comma)'$$ORIGIN:$$ORIGIN/../lib')
+# libtansy-mpi is loaded from beside the tool, or where make install puts it (run --mpi).  Under a sanitizer it is its
+# run-time library that calls dlopen: only an old-style run path of the program's is looked up for others.
+$(TOOL): LINK_MORE = $(if $(SAN),-Wl$(comma)--disable-new-dtags,-Wl$(comma)-rpath$(comma)'$$ORIGIN:$$ORIGIN/../lib')
 
 $(BUILD)/demo: $(call objects,$(DEMO_SRC)) $(LIB)
 	$(call say,LINK)

@@ -155,7 +155,8 @@ static void operation(maker *m) {
     const tn_i_l_row *row = &tn_i_l_rows[code];
     if (!(row->dtypes >> dtype & 1)) return;
     if (code == TN_L_convert) {
-        know(m, tn_i_l_convert(&m->b, any_dtype(m), some(m, dtype)));
+        const uint32_t x = some(m, dtype);
+        know(m, tn_i_l_convert(&m->b, any_dtype(m), x));
         return;
     }
     if (code == TN_L_bits) {
@@ -275,7 +276,8 @@ static void carrying_loop(maker *m) {
     for (int i = 0; i < ncarry; i++) carry[i] = know(m, tn_i_l_carry(&m->b, first[i]));
     if (open || (chance(m, 4) && !m->vector)) {
         uint32_t go = tn_i_l_within(&m->b, INT64_MIN, tn_i_affine_loop(m->loop[m->nloop - 1].id, 1, 0), n);
-        if (chance(m, 2)) go = tn_i_l_map(&m->b, TN_L_and, know(m, go), some(m, TN_BOOL), TN_L_NONE);
+        const uint32_t too = chance(m, 2) ? some(m, TN_BOOL) : TN_L_NONE;
+        if (too != TN_L_NONE) go = tn_i_l_map(&m->b, TN_L_and, know(m, go), too, TN_L_NONE);
         tn_i_l_while(&m->b, go);
     }
     block(m, 4);
@@ -335,7 +337,8 @@ static void branch(maker *m) {
     uint32_t p = some(m, TN_BOOL), x, y;
     if (m->nloop && chance(m, 2)) {
         const known_loop *l = &m->loop[pick(m, 0, m->nloop - 1)];
-        p = know(m, tn_i_l_within(&m->b, pick(m, -1, 3), tn_i_affine_loop(l->id, 1, 0), pick(m, 2, 20)));
+        const int64_t from = pick(m, -1, 3), to = pick(m, 2, 20);
+        p = know(m, tn_i_l_within(&m->b, from, tn_i_affine_loop(l->id, 1, 0), to));
     }
     const int dtype = any_dtype(m);
     const uint32_t outer = some(m, dtype);
@@ -349,7 +352,8 @@ static void branch(maker *m) {
         tn_i_l_else(&m->b);
         m->depth++;
         block(m, 3);
-        y = know(m, tn_i_l_map(&m->b, TN_L_select, some(m, TN_BOOL), some(m, dtype), some(m, dtype)));
+        const uint32_t q = some(m, TN_BOOL), one = some(m, dtype), other = some(m, dtype);
+        y = know(m, tn_i_l_map(&m->b, TN_L_select, q, one, other));
         leave(m);
     }
     tn_i_l_close(&m->b);
@@ -369,10 +373,12 @@ static void reduction(maker *m) {
         m->work *= n ? n : 1;
     }
     block(m, 3);
-    tn_i_l_into(&m->b, r, inside(m, count), some(m, dtype));
+    const uint32_t x = some(m, dtype);
+    tn_i_l_into(&m->b, r, inside(m, count), x);
     while (opened-- > 0) close_loop(m);
     m->work = work;
-    know(m, tn_i_l_total(&m->b, r, inside(m, count), chance(m, 2) ? TN_I64 : TN_I32));
+    const int index = chance(m, 2) ? TN_I64 : TN_I32;
+    know(m, tn_i_l_total(&m->b, r, inside(m, count), index));
 }
 
 static void statement(maker *m) {

@@ -19,6 +19,11 @@ static const char *own_body(int code, int from) {
     case TN_L_shr: return wide ? "(uint64_t)x >> ((uint64_t)y & 63)" : "(uint32_t)x >> ((uint32_t)y & 31)";
     case TN_L_ctz: return wide ? "tn_i_zeros((uint64_t)x, 64)" : "tn_i_zeros((uint32_t)x, 32)";
     case TN_L_signbit: return "signbit(x) != 0";
+    /* of bools; as comparisons with a constant, compilers say that they are always true */
+    case TN_L_lt: return "(!x) & y";
+    case TN_L_le: return "(!x) | y";
+    case TN_L_gt: return "x & (!y)";
+    case TN_L_ge: return "x | (!y)";
     default:
         return from == TN_F64   ? "tn_i_f64_as_i64(x)"
                : from == TN_F32 ? "tn_i_f32_as_i32(x)"
@@ -69,7 +74,9 @@ static const tn_i_c_helper *helpers_of(const tn_i_cwriter *w, const body *b) {
 static body body_of(const tn_i_cwriter *w, uint32_t k) {
     const tn_i_l_op *o = &w->p->op[k];
     const int id = o->code == TN_L_fn ? (int)o->which : tn_i_l_rows[o->code].prim;
-    if (id < 0) return (body){.text = own_body(o->code, w->p->op[o->in[0]].dtype)};
+    const int from = o->nin ? w->p->op[o->in[0]].dtype : o->dtype;
+    const bool ordered = o->code == TN_L_lt || o->code == TN_L_le || o->code == TN_L_gt || o->code == TN_L_ge;
+    if (id < 0 || (ordered && from == TN_BOOL)) return (body){.text = own_body(o->code, from)};
     body b = {.prim = w->p->ctx->prims[id]};
     tn_type type[3], out = tn_type_of((tn_dtype)o->dtype, 0, NULL);
     const tn_type *in[3];

@@ -89,14 +89,13 @@ static void say(const world *w) {
 
 /* ---- the results' way out ------------------------------------------------------------------- */
 
-/* Rank 0 prints what all have. */
+/* Rank 0 prints what all have.  The others' result is zeros, of the same size. */
 static bool print_gathered(const world *w, const tn_type *t, const void *own) {
     const size_t bytes = tn_type_bytes(t);
-    char *all = w->rank.number ? NULL : malloc((size_t)w->ranks * bytes + 1);
-    char nothing = 0;
-    bool ok = all_could(w, w->rank.number || all) &&
-              exchange(w, TN_COMM_GATHER, 0, t->dtype, (int64_t)tn_type_elements(t), own, all ? all : &nothing);
-    for (int64_t r = 0; r < w->ranks && all && ok; r++)
+    char *all = malloc((size_t)w->ranks * bytes + 1);
+    bool ok = all_could(w, all != NULL) &&
+              exchange(w, TN_COMM_GATHER, 0, t->dtype, (int64_t)tn_type_elements(t), own, all);
+    for (int64_t r = 0; r < w->ranks && w->rank.number == 0 && ok; r++)
         if (tn_i_cli_first_of(tn_fn_ctx(w->rank.f), r, tn_i_over(t)))
             ok = tn_i_cli_print(w->rank.o, t, all + (size_t)r * bytes);
     free(all);

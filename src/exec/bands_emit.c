@@ -245,7 +245,8 @@ static tn_i_var put_together(tn_i_builder *b, tn_i_var stack, tn_i_var last) {
             stack = slice_rows(b, stack, 0, count - 1);
         }
         const tn_i_var pairs = cut_rows(b, stack, 2);
-        stack = tn_i_op2(b, TN_P_add, every_second(b, pairs, 0), every_second(b, pairs, 1));
+        const tn_i_var odd = every_second(b, pairs, 1);
+        stack = tn_i_op2(b, TN_P_add, every_second(b, pairs, 0), odd);
     }
     level[n] = at;
     entry[n++] = stack;

@@ -482,7 +482,8 @@ static cell small_product(columns *c, const tn_i_eqn *e, const tn_i_dots *d, con
         if (x.none || y.none || (e->linear && (known_zero(c, x) || known_zero(c, y)))) continue;
         const cell *wide = x.wide ? &x : y.wide ? &y : sum.wide ? &sum : NULL;
         const tn_type shape = wide ? *tn_i_vtype(c->b, wide->v) : none;
-        sum.v = tn_i_fma(c->b, TN_FMA_ADD, widened(c, x, &shape), widened(c, y, &shape), widened(c, sum, &shape));
+        const tn_i_var to_add = widened(c, sum, &shape), right_one = widened(c, y, &shape);
+        sum.v = tn_i_fma(c->b, TN_FMA_ADD, widened(c, x, &shape), right_one, to_add);
         sum.wide = wide != NULL;
         sum.none = false;
     }

@@ -33,7 +33,8 @@ static uint32_t clamp(tn_i_l_builder *b, int dtype, const uint32_t *in) {
 static uint32_t sign(tn_i_l_builder *b, int dtype, uint32_t x) {
     const uint32_t zero = tn_i_l_number_f64(b, dtype, 0), above = two(b, TN_L_gt, x, zero),
                    below = two(b, TN_L_lt, x, zero);
-    return choose(b, above, tn_i_l_number_f64(b, dtype, 1), choose(b, below, tn_i_l_number_f64(b, dtype, -1), x));
+    const uint32_t minus = tn_i_l_number_f64(b, dtype, -1), plus = tn_i_l_number_f64(b, dtype, 1);
+    return choose(b, above, plus, choose(b, below, minus, x));
 }
 
 /* By repeated products, as integer_pow has them; the first factor stands for 1 times it. */
@@ -54,7 +55,8 @@ static uint32_t strict(tn_i_l_builder *b, uint32_t nonzero, uint32_t product, ui
 
 static uint32_t both_nonzero(tn_i_l_builder *b, int dtype, const uint32_t *in) {
     const uint32_t zero = tn_i_l_number_f64(b, dtype, 0);
-    return two(b, TN_L_and, two(b, TN_L_ne, in[0], zero), two(b, TN_L_ne, in[1], zero));
+    const uint32_t first = two(b, TN_L_ne, in[0], zero), second = two(b, TN_L_ne, in[1], zero);
+    return two(b, TN_L_and, first, second);
 }
 
 static uint32_t strict_fma(tn_i_l_builder *b, int dtype, int64_t form, const uint32_t *in) {
@@ -63,7 +65,8 @@ static uint32_t strict_fma(tn_i_l_builder *b, int dtype, int64_t form, const uin
     const uint32_t rest = form == 0   ? two(b, TN_L_add, zero, in[2])
                           : form == 1 ? two(b, TN_L_sub, zero, in[2])
                                       : two(b, TN_L_sub, in[2], zero);
-    return strict(b, both_nonzero(b, dtype, in), two(b, TN_L_mul, in[0], in[1]), v, rest);
+    const uint32_t nonzero = both_nonzero(b, dtype, in), product = two(b, TN_L_mul, in[0], in[1]);
+    return strict(b, nonzero, product, v, rest);
 }
 
 static uint32_t row_of(tn_i_l_builder *b, int prim, int64_t param, int dtype, const uint32_t *in, uint32_t nin) {
@@ -84,15 +87,20 @@ uint32_t tn_i_l_elementwise(tn_i_l_builder *b, const tn_prim *prim, const tn_i_p
     switch (prim->id) {
     case TN_P_stop_gradient: return in[0];
     case TN_P_square: return two(b, TN_L_mul, in[0], in[0]);
-    case TN_P_rsqrt: return two(b, TN_L_div, tn_i_l_number_f64(b, dtype, 1), one(b, TN_L_sqrt, in[0]));
+    case TN_P_rsqrt: {
+        const uint32_t plus = tn_i_l_number_f64(b, dtype, 1);
+        return two(b, TN_L_div, plus, one(b, TN_L_sqrt, in[0]));
+    }
     case TN_P_sign: return sign(b, dtype, in[0]);
     case TN_P_clamp: return clamp(b, dtype, in);
     case TN_P_integer_pow: return power(b, dtype, in[0], param);
-    case TN_P_is_finite:
-        return two(b, TN_L_lt, one(b, TN_L_abs, in[0]), tn_i_l_number_f64(b, b->p->op[in[0]].dtype, INFINITY));
+    case TN_P_is_finite: {
+        const uint32_t infinite = tn_i_l_number_f64(b, b->p->op[in[0]].dtype, INFINITY);
+        return two(b, TN_L_lt, one(b, TN_L_abs, in[0]), infinite);
+    }
     case TN_P_strict_mul: {
-        const uint32_t product = two(b, TN_L_mul, in[0], in[1]);
-        return strict(b, both_nonzero(b, dtype, in), product, product, tn_i_l_number_f64(b, dtype, 0));
+        const uint32_t product = two(b, TN_L_mul, in[0], in[1]), zero = tn_i_l_number_f64(b, dtype, 0);
+        return strict(b, both_nonzero(b, dtype, in), product, product, zero);
     }
     case TN_P_strict_div: {
         const uint32_t zero = tn_i_l_number_f64(b, dtype, 0), ratio = two(b, TN_L_div, in[0], in[1]);

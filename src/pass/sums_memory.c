@@ -192,7 +192,8 @@ void tn_i_summing_split(tn_i_summing *z, uint32_t k, loop_body *body) {
 uint32_t tn_i_summing_better(tn_i_summing *z, const tn_i_reduction *r, uint32_t x, uint32_t best) {
     const uint32_t better = two(z, r->fold == TN_FOLD_ARGMAX ? TN_L_gt : TN_L_lt, x, best);
     if (!tn_i_is_float(r->dtype)) return better;
-    return two(z, TN_L_or, better, two(z, TN_L_and, two(z, TN_L_ne, x, x), two(z, TN_L_eq, best, best)));
+    const uint32_t nan = two(z, TN_L_ne, x, x), number = two(z, TN_L_eq, best, best);
+    return two(z, TN_L_or, better, two(z, TN_L_and, nan, number));
 }
 
 static void into_best(tn_i_summing *z, const tn_i_reduction *r, uint32_t x) {

@@ -139,7 +139,8 @@ tn_val tn_hypot_at(tn_val x, tn_val y, const char *file, int line) {
     tn_i_var sum = tn_i_do2(&s, TN_P_add, a, b), undefined = tn_i_do2(&s, TN_P_ne, sum, sum);
     tn_i_var defined = tn_i_do1(&s, TN_P_not, undefined);
     defined = tn_i_do2(&s, TN_P_or, defined, tn_i_do2(&s, TN_P_or, infinite, other));
-    sum = tn_i_do2(&s, TN_P_mul, sum, tn_i_do_where(&s, defined, number(&s, sum, 1), number(&s, sum, NAN)));
+    const tn_i_var nan = number(&s, sum, NAN), plus = number(&s, sum, 1);
+    sum = tn_i_do2(&s, TN_P_mul, sum, tn_i_do_where(&s, defined, plus, nan));
     tn_i_var all = tn_i_do_where(&s, defined, tn_i_do2(&s, TN_P_mul, larger, root), sum);
     all = tn_i_do_where(&s, other, b, all);
     return tn_i_site_close(&s, tn_i_do_where(&s, infinite, a, all));
@@ -158,7 +159,8 @@ tn_val tn_logaddexp_at(tn_val x, tn_val y, const char *file, int line) {
     tn_i_var more = tn_i_do1(&s, TN_P_log1p, tn_i_do1(&s, TN_P_exp, minus_abs(&s, d)));
     tn_i_var sum = tn_i_do2(&s, TN_P_add, v[0], v[1]);
     tn_i_var undefined = tn_i_do2(&s, TN_P_and, odd, tn_i_do2(&s, TN_P_ne, sum, sum));
-    sum = tn_i_do2(&s, TN_P_mul, sum, tn_i_do_where(&s, undefined, number(&s, sum, NAN), number(&s, sum, 1)));
+    const tn_i_var plus = number(&s, sum, 1), nan = number(&s, sum, NAN);
+    sum = tn_i_do2(&s, TN_P_mul, sum, tn_i_do_where(&s, undefined, nan, plus));
     return tn_i_site_close(&s, tn_i_do_where(&s, odd, sum, tn_i_do2(&s, TN_P_add, larger, more)));
 }
 
