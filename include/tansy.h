@@ -786,7 +786,8 @@ typedef struct tn_step {
     const char *file;      /* of the user's line; "" and 0: not known */
     int line;
     int depth;          /* 0: of the program itself */
-    const char *runner; /* "native", "interpreter", "reference", or "library": a function that is compiled in */
+    const char *runner; /* "native", "assembler": code that tn_compile made in memory, "interpreter", "reference", or
+                           "library": a function that is compiled in */
     const char *why;    /* with TN_BACKEND_NATIVE: why the interpreter runs it; "" otherwise */
     size_t operations;  /* of loops: those on elements, on rows and on arrays together; else 1 */
     double ns, share;   /* modelled (docs/execution.md): of one run, and of that of the whole, from 0 to 1 */

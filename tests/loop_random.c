@@ -132,10 +132,10 @@ static tn_i_l_where where(maker *m, uint32_t array) {
 
 /* A load outside of the array but where a condition says that it is not: as operands in a box are read. */
 static void boxed_load(maker *m, uint32_t array) {
-    if (m->nloop == 0) return;
-    const known_loop *l = &m->loop[pick(m, 0, m->nloop - 1)];
+    const known_loop *l = m->nloop ? &m->loop[pick(m, 0, m->nloop - 1)] : NULL;
     const int64_t n = m->b.p->array[array].count, from = pick(m, -3, 3);
-    tn_i_l_where w = {.array = array, .e = tn_i_affine_loop(l->id, 1, from), .masked = true};
+    tn_i_l_where w = {.array = array, .e = tn_i_affine_number(from < 0 ? from : n + from), .masked = true};
+    if (l) w.e = tn_i_affine_loop(l->id, 1, from);
     w.mask = know(m, tn_i_l_within(&m->b, 0, w.e, n));
     w.otherwise = some(m, m->b.p->array[array].dtype);
     know(m, tn_i_l_load(&m->b, &w));

@@ -4,14 +4,13 @@
 
 #include "exec/plan.h"
 
-/* Who runs the nests of a plan: ctx->nests.  All but the first are for tests and benchmarks until code has every nest
- * that the interpreter has, on every processor. */
+/* Who runs the nests of a plan: ctx->nests. */
 enum {
-    TN_NESTS_TILES,    /* the interpreter of nests */
     TN_NESTS_CODE,     /* machine code in memory; those for which there is none, the interpreter */
-    TN_NESTS_LOWERED,  /* tn_i_l_eval, as they are lowered */
-    TN_NESTS_PASSED,   /* likewise, after all passes */
-    TN_NESTS_BACKWARDS /* likewise, vector and parallel loops from the last iteration to the first */
+    TN_NESTS_TILES,    /* for tests: the interpreter of nests */
+    TN_NESTS_LOWERED,  /* for tests: tn_i_l_eval, as they are lowered */
+    TN_NESTS_PASSED,   /* for tests: likewise, after all passes */
+    TN_NESTS_BACKWARDS /* for tests: likewise, vector and parallel loops from the last iteration to the first */
 };
 
 typedef struct tn_i_assembled {

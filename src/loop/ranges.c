@@ -17,6 +17,7 @@ typedef struct finder {
     const tn_i_l_known *z;
     fact *fact;
     uint32_t nfact, tries;
+    bool never; /* a condition around it is of numbers, and false: it is never asked for */
 } finder;
 
 /* a + by x, its terms sorted; false where a number is too large. */
@@ -67,6 +68,7 @@ static void know_loop(finder *w, uint32_t k) {
 /* lo <= e < hi, or that it is not so. */
 static void know_within(finder *w, const tn_i_l_op *o, bool so) {
     const tn_i_affine e = tn_i_l_affine_of(w->z->p, &o->at);
+    if (e.n == 0 && so != (o->lo <= e.at && (e.at < o->hi || o->hi == INT64_MAX))) w->never = true;
     if (so) {
         if (o->hi != INT64_MAX && o->hi != INT64_MIN) know(w, e, o->hi - 1);
         if (o->lo != INT64_MIN) know(w, negative(e), -o->lo);
@@ -142,17 +144,18 @@ void *tn_i_l_room(tn_ctx *c) { return tn_i_alloc_array(c, FACTS, sizeof(fact)); 
 void tn_i_l_room_drop(tn_ctx *c, void *room) { tn_i_free(c, room, room ? FACTS * sizeof(fact) : 0); }
 
 bool tn_i_l_at_most(const tn_i_l_known *z, tn_i_affine e, int64_t bound) {
-    if (e.n == 0) return e.at <= bound;
+    if (e.n == 0 && e.at <= bound) return true;
     finder w = {.z = z};
     if (!(w.fact = z->room ? z->room : tn_i_l_room(z->p->ctx))) return false;
     gather(&w);
-    const bool ok = search(&w, e, bound);
+    const bool ok = w.never || search(&w, e, bound);
     if (!z->room) tn_i_l_room_drop(z->p->ctx, w.fact);
     return ok;
 }
 
 bool tn_i_l_at_least(const tn_i_l_known *z, tn_i_affine e, int64_t bound) {
     const tn_i_affine minus = negative(e);
-    if (e.n == 0) return e.at >= bound;
-    return minus.n && bound != INT64_MIN && tn_i_l_at_most(z, minus, -bound);
+    if (e.n == 0 && e.at >= bound) return true;
+    const bool is = minus.n || (e.n == 0 && e.at != INT64_MIN);
+    return is && bound != INT64_MIN && tn_i_l_at_most(z, minus, -bound);
 }

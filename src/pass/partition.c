@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-#include <string.h>
-
 enum { CUTS = 8, SHORT = 32, MOST_OPS = 6000 };
 enum { UNKNOWN, FALSE_, TRUE_ };
 
@@ -78,6 +76,7 @@ static bool splittable(const tn_i_loops *p, uint32_t k, int64_t *n) {
 /* ---- what is known in a part ---- */
 
 static uint8_t within(const partition *z, const tn_i_l_op *o) {
+    if (o->at.n == 0) return o->lo <= o->at.at && (o->at.at < o->hi || o->hi == INT64_MAX) ? TRUE_ : FALSE_;
     const tn_i_l_term *t = z->p->term + o->at.first;
     if (o->at.n != 1 || z->last[t->loop] == 0 || !counts(z->p, o, t->loop)) return UNKNOWN;
     const int64_t a = o->at.at + t->by * z->first[t->loop], b = o->at.at + t->by * (z->last[t->loop] - 1);

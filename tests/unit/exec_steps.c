@@ -56,7 +56,7 @@ static void hear(void *user, const tn_step *s) {
     h->steps++;
     if (s->depth == 0) h->share += s->share;
     const bool named = is(s->runner, "native") || is(s->runner, "interpreter") || is(s->runner, "reference") ||
-                       is(s->runner, "library");
+                       is(s->runner, "library") || is(s->runner, "assembler");
     assert_true(named);
     if (h->backend != TN_BACKEND_NATIVE) {
         assert_string_equal(s->why, "");
