@@ -18,6 +18,7 @@ typedef struct tn_i_cli {
     int backend;    /* run: a tn_backend */
     int64_t digits; /* run: significant ones of floats; 0: as many as tell the number from all others */
     int64_t ranks;  /* run; 0: not given */
+    int64_t threads; /* run, plan, lower: that may share a step; 0: one */
     int64_t wait;   /* run: seconds that a rank waits for another; 0: not said */
     bool mpi;       /* run: ranks are processes that mpirun has started */
     bool has_size, has_bytes;

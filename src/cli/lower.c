@@ -30,16 +30,16 @@ static bool pass_of(const char *name, const char **last) {
 }
 
 /* The processor that loops are made for. */
-static bool isa_of(const char *name, tn_i_machine *m) {
+static bool isa_of(const char *name, int *vector) {
     static const struct {
         const char *name;
         int vector;
     } isa[] = {{"avx512", 64}, {"avx2", 32}, {"plain", 16}};
-    m->vector = isa[0].vector;
+    *vector = isa[0].vector;
     if (!name) return true;
     for (size_t i = 0; i < sizeof isa / sizeof *isa; i++) {
         if (strcmp(isa[i].name, name) != 0) continue;
-        m->vector = isa[i].vector;
+        *vector = isa[i].vector;
         return true;
     }
     (void)tn_i_cli_usage("--isa is avx512, avx2 or plain, not '%s'", name);
@@ -48,12 +48,13 @@ static bool isa_of(const char *name, tn_i_machine *m) {
 
 int tn_i_cli_lower(const tn_i_cli *o, tn_fn *f) {
     const char *last;
-    tn_i_machine m;
-    if (!pass_of(o->after, &last) || !isa_of(o->isa, &m)) return TN_CLI_USAGE;
+    int vector;
+    if (!pass_of(o->after, &last) || !isa_of(o->isa, &vector)) return TN_CLI_USAGE;
     tn_exec *e = tn_compile(f, &(tn_compile_options){.size = sizeof(tn_compile_options),
                                                      .strict_zero = o->strict_zero,
+                                                     .threads = (int)o->threads,
                                                      .spill_dir = o->spill_dir});
-    const bool ok = e && tn_i_lower_text(e, &m, last, print, NULL);
+    const bool ok = e && tn_i_lower_text(e, vector, last, print, NULL);
     tn_exec_free(e);
     return ok ? TN_CLI_OK : tn_i_cli_bad(o, tn_fn_ctx(f));
 }

@@ -59,6 +59,9 @@ static bool set_run(tn_i_cli *o, const char *name, const char *value) {
         return tn_i_cli_usage("--digits takes a number from 1 to 17, not '%s'", value) == TN_CLI_OK;
     if (strcmp(name, "ranks") == 0 && (!tn_i_parse_i64(value, strlen(value), &o->ranks) || o->ranks < 1))
         return tn_i_cli_usage("--ranks takes a number of ranks, not '%s'", value) == TN_CLI_OK;
+    if (strcmp(name, "threads") == 0 &&
+        (!tn_i_parse_i64(value, strlen(value), &o->threads) || o->threads < 1 || o->threads > 4096))
+        return tn_i_cli_usage("--threads takes a number from 1 to 4096, not '%s'", value) == TN_CLI_OK;
     if (strcmp(name, "wait") == 0 && (!tn_i_parse_i64(value, strlen(value), &o->wait) || o->wait < 1))
         return tn_i_cli_usage("--wait takes a number of seconds, not '%s'", value) == TN_CLI_OK;
     if (strcmp(name, "backend") != 0) return true;
@@ -115,6 +118,7 @@ static const option options[] = {
     {"out", {"run", NULL}, false},
     {"digits", {"run", NULL}, false},
     {"ranks", {"run", NULL}, false},
+    {"threads", {"run", "plan", "lower", NULL}, false},
     {"mpi", {"run", NULL}, true},
     {"wait", {"run", NULL}, false},
     {"backend", {"run", "plan", NULL}, false},

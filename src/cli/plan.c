@@ -23,6 +23,7 @@ int tn_i_cli_plan(const tn_i_cli *o, tn_fn *f) {
     tn_exec *e = tn_compile(f, &(tn_compile_options){.size = sizeof(tn_compile_options),
                                                      .strict_zero = o->strict_zero,
                                                      .spill_dir = o->spill_dir,
+                                                     .threads = (int)o->threads,
                                                      .backend = o->backend});
     if (!e) return tn_i_cli_bad(o, tn_fn_ctx(f));
     (void)tn_exec_backend(e, &why);

@@ -175,6 +175,7 @@ void tn_i_cli_call(tn_i_cli_rank *r, const tn_comm_ops *comm) {
                                         .spill_dir = r->o->spill_dir,
                                         .strict_zero = r->o->strict_zero,
                                         .backend = r->o->backend,
+                                        .threads = (int)r->o->threads,
                                         .comm = comm,
                                         .check_replicated = comm ? 1 : 0};
     r->e = tn_compile(r->f, &options);

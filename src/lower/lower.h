@@ -16,9 +16,14 @@ bool tn_i_lower_admits(const tn_i_nest *n);
  * time.  All outputs are wanted.  NULL after an error; TN_ELIMIT: nests of this kind are not lowered. */
 tn_i_loops *tn_i_lower_nest(tn_ctx *c, const tn_i_nest *n);
 
+/* What passes are told for a nest that is prepared (exec/nest_code.h): vectors of so many bytes, and as many threads as it
+ * may be run by. */
+tn_i_machine tn_i_lower_machine(const tn_i_nest *n, int vector);
+enum { TN_LOWER_SHARED = 64 }; /* parts of a loop at most */
+
 /* Tells, for each step of an executable that is a nest, its title and the text of its loop program after pass `last`
- * (NULL: all passes; "": as it is lowered).  False after an error. */
+ * (NULL: all passes; "": as it is lowered), for vectors of so many bytes.  False after an error. */
 typedef void tn_i_lower_tell(void *user, const char *title, const char *text);
-bool tn_i_lower_text(const tn_exec *e, const tn_i_machine *m, const char *last, tn_i_lower_tell *tell, void *user);
+bool tn_i_lower_text(const tn_exec *e, int vector, const char *last, tn_i_lower_tell *tell, void *user);
 
 #endif

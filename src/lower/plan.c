@@ -1,9 +1,14 @@
 /* The nests of a plan as loop programs, and these as machine code. */
 #include "exec/assembled.h"
+#include "exec/nest_code.h"
+#include "exec/parallel.h"
 #include "jit/jit.h"
 #include "lower/lower.h"
 #include "pass/pass.h"
 #include "vec/vec.h"
+
+/* Operations from which threads are worth waking (some microseconds). */
+enum { WORTH = 1 << 15 };
 
 /* What runs one of them. */
 struct tn_i_compiled {
@@ -17,20 +22,21 @@ struct tn_i_compiled {
 
 /* ---- loop programs ------------------------------------------------------------------------------------ */
 
-static tn_i_machine machine_of(tn_i_isa isa) {
-    return (tn_i_machine){.vector = isa == TN_ISA_AVX512 ? 64 : isa == TN_ISA_AVX2 ? 32 : 16};
+tn_i_machine tn_i_lower_machine(const tn_i_nest *n, int vector) {
+    const tn_i_nest_code *code = n->code;
+    const int threads = code->threads < TN_LOWER_SHARED ? (int)code->threads : TN_LOWER_SHARED;
+    return (tn_i_machine){.vector = vector, .threads = threads, .worth = WORTH};
 }
 
 static tn_i_loops *lower(tn_ctx *c, const tn_i_nest *n) {
-    const tn_i_machine m = machine_of(tn_i_isa_best());
+    const tn_i_isa isa = tn_i_isa_best();
+    const tn_i_machine m = tn_i_lower_machine(n, isa == TN_ISA_AVX512 ? 64 : isa == TN_ISA_AVX2 ? 32 : 16);
     tn_i_loops *p = tn_i_lower_nest(c, n);
     return c->nests == TN_NESTS_LOWERED || !p ? p : tn_i_passes(p, &m, NULL);
 }
 
-/* Nests that threads share stay with the interpreter, and those that need more memory than the plan has for them. */
-static bool left_out(const tn_i_nest *n, const tn_i_loops *p) {
-    return (size_t)p->bytes > n->scratch || n->threads > 1;
-}
+/* Those that need more memory than the plan has for them stay with the interpreter. */
+static bool left_out(const tn_i_nest *n, const tn_i_loops *p) { return (size_t)p->bytes > n->scratch; }
 
 static bool add(tn_ctx *c, tn_i_nest *n, tn_i_assembled *out) {
     if (!tn_i_lower_admits(n)) return true;
@@ -55,6 +61,31 @@ static bool add_all(tn_ctx *c, const tn_i_plan *p, tn_i_assembled *out) {
     return true;
 }
 
+/* ---- parts for threads --------------------------------------------------------------------------------- */
+
+typedef struct shared {
+    const tn_i_l_run *run;
+    char *const *base;
+    tn_i_l_part *part;
+    tn_status status[TN_LOWER_SHARED];
+} shared;
+
+static void run_parts(void *with, int thread, int64_t first, int64_t last) {
+    shared *s = with;
+    (void)thread;
+    for (int64_t i = first; i < last; i++) s->status[i] = s->part(s->run, s->base, i);
+}
+
+static tn_status share(const tn_i_l_run *run, char *const *base, int64_t n, tn_i_l_part *part) {
+    const struct tn_i_compiled *k = run->context;
+    const tn_i_nest_code *code = k->nest->code;
+    shared s = {.run = run, .base = base, .part = part};
+    tn_i_in_pieces(code->process, (uint32_t)n, n, run_parts, &s);
+    for (int64_t i = 0; i < n; i++)
+        if (s.status[i] != TN_OK) return s.status[i];
+    return TN_OK;
+}
+
 /* ---- evaluation, for tests ---------------------------------------------------------------------------- */
 
 static tn_i_strip *function(void *user, const char *name) {
@@ -72,7 +103,7 @@ static void set_evaluated(tn_ctx *c, tn_i_assembled *a) {
     for (size_t i = 0; i < a->nnest; i++) {
         struct tn_i_compiled *k = &a->nest[i];
         k->backwards = c->nests == TN_NESTS_BACKWARDS;
-        k->run.context = k;
+        k->run = (tn_i_l_run){.context = k};
         k->nest->run = &k->run;
         k->nest->compiled = evaluate;
     }
@@ -98,6 +129,7 @@ static bool seal(tn_i_code *code, tn_i_assembled *a) {
     for (size_t i = 0; i < a->nnest; i++) {
         struct tn_i_compiled *k = &a->nest[i];
         if (!k->has_code) continue;
+        k->run = (tn_i_l_run){.context = k, .share = share};
         k->nest->run = &k->run;
         k->nest->compiled = tn_i_jit_program(&pages, code, k->at);
     }

@@ -6,7 +6,7 @@
 
 typedef struct teller {
     tn_ctx *ctx;
-    const tn_i_machine *m;
+    int vector;
     const char *last;
     tn_i_lower_tell *tell;
     void *user;
@@ -14,7 +14,8 @@ typedef struct teller {
 
 static tn_i_loops *program(const teller *t, const tn_i_nest *n) {
     tn_i_loops *p = tn_i_lower_nest(t->ctx, n);
-    return t->last && !*t->last ? p : tn_i_passes(p, t->m, t->last);
+    const tn_i_machine m = tn_i_lower_machine(n, t->vector);
+    return t->last && !*t->last ? p : tn_i_passes(p, &m, t->last);
 }
 
 /* In its text's place: nothing is left out without a word. */
@@ -46,8 +47,8 @@ static bool tell_plan(const teller *t, const tn_i_plan *p, size_t plan) {
     return true;
 }
 
-bool tn_i_lower_text(const tn_exec *e, const tn_i_machine *m, const char *last, tn_i_lower_tell *tell, void *user) {
-    const teller t = {e->ctx, m, last, tell, user};
+bool tn_i_lower_text(const tn_exec *e, int vector, const char *last, tn_i_lower_tell *tell, void *user) {
+    const teller t = {e->ctx, vector, last, tell, user};
     bool ok = tell_plan(&t, e->plan, 0);
     for (size_t i = 0; ok && i < e->plan->nnested; i++) ok = tell_plan(&t, e->plan->nested[i], i + 1);
     return ok;

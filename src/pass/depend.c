@@ -108,3 +108,69 @@ bool tn_i_l_independent(const tn_i_loops *p, uint32_t k) {
     int64_t n;
     return tn_i_l_known_count(p, k, &n) && stores_apart(p, k, n);
 }
+
+/* ---- whole iterations ---- */
+
+static bool reach(int64_t by, int64_t last, int64_t *lo, int64_t *hi) {
+    int64_t far;
+    if (last < 0) last = 0;
+    return tn_i_mul_i64(by, last, &far) && tn_i_add_i64(*(far < 0 ? lo : hi), far, far < 0 ? lo : hi);
+}
+
+/* The bytes [lo, hi) from its base that an access in loop k touches in iteration 0 of it; false: not known. */
+static bool span(const tn_i_loops *p, uint32_t k, const place *z, int64_t *lo, int64_t *hi) {
+    *lo = *hi = z->e.at;
+    for (uint32_t i = 0; i < z->e.n; i++) {
+        const uint32_t loop = z->e.term[i].loop;
+        int64_t n = p->op[loop].hi;
+        (void)tn_i_l_known_count(p, loop, &n);
+        if (loop < k || n == INT64_MAX || (loop != k && !reach(z->e.term[i].by, n - 1, lo, hi))) return false;
+    }
+    return (z->index == TN_L_NONE || reach(z->by, z->last, lo, hi)) && tn_i_add_i64(*hi, z->size, hi);
+}
+
+static int64_t magnitude(int64_t x) { return x < 0 ? (x == INT64_MIN ? INT64_MAX : -x) : x; }
+
+static int64_t divisor(int64_t x, int64_t y) {
+    while (y) {
+        const int64_t rest = x % y;
+        x = y;
+        y = rest;
+    }
+    return x;
+}
+
+/* What all steps but those of loop k are multiples of; 0: there are none. */
+static int64_t step_of(uint32_t k, const place *z, int64_t step) {
+    for (uint32_t i = 0; i < z->e.n; i++)
+        if (z->e.term[i].loop != k) step = divisor(magnitude(z->e.term[i].by), step);
+    return z->index == TN_L_NONE ? step : divisor(magnitude(z->by), step);
+}
+
+/* No iteration of loop k touches what another one stores: each has a stretch of memory of its own, or they take turns. */
+static bool wholes_apart(const tn_i_loops *p, uint32_t k, int64_t n, const tn_i_l_op *store, const tn_i_l_op *other) {
+    place s, x;
+    int64_t from[2], to[2], width, taken;
+    if (!tn_i_l_overlap(p, store->which, other->which)) return true;
+    if (!place_of(p, store, &s) || !place_of(p, other, &x)) return false;
+    const int64_t by = by_of(&s.e, k), step = step_of(k, &x, step_of(k, &s, 0));
+    if (by == 0 || by != by_of(&x.e, k) || !span(p, k, &s, &from[0], &to[0]) || !span(p, k, &x, &from[1], &to[1]))
+        return false;
+    const int64_t lo = from[from[1] < from[0]], hi = to[to[1] > to[0]];
+    if (tn_i_add_i64(hi, -lo, &width) && width <= magnitude(by)) return true;
+    return step && s.size == x.size && magnitude(by) >= s.size && (x.e.at - s.e.at) % step == 0 &&
+           tn_i_mul_i64(magnitude(by), n, &taken) && taken <= step;
+}
+
+bool tn_i_l_apart(const tn_i_loops *p, uint32_t k, int64_t n, const bool *except) {
+    for (uint32_t i = k + 1; i < p->op[k].to; i++) {
+        const tn_i_l_op *s = &p->op[i];
+        if (s->kind != TN_L_STORE || except[s->which]) continue;
+        for (uint32_t j = k + 1; j < p->op[k].to; j++) {
+            const tn_i_l_op *x = &p->op[j];
+            if ((x->kind == TN_L_STORE || x->kind == TN_L_LOAD) && !except[x->which] && !wholes_apart(p, k, n, s, x))
+                return false;
+        }
+    }
+    return true;
+}

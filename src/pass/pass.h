@@ -9,7 +9,9 @@
 
 /* What is known of the processor. */
 typedef struct tn_i_machine {
-    int vector; /* bytes of a vector: 16, 32, 64 */
+    int vector;  /* bytes of a vector: 16, 32, 64 */
+    int threads; /* that share a loop; 0, 1: none does */
+    int64_t worth; /* operations from which they are worth waking */
 } tn_i_machine;
 
 typedef tn_i_loops *tn_i_pass_fn(tn_i_loops *p, const tn_i_machine *m);
@@ -23,6 +25,7 @@ extern const tn_i_pass tn_i_pipeline[]; /* in order; a NULL name behind the last
 /* All of them, or those up to pass `last` (NULL: all).  NULL after an error. */
 tn_i_loops *tn_i_passes(tn_i_loops *p, const tn_i_machine *m, const char *last);
 
-tn_i_pass_fn tn_i_pass_collapse, tn_i_pass_partition, tn_i_pass_sums, tn_i_pass_hoist, tn_i_pass_vectorize, tn_i_pass_dead;
+tn_i_pass_fn tn_i_pass_collapse, tn_i_pass_partition, tn_i_pass_sums, tn_i_pass_hoist, tn_i_pass_share, tn_i_pass_vectorize,
+    tn_i_pass_dead;
 
 #endif

@@ -768,7 +768,7 @@ static void check_lowered(tn_ctx *ctx, uint64_t seed, bool edges) {
     static const int bytes[] = {16, 32, 64};
     sample *s = malloc(sizeof *s);
     uint64_t *want[TN_NEST_ARRAYS];
-    const tn_i_machine m = {.vector = bytes[seed % 3]};
+    const tn_i_machine m = {.vector = bytes[seed % 3], .threads = (int)(seed % 5), .worth = 1};
     make(s, seed, edges);
     fill_memory(s);
     for (uint32_t a = 0; a < s->n.narray; a++) {

@@ -57,7 +57,7 @@ static tn_i_loops *program(tn_ctx *c, uint64_t seed) {
 }
 
 static void check(tn_ctx *c, uint64_t seed) {
-    const tn_i_machine m = {.vector = 16 << seed % 3};
+    const tn_i_machine m = {.vector = 16 << seed % 3, .threads = (int)(seed % 5), .worth = 1};
     tn_i_loops *p = program(c, seed), *all = program(c, seed);
     tn_i_rng r = {seed + 1};
     loop_memory before, want;
