@@ -1,4 +1,5 @@
 /* Planning `fused` equations: places as for any other, then a nest for the strides of these. */
+#include "exec/nest_code.h"
 #include "exec/planner.h"
 
 #include <string.h>
@@ -26,6 +27,22 @@ static bool overwrites(const tn_i_planner *z, const tn_i_eqn *e, uint32_t j) {
     return false;
 }
 
+/* Bytes in which a loop program has elements wait for a second reduction (pass/fission.c), and in which that keeps its
+ * lanes or leaves (pass/sums.c): the interpreter of nests has no such memory. */
+static size_t waiting(const tn_i_nest *n) {
+    enum { STRETCH = 4096, LEAVES = 2 * TN_LEAF + 64, ALIGN = 64 };
+    const tn_i_nest_code *code = n->code;
+    const size_t row = n->row < STRETCH ? (size_t)n->row : STRETCH;
+    size_t bytes = 0, sums = 0;
+    for (uint32_t v = 0; v < n->nop; v++) {
+        const tn_i_nest_op *o = &n->op[v];
+        if (o->kind != TN_NEST_REDUCE || !o->over) continue;
+        bytes += (row + LEAVES) * tn_i_dtype_size(o->dtype) + ALIGN;
+        sums++;
+    }
+    return sums > 1 ? bytes * (code->threads > 1 ? code->threads : 1) : 0;
+}
+
 static bool add(tn_i_planner *z, const tn_i_eqn *e, const tn_i_draft *d, tn_i_step *s) {
     const size_t n = (size_t)e->nin + e->nout;
     int64_t(*stride)[TN_MAX_RANK] = tn_i_alloc_array(z->ctx, n, sizeof *stride);
@@ -45,6 +62,7 @@ static bool add(tn_i_planner *z, const tn_i_eqn *e, const tn_i_draft *d, tn_i_st
     const bool ok = nest && tn_i_step_interior(z, e, nest, s->eqn, &done);
     if (!ok || done) tn_i_nest_free(z->ctx, nest);
     if (!ok || done) return ok;
+    nest->scratch += waiting(nest);
     return tn_i_step_add_nest(z, nest, s) && tn_i_step_scratch(z, nest->scratch, s) && tn_i_step_add(z, s);
 }
 

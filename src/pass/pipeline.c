@@ -5,6 +5,7 @@
 
 const tn_i_pass tn_i_pipeline[] = {
     {"partition", tn_i_pass_partition},       /* loops where conditions change */
+    {"fission", tn_i_pass_fission},           /* loops that feed several reductions, one by one */
     {"sums", tn_i_pass_sums},                 /* reductions as leaves, lanes and counters */
     {"hoist", tn_i_pass_hoist},               /* what is the same in each iteration */
     {"collapse", tn_i_pass_collapse},         /* loops that walk on as one */

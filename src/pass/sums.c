@@ -132,6 +132,15 @@ static bool splittable(const tn_i_summing *z, const tn_i_reduction *r) {
     return r->kind == TN_SUMMING_COLUMNS && reduced == 1 && z->p->op[r->loop[0]].to - r->loop[0] < MOST_OPS;
 }
 
+/* The best of a short row is looked for one by one: which it is does not depend on the order. */
+static void one_lane(const tn_i_summing *z, tn_i_reduction *r) {
+    enum { SHORT = 2 * TN_LANES };
+    bool alone = r->kind == TN_SUMMING_ROW && tn_i_summing_arg(r) && r->n <= SHORT;
+    for (uint32_t i = 0; i < z->nof; i++)
+        alone &= z->of[i].kind != TN_SUMMING_ROW || z->of[i].loop[0] != r->loop[0] || tn_i_summing_arg(&z->of[i]);
+    if (alone) r->lanes = 1;
+}
+
 static void find(tn_i_summing *z) {
     for (uint32_t k = 0; k < z->p->nop; k++) {
         const tn_i_l_op *o = &z->p->op[k];
@@ -147,6 +156,7 @@ static void find(tn_i_summing *z) {
         z->of[z->nof++] = r;
         z->which[k] = z->which[r.into] = z->nof;
     }
+    for (uint32_t i = 0; i < z->nof; i++) one_lane(z, &z->of[i]);
 }
 
 /* ---- the walk -------------------------------------------------------------------------------------------- */

@@ -29,9 +29,9 @@ static void fold_all(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, tn_i
     }
 }
 
-/* `rounds` elements of each lane, TN_LANES apart. */
-static void rounds_of(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, tn_i_affine at, int64_t rounds,
-                      tn_i_summing_body *body, lane *l) {
+/* `rounds` elements of each of the lanes, as far apart as there are lanes. */
+static void rounds_of(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, tn_i_affine at, int64_t lanes,
+                      int64_t rounds, tn_i_summing_body *body, lane *l) {
     tn_i_l_builder *b = z->c.b;
     lane carry[TN_SUMMING_TOGETHER];
     if (rounds == 1) {
@@ -44,7 +44,7 @@ static void rounds_of(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, tn_
         if (tn_i_summing_arg(r[i])) carry[i].at = tn_i_l_carry(b, l[i].at);
     }
     memcpy(l, carry, n * sizeof *l);
-    fold_all(z, r, n, tn_i_affine_term(b, at, loop, TN_LANES), body, TN_L_NONE, l);
+    fold_all(z, r, n, tn_i_affine_term(b, at, loop, lanes), body, TN_L_NONE, l);
     for (uint32_t i = 0; i < n; i++) {
         tn_i_l_next(b, carry[i].x, l[i].x);
         if (tn_i_summing_arg(r[i])) tn_i_l_next(b, carry[i].at, l[i].at);
@@ -78,7 +78,7 @@ void tn_i_summing_leaf(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, tn
     tn_i_l_builder *b = z->c.b;
     lane l[TN_SUMMING_TOGETHER];
     int64_t lanes = 1;
-    while (lanes < count && lanes < TN_LANES) lanes *= 2;
+    while (lanes < count && lanes < TN_LANES && r[0]->lanes > 1) lanes *= 2;
     const int64_t rounds = count / lanes, rest = count % lanes;
     const bool loops = lanes > 1;
     uint32_t loop = TN_L_NONE;
@@ -91,7 +91,7 @@ void tn_i_summing_leaf(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, tn
         at = tn_i_affine_term(b, at, loop, 1);
     }
     begin_lanes(z, r, n, first, l);
-    if (rounds) rounds_of(z, r, n, at, rounds, body, l);
+    if (rounds) rounds_of(z, r, n, at, lanes, rounds, body, l);
     if (rest) {
         const uint32_t mask = tn_i_l_within(b, INT64_MIN, first, rest);
         fold_all(z, r, n, tn_i_affine_add(b, at, 1, tn_i_affine_number(rounds * lanes)), body, mask, l);

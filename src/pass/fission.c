@@ -1,0 +1,115 @@
+/* Loops that feed several reductions are cut, so that each part feeds those of one kind: sums of a row stay, and for what
+ * goes into any other one, of all rows or of columns, the elements wait in a buffer and have a loop of their own behind
+ * (loop fission).  Pass `sums` has fast forms of such loops alone. */
+#include "pass/inside.h"
+#include "loop/inside.h"
+
+/* INTOs of a loop that move; elements of a buffer, a multiple of a leaf: longer loops are cut into stretches first. */
+enum { MOST = 8, STRETCH = 4096 };
+
+typedef struct fission {
+    const tn_i_loops *p;
+    tn_i_l_copy c;
+    uint32_t *around;
+    uint32_t move[MOST], buffer[MOST], nmove; /* of the loop that is looked at */
+} fission;
+
+/* Into what this loop alone reduces. */
+static bool of_row(const fission *z, uint32_t k, const tn_i_l_op *into) {
+    return into->at.n == 0 && z->p->op[into->in[0]].hi == 1 && z->around[into->in[0]] == z->around[k];
+}
+
+/* Which INTOs of loop k are to be moved; false: it stays as it is. */
+static bool find(fission *z, uint32_t k, int64_t *n) {
+    const tn_i_loops *p = z->p;
+    const tn_i_l_op *o = &p->op[k];
+    bool stays = false;
+    z->nmove = 0;
+    if (o->vector || o->parallel || !tn_i_l_known_count(p, k, n) || *n < 2) return false;
+    for (uint32_t i = k + 1; i < o->to; i++) {
+        const tn_i_l_op *x = &p->op[i];
+        if (x->kind != TN_L_INTO) {
+            if (!tn_i_l_straight(p, i, i + 1)) return false;
+            continue;
+        }
+        if (of_row(z, k, x))
+            stays = true;
+        else if (z->nmove == MOST)
+            return false;
+        else
+            z->move[z->nmove++] = i;
+    }
+    if (!stays && z->nmove) z->nmove--; /* the last one has this loop alone */
+    return z->nmove > 0;
+}
+
+static bool moves(const fission *z, uint32_t i, uint32_t *which) {
+    for (*which = 0; *which < z->nmove; ++*which)
+        if (z->move[*which] == i) return true;
+    return false;
+}
+
+/* What is computed outside needs no buffer. */
+static bool waits(const fission *z, uint32_t k, uint32_t which) { return z->p->op[z->move[which]].in[1] > k; }
+
+static void make_buffers(fission *z, uint32_t k, int64_t n) {
+    for (uint32_t i = 0; i < z->nmove; i++) {
+        const int dtype = z->p->op[z->p->op[z->move[i]].in[1]].dtype;
+        if (waits(z, k, i)) z->buffer[i] = tn_i_l_scratch(z->c.b, "waiting", dtype, n < STRETCH ? n : STRETCH, 0);
+    }
+}
+
+/* Iterations at .. at + n - 1: the loop, then those of what has moved. */
+static void copy_stretch(fission *z, uint32_t k, tn_i_affine at, int64_t n) {
+    tn_i_l_builder *b = z->c.b;
+    uint32_t which, loop = tn_i_l_for_n(b, n);
+    tn_i_l_copy_loop(&z->c, k, tn_i_affine_term(b, at, loop, 1));
+    for (uint32_t i = k + 1; i < z->p->op[k].to && !b->failed; i++)
+        if (!moves(z, i, &which))
+            tn_i_l_copy_op(&z->c, i);
+        else if (waits(z, k, which))
+            tn_i_l_store_at(b, z->buffer[which], tn_i_affine_loop(loop, 1, 0), z->c.value[z->p->op[i].in[1]]);
+    tn_i_l_close(b);
+    for (uint32_t i = 0; i < z->nmove && !b->failed; i++) {
+        const tn_i_l_op *o = &z->p->op[z->move[i]];
+        loop = tn_i_l_for_n(b, n);
+        tn_i_l_copy_loop(&z->c, k, tn_i_affine_term(b, at, loop, 1));
+        const uint32_t x = waits(z, k, i) ? tn_i_l_load_at(b, z->buffer[i], tn_i_affine_loop(loop, 1, 0)) : z->c.value[o->in[1]];
+        tn_i_l_into(b, z->c.value[o->in[0]], tn_i_l_copy_affine(&z->c, &o->at), x);
+        tn_i_l_close(b);
+    }
+}
+
+static void cut(fission *z, uint32_t k, int64_t n) {
+    tn_i_l_builder *b = z->c.b;
+    const int64_t whole = n > STRETCH ? n / STRETCH : 0, rest = n - whole * STRETCH;
+    make_buffers(z, k, n);
+    if (whole) {
+        const uint32_t loop = tn_i_l_for_n(b, whole);
+        copy_stretch(z, k, tn_i_affine_loop(loop, STRETCH, 0), STRETCH);
+        tn_i_l_close(b);
+    }
+    if (rest) copy_stretch(z, k, tn_i_affine_number(whole * STRETCH), rest);
+}
+
+tn_i_loops *tn_i_pass_fission(tn_i_loops *p, const tn_i_machine *m) {
+    tn_i_l_builder b;
+    fission z = {.p = p};
+    (void)m;
+    tn_i_l_begin(&b, p->ctx);
+    z.around = tn_i_l_around(p);
+    if (p->nop && !z.around) b.failed = true;
+    if (tn_i_l_copy_begin(&z.c, &b, p))
+        for (uint32_t k = 0; k < p->nop && !b.failed; k++) {
+            int64_t n;
+            if (p->op[k].kind == TN_L_FOR && find(&z, k, &n)) {
+                cut(&z, k, n);
+                k = p->op[k].to;
+            } else
+                tn_i_l_copy_op(&z.c, k);
+        }
+    tn_i_l_copy_end(&z.c);
+    tn_i_l_around_drop(p, z.around);
+    tn_i_l_free(p);
+    return tn_i_l_end(&b);
+}
