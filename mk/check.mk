@@ -110,7 +110,7 @@ $(BUILD)/locale/de_DE.UTF-8: | deps
 # ---- make check ------------------------------------------------------------
 
 # The tests of each kind, by name; a kind that has none yet is reported as skipped.
-TESTS_laws     = $(if $(C_laws),laws)
+TESTS_laws     = $(if $(C_laws),laws laws-nests)
 TESTS_fuzz     = $(FUZZERS:%=fuzz-%)
 TESTS_threads  = $(if $(C_threads),threads threads-nests threads-ranks)
 TESTS_golden   = $(if $(C_golden),golden) $(SCRIPTS:tests/%=script-%)
@@ -143,6 +143,10 @@ run_one = SAN='$(SAN)' CC='$(CC)' CLANG='$(CLANG)' BUILD='$(BUILD)' tools/check/
 
 $(R)/laws.res: $(BUILD)/laws FORCE
 	$(RUN) $< --n $(CHECK_N) --programs $(CHECK_PROGRAMS) --seed $(SEED)
+# Whoever runs loops, the bits are those of the reference.
+OTHERS = tiles lowered passed backwards
+$(R)/laws-nests.res: $(BUILD)/laws FORCE
+	$(RUN) sh -c 'for w in $(OTHERS); do "$$0" --only compiled --n 20 --programs 50 --nests $$w || exit 1; done' $<
 $(R)/mutants.res: $(BUILD)/mutants FORCE
 	$(RUN) $< --share $(MUTANTS_SHARE) --seed $(MUTANTS_SEED)
 $(R)/golden.res $(R)/emit.res: $(R)/%.res: $(BUILD)/% FORCE

@@ -1,9 +1,12 @@
-/* usage: laws [--n N] [--programs M] [--seed S] [--only LAW] [--prim NAME] [--list] [--write DIR]
+/* usage: laws [--n N] [--programs M] [--seed S] [--only LAW] [--prim NAME] [--nests WHO] [--list] [--write DIR]
  *
  * N samples of each primitive (shared among its dtypes) and M generated programs (N, if not told); costly laws take
  * part in every so many-th of them (`--list` says which).  Sample k of a run has seed S + k, so
  * `--n 1 --seed X --prim P --only L` repeats what failed with "seed X".  N = 20000 takes about
- * a quarter of an hour.  With --write the cases are only written, as text, into a directory: seeds for tests/fuzz. */
+ * a quarter of an hour.  --nests has loops run by code (machine code, the default where there is some), tiles, or the
+ * evaluator of loop programs, as they are lowered, passed (after all passes) or backwards (vector and parallel loops from
+ * the last iteration on).  With --write the cases are only written, as text, into a directory: seeds for tests/fuzz. */
+#include "exec/assembled.h"
 #include "laws/laws.h"
 
 #include <stdio.h>
@@ -16,7 +19,7 @@ static void list(void) {
 }
 
 static int usage(void) {
-    (void)fprintf(stderr, "usage: laws [--n N] [--programs M] [--seed S] [--only LAW] [--prim NAME] [--list] [--write DIR]\n");
+    (void)fprintf(stderr, "usage: laws [--n N] [--programs M] [--seed S] [--only LAW] [--prim NAME] [--nests WHO] [--list] [--write DIR]\n");
     return 2;
 }
 
@@ -30,6 +33,17 @@ static bool known_prim(const char *name) {
     for (int i = 0; i < TN_NPRIMS; i++)
         if (strcmp(tn_i_registry[i]->name, name) == 0) return true;
     return strcmp(name, "generated") == 0;
+}
+
+static bool known_nests(const char *name, uint8_t *nests) {
+    static const char *const names[] = {[TN_NESTS_CODE] = "code",
+                                        [TN_NESTS_TILES] = "tiles",
+                                        [TN_NESTS_LOWERED] = "lowered",
+                                        [TN_NESTS_PASSED] = "passed",
+                                        [TN_NESTS_BACKWARDS] = "backwards"};
+    for (*nests = 0; *nests < sizeof names / sizeof *names; ++*nests)
+        if (strcmp(names[*nests], name) == 0) return true;
+    return false;
 }
 
 int main(int argc, char **argv) {
@@ -50,7 +64,9 @@ int main(int argc, char **argv) {
             o.law = argv[++i];
         else if (strcmp(argv[i], "--prim") == 0)
             o.prim = argv[++i];
-        else if (strcmp(argv[i], "--write") == 0)
+        else if (strcmp(argv[i], "--nests") == 0) {
+            if (!known_nests(argv[++i], &o.nests)) return usage();
+        } else if (strcmp(argv[i], "--write") == 0)
             o.write = argv[++i];
         else
             return usage();

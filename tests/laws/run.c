@@ -166,6 +166,7 @@ static void once(session *s) {
         const tn_ctx_options opt = {.size = sizeof opt, .check = 1};
         laws_trial t = {.memory = &s->memory, .seed = s->o->seed, .ctx = tn_i_ctx_new(&opt, s->o->registry)};
         laws_release(t.memory);
+        if (t.ctx) t.ctx->nests = s->o->nests;
         if (t.ctx)
             laws_trial_run(&t, law);
         else

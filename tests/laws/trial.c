@@ -49,6 +49,7 @@ bool laws_trial_init(laws_trial *t, const laws_options *o, const tn_prim *prim, 
     laws_release(m);
     t->ctx = tn_i_ctx_new(&opt, o->registry);
     if (!t->ctx) return false;
+    t->ctx->nests = o->nests;
     const char *name = prim ? prim->name : "generated";
     const tn_i_rng r = {mixed(seed, name, dtype * 1000 + attempt)};
     if (prim ? init_primitive(t, r) : init_generated(t, r)) return true;
