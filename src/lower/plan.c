@@ -111,9 +111,16 @@ static void set_evaluated(tn_ctx *c, tn_i_assembled *a) {
 
 /* ---- machine code ------------------------------------------------------------------------------------- */
 
+/* No sanitizer sees what machine code does: with one (DEBUG=1) each address is compared with its array. */
+#ifdef TN_DEBUG
+#define BOUNDS true
+#else
+#define BOUNDS false
+#endif
+
 static bool compile(tn_i_code *code, struct tn_i_compiled *k) {
     char why[TN_JIT_WHY];
-    const tn_i_jit_options o = {.accurate = k->nest->accurate};
+    const tn_i_jit_options o = {.accurate = k->nest->accurate, .bounds = BOUNDS};
     const tn_i_jit_result r = tn_i_jit_compile(code, k->p, &o, &k->at, why);
     k->has_code = r == TN_JIT_OK;
     return r != TN_JIT_ERROR;
