@@ -17,10 +17,10 @@ for f in include/tansy.h lib/libtansy.a lib/libtansy.so.0 lib/libtansy.so lib/pk
     share/man/man1/tansy.1 share/man/man3/tansy.3; do
     [ -e "$prefix/$f" ] || fail "$f is not installed"
 done
-for h in include/*.h include/tansy/*.h; do
+for h in include/*.h include/*.hpp include/tansy/*.h; do
     [ ! -f "$h" ] || cmp -s "$h" "$prefix/$h" || fail "$h is not installed"
 done
-for d in $(grep -oh 'docs/[a-z-]*\.md' include/*.h include/tansy/*.h | sort -u); do
+for d in $(grep -oh 'docs/[a-z-]*\.md' include/*.h include/*.hpp include/tansy/*.h | sort -u); do
     cmp -s "$d" "$prefix/share/doc/tansy/$d" || fail "$d, which a header names, is not installed"
 done
 ok "everything is in place"
