@@ -37,7 +37,7 @@
  * Messages have the file:line of the operator or function.  A binary operator that is spread over lines has the line of
  * its right operand.  Functions of your own may pass on where they were called:
  *
- *     tn::val square_norm(tn::val x, tn::place at = tn::place::here()) { return sum({x * x, at}); }
+ *     tn::val square_norm(tn::val x, tn::place at = tn::place::here()) { return tn::sum({x * x, at}); }
  *
  * (with C++20, a std::source_location does as well).
  *
@@ -164,11 +164,10 @@ class val : public tn_val {
     int64_t size() const { return tn_size(*this); }
 
     val operator[](const index &i) const;
-    val operator()(const index &i0, const index &i1) const;
-    val operator()(const index &i0, const index &i1, const index &i2) const;
-    val operator()(const index &i0, const index &i1, const index &i2, const index &i3) const;
-    val operator()(const index &i0, const index &i1, const index &i2, const index &i3, const index &i4) const;
-    val operator()(const index *i, size_t n) const;
+    template <class... I> val operator()(const index &i0, const index &i1, const I &...more) const;
+
+  private:
+    val indexed(const index *i, size_t n) const;
 };
 
 /* An argument that is an array, and one that may be a number instead, each with the place where it was written.  They
@@ -260,7 +259,7 @@ class index {
     index(const tn_val &i, place at = place::here()) : kind_(VALUE), value_(i), at_(at) {}
 };
 
-inline val val::operator()(const index *i, size_t n) const {
+inline val val::indexed(const index *i, size_t n) const {
     std::vector<int64_t> all;
     for (size_t k = 0; k < n && i[k].kind_ == index::NUMBER; k++) all.push_back(i[k].number_);
     if (all.size() == n && n) return tn_at_at(*this, tn_ints_of(n, all.data()), i[0].at_.file, i[0].at_.line);
@@ -289,22 +288,10 @@ inline val val::operator()(const index *i, size_t n) const {
     }
     return x;
 }
-inline val val::operator[](const index &i) const { return (*this)(&i, size_t{1}); }
-inline val val::operator()(const index &i0, const index &i1) const {
-    const index all[] = {i0, i1};
-    return (*this)(all, size_t{2});
-}
-inline val val::operator()(const index &i0, const index &i1, const index &i2) const {
-    const index all[] = {i0, i1, i2};
-    return (*this)(all, size_t{3});
-}
-inline val val::operator()(const index &i0, const index &i1, const index &i2, const index &i3) const {
-    const index all[] = {i0, i1, i2, i3};
-    return (*this)(all, size_t{4});
-}
-inline val val::operator()(const index &i0, const index &i1, const index &i2, const index &i3, const index &i4) const {
-    const index all[] = {i0, i1, i2, i3, i4};
-    return (*this)(all, size_t{5});
+inline val val::operator[](const index &i) const { return indexed(&i, 1); }
+template <class... I> inline val val::operator()(const index &i0, const index &i1, const I &...more) const {
+    const index all[] = {i0, i1, index(more, i0.at_)...};
+    return indexed(all, 2 + sizeof...(I));
 }
 
 /* ---- operators ------------------------------------------------------------------
