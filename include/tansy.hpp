@@ -24,7 +24,7 @@
  * nothing aborts: what would have been made is empty (if (!f)), calls return their status, and error() of the empty
  * object has the message; what is made of an empty program is empty too, with the first message, so calls may be nested
  * and checked once.  Only the C++ library's own allocations may then end the process.  Files compiled either way may be
- * linked together: the functions have different names.
+ * linked together, as the functions have different names; between them values are tn_val.
  *   Operators never fail by themselves: the first bad one is reported by tn::trace, as in C.  In which order the
  * operands of one expression are traced is the compiler's choice, as it is in C: values do not depend on it, the text
  * of a program and which of several bad operators is the first do. An exception may leave any body (of trace, scan,
@@ -66,6 +66,7 @@
 #include <exception>
 #include <functional>
 #include <initializer_list>
+#include <iterator>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -499,6 +500,12 @@ struct site {
 };
 } // namespace i
 
+/* An array of this type, its elements copied from row-major memory, of which there are enough (tn_constant). */
+inline val constant(i::site c, const tn_type &t, const void *data) {
+    return tn_constant_at(c.c, t, data, c.at.file, c.at.line);
+}
+/* One axis with the elements of a std::vector, a std::array, an array. */
+template <class T> inline val constant(i::site c, const T &x);
 inline val zeros(i::site c, const tn_type &t) { return tn_zeros_at(c.c, t, c.at.file, c.at.line); }
 inline val ones(i::site c, const tn_type &t) { return tn_ones_at(c.c, t, c.at.file, c.at.line); }
 inline val full(i::site c, const tn_type &t, mixed x) { return tn_full_at(c.c, t, x.v, c.at.file, c.at.line); }
@@ -715,9 +722,12 @@ class scope {
 class program {
     std::shared_ptr<i::owner> o_;
     std::shared_ptr<tn_fn> f_;
+    const char *why_ = "the program is empty";
 
   public:
     program() {}
+    /* What is empty because of `why`, which lives on. */
+    explicit program(const char *why) : why_(why) { (void)i::failed(TN_EINVAL, why); }
     /* Takes a C program of this context over; it is freed with the last handle. */
     program(const context &c, tn_fn *f) : o_(c.owner()) {
         if (f && o_)
@@ -730,7 +740,7 @@ class program {
     explicit operator bool() const { return get() != nullptr; }
     context owned_by() const { return context(o_); }
     /* Why it is empty. */
-    const char *error() const { return o_ && o_->c ? tn_error(o_->c) : "the program is empty"; }
+    const char *error() const { return o_ && o_->c ? tn_error(o_->c) : why_; }
     tn_status status() const {
         return get() ? TN_OK : o_ && o_->c && tn_last_status(o_->c) ? tn_last_status(o_->c) : TN_EINVAL;
     }
@@ -1357,9 +1367,9 @@ inline program select_outputs(const program &f, const ints &outputs) {
 inline program vmap(const program &f, int64_t size, const std::vector<int> &in_axes = {},
                     const std::vector<int> &out_axes = {}) {
     if (f && !in_axes.empty() && in_axes.size() != f.inputs())
-        return (void)i::failed(TN_EINVAL, "vmap: in_axes has not one axis for each input"), program();
+        return program("vmap: in_axes has not one axis for each input");
     if (f && !out_axes.empty() && out_axes.size() != f.outputs())
-        return (void)i::failed(TN_EINVAL, "vmap: out_axes has not one axis for each output"), program();
+        return program("vmap: out_axes has not one axis for each output");
     return i::derived(f, [&](tn_fn *g) {
         return tn_vmap(g, size, in_axes.empty() ? nullptr : in_axes.data(),
                        out_axes.empty() ? nullptr : out_axes.data());
@@ -1455,6 +1465,14 @@ template <class T> constexpr bool can_write() {
 }
 
 } // namespace i
+
+template <class T> inline val constant(i::site c, const T &x) {
+    const tn_buffer b = i::describe(x).b;
+    const size_t each = b.dtype == TN_BOOL ? 1 : b.dtype == TN_I32 || b.dtype == TN_F32 ? 4 : 8;
+    static_assert(i::dtype_of<decltype(*std::begin(x))>() >= 0, "a constant has elements of a dtype");
+    const auto n = static_cast<int64_t>(b.bytes / each);
+    return tn_constant_at(c.c, tn_type_of(static_cast<tn_dtype>(b.dtype), 1, &n), b.at.in, c.at.file, c.at.line);
+}
 
 struct inputs {
     std::vector<i::described> v;

@@ -82,7 +82,8 @@ clang_cxx = $(subst clang,clang++,$(1))
 CXXS      = $(if $(SAN),$(if $(findstring clang,$(CC)),$(call clang_cxx,$(CC)),g++),g++ $(call clang_cxx,$(CLANG)))
 CPPS     := $(basename $(notdir $(wildcard examples/*.cpp tests/cpp/*.cpp)))
 cxx_flags = -std=c++$(if $(filter %_20.cpp,$(1)),20,17) $(if $(filter %_no_exceptions.cpp,$(1)),-fno-exceptions) \
-            -O1 -g -Wall -Wextra -Wpedantic -Wshadow -Werror -Iinclude $(SAN_FLAGS)
+            -O1 -g -Wall -Wextra -Wpedantic -Wshadow -Werror -Iinclude $(EIGEN:%=-isystem %) $(SAN_FLAGS)
+EIGEN     = $(wildcard /usr/include/eigen3)
 define cxx_program
 	@mkdir -p $(@D)
 	$(call say,C++)

@@ -37,6 +37,12 @@ LD_LIBRARY_PATH="$prefix/lib:${LD_LIBRARY_PATH:-}" ./shared >shared.out || fail 
 readelf -d shared | grep -q 'NEEDED.*\[libtansy\.so\.0\]' || fail "shared: does not need libtansy.so.0"
 ok "a program that uses libtansy.so.0"
 
+cp "$OLDPWD/examples/quickstart_operators.cpp" .
+# shellcheck disable=SC2046 # flags
+g++ -std=c++17 quickstart_operators.cpp $(pkg-config --cflags --libs tansy) -o operators || fail "tansy.hpp: does not link"
+LD_LIBRARY_PATH="$prefix/lib:${LD_LIBRARY_PATH:-}" ./operators | cmp -s - shared.out || fail "tansy.hpp: prints something else"
+ok "a program in C++"
+
 # Without the shared library beside it, the linker takes libtansy.a.
 mkdir static
 cp "$prefix/lib/libtansy.a" static

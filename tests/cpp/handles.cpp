@@ -1,4 +1,5 @@
-/* Handles free what they hold, in any order; what is thrown passes C; functions that are called later live long enough. */
+/* Handles free what they hold, in any order; what is thrown passes C; functions that are called later live long enough.
+ */
 #include "check.hpp"
 
 #include <cstdlib>
@@ -76,7 +77,9 @@ static void moved() {
     CHECK_THROWS((void)c.add({}), TN_EINVAL, "empty");
     CHECK_THROWS(tn::parse(c, ""), TN_EINVAL, "empty");
     CHECK(tn::trace(d, square_sum, tn_f64(3)));
-    CHECK_THROWS(tn::trace(d, [&](tn::val x0) { return f(x0); }, tn_f64(3)), TN_EINVAL, "");
+    CHECK_THROWS(tn::trace(
+                     d, [&](tn::val x0) { return f(x0); }, tn_f64(3)),
+                 TN_EINVAL, "");
     tn_ctx_options none{};
     CHECK_THROWS(tn::context{none}, TN_EINVAL, "size");
     auto g2 = g, g3 = g2;
@@ -100,26 +103,82 @@ static void thrown() {
     {
         tn::context c = counted();
         const auto fail = [](int n) -> tn::val { throw mine{n}; };
-        CHECK(caught([&] { tn::trace(c, [&](tn::val) { return fail(1); }, tn_f64()); }) == 1);
-        CHECK(caught([&] { tn::trace(c, [&](const std::vector<tn::val> &) { return fail(2); }, std::vector<tn_type>{tn_f64()}); }) == 2);
-        const auto in_trace = [&](auto body) { return caught([&] { tn::trace(c, [&](tn::val x) { return tn::val(body(x)); }, tn_f64()); }); };
-        CHECK(in_trace([&](tn::val x) { return tn::fori(0, 3, [&](tn::val, tn::val) { return fail(3); }, x); }) == 3);
-        CHECK(in_trace([&](tn::val x) { return tn::while_loop([&](tn::val) { return fail(4); }, [](tn::val a) { return a; }, x); }) == 4);
-        CHECK(in_trace([&](tn::val x) { return tn::while_loop([](tn::val a) { return gt(a, 0.0); }, [&](tn::val) { return fail(5); }, x); }) == 5);
-        CHECK(in_trace([&](tn::val x) { return tn::scan([&](tn::val, tn::none) { fail(6); return std::pair(tn::val(), tn::none()); }, x, tn::none(), {nullptr, false, 3}).first; }) == 6);
-        CHECK(in_trace([&](tn::val x) { return cond(gt(x, 0.0), [&] { return fail(7); }, [&] { return x; }); }) == 7);
-        CHECK(in_trace([&](tn::val x) { return tn::choose(convert(x, TN_I32), [&] { return x; }, [&] { return fail(8); }); }) == 8);
-        CHECK(in_trace([&](tn::val x) { return tn::subfn("f", [&](tn::val) { return fail(9); }, x); }) == 9);
-        CHECK(in_trace([&](tn::val x) { return tn::checkpoint(nullptr, [&](tn::val) { return fail(10); }, x); }) == 10);
-        CHECK(in_trace([&](tn::val x) { return tn::custom_jvp([](tn::val a) { return a; }, [&](tn::val, tn::val) { return fail(11); }, x); }) == 11);
-        CHECK(in_trace([&](tn::val x) { return tn::custom_vjp([](tn::val a) { return a; }, [](tn::val a) { return a; }, [&](tn::val) { return fail(12); }, x); }) == 12);
-        CHECK(in_trace([&](tn::val x) { return tn::custom_root([&](tn::val, tn::val) { return fail(13); }, [](tn::val a, tn::val) { return a; }, x, x); }) == 13);
+        CHECK(caught([&] {
+                  tn::trace(
+                      c, [&](tn::val) { return fail(1); }, tn_f64());
+              }) == 1);
+        CHECK(caught([&] {
+                  tn::trace(
+                      c, [&](const std::vector<tn::val> &) { return fail(2); }, std::vector<tn_type>{tn_f64()});
+              }) == 2);
+        const auto in_trace = [&](auto body) {
+            return caught([&] {
+                tn::trace(
+                    c, [&](tn::val x) { return tn::val(body(x)); }, tn_f64());
+            });
+        };
+        CHECK(in_trace([&](tn::val x) {
+                  return tn::fori(
+                      0, 3, [&](tn::val, tn::val) { return fail(3); }, x);
+              }) == 3);
+        CHECK(in_trace([&](tn::val x) {
+                  return tn::while_loop([&](tn::val) { return fail(4); }, [](tn::val a) { return a; }, x);
+              }) == 4);
+        CHECK(in_trace([&](tn::val x) {
+                  return tn::while_loop([](tn::val a) { return gt(a, 0.0); }, [&](tn::val) { return fail(5); }, x);
+              }) == 5);
+        CHECK(in_trace([&](tn::val x) {
+                  return tn::scan(
+                             [&](tn::val, tn::none) {
+                                 fail(6);
+                                 return std::pair(tn::val(), tn::none());
+                             },
+                             x, tn::none(), {nullptr, false, 3})
+                      .first;
+              }) == 6);
+        CHECK(in_trace([&](tn::val x) {
+                  return cond(
+                      gt(x, 0.0), [&] { return fail(7); }, [&] { return x; });
+              }) == 7);
+        CHECK(in_trace([&](tn::val x) {
+                  return tn::choose(
+                      convert(x, TN_I32), [&] { return x; }, [&] { return fail(8); });
+              }) == 8);
+        CHECK(in_trace([&](tn::val x) {
+                  return tn::subfn(
+                      "f", [&](tn::val) { return fail(9); }, x);
+              }) == 9);
+        CHECK(in_trace([&](tn::val x) {
+                  return tn::checkpoint(
+                      nullptr, [&](tn::val) { return fail(10); }, x);
+              }) == 10);
+        CHECK(in_trace([&](tn::val x) {
+                  return tn::custom_jvp([](tn::val a) { return a; }, [&](tn::val, tn::val) { return fail(11); }, x);
+              }) == 11);
+        CHECK(in_trace([&](tn::val x) {
+                  return tn::custom_vjp([](tn::val a) { return a; }, [](tn::val a) { return a; },
+                                        [&](tn::val) { return fail(12); }, x);
+              }) == 12);
+        CHECK(in_trace([&](tn::val x) {
+                  return tn::custom_root([&](tn::val, tn::val) { return fail(13); },
+                                         [](tn::val a, tn::val) { return a; }, x, x);
+              }) == 13);
         /* One that the user catches within the trace has failed it all the same. */
-        CHECK_THROWS(tn::trace(c, [&](tn::val x) {
-            try { return tn::fori(0, 3, [&](tn::val, tn::val) { return fail(14); }, x); } catch (const mine &) { return x; } }, tn_f64()),
-            TN_ECALLBACK, "handles.cpp");
+        CHECK_THROWS(tn::trace(
+                         c,
+                         [&](tn::val x) {
+                             try {
+                                 return tn::fori(
+                                     0, 3, [&](tn::val, tn::val) { return fail(14); }, x);
+                             } catch (const mine &) {
+                                 return x;
+                             }
+                         },
+                         tn_f64()),
+                     TN_ECALLBACK, "handles.cpp");
         /* A policy. */
-        const tn::program f = tn::trace(c, [](tn::val x) { return sum(sin(x) * exp(x)); }, tn_f64(3));
+        const tn::program f = tn::trace(
+            c, [](tn::val x) { return sum(sin(x) * exp(x)); }, tn_f64(3));
         CHECK(caught([&] { tn::grad(f, {}, [](const tn_candidate &) -> tn_verdict { throw mine{15}; }); }) == 15);
         CHECK(tn::grad(f)); /* the context is as good as before */
     }
@@ -153,12 +212,15 @@ static void later() {
             CHECK(c.add(f) == TN_OK);
             CHECK_THROWS((void)c.add(f), TN_EINVAL, "scaled");
         }
-        tn::program f = tn::trace(c, [](tn::val x) {
-            tn::val z = tn::external("scaled", x);
-            tn::print("scaled", z);
-            tn::require(lt(z, 50.0), "z is small");
-            return z;
-        }, tn_f64());
+        tn::program f = tn::trace(
+            c,
+            [](tn::val x) {
+                tn::val z = tn::external("scaled", x);
+                tn::print("scaled", z);
+                tn::require(lt(z, 50.0), "z is small");
+                return z;
+            },
+            tn_f64());
         e = tn::compile(tn::jvp(f), tn::compile_options().observe([lines](const tn_effect &m) {
             lines->push_back(m.message);
             if (lines->size() > 3) throw mine{4};

@@ -1,31 +1,28 @@
 /* Each operator of tansy.hpp makes the program of its C function. */
 #include "check.hpp"
 
-#include <functional>
-
 static tn::context c;
 
-/* What is traced by C, with all its inputs. */
-static tn_val by_c(const tn_val *in, void *user) {
-    return (*static_cast<std::function<tn_val(const tn_val *)> *>(user))(in);
-}
-static std::string text_by_c(std::function<tn_val(const tn_val *)> f, const std::vector<tn_type> &types) {
-    return tn::program(c, tn_trace(c.get(), by_c, &f, types.size(), types.data())).text();
-}
-static void same(const char *what, const tn::program &f, const std::string &expected, int line) {
-    const std::string text = f.text();
+/* One expression with operators, one without, as functions of one type each: so all are traced by the same code. */
+using with_operators = tn::val (*)(tn::val, tn::val, tn::val);
+using in_c = tn_val (*)(const tn_val *);
+static tn_val by_c(const tn_val *in, void *user) { return (*static_cast<in_c *>(user))(in); }
+static void same(const char *what, with_operators f, in_c g, const std::vector<tn_type> &types, int line) {
+    const std::string text = tn::trace(c, f, types[0], types[1], types[2]).text(),
+                      expected = tn::program(c, tn_trace(c.get(), by_c, &g, types.size(), types.data())).text();
     check_at(!text.empty() && text == expected, what, text + expected, __FILE__, line);
 }
 
-/* One expression with operators, one without; their names are those of the inputs. */
+/* The names of the inputs are a, b and d. */
 #define ONLY(...) __VA_ARGS__
-#define SAME(cxx, by_c, types, a, b, d)                                                     \
-    same(#cxx,                                                                                     \
-         tn::trace(c, [](tn::val a, tn::val b, tn::val d) -> tn::val { return (void)a, (void)b, (void)d, ONLY cxx; }, ONLY types), \
-         text_by_c([](const tn_val *in) -> tn_val {                                                \
-                 tn_val a = in[0], b = in[1], d = in[2];                                           \
-                 return (void)a, (void)b, (void)d, ONLY by_c; },                                   \
-             {ONLY types}), __LINE__)
+#define SAME(cxx, by_c, types, a, b, d)                                                                       \
+    same(                                                                                                     \
+        #cxx, [](tn::val a, tn::val b, tn::val d) -> tn::val { return (void)a, (void)b, (void)d, ONLY cxx; }, \
+        [](const tn_val *in) -> tn_val {                                                                      \
+            tn_val a = in[0], b = in[1], d = in[2];                                                           \
+            return (void)a, (void)b, (void)d, ONLY by_c;                                                      \
+        },                                                                                                    \
+        {ONLY types}, __LINE__)
 #define FLOATS(cxx, by_c)   SAME(cxx, by_c, (tn_f64(2, 3), tn_f64(3), tn_f64()), x, y, z)
 #define INTEGERS(cxx, by_c) SAME(cxx, by_c, (tn_f64(2, 3), tn_i64(), tn_i64(2)), x, i, j)
 #define SQUARES(cxx, by_c)  SAME(cxx, by_c, (tn_f64(3, 3), tn_f64(3), tn_f64()), x, y, z)
@@ -295,5 +292,10 @@ int main() {
     INTEGERS((x(j, i)), (tn_dynamic_index(tn_take(x, j, 0), i, 1)));
     INTEGERS((x(tn::slice(), j)), (tn_take(tn_slice_axis(x, 0, INT64_MAX, 1, 0), j, 1)));
     INTEGERS((x[tn_at(j, 0)]), (tn_dynamic_index(x, tn_at(j, 0), 0)));
+    const std::vector<float> v = {1, 2, 3};
+    static const float *w = v.data();
+    static const std::vector<float> &u = v;
+    FLOATS((tn::constant(c, tn_f32(3, 1), w)), (tn_constant(c.get(), tn_f32(3, 1), w)));
+    FLOATS((tn::constant(c, u)), (tn_constant(c.get(), tn_f32(3), w)));
     return report();
 }
