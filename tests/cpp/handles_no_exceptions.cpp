@@ -13,6 +13,9 @@ static void check(bool ok, int line, const char *more) {
 #define CHECK(x)          check(static_cast<bool>(x), __LINE__, #x)
 #define CHECK_HAS(x, has) check(std::strstr(x, has) != nullptr, __LINE__, x)
 
+static tn::val product(tn::val a, tn::val b) { return matmul(a, b); }
+static const int line = __LINE__ - 1;
+
 int main() {
     tn::context c;
     CHECK(c && c.status() == TN_OK && !*c.error());
@@ -22,9 +25,7 @@ int main() {
     double x[3] = {1, 2, 3}, y = 0, dx[3];
     CHECK(e(x, y, dx) == TN_OK && y == 17 && dx[2] == 6);
 
-    const int line = __LINE__ + 1;
-    const tn::program bad = tn::trace(
-        c, [](tn::val a, tn::val b) { return matmul(a, b); }, tn_f64(3), tn_f64(4));
+    const tn::program bad = tn::trace(c, product, tn_f64(3), tn_f64(4));
     char place[200];
     std::snprintf(place, sizeof place, "%s:%d: matmul", __FILE__, line);
     CHECK(!bad && bad.status() == TN_ETYPE);
