@@ -48,7 +48,7 @@ objects   = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
 CLI_SRC  := $(wildcard src/cli/*.c)
 LIB_SRC  := $(filter-out src/cli/%,$(call find_c,src))
-HEADERS  := $(wildcard include/*.h)
+HEADERS  := $(wildcard include/*.h include/*.hpp)
 SUBHEADERS := $(wildcard include/tansy/*.h)
 DEMO_SRC := $(call find_c,examples/demo)
 # Those of doors are built with them (mk/doors.mk).
@@ -266,7 +266,7 @@ uninstall: ## take away what install put there
 include mk/doors.mk
 include mk/check.mk
 
-FORMATTED = $(shell find include src tests bench examples doors -name '[!.]*.[ch]' 2>/dev/null)
+FORMATTED = $(shell find include src tests bench examples doors -name '[!.]*.[ch]' -o -name '[!.]*.hpp' 2>/dev/null)
 format format-check:
 	@DEPS='$(DEPS)' tools/deps/install.sh format
 	@clang-format-16 $(if $(filter format,$@),-i,--dry-run --Werror) $(FORMATTED)

@@ -76,13 +76,26 @@ $(LAPACK_UNITS:%=$(BUILD)/unit/%-lapack): $(BUILD)/unit/%-lapack: $(BUILD)/obj/t
 	$(link)
 $(LAPACK_UNITS:%=$(BUILD)/unit/%-lapack): LINK_MORE = -lcmocka -llapacke $(no_debug)
 
-# C++ sees the same header: one program per compiler, but only the build's own one when sanitized.
+# C++ sees the same headers: examples/*.cpp and tests/cpp/*.cpp, one program per compiler, but only the build's own one when
+# sanitized.  NAME_no_exceptions.cpp is compiled without exceptions, NAME_20.cpp as C++20.
 clang_cxx = $(subst clang,clang++,$(1))
 CXXS      = $(if $(SAN),$(if $(findstring clang,$(CC)),$(call clang_cxx,$(CC)),g++),g++ $(call clang_cxx,$(CLANG)))
-$(BUILD)/cpp/quickstart-%: examples/quickstart.cpp $(LIB) $(HEADERS) $(SUBHEADERS) $(BUILD)/flags
+CPPS     := $(basename $(notdir $(wildcard examples/*.cpp tests/cpp/*.cpp)))
+cxx_flags = -std=c++$(if $(filter %_20.cpp,$(1)),20,17) $(if $(filter %_no_exceptions.cpp,$(1)),-fno-exceptions) \
+            -O1 -g -Wall -Wextra -Wpedantic -Wshadow -Werror -Iinclude $(EIGEN:%=-isystem %) $(SAN_FLAGS)
+EIGEN     = $(wildcard /usr/include/eigen3)
+define cxx_program
 	@mkdir -p $(@D)
 	$(call say,C++)
-	$(Q)$* -std=c++17 -O2 -g -Wall -Wextra -Wpedantic -Werror -Iinclude $(SAN_FLAGS) -o $@ $< $(LIB) $(SHARED_LIB) $(LIBS)
+	$(Q)$(1) $(call cxx_flags,$<) -o $@ $< $(LIB) $(SHARED_LIB) $(no_debug) $(LIBS)
+endef
+define cxx_programs
+$(BUILD)/cpp/%-$(1): examples/%.cpp $(LIB) $(HEADERS) $(SUBHEADERS) $(BUILD)/flags
+	$$(call cxx_program,$(1))
+$(BUILD)/cpp/%-$(1): tests/cpp/%.cpp $(wildcard tests/cpp/*.hpp) $(LIB) $(HEADERS) $(SUBHEADERS) $(BUILD)/flags
+	$$(call cxx_program,$(1))
+endef
+$(foreach x,$(CXXS),$(eval $(call cxx_programs,$(x))))
 
 # Builds with other flags have directories of their own.
 FUZZ_DIR = $(BUILD)/san-fuzz
@@ -126,11 +139,11 @@ TESTS_projects = projects
 TESTS_headers  = headers
 TESTS_abi      = $(if $(wildcard tests/abi.txt),abi)
 TESTS_costs    = $(if $(wildcard tests/costs.csv),costs)
-TESTS_cpp      = $(if $(wildcard examples/quickstart.cpp),$(CXXS:%=cpp-%))
+TESTS_cpp      = $(foreach p,$(CPPS),$(CXXS:%=cpp-$(p)-%))
 TESTS_examples = $(patsubst $(BUILD)/examples/%,example-%,$(EXAMPLES)) \
                  $(SHOWS_ranked:%=example-threads-%) $(if $(found_mpi),$(SHOWS_ranked:%=example-mpi-%))
 TESTS_bench    = $(if $(wildcard bench/suite/*.c),bench)
-TESTS_valgrind = $(if $(QUICKSTART),valgrind)
+TESTS_valgrind = $(if $(QUICKSTART),valgrind) $(if $(filter handles,$(CPPS)),valgrind-cpp)
 QUICKSTART     = $(filter %/quickstart,$(EXAMPLES))
 
 TESTS = $(foreach k,$(KINDS),$(TESTS_$(k)))
@@ -181,7 +194,7 @@ $(R)/abi.res: all FORCE
 	$(RUN) tools/abi/abi.sh --diff tests/abi.txt
 $(R)/costs.res: $(TOOL) FORCE
 	$(RUN) tests/costs/costs.sh --diff
-$(R)/cpp-%.res: $(BUILD)/cpp/quickstart-% FORCE
+$(R)/cpp-%.res: $(BUILD)/cpp/% FORCE
 	$(RUN) $<
 $(R)/example-%.res: $(BUILD)/examples/% FORCE
 	$(RUN) $< $(SHORT_$*)
@@ -202,6 +215,8 @@ $(eval $(call ranked_results,train,))
 $(R)/bench.res: $(SUITE) FORCE
 	$(RUN) $< --data bench/data --quick
 $(R)/valgrind.res: $(BUILD)/examples/quickstart FORCE
+	$(RUN) $(VALGRIND) $<
+$(R)/valgrind-cpp.res: $(BUILD)/cpp/handles-g++ FORCE
 	$(RUN) $(VALGRIND) $<
 VALGRIND = valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite,indirect
 

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Every public header compiles alone, as C11 and as C++17, without a warning; so do the C++ programs beside this file.
+# Every public header compiles alone, as C11 and as C++17, without a warning; those of C++ as C++17 and C++20, with and
+# without exceptions.
 set -eu
 clang=${CLANG:-clang-16}
 passed=0 failed=0
@@ -22,14 +23,18 @@ for header in include/*.h include/tansy/*.h doors/*/include/tansy/*.h; do
         fi
     done
 done
-for program in tests/*.cpp; do
+for header in include/*.hpp; do
     for compiler in g++ "$(echo "$clang" | sed 's/clang/clang++/')"; do
-        if $compiler -std=c++17 -Wall -Wextra -Wpedantic -Wshadow -Werror -Iinclude -fsyntax-only "$program"; then
-            passed=$((passed + 1))
-        else
-            echo "$program: $compiler"
-            failed=$((failed + 1))
-        fi
+        for how in -std=c++17 -std=c++20 "-std=c++17 -fno-exceptions" "-std=c++17 -fno-rtti"; do
+            # shellcheck disable=SC2086 # flags
+            if printf '#include <%s>\n#include <%s>\nint main() { return 0; }\n' "${header#include/}" "${header#include/}" |
+                $compiler -x c++ $how -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -Iinclude -fsyntax-only -; then
+                passed=$((passed + 1))
+            else
+                echo "$header: $compiler $how"
+                failed=$((failed + 1))
+            fi
+        done
     done
 done
 echo "$passed passed, $failed failed"

@@ -17,10 +17,10 @@ for f in include/tansy.h lib/libtansy.a lib/libtansy.so.0 lib/libtansy.so lib/pk
     share/man/man1/tansy.1 share/man/man3/tansy.3; do
     [ -e "$prefix/$f" ] || fail "$f is not installed"
 done
-for h in include/*.h include/tansy/*.h; do
+for h in include/*.h include/*.hpp include/tansy/*.h; do
     [ ! -f "$h" ] || cmp -s "$h" "$prefix/$h" || fail "$h is not installed"
 done
-for d in $(grep -oh 'docs/[a-z-]*\.md' include/*.h include/tansy/*.h | sort -u); do
+for d in $(grep -oh 'docs/[a-z-]*\.md' include/*.h include/*.hpp include/tansy/*.h | sort -u); do
     cmp -s "$d" "$prefix/share/doc/tansy/$d" || fail "$d, which a header names, is not installed"
 done
 ok "everything is in place"
@@ -36,6 +36,12 @@ $cc -std=c11 quickstart.c $(pkg-config --cflags --libs tansy) -o shared || fail 
 LD_LIBRARY_PATH="$prefix/lib:${LD_LIBRARY_PATH:-}" ./shared >shared.out || fail "shared: does not run"
 readelf -d shared | grep -q 'NEEDED.*\[libtansy\.so\.0\]' || fail "shared: does not need libtansy.so.0"
 ok "a program that uses libtansy.so.0"
+
+cp "$OLDPWD/examples/quickstart_operators.cpp" .
+# shellcheck disable=SC2046 # flags
+g++ -std=c++17 quickstart_operators.cpp $(pkg-config --cflags --libs tansy) -o operators || fail "tansy.hpp: does not link"
+LD_LIBRARY_PATH="$prefix/lib:${LD_LIBRARY_PATH:-}" ./operators | cmp -s - shared.out || fail "tansy.hpp: prints something else"
+ok "a program in C++"
 
 # Without the shared library beside it, the linker takes libtansy.a.
 mkdir static

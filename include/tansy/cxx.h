@@ -7,7 +7,8 @@
  * TN_ARGS(..), TN_TYPES(..), TN_INPUTS(..) and TN_OUTPUTS(..) mean the same in both.  What
  * a list is made of lives until the end of the statement, as in C.  Structs that
  * begin with their size are tn_sized<tn_compile_options>(): all defaults.  An
- * exception may not leave a callback that the library calls. */
+ * exception may not leave a callback that the library calls.  (Operators, lambdas
+ * and handles are <tansy.hpp>'s, docs/cxx.md.) */
 #ifndef TANSY_CXX_H
 #define TANSY_CXX_H
 

@@ -80,7 +80,7 @@ if [ -s "$temp/optional" ] && diff -u "$temp/optional" "$temp/listed"; then ok; 
 # ---- links and names ------------------------------------------------------------
 
 for document in $documents; do
-    for link in $(grep -o ']([^)#]*)' "$document" | sed 's/^](//; s/)$//' | grep -v '^https\{0,1\}:' || :); do
+    for link in $(sed "/^\`\`\`/,/^\`\`\`/d" "$document" | grep -o ']([^)#]*)' | sed 's/^](//; s/)$//' | grep -v '^https\{0,1\}:' || :); do
         if [ -e "$(dirname "$document")/$link" ]; then ok; else wrong "$document: $link does not exist"; fi
     done
 done

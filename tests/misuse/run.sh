@@ -10,11 +10,11 @@ trap 'rm -rf "$work"' EXIT
 
 in_c="${CC:-gcc},$clang"
 in_cxx="g++,$(echo "$clang" | sed 's/clang/clang++/')"
-languages() { case $1 in both* | warned*) echo c c++ ;; *) echo "$1" ;; esac; }
-compilers() { case $1 in c) echo "$in_c" ;; *) echo "$in_cxx" ;; esac | tr ' ,' '@ '; } # spaces within one as @
+languages() { case $1 in both* | warned*) echo c c++ ;; *) echo "${1%% *}" ;; esac; }
+compilers() { case $1 in c) echo "$in_c" ;; hpp) echo g++ ;; *) echo "$in_cxx" ;; esac | tr ' ,' '@ '; } # spaces within one as @
 check() { # compiler, language, file, flags
     # shellcheck disable=SC2086 # flags
-    $(echo "$1" | tr @ ' ') -x "$2" "$(case $2 in c) echo -std=c11 ;; *) echo -std=c++17 ;; esac)" $4 -I../../include -I. -fsyntax-only "$3" \
+    $(echo "$1" | tr @ ' ') -x "$(echo "$2" | sed 's/hpp/c++/')" "$(case $2 in c) echo -std=c11 ;; *) echo -std=c++17 ;; esac)" $4 -I../../include -I. -fsyntax-only "$3" \
         2>"$work/log"
 }
 result() { # 0 when it is as it should be
@@ -25,7 +25,8 @@ result() { # 0 when it is as it should be
     fi
 }
 
-for language in c c++; do echo '#include "frame.h"' >"$work/right.$language"; done
+frame() { [ "$1" != hpp ] || echo '#include <tansy.hpp>' && echo '#include "frame.h"'; }
+for language in c c++ hpp; do frame $language >"$work/right.$language"; done
 n=0
 while IFS=';' read -r which rest; do
     case $which in '#'* | '') continue ;; esac
@@ -34,7 +35,7 @@ while IFS=';' read -r which rest; do
     flags=$(case $which in warned*) echo -Werror ;; esac)
     for language in $(languages "$which"); do
         printf 'FRAME(right_%d, %s)\n' $n "$right" >>"$work/right.$language"
-        printf '#include "frame.h"\nFRAME(wrong, %s)\n' "$wrong" >"$work/wrong"
+        { frame "$language" && printf 'FRAME(wrong, %s)\n' "$wrong"; } >"$work/wrong"
         for compiler in $(compilers "$language"); do
             if check "$compiler" "$language" "$work/wrong" "$flags"; then
                 result 1 "$compiler compiles:$wrong"
@@ -44,7 +45,7 @@ while IFS=';' read -r which rest; do
         done
     done
 done <uses.txt
-for language in c c++; do
+for language in c c++ hpp; do
     for compiler in $(compilers "$language"); do
         if check "$compiler" "$language" "$work/right.$language" "-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror"; then
             result 0

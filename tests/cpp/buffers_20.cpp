@@ -1,0 +1,2 @@
+/* The same with std::span. */
+#include "buffers.cpp"

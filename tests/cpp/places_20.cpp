@@ -1,0 +1,2 @@
+/* The same where there is std::source_location. */
+#include "places.cpp"
