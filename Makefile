@@ -16,7 +16,7 @@
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
-.PHONY: all help deps install uninstall demo quickstart examples example-heat format format-check clean FORCE
+.PHONY: all help deps man docs install uninstall demo quickstart examples example-heat format format-check clean FORCE
 
 ifeq ($(origin CC),default)
 CC = gcc
@@ -226,7 +226,7 @@ examples: $(EXAMPLES) ## every examples/*.c
 # ---- installing ------------------------------------------------------------
 
 D = $(DESTDIR)
-install: all ## into PREFIX= (/usr/local), below DESTDIR=
+install: all man ## into PREFIX= (/usr/local), below DESTDIR=
 	install -d $(D)$(BINDIR) $(D)$(PCDIR) $(D)$(CMAKEDIR) $(D)$(INCLUDEDIR)/tansy $(D)$(MANDIR)/man1 $(D)$(MANDIR)/man3
 	install -m 644 $(HEADERS) $(D)$(INCLUDEDIR)
 	$(if $(SUBHEADERS),install -m 644 $(SUBHEADERS) $(D)$(INCLUDEDIR)/tansy)
@@ -235,7 +235,7 @@ install: all ## into PREFIX= (/usr/local), below DESTDIR=
 	ln -sf libtansy.so.0 $(D)$(LIBDIR)/libtansy.so
 	$(if $(CLI_SRC),install -m 755 $(TOOL) $(D)$(BINDIR))
 	install -m 644 docs/man/tansy.1 $(D)$(MANDIR)/man1
-	install -m 644 docs/man/tansy.3 $(D)$(MANDIR)/man3
+	install -m 644 docs/man/tansy.3 $(BUILD)/man/*.3 $(D)$(MANDIR)/man3
 	install -d $(D)$(DOCDIR)/docs/img
 	install -m 644 README.md LICENSE CHANGELOG.md $(D)$(DOCDIR)
 	install -m 644 docs/*.md $(D)$(DOCDIR)/docs
@@ -258,8 +258,12 @@ uninstall: ## take away what install put there
 	rm -rf $(D)$(INCLUDEDIR)/tansy $(addprefix $(D)$(INCLUDEDIR)/,$(notdir $(HEADERS)))
 	rm -f $(addprefix $(D)$(LIBDIR)/,libtansy.a libtansy.so.0 libtansy.so) $(D)$(PCDIR)/tansy.pc $(D)$(BINDIR)/tansy
 	rm -f $(foreach d,$(DOORS),$(D)$(LIBDIR)/libtansy-$(d).* $(D)$(PCDIR)/tansy-$(d).pc)
-	rm -f $(D)$(MANDIR)/man1/tansy.1 $(D)$(MANDIR)/man3/tansy.3
+	rm -f $(D)$(MANDIR)/man1/tansy.1 $(addprefix $(D)$(MANDIR)/man3/,tansy.3 $(shell tools/docs/man.sh --list $(HEADERS) $(SUBHEADERS) $(foreach d,$(DOORS),doors/$(d)/include/tansy/$(d).h)))
 	rm -rf $(D)$(DOCDIR) $(D)$(CMAKEDIR)
+
+# ---- documents -------------------------------------------------------------
+
+include mk/docs.mk
 
 # ---- the rest --------------------------------------------------------------
 

@@ -4,6 +4,7 @@
 #   - a ```console block shows what its commands print (TANSY is the tool's path);
 #   - relative links, and files named in src/README.md, exist;
 #   - structs of the public headers that have a size are tried without it;
+#   - every function has a manual page, and no page is malformed;
 #   - folders of src include what the table in src/README.md lets them.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -87,6 +88,27 @@ done
 for name in $(grep -o '`[a-z_]*/[a-z_0-9]*\.[a-z]*`' src/README.md | tr -d '`' | sort -u); do
     if [ -f "src/$name" ]; then ok; else wrong "src/README.md: $name does not exist"; fi
 done
+
+# ---- manual pages ---------------------------------------------------------------
+
+tools/docs/man.sh "$temp/man" include/tansy.h include/tansy/*.h
+for name in $(grep '^tn_[a-z_0-9]*$' tests/abi.txt | grep -v '^tn_described$'); do
+    if [ -f "$temp/man/$name.3" ] || [ -f "$temp/man/${name%_at}.3" ]; then ok; else wrong "$name has no manual page"; fi
+done
+for page in "$temp"/man/*.3; do
+    so=$(sed -n 's|^\.so man3/||p' "$page") name=$(basename "$page" .3)
+    if [ -z "$so" ]; then
+        if grep -q "^\.BR $(echo "$name" | sed 's/-/.-/g') (3)" docs/man/tansy.3; then ok; else wrong "docs/man/tansy.3 does not name $name"; fi
+        # groff warns of what it cannot lay out, long lines of code among it
+        if ! command -v groff >/dev/null || [ -z "$(groff -man -Tascii -ww -rLL=160n "$page" 2>&1 >/dev/null | grep -v break)" ]; then ok; else wrong "$name.3 is malformed"; fi
+    elif grep -q ", $name[ ,]" "$temp/man/$so" && grep -q "^.fB.*$name(" "$temp/man/$so"; then
+        ok
+    else
+        wrong "$name.3 leads to $so, which does not have it"
+    fi
+done
+if [ "$(tools/docs/man.sh --list include/tansy.h include/tansy/*.h | LC_ALL=C sort)" = "$(cd "$temp/man" && ls | LC_ALL=C sort)" ]; then ok; else wrong "tools/docs/man.sh --list prints other files"; fi
+if grep -q '^x\.\. -> gradient in each of wrt\.\. ; f has exactly one output' "$temp/man/tansy-transformations.3"; then ok; else wrong "tn_grad(3) does not say what it is"; fi
 
 # ---- options without a size ---------------------------------------------------------
 

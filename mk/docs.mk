@@ -1,0 +1,8 @@
+# Documents that are made: manual pages of functions, and the site (docs/README.md).
+
+# What is documented: the headers of the library, and those of the doors that were built.
+documented  = $(HEADERS) $(SUBHEADERS) $(foreach d,$(BUILT),doors/$(d)/include/tansy/$(d).h)
+
+man: ## manual pages of functions, from the headers, in BUILD/man
+	@rm -rf $(BUILD)/man
+	@tools/docs/man.sh $(BUILD)/man $(documented)
