@@ -236,10 +236,10 @@ install: all man ## into PREFIX= (/usr/local), below DESTDIR=
 	$(if $(CLI_SRC),install -m 755 $(TOOL) $(D)$(BINDIR))
 	install -m 644 docs/man/tansy.1 $(D)$(MANDIR)/man1
 	install -m 644 docs/man/tansy.3 $(BUILD)/man/*.3 $(D)$(MANDIR)/man3
-	install -d $(D)$(DOCDIR)/docs/img
+	install -d $(addprefix $(D)$(DOCDIR)/docs/,img tutorial rosetta)
 	install -m 644 README.md LICENSE CHANGELOG.md $(D)$(DOCDIR)
 	install -m 644 docs/*.md $(D)$(DOCDIR)/docs
-	install -m 644 docs/img/* $(D)$(DOCDIR)/docs/img
+	$(foreach d,img tutorial rosetta,install -m 644 docs/$(d)/* $(D)$(DOCDIR)/docs/$(d) &&) :
 	$(call fill,tansy.pc.in) >$(D)$(PCDIR)/tansy.pc
 	$(call fill,mk/tansy-config.cmake.in) >$(D)$(CMAKEDIR)/tansy-config.cmake
 	$(call fill,mk/tansy-config-version.cmake.in) >$(D)$(CMAKEDIR)/tansy-config-version.cmake
