@@ -6,3 +6,9 @@ documented  = $(HEADERS) $(SUBHEADERS) $(foreach d,$(BUILT),doors/$(d)/include/t
 man: ## manual pages of functions, from the headers, in BUILD/man
 	@rm -rf $(BUILD)/man
 	@tools/docs/man.sh $(BUILD)/man $(documented)
+
+DOXYGEN ?= doxygen
+docs: ## the site of documents and headers, in BUILD/site, by Doxygen; no link in it is dead
+	@DEPS='$(DEPS)' tools/deps/install.sh docs || :
+	@if command -v $(DOXYGEN) >/dev/null; then tools/docs/site.sh $(BUILD)/site $(DOXYGEN) && echo '  $(BUILD)/site/index.html'; \
+	    else echo '  skip  docs: no $(DOXYGEN)'; fi
