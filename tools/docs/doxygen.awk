@@ -123,7 +123,7 @@ function plain(s,    out, word) {
     return out s
 }
 function signs(s) {
-    gsub(/&/, "\\&amp;", s); gsub(/</, "\\&lt;", s); gsub(/>/, "\\&gt;", s)
+    gsub(/&/, "\\&amp;", s); gsub(/</, "\\&lt;", s); gsub(/>/, "\\&gt;", s); gsub(/file:/, "file\\&zwj;:", s)
     gsub(/\\/, "\\\\&", s); gsub(/@/, "\\@", s); gsub(/#/, "\\#", s); gsub(/%/, "\\%", s); gsub(/"/, "\\&quot;", s)
     gsub(/\*/, "\\&lowast;", s)
     return s

@@ -38,7 +38,7 @@ function links(s,    out, text, to, image) {
 function plain(s,    out, part, count, i) {
     count = split(s, part, "`")
     for (i = 1; i <= count; i++) {
-        if (i % 2 || i == count) { gsub(/\\[^|]/, "\\\\&", part[i]); gsub(/@/, "\\@", part[i]); gsub(/</, "\\&lt;", part[i]) }
+        if (i % 2 || i == count) { gsub(/\\[^|]/, "\\\\&", part[i]); gsub(/@/, "\\@", part[i]); gsub(/</, "\\&lt;", part[i]); gsub(/file:/, "file\\&zwj;:", part[i]) }
         # Doxygen takes a quote for the end of code between single backquotes.
         else if (part[i] ~ /'/) { out = out "<code>" signs(part[i]) "</code>"; quoted = 1; continue }
         out = out (i > 1 && !quoted ? "`" : "") part[i]
