@@ -16,7 +16,7 @@
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
-.PHONY: all help deps man docs install uninstall demo quickstart examples example-heat format format-check clean FORCE
+.PHONY: all help deps man docs deb install uninstall demo quickstart examples example-heat format format-check clean FORCE
 
 ifeq ($(origin CC),default)
 CC = gcc
@@ -164,7 +164,9 @@ $(TOOL): $(call objects,$(CLI_SRC)) $(LIB)
 
 # libtansy-mpi is loaded from beside the tool, or where make install puts it (run --mpi).  Under a sanitizer it is its
 # run-time library that calls dlopen: only an old-style run path of the program's is looked up for others.
-$(TOOL): LINK_MORE = $(if $(SAN),-Wl$(comma)--disable-new-dtags,-Wl$(comma)-rpath$(comma)'$$ORIGIN:$$ORIGIN/../lib')
+# Distributions set TOOL_RPATH= to nothing: there the system knows where libraries are.
+TOOL_RPATH ?= $$ORIGIN:$$ORIGIN/../lib
+$(TOOL): LINK_MORE = $(if $(SAN),-Wl$(comma)--disable-new-dtags,$(if $(TOOL_RPATH),-Wl$(comma)-rpath$(comma)'$(TOOL_RPATH)'))
 
 $(BUILD)/demo: $(call objects,$(DEMO_SRC)) $(LIB)
 	$(call say,LINK)

@@ -7,6 +7,7 @@
 #   - links to files and headings, and files named in src/README.md, exist;
 #   - structs of the public headers that have a size are tried without it;
 #   - every function has a manual page, and no page is malformed;
+#   - symbols and version of the Debian packages are those of the library;
 #   - folders of src include what the table in src/README.md lets them.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -167,6 +168,11 @@ for page in "$temp"/man/*.3; do
 done
 if [ "$(tools/docs/man.sh --list include/tansy.h include/tansy/*.h | LC_ALL=C sort)" = "$(cd "$temp/man" && ls | LC_ALL=C sort)" ]; then ok; else wrong "tools/docs/man.sh --list prints other files"; fi
 if grep -q '^x\.\. -> gradient in each of wrt\.\. ; f has exactly one output' "$temp/man/tansy-transformations.3"; then ok; else wrong "tn_grad(3) does not say what it is"; fi
+
+# ---- Debian packages ------------------------------------------------------------
+
+if [ "$(tools/abi/symbols.sh)" = "$(cat debian/libtansy0.symbols)" ]; then ok; else wrong "debian/libtansy0.symbols is not that of tests/abi.txt (make abi-record)"; fi
+if grep -q "^tansy ($(sed -n 's/^.define TN_VERSION *"\(.*\)".*/\1/p' include/tansy.h)) " debian/changelog; then ok; else wrong "debian/changelog has another version than tansy.h"; fi
 
 # ---- options without a size ---------------------------------------------------------
 

@@ -19,6 +19,7 @@ if [ "$1" = --html ]; then
             while (match(line, /(href|src|data)="[^"]*"/)) {
                 s = substr(line, RSTART, RLENGTH); line = substr(line, RSTART + RLENGTH)
                 sub(/^[^"]*"/, "", s); sub(/"$/, "", s)
+                if (s ~ /^file:/) s = "no_" s # what was meant for text
                 if (s ~ /^[a-z]+:/ || s ~ /[$]/ || s == "" || s == "#") continue
                 link[FILENAME " " s] = 1
             }
