@@ -43,9 +43,9 @@ int main(void) {
         tn_compile(tn_trace(c, watched, c, TN_ARGS(tn_f64(2))),
                    &(tn_compile_options){
                        .size = sizeof(tn_compile_options), .observer = tn_observe_file, .observer_user = stdout});
-    double good[2] = {1, 2}, y;
+    double good[2] = {1, 1}, bad[2] = {0, 1}, y;
     if (!e || tn_call(e, TN_INPUTS(good), TN_OUTPUTS(&y))) return 1;
-    if (tn_call(e, TN_INPUTS(x), TN_OUTPUTS(&y))) printf("%s\n", tn_exec_error(e));
+    if (tn_call(e, TN_INPUTS(bad), TN_OUTPUTS(&y))) printf("%s\n", tn_exec_error(e));
     tn_ctx_free(c);
     return 0;
 }
