@@ -16,7 +16,7 @@
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
-.PHONY: all help deps install uninstall demo quickstart examples example-heat format format-check clean FORCE
+.PHONY: all help deps man docs deb install uninstall demo quickstart examples example-heat format format-check clean FORCE
 
 ifeq ($(origin CC),default)
 CC = gcc
@@ -164,7 +164,9 @@ $(TOOL): $(call objects,$(CLI_SRC)) $(LIB)
 
 # libtansy-mpi is loaded from beside the tool, or where make install puts it (run --mpi).  Under a sanitizer it is its
 # run-time library that calls dlopen: only an old-style run path of the program's is looked up for others.
-$(TOOL): LINK_MORE = $(if $(SAN),-Wl$(comma)--disable-new-dtags,-Wl$(comma)-rpath$(comma)'$$ORIGIN:$$ORIGIN/../lib')
+# Distributions set TOOL_RPATH= to nothing: there the system knows where libraries are.
+TOOL_RPATH ?= $$ORIGIN:$$ORIGIN/../lib
+$(TOOL): LINK_MORE = $(if $(SAN),-Wl$(comma)--disable-new-dtags,$(if $(TOOL_RPATH),-Wl$(comma)-rpath$(comma)'$(TOOL_RPATH)'))
 
 $(BUILD)/demo: $(call objects,$(DEMO_SRC)) $(LIB)
 	$(call say,LINK)
@@ -226,7 +228,7 @@ examples: $(EXAMPLES) ## every examples/*.c
 # ---- installing ------------------------------------------------------------
 
 D = $(DESTDIR)
-install: all ## into PREFIX= (/usr/local), below DESTDIR=
+install: all man ## into PREFIX= (/usr/local), below DESTDIR=
 	install -d $(D)$(BINDIR) $(D)$(PCDIR) $(D)$(CMAKEDIR) $(D)$(INCLUDEDIR)/tansy $(D)$(MANDIR)/man1 $(D)$(MANDIR)/man3
 	install -m 644 $(HEADERS) $(D)$(INCLUDEDIR)
 	$(if $(SUBHEADERS),install -m 644 $(SUBHEADERS) $(D)$(INCLUDEDIR)/tansy)
@@ -235,11 +237,11 @@ install: all ## into PREFIX= (/usr/local), below DESTDIR=
 	ln -sf libtansy.so.0 $(D)$(LIBDIR)/libtansy.so
 	$(if $(CLI_SRC),install -m 755 $(TOOL) $(D)$(BINDIR))
 	install -m 644 docs/man/tansy.1 $(D)$(MANDIR)/man1
-	install -m 644 docs/man/tansy.3 $(D)$(MANDIR)/man3
-	install -d $(D)$(DOCDIR)/docs/img
+	install -m 644 docs/man/tansy.3 $(BUILD)/man/*.3 $(D)$(MANDIR)/man3
+	install -d $(addprefix $(D)$(DOCDIR)/docs/,img tutorial rosetta)
 	install -m 644 README.md LICENSE CHANGELOG.md $(D)$(DOCDIR)
 	install -m 644 docs/*.md $(D)$(DOCDIR)/docs
-	install -m 644 docs/img/* $(D)$(DOCDIR)/docs/img
+	$(foreach d,img tutorial rosetta,install -m 644 docs/$(d)/* $(D)$(DOCDIR)/docs/$(d) &&) :
 	$(call fill,tansy.pc.in) >$(D)$(PCDIR)/tansy.pc
 	$(call fill,mk/tansy-config.cmake.in) >$(D)$(CMAKEDIR)/tansy-config.cmake
 	$(call fill,mk/tansy-config-version.cmake.in) >$(D)$(CMAKEDIR)/tansy-config-version.cmake
@@ -258,8 +260,12 @@ uninstall: ## take away what install put there
 	rm -rf $(D)$(INCLUDEDIR)/tansy $(addprefix $(D)$(INCLUDEDIR)/,$(notdir $(HEADERS)))
 	rm -f $(addprefix $(D)$(LIBDIR)/,libtansy.a libtansy.so.0 libtansy.so) $(D)$(PCDIR)/tansy.pc $(D)$(BINDIR)/tansy
 	rm -f $(foreach d,$(DOORS),$(D)$(LIBDIR)/libtansy-$(d).* $(D)$(PCDIR)/tansy-$(d).pc)
-	rm -f $(D)$(MANDIR)/man1/tansy.1 $(D)$(MANDIR)/man3/tansy.3
+	rm -f $(D)$(MANDIR)/man1/tansy.1 $(addprefix $(D)$(MANDIR)/man3/,tansy.3 $(shell tools/docs/man.sh --list $(HEADERS) $(SUBHEADERS) $(foreach d,$(DOORS),doors/$(d)/include/tansy/$(d).h)))
 	rm -rf $(D)$(DOCDIR) $(D)$(CMAKEDIR)
+
+# ---- documents -------------------------------------------------------------
+
+include mk/docs.mk
 
 # ---- the rest --------------------------------------------------------------
 

@@ -259,8 +259,9 @@ fuzz: $(if $(FUZZERS),fuzz-programs $(SEEDS)) ## every fuzz target for FUZZ_TIME
 	    $(call skip,tests/fuzz/*.c))
 abi: all ## compare symbols and struct sizes with tests/abi.txt
 	@BUILD='$(BUILD)' CC='$(CC)' tools/abi/abi.sh --diff tests/abi.txt
-abi-record: all ## write them to tests/abi.txt
+abi-record: all ## write them to tests/abi.txt, and symbols to debian/libtansy0.symbols
 	@BUILD='$(BUILD)' CC='$(CC)' tools/abi/abi.sh >$(BUILD)/abi.txt && cp $(BUILD)/abi.txt tests/abi.txt
+	@tools/abi/symbols.sh >$(BUILD)/symbols && cp $(BUILD)/symbols debian/libtansy0.symbols
 abi-release: ## when a version is released: keep its interface as tests/abi_last.txt
 	@cp tests/abi.txt tests/abi_last.txt
 costs: $(TOOL) ## compare what derivatives keep and recompute with tests/costs.csv

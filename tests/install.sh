@@ -14,7 +14,7 @@ fail() { echo "FAIL: $1"; echo "$passed passed, 1 failed"; exit 1; }
 prefix=$tmp/prefix
 make -s install BUILD="$build" CC="$cc" PREFIX="$prefix"
 for f in include/tansy.h lib/libtansy.a lib/libtansy.so.0 lib/libtansy.so lib/pkgconfig/tansy.pc bin/tansy \
-    share/man/man1/tansy.1 share/man/man3/tansy.3; do
+    share/man/man1/tansy.1 share/man/man3/tansy.3 share/man/man3/tn_grad.3; do
     [ -e "$prefix/$f" ] || fail "$f is not installed"
 done
 for h in include/*.h include/*.hpp include/tansy/*.h; do

@@ -13,7 +13,8 @@
  *     tn_val w = tn_random_normal(tn_at(keys, 0), tn_f32(784, 128));
  *
  * A key may also be an input of the program, so that each run has its own; and
- * many keys, i32[.., 2], make as many results, one for each key: [.., shape].  *
+ * many keys, i32[.., 2], make as many results, one for each key: [.., shape].
+ *
  * Operators as those of tansy/ops.h, which includes this: the same rules for
  * operands, errors, ownership, threads and cost. */
 #ifndef TANSY_RANDOM_H

@@ -1,9 +1,13 @@
 #!/bin/sh
 # What the documents say is true:
 #   - a block behind <!-- file: PATH --> is that file; behind <!-- in: PATH -->, a piece of it;
+#   - a block behind <!-- prints: PROGRAM.c .. --> is what these programs print;
+#   - in a table behind <!-- rosetta: PATH .. -->, the last column is in these files;
 #   - a ```console block shows what its commands print (TANSY is the tool's path);
-#   - relative links, and files named in src/README.md, exist;
+#   - links to files and headings, and files named in src/README.md, exist;
 #   - structs of the public headers that have a size are tried without it;
+#   - every function has a manual page, and no page is malformed;
+#   - symbols and version of the Debian packages are those of the library;
 #   - folders of src include what the table in src/README.md lets them.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -53,6 +57,65 @@ for of in "$temp"/block/*.of; do
 done
 [ $blocks -ge 10 ] || wrong "only $blocks quoted blocks were found"
 
+# ---- programs of the documents --------------------------------------------------
+
+# prints/N: what is shown; prints/N.of: where, the programs, and "door NAME LIBRARIES.." where they are a door's.
+mkdir "$temp/prints" "$temp/rows"
+# shellcheck disable=SC2086 # a list
+awk -v dir="$temp/prints" '
+    FNR == 1 { inside = 0; mark = "" }
+    /^<!-- prints: .* -->$/ { mark = $0; sub(/^<!-- prints: /, "", mark); sub(/ -->$/, "", mark); next }
+    /^```/ && !inside && mark { inside = 1; n++; print FILENAME " " mark >(dir "/" n ".of"); printf "" >(dir "/" n); next }
+    /^```/ && inside { inside = 0; mark = ""; next }
+    inside { print >(dir "/" n) }
+' $documents
+build=${BUILD:-build}
+for of in "$temp"/prints/*.of; do
+    read -r document programs <"$of"
+    door='' libraries='' dir=$of.run
+    case $programs in *' door '*) libraries=${programs##* door } door=${libraries%% *} programs=${programs%% door *} libraries=${libraries#* } ;; esac
+    if [ -n "$door" ] && [ ! -f "$build/libtansy-$door.so.0" ]; then
+        echo "$programs is not tried: no libtansy-$door"
+        continue
+    fi
+    mkdir "$dir"
+    good=1
+    for program in $programs; do
+        # What an earlier program of the block has written is compiled with it.
+        more=$(find "$dir" -name '*.c')
+        # shellcheck disable=SC2086 # commands and lists
+        if ${CC:-gcc} -std=c11 -O1 -Wall -Wextra -Werror ${SAN:+-fsanitize=$SAN} -Iinclude ${door:+-Idoors/$door/include} -I"$dir" \
+            "$program" $more ${door:+"$build/libtansy-$door.so.0"} "$build/libtansy.so.0" -Wl,-rpath,"$(cd "$build" && pwd)" $libraries -lm -o "$dir/program"; then
+            (cd "$dir" && ./program 2>&1) || good=0
+        else
+            good=0
+        fi >>"$of.printed"
+    done
+    if [ $good = 1 ] && diff -u "${of%.of}" "$of.printed"; then ok; else wrong "$document: $programs prints something else"; fi
+done
+for program in docs/tutorial/*.c docs/rosetta/*.c; do
+    # shellcheck disable=SC2086 # a list
+    if grep -q "^<!-- prints: .*\<$program\>" $documents; then ok; else wrong "$program is in no document"; fi
+done
+
+# Of a table behind <!-- rosetta: FILES --> the last column is in these files, whatever the spaces.
+# shellcheck disable=SC2086 # a list
+awk -v dir="$temp/rows" '
+    /^<!-- rosetta: .* -->$/ { n++; files = $0; sub(/^<!-- rosetta: /, "", files); sub(/ -->$/, "", files); print files >(dir "/" n ".of"); inside = 1; next }
+    inside && /^\|/ { if (++row > 2) { cells = split($0, cell, /\|/); s = cell[cells - 1]; gsub(/^ *`|` *$/, "", s); print s >(dir "/" n) } next }
+    inside { inside = row = 0 }
+' $documents
+rows=0
+for of in "$temp"/rows/*.of; do
+    # shellcheck disable=SC2046 # a list
+    cat $(cat "$of") | tr -s '[:space:]' ' ' >"$temp/squeezed"
+    while IFS= read -r row; do
+        rows=$((rows + 1))
+        if grep -qF -- "$row" "$temp/squeezed"; then ok; else wrong "$(cat "$of") does not have: $row"; fi
+    done <"${of%.of}"
+done
+[ $rows -ge 50 ] || wrong "only $rows rows beside other libraries were found"
+
 # ---- what commands print ------------------------------------------------------
 
 sed -n '/^```console$/,/^```$/p' README.md | sed '/^```/d' >"$temp/shown"
@@ -79,14 +142,37 @@ if [ -s "$temp/optional" ] && diff -u "$temp/optional" "$temp/listed"; then ok; 
 
 # ---- links and names ------------------------------------------------------------
 
-for document in $documents; do
-    for link in $(sed "/^\`\`\`/,/^\`\`\`/d" "$document" | grep -o ']([^)#]*)' | sed 's/^](//; s/)$//' | grep -v '^https\{0,1\}:' || :); do
-        if [ -e "$(dirname "$document")/$link" ]; then ok; else wrong "$document: $link does not exist"; fi
-    done
-done
+# shellcheck disable=SC2086 # a list
+if tools/docs/links.sh $documents; then ok; else wrong "dead links"; fi
 for name in $(grep -o '`[a-z_]*/[a-z_0-9]*\.[a-z]*`' src/README.md | tr -d '`' | sort -u); do
     if [ -f "src/$name" ]; then ok; else wrong "src/README.md: $name does not exist"; fi
 done
+
+# ---- manual pages ---------------------------------------------------------------
+
+tools/docs/man.sh "$temp/man" include/tansy.h include/tansy/*.h
+for name in $(grep '^tn_[a-z_0-9]*$' tests/abi.txt | grep -v '^tn_described$'); do
+    if [ -f "$temp/man/$name.3" ] || [ -f "$temp/man/${name%_at}.3" ]; then ok; else wrong "$name has no manual page"; fi
+done
+for page in "$temp"/man/*.3; do
+    so=$(sed -n 's|^\.so man3/||p' "$page") name=$(basename "$page" .3)
+    if [ -z "$so" ]; then
+        if grep -q "^\.BR $(echo "$name" | sed 's/-/.-/g') (3)" docs/man/tansy.3; then ok; else wrong "docs/man/tansy.3 does not name $name"; fi
+        # groff warns of what it cannot lay out, long lines of code among it
+        if ! command -v groff >/dev/null || [ -z "$(groff -man -Tascii -ww -rLL=160n "$page" 2>&1 >/dev/null | grep -v break)" ]; then ok; else wrong "$name.3 is malformed"; fi
+    elif grep -q ", $name[ ,]" "$temp/man/$so" && grep -q "^.fB.*$name(" "$temp/man/$so"; then
+        ok
+    else
+        wrong "$name.3 leads to $so, which does not have it"
+    fi
+done
+if [ "$(tools/docs/man.sh --list include/tansy.h include/tansy/*.h | LC_ALL=C sort)" = "$(cd "$temp/man" && ls | LC_ALL=C sort)" ]; then ok; else wrong "tools/docs/man.sh --list prints other files"; fi
+if grep -q '^x\.\. -> gradient in each of wrt\.\. ; f has exactly one output' "$temp/man/tansy-transformations.3"; then ok; else wrong "tn_grad(3) does not say what it is"; fi
+
+# ---- Debian packages ------------------------------------------------------------
+
+if [ "$(tools/abi/symbols.sh)" = "$(cat debian/libtansy0.symbols)" ]; then ok; else wrong "debian/libtansy0.symbols is not that of tests/abi.txt (make abi-record)"; fi
+if grep -q "^tansy ($(sed -n 's/^.define TN_VERSION *"\(.*\)".*/\1/p' include/tansy.h)) " debian/changelog; then ok; else wrong "debian/changelog has another version than tansy.h"; fi
 
 # ---- options without a size ---------------------------------------------------------
 
