@@ -20,6 +20,9 @@ typedef struct tn_i_cli {
     int64_t ranks;  /* run; 0: not given */
     int64_t wait;   /* run: seconds that a rank waits for another; 0: not said */
     bool mpi;       /* run: ranks are processes that mpirun has started */
+    int64_t runs, block; /* time; Jacobians; 0: not given */
+    int64_t directions, seed;
+    double tolerance; /* these are check-grads'; 0: not given */
     bool has_size, has_bytes;
     int64_t size, bytes;
     int64_t capacity; /* emit-c; 0: not given */
@@ -56,6 +59,10 @@ int tn_i_cli_usage(const char *fmt, ...)
 /* Commands that don't print a program. */
 /* run: f is of this text. */
 int tn_i_cli_run(const tn_i_cli *o, tn_fn *f, const char *text, size_t n);
+/* time: what a call takes. */
+int tn_i_cli_time(const tn_i_cli *o, tn_fn *f);
+/* check-grads: derivatives at the point that the arguments are. */
+int tn_i_cli_check_grads(const tn_i_cli *o, tn_fn *f);
 /* emit-c: the program as C files. */
 int tn_i_cli_emit(const tn_i_cli *o, const tn_fn *f);
 int tn_i_cli_cost(const tn_i_cli *o, tn_fn *f);

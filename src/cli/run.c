@@ -213,13 +213,26 @@ static int wrong_ranks(const tn_i_cli *o, tn_ctx *c, int64_t ranks) {
     return tn_i_cli_say(o, text);
 }
 
+int tn_i_cli_arguments(const tn_i_cli *o, const tn_fn *f) {
+    const size_t inputs = tn_fn_inputs(f);
+    if ((size_t)o->narguments == inputs) return TN_CLI_OK;
+    return tn_i_cli_usage("the program takes %zu argument%s, not %d", inputs, inputs == 1 ? "" : "s", o->narguments);
+}
+
+int tn_i_cli_alone(const tn_i_cli *o, const tn_fn *f) {
+    tn_ctx *c = tn_fn_ctx(f);
+    const int64_t ranks = tn_i_ranks(c, (1u << c->grid.naxes) - 1);
+    char text[256];
+    if (ranks == 1) return TN_CLI_OK;
+    (void)snprintf(text, sizeof text, "the program's grid %s has %lld ranks: %s runs programs of one",
+                   tn_i_axes_text(c, (1u << c->grid.naxes) - 1), (long long)ranks, o->command);
+    return tn_i_cli_say(o, text);
+}
+
 int tn_i_cli_run(const tn_i_cli *o, tn_fn *f, const char *text, size_t n) {
     tn_ctx *c = tn_fn_ctx(f);
-    const size_t inputs = tn_fn_inputs(f);
     const int64_t ranks = tn_i_ranks(c, (1u << c->grid.naxes) - 1);
-    if ((size_t)o->narguments != inputs)
-        return tn_i_cli_usage("the program takes %zu argument%s, not %d", inputs, inputs == 1 ? "" : "s",
-                              o->narguments);
+    if (tn_i_cli_arguments(o, f) != TN_CLI_OK) return TN_CLI_USAGE;
     if (o->mpi && o->ranks) return tn_i_cli_usage("--ranks are threads, --mpi has those of mpirun: one of them");
     if (o->mpi) return c->grid.naxes ? tn_i_cli_run_mpi(o, f) : tn_i_cli_say(o, "the program has no grid of ranks");
     if (o->ranks ? o->ranks != ranks || !c->grid.naxes : ranks > 1) return wrong_ranks(o, c, ranks);

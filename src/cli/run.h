@@ -16,6 +16,10 @@ typedef struct tn_i_cli_rank {
     char message[1024]; /* of the failure */
 } tn_i_cli_rank;
 
+/* TN_CLI_OK where there is an argument for each input, else after a message. */
+int tn_i_cli_arguments(const tn_i_cli *o, const tn_fn *f);
+/* TN_CLI_OK where the program is of one rank, else after a message. */
+int tn_i_cli_alone(const tn_i_cli *o, const tn_fn *f);
 /* Reads the operands and makes room for the results; false after a message. */
 bool tn_i_cli_prepare(tn_i_cli_rank *r);
 /* Compiles and runs, with the table of this rank or NULL; status and message tell how it went. */
