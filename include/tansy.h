@@ -162,6 +162,7 @@ TN_API bool tn_type_equal(const tn_type *a, const tn_type *b);
 typedef struct tn_fn tn_fn;
 typedef struct tn_exec tn_exec;
 typedef struct tn_work tn_work;
+typedef struct tn_profile tn_profile;
 
 /* Ranks of a program that many run together (<tansy/comm.h>), as a grid: names of its axes, at most 8, and how many
  * ranks there are along each. */
@@ -757,6 +758,8 @@ typedef struct tn_compile_options {
     int on_failure;       /* a tn_on_failure */
     int check_replicated; /* compare the bits of inputs that are declared replicated over ranks, by one message a call
                              (TN_EINVAL): 0: in debug builds; 1: yes; -1: no */
+    bool profile;         /* TN_BACKEND_NATIVE: the code can tell profiles of its steps (tn_profile_new); it then looks, in
+                             front of each step and behind it, whether there is one.  The others always can. */
 } tn_compile_options;
 
 /* Plans f: order, liveness, buffers.  NULL on failure.  Warms BLIS's pools
@@ -876,6 +879,72 @@ TN_API tn_status tn_work_observe(tn_work *w, tn_observer observer, void *user);
  * context.  The table is borrowed until tn_work_free.  TN_EINVAL when w is NULL or the table is not of the context's
  * grid; TN_ENOMEM. */
 TN_API tn_status tn_work_comm(tn_work *w, const tn_comm_ops *ops);
+/* Profiles: what each step of calls took, where it stands in the user's program, and what schedules did again.  A
+ * profile is of one executable, and adds up the calls of the workspaces that it is given to, until it is reset.
+ *     tn_profile *p = tn_profile_new(e);
+ *     tn_exec_profile(e, p);
+ *     .. tn_call(e, ..) ..
+ *     tn_profile_steps(p, print_step, NULL);
+ * A call with a profile reads a clock twice for each step, some 50 ns; without one it tests a pointer for each program
+ * that it runs.  Results have the same bits.  Loops whose steps are a few numbers, which run in registers, are timed as
+ * a whole: their steps have calls and work, and a time of 0.  `tansy run --profile FILE.tn ..` prints one. */
+/* A profile of e, with nothing in it; it keeps e alive.  Called by the thread of e's context, which owns it.  NULL: e
+ * is NULL, or TN_ENOMEM.  Memory and cost: linear in the steps of all programs, each where it is run from, but at most
+ * 65,536: where calls within calls make more, the deepest programs are left out and are time of the step that runs
+ * them. */
+TN_API tn_profile *tn_profile_new(const tn_exec *e);
+/* NULL is fine.  Workspaces whose memory the caller gave must have been given another, or NULL, before. */
+TN_API void tn_profile_free(tn_profile *p);
+/* Nothing is in it any more; NULL is fine.  Not during a call. */
+TN_API void tn_profile_reset(tn_profile *p);
+/* Calls with this workspace, or of tn_call, add to p from now on; NULL, as at first: to none.  Not during a call;
+ * workspaces that are called at the same time have profiles of their own, else a call fails with TN_EBUSY.  TN_EINVAL
+ * when w or e is NULL or, with a message (tn_work_error, tn_exec_error), where p is of another executable, or native
+ * code was compiled without tn_compile_options.profile.  p is borrowed until then or tn_work_free. */
+TN_API tn_status tn_work_profile(tn_work *w, tn_profile *p);
+TN_API tn_status tn_exec_profile(tn_exec *e, tn_profile *p);
+/* Adds what is in `from` to `to`: those of threads together are one.  TN_EINVAL when one is NULL, both are one, or they
+ * are of different executables.  Not during calls with either. */
+TN_API tn_status tn_profile_add(tn_profile *to, const tn_profile *from);
+/* Work of calls, as tn_cost counts it: flops are weighted, products are multiply-adds.  Bytes are those that steps read
+ * and write, each array of a set of loops once. */
+typedef struct tn_profile_work {
+    double flops, transcendentals, products, bytes;
+} tn_profile_work;
+/* What a schedule did in a step of kind "steps and stacks": over a gradient's steps they are the counts of
+ * tn_schedule_counts.  All 0 in other steps. */
+typedef struct tn_profile_replay {
+    int64_t advances, recorded;      /* evaluations of the loops' steps that kept nothing, and that made their record */
+    int64_t saved, loaded;           /* states and records into slots in memory and out of them */
+    int64_t disk_writes, disk_reads; /* likewise on disk */
+    int64_t snapshots, disk_snapshots; /* slots that were used */
+} tn_profile_replay;
+/* A step where it is run from; strings live as long as the executable. */
+typedef struct tn_profile_step {
+    size_t size; /* sizeof(tn_profile_step) of the library */
+    const char *kind, *primitive, *file; /* this, `line`, `depth`, `runner` and `operations` as in tn_step */
+    int line, depth;
+    const char *runner;
+    size_t operations;
+    int64_t calls;        /* how often it ran, also as a lap of a loop that is timed as a whole */
+    double ns, own_ns;    /* of all its runs; own_ns without that of the steps of the programs that it runs */
+    tn_profile_work work; /* of all its runs, those of the programs that it runs among them */
+    tn_profile_replay replay;
+} tn_profile_step;
+typedef void (*tn_profile_fn)(void *user, const tn_profile_step *s);
+/* fn hears of each step in the order in which they run, the steps of programs within a step behind it and one deeper,
+ * also of those that have not run.  On this thread; not during a call.  TN_EINVAL when p or fn is NULL; TN_ENOMEM.
+ * Cost: linear in the steps. */
+TN_API tn_status tn_profile_steps(const tn_profile *p, tn_profile_fn fn, void *user);
+typedef struct tn_profile_totals {
+    size_t size;          /* sizeof(tn_profile_totals), set by the caller */
+    int64_t calls;        /* of the executable, those that failed among them */
+    double ns, own_ns;    /* of the calls; own_ns: outside of steps */
+    tn_profile_work work; /* of all steps */
+    tn_profile_replay replay; /* of all schedules; snapshots: of that which had the most */
+} tn_profile_totals;
+/* Fills *out up to the size it states.  TN_EINVAL when p or out is NULL, or the size is not set; TN_ENOMEM. */
+TN_API tn_status tn_profile_total(const tn_profile *p, tn_profile_totals *out);
 /* The message of the last failed call with this workspace (or of tn_call). */
 TN_API const char *tn_work_error(const tn_work *w);
 TN_API const char *tn_exec_error(const tn_exec *e);

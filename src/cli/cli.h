@@ -14,13 +14,13 @@ typedef struct tn_i_cli {
     const char **argument; /* what follows the file */
     int narguments;
     const char *policy, *part, *out_dir, *svg, *spill_dir, *output, *name, *after, *isa;
-    bool json, pareto, lint, strict_zero, cblas;
+    bool json, pareto, lint, strict_zero, cblas, profile;
     int backend;    /* run: a tn_backend */
     int64_t digits; /* run: significant ones of floats; 0: as many as tell the number from all others */
     int64_t ranks;  /* run; 0: not given */
     int64_t wait;   /* run: seconds that a rank waits for another; 0: not said */
     bool mpi;       /* run: ranks are processes that mpirun has started */
-    int64_t runs, block; /* time; Jacobians; 0: not given */
+    int64_t runs, block; /* time, profiles; Jacobians; 0: not given */
     int64_t directions, seed;
     double tolerance; /* these are check-grads'; 0: not given */
     bool has_size, has_bytes;

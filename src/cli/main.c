@@ -24,6 +24,7 @@ static const char usage[] =
     "  run          runs it: a JSON number or array, or @FILE.npy, each    --out DIR --spill-dir DIR --strict-zero\n"
     "                                                                      --digits N --backend NAME\n"
     "                                                                      --ranks N --wait SECONDS --mpi\n"
+    "                                                                      --profile [--runs N --json --svg FILE]\n"
     "  time         runs it many times: median and least of a call          --runs N --backend NAME --json\n"
     "                                                                      --spill-dir DIR --strict-zero\n"
     "  check-grads  its derivatives at a point, against finite differences  --wrt --order 1|2 --tolerance T\n"

@@ -130,7 +130,8 @@ static const option options[] = {
      false},
     {"policy", {"linearize", "vjp", "grad", "hvp", "jacrev", "hessian", "residuals", "memory", NULL}, false},
     {"block", {"jacfwd", "jacrev", "hessian", NULL}, false},
-    {"runs", {"time", NULL}, false},
+    {"runs", {"time", "run", NULL}, false},
+    {"profile", {"run", NULL}, true},
     {"tolerance", {"check-grads", NULL}, false},
     {"directions", {"check-grads", NULL}, false},
     {"seed", {"check-grads", NULL}, false},
@@ -153,8 +154,8 @@ static const option options[] = {
     {"step-ns", {"schedule", NULL}, false},
     {"order", {"schedule", "check-grads", NULL}, false},
     {"unknown", {"schedule", NULL}, true},
-    {"svg", {"memory", "residuals", "policies", "sparsity", NULL}, false},
-    {"json", {"time", "cost", "residuals", "policies", "budget", "schedule", "sparsity", NULL}, true},
+    {"svg", {"run", "memory", "residuals", "policies", "sparsity", NULL}, false},
+    {"json", {"run", "time", "cost", "residuals", "policies", "budget", "schedule", "sparsity", NULL}, true},
     {"hessian", {"sparsity", NULL}, true},
     {"known", {"sparsity", NULL}, false},
     {"mtx", {"sparsity", NULL}, false},
@@ -206,6 +207,7 @@ static bool read_option(int argc, char **argv, int *i, tn_i_cli *o) {
         o->strict_zero |= strcmp(x->name, "strict-zero") == 0;
         o->cblas |= strcmp(x->name, "cblas") == 0;
         o->mpi |= strcmp(x->name, "mpi") == 0;
+        o->profile |= strcmp(x->name, "profile") == 0;
         return name[n] == 0 || tn_i_cli_usage("--%s takes no value", x->name) == TN_CLI_OK;
     }
     if (name[n] == '=') return set_option(o, x->name, name + n + 1);

@@ -12,6 +12,7 @@ typedef struct tn_i_cli_rank {
     tn_fn *f;
     void **in, **out;
     tn_exec *e;
+    tn_profile *profile; /* with --profile */
     tn_status status;
     char message[1024]; /* of the failure */
 } tn_i_cli_rank;
@@ -39,6 +40,9 @@ void tn_i_cli_say_rank(const tn_i_cli *o, const char *message);
 
 /* `text` with the number in the place of each {rank}, allocated; NULL without memory. */
 char *tn_i_cli_for_rank(const char *text, int64_t number);
+
+/* profile.c: what the calls took; false after a message. */
+bool tn_i_cli_show_profile(const tn_i_cli_rank *r);
 
 /* ranks.c: as many ranks as the grid has, in threads; the text is parsed by each. */
 int tn_i_cli_run_ranks(const tn_i_cli *o, const tn_ctx *c, const char *text, size_t n);

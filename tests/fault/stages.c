@@ -330,6 +330,21 @@ static bool run_compile_strides(world *w) {
                                   .alias = (const int[]){-1, 0, -1}};
     return (w->made_exec = tn_compile(w->given, &o)) != NULL;
 }
+static void add_step(void *user, const tn_profile_step *s) { *(double *)user += (double)s->calls + s->work.flops; }
+/* A profile is made, takes a call, and tells. */
+static bool run_profile(world *w) {
+    tn_profile *p = tn_profile_new(w->exec);
+    tn_profile_totals t = {.size = sizeof t};
+    double told = 0;
+    bool ok = p && tn_exec_profile(w->exec, p) == TN_OK;
+    ok = ok && tn_call(w->exec, (const void *const *)w->in, w->out) == TN_OK;
+    ok = ok && tn_profile_total(p, &t) == TN_OK && tn_profile_steps(p, add_step, &told) == TN_OK;
+    const double numbers[6] = {(double)t.calls, t.work.flops, t.work.bytes, told, (double)t.replay.advances, 0};
+    if (ok) memcpy(w->numbers, numbers, sizeof numbers);
+    (void)tn_exec_profile(w->exec, NULL);
+    tn_profile_free(p);
+    return ok;
+}
 static bool run_work_new(world *w) { return (w->made_work = tn_work_new(w->exec, NULL, 0)) != NULL; }
 static bool run_call(world *w) { return tn_call(w->exec, (const void *const *)w->in, w->out) == TN_OK; }
 static bool run_call_in(world *w) { return tn_call_in(w->exec, w->own, (const void *const *)w->in, w->out) == TN_OK; }
@@ -559,6 +574,8 @@ const stage stages[] = {
     WITH("vjp of offloading", run_vjp, spilling_program, &offloading),
     FROM("compile with a spill file", runnable, run_compile_spilling, spilling_program),
     FROM("work_new", compiled, run_work_new, nested_program),
+    FROM("profile nested", called, run_profile, nested_program),
+    FROM("profile arrays", called, run_profile, array_program),
     FROM("work_new with a spill file", compiled_spilling, run_work_new, spilling_program),
     {.name = "call with a spill file",
      .prepare = compiled_spilling,

@@ -113,6 +113,9 @@ static void sizes(void **state) {
     says(c, TN_EINVAL, "size is not set");
     tn_schedule_counts none = {0};
     assert_int_equal(tn_schedule_cost(c, "nothing", 3, NULL, &none), TN_EINVAL);
+    tn_profile_totals profiled = {0};
+    assert_int_equal(tn_profile_total(tn_profile_new(tn_compile(f, NULL)), &profiled), TN_EINVAL);
+    says(c, TN_EINVAL, "size is not set");
     tn_residual_totals totals = {0};
     assert_int_equal(tn_residuals_total(tn_saved_residuals(f, NULL, NULL), &totals), TN_EINVAL);
     says(c, TN_EINVAL, "size is not set");
