@@ -647,6 +647,48 @@ TN_API const char *tn_schedule_at(size_t i);
 TN_API tn_status tn_schedule_cost(tn_ctx *c, const char *schedule, int64_t steps, const tn_schedule_options *opt,
                                   tn_schedule_counts *out);
 
+/* What a derivative would take under other choices, before anything runs: one way to have it. */
+typedef struct tn_advice {
+    size_t size;           /* sizeof(tn_advice) of the library */
+    const char *policy;    /* for tn_policy.name */
+    const char *schedules; /* of the loops, one that all have or each its own, separated by spaces ("none": it has none);
+                              "" where there are no loops */
+    const char *adjoint;   /* the name that <tansy/ode.h> has for a solve in such a loop, or that was asked for; or "" */
+    double bytes;          /* the peak, as tn_budget_report has it, and stacks for so many steps */
+    double bytes_per_step; /* of them, for each step of loops of unknown length */
+    double spill_bytes;    /* in a file (tn_compile_options.spill_dir) */
+    /* Steps of the loops of f itself, not of those within their steps and in programs that it calls, as tn_schedule_cost
+     * counts them: those that keep nothing and those that make their record. */
+    double advances, recorded;
+    double ns;         /* modelled, of one run of the vjp and of what schedules do again */
+    bool fits, best;   /* within the bytes; and modelled to be the fastest that does, of equals that of fewest bytes */
+    const char *error; /* why this way cannot be had, numbers are 0 then; "" */
+} tn_advice;
+typedef void (*tn_advice_fn)(void *user, const tn_advice *a);
+typedef struct tn_advise_options {
+    size_t size;   /* sizeof(tn_advise_options); zeros are defaults */
+    size_t bytes;  /* the budget; 0: no bound */
+    int64_t steps; /* that loops of unknown length are taken to make; 0: 1000 */
+    int64_t disk;  /* slots on disk that loops of known length may have, beside those in memory; 0: none */
+    /* Traces the program with another adjoint, for tn_ode_options.adjoint: then each of <tansy/ode.h> that has a reverse
+     * mode is tried, too.  In f's context, with f's inputs; NULL after an error, which is told.  What it returns is
+     * freed. */
+    tn_fn *(*solve)(void *user, const char *adjoint);
+    void *user;
+} tn_advise_options;
+/* Tells fn of ways to have reverse mode of f with respect to wrt, those that fit first, the fastest in front: every
+ * policy that takes no arguments, with f's own schedules; for programs with loops the policies min_cut,
+ * everything_saveable and nothing_saveable with other schedules for all of them (all_save, revolve with fewer and fewer
+ * slots, nothing; min_cut also with mixed and, where `disk` is given, disk_revolve; of loops of unknown length online),
+ * with a number of slots in between that just fits; memory_budget:BYTES; the adjoints of `solve`.  What a schedule
+ * changes is the text of tn_scan, tn_fori or tn_while_loop.  Modelled times are those of an unnamed machine, for
+ * comparing; a loop of unknown length counts as one step, which runs again as often as that of a loop of 1000 does on
+ * the average.  fn is called on this thread, and may not use f's context; what a text points to lives as long as the
+ * context, `error` during the call.  TN_OK, also where nothing fits; TN_EINVAL (f or fn NULL, wrt, options) and, where
+ * no way can be had, what tn_vjp fails with; TN_ENOMEM.  Cost: some 10 to 80 times that of tn_vjp and tn_compile. */
+TN_API tn_status tn_advise(const tn_fn *f, const tn_wrt_list *wrt, const tn_advise_options *opt, tn_advice_fn fn,
+                           void *user);
+
 /* Maps f over a new axis of `size`.  in_axes[i] is where input i has that axis,
  * or TN_NOT_MAPPED; NULL: 0 for every input.  out_axes likewise for outputs
  * (not TN_NOT_MAPPED where the output depends on a mapped input). */

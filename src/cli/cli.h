@@ -69,6 +69,7 @@ int tn_i_cli_cost(const tn_i_cli *o, tn_fn *f);
 int tn_i_cli_residuals(const tn_i_cli *o, tn_fn *f);
 int tn_i_cli_policies(const tn_i_cli *o, tn_fn *f);
 int tn_i_cli_budget(const tn_i_cli *o, tn_fn *f);
+int tn_i_cli_advise(const tn_i_cli *o, tn_fn *f);
 int tn_i_cli_memory(const tn_i_cli *o, const tn_fn *f);
 int tn_i_cli_lower(const tn_i_cli *o, tn_fn *f);
 int tn_i_cli_plan(const tn_i_cli *o, tn_fn *f);

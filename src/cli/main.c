@@ -35,6 +35,7 @@ static const char usage[] =
     "  residuals    what the derivative keeps and recomputes, value by value --wrt --policy --json\n"
     "  policies     the same in one line per policy                        --wrt --json --pareto\n"
     "  budget       what the policy memory_budget:BYTES would choose       --bytes N --wrt --json\n"
+    "  advise       policies, schedules, adjoints: bytes, steps, time       --bytes N --wrt --json --steps N --disk D\n"
     "  memory       live bytes of the vjp, equation by equation             --wrt --policy P,Q --svg FILE\n"
     "  plan         what runs each step, and its share of the modelled time --backend NAME --spill-dir DIR\n"
     "                                                                      --strict-zero\n"
@@ -144,6 +145,7 @@ static int on_program(const tn_i_cli *o, tn_ctx *c, tn_fn *f, const char *text, 
     if (strcmp(o->command, "residuals") == 0) return tn_i_cli_residuals(o, f);
     if (strcmp(o->command, "policies") == 0) return tn_i_cli_policies(o, f);
     if (strcmp(o->command, "budget") == 0) return tn_i_cli_budget(o, f);
+    if (strcmp(o->command, "advise") == 0) return tn_i_cli_advise(o, f);
     if (strcmp(o->command, "memory") == 0) return tn_i_cli_memory(o, f);
     if (strcmp(o->command, "sparsity") == 0) return tn_i_cli_sparsity(o, c, f);
     if (strcmp(o->command, "lower") == 0) return tn_i_cli_lower(o, f);
@@ -178,7 +180,7 @@ static int dispatch(int argc, char **argv) {
     static const char *const commands[] = {
         "check", "print", "jvp",         "linearize", "transpose", "vjp",       "grad",     "hvp",    "jacfwd", "jacrev",
         "vmap",  "run",   "time",        "cost",      "residuals", "policies",  "budget",   "memory", "schedule",
-        "plan",  "lower", "check-grads", "emit-c",    "sparsity",  "hessian",   NULL};
+        "plan",  "lower", "check-grads", "emit-c",    "sparsity",  "hessian",   "advise", NULL};
     if (argc < 2) {
         (void)fputs(usage, stderr);
         return TN_CLI_USAGE;

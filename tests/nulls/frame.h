@@ -41,6 +41,7 @@ static tn_exec *exec;
 static tn_work *work;
 static tn_residuals *residuals;
 static tn_profile *profile;
+static const tn_advise_options *no_advice; /* what stands for nothing */
 static tn_sparsity *sparsity;
 static tn_coloring *coloring;
 static tn_threads *threads;
@@ -74,6 +75,7 @@ static void counted(tn_val i, const tn_val *carry, tn_val *next, void *user) {
 static int heard(void *user, const tn_effect *e) { return !user && !e; }
 static void told(void *user, const tn_step *s) { (void)user, (void)s; }
 static void profiled(void *user, const tn_profile_step *s) { (void)user, (void)s; }
+static void advised(void *user, const tn_advice *a) { (void)user, (void)a; }
 static void linted(void *user, const tn_lint_warning *w) { (void)user, (void)w; }
 
 /* ---- parameters and results -------------------------------------------------------------- */
@@ -135,6 +137,8 @@ static int handles; /* whether the call was given one that keeps a message */
         tn_lint_fn: (const void *)&(tn_lint_fn){linted},                   \
         tn_step_fn: (const void *)&(tn_step_fn){told},                     \
         tn_profile_fn: (const void *)&(tn_profile_fn){profiled},           \
+        tn_advice_fn: (const void *)&(tn_advice_fn){advised},              \
+        const tn_advise_options *: (const void *)&no_advice,               \
         default: NULL)
 #define POINTER 5 /* what __builtin_classify_type says of one */
 #define GARBLED(a)                                               \
