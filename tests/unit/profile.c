@@ -94,10 +94,13 @@ static void wave(const char *dtype, double size, int backend) {
         assert_int_equal(t.step[i].depth, 0);
         assert_string_equal(t.step[i].file, "profile.tn");
         if (alone) assert_int_equal(t.step[i].line, 2 + (int)i);
-        assert_string_equal(t.step[i].runner, tn_exec_backend(e, NULL) == TN_BACKEND_NATIVE ? "native"
-                                              : alone && i < 2                               ? "reference"
-                                              : alone                                        ? t.step[i].runner
-                                                                                             : "interpreter");
+        const char *ran = t.step[i].runner; /* whether there is machine code for loops depends on the processor */
+        if (tn_exec_backend(e, NULL) == TN_BACKEND_NATIVE)
+            assert_string_equal(ran, "native");
+        else if (alone)
+            assert_string_equal(ran, i < 2 ? "reference" : "library");
+        else
+            assert_true(strcmp(ran, "interpreter") == 0 || strcmp(ran, "assembler") == 0);
     }
     tn_profile_reset(p);
     assert_int_equal(totals_of(p).calls, 0);
