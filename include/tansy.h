@@ -162,6 +162,7 @@ TN_API bool tn_type_equal(const tn_type *a, const tn_type *b);
 typedef struct tn_fn tn_fn;
 typedef struct tn_exec tn_exec;
 typedef struct tn_work tn_work;
+typedef struct tn_profile tn_profile;
 
 /* Ranks of a program that many run together (<tansy/comm.h>), as a grid: names of its axes, at most 8, and how many
  * ranks there are along each. */
@@ -646,6 +647,48 @@ TN_API const char *tn_schedule_at(size_t i);
 TN_API tn_status tn_schedule_cost(tn_ctx *c, const char *schedule, int64_t steps, const tn_schedule_options *opt,
                                   tn_schedule_counts *out);
 
+/* What a derivative would take under other choices, before anything runs: one way to have it. */
+typedef struct tn_advice {
+    size_t size;           /* sizeof(tn_advice) of the library */
+    const char *policy;    /* for tn_policy.name */
+    const char *schedules; /* of the loops, one that all have or each its own, separated by spaces ("none": it has none);
+                              "" where there are no loops */
+    const char *adjoint;   /* the name that <tansy/ode.h> has for a solve in such a loop, or that was asked for; or "" */
+    double bytes;          /* the peak, as tn_budget_report has it, and stacks for so many steps */
+    double bytes_per_step; /* of them, for each step of loops of unknown length */
+    double spill_bytes;    /* in a file (tn_compile_options.spill_dir) */
+    /* Steps of the loops of f itself, not of those within their steps and in programs that it calls, as tn_schedule_cost
+     * counts them: those that keep nothing and those that make their record. */
+    double advances, recorded;
+    double ns;         /* modelled, of one run of the vjp and of what schedules do again */
+    bool fits, best;   /* within the bytes; and modelled to be the fastest that does, of equals that of fewest bytes */
+    const char *error; /* why this way cannot be had, numbers are 0 then; "" */
+} tn_advice;
+typedef void (*tn_advice_fn)(void *user, const tn_advice *a);
+typedef struct tn_advise_options {
+    size_t size;   /* sizeof(tn_advise_options); zeros are defaults */
+    size_t bytes;  /* the budget; 0: no bound */
+    int64_t steps; /* that loops of unknown length are taken to make; 0: 1000 */
+    int64_t disk;  /* slots on disk that loops of known length may have, beside those in memory; 0: none */
+    /* Traces the program with another adjoint, for tn_ode_options.adjoint: then each of <tansy/ode.h> that has a reverse
+     * mode is tried, too.  In f's context, with f's inputs; NULL after an error, which is told.  What it returns is
+     * freed. */
+    tn_fn *(*solve)(void *user, const char *adjoint);
+    void *user;
+} tn_advise_options;
+/* Tells fn of ways to have reverse mode of f with respect to wrt, those that fit first, the fastest in front: every
+ * policy that takes no arguments, with f's own schedules; for programs with loops the policies min_cut,
+ * everything_saveable and nothing_saveable with other schedules for all of them (all_save, revolve with fewer and fewer
+ * slots, nothing; min_cut also with mixed and, where `disk` is given, disk_revolve; of loops of unknown length online),
+ * with a number of slots in between that just fits; memory_budget:BYTES; the adjoints of `solve`.  What a schedule
+ * changes is the text of tn_scan, tn_fori or tn_while_loop.  Modelled times are those of an unnamed machine, for
+ * comparing; a loop of unknown length counts as one step, which runs again as often as that of a loop of 1000 does on
+ * the average.  fn is called on this thread, and may not use f's context; what a text points to lives as long as the
+ * context, `error` during the call.  TN_OK, also where nothing fits; TN_EINVAL (f or fn NULL, wrt, options) and, where
+ * no way can be had, what tn_vjp fails with; TN_ENOMEM.  Cost: some 10 to 80 times that of tn_vjp and tn_compile. */
+TN_API tn_status tn_advise(const tn_fn *f, const tn_wrt_list *wrt, const tn_advise_options *opt, tn_advice_fn fn,
+                           void *user);
+
 /* Maps f over a new axis of `size`.  in_axes[i] is where input i has that axis,
  * or TN_NOT_MAPPED; NULL: 0 for every input.  out_axes likewise for outputs
  * (not TN_NOT_MAPPED where the output depends on a mapped input). */
@@ -757,6 +800,8 @@ typedef struct tn_compile_options {
     int on_failure;       /* a tn_on_failure */
     int check_replicated; /* compare the bits of inputs that are declared replicated over ranks, by one message a call
                              (TN_EINVAL): 0: in debug builds; 1: yes; -1: no */
+    bool profile;         /* TN_BACKEND_NATIVE: the code can tell profiles of its steps (tn_profile_new); it then looks, in
+                             front of each step and behind it, whether there is one.  The others always can. */
 } tn_compile_options;
 
 /* Plans f: order, liveness, buffers.  NULL on failure.  Warms BLIS's pools
@@ -877,6 +922,72 @@ TN_API tn_status tn_work_observe(tn_work *w, tn_observer observer, void *user);
  * context.  The table is borrowed until tn_work_free.  TN_EINVAL when w is NULL or the table is not of the context's
  * grid; TN_ENOMEM. */
 TN_API tn_status tn_work_comm(tn_work *w, const tn_comm_ops *ops);
+/* Profiles: what each step of calls took, where it stands in the user's program, and what schedules did again.  A
+ * profile is of one executable, and adds up the calls of the workspaces that it is given to, until it is reset.
+ *     tn_profile *p = tn_profile_new(e);
+ *     tn_exec_profile(e, p);
+ *     .. tn_call(e, ..) ..
+ *     tn_profile_steps(p, print_step, NULL);
+ * A call with a profile reads a clock twice for each step, some 50 ns; without one it tests a pointer for each program
+ * that it runs.  Results have the same bits.  Loops whose steps are a few numbers, which run in registers, are timed as
+ * a whole: their steps have calls and work, and a time of 0.  `tansy run --profile FILE.tn ..` prints one. */
+/* A profile of e, with nothing in it; it keeps e alive.  Called by the thread of e's context, which owns it.  NULL: e
+ * is NULL, or TN_ENOMEM.  Memory and cost: linear in the steps of all programs, each where it is run from, but at most
+ * 65,536: where calls within calls make more, the deepest programs are left out and are time of the step that runs
+ * them. */
+TN_API tn_profile *tn_profile_new(const tn_exec *e);
+/* NULL is fine.  Workspaces whose memory the caller gave must have been given another, or NULL, before. */
+TN_API void tn_profile_free(tn_profile *p);
+/* Nothing is in it any more; NULL is fine.  Not during a call. */
+TN_API void tn_profile_reset(tn_profile *p);
+/* Calls with this workspace, or of tn_call, add to p from now on; NULL, as at first: to none.  Not during a call;
+ * workspaces that are called at the same time have profiles of their own, else a call fails with TN_EBUSY.  TN_EINVAL
+ * when w or e is NULL or, with a message (tn_work_error, tn_exec_error), where p is of another executable, or native
+ * code was compiled without tn_compile_options.profile.  p is borrowed until then or tn_work_free. */
+TN_API tn_status tn_work_profile(tn_work *w, tn_profile *p);
+TN_API tn_status tn_exec_profile(tn_exec *e, tn_profile *p);
+/* Adds what is in `from` to `to`: those of threads together are one.  TN_EINVAL when one is NULL, both are one, or they
+ * are of different executables.  Not during calls with either. */
+TN_API tn_status tn_profile_add(tn_profile *to, const tn_profile *from);
+/* Work of calls, as tn_cost counts it: flops are weighted, products are multiply-adds.  Bytes are those that steps read
+ * and write, each array of a set of loops once. */
+typedef struct tn_profile_work {
+    double flops, transcendentals, products, bytes;
+} tn_profile_work;
+/* What a schedule did in a step of kind "steps and stacks": over a gradient's steps they are the counts of
+ * tn_schedule_counts.  All 0 in other steps. */
+typedef struct tn_profile_replay {
+    int64_t advances, recorded;      /* evaluations of the loops' steps that kept nothing, and that made their record */
+    int64_t saved, loaded;           /* states and records into slots in memory and out of them */
+    int64_t disk_writes, disk_reads; /* likewise on disk */
+    int64_t snapshots, disk_snapshots; /* slots that were used */
+} tn_profile_replay;
+/* A step where it is run from; strings live as long as the executable. */
+typedef struct tn_profile_step {
+    size_t size; /* sizeof(tn_profile_step) of the library */
+    const char *kind, *primitive, *file; /* this, `line`, `depth`, `runner` and `operations` as in tn_step */
+    int line, depth;
+    const char *runner;
+    size_t operations;
+    int64_t calls;        /* how often it ran, also as a lap of a loop that is timed as a whole */
+    double ns, own_ns;    /* of all its runs; own_ns without that of the steps of the programs that it runs */
+    tn_profile_work work; /* of all its runs, those of the programs that it runs among them */
+    tn_profile_replay replay;
+} tn_profile_step;
+typedef void (*tn_profile_fn)(void *user, const tn_profile_step *s);
+/* fn hears of each step in the order in which they run, the steps of programs within a step behind it and one deeper,
+ * also of those that have not run.  On this thread; not during a call.  TN_EINVAL when p or fn is NULL; TN_ENOMEM.
+ * Cost: linear in the steps. */
+TN_API tn_status tn_profile_steps(const tn_profile *p, tn_profile_fn fn, void *user);
+typedef struct tn_profile_totals {
+    size_t size;          /* sizeof(tn_profile_totals), set by the caller */
+    int64_t calls;        /* of the executable, those that failed among them */
+    double ns, own_ns;    /* of the calls; own_ns: outside of steps */
+    tn_profile_work work; /* of all steps */
+    tn_profile_replay replay; /* of all schedules; snapshots: of that which had the most */
+} tn_profile_totals;
+/* Fills *out up to the size it states.  TN_EINVAL when p or out is NULL, or the size is not set; TN_ENOMEM. */
+TN_API tn_status tn_profile_total(const tn_profile *p, tn_profile_totals *out);
 /* The message of the last failed call with this workspace (or of tn_call). */
 TN_API const char *tn_work_error(const tn_work *w);
 TN_API const char *tn_exec_error(const tn_exec *e);

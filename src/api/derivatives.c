@@ -246,6 +246,7 @@ static bool measure(tn_fn *g, tn_i_trial *out) {
     if (isnan(out->work)) out->work = nearbyint(m.work * 64) / 64;
     if (m.bytes > out->peak) out->peak = m.bytes;
     if (m.per_step > out->per_step) out->per_step = m.per_step;
+    if (m.spill > out->spill) out->spill = m.spill;
     return true;
 }
 

@@ -21,12 +21,15 @@ typedef struct tn_i_trial {
     double work;     /* modelled ns of the whole, in 64ths: the order of a sum shall not decide */
     size_t peak;     /* bytes */
     size_t per_step; /* bytes besides, for each step of loops that find out how many there are */
+    size_t spill;    /* and in a file */
 } tn_i_trial;
 
 /* A loop whose schedule is to be chosen. */
 typedef struct tn_i_auto_loop {
     int64_t steps; /* -1: a run tells */
     size_t limit;  /* bytes that its slots may have; 0: no limit of its own */
+    const char *schedule; /* that it has; NULL: none */
+    bool outermost;       /* an equation of the program itself */
 } tn_i_auto_loop;
 
 typedef struct tn_i_auto_loops_of {

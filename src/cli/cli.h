@@ -14,13 +14,16 @@ typedef struct tn_i_cli {
     const char **argument; /* what follows the file */
     int narguments;
     const char *policy, *part, *out_dir, *svg, *spill_dir, *output, *name, *after, *isa;
-    bool json, pareto, lint, strict_zero, cblas;
+    bool json, pareto, lint, strict_zero, cblas, profile;
     int backend;    /* run: a tn_backend */
     int64_t digits; /* run: significant ones of floats; 0: as many as tell the number from all others */
     int64_t ranks;  /* run; 0: not given */
     int64_t threads; /* run, plan, lower: that may share a step; 0: one */
     int64_t wait;   /* run: seconds that a rank waits for another; 0: not said */
     bool mpi;       /* run: ranks are processes that mpirun has started */
+    int64_t runs, block; /* time, profiles; Jacobians; 0: not given */
+    int64_t directions, seed;
+    double tolerance; /* these are check-grads'; 0: not given */
     bool has_size, has_bytes;
     int64_t size, bytes;
     int64_t capacity; /* emit-c; 0: not given */
@@ -57,12 +60,17 @@ int tn_i_cli_usage(const char *fmt, ...)
 /* Commands that don't print a program. */
 /* run: f is of this text. */
 int tn_i_cli_run(const tn_i_cli *o, tn_fn *f, const char *text, size_t n);
+/* time: what a call takes. */
+int tn_i_cli_time(const tn_i_cli *o, tn_fn *f);
+/* check-grads: derivatives at the point that the arguments are. */
+int tn_i_cli_check_grads(const tn_i_cli *o, tn_fn *f);
 /* emit-c: the program as C files. */
 int tn_i_cli_emit(const tn_i_cli *o, const tn_fn *f);
 int tn_i_cli_cost(const tn_i_cli *o, tn_fn *f);
 int tn_i_cli_residuals(const tn_i_cli *o, tn_fn *f);
 int tn_i_cli_policies(const tn_i_cli *o, tn_fn *f);
 int tn_i_cli_budget(const tn_i_cli *o, tn_fn *f);
+int tn_i_cli_advise(const tn_i_cli *o, tn_fn *f);
 int tn_i_cli_memory(const tn_i_cli *o, const tn_fn *f);
 int tn_i_cli_lower(const tn_i_cli *o, tn_fn *f);
 int tn_i_cli_plan(const tn_i_cli *o, tn_fn *f);

@@ -275,3 +275,16 @@ bool tn_i_json_put(FILE *f, const tn_type *type, const void *data, int digits) {
 bool tn_i_json_write(FILE *f, const tn_type *type, const void *data) {
     return tn_i_json_put(f, type, data, 0) && fputc('\n', f) != EOF;
 }
+
+void tn_i_json_text(FILE *f, const char *text) {
+    (void)fputc('"', f);
+    for (const unsigned char *s = (const unsigned char *)text; *s; s++) {
+        if (*s == '"' || *s == '\\')
+            (void)fprintf(f, "\\%c", *s);
+        else if (*s < 0x20)
+            (void)fprintf(f, "\\u%04x", *s);
+        else
+            (void)fputc(*s, f);
+    }
+    (void)fputc('"', f);
+}

@@ -32,5 +32,7 @@ bool tn_i_json_read(const char *text, size_t n, const tn_type *want, void *out, 
 bool tn_i_json_write(FILE *f, const tn_type *type, const void *data);
 /* The same without the end of the line, and finite floats to so many significant digits (0: 17). */
 bool tn_i_json_put(FILE *f, const tn_type *type, const void *data, int digits);
+/* Writes any text as a string, its quotes included. */
+void tn_i_json_text(FILE *f, const char *text);
 
 #endif

@@ -16,16 +16,26 @@ static const char usage[] =
     "  transpose    the transpose of a linear program\n"
     "  vjp          (inputs, cotangents) to (outputs, cotangents)          --wrt --policy\n"
     "  grad         the gradient of a program with one scalar output       --wrt --policy\n"
+    "  hvp          (inputs, a direction) to the Hessian's product with it  --wrt --policy\n"
+    "  jacfwd       the Jacobian, column by column                         --wrt --block N\n"
+    "  jacrev       the Jacobian, row by row                               --wrt --policy --block N\n"
+    "  hessian      the Hessian of a program with one scalar output        --wrt --policy --block N\n"
     "  vmap         the program on batches                                 --size N --in-axes 0,none --out-axes 0\n"
     "  run          runs it: a JSON number or array, or @FILE.npy, each    --out DIR --spill-dir DIR --strict-zero\n"
     "                                                                      --digits N --backend NAME --threads N\n"
     "                                                                      --ranks N --wait SECONDS --mpi\n"
+    "                                                                      --profile [--runs N --json --svg FILE]\n"
+    "  time         runs it many times: median and least of a call          --runs N --backend NAME --json\n"
+    "                                                                      --spill-dir DIR --strict-zero\n"
+    "  check-grads  its derivatives at a point, against finite differences  --wrt --order 1|2 --tolerance T\n"
+    "                                                                      --directions N --seed N --spill-dir DIR\n"
     "  emit-c       a C99 function and its header            -o FILE.c --name F --cblas --strict-zero\n"
     "                                                                      --capacity STEPS\n"
     "  cost         equations, flops, products, bytes                      --json\n"
     "  residuals    what the derivative keeps and recomputes, value by value --wrt --policy --json\n"
     "  policies     the same in one line per policy                        --wrt --json --pareto\n"
     "  budget       what the policy memory_budget:BYTES would choose       --bytes N --wrt --json\n"
+    "  advise       policies, schedules, adjoints: bytes, steps, time       --bytes N --wrt --json --steps N --disk D\n"
     "  memory       live bytes of the vjp, equation by equation             --wrt --policy P,Q --svg FILE\n"
     "  plan         what runs each step, and its share of the modelled time --backend NAME --spill-dir DIR\n"
     "                                                                      --strict-zero --threads N\n"
@@ -106,6 +116,10 @@ static int transform(const tn_i_cli *o, tn_ctx *c, const tn_fn *f) {
     if (strcmp(o->command, "transpose") == 0) g = tn_transpose(f);
     if (strcmp(o->command, "vjp") == 0) g = tn_vjp(f, wrt, policy);
     if (strcmp(o->command, "grad") == 0) g = tn_grad(f, wrt, policy);
+    if (strcmp(o->command, "hvp") == 0) g = tn_hvp(f, wrt, policy);
+    if (strcmp(o->command, "jacfwd") == 0) g = tn_jacfwd(f, wrt, (size_t)o->block);
+    if (strcmp(o->command, "jacrev") == 0) g = tn_jacrev(f, wrt, policy, (size_t)o->block);
+    if (strcmp(o->command, "hessian") == 0) g = tn_hessian(f, wrt, policy, (size_t)o->block);
     return g ? print_program(o, c, g) : tn_i_cli_bad(o, c);
 }
 
@@ -124,11 +138,14 @@ static int on_program(const tn_i_cli *o, tn_ctx *c, tn_fn *f, const char *text, 
         return TN_CLI_OK;
     }
     if (strcmp(o->command, "run") == 0) return tn_i_cli_run(o, f, text, n);
+    if (strcmp(o->command, "time") == 0) return tn_i_cli_time(o, f);
+    if (strcmp(o->command, "check-grads") == 0) return tn_i_cli_check_grads(o, f);
     if (strcmp(o->command, "emit-c") == 0) return tn_i_cli_emit(o, f);
     if (strcmp(o->command, "cost") == 0) return tn_i_cli_cost(o, f);
     if (strcmp(o->command, "residuals") == 0) return tn_i_cli_residuals(o, f);
     if (strcmp(o->command, "policies") == 0) return tn_i_cli_policies(o, f);
     if (strcmp(o->command, "budget") == 0) return tn_i_cli_budget(o, f);
+    if (strcmp(o->command, "advise") == 0) return tn_i_cli_advise(o, f);
     if (strcmp(o->command, "memory") == 0) return tn_i_cli_memory(o, f);
     if (strcmp(o->command, "sparsity") == 0) return tn_i_cli_sparsity(o, c, f);
     if (strcmp(o->command, "lower") == 0) return tn_i_cli_lower(o, f);
@@ -136,10 +153,15 @@ static int on_program(const tn_i_cli *o, tn_ctx *c, tn_fn *f, const char *text, 
     return transform(o, c, f);
 }
 
+/* Whether what follows the file are values of the program's inputs. */
+static bool takes_values(const tn_i_cli *o) {
+    return strcmp(o->command, "run") == 0 || strcmp(o->command, "time") == 0 || strcmp(o->command, "check-grads") == 0;
+}
+
 static int on_file(const tn_i_cli *o) {
     size_t n;
     if (!o->file) return tn_i_cli_usage("%s needs a file", o->command);
-    if (o->narguments && strcmp(o->command, "run") != 0)
+    if (o->narguments && !takes_values(o))
         return tn_i_cli_usage("%s takes no argument '%s'", o->command, o->argument[0]);
     if (o->mpi && strcmp(o->file, "-") == 0)
         return tn_i_cli_usage("--mpi needs a file: rank 0 alone has the standard input");
@@ -155,9 +177,10 @@ static int on_file(const tn_i_cli *o) {
 }
 
 static int dispatch(int argc, char **argv) {
-    static const char *const commands[] = {"check",    "print",  "jvp",  "linearize", "transpose", "vjp",    "grad",
-                                           "vmap",     "run",    "cost", "residuals", "policies",  "budget", "memory",
-                                           "schedule", "emit-c", "plan", "sparsity",  "lower",     NULL};
+    static const char *const commands[] = {
+        "check", "print", "jvp",         "linearize", "transpose", "vjp",       "grad",     "hvp",    "jacfwd", "jacrev",
+        "vmap",  "run",   "time",        "cost",      "residuals", "policies",  "budget",   "memory", "schedule",
+        "plan",  "lower", "check-grads", "emit-c",    "sparsity",  "hessian",   "advise", NULL};
     if (argc < 2) {
         (void)fputs(usage, stderr);
         return TN_CLI_USAGE;

@@ -49,6 +49,24 @@ static bool set_schedule(tn_i_cli *o, const char *name, const char *value) {
     return true;
 }
 
+/* How `time`, `check-grads` and Jacobians go about it. */
+static bool set_try(tn_i_cli *o, const char *name, const char *value) {
+    const struct {
+        const char *name, *of;
+        int64_t least, *to;
+    } number[] = {{"runs", " of runs", 1, &o->runs},
+                  {"block", " of vectors of the basis", 1, &o->block},
+                  {"directions", " of directions", 1, &o->directions},
+                  {"seed", "", 0, &o->seed}};
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++)
+        if (strcmp(name, number[i].name) == 0 &&
+            (!tn_i_parse_i64(value, strlen(value), number[i].to) || *number[i].to < number[i].least))
+            return tn_i_cli_usage("--%s takes a number%s, not '%s'", name, number[i].of, value) == TN_CLI_OK;
+    if (strcmp(name, "tolerance") != 0) return true;
+    if (tn_i_parse_f64(value, strlen(value), &o->tolerance) && o->tolerance > 0) return true;
+    return tn_i_cli_usage("--tolerance takes a number above 0, not '%s'", value) == TN_CLI_OK;
+}
+
 /* What `run` runs with, and how it prints. */
 static bool set_run(tn_i_cli *o, const char *name, const char *value) {
     static const char *const backend[] = {
@@ -99,18 +117,27 @@ static bool set_option(tn_i_cli *o, const char *name, const char *value) {
     }
     if (strcmp(name, "capacity") == 0 && (!tn_i_parse_i64(value, strlen(value), &o->capacity) || o->capacity < 1))
         return tn_i_cli_usage("--capacity takes a number of steps, not '%s'", value) == TN_CLI_OK;
-    return set_run(o, name, value) && set_schedule(o, name, value);
+    return set_run(o, name, value) && set_try(o, name, value) && set_schedule(o, name, value);
 }
 
 /* Which commands take an option; NULL ends. */
 typedef struct option {
-    const char *name, *commands[12];
+    const char *name, *commands[16];
     bool flag;
 } option;
 
 static const option options[] = {
-    {"wrt", {"jvp", "linearize", "vjp", "grad", "residuals", "policies", "budget", "memory", "sparsity", NULL}, false},
-    {"policy", {"linearize", "vjp", "grad", "residuals", "memory", NULL}, false},
+    {"wrt",
+     {"jvp", "linearize", "vjp", "grad", "hvp", "jacfwd", "jacrev", "hessian", "check-grads", "residuals", "policies",
+      "budget", "advise", "memory", "sparsity", NULL},
+     false},
+    {"policy", {"linearize", "vjp", "grad", "hvp", "jacrev", "hessian", "residuals", "memory", NULL}, false},
+    {"block", {"jacfwd", "jacrev", "hessian", NULL}, false},
+    {"runs", {"time", "run", NULL}, false},
+    {"profile", {"run", NULL}, true},
+    {"tolerance", {"check-grads", NULL}, false},
+    {"directions", {"check-grads", NULL}, false},
+    {"seed", {"check-grads", NULL}, false},
     {"part", {"linearize", NULL}, false},
     {"size", {"vmap", NULL}, false},
     {"in-axes", {"vmap", NULL}, false},
@@ -121,23 +148,23 @@ static const option options[] = {
     {"threads", {"run", "plan", "lower", NULL}, false},
     {"mpi", {"run", NULL}, true},
     {"wait", {"run", NULL}, false},
-    {"backend", {"run", "plan", NULL}, false},
-    {"bytes", {"budget", "schedule", NULL}, false},
-    {"steps", {"schedule", NULL}, false},
+    {"backend", {"run", "time", "plan", NULL}, false},
+    {"bytes", {"budget", "advise", "schedule", NULL}, false},
+    {"steps", {"schedule", "advise", NULL}, false},
     {"checkpoints", {"schedule", NULL}, false},
-    {"disk", {"schedule", NULL}, false},
+    {"disk", {"schedule", "advise", NULL}, false},
     {"state-bytes", {"schedule", NULL}, false},
     {"record-bytes", {"schedule", NULL}, false},
     {"step-ns", {"schedule", NULL}, false},
-    {"order", {"schedule", NULL}, false},
+    {"order", {"schedule", "check-grads", NULL}, false},
     {"unknown", {"schedule", NULL}, true},
-    {"svg", {"memory", "residuals", "policies", "sparsity", NULL}, false},
-    {"json", {"cost", "residuals", "policies", "budget", "schedule", "sparsity", NULL}, true},
+    {"svg", {"run", "memory", "residuals", "policies", "sparsity", NULL}, false},
+    {"json", {"run", "time", "cost", "residuals", "policies", "budget", "advise", "schedule", "sparsity", NULL}, true},
     {"hessian", {"sparsity", NULL}, true},
     {"known", {"sparsity", NULL}, false},
     {"mtx", {"sparsity", NULL}, false},
     {"pareto", {"policies", NULL}, true},
-    {"spill-dir", {"run", "plan", "lower", NULL}, false},
+    {"spill-dir", {"run", "time", "check-grads", "plan", "lower", NULL}, false},
     {"after", {"lower", NULL}, false},
     {"isa", {"lower", NULL}, false},
     {"lint", {"check", NULL}, true},
@@ -145,7 +172,7 @@ static const option options[] = {
     {"name", {"emit-c", NULL}, false},
     {"cblas", {"emit-c", NULL}, true},
     {"capacity", {"emit-c", NULL}, false},
-    {"strict-zero", {"run", "emit-c", "plan", "lower", NULL}, true},
+    {"strict-zero", {"run", "time", "emit-c", "plan", "lower", NULL}, true},
 };
 
 static const option *find_option(const char *name, size_t n, const char *command) {
@@ -184,6 +211,7 @@ static bool read_option(int argc, char **argv, int *i, tn_i_cli *o) {
         o->strict_zero |= strcmp(x->name, "strict-zero") == 0;
         o->cblas |= strcmp(x->name, "cblas") == 0;
         o->mpi |= strcmp(x->name, "mpi") == 0;
+        o->profile |= strcmp(x->name, "profile") == 0;
         return name[n] == 0 || tn_i_cli_usage("--%s takes no value", x->name) == TN_CLI_OK;
     }
     if (name[n] == '=') return set_option(o, x->name, name + n + 1);

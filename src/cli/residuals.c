@@ -1,5 +1,6 @@
 /* residuals, policies: what derivatives keep and recompute, as tables or JSON. */
 #include "cli/cli.h"
+#include "cli/json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,16 +8,8 @@
 /* ---- pieces ----------------------------------------------------------------------------------- */
 
 static void json_text(const char *name, const char *text) {
-    (void)printf("\"%s\": \"", name);
-    for (const unsigned char *s = (const unsigned char *)text; *s; s++) {
-        if (*s == '"' || *s == '\\')
-            (void)printf("\\%c", *s);
-        else if (*s < 0x20)
-            (void)printf("\\u%04x", *s);
-        else
-            (void)putchar(*s);
-    }
-    (void)putchar('"');
+    (void)printf("\"%s\": ", name);
+    tn_i_json_text(stdout, text);
 }
 
 static void json_number(const char *name, double x) { (void)printf("\"%s\": %.17g", name, x); }

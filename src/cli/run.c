@@ -78,10 +78,12 @@ static void **results(const tn_fn *f) {
 bool tn_i_cli_prepare(tn_i_cli_rank *r) { return (r->in = operands(r)) && (r->out = results(r->f)); }
 
 void tn_i_cli_release(tn_i_cli_rank *r) {
+    tn_profile_free(r->profile);
     tn_exec_free(r->e);
     if (r->in) free_buffers(r->in, tn_fn_inputs(r->f));
     if (r->out) free_buffers(r->out, tn_fn_outputs(r->f));
     r->e = NULL;
+    r->profile = NULL;
     r->in = r->out = NULL;
 }
 
@@ -177,9 +179,16 @@ void tn_i_cli_call(tn_i_cli_rank *r, const tn_comm_ops *comm) {
                                         .backend = r->o->backend,
                                         .threads = (int)r->o->threads,
                                         .comm = comm,
-                                        .check_replicated = comm ? 1 : 0};
+                                        .check_replicated = comm ? 1 : 0,
+                                        .profile = r->o->profile};
     r->e = tn_compile(r->f, &options);
-    r->status = r->e ? tn_call(r->e, (const void *const *)r->in, r->out) : tn_last_status(c);
+    if (r->e && r->o->profile && !(r->profile = tn_profile_new(r->e))) {
+        tn_exec_free(r->e); /* the message is the context's */
+        r->e = NULL;
+    }
+    r->status = r->e ? tn_exec_profile(r->e, r->profile) : tn_last_status(c);
+    for (int64_t n = 0; r->status == TN_OK && (n == 0 || n < r->o->runs); n++)
+        r->status = tn_call(r->e, (const void *const *)r->in, r->out);
     if (r->status != TN_OK)
         (void)snprintf(r->message, sizeof r->message, "%s", r->e ? tn_exec_error(r->e) : tn_error(c));
 }
@@ -191,7 +200,8 @@ static int run_one(const tn_i_cli *o, tn_fn *f) {
         tn_i_cli_call(&r, NULL);
         if (r.status != TN_OK)
             (void)tn_i_cli_say(o, r.message);
-        else if (o->out_dir ? tn_i_cli_write_rank(&r) : print_all(&r))
+        else if ((o->out_dir ? tn_i_cli_write_rank(&r) : print_all(&r)) &&
+                 (!o->profile || (fflush(stdout) == 0 && tn_i_cli_show_profile(&r))))
             status = TN_CLI_OK;
     }
     tn_i_cli_release(&r);
@@ -214,13 +224,31 @@ static int wrong_ranks(const tn_i_cli *o, tn_ctx *c, int64_t ranks) {
     return tn_i_cli_say(o, text);
 }
 
+int tn_i_cli_arguments(const tn_i_cli *o, const tn_fn *f) {
+    const size_t inputs = tn_fn_inputs(f);
+    if ((size_t)o->narguments == inputs) return TN_CLI_OK;
+    return tn_i_cli_usage("the program takes %zu argument%s, not %d", inputs, inputs == 1 ? "" : "s", o->narguments);
+}
+
+int tn_i_cli_alone(const tn_i_cli *o, const tn_fn *f) {
+    tn_ctx *c = tn_fn_ctx(f);
+    const int64_t ranks = tn_i_ranks(c, (1u << c->grid.naxes) - 1);
+    char text[256];
+    if (ranks == 1) return TN_CLI_OK;
+    (void)snprintf(text, sizeof text, "the program's grid %s has %lld ranks: %s runs programs of one",
+                   tn_i_axes_text(c, (1u << c->grid.naxes) - 1), (long long)ranks, o->command);
+    return tn_i_cli_say(o, text);
+}
+
 int tn_i_cli_run(const tn_i_cli *o, tn_fn *f, const char *text, size_t n) {
     tn_ctx *c = tn_fn_ctx(f);
-    const size_t inputs = tn_fn_inputs(f);
     const int64_t ranks = tn_i_ranks(c, (1u << c->grid.naxes) - 1);
-    if ((size_t)o->narguments != inputs)
-        return tn_i_cli_usage("the program takes %zu argument%s, not %d", inputs, inputs == 1 ? "" : "s",
-                              o->narguments);
+    if (tn_i_cli_arguments(o, f) != TN_CLI_OK) return TN_CLI_USAGE;
+    if (!o->profile && (o->json || o->svg || o->runs))
+        return tn_i_cli_usage("--%s of run is for --profile", o->json ? "json" : o->svg ? "svg" : "runs");
+    if (o->svg && strcmp(o->svg, "-") == 0)
+        return tn_i_cli_usage("--svg of run names a file: results are on standard output");
+    if (o->profile && (o->mpi || ranks > 1)) return tn_i_cli_usage("--profile is for programs of one rank");
     if (o->mpi && o->ranks) return tn_i_cli_usage("--ranks are threads, --mpi has those of mpirun: one of them");
     if (o->mpi) return c->grid.naxes ? tn_i_cli_run_mpi(o, f) : tn_i_cli_say(o, "the program has no grid of ranks");
     if (o->ranks ? o->ranks != ranks || !c->grid.naxes : ranks > 1) return wrong_ranks(o, c, ranks);

@@ -12,10 +12,15 @@ typedef struct tn_i_cli_rank {
     tn_fn *f;
     void **in, **out;
     tn_exec *e;
+    tn_profile *profile; /* with --profile */
     tn_status status;
     char message[1024]; /* of the failure */
 } tn_i_cli_rank;
 
+/* TN_CLI_OK where there is an argument for each input, else after a message. */
+int tn_i_cli_arguments(const tn_i_cli *o, const tn_fn *f);
+/* TN_CLI_OK where the program is of one rank, else after a message. */
+int tn_i_cli_alone(const tn_i_cli *o, const tn_fn *f);
 /* Reads the operands and makes room for the results; false after a message. */
 bool tn_i_cli_prepare(tn_i_cli_rank *r);
 /* Compiles and runs, with the table of this rank or NULL; status and message tell how it went. */
@@ -35,6 +40,9 @@ void tn_i_cli_say_rank(const tn_i_cli *o, const char *message);
 
 /* `text` with the number in the place of each {rank}, allocated; NULL without memory. */
 char *tn_i_cli_for_rank(const char *text, int64_t number);
+
+/* profile.c: what the calls took; false after a message. */
+bool tn_i_cli_show_profile(const tn_i_cli_rank *r);
 
 /* ranks.c: as many ranks as the grid has, in threads; the text is parsed by each. */
 int tn_i_cli_run_ranks(const tn_i_cli *o, const tn_ctx *c, const char *text, size_t n);

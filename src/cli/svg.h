@@ -1,4 +1,4 @@
-/* Drawings of memory over time and of sparsity patterns, as SVG that needs nothing else. */
+/* Drawings of memory over time, of sparsity patterns and of where time went, as SVG that needs nothing else. */
 #ifndef TN_CLI_SVG_H
 #define TN_CLI_SVG_H
 
@@ -36,5 +36,16 @@ typedef struct tn_i_spy {
  * many entries for that, as squares of several rows and columns, shaded by how many entries they have.  At most 200 kB.
  * The same drawing gives the same bytes.  False when the stream failed or there was no memory. */
 bool tn_i_svg_spy(FILE *out, const tn_i_spy *s);
+
+/* A bar of a drawing of where time went: a step, those that it runs behind it and one deeper. */
+typedef struct tn_i_flame {
+    double ns;
+    int depth;
+    const char *runner;
+    char label[192], all[512]; /* any text: in the bar, as much as it has room for; and what a pointer on it shows */
+} tn_i_flame;
+
+/* Draws bars below `whole`, which is `ns` wide.  False when the stream failed. */
+bool tn_i_svg_flames(FILE *out, const char *title, const char *whole, double ns, size_t n, const tn_i_flame *bar);
 
 #endif

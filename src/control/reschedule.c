@@ -13,6 +13,8 @@ typedef struct walk {
     const char *const *schedule; /* NULL: they are listed, in `found` */
     tn_i_auto_loops_of found;
     size_t met;
+    bool all; /* also those that have another schedule than `auto`, or none */
+    int depth;
 } walk;
 
 static const tn_fn *again(const tn_fn *f, walk *w);
@@ -34,16 +36,19 @@ static size_t limit_of(const char *text) {
 static bool meet(walk *w, tn_ctx *c, const tn_i_eqn *e, tn_i_param *p) {
     tn_i_loop_eqn l;
     tn_i_loop_of(e->prim, p, e->nin, &l);
-    if (!is_auto(l.schedule)) return true;
+    if (!w->all && !is_auto(l.schedule)) return true;
     if (w->schedule) {
         tn_i_param *to = &p[l.is_while ? (int)TN_WHILE_SCHEDULE : (int)TN_SCAN_SCHEDULE];
         const char *text = w->schedule[w->met++];
+        to->kind = TN_K_STR;
         return (to->u.str = tn_i_string(c, text, strlen(text))) != NULL;
     }
     tn_i_auto_loops_of *x = &w->found;
     if (!tn_i_grow(c, (void **)&x->loop, &x->capacity, x->n + 1, sizeof *x->loop)) return false;
-    x->loop[x->n++] =
-        (tn_i_auto_loop){.steps = l.is_while || l.length == TN_I_STEPS ? -1 : l.length, .limit = limit_of(l.schedule)};
+    x->loop[x->n++] = (tn_i_auto_loop){.steps = l.is_while || l.length == TN_I_STEPS ? -1 : l.length,
+                                       .limit = is_auto(l.schedule) ? limit_of(l.schedule) : 0,
+                                       .schedule = l.schedule,
+                                       .outermost = w->depth == 1};
     return true;
 }
 
@@ -102,7 +107,9 @@ static tn_fn *rebuild(const tn_fn *f, walk *w) {
     if (!map || !out) b.failed = true;
     for (uint32_t i = 0; i < f->nin && !b.failed; i++)
         map[i] = tn_i_input(&b, f->val[i].type, (f->mixed || f->nlin) && f->val[i].linear);
+    w->depth++;
     for (uint32_t i = 0; i < f->neqn && !b.failed; i++) step(&b, f, &f->eqn[i], map, w);
+    w->depth--;
     for (uint32_t j = 0; j < f->nout && !b.failed; j++) out[j] = tn_i_mapped(&b, f, map, f->out[j]);
     tn_fn *g = tn_i_finish(&b, f->nout, out);
     if (map) tn_i_map_free(f, map);
@@ -127,8 +134,8 @@ static tn_fn *walk_over(const tn_fn *f, walk *w) {
     return g;
 }
 
-bool tn_i_auto_loops(const tn_fn *f, tn_i_auto_loops_of *out) {
-    walk w = {.schedule = NULL};
+static bool list(const tn_fn *f, bool all, tn_i_auto_loops_of *out) {
+    walk w = {.all = all};
     *out = (tn_i_auto_loops_of){0};
     if (f->depth < 2) return true;
     tn_fn *g = walk_over(f, &w);
@@ -140,6 +147,9 @@ bool tn_i_auto_loops(const tn_fn *f, tn_i_auto_loops_of *out) {
     return g != NULL;
 }
 
+bool tn_i_auto_loops(const tn_fn *f, tn_i_auto_loops_of *out) { return list(f, false, out); }
+bool tn_i_all_loops(const tn_fn *f, tn_i_auto_loops_of *out) { return list(f, true, out); }
+
 void tn_i_auto_loops_free(tn_ctx *c, tn_i_auto_loops_of *l) {
     tn_i_free(c, l->loop, l->capacity * sizeof *l->loop);
     *l = (tn_i_auto_loops_of){0};
@@ -147,5 +157,10 @@ void tn_i_auto_loops_free(tn_ctx *c, tn_i_auto_loops_of *l) {
 
 tn_fn *tn_i_rescheduled(const tn_fn *f, const char *const *schedule) {
     walk w = {.schedule = schedule};
+    return walk_over(f, &w);
+}
+
+tn_fn *tn_i_all_rescheduled(const tn_fn *f, const char *const *schedule) {
+    walk w = {.schedule = schedule, .all = true};
     return walk_over(f, &w);
 }

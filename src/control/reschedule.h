@@ -1,4 +1,4 @@
-/* Loops whose schedule is `auto`, and programs in which they have others. */
+/* Loops whose schedule is `auto`, or all loops, and programs in which they have others. */
 #ifndef TN_RESCHEDULE_H
 #define TN_RESCHEDULE_H
 
@@ -15,5 +15,9 @@ void tn_i_auto_loops_free(tn_ctx *c, tn_i_auto_loops_of *l);
 /* requires: schedules that these loops may have, in that order;
  * ensures: f with them, and nothing else changed.  A new reference; NULL after an error. */
 tn_fn *tn_i_rescheduled(const tn_fn *f, const char *const *schedule);
+
+/* The same of all loops, whatever schedules they have, or none. */
+bool tn_i_all_loops(const tn_fn *f, tn_i_auto_loops_of *out);
+tn_fn *tn_i_all_rescheduled(const tn_fn *f, const char *const *schedule);
 
 #endif

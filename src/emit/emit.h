@@ -23,6 +23,7 @@ typedef struct tn_i_module {
     uint32_t lanes;           /* mask: 1 << lanes in use */
     uint64_t leaves, columns; /* masks: of reductions in use, by TN_EMIT_FOLD */
     bool groups;              /* one is written: what they have in common too */
+    bool profile;             /* profiles are told of steps (exec/profile.h) */
     uint8_t why;              /* what has just been refused was: a tn_i_native_step */
     bool failed;
 } tn_i_module;
@@ -33,7 +34,17 @@ typedef struct tn_i_module {
 bool tn_i_module_refuse(tn_i_module *m, uint8_t why);
 
 /* What the table begins with. */
-enum { TN_TABLE_STEP, TN_TABLE_LEAVE, TN_TABLE_GROUP_ENTER, TN_TABLE_GROUP_DISK, TN_TABLE_PRODUCT, TN_TABLE_FIRST };
+enum {
+    TN_TABLE_STEP,
+    TN_TABLE_LEAVE,
+    TN_TABLE_GROUP_ENTER,
+    TN_TABLE_GROUP_DISK,
+    TN_TABLE_PRODUCT,
+    TN_TABLE_NOTE_ENTER,
+    TN_TABLE_NOTE_LEAVE,
+    TN_TABLE_NOTE_LAPS,
+    TN_TABLE_FIRST
+};
 
 /* The entry of the table that holds this address. */
 uint32_t tn_i_module_address(tn_i_module *m, const void *p);

@@ -7,6 +7,7 @@
 #include "emit/cache.h"
 #include "emit/compiler.h"
 #include "emit/emit.h"
+#include "exec/profile.h"
 #include "vec/vec.h"
 
 #include <dlfcn.h>
@@ -142,7 +143,7 @@ static tn_status find_or_compile(tn_ctx *c, const tn_i_text *t, const machine *m
 tn_status tn_i_native_load(tn_ctx *c, tn_i_plan *root, const tn_i_native_options *o, tn_i_native *out) {
     const tn_i_isa isa = tn_i_isa_best();
     const machine *m = &machines[isa];
-    tn_i_module module = {.ctx = c, .text = {.ctx = c}, .isa = isa, .bytes = m->bytes};
+    tn_i_module module = {.ctx = c, .text = {.ctx = c}, .isa = isa, .bytes = m->bytes, .profile = o->profile};
     tn_i_text text = {.ctx = c};
     *out = (tn_i_native){.library = NULL};
     (void)tn_i_module_address(&module, NULL);
@@ -153,6 +154,9 @@ tn_status tn_i_native_load(tn_ctx *c, tn_i_plan *root, const tn_i_native_options
         module.table[TN_TABLE_LEAVE] = (const void *)(uintptr_t)tn_i_run_leave;
         module.table[TN_TABLE_GROUP_ENTER] = (const void *)(uintptr_t)tn_i_group_enter;
         module.table[TN_TABLE_GROUP_DISK] = (const void *)(uintptr_t)tn_i_group_disk;
+        module.table[TN_TABLE_NOTE_ENTER] = (const void *)(uintptr_t)tn_i_profile_enter;
+        module.table[TN_TABLE_NOTE_LEAVE] = (const void *)(uintptr_t)tn_i_profile_leave;
+        module.table[TN_TABLE_NOTE_LAPS] = (const void *)(uintptr_t)tn_i_profile_laps;
         status = find_or_compile(c, &text, m, o, out);
     }
     if (status == TN_OK && out->library) {

@@ -198,9 +198,12 @@ static bool emit_step(tn_i_module *m, tn_i_plan *p, size_t step, uint8_t *writte
     return !m->failed && !m->text.failed;
 }
 
-static void call_step(tn_i_module *m, const tn_i_plan *p, size_t step, uint8_t written, bool outermost, uint32_t *id) {
-    if (outermost)
-        tn_i_text_put(&m->text, "if (!(R->skip && R->skip[%zu] >> %u & 1))\n", step / 8, (unsigned)(step % 8));
+/* A step returns behind what is told of its end. */
+static const char *returns(const tn_i_module *m) {
+    return m->profile ? "noted = status; }\n" : "if (status) return status; }\n";
+}
+
+static void put_step(tn_i_module *m, const tn_i_plan *p, size_t step, uint8_t written, uint32_t *id) {
     if (written == MOVE)
         tn_i_emit_move(m, p, &p->move[p->step[step].loop]);
     else if (written == JOIN)
@@ -210,11 +213,22 @@ static void call_step(tn_i_module *m, const tn_i_plan *p, size_t step, uint8_t w
     else if (written == NEST)
         tn_i_text_put(&m->text, "nest%u(T, F);\n", (unsigned)(*id)++);
     else if (written == PROGRAM)
-        tn_i_text_put(&m->text, "{ const int status = step%u(P, R, F); if (status) return status; }\n",
-                      (unsigned)(*id)++);
+        tn_i_text_put(&m->text, "{ const int status = step%u(P, R, F); %s", (unsigned)(*id)++, returns(m));
     else
-        tn_i_text_put(&m->text, "{ const int status = ((step_fn *)T[%d])(P, R, F, %zu); if (status) return status; }\n",
-                      TN_TABLE_STEP, step);
+        tn_i_text_put(&m->text, "{ const int status = ((step_fn *)T[%d])(P, R, F, %zu); %s", TN_TABLE_STEP, step,
+                      returns(m));
+}
+
+static void call_step(tn_i_module *m, const tn_i_plan *p, size_t step, uint8_t written, bool outermost, uint32_t *id) {
+    if (outermost)
+        tn_i_text_put(&m->text, "if (!(R->skip && R->skip[%zu] >> %u & 1))\n", step / 8, (unsigned)(step % 8));
+    if (!m->profile) {
+        put_step(m, p, step, written, id);
+        return;
+    }
+    tn_i_text_put(&m->text, "{\nint noted = 0;\n((note_enter_fn *)T[%d])(P, R, %zu);\n", TN_TABLE_NOTE_ENTER, step);
+    put_step(m, p, step, written, id);
+    tn_i_text_put(&m->text, "((note_leave_fn *)T[%d])(R);\nif (noted) return noted;\n}\n", TN_TABLE_NOTE_LEAVE);
 }
 
 /* A function for each STEPS steps, `part` by `part`. */

@@ -17,6 +17,7 @@
         void *stacks;                                                                                             \
         void *talk;                                                                                               \
         _Bool quiet;                                                                                              \
+        void *profile;                                                                                            \
     }
 /* clang-format on */
 
@@ -102,6 +103,9 @@ const char *const tn_i_prelude[] = {
     "typedef void rows_fn(int64_t, int64_t, const void *, int64_t, const void *, int64_t, _Bool, void *, uintptr_t);\n",
     "typedef void two_fn(int64_t, int64_t, const void *const *, const void *, int64_t, void *const *);\n",
     "typedef int leave_fn(const struct plan *, const struct run *, uintptr_t *);\n",
+    "typedef void note_enter_fn(const struct plan *, const struct run *, size_t);\n",
+    "typedef void note_leave_fn(const struct run *);\n",
+    "typedef void note_laps_fn(const struct run *, const struct plan *, int64_t);\n",
     "INLINE f64 f64_bits(uint64_t u) {\n",
     "    f64 x;\n",
     "    memcpy(&x, &u, 8);\n",

@@ -229,6 +229,7 @@ static void put_loop(tn_i_module *m, const tn_i_plan *p, const tn_i_step *s) {
 
 bool tn_i_emit_program_step(tn_i_module *m, uint32_t id, const tn_i_plan *p, const tn_i_step *s) {
     if (s->axes) return tn_i_module_refuse(m, TN_I_RANKS);
+    if (s->kind == TN_STEP_GROUP && m->profile) return tn_i_module_refuse(m, TN_I_BY_LIBRARY); /* it counts */
     if (s->kind == TN_STEP_GROUP) return tn_i_emit_group(m, id, p, s);
     if (s->stacks || (s->kind == TN_STEP_LOOP && !in_memory(&p->loop[s->loop])))
         return tn_i_module_refuse(m, TN_I_STACKS);

@@ -3,6 +3,7 @@
 #include "exec/exec.h"
 #include "exec/gemm_context.h"
 #include "exec/parallel.h"
+#include "exec/profile.h"
 #include "exec/replicated.h"
 
 #include <stdio.h>
@@ -147,7 +148,8 @@ static tn_status run(const tn_exec *e, tn_work *w, const uint8_t *skip, tn_i_tal
                         .size = sizeof w->error,
                         .file = &w->file,
                         .stacks = &w->stacks,
-                        .talk = talk};
+                        .talk = talk,
+                        .profile = w->profile};
     const tn_i_fp_mode mode = tn_i_fp_enter();
     if (tn_i_fp_differs(mode) && r.threads > 1) tn_i_threads_by_default(e->process, (uint32_t)r.threads);
     const tn_status status = tn_i_run_plan(e->plan, &r, w->frame);
@@ -195,13 +197,27 @@ static tn_status call_speaking(const tn_exec *e, tn_work *w, const void *const *
     return status;
 }
 
-tn_status tn_call_in(const tn_exec *e, tn_work *w, const void *const *in, void *const *out) {
-    if (!e || !w) return TN_EINVAL;
-    if (w->exec != e) return refuse(w, "the workspace belongs to another executable");
+static tn_status call(const tn_exec *e, tn_work *w, const void *const *in, void *const *out) {
     if (e->speaks) return call_speaking(e, w, in, out);
     bool some_absent;
     const tn_status status = begin(e, w, in, &out, &some_absent);
     return status == TN_OK ? run(e, w, some_absent ? skipped(w, out) : NULL, NULL) : status;
+}
+
+static tn_status call_noted(const tn_exec *e, tn_work *w, const void *const *in, void *const *out) {
+    if (!tn_i_profile_begin(w->profile)) {
+        (void)snprintf(w->error, sizeof w->error, "another call uses the profile: each workspace has one of its own");
+        return TN_EBUSY;
+    }
+    const tn_status status = call(e, w, in, out);
+    tn_i_profile_end(w->profile);
+    return status;
+}
+
+tn_status tn_call_in(const tn_exec *e, tn_work *w, const void *const *in, void *const *out) {
+    if (!e || !w) return TN_EINVAL;
+    if (w->exec != e) return refuse(w, "the workspace belongs to another executable");
+    return w->profile ? call_noted(e, w, in, out) : call(e, w, in, out);
 }
 
 static tn_status call_own(tn_exec *e, const void *const *in, void *const *out) {
@@ -210,6 +226,7 @@ static tn_status call_own(tn_exec *e, const void *const *in, void *const *out) {
         return TN_ENOMEM;
     }
     e->own->observer = e->observer;
+    e->own->profile = e->profile;
     return tn_call_in(e, e->own, in, out);
 }
 

@@ -4,6 +4,7 @@
 #include "exec/pages.h"
 #include "exec/parallel.h"
 #include "exec/pool.h"
+#include "exec/profile.h"
 #include "exec/strides.h"
 #include "exec/warm.h"
 
@@ -23,6 +24,7 @@ static void exec_destroy(tn_exec *e) {
         tn_i_table_drop(c, w->table);
         tn_i_free(c, w->memory, e->work_bytes);
     }
+    tn_i_profiles_drop(e->profiles);
     if (e->prev)
         e->prev->next = e->next;
     else if (c->execs == e)
@@ -65,7 +67,7 @@ static tn_exec *exec_alloc(tn_fn *f) {
     return e;
 }
 
-static void exec_unref(tn_exec *e) {
+void tn_i_exec_unref(tn_exec *e) {
     if (--e->refs == 0) exec_destroy(e);
 }
 
@@ -76,7 +78,7 @@ void tn_exec_free(tn_exec *e) {
         e->own = NULL;
         tn_work_free(w);
     }
-    exec_unref(e);
+    tn_i_exec_unref(e);
 }
 
 /* ---- options ------------------------------------------------------------------------ */
@@ -281,8 +283,10 @@ static tn_fn *to_run(const tn_fn *f, const tn_compile_options *o) {
 
 static bool make_native(tn_exec *e, const tn_compile_options *o) {
     const tn_i_native_options n = {
-        .cc = o->cc, .cache_dir = o->cache_dir, .cc_seconds = o->cc_seconds, .cache_bytes = o->cache_bytes};
+        .cc = o->cc, .cache_dir = o->cache_dir, .cc_seconds = o->cc_seconds, .cache_bytes = o->cache_bytes,
+        .profile = o->profile};
     e->backend = o->backend;
+    e->profiled = o->profile;
     if (o->backend == TN_BACKEND_INTERPRETER) return tn_i_assemble(e->ctx, e->plan, &e->assembled);
     if (o->backend != TN_BACKEND_NATIVE) return true;
     if (tn_i_native_load(e->ctx, e->plan, &n, &e->native) != TN_OK) return false;
@@ -477,7 +481,7 @@ void tn_work_free(tn_work *w) {
         e->works = w->next;
     if (w->next) w->next->prev = w->prev;
     tn_i_free(e->ctx, w->memory, e->work_bytes);
-    exec_unref(e);
+    tn_i_exec_unref(e);
 }
 
 tn_status tn_work_comm(tn_work *w, const tn_comm_ops *ops) {

@@ -23,6 +23,7 @@ struct tn_work {
     uint8_t *wanted, *skip, *absent;
     bool marked;
     tn_i_observer observer;
+    tn_profile *profile;  /* or NULL */
     tn_i_table *table;    /* that other calls may not use at the same time; NULL: the executable's */
     unsigned char *room;  /* plan->said bytes */
     void **pending;       /* plan->starts of them */
@@ -39,7 +40,7 @@ struct tn_exec {
     tn_i_argument *argument; /* likewise */
     tn_i_plan *plan;
     size_t work_bytes;
-    uint32_t refs; /* the caller's hold, and each workspace allocated here */
+    uint32_t refs; /* the caller's hold, each workspace allocated here, and each profile */
     int threads;
     long process;           /* that it was compiled in (exec/parallel.h), where there are several */
     size_t most_stacks;     /* bytes of a workspace's stacks */
@@ -47,6 +48,9 @@ struct tn_exec {
     tn_work *works;         /* allocated here */
     tn_work *own;           /* of tn_call */
     tn_i_observer observer; /* of tn_call */
+    tn_profile *profile;    /* of tn_call, or NULL */
+    tn_profile *profiles;   /* all of them */
+    bool profiled;          /* native code tells them of its steps */
     atomic_bool busy;       /* in tn_call */
     int backend;
     tn_i_native native;
@@ -58,5 +62,7 @@ struct tn_exec {
     tn_i_skeleton skeleton;
     char error[256]; /* of tn_call before it has a workspace */
 };
+
+void tn_i_exec_unref(tn_exec *e);
 
 #endif

@@ -1,5 +1,6 @@
 /* Running loops: frames are set up once, and from step to step only the addresses change that must. */
 #include "exec/laps.h"
+#include "exec/profile.h"
 #include "exec/run.h"
 
 #include <string.h>
@@ -214,7 +215,10 @@ static tn_status run_counted(running *w, int64_t n) {
     }
     *w->number = w->l->shape.reverse ? n - 1 : 0;
     seek(w, *w->number, by);
-    if (w->l->laps && !w->l->body->native) return run_laps(w, n, by);
+    if (w->l->laps && !w->l->body->native) {
+        tn_i_profile_laps(&w->inner, w->l->body, n);
+        return run_laps(w, n, by);
+    }
     for (int64_t left = n;; move_on(w, by)) {
         aim(w, left, by);
         status = tn_i_run_plan(w->l->body, &w->inner, w->body);

@@ -125,6 +125,7 @@ bool tn_i_plan_measure(const tn_fn *f, tn_i_measured *out) {
         out->work += m.failed ? 0 : added(&m, p);
         out->bytes = p->bytes;
         out->per_step = p->per_step;
+        out->spill = p->spill;
     }
     if (p) tn_i_free(f->ctx, m.known, p->nnested * sizeof *m.known);
     tn_i_plan_free(f->ctx, p);

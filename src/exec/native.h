@@ -35,6 +35,7 @@ typedef struct tn_i_native_options {
     const char *cc, *cache_dir; /* NULL, 0: the defaults (tn_compile_options) */
     double cc_seconds;
     size_t cache_bytes;
+    bool profile; /* the code tells profiles of its steps (exec/profile.h) */
 } tn_i_native_options;
 
 /* Writes root and what is nested in it as C, has it compiled unless that was done before, and sets the plans' `native`.

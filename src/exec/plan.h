@@ -193,6 +193,7 @@ void tn_i_plan_free(tn_ctx *c, tn_i_plan *p);
 typedef struct tn_i_measured {
     size_t bytes;    /* of the arena: what tn_exec_bytes would say */
     size_t per_step; /* what tn_exec_bytes_per_step would */
+    size_t spill;    /* what tn_exec_spill_bytes would */
     /* Modelled ns of its equations and of what schedules do besides: steps that run again, and snapshots that are
      * written and read.  A loop whose steps a run finds out counts as one step, which runs again as often as that of
      * a loop of TN_I_ASSUMED_STEPS does on the average. */

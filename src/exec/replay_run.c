@@ -1,4 +1,5 @@
 /* Running a group: the loop that it is for, those beside it, and those that a schedule brings back. */
+#include "exec/profile.h"
 #include "exec/replay.h"
 #include "exec/run.h"
 
@@ -133,6 +134,12 @@ static tn_status step_all(group_run *w, bool against, int kind) {
     for (uint32_t k = 0; k < w->g->nactor && status == TN_OK; k++)
         if (w->g->actor[k].against == against) status = step(w, &w->g->actor[k], kind);
     return status;
+}
+
+/* One that a schedule counts. */
+static tn_status again(group_run *w, bool against, int kind) {
+    tn_i_profile_replay(w->inner.profile, kind == TN_RECORDED ? TN_I_RECORDED : TN_I_ADVANCED, 0);
+    return step_all(w, against, kind);
 }
 
 /* ---- slots ------------------------------------------------------------------------------------ */
@@ -291,8 +298,14 @@ static tn_status copy_to_disk(const group_run *w, const tn_i_group *g, int64_t s
     return TN_OK;
 }
 
+static void note_copy(const group_run *w, const tn_i_act *act, bool save) {
+    static const tn_i_replay_act what[2][2] = {{TN_I_LOADED, TN_I_SAVED}, {TN_I_FROM_DISK, TN_I_TO_DISK}};
+    tn_i_profile_replay(w->inner.profile, what[act->place == TN_I_DISK][save], act->slot);
+}
+
 static tn_status copy_slot(const group_run *w, const tn_i_group *g, const tn_i_act *act, bool save) {
     if (given_up(w)) return TN_OK;
+    note_copy(w, act, save);
     if (act->place == TN_I_DISK) return heard(w, copy_to_disk(w, g, act->slot, save));
     return heard(w, with_slot(w, g, act->slot, save ? store_leaf : load_leaf));
 }
@@ -303,6 +316,7 @@ static tn_status copy_recorded(const group_run *w, const tn_i_group *g, const tn
     if (given_up(w)) return TN_OK;
     unsigned char *slot = working ? kept_memory(w, g) + g->record : slot_at(w, g, act->slot);
     if (!slot) return heard(w, no_memory(w));
+    if (!working) note_copy(w, act, save);
     copy_record(w, g, slot, save);
     return TN_OK;
 }
@@ -356,7 +370,7 @@ static tn_status forward(group_run *w, const tn_i_group *g, int64_t i, bool agai
         if (g->script) at->line++;
     }
     if (g->script && !recorded && status == TN_OK) status = look_ahead(w, g);
-    if (status == TN_OK) status = step_all(w, against, recorded ? TN_RECORDED : TN_PLAIN);
+    if (status == TN_OK) status = again(w, against, recorded ? TN_RECORDED : TN_PLAIN);
     if (g->script && ++at->done == at->line->n) *at = (reading){.line = at->line + 1};
     return status == TN_OK && recorded ? copy_recorded(w, g, &act, true) : status;
 }
@@ -397,7 +411,7 @@ static tn_status advance(group_run *w, const tn_i_act *act, int64_t n) {
     tn_status status = TN_OK;
     for (int64_t k = act->step; k < act->step + act->n && status == TN_OK; k++) {
         *w->number = number_of(!self_of(w)->shape.reverse, k, n);
-        status = step_all(w, true, TN_PLAIN);
+        status = again(w, true, TN_PLAIN);
     }
     return status;
 }
@@ -411,9 +425,9 @@ static tn_status act_on(group_run *w, const tn_i_act *act, int64_t n, int64_t *d
     case TN_I_RESTORE: return copy_slot(w, w->g, act, false);
     case TN_I_ADVANCE: return advance(w, act, n);
     case TN_I_KEEP:
-        status = step_all(w, true, TN_RECORDED);
+        status = again(w, true, TN_RECORDED);
         return status == TN_OK ? copy_recorded(w, w->g, act, true) : status;
-    case TN_I_RECORD: status = step_all(w, true, TN_RECORDED); break;
+    case TN_I_RECORD: status = again(w, true, TN_RECORDED); break;
     case TN_I_USE: status = copy_recorded(w, w->g, act, false); break;
     default: break;
     }

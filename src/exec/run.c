@@ -1,6 +1,7 @@
 #include "exec/run.h"
 
 #include "exec/branch.h"
+#include "exec/profile.h"
 #include "exec/strides.h"
 #include "prims/collective_run.h"
 #include "prims/dot.h"
@@ -318,10 +319,19 @@ tn_status tn_i_run_step(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame,
     return status == TN_OK && r->talk->failed ? (tn_status)NOT_FURTHER : status;
 }
 
+static tn_status run_noted(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame, size_t step) {
+    tn_i_profile_enter(p, r, step);
+    const tn_status status = tn_i_run_step(p, r, frame, step);
+    tn_i_profile_leave(r);
+    return status;
+}
+
 static tn_status run_steps(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame) {
     tn_status status = TN_OK;
-    for (size_t i = 0; i < p->nstep && status == TN_OK; i++)
-        if (!(r->skip && tn_i_bit(r->skip, i))) status = tn_i_run_step(p, r, frame, i);
+    for (size_t i = 0; i < p->nstep && status == TN_OK; i++) {
+        if (r->skip && tn_i_bit(r->skip, i)) continue;
+        status = r->profile ? run_noted(p, r, frame, i) : tn_i_run_step(p, r, frame, i);
+    }
     return status == TN_OK ? tn_i_run_leave(p, r, frame) : status;
 }
 
@@ -349,6 +359,7 @@ tn_status tn_i_run_plan(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame)
     tn_status status = TN_OK;
     if (p->axes && r->talk) return run_speaking(p, r, frame);
     if (p->native) return p->native(p, r, frame);
+    if (r->profile) return run_steps(p, r, frame);
     for (size_t i = 0; i < p->nstep && status == TN_OK; i++) {
         if (r->skip && tn_i_bit(r->skip, i)) continue;
         const tn_i_step *s = &p->step[i];

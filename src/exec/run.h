@@ -18,6 +18,7 @@ typedef struct tn_i_run {
     tn_i_stacks *stacks;
     tn_i_talk *talk; /* with other ranks; NULL: there is no table for it */
     bool quiet;      /* what runs has run before: no print, no assert */
+    tn_profile *profile; /* what steps take is noted there (exec/profile.h); NULL: it is not */
 } tn_i_run;
 
 /* The frame (plan->frame bytes, 64-aligned) begins with the bases: 0, the arena's address,

@@ -3,8 +3,8 @@
 #include "exec/exec.h"
 #include "exec/loop.h"
 #include "exec/replay.h"
+#include "exec/steps_report.h"
 
-#include <stdio.h>
 #include <string.h>
 
 typedef struct report {
@@ -16,7 +16,7 @@ typedef struct report {
 
 /* ---- what it is ------------------------------------------------------------------------------ */
 
-static const char *kind_of(const tn_i_plan *p, const tn_i_step *s) {
+const char *tn_i_step_kind_of(const tn_i_plan *p, const tn_i_step *s) {
     switch ((tn_i_step_kind)s->kind) {
     case TN_STEP_STRIP:
     case TN_STEP_NEST: return "loops";
@@ -31,6 +31,11 @@ static const char *kind_of(const tn_i_plan *p, const tn_i_step *s) {
     case TN_STEP_RELEASE: break;
     }
     return "release";
+}
+
+const tn_i_eqn *tn_i_step_eqn(const tn_i_plan *p, const tn_i_step *s) {
+    const bool equation = s->kind != TN_STEP_MOVE && s->kind != TN_STEP_SPILL && s->kind != TN_STEP_FETCH;
+    return equation ? &p->f->eqn[s->eqn] : NULL;
 }
 
 static const char *why(uint8_t native) {
@@ -51,7 +56,7 @@ static const char *why(uint8_t native) {
     return native < sizeof text / sizeof *text ? text[native] : "";
 }
 
-static const char *runner(const tn_i_plan *p, const tn_i_step *s) {
+const char *tn_i_step_runner(const tn_i_plan *p, const tn_i_step *s) {
     if (p->native && s->native == TN_I_NATIVE) return "native";
     if (s->kind == TN_STEP_KERNEL) return "library";
     if (p->plain && s->kind == TN_STEP_STRIP) return "reference";
@@ -68,8 +73,7 @@ static double touched_ns(double bytes, bool written) {
 
 static double elements_of(const tn_i_nest *n) { return (double)n->rows * (double)n->row; }
 
-/* How much of its equation the nest of a step is: others may have parts of it (interior.c). */
-static double part_of(const tn_i_plan *p, const tn_i_step *s) {
+double tn_i_step_part(const tn_i_plan *p, const tn_i_step *s) {
     double all = 0;
     for (size_t i = 0; i < p->nstep; i++)
         if (p->step[i].kind == TN_STEP_NEST && p->step[i].eqn == s->eqn) all += elements_of(p->step[i].u.nest);
@@ -107,7 +111,7 @@ static bool step_ns(const tn_i_plan *p, const tn_i_step *s, double *ns) {
         *ns = touched_ns(bytes, false) + touched_ns(bytes, true);
         return true;
     }
-    if (s->kind == TN_STEP_NEST) return nest_ns(tn_i_body(&p->f->eqn[s->eqn]), s->u.nest, part_of(p, s), ns);
+    if (s->kind == TN_STEP_NEST) return nest_ns(tn_i_body(&p->f->eqn[s->eqn]), s->u.nest, tn_i_step_part(p, s), ns);
     return tn_i_recompute_ns(&tn_i_shipped_costs, p->f, &p->f->eqn[s->eqn], ns);
 }
 
@@ -123,15 +127,14 @@ static bool plan_ns(const tn_i_plan *p, double *ns) {
 
 /* ---- programs within steps --------------------------------------------------------------------------- */
 
-/* How many plans a step runs, and each of them; NULL: a loop without a condition. */
-static uint32_t ninside(const tn_i_plan *p, const tn_i_step *s) {
+uint32_t tn_i_step_programs(const tn_i_plan *p, const tn_i_step *s) {
     if (s->kind == TN_STEP_BODY) return 1;
     if (s->kind == TN_STEP_LOOP) return 2;
     if (s->kind == TN_STEP_BRANCH) return p->fork[s->loop].n;
     return s->kind == TN_STEP_GROUP ? p->group[s->loop].nactor * (1 + TN_STEPS_OF) : 0;
 }
 
-static const tn_i_plan *inside(const tn_i_plan *p, const tn_i_step *s, uint32_t k) {
+const tn_i_plan *tn_i_step_program(const tn_i_plan *p, const tn_i_step *s, uint32_t k) {
     if (s->kind == TN_STEP_BODY) return s->u.body;
     if (s->kind == TN_STEP_LOOP) return k ? p->loop[s->loop].body : p->loop[s->loop].cond;
     if (s->kind == TN_STEP_BRANCH) return p->branch[p->fork[s->loop].branch + k];
@@ -155,15 +158,15 @@ static bool first_time(const report *r, const tn_i_plan *p) {
 static bool tell(const report *r, const tn_i_plan *p, int depth, double share);
 
 static bool tell_inside(const report *r, const tn_i_plan *p, const tn_i_step *s, int depth, double share) {
-    const uint32_t n = ninside(p, s);
+    const uint32_t n = tn_i_step_programs(p, s);
     double all = 0, ns;
     for (uint32_t k = 0; k < n; k++) {
-        const tn_i_plan *q = inside(p, s, k);
+        const tn_i_plan *q = tn_i_step_program(p, s, k);
         if (q && !plan_ns(q, &ns)) return false;
         all += q ? ns : 0;
     }
     for (uint32_t k = 0; k < n; k++) {
-        const tn_i_plan *q = inside(p, s, k);
+        const tn_i_plan *q = tn_i_step_program(p, s, k);
         if (!q || !first_time(r, q)) continue;
         if (!plan_ns(q, &ns) || !tell(r, q, depth + 1, all > 0 ? share * ns / all : 0)) return false;
     }
@@ -171,16 +174,15 @@ static bool tell_inside(const report *r, const tn_i_plan *p, const tn_i_step *s,
 }
 
 static void tell_step(const report *r, const tn_i_plan *p, const tn_i_step *s, int depth, double ns, double share) {
-    const bool equation = s->kind != TN_STEP_MOVE && s->kind != TN_STEP_SPILL && s->kind != TN_STEP_FETCH;
-    const tn_i_eqn *e = equation ? &p->f->eqn[s->eqn] : NULL;
+    const tn_i_eqn *e = tn_i_step_eqn(p, s);
     const tn_i_loc *loc = e ? e->loc : NULL;
     const tn_step told = {.size = sizeof told,
-                          .kind = kind_of(p, s),
+                          .kind = tn_i_step_kind_of(p, s),
                           .primitive = e ? e->prim->name : "",
                           .file = loc && loc->file ? loc->file : "",
                           .line = loc ? (int)loc->line : 0,
                           .depth = depth,
-                          .runner = runner(p, s),
+                          .runner = tn_i_step_runner(p, s),
                           .why = p->native ? why(s->native) : "",
                           .operations = s->kind == TN_STEP_NEST ? s->u.nest->nop : 1,
                           .ns = ns,

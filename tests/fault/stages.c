@@ -330,6 +330,43 @@ static bool run_compile_strides(world *w) {
                                   .alias = (const int[]){-1, 0, -1}};
     return (w->made_exec = tn_compile(w->given, &o)) != NULL;
 }
+static void add_step(void *user, const tn_profile_step *s) { *(double *)user += (double)s->calls + s->work.flops; }
+/* A profile is made, takes a call, and tells. */
+static bool run_profile(world *w) {
+    tn_profile *p = tn_profile_new(w->exec);
+    tn_profile_totals t = {.size = sizeof t};
+    double told = 0;
+    bool ok = p && tn_exec_profile(w->exec, p) == TN_OK;
+    ok = ok && tn_call(w->exec, (const void *const *)w->in, w->out) == TN_OK;
+    ok = ok && tn_profile_total(p, &t) == TN_OK && tn_profile_steps(p, add_step, &told) == TN_OK;
+    const double numbers[6] = {(double)t.calls, t.work.flops, t.work.bytes, told, (double)t.replay.advances, 0};
+    if (ok) memcpy(w->numbers, numbers, sizeof numbers);
+    (void)tn_exec_profile(w->exec, NULL);
+    tn_profile_free(p);
+    return ok;
+}
+/* One loop of few steps, so that there are few ways. */
+static const char advised_text[] = "{ lambda x:f64[3] . let\n"
+                                   "    a:f64[3] = scan[program={ lambda x:f64[3] . let\n"
+                                   "        a:f64[3] = sin x in (a,) } length=3 num_consts=0 num_carry=1] x\n"
+                                   "  in (a,) }\n";
+static tn_fn *advised_program(world *w) {
+    return tn_fn_parse(w->c, advised_text, sizeof advised_text - 1, "advised.tn");
+}
+static void add_way(void *user, const tn_advice *a) {
+    double *to = user;
+    to[0]++;
+    to[1] += a->bytes;
+    to[2] += a->ns;
+    to[3] += a->error[0] != 0;
+}
+static bool run_advise(world *w) {
+    const tn_advise_options o = {.size = sizeof o, .disk = 1};
+    double told[6] = {0};
+    if (tn_advise(w->given, NULL, &o, add_way, told) != TN_OK) return false;
+    memcpy(w->numbers, told, sizeof told);
+    return true;
+}
 static bool run_work_new(world *w) { return (w->made_work = tn_work_new(w->exec, NULL, 0)) != NULL; }
 static bool run_call(world *w) { return tn_call(w->exec, (const void *const *)w->in, w->out) == TN_OK; }
 static bool run_call_in(world *w) { return tn_call_in(w->exec, w->own, (const void *const *)w->in, w->out) == TN_OK; }
@@ -559,6 +596,10 @@ const stage stages[] = {
     WITH("vjp of offloading", run_vjp, spilling_program, &offloading),
     FROM("compile with a spill file", runnable, run_compile_spilling, spilling_program),
     FROM("work_new", compiled, run_work_new, nested_program),
+    FROM("profile nested", called, run_profile, nested_program),
+    ON("advise chain", run_advise, energy_program),
+    ON("advise loops", run_advise, advised_program),
+    FROM("profile arrays", called, run_profile, array_program),
     FROM("work_new with a spill file", compiled_spilling, run_work_new, spilling_program),
     {.name = "call with a spill file",
      .prepare = compiled_spilling,

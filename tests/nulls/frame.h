@@ -40,6 +40,8 @@ static tn_fn *fn;
 static tn_exec *exec;
 static tn_work *work;
 static tn_residuals *residuals;
+static tn_profile *profile;
+static const tn_advise_options *no_advice; /* what stands for nothing */
 static tn_sparsity *sparsity;
 static tn_coloring *coloring;
 static tn_threads *threads;
@@ -72,6 +74,8 @@ static void counted(tn_val i, const tn_val *carry, tn_val *next, void *user) {
 }
 static int heard(void *user, const tn_effect *e) { return !user && !e; }
 static void told(void *user, const tn_step *s) { (void)user, (void)s; }
+static void profiled(void *user, const tn_profile_step *s) { (void)user, (void)s; }
+static void advised(void *user, const tn_advice *a) { (void)user, (void)a; }
 static void linted(void *user, const tn_lint_warning *w) { (void)user, (void)w; }
 
 /* ---- parameters and results -------------------------------------------------------------- */
@@ -100,6 +104,8 @@ static int handles; /* whether the call was given one that keeps a message */
         tn_work *: (const void *)&work,                                    \
         tn_residuals *: (const void *)&residuals,                          \
         const tn_residuals *: (const void *)&residuals,                    \
+        tn_profile *: (const void *)&profile,                              \
+        const tn_profile *: (const void *)&profile,                        \
         tn_sparsity *: (const void *)&sparsity,                            \
         const tn_sparsity *: (const void *)&sparsity,                      \
         tn_coloring *: (const void *)&coloring,                            \
@@ -130,6 +136,9 @@ static int handles; /* whether the call was given one that keeps a message */
         tn_observer: (const void *)&(tn_observer){heard},                  \
         tn_lint_fn: (const void *)&(tn_lint_fn){linted},                   \
         tn_step_fn: (const void *)&(tn_step_fn){told},                     \
+        tn_profile_fn: (const void *)&(tn_profile_fn){profiled},           \
+        tn_advice_fn: (const void *)&(tn_advice_fn){advised},              \
+        const tn_advise_options *: (const void *)&no_advice,               \
         default: NULL)
 #define POINTER 5 /* what __builtin_classify_type says of one */
 #define GARBLED(a)                                               \
@@ -216,6 +225,7 @@ static int prepare(void) {
     work = tn_work_new(exec, NULL, 0);
     sink = fopen("/dev/null", "w");
     residuals = tn_saved_residuals(fn, NULL, NULL);
+    profile = tn_profile_new(exec);
     sparsity = tn_jacobian_sparsity(fn, NULL, NULL);
     coloring = tn_color(sparsity, NULL);
     threads = tn_threads_comm(ctx, &grid, 0);

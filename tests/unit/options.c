@@ -64,6 +64,8 @@ static tn_val solved(const tn_val *in, void *user) {
     return y;
 }
 
+static void advised(void *user, const tn_advice *a) { (void)user, (void)a; }
+
 static void refused(tn_ctx *c, const void *made, const char *what) {
     assert_null(made);
     says(c, TN_EINVAL, what);
@@ -87,6 +89,9 @@ static void sizes(void **state) {
     const tn_loop_options schedule = {.schedule = "nothing"};
     refused(c, tn_trace(c, loop, (void *)(uintptr_t)&schedule, 1, TN_TYPES(tn_f64())),
             "tn_loop_options: its size is not set");
+    const tn_advise_options advice = {.bytes = 1};
+    assert_int_equal(tn_advise(f, NULL, &advice, advised, NULL), TN_EINVAL);
+    says(c, TN_EINVAL, "tn_advise_options: its size is not set");
     const tn_check_options check = {.tolerance = 1};
     const double x = 1;
     assert_int_equal(tn_check_grads(f, TN_INPUTS(&x), NULL, &check), TN_EINVAL);
@@ -113,6 +118,9 @@ static void sizes(void **state) {
     says(c, TN_EINVAL, "size is not set");
     tn_schedule_counts none = {0};
     assert_int_equal(tn_schedule_cost(c, "nothing", 3, NULL, &none), TN_EINVAL);
+    tn_profile_totals profiled = {0};
+    assert_int_equal(tn_profile_total(tn_profile_new(tn_compile(f, NULL)), &profiled), TN_EINVAL);
+    says(c, TN_EINVAL, "size is not set");
     tn_residual_totals totals = {0};
     assert_int_equal(tn_residuals_total(tn_saved_residuals(f, NULL, NULL), &totals), TN_EINVAL);
     says(c, TN_EINVAL, "size is not set");
