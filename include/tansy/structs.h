@@ -62,8 +62,8 @@
 
 #include "../tansy.h"
 #include "lists.h"
-
 #ifdef __cplusplus
+#include <type_traits>
 extern "C" {
 #endif
 
@@ -74,9 +74,9 @@ extern "C" {
 #define TN_STRUCT(name, LIST)   \
     TN_STRUCT_TYPE(name, LIST); \
     TN_STRUCT_FIELDS(name, LIST)
-#define TN_STRUCT_TYPE(name, LIST) typedef struct name { LIST(TN_I_MEMBER) } name
+#define TN_STRUCT_TYPE(name, LIST) TN_I_NEW_STRUCT(name, LIST(TN_I_MEMBER))
 #define TN_STRUCT_FIELDS(name, LIST)                                                                            \
-    typedef struct name##_vals { LIST(TN_I_MEMBER_VAL) } name##_vals;                                           \
+    TN_I_NEW_STRUCT(name##_vals, LIST(TN_I_MEMBER_VAL));                                                        \
     enum { name##_arrays = 0 LIST(TN_I_PLUS) };                                                                 \
     static const tn_field tn_i_##name##_fields[] = {TN_I_EACH(TN_I_FIELD, name, LIST(TN_I_TUPLE))};             \
     TN_I_UNUSED static const tn_struct name##_struct = {                                                        \
@@ -173,6 +173,12 @@ TN_API tn_status tn_struct_load(tn_ctx *c, const tn_struct *s, void *p, const ch
 #define TN_I_UNUSED __attribute__((unused))
 #else
 #define TN_I_UNUSED
+#endif
+
+#ifdef __cplusplus
+#define TN_I_NEW_STRUCT(name, ...) struct name { __VA_ARGS__ }
+#else
+#define TN_I_NEW_STRUCT(name, ...) typedef struct name { __VA_ARGS__ } name
 #endif
 
 /* A row behind its kind is a name and at most 8 dimensions: the name, how many there are, and what is made of them. */
@@ -296,13 +302,14 @@ TN_API tn_status tn_struct_load(tn_ctx *c, const tn_struct *s, void *p, const ch
         const tn_val *: (const s##_vals *)(const void *)(in), \
         tn_val *: (s##_vals *)(uintptr_t)(in))
 #define TN_STRUCT_WRT(s, first) \
-    tn_struct_wrt(&s##_struct, TN_I_WHOLE(first), (int[s##_arrays]){0}, &(tn_wrt_list){0, NULL})
+    tn_struct_wrt(&s##_struct, (size_t)TN_I_WHOLE(first), (int[s##_arrays]){0}, &(tn_wrt_list){0, NULL})
 
 #define TN_I_STRUCT_ARGS_0(s) s##_arrays, tn_struct_args(&s##_struct, (tn_type[s##_arrays + 1]){{0}}, 0, NULL)
 #define TN_I_STRUCT_ARGS_1(s, ...)       \
     s##_arrays + TN_I_COUNT(__VA_ARGS__), \
         tn_struct_args(&s##_struct, (tn_type[s##_arrays + TN_I_COUNT(__VA_ARGS__) + 1]){{0}}, TN_ARGS(__VA_ARGS__))
 #else
+/* (Nothing of cxx.h but in macros: it may be included first.) */
 template <class Member, class T> constexpr bool tn_i_is_cxx(size_t n) {
     using U = std::remove_all_extents_t<Member>;
     return std::is_same<U, T>::value && sizeof(Member) == n * sizeof(T);
@@ -330,7 +337,7 @@ inline tn_struct_out tn_i_struct_out_cxx(const tn_struct &s, typename tn_i_itsel
 template <class V> inline const V *tn_i_struct_vals_cxx(const tn_val *in) { return reinterpret_cast<const V *>(in); }
 template <class V> inline V *tn_i_struct_vals_cxx(tn_val *in) { return reinterpret_cast<V *>(in); }
 
-#define TN_STRUCT_WRT(s, first) (tn_i_struct_wrt_cxx<s##_arrays>(s##_struct, first))
+#define TN_STRUCT_WRT(s, first) (tn_i_struct_wrt_cxx<s##_arrays>(s##_struct, tn_i_whole_cxx<size_t>(first)))
 template <size_t N> struct tn_i_struct_wrt_list_cxx {
     const tn_struct *s;
     size_t first;
@@ -338,16 +345,20 @@ template <size_t N> struct tn_i_struct_wrt_list_cxx {
     mutable tn_wrt_list list;
     operator const tn_wrt_list *() const { return tn_struct_wrt(s, first, index, &list); }
 };
-template <size_t N, class T> inline tn_i_struct_wrt_list_cxx<N> tn_i_struct_wrt_cxx(const tn_struct &s, T first) {
-    return {&s, tn_i_whole_cxx<size_t>(first), {}, {}};
+template <size_t N> inline tn_i_struct_wrt_list_cxx<N> tn_i_struct_wrt_cxx(const tn_struct &s, size_t first) {
+    return {&s, first, {}, {}};
 }
 
 #define TN_I_STRUCT_ARGS_0(s) static_cast<size_t>(s##_arrays), tn_i_struct_args_cxx<s##_arrays>(s##_struct)
 #define TN_I_STRUCT_ARGS_1(s, ...) \
     s##_arrays + tn_i_types_cxx(__VA_ARGS__), tn_i_struct_args_cxx<s##_arrays>(s##_struct, __VA_ARGS__)
+template <size_t N> struct tn_i_struct_types_cxx {
+    tn_type v[N + 1];
+    operator const tn_type *() const { return v; }
+};
 template <size_t N, class... T>
-inline tn_i_array_cxx<tn_type, N + sizeof...(T)> tn_i_struct_args_cxx(const tn_struct &s, T... more) {
-    tn_i_array_cxx<tn_type, N + sizeof...(T)> a{};
+inline tn_i_struct_types_cxx<N + sizeof...(T)> tn_i_struct_args_cxx(const tn_struct &s, T... more) {
+    tn_i_struct_types_cxx<N + sizeof...(T)> a{};
     const tn_type types[sizeof...(T) + 1] = {more..., tn_type{}};
     (void)tn_struct_args(&s, a.v, sizeof...(T), types);
     return a;
