@@ -809,10 +809,10 @@ TN_API size_t tn_exec_spill_bytes(const tn_exec *e);
  * there are, the element type, and the bytes of what is an array and not a pointer.  Where it does not fit the
  * program, and where an output shares memory with an input (but by tn_compile_options.alias) or with another output,
  * the call is refused and nothing runs: TN_EINVAL, and the message (tn_exec_error, tn_work_error) names the operand.
- * What the compiler does not know is taken as it is: pointers to void, to char or to structs that are not described.  A number, or for outputs
- * a pointer to const, does not compile.  At most 32 arguments, which live for one statement; one with a comma of its
- * own stands in parentheses.  Cost: some nanoseconds per argument, and once more where its address is another than in
- * the last call.
+ * What the compiler does not know is taken as it is: pointers to void, to char or to structs without a description.
+ * A number, or for outputs a pointer to const, does not compile.  At most 32 arguments, which live for one statement;
+ * one with a comma of its own stands in parentheses.  Cost: some nanoseconds per argument, and once more where its
+ * address is another than in the last call.
  *   Plain arrays of pointers, (const void *[]){w, &b} or TN_RAW_INPUTS(w, &b) and TN_RAW_OUTPUTS(&y), are the form
  * without these checks: as many pointers as the program has inputs, else memory behind the array is read.
  *   What TN_INPUTS and TN_OUTPUTS make is no such array, and only functions of this library read it: it has two
@@ -835,8 +835,8 @@ typedef struct tn_buffer_list {
     const tn_buffer *v;
 } tn_buffer_list;
 TN_API extern const char tn_described[];
-/* A C struct of arrays, described once (<tansy/structs.h>, which has the macros and functions for it), and one in memory
- * as an argument: TN_STRUCT_IN(mlp, &p) and TN_STRUCT_OUT(mlp, &p) in the lists above. */
+/* A C struct of arrays, described once (<tansy/structs.h>, which has the macros and functions for it), and one in
+ * memory as an argument: TN_STRUCT_IN(mlp, &p) and TN_STRUCT_OUT(mlp, &p) in the lists above. */
 typedef struct tn_struct tn_struct;
 typedef struct tn_field {
     const char *name;

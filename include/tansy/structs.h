@@ -46,9 +46,10 @@
  * tn_struct_scatter; a loss of one flat array takes it apart with tn_struct_unravel.
  *
  * A struct that exists already is described by TN_STRUCT_FIELDS alone: fields that are left out are not looked at; an
- * array may be declared flat (double w[1024] for F(f64, w, 32, 32)).  Others than the list says do not compile, nor do
- * a list of no rows or of more than 64, negative dimensions, and pointers to another struct in TN_STRUCT_IN and its
- * kin.  A dimension may be 0; the member has room for 1 there, since C has no arrays of none.
+ * array may be declared flat (double w[1024] for F(f64, w, 32, 32)); rows are in the struct's order.  Others than the
+ * list says do not compile, nor do a list of no rows or of more than 64, negative dimensions, and pointers to another
+ * struct in TN_STRUCT_IN and its kin.  A dimension may be 0; the member has room for 1 there, since C has no arrays of
+ * none.
  *
  * Descriptions may also be filled by hand, where shapes are found at run time: offsets are then into a block of memory.
  * Fields are in the order of their offsets and do not overlap, names are not empty, and structs nest at most 16 deep.
@@ -75,13 +76,12 @@ extern "C" {
     TN_STRUCT_TYPE(name, LIST); \
     TN_STRUCT_FIELDS(name, LIST)
 #define TN_STRUCT_TYPE(name, LIST) TN_I_NEW_STRUCT(name, LIST(TN_I_MEMBER))
-#define TN_STRUCT_FIELDS(name, LIST)                                                                            \
-    TN_I_NEW_STRUCT(name##_vals, LIST(TN_I_MEMBER_VAL));                                                        \
-    enum { name##_arrays = 0 LIST(TN_I_PLUS) };                                                                 \
-    static const tn_field tn_i_##name##_fields[] = {TN_I_EACH(TN_I_FIELD, name, LIST(TN_I_TUPLE))};             \
-    TN_I_UNUSED static const tn_struct name##_struct = {                                                        \
-        #name, sizeof(name), sizeof tn_i_##name##_fields / sizeof tn_i_##name##_fields[0], tn_i_##name##_fields \
-    }
+#define TN_STRUCT_FIELDS(name, LIST)                                                                \
+    TN_I_NEW_STRUCT(name##_vals, LIST(TN_I_MEMBER_VAL));                                            \
+    enum { name##_arrays = 0 LIST(TN_I_PLUS) };                                                     \
+    static const tn_field tn_i_##name##_fields[] = {TN_I_EACH(TN_I_FIELD, name, LIST(TN_I_TUPLE))}; \
+    TN_I_UNUSED static const tn_struct name##_struct = {                                            \
+        #name, sizeof(name), sizeof tn_i_##name##_fields / sizeof tn_i_##name##_fields[0], tn_i_##name##_fields}
 
 /* TN_OK; TN_EINVAL with a message that names struct and field when s is NULL or not as described above, or has more
  * than 2^31 - 1 arrays. */
@@ -89,8 +89,8 @@ TN_API tn_status tn_struct_check(tn_ctx *c, const tn_struct *s);
 
 /* How many arrays there are; 0 when s is NULL or wrong. */
 TN_API size_t tn_struct_arrays(const tn_struct *s);
-/* Of array i: its type, one that every use refuses where there is no such array; where it lies in the C struct, SIZE_MAX
- * where there is none. */
+/* Of array i: its type, one that every use refuses where there is no such array; where it lies in the C struct,
+ * SIZE_MAX where there is none. */
 TN_API tn_type tn_struct_type(const tn_struct *s, size_t i);
 TN_API size_t tn_struct_offset(const tn_struct *s, size_t i);
 /* Its name within the struct, "hidden[1].w".  Writes at most `size` bytes, the zero behind it included, and returns how
@@ -111,8 +111,8 @@ TN_API const tn_type *tn_struct_args(const tn_struct *s, tn_type *types, size_t 
 
 /* Which inputs are differentiated, as tn_wrt(..), when the struct's arrays are the inputs from `first` on: those of
  * floats.  TN_STRUCT_WRT(mlp, 0) lives for one statement.  tn_struct_wrt makes the list, in `index`, which has room for
- * tn_struct_arrays(s) and at least one, and *list, which is returned.  Where s is wrong, or an input's number is no int, it is a
- * list that every use refuses.  NULL when list or index is NULL. */
+ * tn_struct_arrays(s) and at least one, and *list, which is returned.  Where s is wrong, or an input's number is no
+ * int, it is a list that every use refuses.  NULL when list or index is NULL. */
 TN_API const tn_wrt_list *tn_struct_wrt(const tn_struct *s, size_t first, int *index, tn_wrt_list *list);
 
 /* TN_STRUCT_VALS(mlp, in): values that follow each other, as the inputs or outputs of a trace, as a pointer to their
@@ -120,26 +120,26 @@ TN_API const tn_wrt_list *tn_struct_wrt(const tn_struct *s, size_t first, int *i
  *
  * In TN_INPUTS and TN_OUTPUTS, and wherever these are understood, one pointer for the whole struct:
  * TN_STRUCT_IN(mlp, &p) stands for its arrays, TN_STRUCT_OUT likewise to be written (p NULL: all absent).
- * TN_STRUCT_FLOATS_IN and TN_STRUCT_FLOATS_OUT stand for its arrays of floats, which are those that have gradients.  How many there are, and
- * their dtypes and shapes, have to be the program's; else nothing runs, and the message names the operand, struct and
- * field.  Where a description is not a macro's, `&(tn_struct_in){s, p, TN_STRUCT_ALL}` is the argument (C++: the
- * struct itself).  Cost: some ten nanoseconds for each array. */
+ * TN_STRUCT_FLOATS_IN and TN_STRUCT_FLOATS_OUT stand for its arrays of floats, which are those that have gradients. How
+ * many there are, and their dtypes and shapes, have to be the program's; else nothing runs, and the message names the
+ * operand, struct and field.  Where a description is not a macro's, `&(tn_struct_in){s, p, TN_STRUCT_ALL}` is the
+ * argument (C++: the struct itself).  Cost: two walks through the description. */
 
 /* ---- one flat array -------------------------------------------------------------------- */
 
-/* Elements of all arrays of floats together, others left out; 0 when s is NULL or wrong, SIZE_MAX where it overflows. */
+/* Elements of all arrays of floats together, others left out; 0 when s is NULL or wrong, SIZE_MAX if it overflows. */
 TN_API size_t tn_struct_floats(const tn_struct *s);
 /* All arrays of floats as one flat array of tn_struct_floats(s) elements, without a copy: the first one's address
  * where they all have this dtype, and follow each other with nothing in between (members of one dtype do, but for
  * those with a dimension of 0).  NULL where they do not, or there are none: gather then. */
 TN_API void *tn_struct_flat(const tn_struct *s, void *p, tn_dtype dtype);
 /* Copies the floats of p into the n elements of `flat`, and back; others stay as they are.  dtype, TN_F32 or TN_F64, is
- * the flat array's; floats of the other one are converted, rounded once.  TN_EINVAL: s, n is not tn_struct_floats(s), dtype is no
- * float, or a pointer is NULL while n > 0. */
+ * the flat array's; floats of the other one are converted, rounded once.  TN_EINVAL: s, n is not tn_struct_floats(s),
+ * dtype is no float, or a pointer is NULL while n > 0. */
 TN_API tn_status tn_struct_gather(tn_ctx *c, const tn_struct *s, const void *p, tn_dtype dtype, size_t n, void *flat);
 TN_API tn_status tn_struct_scatter(tn_ctx *c, const tn_struct *s, void *p, tn_dtype dtype, size_t n, const void *flat);
 
-/* The same in a trace: the floats of vals (tn_struct_arrays(s) of them; TN_STRUCT_VALS's come from &p->first) as one
+/* The same in a trace: the floats of vals (tn_struct_arrays(s) of them, as `in` above) as one
  * vector, f32 where they all are, else f64; and a vector of floats taken apart into those elements of vals that are
  * floats, which get the types of the description.  Others are left as they are.  TN_EINVAL: s, or NULL; TN_ETYPE: vals
  * of other types than the description's, or `flat` of another length.  Cost: one equation or two for each array. */
@@ -176,9 +176,15 @@ TN_API tn_status tn_struct_load(tn_ctx *c, const tn_struct *s, void *p, const ch
 #endif
 
 #ifdef __cplusplus
-#define TN_I_NEW_STRUCT(name, ...) struct name { __VA_ARGS__ }
+#define TN_I_NEW_STRUCT(name, ...) \
+    struct name {                  \
+        __VA_ARGS__                \
+    }
 #else
-#define TN_I_NEW_STRUCT(name, ...) typedef struct name { __VA_ARGS__ } name
+#define TN_I_NEW_STRUCT(name, ...) \
+    typedef struct name {          \
+        __VA_ARGS__                \
+    } name
 #endif
 
 /* A row behind its kind is a name and at most 8 dimensions: the name, how many there are, and what is made of them. */
@@ -188,27 +194,27 @@ TN_API tn_status tn_struct_load(tn_ctx *c, const tn_struct *s, void *p, const ch
 #define TN_I_RANK(...)                                      TN_I_RANK_(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, 0, )
 #define TN_I_EXTENT(n)                                      ((n) ? (n) : 1)
 
-#define TN_I_BRACKETS_0(name)          /* none */
-#define TN_I_BRACKETS_1(name, a)       [TN_I_EXTENT(a)]
-#define TN_I_BRACKETS_2(name, a, b)    TN_I_BRACKETS_1(name, a)[TN_I_EXTENT(b)]
-#define TN_I_BRACKETS_3(name, a, b, c) TN_I_BRACKETS_2(name, a, b)[TN_I_EXTENT(c)]
-#define TN_I_BRACKETS_4(name, a, b, c, d) TN_I_BRACKETS_3(name, a, b, c)[TN_I_EXTENT(d)]
-#define TN_I_BRACKETS_5(name, a, b, c, d, e) TN_I_BRACKETS_4(name, a, b, c, d)[TN_I_EXTENT(e)]
-#define TN_I_BRACKETS_6(name, a, b, c, d, e, f) TN_I_BRACKETS_5(name, a, b, c, d, e)[TN_I_EXTENT(f)]
-#define TN_I_BRACKETS_7(name, a, b, c, d, e, f, g) TN_I_BRACKETS_6(name, a, b, c, d, e, f)[TN_I_EXTENT(g)]
+#define TN_I_BRACKETS_0(name)                         /* none */
+#define TN_I_BRACKETS_1(name, a)                      [TN_I_EXTENT(a)]
+#define TN_I_BRACKETS_2(name, a, b)                   TN_I_BRACKETS_1(name, a)[TN_I_EXTENT(b)]
+#define TN_I_BRACKETS_3(name, a, b, c)                TN_I_BRACKETS_2(name, a, b)[TN_I_EXTENT(c)]
+#define TN_I_BRACKETS_4(name, a, b, c, d)             TN_I_BRACKETS_3(name, a, b, c)[TN_I_EXTENT(d)]
+#define TN_I_BRACKETS_5(name, a, b, c, d, e)          TN_I_BRACKETS_4(name, a, b, c, d)[TN_I_EXTENT(e)]
+#define TN_I_BRACKETS_6(name, a, b, c, d, e, f)       TN_I_BRACKETS_5(name, a, b, c, d, e)[TN_I_EXTENT(f)]
+#define TN_I_BRACKETS_7(name, a, b, c, d, e, f, g)    TN_I_BRACKETS_6(name, a, b, c, d, e, f)[TN_I_EXTENT(g)]
 #define TN_I_BRACKETS_8(name, a, b, c, d, e, f, g, h) TN_I_BRACKETS_7(name, a, b, c, d, e, f, g)[TN_I_EXTENT(h)]
-#define TN_I_BRACKETS(...) TN_I_JOIN(TN_I_BRACKETS_, TN_I_RANK(__VA_ARGS__))(__VA_ARGS__)
+#define TN_I_BRACKETS(...)                            TN_I_JOIN(TN_I_BRACKETS_, TN_I_RANK(__VA_ARGS__))(__VA_ARGS__)
 
-#define TN_I_EXTENTS_0(name)          1
-#define TN_I_EXTENTS_1(name, a)       TN_I_EXTENT(a)
-#define TN_I_EXTENTS_2(name, a, b)    TN_I_EXTENTS_1(name, a) * TN_I_EXTENT(b)
-#define TN_I_EXTENTS_3(name, a, b, c) TN_I_EXTENTS_2(name, a, b) * TN_I_EXTENT(c)
-#define TN_I_EXTENTS_4(name, a, b, c, d) TN_I_EXTENTS_3(name, a, b, c) * TN_I_EXTENT(d)
-#define TN_I_EXTENTS_5(name, a, b, c, d, e) TN_I_EXTENTS_4(name, a, b, c, d) * TN_I_EXTENT(e)
-#define TN_I_EXTENTS_6(name, a, b, c, d, e, f) TN_I_EXTENTS_5(name, a, b, c, d, e) * TN_I_EXTENT(f)
-#define TN_I_EXTENTS_7(name, a, b, c, d, e, f, g) TN_I_EXTENTS_6(name, a, b, c, d, e, f) * TN_I_EXTENT(g)
+#define TN_I_EXTENTS_0(name)                         1
+#define TN_I_EXTENTS_1(name, a)                      TN_I_EXTENT(a)
+#define TN_I_EXTENTS_2(name, a, b)                   TN_I_EXTENTS_1(name, a) * TN_I_EXTENT(b)
+#define TN_I_EXTENTS_3(name, a, b, c)                TN_I_EXTENTS_2(name, a, b) * TN_I_EXTENT(c)
+#define TN_I_EXTENTS_4(name, a, b, c, d)             TN_I_EXTENTS_3(name, a, b, c) * TN_I_EXTENT(d)
+#define TN_I_EXTENTS_5(name, a, b, c, d, e)          TN_I_EXTENTS_4(name, a, b, c, d) * TN_I_EXTENT(e)
+#define TN_I_EXTENTS_6(name, a, b, c, d, e, f)       TN_I_EXTENTS_5(name, a, b, c, d, e) * TN_I_EXTENT(f)
+#define TN_I_EXTENTS_7(name, a, b, c, d, e, f, g)    TN_I_EXTENTS_6(name, a, b, c, d, e, f) * TN_I_EXTENT(g)
 #define TN_I_EXTENTS_8(name, a, b, c, d, e, f, g, h) TN_I_EXTENTS_7(name, a, b, c, d, e, f, g) * TN_I_EXTENT(h)
-#define TN_I_EXTENTS(...) TN_I_JOIN(TN_I_EXTENTS_, TN_I_RANK(__VA_ARGS__))(__VA_ARGS__)
+#define TN_I_EXTENTS(...)                            TN_I_JOIN(TN_I_EXTENTS_, TN_I_RANK(__VA_ARGS__))(__VA_ARGS__)
 
 #define TN_I_DIMS_0(name)                         0
 #define TN_I_DIMS_1(name, a)                      (a)
@@ -222,90 +228,84 @@ TN_API tn_status tn_struct_load(tn_ctx *c, const tn_struct *s, void *p, const ch
 #define TN_I_DIMS(...)                            TN_I_JOIN(TN_I_DIMS_, TN_I_RANK(__VA_ARGS__))(__VA_ARGS__)
 
 /* Members of the C struct.  A row's kind is pasted before anything can replace it: `bool` may be a macro. */
-#define TN_I_MEMBER(kind, ...)       TN_I_MEMBER_##kind(__VA_ARGS__)
-#define TN_I_DECLARE(type, ...)      type TN_I_NAME(__VA_ARGS__) TN_I_BRACKETS(__VA_ARGS__);
-#define TN_I_MEMBER_f64(...)         TN_I_DECLARE(double, __VA_ARGS__)
-#define TN_I_MEMBER_f32(...)         TN_I_DECLARE(float, __VA_ARGS__)
-#define TN_I_MEMBER_i64(...)         TN_I_DECLARE(int64_t, __VA_ARGS__)
-#define TN_I_MEMBER_i32(...)         TN_I_DECLARE(int32_t, __VA_ARGS__)
-#define TN_I_MEMBER_bool(...)        TN_I_DECLARE(bool, __VA_ARGS__)
-#define TN_I_MEMBER_struct(...)      TN_I_DECLARE_STRUCT(TN_I_MANY, , __VA_ARGS__)
-#define TN_I_MANY_0(name)            /* one */
-#define TN_I_MANY_1(name, n)         [(n) > 0 ? (n) : -1]
-#define TN_I_MANY(...)               TN_I_JOIN(TN_I_MANY_, TN_I_RANK(__VA_ARGS__))(__VA_ARGS__)
+#define TN_I_MEMBER(kind, ...)                       TN_I_MEMBER_##kind(__VA_ARGS__)
+#define TN_I_DECLARE(type, ...)                      type TN_I_NAME(__VA_ARGS__) TN_I_BRACKETS(__VA_ARGS__);
+#define TN_I_MEMBER_f64(...)                         TN_I_DECLARE(double, __VA_ARGS__)
+#define TN_I_MEMBER_f32(...)                         TN_I_DECLARE(float, __VA_ARGS__)
+#define TN_I_MEMBER_i64(...)                         TN_I_DECLARE(int64_t, __VA_ARGS__)
+#define TN_I_MEMBER_i32(...)                         TN_I_DECLARE(int32_t, __VA_ARGS__)
+#define TN_I_MEMBER_bool(...)                        TN_I_DECLARE(bool, __VA_ARGS__)
+#define TN_I_MEMBER_struct(...)                      TN_I_DECLARE_STRUCT(TN_I_MANY, , __VA_ARGS__)
+#define TN_I_MANY_0(name)                            /* one */
+#define TN_I_MANY_1(name, n)                         [(n) > 0 ? (n) : -1]
+#define TN_I_MANY(...)                               TN_I_JOIN(TN_I_MANY_, TN_I_RANK(__VA_ARGS__))(__VA_ARGS__)
 #define TN_I_DECLARE_STRUCT(many, suffix, type, ...) type##suffix TN_I_NAME(__VA_ARGS__) many(__VA_ARGS__);
 
 /* Members of its values, and how many there are. */
-#define TN_I_MEMBER_VAL(kind, ...)   TN_I_VAL_##kind(__VA_ARGS__)
-#define TN_I_VAL_f64(...)            tn_val TN_I_NAME(__VA_ARGS__);
-#define TN_I_VAL_f32(...)            tn_val TN_I_NAME(__VA_ARGS__);
-#define TN_I_VAL_i64(...)            tn_val TN_I_NAME(__VA_ARGS__);
-#define TN_I_VAL_i32(...)            tn_val TN_I_NAME(__VA_ARGS__);
-#define TN_I_VAL_bool(...)           tn_val TN_I_NAME(__VA_ARGS__);
-#define TN_I_VAL_struct(...)         TN_I_DECLARE_STRUCT(TN_I_MANY, _vals, __VA_ARGS__)
-#define TN_I_PLUS(kind, ...)         TN_I_PLUS_##kind(__VA_ARGS__)
-#define TN_I_PLUS_f64(...)           +1
-#define TN_I_PLUS_f32(...)           +1
-#define TN_I_PLUS_i64(...)           +1
-#define TN_I_PLUS_i32(...)           +1
-#define TN_I_PLUS_bool(...)          +1
-#define TN_I_PLUS_struct(type, ...)  +type##_arrays *(TN_I_EXTENTS(__VA_ARGS__))
+#define TN_I_MEMBER_VAL(kind, ...)  TN_I_VAL_##kind(__VA_ARGS__)
+#define TN_I_VAL_f64(...)           tn_val TN_I_NAME(__VA_ARGS__);
+#define TN_I_VAL_f32(...)           tn_val TN_I_NAME(__VA_ARGS__);
+#define TN_I_VAL_i64(...)           tn_val TN_I_NAME(__VA_ARGS__);
+#define TN_I_VAL_i32(...)           tn_val TN_I_NAME(__VA_ARGS__);
+#define TN_I_VAL_bool(...)          tn_val TN_I_NAME(__VA_ARGS__);
+#define TN_I_VAL_struct(...)        TN_I_DECLARE_STRUCT(TN_I_MANY, _vals, __VA_ARGS__)
+#define TN_I_PLUS(kind, ...)        TN_I_PLUS_##kind(__VA_ARGS__)
+#define TN_I_PLUS_f64(...)          +1
+#define TN_I_PLUS_f32(...)          +1
+#define TN_I_PLUS_i64(...)          +1
+#define TN_I_PLUS_i32(...)          +1
+#define TN_I_PLUS_bool(...)         +1
+#define TN_I_PLUS_struct(type, ...) +type##_arrays *(TN_I_EXTENTS(__VA_ARGS__))
 
 /* Fields: rows as tuples, (f64_, w, 32, 32), each with the struct's name beside it. */
-#define TN_I_TUPLE(kind, ...)        (kind##_, __VA_ARGS__),
-#define TN_I_BARE(...)               __VA_ARGS__
-#define TN_I_FIELD(s, row)           TN_I_FIELD_ROW(s, TN_I_BARE row)
-#define TN_I_FIELD_ROW(...)          TN_I_FIELD_KIND(__VA_ARGS__)
+#define TN_I_TUPLE(kind, ...)         (kind##_, __VA_ARGS__),
+#define TN_I_BARE(...)                __VA_ARGS__
+#define TN_I_FIELD(s, row)            TN_I_FIELD_ROW(s, TN_I_BARE row)
+#define TN_I_FIELD_ROW(...)           TN_I_FIELD_KIND(__VA_ARGS__)
 #define TN_I_FIELD_KIND(s, kind, ...) TN_I_FIELD_##kind(s, __VA_ARGS__)
-#define TN_I_FIELD_f64_(s, ...)      TN_I_FIELD_OF(s, TN_F64, double, double, __VA_ARGS__)
-#define TN_I_FIELD_f32_(s, ...)      TN_I_FIELD_OF(s, TN_F32, float, float, __VA_ARGS__)
-#define TN_I_FIELD_i64_(s, ...)      TN_I_FIELD_OF(s, TN_I64, int64_t, long long, __VA_ARGS__)
-#define TN_I_FIELD_i32_(s, ...)      TN_I_FIELD_OF(s, TN_I32, int32_t, int32_t, __VA_ARGS__)
-#define TN_I_FIELD_bool_(s, ...)     TN_I_FIELD_OF(s, TN_BOOL, bool, bool, __VA_ARGS__)
-#define TN_I_TEXT(name)              TN_I_TEXT_(name)
-#define TN_I_TEXT_(name)             #name
+#define TN_I_FIELD_f64_(s, ...)       TN_I_FIELD_OF(s, TN_F64, double, double, __VA_ARGS__)
+#define TN_I_FIELD_f32_(s, ...)       TN_I_FIELD_OF(s, TN_F32, float, float, __VA_ARGS__)
+#define TN_I_FIELD_i64_(s, ...)       TN_I_FIELD_OF(s, TN_I64, int64_t, long long, __VA_ARGS__)
+#define TN_I_FIELD_i32_(s, ...)       TN_I_FIELD_OF(s, TN_I32, int32_t, int32_t, __VA_ARGS__)
+#define TN_I_FIELD_bool_(s, ...)      TN_I_FIELD_OF(s, TN_BOOL, bool, bool, __VA_ARGS__)
+#define TN_I_TEXT(name)               TN_I_TEXT_(name)
+#define TN_I_TEXT_(name)              #name
 /* Nothing is added where `right` holds, and it does not compile where not. */
-#define TN_I_IF(right)               0 * sizeof(char[(right) ? 1 : -1])
-#define TN_I_FIELD_OF(s, dtype, type, or_type, ...)                                                             \
-    {TN_I_TEXT(TN_I_NAME(__VA_ARGS__)),                                                                         \
-     offsetof(s, TN_I_NAME(__VA_ARGS__)) + TN_I_IF(TN_I_IS(s, TN_I_NAME(__VA_ARGS__), type,                     \
-                                                           TN_I_BRACKETS(__VA_ARGS__), TN_I_EXTENTS(__VA_ARGS__)) || \
-                                                   TN_I_IS(s, TN_I_NAME(__VA_ARGS__), or_type,                  \
-                                                           TN_I_BRACKETS(__VA_ARGS__), TN_I_EXTENTS(__VA_ARGS__))), \
-     {dtype, TN_I_RANK(__VA_ARGS__), {TN_I_DIMS(__VA_ARGS__)}, NULL},                                           \
+#define TN_I_IF(right) 0 * sizeof(char[(right) ? 1 : -1])
+#define TN_I_FIELD_OF(s, dtype, type, or_type, ...)                                                                   \
+    {TN_I_TEXT(TN_I_NAME(__VA_ARGS__)),                                                                               \
+     offsetof(s, TN_I_NAME(__VA_ARGS__)) +                                                                            \
+         TN_I_IF(TN_I_IS(s, TN_I_NAME(__VA_ARGS__), type, TN_I_BRACKETS(__VA_ARGS__), TN_I_EXTENTS(__VA_ARGS__)) ||   \
+                 TN_I_IS(s, TN_I_NAME(__VA_ARGS__), or_type, TN_I_BRACKETS(__VA_ARGS__), TN_I_EXTENTS(__VA_ARGS__))), \
+     {dtype, TN_I_RANK(__VA_ARGS__), {TN_I_DIMS(__VA_ARGS__)}, NULL},                                                 \
      NULL},
-#define TN_I_FIELD_struct_(s, type_, ...)                                                                     \
-    {TN_I_TEXT(TN_I_NAME(__VA_ARGS__)),                                                                       \
-     offsetof(s, TN_I_NAME(__VA_ARGS__)) +                                                                    \
+#define TN_I_FIELD_struct_(s, type_, ...)                                                                       \
+    {TN_I_TEXT(TN_I_NAME(__VA_ARGS__)),                                                                         \
+     offsetof(s, TN_I_NAME(__VA_ARGS__)) +                                                                      \
          TN_I_IF(TN_I_IS(s, TN_I_NAME(__VA_ARGS__), type_, TN_I_MANY(__VA_ARGS__), TN_I_EXTENTS(__VA_ARGS__))), \
-     {TN_BOOL, TN_I_RANK(__VA_ARGS__), {TN_I_DIMS(__VA_ARGS__)}, NULL},                                       \
+     {TN_BOOL, TN_I_RANK(__VA_ARGS__), {TN_I_DIMS(__VA_ARGS__)}, NULL},                                         \
      &type_##_struct},
 
 #ifndef __cplusplus
 /* Whether a member is declared so, or flat. */
 #define TN_I_IS(s, name, type, brackets, extents) \
-    _Generic(&((s *)0)->name,                     \
-        type(*) brackets: 1,                      \
-        default: _Generic(&((s *)0)->name, type(*)[extents]: 1, default: 0))
+    _Generic(&((s *)0)->name, type(*) brackets: 1, default: _Generic(&((s *)0)->name, type(*)[extents]: 1, default: 0))
 
 /* A pointer to the struct, const or not; to one that is not for what is written. */
-#define TN_I_READ_STRUCT(s, p)  _Generic((p), s *: (p), const s *: (p))
-#define TN_I_WRITE_STRUCT(s, p) _Generic((p), s *: (p))
-#define TN_STRUCT_IN(s, p)      (&(const tn_struct_in){&s##_struct, TN_I_READ_STRUCT(s, p), TN_STRUCT_ALL})
-#define TN_STRUCT_OUT(s, p)     (&(tn_struct_out){&s##_struct, TN_I_WRITE_STRUCT(s, p), TN_STRUCT_ALL})
-#define TN_STRUCT_FLOATS_IN(s, p) \
-    (&(const tn_struct_in){&s##_struct, TN_I_READ_STRUCT(s, p), TN_STRUCT_FLOATS})
+#define TN_I_READ_STRUCT(s, p)     _Generic((p), s *: (p), const s *: (p))
+#define TN_I_WRITE_STRUCT(s, p)    _Generic((p), s *: (p))
+#define TN_STRUCT_IN(s, p)         (&(const tn_struct_in){&s##_struct, TN_I_READ_STRUCT(s, p), TN_STRUCT_ALL})
+#define TN_STRUCT_OUT(s, p)        (&(tn_struct_out){&s##_struct, TN_I_WRITE_STRUCT(s, p), TN_STRUCT_ALL})
+#define TN_STRUCT_FLOATS_IN(s, p)  (&(const tn_struct_in){&s##_struct, TN_I_READ_STRUCT(s, p), TN_STRUCT_FLOATS})
 #define TN_STRUCT_FLOATS_OUT(s, p) (&(tn_struct_out){&s##_struct, TN_I_WRITE_STRUCT(s, p), TN_STRUCT_FLOATS})
 
-#define TN_STRUCT_VALS(s, in)                                  \
-    _Generic((in),                                             \
-        const tn_val *: (const s##_vals *)(const void *)(in), \
-        tn_val *: (s##_vals *)(uintptr_t)(in))
+#define TN_STRUCT_VALS(s, in) \
+    _Generic((in), const tn_val *: (const s##_vals *)(const void *)(in), tn_val *: (s##_vals *)(uintptr_t)(in))
 #define TN_STRUCT_WRT(s, first) \
     tn_struct_wrt(&s##_struct, (size_t)TN_I_WHOLE(first), (int[s##_arrays]){0}, &(tn_wrt_list){0, NULL})
 
 #define TN_I_STRUCT_ARGS_0(s) s##_arrays, tn_struct_args(&s##_struct, (tn_type[s##_arrays + 1]){{0}}, 0, NULL)
-#define TN_I_STRUCT_ARGS_1(s, ...)       \
+#define TN_I_STRUCT_ARGS_1(s, ...)        \
     s##_arrays + TN_I_COUNT(__VA_ARGS__), \
         tn_struct_args(&s##_struct, (tn_type[s##_arrays + TN_I_COUNT(__VA_ARGS__) + 1]){{0}}, TN_ARGS(__VA_ARGS__))
 #else
@@ -314,8 +314,7 @@ template <class Member, class T> constexpr bool tn_i_is_cxx(size_t n) {
     using U = std::remove_all_extents_t<Member>;
     return std::is_same<U, T>::value && sizeof(Member) == n * sizeof(T);
 }
-#define TN_I_IS(s, name, type, brackets, extents) \
-    (tn_i_is_cxx<decltype(s::name), type>(static_cast<size_t>(extents)))
+#define TN_I_IS(s, name, type, brackets, extents) (tn_i_is_cxx<decltype(s::name), type>(static_cast<size_t>(extents)))
 
 #define TN_STRUCT_IN(s, p)         (tn_i_struct_in_cxx<s>(s##_struct, p, TN_STRUCT_ALL))
 #define TN_STRUCT_OUT(s, p)        (tn_i_struct_out_cxx<s>(s##_struct, p, TN_STRUCT_ALL))
@@ -367,23 +366,25 @@ inline tn_i_struct_types_cxx<N + sizeof...(T)> tn_i_struct_args_cxx(const tn_str
 #define TN_STRUCT_ARGS(...) TN_I_JOIN(TN_I_STRUCT_ARGS_, TN_I_HAS_COMMA(__VA_ARGS__))(__VA_ARGS__)
 
 /* m(s, row) for each of at most 64 rows, which end with a comma. */
-#define TN_I_ROWS_(r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12, r13, r14, r15, r16, r17, r18, r19, r20, r21, \
+#define TN_I_ROWS_(r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12, r13, r14, r15, r16, r17, r18, r19, r20, r21,     \
                    r22, r23, r24, r25, r26, r27, r28, r29, r30, r31, r32, r33, r34, r35, r36, r37, r38, r39, r40, r41, \
                    r42, r43, r44, r45, r46, r47, r48, r49, r50, r51, r52, r53, r54, r55, r56, r57, r58, r59, r60, r61, \
-                   r62, r63, r64, r65, n, ...) n
-#define TN_I_ROWS_OF(...) TN_I_ROWS_(__VA_ARGS__, 64, 63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49, 48, \
-    47, 46, 45, 44, 43, 42, 41, 40, 39, 38, 37, 36, 35, 34, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, \
-    19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, )
-#define TN_I_EACH(m, s, ...) TN_I_JOIN(TN_I_EACH_, TN_I_ROWS_OF(__VA_ARGS__))(m, s, __VA_ARGS__)
-#define TN_I_EACH_1(m, s, r, ...) m(s, r)
-#define TN_I_EACH_2(m, s, r, ...) m(s, r) TN_I_EACH_1(m, s, __VA_ARGS__)
-#define TN_I_EACH_3(m, s, r, ...) m(s, r) TN_I_EACH_2(m, s, __VA_ARGS__)
-#define TN_I_EACH_4(m, s, r, ...) m(s, r) TN_I_EACH_3(m, s, __VA_ARGS__)
-#define TN_I_EACH_5(m, s, r, ...) m(s, r) TN_I_EACH_4(m, s, __VA_ARGS__)
-#define TN_I_EACH_6(m, s, r, ...) m(s, r) TN_I_EACH_5(m, s, __VA_ARGS__)
-#define TN_I_EACH_7(m, s, r, ...) m(s, r) TN_I_EACH_6(m, s, __VA_ARGS__)
-#define TN_I_EACH_8(m, s, r, ...) m(s, r) TN_I_EACH_7(m, s, __VA_ARGS__)
-#define TN_I_EACH_9(m, s, r, ...) m(s, r) TN_I_EACH_8(m, s, __VA_ARGS__)
+                   r62, r63, r64, r65, n, ...)                                                                         \
+    n
+#define TN_I_ROWS_OF(...)                                                                                              \
+    TN_I_ROWS_(__VA_ARGS__, 64, 63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49, 48, 47, 46, 45, 44, 43,    \
+               42, 41, 40, 39, 38, 37, 36, 35, 34, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, \
+               16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, )
+#define TN_I_EACH(m, s, ...)       TN_I_JOIN(TN_I_EACH_, TN_I_ROWS_OF(__VA_ARGS__))(m, s, __VA_ARGS__)
+#define TN_I_EACH_1(m, s, r, ...)  m(s, r)
+#define TN_I_EACH_2(m, s, r, ...)  m(s, r) TN_I_EACH_1(m, s, __VA_ARGS__)
+#define TN_I_EACH_3(m, s, r, ...)  m(s, r) TN_I_EACH_2(m, s, __VA_ARGS__)
+#define TN_I_EACH_4(m, s, r, ...)  m(s, r) TN_I_EACH_3(m, s, __VA_ARGS__)
+#define TN_I_EACH_5(m, s, r, ...)  m(s, r) TN_I_EACH_4(m, s, __VA_ARGS__)
+#define TN_I_EACH_6(m, s, r, ...)  m(s, r) TN_I_EACH_5(m, s, __VA_ARGS__)
+#define TN_I_EACH_7(m, s, r, ...)  m(s, r) TN_I_EACH_6(m, s, __VA_ARGS__)
+#define TN_I_EACH_8(m, s, r, ...)  m(s, r) TN_I_EACH_7(m, s, __VA_ARGS__)
+#define TN_I_EACH_9(m, s, r, ...)  m(s, r) TN_I_EACH_8(m, s, __VA_ARGS__)
 #define TN_I_EACH_10(m, s, r, ...) m(s, r) TN_I_EACH_9(m, s, __VA_ARGS__)
 #define TN_I_EACH_11(m, s, r, ...) m(s, r) TN_I_EACH_10(m, s, __VA_ARGS__)
 #define TN_I_EACH_12(m, s, r, ...) m(s, r) TN_I_EACH_11(m, s, __VA_ARGS__)
