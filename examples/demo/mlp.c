@@ -62,9 +62,9 @@ tn_fn *mlp_evaluate(tn_ctx *c, int64_t rows) {
 /* A step of Adam (Kingma and Ba, 2015) on all parameters, whose rate falls to zero along a cosine over all steps: in
  * mlp, x, y, adam; out loss, mlp, adam. */
 tn_fn *mlp_step(tn_ctx *c, int64_t rows, int64_t steps) {
-    const tn_optim adam = {
-        .size = sizeof adam, .rule = TN_ADAM, .rate = {.kind = TN_RATE_COSINE, .value = 2e-3, .steps = steps}};
-    tn_fn *f = mlp_loss(c, rows), *s = tn_optim_step(f, TN_STRUCT_WRT(mlp, 0), &adam, NULL);
+    const tn_optim rule = {
+        .size = sizeof rule, .rule = TN_ADAM, .rate = {.kind = TN_RATE_COSINE, .value = 2e-3, .steps = steps}};
+    tn_fn *f = mlp_loss(c, rows), *s = tn_optim_step(f, TN_STRUCT_WRT(mlp, 0), &rule, NULL);
     tn_fn_free(f);
     return s;
 }
