@@ -16,28 +16,32 @@
 #include <tansy/ode.h>
 #include <tansy/optim.h>
 
-enum { POINTS = 201, PIECES = 16, STEPS = 20, WIDTH = 32, PARAMETERS = 6, CURVE = 1001 };
-enum { STATES = TN_OPTIM_STATES(PARAMETERS) };
+enum { POINTS = 201, PIECES = 16, STEPS = 20, WIDTH = 32, CURVE = 1001 };
 enum { ON_PIECES = 800, ON_WHOLE = 400, MOST = ON_PIECES + ON_WHOLE, SHORT = 4 };
 static const double end = 10, noise = 0.02;
 static const double first_point[2] = {2, 0};
 
 /* ---- the model ------------------------------------------------------------------ */
 
-enum { W1, B1, W2, B2, W3, B3 };
-
-static tn_type parameter(int i) {
-    const tn_type type[PARAMETERS] = {tn_f64(2, WIDTH), tn_f64(WIDTH),    tn_f64(WIDTH, WIDTH),
-                                      tn_f64(WIDTH),    tn_f64(WIDTH, 2), tn_f64(2)};
-    return type[i];
-}
+#define NET(F)               \
+    F(f64, w1, 2, WIDTH)     \
+    F(f64, b1, WIDTH)        \
+    F(f64, w2, WIDTH, WIDTH) \
+    F(f64, b2, WIDTH)        \
+    F(f64, w3, WIDTH, 2)     \
+    F(f64, b3, 2)
+TN_STRUCT(net, NET);
+/* The state of Adam: updates so far, means, squares. */
+#define ADAM(F) F(i64, count) F(struct, net, m) F(struct, net, v)
+TN_STRUCT(adam, ADAM);
 
 /* y [.., 2] */
-static void network(tn_val t, const tn_val *y, const tn_val *p, tn_val *dy, void *user) {
+static void network(tn_val t, const tn_val *y, const tn_val *params, tn_val *dy, void *user) {
     (void)t, (void)user;
-    const tn_val h1 = tn_tanh(tn_add(tn_matmul(y[0], p[W1]), p[B1]));
-    const tn_val h2 = tn_tanh(tn_add(tn_matmul(h1, p[W2]), p[B2]));
-    dy[0] = tn_add(tn_matmul(h2, p[W3]), p[B3]);
+    const net_vals *p = TN_STRUCT_VALS(net, params);
+    const tn_val h1 = tn_tanh(tn_add(tn_matmul(y[0], p->w1), p->b1));
+    const tn_val h2 = tn_tanh(tn_add(tn_matmul(h1, p->w2), p->b2));
+    dy[0] = tn_add(tn_matmul(h2, p->w3), p->b3);
 }
 
 /* y' = |y| A y */
@@ -48,16 +52,16 @@ static void spiral(tn_val t, const tn_val *y, const tn_val *p, tn_val *dy, void 
     dy[0] = tn_mul(speed, tn_matmul(y[0], tn_constant(tn_val_ctx(y[0]), tn_f64(2, 2), a)));
 }
 
-/* parameters.., starts [PIECES,2], what follows [STEPS,PIECES,2] -> mean squared distance */
+/* net, starts [PIECES,2], what follows [STEPS,PIECES,2] -> mean squared distance */
 static tn_val loss_of_pieces(const tn_val *in, void *user) {
     (void)user;
-    const tn_val *batch = in + PARAMETERS;
+    const tn_val *batch = in + net_arrays;
     tn_val y, path;
     const tn_ode_problem problem = {.size = sizeof problem,
                                     .field = network,
                                     .nstate = 1,
                                     .y0 = batch,
-                                    .nparams = PARAMETERS,
+                                    .nparams = net_arrays,
                                     .params = in,
                                     .t0 = TN_VAL(0.0),
                                     .t1 = TN_VAL(end * STEPS / (POINTS - 1))};
@@ -74,7 +78,7 @@ static tn_val path_from(tn_val y0, const tn_val *p, tn_val ts, tn_val *status) {
                                     .field = p ? network : spiral,
                                     .nstate = 1,
                                     .y0 = &y0,
-                                    .nparams = p ? PARAMETERS : 0,
+                                    .nparams = p ? net_arrays : 0,
                                     .params = p,
                                     .t0 = TN_VAL(0.0),
                                     .t1 = TN_VAL(end)};
@@ -90,20 +94,20 @@ static tn_val path_from(tn_val y0, const tn_val *p, tn_val ts, tn_val *status) {
     return path;
 }
 
-/* parameters.., y0 [2], points [POINTS,2] -> mean squared distance */
+/* net, y0 [2], points [POINTS,2] -> mean squared distance */
 static tn_val loss_of_whole(const tn_val *in, void *user) {
     (void)user;
-    const tn_val *batch = in + PARAMETERS;
+    const tn_val *batch = in + net_arrays;
     tn_val status;
     const tn_val ts = tn_linspace(tn_val_ctx(in[0]), TN_F64, 0, end, POINTS);
     const tn_val path = path_from(batch[0], in, ts, &status);
     return tn_where(tn_eq(status, TN_ODE_SUCCESS), tn_mean(tn_square(tn_sub(path, batch[1]))), NAN);
 }
 
-/* y0 [2], ts [m], parameters.. -> the path [m,2], status */
+/* net, y0 [2], ts [m] -> the path [m,2], status */
 static void model_path(const tn_val *in, tn_val *out, void *user) {
     (void)user;
-    out[0] = path_from(in[0], in + 2, in[1], &out[1]);
+    out[0] = path_from(in[net_arrays], in, in[net_arrays + 1], &out[1]);
 }
 
 /* y0 [2], ts [m], key i32[2] -> points: the spiral's path with noise, status */
@@ -112,11 +116,11 @@ static void make_points(const tn_val *in, tn_val *out, void *user) {
     out[0] = tn_add(path_from(in[0], NULL, in[1], &out[1]), tn_mul(tn_random_normal(in[2], tn_f64(POINTS, 2)), noise));
 }
 
-/* key i32[2] -> parameters.. */
+/* key i32[2] -> net */
 static void initial(const tn_val *in, tn_val *out, void *user) {
     (void)user;
-    for (int i = 0; i < PARAMETERS; i++) {
-        const tn_type t = parameter(i);
+    for (int i = 0; i < net_arrays; i++) {
+        const tn_type t = tn_struct_type(&net_struct, (size_t)i);
         const tn_val normal = tn_random_normal(tn_random_fold_in(in[0], i), t);
         out[i] = tn_mul(normal, t.rank == 2 ? 1 / sqrt((double)t.dim[0]) : 0.0);
     }
@@ -127,8 +131,8 @@ static void initial(const tn_val *in, tn_val *out, void *user) {
 typedef struct training {
     tn_ctx *c;
     tn_exec *pieces, *whole, *path;
-    double memory[3][PARAMETERS][WIDTH * WIDTH]; /* parameters, means, squares */
-    int64_t count;                               /* of updates */
+    net p;
+    adam a;
     double points[POINTS][2], loss[MOST];
     int on_pieces, updates; /* of them, the first ones on pieces */
     double before[CURVE][2], after[CURVE][2];
@@ -141,27 +145,23 @@ static bool failed(const training *t, const char *what) {
     return false;
 }
 
-/* One of so many updates by Adam as a program, in place: parameters.., starts, what follows, state.. -> loss,
- * parameters.., state.. .  The rate rises for 50 updates, then falls to zero along a cosine. */
+/* One of so many updates by Adam as a program, in place: net, starts, what follows, adam -> loss,
+ * net, adam.  The rate rises for 50 updates, then falls to zero along a cosine. */
 static tn_exec *compile_update(tn_ctx *c, tn_trace_fn loss, tn_type start, tn_type next, double most, int updates) {
-    const tn_optim adam = {.size = sizeof adam,
+    const tn_optim rule = {.size = sizeof rule,
                            .rule = TN_ADAM,
                            .rate = {.kind = TN_RATE_COSINE, .value = most, .steps = updates - 50, .warmup = 50},
                            .b2 = 0.99};
-    tn_type in[PARAMETERS + 2];
-    int alias[1 + PARAMETERS + STATES] = {-1};
-    for (int i = 0; i < PARAMETERS; i++) in[i] = parameter(i), alias[1 + i] = i;
-    for (int i = 0; i < STATES; i++) alias[1 + PARAMETERS + i] = PARAMETERS + 2 + i;
-    in[PARAMETERS] = start, in[PARAMETERS + 1] = next;
-    tn_fn *f = tn_trace(c, loss, NULL, PARAMETERS + 2, in);
-    tn_fn *one = tn_optim_step(f, tn_wrt(W1, B1, W2, B2, W3, B3), &adam, NULL);
+    int alias[1 + net_arrays + adam_arrays] = {-1};
+    for (int i = 0; i < net_arrays; i++) alias[1 + i] = i;
+    for (int i = 0; i < adam_arrays; i++) alias[1 + net_arrays + i] = net_arrays + 2 + i;
+    tn_fn *f = tn_trace(c, loss, NULL, TN_STRUCT_ARGS(net, start, next));
+    tn_fn *one = tn_optim_step(f, TN_STRUCT_WRT(net, 0), &rule, NULL);
     return tn_compile(one, &(tn_compile_options){.size = sizeof(tn_compile_options), .alias = alias});
 }
 
 static bool compile(training *t) {
-    tn_type in[PARAMETERS + 2] = {tn_f64(2), tn_f64(CURVE)};
-    for (int i = 0; i < PARAMETERS; i++) in[2 + i] = parameter(i);
-    t->path = tn_compile(tn_trace_many(t->c, model_path, NULL, PARAMETERS + 2, in, 2), NULL);
+    t->path = tn_compile(tn_trace_many(t->c, model_path, NULL, TN_STRUCT_ARGS(net, tn_f64(2), tn_f64(CURVE)), 2), NULL);
     t->pieces = compile_update(t->c, loss_of_pieces, tn_f64(PIECES, 2), tn_f64(STEPS, PIECES, 2), 2e-2, t->on_pieces);
     t->whole = compile_update(t->c, loss_of_whole, tn_f64(2), tn_f64(POINTS, 2), 3e-3, t->updates - t->on_pieces);
     return t->pieces && t->whole && t->path ? true : failed(t, "tracing");
@@ -171,15 +171,14 @@ static bool start(training *t) {
     const int32_t key[2] = {0, 4};
     double ts[POINTS];
     int32_t status;
-    void *out[PARAMETERS];
     for (int i = 0; i < POINTS; i++) ts[i] = end * i / (POINTS - 1);
-    for (int i = 0; i < PARAMETERS; i++) out[i] = t->memory[0][i];
     tn_exec *points =
         tn_compile(tn_trace_many(t->c, make_points, NULL, TN_ARGS(tn_f64(2), tn_f64(POINTS), tn_i32(2)), 2), NULL);
-    tn_exec *weights = tn_compile(tn_trace_many(t->c, initial, NULL, TN_ARGS(tn_i32(2)), PARAMETERS), NULL);
+    tn_exec *weights = tn_compile(tn_trace_many(t->c, initial, NULL, TN_ARGS(tn_i32(2)), net_arrays), NULL);
     return points && weights &&
                    tn_call(points, TN_INPUTS(first_point, ts, key), TN_OUTPUTS(t->points, &status)) == TN_OK &&
-                   status == TN_ODE_SUCCESS && tn_call(weights, TN_INPUTS(key), out) == TN_OK
+                   status == TN_ODE_SUCCESS &&
+                   tn_call(weights, TN_INPUTS(key), TN_OUTPUTS(TN_STRUCT_OUT(net, &t->p))) == TN_OK
                ? true
                : failed(t, "the points");
 }
@@ -188,11 +187,10 @@ static bool start(training *t) {
 static bool follow(const training *t, double path[CURVE][2], double *distance) {
     enum { EACH = (CURVE - 1) / (POINTS - 1) };
     double ts[CURVE], sum = 0;
-    const void *in[PARAMETERS + 2] = {first_point, ts};
     int32_t status;
     for (int i = 0; i < CURVE; i++) ts[i] = end * i / (CURVE - 1);
-    for (int i = 0; i < PARAMETERS; i++) in[2 + i] = t->memory[0][i];
-    if (tn_call(t->path, in, TN_OUTPUTS(path, &status)) != TN_OK) return failed(t, "the path");
+    if (tn_call(t->path, TN_INPUTS(TN_STRUCT_IN(net, &t->p), first_point, ts), TN_OUTPUTS(path, &status)) != TN_OK)
+        return failed(t, "the path");
     if (status != TN_ODE_SUCCESS) fprintf(stderr, "the path: solver status %d\n", (int)status);
     for (int i = 0; i < POINTS; i++)
         for (int k = 0; k < 2; k++) sum += pow(path[EACH * i][k] - t->points[i][k], 2);
@@ -212,22 +210,16 @@ static void pick(training *t, double start[PIECES][2], double next[STEPS][PIECES
 
 static bool train(training *t) {
     static double first[PIECES][2], next[STEPS][PIECES][2];
-    const void *in[PARAMETERS + 2 + STATES];
-    void *out[1 + PARAMETERS + STATES];
     double mean = 0;
-    for (int i = 0; i < 3 * PARAMETERS; i++) {
-        const int moment = i >= PARAMETERS; /* behind the count of updates */
-        in[i + 3 * moment] = out[1 + i + moment] = t->memory[i / PARAMETERS][i % PARAMETERS];
-    }
-    in[PARAMETERS + 2] = out[1 + PARAMETERS] = &t->count;
     for (int n = 0; n < t->updates; n++) {
         const bool whole = n >= t->on_pieces;
-        if (n == t->on_pieces) memset(t->memory[1], 0, 2 * sizeof t->memory[1]), t->count = 0;
+        if (n == t->on_pieces) t->a = (adam){0};
         if (!whole) pick(t, first, next);
-        in[PARAMETERS] = whole ? (const void *)first_point : first;
-        in[PARAMETERS + 1] = whole ? (const void *)t->points : next;
-        out[0] = &t->loss[n];
-        if (tn_call(whole ? t->whole : t->pieces, in, out) != TN_OK || !isfinite(t->loss[n]))
+        const void *from = whole ? (const void *)first_point : first, *to = whole ? (const void *)t->points : next;
+        if (tn_call(whole ? t->whole : t->pieces,
+                    TN_INPUTS(TN_STRUCT_IN(net, &t->p), from, to, TN_STRUCT_IN(adam, &t->a)),
+                    TN_OUTPUTS(&t->loss[n], TN_STRUCT_OUT(net, &t->p), TN_STRUCT_OUT(adam, &t->a))) != TN_OK ||
+            !isfinite(t->loss[n]))
             return failed(t, "an update");
         mean += (t->loss[n] - mean) / fmin(20, 1 + (whole ? n - t->on_pieces : n));
         char text[96];

@@ -855,10 +855,10 @@ TN_API size_t tn_exec_spill_bytes(const tn_exec *e);
  * there are, the element type, and the bytes of what is an array and not a pointer.  Where it does not fit the
  * program, and where an output shares memory with an input (but by tn_compile_options.alias) or with another output,
  * the call is refused and nothing runs: TN_EINVAL, and the message (tn_exec_error, tn_work_error) names the operand.
- * What the compiler does not know is taken as it is: pointers to void, to char or to structs.  A number, or for outputs
- * a pointer to const, does not compile.  At most 32 arguments, which live for one statement; one with a comma of its
- * own stands in parentheses.  Cost: some nanoseconds per argument, and once more where its address is another than in
- * the last call.
+ * What the compiler does not know is taken as it is: pointers to void, to char or to structs without a description.
+ * A number, or for outputs a pointer to const, does not compile.  At most 32 arguments, which live for one statement;
+ * one with a comma of its own stands in parentheses.  Cost: some nanoseconds per argument, and once more where its
+ * address is another than in the last call.
  *   Plain arrays of pointers, (const void *[]){w, &b} or TN_RAW_INPUTS(w, &b) and TN_RAW_OUTPUTS(&y), are the form
  * without these checks: as many pointers as the program has inputs, else memory behind the array is read.
  *   What TN_INPUTS and TN_OUTPUTS make is no such array, and only functions of this library read it: it has two
@@ -866,6 +866,8 @@ TN_API size_t tn_exec_spill_bytes(const tn_exec *e);
  * (const void *[]){tn_described, &list}.  A program without inputs looks at none. */
 #define TN_BUFFER_ANY  (-1) /* elements: not known */
 #define TN_BUFFER_NONE (-2) /* elements that no array has, as short */
+#define TN_BUFFER_IN   (-3) /* no array: `at` points to a tn_struct_in, which stands for several arguments */
+#define TN_BUFFER_OUT  (-4) /* to a tn_struct_out */
 typedef struct tn_buffer {
     union {
         const void *in;
@@ -879,6 +881,32 @@ typedef struct tn_buffer_list {
     const tn_buffer *v;
 } tn_buffer_list;
 TN_API extern const char tn_described[];
+/* A C struct of arrays, described once (<tansy/structs.h>, which has the macros and functions for it), and one in
+ * memory as an argument: TN_STRUCT_IN(mlp, &p) and TN_STRUCT_OUT(mlp, &p) in the lists above. */
+typedef struct tn_struct tn_struct;
+typedef struct tn_field {
+    const char *name;
+    size_t offset;       /* in bytes from the struct's beginning */
+    tn_type type;        /* an array; with `of`: rank 0, one struct, or rank 1, an array of so many */
+    const tn_struct *of; /* a nested struct; NULL: an array of numbers */
+} tn_field;
+struct tn_struct {
+    const char *name;
+    size_t bytes; /* sizeof the C struct */
+    size_t n;     /* of its fields, in the order of their offsets */
+    const tn_field *field;
+};
+typedef enum tn_struct_part { TN_STRUCT_ALL, TN_STRUCT_FLOATS } tn_struct_part;
+typedef struct tn_struct_in {
+    const tn_struct *of;
+    const void *at;
+    int part; /* a tn_struct_part: all its arrays, or those of floats, as gradients have them */
+} tn_struct_in;
+typedef struct tn_struct_out {
+    const tn_struct *of;
+    void *at;
+    int part;
+} tn_struct_out;
 /* What `given` (TN_INPUTS(..), or an array of pointers) has for n arguments of these types, as addresses in at[0] ..: for
  * functions of your own that are given arguments.  NULL where there is none; everywhere if given is NULL.  TN_EINVAL,
  * with the argument in `why` (size bytes; may be NULL), where a described list has another count, element type or fewer
@@ -1056,5 +1084,6 @@ TN_API tn_status tn_check_grads(const tn_fn *f, const void *const *x, const tn_w
 #endif
 #include "tansy/loops.h"
 #include "tansy/ops.h"
+#include "tansy/structs.h"
 
 #endif

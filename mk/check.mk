@@ -199,6 +199,7 @@ $(R)/cpp-%.res: $(BUILD)/cpp/% FORCE
 $(R)/example-%.res: $(BUILD)/examples/% FORCE
 	$(RUN) $< $(SHORT_$*)
 $(foreach e,lotka_volterra neural_ode,$(eval SHORT_$(e) = --short $(BUILD)/$(e)-short.svg))
+SHORT_xor_structs = $(BUILD)/xor_structs.npz
 # Examples of many ranks, on 1 to 4 of them.
 SHOWS_ranked = heat2d heat2d-check train
 on_threads   = sh -c 'for n in 1 2 3 4; do "$$0" --threads $$n "$$@" || exit 1; done'

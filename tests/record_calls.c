@@ -17,8 +17,9 @@ enum { MOST = 64, CALLS = 3 };
 static struct program {
     const tn_exec *exec;
     char *text;
-    size_t nin, *bytes; /* of each operand */
-    bool plain;         /* operands are row-major */
+    size_t nin;
+    tn_type *type; /* of each operand */
+    bool plain;    /* operands are row-major */
     int calls;
 } program[MOST];
 static size_t programs;
@@ -27,14 +28,11 @@ static size_t programs;
 static void note(struct program *p, const tn_fn *f) {
     char *text = tn_fn_print(f, NULL);
     p->nin = tn_fn_inputs(f);
-    p->bytes = malloc((p->nin + 1) * sizeof *p->bytes);
+    p->type = malloc((p->nin + 1) * sizeof *p->type);
     p->text = malloc(text ? strlen(text) + 1 : 1);
-    if (!text || !p->bytes || !p->text) abort();
+    if (!text || !p->type || !p->text) abort();
     memcpy(p->text, text, strlen(text) + 1);
-    for (size_t i = 0; i < p->nin; i++) {
-        const tn_type t = tn_fn_input_type(f, i);
-        p->bytes[i] = tn_type_bytes(&t);
-    }
+    for (size_t i = 0; i < p->nin; i++) p->type[i] = tn_fn_input_type(f, i);
     tn_text_free(tn_fn_ctx(f), text);
 }
 
@@ -54,14 +52,12 @@ static FILE *opened(const struct program *p, const char *ending) {
     return fopen(path, "wb");
 }
 
-/* Operand i, of a list that tells what its arrays are or of a plain one. */
-static const void *operand(const void *const *in, size_t i) {
-    return in[0] == tn_described ? ((const tn_buffer_list *)in[1])->v[i].at.in : in[i];
-}
-
 static void record(const struct program *p, const void *const *in) {
     FILE *operands = opened(p, "in"), *text = opened(p, "tn");
-    for (size_t i = 0; operands && i < p->nin; i++) (void)fwrite(operand(in, i), 1, p->bytes[i], operands);
+    const void **at = malloc((p->nin + 1) * sizeof *at);
+    if (!at || tn_take_arguments(p->nin, p->type, in, at, NULL, 0) != TN_OK) abort();
+    for (size_t i = 0; operands && i < p->nin; i++) (void)fwrite(at[i], 1, tn_type_bytes(&p->type[i]), operands);
+    free(at);
     if (text) (void)fputs(p->text, text);
     if (operands) (void)fclose(operands);
     if (text) (void)fclose(text);

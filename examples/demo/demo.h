@@ -73,24 +73,23 @@ bool chart_write(const demo *d, const char *name, const char *title, const char 
 
 /* ---- mlp.c: the model, written once ------------------------------------------------- */
 
-enum { PIXELS = 64, HIDDEN = 128, CLASSES = 10, BATCH = 32, PARAMETERS = 4 };
-enum { MLP_SIZE = PIXELS * HIDDEN + HIDDEN + HIDDEN * CLASSES + CLASSES };
+enum { PIXELS = 64, HIDDEN = 128, CLASSES = 10, BATCH = 32 };
 
-typedef union mlp_parameters {
-    double all[MLP_SIZE];
-    struct {
-        double w1[PIXELS * HIDDEN], b1[HIDDEN], w2[HIDDEN * CLASSES], b2[CLASSES];
-    } part;
-} mlp_parameters;
+/* The parameters, and the state of their optimizer. */
+#define MLP(F)                  \
+    F(f64, w1, PIXELS, HIDDEN)  \
+    F(f64, b1, HIDDEN)          \
+    F(f64, w2, HIDDEN, CLASSES) \
+    F(f64, b2, CLASSES)
+TN_STRUCT(mlp, MLP);
+#define ADAM(F) F(i64, count) F(struct, mlp, m) F(struct, mlp, v)
+TN_STRUCT(adam, ADAM);
 
-void mlp_init(rng *r, mlp_parameters *p);
-/* The four arrays as arguments of a call. */
-void mlp_inputs(const mlp_parameters *p, const void *in[PARAMETERS]);
-void mlp_outputs(mlp_parameters *p, void *out[PARAMETERS]);
+void mlp_init(rng *r, mlp *p);
 /* Row i of the table: pixels in 0..1, and the class. */
 void digit(const table *digits, size_t i, double x[PIXELS], int32_t *y);
 
-tn_fn *mlp_loss(tn_ctx *c, int64_t rows);                /* (w1, b1, w2, b2, x, y) -> loss */
+tn_fn *mlp_loss(tn_ctx *c, int64_t rows);                /* (mlp, x, y) -> loss */
 tn_fn *mlp_evaluate(tn_ctx *c, int64_t rows);            /* the same inputs -> (loss, accuracy in %) */
 tn_fn *mlp_step(tn_ctx *c, int64_t rows, int64_t steps); /* one of so many steps of Adam, see there */
 

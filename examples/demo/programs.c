@@ -44,8 +44,8 @@ static bool excerpt(const demo *d, const char *what, const tn_fn *f, int from, i
 
 /* The programs of each stage, as tn_vjp goes through them. */
 static bool stages(const demo *d, const tn_fn *f) {
-    tn_linearized l = tn_linearize(f, tn_wrt(0, 1, 2, 3), NULL);
-    tn_fn *t = tn_transpose(l.linear), *g = tn_grad(f, tn_wrt(0, 1, 2, 3), NULL);
+    tn_linearized l = tn_linearize(f, TN_STRUCT_WRT(mlp, 0), NULL);
+    tn_fn *t = tn_transpose(l.linear), *g = tn_grad(f, TN_STRUCT_WRT(mlp, 0), NULL);
     bool ok = t && g ? true : failed(d, "transforming the loss");
     if (ok) {
         printf("   %-12s %8s %8s %8s %10s %10s %10s\n", "program", "inputs", "linear", "outputs", "equations",
@@ -66,35 +66,30 @@ static bool stages(const demo *d, const tn_fn *f) {
 }
 
 typedef struct point {
-    mlp_parameters p, u, shifted, gradient; /* u: a direction */
+    mlp p, u, shifted, gradient; /* u: a direction */
     double x[BATCH * PIXELS];
     int32_t y[BATCH];
 } point;
 
-static void inputs(const point *at, const mlp_parameters *p, const void *in[6]) {
-    mlp_inputs(p, in);
-    in[PARAMETERS] = at->x;
-    in[PARAMETERS + 1] = at->y;
-}
+/* All parameters as one array. */
+static double *flat(mlp *p) { return tn_struct_flat(&mlp_struct, p, TN_F64); }
 
 static bool loss_at(tn_exec *e, point *at, double h, double *value) {
-    const void *in[6];
-    for (size_t i = 0; i < MLP_SIZE; i++) at->shifted.all[i] = at->p.all[i] + h * at->u.all[i];
-    inputs(at, &at->shifted, in);
-    return tn_call(e, in, TN_OUTPUTS(value)) == TN_OK;
+    double *to = flat(&at->shifted);
+    const double *p = flat(&at->p), *u = flat(&at->u);
+    for (size_t i = 0; i < tn_struct_floats(&mlp_struct); i++) to[i] = p[i] + h * u[i];
+    return tn_call(e, TN_INPUTS(TN_STRUCT_IN(mlp, &at->shifted), at->x, at->y), TN_OUTPUTS(value)) == TN_OK;
 }
 
 /* The derivative along u: by the gradient, and by central differences of h and h/2, extrapolated. */
 static bool along(tn_exec *f, tn_exec *g, point *at, double *exact, double *difference) {
-    const void *in[6];
-    void *out[PARAMETERS];
     double v[4];
-    const double h = 1e-3;
-    inputs(at, &at->p, in);
-    mlp_outputs(&at->gradient, out);
-    if (tn_call(g, in, out) != TN_OK) return false;
+    const double h = 1e-3, *gradient = flat(&at->gradient), *u = flat(&at->u);
+    if (tn_call(g, TN_INPUTS(TN_STRUCT_IN(mlp, &at->p), at->x, at->y), TN_OUTPUTS(TN_STRUCT_OUT(mlp, &at->gradient))) !=
+        TN_OK)
+        return false;
     *exact = 0;
-    for (size_t i = 0; i < MLP_SIZE; i++) *exact += at->gradient.all[i] * at->u.all[i];
+    for (size_t i = 0; i < tn_struct_floats(&mlp_struct); i++) *exact += gradient[i] * u[i];
     if (!loss_at(f, at, h, &v[0]) || !loss_at(f, at, -h, &v[1]) || !loss_at(f, at, h / 2, &v[2]) ||
         !loss_at(f, at, -h / 2, &v[3]))
         return false;
@@ -103,7 +98,7 @@ static bool along(tn_exec *f, tn_exec *g, point *at, double *exact, double *diff
 }
 
 static bool compare(demo *d, const tn_fn *f, point *at) {
-    tn_fn *gradient = tn_grad(f, tn_wrt(0, 1, 2, 3), NULL);
+    tn_fn *gradient = tn_grad(f, TN_STRUCT_WRT(mlp, 0), NULL);
     tn_exec *e = tn_compile(f, NULL), *g = tn_compile(gradient, NULL);
     double exact = 0, difference = 0;
     const bool ok =
@@ -123,10 +118,9 @@ static bool compare(demo *d, const tn_fn *f, point *at) {
 
 /* The library's own check: more directions, the transpose, and second derivatives. */
 static void check(demo *d, const tn_fn *f, const point *at) {
-    const void *in[6];
-    inputs(at, &at->p, in);
     const tn_check_options opt = {.size = sizeof opt, .seed = d->seed, .order = 2};
-    const tn_status s = tn_check_grads(f, in, tn_wrt(0, 1, 2, 3), &opt);
+    const tn_status s =
+        tn_check_grads(f, TN_INPUTS(TN_STRUCT_IN(mlp, &at->p), at->x, at->y), TN_STRUCT_WRT(mlp, 0), &opt);
     if (s != TN_OK) printf("   tn_check_grads: %s\n", tn_error(d->ctx));
     aim(d, s == TN_OK, "tn_check_grads finds first and second derivatives right");
 }

@@ -16,13 +16,11 @@ typedef struct rows {
     int32_t *y;
 } rows;
 
-enum { STATES = TN_OPTIM_STATES(PARAMETERS) };
-
 typedef struct training {
     demo *d;
     rows train, held_back;
-    mlp_parameters p, m, v; /* and the moments of Adam */
-    int64_t count;
+    mlp p;
+    adam a;
     tn_exec *step, *on_train, *on_held_back;
     double *curve[4]; /* loss and accuracy of train, of held_back; one number an epoch */
     size_t *order;
@@ -67,9 +65,9 @@ static bool split(training *t, const table *digits, rng *r) {
 
 /* The step's outputs are the memory of its inputs, but for the loss. */
 static tn_exec *compile_step(tn_ctx *c, int steps) {
-    int alias[1 + PARAMETERS + STATES] = {-1};
-    for (int i = 0; i < PARAMETERS; i++) alias[1 + i] = i;
-    for (int i = 0; i < STATES; i++) alias[1 + PARAMETERS + i] = PARAMETERS + 2 + i;
+    int alias[1 + mlp_arrays + adam_arrays] = {-1};
+    for (int i = 0; i < mlp_arrays; i++) alias[1 + i] = i;
+    for (int i = 0; i < adam_arrays; i++) alias[1 + mlp_arrays + i] = mlp_arrays + 2 + i;
     tn_fn *f = mlp_step(c, BATCH, steps);
     tn_exec *e = tn_compile(f, &(tn_compile_options){.size = sizeof(tn_compile_options), .alias = alias});
     if (e)
@@ -87,31 +85,20 @@ static tn_exec *compile_evaluate(tn_ctx *c, size_t n) {
 }
 
 static bool evaluate(training *t, tn_exec *e, const rows *r, double *loss, double *accuracy) {
-    const void *in[6];
-    mlp_inputs(&t->p, in);
-    in[PARAMETERS] = r->x;
-    in[PARAMETERS + 1] = r->y;
-    return tn_call(e, in, TN_OUTPUTS(loss, accuracy)) == TN_OK;
+    return tn_call(e, TN_INPUTS(TN_STRUCT_IN(mlp, &t->p), r->x, r->y), TN_OUTPUTS(loss, accuracy)) == TN_OK;
 }
 
 /* ---- training ---- */
 
 static bool run_step(training *t, const size_t *batch) {
     double loss;
-    const void *in[PARAMETERS + 2 + STATES];
-    void *out[1 + PARAMETERS + STATES];
-    mlp_inputs(&t->p, in), mlp_outputs(&t->p, out + 1);
-    mlp_inputs(&t->m, in + PARAMETERS + 3), mlp_outputs(&t->m, out + PARAMETERS + 2);
-    mlp_inputs(&t->v, in + 2 * PARAMETERS + 3), mlp_outputs(&t->v, out + 2 * PARAMETERS + 2);
-    in[PARAMETERS + 2] = out[1 + PARAMETERS] = &t->count;
     for (size_t i = 0; i < BATCH; i++) {
         memcpy(&t->x[i * PIXELS], &t->train.x[batch[i] * PIXELS], PIXELS * sizeof *t->x);
         t->y[i] = t->train.y[batch[i]];
     }
-    in[PARAMETERS] = t->x;
-    in[PARAMETERS + 1] = t->y;
-    out[0] = &loss;
-    return tn_call(t->step, in, out) == TN_OK && isfinite(loss);
+    return tn_call(t->step, TN_INPUTS(TN_STRUCT_IN(mlp, &t->p), t->x, t->y, TN_STRUCT_IN(adam, &t->a)),
+                   TN_OUTPUTS(&loss, TN_STRUCT_OUT(mlp, &t->p), TN_STRUCT_OUT(adam, &t->a))) == TN_OK &&
+           isfinite(loss);
 }
 
 /* Every row once, in a new order; rows that fill no batch wait for another epoch. */

@@ -119,6 +119,8 @@ struct tn_i_input_cxx {
         b.dtype = dtype;
         return b;
     }
+    static tn_buffer of(const tn_struct_in &s) { return of(&s, 0, TN_BUFFER_IN); }
+    static tn_buffer of(const tn_struct_out &s) { return of(&s, 0, TN_BUFFER_OUT); }
 };
 struct tn_i_output_cxx { /* takes no pointer to const */
     static tn_buffer of(void *p, size_t bytes, int dtype) {
@@ -128,13 +130,17 @@ struct tn_i_output_cxx { /* takes no pointer to const */
         b.dtype = dtype;
         return b;
     }
+    static tn_buffer of(const tn_struct_out &s) { return of(const_cast<tn_struct_out *>(&s), 0, TN_BUFFER_OUT); }
 };
 
-/* Pointers, arrays, and what has data() and size(), as std::vector. */
+/* Structs that are described, pointers, arrays, and what has data() and size(), as std::vector. */
 template <class D, class T> inline tn_buffer tn_i_buffer_cxx(T &&x) {
     using U = std::remove_reference_t<T>;
+    using V = std::remove_cv_t<U>;
     if constexpr (std::is_null_pointer<U>::value)
         return D::of(nullptr, 0, TN_BUFFER_ANY);
+    else if constexpr (std::is_same<V, tn_struct_in>::value || std::is_same<V, tn_struct_out>::value)
+        return D::of(x);
     else if constexpr (std::is_array<U>::value)
         return D::of(x, sizeof(U), tn_i_dtype_cxx<U>());
     else if constexpr (std::is_pointer<U>::value)

@@ -4,13 +4,11 @@
  * SPDX-License-Identifier: MIT
  *
  * The preprocessor counts what a list has and puts each element through a macro, where one of another type does not
- * compile.  (<tansy/cxx.h> has templates for that.) */
+ * compile.  (<tansy/cxx.h> has templates for that, and takes from here what counts.) */
 #ifndef TANSY_LISTS_H
 #define TANSY_LISTS_H
 
 #include "../tansy.h"
-
-#ifndef __cplusplus
 
 /* ---- for each ---------------------------------------------------------------- */
 
@@ -74,6 +72,8 @@
 #define TN_I_MAP_32(f, none, x, ...) f(x), TN_I_MAP_31(f, none, __VA_ARGS__)
 #define TN_I_MAP(f, none, ...)       TN_I_JOIN(TN_I_MAP_, TN_I_COUNT(__VA_ARGS__))(f, none, __VA_ARGS__)
 
+#ifndef __cplusplus
+
 /* ---- numbers, values, types ---------------------------------------------------- */
 
 /* One element, or an error: whole numbers have a |, and only the type itself is that type. */
@@ -136,18 +136,22 @@ struct tn_i_no_buffer {
         const float *: TN_I_ROWS(x, TN_F32),   \
         double *: TN_I_ROWS(x, TN_F64),        \
         const double *: TN_I_ROWS(x, TN_F64),  \
+        tn_struct_in: TN_BUFFER_IN,            \
+        tn_struct_out: TN_BUFFER_OUT,          \
         default: TN_BUFFER_ANY)
 /* Nothing is written through a pointer to const. */
-#define TN_I_WRITTEN(x)                  \
-    _Generic((x),                        \
-        const void *: TN_I_REFUSED,      \
-        const char *: TN_I_REFUSED,      \
-        const _Bool *: TN_I_REFUSED,     \
-        const int *: TN_I_REFUSED,       \
-        const long *: TN_I_REFUSED,      \
-        const long long *: TN_I_REFUSED, \
-        const float *: TN_I_REFUSED,     \
-        const double *: TN_I_REFUSED,    \
+#define TN_I_WRITTEN(x)                     \
+    _Generic((x),                           \
+        const void *: TN_I_REFUSED,         \
+        const char *: TN_I_REFUSED,         \
+        const _Bool *: TN_I_REFUSED,        \
+        const int *: TN_I_REFUSED,          \
+        const long *: TN_I_REFUSED,         \
+        const long long *: TN_I_REFUSED,    \
+        const float *: TN_I_REFUSED,        \
+        const double *: TN_I_REFUSED,       \
+        tn_struct_in *: TN_I_REFUSED,       \
+        const tn_struct_in *: TN_I_REFUSED, \
         default: TN_I_ELEMENT(x))
 #if defined(__GNUC__)
 #define TN_I_BYTES(x) (sizeof(__typeof__(x)) == sizeof(void *) ? 0 : sizeof(__typeof__(x)))

@@ -1,7 +1,7 @@
 /* What the tool reads: files, and the operands of `run`. */
 #include "cli/cli.h"
 #include "cli/json.h"
-#include "cli/npy.h"
+#include "base/npy.h"
 
 #include <errno.h>
 #include <stdlib.h>

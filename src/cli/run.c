@@ -3,7 +3,7 @@
 
 #include "base/axes.h"
 #include "cli/json.h"
-#include "cli/npy.h"
+#include "base/npy.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 #include "exec/described.h"
 
 #include "exec/strides.h"
+#include "structs/structs.h"
 
 #include <stdio.h>
 
@@ -55,25 +56,130 @@ static bool fits(const tn_i_argument *a, uint32_t i, const char *what, const tn_
     return true;
 }
 
-static void set(const void **address, const void *to, bool *moved) {
-    if (*address == to) return;
+/* Arguments that are being taken: for the program's, or for those of these types. */
+typedef struct taking {
+    const tn_i_argument *a;
+    const tn_type *type; /* where a is NULL */
+    const char *what;
+    const void **address;
+    uint32_t i; /* the next one */
+    bool moved;
+    char *why;
+    size_t size;
+} taking;
+
+static tn_i_argument next_argument(const taking *t) {
+    return t->a ? t->a[t->i] : tn_i_argument_of(&t->type[t->i], NULL);
+}
+
+static const tn_type *next_type(const taking *t) { return t->a ? t->a[t->i].type : &t->type[t->i]; }
+
+static void set(taking *t, const void *to) {
+    const void **address = &t->address[t->i++];
+    if (t->a && *address == to) return; /* else nothing is there yet */
     *address = to;
-    *moved = true;
+    t->moved = true;
+}
+
+/* ---- structs ------------------------------------------------------------------------ */
+
+static bool is_struct(const tn_buffer *b) { return b->dtype == TN_BUFFER_IN || b->dtype == TN_BUFFER_OUT; }
+
+/* A struct, with where it is. */
+typedef struct given_struct {
+    const tn_struct *of;
+    const char *at;
+    bool floats;
+    taking *t;
+    size_t n; /* of its arrays that count */
+} given_struct;
+
+static given_struct struct_of(taking *t, const tn_buffer *b) {
+    if (b->dtype == TN_BUFFER_IN) {
+        const tn_struct_in *s = b->at.in;
+        return s ? (given_struct){s->of, s->at, s->part == TN_STRUCT_FLOATS, t, 0} : (given_struct){.t = t};
+    }
+    const tn_struct_out *s = b->at.out;
+    return s ? (given_struct){s->of, s->at, s->part == TN_STRUCT_FLOATS, t, 0} : (given_struct){.t = t};
+}
+
+static bool count_member(void *user, const tn_i_member *m) {
+    given_struct *g = user;
+    g->n += !g->floats || tn_i_is_float(m->type->dtype);
+    return true;
+}
+
+static bool refuse_member(const given_struct *g, const tn_i_member *m, const tn_type *wanted) {
+    char name[160], reason[TN_I_TYPE_TEXT + 256], text[TN_I_TYPE_TEXT];
+    (void)tn_i_member_name(m, name, sizeof name);
+    (void)snprintf(reason, sizeof reason, "is given %.64s.%s, which is %s", g->of->name ? g->of->name : "a struct",
+                   name, tn_i_type_text(text, m->type));
+    return refuse(g->t->why, g->t->size, g->t->what, g->t->i, wanted, reason);
+}
+
+static bool take_member(void *user, const tn_i_member *m) {
+    given_struct *g = user;
+    if (g->floats && !tn_i_is_float(m->type->dtype)) return true;
+    const tn_i_argument a = next_argument(g->t);
+    const bool inside = a.low == 0 && (uint64_t)a.high <= tn_type_bytes(m->type);
+    if (!tn_type_equal(m->type, a.type) || !inside) return refuse_member(g, m, a.type);
+    set(g->t, g->at ? g->at + m->offset : NULL);
+    return true;
+}
+
+/* ---- all that are given --------------------------------------------------------------- */
+
+/* How many arguments a list stands for; false where a struct's description is wrong. */
+static bool count_given(taking *t, const tn_buffer_list *list, size_t *n) {
+    char wrong[TN_I_STRUCT_WRONG];
+    size_t arrays;
+    *n = 0;
+    for (size_t k = 0; k < list->n; k++) {
+        if (!is_struct(&list->v[k])) {
+            ++*n;
+            continue;
+        }
+        given_struct g = struct_of(t, &list->v[k]);
+        if (!tn_i_struct_right(g.of, &arrays, wrong)) {
+            (void)snprintf(t->why, t->size, "%s %zu: %s", t->what, *n, wrong);
+            return false;
+        }
+        (void)tn_i_struct_walk(g.of, count_member, &g);
+        *n += g.n;
+    }
+    return true;
+}
+
+static bool take_list(taking *t, size_t n, const tn_buffer_list *list) {
+    size_t given;
+    if (!count_given(t, list, &given)) return false;
+    if (given != n) {
+        t->i = given < n ? (uint32_t)given : 0;
+        return refuse_count(given < n ? next_type(t) : NULL, n, t->what, given, t->why, t->size);
+    }
+    for (size_t k = 0; k < list->n; k++) {
+        if (is_struct(&list->v[k])) {
+            given_struct g = struct_of(t, &list->v[k]);
+            if (!tn_i_struct_walk(g.of, take_member, &g)) return false;
+            continue;
+        }
+        const tn_i_argument a = next_argument(t);
+        if (!fits(&a, t->i, t->what, &list->v[k], t->why, t->size)) return false;
+        set(t, list->v[k].at.in);
+    }
+    return true;
 }
 
 bool tn_i_take(const tn_i_argument *a, uint32_t n, const char *what, const void *const *given, const void **address,
                bool *moved, char *why, size_t size) {
-    if (!tn_i_is_described(given, n)) {
-        for (uint32_t i = 0; i < n; i++) set(&address[i], given ? given[i] : NULL, moved);
-        return true;
-    }
-    const tn_buffer_list *list = given[1];
-    if (list->n != n) return refuse_count(list->n < n ? a[list->n].type : NULL, n, what, list->n, why, size);
-    for (uint32_t i = 0; i < n; i++) {
-        if (!fits(&a[i], i, what, &list->v[i], why, size)) return false;
-        set(&address[i], list->v[i].at.in, moved);
-    }
-    return true;
+    taking t = {.a = a, .what = what, .address = address, .why = why, .size = size};
+    bool ok = true;
+    if (tn_i_is_described(given, n))
+        ok = take_list(&t, n, given[1]);
+    else
+        for (uint32_t i = 0; i < n; i++) set(&t, given ? given[i] : NULL);
+    if (t.moved) *moved = true;
+    return ok;
 }
 
 tn_status tn_take_arguments(size_t n, const tn_type *type, const void *const *given, const void **at, char *why,
@@ -89,20 +195,9 @@ tn_status tn_take_arguments(size_t n, const tn_type *type, const void *const *gi
         (void)snprintf(why, size, "tn_take_arguments: type or at is NULL");
         return TN_EINVAL;
     }
-    if (!tn_i_is_described(given, (uint32_t)n)) {
-        for (size_t i = 0; i < n; i++) at[i] = given ? given[i] : NULL;
-        return TN_OK;
-    }
-    const tn_buffer_list *list = given[1];
-    if (list->n != n) {
-        (void)refuse_count(list->n < n ? &type[list->n] : NULL, n, "argument", list->n, why, size);
-        return TN_EINVAL;
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        const tn_i_argument a = tn_i_argument_of(&type[i], NULL);
-        if (!fits(&a, i, "argument", &list->v[i], why, size)) return TN_EINVAL;
-        at[i] = list->v[i].at.in;
-    }
+    taking t = {.type = type, .what = "argument", .address = at, .why = why, .size = size};
+    if (tn_i_is_described(given, (uint32_t)n)) return take_list(&t, n, given[1]) ? TN_OK : TN_EINVAL;
+    for (size_t i = 0; i < n; i++) at[i] = given ? given[i] : NULL;
     return TN_OK;
 }
 

@@ -46,6 +46,8 @@ static tn_sparsity *sparsity;
 static tn_coloring *coloring;
 static tn_threads *threads;
 static const tn_comm_ops *table_of_rank;
+static const tn_struct structure = {"s", 24, 1, (const tn_field[]){{"x", 0, {TN_F64, 1, {3}, NULL}, NULL}}};
+static tn_wrt_list list;
 static const tn_grid grid = {1, (const char *const[]){"w"}, (const int64_t[]){2}};
 static void *sink;    /* a FILE, for those who write to what `user` points to */
 static char *no_text; /* a text of the library's own */
@@ -113,6 +115,8 @@ static int handles; /* whether the call was given one that keeps a message */
         tn_threads *: (const void *)&threads,                              \
         const tn_comm_ops *: (const void *)&table_of_rank,                 \
         const tn_grid *: (const void *)&(const tn_grid *){&grid},          \
+        const tn_struct *: (const void *)&(const tn_struct *){&structure}, \
+        tn_wrt_list *: (const void *)&(tn_wrt_list *){&list},              \
         char *: (const void *)&no_text,                                    \
         void *: (const void *)&sink,                                       \
         const tn_work *: (const void *)&work,                              \

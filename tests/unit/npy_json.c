@@ -1,6 +1,6 @@
 /* Arrays in and out of the tool: .npy files, also hostile ones, and JSON. */
 #include "cli/json.c"
-#include "cli/npy.c"
+#include "base/npy.c"
 
 #include <stdarg.h>
 #include <stddef.h>

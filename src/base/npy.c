@@ -1,4 +1,4 @@
-#include "cli/npy.h"
+#include "base/npy.h"
 
 #include "base/base.h"
 #include "base/number.h"
@@ -211,23 +211,27 @@ void tn_i_npy_copy(const tn_i_npy *npy, const void *file, void *out) {
         for (size_t i = 0; i < count; i++) to[i] = to[i] != 0;
 }
 
-bool tn_i_npy_write(FILE *f, const tn_type *type, const void *data) {
-    char header[320];
+size_t tn_i_npy_header(const tn_type *type, char header[TN_I_NPY_HEADER]) {
+    const size_t room = TN_I_NPY_HEADER;
     const char *code = "";
     for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++)
         if ((int32_t)dtypes[i].dtype == type->dtype) code = dtypes[i].code;
     const char order = type->dtype == TN_BOOL ? '|' : host_is_little() ? '<' : '>';
     size_t n = 10;
-    n += (size_t)snprintf(header + n, sizeof header - n, "{'descr': '%c%s', 'fortran_order': False, 'shape': (", order,
-                          code);
+    n += (size_t)snprintf(header + n, room - n, "{'descr': '%c%s', 'fortran_order': False, 'shape': (", order, code);
     for (int d = 0; d < type->rank; d++)
-        n += (size_t)snprintf(header + n, sizeof header - n, "%s%" PRId64, d ? ", " : "", type->dim[d]);
-    n += (size_t)snprintf(header + n, sizeof header - n, "%s), }", type->rank == 1 ? "," : "");
+        n += (size_t)snprintf(header + n, room - n, "%s%" PRId64, d ? ", " : "", type->dim[d]);
+    n += (size_t)snprintf(header + n, room - n, "%s), }", type->rank == 1 ? "," : "");
     while (n % 64 != 63) header[n++] = ' ';
     header[n++] = '\n';
     memcpy(header, "\x93NUMPY\x01\0", 8);
     header[8] = (char)((n - 10) & 255);
     header[9] = (char)((n - 10) >> 8);
-    const size_t bytes = tn_type_bytes(type);
+    return n;
+}
+
+bool tn_i_npy_write(FILE *f, const tn_type *type, const void *data) {
+    char header[TN_I_NPY_HEADER];
+    const size_t n = tn_i_npy_header(type, header), bytes = tn_type_bytes(type);
     return fwrite(header, 1, n, f) == n && (bytes == 0 || fwrite(data, 1, bytes, f) == bytes);
 }

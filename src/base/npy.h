@@ -1,7 +1,7 @@
 /* NumPy's .npy files, in memory: formats 1, 2 and 3, both byte orders, row- and
  * column-major, of the dtypes the library has (f4 f8 i4 i8 b1). */
-#ifndef TN_CLI_NPY_H
-#define TN_CLI_NPY_H
+#ifndef TN_BASE_NPY_H
+#define TN_BASE_NPY_H
 
 #include "tansy.h"
 
@@ -24,6 +24,9 @@ bool tn_i_npy_parse(const void *file, size_t size, tn_i_npy *npy, char message[T
  * order, to `out` (tn_type_bytes(&npy->type) bytes of any alignment). */
 void tn_i_npy_copy(const tn_i_npy *npy, const void *file, void *out);
 
+/* The header of such an array as format 1; returns how many bytes it has. */
+#define TN_I_NPY_HEADER 320
+size_t tn_i_npy_header(const tn_type *type, char header[TN_I_NPY_HEADER]);
 /* Writes a row-major array as format 1; false when the stream failed. */
 bool tn_i_npy_write(FILE *f, const tn_type *type, const void *data);
 
