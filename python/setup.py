@@ -1,7 +1,7 @@
 """Builds tansy._core against the library of this tree, or against an installed one.
 
-TANSY_BUILD names the folder with libtansy.a (default: ../build; made by `make` where it is missing).  Away from the
-tree, as from an sdist, pkg-config finds an installed library."""
+TANSY_BUILD names the folder with libtansy.a (default: ../build; made by `make` where it is missing), TANSY_TREE the
+tree where this folder is a copy.  Away from the tree, as from an sdist, pkg-config finds an installed library."""
 import os
 import re
 import shlex
@@ -12,7 +12,7 @@ from pathlib import Path
 from setuptools import Extension, setup
 
 HERE = Path(__file__).resolve().parent
-TREE = HERE.parent
+TREE = Path(os.environ.get("TANSY_TREE", HERE.parent))
 
 
 def run(*command, cwd=None):

@@ -223,7 +223,7 @@ class Program:
         name = path.stem if name is None else name
         header = path.with_suffix(".h")
         source, declared = self._do("emit_c", name, header.name, cblas, strict_zero, capacity)
-        path.write_text(source)
+        path.write_text(self._places.put(source))
         header.write_text(declared)
         return path, header
 
