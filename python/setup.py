@@ -2,6 +2,7 @@
 
 TANSY_BUILD names the folder with libtansy.a (default: ../build; made by `make` where it is missing), TANSY_TREE the
 tree where this folder is a copy.  Away from the tree, as from an sdist, pkg-config finds an installed library."""
+
 import os
 import re
 import shlex
@@ -24,7 +25,9 @@ def of_the_tree():
     build = Path(os.environ.get("TANSY_BUILD", TREE / "build")).resolve()
     library = build / "libtansy.a"
     if not library.exists():
-        subprocess.run(["make", "-C", str(TREE), f"BUILD={build}", "DEPS=no", str(library)], check=True, stdout=sys.stderr)
+        subprocess.run(
+            ["make", "-C", str(TREE), f"BUILD={build}", "DEPS=no", str(library)], check=True, stdout=sys.stderr
+        )
     # How the tree links: BLIS, OpenMP and what it was configured with.
     libs = run("make", "-s", "-C", str(TREE), f"BUILD={build}", "DEPS_SEEN=1", "--no-print-directory", "print-libs")
     return [str(TREE / "include")], [str(library), *shlex.split(libs)]

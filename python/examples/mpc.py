@@ -1,7 +1,8 @@
 """Model predictive control of a pole on a cart, from JAX to C: the cost of a plan of forces, and its gradient.
 
-    python mpc.py DIR      writes DIR/plan.c and DIR/plan.h; main.c is the controller
+python mpc.py DIR      writes DIR/plan.c and DIR/plan.h; main.c is the controller
 """
+
 import sys
 
 import jax

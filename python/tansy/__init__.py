@@ -7,6 +7,7 @@
 
 Programs are values: each transformation gives a new one, and they nest in any order.  docs/ir.md has their text,
 docs/jax.md what becomes of JAX's primitives."""
+
 from ._core import Executable, version as __version__
 from ._errors import Error, Unsupported
 from ._jax import from_jax, from_jaxpr

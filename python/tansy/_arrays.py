@@ -1,4 +1,5 @@
 """Inputs of calls that are no arrays of the program's type as they stand."""
+
 import numpy as np
 
 

@@ -15,10 +15,10 @@
 /* ---- the module's own ------------------------------------------------------------ */
 
 typedef struct state {
-    PyObject *fn, *exec;      /* types */
-    PyObject *error;          /* tansy.Error */
-    PyObject *empty, *dtype;  /* of numpy */
-    PyObject *arrange;        /* tansy._arrays.arrange */
+    PyObject *fn, *exec;     /* types */
+    PyObject *error;         /* tansy.Error */
+    PyObject *empty, *dtype; /* of numpy */
+    PyObject *arrange;       /* tansy._arrays.arrange */
 } state;
 
 /* A context, which one thread uses at a time: who does takes the lock, without the GIL.  References are counted under
@@ -30,18 +30,16 @@ typedef struct context {
 } context;
 
 typedef struct fn_object {
-    PyObject_HEAD
-    context *ctx;
+    PyObject_HEAD context *ctx;
     tn_fn *fn;
 } fn_object;
 
 typedef struct exec_object {
-    PyObject_HEAD
-    context *ctx;
+    PyObject_HEAD context *ctx;
     tn_exec *exec;
     size_t nin, nout;
-    tn_type *type;       /* of inputs, then of outputs */
-    PyObject **make;     /* arguments of numpy.empty for each output */
+    tn_type *type;   /* of inputs, then of outputs */
+    PyObject **make; /* arguments of numpy.empty for each output */
     PyObject *empty, *arrange;
     tn_work **idle; /* workspaces that no call uses now; room for all that there are */
     size_t nidle, nwork;
@@ -81,6 +79,14 @@ static PyThreadState *enter(context *x) {
     return t;
 }
 
+/* The same with the GIL, for deallocation: who waits for the lock has no GIL, so that who holds it may wait for that.
+ */
+static void enter_with_gil(context *x) {
+    if (PyThread_acquire_lock(x->lock, NOWAIT_LOCK)) return;
+    PyThreadState *t = enter(x);
+    PyEval_RestoreThread(t);
+}
+
 /* What went wrong, copied while the context is ours. */
 typedef struct failure {
     tn_status status;
@@ -101,7 +107,8 @@ static void leave(context *x, PyThreadState *t, failure *why) {
 }
 
 static void raise_status(PyObject *type, tn_status s, const char *text) {
-    PyObject *message = PyUnicode_DecodeUTF8(*text ? text : tn_status_text(s), (Py_ssize_t)strlen(*text ? text : tn_status_text(s)), "replace");
+    const char *say = *text ? text : tn_status_text(s);
+    PyObject *message = PyUnicode_DecodeUTF8(say, (Py_ssize_t)strlen(say), "replace");
     const bool known = (size_t)s < sizeof status_name / sizeof *status_name;
     PyObject *e = message ? PyObject_CallFunction(type, "Os", message, known ? status_name[s] : "") : NULL;
     if (e) PyErr_SetObject(type, e);
@@ -169,7 +176,7 @@ static void fn_dealloc(PyObject *self) {
     fn_object *o = (fn_object *)self;
     PyTypeObject *type = Py_TYPE(self);
     if (o->ctx) {
-        PyThread_acquire_lock(o->ctx->lock, WAIT_LOCK); /* who has it does not wait for the GIL */
+        enter_with_gil(o->ctx);
         tn_fn_free(o->fn);
         PyThread_release_lock(o->ctx->lock);
         context_unref(o->ctx);
@@ -227,7 +234,16 @@ static PyObject *fn_check(PyObject *self, PyObject *none) {
 }
 
 typedef enum derivative {
-    D_JVP, D_TRANSPOSE, D_VJP, D_GRAD, D_VALUE_AND_GRAD, D_HVP, D_JACFWD, D_JACREV, D_HESSIAN, D_COUNT
+    D_JVP,
+    D_TRANSPOSE,
+    D_VJP,
+    D_GRAD,
+    D_VALUE_AND_GRAD,
+    D_HVP,
+    D_JACFWD,
+    D_JACREV,
+    D_HESSIAN,
+    D_COUNT
 } derivative;
 
 static tn_fn *derive(const tn_fn *f, int what, const tn_wrt_list *wrt, const tn_policy *policy, size_t block) {
@@ -309,7 +325,8 @@ static PyObject *fn_vmap(PyObject *self, PyObject *args) {
     if ((in != Py_None && PyTuple_Size(in) != (Py_ssize_t)tn_fn_inputs(o->fn)) ||
         (out != Py_None && PyTuple_Size(out) != (Py_ssize_t)tn_fn_outputs(o->fn))) {
         if (!PyErr_Occurred())
-            PyErr_Format(PyExc_ValueError, "vmap: the program has %zu inputs and %zu outputs, and each wants an axis or None",
+            PyErr_Format(PyExc_ValueError,
+                         "vmap: the program has %zu inputs and %zu outputs, and each wants an axis or None",
                          tn_fn_inputs(o->fn), tn_fn_outputs(o->fn));
         return NULL;
     }
@@ -331,8 +348,9 @@ static PyObject *fn_vmap(PyObject *self, PyObject *args) {
 static PyObject *residual_tuple(const tn_residual *r) {
     char type[TN_TYPE_TEXT];
     (void)tn_type_print(&r->type, type, sizeof type);
-    return Py_BuildValue("(snssisissids)", type, (Py_ssize_t)r->bytes, tn_residual_verdict_text(r->verdict), r->primitive,
-                         r->input, r->file, r->line, r->scope, r->reader, r->reader_line, r->times, r->rule);
+    return Py_BuildValue("(snssisissids)", type, (Py_ssize_t)r->bytes, tn_residual_verdict_text(r->verdict),
+                         r->primitive, r->input, r->file, r->line, r->scope, r->reader, r->reader_line, r->times,
+                         r->rule);
 }
 
 /* (wrt or None, policy or None) -> ([residual..], totals) */
@@ -436,7 +454,7 @@ static void exec_dealloc(PyObject *self) {
     exec_object *o = (exec_object *)self;
     PyTypeObject *type = Py_TYPE(self);
     if (o->ctx) {
-        PyThread_acquire_lock(o->ctx->lock, WAIT_LOCK);
+        enter_with_gil(o->ctx);
         for (size_t i = 0; i < o->nidle; i++) tn_work_free(o->idle[i]);
         tn_exec_free(o->exec);
         PyThread_release_lock(o->ctx->lock);
@@ -540,7 +558,8 @@ static int dtype_of(const Py_buffer *v) {
 }
 
 static bool view_fits(const Py_buffer *v, const tn_type *t) {
-    if (dtype_of(v) != t->dtype || v->ndim != t->rank || ((uintptr_t)v->buf & (uintptr_t)(v->itemsize - 1))) return false;
+    if (dtype_of(v) != t->dtype || v->ndim != t->rank || ((uintptr_t)v->buf & (uintptr_t)(v->itemsize - 1)))
+        return false;
     for (int i = 0; i < t->rank; i++)
         if (v->shape[i] != t->dim[i]) return false;
     return true;
@@ -715,19 +734,18 @@ static PyObject *exec_outputs(PyObject *self, void *closure) {
 
 /* ---- the module -------------------------------------------------------------------- */
 
-static PyMethodDef fn_methods[] = {
-    {"text", fn_text, METH_NOARGS, "The program's text."},
-    {"check", fn_check, METH_NOARGS, "Scoping, types and linearity."},
-    {"derive", fn_derive, METH_VARARGS, "A derivative, by number."},
-    {"linearize", fn_linearize, METH_VARARGS, "The primal and the linear program."},
-    {"vmap", fn_vmap, METH_VARARGS, "The program over a new axis."},
-    {"residuals", fn_residuals, METH_VARARGS, "What a derivative keeps."},
-    {"cost", fn_cost, METH_NOARGS, "The static cost of one run."},
-    {"emit_c", fn_emit_c, METH_VARARGS, "C source and header."},
-    {"types", fn_types, METH_VARARGS, "Types of inputs, or of outputs."},
-    {"linear_inputs", fn_linear_inputs, METH_NOARGS, "How many inputs are linear."},
-    {"compile", fn_compile, METH_VARARGS, "An executable."},
-    {0}};
+static PyMethodDef fn_methods[] = {{"text", fn_text, METH_NOARGS, "The program's text."},
+                                   {"check", fn_check, METH_NOARGS, "Scoping, types and linearity."},
+                                   {"derive", fn_derive, METH_VARARGS, "A derivative, by number."},
+                                   {"linearize", fn_linearize, METH_VARARGS, "The primal and the linear program."},
+                                   {"vmap", fn_vmap, METH_VARARGS, "The program over a new axis."},
+                                   {"residuals", fn_residuals, METH_VARARGS, "What a derivative keeps."},
+                                   {"cost", fn_cost, METH_NOARGS, "The static cost of one run."},
+                                   {"emit_c", fn_emit_c, METH_VARARGS, "C source and header."},
+                                   {"types", fn_types, METH_VARARGS, "Types of inputs, or of outputs."},
+                                   {"linear_inputs", fn_linear_inputs, METH_NOARGS, "How many inputs are linear."},
+                                   {"compile", fn_compile, METH_VARARGS, "An executable."},
+                                   {0}};
 static PyType_Slot fn_slots[] = {{Py_tp_dealloc, fn_dealloc}, {Py_tp_methods, fn_methods}, {0}};
 static PyType_Spec fn_spec = {"tansy._core.Fn", sizeof(fn_object), 0,
                               Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, fn_slots};
@@ -745,10 +763,12 @@ static PyType_Slot exec_slots[] = {
     {Py_tp_getset, exec_members},
     {Py_tp_doc,
      "A compiled program: run(x, y, .., out=None) -> an array, or a tuple of them.\n\n"
-     "Inputs that have the buffer protocol (NumPy arrays) are read where they are if they are contiguous, aligned and of\n"
+     "Inputs that have the buffer protocol (NumPy arrays) are read where they are if they are contiguous, aligned and "
+     "of\n"
      "the program's dtype and shape.  Other layouts, numbers, lists and arrays of other libraries become NumPy arrays\n"
      "first; another shape, or a dtype that would be rounded, is a TypeError that names the input.  Outputs are new\n"
-     "arrays, or those given as `out`, which may share no memory with an input.  The GIL is released while it runs, and\n"
+     "arrays, or those given as `out`, which may share no memory with an input.  The GIL is released while it runs, "
+     "and\n"
      "calls from several threads run at the same time."},
     {0}};
 static PyType_Spec exec_spec = {"tansy._core.Executable", sizeof(exec_object), 0,
@@ -797,8 +817,8 @@ static int core_clear(PyObject *module) {
 
 static PyMethodDef core_methods[] = {{"parse", core_parse, METH_VARARGS, "A program from its text."}, {0}};
 static PyModuleDef_Slot core_slots[] = {{Py_mod_exec, (void *)core_exec}, {0}};
-static PyModuleDef core_module = {PyModuleDef_HEAD_INIT, .m_name = "tansy._core", .m_size = sizeof(state),
-                                  .m_methods = core_methods, .m_slots = core_slots, .m_traverse = core_traverse,
+static PyModuleDef core_module = {PyModuleDef_HEAD_INIT,     .m_name = "tansy._core", .m_size = sizeof(state),
+                                  .m_methods = core_methods, .m_slots = core_slots,   .m_traverse = core_traverse,
                                   .m_clear = core_clear};
 
 PyMODINIT_FUNC PyInit__core(void);

@@ -20,6 +20,7 @@ class Unsupported(Error):
     def __init__(self, missing):
         self.missing = {what: list(places) for what, places in missing.items()}
         lines = "".join(
-            f"\n  {what}" + (f" at {', '.join(places[:3])}" if places[:3] else "") for what, places in self.missing.items()
+            f"\n  {what}" + (f" at {', '.join(places[:3])}" if places[:3] else "")
+            for what, places in self.missing.items()
         )
         super().__init__("not in Tansy:" + lines, "TN_ERULE")

@@ -2,6 +2,7 @@
 
 An equation is one line or more, each with the place in the user's Python beside it, so that messages and residuals
 speak of that.  What is missing is noted while the walk goes on, and refused once, all of it."""
+
 import re
 import warnings
 
@@ -17,53 +18,71 @@ _FILE = "<jax>"
 RULES = 3
 
 # Primitives that are spelled as here, with the parameters that have a meaning here.
-_PLAIN = {
-    name: ()
-    for name in """neg add sub mul div rem pow max min abs sign sqrt rsqrt cbrt square exp exp2 expm1 log log1p sin cos tan
+_PLAIN = (
+    {
+        name: ()
+        for name in """neg add sub mul div rem pow max min abs sign sqrt rsqrt cbrt square exp exp2 expm1 log log1p sin cos tan
     asin acos atan atan2 sinh cosh tanh asinh acosh atanh logistic erf erfc erf_inv lgamma digamma polygamma floor ceil clamp
     eq ne lt le gt ge and or xor not is_finite stop_gradient add_any cholesky lu dynamic_update_slice""".split()
-} | {
-    "integer_pow": ("y",),
-    "round": ("rounding_method",),
-    "convert_element_type": ("new_dtype",),
-    "reduce_sum": ("axes",),
-    "reduce_max": ("axes",),
-    "reduce_min": ("axes",),
-    "reduce_prod": ("axes",),
-    "reduce_or": ("axes",),
-    "reduce_and": ("axes",),
-    "argmax": ("axes", "index_dtype"),
-    "argmin": ("axes", "index_dtype"),
-    "cumsum": ("axis", "reverse"),
-    "cumprod": ("axis", "reverse"),
-    "cummax": ("axis", "reverse"),
-    "cummin": ("axis", "reverse"),
-    "cumlogsumexp": ("axis", "reverse"),
-    "sort": ("dimension", "is_stable", "num_keys"),
-    "broadcast_in_dim": ("shape", "broadcast_dimensions"),
-    "transpose": ("permutation",),
-    "rev": ("dimensions",),
-    "slice": ("start_indices", "limit_indices", "strides"),
-    "pad": ("padding_config",),
-    "concatenate": ("dimension",),
-    "split": ("sizes", "axis"),
-    "iota": ("dtype", "shape", "dimension"),
-    "dynamic_slice": ("slice_sizes",),
-    "gather": ("dimension_numbers", "slice_sizes", "mode", "fill_value"),
-    "dot_general": ("dimension_numbers", "preferred_element_type"),
-    "triangular_solve": ("left_side", "lower", "transpose_a", "conjugate_a", "unit_diagonal"),
-    "name": ("name",),
-}
+    }
+    | {
+        "integer_pow": ("y",),
+        "round": ("rounding_method",),
+        "convert_element_type": ("new_dtype",),
+        "reduce_sum": ("axes",),
+        "reduce_max": ("axes",),
+        "reduce_min": ("axes",),
+        "reduce_prod": ("axes",),
+        "reduce_or": ("axes",),
+        "reduce_and": ("axes",),
+        "argmax": ("axes", "index_dtype"),
+        "argmin": ("axes", "index_dtype"),
+        "cumsum": ("axis", "reverse"),
+        "cumprod": ("axis", "reverse"),
+        "cummax": ("axis", "reverse"),
+        "cummin": ("axis", "reverse"),
+        "cumlogsumexp": ("axis", "reverse"),
+        "sort": ("dimension", "is_stable", "num_keys"),
+        "broadcast_in_dim": ("shape", "broadcast_dimensions"),
+        "transpose": ("permutation",),
+        "rev": ("dimensions",),
+        "slice": ("start_indices", "limit_indices", "strides"),
+        "pad": ("padding_config",),
+        "concatenate": ("dimension",),
+        "split": ("sizes", "axis"),
+        "iota": ("dtype", "shape", "dimension"),
+        "dynamic_slice": ("slice_sizes",),
+        "gather": ("dimension_numbers", "slice_sizes", "mode", "fill_value"),
+        "dot_general": ("dimension_numbers", "preferred_element_type"),
+        "triangular_solve": ("left_side", "lower", "transpose_a", "conjugate_a", "unit_diagonal"),
+        "name": ("name",),
+    }
+)
 # The order of all floats, which differs from the usual one for NaN and -0 alone.
 _SPELLED = {"lt_to": "lt", "le_to": "le"}
 # Nothing where there is one device.
-_SAME = {"copy", "copy_p", "optimization_barrier", "sharding_constraint", "device_put", "layout_constraint", "mesh_cast"}
-_CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "core_call": "call_jaxpr", "core_closed_call": "call_jaxpr"}
+_SAME = {
+    "copy",
+    "copy_p",
+    "optimization_barrier",
+    "sharding_constraint",
+    "device_put",
+    "layout_constraint",
+    "mesh_cast",
+}
+_CALLS = {
+    "jit": "jaxpr",
+    "pjit": "jaxpr",
+    "closed_call": "call_jaxpr",
+    "core_call": "call_jaxpr",
+    "core_closed_call": "call_jaxpr",
+}
 _REMAT = {"checkpoint", "remat", "remat2"}
 
 
 def _string(s):
-    return '"' + "".join(c if c.isprintable() and c.isascii() and c not in '"\\' else f"\\x{b:02x}" for c in str(s) for b in [ord(c) & 255]) + '"'
+    plain = lambda b: 32 <= b < 127 and b not in b'"\\'
+    return '"' + "".join(chr(b) if plain(b) else f"\\x{b:02x}" for b in str(s).encode()) + '"'
 
 
 def _value(v):
@@ -118,14 +137,20 @@ def _policy(policy):
     if policy is None:
         return "nothing_saveable"
     for name in ("everything_saveable", "nothing_saveable", "dots_saveable", "dots_with_no_batch_dims_saveable"):
-        if policy is getattr(known, name) or (type(policy).__name__ == "DotsSaveable" and policy == getattr(known, name)):
+        if policy is getattr(known, name) or (
+            type(policy).__name__ == "DotsSaveable" and policy == getattr(known, name)
+        ):
             return name
     kind = re.sub(r"\.<locals>.*", "", getattr(policy, "__qualname__", type(policy).__qualname__))
     held = dict(vars(policy)) if hasattr(policy, "__dict__") else {}
     if hasattr(policy, "__code__"):
         held = dict(zip(policy.__code__.co_freevars, [c.cell_contents for c in policy.__closure__ or ()]))
-    names = [",".join(sorted(v)) for _, v in sorted(held.items(), reverse=True) if isinstance(v, (set, frozenset, tuple))]
-    kind = {"SaveOnlyTheseNames": "save_only_these_names", "SaveAnyNamesButThese": "save_any_names_but_these"}.get(kind, kind)
+    names = [
+        ",".join(sorted(v)) for _, v in sorted(held.items(), reverse=True) if isinstance(v, (set, frozenset, tuple))
+    ]
+    kind = {"SaveOnlyTheseNames": "save_only_these_names", "SaveAnyNamesButThese": "save_any_names_but_these"}.get(
+        kind, kind
+    )
     if kind in ("save_only_these_names", "save_any_names_but_these") and len(names) == 1:
         return f"{kind}:{names[0]}"
     if kind == "save_from_both_policies" and {"policy_1", "policy_2"} <= held.keys():
@@ -382,7 +407,11 @@ class _Body:
         x, at, u = (v.aval for v in eqn.invars)
         d = eqn.params["dimension_numbers"]
         batches = getattr(d, "operand_batching_dims", ())
-        n = int(np.prod([s for i, s in enumerate(at.shape[:-1]) if i not in getattr(d, "scatter_indices_batching_dims", ())]))
+        n = int(
+            np.prod(
+                [s for i, s in enumerate(at.shape[:-1]) if i not in getattr(d, "scatter_indices_batching_dims", ())]
+            )
+        )
         ix, iat, iu = (self.atom(v) for v in eqn.invars)
         t = self.type(x)
         kind = t[: t.index("[")]
@@ -392,7 +421,9 @@ class _Body:
         if not eqn.params["unique_indices"] and n > 1:
             points = set(d.scatter_dims_to_operand_dims) <= set(d.inserted_window_dims)
             if batches or not points or n > 1024 or _value(eqn.params["mode"]) == "CLIP":
-                return self.lack(eqn, "scatter of windows, batches or more than 1024 updates whose indices may be equal")
+                return self.lack(
+                    eqn, "scatter of windows, batches or more than 1024 updates whose indices may be equal"
+                )
             iu, one = self.last_of_equals(d, at, u, n, iat, iu, kind)
         else:
             one = self.put("broadcast_in_dim 1:i32[]", type=type_as(u, "i32"))
@@ -413,8 +444,12 @@ class _Body:
         k, it = at.shape[-1], _DTYPES[str(at.dtype)]
         shape = ",".join(map(str, u.shape))
         rows = self.put(f"reshape[new_sizes=({n}, {k})] {iat}", type=f"{it}[{n},{k}]")
-        a = self.put(f"broadcast_in_dim[shape=({n}, {n}, {k}) broadcast_dimensions=(0, 2)] {rows}", type=f"{it}[{n},{n},{k}]")
-        b = self.put(f"broadcast_in_dim[shape=({n}, {n}, {k}) broadcast_dimensions=(1, 2)] {rows}", type=f"{it}[{n},{n},{k}]")
+        a = self.put(
+            f"broadcast_in_dim[shape=({n}, {n}, {k}) broadcast_dimensions=(0, 2)] {rows}", type=f"{it}[{n},{n},{k}]"
+        )
+        b = self.put(
+            f"broadcast_in_dim[shape=({n}, {n}, {k}) broadcast_dimensions=(1, 2)] {rows}", type=f"{it}[{n},{n},{k}]"
+        )
         same = self.put(f"eq {a} {b}", type=f"bool[{n},{n},{k}]")
         same = self.put(f"reduce_and[axes=(2,)] {same}", type=f"bool[{n},{n}]")
         i = self.put(f"iota[dtype=i32 shape=({n}, {n}) dimension=0]", type=f"i32[{n},{n}]")
@@ -424,8 +459,13 @@ class _Body:
         again = self.put(f"reduce_or[axes=(1,)] {again}", type=f"bool[{n}]")
         last = self.put(f"not {again}", type=f"bool[{n}]")
         dims = [i for i in range(len(u.shape)) if i not in d.update_window_dims]
-        last = self.put(f"reshape[new_sizes={_value(at.shape[:-1])}] {last}", type=f"bool[{','.join(map(str, at.shape[:-1]))}]")
-        last = self.put(f"broadcast_in_dim[shape={_value(u.shape)} broadcast_dimensions={_value(dims)}] {last}", type=f"bool[{shape}]")
+        last = self.put(
+            f"reshape[new_sizes={_value(at.shape[:-1])}] {last}", type=f"bool[{','.join(map(str, at.shape[:-1]))}]"
+        )
+        last = self.put(
+            f"broadcast_in_dim[shape={_value(u.shape)} broadcast_dimensions={_value(dims)}] {last}",
+            type=f"bool[{shape}]",
+        )
         zero = self.put(f"broadcast_in_dim {_number(0, kind)}:{kind}[]", type=f"{kind}[{shape}]")
         updates = self.put(f"select {last} {iu} {zero}", type=f"{kind}[{shape}]")
         return updates, self.put(f"convert_element_type[new_dtype=i32] {last}", type=f"i32[{shape}]")
@@ -482,7 +522,9 @@ class _Body:
     def do_cond(self, eqn):
         if not hasattr(eqn.invars[0], "val") and eqn.invars[0] in self.numbers:
             chosen = eqn.params["branches"][self.numbers[eqn.invars[0]]]
-            return self.emit(eqn, "call", [("name", '""'), ("program", self.walk.nested(chosen))], self.atoms(eqn.invars[1:]))
+            return self.emit(
+                eqn, "call", [("name", '""'), ("program", self.walk.nested(chosen))], self.atoms(eqn.invars[1:])
+            )
         branches = ", ".join(self.walk.nested(b) for b in eqn.params["branches"])
         self.emit(eqn, "cond", [("branches", f"({branches},)")], self.atoms(eqn.invars))
 
@@ -514,7 +556,10 @@ class _Body:
             (f'  {left} = call[name="solve" program={inner}] {" ".join(ss + bs)}', self.place),
             (f"  in ({listed(ax)}) }}", ""),
         ])  # fmt: skip
-        start = [self.put(f"broadcast_in_dim 0.0:{t[: t.index('[')]}[]", type=t) if t[-2:] != "[]" else f"0.0:{t}" for t in tb]
+        start = [
+            self.put(f"broadcast_in_dim 0.0:{t[: t.index('[')]}[]", type=t) if t[-2:] != "[]" else f"0.0:{t}"
+            for t in tb
+        ]
         operands = " ".join([*start, *map(self.atom, [*matvec_c, *solve_c, *b])])
         self.emit(eqn, "custom_root", [("f", f), ("solve", solve), ("batch", "0")], operands)
 

@@ -1,4 +1,5 @@
 """Programs: a thin coat over tansy._core."""
+
 import operator
 import re
 from pathlib import Path

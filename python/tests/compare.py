@@ -1,4 +1,5 @@
 """The corpus exported and compared with JAX: value, gradient, jvp and Hessian-vector product.  Prints a table."""
+
 import sys
 
 import jax
@@ -15,7 +16,9 @@ FIRST, SECOND = 1e-8, 1e-6
 def close(got, want, f32, tolerance):
     tolerance = 2e-3 if f32 else tolerance
     got, want = np.asarray(got), np.asarray(want)
-    return got.shape == want.shape and bool(np.all(np.abs(got - want) <= tolerance * np.maximum(1, np.abs(want).max(initial=0))))
+    return got.shape == want.shape and bool(
+        np.all(np.abs(got - want) <= tolerance * np.maximum(1, np.abs(want).max(initial=0)))
+    )
 
 
 def call(program, *args):
@@ -88,7 +91,9 @@ def main(only):
         exported += bool(row)
         ok = bool(row) and all(row.values()) and not why
         passed, failed = passed + ok, failed + (not ok)
-        cells = " ".join(f"{w if row.get(w) else '-' if w not in row else 'WRONG':<6}" for w in ("value", "grad", "jvp", "hvp"))
+        cells = " ".join(
+            f"{w if row.get(w) else '-' if w not in row else 'WRONG':<6}" for w in ("value", "grad", "jvp", "hvp")
+        )
         print(f"{'ok  ' if ok else 'FAIL'} {name:<28} {cells} {why[:300]}")
     for f, args, names in [] if only else REFUSED:
         try:

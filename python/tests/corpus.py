@@ -1,4 +1,5 @@
 """Small JAX programs: (name, f, arguments), each exported and compared with JAX by compare.py."""
+
 import functools
 
 import jax
@@ -41,7 +42,9 @@ def arithmetic(x, y):
 
 @case(positive(6))
 def transcendental(x):
-    return jnp.exp(x) + jnp.log(x) * jnp.sqrt(x) + jnp.cbrt(x) + jnp.log1p(x) + jnp.expm1(x) + jnp.exp2(x) + lax.rsqrt(x)
+    return (
+        jnp.exp(x) + jnp.log(x) * jnp.sqrt(x) + jnp.cbrt(x) + jnp.log1p(x) + jnp.expm1(x) + jnp.exp2(x) + lax.rsqrt(x)
+    )
 
 
 @case(_rng.uniform(-0.9, 0.9, 6))
@@ -101,12 +104,21 @@ def integers(x, k):
 
 @case(r(3, 5))
 def cumulative(x):
-    return jnp.cumsum(x, axis=1) + jnp.cumprod(x, axis=0) + lax.cummax(x, axis=1) + lax.cumlogsumexp(x, axis=1, reverse=True)
+    return (
+        jnp.cumsum(x, axis=1)
+        + jnp.cumprod(x, axis=0)
+        + lax.cummax(x, axis=1)
+        + lax.cumlogsumexp(x, axis=1, reverse=True)
+    )
 
 
 @case(r(3, 5))
 def softmaxes(x):
-    return jax.nn.softmax(x, axis=-1) + jax.nn.log_softmax(x, axis=0) + jax.scipy.special.logsumexp(x, axis=1, keepdims=True)
+    return (
+        jax.nn.softmax(x, axis=-1)
+        + jax.nn.log_softmax(x, axis=0)
+        + jax.scipy.special.logsumexp(x, axis=1, keepdims=True)
+    )
 
 
 @case(r(8))
@@ -116,7 +128,14 @@ def activations(x):
 
 @case(r(8))
 def more_activations(x):
-    return jax.nn.relu6(x) + jax.nn.selu(x) + jax.nn.celu(x) + jax.nn.hard_tanh(x) + jax.nn.soft_sign(x) + jax.nn.log_sigmoid(x)
+    return (
+        jax.nn.relu6(x)
+        + jax.nn.selu(x)
+        + jax.nn.celu(x)
+        + jax.nn.hard_tanh(x)
+        + jax.nn.soft_sign(x)
+        + jax.nn.log_sigmoid(x)
+    )
 
 
 @case(r(6).astype(np.float32))
@@ -144,7 +163,11 @@ def slices(x):
 
 @case(r(4, 6), np.int64(2))
 def dynamic(x, i):
-    return lax.dynamic_slice(x, (i, 1), (2, 3)).sum(0) + lax.dynamic_update_slice(x, x[:1, :3] * 2, (i, 0))[2, :3] + x[i, 2]
+    return (
+        lax.dynamic_slice(x, (i, 1), (2, 3)).sum(0)
+        + lax.dynamic_update_slice(x, x[:1, :3] * 2, (i, 0))[2, :3]
+        + x[i, 2]
+    )
 
 
 @case(r(6, 3), np.array([0, 4, 4, -1]))
@@ -170,12 +193,16 @@ def row_set(x, v):
 
 @case(r(3, 4), r(3, 4))
 def joined(x, y):
-    return jnp.concatenate([x, y * 2], axis=1) @ jnp.stack([x, y], axis=0).reshape(8, 3) + jnp.hstack([x[:, :1], y[:, :2]])
+    return jnp.concatenate([x, y * 2], axis=1) @ jnp.stack([x, y], axis=0).reshape(8, 3) + jnp.hstack(
+        [x[:, :1], y[:, :2]]
+    )
 
 
 @case(r(2, 3, 4))
 def shapes(x):
-    return jnp.transpose(x, (2, 0, 1)).reshape(4, 6).T + jnp.swapaxes(x, 0, 1).reshape(6, 4) + jnp.expand_dims(x[0, 0], 0)
+    return (
+        jnp.transpose(x, (2, 0, 1)).reshape(4, 6).T + jnp.swapaxes(x, 0, 1).reshape(6, 4) + jnp.expand_dims(x[0, 0], 0)
+    )
 
 
 @case(r(3, 4))
@@ -214,7 +241,7 @@ def split_up(x):
 
 @case(r(3, 4), r(4, 5), r(5))
 def matmuls(a, b, c):
-    return a @ b @ c + jnp.dot(a[:, 0], a) .sum() + jnp.outer(a[:, 0], c).sum(1)
+    return a @ b @ c + jnp.dot(a[:, 0], a).sum() + jnp.outer(a[:, 0], c).sum(1)
 
 
 @case(r(2, 3, 4), r(2, 4, 5))
@@ -299,7 +326,9 @@ def while_loop(x):
 
 @case(positive(1)[0])
 def newton_while(a):
-    return lax.while_loop(lambda c: jnp.abs(c[0] ** 2 - a) > 1e-12, lambda c: (0.5 * (c[0] + a / c[0]), c[1] + 1), (a, 0))[0]
+    return lax.while_loop(
+        lambda c: jnp.abs(c[0] ** 2 - a) > 1e-12, lambda c: (0.5 * (c[0] + a / c[0]), c[1] + 1), (a, 0)
+    )[0]
 
 
 @case(r(3), np.float64(0.4))
@@ -429,7 +458,12 @@ def checkpoint_policy(x):
 
     g = lambda x: jnp.tanh(checkpoint_name(jnp.sin(x @ x), "inner") @ x)
     p = jax.checkpoint_policies
-    policies = [p.save_only_these_names("inner"), p.dots_saveable, p.dots_with_no_batch_dims_saveable, p.everything_saveable]
+    policies = [
+        p.save_only_these_names("inner"),
+        p.dots_saveable,
+        p.dots_with_no_batch_dims_saveable,
+        p.everything_saveable,
+    ]
     return sum(jax.checkpoint(g, policy=policy)(x) for policy in policies)
 
 

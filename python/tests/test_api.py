@@ -1,4 +1,5 @@
 """What programs and executables do, without JAX."""
+
 import tempfile
 import threading
 import unittest
@@ -134,7 +135,9 @@ class Executables(unittest.TestCase):
 
     def test_many_arguments_and_empty_arrays(self):
         names = [f"x{i}" for i in range(40)]
-        f = tansy.parse("{ lambda " + " ".join(f"{n}:f64[0,2]" for n in names) + " . let in (" + ", ".join(names) + ") }")
+        f = tansy.parse(
+            "{ lambda " + " ".join(f"{n}:f64[0,2]" for n in names) + " . let in (" + ", ".join(names) + ") }"
+        )
         out = f.compile()(*[np.empty((0, 2))] * 40)
         self.assertEqual((len(out), out[7].shape), (40, (0, 2)))
         self.assertEqual(tansy.parse("{ lambda . let in (1.5:f64[],) }").compile()(), 1.5)
