@@ -12,7 +12,11 @@ from . import _core
 from ._errors import Error, Unsupported
 from ._program import _parse
 
-_DTYPES = {"float64": "f64", "float32": "f32", "int64": "i64", "int32": "i32", "bool": "bool"}
+# uint32, with which JAX counts in some loops, is an i64 whose upper half is 0: taken off where it may have come.
+_DTYPES = {"float64": "f64", "float32": "f32", "int64": "i64", "int32": "i32", "bool": "bool", "uint32": "i64"}
+_WRAPS = set(
+    "add sub mul neg not integer_pow convert_element_type reduce_sum reduce_prod cumsum cumprod dot_general".split()
+)
 _FILE = "<jax>"
 # Rules within rules that are kept.  The rule of logaddexp calls logaddexp: in the third of them it is its program.
 RULES = 3
@@ -100,7 +104,7 @@ def _value(v):
     if hasattr(v, "name") and not isinstance(v, np.dtype):  # an enumerator
         return str(v.name)
     try:
-        return np.dtype(v).name
+        return _DTYPES.get(np.dtype(v).name, np.dtype(v).name)
     except TypeError:
         return _string(v)
 
@@ -310,11 +314,16 @@ class _Body:
         inside = " ".join(f"{k}={v}" for k, v in params)
         left = " ".join(outs) if outs else "()"
         self.lines.append((f"  {left} = {name}{f'[{inside}]' if inside else ''} {operands}", self.place))
+        if name in _WRAPS and str(eqn.outvars[0].aval.dtype) == "uint32":
+            all = self.names[eqn.outvars[0]]
+            self.names[eqn.outvars[0]] = self.put(f"and {all} 4294967295:i64[]", eqn.outvars[0].aval)
 
     def plain(self, eqn):
         name = eqn.primitive.name
         params = [(k, eqn.params[k]) for k in _PLAIN[name] if eqn.params.get(k) is not None]
         params = [(k, _string(v) if k == "name" else _value(v)) for k, v in params]
+        if name == "gather" and str(eqn.outvars[0].aval.dtype) == "uint32" and eqn.params["fill_value"] is None:
+            params.append(("fill_value", "4294967295"))
         self.emit(eqn, name, params, self.atoms(eqn.invars))
 
     # ---- what is spelled otherwise --------------------------------------------
@@ -401,9 +410,9 @@ class _Body:
         less = self.put(f"neg {self.atom(u)}", u.aval)
         self.emit(eqn, "scatter_add", self.scatter_params(eqn), f"{self.atom(x)} {self.atom(at)} {less}")
 
-    def do_scatter(self, eqn):
-        """x where no update came, else the sum of those that did, of which there is one: the indices are unique, or
-        all but the last of equal ones are taken out first."""
+    def do_scatter(self, eqn, how=None):
+        """x where no update came, else the sum of those that did (or x and that, by `how`), of which there is one: the
+        indices are unique, or all but the last of equal ones are taken out first."""
         x, at, u = (v.aval for v in eqn.invars)
         d = eqn.params["dimension_numbers"]
         batches = getattr(d, "operand_batching_dims", ())
@@ -418,6 +427,8 @@ class _Body:
         wide = "i32" if kind == "bool" else kind
         type_as = lambda aval, dtype: dtype + self.type(aval)[self.type(aval).index("[") :]
         zero = _number(0, wide) + f":{wide}[]"
+        if how and not eqn.params["unique_indices"] and n > 1:
+            return self.lack(eqn, f"scatter-{how} at indices that may be equal")
         if not eqn.params["unique_indices"] and n > 1:
             points = set(d.scatter_dims_to_operand_dims) <= set(d.inserted_window_dims)
             if batches or not points or n > 1024 or _value(eqn.params["mode"]) == "CLIP":
@@ -437,7 +448,18 @@ class _Body:
         came = self.put(f"scatter_add[{params}] {none} {iat} {iu}", type=type_as(x, wide))
         if kind == "bool":
             came = self.put(f"gt {came} 0:i32[]", type=type_as(x, "bool"))
+        if how:
+            came = self.put(f"{how} {ix} {came}", x)
         self.emit(eqn, "select", [], f"{hit} {came} {ix}")
+
+    def do_scatter_mul(self, eqn):
+        self.do_scatter(eqn, "mul")
+
+    def do_scatter_min(self, eqn):
+        self.do_scatter(eqn, "min")
+
+    def do_scatter_max(self, eqn):
+        self.do_scatter(eqn, "max")
 
     def last_of_equals(self, d, at, u, n, iat, iu, kind):
         """Updates, 0 but for the last at each index, and 1 there as i32."""
@@ -696,6 +718,9 @@ def from_jaxpr(closed_jaxpr):
     """The program of a ClosedJaxpr, as jax.make_jaxpr gives it: its inputs and outputs in their order, its constants
     inside.  tansy.Unsupported lists all that Tansy has not, with places; docs/jax.md says what becomes of what."""
     walk = _Walk()
+    for v in [*closed_jaxpr.jaxpr.invars, *closed_jaxpr.jaxpr.outvars]:
+        if str(v.aval.dtype) == "uint32":
+            walk.lack("dtype uint32 of inputs and outputs", "")
     main = _Body(walk).program(closed_jaxpr.jaxpr, closed_jaxpr.consts)
     if walk.missing:
         raise Unsupported(walk.missing)

@@ -16,6 +16,8 @@ FIRST, SECOND = 1e-8, 1e-6
 def close(got, want, f32, tolerance):
     tolerance = 2e-3 if f32 else tolerance
     got, want = np.asarray(got), np.asarray(want)
+    if got.dtype == bool and want.dtype == bool:
+        return np.array_equal(got, want)
     return got.shape == want.shape and bool(
         np.all(np.abs(got - want) <= tolerance * np.maximum(1, np.abs(want).max(initial=0)))
     )

@@ -186,6 +186,12 @@ def scatter_set(x, i, v):
     return x.at[2].set(v[0] * 2).at[i].set(v) * x
 
 
+@case(r(6), r(6))
+def scatter_multiplied(x, y):
+    x = jnp.asarray(x).at[1].multiply(y[0]).at[2:4].multiply(y[:2]).at[0].max(y[1])
+    return x.at[jnp.array([4, 5])].min(y[:2], unique_indices=True)
+
+
 @case(r(4, 3), r(3))
 def row_set(x, v):
     return jnp.asarray(x).at[1].set(v).at[2:, 0].set(v[1])
@@ -228,6 +234,27 @@ def argmaxes(x):
 @case(r(6))
 def one_hot(x):
     return jax.nn.one_hot(jnp.array([1, 0, 3]), 6) @ x + jnp.tile(x, 2)[:3] + jnp.repeat(x, 2)[:3]
+
+
+@case(r(5))
+def interpolated(x):
+    return jnp.interp(x, jnp.linspace(-2, 2, 9), jnp.linspace(-2, 2, 9) ** 2)
+
+
+@case(r(5), np.array([-7, 2, 5, 8, 11]))
+def unsigned(x, k):
+    u = k.astype(jnp.uint32) * jnp.uint32(2654435761) - jnp.uint32(3)
+    return x * (~u // 7 % 5).astype(x.dtype) + (u > 5) + u.astype(jnp.int32)
+
+
+@case(r(4), r(4))
+def exponentials(x, y):
+    return jax.scipy.linalg.expm(jnp.outer(x, y)) + jnp.logaddexp(x, y)
+
+
+@case(r(5))
+def truths(x):
+    return jnp.any(x > 0), jnp.all(x > 0), jnp.sum(x > 0), jnp.logical_xor(x > 0, x < 1), x
 
 
 @case(r(12))
@@ -568,7 +595,8 @@ def heat(u):
 REFUSED = [
     (lambda x: jnp.fft.fft(x).real + jnp.linalg.svd(jnp.outer(x, x))[1], (r(3),), ["fft", "svd", "complex128"]),
     (lambda x: jax.random.normal(jax.random.key(0), (3,)) + x, (r(3),), ["random_bits", "key<fry>"]),
-    (lambda x: jnp.interp(x, jnp.arange(4.0), jnp.arange(4.0) ** 2), (r(3),), ["dtype uint32"]),
+    (lambda x: jnp.uint32(3) + x.astype(jnp.uint32), (r(3),), ["dtype uint32 of inputs and outputs"]),
+    (lambda x: jnp.asarray(x).at[jnp.array([0, 0])].max(2.0), (r(3),), ["scatter-max at indices that may be equal"]),
     (lambda x: x.astype(jnp.float16), (r(3),), ["dtype float16"]),
     (lambda x: lax.conv(x[None, None], x[None, None], (1, 1), "SAME"), (r(3, 3),), ["conv_general_dilated"]),
     (
