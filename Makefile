@@ -121,7 +121,10 @@ own_flags  = -Iinclude \
 # The command of each file of the library, for tests/projects.
 print-flags:
 	$(foreach f,$(LIB_SRC),$(info $(f) $(ALL_CFLAGS) $(call flags_of,$(f))))@:
-.PHONY: print-flags
+# What the static library is linked with, for python/setup.py.
+print-libs:
+	@echo $(LIBS)
+.PHONY: print-flags print-libs
 
 Q    = $(if $(V),,@)
 say  = @$(if $(V),:,printf '  %-5s %s\n' $(1) $@)

@@ -1,7 +1,7 @@
 # Tests.  Each one is run by tools/check/run.sh, which keeps its log and its counts in $(BUILD)/check;
 # tools/check/sum.sh adds them up.
 
-.PHONY: nesting ranks check results asan clang tsan valgrind laws mutants faults fuzz abi abi-record abi-release costs costs-record fuzz-programs tsan-programs
+.PHONY: nesting ranks check check-python results asan clang tsan valgrind laws mutants faults fuzz abi abi-record abi-release costs costs-record fuzz-programs tsan-programs
 
 # The goals that need the packages of set `check` (tools/deps/packages.txt).
 CHECK_GOALS = nesting ranks check results asan clang tsan valgrind laws mutants faults fuzz fuzz-programs tsan-programs
@@ -240,6 +240,9 @@ tsan: $(if $(C_threads),tsan-programs) ## one exec on several threads, under Thr
 	$(if $(C_threads),@for t in threads unit/nest_threads unit/comm_threads; do SAN=thread tools/check/sanitized.sh $(TSAN_DIR)/$$t || exit 1; done,$(call skip,tests/threads/*.c))
 valgrind: $(QUICKSTART) ## the quickstart under valgrind
 	$(if $(QUICKSTART),$(VALGRIND) $<,$(call skip,examples/quickstart.c))
+
+check-python: $(LIB_A) ## the Python package, in an environment of its own: JAX=jax==VERSION, PYTHON=
+	@BUILD='$(BUILD)' CC='$(CC)' python/tests/run.sh
 
 # ---- one kind at a time, as long as asked ----------------------------------
 

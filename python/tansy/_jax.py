@@ -1,0 +1,742 @@
+"""JAX programs as Tansy's: a jaxpr is written as text (docs/ir.md, docs/jax.md) and parsed.
+
+An equation is one line or more, each with the place in the user's Python beside it, so that messages and residuals
+speak of that.  What is missing is noted while the walk goes on, and refused once, all of it."""
+
+import re
+import warnings
+
+import numpy as np
+
+from . import _core
+from ._errors import Error, Unsupported
+from ._program import _parse
+
+# uint32, with which JAX counts in some loops, is an i64 whose upper half is 0: taken off where it may have come.
+_DTYPES = {"float64": "f64", "float32": "f32", "int64": "i64", "int32": "i32", "bool": "bool", "uint32": "i64"}
+_WRAPS = set(
+    "add sub mul neg not integer_pow convert_element_type reduce_sum reduce_prod cumsum cumprod dot_general".split()
+)
+_FILE = "<jax>"
+# Rules within rules that are kept.  The rule of logaddexp calls logaddexp: in the third of them it is its program.
+RULES = 3
+
+# Primitives that are spelled as here, with the parameters that have a meaning here.
+_PLAIN = (
+    {
+        name: ()
+        for name in """neg add sub mul div rem pow max min abs sign sqrt rsqrt cbrt square exp exp2 expm1 log log1p sin cos tan
+    asin acos atan atan2 sinh cosh tanh asinh acosh atanh logistic erf erfc erf_inv lgamma digamma polygamma floor ceil clamp
+    eq ne lt le gt ge and or xor not is_finite stop_gradient add_any cholesky lu dynamic_update_slice""".split()
+    }
+    | {
+        "integer_pow": ("y",),
+        "round": ("rounding_method",),
+        "convert_element_type": ("new_dtype",),
+        "reduce_sum": ("axes",),
+        "reduce_max": ("axes",),
+        "reduce_min": ("axes",),
+        "reduce_prod": ("axes",),
+        "reduce_or": ("axes",),
+        "reduce_and": ("axes",),
+        "argmax": ("axes", "index_dtype"),
+        "argmin": ("axes", "index_dtype"),
+        "cumsum": ("axis", "reverse"),
+        "cumprod": ("axis", "reverse"),
+        "cummax": ("axis", "reverse"),
+        "cummin": ("axis", "reverse"),
+        "cumlogsumexp": ("axis", "reverse"),
+        "sort": ("dimension", "is_stable", "num_keys"),
+        "broadcast_in_dim": ("shape", "broadcast_dimensions"),
+        "transpose": ("permutation",),
+        "rev": ("dimensions",),
+        "slice": ("start_indices", "limit_indices", "strides"),
+        "pad": ("padding_config",),
+        "concatenate": ("dimension",),
+        "split": ("sizes", "axis"),
+        "iota": ("dtype", "shape", "dimension"),
+        "dynamic_slice": ("slice_sizes",),
+        "gather": ("dimension_numbers", "slice_sizes", "mode", "fill_value"),
+        "dot_general": ("dimension_numbers", "preferred_element_type"),
+        "triangular_solve": ("left_side", "lower", "transpose_a", "conjugate_a", "unit_diagonal"),
+        "name": ("name",),
+    }
+)
+# The order of all floats, which differs from the usual one for NaN and -0 alone.
+_SPELLED = {"lt_to": "lt", "le_to": "le"}
+# Nothing where there is one device.
+_SAME = {
+    "copy",
+    "copy_p",
+    "optimization_barrier",
+    "sharding_constraint",
+    "device_put",
+    "layout_constraint",
+    "mesh_cast",
+}
+_CALLS = {
+    "jit": "jaxpr",
+    "pjit": "jaxpr",
+    "closed_call": "call_jaxpr",
+    "core_call": "call_jaxpr",
+    "core_closed_call": "call_jaxpr",
+}
+_REMAT = {"checkpoint", "remat", "remat2"}
+
+
+def _string(s):
+    plain = lambda b: 32 <= b < 127 and b not in b'"\\'
+    return '"' + "".join(chr(b) if plain(b) else f"\\x{b:02x}" for b in str(s).encode()) + '"'
+
+
+def _value(v):
+    """A parameter's value."""
+    if isinstance(v, (bool, np.bool_)) or v is None:
+        return str(v)
+    if isinstance(v, (int, np.integer)) and type(v).__name__ in ("int", "int32", "int64"):
+        return str(int(v))
+    if isinstance(v, (float, np.floating)):
+        return repr(float(v))
+    if hasattr(v, "_fields"):  # GatherDimensionNumbers and the like
+        return f"{type(v).__name__}({', '.join(f'{k}={_value(getattr(v, k))}' for k in v._fields)})"
+    if isinstance(v, (tuple, list)):
+        return "(" + "".join(_value(i) + ", " for i in v) + ")"
+    if hasattr(v, "name") and not isinstance(v, np.dtype):  # an enumerator
+        return str(v.name)
+    try:
+        return _DTYPES.get(np.dtype(v).name, np.dtype(v).name)
+    except TypeError:
+        return _string(v)
+
+
+def _number(x, dtype):
+    if dtype == "bool":
+        return str(bool(x))
+    return repr(float(x)) if dtype[0] == "f" else str(int(x))
+
+
+def _array(x, dtype):
+    """Nested lists; an array without elements is []."""
+    if x.ndim == 0:
+        return _number(x, dtype)
+    return "[" + (", ".join(_array(i, dtype) for i in x) if x.size else "") + "]"
+
+
+def _place(eqn):
+    """file:line of the user's code, "" where JAX does not tell."""
+    try:
+        from jax._src import source_info_util
+
+        where = source_info_util.summarize(eqn.source_info)
+    except Exception:  # an internal function of JAX, whose place may change
+        return ""
+    found = re.match(r"(.*?:\d+)", where)
+    return found.group(1) if found else ""
+
+
+def _policy(policy):
+    """The name of a policy of jax.checkpoint_policies; None where it has none here."""
+    from jax import checkpoint_policies as known
+
+    if policy is None:
+        return "nothing_saveable"
+    for name in ("everything_saveable", "nothing_saveable", "dots_saveable", "dots_with_no_batch_dims_saveable"):
+        if policy is getattr(known, name) or (
+            type(policy).__name__ == "DotsSaveable" and policy == getattr(known, name)
+        ):
+            return name
+    kind = re.sub(r"\.<locals>.*", "", getattr(policy, "__qualname__", type(policy).__qualname__))
+    held = dict(vars(policy)) if hasattr(policy, "__dict__") else {}
+    if hasattr(policy, "__code__"):
+        held = dict(zip(policy.__code__.co_freevars, [c.cell_contents for c in policy.__closure__ or ()]))
+    names = [
+        ",".join(sorted(v)) for _, v in sorted(held.items(), reverse=True) if isinstance(v, (set, frozenset, tuple))
+    ]
+    kind = {"SaveOnlyTheseNames": "save_only_these_names", "SaveAnyNamesButThese": "save_any_names_but_these"}.get(
+        kind, kind
+    )
+    if kind in ("save_only_these_names", "save_any_names_but_these") and len(names) == 1:
+        return f"{kind}:{names[0]}"
+    if kind == "save_from_both_policies" and {"policy_1", "policy_2"} <= held.keys():
+        both = [_policy(held["policy_1"]), _policy(held["policy_2"])]
+        return f"{kind}:{'|'.join(both)}" if all(both) else None
+    return None
+
+
+class _Walk:
+    """The programs of one text: nested ones stand in front, by name, each once."""
+
+    def __init__(self):
+        self.lets = []  # (name, lines)
+        self.names = {}  # of nested jaxprs by identity; `kept` keeps that
+        self.kept = []
+        self.missing = {}
+        self.rules = 0  # of the user, around what is written now
+
+    def lack(self, what, place):
+        places = self.missing.setdefault(what, [])
+        if place and place not in places:
+            places.append(place)
+
+    def define(self, lines):
+        name = f"p{len(self.lets) + 1}"
+        self.lets.append((name, lines))
+        return name
+
+    def nested(self, jaxpr, consts=None):
+        """The name of a jaxpr's program, closed or with constants of its own."""
+        if consts is None:
+            jaxpr, consts = (jaxpr.jaxpr, jaxpr.consts) if hasattr(jaxpr, "consts") else (jaxpr, ())
+        key = (id(jaxpr), tuple(map(id, consts)), self.rules)
+        if key not in self.names:
+            self.kept.append((jaxpr, consts))
+            self.names[key] = self.define(_Body(self).program(jaxpr, consts))
+        return self.names[key]
+
+    def text(self, main):
+        lines = [line for name, body in self.lets for line in [(f"let {name} =", ""), *body, ("in", "")]] + main
+        return "\n".join(line for line, _ in lines), [place for _, place in lines]
+
+
+def _live(jaxpr):
+    """The equations that an output needs, or that have effects."""
+    needed = {v for v in jaxpr.outvars if not hasattr(v, "val")}
+    live = []
+    for eqn in reversed(jaxpr.eqns):
+        if eqn.effects or any(v in needed for v in eqn.outvars):
+            live.append(eqn)
+            needed.update(v for v in eqn.invars if not hasattr(v, "val"))
+    return live[::-1]
+
+
+class _Body:
+    """One program while it is written."""
+
+    def __init__(self, walk):
+        self.walk, self.lines, self.names, self.count = walk, [], {}, 0
+        self.place = ""
+        self.permutations = {}  # of pivots, as `lu` has them
+        self.numbers = {}  # variables that are known when the program is made
+
+    # ---- names, types, operands ------------------------------------------
+
+    def new(self):
+        self.count += 1
+        return f"v{self.count}"
+
+    def type(self, aval):
+        dtype = str(getattr(aval, "dtype", aval))
+        if dtype not in _DTYPES:
+            self.walk.lack(f"dtype {dtype}", self.place)
+        if any(not isinstance(d, (int, np.integer)) for d in aval.shape):
+            self.walk.lack("shapes that are not numbers", self.place)
+        return f"{_DTYPES.get(dtype, 'f32')}[{','.join(map(str, aval.shape))}]"
+
+    def put(self, text, aval=None, type=None):
+        """A line `v:type = text`; v."""
+        v = self.new()
+        self.lines.append((f"  {v}:{type or self.type(aval)} = {text}", self.place))
+        return v
+
+    def constant(self, x):
+        x = np.asarray(x)
+        dtype = _DTYPES.get(str(x.dtype))
+        if dtype is None:
+            self.walk.lack(f"dtype {x.dtype}", self.place)
+            return self.new()
+        if x.size > 1 and x.tobytes() == x.flat[0].tobytes() * x.size:
+            shape = ",".join(map(str, x.shape))
+            return self.put(f"broadcast_in_dim {_number(x.flat[0], dtype)}:{dtype}[]", type=f"{dtype}[{shape}]")
+        return self.put(f"constant[value={_array(x, dtype)}]", x)
+
+    def atom(self, v):
+        if not hasattr(v, "val"):
+            return self.names[v]
+        x = np.asarray(v.val)
+        if x.ndim:
+            return self.constant(x.astype(v.aval.dtype))
+        type = self.type(v.aval)
+        return f"{_number(x, type[: type.index('[')])}:{type}"
+
+    def atoms(self, vs):
+        return " ".join([self.atom(v) for v in vs])
+
+    # ---- programs -----------------------------------------------------------
+
+    def program(self, jaxpr, consts, linear=0, drop=()):
+        """Lines of a program over the jaxpr's inputs, the last `linear` of them behind the bar, without outputs in
+        `drop`."""
+        inputs = []
+        for v in jaxpr.invars:
+            self.names[v] = self.new()
+            inputs.append(f"{self.names[v]}:{self.type(v.aval)}")
+        bar = ["| " + " ".join(inputs[len(inputs) - linear :])] if linear else []
+        head = " ".join(["{ lambda", *inputs[: len(inputs) - linear], *bar, ". let"])
+        for v, x in zip(jaxpr.constvars, consts):
+            self.names[v] = self.constant(x)
+        for eqn in _live(jaxpr):
+            self.equation(eqn)
+        outputs = [self.atom(v) for i, v in enumerate(jaxpr.outvars) if i not in drop]
+        return [(head, ""), *self.lines, (f"  in ({''.join(o + ', ' for o in outputs)}) }}", "")]
+
+    def equation(self, eqn):
+        self.place = _place(eqn)
+        name = eqn.primitive.name
+        if name in _PLAIN:
+            self.plain(eqn)
+        elif name in _SPELLED:
+            self.emit(eqn, _SPELLED[name], [], self.atoms(eqn.invars))
+        elif name in _SAME:
+            for v, x in zip(eqn.outvars, eqn.invars):
+                self.names[v] = self.atom(x)
+        elif name in _CALLS:
+            self.call(eqn, _CALLS[name])
+        elif name in _REMAT:
+            self.remat(eqn)
+        else:
+            special = getattr(self, "do_" + name.replace("-", "_"), None)
+            if special:
+                special(eqn)
+            else:
+                self.lack(eqn, name)
+
+    def lack(self, eqn, what):
+        """Notes what is missing, here and in nested programs, and goes on."""
+        self.walk.lack(what, self.place)
+        for v in eqn.outvars:
+            self.names[v] = self.new()
+
+    def emit(self, eqn, name, params, operands):
+        outs = []
+        for v in eqn.outvars:
+            self.names[v] = self.new()
+            outs.append(f"{self.names[v]}:{self.type(v.aval)}")
+        inside = " ".join(f"{k}={v}" for k, v in params)
+        left = " ".join(outs) if outs else "()"
+        self.lines.append((f"  {left} = {name}{f'[{inside}]' if inside else ''} {operands}", self.place))
+        if name in _WRAPS and str(eqn.outvars[0].aval.dtype) == "uint32":
+            all = self.names[eqn.outvars[0]]
+            self.names[eqn.outvars[0]] = self.put(f"and {all} 4294967295:i64[]", eqn.outvars[0].aval)
+
+    def plain(self, eqn):
+        name = eqn.primitive.name
+        params = [(k, eqn.params[k]) for k in _PLAIN[name] if eqn.params.get(k) is not None]
+        params = [(k, _string(v) if k == "name" else _value(v)) for k, v in params]
+        if name == "gather" and str(eqn.outvars[0].aval.dtype) == "uint32" and eqn.params["fill_value"] is None:
+            params.append(("fill_value", "4294967295"))
+        self.emit(eqn, name, params, self.atoms(eqn.invars))
+
+    # ---- what is spelled otherwise --------------------------------------------
+
+    def do_select_n(self, eqn):
+        which, *cases = eqn.invars
+        if str(which.aval.dtype) == "bool" and len(cases) == 2:
+            return self.emit(eqn, "select_n", [], self.atoms(eqn.invars))
+        index, chosen = self.atom(which), self.atom(cases[0])
+        kind, shape = self.type(which.aval).split("[")
+        for k, x in enumerate(cases[1:], 1):
+            number = f"{bool(k) if kind == 'bool' else k}:{kind}[]"
+            taken = self.put(f"eq {index} {number}", type=f"bool[{shape}")
+            chosen = self.put(f"select {taken} {self.atom(x)} {chosen}", x.aval)
+        self.names[eqn.outvars[0]] = chosen
+
+    def do_stack(self, eqn):
+        """[..] of each becomes [.., 1, ..], and these are joined."""
+        out, axis = eqn.outvars[0].aval, eqn.params.get("axis", eqn.params.get("dimension"))
+        shape = tuple(1 if i == axis else n for i, n in enumerate(out.shape))
+        kind = self.type(out).split("[")[0]
+        one = f"{kind}[{','.join(map(str, shape))}]"
+        dims = _value([i for i in range(len(shape)) if i != axis])
+        how = f"broadcast_in_dim[shape={_value(shape)} broadcast_dimensions={dims}]"
+        rows = [self.put(f"{how} {self.atom(x)}", type=one) for x in eqn.invars]
+        self.emit(eqn, "concatenate", [("dimension", axis)], " ".join(rows))
+
+    def do_tile(self, eqn):
+        """[a, b] becomes [m, a, n, b], and that [m a, n b]."""
+        x, reps = eqn.invars[0].aval, eqn.params.get("reps", eqn.params.get("repetitions"))
+        reps = (1,) * (len(x.shape) - len(reps)) + tuple(reps)
+        shape = [n for pair in zip(reps, (1,) * (len(reps) - len(x.shape)) + tuple(x.shape)) for n in pair]
+        dims = [2 * i + 1 for i in range(len(reps) - len(x.shape), len(reps))]
+        if len(shape) > 8:
+            return self.lack(eqn, "tile of more than four dimensions")
+        kind = self.type(x).split("[")[0]
+        wide = self.put(
+            f"broadcast_in_dim[shape={_value(shape)} broadcast_dimensions={_value(dims)}] {self.atom(eqn.invars[0])}",
+            type=f"{kind}[{','.join(map(str, shape))}]",
+        )
+        self.emit(eqn, "reshape", [("new_sizes", _value(eqn.outvars[0].aval.shape))], wide)
+
+    def do_platform_index(self, eqn):
+        """Which branch is for this processor: of lax.platform_dependent."""
+        platforms = eqn.params["platforms"]
+        found = [i for i, p in enumerate(platforms) if p is None or "cpu" in p]
+        if not found:
+            return self.lack(eqn, "platform_dependent without a branch for CPUs")
+        self.numbers[eqn.outvars[0]] = found[0]
+        self.names[eqn.outvars[0]] = f"{found[0]}:i32[]"
+
+    def do_reshape(self, eqn):
+        if eqn.params.get("dimensions") is not None:
+            return self.lack(eqn, "reshape with dimensions")
+        self.emit(eqn, "reshape", [("new_sizes", _value(eqn.outvars[0].aval.shape))], self.atom(eqn.invars[0]))
+
+    def do_squeeze(self, eqn):
+        self.emit(eqn, "reshape", [("new_sizes", _value(eqn.outvars[0].aval.shape))], self.atom(eqn.invars[0]))
+
+    def do_expand_dims(self, eqn):
+        self.do_squeeze(eqn)
+
+    def do_reduce_precision(self, eqn):
+        bits = {"float64": (11, 52), "float32": (8, 23)}.get(str(eqn.invars[0].aval.dtype))
+        if (eqn.params["exponent_bits"], eqn.params["mantissa_bits"]) != bits:
+            return self.lack(eqn, "reduce_precision to other formats")
+        self.names[eqn.outvars[0]] = self.atom(eqn.invars[0])
+
+    def do_lu_pivots_to_permutation(self, eqn):
+        made = self.permutations.get(eqn.invars[0])
+        if made is None:
+            return self.lack(eqn, "lu_pivots_to_permutation apart from its lu")
+        self.names[eqn.outvars[0]] = made
+
+    def scatter_params(self, eqn):
+        mode = _value(eqn.params["mode"])
+        return [("dimension_numbers", _value(eqn.params["dimension_numbers"])), ("mode", mode)]
+
+    def do_scatter_add(self, eqn):
+        self.emit(eqn, "scatter_add", self.scatter_params(eqn), self.atoms(eqn.invars))
+
+    def do_scatter_sub(self, eqn):
+        x, at, u = eqn.invars
+        less = self.put(f"neg {self.atom(u)}", u.aval)
+        self.emit(eqn, "scatter_add", self.scatter_params(eqn), f"{self.atom(x)} {self.atom(at)} {less}")
+
+    def do_scatter(self, eqn, how=None):
+        """x where no update came, else the sum of those that did (or x and that, by `how`), of which there is one: the
+        indices are unique, or all but the last of equal ones are taken out first."""
+        x, at, u = (v.aval for v in eqn.invars)
+        d = eqn.params["dimension_numbers"]
+        batches = getattr(d, "operand_batching_dims", ())
+        n = int(
+            np.prod(
+                [s for i, s in enumerate(at.shape[:-1]) if i not in getattr(d, "scatter_indices_batching_dims", ())]
+            )
+        )
+        ix, iat, iu = (self.atom(v) for v in eqn.invars)
+        t = self.type(x)
+        kind = t[: t.index("[")]
+        wide = "i32" if kind == "bool" else kind
+        type_as = lambda aval, dtype: dtype + self.type(aval)[self.type(aval).index("[") :]
+        zero = _number(0, wide) + f":{wide}[]"
+        if how and not eqn.params["unique_indices"] and n > 1:
+            return self.lack(eqn, f"scatter-{how} at indices that may be equal")
+        if not eqn.params["unique_indices"] and n > 1:
+            points = set(d.scatter_dims_to_operand_dims) <= set(d.inserted_window_dims)
+            if batches or not points or n > 1024 or _value(eqn.params["mode"]) == "CLIP":
+                return self.lack(
+                    eqn, "scatter of windows, batches or more than 1024 updates whose indices may be equal"
+                )
+            iu, one = self.last_of_equals(d, at, u, n, iat, iu, kind)
+        else:
+            one = self.put("broadcast_in_dim 1:i32[]", type=type_as(u, "i32"))
+        if kind == "bool":
+            iu = self.put(f"convert_element_type[new_dtype=i32] {iu}", type=type_as(u, "i32"))
+        params = " ".join(f"{k}={v}" for k, v in self.scatter_params(eqn))
+        none = self.put(f"broadcast_in_dim {zero}", type=type_as(x, wide))
+        count = self.put("broadcast_in_dim 0:i32[]", type=type_as(x, "i32"))
+        hits = self.put(f"scatter_add[{params}] {count} {iat} {one}", type=type_as(x, "i32"))
+        hit = self.put(f"gt {hits} 0:i32[]", type=type_as(x, "bool"))
+        came = self.put(f"scatter_add[{params}] {none} {iat} {iu}", type=type_as(x, wide))
+        if kind == "bool":
+            came = self.put(f"gt {came} 0:i32[]", type=type_as(x, "bool"))
+        if how:
+            came = self.put(f"{how} {ix} {came}", x)
+        self.emit(eqn, "select", [], f"{hit} {came} {ix}")
+
+    def do_scatter_mul(self, eqn):
+        self.do_scatter(eqn, "mul")
+
+    def do_scatter_min(self, eqn):
+        self.do_scatter(eqn, "min")
+
+    def do_scatter_max(self, eqn):
+        self.do_scatter(eqn, "max")
+
+    def last_of_equals(self, d, at, u, n, iat, iu, kind):
+        """Updates, 0 but for the last at each index, and 1 there as i32."""
+        k, it = at.shape[-1], _DTYPES[str(at.dtype)]
+        shape = ",".join(map(str, u.shape))
+        rows = self.put(f"reshape[new_sizes=({n}, {k})] {iat}", type=f"{it}[{n},{k}]")
+        a = self.put(
+            f"broadcast_in_dim[shape=({n}, {n}, {k}) broadcast_dimensions=(0, 2)] {rows}", type=f"{it}[{n},{n},{k}]"
+        )
+        b = self.put(
+            f"broadcast_in_dim[shape=({n}, {n}, {k}) broadcast_dimensions=(1, 2)] {rows}", type=f"{it}[{n},{n},{k}]"
+        )
+        same = self.put(f"eq {a} {b}", type=f"bool[{n},{n},{k}]")
+        same = self.put(f"reduce_and[axes=(2,)] {same}", type=f"bool[{n},{n}]")
+        i = self.put(f"iota[dtype=i32 shape=({n}, {n}) dimension=0]", type=f"i32[{n},{n}]")
+        j = self.put(f"iota[dtype=i32 shape=({n}, {n}) dimension=1]", type=f"i32[{n},{n}]")
+        later = self.put(f"gt {j} {i}", type=f"bool[{n},{n}]")
+        again = self.put(f"and {same} {later}", type=f"bool[{n},{n}]")
+        again = self.put(f"reduce_or[axes=(1,)] {again}", type=f"bool[{n}]")
+        last = self.put(f"not {again}", type=f"bool[{n}]")
+        dims = [i for i in range(len(u.shape)) if i not in d.update_window_dims]
+        last = self.put(
+            f"reshape[new_sizes={_value(at.shape[:-1])}] {last}", type=f"bool[{','.join(map(str, at.shape[:-1]))}]"
+        )
+        last = self.put(
+            f"broadcast_in_dim[shape={_value(u.shape)} broadcast_dimensions={_value(dims)}] {last}",
+            type=f"bool[{shape}]",
+        )
+        zero = self.put(f"broadcast_in_dim {_number(0, kind)}:{kind}[]", type=f"{kind}[{shape}]")
+        updates = self.put(f"select {last} {iu} {zero}", type=f"{kind}[{shape}]")
+        return updates, self.put(f"convert_element_type[new_dtype=i32] {last}", type=f"i32[{shape}]")
+
+    # ---- calls, loops ------------------------------------------------------------
+
+    def call(self, eqn, key):
+        program = eqn.params[key]
+        if eqn.params.get("name") in ("solve", "_solve") and self.is_solve(program.jaxpr):
+            return self.solve(eqn)
+        params = [("name", _string(eqn.params.get("name", ""))), ("program", self.walk.nested(program))]
+        self.emit(eqn, "call", params, self.atoms(eqn.invars))
+
+    @staticmethod
+    def is_solve(jaxpr):
+        """Whether it is jnp.linalg.solve of a matrix and a vector or matrices."""
+        names = {e.primitive.name for e in jaxpr.eqns}
+        if len(jaxpr.invars) != 2 or not {"lu", "custom_linear_solve"} <= names:
+            return False
+        a, b = (v.aval for v in jaxpr.invars)
+        same = a.dtype == b.dtype and str(a.dtype) in ("float32", "float64")
+        ranks = len(b.shape) == len(a.shape) or (len(a.shape) == 2 and len(b.shape) == 1)
+        return same and ranks and a.shape[:-2] == b.shape[:-2] and jaxpr.outvars[0].aval.shape == b.shape
+
+    def solve(self, eqn):
+        a, b = map(self.atom, eqn.invars)
+        aval = eqn.invars[1].aval
+        if len(aval.shape) > 1:
+            return self.emit(eqn, "linear_solve", [], f"{a} {b}")
+        n, column = aval.shape[0], f"{self.type(aval)[:-1]},1]"
+        b = self.put(f"reshape[new_sizes=({n}, 1)] {b}", type=column)
+        x = self.put(f"linear_solve {a} {b}", type=column)
+        self.emit(eqn, "reshape", [("new_sizes", f"({n},)")], x)
+
+    def remat(self, eqn):
+        policy = _policy(eqn.params["policy"])
+        if policy is None:
+            return self.lack(eqn, f"checkpoint with the policy {eqn.params['policy']}")
+        params = [("name", '""'), ("program", self.walk.nested(eqn.params["jaxpr"])), ("policy", _string(policy))]
+        self.emit(eqn, "checkpoint", params, self.atoms(eqn.invars))
+
+    def do_scan(self, eqn):
+        p = eqn.params
+        params = [("program", self.walk.nested(p["jaxpr"]))]
+        params += [(k, _value(p[k])) for k in ("length", "num_consts", "num_carry", "reverse")]
+        self.emit(eqn, "scan", params, self.atoms(eqn.invars))
+
+    def do_while(self, eqn):
+        p = eqn.params
+        params = [("cond", self.walk.nested(p["cond_jaxpr"])), ("body", self.walk.nested(p["body_jaxpr"]))]
+        params += [(k, _value(p[k])) for k in ("cond_nconsts", "body_nconsts")]
+        self.emit(eqn, "while", params, self.atoms(eqn.invars))
+
+    def do_cond(self, eqn):
+        if not hasattr(eqn.invars[0], "val") and eqn.invars[0] in self.numbers:
+            chosen = eqn.params["branches"][self.numbers[eqn.invars[0]]]
+            return self.emit(
+                eqn, "call", [("name", '""'), ("program", self.walk.nested(chosen))], self.atoms(eqn.invars[1:])
+            )
+        branches = ", ".join(self.walk.nested(b) for b in eqn.params["branches"])
+        self.emit(eqn, "cond", [("branches", f"({branches},)")], self.atoms(eqn.invars))
+
+    def do_custom_linear_solve(self, eqn):
+        """A root: matvec(x) - b = 0, found by JAX's `solve`."""
+        lengths, jaxprs = eqn.params["const_lengths"], eqn.params["jaxprs"]
+        ends = np.cumsum(list(lengths))
+        matvec_c, solve_c = eqn.invars[: ends[0]], eqn.invars[ends[1] : ends[2]]
+        b = eqn.invars[ends[3] :]
+        types = lambda vs: [self.type(v.aval) for v in vs]
+        tb, tm, ts = types(b), types(matvec_c), types(solve_c)
+        names = lambda letter, n: [f"{letter}{i}" for i in range(len(n))]
+        xs, ms, ss, bs = names("x", tb), names("m", tm), names("s", ts), names("b", tb)
+        binders = " ".join(f"{n}:{t}" for n, t in zip(xs + ms + ss + bs, tb + tm + ts + tb))
+        listed = lambda vs: "".join(v + ", " for v in vs)
+        ax, r = names("ax", tb), names("r", tb)
+        left = " ".join(f"{v}:{t}" for v, t in zip(ax, tb))
+        minus = [(f"  {v}:{t} = sub {a} {w}", self.place) for v, t, a, w in zip(r, tb, ax, bs)]
+        multiply = self.walk.nested(jaxprs.matvec)
+        f = self.walk.define([
+            (f"{{ lambda {binders} . let", ""),
+            (f'  {left} = call[name="matvec" program={multiply}] {" ".join(ms + xs)}', self.place),
+            *minus,
+            (f"  in ({listed(r)}) }}", ""),
+        ])  # fmt: skip
+        inner = self.walk.nested(jaxprs.solve)
+        solve = self.walk.define([
+            (f"{{ lambda {binders} . let", ""),
+            (f'  {left} = call[name="solve" program={inner}] {" ".join(ss + bs)}', self.place),
+            (f"  in ({listed(ax)}) }}", ""),
+        ])  # fmt: skip
+        start = [
+            self.put(f"broadcast_in_dim 0.0:{t[: t.index('[')]}[]", type=t) if t[-2:] != "[]" else f"0.0:{t}"
+            for t in tb
+        ]
+        operands = " ".join([*start, *map(self.atom, [*matvec_c, *solve_c, *b])])
+        self.emit(eqn, "custom_root", [("f", f), ("solve", solve), ("batch", "0")], operands)
+
+    # ---- rules of the user ---------------------------------------------------------
+
+    def do_custom_jvp_call(self, eqn):
+        primal = self.walk.nested(eqn.params.get("call_jaxpr") or eqn.params["fun_jaxpr"])
+        into = [i for i, v in enumerate(eqn.outvars) if _is_float(v)]
+        tangents = sum(_is_float(v) for v in eqn.invars)
+        if not tangents or not into or self.walk.rules == RULES:
+            return self.emit(eqn, "call", [("name", '""'), ("program", primal)], self.atoms(eqn.invars))
+        self.walk.rules += 1
+        rule = _jvp_rule(eqn)
+        jvp = self.walk.define(_Body(self.walk).program(rule.jaxpr, rule.consts, linear=tangents))
+        self.walk.rules -= 1
+        self.emit(eqn, "custom_jvp", [("call", primal), ("jvp", jvp)], self.atoms(eqn.invars))
+
+    do_custom_jvp_call_jaxpr = do_custom_jvp_call
+
+    def do_custom_vjp_call(self, eqn):
+        primal = self.walk.nested(eqn.params.get("call_jaxpr") or eqn.params["fun_jaxpr"])
+        if not any(map(_is_float, eqn.outvars)) or not any(map(_is_float, eqn.invars)) or self.walk.rules == RULES:
+            return self.emit(eqn, "call", [("name", '""'), ("program", primal)], self.atoms(eqn.invars))
+        self.walk.rules += 1
+        fwd, bwd, cotangents = _vjp_rule(eqn)
+        params = [("call", primal), ("fwd", self.walk.nested(fwd))]
+        linear = _is_linear(bwd, cotangents)
+        lines = _Body(self.walk).program(bwd.jaxpr, bwd.consts, linear=cotangents if linear else 0)
+        params += [("bwd", self.walk.define(lines))]
+        self.walk.rules -= 1
+        if not linear:
+            params += [("one_way", '"the bwd of a custom_vjp that is not linear"')]
+        self.emit(eqn, "custom_vjp", params, self.atoms(eqn.invars))
+
+    do_custom_vjp_call_jaxpr = do_custom_vjp_call
+
+
+def _is_float(v):
+    return np.issubdtype(v.aval.dtype, np.floating)
+
+
+def _bound(eqn):
+    """The equation as a function of its operands, which JAX can differentiate by the user's rule."""
+
+    def f(*xs):
+        got = eqn.primitive.get_bind_params(eqn.params)
+        subfuns, params = got if isinstance(got, tuple) else ((), got)
+        out = eqn.primitive.bind(*subfuns, *xs, **params)
+        return tuple(out) if isinstance(out, (tuple, list)) else (out,)
+
+    return f
+
+
+def _structs(vs):
+    import jax
+
+    return [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in vs]
+
+
+def _with_floats(eqn):
+    """f over the float operands alone, given all."""
+    f = _bound(eqn)
+    into = [i for i, v in enumerate(eqn.invars) if _is_float(v)]
+    outof = [j for j, v in enumerate(eqn.outvars) if _is_float(v)]
+
+    def part(xs):
+        def g(*floats):
+            all = list(xs)
+            for i, x in zip(into, floats):
+                all[i] = x
+            return tuple(f(*all))
+
+        return g, [xs[i] for i in into]
+
+    return part, into, outof
+
+
+def _jvp_rule(eqn):
+    """x.., dx of float x.. -> dy of float y.., by the user's rule."""
+    import jax
+
+    part, into, outof = _with_floats(eqn)
+
+    def rule(xs, ts):
+        g, floats = part(xs)
+        dy = jax.jvp(g, floats, ts)[1]
+        return [dy[j] for j in outof]
+
+    return jax.make_jaxpr(rule)(_structs(eqn.invars), _structs([eqn.invars[i] for i in into]))
+
+
+def _vjp_rule(eqn):
+    """(fwd: x.. -> y.., residuals..; bwd: residuals.., ct of float y.. -> ct of float x..; how many ct)."""
+    import jax
+
+    part, into, outof = _with_floats(eqn)
+    seen = {}
+
+    def fwd(xs):
+        g, floats = part(xs)
+        ys, back = jax.vjp(g, *floats)
+        residuals, seen["tree"] = jax.tree_util.tree_flatten(back)
+        return list(ys), residuals
+
+    forward = jax.make_jaxpr(fwd)(_structs(eqn.invars))
+
+    def bwd(residuals, cts):
+        back = jax.tree_util.tree_unflatten(seen["tree"], residuals)
+        all = [np.zeros(v.aval.shape, jax.dtypes.float0) for v in eqn.outvars]
+        for j, ct in zip(outof, cts):
+            all[j] = ct
+        return list(back(tuple(all)))
+
+    residuals = _structs(forward.jaxpr.outvars[len(eqn.outvars) :])
+    cts = _structs([eqn.outvars[j] for j in outof])
+    return forward, jax.make_jaxpr(bwd)(residuals, cts), len(cts)
+
+
+def _is_linear(bwd, cotangents):
+    """Whether the checker sees that a bwd is linear in its cotangents."""
+    walk = _Walk()
+    walk.rules = RULES
+    text, _ = walk.text(_Body(walk).program(bwd.jaxpr, bwd.consts, linear=cotangents))
+    if walk.missing:
+        return True  # which is said later
+    try:
+        _core.parse(text, _FILE)
+    except Error as e:
+        return e.status != "TN_ELINEAR"
+    return True
+
+
+def from_jaxpr(closed_jaxpr):
+    """The program of a ClosedJaxpr, as jax.make_jaxpr gives it: its inputs and outputs in their order, its constants
+    inside.  tansy.Unsupported lists all that Tansy has not, with places; docs/jax.md says what becomes of what."""
+    walk = _Walk()
+    for v in [*closed_jaxpr.jaxpr.invars, *closed_jaxpr.jaxpr.outvars]:
+        if str(v.aval.dtype) == "uint32":
+            walk.lack("dtype uint32 of inputs and outputs", "")
+    main = _Body(walk).program(closed_jaxpr.jaxpr, closed_jaxpr.consts)
+    if walk.missing:
+        raise Unsupported(walk.missing)
+    text, places = walk.text(main)
+    return _parse(text, _FILE, places)
+
+
+def from_jax(f, *args):
+    """The program of a JAX function at the shapes and dtypes of args (arrays, numbers, jax.ShapeDtypeStruct, or trees
+    of them).  The program's inputs and outputs are the leaves of args and of the result, in jax.tree_util's order.
+
+    Without jax_enable_x64, JAX makes f32 of f64; a warning says so."""
+    import jax
+
+    leaves = jax.tree_util.tree_leaves(args)
+    wide = ("float64", "int64")
+    if not jax.config.jax_enable_x64 and any(str(getattr(x, "dtype", "")) in wide for x in leaves):
+        warnings.warn("jax_enable_x64 is off: arguments of 64 bits become 32 bits in the program", stacklevel=2)
+    return from_jaxpr(jax.make_jaxpr(f)(*args))

@@ -1,0 +1,608 @@
+"""Small JAX programs: (name, f, arguments), each exported and compared with JAX by compare.py."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+_rng = np.random.default_rng(7)
+CASES = []
+
+
+def case(*args, **more):
+    def add(f):
+        CASES.append((f.__name__.strip("_"), f, tuple(args), more))
+        return f
+
+    return add
+
+
+def r(*shape):
+    return _rng.normal(size=shape)
+
+
+def positive(*shape):
+    return _rng.uniform(0.5, 2.0, size=shape)
+
+
+def spd(n):
+    a = r(n, n)
+    return a @ a.T + n * np.eye(n)
+
+
+# ---- elementwise, reductions ----------------------------------------------------
+
+
+@case(r(5), r(5))
+def arithmetic(x, y):
+    return (x * y - x / (2 + y**2)) ** 3 + 1.5 - jnp.abs(x) * jnp.sign(y)
+
+
+@case(positive(6))
+def transcendental(x):
+    return (
+        jnp.exp(x) + jnp.log(x) * jnp.sqrt(x) + jnp.cbrt(x) + jnp.log1p(x) + jnp.expm1(x) + jnp.exp2(x) + lax.rsqrt(x)
+    )
+
+
+@case(_rng.uniform(-0.9, 0.9, 6))
+def trigonometric(x):
+    return jnp.sin(x) * jnp.cos(x) + jnp.tan(x) + jnp.arcsin(x) + jnp.arccos(x) + jnp.arctan(x) + jnp.arctan2(x, 2 + x)
+
+
+@case(_rng.uniform(-0.9, 0.9, 6))
+def hyperbolic(x):
+    return jnp.sinh(x) + jnp.cosh(x) * jnp.tanh(x) + jnp.arcsinh(x) + jnp.arccosh(x + 3) + jnp.arctanh(x)
+
+
+@case(positive(5))
+def special(x):
+    return lax.erf(x) + lax.erfc(x) + lax.lgamma(x) + lax.digamma(x) + lax.erf_inv(x / 3) + jax.nn.sigmoid(x)
+
+
+@case(r(3, 4), r(4))
+def broadcasting(a, b):
+    return a + b[None, :] * 2 - a.mean(axis=1, keepdims=True)
+
+
+@case(r(3, 4))
+def reductions(x):
+    return x.sum(0).prod() + x.max(axis=1).sum() + x.min() + jnp.var(x) + jnp.std(x, axis=0).sum()
+
+
+@case(r(7))
+def comparisons(x):
+    return jnp.where((x > 0) & ~(x > 1), x * x, jnp.where(x < -1, -x, 3 * x))
+
+
+@case(r(7))
+def clipping(x):
+    return jnp.clip(x, -0.5, 0.7) + jnp.maximum(x, 0.1) * jnp.minimum(x, 0.3)
+
+
+@case(r(6))
+def powers(x):
+    return x**2 + x**3 + x**-1 + jnp.abs(x) ** 1.7 + jnp.power(2.0, x)
+
+
+@case(r(6))
+def rounding(x):
+    return jnp.floor(x) * x + jnp.ceil(x) + jnp.round(x) * x + x % 0.7 + jnp.fmod(x, 0.6)
+
+
+@case(r(6))
+def safe_sqrt(x):
+    return jnp.where(x > 0, jnp.sqrt(jnp.where(x > 0, x, 1.0)), 0.0)
+
+
+@case(r(5), np.array([3, 1, 0, 2, 4]))
+def integers(x, k):
+    return x * (k // 2) + (k % 3) * x**2 + jnp.where(k > 2, x, 0.0) + (k * k - 1).astype(x.dtype)
+
+
+@case(r(3, 5))
+def cumulative(x):
+    return (
+        jnp.cumsum(x, axis=1)
+        + jnp.cumprod(x, axis=0)
+        + lax.cummax(x, axis=1)
+        + lax.cumlogsumexp(x, axis=1, reverse=True)
+    )
+
+
+@case(r(3, 5))
+def softmaxes(x):
+    return (
+        jax.nn.softmax(x, axis=-1)
+        + jax.nn.log_softmax(x, axis=0)
+        + jax.scipy.special.logsumexp(x, axis=1, keepdims=True)
+    )
+
+
+@case(r(8))
+def activations(x):
+    return jax.nn.relu(x) + jax.nn.gelu(x) + jax.nn.silu(x) + jax.nn.elu(x) + jax.nn.softplus(x) + jax.nn.leaky_relu(x)
+
+
+@case(r(8))
+def more_activations(x):
+    return (
+        jax.nn.relu6(x)
+        + jax.nn.selu(x)
+        + jax.nn.celu(x)
+        + jax.nn.hard_tanh(x)
+        + jax.nn.soft_sign(x)
+        + jax.nn.log_sigmoid(x)
+    )
+
+
+@case(r(6).astype(np.float32))
+def single_precision(x):
+    return jnp.sin(x) * jnp.exp(x) + x**2
+
+
+@case(r(6))
+def mixed_precision(x):
+    return (x.astype(jnp.float32) * 2).astype(jnp.float64) + x
+
+
+@case(r(6))
+def stopped(x):
+    return lax.stop_gradient(x**2) * x
+
+
+# ---- moving elements -------------------------------------------------------------
+
+
+@case(r(4, 6))
+def slices(x):
+    return x[1:3, ::2] + x[:2, 1::2] - x[-1, 0] + x[::-1][:2, :3]
+
+
+@case(r(4, 6), np.int64(2))
+def dynamic(x, i):
+    return (
+        lax.dynamic_slice(x, (i, 1), (2, 3)).sum(0)
+        + lax.dynamic_update_slice(x, x[:1, :3] * 2, (i, 0))[2, :3]
+        + x[i, 2]
+    )
+
+
+@case(r(6, 3), np.array([0, 4, 4, -1]))
+def gathered(x, i):
+    return x[i] * x[i, 1:2] + jnp.take(x, i, axis=0)
+
+
+@case(r(6), np.array([0, 4, 4, 1]), r(4))
+def scatter_added(x, i, v):
+    return x.at[i].add(v) * x
+
+
+@case(r(6), np.array([0, 4, 4, 1]), r(4))
+def scatter_set(x, i, v):
+    x = jnp.asarray(x)
+    return x.at[2].set(v[0] * 2).at[i].set(v) * x
+
+
+@case(r(6), r(6))
+def scatter_multiplied(x, y):
+    x = jnp.asarray(x).at[1].multiply(y[0]).at[2:4].multiply(y[:2]).at[0].max(y[1])
+    return x.at[jnp.array([4, 5])].min(y[:2], unique_indices=True)
+
+
+@case(r(4, 3), r(3))
+def row_set(x, v):
+    return jnp.asarray(x).at[1].set(v).at[2:, 0].set(v[1])
+
+
+@case(r(3, 4), r(3, 4))
+def joined(x, y):
+    return jnp.concatenate([x, y * 2], axis=1) @ jnp.stack([x, y], axis=0).reshape(8, 3) + jnp.hstack(
+        [x[:, :1], y[:, :2]]
+    )
+
+
+@case(r(2, 3, 4))
+def shapes(x):
+    return (
+        jnp.transpose(x, (2, 0, 1)).reshape(4, 6).T + jnp.swapaxes(x, 0, 1).reshape(6, 4) + jnp.expand_dims(x[0, 0], 0)
+    )
+
+
+@case(r(3, 4))
+def padded(x):
+    return jnp.pad(x, ((1, 2), (0, 1))) + jnp.roll(jnp.pad(x, ((0, 3), (1, 0)), constant_values=2.0), 2, axis=0)
+
+
+@case(r(4, 5))
+def triangles(x):
+    return jnp.tril(x) + 2 * jnp.triu(x, 1) + jnp.diag(x[:4, 1]) @ x + jnp.trace(x[:, :4])
+
+
+@case(r(7))
+def ordered(x):
+    return jnp.sort(x) * jnp.arange(7) + x[jnp.argsort(x)] + jnp.median(x)
+
+
+@case(r(4, 5))
+def argmaxes(x):
+    return x[jnp.arange(4), jnp.argmax(x, axis=1)] + jnp.argmin(x, axis=1)
+
+
+@case(r(6))
+def one_hot(x):
+    return jax.nn.one_hot(jnp.array([1, 0, 3]), 6) @ x + jnp.tile(x, 2)[:3] + jnp.repeat(x, 2)[:3]
+
+
+@case(r(5))
+def interpolated(x):
+    return jnp.interp(x, jnp.linspace(-2, 2, 9), jnp.linspace(-2, 2, 9) ** 2)
+
+
+@case(r(5), np.array([-7, 2, 5, 8, 11]))
+def unsigned(x, k):
+    u = k.astype(jnp.uint32) * jnp.uint32(2654435761) - jnp.uint32(3)
+    return x * (~u // 7 % 5).astype(x.dtype) + (u > 5) + u.astype(jnp.int32)
+
+
+@case(r(4), r(4))
+def exponentials(x, y):
+    return jax.scipy.linalg.expm(jnp.outer(x, y)) + jnp.logaddexp(x, y)
+
+
+@case(r(5))
+def truths(x):
+    return jnp.any(x > 0), jnp.all(x > 0), jnp.sum(x > 0), jnp.logical_xor(x > 0, x < 1), x
+
+
+@case(r(12))
+def split_up(x):
+    a, b, c = jnp.split(x, 3)
+    return a * b - c
+
+
+# ---- products, linear algebra ------------------------------------------------------
+
+
+@case(r(3, 4), r(4, 5), r(5))
+def matmuls(a, b, c):
+    return a @ b @ c + jnp.dot(a[:, 0], a).sum() + jnp.outer(a[:, 0], c).sum(1)
+
+
+@case(r(2, 3, 4), r(2, 4, 5))
+def einsums(a, b):
+    return jnp.einsum("bij,bjk->bik", a, b), jnp.einsum("bij,bij->b", a, a), jnp.einsum("bij->ji", a)
+
+
+@case(r(3, 4), r(3, 4))
+def contractions(a, b):
+    return jnp.tensordot(a, b, axes=((1,), (1,))) + jnp.inner(a, b) + jnp.vdot(a, b) + jnp.kron(a[:1, :3], b[:3, :1])
+
+
+@case(r(4, 4) + 4 * np.eye(4), r(4))
+def solve(a, b):
+    return jnp.linalg.solve(a, b)
+
+
+@case(r(4, 4) + 4 * np.eye(4), r(4, 2))
+def solve_many(a, b):
+    return jnp.linalg.solve(a, b) + jnp.linalg.inv(a)[:, :2]
+
+
+@case(r(3, 3, 3) + 4 * np.eye(3), r(3, 3, 1))
+def solve_batch(a, b):
+    return jnp.linalg.solve(a, b)
+
+
+@case(spd(4), r(4))
+def cholesky(a, b):
+    l = jnp.linalg.cholesky(a)
+    return jax.scipy.linalg.cho_solve((l, True), b) + jnp.log(jnp.diag(l)).sum()
+
+
+@case(spd(4), r(4))
+def triangular(a, b):
+    return jax.scipy.linalg.solve_triangular(a, b, lower=True) + jax.scipy.linalg.solve_triangular(a, b, trans=1)
+
+
+@case(r(4, 4) + 4 * np.eye(4))
+def determinants(a):
+    return jnp.linalg.det(a) + jnp.linalg.slogdet(a)[1] + jnp.linalg.det(a[:2, :2])
+
+
+@case(r(3))
+def norms(x):
+    return jnp.linalg.norm(x) * x / (1 + jnp.linalg.norm(x, ord=1)) + jnp.cross(x, x[::-1])
+
+
+@case(spd(4), r(4))
+def conjugate_gradients(a, b):
+    return jax.scipy.sparse.linalg.cg(lambda x: (a + a.T) @ x, b, tol=1e-14)[0]
+
+
+@case(spd(4), r(4))
+def gaussian(a, x):
+    return jax.scipy.stats.multivariate_normal.logpdf(x, jnp.zeros(4), a) + jax.scipy.stats.norm.logpdf(x).sum()
+
+
+# ---- control flow ---------------------------------------------------------------------
+
+
+@case(r(3), r(5))
+def scan(c, xs):
+    step = lambda c, x: (jnp.tanh(c * x) + c, c.sum() * x)
+    return lax.scan(step, c, xs)
+
+
+@case(r(3), r(5, 3))
+def scan_reverse(c, xs):
+    return lax.scan(lambda c, x: (c * x + jnp.sin(c), c), c, xs, reverse=True, unroll=2)
+
+
+@case(r(3))
+def fori(x):
+    return lax.fori_loop(0, 5, lambda i, c: jnp.sin(c) + i * x, x)
+
+
+@case(r(3))
+def while_loop(x):
+    return lax.while_loop(lambda c: c[0] < 4, lambda c: (c[0] + 1, jnp.cos(c[1]) * x), (0, x))[1]
+
+
+@case(positive(1)[0])
+def newton_while(a):
+    return lax.while_loop(
+        lambda c: jnp.abs(c[0] ** 2 - a) > 1e-12, lambda c: (0.5 * (c[0] + a / c[0]), c[1] + 1), (a, 0)
+    )[0]
+
+
+@case(r(3), np.float64(0.4))
+def cond(x, p):
+    return lax.cond(p > 0.3, lambda x: jnp.sin(x) * p, lambda x: x**2, x)
+
+
+@case(r(3), np.int64(2))
+def switch(x, i):
+    return lax.switch(i, [jnp.sin, lambda x: x * 2, lambda x: jnp.exp(x) * x], x)
+
+
+@case(r(4, 3))
+def vmap_of_cond(x):
+    return jax.vmap(lambda x: lax.cond(x.sum() > 0, jnp.sin, lambda x: x**2, x))(x)
+
+
+@case(positive(4))
+def vmap_of_while(x):
+    return jax.vmap(lambda a: lax.while_loop(lambda c: c < 10.0, lambda c: c * (1 + a), a))(x)
+
+
+@case(r(6))
+def associative_scan(x):
+    return lax.associative_scan(lambda a, b: a * b + a, x)
+
+
+@case(r(4, 3))
+def lax_map(x):
+    return lax.map(lambda x: jnp.sin(x) @ x, x)
+
+
+# ---- transformations inside --------------------------------------------------------------
+
+
+@case(r(4))
+def grad_inside(x):
+    return jax.grad(lambda x: (jnp.sin(x) * x**2).sum())(x) * x
+
+
+@case(r(4), r(4))
+def jvp_inside(x, v):
+    return jax.jvp(lambda x: jnp.tanh(x) * x.sum(), (x,), (v,))[1]
+
+
+@case(r(3))
+def hessian_inside(x):
+    return jax.hessian(lambda x: (jnp.exp(x) * x[::-1]).prod())(x).sum(0)
+
+
+@case(r(5, 3), r(3))
+def vmap_inside(xs, w):
+    return jax.vmap(lambda x: jnp.tanh(x @ w) * x)(xs)
+
+
+@case(r(3))
+def jit_inside(x):
+    f = jax.jit(lambda x: jnp.sin(x) * x)
+    return f(x) + jax.jit(f)(x * 2)
+
+
+@jax.custom_jvp
+def _log1pexp(x):
+    return jnp.log1p(jnp.exp(x))
+
+
+@_log1pexp.defjvp
+def _(primals, tangents):
+    (x,), (t,) = primals, tangents
+    return _log1pexp(x), (1 - 1 / (1 + jnp.exp(x))) * t
+
+
+@case(r(5))
+def custom_jvp(x):
+    return _log1pexp(x) * jax.vmap(_log1pexp)(x[::-1])
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(1,))
+def _scaled(x, k):
+    return x * k
+
+
+@_scaled.defjvp
+def _(k, primals, tangents):
+    return _scaled(primals[0], k), tangents[0] * k * 3  # three times too much, which must be seen
+
+
+@case(r(5))
+def custom_jvp_of_another_value(x):
+    return _scaled(x, 2.0) + x
+
+
+@jax.custom_vjp
+def _clipped(x):
+    return jnp.sin(x)
+
+
+_clipped.defvjp(lambda x: (jnp.sin(x), jnp.cos(x)), lambda c, g: (2 * c * g,))
+
+
+@case(r(5), jvp=False)
+def custom_vjp(x):
+    return _clipped(x) * x
+
+
+@jax.custom_vjp
+def _limited(x, n):
+    return x * n
+
+
+_limited.defvjp(lambda x, n: (x * n, None), lambda _, g: (jnp.clip(g, -0.1, 0.1), None))
+
+
+@case(r(5), jvp=False, hvp=False)
+def custom_vjp_that_clips(x):
+    return _limited(x, 3).sum() ** 2
+
+
+@case(r(4))
+def checkpoint(x):
+    return jax.checkpoint(lambda x: jnp.sin(jnp.sin(x) * x))(x)
+
+
+@case(r(4, 4))
+def checkpoint_policy(x):
+    from jax.ad_checkpoint import checkpoint_name
+
+    g = lambda x: jnp.tanh(checkpoint_name(jnp.sin(x @ x), "inner") @ x)
+    p = jax.checkpoint_policies
+    policies = [
+        p.save_only_these_names("inner"),
+        p.dots_saveable,
+        p.dots_with_no_batch_dims_saveable,
+        p.everything_saveable,
+    ]
+    return sum(jax.checkpoint(g, policy=policy)(x) for policy in policies)
+
+
+@case(r(3), r(4, 3))
+def checkpointed_scan(c, xs):
+    return lax.scan(jax.checkpoint(lambda c, x: (jnp.tanh(c + x), c * x)), c, xs)
+
+
+# ---- models ---------------------------------------------------------------------------------
+
+
+@case({"w1": r(3, 5), "b1": r(5), "w2": r(5, 2)}, r(6, 3), _rng.integers(0, 2, 6))
+def mlp(p, x, labels):
+    z = jax.nn.relu(x @ p["w1"] + p["b1"]) @ p["w2"]
+    return -jnp.take_along_axis(jax.nn.log_softmax(z), labels[:, None], axis=1).mean()
+
+
+@case(r(4, 4), r(4, 3), r(6, 3))
+def rnn(w, u, xs):
+    return lax.scan(lambda h, x: (jnp.tanh(w @ h + u @ x),) * 2, jnp.zeros(4), xs)
+
+
+@case(r(3, 8), r(8), r(4, 2, 3))
+def lstm(w, b, xs):
+    def step(state, x):
+        h, c = state
+        i, f, g, o = jnp.split(x @ w + b + jnp.tile(h, (1, 4)), 4, axis=-1)
+        c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+        return (jax.nn.sigmoid(o) * jnp.tanh(c), c), c.sum()
+
+    return lax.scan(step, (jnp.zeros((2, 2)), jnp.zeros((2, 2))), xs)
+
+
+@case(r(5, 8), r(8, 8), r(8, 8), r(8, 8))
+def attention(x, q, k, v):
+    heads = lambda w: (x @ w).reshape(5, 2, 4)
+    s = jnp.einsum("qhd,khd->hqk", heads(q), heads(k)) / 2
+    s = jnp.where(jnp.tril(jnp.ones((5, 5), bool)), s, -1e30)
+    return jnp.einsum("hqk,khd->qhd", jax.nn.softmax(s), heads(v)).reshape(5, 8)
+
+
+@case(r(4, 6), positive(6), r(6))
+def layer_norm(x, scale, bias):
+    m, v = x.mean(-1, keepdims=True), x.var(-1, keepdims=True)
+    return (x - m) * lax.rsqrt(v + 1e-6) * scale + bias
+
+
+@case(r(2), np.float64(0.05), positive(4))
+def runge_kutta(y, h, p):
+    def field(y):
+        return jnp.array([p[0] * y[0] - p[1] * y[0] * y[1], p[2] * y[0] * y[1] - p[3] * y[1]])
+
+    def step(y, _):
+        k1 = field(y)
+        k2 = field(y + h / 2 * k1)
+        k3 = field(y + h / 2 * k2)
+        k4 = field(y + h * k3)
+        y = y + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+        return y, y
+
+    return lax.scan(step, y, None, length=10)
+
+
+@case(r(4), r(8, 1))
+def control(x0, us):
+    def step(x, u):
+        p, t, v, w = x
+        s, c = jnp.sin(t), jnp.cos(t)
+        a = (u[0] + 0.2 * s * (0.5 * w**2 + 9.81 * c)) / (1 + 0.2 * s**2)
+        x = x + 0.05 * jnp.stack([v, w, a, -a * c - 9.81 * s])
+        return x, (x**2).sum() + 0.1 * u[0] ** 2
+
+    return lax.scan(step, x0, us)[1].sum()
+
+
+@case(r(6, 3))
+def potential(x):
+    d = x[:, None] - x[None]
+    r2 = (d**2).sum(-1) + jnp.eye(6)
+    return (1 / r2**6 - 1 / r2**3).sum() / 2
+
+
+@case(r(20, 3), r(20), positive(3))
+def gaussian_process(x, y, p):
+    d = ((x[:, None] - x[None]) ** 2).sum(-1)
+    l = jnp.linalg.cholesky(p[0] * jnp.exp(-d / p[1]) + (p[2] + 1) * jnp.eye(20))
+    a = jax.scipy.linalg.solve_triangular(l, y, lower=True)
+    return a @ a / 2 + jnp.log(jnp.diag(l)).sum()
+
+
+@case(r(8, 8))
+def heat(u):
+    def step(u, _):
+        lap = jnp.roll(u, 1, 0) + jnp.roll(u, -1, 0) + jnp.roll(u, 1, 1) + jnp.roll(u, -1, 1) - 4 * u
+        return u + 0.1 * lap, None
+
+    return lax.scan(step, u, None, length=6)[0]
+
+
+# ---- what is refused: (f, arguments, what the message names) ------------------------------------
+
+REFUSED = [
+    (lambda x: jnp.fft.fft(x).real + jnp.linalg.svd(jnp.outer(x, x))[1], (r(3),), ["fft", "svd", "complex128"]),
+    (lambda x: jax.random.normal(jax.random.key(0), (3,)) + x, (r(3),), ["random_bits", "key<fry>"]),
+    (lambda x: jnp.uint32(3) + x.astype(jnp.uint32), (r(3),), ["dtype uint32 of inputs and outputs"]),
+    (lambda x: jnp.asarray(x).at[jnp.array([0, 0])].max(2.0), (r(3),), ["scatter-max at indices that may be equal"]),
+    (lambda x: x.astype(jnp.float16), (r(3),), ["dtype float16"]),
+    (lambda x: lax.conv(x[None, None], x[None, None], (1, 1), "SAME"), (r(3, 3),), ["conv_general_dilated"]),
+    (
+        lambda x: jax.checkpoint(jnp.sin, policy=lambda prim, *_, **__: prim.name == "sin")(x),
+        (r(3),),
+        ["checkpoint with the policy"],
+    ),
+    (lambda x: lax.scan(lambda c, x: (c + lax.top_k(x, 1)[0][0], None), 0.0, x)[0], (r(2, 3),), ["top_k"]),
+]
