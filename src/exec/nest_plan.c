@@ -27,18 +27,25 @@ static bool overwrites(const tn_i_planner *z, const tn_i_eqn *e, uint32_t j) {
     return false;
 }
 
-/* Bytes in which a loop program has elements wait for a second reduction (pass/fission.c), and in which that keeps its
- * lanes or leaves (pass/sums.c): the interpreter of nests has no such memory. */
+static bool of_elements(const tn_i_nest *n, const tn_i_nest_op *o) {
+    const uint32_t inner = ((1u << n->nloop) - 1) & ~((1u << n->nouter) - 1);
+    return o->kind == TN_NEST_REDUCE && o->over && (o->level == TN_NEST_ELEMENT || o->over & inner);
+}
+
+/* Bytes in which elements of a loop program wait for a reduction other than their row's (pass/fission.c), and for that to
+ * have a leaf of them (pass/sums.c): the interpreter of nests has no such memory. */
 static size_t waiting(const tn_i_nest *n) {
-    enum { STRETCH = 4096, LEAVES = 2 * TN_LEAF + 64, ALIGN = 64 };
+    enum { STRETCH = 4096, BUFFER = 2 * TN_LEAF + 16, ALIGN = 64 };
     const tn_i_nest_code *code = n->code;
     const size_t row = n->row < STRETCH ? (size_t)n->row : STRETCH;
+    const size_t all = n->row < BUFFER && n->rows < BUFFER ? (size_t)(n->row * n->rows) : BUFFER;
     size_t bytes = 0, sums = 0;
     for (uint32_t v = 0; v < n->nop; v++) {
         const tn_i_nest_op *o = &n->op[v];
-        if (o->kind != TN_NEST_REDUCE || !o->over) continue;
-        bytes += (row + LEAVES) * tn_i_dtype_size(o->dtype) + ALIGN;
+        if (!of_elements(n, o)) continue;
         sums++;
+        if (o->over & ((1u << n->nouter) - 1))
+            bytes += (row + (o->over + 1u == 1u << n->nloop ? all : 0)) * tn_i_dtype_size(o->dtype) + 2 * ALIGN;
     }
     return sums > 1 ? bytes * (code->threads > 1 ? code->threads : 1) : 0;
 }

@@ -72,8 +72,8 @@ typedef struct before {
     tn::val a = in[0], b = in[1]; \
     tn::executable run;           \
     tn::context cx;               \
-    tn::program p;                \
-    (void)a, (void)b, (void)run, (void)cx, (void)p;
+    tn::program program;          \
+    (void)a, (void)b, (void)run, (void)cx, (void)program;
 #else
 #define MORE_HPP
 #endif
