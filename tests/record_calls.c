@@ -40,7 +40,7 @@ tn_exec *__wrap_tn_compile(const tn_fn *f, const tn_compile_options *o) {
     tn_exec *e = __real_tn_compile(f, o);
     if (!e || programs == MOST) return e;
     struct program *p = &program[programs++];
-    *p = (struct program){.exec = e, .plain = !o || (!o->in_strides && !o->out_strides && !o->alias)};
+    *p = (struct program){.exec = e, .plain = !o || (!o->in_strides && !o->out_strides)};
     note(p, f);
     return e;
 }
