@@ -69,12 +69,7 @@ bool tn_i_svg_flames(FILE *out, const char *title, const char *whole, double ns,
     for (size_t i = 0; i < n; i++)
         if (bar[i].depth + 1 > deepest && bar[i].depth < DEEPEST) deepest = bar[i].depth + 1;
     const int height = HEAD + ROW * (deepest + 1) + FOOT;
-    (void)fprintf(out,
-                  "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %d %d' width='%d' height='%d' role='img' "
-                  "font-family='Helvetica, Arial, sans-serif' font-size='13' fill='#1a1a1a'>\n<title>",
-                  WIDTH, height, WIDTH, height);
-    tn_i_svg_text(out, title, SIZE_MAX);
-    (void)fprintf(out, "</title>\n<rect width='%d' height='%d' fill='#fff'/>\n", WIDTH, height);
+    tn_i_svg_open(out, WIDTH, height, 13, title);
     tn_i_svg_label(out, LEFT, 34, " font-size='19' font-weight='bold'", title);
     put_legend(out, n, bar);
     put_bar(out, LEFT, HEAD, RIGHT - LEFT, "#777777", whole, whole);

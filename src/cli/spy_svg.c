@@ -248,12 +248,7 @@ static double unit_of(const plot *p) {
 }
 
 static void put_head(const plot *p, int width, int height) {
-    (void)fprintf(p->out,
-                  "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %d %d' width='%d' height='%d' role='img' "
-                  "font-family='Helvetica, Arial, sans-serif' font-size='14' fill='#1a1a1a'>\n<title>",
-                  width, height, width, height);
-    tn_i_svg_text(p->out, p->s->title, 1000);
-    (void)fprintf(p->out, "</title>\n<rect width='%d' height='%d' fill='#fff'/>\n", width, height);
+    tn_i_svg_open(p->out, width, height, 14, p->s->title);
     tn_i_svg_label(p->out, LEFT, 30, " font-size='19' font-weight='bold'", p->s->title);
     tn_i_svg_label(p->out, LEFT, 54, "", p->s->note);
 }

@@ -273,12 +273,7 @@ static void put_legend(const plot *p) {
 bool tn_i_svg_memory(FILE *out, const char *title, size_t n, const tn_i_memory_line *line) {
     const plot p = scaled(out, n, line);
     const int height = (int)p.y0 + FOOT;
-    (void)fprintf(out,
-                  "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %d %d' width='%d' height='%d' role='img' "
-                  "font-family='Helvetica, Arial, sans-serif' font-size='14' fill='#1a1a1a'>\n<title>",
-                  WIDTH, height, WIDTH, height);
-    tn_i_svg_text(out, title, SIZE_MAX);
-    (void)fprintf(out, "</title>\n<rect width='%d' height='%d' fill='#fff'/>\n", WIDTH, height);
+    tn_i_svg_open(out, WIDTH, height, 14, title);
     tn_i_svg_label(out, LEFT, 34, " font-size='19' font-weight='bold'", title);
     put_legend(&p);
     put_axes(&p);

@@ -81,3 +81,12 @@ uint64_t tn_i_svg_step(double x, int wanted) {
         for (uint64_t k = 1; k <= 5; k += k == 1 ? 1 : 3)
             if ((double)(k * power) * wanted >= x) return k * power;
 }
+
+void tn_i_svg_open(FILE *out, int width, int height, int font, const char *title) {
+    (void)fprintf(out,
+                  "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %d %d' width='%d' height='%d' role='img' "
+                  "font-family='Helvetica, Arial, sans-serif' font-size='%d' fill='#1a1a1a'>\n<title>",
+                  width, height, width, height, font);
+    tn_i_svg_text(out, title, SIZE_MAX);
+    (void)fprintf(out, "</title>\n<rect width='%d' height='%d' fill='#fff'/>\n", width, height);
+}

@@ -20,6 +20,8 @@ void tn_i_svg_text(FILE *out, const char *text, size_t room);
 void tn_i_svg_begin_text(FILE *out, double x, double y, const char *more);
 void tn_i_svg_label(FILE *out, double x, double y, const char *more, const char *text);
 void tn_i_svg_line(FILE *out, double x0, double y0, double x1, double y1, const char *more);
+/* The head of a drawing: its size, its title and a white ground. */
+void tn_i_svg_open(FILE *out, int width, int height, int font, const char *title);
 /* 1, 2 or 5 times a power of ten: the smallest with at most `wanted` steps to x. */
 uint64_t tn_i_svg_step(double x, int wanted);
 

@@ -35,9 +35,9 @@ static bool of_elements(const tn_i_nest *n, const tn_i_nest_op *o) {
 /* Bytes in which elements of a loop program wait for a reduction other than their row's (pass/fission.c), and for that to
  * have a leaf of them (pass/sums.c): the interpreter of nests has no such memory. */
 static size_t waiting(const tn_i_nest *n) {
-    enum { STRETCH = 4096, BUFFER = 2 * TN_LEAF + 16, ALIGN = 64 };
+    enum { BUFFER = 2 * TN_LEAF + 16, ALIGN = 64 };
     const tn_i_nest_code *code = n->code;
-    const size_t row = n->row < STRETCH ? (size_t)n->row : STRETCH;
+    const size_t row = n->row < TN_WAITING ? (size_t)n->row : TN_WAITING;
     const size_t all = n->row < BUFFER && n->rows < BUFFER ? (size_t)(n->row * n->rows) : BUFFER;
     size_t bytes = 0, sums = 0;
     for (uint32_t v = 0; v < n->nop; v++) {

@@ -1,11 +1,10 @@
 /* Loops that feed several reductions are cut, so that each part feeds those of one kind: sums of a row stay, and for what
  * goes into any other one, of all rows or of columns, the elements wait in a buffer and have a loop of their own behind
  * (loop fission).  Pass `sums` has fast forms of such loops alone. */
-#include "pass/inside.h"
 #include "loop/inside.h"
+#include "pass/inside.h"
 
-/* INTOs of a loop that move; elements of a buffer, a multiple of a leaf: longer loops are cut into stretches first. */
-enum { MOST = 8, STRETCH = 4096 };
+enum { MOST = 8 }; /* INTOs of a loop that move */
 
 typedef struct fission {
     const tn_i_loops *p;
@@ -55,7 +54,7 @@ static bool waits(const fission *z, uint32_t k, uint32_t which) { return z->p->o
 static void make_buffers(fission *z, uint32_t k, int64_t n) {
     for (uint32_t i = 0; i < z->nmove; i++) {
         const int dtype = z->p->op[z->p->op[z->move[i]].in[1]].dtype;
-        if (waits(z, k, i)) z->buffer[i] = tn_i_l_scratch(z->c.b, "waiting", dtype, n < STRETCH ? n : STRETCH, 0);
+        if (waits(z, k, i)) z->buffer[i] = tn_i_l_scratch(z->c.b, "waiting", dtype, n < TN_WAITING ? n : TN_WAITING, 0);
     }
 }
 
@@ -82,14 +81,14 @@ static void copy_stretch(fission *z, uint32_t k, tn_i_affine at, int64_t n) {
 
 static void cut(fission *z, uint32_t k, int64_t n) {
     tn_i_l_builder *b = z->c.b;
-    const int64_t whole = n > STRETCH ? n / STRETCH : 0, rest = n - whole * STRETCH;
+    const int64_t whole = n > TN_WAITING ? n / TN_WAITING : 0, rest = n - whole * TN_WAITING;
     make_buffers(z, k, n);
     if (whole) {
         const uint32_t loop = tn_i_l_for_n(b, whole);
-        copy_stretch(z, k, tn_i_affine_loop(loop, STRETCH, 0), STRETCH);
+        copy_stretch(z, k, tn_i_affine_loop(loop, TN_WAITING, 0), TN_WAITING);
         tn_i_l_close(b);
     }
-    if (rest) copy_stretch(z, k, tn_i_affine_number(whole * STRETCH), rest);
+    if (rest) copy_stretch(z, k, tn_i_affine_number(whole * TN_WAITING), rest);
 }
 
 tn_i_loops *tn_i_pass_fission(tn_i_loops *p, const tn_i_machine *m) {

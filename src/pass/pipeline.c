@@ -9,7 +9,7 @@ const tn_i_pass tn_i_pipeline[] = {
     {"sums", tn_i_pass_sums},                 /* reductions as leaves, lanes and counters */
     {"hoist", tn_i_pass_hoist},               /* what is the same in each iteration */
     {"collapse", tn_i_pass_collapse},         /* loops that walk on as one */
-    {"share", tn_i_pass_share},               /* outermost loops in parts for threads */
+    {"parallelize", tn_i_pass_parallelize},   /* outermost loops in parts for threads */
     {"vectorize", tn_i_pass_vectorize},       /* innermost loops by vectors */
     {"dead", tn_i_pass_dead},                 /* what nobody needs */
     {NULL, NULL},

@@ -250,6 +250,9 @@ typedef enum tn_i_fold {
     TN_FOLD_ARGMIN
 } tn_i_fold;
 enum { TN_LEAF = 512, TN_LANES = 16 };
+/* Elements of a row that wait at most for another reduction than the row's: pass/fission.c cuts longer rows, and
+ * exec/nest_plan.c has memory for them. */
+enum { TN_WAITING = 8 * TN_LEAF };
 
 /* ---- the descriptor -------------------------------------------------------------------- */
 

@@ -3,8 +3,8 @@
  *
  * A part reads nothing from outside: what its iterations need of that is computed again in each.  Scratch memory in
  * which an iteration keeps what is its own is each part's own. */
-#include "pass/inside.h"
 #include "loop/inside.h"
+#include "pass/inside.h"
 
 #include <string.h>
 
@@ -230,7 +230,7 @@ static void end(const sharing *z) {
     if (z->outside) tn_i_free(c, z->outside, ops * sizeof *z->outside);
 }
 
-tn_i_loops *tn_i_pass_share(tn_i_loops *p, const tn_i_machine *m) {
+tn_i_loops *tn_i_pass_parallelize(tn_i_loops *p, const tn_i_machine *m) {
     if (m->threads < 2 || p->nop == 0) return p;
     tn_i_l_builder b;
     sharing z = {.p = p, .m = m};
