@@ -387,8 +387,8 @@ static bool may_band(const tn_fn *f) {
 }
 
 static void inline_fused(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *map) {
-    tn_i_var in[TN_NEST_NUMBERS], out[TN_NEST_NUMBERS];
-    if (e->nin > TN_NEST_NUMBERS || e->nout > TN_NEST_NUMBERS) {
+    tn_i_var in[TN_NEST_ARRAYS], out[TN_NEST_ARRAYS];
+    if (e->nin > TN_NEST_ARRAYS || e->nout > TN_NEST_ARRAYS) {
         tn_i_builder_fail(b, TN_ELIMIT, "a nest of %u operands", (unsigned)e->nin);
         return;
     }

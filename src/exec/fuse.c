@@ -151,7 +151,7 @@ static bool try(fusion *z, uint32_t i, size_t nest) {
     uint32_t arrays = 0;
     for (uint32_t k = 0; k < e->nin; k++) arrays += boxes(z, operands(z, e)[k]);
     if (e->prim->id == TN_P_concatenate) arrays *= 2; /* each is stored */
-    if (s->arrays + s->open + arrays + 1 > (space.nloop ? TN_NEST_ARRAYS : TN_NEST_NUMBERS)) return false;
+    if (s->arrays + s->open + arrays + 1 > TN_NEST_ARRAYS) return false;
     if (s->ops + s->open + arrays + e->nin + 2 > TN_NEST_OPS) return false;
     if (!tn_i_space_join(z->f, e, &space, z->m, (uint32_t)nest, &out)) return false;
     enter(z, i, (uint32_t)nest, &space, &out);
@@ -450,7 +450,7 @@ static uint32_t outputs_of(emission *w, uint32_t nest, tn_i_var *out) {
 
 static tn_fn *body_of(emission *w, uint32_t nest) {
     const fusion *z = w->z;
-    tn_i_var out[TN_NEST_NUMBERS];
+    tn_i_var out[TN_NEST_ARRAYS];
     tn_i_builder b;
     bool ok = true;
     tn_i_builder_init(&b, z->ctx);

@@ -16,7 +16,7 @@
 #include "exec/stack.h"
 
 /* Registers and tiles of all programs are on the stack of the thread. */
-enum { TN_LAP_BYTES = 8192, TN_LAP_ARRAYS = TN_NEST_NUMBERS, TN_LAP_PROGRAMS = 8, TN_LAP_COPY = 1024 };
+enum { TN_LAP_BYTES = 8192, TN_LAP_ARRAYS = TN_NEST_ARRAYS, TN_LAP_PROGRAMS = 8, TN_LAP_COPY = 1024 };
 
 typedef struct tn_i_lap_array {
     uint32_t base;

@@ -540,8 +540,7 @@ static bool lower(lowering *w) {
 
 /* What fuse.c makes is. */
 static bool within_limits(const lowering *w) {
-    const uint32_t arrays = w->n->nloop ? TN_NEST_ARRAYS : TN_NEST_NUMBERS;
-    if (w->n->narray <= arrays && w->n->nop <= TN_NEST_OPS && w->n->nphase <= TN_NEST_PHASES) return true;
+    if (w->n->narray <= TN_NEST_ARRAYS && w->n->nop <= TN_NEST_OPS && w->n->nphase <= TN_NEST_PHASES) return true;
     (void)tn_i_fail(w->ctx, TN_ELIMIT, w->d->f->loc, "fused: %u arrays and %u operations are too many for one nest",
                     (unsigned)w->n->narray, (unsigned)w->n->nop);
     return false;

@@ -20,7 +20,7 @@
 #include "prims/prim.h"
 
 /* The most of one nest; NUMBERS: arrays of one without loops. */
-enum { TN_NEST_ARRAYS = 128, TN_NEST_NUMBERS = 256, TN_NEST_OPS = 1024, TN_NEST_PHASES = 8 };
+enum { TN_NEST_ARRAYS = 256, TN_NEST_OPS = 1024, TN_NEST_PHASES = 8 };
 
 typedef enum tn_i_nest_kind {
     TN_NEST_LOAD,   /* an element of `array`; of a boxed one outside `fill`, or, where nin is 1, in[0], a LOAD */
@@ -109,6 +109,8 @@ typedef struct tn_i_nest {
     int threads;        /* the most that may run it; 0: 1 */
     tn_status (*compiled)(const struct tn_i_l_run *run, char *const *base); /* in place of the interpreter, or NULL */
     const struct tn_i_l_run *run;
+    const uint32_t *needed; /* entries of the table of addresses without which `compiled` is not for a call, each once */
+    uint32_t nneeded;
     bool upper;         /* of two loops: what is computed left of the diagonal nobody reads (triangle.c) */
 } tn_i_nest;
 

@@ -263,7 +263,7 @@ static bool run_listed(const tn_i_nest_code *c, char *const *data, void *scratch
 }
 
 static void run_parts(const tn_i_nest_code *c, char *const *data, void *scratch) {
-    char *own[TN_NEST_NUMBERS];
+    char *own[TN_NEST_ARRAYS];
     for (uint32_t k = 0; k < c->nparts; k++) {
         const tn_i_nest_part *p = &c->part[k];
         if (run_listed(p->nest.code, data, scratch)) continue;
@@ -282,9 +282,9 @@ void tn_i_nest_execute(const tn_i_nest *nest, char *const *data, void *scratch) 
 
 /* All outputs that the caller could leave out are there. */
 static bool all_wanted(const tn_i_nest *nest, const uintptr_t *base) {
-    bool all = true;
-    for (uint32_t i = 0; i < nest->narray; i++) all &= base[nest->array[i].base] || nest->array[i].base == TN_BASE_ABSOLUTE;
-    return all;
+    for (uint32_t i = 0; i < nest->nneeded; i++)
+        if (!base[nest->needed[i]]) return false;
+    return true;
 }
 
 /* Entry 0 of the table is the scratch memory meanwhile (lower/lower.h). */
@@ -298,7 +298,7 @@ static tn_status run_compiled(const tn_i_nest *nest, uintptr_t *base, int64_t sc
 tn_status tn_i_run_nest(const tn_i_step *s, uintptr_t *base) {
     const tn_i_nest *nest = s->u.nest;
     if (nest->compiled && all_wanted(nest, base)) return run_compiled(nest, base, s->scratch);
-    char *data[TN_NEST_NUMBERS];
+    char *data[TN_NEST_ARRAYS];
     for (uint32_t i = 0; i < nest->narray; i++) {
         const tn_i_nest_array *a = &nest->array[i];
         data[i] = base[a->base] || a->base == TN_BASE_ABSOLUTE ? (char *)(base[a->base] + (uintptr_t)a->at) : NULL;

@@ -13,7 +13,7 @@
 
 typedef struct chain {
     tn_i_var x;
-    uint32_t n, product[TN_NEST_NUMBERS]; /* equations, in the order in which they are added */
+    uint32_t n, product[TN_NEST_ARRAYS]; /* equations, in the order in which they are added */
 } chain;
 
 /* ---- which ------------------------------------------------------------------------------------------- */
@@ -32,7 +32,7 @@ static bool is_product(const tn_i_planner *z, tn_i_var v) {
 
 /* One more term, of which product k is; in program order. */
 static bool add_product(const tn_i_planner *z, chain *c, tn_i_var v) {
-    if (!is_product(z, v) || c->n == TN_NEST_NUMBERS) return false;
+    if (!is_product(z, v) || c->n == TN_NEST_ARRAYS) return false;
     const uint32_t def = z->f->val[v].def;
     if (c->n && def <= c->product[c->n - 1]) return false;
     c->product[c->n++] = def;

@@ -78,25 +78,30 @@ static void number(tn_i_walk *w, uint32_t k) {
     if (n->spread) n->many = tn_i_w_all(w, o->dtype, o->bits, w->machine);
 }
 
+/* The dtype that a MAP computes with. */
+static int from_of(const tn_i_walk *w, const tn_i_l_op *o) { return w->p->op[o->in[o->code == TN_L_select]].dtype; }
+
+static bool is_call(const tn_i_walk *w, const tn_i_l_op *o) {
+    return o->kind == TN_L_MAP && (o->code == TN_L_fn || (o->code == TN_L_rem && tn_i_is_float(from_of(w, o))));
+}
+
 static void map(tn_i_walk *w, uint32_t k) {
     const tn_i_l_op *o = tn_i_w_o(w, k);
-    const int from = w->p->op[o->in[o->code == TN_L_select]].dtype;
-    if (o->code == TN_L_fn || (o->code == TN_L_rem && tn_i_is_float(from))) {
+    const int from = from_of(w, o);
+    if (is_call(w, o)) {
         tn_i_w_fn(w, k);
         return;
     }
-    const bool many = w->note[k].varies;
-    const size_t at = w->npiece;
-    for (unsigned i = 0; i < (many ? w->pieces : 1) && !w->m.failed; i++) {
-        tn_i_reg in[3] = {TN_REG_NONE, TN_REG_NONE, TN_REG_NONE};
-        for (int j = 0; j < o->nin; j++) in[j] = many ? tn_i_w_piece(w, o->in[j], i) : tn_i_w_one(w, o->in[j]);
-        const tn_i_reg r = tn_i_w_map(w, o->code, from, o->dtype, many ? w->lanes : 1, in[0], in[1], in[2]);
-        if (many)
-            tn_i_w_add_piece(w, r);
-        else
-            tn_i_w_is(w, k, r);
-    }
-    if (many) w->note[k].at = (tn_i_reg)at;
+    tn_i_reg in[3] = {TN_REG_NONE, TN_REG_NONE, TN_REG_NONE};
+    for (int j = 0; j < o->nin; j++) in[j] = tn_i_w_one(w, o->in[j]);
+    tn_i_w_is(w, k, tn_i_w_map(w, o->code, from, o->dtype, 1, in[0], in[1], in[2]));
+}
+
+static tn_i_reg map_piece(tn_i_walk *w, uint32_t k, unsigned i) {
+    const tn_i_l_op *o = tn_i_w_o(w, k);
+    tn_i_reg in[3] = {TN_REG_NONE, TN_REG_NONE, TN_REG_NONE};
+    for (int j = 0; j < o->nin; j++) in[j] = tn_i_w_piece(w, o->in[j], i);
+    return tn_i_w_map(w, o->code, from_of(w, o), o->dtype, w->lanes, in[0], in[1], in[2]);
 }
 
 static void leave(tn_i_walk *w, uint32_t k) {
@@ -182,8 +187,75 @@ static uint32_t one(tn_i_walk *w, uint32_t k) {
     return k + 1;
 }
 
+/* ---- vector loops, piece by piece --------------------------------------------------------------------------- */
+
+/* What is computed of one piece without the others: not functions, before which all registers are given up anyway. */
+static bool by_piece(const tn_i_walk *w, uint32_t k) {
+    const tn_i_l_op *o = tn_i_w_o(w, k);
+    if (o->kind == TN_L_STORE) return true;
+    return w->note[k].varies && (o->kind == TN_L_LOAD || (o->kind == TN_L_MAP && !is_call(w, o)));
+}
+
+/* What depends on nothing that is computed piece by piece: it goes first. */
+static bool ahead(const tn_i_walk *w, uint32_t k) {
+    const tn_i_l_op *o = tn_i_w_o(w, k);
+    if (o->kind == TN_L_NUMBER || o->kind == TN_L_INDEX || o->kind == TN_L_WITHIN) return true;
+    return !w->note[k].varies && (o->kind == TN_L_LOAD || (o->kind == TN_L_MAP && !is_call(w, o)));
+}
+
+static uint32_t run_from(const tn_i_walk *w, uint32_t k, uint32_t last) {
+    while (k < last && (by_piece(w, k) || ahead(w, k))) k++;
+    return k;
+}
+
+static void set_piece(tn_i_walk *w, uint32_t k, unsigned i, tn_i_reg r) {
+    if (i == 0) {
+        tn_i_w_pieces(w, k);
+        for (unsigned j = 0; j < w->pieces; j++) tn_i_w_add_piece(w, r);
+    }
+    if (!w->m.failed) w->piece[w->note[k].at + i] = r;
+}
+
+static void unit_piece(tn_i_walk *w, const tn_i_w_rows *u, bool store, unsigned i) {
+    tn_i_reg x[4] = {0};
+    if (store) {
+        tn_i_w_store_rows(w, u, i);
+        return;
+    }
+    tn_i_w_load_rows(w, u, i, x);
+    for (unsigned j = 0; j < u->n; j++) set_piece(w, u->op[j], i, x[j]);
+}
+
+static void one_piece(tn_i_walk *w, uint32_t k, unsigned i) {
+    const tn_i_l_op *o = tn_i_w_o(w, k);
+    const uint32_t rows = w->note[k].rows;
+    if (rows == TN_W_WITH_OTHERS) return;
+    if (rows)
+        unit_piece(w, &w->rows[rows - 1], o->kind == TN_L_STORE, i);
+    else if (o->kind == TN_L_STORE)
+        tn_i_w_store_piece(w, k, i);
+    else
+        set_piece(w, k, i, o->kind == TN_L_LOAD ? tn_i_w_load_piece(w, o, i) : map_piece(w, k, i));
+}
+
+/* Operations first .. last - 1 of one piece, then of the next: a value is in a register from where it is made to where
+ * it is last read, however many pieces there are. */
+static void run(tn_i_walk *w, uint32_t first, uint32_t last) {
+    for (uint32_t k = first; k < last && !w->m.failed; k++)
+        if (ahead(w, k)) (void)one(w, k);
+    tn_i_w_find_rows(w, first, last);
+    w->nindex = 0; /* what other blocks computed need not have run */
+    for (unsigned i = 0; i < w->pieces; i++)
+        for (uint32_t k = first; k < last && !w->m.failed; k++)
+            if (by_piece(w, k)) one_piece(w, k, i);
+}
+
 void tn_i_w_ops(tn_i_walk *w, uint32_t first, uint32_t last) {
-    for (uint32_t k = first; k < last && !w->m.failed;) k = one(w, k);
+    for (uint32_t k = first; k < last && !w->m.failed;) {
+        const uint32_t end = w->vector != TN_L_NONE ? run_from(w, k, last) : k;
+        if (end > k) run(w, k, end);
+        k = end > k ? end : one(w, k);
+    }
 }
 
 static void function(tn_i_walk *w, tn_i_jit_label at, uint32_t part) {
@@ -216,6 +288,7 @@ static void drop(tn_i_walk *w) {
     tn_i_free(c, w->loop, w->cloop * sizeof *w->loop);
     tn_i_free(c, w->stride, w->cstride * sizeof *w->stride);
     tn_i_free(c, w->spot, w->cspot * sizeof *w->spot);
+    tn_i_free(c, w->rows, w->crows * sizeof *w->rows);
     tn_i_free(c, w->parts, w->cparts * sizeof *w->parts);
     tn_i_free(c, w->parallel, w->cparallel * sizeof *w->parallel);
     tn_i_free(c, w, sizeof *w);

@@ -24,7 +24,15 @@ typedef struct tn_i_w_note {
     bool varies;   /* in its vector loop */
     bool spread;   /* wanted as a vector */
     uint32_t loop; /* of FOR */
+    uint32_t rows; /* of LOAD and STORE in a run: 1 + the unit that acts here; 0: none (walk_rows.c) */
 } tn_i_w_note;
+
+/* Strided accesses whose columns lie side by side. */
+enum { TN_W_WITH_OTHERS = INT32_MAX }; /* acts where another of its unit stands */
+typedef struct tn_i_w_rows {
+    uint8_t n;
+    uint32_t op[4]; /* in the order of their columns */
+} tn_i_w_rows;
 
 /* A multiple of a loop's number, which moves with it: bytes. */
 typedef struct tn_i_w_stride {
@@ -51,6 +59,13 @@ typedef struct tn_i_w_spot {
     uint32_t n, bucket, next; /* in a table by contents: 1 + a spot */
     tn_i_l_term term[TN_L_TERMS];
 } tn_i_w_spot;
+
+/* lo x clamp(index, 0, hi) of elements, as it was last computed; `of`: the register of the index. */
+enum { TN_W_INDICES = 4 };
+typedef struct tn_i_w_clamped {
+    tn_i_reg of, at;
+    int64_t lo, hi;
+} tn_i_w_clamped;
 
 /* Where an element is, as an instruction says it. */
 typedef struct tn_i_w_mem {
@@ -84,6 +99,11 @@ typedef struct tn_i_walk {
     int32_t arguments;     /* of calls, on the stack; -1: not yet */
     int32_t scratch;       /* of sequences, on the stack; -1: not yet */
     tn_i_reg tail;         /* of the last piece; TN_REG_NONE: all of it */
+    unsigned left;         /* how many lanes the tail has; 0: that is found when it runs */
+    tn_i_w_rows *rows;     /* of the run that is being written */
+    size_t nrows, crows;
+    tn_i_w_clamped index[TN_W_INDICES];
+    unsigned nindex;
     tn_i_jit_label *parts; /* of parallel loops, by their number */
     uint32_t *parallel;
     size_t nparallel, cparallel, cparts;
@@ -188,12 +208,21 @@ void tn_i_w_affine(tn_i_walk *w, tn_i_reg to, const tn_i_l_affine *e);
 tn_i_reg tn_i_w_multiple(tn_i_walk *w, uint32_t loop, int64_t by);
 
 /* walk_memory.c */
-void tn_i_w_load(tn_i_walk *w, uint32_t k);
+void tn_i_w_load(tn_i_walk *w, uint32_t k); /* one number */
 void tn_i_w_store(tn_i_walk *w, uint32_t k);
+tn_i_reg tn_i_w_load_piece(tn_i_walk *w, const tn_i_l_op *o, unsigned i);
+void tn_i_w_store_piece(tn_i_walk *w, uint32_t k, unsigned i);
 /* Elements in a row, in the memory's form. */
 tn_i_reg tn_i_w_get(tn_i_walk *w, int dtype, unsigned lanes, const tn_i_w_mem *at, tn_i_reg mask);
 void tn_i_w_put_away(tn_i_walk *w, int dtype, unsigned lanes, const tn_i_w_mem *at, tn_i_reg x, tn_i_reg mask,
                      bool array);
+
+/* walk_rows.c: strided accesses of operations first .. last - 1, by their notes; what such a unit does */
+void tn_i_w_find_rows(tn_i_walk *w, uint32_t first, uint32_t last);
+void tn_i_w_store_rows(tn_i_walk *w, const tn_i_w_rows *u, unsigned piece);
+void tn_i_w_load_rows(tn_i_walk *w, const tn_i_w_rows *u, unsigned piece, tn_i_reg x[4]);
+/* Store k, a column alone; false: it is none. */
+bool tn_i_w_store_column(tn_i_walk *w, uint32_t k, unsigned piece);
 
 /* walk_gather.c: piece i of load or store o whose elements are not in a row; TN_REG_NONE, false: in no quick way */
 tn_i_reg tn_i_w_gather(tn_i_walk *w, const tn_i_l_op *o, unsigned i, tn_i_reg mask);

@@ -59,17 +59,32 @@ static bool offsets(const tn_i_l_op *o, int64_t by, unsigned lanes, bool indexed
     return most < INT32_MAX;
 }
 
-/* lo x clamp(index, 0, hi) + the lane's offset. */
-static tn_i_reg positions(tn_i_walk *w, const tn_i_l_op *o, int dtype, unsigned i, tn_i_reg offset, bool moves) {
+/* lo x clamp(index, 0, hi). */
+static tn_i_reg clamped(tn_i_walk *w, const tn_i_l_op *o, int dtype, unsigned i) {
     const unsigned lanes = w->lanes, bytes = tn_i_w_bytes(w, dtype, lanes);
     const int64_t most = dtype == TN_I32 && o->hi > INT32_MAX ? INT32_MAX : o->hi;
 #define ALL(x) tn_i_w_all(w, dtype, dtype == TN_I32 ? (uint32_t)(x) : (uint64_t)(x), bytes)
     tn_i_reg at = tn_i_w_piece(w, o->in[0], i);
     at = tn_i_w_integers(w, TN_L_max, dtype, lanes, at, ALL(0));
     at = tn_i_w_integers(w, TN_L_min, dtype, lanes, at, ALL(most));
-    if (o->lo != 1) at = tn_i_w_integers(w, TN_L_mul, dtype, lanes, at, ALL(o->lo));
-    return moves ? tn_i_w_integers(w, TN_L_add, dtype, lanes, at, offset) : at;
+    return o->lo != 1 ? tn_i_w_integers(w, TN_L_mul, dtype, lanes, at, ALL(o->lo)) : at;
 #undef ALL
+}
+
+/* That, once for all accesses of a piece that are at one index; and the lane's offset. */
+static tn_i_reg positions(tn_i_walk *w, const tn_i_l_op *o, int dtype, unsigned i, tn_i_reg offset, bool moves) {
+    const tn_i_w_clamped key = {tn_i_w_piece(w, o->in[0], i), 0, o->lo, o->hi};
+    tn_i_w_clamped *known = NULL;
+    for (unsigned k = 0; k < w->nindex; k++) {
+        tn_i_w_clamped *x = &w->index[k];
+        if (x->of == key.of && x->lo == key.lo && x->hi == key.hi) known = x;
+    }
+    if (!known) {
+        known = &w->index[w->nindex < TN_W_INDICES ? w->nindex++ : 0];
+        *known = key;
+        known->at = clamped(w, o, dtype, i);
+    }
+    return moves ? tn_i_w_integers(w, TN_L_add, dtype, w->lanes, known->at, offset) : known->at;
 }
 
 static tn_i_reg copied(tn_i_walk *w, tn_i_reg x, int class, unsigned bytes) {

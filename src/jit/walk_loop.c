@@ -301,10 +301,12 @@ static tn_i_reg found_tail(tn_i_walk *w, tn_i_reg counter, tn_i_reg count) {
     return tn_i_w_load_op(w, TN_X_vmovups, size, size, TN_REG_NONE, &at);
 }
 
-static void vector_body(tn_i_walk *w, uint32_t k, unsigned pieces, tn_i_reg tail) {
+/* tail: of the last piece, which has `left` elements, or 0, where that is not known. */
+static void vector_body(tn_i_walk *w, uint32_t k, unsigned pieces, tn_i_reg tail, unsigned left) {
     const size_t spots = w->nspot;
     w->pieces = pieces;
     w->tail = tail;
+    w->left = left;
     body(w, k);
     w->tail = TN_REG_NONE;
     tn_i_w_forget(w, spots);
@@ -321,7 +323,7 @@ static void vector_run(tn_i_walk *w, uint32_t k, unsigned pieces, tn_i_reg count
     }
     const uint32_t loop = tn_i_m_loop_new(&w->m);
     tn_i_w_add(w, TN_M_LOOP, count != TN_REG_NONE ? TN_CC_G : TN_CC_NONE, (int32_t)loop);
-    vector_body(w, k, pieces, TN_REG_NONE);
+    vector_body(w, k, pieces, TN_REG_NONE, 0);
     move(w, l, step);
     if (count != TN_REG_NONE) {
         tn_i_w_fixed_load(w, TN_X_lea, 8, TN_RAX_, &end);
@@ -349,11 +351,12 @@ static void vector_known(tn_i_walk *w, uint32_t k, int64_t n) {
     l->fixed = true;
     if (full == 1) {
         l->number = 0;
-        vector_body(w, k, pieces, TN_REG_NONE);
+        vector_body(w, k, pieces, TN_REG_NONE, 0);
     }
     if (left == 0) return;
     l->number = full * step;
-    vector_body(w, k, (unsigned)((left + w->lanes - 1) / w->lanes), over ? known_tail(w, over) : TN_REG_NONE);
+    vector_body(w, k, (unsigned)((left + w->lanes - 1) / w->lanes), over ? known_tail(w, over) : TN_REG_NONE,
+                (unsigned)over);
 }
 
 static void vector_counted(tn_i_walk *w, uint32_t k) {
@@ -369,7 +372,7 @@ static void vector_counted(tn_i_walk *w, uint32_t k) {
     if (pieces > 1) vector_run(w, k, 1, count, 0);
     compare(w, l->counter, count);
     tn_i_w_add(w, TN_M_IF, TN_CC_GE, 0);
-    vector_body(w, k, 1, found_tail(w, l->counter, count));
+    vector_body(w, k, 1, found_tail(w, l->counter, count), 0);
     tn_i_w_add(w, TN_M_END, 0, 0);
     w->inner = inner;
 }

@@ -260,7 +260,7 @@ static tn_i_reg mask_of(tn_i_walk *w, const tn_i_l_op *o, unsigned piece) {
     return tn_i_w_and(w, w->lanes, own, piece + 1 == w->pieces ? w->tail : TN_REG_NONE);
 }
 
-static tn_i_reg load_piece(tn_i_walk *w, const tn_i_l_op *o, unsigned i) {
+tn_i_reg tn_i_w_load_piece(tn_i_walk *w, const tn_i_l_op *o, unsigned i) {
     const tn_i_reg mask = mask_of(w, o, i);
     const unsigned lanes = w->lanes;
     const int dtype = o->dtype;
@@ -289,11 +289,7 @@ static tn_i_reg load_piece(tn_i_walk *w, const tn_i_l_op *o, unsigned i) {
 
 void tn_i_w_load(tn_i_walk *w, uint32_t k) {
     const tn_i_l_op *o = tn_i_w_o(w, k);
-    if (w->note[k].varies) {
-        const size_t at = w->npiece;
-        for (unsigned i = 0; i < w->pieces && !w->m.failed; i++) tn_i_w_add_piece(w, load_piece(w, o, i));
-        w->note[k].at = (tn_i_reg)at;
-    } else if (o->in[1] != TN_L_NONE)
+    if (o->in[1] != TN_L_NONE)
         load_where(w, k);
     else if (w->note[k].spread && o->dtype != TN_BOOL)
         w->note[k].at = w->note[k].many = load_one(w, k);
@@ -316,25 +312,21 @@ static void store_one(tn_i_walk *w, const tn_i_l_op *o) {
     tn_i_w_add(w, TN_M_END, 0, 0);
 }
 
-void tn_i_w_store(tn_i_walk *w, uint32_t k) {
+void tn_i_w_store_piece(tn_i_walk *w, uint32_t k, unsigned i) {
     const tn_i_l_op *o = tn_i_w_o(w, k);
     const int dtype = w->p->array[o->which].dtype;
-    if (w->vector == TN_L_NONE) {
-        store_one(w, o);
+    const tn_i_reg mask = mask_of(w, o, i), x = tn_i_w_piece(w, o->in[2], i);
+    if (contiguous(w, o, mask != TN_REG_NONE)) {
+        tn_i_w_mem at;
+        tn_i_w_address(w, o->which, &o->at, (int64_t)(i * w->lanes * tn_i_dtype_size(dtype)), &at);
+        tn_i_w_bound(w, o->which, &at, (int64_t)(w->lanes * tn_i_dtype_size(dtype)));
+        tn_i_w_put_away(w, dtype, w->lanes, &at, x, mask, true);
         return;
     }
-    for (unsigned i = 0; i < w->pieces && !w->m.failed; i++) {
-        const tn_i_reg mask = mask_of(w, o, i), x = tn_i_w_piece(w, o->in[2], i);
-        if (contiguous(w, o, mask != TN_REG_NONE)) {
-            tn_i_w_mem at;
-            tn_i_w_address(w, o->which, &o->at, (int64_t)(i * w->lanes * tn_i_dtype_size(dtype)), &at);
-            tn_i_w_bound(w, o->which, &at, (int64_t)(w->lanes * tn_i_dtype_size(dtype)));
-            tn_i_w_put_away(w, dtype, w->lanes, &at, x, mask, true);
-            continue;
-        }
-        if (tn_i_w_scatter(w, o, i, x, mask)) continue;
-        const tn_i_w_mem stack = tn_i_w_stack(tn_i_w_scratch(w, TN_W_X));
-        tn_i_w_put_away(w, dtype, w->lanes, &stack, x, TN_REG_NONE, false);
-        each_lane(w, o, i, mask, true);
-    }
+    if (tn_i_w_scatter(w, o, i, x, mask) || tn_i_w_store_column(w, k, i)) return;
+    const tn_i_w_mem stack = tn_i_w_stack(tn_i_w_scratch(w, TN_W_X));
+    tn_i_w_put_away(w, dtype, w->lanes, &stack, x, TN_REG_NONE, false);
+    each_lane(w, o, i, mask, true);
 }
+
+void tn_i_w_store(tn_i_walk *w, uint32_t k) { store_one(w, tn_i_w_o(w, k)); }

@@ -116,6 +116,7 @@ enum { TN_MASK_NONE, TN_MASK_MERGES, TN_MASK_ZEROES, TN_MASK_NEEDED };
     X(LOADV, "rv vv mv", M, NONE)                 \
     X(STORE, "mv rv", M, MERGES)                  \
     X(STOREX, "mx rx", M, MERGES)                 \
+    X(STOREX_1, "mx rx", M, NONE)                 \
     X(STOREV, "mv vv rv", M, NONE)                \
     X(STREAM, "mv rv", M, NONE)                   \
     X(KVM, "rk vv mv", R + M + K, MERGES)         \

@@ -18,6 +18,7 @@ struct tn_i_compiled {
     bool backwards;
     bool has_code;
     tn_i_jit_label at;
+    uint32_t *needed, nneeded, cneeded;
 };
 
 /* ---- loop programs ------------------------------------------------------------------------------------ */
@@ -38,6 +39,24 @@ static tn_i_loops *lower(tn_ctx *c, const tn_i_nest *n) {
 /* Those that need more memory than the plan has for them stay with the interpreter. */
 static bool left_out(const tn_i_nest *n, const tn_i_loops *p) { return (size_t)p->bytes > n->scratch; }
 
+static bool among(const uint32_t *list, uint32_t n, uint32_t x) {
+    for (uint32_t i = 0; i < n; i++)
+        if (list[i] == x) return true;
+    return false;
+}
+
+/* What may be missing in a call: memory of the caller's. */
+static bool find_needed(tn_ctx *c, struct tn_i_compiled *k) {
+    const tn_i_nest *n = k->nest;
+    k->needed = tn_i_alloc_array(c, k->cneeded = n->narray, sizeof *k->needed);
+    for (uint32_t i = 0; i < n->narray && k->needed; i++) {
+        const uint32_t base = n->array[i].base;
+        if (base != TN_BASE_ABSOLUTE && base != TN_BASE_ARENA && !among(k->needed, k->nneeded, base))
+            k->needed[k->nneeded++] = base;
+    }
+    return k->needed || n->narray == 0;
+}
+
 static bool add(tn_ctx *c, tn_i_nest *n, tn_i_assembled *out) {
     if (!tn_i_lower_admits(n)) return true;
     tn_i_loops *p = lower(c, n);
@@ -51,8 +70,8 @@ static bool add(tn_ctx *c, tn_i_nest *n, tn_i_assembled *out) {
         tn_i_l_free(p);
         return false;
     }
-    out->nest[out->nnest++] = (struct tn_i_compiled){.p = p, .nest = n};
-    return true;
+    out->nest[out->nnest] = (struct tn_i_compiled){.p = p, .nest = n};
+    return find_needed(c, &out->nest[out->nnest++]);
 }
 
 static bool add_all(tn_ctx *c, const tn_i_plan *p, tn_i_assembled *out) {
@@ -99,13 +118,19 @@ static tn_status evaluate(const tn_i_l_run *run, char *const *base) {
     return tn_i_l_eval(k->p, base, &o);
 }
 
+static void set(struct tn_i_compiled *k, tn_i_l_compiled *run) {
+    k->nest->run = &k->run;
+    k->nest->needed = k->needed;
+    k->nest->nneeded = k->nneeded;
+    k->nest->compiled = run;
+}
+
 static void set_evaluated(tn_ctx *c, tn_i_assembled *a) {
     for (size_t i = 0; i < a->nnest; i++) {
         struct tn_i_compiled *k = &a->nest[i];
         k->backwards = c->nests == TN_NESTS_BACKWARDS;
         k->run = (tn_i_l_run){.context = k};
-        k->nest->run = &k->run;
-        k->nest->compiled = evaluate;
+        set(k, evaluate);
     }
 }
 
@@ -137,8 +162,7 @@ static bool seal(tn_i_code *code, tn_i_assembled *a) {
         struct tn_i_compiled *k = &a->nest[i];
         if (!k->has_code) continue;
         k->run = (tn_i_l_run){.context = k, .share = share};
-        k->nest->run = &k->run;
-        k->nest->compiled = tn_i_jit_program(&pages, code, k->at);
+        set(k, tn_i_jit_program(&pages, code, k->at));
     }
     return true;
 }
@@ -170,7 +194,10 @@ bool tn_i_assemble(tn_ctx *c, tn_i_plan *root, tn_i_assembled *out) {
 
 void tn_i_assembled_drop(tn_ctx *c, tn_i_assembled *a) {
     tn_i_jit pages = {.base = a->code, .bytes = a->code_bytes};
-    for (size_t i = 0; i < a->nnest; i++) tn_i_l_free(a->nest[i].p);
+    for (size_t i = 0; i < a->nnest; i++) {
+        tn_i_l_free(a->nest[i].p);
+        tn_i_free(c, a->nest[i].needed, a->nest[i].cneeded * sizeof *a->nest[i].needed);
+    }
     tn_i_free(c, a->nest, a->cnest * sizeof *a->nest);
     tn_i_jit_drop(c, &pages);
     *a = (tn_i_assembled){.nnest = 0};

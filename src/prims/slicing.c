@@ -76,6 +76,25 @@ static tn_i_var slice_of_part(tn_i_builder *b, const tn_i_param *p, const tn_i_e
     return TN_NOVAR;
 }
 
+/* The slice of a transposed concatenation that lies in one of its operands. */
+static tn_i_var slice_of_transposed_part(tn_i_builder *b, const tn_i_param *p, const tn_i_eqn *e, int rank) {
+    const tn_i_eqn *inner = tn_i_def(b, b->pool[e->in]);
+    int64_t bounds[3][TN_MAX_RANK], perm[TN_MAX_RANK];
+    tn_i_param q[3];
+    if (!inner || inner->prim->id != TN_P_concatenate) return TN_NOVAR;
+    for (int i = 0; i < rank; i++) {
+        const int64_t d = perm[i] = tn_i_ints(tn_i_p(e), 0)[i];
+        for (int k = 0; k < 2; k++) bounds[k][d] = tn_i_ints(p, (uint32_t)k)[i];
+        bounds[2][d] = stride_of(p, i);
+    }
+    for (int k = 0; k < 3; k++) {
+        q[k] = p[k];
+        q[k].u.ints = bounds[k];
+    }
+    const tn_i_var part = slice_of_part(b, q, inner, rank);
+    return part == TN_NOVAR ? part : tn_i_permute(b, part, perm);
+}
+
 static tn_i_var simplify_slice(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
                                const tn_type *out) {
     (void)nin;
@@ -86,6 +105,7 @@ static tn_i_var simplify_slice(tn_i_builder *b, const tn_i_param *p, uint32_t ni
     if (unit) return tn_i_slice(b, in[0], tn_i_ints(p, 0), tn_i_ints(p, 1), NULL);
     const tn_i_eqn *e = tn_i_def(b, in[0]);
     if (e && e->prim->id == TN_P_concatenate) return slice_of_part(b, p, e, rank);
+    if (e && e->prim->id == TN_P_transpose) return slice_of_transposed_part(b, p, e, rank);
     return tn_i_respread(b, in[0], out);
 }
 

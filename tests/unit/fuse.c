@@ -195,7 +195,7 @@ static void test_long_chain(void **state) {
     assert_in_range(p->nstep, 1, 4);
     for (size_t i = 0; i < p->nnest; i++) {
         assert_in_range(p->nest[i]->nop, 1, TN_NEST_OPS);
-        assert_in_range(p->nest[i]->narray, 1, p->nest[i]->nloop ? TN_NEST_ARRAYS : TN_NEST_NUMBERS);
+        assert_in_range(p->nest[i]->narray, 1, p->nest[i]->nloop ? TN_NEST_ARRAYS : TN_NEST_ARRAYS);
     }
     tn_i_plan_free(c, p);
     tn_ctx_free(c);
@@ -217,7 +217,7 @@ static void test_many_arrays(void **state) {
     tn_i_plan *p = plan(f);
     assert_in_range(p->nstep, 4, 8);
     for (size_t i = 0; i < p->nnest; i++)
-        assert_in_range(p->nest[i]->narray, 1, p->nest[i]->nloop ? TN_NEST_ARRAYS : TN_NEST_NUMBERS);
+        assert_in_range(p->nest[i]->narray, 1, p->nest[i]->nloop ? TN_NEST_ARRAYS : TN_NEST_ARRAYS);
     tn_i_plan_free(c, p);
     tn_ctx_free(c);
 }

@@ -293,6 +293,56 @@ static void test_operations(void **state) {
                 }
 }
 
+/* ---- columns side by side ------------------------------------------------------------------------------- */
+
+/* Loads and stores of columns of one array of rows in any order, among them the same one twice, what was just stored,
+ * and stores where a mask says so: an iteration has its row for itself, within which the order counts. */
+static void columns(tn_i_isa isa, int dtype, int width, int64_t n, bool known, uint64_t seed) {
+    tn_ctx *c = tn_ctx_new(NULL);
+    tn_i_rng r = {seed};
+    maker *m = calloc(1, sizeof *m);
+    const int64_t row = tn_i_pick(&r, 2, 9), steps = tn_i_pick(&r, 4, 30);
+    tn_i_l_begin(&m->b, c);
+    arrays(m);
+    const uint32_t x = tn_i_l_array_new(&m->b, "x", dtype, TN_L_INOUT, MOST * row, m->bases++, 0, 0);
+    open_loop(m, width, n, known);
+    uint32_t value[32], values = 0, mask = TN_L_NONE;
+    value[values++] = tn_i_l_load_at(&m->b, m->in[0][dtype], tn_i_affine_loop(m->loop, 1, 0));
+    mask = tn_i_l_load_at(&m->b, m->mask, tn_i_affine_loop(m->loop, 1, 0));
+    for (int64_t k = 0; k < steps; k++) {
+        const int64_t column = tn_i_pick(&r, 0, 2) ? k % row : tn_i_pick(&r, 0, row - 1);
+        const tn_i_affine e = tn_i_affine_loop(m->loop, row, column);
+        const uint32_t v = value[tn_i_pick(&r, 0, values - 1)];
+        tn_i_l_where w = {.array = x, .e = e, .masked = tn_i_pick(&r, 0, 9) == 0, .mask = mask};
+        const bool runs = seed % 3 == 0; /* all that is loaded is loaded first */
+        if (runs ? k < steps / 2 : tn_i_pick(&r, 0, 1))
+            value[values++] = tn_i_l_map(&m->b, TN_L_add, tn_i_l_load_at(&m->b, x, e), v, TN_L_NONE);
+        else
+            tn_i_l_store(&m->b, &w, v);
+    }
+    tn_i_l_close(&m->b);
+    tn_i_loops *p = tn_i_l_end(&m->b);
+    if (!p) fail_msg("%s", tn_error(c));
+    bounds = seed % 16 == 0;
+    fill(c, p, n, isa, seed);
+    bounds = false;
+    tn_i_l_free(p);
+    free(m);
+    tn_ctx_free(c);
+}
+
+static void test_columns(void **state) {
+    static const int widths[] = {0, 2, 4, 8, 16, 32, 64};
+    (void)state;
+    if (tn_i_isa_best() < TN_ISA_AVX2) skip();
+    for (int isa = TN_ISA_AVX2; isa <= (int)tn_i_isa_best(); isa++)
+        for (unsigned d = 0; d < sizeof dtypes; d++)
+            for (unsigned i = 0; i < 7 && dtypes[d] != TN_BOOL; i++)
+                for (int64_t n = 0; n < 42; n++)
+                    for (uint64_t k = 0; k < 4; k++)
+                        columns((tn_i_isa)isa, dtypes[d], widths[i], n, k & 1, k + 4 * (uint64_t)n + 1000 * i);
+}
+
 /* ---- bounds -------------------------------------------------------------------------------------------------- */
 
 /* Whether this program, which no checker saw, is stopped before it touches what is not its own. */
@@ -467,7 +517,8 @@ static void test_decoded(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_operations), cmocka_unit_test(test_no_memory),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_operations),
+                                       cmocka_unit_test(test_columns), cmocka_unit_test(test_no_memory),
                                        cmocka_unit_test(test_bounds), cmocka_unit_test(test_random),
                                        cmocka_unit_test(test_decoded)};
     return cmocka_run_group_tests(tests, NULL, NULL);
