@@ -1,4 +1,5 @@
-/* A loop whose body is programs of numbers, without its plan.
+/* A loop whose body is programs of numbers, without its plan: where it is no loop program (tn_i_loop.made), as its
+ * length is found when it runs, or there is no machine code for the processor.
  *
  * Of a body of a dozen equations, entering it takes longer than running it.  So where all that a body does are nests
  * that run as programs of numbers (nest_scalar.c, nest_tiny.c) and copies of little, its steps (laps) are these

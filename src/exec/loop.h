@@ -49,6 +49,10 @@ struct tn_i_loop {
     uint32_t ncursor;
     bool stacks;     /* an output is a stack of its own */
     tn_i_laps *laps; /* its steps as one program of numbers (laps.h), or NULL */
+    /* All its steps can be one loop program (lower/loop.c), which has `nscratch` bytes of the step's scratch. */
+    bool whole;
+    size_t scratch, nscratch;
+    tn_i_made made; /* what there is of it */
 };
 
 void tn_i_loop_drop(tn_ctx *c, tn_i_loop *l);

@@ -208,6 +208,40 @@ static uint32_t stacked(const tn_i_loop *l, uint32_t j, size_t bytes) {
     return TN_NOVAR;
 }
 
+/* ---- as one loop program ------------------------------------------------------------------ */
+
+/* Operations of a nest; where that is a large number, a large number. */
+static double work_of(const tn_i_nest *n) { return (double)n->rows * (double)n->row * (double)n->nop; }
+
+/* Bytes of its loop program: without sums, and elements that wait for one, there are none. */
+static size_t scratch_of(const tn_i_nest *n) {
+    bool some = false;
+    for (uint32_t i = 0; i < n->nop; i++) some |= n->op[i].crosses || n->op[i].kind == TN_NEST_REDUCE;
+    return some ? (n->scratch + 63) & ~(size_t)63 : 0;
+}
+
+/* The body is loops over arrays and copies of them alone, and so little work that nobody would share it out. */
+static bool is_whole(const tn_i_loop *l, size_t *scratch) {
+    const tn_i_plan *p = l->body;
+    double work = 0;
+    *scratch = 0;
+    if (l->cond || l->shape.length == TN_I_STEPS || l->shape.length < 2 || l->ncursor || l->stacks || p->nstep == 0 ||
+        p->nrelease || p->last_move || p->axes || p->ntransfer)
+        return false;
+    for (size_t i = 0; i < p->nstep; i++) {
+        if (p->step[i].kind != TN_STEP_NEST) return false;
+        if (!tn_i_add(*scratch, scratch_of(p->step[i].u.nest), scratch)) return false;
+        work += work_of(p->step[i].u.nest);
+    }
+    for (size_t i = 0; i < p->nmove; i++) {
+        if (p->move[i].stack) return false;
+        work += (double)tn_i_count(p->f->val[p->move[i].v].type);
+    }
+    for (uint32_t i = 0; i < l->nmover; i++)
+        if (l->mover[i].by < 0) return false;
+    return work < TN_WORTH_THREADS;
+}
+
 static bool lay_out(const tn_i_planner *z, const args *a, tn_i_loop *l) {
     size_t end = l->body->frame, arena = l->body->bytes;
     if (l->cond) {
@@ -216,6 +250,8 @@ static bool lay_out(const tn_i_planner *z, const args *a, tn_i_loop *l) {
     }
     if (!take(&end, sizeof(int64_t), &l->number) || !take(&end, l->ncursor * sizeof(tn_i_cursor), &l->cursor))
         return false;
+    l->whole = is_whole(l, &l->nscratch);
+    if (l->whole && !take(&end, l->nscratch, &l->scratch)) return false;
     for (uint32_t j = 0; j < a->s.ncarry; j++) {
         const size_t bytes = tn_type_bytes(type_of(z, a, a->s.carry0 + j));
         size_t at;

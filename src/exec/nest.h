@@ -92,6 +92,24 @@ enum { TN_NEST_SPOTS = 8 };
 
 struct tn_i_l_run;
 
+/* What a back end made of a loop program, in place of the interpreter (lower/plan.c). */
+typedef struct tn_i_made {
+    tn_status (*code)(const struct tn_i_l_run *run, char *const *base); /* or NULL: there is none */
+    const struct tn_i_l_run *run;
+    const uint32_t *needed; /* entries of the table of addresses without which it is not for a call, each once */
+    uint32_t nneeded;
+} tn_i_made;
+
+/* Whether there is one, and all is there that it needs. */
+static inline bool tn_i_made_for(const tn_i_made *m, const uintptr_t *base) {
+    for (uint32_t i = 0; i < m->nneeded; i++)
+        if (!base[m->needed[i]]) return false;
+    return m->code != NULL;
+}
+
+/* Operations of a loop nest from which threads are worth waking (some microseconds). */
+enum { TN_WORTH_THREADS = 1 << 15 };
+
 typedef struct tn_i_nest {
     uint32_t nloop, nouter; /* loops 0 .. nouter-1 walk the rows; none has size 1, and 0 of them is one element */
     int64_t size[TN_MAX_RANK];
@@ -107,10 +125,7 @@ typedef struct tn_i_nest {
     void *code;         /* what the interpreter made of it (nest_code.c) */
     bool accurate;      /* functions of 1 ulp (TN_MATH_ACCURATE) */
     int threads;        /* the most that may run it; 0: 1 */
-    tn_status (*compiled)(const struct tn_i_l_run *run, char *const *base); /* in place of the interpreter, or NULL */
-    const struct tn_i_l_run *run;
-    const uint32_t *needed; /* entries of the table of addresses without which `compiled` is not for a call, each once */
-    uint32_t nneeded;
+    tn_i_made made;
     bool upper;         /* of two loops: what is computed left of the diagonal nobody reads (triangle.c) */
 } tn_i_nest;
 

@@ -280,29 +280,23 @@ void tn_i_nest_execute(const tn_i_nest *nest, char *const *data, void *scratch) 
     if (nest->nspot) tn_i_nest_put_spots(nest, data);
 }
 
-/* All outputs that the caller could leave out are there. */
-static bool all_wanted(const tn_i_nest *nest, const uintptr_t *base) {
-    for (uint32_t i = 0; i < nest->nneeded; i++)
-        if (!base[nest->needed[i]]) return false;
-    return true;
-}
-
 /* Entry 0 of the table is the scratch memory meanwhile (lower/lower.h). */
-static tn_status run_compiled(const tn_i_nest *nest, uintptr_t *base, int64_t scratch) {
-    base[TN_BASE_ABSOLUTE] = base[TN_BASE_ARENA] + (uintptr_t)scratch;
-    const tn_status status = nest->compiled(nest->run, (char *const *)(void *)base);
+tn_status tn_i_run_made(const tn_i_made *m, uintptr_t *base, uintptr_t scratch) {
+    base[TN_BASE_ABSOLUTE] = scratch;
+    const tn_status status = m->code(m->run, (char *const *)(void *)base);
     base[TN_BASE_ABSOLUTE] = 0;
     return status;
 }
 
 tn_status tn_i_run_nest(const tn_i_step *s, uintptr_t *base) {
     const tn_i_nest *nest = s->u.nest;
-    if (nest->compiled && all_wanted(nest, base)) return run_compiled(nest, base, s->scratch);
+    const uintptr_t scratch = base[TN_BASE_ARENA] + (uintptr_t)s->scratch;
+    if (tn_i_made_for(&nest->made, base)) return tn_i_run_made(&nest->made, base, scratch);
     char *data[TN_NEST_ARRAYS];
     for (uint32_t i = 0; i < nest->narray; i++) {
         const tn_i_nest_array *a = &nest->array[i];
         data[i] = base[a->base] || a->base == TN_BASE_ABSOLUTE ? (char *)(base[a->base] + (uintptr_t)a->at) : NULL;
     }
-    tn_i_nest_execute(nest, data, (void *)(base[TN_BASE_ARENA] + (uintptr_t)s->scratch));
+    tn_i_nest_execute(nest, data, (void *)scratch);
     return TN_OK;
 }

@@ -60,7 +60,10 @@ const char *tn_i_step_runner(const tn_i_plan *p, const tn_i_step *s) {
     if (p->native && s->native == TN_I_NATIVE) return "native";
     if (s->kind == TN_STEP_KERNEL) return "library";
     if (p->plain && s->kind == TN_STEP_STRIP) return "reference";
-    return s->kind == TN_STEP_NEST && s->u.nest->compiled ? "assembler" : "interpreter";
+    const bool made = s->kind == TN_STEP_NEST   ? s->u.nest->made.code != NULL
+                      : s->kind == TN_STEP_LOOP ? p->loop[s->loop].made.code != NULL
+                                                : false;
+    return made ? "assembler" : "interpreter";
 }
 
 /* ---- modelled time ------------------------------------------------------------------------------ */

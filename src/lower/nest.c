@@ -240,27 +240,32 @@ static void all_loops(tn_i_lowering *w) {
 }
 
 static bool buffers(tn_i_lowering *w) {
-    tn_i_l_arena(w->b, TN_LOWER_SCRATCH, 0);
     for (uint32_t i = 0; i < w->n->nop; i++)
         if (w->n->op[i].crosses) w->buffer[i] = tn_i_l_scratch(w->b, "row", w->n->op[i].dtype, w->n->row, 0);
     return !w->b->failed;
 }
 
-tn_i_loops *tn_i_lower_nest(tn_ctx *c, const tn_i_nest *n) {
-    tn_i_l_builder b;
-    tn_i_lowering w = {.n = n, .b = &b};
+bool tn_i_lower_into(tn_i_l_builder *b, const tn_i_nest *n, const tn_i_lower_steps *steps) {
+    tn_i_lowering w = {.n = n, .b = b, .steps = steps};
     const size_t ops = 3 * (size_t)n->nop;
-    tn_i_l_begin(&b, c);
-    w.value = tn_i_alloc_array(c, ops + 1, sizeof *w.value);
-    w.array = tn_i_alloc_array(c, n->narray + 1u, sizeof *w.array);
-    if (!w.value || !w.array) b.failed = true;
-    if (!b.failed) {
+    w.value = tn_i_alloc_array(b->ctx, ops + 1, sizeof *w.value);
+    w.array = tn_i_alloc_array(b->ctx, n->narray + 1u, sizeof *w.array);
+    if (!w.value || !w.array) b->failed = true;
+    if (!b->failed) {
         memset(w.value, 0xff, ops * sizeof *w.value);
         w.reduction = w.value + n->nop;
         w.buffer = w.reduction + n->nop;
         if (tn_i_lower_arrays(&w) && buffers(&w)) all_loops(&w);
     }
-    if (w.value) tn_i_free(c, w.value, (ops + 1) * sizeof *w.value);
-    if (w.array) tn_i_free(c, w.array, (n->narray + 1u) * sizeof *w.array);
+    if (w.value) tn_i_free(b->ctx, w.value, (ops + 1) * sizeof *w.value);
+    if (w.array) tn_i_free(b->ctx, w.array, (n->narray + 1u) * sizeof *w.array);
+    return !b->failed;
+}
+
+tn_i_loops *tn_i_lower_nest(tn_ctx *c, const tn_i_nest *n) {
+    tn_i_l_builder b;
+    tn_i_l_begin(&b, c);
+    tn_i_l_arena(&b, TN_LOWER_SCRATCH, 0);
+    (void)tn_i_lower_into(&b, n, NULL);
     return tn_i_l_end(&b);
 }

@@ -4,9 +4,18 @@
 
 #include "lower/lower.h"
 
+/* The steps of a loop around nests: its arrays of entries have another one in each, the last first where `reverse`. */
+typedef struct tn_i_lower_steps {
+    uint32_t loop; /* the FOR */
+    int64_t n;     /* steps */
+    bool reverse;
+    const int64_t *by; /* of each entry of the table of addresses: bytes from one step's to the next one's, >= 0 */
+} tn_i_lower_steps;
+
 typedef struct tn_i_lowering {
     const tn_i_nest *n;
     tn_i_l_builder *b;
+    const tn_i_lower_steps *steps;  /* around it, or NULL */
     tn_i_affine index[TN_MAX_RANK]; /* of each loop that is open: which iteration of the nest's it is */
     uint32_t *value;                /* of each operation: in the loops that are open; TN_L_NONE: nowhere yet */
     uint32_t *reduction;            /* of each REDUCE: its REDUCE in the program */
@@ -14,7 +23,13 @@ typedef struct tn_i_lowering {
     uint32_t *array;                /* of each array of the nest */
 } tn_i_lowering;
 
+/* nest.c: adds the nest to the program that is being made.  False after an error. */
+bool tn_i_lower_into(tn_i_l_builder *b, const tn_i_nest *n, const tn_i_lower_steps *steps);
+
 /* nest_memory.c */
+/* What an array of elements of `size` bytes has more, and where a step finds its first one, as steps say. */
+int64_t tn_i_lower_more(const tn_i_lower_steps *s, uint32_t base, size_t size);
+tn_i_affine tn_i_lower_entry(const tn_i_lower_steps *s, uint32_t base, size_t size);
 /* Arrays, each with the elements that its operation can touch. */
 bool tn_i_lower_arrays(tn_i_lowering *w);
 uint32_t tn_i_lower_load(tn_i_lowering *w, const tn_i_nest_op *o);

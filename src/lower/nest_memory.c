@@ -41,6 +41,16 @@ static uint32_t alignment(const tn_i_nest_array *a, int64_t at) {
     return align;
 }
 
+int64_t tn_i_lower_more(const tn_i_lower_steps *s, uint32_t base, size_t size) {
+    return s ? (s->n - 1) * (s->by[base] / (int64_t)size) : 0;
+}
+
+tn_i_affine tn_i_lower_entry(const tn_i_lower_steps *s, uint32_t base, size_t size) {
+    if (!s || !s->by[base]) return tn_i_affine_number(0);
+    const int64_t by = s->by[base] / (int64_t)size;
+    return tn_i_affine_loop(s->loop, s->reverse ? -by : by, s->reverse ? (s->n - 1) * by : 0);
+}
+
 static void add_array(tn_i_lowering *w, uint32_t i) {
     const tn_i_nest *n = w->n;
     const tn_i_nest_array *a = &n->array[i];
@@ -51,7 +61,7 @@ static void add_array(tn_i_lowering *w, uint32_t i) {
     w->array[i] = TN_L_NONE;
     if (!extent(n, a, &lo, &hi)) return; /* all of it lies outside of its box */
     look_around(n, i, &lo, &hi);
-    const int64_t at = a->at + lo * size, count = hi - lo + 1;
+    const int64_t at = a->at + lo * size, count = hi - lo + 1 + tn_i_lower_more(w->steps, a->base, (size_t)size);
     (void)snprintf(name, sizeof name, a->arg < n->nin ? "in%u" : "out%u",
                    (unsigned)(a->arg < n->nin ? a->arg : a->arg - n->nin));
     if (a->base == TN_BASE_ABSOLUTE)
@@ -82,7 +92,8 @@ tn_i_affine tn_i_lower_address(tn_i_lowering *w, const tn_i_nest_array *a, uint3
     int64_t lo = 0, hi = 0;
     (void)extent(w->n, a, &lo, &hi);
     look_around(w->n, array, &lo, &hi);
-    tn_i_affine e = tn_i_affine_number(-lo);
+    tn_i_affine e = tn_i_lower_entry(w->steps, a->base, tn_i_dtype_size(a->dtype));
+    e.at -= lo;
     for (uint32_t l = 0; l < w->n->nloop; l++)
         if (a->stride[l] && mask >> l & 1) e = tn_i_affine_add(w->b, e, a->stride[l], w->index[l]);
     return e;

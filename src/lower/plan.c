@@ -7,13 +7,11 @@
 #include "pass/pass.h"
 #include "vec/vec.h"
 
-/* Operations from which threads are worth waking (some microseconds). */
-enum { WORTH = 1 << 15 };
-
 /* What runs one of them. */
 struct tn_i_compiled {
     tn_i_loops *p;
-    tn_i_nest *nest;
+    const tn_i_nest *nest; /* or, of a loop, the first of its body */
+    tn_i_made *made;
     tn_i_l_run run;
     bool backwards;
     bool has_code;
@@ -26,18 +24,20 @@ struct tn_i_compiled {
 tn_i_machine tn_i_lower_machine(const tn_i_nest *n, int vector) {
     const tn_i_nest_code *code = n->code;
     const int threads = code->threads < TN_LOWER_SHARED ? (int)code->threads : TN_LOWER_SHARED;
-    return (tn_i_machine){.vector = vector, .threads = threads, .worth = WORTH};
+    return (tn_i_machine){.vector = vector, .threads = threads, .worth = TN_WORTH_THREADS};
 }
 
-static tn_i_loops *lower(tn_ctx *c, const tn_i_nest *n) {
+tn_i_machine tn_i_lower_machine_alone(const tn_i_loop *l, int vector) {
+    tn_i_machine m = tn_i_lower_machine(l->body->step[0].u.nest, vector);
+    m.threads = 1;
+    return m;
+}
+
+/* Bytes of this processor's vectors. */
+static int vector(void) {
     const tn_i_isa isa = tn_i_isa_best();
-    const tn_i_machine m = tn_i_lower_machine(n, isa == TN_ISA_AVX512 ? 64 : isa == TN_ISA_AVX2 ? 32 : 16);
-    tn_i_loops *p = tn_i_lower_nest(c, n);
-    return c->nests == TN_NESTS_LOWERED || !p ? p : tn_i_passes(p, &m, NULL);
+    return isa == TN_ISA_AVX512 ? 64 : isa == TN_ISA_AVX2 ? 32 : 16;
 }
-
-/* Those that need more memory than the plan has for them stay with the interpreter. */
-static bool left_out(const tn_i_nest *n, const tn_i_loops *p) { return (size_t)p->bytes > n->scratch; }
 
 static bool among(const uint32_t *list, uint32_t n, uint32_t x) {
     for (uint32_t i = 0; i < n; i++)
@@ -47,22 +47,24 @@ static bool among(const uint32_t *list, uint32_t n, uint32_t x) {
 
 /* What may be missing in a call: memory of the caller's. */
 static bool find_needed(tn_ctx *c, struct tn_i_compiled *k) {
-    const tn_i_nest *n = k->nest;
-    k->needed = tn_i_alloc_array(c, k->cneeded = n->narray, sizeof *k->needed);
-    for (uint32_t i = 0; i < n->narray && k->needed; i++) {
-        const uint32_t base = n->array[i].base;
-        if (base != TN_BASE_ABSOLUTE && base != TN_BASE_ARENA && !among(k->needed, k->nneeded, base))
-            k->needed[k->nneeded++] = base;
+    const tn_i_loops *p = k->p;
+    k->needed = tn_i_alloc_array(c, k->cneeded = p->narray, sizeof *k->needed);
+    for (uint32_t i = 0; i < p->narray && k->needed; i++) {
+        const tn_i_l_array *a = &p->array[i];
+        if (a->role == TN_L_CONST || a->base == TN_LOWER_SCRATCH || a->base == TN_BASE_ARENA) continue;
+        if (!among(k->needed, k->nneeded, a->base)) k->needed[k->nneeded++] = a->base;
     }
-    return k->needed || n->narray == 0;
+    return k->needed || p->narray == 0;
 }
 
-static bool add(tn_ctx *c, tn_i_nest *n, tn_i_assembled *out) {
-    if (!tn_i_lower_admits(n)) return true;
-    tn_i_loops *p = lower(c, n);
+/* Takes p, as it is lowered; NULL after an error.  What needs more memory than the plan has for it stays with the
+ * interpreter. */
+static bool add(tn_ctx *c, tn_i_loops *p, const tn_i_machine *m, size_t room, struct tn_i_compiled k,
+                tn_i_assembled *out) {
+    if (p && c->nests != TN_NESTS_LOWERED) p = tn_i_passes(p, m, NULL);
     if (!p && c->status == TN_ELIMIT) tn_error_clear(c); /* no error of the caller's: the interpreter has it */
     if (!p) return c->status == TN_OK;
-    if (left_out(n, p)) {
+    if ((size_t)p->bytes > room) {
         tn_i_l_free(p);
         return true;
     }
@@ -70,13 +72,33 @@ static bool add(tn_ctx *c, tn_i_nest *n, tn_i_assembled *out) {
         tn_i_l_free(p);
         return false;
     }
-    out->nest[out->nnest] = (struct tn_i_compiled){.p = p, .nest = n};
+    k.p = p;
+    out->nest[out->nnest] = k;
     return find_needed(c, &out->nest[out->nnest++]);
 }
 
-static bool add_all(tn_ctx *c, const tn_i_plan *p, tn_i_assembled *out) {
+static bool add_nest(tn_ctx *c, tn_i_nest *n, tn_i_assembled *out) {
+    const tn_i_machine m = tn_i_lower_machine(n, vector());
+    if (!tn_i_lower_admits(n)) return true;
+    return add(c, tn_i_lower_nest(c, n), &m, n->scratch, (struct tn_i_compiled){.nest = n, .made = &n->made}, out);
+}
+
+static bool add_loop(tn_ctx *c, tn_i_loop *l, tn_i_assembled *out) {
+    const tn_i_machine m = tn_i_lower_machine_alone(l, vector());
+    const tn_i_nest *first = l->body->step[0].u.nest;
+    if (!tn_i_lower_admits_loop(l)) return true;
+    return add(c, tn_i_lower_loop(c, l), &m, l->nscratch, (struct tn_i_compiled){.nest = first, .made = &l->made}, out);
+}
+
+static bool add_loops(tn_ctx *c, tn_i_plan *p, tn_i_assembled *out) {
+    for (size_t i = 0; i < p->nloop; i++)
+        if (p->loop[i].whole && !add_loop(c, &p->loop[i], out)) return false;
+    return true;
+}
+
+static bool add_nests(tn_ctx *c, const tn_i_plan *p, tn_i_assembled *out) {
     for (size_t i = 0; i < p->nnest && !p->in_laps; i++)
-        if (!add(c, p->nest[i], out)) return false;
+        if (!add_nest(c, p->nest[i], out)) return false;
     return true;
 }
 
@@ -114,15 +136,12 @@ static tn_i_strip *function(void *user, const char *name) {
 
 static tn_status evaluate(const tn_i_l_run *run, char *const *base) {
     const struct tn_i_compiled *k = run->context;
-    const tn_i_l_eval_options o = {.run = run, .function = function, .user = k->nest, .backwards = k->backwards};
+    const tn_i_l_eval_options o = {.run = run, .function = function, .user = (void *)(uintptr_t)k->nest, .backwards = k->backwards};
     return tn_i_l_eval(k->p, base, &o);
 }
 
 static void set(struct tn_i_compiled *k, tn_i_l_compiled *run) {
-    k->nest->run = &k->run;
-    k->nest->needed = k->needed;
-    k->nest->nneeded = k->nneeded;
-    k->nest->compiled = run;
+    *k->made = (tn_i_made){.code = run, .run = &k->run, .needed = k->needed, .nneeded = k->nneeded};
 }
 
 static void set_evaluated(tn_ctx *c, tn_i_assembled *a) {
@@ -185,8 +204,10 @@ static bool set_compiled(tn_ctx *c, tn_i_assembled *a) {
 bool tn_i_assemble(tn_ctx *c, tn_i_plan *root, tn_i_assembled *out) {
     *out = (tn_i_assembled){.nnest = 0};
     if (c->nests == TN_NESTS_TILES || (c->nests == TN_NESTS_CODE && !has_code())) return true;
-    bool ok = add_all(c, root, out);
-    for (size_t i = 0; ok && i < root->nnested; i++) ok = add_all(c, root->nested[i], out);
+    bool ok = add_loops(c, root, out);
+    for (size_t i = 0; ok && i < root->nnested; i++) ok = add_loops(c, root->nested[i], out);
+    ok = ok && add_nests(c, root, out);
+    for (size_t i = 0; ok && i < root->nnested; i++) ok = add_nests(c, root->nested[i], out);
     if (!ok || c->nests == TN_NESTS_CODE) return ok && set_compiled(c, out); /* they stay where they are from now on */
     set_evaluated(c, out);
     return true;

@@ -12,10 +12,23 @@ typedef struct teller {
     void *user;
 } teller;
 
-static tn_i_loops *program(const teller *t, const tn_i_nest *n) {
-    tn_i_loops *p = tn_i_lower_nest(t->ctx, n);
-    const tn_i_machine m = tn_i_lower_machine(n, t->vector);
-    return t->last && !*t->last ? p : tn_i_passes(p, &m, t->last);
+static void title_of(const tn_i_plan *p, size_t plan, size_t step, const char *what, char title[256]) {
+    const tn_i_loc *loc = p->f->eqn[p->step[step].eqn].loc;
+    int at = plan ? snprintf(title, 256, "program %zu, step %zu%s", plan, step, what)
+                  : snprintf(title, 256, "step %zu%s", step, what);
+    if (loc && loc->line && at > 0 && at < 256)
+        (void)snprintf(title + at, 256 - (size_t)at, ", line %u", (unsigned)loc->line);
+}
+
+/* Takes p, as it is lowered. */
+static bool tell_program(const teller *t, const char *title, tn_i_loops *p, const tn_i_machine *m) {
+    size_t n;
+    if (p && !(t->last && !*t->last)) p = tn_i_passes(p, m, t->last);
+    char *text = p ? tn_i_l_print(p, &n) : NULL;
+    if (text) t->tell(t->user, title, text);
+    if (text) tn_text_free(t->ctx, text);
+    tn_i_l_free(p);
+    return text != NULL;
 }
 
 /* In its text's place: nothing is left out without a word. */
@@ -25,25 +38,28 @@ static bool tell_none(const teller *t, const char *title) {
 }
 
 static bool tell_nest(const teller *t, const tn_i_plan *p, size_t plan, size_t step) {
-    const tn_i_loc *loc = p->f->eqn[p->step[step].eqn].loc;
-    char title[256];
     const tn_i_nest *nest = p->nest[p->step[step].loop];
-    size_t n;
-    int at = snprintf(title, sizeof title, plan ? "program %zu, step %zu" : "step %zu", plan ? plan : step, step);
-    if (loc && loc->line && at > 0 && (size_t)at < sizeof title)
-        (void)snprintf(title + at, sizeof title - (size_t)at, ", line %u", (unsigned)loc->line);
+    const tn_i_machine m = tn_i_lower_machine(nest, t->vector);
+    char title[256];
+    title_of(p, plan, step, "", title);
     if (!tn_i_lower_admits(nest)) return tell_none(t, title);
-    tn_i_loops *loops = program(t, nest);
-    char *text = loops ? tn_i_l_print(loops, &n) : NULL;
-    if (text) t->tell(t->user, title, text);
-    if (text) tn_text_free(t->ctx, text);
-    tn_i_l_free(loops);
-    return text != NULL;
+    return tell_program(t, title, tn_i_lower_nest(t->ctx, nest), &m);
+}
+
+static bool tell_loop(const teller *t, const tn_i_plan *p, size_t plan, size_t step) {
+    const tn_i_loop *l = &p->loop[p->step[step].loop];
+    const tn_i_machine m = tn_i_lower_machine_alone(l, t->vector);
+    char title[256];
+    title_of(p, plan, step, ", all steps of a loop", title);
+    if (!tn_i_lower_admits_loop(l)) return tell_none(t, title);
+    return tell_program(t, title, tn_i_lower_loop(t->ctx, l), &m);
 }
 
 static bool tell_plan(const teller *t, const tn_i_plan *p, size_t plan) {
-    for (size_t i = 0; i < p->nstep; i++)
+    for (size_t i = 0; i < p->nstep; i++) {
         if (p->step[i].kind == TN_STEP_NEST && !tell_nest(t, p, plan, i)) return false;
+        if (p->step[i].kind == TN_STEP_LOOP && p->loop[p->step[i].loop].whole && !tell_loop(t, p, plan, i)) return false;
+    }
     return true;
 }
 

@@ -1,0 +1,199 @@
+/* Loops whose steps are little work, run as one loop program: random ones, of all lengths, shapes and dtypes, forwards
+ * and in reverse, have the bits of the reference; so have their gradients, calls that leave outputs out, and loops in
+ * loops. */
+#include <tansy.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT = 8192, ROOM = 40 * 80 };
+
+static unsigned draw(uint64_t *s, unsigned n) {
+    *s = *s * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(*s >> 33) % n;
+}
+
+/* ---- programs -------------------------------------------------------------------------------------- */
+
+typedef struct body {
+    char text[TEXT];
+    size_t n;
+    const char *type;
+    char name[32][4];
+    unsigned names, made;
+} body;
+
+static void put(body *b, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    b->n += (size_t)vsnprintf(b->text + b->n, TEXT - b->n, format, list);
+    va_end(list);
+}
+
+static const char *any(body *b, uint64_t *s) { return b->name[draw(s, b->names)]; }
+
+static void equation(body *b, uint64_t *s) {
+    static const char *const two[] = {"add", "sub", "mul", "max"};
+    char out[4];
+    (void)snprintf(out, sizeof out, "v%c", 'a' + (int)b->made++);
+    const char *x = any(b, s), *y = any(b, s);
+    if (draw(s, 6))
+        put(b, "    %s:%s = %s %s %s\n", out, b->type, two[draw(s, 4)], x, y);
+    else
+        put(b, "    %s:%s = neg %s\n", out, b->type, x);
+    memcpy(b->name[b->names++], out, sizeof out);
+}
+
+/* { k, p, q, x -> two carries and an entry }: what is carried may change places, or stay. */
+static void write_body(body *b, uint64_t *s) {
+    put(b, "{ lambda k:%s p:%s q:%s x:%s . let\n", b->type, b->type, b->type, b->type);
+    static const char in[4][4] = {"k", "p", "q", "x"};
+    memcpy(b->name, in, sizeof in);
+    b->names = 4;
+    for (unsigned i = 1 + draw(s, 9); i > 0; i--) equation(b, s);
+    put(b, "  in (%s, %s, %s) }", any(b, s), any(b, s), any(b, s));
+}
+
+/* dtype [n] for entries, where the entry's dimensions are `dims`. */
+static void write_program(body *b, uint64_t *s, const char *dtype, const char *dims, int n) {
+    static char inner[TEXT];
+    char type[40], all[48];
+    (void)snprintf(type, sizeof type, "%s[%s]", dtype, dims);
+    (void)snprintf(all, sizeof all, "%s[%d%s%s]", dtype, n, *dims ? "," : "", dims);
+    body one = {.type = type};
+    write_body(&one, s);
+    memcpy(inner, one.text, one.n + 1);
+    b->n = 0;
+    put(b, "{ lambda k:%s p:%s q:%s x:%s . let\n", type, type, type, all);
+    put(b, "    c:%s d:%s y:%s = scan[program=%s length=%d num_consts=1 num_carry=2 reverse=%s] k p q x\n", type, type,
+        all, inner, n, draw(s, 2) ? "True" : "False");
+    put(b, "  in (c, d, y) }");
+}
+
+/* ---- comparing ------------------------------------------------------------------------------------------ */
+
+static tn_exec *compile(tn_fn *f, int backend) {
+    const tn_compile_options o = {.size = sizeof o, .backend = backend};
+    tn_exec *e = tn_compile(f, &o);
+    if (!e) fail_msg("%s", tn_error(tn_fn_ctx(f)));
+    return e;
+}
+
+/* Numbers that stay numbers for some steps. */
+static void fill(void *at, size_t bytes, int dtype, uint64_t *s) {
+    for (size_t i = 0; i * 4 < bytes; i++) {
+        const double x = (double)(int)draw(s, 2001) / 1000 - 1;
+        if (dtype == TN_F64 && i * 8 < bytes) ((double *)at)[i] = x;
+        if (dtype == TN_F32) ((float *)at)[i] = (float)x;
+        if (dtype == TN_I32) ((int32_t *)at)[i] = (int32_t)draw(s, 20) - 10;
+    }
+}
+
+/* Which NaN it is nobody says. */
+static void settle(void *at, size_t bytes, int dtype) {
+    for (size_t i = 0; dtype == TN_F64 && i * 8 < bytes; i++)
+        if (((double *)at)[i] != ((double *)at)[i]) memset((double *)at + i, 0xFF, 8);
+    for (size_t i = 0; dtype == TN_F32 && i * 4 < bytes; i++)
+        if (((float *)at)[i] != ((float *)at)[i]) memset((float *)at + i, 0xFF, 4);
+}
+
+/* All outputs, and then all but one of them, by both. */
+static void agree(tn_fn *f, uint64_t seed, const char *text) {
+    static double in[8][ROOM], out[2][8][ROOM];
+    const void *const ins[8] = {in[0], in[1], in[2], in[3], in[4], in[5], in[6], in[7]};
+    uint64_t s = seed;
+    tn_exec *e[2] = {compile(f, TN_BACKEND_REFERENCE), compile(f, 0)};
+    const int nout = (int)tn_fn_outputs(f);
+    for (size_t i = 0; i < tn_fn_inputs(f); i++) {
+        const tn_type t = tn_fn_input_type(f, i);
+        fill(in[i], tn_type_bytes(&t), t.dtype, &s);
+    }
+    for (int without = -1; without < nout; without++)
+        for (int w = 0; w < 2; w++) {
+            void *outs[8] = {0};
+            memset(out[w], 0, sizeof out[w]);
+            for (int j = 0; j < nout; j++) outs[j] = w && j == without ? NULL : out[w][j];
+            assert_int_equal(tn_call(e[w], ins, outs), TN_OK);
+            for (int j = 0; w && j < nout; j++) {
+                const tn_type t = tn_fn_output_type(f, (size_t)j);
+                const size_t bytes = tn_type_bytes(&t);
+                settle(out[0][j], bytes, t.dtype);
+                settle(out[1][j], bytes, t.dtype);
+                if (j != without && memcmp(out[0][j], out[1][j], bytes))
+                    fail_msg("output %d without %d, seed %llu\n%s", j, without, (unsigned long long)seed, text);
+            }
+        }
+    tn_exec_free(e[0]);
+    tn_exec_free(e[1]);
+}
+
+/* How many loops over arrays run as machine code, and how many as all steps of a loop. */
+static void note(void *user, const tn_step *step) {
+    if (!strcmp(step->runner, "assembler")) ((int *)user)[!strcmp(step->kind, "steps")]++;
+}
+
+/* ---- tests --------------------------------------------------------------------------------------------------- */
+
+static void one(const char *dtype, const char *dims, int n, uint64_t seed) {
+    static body b;
+    uint64_t s = seed;
+    tn_ctx *c = tn_ctx_new(NULL);
+    write_program(&b, &s, dtype, dims, n);
+    tn_fn *f = tn_fn_parse(c, b.text, b.n, "whole");
+    if (!f) fail_msg("%s\n%s", tn_error(c), b.text);
+    agree(f, seed, b.text);
+    if (*dtype == 'f' && seed % 3 == 0) {
+        tn_fn *g = tn_vjp(f, tn_wrt(0, 1, 3), NULL);
+        if (!g) fail_msg("%s", tn_error(c));
+        agree(g, seed, b.text);
+        tn_fn_free(g);
+    }
+    tn_fn_free(f);
+    tn_ctx_free(c);
+}
+
+static void test_random(void **state) {
+    static const char *const dtypes[] = {"f64", "f32", "i32"};
+    static const char *const dims[] = {"", "1", "3", "8", "17", "2,3", "0"};
+    static const int lengths[] = {0, 1, 2, 3, 7, 40};
+    (void)state;
+    for (unsigned d = 0; d < 3; d++)
+        for (unsigned k = 0; k < 7; k++)
+            for (unsigned n = 0; n < 6; n++)
+                for (uint64_t seed = 0; seed < 12; seed++) one(dtypes[d], dims[k], lengths[n], seed + 100 * n + 10000 * k);
+}
+
+/* Such a loop in a loop, each of whose steps enters it; and that there are such loops at all, where there is code. */
+static void test_nested(void **state) {
+    static const char text[] =
+        "{ lambda a:f64[3] x:f64[5,3] . let\n"
+        "    b:f64[3] y:f64[5,4,3] = scan[program={ lambda c:f64[3] e:f64[3] . let\n"
+        "        d:f64[3] z:f64[4,3] = scan[program={ lambda k:f64[3] p:f64[3] . let\n"
+        "            q:f64[3] = mul p k\n            r:f64[3] = add q 0.5:f64[]\n          in (r, p) } length=4 num_consts=1 "
+        "num_carry=1 reverse=True] e c\n      in (d, z) } length=5 num_consts=0 num_carry=1] a x\n  in (b, y) }";
+    (void)state;
+    tn_ctx *c = tn_ctx_new(NULL);
+    tn_fn *f = tn_fn_parse(c, text, sizeof text - 1, "nested");
+    if (!f) fail_msg("%s", tn_error(c));
+    agree(f, 7, text);
+    int made[2] = {0};
+    tn_exec *e = compile(f, 0);
+    assert_int_equal(tn_exec_steps(e, note, made), TN_OK);
+    if (made[0]) assert_int_equal(made[1], 1); /* the inner one: the outer one's step enters it */
+    tn_exec_free(e);
+    tn_fn_free(f);
+    tn_ctx_free(c);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_nested)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
