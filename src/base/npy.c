@@ -154,7 +154,7 @@ static bool find_header(const unsigned char *file, size_t size, size_t *at, size
 
 bool tn_i_npy_parse(const void *file, size_t size, tn_i_npy *npy, char message[TN_I_NPY_MESSAGE]) {
     const unsigned char *bytes = file;
-    size_t at, length;
+    size_t at = 0, length = 0;
     memset(npy, 0, sizeof *npy);
     message[0] = '\0';
     if (!find_header(bytes, size, &at, &length, message)) return false;
