@@ -1,6 +1,6 @@
 /* What do sparse derivatives cost?  Jacobian and Hessian of a cart-pole by multiple shooting, the Jacobian of Bratu's
  * problem on a grid of 100 x 100, and that of bundle adjustment with 8,000 observations (tests/sparse_problems.h),
- * native and interpreted, beside C by hand: blocks derived one by one and batched for the cart-pole, bench/c/bratu.c
+ * native and by the default back end, beside C by hand: blocks derived one by one and batched for the cart-pole, bench/c/bratu.c
  * and bench/c/bundle.c for the others (the latter has 30 numbers an observation, ours 24).  One JSON line each:
  * entries, colours, microseconds, the ratio to C, and what making and compiling took.
  *
@@ -106,7 +106,7 @@ static void backend(const measured *m, const tn_fn *j, int which, int64_t nnz, i
     printf("{\"case\": \"%s\", \"backend\": \"%s\", \"nnz\": %lld, \"colors_of_varying\": %lld, \"us\": %.2f, "
            "\"hand_us\": %.2f, "
            "\"ratio\": %.2f, \"made_ms\": %.2f, \"compiled_ms\": %.1f}\n",
-           m->name, which == TN_BACKEND_NATIVE ? "native" : "interpreter", (long long)nnz, (long long)colors, us, hand,
+           m->name, which == TN_BACKEND_NATIVE ? "native" : "default", (long long)nnz, (long long)colors, us, hand,
            us / hand, 1e3 * made, 1e3 * compiled);
     (void)fflush(stdout);
     free(k.out[0]);
@@ -122,7 +122,7 @@ static void run(const measured *m) {
     if (!j) fail(m);
     const double hand = least(m->by_hand, m->data);
     for (int which = 0; which < 2; which++)
-        backend(m, j, which ? TN_BACKEND_NATIVE : TN_BACKEND_INTERPRETER, tn_fn_output_type(j, 0).dim[0], colors_of(m),
+        backend(m, j, which ? TN_BACKEND_NATIVE : 0, tn_fn_output_type(j, 0).dim[0], colors_of(m),
                 made, hand);
     tn_fn_free(j);
 }
