@@ -1,8 +1,8 @@
 /* What do sparse derivatives cost?  Jacobian and Hessian of a cart-pole by multiple shooting, the Jacobian of Bratu's
  * problem on a grid of 100 x 100, and that of bundle adjustment with 8,000 observations (tests/sparse_problems.h),
- * native and by the default back end, beside C by hand: blocks derived one by one and batched for the cart-pole, bench/c/bratu.c
- * and bench/c/bundle.c for the others (the latter has 30 numbers an observation, ours 24).  One JSON line each:
- * entries, colours, microseconds, the ratio to C, and what making and compiling took.
+ * native and by the default back end, beside C by hand: blocks derived one by one and batched for the cart-pole,
+ * bench/c/bratu.c and bench/c/bundle.c for the others (the latter has 30 numbers an observation, ours 24).  One JSON
+ * line each: entries, colours, microseconds, the ratio to C, and what making and compiling took.
  *
  * The least of many repeats in one process; other work on the machine makes all of them longer.  Arguments: the cases,
  * all without any. */
@@ -122,8 +122,7 @@ static void run(const measured *m) {
     if (!j) fail(m);
     const double hand = least(m->by_hand, m->data);
     for (int which = 0; which < 2; which++)
-        backend(m, j, which ? TN_BACKEND_NATIVE : 0, tn_fn_output_type(j, 0).dim[0], colors_of(m),
-                made, hand);
+        backend(m, j, which ? TN_BACKEND_NATIVE : 0, tn_fn_output_type(j, 0).dim[0], colors_of(m), made, hand);
     tn_fn_free(j);
 }
 

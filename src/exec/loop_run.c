@@ -204,16 +204,15 @@ static tn_status run_laps(running *w, int64_t n, int64_t by) {
     }
 }
 
-/* All steps at once: arrays of entries begin where they begin, and what is carried ends where it began. */
+/* All steps as one program (lower/loop.c): the frame has where arrays of entries begin, and what is carried ends where
+ * it began. */
 static tn_status run_whole(running *w) {
+    tn_i_profile_laps(&w->inner, w->l->body, w->l->shape.length);
     return tn_i_run_made(&w->l->made, w->body, (uintptr_t)w->body + w->l->scratch);
 }
 
 static tn_status run_counted(running *w, int64_t n) {
-    if (tn_i_made_for(&w->l->made, w->body)) {
-        tn_i_profile_laps(&w->inner, w->l->body, n);
-        return run_whole(w);
-    }
+    if (tn_i_made_for(&w->l->made, w->body)) return run_whole(w);
     if (is_endless(w, n)) return run_endless(w);
     const int64_t by = w->l->shape.reverse ? -1 : 1;
     tn_status status = n > 0 ? claim(w, n) : TN_OK;

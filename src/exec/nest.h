@@ -19,7 +19,7 @@
 
 #include "prims/prim.h"
 
-/* The most of one nest; NUMBERS: arrays of one without loops. */
+/* The most of one nest. */
 enum { TN_NEST_ARRAYS = 256, TN_NEST_OPS = 1024, TN_NEST_PHASES = 8 };
 
 typedef enum tn_i_nest_kind {
@@ -126,7 +126,7 @@ typedef struct tn_i_nest {
     bool accurate;      /* functions of 1 ulp (TN_MATH_ACCURATE) */
     int threads;        /* the most that may run it; 0: 1 */
     tn_i_made made;
-    bool upper;         /* of two loops: what is computed left of the diagonal nobody reads (triangle.c) */
+    bool upper; /* of two loops: what is computed left of the diagonal nobody reads (triangle.c) */
 } tn_i_nest;
 
 /* For arrays that begin at these addresses; those of outputs that are not wanted are NULL. */

@@ -16,8 +16,8 @@ typedef struct tn_i_run {
     const tn_i_spill_file *file; /* open when the plan spills */
     uint64_t file_at;            /* where this plan's part of it begins */
     tn_i_stacks *stacks;
-    tn_i_talk *talk; /* with other ranks; NULL: there is no table for it */
-    bool quiet;      /* what runs has run before: no print, no assert */
+    tn_i_talk *talk;     /* with other ranks; NULL: there is no table for it */
+    bool quiet;          /* what runs has run before: no print, no assert */
     tn_profile *profile; /* what steps take is noted there (exec/profile.h); NULL: it is not */
 } tn_i_run;
 

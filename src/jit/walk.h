@@ -96,11 +96,11 @@ typedef struct tn_i_walk {
     /* of the vector loop that is open */
     uint32_t vector; /* TN_L_NONE: none */
     unsigned lanes, pieces, mask;
-    int32_t arguments;     /* of calls, on the stack; -1: not yet */
-    int32_t scratch;       /* of sequences, on the stack; -1: not yet */
-    tn_i_reg tail;         /* of the last piece; TN_REG_NONE: all of it */
-    unsigned left;         /* how many lanes the tail has; 0: that is found when it runs */
-    tn_i_w_rows *rows;     /* of the run that is being written */
+    int32_t arguments; /* of calls, on the stack; -1: not yet */
+    int32_t scratch;   /* of sequences, on the stack; -1: not yet */
+    tn_i_reg tail;     /* of the last piece; TN_REG_NONE: all of it */
+    unsigned left;     /* how many lanes the tail has; 0: that is found when it runs */
+    tn_i_w_rows *rows; /* of the run that is being written */
     size_t nrows, crows;
     tn_i_w_clamped index[TN_W_INDICES];
     unsigned nindex;

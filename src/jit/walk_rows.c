@@ -2,9 +2,9 @@
  * of rows.  Neighbouring columns are loaded or stored together, 16 bytes of a row at a time, and transposed in
  * registers; a column alone goes element by element.
  *
- * Operations of one run (walk.c) that differ by where in the row they are become a unit: two columns of 8 bytes, four or
- * two of 4.  All of a unit is loaded where its first operation stands and stored where its last one does, unless what
- * stands between may touch the same memory. */
+ * Operations of one run (walk.c) that differ by where in the row they are become a unit: two columns of 8 bytes, four
+ * or two of 4.  All of a unit is loaded where its first operation stands and stored where its last one does, unless
+ * what stands between may touch the same memory. */
 #include "jit/walk.h"
 
 #include <stdlib.h>
@@ -23,10 +23,11 @@ typedef struct column {
     int64_t first; /* bytes from the origin on */
 } column;
 
-static int by_rows(const column *a, const column *b) {
-    const tn_i_l_term *s = tn_i_l_terms(a->p, a->at), *t = tn_i_l_terms(b->p, b->at);
 #define ORDER(x, y) \
     if ((x) != (y)) return (x) < (y) ? -1 : 1
+
+static int by_rows(const column *a, const column *b) {
+    const tn_i_l_term *s = tn_i_l_terms(a->p, a->at), *t = tn_i_l_terms(b->p, b->at);
     ORDER(a->store, b->store);
     ORDER(a->origin, b->origin);
     ORDER(a->size, b->size);
@@ -44,9 +45,9 @@ static int in_order(const void *x, const void *y) {
     if (rows) return rows;
     ORDER(a->first, b->first);
     ORDER(a->op, b->op);
-#undef ORDER
     return 0;
 }
+#undef ORDER
 
 /* Whether operation k goes by a stride that is known, all of it. */
 static bool strided(const tn_i_walk *w, uint32_t k) {
@@ -187,8 +188,8 @@ static void store_part(tn_i_walk *w, tn_i_reg x, unsigned unit, unsigned u, cons
     if (unit == 8)
         tn_i_w_store_op(w, u ? TN_X_vmovhpd_to : TN_X_vmovsd_to, 16, x, at, true);
     else
-        tn_i_w_store_op(w, TN_X_vmovss_to, 16,
-                        u ? tn_i_w_put_of(w, TN_X_vpshufd, 16, 16, TN_REG_NONE, x, (int)u) : x, at, true);
+        tn_i_w_store_op(w, TN_X_vmovss_to, 16, u ? tn_i_w_put_of(w, TN_X_vpshufd, 16, 16, TN_REG_NONE, x, (int)u) : x,
+                        at, true);
 }
 
 static void store_quarter(tn_i_walk *w, tn_i_reg x, unsigned bytes, unsigned q, const tn_i_w_mem *at) {

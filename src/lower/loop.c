@@ -21,7 +21,9 @@ static const tn_i_plan *body(const steps *w) { return w->l->body; }
 
 /* ---- what moves ------------------------------------------------------------------------------------- */
 
-static size_t bases_of(const tn_i_loop *l) { return TN_BASE_ARGUMENTS + (size_t)l->shape.body->nin + l->shape.body->nout; }
+static size_t bases_of(const tn_i_loop *l) {
+    return TN_BASE_ARGUMENTS + (size_t)l->shape.body->nin + l->shape.body->nout;
+}
 
 static void find_movers(const tn_i_loop *l, int64_t *by) {
     memset(by, 0, bases_of(l) * sizeof *by);

@@ -13,25 +13,26 @@ enum { TN_LOWER_SCRATCH = 0 };
 /* Whether a nest whose arrays are placed, or a loop of such, can be one. */
 bool tn_i_lower_admits(const tn_i_nest *n);
 bool tn_i_lower_admits_loop(const tn_i_loop *l);
-/* The loop program of a nest whose arrays are placed: straight, a FOR for each of its loops and phases, one element at a
- * time.  All outputs are wanted.  NULL after an error; TN_ELIMIT: nests of this kind are not lowered. */
+/* The loop program of a nest whose arrays are placed: straight, a FOR for each of its loops and phases, one element at
+ * a time.  All outputs are wanted.  NULL after an error; TN_ELIMIT: nests of this kind are not lowered. */
 tn_i_loops *tn_i_lower_nest(tn_ctx *c, const tn_i_nest *n);
 
-/* The loop program of all steps of a loop whose body is planned: a FOR over the steps, in it the body's nests, its copies,
- * and that what the step leaves is what the next one enters with.  The table of addresses is the body's frame, in which
- * arrays of entries begin at the first one in memory, and entry 0 is scratch memory of tn_i_loop.scratch bytes.  Only for
- * loops that are one (tn_i_loop.whole). */
+/* The loop program of all steps of a loop whose body is planned: a FOR over the steps, in it the body's nests, its
+ * copies, and that what the step leaves is what the next one enters with.  The table of addresses is the body's frame,
+ * in which arrays of entries begin at the first one in memory, and entry 0 is scratch memory of tn_i_loop.scratch
+ * bytes.  Only for loops that are one (tn_i_loop.whole). */
 tn_i_loops *tn_i_lower_loop(tn_ctx *c, const tn_i_loop *l);
 
-/* What passes are told for a nest that is prepared (exec/nest_code.h): vectors of so many bytes, and as many threads as it
- * may be run by. */
+/* What passes are told for a nest that is prepared (exec/nest_code.h): vectors of so many bytes, and as many threads as
+ * it may be run by. */
 tn_i_machine tn_i_lower_machine(const tn_i_nest *n, int vector);
 /* For all steps of a loop, of which none is worth sharing. */
 tn_i_machine tn_i_lower_machine_alone(const tn_i_loop *l, int vector);
 enum { TN_LOWER_SHARED = 64 }; /* parts of a loop at most */
 
-/* Tells, for each step of an executable that is a nest, its title and the text of its loop program after pass `last`
- * (NULL: all passes; "": as it is lowered), for vectors of so many bytes.  False after an error. */
+/* Tells, for each step of an executable that is a nest, or all steps of a loop, its title and the text of its loop
+ * program after pass `last` (NULL: all passes; "": as it is lowered), for vectors of so many bytes.  False after an
+ * error. */
 typedef void tn_i_lower_tell(void *user, const char *title, const char *text);
 bool tn_i_lower_text(const tn_exec *e, int vector, const char *last, tn_i_lower_tell *tell, void *user);
 

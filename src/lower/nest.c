@@ -127,9 +127,7 @@ static void fetch(tn_i_lowering *w, const tn_i_nest_op *o) {
     }
 }
 
-static void keep(tn_i_lowering *w, uint32_t i) {
-    tn_i_l_store_at(w->b, w->buffer[i], row_index(w), w->value[i]);
-}
+static void keep(tn_i_lowering *w, uint32_t i) { tn_i_l_store_at(w->b, w->buffer[i], row_index(w), w->value[i]); }
 
 static uint32_t map(tn_i_lowering *w, const tn_i_nest_op *o) {
     uint32_t in[4] = {0};

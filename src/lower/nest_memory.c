@@ -67,8 +67,8 @@ static void add_array(tn_i_lowering *w, uint32_t i) {
     if (a->base == TN_BASE_ABSOLUTE)
         w->array[i] = tn_i_l_const(w->b, name, a->dtype, count, (const void *)(uintptr_t)at, false);
     else
-        w->array[i] = tn_i_l_array_new(w->b, name, a->dtype, out ? TN_L_OUT : TN_L_IN, count, a->base, at,
-                                       alignment(a, at));
+        w->array[i] =
+            tn_i_l_array_new(w->b, name, a->dtype, out ? TN_L_OUT : TN_L_IN, count, a->base, at, alignment(a, at));
 }
 
 /* In front of its base an array of a loop program cannot lie: one that a caller's negative strides walk may. */
@@ -126,8 +126,7 @@ uint32_t tn_i_lower_load(tn_i_lowering *w, const tn_i_nest_op *o) {
     const tn_i_nest_array *a = &w->n->array[o->array];
     const uint32_t otherwise = a->boxed ? w->value[o->nin ? o->in[0] : a->fill] : TN_L_NONE;
     if (w->array[o->array] == TN_L_NONE) return otherwise;
-    tn_i_l_where at = {.array = w->array[o->array],
-                       .e = tn_i_lower_address(w, a, o->array, open_loops(w->n, o))};
+    tn_i_l_where at = {.array = w->array[o->array], .e = tn_i_lower_address(w, a, o->array, open_loops(w->n, o))};
     const uint32_t mask = a->boxed ? inside(w, a) : TN_L_NONE;
     at.masked = mask != TN_L_NONE;
     at.mask = mask;
@@ -169,8 +168,8 @@ static void put_spot(tn_i_lowering *w, const tn_i_nest_spot *s) {
     const uint32_t last = n->nloop - 1, rows = (1u << last) - 1;
     const tn_i_nest_array *to = &n->array[s->store];
     for (uint32_t l = 0; l < last; l++) w->index[l] = tn_i_affine_loop(tn_i_l_for_n(w->b, n->size[l]), 1, 0);
-    const uint32_t column = tn_i_l_load_at(w->b, w->array[s->column],
-                                           tn_i_lower_address(w, &n->array[s->column], s->column, rows));
+    const uint32_t column =
+        tn_i_l_load_at(w->b, w->array[s->column], tn_i_lower_address(w, &n->array[s->column], s->column, rows));
     const uint32_t value =
         tn_i_l_load_at(w->b, w->array[s->value], tn_i_lower_address(w, &n->array[s->value], s->value, rows));
     const tn_i_l_where at = {.array = w->array[s->store],

@@ -136,7 +136,8 @@ static tn_i_strip *function(void *user, const char *name) {
 
 static tn_status evaluate(const tn_i_l_run *run, char *const *base) {
     const struct tn_i_compiled *k = run->context;
-    const tn_i_l_eval_options o = {.run = run, .function = function, .user = (void *)(uintptr_t)k->nest, .backwards = k->backwards};
+    const tn_i_l_eval_options o = {
+        .run = run, .function = function, .user = (void *)(uintptr_t)k->nest, .backwards = k->backwards};
     return tn_i_l_eval(k->p, base, &o);
 }
 

@@ -58,7 +58,8 @@ static bool tell_loop(const teller *t, const tn_i_plan *p, size_t plan, size_t s
 static bool tell_plan(const teller *t, const tn_i_plan *p, size_t plan) {
     for (size_t i = 0; i < p->nstep; i++) {
         if (p->step[i].kind == TN_STEP_NEST && !tell_nest(t, p, plan, i)) return false;
-        if (p->step[i].kind == TN_STEP_LOOP && p->loop[p->step[i].loop].whole && !tell_loop(t, p, plan, i)) return false;
+        if (p->step[i].kind == TN_STEP_LOOP && p->loop[p->step[i].loop].whole && !tell_loop(t, p, plan, i))
+            return false;
     }
     return true;
 }

@@ -352,7 +352,8 @@ static tn_i_var simplify_reshape(tn_i_builder *b, const tn_i_param *p, uint32_t 
     if (e->prim->id == TN_P_reshape) return tn_i_reshape(b, x, (int)p[0].n, tn_i_ints(p, 0));
     if (e->prim->id == TN_P_broadcast_in_dim && tn_i_vtype(b, x)->rank == 0)
         return tn_i_broadcast(b, x, (int)p[0].n, tn_i_ints(p, 0), NULL);
-    if (e->prim->id == TN_P_broadcast_in_dim && tn_i_count(tn_i_vtype(b, x)) == tn_i_count(out)) /* by dimensions of 1 */
+    if (e->prim->id == TN_P_broadcast_in_dim &&
+        tn_i_count(tn_i_vtype(b, x)) == tn_i_count(out)) /* by dimensions of 1 */
         return tn_i_reshape(b, x, (int)p[0].n, tn_i_ints(p, 0));
     return TN_NOVAR;
 }

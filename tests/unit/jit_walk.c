@@ -78,7 +78,6 @@ static void show(tn_ctx *c, const tn_i_loops *p, const char *what) {
     tn_text_free(c, text);
 }
 
-
 static bool bounds; /* is every access looked at */
 
 static bool agrees(tn_ctx *c, const tn_i_loops *p, tn_i_isa isa, const loop_memory *start, bool *compiled) {
@@ -517,9 +516,8 @@ static void test_decoded(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_operations),
-                                       cmocka_unit_test(test_columns), cmocka_unit_test(test_no_memory),
-                                       cmocka_unit_test(test_bounds), cmocka_unit_test(test_random),
-                                       cmocka_unit_test(test_decoded)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_operations), cmocka_unit_test(test_columns),
+                                       cmocka_unit_test(test_no_memory),  cmocka_unit_test(test_bounds),
+                                       cmocka_unit_test(test_random),     cmocka_unit_test(test_decoded)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -168,7 +168,8 @@ static void test_random(void **state) {
     for (unsigned d = 0; d < 3; d++)
         for (unsigned k = 0; k < 7; k++)
             for (unsigned n = 0; n < 6; n++)
-                for (uint64_t seed = 0; seed < 12; seed++) one(dtypes[d], dims[k], lengths[n], seed + 100 * n + 10000 * k);
+                for (uint64_t seed = 0; seed < 12; seed++)
+                    one(dtypes[d], dims[k], lengths[n], seed + 100 * n + 10000 * k);
 }
 
 /* Such a loop in a loop, each of whose steps enters it; and that there are such loops at all, where there is code. */
@@ -177,7 +178,8 @@ static void test_nested(void **state) {
         "{ lambda a:f64[3] x:f64[5,3] . let\n"
         "    b:f64[3] y:f64[5,4,3] = scan[program={ lambda c:f64[3] e:f64[3] . let\n"
         "        d:f64[3] z:f64[4,3] = scan[program={ lambda k:f64[3] p:f64[3] . let\n"
-        "            q:f64[3] = mul p k\n            r:f64[3] = add q 0.5:f64[]\n          in (r, p) } length=4 num_consts=1 "
+        "            q:f64[3] = mul p k\n            r:f64[3] = add q 0.5:f64[]\n          in (r, p) } length=4 "
+        "num_consts=1 "
         "num_carry=1 reverse=True] e c\n      in (d, z) } length=5 num_consts=0 num_carry=1] a x\n  in (b, y) }";
     (void)state;
     tn_ctx *c = tn_ctx_new(NULL);
