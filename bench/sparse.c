@@ -221,6 +221,86 @@ static void bundle_by(bool blocks) {
     tn_ctx_free(m.c);
 }
 
+/* ---- dense by nature ------------------------------------------------------------------------------------------------
+ */
+
+enum { WIDE = 200 };
+
+/* Two layers, in which everything depends on everything; few outputs or many. */
+static tn_val dense_layers(const tn_val *in, void *user) {
+    const int64_t outputs = *(const int64_t *)user;
+    tn_ctx *c = tn_val_ctx(in[0]);
+    double *w = numbers(WIDE * WIDE), *v = numbers(outputs * WIDE);
+    const tn_val a = tn_constant(c, tn_f64(WIDE, WIDE), w), b = tn_constant(c, tn_f64(outputs, WIDE), v);
+    free(w);
+    free(v);
+    return tn_tanh(tn_matmul(b, tn_tanh(tn_matmul(a, in[0]))));
+}
+
+/* The sparse derivative beside the dense one of the mode that is better. */
+static void dense_of(const char *name, int64_t outputs) {
+    measured m = {.name = name, .c = tn_ctx_new(NULL)};
+    double *x = numbers(WIDE);
+    m.f = tn_trace(m.c, dense_layers, &outputs, 1, TN_TYPES(tn_f64(WIDE)));
+    m.in[0] = x;
+    m.data = &(calls){.in = {x}, .out = {room((size_t)(outputs * WIDE), sizeof(double))}};
+    m.by_hand = call_program;
+    calls *by = m.data;
+    tn_fn *j = !m.f ? NULL : outputs < WIDE ? tn_jacrev(m.f, NULL, NULL, 0) : tn_jacfwd(m.f, NULL, 0);
+    by->exec = j ? tn_compile(j, NULL) : NULL;
+    if (!by->exec) fail(&m);
+    run(&m);
+    free(by->out[0]);
+    free(x);
+    tn_ctx_free(m.c);
+}
+
+static void dense_jacobian(void) { dense_of("dense_jacobian", WIDE); }
+static void dense_few_rows(void) { dense_of("dense_few_rows", 20); }
+
+/* ---- patterns and colours ---------------------------------------------------------------------------------------- */
+
+static tn_sparsity *pattern_of(const measured *m) {
+    tn_sparsity *s = tn_jacobian_sparsity(m->f, tn_wrt(0), NULL);
+    if (!s) fail(m);
+    return s;
+}
+
+static void only_pattern(void *data) { tn_sparsity_free(pattern_of(data)); }
+
+static void pattern_and_colors(void *data) {
+    const measured *m = data;
+    tn_sparsity *s = pattern_of(m);
+    tn_coloring *k = tn_color(s, NULL);
+    if (!k) fail(m);
+    tn_coloring_free(k);
+    tn_sparsity_free(s);
+}
+
+static void pattern(const char *name, tn_fn *(*make)(tn_ctx *)) {
+    measured m = {.name = name, .c = tn_ctx_new(NULL)};
+    m.f = make(m.c);
+    if (!m.f) fail(&m);
+    tn_sparsity *s = pattern_of(&m);
+    tn_coloring *k = tn_color(s, NULL);
+    tn_coloring_arrays a = {.size = sizeof a};
+    tn_sparsity_arrays p = {.size = sizeof p};
+    if (!k || tn_coloring_view(k, &a) != TN_OK || tn_sparsity_view(s, TN_CSR, TN_FULL, &p) != TN_OK) fail(&m);
+    printf("{\"case\": \"%s\", \"nnz\": %lld, \"colors\": %lld, \"pattern_ms\": %.2f, \"with_colors_ms\": %.2f, "
+           "\"peak_MiB\": %ld}\n",
+           name, (long long)p.nnz, (long long)(a.forward + a.reverse), 1e-3 * least(only_pattern, &m),
+           1e-3 * least(pattern_and_colors, &m), peak_rss() / 1024);
+    (void)fflush(stdout);
+    tn_ctx_free(m.c);
+}
+
+static tn_fn *bratu_100(tn_ctx *c) { return bratu_f(c, 100, TN_F64); }
+static tn_fn *bratu_1000(tn_ctx *c) { return bratu_f(c, 1000, TN_F64); }
+static tn_fn *bundle_8000(tn_ctx *c) { return bundle_f(c, 50, 2000); }
+static void pattern_bratu(void) { pattern("pattern_bratu", bratu_100); }
+static void pattern_million(void) { pattern("pattern_million", bratu_1000); }
+static void pattern_bundle(void) { pattern("pattern_bundle", bundle_8000); }
+
 static void bundle_jacobian(void) { bundle_by(false); }
 static void bundle_blocks(void) { bundle_by(true); }
 
@@ -228,11 +308,11 @@ int main(int argc, char **argv) {
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"ocp_jacobian", ocp_jacobian},
-                 {"ocp_hessian", ocp_hessian},
-                 {"bratu_jacobian", bratu_jacobian},
-                 {"bundle_jacobian", bundle_jacobian},
-                 {"bundle_blocks", bundle_blocks}};
+    } cases[] = {{"ocp_jacobian", ocp_jacobian},     {"ocp_hessian", ocp_hessian},
+                 {"bratu_jacobian", bratu_jacobian}, {"bundle_jacobian", bundle_jacobian},
+                 {"bundle_blocks", bundle_blocks},   {"dense_jacobian", dense_jacobian},
+                 {"dense_few_rows", dense_few_rows}, {"pattern_bratu", pattern_bratu},
+                 {"pattern_bundle", pattern_bundle}, {"pattern_million", pattern_million}};
     char cpu[128];
     cpu_model(cpu, sizeof cpu);
     printf("{\"cpu\": \"%s\"}\n", cpu);

@@ -49,8 +49,8 @@ typedef struct tn_sparsity_options {
      * pointers; NULL: none.  Here and in what is
      * computed of them, arrays of more than 64 MiB count as not known. */
     const void *const *known;
-    /* A point: values of all inputs, likewise.  The pattern is that of the derivative there: zeros, predicates and indices count
-     * as they are, and the pattern is marked local.  NULL: the pattern holds for all inputs. */
+    /* A point: values of all inputs, likewise.  The pattern is that of the derivative there: zeros, predicates and
+     * indices count as they are, and the pattern is marked local.  NULL: the pattern holds for all inputs. */
     const void *const *at;
     /* TN_ELIMIT where the pattern, or a set on the way, would have more entries; the message names the equation that
      * first made rows dense.  0: 2^28. */
@@ -103,10 +103,10 @@ TN_API tn_status tn_sparsity_view(const tn_sparsity *s, tn_sparse_format format,
  * were widened.  Owned by the pattern. */
 TN_API const char *tn_sparsity_warning(const tn_sparsity *s, size_t i);
 
-/* Tries a pattern, found or given, at the inputs x (all of f's; TN_INPUTS or an array of pointers): two jvps with random tangents are compared with the
- * values of f's dense rows times them, so that an entry which is missing and not 0 at x shows with probability 1.
- * TN_EINVAL names the first such row and the column, or an input that does not fit, TN_ETYPE a shape that is not the Jacobian's.
- * Cost: tn_jvp, and for the rows that differ their gradients. */
+/* Tries a pattern, found or given, at the inputs x (all of f's; TN_INPUTS or an array of pointers): two jvps with
+ * random tangents are compared with the values of f's dense rows times them, so that an entry which is missing and not
+ * 0 at x shows with probability 1. TN_EINVAL names the first such row and the column, or an input that does not fit,
+ * TN_ETYPE a shape that is not the Jacobian's. Cost: tn_jvp, and for the rows that differ their gradients. */
 TN_API tn_status tn_sparsity_check(const tn_fn *f, const tn_wrt_list *wrt, const tn_sparsity *s, const void *const *x);
 
 /* ---- colourings --------------------------------------------------------------- */
@@ -124,8 +124,8 @@ typedef enum tn_partition {
 
 /* In which order vertices are coloured, each with the first colour that is free. */
 typedef enum tn_color_order {
-    TN_ORDER_BEST, /* of natural, on a grid lattice, largest first and smallest last: the fewest colours, the first of
-                      these; what follows one that has as few as can be is not tried */
+    TN_ORDER_BEST, /* a lattice of as few colours as can be; else of natural, lattice, largest first and smallest last
+                      the fewest, the first of these; what follows one that has as few as can be is not tried */
     TN_ORDER_NATURAL,
     TN_ORDER_LARGEST_FIRST, /* by decreasing degree, stable */
     TN_ORDER_SMALLEST_LAST, /* the least degree among what remains is taken away, the smallest index first; in reverse
@@ -142,14 +142,15 @@ typedef struct tn_coloring_options {
     /* What a reverse colour costs, in forward colours; 0: 1 (tn_sparse_jacobian: by tn_cost of the two halves). */
     double reverse_cost;
     /* The grid that the columns are elements of, row-major, for lattices: rank 1 to 3.  rank 0: the shape of the one
-     * input in wrt, for patterns that were found. */
+     * input in wrt, for patterns that were found, else a vector.  A vector may be a grid whose rows stand one after the
+     * other: its pattern is looked at for their length. */
     int rank;
     int64_t grid[3];
 } tn_coloring_options;
 
 /* Colours s; options NULL: defaults.  The same pattern and options give the same colours on every machine.  TN_EINVAL:
- * a partition or an order that is none, STAR or ACYCLIC of a pattern that is not symmetric in structure, LATTICE of
- * columns that are no grid or for which none was found. Cost: column, row: the sum of squared row (column) lengths,
+ * a partition or an order that is none, STAR or ACYCLIC of a pattern that is not symmetric in structure, LATTICE where
+ * none was found. Cost: column, row: the sum of squared row (column) lengths,
  * where rows that repeat the one before do not count; star and acyclic: entries times colours. */
 TN_API tn_coloring *tn_color(const tn_sparsity *s, const tn_coloring_options *options);
 TN_API void tn_coloring_free(tn_coloring *k); /* NULL is fine */

@@ -269,11 +269,19 @@ static void release(detection *d) {
     tn_i_given_free(d->f, d->at);
 }
 
+/* Of all values, each once. */
+static int64_t elements(const tn_fn *f) {
+    int64_t sum = 0;
+    for (uint32_t v = 0; v < f->nval; v++)
+        if (!tn_i_add_i64(sum, tn_i_count(f->val[v].type), &sum)) return INT64_MAX;
+    return sum;
+}
+
 static tn_sparsity *detect(detection *d) {
     tn_ctx *c = d->f->ctx;
     int64_t columns;
-    bool ok =
-        column_count(d, &columns) && tn_i_spreading_init(&d->w, c, &d->depends, columns, d->opt.max_nnz) && halves(d);
+    bool ok = column_count(d, &columns) &&
+              tn_i_spreading_init(&d->w, c, &d->depends, columns, elements(d->f), d->opt.max_nnz) && halves(d);
     if (ok) {
         const tn_i_fp_mode mode = tn_i_fp_enter();
         ok = run_primal(d) && run_linear(d);

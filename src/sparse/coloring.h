@@ -115,7 +115,7 @@ int64_t tn_i_color_acyclic(tn_ctx *c, const tn_sparsity *s, tn_color_order order
 int64_t tn_i_color_vertices(tn_i_arena *a, const tn_i_graph *g, const tn_sparsity *s, tn_color_order order,
                             int32_t *color, int32_t (*give)(void *, int64_t), void *of);
 /* Columns, or the vertices of a graph; fewer than `below` colours, 0 where no formula was found.  Axes that the grid
- * lacks are 1. */
+ * lacks are 1; of a vector, grids that its pattern looks like are tried, too. */
 int64_t tn_i_color_lattice(const tn_sparsity *s, bool star, const int64_t grid[3], int64_t below, int32_t *color);
 
 /* What was found: colours of columns and rows, and what they cost. */

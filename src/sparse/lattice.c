@@ -1,13 +1,15 @@
 /* Colours of a grid's elements by a formula: (a1 i1 + a2 i2 + ..) mod K.  Stencils have one with as many colours as
  * their longest row, where first fit needs some more.
  *
+ * A vector may be a grid whose rows stand one after the other: the distances in its pattern say of what length.
+ *
  * The last factor may be taken from the divisors of K: any other becomes one of them when all are multiplied by a
  * number without a common divisor with K, which only gives the colours other names. */
 #include "sparse/coloring.h"
 
 #include <string.h>
 
-enum { MOST_COLORS = 32, AXES = 3, HARD = 8, WHOLE_CHECKS = 32 };
+enum { MOST_COLORS = 32, AXES = 3, HARD = 8, WHOLE_CHECKS = 32, MOST_FOLDS = 8 };
 
 typedef struct lattice {
     const tn_sparsity *s;
@@ -115,9 +117,49 @@ static int64_t give(const lattice *l, const tn_i_by_column *t, int32_t *color) {
 
 /* The first number of colours below `below` for which there are factors. */
 static int64_t search(lattice *l, const tn_i_by_column *t, int64_t least, int64_t below, int32_t *color) {
+    l->whole = 0;
     for (l->colors = least; l->colors < below && l->colors <= MOST_COLORS; l->colors++)
         if (factors_suit(l)) return give(l, t, color);
     return 0;
+}
+
+/* ---- vectors ------------------------------------------------------------------------------------------ */
+
+/* Lengths of rows of a grid that a vector may be: neighbours of a grid's element are so far from each other, and they
+ * divide the number of elements.  The least of them, ascending. */
+static int folds(const lattice *l, int64_t *fold) {
+    const tn_sparsity *s = l->s;
+    const int64_t *col = s->ind + s->ptr[l->hard[0]], n = s->ptr[l->hard[0] + 1] - s->ptr[l->hard[0]];
+    int found = 0;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = i + 1; j < n; j++) {
+            const int64_t d = col[j] - col[i];
+            int at = found;
+            while (at > 0 && fold[at - 1] > d) at--;
+            if (d < 2 || s->columns % d || at == MOST_FOLDS || (at > 0 && fold[at - 1] == d)) continue;
+            if (found < MOST_FOLDS) found++;
+            memmove(fold + at + 1, fold + at, (size_t)(found - 1 - at) * sizeof *fold);
+            fold[at] = d;
+        }
+    return found;
+}
+
+/* The vector as it is, then as a grid of two axes, then of three, whose last two are folds. */
+static int64_t search_folded(lattice *l, const tn_i_by_column *t, int64_t least, int64_t below, int32_t *color) {
+    int64_t fold[MOST_FOLDS] = {0}, best = search(l, t, least, below, color);
+    const int n = l->grid[0] * l->grid[1] == 1 ? folds(l, fold) : 0;
+    for (int axes = 2; axes <= AXES; axes++)
+        for (int i = 0; i < n; i++)
+            for (int j = i; j < n; j++) {
+                if (best == least) return best;
+                if ((i == j) != (axes == 2) || fold[j] % fold[i]) continue;
+                l->grid[2] = fold[i];
+                l->grid[1] = axes == 2 ? l->s->columns / fold[i] : fold[j] / fold[i];
+                l->grid[0] = axes == 2 ? 1 : l->s->columns / fold[j];
+                const int64_t colors = search(l, t, least, best ? best : below, color);
+                if (colors) best = colors;
+            }
+    return best;
 }
 
 int64_t tn_i_color_lattice(const tn_sparsity *s, bool star, const int64_t grid[3], int64_t below, int32_t *color) {
@@ -131,7 +173,7 @@ int64_t tn_i_color_lattice(const tn_sparsity *s, bool star, const int64_t grid[3
     if (!longest || least >= below || least > MOST_COLORS) return 0;
     const size_t size = (size_t)s->columns;
     l.table = tn_i_alloc(s->ctx, size);
-    const int64_t colors = l.table ? search(&l, &t, least, below, color) : -1;
+    const int64_t colors = l.table ? search_folded(&l, &t, least, below, color) : -1;
     if (l.table) tn_i_free(s->ctx, l.table, size);
     return colors;
 }

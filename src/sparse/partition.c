@@ -13,8 +13,7 @@ typedef struct request {
     tn_ctx *ctx;
     const tn_sparsity *s;
     tn_coloring_options o;
-    bool symmetric; /* the derivative is, and so is the pattern */
-    bool grid;      /* o.grid says what the columns are elements of */
+    bool symmetric; /* the derivative is, and so is the pattern; o.grid says what the columns are elements of */
 } request;
 
 void tn_i_colors_free(const tn_sparsity *s, tn_i_colors *k) {
@@ -41,18 +40,18 @@ static bool grid_of(request *q, int rank, const int64_t *dim) {
 
 static bool find_grid(request *q, const tn_coloring_options *o) {
     if (!o->rank) {
-        q->o.grid[0] = q->o.grid[1] = q->o.grid[2] = 1;
-        q->grid = q->s->ntypes == 1 && grid_of(q, q->s->types[0].rank, q->s->types[0].dim);
+        if (q->s->ntypes != 1 || !grid_of(q, q->s->types[0].rank, q->s->types[0].dim))
+            (void)grid_of(q, 1, &q->s->columns); /* the vector of all columns */
         return true;
     }
     int64_t given[3];
     for (int i = 0; i < 3; i++) given[i] = o->grid[i];
-    q->grid = o->rank > 0 && o->rank <= 3 && grid_of(q, o->rank, given);
-    if (!q->grid)
+    const bool ok = o->rank > 0 && o->rank <= 3 && grid_of(q, o->rank, given);
+    if (!ok)
         (void)tn_i_fail(q->ctx, TN_EINVAL, NULL, "%s: a grid of rank %d, %lld x %lld x %lld, of %lld columns", WHO,
                         o->rank, (long long)given[0], (long long)(o->rank > 1 ? given[1] : 1),
                         (long long)(o->rank > 2 ? given[2] : 1), (long long)q->s->columns);
-    return q->grid;
+    return ok;
 }
 
 static bool has(const tn_sparsity *s, int64_t i, int64_t j) {
@@ -107,12 +106,10 @@ static bool is_valid(request *q, const tn_coloring_options *given) {
     const bool graph = o->partition == TN_COLOR_STAR || o->partition == TN_COLOR_ACYCLIC;
     if (graph && !is_symmetric(q)) return false;
     if (o->order != TN_ORDER_LATTICE) return true;
-    const char *why = o->partition != TN_COLOR_AUTO && o->partition != TN_COLOR_COLUMN && o->partition != TN_COLOR_STAR
-                          ? "of columns, or star colourings"
-                      : !q->grid ? "of the elements of a grid, which these columns are not known to be"
-                                 : NULL;
-    if (why) (void)tn_i_fail(q->ctx, TN_EINVAL, NULL, "%s: lattice colourings are %s", WHO, why);
-    return !why;
+    const bool can = o->partition == TN_COLOR_AUTO || o->partition == TN_COLOR_COLUMN || o->partition == TN_COLOR_STAR;
+    if (!can)
+        (void)tn_i_fail(q->ctx, TN_EINVAL, NULL, "%s: lattice colourings are of columns, or star colourings", WHO);
+    return can;
 }
 
 /* ---- one partition ------------------------------------------------------------------------------------ */
@@ -121,8 +118,8 @@ static bool is_valid(request *q, const tn_coloring_options *given) {
 static int64_t by_order(const request *q, tn_partition p, tn_i_lines *lines, tn_color_order order, int64_t below,
                         int32_t *color) {
     if (order == TN_ORDER_LATTICE) {
-        const bool grid = q->grid && (p == TN_COLOR_COLUMN || p == TN_COLOR_STAR);
-        return grid ? tn_i_color_lattice(q->s, p == TN_COLOR_STAR, q->o.grid, below, color) : 0;
+        const bool can = p == TN_COLOR_COLUMN || p == TN_COLOR_STAR;
+        return can ? tn_i_color_lattice(q->s, p == TN_COLOR_STAR, q->o.grid, below, color) : 0;
     }
     if (p == TN_COLOR_STAR) return tn_i_color_star(q->ctx, q->s, order, color);
     if (p == TN_COLOR_ACYCLIC) return tn_i_color_acyclic(q->ctx, q->s, order, color);
@@ -151,6 +148,10 @@ static bool first_best(const request *q, tn_partition p, tn_i_lines *lines, int3
     int64_t bound;
     *colors = 0;
     if (!bound_of(q, p, &bound)) return false;
+    if (all) { /* where a formula gives as few as there can be, no order is looked for */
+        *colors = by_order(q, p, lines, *order = TN_ORDER_LATTICE, bound + 1, *color);
+        if (*colors) return *colors > 0;
+    }
     for (size_t i = 0; i < (all ? sizeof BEST / sizeof *BEST : 1); i++) {
         const tn_color_order next = all ? BEST[i] : q->o.order;
         const int64_t n = by_order(q, p, lines, next, *colors ? *colors : INT64_MAX, *other);

@@ -4,10 +4,11 @@
 
 #include <string.h>
 
-bool tn_i_spreading_init(tn_i_spreading *w, tn_ctx *c, tn_i_memo *depends, int64_t columns, int64_t limit) {
+bool tn_i_spreading_init(tn_i_spreading *w, tn_ctx *c, tn_i_memo *depends, int64_t columns, int64_t elements,
+                         int64_t limit) {
     *w = (tn_i_spreading){.ctx = c, .depends = depends, .collect = tn_i_collect_from(columns)};
     w->rows.prev = w->rows.next = &w->rows;
-    return tn_i_rowset_init(&w->set, c, columns, limit);
+    return tn_i_rowset_init(&w->set, c, columns, elements, limit);
 }
 
 void tn_i_spreading_free(tn_i_spreading *w) {

@@ -4,15 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIKELY = 1 << 20, PAIRS = 1 << TN_I_PAIR_BITS };
+enum { LIKELY = 1 << 23, PAIRS = 1 << TN_I_PAIR_BITS };
 
-bool tn_i_rowset_init(tn_i_rowset *s, tn_ctx *c, int64_t columns, int64_t limit) {
+bool tn_i_rowset_init(tn_i_rowset *s, tn_ctx *c, int64_t columns, int64_t elements, int64_t limit) {
     *s = (tn_i_rowset){.ctx = c, .columns = columns, .limit = limit};
-    /* what a stencil takes: to begin with so much is faster than to grow */
-    const size_t some = (size_t)(columns < LIKELY ? columns : LIKELY) + 1;
-    return tn_i_grow(c, (void **)(void *)&s->row, &s->crow, 8 * some, sizeof *s->row) &&
-           tn_i_grow(c, (void **)(void *)&s->col, &s->ccol, 16 * some, sizeof *s->col) &&
-           tn_i_grow(c, (void **)(void *)&s->value, &s->cvalue, 16 * some, sizeof *s->value) &&
+    /* what a stencil takes, or a row for two elements: what is not grown later is not copied then */
+    const int64_t most = elements / 2 > 8 * columns ? elements / 2 : 8 * columns;
+    const size_t some = (size_t)(most < LIKELY ? most : LIKELY) + 1;
+    return tn_i_grow(c, (void **)(void *)&s->row, &s->crow, some, sizeof *s->row) &&
+           tn_i_grow(c, (void **)(void *)&s->col, &s->ccol, 2 * some, sizeof *s->col) &&
+           tn_i_grow(c, (void **)(void *)&s->value, &s->cvalue, 2 * some, sizeof *s->value) &&
            (s->pair = tn_i_alloc_array(c, PAIRS, sizeof *s->pair)) != NULL && tn_i_row_push(s, 0, false) == 0;
 }
 

@@ -41,8 +41,8 @@ typedef struct tn_i_rowset {
     int32_t *list;
 } tn_i_rowset;
 
-/* columns: at most INT32_MAX - 1. */
-bool tn_i_rowset_init(tn_i_rowset *s, tn_ctx *c, int64_t columns, int64_t limit);
+/* columns: at most INT32_MAX - 1; elements: about as many will get rows. */
+bool tn_i_rowset_init(tn_i_rowset *s, tn_ctx *c, int64_t columns, int64_t elements, int64_t limit);
 void tn_i_rowset_free(tn_i_rowset *s);
 
 /* All of these: -1 after an error (or with s->full). */

@@ -65,8 +65,9 @@ static inline const tn_type *tn_i_spread_out(const tn_i_spread_eqn *q, uint32_t 
     return q->f->val[q->e->out + j].type;
 }
 
-/* A walk with rows over so many columns, of which one equation may make so many entries. */
-bool tn_i_spreading_init(tn_i_spreading *w, tn_ctx *c, struct tn_i_memo *depends, int64_t columns, int64_t limit);
+/* A walk with rows over so many columns, for about so many elements; one equation may make `limit` entries. */
+bool tn_i_spreading_init(tn_i_spreading *w, tn_ctx *c, struct tn_i_memo *depends, int64_t columns, int64_t elements,
+                         int64_t limit);
 void tn_i_spreading_free(tn_i_spreading *w);
 /* n row numbers, to be set. */
 tn_i_shared *tn_i_spread_rows_new(tn_i_spreading *w, int64_t n);
