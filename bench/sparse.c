@@ -147,9 +147,10 @@ static tn_exec *native(const measured *m, tn_fn *f) {
     return e;
 }
 
-static void ocp(bool hessian) {
-    measured m = {.name = hessian ? "ocp_hessian" : "ocp_jacobian", .c = tn_ctx_new(NULL), .hessian = hessian};
-    tn_fn *g = ocp_g(m.c), *flow = tn_trace(m.c, ocp_flow, NULL, 1, TN_TYPES(tn_f64(OCP_STEP))), *f = ocp_f(m.c);
+static void ocp(const char *name, bool hessian, bool loop) {
+    measured m = {.name = name, .c = tn_ctx_new(NULL), .hessian = hessian};
+    tn_fn *g = (loop ? ocp_g_by_scan : ocp_g)(m.c),
+          *flow = tn_trace(m.c, ocp_flow, NULL, 1, TN_TYPES(tn_f64(OCP_STEP))), *f = ocp_f(m.c);
     double *x = numbers(OCP_X), sigma = 1, *lambda = numbers(OCP_G), *out = numbers(OCP_STEPS * 25);
     calls b = {.in = {x, &sigma, lambda}, .out = {out}};
     if (hessian) {
@@ -173,8 +174,9 @@ static void ocp(bool hessian) {
     tn_ctx_free(m.c);
 }
 
-static void ocp_jacobian(void) { ocp(false); }
-static void ocp_hessian(void) { ocp(true); }
+static void ocp_jacobian(void) { ocp("ocp_jacobian", false, false); }
+static void ocp_hessian(void) { ocp("ocp_hessian", true, false); }
+static void ocp_loop_jacobian(void) { ocp("ocp_loop", false, true); }
 
 /* ---- Bratu -------------------------------------------------------------------------------------------------- */
 
@@ -201,9 +203,13 @@ static void bratu_jacobian(void) {
 static double *rows, *weights;
 static void hand_bundle(void *data) { c_bundle_jacobian(data, rows, weights); }
 
-static void bundle_by(bool blocks) {
+/* How the program is written: over arrays of observations, over one that is mapped, or as a loop over them. */
+typedef enum written { OBSERVATIONS, MAPPED, LOOP } written;
+
+static void bundle_by(written as) {
+    static const char *const name[] = {"bundle_jacobian", "bundle_blocks", "bundle_loop"};
     enum { CAMERAS = 50, POINTS = 2000, N = 9 * CAMERAS + 3 * POINTS, P = 4 * POINTS };
-    measured m = {.name = blocks ? "bundle_blocks" : "bundle_jacobian", .c = tn_ctx_new(NULL), .by_hand = hand_bundle};
+    measured m = {.name = name[as], .c = tn_ctx_new(NULL), .by_hand = hand_bundle};
     double *x = numbers(N), *camera = numbers(11 * CAMERAS), *point = numbers(3 * POINTS), *weight = numbers(P),
            *feature = numbers(2 * P);
     int32_t *index = room(2 * P, sizeof *index);
@@ -211,7 +217,7 @@ static void bundle_by(bool blocks) {
     c_bundle b = {P, camera, point, weight, feature, index};
     rows = numbers(30 * P);
     weights = numbers(P);
-    m.f = (blocks ? bundle_f_by_blocks : bundle_f)(m.c, CAMERAS, POINTS);
+    m.f = as == OBSERVATIONS ? bundle_f(m.c, CAMERAS, POINTS) : bundle_f_by_blocks(m.c, CAMERAS, POINTS, as == LOOP);
     m.in[0] = x;
     m.data = &b;
     run(&m);
@@ -301,18 +307,19 @@ static void pattern_bratu(void) { pattern("pattern_bratu", bratu_100); }
 static void pattern_million(void) { pattern("pattern_million", bratu_1000); }
 static void pattern_bundle(void) { pattern("pattern_bundle", bundle_8000); }
 
-static void bundle_jacobian(void) { bundle_by(false); }
-static void bundle_blocks(void) { bundle_by(true); }
+static void bundle_jacobian(void) { bundle_by(OBSERVATIONS); }
+static void bundle_blocks(void) { bundle_by(MAPPED); }
+static void bundle_loop(void) { bundle_by(LOOP); }
 
 int main(int argc, char **argv) {
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"ocp_jacobian", ocp_jacobian},     {"ocp_hessian", ocp_hessian},
-                 {"bratu_jacobian", bratu_jacobian}, {"bundle_jacobian", bundle_jacobian},
-                 {"bundle_blocks", bundle_blocks},   {"dense_jacobian", dense_jacobian},
-                 {"dense_few_rows", dense_few_rows}, {"pattern_bratu", pattern_bratu},
-                 {"pattern_bundle", pattern_bundle}, {"pattern_million", pattern_million}};
+    } cases[] = {
+        {"ocp_jacobian", ocp_jacobian},     {"ocp_hessian", ocp_hessian},         {"ocp_loop", ocp_loop_jacobian},
+        {"bratu_jacobian", bratu_jacobian}, {"bundle_jacobian", bundle_jacobian}, {"bundle_blocks", bundle_blocks},
+        {"bundle_loop", bundle_loop},       {"dense_jacobian", dense_jacobian},   {"dense_few_rows", dense_few_rows},
+        {"pattern_bratu", pattern_bratu},   {"pattern_bundle", pattern_bundle},   {"pattern_million", pattern_million}};
     char cpu[128];
     cpu_model(cpu, sizeof cpu);
     printf("{\"cpu\": \"%s\"}\n", cpu);

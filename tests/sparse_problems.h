@@ -65,6 +65,25 @@ static inline tn_fn *ocp_g(tn_ctx *c) {
     return g;
 }
 
+/* The same with a loop over the intervals. */
+static inline void ocp_interval(const tn_val *carry, const tn_val *x, tn_val *next, tn_val *y, void *user) {
+    (void)carry, (void)next;
+    y[0] = ocp_flow(x, user);
+}
+
+static inline tn_val ocp_over_loop(const tn_val *in, void *user) {
+    tn_val y;
+    tn_scan(tn_val_ctx(in[0]), ocp_interval, user, 0, NULL, 1, in, TN_LENGTH_OF_XS, NULL, 1, &y, NULL);
+    return y;
+}
+
+static inline tn_fn *ocp_g_by_scan(tn_ctx *c) {
+    tn_fn *all = tn_trace(c, ocp_over_loop, NULL, 1, TN_TYPES(tn_f64(OCP_STEPS, OCP_STEP)));
+    tn_fn *g = tn_trace(c, ocp_constraints, all, 1, TN_TYPES(tn_f64(OCP_X)));
+    tn_fn_free(all);
+    return g;
+}
+
 static inline tn_fn *ocp_f(tn_ctx *c) { return tn_trace(c, ocp_cost, NULL, 1, TN_TYPES(tn_f64(OCP_X))); }
 
 /* ---- Bratu's problem on a grid of side^2 points: 5-point Laplacian and an exponential --------------------------- */
@@ -166,9 +185,24 @@ static inline tn_val bundle_by_blocks(const tn_val *in, void *user) {
     return tn_ravel(tn_apply(d->all, 2, x));
 }
 
-static inline tn_fn *bundle_f_by_blocks(tn_ctx *c, int cameras, int points) {
-    tn_fn *one = tn_trace(c, bundle_one, NULL, 2, TN_TYPES(tn_f64(9), tn_f64(3)));
-    bundle_mapped d = {{cameras, points}, tn_vmap(one, 4 * (int64_t)points, NULL, NULL)};
+static inline void bundle_step(const tn_val *carry, const tn_val *x, tn_val *next, tn_val *y, void *user) {
+    (void)carry, (void)next;
+    y[0] = bundle_one(x, user);
+}
+
+static inline tn_val bundle_over_loop(const tn_val *in, void *user) {
+    tn_val y;
+    tn_scan(tn_val_ctx(in[0]), bundle_step, user, 0, NULL, 2, in, TN_LENGTH_OF_XS, NULL, 1, &y, NULL);
+    return y;
+}
+
+/* Over observations: a loop, or mapped. */
+static inline tn_fn *bundle_f_by_blocks(tn_ctx *c, int cameras, int points, bool scan) {
+    const int64_t n = 4 * (int64_t)points;
+    tn_fn *one = scan ? NULL : tn_trace(c, bundle_one, NULL, 2, TN_TYPES(tn_f64(9), tn_f64(3)));
+    bundle_mapped d = {{cameras, points}, NULL};
+    d.all =
+        scan ? tn_trace(c, bundle_over_loop, NULL, 2, TN_TYPES(tn_f64(n, 9), tn_f64(n, 3))) : tn_vmap(one, n, NULL, NULL);
     return tn_trace(c, bundle_by_blocks, &d, 1, TN_TYPES(tn_f64(9 * (int64_t)cameras + 3 * (int64_t)points)));
 }
 

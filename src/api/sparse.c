@@ -6,6 +6,7 @@
 #include "linearize/prune.h"
 #include "prims/prim.h"
 #include "sparse/evaluate.h"
+#include "sparse/maps.h"
 #include "transpose/transpose.h"
 
 #include <string.h>
@@ -264,15 +265,16 @@ static tn_fn *program_of(const tn_i_derivative *q, tn_sparsity *s) {
 }
 
 static bool begin(tn_i_derivative *q) {
-    const tn_fn *f = q->given;
     if (!options_are_valid(q)) return false;
-    if (q->hessian && !tn_i_scalar_output(q->who, f, false)) return false;
-    if (!q->hessian)
-        q->f = (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
-    else if (q->o.with_value)
-        q->f = tn_value_and_grad(f, q->wrt, NULL), q->skip = 1;
-    else
-        q->f = tn_grad(f, q->wrt, NULL);
+    if (q->hessian && !tn_i_scalar_output(q->who, q->given, false)) return false;
+    tn_fn *f = tn_i_maps_opened(q->given);
+    q->skip = q->hessian && q->o.with_value;
+    if (!f || !q->hessian)
+        q->f = f;
+    else {
+        q->f = q->skip ? tn_value_and_grad(f, q->wrt, NULL) : tn_grad(f, q->wrt, NULL);
+        tn_i_fn_unref(f);
+    }
     return q->f && tn_i_wrt_init(&q->w, q->who, q->f, q->wrt) &&
            tn_i_sides_init(&q->sides, q->who, q->f, q->w.n, q->w.index, q->skip);
 }

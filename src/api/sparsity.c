@@ -5,6 +5,7 @@
 #include "api/choose.h"
 #include "base/fp_mode.h"
 #include "linearize/linearize.h"
+#include "sparse/maps.h"
 #include "sparse/sparsity.h"
 #include "sparse/walk.h"
 
@@ -291,11 +292,16 @@ static tn_sparsity *detect(detection *d) {
 }
 
 static tn_sparsity *jacobian(const char *who, const tn_fn *f, const tn_wrt_list *wrt, const tn_sparsity_options *opt) {
-    detection d = {.who = who, .f = f};
-    if (!tn_i_one_rank(who, f) || !tn_i_wrt_init(&d.wrt, who, f, wrt)) return NULL;
-    tn_i_memo_init(&d.depends, f->ctx);
-    tn_sparsity *s = read_options(&d, opt) ? detect(&d) : NULL;
-    release(&d);
+    tn_fn *blocks = tn_i_one_rank(who, f) ? tn_i_maps_opened(f) : NULL;
+    if (!blocks) return NULL;
+    detection d = {.who = who, .f = blocks};
+    tn_sparsity *s = NULL;
+    if (tn_i_wrt_init(&d.wrt, who, blocks, wrt)) {
+        tn_i_memo_init(&d.depends, f->ctx);
+        s = read_options(&d, opt) ? detect(&d) : NULL;
+        release(&d);
+    }
+    tn_i_fn_unref(blocks);
     return s;
 }
 

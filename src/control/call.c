@@ -38,6 +38,11 @@ static tn_i_var emit_call(tn_i_rule *r, const char *what, const tn_fn *f, const 
     return tn_i_emit(r->b, r->e->prim, p, f->nin, in);
 }
 
+tn_i_var tn_i_called(tn_i_builder *b, const tn_fn *f, const tn_i_var *in) {
+    const tn_i_param p[2] = {{.kind = TN_K_STR, .u.str = f->name}, {.kind = TN_K_FN, .u.fn = f}};
+    return tn_i_emit(b, &tn_prim_call, p, f->nin, in);
+}
+
 static void jvp_call(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
     tn_i_builder *b = r->b;
     const tn_i_memo_entry *e = tn_i_nested_jvp(r, r->p[PROGRAM].u.fn, din);

@@ -16,6 +16,9 @@ const tn_i_memo_entry *tn_i_nested_transpose(tn_i_rule *r, const tn_fn *f, const
 /* Same, of a program with linear inputs of its own. */
 const tn_i_memo_entry *tn_i_nested_transpose_linear(tn_i_rule *r, const tn_fn *f);
 
+/* A call of f (call.c): the first of its results; TN_NOVAR with b failed. */
+tn_i_var tn_i_called(tn_i_builder *b, const tn_fn *f, const tn_i_var *in);
+
 /* Operands must have the types of the program's inputs from `first` on. */
 bool tn_i_type_nested_inputs(tn_i_query *q, const tn_fn *f, const char *what);
 bool tn_i_type_nested_outputs(tn_i_query *q, const tn_fn *f);

@@ -535,7 +535,7 @@ static void mapped_blocks(void **state) {
     (void)state;
     tn_ctx *c = checked();
     double *x = numbers(5 * 9 + 8 * 3);
-    tn_fn *f = bundle_f_by_blocks(c, 5, 8), *g = bundle_f(c, 5, 8);
+    tn_fn *f = bundle_f_by_blocks(c, 5, 8, false), *g = bundle_f(c, 5, 8);
     assert_made(c, f);
     slack = 1e-13;
     found(c, f, (const void *[]){x}, 2 * 4 * 8 * 12);
@@ -803,6 +803,85 @@ static void loops_and_regions(void **state) {
     tn_ctx_free(c);
 }
 
+/* Blocks written as a loop: the derivative is the program that it is for blocks that are mapped. */
+static void loops_are_blocks(tn_ctx *c, tn_fn *loop, tn_fn *mapped, bool hessian, const void *const *in) {
+    tn_sparse_options o = {.size = sizeof o, .triangle = hessian ? TN_LOWER : TN_FULL};
+    tn_fn *a = (hessian ? tn_sparse_hessian : tn_sparse_jacobian)(loop, tn_wrt(0), &o, NULL),
+          *b = (hessian ? tn_sparse_hessian : tn_sparse_jacobian)(mapped, tn_wrt(0), &o, NULL);
+    assert_made(c, a);
+    assert_made(c, b);
+    const size_t n = (size_t)tn_fn_output_type(a, 0).dim[0];
+    assert_int_equal(n, tn_fn_output_type(b, 0).dim[0]);
+    assert_int_equal(tn_fn_equations(a), tn_fn_equations(b));
+    double *x = numbers((int64_t)n), *y = numbers((int64_t)n);
+    call(c, a, in, (void *[]){x});
+    call(c, b, in, (void *[]){y});
+    assert_memory_equal(x, y, n * sizeof *x);
+    free(x);
+    free(y);
+}
+
+static tn_val sum_of_bundle(const tn_val *in, void *user) { return tn_sum_squares(tn_apply(user, 1, in)); }
+
+static void loops_over_blocks(void **state) {
+    (void)state;
+    enum { N = 5 * 9 + 8 * 3 };
+    tn_ctx *c = checked();
+    double *x = numbers(OCP_X), *y = numbers(N), one = 1, lambda[OCP_G];
+    for (int i = 0; i < OCP_G; i++) lambda[i] = 0.1 * i;
+    tn_fn *loop = ocp_g_by_scan(c), *mapped = ocp_g(c), *cost = ocp_f(c);
+    loops_are_blocks(c, loop, mapped, false, (const void *[]){x});
+    loops_are_blocks(c, tn_lagrangian(cost, loop), tn_lagrangian(cost, mapped), true,
+                     (const void *[]){x, &one, lambda});
+    tn_fn *b[2] = {bundle_f_by_blocks(c, 5, 8, true), bundle_f_by_blocks(c, 5, 8, false)}, *sum[2];
+    loops_are_blocks(c, b[0], b[1], false, (const void *[]){y});
+    for (int i = 0; i < 2; i++) sum[i] = tn_trace(c, sum_of_bundle, b[i], 1, TN_TYPES(tn_f64(N)));
+    loops_are_blocks(c, sum[0], sum[1], true, (const void *[]){y});
+    free(x);
+    free(y);
+    tn_ctx_free(c);
+}
+
+/* in[0]: a number for all; in[1]: [n] or [n, m]; the step's number counts, a loop in a loop does, too. */
+static void inner_step(const tn_val *carry, const tn_val *x, tn_val *next, tn_val *y, void *user) {
+    (void)carry, (void)next, (void)user;
+    y[0] = tn_sin(tn_square(x[0]));
+}
+
+static void outer_step(const tn_val *carry, const tn_val *x, tn_val *next, tn_val *y, void *user) {
+    (void)carry, (void)next;
+    tn_val inner;
+    const char *schedule = user;
+    const tn_loop_options o = {.size = sizeof o, .schedule = schedule};
+    tn_scan(tn_val_ctx(x[0]), inner_step, NULL, 0, NULL, 1, x, TN_LENGTH_OF_XS, NULL, 1, &inner, schedule ? &o : NULL);
+    y[0] = tn_mul(inner, tn_at(x[0], 0));
+}
+
+static tn_val loop_in_loop(const tn_val *in, void *user) {
+    tn_val y;
+    tn_scan(tn_val_ctx(in[0]), outer_step, user, 0, NULL, 1, in, TN_LENGTH_OF_XS, NULL, 1, &y, NULL);
+    return y;
+}
+
+static void loops_in_loops_and_schedules(void **state) {
+    (void)state;
+    static const char *const said[] = {NULL, "all_save"};
+    tn_ctx *c = checked();
+    double *x = numbers(5 * 3);
+    for (int i = 0; i < 2; i++)
+        for (int n = 0; n < 6; n += 5) {
+            tn_fn *f = tn_trace(c, loop_in_loop, (void *)(uintptr_t)said[i], 1, TN_TYPES(tn_f64(n, 3)));
+            assert_made(c, f);
+            const dense d = dense_jacobian(c, f, false, (const void *[]){x}),
+                        r = dense_jacobian(c, f, true, (const void *[]){x});
+            assert_jacobian(c, f, &d, &r, (const void *[]){x}, (tn_sparse_options){0});
+            free(d.a);
+            free(r.a);
+        }
+    free(x);
+    tn_ctx_free(c);
+}
+
 static void policies_change_no_bit(void **state) {
     (void)state;
     static const char *const name[] = {"nothing_saveable", "min_cut", "min_bytes", "memory_budget:100000000"};
@@ -962,6 +1041,8 @@ int main(void) {
         cmocka_unit_test(values_are_batched),
         cmocka_unit_test(back_ends_agree),
         cmocka_unit_test(loops_and_regions),
+        cmocka_unit_test(loops_over_blocks),
+        cmocka_unit_test(loops_in_loops_and_schedules),
         cmocka_unit_test(policies_change_no_bit),
         cmocka_unit_test(gauss_newton),
         cmocka_unit_test(bad_input),
