@@ -42,6 +42,20 @@ bench-quick: $(SUITE) ## the same programs, compared and not measured
 bench-all: bench $(BENCHES) ## bench, and every bench/*.c
 	@set -e; for b in $(BENCHES); do $$b; done
 
+# The table `general`: its C is what gcc makes of plain loops when it may do what it likes.
+GENERAL = $(BUILD)/bench/general-table
+$(call objects,bench/general/by_hand.c): $(BUILD)/obj/%.o: %.c $(BUILD)/flags bench/general/by_hand.inc | deps
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(BENCH_CC) -std=gnu11 -O3 -march=native -ffast-math -fopenmp-simd -MMD -MP -c -o $@ $<
+$(GENERAL): $(call objects,$(wildcard bench/general/*.c)) $(LIB)
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(link)
+bench-general: $(GENERAL) ## programs that no table was made for, beside plain C: JSON lines
+	@$(GENERAL) $(ONLY)
+.PHONY: bench-general
+
 # Beside C by hand.
 $(BUILD)/bench/sparse: $(call objects,bench/c/bratu.c bench/c/bundle.c)
 

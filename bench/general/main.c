@@ -1,0 +1,236 @@
+/* What do programs cost that no table was made for?  A line of JSON for each: time by the default back end, by strips
+ * and as C of the system's compiler, beside C by hand; then the ratios.  Arguments: --check compares results with the
+ * C, on all back ends and without a clock; else names of programs, all without any. */
+#include "general.h"
+
+#include "../measure.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 8, RUNS = 9, BACKENDS = 3 };
+static const double SLICE = 4e-3; /* seconds of one measurement */
+static const int BACKEND[BACKENDS] = {0, TN_BACKEND_INTERPRETER, TN_BACKEND_NATIVE};
+static const char *const BACKEND_NAME[BACKENDS] = {"default", "strips", "native"};
+
+typedef struct bench {
+    tn_ctx *c;
+    const program *p;
+    const int64_t *n;
+    tn_dtype dtype;
+    tn_fn *f;
+    void *in[MOST], *out[MOST], *want[MOST];
+    general_by_hand *by_hand;
+} bench;
+
+static int failures, over;
+
+static void *room(size_t bytes) {
+    void *p = aligned_alloc(64, (bytes + 127) / 64 * 64);
+    if (!p) {
+        fprintf(stderr, "general: out of memory\n");
+        exit(1);
+    }
+    memset(p, 0, (bytes + 127) / 64 * 64);
+    return p;
+}
+
+static int64_t count(tn_type t) {
+    int64_t n = 1;
+    for (int i = 0; i < t.rank; i++) n *= t.dim[i];
+    return n;
+}
+
+static double uniform(uint64_t *state) {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return (double)(*state >> 11) * 0x1p-53;
+}
+
+static void *filled(const program *p, tn_type t, uint64_t seed) {
+    const int64_t n = count(t);
+    void *x = room(tn_type_bytes(&t));
+    uint64_t s = 88172645463325252u + seed;
+    for (int64_t i = 0; i < n; i++) {
+        const double u = uniform(&s), v = p->lo + u * (p->hi - p->lo);
+        if (t.dtype == TN_F64) ((double *)x)[i] = v;
+        if (t.dtype == TN_F32) ((float *)x)[i] = (float)v;
+        if (t.dtype == TN_I32) ((int32_t *)x)[i] = (int32_t)(u * (double)p->below);
+        if (t.dtype == TN_I64) ((int64_t *)x)[i] = (int64_t)(u * (double)p->below);
+    }
+    return x;
+}
+
+static double number(int dtype, const void *x, int64_t i) {
+    switch (dtype) {
+    case TN_F64: return ((const double *)x)[i];
+    case TN_F32: return (double)((const float *)x)[i];
+    case TN_I64: return (double)((const int64_t *)x)[i];
+    case TN_I32: return (double)((const int32_t *)x)[i];
+    default: return ((const uint8_t *)x)[i];
+    }
+}
+
+/* The largest difference, in parts of the largest entry; integers and bools are the same or not. */
+static double distance(tn_type t, const void *x, const void *y) {
+    const bool exact = t.dtype != TN_F64 && t.dtype != TN_F32;
+    double most = 0, far = 0;
+    for (int64_t i = 0; i < count(t); i++) {
+        const double a = number(t.dtype, x, i), b = number(t.dtype, y, i);
+        if (!(fabs(a - b) <= far)) far = isnan(a - b) ? HUGE_VAL : fabs(a - b);
+        if (fabs(b) > most) most = fabs(b);
+    }
+    return exact ? (far > 0 ? HUGE_VAL : 0) : most > 0 ? far / most : far;
+}
+
+static bool close_enough(const bench *b, const char *backend) {
+    const program *p = b->p;
+    const double tolerance = b->dtype == TN_F64 ? (p->tolerance64 > 0 ? p->tolerance64 : 1e-9)
+                                                : (p->tolerance32 > 0 ? p->tolerance32 : 1e-3);
+    bool ok = true;
+    for (size_t j = 0; j < tn_fn_outputs(b->f); j++) {
+        const double far = distance(tn_fn_output_type(b->f, j), b->out[j], b->want[j]);
+        if (far <= tolerance) continue;
+        printf("%s, %s: output %zu is %.3g from that of the C\n", p->name, backend, j, far);
+        ok = false;
+    }
+    return ok;
+}
+
+/* ---- time ----------------------------------------------------------------------------------------------------------
+ */
+
+typedef struct side {
+    const char *name;
+    tn_exec *e; /* NULL: the C */
+    double seconds[RUNS];
+    long times;
+} side;
+
+static void once(const bench *b, const side *s) {
+    if (!s->e)
+        b->by_hand(b->n, (const void *const *)b->in, b->want);
+    else if (tn_call(s->e, (const void *const *)b->in, b->out) != TN_OK) {
+        printf("%s, %s: %s\n", b->p->name, s->name, tn_error(b->c));
+        failures++;
+    }
+}
+
+static double clocked(const bench *b, const side *s) {
+    const double start = now();
+    for (long k = 0; k < s->times; k++) once(b, s);
+    return (now() - start) / (double)s->times;
+}
+
+static void measure(const bench *b, side *s, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        s[i].times = 1;
+        const double t = clocked(b, &s[i]);
+        s[i].times = t < SLICE ? (long)(SLICE / (t + 1e-9)) + 1 : 1;
+    }
+    for (int r = 0; r < RUNS; r++)
+        for (size_t i = 0; i < n; i++) s[i].seconds[r] = clocked(b, &s[i]);
+}
+
+static void report(const bench *b, side *s, size_t n) {
+    const double c = median(s[0].seconds, RUNS);
+    printf("{\"program\": \"%s\", \"dtype\": \"%s\", \"n\": [%lld, %lld, %lld], \"c_us\": %.3f", b->p->name,
+           b->dtype == TN_F64 ? "f64" : "f32", (long long)b->n[0], (long long)b->n[1], (long long)b->n[2], 1e6 * c);
+    for (size_t i = 1; i < n; i++) {
+        const double t = median(s[i].seconds, RUNS);
+        printf(", \"%s_us\": %.3f, \"%s_ratio\": %.2f", s[i].name, 1e6 * t, s[i].name, t / c);
+        if (i == 1 && t > 1.5 * c) over++;
+    }
+    printf("}\n");
+    (void)fflush(stdout);
+}
+
+/* ---- one program
+ * ----------------------------------------------------------------------------------------------------- */
+
+static void run_sides(bench *b, bool check) {
+    side s[1 + BACKENDS] = {{.name = "c"}};
+    size_t n = 1;
+    once(b, &s[0]);
+    for (int k = 0; k < BACKENDS; k++) {
+        const tn_compile_options o = {.size = sizeof o, .backend = BACKEND[k]};
+        s[n] = (side){.name = BACKEND_NAME[k], .e = tn_compile(b->f, &o)};
+        if (!s[n].e) {
+            printf("%s, %s: %s\n", b->p->name, s[n].name, tn_error(b->c));
+            failures++;
+            continue;
+        }
+        once(b, &s[n]);
+        failures += !close_enough(b, s[n].name);
+        n++;
+    }
+    if (!check) {
+        measure(b, s, n);
+        report(b, s, n);
+    }
+    for (size_t i = 1; i < n; i++) tn_exec_free(s[i].e);
+}
+
+static void run(const program *p, const int64_t *n, tn_dtype dtype, bool check) {
+    bench b = {.c = tn_ctx_new(NULL), .p = p, .n = n, .dtype = dtype, .by_hand = dtype == TN_F64 ? p->c64 : p->c32};
+    b.f = b.by_hand ? p->make(b.c, dtype, n) : NULL;
+    if (!b.f && b.by_hand) {
+        printf("%s: %s\n", p->name, tn_error(b.c));
+        failures++;
+    }
+    if (b.f) {
+        const size_t nin = tn_fn_inputs(b.f), nout = tn_fn_outputs(b.f);
+        for (size_t i = 0; i < nin; i++) b.in[i] = filled(p, tn_fn_input_type(b.f, i), i);
+        for (size_t j = 0; j < nout; j++) {
+            const tn_type t = tn_fn_output_type(b.f, j);
+            b.out[j] = room(tn_type_bytes(&t));
+            b.want[j] = room(tn_type_bytes(&t));
+        }
+        run_sides(&b, check);
+    }
+    for (int i = 0; i < MOST; i++) free(b.in[i]), free(b.out[i]), free(b.want[i]);
+    tn_ctx_free(b.c);
+}
+
+/* Without a clock the smallest size will do. */
+static void run_all(const program *p, bool check) {
+    int smallest = 0;
+    for (int k = 1; k < 4 && p->size[k][0]; k++)
+        if (p->size[k][0] < p->size[smallest][0]) smallest = k;
+    for (int k = 0; k < 4 && p->size[k][0]; k++)
+        for (int dtype = 0; dtype < 2 && (!check || k == smallest); dtype++)
+            run(p, p->size[k], dtype ? TN_F32 : TN_F64, check);
+}
+
+tn_fn *general_trace(tn_ctx *c, tn_trace_fn f, const void *user, tn_dtype dtype, size_t n, const tn_type *t) {
+    tn_type in[MOST];
+    for (size_t i = 0; i < n; i++) {
+        in[i] = t[i];
+        if (t[i].dtype == TN_F64) in[i].dtype = dtype;
+    }
+    return tn_trace(c, f, (void *)(uintptr_t)user, n, in);
+}
+
+int main(int argc, char **argv) {
+    static const programs *const all[] = {&general_arrays, &general_moves, &general_loops, &general_scalars};
+    const bool check = argc > 1 && !strcmp(argv[1], "--check");
+    char cpu[128];
+    cpu_model(cpu, sizeof cpu);
+    if (!check) printf("{\"cpu\": \"%s\"}\n", cpu);
+    size_t run_in_all = 0;
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        for (size_t i = 0; i < all[k]->n; i++) {
+            bool wanted = check || argc < 2;
+            for (int a = 1; a < argc; a++) wanted |= !strcmp(argv[a], all[k]->program[i].name);
+            if (wanted) run_all(&all[k]->program[i], check);
+            run_in_all += wanted;
+        }
+    if (check)
+        printf("%zu passed, %d failed\n", run_in_all - (size_t)failures, failures);
+    else
+        printf("{\"over_1.5_of_c\": %d, \"failures\": %d}\n", over, failures);
+    return failures != 0;
+}
