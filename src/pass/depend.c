@@ -147,7 +147,8 @@ static int64_t step_of(uint32_t k, const place *z, int64_t step) {
     return z->index == TN_L_NONE ? step : divisor(magnitude(z->by), step);
 }
 
-/* No iteration of loop k touches what another one stores: each has a stretch of memory of its own, or they take turns. */
+/* No iteration of loop k touches what another one stores: each has a stretch of memory of its own, or they take turns.
+ */
 static bool wholes_apart(const tn_i_loops *p, uint32_t k, int64_t n, const tn_i_l_op *store, const tn_i_l_op *other) {
     place s, x;
     int64_t from[2], to[2], width, taken;

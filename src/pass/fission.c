@@ -1,6 +1,6 @@
-/* Loops that feed several reductions are cut, so that each part feeds those of one kind: sums of a row stay, and for what
- * goes into any other one, of all rows or of columns, the elements wait in a buffer and have a loop of their own behind
- * (loop fission).  Pass `sums` has fast forms of such loops alone. */
+/* Loops that feed several reductions are cut, so that each part feeds those of one kind: sums of a row stay, and for
+ * what goes into any other one, of all rows or of columns, the elements wait in a buffer and have a loop of their own
+ * behind (loop fission).  Pass `sums` has fast forms of such loops alone. */
 #include "loop/inside.h"
 #include "pass/inside.h"
 
@@ -73,7 +73,8 @@ static void copy_stretch(fission *z, uint32_t k, tn_i_affine at, int64_t n) {
         const tn_i_l_op *o = &z->p->op[z->move[i]];
         loop = tn_i_l_for_n(b, n);
         tn_i_l_copy_loop(&z->c, k, tn_i_affine_term(b, at, loop, 1));
-        const uint32_t x = waits(z, k, i) ? tn_i_l_load_at(b, z->buffer[i], tn_i_affine_loop(loop, 1, 0)) : z->c.value[o->in[1]];
+        const uint32_t x =
+            waits(z, k, i) ? tn_i_l_load_at(b, z->buffer[i], tn_i_affine_loop(loop, 1, 0)) : z->c.value[o->in[1]];
         tn_i_l_into(b, z->c.value[o->in[0]], tn_i_l_copy_affine(&z->c, &o->at), x);
         tn_i_l_close(b);
     }

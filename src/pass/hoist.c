@@ -1,7 +1,7 @@
 /* What a loop computes anew in each iteration and need not is computed in front of it.
  *
- * An operation leaves loops until it meets one that its operands or its address depend on; a load leaves only those that
- * store nothing where it reads, and that run at least once, so that its address is one of the array's. */
+ * An operation leaves loops until it meets one that its operands or its address depend on; a load leaves only those
+ * that store nothing where it reads, and that run at least once, so that its address is one of the array's. */
 #include "pass/inside.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@ typedef struct hoister {
     tn_i_l_copy c;
     uint32_t *around, *home; /* home: of each operation, the block that it is computed in */
     bool *kept;
-    uint32_t *first, *next;  /* of each FOR: what is computed in front of it, in order */
+    uint32_t *first, *next; /* of each FOR: what is computed in front of it, in order */
 } hoister;
 
 /* What a HALVES reads stays in its loop. */
@@ -35,7 +35,8 @@ static bool stores_there(const hoister *h, uint32_t loop, uint32_t array) {
         if (o->kind == TN_L_STORE && tn_i_l_overlap(p, o->which, array)) return true;
         for (uint32_t i = 0; o->kind == TN_L_CALL && i < o->narg; i++) {
             const tn_i_l_arg *a = &p->arg[o->arg + i];
-            if ((a->access == TN_L_WRITE || a->access == TN_L_UPDATE) && tn_i_l_overlap(p, a->array, array)) return true;
+            if ((a->access == TN_L_WRITE || a->access == TN_L_UPDATE) && tn_i_l_overlap(p, a->array, array))
+                return true;
         }
     }
     return false;

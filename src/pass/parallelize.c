@@ -12,10 +12,10 @@ typedef struct sharing {
     const tn_i_loops *p;
     const tn_i_machine *m;
     tn_i_l_copy c;
-    bool *stored, *own;        /* of each array: somewhere in p; in the loop that is looked at, of an iteration alone */
-    bool *needed;              /* of each operation outside: by the loop that is looked at */
-    uint32_t *outside, *mine;  /* values there, while a part is written; the parts' arrays in place of each own one */
-    int64_t *stride;           /* from one part's to the next one's */
+    bool *stored, *own;       /* of each array: somewhere in p; in the loop that is looked at, of an iteration alone */
+    bool *needed;             /* of each operation outside: by the loop that is looked at */
+    uint32_t *outside, *mine; /* values there, while a part is written; the parts' arrays in place of each own one */
+    int64_t *stride;          /* from one part's to the next one's */
 } sharing;
 
 /* ---- which ---- */
@@ -59,7 +59,8 @@ static bool worth(const tn_i_loops *p, uint32_t k, int64_t n, int64_t least) {
     return sum >= least;
 }
 
-/* Scratch arrays that are stored in loop k where it does not count are its iterations' own: nothing else may touch them. */
+/* Scratch arrays that are stored in loop k where it does not count are its iterations' own: nothing else may touch
+ * them. */
 static bool find_own(sharing *z, uint32_t k) {
     const tn_i_loops *p = z->p;
     memset(z->own, 0, p->narray * sizeof *z->own);
@@ -214,8 +215,7 @@ static bool begin(sharing *z) {
     memset(z->stored, 0, n * sizeof *z->stored);
     for (uint32_t k = 0; k < ops; k++)
         if (z->p->op[k].kind == TN_L_STORE)
-            for (uint32_t i = 0; i < z->p->narray; i++)
-                z->stored[i] |= tn_i_l_overlap(z->p, i, z->p->op[k].which);
+            for (uint32_t i = 0; i < z->p->narray; i++) z->stored[i] |= tn_i_l_overlap(z->p, i, z->p->op[k].which);
     return true;
 }
 

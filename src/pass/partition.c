@@ -13,7 +13,7 @@ enum { UNKNOWN, FALSE_, TRUE_ };
 typedef struct partition {
     const tn_i_loops *p;
     tn_i_l_copy c;
-    uint8_t *known; /* of each bool */
+    uint8_t *known;        /* of each bool */
     int64_t *first, *last; /* of each FOR that is one number: which iterations the part has */
 } partition;
 
@@ -98,7 +98,8 @@ static void put_known(partition *z, uint32_t k, uint8_t known) {
 static bool copy_less(partition *z, uint32_t k) {
     const tn_i_l_op *o = &z->p->op[k];
     uint32_t *value = z->c.value;
-    const uint8_t mask = (o->kind == TN_L_LOAD || o->kind == TN_L_STORE) && o->in[1] != TN_L_NONE ? z->known[o->in[1]] : UNKNOWN;
+    const uint8_t mask =
+        (o->kind == TN_L_LOAD || o->kind == TN_L_STORE) && o->in[1] != TN_L_NONE ? z->known[o->in[1]] : UNKNOWN;
     if (o->kind == TN_L_WITHIN) {
         const uint8_t known = within(z, o);
         if (known) put_known(z, k, known);

@@ -1,8 +1,8 @@
 /* Reductions become loops: leaves of lanes, and a counter of leaves, in the one order that loop/loop.h lays down.
  *
- * Which way depends on how its loops stand to each other: tn_i_summing_kind.  Of one straight loop the lanes are a vector,
- * and what they come to stays in registers; else they are in scratch memory.  A REDUCE that is fed within an IF, twice,
- * or within loops of unknown length stays what it is. */
+ * Which way depends on how its loops stand to each other: tn_i_summing_kind.  Of one straight loop the lanes are a
+ * vector, and what they come to stays in registers; else they are in scratch memory.  A REDUCE that is fed within an
+ * IF, twice, or within loops of unknown length stays what it is. */
 #include "pass/sums.h"
 
 uint32_t tn_i_summing_fold(tn_i_summing *z, const tn_i_reduction *r, uint32_t x, uint32_t y) {
@@ -97,8 +97,7 @@ static bool straight_row(const tn_i_summing *z, uint32_t k) {
             continue;
         }
         const tn_i_l_op *r = &p->op[o->in[0]];
-        if (o->at.n || r->hi != 1 || z->around[o->in[0]] != z->around[k] || ++n > TN_SUMMING_TOGETHER)
-            return false;
+        if (o->at.n || r->hi != 1 || z->around[o->in[0]] != z->around[k] || ++n > TN_SUMMING_TOGETHER) return false;
     }
     return n > 0 && tn_i_l_independent(p, k);
 }
@@ -120,7 +119,8 @@ static uint8_t kind_of(const tn_i_summing *z, const tn_i_reduction *r) {
 /* Of two in one innermost loop the first is a BUFFER, the other one not: the loop is cut for one of them. */
 static bool other_buffer(const tn_i_summing *z, const tn_i_reduction *r) {
     for (uint32_t i = 0; i < z->nof; i++)
-        if (z->of[i].kind == TN_SUMMING_BUFFER && z->of[i].loop[z->of[i].nloop - 1] == r->loop[r->nloop - 1]) return true;
+        if (z->of[i].kind == TN_SUMMING_BUFFER && z->of[i].loop[z->of[i].nloop - 1] == r->loop[r->nloop - 1])
+            return true;
     return false;
 }
 

@@ -10,8 +10,8 @@ typedef enum tn_i_summing_kind {
     TN_SUMMING_NONE,    /* stays a REDUCE */
     TN_SUMMING_ROW,     /* one result of one straight loop: lanes are a vector */
     TN_SUMMING_BUFFER,  /* one result of several loops: elements wait in a buffer until they are a leaf */
-    TN_SUMMING_COLUMNS, /* several results, each loop over which is within those that are reduced: lanes in memory, side by
-                        side */
+    TN_SUMMING_COLUMNS, /* several results, each loop over which is within those that are reduced: lanes in memory, side
+                        by side */
     TN_SUMMING_EACH,    /* any other */
     TN_SUMMING_ARG      /* argmax, argmin */
 } tn_i_summing_kind;
@@ -22,7 +22,7 @@ typedef struct tn_i_reduction {
     bool kept[TN_SUMMING_LOOPS]; /* which of them its results walk */
     uint8_t kind, fold, dtype;
     int64_t size[TN_SUMMING_LOOPS];
-    int64_t n, count;     /* elements of a result; results */
+    int64_t n, count;      /* elements of a result; results */
     int64_t before, lanes; /* leaves before the last; lanes that are used */
     uint32_t lane, stack;  /* scratch arrays; ARG: the best, and where it is; BUFFER: elements, and the counter */
     bool split;            /* COLUMNS: of one loop, which is split so that lanes are told by loops */
@@ -35,7 +35,7 @@ typedef struct tn_i_summing {
     const tn_i_loops *p;
     const tn_i_machine *m;
     tn_i_l_copy c;
-    tn_i_reduction *of; /* of each REDUCE, INTO */
+    tn_i_reduction *of;       /* of each REDUCE, INTO */
     uint32_t *around, *which; /* which[k]: 1 + the reduction of operation k */
     uint32_t nof;
 } tn_i_summing;
@@ -51,11 +51,11 @@ tn_i_affine tn_i_summing_element(tn_i_summing *z, const tn_i_reduction *r, uint3
 
 /* sums_leaf.c: element `at` of each of `n` reductions; mask: a bool, or TN_L_NONE. */
 typedef void tn_i_summing_body(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, tn_i_affine at, uint32_t mask,
-                            uint32_t *x);
+                               uint32_t *x);
 enum { TN_SUMMING_TOGETHER = 16 };
 /* Elements at .. at + count - 1, count <= TN_LEAF, as one leaf. */
 void tn_i_summing_leaf(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, tn_i_affine at, int64_t count,
-                    tn_i_summing_body *body, uint32_t *x);
+                       tn_i_summing_body *body, uint32_t *x);
 /* A leaf enters the counter; next: its number + 1, an i64.  Entries of level m are at stack[m count + at]. */
 void tn_i_summing_enter(tn_i_summing *z, const tn_i_reduction *r, tn_i_affine at, uint32_t next, uint32_t x);
 /* The last leaf and what the counter has after `leaves`; x TN_L_NONE: there is no more. */

@@ -115,12 +115,8 @@ void tn_i_summing_enter(tn_i_summing *z, const tn_i_reduction *r, tn_i_affine at
     tn_i_l_close(b);
     x = tn_i_l_last(b, carry);
     tn_i_l_store(b,
-                 &(tn_i_l_where){.array = r->stack,
-                                 .e = at,
-                                 .indexed = true,
-                                 .index = level,
-                                 .by = r->count,
-                                 .last = levels - 1},
+                 &(tn_i_l_where){
+                     .array = r->stack, .e = at, .indexed = true, .index = level, .by = r->count, .last = levels - 1},
                  x);
 }
 
@@ -154,7 +150,8 @@ static void copy_masked(tn_i_summing *z, uint32_t k, uint32_t mask) {
 }
 
 /* The body of the loop that r[0] is of. */
-static void row_body(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, tn_i_affine at, uint32_t mask, uint32_t *x) {
+static void row_body(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, tn_i_affine at, uint32_t mask,
+                     uint32_t *x) {
     const uint32_t loop = r[0]->loop[0];
     tn_i_l_copy_loop(&z->c, loop, at);
     for (uint32_t k = loop + 1; k < z->p->op[loop].to && !z->c.b->failed; k++) {

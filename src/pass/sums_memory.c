@@ -110,7 +110,8 @@ void tn_i_summing_close(tn_i_summing *z, tn_i_reduction *r) {
 }
 
 static void into_lane(tn_i_summing *z, const tn_i_reduction *r, uint32_t lane, tn_i_affine at, uint32_t x) {
-    const tn_i_l_where to = {.array = r->lane, .e = at, .indexed = true, .index = lane, .by = r->count, .last = r->lanes - 1};
+    const tn_i_l_where to = {
+        .array = r->lane, .e = at, .indexed = true, .index = lane, .by = r->count, .last = r->lanes - 1};
     tn_i_l_store(z->c.b, &to, tn_i_summing_fold(z, r, tn_i_l_load(z->c.b, &to), x));
 }
 
@@ -228,7 +229,8 @@ static uint32_t best_lane(tn_i_summing *z, const tn_i_reduction *r) {
 
 /* ---- elements in a buffer ---- */
 
-static void buffer_body(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, tn_i_affine at, uint32_t mask, uint32_t *x) {
+static void buffer_body(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, tn_i_affine at, uint32_t mask,
+                        uint32_t *x) {
     const bool masked = mask != TN_L_NONE;
     const tn_i_l_where from = {.array = r[0]->lane,
                                .e = at,

@@ -53,6 +53,10 @@ typedef struct row {
     "{ lambda x:f64[1000] . let a:f64[999] = slice[start_indices=(0,) limit_indices=(999,)] x " \
     "b:f64[999] = slice[start_indices=(1,) limit_indices=(1000,)] x c:f64[999] = square a "     \
     "d:f64[999] = sub b c e:f64[999] = square d s:f64[] = reduce_sum[axes=(0,)] e in (s,) }"
+#define EDGE(first, last)                                                                                     \
+    "{ lambda u:f64[1000] . let p:f64[1002] = pad[padding_config=((1, 1, 0),)] u 0.5:f64[] "                  \
+    "a:f64[1000] = slice[start_indices=(0,) limit_indices=(1000,)] p b:f64[1000] = slice[start_indices=(2,) " \
+    "limit_indices=(1002,)] p c:f64[1000] = " first " z:f64[1000] = " last " in (c, z) }"
 #define RING(more, out)                                                                                             \
     "{ lambda u:f64[1000] . let a:f64[999] = slice[start_indices=(1,) limit_indices=(1000,)] u "                    \
     "b:f64[1] = slice[start_indices=(0,) limit_indices=(1,)] u r:f64[1000] = concatenate[dimension=0] a b "         \
@@ -120,6 +124,9 @@ static const row rows[] = {
     {"Rosenbrock", ROSENBROCK, PROGRAM, 1, 0, 1},
     {"its gradient, without a scatter", ROSENBROCK, GRAD, 1, 0, 1},
     {"its second derivative", ROSENBROCK, HVP, 1, 0, 1},
+    {"a stencil with an edge", EDGE("add a b", "add c u"), PROGRAM, 1, 0, 1},
+    {"one that reads what was padded as well", EDGE("add a b", "slice[start_indices=(1,) limit_indices=(1001,)] p"),
+     PROGRAM, 1, 1, 1},
     {"a step on a ring", RING("", "z"), PROGRAM, 1, 0, 1},
     {"its gradient", RING("q:f64[1000] = square z s:f64[] = reduce_sum[axes=(0,)] q", "s"), GRAD, 2, 0, 1},
 };

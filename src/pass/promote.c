@@ -1,0 +1,210 @@
+/* What a loop keeps in memory from one iteration to the next is a carry, and what it stores and loads again in one
+ * iteration is the value itself (LLVM: scalar promotion, forwarding of stores).
+ *
+ * A cell is an element whose address is the same in all iterations, and which nothing in the loop touches but loads and
+ * stores of the loop's own block, of its dtype and without a condition.  Where the first of them in an iteration is a
+ * load, the cell is a carry: loaded once in front of the loop, stored once behind it.  Where it is a store, memory is
+ * written as before, but the last of several stores of an iteration is enough. */
+#include "pass/inside.h"
+
+#include <string.h>
+
+enum { MOST_ACCESSES = 4096 };
+
+typedef struct access {
+    uint32_t op, array; /* op: of the program; of a CALL one for each argument */
+    int64_t lo, hi;     /* bytes from its base; of an address that changes all that the array has */
+    uint32_t cell;      /* TN_L_NONE: it may be anywhere */
+} access;
+
+typedef struct cell {
+    int64_t lo;
+    uint32_t base, load; /* load: an access that says where it is */
+    uint8_t dtype;
+    bool fit, carried, stored, first; /* first: it was met */
+    uint32_t value, carry;            /* in the new program, as the walk goes */
+    uint32_t last;                    /* the last store to it */
+} cell;
+
+typedef struct promoter {
+    const tn_i_loops *p;
+    tn_i_l_copy c;
+    uint32_t *around, *cell_of; /* cell_of: of each operation, 1 + its cell, or 0 */
+    access *a;
+    cell *cell;
+    size_t na, ca, ncell, ccell;
+} promoter;
+
+/* ---- what is touched ------------------------------------------------------------------------------------------- */
+
+static bool add(promoter *z, uint32_t op, uint32_t array, int64_t lo, int64_t hi, uint32_t at) {
+    if (!tn_i_grow(z->p->ctx, (void **)(void *)&z->a, &z->ca, z->na + 1, sizeof *z->a)) {
+        z->c.b->failed = true;
+        return false;
+    }
+    z->a[z->na++] = (access){op, array, lo, hi, at};
+    return true;
+}
+
+static bool add_anywhere(promoter *z, uint32_t op, uint32_t array) {
+    const tn_i_l_array *a = &z->p->array[array];
+    return add(z, op, array, a->at, a->at + a->count * (int64_t)tn_i_dtype_size(a->dtype), TN_L_NONE);
+}
+
+static uint32_t cell_at(promoter *z, uint32_t base, int64_t lo, uint8_t dtype) {
+    for (size_t i = 0; i < z->ncell; i++)
+        if (z->cell[i].base == base && z->cell[i].lo == lo && z->cell[i].dtype == dtype) return (uint32_t)i;
+    if (!tn_i_grow(z->p->ctx, (void **)(void *)&z->cell, &z->ccell, z->ncell + 1, sizeof *z->cell)) {
+        z->c.b->failed = true;
+        return TN_L_NONE;
+    }
+    z->cell[z->ncell] = (cell){.base = base, .lo = lo, .dtype = dtype, .fit = true, .value = TN_L_NONE};
+    return (uint32_t)z->ncell++;
+}
+
+/* A load or a store of loop k's own block, at an address that is a number. */
+static bool add_access(promoter *z, uint32_t k, uint32_t i) {
+    const tn_i_l_op *o = &z->p->op[i];
+    const tn_i_l_array *a = &z->p->array[o->which];
+    const int64_t size = (int64_t)tn_i_dtype_size(a->dtype);
+    if (z->around[i] != k || o->at.n || o->in[0] != TN_L_NONE || o->in[1] != TN_L_NONE || a->role == TN_L_CONST)
+        return add_anywhere(z, i, o->which);
+    const int64_t lo = a->at + o->at.at * size;
+    const uint32_t at = cell_at(z, a->base, lo, a->dtype);
+    if (at == TN_L_NONE || !add(z, i, o->which, lo, lo + size, at)) return false;
+    cell *e = &z->cell[at];
+    if (!e->first) e->carried = o->kind == TN_L_LOAD, e->load = i;
+    e->first = true;
+    e->stored |= o->kind == TN_L_STORE;
+    if (o->kind == TN_L_STORE) e->last = i;
+    return true;
+}
+
+static bool add_all(promoter *z, uint32_t k) {
+    const tn_i_loops *p = z->p;
+    for (uint32_t i = k + 1; i < p->op[k].to; i++) {
+        const tn_i_l_op *o = &p->op[i];
+        if (o->kind == TN_L_WHILE) return false;
+        if ((o->kind == TN_L_LOAD || o->kind == TN_L_STORE) && !add_access(z, k, i)) return false;
+        for (uint32_t j = 0; o->kind == TN_L_CALL && j < o->narg; j++)
+            if (p->arg[o->arg + j].access != TN_L_INTEGER && !add_anywhere(z, i, p->arg[o->arg + j].array))
+                return false;
+        if (z->na > MOST_ACCESSES) return false;
+    }
+    return true;
+}
+
+static bool is_store(const promoter *z, const access *a) {
+    const tn_i_l_op *o = &z->p->op[a->op];
+    return o->kind != TN_L_LOAD; /* a CALL may write */
+}
+
+/* Cells that something else touches stay in memory. */
+static void refuse(promoter *z) {
+    for (size_t i = 0; i < z->ncell; i++) z->cell[i].fit = z->cell[i].stored;
+    for (size_t i = 0; i < z->na; i++) {
+        const access *a = &z->a[i];
+        const uint32_t base = z->p->array[a->array].base;
+        for (size_t j = 0; j < z->ncell; j++) {
+            cell *e = &z->cell[j];
+            const int64_t end = e->lo + (int64_t)tn_i_dtype_size(e->dtype);
+            if (a->cell != j && base == e->base && a->lo < end && e->lo < a->hi && (e->stored || is_store(z, a)))
+                e->fit = false;
+        }
+    }
+    for (size_t i = 0; i < z->na; i++)
+        if (z->a[i].cell != TN_L_NONE && z->cell[z->a[i].cell].fit) z->cell_of[z->a[i].op] = 1 + z->a[i].cell;
+}
+
+/* Whether there is any in loop k. */
+static bool find(promoter *z, uint32_t k) {
+    const tn_i_l_op *o = &z->p->op[k];
+    int64_t n;
+    z->na = z->ncell = 0;
+    if (o->kind != TN_L_FOR || o->vector || o->parallel || !tn_i_l_known_count(z->p, k, &n) || n < 1) return false;
+    if (!add_all(z, k)) return false;
+    refuse(z);
+    for (size_t i = 0; i < z->ncell; i++)
+        if (z->cell[i].fit) return true;
+    return false;
+}
+
+/* ---- the new loop ----------------------------------------------------------------------------------------------- */
+
+static uint32_t load_of(promoter *z, const cell *e) {
+    const tn_i_l_op *o = &z->p->op[e->load];
+    return tn_i_l_load_at(z->c.b, o->which, tn_i_affine_number(o->at.at));
+}
+
+/* An access to a cell: false, it has to be done as it is. */
+static bool through(promoter *z, uint32_t i) {
+    const tn_i_l_op *o = &z->p->op[i];
+    if (!z->cell_of[i]) return false;
+    cell *e = &z->cell[z->cell_of[i] - 1];
+    if (o->kind == TN_L_LOAD) {
+        z->c.value[i] = e->value;
+        return true;
+    }
+    e->value = z->c.value[o->in[2]];
+    return e->carried || e->last != i;
+}
+
+static void copy_body(promoter *z, uint32_t first, uint32_t last) {
+    for (uint32_t i = first; i < last && !z->c.b->failed; i++)
+        if (!through(z, i)) tn_i_l_copy_op(&z->c, i);
+}
+
+/* Copies loop k with its cells; what is behind it and what belongs to it. */
+static uint32_t copy_loop(promoter *z, uint32_t k) {
+    const tn_i_loops *p = z->p;
+    tn_i_l_builder *b = z->c.b;
+    const uint32_t end = p->op[k].to;
+    uint32_t i = k + 1, next = end;
+    for (size_t j = 0; j < z->ncell; j++)
+        if (z->cell[j].fit && z->cell[j].carried) z->cell[j].value = load_of(z, &z->cell[j]);
+    tn_i_l_copy_op(&z->c, k);
+    while (p->op[i].kind == TN_L_CARRY) tn_i_l_copy_op(&z->c, i++);
+    while (p->op[next - 1].kind == TN_L_NEXT) next--;
+    for (size_t j = 0; j < z->ncell; j++)
+        if (z->cell[j].fit && z->cell[j].carried)
+            z->cell[j].value = z->cell[j].carry = tn_i_l_carry(b, z->cell[j].value);
+    copy_body(z, i, next);
+    tn_i_l_copy_ops(&z->c, next, end);
+    for (size_t j = 0; j < z->ncell; j++)
+        if (z->cell[j].fit && z->cell[j].carried) tn_i_l_next(b, z->cell[j].carry, z->cell[j].value);
+    tn_i_l_copy_op(&z->c, end);
+    for (size_t j = 0; j < z->ncell; j++)
+        if (z->cell[j].fit && z->cell[j].carried) z->cell[j].value = tn_i_l_last(b, z->cell[j].carry);
+    for (i = end + 1; i < p->nop && (p->op[i].kind == TN_L_LAST || p->op[i].kind == TN_L_HALVES); i++)
+        tn_i_l_copy_op(&z->c, i);
+    for (size_t j = 0; j < z->ncell; j++) {
+        const tn_i_l_op *o = &p->op[z->cell[j].last];
+        if (z->cell[j].fit && z->cell[j].carried)
+            tn_i_l_store_at(b, o->which, tn_i_affine_number(o->at.at), z->cell[j].value);
+    }
+    return i;
+}
+
+tn_i_loops *tn_i_pass_promote(tn_i_loops *p, const tn_i_machine *m) {
+    tn_i_l_builder b;
+    promoter z = {.p = p};
+    (void)m;
+    tn_i_l_begin(&b, p->ctx);
+    z.around = tn_i_l_around(p);
+    z.cell_of = tn_i_alloc_array(p->ctx, (size_t)p->nop + 1, sizeof *z.cell_of);
+    if ((p->nop && !z.around) || !z.cell_of) b.failed = true;
+    if (tn_i_l_copy_begin(&z.c, &b, p))
+        for (uint32_t k = 0; k < p->nop && !b.failed;) {
+            if (p->op[k].kind == TN_L_FOR && find(&z, k))
+                k = copy_loop(&z, k);
+            else
+                tn_i_l_copy_op(&z.c, k++);
+        }
+    tn_i_l_copy_end(&z.c);
+    if (z.cell) tn_i_free(p->ctx, z.cell, z.ccell * sizeof *z.cell);
+    if (z.a) tn_i_free(p->ctx, z.a, z.ca * sizeof *z.a);
+    if (z.cell_of) tn_i_free(p->ctx, z.cell_of, ((size_t)p->nop + 1) * sizeof *z.cell_of);
+    tn_i_l_around_drop(p, z.around);
+    tn_i_l_free(p);
+    return tn_i_l_end(&b);
+}

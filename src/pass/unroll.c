@@ -1,0 +1,63 @@
+/* Short loops inside a loop whose iterations follow one another are written out: what they keep in memory from one
+ * iteration to the next then has addresses that are numbers, and can be in registers (promote.c). */
+#include "pass/inside.h"
+
+enum { MOST_ITERATIONS = 4, MOST_OPERATIONS = 4096 };
+
+/* A loop of few iterations, all of straight operations, that nothing reads from. */
+static bool is_short(const tn_i_loops *p, uint32_t k, int64_t *n) {
+    const tn_i_l_op *o = &p->op[k];
+    const uint8_t behind = o->to + 1 < p->nop ? p->op[o->to + 1].kind : TN_L_END;
+    return o->kind == TN_L_FOR && !o->vector && !o->parallel && tn_i_l_known_count(p, k, n) && *n <= MOST_ITERATIONS &&
+           behind != TN_L_LAST && behind != TN_L_HALVES && tn_i_l_straight(p, k + 1, o->to);
+}
+
+/* Copies loop k in which iterations follow one another. */
+static void copy_steps(tn_i_l_copy *c, uint32_t k) {
+    const tn_i_loops *p = c->p;
+    tn_i_l_copy_op(c, k);
+    for (uint32_t i = k + 1; i < p->op[k].to && !c->b->failed; i++) {
+        int64_t n;
+        if (!is_short(p, i, &n) || c->b->p->nop > MOST_OPERATIONS) {
+            tn_i_l_copy_op(c, i);
+            continue;
+        }
+        for (int64_t j = 0; j < n; j++) {
+            tn_i_l_copy_loop(c, i, tn_i_affine_number(j));
+            tn_i_l_copy_ops(c, i + 1, p->op[i].to);
+        }
+        i = p->op[i].to;
+    }
+    tn_i_l_copy_op(c, p->op[k].to);
+}
+
+/* Loop k stands in no block, and an iteration touches what another one stores. */
+static bool follows(const tn_i_loops *p, uint32_t k, const bool *none) {
+    int64_t n;
+    return p->op[k].kind == TN_L_FOR && !p->op[k].vector && !p->op[k].parallel && tn_i_l_known_count(p, k, &n) &&
+           n > 1 && !tn_i_l_apart(p, k, n, none);
+}
+
+tn_i_loops *tn_i_pass_unroll(tn_i_loops *p, const tn_i_machine *m) {
+    tn_i_l_builder b;
+    tn_i_l_copy c;
+    (void)m;
+    tn_i_l_begin(&b, p->ctx);
+    bool *none = tn_i_alloc_array(p->ctx, (size_t)p->narray + 1, sizeof *none);
+    if (!none) b.failed = true;
+    if (tn_i_l_copy_begin(&c, &b, p))
+        for (uint32_t k = 0; k < p->nop && !b.failed; k++) {
+            if (!follows(p, k, none)) {
+                const uint32_t last = p->op[k].kind == TN_L_FOR ? p->op[k].to : k;
+                tn_i_l_copy_ops(&c, k, last + 1);
+                k = last;
+                continue;
+            }
+            copy_steps(&c, k);
+            k = p->op[k].to;
+        }
+    tn_i_l_copy_end(&c);
+    if (none) tn_i_free(p->ctx, none, ((size_t)p->narray + 1) * sizeof *none);
+    tn_i_l_free(p);
+    return tn_i_l_end(&b);
+}
