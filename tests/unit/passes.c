@@ -49,16 +49,17 @@ static void compare(const tn_i_loops *p, const loop_memory *before, const loop_m
     }
 }
 
-static tn_i_loops *program(tn_ctx *c, uint64_t seed) {
+/* A text, or, of NULL, a random one. */
+static tn_i_loops *program(tn_ctx *c, const char *text, uint64_t seed) {
     tn_i_rng r = {seed};
-    tn_i_loops *p = loop_random(c, &r, LOOP_ALL);
-    assert_non_null(p);
+    tn_i_loops *p = text ? tn_i_l_parse(c, text, strlen(text), "passes.c", NULL, 0) : loop_random(c, &r, LOOP_ALL);
+    if (!p) fail_msg("%s", c->message);
     return p;
 }
 
-static void check(tn_ctx *c, uint64_t seed) {
+static void check(tn_ctx *c, const char *text, uint64_t seed) {
     const tn_i_machine m = {.vector = 16 << seed % 3, .threads = (int)(seed % 5), .worth = 1};
-    tn_i_loops *p = program(c, seed), *all = program(c, seed);
+    tn_i_loops *p = program(c, text, seed), *all = program(c, text, seed);
     tn_i_rng r = {seed + 1};
     loop_memory before, want;
     if (getenv("TN_LOOP_SEED")) fputs(tn_i_l_print(p, &(size_t){0}), stderr);
@@ -66,7 +67,7 @@ static void check(tn_ctx *c, uint64_t seed) {
     assert_true(loop_memory_like(&want, &before));
     run(p, &want, false, seed, "nothing");
     for (const tn_i_pass *k = tn_i_pipeline; k->name; k++) {
-        tn_i_loops *q = k->run(program(c, seed), &m);
+        tn_i_loops *q = k->run(program(c, text, seed), &m);
         all = k->run(all, &m);
         if (!q || !all) fail_msg("seed %llu, %s: %s", (unsigned long long)seed, k->name, c->message);
         compare(q, &before, &want, p, seed, k->name);
@@ -83,11 +84,47 @@ static void random_programs(void **unused) {
     const uint64_t only = number_of("TN_LOOP_SEED", 0), n = only ? 1 : number_of("TN_LOOPS", 300);
     tn_ctx *c = tn_ctx_new(NULL);
     (void)unused;
-    for (uint64_t seed = only ? only : 1; seed < (only ? only : 1) + n; seed++) check(c, seed);
+    for (uint64_t seed = only ? only : 1; seed < (only ? only : 1) + n; seed++) check(c, NULL, seed);
+    tn_ctx_free(c);
+}
+
+/* What loops keep in memory, and what may be the same memory: cells that are loaded first, stored first, stored twice;
+ * touched as a part of an array, by an index, under a condition, in another block, as another dtype. */
+#define CELLS(body)                                                                                              \
+    "loop {\n array x: f64[8] inout base 0\n array y: f64[4] inout base 0 at 16\n array z: f32[8] inout base 0\n" \
+    " array u: f64[40] inout base 1\n array k: i64[40] in base 2\n"                                              \
+    " nothing: f64 = number -0.0\n zero: f64 = number 0.0\n half: f64 = number 0.5\n for i < 9 {\n" body "\n }\n}"
+
+static void cells(void **unused) {
+    static const char *const texts[] = {
+        CELLS("a: f64 = load x[3]\n b: f64 = load u[i]\n c: f64 = fma a half b\n store x[3] = c"),
+        CELLS("b: f64 = load u[i]\n store x[3] = b\n a: f64 = load x[3]\n c: f64 = add a half\n store x[3] = c\n"
+              " store u[i + 10] = a"),
+        CELLS("a: f64 = load x[3]\n b: f64 = load y[1]\n c: f64 = fma a half b\n store y[1] = c\n d: f64 = load x[3]\n"
+              " store u[i] = d"),
+        CELLS("a: f64 = load x[3]\n b: f64 = add a half\n store x[3] = b\n for j < 3 {\n c: f64 = load y[j]\n"
+              " store u[3 i + j] = c\n }"),
+        CELLS("a: f64 = load x[3]\n b: f64 = add a half\n store x[3] = b\n c: f32 = load z[6]\n d: f64 = convert c\n"
+              " store u[i] = d"),
+        CELLS("a: f64 = load x[3]\n b: f64 = add a half\n store x[3] = b\n n: i64 = load k[i]\n"
+              " c: f64 = load x[clamp(n, 7)]\n store u[i] = c"),
+        CELLS("a: f64 = load x[3]\n b: f64 = add a half\n store x[3] = b\n m: bool = within i < 4\n"
+              " store y[1] = half where m"),
+        CELLS("a: f64 = load x[3]\n b: f64 = add a half\n store x[3] = b\n m: bool = lt a half\n if m {\n"
+              " store y[1] = zero\n }"),
+        CELLS("for j < 3 {\n a: f64 = load x[j]\n b: f64 = load x[j + 1]\n c: f64 = fma a half b\n store x[j] = c\n }"),
+        CELLS("for j < 2 {\n m: bool = within 1 <= j < 2\n a: f64 = load x[j] where m else half\n b: f64 = add a nothing\n"
+              " c: f64 = add zero b\n d: f64 = mul c nothing\n e: f64 = add d zero\n f: f64 = add nothing d\n"
+              " store x[j] = b where m\n store u[2 i + j] = e\n store u[2 i + j + 20] = f\n }"),
+    };
+    tn_ctx *c = tn_ctx_new(NULL);
+    (void)unused;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (uint64_t seed = 1; seed < 8; seed++) check(c, texts[i], seed);
     tn_ctx_free(c);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_programs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_programs), cmocka_unit_test(cells)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
