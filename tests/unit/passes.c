@@ -110,7 +110,7 @@ static void cells(void **unused) {
               " c: f64 = load x[clamp(n, 7)]\n store u[i] = c"),
         CELLS("a: f64 = load x[3]\n b: f64 = add a half\n store x[3] = b\n m: bool = within i < 4\n"
               " store y[1] = half where m"),
-        CELLS("a: f64 = load x[3]\n b: f64 = add a half\n store x[3] = b\n m: bool = lt a half\n if m {\n"
+        CELLS("a: f64 = load x[3]\n b: f64 = add a half\n store x[3] = b\n m: bool = lt half a\n if m {\n"
               " store y[1] = zero\n }"),
         CELLS("for j < 3 {\n a: f64 = load x[j]\n b: f64 = load x[j + 1]\n c: f64 = fma a half b\n store x[j] = c\n }"),
         CELLS("for j < 2 {\n m: bool = within 1 <= j < 2\n a: f64 = load x[j] where m else half\n b: f64 = add a nothing\n"
