@@ -14,7 +14,7 @@ void tn_i_sums_scan(const tn_i_query *q, tn_i_sums *s);
 /* Lanes are scanned side by side, each strictly in order, so the layout does not change a bit of the result:
  * TN_SCAN_WIDTH of them where they are next to one another in memory, else as many as registers hold, so that one does
  * not wait for another. */
-enum { TN_SCAN_WIDTH = 64, TN_SCAN_ABREAST = 4 };
+enum { TN_SCAN_WIDTH = 512, TN_SCAN_ABREAST = 4 };
 
 /* w lanes of n elements.  Strides are of elements, along the axis and from lane to lane: of the operand that is
  * scanned, the factors of a recurrence, and the output. */

@@ -101,8 +101,65 @@ static bool copy_short(const tn_i_walk *w, tn_i_row *row, const void *src, void 
     return true;
 }
 
+/* ---- transposes ------------------------------------------------------------------- */
+
+/* In tiles, so that what is read of a line of memory is used while it is there: n columns of m elements each become
+ * rows.  ss: from one column to the next, ds: from one row to the next. */
+enum { TILE = 16 };
+#define COPY_TILE(size, type)                                                                           \
+    static void tile_##size(int64_t n, int64_t m, const void *src, int64_t ss, void *dst, int64_t ds) { \
+        const type *s = src;                                                                            \
+        type *o = dst;                                                                                  \
+        if (n == TILE && m == TILE)                                                                     \
+            for (int64_t j = 0; j < TILE; j++)                                                          \
+                for (int64_t i = 0; i < TILE; i++) o[j * ds + i] = s[i * ss + j];                       \
+        else                                                                                            \
+            for (int64_t j = 0; j < m; j++)                                                             \
+                for (int64_t i = 0; i < n; i++) o[j * ds + i] = s[i * ss + j];                          \
+    }
+COPY_TILE(1, unsigned char)
+COPY_TILE(4, tn_i_word)
+COPY_TILE(8, tn_i_long)
+
+typedef void tile_fn(int64_t n, int64_t m, const void *src, int64_t ss, void *dst, int64_t ds);
+
+/* Dimension d is the innermost one of the source, the last one that of the result: for one index of all others. */
+static void copy_tiles(const tn_i_walk *w, int d, tile_fn *tile, size_t size, const void *src, void *dst) {
+    const int last = w->rank - 1;
+    const int64_t n = w->dim[last], m = w->dim[d], ss = w->src[last], ds = w->dst[d];
+    for (int64_t j = 0; j < m; j += TILE)
+        for (int64_t i = 0; i < n; i += TILE)
+            tile(n - i < TILE ? n - i : TILE, m - j < TILE ? m - j : TILE, tn_i_at(src, size, i * ss + j), ss,
+                 tn_i_at_mut(dst, size, j * ds + i), ds);
+}
+
+/* Copies that transpose; false: not such. */
+static bool copy_transposed(const tn_i_walk *w, tn_i_row *row, size_t size, const void *src, void *dst) {
+    tile_fn *tile = row == copy_8 ? tile_8 : row == copy_4 ? tile_4 : row == copy_1 ? tile_1 : NULL;
+    const int last = w->rank - 1;
+    int d = last - 1;
+    if (!tile || last < 1 || w->dst[last] != 1 || w->src[last] == 1 || w->src[last] == 0) return false;
+    while (d >= 0 && w->src[d] != 1) d--;
+    if (d < 0) return false;
+    int64_t at[TN_MAX_RANK] = {0}, from = 0, to = 0;
+    for (;;) {
+        copy_tiles(w, d, tile, size, tn_i_at(src, size, from), tn_i_at_mut(dst, size, to));
+        int k = last - 1;
+        for (; k >= 0; k--) {
+            if (k == d) continue;
+            from += w->src[k];
+            to += w->dst[k];
+            if (++at[k] < w->dim[k]) break;
+            from -= w->src[k] * w->dim[k];
+            to -= w->dst[k] * w->dim[k];
+            at[k] = 0;
+        }
+        if (k < 0) return true;
+    }
+}
+
 void tn_i_walk_run(const tn_i_walk *w, tn_i_row *row, size_t size, const void *src, void *dst) {
-    if (w->empty || copy_short(w, row, src, dst)) return;
+    if (w->empty || copy_short(w, row, src, dst) || copy_transposed(w, row, size, src, dst)) return;
     const int inner = w->rank - 1;
     const int64_t n = inner < 0 ? 1 : w->dim[inner], ss = inner < 0 ? 1 : w->src[inner],
                   ds = inner < 0 ? 1 : w->dst[inner];
