@@ -170,6 +170,6 @@ static const program list[] = {
     {GENERAL("polynomial", polynomial), make_polynomial, .size = {{1000000}, {5000}, {65}}, -1, 1},
     {GENERAL("counting", counting), make_counting, .size = {{100000}, {1000}}, -1, 1},
     {GENERAL("integers", integers), make_integers, .size = {{100000}, {1000}}, 0, 1, .below = 1000},
-    {GENERAL("matvec", matvec), make_matvec, .size = {{1000, 1000}, {65, 33}, {7, 7}}, -1, 1},
+    {GENERAL("matvec", matvec), make_matvec, .size = {{1000, 1000}, {65, 65}, {7, 7}}, -1, 1},
 };
 const programs general_arrays = {sizeof list / sizeof *list, list};

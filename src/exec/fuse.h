@@ -15,9 +15,12 @@ tn_fn *tn_i_inlined(const tn_fn *f);
 /* What fusion begins with (slice_sums.c).  requires: any program; ensures: the same outputs, to the bit.  A new
  * reference, NULL after an error. */
 tn_fn *tn_i_slices_summed(const tn_fn *f);
+/* Products of a few numbers as what nests compute (small_products.c), and slices of padded arrays as pads of their own
+ * (unpadded.c).  The same, linear. */
+tn_fn *tn_i_small_products(const tn_fn *f);
+tn_fn *tn_i_unpadded(const tn_fn *f);
 /* Elementwise equations in the order of dimensions in which less of what they read and write is transposed (turned.c).
  * The same, linear. */
-tn_fn *tn_i_unpadded(const tn_fn *f);
 tn_fn *tn_i_turned(const tn_fn *f);
 /* Which equations outputs and effects need; NULL after TN_ENOMEM, else f->neqn bytes to be freed. */
 uint8_t *tn_i_needed(const tn_fn *f);

@@ -7,9 +7,9 @@
 enum { BLOCK_ROWS = 64, PACK_BYTES = BLOCK_ROWS * 3 * 64, GROUP_BYTES = 16384 };
 /* The longest sum in one go, and the most elements of c whose longer sums are cut. */
 enum { MOST_INNER = 1024, MOST_APART = 1024 };
-/* Up to this size a vector and rows are a product like others; with columns that are contiguous, up to these bytes of
- * each (measured: 10 x 10 f64 and 10 x 20 f32 are faster in lanes, 4 x 4 and 10 x 10 f32 are not). */
-enum { TINY = 48, TINY_BYTES = 64 };
+/* Up to this size a vector and rows are a product like others; with columns that are contiguous, where these have fewer
+ * bytes: products of so few numbers are mostly nests' (small_products.c), and lanes would leave a sum for each. */
+enum { TINY = 48, TINY_BYTES = 136 };
 
 static const tn_i_small *kernels(int dtype) {
     if (!tn_i_is_float(dtype)) return NULL;
@@ -319,6 +319,13 @@ bool tn_i_gemm_own(const tn_i_products *w) {
     else
         run(s, &t);
     return true;
+}
+
+bool tn_i_gemm_in_order(int dtype, int64_t m, int64_t n, int64_t k) {
+    const tn_i_small *s = kernels(dtype);
+    const tn_i_products w = {.dtype = dtype, .m = m, .n = n, .k = k};
+    if (!s || m < 1 || n < 1 || k < 2 || k > MOST_INNER) return false;
+    return m > 1 && n > 1 ? is_small(s, &w) : m <= TINY && n <= TINY && k <= TINY && !fills(&w);
 }
 
 bool tn_i_gemm_in_eights(int dtype, int64_t n) { return n > TINY && kernels(dtype); }

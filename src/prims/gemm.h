@@ -48,6 +48,9 @@ bool tn_i_gemm_own(const tn_i_products *w);
  * each with its factor, so many at a time are summed, from the first on, and added to what there is. */
 enum { TN_EIGHT = 8 };
 bool tn_i_gemm_in_eights(int dtype, int64_t n);
+/* Each element of such a product, if it does not accumulate, begins with 0 and takes its k products one after the other
+ * by fused multiply-adds, whatever the layout. */
+bool tn_i_gemm_in_order(int dtype, int64_t m, int64_t n, int64_t k);
 
 /* Whether w, which does not accumulate, has the bits that it has beside c and added to it, when it accumulates. */
 bool tn_i_gemm_adds(const tn_i_products *w);

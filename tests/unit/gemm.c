@@ -406,11 +406,11 @@ static void one_kernel(void **state) {
     assert_false(tn_i_gemm_by_dots(&w, &s));
     w.count = 1, w.accumulate = true;
     assert_false(tn_i_gemm_by_dots(&w, &s));
-    w.accumulate = false, w.m = 2, w.k = 8; /* so are few rows, and 64 bytes of each */
+    w.accumulate = false, w.m = 2, w.k = 17; /* so are few rows, and 136 bytes of each */
     assert_true(tn_i_gemm_by_dots(&w, &s) == has);
-    w.m = 48, w.k = 7;
+    w.m = 48, w.k = 16;
     assert_false(tn_i_gemm_by_dots(&w, &s));
-    w.k = 15, w.dtype = TN_F32;
+    w.k = 33, w.dtype = TN_F32;
     assert_false(tn_i_gemm_by_dots(&w, &s));
     w.m = 50, w.k = 50, w.dtype = TN_I32;
     assert_false(tn_i_gemm_by_dots(&w, &s));

@@ -1,0 +1,75 @@
+/* Products of a few numbers as sums of products of columns and rows, which nests compute with what is around them: a
+ * call of a kernel takes longer than they do, and a loop that makes such products every step is one loop program.
+ *
+ * On machines with kernels of our own these sum in the order of the inner index with fused multiply-adds
+ * (prims/gemm.h), and so is it here: matrices by matrices, and by vectors where the sums are too short for lanes. */
+#include "exec/fuse.h"
+#include "exec/space.h"
+#include "prims/dot.h"
+#include "prims/rules.h"
+#include "prims/shape.h"
+
+enum { MOST_WORK = 512 /* multiply-adds */, MOST_INNER = 16 };
+
+/* A side of a product: dimension `inner` is summed over, the other one, or -1, is the result's. */
+typedef struct side {
+    tn_i_var v;
+    int inner, free;
+} side;
+
+static bool side_of(const tn_fn *f, const tn_i_eqn *e, const tn_i_dots *d, int k, side *s) {
+    const tn_type *t = f->val[tn_i_in(f, e)[k]].type;
+    if (t->rank < 1 || t->rank > 2) return false;
+    *s = (side){.v = tn_i_in(f, e)[k], .inner = (int)d->contract[k][0]};
+    s->free = t->rank == 1 ? -1 : 1 - s->inner;
+    return true;
+}
+
+static bool is_small(const tn_fn *f, const tn_i_eqn *e, side s[2], int64_t *inner) {
+    if (e->prim->id != TN_P_dot_general || !tn_i_space_admits(f, e)) return false;
+    const tn_i_dots d = tn_i_dots_read(&tn_i_p(e)[0]);
+    const tn_type *out = f->val[e->out].type, *t = f->val[tn_i_in(f, e)[0]].type;
+    if (d.ncontract != 1 || d.nbatch) return false;
+    if (!side_of(f, e, &d, 0, &s[0]) || !side_of(f, e, &d, 1, &s[1])) return false;
+    const int64_t n = *inner = t->dim[s[0].inner], all = tn_i_count(out), rows = s[0].free < 0 ? 1 : t->dim[s[0].free];
+    return n <= MOST_INNER && all >= 1 && all <= MOST_WORK / (n + !n) &&
+           tn_i_gemm_in_order(out->dtype, rows, all / rows, n);
+}
+
+/* Row or column p of a side, as the result has it; `at`: the result's dimension that its free one is. */
+static tn_i_var factor(tn_i_builder *b, const side *s, tn_i_var x, int64_t p, int at, const tn_type *out) {
+    const tn_type t = *tn_i_vtype(b, x);
+    int64_t start[2] = {0}, limit[2] = {0}, dims[1] = {at};
+    for (int d = 0; d < t.rank; d++) limit[d] = t.dim[d];
+    start[s->inner] = p;
+    limit[s->inner] = p + 1;
+    x = tn_i_slice(b, x, start, limit, NULL);
+    x = tn_i_reshape(b, x, s->free >= 0, s->free >= 0 ? &t.dim[s->free] : NULL);
+    return tn_i_broadcast(b, x, out->rank, out->dim, dims);
+}
+
+static bool put(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *map, const void *with) {
+    side s[2];
+    int64_t inner;
+    (void)with;
+    if (!is_small(f, e, s, &inner)) return false;
+    const tn_type *out = f->val[e->out].type;
+    const tn_i_var x = tn_i_mapped(b, f, map, s[0].v), y = tn_i_mapped(b, f, map, s[1].v);
+    tn_i_var sum = tn_i_number(b, out, 0);
+    b->linear = e->linear;
+    for (int64_t p = 0; p < inner && !b->failed; p++) {
+        const tn_i_var one = factor(b, &s[0], x, p, 0, out), other = factor(b, &s[1], y, p, s[0].free >= 0, out);
+        sum = tn_i_fma(b, TN_FMA_ADD, one, other, sum);
+    }
+    b->linear = false;
+    map[e->out] = sum;
+    return true;
+}
+
+tn_fn *tn_i_small_products(const tn_fn *f) {
+    side s[2];
+    int64_t inner;
+    bool some = false;
+    for (uint32_t i = 0; i < f->neqn && !some; i++) some = is_small(f, &f->eqn[i], s, &inner);
+    return some ? tn_i_rewritten(f, NULL, f->neqn, put, NULL) : (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
+}
