@@ -142,7 +142,7 @@ TESTS_costs    = $(if $(wildcard tests/costs.csv),costs)
 TESTS_cpp      = $(foreach p,$(CPPS),$(CXXS:%=cpp-$(p)-%))
 TESTS_examples = $(patsubst $(BUILD)/examples/%,example-%,$(EXAMPLES)) \
                  $(SHOWS_ranked:%=example-threads-%) $(if $(found_mpi),$(SHOWS_ranked:%=example-mpi-%))
-TESTS_bench    = $(if $(wildcard bench/suite/*.c),bench)
+TESTS_bench    = $(if $(wildcard bench/suite/*.c),bench) $(if $(wildcard bench/general/*.c),general)
 TESTS_valgrind = $(if $(QUICKSTART),valgrind) $(if $(filter handles,$(CPPS)),valgrind-cpp)
 QUICKSTART     = $(filter %/quickstart,$(EXAMPLES))
 
@@ -215,6 +215,8 @@ $(eval $(call ranked_results,heat2d-check,--check))
 $(eval $(call ranked_results,train,))
 $(R)/bench.res: $(SUITE) FORCE
 	$(RUN) $< --data bench/data --quick
+$(R)/general.res: $(GENERAL) FORCE
+	$(RUN) $< --check
 $(R)/valgrind.res: $(BUILD)/examples/quickstart FORCE
 	$(RUN) $(VALGRIND) $<
 $(R)/valgrind-cpp.res: $(BUILD)/cpp/handles-g++ FORCE

@@ -65,7 +65,7 @@ static tn_val pairs(const tn_val *in, void *user) {
     (void)user;
     const tn_val d = tn_sub(tn_expand_dims(in[0], 0), tn_expand_dims(in[0], 1));
     const tn_val r2 = tn_add(tn_sum_axis(tn_square(d), -1, true), 0.01);
-    return tn_sum_axis(tn_div(d, tn_mul(r2, tn_sqrt(r2))), 1, false);
+    return tn_sum_axis(tn_mul(d, tn_reciprocal(tn_mul(r2, tn_sqrt(r2)))), 1, false);
 }
 PROGRAM(make_pairs) { return general_trace(c, pairs, NULL, d, TN_ARGS(F(n[0], 3))); }
 

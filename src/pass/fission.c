@@ -48,8 +48,27 @@ static bool moves(const fission *z, uint32_t i, uint32_t *which) {
     return false;
 }
 
-/* What is computed outside needs no buffer. */
-static bool waits(const fission *z, uint32_t k, uint32_t which) { return z->p->op[z->move[which]].in[1] > k; }
+/* The element is in memory, where nothing in the loop writes: it can be loaded again. */
+static bool in_memory(const fission *z, uint32_t k, uint32_t which) {
+    const tn_i_l_op *x = &z->p->op[z->p->op[z->move[which]].in[1]];
+    if (x->kind != TN_L_LOAD || x->in[0] != TN_L_NONE || x->in[1] != TN_L_NONE) return false;
+    for (uint32_t i = k + 1; i < z->p->op[k].to; i++)
+        if (z->p->op[i].kind == TN_L_STORE && tn_i_l_overlap(z->p, z->p->op[i].which, x->which)) return false;
+    return true;
+}
+
+/* What is computed outside needs no buffer, either. */
+static bool waits(const fission *z, uint32_t k, uint32_t which) {
+    return z->p->op[z->move[which]].in[1] > k && !in_memory(z, k, which);
+}
+
+/* The element of INTO `which` in its own loop. */
+static uint32_t element(fission *z, uint32_t k, uint32_t which, uint32_t loop) {
+    const uint32_t from = z->p->op[z->move[which]].in[1];
+    if (waits(z, k, which)) return tn_i_l_load_at(z->c.b, z->buffer[which], tn_i_affine_loop(loop, 1, 0));
+    if (from > k) tn_i_l_copy_op(&z->c, from);
+    return z->c.value[from];
+}
 
 static void make_buffers(fission *z, uint32_t k, int64_t n) {
     for (uint32_t i = 0; i < z->nmove; i++) {
@@ -73,8 +92,7 @@ static void copy_stretch(fission *z, uint32_t k, tn_i_affine at, int64_t n) {
         const tn_i_l_op *o = &z->p->op[z->move[i]];
         loop = tn_i_l_for_n(b, n);
         tn_i_l_copy_loop(&z->c, k, tn_i_affine_term(b, at, loop, 1));
-        const uint32_t x =
-            waits(z, k, i) ? tn_i_l_load_at(b, z->buffer[i], tn_i_affine_loop(loop, 1, 0)) : z->c.value[o->in[1]];
+        const uint32_t x = element(z, k, i, loop);
         tn_i_l_into(b, z->c.value[o->in[0]], tn_i_l_copy_affine(&z->c, &o->at), x);
         tn_i_l_close(b);
     }
