@@ -18,6 +18,17 @@ void tn_i_l_around_drop(const tn_i_loops *p, uint32_t *around) {
     if (around) tn_i_free(p->ctx, around, p->nop * sizeof *around);
 }
 
+bool *tn_i_l_halved(const tn_i_loops *p) {
+    bool *is = tn_i_alloc_array(p->ctx, (size_t)p->nop + 1, sizeof *is);
+    for (uint32_t k = 0; is && k < p->nop; k++)
+        if (p->op[k].kind == TN_L_HALVES) is[p->op[k].in[0]] = true;
+    return is;
+}
+
+void tn_i_l_halved_drop(const tn_i_loops *p, bool *is) {
+    if (is) tn_i_free(p->ctx, is, ((size_t)p->nop + 1) * sizeof *is);
+}
+
 bool tn_i_l_straight(const tn_i_loops *p, uint32_t first, uint32_t last) {
     for (uint32_t k = first; k < last; k++) {
         const uint8_t kind = p->op[k].kind;
@@ -166,10 +177,11 @@ static bool wholes_apart(const tn_i_loops *p, uint32_t k, int64_t n, const tn_i_
 bool tn_i_l_apart(const tn_i_loops *p, uint32_t k, int64_t n, const bool *except) {
     for (uint32_t i = k + 1; i < p->op[k].to; i++) {
         const tn_i_l_op *s = &p->op[i];
-        if (s->kind != TN_L_STORE || except[s->which]) continue;
+        if (s->kind != TN_L_STORE || (except && except[s->which])) continue;
         for (uint32_t j = k + 1; j < p->op[k].to; j++) {
             const tn_i_l_op *x = &p->op[j];
-            if ((x->kind == TN_L_STORE || x->kind == TN_L_LOAD) && !except[x->which] && !wholes_apart(p, k, n, s, x))
+            if ((x->kind == TN_L_STORE || x->kind == TN_L_LOAD) && !(except && except[x->which]) &&
+                !wholes_apart(p, k, n, s, x))
                 return false;
         }
     }

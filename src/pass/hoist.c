@@ -10,17 +10,9 @@ typedef struct hoister {
     const tn_i_loops *p;
     tn_i_l_copy c;
     uint32_t *around, *home; /* home: of each operation, the block that it is computed in */
-    bool *kept;
+    bool *halved;
     uint32_t *first, *next; /* of each FOR: what is computed in front of it, in order */
 } hoister;
-
-/* What a HALVES reads stays in its loop. */
-static void find_kept(const tn_i_loops *p, bool *kept) {
-    for (uint32_t k = 0; k < p->nop; k++) {
-        if (p->op[k].kind > TN_L_LOAD) kept[k] = true;
-        if (p->op[k].kind == TN_L_HALVES) kept[p->op[k].in[0]] = true;
-    }
-}
 
 /* Block k, or a block in it. */
 static bool within(const hoister *h, uint32_t block, uint32_t k) {
@@ -67,7 +59,7 @@ static void find(hoister *h) {
         const tn_i_l_op *o = &h->p->op[k];
         uint32_t left = TN_L_NONE;
         h->home[k] = h->around[k];
-        if (h->kept[k]) continue;
+        if (h->halved[k] || o->kind > TN_L_LOAD) continue;
         while (h->home[k] != TN_L_NONE && leaves(h, k, h->home[k]) &&
                !(o->kind == TN_L_LOAD && may_be_left(h, h->home[k]))) {
             left = h->home[k];
@@ -96,22 +88,21 @@ tn_i_loops *tn_i_pass_hoist(tn_i_loops *p, const tn_i_machine *m) {
     tn_i_l_begin(&b, p->ctx);
     h.around = tn_i_l_around(p);
     h.home = tn_i_alloc_array(p->ctx, n, sizeof *h.home);
-    h.kept = tn_i_alloc_array(p->ctx, n, sizeof *h.kept);
+    h.halved = tn_i_l_halved(p);
     h.first = tn_i_alloc_array(p->ctx, n, sizeof *h.first);
     h.next = tn_i_alloc_array(p->ctx, 2 * n, sizeof *h.next);
-    if (!h.around || !h.home || !h.kept || !h.first || !h.next)
+    if (!h.around || !h.home || !h.halved || !h.first || !h.next)
         b.failed = true;
     else {
         memset(h.first, 0xff, n * sizeof *h.first);
         memset(h.next, 0xff, n * sizeof *h.next);
-        find_kept(p, h.kept);
         find(&h);
     }
     if (tn_i_l_copy_begin(&h.c, &b, p)) copy(&h);
     tn_i_l_copy_end(&h.c);
     if (h.next) tn_i_free(p->ctx, h.next, 2 * n * sizeof *h.next);
     if (h.first) tn_i_free(p->ctx, h.first, n * sizeof *h.first);
-    if (h.kept) tn_i_free(p->ctx, h.kept, n * sizeof *h.kept);
+    tn_i_l_halved_drop(p, h.halved);
     if (h.home) tn_i_free(p->ctx, h.home, n * sizeof *h.home);
     tn_i_l_around_drop(p, h.around);
     tn_i_l_free(p);

@@ -8,12 +8,16 @@
 uint32_t *tn_i_l_around(const tn_i_loops *p);
 void tn_i_l_around_drop(const tn_i_loops *p, uint32_t *around);
 
+/* Of each operation, whether a HALVES reads it: it has to stay in its loop.  NULL: no memory. */
+bool *tn_i_l_halved(const tn_i_loops *p);
+void tn_i_l_halved_drop(const tn_i_loops *p, bool *is);
+
 /* Operations first .. last - 1 are values, loads and stores alone. */
 bool tn_i_l_straight(const tn_i_loops *p, uint32_t first, uint32_t last);
 /* Loop k, of a known count, is of straight operations whose iterations do not depend on each other. */
 bool tn_i_l_independent(const tn_i_loops *p, uint32_t k);
 /* No iteration of loop k, which has n and stands in no block, touches what another one stores; of arrays that `except`
- * has nothing is asked. */
+ * has (NULL: none) nothing is asked. */
 bool tn_i_l_apart(const tn_i_loops *p, uint32_t k, int64_t n, const bool *except);
 /* The largest size of what the straight operations of a block compute, load or store. */
 int tn_i_l_widest(const tn_i_loops *p, uint32_t first, uint32_t last);

@@ -13,7 +13,8 @@ enum { UNKNOWN, FALSE_, TRUE_ };
 typedef struct partition {
     const tn_i_loops *p;
     tn_i_l_copy c;
-    uint8_t *known;        /* of each bool */
+    uint8_t *known; /* of each bool */
+    bool *halved;
     int64_t *first, *last; /* of each FOR that is one number: which iterations the part has */
 } partition;
 
@@ -94,10 +95,18 @@ static void put_known(partition *z, uint32_t k, uint8_t known) {
     z->c.value[k] = tn_i_l_number(z->c.b, TN_BOOL, known == TRUE_);
 }
 
+/* A float that adds nothing to any other: -0.0. */
+static bool is_nothing(const partition *z, uint32_t v) {
+    const tn_i_l_op *o = &z->p->op[v];
+    if (o->kind != TN_L_NUMBER || !tn_i_is_float(o->dtype)) return false;
+    return o->bits == (o->dtype == TN_F64 ? UINT64_C(1) << 63 : UINT64_C(1) << 31);
+}
+
 /* Operation k, which may be less than it was; false: nothing is known of it. */
 static bool copy_less(partition *z, uint32_t k) {
     const tn_i_l_op *o = &z->p->op[k];
     uint32_t *value = z->c.value;
+    if (z->halved[k]) return false;
     const uint8_t mask =
         (o->kind == TN_L_LOAD || o->kind == TN_L_STORE) && o->in[1] != TN_L_NONE ? z->known[o->in[1]] : UNKNOWN;
     if (o->kind == TN_L_WITHIN) {
@@ -113,6 +122,10 @@ static bool copy_less(partition *z, uint32_t k) {
         else if (x == TRUE_ || y == TRUE_)
             value[k] = value[o->in[x == TRUE_]];
         return known || x == TRUE_ || y == TRUE_;
+    }
+    if (o->kind == TN_L_MAP && o->code == TN_L_add && (is_nothing(z, o->in[0]) || is_nothing(z, o->in[1]))) {
+        value[k] = value[o->in[is_nothing(z, o->in[0])]];
+        return true;
     }
     if (o->kind == TN_L_MAP && o->code == TN_L_select && z->known[o->in[0]]) {
         value[k] = value[o->in[z->known[o->in[0]] == TRUE_ ? 1 : 2]];
@@ -181,9 +194,11 @@ tn_i_loops *tn_i_pass_partition(tn_i_loops *p, const tn_i_machine *m) {
         z.first = tn_i_alloc_array(p->ctx, p->nop, 2 * sizeof *z.first);
         if (!z.known || !z.first) b.failed = true;
     }
+    if (!(z.halved = tn_i_l_halved(p))) b.failed = true;
     if (!b.failed) z.last = z.first + p->nop;
     if (tn_i_l_copy_begin(&z.c, &b, p)) copy_range(&z, 0, p->nop);
     tn_i_l_copy_end(&z.c);
+    tn_i_l_halved_drop(p, z.halved);
     if (z.known) tn_i_free(p->ctx, z.known, p->nop);
     if (z.first) tn_i_free(p->ctx, z.first, p->nop * 2 * sizeof *z.first);
     tn_i_l_free(p);

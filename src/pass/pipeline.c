@@ -4,9 +4,8 @@
 #include <string.h>
 
 const tn_i_pass tn_i_pipeline[] = {
-    {"partition", tn_i_pass_partition},     /* loops where conditions change */
     {"unroll", tn_i_pass_unroll},           /* short loops where iterations follow one another */
-    {"fold", tn_i_pass_fold},               /* conditions that are numbers, and what depends on them */
+    {"partition", tn_i_pass_partition},     /* loops where conditions change */
     {"promote", tn_i_pass_promote},         /* what a loop keeps in memory, in registers */
     {"fission", tn_i_pass_fission},         /* loops that feed several reductions, one by one */
     {"sums", tn_i_pass_sums},               /* reductions as leaves, lanes and counters */

@@ -30,6 +30,7 @@ typedef struct promoter {
     const tn_i_loops *p;
     tn_i_l_copy c;
     uint32_t *around, *cell_of; /* cell_of: of each operation, 1 + its cell, or 0 */
+    bool *halved;
     access *a;
     cell *cell;
     size_t na, ca, ncell, ccell;
@@ -67,7 +68,8 @@ static bool add_access(promoter *z, uint32_t k, uint32_t i) {
     const tn_i_l_op *o = &z->p->op[i];
     const tn_i_l_array *a = &z->p->array[o->which];
     const int64_t size = (int64_t)tn_i_dtype_size(a->dtype);
-    if (z->around[i] != k || o->at.n || o->in[0] != TN_L_NONE || o->in[1] != TN_L_NONE || a->role == TN_L_CONST)
+    if (z->around[i] != k || o->at.n || o->in[0] != TN_L_NONE || o->in[1] != TN_L_NONE || a->role == TN_L_CONST ||
+        z->halved[i])
         return add_anywhere(z, i, o->which);
     const int64_t lo = a->at + o->at.at * size;
     const uint32_t at = cell_at(z, a->base, lo, a->dtype);
@@ -192,7 +194,8 @@ tn_i_loops *tn_i_pass_promote(tn_i_loops *p, const tn_i_machine *m) {
     tn_i_l_begin(&b, p->ctx);
     z.around = tn_i_l_around(p);
     z.cell_of = tn_i_alloc_array(p->ctx, (size_t)p->nop + 1, sizeof *z.cell_of);
-    if ((p->nop && !z.around) || !z.cell_of) b.failed = true;
+    z.halved = tn_i_l_halved(p);
+    if ((p->nop && !z.around) || !z.cell_of || !z.halved) b.failed = true;
     if (tn_i_l_copy_begin(&z.c, &b, p))
         for (uint32_t k = 0; k < p->nop && !b.failed;) {
             if (p->op[k].kind == TN_L_FOR && find(&z, k))
@@ -204,6 +207,7 @@ tn_i_loops *tn_i_pass_promote(tn_i_loops *p, const tn_i_machine *m) {
     if (z.cell) tn_i_free(p->ctx, z.cell, z.ccell * sizeof *z.cell);
     if (z.a) tn_i_free(p->ctx, z.a, z.ca * sizeof *z.a);
     if (z.cell_of) tn_i_free(p->ctx, z.cell_of, ((size_t)p->nop + 1) * sizeof *z.cell_of);
+    tn_i_l_halved_drop(p, z.halved);
     tn_i_l_around_drop(p, z.around);
     tn_i_l_free(p);
     return tn_i_l_end(&b);

@@ -32,10 +32,10 @@ static void copy_steps(tn_i_l_copy *c, uint32_t k) {
 }
 
 /* Loop k stands in no block, and an iteration touches what another one stores. */
-static bool follows(const tn_i_loops *p, uint32_t k, const bool *none) {
+static bool follows(const tn_i_loops *p, uint32_t k) {
     int64_t n;
     return p->op[k].kind == TN_L_FOR && !p->op[k].vector && !p->op[k].parallel && tn_i_l_known_count(p, k, &n) &&
-           n > 1 && !tn_i_l_apart(p, k, n, none);
+           n > 1 && !tn_i_l_apart(p, k, n, NULL);
 }
 
 tn_i_loops *tn_i_pass_unroll(tn_i_loops *p, const tn_i_machine *m) {
@@ -43,11 +43,9 @@ tn_i_loops *tn_i_pass_unroll(tn_i_loops *p, const tn_i_machine *m) {
     tn_i_l_copy c;
     (void)m;
     tn_i_l_begin(&b, p->ctx);
-    bool *none = tn_i_alloc_array(p->ctx, (size_t)p->narray + 1, sizeof *none);
-    if (!none) b.failed = true;
     if (tn_i_l_copy_begin(&c, &b, p))
         for (uint32_t k = 0; k < p->nop && !b.failed; k++) {
-            if (!follows(p, k, none)) {
+            if (!follows(p, k)) {
                 const uint32_t last = p->op[k].kind == TN_L_FOR ? p->op[k].to : k;
                 tn_i_l_copy_ops(&c, k, last + 1);
                 k = last;
@@ -57,7 +55,6 @@ tn_i_loops *tn_i_pass_unroll(tn_i_loops *p, const tn_i_machine *m) {
             k = p->op[k].to;
         }
     tn_i_l_copy_end(&c);
-    if (none) tn_i_free(p->ctx, none, ((size_t)p->narray + 1) * sizeof *none);
     tn_i_l_free(p);
     return tn_i_l_end(&b);
 }

@@ -90,9 +90,9 @@ static void random_programs(void **unused) {
 
 /* What loops keep in memory, and what may be the same memory: cells that are loaded first, stored first, stored twice;
  * touched as a part of an array, by an index, under a condition, in another block, as another dtype. */
-#define CELLS(body)                                                                                              \
+#define CELLS(body)                                                                                               \
     "loop {\n array x: f64[8] inout base 0\n array y: f64[4] inout base 0 at 16\n array z: f32[8] inout base 0\n" \
-    " array u: f64[40] inout base 1\n array k: i64[40] in base 2\n"                                              \
+    " array u: f64[40] inout base 1\n array k: i64[40] in base 2\n"                                               \
     " nothing: f64 = number -0.0\n zero: f64 = number 0.0\n half: f64 = number 0.5\n for i < 9 {\n" body "\n }\n}"
 
 static void cells(void **unused) {
@@ -113,7 +113,8 @@ static void cells(void **unused) {
         CELLS("a: f64 = load x[3]\n b: f64 = add a half\n store x[3] = b\n m: bool = lt half a\n if m {\n"
               " store y[1] = zero\n }"),
         CELLS("for j < 3 {\n a: f64 = load x[j]\n b: f64 = load x[j + 1]\n c: f64 = fma a half b\n store x[j] = c\n }"),
-        CELLS("for j < 2 {\n m: bool = within 1 <= j < 2\n a: f64 = load x[j] where m else half\n b: f64 = add a nothing\n"
+        CELLS("for j < 2 {\n m: bool = within 1 <= j < 2\n a: f64 = load x[j] where m else half\n b: f64 = add a "
+              "nothing\n"
               " c: f64 = add zero b\n d: f64 = mul c nothing\n e: f64 = add d zero\n f: f64 = add nothing d\n"
               " store x[j] = b where m\n store u[2 i + j] = e\n store u[2 i + j + 20] = f\n }"),
     };
@@ -124,7 +125,31 @@ static void cells(void **unused) {
     tn_ctx_free(c);
 }
 
+/* Sums of columns: of few rows and many, with what is stored on the way, alone in their loop and not. */
+#define COLUMNS(rows, fold, type, body, more)                                                                   \
+    "loop {\n array x: " type "[6000] in base 0\n array y: " type "[6000] out base 1\n array z: " type          \
+    "[11] out base 2\n r: " type " = reduce " fold " 11\n for i < " rows " {\n" more " for j < 11 {\n a: " type \
+    " = load x[11 i + j]\n" body " into r[j] = b\n }\n }\n for c < 11 {\n t: " type                             \
+    " = total r[c]\n store z[c] = t\n }\n}"
+#define OF(rows)                                                                                                \
+    COLUMNS(rows, "sum", "f64", "b: f64 = mul a a\n", ""), COLUMNS(rows, "max", "f32", "b: f32 = neg a\n", ""), \
+        COLUMNS(rows, "prod", "i64", "b: i64 = add a a\n", ""),                                                 \
+        COLUMNS(rows, "sum", "f32", "b: f32 = mul a a\n store y[11 i + j] = b\n", ""),                          \
+        COLUMNS(rows, "sum", "f32", "b: f32 = mul a a\n store y[i + j] = b\n", ""),                             \
+        COLUMNS(rows, "sum", "f64", "b: f64 = mul a f\n", " f: f64 = load x[i]\n")
+
+static void columns(void **unused) {
+    static const char *const texts[] = {OF("2"),  OF("7"),  OF("15"),  OF("16"), OF("17"),
+                                        OF("33"), OF("50"), OF("512"), OF("513")};
+    tn_ctx *c = tn_ctx_new(NULL);
+    (void)unused;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (uint64_t seed = 1; seed < 4; seed++) check(c, texts[i], seed);
+    tn_ctx_free(c);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_programs), cmocka_unit_test(cells)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_programs), cmocka_unit_test(cells),
+                                       cmocka_unit_test(columns)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
