@@ -126,17 +126,18 @@ static void cells(void **unused) {
 }
 
 /* Sums of columns: of few rows and many, with what is stored on the way, alone in their loop and not. */
-#define COLUMNS(rows, fold, type, body, more)                                                                   \
-    "loop {\n array x: " type "[6000] in base 0\n array y: " type "[6000] out base 1\n array z: " type          \
-    "[11] out base 2\n r: " type " = reduce " fold " 11\n for i < " rows " {\n" more " for j < 11 {\n a: " type \
-    " = load x[11 i + j]\n" body " into r[j] = b\n }\n }\n for c < 11 {\n t: " type                             \
+#define COLUMNS(rows, fold, type, body, more)                                                                       \
+    "loop {\n array x: " type "[6000] in base 0\n array y: " type "[6000] out base 1\n array z: " type              \
+    "[11] out base 2\n array k: i64[6000] in base 3\n r: " type " = reduce " fold " 11\n for i < " rows " {\n" more \
+    " for j < 11 {\n a: " type " = load x[11 i + j]\n" body " into r[j] = b\n }\n }\n for c < 11 {\n t: " type      \
     " = total r[c]\n store z[c] = t\n }\n}"
 #define OF(rows)                                                                                                \
     COLUMNS(rows, "sum", "f64", "b: f64 = mul a a\n", ""), COLUMNS(rows, "max", "f32", "b: f32 = neg a\n", ""), \
         COLUMNS(rows, "prod", "i64", "b: i64 = add a a\n", ""),                                                 \
         COLUMNS(rows, "sum", "f32", "b: f32 = mul a a\n store y[11 i + j] = b\n", ""),                          \
         COLUMNS(rows, "sum", "f32", "b: f32 = mul a a\n store y[i + j] = b\n", ""),                             \
-        COLUMNS(rows, "sum", "f64", "b: f64 = mul a f\n", " f: f64 = load x[i]\n")
+        COLUMNS(rows, "sum", "f64", "b: f64 = mul a f\n", " f: f64 = load x[i]\n"),                             \
+        COLUMNS(rows, "sum", "f64", "n: i64 = load k[11 i + j]\n b: f64 = convert n\n", "")
 
 static void columns(void **unused) {
     static const char *const texts[] = {OF("2"),  OF("7"),  OF("15"),  OF("16"), OF("17"),
