@@ -314,6 +314,9 @@ inline val &operator/=(val &x, mixed y) { return x = tn_div_at(x, y.v, y.at.file
 inline val operator&(mixed x, mixed y) { return tn_and_at(x.v, y.v, y.at.file, y.at.line); }
 inline val operator|(mixed x, mixed y) { return tn_or_at(x.v, y.v, y.at.file, y.at.line); }
 inline val operator^(mixed x, mixed y) { return tn_xor_at(x.v, y.v, y.at.file, y.at.line); }
+/* Integers; >> keeps the sign of signed ones, as C's does. */
+inline val operator<<(mixed x, mixed y) { return tn_shift_left_at(x.v, y.v, y.at.file, y.at.line); }
+inline val operator>>(mixed x, mixed y) { return tn_shift_right_arithmetic_at(x.v, y.v, y.at.file, y.at.line); }
 inline val operator~(operand x) { return tn_not_at(x.v, x.at.file, x.at.line); }
 inline val operator!(operand x) { return tn_not_at(x.v, x.at.file, x.at.line); }
 
@@ -363,6 +366,16 @@ inline val is_finite(operand x) { return tn_is_finite_at(x.v, x.at.file, x.at.li
 inline val is_nan(operand x) { return tn_is_nan_at(x.v, x.at.file, x.at.line); }
 inline val is_inf(operand x) { return tn_is_inf_at(x.v, x.at.file, x.at.line); }
 inline val stop_gradient(operand x) { return tn_stop_gradient_at(x.v, x.at.file, x.at.line); }
+/* Of the bits of integers. */
+inline val shift_left(mixed x, mixed y) { return tn_shift_left_at(x.v, y.v, y.at.file, y.at.line); }
+inline val shift_right_logical(mixed x, mixed y) {
+    return tn_shift_right_logical_at(x.v, y.v, y.at.file, y.at.line);
+}
+inline val shift_right_arithmetic(mixed x, mixed y) {
+    return tn_shift_right_arithmetic_at(x.v, y.v, y.at.file, y.at.line);
+}
+inline val population_count(operand x) { return tn_population_count_at(x.v, x.at.file, x.at.line); }
+inline val clz(operand x) { return tn_clz_at(x.v, x.at.file, x.at.line); }
 /* Activations. */
 inline val relu(operand x) { return tn_relu_at(x.v, x.at.file, x.at.line); }
 inline val gelu(operand x) { return tn_gelu_at(x.v, x.at.file, x.at.line); }

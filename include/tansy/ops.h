@@ -206,6 +206,12 @@ TN_API tn_val tn_is_inf_at(tn_val x, const char *file, int line);
 /* Logical (bool) or bitwise (integer) complement. */
 TN_API tn_val tn_not_at(tn_val x, const char *file, int line);
 #define tn_not(x) tn_not_at(x, __FILE__, __LINE__)
+/* How many bits of x are 1; how many are 0 above the highest 1 (the width where
+ * x = 0).  Integers; the result has x's dtype. */
+TN_API tn_val tn_population_count_at(tn_val x, const char *file, int line);
+TN_API tn_val tn_clz_at(tn_val x, const char *file, int line);
+#define tn_population_count(x) tn_population_count_at(x, __FILE__, __LINE__)
+#define tn_clz(x)              tn_clz_at(x, __FILE__, __LINE__)
 /* x as another dtype.  Float to integer truncates and saturates, NaN becomes 0;
  * to bool: x != 0.  Between floats it is differentiable. */
 TN_API tn_val tn_convert_at(tn_val x, tn_dtype dtype, const char *file, int line);
@@ -283,6 +289,15 @@ TN_API tn_val tn_xor_at(tn_val x, tn_val y, const char *file, int line);
 #define tn_and(x, y) tn_and_at(TN_VAL(x), TN_VAL(y), __FILE__, __LINE__)
 #define tn_or(x, y)  tn_or_at(TN_VAL(x), TN_VAL(y), __FILE__, __LINE__)
 #define tn_xor(x, y) tn_xor_at(TN_VAL(x), TN_VAL(y), __FILE__, __LINE__)
+/* The bits of x moved up (left) or down (right) by y.  Zeros come in, and the
+ * sign in tn_shift_right_arithmetic.  Where y is negative, or the width or more,
+ * nothing else is left, as XLA has it.  Integers; derivative 0. */
+TN_API tn_val tn_shift_left_at(tn_val x, tn_val y, const char *file, int line);
+TN_API tn_val tn_shift_right_logical_at(tn_val x, tn_val y, const char *file, int line);
+TN_API tn_val tn_shift_right_arithmetic_at(tn_val x, tn_val y, const char *file, int line);
+#define tn_shift_left(x, y)             tn_shift_left_at(TN_VAL(x), TN_VAL(y), __FILE__, __LINE__)
+#define tn_shift_right_logical(x, y)    tn_shift_right_logical_at(TN_VAL(x), TN_VAL(y), __FILE__, __LINE__)
+#define tn_shift_right_arithmetic(x, y) tn_shift_right_arithmetic_at(TN_VAL(x), TN_VAL(y), __FILE__, __LINE__)
 /* x where cond (bool) holds, else y.  Both are computed; a NaN in the
  * derivative of the one not chosen comes through, as in JAX.  tn_select is the
  * primitive's name for it. */

@@ -27,7 +27,8 @@ _PLAIN = (
         name: ()
         for name in """neg add sub mul div rem pow max min abs sign sqrt rsqrt cbrt square exp exp2 expm1 log log1p sin cos tan
     asin acos atan atan2 sinh cosh tanh asinh acosh atanh logistic erf erfc erf_inv lgamma digamma polygamma floor ceil clamp
-    eq ne lt le gt ge and or xor not is_finite stop_gradient add_any cholesky lu dynamic_update_slice""".split()
+    eq ne lt le gt ge and or xor not shift_left shift_right_logical
+    shift_right_arithmetic population_count clz is_finite stop_gradient add_any cholesky lu dynamic_update_slice""".split()
     }
     | {
         "integer_pow": ("y",),

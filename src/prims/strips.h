@@ -185,6 +185,9 @@
                [TN_F64] = name##_f64_body,                                                                 \
                [TN_I32] = name##_i32_body,                                                                 \
                [TN_I64] = name##_i64_body}
+#define TN_INT_STRIPS(name)                                  \
+    .strip = {[TN_I32] = name##_i32, [TN_I64] = name##_i64}, \
+    .c_body = {[TN_I32] = name##_i32_body, [TN_I64] = name##_i64_body}
 #define TN_BIT_STRIPS(name)                                                         \
     .strip = {[TN_BOOL] = name##_b8, [TN_I32] = name##_i32, [TN_I64] = name##_i64}, \
     .c_body = {[TN_BOOL] = name##_b8_body, [TN_I32] = name##_i32_body, [TN_I64] = name##_i64_body}

@@ -261,6 +261,11 @@ int main() {
     INTEGERS((i | i), (tn_or(i, i)));
     INTEGERS((1 ^ i), (tn_xor(1, i)));
     INTEGERS((~i), (tn_not(i)));
+    INTEGERS((i << 3), (tn_shift_left(i, 3)));
+    INTEGERS((i >> 1), (tn_shift_right_arithmetic(i, 1)));
+    INTEGERS((shift_right_logical(i, 1)), (tn_shift_right_logical(i, 1)));
+    INTEGERS((population_count(i)), (tn_population_count(i)));
+    INTEGERS((clz(i)), (tn_clz(i)));
     INTEGERS((!eq(i, 1)), (tn_not(tn_eq(i, 1))));
     INTEGERS((i % 2), (tn_rem(i, 2)));
     FLOATS((diag(y)), (tn_diag(y)));

@@ -218,6 +218,17 @@ for d in INTS:
     over((d,), "square", "[5]", [x], out=[[wrap(a * a, d) for a in x]])
     over((d,), "not", "[5]", [x], out=[[~a for a in x]])
     over((d,), "clamp", "[4] [4] [4]", [[-2, -2, -2, 3], [-5, 0, 5, 4], [2, 2, 2, 1]], out=[[-2, 0, 2, 1]])
+
+    # Bits as XLA has them: by the width or more, or less than 0, nothing is left, but the sign.
+    w = 32 if d == "i32" else 64
+    x, y = [1, -1, -1, lo, hi, 5, -7, -7, 1, -1, -8, 0], [0, 1, w - 1, w - 1, 3, w, w, -1, w - 1, 4, 2, hi]
+    n = f"[{len(x)}]"
+    over((d,), "shift_left", f"{n} {n}", [x, y], lax.shift_left)
+    over((d,), "shift_right_logical", f"{n} {n}", [x, y], lax.shift_right_logical)
+    over((d,), "shift_right_arithmetic", f"{n} {n}", [x, y], lax.shift_right_arithmetic)
+    x = [0, 1, -1, lo, hi, 5, 255, 256, 1 << 20, -12345]
+    over((d,), "population_count", f"[{len(x)}]", [x], lax.population_count)
+    over((d,), "clz", f"[{len(x)}]", [x], lax.clz)
 row("and", "bool[4] bool[4]", [[0, 0, 1, 1], [0, 1, 0, 1]], out=[[0, 0, 0, 1]])
 row("or", "bool[4] bool[4]", [[0, 0, 1, 1], [0, 1, 0, 1]], out=[[0, 1, 1, 1]])
 row("xor", "bool[4] bool[4]", [[0, 0, 1, 1], [0, 1, 0, 1]], out=[[0, 1, 1, 0]])
