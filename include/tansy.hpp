@@ -232,6 +232,7 @@ template <class... D> inline tn_type f64(D... dims) { return ::tn_f64(dims...); 
 template <class... D> inline tn_type f32(D... dims) { return ::tn_f32(dims...); }
 template <class... D> inline tn_type i64(D... dims) { return ::tn_i64(dims...); }
 template <class... D> inline tn_type i32(D... dims) { return ::tn_i32(dims...); }
+template <class... D> inline tn_type u32(D... dims) { return ::tn_u32(dims...); }
 template <class... D> inline tn_type boolean(D... dims) { return ::tn_bool(dims...); }
 
 /* start, start + step, .. below stop, as Python's: negative numbers count from the end, and what lies outside is cut

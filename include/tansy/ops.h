@@ -26,7 +26,7 @@
  * Axes count from 0; negative ones from the end (-1 is the last).  An axis
  * list without elements, tn_ints(), means no axis.
  *
- * dtypes.  "float" means f32, f64; "number" means those and i32, i64.  The
+ * dtypes.  "float" means f32, f64; "number" means those and i32, i64, u32.  The
  * result has the operands' dtype unless said otherwise.
  *
  * Errors.  An operator never fails by itself: a wrong type, shape or axis
@@ -212,7 +212,7 @@ TN_API tn_val tn_population_count_at(tn_val x, const char *file, int line);
 TN_API tn_val tn_clz_at(tn_val x, const char *file, int line);
 #define tn_population_count(x) tn_population_count_at(x, __FILE__, __LINE__)
 #define tn_clz(x)              tn_clz_at(x, __FILE__, __LINE__)
-/* x as another dtype.  Float to integer truncates and saturates, NaN becomes 0;
+/* x as another dtype.  Float to integer truncates and saturates (u32: below 0 becomes 0), NaN becomes 0;
  * to bool: x != 0.  Between floats it is differentiable. */
 TN_API tn_val tn_convert_at(tn_val x, tn_dtype dtype, const char *file, int line);
 #define tn_convert(x, dtype) tn_convert_at(x, dtype, __FILE__, __LINE__)
@@ -225,7 +225,7 @@ TN_API tn_val tn_checkpoint_name_at(tn_val x, const char *name, const char *file
 
 /* ---- elementwise, several operands (broadcasting, plain numbers) ------------- */
 
-/* Arithmetic.  Numbers; integers wrap, x/0 = -1, the remainder has the sign of x. */
+/* Arithmetic.  Numbers; integers wrap, x/0 = -1 (all bits 1), the remainder has the sign of x. */
 TN_API tn_val tn_add_at(tn_val x, tn_val y, const char *file, int line);
 TN_API tn_val tn_sub_at(tn_val x, tn_val y, const char *file, int line);
 TN_API tn_val tn_mul_at(tn_val x, tn_val y, const char *file, int line);

@@ -12,11 +12,7 @@ from . import _core
 from ._errors import Error, Unsupported
 from ._program import _parse
 
-# uint32, with which JAX counts in some loops, is an i64 whose upper half is 0: taken off where it may have come.
-_DTYPES = {"float64": "f64", "float32": "f32", "int64": "i64", "int32": "i32", "bool": "bool", "uint32": "i64"}
-_WRAPS = set(
-    "add sub mul neg not integer_pow convert_element_type reduce_sum reduce_prod cumsum cumprod dot_general".split()
-)
+_DTYPES = {"float64": "f64", "float32": "f32", "int64": "i64", "int32": "i32", "bool": "bool", "uint32": "u32"}
 _FILE = "<jax>"
 # Rules within rules that are kept.  The rule of logaddexp calls logaddexp: in the third of them it is its program.
 RULES = 3
@@ -63,6 +59,8 @@ _PLAIN = (
         "name": ("name",),
     }
 )
+# From which operand on they are indices.
+_PLACES = {"gather": 1, "dynamic_slice": 1, "dynamic_update_slice": 2}
 # The order of all floats, which differs from the usual one for NaN and -0 alone.
 _SPELLED = {"lt_to": "lt", "le_to": "le"}
 # Nothing where there is one device.
@@ -94,7 +92,7 @@ def _value(v):
     """A parameter's value."""
     if isinstance(v, (bool, np.bool_)) or v is None:
         return str(v)
-    if isinstance(v, (int, np.integer)) and type(v).__name__ in ("int", "int32", "int64"):
+    if isinstance(v, (int, np.integer)) and type(v).__name__ in ("int", "int32", "int64", "uint32"):
         return str(int(v))
     if isinstance(v, (float, np.floating)):
         return repr(float(v))
@@ -315,17 +313,22 @@ class _Body:
         inside = " ".join(f"{k}={v}" for k, v in params)
         left = " ".join(outs) if outs else "()"
         self.lines.append((f"  {left} = {name}{f'[{inside}]' if inside else ''} {operands}", self.place))
-        if name in _WRAPS and str(eqn.outvars[0].aval.dtype) == "uint32":
-            all = self.names[eqn.outvars[0]]
-            self.names[eqn.outvars[0]] = self.put(f"and {all} 4294967295:i64[]", eqn.outvars[0].aval)
 
     def plain(self, eqn):
         name = eqn.primitive.name
         params = [(k, eqn.params[k]) for k in _PLAIN[name] if eqn.params.get(k) is not None]
         params = [(k, _string(v) if k == "name" else _value(v)) for k, v in params]
-        if name == "gather" and str(eqn.outvars[0].aval.dtype) == "uint32" and eqn.params["fill_value"] is None:
-            params.append(("fill_value", "4294967295"))
-        self.emit(eqn, name, params, self.atoms(eqn.invars))
+        if str(eqn.params.get("index_dtype")) == "uint32":
+            return self.lack(eqn, f"{name} with unsigned indices")
+        first = _PLACES.get(name, len(eqn.invars))
+        self.emit(eqn, name, params, " ".join([self.place_of(v) if i >= first else self.atom(v) for i, v in enumerate(eqn.invars)]))
+
+    def place_of(self, v):
+        """An index: i32 or i64."""
+        if str(v.aval.dtype) != "uint32":
+            return self.atom(v)
+        shape = ",".join(map(str, v.aval.shape))
+        return self.put(f"convert_element_type[new_dtype=i64] {self.atom(v)}", type=f"i64[{shape}]")
 
     # ---- what is spelled otherwise --------------------------------------------
 
@@ -404,12 +407,13 @@ class _Body:
         return [("dimension_numbers", _value(eqn.params["dimension_numbers"])), ("mode", mode)]
 
     def do_scatter_add(self, eqn):
-        self.emit(eqn, "scatter_add", self.scatter_params(eqn), self.atoms(eqn.invars))
+        x, at, u = eqn.invars
+        self.emit(eqn, "scatter_add", self.scatter_params(eqn), f"{self.atom(x)} {self.place_of(at)} {self.atom(u)}")
 
     def do_scatter_sub(self, eqn):
         x, at, u = eqn.invars
         less = self.put(f"neg {self.atom(u)}", u.aval)
-        self.emit(eqn, "scatter_add", self.scatter_params(eqn), f"{self.atom(x)} {self.atom(at)} {less}")
+        self.emit(eqn, "scatter_add", self.scatter_params(eqn), f"{self.atom(x)} {self.place_of(at)} {less}")
 
     def do_scatter(self, eqn, how=None):
         """x where no update came, else the sum of those that did (or x and that, by `how`), of which there is one: the
@@ -719,9 +723,6 @@ def from_jaxpr(closed_jaxpr):
     """The program of a ClosedJaxpr, as jax.make_jaxpr gives it: its inputs and outputs in their order, its constants
     inside.  tansy.Unsupported lists all that Tansy has not, with places; docs/jax.md says what becomes of what."""
     walk = _Walk()
-    for v in [*closed_jaxpr.jaxpr.invars, *closed_jaxpr.jaxpr.outvars]:
-        if str(v.aval.dtype) == "uint32":
-            walk.lack("dtype uint32 of inputs and outputs", "")
     main = _Body(walk).program(closed_jaxpr.jaxpr, closed_jaxpr.consts)
     if walk.missing:
         raise Unsupported(walk.missing)

@@ -90,7 +90,9 @@ static uint32_t shift(tn_i_l_builder *b, tn_i_l_code code, int dtype, uint32_t x
 
 /* Of what is negative, its complement, moved with zeros, is. */
 static uint32_t shift_signed(tn_i_l_builder *b, int dtype, uint32_t x, uint32_t y) {
-    const uint32_t zero = bits_of(b, dtype, 0), below = two(b, TN_L_lt, x, zero),
+    const uint32_t zero = bits_of(b, dtype, 0),
+                   below =
+                       dtype == TN_U32 ? two(b, TN_L_gt, x, bits_of(b, dtype, INT32_MAX)) : two(b, TN_L_lt, x, zero),
                    sign = choose(b, below, bits_of(b, dtype, UINT64_MAX), zero);
     return two(b, TN_L_xor, shift(b, TN_L_shr, dtype, two(b, TN_L_xor, x, sign), y), sign);
 }
@@ -112,11 +114,29 @@ static uint32_t leading(tn_i_l_builder *b, int dtype, uint32_t x) {
     return ones(b, dtype, one(b, TN_L_not, x));
 }
 
+/* ---- unsigned numbers ---- */
+
+/* As i64, which has all of them; x / 0, which is -1, becomes all ones. */
+static uint32_t by_i64(tn_i_l_builder *b, tn_i_l_code code, uint32_t x, uint32_t y) {
+    const uint32_t left = tn_i_l_convert(b, TN_I64, x), right = tn_i_l_convert(b, TN_I64, y);
+    return tn_i_l_convert(b, TN_U32, two(b, code, left, right));
+}
+
+static uint32_t convert(tn_i_l_builder *b, int dtype, uint32_t x) {
+    if (b->failed) return TN_L_NONE;
+    const int from = b->p->op[x].dtype;
+    if (from == TN_U32 && tn_i_is_float(dtype)) return tn_i_l_convert(b, dtype, tn_i_l_convert(b, TN_I64, x));
+    if (dtype != TN_U32 || !tn_i_is_float(from)) return tn_i_l_convert(b, dtype, x);
+    const uint32_t least = bits_of(b, TN_I64, 0), most = bits_of(b, TN_I64, UINT32_MAX);
+    const uint32_t above = two(b, TN_L_max, tn_i_l_convert(b, TN_I64, x), least);
+    return tn_i_l_convert(b, dtype, two(b, TN_L_min, above, most));
+}
+
 static uint32_t row_of(tn_i_l_builder *b, int prim, int64_t param, int dtype, const uint32_t *in, uint32_t nin) {
     for (int code = 0; code < TN_L_fn; code++) {
         const tn_i_l_row *r = &tn_i_l_rows[code];
         if (r->prim != prim || r->nin != nin) continue;
-        if (code == TN_L_convert) return tn_i_l_convert(b, dtype, in[0]);
+        if (code == TN_L_convert) return convert(b, dtype, in[0]);
         if (r->param == param)
             return tn_i_l_map(b, (tn_i_l_code)code, in[0], nin > 1 ? in[1] : TN_L_NONE, nin > 2 ? in[2] : TN_L_NONE);
     }
@@ -127,6 +147,9 @@ uint32_t tn_i_l_elementwise(tn_i_l_builder *b, const tn_prim *prim, const tn_i_p
                             const uint32_t *in) {
     const int64_t param = prim->params ? p[0].u.i : 0;
     if (b->failed) return TN_L_NONE;
+    if (dtype == TN_U32 && prim->id == TN_P_abs) return in[0];
+    if (dtype == TN_U32 && prim->id == TN_P_div) return by_i64(b, TN_L_div, in[0], in[1]);
+    if (dtype == TN_U32 && prim->id == TN_P_rem) return by_i64(b, TN_L_rem, in[0], in[1]);
     switch (prim->id) {
     case TN_P_stop_gradient: return in[0];
     case TN_P_square: return two(b, TN_L_mul, in[0], in[0]);

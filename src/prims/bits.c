@@ -12,13 +12,18 @@
 /* ---- shifts ---- */
 TN_STRIP2(shift_left, i32, int32_t, int32_t, (uint32_t)y < 32 ? (uint32_t)x << ((uint32_t)y & 31) : 0)
 TN_STRIP2(shift_left, i64, int64_t, int64_t, (uint64_t)y < 64 ? (uint64_t)x << ((uint64_t)y & 63) : 0)
+TN_STRIP2(shift_left, u32, uint32_t, uint32_t, y < 32 ? x << (y & 31) : 0)
 TN_STRIP2(shift_right_logical, i32, int32_t, int32_t, (uint32_t)y < 32 ? (uint32_t)x >> ((uint32_t)y & 31) : 0)
 TN_STRIP2(shift_right_logical, i64, int64_t, int64_t, (uint64_t)y < 64 ? (uint64_t)x >> ((uint64_t)y & 63) : 0)
+TN_STRIP2(shift_right_logical, u32, uint32_t, uint32_t, y < 32 ? x >> (y & 31) : 0)
 /* what is shifted is not negative: C leaves the bits of others to the compiler */
 TN_STRIP2(shift_right_arithmetic, i32, int32_t, int32_t,
           x < 0 ? ~(~x >> ((uint32_t)y < 31 ? y : 31)) : x >> ((uint32_t)y < 31 ? y : 31))
 TN_STRIP2(shift_right_arithmetic, i64, int64_t, int64_t,
           x < 0 ? ~(~x >> ((uint64_t)y < 63 ? y : 63)) : x >> ((uint64_t)y < 63 ? y : 63))
+/* of unsigned numbers the highest bit is the sign that comes in, as XLA has it */
+TN_STRIP2(shift_right_arithmetic, u32, uint32_t, uint32_t,
+          x >> 31 ? ~(~x >> (y < 31 ? y : 31)) : x >> (y < 31 ? y : 31))
 
 static tn_i_var simplify_shift(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
                                const tn_type *out) {
@@ -91,8 +96,8 @@ const tn_prim tn_prim_shift_right_arithmetic = {
     .type = tn_i_type_elementwise,
     .simplify = simplify_shift,
     TN_INT_STRIPS(shift_right_arithmetic),
-    .lanes = {[TN_I32] = "x >> SEL((y & ~31) == 0, y, SAME(y, 31))",
-              [TN_I64] = "x >> SEL((y & ~63) == 0, y, SAME(y, 63))"},
+    .lanes =
+        {[TN_I32] = "x >> SEL((y & ~31) == 0, y, SAME(y, 31))", [TN_I64] = "x >> SEL((y & ~63) == 0, y, SAME(y, 63))"},
     .weight = 1,
     .jvp_bound = 1,
     .sample = sample_shift,
@@ -102,7 +107,7 @@ const tn_prim tn_prim_shift_right_arithmetic = {
 
 /* Sums of pairs, of fours, of bytes, and of all. */
 TN_C_TEXT(
-    ones_text, static inline int tn_i_ones(uint64_t x) {
+    ones_text, static inline int bit_count(uint64_t x) {
         x -= x >> 1 & UINT64_C(0x5555555555555555);
         x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
         x = (x + (x >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
@@ -110,17 +115,18 @@ TN_C_TEXT(
     })
 /* Ones down from the highest. */
 TN_C_TEXT(
-    leading_text, static inline int tn_i_leading(uint64_t x, int width) {
+    leading_text, static inline int leading_zeros(uint64_t x, int width) {
         for (int h = 1; h < 64; h *= 2) x |= x >> h;
-        return width - tn_i_ones(x);
+        return width - bit_count(x);
     })
-static const tn_i_c_helper counts_helpers[] = {
-    {"tn_i_ones", ones_text}, {"tn_i_leading", leading_text}, {NULL, NULL}};
+static const tn_i_c_helper counts_helpers[] = {{"bit_count", ones_text}, {"leading_zeros", leading_text}, {NULL, NULL}};
 
-TN_STRIP1(population_count, i32, int32_t, int32_t, tn_i_ones((uint32_t)x))
-TN_STRIP1(population_count, i64, int64_t, int64_t, tn_i_ones((uint64_t)x))
-TN_STRIP1(clz, i32, int32_t, int32_t, tn_i_leading((uint32_t)x, 32))
-TN_STRIP1(clz, i64, int64_t, int64_t, tn_i_leading((uint64_t)x, 64))
+TN_STRIP1(population_count, i32, int32_t, int32_t, bit_count((uint32_t)x))
+TN_STRIP1(population_count, i64, int64_t, int64_t, bit_count((uint64_t)x))
+TN_STRIP1(population_count, u32, uint32_t, uint32_t, bit_count(x))
+TN_STRIP1(clz, i32, int32_t, int32_t, leading_zeros((uint32_t)x, 32))
+TN_STRIP1(clz, i64, int64_t, int64_t, leading_zeros((uint64_t)x, 64))
+TN_STRIP1(clz, u32, uint32_t, uint32_t, leading_zeros(x, 32))
 
 /* As many leading zeros as may be. */
 static void fill_count(tn_i_rng *r, const tn_i_case *c, uint32_t i, void *data) {

@@ -7,38 +7,49 @@
 TN_STRIP1(bool_to, b8, uint8_t, uint8_t, x)
 TN_STRIP1(bool_to, i32, uint8_t, int32_t, x)
 TN_STRIP1(bool_to, i64, uint8_t, int64_t, x)
+TN_STRIP1(bool_to, u32, uint8_t, uint32_t, x)
 TN_STRIP1(bool_to, f32, uint8_t, float, x)
 TN_STRIP1(bool_to, f64, uint8_t, double, x)
 TN_STRIP1(i32_to, b8, int32_t, uint8_t, x != 0)
 TN_STRIP1(i32_to, i32, int32_t, int32_t, x)
 TN_STRIP1(i32_to, i64, int32_t, int64_t, x)
+TN_STRIP1(i32_to, u32, int32_t, uint32_t, x)
 TN_STRIP1(i32_to, f32, int32_t, float, x)
 TN_STRIP1(i32_to, f64, int32_t, double, x)
 TN_STRIP1(i64_to, b8, int64_t, uint8_t, x != 0)
 TN_STRIP1(i64_to, i32, int64_t, int32_t, (uint32_t)(uint64_t)x)
 TN_STRIP1(i64_to, i64, int64_t, int64_t, x)
+TN_STRIP1(i64_to, u32, int64_t, uint32_t, x)
 TN_STRIP1(i64_to, f32, int64_t, float, x)
 TN_STRIP1(i64_to, f64, int64_t, double, x)
 TN_STRIP1(f32_to, b8, float, uint8_t, x != 0)
 TN_STRIP1(f32_to, i32, float, int32_t, x != x ? 0 : x >= 0x1p31f ? INT32_MAX : x < -0x1p31f ? INT32_MIN : (int32_t)x)
 TN_STRIP1(f32_to, i64, float, int64_t, x != x ? 0 : x >= 0x1p63f ? INT64_MAX : x < -0x1p63f ? INT64_MIN : (int64_t)x)
+TN_STRIP1(f32_to, u32, float, uint32_t, x != x ? 0 : x >= 0x1p32f ? UINT32_MAX : x <= 0 ? 0 : (uint32_t)x)
 TN_STRIP1(f32_to, f32, float, float, x)
 TN_STRIP1(f32_to, f64, float, double, x)
 TN_STRIP1(f64_to, b8, double, uint8_t, x != 0)
 TN_STRIP1(f64_to, i32, double, int32_t, x != x ? 0 : x >= 0x1p31 ? INT32_MAX : x <= -0x1p31 ? INT32_MIN : (int32_t)x)
 TN_STRIP1(f64_to, i64, double, int64_t, x != x ? 0 : x >= 0x1p63 ? INT64_MAX : x < -0x1p63 ? INT64_MIN : (int64_t)x)
+TN_STRIP1(f64_to, u32, double, uint32_t, x != x ? 0 : x >= 0x1p32 ? UINT32_MAX : x <= 0 ? 0 : (uint32_t)x)
 TN_STRIP1(f64_to, f32, double, float, x)
 TN_STRIP1(f64_to, f64, double, double, x)
+TN_STRIP1(u32_to, b8, uint32_t, uint8_t, x != 0)
+TN_STRIP1(u32_to, i32, uint32_t, int32_t, x)
+TN_STRIP1(u32_to, i64, uint32_t, int64_t, x)
+TN_STRIP1(u32_to, u32, uint32_t, uint32_t, x)
+TN_STRIP1(u32_to, f32, uint32_t, float, x)
+TN_STRIP1(u32_to, f64, uint32_t, double, x)
 
 #define FROM(source, what)                                                                           \
     {                                                                                                \
         [TN_BOOL] = source##_b8##what, [TN_I32] = source##_i32##what, [TN_I64] = source##_i64##what, \
-        [TN_F32] = source##_f32##what, [TN_F64] = source##_f64##what                                 \
+        [TN_F32] = source##_f32##what, [TN_F64] = source##_f64##what, [TN_U32] = source##_u32##what  \
     }
 #define FROM_ALL(what)                                                                                 \
     {                                                                                                  \
         [TN_BOOL] = FROM(bool_to, what), [TN_I32] = FROM(i32_to, what), [TN_I64] = FROM(i64_to, what), \
-        [TN_F32] = FROM(f32_to, what), [TN_F64] = FROM(f64_to, what)                                   \
+        [TN_F32] = FROM(f32_to, what), [TN_F64] = FROM(f64_to, what), [TN_U32] = FROM(u32_to, what)    \
     }
 
 static tn_i_strip *choose_convert(const tn_i_query *q, const char **body) {
@@ -109,6 +120,7 @@ const tn_prim tn_prim_convert_element_type = {
 TN_STRIP1(stop_gradient, b8, uint8_t, uint8_t, x)
 TN_STRIP1(stop_gradient, i32, int32_t, int32_t, x)
 TN_STRIP1(stop_gradient, i64, int64_t, int64_t, x)
+TN_STRIP1(stop_gradient, u32, uint32_t, uint32_t, x)
 TN_STRIP1(stop_gradient, f32, float, float, x)
 TN_STRIP1(stop_gradient, f64, double, double, x)
 

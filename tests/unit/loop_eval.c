@@ -221,7 +221,7 @@ static uint64_t number_of(tn_i_rng *r, int dtype) {
     if (dtype == TN_BOOL) return (uint64_t)tn_i_pick(r, 0, 1);
     bits = tn_i_pick(r, 0, 3) ? (uint64_t)tn_i_pick(r, -4, 4)
                               : (uint64_t)(int64_t[]){INT64_MIN, INT64_MAX, INT32_MIN, INT32_MAX}[tn_i_pick(r, 0, 3)];
-    return dtype == TN_I32 ? (uint32_t)bits : bits;
+    return dtype == TN_I32 || dtype == TN_U32 ? (uint32_t)bits : bits;
 }
 
 static bool is_nan(int dtype, uint64_t bits) {
