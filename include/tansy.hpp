@@ -410,6 +410,7 @@ inline val fma(mixed x, mixed y, mixed z) { return tn_fma_at(x.v, y.v, z.v, z.at
 inline val where(operand cond, mixed x, mixed y) { return tn_where_at(cond.v, x.v, y.v, cond.at.file, cond.at.line); }
 inline val clip(operand x, mixed lo, mixed hi) { return tn_clip_at(x.v, lo.v, hi.v, x.at.file, x.at.line); }
 inline val convert(operand x, tn_dtype dtype) { return tn_convert_at(x.v, dtype, x.at.file, x.at.line); }
+inline val bitcast(operand x, tn_dtype dtype) { return tn_bitcast_at(x.v, dtype, x.at.file, x.at.line); }
 inline val checkpoint_name(operand x, text name) { return tn_checkpoint_name_at(x.v, name.s, x.at.file, x.at.line); }
 inline val leaky_relu(operand x, double slope) { return tn_leaky_relu_at(x.v, slope, x.at.file, x.at.line); }
 inline val elu(operand x, double alpha) { return tn_elu_at(x.v, alpha, x.at.file, x.at.line); }

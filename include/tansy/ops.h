@@ -216,6 +216,10 @@ TN_API tn_val tn_clz_at(tn_val x, const char *file, int line);
  * to bool: x != 0.  Between floats it is differentiable. */
 TN_API tn_val tn_convert_at(tn_val x, tn_dtype dtype, const char *file, int line);
 #define tn_convert(x, dtype) tn_convert_at(x, dtype, __FILE__, __LINE__)
+/* The bits of x as another dtype of the same width: f32, i32 and u32, or f64 and
+ * i64; derivative 0. */
+TN_API tn_val tn_bitcast_at(tn_val x, tn_dtype dtype, const char *file, int line);
+#define tn_bitcast(x, dtype) tn_bitcast_at(x, dtype, __FILE__, __LINE__)
 /* x, whose derivative is taken to be 0. */
 TN_API tn_val tn_stop_gradient_at(tn_val x, const char *file, int line);
 #define tn_stop_gradient(x) tn_stop_gradient_at(x, __FILE__, __LINE__)

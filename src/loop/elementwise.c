@@ -132,6 +132,13 @@ static uint32_t convert(tn_i_l_builder *b, int dtype, uint32_t x) {
     return tn_i_l_convert(b, dtype, two(b, TN_L_min, above, most));
 }
 
+/* Of two integers a conversion keeps the bits. */
+static uint32_t same_bits(tn_i_l_builder *b, int dtype, uint32_t x) {
+    if (b->failed || b->p->op[x].dtype == dtype) return x;
+    const bool integers = tn_i_is_int(b->p->op[x].dtype) && tn_i_is_int(dtype);
+    return integers ? tn_i_l_convert(b, dtype, x) : tn_i_l_bits(b, dtype, x);
+}
+
 static uint32_t row_of(tn_i_l_builder *b, int prim, int64_t param, int dtype, const uint32_t *in, uint32_t nin) {
     for (int code = 0; code < TN_L_fn; code++) {
         const tn_i_l_row *r = &tn_i_l_rows[code];
@@ -173,6 +180,7 @@ uint32_t tn_i_l_elementwise(tn_i_l_builder *b, const tn_prim *prim, const tn_i_p
         return strict(b, two(b, TN_L_ne, in[0], zero), ratio, ratio, zero);
     }
     case TN_P_strict_fma: return strict_fma(b, dtype, param, in);
+    case TN_P_bitcast_convert_type: return same_bits(b, dtype, in[0]);
     case TN_P_shift_left: return shift(b, TN_L_shl, dtype, in[0], in[1]);
     case TN_P_shift_right_logical: return shift(b, TN_L_shr, dtype, in[0], in[1]);
     case TN_P_shift_right_arithmetic: return shift_signed(b, dtype, in[0], in[1]);

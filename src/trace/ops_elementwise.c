@@ -171,6 +171,17 @@ tn_val tn_convert_at(tn_val x, tn_dtype dtype, const char *file, int line) {
     return tn_i_site_close(&s, tn_i_convert(s.b, v, (int)dtype));
 }
 
+tn_val tn_bitcast_at(tn_val x, tn_dtype dtype, const char *file, int line) {
+    tn_i_site s;
+    tn_i_var v;
+    tn_i_args a;
+    tn_i_site_open(&s, "bitcast", NULL, 1, &x, &v, 0, file, line);
+    if ((int)dtype < 0 || dtype >= TN_NDTYPES) (void)tn_i_site_fail(&s, TN_EINVAL, -1, "%d is no dtype", (int)dtype);
+    tn_i_args_init(&a, &s, TN_P_bitcast_convert_type);
+    tn_i_args_int(&a, "new_dtype", (int)dtype);
+    return tn_i_site_close(&s, tn_i_args_emit(&s, &a, 1, &v));
+}
+
 tn_val tn_checkpoint_name_at(tn_val x, const char *name, const char *file, int line) {
     tn_i_site s;
     tn_i_var v;

@@ -223,6 +223,7 @@ int main() {
     FLOATS((where(gt(x, 0.0), x, 0)), (tn_where(tn_gt(x, 0.0), x, 0)));
     FLOATS((clip(x, -1.0, y)), (tn_clip(x, -1.0, y)));
     FLOATS((convert(x, TN_F32)), (tn_convert(x, TN_F32)));
+    FLOATS((bitcast(x, TN_I64)), (tn_bitcast(x, TN_I64)));
     FLOATS((checkpoint_name(x, "h")), (tn_checkpoint_name(x, "h")));
     FLOATS((leaky_relu(x, 0.1)), (tn_leaky_relu(x, 0.1)));
     FLOATS((elu(x, 1.5)), (tn_elu(x, 1.5)));

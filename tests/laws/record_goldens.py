@@ -325,6 +325,10 @@ for d in ("i32", "i64", "bool"):
     over((d,), "convert_element_type[new_dtype=u32]", "[4]", [[0, 1, 1, 0] if d == "bool" else [5, -6, MIN[d], MAX[d]]], to("u32"), outs="u32[4]")
 for d in ("i32", "i64", "f32", "f64", "bool"):
     row(f"convert_element_type[new_dtype={d}]", "u32[5]", [[5, 0, 2**31, 2**32 - 1, 2**24 + 1]], to(d), outs=f"{d}[5]")
+for d, to_d, x in (("f32", "i32", [1.5, -0.0, inf, -2.25]), ("f32", "u32", [1.5, -0.0, inf, -2.25]), ("f64", "i64", [1.5, -0.0, inf, -2.25]),
+                   ("i32", "f32", [0, 1, MIN["i32"], 1069547520]), ("i64", "f64", [0, 1, MIN["i64"], 4609434218613702656]),
+                   ("u32", "f32", [0, 1, 2**31, 1069547520]), ("u32", "i32", [5, 2**31, 2**32 - 1, 0])):
+    row(f"bitcast_convert_type[new_dtype={to_d}]", f"{d}[4]", [x], lambda a, t=to_d: lax.bitcast_convert_type(a, DTYPE[t]), native=True)
 row("convert_element_type[new_dtype=i32]", "i64[5]", [[5, -6, 2**31, -(2**31) - 1, 2**40 + 7]], out=[[5, -6, -(2**31), 2**31 - 1, 7]], outs="i32[5]")
 row("convert_element_type[new_dtype=i64]", "i32[3]", [[5, -6, MIN["i32"]]], out=[[5, -6, MIN["i32"]]], outs="i64[3]")
 row("convert_element_type[new_dtype=f64]", "i64[4]", [[5, -6, 2**53 + 1, MIN["i64"]]], out=[[5, -6, 2.0**53, -(2.0**63)]], outs="f64[4]")

@@ -129,6 +129,54 @@ static void back_ends(void **state) {
     tn_ctx_free(c);
 }
 
+/* The bits of 1.5 and of -0, there and back. */
+static void cast(const tn_val *in, tn_val *out, void *user) {
+    (void)user;
+    out[0] = tn_bitcast(in[0], TN_U32);
+    out[1] = tn_bitcast(out[0], TN_F32);
+    out[2] = tn_bitcast(tn_bitcast(in[1], TN_I64), TN_F64);
+    out[3] = tn_bitcast(out[0], TN_I32);
+}
+static tn_val wider(const tn_val *in, void *user) { return (void)user, tn_bitcast(in[0], TN_F64); }
+static tn_val no_dtype(const tn_val *in, void *user) { return (void)user, tn_bitcast(in[0], TN_NDTYPES); }
+static tn_val of_bool(const tn_val *in, void *user) { return (void)user, tn_bitcast(tn_gt(in[0], 0), TN_BOOL); }
+
+static void bitcasts(void **state) {
+    (void)state;
+    tn_ctx *c = tn_ctx_new(NULL);
+    tn_fn *f = tn_trace_many(c, cast, NULL, TN_ARGS(tn_f32(2), tn_f64()), 4);
+    if (!f) fail_msg("%s", tn_error(c));
+    for (int k = TN_BACKEND_INTERPRETER; k <= TN_BACKEND_NATIVE; k++) {
+        tn_compile_options o = {.size = sizeof o, .backend = (tn_backend)k};
+        tn_exec *e = tn_compile(f, &o);
+        const float x[2] = {1.5f, -0.0f};
+        const double y = -2.25;
+        uint32_t bits[2];
+        int32_t whole[2];
+        float back[2];
+        double same;
+        assert_int_equal(tn_call(e, (const void *[]){x, &y}, (void *[]){bits, back, &same, whole}), TN_OK);
+        assert_int_equal(bits[0], 0x3fc00000u);
+        assert_int_equal(bits[1], 0x80000000u);
+        assert_memory_equal(x, back, sizeof x);
+        assert_memory_equal(bits, whole, sizeof bits);
+        assert_true(same == y);
+        tn_exec_free(e);
+    }
+    tn_fn_free(f);
+    static const struct {
+        tn_trace_fn f;
+        const char *says;
+    } rows[] = {{wider, "new_dtype must have as many bits as f32"},
+                {no_dtype, "is no dtype"},
+                {of_bool, "not defined for bool"}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        assert_null(tn_trace(c, rows[i].f, NULL, TN_ARGS(tn_f32(3))));
+        if (!strstr(tn_error(c), rows[i].says)) fail_msg("row %zu: %s", i, tn_error(c));
+    }
+    tn_ctx_free(c);
+}
+
 /* Known words of Threefry-2x32: a key is a seed, and its first split, in both dtypes. */
 static void keys(const tn_val *in, tn_val *out, void *user) {
     (void)user;
@@ -157,6 +205,6 @@ static void random_keys(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(text), cmocka_unit_test(errors), cmocka_unit_test(back_ends),
-                                       cmocka_unit_test(random_keys)};
+                                       cmocka_unit_test(bitcasts), cmocka_unit_test(random_keys)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
