@@ -1483,7 +1483,7 @@ template <class T> constexpr bool can_write() {
 
 template <class T> inline val constant(i::site c, const T &x) {
     const tn_buffer b = i::describe(x).b;
-    const size_t each = b.dtype == TN_BOOL ? 1 : b.dtype == TN_I32 || b.dtype == TN_F32 ? 4 : 8;
+    const size_t each = b.dtype == TN_BOOL ? 1 : b.dtype == TN_I64 || b.dtype == TN_F64 ? 8 : 4;
     static_assert(i::dtype_of<decltype(*std::begin(x))>() >= 0, "a constant has elements of a dtype");
     const auto n = static_cast<int64_t>(b.bytes / each);
     return tn_constant_at(c.c, tn_type_of(static_cast<tn_dtype>(b.dtype), 1, &n), b.at.in, c.at.file, c.at.line);

@@ -1,5 +1,6 @@
 /* u32: text, operators, errors, buffers of C, and programs of many of them as every back end runs them. */
 #include "tansy.h"
+#include "tansy/structs.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -203,8 +204,44 @@ static void random_keys(void **state) {
     tn_ctx_free(c);
 }
 
+/* ---- memory of C ---- */
+
+#define WORDS(F) F(u32, key, 2) F(f64, scale)
+TN_STRUCT(words, WORDS);
+
+static void scaled(const tn_val *in, tn_val *out, void *user) {
+    const words_vals *p = TN_STRUCT_VALS(words, in);
+    (void)user;
+    out[0] = tn_mul(tn_convert(p->key, TN_F64), p->scale);
+    out[1] = tn_add(p->key, 1);
+}
+
+static void memory(void **state) {
+    (void)state;
+    tn_ctx *c = tn_ctx_new(NULL);
+    tn_fn *f = tn_trace_many(c, scaled, NULL, TN_STRUCT_ARGS(words), 2);
+    if (!f) fail_msg("%s", tn_error(c));
+    tn_exec *e = tn_compile(f, NULL);
+    words p = {.key = {4294967295u, 2}, .scale = 0.5};
+    double y[2];
+    unsigned next[2], key[2] = {7, 8};
+    int same[2];
+    float wrong[2];
+    assert_int_equal(tn_call(e, TN_INPUTS(TN_STRUCT_IN(words, &p)), TN_OUTPUTS(y, next)), TN_OK);
+    assert_true(y[0] == 2147483647.5 && y[1] == 1);
+    assert_int_equal(next[0], 0);
+    assert_int_equal(next[1], 3);
+    assert_int_equal(tn_call(e, TN_INPUTS(key, &p.scale), TN_OUTPUTS(y, same)), TN_OK); /* as wide */
+    assert_int_equal(same[1], 9);
+    assert_int_equal(tn_call(e, TN_INPUTS(key, &p.scale), TN_OUTPUTS(y, wrong)), TN_EINVAL);
+    tn_exec_free(e);
+    tn_fn_free(f);
+    tn_ctx_free(c);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(text), cmocka_unit_test(errors), cmocka_unit_test(back_ends),
-                                       cmocka_unit_test(bitcasts), cmocka_unit_test(random_keys)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(text),        cmocka_unit_test(errors),
+                                       cmocka_unit_test(back_ends),   cmocka_unit_test(bitcasts),
+                                       cmocka_unit_test(random_keys), cmocka_unit_test(memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
