@@ -126,8 +126,8 @@ TN_API const char *tn_status_text(tn_status s);
 
 /* ---- Types ---------------------------------------------------------------- */
 
-/* Element types.  bool is one byte holding 0 or 1. */
-typedef enum tn_dtype { TN_BOOL, TN_I32, TN_I64, TN_F32, TN_F64, TN_NDTYPES } tn_dtype;
+/* Element types.  bool is one byte holding 0 or 1.  u32 counts modulo 2^32; arrays are indexed by i32 and i64 alone. */
+typedef enum tn_dtype { TN_BOOL, TN_I32, TN_I64, TN_F32, TN_F64, TN_U32, TN_NDTYPES } tn_dtype;
 
 typedef struct tn_ctx tn_ctx;
 /* Axes of a context's grid of ranks (<tansy/comm.h>). */

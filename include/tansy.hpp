@@ -232,6 +232,7 @@ template <class... D> inline tn_type f64(D... dims) { return ::tn_f64(dims...); 
 template <class... D> inline tn_type f32(D... dims) { return ::tn_f32(dims...); }
 template <class... D> inline tn_type i64(D... dims) { return ::tn_i64(dims...); }
 template <class... D> inline tn_type i32(D... dims) { return ::tn_i32(dims...); }
+template <class... D> inline tn_type u32(D... dims) { return ::tn_u32(dims...); }
 template <class... D> inline tn_type boolean(D... dims) { return ::tn_bool(dims...); }
 
 /* start, start + step, .. below stop, as Python's: negative numbers count from the end, and what lies outside is cut
@@ -314,6 +315,9 @@ inline val &operator/=(val &x, mixed y) { return x = tn_div_at(x, y.v, y.at.file
 inline val operator&(mixed x, mixed y) { return tn_and_at(x.v, y.v, y.at.file, y.at.line); }
 inline val operator|(mixed x, mixed y) { return tn_or_at(x.v, y.v, y.at.file, y.at.line); }
 inline val operator^(mixed x, mixed y) { return tn_xor_at(x.v, y.v, y.at.file, y.at.line); }
+/* Integers; >> keeps the sign of signed ones, as C's does. */
+inline val operator<<(mixed x, mixed y) { return tn_shift_left_at(x.v, y.v, y.at.file, y.at.line); }
+inline val operator>>(mixed x, mixed y) { return tn_shift_right_arithmetic_at(x.v, y.v, y.at.file, y.at.line); }
 inline val operator~(operand x) { return tn_not_at(x.v, x.at.file, x.at.line); }
 inline val operator!(operand x) { return tn_not_at(x.v, x.at.file, x.at.line); }
 
@@ -363,6 +367,16 @@ inline val is_finite(operand x) { return tn_is_finite_at(x.v, x.at.file, x.at.li
 inline val is_nan(operand x) { return tn_is_nan_at(x.v, x.at.file, x.at.line); }
 inline val is_inf(operand x) { return tn_is_inf_at(x.v, x.at.file, x.at.line); }
 inline val stop_gradient(operand x) { return tn_stop_gradient_at(x.v, x.at.file, x.at.line); }
+/* Of the bits of integers. */
+inline val shift_left(mixed x, mixed y) { return tn_shift_left_at(x.v, y.v, y.at.file, y.at.line); }
+inline val shift_right_logical(mixed x, mixed y) {
+    return tn_shift_right_logical_at(x.v, y.v, y.at.file, y.at.line);
+}
+inline val shift_right_arithmetic(mixed x, mixed y) {
+    return tn_shift_right_arithmetic_at(x.v, y.v, y.at.file, y.at.line);
+}
+inline val population_count(operand x) { return tn_population_count_at(x.v, x.at.file, x.at.line); }
+inline val clz(operand x) { return tn_clz_at(x.v, x.at.file, x.at.line); }
 /* Activations. */
 inline val relu(operand x) { return tn_relu_at(x.v, x.at.file, x.at.line); }
 inline val gelu(operand x) { return tn_gelu_at(x.v, x.at.file, x.at.line); }
@@ -396,6 +410,7 @@ inline val fma(mixed x, mixed y, mixed z) { return tn_fma_at(x.v, y.v, z.v, z.at
 inline val where(operand cond, mixed x, mixed y) { return tn_where_at(cond.v, x.v, y.v, cond.at.file, cond.at.line); }
 inline val clip(operand x, mixed lo, mixed hi) { return tn_clip_at(x.v, lo.v, hi.v, x.at.file, x.at.line); }
 inline val convert(operand x, tn_dtype dtype) { return tn_convert_at(x.v, dtype, x.at.file, x.at.line); }
+inline val bitcast(operand x, tn_dtype dtype) { return tn_bitcast_at(x.v, dtype, x.at.file, x.at.line); }
 inline val checkpoint_name(operand x, text name) { return tn_checkpoint_name_at(x.v, name.s, x.at.file, x.at.line); }
 inline val leaky_relu(operand x, double slope) { return tn_leaky_relu_at(x.v, slope, x.at.file, x.at.line); }
 inline val elu(operand x, double alpha) { return tn_elu_at(x.v, alpha, x.at.file, x.at.line); }
@@ -1468,7 +1483,7 @@ template <class T> constexpr bool can_write() {
 
 template <class T> inline val constant(i::site c, const T &x) {
     const tn_buffer b = i::describe(x).b;
-    const size_t each = b.dtype == TN_BOOL ? 1 : b.dtype == TN_I32 || b.dtype == TN_F32 ? 4 : 8;
+    const size_t each = b.dtype == TN_BOOL ? 1 : b.dtype == TN_I64 || b.dtype == TN_F64 ? 8 : 4;
     static_assert(i::dtype_of<decltype(*std::begin(x))>() >= 0, "a constant has elements of a dtype");
     const auto n = static_cast<int64_t>(b.bytes / each);
     return tn_constant_at(c.c, tn_type_of(static_cast<tn_dtype>(b.dtype), 1, &n), b.at.in, c.at.file, c.at.line);

@@ -43,7 +43,7 @@ group group_of(const checker *q, uint32_t axes) {
 void wrong(checker *q, const tn_collective *x, const char *format, ...) {
     static const char *const kind[] = {"allreduce", "bcast", "allgather", "reduce_scatter", "gather", "scatter",
                                        "alltoall",  "shift", "permute",   "scan",           "barrier"};
-    static const char *const dtype[] = {"bool", "i32", "i64", "f32", "f64"};
+    static const char *const dtype[] = {"bool", "i32", "i64", "f32", "f64", "u32"};
     if (++q->failures > MOST_PRINTED || !q->log) return;
     char text[512];
     va_list ap;
@@ -68,7 +68,7 @@ static void failed(checker *q, const tn_collective *x, const char *where, int st
 /* ---- elements ------------------------------------------------------------------------- */
 
 size_t dtype_bytes(int dtype) {
-    static const size_t bytes[DTYPES] = {1, 4, 8, 4, 8};
+    static const size_t bytes[DTYPES] = {1, 4, 8, 4, 8, 4};
     return bytes[dtype];
 }
 
@@ -76,6 +76,7 @@ double element(int dtype, const void *a, int64_t i) {
     switch (dtype) {
     case TN_BOOL: return ((const uint8_t *)a)[i];
     case TN_I32: return ((const int32_t *)a)[i];
+    case TN_U32: return ((const uint32_t *)a)[i];
     case TN_I64: return (double)((const int64_t *)a)[i];
     case TN_F32: return (double)((const float *)a)[i];
     default: return ((const double *)a)[i];
@@ -86,6 +87,7 @@ void set_element(int dtype, void *a, int64_t i, double to) {
     switch (dtype) {
     case TN_BOOL: ((uint8_t *)a)[i] = to != 0; break;
     case TN_I32: ((int32_t *)a)[i] = (int32_t)to; break;
+    case TN_U32: ((uint32_t *)a)[i] = (uint32_t)to; break;
     case TN_I64: ((int64_t *)a)[i] = (int64_t)to; break;
     case TN_F32: ((float *)a)[i] = (float)to; break;
     default: ((double *)a)[i] = to; break;
@@ -98,7 +100,8 @@ static double exact(const tn_collective *x, int64_t world, int64_t i) {
     const bool product = x->kind == TN_COMM_ALLREDUCE && x->op == TN_COMM_PROD,
                all = product || (x->kind == TN_COMM_ALLREDUCE && x->op == TN_COMM_MIN);
     if (x->dtype == TN_BOOL) return ((world * 5 + i * 3) % 7 == 1) != all;
-    if (product) return factor[(world * 3 + i) % 7];
+    if (product) return x->dtype == TN_U32 ? fabs(factor[(world * 3 + i) % 7]) : factor[(world * 3 + i) % 7];
+    if (x->dtype == TN_U32) return (double)((world * 37 + i * 11) % 101);
     return (double)((world * 37 + i * 11) % 101 - 50);
 }
 

@@ -57,7 +57,7 @@ static uint64_t any_bits(maker *m, int dtype) {
     case TN_BOOL: bits = (uint64_t)pick(m, 0, 1); break;
     default: bits = chance(m, 8) ? tn_i_random(m->r) : (uint64_t)pick(m, -5, 40); break;
     }
-    return dtype == TN_I32 ? (uint32_t)bits : bits;
+    return dtype == TN_I32 || dtype == TN_U32 ? (uint32_t)bits : bits;
 }
 
 /* A value of the dtype: the last ones most often. */
@@ -70,8 +70,8 @@ static uint32_t some(maker *m, int dtype) {
 }
 
 static int any_dtype(maker *m) {
-    static const uint8_t dtypes[] = {TN_F64, TN_F64, TN_F64, TN_F32, TN_I64, TN_I32, TN_BOOL};
-    return dtypes[pick(m, 0, 6)];
+    static const uint8_t dtypes[] = {TN_F64, TN_F64, TN_F64, TN_F32, TN_I64, TN_I32, TN_U32, TN_BOOL};
+    return dtypes[pick(m, 0, 7)];
 }
 
 /* ---- addresses ---- */
@@ -156,11 +156,14 @@ static void operation(maker *m) {
     if (!(row->dtypes >> dtype & 1)) return;
     if (code == TN_L_convert) {
         const uint32_t x = some(m, dtype);
-        know(m, tn_i_l_convert(&m->b, any_dtype(m), x));
+        const int to = any_dtype(m);
+        if (to == TN_U32 ? tn_i_is_float(dtype) : dtype == TN_U32 && tn_i_is_float(to)) return;
+        know(m, tn_i_l_convert(&m->b, to, x));
         return;
     }
     if (code == TN_L_bits) {
-        static const uint8_t other[] = {[TN_I32] = TN_F32, [TN_I64] = TN_F64, [TN_F32] = TN_I32, [TN_F64] = TN_I64};
+        static const uint8_t other[] = {
+            [TN_I32] = TN_F32, [TN_I64] = TN_F64, [TN_F32] = TN_I32, [TN_F64] = TN_I64, [TN_U32] = TN_F32};
         know(m, tn_i_l_bits(&m->b, other[dtype], no_nan(m, dtype, some(m, dtype))));
         return;
     }

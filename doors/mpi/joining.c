@@ -6,7 +6,8 @@
 _Static_assert(sizeof(bool) == 1, "truth values are bytes");
 
 size_t tn_mpi_i_width(int dtype) {
-    static const size_t width[TN_NDTYPES] = {[TN_BOOL] = 1, [TN_I32] = 4, [TN_I64] = 8, [TN_F32] = 4, [TN_F64] = 8};
+    static const size_t width[TN_NDTYPES] = {
+        [TN_BOOL] = 1, [TN_I32] = 4, [TN_I64] = 8, [TN_F32] = 4, [TN_F64] = 8, [TN_U32] = 4};
     return width[dtype];
 }
 
@@ -55,11 +56,8 @@ void tn_mpi_i_operations_free(tn_mpi *m) {
 
 /* Of truth values sums and maxima are `or`, products and minima `and`. */
 static void fill(tn_mpi *m) {
-    const MPI_Datatype type[TN_NDTYPES] = {[TN_BOOL] = MPI_C_BOOL,
-                                           [TN_I32] = MPI_INT32_T,
-                                           [TN_I64] = MPI_INT64_T,
-                                           [TN_F32] = MPI_FLOAT,
-                                           [TN_F64] = MPI_DOUBLE};
+    const MPI_Datatype type[TN_NDTYPES] = {[TN_BOOL] = MPI_C_BOOL, [TN_I32] = MPI_INT32_T, [TN_U32] = MPI_UINT32_T,
+                                           [TN_I64] = MPI_INT64_T, [TN_F32] = MPI_FLOAT,   [TN_F64] = MPI_DOUBLE};
     for (int d = 0; d < TN_NDTYPES; d++) {
         const bool truth = d == TN_BOOL, number = d == TN_F32 || d == TN_F64;
         m->type[d] = type[d];

@@ -42,6 +42,7 @@ template <class... Dims> inline tn_type tn_i_type_cxx(tn_dtype dtype, Dims... di
 template <class... Dims> inline tn_type tn_bool(Dims... dims) { return tn_i_type_cxx(TN_BOOL, dims...); }
 template <class... Dims> inline tn_type tn_i32(Dims... dims) { return tn_i_type_cxx(TN_I32, dims...); }
 template <class... Dims> inline tn_type tn_i64(Dims... dims) { return tn_i_type_cxx(TN_I64, dims...); }
+template <class... Dims> inline tn_type tn_u32(Dims... dims) { return tn_i_type_cxx(TN_U32, dims...); }
 template <class... Dims> inline tn_type tn_f32(Dims... dims) { return tn_i_type_cxx(TN_F32, dims...); }
 template <class... Dims> inline tn_type tn_f64(Dims... dims) { return tn_i_type_cxx(TN_F64, dims...); }
 

@@ -87,6 +87,7 @@
 #define tn_bool(...) TN_I_ARRAY(TN_BOOL, __VA_ARGS__)
 #define tn_i32(...)  TN_I_ARRAY(TN_I32, __VA_ARGS__)
 #define tn_i64(...)  TN_I_ARRAY(TN_I64, __VA_ARGS__)
+#define tn_u32(...)  TN_I_ARRAY(TN_U32, __VA_ARGS__)
 #define tn_f32(...)  TN_I_ARRAY(TN_F32, __VA_ARGS__)
 #define tn_f64(...)  TN_I_ARRAY(TN_F64, __VA_ARGS__)
 

@@ -26,7 +26,7 @@
  * Axes count from 0; negative ones from the end (-1 is the last).  An axis
  * list without elements, tn_ints(), means no axis.
  *
- * dtypes.  "float" means f32, f64; "number" means those and i32, i64.  The
+ * dtypes.  "float" means f32, f64; "number" means those and i32, i64, u32.  The
  * result has the operands' dtype unless said otherwise.
  *
  * Errors.  An operator never fails by itself: a wrong type, shape or axis
@@ -206,10 +206,20 @@ TN_API tn_val tn_is_inf_at(tn_val x, const char *file, int line);
 /* Logical (bool) or bitwise (integer) complement. */
 TN_API tn_val tn_not_at(tn_val x, const char *file, int line);
 #define tn_not(x) tn_not_at(x, __FILE__, __LINE__)
-/* x as another dtype.  Float to integer truncates and saturates, NaN becomes 0;
+/* How many bits of x are 1; how many are 0 above the highest 1 (the width where
+ * x = 0).  Integers; the result has x's dtype. */
+TN_API tn_val tn_population_count_at(tn_val x, const char *file, int line);
+TN_API tn_val tn_clz_at(tn_val x, const char *file, int line);
+#define tn_population_count(x) tn_population_count_at(x, __FILE__, __LINE__)
+#define tn_clz(x)              tn_clz_at(x, __FILE__, __LINE__)
+/* x as another dtype.  Float to integer truncates and saturates (u32: below 0 becomes 0), NaN becomes 0;
  * to bool: x != 0.  Between floats it is differentiable. */
 TN_API tn_val tn_convert_at(tn_val x, tn_dtype dtype, const char *file, int line);
 #define tn_convert(x, dtype) tn_convert_at(x, dtype, __FILE__, __LINE__)
+/* The bits of x as another dtype of the same width: f32, i32 and u32, or f64 and
+ * i64; derivative 0. */
+TN_API tn_val tn_bitcast_at(tn_val x, tn_dtype dtype, const char *file, int line);
+#define tn_bitcast(x, dtype) tn_bitcast_at(x, dtype, __FILE__, __LINE__)
 /* x, whose derivative is taken to be 0. */
 TN_API tn_val tn_stop_gradient_at(tn_val x, const char *file, int line);
 #define tn_stop_gradient(x) tn_stop_gradient_at(x, __FILE__, __LINE__)
@@ -219,7 +229,7 @@ TN_API tn_val tn_checkpoint_name_at(tn_val x, const char *name, const char *file
 
 /* ---- elementwise, several operands (broadcasting, plain numbers) ------------- */
 
-/* Arithmetic.  Numbers; integers wrap, x/0 = -1, the remainder has the sign of x. */
+/* Arithmetic.  Numbers; integers wrap, x/0 = -1 (all bits 1), the remainder has the sign of x. */
 TN_API tn_val tn_add_at(tn_val x, tn_val y, const char *file, int line);
 TN_API tn_val tn_sub_at(tn_val x, tn_val y, const char *file, int line);
 TN_API tn_val tn_mul_at(tn_val x, tn_val y, const char *file, int line);
@@ -283,6 +293,15 @@ TN_API tn_val tn_xor_at(tn_val x, tn_val y, const char *file, int line);
 #define tn_and(x, y) tn_and_at(TN_VAL(x), TN_VAL(y), __FILE__, __LINE__)
 #define tn_or(x, y)  tn_or_at(TN_VAL(x), TN_VAL(y), __FILE__, __LINE__)
 #define tn_xor(x, y) tn_xor_at(TN_VAL(x), TN_VAL(y), __FILE__, __LINE__)
+/* The bits of x moved up (left) or down (right) by y.  Zeros come in, and the
+ * sign in tn_shift_right_arithmetic.  Where y is negative, or the width or more,
+ * nothing else is left, as XLA has it.  Integers; derivative 0. */
+TN_API tn_val tn_shift_left_at(tn_val x, tn_val y, const char *file, int line);
+TN_API tn_val tn_shift_right_logical_at(tn_val x, tn_val y, const char *file, int line);
+TN_API tn_val tn_shift_right_arithmetic_at(tn_val x, tn_val y, const char *file, int line);
+#define tn_shift_left(x, y)             tn_shift_left_at(TN_VAL(x), TN_VAL(y), __FILE__, __LINE__)
+#define tn_shift_right_logical(x, y)    tn_shift_right_logical_at(TN_VAL(x), TN_VAL(y), __FILE__, __LINE__)
+#define tn_shift_right_arithmetic(x, y) tn_shift_right_arithmetic_at(TN_VAL(x), TN_VAL(y), __FILE__, __LINE__)
 /* x where cond (bool) holds, else y.  Both are computed; a NaN in the
  * derivative of the one not chosen comes through, as in JAX.  tn_select is the
  * primitive's name for it. */

@@ -5,9 +5,9 @@
  * ## How to read this manual
  *
  * What JAX does with pytrees is done here with a C struct: one list says which arrays it has, and all else is made of
- * the list, by the preprocessor alone.  A row is a dtype (f64, f32, i64, i32, bool), a name and the shape, at most 8
- * dimensions that the compiler knows; or `struct`, the name of a struct that is described, a name and, for an array of
- * such structs, how many.
+ * the list, by the preprocessor alone.  A row is a dtype (f64, f32, i64, i32, u32, bool), a name and the shape, at most
+ * 8 dimensions that the compiler knows; or `struct`, the name of a struct that is described, a name and, for an array
+ * of such structs, how many.
  *
  *     #define LAYER(F) F(f64, w, 32, 32) F(f64, b, 32)
  *     TN_STRUCT(layer, LAYER);
@@ -234,6 +234,7 @@ TN_API tn_status tn_struct_load(tn_ctx *c, const tn_struct *s, void *p, const ch
 #define TN_I_MEMBER_f32(...)                         TN_I_DECLARE(float, __VA_ARGS__)
 #define TN_I_MEMBER_i64(...)                         TN_I_DECLARE(int64_t, __VA_ARGS__)
 #define TN_I_MEMBER_i32(...)                         TN_I_DECLARE(int32_t, __VA_ARGS__)
+#define TN_I_MEMBER_u32(...)                         TN_I_DECLARE(uint32_t, __VA_ARGS__)
 #define TN_I_MEMBER_bool(...)                        TN_I_DECLARE(bool, __VA_ARGS__)
 #define TN_I_MEMBER_struct(...)                      TN_I_DECLARE_STRUCT(TN_I_MANY, , __VA_ARGS__)
 #define TN_I_MANY_0(name)                            /* one */
@@ -247,6 +248,7 @@ TN_API tn_status tn_struct_load(tn_ctx *c, const tn_struct *s, void *p, const ch
 #define TN_I_VAL_f32(...)           tn_val TN_I_NAME(__VA_ARGS__);
 #define TN_I_VAL_i64(...)           tn_val TN_I_NAME(__VA_ARGS__);
 #define TN_I_VAL_i32(...)           tn_val TN_I_NAME(__VA_ARGS__);
+#define TN_I_VAL_u32(...)           tn_val TN_I_NAME(__VA_ARGS__);
 #define TN_I_VAL_bool(...)          tn_val TN_I_NAME(__VA_ARGS__);
 #define TN_I_VAL_struct(...)        TN_I_DECLARE_STRUCT(TN_I_MANY, _vals, __VA_ARGS__)
 #define TN_I_PLUS(kind, ...)        TN_I_PLUS_##kind(__VA_ARGS__)
@@ -254,6 +256,7 @@ TN_API tn_status tn_struct_load(tn_ctx *c, const tn_struct *s, void *p, const ch
 #define TN_I_PLUS_f32(...)          +1
 #define TN_I_PLUS_i64(...)          +1
 #define TN_I_PLUS_i32(...)          +1
+#define TN_I_PLUS_u32(...)          +1
 #define TN_I_PLUS_bool(...)         +1
 #define TN_I_PLUS_struct(type, ...) +type##_arrays *(TN_I_EXTENTS(__VA_ARGS__))
 
@@ -267,6 +270,7 @@ TN_API tn_status tn_struct_load(tn_ctx *c, const tn_struct *s, void *p, const ch
 #define TN_I_FIELD_f32_(s, ...)       TN_I_FIELD_OF(s, TN_F32, float, float, __VA_ARGS__)
 #define TN_I_FIELD_i64_(s, ...)       TN_I_FIELD_OF(s, TN_I64, int64_t, long long, __VA_ARGS__)
 #define TN_I_FIELD_i32_(s, ...)       TN_I_FIELD_OF(s, TN_I32, int32_t, int32_t, __VA_ARGS__)
+#define TN_I_FIELD_u32_(s, ...)       TN_I_FIELD_OF(s, TN_U32, uint32_t, uint32_t, __VA_ARGS__)
 #define TN_I_FIELD_bool_(s, ...)      TN_I_FIELD_OF(s, TN_BOOL, bool, bool, __VA_ARGS__)
 #define TN_I_TEXT(name)               TN_I_TEXT_(name)
 #define TN_I_TEXT_(name)              #name

@@ -45,7 +45,7 @@ typedef struct exec_object {
     size_t nidle, nwork;
 } exec_object;
 
-static const char *const dtype_name[] = {"bool", "int32", "int64", "float32", "float64"};
+static const char *const dtype_name[] = {"bool", "int32", "int64", "float32", "float64", "uint32"};
 static const char *const status_name[] = {
 #define STATUS_NAME(name, code, text) [code] = #name,
     TN_STATUS_LIST(STATUS_NAME)
@@ -551,6 +551,8 @@ static int dtype_of(const Py_buffer *v) {
     case 'i':
     case 'l':
     case 'q': return v->itemsize == 4 ? TN_I32 : v->itemsize == 8 ? TN_I64 : TN_BUFFER_NONE;
+    case 'I':
+    case 'L': return v->itemsize == 4 ? TN_U32 : TN_BUFFER_NONE;
     case 'f': return TN_F32;
     case 'd': return TN_F64;
     default: return TN_BUFFER_NONE;

@@ -12,10 +12,13 @@ from . import _core
 from ._errors import Error, Unsupported
 from ._program import _parse
 
-# uint32, with which JAX counts in some loops, is an i64 whose upper half is 0: taken off where it may have come.
-_DTYPES = {"float64": "f64", "float32": "f32", "int64": "i64", "int32": "i32", "bool": "bool", "uint32": "i64"}
-_WRAPS = set(
-    "add sub mul neg not integer_pow convert_element_type reduce_sum reduce_prod cumsum cumprod dot_general".split()
+_DTYPES = {"float64": "f64", "float32": "f32", "int64": "i64", "int32": "i32", "bool": "bool", "uint32": "u32"}
+# uint64, in which JAX draws float64 numbers, is an i64 of the same bits, where nothing but the bits counts.
+_DTYPES["uint64"] = "i64"
+_SAME_BITS = set(
+    """and or xor not shift_left shift_right_logical add sub mul neg eq ne broadcast_in_dim reshape squeeze expand_dims
+    slice concatenate transpose rev pad split select_n dynamic_slice dynamic_update_slice bitcast_convert_type
+    convert_element_type random_bits jit pjit closed_call core_call scan while cond""".split()
 )
 _FILE = "<jax>"
 # Rules within rules that are kept.  The rule of logaddexp calls logaddexp: in the third of them it is its program.
@@ -27,12 +30,14 @@ _PLAIN = (
         name: ()
         for name in """neg add sub mul div rem pow max min abs sign sqrt rsqrt cbrt square exp exp2 expm1 log log1p sin cos tan
     asin acos atan atan2 sinh cosh tanh asinh acosh atanh logistic erf erfc erf_inv lgamma digamma polygamma floor ceil clamp
-    eq ne lt le gt ge and or xor not is_finite stop_gradient add_any cholesky lu dynamic_update_slice""".split()
+    eq ne lt le gt ge and or xor not shift_left shift_right_logical
+    shift_right_arithmetic population_count clz is_finite stop_gradient add_any cholesky lu dynamic_update_slice""".split()
     }
     | {
         "integer_pow": ("y",),
         "round": ("rounding_method",),
         "convert_element_type": ("new_dtype",),
+        "bitcast_convert_type": ("new_dtype",),
         "reduce_sum": ("axes",),
         "reduce_max": ("axes",),
         "reduce_min": ("axes",),
@@ -62,6 +67,14 @@ _PLAIN = (
         "name": ("name",),
     }
 )
+_ORDER = {"lt", "le", "gt", "ge"}
+# What moves keys.
+_OF_KEYS = set(
+    """reshape squeeze expand_dims slice broadcast_in_dim transpose concatenate rev split dynamic_slice
+    dynamic_update_slice gather select_n""".split()
+)
+# From which operand on they are indices.
+_PLACES = {"gather": 1, "dynamic_slice": 1, "dynamic_update_slice": 2}
 # The order of all floats, which differs from the usual one for NaN and -0 alone.
 _SPELLED = {"lt_to": "lt", "le_to": "le"}
 # Nothing where there is one device.
@@ -73,6 +86,9 @@ _SAME = {
     "device_put",
     "layout_constraint",
     "mesh_cast",
+    "random_wrap",
+    "random_unwrap",
+    "random_clone",
 }
 _CALLS = {
     "jit": "jaxpr",
@@ -84,6 +100,14 @@ _CALLS = {
 _REMAT = {"checkpoint", "remat", "remat2"}
 
 
+def _is_key(aval):
+    return str(getattr(aval, "dtype", "")).startswith("key<")
+
+
+def _dtypes(eqn):
+    return {str(getattr(v.aval, "dtype", "")) for v in [*eqn.invars, *eqn.outvars]}
+
+
 def _string(s):
     plain = lambda b: 32 <= b < 127 and b not in b'"\\'
     return '"' + "".join(chr(b) if plain(b) else f"\\x{b:02x}" for b in str(s).encode()) + '"'
@@ -93,7 +117,7 @@ def _value(v):
     """A parameter's value."""
     if isinstance(v, (bool, np.bool_)) or v is None:
         return str(v)
-    if isinstance(v, (int, np.integer)) and type(v).__name__ in ("int", "int32", "int64"):
+    if isinstance(v, (int, np.integer)) and type(v).__name__ in ("int", "int32", "int64", "uint32"):
         return str(int(v))
     if isinstance(v, (float, np.floating)):
         return repr(float(v))
@@ -112,7 +136,9 @@ def _value(v):
 def _number(x, dtype):
     if dtype == "bool":
         return str(bool(x))
-    return repr(float(x)) if dtype[0] == "f" else str(int(x))
+    if dtype[0] == "f":
+        return repr(float(x))
+    return str(int(x) - 2**64 if int(x) >= 2**63 else int(x))  # of uint64: the i64 of the same bits
 
 
 def _array(x, dtype):
@@ -225,12 +251,14 @@ class _Body:
         return f"v{self.count}"
 
     def type(self, aval):
-        dtype = str(getattr(aval, "dtype", aval))
+        dtype, shape = str(getattr(aval, "dtype", aval)), aval.shape
+        if dtype == "key<fry>":
+            dtype, shape = "uint32", (*shape, 2)
         if dtype not in _DTYPES:
             self.walk.lack(f"dtype {dtype}", self.place)
         if any(not isinstance(d, (int, np.integer)) for d in aval.shape):
             self.walk.lack("shapes that are not numbers", self.place)
-        return f"{_DTYPES.get(dtype, 'f32')}[{','.join(map(str, aval.shape))}]"
+        return f"{_DTYPES.get(dtype, 'f32')}[{','.join(map(str, shape))}]"
 
     def put(self, text, aval=None, type=None):
         """A line `v:type = text`; v."""
@@ -239,6 +267,10 @@ class _Body:
         return v
 
     def constant(self, x):
+        if _is_key(x):
+            from jax.random import key_data
+
+            x = key_data(x)
         x = np.asarray(x)
         dtype = _DTYPES.get(str(x.dtype))
         if dtype is None:
@@ -282,7 +314,13 @@ class _Body:
     def equation(self, eqn):
         self.place = _place(eqn)
         name = eqn.primitive.name
-        if name in _PLAIN:
+        if name in _ORDER | {"div", "rem", "max", "min"} and str(eqn.invars[0].aval.dtype) == "uint64":
+            return self.of_uint64(eqn)
+        if "uint64" in _dtypes(eqn) and not self.is_of_bits(eqn):
+            return self.lack(eqn, f"{name} of uint64")
+        if any(_is_key(v.aval) for v in eqn.outvars) and name in _OF_KEYS:
+            self.of_keys(eqn)
+        elif name in _PLAIN:
             self.plain(eqn)
         elif name in _SPELLED:
             self.emit(eqn, _SPELLED[name], [], self.atoms(eqn.invars))
@@ -300,6 +338,179 @@ class _Body:
             else:
                 self.lack(eqn, name)
 
+    @staticmethod
+    def is_of_bits(eqn):
+        """Whether an i64 is as good as a uint64."""
+        name = eqn.primitive.name
+        real = name == "convert_element_type" and any(d.startswith("float") for d in _dtypes(eqn))
+        return not real and name in _SAME_BITS | _SAME | {"copy"}
+
+    def of_keys(self, eqn):
+        """Keys are moved, a dimension of two words behind the others."""
+        name, p, out = eqn.primitive.name, dict(eqn.params), eqn.outvars[0].aval
+        operands = [self.atom(v) for v in eqn.invars]
+        if name in ("reshape", "squeeze", "expand_dims"):
+            return self.emit(eqn, "reshape", [("new_sizes", _value((*out.shape, 2)))], operands[0])
+        if name == "slice":
+            p["start_indices"], p["limit_indices"] = (*p["start_indices"], 0), (*p["limit_indices"], 2)
+            p["strides"] = p["strides"] and (*p["strides"], 1)
+        elif name == "broadcast_in_dim":
+            p["shape"] = (*out.shape, 2)
+            p["broadcast_dimensions"] = (*p["broadcast_dimensions"], len(out.shape))
+        elif name == "transpose":
+            p["permutation"] = (*p["permutation"], len(out.shape))
+        elif name == "dynamic_slice":
+            p["slice_sizes"] = (*p["slice_sizes"], 2)
+            operands = [operands[0], *map(self.place_of, eqn.invars[1:])]
+            operands.append(f"0:{self.index_type(eqn.invars[1])}[]")
+        elif name == "dynamic_update_slice":
+            operands = [*operands[:2], *map(self.place_of, eqn.invars[2:])]
+            operands.append(f"0:{self.index_type(eqn.invars[2])}[]")
+        elif name == "gather":
+            d = p["dimension_numbers"]
+            p["dimension_numbers"] = d._replace(offset_dims=(*d.offset_dims, len(out.shape)))
+            p["slice_sizes"] = (*p["slice_sizes"], 2)
+            operands[1] = self.place_of(eqn.invars[1])
+        elif name == "select_n":
+            which = eqn.invars[0].aval
+            if str(which.dtype) != "bool" or len(eqn.invars) != 3:
+                return self.lack(eqn, "select_n of more than two keys")
+            if which.shape:
+                shape, dims = (*which.shape, 2), tuple(range(len(which.shape)))
+                operands[0] = self.put(
+                    f"broadcast_in_dim[shape={_value(shape)} broadcast_dimensions={_value(dims)}] {operands[0]}",
+                    type=f"bool[{','.join(map(str, shape))}]",
+                )
+        params = [(k, _value(p[k])) for k in _PLAIN.get(name, ()) if p.get(k) is not None]
+        self.emit(eqn, name, params, " ".join(operands))
+
+    @staticmethod
+    def index_type(v):
+        return "i64" if str(v.aval.dtype) in ("int64", "uint32") else "i32"
+
+    # ---- random numbers ---------------------------------------------------
+
+    def do_random_seed(self, eqn):
+        """The upper half of the seed and the lower one, as two words."""
+        seed, aval = self.atom(eqn.invars[0]), eqn.invars[0].aval
+        shape, kind = ",".join(map(str, aval.shape)), self.type(aval).split("[")[0]
+        if not _is_fry(eqn.outvars[0].aval):
+            return self.lack(eqn, f"dtype {eqn.outvars[0].aval.dtype}")
+        if kind == "i64":
+            by = "32:i64[]" if not aval.shape else self.put("broadcast_in_dim 32:i64[]", type=f"i64[{shape}]")
+            high = self.put(f"shift_right_logical {seed} {by}", type=f"i64[{shape}]")
+            high = self.put(f"convert_element_type[new_dtype=u32] {high}", type=f"u32[{shape}]")
+        else:
+            high = self.put("broadcast_in_dim 0:u32[]", type=f"u32[{shape}]") if aval.shape else "0:u32[]"
+        low = self.put(f"convert_element_type[new_dtype=u32] {seed}", type=f"u32[{shape}]")
+        one = (*aval.shape, 1)
+        words = [
+            self.put(f"reshape[new_sizes={_value(one)}] {w}", type=f"u32[{','.join(map(str, one))}]")
+            for w in (high, low)
+        ]
+        self.emit(eqn, "concatenate", [("dimension", len(aval.shape))], " ".join(words))
+
+    def filled(self, n, aval):
+        """A number in the shape and dtype of aval."""
+        type = self.type(aval)
+        number = f"{n}:{type.split('[')[0]}[]"
+        return self.put(f"broadcast_in_dim {number}", type=type) if aval.shape else number
+
+    def spread(self, v, aval):
+        """An operand in the shape of aval, where dimensions may be missing in front, or have size 1."""
+        shape, own = tuple(aval.shape), tuple(v.aval.shape)
+        if own == shape:
+            return self.atom(v)
+        dims = tuple(range(len(shape) - len(own), len(shape)))
+        how = f"[shape={_value(shape)} broadcast_dimensions={_value(dims)}]"
+        return self.put(f"broadcast_in_dim{how} {self.atom(v)}", type=self.type(v.aval.update(shape=shape)))
+
+    def of_uint64(self, eqn):
+        """What a sign would change, of uint64 as i64: order, and quotients by half of what is divided."""
+        name, out = eqn.primitive.name, eqn.outvars[0]
+        aval = eqn.invars[0].aval.update(shape=out.aval.shape)
+        whole, truth = self.type(aval), f"bool[{','.join(map(str, aval.shape))}]"
+        two = lambda op, x, y: self.put(f"{op} {x} {y}", type=truth if op in _ORDER else whole)
+        least = self.filled(-(2**63), aval)
+        ordered = lambda op, x, y: two(op, two("xor", x, least), two("xor", y, least))
+        x, y = [self.spread(v, aval) for v in eqn.invars]
+        if name in _ORDER:
+            self.names[out] = ordered(name, x, y)
+        elif name in ("max", "min"):
+            first = ordered("gt" if name == "max" else "lt", x, y)
+            self.names[out] = self.put(f"select {first} {x} {y}", type=whole)
+        else:
+            one, zero = self.filled(1, aval), self.filled(0, aval)
+            twice = two("shift_left", two("div", two("shift_right_logical", x, one), y), one)
+            large = two("lt", y, zero)  # 2^63 or more
+            quotient = self.put(f"select {large} {zero} {twice}", type=whole)
+            rest = two("sub", x, two("mul", quotient, y))
+            more = ordered("ge", rest, y)
+            less = two("sub", rest, y) if name == "rem" else two("add", quotient, one)
+            self.names[out] = self.put(f"select {more} {less} {rest if name == 'rem' else quotient}", type=whole)
+
+    def do_random_split(self, eqn):
+        if not _is_fry(eqn.invars[0].aval):
+            return self.lack(eqn, f"dtype {eqn.invars[0].aval.dtype}")
+        shape = tuple(eqn.params["shape"])
+        if not _is_partitionable(eqn):
+            return self.as_jax_has_it(eqn, lambda impl, k: impl.split(k, shape))
+        self.emit(eqn, "random_split", [("shape", _value(shape))], self.atom(eqn.invars[0]))
+
+    def do_random_bits(self, eqn):
+        width = eqn.params["bit_width"]
+        if width not in (32, 64):
+            return self.lack(eqn, f"random_bits of {width} bits")
+        if not _is_fry(eqn.invars[0].aval):
+            return self.lack(eqn, f"dtype {eqn.invars[0].aval.dtype}")
+        shape = tuple(eqn.params["shape"])
+        if not _is_partitionable(eqn):
+            return self.as_jax_has_it(eqn, lambda impl, k: impl.random_bits(k, width, shape))
+        params = [("dtype", "u32" if width == 32 else "i64"), ("shape", _value(shape))]
+        self.emit(eqn, "random_bits", params, self.atom(eqn.invars[0]))
+
+    def do_random_fold_in(self, eqn):
+        key, number = (v.aval for v in eqn.invars)
+        if not _is_fry(key):
+            return self.lack(eqn, f"dtype {key.dtype}")
+        if key.shape != number.shape or str(number.dtype) != "uint32":
+            return self.lack(eqn, "random_fold_in of other shapes or dtypes")
+        self.emit(eqn, "random_fold_in", [], self.atoms(eqn.invars))
+
+    def as_jax_has_it(self, eqn, f):
+        """The numbers of jax_threefry_partitionable=False, the default before JAX 0.5: JAX's own program."""
+        import jax
+        from jax.extend.random import threefry_prng_impl
+
+        keys = eqn.invars[0].aval
+        draw = lambda k: f(threefry_prng_impl, k)
+        for _ in keys.shape:
+            draw = jax.vmap(draw)
+        with jax.threefry_partitionable(False):
+            program = jax.make_jaxpr(draw)(jax.ShapeDtypeStruct((*keys.shape, 2), np.uint32))
+        params = [("name", _string(eqn.primitive.name)), ("program", self.walk.nested(program))]
+        self.emit(eqn, "call", params, self.atom(eqn.invars[0]))
+
+    def do_threefry2x32(self, eqn):
+        """Twenty rounds on the words of the counter, with the key's words between."""
+        aval = eqn.outvars[0].aval
+        type = self.type(aval)
+        number = lambda n: self.filled(n, aval)
+        two = lambda op, x, y: self.put(f"{op} {x} {y}", type=type)
+        k0, k1, x, y = [self.spread(v, aval) for v in eqn.invars]
+        keys = [k0, k1, two("xor", two("xor", k0, k1), number(0x1BD11BDA))]
+        turns = [(13, 15, 26, 6), (17, 29, 16, 24)]
+        by = {n: number(n) for row in turns for r in row for n in (r, 32 - r)}
+        x, y = two("add", x, k0), two("add", y, k1)
+        for i in range(5):
+            for r in turns[i % 2]:
+                x = two("add", x, y)
+                y = two("or", two("shift_left", y, by[r]), two("shift_right_logical", y, by[32 - r]))
+                y = two("xor", y, x)
+            x = two("add", x, keys[(i + 1) % 3])
+            y = two("add", two("add", y, keys[(i + 2) % 3]), number(i + 1))
+        self.names[eqn.outvars[0]], self.names[eqn.outvars[1]] = x, y
+
     def lack(self, eqn, what):
         """Notes what is missing, here and in nested programs, and goes on."""
         self.walk.lack(what, self.place)
@@ -314,17 +525,25 @@ class _Body:
         inside = " ".join(f"{k}={v}" for k, v in params)
         left = " ".join(outs) if outs else "()"
         self.lines.append((f"  {left} = {name}{f'[{inside}]' if inside else ''} {operands}", self.place))
-        if name in _WRAPS and str(eqn.outvars[0].aval.dtype) == "uint32":
-            all = self.names[eqn.outvars[0]]
-            self.names[eqn.outvars[0]] = self.put(f"and {all} 4294967295:i64[]", eqn.outvars[0].aval)
 
     def plain(self, eqn):
         name = eqn.primitive.name
         params = [(k, eqn.params[k]) for k in _PLAIN[name] if eqn.params.get(k) is not None]
         params = [(k, _string(v) if k == "name" else _value(v)) for k, v in params]
-        if name == "gather" and str(eqn.outvars[0].aval.dtype) == "uint32" and eqn.params["fill_value"] is None:
-            params.append(("fill_value", "4294967295"))
-        self.emit(eqn, name, params, self.atoms(eqn.invars))
+        if name == "bitcast_convert_type" and eqn.invars[0].aval.shape != eqn.outvars[0].aval.shape:
+            return self.lack(eqn, "bitcast_convert_type to another width")
+        if str(eqn.params.get("index_dtype")) == "uint32":
+            return self.lack(eqn, f"{name} with unsigned indices")
+        first = _PLACES.get(name, len(eqn.invars))
+        operands = [*map(self.atom, eqn.invars[:first]), *map(self.place_of, eqn.invars[first:])]
+        self.emit(eqn, name, params, " ".join(operands))
+
+    def place_of(self, v):
+        """An index: i32 or i64."""
+        if str(v.aval.dtype) != "uint32":
+            return self.atom(v)
+        shape = ",".join(map(str, v.aval.shape))
+        return self.put(f"convert_element_type[new_dtype=i64] {self.atom(v)}", type=f"i64[{shape}]")
 
     # ---- what is spelled otherwise --------------------------------------------
 
@@ -345,6 +564,7 @@ class _Body:
         out, axis = eqn.outvars[0].aval, eqn.params.get("axis", eqn.params.get("dimension"))
         shape = tuple(1 if i == axis else n for i, n in enumerate(out.shape))
         kind = self.type(out).split("[")[0]
+        shape += (2,) if _is_key(out) else ()
         one = f"{kind}[{','.join(map(str, shape))}]"
         dims = _value([i for i in range(len(shape)) if i != axis])
         how = f"broadcast_in_dim[shape={_value(shape)} broadcast_dimensions={dims}]"
@@ -403,12 +623,13 @@ class _Body:
         return [("dimension_numbers", _value(eqn.params["dimension_numbers"])), ("mode", mode)]
 
     def do_scatter_add(self, eqn):
-        self.emit(eqn, "scatter_add", self.scatter_params(eqn), self.atoms(eqn.invars))
+        x, at, u = eqn.invars
+        self.emit(eqn, "scatter_add", self.scatter_params(eqn), f"{self.atom(x)} {self.place_of(at)} {self.atom(u)}")
 
     def do_scatter_sub(self, eqn):
         x, at, u = eqn.invars
         less = self.put(f"neg {self.atom(u)}", u.aval)
-        self.emit(eqn, "scatter_add", self.scatter_params(eqn), f"{self.atom(x)} {self.atom(at)} {less}")
+        self.emit(eqn, "scatter_add", self.scatter_params(eqn), f"{self.atom(x)} {self.place_of(at)} {less}")
 
     def do_scatter(self, eqn, how=None):
         """x where no update came, else the sum of those that did (or x and that, by `how`), of which there is one: the
@@ -620,7 +841,18 @@ class _Body:
 
 
 def _is_float(v):
-    return np.issubdtype(v.aval.dtype, np.floating)
+    return not _is_key(v.aval) and np.issubdtype(v.aval.dtype, np.floating)
+
+
+def _is_fry(aval):
+    return str(aval.dtype) == "key<fry>"
+
+
+def _is_partitionable(eqn):
+    """As it was set where the function drew them."""
+    import jax
+
+    return bool(getattr(getattr(eqn, "ctx", None), "threefry_partitionable", jax.config.jax_threefry_partitionable))
 
 
 def _bound(eqn):
@@ -719,8 +951,8 @@ def from_jaxpr(closed_jaxpr):
     inside.  tansy.Unsupported lists all that Tansy has not, with places; docs/jax.md says what becomes of what."""
     walk = _Walk()
     for v in [*closed_jaxpr.jaxpr.invars, *closed_jaxpr.jaxpr.outvars]:
-        if str(v.aval.dtype) == "uint32":
-            walk.lack("dtype uint32 of inputs and outputs", "")
+        if str(getattr(v.aval, "dtype", "")) == "uint64":
+            walk.lack("dtype uint64 of inputs and outputs", "")
     main = _Body(walk).program(closed_jaxpr.jaxpr, closed_jaxpr.consts)
     if walk.missing:
         raise Unsupported(walk.missing)

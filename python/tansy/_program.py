@@ -10,7 +10,7 @@ from ._errors import Error
 
 _DERIVATIVES = ("jvp", "transpose", "vjp", "grad", "value_and_grad", "hvp", "jacfwd", "jacrev", "hessian")
 _BACKENDS = ("interpreter", "reference", "native")
-_SHORT = {"bool": "bool", "int32": "i32", "int64": "i64", "float32": "f32", "float64": "f64"}
+_SHORT = {"bool": "bool", "int32": "i32", "int64": "i64", "float32": "f32", "float64": "f64", "uint32": "u32"}
 
 
 class Type(NamedTuple):

@@ -590,12 +590,74 @@ def heat(u):
     return lax.scan(step, u, None, length=6)[0]
 
 
+# ---- random numbers: JAX's, of its keys ----------------------------------------------------------
+
+
+@case(r(5), np.int32(7))
+def dropout(x, seed):
+    key = jax.random.key(seed)
+    kept = jax.random.bernoulli(key, 0.6, x.shape)
+    return jnp.where(kept, jnp.tanh(x) / 0.6, 0.0)
+
+
+@case(r(4), np.array([0, 42], np.uint32))
+def reparametrized(mean, key):
+    keys = jax.random.split(key, 3)
+    draws = jax.vmap(lambda k: jax.random.normal(k, mean.shape))(keys)
+    return mean**2 + jnp.exp(0.1 * mean) * draws
+
+
+@case(r(3), np.array([[0, 42], [1, 7]], np.uint32))
+def random_walk(x, keys):
+    def step(carry, _):
+        x, key = carry
+        key, used = jax.random.split(key)
+        x = x + 0.1 * jnp.sin(x) * jax.random.uniform(used, x.shape, minval=-1, maxval=2)
+        return (x, key), x.sum()
+
+    one = lambda key: lax.scan(step, (x, jax.random.wrap_key_data(key)), None, length=5)
+    (end, last), sums = jax.vmap(one)(keys)
+    return end, sums, jax.random.key_data(last)
+
+
+@case(r(6).astype(np.float32), np.array([3, 4], np.uint32), np.int32(2))
+def drawn_f32(x, key, i):
+    keys = jax.random.split(jax.random.fold_in(jax.random.wrap_key_data(key), i), (2, 2))
+    a = jax.random.uniform(keys[0, i - 1], x.shape, jnp.float32)
+    b = jax.random.gumbel(jnp.where(i > 1, keys[1, 0], keys[1, 1]), x.shape, jnp.float32)
+    return x * a + jnp.sin(x) * b
+
+
+@case(r(8), np.array([3, 4], np.uint32))
+def shuffled(x, key):
+    order = jax.random.permutation(key, 8)
+    rolled = jax.random.randint(jax.random.fold_in(key, 1), (3,), -5, 90)
+    chosen = jax.random.categorical(jax.random.fold_in(key, 2), x, shape=(4,))
+    return x[order] * jnp.arange(8), rolled, x[chosen] ** 2
+
+
+@case(r(4), np.array([3, 2**32 - 4], np.uint32))
+def older_keys(x, key):
+    with jax.threefry_partitionable(False):
+        a, b = jax.random.split(key)
+        y = x * jax.random.normal(a, x.shape) + jax.random.uniform(b, x.shape, jnp.float32)
+        return y, jax.random.bits(b, (5,), jnp.uint32)
+
+
+@case(r(4), np.array([5, 2**32 - 4, 9, 2**31], np.uint32))
+def words(x, k):
+    bits = lax.bitcast_convert_type(x.astype(jnp.float32), jnp.uint32) ^ (k << 3) ^ (k >> 7)
+    y = x * lax.population_count(bits).astype(x.dtype) + lax.clz(k)
+    return y, lax.shift_right_arithmetic(k, jnp.uint32(4)), ~bits
+
+
 # ---- what is refused: (f, arguments, what the message names) ------------------------------------
 
 REFUSED = [
     (lambda x: jnp.fft.fft(x).real + jnp.linalg.svd(jnp.outer(x, x))[1], (r(3),), ["fft", "svd", "complex128"]),
-    (lambda x: jax.random.normal(jax.random.key(0), (3,)) + x, (r(3),), ["random_bits", "key<fry>"]),
-    (lambda x: jnp.uint32(3) + x.astype(jnp.uint32), (r(3),), ["dtype uint32 of inputs and outputs"]),
+    (lambda x: jax.random.gamma(jax.random.key(0), 2.0, (3,)) + x, (r(3),), ["random_gamma"]),
+    (lambda x: jax.random.bits(jax.random.key(0), (3,), jnp.uint64), (r(3),), ["dtype uint64 of inputs and outputs"]),
+    (lambda x: jax.random.bits(jax.random.key(0), (3,), jnp.uint8), (r(3),), ["random_bits of 8 bits"]),
     (lambda x: jnp.asarray(x).at[jnp.array([0, 0])].max(2.0), (r(3),), ["scatter-max at indices that may be equal"]),
     (lambda x: x.astype(jnp.float16), (r(3),), ["dtype float16"]),
     (lambda x: lax.conv(x[None, None], x[None, None], (1, 1), "SAME"), (r(3, 3),), ["conv_general_dilated"]),

@@ -30,7 +30,7 @@ static void draw_residual(const tn_type *t, void *data, int k, uint64_t *seed) {
     const double lo = ranges[k % 4].lo, hi = ranges[k % 4].hi;
     tn_i_probe_random(t, data, seed);
     const int64_t last = t->rank ? t->dim[t->rank - 1] : 1;
-    const bool integers = t->dtype == TN_I32 || t->dtype == TN_I64;
+    const bool integers = tn_i_is_int(t->dtype);
     for (int64_t i = 0, n = tn_i_count(t); k % 4 && i < n; i++)
         if (integers)
             tn_i_probe_set(t, data, i, (double)(i % last));

@@ -12,11 +12,16 @@ static void put_element(FILE *f, int dtype, const unsigned char *at) {
     float s;
     int64_t i;
     int32_t k;
+    uint32_t u;
     switch (dtype) {
     case TN_BOOL: (void)snprintf(text, sizeof text, "%s", *at ? "True" : "False"); break;
     case TN_I32:
         memcpy(&k, at, sizeof k);
         (void)snprintf(text, sizeof text, "%lld", (long long)k);
+        break;
+    case TN_U32:
+        memcpy(&u, at, sizeof u);
+        (void)snprintf(text, sizeof text, "%lu", (unsigned long)u);
         break;
     case TN_I64:
         memcpy(&i, at, sizeof i);

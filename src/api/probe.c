@@ -48,6 +48,7 @@ double tn_i_probe_get(const tn_type *t, const void *data, int64_t k) {
     case TN_F32: return (double)((const float *)data)[k];
     case TN_I64: return (double)((const int64_t *)data)[k];
     case TN_I32: return (double)((const int32_t *)data)[k];
+    case TN_U32: return (double)((const uint32_t *)data)[k];
     default: return (double)((const uint8_t *)data)[k];
     }
 }
@@ -58,6 +59,7 @@ void tn_i_probe_set(const tn_type *t, void *data, int64_t k, double x) {
     case TN_F32: ((float *)data)[k] = (float)x; break;
     case TN_I64: ((int64_t *)data)[k] = (int64_t)x; break;
     case TN_I32: ((int32_t *)data)[k] = (int32_t)x; break;
+    case TN_U32: ((uint32_t *)data)[k] = (uint32_t)(int64_t)x; break;
     default: ((uint8_t *)data)[k] = x != 0; break;
     }
 }

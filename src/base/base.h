@@ -136,7 +136,9 @@ void tn_i_on_teardown(tn_ctx *c, void (*f)(tn_ctx *));
 size_t tn_i_dtype_size(int dtype);
 const char *tn_i_dtype_name(int dtype); /* "f64" ... */
 static inline bool tn_i_is_float(int dtype) { return dtype == TN_F32 || dtype == TN_F64; }
-static inline bool tn_i_is_int(int dtype) { return dtype == TN_I32 || dtype == TN_I64; }
+static inline bool tn_i_is_int(int dtype) { return dtype == TN_I32 || dtype == TN_I64 || dtype == TN_U32; }
+/* Integers that count, and tell places: the signed ones. */
+static inline bool tn_i_is_index(int dtype) { return dtype == TN_I32 || dtype == TN_I64; }
 
 /* A dimension whose size is known when a loop has run: `?` in text.  Only loops, and what passes values on as they
  * are (TN_F_STEPS), take and make arrays that have it (docs/loops.md). */

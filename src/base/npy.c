@@ -60,7 +60,7 @@ static bool host_is_little(void) {
 static const struct {
     char code[3];
     tn_dtype dtype;
-} dtypes[] = {{"b1", TN_BOOL}, {"i4", TN_I32}, {"i8", TN_I64}, {"f4", TN_F32}, {"f8", TN_F64}};
+} dtypes[] = {{"b1", TN_BOOL}, {"i4", TN_I32}, {"i8", TN_I64}, {"u4", TN_U32}, {"f4", TN_F32}, {"f8", TN_F64}};
 
 static bool take_descr(header_text *c, tn_i_npy *npy) {
     char descr[24];

@@ -4,12 +4,12 @@
 #include <string.h>
 
 size_t tn_i_dtype_size(int dtype) {
-    static const size_t size[TN_NDTYPES] = {1, 4, 8, 4, 8};
+    static const size_t size[TN_NDTYPES] = {1, 4, 8, 4, 8, 4};
     return dtype >= 0 && dtype < TN_NDTYPES ? size[dtype] : 0;
 }
 
 const char *tn_i_dtype_name(int dtype) {
-    static const char *const name[TN_NDTYPES] = {"bool", "i32", "i64", "f32", "f64"};
+    static const char *const name[TN_NDTYPES] = {"bool", "i32", "i64", "f32", "f64", "u32"};
     return dtype >= 0 && dtype < TN_NDTYPES ? name[dtype] : "?";
 }
 
@@ -69,7 +69,8 @@ bool tn_i_given_types(tn_ctx *c, const tn_i_loc *loc, const char *who, const cha
             return tn_i_fail(c, TN_EINVAL, loc, "%s: there are %zu %ss, and TN_TYPES has %zu types", who, n, what, i) ==
                    TN_OK;
         if (t[i].varying && t[i].rank >= 0 && t[i].varying->ctx != c)
-            return tn_i_fail(c, TN_EINVAL, loc, "%s: %s %zu varies over axes of another context", who, what, i) == TN_OK;
+            return tn_i_fail(c, TN_EINVAL, loc, "%s: %s %zu varies over axes of another context", who, what, i) ==
+                   TN_OK;
         if (!tn_i_type_valid(&t[i]) || tn_i_has_steps(&t[i]))
             return tn_i_fail(c, TN_ETYPE, loc,
                              "%s: %s %zu has no valid type (dtype, rank 0..%d, dimensions >= 0, countable size)", who,

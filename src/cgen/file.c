@@ -28,6 +28,7 @@ static const char *const prelude[] = {
     "#define INT32_MIN (-INT32_MAX - 1)\n",
     "#define INT64_MAX __INT64_MAX__\n",
     "#define INT64_MIN (-INT64_MAX - 1)\n",
+    "#define UINT32_MAX 4294967295u\n",
     "#define INT64_C(x) ((int64_t)x##ll)\n",
     "#define UINT64_C(x) ((uint64_t)x##ull)\n",
     "#define NAN __builtin_nanf(\"\")\n",

@@ -46,17 +46,14 @@ bool tn_i_c_names(const char *text, const char *identifier) {
 /* ---- types ---- */
 
 static const char *const unsigned_name[TN_NDTYPES] = {
-    [TN_BOOL] = "uint8_t", [TN_I32] = "uint32_t", [TN_I64] = "uint64_t", [TN_F32] = "float", [TN_F64] = "double"};
-static const char *const lowest[TN_NDTYPES] = {[TN_BOOL] = "0",
-                                               [TN_I32] = "INT32_MIN",
-                                               [TN_I64] = "INT64_MIN",
-                                               [TN_F32] = "-INFINITY",
-                                               [TN_F64] = "-(double)INFINITY"};
-static const char *const highest[TN_NDTYPES] = {[TN_BOOL] = "1",
-                                                [TN_I32] = "INT32_MAX",
-                                                [TN_I64] = "INT64_MAX",
-                                                [TN_F32] = "INFINITY",
-                                                [TN_F64] = "(double)INFINITY"};
+    [TN_BOOL] = "uint8_t", [TN_I32] = "uint32_t", [TN_I64] = "uint64_t",
+    [TN_F32] = "float",    [TN_F64] = "double",   [TN_U32] = "uint32_t"};
+static const char *const lowest[TN_NDTYPES] = {
+    [TN_BOOL] = "0",        [TN_I32] = "INT32_MIN",         [TN_I64] = "INT64_MIN",
+    [TN_F32] = "-INFINITY", [TN_F64] = "-(double)INFINITY", [TN_U32] = "0"};
+static const char *const highest[TN_NDTYPES] = {
+    [TN_BOOL] = "1",       [TN_I32] = "INT32_MAX",        [TN_I64] = "INT64_MAX",
+    [TN_F32] = "INFINITY", [TN_F64] = "(double)INFINITY", [TN_U32] = "UINT32_MAX"};
 
 static void put_word(tn_i_text *t, const char *s, size_t n, int dtype, const char *const *name) {
     if (name && n == 1 && *s >= 'x' && *s <= 'z')

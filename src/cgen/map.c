@@ -135,8 +135,10 @@ uint8_t tn_i_c_way(const tn_i_cwriter *w, uint32_t k) {
 /* ---- in place ---- */
 
 /* An operand is read twice: compilers warn of numbers that are compared with themselves, and literals are long. */
-static bool reads_again(const tn_i_l_op *o, const char *text) {
+static bool reads_again(const tn_i_cwriter *w, const tn_i_l_op *o, const char *text) {
     int n[3] = {0};
+    for (int i = 0; i < o->nin && strpbrk(text, "<>"); i++) /* nor is anything below an unsigned 0 */
+        if (w->p->op[o->in[i]].dtype == TN_U32 && w->p->op[o->in[i]].kind == TN_L_NUMBER) return true;
     for (const char *s = text; *s; s++) {
         const size_t all = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
         if (all == 1 && *s >= 'x' && *s <= 'z') n[*s - 'x']++;
@@ -182,7 +184,7 @@ static void in_place(tn_i_cwriter *w, uint32_t k, const body *b) {
     const char *const name[3] = {value[0], value[1], value[2]};
     for (int i = 0; i < o->nin; i++) (void)tn_i_c_value(w, o->in[i], value[i]);
     (void)tn_i_c_define(w, k, define);
-    if (reads_again(o, b->text)) {
+    if (reads_again(w, o, b->text)) {
         function_name(w, k, b, function);
         write_function(w, k, b, function);
         tn_i_c_line(w, "%s%s(%s%s%s%s%s);", define, function, value[0], o->nin > 1 ? ", " : "",

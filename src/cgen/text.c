@@ -82,7 +82,7 @@ void tn_i_c_literal(tn_i_text *t, int dtype, uint64_t bits) {
     else if (dtype == TN_F32)
         put_float(t, (memcpy(&f, &half, sizeof f), (double)f), true);
     else
-        tn_i_c_number(t, dtype, dtype == TN_I64 ? (const void *)&bits : dtype == TN_I32 ? (const void *)&half : &byte);
+        tn_i_c_number(t, dtype, dtype == TN_I64 ? (const void *)&bits : dtype == TN_BOOL ? &byte : (const void *)&half);
 }
 
 /* ---- values ---- */

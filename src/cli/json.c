@@ -176,10 +176,11 @@ static bool store_integer(cursor *c, token t, int dtype, void *out) {
     if (!spells_integer(t))
         return fail_at(c, t.text, "%.*s is not an integer, and the input is %s", shown(t), t.text,
                        tn_i_dtype_name(dtype));
-    if (!tn_i_parse_i64(t.text, t.n, &x) || (dtype == TN_I32 && (x < INT32_MIN || x > INT32_MAX)))
+    if (!tn_i_parse_i64(t.text, t.n, &x) || (dtype == TN_I32 && (x < INT32_MIN || x > INT32_MAX)) ||
+        (dtype == TN_U32 && (x < 0 || x > UINT32_MAX)))
         return fail_at(c, t.text, "%.*s does not fit %s", shown(t), t.text, tn_i_dtype_name(dtype));
-    const int32_t narrow = dtype == TN_I32 ? (int32_t)x : 0;
-    memcpy(out, dtype == TN_I32 ? (const void *)&narrow : &x, tn_i_dtype_size(dtype));
+    const uint32_t narrow = (uint32_t)x;
+    memcpy(out, dtype == TN_I64 ? (const void *)&x : &narrow, tn_i_dtype_size(dtype));
     return true;
 }
 
@@ -226,11 +227,16 @@ static void write_element(FILE *f, int dtype, const unsigned char *at, int digit
     float single;
     int64_t integer = 0;
     int32_t narrow;
+    uint32_t natural;
     switch (dtype) {
     case TN_BOOL: (void)fputs(*at ? "true" : "false", f); return;
     case TN_I32:
         memcpy(&narrow, at, sizeof narrow);
         integer = narrow;
+        break;
+    case TN_U32:
+        memcpy(&natural, at, sizeof natural);
+        integer = natural;
         break;
     case TN_I64: memcpy(&integer, at, sizeof integer); break;
     case TN_F32:

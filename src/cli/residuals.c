@@ -15,7 +15,7 @@ static void json_text(const char *name, const char *text) {
 static void json_number(const char *name, double x) { (void)printf("\"%s\": %.17g", name, x); }
 
 static void type_text(char *buf, size_t n, const tn_type *t) {
-    static const char *const names[TN_NDTYPES] = {"bool", "i32", "i64", "f32", "f64"};
+    static const char *const names[TN_NDTYPES] = {"bool", "i32", "i64", "f32", "f64", "u32"};
     size_t at = (size_t)snprintf(buf, n, "%s[", names[t->dtype]);
     for (int i = 0; i < t->rank; i++) /* `?`: as long as its loop; the bytes are those of one step */
         at += t->dim[i] < 0 ? (size_t)snprintf(buf + at, n - at, "%s?", i ? "," : "")

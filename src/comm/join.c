@@ -56,6 +56,18 @@ static void join_i32(int op, void *restrict first, const void *restrict second, 
     }
 }
 
+static void join_u32(int op, void *restrict first, const void *restrict second, size_t n) {
+    typedef uint32_t element;
+    element *restrict to = first;
+    const element *restrict with = second;
+    switch (op) {
+    case TN_COMM_SUM: EACH(a + b) break;
+    case TN_COMM_PROD: EACH(a * b) break;
+    case TN_COMM_MAX: EACH(a > b ? a : b) break;
+    default: EACH(a < b ? a : b) break;
+    }
+}
+
 static void join_bool(int op, void *restrict first, const void *restrict second, size_t n) {
     typedef uint8_t element;
     element *restrict to = first;
@@ -71,6 +83,7 @@ void tn_i_join(int dtype, int op, void *restrict to, const void *restrict with, 
     switch (dtype) {
     case TN_BOOL: join_bool(op, to, with, n); break;
     case TN_I32: join_i32(op, to, with, n); break;
+    case TN_U32: join_u32(op, to, with, n); break;
     case TN_I64: join_i64(op, to, with, n); break;
     case TN_F32: join_f32(op, to, with, n); break;
     default: join_f64(op, to, with, n); break;

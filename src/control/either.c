@@ -14,6 +14,7 @@ static const tn_i_spec specs[] = {{.name = "replayed", .kind = TN_K_BOOL}, {0}};
 TN_STRIP2(either, b8, uint8_t, uint8_t, ((void)x, y))
 TN_STRIP2(either, i32, int32_t, int32_t, ((void)x, y))
 TN_STRIP2(either, i64, int64_t, int64_t, ((void)x, y))
+TN_STRIP2(either, u32, uint32_t, uint32_t, ((void)x, y))
 TN_STRIP2(either, f32, float, float, ((void)x, y))
 TN_STRIP2(either, f64, double, double, ((void)x, y))
 

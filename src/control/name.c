@@ -9,6 +9,7 @@ static const tn_i_spec specs[] = {{.name = "name", .kind = TN_K_STR}, {0}};
 TN_STRIP1(name, pred, uint8_t, uint8_t, x)
 TN_STRIP1(name, i32, int32_t, int32_t, x)
 TN_STRIP1(name, i64, int64_t, int64_t, x)
+TN_STRIP1(name, u32, uint32_t, uint32_t, x)
 TN_STRIP1(name, f32, float, float, x)
 TN_STRIP1(name, f64, double, double, x)
 
@@ -48,13 +49,18 @@ const tn_prim tn_prim_name = {
     .linear = {TN_OPERAND(0)},
     .transpose = transpose_name,
     .view = view_name,
-    .strip =
-        {[TN_BOOL] = name_pred, [TN_I32] = name_i32, [TN_I64] = name_i64, [TN_F32] = name_f32, [TN_F64] = name_f64},
+    .strip = {[TN_BOOL] = name_pred,
+              [TN_I32] = name_i32,
+              [TN_I64] = name_i64,
+              [TN_F32] = name_f32,
+              [TN_F64] = name_f64,
+              [TN_U32] = name_u32},
     .c_body = {[TN_BOOL] = name_pred_body,
                [TN_I32] = name_i32_body,
                [TN_I64] = name_i64_body,
                [TN_F32] = name_f32_body,
-               [TN_F64] = name_f64_body},
+               [TN_F64] = name_f64_body,
+               [TN_U32] = name_u32_body},
     .weight = 0,
     .cost = cost_name,
     .jvp_bound = 3,

@@ -6,6 +6,7 @@
 TN_STRIP1(offload, pred, uint8_t, uint8_t, x)
 TN_STRIP1(offload, i32, int32_t, int32_t, x)
 TN_STRIP1(offload, i64, int64_t, int64_t, x)
+TN_STRIP1(offload, u32, uint32_t, uint32_t, x)
 TN_STRIP1(offload, f32, float, float, x)
 TN_STRIP1(offload, f64, double, double, x)
 
@@ -44,12 +45,14 @@ const tn_prim tn_prim_offload = {
               [TN_I32] = offload_i32,
               [TN_I64] = offload_i64,
               [TN_F32] = offload_f32,
-              [TN_F64] = offload_f64},
+              [TN_F64] = offload_f64,
+              [TN_U32] = offload_u32},
     .c_body = {[TN_BOOL] = offload_pred_body,
                [TN_I32] = offload_i32_body,
                [TN_I64] = offload_i64_body,
                [TN_F32] = offload_f32_body,
-               [TN_F64] = offload_f64_body},
+               [TN_F64] = offload_f64_body,
+               [TN_U32] = offload_u32_body},
     .weight = 0,
     .jvp_bound = 3,
     .transpose_bound = 2,

@@ -6,7 +6,7 @@
 
 const char *tn_i_c_type(int dtype) {
     static const char *const name[TN_NDTYPES] = {
-        [TN_BOOL] = "b8", [TN_I32] = "i32", [TN_I64] = "i64", [TN_F32] = "f32", [TN_F64] = "f64"};
+        [TN_BOOL] = "b8", [TN_I32] = "i32", [TN_I64] = "i64", [TN_F32] = "f32", [TN_F64] = "f64", [TN_U32] = "u32"};
     return name[dtype];
 }
 
@@ -34,10 +34,11 @@ static bool among(const char *s, const char *end, const char *const *names) {
 /* Whether all names in a body are its operands, types, numbers and functions that the prelude makes instructions of. */
 static bool self_contained(const char *body) {
     static const char *const known[] = {
-        "x",         "y",         "z",         "sqrt",      "sqrtf",    "fabs",     "fabsf",    "floor",     "floorf",
-        "ceil",      "ceilf",     "rint",      "rintf",     "trunc",    "truncf",   "copysign", "copysignf", "isfinite",
-        "isnan",     "signbit",   "int32_t",   "int64_t",   "uint32_t", "uint64_t", "uint8_t",  "double",    "float",
-        "INT32_MAX", "INT32_MIN", "INT64_MAX", "INT64_MIN", "NAN",      "INFINITY", "fma",      "fmaf",      NULL};
+        "x",         "y",        "z",     "sqrt",      "sqrtf",     "fabs",      "fabsf",     "floor",
+        "floorf",    "ceil",     "ceilf", "rint",      "rintf",     "trunc",     "truncf",    "copysign",
+        "copysignf", "isfinite", "isnan", "signbit",   "int32_t",   "int64_t",   "uint32_t",  "uint64_t",
+        "uint8_t",   "double",   "float", "INT32_MAX", "INT32_MIN", "INT64_MAX", "INT64_MIN", "UINT32_MAX",
+        "NAN",       "INFINITY", "fma",   "fmaf",      NULL};
     for (const char *s = body; *s;) {
         if (digit(*s) || (*s == '.' && digit(s[1]))) { /* a number, with its suffix */
             while (letter(*s) || digit(*s) || *s == '.' || ((*s == '+' || *s == '-') && (s[-1] == 'p' || s[-1] == 'e')))

@@ -446,6 +446,8 @@ static void write_rows(tn_i_nest_writer *w) {
 
 static bool begin(tn_i_nest_writer *w, tn_i_module *m, const tn_i_plan *p, const tn_i_step *s, const tn_i_nest *n) {
     *w = (tn_i_nest_writer){.m = m, .t = &m->text, .n = n, .p = p, .s = s, .numbers = n->nloop == 0};
+    for (uint32_t k = 0; k < n->nop; k++)
+        if (n->op[k].dtype == TN_U32) return tn_i_module_refuse(m, TN_I_UNSIGNED);
     if (n->nloop && n->nouter >= n->nloop) return tn_i_module_refuse(m, TN_I_ROWS_INSIDE);
     for (uint32_t k = 0; k < n->narray; k++)
         if (n->array[k].boxed && w->numbers) return tn_i_module_refuse(m, TN_I_PADDED_NUMBERS);

@@ -11,6 +11,7 @@ void tn_i_emit_number(tn_i_text *t, int dtype, uint64_t bits) {
     case TN_F32: tn_i_text_put(t, "f32_bits(0x%" PRIx32 "u)", (uint32_t)bits); break;
     case TN_I64: tn_i_text_put(t, "(int64_t)0x%" PRIx64 "ull", bits); break;
     case TN_I32: tn_i_text_put(t, "(int32_t)0x%" PRIx32 "u", (uint32_t)bits); break;
+    case TN_U32: tn_i_text_put(t, "0x%" PRIx32 "u", (uint32_t)bits); break;
     default: tn_i_text_put(t, "%d", (bits & 0xff) != 0); break;
     }
 }

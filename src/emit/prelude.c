@@ -86,6 +86,7 @@ const char *const tn_i_prelude[] = {
     "typedef float ANY f32;\n",
     "typedef int64_t ANY i64;\n",
     "typedef int32_t ANY i32;\n",
+    "typedef uint32_t ANY u32;\n",
     "typedef uint8_t ANY b8;\n",
     "typedef double f64_s;\n",
     "typedef float f32_s;\n",

@@ -208,7 +208,8 @@ static bool make_plan(tn_exec *e, const tn_compile_options *o) {
 }
 
 static bool note_alignments(tn_exec *e) {
-    static const uint8_t odd[TN_NDTYPES] = {[TN_BOOL] = 0, [TN_I32] = 3, [TN_I64] = 7, [TN_F32] = 3, [TN_F64] = 7};
+    static const uint8_t odd[TN_NDTYPES] = {
+        [TN_BOOL] = 0, [TN_I32] = 3, [TN_I64] = 7, [TN_F32] = 3, [TN_F64] = 7, [TN_U32] = 3};
     const tn_fn *f = e->f;
     const size_t n = (size_t)f->nin + f->nout;
     if (n && !(e->odd = tn_i_alloc(e->ctx, n))) return false;
@@ -282,9 +283,11 @@ static tn_fn *to_run(const tn_fn *f, const tn_compile_options *o) {
 }
 
 static bool make_native(tn_exec *e, const tn_compile_options *o) {
-    const tn_i_native_options n = {
-        .cc = o->cc, .cache_dir = o->cache_dir, .cc_seconds = o->cc_seconds, .cache_bytes = o->cache_bytes,
-        .profile = o->profile};
+    const tn_i_native_options n = {.cc = o->cc,
+                                   .cache_dir = o->cache_dir,
+                                   .cc_seconds = o->cc_seconds,
+                                   .cache_bytes = o->cache_bytes,
+                                   .profile = o->profile};
     e->backend = o->backend;
     e->profiled = o->profile;
     if (o->backend == TN_BACKEND_INTERPRETER) return tn_i_assemble(e->ctx, e->plan, &e->assembled);

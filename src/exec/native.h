@@ -17,6 +17,7 @@ typedef enum tn_i_native_step {
     TN_I_NO_BODY,
     TN_I_SUMS,
     TN_I_BUFFERS,
+    TN_I_UNSIGNED,
     TN_I_STACKS,
     TN_I_SCHEDULES,
     TN_I_FRAMES,

@@ -52,19 +52,21 @@ static void give(const sinking *z, int64_t at, int64_t n, const char *x) {
 ARG(argmax_b8, uint8_t, GREATER)
 ARG(argmax_i32, int32_t, GREATER)
 ARG(argmax_i64, int64_t, GREATER)
+ARG(argmax_u32, uint32_t, GREATER)
 ARG(argmax_f32, float, GREATER_F)
 ARG(argmax_f64, double, GREATER_F)
 ARG(argmin_b8, uint8_t, LESS)
 ARG(argmin_i32, int32_t, LESS)
 ARG(argmin_i64, int64_t, LESS)
+ARG(argmin_u32, uint32_t, LESS)
 ARG(argmin_f32, float, LESS_F)
 ARG(argmin_f64, double, LESS_F)
 
 typedef void arg_fn(const void *x, int64_t n, int64_t moves, int64_t s, void *best, int64_t *index);
 
 static arg_fn *arg_of(const tn_i_nest_sink *k) {
-    static arg_fn *const most[TN_NDTYPES] = {argmax_b8, argmax_i32, argmax_i64, argmax_f32, argmax_f64};
-    static arg_fn *const least[TN_NDTYPES] = {argmin_b8, argmin_i32, argmin_i64, argmin_f32, argmin_f64};
+    static arg_fn *const most[TN_NDTYPES] = {argmax_b8, argmax_i32, argmax_i64, argmax_f32, argmax_f64, argmax_u32};
+    static arg_fn *const least[TN_NDTYPES] = {argmin_b8, argmin_i32, argmin_i64, argmin_f32, argmin_f64, argmin_u32};
     return (k->fold == TN_FOLD_ARGMAX ? most : least)[k->dtype];
 }
 

@@ -158,6 +158,7 @@ void tn_i_walk_iota(const tn_i_nest_walk *w, int dtype, int64_t by, int64_t firs
         switch (dtype) {
         case TN_I32: IOTA_RUN(int32_t)
         case TN_I64: IOTA_RUN(int64_t)
+        case TN_U32: IOTA_RUN(uint32_t)
         case TN_F32: IOTA_RUN(float)
         default: IOTA_RUN(double)
         }

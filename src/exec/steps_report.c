@@ -48,6 +48,7 @@ static const char *why(uint8_t native) {
         [TN_I_MANY_OPERANDS] = "a function of more than three operands",
         [TN_I_NO_BODY] = "a function that has no text in C",
         [TN_I_SUMS] = "sums over a set of its loops that is neither a row, nor leads, nor all",
+        [TN_I_UNSIGNED] = "unsigned integers",
         [TN_I_BUFFERS] = "values between its phases that take more memory than was planned",
         [TN_I_STACKS] = "a stack of unknown length, or one that another loop walks",
         [TN_I_SCHEDULES] = "loops that follow each other's schedule, or entries of unknown length",

@@ -185,7 +185,8 @@ tn_i_var tn_i_literal_f64(tn_i_builder *b, int dtype, double x) {
 tn_i_var tn_i_literal_i64(tn_i_builder *b, int dtype, int64_t x) {
     switch (dtype) {
     case TN_BOOL: return tn_i_literal(b, dtype, x != 0);
-    case TN_I32: return tn_i_literal(b, dtype, (uint32_t)x);
+    case TN_I32:
+    case TN_U32: return tn_i_literal(b, dtype, (uint32_t)x);
     case TN_I64: return tn_i_literal(b, dtype, (uint64_t)x);
     default: return tn_i_literal_f64(b, dtype, (double)x);
     }

@@ -10,8 +10,9 @@ static int dtype_of(const tn_i_token *t) {
     static const struct {
         const char *name;
         int dtype;
-    } names[] = {{"f64", TN_F64},     {"f32", TN_F32},     {"i32", TN_I32},   {"i64", TN_I64},   {"bool", TN_BOOL},
-                 {"float64", TN_F64}, {"float32", TN_F32}, {"int32", TN_I32}, {"int64", TN_I64}, {"bool_", TN_BOOL}};
+    } names[] = {{"f64", TN_F64},     {"f32", TN_F32},   {"i32", TN_I32},    {"i64", TN_I64},
+                 {"bool", TN_BOOL},   {"u32", TN_U32},   {"uint32", TN_U32}, {"float64", TN_F64},
+                 {"float32", TN_F32}, {"int32", TN_I32}, {"int64", TN_I64},  {"bool_", TN_BOOL}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (tn_i_token_is(t, names[i].name)) return names[i].dtype;
     return -1;
@@ -111,7 +112,8 @@ static bool integer_bits(const tn_i_token *t, int dtype, uint64_t *bits) {
     int64_t x;
     if (!tn_i_parse_i64(t->at, t->n, &x)) return false;
     if (dtype == TN_I32 && (x < INT32_MIN || x > INT32_MAX)) return false;
-    *bits = dtype == TN_I32 ? (uint32_t)x : (uint64_t)x;
+    if (dtype == TN_U32 && (x < 0 || x > UINT32_MAX)) return false;
+    *bits = dtype == TN_I64 ? (uint64_t)x : (uint32_t)x;
     return true;
 }
 

@@ -107,6 +107,7 @@ static void put_element(printer *p, int dtype, const void *at) {
     float s;
     int64_t i = 0;
     int32_t j;
+    uint32_t u;
     switch (dtype) {
     case TN_F64:
         memcpy(&d, at, sizeof d);
@@ -120,6 +121,10 @@ static void put_element(printer *p, int dtype, const void *at) {
     case TN_I32:
         memcpy(&j, at, sizeof j);
         i = j;
+        break;
+    case TN_U32:
+        memcpy(&u, at, sizeof u);
+        i = u;
         break;
     default: memcpy(&i, at, sizeof i);
     }

@@ -74,6 +74,7 @@ static bool above(int64_t dtype, uint64_t x, uint64_t y) {
     case TN_F64: return memcpy(&a, &x, 8), memcpy(&b, &y, 8), a > b;
     case TN_F32: return memcpy(&f, &x, 4), memcpy(&g, &y, 4), f > g;
     case TN_I32: return (int32_t)(uint32_t)x > (int32_t)(uint32_t)y;
+    case TN_U32: return (uint32_t)x > (uint32_t)y;
     case TN_BOOL: return (x & 1) > (y & 1);
     default: return (int64_t)x > (int64_t)y;
     }

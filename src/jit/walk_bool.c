@@ -99,7 +99,16 @@ static tn_i_reg compare_integers(tn_i_walk *w, int code, int dtype, unsigned lan
     const bool wide = dtype == TN_I64, equal = code == TN_L_eq || code == TN_L_ne;
     const unsigned bytes = tn_i_w_bytes(w, dtype, lanes);
     if (w->m.wide)
-        return tn_i_w_put_k(w, wide ? TN_X_vpcmpq : TN_X_vpcmpd, tn_i_w_size(bytes), x, y, how[code - TN_L_eq]);
+        return tn_i_w_put_k(w,
+                            wide              ? TN_X_vpcmpq
+                            : dtype == TN_U32 ? TN_X_vpcmpud
+                                              : TN_X_vpcmpd,
+                            tn_i_w_size(bytes), x, y, how[code - TN_L_eq]);
+    if (dtype == TN_U32 && !equal) { /* in the order of signed numbers, from the least of them */
+        const tn_i_reg least = tn_i_w_all(w, dtype, UINT64_C(1) << 31, tn_i_w_size(bytes));
+        x = tn_i_w_put(w, TN_X_vpxord, bytes, x, least, 0);
+        y = tn_i_w_put(w, TN_X_vpxord, bytes, y, least, 0);
+    }
     const bool turned = code == TN_L_lt || code == TN_L_ge,
                negated = code == TN_L_ne || code == TN_L_le || code == TN_L_ge;
     const unsigned op = equal ? wide ? TN_X_vpcmpeqq : TN_X_vpcmpeqd : wide ? TN_X_vpcmpgtq : TN_X_vpcmpgtd;

@@ -93,9 +93,15 @@ static tn_i_reg from_bool(tn_i_walk *w, int to, unsigned lanes, tn_i_reg x) {
 tn_i_reg tn_i_w_convert(tn_i_walk *w, int from, int to, unsigned lanes, tn_i_reg x) {
     if (from == to || w->m.failed) return x;
     if (to == TN_BOOL) return tn_i_w_compare(w, TN_L_ne, from, lanes, x, all(w, from, lanes, 0));
+    if (from == TN_U32 ? tn_i_is_float(to) : to == TN_U32 && tn_i_is_float(from)) {
+        tn_i_w_refuse(w, "a conversion between u32 and floats");
+        return x;
+    }
     if (tn_i_is_float(to)) return to_float(w, from, to, lanes, x);
     if (tn_i_is_float(from)) return to_integer(w, from, to, lanes, x);
     if (from == TN_BOOL) return from_bool(w, to, lanes, x);
     if (from == TN_I64) return narrowed(w, lanes, x);
+    if (to != TN_I64) return x; /* of as many bits */
+    if (from == TN_U32) return put(w, TN_X_vpmovzxdq, from, to, lanes, TN_REG_NONE, x);
     return put(w, TN_X_vpmovsxdq, from, to, lanes, TN_REG_NONE, x);
 }

@@ -137,6 +137,7 @@ static tn_i_reg shift(tn_i_walk *w, bool left, int dtype, unsigned lanes, tn_i_r
 }
 
 static tn_i_reg extreme(tn_i_walk *w, bool greater, int dtype, unsigned lanes, tn_i_reg x, tn_i_reg y) {
+    if (dtype == TN_U32) return put(w, greater ? TN_X_vpmaxud : TN_X_vpminud, dtype, lanes, x, y, 0);
     if (dtype == TN_I32) return put(w, greater ? TN_X_vpmaxsd : TN_X_vpminsd, dtype, lanes, x, y, 0);
     if (w->m.wide) return put(w, greater ? TN_X_vpmaxsq : TN_X_vpminsq, dtype, lanes, x, y, 0);
     const tn_i_reg first = tn_i_w_compare(w, greater ? TN_L_gt : TN_L_lt, dtype, lanes, x, y);

@@ -19,7 +19,8 @@ static tn_i_reg row(tn_i_walk *w, int dtype, int64_t first, int64_t by) {
 
 static tn_i_reg from_rax(tn_i_walk *w, int dtype) {
     switch (dtype) {
-    case TN_I32: return tn_i_w_put_of(w, TN_X_vmovd_x, 16, 4, TN_REG_NONE, TN_RAX_, 0);
+    case TN_I32:
+    case TN_U32: return tn_i_w_put_of(w, TN_X_vmovd_x, 16, 4, TN_REG_NONE, TN_RAX_, 0);
     case TN_I64: return tn_i_w_put_of(w, TN_X_vmovq_x, 16, 8, TN_REG_NONE, TN_RAX_, 0);
     case TN_F32: return tn_i_w_put_of(w, TN_X_vcvtsi2ss_q, 16, 4, tn_i_w_all(w, TN_F32, 0, 16), TN_RAX_, 0);
     default: return tn_i_w_put_of(w, TN_X_vcvtsi2sd_q, 16, 8, tn_i_w_all(w, TN_F64, 0, 16), TN_RAX_, 0);
@@ -75,8 +76,8 @@ static void index_of_lanes(tn_i_walk *w, uint32_t k) {
         if (lanes)
             r = index_by_lanes(w, o->dtype, first, more, by);
         else {
-            r = tn_i_w_put(w, dtype == TN_I32 ? TN_X_vpaddd : TN_X_vpaddq, tn_i_w_bytes(w, dtype, w->lanes), first,
-                           row(w, dtype, more, by), 0);
+            r = tn_i_w_put(w, tn_i_dtype_size(dtype) == 4 ? TN_X_vpaddd : TN_X_vpaddq, tn_i_w_bytes(w, dtype, w->lanes),
+                           first, row(w, dtype, more, by), 0);
             r = tn_i_w_convert(w, dtype, o->dtype, w->lanes, r);
         }
         tn_i_w_add_piece(w, r);

@@ -235,10 +235,10 @@ tn_i_reg tn_i_w_bool(tn_i_walk *w, bool x, unsigned lanes) {
 tn_i_reg tn_i_w_spread(tn_i_walk *w, int dtype, tn_i_reg one) {
     const bool wide = w->m.wide;
     if (dtype != TN_BOOL || !wide) {
-        const unsigned op = dtype == TN_F32   ? TN_X_vbroadcastss
-                            : dtype == TN_I32 ? TN_X_vpbroadcastd
-                            : dtype == TN_F64 ? TN_X_vbroadcastsd
-                                              : TN_X_vpbroadcastq;
+        const unsigned op = dtype == TN_F32                      ? TN_X_vbroadcastss
+                            : dtype == TN_I32 || dtype == TN_U32 ? TN_X_vpbroadcastd
+                            : dtype == TN_F64                    ? TN_X_vbroadcastsd
+                                                                 : TN_X_vpbroadcastq;
         return tn_i_w_put_of(w, op, w->machine, w->machine, TN_REG_NONE, one, 0);
     }
     tn_i_w_general(w, TN_X_kmovd_r, 0, TN_RAX_, one, 0);

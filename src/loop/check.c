@@ -70,7 +70,7 @@ static bool value_of(const checker *z, int i, int dtype) {
 static bool integer(const checker *z, int i) {
     if (!value(z, i)) return false;
     const int is = z->p->op[z->o->in[i]].dtype;
-    return tn_i_is_int(is) || bad(z, "operand %d is of %s, not an integer", i, tn_i_dtype_name(is));
+    return tn_i_is_index(is) || bad(z, "operand %d is of %s, not an integer with a sign", i, tn_i_dtype_name(is));
 }
 
 static bool varies(const checker *z, uint32_t v) { return v != TN_L_NONE && z->note[v].varies; }
@@ -199,6 +199,9 @@ static bool map(const checker *z) {
         return (tn_i_dtype_size(is) == tn_i_dtype_size(o->dtype) && tn_i_is_float(is) == tn_i_is_int(o->dtype) &&
                 o->dtype != TN_BOOL) ||
                bad(z, "bits are of a float as an integer of its width, or back");
+    if (o->code == TN_L_convert &&
+        ((is == TN_U32 && tn_i_is_float(o->dtype)) || (o->dtype == TN_U32 && tn_i_is_float(is))))
+        return bad(z, "u32 and floats are converted by way of an i64");
     const int want = r->result == TN_L_SAME ? is : r->result == TN_L_BOOL ? TN_BOOL : o->dtype;
     return o->dtype == want || bad(z, "the result is of %s", tn_i_dtype_name(want));
 }
@@ -369,7 +372,7 @@ static bool reduces(const checker *z) {
     if (!affine(z, &o->at) || !in_range(z, &o->at, TN_L_NONE, 0, 0, z->p->op[r].hi, "reduction")) return false;
     if (o->kind == TN_L_INTO) return value_of(z, 1, z->p->op[r].dtype);
     const bool arg = z->p->op[r].code >= TN_FOLD_ARGMAX;
-    return (arg ? tn_i_is_int(o->dtype) : o->dtype == z->p->op[r].dtype) || bad(z, "the result is of another dtype");
+    return (arg ? tn_i_is_index(o->dtype) : o->dtype == z->p->op[r].dtype) || bad(z, "the result is of another dtype");
 }
 
 static bool reduce(const checker *z) {

@@ -69,11 +69,81 @@ static uint32_t strict_fma(tn_i_l_builder *b, int dtype, int64_t form, const uin
     return strict(b, nonzero, product, v, rest);
 }
 
+/* ---- bits ---- */
+
+static uint32_t bits_of(tn_i_l_builder *b, int dtype, uint64_t bits) { return tn_i_l_number(b, dtype, bits); }
+static int64_t width_of(int dtype) { return (int64_t)tn_i_dtype_size(dtype) * 8; }
+static uint32_t shift_by(tn_i_l_builder *b, tn_i_l_code code, int dtype, uint32_t x, int by) {
+    return two(b, code, x, bits_of(b, dtype, (uint64_t)by));
+}
+
+/* x moved by y, 0 where y is the width or more: shl and shr count modulo the width. */
+static uint32_t shift(tn_i_l_builder *b, tn_i_l_code code, int dtype, uint32_t x, uint32_t y) {
+    const uint64_t beyond = ~(uint64_t)(width_of(dtype) - 1);
+    const uint32_t moved = two(b, code, x, y), zero = bits_of(b, dtype, 0);
+    if (b->failed) return TN_L_NONE;
+    const tn_i_l_op *by = &b->p->op[y];
+    if (by->kind == TN_L_NUMBER && by->bits < (uint64_t)width_of(dtype)) return moved;
+    const uint32_t over = two(b, TN_L_and, y, bits_of(b, dtype, beyond));
+    return choose(b, two(b, TN_L_eq, over, zero), moved, zero);
+}
+
+/* Of what is negative, its complement, moved with zeros, is. */
+static uint32_t shift_signed(tn_i_l_builder *b, int dtype, uint32_t x, uint32_t y) {
+    const uint32_t zero = bits_of(b, dtype, 0),
+                   below =
+                       dtype == TN_U32 ? two(b, TN_L_gt, x, bits_of(b, dtype, INT32_MAX)) : two(b, TN_L_lt, x, zero),
+                   sign = choose(b, below, bits_of(b, dtype, UINT64_MAX), zero);
+    return two(b, TN_L_xor, shift(b, TN_L_shr, dtype, two(b, TN_L_xor, x, sign), y), sign);
+}
+
+/* Sums of pairs, of fours, of bytes, and of all. */
+static uint32_t ones(tn_i_l_builder *b, int dtype, uint32_t x) {
+    const uint32_t m1 = bits_of(b, dtype, 0x5555555555555555u), m2 = bits_of(b, dtype, 0x3333333333333333u),
+                   m4 = bits_of(b, dtype, 0x0f0f0f0f0f0f0f0fu), all = bits_of(b, dtype, 0x0101010101010101u);
+    x = two(b, TN_L_sub, x, two(b, TN_L_and, shift_by(b, TN_L_shr, dtype, x, 1), m1));
+    const uint32_t high = two(b, TN_L_and, shift_by(b, TN_L_shr, dtype, x, 2), m2);
+    x = two(b, TN_L_add, two(b, TN_L_and, x, m2), high);
+    x = two(b, TN_L_and, two(b, TN_L_add, x, shift_by(b, TN_L_shr, dtype, x, 4)), m4);
+    return shift_by(b, TN_L_shr, dtype, two(b, TN_L_mul, x, all), (int)width_of(dtype) - 8);
+}
+
+/* Ones down from the highest. */
+static uint32_t leading(tn_i_l_builder *b, int dtype, uint32_t x) {
+    for (int h = 1; h < width_of(dtype); h *= 2) x = two(b, TN_L_or, x, shift_by(b, TN_L_shr, dtype, x, h));
+    return ones(b, dtype, one(b, TN_L_not, x));
+}
+
+/* ---- unsigned numbers ---- */
+
+/* As i64, which has all of them; x / 0, which is -1, becomes all ones. */
+static uint32_t by_i64(tn_i_l_builder *b, tn_i_l_code code, uint32_t x, uint32_t y) {
+    const uint32_t left = tn_i_l_convert(b, TN_I64, x), right = tn_i_l_convert(b, TN_I64, y);
+    return tn_i_l_convert(b, TN_U32, two(b, code, left, right));
+}
+
+static uint32_t convert(tn_i_l_builder *b, int dtype, uint32_t x) {
+    if (b->failed) return TN_L_NONE;
+    const int from = b->p->op[x].dtype;
+    if (from == TN_U32 && tn_i_is_float(dtype)) return tn_i_l_convert(b, dtype, tn_i_l_convert(b, TN_I64, x));
+    if (dtype != TN_U32 || !tn_i_is_float(from)) return tn_i_l_convert(b, dtype, x);
+    const uint32_t least = bits_of(b, TN_I64, 0), most = bits_of(b, TN_I64, UINT32_MAX);
+    const uint32_t above = two(b, TN_L_max, tn_i_l_convert(b, TN_I64, x), least);
+    return tn_i_l_convert(b, dtype, two(b, TN_L_min, above, most));
+}
+
+/* Of two integers a conversion keeps the bits. */
+static uint32_t same_bits(tn_i_l_builder *b, int dtype, uint32_t x) {
+    if (b->failed || b->p->op[x].dtype == dtype) return x;
+    const bool integers = tn_i_is_int(b->p->op[x].dtype) && tn_i_is_int(dtype);
+    return integers ? tn_i_l_convert(b, dtype, x) : tn_i_l_bits(b, dtype, x);
+}
+
 static uint32_t row_of(tn_i_l_builder *b, int prim, int64_t param, int dtype, const uint32_t *in, uint32_t nin) {
     for (int code = 0; code < TN_L_fn; code++) {
         const tn_i_l_row *r = &tn_i_l_rows[code];
         if (r->prim != prim || r->nin != nin) continue;
-        if (code == TN_L_convert) return tn_i_l_convert(b, dtype, in[0]);
+        if (code == TN_L_convert) return convert(b, dtype, in[0]);
         if (r->param == param)
             return tn_i_l_map(b, (tn_i_l_code)code, in[0], nin > 1 ? in[1] : TN_L_NONE, nin > 2 ? in[2] : TN_L_NONE);
     }
@@ -84,6 +154,9 @@ uint32_t tn_i_l_elementwise(tn_i_l_builder *b, const tn_prim *prim, const tn_i_p
                             const uint32_t *in) {
     const int64_t param = prim->params ? p[0].u.i : 0;
     if (b->failed) return TN_L_NONE;
+    if (dtype == TN_U32 && prim->id == TN_P_abs) return in[0];
+    if (dtype == TN_U32 && prim->id == TN_P_div) return by_i64(b, TN_L_div, in[0], in[1]);
+    if (dtype == TN_U32 && prim->id == TN_P_rem) return by_i64(b, TN_L_rem, in[0], in[1]);
     switch (prim->id) {
     case TN_P_stop_gradient: return in[0];
     case TN_P_square: return two(b, TN_L_mul, in[0], in[0]);
@@ -107,6 +180,12 @@ uint32_t tn_i_l_elementwise(tn_i_l_builder *b, const tn_prim *prim, const tn_i_p
         return strict(b, two(b, TN_L_ne, in[0], zero), ratio, ratio, zero);
     }
     case TN_P_strict_fma: return strict_fma(b, dtype, param, in);
+    case TN_P_bitcast_convert_type: return same_bits(b, dtype, in[0]);
+    case TN_P_shift_left: return shift(b, TN_L_shl, dtype, in[0], in[1]);
+    case TN_P_shift_right_logical: return shift(b, TN_L_shr, dtype, in[0], in[1]);
+    case TN_P_shift_right_arithmetic: return shift_signed(b, dtype, in[0], in[1]);
+    case TN_P_population_count: return ones(b, dtype, in[0]);
+    case TN_P_clz: return leading(b, dtype, in[0]);
     default: break;
     }
     const uint32_t v = row_of(b, prim->id, param, dtype, in, nin);

@@ -160,7 +160,8 @@ static uint64_t index_of(const machine *m, const tn_i_l_op *o) {
     switch (o->dtype) {
     case TN_F64: memcpy(&bits, &d, sizeof d); return bits;
     case TN_F32: memcpy(&bits, &f, sizeof f); return bits;
-    case TN_I32: return (uint32_t)i;
+    case TN_I32:
+    case TN_U32: return (uint32_t)i;
     default: return (uint64_t)i;
     }
 }

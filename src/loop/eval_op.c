@@ -26,7 +26,10 @@ static uint64_t bits_f32(float f) {
 }
 
 static int64_t signed_of(int dtype, uint64_t x) {
-    return dtype == TN_I32 ? (int32_t)(uint32_t)x : dtype == TN_BOOL ? (int64_t)(x & 1) : (int64_t)x;
+    return dtype == TN_I32    ? (int32_t)(uint32_t)x
+           : dtype == TN_U32  ? (int64_t)(uint32_t)x
+           : dtype == TN_BOOL ? (int64_t)(x & 1)
+                              : (int64_t)x;
 }
 
 /* The later one where it is greater (less), or no number. */
@@ -49,7 +52,8 @@ uint64_t tn_i_l_fold(int fold, int dtype, uint64_t x, uint64_t y) {
     switch (dtype) {
     case TN_F64: return bits_f64(sum ? f64_of(x) + f64_of(y) : f64_of(x) * f64_of(y));
     case TN_F32: return bits_f32(sum ? f32_of(x) + f32_of(y) : f32_of(x) * f32_of(y));
-    case TN_I32: return (uint32_t)(sum ? x + y : x * y);
+    case TN_I32:
+    case TN_U32: return (uint32_t)(sum ? x + y : x * y);
     default: return sum ? x + y : x * y;
     }
 }

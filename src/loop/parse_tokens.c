@@ -85,6 +85,7 @@ uint64_t tn_i_read_number(tn_i_reader *z, int dtype) {
                                                                  : 0,
                                                dtype == TN_I64   ? INT64_MAX
                                                : dtype == TN_I32 ? INT32_MAX
+                                               : dtype == TN_U32 ? UINT32_MAX
                                                                  : 1);
         return dtype == TN_I32 ? (uint32_t)v : (uint64_t)v;
     }

@@ -74,18 +74,20 @@ static uint64_t bits_of(int dtype, double f, int64_t i) {
     case TN_F64: memcpy(&bits, &f, sizeof f); break;
     case TN_F32: memcpy(&bits, &g, sizeof g); break;
     case TN_I64: bits = (uint64_t)i; break;
-    case TN_I32: bits = (uint32_t)i; break;
+    case TN_I32:
+    case TN_U32: bits = (uint32_t)i; break;
     default: bits = (uint8_t)i; break;
     }
     return bits;
 }
 
 uint64_t tn_i_l_identity(int fold, int dtype) {
-    const bool small = dtype == TN_I32, logical = dtype == TN_BOOL;
+    const bool small = dtype == TN_I32, logical = dtype == TN_BOOL, natural = logical || dtype == TN_U32;
     switch (fold) {
     case TN_FOLD_PROD: return bits_of(dtype, 1, 1);
-    case TN_FOLD_MAX: return bits_of(dtype, -INFINITY, logical ? 0 : small ? INT32_MIN : INT64_MIN);
-    case TN_FOLD_MIN: return bits_of(dtype, INFINITY, logical ? 1 : small ? INT32_MAX : INT64_MAX);
+    case TN_FOLD_MAX: return bits_of(dtype, -INFINITY, natural ? 0 : small ? INT32_MIN : INT64_MIN);
+    case TN_FOLD_MIN:
+        return bits_of(dtype, INFINITY, logical ? 1 : natural ? UINT32_MAX : small ? INT32_MAX : INT64_MAX);
     default: return bits_of(dtype, 0, 0);
     }
 }

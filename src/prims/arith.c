@@ -11,6 +11,7 @@ TN_STRIP1(neg, f32, float, float, -x)
 TN_STRIP1(neg, f64, double, double, -x)
 TN_STRIP1(neg, i32, int32_t, int32_t, 0u - (uint32_t)x)
 TN_STRIP1(neg, i64, int64_t, int64_t, 0u - (uint64_t)x)
+TN_STRIP1(neg, u32, uint32_t, uint32_t, 0u - x)
 
 static tn_i_var simplify_neg(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
                              const tn_type *out) {
@@ -51,10 +52,12 @@ TN_STRIP2(add, f32, float, float, x + y)
 TN_STRIP2(add, f64, double, double, x + y)
 TN_STRIP2(add, i32, int32_t, int32_t, (uint32_t)x + (uint32_t)y)
 TN_STRIP2(add, i64, int64_t, int64_t, (uint64_t)x + (uint64_t)y)
+TN_STRIP2(add, u32, uint32_t, uint32_t, x + y)
 TN_STRIP2(sub, f32, float, float, x - y)
 TN_STRIP2(sub, f64, double, double, x - y)
 TN_STRIP2(sub, i32, int32_t, int32_t, (uint32_t)x - (uint32_t)y)
 TN_STRIP2(sub, i64, int64_t, int64_t, (uint64_t)x - (uint64_t)y)
+TN_STRIP2(sub, u32, uint32_t, uint32_t, x - y)
 
 static bool known_zero(const tn_i_builder *b, tn_i_var v, bool negative) {
     double k;
@@ -211,6 +214,7 @@ TN_STRIP2(mul, f32, float, float, x *y)
 TN_STRIP2(mul, f64, double, double, x *y)
 TN_STRIP2(mul, i32, int32_t, int32_t, (uint32_t)x *(uint32_t)y)
 TN_STRIP2(mul, i64, int64_t, int64_t, (uint64_t)x *(uint64_t)y)
+TN_STRIP2(mul, u32, uint32_t, uint32_t, x *y)
 
 /* k*(x + x) is 2k*x bit for bit: doubling rounds nothing, and where |k| is 1 or more it overflows only where the
  * product does. */
@@ -274,6 +278,7 @@ TN_STRIP1(square, f32, float, float, x *x)
 TN_STRIP1(square, f64, double, double, x *x)
 TN_STRIP1(square, i32, int32_t, int32_t, (uint32_t)x *(uint32_t)x)
 TN_STRIP1(square, i64, int64_t, int64_t, (uint64_t)x *(uint64_t)x)
+TN_STRIP1(square, u32, uint32_t, uint32_t, x *x)
 
 static tn_i_var partial_square(tn_i_rule *r, tn_i_var dx) {
     return tn_i_mul_by(r, dx, tn_i_op2(r->b, TN_P_add, r->in[0], r->in[0])); /* x + x is 2x, exactly */
@@ -299,6 +304,7 @@ TN_STRIP2(div, f32, float, float, x / y)
 TN_STRIP2(div, f64, double, double, x / y)
 TN_STRIP2(div, i32, int32_t, int32_t, y == 0 ? -1 : y == -1 ? (int32_t)(0u - (uint32_t)x) : x / y)
 TN_STRIP2(div, i64, int64_t, int64_t, y == 0 ? -1 : y == -1 ? (int64_t)(0u - (uint64_t)x) : x / y)
+TN_STRIP2(div, u32, uint32_t, uint32_t, y == 0 ? UINT32_MAX : x / y)
 
 static tn_i_var simplify_div(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
                              const tn_type *out) {
@@ -349,7 +355,7 @@ static void range_div(const tn_i_param *p, uint32_t nin, const tn_i_range *in, b
 const tn_prim tn_prim_div = {
     .id = TN_P_div,
     .name = "div",
-    .doc = "x / y; integers: towards zero, x/0 = -1, MIN/-1 = MIN",
+    .doc = "x / y; integers: towards zero, x/0 = -1 (all bits 1), MIN/-1 = MIN",
     .nin = 2,
     .flags = TN_F_ELEMENTWISE | TN_F_INPLACE,
     .dtypes = TN_NUMBERS,
@@ -373,6 +379,7 @@ TN_STRIP2(rem, f32, float, float, fmodf(x, y))
 TN_STRIP2(rem, f64, double, double, fmod(x, y))
 TN_STRIP2(rem, i32, int32_t, int32_t, y == 0 ? x : y == -1 ? 0 : x % y)
 TN_STRIP2(rem, i64, int64_t, int64_t, y == 0 ? x : y == -1 ? 0 : x % y)
+TN_STRIP2(rem, u32, uint32_t, uint32_t, y == 0 ? x : x % y)
 
 /* -trunc(x / y), from the exact remainder: x / y itself may round up to the next integer. */
 static tn_i_var partial_modulus(tn_i_rule *r, tn_i_var dy) {

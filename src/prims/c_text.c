@@ -8,14 +8,14 @@
 #include <string.h>
 
 const char *tn_i_c_name(int dtype) {
-    static const char *const name[TN_NDTYPES] = {
-        [TN_BOOL] = "uint8_t", [TN_I32] = "int32_t", [TN_I64] = "int64_t", [TN_F32] = "float", [TN_F64] = "double"};
+    static const char *const name[TN_NDTYPES] = {[TN_BOOL] = "uint8_t", [TN_I32] = "int32_t", [TN_I64] = "int64_t",
+                                                 [TN_F32] = "float",    [TN_F64] = "double",  [TN_U32] = "uint32_t"};
     return name[dtype];
 }
 
 const char *tn_i_c_suffix(int dtype) {
     static const char *const name[TN_NDTYPES] = {
-        [TN_BOOL] = "b8", [TN_I32] = "i32", [TN_I64] = "i64", [TN_F32] = "f32", [TN_F64] = "f64"};
+        [TN_BOOL] = "b8", [TN_I32] = "i32", [TN_I64] = "i64", [TN_F32] = "f32", [TN_F64] = "f64", [TN_U32] = "u32"};
     return name[dtype];
 }
 
@@ -49,11 +49,13 @@ void tn_i_c_number(tn_i_text *t, int dtype, const void *at) {
     float f;
     int64_t l;
     int32_t i;
+    uint32_t u;
     switch (dtype) {
     case TN_F64: put_float(t, (memcpy(&d, at, sizeof d), d), false); break;
     case TN_F32: put_float(t, (memcpy(&f, at, sizeof f), (double)f), true); break;
     case TN_I64: put_integer(t, (memcpy(&l, at, sizeof l), l), true); break;
     case TN_I32: put_integer(t, (memcpy(&i, at, sizeof i), i), false); break;
+    case TN_U32: tn_i_text_put(t, "%" PRIu32 "u", (memcpy(&u, at, sizeof u), u)); break;
     default: tn_i_text_put(t, "%d", *(const uint8_t *)at != 0); break;
     }
 }

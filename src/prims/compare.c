@@ -21,6 +21,7 @@ static bool sample_compare(tn_i_rng *r, int dtype, tn_i_case *c) {
 TN_STRIP2(eq, b8, uint8_t, uint8_t, x == y)
 TN_STRIP2(eq, i32, int32_t, uint8_t, x == y)
 TN_STRIP2(eq, i64, int64_t, uint8_t, x == y)
+TN_STRIP2(eq, u32, uint32_t, uint8_t, x == y)
 TN_STRIP2(eq, f32, float, uint8_t, x == y)
 TN_STRIP2(eq, f64, double, uint8_t, x == y)
 
@@ -41,6 +42,7 @@ const tn_prim tn_prim_eq = {
 TN_STRIP2(ne, b8, uint8_t, uint8_t, x != y)
 TN_STRIP2(ne, i32, int32_t, uint8_t, x != y)
 TN_STRIP2(ne, i64, int64_t, uint8_t, x != y)
+TN_STRIP2(ne, u32, uint32_t, uint8_t, x != y)
 TN_STRIP2(ne, f32, float, uint8_t, x != y)
 TN_STRIP2(ne, f64, double, uint8_t, x != y)
 
@@ -61,6 +63,7 @@ const tn_prim tn_prim_ne = {
 TN_STRIP2(lt, b8, uint8_t, uint8_t, x < y)
 TN_STRIP2(lt, i32, int32_t, uint8_t, x < y)
 TN_STRIP2(lt, i64, int64_t, uint8_t, x < y)
+TN_STRIP2(lt, u32, uint32_t, uint8_t, x < y)
 TN_STRIP2(lt, f32, float, uint8_t, x < y)
 TN_STRIP2(lt, f64, double, uint8_t, x < y)
 
@@ -81,6 +84,7 @@ const tn_prim tn_prim_lt = {
 TN_STRIP2(le, b8, uint8_t, uint8_t, x <= y)
 TN_STRIP2(le, i32, int32_t, uint8_t, x <= y)
 TN_STRIP2(le, i64, int64_t, uint8_t, x <= y)
+TN_STRIP2(le, u32, uint32_t, uint8_t, x <= y)
 TN_STRIP2(le, f32, float, uint8_t, x <= y)
 TN_STRIP2(le, f64, double, uint8_t, x <= y)
 
@@ -101,6 +105,7 @@ const tn_prim tn_prim_le = {
 TN_STRIP2(gt, b8, uint8_t, uint8_t, x > y)
 TN_STRIP2(gt, i32, int32_t, uint8_t, x > y)
 TN_STRIP2(gt, i64, int64_t, uint8_t, x > y)
+TN_STRIP2(gt, u32, uint32_t, uint8_t, x > y)
 TN_STRIP2(gt, f32, float, uint8_t, x > y)
 TN_STRIP2(gt, f64, double, uint8_t, x > y)
 
@@ -121,6 +126,7 @@ const tn_prim tn_prim_gt = {
 TN_STRIP2(ge, b8, uint8_t, uint8_t, x >= y)
 TN_STRIP2(ge, i32, int32_t, uint8_t, x >= y)
 TN_STRIP2(ge, i64, int64_t, uint8_t, x >= y)
+TN_STRIP2(ge, u32, uint32_t, uint8_t, x >= y)
 TN_STRIP2(ge, f32, float, uint8_t, x >= y)
 TN_STRIP2(ge, f64, double, uint8_t, x >= y)
 

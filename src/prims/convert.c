@@ -1,44 +1,58 @@
-/* Changes of dtype, and of what is differentiated: convert_element_type stop_gradient. */
+/* Changes of dtype, and of what is differentiated: convert_element_type bitcast_convert_type stop_gradient. */
+#include "prims/c_text.h"
 #include "prims/rules.h"
 #include "prims/sample.h"
 #include "prims/strips.h"
+
+#include <string.h>
 
 /* ---- convert_element_type: one strip for each pair of dtypes ---- */
 TN_STRIP1(bool_to, b8, uint8_t, uint8_t, x)
 TN_STRIP1(bool_to, i32, uint8_t, int32_t, x)
 TN_STRIP1(bool_to, i64, uint8_t, int64_t, x)
+TN_STRIP1(bool_to, u32, uint8_t, uint32_t, x)
 TN_STRIP1(bool_to, f32, uint8_t, float, x)
 TN_STRIP1(bool_to, f64, uint8_t, double, x)
 TN_STRIP1(i32_to, b8, int32_t, uint8_t, x != 0)
 TN_STRIP1(i32_to, i32, int32_t, int32_t, x)
 TN_STRIP1(i32_to, i64, int32_t, int64_t, x)
+TN_STRIP1(i32_to, u32, int32_t, uint32_t, x)
 TN_STRIP1(i32_to, f32, int32_t, float, x)
 TN_STRIP1(i32_to, f64, int32_t, double, x)
 TN_STRIP1(i64_to, b8, int64_t, uint8_t, x != 0)
 TN_STRIP1(i64_to, i32, int64_t, int32_t, (uint32_t)(uint64_t)x)
 TN_STRIP1(i64_to, i64, int64_t, int64_t, x)
+TN_STRIP1(i64_to, u32, int64_t, uint32_t, x)
 TN_STRIP1(i64_to, f32, int64_t, float, x)
 TN_STRIP1(i64_to, f64, int64_t, double, x)
 TN_STRIP1(f32_to, b8, float, uint8_t, x != 0)
 TN_STRIP1(f32_to, i32, float, int32_t, x != x ? 0 : x >= 0x1p31f ? INT32_MAX : x < -0x1p31f ? INT32_MIN : (int32_t)x)
 TN_STRIP1(f32_to, i64, float, int64_t, x != x ? 0 : x >= 0x1p63f ? INT64_MAX : x < -0x1p63f ? INT64_MIN : (int64_t)x)
+TN_STRIP1(f32_to, u32, float, uint32_t, x != x ? 0 : x >= 0x1p32f ? UINT32_MAX : x <= 0 ? 0 : (uint32_t)x)
 TN_STRIP1(f32_to, f32, float, float, x)
 TN_STRIP1(f32_to, f64, float, double, x)
 TN_STRIP1(f64_to, b8, double, uint8_t, x != 0)
 TN_STRIP1(f64_to, i32, double, int32_t, x != x ? 0 : x >= 0x1p31 ? INT32_MAX : x <= -0x1p31 ? INT32_MIN : (int32_t)x)
 TN_STRIP1(f64_to, i64, double, int64_t, x != x ? 0 : x >= 0x1p63 ? INT64_MAX : x < -0x1p63 ? INT64_MIN : (int64_t)x)
+TN_STRIP1(f64_to, u32, double, uint32_t, x != x ? 0 : x >= 0x1p32 ? UINT32_MAX : x <= 0 ? 0 : (uint32_t)x)
 TN_STRIP1(f64_to, f32, double, float, x)
 TN_STRIP1(f64_to, f64, double, double, x)
+TN_STRIP1(u32_to, b8, uint32_t, uint8_t, x != 0)
+TN_STRIP1(u32_to, i32, uint32_t, int32_t, x)
+TN_STRIP1(u32_to, i64, uint32_t, int64_t, x)
+TN_STRIP1(u32_to, u32, uint32_t, uint32_t, x)
+TN_STRIP1(u32_to, f32, uint32_t, float, x)
+TN_STRIP1(u32_to, f64, uint32_t, double, x)
 
 #define FROM(source, what)                                                                           \
     {                                                                                                \
         [TN_BOOL] = source##_b8##what, [TN_I32] = source##_i32##what, [TN_I64] = source##_i64##what, \
-        [TN_F32] = source##_f32##what, [TN_F64] = source##_f64##what                                 \
+        [TN_F32] = source##_f32##what, [TN_F64] = source##_f64##what, [TN_U32] = source##_u32##what  \
     }
 #define FROM_ALL(what)                                                                                 \
     {                                                                                                  \
         [TN_BOOL] = FROM(bool_to, what), [TN_I32] = FROM(i32_to, what), [TN_I64] = FROM(i64_to, what), \
-        [TN_F32] = FROM(f32_to, what), [TN_F64] = FROM(f64_to, what)                                   \
+        [TN_F32] = FROM(f32_to, what), [TN_F64] = FROM(f64_to, what), [TN_U32] = FROM(u32_to, what)    \
     }
 
 static tn_i_strip *choose_convert(const tn_i_query *q, const char **body) {
@@ -105,10 +119,110 @@ const tn_prim tn_prim_convert_element_type = {
     .sample = sample_convert,
 };
 
+/* ---- bitcast_convert_type: the same bits as another dtype of as many ---- */
+#define SAME_BITS(name, IN, OUT)                    \
+    TN_C_TEXT(                                      \
+        name##_text, static inline OUT name(IN x) { \
+            OUT y;                                  \
+            memcpy(&y, &x, sizeof y);               \
+            return y;                               \
+        })
+SAME_BITS(bits_f32_i32, float, int32_t)
+SAME_BITS(bits_f32_u32, float, uint32_t)
+SAME_BITS(bits_f64_i64, double, int64_t)
+SAME_BITS(bits_i32_f32, int32_t, float)
+SAME_BITS(bits_i32_u32, int32_t, uint32_t)
+SAME_BITS(bits_i64_f64, int64_t, double)
+SAME_BITS(bits_u32_f32, uint32_t, float)
+SAME_BITS(bits_u32_i32, uint32_t, int32_t)
+static const tn_i_c_helper bits_helpers[] = {
+    {"bits_f32_i32", bits_f32_i32_text}, {"bits_f32_u32", bits_f32_u32_text}, {"bits_f64_i64", bits_f64_i64_text},
+    {"bits_i32_f32", bits_i32_f32_text}, {"bits_i32_u32", bits_i32_u32_text}, {"bits_i64_f64", bits_i64_f64_text},
+    {"bits_u32_f32", bits_u32_f32_text}, {"bits_u32_i32", bits_u32_i32_text}, {NULL, NULL}};
+
+TN_STRIP1(f32_as, f32, float, float, x)
+TN_STRIP1(f32_as, i32, float, int32_t, bits_f32_i32(x))
+TN_STRIP1(f32_as, u32, float, uint32_t, bits_f32_u32(x))
+TN_STRIP1(f64_as, f64, double, double, x)
+TN_STRIP1(f64_as, i64, double, int64_t, bits_f64_i64(x))
+TN_STRIP1(i32_as, f32, int32_t, float, bits_i32_f32(x))
+TN_STRIP1(i32_as, i32, int32_t, int32_t, x)
+TN_STRIP1(i32_as, u32, int32_t, uint32_t, bits_i32_u32(x))
+TN_STRIP1(i64_as, f64, int64_t, double, bits_i64_f64(x))
+TN_STRIP1(i64_as, i64, int64_t, int64_t, x)
+TN_STRIP1(u32_as, f32, uint32_t, float, bits_u32_f32(x))
+TN_STRIP1(u32_as, i32, uint32_t, int32_t, bits_u32_i32(x))
+TN_STRIP1(u32_as, u32, uint32_t, uint32_t, x)
+
+#define AS_32(source, what) \
+    { [TN_F32] = source##_f32##what, [TN_I32] = source##_i32##what, [TN_U32] = source##_u32##what }
+#define AS_64(source, what) \
+    { [TN_F64] = source##_f64##what, [TN_I64] = source##_i64##what }
+#define AS_ALL(what)                                                                                    \
+    {                                                                                                   \
+        [TN_F32] = AS_32(f32_as, what), [TN_I32] = AS_32(i32_as, what), [TN_U32] = AS_32(u32_as, what), \
+        [TN_F64] = AS_64(f64_as, what), [TN_I64] = AS_64(i64_as, what)                                  \
+    }
+
+static tn_i_strip *choose_bitcast(const tn_i_query *q, const char **body) {
+    static tn_i_strip *const strip[TN_NDTYPES][TN_NDTYPES] = AS_ALL();
+    static const char *const text[TN_NDTYPES][TN_NDTYPES] = AS_ALL(_body);
+    *body = text[q->in[0]->dtype][q->out[0].dtype];
+    return strip[q->in[0]->dtype][q->out[0].dtype];
+}
+
+static bool type_bitcast(tn_i_query *q) {
+    const int64_t dtype = q->p[0].u.i;
+    const int from = q->in[0]->dtype;
+    if (dtype < 0 || dtype >= TN_NDTYPES) return tn_i_type_fail(q, -1, "unknown new_dtype");
+    if (from == TN_BOOL) return tn_i_type_fail(q, 0, "bitcast_convert_type is not defined for bool");
+    if (dtype == TN_BOOL || tn_i_dtype_size((int)dtype) != tn_i_dtype_size(from))
+        return tn_i_type_fail(q, -1, "new_dtype must have as many bits as %s, which %s has not", tn_i_dtype_name(from),
+                              tn_i_dtype_name((int)dtype));
+    return tn_i_output(q, (int)dtype, q->in[0]->rank, q->in[0]->dim);
+}
+
+/* Of floats as themselves the derivative is 0, too. */
+static tn_i_var simplify_bitcast(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
+                                 const tn_type *out) {
+    return tn_i_is_float(out->dtype) ? TN_NOVAR : simplify_convert(b, p, nin, in, out);
+}
+
+static bool sample_bitcast(tn_i_rng *r, int dtype, tn_i_case *c) {
+    static const int narrow[] = {TN_F32, TN_I32, TN_U32}, wide[] = {TN_F64, TN_I64};
+    tn_i_case_shape(r, c, 0, dtype, 0, 4);
+    const int least = tn_i_is_float(dtype), /* to a float, of what is none */
+        to = tn_i_dtype_size(dtype) == 4 ? narrow[tn_i_pick(r, least, 2)] : wide[tn_i_pick(r, least, 1)];
+    c->p[0] = (tn_i_param){.kind = TN_K_DTYPE, .u.i = to};
+    /* bits of small integers are floats near 0; those of negative ones would be NaN */
+    if (!tn_i_is_float(dtype)) c->domain[0] = (tn_i_domain){.lo = 0, .hi = 1000};
+    return true;
+}
+
+const tn_prim tn_prim_bitcast_convert_type = {
+    .id = TN_P_bitcast_convert_type,
+    .name = "bitcast_convert_type",
+    .doc = "the bits of x as new_dtype, of the same width; derivative 0",
+    .nin = 1,
+    .flags = TN_F_ELEMENTWISE | TN_F_NODIFF,
+    .dtypes = TN_NUMBERS,
+    .params = convert_params,
+    .type = type_bitcast,
+    .simplify = simplify_bitcast,
+    .choose = choose_bitcast,
+    .kernel = tn_i_chosen_kernel,
+    .c_helpers = bits_helpers,
+    .weight = 1,
+    .jvp_bound = 2,
+    .transpose_bound = 1,
+    .sample = sample_bitcast,
+};
+
 /* ---- stop_gradient ---- */
 TN_STRIP1(stop_gradient, b8, uint8_t, uint8_t, x)
 TN_STRIP1(stop_gradient, i32, int32_t, int32_t, x)
 TN_STRIP1(stop_gradient, i64, int64_t, int64_t, x)
+TN_STRIP1(stop_gradient, u32, uint32_t, uint32_t, x)
 TN_STRIP1(stop_gradient, f32, float, float, x)
 TN_STRIP1(stop_gradient, f64, double, double, x)
 

@@ -33,12 +33,14 @@ static void cost_logs(const tn_i_query *q, tn_i_cost *cost) {
     TN_SCAN(name##_f32, float, double, begin, step)     \
     TN_SCAN(name##_f64, double, double, begin, step)    \
     TN_SCAN(name##_i32, int32_t, uint32_t, begin, step) \
-    TN_SCAN(name##_i64, int64_t, uint64_t, begin, step)
+    TN_SCAN(name##_i64, int64_t, uint64_t, begin, step) \
+    TN_SCAN(name##_u32, uint32_t, uint32_t, begin, step)
 #define ORDERED(name, op)                                            \
     TN_SCAN(name##_f32, float, float, x, x op y || x != x ? x : y)   \
     TN_SCAN(name##_f64, double, double, x, x op y || x != x ? x : y) \
     TN_SCAN(name##_i32, int32_t, int32_t, x, x op y ? x : y)         \
-    TN_SCAN(name##_i64, int64_t, int64_t, x, x op y ? x : y)
+    TN_SCAN(name##_i64, int64_t, int64_t, x, x op y ? x : y)         \
+    TN_SCAN(name##_u32, uint32_t, uint32_t, x, x op y ? x : y)
 
 EACH(sum, 0 + x, y + x)
 EACH(prod, x, y *x)
@@ -75,11 +77,14 @@ static double add_exponential(log_sum *s, double x) {
 LOGS(logs_f32, float)
 LOGS(logs_f64, double)
 
-#define KERNEL(name)                                                                                     \
-    static tn_status kernel_##name(const tn_i_kernel *k) {                                               \
-        static tn_i_scan *const by[TN_NDTYPES] = {                                                       \
-            [TN_F32] = name##_f32, [TN_F64] = name##_f64, [TN_I32] = name##_i32, [TN_I64] = name##_i64}; \
-        return tn_i_scan_run(k, &k->in[0], NULL, by[k->in[0].type->dtype]);                              \
+#define KERNEL(name)                                                        \
+    static tn_status kernel_##name(const tn_i_kernel *k) {                  \
+        static tn_i_scan *const by[TN_NDTYPES] = {[TN_F32] = name##_f32,    \
+                                                  [TN_F64] = name##_f64,    \
+                                                  [TN_I32] = name##_i32,    \
+                                                  [TN_I64] = name##_i64,    \
+                                                  [TN_U32] = name##_u32};   \
+        return tn_i_scan_run(k, &k->in[0], NULL, by[k->in[0].type->dtype]); \
     }
 KERNEL(sum)
 KERNEL(prod)

@@ -72,6 +72,11 @@ void tn_i_load(int dtype, const void *data, int64_t first, int64_t stride, int64
         for (int64_t i = 0; i < n; i++) to[i].i = x[i * stride];
         return;
     }
+    case TN_U32: {
+        const uint32_t *x = (const uint32_t *)data + first;
+        for (int64_t i = 0; i < n; i++) to[i].i = x[i * stride];
+        return;
+    }
     case TN_I64: {
         const int64_t *x = (const int64_t *)data + first;
         for (int64_t i = 0; i < n; i++) to[i].i = x[i * stride];
@@ -99,6 +104,11 @@ void tn_i_store(int dtype, void *data, int64_t first, int64_t stride, int64_t n,
     case TN_I32: {
         int32_t *x = (int32_t *)data + first;
         for (int64_t i = 0; i < n; i++) x[i * stride] = (int32_t)(uint32_t)from[i].u;
+        return;
+    }
+    case TN_U32: {
+        uint32_t *x = (uint32_t *)data + first;
+        for (int64_t i = 0; i < n; i++) x[i * stride] = (uint32_t)from[i].u;
         return;
     }
     case TN_I64: {

@@ -474,7 +474,7 @@ static void c_dot(const tn_i_c_kernel *k) {
     const c_product c = c_product_of(k);
     const int dtype = k->in[0].type->dtype;
     const char *type = tn_i_c_name(dtype);
-    const char *u = dtype == TN_I32 ? "uint32_t" : dtype == TN_I64 ? "uint64_t" : type;
+    const char *u = dtype == TN_I32 || dtype == TN_U32 ? "uint32_t" : dtype == TN_I64 ? "uint64_t" : type;
     if (tn_i_count(k->out[0].type) == 0) return;
     if (k->cblas && c_blas(k, &c)) return;
     c_open(k, "b", 0, tn_i_dots_batches(&c.d, 0));

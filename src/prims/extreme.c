@@ -10,10 +10,12 @@ TN_STRIP2(max, f32, float, float, x > y || x != x ? x : x < y || y != y ? y : si
 TN_STRIP2(max, f64, double, double, x > y || x != x ? x : x < y || y != y ? y : signbit(x) ? y : x)
 TN_STRIP2(max, i32, int32_t, int32_t, x > y ? x : y)
 TN_STRIP2(max, i64, int64_t, int64_t, x > y ? x : y)
+TN_STRIP2(max, u32, uint32_t, uint32_t, x > y ? x : y)
 TN_STRIP2(min, f32, float, float, x<y || x != x ? x : x> y || y != y ? y : signbit(x) ? x : y)
 TN_STRIP2(min, f64, double, double, x<y || x != x ? x : x> y || y != y ? y : signbit(x) ? x : y)
 TN_STRIP2(min, i32, int32_t, int32_t, x < y ? x : y)
 TN_STRIP2(min, i64, int64_t, int64_t, x < y ? x : y)
+TN_STRIP2(min, u32, uint32_t, uint32_t, x < y ? x : y)
 
 static tn_i_var simplify_extreme(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
                                  const tn_type *out) {
@@ -90,6 +92,7 @@ TN_STRIP1(abs, f32, float, float, fabsf(x))
 TN_STRIP1(abs, f64, double, double, fabs(x))
 TN_STRIP1(abs, i32, int32_t, int32_t, x < 0 ? 0u - (uint32_t)x : (uint32_t)x)
 TN_STRIP1(abs, i64, int64_t, int64_t, x < 0 ? 0u - (uint64_t)x : (uint64_t)x)
+TN_STRIP1(abs, u32, uint32_t, uint32_t, x)
 
 static tn_i_var partial_abs(tn_i_rule *r, tn_i_var dx) {
     tn_i_builder *b = r->b;
@@ -119,6 +122,7 @@ TN_STRIP1(sign, f32, float, float, x > 0 ? 1.0f : x < 0 ? -1.0f : x)
 TN_STRIP1(sign, f64, double, double, x > 0 ? 1.0 : x < 0 ? -1.0 : x)
 TN_STRIP1(sign, i32, int32_t, int32_t, (x > 0) - (x < 0))
 TN_STRIP1(sign, i64, int64_t, int64_t, (x > 0) - (x < 0))
+TN_STRIP1(sign, u32, uint32_t, uint32_t, x != 0)
 
 const tn_prim tn_prim_sign = {
     .id = TN_P_sign,
@@ -155,6 +159,7 @@ TN_STRIP3(clamp, f64, double, double, double, double,
                    : y)
 TN_STRIP3(clamp, i32, int32_t, int32_t, int32_t, int32_t, y<x ? (x > z ? z : x) : y> z ? z : y)
 TN_STRIP3(clamp, i64, int64_t, int64_t, int64_t, int64_t, y<x ? (x > z ? z : x) : y> z ? z : y)
+TN_STRIP3(clamp, u32, uint32_t, uint32_t, uint32_t, uint32_t, y<x ? (x > z ? z : x) : y> z ? z : y)
 
 static bool type_clamp(tn_i_query *q) {
     char text[TN_I_TYPE_TEXT];

@@ -19,7 +19,7 @@ static const tn_i_spec gather_params[] = {
      .fields = gather_fields},
     {.name = "slice_sizes", .kind = TN_K_INTS},
     {.name = "mode", .kind = TN_K_SYM, .symbols = gather_modes},
-    {.name = "fill_value", .kind = TN_K_NUMBER, .otherwise = "nan, the least integer or True"},
+    {.name = "fill_value", .kind = TN_K_NUMBER, .otherwise = "nan, the least integer, the greatest u32 or True"},
     {.name = NULL}};
 
 static bool sizes_valid(tn_i_query *q, const tn_i_dnums *d) {
@@ -59,6 +59,7 @@ static bool fill_bits(const tn_i_param *x, int dtype, uint64_t *bits) {
     case TN_I32:
         *bits = (uint32_t)(given ? (int32_t)i : INT32_MIN);
         return !given || (whole && i >= INT32_MIN && i <= INT32_MAX);
+    case TN_U32: *bits = (uint32_t)(given ? i : UINT32_MAX); return !given || (whole && i >= 0 && i <= UINT32_MAX);
     case TN_I64: *bits = (uint64_t)(given ? i : INT64_MIN); return !given || whole;
     case TN_F32: memcpy(bits, &f, sizeof f); return (!given || x->n != TN_BOOL) && (!isinf(f) || isinf(d));
     default: memcpy(bits, &d, sizeof d); return !given || x->n != TN_BOOL;
@@ -272,7 +273,7 @@ static void cost_gather(const tn_i_query *q, tn_i_cost *cost) {
 }
 
 static tn_i_param sample_fill(tn_i_rng *r, int dtype) {
-    const int64_t x = dtype == TN_BOOL ? tn_i_pick(r, 0, 1) : tn_i_pick(r, -3, 3);
+    const int64_t x = dtype == TN_BOOL ? tn_i_pick(r, 0, 1) : tn_i_pick(r, dtype == TN_U32 ? 0 : -3, 3);
     const double half = (double)x / 2;
     tn_i_param p = {.kind = TN_K_NUMBER, .n = TN_I64, .u.i = x};
     if (!tn_i_is_float(dtype) || tn_i_pick(r, 0, 1)) return p;
@@ -389,7 +390,7 @@ const tn_prim tn_prim_gather = {
     .name = "gather",
     .doc = "windows of slice_sizes at the index vectors; mode=clip clamps starts, mode=fill gives fill_value for "
            "windows not "
-           "wholly inside (default NaN, the least integer, True)",
+           "wholly inside (default NaN, the least integer, of u32 the greatest, True)",
     .nin = 2,
     .dtypes = TN_ANY,
     .params = gather_params,
@@ -613,7 +614,7 @@ static void c_scatter_add(const tn_i_c_kernel *k) {
     tn_i_c_open(k->t, "i", rank, dim);
     tn_i_text_put(k->t, "%s *const sum = out0 + from + ", tn_i_c_name(dtype));
     tn_i_c_at(k->t, "i", rank, dim, to);
-    const char *u = tn_i_is_float(dtype) ? tn_i_c_name(dtype) : dtype == TN_I32 ? "uint32_t" : "uint64_t";
+    const char *u = tn_i_is_float(dtype) ? tn_i_c_name(dtype) : tn_i_dtype_size(dtype) == 4 ? "uint32_t" : "uint64_t";
     tn_i_text_put(k->t, ";\n*sum = (%s)((%s)*sum + (%s)in2[to + ", tn_i_c_name(dtype), u, u);
     tn_i_c_at(k->t, "i", rank, dim, from);
     tn_i_text_put(k->t, "]);\n");

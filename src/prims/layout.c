@@ -40,6 +40,7 @@ ADD_ROW(f32, float, float)
 ADD_ROW(f64, double, double)
 ADD_ROW(i32, int32_t, uint32_t)
 ADD_ROW(i64, int64_t, uint64_t)
+ADD_ROW(u32, uint32_t, uint32_t)
 
 tn_i_row *tn_i_add_row(int dtype) {
     switch (dtype) {
@@ -47,6 +48,7 @@ tn_i_row *tn_i_add_row(int dtype) {
     case TN_F64: return add_f64;
     case TN_I32: return add_i32;
     case TN_I64: return add_i64;
+    case TN_U32: return add_u32;
     default: return NULL;
     }
 }

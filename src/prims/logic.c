@@ -9,12 +9,15 @@
 TN_STRIP2(and, b8, uint8_t, uint8_t, x &y)
 TN_STRIP2(and, i32, int32_t, int32_t, x &y)
 TN_STRIP2(and, i64, int64_t, int64_t, x &y)
+TN_STRIP2(and, u32, uint32_t, uint32_t, x &y)
 TN_STRIP2(or, b8, uint8_t, uint8_t, x | y)
 TN_STRIP2(or, i32, int32_t, int32_t, x | y)
 TN_STRIP2(or, i64, int64_t, int64_t, x | y)
+TN_STRIP2(or, u32, uint32_t, uint32_t, x | y)
 TN_STRIP2(xor, b8, uint8_t, uint8_t, x ^ y)
 TN_STRIP2(xor, i32, int32_t, int32_t, x ^ y)
 TN_STRIP2(xor, i64, int64_t, int64_t, x ^ y)
+TN_STRIP2(xor, u32, uint32_t, uint32_t, x ^ y)
 
 static bool no_bits(const tn_i_builder *b, tn_i_var v) {
     uint64_t bits;
@@ -22,8 +25,9 @@ static bool no_bits(const tn_i_builder *b, tn_i_var v) {
 }
 
 static bool all_bits(const tn_i_builder *b, tn_i_var v) {
+    const int dtype = b->val[v].type->dtype;
     double k;
-    return tn_i_known_f64(b, v, &k) && k == (b->val[v].type->dtype == TN_BOOL ? 1.0 : -1.0);
+    return tn_i_known_f64(b, v, &k) && k == (dtype == TN_BOOL ? 1.0 : dtype == TN_U32 ? (double)UINT32_MAX : -1.0);
 }
 
 static tn_i_var simplify_and(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
@@ -95,6 +99,7 @@ const tn_prim tn_prim_xor = {
 TN_STRIP1(not, b8, uint8_t, uint8_t, !x)
 TN_STRIP1(not, i32, int32_t, int32_t, ~x)
 TN_STRIP1(not, i64, int64_t, int64_t, ~x)
+TN_STRIP1(not, u32, uint32_t, uint32_t, ~x)
 
 static tn_i_var simplify_not(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
                              const tn_type *out) {
@@ -122,6 +127,7 @@ const tn_prim tn_prim_not = {
 TN_STRIP3(select, b8, uint8_t, uint8_t, uint8_t, uint8_t, x ? y : z)
 TN_STRIP3(select, i32, uint8_t, int32_t, int32_t, int32_t, x ? y : z)
 TN_STRIP3(select, i64, uint8_t, int64_t, int64_t, int64_t, x ? y : z)
+TN_STRIP3(select, u32, uint8_t, uint32_t, uint32_t, uint32_t, x ? y : z)
 TN_STRIP3(select, f32, uint8_t, float, float, float, x ? y : z)
 TN_STRIP3(select, f64, uint8_t, double, double, double, x ? y : z)
 
@@ -184,7 +190,7 @@ const tn_prim tn_prim_select = {
     .batch = batch_select,
     TN_ANY_STRIPS(select),
     .strip_operand = 1,
-    .lanes = {"SEL(x, y, z)", "SEL(x, y, z)", "SEL(x, y, z)", "SEL(x, y, z)", "SEL(x, y, z)"},
+    .lanes = {"SEL(x, y, z)", "SEL(x, y, z)", "SEL(x, y, z)", "SEL(x, y, z)", "SEL(x, y, z)", "SEL(x, y, z)"},
     .weight = 1,
     .jvp_bound = 3,
     .transpose_bound = 3,

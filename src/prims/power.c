@@ -41,9 +41,8 @@ static bool type_pow(tn_i_query *q) {
     char text[TN_I_TYPE_TEXT];
     const tn_type *x = q->in[0], *y = q->in[1];
     if (!tn_i_is_float(x->dtype)) return tn_i_type_fail(q, 0, "pow is not defined for %s", tn_i_dtype_name(x->dtype));
-    if (y->dtype != x->dtype && !tn_i_is_int(y->dtype))
-        return tn_i_type_fail(q, 1,
-                              "dtype %s is neither %s nor that of integers; use convert_element_type (tn_convert)",
+    if (y->dtype != x->dtype && !tn_i_is_index(y->dtype))
+        return tn_i_type_fail(q, 1, "dtype %s is neither %s nor i32 or i64; use convert_element_type (tn_convert)",
                               tn_i_dtype_name(y->dtype), tn_i_dtype_name(x->dtype));
     tn_type same = *y;
     same.dtype = x->dtype;
@@ -186,6 +185,7 @@ TN_LOOP2_OF(integer_pow, f32, float, int64_t, float, power_f32(x, y))
 TN_LOOP2_OF(integer_pow, f64, double, int64_t, double, power_f64(x, y))
 TN_LOOP2_OF(integer_pow, i32, int32_t, int64_t, int32_t, power_u64((uint64_t)x, y))
 TN_LOOP2_OF(integer_pow, i64, int64_t, int64_t, int64_t, power_u64((uint64_t)x, y))
+TN_LOOP2_OF(integer_pow, u32, uint32_t, int64_t, uint32_t, power_u64(x, y))
 
 /* The usual exponents, by the same products. */
 #define X2 (x * x)
@@ -256,8 +256,11 @@ static tn_i_strip *choose_integer_pow(const tn_i_query *q, const char **body) {
 
 /* The exponent goes to the strip as a repeated second operand. */
 static tn_status kernel_integer_pow(const tn_i_kernel *k) {
-    static tn_i_strip *const strip[TN_NDTYPES] = {
-        [TN_F32] = integer_pow_f32, [TN_F64] = integer_pow_f64, [TN_I32] = integer_pow_i32, [TN_I64] = integer_pow_i64};
+    static tn_i_strip *const strip[TN_NDTYPES] = {[TN_F32] = integer_pow_f32,
+                                                  [TN_F64] = integer_pow_f64,
+                                                  [TN_I32] = integer_pow_i32,
+                                                  [TN_I64] = integer_pow_i64,
+                                                  [TN_U32] = integer_pow_u32};
     const tn_type scalar = tn_type_of(TN_I64, 0, NULL);
     int64_t y = k->p[0].u.i;
     const tn_i_arr in[2] = {k->in[0], {.type = &scalar, .data = &y}};

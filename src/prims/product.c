@@ -50,10 +50,14 @@ static bool is_small(int dtype, int64_t m, int64_t n, int64_t k) {
 }
 
 static void one_product(int threads, const tn_i_products *w) {
-    static void (*const multiply[TN_NDTYPES])(int64_t, int64_t, int64_t, tn_i_matrix, tn_i_matrix, tn_i_matrix) = {
-        [TN_F32] = multiply_f32, [TN_F64] = multiply_f64, [TN_I32] = multiply_u32, [TN_I64] = multiply_u64};
+    static void (*const multiply[TN_NDTYPES])(int64_t, int64_t, int64_t, tn_i_matrix, tn_i_matrix,
+                                              tn_i_matrix) = {[TN_F32] = multiply_f32,
+                                                              [TN_F64] = multiply_f64,
+                                                              [TN_I32] = multiply_u32,
+                                                              [TN_I64] = multiply_u64,
+                                                              [TN_U32] = multiply_u32};
     static void (*const clear[TN_NDTYPES])(int64_t, int64_t, tn_i_matrix) = {
-        [TN_F32] = clear_f32, [TN_F64] = clear_f64, [TN_I32] = clear_u32, [TN_I64] = clear_u64};
+        [TN_F32] = clear_f32, [TN_F64] = clear_f64, [TN_I32] = clear_u32, [TN_I64] = clear_u64, [TN_U32] = clear_u32};
     if (!is_small(w->dtype, w->m, w->n, w->k)) {
         if (w->triangle && tn_i_gemm_triangle(w, threads)) return;
         tn_i_gemm(w->dtype, threads, w->m, w->n, w->k, w->a, w->b, w->accumulate, w->c);

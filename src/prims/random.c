@@ -1,9 +1,9 @@
 /* Random numbers as functions of a key: random_bits random_uniform random_normal random_split
  * random_fold_in.
  *
- * A key is two i32, taken as bits; an operand of shape [.., 2] holds many.  Element n (row-major) of a key's
- * array comes from the Threefry words of counter n alone.  Keys and values are those of JAX (its
- * partitionable Threefry). */
+ * A key is two u32, or two i32 taken as bits; an operand of shape [.., 2] holds many, and keys made of it have its
+ * dtype.  Element n (row-major) of a key's array comes from the Threefry words of counter n alone.  Keys and values are
+ * those of JAX (its partitionable Threefry). */
 #include "prims/c_text.h"
 #include "prims/dims.h"
 #include "prims/sample.h"
@@ -18,8 +18,8 @@ enum { WORDS_FLOPS = 72, BLOCK = 256 };
 
 static bool keys_valid(tn_i_query *q) {
     const tn_type *t = q->in[0];
-    if (t->dtype == TN_I32 && t->rank >= 1 && t->dim[t->rank - 1] == 2) return true;
-    return tn_i_type_fail(q, 0, "a key is i32[2], many keys i32[..,2]");
+    if ((t->dtype == TN_I32 || t->dtype == TN_U32) && t->rank >= 1 && t->dim[t->rank - 1] == 2) return true;
+    return tn_i_type_fail(q, 0, "a key is i32[2] or u32[2], many keys i32[..,2] or u32[..,2]");
 }
 
 /* The keys' dimensions without the last, then those given, then `more`. */
@@ -38,13 +38,13 @@ static bool type_numbers(tn_i_query *q) {
     if (!tn_i_params_given(q) || !keys_valid(q)) return false;
     const int64_t dtype = q->p[0].u.i;
     if (dtype < 0 || dtype >= TN_NDTYPES || !(q->prim->dtypes >> dtype & 1))
-        return tn_i_type_fail(q, -1, "dtype must be %s", q->prim->dtypes == TN_INTS ? "i32 or i64" : "f32 or f64");
+        return tn_i_type_fail(q, -1, "dtype must be %s", q->prim->dtypes == TN_INTS ? "i32, u32 or i64" : "f32 or f64");
     return output_for_keys(q, (int)dtype, &q->p[1], NULL);
 }
 
 static bool type_split(tn_i_query *q) {
     const int64_t words = 2;
-    return tn_i_params_given(q) && keys_valid(q) && output_for_keys(q, TN_I32, &q->p[0], &words);
+    return tn_i_params_given(q) && keys_valid(q) && output_for_keys(q, q->in[0]->dtype, &q->p[0], &words);
 }
 
 static bool type_fold_in(tn_i_query *q) {
@@ -131,8 +131,8 @@ static void words_from(tn_i_words key, uint64_t first, int64_t n, uint32_t *a, u
 
 static tn_i_words key_at(const tn_i_arr *key, int64_t offset) {
     const int64_t step = key->stride[key->type->rank - 1];
-    const int32_t *k = tn_i_address(key, offset);
-    return (tn_i_words){(uint32_t)k[0], (uint32_t)k[step]};
+    const uint32_t *k = tn_i_address(key, offset);
+    return (tn_i_words){k[0], k[step]};
 }
 
 static tn_i_dims keys_of(const tn_i_arr *key) { return tn_i_dims_of(key, ~(1u << (key->type->rank - 1))); }
@@ -160,7 +160,7 @@ static tn_status make_all(const tn_i_kernel *k, size_t size, maker *make) {
 }
 
 static tn_status kernel_bits(const tn_i_kernel *k) {
-    return k->p[0].u.i == TN_I32 ? make_all(k, 4, make_i32) : make_all(k, 8, make_i64);
+    return k->p[0].u.i != TN_I64 ? make_all(k, 4, make_i32) : make_all(k, 8, make_i64);
 }
 static tn_status kernel_uniform(const tn_i_kernel *k) {
     return k->p[0].u.i == TN_F32 ? make_all(k, 4, make_uniform_f32) : make_all(k, 8, make_uniform_f64);
@@ -178,8 +178,8 @@ static tn_status kernel_fold_in(const tn_i_kernel *k) {
     tn_i_cursor_start(&at, &keys, 0);
     tn_i_cursor_start(&data, &numbers, 0);
     for (int64_t i = 0; i < nkey; i++, tn_i_cursor_next(&at), tn_i_cursor_next(&data)) {
-        const int32_t *number = tn_i_address(&k->in[1], data.offset);
-        words_from(key_at(&k->in[0], at.offset), (uint32_t)*number, 1, &out[2 * i], &out[2 * i + 1]);
+        const uint32_t *number = tn_i_address(&k->in[1], data.offset);
+        words_from(key_at(&k->in[0], at.offset), *number, 1, &out[2 * i], &out[2 * i + 1]);
     }
     return TN_OK;
 }
@@ -236,7 +236,7 @@ static void c_make(const tn_i_c_kernel *k, int64_t words, const char *each) {
     for (int d = 0; d + 1 < key->rank; d++) nkey *= key->dim[d];
     tn_i_text_put(k->t, "int64_t at = 0;\n");
     tn_i_c_open_axes(k->t, "i", key, keys);
-    tn_i_text_put(k->t, "const int32_t *const key = in0 + ");
+    tn_i_text_put(k->t, "const %s *const key = in0 + ", tn_i_c_name(key->dtype));
     tn_i_c_at_axes(k->t, "i", key, k->in[0].stride, keys);
     tn_i_text_put(k->t, ";\nfor (uint64_t n = 0; n < %lld; n++, at++) {\nuint32_t x[2];\n", (long long)(total / nkey));
     tn_i_text_put(k->t, "threefry((uint32_t)key[0], (uint32_t)key[%lld], n, x);\n%s}\n",
@@ -245,7 +245,10 @@ static void c_make(const tn_i_c_kernel *k, int64_t words, const char *each) {
 }
 
 static void c_bits(const tn_i_c_kernel *k) {
-    c_make(k, 1, k->p[0].u.i == TN_I32 ? "out0[at] = (int32_t)(x[0] ^ x[1]);\n" : "out0[at] = (int64_t)both(x);\n");
+    c_make(k, 1,
+           k->p[0].u.i == TN_I32   ? "out0[at] = (int32_t)(x[0] ^ x[1]);\n"
+           : k->p[0].u.i == TN_U32 ? "out0[at] = x[0] ^ x[1];\n"
+                                   : "out0[at] = (int64_t)both(x);\n");
 }
 static void c_uniform(const tn_i_c_kernel *k) {
     c_make(k, 1, k->p[0].u.i == TN_F32 ? "out0[at] = uniform_f32(x);\n" : "out0[at] = uniform_f64(x);\n");
@@ -254,7 +257,9 @@ static void c_normal(const tn_i_c_kernel *k) {
     c_make(k, 1, k->p[0].u.i == TN_F32 ? "out0[at] = normal_f32(x);\n" : "out0[at] = normal_f64(x);\n");
 }
 static void c_split(const tn_i_c_kernel *k) {
-    c_make(k, 2, "out0[2 * at] = (int32_t)x[0];\nout0[2 * at + 1] = (int32_t)x[1];\n");
+    c_make(k, 2,
+           k->out[0].type->dtype == TN_U32 ? "out0[2 * at] = x[0];\nout0[2 * at + 1] = x[1];\n"
+                                           : "out0[2 * at] = (int32_t)x[0];\nout0[2 * at + 1] = (int32_t)x[1];\n");
 }
 
 static void c_fold_in(const tn_i_c_kernel *k) {
@@ -262,12 +267,13 @@ static void c_fold_in(const tn_i_c_kernel *k) {
     const unsigned keys = ~(1u << (key->rank - 1));
     tn_i_text_put(k->t, "int64_t at = 0;\n");
     tn_i_c_open_axes(k->t, "i", key, keys);
-    tn_i_text_put(k->t, "const int32_t *const key = in0 + ");
+    tn_i_text_put(k->t, "const %s *const key = in0 + ", tn_i_c_name(key->dtype));
     tn_i_c_at_axes(k->t, "i", key, k->in[0].stride, keys);
     tn_i_text_put(k->t, ";\nuint32_t x[2];\nthreefry((uint32_t)key[0], (uint32_t)key[%lld], (uint32_t)in1[",
                   (long long)k->in[0].stride[key->rank - 1]);
     tn_i_c_at_arr(k->t, "i", &k->in[1]);
-    tn_i_text_put(k->t, "], x);\nout0[at++] = (int32_t)x[0];\nout0[at++] = (int32_t)x[1];\n");
+    const char *type = tn_i_c_name(key->dtype);
+    tn_i_text_put(k->t, "], x);\nout0[at++] = (%s)x[0];\nout0[at++] = (%s)x[1];\n", type, type);
     tn_i_c_close_axes(k->t, key, keys);
 }
 
@@ -286,8 +292,8 @@ static void fill_bits(tn_i_rng *r, const tn_i_case *c, uint32_t i, void *data) {
     for (int64_t k = 0; k < tn_i_count(&c->in[i]); k++) ((uint32_t *)data)[k] = (uint32_t)tn_i_random(r);
 }
 
-static void sample_keys(tn_i_rng *r, tn_i_case *c) {
-    tn_i_case_shape(r, c, 0, TN_I32, 0, 1);
+static void sample_keys(tn_i_rng *r, int dtype, tn_i_case *c) {
+    tn_i_case_shape(r, c, 0, dtype, 0, 1);
     c->in[0].dim[c->in[0].rank++] = 2;
     c->fill = fill_bits;
 }
@@ -301,19 +307,18 @@ static bool sample_shape(tn_i_rng *r, tn_i_case *c, uint32_t k) {
 }
 
 static bool sample_numbers(tn_i_rng *r, int dtype, tn_i_case *c) {
-    sample_keys(r, c);
+    sample_keys(r, tn_i_pick(r, 0, 1) ? TN_I32 : TN_U32, c);
     c->p[0] = (tn_i_param){.kind = TN_K_DTYPE, .u.i = dtype};
     return sample_shape(r, c, 1);
 }
 
 static bool sample_split(tn_i_rng *r, int dtype, tn_i_case *c) {
-    (void)dtype;
-    sample_keys(r, c);
+    sample_keys(r, dtype, c);
     return sample_shape(r, c, 0);
 }
 
 static bool sample_fold_in(tn_i_rng *r, int dtype, tn_i_case *c) {
-    sample_keys(r, c);
+    sample_keys(r, dtype, c);
     tn_i_case_alike(c, 1, 0, dtype);
     c->in[1].dim[--c->in[1].rank] = 0;
     return true;
@@ -328,7 +333,8 @@ static const tn_i_spec split_params[] = {{.name = "shape", .kind = TN_K_INTS}, {
 const tn_prim tn_prim_random_bits = {
     .id = TN_P_random_bits,
     .name = "random_bits",
-    .doc = "random integers, every bit pattern equally likely: a pure function of the key i32[..,2]; Threefry-2x32, 20 "
+    .doc = "random integers, every bit pattern equally likely: a pure function of the key i32[..,2] or u32[..,2]; "
+           "Threefry-2x32, 20 "
            "rounds",
     .nin = 1,
     .flags = TN_F_NODIFF,
@@ -348,7 +354,8 @@ const tn_prim tn_prim_random_bits = {
 const tn_prim tn_prim_random_uniform = {
     .id = TN_P_random_uniform,
     .name = "random_uniform",
-    .doc = "random numbers in [0, 1), multiples of 2^-23 (f32) or 2^-52: a pure function of the key i32[..,2]",
+    .doc = "random numbers in [0, 1), multiples of 2^-23 (f32) or 2^-52: a pure function of the key i32[..,2] or "
+           "u32[..,2]",
     .nin = 1,
     .flags = TN_F_NODIFF,
     .dtypes = TN_FLOATS,
@@ -368,7 +375,7 @@ const tn_prim tn_prim_random_normal = {
     .id = TN_P_random_normal,
     .name = "random_normal",
     .doc = "random numbers of mean 0 and variance 1, sqrt(2) erf_inv(u), u uniform in (-1, 1): a pure function of the "
-           "key i32[..,2]",
+           "key i32[..,2] or u32[..,2]",
     .nin = 1,
     .flags = TN_F_NODIFF,
     .dtypes = TN_FLOATS,
@@ -387,10 +394,10 @@ const tn_prim tn_prim_random_normal = {
 const tn_prim tn_prim_random_split = {
     .id = TN_P_random_split,
     .name = "random_split",
-    .doc = "an array of new keys, i32[..,shape,2], from each key i32[..,2]; key i is random_fold_in of i",
+    .doc = "an array of new keys, [..,shape,2], from each key i32[..,2] or u32[..,2]; key i is random_fold_in of i",
     .nin = 1,
     .flags = TN_F_NODIFF,
-    .dtypes = 1u << TN_I32,
+    .dtypes = 1u << TN_I32 | 1u << TN_U32,
     .params = split_params,
     .type = type_split,
     .batch = batch_keys,
@@ -406,10 +413,11 @@ const tn_prim tn_prim_random_split = {
 const tn_prim tn_prim_random_fold_in = {
     .id = TN_P_random_fold_in,
     .name = "random_fold_in",
-    .doc = "a new key from each key i32[..,2] and number i32[..]: the Threefry words of that number",
+    .doc = "a new key from each key i32[..,2] or u32[..,2] and number [..] of its dtype: the Threefry words of that "
+           "number",
     .nin = 2,
     .flags = TN_F_NODIFF,
-    .dtypes = 1u << TN_I32,
+    .dtypes = 1u << TN_I32 | 1u << TN_U32,
     .type = type_fold_in,
     .batch = batch_keys,
     .kernel = kernel_fold_in,

@@ -38,7 +38,7 @@ static bool type_arg(tn_i_query *q) {
     if (q->p[0].n != 1) return tn_i_type_fail(q, -1, "axes must hold exactly one axis, not %u", (unsigned)q->p[0].n);
     const int64_t size = q->in[0]->dim[q->p[0].u.ints[0]];
     const int dtype = (int)q->p[1].u.i;
-    if (!tn_i_is_int(dtype))
+    if (!tn_i_is_index(dtype))
         return tn_i_type_fail(q, -1, "index_dtype must be i32 or i64, not %s", tn_i_dtype_name(dtype));
     if (size == 0) return tn_i_type_fail(q, 0, "axis %d is empty and has no extreme element", (int)q->p[0].u.ints[0]);
     if (dtype == TN_I32 && size > INT32_MAX)
@@ -180,8 +180,12 @@ static tn_status kernel_prod(const tn_i_kernel *k) {
     return reduce(k, single(k) ? prod_single : prod_float, (tn_i_wide){.d = 1});
 }
 
-static int64_t least(int dtype) { return dtype == TN_BOOL ? 0 : dtype == TN_I32 ? INT32_MIN : INT64_MIN; }
-static int64_t greatest(int dtype) { return dtype == TN_BOOL ? 1 : dtype == TN_I32 ? INT32_MAX : INT64_MAX; }
+static int64_t least(int dtype) {
+    return dtype == TN_BOOL || dtype == TN_U32 ? 0 : dtype == TN_I32 ? INT32_MIN : INT64_MIN;
+}
+static int64_t greatest(int dtype) {
+    return dtype == TN_BOOL ? 1 : dtype == TN_U32 ? UINT32_MAX : dtype == TN_I32 ? INT32_MAX : INT64_MAX;
+}
 
 static tn_status kernel_max(const tn_i_kernel *k) {
     return floating(k) ? reduce(k, max_float, (tn_i_wide){.d = -INFINITY})

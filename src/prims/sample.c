@@ -68,6 +68,7 @@ void tn_i_put(int dtype, void *data, int64_t at, double x) {
     switch (dtype) {
     case TN_BOOL: ((uint8_t *)data)[at] = x != 0; return;
     case TN_I32: ((int32_t *)data)[at] = (int32_t)fmin(fmax(whole, INT32_MIN), INT32_MAX); return;
+    case TN_U32: ((uint32_t *)data)[at] = (uint32_t)(int64_t)fmin(fmax(whole, INT32_MIN), UINT32_MAX); return;
     case TN_I64: ((int64_t *)data)[at] = (int64_t)fmin(fmax(whole, -0x1p62), 0x1p62); return;
     case TN_F32: ((float *)data)[at] = (float)x; return;
     default: ((double *)data)[at] = x; return;

@@ -84,7 +84,7 @@ static bool type_iota(tn_i_query *q) {
     if (!tn_i_params_given(q)) return false;
     const int64_t dtype = q->p[0].u.i, dimension = q->p[2].u.i;
     if (dtype < 0 || dtype >= TN_NDTYPES || dtype == TN_BOOL)
-        return tn_i_type_fail(q, -1, "dtype must be i32, i64, f32 or f64");
+        return tn_i_type_fail(q, -1, "dtype must be i32, i64, u32, f32 or f64");
     if (!tn_i_rank_fits(q, q->p[1].n)) return false;
     if (dimension < 0 || dimension >= q->p[1].n)
         return tn_i_type_fail(q, -1, "dimension: %lld is no dimension of an array of rank %u", (long long)dimension,
@@ -95,6 +95,7 @@ static bool type_iota(tn_i_query *q) {
 static void put_index(int dtype, void *out, int64_t at, int64_t i) {
     switch (dtype) {
     case TN_I32: ((int32_t *)out)[at] = (int32_t)(uint32_t)i; break;
+    case TN_U32: ((uint32_t *)out)[at] = (uint32_t)i; break;
     case TN_I64: ((int64_t *)out)[at] = i; break;
     case TN_F32: ((float *)out)[at] = (float)i; break;
     default: ((double *)out)[at] = (double)i; break;

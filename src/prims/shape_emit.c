@@ -52,7 +52,7 @@ bool tn_i_indices_valid(tn_i_query *q, uint32_t first) {
         return tn_i_type_fail(q, -1, "takes one start index per dimension of operand 0 (%d), not %u", rank,
                               (unsigned)(q->nin - first));
     for (uint32_t i = first; i < q->nin; i++) {
-        if (q->in[i]->rank != 0 || !tn_i_is_int(q->in[i]->dtype))
+        if (q->in[i]->rank != 0 || !tn_i_is_index(q->in[i]->dtype))
             return tn_i_type_fail(q, (int)i, "a start index must be a scalar of dtype i32 or i64");
         if (q->in[i]->dtype != q->in[first]->dtype)
             return tn_i_type_fail(q, (int)i, "start indices must have the same dtype");

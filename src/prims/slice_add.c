@@ -106,7 +106,9 @@ static bool sample_slice_add(tn_i_rng *r, int dtype, tn_i_case *c) {
 
 static void c_slice_add(const tn_i_c_kernel *k) {
     const tn_type *t = k->out[0].type, *u = k->in[1].type;
-    const char *type = tn_i_is_float(t->dtype) ? tn_i_c_name(t->dtype) : t->dtype == TN_I32 ? "uint32_t" : "uint64_t";
+    const char *type = tn_i_is_float(t->dtype)          ? tn_i_c_name(t->dtype)
+                       : tn_i_dtype_size(t->dtype) == 4 ? "uint32_t"
+                                                        : "uint64_t";
     int64_t stride[TN_MAX_RANK];
     tn_i_c_copy_operand(k);
     if (tn_i_count(u) == 0) return;

@@ -179,32 +179,38 @@
 #define TN_FLOAT_STRIPS(name)                                \
     .strip = {[TN_F32] = name##_f32, [TN_F64] = name##_f64}, \
     .c_body = {[TN_F32] = name##_f32_body, [TN_F64] = name##_f64_body}
-#define TN_NUMBER_STRIPS(name)                                                                             \
-    .strip = {[TN_F32] = name##_f32, [TN_F64] = name##_f64, [TN_I32] = name##_i32, [TN_I64] = name##_i64}, \
-    .c_body = {[TN_F32] = name##_f32_body,                                                                 \
-               [TN_F64] = name##_f64_body,                                                                 \
-               [TN_I32] = name##_i32_body,                                                                 \
-               [TN_I64] = name##_i64_body}
-#define TN_BIT_STRIPS(name)                                                         \
-    .strip = {[TN_BOOL] = name##_b8, [TN_I32] = name##_i32, [TN_I64] = name##_i64}, \
-    .c_body = {[TN_BOOL] = name##_b8_body, [TN_I32] = name##_i32_body, [TN_I64] = name##_i64_body}
-#define TN_ANY_STRIPS(name)                \
-    .strip = {[TN_BOOL] = name##_b8,       \
-              [TN_F32] = name##_f32,       \
+#define TN_NUMBER_STRIPS(name)             \
+    .strip = {[TN_F32] = name##_f32,       \
               [TN_F64] = name##_f64,       \
               [TN_I32] = name##_i32,       \
-              [TN_I64] = name##_i64},      \
-    .c_body = {[TN_BOOL] = name##_b8_body, \
-               [TN_F32] = name##_f32_body, \
+              [TN_I64] = name##_i64,       \
+              [TN_U32] = name##_u32},      \
+    .c_body = {[TN_F32] = name##_f32_body, \
                [TN_F64] = name##_f64_body, \
                [TN_I32] = name##_i32_body, \
-               [TN_I64] = name##_i64_body}
+               [TN_I64] = name##_i64_body, \
+               [TN_U32] = name##_u32_body}
+#define TN_INT_STRIPS(name)                                                         \
+    .strip = {[TN_I32] = name##_i32, [TN_I64] = name##_i64, [TN_U32] = name##_u32}, \
+    .c_body = {[TN_I32] = name##_i32_body, [TN_I64] = name##_i64_body, [TN_U32] = name##_u32_body}
+#define TN_BIT_STRIPS(name)                                                                                \
+    .strip = {[TN_BOOL] = name##_b8, [TN_I32] = name##_i32, [TN_I64] = name##_i64, [TN_U32] = name##_u32}, \
+    .c_body = {[TN_BOOL] = name##_b8_body,                                                                 \
+               [TN_I32] = name##_i32_body,                                                                 \
+               [TN_I64] = name##_i64_body,                                                                 \
+               [TN_U32] = name##_u32_body}
+#define TN_ANY_STRIPS(name)                                                                        \
+    .strip = {[TN_BOOL] = name##_b8, [TN_F32] = name##_f32, [TN_F64] = name##_f64,                 \
+              [TN_I32] = name##_i32, [TN_I64] = name##_i64, [TN_U32] = name##_u32},                \
+    .c_body = {[TN_BOOL] = name##_b8_body, [TN_F32] = name##_f32_body, [TN_F64] = name##_f64_body, \
+               [TN_I32] = name##_i32_body, [TN_I64] = name##_i64_body, [TN_U32] = name##_u32_body}
 
 /* The descriptor's .vector of a function that libraries for vectors have under the name of libm's. */
 #define TN_VECTOR(name) .vector = {[TN_F32] = #name "f", [TN_F64] = #name}
 
 #define TN_FLOATS  (1u << TN_F32 | 1u << TN_F64)
-#define TN_INTS    (1u << TN_I32 | 1u << TN_I64)
+#define TN_INTS    (TN_SIGNED | 1u << TN_U32)
+#define TN_SIGNED  (1u << TN_I32 | 1u << TN_I64)
 #define TN_BITS    (TN_INTS | 1u << TN_BOOL)
 #define TN_NUMBERS (TN_FLOATS | TN_INTS)
 #define TN_ANY     (TN_NUMBERS | 1u << TN_BOOL)

@@ -46,7 +46,7 @@ bool tn_i_dnums_valid(tn_i_query *q, tn_i_dnums *d, int *rank) {
     const char *const *name = q->prim->params[0].fields;
     if (!well_formed(q)) return false;
     tn_i_dnums_read(d, &q->p[0]);
-    if (indices->rank == 0 || !tn_i_is_int(indices->dtype))
+    if (indices->rank == 0 || !tn_i_is_index(indices->dtype))
         return tn_i_type_fail(q, 1,
                               "indices must be i32 or i64, of rank 1 or more: the last dimension holds index vectors");
     *rank = (int)d->n[TN_WINDOW] + indices->rank - 1;

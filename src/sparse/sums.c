@@ -35,6 +35,7 @@ static double factor_at(const sums *k, int64_t i) {
     case TN_F32: return (double)((const float *)k->factor)[i];
     case TN_F64: return ((const double *)k->factor)[i];
     case TN_I32: return (double)((const int32_t *)k->factor)[i];
+    case TN_U32: return (double)((const uint32_t *)k->factor)[i];
     default: return (double)((const int64_t *)k->factor)[i];
     }
 }

@@ -145,6 +145,10 @@ tn_val tn_is_finite_at(tn_val x, const char *file, int line) {
     return unary(TN_P_is_finite, "is_finite", x, file, line);
 }
 tn_val tn_not_at(tn_val x, const char *file, int line) { return unary(TN_P_not, "not", x, file, line); }
+tn_val tn_population_count_at(tn_val x, const char *file, int line) {
+    return unary(TN_P_population_count, "population_count", x, file, line);
+}
+tn_val tn_clz_at(tn_val x, const char *file, int line) { return unary(TN_P_clz, "clz", x, file, line); }
 tn_val tn_stop_gradient_at(tn_val x, const char *file, int line) {
     return unary(TN_P_stop_gradient, "stop_gradient", x, file, line);
 }
@@ -165,6 +169,17 @@ tn_val tn_convert_at(tn_val x, tn_dtype dtype, const char *file, int line) {
     tn_i_site_open(&s, "convert", NULL, 1, &x, &v, 0, file, line);
     if ((int)dtype < 0 || dtype >= TN_NDTYPES) (void)tn_i_site_fail(&s, TN_EINVAL, -1, "%d is no dtype", (int)dtype);
     return tn_i_site_close(&s, tn_i_convert(s.b, v, (int)dtype));
+}
+
+tn_val tn_bitcast_at(tn_val x, tn_dtype dtype, const char *file, int line) {
+    tn_i_site s;
+    tn_i_var v;
+    tn_i_args a;
+    tn_i_site_open(&s, "bitcast", NULL, 1, &x, &v, 0, file, line);
+    if ((int)dtype < 0 || dtype >= TN_NDTYPES) (void)tn_i_site_fail(&s, TN_EINVAL, -1, "%d is no dtype", (int)dtype);
+    tn_i_args_init(&a, &s, TN_P_bitcast_convert_type);
+    tn_i_args_int(&a, "new_dtype", (int)dtype);
+    return tn_i_site_close(&s, tn_i_args_emit(&s, &a, 1, &v));
 }
 
 tn_val tn_checkpoint_name_at(tn_val x, const char *name, const char *file, int line) {
@@ -256,6 +271,15 @@ tn_val tn_ge_at(tn_val x, tn_val y, const char *file, int line) { return binary(
 tn_val tn_and_at(tn_val x, tn_val y, const char *file, int line) { return binary(TN_P_and, "and", x, y, file, line); }
 tn_val tn_or_at(tn_val x, tn_val y, const char *file, int line) { return binary(TN_P_or, "or", x, y, file, line); }
 tn_val tn_xor_at(tn_val x, tn_val y, const char *file, int line) { return binary(TN_P_xor, "xor", x, y, file, line); }
+tn_val tn_shift_left_at(tn_val x, tn_val y, const char *file, int line) {
+    return binary(TN_P_shift_left, "shift_left", x, y, file, line);
+}
+tn_val tn_shift_right_logical_at(tn_val x, tn_val y, const char *file, int line) {
+    return binary(TN_P_shift_right_logical, "shift_right_logical", x, y, file, line);
+}
+tn_val tn_shift_right_arithmetic_at(tn_val x, tn_val y, const char *file, int line) {
+    return binary(TN_P_shift_right_arithmetic, "shift_right_arithmetic", x, y, file, line);
+}
 
 static tn_i_var integer_pow(tn_i_site *s, tn_i_var x, int64_t y) {
     tn_i_args a;

@@ -72,7 +72,7 @@ static bool starts_ready(tn_i_site *s, size_t first, int rank) {
     int dtype = TN_I32;
     for (size_t i = s->n; i-- > first;)
         if (s->v[i] != TN_NOVAR) dtype = tn_i_site_type(s, s->v[i])->dtype;
-    if (!tn_i_is_int(dtype)) {
+    if (!tn_i_is_index(dtype)) {
         (void)tn_i_site_fail(s, TN_ETYPE, (int)first, "starts are i32 or i64, not %s", tn_i_dtype_name(dtype));
         return false;
     }
@@ -123,7 +123,7 @@ tn_val tn_dynamic_index_at(tn_val x, tn_val i, int axis, const char *file, int l
     tn_i_site_number(&s, 1, TN_I32);
     if (s.b->failed) return tn_i_site_close(&s, TN_NOVAR);
     const tn_type t = *tn_i_site_type(&s, v[0]), *index = tn_i_site_type(&s, v[1]);
-    if (index->rank != 0 || !tn_i_is_int(index->dtype))
+    if (index->rank != 0 || !tn_i_is_index(index->dtype))
         return tn_i_site_close(
             &s, tn_i_site_fail(&s, TN_ETYPE, 1, "must be an integer scalar; tn_take reads at several places"));
     for (int k = 0; k < t.rank; k++) {
@@ -138,7 +138,7 @@ tn_val tn_dynamic_index_at(tn_val x, tn_val i, int axis, const char *file, int l
 /* Integer indices into an axis of size n, wide enough to hold n; those from the end made positive. */
 static tn_i_var positions(tn_i_site *s, tn_i_var index, int64_t n, bool wrap) {
     if (s->b->failed) return TN_NOVAR;
-    if (!tn_i_is_int(tn_i_site_type(s, index)->dtype))
+    if (!tn_i_is_index(tn_i_site_type(s, index)->dtype))
         return tn_i_site_fail(s, TN_ETYPE, 1, "indices are i32 or i64, not %s",
                               tn_i_dtype_name(tn_i_site_type(s, index)->dtype));
     if (n > INT32_MAX) index = tn_i_convert(s->b, index, TN_I64);
@@ -373,7 +373,7 @@ tn_val tn_one_hot_at(tn_val i, int64_t n, tn_dtype dtype, const char *file, int 
     tn_i_site_open(&s, "one_hot", NULL, 1, &i, &v, 0, file, line);
     if (s.b->failed) return tn_i_site_close(&s, TN_NOVAR);
     tn_type t = *tn_i_site_type(&s, v);
-    if (!tn_i_is_int(t.dtype) || n < 0)
+    if (!tn_i_is_index(t.dtype) || n < 0)
         return tn_i_site_close(&s, tn_i_site_fail(&s, TN_ETYPE, 0, "takes integers and a size >= 0"));
     const tn_type line_type = tn_type_of((tn_dtype)t.dtype, 1, &n);
     const tn_i_var column = tn_i_do_expand(&s, v, t.rank);

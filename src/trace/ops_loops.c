@@ -379,7 +379,7 @@ static bool bound(loop *l, const char *which, tn_val *x, int64_t *number, tn_i_v
     if (*v == TN_NOVAR) return false;
     const tn_type *t = tn_i_site_type(&l->s, *v);
     char text[TN_I_TYPE_TEXT];
-    if (t->rank || !tn_i_is_int(t->dtype)) {
+    if (t->rank || !tn_i_is_index(t->dtype)) {
         (void)tn_i_site_fail(&l->s, TN_ETYPE, -1, "the %s bound is %s, not i64[] or i32[]", which,
                              tn_i_type_text(text, t));
         return false;

@@ -25,9 +25,13 @@ tn_val tn_random_fold_in_at(tn_val key, tn_val number, const char *file, int lin
     tn_i_site s;
     tn_i_var v[2];
     tn_i_site_open(&s, "random_fold_in", NULL, 2, x, v, 2, file, line);
-    tn_i_site_number(&s, 1, TN_I32);
     if (s.b->failed) return tn_i_site_close(&s, TN_NOVAR);
     const tn_type keys = *tn_i_site_type(&s, v[0]);
+    tn_i_site_number(&s, 1, keys.dtype == TN_U32 && number.num.i >= 0 ? TN_U32 : TN_I32);
+    if (s.b->failed) return tn_i_site_close(&s, TN_NOVAR);
+    const int given = tn_i_site_type(&s, v[1])->dtype;
+    if (given != keys.dtype && (given == TN_I32 || given == TN_U32) && (keys.dtype == TN_I32 || keys.dtype == TN_U32))
+        v[1] = tn_i_convert(s.b, v[1], keys.dtype); /* the same bits */
     if (keys.rank > 1 && tn_i_site_type(&s, v[1])->rank == 0)
         v[1] = tn_i_do_broadcast_to(&s, v[1], keys.rank - 1, keys.dim);
     return tn_i_site_close(&s, tn_i_emit(s.b, tn_i_prim(s.b, TN_P_random_fold_in), NULL, 2, v));

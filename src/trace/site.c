@@ -288,6 +288,7 @@ static tn_i_var integer_number(tn_i_site *s, size_t i, int dtype) {
         k = (int64_t)x->num.d;
     }
     if (dtype == TN_I32 && (k < INT32_MIN || k > INT32_MAX)) return bad_number(s, i, dtype);
+    if (dtype == TN_U32 && (k < 0 || k > UINT32_MAX)) return bad_number(s, i, dtype);
     if (dtype == TN_BOOL && k != 0 && k != 1) return bad_number(s, i, dtype);
     return tn_i_literal_i64(s->b, dtype, k);
 }

@@ -199,10 +199,12 @@ FOLD(max_f64, double, f64x8, i64x8, 2, MAX_F, -INFINITY)
 FOLD(max_f32, float, f32x16, i32x16, 1, MAX_F, -INFINITY)
 FOLD(max_i64, int64_t, i64x8, i64x8, 2, MAX_I, INT64_MIN)
 FOLD(max_i32, int32_t, i32x16, i32x16, 1, MAX_I, INT32_MIN)
+FOLD(max_u32, uint32_t, u32x16, i32x16, 1, MAX_I, 0)
 FOLD(min_f64, double, f64x8, i64x8, 2, MIN_F, INFINITY)
 FOLD(min_f32, float, f32x16, i32x16, 1, MIN_F, INFINITY)
 FOLD(min_i64, int64_t, i64x8, i64x8, 2, MIN_I, INT64_MAX)
 FOLD(min_i32, int32_t, i32x16, i32x16, 1, MIN_I, INT32_MAX)
+FOLD(min_u32, uint32_t, u32x16, i32x16, 1, MIN_I, UINT32_MAX)
 
 /* Bools: "any" and "all", for which any order will do. */
 #define BOOLS(name, OP, identity)                                                          \
@@ -231,10 +233,14 @@ BOOLS(min_b8, MIN_I, 1)
 
 const tn_i_vec_fold *tn_i_vec_fold_of(int fold, int dtype, tn_i_isa isa) {
     static const tn_i_vec_fold *const table[][TN_NDTYPES] = {
-        [TN_FOLD_SUM] = {[TN_F64] = sum_f64, [TN_F32] = sum_f32, [TN_I64] = sum_i64, [TN_I32] = sum_i32},
-        [TN_FOLD_PROD] = {[TN_F64] = prod_f64, [TN_F32] = prod_f32, [TN_I64] = prod_i64, [TN_I32] = prod_i32},
-        [TN_FOLD_MAX] = {[TN_F64] = max_f64, [TN_F32] = max_f32, [TN_I64] = max_i64, [TN_I32] = max_i32},
-        [TN_FOLD_MIN] = {[TN_F64] = min_f64, [TN_F32] = min_f32, [TN_I64] = min_i64, [TN_I32] = min_i32}};
+        [TN_FOLD_SUM] =
+            {[TN_F64] = sum_f64, [TN_F32] = sum_f32, [TN_I64] = sum_i64, [TN_I32] = sum_i32, [TN_U32] = sum_i32},
+        [TN_FOLD_PROD] =
+            {[TN_F64] = prod_f64, [TN_F32] = prod_f32, [TN_I64] = prod_i64, [TN_I32] = prod_i32, [TN_U32] = prod_i32},
+        [TN_FOLD_MAX] =
+            {[TN_F64] = max_f64, [TN_F32] = max_f32, [TN_I64] = max_i64, [TN_I32] = max_i32, [TN_U32] = max_u32},
+        [TN_FOLD_MIN] = {
+            [TN_F64] = min_f64, [TN_F32] = min_f32, [TN_I64] = min_i64, [TN_I32] = min_i32, [TN_U32] = min_u32}};
     if (fold == TN_FOLD_MAX && dtype == TN_BOOL) return &max_b8;
     if (fold == TN_FOLD_MIN && dtype == TN_BOOL) return &min_b8;
     if (fold < TN_FOLD_SUM || fold > TN_FOLD_MIN || !table[fold][dtype]) return NULL;
@@ -251,18 +257,20 @@ static uint64_t bits_of(int dtype, double f, int64_t i) {
     case TN_F64: memcpy(&bits, &f, sizeof f); break;
     case TN_F32: memcpy(&bits, &g, sizeof g); break;
     case TN_I64: memcpy(&bits, &i, sizeof i); break;
-    case TN_I32: memcpy(&bits, &j, sizeof j); break;
+    case TN_I32:
+    case TN_U32: memcpy(&bits, &j, sizeof j); break;
     default: memcpy(&bits, &k, sizeof k); break;
     }
     return bits;
 }
 
 uint64_t tn_i_fold_identity(int fold, int dtype) {
-    const bool small = dtype == TN_I32, logical = dtype == TN_BOOL;
+    const bool small = dtype == TN_I32, logical = dtype == TN_BOOL, natural = logical || dtype == TN_U32;
     switch (fold) {
     case TN_FOLD_PROD: return bits_of(dtype, 1, 1);
-    case TN_FOLD_MAX: return bits_of(dtype, -INFINITY, logical ? 0 : small ? INT32_MIN : INT64_MIN);
-    case TN_FOLD_MIN: return bits_of(dtype, INFINITY, logical ? 1 : small ? INT32_MAX : INT64_MAX);
+    case TN_FOLD_MAX: return bits_of(dtype, -INFINITY, natural ? 0 : small ? INT32_MIN : INT64_MIN);
+    case TN_FOLD_MIN:
+        return bits_of(dtype, INFINITY, logical ? 1 : natural ? UINT32_MAX : small ? INT32_MAX : INT64_MAX);
     default: return bits_of(dtype, 0, 0);
     }
 }

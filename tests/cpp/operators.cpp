@@ -223,6 +223,7 @@ int main() {
     FLOATS((where(gt(x, 0.0), x, 0)), (tn_where(tn_gt(x, 0.0), x, 0)));
     FLOATS((clip(x, -1.0, y)), (tn_clip(x, -1.0, y)));
     FLOATS((convert(x, TN_F32)), (tn_convert(x, TN_F32)));
+    FLOATS((bitcast(x, TN_I64)), (tn_bitcast(x, TN_I64)));
     FLOATS((checkpoint_name(x, "h")), (tn_checkpoint_name(x, "h")));
     FLOATS((leaky_relu(x, 0.1)), (tn_leaky_relu(x, 0.1)));
     FLOATS((elu(x, 1.5)), (tn_elu(x, 1.5)));
@@ -261,6 +262,11 @@ int main() {
     INTEGERS((i | i), (tn_or(i, i)));
     INTEGERS((1 ^ i), (tn_xor(1, i)));
     INTEGERS((~i), (tn_not(i)));
+    INTEGERS((i << 3), (tn_shift_left(i, 3)));
+    INTEGERS((i >> 1), (tn_shift_right_arithmetic(i, 1)));
+    INTEGERS((shift_right_logical(i, 1)), (tn_shift_right_logical(i, 1)));
+    INTEGERS((population_count(i)), (tn_population_count(i)));
+    INTEGERS((clz(i)), (tn_clz(i)));
     INTEGERS((!eq(i, 1)), (tn_not(tn_eq(i, 1))));
     INTEGERS((i % 2), (tn_rem(i, 2)));
     FLOATS((diag(y)), (tn_diag(y)));

@@ -15,6 +15,7 @@ static void fill(const tn_type *t, void *data) {
         case TN_F64: ((double *)data)[i] = x; break;
         case TN_F32: ((float *)data)[i] = (float)x; break;
         case TN_I64: ((int64_t *)data)[i] = (int64_t)(i % 2); break;
+        case TN_U32: ((uint32_t *)data)[i] = (uint32_t)(i % 2); break;
         case TN_I32: ((int32_t *)data)[i] = (int32_t)(i % 2); break;
         default: ((unsigned char *)data)[i] = i % 2;
         }

@@ -147,6 +147,7 @@ static void fill(choices *k, void *data, const tn_type *t) {
         if (t->dtype == TN_F32) ((float *)data)[i] = u % 97 == 0 ? 0 : (float)x;
         if (t->dtype == TN_I64) ((int64_t *)data)[i] = (int64_t)(u % 5) - (u % 11 == 0);
         if (t->dtype == TN_I32) ((int32_t *)data)[i] = (int32_t)(u % 5) - (u % 11 == 0);
+        if (t->dtype == TN_U32) ((uint32_t *)data)[i] = (uint32_t)(u % 5) - (u % 11 == 0);
         if (t->dtype == TN_BOOL) ((uint8_t *)data)[i] = u & 1;
     }
 }

@@ -100,6 +100,7 @@ double laws_get(const laws_array *a, int64_t i) {
     switch (a->type.dtype) {
     case TN_BOOL: return ((const uint8_t *)a->data)[i];
     case TN_I32: return ((const int32_t *)a->data)[i];
+    case TN_U32: return ((const uint32_t *)a->data)[i];
     case TN_I64: return (double)((const int64_t *)a->data)[i];
     case TN_F32: return (double)((const float *)a->data)[i];
     default: return ((const double *)a->data)[i];

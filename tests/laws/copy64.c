@@ -89,6 +89,11 @@ static bool f32_of_integers(const tn_fn *f, const tn_i_eqn *e) {
     return true;
 }
 
+/* Bits of f32 numbers are those of f32. */
+static bool bits_of_f32(const tn_fn *f, const tn_i_eqn *e) {
+    return e->prim->id == TN_P_bitcast_convert_type && f->val[tn_i_in(f, e)[0]].type->dtype == TN_F32;
+}
+
 static tn_i_var operand(tn_i_builder *b, const tn_fn *f, tn_i_var *map, tn_i_var v) {
     if (map[v] == TN_NOVAR && tn_i_is_literal(f, v) && f->val[v].type->dtype == TN_F32) {
         float x;
@@ -109,6 +114,7 @@ static bool copy_equation(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn
         b->loc = e->loc;
         b->region = e->region;
         const bool chosen = f32_of_integers(f, e);
+        if (bits_of_f32(f, e)) in[0] = tn_i_convert(b, in[0], TN_F32);
         tn_i_var out = tn_i_emit(b, e->prim, chosen ? tn_i_p(e) : params(e) ? q : NULL, e->nin, in);
         if (chosen) out = tn_i_convert(b, out, TN_F64);
         for (uint32_t j = 0; j < e->nout && out != TN_NOVAR; j++) map[e->out + j] = out + j;

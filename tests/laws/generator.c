@@ -118,10 +118,12 @@ static void keep_whole(laws_gen *g, tn_i_var v) {
     laws_gen_keep(g, tn_i_convert(&g->b, v, g->dtype));
 }
 
-/* Differences see through stop_gradient, two values at random are not the same, and user code has no f64 copy. */
+/* Differences see through stop_gradient, two values at random are not the same, bits of a NaN
+ * are nobody's promise, and user code has no f64 copy. */
 static bool suits(const laws_gen *g, const tn_prim *prim, int dtype) {
-    return prim->id != TN_P_stop_gradient && !(prim->flags & TN_F_EITHER) && !laws_of_ranks(prim) &&
-           (prim->dtypes >> dtype & 1) && !(prim->id == TN_P_external_call && (dtype == TN_F32 || g->dtype == TN_F32));
+    return prim->id != TN_P_stop_gradient && prim->id != TN_P_bitcast_convert_type && !(prim->flags & TN_F_EITHER) &&
+           !laws_of_ranks(prim) && (prim->dtypes >> dtype & 1) &&
+           !(prim->id == TN_P_external_call && (dtype == TN_F32 || g->dtype == TN_F32));
 }
 
 static int any_dtype(laws_gen *g) {

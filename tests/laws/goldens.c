@@ -21,6 +21,7 @@ static void put_number(laws_array *a, int64_t k, const char *s, char **end) {
     switch (a->type.dtype) {
     case TN_BOOL: ((uint8_t *)a->data)[k] = strtol(s, end, 10) != 0; return;
     case TN_I32: ((int32_t *)a->data)[k] = (int32_t)strtoll(s, end, 10); return;
+    case TN_U32: ((uint32_t *)a->data)[k] = (uint32_t)strtoll(s, end, 10); return;
     case TN_I64: ((int64_t *)a->data)[k] = (int64_t)strtoll(s, end, 10); return;
     default: laws_put(a, k, strtod(s, end));
     }

@@ -169,6 +169,13 @@ const laws_golden laws_goldens_loops[] = {
     {"while", "", "{ lambda a:i64[] b:i64[] . let z0 z1 z2 = while[cond={ lambda x:i64[] n:i64[] . let v = gt x 1 in (v,) } body={ lambda x:i64[] n:i64[] . let h = div x 2 t = mul x 3 u = add t 1 r = rem x 2 o = eq r 1 y = select o u h m = add n 1 in (y, m) } cond_nconsts=0 body_nconsts=0 count=True] a b in (z0, z1, "
      "z2) }",
      "27; 0", "1; 111; 111"},
+    {"scan", "", "{ lambda a:u32[] b:u32[] . let z0 z1 z2 = scan[program={ lambda a:u32[] b:u32[] . let c = add a b in (b, c, a) } length=6 num_consts=0 num_carry=2] a b in (z0, z1, z2) }",
+     "0; 1", "8; 13; 0 1 1 2 3 5"},
+    {"scan", "", "{ lambda a:u32[] b:u32[] . let z0 z1 z2 = scan[program={ lambda a:u32[] b:u32[] . let c = add a b in (b, c, a) } length=1 num_consts=0 num_carry=2] a b in (z0, z1, z2) }",
+     "1; 4294967295", "4294967295; 0; 1"},
+    {"while", "", "{ lambda a:u32[] b:u32[] . let z0 z1 z2 = while[cond={ lambda x:u32[] n:u32[] . let v = gt x 1 in (v,) } body={ lambda x:u32[] n:u32[] . let h = div x 2 t = mul x 3 u = add t 1 r = rem x 2 o = eq r 1 y = select o u h m = add n 1 in (y, m) } cond_nconsts=0 body_nconsts=0 count=True] a b in (z0, z1, "
+     "z2) }",
+     "27; 0", "1; 111; 111"},
     {"scan", "", "{ lambda a:bool[] b:bool[4] . let z0 z1 = scan[program={ lambda c:bool[] x:bool[] . let p = xor c x in (p, p) } length=4 num_consts=0 num_carry=1 reverse=True] a b in (z0, z1) }",
      "0; 1 0 1 1", "1; 1 0 0 1"},
     {"while", "", "{ lambda a:bool[] b:bool[] . let z0 z1 z2 = while[cond={ lambda c:bool[] d:bool[] . let in (c,) } body={ lambda c:bool[] d:bool[] . let e = not d in (d, e) } cond_nconsts=0 body_nconsts=0 count=True] a b in (z0, z1, z2) }",

@@ -199,6 +199,7 @@ static void hostile(laws_trial *t, laws_array *x) {
         const int64_t w = wholes[tn_i_pick(&t->rng, 0, 12)];
         switch (x->type.dtype) {
         case TN_BOOL: ((uint8_t *)x->data)[k] = (uint8_t)(w & 1); break;
+        case TN_U32: ((uint32_t *)x->data)[k] = (uint32_t)w; break;
         case TN_I32:
             ((int32_t *)x->data)[k] = (int32_t)(uint32_t)((uint64_t)w >> (w > INT32_MAX || w < INT32_MIN ? 32 : 0));
             break;

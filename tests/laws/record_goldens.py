@@ -14,12 +14,12 @@ from jax.scipy import special as jsp
 
 jax.config.update("jax_enable_x64", True)
 HERE = os.path.dirname(os.path.abspath(__file__))
-DTYPE = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "i64": np.int64, "bool": np.bool_}
-FLOATS, INTS, NUMBERS = ("f32", "f64"), ("i32", "i64"), ("f32", "f64", "i32", "i64")
+DTYPE = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "i64": np.int64, "u32": np.uint32, "bool": np.bool_}
+FLOATS, INTS, NUMBERS = ("f32", "f64"), ("i32", "i64"), ("f32", "f64", "i32", "i64", "u32")
 ANY = NUMBERS + ("bool",)
 inf, nan = float("inf"), float("nan")
-MIN = {"i32": -(2**31), "i64": -(2**63)}
-MAX = {"i32": 2**31 - 1, "i64": 2**63 - 1}
+MIN = {"i32": -(2**31), "i64": -(2**63), "u32": 0}
+MAX = {"i32": 2**31 - 1, "i64": 2**63 - 1, "u32": 2**32 - 1}
 tables, current = {}, None
 
 
@@ -36,13 +36,18 @@ def parse_type(t):
 def literal(x, dtype):
     if dtype == "bool":
         return "1" if x else "0"
-    if dtype in INTS:
+    if dtype not in FLOATS:
         return str(int(x))
     x = float(x)
     if np.isnan(x):
         return "nan"
     text = repr(float(np.float32(x))) if dtype == "f32" else repr(x)
     return text[:-2] if text.endswith(".0") else text
+
+
+def numbers(v, dtype):
+    """An array; u32 counts modulo 2^32."""
+    return np.array(v, np.int64).astype(np.uint32) if dtype == "u32" else np.array(v, DTYPE[dtype])
 
 
 def flat(a, dtype):
@@ -96,7 +101,7 @@ def row(op, types, ins, fn=None, out=None, how="", nout=1, native=False, outs=No
         more += [t for t in full if t[0] in FLOATS]
     if how == "vjp":
         more += [parse_type(t) for t in outs.split()][: len(ins) - nin]
-    arrays = [np.array(v, DTYPE[d]).reshape(s) for v, (d, s) in zip(ins, more)]
+    arrays = [numbers(v, d).reshape(s) for v, (d, s) in zip(ins, more)]
     assert len(arrays) == len(more), (op, types, how)
     want = None
     if fn is not None:
@@ -109,7 +114,7 @@ def row(op, types, ins, fn=None, out=None, how="", nout=1, native=False, outs=No
     if out is not None:
         dtypes = [parse_type(t)[0] for t in outs.split()] if outs else []
         dtypes += [full[0][0]] * (len(out) - len(dtypes))
-        hand = "; ".join(flat(np.array(v, DTYPE[d]), d) for v, d in zip(out, dtypes))
+        hand = "; ".join(flat(numbers(v, d), d) for v, d in zip(out, dtypes))
         assert want is None or want == hand, (op, types, ins, want, hand)
         want = hand
     letters = [chr(ord("a") + k) for k in range(nin)]
@@ -149,7 +154,7 @@ def kink(op, shapes, ins, out, fn=None, **k):
 
 # ---- elementwise ----------------------------------------------------------------------------
 table("elementwise")
-wrap = lambda x, d: int((int(x) + 2 ** (8 * DTYPE[d]().nbytes - 1)) % 2 ** (8 * DTYPE[d]().nbytes) - 2 ** (8 * DTYPE[d]().nbytes - 1))
+wrap = lambda x, d: int(x) % 2**32 if d == "u32" else int((int(x) + 2 ** (8 * DTYPE[d]().nbytes - 1)) % 2 ** (8 * DTYPE[d]().nbytes) - 2 ** (8 * DTYPE[d]().nbytes - 1))
 
 unary("neg", lax.neg, [0.0, -0.0, 1.5, -2.25, inf, -inf, nan], [0.5, -3.0])
 unary("abs", lax.abs, [0.0, -0.0, 1.5, -2.25, inf, -inf, nan], [0.5, -3.0])
@@ -189,11 +194,11 @@ unary("round[rounding_method=TO_NEAREST_EVEN]", lambda x: lax.round(x, EVEN), [0
 over(FLOATS, "is_finite", "[6]", [[0.0, -1.5, inf, -inf, nan, 1e30]], lax.is_finite, native=True)
 over(FLOATS, "stop_gradient", "[4]", [[0.5, -0.0, inf, nan]], out=[[0.5, -0.0, inf, nan]])
 over(FLOATS, "stop_gradient", "[2]", [[0.5, -3.0], [1.0, 1.0]], out=[[0.5, -3.0], [0, 0]], how="jvp")
-over(INTS, "stop_gradient", "[2]", [[7, -8]], out=[[7, -8]])
+over(INTS + ("u32",), "stop_gradient", "[2]", [[7, -8]], out=[[7, -8]])
 row("stop_gradient", "bool[2]", [[1, 0]], out=[[1, 0]])
 for k in (3, -2, 0, 1, 2, 5):
     unary(f"integer_pow[y={k}]", lambda x, k=k: lax.integer_pow(x, k), [1.5, -2.0, 0.5, -0.0, inf, nan], [1.5, -2.0, 0.5])
-for d in INTS:
+for d in INTS + ("u32",):
     for k in (0, 1, 2, 3, 7):
         x = [3, -2, 0, 100000]
         over((d,), f"integer_pow[y={k}]", "[4]", [x], out=[[wrap(v**k, d) for v in x]])
@@ -218,6 +223,35 @@ for d in INTS:
     over((d,), "square", "[5]", [x], out=[[wrap(a * a, d) for a in x]])
     over((d,), "not", "[5]", [x], out=[[~a for a in x]])
     over((d,), "clamp", "[4] [4] [4]", [[-2, -2, -2, 3], [-5, 0, 5, 4], [2, 2, 2, 1]], out=[[-2, 0, 2, 1]])
+
+    # Bits as XLA has them: by the width or more, or less than 0, nothing is left, but the sign.
+    w = 32 if d == "i32" else 64
+    x, y = [1, -1, -1, lo, hi, 5, -7, -7, 1, -1, -8, 0], [0, 1, w - 1, w - 1, 3, w, w, -1, w - 1, 4, 2, hi]
+    n = f"[{len(x)}]"
+    over((d,), "shift_left", f"{n} {n}", [x, y], lax.shift_left)
+    over((d,), "shift_right_logical", f"{n} {n}", [x, y], lax.shift_right_logical)
+    over((d,), "shift_right_arithmetic", f"{n} {n}", [x, y], lax.shift_right_arithmetic)
+    x = [0, 1, -1, lo, hi, 5, 255, 256, 1 << 20, -12345]
+    over((d,), "population_count", f"[{len(x)}]", [x], lax.population_count)
+    over((d,), "clz", f"[{len(x)}]", [x], lax.clz)
+# Unsigned numbers: modulo 2^32, in the order of what they count; division by zero gives all ones.
+x, y = [5, 7, 2**32 - 1, 2**31, 0, 12345, 2**32 - 7, 3], [3, 2**32 - 2, 1, 2**31, 9, 678, 2, 0]
+for op in ("add", "sub", "mul", "div", "rem", "max", "min"):
+    row(op, "u32[8] u32[8]", [x, y], getattr(lax, op))
+for op in ("eq", "ne", "lt", "le", "gt", "ge"):
+    row(op, "u32[8] u32[8]", [x, y], getattr(lax, op))
+for op in ("and", "or", "xor"):
+    row(op, "u32[8] u32[8]", [x, y], getattr(lax, "bitwise_" + op))
+row("abs", "u32[8]", [x], jnp.abs)
+for op in ("neg", "sign", "square"):
+    row(op, "u32[8]", [x], getattr(lax, op))
+row("not", "u32[8]", [x], lax.bitwise_not)
+row("clamp", "u32[4] u32[4] u32[4]", [[1, 2**31, 4, 3], [0, 5, 2**32 - 1, 4], [2, 2**32 - 1, 2**31, 1]], lax.clamp)
+x, y = [1, 2**32 - 1, 2**31, 5, 2**32 - 7, 2**31 + 1, 1, 0], [0, 1, 31, 3, 32, 2**32 - 1, 31, 40]
+for op in ("shift_left", "shift_right_logical", "shift_right_arithmetic"):
+    row(op, "u32[8] u32[8]", [x, y], getattr(lax, op))
+for op in ("population_count", "clz"):
+    row(op, "u32[8]", [x], getattr(lax, op))
 row("and", "bool[4] bool[4]", [[0, 0, 1, 1], [0, 1, 0, 1]], out=[[0, 0, 0, 1]])
 row("or", "bool[4] bool[4]", [[0, 0, 1, 1], [0, 1, 0, 1]], out=[[0, 1, 1, 1]])
 row("xor", "bool[4] bool[4]", [[0, 0, 1, 1], [0, 1, 0, 1]], out=[[0, 1, 1, 0]])
@@ -284,6 +318,17 @@ over(FLOATS, "convert_element_type[new_dtype=i32]", "[9]", [[1.75, -1.75, 0.5, -
 over(FLOATS, "convert_element_type[new_dtype=i64]", "[9]", [[1.75, -1.75, 3e9, -0.0, 1e19, -1e19, inf, -inf, nan]],
      out=[[1, -1, 3000000000, 0, MAX["i64"], MIN["i64"], MAX["i64"], MIN["i64"], 0]], outs="i64[9]")
 over(FLOATS, "convert_element_type[new_dtype=bool]", "[5]", [[0.0, -0.0, 0.5, nan, -inf]], out=[[0, 0, 1, 1, 1]], outs="bool[5]")
+to = lambda d: lambda a: lax.convert_element_type(a, DTYPE[d])
+over(FLOATS, "convert_element_type[new_dtype=u32]", "[8]", [[1.75, 0.5, -0.0, 3e9, 5e9, inf, 2**31, 0]], to("u32"), outs="u32[8]")
+over(FLOATS, "convert_element_type[new_dtype=u32]", "[4]", [[-1.75, -3e9, -inf, nan]], out=[[0, 0, 0, 0]], outs="u32[4]")
+for d in ("i32", "i64", "bool"):
+    over((d,), "convert_element_type[new_dtype=u32]", "[4]", [[0, 1, 1, 0] if d == "bool" else [5, -6, MIN[d], MAX[d]]], to("u32"), outs="u32[4]")
+for d in ("i32", "i64", "f32", "f64", "bool"):
+    row(f"convert_element_type[new_dtype={d}]", "u32[5]", [[5, 0, 2**31, 2**32 - 1, 2**24 + 1]], to(d), outs=f"{d}[5]")
+for d, to_d, x in (("f32", "i32", [1.5, -0.0, inf, -2.25]), ("f32", "u32", [1.5, -0.0, inf, -2.25]), ("f64", "i64", [1.5, -0.0, inf, -2.25]),
+                   ("i32", "f32", [0, 1, MIN["i32"], 1069547520]), ("i64", "f64", [0, 1, MIN["i64"], 4609434218613702656]),
+                   ("u32", "f32", [0, 1, 2**31, 1069547520]), ("u32", "i32", [5, 2**31, 2**32 - 1, 0])):
+    row(f"bitcast_convert_type[new_dtype={to_d}]", f"{d}[4]", [x], lambda a, t=to_d: lax.bitcast_convert_type(a, DTYPE[t]), native=True)
 row("convert_element_type[new_dtype=i32]", "i64[5]", [[5, -6, 2**31, -(2**31) - 1, 2**40 + 7]], out=[[5, -6, -(2**31), 2**31 - 1, 7]], outs="i32[5]")
 row("convert_element_type[new_dtype=i64]", "i32[3]", [[5, -6, MIN["i32"]]], out=[[5, -6, MIN["i32"]]], outs="i64[3]")
 row("convert_element_type[new_dtype=f64]", "i64[4]", [[5, -6, 2**53 + 1, MIN["i64"]]], out=[[5, -6, 2.0**53, -(2.0**63)]], outs="f64[4]")
@@ -404,6 +449,7 @@ for d in ANY:
     b = d == "bool"
     x = [1, 0, 1, 1, 0, 0] if b else [1, -2, 3, 4, 5, -6]
     s, t = ([1, 0], [1]) if b else ([7, -8], [9])
+    x, s = ([[int(v) for v in numbers(w, d)] for w in (x, s)]) if d == "u32" else (x, s)
     value = "[" + ", ".join(("True" if v else "False") if b else str(v) + (".0" if d in FLOATS else "") for v in x[:3]) + "]"
     current.append(("constant", "", f"{{ lambda . let z0:{d}[3] = constant[value={value}] in (z0,) }}", "", flat(np.array(x[:3], DTYPE[d]), d)))
     over((d,), "broadcast_in_dim[shape=(2,3) broadcast_dimensions=(0,)]", "[2]", [s], lambda v: lax.broadcast_in_dim(v, (2, 3), (0,)))
@@ -450,7 +496,7 @@ WINDOW = ((1,), (), (0,), (), ())   # windows of a vector
 for d in ANY:
     b = d == "bool"
     x = [1, 0, 1, 1, 0, 0] if b else [1, -2, 3, 4, 5, -6]
-    fill = {"f32": nan, "f64": nan, "i32": MIN["i32"], "i64": MIN["i64"], "bool": 1}[d]
+    fill = {"f32": nan, "f64": nan, "i32": MIN["i32"], "i64": MIN["i64"], "u32": MAX["u32"], "bool": 1}[d]
     gather(d, x, "[3,2]", [2, 0, 2], "[3,1]", ROWS, (1, 2), "clip")
     gather(d, x, "[3,2]", [2, -1, 7], "[3,1]", ROWS, (1, 2), "clip")
     gather(d, x, "[3,2]", [2, -1, 7], "[3,1]", ROWS, (1, 2), "fill", out=[x[4:] + [fill] * 4])
@@ -768,7 +814,7 @@ for d in FLOATS:
     for how, more, fn in (("", [], turns), ("jvp", [[1.0, 2.0], [0.5, -1.0]], turns), ("vjp", [[1.0, -2.0]], turns_stepped)):
         row(f"while[cond={below} body={turned} cond_nconsts=1 body_nconsts=1 index=True count=True]", f"i64[] {d}[2] {d}[2] i64[]",
             [7, [0.5, -1.5], [2.0, 1.0], 0] + more, fn, how=how, nout=3, outs=f"{d}[2] i64[] i64[]")
-for d in INTS:
+for d in INTS + ("u32",):
     # carries change places; integers wrap
     fibonacci = f"{{ lambda a:{d}[] b:{d}[] . let c = add a b in (b, c, a) }}"
     row(f"scan[program={fibonacci} length=6 num_consts=0 num_carry=2]", f"{d}[] {d}[]", [0, 1], out=[8, 13, [0, 1, 1, 2, 3, 5]], nout=3)
@@ -786,6 +832,7 @@ row("while[cond={ lambda c:bool[] d:bool[] . let in (c,) } body={ lambda c:bool[
 # ---- random numbers -------------------------------------------------------------------------------------
 table("random")
 KEYS = [0, 0, 0, 42, -1, -7, 256, 5, MIN["i32"], MAX["i32"]]
+UNSIGNED = [k % 2**32 for k in KEYS]
 
 
 def of_keys(draw):
@@ -811,6 +858,15 @@ def random(name, d, draw):
         row(f"{name}[dtype={d} shape={str(shape).replace(' ', '')}]", "i32" + keys, [KEYS[at : at + n]], of_keys(lambda k: draw(k, shape)), native=True)
 
 
+for keys, at, shape in (("[2]", 2, (2, 3)), ("[5,2]", 0, (2,))):
+    n = int(np.prod(parse_type("u32" + keys)[1]))
+    many = lambda f: f if keys == "[2]" else jax.vmap(f)
+    size = str(shape).replace(" ", "")
+    for d, draw in (("u32", lambda k, s: jax.random.bits(k, s, jnp.uint32)), ("f32", lambda k, s: jax.random.uniform(k, s, np.float32))):
+        op = "random_bits" if d == "u32" else "random_uniform"
+        row(f"{op}[dtype={d} shape={size}]", "u32" + keys, [UNSIGNED[at : at + n]], many(lambda k: draw(k, shape)), native=True)
+row("random_split[shape=(3,)]", "u32[2]", [UNSIGNED[2:4]], lambda k: jax.random.split(k, 3))
+row("random_fold_in", "u32[2] u32[]", [UNSIGNED[2:4], 2**32 - 3], jax.random.fold_in)
 WORD = {"i32": jnp.uint32, "i64": jnp.uint64}
 for d in INTS:
     random("random_bits", d, lambda k, s: jax.random.bits(k, s, WORD[d]))

@@ -19,6 +19,7 @@ static void damage_element(mutant *m, int dtype, void *at) {
     switch (dtype) {
     case TN_BOOL: *(uint8_t *)at = !*(uint8_t *)at; return;
     case TN_I32:
+    case TN_U32:
         memcpy(&w, at, sizeof w);
         w++;
         memcpy(at, &w, sizeof w);
@@ -104,6 +105,7 @@ static void strip(int dtype, int64_t n, const void *const *in, const int64_t *s,
 STRIP(TN_BOOL)
 STRIP(TN_I32)
 STRIP(TN_I64)
+STRIP(TN_U32)
 STRIP(TN_F32)
 STRIP(TN_F64)
 
@@ -122,11 +124,9 @@ static bool view(const tn_i_query *q, const tn_i_arr *in, tn_i_arr *out, int64_t
 }
 
 void mutant_wrap_kernels(mutant *m) {
-    static tn_i_strip *const strips[TN_NDTYPES] = {[TN_BOOL] = strip_TN_BOOL,
-                                                   [TN_I32] = strip_TN_I32,
-                                                   [TN_I64] = strip_TN_I64,
-                                                   [TN_F32] = strip_TN_F32,
-                                                   [TN_F64] = strip_TN_F64};
+    static tn_i_strip *const strips[TN_NDTYPES] = {
+        [TN_BOOL] = strip_TN_BOOL, [TN_I32] = strip_TN_I32, [TN_I64] = strip_TN_I64,
+        [TN_F32] = strip_TN_F32,   [TN_F64] = strip_TN_F64, [TN_U32] = strip_TN_U32};
     tn_prim *p = &m->prim;
     if (p->kernel) p->kernel = kernel;
     if (p->view) p->view = view;

@@ -331,14 +331,18 @@ static void lengths(void **state) {
 
 /* ---- elementwise primitives ---- */
 
+static bool converts(int id) { return id == TN_P_convert_element_type || id == TN_P_bitcast_convert_type; }
+
 static bool takes(const tn_prim *prim, int dtype, int64_t param) {
+    if (prim->id == TN_P_bitcast_convert_type)
+        return dtype != TN_BOOL && param != TN_BOOL && tn_i_dtype_size(dtype) == tn_i_dtype_size((int)param);
     return (prim->flags & TN_F_ELEMENTWISE) && prim->dtypes >> dtype & 1 && (param >= 0 || tn_i_is_float(dtype));
 }
 
 static tn_i_loops *elementwise(const tn_prim *prim, int dtype, int64_t param) {
     const tn_i_param p = {.kind = prim->params ? prim->params[0].kind : TN_K_NONE, .u.i = param};
     const bool compares = prim->type == tn_i_type_compare || prim->id == TN_P_is_finite;
-    const int result = compares ? TN_BOOL : prim->id == TN_P_convert_element_type ? (int)param : dtype;
+    const int result = compares ? TN_BOOL : converts(prim->id) ? (int)param : dtype;
     uint32_t x[3], v[3];
     tn_i_l_builder b;
     tn_i_l_begin(&b, ctx);
@@ -361,7 +365,7 @@ static void all_primitives(file *f) {
         int64_t lo = 0, hi = 0;
         if (id == TN_P_round) hi = 1;
         if (id == TN_P_fma || id == TN_P_strict_fma) hi = 2;
-        if (id == TN_P_convert_element_type) hi = TN_NDTYPES - 1;
+        if (converts(id)) hi = TN_NDTYPES - 1;
         if (id == TN_P_integer_pow) lo = -3, hi = 5;
         for (int dtype = 0; dtype < TN_NDTYPES; dtype++)
             for (int64_t param = lo; param <= hi; param++) {

@@ -128,6 +128,24 @@ static void bits(void **state) {
     assert_int_equal(i32_of(TN_P_xor, 5, -1), -6);
     assert_int_equal(i32_of(TN_P_not, 0, 0), -1);
     assert_true(i64_of(TN_P_not, INT64_MIN, 0) == INT64_MAX);
+    assert_int_equal(i32_of(TN_P_shift_left, 3, 31), INT32_MIN);
+    assert_int_equal(i32_of(TN_P_shift_left, 3, 32), 0);
+    assert_int_equal(i32_of(TN_P_shift_left, 3, -1), 0);
+    assert_int_equal(i32_of(TN_P_shift_right_logical, -1, 28), 15);
+    assert_int_equal(i32_of(TN_P_shift_right_logical, -1, 32), 0);
+    assert_int_equal(i32_of(TN_P_shift_right_arithmetic, -5, 1), -3);
+    assert_int_equal(i32_of(TN_P_shift_right_arithmetic, INT32_MIN, INT32_MAX), -1);
+    assert_int_equal(i32_of(TN_P_shift_right_arithmetic, INT32_MAX, INT32_MIN), 0);
+    assert_true(i64_of(TN_P_shift_left, 1, 63) == INT64_MIN && i64_of(TN_P_shift_left, 1, 64) == 0);
+    assert_true(i64_of(TN_P_shift_right_logical, INT64_MIN, 63) == 1);
+    assert_true(i64_of(TN_P_shift_right_arithmetic, INT64_MIN, 62) == -2);
+    assert_int_equal(i32_of(TN_P_population_count, -1, 0), 32);
+    assert_int_equal(i32_of(TN_P_population_count, 0x10f0, 0), 5);
+    assert_true(i64_of(TN_P_population_count, INT64_MAX, 0) == 63);
+    assert_int_equal(i32_of(TN_P_clz, 0, 0), 32);
+    assert_int_equal(i32_of(TN_P_clz, 1, 0), 31);
+    assert_int_equal(i32_of(TN_P_clz, -1, 0), 0);
+    assert_true(i64_of(TN_P_clz, 0, 0) == 64 && i64_of(TN_P_clz, 1, 0) == 63);
     const uint8_t x[4] = {0, 0, 1, 1}, y[4] = {0, 1, 0, 1};
     static const struct {
         int id;

@@ -158,7 +158,7 @@ static void random_programs(tn_i_isa isa, unsigned what, uint64_t from, uint64_t
 
 /* ---- each operation, of each dtype, in vectors of each width, with each number of elements ------------------ */
 
-static const uint8_t dtypes[] = {TN_BOOL, TN_I32, TN_I64, TN_F32, TN_F64};
+static const uint8_t dtypes[] = {TN_BOOL, TN_I32, TN_I64, TN_F32, TN_F64, TN_U32};
 
 /* Which NaN it is nobody says. */
 static uint32_t no_nan(tn_i_l_builder *b, int dtype, uint32_t x) {
@@ -257,7 +257,9 @@ static void operations(maker *m, int dtype, bool masked) {
                           choice ? x : y, choice ? y : z),
                masked);
     }
-    for (unsigned d = 0; d < TN_NDTYPES; d++) result(m, tn_i_l_convert(&m->b, (int)d, x), masked);
+    for (unsigned d = 0; d < TN_NDTYPES; d++)
+        if (d == TN_U32 ? !tn_i_is_float(dtype) : dtype != TN_U32 || !tn_i_is_float((int)d))
+            result(m, tn_i_l_convert(&m->b, (int)d, x), masked);
 }
 
 static void each_operation(tn_i_isa isa, int dtype, int width, int64_t stride, int64_t n, bool known, bool masked) {

@@ -221,7 +221,7 @@ static uint64_t number_of(tn_i_rng *r, int dtype) {
     if (dtype == TN_BOOL) return (uint64_t)tn_i_pick(r, 0, 1);
     bits = tn_i_pick(r, 0, 3) ? (uint64_t)tn_i_pick(r, -4, 4)
                               : (uint64_t)(int64_t[]){INT64_MIN, INT64_MAX, INT32_MIN, INT32_MAX}[tn_i_pick(r, 0, 3)];
-    return dtype == TN_I32 ? (uint32_t)bits : bits;
+    return dtype == TN_I32 || dtype == TN_U32 ? (uint32_t)bits : bits;
 }
 
 static bool is_nan(int dtype, uint64_t bits) {
@@ -231,6 +231,10 @@ static bool is_nan(int dtype, uint64_t bits) {
     if (dtype == TN_F32) return memcpy(&f, &bits, 4), f != f;
     return false;
 }
+
+static bool converts(int id) { return id == TN_P_convert_element_type || id == TN_P_bitcast_convert_type; }
+
+static bool as_wide(int a, int b) { return a != TN_BOOL && b != TN_BOOL && tn_i_dtype_size(a) == tn_i_dtype_size(b); }
 
 static void same_as_primitive(const tn_prim *prim, int64_t param, int dtype, tn_i_rng *r) {
     const tn_i_param p = {.kind = prim->params ? prim->params[0].kind : TN_K_NONE, .u.i = param};
@@ -247,10 +251,7 @@ static void same_as_primitive(const tn_prim *prim, int64_t param, int dtype, tn_
         arr[i] = (tn_i_arr){.type = in[i], .data = &x[i]};
     }
     const bool compares = prim->type == tn_i_type_compare || prim->id == TN_P_is_finite;
-    out = tn_type_of(compares                                ? TN_BOOL
-                     : prim->id == TN_P_convert_element_type ? (tn_dtype)param
-                                                             : (tn_dtype)dtype,
-                     0, NULL);
+    out = tn_type_of(compares ? TN_BOOL : converts(prim->id) ? (tn_dtype)param : (tn_dtype)dtype, 0, NULL);
     const tn_i_query q = {
         .ctx = ctx, .prim = prim, .p = &p, .nin = (uint32_t)prim->nin, .nout = 1, .in = in, .out = &out};
     const char *body;
@@ -288,12 +289,14 @@ static void each_primitive(void **state) {
         int64_t lo = 0, hi = 0;
         if (prim->id == TN_P_round) hi = 1;
         if (prim->id == TN_P_fma || prim->id == TN_P_strict_fma) hi = 2;
-        if (prim->id == TN_P_convert_element_type) hi = TN_NDTYPES - 1;
+        if (converts(prim->id)) hi = TN_NDTYPES - 1;
         if (prim->id == TN_P_integer_pow) lo = -18, hi = 18;
         for (int dtype = 0; dtype < TN_NDTYPES; dtype++)
             for (int64_t param = lo; prim->dtypes >> dtype & 1 && param <= hi; param++)
                 for (int k = 0; k < 150; k++)
-                    if (param >= 0 || tn_i_is_float(dtype)) same_as_primitive(prim, param, dtype, &r);
+                    if (prim->id == TN_P_bitcast_convert_type ? as_wide(dtype, (int)param)
+                                                              : param >= 0 || tn_i_is_float(dtype))
+                        same_as_primitive(prim, param, dtype, &r);
     }
     assert_true(seen > 50);
 }

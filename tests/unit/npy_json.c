@@ -108,6 +108,9 @@ static void test_npy_byte_order(void **state) {
     const unsigned char little[] = {0x04, 0x03, 0x02, 0x01, 0xfe, 0xff, 0xff, 0xff};
     f = file_of(1, "{'descr': '<i4', 'fortran_order': False, 'shape': (2,), }", little, sizeof little);
     expect_npy(&f, tn_i32(2), want_i4);
+    const uint32_t want_u4[] = {0x01020304, 0xfffffffe};
+    f = file_of(1, "{'descr': '<u4', 'fortran_order': False, 'shape': (2,), }", little, sizeof little);
+    expect_npy(&f, tn_u32(2), want_u4);
 }
 
 static void test_npy_fortran_rank_4(void **state) {
@@ -135,7 +138,7 @@ static void test_npy_refused(void **state) {
         {"{'descr': '|u1', 'fortran_order': False, 'shape': (), }", "dtype '|u1'"},
         {"{'descr': '<i2', 'fortran_order': False, 'shape': (), }", "dtype '<i2'"},
         {"{'descr': '<u2', 'fortran_order': False, 'shape': (), }", "dtype '<u2'"},
-        {"{'descr': '<u4', 'fortran_order': False, 'shape': (), }", "dtype '<u4'"},
+        {"{'descr': '<u8', 'fortran_order': False, 'shape': (), }", "dtype '<u8'"},
         {"{'descr': '<c16', 'fortran_order': False, 'shape': (), }", "dtype '<c16'"},
         {"{'descr': '|O', 'fortran_order': False, 'shape': (), }", "dtype '|O'"},
         {"{'descr': '', 'fortran_order': False, 'shape': (), }", "dtype ''"},

@@ -334,7 +334,7 @@ static tn_fn *parsed(tn_ctx *c, const char *text) {
 
 static void every_dtype_comes_back(void **state) {
     (void)state;
-    static const char *const name[] = {"bool", "i32", "i64", "f32", "f64"};
+    static const char *const name[] = {"bool", "i32", "i64", "f32", "f64", "u32"};
     enum { N = 100 };
     tn_ctx *c = checked();
     for (int dtype = 0; dtype < TN_NDTYPES; dtype++) {
@@ -350,7 +350,7 @@ static void every_dtype_comes_back(void **state) {
                        "    u = rev[dimensions=(0,)] e in (s, r, u, e) }",
                        name[dtype]);
         unsigned char x[N * 8], s[N * 8], r[N * 8], u[N * 8], b[N * 8];
-        const size_t n = dtype == TN_BOOL ? 1 : dtype == TN_I32 || dtype == TN_F32 ? 4 : 8;
+        const size_t n = dtype == TN_BOOL ? 1 : dtype == TN_I64 || dtype == TN_F64 ? 8 : 4;
         for (size_t i = 0; i < N * n; i++) x[i] = dtype == TN_BOOL ? i % 3 == 0 : (unsigned char)(i * 37);
         tn_exec *e = compiled(parsed(c, text));
         assert_int_equal(tn_exec_spill_bytes(e), (N * n + 63) / 64 * 64); /* one piece for both */

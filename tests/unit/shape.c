@@ -63,7 +63,7 @@ static void test_shape_refusals(void **state) {
     refused("x:f64[3,4]", "rev[dimensions=(0, 0)] x", "dimensions: dimension 0 is repeated");
     refused("x:f64[3,4]", "rev[dimensions=(2,)] x", "dimensions: 2 is no dimension of an array of rank 2");
     refused("x:f64[]", "iota[dtype=i32 shape=(3,) dimension=1]", "dimension: 1 is no dimension of an array of rank 1");
-    refused("x:f64[]", "iota[dtype=bool shape=(3,) dimension=0]", "dtype must be i32, i64, f32 or f64");
+    refused("x:f64[]", "iota[dtype=bool shape=(3,) dimension=0]", "dtype must be i32, i64, u32, f32 or f64");
 }
 
 static void test_slicing_refusals(void **state) {
