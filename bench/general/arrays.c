@@ -46,7 +46,7 @@ static void sums(const tn_val *in, tn_val *out, void *user) {
     for (int axis = 0; axis < 3; axis++) out[axis] = tn_sum_axis(in[0], axis, false);
 }
 PROGRAM(make_sums) {
-    const tn_type t = {.dtype = d, .rank = 3, .dim = {n[0], n[1], n[2]}};
+    const tn_type t = {.dtype = (int32_t)d, .rank = 3, .dim = {n[0], n[1], n[2]}};
     return tn_trace_many(c, sums, NULL, 1, &t, 3);
 }
 
@@ -56,7 +56,7 @@ static void extremes(const tn_val *in, tn_val *out, void *user) {
     out[1] = tn_min_axis(in[0], 1, false);
 }
 PROGRAM(make_extremes) {
-    const tn_type t = {.dtype = d, .rank = 2, .dim = {n[0], n[1]}};
+    const tn_type t = {.dtype = (int32_t)d, .rank = 2, .dim = {n[0], n[1]}};
     return tn_trace_many(c, extremes, NULL, 1, &t, 2);
 }
 

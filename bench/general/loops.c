@@ -40,7 +40,7 @@ static void kalman_step(const tn_val *carry, const tn_val *x, tn_val *next, tn_v
     const int64_t k = tn_val_type(h).dim[0];
     const tn_val s = tn_matmul(a, carry[0]);
     const tn_val p = tn_add(tn_matmul(tn_matmul(a, carry[1]), tn_t(a)),
-                            tn_mul(0.1, tn_eye(tn_val_ctx(s), tn_val_type(s).dtype, k, k)));
+                            tn_mul(0.1, tn_eye(tn_val_ctx(s), (tn_dtype)tn_val_type(s).dtype, k, k)));
     const tn_val ph = tn_matmul(p, h), gain = tn_div(ph, tn_add(tn_dot(h, ph), 0.5));
     const tn_val r = tn_sub(x[0], tn_dot(h, s));
     next[0] = tn_add(s, tn_mul(gain, r));
@@ -169,7 +169,7 @@ static void julia_step(tn_val i, const tn_val *carry, tn_val *next, void *user) 
     const tn_val x = carry[0], y = carry[1], in_side = tn_lt(tn_add(tn_square(x), tn_square(y)), 4.0);
     next[0] = tn_where(in_side, tn_sub(tn_add(tn_square(x), -0.4), tn_square(y)), x);
     next[1] = tn_where(in_side, tn_add(tn_mul(2.0, tn_mul(x, y)), 0.6), y);
-    next[2] = tn_add(carry[2], tn_convert(in_side, tn_val_type(x).dtype));
+    next[2] = tn_add(carry[2], tn_convert(in_side, (tn_dtype)tn_val_type(x).dtype));
 }
 static tn_val julia(const tn_val *in, void *user) {
     tn_val carry[3] = {in[0], in[1], tn_zeros_like(in[0])};

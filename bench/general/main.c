@@ -211,7 +211,7 @@ tn_fn *general_trace(tn_ctx *c, tn_trace_fn f, const void *user, tn_dtype dtype,
     tn_type in[MOST];
     for (size_t i = 0; i < n; i++) {
         in[i] = t[i];
-        if (t[i].dtype == TN_F64) in[i].dtype = dtype;
+        if (t[i].dtype == TN_F64) in[i].dtype = (int32_t)dtype;
     }
     return tn_trace(c, f, (void *)(uintptr_t)user, n, in);
 }

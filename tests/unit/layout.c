@@ -36,7 +36,7 @@ static int64_t strides_of(uint64_t *seed, const tn_type *t, int64_t *stride) {
 static void check(uint64_t seed) {
     static const int64_t sizes[] = {1, 2, 3, 15, 16, 17, 33, 40, 0};
     static const tn_dtype dtypes[] = {TN_BOOL, TN_F32, TN_F64};
-    tn_type t = {.dtype = dtypes[below(&seed, 3)], .rank = (int)below(&seed, 5)};
+    tn_type t = {.dtype = (int32_t)dtypes[below(&seed, 3)], .rank = (int)below(&seed, 5)};
     int64_t n = 1, at[TN_MAX_RANK] = {0};
     for (int d = 0; d < t.rank; d++)
         n *= t.dim[d] = sizes[below(&seed, n > 2000 ? 3 : d == 0 && seed % 50 == 0 ? 9 : 8)];

@@ -37,7 +37,7 @@ static size_t fill(tn_type t, void *to, uint64_t *seed) {
 }
 
 static tn_type side(tn_dtype dtype, int64_t free, int64_t k, bool inner_first) {
-    tn_type t = {.dtype = dtype, .rank = free ? 2 : 1, .dim = {k}};
+    tn_type t = {.dtype = (int32_t)dtype, .rank = free ? 2 : 1, .dim = {k}};
     if (free) t.dim[inner_first ? 0 : 1] = k, t.dim[inner_first ? 1 : 0] = free;
     return t;
 }

@@ -90,7 +90,7 @@ static void hashed(const tn_val *in, tn_val *out, void *user) {
 }
 
 static void agrees(const tn_fn *f, size_t n, tn_backend backend) {
-    tn_compile_options o = {.size = sizeof o, .backend = backend};
+    tn_compile_options o = {.size = sizeof o, .backend = (int)backend};
     tn_exec *e = tn_compile(f, &o);
     uint32_t *x = malloc((n + 1) * sizeof *x), *hash = malloc((n + 1) * sizeof *x), *most = malloc((n + 1) * sizeof *x);
     double *real = malloc((n + 1) * sizeof *real);
@@ -148,7 +148,7 @@ static void bitcasts(void **state) {
     tn_fn *f = tn_trace_many(c, cast, NULL, TN_ARGS(tn_f32(2), tn_f64()), 4);
     if (!f) fail_msg("%s", tn_error(c));
     for (int k = TN_BACKEND_INTERPRETER; k <= TN_BACKEND_NATIVE; k++) {
-        tn_compile_options o = {.size = sizeof o, .backend = (tn_backend)k};
+        tn_compile_options o = {.size = sizeof o, .backend = k};
         tn_exec *e = tn_compile(f, &o);
         const float x[2] = {1.5f, -0.0f};
         const double y = -2.25;
