@@ -201,8 +201,8 @@ static inline tn_fn *bundle_f_by_blocks(tn_ctx *c, int cameras, int points, bool
     const int64_t n = 4 * (int64_t)points;
     tn_fn *one = scan ? NULL : tn_trace(c, bundle_one, NULL, 2, TN_TYPES(tn_f64(9), tn_f64(3)));
     bundle_mapped d = {{cameras, points}, NULL};
-    d.all =
-        scan ? tn_trace(c, bundle_over_loop, NULL, 2, TN_TYPES(tn_f64(n, 9), tn_f64(n, 3))) : tn_vmap(one, n, NULL, NULL);
+    d.all = scan ? tn_trace(c, bundle_over_loop, NULL, 2, TN_TYPES(tn_f64(n, 9), tn_f64(n, 3)))
+                 : tn_vmap(one, n, NULL, NULL);
     return tn_trace(c, bundle_by_blocks, &d, 1, TN_TYPES(tn_f64(9 * (int64_t)cameras + 3 * (int64_t)points)));
 }
 

@@ -16,7 +16,7 @@ struct program {
     const char *name;
     general_by_hand *c64, *c32;
     tn_fn *(*make)(tn_ctx *c, tn_dtype dtype, const int64_t *n);
-    int64_t size[4][3];         /* up to four; [0] is 0 behind the last */
+    int64_t size[4][3]; /* up to four; [0] is 0 behind the last */
     double lo, hi;
     int64_t below;
     double tolerance64, tolerance32; /* of the largest entry of each output; 0: 1e-9, 1e-3 */
