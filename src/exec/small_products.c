@@ -10,6 +10,9 @@
 #include "prims/shape.h"
 
 enum { MOST_WORK = 512 /* multiply-adds */, MOST_INNER = 16 };
+/* Of all products of a program: each term of a sum is some equations, which take longer to compile than a kernel's
+ * call. Where there are more, the time is that of a long program, and kernels it is. */
+enum { MOST_TERMS = 4096 };
 
 /* A side of a product: dimension `inner` is summed over, the other one, or -1, is the result's. */
 typedef struct side {
@@ -68,8 +71,9 @@ static bool put(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *ma
 
 tn_fn *tn_i_small_products(const tn_fn *f) {
     side s[2];
-    int64_t inner;
-    bool some = false;
-    for (uint32_t i = 0; i < f->neqn && !some; i++) some = is_small(f, &f->eqn[i], s, &inner);
-    return some ? tn_i_rewritten(f, NULL, f->neqn, put, NULL) : (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
+    int64_t inner, terms = 0;
+    for (uint32_t i = 0; i < f->neqn && terms <= MOST_TERMS; i++)
+        if (is_small(f, &f->eqn[i], s, &inner)) terms += inner;
+    return terms > 0 && terms <= MOST_TERMS ? tn_i_rewritten(f, NULL, f->neqn, put, NULL)
+                                            : (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
 }

@@ -81,7 +81,36 @@ static void all_sizes(void **state) {
     tn_ctx_free(c);
 }
 
+/* Programs of many are not made long. */
+static tn_val many(const tn_val *in, void *user) {
+    tn_val x = in[0];
+    for (int i = 0; i < *(const int *)user; i++) x = tn_add(tn_matmul(in[1], x), in[2]);
+    return x;
+}
+
+static void count_products(void *user, const tn_step *s) { *(int *)user += !strcmp(s->kind, "product"); }
+
+static void few_or_many(void **state) {
+    static const int n[] = {10, 1365, 1366, 2000}, want[] = {0, 0, 1366, 2000};
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        tn_ctx *c = tn_ctx_new(NULL);
+        tn_fn *f = tn_trace(c, many, (void *)(uintptr_t)&n[i], 3, TN_TYPES(tn_f64(3, 3), tn_f64(3, 3), tn_f64(3, 3)));
+        tn_exec *e = tn_compile(f, NULL);
+        int products = 0, has = 0;
+        assert_non_null(e);
+        assert_int_equal(tn_exec_steps(e, count_products, &products), TN_OK);
+        tn_exec_free(e);
+        f = tn_trace(c, many, (void *)(uintptr_t)&n[0], 3, TN_TYPES(tn_f64(3, 3), tn_f64(3, 3), tn_f64(3, 3)));
+        assert_non_null(e = tn_compile(f, NULL));
+        assert_int_equal(tn_exec_steps(e, count_products, &has), TN_OK);
+        if (has == 0) assert_int_equal(products, want[i]); /* the machine has kernels of our own */
+        tn_exec_free(e);
+        tn_ctx_free(c);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_sizes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_sizes), cmocka_unit_test(few_or_many)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
