@@ -865,6 +865,12 @@ for keys, at, shape in (("[2]", 2, (2, 3)), ("[5,2]", 0, (2,))):
     for d, draw in (("u32", lambda k, s: jax.random.bits(k, s, jnp.uint32)), ("f32", lambda k, s: jax.random.uniform(k, s, np.float32))):
         op = "random_bits" if d == "u32" else "random_uniform"
         row(f"{op}[dtype={d} shape={size}]", "u32" + keys, [UNSIGNED[at : at + n]], many(lambda k: draw(k, shape)), native=True)
+for d in FLOATS:
+    for keys, at, shape in (("[2]", 4, (2, 3)), ("[5,2]", 0, (2,))):
+        n = int(np.prod(parse_type("u32" + keys)[1]))
+        draw = lambda k: jax.random.normal(k, shape, DTYPE[d])
+        row(f"random_normal[dtype={d} shape={str(shape).replace(' ', '')}]", "u32" + keys, [UNSIGNED[at : at + n]],
+            draw if keys == "[2]" else jax.vmap(draw), native=True)
 row("random_split[shape=(3,)]", "u32[2]", [UNSIGNED[2:4]], lambda k: jax.random.split(k, 3))
 row("random_fold_in", "u32[2] u32[]", [UNSIGNED[2:4], 2**32 - 3], jax.random.fold_in)
 WORD = {"i32": jnp.uint32, "i64": jnp.uint64}
