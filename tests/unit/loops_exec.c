@@ -82,6 +82,7 @@ static double element(int dtype, const void *p, int64_t i) {
     case TN_F32: return (double)((const float *)p)[i];
     case TN_I64: return (double)((const int64_t *)p)[i];
     case TN_I32: return (double)((const int32_t *)p)[i];
+    case TN_U32: return (double)((const uint32_t *)p)[i];
     default: return ((const uint8_t *)p)[i];
     }
 }
@@ -92,6 +93,7 @@ static void put(int dtype, void *p, int64_t i, int x) {
     case TN_F32: ((float *)p)[i] = (float)x; break;
     case TN_I64: ((int64_t *)p)[i] = x; break;
     case TN_I32: ((int32_t *)p)[i] = x; break;
+    case TN_U32: ((uint32_t *)p)[i] = (uint32_t)x; break;
     default: ((uint8_t *)p)[i] = x != 0; break;
     }
 }

@@ -170,6 +170,8 @@ static int triangles(const tn_fn *f, int *bare) {
     return some;
 }
 
+enum { FEW = 8 }; /* smaller products are no products, but loops (small_products.c): they are symmetric, too */
+
 /* `nest`: the product is read by a nest that leaves out elements. */
 static void hessian_of(tn_trace_fn g, kind k, bool nest) {
     tn_ctx *c = checked();
@@ -202,7 +204,7 @@ static void hessian_of(tn_trace_fn g, kind k, bool nest) {
                             (char *)got[3] + (r * k.n + r) * (int64_t)size, (size_t)(k.n - r) * size);
     int bare;
     const int some = triangles(h, &bare);
-    if (k.n > 1 && (some != 1 || bare != nest)) fail_msg("n %d: %d triangles, %d read by nests", k.n, some, bare);
+    if (k.n > FEW && (some != 1 || bare != nest)) fail_msg("n %d: %d triangles, %d read by nests", k.n, some, bare);
     assert_int_equal(triangles(j, &bare), 0);
     free(w), free(x);
     for (int i = 0; i < 4; i++) free(got[i]);
@@ -211,8 +213,9 @@ static void hessian_of(tn_trace_fn g, kind k, bool nest) {
 
 static void test_hessians(void **state) {
     (void)state;
-    static const kind kinds[] = {{1, TN_F64},  {2, TN_F64},  {7, TN_F32},  {16, TN_F64}, {33, TN_F32},
-                                 {50, TN_F64}, {50, TN_F32}, {67, TN_F64}, {261, TN_F64}};
+    static const kind kinds[] = {{1, TN_F64},  {2, TN_F64},  {3, TN_F64},  {5, TN_F32},  {6, TN_F64},
+                                 {7, TN_F32},  {8, TN_F64},  {16, TN_F64}, {33, TN_F32}, {50, TN_F64},
+                                 {50, TN_F32}, {67, TN_F64}, {261, TN_F64}};
     for (size_t i = 0; i < COUNT(kinds); i++) hessian_of(turned, kinds[i], kinds[i].n >= 16);
     hessian_of(log_sum, (kind){21, TN_F64}, false);
     hessian_of(log_sum, (kind){40, TN_F32}, false);
