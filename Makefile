@@ -105,9 +105,8 @@ cut        = $(subst ;, ,$(word $(1),$(subst |, ,$(2))))
 flag_rows := $(foreach r,$(flag_rows),$(if $(filter $(holds),$(call cut,1,$(r))),$(patsubst $(call cut,1,$(r))|%,%,$(r))))
 all_flags  = $(foreach r,$(filter %|all,$(flag_rows)),$(call cut,1,$(r)))
 row_flags  = $(foreach r,$(filter-out %|all,$(flag_rows)),$(if $(filter $(call cut,2,$(r)),$(1)),$(call cut,1,$(r))))
-# Clang's sanitizers take minutes on src/vec/chain_set.h.  Sanitized products at -O1 take half of some tests' time.
-san_flags  = $(if $(SAN),$(if $(filter src/vec/chain_%,$(1)),$(call clang_only,-fno-sanitize=all)) \
-               $(if $(filter src/exec/gemm_context.c,$(1)),-O2))
+# Sanitized products at -O1 take half of some tests' time.
+san_flags  = $(if $(SAN),$(if $(filter src/exec/gemm_context.c,$(1)),-O2))
 # What a file is compiled with besides: all that is known before a recipe runs, and BLIS's.
 flags_of   = $(if $(findstring @BLIS@,$(own_flags)),$(subst @BLIS@,$(call blis,--cflags),$(own_flags)),$(own_flags))
 own_flags  = -Iinclude \

@@ -278,6 +278,7 @@ static void carrying_loop(maker *m) {
     m->work *= n ? n : 1;
     for (int i = 0; i < ncarry; i++) carry[i] = know(m, tn_i_l_carry(&m->b, first[i]));
     if (open || (chance(m, 4) && !m->vector)) {
+        if (chance(m, 3)) block(m, 2);
         uint32_t go = tn_i_l_within(&m->b, INT64_MIN, tn_i_affine_loop(m->loop[m->nloop - 1].id, 1, 0), n);
         const uint32_t too = chance(m, 2) ? some(m, TN_BOOL) : TN_L_NONE;
         if (too != TN_L_NONE) go = tn_i_l_map(&m->b, TN_L_and, know(m, go), too, TN_L_NONE);

@@ -156,7 +156,7 @@ tn_status tn_i_native_load(tn_ctx *c, tn_i_plan *root, const tn_i_native_options
         module.table[TN_TABLE_GROUP_DISK] = (const void *)(uintptr_t)tn_i_group_disk;
         module.table[TN_TABLE_NOTE_ENTER] = (const void *)(uintptr_t)tn_i_profile_enter;
         module.table[TN_TABLE_NOTE_LEAVE] = (const void *)(uintptr_t)tn_i_profile_leave;
-        module.table[TN_TABLE_NOTE_LAPS] = (const void *)(uintptr_t)tn_i_profile_laps;
+        module.table[TN_TABLE_NOTE_STEPS] = (const void *)(uintptr_t)tn_i_profile_steps;
         status = find_or_compile(c, &text, m, o, out);
     }
     if (status == TN_OK && out->library) {

@@ -106,7 +106,7 @@ const char *const tn_i_prelude[] = {
     "typedef int leave_fn(const struct plan *, const struct run *, uintptr_t *);\n",
     "typedef void note_enter_fn(const struct plan *, const struct run *, size_t);\n",
     "typedef void note_leave_fn(const struct run *);\n",
-    "typedef void note_laps_fn(const struct run *, const struct plan *, int64_t);\n",
+    "typedef void note_steps_fn(const struct run *, const struct plan *, int64_t);\n",
     "INLINE f64 f64_bits(uint64_t u) {\n",
     "    f64 x;\n",
     "    memcpy(&x, &u, 8);\n",

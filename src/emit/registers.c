@@ -152,9 +152,9 @@ static void put_body(writer *w) {
 }
 
 /* What profiles are told in place of each step. */
-static void note_laps(writer *w, const tn_i_plan *p, const char *times) {
+static void note_steps(writer *w, const tn_i_plan *p, const char *times) {
     if (!w->m->profile) return;
-    tn_i_text_put(&w->m->text, "((note_laps_fn *)T[%d])(R, (const struct plan *)T[%u], %s);\n", TN_TABLE_NOTE_LAPS,
+    tn_i_text_put(&w->m->text, "((note_steps_fn *)T[%d])(R, (const struct plan *)T[%u], %s);\n", TN_TABLE_NOTE_STEPS,
                   (unsigned)tn_i_module_address(w->m, p), times);
 }
 
@@ -173,7 +173,7 @@ static void put_counted(writer *w) {
     tn_i_text_put(&w->m->text, "number += %d;\n", s->reverse ? -1 : 1);
     move_on(w, s->reverse ? "-1" : "1");
     tn_i_text_put(&w->m->text, "}\n");
-    note_laps(w, w->l->body, "n");
+    note_steps(w, w->l->body, "n");
 }
 
 static void put_while(writer *w) {
@@ -189,8 +189,8 @@ static void put_while(writer *w) {
     tn_i_text_put(&w->m->text, "if (!answer) break;\n");
     put_body(w);
     tn_i_text_put(&w->m->text, "}\n");
-    note_laps(w, w->l->body, "number");
-    note_laps(w, w->l->cond, "number + 1");
+    note_steps(w, w->l->body, "number");
+    note_steps(w, w->l->cond, "number + 1");
     if (s->steps == TN_NOVAR) return;
     tn_i_text_put(&w->m->text, "*(int64_t *)");
     tn_i_emit_address(w->m, &w->p->place[w->e->out + s->steps]);

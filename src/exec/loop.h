@@ -23,6 +23,7 @@ typedef struct tn_i_mover {
     uint32_t at;       /* index in the frame */
     uint32_t arg, out; /* operand or output of the equation; the other is TN_NOVAR */
     int64_t by;        /* bytes from one entry to the next; of a stack: 0 */
+    int64_t entry;     /* the same, of a stack too, unless one entry is all there are; -1: entries are handles */
     bool stack;        /* one handle, whose entries are walked by a cursor */
 } tn_i_mover;
 
@@ -35,7 +36,15 @@ typedef struct tn_i_pair {
     size_t bytes;
 } tn_i_pair;
 
-typedef struct tn_i_laps tn_i_laps;
+/* Many steps as one loop program (lower/loop.c), which has `nscratch` bytes of the step's scratch.  Its table of
+ * addresses is the body's frame, and what else is behind that in the step's scratch: entry `counts` has the address of
+ * two i64, the number of steps and that of the first one. */
+typedef enum tn_i_whole {
+    TN_WHOLE_NOT,
+    TN_WHOLE_ALL,  /* all steps, of a known number */
+    TN_WHOLE_SOME, /* so many as counts say, at most `most` */
+    TN_WHILE_ALL   /* until the condition does not hold; counts then say how many that was */
+} tn_i_whole;
 
 struct tn_i_loop {
     tn_i_loop_shape shape;
@@ -47,10 +56,10 @@ struct tn_i_loop {
     tn_i_pair *pair;
     uint32_t nmover, npair, room; /* room: of both arrays */
     uint32_t ncursor;
-    bool stacks;     /* an output is a stack of its own */
-    tn_i_laps *laps; /* its steps as one program of numbers (laps.h), or NULL */
-    /* All its steps can be one loop program (lower/loop.c), which has `nscratch` bytes of the step's scratch. */
-    bool whole;
+    bool stacks;    /* an output is a stack of its own */
+    tn_i_whole whole;
+    int64_t most;
+    size_t counts; /* offset of the table's entry, behind which the two numbers are */
     size_t scratch, nscratch;
     tn_i_made made; /* what there is of it */
 };

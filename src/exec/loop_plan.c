@@ -1,10 +1,10 @@
 /* Planning loops: the body once for the strides of what it is given, and what changes from step to step. */
-#include "exec/laps.h"
 #include "exec/planner.h"
 #include "exec/strides.h"
 
 #include "control/loop.h"
 
+#include <math.h>
 #include <string.h>
 
 bool tn_i_loop_read(const tn_i_eqn *e, tn_i_loop_shape *s) {
@@ -46,7 +46,6 @@ bool tn_i_loop_read(const tn_i_eqn *e, tn_i_loop_shape *s) {
 }
 
 void tn_i_loop_drop(tn_ctx *c, tn_i_loop *l) {
-    tn_i_laps_drop(c, l->laps);
     tn_i_free(c, l->mover, l->room * sizeof *l->mover);
     tn_i_free(c, l->pair, l->room * sizeof *l->pair);
 }
@@ -166,8 +165,16 @@ bool tn_i_loop_walk(const tn_i_planner *z, const tn_type *t, const tn_i_place *k
     return false;
 }
 
+static int64_t entry_of_stack(const tn_type *t) {
+    const size_t bytes = tn_i_entry_bytes(t);
+    tn_type entry;
+    (void)tn_i_entry_type(t, &entry);
+    return tn_i_has_steps(&entry) || bytes > INT64_MAX ? -1 : (int64_t)bytes;
+}
+
 static void walk_entries(const tn_i_planner *z, tn_i_loop *l, const tn_type *t, const tn_i_place *k, tn_i_mover m) {
     m.stack = tn_i_loop_walk(z, t, k, &m.by);
+    m.entry = m.stack ? entry_of_stack(t) : m.by;
     l->ncursor += m.stack;
     l->mover[l->nmover++] = m;
 }
@@ -220,26 +227,50 @@ static size_t scratch_of(const tn_i_nest *n) {
     return some ? (n->scratch + 63) & ~(size_t)63 : 0;
 }
 
-/* The body is loops over arrays and copies of them alone, and so little work that nobody would share it out. */
-static bool is_whole(const tn_i_loop *l, size_t *scratch) {
-    const tn_i_plan *p = l->body;
+/* Loops over arrays and copies of them alone: their operations, and what their loop programs have of scratch memory;
+ * HUGE_VAL where there is anything else. */
+static double work_of_plan(const tn_i_plan *p, size_t *scratch) {
     double work = 0;
-    *scratch = 0;
-    if (l->cond || l->shape.length == TN_I_STEPS || l->shape.length < 2 || l->ncursor || l->stacks || p->nstep == 0 ||
-        p->nrelease || p->last_move || p->axes || p->ntransfer)
-        return false;
+    if (p->nrelease || p->last_move || p->axes || p->ntransfer) return HUGE_VAL;
     for (size_t i = 0; i < p->nstep; i++) {
-        if (p->step[i].kind != TN_STEP_NEST) return false;
-        if (!tn_i_add(*scratch, scratch_of(p->step[i].u.nest), scratch)) return false;
+        if (p->step[i].kind != TN_STEP_NEST) return HUGE_VAL;
+        if (!tn_i_add(*scratch, scratch_of(p->step[i].u.nest), scratch)) return HUGE_VAL;
         work += work_of(p->step[i].u.nest);
     }
     for (size_t i = 0; i < p->nmove; i++) {
-        if (p->move[i].stack) return false;
+        if (p->move[i].stack) return HUGE_VAL;
         work += (double)tn_i_count(p->f->val[p->move[i].v].type);
     }
+    return work;
+}
+
+/* Steps at once: as many as addresses of entries are told in 32 bits of. */
+enum { MOST_STEPS = 1 << 16, MOST_FAR = 1 << 29 };
+static int64_t most_steps(const tn_i_loop *l) {
+    int64_t most = MOST_STEPS;
     for (uint32_t i = 0; i < l->nmover; i++)
-        if (l->mover[i].by < 0) return false;
-    return work < TN_WORTH_THREADS;
+        while (most > 1 && l->mover[i].entry > MOST_FAR / most) most /= 2;
+    return most;
+}
+
+/* So little work that nobody would share it out. */
+static tn_i_whole find_whole(const tn_i_loop *l, size_t *scratch) {
+    const tn_i_loop_shape *s = &l->shape;
+    *scratch = 0;
+    double work = work_of_plan(l->body, scratch);
+    if (l->cond) work += work_of_plan(l->cond, scratch);
+    if (l->body->nstep == 0 || work >= TN_WORTH_THREADS) return TN_WHOLE_NOT;
+    for (uint32_t i = 0; i < l->nmover; i++)
+        if (l->mover[i].entry < 0) return TN_WHOLE_NOT;
+    if (l->cond) return s->ny ? TN_WHOLE_NOT : TN_WHILE_ALL;
+    if (s->length == TN_I_STEPS || l->ncursor) return l->most > 1 ? TN_WHOLE_SOME : TN_WHOLE_NOT;
+    return s->length < 2 || l->stacks ? TN_WHOLE_NOT : TN_WHOLE_ALL;
+}
+
+/* The entry of the table of addresses, and what it is the address of. */
+static bool take_counts(size_t *end, size_t *at) {
+    size_t more;
+    return take(end, sizeof(uintptr_t), at) && take(end, sizeof(int64_t), &more) && take(end, sizeof(int64_t), &more);
 }
 
 static bool lay_out(const tn_i_planner *z, const args *a, tn_i_loop *l) {
@@ -250,8 +281,10 @@ static bool lay_out(const tn_i_planner *z, const args *a, tn_i_loop *l) {
     }
     if (!take(&end, sizeof(int64_t), &l->number) || !take(&end, l->ncursor * sizeof(tn_i_cursor), &l->cursor))
         return false;
-    l->whole = is_whole(l, &l->nscratch);
+    l->most = most_steps(l);
+    l->whole = find_whole(l, &l->nscratch);
     if (l->whole && !take(&end, l->nscratch, &l->scratch)) return false;
+    if (l->whole > TN_WHOLE_ALL && !take_counts(&end, &l->counts)) return false;
     for (uint32_t j = 0; j < a->s.ncarry; j++) {
         const size_t bytes = tn_type_bytes(type_of(z, a, a->s.carry0 + j));
         size_t at;
@@ -289,10 +322,9 @@ static bool add_loop(tn_i_planner *z, args *a, tn_i_step *s) {
     tn_i_plan_ahead((tn_i_plan *)(uintptr_t)l->body, l);
     tn_i_count_steps(z, l->body->per_step);
     if (!lay_out(z, a, l)) l->bytes = SIZE_MAX;
-    if (!tn_i_laps_make(z->ctx, l, &l->laps) || !tn_i_step_scratch(z, l->bytes, s) ||
+    if (!tn_i_step_scratch(z, l->bytes, s) ||
         !tn_i_grow(z->ctx, (void **)&p->arg, &p->carg, p->narg + nin, sizeof *p->arg))
         return false;
-    if (l->laps) ((tn_i_plan *)(uintptr_t)l->body)->in_laps = true;
     if (nin) memcpy(p->arg + p->narg, a->place, nin * sizeof *a->place);
     p->narg += nin;
     for (uint32_t i = 0; i < nin; i++)

@@ -1,7 +1,7 @@
 /* Running loops: frames are set up once, and from step to step only the addresses change that must. */
-#include "exec/laps.h"
 #include "exec/profile.h"
 #include "exec/run.h"
+#include "exec/stack.h"
 
 #include <string.h>
 
@@ -27,11 +27,14 @@ static uintptr_t output(const running *w, uint32_t j) {
 
 /* ---- frames -------------------------------------------------------------------------- */
 
+static int64_t *counts_of(const running *w) { return (int64_t *)(void *)((char *)w->body + w->l->counts) + 1; }
+
 static void enter_body(running *w, uintptr_t arena) {
     const tn_i_loop_shape *s = &w->l->shape;
     uintptr_t *at = w->body + TN_BASE_ARGUMENTS;
     w->body[TN_BASE_ABSOLUTE] = 0;
     w->body[TN_BASE_ARENA] = arena;
+    if (w->l->whole > TN_WHOLE_ALL) counts_of(w)[-1] = (intptr_t)counts_of(w);
     if (s->index) *at++ = (uintptr_t)w->number;
     for (uint32_t i = s->const0; i < s->x0 + s->nx; i++) *at++ = operand(w, i);
     for (uint32_t j = 0; j < s->ncarry; j++) *at++ = operand(w, s->carry0 + j);
@@ -186,33 +189,86 @@ static tn_status run_endless(running *w) {
     return TN_OK;
 }
 
-/* As many at once as the pages have entries for that cursors walk. */
-static tn_status run_laps(running *w, int64_t n, int64_t by) {
-    const tn_i_loop *l = w->l;
+/* ---- as one loop program (lower/loop.c) ------------------------------------------------------ */
+
+static tn_status run_made(const running *w) {
+    return tn_i_run_made(&w->l->made, w->body, (uintptr_t)w->body + w->l->scratch);
+}
+
+/* The frame has where arrays of entries begin, and what is carried ends where it began. */
+static tn_status run_all(const running *w) {
+    tn_i_profile_steps(&w->inner, w->l->body, w->l->shape.length);
+    return run_made(w);
+}
+
+/* Whether entries are where the program takes them to be: one that stands for all is not. */
+static bool entries_walk(const running *w) {
+    for (uint32_t k = 0, c = 0; c < w->l->ncursor; k++) {
+        const tn_i_mover *m = &w->l->mover[k];
+        if (!m->stack) continue;
+        const tn_i_chain *h = w->cursor[c++].h->chain;
+        if (h->repeat || h->entry != (size_t)m->entry) return false;
+    }
+    return true;
+}
+
+/* So many steps at once: as the program can do, and as the pages that cursors walk have entries. */
+static int64_t at_once(const running *w, int64_t left) {
+    int64_t n = left < w->l->most ? left : w->l->most;
+    for (uint32_t c = 0; c < w->l->ncursor; c++)
+        if (w->cursor[c].left < n - 1) n = w->cursor[c].left + 1;
+    return n;
+}
+
+/* Backwards, entries are told from the first one in memory on that there would be of as many steps as can be. */
+static void move_entries(const running *w, int64_t n) {
+    for (uint32_t k = 0; k < w->l->nmover; k++) {
+        const tn_i_mover *m = &w->l->mover[k];
+        if (w->body[m->at]) w->body[m->at] += (uintptr_t)(n * m->entry);
+    }
+}
+
+static void skip_entries(const running *w, int64_t by, int64_t n) {
+    for (uint32_t k = 0; k < w->l->nmover; k++)
+        if (!w->l->mover[k].stack) w->body[w->l->mover[k].at] += (uintptr_t)(by * n * w->l->mover[k].by);
+    for (uint32_t c = 0; c < w->l->ncursor; c++) tn_i_cursor_skip(&w->cursor[c], by, n);
+}
+
+/* Entries have been sought. */
+static tn_status run_some(running *w, int64_t n, int64_t by) {
+    int64_t *counts = counts_of(w);
+    tn_i_profile_steps(&w->inner, w->l->body, n);
     for (int64_t left = n;;) {
-        int64_t some = left;
-        for (uint32_t c = 0; c < l->ncursor; c++)
-            if (w->cursor[c].left < some - 1) some = w->cursor[c].left + 1;
-        tn_i_laps_run(l->laps, l, w->body, w->cursor, some, by, w->number);
+        const int64_t some = counts[0] = at_once(w, left), back = by < 0 ? w->l->most - 1 : 0;
+        counts[1] = *w->number;
+        move_entries(w, -back);
+        const tn_status status = run_made(w);
+        move_entries(w, back);
         left -= some;
-        if (left == 0) return TN_OK;
-        *w->number += by;
-        for (uint32_t k = 0; k < l->nmover; k++)
-            if (!l->mover[k].stack) w->body[l->mover[k].at] += (uintptr_t)(by * (some - 1) * l->mover[k].by);
-        for (uint32_t c = 0; c < l->ncursor; c++) tn_i_cursor_skip(&w->cursor[c], by, some - 1);
+        if (left == 0 || status != TN_OK) return status;
+        *w->number = counts[1] + by * some;
+        skip_entries(w, by, some - 1);
         move_on(w, by);
     }
 }
 
-/* All steps as one program (lower/loop.c): the frame has where arrays of entries begin, and what is carried ends where
- * it began. */
-static tn_status run_whole(running *w) {
-    tn_i_profile_laps(&w->inner, w->l->body, w->l->shape.length);
-    return tn_i_run_made(&w->l->made, w->body, (uintptr_t)w->body + w->l->scratch);
+static tn_status run_while_all(running *w) {
+    int64_t *counts = counts_of(w);
+    const tn_status status = run_made(w);
+    *w->number = counts[0];
+    tn_i_profile_steps(&w->inner, w->l->body, *w->number);
+    tn_i_profile_steps(&w->inner, w->l->cond, *w->number + 1);
+    return status;
 }
 
+static bool is_made(const running *w, tn_i_whole whole) {
+    return w->l->whole == whole && tn_i_made_for(&w->l->made, w->body);
+}
+
+/* ---- step by step -------------------------------------------------------------------------------- */
+
 static tn_status run_counted(running *w, int64_t n) {
-    if (tn_i_made_for(&w->l->made, w->body)) return run_whole(w);
+    if (is_made(w, TN_WHOLE_ALL)) return run_all(w);
     if (is_endless(w, n)) return run_endless(w);
     const int64_t by = w->l->shape.reverse ? -1 : 1;
     tn_status status = n > 0 ? claim(w, n) : TN_OK;
@@ -223,10 +279,7 @@ static tn_status run_counted(running *w, int64_t n) {
     }
     *w->number = w->l->shape.reverse ? n - 1 : 0;
     seek(w, *w->number, by);
-    if (w->l->laps && !w->l->body->native) {
-        tn_i_profile_laps(&w->inner, w->l->body, n);
-        return run_laps(w, n, by);
-    }
+    if (is_made(w, TN_WHOLE_SOME) && entries_walk(w)) return run_some(w, n, by);
     for (int64_t left = n;; move_on(w, by)) {
         aim(w, left, by);
         status = tn_i_run_plan(w->l->body, &w->inner, w->body);
@@ -256,7 +309,7 @@ static tn_status run_body(running *w) {
     return tn_i_run_plan(w->l->body, &w->inner, w->body);
 }
 
-static tn_status run_while(running *w, const unsigned char *answer) {
+static tn_status run_steps(running *w, const unsigned char *answer) {
     const tn_i_loop_shape *s = &w->l->shape;
     tn_status status;
     for (*w->number = 0;; ++*w->number) {
@@ -266,14 +319,19 @@ static tn_status run_while(running *w, const unsigned char *answer) {
         if (status != TN_OK) return status;
         int64_t more = *answer != 0;
         if (!tn_i_run_agreed(&w->inner, w->axes, &more, &status)) return status;
-        if (!more) break;
+        if (!more) return TN_OK;
         if (s->ny) status = heard(w, push(w));
         if (status == TN_OK) status = heard(w, run_body(w));
         if (status != TN_OK) return status;
         exchange(w);
     }
-    if (s->steps != TN_NOVAR) memcpy((void *)output(w, s->steps), w->number, sizeof *w->number);
-    return TN_OK;
+}
+
+static tn_status run_while(running *w, const unsigned char *answer) {
+    const uint32_t steps = w->l->shape.steps;
+    const tn_status status = is_made(w, TN_WHILE_ALL) ? run_while_all(w) : run_steps(w, answer);
+    if (status == TN_OK && steps != TN_NOVAR) memcpy((void *)output(w, steps), w->number, sizeof *w->number);
+    return status;
 }
 
 tn_status tn_i_run_loop(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base) {

@@ -169,7 +169,7 @@ static bool join(maker *m, uint32_t v) {
 
 static bool emit_map(maker *m, uint32_t v) {
     const tn_i_nest_op *o = &m->nest->op[v];
-    if (!tn_i_nest_chainable(m, v) && join(m, v)) return true;
+    if (join(m, v)) return true;
     uint32_t value[4];
     int64_t stride[4];
     for (uint32_t i = 0; i < o->nin; i++)
@@ -368,7 +368,6 @@ static bool new_sink(maker *m, uint32_t v, uint32_t loops, uint32_t *at) {
     const int dtype = m->nest->op[o->in[0]].dtype;
     tn_i_nest_sink k = {.fold = o->fold, .dtype = (uint8_t)dtype, .size = size_of(dtype), .out_dtype = o->dtype};
     k.out_size = size_of(o->dtype);
-    k.lane = TN_NOVAR;
     k.arg = o->fold == TN_FOLD_ARGMAX || o->fold == TN_FOLD_ARGMIN;
     k.out = v;
     k.identity = tn_i_fold_identity(o->fold, dtype);
@@ -519,26 +518,12 @@ static uint32_t part_of(const maker *m, uint32_t v) {
     return m->late[v] ? 3 + 2u * o->phase : 1;
 }
 
-/* Values of rows that a run of operations from list[i] on reads are spread before it begins. */
-static bool spread_ahead(maker *m, const uint32_t *list, uint32_t i, uint32_t n) {
-    if (!m->many || (i && tn_i_nest_chainable(m, list[i - 1]))) return true;
-    for (; i < n && tn_i_nest_chainable(m, list[i]); i++) {
-        const tn_i_nest_op *o = &m->nest->op[list[i]];
-        uint32_t value;
-        int64_t stride;
-        for (uint32_t k = 0; k < o->nin; k++)
-            if (m->rate[o->in[k]] == ROW && !read(m, o->in[k], ELEMENT, &value, &stride)) return false;
-    }
-    return true;
-}
-
 static bool emit_part(maker *m, uint32_t part) {
-    uint32_t *list = m->order + 3 * (size_t)m->nest->nop, n = 0;
+    uint32_t *list = m->order, n = 0;
     for (uint32_t v = 0; v < m->nest->nop; v++)
         if (part_of(m, v) == part) list[n++] = v;
-    if (part >= 2 && part % 2 == 0 && m->ordered) tn_i_nest_order(m, list, n);
     for (uint32_t i = 0; i < n; i++)
-        if (!spread_ahead(m, list, i, n) || !emit_op(m, list[i])) return false;
+        if (!emit_op(m, list[i])) return false;
     return true;
 }
 
@@ -580,14 +565,12 @@ static size_t values_most(const tn_i_nest *n) { return 4 * (size_t)n->nop + 2; }
 static void forget_code(maker *m) {
     tn_i_nest_code *c = m->code;
     c->ninstr = c->nwalk = c->nsink = 0;
-    c->nchain = c->nlink = c->nend = c->nslot = 0;
     c->nvalue = m->nest->nop;
     memset(c->value, 0, c->cvalue * sizeof *c->value);
-    memset(m->at, 0xff, 5 * c->cvalue * sizeof *m->at);
+    memset(m->at, 0xff, 4 * c->cvalue * sizeof *m->at);
 }
 
-static bool emit_code(maker *m, bool ordered) {
-    m->ordered = ordered;
+static bool emit_code(maker *m) {
     memset(m->copied, 0, m->nest->nop);
     do {
         forget_code(m);
@@ -597,14 +580,9 @@ static bool emit_code(maker *m, bool ordered) {
     return true;
 }
 
-/* With chains, and in their order unless that took more tiles than there would be without either. */
 static bool make_code(maker *m) {
-    uint32_t tiles;
-    if (!emit_code(m, false) || !tn_i_nest_count_tiles(m, &m->unchained)) return false;
-    if (m->code->tiny) return tn_i_nest_place(m) && tn_i_tiny_make(m->ctx, m->nest, m->code, m->isa);
-    if (!emit_code(m, true) || !tn_i_nest_chains(m) || !tn_i_nest_count_tiles(m, &tiles)) return false;
-    if (tiles > m->unchained && (!emit_code(m, false) || !tn_i_nest_chains(m))) return false;
-    return tn_i_nest_place(m);
+    if (!emit_code(m) || !tn_i_nest_place(m)) return false;
+    return !m->code->tiny || tn_i_tiny_make(m->ctx, m->nest, m->code, m->isa);
 }
 
 static bool make_tiles(maker *m) {
@@ -619,9 +597,7 @@ static bool make_tiles(maker *m) {
     m->last = m->at + c->cvalue;
     m->spread = m->at + 2 * c->cvalue;
     m->group = m->at + 3 * c->cvalue;
-    m->slot = m->at + 4 * c->cvalue;
-    m->use = m->at + 5 * c->cvalue;
-    m->order = m->at + 6 * c->cvalue;
+    m->order = m->at + 4 * c->cvalue;
     set_rates(m);
     find_cycle(m);
     for (uint32_t v = 0; v < n->nop; v++) m->nrow += m->rate[v] == ROW;
@@ -631,15 +607,13 @@ static bool make_tiles(maker *m) {
 static bool make(maker *m) {
     const size_t nop = m->nest->nop, most = values_most(m->nest);
     if (m->nest->rows == 1 && m->nest->row == 1) return tn_i_scalar_make(m->ctx, m->nest, m->code, m->isa, m->accurate);
-    const size_t bytes = 4 * nop + most, words = 6 * most + 4 * nop;
+    const size_t bytes = 3 * nop, words = 4 * most + nop;
     m->rate = tn_i_alloc(m->ctx, bytes);
     m->readers = tn_i_alloc_array(m->ctx, nop, sizeof *m->readers);
     m->at = tn_i_alloc_array(m->ctx, words, sizeof *m->at);
     if (m->rate && m->at) {
         m->late = m->rate + nop;
         m->copied = m->late + nop;
-        m->mark = m->copied + nop;
-        m->stored = m->mark + nop;
     }
     const bool ok = m->rate && m->at && m->readers && make_tiles(m);
     tn_i_free(m->ctx, m->readers, nop * sizeof *m->readers);
@@ -649,7 +623,7 @@ static bool make(maker *m) {
 }
 
 static bool make_all(maker *m) {
-    return make(m) && tn_i_nest_cut(m->ctx, m->nest) && tn_i_line_make(m->ctx, m->nest, m->code);
+    return make(m) && tn_i_nest_cut(m->ctx, m->nest);
 }
 
 bool tn_i_nest_prepare(tn_ctx *c, tn_i_nest *nest, tn_i_isa isa, bool accurate) {
@@ -680,12 +654,6 @@ void tn_i_nest_drop(tn_ctx *c, tn_i_nest *nest) {
     tn_i_free(c, k->many, (k->nop + 1) * sizeof *k->many);
     tn_i_free(c, k->load, (k->nop + 1) * sizeof *k->load);
     tn_i_free(c, k->gather, k->cgather * sizeof *k->gather);
-    tn_i_free(c, k->chain, k->cchain * sizeof *k->chain);
-    tn_i_free(c, k->link, k->clink * sizeof *k->link);
-    tn_i_free(c, k->end, k->cend * sizeof *k->end);
-    tn_i_free(c, k->slot, k->cslot * sizeof *k->slot);
-    tn_i_free(c, k->sunk, k->csunk * sizeof *k->sunk);
-    tn_i_free(c, k->anchor, k->canchor * sizeof *k->anchor);
     tn_i_free(c, k->constant, (k->nop + 1) * 8);
     tn_i_free(c, k->moving, (k->nmoving + (size_t)1) * sizeof *k->moving);
     tn_i_free(c, k, sizeof *k);

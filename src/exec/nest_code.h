@@ -8,7 +8,6 @@
 #define TN_NEST_CODE_H
 
 #include "exec/nest_part.h"
-#include "vec/chain.h"
 #include "vec/vec.h"
 
 /* An array over a linear index: loops merged where the array walks them evenly, outermost first, at least one. */
@@ -31,8 +30,7 @@ typedef enum tn_i_nest_code_kind {
     TN_CODE_SPREAD, /* a value of each row, for all its elements */
     TN_CODE_STORE,  /* in[0], with stride s[0], to `array` along `walk` */
     TN_CODE_ROWS,   /* in[0], whole rows, folded to one value each */
-    TN_CODE_SINK,   /* in[0] into `sink` */
-    TN_CODE_CHAIN   /* chain number `walk` */
+    TN_CODE_SINK    /* in[0] into `sink` */
 } tn_i_nest_code_kind;
 
 #define TN_NOT_PICKED INT32_MIN
@@ -75,47 +73,9 @@ typedef struct tn_i_nest_sink {
     size_t state, stack; /* in scratch: lanes of all kept; entries of the counter */
     uint64_t identity;
     const tn_i_vec_fold *kernel;
-    uint32_t lane;  /* the value that has the address of lane 0, of a sink that is a link of a chain */
     int64_t leaves; /* of a piece: a power of two; 0: it is not cut */
     size_t parts;   /* in all threads' scratch: results of the pieces, `kept` each */
 } tn_i_nest_sink;
-
-/* Several operations as one instruction (vec/chain.h).  `first` to `last` are the instructions that it stands for, of
- * which sums at the end may be sinks.  Ends are the dense operands and results that are not slots: where a block is not
- * whole, they are copied, or the tile has room for it. */
-typedef struct tn_i_nest_chain {
-    const tn_i_chain_set *set;
-    uint8_t dtype;
-    uint32_t first, last;
-    uint32_t link, nlink;
-    uint32_t end, nend; /* ends */
-    uint32_t sink[2];   /* first to last of the list of sinks */
-} tn_i_nest_chain;
-
-typedef struct tn_i_nest_end {
-    uint32_t value;
-    uint16_t uses;   /* in how many links */
-    uint64_t weight; /* that beside the other ends: 15 for all together, or less */
-    bool reads, writes, roomy;
-} tn_i_nest_end;
-
-/* A link whose operand in memory is a value. */
-typedef struct tn_i_nest_link {
-    const void *to;
-    uint32_t x;
-    int32_t moves;
-} tn_i_nest_link;
-
-typedef struct tn_i_nest_slot {
-    uint32_t value, slot;
-} tn_i_nest_slot;
-
-/* What chains work on, one for each thread, on its stack. */
-typedef struct tn_i_nest_desk {
-    _Alignas(64) char slot[TN_CHAIN_SLOTS][TN_CHAIN_BLOCK];
-    char end[TN_CHAIN_SLOTS][TN_CHAIN_BLOCK];
-    tn_i_link link[TN_CHAIN_LINKS];
-} tn_i_nest_desk;
 
 /* Scalar code: a nest of one element (nest_scalar.c).  Its values are in registers, a piece of scratch that begins with
  * the constants.  Equations of one kind that do not wait for each other are one instruction over a vector of them: of
@@ -141,17 +101,6 @@ typedef struct tn_i_scalar_move {
     int64_t from; /* bytes from where the array is */
 } tn_i_scalar_move;
 
-/* Where the address of a value comes from, of a nest that is one chain (nest_line.c): so many bytes behind an array,
- * the code's constants, scratch, or the slots. */
-typedef enum tn_i_anchor { TN_ANCHOR_CODE, TN_ANCHOR_SCRATCH, TN_ANCHOR_SLOT, TN_ANCHOR_ARRAY } tn_i_anchor;
-
-typedef struct tn_i_nest_anchor {
-    uint32_t value;
-    uint8_t kind;
-    uint32_t array;
-    int64_t bytes;
-} tn_i_nest_anchor;
-
 typedef struct tn_i_nest_section {
     uint32_t first, last;
 } tn_i_nest_section;
@@ -175,7 +124,7 @@ typedef struct tn_i_nest_code {
     tn_i_scalar_many *many;
     struct tn_i_tiny *small; /* what they do, of a tiny nest */
     size_t cnumber, nsmall;
-    tn_i_scalar_move *load, *store; /* load: all of both; of a line, loads of numbers */
+    tn_i_scalar_move *load, *store; /* load: all of both */
     int32_t *gather;                /* offsets in scratch; of tiny nests in arrays */
     size_t ngather, cgather;
     uint64_t *constant; /* of scalar code; else an image of the values that are once */
@@ -184,16 +133,6 @@ typedef struct tn_i_nest_code {
     size_t once_at;                      /* where the image is in scratch */
     size_t cinstr, cvalue, cwalk, csink; /* how many there is room for */
     size_t nop;
-    tn_i_nest_chain *chain;
-    tn_i_nest_link *link;
-    tn_i_nest_end *end;
-    tn_i_nest_slot *slot; /* values that are in slots */
-    uint32_t *sunk;       /* sinks of chains */
-    size_t nchain, nlink, nend, nslot, nsunk;
-    size_t cchain, clink, cend, cslot, csunk;
-    tn_i_nest_anchor *anchor;
-    size_t nanchor, canchor;
-    int64_t line;         /* elements of the only row, if it is but one chain (nest_line.c); else 0 */
     uint32_t threads;     /* the most that run it */
     long process;         /* the one that it was made in (exec/parallel.h), where they are several */
     int64_t unit, pieces; /* rows of a piece, or elements where there is one row; how many */
@@ -213,12 +152,6 @@ bool tn_i_nest_kernel(tn_ctx *c, const tn_i_nest *n, const tn_i_nest_op *o, tn_i
 /* Makes parts of the nest where boxes of its operands begin and end, and code of each, if that is worth it. */
 bool tn_i_nest_split(tn_ctx *c, tn_i_nest *n, tn_i_isa isa, bool accurate, bool *done);
 void tn_i_nest_drop_parts(tn_ctx *c, tn_i_nest_code *code);
-
-/* ---- one chain over one row (nest_line.c) ---- */
-/* Once everything is placed, if it is such a nest.  False after an error. */
-bool tn_i_line_make(tn_ctx *c, const tn_i_nest *n, tn_i_nest_code *code);
-/* False, and nothing is done, where an output is not wanted: that takes tiles. */
-bool tn_i_line_run(const tn_i_nest_code *code, char *const *data, char *scratch);
 
 /* ---- numbers (nest_scalar.c) ---- */
 bool tn_i_scalar_make(tn_ctx *c, tn_i_nest *n, tn_i_nest_code *code, tn_i_isa isa, bool accurate);
@@ -262,21 +195,6 @@ void tn_i_nest_put(uint8_t size, const int32_t *at, const char *from, int64_t by
 /* Whether and where it is cut for several threads, and what they need (nest_cut.c). */
 bool tn_i_nest_cut(tn_ctx *c, tn_i_nest *nest);
 
-/* ---- chains (nest_chain.c) ---- */
-void tn_i_nest_open_desk(const tn_i_nest_code *code, tn_i_nest_desk *desk, char **at);
-/* The links, for a tile; then elements first..first+n-1 of the tile, whole blocks but for its last elements. */
-void tn_i_nest_address(const tn_i_nest_code *code, const tn_i_nest_chain *k, tn_i_nest_desk *desk, char *const *at);
-void tn_i_nest_run_chain(const tn_i_nest_code *code, const tn_i_nest_chain *k, tn_i_nest_desk *desk, char **at,
-                         int64_t first, int64_t n);
-/* Whole tiles of n elements, with sums, taken leaf by leaf: of `row`, from its element `first` on. */
-typedef struct tn_i_nest_folding {
-    char *scratch, *all; /* of this thread, and of all */
-    char *const *data;
-    int64_t row, first;
-} tn_i_nest_folding;
-void tn_i_nest_fold_chain(const tn_i_nest_code *code, const tn_i_nest_chain *k, tn_i_nest_desk *desk, char **at,
-                          const tn_i_nest_folding *z, int64_t n);
-
 /* ---- moving (nest_move.c) ---- */
 int64_t tn_i_walk_far(const tn_i_nest_walk *w, int64_t at);
 static inline int64_t tn_i_walk_offset(const tn_i_nest_walk *w, int64_t at) {
@@ -304,10 +222,6 @@ void tn_i_repeat(int size, const char *from, char *to, int64_t n);
 /* parts: the scratch of all threads. */
 void tn_i_sink_run(const tn_i_nest_code *code, const tn_i_nest_sink *k, char *scratch, char *parts, char *const *data,
                    const char *x, int64_t at, int64_t n, char *out);
-/* Before and after elements at..at+n-1 of a result, all of one leaf, are folded into its lanes by a chain. */
-void tn_i_sink_begin(const tn_i_nest_sink *k, char *scratch, int64_t at);
-void tn_i_sink_end(const tn_i_nest_code *code, const tn_i_nest_sink *k, char *scratch, char *parts, char *const *data,
-                   int64_t result, int64_t at, int64_t n, char *out);
 /* The result of what was cut into pieces; scratch: of one thread. */
 void tn_i_sink_join(const tn_i_nest_code *code, const tn_i_nest_sink *k, char *scratch, char *parts, char *const *data,
                     char *out);

@@ -256,19 +256,6 @@ void tn_i_sink_run(const tn_i_nest_code *code, const tn_i_nest_sink *k, char *sc
     }
 }
 
-void tn_i_sink_begin(const tn_i_nest_sink *k, char *scratch, int64_t at) {
-    const leaf l = {k, scratch + k->state, scratch + k->stack, 0, 1};
-    if (at % TN_LEAF == 0) begin(&l);
-}
-
-void tn_i_sink_end(const tn_i_nest_code *code, const tn_i_nest_sink *k, char *scratch, char *parts, char *const *data,
-                   int64_t result, int64_t at, int64_t n, char *out) {
-    const sinking z = {code, k, scratch, parts, data, out};
-    const leaf l = {k, scratch + k->state, scratch + k->stack, 0, 1};
-    const int64_t next = at + n;
-    if (next % TN_LEAF == 0 || next == k->n) complete(&z, &l, (next - 1) / TN_LEAF, next == k->n, result);
-}
-
 /* Pieces are entries of one level, as leaves are. */
 void tn_i_sink_join(const tn_i_nest_code *code, const tn_i_nest_sink *k, char *scratch, char *parts, char *const *data,
                     char *out) {

@@ -19,14 +19,8 @@ typedef struct maker {
     uint32_t *group;             /* of each value: its tile */
     uint16_t *readers;           /* of each operation */
     uint8_t *copied;             /* of each operation: a load that must not be read in place */
-    uint8_t *mark;               /* of each operation: while they are put in order */
-    uint8_t *stored;             /* of each value of a chain: it is in memory too */
-    uint32_t *use;               /* of each value: which operation of the chain reads it next */
-    uint32_t *slot;              /* of each value: its slot, or TN_NOVAR */
-    uint32_t *order;             /* room for three lists of operations */
+    uint32_t *order;             /* room for a list of operations */
     uint32_t ntile, nrow, begin; /* begin: of the section that is being made */
-    uint32_t unchained;          /* tiles there would be without chains, and in the order of the nest */
-    bool ordered;                /* for chains */
     uint8_t widest;
     uint32_t cycle; /* blocks have whole rounds of the loops over rows from this one on, `round` rows each */
     int64_t round;
@@ -47,18 +41,10 @@ static inline bool of_row(const tn_i_nest *n, const tn_i_nest_op *o) {
 
 static inline uint8_t size_of(int dtype) { return (uint8_t)tn_i_dtype_size(dtype); }
 
-/* nest_chain.c: whether operation v can be a link of a chain, */
-bool tn_i_nest_chainable(const maker *m, uint32_t v);
-/* the order in which operations of an element section are emitted, */
-void tn_i_nest_order(maker *m, uint32_t *ops, uint32_t n);
-/* and chains of the instructions that are. */
-bool tn_i_nest_chains(maker *m);
-
 /* nest_code.c: whether `load` may read where array a, an output, is written. */
 bool tn_i_nest_may_share(const tn_i_nest *n, const tn_i_nest_op *load, const tn_i_nest_array *a);
 
 /* nest_place.c: sizes of tiles and blocks, and where each value is in scratch, when what runs is known. */
 bool tn_i_nest_place(maker *m);
-bool tn_i_nest_count_tiles(maker *m, uint32_t *tiles);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { TILE_BYTES = 32768, LEAST_TILE = 64, ALIGN = 64 };
+enum { TILE_BYTES = 16384, LEAST_TILE = 64, ALIGN = 64 };
 
 static bool reserve(maker *m, size_t bytes, size_t *at) {
     *at = m->bytes;
@@ -55,14 +55,6 @@ static bool assign_tiles(maker *m) {
     return true;
 }
 
-bool tn_i_nest_count_tiles(maker *m, uint32_t *tiles) {
-    if (!assign_tiles(m)) return false;
-    *tiles = m->ntile;
-    m->ntile = m->widest = 0;
-    memset(m->group, 0xff, m->code->cvalue * sizeof *m->group);
-    return true;
-}
-
 static int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 static int64_t fitting(int64_t tiles, int64_t width) {
@@ -73,23 +65,11 @@ static int64_t fitting(int64_t tiles, int64_t width) {
     return tile;
 }
 
-/* Those that are computed in their place, and have a tile for the case that nobody wants them. */
-static int64_t count_results(const tn_i_nest_code *c) {
-    int64_t n = 0;
-    for (uint32_t v = 0; v < c->nvalue; v++)
-        n += c->value[v].where == TN_VALUE_MEMORY && c->value[v].offset != SIZE_MAX;
-    return n;
-}
-
 /* As long as tiles stay in the first cache; whole rows where that is what a block is. */
 static void choose_sizes(maker *m) {
     tn_i_nest_code *c = m->code;
     const tn_i_nest *n = m->nest;
     int64_t tile = fitting(m->ntile, m->widest);
-    if (c->nchain) { /* what chains save in tiles may lengthen them, but no more than that */
-        const int64_t plain = fitting(m->unchained, m->widest), results = count_results(c);
-        while (tile > LEAST_TILE && tile * (m->ntile + results) > plain * (m->unchained + results)) tile /= 2;
-    }
     c->block = 1;
     if (c->whole && tile < n->row) tile = round_up(n->row, TN_LANES);
     if (m->many) {
@@ -203,57 +183,20 @@ static bool place_once(maker *m) {
     return true;
 }
 
-/* Each chain's instructions become one. */
-static bool replace_chains(maker *m) {
+/* Stores of what is computed in its place do nothing. */
+static void drop_stores(maker *m) {
     tn_i_nest_code *c = m->code;
     tn_i_nest_section *part[2 + 2 * TN_NEST_PHASES] = {&c->once, &c->before};
-    uint32_t to = 0, k = 0;
+    uint32_t to = 0;
     for (uint32_t p = 0; p < TN_NEST_PHASES; p++) part[2 + 2 * p] = &c->elements[p], part[3 + 2 * p] = &c->row[p];
     for (uint32_t p = 0; p < 2 + 2 * TN_NEST_PHASES; p++) {
         uint32_t i = part[p]->first;
         part[p]->first = to;
-        while (i < part[p]->last) {
-            if (k == c->nchain || c->chain[k].first != i) {
-                const bool nothing = c->instr[i].kind == TN_CODE_STORE && c->instr[i].nin == 0;
-                if (!nothing) c->instr[to++] = c->instr[i];
-                i++;
-                continue;
-            }
-            tn_i_nest_chain *h = &c->chain[k];
-            h->sink[0] = (uint32_t)c->nsunk;
-            for (; i < h->last; i++) {
-                if (c->instr[i].kind != TN_CODE_SINK) continue;
-                if (!tn_i_grow(m->ctx, (void **)&c->sunk, &c->csunk, c->nsunk + 1, sizeof *c->sunk)) return false;
-                c->sunk[c->nsunk++] = c->instr[i].sink;
-            }
-            h->sink[1] = (uint32_t)c->nsunk;
-            c->instr[to++] = (tn_i_nest_instr){
-                .kind = TN_CODE_CHAIN, .walk = k++, .out = TN_NOVAR, .array = TN_NOVAR, .sink = TN_NOVAR};
-        }
+        for (; i < part[p]->last; i++)
+            if (c->instr[i].kind != TN_CODE_STORE || c->instr[i].nin) c->instr[to++] = c->instr[i];
         part[p]->last = to;
     }
     c->ninstr = to;
-    return true;
-}
-
-/* A load through a box may be read where it is in memory: whatever its tile has room for, that has not. */
-static bool in_a_tile(const maker *m, uint32_t v) {
-    const tn_i_nest *n = m->nest;
-    if (m->code->value[v].where != TN_VALUE_SCRATCH) return false;
-    return v >= n->nop || n->op[v].kind != TN_NEST_LOAD || !n->array[n->op[v].array].boxed;
-}
-
-/* Ends, and where lanes are. */
-static bool place_chains(maker *m) {
-    tn_i_nest_code *c = m->code;
-    for (size_t i = 0; i < c->nend; i++) {
-        const tn_i_nest_value *v = &c->value[c->end[i].value];
-        c->end[i].roomy = in_a_tile(m, c->end[i].value) && c->tile * v->size % TN_CHAIN_BLOCK == 0;
-    }
-    for (uint32_t i = 0; i < c->nsink; i++)
-        if (c->sink[i].lane != TN_NOVAR)
-            c->value[c->sink[i].lane] = (tn_i_nest_value){TN_VALUE_SCRATCH, c->sink[i].size, 0, 0, c->sink[i].state};
-    return replace_chains(m);
 }
 
 /* One instruction from memory to memory, or to sums: tiles are not needed. */
@@ -261,7 +204,7 @@ static bool alone(const maker *m) {
     const tn_i_nest_code *c = m->code;
     const tn_i_nest_section *e = &c->elements[0];
     if (c->whole || m->nest->nphase > 1 || m->ntile || e->last != e->first + 1) return false;
-    return c->instr[e->first].kind == TN_CODE_MAP || c->instr[e->first].kind == TN_CODE_CHAIN;
+    return c->instr[e->first].kind == TN_CODE_MAP;
 }
 
 bool tn_i_nest_place(maker *m) {
@@ -282,7 +225,7 @@ bool tn_i_nest_place(maker *m) {
     }
     for (uint32_t i = 0; ok && i < c->nsink; i++) ok = place_sink(m, &c->sink[i]);
     if (!ok) return too_large(m);
-    if (!place_chains(m)) return false;
+    drop_stores(m);
     c->moving = tn_i_alloc_array(m->ctx, c->nmoving + 1u, sizeof *c->moving);
     if (!c->moving) return false;
     for (uint32_t v = 0, i = 0; v < c->nvalue; v++) {

@@ -13,7 +13,6 @@ typedef struct state {
     char *const *data;
     char *scratch, *all; /* of this thread, and of all */
     char **at;           /* of each value */
-    tn_i_nest_desk *desk;
     int64_t tile; /* elements that run at once */
 } state;
 
@@ -66,18 +65,6 @@ void tn_i_nest_put(uint8_t size, const int32_t *at, const char *from, int64_t by
     }
 }
 
-static void run_chain(const state *t, const tn_i_nest_chain *k, int64_t from, int64_t n) {
-    const tn_i_nest_code *c = t->code;
-    tn_i_nest_address(c, k, t->desk, t->at);
-    if (k->sink[0] == k->sink[1]) {
-        tn_i_nest_run_chain(c, k, t->desk, t->at, 0, n);
-        return;
-    }
-    const int64_t row = t->nest->rows > 1 ? from / t->nest->row : 0;
-    const tn_i_nest_folding z = {t->scratch, t->all, t->data, row, from - row * t->nest->row};
-    tn_i_nest_fold_chain(c, k, t->desk, t->at, &z, n);
-}
-
 /* Indices from..from+n-1 of the space, or of its rows; `rows` of them, if whole. */
 static void run_one(const state *t, const tn_i_nest_instr *e, int64_t from, int64_t n, int64_t rows) {
     const tn_i_nest_code *c = t->code;
@@ -93,7 +80,6 @@ static void run_one(const state *t, const tn_i_nest_instr *e, int64_t from, int6
             e->strip(n, in, e->s, out, 1);
         return;
     }
-    case TN_CODE_CHAIN: run_chain(t, &c->chain[e->walk], from, n); return;
     case TN_CODE_LOAD: tn_i_walk_load(&c->walk[e->walk], e->size, t->data[e->array], from, n, out); break;
     case TN_CODE_BOX: run_box(t, e, from, n); break;
     case TN_CODE_LOOKUP: tn_i_look_up(e, t->data[e->array], t->at[e->in[0]], n, out); break;
@@ -172,11 +158,10 @@ static int64_t tile_of(const tn_i_nest_code *c, char *const *data) {
     return c->reach > c->tile ? c->reach : c->tile;
 }
 
-static state enter(const tn_i_nest *nest, char *const *data, char *scratch, char *all, tn_i_nest_desk *desk) {
+static state enter(const tn_i_nest *nest, char *const *data, char *scratch, char *all) {
     const tn_i_nest_code *c = nest->code;
-    const state t = {nest, c, data, scratch, all, (char **)(void *)scratch, desk, tile_of(c, data)};
+    const state t = {nest, c, data, scratch, all, (char **)(void *)scratch, tile_of(c, data)};
     for (uint32_t v = 0; v < c->nvalue; v++) t.at[v] = t.scratch + c->value[v].offset;
-    if (c->nchain) tn_i_nest_open_desk(c, desk, t.at);
     memcpy(t.scratch + c->once_at, c->constant, (size_t)c->nonce * 8);
     for (uint32_t i = c->once.first; i < c->once.last; i++) {
         const bool whole = c->instr[i].lasting;
@@ -211,24 +196,20 @@ typedef struct threaded {
     const tn_i_nest *nest;
     char *const *data;
     char *scratch;
-    state first; /* of thread 0, whose scratch and desk are left for what follows */
-    tn_i_nest_desk desk;
+    state first; /* of thread 0, whose scratch is left for what follows */
 } threaded;
 
 static void run_thread(void *with, int thread, int64_t first, int64_t last) {
     threaded *k = with;
     const size_t each = ((const tn_i_nest_code *)k->nest->code)->each;
-    tn_i_nest_desk own;
-    const state mine =
-        enter(k->nest, k->data, k->scratch + (size_t)thread * each, k->scratch, thread == 0 ? &k->desk : &own);
+    const state mine = enter(k->nest, k->data, k->scratch + (size_t)thread * each, k->scratch);
     run_pieces(&mine, first, last);
     if (thread == 0) k->first = mine;
 }
 
 static void run_threads(const tn_i_nest *nest, char *const *data, char *scratch) {
     const tn_i_nest_code *c = nest->code;
-    threaded k;
-    k.nest = nest, k.data = data, k.scratch = scratch; /* a desk is not cleared */
+    threaded k = {.nest = nest, .data = data, .scratch = scratch};
     tn_i_in_pieces(c->process, c->threads, c->pieces, run_thread, &k);
     const state *t = &k.first;
     for (uint32_t i = 0; i < c->nsink; i++) {
@@ -250,8 +231,7 @@ static void run_tiles(const tn_i_nest *nest, char *const *data, void *scratch) {
     } else if (c->threads > 1) {
         run_threads(nest, data, scratch);
     } else {
-        tn_i_nest_desk desk;
-        const state t = enter(nest, data, scratch, scratch, &desk);
+        const state t = enter(nest, data, scratch, scratch);
         run_rows(&t, 0, nest->rows);
     }
 }
@@ -259,7 +239,7 @@ static void run_tiles(const tn_i_nest *nest, char *const *data, void *scratch) {
 /* Whether it needs none but those that were listed for it. */
 static bool run_listed(const tn_i_nest_code *c, char *const *data, void *scratch) {
     if (c->scalar) tn_i_scalar_run(c, data, scratch);
-    return c->scalar || (c->line && tn_i_line_run(c, data, scratch));
+    return c->scalar;
 }
 
 static void run_parts(const tn_i_nest_code *c, char *const *data, void *scratch) {

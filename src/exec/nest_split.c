@@ -70,12 +70,6 @@ static void relist(const tn_i_nest_part *p) {
     const tn_i_nest_code *c = p->nest.code;
     for (uint32_t i = 0; i < c->nload; i++) relist_move(p, &c->load[i]);
     for (uint32_t i = 0; i < c->nstore; i++) relist_move(p, &c->store[i]);
-    for (size_t i = 0; i < c->nanchor; i++) {
-        tn_i_nest_anchor *a = &c->anchor[i];
-        if (a->kind != TN_ANCHOR_ARRAY) continue;
-        a->bytes += p->move[a->array].bytes;
-        a->array = p->move[a->array].array;
-    }
 }
 
 /* ---- all of them ------------------------------------------------------------------------- */

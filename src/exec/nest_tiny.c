@@ -270,8 +270,7 @@ static tn_i_number_fn *run_of(const tn_i_nest_instr *e, int64_t n, int64_t rows)
     case TN_CODE_ROWS: return e->fold && rows > 0 ? run_rows : NULL;
     case TN_CODE_BOX:
     case TN_CODE_LOOKUP:
-    case TN_CODE_SINK:
-    case TN_CODE_CHAIN: break;
+    case TN_CODE_SINK: break;
     }
     return NULL;
 }

@@ -112,7 +112,6 @@ struct tn_i_plan {
     const void *const *table; /* what `native` calls and reads (src/emit/emit.h) */
     const tn_fn *f;           /* the program that runs: `of`, or what fusion made of it, held then */
     const tn_fn *of;          /* the program that was to be planned; not held: who plans keeps it */
-    bool in_laps;             /* a loop runs its nests itself, step by step (exec/laps.h) */
     bool plain;               /* f is `of`: nothing is fused (TN_BACKEND_REFERENCE) */
     bool accurate;            /* of the outermost plan: TN_MATH_ACCURATE */
     bool emitted;             /* of the outermost plan: for C without the library */

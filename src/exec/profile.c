@@ -201,7 +201,7 @@ void tn_i_profile_leave(const tn_i_run *r) {
     if (q->depth) q->entry[o[-1].entry].within += ns;
 }
 
-void tn_i_profile_laps(const tn_i_run *r, const tn_i_plan *p, int64_t n) {
+void tn_i_profile_steps(const tn_i_run *r, const tn_i_plan *p, int64_t n) {
     tn_profile *q = r->profile;
     if (!q || q->beyond || n <= 0) return;
     const uint32_t node = node_of(q, p);

@@ -69,7 +69,7 @@ void tn_i_profile_end(tn_profile *q);
 void tn_i_profile_enter(const tn_i_plan *p, const struct tn_i_run *r, size_t step);
 void tn_i_profile_leave(const struct tn_i_run *r);
 /* A program that the latest step runs has run n times, each step of it, in what is timed as a whole. */
-void tn_i_profile_laps(const struct tn_i_run *r, const tn_i_plan *p, int64_t n);
+void tn_i_profile_steps(const struct tn_i_run *r, const tn_i_plan *p, int64_t n);
 /* The latest step, a group, has done this, with that slot. */
 void tn_i_profile_replay(tn_profile *q, tn_i_replay_act act, int64_t slot);
 void tn_i_profiles_drop(tn_profile *all);

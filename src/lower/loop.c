@@ -1,10 +1,14 @@
-/* A loop of the plan, all its steps, as one loop program.
+/* A loop of the plan, its steps, as one loop program.
  *
  * Where a step is little work, entering its nests one by one takes longer than they do.  So the loop is a FOR, in which
  * nests, copies and carries are loops over arrays like all others: what each step finds where is affine in its number,
  * and passes see through from one nest to the next.
  *
- * A carry with two buffers goes from that in which it leaves a step to that in which it enters one. */
+ * A carry with two buffers goes from that in which it leaves a step to that in which it enters one.
+ *
+ * Where the number of steps is found when the loop runs, the program does at most so many (tn_i_loop.most), and who
+ * calls it says how many, and from which entries on.  Where a condition says it, the condition's program is part of
+ * each iteration, in front of what leaves the loop. */
 #include "lower/nest_i.h"
 
 #include "exec/strides.h"
@@ -14,31 +18,47 @@
 typedef struct steps {
     tn_i_l_builder *b;
     const tn_i_loop *l;
+    const tn_i_plan *p; /* the program that is being lowered: the body's or the condition's */
+    uint32_t counts;    /* the array of two numbers, where there is one */
+    uint32_t *at;       /* of each entry of the condition's table of addresses: which it is of the body's */
+    int64_t *by, *still;
     tn_i_lower_steps s;
 } steps;
 
-static const tn_i_plan *body(const steps *w) { return w->l->body; }
-
 /* ---- what moves ------------------------------------------------------------------------------------- */
 
-static size_t bases_of(const tn_i_loop *l) {
-    return TN_BASE_ARGUMENTS + (size_t)l->shape.body->nin + l->shape.body->nout;
-}
+static size_t bases_of(const tn_fn *f) { return TN_BASE_ARGUMENTS + (size_t)f->nin + f->nout; }
 
 static void find_movers(const tn_i_loop *l, int64_t *by) {
-    memset(by, 0, bases_of(l) * sizeof *by);
-    for (uint32_t i = 0; i < l->nmover; i++) by[l->mover[i].at] = l->mover[i].by;
+    for (uint32_t i = 0; i < l->nmover; i++) by[l->mover[i].at] = l->mover[i].entry;
+}
+
+static uint32_t carry_at(const tn_i_loop *l, uint32_t leaf) {
+    return TN_BASE_ARGUMENTS + l->shape.index + l->shape.nconst + leaf;
+}
+
+/* The condition's frame is behind the body's, but it reads what is carried, and has its arena, where the body has. */
+static void find_entries(const tn_i_loop *l, uint32_t *at) {
+    const tn_i_loop_shape *s = &l->shape;
+    for (size_t i = 0; i < bases_of(s->cond); i++) at[i] = (uint32_t)(l->cond_frame / sizeof(uintptr_t) + i);
+    at[TN_BASE_ABSOLUTE] = TN_BASE_ABSOLUTE;
+    at[TN_BASE_ARENA] = TN_BASE_ARENA;
+    for (uint32_t k = 0; k < s->ncarry; k++) at[TN_BASE_ARGUMENTS + s->ncond + k] = carry_at(l, k);
 }
 
 /* The step's number, in the memory of the body's first input. */
 static void put_number(steps *w) {
-    const tn_i_plan *p = body(w);
-    if (!w->l->shape.index) return;
-    const int dtype = p->f->val[0].type->dtype;
+    const tn_i_loop *l = w->l;
+    if (!l->shape.index) return;
+    const int dtype = w->p->f->val[0].type->dtype;
     const uint32_t to = tn_i_l_array_new(w->b, "step", dtype, TN_L_OUT, 1, TN_BASE_ARGUMENTS, 0, 0);
-    const int64_t n = w->s.n;
-    const tn_i_affine i = w->s.reverse ? tn_i_affine_loop(w->s.loop, -1, n - 1) : tn_i_affine_loop(w->s.loop, 1, 0);
-    tn_i_l_store_at(w->b, to, tn_i_affine_number(0), tn_i_l_index(w->b, dtype, i));
+    const bool known = l->whole == TN_WHOLE_ALL;
+    const tn_i_affine i =
+        w->s.reverse ? tn_i_affine_loop(w->s.loop, -1, known ? w->s.n - 1 : 0) : tn_i_affine_loop(w->s.loop, 1, 0);
+    uint32_t x = tn_i_l_index(w->b, dtype, i);
+    if (l->whole == TN_WHOLE_SOME)
+        x = tn_i_l_map(w->b, TN_L_add, x, tn_i_l_load_at(w->b, w->counts, tn_i_affine_number(1)), TN_L_NONE);
+    tn_i_l_store_at(w->b, to, tn_i_affine_number(0), x);
 }
 
 /* ---- copies ------------------------------------------------------------------------------------------- */
@@ -57,13 +77,14 @@ static side side_of(steps *w, const tn_type *t, const tn_i_place *k, bool out) {
     if (k->stride == TN_DENSE)
         tn_i_dense_strides(t, z.stride);
     else
-        memcpy(z.stride, body(w)->number + k->stride, (size_t)t->rank * sizeof *z.stride);
+        memcpy(z.stride, w->p->number + k->stride, (size_t)t->rank * sizeof *z.stride);
     for (int d = 0; d < t->rank; d++) last += z.stride[d] * (t->dim[d] - 1);
     const int64_t count = last + 1 + tn_i_lower_more(&w->s, k->base, size);
     const char *name = out ? "to" : "from";
     z.array = k->base == TN_BASE_ABSOLUTE
                   ? tn_i_l_const(w->b, name, t->dtype, count, (const void *)(uintptr_t)k->offset, false)
-                  : tn_i_l_array_new(w->b, name, t->dtype, out ? TN_L_OUT : TN_L_IN, count, k->base, k->offset, 0);
+                  : tn_i_l_array_new(w->b, name, t->dtype, out ? TN_L_OUT : TN_L_IN, count,
+                                     tn_i_lower_base(&w->s, k->base), k->offset, 0);
     return z;
 }
 
@@ -87,46 +108,91 @@ static bool same_place(const tn_i_place *a, const tn_i_place *b) {
 }
 
 static void move(steps *w, const tn_i_move *m) {
-    if (!same_place(&m->from, &m->to)) copy(w, body(w)->f->val[m->v].type, &m->from, &m->to);
+    if (!same_place(&m->from, &m->to)) copy(w, w->p->f->val[m->v].type, &m->from, &m->to);
 }
 
 /* What left the step enters the next one. */
 static void carry_on(steps *w, const tn_i_pair *k) {
     const tn_i_loop_shape *s = &w->l->shape;
     const tn_i_place from = {.base = TN_BASE_ARGUMENTS + s->body->nin + k->leaf, .stride = TN_DENSE},
-                     to = {.base = TN_BASE_ARGUMENTS + s->index + s->nconst + k->leaf, .stride = TN_DENSE};
+                     to = {.base = carry_at(w->l, k->leaf), .stride = TN_DENSE};
     copy(w, s->body->val[s->body->out[k->leaf]].type, &from, &to);
 }
 
 /* ---- the loop ------------------------------------------------------------------------------------------- */
 
-static void step(steps *w) {
-    const tn_i_plan *p = body(w);
-    put_number(w);
+static void program(steps *w, const tn_i_plan *p) {
+    w->p = p;
+    if (p == w->l->body) put_number(w);
     for (size_t i = 0; i < p->nstep && !w->b->failed; i++) (void)tn_i_lower_into(w->b, p->step[i].u.nest, &w->s);
     for (size_t i = 0; i < p->nmove && !w->b->failed; i++) move(w, &p->move[i]);
+}
+
+static void leave_loop(steps *w) {
+    const tn_fn *f = w->l->cond->f;
+    const tn_i_lower_steps s = w->s;
+    w->s.by = w->still;
+    w->s.at = w->at;
+    program(w, w->l->cond);
+    const uint32_t answer = tn_i_l_array_new(w->b, "goes_on", TN_BOOL, TN_L_OUT, 1,
+                                             tn_i_lower_base(&w->s, TN_BASE_ARGUMENTS + f->nin), 0, 0);
+    w->s = s;
+    tn_i_l_while(w->b, tn_i_l_load_at(w->b, answer, tn_i_affine_number(0)));
+}
+
+static void step(steps *w) {
+    if (w->l->cond) leave_loop(w);
+    program(w, w->l->body);
     for (uint32_t k = 0; k < w->l->npair && !w->b->failed; k++) carry_on(w, &w->l->pair[k]);
 }
 
-bool tn_i_lower_admits_loop(const tn_i_loop *l) {
-    for (size_t i = 0; i < l->body->nstep; i++)
-        if (!tn_i_lower_admits(l->body->step[i].u.nest)) return false;
+static void count(steps *w, uint32_t x) { tn_i_l_store_at(w->b, w->counts, tn_i_affine_number(0), x); }
+
+static void loop(steps *w) {
+    tn_i_l_builder *b = w->b;
+    const tn_i_loop *l = w->l;
+    if (l->whole != TN_WHOLE_ALL)
+        w->counts = tn_i_l_array_new(b, "counts", TN_I64, l->cond ? TN_L_OUT : TN_L_IN, 2,
+                                     (uint32_t)(l->counts / sizeof(uintptr_t)), 0, 0);
+    if (l->cond) count(w, tn_i_l_number(b, TN_I64, 0));
+    w->s.loop = l->whole == TN_WHOLE_ALL   ? tn_i_l_for_n(b, w->s.n)
+                : l->whole == TN_WHILE_ALL ? tn_i_l_for_ever(b)
+                                           : tn_i_l_for_up_to(b, w->s.n, tn_i_affine_number(0),
+                                                              tn_i_l_load_at(b, w->counts, tn_i_affine_number(0)));
+    step(w);
+    if (l->cond) count(w, tn_i_l_index(b, TN_I64, tn_i_affine_loop(w->s.loop, 1, 1)));
+    tn_i_l_close(b);
+}
+
+static bool admits(const tn_i_plan *p) {
+    for (size_t i = 0; i < p->nstep; i++)
+        if (!tn_i_lower_admits(p->step[i].u.nest)) return false;
     return true;
 }
 
+bool tn_i_lower_admits_loop(const tn_i_loop *l) { return admits(l->body) && (!l->cond || admits(l->cond)); }
+
 tn_i_loops *tn_i_lower_loop(tn_ctx *c, const tn_i_loop *l) {
     tn_i_l_builder b;
-    int64_t *by = tn_i_alloc_array(c, bases_of(l), sizeof *by);
+    steps w = {.b = &b, .l = l};
+    const size_t bases = bases_of(l->shape.body), others = l->cond ? bases_of(l->shape.cond) : 0;
     tn_i_l_begin(&b, c);
     tn_i_l_arena(&b, TN_LOWER_SCRATCH, 0);
-    if (!by) b.failed = true;
+    w.by = tn_i_alloc_array(c, bases + others, sizeof *w.by);
+    w.at = tn_i_alloc_array(c, others + 1, sizeof *w.at);
+    if (!w.by || !w.at) b.failed = true;
     if (!b.failed) {
-        steps w = {.b = &b, .l = l, .s = {.n = l->shape.length, .reverse = l->shape.reverse, .by = by}};
-        find_movers(l, by);
-        w.s.loop = tn_i_l_for_n(&b, l->shape.length);
-        step(&w);
-        tn_i_l_close(&b);
+        w.still = w.by + bases;
+        w.s = (tn_i_lower_steps){.n = l->whole == TN_WHOLE_ALL    ? l->shape.length
+                                      : l->whole == TN_WHOLE_SOME ? l->most
+                                                                  : 1,
+                                 .reverse = l->shape.reverse,
+                                 .by = w.by};
+        find_movers(l, w.by);
+        if (l->cond) find_entries(l, w.at);
+        loop(&w);
     }
-    if (by) tn_i_free(c, by, bases_of(l) * sizeof *by);
+    if (w.at) tn_i_free(c, w.at, (others + 1) * sizeof *w.at);
+    if (w.by) tn_i_free(c, w.by, (bases + others) * sizeof *w.by);
     return tn_i_l_end(&b);
 }

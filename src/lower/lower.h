@@ -17,9 +17,10 @@ bool tn_i_lower_admits_loop(const tn_i_loop *l);
  * a time.  All outputs are wanted.  NULL after an error; TN_ELIMIT: nests of this kind are not lowered. */
 tn_i_loops *tn_i_lower_nest(tn_ctx *c, const tn_i_nest *n);
 
-/* The loop program of all steps of a loop whose body is planned: a FOR over the steps, in it the body's nests, its
- * copies, and that what the step leaves is what the next one enters with.  The table of addresses is the body's frame,
- * in which arrays of entries begin at the first one in memory, and entry 0 is scratch memory of tn_i_loop.scratch
+/* The loop program of the steps of a loop whose body is planned: a FOR over the steps, in it the condition's nests where
+ * there is one, the body's, its copies, and that what the step leaves is what the next one enters with.  The table of
+ * addresses is the body's frame and what is behind it (tn_i_whole), in which arrays of entries begin at the first one
+ * in memory that any of the steps has, were they as many as can be; entry 0 is scratch memory of tn_i_loop.nscratch
  * bytes.  Only for loops that are one (tn_i_loop.whole). */
 tn_i_loops *tn_i_lower_loop(tn_ctx *c, const tn_i_loop *l);
 

@@ -9,7 +9,8 @@ typedef struct tn_i_lower_steps {
     uint32_t loop; /* the FOR */
     int64_t n;     /* steps */
     bool reverse;
-    const int64_t *by; /* of each entry of the table of addresses: bytes from one step's to the next one's, >= 0 */
+    const int64_t *by;  /* of each entry of the table of addresses: bytes from one step's to the next one's, >= 0 */
+    const uint32_t *at; /* of each entry that the nests know: which it is of the program's; NULL: the same */
 } tn_i_lower_steps;
 
 typedef struct tn_i_lowering {
@@ -28,6 +29,9 @@ bool tn_i_lower_into(tn_i_l_builder *b, const tn_i_nest *n, const tn_i_lower_ste
 
 /* nest_memory.c */
 /* What an array of elements of `size` bytes has more, and where a step finds its first one, as steps say. */
+static inline uint32_t tn_i_lower_base(const tn_i_lower_steps *s, uint32_t base) {
+    return s && s->at ? s->at[base] : base;
+}
 int64_t tn_i_lower_more(const tn_i_lower_steps *s, uint32_t base, size_t size);
 tn_i_affine tn_i_lower_entry(const tn_i_lower_steps *s, uint32_t base, size_t size);
 /* Arrays, each with the elements that its operation can touch. */

@@ -67,8 +67,8 @@ static void add_array(tn_i_lowering *w, uint32_t i) {
     if (a->base == TN_BASE_ABSOLUTE)
         w->array[i] = tn_i_l_const(w->b, name, a->dtype, count, (const void *)(uintptr_t)at, false);
     else
-        w->array[i] =
-            tn_i_l_array_new(w->b, name, a->dtype, out ? TN_L_OUT : TN_L_IN, count, a->base, at, alignment(a, at));
+        w->array[i] = tn_i_l_array_new(w->b, name, a->dtype, out ? TN_L_OUT : TN_L_IN, count,
+                                       tn_i_lower_base(w->steps, a->base), at, alignment(a, at));
 }
 
 /* In front of its base an array of a loop program cannot lie: one that a caller's negative strides walk may. */

@@ -97,7 +97,7 @@ static bool add_loops(tn_ctx *c, tn_i_plan *p, tn_i_assembled *out) {
 }
 
 static bool add_nests(tn_ctx *c, const tn_i_plan *p, tn_i_assembled *out) {
-    for (size_t i = 0; i < p->nnest && !p->in_laps; i++)
+    for (size_t i = 0; i < p->nnest; i++)
         if (!add_nest(c, p->nest[i], out)) return false;
     return true;
 }

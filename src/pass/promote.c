@@ -4,7 +4,10 @@
  * A cell is an element whose address is the same in all iterations, and which nothing in the loop touches but loads and
  * stores of the loop's own block, of its dtype and without a condition.  Where the first of them in an iteration is a
  * load, the cell is a carry: loaded once in front of the loop, stored once behind it.  Where it is a store, memory is
- * written as before, but the last of several stores of an iteration is enough. */
+ * written as before, but the last of several stores of an iteration is enough.
+ *
+ * A loop that a WHILE leaves must find in memory what was stored until then: of a carry nothing is stored in an iteration
+ * before it may be left, and of another cell all is before or all behind. */
 #include "pass/inside.h"
 
 #include <string.h>
@@ -23,7 +26,7 @@ typedef struct cell {
     uint8_t dtype;
     bool fit, carried, stored, first; /* first: it was met */
     uint32_t value, carry;            /* in the new program, as the walk goes */
-    uint32_t last;                    /* the last store to it */
+    uint32_t from, last;              /* the first store to it, and the last one */
 } cell;
 
 typedef struct promoter {
@@ -34,6 +37,7 @@ typedef struct promoter {
     access *a;
     cell *cell;
     size_t na, ca, ncell, ccell;
+    uint32_t leaves[2]; /* the first and the last WHILE of the loop's own; 0: there is none */
 } promoter;
 
 /* ---- what is touched ------------------------------------------------------------------------------------------- */
@@ -78,7 +82,9 @@ static bool add_access(promoter *z, uint32_t k, uint32_t i) {
     if (!e->first) e->carried = o->kind == TN_L_LOAD, e->load = i;
     e->first = true;
     e->stored |= o->kind == TN_L_STORE;
-    if (o->kind == TN_L_STORE) e->last = i;
+    if (o->kind != TN_L_STORE) return true;
+    if (!e->last) e->from = i;
+    e->last = i;
     return true;
 }
 
@@ -86,7 +92,10 @@ static bool add_all(promoter *z, uint32_t k) {
     const tn_i_loops *p = z->p;
     for (uint32_t i = k + 1; i < p->op[k].to; i++) {
         const tn_i_l_op *o = &p->op[i];
-        if (o->kind == TN_L_WHILE) return false;
+        if (o->kind == TN_L_WHILE && z->around[i] == k) {
+            if (!z->leaves[0]) z->leaves[0] = i;
+            z->leaves[1] = i;
+        }
         if ((o->kind == TN_L_LOAD || o->kind == TN_L_STORE) && !add_access(z, k, i)) return false;
         for (uint32_t j = 0; o->kind == TN_L_CALL && j < o->narg; j++)
             if (p->arg[o->arg + j].access != TN_L_INTEGER && !add_anywhere(z, i, p->arg[o->arg + j].array))
@@ -101,9 +110,14 @@ static bool is_store(const promoter *z, const access *a) {
     return o->kind != TN_L_LOAD; /* a CALL may write */
 }
 
+static bool left_as_it_is(const promoter *z, const cell *e) {
+    if (!z->leaves[0] || e->from > z->leaves[1]) return true;
+    return !e->carried && e->last < z->leaves[0];
+}
+
 /* Cells that something else touches stay in memory. */
 static void refuse(promoter *z) {
-    for (size_t i = 0; i < z->ncell; i++) z->cell[i].fit = z->cell[i].stored;
+    for (size_t i = 0; i < z->ncell; i++) z->cell[i].fit = z->cell[i].stored && left_as_it_is(z, &z->cell[i]);
     for (size_t i = 0; i < z->na; i++) {
         const access *a = &z->a[i];
         const uint32_t base = z->p->array[a->array].base;
@@ -123,7 +137,8 @@ static bool find(promoter *z, uint32_t k) {
     const tn_i_l_op *o = &z->p->op[k];
     int64_t n;
     z->na = z->ncell = 0;
-    if (o->kind != TN_L_FOR || o->vector || o->parallel || !tn_i_l_known_count(z->p, k, &n) || n < 1) return false;
+    z->leaves[0] = z->leaves[1] = 0;
+    if (o->kind != TN_L_FOR || o->vector || o->parallel || (tn_i_l_known_count(z->p, k, &n) && n < 1)) return false;
     if (!add_all(z, k)) return false;
     refuse(z);
     for (size_t i = 0; i < z->ncell; i++)

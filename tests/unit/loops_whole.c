@@ -1,6 +1,6 @@
 /* Loops whose steps are little work, run as one loop program: random ones, of all lengths, shapes and dtypes, forwards
- * and in reverse, have the bits of the reference; so have their gradients, calls that leave outputs out, and loops in
- * loops. */
+ * and in reverse, of a known number of steps or one that a condition finds, have the bits of the reference; so have
+ * their gradients, which walk what was kept of as many steps, calls that leave outputs out, and loops in loops. */
 #include <tansy.h>
 
 #include <setjmp.h>
@@ -78,6 +78,34 @@ static void write_program(body *b, uint64_t *s, const char *dtype, const char *d
     put(b, "  in (c, d, y) }");
 }
 
+/* Steps until their number is n, or a carry's first element is beyond r; out: also how many. */
+static void write_while(body *b, uint64_t *s, const char *dtype, const char *dims) {
+    static char inner[TEXT];
+    char type[40], first[400] = "    f:%s[] = copy p\n";
+    (void)snprintf(type, sizeof type, "%s[%s]", dtype, dims);
+    body one = {.type = type};
+    put(&one, "{ lambda k:%s p:%s q:%s i:i64[] . let\n", type, type, type);
+    static const char in[3][4] = {"k", "p", "q"};
+    memcpy(one.name, in, sizeof in);
+    one.names = 3;
+    for (unsigned i = 1 + draw(s, 9); i > 0; i--) equation(&one, s);
+    put(&one, "    j:i64[] = add i 1:i64[]\n  in (%s, %s, j) }", any(&one, s), any(&one, s));
+    memcpy(inner, one.text, one.n + 1);
+    if (*dims)
+        (void)snprintf(first, sizeof first, "    f:%s[] = reduce_max[axes=(%s)] p\n", dtype,
+                       strchr(dims, ',') ? "0, 1" : "0,");
+    else
+        (void)snprintf(first, sizeof first, "    f:%s[] = add p %s:%s[]\n", dtype, *dtype == 'f' ? "0.0" : "0", dtype);
+    b->n = 0;
+    put(b, "{ lambda k:%s p:%s q:%s n:i64[] r:%s[] . let\n", type, type, type, dtype);
+    put(b,
+        "    c:%s d:%s m:i64[] = while[cond_jaxpr={ lambda n:i64[] r:%s[] p:%s q:%s i:i64[] . let\n%s"
+        "    g:bool[] = le f r\n    h:bool[] = lt i n\n    o:bool[] = and g h\n  in (o,) } cond_nconsts=2 "
+        "body_jaxpr=%s body_nconsts=1] n r k p q 0:i64[]\n",
+        type, type, dtype, type, type, first, inner);
+    put(b, "  in (c, d, m) }");
+}
+
 /* ---- comparing ------------------------------------------------------------------------------------------ */
 
 static tn_exec *compile(tn_fn *f, int backend) {
@@ -94,6 +122,7 @@ static void fill(void *at, size_t bytes, int dtype, uint64_t *s) {
         if (dtype == TN_F64 && i * 8 < bytes) ((double *)at)[i] = x;
         if (dtype == TN_F32) ((float *)at)[i] = (float)x;
         if (dtype == TN_I32) ((int32_t *)at)[i] = (int32_t)draw(s, 20) - 10;
+        if (dtype == TN_I64 && i * 8 < bytes) ((int64_t *)at)[i] = draw(s, 9) ? (int64_t)draw(s, 40) : 0;
     }
 }
 
@@ -160,6 +189,67 @@ static void one(const char *dtype, const char *dims, int n, uint64_t seed) {
     tn_ctx_free(c);
 }
 
+static void found(const char *dtype, const char *dims, uint64_t seed) {
+    static body b;
+    uint64_t s = seed;
+    tn_ctx *c = tn_ctx_new(NULL);
+    write_while(&b, &s, dtype, dims);
+    tn_fn *f = tn_fn_parse(c, b.text, b.n, "found");
+    if (!f) fail_msg("%s\n%s", tn_error(c), b.text);
+    agree(f, seed, b.text);
+    if (*dtype == 'f') {
+        tn_fn *g = tn_vjp(f, tn_wrt(0, 1), NULL);
+        if (!g) fail_msg("%s", tn_error(c));
+        agree(g, seed, b.text);
+        tn_fn_free(g);
+    }
+    tn_fn_free(f);
+    tn_ctx_free(c);
+}
+
+static void test_found(void **state) {
+    static const char *const dtypes[] = {"f64", "f32", "i32"};
+    static const char *const dims[] = {"", "1", "3", "8", "17", "2,3"};
+    (void)state;
+    for (unsigned d = 0; d < 3; d++)
+        for (unsigned k = 0; k < 6; k++)
+            for (uint64_t seed = 0; seed < 40; seed++) found(dtypes[d], dims[k], seed + 10000 * k);
+}
+
+/* More steps than are done at once, and than a page has entries; and that all of these loops are machine code. */
+static void test_long(void **state) {
+    static const char text[] =
+        "{ lambda a:f64[] k:f64[] n:i64[] . let\n"
+        "    b:f64[] m:i64[] = while[cond_jaxpr={ lambda n:i64[] b:f64[] i:i64[] . let p:bool[] = lt i n in (p,) } "
+        "cond_nconsts=1 body_jaxpr={ lambda k:f64[] b:f64[] i:i64[] . let\n"
+        "        c:f64[] = mul b k\n        e:f64[] = add c 0.1:f64[]\n        j:i64[] = add i 1:i64[]\n      in (e, "
+        "j) } body_nconsts=1] n k a 0:i64[]\n  in (b,) }";
+    enum { STEPS = 200003 };
+    (void)state;
+    tn_ctx *c = tn_ctx_new(NULL);
+    tn_fn *f = tn_fn_parse(c, text, sizeof text - 1, "long");
+    tn_fn *g = f ? tn_grad(f, tn_wrt(0, 1), NULL) : NULL;
+    if (!g) fail_msg("%s", tn_error(c));
+    const double a = 0.3, k = 0.99999;
+    const int64_t n = STEPS;
+    double d[2][2];
+    for (int w = 0; w < 2; w++) {
+        tn_exec *e = compile(g, w ? 0 : TN_BACKEND_REFERENCE);
+        int made[2] = {0};
+        assert_int_equal(tn_call(e, (const void *const[]){&a, &k, &n}, (void *const[]){&d[w][0], &d[w][1]}), TN_OK);
+        assert_int_equal(tn_exec_steps(e, note, made), TN_OK);
+        if (made[0]) assert_int_equal(made[1], 1);
+        tn_exec_free(e);
+    }
+    assert_memory_equal(d[0], d[1], sizeof d[0]);
+    tn_exec *e = compile(f, 0);
+    int made[2] = {0};
+    assert_int_equal(tn_exec_steps(e, note, made), TN_OK);
+    if (made[0]) assert_int_equal(made[1], 1);
+    tn_exec_free(e);
+    tn_ctx_free(c);
+}
+
 static void test_random(void **state) {
     static const char *const dtypes[] = {"f64", "f32", "i32"};
     static const char *const dims[] = {"", "1", "3", "8", "17", "2,3", "0"};
@@ -196,6 +286,7 @@ static void test_nested(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_nested)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_found),
+                                       cmocka_unit_test(test_long), cmocka_unit_test(test_nested)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

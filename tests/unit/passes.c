@@ -89,7 +89,8 @@ static void random_programs(void **unused) {
 }
 
 /* What loops keep in memory, and what may be the same memory: cells that are loaded first, stored first, stored twice;
- * touched as a part of an array, by an index, under a condition, in another block, as another dtype. */
+ * touched as a part of an array, by an index, under a condition, in another block, as another dtype; and loops that are
+ * left in front of a store, behind it, or between two of them, in the first iteration too. */
 #define CELLS(body)                                                                                               \
     "loop {\n array x: f64[8] inout base 0\n array y: f64[4] inout base 0 at 16\n array z: f32[8] inout base 0\n" \
     " array u: f64[40] inout base 1\n array k: i64[40] in base 2\n"                                               \
@@ -117,6 +118,18 @@ static void cells(void **unused) {
               "nothing\n"
               " c: f64 = add zero b\n d: f64 = mul c nothing\n e: f64 = add d zero\n f: f64 = add nothing d\n"
               " store x[j] = b where m\n store u[2 i + j] = e\n store u[2 i + j + 20] = f\n }"),
+        CELLS("m: bool = within i < 5\n while m\n a: f64 = load x[3]\n b: f64 = add a half\n store x[3] = b"),
+        CELLS("a: f64 = load x[3]\n b: f64 = add a half\n store x[3] = b\n m: bool = within i < 5\n while m"),
+        CELLS("a: f64 = load x[3]\n b: f64 = add a half\n store x[3] = b\n m: bool = within i < 0\n while m\n"
+              " store x[3] = a"),
+        CELLS("a: f64 = load u[i]\n store x[3] = a\n m: bool = within i < 5\n while m\n b: f64 = load x[3]\n"
+              " store x[5] = b"),
+        CELLS("a: f64 = load u[i]\n store x[3] = a\n m: bool = within i < 5\n while m\n b: f64 = add a half\n"
+              " store x[3] = b"),
+        CELLS("m: bool = within i < 0\n while m\n a: f64 = load u[i]\n store x[3] = a\n b: f64 = add a half\n"
+              " store x[3] = b"),
+        CELLS("for j {\n a: f64 = load x[3]\n b: f64 = add a half\n store x[3] = b\n m: bool = within j < 4\n"
+              " while m\n c: f64 = load y[0]\n d: f64 = add c b\n store y[0] = d\n }"),
     };
     tn_ctx *c = tn_ctx_new(NULL);
     (void)unused;
