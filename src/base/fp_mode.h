@@ -13,6 +13,7 @@
 typedef unsigned tn_i_fp_mode;
 enum { TN_FP_RAISED = 0x3F, TN_FP_DEFAULT = 0x1F80 };
 
+static inline tn_i_fp_mode tn_i_fp_mode_now(void) { return _mm_getcsr(); }
 static inline tn_i_fp_mode tn_i_fp_enter(void) {
     const unsigned mode = _mm_getcsr();
     if ((mode & ~(unsigned)TN_FP_RAISED) != TN_FP_DEFAULT) _mm_setcsr(TN_FP_DEFAULT | (mode & TN_FP_RAISED));
@@ -28,10 +29,13 @@ static inline void tn_i_fp_leave(tn_i_fp_mode mode) {
 /* FPCR; what is raised is in a register of its own. */
 typedef uint64_t tn_i_fp_mode;
 
-static inline tn_i_fp_mode tn_i_fp_enter(void) {
+static inline tn_i_fp_mode tn_i_fp_mode_now(void) {
     uint64_t mode;
-    const uint64_t none = 0;
     __asm__ __volatile__("mrs %0, fpcr" : "=r"(mode));
+    return mode;
+}
+static inline tn_i_fp_mode tn_i_fp_enter(void) {
+    const uint64_t mode = tn_i_fp_mode_now(), none = 0;
     if (mode) __asm__ __volatile__("msr fpcr, %0" : : "r"(none));
     return mode;
 }
@@ -46,6 +50,7 @@ static inline void tn_i_fp_leave(tn_i_fp_mode mode) {
 typedef int tn_i_fp_mode;
 
 static inline int tn_i_fp_differs(tn_i_fp_mode mode) { return mode != FE_TONEAREST; }
+static inline tn_i_fp_mode tn_i_fp_mode_now(void) { return fegetround(); }
 static inline tn_i_fp_mode tn_i_fp_enter(void) {
     const int mode = fegetround();
     if (tn_i_fp_differs(mode)) (void)fesetround(FE_TONEAREST);

@@ -341,6 +341,13 @@ static uint64_t rules_of(const tn_exec *e) {
     return h;
 }
 
+static bool is_straight(const tn_exec *e) {
+    const tn_i_plan *p = e->plan;
+    bool is = !e->speaks && !e->dir && !p->native && p->last_move == p->nmove && p->last_release == p->nrelease;
+    for (size_t i = 0; is && i < p->nstep; i++) is = p->step[i].kind == TN_STEP_NEST;
+    return is;
+}
+
 /* A call that found no memory for its workspace would have nothing to tell the others with. */
 static bool make_ready(tn_exec *e) {
     return !(e->speaks && e->drains && e->table) || (e->own = tn_work_new(e, NULL, 0)) != NULL;
@@ -359,8 +366,10 @@ static tn_exec *compile(const tn_fn *f, const tn_compile_options *given) {
     e->observer = (tn_i_observer){.call = o.observer, .user = o.observer_user};
     if (note_alignments(e) && note_arguments(e, &o) && set_talk(e, f, &o) && make_plan(e, &o) && measure(e) &&
         spill_dir(e, o.spill_dir) && tn_i_warm_products(e->ctx, e->plan, tn_i_gemm_threads(e->process, e->threads)) &&
-        make_native(e, &o) && (!e->speaks || tn_i_skeleton_of(e->plan, rules_of(e), &e->skeleton)) && make_ready(e))
+        make_native(e, &o) && (!e->speaks || tn_i_skeleton_of(e->plan, rules_of(e), &e->skeleton)) && make_ready(e)) {
+        e->straight = is_straight(e);
         return e;
+    }
     exec_destroy(e);
     return NULL;
 }

@@ -55,6 +55,7 @@ struct tn_exec {
     int backend;
     tn_i_native native;
     tn_i_assembled assembled;
+    bool straight;         /* all that the plan does are nests, which need nothing but their frame */
     bool speaks, drains;   /* other ranks are needed; they hear of failures */
     tn_i_table *table;     /* with which, or NULL */
     tn_i_null_comm *alone; /* where there are none */
