@@ -99,7 +99,7 @@ static bool contracts(const program *m, const tn_i_eqn *e) {
     tn_i_var in[MOST];
     if (!m->b->ctx->contract || !e->prim->contract || e->nin > MOST) return false;
     for (uint32_t i = 0; i < e->nin; i++) in[i] = tn_i_mapped(m->b, m->f, m->outside, tn_i_in(m->f, e)[i]);
-    return e->prim->contract(m->b, in) != TN_NOVAR;
+    return e->prim->contract(m->b, in, false) != TN_NOVAR;
 }
 
 /* ---- what is worth it -------------------------------------------------------------------------- */

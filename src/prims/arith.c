@@ -145,16 +145,21 @@ static bool factors(const tn_i_builder *b, tn_i_var v, tn_i_var f[2]) {
     return true;
 }
 
-/* The first operand that is a product; a value and itself stay, whose sum and difference are exact. */
-static tn_i_var contract(tn_i_builder *b, const tn_i_var *in, tn_i_fma_form first, tn_i_fma_form second) {
+/* The first operand that is a product, or the second; a value and itself stay, whose sum and difference are exact. */
+static tn_i_var contract(tn_i_builder *b, const tn_i_var *in, bool later, tn_i_fma_form first, tn_i_fma_form second) {
     tn_i_var f[2];
     if (in[0] == in[1]) return TN_NOVAR;
+    if (later && factors(b, in[1], f)) return tn_i_fma(b, second, f[0], f[1], in[0]);
     if (factors(b, in[0], f)) return tn_i_fma(b, first, f[0], f[1], in[1]);
     return factors(b, in[1], f) ? tn_i_fma(b, second, f[0], f[1], in[0]) : TN_NOVAR;
 }
 
-static tn_i_var contract_add(tn_i_builder *b, const tn_i_var *in) { return contract(b, in, TN_FMA_ADD, TN_FMA_ADD); }
-static tn_i_var contract_sub(tn_i_builder *b, const tn_i_var *in) { return contract(b, in, TN_FMA_SUB, TN_FMA_RSUB); }
+static tn_i_var contract_add(tn_i_builder *b, const tn_i_var *in, bool later) {
+    return contract(b, in, later, TN_FMA_ADD, TN_FMA_ADD);
+}
+static tn_i_var contract_sub(tn_i_builder *b, const tn_i_var *in, bool later) {
+    return contract(b, in, later, TN_FMA_SUB, TN_FMA_RSUB);
+}
 
 static tn_i_remains add_without(const tn_i_param *p, unsigned zeros, bool linear) {
     (void)p, (void)linear;

@@ -394,8 +394,9 @@ struct tn_prim {
     const char *(*unrunnable)(const tn_i_param *p);
     bool (*effect)(const tn_i_param *p); /* must run exactly once, in order; NULL: pure */
 
-    /* The same over b's operands rounded once, where one of them is a product (fma.c); TN_NOVAR: neither is. */
-    tn_i_var (*contract)(tn_i_builder *b, const tn_i_var *in);
+    /* The same over b's operands rounded once, where one of them is a product (fma.c), the second where both are and it is
+     * `later`; TN_NOVAR: neither is. */
+    tn_i_var (*contract)(tn_i_builder *b, const tn_i_var *in, bool later);
 
     /* Where the operands of `zeros`, some of those that it is linear in, are 0; products of them are 0 where `linear`.
      */
