@@ -597,6 +597,8 @@ inline val triangular_solve(operand a, operand b, int how) {
 }
 inline val cholesky_solve(operand l, operand b) { return tn_cholesky_solve_at(l.v, b.v, b.at.file, b.at.line); }
 inline val logdet(operand a) { return tn_logdet_at(a.v, a.at.file, a.at.line); }
+inline val det(operand a) { return tn_det_at(a.v, a.at.file, a.at.line); }
+inline val inverse(operand a) { return tn_inverse_at(a.v, a.at.file, a.at.line); }
 inline val solve(operand a, operand b) { return tn_solve_at(a.v, b.v, b.at.file, b.at.line); }
 
 /* ---- contexts -------------------------------------------------------------------- */

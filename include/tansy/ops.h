@@ -658,6 +658,19 @@ TN_API tn_val tn_cholesky_solve_at(tn_val l, tn_val b, const char *file, int lin
  * is cheaper where a is positive definite.) */
 TN_API tn_val tn_logdet_at(tn_val a, const char *file, int line);
 #define tn_logdet(a) tn_logdet_at(a, __FILE__, __LINE__)
+/* The same, with the sign of the determinant in *sign: 1, -1, or 0 where a is singular, which has no derivative.  NULL:
+ * not wanted (jax.numpy.linalg.slogdet). */
+TN_API void tn_slogdet_at(tn_val a, tn_val *sign, tn_val *logabs, const char *file, int line);
+#define tn_slogdet(a, sign, logabs) tn_slogdet_at(a, sign, logabs, __FILE__, __LINE__)
+/* det a [..] of a [.., n, n], by tn_lu; of 0 x 0 it is 1.  Derivative: tr(adj(a) da) without a division by the last
+ * pivot, so that it is right where a is singular too, if elimination meets no other pivot that is 0; NaN or infinite
+ * then.  Higher derivatives want a regular a.  Cost: n^3 / 3 multiply-adds, the derivative n^3 more. */
+TN_API tn_val tn_det_at(tn_val a, const char *file, int line);
+#define tn_det(a) tn_det_at(a, __FILE__, __LINE__)
+/* The inverse of a [.., n, n]: tn_solve with ones on the diagonal, which is what to call where the inverse is but a
+ * factor.  A singular a makes no error, as there.  Cost: 4/3 n^3 multiply-adds. */
+TN_API tn_val tn_inverse_at(tn_val a, const char *file, int line);
+#define tn_inverse(a) tn_inverse_at(a, __FILE__, __LINE__)
 /* x of a x = b, a [.., n, n] and b vectors [.., n] or matrices [.., n, m] (by the rank: one less than a's, or
  * equal), leading axes and dtypes alike; x has b's shape.  LU with partial pivoting.  A singular a makes no
  * error: elements of x are infinite or NaN, as in JAX.  Derivatives: dx = a^-1 (db - da x); programs that

@@ -115,16 +115,3 @@ tn_val tn_cholesky_solve_at(tn_val l, tn_val b, const char *file, int line) {
     if (x != TN_NOVAR) x = triangular(&s, v[0], x, TN_SOLVE_LOWER | TN_SOLVE_TRANSPOSED);
     return tn_i_site_close(&s, x);
 }
-
-/* What is beside the diagonal counts as ones: a logarithm of 0 there would have an infinite derivative. */
-tn_val tn_logdet_at(tn_val a, const char *file, int line) {
-    const tn_type t = tn_val_type(a);
-    tn_val lu = {0};
-    tn_lu_at(a, &lu, NULL, NULL, file, line);
-    tn_ctx *c = tn_val_ctx(lu);
-    if (!c || t.rank < 2) return lu;
-    const tn_val on = tn_eye_at(c, TN_BOOL, t.dim[t.rank - 1], t.dim[t.rank - 1], file, line);
-    const tn_val diagonal = tn_where_at(on, lu, tn_number_f64(1), file, line);
-    const tn_val logs = tn_log_at(tn_abs_at(diagonal, file, line), file, line);
-    return tn_sum_axes_at(logs, tn_ints_of(2, (const int64_t[]){-2, -1}), false, file, line);
-}

@@ -283,6 +283,8 @@ int main() {
     SQUARES((triangular_solve(x, y, TN_SOLVE_UPPER)), (tn_triangular_solve(x, y, TN_SOLVE_UPPER)));
     SQUARES((cholesky_solve(x, y)), (tn_cholesky_solve(x, y)));
     SQUARES((logdet(x)), (tn_logdet(x)));
+    SQUARES((det(x)), (tn_det(x)));
+    SQUARES((inverse(x)), (tn_inverse(x)));
     SQUARES((solve(x, y)), (tn_solve(x, y)));
     FLOATS((x[1]), (tn_at(x, 1)));
     FLOATS((x[-1]), (tn_at(x, -1)));
