@@ -2,6 +2,7 @@
 #ifndef TN_LANES_H
 #define TN_LANES_H
 
+#include "base/isa.h"
 #include "prims/c_text.h"
 #include "prims/prim.h"
 
@@ -12,9 +13,9 @@ extern const tn_i_spec tn_i_scan_params[];
 void tn_i_sums_scan(const tn_i_query *q, tn_i_sums *s);
 
 /* Lanes are scanned side by side, each strictly in order, so the layout does not change a bit of the result:
- * TN_SCAN_WIDTH of them where they are next to one another in memory, else as many as registers hold, so that one does
- * not wait for another. */
-enum { TN_SCAN_WIDTH = 512, TN_SCAN_ABREAST = 4 };
+ * TN_SCAN_WIDTH of them where they are next to one another in memory (a row of less is walked as it lies, without gaps
+ * that would have to be fetched anew), else as many as registers hold, so that one does not wait for another. */
+enum { TN_SCAN_WIDTH = 2048, TN_SCAN_ABREAST = 4 };
 
 /* w lanes of n elements.  Strides are of elements, along the axis and from lane to lane: of the operand that is
  * scanned, the factors of a recurrence, and the output. */
@@ -46,8 +47,8 @@ typedef void tn_i_scan(const tn_i_lanes *k);
         }                                                                     \
     }
 
-#define TN_SCAN(name, T, S, begin, step)                                \
-    static void name(const tn_i_lanes *k) {                             \
+#define TN_SCAN_FOR(target, name, T, S, begin, step)                    \
+    target static void name(const tn_i_lanes *k) {                      \
         const T *const from = k->x, *const factor = k->a ? k->a : from; \
         T *const restrict to = k->out;                                  \
         if (k->w == 1) {                                                \
@@ -70,6 +71,17 @@ typedef void tn_i_scan(const tn_i_lanes *k);
             TN_SCAN_LANES(T, S, factor, begin, step)                    \
         }                                                               \
     }
+
+/* Whether the processor has what TN_TARGET_AVX2 stands for. */
+bool tn_i_scan_wide(void);
+#if TN_HAVE_ISA
+#define TN_SCAN(name, T, S, begin, step)                        \
+    TN_SCAN_FOR(, name##_plain, T, S, begin, step)              \
+    TN_SCAN_FOR(TN_TARGET_AVX2, name##_avx2, T, S, begin, step) \
+    static void name(const tn_i_lanes *k) { (tn_i_scan_wide() ? name##_avx2 : name##_plain)(k); }
+#else
+#define TN_SCAN(name, T, S, begin, step) TN_SCAN_FOR(, name, T, S, begin, step)
+#endif
 
 /* Operand x scanned, by the factors of operand a where it is not NULL. */
 tn_status tn_i_scan_run(const tn_i_kernel *k, const tn_i_arr *x, const tn_i_arr *a, tn_i_scan *scan);
