@@ -369,9 +369,7 @@ inline val is_inf(operand x) { return tn_is_inf_at(x.v, x.at.file, x.at.line); }
 inline val stop_gradient(operand x) { return tn_stop_gradient_at(x.v, x.at.file, x.at.line); }
 /* Of the bits of integers. */
 inline val shift_left(mixed x, mixed y) { return tn_shift_left_at(x.v, y.v, y.at.file, y.at.line); }
-inline val shift_right_logical(mixed x, mixed y) {
-    return tn_shift_right_logical_at(x.v, y.v, y.at.file, y.at.line);
-}
+inline val shift_right_logical(mixed x, mixed y) { return tn_shift_right_logical_at(x.v, y.v, y.at.file, y.at.line); }
 inline val shift_right_arithmetic(mixed x, mixed y) {
     return tn_shift_right_arithmetic_at(x.v, y.v, y.at.file, y.at.line);
 }
@@ -1054,9 +1052,18 @@ inline auto scan(F &&f, const Carry &init, const Xs &xs, const loop &how = {}, p
     std::vector<tn_val> to(from.size()), ys(i::pack<Y>::fixed);
     tn_ctx *c = i::context_in(from) ? i::context_in(from) : i::context_in(x);
     B b{{c, at, from.size()}, &f, from.size(), x.size(), ys.size()};
-    const tn_loop_options o = i::options_of(how);
-    tn_scan_at(c, B::step, &b, from.size(), from.data(), x.size(), x.data(), how.length, to.data(), ys.size(),
-               ys.data(), &o, at.file, at.line);
+    auto a = tn_sized<tn_scan_args>();
+    a.ncarry = from.size();
+    a.init = from.data();
+    a.carry = to.data();
+    a.nx = x.size();
+    a.xs = x.data();
+    a.ny = ys.size();
+    a.ys = ys.data();
+    a.length = how.length;
+    a.reverse = how.reverse;
+    a.schedule = how.schedule;
+    tn_scan_at(c, B::step, &b, &a, at.file, at.line);
     b.rethrow();
     return std::make_pair(i::pack_of<Carry>::get(to.data(), to.size()), i::pack<Y>::get(ys.data(), ys.size()));
 }

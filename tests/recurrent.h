@@ -34,7 +34,8 @@ static inline tn_val lstm_loss(const tn_val *in, void *user) {
     const tn_loop_options o = {.size = sizeof o, .schedule = m.schedule};
     tn_val out[2];
     m.in = in;
-    tn_scan(NULL, lstm_step, &m, 2, in + 4, 1, in + 3, TN_LENGTH_OF_XS, out, 0, NULL, &o);
+    tn_scan(NULL, lstm_step, &m, .ncarry = 2, .init = in + 4, .nx = 1, .xs = in + 3, .carry = out,
+            .schedule = o.schedule);
     return tn_sum_squares(out[0]);
 }
 

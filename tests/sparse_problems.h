@@ -73,7 +73,7 @@ static inline void ocp_interval(const tn_val *carry, const tn_val *x, tn_val *ne
 
 static inline tn_val ocp_over_loop(const tn_val *in, void *user) {
     tn_val y;
-    tn_scan(tn_val_ctx(in[0]), ocp_interval, user, 0, NULL, 1, in, TN_LENGTH_OF_XS, NULL, 1, &y, NULL);
+    tn_scan(tn_val_ctx(in[0]), ocp_interval, user, .nx = 1, .xs = in, .ny = 1, .ys = &y);
     return y;
 }
 
@@ -192,7 +192,7 @@ static inline void bundle_step(const tn_val *carry, const tn_val *x, tn_val *nex
 
 static inline tn_val bundle_over_loop(const tn_val *in, void *user) {
     tn_val y;
-    tn_scan(tn_val_ctx(in[0]), bundle_step, user, 0, NULL, 2, in, TN_LENGTH_OF_XS, NULL, 1, &y, NULL);
+    tn_scan(tn_val_ctx(in[0]), bundle_step, user, .nx = 2, .xs = in, .ny = 1, .ys = &y);
     return y;
 }
 

@@ -6,7 +6,8 @@
 
 static void scan(tn_scan_fn f, void *user, size_t ncarry, tn_val *carry, size_t nx, const tn_val *xs, size_t ny,
                  tn_val *ys) {
-    tn_scan(tn_val_ctx(carry[0]), f, user, ncarry, carry, nx, xs, TN_LENGTH_OF_XS, carry, ny, ys, NULL);
+    tn_scan(tn_val_ctx(carry[0]), f, user, .ncarry = ncarry, .init = carry, .nx = nx, .xs = xs, .carry = carry,
+            .ny = ny, .ys = ys);
 }
 static void steps(tn_fori_fn f, void *user, int64_t n, size_t ncarry, tn_val *carry) {
     tn_fori(tn_val_ctx(carry[0]), 0, n, f, user, ncarry, carry, carry, NULL);
@@ -139,7 +140,7 @@ static tn_val tridiagonal(const tn_val *in, void *user) {
     const tn_val xs[4] = {in[0], tn_add(3.0, in[1]), in[2], in[3]};
     scan(down, NULL, 2, carry, 4, xs, 2, ys);
     const tn_loop_options o = {.size = sizeof o, .reverse = true};
-    tn_scan(c, up, NULL, 1, &last, 2, ys, TN_LENGTH_OF_XS, NULL, 1, &x, &o);
+    tn_scan(c, up, NULL, .ncarry = 1, .init = &last, .nx = 2, .xs = ys, .ny = 1, .ys = &x, .reverse = o.reverse);
     return x;
 }
 PROGRAM(make_tridiagonal) {

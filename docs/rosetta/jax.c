@@ -14,7 +14,7 @@ static void step(const tn_val *carry, const tn_val *x, tn_val *next, tn_val *y, 
 }
 static tn_val smooth(const tn_val *in, void *user) {
     tn_val start = TN_VAL(0.0), last, ys;
-    tn_scan(user, step, NULL, 1, &start, 1, in, TN_LENGTH_OF_XS, &last, 1, &ys, NULL);
+    tn_scan(user, step, NULL, .ncarry = 1, .init = &start, .nx = 1, .xs = in, .carry = &last, .ny = 1, .ys = &ys);
     return tn_sum(ys);
 }
 

@@ -11,7 +11,8 @@
  *         y[0] = next[0] = tn_add(carry[0], x[0]);
  *     }
  *     ...  tn_val total, sums, zero = TN_VAL(0.0);
- *          tn_scan(c, step, NULL, 1, &zero, 1, &xs, TN_LENGTH_OF_XS, &total, 1, &sums, NULL);
+ *          tn_scan(c, step, NULL, .ncarry = 1, .init = &zero, .nx = 1, .xs = &xs, .carry = &total, .ny = 1, .ys =
+ * &sums);
  *
  * ## Rules shared by all
  *
@@ -55,7 +56,7 @@ extern "C" {
 /* NULL and zeros mean the default everywhere. */
 typedef struct tn_loop_options {
     size_t size; /* sizeof(tn_loop_options) */
-    /* tn_scan, tn_fori: from the last step to the first; an error in tn_while_loop. */
+    /* tn_fori: from the last step to the first; an error in tn_while_loop. */
     bool reverse;
     /* What reverse mode keeps of the steps and what it runs again (docs/loops.md), as text:
      * NULL, "all_save", "revolve:10", "auto" .. ; gradients are the same under every schedule.  "auto" under the
@@ -66,19 +67,39 @@ typedef struct tn_loop_options {
 /* One step: of what is carried and one entry of each xs, what is carried on and one entry of each ys. */
 typedef void (*tn_scan_fn)(const tn_val *carry, const tn_val *x, tn_val *next, tn_val *y, void *user);
 
-/* The length of the xs, in tn_scan. */
-#define TN_LENGTH_OF_XS (-1)
+/* What tn_scan is given besides its step, by name; what is left out is 0 or NULL. */
+typedef struct tn_scan_args {
+    size_t size;          /* sizeof(tn_scan_args); the macro sets it */
+    size_t ncarry;        /* what is carried: */
+    const tn_val *init;   /* as it enters the first step, */
+    tn_val *carry;        /* as it leaves the last one */
+    size_t nx;            /* arrays of which each step reads an entry */
+    const tn_val *xs;     /* [length, ..] each */
+    size_t ny;            /* arrays of which each step makes an entry */
+    tn_val *ys;           /* [length, ..] each */
+    int64_t length;       /* TN_LENGTH_OF_XS, the number of steps, or TN_NO_STEPS */
+    bool reverse;         /* from the last step to the first */
+    const char *schedule; /* as in tn_loop_options */
+} tn_scan_args;
+#define TN_LENGTH_OF_XS 0
+#define TN_NO_STEPS     (-1)
 
 /* A loop over the first dimension of arrays (jax.lax.scan): step i reads xs[k][i]
- * and makes ys[k][i]; what it carries goes to step i + 1 (with options->reverse
- * to step i - 1).  `carry` gets the ncarry final carries, ys the ny arrays of
- * entries: [length, ..].  All xs have the same first dimension, which is the
- * length; a length other than TN_LENGTH_OF_XS must be equal to it, and is
- * needed without xs.  A loop of no steps gives init back. */
-TN_API void tn_scan_at(tn_ctx *c, tn_scan_fn f, void *user, size_t ncarry, const tn_val *init, size_t nx,
-                       const tn_val *xs, int64_t length, tn_val *carry, size_t ny, tn_val *ys,
-                       const tn_loop_options *options, const char *file, int line);
-#define tn_scan(...) tn_scan_at(__VA_ARGS__, __FILE__, __LINE__)
+ * and makes ys[k][i]; what it carries goes to step i + 1 (with `reverse` to step
+ * i - 1).  All xs have the same first dimension, which is the length; one that is
+ * given must be equal to it, and is needed without xs.  A loop of no steps
+ * (TN_NO_STEPS without xs) gives init back.
+ *
+ * The macro takes fields of tn_scan_args by name, as above; in C++, where these
+ * have no such form (see tn::scan of <tansy.hpp>), and of tn_scan_at, args is
+ * the address of a tn_scan_args. */
+TN_API void tn_scan_at(tn_ctx *c, tn_scan_fn f, void *user, const tn_scan_args *args, const char *file, int line);
+#ifdef __cplusplus
+#define tn_scan(c, f, user, args) tn_scan_at(c, f, user, args, __FILE__, __LINE__)
+#else
+#define tn_scan(c, f, user, ...) \
+    tn_scan_at(c, f, user, &(const tn_scan_args){.size = sizeof(tn_scan_args), __VA_ARGS__}, __FILE__, __LINE__)
+#endif
 
 /* Steps as long as cond, given the carries, holds (jax.lax.while_loop): the
  * condition, a bool[], is looked at before each step; `out` gets the n carries
@@ -104,7 +125,7 @@ TN_API void tn_fori_at(tn_ctx *c, tn_val lower, tn_val upper, tn_fori_fn f, void
 
 /* The number of the step, i64[], of the innermost tn_scan, tn_fori or
  * tn_while_loop whose step is being traced: the index of its entries in xs and
- * ys (so with options->reverse it goes down to 0), in tn_while_loop and tn_fori
+ * ys (so with `reverse` it goes down to 0), in tn_while_loop and tn_fori
  * the number from 0.  TN_EINVAL outside of steps, and in a condition. */
 TN_API tn_val tn_loop_step_at(tn_ctx *c, const char *file, int line);
 #define tn_loop_step(c) tn_loop_step_at(c, __FILE__, __LINE__)

@@ -199,7 +199,6 @@ static tn_val pass_times(const backsolve *q, const tn_val *in, const tn_val *y, 
     tn_i_ode *s = q->s;
     const size_t n = s->n, np = s->p->nparams;
     const passing k = {.q = q, .params = in + n};
-    const tn_loop_options o = {.size = sizeof o, .reverse = true};
     tn_val *carry = tn_i_ode_values(s, 2 + states(q)), *xs = tn_i_ode_values(s, 1 + 2 * n);
     if (!carry || !xs) return *at;
     carry[0] = *at;
@@ -207,8 +206,16 @@ static tn_val pass_times(const backsolve *q, const tn_val *in, const tn_val *y, 
     for (size_t j = 0; j < states(q); j++) carry[2 + j] = state[j];
     xs[0] = in[n + np + 2];
     for (size_t j = 0; j < n; j++) xs[1 + j] = y[n + j], xs[1 + n + j] = ct[n + j];
-    tn_scan_at(s->c, pass_time, (void *)(uintptr_t)&k, 2 + states(q), carry, 1 + 2 * n, xs, TN_LENGTH_OF_XS, carry, 1,
-               ct_ts, &o, s->file, s->line);
+    const tn_scan_args a = {.size = sizeof a,
+                            .ncarry = 2 + states(q),
+                            .init = carry,
+                            .carry = carry,
+                            .nx = 1 + 2 * n,
+                            .xs = xs,
+                            .ny = 1,
+                            .ys = ct_ts,
+                            .reverse = true};
+    tn_scan_at(s->c, pass_time, (void *)(uintptr_t)&k, &a, s->file, s->line);
     *at = carry[0];
     for (size_t j = 0; j < states(q); j++) state[j] = carry[2 + j];
     return carry[1];

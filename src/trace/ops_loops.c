@@ -73,6 +73,9 @@ static bool take_numbers(loop *l) {
 }
 
 /* Opens the site and takes the operands; false after a failure, when the loop is to be closed all the same. */
+/* A length that is yet to be read of the xs. */
+enum { OF_XS = -1 };
+
 static bool begin(loop *l, const char *name, tn_ctx *c, const tn_val *init, const tn_val *xs,
                   const tn_loop_options *options, const char *file, int line) {
     const bool few = l->ncarry <= INT32_MAX && l->nx <= INT32_MAX && l->ny <= INT32_MAX;
@@ -114,7 +117,7 @@ static bool read_xs(loop *l, tn_type *entry) {
             (void)tn_i_site_fail(&l->s, TN_ETYPE, (int)i, "xs %zu has rank 0: it has no entries", k);
             return false;
         }
-        if (l->length == TN_LENGTH_OF_XS) l->length = t->dim[0];
+        if (l->length == OF_XS) l->length = t->dim[0];
         if (l->length == t->dim[0]) continue;
         (void)tn_i_site_fail(&l->s, TN_EINVAL, (int)i, "xs %zu has %lld entries where the loop has %lld steps", k,
                              (long long)t->dim[0], (long long)l->length);
@@ -337,26 +340,46 @@ static tn_i_var scan(loop *l, const caller *k) {
 }
 
 static bool known_length(loop *l) {
-    if (l->length < TN_LENGTH_OF_XS)
+    if (l->length < OF_XS)
         (void)tn_i_site_fail(&l->s, TN_EINVAL, -1, "the length %lld is negative", (long long)l->length);
-    else if (l->length == TN_LENGTH_OF_XS)
-        (void)tn_i_site_fail(&l->s, TN_EINVAL, -1, "without xs a length is needed");
+    else if (l->length == OF_XS)
+        (void)tn_i_site_fail(&l->s, TN_EINVAL, -1, "without xs a length is needed (TN_NO_STEPS: none)");
     return !l->s.b->failed;
 }
 
-void tn_scan_at(tn_ctx *c, tn_scan_fn f, void *user, size_t ncarry, const tn_val *init, size_t nx, const tn_val *xs,
-                int64_t length, tn_val *carry, size_t ny, tn_val *ys, const tn_loop_options *options, const char *file,
-                int line) {
-    const caller k = {.scan = f, .user = user, .ncarry = ncarry};
-    loop l = {.ncarry = ncarry, .nx = nx, .ny = ny, .length = length};
+/* What is told of the arguments, as far as it is known here; whether that can be is looked at once there is a site.
+ * Which site that is operands tell, whatever size says. */
+static tn_scan_args told(const tn_scan_args *given) {
+    enum { OPERANDS = offsetof(tn_scan_args, reverse) };
+    tn_scan_args a = {0};
+    const size_t size = given && given->size > OPERANDS ? given->size : OPERANDS;
+    if (given) memcpy(&a, given, size < sizeof a ? size : sizeof a);
+    return a;
+}
+
+static bool fits(loop *l, const tn_scan_args *given) {
+    tn_scan_args a;
+    if (given && tn_i_options(l->c, "tn_scan_args", given, &a, sizeof a)) return true;
+    char why[sizeof l->c->message];
+    memcpy(why, given ? l->c->message : "the arguments are NULL", given ? sizeof why : sizeof "the arguments are NULL");
+    (void)tn_i_site_fail(&l->s, TN_EINVAL, -1, "%s", why);
+    return false;
+}
+
+void tn_scan_at(tn_ctx *c, tn_scan_fn f, void *user, const tn_scan_args *args, const char *file, int line) {
+    const tn_scan_args a = told(args);
+    const tn_loop_options o = {.size = sizeof o, .reverse = a.reverse, .schedule = a.schedule};
+    const caller k = {.scan = f, .user = user, .ncarry = a.ncarry};
+    loop l = {.ncarry = a.ncarry, .nx = a.nx, .ny = a.ny};
+    l.length = a.length == TN_LENGTH_OF_XS ? OF_XS : a.length == TN_NO_STEPS ? 0 : a.length;
     tn_i_var first = TN_NOVAR;
-    if (begin(&l, "scan", c, init, xs, options, file, line)) {
+    if (begin(&l, "scan", c, a.init, a.xs, &o, file, line) && fits(&l, args)) {
         if (!f)
             (void)tn_i_site_fail(&l.s, TN_EINVAL, -1, "the callback is NULL");
-        else if (read_xs(&l, l.in + 1 + ncarry) && known_length(&l))
+        else if (read_xs(&l, l.in + 1 + a.ncarry) && known_length(&l))
             first = scan(&l, &k);
     }
-    finish(&l, first, carry, ys);
+    finish(&l, first, a.carry, a.ys);
 }
 
 /* ---- fori ---------------------------------------------------------------------------------------- */

@@ -30,13 +30,19 @@ static bool near(double a, double b) { return std::fabs(a - b) <= 1e-12 * (1 + s
 static void loops() {
     SAME(in_c([](const tn_val *in, void *user) {
              tn_val total, sums;
+             auto a = tn_sized<tn_scan_args>();
+             a.ncarry = a.nx = a.ny = 1;
+             a.init = &in[1];
+             a.xs = &in[0];
+             a.carry = &total;
+             a.ys = &sums;
              tn_scan(
                  static_cast<tn_ctx *>(user),
                  [](const tn_val *s, const tn_val *x, tn_val *next, tn_val *y, void *) {
                      next[0] = tn_add(s[0], x[0]);
                      y[0] = tn_mul(next[0], 2.0);
                  },
-                 nullptr, 1, &in[1], 1, &in[0], TN_LENGTH_OF_XS, &total, 1, &sums, nullptr);
+                 nullptr, &a);
              return tn_add(total, tn_sum(sums));
          }),
          in_cxx([](tn::val x, tn::val s) {

@@ -4,15 +4,20 @@
 static tn_val loops(const tn_val *in, void *user) {
     tn_ctx *c = static_cast<tn_ctx *>(user);
     tn_val total, sums, root;
-    tn_loop_options options = {};
-    options.size = sizeof options;
-    options.schedule = "all_save";
+    const tn_val zero = TN_VAL(0.0);
+    auto a = tn_sized<tn_scan_args>();
+    a.ncarry = a.nx = a.ny = 1;
+    a.init = &zero;
+    a.xs = &in[0];
+    a.carry = &total;
+    a.ys = &sums;
+    a.schedule = "all_save";
     tn_scan(
         c,
         [](const tn_val *carry, const tn_val *x, tn_val *next, tn_val *y, void *) {
             y[0] = next[0] = tn_add(carry[0], x[0]);
         },
-        nullptr, 1, tn_vals(TN_VAL(0.0)), 1, tn_vals(in[0]), TN_LENGTH_OF_XS, &total, 1, &sums, &options);
+        nullptr, &a);
     tn_while_loop(
         c, [](const tn_val *x, void *) { return tn_gt(x[0], 1.0); },
         [](const tn_val *x, tn_val *y, void *) { y[0] = tn_mul(x[0], 0.5); }, nullptr, 1, &total, &root, nullptr);

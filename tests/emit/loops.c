@@ -26,7 +26,8 @@ static void outer_step(const tn_val *carry, const tn_val *x, tn_val *next, tn_va
     const nested *m = user;
     const tn_loop_options o = {.size = sizeof o, .schedule = m->schedule};
     tn_val ys;
-    tn_scan(NULL, inner_step, user, 1, carry, 1, x, TN_LENGTH_OF_XS, next, 1, &ys, &o);
+    tn_scan(NULL, inner_step, user, .ncarry = 1, .init = carry, .nx = 1, .xs = x, .carry = next, .ny = 1, .ys = &ys,
+            .schedule = o.schedule);
     y[0] = tn_sum(ys);
 }
 
@@ -36,7 +37,8 @@ static tn_val nested_loss(const tn_val *in, void *user) {
     const tn_loop_options o = {.size = sizeof o, .schedule = m.schedule};
     tn_val y, ys;
     m.w = in[0];
-    tn_scan(NULL, outer_step, &m, 1, &in[1], 1, &in[2], TN_LENGTH_OF_XS, &y, 1, &ys, &o);
+    tn_scan(NULL, outer_step, &m, .ncarry = 1, .init = &in[1], .nx = 1, .xs = &in[2], .carry = &y, .ny = 1, .ys = &ys,
+            .schedule = o.schedule);
     return tn_add(tn_sum(ys), tn_sum_squares(y));
 }
 
@@ -84,7 +86,8 @@ static tn_val advanced(found *m, tn_val y, tn_val *more) {
         return out[1];
     }
     const tn_val xs = tn_mul(tn_full(c, tn_f64(m->inner, 3), 0.5), y);
-    tn_scan(c, inner_scanned, m, 1, &y, 1, &xs, TN_LENGTH_OF_XS, out, 1, &ys, &o);
+    tn_scan(c, inner_scanned, m, .ncarry = 1, .init = &y, .nx = 1, .xs = &xs, .carry = out, .ny = 1, .ys = &ys,
+            .schedule = o.schedule);
     *more = tn_add(*more, tn_sum(ys));
     return out[0];
 }
@@ -119,7 +122,8 @@ static tn_val found_loss(const tn_val *in, void *user) {
     m.w = in[0];
     if (m.counted) {
         const tn_val xs = tn_mul(tn_full(c, tn_f64(m.steps, 3), 1), in[1]);
-        tn_scan(c, outer_counted, &m, 1, &in[1], 1, &xs, TN_LENGTH_OF_XS, out, 1, &ys, &o);
+        tn_scan(c, outer_counted, &m, .ncarry = 1, .init = &in[1], .nx = 1, .xs = &xs, .carry = out, .ny = 1, .ys = &ys,
+                .schedule = o.schedule);
         return tn_add(tn_sum_squares(out[0]), tn_sum(ys));
     }
     tn_while_loop(c, goes_on, outer_found, &m, 3, init, out, &o);

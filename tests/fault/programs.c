@@ -281,7 +281,8 @@ static tn_val loops(const tn_val *in, void *user) {
     (void)user;
     const tn_loop_options o = {.size = sizeof o, .reverse = true};
     tn_val h, ys, s[2];
-    tn_scan(NULL, step, (void *)(uintptr_t)&in[0], 1, &in[0], 1, &in[1], TN_LENGTH_OF_XS, &h, 1, &ys, &o);
+    tn_scan(NULL, step, (void *)(uintptr_t)&in[0], .ncarry = 1, .init = &in[0], .nx = 1, .xs = &in[1], .carry = &h,
+            .ny = 1, .ys = &ys, .reverse = o.reverse);
     s[0] = tn_add(tn_sum(ys), tn_sum(h)), s[1] = TN_VAL(0);
     tn_while_loop(NULL, below, turn, (void *)(uintptr_t)&in[0], 2, s, s, NULL);
     return s[0];

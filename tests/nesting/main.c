@@ -64,12 +64,14 @@ static void step(model *m, tn_val y, tn_val xs, tn_val *next, tn_val *sum) {
     case SCAN:
         if (m->remembers) {
             const tn_val both[2] = {init[1], init[1]};
-            tn_scan(NULL, inner_remembering_step, m, 2, both, 1, &xs, TN_LENGTH_OF_XS, out, 1, &ys, &o);
+            tn_scan(NULL, inner_remembering_step, m, .ncarry = 2, .init = both, .nx = 1, .xs = &xs, .carry = out,
+                    .ny = 1, .ys = &ys, .schedule = o.schedule);
             *next = tn_add(out[0], tn_mul(0.1, out[1]));
             *sum = tn_sum(ys);
             return;
         }
-        tn_scan(NULL, inner_scan_step, m, 1, &init[1], 1, &xs, TN_LENGTH_OF_XS, next, 1, &ys, &o);
+        tn_scan(NULL, inner_scan_step, m, .ncarry = 1, .init = &init[1], .nx = 1, .xs = &xs, .carry = next, .ny = 1,
+                .ys = &ys, .schedule = o.schedule);
         *sum = tn_sum(ys);
         return;
     case WHILE:
@@ -114,11 +116,13 @@ static tn_val loss(const tn_val *in, void *user) {
     m->inner_limit = tn_full(in[0].ctx, tn_i64(), m->inner_steps);
     if (m->outer == SCAN && m->remembers) {
         const tn_val both[2] = {in[1], in[1]};
-        tn_scan(NULL, scan_remembering_step, m, 2, both, 1, &in[2], TN_LENGTH_OF_XS, out, 1, &ys, &o);
+        tn_scan(NULL, scan_remembering_step, m, .ncarry = 2, .init = both, .nx = 1, .xs = &in[2], .carry = out, .ny = 1,
+                .ys = &ys, .schedule = o.schedule);
         y = tn_add(out[0], out[1]);
         sum = tn_sum(ys);
     } else if (m->outer == SCAN) {
-        tn_scan(NULL, scan_step, m, 1, &in[1], 1, &in[2], TN_LENGTH_OF_XS, &y, 1, &ys, &o);
+        tn_scan(NULL, scan_step, m, .ncarry = 1, .init = &in[1], .nx = 1, .xs = &in[2], .carry = &y, .ny = 1, .ys = &ys,
+                .schedule = o.schedule);
         sum = tn_sum(ys);
     } else {
         m->xs = tn_mean_axis(in[2], 0, false);

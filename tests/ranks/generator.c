@@ -238,8 +238,7 @@ static void nested(pool *p) {
     case 1: {
         static const char *const schedule[] = {NULL, "revolve:2", "online:2", "nothing"};
         const char *s = schedule[ranks_pick(&p->r, 3)];
-        tn_scan(p->c, step, &z, 1, &x.v, 0, NULL, 3, y, 0, NULL,
-                &(tn_loop_options){.size = sizeof(tn_loop_options), .schedule = s});
+        tn_scan(p->c, step, &z, .ncarry = 1, .init = &x.v, .length = 3, .carry = y, .schedule = s);
         break;
     }
     case 2: {

@@ -40,7 +40,7 @@ static void loop(const tn_val *in, tn_val *out, void *data) {
     const tn_loop_options o = {.size = sizeof o, .reverse = u->r->how == BACKWARDS};
     const tn_val zeros = tn_zeros_like(in[1]);
     u->w = in[1];
-    tn_scan(u->c, twice, u, 1, &zeros, 1, in, TN_LENGTH_OF_XS, out, 0, NULL, &o);
+    tn_scan(u->c, twice, u, .ncarry = 1, .init = &zeros, .nx = 1, .xs = in, .carry = out, .reverse = o.reverse);
 }
 
 static const row rows[] = {

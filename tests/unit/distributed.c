@@ -165,7 +165,8 @@ static void lbfgs(const tn_val *in, tn_val *out, void *user) {
     tn_apply_many(q.gradient, 2, in, 2, fg);
     carry[1] = fg[0], carry[2] = fg[1];
     for (int i = 3; i < 3 + 2 * MEMORY; i++) carry[i] = tn_vary(tn_zeros_like(in[0]), "w");
-    tn_scan(NULL, iteration, &q, 3 + 2 * MEMORY, carry, 0, NULL, ITERATIONS, carry, 1, &out[0], NULL);
+    tn_scan(NULL, iteration, &q, .ncarry = 3 + 2 * MEMORY, .init = carry, .length = ITERATIONS, .carry = carry, .ny = 1,
+            .ys = &out[0]);
     out[1] = carry[0];
 }
 
@@ -211,7 +212,7 @@ static void newton_cg(const tn_val *in, tn_val *out, void *user) {
     newton n = *(newton *)user;
     tn_val x = in[0];
     n.rest = in[1];
-    tn_scan(NULL, newton_step, &n, 1, &x, 0, NULL, NEWTON, &x, 1, &out[0], NULL);
+    tn_scan(NULL, newton_step, &n, .ncarry = 1, .init = &x, .length = NEWTON, .carry = &x, .ny = 1, .ys = &out[0]);
     out[1] = x;
 }
 

@@ -38,12 +38,14 @@ static void add_entry(const tn_val *carry, const tn_val *x, tn_val *next, tn_val
 
 /* in[0] -> its sums so far, its total */
 static void cumulative(const tn_val *in, tn_val *out, void *user) {
-    tn_scan(user, add_entry, NULL, 1, ZERO, 1, in, TN_LENGTH_OF_XS, &out[1], 1, &out[0], NULL);
+    tn_scan(user, add_entry, NULL, .ncarry = 1, .init = ZERO, .nx = 1, .xs = in, .carry = &out[1], .ny = 1,
+            .ys = &out[0]);
 }
 
 static void cumulative_backwards(const tn_val *in, tn_val *out, void *user) {
     const tn_loop_options o = {.size = sizeof o, .reverse = true, .schedule = "all_save"};
-    tn_scan(user, add_entry, NULL, 1, ZERO, 1, in, 4, &out[1], 1, &out[0], &o);
+    tn_scan(user, add_entry, NULL, .ncarry = 1, .init = ZERO, .nx = 1, .xs = in, .length = 4, .carry = &out[1], .ny = 1,
+            .ys = &out[0], .reverse = o.reverse, .schedule = o.schedule);
 }
 
 /* h <- tanh(W h + U x + b), with W, U, b captured */
@@ -56,7 +58,8 @@ static void rnn_step(const tn_val *carry, const tn_val *x, tn_val *next, tn_val 
 
 static void rnn(const tn_val *in, tn_val *out, void *user) {
     const tn_val zeros = tn_zeros_like(in[2]);
-    tn_scan(user, rnn_step, (void *)(uintptr_t)in, 1, &zeros, 1, &in[3], TN_LENGTH_OF_XS, NULL, 1, out, NULL);
+    tn_scan(user, rnn_step, (void *)(uintptr_t)in, .ncarry = 1, .init = &zeros, .nx = 1, .xs = &in[3], .ny = 1,
+            .ys = out);
 }
 
 /* Newton's iteration for the square root of a captured value. */
@@ -111,12 +114,12 @@ static void outer(const tn_val *carry, const tn_val *x, tn_val *next, tn_val *y,
     outer_step *o = user;
     (void)carry, (void)x, (void)next;
     o->i = tn_loop_step(o->c);
-    tn_scan(o->c, inner, o, 0, NULL, 0, NULL, 3, NULL, 1, y, NULL);
+    tn_scan(o->c, inner, o, .length = 3, .ny = 1, .ys = y);
 }
 
 static void table(const tn_val *in, tn_val *out, void *user) {
     outer_step o = {.c = user, .x = in[0]};
-    tn_scan(user, outer, &o, 0, NULL, 0, NULL, 2, NULL, 1, out, NULL);
+    tn_scan(user, outer, &o, .length = 2, .ny = 1, .ys = out);
 }
 
 /* ---- structure ----------------------------------------------------------------------------- */
@@ -346,7 +349,8 @@ static void exchange(const tn_val *carry, const tn_val *x, tn_val *next, tn_val 
 }
 
 static void many(const tn_val *in, tn_val *out, void *user) {
-    tn_scan(user, exchange, NULL, MANY, in, MANY, in + MANY, 3, out, MANY, out + MANY, NULL);
+    tn_scan(user, exchange, NULL, .ncarry = MANY, .init = in, .nx = MANY, .xs = in + MANY, .length = 3, .carry = out,
+            .ny = MANY, .ys = out + MANY);
 }
 
 static void test_many(void **state) {
@@ -373,7 +377,7 @@ static void keep_all(const tn_val *carry, const tn_val *x, tn_val *next, tn_val 
 
 static void numbers(const tn_val *in, tn_val *out, void *user) {
     out[0] = TN_VAL(0), out[1] = TN_VAL(2.5), out[2] = TN_VAL((bool)true), out[3] = in[0];
-    tn_scan(user, keep_all, NULL, 4, out, 0, NULL, 1, out, 0, NULL, NULL); /* results over the operands */
+    tn_scan(user, keep_all, NULL, .ncarry = 4, .init = out, .length = 1, .carry = out); /* results over the operands */
 }
 
 static void test_numbers(void **state) {
@@ -414,7 +418,7 @@ static void to_float(const tn_val *carry, const tn_val *x, tn_val *next, tn_val 
 }
 static void dtype_changes(const tn_val *in, tn_val *out, void *user) {
     tn_val both[] = {in[0], in[0]};
-    tn_scan(user, to_float, NULL, 2, both, 0, NULL, 5, both, 0, NULL, NULL), HERE;
+    tn_scan(user, to_float, NULL, .ncarry = 2, .init = both, .length = 5, .carry = both), HERE;
     out[0] = both[0];
 }
 
@@ -437,28 +441,32 @@ static void number_changes(const tn_val *in, tn_val *out, void *user) {
 }
 
 static void lengths_differ(const tn_val *in, tn_val *out, void *user) {
-    tn_scan(user, add_entry, NULL, 1, ZERO, 2, in, TN_LENGTH_OF_XS, out, 1, out, NULL), HERE;
+    (void)out;
+    tn_scan(user, add_entry, NULL, .ncarry = 1, .init = ZERO, .nx = 2, .xs = in, .ny = 1), HERE;
 }
 static void length_differs(const tn_val *in, tn_val *out, void *user) {
-    tn_scan(user, add_entry, NULL, 1, ZERO, 1, in, 4, out, 1, out, NULL), HERE;
+    (void)out;
+    tn_scan(user, add_entry, NULL, .ncarry = 1, .init = ZERO, .nx = 1, .xs = in, .length = 4, .ny = 1), HERE;
 }
 static void no_length(const tn_val *in, tn_val *out, void *user) {
-    tn_scan(user, add_entry, NULL, 1, in, 0, NULL, TN_LENGTH_OF_XS, out, 0, NULL, NULL), HERE;
+    tn_scan(user, add_entry, NULL, .ncarry = 1, .init = in, .carry = out), HERE;
 }
 static void negative_length(const tn_val *in, tn_val *out, void *user) {
-    tn_scan(user, add_entry, NULL, 1, in, 0, NULL, -7, out, 0, NULL, NULL), HERE;
+    tn_scan(user, add_entry, NULL, .ncarry = 1, .init = in, .length = -7, .carry = out), HERE;
 }
 static void no_entries(const tn_val *in, tn_val *out, void *user) {
+    (void)out;
     const tn_val x = tn_sum(in[0]);
-    tn_scan(user, add_entry, NULL, 1, ZERO, 1, &x, 1, out, 1, out, NULL), HERE;
+    tn_scan(user, add_entry, NULL, .ncarry = 1, .init = ZERO, .nx = 1, .xs = &x, .length = 1, .ny = 1), HERE;
 }
 static void number_entries(const tn_val *in, tn_val *out, void *user) {
+    (void)out;
     (void)in;
-    tn_scan(user, add_entry, NULL, 1, ZERO, 1, ZERO, 1, out, 1, out, NULL), HERE;
+    tn_scan(user, add_entry, NULL, .ncarry = 1, .init = ZERO, .nx = 1, .xs = ZERO, .length = 1, .ny = 1), HERE;
 }
 
 static void no_callback(const tn_val *in, tn_val *out, void *user) {
-    tn_scan(user, NULL, NULL, 1, in, 0, NULL, 1, out, 0, NULL, NULL), HERE;
+    tn_scan(user, NULL, NULL, .ncarry = 1, .init = in, .length = 1, .carry = out), HERE;
 }
 static void no_condition(const tn_val *in, tn_val *out, void *user) {
     tn_while_loop(user, NULL, grow, NULL, 1, in, out, NULL), HERE;
@@ -474,7 +482,7 @@ static void no_init(const tn_val *in, tn_val *out, void *user) {
     tn_fori(user, 0, 1, add_multiple, NULL, 1, NULL, out, NULL), HERE;
 }
 static void no_xs(const tn_val *in, tn_val *out, void *user) {
-    tn_scan(user, add_entry, NULL, 1, in, 1, NULL, 3, out, 0, NULL, NULL), HERE;
+    tn_scan(user, add_entry, NULL, .ncarry = 1, .init = in, .nx = 1, .length = 3, .carry = out), HERE;
 }
 
 static void rank_eight(const tn_val *carry, const tn_val *x, tn_val *next, tn_val *y, void *user) {
@@ -483,14 +491,14 @@ static void rank_eight(const tn_val *carry, const tn_val *x, tn_val *next, tn_va
 }
 static void too_high(const tn_val *in, tn_val *out, void *user) {
     (void)in;
-    tn_scan(user, rank_eight, user, 0, NULL, 0, NULL, 2, NULL, 1, out, NULL), HERE;
+    tn_scan(user, rank_eight, user, .length = 2, .ny = 1, .ys = out), HERE;
 }
 static void emit_carry(const tn_val *carry, const tn_val *x, tn_val *next, tn_val *y, void *user) {
     (void)x, (void)user;
     next[0] = y[0] = carry[0];
 }
 static void too_large(const tn_val *in, tn_val *out, void *user) {
-    tn_scan(user, emit_carry, NULL, 1, in, 0, NULL, INT64_MAX / 16, NULL, 1, out, NULL), HERE;
+    tn_scan(user, emit_carry, NULL, .ncarry = 1, .init = in, .length = INT64_MAX / 16, .ny = 1, .ys = out), HERE;
 }
 
 static void keep_one(const tn_val *in, tn_val *out, void *user) {
@@ -498,8 +506,9 @@ static void keep_one(const tn_val *in, tn_val *out, void *user) {
     out[0] = in[0];
 }
 static void bad_schedule(const tn_val *in, tn_val *out, void *user) {
-    const tn_loop_options o = {.size = sizeof o, .schedule = "revolve:0"};
-    tn_scan(user, add_entry, NULL, 1, ZERO, 1, in, TN_LENGTH_OF_XS, NULL, 1, out, &o), HERE;
+    (void)out;
+    const char *s = "revolve:0";
+    tn_scan(user, add_entry, NULL, .ncarry = 1, .init = ZERO, .nx = 1, .xs = in, .ny = 1, .schedule = s), HERE;
 }
 static void wrong_schedule(const tn_val *in, tn_val *out, void *user) {
     const tn_loop_options o = {.size = sizeof o, .schedule = "revolve:2"};
@@ -533,7 +542,7 @@ static void sets_nothing(const tn_val *carry, const tn_val *x, tn_val *next, tn_
     next[0] = carry[0];
 }
 static void unset_result(const tn_val *in, tn_val *out, void *user) {
-    tn_scan(user, sets_nothing, NULL, 1, in, 0, NULL, 1, NULL, 1, out, NULL), HERE;
+    tn_scan(user, sets_nothing, NULL, .ncarry = 1, .init = in, .length = 1, .ny = 1, .ys = out), HERE;
 }
 
 static void float_bound(const tn_val *in, tn_val *out, void *user) {
@@ -565,7 +574,7 @@ static void mismatch(const tn_val *carry, const tn_val *x, tn_val *next, tn_val 
     next[0] = tn_add(carry[0], *(const tn_val *)user), HERE;
 }
 static void inside(const tn_val *in, tn_val *out, void *user) {
-    tn_scan(user, mismatch, (void *)(uintptr_t)&in[1], 1, in, 0, NULL, 1, out, 0, NULL, NULL);
+    tn_scan(user, mismatch, (void *)(uintptr_t)&in[1], .ncarry = 1, .init = in, .length = 1, .carry = out);
 }
 
 static void test_errors(void **state) {
@@ -605,7 +614,7 @@ static void test_errors(void **state) {
 /* A context comes from the operands; where there is none, results are poison that knows its line. */
 static void without_context(const tn_val *in, tn_val *out, void *user) {
     (void)user;
-    tn_scan(NULL, add_entry, NULL, 1, ZERO, 1, in, TN_LENGTH_OF_XS, NULL, 1, out, NULL);
+    tn_scan(NULL, add_entry, NULL, .ncarry = 1, .init = ZERO, .nx = 1, .xs = in, .ny = 1, .ys = out);
 }
 static void without_anything(const tn_val *in, tn_val *out, void *user) {
     (void)in, (void)user;
@@ -628,14 +637,51 @@ static void test_context(void **state) {
 
 /* Options of an older, smaller library. */
 static void older(const tn_val *in, tn_val *out, void *user) {
-    const tn_loop_options o = {
-        .size = offsetof(tn_loop_options, schedule), .reverse = true, .schedule = (const char *)1};
-    tn_scan(user, add_entry, NULL, 1, ZERO, 1, in, 4, &out[1], 1, &out[0], &o);
+    const tn_scan_args a = {.size = offsetof(tn_scan_args, schedule),
+                            .ncarry = 1,
+                            .init = ZERO,
+                            .carry = &out[1],
+                            .nx = 1,
+                            .xs = in,
+                            .ny = 1,
+                            .ys = &out[0],
+                            .length = 4,
+                            .reverse = true,
+                            .schedule = (const char *)1};
+    tn_scan_at(user, add_entry, NULL, &a, __FILE__, __LINE__);
+}
+
+/* No steps, which has to be said, and arguments that cannot be. */
+static void twice(const tn_val *carry, const tn_val *x, tn_val *next, tn_val *y, void *user) {
+    (void)x, (void)y, (void)user;
+    next[0] = tn_mul(carry[0], 2.0);
+}
+static void no_steps(const tn_val *in, tn_val *out, void *user) {
+    tn_scan(user, twice, NULL, .ncarry = 1, .init = in, .length = TN_NO_STEPS, .carry = out);
+}
+static void no_arguments(const tn_val *in, tn_val *out, void *user) {
+    (void)in, (void)out;
+    tn_scan_at(user, add_entry, NULL, NULL, __FILE__, __LINE__);
+}
+static void no_size(const tn_val *in, tn_val *out, void *user) {
+    const tn_scan_args a = {.ncarry = 1, .init = in, .carry = out, .length = 3};
+    tn_scan_at(user, add_entry, NULL, &a, __FILE__, __LINE__);
 }
 
 static void test_options(void **state) {
     (void)state;
     tn_ctx *c = checked();
+    double x = 3, y = 0;
+    tn_exec *e = tn_compile(traced(c, no_steps, 1, TN_TYPES(tn_f64()), 1), NULL);
+    assert_non_null(e);
+    assert_int_equal(tn_call(e, TN_INPUTS(&x), TN_OUTPUTS(&y)), TN_OK);
+    assert_true(y >= x && y <= x);
+    assert_null(tn_trace_many(c, no_arguments, c, 1, TN_TYPES(tn_f64()), 1));
+    assert_non_null(strstr(tn_error(c), "the arguments are NULL"));
+    assert_null(tn_trace_many(c, no_size, c, 1, TN_TYPES(tn_f64()), 1));
+    assert_int_equal(tn_last_status(c), TN_EINVAL);
+    assert_non_null(strstr(tn_error(c), "scan: "));
+    tn_error_clear(c);
     tn_fn *f = traced(c, older, 1, TN_TYPES(tn_f64(4)), 2);
     char *text = tn_fn_print(f, NULL);
     assert_non_null(strstr(text, "reverse=True"));

@@ -1,4 +1,5 @@
-/* Loops whose steps are a few numbers, which run as one loop program: the bits of the reference and of native code, for every way in which carries, arrays and numbers of steps go through a step. */
+/* Loops whose steps are a few numbers, which run as one loop program: the bits of the reference and of native code, for
+ * every way in which carries, arrays and numbers of steps go through a step. */
 #include "tansy.h"
 #include "tansy/loops.h"
 
@@ -46,7 +47,8 @@ static void step(const tn_val *a, const tn_val *x, tn_val *next, tn_val *y, void
 static void loop(const tn_val *in, tn_val *out, void *user) {
     const trial *t = user;
     const tn_loop_options o = {.size = sizeof o, .reverse = t->reverse};
-    tn_scan(NULL, step, user, CARRIES, in, 1, in + CARRIES, TN_LENGTH_OF_XS, out, 4, out + CARRIES, &o);
+    tn_scan(NULL, step, user, .ncarry = CARRIES, .init = in, .nx = 1, .xs = in + CARRIES, .carry = out, .ny = 4,
+            .ys = out + CARRIES, .reverse = o.reverse);
 }
 
 static void fill(int dtype, void *to, int n, int from) {

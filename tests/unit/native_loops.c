@@ -63,7 +63,8 @@ static tn_val nested(const tn_val *in, void *user) {
     const tn_val xs = tn_mul(tn_broadcast_to(in[1], 11, WIDE), 0.5);
     tn_val out, ys;
     m->w = in[0];
-    tn_scan(m->c, outer_step, m, 1, &in[2], 1, &xs, TN_LENGTH_OF_XS, &out, 1, &ys, &o);
+    tn_scan(m->c, outer_step, m, .ncarry = 1, .init = &in[2], .nx = 1, .xs = &xs, .carry = &out, .ny = 1, .ys = &ys,
+            .schedule = o.schedule);
     return tn_add(tn_sum(tn_mul(out, out)), tn_sum(tn_mul(ys, ys)));
 }
 

@@ -31,7 +31,7 @@ static void cube_step(const tn_val *carry, const tn_val *x, tn_val *next, tn_val
 }
 static tn_val cube_twice(const tn_val *in, void *user) {
     tn_val out;
-    tn_scan(tn_val_ctx(in[0]), cube_step, user, 1, in, 0, NULL, 2, &out, 0, NULL, NULL);
+    tn_scan(tn_val_ctx(in[0]), cube_step, user, .ncarry = 1, .init = in, .length = 2, .carry = &out);
     return out;
 }
 
@@ -163,7 +163,7 @@ static void sine_step(const tn_val *carry, const tn_val *x, tn_val *next, tn_val
 }
 static tn_val sine_twice(const tn_val *in, void *user) {
     tn_val out;
-    tn_scan(tn_val_ctx(in[0]), sine_step, user, 1, in, 0, NULL, 2, &out, 0, NULL, NULL);
+    tn_scan(tn_val_ctx(in[0]), sine_step, user, .ncarry = 1, .init = in, .length = 2, .carry = &out);
     return out;
 }
 static tn_val forward_integer(const tn_val *in, void *user) { return tn_forward_only(in[0], user); }

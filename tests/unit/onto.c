@@ -62,7 +62,8 @@ static void step(const tn_val *carry, const tn_val *x, tn_val *next, tn_val *y, 
 
 /* in: A, B [LENGTH, rows, n], s [LENGTH, rows], g [n] */
 static void loop(const tn_val *in, tn_val *out, void *user) {
-    tn_scan(tn_val_ctx(in[0]), step, user, 1, &in[3], 3, in, TN_LENGTH_OF_XS, out, 1, out + 1, NULL);
+    tn_scan(tn_val_ctx(in[0]), step, user, .ncarry = 1, .init = &in[3], .nx = 3, .xs = in, .carry = out, .ny = 1,
+            .ys = out + 1);
 }
 
 static tn_fn *made(tn_ctx *c, const row *r) {

@@ -37,6 +37,18 @@ static void doubles(tn_val i, const tn_val *carry, tn_val *next, void *user) {
     next[0] = tn_add(carry[0], carry[0]);
 }
 
+static void one_step(const tn_val *carry, const tn_val *x, tn_val *next, tn_val *y, void *user) {
+    (void)x, (void)y, (void)user;
+    next[0] = carry[0];
+}
+static tn_val scanned(const tn_val *in, void *user) {
+    tn_scan_args a = *(const tn_scan_args *)user;
+    tn_val out = in[0];
+    a.init = in;
+    a.carry = &out;
+    tn_scan_at(NULL, one_step, NULL, &a, __FILE__, __LINE__);
+    return out;
+}
 static tn_val loop(const tn_val *in, void *user) {
     tn_val out;
     tn_fori(in[0].ctx, 0, 3, doubles, NULL, 1, in, &out, user);
@@ -89,6 +101,9 @@ static void sizes(void **state) {
     const tn_loop_options schedule = {.schedule = "nothing"};
     refused(c, tn_trace(c, loop, (void *)(uintptr_t)&schedule, 1, TN_TYPES(tn_f64())),
             "tn_loop_options: its size is not set");
+    const tn_scan_args scan = {.ncarry = 1, .length = 3};
+    refused(c, tn_trace(c, scanned, (void *)(uintptr_t)&scan, 1, TN_TYPES(tn_f64())),
+            "tn_scan_args: its size is not set");
     const tn_advise_options advice = {.bytes = 1};
     assert_int_equal(tn_advise(f, NULL, &advice, advised, NULL), TN_EINVAL);
     says(c, TN_EINVAL, "tn_advise_options: its size is not set");

@@ -322,7 +322,8 @@ static tn_val accumulated(const tn_val *in, void *user) {
     tn_ctx *c = tn_val_ctx(in[0]);
     tn_val zero = tn_zeros(c, tn_f64()), total, ys;
     const tn_loop_options o = {.size = sizeof o, .reverse = backwards};
-    tn_scan(c, accumulate, NULL, 1, &zero, 1, in, TN_LENGTH_OF_XS, &total, 1, &ys, &o);
+    tn_scan(c, accumulate, NULL, .ncarry = 1, .init = &zero, .nx = 1, .xs = in, .carry = &total, .ny = 1, .ys = &ys,
+            .reverse = o.reverse);
     return ys;
 }
 
@@ -349,7 +350,7 @@ static tn_val last(const tn_val *in, void *user) {
     (void)user;
     tn_ctx *c = tn_val_ctx(in[0]);
     tn_val zero = tn_zeros(c, tn_f64()), total;
-    tn_scan(c, accumulate, NULL, 1, &zero, 1, in, TN_LENGTH_OF_XS, &total, 1, NULL, NULL);
+    tn_scan(c, accumulate, NULL, .ncarry = 1, .init = &zero, .nx = 1, .xs = in, .carry = &total, .ny = 1);
     return tn_concatenate(tn_vals(tn_reshape(total, 1), tn_mul(3.0, in[0])), 0);
 }
 
@@ -398,7 +399,8 @@ static tn_val intervals(const tn_val *in, void *user) {
     (void)user;
     tn_ctx *c = tn_val_ctx(in[0]);
     tn_val first = tn_dynamic_index(in[0], 0, 0), rest = tn_slice_axis(in[0], 1, 4, 1, 0), defects, end;
-    tn_scan(c, interval, NULL, 1, &first, 1, &rest, TN_LENGTH_OF_XS, &end, 1, &defects, NULL);
+    tn_scan(c, interval, NULL, .ncarry = 1, .init = &first, .nx = 1, .xs = &rest, .carry = &end, .ny = 1,
+            .ys = &defects);
     return tn_ravel(defects);
 }
 
@@ -716,7 +718,7 @@ static tn_val one_more(growing *g, tn_val x, tn_val y) {
     case 9: return tn_concatenate(tn_vals(tn_slice_axis(x, 2, WIDTH, 1, 0), tn_slice_axis(y, 0, 2, 1, 0)), 0);
     case 10:
         z = tn_zeros(c, tn_f64());
-        tn_scan(c, accumulate, NULL, 1, &z, 1, &x, TN_LENGTH_OF_XS, NULL, 1, &sums, NULL);
+        tn_scan(c, accumulate, NULL, .ncarry = 1, .init = &z, .nx = 1, .xs = &x, .ny = 1, .ys = &sums);
         return sums;
     case 11: return g->inner ? tn_apply(g->inner, 1, &x) : tn_sqrt(x);
     default: return tn_maximum(x, y);

@@ -755,7 +755,7 @@ static void decay(const tn_val *carry, const tn_val *x, tn_val *next, tn_val *y,
 
 /* (x0[2], u[6,2]) -> the states' squares [6,2]: lower triangular by blocks, diagonal within */
 static void recurrence(const tn_val *in, tn_val *out, void *user) {
-    tn_scan(user, decay, NULL, 1, in, 1, &in[1], TN_LENGTH_OF_XS, NULL, 1, out, NULL);
+    tn_scan(user, decay, NULL, .ncarry = 1, .init = in, .nx = 1, .xs = &in[1], .ny = 1, .ys = out);
 }
 
 static tn_val unsettled(const tn_val *in, void *user) {
@@ -852,14 +852,13 @@ static void outer_step(const tn_val *carry, const tn_val *x, tn_val *next, tn_va
     (void)carry, (void)next;
     tn_val inner;
     const char *schedule = user;
-    const tn_loop_options o = {.size = sizeof o, .schedule = schedule};
-    tn_scan(tn_val_ctx(x[0]), inner_step, NULL, 0, NULL, 1, x, TN_LENGTH_OF_XS, NULL, 1, &inner, schedule ? &o : NULL);
+    tn_scan(tn_val_ctx(x[0]), inner_step, NULL, .nx = 1, .xs = x, .ny = 1, .ys = &inner, .schedule = schedule);
     y[0] = tn_mul(inner, tn_at(x[0], 0));
 }
 
 static tn_val loop_in_loop(const tn_val *in, void *user) {
     tn_val y;
-    tn_scan(tn_val_ctx(in[0]), outer_step, user, 0, NULL, 1, in, TN_LENGTH_OF_XS, NULL, 1, &y, NULL);
+    tn_scan(tn_val_ctx(in[0]), outer_step, user, .nx = 1, .xs = in, .ny = 1, .ys = &y);
     return y;
 }
 
