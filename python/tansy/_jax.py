@@ -24,6 +24,8 @@ _FILE = "<jax>"
 # Rules within rules that are kept.  The rule of logaddexp calls logaddexp: in the third of them it is its program.
 RULES = 3
 
+_WINDOW = ("window_dimensions", "window_strides", "padding", "base_dilation", "window_dilation")
+
 # Primitives that are spelled as here, with the parameters that have a meaning here.
 _PLAIN = (
     {
@@ -65,6 +67,21 @@ _PLAIN = (
         "dot_general": ("dimension_numbers", "preferred_element_type"),
         "triangular_solve": ("left_side", "lower", "transpose_a", "conjugate_a", "unit_diagonal"),
         "name": ("name",),
+        "conv_general_dilated": (
+            "window_strides",
+            "padding",
+            "lhs_dilation",
+            "rhs_dilation",
+            "dimension_numbers",
+            "feature_group_count",
+            "batch_group_count",
+            "preferred_element_type",
+        ),
+        "reduce_window_sum": _WINDOW,
+        "reduce_window_max": _WINDOW,
+        "reduce_window_min": _WINDOW,
+        "select_and_gather_add": (*_WINDOW, "select_prim"),
+        "select_and_scatter_add": ("window_dimensions", "window_strides", "padding", "select_prim"),
     }
 )
 _ORDER = {"lt", "le", "gt", "ge"}
@@ -243,6 +260,7 @@ class _Body:
         self.place = ""
         self.permutations = {}  # of pivots, as `lu` has them
         self.numbers = {}  # variables that are known when the program is made
+        self.values = {}  # those that are constants of rank 0
 
     # ---- names, types, operands ------------------------------------------
 
@@ -306,6 +324,8 @@ class _Body:
         head = " ".join(["{ lambda", *inputs[: len(inputs) - linear], *bar, ". let"])
         for v, x in zip(jaxpr.constvars, consts):
             self.names[v] = self.constant(x)
+            if not _is_key(x) and np.ndim(x) == 0:
+                self.values[v] = np.asarray(x).item()
         for eqn in _live(jaxpr):
             self.equation(eqn)
         outputs = [self.atom(v) for i, v in enumerate(jaxpr.outvars) if i not in drop]
@@ -596,9 +616,13 @@ class _Body:
         self.names[eqn.outvars[0]] = f"{found[0]}:i32[]"
 
     def do_reshape(self, eqn):
-        if eqn.params.get("dimensions") is not None:
-            return self.lack(eqn, "reshape with dimensions")
-        self.emit(eqn, "reshape", [("new_sizes", _value(eqn.outvars[0].aval.shape))], self.atom(eqn.invars[0]))
+        x, order = self.atom(eqn.invars[0]), eqn.params.get("dimensions")
+        if order is not None:
+            aval = eqn.invars[0].aval
+            shape = ",".join(str(aval.shape[d]) for d in order)
+            kind = self.type(aval)
+            x = self.put(f"transpose[permutation={_value(tuple(order))}] {x}", type=f"{kind[: kind.index('[')]}[{shape}]")
+        self.emit(eqn, "reshape", [("new_sizes", _value(eqn.outvars[0].aval.shape))], x)
 
     def do_squeeze(self, eqn):
         self.emit(eqn, "reshape", [("new_sizes", _value(eqn.outvars[0].aval.shape))], self.atom(eqn.invars[0]))
@@ -712,6 +736,36 @@ class _Body:
         zero = self.put(f"broadcast_in_dim {_number(0, kind)}:{kind}[]", type=f"{kind}[{shape}]")
         updates = self.put(f"select {last} {iu} {zero}", type=f"{kind}[{shape}]")
         return updates, self.put(f"convert_element_type[new_dtype=i32] {last}", type=f"i32[{shape}]")
+
+    # ---- windows -------------------------------------------------------------------
+
+    def do_reduce_window(self, eqn):
+        """By a function that is one operation, from a start that changes nothing."""
+        p = eqn.params
+        body, x = p["jaxpr"], eqn.invars[0].aval
+        body = getattr(body, "jaxpr", body)
+        one = len(eqn.outvars) == 1 and len(body.eqns) == 1 and list(body.eqns[0].outvars) == list(body.outvars)
+        name = body.eqns[0].primitive.name if one and set(body.eqns[0].invars) == set(body.invars) else ""
+        start = self.known(eqn.invars[-1])
+        kind = np.dtype(x.dtype).kind if not _is_key(x) else ""
+        if name in ("or", "and") and kind == "b":
+            name = {"or": "max", "and": "min"}[name]
+        if name not in ("add", "mul", "max", "min") or kind not in "bifu":
+            return self.lack(eqn, "reduce_window by a function other than add, mul, max, min, or, and")
+        if kind == "f":
+            least, most = -np.inf, np.inf
+        else:
+            least, most = (False, True) if kind == "b" else (np.iinfo(x.dtype).min, np.iinfo(x.dtype).max)
+        if start is None or start != {"add": 0, "mul": 1, "max": least, "min": most}[name]:
+            return self.lack(eqn, f"reduce_window by {name} from a start other than its neutral element")
+        name = {"add": "sum", "mul": "prod"}.get(name, name)
+        self.emit(eqn, f"reduce_window_{name}", [(k, _value(p[k])) for k in _WINDOW], self.atom(eqn.invars[0]))
+
+    def known(self, v):
+        """The number that a scalar is, or None."""
+        if hasattr(v, "val"):
+            return np.asarray(v.val).item() if np.ndim(v.val) == 0 else None
+        return self.values.get(v)
 
     # ---- calls, loops ------------------------------------------------------------
 

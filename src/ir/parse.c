@@ -139,6 +139,7 @@ static bool primitive(tn_i_parser *p, tn_i_reading *r) {
         tn_i_next(p);
     }
     r->prim = p->prim[prim_place(p, r->name.at, r->name.n)];
+    if (!r->prim) r->prim = tn_i_jax_form(&r->name);
     if (r->prim) return true;
     r->jax = tn_i_jax_primitive(&r->name);
     if (!r->jax) {
@@ -171,7 +172,7 @@ static bool define_outputs(tn_i_parser *p, tn_i_scope *s, const tn_i_reading *r,
 
 static tn_i_var emit_as(tn_i_scope *s, const tn_i_reading *r, uint32_t nin, const tn_i_var *in) {
     const tn_i_var first = r->prim->written ? r->prim->written(&s->b, r->p, nin, in) : TN_NOVAR;
-    if (first != TN_NOVAR || s->b.failed) return first;
+    if (first != TN_NOVAR || s->b.failed || r->prim->id < 0) return first;
     return tn_i_emit(&s->b, r->prim, r->p, nin, in);
 }
 
@@ -189,7 +190,7 @@ static bool emit(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
     const tn_i_var first = emit_as(s, r, (uint32_t)nin, in);
     if (in != few) tn_i_free(p->ctx, in, nin * sizeof *in);
     if (s->b.failed || first == TN_NOVAR) return false;
-    return define_outputs(p, s, r, first, s->b.eqn[s->b.neqn - 1].nout);
+    return define_outputs(p, s, r, first, r->prim->id < 0 ? 1 : s->b.eqn[s->b.neqn - 1].nout);
 }
 
 static bool equation(tn_i_parser *p, tn_i_scope *s) {

@@ -114,6 +114,8 @@ typedef struct tn_i_jax {
     const char *program; /* the parameter that is our `program` */
 } tn_i_jax;
 const tn_i_jax *tn_i_jax_primitive(const tn_i_token *name);
+/* What programs have other equations for, which `written` emits: no primitive, and no number.  NULL: there is none. */
+const tn_prim *tn_i_jax_form(const tn_i_token *name);
 const char *tn_i_jax_param(const tn_prim *prim, const tn_i_token *name); /* our name of it, or NULL */
 /* True when the parameter says nothing about values; *only, if not NULL, lists what it may be. */
 bool tn_i_jax_ignored(const tn_prim *prim, const tn_i_token *name, const char *const **only);

@@ -1,5 +1,7 @@
 /* How programs printed by JAX are spelled where that differs from ours. */
 #include "ir/parse.h"
+#include "prims/conv.h"
+#include "prims/reduce_window.h"
 
 #include <string.h>
 
@@ -23,6 +25,15 @@ const tn_i_jax *tn_i_jax_primitive(const tn_i_token *name) {
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (strlen(table[i].name) == name->n && memcmp(table[i].name, name->at, name->n) == 0) return &table[i];
+    return NULL;
+}
+
+const tn_prim *tn_i_jax_form(const tn_i_token *name) {
+    static const tn_prim *const table[] = {
+        &tn_i_conv_form,       &tn_i_window_sum_form,        &tn_i_window_prod_form,       &tn_i_window_max_form,
+        &tn_i_window_min_form, &tn_i_select_and_gather_form, &tn_i_select_and_scatter_form};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (tn_i_token_is(name, table[i]->name)) return table[i];
     return NULL;
 }
 
@@ -51,7 +62,7 @@ bool tn_i_jax_ignored(const tn_prim *prim, const tn_i_token *name, const char *c
         {"sharding", -1, NULL},
         {"out_sharding", -1, NULL},
         {"accuracy", -1, NULL},
-        {"precision", TN_P_dot_general, NULL},
+        {"precision", -1, NULL},
         {"linear", TN_P_cond, NULL},
         {"linear", TN_P_scan, NULL},
         {"indices_are_sorted", -1, NULL},

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Blocks of operands that are packed because no pair of strides describes them. */
-enum { BLOCK_M = 128, BLOCK_N = 256, BLOCK_K = 128, LOOP_WORK = 4096 };
+enum { BLOCK_M = 128, BLOCK_N = 256, BLOCK_K = 128, LOOP_WORK = 4096, LOOP_K = 32 };
 
 /* One product of the batch: rows, columns and contracted dimensions, joined as far as the
  * strides allow.  The contracted ones have a stride in each operand. */
@@ -102,6 +102,7 @@ static bool by_loops(const product *w, tn_i_products all, void *lhs, void *rhs, 
     parts_of d;
     tn_i_matrix *const a = &all.a, *const b = &all.b, *const c = &all.c;
     if (take_matrices(w, &d, &all) > 1 && (double)all.m * (double)all.n * (double)all.k < LOOP_WORK) return false;
+    if (all.k < LOOP_K && all.k < w->k) return false; /* the result would be read and written too often */
     const tn_i_dims rows = d.rows, columns = d.columns, *const inner = d.inner;
     const int64_t nr = tn_i_dims_count(&rows), nc = tn_i_dims_count(&columns), ni = tn_i_dims_count(&inner[0]);
     const tn_i_dims out_rows = d.out_rows, out_columns = d.out_columns;
@@ -128,8 +129,8 @@ static bool by_loops(const product *w, tn_i_products all, void *lhs, void *rhs, 
 }
 
 /* Copies rows first_row.. and columns first_column.. of a matrix with joined dimensions, row-major. */
-static tn_i_matrix pack(int dtype, const tn_i_dims *rows, int64_t first_row, int64_t nrows, const tn_i_dims *columns,
-                        int64_t first_column, int64_t ncolumns, const void *data, void *to) {
+static void pack_rows(int dtype, const tn_i_dims *rows, int64_t first_row, int64_t nrows, const tn_i_dims *columns,
+                      int64_t first_column, int64_t ncolumns, const void *data, void *to) {
     const size_t size = tn_i_dtype_size(dtype);
     tn_i_row *copy = tn_i_copy_row(size);
     tn_i_dims outer = *columns;
@@ -148,6 +149,18 @@ static tn_i_matrix pack(int dtype, const tn_i_dims *rows, int64_t first_row, int
             left -= n;
         }
     }
+}
+
+static bool contiguous(const tn_i_dims *d) { return d->n > 0 && d->stride[d->n - 1] == 1; }
+
+/* The same, column-major where columns are contiguous in memory and rows are not. */
+static tn_i_matrix pack(int dtype, const tn_i_dims *rows, int64_t first_row, int64_t nrows, const tn_i_dims *columns,
+                        int64_t first_column, int64_t ncolumns, const void *data, void *to) {
+    if (contiguous(rows) && !contiguous(columns)) {
+        pack_rows(dtype, columns, first_column, ncolumns, rows, first_row, nrows, data, to);
+        return (tn_i_matrix){to, 1, nrows};
+    }
+    pack_rows(dtype, rows, first_row, nrows, columns, first_column, ncolumns, data, to);
     return (tn_i_matrix){to, ncolumns, 1};
 }
 

@@ -459,6 +459,20 @@ for d in ANY:
     over((d,), "rev[dimensions=(1,)]", "[2,3]", [x], lambda v: lax.rev(v, (1,)))
     over((d,), "slice[start_indices=(0,1) limit_indices=(2,3)]", "[2,3]", [x], lambda v: lax.slice(v, (0, 1), (2, 3)))
     over((d,), "slice[start_indices=(1,) limit_indices=(6,) strides=(2,)]", "[6]", [x], lambda v: lax.slice(v, (1,), (6,), (2,)))
+    windows = "dimensions={} sizes={} strides={} dilation={}".format
+    w = windows("(1,)", "(2,)", "(1,)", "(2,)")
+    over((d,), f"sliding_windows[{w}]", "[2,3]", [x], lambda v: jnp.stack([v[:, :1], v[:, 2:]], 2))
+    w = windows("(1,0)", "(2,1)", "(1,2)", "(1,1)")
+    over((d,), f"sliding_windows[{w}]", "[2,3]", [x], lambda v: jnp.stack([v[:1, :2], v[:1, 1:]], 2)[..., None])
+    w = windows("(0,)", "(2,)", "(2,)", "(1,)")
+    over((d,), f"sliding_windows[{w}]", "[6]", [x], lambda v: v.reshape(3, 2))
+    over((d,), f"sliding_windows[{windows('(0,)', '(3,)', '(1,)', '(9,)')}]", "[6]", [x], out=[[]])
+    if not b:
+        at = [[0, 1, 2], [2, 3, 4]]
+        w = windows("(0,)", "(3,)", "(2,)", "(1,)")
+        over((d,), f"overlap_add[{w}]", "[6] [2,3]", [x, x[::-1]], lambda v, u: jnp.asarray(v).at[np.array(at)].add(u))
+        w = windows("(0,)", "(2,)", "(2,)", "(1,)")
+        over((d,), f"overlap_add[{w}]", "[5] [2,2]", [x[:5], x[2:]], lambda v, u: jnp.asarray(v).at[:4].add(u.reshape(-1)))
     over((d,), "pad[padding_config=((1,2,0),(0,1,1))]", "[2,3] []", [x, t], lambda v, p: lax.pad(v, p, ((1, 2, 0), (0, 1, 1))))
     over((d,), "pad[padding_config=((-1,1,1),)]", "[4] []", [x[:4], t], lambda v, p: lax.pad(v, p, ((-1, 1, 1),)))
     over((d,), "pad[padding_config=((-1,-2,0),)]", "[6] []", [x, t], lambda v, p: lax.pad(v, p, ((-1, -2, 0),)))
