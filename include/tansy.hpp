@@ -589,6 +589,25 @@ inline val outer(operand x, operand y) { return tn_outer_at(x.v, y.v, y.at.file,
 inline val tensordot(operand x, operand y, int n) { return tn_tensordot_at(x.v, y.v, n, y.at.file, y.at.line); }
 /* einsum("bij,bjk->bik", {x, y}) */
 inline val einsum(text spec, const vals &x) { return tn_einsum_at(spec.s, x, spec.at.file, spec.at.line); }
+/* conv(x, kernel, "NHWC,HWIO->NHWC", how): lists in `how` and in windows are to live until then. */
+inline val conv(operand x, operand kernel, text layout, const tn_conv_how &how = {}) {
+    return tn_conv_at(x.v, kernel.v, layout.s, &how, layout.at.file, layout.at.line);
+}
+inline val sum_pool(operand x, const tn_window &w) { return tn_sum_pool_at(x.v, &w, x.at.file, x.at.line); }
+inline val prod_pool(operand x, const tn_window &w) { return tn_prod_pool_at(x.v, &w, x.at.file, x.at.line); }
+inline val max_pool(operand x, const tn_window &w) { return tn_max_pool_at(x.v, &w, x.at.file, x.at.line); }
+inline val min_pool(operand x, const tn_window &w) { return tn_min_pool_at(x.v, &w, x.at.file, x.at.line); }
+inline val avg_pool(operand x, const tn_window &w, bool count_padding) {
+    return tn_avg_pool_at(x.v, &w, count_padding, x.at.file, x.at.line);
+}
+inline val sliding_windows(operand x, const ints &axes, const ints &sizes, const ints &strides = {},
+                           const ints &dilation = {}) {
+    return tn_sliding_windows_at(x.v, axes, sizes, strides, dilation, x.at.file, x.at.line);
+}
+inline val overlap_add(operand x, operand u, const ints &axes, const ints &sizes, const ints &strides = {},
+                       const ints &dilation = {}) {
+    return tn_overlap_add_at(x.v, u.v, axes, sizes, strides, dilation, x.at.file, x.at.line);
+}
 inline val cholesky(operand x) { return tn_cholesky_at(x.v, x.at.file, x.at.line); }
 inline val triangular_solve(operand a, operand b, int how) {
     return tn_triangular_solve_at(a.v, b.v, how, b.at.file, b.at.line);

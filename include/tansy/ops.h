@@ -655,7 +655,7 @@ typedef struct tn_conv_how {
  * 8; one spatial axis of up to 64 elements becomes a sum instead where that helps. */
 TN_API tn_val tn_conv_at(tn_val x, tn_val kernel, const char *layout, const tn_conv_how *how, const char *file,
                          int line);
-#define tn_conv(x, kernel, layout, how) tn_conv_at(x, kernel, layout, how, __FILE__, __LINE__)
+#define tn_conv(...) tn_conv_at(__VA_ARGS__, __FILE__, __LINE__)
 
 /* Windows over all axes of x, as jax.lax.reduce_window: a number for each axis. */
 typedef struct tn_window {
@@ -673,13 +673,13 @@ TN_API tn_val tn_sum_pool_at(tn_val x, const tn_window *w, const char *file, int
 TN_API tn_val tn_prod_pool_at(tn_val x, const tn_window *w, const char *file, int line);
 TN_API tn_val tn_max_pool_at(tn_val x, const tn_window *w, const char *file, int line);
 TN_API tn_val tn_min_pool_at(tn_val x, const tn_window *w, const char *file, int line);
-#define tn_sum_pool(x, w)  tn_sum_pool_at(x, w, __FILE__, __LINE__)
-#define tn_prod_pool(x, w) tn_prod_pool_at(x, w, __FILE__, __LINE__)
-#define tn_max_pool(x, w)  tn_max_pool_at(x, w, __FILE__, __LINE__)
-#define tn_min_pool(x, w)  tn_min_pool_at(x, w, __FILE__, __LINE__)
+#define tn_sum_pool(...)  tn_sum_pool_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_prod_pool(...) tn_prod_pool_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_max_pool(...)  tn_max_pool_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_min_pool(...)  tn_min_pool_at(__VA_ARGS__, __FILE__, __LINE__)
 /* The sum over the number of elements of a window: of all, or without padding.  Floats. */
 TN_API tn_val tn_avg_pool_at(tn_val x, const tn_window *w, bool count_padding, const char *file, int line);
-#define tn_avg_pool(x, w, count_padding) tn_avg_pool_at(x, w, count_padding, __FILE__, __LINE__)
+#define tn_avg_pool(...) tn_avg_pool_at(__VA_ARGS__, __FILE__, __LINE__)
 
 /* The primitives beneath.  All windows along the given axes, whose elements stand on axes of their own behind the
  * others: out[.., i, .., k] = x[.., strides i + dilation k, ..], a view that takes no memory; and x with u, of the

@@ -651,6 +651,76 @@ def words(x, k):
     return y, lax.shift_right_arithmetic(k, jnp.uint32(4)), ~bits
 
 
+# ---- convolutions and windows ---------------------------------------------------
+
+
+_NHWC = ("NHWC", "HWIO", "NHWC")
+
+
+@case(r(2, 8, 8, 2), r(3, 3, 2, 4), r(4), r(3, 3, 4, 6), r(24, 5))
+def cnn(x, w, b, v, dense):
+    x = jax.nn.relu(lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=_NHWC) + b)
+    x = lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
+    x = jax.nn.gelu(lax.conv_general_dilated(x, v, (1, 1), "SAME", dimension_numbers=_NHWC))
+    x = lax.reduce_window(x, 0.0, lax.add, (1, 2, 2, 1), (1, 2, 2, 1), "VALID") / 4
+    return jax.nn.log_softmax(x.reshape(2, -1) @ dense)
+
+
+@case(r(2, 4, 7, 6), r(4, 1, 3, 3), r(6, 4, 1, 1))
+def depthwise_separable(x, depth, point):
+    x = lax.conv_general_dilated(x, depth, (2, 1), "SAME", feature_group_count=4)
+    return lax.conv_general_dilated(jnp.tanh(x), point, (1, 1), "VALID")
+
+
+@case(r(2, 4, 5, 3), r(3, 2, 3, 4))
+def transposed_convolution(x, w):
+    return lax.conv_transpose(x, w, (2, 2), "SAME", dimension_numbers=_NHWC)
+
+
+@case(r(3, 16, 2), r(2, 2, 3), r(2, 3, 3))
+def dilated_causal(x, w, v):
+    def layer(x, w, d):
+        return lax.conv_general_dilated(x, w, (1,), [(d, 0)], rhs_dilation=(d,), dimension_numbers=("NWC", "WIO", "NWC"))
+
+    return layer(jnp.tanh(layer(x, w, 2)), v, 4)
+
+
+@case(r(12), r(5))
+def convolve(x, k):
+    return jnp.convolve(x, k, "same") + jnp.convolve(x, k, "full")[2:-2] + jnp.correlate(x, k, "same")
+
+
+@case(r(6, 7), r(3, 2))
+def convolve2d(x, k):
+    return jax.scipy.signal.convolve2d(x, k, mode="same")
+
+
+@case(r(3, 2, 5, 6), r(3, 3, 2, 4))
+def batched_kernels(x, w):
+    return jax.vmap(lambda x: lax.conv_general_dilated(x[None], w, (1, 1), "SAME", dimension_numbers=("NCHW", "HWIO", "NCHW")))(x)
+
+
+@case(r(2, 6, 5), r(2, 3, 3))
+def kernel_for_each(x, w):
+    return jax.vmap(lambda x, w: lax.conv(x[None, None], w[None, None], (1, 1), "SAME")[0, 0])(x, w)
+
+
+@case(r(2, 4, 5, 4, 2), r(2, 3, 2, 2, 3))
+def volume(x, w):
+    return lax.conv_general_dilated(x, w, (1, 2, 1), "SAME", dimension_numbers=("NDHWC", "DHWIO", "NDHWC"))
+
+
+@case(r(3, 20))
+def moving(x):
+    largest = lax.reduce_window(x, -jnp.inf, lax.max, (1, 11), (1, 1), "SAME")
+    return largest * lax.reduce_window(x, 0.0, lax.add, (1, 12), (1, 1), "SAME")
+
+
+@case(r(3, 7))
+def smallest(x):
+    return lax.reduce_window(jnp.exp(x), jnp.inf, lax.min, (2, 3), (1, 2), "VALID") * x[:2, :3]
+
+
 # ---- what is refused: (f, arguments, what the message names) ------------------------------------
 
 REFUSED = [
@@ -660,7 +730,8 @@ REFUSED = [
     (lambda x: jax.random.bits(jax.random.key(0), (3,), jnp.uint8), (r(3),), ["random_bits of 8 bits"]),
     (lambda x: jnp.asarray(x).at[jnp.array([0, 0])].max(2.0), (r(3),), ["scatter-max at indices that may be equal"]),
     (lambda x: x.astype(jnp.float16), (r(3),), ["dtype float16"]),
-    (lambda x: lax.conv(x[None, None], x[None, None], (1, 1), "SAME"), (r(3, 3),), ["conv_general_dilated"]),
+    (lambda x: lax.reduce_window(x, 1.0, lax.add, (2,), (1,), "SAME"), (r(3),), ["reduce_window by add from a start"]),
+    (lambda x: lax.reduce_window(x, 0.0, jnp.hypot, (2,), (1,), "SAME"), (r(3),), ["reduce_window by a function"]),
     (
         lambda x: jax.checkpoint(jnp.sin, policy=lambda prim, *_, **__: prim.name == "sin")(x),
         (r(3),),

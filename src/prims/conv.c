@@ -12,7 +12,7 @@ enum { BATCH, FEATURE, GROUP, OUT, SPATIAL, KERNEL = SPATIAL + TN_CONV_MAX };
 
 /* At most so many slices are written for windows: those of a single channel, and of a dimension that would be one too
  * many. */
-enum { TAPS = 64 };
+enum { TAPS = 64, MANY = 8 };
 
 /* A value and what its dimensions are. */
 typedef struct labelled {
@@ -146,6 +146,7 @@ static tn_i_var part(const conv *z, const labelled *x, int of, int64_t start, in
     by[at] = count > 1 ? stride : 1;
     from[at] = count ? start : 0;
     to[at] = count ? start + (count - 1) * by[at] + 1 : 0;
+    if (count == t->dim[at]) return x->v;
     return tn_i_slice(z->b, x->v, from, to, by);
 }
 
@@ -178,13 +179,15 @@ static int64_t windows_of(const conv *z, const labelled *x, const labelled *w, i
 
 static labelled padded(const conv *z, labelled x) {
     int64_t config[3 * TN_MAX_RANK] = {0};
+    bool some = false;
     for (int i = 0; i < z->c->n; i++) {
         int64_t *const at = config + 3 * place_of(&x, SPATIAL + i);
         at[0] = z->c->low[i];
         at[1] = z->c->high[i];
         at[2] = z->c->lhs_dilation[i] - 1;
+        some |= at[0] || at[1] || at[2];
     }
-    if (z->b->failed) return x;
+    if (z->b->failed || !some) return x;
     x.v = tn_i_pad(z->b, x.v, tn_i_literal_f64(z->b, type_of(z, &x)->dtype, 0), config);
     return x;
 }
@@ -214,6 +217,7 @@ static void slide(const conv *z, labelled *x, const labelled *w) {
         if (x->rank < TN_MAX_RANK) x->label[x->rank] = KERNEL + i;
         x->rank++;
     }
+    if (n == 0) return;
     const tn_i_param p[4] = {{.kind = TN_K_INTS, .n = n, .u.ints = dims},
                              {.kind = TN_K_INTS, .n = n, .u.ints = sizes},
                              {.kind = TN_K_INTS, .n = n, .u.ints = strides},
@@ -224,6 +228,20 @@ static void slide(const conv *z, labelled *x, const labelled *w) {
 /* ---- products -------------------------------------------------------------------------------- */
 
 static bool is_free(int l) { return l != FEATURE && l != GROUP && l < KERNEL; }
+
+/* Many features of an operand stand last before it is padded, so that what is padded is read in long runs: a copy in
+ * another order, which windows read many times. */
+static void turn(const conv *z, labelled *x, const labelled *w) {
+    const int64_t features = type_of(z, x)->dim[place_of(x, FEATURE)] / z->c->feature_groups;
+    int order[TN_MAX_RANK], n = 0;
+    int64_t taps = 1;
+    for (int i = 0; i < z->c->n; i++) taps *= type_of(z, w)->dim[place_of(w, KERNEL + i)] > 1 ? 2 : 1;
+    if (taps == 1 || features < MANY) return;
+    order[n++] = BATCH;
+    for (int i = 0; i < z->c->n; i++) order[n++] = SPATIAL + i;
+    order[n++] = FEATURE;
+    permute(z, x, n, order);
+}
 
 /* Windows whose features are contiguous have them last, so that they are read in long runs. */
 static void features_last(const conv *z, labelled *x) {
@@ -298,7 +316,8 @@ static labelled multiplied(const conv *z, labelled x, labelled w) {
     const labelled out = label(TN_NOVAR, z->c->n, z->c->out, BATCH, OUT, SPATIAL);
     slide(z, &x, &w);
     features_last(z, &x);
-    const bool rows = place_of(&out, OUT) < place_of(&out, z->c->n ? SPATIAL : BATCH);
+    const bool last = place_of(&x, FEATURE) == x.rank - 1;
+    const bool rows = !last && place_of(&out, OUT) < place_of(&out, z->c->n ? SPATIAL : BATCH);
     return rows ? product(z, &w, &x) : product(z, &x, &w);
 }
 
@@ -380,6 +399,7 @@ tn_i_var tn_i_convolution(tn_i_builder *b, tn_i_var lhs, tn_i_var rhs, const tn_
     if (!valid(b, c, tn_i_vtype(b, lhs), tn_i_vtype(b, rhs))) return TN_NOVAR;
     labelled x = label(lhs, c->n, c->lhs, BATCH, FEATURE, SPATIAL);
     labelled w = label(rhs, c->n, c->rhs, OUT, FEATURE, KERNEL);
+    if (!is_by_channels(&z, &x, &w)) turn(&z, &x, &w);
     x = padded(&z, x);
     if (b->failed) return TN_NOVAR;
     if (is_by_channels(&z, &x, &w)) return arranged(&z, of_channels(&z, &x, &w), false);

@@ -51,13 +51,13 @@ static void inner_dims(const tn_i_kernel *k, const tn_i_dots *d, tn_i_dims inner
     }
 }
 
-/* Takes the largest dimension out of d, as size and stride. */
+/* Takes the largest dimension, of these the last, out of d, as size and stride. */
 static int64_t take_largest(tn_i_dims *d, int64_t *stride) {
     int at = 0;
     *stride = 1;
     if (d->n == 0) return 1;
     for (int i = 1; i < d->n; i++)
-        if (d->size[i] > d->size[at]) at = i;
+        if (d->size[i] >= d->size[at]) at = i;
     const int64_t size = d->size[at];
     *stride = d->stride[at];
     d->size[at] = 1;
@@ -96,6 +96,9 @@ static int64_t take_matrices(const product *w, parts_of *d, tn_i_products *all) 
     return tn_i_dims_count(&d->rows) * tn_i_dims_count(&d->columns) * tn_i_dims_count(&d->inner[0]);
 }
 
+/* Rows or columns are contiguous: it is read as it stands. */
+static bool is_plain(const tn_i_matrix *a) { return a->rs == 1 || a->cs == 1; }
+
 /* A product per position of all dimensions but the largest of each kind: no copies.  `all` says how many products there
  * are of the same shape, and how far apart. */
 static bool by_loops(const product *w, tn_i_products all, void *lhs, void *rhs, void *out) {
@@ -103,6 +106,7 @@ static bool by_loops(const product *w, tn_i_products all, void *lhs, void *rhs, 
     tn_i_matrix *const a = &all.a, *const b = &all.b, *const c = &all.c;
     if (take_matrices(w, &d, &all) > 1 && (double)all.m * (double)all.n * (double)all.k < LOOP_WORK) return false;
     if (all.k < LOOP_K && all.k < w->k) return false; /* the result would be read and written too often */
+    if (all.k < w->k && !(is_plain(a) && is_plain(b))) return false;
     const tn_i_dims rows = d.rows, columns = d.columns, *const inner = d.inner;
     const int64_t nr = tn_i_dims_count(&rows), nc = tn_i_dims_count(&columns), ni = tn_i_dims_count(&inner[0]);
     const tn_i_dims out_rows = d.out_rows, out_columns = d.out_columns;

@@ -54,18 +54,19 @@ static tn_i_var neutral(const window *z, int dtype) {
 
 static tn_i_var padded(const window *z, tn_i_var x, tn_i_var with) {
     int64_t config[3 * TN_MAX_RANK];
+    bool some = false;
     for (int i = 0; i < z->w->rank; i++) {
         config[3 * i] = z->w->low[i];
         config[3 * i + 1] = z->w->high[i];
         config[3 * i + 2] = z->w->base_dilation[i] - 1;
+        for (int k = 0; k < 3; k++) some |= config[3 * i + k] != 0;
     }
-    return tn_i_pad(z->b, x, with, config);
+    return some ? tn_i_pad(z->b, x, with, config) : x;
 }
 
 /* ---- one dimension ------------------------------------------------------------------------------ */
 
-/* x without those elements of dimension `at` that no window of `size`, `dilation` apart, has when it begins at `start`,
- * start + stride, ..; count of them. */
+/* Elements start, start + stride, .. of dimension `at`, count of them. */
 static tn_i_var part(const window *z, tn_i_var x, int at, int64_t start, int64_t stride, int64_t count) {
     if (z->b->failed) return TN_NOVAR;
     const tn_type *t = tn_i_vtype(z->b, x);
@@ -77,6 +78,7 @@ static tn_i_var part(const window *z, tn_i_var x, int at, int64_t start, int64_t
     by[at] = count > 1 ? stride : 1;
     from[at] = count ? start : 0;
     to[at] = count ? start + (count - 1) * by[at] + 1 : 0;
+    if (count == t->dim[at]) return x;
     return tn_i_slice(z->b, x, from, to, by);
 }
 
@@ -270,7 +272,10 @@ static tn_i_var unpadded(const window *z, tn_i_var sum, const tn_type *of) {
         from[i] = low > 0 ? low : 0;
         to[i] = from[i] + (of->dim[i] ? (of->dim[i] - 1) * by[i] + 1 : 0);
     }
-    sum = tn_i_pad(z->b, sum, tn_i_literal_f64(z->b, of->dtype, 0), config);
+    bool cut = false;
+    for (int i = 0; i < of->rank; i++) cut |= config[3 * i] || config[3 * i + 1];
+    if (cut) sum = tn_i_pad(z->b, sum, tn_i_literal_f64(z->b, of->dtype, 0), config);
+    if (z->b->failed || tn_type_equal(tn_i_vtype(z->b, sum), of)) return sum;
     return tn_i_slice(z->b, sum, from, to, by);
 }
 

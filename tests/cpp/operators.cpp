@@ -279,6 +279,18 @@ int main() {
     FLOATS((outer(x, y)), (tn_outer(x, y)));
     FLOATS((tensordot(x, y, 1)), (tn_tensordot(x, y, 1)));
     FLOATS((tn::einsum("ij,j->i", {x, y})), (tn_einsum("ij,j->i", tn_vals(x, y))));
+    static const int64_t twos[2] = {2, 2};
+    static const tn_window pools = {{2, twos}, {}, {}, {}, {}, {}, true};
+    FLOATS((conv(x, x, "NC,OI->NC")), (tn_conv(x, x, "NC,OI->NC", NULL)));
+    FLOATS((sum_pool(x, pools)), (tn_sum_pool(x, &pools)));
+    FLOATS((prod_pool(x, pools)), (tn_prod_pool(x, &pools)));
+    FLOATS((max_pool(x, pools)), (tn_max_pool(x, &pools)));
+    FLOATS((min_pool(x, pools)), (tn_min_pool(x, &pools)));
+    FLOATS((avg_pool(x, pools, false)), (tn_avg_pool(x, &pools, false)));
+    FLOATS((sliding_windows(x, {1}, {2})), (tn_sliding_windows(x, tn_ints(1), tn_ints(2), tn_ints(), tn_ints())));
+    FLOATS((overlap_add(x, sliding_windows(x, {1}, {2}), {1}, {2})),
+           (tn_overlap_add(x, tn_sliding_windows(x, tn_ints(1), tn_ints(2), tn_ints(), tn_ints()), tn_ints(1),
+                           tn_ints(2), tn_ints(), tn_ints())));
     SQUARES((cholesky(x)), (tn_cholesky(x)));
     SQUARES((triangular_solve(x, y, TN_SOLVE_UPPER)), (tn_triangular_solve(x, y, TN_SOLVE_UPPER)));
     SQUARES((cholesky_solve(x, y)), (tn_cholesky_solve(x, y)));
