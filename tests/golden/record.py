@@ -154,6 +154,40 @@ def loop_arr(*shape, lo=-1.0, hi=1.0):
     return jnp.asarray(loop_rng.uniform(lo, hi, shape))
 
 
+NHWC = ("NHWC", "HWIO", "NHWC")
+
+
+def cnn(x, w, v, dense):
+    y = jnp.tanh(lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=NHWC))
+    y = lax.reduce_window(y, -jnp.inf, lax.max, (1, 3, 3, 1), (1, 2, 2, 1), "SAME")
+    y = jnp.sin(lax.conv_general_dilated(y, v, (1, 1), "VALID", dimension_numbers=NHWC, feature_group_count=4))
+    y = lax.reduce_window(y, 0.0, lax.add, (1, 2, 2, 1), (1, 1, 1, 1), "VALID") / 4
+    return jnp.sum((y.reshape(2, -1) @ dense) ** 2)
+
+
+def convolutions(x, w, g):
+    a = lax.conv_general_dilated(x, w, (2,), [(1, 2)], lhs_dilation=(3,), rhs_dilation=(2,), dimension_numbers=("NCW", "WIO", "WNC"))
+    b = lax.conv_general_dilated(x, g, (1,), [(-1, 2)], dimension_numbers=("NCW", "IOW", "NWC"), feature_group_count=2)
+    c = lax.conv_general_dilated(x, w[:, :, :2], (1,), [(0, 1)], dimension_numbers=("NCW", "WIO", "CWN"), batch_group_count=2)
+    return jnp.sum(jnp.sin(a) * a) + jnp.sum(b ** 3) + jnp.sum(jnp.cos(c) * c)
+
+
+def windows(x):
+    largest = lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (2, 3), (1, 2), [(1, 0), (0, 1)])
+    least = lax.reduce_window(x, jnp.inf, lax.min, (1, 9), (1, 1), "VALID")
+    total = lax.reduce_window(x, 0.0, lax.add, (1, 9), (2, 1), "SAME", window_dilation=(1, 1))
+    back = jax.grad(lambda x: jnp.sum(jnp.sin(largest(x))))(x)
+    there = jax.jvp(largest, (x,), (jnp.sin(x),))[1]
+    return jnp.sum(least**3) + jnp.sum(jnp.sin(total)) + jnp.sum(back * x**2) + jnp.sum(there**2)
+
+
+window_rng = np.random.default_rng(20261127)
+
+
+def window_arr(*shape):
+    return jnp.asarray(window_rng.uniform(-1, 1, shape))
+
+
 CASES = {
     "mlp": (mlp, (arr(5, 4), arr(4), arr(4, 3), arr(3), arr(6, 5), jnp.eye(3)[jnp.array([0, 1, 2, 0, 1, 2])]), (0, 1, 2, 3)),
     "rosenbrock": (rosenbrock, (arr(7),), (0,)),
@@ -172,6 +206,9 @@ CASES = {
     "heat": (heat, (loop_arr(8), jnp.asarray(0.1)), (0, 1)),
     "newton": (newton, (loop_arr(3, lo=1.0, hi=3.0),), (0,)),
     "fori": (fori, (loop_arr(3), jnp.asarray(4)), (0,)),
+    "cnn": (cnn, (window_arr(2, 6, 6, 2), window_arr(3, 3, 2, 4), window_arr(2, 2, 1, 8), window_arr(8, 3)), (0, 1, 2, 3)),
+    "convolutions": (convolutions, (window_arr(2, 4, 6), window_arr(3, 4, 4), window_arr(2, 6, 3)), (0, 1, 2)),
+    "windows": (windows, (window_arr(3, 12),), (0,)),
 }
 
 

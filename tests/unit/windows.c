@@ -286,6 +286,51 @@ static void test_conv_empty(void **state) {
     compare_conv(&c, false);
 }
 
+/* ---- batches ------------------------------------------------------------------------------- */
+
+static void batch_is_each(const conv_case *c, bool kernels) {
+    enum { LANES = 3 };
+    int64_t xs[2 + SPACE], ws[2 + SPACE], ys[2 + SPACE];
+    sizes_of(c, xs, ws, ys);
+    const tn_type t[2] = {type_of(c, 0, xs), type_of(c, 1, ws)}, out = type_of(c, 2, ys);
+    const size_t nx = tn_type_bytes(&t[0]) / 8, nw = tn_type_bytes(&t[1]) / 8, ny = tn_type_bytes(&out) / 8;
+    tn_fn *f = tn_trace(ctx, conv, (void *)(uintptr_t)c, 2, t);
+    tn_fn *g = tn_vmap(f, LANES, (const int[]){0, kernels ? 0 : TN_NOT_MAPPED}, NULL);
+    if (!g) fail_msg("%s: %s", c->layout, tn_error(ctx));
+    double *x = numbers((int64_t)(LANES * nx)), *w = numbers((int64_t)(LANES * nw)),
+           *y = numbers((int64_t)(LANES * ny)), *z = numbers((int64_t)ny);
+    run(g, (const void *const[]){x, w}, (void *const[]){y});
+    for (size_t i = 0; i < LANES; i++) {
+        run(f, (const void *const[]){x + i * nx, w + (kernels ? i * nw : 0)}, (void *const[]){z});
+        assert_memory_equal(z, y + i * ny, ny * sizeof *y); /* quarters: exact */
+    }
+    free(x);
+    free(w);
+    free(y);
+    free(z);
+    tn_fn_free(f);
+    tn_fn_free(g);
+}
+
+static void test_vmap(void **state) {
+    (void)state;
+    for (int i = 0; i < 60; i++) {
+        const conv_case c = random_conv((int)pick(1, 3));
+        batch_is_each(&c, i % 2);
+    }
+}
+
+static void test_rank_limit(void **state) {
+    (void)state;
+    tn_fn *f = tn_trace(ctx, same_conv, "NDHWC,DHWIO->NDHWC", TN_ARGS(tn_f64(1, 4, 4, 4, 2), tn_f64(3, 3, 3, 2, 2)));
+    assert_non_null(f);
+    tn_fn *g = tn_vmap(f, 2, NULL, NULL);
+    assert_non_null(g);
+    assert_null(tn_vmap(g, 2, NULL, NULL));
+    assert_non_null(strstr(tn_error(ctx), "sliding_windows"));
+    assert_non_null(strstr(tn_error(ctx), "rank 9 (at most 8)"));
+}
+
 /* ---- pooling at random --------------------------------------------------------------------- */
 
 enum { SUM, PROD, MAX, MIN };
@@ -600,6 +645,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_conv, setup, teardown),
         cmocka_unit_test_setup_teardown(test_conv_equations, setup, teardown),
         cmocka_unit_test_setup_teardown(test_conv_empty, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_vmap, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_rank_limit, setup, teardown),
         cmocka_unit_test_setup_teardown(test_pools, setup, teardown),
         cmocka_unit_test_setup_teardown(test_pool_dtypes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_average, setup, teardown),
