@@ -183,6 +183,19 @@ def transformer():
     put("transformer", "grad", 128, "f32", jax.grad(loss, (0, 1)), r(4, 128, d) * np.float32(10), p)
 
 
+def cnn():
+    r = lambda scale, *s: jnp.asarray(RNG.uniform(-scale, scale, s).astype(np.float32))
+    p = [r(0.5, 3, 3, 1, 32), r(0.1, 32), r(0.1, 3, 3, 32, 64), r(0.1, 64), r(0.03, 3136, 10), r(0.1, 10)]
+
+    def loss(p, x):
+        for w, b in ((p[0], p[1]), (p[2], p[3])):
+            x = jax.lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+            x = jax.lax.reduce_window(jax.nn.relu(x + b), -np.float32(np.inf), jax.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
+        return -jnp.mean(jax.nn.log_softmax(x.reshape(32, -1) @ p[4] + p[5])[:, 3])
+
+    put("cnn", "grad", 32, "f32", jax.grad(loss), p, r(1, 32, 28, 28, 1))
+
+
 def gmm():
     import gmm_data
     for name, variant, times in (("gmm_1k_d10_K25", "d10 K25", 1), ("gmm_1k_d64_K5", "d64 K5", 1),
@@ -263,7 +276,7 @@ def calls():
 
 
 WORKLOADS = dict(chain=chain, cheap=cheap, rosenbrock=rosenbrock, poly9=poly9, scalar=scalar, jacobian=jacobian,
-                 burgers=burgers, mlp=mlp, logreg=logreg, transformer=transformer, gmm=gmm, ba=ba, compile=compiling,
+                 burgers=burgers, mlp=mlp, logreg=logreg, transformer=transformer, cnn=cnn, gmm=gmm, ba=ba, compile=compiling,
                  call=calls)
 for name, run in WORKLOADS.items():
     if wanted(name):

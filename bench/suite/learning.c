@@ -1,4 +1,4 @@
-/* Learning: a step of gradient descent, logistic regression, a transformer block. */
+/* Learning: a step of gradient descent, logistic regression, a transformer block, a convolutional network. */
 #include "suite.h"
 
 #include "workloads.h"
@@ -157,5 +157,42 @@ void suite_transformer(bench *b) {
                                .n = 128,
                                .dtype = TN_F32,
                                .fn = tn_grad(f, &(const tn_wrt_list){w.nwrt, w.wrt}, NULL),
+                               .in = in});
+}
+
+/* ---- two convolutions with pooling, and a dense layer: beside JAX only
+ * ----------------------------------------------- */
+
+/* in: x, and a kernel and a bias for each layer */
+static tn_val cnn_loss(const tn_val *in, void *user) {
+    (void)user;
+    const tn_conv_how same = {.same = true};
+    const tn_window two = {.sizes = tn_ints(1, 2, 2, 1), .strides = tn_ints(1, 2, 2, 1)};
+    tn_val x = in[0];
+    for (int k = 0; k < 2; k++) {
+        x = tn_relu(tn_add(tn_conv(x, in[1 + 2 * k], "NHWC,HWIO->NHWC", &same), in[2 + 2 * k]));
+        x = tn_max_pool(x, &two);
+    }
+    const tn_val z = tn_add(tn_matmul(tn_reshape(x, 32, -1), in[5]), in[6]);
+    return tn_neg(tn_mean(tn_slice_axis(tn_log_softmax(z, 1), 3, 4, 1, 1)));
+}
+
+void suite_cnn(bench *b) {
+    if (!bench_wants(b, "cnn")) return;
+    const tn_type type[7] = {tn_f32(32, 28, 28, 1), tn_f32(3, 3, 1, 32), tn_f32(32), tn_f32(3, 3, 32, 64), tn_f32(64),
+                             tn_f32(3136, 10),      tn_f32(10)};
+    const double scale[7] = {1, 0.5, 0.1, 0.1, 0.1, 0.03, 0.1};
+    const void *in[7];
+    tn_fn *f = tn_trace(bench_ctx(b), cnn_loss, NULL, 7, type);
+    for (size_t i = 0; i < 7; i++) {
+        float *x = bench_memory(b, tn_type_bytes(&type[i]));
+        bench_fill_f32(x, tn_type_elements(&type[i]), -scale[i], scale[i], i);
+        in[i] = x;
+    }
+    bench_run(b, &(bench_case){.workload = "cnn",
+                               .variant = "grad",
+                               .n = 32,
+                               .dtype = TN_F32,
+                               .fn = tn_grad(f, tn_wrt(1, 2, 3, 4, 5, 6), NULL),
                                .in = in});
 }

@@ -171,13 +171,15 @@ static tn_i_matrix pack(int dtype, const tn_i_dims *rows, int64_t first_row, int
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 static void by_blocks(const product *w, void *lhs, void *rhs, void *out) {
+    tn_i_dims inner[2] = {w->inner[0], w->inner[1]}; /* each joined as far as its own strides allow: long runs */
+    for (int side = 0; side < 2; side++) tn_i_dims_merge(&inner[side]);
     for (int64_t j = 0; j < w->n; j += BLOCK_N)
         for (int64_t p = 0; p < w->k; p += BLOCK_K) {
             const int64_t n = smaller(BLOCK_N, w->n - j), k = smaller(BLOCK_K, w->k - p);
-            const tn_i_matrix b = pack(w->dtype, &w->inner[1], p, k, &w->columns, j, n, rhs, w->pack[1]);
+            const tn_i_matrix b = pack(w->dtype, &inner[1], p, k, &w->columns, j, n, rhs, w->pack[1]);
             for (int64_t i = 0; i < w->m; i += BLOCK_M) {
                 const int64_t m = smaller(BLOCK_M, w->m - i);
-                const tn_i_matrix a = pack(w->dtype, &w->rows, i, m, &w->inner[0], p, k, lhs, w->pack[0]);
+                const tn_i_matrix a = pack(w->dtype, &w->rows, i, m, &inner[0], p, k, lhs, w->pack[0]);
                 const tn_i_matrix c = {shifted(w->dtype, out, i * w->n + j), w->n, 1};
                 tn_i_multiply(w->dtype, w->threads, m, n, k, a, b, p > 0, c);
             }
