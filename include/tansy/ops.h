@@ -650,9 +650,9 @@ typedef struct tn_conv_how {
 } tn_conv_how;
 /* `how` NULL: strides of 1, no padding.  Numbers of one dtype.  What is emitted are pad, sliding_windows and
  * dot_general, and of depthwise kernels of up to 64 elements slices times numbers, so that derivatives of every order,
- * batching and C are those of these; windows take no memory of their own.  Windows are dimensions: the rank of x with a
- * dimension for each spatial axis of the kernel that is not 1, for groups, and for each tn_vmap around it, is at most
- * 8; one spatial axis of up to 64 elements becomes a sum instead where that helps. */
+ * batching and C are those of these; windows take no memory of their own.  Windows are dimensions: x's, one for each
+ * spatial axis of the kernel that is not 1, one for groups, and one for each tn_vmap around it, at most 8 together;
+ * where there would be 8 without a tn_vmap, spatial axes of up to 64 elements become sums instead. */
 TN_API tn_val tn_conv_at(tn_val x, tn_val kernel, const char *layout, const tn_conv_how *how, const char *file,
                          int line);
 #define tn_conv(...) tn_conv_at(__VA_ARGS__, __FILE__, __LINE__)

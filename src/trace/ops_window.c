@@ -104,14 +104,15 @@ static bool read_layout(tn_i_site *s, const char *layout, tn_i_conv *c) {
         return false;
     }
     const char *const kernel = comma + 1, *const out = arrow + 2;
-    for (size_t i = 0; i < n && k <= n - 2; i++) {
-        const bool named = kernel[i] == 'I' || kernel[i] == 'O';
-        if (named) continue;
-        if (k == n - 2 || kernel[i] == 'N' || kernel[i] == 'C') {
-            (void)tn_i_site_fail(s, TN_EINVAL, -1, "layout: the kernel has the letters I, O and those of space");
-            return false;
-        }
-        spatial[k++] = kernel[i];
+    bool ok = true;
+    for (size_t i = 0; i < n && ok; i++) {
+        if (kernel[i] == 'I' || kernel[i] == 'O') continue;
+        ok = k < n - 2 && kernel[i] != 'N' && kernel[i] != 'C';
+        if (ok) spatial[k++] = kernel[i];
+    }
+    if (!ok || k < n - 2) {
+        (void)tn_i_site_fail(s, TN_EINVAL, -1, "layout: the kernel has the letters I, O and those of space, each once");
+        return false;
     }
     c->n = (int)n - 2;
     return read_letters(s, kernel, n, 'O', 'I', spatial, c->rhs) &&
