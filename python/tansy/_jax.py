@@ -655,87 +655,51 @@ class _Body:
         less = self.put(f"neg {self.atom(u)}", u.aval)
         self.emit(eqn, "scatter_add", self.scatter_params(eqn), f"{self.atom(x)} {self.place_of(at)} {less}")
 
-    def do_scatter(self, eqn, how=None):
-        """x where no update came, else the sum of those that did (or x and that, by `how`), of which there is one: the
-        indices are unique, or all but the last of equal ones are taken out first."""
+    def do_scatter(self, eqn):
+        if eqn.params.get("update_jaxpr") is not None:
+            return self.lack(eqn, "scatter_apply")
+        x, at, u = eqn.invars
+        params = self.scatter_params(eqn)
+        if eqn.params["unique_indices"]:
+            params.append(("unique_indices", True))
+        self.emit(eqn, "scatter", params, f"{self.atom(x)} {self.place_of(at)} {self.atom(u)}")
+
+    def scatter_by(self, eqn, how):
+        """x where no update came, else x and the sum of those that did, of which there is one, by `how`."""
         x, at, u = (v.aval for v in eqn.invars)
         d = eqn.params["dimension_numbers"]
-        batches = getattr(d, "operand_batching_dims", ())
         n = int(
             np.prod(
                 [s for i, s in enumerate(at.shape[:-1]) if i not in getattr(d, "scatter_indices_batching_dims", ())]
             )
         )
-        ix, iat, iu = (self.atom(v) for v in eqn.invars)
+        ix, iat, iu = self.atom(eqn.invars[0]), self.place_of(eqn.invars[1]), self.atom(eqn.invars[2])
         t = self.type(x)
         kind = t[: t.index("[")]
-        wide = "i32" if kind == "bool" else kind
         type_as = lambda aval, dtype: dtype + self.type(aval)[self.type(aval).index("[") :]
-        zero = _number(0, wide) + f":{wide}[]"
-        if how and not eqn.params["unique_indices"] and n > 1:
-            return self.lack(eqn, f"scatter-{how} at indices that may be equal")
-        if not eqn.params["unique_indices"] and n > 1:
-            points = set(d.scatter_dims_to_operand_dims) <= set(d.inserted_window_dims)
-            if batches or not points or n > 1024 or _value(eqn.params["mode"]) == "CLIP":
-                return self.lack(
-                    eqn, "scatter of windows, batches or more than 1024 updates whose indices may be equal"
-                )
-            iu, one = self.last_of_equals(d, at, u, n, iat, iu, kind)
-        else:
-            one = self.put("broadcast_in_dim 1:i32[]", type=type_as(u, "i32"))
+        zero = _number(0, kind) + f":{kind}[]"
         if kind == "bool":
-            iu = self.put(f"convert_element_type[new_dtype=i32] {iu}", type=type_as(u, "i32"))
+            return self.lack(eqn, f"scatter-{how} of bool")
+        if not eqn.params["unique_indices"] and n > 1:
+            return self.lack(eqn, f"scatter-{how} at indices that may be equal")
+        one = self.put("broadcast_in_dim 1:i32[]", type=type_as(u, "i32"))
         params = " ".join(f"{k}={v}" for k, v in self.scatter_params(eqn))
-        none = self.put(f"broadcast_in_dim {zero}", type=type_as(x, wide))
+        none = self.put(f"broadcast_in_dim {zero}", type=t)
         count = self.put("broadcast_in_dim 0:i32[]", type=type_as(x, "i32"))
         hits = self.put(f"scatter_add[{params}] {count} {iat} {one}", type=type_as(x, "i32"))
         hit = self.put(f"gt {hits} 0:i32[]", type=type_as(x, "bool"))
-        came = self.put(f"scatter_add[{params}] {none} {iat} {iu}", type=type_as(x, wide))
-        if kind == "bool":
-            came = self.put(f"gt {came} 0:i32[]", type=type_as(x, "bool"))
-        if how:
-            came = self.put(f"{how} {ix} {came}", x)
+        came = self.put(f"scatter_add[{params}] {none} {iat} {iu}", type=t)
+        came = self.put(f"{how} {ix} {came}", x)
         self.emit(eqn, "select", [], f"{hit} {came} {ix}")
 
     def do_scatter_mul(self, eqn):
-        self.do_scatter(eqn, "mul")
+        self.scatter_by(eqn, "mul")
 
     def do_scatter_min(self, eqn):
-        self.do_scatter(eqn, "min")
+        self.scatter_by(eqn, "min")
 
     def do_scatter_max(self, eqn):
-        self.do_scatter(eqn, "max")
-
-    def last_of_equals(self, d, at, u, n, iat, iu, kind):
-        """Updates, 0 but for the last at each index, and 1 there as i32."""
-        k, it = at.shape[-1], _DTYPES[str(at.dtype)]
-        shape = ",".join(map(str, u.shape))
-        rows = self.put(f"reshape[new_sizes=({n}, {k})] {iat}", type=f"{it}[{n},{k}]")
-        a = self.put(
-            f"broadcast_in_dim[shape=({n}, {n}, {k}) broadcast_dimensions=(0, 2)] {rows}", type=f"{it}[{n},{n},{k}]"
-        )
-        b = self.put(
-            f"broadcast_in_dim[shape=({n}, {n}, {k}) broadcast_dimensions=(1, 2)] {rows}", type=f"{it}[{n},{n},{k}]"
-        )
-        same = self.put(f"eq {a} {b}", type=f"bool[{n},{n},{k}]")
-        same = self.put(f"reduce_and[axes=(2,)] {same}", type=f"bool[{n},{n}]")
-        i = self.put(f"iota[dtype=i32 shape=({n}, {n}) dimension=0]", type=f"i32[{n},{n}]")
-        j = self.put(f"iota[dtype=i32 shape=({n}, {n}) dimension=1]", type=f"i32[{n},{n}]")
-        later = self.put(f"gt {j} {i}", type=f"bool[{n},{n}]")
-        again = self.put(f"and {same} {later}", type=f"bool[{n},{n}]")
-        again = self.put(f"reduce_or[axes=(1,)] {again}", type=f"bool[{n}]")
-        last = self.put(f"not {again}", type=f"bool[{n}]")
-        dims = [i for i in range(len(u.shape)) if i not in d.update_window_dims]
-        last = self.put(
-            f"reshape[new_sizes={_value(at.shape[:-1])}] {last}", type=f"bool[{','.join(map(str, at.shape[:-1]))}]"
-        )
-        last = self.put(
-            f"broadcast_in_dim[shape={_value(u.shape)} broadcast_dimensions={_value(dims)}] {last}",
-            type=f"bool[{shape}]",
-        )
-        zero = self.put(f"broadcast_in_dim {_number(0, kind)}:{kind}[]", type=f"{kind}[{shape}]")
-        updates = self.put(f"select {last} {iu} {zero}", type=f"{kind}[{shape}]")
-        return updates, self.put(f"convert_element_type[new_dtype=i32] {last}", type=f"i32[{shape}]")
+        self.scatter_by(eqn, "max")
 
     # ---- windows -------------------------------------------------------------------
 

@@ -186,6 +186,19 @@ def scatter_set(x, i, v):
     return x.at[2].set(v[0] * 2).at[i].set(v) * x
 
 
+@case(r(6), np.array([0, 4, 4, 1, -9, 7]), r(6, 3), r(9))
+def scatter_set_windows(x, i, v, y):
+    """Indices that meet, some outside; windows, held inside; elements of each of a batch; truth values."""
+    x, v = jnp.asarray(x), jnp.asarray(v)
+    a = x.at[i].set(v[:, 0]) * x
+    b = x.at[i].set(v[:, 1], mode="clip") * a
+    rows = lax.ScatterDimensionNumbers((1,), (), (0,))
+    c = lax.scatter(jnp.asarray(y), i[:, None], v, rows, mode="clip")
+    d = jax.vmap(lambda x, i, v: x.at[i].set(v))(v, i[:, None] % 3, v[:, :1] * 2)
+    e = (x > 0).at[i].set(v[:, 2] > 0, unique_indices=False)
+    return b, c * y, d * v, e
+
+
 @case(r(6), r(6))
 def scatter_multiplied(x, y):
     x = jnp.asarray(x).at[1].multiply(y[0]).at[2:4].multiply(y[:2]).at[0].max(y[1])

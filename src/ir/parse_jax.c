@@ -69,6 +69,8 @@ bool tn_i_jax_ignored(const tn_prim *prim, const tn_i_token *name, const char *c
         {"unique_indices", -1, NULL},
         {"update_jaxpr", TN_P_scatter_add, NULL},
         {"update_consts", TN_P_scatter_add, NULL},
+        {"update_jaxpr", TN_P_scatter, none}, /* scatter_apply has one */
+        {"update_consts", TN_P_scatter, NULL},
         {"dimensions", TN_P_reshape, none},
         {"unroll", TN_P_scan, NULL},
         {"_split_transpose", TN_P_scan, NULL},
@@ -112,7 +114,7 @@ int tn_i_jax_symbol(const tn_i_token *t, const char *const *symbols) {
     } table[] = {
         {"0", {"AWAY_FROM_ZERO"}}, {"1", {"clip", "TO_NEAREST_EVEN"}},
         {"2", {"fill", "drop"}},   {"FILL_OR_DROP", {"fill", "drop"}},
-        {"3", {"clip", "drop"}},   {"PROMISE_IN_BOUNDS", {"clip", "drop"}},
+        {"3", {"drop", "clip"}},   {"PROMISE_IN_BOUNDS", {"drop", "clip"}},
     };
     int found = symbol_index(symbols, t->at, t->n);
     for (size_t i = 0; found < 0 && i < sizeof table / sizeof *table; i++) {

@@ -305,8 +305,7 @@ static bool sample_gather(tn_i_rng *r, int dtype, tn_i_case *c) {
 
 /* ---- C text ---- */
 
-/* Opens the loops over the windows; behind it `from` and `to` are where each begins, and `inside` tells. */
-static void c_open_windows(const tn_i_c_kernel *k, const tn_i_windows *w, bool inside) {
+void tn_i_c_open_windows(const tn_i_c_kernel *k, const tn_i_windows *w, bool inside) {
     tn_i_c_open(k->t, "w", w->rank, w->dim);
     tn_i_text_put(k->t, "const int64_t to = ");
     tn_i_c_at(k->t, "w", w->rank, w->dim, w->window_stride);
@@ -337,7 +336,7 @@ static void c_gather(const tn_i_c_kernel *k) {
     tn_i_dnums_read(&d, &k->p[GATHER_DNUMS]);
     tn_i_window_strides(&d, sizes, &k->in[0], &k->out[0], &rank, dim, from, to);
     tn_i_windows_init(&w, &d, sizes, &k->in[0], &k->in[1], &k->out[0]);
-    c_open_windows(k, &w, !clip);
+    tn_i_c_open_windows(k, &w, !clip);
     tn_i_c_open(k->t, "i", rank, dim);
     tn_i_text_put(k->t, "out0[to + ");
     tn_i_c_at(k->t, "i", rank, dim, to);
@@ -412,20 +411,19 @@ const tn_prim tn_prim_gather = {
 
 /* ---- scatter_add ---- */
 enum { SCATTER_DNUMS, SCATTER_MODE };
-static const char *const scatter_fields[] = {"update_window_dims", "inserted_window_dims",
-                                             "scatter_dims_to_operand_dims", "operand_batching_dims",
-                                             "scatter_indices_batching_dims"};
+const char *const tn_i_scatter_fields[] = {"update_window_dims", "inserted_window_dims", "scatter_dims_to_operand_dims",
+                                           "operand_batching_dims", "scatter_indices_batching_dims"};
 static const char *const scatter_modes[] = {"drop", NULL};
 static const tn_i_spec scatter_params[] = {
     {.name = "dimension_numbers",
      .kind = TN_K_LISTS,
      .lists = TN_NDNUMS,
      .record = "ScatterDimensionNumbers",
-     .fields = scatter_fields},
+     .fields = tn_i_scatter_fields},
     {.name = "mode", .kind = TN_K_SYM, .otherwise = "drop", .symbols = scatter_modes},
     {.name = NULL}};
 
-static bool updates_valid(tn_i_query *q, const tn_i_dnums *d, int rank) {
+bool tn_i_updates_valid(tn_i_query *q, const tn_i_dnums *d, int rank) {
     const tn_type *in = q->in[0], *indices = q->in[1], *updates = q->in[2];
     if (!tn_i_same_dtype(q, 2)) return false;
     if (updates->rank != rank)
@@ -452,7 +450,7 @@ static bool type_scatter_add(tn_i_query *q) {
     int rank;
     if (!tn_i_params_given(q)) return false;
     if (q->in[0]->dtype == TN_BOOL) return tn_i_type_fail(q, 0, "scatter_add is not defined for bool");
-    return tn_i_dnums_valid(q, &d, &rank) && updates_valid(q, &d, rank) && tn_i_output_type(q, q->in[0]);
+    return tn_i_dnums_valid(q, &d, &rank) && tn_i_updates_valid(q, &d, rank) && tn_i_output_type(q, q->in[0]);
 }
 
 #define SCATTER_ELEMENTS(type, index)                                                           \
@@ -506,8 +504,7 @@ static tn_status kernel_scatter_add(const tn_i_kernel *k) {
     return TN_OK;
 }
 
-/* Element i of an index vector, where it is known. */
-static bool known_index(const tn_i_builder *b, tn_i_var v, uint32_t i, int64_t *x) {
+bool tn_i_known_index(const tn_i_builder *b, tn_i_var v, uint32_t i, int64_t *x) {
     const tn_type *t = tn_i_vtype(b, v);
     const tn_i_eqn *e = tn_i_def(b, v);
     const void *data = e && e->prim->id == TN_P_constant ? tn_i_blob_data(tn_i_p(e)[0].u.blob) : NULL;
@@ -529,7 +526,7 @@ static tn_i_var at_known_place(tn_i_builder *b, const tn_i_param *p, const tn_i_
     tn_i_dnums_read(&d, &p[SCATTER_DNUMS]);
     if (d.n[TN_WINDOW] != (uint32_t)update.rank || d.n[TN_INDEX_BATCH]) return TN_NOVAR;
     for (uint32_t c = 0; c < d.n[TN_MAP]; c++)
-        if (!known_index(b, in[1], c, &start[d.v[TN_MAP][c]])) return TN_NOVAR;
+        if (!tn_i_known_index(b, in[1], c, &start[d.v[TN_MAP][c]])) return TN_NOVAR;
     tn_i_window_sizes(&d, &of, &update, sizes);
     for (int i = 0; i < of.rank; i++) {
         if (start[i] < 0 || start[i] > of.dim[i] - sizes[i]) return TN_NOVAR;
@@ -609,7 +606,7 @@ static void c_scatter_add(const tn_i_c_kernel *k) {
     tn_i_window_sizes(&d, k->out[0].type, k->in[2].type, sizes);
     tn_i_window_strides(&d, sizes, &k->out[0], &k->in[2], &rank, dim, to, from);
     tn_i_windows_init(&w, &d, sizes, &k->out[0], &k->in[1], &k->in[2]);
-    c_open_windows(k, &w, true);
+    tn_i_c_open_windows(k, &w, true);
     tn_i_text_put(k->t, "if (inside) {\n");
     tn_i_c_open(k->t, "i", rank, dim);
     tn_i_text_put(k->t, "%s *const sum = out0 + from + ", tn_i_c_name(dtype));
@@ -624,7 +621,7 @@ static void c_scatter_add(const tn_i_c_kernel *k) {
 }
 
 /* Wherever the windows are. */
-static bool sums_scatter_add(const tn_i_query *q, uint32_t operand, tn_i_sums *s) {
+bool tn_i_scatter_sums(const tn_i_query *q, uint32_t operand, tn_i_sums *s) {
     const tn_type *of = q->out, *updates = q->in[2];
     int64_t sizes[TN_MAX_RANK], from[TN_MAX_RANK], to[TN_MAX_RANK], anywhere = 0;
     uint32_t window = 0, batch = 0;
@@ -720,6 +717,6 @@ const tn_prim tn_prim_scatter_add = {
     .transpose_bound = 3,
     .sample = sample_scatter_add,
     .spread = TN_SPREAD_ADDS,
-    .sums = sums_scatter_add,
+    .sums = tn_i_scatter_sums,
     .places = places_scatter_add,
 };

@@ -211,3 +211,13 @@ tn_i_var tn_i_scatter_add(tn_i_builder *b, tn_i_var x, tn_i_var indices, tn_i_va
     const tn_i_var in[3] = {x, indices, updates};
     return tn_i_emit(b, tn_i_prim(b, TN_P_scatter_add), p, 3, in);
 }
+
+tn_i_var tn_i_scatter(tn_i_builder *b, tn_i_var x, tn_i_var indices, tn_i_var updates, const tn_i_dnums *d, bool clip,
+                      bool unique) {
+    int64_t store[TN_NDNUMS * (2 + TN_MAX_RANK)];
+    const tn_i_param p[3] = {packed(d, store),
+                             {.kind = clip ? TN_K_SYM : TN_K_NONE, .u.i = clip},
+                             {.kind = unique ? TN_K_BOOL : TN_K_NONE, .u.i = unique}};
+    const tn_i_var in[3] = {x, indices, updates};
+    return tn_i_emit(b, tn_i_prim(b, TN_P_scatter), p, 3, in);
+}

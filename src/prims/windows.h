@@ -1,4 +1,4 @@
-/* Windows placed by index vectors: what gather and scatter_add have in common.
+/* Windows placed by index vectors: what gather, scatter_add and scatter have in common.
  *
  * The last dimension of `indices` holds vectors, one entry per mapped operand
  * dimension.  Each vector places one window in the operand; `windows` (gather's
@@ -49,5 +49,17 @@ void tn_i_dnums_batch(tn_i_dnums *out, const tn_i_dnums *d, bool operand, bool i
 /* A random case: operand, indices and their domain, dimension numbers (parameter 0), window sizes, the type of
  * windows.  `gather`: collapsed dimensions have elements. */
 bool tn_i_sample_windows(tn_i_rng *r, int dtype, tn_i_case *c, bool gather, int64_t *sizes, tn_type *windows);
+
+/* ---- what scatter_add and scatter have in common (gather.c) ---- */
+
+extern const char *const tn_i_scatter_fields[TN_NDNUMS];
+/* The updates have the dtype of operand 0 and the shape that dimension numbers and indices make. */
+bool tn_i_updates_valid(tn_i_query *q, const tn_i_dnums *d, int rank);
+/* Which elements of an operand may end where, wherever the windows are. */
+bool tn_i_scatter_sums(const tn_i_query *q, uint32_t operand, tn_i_sums *s);
+/* Element i of an index vector, where it is known. */
+bool tn_i_known_index(const tn_i_builder *b, tn_i_var v, uint32_t i, int64_t *x);
+/* C text: opens the loops over the windows; behind it `from` and `to` are where each begins, and `inside` tells. */
+void tn_i_c_open_windows(const struct tn_i_c_kernel *k, const tn_i_windows *w, bool inside);
 
 #endif

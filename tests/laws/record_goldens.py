@@ -539,6 +539,30 @@ for d in NUMBERS:
     scatter(d, x, "[3,2]", [2, -1, 3], "[3,1]", u, "[3,2]", ((1,), (0,), (0,), (), ()), itype="i64")
     scatter(d, x, "[6]", [0, 5, -1], "[3,1]", u, "[3,2]", ((1,), (), (0,), (), ()))
     scatter(d, x, "[2,3]", [2, 0, 1, 1], "[2,2,1]", u[:4], "[2,2]", ((), (1,), (1,), (0,), (0,)))
+def write(d, x, shape, idx, ishape, u, ushape, fields, extra="", mode=FILL, itype="i32", **k):
+    dn = lax.ScatterDimensionNumbers(update_window_dims=fields[0], inserted_window_dims=fields[1], scatter_dims_to_operand_dims=fields[2],
+                                     operand_batching_dims=fields[3], scatter_indices_batching_dims=fields[4])
+    row(f"scatter[{S.format(*fields)}{extra}]", f"{d}{shape} {itype}{ishape} {d}{ushape}", [x, idx, u] + k.pop("more", []),
+        lambda v, i, w: lax.scatter(v, i, w, dn, mode=mode, unique_indices="unique" in extra), **k)
+
+
+for d in ANY:
+    b = d == "bool"
+    x = [1, 0, 1, 1, 0, 0] if b else [1, -2, 3, 4, 5, -6]
+    u = [0, 1, 0, 0, 1, 1] if b else [10, 20, 30, 40, 50, 60]
+    if d == "u32":
+        x = [1, 2, 3, 4, 5, 6]
+    write(d, x, "[3,2]", [2, 0, 2], "[3,1]", u, "[3,2]", ((1,), (0,), (0,), (), ()))
+    write(d, x, "[3,2]", [2, -1, 3], "[3,1]", u, "[3,2]", ((1,), (0,), (0,), (), ()), itype="i64")
+    write(d, x, "[3,2]", [2, -1, 3], "[3,1]", u, "[3,2]", ((1,), (0,), (0,), (), ()), " mode=clip", CLIP)
+    write(d, x, "[6]", [0, 4, 5, 1], "[4,1]", u + u[:2], "[4,2]", ((1,), (), (0,), (), ()), " mode=drop")
+    write(d, x, "[6]", [0, 5, -1], "[3,1]", u, "[3,2]", ((1,), (), (0,), (), ()), " mode=clip", CLIP)
+    write(d, x, "[2,3]", [2, 0, 1, 1], "[2,2,1]", u[:4], "[2,2]", ((), (1,), (1,), (0,), (0,)))
+for d in FLOATS:
+    write(d, [1.0, 2.0, 3.0], "[3]", [2, 7, 1], "[3,1]", [1.5, 2.5, 3.5], "[3]", ((), (0,), (0,), (), ()), " unique_indices=True",
+          more=[[4.0, 5.0, 6.0]], how="vjp", outs=f"{d}[3]")
+    write(d, [1.0, 2.0, 3.0], "[3]", [2, 7, 2, 0], "[4,1]", [1.5, 2.5, 3.5, 4.5], "[4]", ((), (0,), (0,), (), ()),
+          more=[[4.0, 5.0, 6.0]], how="vjp", outs=f"{d}[3]")
 for d in INTS:
     scatter(d, [MAX[d]], "[1]", [0], "[1,1]", [2], "[1]", ((), (0,), (0,), (), ()))
 for d in NUMBERS:

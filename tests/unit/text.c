@@ -295,6 +295,15 @@ static void test_jax_primitives(void **state) {
         "operand_batching_dims=(), "
         "scatter_indices_batching_dims=()) mode=drop] a b c\n  in (d,) }\n");
     prints_as(
+        "{ lambda ; a:f64[5] i:i32[2,1] u:f64[2]. let b = scatter[dimension_numbers=ScatterDimensionNumbers("
+        "update_window_dims=(), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,)) indices_are_sorted=False "
+        "mode=GatherScatterMode.CLIP unique_indices=True update_consts=() update_jaxpr=None] a i u in (b,) }",
+        "{ lambda a:f64[5] b:i32[2,1] c:f64[2] . let\n    d:f64[5] = "
+        "scatter[dimension_numbers=ScatterDimensionNumbers("
+        "update_window_dims=(), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,), "
+        "operand_batching_dims=(), "
+        "scatter_indices_batching_dims=()) mode=clip unique_indices=True] a b c\n  in (d,) }\n");
+    prints_as(
         "{ lambda ; a:f64[5] i:i32[2,1]. let b = gather[mode=1 fill_value=None slice_sizes=(1,) dimension_numbers="
         "GatherDimensionNumbers(start_index_map=(0,), offset_dims=(), collapsed_slice_dims=(0,))] a i in (b,) }",
         "{ lambda a:f64[5] b:i32[2,1] . let\n    c:f64[2] = "
