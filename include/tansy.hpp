@@ -565,6 +565,12 @@ inline val take_along(operand x, operand i, int axis) {
 inline val index_add(operand x, operand i, operand u, int axis) {
     return tn_index_add_at(x.v, i.v, u.v, axis, x.at.file, x.at.line);
 }
+inline val at_set(operand x, operand i, operand u, int axis) {
+    return tn_at_set_at(x.v, i.v, u.v, axis, x.at.file, x.at.line);
+}
+inline val at_add(operand x, operand i, operand u, int axis) {
+    return tn_at_add_at(x.v, i.v, u.v, axis, x.at.file, x.at.line);
+}
 inline val segment_sum(operand x, operand segment, int64_t n) {
     return tn_segment_sum_at(x.v, segment.v, n, x.at.file, x.at.line);
 }

@@ -561,6 +561,15 @@ TN_API tn_val tn_take_along_at(tn_val x, tn_val indices, int axis, bool fill, co
  * the shape of tn_take(x, indices, axis); what lies outside is dropped. */
 TN_API tn_val tn_index_add_at(tn_val x, tn_val indices, tn_val u, int axis, const char *file, int line);
 #define tn_index_add(...) tn_index_add_at(__VA_ARGS__, __FILE__, __LINE__)
+/* x with u written, or added, at `indices` of the axis, as JAX's
+ * x.at[indices].set(u) and .add(u) along that axis: u is a number or broadcasts
+ * to the shape of tn_take(x, indices, axis), negative indices count from the
+ * end, what lies outside is dropped.  Of equal indices all are added; the last
+ * one is written, and has the derivative. */
+TN_API tn_val tn_at_set_at(tn_val x, tn_val indices, tn_val u, int axis, const char *file, int line);
+TN_API tn_val tn_at_add_at(tn_val x, tn_val indices, tn_val u, int axis, const char *file, int line);
+#define tn_at_set(x, indices, u, axis) tn_at_set_at(x, indices, TN_VAL(u), axis, __FILE__, __LINE__)
+#define tn_at_add(x, indices, u, axis) tn_at_add_at(x, indices, TN_VAL(u), axis, __FILE__, __LINE__)
 /* out[s] = sum of x[i] where segment[i] = s, others dropped; x [n, ..], segment [n], out [segments, ..]. */
 TN_API tn_val tn_segment_sum_at(tn_val x, tn_val segment, int64_t segments, const char *file, int line);
 #define tn_segment_sum(...) tn_segment_sum_at(__VA_ARGS__, __FILE__, __LINE__)

@@ -275,8 +275,8 @@ tn_val tn_take_along_at(tn_val x, tn_val indices, int axis, bool fill, const cha
     return tn_i_site_close(&s, have == rank ? y : tn_i_do_squeeze(&s, y, 1u << axis));
 }
 
-/* x with u (of x's shape but N at the axis) added at N positions. */
-static tn_i_var add_at(tn_i_site *s, tn_i_var x, tn_i_var index, tn_i_var u, int axis, bool wrap) {
+/* x with u (of x's shape but N at the axis) added or written at N positions. */
+static tn_i_var put_at(tn_i_site *s, tn_i_var x, tn_i_var index, tn_i_var u, int axis, bool wrap, bool write) {
     if (s->b->failed) return TN_NOVAR;
     char text[TN_I_TYPE_TEXT];
     const tn_type t = *tn_i_site_type(s, x), i = *tn_i_site_type(s, index);
@@ -292,7 +292,8 @@ static tn_i_var add_at(tn_i_site *s, tn_i_var x, tn_i_var index, tn_i_var u, int
     memcpy(shape, t.dim, sizeof shape);
     shape[axis] = tn_i_count(&i);
     tn_i_var col = column(s, index), rows = tn_i_do_reshape(s, u, t.rank, shape);
-    return s->b->failed ? TN_NOVAR : tn_i_scatter_add(s->b, x, col, rows, &d);
+    if (s->b->failed) return TN_NOVAR;
+    return write ? tn_i_scatter(s->b, x, col, rows, &d, false, false) : tn_i_scatter_add(s->b, x, col, rows, &d);
 }
 
 tn_val tn_index_add_at(tn_val x, tn_val indices, tn_val u, int axis, const char *file, int line) {
@@ -302,7 +303,31 @@ tn_val tn_index_add_at(tn_val x, tn_val indices, tn_val u, int axis, const char 
     tn_i_site_open(&s, "index_add", NULL, 3, in, v, 0, file, line);
     if (s.b->failed || !tn_i_site_axis(&s, axis, tn_i_site_type(&s, v[0])->rank, &axis))
         return tn_i_site_close(&s, TN_NOVAR);
-    return tn_i_site_close(&s, add_at(&s, v[0], v[1], v[2], axis, true));
+    return tn_i_site_close(&s, put_at(&s, v[0], v[1], v[2], axis, true, false));
+}
+
+/* x.at[.., indices, ..].set(u) and .add(u): u is a number, or is broadcast to what would be taken there. */
+static tn_val at_place(const char *name, bool write, tn_val x, tn_val indices, tn_val u, int axis, const char *file,
+                       int line) {
+    const tn_val in[3] = {x, indices, u};
+    tn_i_site s;
+    tn_i_var v[3];
+    tn_type want;
+    tn_i_site_open(&s, name, NULL, 3, in, v, TN_OPERAND(2), file, line);
+    if (s.b->failed || !tn_i_site_axis(&s, axis, tn_i_site_type(&s, v[0])->rank, &axis))
+        return tn_i_site_close(&s, TN_NOVAR);
+    tn_i_site_number(&s, 2, tn_i_site_type(&s, v[0])->dtype);
+    if (s.b->failed || !taken_type(&s, tn_i_site_type(&s, v[0]), tn_i_site_type(&s, v[1]), axis, &want))
+        return tn_i_site_close(&s, TN_NOVAR);
+    const tn_i_var spread = tn_i_do_broadcast_to(&s, v[2], want.rank, want.dim);
+    return tn_i_site_close(&s, put_at(&s, v[0], v[1], spread, axis, true, write));
+}
+
+tn_val tn_at_set_at(tn_val x, tn_val indices, tn_val u, int axis, const char *file, int line) {
+    return at_place("at_set", true, x, indices, u, axis, file, line);
+}
+tn_val tn_at_add_at(tn_val x, tn_val indices, tn_val u, int axis, const char *file, int line) {
+    return at_place("at_add", false, x, indices, u, axis, file, line);
 }
 
 tn_val tn_segment_sum_at(tn_val x, tn_val segment, int64_t segments, const char *file, int line) {
@@ -316,7 +341,7 @@ tn_val tn_segment_sum_at(tn_val x, tn_val segment, int64_t segments, const char 
         return tn_i_site_close(
             &s, tn_i_site_fail(&s, TN_ETYPE, -1, "takes x [n, ..], segment [n] and a number of segments >= 0"));
     t.dim[0] = segments;
-    return tn_i_site_close(&s, add_at(&s, tn_i_zeros(s.b, &t), v[1], v[0], 0, false));
+    return tn_i_site_close(&s, put_at(&s, tn_i_zeros(s.b, &t), v[1], v[0], 0, false, false));
 }
 
 /* ---- the primitives ---------------------------------------------------------------------- */

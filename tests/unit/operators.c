@@ -131,6 +131,14 @@ static tn_val same_indices(const tn_val *in, void *user) { /* .., i i32[2] = {1,
     d = tn_add(d, apart(tn_matmul(tn_one_hot(tn_rem(tn_add(i, 4), 4), 4, TN_F64), v), tn_take(v, i, 0)));
     d = tn_add(d, apart(tn_index_add(tn_zeros(c, tn_f64(4)), i, tn_take(v, i, 0), 0),
                         tn_mul(v, tn_constant(c, tn_f64(4), (double[]){0, 1, 0, 1}))));
+    d = tn_add(d, apart(tn_at_add(v, i, tn_take(v, i, 0), 0), tn_index_add(v, i, tn_take(v, i, 0), 0)));
+    /* columns 1 and 3; of the equal indices the last is written, and what is outside is not */
+    d = tn_add(d, apart(tn_at_set(m, i, 2.0, 1), tn_stack(tn_vals(tn_at(tn_t(m), 0), tn_full(c, tn_f64(3), 2.0),
+                                                                  tn_at(tn_t(m), 2), tn_full(c, tn_f64(3), 2.0)),
+                                                          1)));
+    const tn_val equal = tn_constant(c, tn_i32(3), (int32_t[]){-1, 9, 3});
+    d = tn_add(d, apart(tn_at_set(v, equal, tn_slice_axis(v, 0, 3, 1, 0), 0),
+                        tn_concatenate(tn_vals(tn_slice_axis(v, 0, 3, 1, 0), tn_slice_axis(v, 2, 3, 1, 0)), 0)));
     d = tn_add(d, apart(tn_dynamic_index(m, tn_at(i, 0), 0), tn_at(m, 1)));
     d = tn_add(d, apart(tn_dynamic_slice(m, tn_vals(tn_at(i, 0), TN_VAL(9)), tn_ints(2, 2)),
                         tn_slice(m, tn_ints(1, 2), tn_ints(3, 4), tn_ints())));
