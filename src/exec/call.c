@@ -223,10 +223,10 @@ static inline bool call_straight(const tn_exec *e, tn_work *w, const void *const
         !enter(e, frame + TN_BASE_ARGUMENTS, in, out, &some_absent) || some_absent ||
         tn_i_fp_differs(tn_i_fp_mode_now()))
         return false;
-    const tn_i_step *s = e->plan->step, *end = s + e->plan->nstep;
     frame[TN_BASE_ABSOLUTE] = 0;
     frame[TN_BASE_ARENA] = (uintptr_t)w->arena;
-    for (*status = TN_OK; s < end && *status == TN_OK; s++) *status = tn_i_run_nest(s, frame);
+    *status = TN_OK;
+    for (size_t i = 0; i < e->plan->nstep && *status == TN_OK; i++) *status = tn_i_run_nest(&e->plan->step[i], frame);
     return true;
 }
 

@@ -62,7 +62,7 @@ static bool refused(emit_session *s, const tn_fn *f, const emit_record *r) {
         emit_wrong(s, r->what, tn_error(f->ctx));
         return true;
     }
-    s->refused++;
+    s->refused += !s->generated; /* which may hold an `offload` of their own */
     if (s->verbose) (void)printf("refused %s: %s\n", r->what, tn_error(f->ctx));
     return true;
 }
