@@ -32,7 +32,7 @@ static tn_val overlaps(const tn_val *in, void *user) {
     tn_val at = tn_slice_axis(in[0], 0, 2 * N, 1, 0), r = radius(in[0]), centre = tn_reshape(at, N, 2);
     tn_val a = tn_take(centre, tn_constant(c, tn_i32(PAIRS), first), 0);
     tn_val b = tn_take(centre, tn_constant(c, tn_i32(PAIRS), second), 0);
-    tn_val pairs = tn_sub(tn_mul(4.0, tn_square(r)), tn_sum_axis(tn_square(tn_sub(a, b)), 1, false));
+    tn_val pairs = tn_sub(tn_mul(4.0, tn_square(r)), tn_sum_axis(tn_square(tn_sub(a, b)), 1));
     return tn_concatenate(tn_vals(pairs, tn_sub(r, at), tn_add(at, tn_sub(r, 1.0))), 0);
 }
 

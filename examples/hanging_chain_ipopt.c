@@ -31,7 +31,7 @@ static tn_val energy(const tn_val *in, void *user) {
 static tn_val stretch(const tn_val *in, void *user) {
     (void)user;
     tn_val most = tn_square(tn_div(in[1], (double)N));
-    return tn_sub(tn_sum_axis(tn_square(steps(in[0])), 0, false), most);
+    return tn_sub(tn_sum_axis(tn_square(steps(in[0])), 0), most);
 }
 
 static tn_ipopt *chains(tn_ctx *c, tn_ipopt_progress report, double start[Z]) {

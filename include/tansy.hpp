@@ -273,7 +273,7 @@ inline val val::indexed(const index *i, size_t n) const {
             const slice &s = i[k].slice_;
             x = tn_slice_axis_at(x, s.start, s.stop, s.step, axis++, at.file, at.line);
         } else if (i[k].kind_ == index::VALUE && tn_rank(i[k].value_) > 0) {
-            x = tn_take_at(x, i[k].value_, axis, true, at.file, at.line);
+            x = tn_take_at(x, i[k].value_, axis, 0, at.file, at.line);
             axis += tn_rank(i[k].value_);
         } else if (i[k].kind_ == index::VALUE) {
             x = tn_dynamic_index_at(x, i[k].value_, axis, at.file, at.line);
@@ -415,60 +415,61 @@ inline val elu(operand x, double alpha) { return tn_elu_at(x.v, alpha, x.at.file
 
 /* ---- reductions ------------------------------------------------------------------
  *
- * Over all axes: sum(x); over one: sum(x, -1); over several: sum(x, {0, 2}); `keepdims` keeps them with size 1. */
+ * Over all axes: sum(x); over one: sum(x, -1); over several: sum(x, {0, 2}); with TN_KEEPDIMS they stay, with size 1.
+ */
 
 inline val sum(operand x) { return tn_sum_at(x.v, x.at.file, x.at.line); }
-inline val sum(operand x, int axis, bool keepdims = false) {
-    return tn_sum_axis_at(x.v, axis, keepdims, x.at.file, x.at.line);
+inline val sum(operand x, int axis, tn_flags flags = 0) {
+    return tn_sum_axis_at(x.v, axis, flags, x.at.file, x.at.line);
 }
-inline val sum(operand x, const ints &axes, bool keepdims = false) {
-    return tn_sum_axes_at(x.v, axes, keepdims, x.at.file, x.at.line);
+inline val sum(operand x, const ints &axes, tn_flags flags = 0) {
+    return tn_sum_axes_at(x.v, axes, flags, x.at.file, x.at.line);
 }
 inline val prod(operand x) { return tn_prod_at(x.v, x.at.file, x.at.line); }
-inline val prod(operand x, int axis, bool keepdims = false) {
-    return tn_prod_axis_at(x.v, axis, keepdims, x.at.file, x.at.line);
+inline val prod(operand x, int axis, tn_flags flags = 0) {
+    return tn_prod_axis_at(x.v, axis, flags, x.at.file, x.at.line);
 }
-inline val prod(operand x, const ints &axes, bool keepdims = false) {
-    return tn_prod_axes_at(x.v, axes, keepdims, x.at.file, x.at.line);
+inline val prod(operand x, const ints &axes, tn_flags flags = 0) {
+    return tn_prod_axes_at(x.v, axes, flags, x.at.file, x.at.line);
 }
 inline val max(operand x) { return tn_max_at(x.v, x.at.file, x.at.line); }
-inline val max(operand x, int axis, bool keepdims = false) {
-    return tn_max_axis_at(x.v, axis, keepdims, x.at.file, x.at.line);
+inline val max(operand x, int axis, tn_flags flags = 0) {
+    return tn_max_axis_at(x.v, axis, flags, x.at.file, x.at.line);
 }
-inline val max(operand x, const ints &axes, bool keepdims = false) {
-    return tn_max_axes_at(x.v, axes, keepdims, x.at.file, x.at.line);
+inline val max(operand x, const ints &axes, tn_flags flags = 0) {
+    return tn_max_axes_at(x.v, axes, flags, x.at.file, x.at.line);
 }
 inline val min(operand x) { return tn_min_at(x.v, x.at.file, x.at.line); }
-inline val min(operand x, int axis, bool keepdims = false) {
-    return tn_min_axis_at(x.v, axis, keepdims, x.at.file, x.at.line);
+inline val min(operand x, int axis, tn_flags flags = 0) {
+    return tn_min_axis_at(x.v, axis, flags, x.at.file, x.at.line);
 }
-inline val min(operand x, const ints &axes, bool keepdims = false) {
-    return tn_min_axes_at(x.v, axes, keepdims, x.at.file, x.at.line);
+inline val min(operand x, const ints &axes, tn_flags flags = 0) {
+    return tn_min_axes_at(x.v, axes, flags, x.at.file, x.at.line);
 }
 inline val mean(operand x) { return tn_mean_at(x.v, x.at.file, x.at.line); }
-inline val mean(operand x, int axis, bool keepdims = false) {
-    return tn_mean_axis_at(x.v, axis, keepdims, x.at.file, x.at.line);
+inline val mean(operand x, int axis, tn_flags flags = 0) {
+    return tn_mean_axis_at(x.v, axis, flags, x.at.file, x.at.line);
 }
-inline val mean(operand x, const ints &axes, bool keepdims = false) {
-    return tn_mean_axes_at(x.v, axes, keepdims, x.at.file, x.at.line);
+inline val mean(operand x, const ints &axes, tn_flags flags = 0) {
+    return tn_mean_axes_at(x.v, axes, flags, x.at.file, x.at.line);
 }
 inline val var(operand x) { return tn_var_at(x.v, x.at.file, x.at.line); }
-inline val var(operand x, int axis, bool keepdims = false) {
-    return tn_var_axis_at(x.v, axis, keepdims, x.at.file, x.at.line);
+inline val var(operand x, int axis, tn_flags flags = 0) {
+    return tn_var_axis_at(x.v, axis, flags, x.at.file, x.at.line);
 }
-inline val var(operand x, const ints &axes, bool keepdims = false) {
-    return tn_var_axes_at(x.v, axes, keepdims, x.at.file, x.at.line);
+inline val var(operand x, const ints &axes, tn_flags flags = 0) {
+    return tn_var_axes_at(x.v, axes, flags, x.at.file, x.at.line);
 }
 inline val std(operand x) { return tn_std_at(x.v, x.at.file, x.at.line); }
-inline val std(operand x, int axis, bool keepdims = false) {
-    return tn_std_axis_at(x.v, axis, keepdims, x.at.file, x.at.line);
+inline val std(operand x, int axis, tn_flags flags = 0) {
+    return tn_std_axis_at(x.v, axis, flags, x.at.file, x.at.line);
 }
-inline val std(operand x, const ints &axes, bool keepdims = false) {
-    return tn_std_axes_at(x.v, axes, keepdims, x.at.file, x.at.line);
+inline val std(operand x, const ints &axes, tn_flags flags = 0) {
+    return tn_std_axes_at(x.v, axes, flags, x.at.file, x.at.line);
 }
 inline val norm(operand x) { return tn_norm_at(x.v, x.at.file, x.at.line); }
-inline val norm(operand x, int axis, bool keepdims = false) {
-    return tn_norm_axis_at(x.v, axis, keepdims, x.at.file, x.at.line);
+inline val norm(operand x, int axis, tn_flags flags = 0) {
+    return tn_norm_axis_at(x.v, axis, flags, x.at.file, x.at.line);
 }
 inline val sum_squares(operand x) { return tn_sum_squares_at(x.v, x.at.file, x.at.line); }
 inline val any(operand x) { return tn_any_at(x.v, x.at.file, x.at.line); }
@@ -481,23 +482,23 @@ inline val argmax(operand x, int axis) { return tn_argmax_at(x.v, axis, x.at.fil
 inline val argmin(operand x, int axis) { return tn_argmin_at(x.v, axis, x.at.file, x.at.line); }
 inline val sort(operand x, int axis) { return tn_sort_at(x.v, axis, x.at.file, x.at.line); }
 inline val argsort(operand x, int axis) { return tn_argsort_at(x.v, axis, x.at.file, x.at.line); }
-inline val cumsum(operand x, int axis, bool reverse = false) {
-    return tn_cumsum_at(x.v, axis, reverse, x.at.file, x.at.line);
+inline val cumsum(operand x, int axis, tn_flags flags = 0) {
+    return tn_cumsum_at(x.v, axis, flags, x.at.file, x.at.line);
 }
-inline val cumprod(operand x, int axis, bool reverse = false) {
-    return tn_cumprod_at(x.v, axis, reverse, x.at.file, x.at.line);
+inline val cumprod(operand x, int axis, tn_flags flags = 0) {
+    return tn_cumprod_at(x.v, axis, flags, x.at.file, x.at.line);
 }
-inline val cummax(operand x, int axis, bool reverse = false) {
-    return tn_cummax_at(x.v, axis, reverse, x.at.file, x.at.line);
+inline val cummax(operand x, int axis, tn_flags flags = 0) {
+    return tn_cummax_at(x.v, axis, flags, x.at.file, x.at.line);
 }
-inline val cummin(operand x, int axis, bool reverse = false) {
-    return tn_cummin_at(x.v, axis, reverse, x.at.file, x.at.line);
+inline val cummin(operand x, int axis, tn_flags flags = 0) {
+    return tn_cummin_at(x.v, axis, flags, x.at.file, x.at.line);
 }
-inline val cumlogsumexp(operand x, int axis, bool reverse = false) {
-    return tn_cumlogsumexp_at(x.v, axis, reverse, x.at.file, x.at.line);
+inline val cumlogsumexp(operand x, int axis, tn_flags flags = 0) {
+    return tn_cumlogsumexp_at(x.v, axis, flags, x.at.file, x.at.line);
 }
-inline val linear_recurrence(operand a, operand x, int axis, bool reverse = false) {
-    return tn_linear_recurrence_at(a.v, x.v, axis, reverse, x.at.file, x.at.line);
+inline val linear_recurrence(operand a, operand x, int axis, tn_flags flags = 0) {
+    return tn_linear_recurrence_at(a.v, x.v, axis, flags, x.at.file, x.at.line);
 }
 
 /* ---- constants --------------------------------------------------------------------- */
@@ -558,9 +559,11 @@ inline val stack(const vals &x, int axis = 0, place at = place::here()) {
     return tn_stack_at(x, axis, at.file, at.line);
 }
 /* Elements at integer indices (NaN outside), also through x[i]; the same, element by element; sums into places. */
-inline val take(operand x, operand i, int axis) { return tn_take_at(x.v, i.v, axis, true, x.at.file, x.at.line); }
-inline val take_along(operand x, operand i, int axis) {
-    return tn_take_along_at(x.v, i.v, axis, true, x.at.file, x.at.line);
+inline val take(operand x, operand i, int axis, tn_flags flags = 0) {
+    return tn_take_at(x.v, i.v, axis, flags, x.at.file, x.at.line);
+}
+inline val take_along(operand x, operand i, int axis, tn_flags flags = 0) {
+    return tn_take_along_at(x.v, i.v, axis, flags, x.at.file, x.at.line);
 }
 inline val index_add(operand x, operand i, operand u, int axis) {
     return tn_index_add_at(x.v, i.v, u.v, axis, x.at.file, x.at.line);
@@ -603,8 +606,8 @@ inline val sum_pool(operand x, const tn_window &w) { return tn_sum_pool_at(x.v, 
 inline val prod_pool(operand x, const tn_window &w) { return tn_prod_pool_at(x.v, &w, x.at.file, x.at.line); }
 inline val max_pool(operand x, const tn_window &w) { return tn_max_pool_at(x.v, &w, x.at.file, x.at.line); }
 inline val min_pool(operand x, const tn_window &w) { return tn_min_pool_at(x.v, &w, x.at.file, x.at.line); }
-inline val avg_pool(operand x, const tn_window &w, bool count_padding) {
-    return tn_avg_pool_at(x.v, &w, count_padding, x.at.file, x.at.line);
+inline val avg_pool(operand x, const tn_window &w, tn_flags flags = 0) {
+    return tn_avg_pool_at(x.v, &w, flags, x.at.file, x.at.line);
 }
 inline val sliding_windows(operand x, const ints &axes, const ints &sizes, const ints &strides = {},
                            const ints &dilation = {}) {
@@ -621,6 +624,15 @@ inline val triangular_solve(operand a, operand b, int how) {
 inline val cholesky_solve(operand l, operand b) { return tn_cholesky_solve_at(l.v, b.v, b.at.file, b.at.line); }
 inline val logdet(operand a) { return tn_logdet_at(a.v, a.at.file, a.at.line); }
 inline val det(operand a) { return tn_det_at(a.v, a.at.file, a.at.line); }
+/* The sign of det(a) and ln |det(a)|. */
+struct sign_and_log {
+    val sign, logabs;
+};
+inline sign_and_log slogdet(operand a) {
+    tn_val sign, logabs;
+    tn_slogdet_at(a.v, &sign, &logabs, a.at.file, a.at.line);
+    return {sign, logabs};
+}
 inline val inverse(operand a) { return tn_inverse_at(a.v, a.at.file, a.at.line); }
 inline val solve(operand a, operand b) { return tn_solve_at(a.v, b.v, b.at.file, b.at.line); }
 

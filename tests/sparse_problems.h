@@ -121,8 +121,8 @@ static inline tn_val bundle_residuals(const tn_val *in, void *user) {
                  points = tn_reshape(tn_slice_axis(in[0], 9 * nc, 9 * nc + 3 * np, 1, 0), np, 3);
     int64_t *ci = malloc((size_t)n * sizeof *ci), *pi = malloc((size_t)n * sizeof *pi);
     for (int64_t k = 0; ci && pi && k < n; k++) pi[k] = k / 4, ci[k] = (7 * (k / 4) + 3 * (k % 4)) % nc;
-    const tn_val a = tn_t(tn_take_clip(cameras, tn_constant(c, tn_i64(n), ci), 0)),
-                 b = tn_t(tn_take_clip(points, tn_constant(c, tn_i64(n), pi), 0));
+    const tn_val a = tn_t(tn_take(cameras, tn_constant(c, tn_i64(n), ci), 0, TN_CLIP_INDICES)),
+                 b = tn_t(tn_take(points, tn_constant(c, tn_i64(n), pi), 0, TN_CLIP_INDICES));
     free(ci);
     free(pi);
     tn_val r[3], t[3], x[3], p[3];
@@ -178,8 +178,8 @@ static inline tn_val bundle_by_blocks(const tn_val *in, void *user) {
     const tn_val cameras = tn_reshape(tn_slice_axis(in[0], 0, 9 * nc, 1, 0), nc, 9),
                  points = tn_reshape(tn_slice_axis(in[0], 9 * nc, 9 * nc + 3 * np, 1, 0), np, 3);
     tn_ctx *c = tn_val_ctx(in[0]);
-    const tn_val x[2] = {tn_take_clip(cameras, tn_constant(c, tn_i64(n), ci), 0),
-                         tn_take_clip(points, tn_constant(c, tn_i64(n), pi), 0)};
+    const tn_val x[2] = {tn_take(cameras, tn_constant(c, tn_i64(n), ci), 0, TN_CLIP_INDICES),
+                         tn_take(points, tn_constant(c, tn_i64(n), pi), 0, TN_CLIP_INDICES)};
     free(ci);
     free(pi);
     return tn_ravel(tn_apply(d->all, 2, x));

@@ -46,8 +46,8 @@ static inline tn_val workload_chain(const tn_val *in, void *user) {
 }
 
 static inline tn_val workload_norm(tn_val x, tn_val gain, tn_val bias) {
-    const tn_val d = tn_sub(x, tn_mean_axis(x, 2, true));
-    const tn_val r = tn_rsqrt(tn_add(tn_mean_axis(tn_square(d), 2, true), 1e-5));
+    const tn_val d = tn_sub(x, tn_mean_axis(x, 2, TN_KEEPDIMS));
+    const tn_val r = tn_rsqrt(tn_add(tn_mean_axis(tn_square(d), 2, TN_KEEPDIMS), 1e-5));
     return tn_add(tn_mul(tn_mul(d, r), gain), bias);
 }
 

@@ -28,22 +28,22 @@ PROGRAM(make_logsumexp_grad) {
 
 static tn_val layer_norm(const tn_val *in, void *user) {
     (void)user;
-    const tn_val x = tn_sub(in[0], tn_mean_axis(in[0], -1, true));
-    const tn_val var = tn_mean_axis(tn_square(x), -1, true);
+    const tn_val x = tn_sub(in[0], tn_mean_axis(in[0], -1, TN_KEEPDIMS));
+    const tn_val var = tn_mean_axis(tn_square(x), -1, TN_KEEPDIMS);
     return tn_add(tn_mul(tn_mul(x, tn_rsqrt(tn_add(var, 1e-5))), in[1]), in[2]);
 }
 PROGRAM(make_layer_norm) { return general_trace(c, layer_norm, NULL, d, TN_ARGS(F(n[0], n[1]), F(n[1]), F(n[1]))); }
 
 static tn_val standardize(const tn_val *in, void *user) {
     (void)user;
-    const tn_val x = tn_sub(in[0], tn_mean_axis(in[0], 0, false));
-    return tn_div(x, tn_sqrt(tn_add(tn_mean_axis(tn_square(x), 0, false), 1e-5)));
+    const tn_val x = tn_sub(in[0], tn_mean_axis(in[0], 0));
+    return tn_div(x, tn_sqrt(tn_add(tn_mean_axis(tn_square(x), 0), 1e-5)));
 }
 PROGRAM(make_standardize) { return general_trace(c, standardize, NULL, d, TN_ARGS(F(n[0], n[1]))); }
 
 static void sums(const tn_val *in, tn_val *out, void *user) {
     (void)user;
-    for (int axis = 0; axis < 3; axis++) out[axis] = tn_sum_axis(in[0], axis, false);
+    for (int axis = 0; axis < 3; axis++) out[axis] = tn_sum_axis(in[0], axis);
 }
 PROGRAM(make_sums) {
     const tn_type t = {.dtype = (int32_t)d, .rank = 3, .dim = {n[0], n[1], n[2]}};
@@ -52,8 +52,8 @@ PROGRAM(make_sums) {
 
 static void extremes(const tn_val *in, tn_val *out, void *user) {
     (void)user;
-    out[0] = tn_max_axis(in[0], 0, false);
-    out[1] = tn_min_axis(in[0], 1, false);
+    out[0] = tn_max_axis(in[0], 0);
+    out[1] = tn_min_axis(in[0], 1);
 }
 PROGRAM(make_extremes) {
     const tn_type t = {.dtype = (int32_t)d, .rank = 2, .dim = {n[0], n[1]}};
@@ -64,15 +64,15 @@ PROGRAM(make_extremes) {
 static tn_val pairs(const tn_val *in, void *user) {
     (void)user;
     const tn_val d = tn_sub(tn_expand_dims(in[0], 0), tn_expand_dims(in[0], 1));
-    const tn_val r2 = tn_add(tn_sum_axis(tn_square(d), -1, true), 0.01);
-    return tn_sum_axis(tn_mul(d, tn_reciprocal(tn_mul(r2, tn_sqrt(r2)))), 1, false);
+    const tn_val r2 = tn_add(tn_sum_axis(tn_square(d), -1, TN_KEEPDIMS), 0.01);
+    return tn_sum_axis(tn_mul(d, tn_reciprocal(tn_mul(r2, tn_sqrt(r2)))), 1);
 }
 PROGRAM(make_pairs) { return general_trace(c, pairs, NULL, d, TN_ARGS(F(n[0], 3))); }
 
 static tn_val energy(const tn_val *in, void *user) {
     (void)user;
     const tn_val d = tn_sub(tn_expand_dims(in[0], 0), tn_expand_dims(in[0], 1));
-    return tn_mul(0.5, tn_sum(tn_rsqrt(tn_add(tn_sum_axis(tn_square(d), -1, false), 0.01))));
+    return tn_mul(0.5, tn_sum(tn_rsqrt(tn_add(tn_sum_axis(tn_square(d), -1), 0.01))));
 }
 PROGRAM(make_pairs_grad) {
     tn_fn *f = general_trace(c, energy, NULL, d, TN_ARGS(F(n[0], 3)));
@@ -81,7 +81,7 @@ PROGRAM(make_pairs_grad) {
 
 static tn_val distances(const tn_val *in, void *user) {
     (void)user;
-    return tn_sum_axis(tn_abs(tn_sub(tn_expand_dims(in[0], 1), tn_expand_dims(in[1], 0))), -1, false);
+    return tn_sum_axis(tn_abs(tn_sub(tn_expand_dims(in[0], 1), tn_expand_dims(in[1], 0))), -1);
 }
 PROGRAM(make_distances) { return general_trace(c, distances, NULL, d, TN_ARGS(F(n[0], n[2]), F(n[1], n[2]))); }
 

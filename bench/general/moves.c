@@ -18,7 +18,7 @@ PROGRAM(make_permuted) { return general_trace(c, permuted, NULL, d, TN_ARGS(F(n[
 
 static tn_val gather(const tn_val *in, void *user) {
     (void)user;
-    return tn_take_clip(in[0], in[1], 0);
+    return tn_take(in[0], in[1], 0, TN_CLIP_INDICES);
 }
 PROGRAM(make_gather) { return general_trace(c, gather, NULL, d, TN_ARGS(F(n[1]), tn_i32(n[0]))); }
 
@@ -33,7 +33,7 @@ static tn_val interpolated(const tn_val *in, void *user) {
     const int64_t last = *(const int64_t *)user - 1;
     const tn_val at = tn_clip(tn_mul((double)last, in[1]), 0.0, (double)last - 1), low = tn_floor(at);
     const tn_val i = tn_convert(low, TN_I32), w = tn_sub(at, low);
-    const tn_val y = tn_take_clip(in[0], i, 0), z = tn_take_clip(in[0], tn_add(i, 1), 0);
+    const tn_val y = tn_take(in[0], i, 0, TN_CLIP_INDICES), z = tn_take(in[0], tn_add(i, 1), 0, TN_CLIP_INDICES);
     return tn_add(y, tn_mul(w, tn_sub(z, y)));
 }
 PROGRAM(make_interpolated) { return general_trace(c, interpolated, &n[1], d, TN_ARGS(F(n[1]), F(n[0]))); }

@@ -34,7 +34,7 @@ static void step_psum(tn_val i, const tn_val *x, tn_val *next, void *user) {
 }
 static void step_shift(tn_val i, const tn_val *x, tn_val *next, void *user) {
     (void)i, (void)user;
-    next[0] = tn_mul(tn_shift_wrap(x[0], "w", 1), 1.0 / size);
+    next[0] = tn_mul(tn_shift(x[0], "w", 1, TN_WRAP), 1.0 / size);
 }
 static void step_alone(tn_val i, const tn_val *x, tn_val *next, void *user) {
     (void)i, (void)user;
@@ -51,8 +51,7 @@ static void sum(const tn_val *in, tn_val *out, void *user) {
 }
 
 static program make(tn_ctx *c, const tn_mpi *m, tn_trace_many_fn f, void *user, int64_t n) {
-    tn_fn *p =
-        tn_trace_spmd(c, f, user, 1, &(tn_type){.dtype = TN_F64, .rank = 1, .dim = {n}}, TN_AXES("w"), 1);
+    tn_fn *p = tn_trace_spmd(c, f, user, 1, &(tn_type){.dtype = TN_F64, .rank = 1, .dim = {n}}, TN_AXES("w"), 1);
     program q = {.in = calloc((size_t)n, sizeof(double)), .out = calloc((size_t)n, sizeof(double))};
     q.e = p ? tn_compile(p, &(tn_compile_options){.size = sizeof(tn_compile_options),
                                                   .comm = tn_mpi_ops(m),

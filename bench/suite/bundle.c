@@ -46,7 +46,8 @@ static tn_val error(const tn_val *in, void *user) {
 /* in: cameras, points, weights, features, indices [2, p]; user: the Jacobian of every observation */
 static void sparse(const tn_val *in, tn_val *out, void *user) {
     const int64_t p = tn_dim(in[2], 0);
-    const tn_val camera = tn_take_clip(in[0], tn_at(in[4], 0), 0), point = tn_take_clip(in[1], tn_at(in[4], 1), 0);
+    const tn_val camera = tn_take(in[0], tn_at(in[4], 0), 0, TN_CLIP_INDICES),
+                 point = tn_take(in[1], tn_at(in[4], 1), 0, TN_CLIP_INDICES);
     tn_val j[3];
     tn_apply_many(user, 4, (const tn_val[]){camera, point, in[2], in[3]}, 3, j);
     out[0] = tn_concatenate(tn_vals(j[0], j[1], tn_reshape(j[2], p, 2, 1)), 2);

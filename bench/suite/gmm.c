@@ -46,11 +46,11 @@ static tn_val objective(const tn_val *in, void *user) {
     const int64_t d = p->d, k = p->k, packed = d * (d + 1) / 2;
     const tn_val q = tn_slice_axis(in[2], 0, d, 1, 1), below = tn_slice_axis(in[2], d, packed, 1, 1), e = tn_exp(q);
     const tn_val row = tn_concatenate(tn_vals(e, below, tn_zeros(p->d ? tn_val_ctx(q) : NULL, tn_f64(k, 1))), 1);
-    const tn_val l = tn_reshape(tn_take_clip(row, in[4], 1), k, d, d);
+    const tn_val l = tn_reshape(tn_take(row, in[4], 1, TN_CLIP_INDICES), k, d, d);
     const tn_val lmu = tn_einsum("kij,kj->ki", tn_vals(l, in[1]));
     const tn_val lx = tn_reshape(tn_matmul(in[3], tn_t(tn_reshape(l, k * d, d))), p->n, k, d);
-    const tn_val squares = tn_sum_axis(tn_square(tn_sub(lx, lmu)), 2, false);
-    const tn_val logs = tn_sum_axis(q, 1, false);
+    const tn_val squares = tn_sum_axis(tn_square(tn_sub(lx, lmu)), 2);
+    const tn_val logs = tn_sum_axis(q, 1);
     const tn_val t = tn_sub(tn_add(in[0], logs), tn_mul(0.5, squares));
     const tn_val fit = tn_sub(tn_sum(tn_logsumexp(t, 1)), tn_mul((double)p->n, tn_logsumexp(in[0], 0)));
     const tn_val prior = tn_sub(tn_mul(0.5 * p->gamma * p->gamma, tn_add(tn_sum_squares(e), tn_sum_squares(below))),

@@ -6,7 +6,7 @@
 static tn_val nearest(const tn_val *in, void *user) {
     (void)user;
     tn_val apart = tn_sub(in[1], in[0]); /* [5,3] - [3]: x is repeated for each row */
-    tn_val squares = tn_sum_axis(tn_square(apart), 1, false);
+    tn_val squares = tn_sum_axis(tn_square(apart), 1);
     return tn_neg(tn_logsumexp(tn_neg(squares), 0));
 }
 

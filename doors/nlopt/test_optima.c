@@ -104,7 +104,7 @@ static tn_val distance(const tn_val *in, void *user) {
 }
 static void equations(const tn_val *in, tn_val *out, void *user) {
     (void)user;
-    out[0] = tn_sub(tn_sum_axis(in[0], 1, false), 1.0);
+    out[0] = tn_sub(tn_sum_axis(in[0], 1), 1.0);
     out[1] = tn_sub(tn_at(in[1], 2), in[3]);
 }
 static void inequalities(const tn_val *in, tn_val *out, void *user) {

@@ -256,7 +256,7 @@ static void edges(void **state) {
 /* y'_i = -y_i + y_(next[i]), as a DAE or an ODE; next i64[N], a parameter. */
 static tn_val pulled(const tn_val *in, void *user) {
     const bool dae = user;
-    const tn_val f = tn_sub(tn_take_clip(in[1], in[dae ? 3 : 2], 0), in[1]);
+    const tn_val f = tn_sub(tn_take(in[1], in[dae ? 3 : 2], 0, TN_CLIP_INDICES), in[1]);
     return dae ? tn_sub(in[2], f) : f;
 }
 

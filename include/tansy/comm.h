@@ -55,10 +55,9 @@ TN_API int64_t tn_axis_size(tn_ctx *c, const char *axes);
  * names, tn_checkpoint) and schedules of loops do, equally everywhere. */
 
 /* The sum x_0 + .. + x_(P-1), replicated; of i32, i64, f32 and f64.  The same bits on all ranks; which, is for who adds
- * to say, unless _ordered, in the order of ranks. */
-TN_API tn_val tn_psum_at(tn_val x, const char *axes, bool ordered, const char *file, int line);
-#define tn_psum(x, axes)         tn_psum_at(x, axes, false, __FILE__, __LINE__)
-#define tn_psum_ordered(x, axes) tn_psum_at(x, axes, true, __FILE__, __LINE__)
+ * to say, but with TN_ORDERED in the order of ranks. */
+TN_API tn_val tn_psum_at(tn_val x, const char *axes, tn_flags flags, const char *file, int line);
+#define tn_psum(...) tn_psum_at(TN_I_FLAGS(2, __VA_ARGS__), __FILE__, __LINE__) /* (x, axes) */
 /* The sum over P, of floats. */
 TN_API tn_val tn_pmean_at(tn_val x, const char *axes, const char *file, int line);
 #define tn_pmean(x, axes) tn_pmean_at(x, axes, __FILE__, __LINE__)
@@ -100,21 +99,17 @@ TN_API tn_val tn_scatter_from_at(tn_val x, const char *axes, int64_t root, const
 TN_API tn_val tn_all_to_all_at(tn_val x, const char *axes, const char *file, int line);
 #define tn_all_to_all(x, axes) tn_all_to_all_at(x, axes, __FILE__, __LINE__)
 
-/* These are along one axis.  On rank k what rank k - by holds: zeros where there is none; _wrap: around. */
-TN_API tn_val tn_shift_at(tn_val x, const char *axis, int64_t by, bool wrap, const char *file, int line);
-#define tn_shift(x, axis, by)      tn_shift_at(x, axis, by, false, __FILE__, __LINE__)
-#define tn_shift_wrap(x, axis, by) tn_shift_at(x, axis, by, true, __FILE__, __LINE__)
+/* These are along one axis.  On rank k what rank k - by holds: zeros where there is none; with TN_WRAP around. */
+TN_API tn_val tn_shift_at(tn_val x, const char *axis, int64_t by, tn_flags flags, const char *file, int line);
+#define tn_shift(...) tn_shift_at(TN_I_FLAGS(3, __VA_ARGS__), __FILE__, __LINE__) /* (x, axis, by) */
 /* On each target what its source holds, zeros on ranks that are no target: tn_ppermute(x, "w", 0, 1, 1, 2) for pairs
  * 0 to 1 and 1 to 2.  No rank is a source twice, or a target. */
 TN_API tn_val tn_ppermute_at(tn_val x, const char *axis, tn_int_list pairs, const char *file, int line);
 #define tn_ppermute(x, axis, ...) tn_ppermute_at(x, axis, tn_ints(__VA_ARGS__), __FILE__, __LINE__)
-/* The sum x_0 + .. + x_k; _exclusive: x_0 + .. + x_(k-1), zeros on rank 0.  With reverse: x_k + .. + x_(P-1), and
- * x_(k+1) + .., zeros on the last. */
-TN_API tn_val tn_pscan_at(tn_val x, const char *axis, bool exclusive, bool reverse, const char *file, int line);
-#define tn_pscan(x, axis)                   tn_pscan_at(x, axis, false, false, __FILE__, __LINE__)
-#define tn_pscan_exclusive(x, axis)         tn_pscan_at(x, axis, true, false, __FILE__, __LINE__)
-#define tn_pscan_reverse(x, axis)           tn_pscan_at(x, axis, false, true, __FILE__, __LINE__)
-#define tn_pscan_exclusive_reverse(x, axis) tn_pscan_at(x, axis, true, true, __FILE__, __LINE__)
+/* The sum x_0 + .. + x_k; with TN_EXCLUSIVE x_0 + .. + x_(k-1), zeros on rank 0.  With TN_REVERSE x_k + .. + x_(P-1);
+ * with both x_(k+1) + .., zeros on the last. */
+TN_API tn_val tn_pscan_at(tn_val x, const char *axis, tn_flags flags, const char *file, int line);
+#define tn_pscan(...) tn_pscan_at(TN_I_FLAGS(2, __VA_ARGS__), __FILE__, __LINE__) /* (x, axis) */
 
 /* Which of the P ranks this is, i64[], varying; has no derivative. */
 TN_API tn_val tn_axis_index_at(tn_ctx *c, const char *axes, const char *file, int line);

@@ -342,66 +342,89 @@ TN_API tn_val tn_log1mexp_at(tn_val x, const char *file, int line);
 #define tn_softplus(x)          tn_softplus_at(x, __FILE__, __LINE__)
 #define tn_log1mexp(x)          tn_log1mexp_at(x, __FILE__, __LINE__)
 
+/* ---- flags -------------------------------------------------------------------
+ *
+ * What some operators are told besides, behind their arguments: tn_sum_axis(x, 0, TN_KEEPDIMS); none is 0, and may be
+ * left out.  Each says which it takes; others are refused (TN_EINVAL). */
+typedef unsigned tn_flags;
+enum {
+    TN_KEEPDIMS = 1 << 1,        /* axes that are reduced stay, with size 1 */
+    TN_REVERSE = 1 << 2,         /* from the end */
+    TN_EXCLUSIVE = 1 << 3,       /* without the own element */
+    TN_WRAP = 1 << 4,            /* around */
+    TN_ORDERED = 1 << 5,         /* summed in the order of ranks */
+    TN_CLIP_INDICES = 1 << 6,    /* an index outside means the nearest one inside */
+    TN_EXCLUDE_PADDING = 1 << 7, /* elements that are padding are not counted */
+};
+/* The n arguments and the flags, 0 where they are left out. */
+#define TN_I_FLAGS(n, ...)                TN_I_JOIN5(TN_I_FLAGS_, n, _, TN_I_COUNT_(__VA_ARGS__), )(__VA_ARGS__)
+#define TN_I_FLAGS_2_2(a, b)              a, b, 0
+#define TN_I_FLAGS_2_3(a, b, flags)       a, b, flags
+#define TN_I_FLAGS_3_3(a, b, c)           a, b, c, 0
+#define TN_I_FLAGS_3_4(a, b, c, flags)    a, b, c, flags
+#define TN_I_FLAGS_4_4(a, b, c, d)        a, b, c, d, 0
+#define TN_I_FLAGS_4_5(a, b, c, d, flags) a, b, c, d, flags
+
 /* ---- reductions --------------------------------------------------------------
  *
- * tn_NAME(x) reduces over all axes to rank 0; tn_NAME_axis(x, axis, keepdims)
- * over one; tn_NAME_axes(x, axes, keepdims) over those of a tn_int_list.
- * `keepdims` keeps reduced axes with size 1.  Over no elements: sum 0, prod 1,
+ * tn_NAME(x) reduces over all axes to rank 0; tn_NAME_axis(x, axis)
+ * over one; tn_NAME_axes(x, axes) over those of a tn_int_list; with
+ * TN_KEEPDIMS the reduced axes stay, with size 1.  Over no elements: sum 0, prod 1,
  * max and min the smallest and largest value of the dtype (infinities for
  * floats), mean and var NaN. */
 
 /* Sum, product, largest, smallest.  Numbers; max and min propagate NaN, their
  * derivative is shared equally by ties. */
 TN_API tn_val tn_sum_at(tn_val x, const char *file, int line);
-TN_API tn_val tn_sum_axis_at(tn_val x, int axis, bool keepdims, const char *file, int line);
-TN_API tn_val tn_sum_axes_at(tn_val x, tn_int_list axes, bool keepdims, const char *file, int line);
+TN_API tn_val tn_sum_axis_at(tn_val x, int axis, tn_flags flags, const char *file, int line);
+TN_API tn_val tn_sum_axes_at(tn_val x, tn_int_list axes, tn_flags flags, const char *file, int line);
 TN_API tn_val tn_prod_at(tn_val x, const char *file, int line);
-TN_API tn_val tn_prod_axis_at(tn_val x, int axis, bool keepdims, const char *file, int line);
-TN_API tn_val tn_prod_axes_at(tn_val x, tn_int_list axes, bool keepdims, const char *file, int line);
+TN_API tn_val tn_prod_axis_at(tn_val x, int axis, tn_flags flags, const char *file, int line);
+TN_API tn_val tn_prod_axes_at(tn_val x, tn_int_list axes, tn_flags flags, const char *file, int line);
 TN_API tn_val tn_max_at(tn_val x, const char *file, int line);
-TN_API tn_val tn_max_axis_at(tn_val x, int axis, bool keepdims, const char *file, int line);
-TN_API tn_val tn_max_axes_at(tn_val x, tn_int_list axes, bool keepdims, const char *file, int line);
+TN_API tn_val tn_max_axis_at(tn_val x, int axis, tn_flags flags, const char *file, int line);
+TN_API tn_val tn_max_axes_at(tn_val x, tn_int_list axes, tn_flags flags, const char *file, int line);
 TN_API tn_val tn_min_at(tn_val x, const char *file, int line);
-TN_API tn_val tn_min_axis_at(tn_val x, int axis, bool keepdims, const char *file, int line);
-TN_API tn_val tn_min_axes_at(tn_val x, tn_int_list axes, bool keepdims, const char *file, int line);
+TN_API tn_val tn_min_axis_at(tn_val x, int axis, tn_flags flags, const char *file, int line);
+TN_API tn_val tn_min_axes_at(tn_val x, tn_int_list axes, tn_flags flags, const char *file, int line);
 #define tn_sum(x)         tn_sum_at(x, __FILE__, __LINE__)
-#define tn_sum_axis(...)  tn_sum_axis_at(__VA_ARGS__, __FILE__, __LINE__)
-#define tn_sum_axes(...)  tn_sum_axes_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_sum_axis(...)  tn_sum_axis_at(TN_I_FLAGS(2, __VA_ARGS__), __FILE__, __LINE__)
+#define tn_sum_axes(...)  tn_sum_axes_at(TN_I_FLAGS(2, __VA_ARGS__), __FILE__, __LINE__)
 #define tn_prod(x)        tn_prod_at(x, __FILE__, __LINE__)
-#define tn_prod_axis(...) tn_prod_axis_at(__VA_ARGS__, __FILE__, __LINE__)
-#define tn_prod_axes(...) tn_prod_axes_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_prod_axis(...) tn_prod_axis_at(TN_I_FLAGS(2, __VA_ARGS__), __FILE__, __LINE__)
+#define tn_prod_axes(...) tn_prod_axes_at(TN_I_FLAGS(2, __VA_ARGS__), __FILE__, __LINE__)
 #define tn_max(x)         tn_max_at(x, __FILE__, __LINE__)
-#define tn_max_axis(...)  tn_max_axis_at(__VA_ARGS__, __FILE__, __LINE__)
-#define tn_max_axes(...)  tn_max_axes_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_max_axis(...)  tn_max_axis_at(TN_I_FLAGS(2, __VA_ARGS__), __FILE__, __LINE__)
+#define tn_max_axes(...)  tn_max_axes_at(TN_I_FLAGS(2, __VA_ARGS__), __FILE__, __LINE__)
 #define tn_min(x)         tn_min_at(x, __FILE__, __LINE__)
-#define tn_min_axis(...)  tn_min_axis_at(__VA_ARGS__, __FILE__, __LINE__)
-#define tn_min_axes(...)  tn_min_axes_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_min_axis(...)  tn_min_axis_at(TN_I_FLAGS(2, __VA_ARGS__), __FILE__, __LINE__)
+#define tn_min_axes(...)  tn_min_axes_at(TN_I_FLAGS(2, __VA_ARGS__), __FILE__, __LINE__)
 /* Mean; variance mean((x - mean(x))^2), in two passes; its square root, whose
  * derivative is not finite where the variance is 0.  Floats. */
 TN_API tn_val tn_mean_at(tn_val x, const char *file, int line);
-TN_API tn_val tn_mean_axis_at(tn_val x, int axis, bool keepdims, const char *file, int line);
-TN_API tn_val tn_mean_axes_at(tn_val x, tn_int_list axes, bool keepdims, const char *file, int line);
+TN_API tn_val tn_mean_axis_at(tn_val x, int axis, tn_flags flags, const char *file, int line);
+TN_API tn_val tn_mean_axes_at(tn_val x, tn_int_list axes, tn_flags flags, const char *file, int line);
 TN_API tn_val tn_var_at(tn_val x, const char *file, int line);
-TN_API tn_val tn_var_axis_at(tn_val x, int axis, bool keepdims, const char *file, int line);
-TN_API tn_val tn_var_axes_at(tn_val x, tn_int_list axes, bool keepdims, const char *file, int line);
+TN_API tn_val tn_var_axis_at(tn_val x, int axis, tn_flags flags, const char *file, int line);
+TN_API tn_val tn_var_axes_at(tn_val x, tn_int_list axes, tn_flags flags, const char *file, int line);
 TN_API tn_val tn_std_at(tn_val x, const char *file, int line);
-TN_API tn_val tn_std_axis_at(tn_val x, int axis, bool keepdims, const char *file, int line);
-TN_API tn_val tn_std_axes_at(tn_val x, tn_int_list axes, bool keepdims, const char *file, int line);
+TN_API tn_val tn_std_axis_at(tn_val x, int axis, tn_flags flags, const char *file, int line);
+TN_API tn_val tn_std_axes_at(tn_val x, tn_int_list axes, tn_flags flags, const char *file, int line);
 #define tn_mean(x)        tn_mean_at(x, __FILE__, __LINE__)
-#define tn_mean_axis(...) tn_mean_axis_at(__VA_ARGS__, __FILE__, __LINE__)
-#define tn_mean_axes(...) tn_mean_axes_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_mean_axis(...) tn_mean_axis_at(TN_I_FLAGS(2, __VA_ARGS__), __FILE__, __LINE__)
+#define tn_mean_axes(...) tn_mean_axes_at(TN_I_FLAGS(2, __VA_ARGS__), __FILE__, __LINE__)
 #define tn_var(x)         tn_var_at(x, __FILE__, __LINE__)
-#define tn_var_axis(...)  tn_var_axis_at(__VA_ARGS__, __FILE__, __LINE__)
-#define tn_var_axes(...)  tn_var_axes_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_var_axis(...)  tn_var_axis_at(TN_I_FLAGS(2, __VA_ARGS__), __FILE__, __LINE__)
+#define tn_var_axes(...)  tn_var_axes_at(TN_I_FLAGS(2, __VA_ARGS__), __FILE__, __LINE__)
 #define tn_std(x)         tn_std_at(x, __FILE__, __LINE__)
-#define tn_std_axis(...)  tn_std_axis_at(__VA_ARGS__, __FILE__, __LINE__)
-#define tn_std_axes(...)  tn_std_axes_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_std_axis(...)  tn_std_axis_at(TN_I_FLAGS(2, __VA_ARGS__), __FILE__, __LINE__)
+#define tn_std_axes(...)  tn_std_axes_at(TN_I_FLAGS(2, __VA_ARGS__), __FILE__, __LINE__)
 /* sqrt(sum x^2); sum x^2.  Floats.  The norm's derivative at 0 is NaN, as in JAX. */
 TN_API tn_val tn_norm_at(tn_val x, const char *file, int line);
-TN_API tn_val tn_norm_axis_at(tn_val x, int axis, bool keepdims, const char *file, int line);
+TN_API tn_val tn_norm_axis_at(tn_val x, int axis, tn_flags flags, const char *file, int line);
 TN_API tn_val tn_sum_squares_at(tn_val x, const char *file, int line);
 #define tn_norm(x)        tn_norm_at(x, __FILE__, __LINE__)
-#define tn_norm_axis(...) tn_norm_axis_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_norm_axis(...) tn_norm_axis_at(TN_I_FLAGS(2, __VA_ARGS__), __FILE__, __LINE__)
 #define tn_sum_squares(x) tn_sum_squares_at(x, __FILE__, __LINE__)
 /* Whether any, whether all elements hold (bool), over all axes. */
 TN_API tn_val tn_any_at(tn_val x, const char *file, int line);
@@ -423,29 +446,22 @@ TN_API tn_val tn_argmax_at(tn_val x, int axis, const char *file, int line);
 TN_API tn_val tn_argmin_at(tn_val x, int axis, const char *file, int line);
 #define tn_argmax(x, axis) tn_argmax_at(x, axis, __FILE__, __LINE__)
 #define tn_argmin(x, axis) tn_argmin_at(x, axis, __FILE__, __LINE__)
-/* Running sum, product, maximum, minimum, ln sum e^x along an axis; tn_cumNAME_reverse
- * (.._at with reverse = true) runs from the end. */
-TN_API tn_val tn_cumsum_at(tn_val x, int axis, bool reverse, const char *file, int line);
-TN_API tn_val tn_cumprod_at(tn_val x, int axis, bool reverse, const char *file, int line);
-TN_API tn_val tn_cummax_at(tn_val x, int axis, bool reverse, const char *file, int line);
-TN_API tn_val tn_cummin_at(tn_val x, int axis, bool reverse, const char *file, int line);
-TN_API tn_val tn_cumlogsumexp_at(tn_val x, int axis, bool reverse, const char *file, int line);
-#define tn_cumsum(x, axis)               tn_cumsum_at(x, axis, false, __FILE__, __LINE__)
-#define tn_cumprod(x, axis)              tn_cumprod_at(x, axis, false, __FILE__, __LINE__)
-#define tn_cummax(x, axis)               tn_cummax_at(x, axis, false, __FILE__, __LINE__)
-#define tn_cummin(x, axis)               tn_cummin_at(x, axis, false, __FILE__, __LINE__)
-#define tn_cumlogsumexp(x, axis)         tn_cumlogsumexp_at(x, axis, false, __FILE__, __LINE__)
-#define tn_cumsum_reverse(x, axis)       tn_cumsum_at(x, axis, true, __FILE__, __LINE__)
-#define tn_cumprod_reverse(x, axis)      tn_cumprod_at(x, axis, true, __FILE__, __LINE__)
-#define tn_cummax_reverse(x, axis)       tn_cummax_at(x, axis, true, __FILE__, __LINE__)
-#define tn_cummin_reverse(x, axis)       tn_cummin_at(x, axis, true, __FILE__, __LINE__)
-#define tn_cumlogsumexp_reverse(x, axis) tn_cumlogsumexp_at(x, axis, true, __FILE__, __LINE__)
+/* Running sum, product, maximum, minimum, ln sum e^x along an axis; with TN_REVERSE from the end. */
+TN_API tn_val tn_cumsum_at(tn_val x, int axis, tn_flags flags, const char *file, int line);
+TN_API tn_val tn_cumprod_at(tn_val x, int axis, tn_flags flags, const char *file, int line);
+TN_API tn_val tn_cummax_at(tn_val x, int axis, tn_flags flags, const char *file, int line);
+TN_API tn_val tn_cummin_at(tn_val x, int axis, tn_flags flags, const char *file, int line);
+TN_API tn_val tn_cumlogsumexp_at(tn_val x, int axis, tn_flags flags, const char *file, int line);
+#define tn_cumsum(...)       tn_cumsum_at(TN_I_FLAGS(2, __VA_ARGS__), __FILE__, __LINE__)
+#define tn_cumprod(...)      tn_cumprod_at(TN_I_FLAGS(2, __VA_ARGS__), __FILE__, __LINE__)
+#define tn_cummax(...)       tn_cummax_at(TN_I_FLAGS(2, __VA_ARGS__), __FILE__, __LINE__)
+#define tn_cummin(...)       tn_cummin_at(TN_I_FLAGS(2, __VA_ARGS__), __FILE__, __LINE__)
+#define tn_cumlogsumexp(...) tn_cumlogsumexp_at(TN_I_FLAGS(2, __VA_ARGS__), __FILE__, __LINE__)
 /* y[i] = a[i] y[i-1] + x[i] along an axis, y[0] = x[0]: running sums with factors, filters of first order, and what a
- * scan of x' = a x + b would be, as one pass.  a[0] is not used; _reverse runs from the end.  A start y0 other than 0
+ * scan of x' = a x + b would be, as one pass.  a[0] is not used; TN_REVERSE: from the end.  A start y0 other than 0
  * is added to x[0] as a[0] y0. */
-TN_API tn_val tn_linear_recurrence_at(tn_val a, tn_val x, int axis, bool reverse, const char *file, int line);
-#define tn_linear_recurrence(a, x, axis)         tn_linear_recurrence_at(a, x, axis, false, __FILE__, __LINE__)
-#define tn_linear_recurrence_reverse(a, x, axis) tn_linear_recurrence_at(a, x, axis, true, __FILE__, __LINE__)
+TN_API tn_val tn_linear_recurrence_at(tn_val a, tn_val x, int axis, tn_flags flags, const char *file, int line);
+#define tn_linear_recurrence(...) tn_linear_recurrence_at(TN_I_FLAGS(3, __VA_ARGS__), __FILE__, __LINE__)
 /* Ascending, stable sort along an axis (NaN last); the indices (i32) that sort. */
 TN_API tn_val tn_sort_at(tn_val x, int axis, const char *file, int line);
 TN_API tn_val tn_argsort_at(tn_val x, int axis, const char *file, int line);
@@ -545,18 +561,16 @@ TN_API tn_val tn_dynamic_index_at(tn_val x, tn_val i, int axis, const char *file
 /* Elements of `axis` at integer indices of any shape, which replaces the axis:
  * x [.., n, ..], indices S -> [.., S, ..].  Negative indices count from the
  * end.  Outside: NaN for floats, the smallest value of integers, true; 0 where
- * x is a tangent or cotangent in a rule of your own.  With tn_take_clip
- * (.._at with fill = false) the last or first element instead, which alone is
- * linear in x for tn_transpose. */
-TN_API tn_val tn_take_at(tn_val x, tn_val indices, int axis, bool fill, const char *file, int line);
-#define tn_take(x, indices, axis)      tn_take_at(x, indices, axis, true, __FILE__, __LINE__)
-#define tn_take_clip(x, indices, axis) tn_take_at(x, indices, axis, false, __FILE__, __LINE__)
+ * x is a tangent or cotangent in a rule of your own.  With TN_CLIP_INDICES the
+ * last or first element instead, which alone is linear in x for tn_transpose. */
+TN_API tn_val tn_take_at(tn_val x, tn_val indices, int axis, tn_flags flags, const char *file, int line);
+#define tn_take(...) tn_take_at(TN_I_FLAGS(3, __VA_ARGS__), __FILE__, __LINE__) /* (x, indices, axis) */
 /* out[.., j, ..] = x[.., indices[.., j, ..], ..]: indices of x's rank, whose
  * shape outside `axis` broadcasts with x's; or without that axis: one element
- * for each position (z [n, 10], y [n]: tn_take_along(z, y, 1) is [n]).  Range as above. */
-TN_API tn_val tn_take_along_at(tn_val x, tn_val indices, int axis, bool fill, const char *file, int line);
-#define tn_take_along(x, indices, axis)      tn_take_along_at(x, indices, axis, true, __FILE__, __LINE__)
-#define tn_take_along_clip(x, indices, axis) tn_take_along_at(x, indices, axis, false, __FILE__, __LINE__)
+ * for each position (z [n, 10], y [n]: tn_take_along(z, y, 1) is [n]).  Indices outside, and TN_CLIP_INDICES, as above.
+ */
+TN_API tn_val tn_take_along_at(tn_val x, tn_val indices, int axis, tn_flags flags, const char *file, int line);
+#define tn_take_along(...) tn_take_along_at(TN_I_FLAGS(3, __VA_ARGS__), __FILE__, __LINE__) /* (x, indices, axis) */
 /* x with u added at `indices` of the axis: the transpose of tn_take.  u has
  * the shape of tn_take(x, indices, axis); what lies outside is dropped. */
 TN_API tn_val tn_index_add_at(tn_val x, tn_val indices, tn_val u, int axis, const char *file, int line);
@@ -574,8 +588,8 @@ TN_API tn_val tn_at_add_at(tn_val x, tn_val indices, tn_val u, int axis, const c
 TN_API tn_val tn_segment_sum_at(tn_val x, tn_val segment, int64_t segments, const char *file, int line);
 #define tn_segment_sum(...) tn_segment_sum_at(__VA_ARGS__, __FILE__, __LINE__)
 /* The primitives beneath, with JAX's dimension numbers (indices [.., k]: k
- * index components last).  gather: fill = true gives NaN (see tn_take) outside,
- * else indices are clamped.  scatter_add drops updates that lie outside. */
+ * index components last).  gather: NaN (see tn_take) outside, with TN_CLIP_INDICES
+ * indices are clamped.  scatter_add drops updates that lie outside. */
 typedef struct tn_gather_dims {
     tn_int_list offset_dims, collapsed_slice_dims, start_index_map;
     tn_int_list operand_batching_dims, start_indices_batching_dims;
@@ -584,11 +598,11 @@ typedef struct tn_scatter_dims {
     tn_int_list update_window_dims, inserted_window_dims, scatter_dims_to_operand_dims;
     tn_int_list operand_batching_dims, scatter_indices_batching_dims;
 } tn_scatter_dims;
-TN_API tn_val tn_gather_at(tn_val x, tn_val indices, const tn_gather_dims *dims, tn_int_list slice_sizes, bool fill,
-                           const char *file, int line);
+TN_API tn_val tn_gather_at(tn_val x, tn_val indices, const tn_gather_dims *dims, tn_int_list slice_sizes,
+                           tn_flags flags, const char *file, int line);
 TN_API tn_val tn_scatter_add_at(tn_val x, tn_val indices, tn_val u, const tn_scatter_dims *dims, const char *file,
                                 int line);
-#define tn_gather(...)      tn_gather_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_gather(...)      tn_gather_at(TN_I_FLAGS(4, __VA_ARGS__), __FILE__, __LINE__)
 #define tn_scatter_add(...) tn_scatter_add_at(__VA_ARGS__, __FILE__, __LINE__)
 /* Integers as unit vectors along a new last axis of size n, in the given dtype;
  * an integer outside 0..n-1 gives zeros. */
@@ -686,9 +700,9 @@ TN_API tn_val tn_min_pool_at(tn_val x, const tn_window *w, const char *file, int
 #define tn_prod_pool(...) tn_prod_pool_at(__VA_ARGS__, __FILE__, __LINE__)
 #define tn_max_pool(...)  tn_max_pool_at(__VA_ARGS__, __FILE__, __LINE__)
 #define tn_min_pool(...)  tn_min_pool_at(__VA_ARGS__, __FILE__, __LINE__)
-/* The sum over the number of elements of a window: of all, or without padding.  Floats. */
-TN_API tn_val tn_avg_pool_at(tn_val x, const tn_window *w, bool count_padding, const char *file, int line);
-#define tn_avg_pool(...) tn_avg_pool_at(__VA_ARGS__, __FILE__, __LINE__)
+/* The sum over the number of elements of a window: of all, or with TN_EXCLUDE_PADDING of those that x has.  Floats. */
+TN_API tn_val tn_avg_pool_at(tn_val x, const tn_window *w, tn_flags flags, const char *file, int line);
+#define tn_avg_pool(...) tn_avg_pool_at(TN_I_FLAGS(2, __VA_ARGS__), __FILE__, __LINE__)
 
 /* The primitives beneath.  All windows along the given axes, whose elements stand on axes of their own behind the
  * others: out[.., i, .., k] = x[.., strides i + dilation k, ..], a view that takes no memory; and x with u, of the

@@ -23,7 +23,7 @@ tn_val tn_i_ode_total(tn_i_ode *s, size_t n, const tn_val *x) {
         tn_val sum = x[j];
         for (size_t k = j + 1; k < n; k++)
             if (tn_i_ode_over(s, x[k]) == axes) sum = ADD(sum, x[k]);
-        if (axes) sum = tn_psum_at(sum, tn_i_axes_text(s->c, axes), false, s->file, s->line);
+        if (axes) sum = tn_psum_at(sum, tn_i_axes_text(s->c, axes), 0, s->file, s->line);
         total = j ? ADD(total, sum) : sum;
     }
     return total;

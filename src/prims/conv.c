@@ -133,23 +133,6 @@ static void split_groups(const conv *z, labelled *x, int of, int64_t groups) {
     x->v = tn_i_reshape(z->b, x->v, ++x->rank, shape);
 }
 
-/* Elements start, start + stride, .. of a dimension, `count` of them. */
-static tn_i_var part(const conv *z, const labelled *x, int of, int64_t start, int64_t stride, int64_t count) {
-    if (z->b->failed) return TN_NOVAR;
-    int64_t from[TN_MAX_RANK] = {0}, to[TN_MAX_RANK], by[TN_MAX_RANK];
-    const tn_type *t = type_of(z, x);
-    const int at = place_of(x, of);
-    for (int i = 0; i < t->rank; i++) {
-        to[i] = t->dim[i];
-        by[i] = 1;
-    }
-    by[at] = count > 1 ? stride : 1;
-    from[at] = count ? start : 0;
-    to[at] = count ? start + (count - 1) * by[at] + 1 : 0;
-    if (count == t->dim[at]) return x->v;
-    return tn_i_slice(z->b, x->v, from, to, by);
-}
-
 /* Without a dimension of size 1. */
 static void drop(const conv *z, labelled *x, int of) {
     if (z->b->failed) return;
@@ -167,15 +150,6 @@ static void drop(const conv *z, labelled *x, int of) {
 }
 
 /* ---- windows ------------------------------------------------------------------------------ */
-
-/* How many windows there are, and how many elements one has, of spatial dimension i. */
-static int64_t windows_of(const conv *z, const labelled *x, const labelled *w, int i, int64_t *size) {
-    int64_t span;
-    const int64_t all = type_of(z, x)->dim[place_of(x, SPATIAL + i)];
-    *size = type_of(z, w)->dim[place_of(w, KERNEL + i)];
-    const bool fits = tn_i_mul_i64(*size - 1, z->c->rhs_dilation[i], &span) && span < all;
-    return fits ? (all - 1 - span) / z->c->strides[i] + 1 : 0;
-}
 
 static labelled padded(const conv *z, labelled x) {
     int64_t config[3 * TN_MAX_RANK] = {0};
@@ -195,34 +169,28 @@ static labelled padded(const conv *z, labelled x) {
 /* Spatial dimension i with the windows' element `tap` alone. */
 static void take_tap(const conv *z, labelled *x, labelled *w, int i, int64_t tap) {
     if (z->b->failed) return;
-    int64_t size;
-    const int64_t count = windows_of(z, x, w, i, &size);
-    const int64_t start = count ? tap * z->c->rhs_dilation[i] : 0; /* count > 0: inside */
-    x->v = part(z, x, SPATIAL + i, start, z->c->strides[i], count);
-    w->v = part(z, w, KERNEL + i, tap, 1, 1);
+    const int to = place_of(x, SPATIAL + i), of = place_of(w, KERNEL + i);
+    const int64_t stride = z->c->strides[i], dilation = z->c->rhs_dilation[i];
+    const int64_t count = tn_i_windows_along(type_of(z, x)->dim[to], type_of(z, w)->dim[of], stride, dilation);
+    x->v = tn_i_slice_dimension(z->b, x->v, to, count ? tap * dilation : 0, stride, count); /* count > 0: inside */
+    w->v = tn_i_slice_dimension(z->b, w->v, of, tap, 1, 1);
     drop(z, w, KERNEL + i);
 }
 
 /* All windows of the dimensions that w still has. */
 static void slide(const conv *z, labelled *x, const labelled *w) {
-    int64_t dims[TN_CONV_MAX], sizes[TN_CONV_MAX], strides[TN_CONV_MAX], dilation[TN_CONV_MAX];
-    uint32_t n = 0;
+    tn_i_sliding s = {0};
     for (int i = 0; i < z->c->n && !z->b->failed; i++) {
         const int at = place_of(w, KERNEL + i);
         if (at < 0) continue;
-        dims[n] = place_of(x, SPATIAL + i);
-        sizes[n] = type_of(z, w)->dim[at];
-        strides[n] = z->c->strides[i];
-        dilation[n++] = z->c->rhs_dilation[i];
+        s.dims[s.n] = place_of(x, SPATIAL + i);
+        s.sizes[s.n] = type_of(z, w)->dim[at];
+        s.strides[s.n] = z->c->strides[i];
+        s.dilation[s.n++] = z->c->rhs_dilation[i];
         if (x->rank < TN_MAX_RANK) x->label[x->rank] = KERNEL + i;
         x->rank++;
     }
-    if (n == 0) return;
-    const tn_i_param p[4] = {{.kind = TN_K_INTS, .n = n, .u.ints = dims},
-                             {.kind = TN_K_INTS, .n = n, .u.ints = sizes},
-                             {.kind = TN_K_INTS, .n = n, .u.ints = strides},
-                             {.kind = TN_K_INTS, .n = n, .u.ints = dilation}};
-    x->v = tn_i_emit(z->b, tn_i_prim(z->b, TN_P_sliding_windows), p, 1, &x->v);
+    if (s.n) x->v = tn_i_sliding_windows(z->b, x->v, &s);
 }
 
 /* ---- products -------------------------------------------------------------------------------- */

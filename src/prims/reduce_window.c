@@ -66,22 +66,6 @@ static tn_i_var padded(const window *z, tn_i_var x, tn_i_var with) {
 
 /* ---- one dimension ------------------------------------------------------------------------------ */
 
-/* Elements start, start + stride, .. of dimension `at`, count of them. */
-static tn_i_var part(const window *z, tn_i_var x, int at, int64_t start, int64_t stride, int64_t count) {
-    if (z->b->failed) return TN_NOVAR;
-    const tn_type *t = tn_i_vtype(z->b, x);
-    int64_t from[TN_MAX_RANK] = {0}, to[TN_MAX_RANK], by[TN_MAX_RANK];
-    for (int i = 0; i < t->rank; i++) {
-        to[i] = t->dim[i];
-        by[i] = 1;
-    }
-    by[at] = count > 1 ? stride : 1;
-    from[at] = count ? start : 0;
-    to[at] = count ? start + (count - 1) * by[at] + 1 : 0;
-    if (count == t->dim[at]) return x;
-    return tn_i_slice(z->b, x, from, to, by);
-}
-
 /* Of x and y, the one that comes first in each window.  A choice of its own, since the derivative of max is shared
  * between equals. */
 static tn_i_var joined(const window *z, tn_i_var x, tn_i_var y) {
@@ -98,17 +82,11 @@ static tn_i_var joined(const window *z, tn_i_var x, tn_i_var y) {
     return tn_i_op3(b, TN_P_select, first, x, y);
 }
 
-/* How many windows there are. */
-static int64_t count_of(int64_t all, int64_t size, int64_t stride, int64_t dilation) {
-    int64_t span;
-    return tn_i_mul_i64(size - 1, dilation, &span) && span < all ? (all - 1 - span) / stride + 1 : 0;
-}
-
 static tn_i_var by_slices(const window *z, tn_i_var x, int at, int64_t count) {
     const int64_t stride = z->w->stride[at], dilation = z->w->dilation[at];
-    tn_i_var sum = part(z, x, at, 0, stride, count);
+    tn_i_var sum = tn_i_slice_dimension(z->b, x, at, 0, stride, count);
     for (int64_t k = 1; k < z->w->size[at]; k++) {
-        const tn_i_var next = part(z, x, at, count ? k * dilation : 0, stride, count);
+        const tn_i_var next = tn_i_slice_dimension(z->b, x, at, count ? k * dilation : 0, stride, count);
         sum = joined(z, sum, next);
     }
     return sum;
@@ -118,35 +96,38 @@ static tn_i_var by_slices(const window *z, tn_i_var x, int at, int64_t count) {
 static tn_i_var by_doubling(const window *z, tn_i_var x, int at, int64_t count) {
     const int64_t size = z->w->size[at], dilation = z->w->dilation[at], span = (size - 1) * dilation;
     const int64_t all = (count - 1) * z->w->stride[at] + 1 + span; /* elements that windows have */
-    tn_i_var power = part(z, x, at, 0, 1, all), sum = TN_NOVAR;
+    tn_i_var power = tn_i_slice_dimension(z->b, x, at, 0, 1, all), sum = TN_NOVAR;
     int64_t taken = 0;
     for (int64_t n = 1; n <= size; n *= 2) {
         const int64_t windows = all - (n - 1) * dilation;
         if (size & n) {
-            const tn_i_var next = part(z, power, at, taken * dilation, z->w->stride[at], count);
+            const tn_i_var next = tn_i_slice_dimension(z->b, power, at, taken * dilation, z->w->stride[at], count);
             sum = taken ? joined(z, sum, next) : next;
             taken += n;
         }
         if (2 * n > size) break;
-        const tn_i_var low = part(z, power, at, 0, 1, windows - n * dilation);
-        const tn_i_var high = part(z, power, at, n * dilation, 1, windows - n * dilation);
+        const tn_i_var low = tn_i_slice_dimension(z->b, power, at, 0, 1, windows - n * dilation);
+        const tn_i_var high = tn_i_slice_dimension(z->b, power, at, n * dilation, 1, windows - n * dilation);
         power = joined(z, low, high);
     }
     return sum;
 }
 
-static tn_i_var windows_of(const window *z, tn_i_var x, uint32_t n, const int64_t *dims) {
-    int64_t sizes[TN_MAX_RANK], strides[TN_MAX_RANK], dilation[TN_MAX_RANK];
+/* Along n of the dimensions. */
+static tn_i_sliding sliding_along(const window *z, uint32_t n, const int64_t *dims) {
+    tn_i_sliding s = {.n = n};
     for (uint32_t j = 0; j < n; j++) {
-        sizes[j] = z->w->size[dims[j]];
-        strides[j] = z->w->stride[dims[j]];
-        dilation[j] = z->w->dilation[dims[j]];
+        s.dims[j] = dims[j];
+        s.sizes[j] = z->w->size[dims[j]];
+        s.strides[j] = z->w->stride[dims[j]];
+        s.dilation[j] = z->w->dilation[dims[j]];
     }
-    const tn_i_param p[4] = {{.kind = TN_K_INTS, .n = n, .u.ints = dims},
-                             {.kind = TN_K_INTS, .n = n, .u.ints = sizes},
-                             {.kind = TN_K_INTS, .n = n, .u.ints = strides},
-                             {.kind = TN_K_INTS, .n = n, .u.ints = dilation}};
-    return tn_i_emit(z->b, tn_i_prim(z->b, TN_P_sliding_windows), p, 1, &x);
+    return s;
+}
+
+static tn_i_var windows_of(const window *z, tn_i_var x, uint32_t n, const int64_t *dims) {
+    const tn_i_sliding s = sliding_along(z, n, dims);
+    return tn_i_sliding_windows(z->b, x, &s);
 }
 
 static tn_i_var reduce(const window *z, int id, tn_i_var x, uint32_t n, const int64_t *axes) {
@@ -201,7 +182,7 @@ static int64_t digits(int64_t n) {
 static tn_i_var along(const window *z, tn_i_var x, int at) {
     const int64_t size = z->w->size[at], stride = z->w->stride[at];
     if (z->b->failed || (size == 1 && stride == 1)) return x;
-    const int64_t count = count_of(tn_i_vtype(z->b, x)->dim[at], size, stride, z->w->dilation[at]);
+    const int64_t count = tn_i_windows_along(tn_i_vtype(z->b, x)->dim[at], size, stride, z->w->dilation[at]);
     if (size <= FEW) return by_slices(z, x, at, count);
     return count && size / digits(size) / 2 >= stride ? by_doubling(z, x, at, count) : by_windows(z, x, at);
 }
@@ -290,7 +271,8 @@ tn_i_var tn_i_select_and_scatter(tn_i_builder *b, tn_i_var u, tn_i_var by, bool 
     const tn_i_var pad = padded(&z, by, neutral(&z, of.dtype));
     if (b->failed) return TN_NOVAR;
     const tn_type all = *tn_i_vtype(b, pad);
-    for (int i = 0; i < t.rank; i++) t.dim[i] = count_of(all.dim[i], w->size[i], w->stride[i], w->dilation[i]);
+    for (int i = 0; i < t.rank; i++)
+        t.dim[i] = tn_i_windows_along(all.dim[i], w->size[i], w->stride[i], w->dilation[i]);
     if (!tn_type_equal(tn_i_vtype(b, u), &t)) {
         tn_i_builder_fail(b, TN_ETYPE, "%s: operand 0 has not the shape of the windows", z.name);
         return TN_NOVAR;
@@ -302,18 +284,9 @@ tn_i_var tn_i_select_and_scatter(tn_i_builder *b, tn_i_var u, tn_i_var by, bool 
     windows.dtype = of.dtype;
     for (int i = 0; i < of.rank; i++) outer[i] = i;
     const tn_i_var spread = tn_i_broadcast(b, u, windows.rank, windows.dim, outer);
-    const tn_i_var in[2] = {tn_i_zeros(b, &all), chosen(&z, mask, spread)};
-    int64_t list[3][TN_MAX_RANK];
-    for (uint32_t j = 0; j < n; j++) {
-        list[0][j] = w->size[dims[j]];
-        list[1][j] = w->stride[dims[j]];
-        list[2][j] = w->dilation[dims[j]];
-    }
-    const tn_i_param p[4] = {{.kind = TN_K_INTS, .n = n, .u.ints = dims},
-                             {.kind = TN_K_INTS, .n = n, .u.ints = list[0]},
-                             {.kind = TN_K_INTS, .n = n, .u.ints = list[1]},
-                             {.kind = TN_K_INTS, .n = n, .u.ints = list[2]}};
-    return unpadded(&z, tn_i_emit(b, tn_i_prim(b, TN_P_overlap_add), p, 2, in), &of);
+    const tn_i_var zeros = tn_i_zeros(b, &all), u_chosen = chosen(&z, mask, spread);
+    const tn_i_sliding slid = sliding_along(&z, n, dims);
+    return unpadded(&z, tn_i_overlap_add(b, zeros, u_chosen, &slid), &of);
 }
 
 /* ---- as texts have them ------------------------------------------------------------------------------ */

@@ -56,6 +56,8 @@ tn_i_var tn_i_whole_number(tn_i_builder *b, const tn_type *t, int64_t x);
 tn_i_var tn_i_iota(tn_i_builder *b, int dtype, int rank, const int64_t *shape, int dimension);
 /* strides may be NULL. */
 tn_i_var tn_i_slice(tn_i_builder *b, tn_i_var x, const int64_t *start, const int64_t *limit, const int64_t *strides);
+/* Elements start, start + stride, .. of one dimension, `count` of them. */
+tn_i_var tn_i_slice_dimension(tn_i_builder *b, tn_i_var x, int at, int64_t start, int64_t stride, int64_t count);
 /* x with u added to its slice. */
 tn_i_var tn_i_slice_add(tn_i_builder *b, tn_i_var x, tn_i_var u, const int64_t *start, const int64_t *limit,
                         const int64_t *strides);
@@ -66,6 +68,17 @@ tn_i_var tn_i_rev(tn_i_builder *b, tn_i_var x, uint32_t n, const int64_t *dimens
 /* index: one scalar per dimension of x. */
 tn_i_var tn_i_dynamic_slice(tn_i_builder *b, tn_i_var x, const tn_i_var *index, const int64_t *sizes);
 tn_i_var tn_i_dynamic_update_slice(tn_i_builder *b, tn_i_var x, tn_i_var update, const tn_i_var *index);
+
+/* Windows that slide along n dimensions (sliding.c). */
+typedef struct tn_i_sliding {
+    uint32_t n;
+    int64_t dims[TN_MAX_RANK], sizes[TN_MAX_RANK], strides[TN_MAX_RANK], dilation[TN_MAX_RANK];
+} tn_i_sliding;
+tn_i_var tn_i_sliding_windows(tn_i_builder *b, tn_i_var x, const tn_i_sliding *w);
+/* x with u, of the type of its windows, added to them. */
+tn_i_var tn_i_overlap_add(tn_i_builder *b, tn_i_var x, tn_i_var u, const tn_i_sliding *w);
+/* How many windows a dimension of n elements has. */
+int64_t tn_i_windows_along(int64_t n, int64_t size, int64_t stride, int64_t dilation);
 
 /* ---- slices ------------------------------------------------------------------------- */
 

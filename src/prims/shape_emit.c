@@ -131,6 +131,21 @@ tn_i_var tn_i_slice(tn_i_builder *b, tn_i_var x, const int64_t *start, const int
     return tn_i_emit(b, tn_i_prim(b, TN_P_slice), p, 1, &x);
 }
 
+tn_i_var tn_i_slice_dimension(tn_i_builder *b, tn_i_var x, int at, int64_t start, int64_t stride, int64_t count) {
+    if (b->failed || x == TN_NOVAR) return TN_NOVAR;
+    const tn_type *t = tn_i_vtype(b, x);
+    int64_t from[TN_MAX_RANK] = {0}, to[TN_MAX_RANK], by[TN_MAX_RANK];
+    if (count == t->dim[at]) return x;
+    for (int i = 0; i < t->rank; i++) {
+        to[i] = t->dim[i];
+        by[i] = 1;
+    }
+    by[at] = count > 1 ? stride : 1;
+    from[at] = count ? start : 0;
+    to[at] = count ? start + (count - 1) * by[at] + 1 : 0;
+    return tn_i_slice(b, x, from, to, by);
+}
+
 tn_i_var tn_i_slice_add(tn_i_builder *b, tn_i_var x, tn_i_var u, const int64_t *start, const int64_t *limit,
                         const int64_t *strides) {
     if (b->failed || x == TN_NOVAR || u == TN_NOVAR) return TN_NOVAR;
@@ -173,6 +188,21 @@ tn_i_var tn_i_dynamic_update_slice(tn_i_builder *b, tn_i_var x, tn_i_var update,
     tn_i_var in[2 + TN_MAX_RANK] = {x, update};
     for (int i = 0; i < rank; i++) in[2 + i] = index[i];
     return tn_i_emit(b, tn_i_prim(b, TN_P_dynamic_update_slice), NULL, 2 + (uint32_t)rank, in);
+}
+
+static tn_i_var slide(tn_i_builder *b, int id, const tn_i_sliding *w, uint32_t nin, const tn_i_var *in) {
+    const tn_i_param p[4] = {list(w->n, w->dims), list(w->n, w->sizes), list(w->n, w->strides),
+                             list(w->n, w->dilation)};
+    return tn_i_emit(b, tn_i_prim(b, id), p, nin, in);
+}
+
+tn_i_var tn_i_sliding_windows(tn_i_builder *b, tn_i_var x, const tn_i_sliding *w) {
+    return slide(b, TN_P_sliding_windows, w, 1, &x);
+}
+
+tn_i_var tn_i_overlap_add(tn_i_builder *b, tn_i_var x, tn_i_var u, const tn_i_sliding *w) {
+    const tn_i_var in[2] = {x, u};
+    return slide(b, TN_P_overlap_add, w, 2, in);
 }
 
 /* ---- dimension numbers ---------------------------------------------------------------- */

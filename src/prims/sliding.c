@@ -12,16 +12,19 @@ enum { DIMENSIONS, SIZES, STRIDES, DILATION, NPARAMS };
 
 static int64_t of_window(const tn_i_param *p, uint32_t k, uint32_t j) { return tn_i_ints(p, k)[j]; }
 
+int64_t tn_i_windows_along(int64_t n, int64_t size, int64_t stride, int64_t dilation) {
+    int64_t span;
+    return tn_i_mul_i64(size - 1, dilation, &span) && span < n ? (n - 1 - span) / stride + 1 : 0;
+}
+
 /* How many windows there are in dimension j of the list. */
 static bool count_windows(tn_i_query *q, uint32_t j, int64_t *count) {
     const int64_t k = of_window(q->p, SIZES, j), s = of_window(q->p, STRIDES, j), d = of_window(q->p, DILATION, j);
     const int64_t size = q->in[0]->dim[of_window(q->p, DIMENSIONS, j)];
-    int64_t span;
     if (k < 1) return tn_i_type_fail(q, -1, "sizes: %lld is not positive", (long long)k);
     if (s < 1) return tn_i_type_fail(q, -1, "strides: %lld is not positive", (long long)s);
     if (d < 1) return tn_i_type_fail(q, -1, "dilation: %lld is not positive", (long long)d);
-    const bool fits = tn_i_mul_i64(k - 1, d, &span) && span < size;
-    *count = fits ? (size - 1 - span) / s + 1 : 0;
+    *count = tn_i_windows_along(size, k, s, d);
     return true;
 }
 

@@ -44,10 +44,11 @@ static tn_val rooted(const char *name, int id, tn_val x, const char *axes, int64
 
 /* ---- what ranks know together ---------------------------------------------------------- */
 
-tn_val tn_psum_at(tn_val x, const char *axes, bool ordered, const char *file, int line) {
+tn_val tn_psum_at(tn_val x, const char *axes, tn_flags flags, const char *file, int line) {
     over o;
-    if (!open(&o, "psum", TN_P_psum, &x, axes, file, line)) return tn_i_site_close(&o.s, TN_NOVAR);
-    if (ordered) tn_i_args_int(&o.a, "ordered", true);
+    if (!open(&o, "psum", TN_P_psum, &x, axes, file, line) || !tn_i_site_flags(&o.s, flags, TN_ORDERED))
+        return tn_i_site_close(&o.s, TN_NOVAR);
+    if (flags & TN_ORDERED) tn_i_args_int(&o.a, "ordered", true);
     return tn_i_site_close(&o.s, emit(&o));
 }
 
@@ -105,11 +106,12 @@ tn_val tn_all_to_all_at(tn_val x, const char *axes, const char *file, int line) 
     return plain("all_to_all", TN_P_all_to_all, x, axes, file, line);
 }
 
-tn_val tn_shift_at(tn_val x, const char *axis, int64_t by, bool wrap, const char *file, int line) {
+tn_val tn_shift_at(tn_val x, const char *axis, int64_t by, tn_flags flags, const char *file, int line) {
     over o;
-    if (!open(&o, "shift", TN_P_shift, &x, axis, file, line)) return tn_i_site_close(&o.s, TN_NOVAR);
+    if (!open(&o, "shift", TN_P_shift, &x, axis, file, line) || !tn_i_site_flags(&o.s, flags, TN_WRAP))
+        return tn_i_site_close(&o.s, TN_NOVAR);
     tn_i_args_int(&o.a, "by", by);
-    if (wrap) tn_i_args_int(&o.a, "wrap", true);
+    if (flags & TN_WRAP) tn_i_args_int(&o.a, "wrap", true);
     return tn_i_site_close(&o.s, emit(&o));
 }
 
@@ -122,11 +124,13 @@ tn_val tn_ppermute_at(tn_val x, const char *axis, tn_int_list pairs, const char 
     return tn_i_site_close(&o.s, emit(&o));
 }
 
-tn_val tn_pscan_at(tn_val x, const char *axis, bool exclusive, bool reverse, const char *file, int line) {
+tn_val tn_pscan_at(tn_val x, const char *axis, tn_flags flags, const char *file, int line) {
     over o;
-    if (!open(&o, "pscan", TN_P_pscan, &x, axis, file, line)) return tn_i_site_close(&o.s, TN_NOVAR);
-    if (exclusive) tn_i_args_int(&o.a, "exclusive", true);
-    if (reverse) tn_i_args_int(&o.a, "reverse", true);
+    if (!open(&o, "pscan", TN_P_pscan, &x, axis, file, line) ||
+        !tn_i_site_flags(&o.s, flags, TN_EXCLUSIVE | TN_REVERSE))
+        return tn_i_site_close(&o.s, TN_NOVAR);
+    if (flags & TN_EXCLUSIVE) tn_i_args_int(&o.a, "exclusive", true);
+    if (flags & TN_REVERSE) tn_i_args_int(&o.a, "reverse", true);
     return tn_i_site_close(&o.s, emit(&o));
 }
 

@@ -210,14 +210,15 @@ static tn_i_var take(tn_i_site *s, tn_i_var x, tn_i_var index, int axis, bool fi
     return tn_i_do_reshape(s, emit_gather(s, x, column(s, index), &d, sizes, fill), out.rank, out.dim);
 }
 
-tn_val tn_take_at(tn_val x, tn_val indices, int axis, bool fill, const char *file, int line) {
+tn_val tn_take_at(tn_val x, tn_val indices, int axis, tn_flags flags, const char *file, int line) {
     const tn_val in[2] = {x, indices};
     tn_i_site s;
     tn_i_var v[2];
     tn_i_site_open(&s, "take", NULL, 2, in, v, 0, file, line);
-    if (s.b->failed || !tn_i_site_axis(&s, axis, tn_i_site_type(&s, v[0])->rank, &axis))
+    if (!tn_i_site_flags(&s, flags, TN_CLIP_INDICES) ||
+        !tn_i_site_axis(&s, axis, tn_i_site_type(&s, v[0])->rank, &axis))
         return tn_i_site_close(&s, TN_NOVAR);
-    return tn_i_site_close(&s, take(&s, v[0], v[1], axis, fill));
+    return tn_i_site_close(&s, take(&s, v[0], v[1], axis, !(flags & TN_CLIP_INDICES)));
 }
 
 /* Operand and indices broadcast against each other outside the axis. */
@@ -259,19 +260,20 @@ static tn_i_var take_along(tn_i_site *s, tn_i_var x, tn_i_var index, int axis, b
     return tn_i_do_reshape(s, y, out.rank, out.dim);
 }
 
-tn_val tn_take_along_at(tn_val x, tn_val indices, int axis, bool fill, const char *file, int line) {
+tn_val tn_take_along_at(tn_val x, tn_val indices, int axis, tn_flags flags, const char *file, int line) {
     const tn_val in[2] = {x, indices};
     tn_i_site s;
     tn_i_var v[2];
     tn_i_site_open(&s, "take_along", NULL, 2, in, v, 0, file, line);
-    if (s.b->failed || !tn_i_site_axis(&s, axis, tn_i_site_type(&s, v[0])->rank, &axis))
+    if (!tn_i_site_flags(&s, flags, TN_CLIP_INDICES) ||
+        !tn_i_site_axis(&s, axis, tn_i_site_type(&s, v[0])->rank, &axis))
         return tn_i_site_close(&s, TN_NOVAR);
     int rank = tn_i_site_type(&s, v[0])->rank, have = tn_i_site_type(&s, v[1])->rank;
     if (have != rank && have != rank - 1)
         return tn_i_site_close(
             &s, tn_i_site_fail(&s, TN_ETYPE, 1, "has rank %d, not %d (or %d, without the axis)", have, rank, rank - 1));
     tn_i_var index = have == rank ? v[1] : tn_i_do_expand(&s, v[1], axis);
-    tn_i_var y = take_along(&s, v[0], index, axis, fill);
+    tn_i_var y = take_along(&s, v[0], index, axis, !(flags & TN_CLIP_INDICES));
     return tn_i_site_close(&s, have == rank ? y : tn_i_do_squeeze(&s, y, 1u << axis));
 }
 
@@ -357,7 +359,7 @@ static bool read_dims(tn_i_site *s, const tn_int_list *list, tn_i_dnums *d) {
     return !s->b->failed;
 }
 
-tn_val tn_gather_at(tn_val x, tn_val indices, const tn_gather_dims *dims, tn_int_list slice_sizes, bool fill,
+tn_val tn_gather_at(tn_val x, tn_val indices, const tn_gather_dims *dims, tn_int_list slice_sizes, tn_flags flags,
                     const char *file, int line) {
     const tn_val in[2] = {x, indices};
     tn_i_site s;
@@ -365,14 +367,14 @@ tn_val tn_gather_at(tn_val x, tn_val indices, const tn_gather_dims *dims, tn_int
     tn_i_dnums d;
     tn_i_site_open(&s, "gather", NULL, 2, in, v, 0, file, line);
     if (!dims) (void)tn_i_site_fail(&s, TN_EINVAL, -1, "the dimensions are NULL");
-    if (s.b->failed) return tn_i_site_close(&s, TN_NOVAR);
+    if (!tn_i_site_flags(&s, flags, TN_CLIP_INDICES)) return tn_i_site_close(&s, TN_NOVAR);
     const tn_int_list list[TN_NDNUMS] = {dims->offset_dims, dims->collapsed_slice_dims, dims->start_index_map,
                                          dims->operand_batching_dims, dims->start_indices_batching_dims};
     int rank = tn_i_site_type(&s, v[0])->rank;
     if (slice_sizes.n != (size_t)rank)
         (void)tn_i_site_fail(&s, TN_EINVAL, 0, "takes one slice size a dimension: %d, not %zu", rank, slice_sizes.n);
     if (!read_dims(&s, list, &d)) return tn_i_site_close(&s, TN_NOVAR);
-    return tn_i_site_close(&s, emit_gather(&s, v[0], v[1], &d, slice_sizes.v, fill));
+    return tn_i_site_close(&s, emit_gather(&s, v[0], v[1], &d, slice_sizes.v, !(flags & TN_CLIP_INDICES)));
 }
 
 tn_val tn_scatter_add_at(tn_val x, tn_val indices, tn_val u, const tn_scatter_dims *dims, const char *file, int line) {

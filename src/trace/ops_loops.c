@@ -72,10 +72,10 @@ static bool take_numbers(loop *l) {
     return !l->s.b->failed;
 }
 
-/* Opens the site and takes the operands; false after a failure, when the loop is to be closed all the same. */
 /* A length that is yet to be read of the xs. */
 enum { OF_XS = -1 };
 
+/* Opens the site and takes the operands; false after a failure, when the loop is to be closed all the same. */
 static bool begin(loop *l, const char *name, tn_ctx *c, const tn_val *init, const tn_val *xs,
                   const tn_loop_options *options, const char *file, int line) {
     const bool few = l->ncarry <= INT32_MAX && l->nx <= INT32_MAX && l->ny <= INT32_MAX;

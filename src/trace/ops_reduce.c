@@ -78,89 +78,89 @@ static tn_val over_all(const char *name, reduction *f, int id, tn_val x, const c
     return tn_i_site_close(&s, f(&s, id, v, tn_i_all_axes(tn_i_site_type(&s, v)->rank), false));
 }
 
-static tn_val over_axes(const char *name, reduction *f, int id, tn_val x, tn_int_list axes, bool keepdims,
+static tn_val over_axes(const char *name, reduction *f, int id, tn_val x, tn_int_list axes, tn_flags flags,
                         const char *file, int line) {
     tn_i_site s;
     tn_i_var v;
     uint32_t set;
     tn_i_site_open(&s, name, NULL, 1, &x, &v, 0, file, line);
-    if (s.b->failed || !tn_i_site_axes(&s, axes, tn_i_site_type(&s, v)->rank, &set))
+    if (!tn_i_site_flags(&s, flags, TN_KEEPDIMS) || !tn_i_site_axes(&s, axes, tn_i_site_type(&s, v)->rank, &set))
         return tn_i_site_close(&s, TN_NOVAR);
-    return tn_i_site_close(&s, f(&s, id, v, set, keepdims));
+    return tn_i_site_close(&s, f(&s, id, v, set, flags & TN_KEEPDIMS));
 }
 
-static tn_val over_axis(const char *name, reduction *f, int id, tn_val x, int axis, bool keepdims, const char *file,
+static tn_val over_axis(const char *name, reduction *f, int id, tn_val x, int axis, tn_flags flags, const char *file,
                         int line) {
     const int64_t one = axis;
-    return over_axes(name, f, id, x, (tn_int_list){1, &one}, keepdims, file, line);
+    return over_axes(name, f, id, x, (tn_int_list){1, &one}, flags, file, line);
 }
 
 tn_val tn_sum_at(tn_val x, const char *file, int line) {
     return over_all("sum", primitive, TN_P_reduce_sum, x, file, line);
 }
-tn_val tn_sum_axis_at(tn_val x, int axis, bool keepdims, const char *file, int line) {
-    return over_axis("sum_axis", primitive, TN_P_reduce_sum, x, axis, keepdims, file, line);
+tn_val tn_sum_axis_at(tn_val x, int axis, tn_flags flags, const char *file, int line) {
+    return over_axis("sum_axis", primitive, TN_P_reduce_sum, x, axis, flags, file, line);
 }
-tn_val tn_sum_axes_at(tn_val x, tn_int_list axes, bool keepdims, const char *file, int line) {
-    return over_axes("sum_axes", primitive, TN_P_reduce_sum, x, axes, keepdims, file, line);
+tn_val tn_sum_axes_at(tn_val x, tn_int_list axes, tn_flags flags, const char *file, int line) {
+    return over_axes("sum_axes", primitive, TN_P_reduce_sum, x, axes, flags, file, line);
 }
 
 tn_val tn_prod_at(tn_val x, const char *file, int line) {
     return over_all("prod", primitive, TN_P_reduce_prod, x, file, line);
 }
-tn_val tn_prod_axis_at(tn_val x, int axis, bool keepdims, const char *file, int line) {
-    return over_axis("prod_axis", primitive, TN_P_reduce_prod, x, axis, keepdims, file, line);
+tn_val tn_prod_axis_at(tn_val x, int axis, tn_flags flags, const char *file, int line) {
+    return over_axis("prod_axis", primitive, TN_P_reduce_prod, x, axis, flags, file, line);
 }
-tn_val tn_prod_axes_at(tn_val x, tn_int_list axes, bool keepdims, const char *file, int line) {
-    return over_axes("prod_axes", primitive, TN_P_reduce_prod, x, axes, keepdims, file, line);
+tn_val tn_prod_axes_at(tn_val x, tn_int_list axes, tn_flags flags, const char *file, int line) {
+    return over_axes("prod_axes", primitive, TN_P_reduce_prod, x, axes, flags, file, line);
 }
 
 tn_val tn_max_at(tn_val x, const char *file, int line) {
     return over_all("max", primitive, TN_P_reduce_max, x, file, line);
 }
-tn_val tn_max_axis_at(tn_val x, int axis, bool keepdims, const char *file, int line) {
-    return over_axis("max_axis", primitive, TN_P_reduce_max, x, axis, keepdims, file, line);
+tn_val tn_max_axis_at(tn_val x, int axis, tn_flags flags, const char *file, int line) {
+    return over_axis("max_axis", primitive, TN_P_reduce_max, x, axis, flags, file, line);
 }
-tn_val tn_max_axes_at(tn_val x, tn_int_list axes, bool keepdims, const char *file, int line) {
-    return over_axes("max_axes", primitive, TN_P_reduce_max, x, axes, keepdims, file, line);
+tn_val tn_max_axes_at(tn_val x, tn_int_list axes, tn_flags flags, const char *file, int line) {
+    return over_axes("max_axes", primitive, TN_P_reduce_max, x, axes, flags, file, line);
 }
 
 tn_val tn_min_at(tn_val x, const char *file, int line) {
     return over_all("min", primitive, TN_P_reduce_min, x, file, line);
 }
-tn_val tn_min_axis_at(tn_val x, int axis, bool keepdims, const char *file, int line) {
-    return over_axis("min_axis", primitive, TN_P_reduce_min, x, axis, keepdims, file, line);
+tn_val tn_min_axis_at(tn_val x, int axis, tn_flags flags, const char *file, int line) {
+    return over_axis("min_axis", primitive, TN_P_reduce_min, x, axis, flags, file, line);
 }
-tn_val tn_min_axes_at(tn_val x, tn_int_list axes, bool keepdims, const char *file, int line) {
-    return over_axes("min_axes", primitive, TN_P_reduce_min, x, axes, keepdims, file, line);
+tn_val tn_min_axes_at(tn_val x, tn_int_list axes, tn_flags flags, const char *file, int line) {
+    return over_axes("min_axes", primitive, TN_P_reduce_min, x, axes, flags, file, line);
 }
 
 tn_val tn_mean_at(tn_val x, const char *file, int line) { return over_all("mean", mean, 0, x, file, line); }
-tn_val tn_mean_axis_at(tn_val x, int axis, bool keepdims, const char *file, int line) {
-    return over_axis("mean_axis", mean, 0, x, axis, keepdims, file, line);
+tn_val tn_mean_axis_at(tn_val x, int axis, tn_flags flags, const char *file, int line) {
+    return over_axis("mean_axis", mean, 0, x, axis, flags, file, line);
 }
-tn_val tn_mean_axes_at(tn_val x, tn_int_list axes, bool keepdims, const char *file, int line) {
-    return over_axes("mean_axes", mean, 0, x, axes, keepdims, file, line);
+tn_val tn_mean_axes_at(tn_val x, tn_int_list axes, tn_flags flags, const char *file, int line) {
+    return over_axes("mean_axes", mean, 0, x, axes, flags, file, line);
 }
 
 tn_val tn_var_at(tn_val x, const char *file, int line) { return over_all("var", var, 0, x, file, line); }
-tn_val tn_var_axis_at(tn_val x, int axis, bool keepdims, const char *file, int line) {
-    return over_axis("var_axis", var, 0, x, axis, keepdims, file, line);
+tn_val tn_var_axis_at(tn_val x, int axis, tn_flags flags, const char *file, int line) {
+    return over_axis("var_axis", var, 0, x, axis, flags, file, line);
 }
-tn_val tn_var_axes_at(tn_val x, tn_int_list axes, bool keepdims, const char *file, int line) {
-    return over_axes("var_axes", var, 0, x, axes, keepdims, file, line);
+tn_val tn_var_axes_at(tn_val x, tn_int_list axes, tn_flags flags, const char *file, int line) {
+    return over_axes("var_axes", var, 0, x, axes, flags, file, line);
 }
 
 tn_val tn_std_at(tn_val x, const char *file, int line) { return over_all("std", std, 0, x, file, line); }
-tn_val tn_std_axis_at(tn_val x, int axis, bool keepdims, const char *file, int line) {
-    return over_axis("std_axis", std, 0, x, axis, keepdims, file, line);
+tn_val tn_std_axis_at(tn_val x, int axis, tn_flags flags, const char *file, int line) {
+    return over_axis("std_axis", std, 0, x, axis, flags, file, line);
 }
-tn_val tn_std_axes_at(tn_val x, tn_int_list axes, bool keepdims, const char *file, int line) {
-    return over_axes("std_axes", std, 0, x, axes, keepdims, file, line);
+tn_val tn_std_axes_at(tn_val x, tn_int_list axes, tn_flags flags, const char *file, int line) {
+    return over_axes("std_axes", std, 0, x, axes, flags, file, line);
 }
 tn_val tn_norm_at(tn_val x, const char *file, int line) { return over_all("norm", norm, 0, x, file, line); }
-tn_val tn_norm_axis_at(tn_val x, int axis, bool keepdims, const char *file, int line) {
-    return over_axis("norm_axis", norm, 0, x, axis, keepdims, file, line);
+tn_val tn_norm_axis_at(tn_val x, int axis, tn_flags flags, const char *file, int line) {
+    return over_axis("norm_axis", norm, 0, x, axis, flags, file, line);
 }
 
 static tn_i_var sum_squares(tn_i_site *s, int id, tn_i_var x, uint32_t axes, bool keepdims) {
@@ -251,45 +251,46 @@ tn_val tn_argmin_at(tn_val x, int axis, const char *file, int line) {
     return arg_extreme(TN_P_argmin, "argmin", x, axis, file, line);
 }
 
-static tn_val cumulative(int id, const char *name, tn_val x, int axis, bool reverse, const char *file, int line) {
+static tn_val cumulative(int id, const char *name, tn_val x, int axis, tn_flags flags, const char *file, int line) {
     tn_i_site s;
     tn_i_var v;
-    if (!open_axis(&s, name, &x, &v, &axis, file, line)) return tn_i_site_close(&s, TN_NOVAR);
+    if (!open_axis(&s, name, &x, &v, &axis, file, line) || !tn_i_site_flags(&s, flags, TN_REVERSE))
+        return tn_i_site_close(&s, TN_NOVAR);
     tn_i_args a;
     tn_i_args_init(&a, &s, id);
     tn_i_args_int(&a, "axis", axis);
-    tn_i_args_int(&a, "reverse", reverse);
+    tn_i_args_int(&a, "reverse", !!(flags & TN_REVERSE));
     return tn_i_site_close(&s, tn_i_args_emit(&s, &a, 1, &v));
 }
 
-tn_val tn_cumsum_at(tn_val x, int axis, bool reverse, const char *file, int line) {
-    return cumulative(TN_P_cumsum, "cumsum", x, axis, reverse, file, line);
+tn_val tn_cumsum_at(tn_val x, int axis, tn_flags flags, const char *file, int line) {
+    return cumulative(TN_P_cumsum, "cumsum", x, axis, flags, file, line);
 }
-tn_val tn_cumprod_at(tn_val x, int axis, bool reverse, const char *file, int line) {
-    return cumulative(TN_P_cumprod, "cumprod", x, axis, reverse, file, line);
+tn_val tn_cumprod_at(tn_val x, int axis, tn_flags flags, const char *file, int line) {
+    return cumulative(TN_P_cumprod, "cumprod", x, axis, flags, file, line);
 }
-tn_val tn_cummax_at(tn_val x, int axis, bool reverse, const char *file, int line) {
-    return cumulative(TN_P_cummax, "cummax", x, axis, reverse, file, line);
+tn_val tn_cummax_at(tn_val x, int axis, tn_flags flags, const char *file, int line) {
+    return cumulative(TN_P_cummax, "cummax", x, axis, flags, file, line);
 }
-tn_val tn_cummin_at(tn_val x, int axis, bool reverse, const char *file, int line) {
-    return cumulative(TN_P_cummin, "cummin", x, axis, reverse, file, line);
+tn_val tn_cummin_at(tn_val x, int axis, tn_flags flags, const char *file, int line) {
+    return cumulative(TN_P_cummin, "cummin", x, axis, flags, file, line);
 }
-tn_val tn_cumlogsumexp_at(tn_val x, int axis, bool reverse, const char *file, int line) {
-    return cumulative(TN_P_cumlogsumexp, "cumlogsumexp", x, axis, reverse, file, line);
+tn_val tn_cumlogsumexp_at(tn_val x, int axis, tn_flags flags, const char *file, int line) {
+    return cumulative(TN_P_cumlogsumexp, "cumlogsumexp", x, axis, flags, file, line);
 }
 
-tn_val tn_linear_recurrence_at(tn_val a, tn_val x, int axis, bool reverse, const char *file, int line) {
+tn_val tn_linear_recurrence_at(tn_val a, tn_val x, int axis, tn_flags flags, const char *file, int line) {
     const tn_val in[2] = {a, x};
     tn_i_site s;
     tn_i_var v[2];
     tn_i_site_open(&s, "linear_recurrence", NULL, 2, in, v, 0, file, line);
-    if (s.b->failed || !tn_i_need_float(&s, 2) || !tn_i_do_broadcast(&s, 2, v) ||
+    if (!tn_i_site_flags(&s, flags, TN_REVERSE) || !tn_i_need_float(&s, 2) || !tn_i_do_broadcast(&s, 2, v) ||
         !tn_i_site_axis(&s, axis, tn_i_site_type(&s, v[1])->rank, &axis))
         return tn_i_site_close(&s, TN_NOVAR);
     tn_i_args args;
     tn_i_args_init(&args, &s, TN_P_linear_recurrence);
     tn_i_args_int(&args, "axis", axis);
-    tn_i_args_int(&args, "reverse", reverse);
+    tn_i_args_int(&args, "reverse", !!(flags & TN_REVERSE));
     return tn_i_site_close(&s, tn_i_args_emit(&s, &args, 2, v));
 }
 

@@ -200,19 +200,20 @@ static tn_i_var counts(tn_i_site *s, tn_i_var x, const tn_i_window *w) {
     return tn_i_reduce_window(s->b, tn_i_number_like(s->b, x, 1), TN_I_WINDOW_SUM, w);
 }
 
-static tn_i_var average(tn_i_site *s, tn_i_var x, const tn_window *w, bool count_padding) {
+static tn_i_var average(tn_i_site *s, tn_i_var x, const tn_window *w, tn_flags flags) {
     tn_i_window all;
     double n = 1;
-    if (!tn_i_need_float(s, 1) || !read_window(s, x, w, &all)) return TN_NOVAR;
+    if (!tn_i_site_flags(s, flags, TN_EXCLUDE_PADDING) || !tn_i_need_float(s, 1) || !read_window(s, x, w, &all))
+        return TN_NOVAR;
     const tn_i_var sum = tn_i_reduce_window(s->b, x, TN_I_WINDOW_SUM, &all);
-    if (!count_padding) return tn_i_do2(s, TN_P_div, sum, counts(s, x, &all));
+    if (flags & TN_EXCLUDE_PADDING) return tn_i_do2(s, TN_P_div, sum, counts(s, x, &all));
     for (int i = 0; i < all.rank; i++) n *= (double)all.size[i];
     return tn_i_do2n(s, TN_P_div, sum, n);
 }
 
-tn_val tn_avg_pool_at(tn_val x, const tn_window *w, bool count_padding, const char *file, int line) {
+tn_val tn_avg_pool_at(tn_val x, const tn_window *w, tn_flags flags, const char *file, int line) {
     tn_i_site s;
     tn_i_var v;
     tn_i_site_open(&s, "avg_pool", NULL, 1, &x, &v, 0, file, line);
-    return tn_i_site_close(&s, average(&s, v, w, count_padding));
+    return tn_i_site_close(&s, average(&s, v, w, flags));
 }

@@ -325,6 +325,12 @@ bool tn_i_site_axis(tn_i_site *s, int64_t axis, int rank, int *out) {
     return true;
 }
 
+bool tn_i_site_flags(tn_i_site *s, tn_flags flags, tn_flags takes) {
+    if (!s->b->failed && flags & ~takes)
+        (void)tn_i_site_fail(s, TN_EINVAL, -1, "flags: 0x%x is not among those it takes, 0x%x", flags & ~takes, takes);
+    return !s->b->failed;
+}
+
 bool tn_i_site_axes(tn_i_site *s, tn_int_list axes, int rank, uint32_t *set) {
     *set = 0;
     for (size_t i = 0; i < axes.n; i++) {

@@ -125,6 +125,8 @@ static inline const tn_type *tn_i_site_type(const tn_i_site *s, tn_i_var v) { re
 bool tn_i_site_axis(tn_i_site *s, int64_t axis, int rank, int *out);
 /* Distinct axes, ascending, as a bit set. */
 bool tn_i_site_axes(tn_i_site *s, tn_int_list axes, int rank, uint32_t *set);
+/* Fails where there are flags that an operator does not take; false after a failure. */
+bool tn_i_site_flags(tn_i_site *s, tn_flags flags, tn_flags takes);
 
 /* ---- parameters by name (args.c) -------------------------------------------------- */
 

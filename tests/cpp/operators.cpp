@@ -27,6 +27,12 @@ static void same(const char *what, with_operators f, in_c g, const std::vector<t
 #define INTEGERS(cxx, by_c) SAME(cxx, by_c, (tn_f64(2, 3), tn_i64(), tn_i64(2)), x, i, j)
 #define SQUARES(cxx, by_c)  SAME(cxx, by_c, (tn_f64(3, 3), tn_f64(3), tn_f64()), x, y, z)
 
+static tn_val by_c_logabs(tn_val x) {
+    tn_val sign, logabs;
+    tn_slogdet(x, &sign, &logabs);
+    return logabs;
+}
+
 int main() {
     FLOATS((neg(x)), (tn_neg(x)));
     FLOATS((abs(x)), (tn_abs(x)));
@@ -82,33 +88,33 @@ int main() {
     FLOATS((sum_squares(x)), (tn_sum_squares(x)));
     FLOATS((t(x)), (tn_t(x)));
     FLOATS((sum(x)), (tn_sum(x)));
-    FLOATS((sum(x, -1)), (tn_sum_axis(x, -1, false)));
-    FLOATS((sum(x, 0, true)), (tn_sum_axis(x, 0, true)));
-    FLOATS((sum(x, {0, 1}, true)), (tn_sum_axes(x, tn_ints(0, 1), true)));
+    FLOATS((sum(x, -1)), (tn_sum_axis(x, -1)));
+    FLOATS((sum(x, 0, TN_KEEPDIMS)), (tn_sum_axis(x, 0, TN_KEEPDIMS)));
+    FLOATS((sum(x, {0, 1}, TN_KEEPDIMS)), (tn_sum_axes(x, tn_ints(0, 1), TN_KEEPDIMS)));
     FLOATS((prod(x)), (tn_prod(x)));
-    FLOATS((prod(x, -1)), (tn_prod_axis(x, -1, false)));
-    FLOATS((prod(x, 0, true)), (tn_prod_axis(x, 0, true)));
-    FLOATS((prod(x, {0, 1}, true)), (tn_prod_axes(x, tn_ints(0, 1), true)));
+    FLOATS((prod(x, -1)), (tn_prod_axis(x, -1)));
+    FLOATS((prod(x, 0, TN_KEEPDIMS)), (tn_prod_axis(x, 0, TN_KEEPDIMS)));
+    FLOATS((prod(x, {0, 1}, TN_KEEPDIMS)), (tn_prod_axes(x, tn_ints(0, 1), TN_KEEPDIMS)));
     FLOATS((max(x)), (tn_max(x)));
-    FLOATS((max(x, -1)), (tn_max_axis(x, -1, false)));
-    FLOATS((max(x, 0, true)), (tn_max_axis(x, 0, true)));
-    FLOATS((max(x, {0, 1}, true)), (tn_max_axes(x, tn_ints(0, 1), true)));
+    FLOATS((max(x, -1)), (tn_max_axis(x, -1)));
+    FLOATS((max(x, 0, TN_KEEPDIMS)), (tn_max_axis(x, 0, TN_KEEPDIMS)));
+    FLOATS((max(x, {0, 1}, TN_KEEPDIMS)), (tn_max_axes(x, tn_ints(0, 1), TN_KEEPDIMS)));
     FLOATS((min(x)), (tn_min(x)));
-    FLOATS((min(x, -1)), (tn_min_axis(x, -1, false)));
-    FLOATS((min(x, 0, true)), (tn_min_axis(x, 0, true)));
-    FLOATS((min(x, {0, 1}, true)), (tn_min_axes(x, tn_ints(0, 1), true)));
+    FLOATS((min(x, -1)), (tn_min_axis(x, -1)));
+    FLOATS((min(x, 0, TN_KEEPDIMS)), (tn_min_axis(x, 0, TN_KEEPDIMS)));
+    FLOATS((min(x, {0, 1}, TN_KEEPDIMS)), (tn_min_axes(x, tn_ints(0, 1), TN_KEEPDIMS)));
     FLOATS((mean(x)), (tn_mean(x)));
-    FLOATS((mean(x, -1)), (tn_mean_axis(x, -1, false)));
-    FLOATS((mean(x, 0, true)), (tn_mean_axis(x, 0, true)));
-    FLOATS((mean(x, {0, 1}, true)), (tn_mean_axes(x, tn_ints(0, 1), true)));
+    FLOATS((mean(x, -1)), (tn_mean_axis(x, -1)));
+    FLOATS((mean(x, 0, TN_KEEPDIMS)), (tn_mean_axis(x, 0, TN_KEEPDIMS)));
+    FLOATS((mean(x, {0, 1}, TN_KEEPDIMS)), (tn_mean_axes(x, tn_ints(0, 1), TN_KEEPDIMS)));
     FLOATS((var(x)), (tn_var(x)));
-    FLOATS((var(x, -1)), (tn_var_axis(x, -1, false)));
-    FLOATS((var(x, 0, true)), (tn_var_axis(x, 0, true)));
-    FLOATS((var(x, {0, 1}, true)), (tn_var_axes(x, tn_ints(0, 1), true)));
+    FLOATS((var(x, -1)), (tn_var_axis(x, -1)));
+    FLOATS((var(x, 0, TN_KEEPDIMS)), (tn_var_axis(x, 0, TN_KEEPDIMS)));
+    FLOATS((var(x, {0, 1}, TN_KEEPDIMS)), (tn_var_axes(x, tn_ints(0, 1), TN_KEEPDIMS)));
     FLOATS((tn::std(x)), (tn_std(x)));
-    FLOATS((tn::std(x, -1)), (tn_std_axis(x, -1, false)));
-    FLOATS((tn::std(x, 0, true)), (tn_std_axis(x, 0, true)));
-    FLOATS((tn::std(x, {0, 1}, true)), (tn_std_axes(x, tn_ints(0, 1), true)));
+    FLOATS((tn::std(x, -1)), (tn_std_axis(x, -1)));
+    FLOATS((tn::std(x, 0, TN_KEEPDIMS)), (tn_std_axis(x, 0, TN_KEEPDIMS)));
+    FLOATS((tn::std(x, {0, 1}, TN_KEEPDIMS)), (tn_std_axes(x, tn_ints(0, 1), TN_KEEPDIMS)));
     FLOATS((rem(x, y)), (tn_rem(x, y)));
     FLOATS((rem(x, 2.0)), (tn_rem(x, 2.0)));
     FLOATS((rem(2.0, x)), (tn_rem(2.0, x)));
@@ -208,16 +214,16 @@ int main() {
     FLOATS((sort(x, 1)), (tn_sort(x, 1)));
     FLOATS((argsort(x, 1)), (tn_argsort(x, 1)));
     FLOATS((cumsum(x, 1)), (tn_cumsum(x, 1)));
-    FLOATS((cumsum(x, 0, true)), (tn_cumsum_reverse(x, 0)));
+    FLOATS((cumsum(x, 0, TN_REVERSE)), (tn_cumsum(x, 0, TN_REVERSE)));
     FLOATS((cumprod(x, 1)), (tn_cumprod(x, 1)));
-    FLOATS((cumprod(x, 0, true)), (tn_cumprod_reverse(x, 0)));
+    FLOATS((cumprod(x, 0, TN_REVERSE)), (tn_cumprod(x, 0, TN_REVERSE)));
     FLOATS((cummax(x, 1)), (tn_cummax(x, 1)));
-    FLOATS((cummax(x, 0, true)), (tn_cummax_reverse(x, 0)));
+    FLOATS((cummax(x, 0, TN_REVERSE)), (tn_cummax(x, 0, TN_REVERSE)));
     FLOATS((cummin(x, 1)), (tn_cummin(x, 1)));
-    FLOATS((cummin(x, 0, true)), (tn_cummin_reverse(x, 0)));
+    FLOATS((cummin(x, 0, TN_REVERSE)), (tn_cummin(x, 0, TN_REVERSE)));
     FLOATS((cumlogsumexp(x, 1)), (tn_cumlogsumexp(x, 1)));
-    FLOATS((cumlogsumexp(x, 0, true)), (tn_cumlogsumexp_reverse(x, 0)));
-    FLOATS((norm(x, 1, true)), (tn_norm_axis(x, 1, true)));
+    FLOATS((cumlogsumexp(x, 0, TN_REVERSE)), (tn_cumlogsumexp(x, 0, TN_REVERSE)));
+    FLOATS((norm(x, 1, TN_KEEPDIMS)), (tn_norm_axis(x, 1, TN_KEEPDIMS)));
     FLOATS((linear_recurrence(x, x, 1)), (tn_linear_recurrence(x, x, 1)));
     FLOATS((fma(x, 2.0, y)), (tn_fma(x, 2.0, y)));
     FLOATS((where(gt(x, 0.0), x, 0)), (tn_where(tn_gt(x, 0.0), x, 0)));
@@ -252,6 +258,7 @@ int main() {
     FLOATS((tn::stack({y, y})), (tn_stack(tn_vals(y, y), 0)));
     FLOATS((tn::stack(std::vector<tn::val>(3, y), 1)), (tn_stack(tn_vals(y, y, y), 1)));
     INTEGERS((take(x, i, 1)), (tn_take(x, i, 1)));
+    INTEGERS((take(x, i, 1, TN_CLIP_INDICES)), (tn_take(x, i, 1, TN_CLIP_INDICES)));
     INTEGERS((take_along(x, j, 1)), (tn_take_along(x, j, 1)));
     INTEGERS((index_add(x, j, x, 0)), (tn_index_add(x, j, x, 0)));
     INTEGERS((at_set(x, j, x, 0)), (tn_at_set(x, j, x, 0)));
@@ -288,7 +295,7 @@ int main() {
     FLOATS((prod_pool(x, pools)), (tn_prod_pool(x, &pools)));
     FLOATS((max_pool(x, pools)), (tn_max_pool(x, &pools)));
     FLOATS((min_pool(x, pools)), (tn_min_pool(x, &pools)));
-    FLOATS((avg_pool(x, pools, false)), (tn_avg_pool(x, &pools, false)));
+    FLOATS((avg_pool(x, pools, TN_EXCLUDE_PADDING)), (tn_avg_pool(x, &pools, TN_EXCLUDE_PADDING)));
     FLOATS((sliding_windows(x, {1}, {2})), (tn_sliding_windows(x, tn_ints(1), tn_ints(2), tn_ints(), tn_ints())));
     FLOATS((overlap_add(x, sliding_windows(x, {1}, {2}), {1}, {2})),
            (tn_overlap_add(x, tn_sliding_windows(x, tn_ints(1), tn_ints(2), tn_ints(), tn_ints()), tn_ints(1),
@@ -298,6 +305,7 @@ int main() {
     SQUARES((cholesky_solve(x, y)), (tn_cholesky_solve(x, y)));
     SQUARES((logdet(x)), (tn_logdet(x)));
     SQUARES((det(x)), (tn_det(x)));
+    SQUARES((slogdet(x).logabs), (by_c_logabs(x)));
     SQUARES((inverse(x)), (tn_inverse(x)));
     SQUARES((solve(x, y)), (tn_solve(x, y)));
     FLOATS((x[1]), (tn_at(x, 1)));

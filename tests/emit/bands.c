@@ -10,7 +10,7 @@ static tn_val regression(const tn_val *in, void *user) {
 static tn_val layer(const tn_val *in, void *user) {
     (void)user;
     const tn_val h = tn_tanh(tn_add(tn_matmul(in[0], in[1]), in[2]));
-    return tn_mean(tn_square(tn_sum_axis(h, 1, false)));
+    return tn_mean(tn_square(tn_sum_axis(h, 1)));
 }
 
 void emit_bands(emit_session *s) {

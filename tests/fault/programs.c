@@ -233,7 +233,7 @@ static tn_val nested(const tn_val *in, void *user) {
     tn_val x = in[0], h[2], r[9], y, outer[2];
     tn_scope(w->c, "first") {
         outer[0] = tn_constant(w->c, tn_f64(N), numbers);
-        outer[1] = tn_sum_axis(in[1], 1, false);
+        outer[1] = tn_sum_axis(in[1], 1);
         tn_scope(w->c, "second") tn_subfn_many("layer", layer, outer, 1, &x, 2, h);
         y = tn_apply(w->inner, 1, &h[0]);
         y = tn_apply(w->inner, 1, &y);
@@ -376,11 +376,11 @@ static tn_val reductions(tn_val x, tn_val a) {
                         tn_logsumexp(x, 0),
                         tn_sum(tn_softmax(a, 1)),
                         tn_sum(tn_mul(tn_cumsum(x, 0), tn_cumprod(x, 0))),
-                        tn_sum(tn_cummax_reverse(x, 0)),
+                        tn_sum(tn_cummax(x, 0, TN_REVERSE)),
                         tn_sum(tn_cumlogsumexp(x, 0)),
                         tn_sum(tn_mul(tn_sort(x, 0), x)),
-                        tn_sum(tn_prod_axis(a, 0, false)),
-                        tn_mean(tn_max_axes(a, tn_ints(0, -1), true))};
+                        tn_sum(tn_prod_axis(a, 0)),
+                        tn_mean(tn_max_axes(a, tn_ints(0, -1), TN_KEEPDIMS))};
     tn_val total = s[0], where = tn_add(tn_argmax(x, 0), tn_argmin(x, 0));
     for (size_t i = 1; i < sizeof s / sizeof *s; i++) total = tn_add(total, s[i]);
     tn_sort_many(tn_vals(x, tn_neg(x)), 0, 1, y);
@@ -400,8 +400,8 @@ static tn_val shapes(tn_ctx *c, tn_val x, tn_val a) {
                   tn_iota(c, tn_f64(4), 0),
                   tn_linspace(c, TN_F64, 0, 1, 4),
                   tn_tile(part[1], 2),
-                  tn_sum_axis(tn_broadcast_to(x, 3, 4), 0, false),
-                  tn_sum_axis(tn_eye(c, TN_F64, 4, 4), 0, false),
+                  tn_sum_axis(tn_broadcast_to(x, 3, 4), 0),
+                  tn_sum_axis(tn_eye(c, TN_F64, 4, 4), 0),
                   tn_squeeze(tn_expand_dims(x, 0), 0)};
     tn_val total = x;
     for (size_t i = 0; i < sizeof s / sizeof *s; i++) total = tn_add(tn_mul(total, 0.5), s[i]);
@@ -412,9 +412,9 @@ static tn_val indexing(tn_val x, tn_val a, tn_val i) {
     tn_val j = tn_at(i, 0), u = tn_dynamic_slice(x, tn_vals(j), tn_ints(2));
     const tn_gather_dims g = {.collapsed_slice_dims = tn_ints(0), .start_index_map = tn_ints(0)};
     const tn_scatter_dims d = {.inserted_window_dims = tn_ints(0), .scatter_dims_to_operand_dims = tn_ints(0)};
-    tn_val k = tn_expand_dims(i, 1), taken = tn_gather(x, k, &g, tn_ints(1), true);
+    tn_val k = tn_expand_dims(i, 1), taken = tn_gather(x, k, &g, tn_ints(1));
     tn_val s[] = {tn_dynamic_update_slice(x, u, tn_vals(tn_at(i, 1))), tn_scatter_add(x, k, taken, &d),
-                  tn_index_add(x, i, tn_take_clip(x, i, 0), 0), tn_segment_sum(tn_take(x, i, 0), i, 4)};
+                  tn_index_add(x, i, tn_take(x, i, 0, TN_CLIP_INDICES), 0), tn_segment_sum(tn_take(x, i, 0), i, 4)};
     tn_val total = tn_at(x, -1);
     for (size_t n = 0; n < sizeof s / sizeof *s; n++) total = tn_add(total, tn_vdot(s[n], x));
     total = tn_add(total, tn_dynamic_index(x, j, 0));
@@ -622,13 +622,13 @@ static tn_val exchanges(const tn_val *in, void *user) {
     const tn_val x = in[0], e = in[1], p = in[2], k = tn_convert(tn_axis_index(user, "w"), TN_F64);
     tn_val y = tn_mul(tn_add(x, tn_mul(p, k)), tn_place(tn_sin(p), "w", 1));
     y = tn_add(y, tn_mul(tn_shift(y, "w", 1), tn_ppermute(y, "w", 0, 1, 1, 0)));
-    y = tn_add(y, tn_mul(tn_pscan_exclusive(y, "w"), tn_reduce_scatter(e, "w")));
+    y = tn_add(y, tn_mul(tn_pscan(y, "w", TN_EXCLUSIVE), tn_reduce_scatter(e, "w")));
     y = tn_add(y, tn_mul(tn_scatter_from(tn_all_to_all(e, "w"), "w", 0), tn_own(tn_all_gather(tn_sin(y), "w"), "w")));
-    y = tn_add(y, tn_sum_axis(tn_gather_to(y, "w", 1), 0, false));
+    y = tn_add(y, tn_sum_axis(tn_gather_to(y, "w", 1), 0));
     const tn_val all = tn_mul(tn_pmax(y, "w"), tn_mul(tn_pmin(y, "w"), tn_pprod(y, "w")));
     tn_barrier(user, "w");
     return tn_sum(
-        tn_mul(tn_add(all, tn_pick(y, "w", 0)), tn_add(tn_pmean(y, "w"), tn_psum_ordered(tn_vary(p, "w"), "w"))));
+        tn_mul(tn_add(all, tn_pick(y, "w", 0)), tn_add(tn_pmean(y, "w"), tn_psum(tn_vary(p, "w"), "w", TN_ORDERED))));
 }
 
 tn_fn *ranks_program(world *w) {

@@ -58,7 +58,7 @@ static void inner_while_step(const tn_val *carry, tn_val *next, void *user) {
 /* One step of the outer loop: of y and xs[INNER, WIDTH], the next y and what is added to the loss. */
 static void step(model *m, tn_val y, tn_val xs, tn_val *next, tn_val *sum) {
     const tn_loop_options o = {.size = sizeof o, .schedule = m->inner_schedule};
-    const tn_val x = tn_mul(0.05, tn_sum_axis(xs, 0, false)), init[3] = {TN_VAL(0), tn_add(y, x), TN_VAL(0.0)};
+    const tn_val x = tn_mul(0.05, tn_sum_axis(xs, 0)), init[3] = {TN_VAL(0), tn_add(y, x), TN_VAL(0.0)};
     tn_val out[3], ys;
     switch (m->inner) {
     case SCAN:
@@ -91,7 +91,7 @@ static void scan_step(const tn_val *carry, const tn_val *x, tn_val *next, tn_val
 static void scan_remembering_step(const tn_val *carry, const tn_val *x, tn_val *next, tn_val *y, void *user) {
     model *m = user;
     tn_val both[2];
-    remembering_step(m, carry, tn_mul(0.05, tn_sum_axis(x[0], 0, false)), both);
+    remembering_step(m, carry, tn_mul(0.05, tn_sum_axis(x[0], 0)), both);
     next[1] = both[1];
     step(m, both[0], x[0], &next[0], &y[0]);
 }
@@ -125,7 +125,7 @@ static tn_val loss(const tn_val *in, void *user) {
                 .schedule = o.schedule);
         sum = tn_sum(ys);
     } else {
-        m->xs = tn_mean_axis(in[2], 0, false);
+        m->xs = tn_mean_axis(in[2], 0);
         tn_while_loop(NULL, going, while_step, m, 3, init, out, &o);
         y = out[1];
         sum = out[2];

@@ -140,16 +140,23 @@ static void collective(pool *p) {
     case 0: give(p, tn_mul(tn_psum(x.v, names), part), x.over & ~axes); return;
     case 1: give(p, tn_pmean(x.v, names), x.over & ~axes); return;
     case 2: give(p, tn_pick(x.v, names, root), x.over & ~axes); return;
-    case 3: give(p, tn_sum_axis(tn_mul(tn_all_gather(x.v, names), weights(p, n)), 0, false), x.over & ~axes); return;
+    case 3: give(p, tn_sum_axis(tn_mul(tn_all_gather(x.v, names), weights(p, n)), 0), x.over & ~axes); return;
     case 4: give(p, tn_own(tn_mul(tn_all_gather(x.v, names), weights(p, n)), names), x.over); return;
     case 5: give(p, tn_mul(tn_reduce_scatter(tn_mul(weights(p, n), x.v), names), part), x.over); return;
-    case 6: give(p, tn_sum_axis(tn_mul(tn_gather_to(x.v, names, root), weights(p, n)), 0, false), x.over); return;
+    case 6: give(p, tn_sum_axis(tn_mul(tn_gather_to(x.v, names, root), weights(p, n)), 0), x.over); return;
     case 7: give(p, tn_scatter_from(tn_mul(weights(p, n), x.v), names, root), x.over); return;
     case 8:
-        give(p, tn_sum_axis(tn_mul(tn_all_to_all(tn_mul(weights(p, n), x.v), names), weights(p, n)), 0, false), x.over);
+        give(p, tn_sum_axis(tn_mul(tn_all_to_all(tn_mul(weights(p, n), x.v), names), weights(p, n)), 0), x.over);
         return;
-    case 9: give(p, tn_shift_at(x.v, single, ranks_pick(&p->r, 7) - 3, yes, __FILE__, __LINE__), x.over); return;
-    case 10: give(p, tn_mul(tn_pscan_at(x.v, single, yes, no, __FILE__, __LINE__), 0.5), x.over); return;
+    case 9:
+        give(p, tn_shift_at(x.v, single, ranks_pick(&p->r, 7) - 3, yes ? TN_WRAP : 0, __FILE__, __LINE__), x.over);
+        return;
+    case 10:
+        give(p,
+             tn_mul(tn_pscan_at(x.v, single, (yes ? TN_EXCLUSIVE : 0u) | (no ? TN_REVERSE : 0u), __FILE__, __LINE__),
+                    0.5),
+             x.over);
+        return;
     case 11: give(p, tn_pmax(x.v, names), x.over & ~axes); return;
     case 12: give(p, tn_pmin(x.v, names), x.over & ~axes); return;
     case 13: give(p, tn_pprod(tn_add(x.v, 0.3), names), x.over & ~axes); return;

@@ -33,14 +33,14 @@ static tn_val mixture(const tn_val *in, void *user) {
     const tn_type x = tn_val_type(in[0]), l = tn_val_type(in[1]);
     const int64_t n = x.dim[0], d = x.dim[1], k = l.dim[0];
     const tn_val r = tn_reshape(tn_matmul(in[0], tn_t(tn_reshape(in[1], k * d, d))), n, k, d);
-    const tn_val squares = tn_sum_axis(tn_square(tn_sub(r, in[2])), 2, false);
+    const tn_val squares = tn_sum_axis(tn_square(tn_sub(r, in[2])), 2);
     return tn_sum(tn_logsumexp(tn_sub(in[3], tn_mul(0.5, squares)), 1));
 }
 
 /* in: X [n, k]: centred, so that rows are read again behind a sum of all of them */
 static tn_val centred(const tn_val *in, void *user) {
     (void)user;
-    const tn_val mean = tn_mul(1.0 / 3000, tn_sum_axis(in[0], 0, false));
+    const tn_val mean = tn_mul(1.0 / 3000, tn_sum_axis(in[0], 0));
     return tn_sum(tn_square(tn_tanh(tn_sub(in[0], mean))));
 }
 
@@ -48,7 +48,7 @@ static tn_val centred(const tn_val *in, void *user) {
 static tn_val gram(const tn_val *in, void *user) {
     (void)user;
     const tn_val x = tn_sin(in[0]);
-    const tn_val y = tn_mul(in[1], tn_sum_axis(tn_square(x), 1, true));
+    const tn_val y = tn_mul(in[1], tn_sum_axis(tn_square(x), 1, TN_KEEPDIMS));
     return tn_sum_squares(tn_einsum("nk,nh->kh", tn_vals(x, y)));
 }
 
@@ -57,7 +57,7 @@ static tn_val weighted(const tn_val *in, void *user) {
     (void)user;
     const tn_val scale = tn_cos(in[3]);
     const tn_val z = tn_matmul(in[0], tn_mul(in[2], scale)), u = tn_matmul(in[3], tn_t(in[0]));
-    const tn_val r = tn_sum_axis(tn_square(tn_mul(in[0], scale)), 1, false);
+    const tn_val r = tn_sum_axis(tn_square(tn_mul(in[0], scale)), 1);
     return tn_mean(tn_mul(tn_tanh(tn_sub(z, in[1])), tn_add(tn_sqrt(tn_add(r, 1)), tn_sin(u))));
 }
 
@@ -227,8 +227,7 @@ static tn_fn *made_of(tn_ctx *c, const row *r) {
     const tn_dtype t = (tn_dtype)r->dtype;
 #define T(...) tn_type_of(t, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), (const int64_t[]){__VA_ARGS__})
     if (r->f == logistic) return made(c, r->f, r->kind, 3, (tn_type[]){T(n, k), T(n), T(k)}, tn_wrt(2));
-    if (r->f == weighted)
-        return made(c, r->f, r->kind, 4, (tn_type[]){T(n, k), T(n), T(k), T(k)}, tn_wrt(2));
+    if (r->f == weighted) return made(c, r->f, r->kind, 4, (tn_type[]){T(n, k), T(n), T(k), T(k)}, tn_wrt(2));
     if (r->f == layers)
         return made(c, r->f, r->kind, 5, (tn_type[]){T(n, k), T(n), T(k, h), T(h), T(h)}, tn_wrt(2, 3, 4));
     if (r->f == mixture)

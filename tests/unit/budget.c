@@ -30,7 +30,7 @@ static tn_val sampled_op(tn_i_rng *r, const tn_val *v, int n) {
     case 1: return tn_tanh(a);
     case 2: return rank == 2 ? tn_mul(tn_t(a), b) : tn_sqrt(tn_exp(a));
     case 3: return rank == 2 ? tn_matmul(a, a) : tn_square(a);
-    case 4: return rank ? tn_sum_axis(a, rank - 1, false) : tn_cos(a);
+    case 4: return rank ? tn_sum_axis(a, rank - 1) : tn_cos(a);
     case 5: return rank == 2 ? tn_at(a, 1) : tn_sin(a);
     case 6:
     case 7: return tn_add(a, b);

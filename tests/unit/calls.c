@@ -35,16 +35,16 @@ static void stored(const tn_val *in, tn_val *out, void *user) {
 static void summed(const tn_val *in, tn_val *out, void *user) {
     (void)user;
     const tn_val t = chain(in);
-    out[0] = tn_sum_axis(t, 1, false);
-    out[1] = tn_max_axis(tn_pow(tn_square(in[0]), t), 1, false);
-    out[2] = tn_sum_axis(t, 0, false);
+    out[0] = tn_sum_axis(t, 1);
+    out[1] = tn_max_axis(tn_pow(tn_square(in[0]), t), 1);
+    out[2] = tn_sum_axis(t, 0);
 }
 
 /* In several passes of a row, what the first one computes kept for the next. */
 static void passes(const tn_val *in, tn_val *out, void *user) {
     (void)user;
-    const tn_val e = tn_exp(tn_sub(in[0], tn_max_axis(in[0], 1, true)));
-    out[0] = tn_mul(tn_div(e, tn_sum_axis(e, 1, true)), in[1]);
+    const tn_val e = tn_exp(tn_sub(in[0], tn_max_axis(in[0], 1, TN_KEEPDIMS)));
+    out[0] = tn_mul(tn_div(e, tn_sum_axis(e, 1, TN_KEEPDIMS)), in[1]);
 }
 
 static void strips(const tn_val *in, tn_val *out, void *user) { /* for each lane by itself */

@@ -286,7 +286,7 @@ static void all_operators(const tn_val *x, tn_val *y, void *user) {
     const tn_val v = x[0], r = x[1], e = x[2];
     size_t n = 0;
     y[n++] = tn_psum(v, "w");
-    y[n++] = tn_psum_ordered(v, "w");
+    y[n++] = tn_psum(v, "w", TN_ORDERED);
     y[n++] = tn_pmean(v, "w");
     y[n++] = tn_vary(r, "w");
     y[n++] = tn_vary(v, "r,w");
@@ -299,12 +299,12 @@ static void all_operators(const tn_val *x, tn_val *y, void *user) {
     y[n++] = tn_scatter_from(e, "w", 3);
     y[n++] = tn_all_to_all(e, "w");
     y[n++] = tn_shift(v, "w", -1);
-    y[n++] = tn_shift_wrap(v, "w", 1);
+    y[n++] = tn_shift(v, "w", 1, TN_WRAP);
     y[n++] = tn_ppermute(v, "w", 0, 1, 1, 0);
     y[n++] = tn_pscan(v, "w");
-    y[n++] = tn_pscan_exclusive(v, "w");
-    y[n++] = tn_pscan_reverse(v, "w");
-    y[n++] = tn_pscan_exclusive_reverse(v, "w");
+    y[n++] = tn_pscan(v, "w", TN_EXCLUSIVE);
+    y[n++] = tn_pscan(v, "w", TN_REVERSE);
+    y[n++] = tn_pscan(v, "w", TN_EXCLUSIVE | TN_REVERSE);
     y[n++] = tn_pmax(v, "w");
     y[n++] = tn_pmin(v, "w");
     y[n++] = tn_pprod(v, "w");
@@ -357,6 +357,28 @@ static void operators(void **state) {
 }
 
 static tn_val bad_axis(const tn_val *x, void *user) { return tn_psum(x[0], user); }
+
+static tn_val bad_psum_flag(const tn_val *x, void *axes) { return tn_psum(x[0], axes, TN_REVERSE); }
+static tn_val bad_shift_flag(const tn_val *x, void *axes) { return tn_shift(x[0], axes, 1, true); }
+static tn_val bad_pscan_flag(const tn_val *x, void *axes) { return tn_pscan(x[0], axes, TN_EXCLUSIVE | TN_WRAP); }
+
+static void unknown_flags_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        tn_trace_fn f;
+        const char *why;
+    } cases[] = {{bad_psum_flag, "psum: flags: 0x4 is not among those it takes, 0x20"},
+                 {bad_shift_flag, "shift: flags: 0x1 is not among those it takes, 0x10"},
+                 {bad_pscan_flag, "pscan: flags: 0x10 is not among those it takes, 0xc"}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        tn_ctx *c = on_grid(2, axes_rw, extent_rw);
+        const tn_type in = tn_varying(c, tn_f64(3), "w");
+        assert_null(tn_trace(c, cases[i].f, "w", 1, &in));
+        assert_int_equal(tn_last_status(c), TN_EINVAL);
+        if (!strstr(tn_error(c), cases[i].why)) fail_msg("\"%s\" does not say \"%s\"", tn_error(c), cases[i].why);
+        tn_ctx_free(c);
+    }
+}
 
 static void operators_refuse(void **state) {
     (void)state;
@@ -581,6 +603,7 @@ int main(void) {
         cmocka_unit_test(refusals),
         cmocka_unit_test(operators),
         cmocka_unit_test(operators_refuse),
+        cmocka_unit_test(unknown_flags_are_refused),
         cmocka_unit_test(identities),
         cmocka_unit_test(sums_are_scattered),
         cmocka_unit_test(plans_repeat_no_message),

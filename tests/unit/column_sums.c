@@ -21,10 +21,10 @@ typedef struct kind {
 static void folds(const tn_val *in, tn_val *out, void *user) {
     (void)user;
     const tn_val x = tn_add(in[0], in[0]);
-    out[0] = tn_sum_axis(x, 0, false);
-    out[1] = tn_prod_axis(x, 0, false);
-    out[2] = tn_max_axis(x, 0, false);
-    out[3] = tn_min_axis(tn_mul(x, in[0]), 0, false);
+    out[0] = tn_sum_axis(x, 0);
+    out[1] = tn_prod_axis(x, 0);
+    out[2] = tn_max_axis(x, 0);
+    out[3] = tn_min_axis(tn_mul(x, in[0]), 0);
 }
 
 static void fill(const kind *k, void *x) {

@@ -171,8 +171,8 @@ static tn_val forces(const tn_val *in, void *user) {
     const bool last = *(const bool *)user;
     const tn_val x = in[0], d = last ? tn_sub(tn_expand_dims(x, 1), tn_expand_dims(x, 0))
                                      : tn_sub(tn_expand_dims(x, 2), tn_expand_dims(x, 1));
-    const tn_val r = tn_sqrt(tn_add(tn_sum_axis(tn_mul(d, d), last ? 2 : 0, true), 0.01));
-    return tn_sum_axis(tn_mul(d, tn_integer_pow(r, -3)), last ? 1 : 2, false);
+    const tn_val r = tn_sqrt(tn_add(tn_sum_axis(tn_mul(d, d), last ? 2 : 0, TN_KEEPDIMS), 0.01));
+    return tn_sum_axis(tn_mul(d, tn_integer_pow(r, -3)), last ? 1 : 2);
 }
 static tn_val potential(const tn_val *in, void *user) {
     const tn_val f = forces(in, user);
@@ -240,8 +240,8 @@ static tn_val more(source *s, tn_val x, tn_val y) {
         if (!t.rank || t.rank > 3 || elements(x) * dim > MOST_ELEMENTS) return x;
         return tn_sub(tn_expand_dims(x, axis), tn_expand_dims(x, axis + 1));
     case 5:
-    case 6: return t.rank ? tn_sum_axis(x, axis, tn_i_pick(r, 0, 1)) : x;
-    case 7: return t.rank ? tn_max_axis(x, axis, false) : x;
+    case 6: return t.rank ? tn_sum_axis(x, axis, tn_i_pick(r, 0, 1) ? TN_KEEPDIMS : 0) : x;
+    case 7: return t.rank ? tn_max_axis(x, axis) : x;
     case 8: return t.rank > 1 ? tn_swapaxes(x, axis, (axis + 1) % t.rank) : x;
     case 9:
         return dim > 1 && !(s->rows && dim == 17) ? tn_slice_axis(x, tn_i_pick(r, 0, 1), dim, tn_i_pick(r, 1, 2), axis)

@@ -280,8 +280,8 @@ static void lorenz(tn_val t, const tn_val *y, const tn_val *p, tn_val *dy, void 
     (void)t, (void)user;
     const tn_val x = y[0];
     const int64_t n = tn_dim(x, 0);
-    const tn_val part[] = {tn_shift_wrap(tn_slice_axis(x, n - 2, n, 1, 0), "w", 1), x,
-                           tn_shift_wrap(tn_slice_axis(x, 0, 1, 1, 0), "w", -1)};
+    const tn_val part[] = {tn_shift(tn_slice_axis(x, n - 2, n, 1, 0), "w", 1, TN_WRAP), x,
+                           tn_shift(tn_slice_axis(x, 0, 1, 1, 0), "w", -1, TN_WRAP)};
     const tn_val all = tn_concatenate(tn_vals_of(3, part), 0);
     const tn_val far = tn_slice_axis(all, 0, n, 1, 0), near = tn_slice_axis(all, 1, n + 1, 1, 0);
     const tn_val next = tn_slice_axis(all, 3, n + 3, 1, 0);

@@ -28,30 +28,28 @@ static tn_val terms(const tn_val *in) {
     return tn_sub(tn_mul(tn_add(tn_mul(t, in[0]), in[1]), in[1]), tn_square(in[0]));
 }
 
-static void a_sum(const tn_val *in, tn_val *out, void *user) { out[0] = tn_sum_axis(terms(in), row(user), false); }
+static void a_sum(const tn_val *in, tn_val *out, void *user) { out[0] = tn_sum_axis(terms(in), row(user)); }
 
 static void several(const tn_val *in, tn_val *out, void *user) {
     const tn_val t = terms(in);
-    out[0] = tn_sum_axis(t, row(user), false);
-    out[1] = tn_max_axis(tn_mul(t, in[0]), row(user), false);
-    out[2] = tn_prod_axis(tn_add(1, tn_div(t, tn_add(1000, tn_square(in[1])))), row(user), true);
+    out[0] = tn_sum_axis(t, row(user));
+    out[1] = tn_max_axis(tn_mul(t, in[0]), row(user));
+    out[2] = tn_prod_axis(tn_add(1, tn_div(t, tn_add(1000, tn_square(in[1])))), row(user), TN_KEEPDIMS);
 }
 
 static void stored(const tn_val *in, tn_val *out, void *user) {
     const tn_val t = terms(in);
     out[0] = tn_mul(t, in[1]);
-    out[1] = tn_sum_axis(t, row(user), false);
+    out[1] = tn_sum_axis(t, row(user));
 }
 
 static void found(const tn_val *in, tn_val *out, void *user) {
     const tn_val t = terms(in);
-    out[0] = tn_sum_axis(t, row(user), false);
+    out[0] = tn_sum_axis(t, row(user));
     out[1] = tn_argmax(t, row(user));
 }
 
-static void little(const tn_val *in, tn_val *out, void *user) {
-    out[0] = tn_sum_axis(tn_mul(in[0], in[1]), row(user), false);
-}
+static void little(const tn_val *in, tn_val *out, void *user) { out[0] = tn_sum_axis(tn_mul(in[0], in[1]), row(user)); }
 
 static const struct {
     tn_trace_many_fn trace;

@@ -265,8 +265,8 @@ static tn_val many_functions(const tn_val *in, void *user) {
 static tn_val some_columns(const tn_val *in, void *user) {
     tn_val v = in[0];
     for (int i = 0; i < *(const int *)user; i++) v = tn_tanh(v);
-    const tn_val columns = tn_sum_axis(v, 0, true), mask = tn_gt(in[1], 0);
-    return tn_add(columns, tn_sum_axis(tn_where(mask, v, tn_where(in[2], in[0], in[1])), 0, true));
+    const tn_val columns = tn_sum_axis(v, 0, TN_KEEPDIMS), mask = tn_gt(in[1], 0);
+    return tn_add(columns, tn_sum_axis(tn_where(mask, v, tn_where(in[2], in[0], in[1])), 0, TN_KEEPDIMS));
 }
 
 enum { ROWS = 8, COLUMNS = 24 };

@@ -36,15 +36,15 @@ static tn_val softmax(const tn_val *in, void *user) {
 }
 static tn_val columns(const tn_val *in, void *user) {
     (void)user;
-    return tn_sum_axis(tn_square(in[0]), 0, false);
+    return tn_sum_axis(tn_square(in[0]), 0);
 }
 static tn_val rows(const tn_val *in, void *user) {
     (void)user;
-    return tn_sum_axis(tn_exp(in[0]), 1, false);
+    return tn_sum_axis(tn_exp(in[0]), 1);
 }
 static tn_val middle(const tn_val *in, void *user) {
     (void)user;
-    return tn_sum_axis(tn_exp(in[0]), 1, false);
+    return tn_sum_axis(tn_exp(in[0]), 1);
 }
 static tn_val total(const tn_val *in, void *user) {
     (void)user;
@@ -56,7 +56,7 @@ static tn_val greatest(const tn_val *in, void *user) {
 }
 static tn_val loss(const tn_val *in, void *user) {
     (void)user;
-    return tn_sum(tn_square(tn_sub(in[0], tn_log(tn_sum_axis(tn_exp(in[0]), 1, true)))));
+    return tn_sum(tn_square(tn_sub(in[0], tn_log(tn_sum_axis(tn_exp(in[0]), 1, TN_KEEPDIMS)))));
 }
 static tn_val first_greatest(const tn_val *in, void *user) {
     (void)user;

@@ -88,7 +88,7 @@ static tn_val same_products(const tn_val *in, void *user) { /* a [2,3,4], b [2,4
     (void)user;
     tn_val a = in[0], b = in[1], m = in[2], v = in[3];
     tn_val d = apart(tn_matmul(a, b), tn_einsum("bij,bjk->bik", tn_vals(a, b)));
-    d = tn_add(d, apart(tn_matmul(a, v), tn_sum_axis(tn_mul(a, v), -1, false)));
+    d = tn_add(d, apart(tn_matmul(a, v), tn_sum_axis(tn_mul(a, v), -1)));
     d = tn_add(d, apart(tn_matmul(m, b), tn_einsum("ij,...jk", tn_vals(m, b))));
     d = tn_add(d, apart(tn_tensordot(m, v, 1), tn_dot(m, v)));
     d = tn_add(d, apart(tn_einsum("ij,kj->ki", tn_vals(m, m)), tn_t(tn_matmul(m, tn_t(m)))));
@@ -113,8 +113,8 @@ static tn_val same_shapes(const tn_val *in, void *user) {
     d = tn_add(d, apart(tn_flip(tn_flip(m, 0), 1), tn_reshape(tn_flip(tn_ravel(m), 0), 3, 4)));
     d = tn_add(d, apart(tn_add(tn_tril(m, 0), tn_triu(m, 1)), m));
     d = tn_add(d, apart(tn_tile(v, 3, 1), tn_broadcast_to(v, 3, 4)));
-    d = tn_add(d, apart(tn_sum_axes(a, tn_ints(-1, 0), true),
-                        tn_expand_dims(tn_expand_dims(tn_sum_axis(tn_sum_axis(a, 0, false), 1, false), 0), -1)));
+    d = tn_add(d, apart(tn_sum_axes(a, tn_ints(-1, 0), TN_KEEPDIMS),
+                        tn_expand_dims(tn_expand_dims(tn_sum_axis(tn_sum_axis(a, 0), 1), 0), -1)));
     d = tn_add(d, apart(tn_std(m), tn_sqrt(tn_sub(tn_mean(tn_square(m)), tn_square(tn_mean(m))))));
     d = tn_add(d, apart(tn_log_softmax(m, 1), tn_log(tn_softmax(m, -1))));
     d = tn_add(d, apart(tn_pad(v, 0, tn_ints(1), tn_ints(-1), tn_ints()),

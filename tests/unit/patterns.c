@@ -174,7 +174,7 @@ static void observations(int64_t *camera, int64_t *point) {
 static tn_val reprojected(const tn_val *in, tn_val camera, tn_val point) {
     tn_val cs = tn_reshape(tn_slice_axis(in[0], 0, 9 * CAMERAS, 1, 0), CAMERAS, 9),
            ps = tn_reshape(tn_slice_axis(in[0], 9 * CAMERAS, 9 * CAMERAS + 3 * POINTS, 1, 0), POINTS, 3);
-    tn_val a = tn_t(tn_take_clip(cs, camera, 0)), b = tn_t(tn_take_clip(ps, point, 0)), p[3];
+    tn_val a = tn_t(tn_take(cs, camera, 0, TN_CLIP_INDICES)), b = tn_t(tn_take(ps, point, 0, TN_CLIP_INDICES)), p[3];
     for (int i = 0; i < 3; i++) {
         tn_val turned = tn_mul(tn_at(a, i), tn_at(b, (i + 1) % 3)), back = tn_mul(tn_at(a, (i + 1) % 3), tn_at(b, i));
         p[i] = tn_add(tn_add(tn_sub(turned, back), tn_at(b, (i + 2) % 3)), tn_at(a, 3 + i));
@@ -238,7 +238,7 @@ static tn_val rotated_sum(const tn_val *in, void *user) {
 
 static tn_val run_time_read(const tn_val *in, void *user) {
     (void)user;
-    return tn_mul(3.0, tn_take_clip(in[0], in[1], 0));
+    return tn_mul(3.0, tn_take(in[0], in[1], 0, TN_CLIP_INDICES));
 }
 
 static tn_val whole_product(const tn_val *in, void *user) {
@@ -514,7 +514,7 @@ static void loops_known_to_begin(void **state) {
 /* Rows chosen when it runs: each column may be that of any. */
 static tn_val run_time_rows(const tn_val *in, void *user) {
     (void)user;
-    return tn_take_clip(in[0], in[1], 0);
+    return tn_take(in[0], in[1], 0, TN_CLIP_INDICES);
 }
 
 /* and places that are added to */
@@ -680,7 +680,7 @@ static uint32_t draw(growing *g, uint32_t n) {
 static tn_val taken(growing *g, tn_val x) {
     int64_t at[WIDTH];
     for (int i = 0; i < WIDTH; i++) at[i] = draw(g, WIDTH);
-    return tn_take_clip(x, tn_constant(tn_val_ctx(x), tn_i64(WIDTH), at), 0);
+    return tn_take(x, tn_constant(tn_val_ctx(x), tn_i64(WIDTH), at), 0, TN_CLIP_INDICES);
 }
 
 static tn_val added_up(growing *g, tn_val x) {

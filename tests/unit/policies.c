@@ -236,9 +236,9 @@ static tn_val attention(const tn_val *in, void *user) {
     (void)user;
     tn_val q = tn_matmul(in[0], in[1]), k = tn_matmul(in[0], in[2]), v = tn_matmul(in[0], in[3]);
     tn_val t = tn_mul(tn_matmul(q, tn_matrix_transpose(k)), 0.17677669f);
-    tn_val most = tn_stop_gradient(tn_max_axis(t, 1, true));
+    tn_val most = tn_stop_gradient(tn_max_axis(t, 1, TN_KEEPDIMS));
     tn_val e = tn_exp(tn_sub(t, most));
-    tn_val a = tn_div(e, tn_sum_axis(e, 1, true));
+    tn_val a = tn_div(e, tn_sum_axis(e, 1, TN_KEEPDIMS));
     tn_val d = tn_add(tn_matmul(tn_matmul(a, v), in[4]), in[0]);
     return tn_sum(tn_square(d));
 }

@@ -260,7 +260,7 @@ static void recurrences(void **state) {
 static tn_val filtered(const tn_val *in, void *user) {
     (void)user;
     const tn_val y = tn_linear_recurrence(in[1], tn_cummin(in[0], -1), 1);
-    return tn_linear_recurrence_reverse(in[1], y, -1); /* [3], repeated for each row */
+    return tn_linear_recurrence(in[1], y, -1, TN_REVERSE); /* [3], repeated for each row */
 }
 
 static void recurrences_traced(void **state) {

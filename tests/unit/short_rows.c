@@ -124,21 +124,21 @@ static void test_spread(void **unused) {
 /* A mixture: [n, k, d] less [k, d], squares summed by rows of d, and these in rows of k; sums over n of both. */
 static tn_val mixture(const tn_val *in, void *user) {
     (void)user;
-    const tn_val r = tn_sub(in[0], in[1]), s = tn_sum_axis(tn_square(r), 2, false);
-    return tn_add(tn_sum(tn_logsumexp(tn_neg(s), 1)), tn_sum(tn_mul(r, tn_max_axis(r, 2, true))));
+    const tn_val r = tn_sub(in[0], in[1]), s = tn_sum_axis(tn_square(r), 2);
+    return tn_add(tn_sum(tn_logsumexp(tn_neg(s), 1)), tn_sum(tn_mul(r, tn_max_axis(r, 2, TN_KEEPDIMS))));
 }
 
 /* Numbers of rows over their elements, in place of these; and what columns come to. */
 static tn_val scaled(const tn_val *in, void *user) {
     (void)user;
-    const tn_val r = tn_mul(in[0], tn_sum_axis(in[0], 2, true));
-    return tn_add(tn_sub(r, tn_mul(in[1], 2)), tn_sum_axis(tn_mul(r, r), 0, true));
+    const tn_val r = tn_mul(in[0], tn_sum_axis(in[0], 2, TN_KEEPDIMS));
+    return tn_add(tn_sub(r, tn_mul(in[1], 2)), tn_sum_axis(tn_mul(r, r), 0, TN_KEEPDIMS));
 }
 
 /* Blocks of whole rounds of the second operand. */
 static tn_val shifted(const tn_val *in, void *user) {
     (void)user;
-    return tn_sum_axis(tn_square(tn_sub(in[0], in[1])), 2, false);
+    return tn_sum_axis(tn_square(tn_sub(in[0], in[1])), 2);
 }
 
 static const struct {
@@ -229,7 +229,7 @@ static void test_rounds(void **unused) {
 
 static tn_val twice_reduced(const tn_val *in, void *user) {
     (void)user;
-    return tn_logsumexp(tn_sum_axis(tn_square(in[0]), 2, false), 1);
+    return tn_logsumexp(tn_sum_axis(tn_square(in[0]), 2), 1);
 }
 
 /* Rows of 10, then rows of what these come to: two nests, the second of which goes on to the end. */

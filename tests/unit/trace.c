@@ -126,8 +126,8 @@ BAD(bad_bool, tn_and(B, 2))
 BAD(bad_sin, tn_sin(I))
 BAD(bad_softmax, tn_softmax(I, 0))
 BAD(bad_logsumexp, tn_logsumexp(X, 2))
-BAD(bad_negative_axis, tn_sum_axis(X, -3, false))
-BAD(bad_twice, tn_sum_axes(X, tn_ints(0, -2), false))
+BAD(bad_negative_axis, tn_sum_axis(X, -3))
+BAD(bad_twice, tn_sum_axes(X, tn_ints(0, -2)))
 BAD(bad_where, tn_where(I, X, 0))
 BAD(bad_mean, tn_mean(I))
 BAD(bad_reshape, tn_reshape(X, 4, -1))
@@ -154,6 +154,16 @@ BAD(bad_output, TN_VAL(2.0))
 BAD(bad_unset, (tn_val){0})
 BAD(bad_numbers, tn_add(X, tn_add(1, 2)))
 BAD(bad_apply, tn_apply(NULL, 1, in))
+BAD(flag_sum_axis, tn_sum_axis(X, 0, 1))
+BAD(flag_var_axis, tn_var_axis(X, 0, 1))
+BAD(flag_norm_axis, tn_norm_axis(X, 0, 1))
+BAD(flag_axes, tn_max_axes(X, tn_ints(0), TN_KEEPDIMS | TN_REVERSE))
+BAD(flag_cumsum, tn_cumsum(X, 0, TN_KEEPDIMS))
+BAD(flag_recurrence, tn_linear_recurrence(X, X, 0, true))
+BAD(flag_take, tn_take(X, I, 0, TN_WRAP))
+BAD(flag_along, tn_take_along(X, I, 0, 1u << 31))
+BAD(flag_gather, tn_gather(X, I, &(const tn_gather_dims){.offset_dims = {0}}, tn_ints(1, 1), TN_ORDERED))
+BAD(flag_pool, tn_avg_pool(X, &(const tn_window){.sizes = {0}}, true))
 
 static const bad bads[] = {
     {bad_broadcast, TN_ETYPE, "add: operand 1: f64[4] does not broadcast with f64[2,3] (operands: f64[2,3], f64[4])"},
@@ -197,6 +207,16 @@ static const bad bads[] = {
     {bad_unset, TN_EINVAL, "output 0: is not a traced value (it was never set"},
     {bad_numbers, TN_EINVAL, "add: operand 1: is not a traced value: what made it in line "},
     {bad_apply, TN_EINVAL, "apply: the program is NULL"},
+    {flag_sum_axis, TN_EINVAL, "sum_axis: flags: 0x1 is not among those it takes, 0x2"},
+    {flag_var_axis, TN_EINVAL, "var_axis: flags: 0x1 is not among those it takes, 0x2"},
+    {flag_norm_axis, TN_EINVAL, "norm_axis: flags: 0x1 is not among those it takes, 0x2"},
+    {flag_axes, TN_EINVAL, "max_axes: flags: 0x4 is not"},
+    {flag_cumsum, TN_EINVAL, "cumsum: flags: 0x2 is not among those it takes, 0x4"},
+    {flag_recurrence, TN_EINVAL, "linear_recurrence: flags: 0x1 is not"},
+    {flag_take, TN_EINVAL, "take: flags: 0x10 is not among those it takes, 0x40"},
+    {flag_along, TN_EINVAL, "take_along: flags: 0x80000000 is not"},
+    {flag_gather, TN_EINVAL, "gather: flags: 0x20 is not"},
+    {flag_pool, TN_EINVAL, "avg_pool: flags: 0x1 is not among those it takes, 0x80"},
 };
 
 static void test_errors(void **state) {
@@ -219,7 +239,7 @@ static void test_errors(void **state) {
 static tn_val two_mistakes(const tn_val *in, void *user) {
     tn_ctx *c = user;
     tn_val bad1 = tn_matmul(in[0], in[0]);
-    tn_val bad2 = tn_add(in[0], tn_sum_axis(bad1, 7, false));
+    tn_val bad2 = tn_add(in[0], tn_sum_axis(bad1, 7));
     assert_int_equal(tn_rank(bad1), -1);
     assert_int_equal(tn_dim(bad2, 0), -1);
     assert_int_equal(tn_size(bad2), -1);
