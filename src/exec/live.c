@@ -77,11 +77,15 @@ static uint32_t taken_over(const survey *s, const tn_i_eqn *e, tn_i_var v) {
 static void place(survey *s, uint32_t eqn, const tn_i_eqn *e, tn_i_var v) {
     const tn_i_place *k = &s->p->place[v];
     if (s->last[v] == NEVER || k->base != TN_BASE_ARENA) return;
-    uint32_t b = taken_over(s, e, v);
+    const tn_i_var y = s->p->within && !empty(s, v) ? s->p->within[v] : TN_NOVAR;
+    uint32_t b = y != TN_NOVAR ? s->block_of[y] : taken_over(s, e, v);
     if (b == NEVER && empty(s, v)) return;
     if (b == NEVER) {
+        const tn_i_var whole = y != TN_NOVAR ? y : v;
         b = s->nblock++;
-        s->block[b] = (block){.offset = k->offset, .bytes = tn_i_memory_bytes(s->f->val[v].type), .first = eqn};
+        s->block[b] = (block){
+            .offset = s->p->place[whole].offset, .bytes = tn_i_memory_bytes(s->f->val[whole].type), .first = eqn};
+        s->block_of[whole] = b;
     }
     if (s->last[v] > s->block[b].last) s->block[b].last = s->last[v];
     s->block_of[v] = b;

@@ -227,6 +227,32 @@ bool tn_i_place_kept(const tn_i_planner *z, uint32_t j) {
            (k->base == TN_BASE_ARGUMENTS + z->layout->carry0 + j && k->offset == 0 && k->stride == TN_DENSE);
 }
 
+/* In the memory of a concatenation that v is to be part of, or that is v, taken when the first of its parts is made. */
+static bool place_joined(tn_i_planner *z, tn_i_var v, bool *done) {
+    int64_t offset;
+    const tn_i_var y = tn_i_join_of(z, v, &offset);
+    if (y == TN_NOVAR) return true;
+    const tn_i_eqn *e = &z->f->eqn[z->f->val[y].def];
+    const bool outside = direct(z, e, y);
+    if (y == v && (outside || z->block_of[y] == TN_NOBLOCK)) return true;
+    if (outside && !z->layout->nested) return true; /* it may be absent, or an input's memory */
+    tn_i_place k = {.base = TN_BASE_ARGUMENTS + z->f->nin + z->out_of[y], .offset = offset, .stride = TN_DENSE};
+    if (!outside) {
+        if (z->block_of[y] == TN_NOBLOCK &&
+            !tn_i_block_new(z, tn_i_memory_bytes(z->f->val[y].type), 0, &z->block_of[y]))
+            return false;
+        const uint32_t b = z->block_of[y];
+        z->block_of[v] = b;
+        z->block[b].refs += z->uses[v];
+        k.base = z->block[b].base;
+        k.offset += (int64_t)z->block[b].slot.offset;
+    }
+    z->p->place[v] = k;
+    z->p->within[v] = y;
+    *done = true;
+    return true;
+}
+
 static bool place_output(tn_i_planner *z, const tn_i_eqn *e, uint32_t j) {
     tn_i_var v = e->out + j;
     const tn_type *t = z->f->val[v].type;
@@ -234,6 +260,9 @@ static bool place_output(tn_i_planner *z, const tn_i_eqn *e, uint32_t j) {
     *k = (tn_i_place){.base = TN_BASE_ARENA, .stride = TN_DENSE};
     if (tn_i_again(z, v)) k->base = TN_BASE_ABSOLUTE; /* it has no memory */
     if (tn_i_empty(t) || tn_i_again(z, v)) return true;
+    bool done = false;
+    if (!place_joined(z, v, &done)) return false;
+    if (done) return true;
     uint32_t b = (e->prim->flags & TN_F_LOOP) ? taken_over(z, e, j) : overwritten(z, e, j);
     if (direct(z, e, v) && !own_memory(z, v, b)) {
         k->base = TN_BASE_ARGUMENTS + z->f->nin + z->out_of[v];

@@ -125,7 +125,7 @@ static bool planner_alloc(tn_i_planner *z) {
     memset(z->out_of, 0xFF, f->nval * sizeof *z->out_of);
     if (!tn_i_replay_init(z)) return false;
     count_uses(z);
-    if (!tn_i_find_sums(z)) return false;
+    if (!tn_i_find_sums(z) || !tn_i_find_joins(z)) return false;
     z->in_type = tn_i_alloc_array(c, z->most_in, sizeof *z->in_type);
     z->out_type = tn_i_alloc_array(c, z->most_out, sizeof *z->out_type);
     return z->in_type && z->out_type && tn_i_spill_init(z);
@@ -141,6 +141,7 @@ static void planner_drop(tn_i_planner *z) {
     tn_i_free(c, z->last, f->nval * sizeof *z->last);
     tn_i_free(c, z->rewritten, f->nval * sizeof *z->rewritten);
     tn_i_free(c, z->sum, f->neqn * sizeof *z->sum);
+    tn_i_free(c, z->join, f->nval * sizeof *z->join);
     tn_i_free(c, (void *)z->in_type, z->most_in * sizeof *z->in_type);
     tn_i_free(c, z->out_type, z->most_out * sizeof *z->out_type);
     tn_i_free(c, z->block, z->cblock * sizeof *z->block);
@@ -192,6 +193,7 @@ static bool plan_program(tn_i_planner *z) {
 /* Forgets what was planned, but for the plans of nested programs. */
 static void plan_empty(tn_ctx *c, tn_i_plan *p) {
     if (p->f) tn_i_free(c, p->place, p->f->nval * sizeof *p->place);
+    if (p->f) tn_i_free(c, p->within, p->f->nval * sizeof *p->within);
     tn_i_free(c, p->step, p->cstep * sizeof *p->step);
     tn_i_free(c, p->move, p->cmove * sizeof *p->move);
     tn_i_free(c, p->arg, p->carg * sizeof *p->arg);
@@ -210,6 +212,7 @@ static void plan_empty(tn_ctx *c, tn_i_plan *p) {
     tn_i_free(c, (void *)p->branch, p->cbranch * sizeof *p->branch);
     *p = (tn_i_plan){.f = p->f,
                      .of = p->of,
+                     .apart = p->apart,
                      .plain = p->plain,
                      .accurate = p->accurate,
                      .emitted = p->emitted,
@@ -245,7 +248,7 @@ static bool plan_again(tn_i_plan *p, tn_i_plan *root, const tn_i_layout *layout,
 }
 
 /* Lives are known when a program is planned.  Where that gives places that need less, it is planned for these. */
-static bool plan_in_order(tn_i_plan *p, tn_i_plan *root, const tn_i_layout *layout) {
+static bool plan_packed(tn_i_plan *p, tn_i_plan *root, const tn_i_layout *layout) {
     tn_i_planner *z = planner_new(p, root, layout);
     if (!z) return false;
     bool ok = plan_program(z), taken;
@@ -260,6 +263,21 @@ static bool plan_in_order(tn_i_plan *p, tn_i_plan *root, const tn_i_layout *layo
     }
     tn_i_pool_log_drop(p->of->ctx, &log);
     return ok;
+}
+
+/* With operands of concatenations where these have them, unless that takes more memory. */
+static bool plan_in_order(tn_i_plan *p, tn_i_plan *root, const tn_i_layout *layout) {
+    p->apart = false;
+    if (!plan_packed(p, root, layout)) return false;
+    if (!p->within) return true;
+    const size_t bytes = p->bytes;
+    p->apart = true;
+    plan_empty(p->of->ctx, p);
+    if (!plan_packed(p, root, layout)) return false;
+    if (p->bytes < bytes) return true;
+    p->apart = false;
+    plan_empty(p->of->ctx, p);
+    return plan_packed(p, root, layout);
 }
 
 /* Puts another program in place of the one that is planned. */

@@ -112,6 +112,7 @@ struct tn_i_plan {
     const void *const *table; /* what `native` calls and reads (src/emit/emit.h) */
     const tn_fn *f;           /* the program that runs: `of`, or what fusion made of it, held then */
     const tn_fn *of;          /* the program that was to be planned; not held: who plans keeps it */
+    bool apart;               /* operands of concatenations are copied: they are not made there (joined.c) */
     bool plain;               /* f is `of`: nothing is fused (TN_BACKEND_REFERENCE) */
     bool accurate;            /* of the outermost plan: TN_MATH_ACCURATE */
     bool emitted;             /* of the outermost plan: for C without the library */
@@ -121,6 +122,7 @@ struct tn_i_plan {
     size_t arrays;
     uint32_t narr;     /* the most operands and outputs of a kernel step */
     tn_i_place *place; /* of every value that is computed or used */
+    tn_i_var *within;  /* the concatenation in whose memory each is, or TN_NOVAR; NULL: none is */
     tn_i_step *step;
     tn_i_move *move; /* from last_move on they follow the last step */
     tn_i_place *arg;

@@ -33,6 +33,12 @@ typedef struct tn_i_spilled {
     bool fetched;
 } tn_i_spilled;
 
+/* A value that is to be made in the memory of another, a concatenation, so many bytes behind its beginning. */
+typedef struct tn_i_join {
+    tn_i_var into; /* TN_NOVAR: where it likes */
+    int64_t offset;
+} tn_i_join;
+
 typedef struct tn_i_planner {
     tn_ctx *ctx;
     const tn_fn *f;
@@ -45,6 +51,7 @@ typedef struct tn_i_planner {
     uint32_t *last;      /* 1 + the equation that uses the value, or a view of it, last; outputs: after all */
     uint32_t *sum;       /* of each equation: that which adds its product to what is there, a sum itself, or TN_NOVAR;
                             NULL: there are none */
+    tn_i_join *join;     /* of each value; NULL: none is (joined.c) */
     uint32_t *rewritten; /* 1 + the last equation that could write its result over the value; 0: none */
     tn_i_block *block;
     size_t nblock, cblock;
@@ -144,6 +151,14 @@ bool tn_i_describe_product(const tn_i_planner *z, const tn_i_eqn *e, int triangl
 bool tn_i_find_sums(tn_i_planner *z);
 /* A sum that is made where it begins, or a product that is added there: it is placed, and its step added. */
 bool tn_i_step_onto(tn_i_planner *z, const tn_i_eqn *e, tn_i_step *s, bool *done);
+
+/* joined.c: operands that are made where a concatenation has them.  Once uses are counted. */
+bool tn_i_find_joins(tn_i_planner *z);
+/* The concatenation whose memory v is to be part of, or v itself where it is one that others may be part of, and where
+ * there; TN_NOVAR: none. */
+tn_i_var tn_i_join_of(const tn_i_planner *z, tn_i_var v, int64_t *offset);
+/* A concatenation, placed, some of whose operands are where they belong: moves for the others, or nothing is *done. */
+bool tn_i_step_joined(tn_i_planner *z, const tn_i_eqn *e, uint32_t eqn, bool *done);
 
 /* loop_plan.c: the strides of an operand, or of its entries. */
 size_t tn_i_loop_key(const tn_i_planner *z, const tn_type *t, const tn_i_place *k, bool entries, int64_t *key);

@@ -279,6 +279,8 @@ static bool step_of(tn_i_planner *z, const tn_i_eqn *e, uint32_t eqn) {
     if (e->prim->id == TN_P_fused) return add_fused(z, e, &s);
     if (!tn_i_place_outputs(z, e)) return false;
     if (nothing_to_compute(z, e)) return true;
+    if (!tn_i_step_joined(z, e, eqn, &done)) return false;
+    if (done) return true;
     if (e->prim->kernel) return add_kernel(z, e, &s);
     if (tn_i_body(e)) return add_body(z, e, &s);
     tn_i_group *g = tn_i_group_of(z, eqn);
