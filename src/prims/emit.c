@@ -71,31 +71,9 @@ tn_i_var tn_i_permute(tn_i_builder *b, tn_i_var x, const int64_t *perm) {
     return tn_i_emit(b, tn_i_prim(b, TN_P_transpose), p, 1, &x);
 }
 
-/* How many of the axes are the last dimensions, where others are summed too, in front of some that are kept: such rows
- * are summed by themselves, and what they leave after them.  0: all are one sum. */
-static uint32_t rows_of(const tn_type *t, uint32_t naxes, const int64_t *axes) {
-    enum { SHORT = 16 };
-    unsigned summed = 0;
-    uint32_t rows = 0;
-    int64_t length = 1;
-    bool between = false;
-    for (uint32_t i = 0; i < naxes; i++) {
-        if (i && axes[i] <= axes[i - 1]) return 0;
-        summed |= 1u << axes[i];
-    }
-    for (int d = t->rank; d-- > 0 && summed >> d & 1; rows++) length *= t->dim[d];
-    for (int d = (int)axes[0]; d < t->rank - (int)rows; d++) between |= !(summed >> d & 1) && t->dim[d] > 1;
-    return between && length >= SHORT ? rows : 0;
-}
-
 tn_i_var tn_i_reduce_sum(tn_i_builder *b, tn_i_var x, uint32_t naxes, const int64_t *axes) {
     if (b->failed || x == TN_NOVAR || naxes == 0) return x;
-    const uint32_t rows = rows_of(tn_i_vtype(b, x), naxes, axes), rest = naxes - rows;
-    if (rows) {
-        const tn_i_param first = {.kind = TN_K_INTS, .n = rows, .u.ints = axes + rest};
-        x = tn_i_emit(b, tn_i_prim(b, TN_P_reduce_sum), &first, 1, &x);
-    }
-    const tn_i_param p[1] = {{.kind = TN_K_INTS, .n = rest, .u.ints = axes}};
+    const tn_i_param p[1] = {{.kind = TN_K_INTS, .n = naxes, .u.ints = axes}};
     return tn_i_emit(b, tn_i_prim(b, TN_P_reduce_sum), p, 1, &x);
 }
 

@@ -288,11 +288,35 @@ static tn_i_var simplify_none(tn_i_builder *b, const tn_i_param *p, uint32_t nin
     return p[0].n == 0 ? in[0] : TN_NOVAR;
 }
 
+/* How many of the axes are the last dimensions, where others are summed too, in front of some that are kept: such rows
+ * are summed by themselves, and what they leave after them, so that each is one pass over memory in its order.  0: all
+ * are one sum; so too of rows that are shorter than the lanes of a sum (docs/loop-ir.md, "The order of sums"). */
+static uint32_t rows_of(const tn_type *t, uint32_t naxes, const int64_t *axes) {
+    unsigned summed = 0;
+    uint32_t rows = 0;
+    int64_t length = 1;
+    bool between = false;
+    for (uint32_t i = 0; i < naxes; i++) {
+        if (i && axes[i] < axes[i - 1]) return 0;
+        summed |= 1u << axes[i];
+    }
+    for (int d = t->rank; d-- > 0 && summed >> d & 1; rows++) length *= t->dim[d];
+    for (int d = (int)axes[0]; d < t->rank - (int)rows; d++) between |= !(summed >> d & 1) && t->dim[d] > 1;
+    return between && length >= LANES ? rows : 0;
+}
+
 /* The sum of -0 alone is +0. */
 static tn_i_var simplify_sum(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
                              const tn_type *out) {
-    const bool signless = !tn_i_is_float(out->dtype) || b->val[in[0]].linear;
-    return signless ? simplify_none(b, p, nin, in, out) : TN_NOVAR;
+    const uint32_t n = p[0].n;
+    if (n == 0) {
+        const bool signless = !tn_i_is_float(out->dtype) || b->val[in[0]].linear;
+        return signless ? simplify_none(b, p, nin, in, out) : TN_NOVAR;
+    }
+    const uint32_t rows = rows_of(tn_i_vtype(b, in[0]), n, tn_i_ints(p, 0));
+    if (rows == 0) return TN_NOVAR;
+    const tn_i_var x = tn_i_reduce_sum(b, in[0], rows, tn_i_ints(p, 0) + (n - rows));
+    return tn_i_reduce_sum(b, x, n - rows, tn_i_ints(p, 0));
 }
 
 /* ---- argmax, argmin ---------------------------------------------------------------- */

@@ -284,6 +284,31 @@ static void test_bias(void **state) {
     free(x);
 }
 
+static tn_val channel_sums(const tn_val *x, void *user) {
+    (void)user;
+    return tn_sum_axes(x[0], tn_ints(0, 2, 3));
+}
+
+/* So do sums of a user's; not of rows of a few, nor where nothing stands between. */
+static void test_rows_first(void **state) {
+    (void)state;
+    tn_fn *f = tn_trace(ctx, channel_sums, NULL, TN_ARGS(tn_f64(4, 3, 8, 8)));
+    assert_int_equal(count(f, "reduce_sum[axes=(2, 3)]"), 1);
+    assert_int_equal(count(f, "reduce_sum[axes=(0,)]"), 1);
+    double *x = numbers(768), got[3];
+    run(f, (const void *const[]){x}, (void *const[]){got});
+    for (int c = 0; c < 3; c++) {
+        double want = 0;
+        for (int i = 0; i < 256; i++) want += x[(i / 64 * 3 + c) * 64 + i % 64];
+        assert_true(got[c] == want); /* quarters: exact */
+    }
+    free(x);
+    f = tn_trace(ctx, channel_sums, NULL, TN_ARGS(tn_f64(4, 3, 2, 4)));
+    assert_int_equal(count(f, "reduce_sum[axes=(0, 2, 3)]"), 1);
+    f = tn_trace(ctx, channel_sums, NULL, TN_ARGS(tn_f64(4, 1, 8, 8)));
+    assert_int_equal(count(f, "reduce_sum[axes=(0, 2, 3)]"), 1);
+}
+
 /* Rows without a whole window, arrays without elements. */
 static void test_conv_empty(void **state) {
     (void)state;
@@ -671,6 +696,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_conv, setup, teardown),
         cmocka_unit_test_setup_teardown(test_conv_equations, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bias, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_rows_first, setup, teardown),
         cmocka_unit_test_setup_teardown(test_conv_empty, setup, teardown),
         cmocka_unit_test_setup_teardown(test_vmap, setup, teardown),
         cmocka_unit_test_setup_teardown(test_rank_limit, setup, teardown),
