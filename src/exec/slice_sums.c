@@ -3,23 +3,23 @@
  * padded is -0, which changes no bit of what it is added to.  Tiny arrays one after another, likewise, are a sum of
  * padded ones.
  *
- * Two of them whose slices are the two parts of the array, as of what is turned round a ring, as the sum of the array
- * and the parts side by side: each element has had one number added.  Where the first is added to zeros, another term
- * may stand between the two, as derivatives add them up in any order: ((0 + w) + x) + u is (0 + x) + (w, u) to the bit.
- */
+ * Several of them, one after another, whose slices lie apart along one dimension, as of the columns of an array or of
+ * what is turned round a ring, as the sum of the array and the parts side by side, with -0 between, where that is most
+ * of it: each element has had one number added.  Where the first is added to zeros, another term may stand between two,
+ * as derivatives add them up in any order: ((0 + w) + x) + u is (0 + x) + (w, u) to the bit. */
 #include "exec/fuse.h"
 #include "exec/plan.h"
 #include "prims/shape.h"
 
 #include <string.h>
 
-enum { MOST_TIMES = 2 /* as large as the window */, TINY = TN_LANES /* elements */, PIECES = 3 };
+enum { MOST_TIMES = 2 /* as large as the window */, TINY = TN_LANES /* elements */, PIECES = 3, MOST_PARTS = 16 };
 
 typedef struct sums {
     const tn_fn *f;
-    uint32_t *uses;  /* of each value */
-    uint32_t *first; /* of each equation: the one whose window lies beside its own, plus 1 */
-    uint8_t *moved;  /* of each equation: its window is added by another */
+    uint32_t *uses; /* of each value */
+    uint32_t *next; /* of each equation: an earlier one that is added with it, plus 1; 0: none */
+    uint8_t *moved; /* of each equation: its window is added by a later one */
 } sums;
 
 bool tn_i_window_of(const tn_fn *f, const tn_i_eqn *e, int64_t *config) {
@@ -47,20 +47,38 @@ static void add_window(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, const
     map[e->out] = tn_i_op2(b, TN_P_add, x, tn_i_pad(b, u, zero, config));
 }
 
-/* ---- two parts ------------------------------------------------------------------------- */
+/* ---- parts ----------------------------------------------------------------------------- */
 
-/* The dimension along which two windows lie beside each other and are all of an array; -1: they do not. */
-static int side_by_side(const tn_type *t, const int64_t *a, const int64_t *b) {
-    int along = -1;
+/* A window that is a part of one dimension, and all of the others. */
+typedef struct part {
+    const tn_i_eqn *e;
+    int along;
+    int64_t from, to;
+} part;
+
+/* Parts of one array; the last that is added comes first. */
+typedef struct parts {
+    part p[MOST_PARTS];
+    uint32_t n;
+} parts;
+
+static bool part_of(const tn_fn *f, const tn_i_eqn *e, part *p) {
+    int64_t config[3 * TN_MAX_RANK];
+    *p = (part){.e = e, .along = -1};
+    if (!tn_i_window_of(f, e, config)) return false;
+    const tn_type *t = f->val[e->out].type;
     for (int d = 0; d < t->rank; d++) {
-        const int64_t *x = a + 3 * d, *y = b + 3 * d;
-        if (x[0] == 0 && x[1] == 0 && y[0] == 0 && y[1] == 0) continue;
-        const bool first = x[0] == 0 && y[1] == 0 && x[1] == t->dim[d] - y[0];
-        const bool second = y[0] == 0 && x[1] == 0 && y[1] == t->dim[d] - x[0];
-        if (along >= 0 || !(first || second)) return -1;
-        along = d;
+        if (config[3 * d] == 0 && config[3 * d + 1] == 0) continue;
+        if (p->along >= 0) return false;
+        *p = (part){.e = e, .along = d, .from = config[3 * d], .to = t->dim[d] - config[3 * d + 1]};
     }
-    return along;
+    return p->along >= 0;
+}
+
+static bool lies_apart(const parts *all, const part *p) {
+    for (uint32_t i = 0; i < all->n; i++)
+        if (all->p[i].along != p->along || (p->from < all->p[i].to && all->p[i].from < p->to)) return false;
+    return true;
 }
 
 static bool is_zeros(const tn_fn *f, tn_i_var v) {
@@ -70,53 +88,87 @@ static bool is_zeros(const tn_fn *f, tn_i_var v) {
     return e->prim->walks && e->nin == 1 && tn_i_is_literal(f, tn_i_in(f, e)[0]) && f->val[tn_i_in(f, e)[0]].bits == 0;
 }
 
-/* The slice_add that made v, when its window lies beside that of `config` and nothing else reads it; else NULL. */
-static const tn_i_eqn *part_of(const sums *s, tn_i_var v, const int64_t *config) {
-    const uint32_t def = s->f->val[v].def;
-    int64_t its[3 * TN_MAX_RANK];
-    if (def >= s->f->neqn || s->uses[v] != 1 || s->moved[def] || s->first[def]) return NULL;
-    if (!tn_i_window_of(s->f, &s->f->eqn[def], its)) return NULL;
-    return side_by_side(s->f->val[v].type, its, config) >= 0 ? &s->f->eqn[def] : NULL;
-}
-
-/* The one before e, or a term before it that is added to zeros. */
-static const tn_i_eqn *other_part(const sums *s, const tn_i_eqn *e, const int64_t *config) {
-    const tn_i_var v = tn_i_in(s->f, e)[0];
-    const uint32_t def = s->f->val[v].def;
-    const tn_i_eqn *k = part_of(s, v, config);
-    if (k || def >= s->f->neqn || s->uses[v] != 1 || s->f->eqn[def].prim->id != TN_P_add) return k;
-    for (uint32_t i = 0; i < 2 && !k; i++) {
-        k = part_of(s, tn_i_in(s->f, &s->f->eqn[def])[i], config);
-        if (k && !is_zeros(s->f, tn_i_in(s->f, k)[0])) k = NULL;
-    }
-    return k;
-}
-
-static void find_pairs(sums *s) {
-    int64_t config[3 * TN_MAX_RANK];
-    for (uint32_t i = 0; i < s->f->neqn; i++) {
-        const tn_i_eqn *e = &s->f->eqn[i];
-        if (!tn_i_window_of(s->f, e, config)) continue;
-        const tn_i_eqn *k = other_part(s, e, config);
-        if (!k) continue;
-        s->first[i] = (uint32_t)(k - s->f->eqn) + 1;
-        s->moved[k - s->f->eqn] = 1;
+/* Takes v, and what it is added to, and so on, while these are parts that lie apart and nothing else reads them; what
+ * the first of them is added to. */
+static tn_i_var take_parts(const sums *s, tn_i_var v, parts *all) {
+    for (;;) {
+        const uint32_t def = s->f->val[v].def;
+        part p;
+        if (def >= s->f->neqn || s->uses[v] != 1 || all->n == MOST_PARTS || s->moved[def] || s->next[def]) return v;
+        if (!part_of(s->f, &s->f->eqn[def], &p) || !lies_apart(all, &p)) return v;
+        all->p[all->n++] = p;
+        v = tn_i_in(s->f, p.e)[0];
     }
 }
 
-/* Of e and the one before it. */
-static void add_parts(tn_i_builder *b, const sums *s, const tn_i_eqn *e, const int64_t *config, tn_i_var *map) {
-    const tn_fn *f = s->f;
-    int64_t before[3 * TN_MAX_RANK];
-    const tn_i_eqn *k = &f->eqn[s->first[e - f->eqn] - 1];
-    (void)tn_i_window_of(f, k, before);
-    const tn_i_var x = tn_i_mapped(b, f, map, tn_i_in(f, e)[0]);
-    const tn_i_var one = tn_i_mapped(b, f, map, tn_i_in(f, k)[1]), other = tn_i_mapped(b, f, map, tn_i_in(f, e)[1]);
-    const int along = side_by_side(f->val[e->out].type, before, config);
-    const bool first = before[3 * along] == 0;
-    const tn_i_var in[2] = {first ? one : other, first ? other : one};
+/* e and those before it; behind a term, where they are added to zeros. */
+static parts parts_of(const sums *s, const tn_i_eqn *e) {
+    parts all = {.n = 1};
+    if (!part_of(s->f, e, &all.p[0])) return (parts){.n = 0};
+    const tn_i_var v = take_parts(s, tn_i_in(s->f, e)[0], &all);
+    const uint32_t def = s->f->val[v].def;
+    if (def >= s->f->neqn || s->uses[v] != 1 || s->f->eqn[def].prim->id != TN_P_add) return all;
+    for (uint32_t i = 0; i < 2; i++) {
+        const uint32_t n = all.n;
+        const tn_i_var x = take_parts(s, tn_i_in(s->f, &s->f->eqn[def])[i], &all);
+        if (all.n > n && is_zeros(s->f, x)) break;
+        all.n = n;
+    }
+    return all;
+}
+
+static bool most_of_it(const sums *s, const parts *all) {
+    int64_t covered = 0;
+    for (uint32_t i = 0; i < all->n; i++) covered += all->p[i].to - all->p[i].from;
+    return all->n > 1 && covered >= s->f->val[all->p[0].e->out].type->dim[all->p[0].along] / MOST_TIMES;
+}
+
+static void find_parts(sums *s) {
+    for (uint32_t i = s->f->neqn; i-- > 0;) {
+        if (s->moved[i]) continue;
+        const parts all = parts_of(s, &s->f->eqn[i]);
+        if (!most_of_it(s, &all)) continue;
+        for (uint32_t k = 1; k < all.n; k++) {
+            const size_t at = (size_t)(all.p[k].e - s->f->eqn);
+            s->next[all.p[k - 1].e - s->f->eqn] = (uint32_t)at + 1;
+            s->moved[at] = 1;
+        }
+    }
+}
+
+static tn_i_var gap(tn_i_builder *b, const tn_type *of, int along, int64_t size) {
+    tn_type t = *of;
+    t.dim[along] = size;
+    return tn_i_number(b, &t, tn_i_is_float(t.dtype) ? -0.0 : 0.0);
+}
+
+/* Those of e, in the order in which they lie. */
+static tn_i_var side_by_side(tn_i_builder *b, const sums *s, const tn_i_eqn *e, tn_i_var *map) {
+    const tn_type *t = s->f->val[e->out].type;
+    tn_i_var in[2 * MOST_PARTS + 1];
+    part p[MOST_PARTS];
+    uint32_t n = 0, nin = 0;
+    for (const tn_i_eqn *k = e; k; k = s->next[k - s->f->eqn] ? &s->f->eqn[s->next[k - s->f->eqn] - 1] : NULL) {
+        part one;
+        uint32_t at = n++;
+        (void)part_of(s->f, k, &one);
+        for (; at > 0 && p[at - 1].from > one.from; at--) p[at] = p[at - 1];
+        p[at] = one;
+    }
+    int64_t end = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (p[i].from > end) in[nin++] = gap(b, t, p[i].along, p[i].from - end);
+        in[nin++] = tn_i_mapped(b, s->f, map, tn_i_in(s->f, p[i].e)[1]);
+        end = p[i].to;
+    }
+    if (end < t->dim[p[0].along]) in[nin++] = gap(b, t, p[0].along, t->dim[p[0].along] - end);
+    return tn_i_concatenate(b, nin, in, p[0].along);
+}
+
+static void add_parts(tn_i_builder *b, const sums *s, const tn_i_eqn *e, tn_i_var *map) {
+    const tn_i_var x = tn_i_mapped(b, s->f, map, tn_i_in(s->f, e)[0]);
     b->loc = e->loc;
-    map[e->out] = tn_i_op2(b, TN_P_add, x, tn_i_concatenate(b, 2, in, along));
+    map[e->out] = tn_i_op2(b, TN_P_add, x, side_by_side(b, s, e, map));
 }
 
 static void count_uses(const tn_fn *f, uint32_t *uses) {
@@ -163,8 +215,8 @@ static bool put(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *ma
         return false;
     else if (s->moved[e - f->eqn])
         map[e->out] = tn_i_mapped(b, f, map, tn_i_in(f, e)[0]);
-    else if (s->first[e - f->eqn])
-        add_parts(b, s, e, config, map);
+    else if (s->next[e - f->eqn])
+        add_parts(b, s, e, map);
     else if (large(f, e))
         add_window(b, f, e, config, map);
     else
@@ -176,16 +228,16 @@ static tn_fn *rewrite(const tn_fn *f) {
     tn_ctx *c = f->ctx;
     sums s = {.f = f,
               .uses = tn_i_alloc_array(c, f->nval, sizeof *s.uses),
-              .first = tn_i_alloc_array(c, f->neqn, sizeof *s.first),
+              .next = tn_i_alloc_array(c, f->neqn, sizeof *s.next),
               .moved = tn_i_alloc(c, f->neqn)};
     tn_fn *g = NULL;
-    if (s.uses && s.first && s.moved) {
+    if (s.uses && s.next && s.moved) {
         count_uses(f, s.uses);
-        find_pairs(&s);
+        find_parts(&s);
         g = tn_i_rewritten(f, NULL, f->neqn, put, &s);
     }
     tn_i_free(c, s.uses, f->nval * sizeof *s.uses);
-    tn_i_free(c, s.first, f->neqn * sizeof *s.first);
+    tn_i_free(c, s.next, f->neqn * sizeof *s.next);
     tn_i_free(c, s.moved, f->neqn);
     return g;
 }
@@ -193,7 +245,6 @@ static tn_fn *rewrite(const tn_fn *f) {
 tn_fn *tn_i_slices_summed(const tn_fn *f) {
     int64_t config[3 * TN_MAX_RANK];
     for (uint32_t i = 0; i < f->neqn; i++)
-        if ((tn_i_window_of(f, &f->eqn[i], config) && large(f, &f->eqn[i])) || is_tiny_row(f, &f->eqn[i]))
-            return rewrite(f);
+        if (tn_i_window_of(f, &f->eqn[i], config) || is_tiny_row(f, &f->eqn[i])) return rewrite(f);
     return (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
 }
