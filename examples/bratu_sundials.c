@@ -8,6 +8,7 @@
  * all solutions.
  *
  * The exit status is 0 when the turning point is the known one. */
+#include "progress.h"
 #include "picture.h"
 
 #include <kinsol/kinsol.h>
@@ -121,7 +122,7 @@ static void cell(picture *p, const double *u, int i, int j, double level) {
         if ((a < level) == (b < level)) continue;
         const double t = (level - a) / (b - a), y = i + di[k] + t * (di[k + 1] - di[k]);
         const double x = j + dj[k] + t * (dj[k + 1] - dj[k]);
-        fprintf(p->file, "%s%.1f %.1f", found++ % 2 ? "L" : "M", picture_x(p, x * h), picture_y(p, y * h));
+        svg_point(p->file, found++ % 2 ? 'L' : 'M', picture_x(p, x * h), picture_y(p, y * h));
     }
 }
 
@@ -140,15 +141,15 @@ static void spy_frame(picture *p, double left, double top, double side) {
     const int all = SPY * SPY + 1;
     *p = (picture){
         .file = p->file, .left = left, .top = top, .width = side, .height = side, .x = {0, all}, .y = {0, all}};
-    fprintf(p->file, "<rect class='axis' x='%g' y='%g' width='%g' height='%g'/>\n", left, top, side, side);
-    fprintf(p->file, "<text x='%g' y='%g' font-weight='600'>the Jacobian for 8 x 8 points</text>\n", left, top - 12);
+    svg_rect(p->file, left, top, side, side, " fill='none' stroke='#555'");
+    svg_label(p->file, left, top - 12, " font-weight='bold'", "the Jacobian for 8 x 8 points");
     for (int k = 0; k < all; k += 16) {
-        const double x = picture_x(p, k + 0.5), y = picture_y(p, all - k - 0.5);
-        fprintf(p->file, "<text x='%.1f' y='%g' text-anchor='middle'>%d</text>\n", x, top + side + 20, k);
-        fprintf(p->file, "<text x='%g' y='%.1f' text-anchor='end'>%d</text>\n", left - 8, y + 4, k);
+        char number[16];
+        (void)snprintf(number, sizeof number, "%d", k);
+        svg_label(p->file, picture_x(p, k + 0.5), top + side + 20, " text-anchor='middle'", number);
+        svg_label(p->file, left - 8, picture_y(p, all - k - 0.5) + 4, " text-anchor='end'", number);
     }
-    fprintf(p->file, "<text x='%g' y='%g' text-anchor='middle'>unknown (hollow: constant)</text>\n", left + side / 2,
-            top + side + 40);
+    svg_label(p->file, left + side / 2, top + side + 40, " text-anchor='middle'", "unknown (hollow: constant)");
 }
 
 /* The pattern for a small grid; entries that are the same in every Jacobian are hollow. */
@@ -158,9 +159,8 @@ static bool spy(picture *p, tn_ctx *c) {
     tn_sparsity_arrays a = {.size = sizeof a};
     const bool ok = tn_sparsity_view(s, TN_COO, TN_FULL, &a) == TN_OK;
     for (int64_t k = 0; ok && k < a.nnz; k++)
-        fprintf(p->file, "<circle cx='%.1f' cy='%.1f' r='1.7' stroke='%s' fill='%s'/>\n",
-                picture_x(p, (double)a.ind[k] + 0.5), picture_y(p, SPY * SPY + 0.5 - (double)a.row[k]), BLUE,
-                a.constant && a.constant[k] ? "none" : BLUE);
+        picture_dot(p, (double)a.ind[k] + 0.5, SPY * SPY + 0.5 - (double)a.row[k], 1.7,
+                    a.constant && a.constant[k] ? "none" : BLUE, " stroke='" BLUE "'");
     tn_sparsity_free(s);
     tn_fn_free(f);
     return ok;

@@ -7,6 +7,7 @@
  * Ipopt's Jacobian and Hessian come of the two functions below, sparse and exact.
  *
  * The exit status is 0 when the optimum is the known one. */
+#include "progress.h"
 #include "picture.h"
 
 #include <stdlib.h>
@@ -90,11 +91,10 @@ static void motion(picture *p, const double *z) {
         const double a = picture_x(p, x[0]), b = picture_y(p, 0);
         const bool ends = i == 0 || i == N;
         fprintf(p->file, "<g stroke='%s' fill='%s' opacity='%.2f'>", BLUE, BLUE, ends ? 1 : 0.15 + 0.4 * i / N);
-        fprintf(p->file, "<rect x='%.1f' y='%.1f' width='36' height='14' rx='3' fill-opacity='0.25'/>", a - 18, b - 7);
-        fprintf(p->file, "<path stroke-width='3' d='M%.1f %.1fL%.1f %.1f'/>", a, b, picture_x(p, tip[2 * i]),
-                picture_y(p, tip[2 * i + 1]));
-        fprintf(p->file, "<circle cx='%.1f' cy='%.1f' r='5'/></g>\n", picture_x(p, tip[2 * i]),
-                picture_y(p, tip[2 * i + 1]));
+        svg_rect(p->file, a - 18, b - 7, 36, 14, " rx='3' fill-opacity='0.25'");
+        svg_line(p->file, a, b, picture_x(p, tip[2 * i]), picture_y(p, tip[2 * i + 1]), " stroke-width='3'");
+        svg_circle(p->file, picture_x(p, tip[2 * i]), picture_y(p, tip[2 * i + 1]), 5, "");
+        fputs("</g>\n", p->file);
     }
     picture_line(p, N + 1, tip, 2, tip + 1, 2, ORANGE, "4 3");
 }

@@ -6,6 +6,7 @@
  * compiled and solved from forty starts.
  *
  * The exit status is 0 when the radius is the best that is known. */
+#include "progress.h"
 #include "picture.h"
 
 #include <stdlib.h>
@@ -83,16 +84,14 @@ static bool draw(const char *path, const double *z, double radii[STARTS]) {
     double number[STARTS], range[2] = {r, r};
     if (!picture_open(&p, path, 860, 460, "Ten discs in a square")) return false;
     picture_panel(&p, 60, 76, 320, 320, unit, unit, "the best packing; what touches is joined", "x");
-    fprintf(p.file, "<rect x='60' y='76' width='320' height='320' fill='none' stroke='#555'/>\n");
+    svg_rect(p.file, 60, 76, 320, 320, " fill='none' stroke='#555'");
     for (int i = 0; i < N; i++)
-        fprintf(p.file, "<circle cx='%.2f' cy='%.2f' r='%.2f' fill='%s' fill-opacity='0.25' stroke='%s'/>\n",
-                picture_x(&p, z[2 * i]), picture_y(&p, z[2 * i + 1]), 320 * r, BLUE, BLUE);
+        picture_dot(&p, z[2 * i], z[2 * i + 1], 320 * r, BLUE, " fill-opacity='0.25' stroke='" BLUE "'");
     for (int i = 0; i < N; i++)
         for (int j = 0; j < i; j++)
             if (hypot(z[2 * i] - z[2 * j], z[2 * i + 1] - z[2 * j + 1]) < 2 * r + 1e-6)
-                fprintf(p.file, "<path stroke='%s' stroke-width='2' d='M%.2f %.2fL%.2f %.2f'/>\n", ORANGE,
-                        picture_x(&p, z[2 * i]), picture_y(&p, z[2 * i + 1]), picture_x(&p, z[2 * j]),
-                        picture_y(&p, z[2 * j + 1]));
+                svg_line(p.file, picture_x(&p, z[2 * i]), picture_y(&p, z[2 * i + 1]), picture_x(&p, z[2 * j]),
+                         picture_y(&p, z[2 * j + 1]), " stroke='" ORANGE "' stroke-width='2'");
     qsort(radii, STARTS, sizeof *radii, ascending);
     for (int k = 0; k < STARTS; k++) {
         number[k] = k + 1;
@@ -101,9 +100,7 @@ static bool draw(const char *path, const double *z, double radii[STARTS]) {
     range[0] -= 0.002, range[1] += 0.002;
     picture_panel(&p, 480, 76, 340, 320, (const double[]){1, STARTS}, range, "radii, sorted", "start");
     for (int k = 0; k < STARTS; k++)
-        if (radii[k] > 0)
-            fprintf(p.file, "<circle cx='%.1f' cy='%.1f' r='3.5' fill='%s'/>\n", picture_x(&p, number[k]),
-                    picture_y(&p, radii[k]), radii[k] > r - 1e-7 ? ORANGE : BLUE);
+        if (radii[k] > 0) picture_dot(&p, number[k], radii[k], 3.5, radii[k] > r - 1e-7 ? ORANGE : BLUE, "");
     return picture_close(&p, path);
 }
 

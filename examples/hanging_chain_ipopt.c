@@ -6,6 +6,7 @@
  * parameter: the problem is compiled once, and each chain starts where the one before it hangs.
  *
  * The exit status is 0 when each chain hangs as high as its catenary does, to a part in a thousand. */
+#include "progress.h"
 #include "picture.h"
 
 #include <stdlib.h>
@@ -111,8 +112,10 @@ static bool draw(const char *path, double all[CHAINS][Z]) {
         picture_dots(&p, POINTS, all[k], 1, all[k] + POINTS, 1, BLUE);
         int bottom = 0;
         for (int i = 0; i < POINTS; i++) bottom = all[k][POINTS + i] < all[k][POINTS + bottom] ? i : bottom;
-        fprintf(p.file, "<text x='%.1f' y='%.1f'>%g m</text>\n", picture_x(&p, all[k][bottom] + (k ? 0 : 0.1)) - 12,
-                picture_y(&p, all[k][POINTS + bottom]) + (k ? 20 : -20), lengths[k]);
+        char name[32];
+        (void)snprintf(name, sizeof name, "%g m", lengths[k]);
+        svg_label(p.file, picture_x(&p, all[k][bottom] + (k ? 0 : 0.1)) - 12,
+                  picture_y(&p, all[k][POINTS + bottom]) + (k ? 20 : -20), "", name);
     }
     picture_legend(&p, BLUE, NULL, "links");
     picture_legend(&p, ORANGE, "none", "catenary");

@@ -182,7 +182,8 @@ int main(int argc, char **argv) {
         printf("objective %.4f after %d gradients; distance to the truth %.4f measured, %.4f recovered\n", r.objective,
                (int)r.evaluations, start, end);
         static const char *const title[] = {"the beginning", "measured after 120 steps", "the beginning, recovered"};
-        const bool drawn = !path || plates_draw(path, N, title, (const double *const[]){before, measured, r.x});
+        const bool drawn = !path || plates_draw(path, "The temperature of a plate", N, title,
+                                                (const double *const[]){before, measured, r.x});
         if (!drawn) fprintf(stderr, "%s cannot be written\n", path);
         if (path && drawn) printf("picture: %s\n", path);
         good = wrong < 1e-6 && end < (brief ? 0.7 : 0.5) * start && drawn;

@@ -9,6 +9,7 @@
  * The counts are made here, from known parameters, so that the answer can be judged.
  * usage: lotka_volterra [--short] [PICTURE.svg]; it is short anyway
  * Exit status: 0, or 1 when the fit does not converge or the parameters are not found within 3 standard errors. */
+#include "progress.h"
 #include "picture.h"
 
 #include <tansy/ode.h>

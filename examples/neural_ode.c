@@ -10,6 +10,7 @@
  * usage: neural_ode [--short] [PICTURE.svg]; short: a quarter of the updates
  * Exit status: 0, or 1 when the loss does not fall to a hundredth (short: to a half), or the whole path is not found.
  */
+#include "progress.h"
 #include "picture.h"
 
 #include <stdint.h>

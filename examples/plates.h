@@ -7,6 +7,8 @@
 #define _POSIX_C_SOURCE 200809L
 #endif
 
+#include "../src/cli/svg_writer.h"
+
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -30,32 +32,31 @@ static inline int plates_colour(double x) {
 
 /* Runs of points of one colour are rectangles of one path. */
 static inline void plates_panel(FILE *out, int left, const char *title, int n, const double *u) {
-    fprintf(out, "<g transform=\"translate(%d,%d) scale(%g)\">\n", left, PLATES_TOP, (double)PLATES_SIDE / n);
+    fprintf(out, "<g shape-rendering='crispEdges' transform='translate(%d,%d) scale(%g)'>\n", left, PLATES_TOP,
+            (double)PLATES_SIDE / n);
     for (int c = 0; c < PLATES_COLOURS; c++) {
         const double x = (double)c / (PLATES_COLOURS - 1);
-        fprintf(out, "<path fill=\"rgb(%.0f,%.0f,%.0f)\" d=\"", 255 * fmin(1, 2 * x),
-                255 * fmax(0, fmin(1, 2 * x - 0.7)), 255 * fmax(0, fmin(0.25 + x, 1.2 - 2 * x)));
+        fprintf(out, "<path fill='rgb(%.0f,%.0f,%.0f)' d='", 255 * fmin(1, 2 * x), 255 * fmax(0, fmin(1, 2 * x - 0.7)),
+                255 * fmax(0, fmin(0.25 + x, 1.2 - 2 * x)));
         for (int i = 0; i < n; i++)
             for (int j = 0, end; j < n; j = end) {
                 for (end = j + 1; end < n && plates_colour(u[i * n + end]) == plates_colour(u[i * n + j]);) end++;
                 if (plates_colour(u[i * n + j]) == c) fprintf(out, "M%d %dh%dv1h-%dz", j, i, end - j, end - j);
             }
-        fprintf(out, "\"/>\n");
+        fprintf(out, "'/>\n");
     }
-    fprintf(out, "</g><text x=\"%d\" y=\"20\">%s</text>\n", left, title);
+    fprintf(out, "</g>\n");
+    svg_label(out, left, 20, "", title);
 }
 
 /* Three plates of n x n points, side by side. */
-static inline bool plates_draw(const char *path, int n, const char *const title[3], const double *const plate[3]) {
+static inline bool plates_draw(const char *path, const char *what, int n, const char *const title[3],
+                               const double *const plate[3]) {
     FILE *out = fopen(path, "w");
     if (!out) return false;
-    fprintf(out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" font-family=\"sans-serif\" "
-            "font-size=\"14\" shape-rendering=\"crispEdges\">\n<rect width=\"100%%\" height=\"100%%\" "
-            "fill=\"white\"/>\n",
-            3 * PLATES_SIDE + 4 * PLATES_GAP, PLATES_SIDE + PLATES_TOP + PLATES_GAP);
+    svg_open(out, 3 * PLATES_SIDE + 4 * PLATES_GAP, PLATES_SIDE + PLATES_TOP + PLATES_GAP, 14, what);
     for (int k = 0; k < 3; k++) plates_panel(out, PLATES_GAP + k * (PLATES_SIDE + PLATES_GAP), title[k], n, plate[k]);
-    fprintf(out, "</svg>\n");
+    svg_close(out);
     return fclose(out) == 0;
 }
 

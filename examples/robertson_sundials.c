@@ -7,6 +7,7 @@
  * problem and quadrature of the adjoint are made of it.
  *
  * The exit status is 0 when the gradient of the end, backwards, is what the sensitivities end with. */
+#include "progress.h"
 #include "picture.h"
 
 #include <cvodes/cvodes.h>

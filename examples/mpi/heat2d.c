@@ -345,7 +345,7 @@ static bool tell(const plate *p, const double *seen[3], double f, bool brief, co
     printf("objective %.3e after %d gradients; distance to the truth %.4f measured, %.4f recovered\n", f, p->calls,
            start, end);
     static const char *const title[] = {"the beginning", "measured after 30 steps", "the beginning, recovered"};
-    const bool drawn = !path || plates_draw(path, N, title, seen);
+    const bool drawn = !path || plates_draw(path, "The temperature of a plate", N, title, seen);
     if (!drawn) fprintf(stderr, "%s cannot be written\n", path);
     if (path && drawn) printf("picture: %s\n", path);
     return end < (brief ? 0.5 : 0.3) * start && drawn;

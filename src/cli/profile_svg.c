@@ -1,7 +1,7 @@
 /* A profile as a flame graph that hangs down: a bar for each step, as wide as the time it took, below the step that ran
  * it. */
 #include "cli/svg.h"
-#include "cli/svg_text.h"
+#include "cli/svg_writer.h"
 
 #include <string.h>
 
@@ -14,23 +14,21 @@ enum { RUNNERS = sizeof runner / sizeof *runner };
 
 static const char *colour_of(const char *name) {
     for (int k = 0; k < RUNNERS; k++)
-        if (strcmp(runner[k], name) == 0) return tn_i_svg_colour[k];
+        if (strcmp(runner[k], name) == 0) return svg_colour((size_t)k);
     return "#777777";
 }
 
 static void put_bar(FILE *out, double x, double y, double width, const char *colour, const char *label,
                     const char *all) {
+    char look[96];
     (void)fputs("<g><title>", out);
-    tn_i_svg_text(out, all, SIZE_MAX);
-    (void)fputs("</title><rect", out);
-    tn_i_svg_attribute(out, "x", x);
-    tn_i_svg_attribute(out, "y", y);
-    tn_i_svg_attribute(out, "width", width);
-    tn_i_svg_attribute(out, "height", ROW - 2);
-    (void)fprintf(out, " fill='%s' fill-opacity='0.35' stroke='#fff' stroke-width='0.5'/>", colour);
+    svg_text(out, all, SIZE_MAX);
+    (void)fputs("</title>", out);
+    (void)snprintf(look, sizeof look, " fill='%s' fill-opacity='0.35' stroke='#fff' stroke-width='0.5'", colour);
+    svg_rect(out, x, y, width, ROW - 2, look);
     if (width > 3 * LETTER) {
-        tn_i_svg_begin_text(out, x + 5, y + 17, "");
-        tn_i_svg_text(out, label, (size_t)(width / LETTER) - 1);
+        svg_begin_text(out, x + 5, y + 17, "");
+        svg_text(out, label, (size_t)(width / LETTER) - 1);
         (void)fputs("</text>", out);
     }
     (void)fputs("</g>\n", out);
@@ -42,10 +40,10 @@ static void put_legend(FILE *out, size_t n, const tn_i_flame *bar) {
         bool any = false;
         for (size_t i = 0; i < n; i++) any |= strcmp(bar[i].runner, runner[k]) == 0;
         if (!any) continue;
-        (void)fprintf(out, "<rect y='52' width='14' height='14' fill='%s' fill-opacity='0.35'", colour_of(runner[k]));
-        tn_i_svg_attribute(out, "x", x);
-        (void)fputs("/>\n", out);
-        tn_i_svg_label(out, x + 20, 64, " fill='#555'", runner[k]);
+        char look[64];
+        (void)snprintf(look, sizeof look, " fill='%s' fill-opacity='0.35'", colour_of(runner[k]));
+        svg_rect(out, x, 52, 14, 14, look);
+        svg_label(out, x + 20, 64, " fill='#555'", runner[k]);
         x += 50 + LETTER * (double)strlen(runner[k]);
     }
 }
@@ -69,11 +67,11 @@ bool tn_i_svg_flames(FILE *out, const char *title, const char *whole, double ns,
     for (size_t i = 0; i < n; i++)
         if (bar[i].depth + 1 > deepest && bar[i].depth < DEEPEST) deepest = bar[i].depth + 1;
     const int height = HEAD + ROW * (deepest + 1) + FOOT;
-    tn_i_svg_open(out, WIDTH, height, 13, title);
-    tn_i_svg_label(out, LEFT, 34, " font-size='19' font-weight='bold'", title);
+    svg_open(out, WIDTH, height, 13, title);
+    svg_label(out, LEFT, 34, " font-size='19' font-weight='bold'", title);
     put_legend(out, n, bar);
     put_bar(out, LEFT, HEAD, RIGHT - LEFT, "#777777", whole, whole);
     put_bars(out, ns, n, bar);
-    (void)fputs("</svg>\n", out);
+    svg_close(out);
     return !ferror(out);
 }

@@ -1,7 +1,7 @@
 /* Where the entries of a pattern are: a dot each, or squares that are shaded by how many they hold.
  * Places are whole numbers in a group that is scaled, so that an entry takes ten bytes. */
 #include "cli/svg.h"
-#include "cli/svg_text.h"
+#include "cli/svg_writer.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -92,7 +92,7 @@ static bool choose_squares(plot *p) {
 static void put_squares(const plot *p) {
     for (int l = 1; l <= LEVELS; l++) {
         if (!runs(p, l, false)) continue;
-        (void)fprintf(p->out, "<path stroke='%s' stroke-opacity='.%d' d='", tn_i_svg_colour[0], 19 + 10 * l);
+        (void)fprintf(p->out, "<path stroke='%s' stroke-opacity='.%d' d='", svg_colour(0), 19 + 10 * l);
         (void)runs(p, l, true);
         (void)fputs("'/>\n", p->out);
     }
@@ -106,8 +106,8 @@ static bool is_constant(const plot *p, int64_t k) { return p->s->constant && p->
 static void put_colour(FILE *out, int64_t c) {
     if (c < 0)
         (void)fputs("#555", out);
-    else if (c < TN_I_SVG_COLOURS - 1) /* black is not told from grey */
-        (void)fputs(tn_i_svg_colour[c], out);
+    else if (c < SVG_COLOURS - 1) /* black is not told from grey */
+        (void)fputs(svg_colour((size_t)c), out);
     else
         (void)fprintf(out, "hsl(%" PRId64 ",65%%,%" PRId64 "%%)", c * 137 % 360, 35 + c % 3 * 12);
 }
@@ -156,9 +156,9 @@ static bool dots_fit(const tn_i_spy *s) {
 
 static void put_tick(const plot *p, double at, bool across, uint64_t i) {
     const double x = across ? LEFT + at : LEFT, y = across ? TOP : TOP + at;
-    tn_i_svg_line(p->out, x, y, across ? x : x - 5, across ? y - 5 : y, " stroke='#555'");
-    tn_i_svg_begin_text(p->out, across ? x : x - 9, across ? y - 9 : y + 4.5,
-                        across ? " text-anchor='middle'" : " text-anchor='end'");
+    svg_line(p->out, x, y, across ? x : x - 5, across ? y - 5 : y, " stroke='#555'");
+    svg_begin_text(p->out, across ? x : x - 9, across ? y - 9 : y + 4.5,
+                   across ? " text-anchor='middle'" : " text-anchor='end'");
     (void)fprintf(p->out, "%" PRIu64 "</text>\n", i);
 }
 
@@ -166,29 +166,26 @@ static void put_tick(const plot *p, double at, bool across, uint64_t i) {
 static void put_ticks(const plot *p, int64_t n, bool across) {
     const double pixels = p->unit / (double)p->side;
     const int64_t longer = p->s->rows > p->s->columns ? p->s->rows : p->s->columns;
-    const uint64_t step = tn_i_svg_step((double)longer, TICKS);
+    const uint64_t step = svg_whole_step((double)longer, TICKS);
     for (uint64_t i = 0; i < (uint64_t)n; i += step) put_tick(p, ((double)i + 0.5) * pixels, across, i);
 }
 
 static void put_frame(const plot *p) {
-    (void)fputs("<rect", p->out);
-    tn_i_svg_attribute(p->out, "x", LEFT);
-    tn_i_svg_attribute(p->out, "y", TOP);
-    tn_i_svg_attribute(p->out, "width", p->unit / (double)p->side * (double)p->s->columns);
-    tn_i_svg_attribute(p->out, "height", p->unit / (double)p->side * (double)p->s->rows);
-    (void)fputs(" fill='#fbfbfc' stroke='#555' stroke-width='.8'/>\n", p->out);
+    const double cell = p->unit / (double)p->side;
+    svg_rect(p->out, LEFT, TOP, cell * (double)p->s->columns, cell * (double)p->s->rows,
+             " fill='#fbfbfc' stroke='#555' stroke-width='.8'");
     put_ticks(p, p->s->columns, true);
     put_ticks(p, p->s->rows, false);
-    tn_i_svg_label(p->out, LEFT, TOP - 30, " fill='#555'", "column \xe2\x86\x92");
+    svg_label(p->out, LEFT, TOP - 30, " fill='#555'", "column \xe2\x86\x92");
     (void)fputs("<text fill='#555' text-anchor='end' transform='translate(18 ", p->out);
-    tn_i_svg_number(p->out, TOP);
+    svg_number(p->out, TOP);
     (void)fputs(") rotate(-90)'>\xe2\x86\x90 row</text>\n", p->out);
 }
 
 static void put_circle(const plot *p, double x, double y, int64_t colour, bool hollow) {
     (void)fputs("<circle", p->out);
-    tn_i_svg_attribute(p->out, "cx", x);
-    tn_i_svg_attribute(p->out, "cy", y);
+    svg_attribute(p->out, "cx", x);
+    svg_attribute(p->out, "cy", y);
     (void)fputs(hollow ? " r='4' fill='#fff' stroke-width='2.4' stroke='" : " r='5' fill='", p->out);
     put_colour(p->out, colour);
     (void)fputs("'/>\n", p->out);
@@ -198,26 +195,25 @@ static void put_dot_legend(const plot *p, double y) {
     double x = LEFT;
     const int64_t colours = p->s->colour ? p->s->colours : 0;
     if (colours) {
-        tn_i_svg_begin_text(p->out, x, y, " fill='#555'");
+        svg_begin_text(p->out, x, y, " fill='#555'");
         (void)fprintf(p->out, "%" PRId64 " colour%s</text>\n", colours, colours > 1 ? "s" : "");
         x += 84;
     }
     for (int64_t c = 0; c < colours && c < SHOWN; c++, x += 16) put_circle(p, x, y - 4.5, c, false);
-    if (colours > SHOWN) tn_i_svg_label(p->out, x, y, "", "\xe2\x80\xa6");
+    if (colours > SHOWN) svg_label(p->out, x, y, "", "\xe2\x80\xa6");
     if (!p->s->constant) return;
     x += colours ? 28 : 6;
     put_circle(p, x, y - 4.5, colours ? -1 : 0, true);
-    tn_i_svg_label(p->out, x + 12, y, " fill='#555'", "constant");
+    svg_label(p->out, x + 12, y, " fill='#555'", "constant");
 }
 
 static void put_square_legend(const plot *p, double y) {
     for (int l = 1; l <= LEVELS; l++) {
-        (void)fputs("<rect width='14' height='14'", p->out);
-        tn_i_svg_attribute(p->out, "x", LEFT + 14 * (l - 1));
-        tn_i_svg_attribute(p->out, "y", y - 12);
-        (void)fprintf(p->out, " fill='%s' fill-opacity='.%d'/>\n", tn_i_svg_colour[0], 19 + 10 * l);
+        char fill[64];
+        (void)snprintf(fill, sizeof fill, " fill='%s' fill-opacity='.%d'", svg_colour(0), 19 + 10 * l);
+        svg_rect(p->out, LEFT + 14 * (l - 1), y - 12, 14, 14, fill);
     }
-    tn_i_svg_begin_text(p->out, LEFT + 14 * LEVELS + 12, y, " fill='#555'");
+    svg_begin_text(p->out, LEFT + 14 * LEVELS + 12, y, " fill='#555'");
     (void)fprintf(p->out, "1 to %" PRIu32 " entries in squares of %" PRId64 " x %" PRId64 "</text>\n", p->most, p->side,
                   p->side);
 }
@@ -227,11 +223,11 @@ static void put_square_legend(const plot *p, double y) {
 static void put_places(const plot *p) {
     (void)fprintf(p->out, "<g fill='none' stroke-width='%s' stroke-linecap='%s'%s transform='translate(",
                   p->dots ? ".86" : "1", p->dots ? "round" : "butt", p->dots ? "" : " shape-rendering='crispEdges'");
-    tn_i_svg_number(p->out, LEFT + (p->dots ? p->unit / 2 : 0)); /* lines are drawn along their middle */
+    svg_number(p->out, LEFT + (p->dots ? p->unit / 2 : 0)); /* lines are drawn along their middle */
     (void)fputc(' ', p->out);
-    tn_i_svg_number(p->out, TOP + p->unit / 2);
+    svg_number(p->out, TOP + p->unit / 2);
     (void)fputs(") scale(", p->out);
-    tn_i_svg_number(p->out, p->unit);
+    svg_number(p->out, p->unit);
     (void)fputs(")'>\n", p->out);
     if (p->dots)
         put_dots(p);
@@ -248,9 +244,9 @@ static double unit_of(const plot *p) {
 }
 
 static void put_head(const plot *p, int width, int height) {
-    tn_i_svg_open(p->out, width, height, 14, p->s->title);
-    tn_i_svg_label(p->out, LEFT, 30, " font-size='19' font-weight='bold'", p->s->title);
-    tn_i_svg_label(p->out, LEFT, 54, "", p->s->note);
+    svg_open(p->out, width, height, 14, p->s->title);
+    svg_label(p->out, LEFT, 30, " font-size='19' font-weight='bold'", p->s->title);
+    svg_label(p->out, LEFT, 54, "", p->s->note);
 }
 
 bool tn_i_svg_spy(FILE *out, const tn_i_spy *s) {
@@ -265,7 +261,7 @@ bool tn_i_svg_spy(FILE *out, const tn_i_spy *s) {
         put_square_legend(&p, 80);
     put_frame(&p);
     put_places(&p);
-    (void)fputs("</svg>\n", out);
+    svg_close(out);
     free(p.count);
     return !ferror(out);
 }

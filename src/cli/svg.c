@@ -1,6 +1,6 @@
 /* Memory over time: axes with round ticks, one stepped line per policy, a legend in figures. */
 #include "cli/svg.h"
-#include "cli/svg_text.h"
+#include "cli/svg_writer.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -62,7 +62,7 @@ static void put_bytes(FILE *out, size_t bytes) {
 }
 
 static void put_bytes_at(FILE *out, double x, double y, size_t bytes) {
-    tn_i_svg_begin_text(out, x, y, " text-anchor='end'");
+    svg_begin_text(out, x, y, " text-anchor='end'");
     put_bytes(out, bytes);
     (void)fputs("</text>\n", out);
 }
@@ -86,8 +86,8 @@ static plot scaled(FILE *out, size_t n, const tn_i_memory_line *line) {
     const size_t u = unit_of((double)most);
     p.unit = units[u].bytes;
     p.unit_name = units[u].name;
-    p.ytick = tn_i_svg_step((double)most / p.unit * 10, WANTED_Y);
-    if (p.unit == 1) p.ytick = tn_i_svg_step((double)most, WANTED_Y) * 10;
+    p.ytick = svg_whole_step((double)most / p.unit * 10, WANTED_Y);
+    if (p.unit == 1) p.ytick = svg_whole_step((double)most, WANTED_Y) * 10;
     const double step = (double)p.ytick * p.unit / 10;
     p.top = step * (double)((uint64_t)((double)most / step * 1.0001) + 1);
     p.y0 = p.y1 + PLOT;
@@ -104,19 +104,14 @@ static double y_of(const plot *p, double bytes) { return p->y0 - (p->y0 - p->y1)
 /* ---- axes -------------------------------------------------------------------------------- */
 
 static void put_half(const plot *p, double from, double to, const char *fill) {
-    (void)fputs("<rect", p->out);
-    tn_i_svg_attribute(p->out, "x", from);
-    tn_i_svg_attribute(p->out, "y", p->y1);
-    tn_i_svg_attribute(p->out, "width", to - from);
-    tn_i_svg_attribute(p->out, "height", p->y0 - p->y1);
-    (void)fprintf(p->out, " fill='%s'/>\n", fill);
+    svg_rect(p->out, from, p->y1, to - from, p->y0 - p->y1, fill);
 }
 
 static void put_x_ticks(const plot *p, uint64_t step, size_t most, double sign) {
     for (uint64_t i = step; i <= most; i += step) {
         const double x = x_of(p, sign * (double)i);
-        tn_i_svg_line(p->out, x, p->y0, x, p->y0 + 5, " stroke='#555'");
-        tn_i_svg_begin_text(p->out, x, p->y0 + 20, " text-anchor='middle'");
+        svg_line(p->out, x, p->y0, x, p->y0 + 5, " stroke='#555'");
+        svg_begin_text(p->out, x, p->y0 + 20, " text-anchor='middle'");
         (void)fprintf(p->out, "%" PRIu64 "</text>\n", i);
     }
 }
@@ -126,28 +121,28 @@ static void put_y_ticks(const plot *p) {
         const double bytes = (double)i / 10 * p->unit;
         if (bytes > p->top * 1.0001) return;
         const double y = y_of(p, bytes);
-        tn_i_svg_line(p->out, LEFT, y, RIGHT, y, i ? " stroke='#ccd1d9' stroke-width='0.8'" : " stroke='#555'");
-        tn_i_svg_begin_text(p->out, LEFT - 8, y + 4.5, " text-anchor='end'");
-        tn_i_svg_number(p->out, (double)i / 10);
+        svg_line(p->out, LEFT, y, RIGHT, y, i ? " stroke='#ccd1d9' stroke-width='0.8'" : " stroke='#555'");
+        svg_begin_text(p->out, LEFT - 8, y + 4.5, " text-anchor='end'");
+        svg_number(p->out, (double)i / 10);
         (void)fprintf(p->out, " %s</text>\n", p->unit_name);
     }
 }
 
 static void put_axes(const plot *p) {
     const double middle = x_of(p, 0), name = p->y1 - 9;
-    put_half(p, LEFT, middle, "#f1f4f8");
-    put_half(p, middle, RIGHT, "#fbf8f2");
+    put_half(p, LEFT, middle, " fill='#f1f4f8'");
+    put_half(p, middle, RIGHT, " fill='#fbf8f2'");
     put_y_ticks(p);
-    const uint64_t step = tn_i_svg_step((double)(p->before + p->after), WANTED_X);
+    const uint64_t step = svg_whole_step((double)(p->before + p->after), WANTED_X);
     put_x_ticks(p, step, p->before, -1);
     put_x_ticks(p, step, p->after, 1);
-    tn_i_svg_line(p->out, middle, p->y1 - 24, middle, p->y0 + 5, " stroke='#222' stroke-width='1.5'");
-    tn_i_svg_label(p->out, middle - 10, name, " text-anchor='end' font-weight='bold'", "\xe2\x86\x90 forward");
-    tn_i_svg_label(p->out, middle + 10, name, " font-weight='bold'", "backward \xe2\x86\x92");
-    tn_i_svg_begin_text(p->out, middle, p->y0 + 20, " text-anchor='middle'");
+    svg_line(p->out, middle, p->y1 - 24, middle, p->y0 + 5, " stroke='#222' stroke-width='1.5'");
+    svg_label(p->out, middle - 10, name, " text-anchor='end' font-weight='bold'", "\xe2\x86\x90 forward");
+    svg_label(p->out, middle + 10, name, " font-weight='bold'", "backward \xe2\x86\x92");
+    svg_begin_text(p->out, middle, p->y0 + 20, " text-anchor='middle'");
     (void)fputs("0</text>\n", p->out);
-    tn_i_svg_label(p->out, (LEFT + RIGHT) / 2.0, p->y0 + 44, " text-anchor='middle' fill='#555'",
-                   "steps before and after the end of the forward part");
+    svg_label(p->out, (LEFT + RIGHT) / 2.0, p->y0 + 44, " text-anchor='middle' fill='#555'",
+              "steps before and after the end of the forward part");
 }
 
 /* ---- lines -------------------------------------------------------------------------------- */
@@ -167,26 +162,26 @@ static size_t level(const plot *p, const tn_i_memory_line *l, size_t *i) {
 static void put_path(const plot *p, const tn_i_memory_line *l) {
     double x = x_of(p, -(double)l->backward), last = -1;
     (void)fputc('M', p->out);
-    tn_i_svg_number(p->out, x);
+    svg_number(p->out, x);
     (void)fputc(' ', p->out);
-    tn_i_svg_number(p->out, p->y0);
+    svg_number(p->out, p->y0);
     for (size_t i = 0; i < l->n;) {
         const double y = y_of(p, (double)level(p, l, &i));
         if (y != last) {
             if (last >= 0) {
                 (void)fputc('H', p->out);
-                tn_i_svg_number(p->out, x);
+                svg_number(p->out, x);
             }
             (void)fputc('V', p->out);
-            tn_i_svg_number(p->out, y);
+            svg_number(p->out, y);
             last = y;
         }
         x = x_of(p, (double)i - (double)l->backward);
     }
     (void)fputc('H', p->out);
-    tn_i_svg_number(p->out, x);
+    svg_number(p->out, x);
     (void)fputc('V', p->out);
-    tn_i_svg_number(p->out, p->y0);
+    svg_number(p->out, p->y0);
 }
 
 static double width_of(const plot *p, size_t k) {
@@ -197,7 +192,7 @@ static double width_of(const plot *p, size_t k) {
 /* Dashed when the colours are used up, and when an equal line would vanish underneath. */
 static const char *dash_of(const plot *p, size_t k) {
     const tn_i_memory_line *l = &p->line[k];
-    size_t n = k / TN_I_SVG_COLOURS;
+    size_t n = k / SVG_COLOURS;
     for (size_t i = 0; i < k; i++) {
         const tn_i_memory_line *m = &p->line[i];
         n += l->n > 0 && l->n == m->n && l->backward == m->backward &&
@@ -209,14 +204,14 @@ static const char *dash_of(const plot *p, size_t k) {
 /* Earlier lines are wider, so that they show where later ones run over them. */
 static void put_profile(const plot *p, size_t k) {
     const tn_i_memory_line *l = &p->line[k];
-    const char *c = tn_i_svg_colour[k % TN_I_SVG_COLOURS];
+    const char *c = svg_colour(k);
     if (l->n == 0) return;
     (void)fputs("<path d='", p->out);
     put_path(p, l);
     (void)fprintf(p->out, "' fill='%s' fill-opacity='0.05' stroke='%s' stroke-linejoin='round'%s", c, c, dash_of(p, k));
-    tn_i_svg_attribute(p->out, "stroke-width", width_of(p, k));
+    svg_attribute(p->out, "stroke-width", width_of(p, k));
     (void)fputs("><title>", p->out);
-    tn_i_svg_text(p->out, l->name, SIZE_MAX);
+    svg_text(p->out, l->name, SIZE_MAX);
     (void)fputs("</title></path>\n", p->out);
 }
 
@@ -229,12 +224,10 @@ static void put_peak(const plot *p, size_t k) {
     for (size_t i = 1; i < l->n; i++)
         if (l->bytes[i] > l->bytes[at]) at = i;
     const double y = y_of(p, (double)l->peak), begin = -(double)l->backward;
-    (void)snprintf(stroke, sizeof stroke, " stroke='%s' stroke-dasharray='2 4'", tn_i_svg_colour[k % TN_I_SVG_COLOURS]);
-    tn_i_svg_line(p->out, x_of(p, begin), y, x_of(p, begin + (double)l->n), y, stroke);
-    (void)fputs("<circle r='4.5'", p->out);
-    tn_i_svg_attribute(p->out, "cx", x_of(p, begin + (double)at + 0.5));
-    tn_i_svg_attribute(p->out, "cy", y_of(p, (double)l->bytes[at]));
-    (void)fprintf(p->out, " fill='#fff' stroke='%s' stroke-width='2.5'/>\n", tn_i_svg_colour[k % TN_I_SVG_COLOURS]);
+    (void)snprintf(stroke, sizeof stroke, " stroke='%s' stroke-dasharray='2 4'", svg_colour(k));
+    svg_line(p->out, x_of(p, begin), y, x_of(p, begin + (double)l->n), y, stroke);
+    (void)snprintf(stroke, sizeof stroke, " fill='#fff' stroke='%s' stroke-width='2.5'", svg_colour(k));
+    svg_circle(p->out, x_of(p, begin + (double)at + 0.5), y_of(p, (double)l->bytes[at]), 4.5, stroke);
 }
 
 /* ---- the legend ------------------------------------------------------------------------------ */
@@ -248,11 +241,10 @@ static void put_row(const plot *p, size_t k) {
     size_t most = 0;
     for (size_t i = 0; i < l->n; i++)
         if (l->bytes[i] > most) most = l->bytes[i];
-    (void)snprintf(more, sizeof more, " stroke='%s' stroke-width='4'%s", tn_i_svg_colour[k % TN_I_SVG_COLOURS],
-                   dash_of(p, k));
-    tn_i_svg_line(p->out, LEFT, y - 4.5, LEFT + 30, y - 4.5, more);
-    tn_i_svg_begin_text(p->out, LEFT + 40, y, "");
-    tn_i_svg_text(p->out, l->name, NAME);
+    (void)snprintf(more, sizeof more, " stroke='%s' stroke-width='4'%s", svg_colour(k), dash_of(p, k));
+    svg_line(p->out, LEFT, y - 4.5, LEFT + 30, y - 4.5, more);
+    svg_begin_text(p->out, LEFT + 40, y, "");
+    svg_text(p->out, l->name, NAME);
     (void)fputs("</text>\n", p->out);
     put_bytes_at(p->out, PEAK, y, l->peak);
     put_bytes_at(p->out, MOST, y, most);
@@ -261,10 +253,10 @@ static void put_row(const plot *p, size_t k) {
 
 static void put_legend(const plot *p) {
     static const char head[] = " text-anchor='end' fill='#555'";
-    tn_i_svg_label(p->out, LEFT + 40, HEAD, " fill='#555'", "policy");
-    tn_i_svg_label(p->out, PEAK, HEAD, head, "peak: the arena (dotted)");
-    tn_i_svg_label(p->out, MOST, HEAD, head, "most alive (ring)");
-    tn_i_svg_label(p->out, RIGHT, HEAD, head, "kept for backward");
+    svg_label(p->out, LEFT + 40, HEAD, " fill='#555'", "policy");
+    svg_label(p->out, PEAK, HEAD, head, "peak: the arena (dotted)");
+    svg_label(p->out, MOST, HEAD, head, "most alive (ring)");
+    svg_label(p->out, RIGHT, HEAD, head, "kept for backward");
     for (size_t k = 0; k < p->n; k++) put_row(p, k);
 }
 
@@ -273,12 +265,12 @@ static void put_legend(const plot *p) {
 bool tn_i_svg_memory(FILE *out, const char *title, size_t n, const tn_i_memory_line *line) {
     const plot p = scaled(out, n, line);
     const int height = (int)p.y0 + FOOT;
-    tn_i_svg_open(out, WIDTH, height, 14, title);
-    tn_i_svg_label(out, LEFT, 34, " font-size='19' font-weight='bold'", title);
+    svg_open(out, WIDTH, height, 14, title);
+    svg_label(out, LEFT, 34, " font-size='19' font-weight='bold'", title);
     put_legend(&p);
     put_axes(&p);
     for (size_t k = 0; k < n; k++) put_profile(&p, k);
     for (size_t k = 0; k < n; k++) put_peak(&p, k);
-    (void)fputs("</svg>\n", out);
+    svg_close(out);
     return !ferror(out);
 }

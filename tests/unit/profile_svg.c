@@ -1,6 +1,5 @@
 /* The drawing of a profile: well-formed whatever the names are, and bars as wide and as deep as they should be. */
 #include "cli/profile_svg.c"
-#include "cli/svg_text.c"
 #include "xml.h"
 
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 /* Spy plots: well-formed, true to the pattern, of at most 200 kB whatever is drawn. */
 #include "cli/spy_svg.c"
-#include "cli/svg_text.c"
 #include "xml.h"
 
 /* The drawing as text, released with free. */

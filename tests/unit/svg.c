@@ -1,7 +1,6 @@
 /* The drawing of memory: well-formed whatever the names are, the same in every locale, no longer than the picture
  * is wide, and true to the numbers it was given. */
 #include "cli/svg.c"
-#include "cli/svg_text.c"
 #include "xml.h"
 
 #include <locale.h>

@@ -1,4 +1,4 @@
-/* XML, as far as drawings use it; behind cli/svg_text.c. */
+/* XML, as far as drawings use it; behind cli/svg_writer.h. */
 #ifndef TN_TESTS_XML_H
 #define TN_TESTS_XML_H
 
@@ -16,7 +16,7 @@ static inline const char *name_end(const char *s) { return s + strspn(s, "abcdef
 static inline const char *content(const char *s, const char *stop) {
     while (*s && !strchr(stop, *s)) {
         assert_true((unsigned char)*s >= 32 || *s == '\n');
-        const size_t n = character((const unsigned char *)s);
+        const size_t n = svg_character((const unsigned char *)s);
         assert_true(n > 0);
         if (*s == '&')
             assert_true(strncmp(s, "&amp;", 5) == 0 || strncmp(s, "&lt;", 4) == 0 || strncmp(s, "&gt;", 4) == 0);
