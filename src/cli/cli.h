@@ -13,7 +13,7 @@ typedef struct tn_i_cli {
     const char *command, *file;
     const char **argument; /* what follows the file */
     int narguments;
-    const char *policy, *part, *out_dir, *svg, *spill_dir, *output, *name, *after, *isa;
+    const char *policy, *part, *out_dir, *svg, *html, *spill_dir, *output, *name, *after, *isa;
     bool json, pareto, lint, strict_zero, cblas, profile;
     int backend;    /* run: a tn_backend */
     int64_t digits; /* run: significant ones of floats; 0: as many as tell the number from all others */

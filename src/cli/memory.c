@@ -1,7 +1,7 @@
-/* memory: what is alive in the arena of a vjp, under one policy or several, in figures or drawn. */
+/* memory: what is alive in the arena of a vjp, under one policy or several: in figures, drawn, as JSON or as a page. */
+#include "cli/memory_plan.h"
 #include "cli/cli.h"
 #include "cli/svg.h"
-#include "exec/live.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -44,52 +44,71 @@ static uint32_t float_outputs(const tn_fn *f) {
     return n;
 }
 
-static bool take_line(size_t peak, const tn_i_live *l, uint32_t backward, tn_i_memory_line *line) {
+/* What is drawn and told of an arena. */
+static bool take_line(const tn_i_memory_plan *a, tn_i_memory_line *line) {
+    const tn_i_live *l = &a->live;
     size_t *bytes = malloc(l->n * sizeof *bytes);
     if (!bytes) return tn_i_cli_usage("out of memory") == TN_CLI_OK;
     for (size_t i = 0; i < l->n; i++) bytes[i] = tn_i_live_bytes(&l->step[i]);
-    line->bytes = bytes;
-    line->n = l->n - (bytes[l->n - 1] == 0); /* nothing to see while results are copied */
-    line->equations = l->n - 1;
-    line->backward = backward;
-    line->kept = l->step[backward].kept;
-    line->peak = peak;
+    *line = (tn_i_memory_line){.name = a->policy,
+                               .bytes = bytes,
+                               .n = tn_i_memory_steps(a),
+                               .equations = l->n - 1,
+                               .backward = a->backward,
+                               .kept = l->step[a->backward].kept,
+                               .peak = a->plan->bytes};
     return true;
 }
 
-/* The profile of f's vjp under one policy, as tn_compile plans it: equations that are fused are one; nothing runs. */
-static bool profile(const tn_i_cli *o, const tn_fn *f, const char *text, tn_i_memory_line *line) {
+static void release(tn_ctx *c, tn_i_memory_plan *a) {
+    tn_i_live_free(&a->live);
+    tn_i_plan_free(c, a->plan);
+    tn_fn_free(a->g);
+    tn_fn_free(a->made);
+}
+
+/* The arena of f's vjp under one policy, as tn_compile plans it: equations that are fused are one; nothing runs. */
+static bool plan(const tn_i_cli *o, const tn_fn *f, const char *text, tn_i_memory_plan *a) {
     tn_ctx *c = tn_fn_ctx(f);
     const tn_wrt_list list = {o->nwrt, o->wrt};
     const tn_policy policy = {.size = sizeof policy, .name = text};
-    tn_i_live l = {0};
-    uint32_t backward;
-    line->name = text;
-    tn_fn *made = tn_vjp(f, o->wrt ? &list : NULL, &policy), *g = made ? tn_i_prepared(made) : NULL;
-    tn_i_plan *p = g ? tn_i_plan_new(g, NULL) : NULL;
-    bool ok =
-        p && tn_i_live_of(p, &l) && tn_i_backward_begins(p->f, (uint32_t)tn_fn_outputs(f), float_outputs(f), &backward);
-    if (!ok) (void)tn_i_cli_bad(o, c);
-    ok = ok && take_line(p->bytes, &l, backward, line);
-    tn_i_live_free(&l);
-    tn_i_plan_free(c, p);
-    tn_fn_free(g);
-    tn_fn_free(made);
-    return ok;
+    *a = (tn_i_memory_plan){.policy = text, .made = tn_vjp(f, o->wrt ? &list : NULL, &policy)};
+    a->g = a->made ? tn_i_prepared(a->made) : NULL;
+    a->plan = a->g ? tn_i_plan_new(a->g, NULL) : NULL;
+    if (a->plan && tn_i_live_of(a->plan, &a->live) &&
+        tn_i_backward_begins(a->plan->f, (uint32_t)tn_fn_outputs(f), float_outputs(f), &a->backward))
+        return true;
+    (void)tn_i_cli_bad(o, c);
+    release(c, a);
+    return false;
 }
 
 /* ---- what is shown --------------------------------------------------------------------- */
 
-static int write_svg(const tn_i_cli *o, size_t n, const tn_i_memory_line *line) {
-    char title[512];
+static void title_of(const tn_i_cli *o, char *title, size_t n) {
     const char *slash = strrchr(o->file, '/'), *file = slash ? slash + 1 : o->file;
-    (void)snprintf(title, sizeof title, "Live bytes of %s and its derivative",
-                   strcmp(o->file, "-") == 0 ? "a program" : file);
-    if (strcmp(o->svg, "-") == 0) return tn_i_svg_memory(stdout, title, n, line) ? TN_CLI_OK : TN_CLI_BAD;
-    FILE *out = fopen(o->svg, "w");
-    bool ok = out && tn_i_svg_memory(out, title, n, line);
+    (void)snprintf(title, n, "Live bytes of %s and its derivative", strcmp(o->file, "-") == 0 ? "a program" : file);
+}
+
+/* Of n policies. */
+typedef struct report {
+    size_t n;
+    tn_i_memory_plan *arena;
+    tn_i_memory_line *line;
+    char title[512];
+} report;
+
+static bool draw(FILE *out, const report *r) { return tn_i_svg_memory(out, r->title, r->n, r->line); }
+
+static bool page(FILE *out, const report *r) { return tn_i_memory_page(out, r->title, r->n, r->arena); }
+
+/* To a file, or standard output where it is named -. */
+static int write_to(const char *path, bool (*put)(FILE *, const report *), const report *r) {
+    if (strcmp(path, "-") == 0) return put(stdout, r) ? TN_CLI_OK : TN_CLI_BAD;
+    FILE *out = fopen(path, "w");
+    bool ok = out && put(out, r);
     if (out && fclose(out) != 0) ok = false;
-    if (!ok) (void)fprintf(stderr, "%s: %s\n", o->svg, strerror(errno));
+    if (!ok) (void)fprintf(stderr, "%s: %s\n", path, strerror(errno));
     return ok ? TN_CLI_OK : TN_CLI_BAD;
 }
 
@@ -104,22 +123,40 @@ static void print_lines(size_t n, const tn_i_memory_line *line) {
     }
 }
 
+/* Everything that is asked for; a table where nothing is. */
+static int show(const tn_i_cli *o, const report *r) {
+    int status = TN_CLI_OK;
+    if (o->svg) status = write_to(o->svg, draw, r);
+    if (status == TN_CLI_OK && o->html) status = write_to(o->html, page, r);
+    if (status == TN_CLI_OK && o->json && strcmp(o->command, "memory") == 0 &&
+        !tn_i_memory_json(stdout, r->title, r->n, r->arena))
+        status = ferror(stdout) ? TN_CLI_BAD : tn_i_cli_bad(o, tn_fn_ctx(r->arena->made));
+    if (!o->svg && !o->html && !o->json) print_lines(r->n, r->line);
+    return status;
+}
+
 int tn_i_cli_draw_memory(const tn_i_cli *o, const tn_fn *f, size_t n, const char *const *policy) {
     int status = TN_CLI_BAD;
-    tn_i_memory_line *line = calloc(n + 1, sizeof *line);
-    if (!line) return tn_i_cli_usage("out of memory"), TN_CLI_BAD;
-    size_t done = 0;
-    while (done < n && profile(o, f, policy[done], &line[done])) done++;
-    if (done == n) {
-        status = o->svg ? write_svg(o, n, line) : TN_CLI_OK;
-        if (!o->svg) print_lines(n, line);
+    report r = {.n = n, .arena = calloc(n + 1, sizeof *r.arena), .line = calloc(n + 1, sizeof *r.line)};
+    size_t planned = 0, taken = 0;
+    if (r.arena && r.line) {
+        title_of(o, r.title, sizeof r.title);
+        while (planned < n && plan(o, f, policy[planned], &r.arena[planned])) planned++;
+        while (planned == n && taken < n && take_line(&r.arena[taken], &r.line[taken])) taken++;
+        if (taken == n) status = show(o, &r);
+    } else {
+        (void)tn_i_cli_usage("out of memory");
     }
-    for (size_t k = 0; k < done; k++) free((void *)(uintptr_t)line[k].bytes);
-    free(line);
+    for (size_t k = 0; k < taken; k++) free((void *)(uintptr_t)r.line[k].bytes);
+    for (size_t k = 0; k < planned; k++) release(tn_fn_ctx(f), &r.arena[k]);
+    free(r.line);
+    free(r.arena);
     return status;
 }
 
 int tn_i_cli_memory(const tn_i_cli *o, const tn_fn *f) {
+    const int printed = o->json + (o->svg && strcmp(o->svg, "-") == 0) + (o->html && strcmp(o->html, "-") == 0);
+    if (printed > 1) return tn_i_cli_usage("--json, --svg - and --html -: one of them has the standard output");
     const char *asked = o->policy ? o->policy : "everything_saveable,dots_saveable,min_cut,nothing_saveable";
     const size_t length = strlen(asked);
     char *text = malloc(length + 1);

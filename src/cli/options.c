@@ -95,6 +95,7 @@ static bool set_option(tn_i_cli *o, const char *name, const char *value) {
     if (strcmp(name, "policy") == 0) o->policy = value;
     if (strcmp(name, "out") == 0) o->out_dir = value;
     if (strcmp(name, "svg") == 0) o->svg = value;
+    if (strcmp(name, "html") == 0) o->html = value;
     if (strcmp(name, "output") == 0) o->output = value;
     if (strcmp(name, "name") == 0) o->name = value;
     if (strcmp(name, "spill-dir") == 0) o->spill_dir = value;
@@ -159,7 +160,10 @@ static const option options[] = {
     {"order", {"schedule", "check-grads", NULL}, false},
     {"unknown", {"schedule", NULL}, true},
     {"svg", {"run", "memory", "residuals", "policies", "sparsity", NULL}, false},
-    {"json", {"run", "time", "cost", "residuals", "policies", "budget", "advise", "schedule", "sparsity", NULL}, true},
+    {"html", {"memory", NULL}, false},
+    {"json",
+     {"run", "time", "cost", "residuals", "policies", "budget", "advise", "memory", "schedule", "sparsity", NULL},
+     true},
     {"hessian", {"sparsity", NULL}, true},
     {"known", {"sparsity", NULL}, false},
     {"mtx", {"sparsity", NULL}, false},

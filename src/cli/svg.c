@@ -51,8 +51,14 @@ static size_t unit_of(double bytes) {
     return k;
 }
 
+double tn_i_svg_unit(double bytes, const char **name) {
+    const size_t k = unit_of(bytes);
+    *name = units[k].name;
+    return units[k].bytes;
+}
+
 /* With two digits behind the point, so that figures stand under each other. */
-static void put_bytes(FILE *out, size_t bytes) {
+void tn_i_svg_bytes(FILE *out, size_t bytes) {
     const size_t k = unit_of((double)bytes);
     const uint64_t hundredths = (uint64_t)((double)bytes / units[k].bytes * 100 + 0.5);
     if (units[k].bytes > 1)
@@ -63,7 +69,7 @@ static void put_bytes(FILE *out, size_t bytes) {
 
 static void put_bytes_at(FILE *out, double x, double y, size_t bytes) {
     svg_begin_text(out, x, y, " text-anchor='end'");
-    put_bytes(out, bytes);
+    tn_i_svg_bytes(out, bytes);
     (void)fputs("</text>\n", out);
 }
 
@@ -83,9 +89,7 @@ static plot scaled(FILE *out, size_t n, const tn_i_memory_line *line) {
     /* Room for the name of a half. */
     if (p.before < p.after / 7) p.before = p.after / 7;
     if (p.after < p.before / 7) p.after = p.before / 7;
-    const size_t u = unit_of((double)most);
-    p.unit = units[u].bytes;
-    p.unit_name = units[u].name;
+    p.unit = tn_i_svg_unit((double)most, &p.unit_name);
     p.ytick = svg_whole_step((double)most / p.unit * 10, WANTED_Y);
     if (p.unit == 1) p.ytick = svg_whole_step((double)most, WANTED_Y) * 10;
     const double step = (double)p.ytick * p.unit / 10;

@@ -17,6 +17,10 @@ typedef struct tn_i_memory_line {
     size_t peak;     /* of the arena: at least the most bytes alive */
 } tn_i_memory_line;
 
+/* The largest unit of which there is one in so many bytes, and its name; bytes as such text, with two digits. */
+double tn_i_svg_unit(double bytes, const char **name);
+void tn_i_svg_bytes(FILE *out, size_t bytes);
+
 /* Draws all lines over each other, meeting where the backward parts begin.  Lines with very many
  * equations are drawn by the most bytes in each half pixel.  `title` is any text.  The same drawing gives
  * the same bytes, on every machine and in every locale.  False when the stream failed. */

@@ -160,6 +160,12 @@ static inline void svg_begin_window(FILE *out, double x, double y, double width,
     (void)fputs("'>\n", out);
 }
 
+/* A drawing within a page of HTML, stretched to the place that the page's style gives its class. */
+static inline void svg_open_scaled(FILE *out, int width, int height, const char *class_name) {
+    (void)fprintf(out, "<svg class='%s' viewBox='0 0 %d %d' preserveAspectRatio='none' aria-hidden='true'>\n",
+                  class_name, width, height);
+}
+
 /* The end of a drawing, or of one within. */
 static inline void svg_close(FILE *out) { (void)fputs("</svg>\n", out); }
 

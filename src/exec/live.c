@@ -23,7 +23,7 @@ typedef struct survey {
     const tn_fn *f;
     tn_i_live *out;
     uint32_t *last;     /* of each value: its last reader, or NEVER */
-    uint32_t *block_of; /* of each value, or NEVER */
+    uint32_t *block_of; /* of each value, or NEVER: out->range_of, as the first ranges are the blocks, in order */
     block *block;       /* at most one per value */
     uint32_t nblock;
 } survey;
@@ -99,10 +99,16 @@ static void reach(survey *s, int64_t offset, size_t bytes) {
     if (end > s->out->top) s->out->top = end;
 }
 
+static void note(survey *s, tn_i_live_kind kind, const block *b, size_t all) {
+    s->out->range[s->out->nrange++] = (tn_i_live_range){
+        .offset = b->offset, .bytes = b->bytes, .room = all, .first = b->first, .last = b->last, .kind = kind};
+}
+
 /* Differences modulo 2^n here; their running sums are bytes. */
-static void count_block(survey *s, const block *b) {
+static void count_block(survey *s, tn_i_live_kind kind, const block *b) {
     tn_i_live_step *step = s->out->step;
     const size_t all = room(b->bytes), padding = all - b->bytes;
+    note(s, kind, b, all);
     reach(s, b->offset, all);
     step[b->first].values += b->bytes;
     step[b->first].padding += padding;
@@ -120,7 +126,7 @@ static void count_snapshots(survey *s) {
         block b = {.offset = g->memory, .bytes = g->memory_bytes, .first = g->eqn, .last = g->eqn};
         for (size_t j = 0; g->taken && j < k; j++)
             if (s->p->group[j].leads == k) b.first = s->p->group[j].eqn;
-        if (b.bytes) count_block(s, &b);
+        if (b.bytes) count_block(s, TN_I_LIVE_SNAPSHOTS, &b);
     }
 }
 
@@ -133,10 +139,12 @@ static void sum_over_time(tn_i_live *l) {
 }
 
 /* Memory of one equation only: never counted as kept, and never less than a unit. */
-static void count_scratch(survey *s, size_t step, int64_t offset, size_t bytes) {
+static void count_scratch(survey *s, uint32_t step, int64_t offset, size_t bytes) {
     const size_t all = bytes > 8 ? room(bytes) : TN_ARENA_ALIGN;
+    const block b = {.offset = offset, .bytes = bytes, .first = step, .last = step};
     if (bytes == 0) return;
     reach(s, offset, all);
+    note(s, TN_I_LIVE_SCRATCH, &b, all);
     s->out->step[step].scratch += bytes;
     s->out->step[step].padding += all - bytes;
 }
@@ -148,10 +156,12 @@ static bool begins_output(const survey *s, const tn_i_eqn *e, const tn_i_move *m
     return false;
 }
 
-static void count_copy(survey *s, size_t step, const tn_i_move *m) {
+static void count_copy(survey *s, uint32_t step, const tn_i_move *m) {
     const size_t bytes = tn_i_memory_bytes(s->f->val[m->v].type);
+    const block b = {.offset = m->to.offset, .bytes = bytes, .first = step, .last = step};
     if (m->to.base != TN_BASE_ARENA) return;
     reach(s, m->to.offset, room(bytes));
+    note(s, TN_I_LIVE_COPY, &b, room(bytes));
     s->out->step[step].scratch += bytes;
     s->out->step[step].padding += room(bytes) - bytes;
 }
@@ -191,7 +201,7 @@ static bool count_steps(survey *s) {
         if (t->onto) bytes = t->at_once ? 0 : t->beside + tn_type_bytes(s->f->val[s->f->eqn[t->eqn].out].type);
         count_scratch(s, t->eqn, t->scratch, bytes);
     }
-    for (size_t k = p->last_move; k < p->nmove; k++) count_copy(s, s->out->n - 1, &p->move[k]);
+    for (size_t k = p->last_move; k < p->nmove; k++) count_copy(s, s->f->neqn, &p->move[k]);
     return true;
 }
 
@@ -212,7 +222,7 @@ static bool profile(survey *s) {
     memset(s->block_of, 0xFF, f->nval * sizeof *s->block_of);
     for (uint32_t i = 0; i < f->neqn; i++)
         for (uint32_t j = 0; j < f->eqn[i].nout; j++) place(s, i, &f->eqn[i], f->eqn[i].out + j);
-    for (uint32_t b = 0; b < s->nblock; b++) count_block(s, &s->block[b]);
+    for (uint32_t b = 0; b < s->nblock; b++) count_block(s, TN_I_LIVE_VALUES, &s->block[b]);
     count_snapshots(s);
     sum_over_time(s->out);
     if (!count_steps(s)) return false;
@@ -223,17 +233,21 @@ static bool profile(survey *s) {
 bool tn_i_live_of(const tn_i_plan *p, tn_i_live *out) {
     const tn_fn *f = p->f;
     tn_ctx *c = f->ctx;
-    *out = (tn_i_live){.ctx = c, .n = (size_t)f->neqn + 1};
+    *out = (tn_i_live){.ctx = c, .n = (size_t)f->neqn + 1, .nval = f->nval};
+    const bool counted = tn_i_add(p->nstep, p->nmove, &out->crange) && tn_i_add(out->crange, p->ngroup, &out->crange) &&
+                         tn_i_add(out->crange, f->nval, &out->crange);
+    if (!counted) return tn_i_fail(c, TN_EOVERFLOW, NULL, "the plan of the program is too large"), false;
     out->step = tn_i_alloc_array(c, out->n, sizeof *out->step);
+    out->range = tn_i_alloc_array(c, out->crange, sizeof *out->range);
+    out->range_of = tn_i_alloc_array(c, f->nval, sizeof *out->range_of);
     survey s = {.p = p,
                 .f = f,
                 .out = out,
                 .last = tn_i_alloc_array(c, f->nval, sizeof *s.last),
-                .block_of = tn_i_alloc_array(c, f->nval, sizeof *s.block_of),
+                .block_of = out->range_of,
                 .block = tn_i_alloc_array(c, f->nval, sizeof *s.block)};
-    bool ok = out->step && s.last && s.block_of && s.block && profile(&s);
+    bool ok = out->step && out->range && s.last && s.block_of && s.block && profile(&s);
     tn_i_free(c, s.last, f->nval * sizeof *s.last);
-    tn_i_free(c, s.block_of, f->nval * sizeof *s.block_of);
     tn_i_free(c, s.block, f->nval * sizeof *s.block);
     if (!ok) tn_i_live_free(out);
     return ok;
@@ -241,6 +255,8 @@ bool tn_i_live_of(const tn_i_plan *p, tn_i_live *out) {
 
 void tn_i_live_free(tn_i_live *l) {
     if (l->step) tn_i_free(l->ctx, l->step, l->n * sizeof *l->step);
+    if (l->range) tn_i_free(l->ctx, l->range, l->crange * sizeof *l->range);
+    if (l->range_of) tn_i_free(l->ctx, l->range_of, l->nval * sizeof *l->range_of);
     *l = (tn_i_live){0};
 }
 

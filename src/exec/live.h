@@ -13,12 +13,31 @@ typedef struct tn_i_live_step {
     size_t kept;    /* of values and padding: made before this equation */
 } tn_i_live_step;
 
+/* A piece of the arena while it is in use: all steps first .. last. */
+typedef enum tn_i_live_kind {
+    TN_I_LIVE_VALUES, /* of a value and all that view it or are written over it */
+    TN_I_LIVE_SNAPSHOTS,
+    TN_I_LIVE_SCRATCH,
+    TN_I_LIVE_COPY /* of an operand or a result, for one step */
+} tn_i_live_kind;
+
+typedef struct tn_i_live_range {
+    int64_t offset;
+    size_t bytes, room; /* without and with what alignment adds */
+    uint32_t first, last;
+    tn_i_live_kind kind;
+} tn_i_live_range;
+
 /* step[i] is equation i of the program (one that never runs leaves all as it is); step[n - 1] is
  * the time when results are copied out, n - 1 being the number of equations. */
 typedef struct tn_i_live {
     tn_ctx *ctx;
     size_t n;
     tn_i_live_step *step;
+    tn_i_live_range *range; /* the bytes of a step are the room of those that have it */
+    size_t nrange, crange;
+    uint32_t *range_of; /* of each of nval values: what it lies in, or UINT32_MAX */
+    size_t nval;
     size_t most, at; /* the most bytes alive, and the first step at which they are */
     size_t top;      /* end of the furthest byte used: the plan's `bytes` */
 } tn_i_live;

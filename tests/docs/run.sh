@@ -118,7 +118,7 @@ done
 
 # ---- what commands print ------------------------------------------------------
 
-sed -n '/^```console$/,/^```$/p' README.md | sed '/^```/d' >"$temp/shown"
+sed -n '/^```console$/,/^```$/p' README.md docs/memory-report.md | sed '/^```/d' >"$temp/shown"
 while IFS= read -r line; do
     case $line in
     '$ '*)
@@ -127,7 +127,7 @@ while IFS= read -r line; do
         ;;
     esac
 done <"$temp/shown" >"$temp/printed"
-if [ -s "$temp/shown" ] && diff -u "$temp/shown" "$temp/printed"; then ok; else wrong "README.md: the tool prints something else"; fi
+if [ -s "$temp/shown" ] && diff -u "$temp/shown" "$temp/printed"; then ok; else wrong "README.md, docs/memory-report.md: the tool prints something else"; fi
 
 # ---- what may be left out of a text -----------------------------------------------
 

@@ -206,6 +206,34 @@ static bool looks(const tn_fn *f) {
     return false;
 }
 
+/* Ranges are all of the bytes of a step, and no two have a byte in common at one time.  A step's scratch is in use
+ * beside what it makes and reads. */
+static void assert_ranges(const tn_i_plan *p, const tn_i_live *l) {
+    for (size_t i = 0; i < l->n; i++) {
+        size_t room = 0;
+        for (size_t k = 0; k < l->nrange; k++) {
+            const tn_i_live_range *r = &l->range[k];
+            if (i < r->first || i > r->last) continue;
+            room += r->room;
+            assert_true(r->offset >= 0 && r->bytes <= r->room && (size_t)r->offset + r->room <= p->bytes);
+            for (size_t m = 0; m < k; m++) {
+                const tn_i_live_range *q = &l->range[m];
+                if (i < q->first || i > q->last) continue;
+                assert_true(q->offset + (int64_t)q->room <= r->offset || r->offset + (int64_t)r->room <= q->offset);
+            }
+        }
+        assert_int_equal(room, tn_i_live_bytes(&l->step[i]));
+    }
+    for (tn_i_var v = 0; v < l->nval; v++) {
+        if (l->range_of[v] == UINT32_MAX) continue;
+        const tn_i_live_range *r = &l->range[l->range_of[v]];
+        const uint32_t def = p->f->val[v].def;
+        assert_int_equal(r->kind, TN_I_LIVE_VALUES);
+        assert_true(def < TN_DEF_LITERAL && def >= r->first && def <= r->last);
+        assert_true(last_reader(p->f, v) <= (int64_t)r->last);
+    }
+}
+
 /* Of a program without dead equations.  What is alive lies in bytes counted as such, and without views those are all.
  */
 static void assert_plan_profile(const tn_i_plan *p) {
@@ -236,6 +264,7 @@ static void assert_plan_profile(const tn_i_plan *p) {
     assert_int_equal(most, l.most);
     assert_int_equal(tn_i_live_bytes(&l.step[l.at]), l.most);
     free(byte);
+    assert_ranges(p, &l);
     tn_i_live_free(&l);
 }
 
