@@ -1,5 +1,5 @@
-// Looks at pages in frames: what run.sh gives is `memory` (reports of tansy memory --html, by name) and `base` (where they
-// are).  What is found stands in #said, a line each: ok, or FAIL and what is wrong.
+// Looks at pages in frames: what run.sh gives is `memory` (reports of tansy memory --html, by name), `site` (its pages)
+// and `base` (where they are).  What is found stands in #said, a line each: ok, or FAIL and what is wrong.
 'use strict';
 const said = document.getElementById('said');
 function check(good, what) { said.textContent += (good ? 'ok ' : 'FAIL: ') + what + '\n'; }
@@ -102,10 +102,27 @@ async function report(name, width) {
   f.remove();
 }
 
-// ---- all -------------------------------------------------------------------------------
+// ---- the site ---------------------------------------------------------------------------
+
+// The tree beside a page folds when a window becomes narrow, but stays when it was so from the beginning.
+async function page(name) {
+  const f = await frame(base + name, 700);
+  await new Promise(done => setTimeout(done, 100)); // its scripts begin when it is loaded
+  const headings = [...f.contentDocument.querySelectorAll('h1, h2, h3, .title')].map(e => e.textContent);
+  check(!headings.some(text => text.includes('</')), name + ': a heading shows tags: ' + headings.join('; '));
+  for (const width of [700, 1280]) {
+    f.style.width = width + 'px';
+    check(f.contentDocument.body.clientHeight > 0 && too_wide(f.contentDocument) <= 0,
+      name + ' at ' + width + ': wider than its window by ' + too_wide(f.contentDocument));
+  }
+  f.remove();
+}
 
 async function all() {
   for (const name of memory)
     for (const width of [320, 700, 1280]) await report(name, width);
+  const left = site.slice();
+  const worker = async () => { while (left.length) await page(left.pop()); };
+  await Promise.all([1, 2, 3, 4, 5, 6].map(worker));
 }
 all().then(() => { said.textContent += 'done\n'; }, e => check(false, String(e.stack)));

@@ -1,6 +1,8 @@
 #!/bin/sh
-# Reports of tansy memory --html in a real browser, without a window, by keys and by pointer.  TANSY is the tool's path.
-# Without chromium it is skipped.
+# Pages in a real browser, without a window: reports of tansy memory --html, by keys and by pointer, and the pages of the
+# site, of which none is wider than its window (of those that are alike, which are indices by letter and structs, some).
+# TANSY is the tool's path.  Without chromium it is skipped; the site alone without Doxygen, and in sanitized builds, where
+# it is the same.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$here/../..
@@ -25,9 +27,19 @@ if grep -l 'https\?:\|<link\|<img\|url(\|@import\|src=' "$temp"/*.html; then
     echo "a report wants something else"
     exit 1
 fi
+site=
+if [ -z "${SAN:-}" ]; then
+    if command -v doxygen >/dev/null; then
+        tools/docs/site.sh "$temp/site" doxygen >/dev/null
+        site=$(cd "$temp/site" && find . -maxdepth 1 -name '*.html' | LC_ALL=C sort |
+            awk '/_[b-z]\.html$/ || /struct/ && n++ % 3 { next } { sub(/^\.\//, ""); print "\"site/" $0 "\"," }')
+    else
+        echo "no doxygen: the site is not looked at"
+    fi
+fi
 {
     echo '<!DOCTYPE html><meta charset="utf-8"><body><pre id="said"></pre><script>'
-    echo "const base = 'file://$temp/', memory = [$pages];"
+    echo "const base = 'file://$temp/', memory = [$pages], site = [$site];"
     cat "$here/look.js"
     echo '</script>'
 } >"$temp/look.html"

@@ -10,7 +10,8 @@ code { print; next }
 /^#+ / {
     was_indented = 0; blank = 0
     s = $0; sub(/^#+ */, "", s)
-    print links($0) " {#" (titles++ ? label(path) "_" slug(s) : label(path)) "}"
+    h = $0; gsub(/`/, "", h) # Doxygen shows the tags of code in a heading as text
+    print links(h) " {#" (titles++ ? label(path) "_" slug(s) : label(path)) "}"
     next
 }
 { blank = $0 == ""; was_indented = was_indented && blank; print links($0) }
