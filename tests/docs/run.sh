@@ -2,6 +2,7 @@
 # What the documents say is true:
 #   - a block behind <!-- file: PATH --> is that file; behind <!-- in: PATH -->, a piece of it;
 #   - a block behind <!-- prints: PROGRAM.c .. --> is what these programs print;
+#   - the table behind <!-- lengths: FOLDER --> says how long the programs there are, NAME.cpp at most 1.6 times NAME.py;
 #   - in a table behind <!-- rosetta: PATH .. -->, the last column is in these files;
 #   - a ```console block shows what its commands print (TANSY is the tool's path);
 #   - links to files and headings, and files named in src/README.md, exist;
@@ -83,8 +84,9 @@ for of in "$temp"/prints/*.of; do
     for program in $programs; do
         # What an earlier program of the block has written is compiled with it.
         more=$(find "$dir" -name '*.c')
+        case $program in *.cpp) compiler="${CXX:-g++} -std=c++20 -Wno-missing-field-initializers" ;; *) compiler="${CC:-gcc} -std=c11" ;; esac
         # shellcheck disable=SC2086 # commands and lists
-        if ${CC:-gcc} -std=c11 -O1 -Wall -Wextra -Werror ${SAN:+-fsanitize=$SAN} -Iinclude ${door:+-Idoors/$door/include} -I"$dir" \
+        if $compiler -O1 -Wall -Wextra -Werror ${SAN:+-fsanitize=$SAN} -Iinclude ${door:+-Idoors/$door/include} -I"$dir" \
             "$program" $more ${door:+"$build/libtansy-$door.so.0"} "$build/libtansy.so.0" -Wl,-rpath,"$(cd "$build" && pwd)" $libraries -lm -o "$dir/program"; then
             (cd "$dir" && ./program 2>&1) || good=0
         else
@@ -93,9 +95,39 @@ for of in "$temp"/prints/*.of; do
     done
     if [ $good = 1 ] && diff -u "${of%.of}" "$of.printed"; then ok; else wrong "$document: $programs prints something else"; fi
 done
-for program in docs/tutorial/*.c docs/rosetta/*.c; do
+for program in docs/tutorial/*.c docs/rosetta/*.c examples/first/*.cpp; do
     # shellcheck disable=SC2086 # a list
     if grep -q "^<!-- prints: .*\<$program\>" $documents; then ok; else wrong "$program is in no document"; fi
+done
+
+# How long programs are, beside theirs.
+lengths() {
+    for ours in "$1"/*.cpp; do
+        theirs=${ours%.cpp}.py
+        [ -f "$theirs" ] || { echo "$theirs does not exist"; continue; }
+        awk '
+            FNR == 1 { file++; comment = 0 }
+            { if (length($0) > 120) long = FILENAME ":" FNR }
+            file == 1 {
+                gsub(/\/\*[^*]*\*\//, "")
+                if (comment) { if (!sub(/^.*\*\//, "")) next; comment = 0 }
+                if (sub(/\/\*.*$/, "")) comment = 1
+            }
+            file == 2 && /^ *#/ { next }
+            NF { lines[file]++; gsub(/[ \t]/, ""); characters[file] += length($0) }
+            END {
+                name = FILENAME; sub(/^.*\//, "", name); sub(/\.py$/, "", name)
+                if (lines[1] > 1.6 * lines[2]) print name ": more than 1.6 times theirs"
+                if (long) print long ": more than 120 characters"
+                printf "| %s | %d | %d | %.2f | %d | %d | %.2f |\n", name, lines[1], lines[2], lines[1] / lines[2],
+                    characters[1], characters[2], characters[1] / characters[2]
+            }' "$ours" "$theirs"
+    done
+}
+for document in $(grep -l '^<!-- lengths: .* -->$' $documents); do
+    lengths "$(sed -n 's/^<!-- lengths: \(.*\) -->$/\1/p' "$document")" >"$temp/lengths"
+    sed -n '/^<!-- lengths: /,/^$/p' "$document" | sed '1,3d;/^$/d' >"$temp/said"
+    if [ -s "$temp/lengths" ] && diff -u "$temp/said" "$temp/lengths"; then ok; else wrong "$document: programs have other lengths, or are too long"; fi
 done
 
 # Of a table behind <!-- rosetta: FILES --> the last column is in these files, whatever the spaces.
