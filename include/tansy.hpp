@@ -58,6 +58,7 @@
 #define TANSY_HPP
 
 #include "tansy.h"
+#include "tansy/ode.h"
 
 #include <array>
 #include <atomic>
@@ -1130,6 +1131,63 @@ inline auto while_loop(C &&cond, F &&body, const Carry &init, const loop &how = 
     tn_while_loop_at(c, B::condition, B::body, &b, x.size(), x.data(), x.data(), &o, at.file, at.line);
     b.rethrow();
     return i::pack_of<Carry>::get(x.data(), x.size());
+}
+
+/* How odeint solves: names and numbers of tn_ode_options. */
+struct ode {
+    double rtol = 1e-8, atol = 1e-8;
+    int64_t max_steps = 4096; /* accepted and rejected ones */
+    const char *solver = nullptr, *adjoint = nullptr;
+};
+namespace i {
+template <class F, size_t N> struct field_body : frame {
+    F *f;
+    template <size_t... K> static val of(F &f, tn_val t, tn_val y, const tn_val *p, std::index_sequence<K...>) {
+        (void)p;
+        return f(val(t), val(y), val(p[K])...);
+    }
+    static void field(tn_val t, const tn_val *y, const tn_val *p, tn_val *dy, void *user) {
+        field_body &b = *static_cast<field_body *>(user);
+        b.run(dy, [&] { *dy = of(*b.f, t, y[0], p, std::make_index_sequence<N>()); });
+    }
+};
+} // namespace i
+
+/* The solution of dy/dt = f(t, y, p..) at the times ts, f64 [m], in order, of which the first is where y is y0: [m, ..]
+ * (tn_ode_solve by adaptive steps).  y is one array; derivatives are with respect to y0, ts and p, and what f captures.
+ * A solve that does not reach the last time, in max_steps or because of NaN, stops the call (TN_EASSERT).  Errors:
+ * those of tn_ode_solve; TN_EINVAL for times that are no row; what f throws. */
+template <class F, class... P> inline val odeint(F &&f, operand y0, operand ts, const ode &how, const P &...p) {
+    using B = i::field_body<std::remove_reference_t<F>, sizeof...(P)>;
+    const place at = ts.at;
+    const tn_val params[] = {val(p)..., tn_val{}};
+    const val times = ts.v;
+    val y, at_times;
+    B b{{tn_val_ctx(times), at, 1}, &f};
+    auto problem = tn_sized<tn_ode_problem>();
+    problem.field = B::field;
+    problem.user = &b;
+    problem.nstate = 1;
+    problem.y0 = &y0.v;
+    problem.nparams = sizeof...(P);
+    problem.params = params;
+    problem.t0 = tn_at_at(times, tn_ints(0), at.file, at.line);
+    problem.t1 = tn_at_at(times, tn_ints(-1), at.file, at.line);
+    auto options = tn_sized<tn_ode_options>();
+    options.rtol = how.rtol;
+    options.atol = how.atol;
+    options.max_steps = how.max_steps;
+    options.solver = how.solver;
+    options.adjoint = how.adjoint;
+    options.ts = times;
+    auto s = tn_sized<tn_ode_solution>();
+    s.y = &y;
+    s.ts_y = &at_times;
+    tn_ode_solve_at(&problem, &options, &s, at.file, at.line);
+    b.rethrow();
+    tn_assert_at(tn_eq_at(s.status, tn_number_i64(TN_ODE_SUCCESS), at.file, at.line),
+                 "odeint: the solve did not reach the last time", at.file, at.line);
+    return at_times;
 }
 
 /* yes(x..) where pred, a bool scalar, holds when the program runs, else no(x..): one of them only (tn_cond). */
