@@ -15,12 +15,12 @@ typedef struct tn_i_cli {
     int narguments;
     const char *policy, *part, *out_dir, *svg, *html, *spill_dir, *output, *name, *after, *isa;
     bool json, pareto, lint, strict_zero, cblas, profile;
-    int backend;    /* run: a tn_backend */
-    int64_t digits; /* run: significant ones of floats; 0: as many as tell the number from all others */
-    int64_t ranks;  /* run; 0: not given */
-    int64_t threads; /* run, plan, lower: that may share a step; 0: one */
-    int64_t wait;   /* run: seconds that a rank waits for another; 0: not said */
-    bool mpi;       /* run: ranks are processes that mpirun has started */
+    int backend;         /* run: a tn_backend */
+    int64_t digits;      /* run: significant ones of floats; 0: as many as tell the number from all others */
+    int64_t ranks;       /* run; 0: not given */
+    int64_t threads;     /* run, plan, lower: that may share a step; 0: one */
+    int64_t wait;        /* run: seconds that a rank waits for another; 0: not said */
+    bool mpi;            /* run: ranks are processes that mpirun has started */
     int64_t runs, block; /* time, profiles; Jacobians; 0: not given */
     int64_t directions, seed;
     double tolerance; /* these are check-grads'; 0: not given */

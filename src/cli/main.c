@@ -179,9 +179,9 @@ static int on_file(const tn_i_cli *o) {
 
 static int dispatch(int argc, char **argv) {
     static const char *const commands[] = {
-        "check", "print", "jvp",         "linearize", "transpose", "vjp",       "grad",     "hvp",    "jacfwd", "jacrev",
-        "vmap",  "run",   "time",        "cost",      "residuals", "policies",  "budget",   "memory", "schedule",
-        "plan",  "lower", "check-grads", "emit-c",    "sparsity",  "hessian",   "advise", NULL};
+        "check",    "print", "jvp",   "linearize",   "transpose", "vjp",       "grad",     "hvp",    "jacfwd",
+        "jacrev",   "vmap",  "run",   "time",        "cost",      "residuals", "policies", "budget", "memory",
+        "schedule", "plan",  "lower", "check-grads", "emit-c",    "sparsity",  "hessian",  "advise", NULL};
     if (argc < 2) {
         (void)fputs(usage, stderr);
         return TN_CLI_USAGE;
