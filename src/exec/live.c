@@ -149,10 +149,14 @@ static void count_scratch(survey *s, uint32_t step, int64_t offset, size_t bytes
     s->out->step[step].padding += all - bytes;
 }
 
-/* What a loop carries is copied to its own outputs, which are counted. */
-static bool begins_output(const survey *s, const tn_i_eqn *e, const tn_i_move *m) {
-    for (uint32_t j = 0; j < e->nout; j++)
-        if (s->p->place[e->out + j].base == m->to.base && s->p->place[e->out + j].offset == m->to.offset) return true;
+/* What a loop carries is copied to its own outputs, and what is concatenated to parts of the result: these are
+ * counted. */
+static bool in_output(const survey *s, const tn_i_eqn *e, const tn_i_move *m) {
+    for (uint32_t j = 0; j < e->nout; j++) {
+        const tn_i_place *k = &s->p->place[e->out + j];
+        const int64_t bytes = (int64_t)tn_i_memory_bytes(s->f->val[e->out + j].type);
+        if (k->base == m->to.base && k->offset <= m->to.offset && m->to.offset < k->offset + bytes) return true;
+    }
     return false;
 }
 
@@ -190,7 +194,7 @@ static bool count_steps(survey *s) {
     for (size_t k = 0; k < p->nstep; k++) {
         const tn_i_step *t = &p->step[k];
         size_t bytes = 0;
-        if (t->kind == TN_STEP_MOVE && !begins_output(s, &s->f->eqn[t->eqn], &p->move[t->loop]))
+        if (t->kind == TN_STEP_MOVE && !in_output(s, &s->f->eqn[t->eqn], &p->move[t->loop]))
             count_copy(s, t->eqn, &p->move[t->loop]);
         if (t->kind == TN_STEP_BODY) bytes = t->u.body->frame + t->u.body->bytes;
         if (t->kind == TN_STEP_NEST) bytes = t->u.nest->scratch;
