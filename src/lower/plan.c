@@ -16,6 +16,7 @@ struct tn_i_compiled {
     bool backwards;
     bool has_code;
     tn_i_jit_label at;
+    uint32_t outputs; /* entries of the table of addresses in front of these are always there */
     uint32_t *needed, nneeded, cneeded;
 };
 
@@ -45,13 +46,13 @@ static bool among(const uint32_t *list, uint32_t n, uint32_t x) {
     return false;
 }
 
-/* What may be missing in a call: memory of the caller's. */
+/* What may be missing in a call: memory of the caller's, from the first output on. */
 static bool find_needed(tn_ctx *c, struct tn_i_compiled *k) {
     const tn_i_loops *p = k->p;
     k->needed = tn_i_alloc_array(c, k->cneeded = p->narray, sizeof *k->needed);
     for (uint32_t i = 0; i < p->narray && k->needed; i++) {
         const tn_i_l_array *a = &p->array[i];
-        if (a->role == TN_L_CONST || a->base == TN_LOWER_SCRATCH || a->base == TN_BASE_ARENA) continue;
+        if (a->role == TN_L_CONST || a->base == TN_LOWER_SCRATCH || a->base < k->outputs) continue;
         if (!among(k->needed, k->nneeded, a->base)) k->needed[k->nneeded++] = a->base;
     }
     return k->needed || p->narray == 0;
@@ -77,17 +78,18 @@ static bool add(tn_ctx *c, tn_i_loops *p, const tn_i_machine *m, size_t room, st
     return find_needed(c, &out->nest[out->nnest++]);
 }
 
-static bool add_nest(tn_ctx *c, tn_i_nest *n, tn_i_assembled *out) {
+static bool add_nest(tn_ctx *c, const tn_i_plan *p, tn_i_nest *n, tn_i_assembled *out) {
     const tn_i_machine m = tn_i_lower_machine(n, vector());
-    if (!tn_i_lower_admits(n)) return true;
-    return add(c, tn_i_lower_nest(c, n), &m, n->scratch, (struct tn_i_compiled){.nest = n, .made = &n->made}, out);
+    const struct tn_i_compiled k = {.nest = n, .made = &n->made, .outputs = TN_BASE_ARGUMENTS + p->f->nin};
+    return !tn_i_lower_admits(n) || add(c, tn_i_lower_nest(c, n), &m, n->scratch, k, out);
 }
 
 static bool add_loop(tn_ctx *c, tn_i_loop *l, tn_i_assembled *out) {
     const tn_i_machine m = tn_i_lower_machine_alone(l, vector());
     const tn_i_nest *first = l->body->step[0].u.nest;
     if (!tn_i_lower_admits_loop(l)) return true;
-    return add(c, tn_i_lower_loop(c, l), &m, l->nscratch, (struct tn_i_compiled){.nest = first, .made = &l->made}, out);
+    const struct tn_i_compiled k = {.nest = first, .made = &l->made, .outputs = TN_BASE_ARGUMENTS};
+    return add(c, tn_i_lower_loop(c, l), &m, l->nscratch, k, out);
 }
 
 static bool add_loops(tn_ctx *c, tn_i_plan *p, tn_i_assembled *out) {
@@ -98,7 +100,7 @@ static bool add_loops(tn_ctx *c, tn_i_plan *p, tn_i_assembled *out) {
 
 static bool add_nests(tn_ctx *c, const tn_i_plan *p, tn_i_assembled *out) {
     for (size_t i = 0; i < p->nnest; i++)
-        if (!add_nest(c, p->nest[i], out)) return false;
+        if (!add_nest(c, p, p->nest[i], out)) return false;
     return true;
 }
 

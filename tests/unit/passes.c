@@ -162,8 +162,38 @@ static void columns(void **unused) {
     tn_ctx_free(c);
 }
 
+/* A loop that calls functions runs over eight vectors at a time while its code is short, over fewer the longer it is.
+ */
+static void widths(void **unused) {
+    (void)unused;
+    static const struct {
+        int operations, vector;
+    } cases[] = {{3, 64}, {120, 64}, {200, 32}, {400, 16}, {900, 8}, {3000, 8}};
+    const tn_i_machine m = {.vector = 64, .threads = 1, .worth = 1};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        tn_ctx *c = tn_ctx_new(NULL);
+        const size_t room = 64 * (size_t)cases[k].operations + 1000;
+        char *text = malloc(room), want[40];
+        size_t at = (size_t)snprintf(text, room,
+                                     "loop {\n  array in0: f64[600] in base 2\n  array out0: f64[600] out base 1\n"
+                                     "  for i0 < 600 {\n    v0: f64 = load in0[i0]\n    v1: f64 = fn sin v0\n");
+        int v = 1;
+        for (; v + 2 < cases[k].operations; v++)
+            at += (size_t)snprintf(text + at, room - at, "    v%d: f64 = add v%d v0\n", v + 1, v);
+        (void)snprintf(text + at, room - at, "    store out0[i0] = v%d\n  }\n}\n", v);
+        tn_i_loops *p = tn_i_pass_vectorize(program(c, text, 0), &m);
+        size_t n;
+        char *after = tn_i_l_print(p, &n);
+        (void)snprintf(want, sizeof want, "vector %d {", cases[k].vector);
+        if (!after || !strstr(after, want)) fail_msg("%d operations: no %s", cases[k].operations, want);
+        tn_i_l_free(p);
+        free(text);
+        tn_ctx_free(c);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(random_programs), cmocka_unit_test(cells),
-                                       cmocka_unit_test(columns)};
+                                       cmocka_unit_test(columns), cmocka_unit_test(widths)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
