@@ -13,7 +13,6 @@ typedef struct box {
 
 static void push(box *b, int64_t size, int64_t x, int64_t a, int64_t out) {
     const int last = b->n - 1;
-    if (size == 1) return;
     if (last >= 0 && b->x[last] == x * size && b->a[last] == a * size && b->out[last] == out * size) {
         b->size[last] *= size;
         b->x[last] = x;
@@ -58,13 +57,15 @@ tn_status tn_i_scan_run(const tn_i_kernel *q, const tn_i_arr *x, const tn_i_arr 
     const size_t size = tn_i_dtype_size(t->dtype);
     const bool reverse = q->p[TN_SCAN_REVERSE].u.i != 0;
     const int64_t sign = reverse ? -1 : 1, first = reverse ? t->dim[axis] - 1 : 0;
-    int64_t dense[TN_MAX_RANK], index[TN_MAX_RANK] = {0};
-    box b = {.n = 0};
+    int64_t dense[TN_MAX_RANK], index[TN_MAX_RANK];
+    box b; /* set part by part: all of it takes longer than a short scan */
+    b.n = 0;
     if (tn_i_count(t) == 0) return TN_OK;
     tn_i_dense_strides(t, dense);
     for (int d = 0; d < t->rank; d++)
-        if (d != axis) push(&b, t->dim[d], x->stride[d], a ? a->stride[d] : x->stride[d], dense[d]);
-    if (b.n == 0) b = (box){.n = 1, .size = {1}};
+        if (d != axis && t->dim[d] > 1) push(&b, t->dim[d], x->stride[d], a ? a->stride[d] : x->stride[d], dense[d]);
+    if (b.n == 0) push(&b, 1, 0, 0, 0);
+    for (int d = 0; d < b.n; d++) index[d] = 0;
     tn_i_lanes k = {.n = t->dim[axis], .xs = sign * x->stride[axis], .os = sign * dense[axis]};
     k.as = a ? sign * a->stride[axis] : k.xs;
     for (int d;;) {
