@@ -1338,6 +1338,43 @@ template <class F, class G, class... T> inline val custom_root(F &&f, G &&solve,
     b.rethrow();
     return x;
 }
+namespace i {
+template <size_t N, class A, class S, class T> struct solve_body : frame {
+    A *matvec;
+    S *solve;
+    T *transpose_solve;
+    static tn_val product(const tn_val *in, void *user) { return one(&solve_body::matvec, in, user); }
+    static tn_val solution(const tn_val *in, void *user) { return one(&solve_body::solve, in, user); }
+    static tn_val transposed(const tn_val *in, void *user) { return one(&solve_body::transpose_solve, in, user); }
+    template <class M> static tn_val one(M m, const tn_val *in, void *user) {
+        solve_body &b = *static_cast<solve_body *>(user);
+        tn_val out{};
+        b.run(&out, [&] { out = val(call_n<N>(*(b.*m), in)); });
+        return out;
+    }
+};
+template <bool Symmetric, class A, class S, class T, class... P>
+val linear_solve(A &matvec, S &solve, T &transpose_solve, operand b, const P &...p) {
+    constexpr size_t n = sizeof...(P);
+    using B = solve_body<n + 1, A, S, T>;
+    const std::array<tn_val, n + 1> in = {{val(p)..., tn_val{}}};
+    B body{{tn_val_ctx(b.v), b.at, 1}, &matvec, &solve, &transpose_solve};
+    const val x = tn_custom_linear_solve_at(B::product, B::solution, Symmetric ? B::solution : B::transposed, &body, n,
+                                            in.data(), b.v, b.at.file, b.at.line);
+    body.rethrow();
+    return x;
+}
+} // namespace i
+/* x with matvec(p.., x) = b, as solve(p.., b) finds it; transpose_solve(p.., b) solves with the transposed matrix
+ * (tn_custom_linear_solve).  Without it the matrix is symmetric. */
+template <class A, class S, class T, class... P, class = std::enable_if_t<!std::is_convertible<T &&, operand>::value>>
+inline val custom_linear_solve(A &&matvec, S &&solve, T &&transpose_solve, operand b, const P &...p) {
+    return i::linear_solve<false>(matvec, solve, transpose_solve, b, p...);
+}
+template <class A, class S, class... P>
+inline val custom_linear_solve(A &&matvec, S &&solve, operand b, const P &...p) {
+    return i::linear_solve<true>(matvec, solve, solve, b, p...);
+}
 /* Calls the external function of this name (context::add), which has N outputs: a value, or N of them. */
 template <size_t N = 1, class... T> inline auto external(text name, operand x, const T &...more) {
     const tn_val in[] = {x.v, val(more)...};

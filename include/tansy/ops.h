@@ -899,6 +899,30 @@ TN_API void tn_custom_root_many_at(tn_trace_many_fn f, tn_trace_many_fn solve, t
 #define tn_custom_root(...)      tn_custom_root_at(__VA_ARGS__, __FILE__, __LINE__)
 #define tn_custom_root_many(...) tn_custom_root_many_at(__VA_ARGS__, __FILE__, __LINE__)
 
+/* x with a x = b, for a that is known by its products alone, however x is found (jax.lax.custom_linear_solve).
+ * matvec(p.., x) returns a x, which has b's shape, and must be linear in x (checked: TN_ELINEAR with file:line).
+ * solve(p.., b) returns x; transpose_solve(p.., b) the x of a' x = b.  Both are linear in b by their author's word, may
+ * be any programs, loops of unknown length too, and are never differentiated.  The derivative is
+ *     dx = a^-1 (db - da x),
+ * a solve on another right-hand side, where da x is the derivative of matvec in p; in reverse mode it is a solve with
+ * transpose_solve.  So in every order and nesting, and in rules: the result is a linear function of b to the checker.
+ *   transpose_solve NULL: reverse mode is refused (TN_ERULE), by the transformation that asks for it.  Where it is the
+ * same callback as solve, a is symmetric by the user's word, and one program does for both.
+ *   Under vmap each lane is a system of its own.  Values of the enclosing trace may be used in all callbacks; they
+ * count as p, derivatives included.  No callback may have effects (TN_ETYPE).
+ *   The _many form has nx right-hand sides, floats of any shapes: matvec(p.., x..) gives nx results of their types,
+ * solve(p.., b..) x.. of these types and behind them naux more results (iterations, a residual), which go to
+ * out[nx..nx + naux) and have no derivative; transpose_solve gives x.. alone.  out may be b.  TN_EINVAL: no right-hand
+ * side, or matvec or solve NULL; TN_ETYPE: other types than these.  Cost: that of solve, once for each derivative. */
+TN_API tn_val tn_custom_linear_solve_at(tn_trace_fn matvec, tn_trace_fn solve, tn_trace_fn transpose_solve, void *user,
+                                        size_t n, const tn_val *p, tn_val b, const char *file, int line);
+TN_API void tn_custom_linear_solve_many_at(tn_trace_many_fn matvec, tn_trace_many_fn solve,
+                                           tn_trace_many_fn transpose_solve, void *user, size_t n, const tn_val *p,
+                                           size_t nx, const tn_val *b, size_t naux, tn_val *out, const char *file,
+                                           int line);
+#define tn_custom_linear_solve(...)      tn_custom_linear_solve_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_custom_linear_solve_many(...) tn_custom_linear_solve_many_at(__VA_ARGS__, __FILE__, __LINE__)
+
 /* Fails the trace with a status and "who: text" at this place, for operators that
  * are made of others; the value is poison.  TN_OK counts as TN_EINVAL.  Nothing
  * when the trace has failed already. */

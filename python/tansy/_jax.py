@@ -790,39 +790,39 @@ class _Body:
         self.emit(eqn, "cond", [("branches", f"({branches},)")], self.atoms(eqn.invars))
 
     def do_custom_linear_solve(self, eqn):
-        """A root: matvec(x) - b = 0, found by JAX's `solve`."""
-        lengths, jaxprs = eqn.params["const_lengths"], eqn.params["jaxprs"]
-        ends = np.cumsum(list(lengths))
-        matvec_c, solve_c = eqn.invars[: ends[0]], eqn.invars[ends[1] : ends[2]]
-        b = eqn.invars[ends[3] :]
-        types = lambda vs: [self.type(v.aval) for v in vs]
-        tb, tm, ts = types(b), types(matvec_c), types(solve_c)
-        names = lambda letter, n: [f"{letter}{i}" for i in range(len(n))]
-        xs, ms, ss, bs = names("x", tb), names("m", tm), names("s", ts), names("b", tb)
-        binders = " ".join(f"{n}:{t}" for n, t in zip(xs + ms + ss + bs, tb + tm + ts + tb))
-        listed = lambda vs: "".join(v + ", " for v in vs)
-        ax, r = names("ax", tb), names("r", tb)
-        left = " ".join(f"{v}:{t}" for v, t in zip(ax, tb))
-        minus = [(f"  {v}:{t} = sub {a} {w}", self.place) for v, t, a, w in zip(r, tb, ax, bs)]
-        multiply = self.walk.nested(jaxprs.matvec)
-        f = self.walk.define([
-            (f"{{ lambda {binders} . let", ""),
-            (f'  {left} = call[name="matvec" program={multiply}] {" ".join(ms + xs)}', self.place),
-            *minus,
-            (f"  in ({listed(r)}) }}", ""),
-        ])  # fmt: skip
-        inner = self.walk.nested(jaxprs.solve)
-        solve = self.walk.define([
-            (f"{{ lambda {binders} . let", ""),
-            (f'  {left} = call[name="solve" program={inner}] {" ".join(ss + bs)}', self.place),
-            (f"  in ({listed(ax)}) }}", ""),
-        ])  # fmt: skip
-        start = [
-            self.put(f"broadcast_in_dim 0.0:{t[: t.index('[')]}[]", type=t) if t[-2:] != "[]" else f"0.0:{t}"
-            for t in tb
-        ]
-        operands = " ".join([*start, *map(self.atom, [*matvec_c, *solve_c, *b])])
-        self.emit(eqn, "custom_root", [("f", f), ("solve", solve), ("batch", "0")], operands)
+        """The same, of programs that all read the constants of each, in this order: matvec, solve, transpose_solve."""
+        ends, jaxprs = np.cumsum(list(eqn.params["const_lengths"])), eqn.params["jaxprs"]
+        part = lambda k: list(eqn.invars[ends[k] - eqn.params["const_lengths"][k] : ends[k]])
+        matvec, vecmat, solve, transpose = map(part, range(4))
+        rhs = list(eqn.invars[ends[3] :])
+        symmetric = jaxprs.vecmat is jaxprs.matvec and list(map(id, vecmat)) == list(map(id, matvec))
+        if not _is_linear(jaxprs.matvec, len(rhs)):
+            return self.lack(eqn, "custom_linear_solve of a matvec that is not seen to be linear")
+        consts = matvec + solve + ([] if symmetric or not jaxprs.transpose_solve else transpose)
+
+        def shared(program, at, n, nout=None, linear=False):
+            """A jaxpr as a program of all constants, its own n at `at`, and right-hand sides."""
+            types = [self.type(v.aval) for v in consts + rhs]
+            names = [f"k{i}" for i in range(len(types))]
+            binders = [f"{name}:{t}" for name, t in zip(names, types)]
+            before, after = " ".join(binders[: len(consts)]), " ".join(binders[len(consts) :])
+            given = " ".join(names[at : at + n] + names[len(consts) :])
+            outs = [f"y{j}" for j in range(len(program.out_avals))]
+            left = " ".join(f"{y}:{self.type(v)}" for y, v in zip(outs, program.out_avals))
+            kept = "".join(f"{y}, " for y in outs[:nout])
+            name = f"{before} {'|' if linear else ''} {after} ."
+            call = f'  {left} = call[name="" program={self.walk.nested(program)}] {given}'
+            return self.walk.define([(f"{{ lambda {name} let", ""), (call, self.place), (f"  in ({kept}) }}", "")])
+
+        params = [("matvec", shared(jaxprs.matvec, 0, len(matvec), linear=True))]
+        params += [("solve", shared(jaxprs.solve, len(matvec), len(solve)))]
+        if symmetric:
+            params += [("symmetric", "True")]
+        elif jaxprs.transpose_solve:
+            at = len(matvec) + len(solve)
+            turned = shared(jaxprs.transpose_solve, at, len(transpose), nout=len(rhs))
+            params += [("transpose_solve", turned)]
+        self.emit(eqn, "custom_linear_solve", params, self.atoms(consts + rhs))
 
     # ---- rules of the user ---------------------------------------------------------
 

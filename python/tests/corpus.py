@@ -335,6 +335,25 @@ def conjugate_gradients(a, b):
     return jax.scipy.sparse.linalg.cg(lambda x: (a + a.T) @ x, b, tol=1e-14)[0]
 
 
+@case(r(4, 4) + 4 * np.eye(4), r(4))
+def generalized_minimal_residuals(a, b):
+    return jax.scipy.sparse.linalg.gmres(lambda x: a @ x, b, tol=1e-14, M=lambda x: x / jnp.diag(a))[0]
+
+
+@case(r(4, 4) + 4 * np.eye(4), r(4))
+def linear_systems(a, b):
+    def solve(matvec, b):
+        return jnp.linalg.solve(a, b), jnp.linalg.norm(b)
+
+    def transpose_solve(vecmat, b):
+        return jnp.linalg.solve(a.T, b), jnp.linalg.norm(b)
+
+    x, size = jax.lax.custom_linear_solve(lambda x: a @ x, b, solve, transpose_solve, has_aux=True)
+    s = a + a.T
+    y = jax.lax.custom_linear_solve(lambda x: s @ x, x, lambda _, b: jnp.linalg.inv(s) @ b, symmetric=True)
+    return x * y + size
+
+
 @case(spd(4), r(4))
 def gaussian(a, x):
     return jax.scipy.stats.multivariate_normal.logpdf(x, jnp.zeros(4), a) + jax.scipy.stats.norm.logpdf(x).sum()

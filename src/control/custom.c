@@ -143,45 +143,11 @@ static void prune_custom(tn_i_rule *r, const bool *used, tn_i_var *out) {
 
 /* ---- batches ------------------------------------------------------------------------- */
 
-/* Flags of `rule`'s inputs when it reads f's inputs and then its floats' tangents (all batched). */
-static bool *rule_flags(tn_i_rule *r, const tn_fn *rule, const bool *batched, uint32_t n) {
-    bool *flags = tn_i_alloc_array(r->b->ctx, rule->nin, sizeof *flags);
-    if (!flags) {
-        r->b->failed = true;
-        return NULL;
-    }
-    for (uint32_t i = 0; i < rule->nin; i++) flags[i] = i < n ? batched[i] : true;
-    return flags;
-}
-
-static void all_batched(const tn_i_rule *r, tn_i_var first, tn_i_var *out, bool *out_batched) {
-    for (uint32_t j = 0; j < r->nout; j++) {
-        out[j] = first == TN_NOVAR ? first : first + j;
-        out_batched[j] = true;
-    }
-}
-
 /* All operands are batched: tangents then have their primal's shape. */
-static tn_i_var *batched_operands(tn_i_rule *r, const bool *batched) {
-    tn_i_var *in = tn_i_alloc_array(r->b->ctx, r->nin, sizeof *in);
-    if (!in) r->b->failed = true;
-    for (uint32_t i = 0; in && i < r->nin; i++) in[i] = batched[i] ? r->in[i] : tn_i_batched(r->b, r->in[i], r->batch);
-    return in;
-}
-
-static void batch_custom_jvp(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
-    tn_ctx *c = r->b->ctx;
-    const tn_fn *f = r->p[CALL].u.fn, *rule = r->p[JVP].u.fn;
-    bool *flags = rule_flags(r, rule, batched, 0);
-    tn_i_var *in = batched_operands(r, batched);
-    const tn_i_memo_entry *ef = flags && in ? tn_i_nested_vmap(r, f, flags, true) : NULL;
-    const tn_i_memo_entry *er = ef ? tn_i_nested_vmap(r, rule, flags, true) : NULL;
-    if (er) {
-        const tn_i_param p[2] = {{.kind = TN_K_FN, .u.fn = ef->result[0]}, {.kind = TN_K_FN, .u.fn = er->result[0]}};
-        all_batched(r, tn_i_emit(r->b, r->e->prim, p, r->nin, in), out, out_batched);
-    }
-    tn_i_free(c, flags, rule->nin * sizeof *flags);
-    tn_i_free(c, in, r->nin * sizeof *in);
+static void batch_custom(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
+    tn_i_param p[4];
+    memcpy(p, r->p, r->e->params->n * sizeof *p);
+    tn_i_batch_programs(r, p, 0, r->nin, batched, out, out_batched);
 }
 
 static bool effect_custom(const tn_i_param *p) { return p[CALL].u.fn->effect; }
@@ -224,7 +190,7 @@ const tn_prim tn_prim_custom_jvp = {
     .params = jvp_specs,
     .type = type_custom_jvp,
     .jvp = jvp_custom_jvp,
-    .batch = batch_custom_jvp,
+    .batch = batch_custom,
     .body = 1 + CALL,
     .needs = needs_custom,
     .prune = prune_custom,
@@ -347,26 +313,6 @@ static void jvp_custom_vjp(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
     tn_i_free(b->ctx, y, room * sizeof *y);
 }
 
-static void batch_custom_vjp(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
-    tn_ctx *c = r->b->ctx;
-    const tn_fn *f = r->p[CALL].u.fn, *fwd = r->p[FWD].u.fn, *bwd = r->p[BWD].u.fn;
-    bool *flags = rule_flags(r, fwd, batched, 0), *all = rule_flags(r, bwd, batched, 0);
-    tn_i_var *in = batched_operands(r, batched);
-    const tn_i_memo_entry *e0 = flags && all && in ? tn_i_nested_vmap(r, f, flags, true) : NULL;
-    const tn_i_memo_entry *e1 = e0 ? tn_i_nested_vmap(r, fwd, flags, true) : NULL;
-    const tn_i_memo_entry *e2 = e1 ? tn_i_nested_vmap(r, bwd, all, true) : NULL;
-    if (e2) {
-        const tn_i_param p[4] = {{.kind = TN_K_FN, .u.fn = e0->result[0]},
-                                 {.kind = TN_K_FN, .u.fn = e1->result[0]},
-                                 {.kind = TN_K_FN, .u.fn = e2->result[0]},
-                                 r->p[ONE_WAY]};
-        all_batched(r, tn_i_emit(r->b, r->e->prim, p, r->nin, in), out, out_batched);
-    }
-    tn_i_free(c, flags, fwd->nin * sizeof *flags);
-    tn_i_free(c, all, bwd->nin * sizeof *all);
-    tn_i_free(c, in, r->nin * sizeof *in);
-}
-
 /* x -> x*x; fwd: x -> x*x, x; bwd: (x | ct) -> 2*x*ct. */
 static bool sample_custom_vjp(tn_i_rng *g, int dtype, tn_i_case *c) {
     tn_type t;
@@ -399,7 +345,7 @@ const tn_prim tn_prim_custom_vjp = {
     .params = vjp_specs,
     .type = type_custom_vjp,
     .jvp = jvp_custom_vjp,
-    .batch = batch_custom_vjp,
+    .batch = batch_custom,
     .body = 1 + CALL,
     .needs = needs_custom,
     .prune = prune_custom,

@@ -249,36 +249,12 @@ static void jvp_root(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
 
 /* ---- batching and the rest -------------------------------------------------------------------- */
 
-/* The programs for a batch; the unknowns, and what takes their place, are always batched. */
-static void batch_programs(tn_i_rule *r, const bool *flags, const tn_i_var *in, tn_i_var *out) {
+/* The unknowns, and what takes their place, are always batched. */
+static void batch_root(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
     tn_i_param p[4];
     memcpy(p, r->p, sizeof p);
     p[BATCH].u.i++;
-    for (int k = F; k <= LINEAR_SOLVE; k++) {
-        if (p[k].kind == TN_K_NONE) continue;
-        const tn_i_memo_entry *e = tn_i_nested_vmap(r, p[k].u.fn, flags, true);
-        if (!e) return;
-        p[k].u.fn = e->result[0];
-    }
-    const tn_i_var first = tn_i_emit(r->b, r->e->prim, p, r->nin, in);
-    for (uint32_t j = 0; j < r->nout; j++) out[j] = first == TN_NOVAR ? first : first + j;
-}
-
-static void batch_root(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
-    tn_ctx *c = r->b->ctx;
-    const size_t most = (size_t)r->nin + r->nout;
-    bool *flags = tn_i_alloc_array(c, most, sizeof *flags);
-    tn_i_var *in = tn_i_alloc_array(c, r->nin, sizeof *in);
-    for (uint32_t j = 0; j < r->nout; j++) out_batched[j] = true;
-    if (flags && in) {
-        for (uint32_t i = 0; i < most; i++) flags[i] = i < r->nout || i >= r->nin || batched[i];
-        for (uint32_t i = 0; i < r->nin; i++)
-            in[i] = flags[i] && !batched[i] ? tn_i_batched(r->b, r->in[i], r->batch) : r->in[i];
-        batch_programs(r, flags, in, out);
-    } else
-        r->b->failed = true;
-    tn_i_free(c, flags, most * sizeof *flags);
-    tn_i_free(c, in, r->nin * sizeof *in);
+    tn_i_batch_programs(r, p, 0, r->nout, batched, out, out_batched);
 }
 
 static bool effect_root(const tn_i_param *p) { return p[SOLVE].u.fn->effect; }

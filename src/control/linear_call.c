@@ -58,26 +58,7 @@ static bool type_linear_call(tn_i_query *q) {
 }
 
 static bool linearity(const tn_fn *f, const tn_i_eqn *e, const uint8_t *in, uint8_t *out) {
-    const uint32_t nres = residuals(e->params->v);
-    bool linear = false, zero = true;
-    for (uint32_t i = 0; i < e->nin; i++) {
-        if (i < nres && in[i] == TN_LINEAR) {
-            (void)tn_i_fail(f->ctx, TN_ELINEAR, e->loc,
-                            "linear_call: operand %u is a residual of f, not a linear input", (unsigned)i);
-            return false;
-        }
-        if (i < nres) continue;
-        linear |= in[i] == TN_LINEAR;
-        zero &= in[i] == TN_ZERO;
-    }
-    for (uint32_t i = nres; i < e->nin && linear; i++)
-        if (in[i] == TN_NONLINEAR) {
-            (void)tn_i_fail(f->ctx, TN_ELINEAR, e->loc,
-                            "linear_call: operand %u does not depend on a linear input, but others do", (unsigned)i);
-            return false;
-        }
-    for (uint32_t j = 0; j < e->nout; j++) out[j] = linear ? TN_LINEAR : zero ? TN_ZERO : TN_NONLINEAR;
-    return true;
+    return tn_i_linear_from(f, e, residuals(e->params->v), in, out);
 }
 
 /* In the linear operands: the same call on tangents; in the residuals: f's own derivative. */
@@ -119,16 +100,16 @@ static void jvp_linear_call(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
     tn_i_free(b->ctx, in, room * sizeof *in);
 }
 
-/* `turn`: the other way than the rule's equation. */
-static tn_i_var emit_pair(tn_i_rule *r, const tn_fn *f, const tn_fn *ft, bool turn, const tn_i_var *in) {
-    tn_i_param p[4] = {{.kind = TN_K_FN, .u.fn = f}, {.kind = TN_K_FN, .u.fn = ft}, r->p[ONE_WAY], {0}};
-    if (one_way(r->p) && turned(r->p) != turn) p[TURNED] = (tn_i_param){.kind = TN_K_BOOL, .u.i = 1};
-    return tn_i_emit(r->b, r->e->prim, p, f->nin, in);
+/* The equation the other way. */
+static tn_i_var emit_turned(tn_i_rule *r, const tn_i_var *in) {
+    tn_i_param p[4] = {r->p[FT], r->p[F], r->p[ONE_WAY], {0}};
+    if (one_way(r->p) && !turned(r->p)) p[TURNED] = (tn_i_param){.kind = TN_K_BOOL, .u.i = 1};
+    return tn_i_emit(r->b, r->e->prim, p, p[F].u.fn->nin, in);
 }
 
 static void transpose_linear_call(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
     tn_i_builder *b = r->b;
-    const tn_fn *f = r->p[F].u.fn, *ft = r->p[FT].u.fn;
+    const tn_fn *ft = r->p[FT].u.fn;
     const uint32_t nres = residuals(r->p);
     tn_i_var *in = tn_i_alloc_array(b->ctx, ft->nin, sizeof *in);
     if (!in) {
@@ -137,36 +118,17 @@ static void transpose_linear_call(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct
     }
     memcpy(in, r->in, nres * sizeof *in);
     for (uint32_t j = 0; j < r->nout; j++) in[nres + j] = ct[j] != TN_NOVAR ? ct[j] : tn_i_zeros(b, r->out_type[j]);
-    tn_i_var first = emit_pair(r, ft, f, true, in);
+    tn_i_var first = emit_turned(r, in);
     for (uint32_t i = nres; i < r->nin && first != TN_NOVAR; i++) ct_in[i] = first + (i - nres);
     tn_i_free(b->ctx, in, ft->nin * sizeof *in);
 }
 
 /* Residuals are batched where they are; linear operands and outputs always. */
 static void batch_linear_call(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
-    tn_ctx *c = r->b->ctx;
-    const tn_fn *f = r->p[F].u.fn, *ft = r->p[FT].u.fn;
-    const uint32_t nres = residuals(r->p), most = f->nin > ft->nin ? f->nin : ft->nin;
-    bool *flags = tn_i_alloc_array(c, most, sizeof *flags);
-    tn_i_var *in = tn_i_alloc_array(c, r->nin, sizeof *in);
-    const tn_i_memo_entry *e = NULL, *et = NULL;
-    if (flags && in) {
-        for (uint32_t i = 0; i < most; i++) flags[i] = i < nres ? batched[i] : true;
-        for (uint32_t i = 0; i < r->nin; i++)
-            in[i] = i < nres || batched[i] ? r->in[i] : tn_i_batched(r->b, r->in[i], r->batch);
-        e = tn_i_nested_vmap(r, f, flags, true);
-        et = e ? tn_i_nested_vmap(r, ft, flags, true) : NULL;
-    } else
-        r->b->failed = true;
-    if (et) {
-        tn_i_var first = emit_pair(r, e->result[0], et->result[0], false, in);
-        for (uint32_t j = 0; j < r->nout; j++) {
-            out[j] = first == TN_NOVAR ? first : first + j;
-            out_batched[j] = true;
-        }
-    }
-    tn_i_free(c, flags, most * sizeof *flags);
-    tn_i_free(c, in, r->nin * sizeof *in);
+    tn_i_param p[4];
+    const uint32_t nres = residuals(r->p);
+    memcpy(p, r->p, sizeof p);
+    tn_i_batch_programs(r, p, nres, r->nin - nres, batched, out, out_batched);
 }
 
 static void cost_linear_call(const tn_i_query *q, tn_i_cost *cost) { tn_i_cost_nested(q->p[F].u.fn, cost); }

@@ -109,6 +109,63 @@ const tn_i_memo_entry *tn_i_nested_transpose_linear(tn_i_rule *r, const tn_fn *f
     return e ? e : failed(r);
 }
 
+/* Programs of p as they are over the batch; false after an error. */
+static bool batch_each(tn_i_rule *r, tn_i_param *p, const bool *flags) {
+    for (uint32_t k = 0; k < r->e->params->n; k++) {
+        if (p[k].kind != TN_K_FN) continue;
+        const tn_i_memo_entry *e = tn_i_nested_vmap(r, p[k].u.fn, flags, true);
+        if (!e) return false;
+        p[k].u.fn = e->result[0];
+    }
+    return true;
+}
+
+void tn_i_batch_programs(tn_i_rule *r, tn_i_param *p, uint32_t first, uint32_t n, const bool *batched, tn_i_var *out,
+                         bool *out_batched) {
+    tn_ctx *c = r->b->ctx;
+    size_t most = r->nin;
+    for (uint32_t k = 0; k < r->e->params->n; k++)
+        if (p[k].kind == TN_K_FN && p[k].u.fn->nin > most) most = p[k].u.fn->nin;
+    bool *flags = tn_i_alloc_array(c, most, sizeof *flags);
+    tn_i_var *in = tn_i_alloc_array(c, r->nin, sizeof *in);
+    if (flags && in) {
+        for (uint32_t i = 0; i < most; i++) flags[i] = i >= r->nin || (i >= first && i - first < n) || batched[i];
+        for (uint32_t i = 0; i < r->nin; i++)
+            in[i] = flags[i] && !batched[i] ? tn_i_batched(r->b, r->in[i], r->batch) : r->in[i];
+        const tn_i_var y = batch_each(r, p, flags) ? tn_i_emit(r->b, r->e->prim, p, r->nin, in) : TN_NOVAR;
+        for (uint32_t j = 0; j < r->nout; j++) {
+            out[j] = y == TN_NOVAR ? y : y + j;
+            out_batched[j] = true;
+        }
+    } else
+        r->b->failed = true;
+    tn_i_free(c, flags, most * sizeof *flags);
+    tn_i_free(c, in, r->nin * sizeof *in);
+}
+
+bool tn_i_linear_from(const tn_fn *f, const tn_i_eqn *e, uint32_t first, const uint8_t *in, uint8_t *out) {
+    const char *name = e->prim->name;
+    bool linear = false, zero = true;
+    for (uint32_t i = 0; i < e->nin; i++) {
+        if (i < first && in[i] == TN_LINEAR) {
+            (void)tn_i_fail(f->ctx, TN_ELINEAR, e->loc, "%s: operand %u is a residual, not a linear input", name,
+                            (unsigned)i);
+            return false;
+        }
+        if (i < first) continue;
+        linear |= in[i] == TN_LINEAR;
+        zero &= in[i] == TN_ZERO;
+    }
+    for (uint32_t i = first; i < e->nin && linear; i++)
+        if (in[i] == TN_NONLINEAR) {
+            (void)tn_i_fail(f->ctx, TN_ELINEAR, e->loc,
+                            "%s: operand %u does not depend on a linear input, but others do", name, (unsigned)i);
+            return false;
+        }
+    for (uint32_t j = 0; j < e->nout; j++) out[j] = linear ? TN_LINEAR : zero ? TN_ZERO : TN_NONLINEAR;
+    return true;
+}
+
 bool tn_i_type_nested_inputs(tn_i_query *q, const tn_fn *f, const char *what) {
     char text[TN_I_TYPE_TEXT];
     if (f->nin != q->nin)

@@ -16,6 +16,16 @@ const tn_i_memo_entry *tn_i_nested_transpose(tn_i_rule *r, const tn_fn *f, const
 /* Same, of a program with linear inputs of its own. */
 const tn_i_memo_entry *tn_i_nested_transpose_linear(tn_i_rule *r, const tn_fn *f);
 
+/* The rule's equation over the batch, with parameters p, of which the programs are transformed here: operands are
+ * batched where they are, those from `first` on, n of them, and inputs behind the operands always; so are all outputs.
+ */
+void tn_i_batch_programs(tn_i_rule *r, tn_i_param *p, uint32_t first, uint32_t n, const bool *batched, tn_i_var *out,
+                         bool *out_batched);
+
+/* Linearity of an equation in its operands from `first` on, jointly; those before are none that a linear input reaches.
+ */
+bool tn_i_linear_from(const tn_fn *f, const tn_i_eqn *e, uint32_t first, const uint8_t *in, uint8_t *out);
+
 /* A call of f (call.c): the first of its results; TN_NOVAR with b failed. */
 tn_i_var tn_i_called(tn_i_builder *b, const tn_fn *f, const tn_i_var *in);
 

@@ -190,7 +190,10 @@ static bool emit(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
     const tn_i_var first = emit_as(s, r, (uint32_t)nin, in);
     if (in != few) tn_i_free(p->ctx, in, nin * sizeof *in);
     if (s->b.failed || first == TN_NOVAR) return false;
-    return define_outputs(p, s, r, first, r->prim->id < 0 ? 1 : s->b.eqn[s->b.neqn - 1].nout);
+    /* a form gives the outputs of its last equation, or one value */
+    const tn_i_eqn *last = s->b.neqn ? &s->b.eqn[s->b.neqn - 1] : NULL;
+    const bool whole = r->prim->id >= 0 || (last && first == last->out);
+    return define_outputs(p, s, r, first, whole ? last->nout : 1);
 }
 
 static bool equation(tn_i_parser *p, tn_i_scope *s) {
@@ -277,8 +280,7 @@ bool tn_i_parse_program(tn_i_parser *p, uint32_t depth, const tn_fn **out) {
     return ok;
 }
 
-/* `let p = { .. } in`, for programs that are used more than once. */
-static bool shared_program(tn_i_parser *p) {
+bool tn_i_parse_shared(tn_i_parser *p, uint32_t depth) {
     const tn_i_token name = p->tok;
     const tn_fn *f;
     char word[TN_I_WORD_TEXT];
@@ -286,7 +288,7 @@ static bool shared_program(tn_i_parser *p) {
     tn_i_next(p);
     if (tn_i_names_find(&p->programs, name.at, name.n) != UINT32_MAX)
         return tn_i_parse_fail(p, &name, "%s is defined twice", tn_i_word_text(word, &name));
-    if (!tn_i_expect(p, "=") || !tn_i_parse_program(p, 2, &f)) return false;
+    if (!tn_i_expect(p, "=") || !tn_i_parse_program(p, depth, &f)) return false;
     if (!tn_i_grow(p->ctx, (void **)(void *)&p->program, &p->cprogram, p->nprogram + 1, sizeof *p->program)) {
         tn_i_fn_unref(f);
         return false;
@@ -322,7 +324,7 @@ static bool whole_text(tn_i_parser *p, const tn_fn **out) {
     const tn_fn *f;
     if (tn_i_token_is(&p->tok, "grid") && !grid(p)) return false;
     while (tn_i_accept(p, "let"))
-        if (!shared_program(p)) return false;
+        if (!tn_i_parse_shared(p, 2)) return false;
     if (!tn_i_parse_program(p, 1, &f)) return false;
     const bool ok = p->tok.kind == TN_T_END || tn_i_unexpected(p, "the end of the text");
     if (ok && (p->ctx->check || tn_i_check(f))) {

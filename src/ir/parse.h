@@ -69,6 +69,8 @@ typedef struct tn_i_reading {
 
 /* parse.c */
 bool tn_i_parse_program(tn_i_parser *p, uint32_t depth, const tn_fn **out);
+/* `let p = { .. } in`, behind the `let`, for programs that are used more than once. */
+bool tn_i_parse_shared(tn_i_parser *p, uint32_t depth);
 void tn_i_next(tn_i_parser *p);
 bool tn_i_accept(tn_i_parser *p, const char *mark); /* reads the token if it is this one */
 bool tn_i_expect(tn_i_parser *p, const char *mark);
@@ -116,6 +118,8 @@ typedef struct tn_i_jax {
 const tn_i_jax *tn_i_jax_primitive(const tn_i_token *name);
 /* What programs have other equations for, which `written` emits: no primitive, and no number.  NULL: there is none. */
 const tn_prim *tn_i_jax_form(const tn_i_token *name);
+/* The same where JAX's parameters are others than a primitive's of that name; by the first of them. */
+const tn_prim *tn_i_jax_form_by(const tn_prim *prim, const tn_i_token *param);
 const char *tn_i_jax_param(const tn_prim *prim, const tn_i_token *name); /* our name of it, or NULL */
 /* True when the parameter says nothing about values; *only, if not NULL, lists what it may be. */
 bool tn_i_jax_ignored(const tn_prim *prim, const tn_i_token *name, const char *const **only);

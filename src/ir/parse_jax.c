@@ -1,6 +1,7 @@
 /* How programs printed by JAX are spelled where that differs from ours. */
 #include "ir/parse.h"
 #include "prims/conv.h"
+#include "prims/linear_solve_text.h"
 #include "prims/reduce_window.h"
 
 #include <string.h>
@@ -35,6 +36,12 @@ const tn_prim *tn_i_jax_form(const tn_i_token *name) {
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (tn_i_token_is(name, table[i]->name)) return table[i];
     return NULL;
+}
+
+const tn_prim *tn_i_jax_form_by(const tn_prim *prim, const tn_i_token *param) {
+    const bool solve = prim && prim->id == TN_P_custom_linear_solve;
+    return solve && (tn_i_token_is(param, "const_lengths") || tn_i_token_is(param, "jaxprs")) ? &tn_i_linear_solve_form
+                                                                                              : NULL;
 }
 
 const char *tn_i_jax_param(const tn_prim *prim, const tn_i_token *name) {

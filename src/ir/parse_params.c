@@ -154,8 +154,21 @@ static bool symbol(tn_i_parser *p, const tn_i_spec *spec, int64_t *out) {
     return true;
 }
 
+/* A program with shared ones of its own, as JAX writes some parameters: `let f = {..} in {..}`. */
+static bool with_shared(tn_i_parser *p, const tn_i_scope *s, const tn_fn **f) {
+    const tn_i_names outer = p->programs;
+    bool ok = true;
+    tn_i_names_init(&p->programs, p->ctx);
+    while (ok && tn_i_accept(p, "let")) ok = tn_i_parse_shared(p, s->depth + 2);
+    ok = ok && tn_i_parse_program(p, s->depth + 1, f);
+    tn_i_names_free(&p->programs);
+    p->programs = outer;
+    return ok;
+}
+
 static bool program(tn_i_parser *p, const tn_i_scope *s, const tn_fn **f) {
     char word[TN_I_WORD_TEXT];
+    if (tn_i_token_is(&p->tok, "let")) return with_shared(p, s, f);
     if (p->tok.kind == TN_T_NAME) {
         const uint32_t k = tn_i_names_find(&p->programs, p->tok.at, p->tok.n);
         if (k == UINT32_MAX)
@@ -178,6 +191,35 @@ static bool push_program(tn_i_parser *p, tn_i_param *v, const tn_fn *f) {
     tn_i_free(p->ctx, (void *)(uintptr_t)v->u.fns, v->n * sizeof *list);
     list[v->n++] = f;
     v->u.fns = list;
+    return true;
+}
+
+/* A field of a record, in their order. */
+static bool field(tn_i_parser *p, const tn_i_spec *spec, uint32_t j) {
+    return (j > 0 || (tn_i_expect(p, spec->record) && tn_i_expect(p, "("))) && tn_i_expect(p, spec->fields[j]) &&
+           tn_i_expect(p, "=");
+}
+
+static bool field_ends(tn_i_parser *p, const tn_i_spec *spec, uint32_t j) {
+    return j + 1 < spec->lists ? tn_i_expect(p, ",") : tn_i_expect(p, ")");
+}
+
+/* Those that are not None. */
+static bool program_record(tn_i_parser *p, const tn_i_scope *s, const tn_i_spec *spec, tn_i_param *v) {
+    const tn_fn *f;
+    *v = (tn_i_param){.kind = TN_K_FNS, .u.fns = NULL};
+    for (uint32_t j = 0; j < spec->lists; j++) {
+        if (!field(p, spec, j)) return false;
+        if (!tn_i_accept(p, "None") && (!program(p, s, &f) || !push_program(p, v, f))) return false;
+        if (!field_ends(p, spec, j)) return false;
+    }
+    return true;
+}
+
+static bool int_record(tn_i_parser *p, const tn_i_spec *spec) {
+    int64_t x;
+    for (uint32_t j = 0; j < spec->lists; j++)
+        if (!field(p, spec, j) || !tn_i_parse_int(p, &x) || !push_int(p, x) || !field_ends(p, spec, j)) return false;
     return true;
 }
 
@@ -249,7 +291,7 @@ static bool value(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r, uint32_t k) {
         ok = program(p, s, &v->u.fn);
         if (ok) v->kind = TN_K_FN;
         return ok;
-    case TN_K_FNS: return programs(p, s, v);
+    case TN_K_FNS: return spec->fields ? program_record(p, s, spec, v) : programs(p, s, v);
     case TN_K_BLOB: return array(p, r, v);
     case TN_K_NUMBER:
         ok = number(p, v);
@@ -264,7 +306,9 @@ static bool value(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r, uint32_t k) {
         ok = tn_i_parse_dtype(p, &dtype);
         v->u.i = dtype;
         break;
-    case TN_K_INTS: ok = spec->lists ? group_tuple(p, spec->lists) : int_tuple(p, &n); break;
+    case TN_K_INTS:
+        ok = spec->fields ? int_record(p, spec) : spec->lists ? group_tuple(p, spec->lists) : int_tuple(p, &n);
+        break;
     case TN_K_LISTS: ok = lists(p, spec); break;
     case TN_K_TYPES: ok = type_tuple(p); break;
     case TN_K_NONE:
@@ -349,16 +393,25 @@ static uint32_t find_param(const tn_i_reading *r, const tn_i_token *name) {
     return UINT32_MAX;
 }
 
-bool tn_i_parse_params(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
-    char word[TN_I_WORD_TEXT];
+static void count_params(tn_i_reading *r) {
     for (r->nparam = 0; r->prim && r->prim->params && r->prim->params[r->nparam].name; r->nparam++) {
     }
+}
+
+bool tn_i_parse_params(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
+    char word[TN_I_WORD_TEXT];
+    count_params(r);
     if (!tn_i_accept(p, "[")) return true;
     while (!tn_i_accept(p, "]")) {
         const tn_i_token name = p->tok;
         if (name.kind != TN_T_NAME) return tn_i_unexpected(p, "a parameter's name or ']'");
         tn_i_next(p);
         if (!tn_i_expect(p, "=")) return false;
+        const tn_prim *form = r->given ? NULL : tn_i_jax_form_by(r->prim, &name);
+        if (form) {
+            r->prim = form;
+            count_params(r);
+        }
         const uint32_t k = find_param(r, &name);
         if (k == UINT32_MAX) {
             const bool ours = !tn_i_token_is(&p->tok, "("); /* JAX marks operands so, in a tuple */

@@ -2,17 +2,14 @@
  * are parameters of one equation. */
 #include "control/external.h"
 #include "control/linear_call.h"
-#include "trace/trace.h"
+#include "trace/shared.h"
 
 #include <string.h>
 
 /* ---- what the operators share ----------------------------------------------------- */
 
 /* A callback of one form or the other. */
-typedef struct callback {
-    tn_trace_fn one;
-    tn_trace_many_fn many;
-} callback;
+typedef tn_i_callback callback;
 
 /* Types for the inputs of a rule's program: all of a list, or its floats. */
 typedef struct types {
@@ -398,30 +395,17 @@ static void linear_call(callback f, callback ft, void *user, size_t n, const tn_
 /* Residuals and linear operands in one list. */
 static void joined(callback f, callback ft, void *user, size_t nres, const tn_val *res, size_t nlin, const tn_val *lin,
                    size_t nout, tn_val *out, const char *file, int line) {
-    tn_ctx *c = tn_i_ctx_of(tn_i_ctx_of(NULL, nlin, lin), nres, res);
-    tn_val few[8], *x = few;
-    size_t n;
-    if (!c || !tn_i_add(nres, nlin, &n)) n = 0;
-    if (c && ((nres && !res) || (nlin && !lin) || (n == 0 && nres))) {
-        tn_i_site s;
-        tn_i_site_begin(&s, "linear_call", c, file, line);
-        (void)tn_i_site_fail(&s, TN_EINVAL, -1, "the %s are NULL, or too many",
-                             nlin && !lin ? "linear operands" : "residuals");
-        tn_i_site_close_many(&s, TN_NOVAR, nout, out);
-        return;
-    }
-    if (n > 8 && !(x = tn_i_alloc_array(c, n, sizeof *x))) {
-        if (c->trace) tn_i_trace_adopt_error(c->trace);
-        n = 0;
-    }
-    if (n == 0) { /* `out` may be `lin`: nothing is written before that is read */
-        for (size_t j = 0; out && j < nout; j++) out[j] = (tn_val){.id = line > 0 ? (uint32_t)line : 0};
-        return;
-    }
-    if (nres) memcpy(x, res, nres * sizeof *x);
-    if (nlin) memcpy(x + nres, lin, nlin * sizeof *x);
-    linear_call(f, ft, user, n, x, nres, nout, out, file, line);
-    if (x != few) tn_i_free(c, x, n * sizeof *x);
+    tn_i_lists j = {.name = "linear_call",
+                    .x_name = "residuals",
+                    .y_name = "linear operands",
+                    .nx = nres,
+                    .ny = nlin,
+                    .x = res,
+                    .y = lin,
+                    .file = file,
+                    .line = line};
+    if (tn_i_join_lists(&j, nout, out)) linear_call(f, ft, user, j.n, j.all, nres, nout, out, file, line);
+    tn_i_lists_free(&j);
 }
 
 tn_val tn_linear_call_at(tn_trace_fn f, tn_trace_fn ft, void *user, size_t nres, const tn_val *res, tn_val x,

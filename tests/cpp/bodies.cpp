@@ -227,6 +227,13 @@ static void nested() {
     };
     CHECK(near(value(root, {1, 1, 1, 1}, 2.0), std::sqrt(2.0)) &&
           near(slope(root, {1, 1, 1, 1}, 2.0), 0.5 / std::sqrt(2.0)));
+    auto product = [](tn::val p, tn::val x) { return p * x; };
+    auto quotient = [](tn::val p, tn::val b) { return b / p; };
+    auto thrice = [](tn::val, tn::val b) { return 3.0 * b; };
+    auto solved = [&](tn::val, tn::val s) { return tn::custom_linear_solve(product, quotient, ones_like(s), s); };
+    CHECK(near(value(solved, {1, 1, 1, 1}, 2.0), 0.5) && near(slope(solved, {1, 1, 1, 1}, 2.0), -0.25));
+    auto turned = [&](tn::val, tn::val s) { return tn::custom_linear_solve(product, quotient, thrice, 4.0 * s, s); };
+    CHECK(near(value(turned, {1, 1, 1, 1}, 2.0), 4) && near(slope(turned, {1, 1, 1, 1}, 2.0), 12 - 3 * 4));
     const tn::program f = tn::trace(
         c, [](tn::val a, tn::val s) { return tn::many(sum(a) * s, s); }, tn_f64(4), tn_f64());
     CHECK(near(value([&](tn::val a, tn::val s) { return f.call({a, s})[0]; }, {1, 2, 3, 4}, 3.0), 30));

@@ -184,6 +184,23 @@ def windows(x):
 window_rng = np.random.default_rng(20261127)
 
 
+def linear_systems(d, l, a, b, down):
+    """Of a bidiagonal matrix, by steps; a symmetric one; and a dense one."""
+    d = 2 + d
+
+    def solve(matvec, b):
+        return lax.scan(lambda y, k: ((k[2] - k[1] * y) / k[0],) * 2, 0.0, (d, l, b))[1], jnp.sum(b * b)
+
+    def transpose_solve(vecmat, b):
+        above = jnp.concatenate([l[1:], jnp.zeros(1)])
+        return lax.scan(lambda y, k: ((k[2] - k[1] * y) / k[0],) * 2, 0.0, (d, above, b), reverse=True)[1], 0.0
+
+    x, size = lax.custom_linear_solve(lambda x: d * x + l * (down @ x), b, solve, transpose_solve, has_aux=True)
+    y = lax.custom_linear_solve(lambda x: d * d * x, x, lambda _, b: b / (d * d), symmetric=True)
+    z = jnp.linalg.solve(a + 4 * jnp.eye(4), y)
+    return jnp.sum(jnp.sin(x) * y) + size + jnp.sum(z * z * z)
+
+
 def window_arr(*shape):
     return jnp.asarray(window_rng.uniform(-1, 1, shape))
 
@@ -209,6 +226,7 @@ CASES = {
     "cnn": (cnn, (window_arr(2, 6, 6, 2), window_arr(3, 3, 2, 4), window_arr(2, 2, 1, 8), window_arr(8, 3)), (0, 1, 2, 3)),
     "convolutions": (convolutions, (window_arr(2, 4, 6), window_arr(3, 4, 4), window_arr(2, 6, 3)), (0, 1, 2)),
     "windows": (windows, (window_arr(3, 12),), (0,)),
+    "linear_systems": (linear_systems, (window_arr(4), window_arr(4), window_arr(4, 4), window_arr(4), jnp.eye(4, k=-1)), (0, 1, 2, 3)),
 }
 
 

@@ -746,6 +746,22 @@ for d in FLOATS:
         over((d,), text, "[2] [2]", [[9.0, -1.0], [4.0, 0.25], [3.0, 5.0]], out=[[2.0, 0.5], [0.0, 0.0], [0.75, 5.0]], how="vjp", outs="[2] [2] [2]")
     over((d,), f"custom_root[f={res} solve={root} linear_solve={wrong} batch=0]", "[2] [2]", [[9.0, -1.0], [4.0, 0.25], [3.0, 5.0]],
          out=[[2.0, 0.5], [0.0, 0.0], [9.0, 15.0]], how="vjp", outs="[2] [2] [2]")
+    # a x = b; what transposes asks transpose_solve, right or wrong, or of a symmetric system solve.
+    times = f"{{ lambda a:{d}[2] | x:{d}[2] . let y = mul a x in (y,) }}"
+    over_a = f"{{ lambda a:{d}[2] b:{d}[2] . let x = div b a in (x,) }}"
+    also = f"{{ lambda a:{d}[2] b:{d}[2] . let x = div b a n = floor b in (x, n) }}"
+    thrice = f"{{ lambda a:{d}[2] ct:{d}[2] . let u = mul 3.0 ct in (u,) }}"
+    divided = lambda a, b: lax.custom_linear_solve(lambda x: a * x, b, lambda _, b: b / a, lambda _, b: b / a)
+    for text in (f"custom_linear_solve[matvec={times} solve={over_a} transpose_solve={over_a}]",
+                 f"custom_linear_solve[matvec={times} solve={over_a} symmetric=True]"):
+        over((d,), text, "[2] [2]", [[2.0, -4.0], [3.0, 1.0]], divided)
+        for how in ("jvp", "vjp"):
+            over((d,), text, "[2] [2]", [[2.0, -4.0], [3.0, 1.0], [1.0, 0.5]] + [[0.5, -1.0]] * (how == "jvp"), divided, how=how, outs="[2] [2]" + " [2]" * (how == "vjp"))
+    over((d,), f"custom_linear_solve[matvec={times} solve={over_a} transpose_solve={thrice}]", "[2] [2]", [[2.0, -4.0], [3.0, 1.0], [1.0, 0.5]],
+         out=[[1.5, -0.25], [-4.5, 0.375], [3.0, 1.5]], how="vjp", outs="[2] [2] [2]")
+    over((d,), f"custom_linear_solve[matvec={times} solve={also}]", "[2] [2]", [[2.0, -4.0], [3.5, 1.0]], out=[[1.75, -0.25], [3.0, 1.0]], nout=2, outs="[2] [2]")
+    over((d,), f"custom_linear_solve[matvec={times} solve={also}]", "[2] [2]", [[2.0, -4.0], [3.5, 1.0], [1.0, 2.0], [3.0, 0.5]],
+         out=[[1.75, -0.25], [3.0, 1.0], [0.625, -0.25], [0.0, 0.0]], nout=2, how="jvp", outs="[2] [2] [2] [2]")
     ext = f'external_call[name="golden_{d}" mode=fn out=({d}[3],) batch=() effect=False linear=False]'
     over((d,), ext, "[3]", [[1.5, -2.0, 3.0]], out=[[2.25, 4.0, 9.0]])
     over((d,), ext, "[3]", [[1.5, -2.0, 3.0], [1.0, 0.5, -1.0]], out=[[2.25, 4.0, 9.0], [3.0, -2.0, -6.0]], how="jvp", outs="[3] [3]")
