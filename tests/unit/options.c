@@ -10,6 +10,7 @@
 #include <tansy.h>
 #include <tansy/comm.h>
 #include <tansy/emit.h>
+#include <tansy/krylov.h>
 #include <tansy/ode.h>
 #include <tansy/optim.h>
 #include <tansy/sparse.h>
@@ -142,13 +143,20 @@ static void sizes(void **state) {
     tn_ctx_free(c);
 }
 
-/* Of tansy/optim.h, tansy/sparse.h and tansy/comm.h. */
+static tn_val iterated(const tn_val *in, void *user) { return tn_cg(square, NULL, in[0], user, NULL); }
+static tn_val told(const tn_val *in, void *user) { return tn_gmres(square, NULL, in[0], NULL, user); }
+
+/* Of tansy/krylov.h, tansy/optim.h, tansy/sparse.h and tansy/comm.h. */
 static void more_sizes(void **state) {
     (void)state;
     tn_ctx *c = tn_ctx_new(NULL);
     tn_fn *f = traced(c);
     const tn_optim sgd = {.rate = {.value = 0.1}};
     refused(c, tn_optim_step(f, NULL, &sgd, NULL), "tn_optim: its size is not set");
+    tn_krylov_options iterate = {.tol = 1e-3};
+    refused(c, tn_trace(c, iterated, &iterate, 1, TN_TYPES(tn_f64())), "tn_krylov_options: its size is not set");
+    tn_krylov_info info = {0};
+    refused(c, tn_trace(c, told, &info, 1, TN_TYPES(tn_f64())), "tn_krylov_info: its size is not set");
     const tn_sparsity_options found = {.max_nnz = 3};
     refused(c, tn_jacobian_sparsity(f, NULL, &found), "tn_sparsity_options: its size is not set");
     refused(c, tn_hessian_sparsity(f, NULL, &found), "tn_sparsity_options: its size is not set");
