@@ -575,6 +575,15 @@ inline val at_set(operand x, operand i, operand u, int axis) {
 inline val at_add(operand x, operand i, operand u, int axis) {
     return tn_at_add_at(x.v, i.v, u.v, axis, x.at.file, x.at.line);
 }
+inline val at_mul(operand x, operand i, operand u, int axis) {
+    return tn_at_mul_at(x.v, i.v, u.v, axis, x.at.file, x.at.line);
+}
+inline val at_min(operand x, operand i, operand u, int axis) {
+    return tn_at_min_at(x.v, i.v, u.v, axis, x.at.file, x.at.line);
+}
+inline val at_max(operand x, operand i, operand u, int axis) {
+    return tn_at_max_at(x.v, i.v, u.v, axis, x.at.file, x.at.line);
+}
 inline val segment_sum(operand x, operand segment, int64_t n) {
     return tn_segment_sum_at(x.v, segment.v, n, x.at.file, x.at.line);
 }

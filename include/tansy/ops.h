@@ -584,6 +584,16 @@ TN_API tn_val tn_at_set_at(tn_val x, tn_val indices, tn_val u, int axis, const c
 TN_API tn_val tn_at_add_at(tn_val x, tn_val indices, tn_val u, int axis, const char *file, int line);
 #define tn_at_set(x, indices, u, axis) tn_at_set_at(x, indices, TN_VAL(u), axis, __FILE__, __LINE__)
 #define tn_at_add(x, indices, u, axis) tn_at_add_at(x, indices, TN_VAL(u), axis, __FILE__, __LINE__)
+/* Likewise x times u, and the smaller or larger of both: x.at[indices].multiply(u),
+ * .min(u), .max(u).  Of equal indices all take part.  Products are of numbers, and
+ * their derivative is exact at zeros, by a sort of the updates; extremes are of
+ * bools too, and those that tie share the derivative evenly. */
+TN_API tn_val tn_at_mul_at(tn_val x, tn_val indices, tn_val u, int axis, const char *file, int line);
+TN_API tn_val tn_at_min_at(tn_val x, tn_val indices, tn_val u, int axis, const char *file, int line);
+TN_API tn_val tn_at_max_at(tn_val x, tn_val indices, tn_val u, int axis, const char *file, int line);
+#define tn_at_mul(x, indices, u, axis) tn_at_mul_at(x, indices, TN_VAL(u), axis, __FILE__, __LINE__)
+#define tn_at_min(x, indices, u, axis) tn_at_min_at(x, indices, TN_VAL(u), axis, __FILE__, __LINE__)
+#define tn_at_max(x, indices, u, axis) tn_at_max_at(x, indices, TN_VAL(u), axis, __FILE__, __LINE__)
 /* out[s] = sum of x[i] where segment[i] = s, others dropped; x [n, ..], segment [n], out [segments, ..]. */
 TN_API tn_val tn_segment_sum_at(tn_val x, tn_val segment, int64_t segments, const char *file, int line);
 #define tn_segment_sum(...) tn_segment_sum_at(__VA_ARGS__, __FILE__, __LINE__)

@@ -646,9 +646,15 @@ class _Body:
         mode = _value(eqn.params["mode"])
         return [("dimension_numbers", _value(eqn.params["dimension_numbers"])), ("mode", mode)]
 
-    def do_scatter_add(self, eqn):
+    def scatter(self, eqn, name, unique=False):
         x, at, u = eqn.invars
-        self.emit(eqn, "scatter_add", self.scatter_params(eqn), f"{self.atom(x)} {self.place_of(at)} {self.atom(u)}")
+        params = self.scatter_params(eqn)
+        if unique and eqn.params["unique_indices"]:
+            params.append(("unique_indices", True))
+        self.emit(eqn, name, params, f"{self.atom(x)} {self.place_of(at)} {self.atom(u)}")
+
+    def do_scatter_add(self, eqn):
+        self.scatter(eqn, "scatter_add")
 
     def do_scatter_sub(self, eqn):
         x, at, u = eqn.invars
@@ -658,48 +664,16 @@ class _Body:
     def do_scatter(self, eqn):
         if eqn.params.get("update_jaxpr") is not None:
             return self.lack(eqn, "scatter_apply")
-        x, at, u = eqn.invars
-        params = self.scatter_params(eqn)
-        if eqn.params["unique_indices"]:
-            params.append(("unique_indices", True))
-        self.emit(eqn, "scatter", params, f"{self.atom(x)} {self.place_of(at)} {self.atom(u)}")
-
-    def scatter_by(self, eqn, how):
-        """x where no update came, else x and the sum of those that did, of which there is one, by `how`."""
-        x, at, u = (v.aval for v in eqn.invars)
-        d = eqn.params["dimension_numbers"]
-        n = int(
-            np.prod(
-                [s for i, s in enumerate(at.shape[:-1]) if i not in getattr(d, "scatter_indices_batching_dims", ())]
-            )
-        )
-        ix, iat, iu = self.atom(eqn.invars[0]), self.place_of(eqn.invars[1]), self.atom(eqn.invars[2])
-        t = self.type(x)
-        kind = t[: t.index("[")]
-        type_as = lambda aval, dtype: dtype + self.type(aval)[self.type(aval).index("[") :]
-        zero = _number(0, kind) + f":{kind}[]"
-        if kind == "bool":
-            return self.lack(eqn, f"scatter-{how} of bool")
-        if not eqn.params["unique_indices"] and n > 1:
-            return self.lack(eqn, f"scatter-{how} at indices that may be equal")
-        one = self.put("broadcast_in_dim 1:i32[]", type=type_as(u, "i32"))
-        params = " ".join(f"{k}={v}" for k, v in self.scatter_params(eqn))
-        none = self.put(f"broadcast_in_dim {zero}", type=t)
-        count = self.put("broadcast_in_dim 0:i32[]", type=type_as(x, "i32"))
-        hits = self.put(f"scatter_add[{params}] {count} {iat} {one}", type=type_as(x, "i32"))
-        hit = self.put(f"gt {hits} 0:i32[]", type=type_as(x, "bool"))
-        came = self.put(f"scatter_add[{params}] {none} {iat} {iu}", type=t)
-        came = self.put(f"{how} {ix} {came}", x)
-        self.emit(eqn, "select", [], f"{hit} {came} {ix}")
+        self.scatter(eqn, "scatter", unique=True)
 
     def do_scatter_mul(self, eqn):
-        self.scatter_by(eqn, "mul")
+        self.scatter(eqn, "scatter_mul", unique=True)
 
     def do_scatter_min(self, eqn):
-        self.scatter_by(eqn, "min")
+        self.scatter(eqn, "scatter_min")
 
     def do_scatter_max(self, eqn):
-        self.scatter_by(eqn, "max")
+        self.scatter(eqn, "scatter_max")
 
     # ---- windows -------------------------------------------------------------------
 

@@ -186,6 +186,13 @@ def scatter_set(x, i, v):
     return x.at[2].set(v[0] * 2).at[i].set(v) * x
 
 
+@case(r(6), np.array([0, 4, 4, 1, -9, 7]), r(6))
+def scatter_extremes(x, i, v):
+    """Indices that meet, some outside; truth values."""
+    x = jnp.asarray(x)
+    return x.at[i].max(v) * x.at[i].min(2 * v), x.at[i].add(v, mode="clip"), (x > 0).at[i].max(v > 0)
+
+
 @case(r(6), np.array([0, 4, 4, 1, -9, 7]), r(6, 3), r(9))
 def scatter_set_windows(x, i, v, y):
     """Indices that meet, some outside; windows, held inside; elements of each of a batch; truth values."""
@@ -760,7 +767,7 @@ REFUSED = [
     (lambda x: jax.random.gamma(jax.random.key(0), 2.0, (3,)) + x, (r(3),), ["random_gamma"]),
     (lambda x: jax.random.bits(jax.random.key(0), (3,), jnp.uint64), (r(3),), ["dtype uint64 of inputs and outputs"]),
     (lambda x: jax.random.bits(jax.random.key(0), (3,), jnp.uint8), (r(3),), ["random_bits of 8 bits"]),
-    (lambda x: jnp.asarray(x).at[jnp.array([0, 0])].max(2.0), (r(3),), ["scatter-max at indices that may be equal"]),
+    (lambda x: jnp.asarray(x).at[jnp.array([0, 0])].apply(jnp.sin), (r(3),), ["scatter_apply"]),
     (lambda x: x.astype(jnp.float16), (r(3),), ["dtype float16"]),
     (lambda x: lax.reduce_window(x, 1.0, lax.add, (2,), (1,), "SAME"), (r(3),), ["reduce_window by add from a start"]),
     (lambda x: lax.reduce_window(x, 0.0, jnp.hypot, (2,), (1,), "SAME"), (r(3),), ["reduce_window by a function"]),

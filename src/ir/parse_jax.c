@@ -3,6 +3,7 @@
 #include "prims/conv.h"
 #include "prims/linear_solve_text.h"
 #include "prims/reduce_window.h"
+#include "prims/windows.h"
 
 #include <string.h>
 
@@ -12,6 +13,9 @@ const tn_i_jax *tn_i_jax_primitive(const tn_i_token *name) {
         {"reduce_and", TN_P_reduce_min, false, NULL, NULL},
         {"select_n", TN_P_select, true, NULL, NULL}, /* the case for false comes first */
         {"scatter-add", TN_P_scatter_add, false, NULL, NULL},
+        {"scatter-mul", TN_P_scatter_mul, false, NULL, NULL},
+        {"scatter-min", TN_P_scatter_min, false, NULL, NULL},
+        {"scatter-max", TN_P_scatter_max, false, NULL, NULL},
         {"add_any", TN_P_add, false, NULL, NULL},
         {"copy", -1, false, NULL, NULL},
         {"copy_p", -1, false, NULL, NULL},
@@ -31,8 +35,8 @@ const tn_i_jax *tn_i_jax_primitive(const tn_i_token *name) {
 
 const tn_prim *tn_i_jax_form(const tn_i_token *name) {
     static const tn_prim *const table[] = {
-        &tn_i_conv_form,       &tn_i_window_sum_form,        &tn_i_window_prod_form,       &tn_i_window_max_form,
-        &tn_i_window_min_form, &tn_i_select_and_gather_form, &tn_i_select_and_scatter_form};
+        &tn_i_conv_form,       &tn_i_window_sum_form,        &tn_i_window_prod_form,        &tn_i_window_max_form,
+        &tn_i_window_min_form, &tn_i_select_and_gather_form, &tn_i_select_and_scatter_form, &tn_i_scatter_sub_form};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (tn_i_token_is(name, table[i]->name)) return table[i];
     return NULL;
@@ -74,10 +78,9 @@ bool tn_i_jax_ignored(const tn_prim *prim, const tn_i_token *name, const char *c
         {"linear", TN_P_scan, NULL},
         {"indices_are_sorted", -1, NULL},
         {"unique_indices", -1, NULL},
-        {"update_jaxpr", TN_P_scatter_add, NULL},
-        {"update_consts", TN_P_scatter_add, NULL},
         {"update_jaxpr", TN_P_scatter, none}, /* scatter_apply has one */
-        {"update_consts", TN_P_scatter, NULL},
+        {"update_jaxpr", -1, NULL},
+        {"update_consts", -1, NULL},
         {"dimensions", TN_P_reshape, none},
         {"unroll", TN_P_scan, NULL},
         {"_split_transpose", TN_P_scan, NULL},

@@ -122,7 +122,7 @@ static void transpose_dynamic_slice(tn_i_rule *r, const tn_i_var *ct, tn_i_var *
     d.n[TN_WINDOW] = (uint32_t)r->in_type[0]->rank;
     for (uint32_t i = 0; i < d.n[TN_WINDOW]; i++) d.v[TN_WINDOW][i] = i;
     tn_i_var indices = index_vectors(r, 1, NULL, r->out_type[0], &d.n[TN_MAP], d.v[TN_MAP]);
-    ct_in[0] = tn_i_scatter_add(r->b, tn_i_accumulated(r), indices, ct[0], &d);
+    ct_in[0] = tn_i_scatter_add(r->b, tn_i_accumulated(r), indices, ct[0], &d, false);
 }
 
 /* With a start per lane, the lanes are the windows of a gather, which clips as the slice clamps. */
@@ -304,7 +304,7 @@ static tn_i_var window_mask(tn_i_rule *r, const tn_i_dnums *d, tn_i_var indices)
     tn_type whole = tn_i_batch_type(r->in_type[0], r->batch), window = tn_i_batch_type(r->in_type[1], r->batch);
     whole.dtype = window.dtype = TN_I32;
     tn_i_var zeros = tn_i_zeros(b, &whole);
-    return tn_i_op2(b, TN_P_ne, tn_i_scatter_add(b, zeros, indices, tn_i_number(b, &window, 1), d), zeros);
+    return tn_i_op2(b, TN_P_ne, tn_i_scatter_add(b, zeros, indices, tn_i_number(b, &window, 1), d, false), zeros);
 }
 
 /* With a start per lane: the windows are set to -0, which added to any number leaves its bits, and
@@ -326,7 +326,7 @@ static tn_i_var update_lanes(tn_i_rule *r, const bool *batched) {
     }
     const tn_i_var mask = window_mask(r, &d, indices), nothing = tn_i_number_like(b, x, -0.0);
     x = tn_i_op3(b, TN_P_select, mask, nothing, x);
-    x = tn_i_scatter_add(b, x, indices, u, &d);
+    x = tn_i_scatter_add(b, x, indices, u, &d, false);
     return dtype == TN_BOOL ? tn_i_op2(b, TN_P_ne, x, tn_i_number_like(b, x, 0)) : x;
 }
 

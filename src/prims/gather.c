@@ -217,33 +217,6 @@ static void jvp_gather(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
                           clip ? NULL : &tn_i_fill_zero);
 }
 
-/* The index vectors moved to where clip reads. */
-static tn_i_var clipped_indices(tn_i_rule *r, const tn_i_dnums *d) {
-    tn_i_builder *b = r->b;
-    const tn_type *t = r->in_type[1];
-    const uint32_t n = d->n[TN_MAP];
-    const int64_t top = t->dtype == TN_I32 ? INT32_MAX : INT64_MAX, back = t->rank - 1;
-    int64_t last[TN_MAX_RANK];
-    int32_t narrow[TN_MAX_RANK];
-    bool alike = true;
-    if (n == 0) return r->in[1];
-    for (uint32_t c = 0; c < n; c++) {
-        const int64_t i = d->v[TN_MAP][c], x = r->in_type[0]->dim[i] - tn_i_ints(r->p, GATHER_SIZES)[i];
-        last[c] = x < top ? x : top;
-        narrow[c] = (int32_t)(t->dtype == TN_I32 ? last[c] : 0);
-        alike &= last[c] == last[0];
-    }
-    tn_i_var hi;
-    if (alike)
-        hi = tn_i_literal_i64(b, t->dtype, last[0]);
-    else {
-        const tn_type row = {.dtype = t->dtype, .rank = 1, .dim = {n}};
-        hi = tn_i_constant(b, &row, t->dtype == TN_I32 ? (const void *)narrow : (const void *)last);
-        hi = tn_i_broadcast(b, hi, t->rank, t->dim, &back);
-    }
-    return tn_i_op3(b, TN_P_clamp, tn_i_literal_i64(b, t->dtype, 0), r->in[1], hi);
-}
-
 static void transpose_gather(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
     tn_i_dnums d;
     if (!fills_zero(r->p)) {
@@ -251,8 +224,7 @@ static void transpose_gather(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) 
         return;
     }
     tn_i_dnums_read(&d, &r->p[GATHER_DNUMS]);
-    tn_i_var indices = r->p[GATHER_MODE].u.i == TN_CLIP ? clipped_indices(r, &d) : r->in[1];
-    ct_in[0] = tn_i_scatter_add(r->b, tn_i_accumulated(r), indices, ct[0], &d);
+    ct_in[0] = tn_i_scatter_add(r->b, tn_i_accumulated(r), r->in[1], ct[0], &d, r->p[GATHER_MODE].u.i == TN_CLIP);
 }
 
 static void batch_gather(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
@@ -403,64 +375,28 @@ const tn_prim tn_prim_gather = {
     .c_kernel = c_gather,
     .cost = cost_gather,
     .jvp_bound = 2,
-    .transpose_bound = 10,
+    .transpose_bound = 3,
     .sample = sample_gather,
     .spread = TN_SPREAD_MOVES,
     .sums = sums_gather,
 };
 
 /* ---- scatter_add ---- */
-enum { SCATTER_DNUMS, SCATTER_MODE };
-const char *const tn_i_scatter_fields[] = {"update_window_dims", "inserted_window_dims", "scatter_dims_to_operand_dims",
-                                           "operand_batching_dims", "scatter_indices_batching_dims"};
-static const char *const scatter_modes[] = {"drop", NULL};
-static const tn_i_spec scatter_params[] = {
-    {.name = "dimension_numbers",
-     .kind = TN_K_LISTS,
-     .lists = TN_NDNUMS,
-     .record = "ScatterDimensionNumbers",
-     .fields = tn_i_scatter_fields},
-    {.name = "mode", .kind = TN_K_SYM, .otherwise = "drop", .symbols = scatter_modes},
-    {.name = NULL}};
-
-bool tn_i_updates_valid(tn_i_query *q, const tn_i_dnums *d, int rank) {
-    const tn_type *in = q->in[0], *indices = q->in[1], *updates = q->in[2];
-    if (!tn_i_same_dtype(q, 2)) return false;
-    if (updates->rank != rank)
-        return tn_i_type_fail(q, 2, "has rank %d; update_window_dims and indices make %d", updates->rank, rank);
-    uint32_t at = 0;
-    for (int i = 0; i < rank; i++) {
-        if (at < d->n[TN_WINDOW] && d->v[TN_WINDOW][at] == i)
-            at++;
-        else if (updates->dim[i] != indices->dim[i - (int)at])
-            return tn_i_type_fail(q, 2, "dimension %d has size %lld, but dimension %d of the indices has %lld", i,
-                                  (long long)updates->dim[i], i - (int)at, (long long)indices->dim[i - (int)at]);
-    }
-    int64_t sizes[TN_MAX_RANK];
-    tn_i_window_sizes(d, in, updates, sizes);
-    for (int i = 0; i < in->rank; i++)
-        if (tn_i_in_window(d, i) && sizes[i] > in->dim[i])
-            return tn_i_type_fail(q, 2, "a window of size %lld is larger than dimension %d of operand 0, %lld",
-                                  (long long)sizes[i], i, (long long)in->dim[i]);
-    return true;
-}
 
 static bool type_scatter_add(tn_i_query *q) {
-    tn_i_dnums d;
-    int rank;
-    if (!tn_i_params_given(q)) return false;
     if (q->in[0]->dtype == TN_BOOL) return tn_i_type_fail(q, 0, "scatter_add is not defined for bool");
-    return tn_i_dnums_valid(q, &d, &rank) && tn_i_updates_valid(q, &d, rank) && tn_i_output_type(q, q->in[0]);
+    return tn_i_type_scatter(q);
 }
 
-#define SCATTER_ELEMENTS(type, index)                                                           \
-    static void scatter_##type##_##index(const tn_i_windows *w, const type *in, type *out) {    \
-        const index *at = w->indices->data;                                                     \
-        const int64_t last = w->last[0], to = w->column_operand[0], from = w->window_stride[0]; \
-        for (int64_t i = 0; i < w->dim[0]; i++) {                                               \
-            const int64_t x = (int64_t)at[i * w->index_stride[0]];                              \
-            if (x >= 0 && x <= last) out[x * to] += in[i * from];                               \
-        }                                                                                       \
+#define SCATTER_ELEMENTS(type, index)                                                                          \
+    static void scatter_##type##_##index(const tn_i_scattered *s, const type *in, type *out) {                 \
+        const tn_i_windows *w = &s->w;                                                                         \
+        const index *at = w->indices->data;                                                                    \
+        const int64_t last = w->last[0], to = w->column_operand[0], from = w->window_stride[0];                \
+        for (int64_t i = 0; i < w->dim[0]; i++) {                                                              \
+            const int64_t x = (int64_t)at[i * w->index_stride[0]], in_range = x < 0 ? 0 : x > last ? last : x; \
+            if (s->clip || x == in_range) out[in_range * to] += in[i * from];                                  \
+        }                                                                                                      \
     }
 SCATTER_ELEMENTS(float, int32_t)
 SCATTER_ELEMENTS(float, int64_t)
@@ -468,39 +404,22 @@ SCATTER_ELEMENTS(double, int32_t)
 SCATTER_ELEMENTS(double, int64_t)
 
 /* Many elements, each at one index, as of a sparse matrix; false: others. */
-static bool scatter_elements(const tn_i_windows *w, const tn_i_walk *add, const tn_i_arr *updates, tn_i_arr *out) {
+static bool scatter_elements(const tn_i_scattered *s, const tn_i_arr *updates, tn_i_arr *out) {
+    const tn_i_windows *w = &s->w;
     const bool narrow = w->indices->type->dtype == TN_I32;
-    if (w->rank != 1 || w->columns != 1 || w->operand_stride[0] || w->too_large || add->empty || add->rank)
-        return false;
+    if (w->rank != 1 || w->columns != 1 || w->operand_stride[0] || w->too_large || s->rank) return false;
     if (out->type->dtype == TN_F32)
-        (narrow ? scatter_float_int32_t : scatter_float_int64_t)(w, updates->data, out->data);
+        (narrow ? scatter_float_int32_t : scatter_float_int64_t)(s, updates->data, out->data);
     else if (out->type->dtype == TN_F64)
-        (narrow ? scatter_double_int32_t : scatter_double_int64_t)(w, updates->data, out->data);
+        (narrow ? scatter_double_int32_t : scatter_double_int64_t)(s, updates->data, out->data);
     return tn_i_is_float(out->type->dtype);
 }
 
 static tn_status kernel_scatter_add(const tn_i_kernel *k) {
-    const tn_i_arr *updates = &k->in[2];
-    const size_t size = tn_i_dtype_size(k->out->type->dtype);
-    int64_t sizes[TN_MAX_RANK], dim[TN_MAX_RANK], from[TN_MAX_RANK], to[TN_MAX_RANK];
-    tn_i_arr out = *k->out;
-    tn_i_dnums d;
-    tn_i_windows w;
-    tn_i_walk add;
-    int rank;
-    if (out.data != k->in[0].data) tn_i_copy_array(&k->in[0], &out);
-    if (tn_i_count(updates->type) == 0) return TN_OK;
-    tn_i_dense_strides(out.type, out.stride);
-    tn_i_dnums_read(&d, &k->p[SCATTER_DNUMS]);
-    tn_i_window_sizes(&d, out.type, updates->type, sizes);
-    tn_i_window_strides(&d, sizes, &out, updates, &rank, dim, to, from);
-    tn_i_walk_init(&add, rank, dim, from, to);
-    tn_i_windows_init(&w, &d, sizes, &out, &k->in[1], updates);
-    if (scatter_elements(&w, &add, updates, &out)) return TN_OK;
-    tn_i_row *row = tn_i_add_row(out.type->dtype);
-    while (tn_i_windows_next(&w))
-        if (w.inside)
-            tn_i_walk_run(&add, row, size, tn_i_at(updates->data, size, w.to), tn_i_at_mut(out.data, size, w.from));
+    tn_i_arr out;
+    tn_i_scattered s;
+    if (tn_i_scattered_begin(&s, k, &out) && !scatter_elements(&s, &k->in[2], &out))
+        tn_i_scattered_run(&s, &k->in[2], &out, tn_i_add_row(out.type->dtype));
     return TN_OK;
 }
 
@@ -523,13 +442,15 @@ static tn_i_var at_known_place(tn_i_builder *b, const tn_i_param *p, const tn_i_
     const tn_type of = *tn_i_vtype(b, in[0]), update = *tn_i_vtype(b, in[2]);
     int64_t start[TN_MAX_RANK] = {0}, limit[TN_MAX_RANK], sizes[TN_MAX_RANK];
     tn_i_dnums d;
-    tn_i_dnums_read(&d, &p[SCATTER_DNUMS]);
+    tn_i_dnums_read(&d, &p[TN_SCATTER_DNUMS]);
     if (d.n[TN_WINDOW] != (uint32_t)update.rank || d.n[TN_INDEX_BATCH]) return TN_NOVAR;
     for (uint32_t c = 0; c < d.n[TN_MAP]; c++)
         if (!tn_i_known_index(b, in[1], c, &start[d.v[TN_MAP][c]])) return TN_NOVAR;
     tn_i_window_sizes(&d, &of, &update, sizes);
     for (int i = 0; i < of.rank; i++) {
-        if (start[i] < 0 || start[i] > of.dim[i] - sizes[i]) return TN_NOVAR;
+        const int64_t last = of.dim[i] - sizes[i];
+        if (last < 0 || (!tn_i_scatter_clips(p) && (start[i] < 0 || start[i] > last))) return TN_NOVAR;
+        start[i] = start[i] < 0 ? 0 : start[i] > last ? last : start[i];
         limit[i] = start[i] + sizes[i];
     }
     return tn_i_slice_add(b, in[0], tn_i_reshape(b, in[2], of.rank, sizes), start, limit, NULL);
@@ -548,36 +469,18 @@ static tn_i_var simplify_scatter_add(tn_i_builder *b, const tn_i_param *p, uint3
 
 static void jvp_scatter_add(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
     tn_i_dnums d;
-    tn_i_dnums_read(&d, &r->p[SCATTER_DNUMS]);
+    tn_i_dnums_read(&d, &r->p[TN_SCATTER_DNUMS]);
     dout[0] = din[0];
     if (din[2] == TN_NOVAR) return;
     tn_i_var x = din[0] != TN_NOVAR ? din[0] : tn_i_zeros(r->b, r->in_type[0]);
-    dout[0] = tn_i_scatter_add(r->b, x, r->in[1], din[2], &d);
+    dout[0] = tn_i_scatter_add(r->b, x, r->in[1], din[2], &d, tn_i_scatter_clips(r->p));
 }
 
 static void transpose_scatter_add(tn_i_rule *r, const tn_i_var *ct, tn_i_var *ct_in) {
-    const tn_type *in = r->in_type[0];
-    int64_t sizes[TN_MAX_RANK];
-    tn_i_dnums d;
-    if (r->in[2] == TN_NOVAR) {
-        bool fits = true;
-        tn_i_dnums_read(&d, &r->p[SCATTER_DNUMS]);
-        tn_i_window_sizes(&d, in, r->in_type[2], sizes);
-        for (uint32_t i = 0; i < d.n[TN_COLLAPSED]; i++) fits &= in->dim[d.v[TN_COLLAPSED][i]] > 0;
-        /* gather takes no windows out of an empty dimension, where scatter_add drops them all */
-        ct_in[2] = fits ? tn_i_gather(r->b, ct[0], r->in[1], &d, sizes, TN_FILL, &tn_i_fill_zero)
-                        : tn_i_zeros(r->b, r->in_type[2]);
-    }
+    const tn_i_scatter_site s = tn_i_scatter_site_of(r);
+    if (r->in[2] == TN_NOVAR)
+        ct_in[2] = s.fits ? tn_i_scatter_read(r, &s, ct[0], &tn_i_fill_zero) : tn_i_zeros(r->b, r->in_type[2]);
     if (r->in[0] == TN_NOVAR) ct_in[0] = ct[0];
-}
-
-static void batch_scatter_add(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
-    tn_i_dnums d, front;
-    tn_i_dnums_read(&d, &r->p[SCATTER_DNUMS]);
-    tn_i_dnums_batch(&front, &d, true, batched[1]);
-    const tn_i_var x = tn_i_batched_operand(r, batched, 0), updates = tn_i_batched_operand(r, batched, 2);
-    *out = tn_i_scatter_add(r->b, x, r->in[1], updates, &front);
-    *out_batched = true;
 }
 
 /* In place: touches the windows only. */
@@ -586,137 +489,72 @@ static void cost_scatter_add(const tn_i_query *q, tn_i_cost *cost) {
     cost->bytes += tn_i_bytes_of(q->in[1]) + 3 * tn_i_bytes_of(q->in[2]);
 }
 
-static bool sample_scatter_add(tn_i_rng *r, int dtype, tn_i_case *c) {
-    int64_t sizes[TN_MAX_RANK];
-    c->p[SCATTER_MODE] = (tn_i_param){.kind = TN_K_NONE};
-    if (!tn_i_sample_windows(r, dtype, c, false, sizes, &c->in[2])) return false;
-    c->nin = 3;
-    return true;
-}
-
 static void c_scatter_add(const tn_i_c_kernel *k) {
     const int dtype = k->out[0].type->dtype;
-    int64_t sizes[TN_MAX_RANK], dim[TN_MAX_RANK], from[TN_MAX_RANK], to[TN_MAX_RANK];
-    tn_i_dnums d;
-    tn_i_windows w;
-    int rank;
-    tn_i_c_copy_operand(k);
-    if (tn_i_count(k->in[2].type) == 0) return;
-    tn_i_dnums_read(&d, &k->p[SCATTER_DNUMS]);
-    tn_i_window_sizes(&d, k->out[0].type, k->in[2].type, sizes);
-    tn_i_window_strides(&d, sizes, &k->out[0], &k->in[2], &rank, dim, to, from);
-    tn_i_windows_init(&w, &d, sizes, &k->out[0], &k->in[1], &k->in[2]);
-    tn_i_c_open_windows(k, &w, true);
-    tn_i_text_put(k->t, "if (inside) {\n");
-    tn_i_c_open(k->t, "i", rank, dim);
-    tn_i_text_put(k->t, "%s *const sum = out0 + from + ", tn_i_c_name(dtype));
-    tn_i_c_at(k->t, "i", rank, dim, to);
     const char *u = tn_i_is_float(dtype) ? tn_i_c_name(dtype) : tn_i_dtype_size(dtype) == 4 ? "uint32_t" : "uint64_t";
-    tn_i_text_put(k->t, ";\n*sum = (%s)((%s)*sum + (%s)in2[to + ", tn_i_c_name(dtype), u, u);
-    tn_i_c_at(k->t, "i", rank, dim, from);
-    tn_i_text_put(k->t, "]);\n");
-    tn_i_c_close(k->t, rank, dim);
-    tn_i_text_put(k->t, "}\n");
-    tn_i_c_close(k->t, w.rank, w.dim);
-}
-
-/* Wherever the windows are. */
-bool tn_i_scatter_sums(const tn_i_query *q, uint32_t operand, tn_i_sums *s) {
-    const tn_type *of = q->out, *updates = q->in[2];
-    int64_t sizes[TN_MAX_RANK], from[TN_MAX_RANK], to[TN_MAX_RANK], anywhere = 0;
-    uint32_t window = 0, batch = 0;
-    tn_i_dnums d;
-    if (operand == 0) tn_i_sums_loop(s, false, tn_i_count(of), 1, 1, 0);
-    if (operand != 2) return operand == 0;
-    tn_i_dnums_read(&d, &q->p[SCATTER_DNUMS]);
-    tn_i_window_sizes(&d, of, updates, sizes);
-    tn_i_dense_strides(updates, from);
-    tn_i_dense_strides(of, to);
-    for (int i = 0; i < of->rank; i++)
-        if (tn_i_dnums_has(&d, TN_MAP, i) && sizes[i] < of->dim[i]) anywhere |= 1 << i;
-    for (int i = 0; i < of->rank; i++) {
-        const bool any = anywhere >> i & 1, inside = tn_i_in_window(&d, i);
-        const int64_t stride = inside ? from[d.v[TN_WINDOW][window]] : 0;
-        if (any) tn_i_sums_loop(s, false, of->dim[i], to[i], 0, 0);
-        if (inside && !any) tn_i_sums_loop(s, false, sizes[i], to[i], stride, 0);
-        window += inside;
-    }
-    for (int i = 0; i < updates->rank; i++) {
-        if (tn_i_dnums_has(&d, TN_WINDOW, i)) continue;
-        for (uint32_t k = 0; k < d.n[TN_INDEX_BATCH]; k++)
-            if (d.v[TN_INDEX_BATCH][k] == batch)
-                tn_i_sums_loop(s, false, updates->dim[i], to[d.v[TN_OPERAND_BATCH][k]], from[i], 0);
-        batch++;
-    }
-    window = batch = 0;
-    for (int i = 0; i < of->rank; i++) {
-        if (!tn_i_in_window(&d, i)) continue;
-        if (anywhere >> i & 1) tn_i_sums_loop(s, true, sizes[i], 0, from[d.v[TN_WINDOW][window]], 0);
-        window++;
-    }
-    for (int i = 0; i < updates->rank; i++) {
-        if (tn_i_dnums_has(&d, TN_WINDOW, i)) continue;
-        bool paired = false;
-        for (uint32_t k = 0; k < d.n[TN_INDEX_BATCH]; k++) paired |= d.v[TN_INDEX_BATCH][k] == batch;
-        if (!paired) tn_i_sums_loop(s, true, updates->dim[i], 0, from[i], 0);
-        batch++;
-    }
-    s->factor = -2;
-    return true;
+    tn_i_scattered s;
+    if (!tn_i_c_open_scattered(k, &s)) return;
+    tn_i_text_put(k->t, "*at = (%s)((%s)*at + (%s)update);\n", tn_i_c_name(dtype), u, u);
+    tn_i_c_close_scattered(k, &s);
 }
 
 static void places_scatter_add(const tn_i_kernel *k, int64_t *at) {
     const tn_type *t = k->in[2].type;
     const int64_t n = tn_i_count(t);
-    int64_t sizes[TN_MAX_RANK], dim[TN_MAX_RANK], from[TN_MAX_RANK], to[TN_MAX_RANK];
     tn_i_arr updates = k->in[2], out = *k->out;
-    tn_i_dnums d;
-    tn_i_windows w;
-    int rank;
+    tn_i_scattered s;
     for (int64_t i = 0; i < n; i++) at[i] = -1;
     if (n == 0) return;
     tn_i_dense_strides(t, updates.stride);
     tn_i_dense_strides(out.type, out.stride);
-    tn_i_dnums_read(&d, &k->p[SCATTER_DNUMS]);
-    tn_i_window_sizes(&d, out.type, t, sizes);
-    tn_i_window_strides(&d, sizes, &out, &updates, &rank, dim, to, from);
-    tn_i_windows_init(&w, &d, sizes, &out, &k->in[1], &updates);
-    const tn_type window = tn_type_of(TN_BOOL, (size_t)rank, dim);
+    tn_i_scattered_init(&s, k->p, &out, &k->in[1], &updates);
+    const tn_type window = tn_type_of(TN_BOOL, (size_t)s.rank, s.dim);
     const int64_t m = tn_i_count(&window);
-    while (tn_i_windows_next(&w)) {
-        if (!w.inside) continue;
+    while (tn_i_scattered_next(&s))
         for (int64_t i = 0; i < m; i++) {
-            int64_t rest = i, u = w.to, v = w.from;
-            for (int j = rank; j-- > 0; rest /= dim[j]) {
-                u += rest % dim[j] * from[j];
-                v += rest % dim[j] * to[j];
+            int64_t rest = i, u = s.w.to, v = s.w.from;
+            for (int j = s.rank; j-- > 0; rest /= s.dim[j]) {
+                u += rest % s.dim[j] * s.from[j];
+                v += rest % s.dim[j] * s.to[j];
             }
             at[u] = v;
         }
-    }
 }
 
 const tn_prim tn_prim_scatter_add = {
     .id = TN_P_scatter_add,
     .name = "scatter_add",
-    .doc = "operand 0 with each update added at its index vector; windows not wholly inside are dropped; integers wrap",
+    .doc =
+        "operand 0 with each update added at its index vector; windows not wholly inside are dropped, with mode=clip "
+        "their starts are clamped; integers wrap",
     .nin = 3,
     .flags = TN_F_INPLACE,
     .dtypes = TN_NUMBERS,
-    .params = scatter_params,
+    .params = tn_i_scatter_spec,
     .type = type_scatter_add,
     .linear = {TN_OPERAND(0) | TN_OPERAND(2)},
     .simplify = simplify_scatter_add,
     .jvp = jvp_scatter_add,
     .transpose = transpose_scatter_add,
-    .batch = batch_scatter_add,
+    .batch = tn_i_batch_scatter,
     .kernel = kernel_scatter_add,
     .c_kernel = c_scatter_add,
     .cost = cost_scatter_add,
     .jvp_bound = 3,
     .transpose_bound = 3,
-    .sample = sample_scatter_add,
+    .sample = tn_i_sample_scatter,
     .spread = TN_SPREAD_ADDS,
     .sums = tn_i_scatter_sums,
     .places = places_scatter_add,
 };
+
+static tn_i_var written_scatter_sub(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in) {
+    if (nin != 3) {
+        tn_i_builder_fail(b, TN_ETYPE, "scatter-sub: %u operands, not 3", (unsigned)nin);
+        return TN_NOVAR;
+    }
+    const tn_i_var operands[3] = {in[0], in[1], tn_i_op1(b, TN_P_neg, in[2])};
+    return b->failed ? TN_NOVAR : tn_i_emit(b, tn_i_prim(b, TN_P_scatter_add), p, 3, operands);
+}
+const tn_prim tn_i_scatter_sub_form = {
+    .id = -1, .name = "scatter-sub", .nin = 3, .params = tn_i_scatter_spec, .written = written_scatter_sub};

@@ -97,7 +97,7 @@ tn_i_slice_params tn_i_slice_batched(const tn_i_param *p, int rank, int64_t batc
 /* A case with a slice of operand 0. */
 bool tn_i_sample_slice(tn_i_rng *r, int dtype, tn_i_case *c);
 
-/* Dimension numbers of gather, scatter and scatter_add. `windows` stands for gather's output and the updates. */
+/* Dimension numbers of gather and the scatters. `windows` stands for gather's output and the updates. */
 enum {
     TN_WINDOW,        /* offset_dims | update_window_dims: dimensions of `windows` that run over a window */
     TN_COLLAPSED,     /* collapsed_slice_dims | inserted_window_dims: operand dimensions of window size 1 left out */
@@ -120,9 +120,17 @@ tn_i_var tn_i_gather(tn_i_builder *b, tn_i_var x, tn_i_var indices, const tn_i_d
 extern const tn_i_param tn_i_fill_zero;
 /* What stands for a window outside, of a gather with TN_FILL whose operand is of this dtype: bits as of a literal. */
 uint64_t tn_i_gather_fill(const tn_i_param *p, int dtype);
-tn_i_var tn_i_scatter_add(tn_i_builder *b, tn_i_var x, tn_i_var indices, tn_i_var updates, const tn_i_dnums *d);
+/* x with updates added; clip: as of scatter. */
+tn_i_var tn_i_scatter_add(tn_i_builder *b, tn_i_var x, tn_i_var indices, tn_i_var updates, const tn_i_dnums *d,
+                          bool clip);
 /* clip: starts are held inside; unique: no element is written twice, as a user promised. */
 tn_i_var tn_i_scatter(tn_i_builder *b, tn_i_var x, tn_i_var indices, tn_i_var updates, const tn_i_dnums *d, bool clip,
                       bool unique);
+/* One of the scatters, TN_P_scatter .., that drops what is outside. */
+tn_i_var tn_i_scatter_of(tn_i_builder *b, int scatter, tn_i_var x, tn_i_var indices, tn_i_var updates,
+                         const tn_i_dnums *d);
+/* An equation of the same primitive, mode and promises as `like`. */
+tn_i_var tn_i_scatter_alike(tn_i_builder *b, const tn_i_eqn *like, tn_i_var x, tn_i_var indices, tn_i_var updates,
+                            const tn_i_dnums *d);
 
 #endif

@@ -235,9 +235,10 @@ tn_i_var tn_i_gather(tn_i_builder *b, tn_i_var x, tn_i_var indices, const tn_i_d
     return tn_i_emit(b, tn_i_prim(b, TN_P_gather), p, 2, in);
 }
 
-tn_i_var tn_i_scatter_add(tn_i_builder *b, tn_i_var x, tn_i_var indices, tn_i_var updates, const tn_i_dnums *d) {
+tn_i_var tn_i_scatter_add(tn_i_builder *b, tn_i_var x, tn_i_var indices, tn_i_var updates, const tn_i_dnums *d,
+                          bool clip) {
     int64_t store[TN_NDNUMS * (2 + TN_MAX_RANK)];
-    const tn_i_param p[2] = {packed(d, store), {.kind = TN_K_NONE}};
+    const tn_i_param p[2] = {packed(d, store), {.kind = clip ? TN_K_SYM : TN_K_NONE, .u.i = clip}};
     const tn_i_var in[3] = {x, indices, updates};
     return tn_i_emit(b, tn_i_prim(b, TN_P_scatter_add), p, 3, in);
 }
@@ -250,4 +251,21 @@ tn_i_var tn_i_scatter(tn_i_builder *b, tn_i_var x, tn_i_var indices, tn_i_var up
                              {.kind = unique ? TN_K_BOOL : TN_K_NONE, .u.i = unique}};
     const tn_i_var in[3] = {x, indices, updates};
     return tn_i_emit(b, tn_i_prim(b, TN_P_scatter), p, 3, in);
+}
+
+tn_i_var tn_i_scatter_of(tn_i_builder *b, int scatter, tn_i_var x, tn_i_var indices, tn_i_var updates,
+                         const tn_i_dnums *d) {
+    int64_t store[TN_NDNUMS * (2 + TN_MAX_RANK)];
+    const tn_i_param p[3] = {packed(d, store), {.kind = TN_K_NONE}, {.kind = TN_K_NONE}};
+    const tn_i_var in[3] = {x, indices, updates};
+    return tn_i_emit(b, tn_i_prim(b, scatter), p, 3, in);
+}
+
+tn_i_var tn_i_scatter_alike(tn_i_builder *b, const tn_i_eqn *like, tn_i_var x, tn_i_var indices, tn_i_var updates,
+                            const tn_i_dnums *d) {
+    int64_t store[TN_NDNUMS * (2 + TN_MAX_RANK)];
+    tn_i_param p[3] = {packed(d, store)};
+    for (int i = 1; i < 3 && like->prim->params[i].name; i++) p[i] = tn_i_p(like)[i];
+    const tn_i_var in[3] = {x, indices, updates};
+    return tn_i_emit(b, like->prim, p, 3, in);
 }

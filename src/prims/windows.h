@@ -1,4 +1,4 @@
-/* Windows placed by index vectors: what gather, scatter_add and scatter have in common.
+/* Windows placed by index vectors: what gather and the scatters have in common.
  *
  * The last dimension of `indices` holds vectors, one entry per mapped operand
  * dimension.  Each vector places one window in the operand; `windows` (gather's
@@ -50,13 +50,61 @@ void tn_i_dnums_batch(tn_i_dnums *out, const tn_i_dnums *d, bool operand, bool i
  * windows.  `gather`: collapsed dimensions have elements. */
 bool tn_i_sample_windows(tn_i_rng *r, int dtype, tn_i_case *c, bool gather, int64_t *sizes, tn_type *windows);
 
-/* ---- what scatter_add and scatter have in common (gather.c) ---- */
+/* ---- what scatters have in common (scatter.c) ---- */
 
-extern const char *const tn_i_scatter_fields[TN_NDNUMS];
-/* The updates have the dtype of operand 0 and the shape that dimension numbers and indices make. */
-bool tn_i_updates_valid(tn_i_query *q, const tn_i_dnums *d, int rank);
-/* Which elements of an operand may end where, wherever the windows are. */
+/* Parameters: dimension_numbers, mode, and of some unique_indices. */
+enum { TN_SCATTER_DNUMS, TN_SCATTER_MODE, TN_SCATTER_UNIQUE };
+extern const tn_i_spec tn_i_scatter_spec[], tn_i_scatter_unique_spec[];
+/* Starts are held inside (mode=clip); else windows not wholly inside are dropped. */
+bool tn_i_scatter_clips(const tn_i_param *p);
+/* The result is of operand 0's type; the updates have its dtype and the shape that dimension numbers and indices make.
+ */
+bool tn_i_type_scatter(tn_i_query *q);
+/* Which elements of an operand may end where, wherever the windows are; of no constant factor. */
 bool tn_i_scatter_sums(const tn_i_query *q, uint32_t operand, tn_i_sums *s);
+bool tn_i_scatter_sums_by(const tn_i_query *q, uint32_t operand, tn_i_sums *s);
+/* The same equation of each of a batch. */
+void tn_i_batch_scatter(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched);
+/* What texts of JAX call scatter-sub: scatter_add of what is taken away, negated. */
+extern const tn_prim tn_i_scatter_sub_form;
+/* A random case; unique: of primitives to which it is promised, where there is one window in each of a batch. */
+bool tn_i_sample_scatter(tn_i_rng *r, int dtype, tn_i_case *c);
+bool tn_i_sample_scatter_unique(tn_i_rng *r, int dtype, tn_i_case *c);
+
+/* The windows of updates over a result that are not dropped, in order: w.to is where one begins in the updates, w.from
+ * where it goes; and the loops over one of them. */
+typedef struct tn_i_scattered {
+    tn_i_windows w;
+    bool clip;
+    int rank;
+    int64_t dim[TN_MAX_RANK], to[TN_MAX_RANK], from[TN_MAX_RANK];
+} tn_i_scattered;
+void tn_i_scattered_init(tn_i_scattered *s, const tn_i_param *p, const tn_i_arr *out, const tn_i_arr *indices,
+                         const tn_i_arr *updates);
+bool tn_i_scattered_next(tn_i_scattered *s);
+/* A kernel: operand 0 goes to the result, `out` (dense); false: there are no updates. */
+bool tn_i_scattered_begin(tn_i_scattered *s, const tn_i_kernel *k, tn_i_arr *out);
+/* How updates go where they go, row by row; and all of such a kernel. */
+void tn_i_scattered_run(tn_i_scattered *s, const tn_i_arr *updates, const tn_i_arr *out, tn_i_row *row);
+tn_status tn_i_scatter_by(const tn_i_kernel *k, tn_i_row *row);
+/* C text: operand 0 goes to the result, and loops are opened over all elements of the windows: `at` points to one,
+ * `update` is what goes there.  false: there is nothing to write, and to close. */
+bool tn_i_c_open_scattered(const struct tn_i_c_kernel *k, tn_i_scattered *s);
+void tn_i_c_close_scattered(const struct tn_i_c_kernel *k, const tn_i_scattered *s);
+
+/* An equation whose derivative is wanted. */
+typedef struct tn_i_scatter_site {
+    tn_i_dnums d;
+    int64_t sizes[TN_MAX_RANK];
+    bool clip, unique; /* unique: no windows meet, as is promised or plain */
+    bool fits;         /* windows fit in the operand, so that gather takes them */
+} tn_i_scatter_site;
+tn_i_scatter_site tn_i_scatter_site_of(const tn_i_rule *r);
+/* What of x is where the updates go, and `fill` for those that are dropped (NULL: gather's own). */
+tn_i_var tn_i_scatter_read(tn_i_rule *r, const tn_i_scatter_site *s, tn_i_var x, const tn_i_param *fill);
+
+/* ---- gather.c ---- */
+
 /* Element i of an index vector, where it is known. */
 bool tn_i_known_index(const tn_i_builder *b, tn_i_var v, uint32_t i, int64_t *x);
 /* C text: opens the loops over the windows; behind it `from` and `to` are where each begins, and `inside` tells. */

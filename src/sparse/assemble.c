@@ -33,7 +33,7 @@ tn_i_var tn_i_taken(tn_i_builder *b, tn_i_var x, int64_t n, const int64_t *at) {
 tn_i_var tn_i_added_into(tn_i_builder *b, tn_i_var u, tn_i_var x, const int64_t *into) {
     if (b->failed) return TN_NOVAR;
     const int64_t n = tn_i_vtype(b, x)->dim[0], bound = tn_i_vtype(b, u)->dim[0];
-    return tn_i_scatter_add(b, u, tn_i_positions(b, n, into, bound), x, &BY_ELEMENT);
+    return tn_i_scatter_add(b, u, tn_i_positions(b, n, into, bound), x, &BY_ELEMENT, false);
 }
 
 /* ---- values ------------------------------------------------------------------------------------------ */

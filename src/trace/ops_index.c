@@ -277,8 +277,8 @@ tn_val tn_take_along_at(tn_val x, tn_val indices, int axis, tn_flags flags, cons
     return tn_i_site_close(&s, have == rank ? y : tn_i_do_squeeze(&s, y, 1u << axis));
 }
 
-/* x with u (of x's shape but N at the axis) added or written at N positions. */
-static tn_i_var put_at(tn_i_site *s, tn_i_var x, tn_i_var index, tn_i_var u, int axis, bool wrap, bool write) {
+/* x with u (of x's shape but N at the axis) added, written or joined at N positions, by a scatter. */
+static tn_i_var put_at(tn_i_site *s, tn_i_var x, tn_i_var index, tn_i_var u, int axis, bool wrap, int scatter) {
     if (s->b->failed) return TN_NOVAR;
     char text[TN_I_TYPE_TEXT];
     const tn_type t = *tn_i_site_type(s, x), i = *tn_i_site_type(s, index);
@@ -295,7 +295,7 @@ static tn_i_var put_at(tn_i_site *s, tn_i_var x, tn_i_var index, tn_i_var u, int
     shape[axis] = tn_i_count(&i);
     tn_i_var col = column(s, index), rows = tn_i_do_reshape(s, u, t.rank, shape);
     if (s->b->failed) return TN_NOVAR;
-    return write ? tn_i_scatter(s->b, x, col, rows, &d, false, false) : tn_i_scatter_add(s->b, x, col, rows, &d);
+    return tn_i_scatter_of(s->b, scatter, x, col, rows, &d);
 }
 
 tn_val tn_index_add_at(tn_val x, tn_val indices, tn_val u, int axis, const char *file, int line) {
@@ -305,11 +305,11 @@ tn_val tn_index_add_at(tn_val x, tn_val indices, tn_val u, int axis, const char 
     tn_i_site_open(&s, "index_add", NULL, 3, in, v, 0, file, line);
     if (s.b->failed || !tn_i_site_axis(&s, axis, tn_i_site_type(&s, v[0])->rank, &axis))
         return tn_i_site_close(&s, TN_NOVAR);
-    return tn_i_site_close(&s, put_at(&s, v[0], v[1], v[2], axis, true, false));
+    return tn_i_site_close(&s, put_at(&s, v[0], v[1], v[2], axis, true, TN_P_scatter_add));
 }
 
-/* x.at[.., indices, ..].set(u) and .add(u): u is a number, or is broadcast to what would be taken there. */
-static tn_val at_place(const char *name, bool write, tn_val x, tn_val indices, tn_val u, int axis, const char *file,
+/* x.at[.., indices, ..].set(u), .add(u) ..: u is a number, or is broadcast to what would be taken there. */
+static tn_val at_place(const char *name, int scatter, tn_val x, tn_val indices, tn_val u, int axis, const char *file,
                        int line) {
     const tn_val in[3] = {x, indices, u};
     tn_i_site s;
@@ -322,14 +322,23 @@ static tn_val at_place(const char *name, bool write, tn_val x, tn_val indices, t
     if (s.b->failed || !taken_type(&s, tn_i_site_type(&s, v[0]), tn_i_site_type(&s, v[1]), axis, &want))
         return tn_i_site_close(&s, TN_NOVAR);
     const tn_i_var spread = tn_i_do_broadcast_to(&s, v[2], want.rank, want.dim);
-    return tn_i_site_close(&s, put_at(&s, v[0], v[1], spread, axis, true, write));
+    return tn_i_site_close(&s, put_at(&s, v[0], v[1], spread, axis, true, scatter));
 }
 
 tn_val tn_at_set_at(tn_val x, tn_val indices, tn_val u, int axis, const char *file, int line) {
-    return at_place("at_set", true, x, indices, u, axis, file, line);
+    return at_place("at_set", TN_P_scatter, x, indices, u, axis, file, line);
 }
 tn_val tn_at_add_at(tn_val x, tn_val indices, tn_val u, int axis, const char *file, int line) {
-    return at_place("at_add", false, x, indices, u, axis, file, line);
+    return at_place("at_add", TN_P_scatter_add, x, indices, u, axis, file, line);
+}
+tn_val tn_at_mul_at(tn_val x, tn_val indices, tn_val u, int axis, const char *file, int line) {
+    return at_place("at_mul", TN_P_scatter_mul, x, indices, u, axis, file, line);
+}
+tn_val tn_at_min_at(tn_val x, tn_val indices, tn_val u, int axis, const char *file, int line) {
+    return at_place("at_min", TN_P_scatter_min, x, indices, u, axis, file, line);
+}
+tn_val tn_at_max_at(tn_val x, tn_val indices, tn_val u, int axis, const char *file, int line) {
+    return at_place("at_max", TN_P_scatter_max, x, indices, u, axis, file, line);
 }
 
 tn_val tn_segment_sum_at(tn_val x, tn_val segment, int64_t segments, const char *file, int line) {
@@ -343,7 +352,7 @@ tn_val tn_segment_sum_at(tn_val x, tn_val segment, int64_t segments, const char 
         return tn_i_site_close(
             &s, tn_i_site_fail(&s, TN_ETYPE, -1, "takes x [n, ..], segment [n] and a number of segments >= 0"));
     t.dim[0] = segments;
-    return tn_i_site_close(&s, put_at(&s, tn_i_zeros(s.b, &t), v[1], v[0], 0, false, false));
+    return tn_i_site_close(&s, put_at(&s, tn_i_zeros(s.b, &t), v[1], v[0], 0, false, TN_P_scatter_add));
 }
 
 /* ---- the primitives ---------------------------------------------------------------------- */
@@ -389,7 +398,7 @@ tn_val tn_scatter_add_at(tn_val x, tn_val indices, tn_val u, const tn_scatter_di
                                          dims->scatter_dims_to_operand_dims, dims->operand_batching_dims,
                                          dims->scatter_indices_batching_dims};
     if (!read_dims(&s, list, &d)) return tn_i_site_close(&s, TN_NOVAR);
-    return tn_i_site_close(&s, tn_i_scatter_add(s.b, v[0], v[1], v[2], &d));
+    return tn_i_site_close(&s, tn_i_scatter_add(s.b, v[0], v[1], v[2], &d, false));
 }
 
 /* ---- patterns ------------------------------------------------------------------------------ */

@@ -263,6 +263,9 @@ int main() {
     INTEGERS((index_add(x, j, x, 0)), (tn_index_add(x, j, x, 0)));
     INTEGERS((at_set(x, j, x, 0)), (tn_at_set(x, j, x, 0)));
     INTEGERS((at_add(x, j, x, 0)), (tn_at_add(x, j, x, 0)));
+    INTEGERS((at_mul(x, j, x, 0)), (tn_at_mul(x, j, x, 0)));
+    INTEGERS((at_min(x, j, x, 0)), (tn_at_min(x, j, x, 0)));
+    INTEGERS((at_max(x, j, x, 0)), (tn_at_max(x, j, x, 0)));
     INTEGERS((segment_sum(x, j, 4)), (tn_segment_sum(x, j, 4)));
     INTEGERS((dynamic_slice(x, {i, 0}, {1, 2})), (tn_dynamic_slice(x, tn_vals(i, TN_VAL(0)), tn_ints(1, 2))));
     INTEGERS((dynamic_update_slice(x, x, {i, i})), (tn_dynamic_update_slice(x, x, tn_vals(i, i))));

@@ -526,11 +526,11 @@ for d in FLOATS:
             v, i, lax.GatherDimensionNumbers((1,), (0,), (0,)), (1, 2), mode=CLIP), how="vjp", outs=f"{d}[3,2]")
 
 
-def scatter(d, x, shape, idx, ishape, u, ushape, fields, itype="i32", **k):
+def scatter(d, x, shape, idx, ishape, u, ushape, fields, itype="i32", clip=False, **k):
     dn = lax.ScatterDimensionNumbers(update_window_dims=fields[0], inserted_window_dims=fields[1], scatter_dims_to_operand_dims=fields[2],
                                      operand_batching_dims=fields[3], scatter_indices_batching_dims=fields[4])
-    row(f"scatter_add[{S.format(*fields)}]", f"{d}{shape} {itype}{ishape} {d}{ushape}", [x, idx, u] + k.pop("more", []),
-        lambda v, i, w: lax.scatter_add(v, i, w, dn, mode=FILL), **k)
+    row(f"scatter_add[{S.format(*fields)}{' mode=clip' if clip else ''}]", f"{d}{shape} {itype}{ishape} {d}{ushape}", [x, idx, u] + k.pop("more", []),
+        lambda v, i, w: lax.scatter_add(v, i, w, dn, mode=CLIP if clip else FILL), **k)
 
 
 for d in NUMBERS:
@@ -538,12 +538,15 @@ for d in NUMBERS:
     scatter(d, x, "[3,2]", [2, 0, 2], "[3,1]", u, "[3,2]", ((1,), (0,), (0,), (), ()))
     scatter(d, x, "[3,2]", [2, -1, 3], "[3,1]", u, "[3,2]", ((1,), (0,), (0,), (), ()), itype="i64")
     scatter(d, x, "[6]", [0, 5, -1], "[3,1]", u, "[3,2]", ((1,), (), (0,), (), ()))
+    scatter(d, x, "[6]", [0, 5, -1], "[3,1]", u, "[3,2]", ((1,), (), (0,), (), ()), clip=True)
+    scatter(d, x, "[6]", [0, 7, -1], "[3,1]", u[:3], "[3]", ((), (0,), (0,), (), ()), clip=True, itype="i64")
     scatter(d, x, "[2,3]", [2, 0, 1, 1], "[2,2,1]", u[:4], "[2,2]", ((), (1,), (1,), (0,), (0,)))
-def write(d, x, shape, idx, ishape, u, ushape, fields, extra="", mode=FILL, itype="i32", **k):
+
+def write(d, x, shape, idx, ishape, u, ushape, fields, extra="", mode=FILL, itype="i32", name="scatter", **k):
     dn = lax.ScatterDimensionNumbers(update_window_dims=fields[0], inserted_window_dims=fields[1], scatter_dims_to_operand_dims=fields[2],
                                      operand_batching_dims=fields[3], scatter_indices_batching_dims=fields[4])
-    row(f"scatter[{S.format(*fields)}{extra}]", f"{d}{shape} {itype}{ishape} {d}{ushape}", [x, idx, u] + k.pop("more", []),
-        lambda v, i, w: lax.scatter(v, i, w, dn, mode=mode, unique_indices="unique" in extra), **k)
+    row(f"{name}[{S.format(*fields)}{extra}]", f"{d}{shape} {itype}{ishape} {d}{ushape}", [x, idx, u] + k.pop("more", []),
+        lambda v, i, w: getattr(lax, name)(v, i, w, dn, mode=mode, unique_indices="unique" in extra), **k)
 
 
 for d in ANY:
@@ -563,6 +566,35 @@ for d in FLOATS:
           more=[[4.0, 5.0, 6.0]], how="vjp", outs=f"{d}[3]")
     write(d, [1.0, 2.0, 3.0], "[3]", [2, 7, 2, 0], "[4,1]", [1.5, 2.5, 3.5, 4.5], "[4]", ((), (0,), (0,), (), ()),
           more=[[4.0, 5.0, 6.0]], how="vjp", outs=f"{d}[3]")
+for name in ("scatter_mul", "scatter_min", "scatter_max"):
+    for d in NUMBERS if name == "scatter_mul" else ANY:
+        b = d == "bool"
+        x = [1, 0, 1, 1, 0, 0] if b else [1, 2, 3, 4, 5, 6] if d == "u32" else [1, -2, 3, 4, 5, -6]
+        u = [0, 1, 0, 0, 1, 1] if b else [10, 3, 2, 1, 7, 4] if d == "u32" else [10, -3, 2, -1, 7, 4]
+        write(d, x, "[3,2]", [2, 0, 2], "[3,1]", u, "[3,2]", ((1,), (0,), (0,), (), ()), name=name)
+        write(d, x, "[3,2]", [2, -1, 3], "[3,1]", u, "[3,2]", ((1,), (0,), (0,), (), ()), itype="i64", name=name)
+        write(d, x, "[3,2]", [2, -1, 3], "[3,1]", u, "[3,2]", ((1,), (0,), (0,), (), ()), " mode=clip", CLIP, name=name)
+        write(d, x, "[6]", [0, 5, -1], "[3,1]", u, "[3,2]", ((1,), (), (0,), (), ()), " mode=clip", CLIP, name=name)
+        write(d, x, "[2,3]", [2, 0, 1, 1], "[2,2,1]", u[:4], "[2,2]", ((), (1,), (1,), (0,), (0,)), name=name)
+    for d in INTS:
+        write(d, [MAX[d], MIN[d]], "[2]", [0, 1], "[2,1]", [3, 3], "[2]", ((), (0,), (0,), (), ()), name=name)
+POINTS = ((), (0,), (0,), (), ())
+for d in FLOATS:
+    for name in ("scatter_min", "scatter_max"):
+        write(d, [1.0, nan, 0.0, -0.0, 5.0], "[5]", [0, 1, 2, 3, 4, 4], "[6,1]", [nan, 1.0, -0.0, 0.0, inf, -inf], "[6]", POINTS, name=name,
+              out=[[nan, nan, -0.0 if "min" in name else 0.0, -0.0 if "min" in name else 0.0, -inf if "min" in name else inf]])
+        x, i, u = [1.0, 2.0, 3.0, 4.0], [2, 7, 2, 0, 1, 1], [3.0, 2.5, 3.0, 4.5, -1.0, 6.0]
+        write(d, x, "[4]", i, "[6,1]", u, "[6]", POINTS, more=[[4.0, 5.0, 6.0, 7.0]], how="vjp", outs=f"{d}[4]", name=name)
+        # JAX gives an operand below a clamped update its cotangent although that is not the minimum
+        least = [[1.0, -1.0, 3.0, 2.5], [4.0, 0.0, 2.0, 0.0], [2.0, 7.0, 2.0, 0.0, 5.0, 0.0]]
+        most = [[4.5, 6.0, 3.0, 4.0], [0.0, 0.0, 2.0, 7.0], [2.0, 0.0, 2.0, 4.0, 0.0, 5.0]]
+        row(f"{name}[{S.format(*POINTS)} mode=clip]", f"{d}[4] i32[6,1] {d}[6]", [x, i, u, [4.0, 5.0, 6.0, 7.0]], None,
+            least if "min" in name else most, how="vjp", outs=f"{d}[4]")
+    write(d, [1.0, 2.0, 3.0], "[3]", [2, 7, 1], "[3,1]", [1.5, 2.5, 3.5], "[3]", POINTS, " unique_indices=True",
+          more=[[4.0, 5.0, 6.0]], how="vjp", outs=f"{d}[3]", name="scatter_mul")
+    # JAX has no derivative where indices may meet: those of 2 * 0 * 3, of 3 * 2 and, of no effect, of one outside
+    row(f"scatter_mul[{S.format(*POINTS)}]", f"{d}[3] i32[4,1] {d}[4]", [[1.0, 2.0, 3.0], [1, 2, 1, 7], [0.0, 2.0, 3.0, 5.0], [4.0, 5.0, 7.0]],
+        None, [[1.0, 0.0, 6.0], [4.0, 0.0, 14.0], [30.0, 21.0, 0.0, 0.0]], how="vjp", outs=f"{d}[3]")
 for d in INTS:
     scatter(d, [MAX[d]], "[1]", [0], "[1,1]", [2], "[1]", ((), (0,), (0,), (), ()))
 for d in NUMBERS:

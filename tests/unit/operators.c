@@ -139,6 +139,11 @@ static tn_val same_indices(const tn_val *in, void *user) { /* .., i i32[2] = {1,
     const tn_val equal = tn_constant(c, tn_i32(3), (int32_t[]){-1, 9, 3});
     d = tn_add(d, apart(tn_at_set(v, equal, tn_slice_axis(v, 0, 3, 1, 0), 0),
                         tn_concatenate(tn_vals(tn_slice_axis(v, 0, 3, 1, 0), tn_slice_axis(v, 2, 3, 1, 0)), 0)));
+    /* all updates of element 3 take part, of element 1 none */
+    const tn_val last = tn_slice_axis(v, 3, 4, 1, 0), front = tn_slice_axis(v, 0, 3, 1, 0);
+    d = tn_add(d, apart(tn_at_mul(v, equal, -2.0, 0), tn_concatenate(tn_vals(front, tn_mul(last, 4.0)), 0)));
+    d = tn_add(d, apart(tn_at_min(v, equal, -9.0, 0), tn_concatenate(tn_vals(front, tn_minimum(last, -9.0)), 0)));
+    d = tn_add(d, apart(tn_at_max(v, equal, 9.0, 0), tn_concatenate(tn_vals(front, tn_maximum(last, 9.0)), 0)));
     d = tn_add(d, apart(tn_dynamic_index(m, tn_at(i, 0), 0), tn_at(m, 1)));
     d = tn_add(d, apart(tn_dynamic_slice(m, tn_vals(tn_at(i, 0), TN_VAL(9)), tn_ints(2, 2)),
                         tn_slice(m, tn_ints(1, 2), tn_ints(3, 4), tn_ints())));

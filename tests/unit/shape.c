@@ -182,11 +182,12 @@ static void test_malformed_parameters(void **state) {
 
 /* ---- kernels ------------------------------------------------------------------------ */
 
-static const int shape_prims[] = {TN_P_constant, TN_P_iota,          TN_P_broadcast_in_dim,
-                                  TN_P_reshape,  TN_P_transpose,     TN_P_rev,
-                                  TN_P_slice,    TN_P_pad,           TN_P_concatenate,
-                                  TN_P_split,    TN_P_dynamic_slice, TN_P_dynamic_update_slice,
-                                  TN_P_gather,   TN_P_scatter_add,   TN_P_scatter,
+static const int shape_prims[] = {TN_P_constant,    TN_P_iota,          TN_P_broadcast_in_dim,
+                                  TN_P_reshape,     TN_P_transpose,     TN_P_rev,
+                                  TN_P_slice,       TN_P_pad,           TN_P_concatenate,
+                                  TN_P_split,       TN_P_dynamic_slice, TN_P_dynamic_update_slice,
+                                  TN_P_gather,      TN_P_scatter_add,   TN_P_scatter,
+                                  TN_P_scatter_mul, TN_P_scatter_min,   TN_P_scatter_max,
                                   TN_P_slice_add};
 
 /* A drawn case: its types and dense operands. */
@@ -425,27 +426,6 @@ static void test_scatter_drops(void **state) {
     int32_t y[4];
     run(f, (const void *[]){x, i, u}, (void *[]){y});
     assert_memory_equal(y, want, sizeof want);
-    tn_ctx_free(c);
-}
-
-/* Where windows meet the last one stays; one that is partly outside is dropped, or moved inside. */
-static void test_scatter_writes_in_order(void **state) {
-    (void)state;
-    tn_ctx *c = tn_ctx_new(NULL);
-    const int32_t x[4] = {7, 7, 7, 7}, i[4] = {0, 1, 9, -5}, u[8] = {1, 2, 3, 4, 5, 6, 8, 9};
-    const int32_t want[2][4] = {{1, 3, 4, 7}, {8, 9, 5, 6}};
-    for (int clip = 0; clip < 2; clip++) {
-        char text[512];
-        (void)snprintf(text, sizeof text,
-                       "{ lambda x:i32[4] i:i32[4,1] u:i32[4,2] . let a = scatter[dimension_numbers="
-                       "ScatterDimensionNumbers(update_window_dims=(1,), inserted_window_dims=(), "
-                       "scatter_dims_to_operand_dims=(0,), operand_batching_dims=(), "
-                       "scatter_indices_batching_dims=()) mode=%s] x i u in (a,) }",
-                       clip ? "clip" : "drop");
-        int32_t y[4];
-        run(parse(c, text), (const void *[]){x, i, u}, (void *[]){y});
-        assert_memory_equal(y, want[clip], sizeof y);
-    }
     tn_ctx_free(c);
 }
 
@@ -748,7 +728,6 @@ int main(void) {
         cmocka_unit_test(test_gather_modes),
         cmocka_unit_test(test_gather_default_fill),
         cmocka_unit_test(test_scatter_drops),
-        cmocka_unit_test(test_scatter_writes_in_order),
         cmocka_unit_test(test_batched_updates_keep_bits),
         cmocka_unit_test(test_reads_cost_what_they_read),
         cmocka_unit_test(test_slices_are_added_in_place),

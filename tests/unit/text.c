@@ -303,6 +303,32 @@ static void test_jax_primitives(void **state) {
         "update_window_dims=(), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,), "
         "operand_batching_dims=(), "
         "scatter_indices_batching_dims=()) mode=clip unique_indices=True] a b c\n  in (d,) }\n");
+    static const char *const joins[][2] = {{"mul", " unique_indices=False"}, {"min", ""}, {"max", ""}};
+    for (int i = 0; i < 3; i++) {
+        char text[1024], want[1024];
+        (void)snprintf(text, sizeof text,
+                       "{ lambda ; a:f64[5] i:i32[2,1] u:f64[2]. let b:f64[5] = scatter-%s[\n"
+                       "dimension_numbers=ScatterDimensionNumbers(update_window_dims=(), inserted_window_dims=(0,), "
+                       "scatter_dims_to_operand_dims=(0,))\nindices_are_sorted=False\n"
+                       "mode=GatherScatterMode.FILL_OR_DROP\nunique_indices=False\nupdate_consts=()\n"
+                       "update_jaxpr={ lambda ; v:f64[] w:f64[]. let\n  x:f64[] = %s v w\nin (x,) }\n] a i u in (b,) }",
+                       joins[i][0], joins[i][0]);
+        (void)snprintf(want, sizeof want,
+                       "{ lambda a:f64[5] b:i32[2,1] c:f64[2] . let\n    d:f64[5] = "
+                       "scatter_%s[dimension_numbers=ScatterDimensionNumbers("
+                       "update_window_dims=(), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,), "
+                       "operand_batching_dims=(), scatter_indices_batching_dims=()) mode=drop%s] a b c\n  in (d,) }\n",
+                       joins[i][0], joins[i][1]);
+        prints_as(text, want);
+    }
+    prints_as(
+        "{ lambda ; a:f64[5] i:i32[2,1] u:f64[2]. let b = scatter-sub[dimension_numbers=ScatterDimensionNumbers("
+        "update_window_dims=(), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,)) indices_are_sorted=False "
+        "mode=GatherScatterMode.CLIP unique_indices=True update_consts=() update_jaxpr=None] a i u in (b,) }",
+        "{ lambda a:f64[5] b:i32[2,1] c:f64[2] . let\n    d:f64[2] = neg c\n    e:f64[5] = "
+        "scatter_add[dimension_numbers=ScatterDimensionNumbers("
+        "update_window_dims=(), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,), "
+        "operand_batching_dims=(), scatter_indices_batching_dims=()) mode=clip] a b d\n  in (e,) }\n");
     prints_as(
         "{ lambda ; a:f64[5] i:i32[2,1]. let b = gather[mode=1 fill_value=None slice_sizes=(1,) dimension_numbers="
         "GatherDimensionNumbers(start_index_map=(0,), offset_dims=(), collapsed_slice_dims=(0,))] a i in (b,) }",
