@@ -197,23 +197,27 @@ static void cost_solve(const tn_i_query *q, tn_i_cost *cost) { tn_i_cost_nested(
 
 /* ---- samples --------------------------------------------------------------------------------------------- */
 
-/* cosh(d) x + l y = b in two unknowns, (a, c): [cosh d, l; 0, cosh d], or with l = 0 as a symmetric system. */
-static const tn_fn *sample_program(tn_ctx *c, const tn_type *t, int which, bool diagonal) {
+typedef enum matrix { TRIANGULAR, DIAGONAL, CONSTANT, MATRICES } matrix;
+
+/* In unknowns x and y, w x + l y = b and w y = c, where w is cosh d; l is 0, or both are numbers. */
+static const tn_fn *sample_program(tn_ctx *c, const tn_type *t, int which, matrix kind) {
     tn_i_builder b;
     tn_i_builder_init(&b, c);
-    const tn_i_var d = tn_i_input(&b, t, false), l = tn_i_input(&b, t, false);
+    const bool given = kind != CONSTANT;
+    const tn_i_var d = given ? tn_i_input(&b, t, false) : TN_NOVAR, l0 = given ? tn_i_input(&b, t, false) : TN_NOVAR;
     const tn_i_var x = tn_i_input(&b, t, which == MATVEC), y = tn_i_input(&b, t, which == MATVEC);
-    const tn_i_var w = tn_i_op1(&b, TN_P_cosh, d);
+    const tn_i_var w = given ? tn_i_op1(&b, TN_P_cosh, d) : tn_i_number(&b, t, 2);
+    const tn_i_var l = given ? l0 : tn_i_number(&b, t, 0.5);
     tn_i_var out[2];
     if (which == MATVEC) {
         out[1] = tn_i_op2(&b, TN_P_mul, w, y);
         out[0] = tn_i_op2(&b, TN_P_mul, w, x);
-        if (!diagonal) out[0] = tn_i_op2(&b, TN_P_add, out[0], tn_i_op2(&b, TN_P_mul, l, y));
+        if (kind != DIAGONAL) out[0] = tn_i_op2(&b, TN_P_add, out[0], tn_i_op2(&b, TN_P_mul, l, y));
     } else {
         const int last = which == SOLVE; /* the unknown that is found first */
+        tn_i_var rest = last ? x : y;
         out[last] = tn_i_op2(&b, TN_P_div, last ? y : x, w);
-        const tn_i_var rest =
-            diagonal ? last ? x : y : tn_i_op2(&b, TN_P_sub, last ? x : y, tn_i_op2(&b, TN_P_mul, l, out[last]));
+        if (kind != DIAGONAL) rest = tn_i_op2(&b, TN_P_sub, rest, tn_i_op2(&b, TN_P_mul, l, out[last]));
         out[!last] = tn_i_op2(&b, TN_P_div, rest, w);
     }
     return tn_i_finish(&b, 2, out);
@@ -222,15 +226,15 @@ static const tn_fn *sample_program(tn_ctx *c, const tn_type *t, int which, bool 
 static bool sample_solve(tn_i_rng *g, int dtype, tn_i_case *c) {
     tn_type t;
     tn_i_sample_shape(g, &t, dtype, 0, 2);
-    const bool diagonal = tn_i_pick(g, 0, 2) == 0;
-    for (int k = 0; k < (diagonal ? 2 : 3); k++) {
-        c->fns[k] = sample_program(c->ctx, &t, k, diagonal);
+    const matrix kind = (matrix)tn_i_pick(g, 0, MATRICES - 1);
+    for (int k = 0; k < (kind == DIAGONAL ? 2 : 3); k++) {
+        c->fns[k] = sample_program(c->ctx, &t, k, kind);
         if (!c->fns[k]) return false;
         c->p[k] = (tn_i_param){.kind = TN_K_FN, .u.fn = c->fns[k]};
     }
-    if (diagonal) c->p[SYMMETRIC] = (tn_i_param){.kind = TN_K_BOOL, .u.i = 1};
-    c->nin = 4;
-    for (int i = 0; i < 4; i++) c->in[i] = t;
+    if (kind == DIAGONAL) c->p[SYMMETRIC] = (tn_i_param){.kind = TN_K_BOOL, .u.i = 1};
+    c->nin = kind == CONSTANT ? 2 : 4;
+    for (uint32_t i = 0; i < c->nin; i++) c->in[i] = t;
     return true;
 }
 
@@ -250,7 +254,7 @@ const tn_prim tn_prim_custom_linear_solve = {
     .batch = batch_solve,
     .body = 1 + SOLVE,
     .cost = cost_solve,
-    .jvp_bound = 12,
-    .transpose_bound = 6,
+    .jvp_bound = 6,
+    .transpose_bound = 3,
     .sample = sample_solve,
 };
