@@ -106,6 +106,7 @@ static void declare_arrays(tn_i_nest_writer *w) {
             tn_i_text_put(w->t, "char *const p%u = (char *)(F[%u] + (uintptr_t)INT64_C(%" PRId64 "));\n", (unsigned)k,
                           (unsigned)at->base, offset);
         tn_i_text_put(w->t, "char *const q%u = p%u;\n", (unsigned)k, (unsigned)k);
+        if (a->boxed) tn_i_text_put(w->t, "const int in%u = 1;\n", (unsigned)k); /* of loads ahead of all loops */
         if (at->base >= TN_BASE_ARGUMENTS + w->p->f->nin)
             tn_i_text_put(w->t, "const int want%u = F[%u] != 0;\n", (unsigned)k, (unsigned)at->base);
     }

@@ -385,6 +385,33 @@ static void long_programs_are_split(void **state) {
     }
 }
 
+/* A padded operand that is one number for all elements is read before any loop. */
+static void padded_numbers(void **state) {
+    (void)state;
+    static const char text[] =
+        "{ lambda u:f64[1] . let w:bool[4] = broadcast_in_dim[shape=(4,) broadcast_dimensions=()] False "
+        "x:bool[2] = pad[padding_config=((0, -2, 0),)] w True v:f64[2] = pad[padding_config=((0, 1, 0),)] u 0.0 "
+        "y:f64[2] = broadcast_in_dim[shape=(2,) broadcast_dimensions=()] 0.5 z:f64[2] = select x y v "
+        "s:f64[] = reduce_sum[axes=(0,)] z r:f64[] = mul 2.0 s in (r,) }";
+    char dir[64];
+    const double u = 1.5;
+    make_dir(dir, sizeof dir);
+    tn_ctx *c = tn_ctx_new(NULL);
+    const tn_fn *f = tn_fn_parse(c, text, sizeof text - 1, "padded.tn");
+    if (!f) fail_msg("%s", tn_error(c));
+    const tn_compile_options o = {.size = sizeof o, .backend = TN_BACKEND_NATIVE, .cache_dir = dir};
+    tn_exec *e = tn_compile(f, &o);
+    const char *why = "";
+    double found;
+    assert_non_null(e);
+    if (tn_exec_backend(e, &why) != TN_BACKEND_NATIVE) fail_msg("%s", why);
+    assert_int_equal(tn_call(e, TN_INPUTS(&u), TN_OUTPUTS(&found)), TN_OK);
+    assert_true(found == 3);
+    tn_exec_free(e);
+    tn_ctx_free(c);
+    remove_dir(dir);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(functions_of_elements),   cmocka_unit_test(runs_and_is_kept),
@@ -392,6 +419,7 @@ int main(void) {
         cmocka_unit_test(read_only_directory),     cmocka_unit_test(broken_files),
         cmocka_unit_test(racing_processes),        cmocka_unit_test(names_are_no_types),
         cmocka_unit_test(differences_of_products), cmocka_unit_test(long_programs_are_split),
+        cmocka_unit_test(padded_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
