@@ -3,7 +3,7 @@
 #   CC=       the C compiler (gcc)                    BUILD=    where everything made goes (build)
 #   CFLAGS=   replaces -O3 -g                         DEBUG=1   checks after every pass (TN_DEBUG), -O1
 #   WERROR=1  warnings are errors                     SAN=      sanitizers: address,undefined or thread
-#   BLIS_DIR= the prefix of a BLIS of your own        LAPACK=1  link LAPACKE
+#   BLIS_DIR= the prefix of a BLIS of your own        LAPACK=0  no LAPACKE: eigh, svd, qr .. are refused
 #   SLEEF=1   link SLEEF, for TN_MATH_ACCURATE and    OPENMP=   no threads but those of products
 #             large arguments of sin and cos
 #   DEPS=no   never install packages                  JOBS=     parallel jobs (all processors)
@@ -67,7 +67,7 @@ help: ## this list
 # ---- what must be there before anything is compiled ------------------------
 
 # The goals that need more packages than building does are listed in CHECK_GOALS (mk/check.mk).
-DEPS_SETS = build $(if $(filter $(CHECK_GOALS),$(MAKECMDGOALS)),check)
+DEPS_SETS = build $(if $(lapack),lapack) $(if $(filter $(CHECK_GOALS),$(MAKECMDGOALS)),check)
 no_check_goal = $(if $(filter check doors,$(MAKECMDGOALS)),,1)
 
 deps: ## see that the needed packages are installed
@@ -92,14 +92,18 @@ OPENMP    ?= 1
 omp       := $(if $(OPENMP),$(shell printf '\043include <omp.h>\nint main(void) { return omp_get_num_threads() - 1; }' | \
                $(CC) -fopenmp -x c - -o /dev/null 2>/dev/null && echo -fopenmp))
 omp_lib   := $(if $(omp),$(if $(findstring clang,$(CC)),$(omp),-lgomp))
-LIBS       = $(omp_lib) $(if $(LAPACK),-llapacke) $(if $(SLEEF),-lsleef) $(call blis,--libs) -lpthread -ldl -lm
+# Eigenvalues and their kin are computed by LAPACK; LAPACK=0 (or no, or nothing) builds a library that refuses them.
+LAPACK    ?= 1
+lapack    := $(filter-out 0 no off,$(LAPACK))
+lapack_libs = $(shell CC='$(CC)' tools/deps/lapack.sh $(1))
+LIBS       = $(omp_lib) $(if $(lapack),$(call lapack_libs,--libs)) $(if $(SLEEF),-lsleef) $(call blis,--libs) -lpthread -ldl -lm
 
 machine   := $(shell $(CC) -dumpmachine)
 clang_only = $(if $(findstring clang,$(CC)),$(1))
 
 # What mk/flags.txt says: rows that hold here, each one word, "flags|files" with ; for spaces.
 holds      = any $(if $(findstring clang,$(CC)),clang,gcc) $(if $(filter x86_64%,$(machine)),x86) \
-             $(if $(omp),openmp) $(if $(SLEEF),sleef) $(if $(LAPACK),lapack)
+             $(if $(omp),openmp) $(if $(SLEEF),sleef) $(if $(lapack),lapack)
 flag_rows := $(shell sed -n '/^[a-z]/ { s/ *| */|/g; s/  */;/g; s/\*/%/g; p; }' mk/flags.txt)
 cut        = $(subst ;, ,$(word $(1),$(subst |, ,$(2))))
 flag_rows := $(foreach r,$(flag_rows),$(if $(filter $(holds),$(call cut,1,$(r))),$(patsubst $(call cut,1,$(r))|%,%,$(r))))
@@ -250,7 +254,7 @@ install: all man ## into PREFIX= (/usr/local), below DESTDIR=
 	$(foreach d,$(BUILT),$(call install_door,$(d)))
 
 # What is filled into files that say where things are.
-libs_private = $(if $(omp),$(omp_lib) )$(if $(LAPACK),-llapacke )$(if $(SLEEF),-lsleef )$(call blis,--static) -lpthread -ldl -lm
+libs_private = $(if $(omp),$(omp_lib) )$(if $(lapack),$(call lapack_libs,--static) )$(if $(SLEEF),-lsleef )$(call blis,--static) -lpthread -ldl -lm
 cmake_list   = $(subst $() ,;,$(strip $(1)))
 to_include   = $(shell realpath -ms --relative-to='$(CMAKEDIR)' '$(INCLUDEDIR)')
 fill = sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR:$(PREFIX)/%=$${prefix}/%)|' \

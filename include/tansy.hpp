@@ -644,6 +644,39 @@ inline sign_and_log slogdet(operand a) {
     return {sign, logabs};
 }
 inline val inverse(operand a) { return tn_inverse_at(a.v, a.at.file, a.at.line); }
+/* Several factors at once: structured bindings take them apart. */
+struct eigen {
+    val w, v;
+};
+inline eigen eigh(operand a) {
+    eigen e;
+    tn_eigh_at(a.v, &e.w, &e.v, a.at.file, a.at.line);
+    return e;
+}
+inline val eigvalsh(operand a) { return tn_eigvalsh_at(a.v, a.at.file, a.at.line); }
+struct factors_qr {
+    val q, r;
+};
+inline factors_qr qr(operand a, tn_factors how = TN_FACTORS_REDUCED) {
+    factors_qr f;
+    tn_qr_at(a.v, how, &f.q, &f.r, a.at.file, a.at.line);
+    return f;
+}
+struct factors_svd {
+    val u, s, vt;
+};
+inline factors_svd svd(operand a, tn_factors how = TN_FACTORS_REDUCED) {
+    factors_svd f;
+    tn_svd_at(a.v, how, &f.u, &f.s, &f.vt, a.at.file, a.at.line);
+    return f;
+}
+inline val singular_values(operand a) {
+    val s;
+    tn_svd_at(a.v, TN_FACTORS_REDUCED, nullptr, &s, nullptr, a.at.file, a.at.line);
+    return s;
+}
+inline val pinv(operand a) { return tn_pinv_at(a.v, a.at.file, a.at.line); }
+inline val lstsq(operand a, operand b) { return tn_lstsq_at(a.v, b.v, b.at.file, b.at.line); }
 inline val solve(operand a, operand b) { return tn_solve_at(a.v, b.v, b.at.file, b.at.line); }
 
 /* ---- contexts -------------------------------------------------------------------- */

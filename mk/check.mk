@@ -64,17 +64,17 @@ $(UNITS:%=$(BUILD)/unit/%) $(FUZZERS:%=$(BUILD)/fuzz/%): $(BUILD)/%: $(BUILD)/ob
 	$(call say,LINK)
 	$(link)
 
-# What calls LAPACK where the library was built with LAPACK=1, in such a program: one file of it differs.
-LAPACK_UNITS = $(if $(SAN)$(LAPACK),,linalg solve)
-$(BUILD)/obj/lapack.o: src/exec/lapack.c $(BUILD)/flags
+# What LAPACK=0 refuses, in such a program: one file of it differs.
+WITHOUT_LAPACK = $(if $(SAN),,eigen)
+$(BUILD)/obj/no_lapack.o: src/exec/lapack.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC)
-	$(Q)$(CC) $(ALL_CFLAGS) $(call own_flags,$<) -DTN_LAPACK -c -o $@ $<
-$(LAPACK_UNITS:%=$(BUILD)/unit/%-lapack): $(BUILD)/unit/%-lapack: $(BUILD)/obj/tests/unit/%.o $(BUILD)/obj/lapack.o $(TESTS_A) $(LIB)
+	$(Q)$(CC) $(ALL_CFLAGS) $(call own_flags,$<) -UTN_LAPACK -c -o $@ $<
+$(WITHOUT_LAPACK:%=$(BUILD)/unit/%-no-lapack): $(BUILD)/unit/%-no-lapack: $(BUILD)/obj/tests/unit/%.o $(BUILD)/obj/no_lapack.o $(TESTS_A) $(LIB)
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(link)
-$(LAPACK_UNITS:%=$(BUILD)/unit/%-lapack): LINK_MORE = -lcmocka -llapacke $(no_debug)
+$(WITHOUT_LAPACK:%=$(BUILD)/unit/%-no-lapack): LINK_MORE = -lcmocka $(no_debug)
 
 # C++ sees the same headers: examples/*.cpp and tests/cpp/*.cpp, one program per compiler, but only the build's own one when
 # sanitized.  NAME_no_exceptions.cpp is compiled without exceptions, NAME_20.cpp as C++20.
@@ -133,7 +133,7 @@ TESTS_nesting  = $(if $(C_nesting),nesting)
 TESTS_emit     = $(if $(C_emit),emit)
 TESTS_fault    = $(if $(C_fault),fault)
 TESTS_demo     = $(if $(DEMO_SRC),demo)
-TESTS_unit     = $(UNITS:%=unit-%) $(LAPACK_UNITS:%=unit-%-lapack)
+TESTS_unit     = $(UNITS:%=unit-%) $(WITHOUT_LAPACK:%=unit-%-no-lapack)
 TESTS_install  = $(if $(QUICKSTART),install)
 TESTS_projects = projects
 TESTS_headers  = headers
@@ -174,7 +174,7 @@ $(R)/nesting.res: $(BUILD)/nesting FORCE
 	$(RUN) $< --count
 $(R)/demo.res: $(BUILD)/demo FORCE
 	$(RUN) $<
-$(UNITS:%=$(R)/unit-%.res) $(LAPACK_UNITS:%=$(R)/unit-%-lapack.res): $(R)/unit-%.res: $(BUILD)/unit/% $(BUILD)/locale/de_DE.UTF-8 FORCE
+$(UNITS:%=$(R)/unit-%.res) $(WITHOUT_LAPACK:%=$(R)/unit-%-no-lapack.res): $(R)/unit-%.res: $(BUILD)/unit/% $(BUILD)/locale/de_DE.UTF-8 FORCE
 	$(RUN) $<
 $(SCRIPTS:tests/%=$(R)/script-%.res): $(R)/script-%.res: tests/% $(TOOL) $(LIB_SO) $(BUILD)/locale/de_DE.UTF-8 FORCE
 	$(RUN) $<

@@ -48,6 +48,7 @@
 #define TANSY_OPS_H
 
 #include "../tansy.h"
+#include "decompositions.h"
 #include "effects.h"
 #include "random.h"
 

@@ -66,6 +66,9 @@ _PLAIN = (
         "gather": ("dimension_numbers", "slice_sizes", "mode", "fill_value"),
         "dot_general": ("dimension_numbers", "preferred_element_type"),
         "triangular_solve": ("left_side", "lower", "transpose_a", "conjugate_a", "unit_diagonal"),
+        "eigh": ("lower",),
+        "qr": ("full_matrices",),
+        "svd": ("full_matrices", "compute_uv"),
         "name": ("name",),
         "conv_general_dilated": (
             "window_strides",
@@ -554,6 +557,9 @@ class _Body:
             return self.lack(eqn, "bitcast_convert_type to another width")
         if str(eqn.params.get("index_dtype")) == "uint32":
             return self.lack(eqn, f"{name} with unsigned indices")
+        for wish in ("subset_by_index", "pivoting"):
+            if eqn.params.get(wish) not in (None, False):
+                return self.lack(eqn, f"{name} with {wish}")
         first = _PLACES.get(name, len(eqn.invars))
         operands = [*map(self.atom, eqn.invars[:first]), *map(self.place_of, eqn.invars[first:])]
         self.emit(eqn, name, params, " ".join(operands))

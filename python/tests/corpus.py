@@ -332,6 +332,34 @@ def determinants(a):
     return jnp.linalg.det(a) + jnp.linalg.slogdet(a)[1] + jnp.linalg.det(a[:2, :2])
 
 
+# Vectors are compared where their signs do not count; _apart has other random numbers, so that those of what follows stay.
+_apart = np.random.default_rng(11).normal(size=(5, 3))
+
+
+@case(_apart[:3] + np.diag([1.0, 4.0, 9.0]))
+def symmetric(a):
+    w, v = jnp.linalg.eigh(a)
+    return v @ (jnp.sin(w)[:, None] * v.T) + w + jnp.linalg.eigvalsh(a @ a.T)
+
+
+@case(_apart, _apart.T)
+def orthogonal(a, b):
+    q, s = jnp.linalg.qr(a)
+    u, v = jnp.linalg.qr(b[:, :3])
+    return q @ jnp.cos(s) + (u @ v)[:1] * 2 + jnp.sin(s)[0]
+
+
+@case(_apart, _apart[:, 0])
+def singular(a, b):
+    u, s, vt = jnp.linalg.svd(a, full_matrices=False)
+    return (u * jnp.cos(s)) @ vt + jnp.linalg.svd(a.T, compute_uv=False) + jnp.linalg.norm(a, 2) + jnp.linalg.norm(a, "nuc")
+
+
+@case(_apart, _apart[:, 0])
+def least_squares(a, b):
+    return jnp.linalg.lstsq(a, b)[0] + jnp.linalg.pinv(a) @ b
+
+
 @case(r(3))
 def norms(x):
     return jnp.linalg.norm(x) * x / (1 + jnp.linalg.norm(x, ord=1)) + jnp.cross(x, x[::-1])

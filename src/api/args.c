@@ -118,7 +118,7 @@ static bool has_callbacks(const tn_fn *f) {
     const tn_i_eqn *e;
     if (!find(f, false, &e)) return false;
     if (!e) return true;
-    if (tn_i_p(e)->kind == TN_K_STR)
+    if (e->params && tn_i_p(e)->kind == TN_K_STR)
         (void)tn_i_fail(f->ctx, TN_ERULE, e->loc, "%s '%s': %s", e->prim->name, tn_i_p(e)->u.str, unrunnable(e));
     else
         (void)tn_i_fail(f->ctx, TN_ERULE, e->loc, "%s: %s", e->prim->name, unrunnable(e));

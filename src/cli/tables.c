@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "ir/seen.h"
 #include "prims/gemm.h"
+#include "prims/lapack.h"
 #include "prims/prim.h"
 
 /* ---- cost ------------------------------------------------------------------------- */
@@ -159,6 +160,7 @@ int tn_i_cli_prims(void) {
 }
 
 int tn_i_cli_version(void) {
-    (void)printf("tansy %s\nblis %s, kernels %s\n", tn_version(), tn_i_gemm_version(), tn_i_gemm_kernels());
+    (void)printf("tansy %s\nblis %s, kernels %s\nlapack %s\n", tn_version(), tn_i_gemm_version(), tn_i_gemm_kernels(),
+                 tn_i_lapack_version());
     return TN_CLI_OK;
 }

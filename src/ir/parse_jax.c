@@ -62,7 +62,7 @@ const char *tn_i_jax_param(const tn_prim *prim, const tn_i_token *name) {
 }
 
 bool tn_i_jax_ignored(const tn_prim *prim, const tn_i_token *name, const char *const **only) {
-    static const char *const none[] = {"None", NULL};
+    static const char *const none[] = {"None", NULL}, *const no[] = {"False", NULL};
     static const struct {
         const char *name;
         int id; /* of the one primitive that has it, or -1 */
@@ -82,6 +82,14 @@ bool tn_i_jax_ignored(const tn_prim *prim, const tn_i_token *name, const char *c
         {"update_jaxpr", -1, NULL},
         {"update_consts", -1, NULL},
         {"dimensions", TN_P_reshape, none},
+        {"algorithm", TN_P_eigh, NULL},
+        {"algorithm", TN_P_svd, NULL},
+        {"implementation", TN_P_eigh, NULL},
+        {"sort_eigenvalues", TN_P_eigh, NULL}, /* they ascend in any case */
+        {"subset_by_index", TN_P_eigh, none},
+        {"subset_by_index", TN_P_svd, none},
+        {"pivoting", TN_P_qr, no},
+        {"use_magma", TN_P_qr, NULL},
         {"unroll", TN_P_scan, NULL},
         {"_split_transpose", TN_P_scan, NULL},
         {"jvp", TN_P_call, NULL},

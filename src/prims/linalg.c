@@ -289,29 +289,13 @@ static tn_status kernel_cholesky(const tn_i_kernel *k) {
     return TN_OK;
 }
 
-/* 1 below the diagonal, 1/2 on it, 0 above. */
-static tn_i_var lower_halved(tn_i_rule *r) {
-    tn_i_builder *b = r->b;
-    const tn_type *t = r->in_type[0];
-    const tn_type matrix = tn_type_of((tn_dtype)t->dtype, 2, t->dim + tn_i_batch_rank(t));
-    const tn_i_var below = tn_i_convert(b, tn_i_compare_indices(b, t, TN_P_gt), t->dtype);
-    const tn_i_var diagonal = tn_i_compare_indices(b, t, TN_P_eq), half = tn_i_number(b, &matrix, 0.5);
-    return tn_i_over_batch(b, tn_i_op3(b, TN_P_select, diagonal, half, below), t);
-}
-
 /* dl = l phi(l^-1 ds l^-T), with ds the symmetric matrix of da's lower triangle and phi the
  * lower triangle with a halved diagonal (I. Murray, "Differentiation of the Cholesky
  * decomposition", 2016). */
 static void jvp_cholesky(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
     tn_i_builder *b = r->b;
-    const int rank = r->in_type[0]->rank;
-    int64_t swap[TN_MAX_RANK];
-    for (int i = 0; i < rank; i++) swap[i] = i;
-    swap[rank - 2] = rank - 1;
-    swap[rank - 1] = rank - 2;
-    const tn_i_var l = r->out[0], phi = lower_halved(r);
-    const tn_i_var half = tn_i_op2(b, TN_P_mul, din[0], phi);
-    const tn_i_var ds = tn_i_op2(b, TN_P_add, half, tn_i_permute(b, half, swap));
+    const tn_i_var l = r->out[0], phi = tn_i_halved_triangle(b, r->in_type[0], true);
+    const tn_i_var ds = tn_i_of_triangle(b, din[0], true);
     const tn_i_var left = tn_i_triangular_solve(b, 1u << TN_LEFT_SIDE | 1u << TN_LOWER, l, ds);
     const tn_i_var both = tn_i_triangular_solve(b, 1u << TN_LOWER | 1u << TN_TRANSPOSE_A, l, left);
     dout[0] = tn_i_matrix_product(b, l, 1, tn_i_op2(b, TN_P_mul, both, phi), 0);

@@ -24,30 +24,23 @@ static void cost_solve(const tn_i_query *q, tn_i_cost *cost) {
     cost->flops += a * (2 * n / 3 + 4) + b * (2 * n + 3);
 }
 
-/* scratch: the factors, pivots and permutation of one matrix, then what factoring and solving need, one after
- * the other in the same place */
+/* scratch: the factors, pivots and permutation of one matrix, then what solving needs */
 typedef struct places {
     size_t pivots, permutation, more, bytes;
 } places;
 
-static bool aligned(size_t *at, size_t n, size_t size) {
-    size_t bytes;
-    return tn_i_mul(n, size, &bytes) && tn_i_add(*at, bytes, &bytes) && tn_i_add(bytes, 63, &bytes) &&
-           (*at = bytes / 64 * 64, true);
-}
-
 static bool lay_out(const tn_type *b, places *p) {
     const int64_t n = b->dim[b->rank - 2], m = b->dim[b->rank - 1];
-    const size_t factor = tn_i_lu_scratch(b->dtype, n), solve = tn_i_lu_solve_scratch(b->dtype, n, m);
+    const size_t solve = tn_i_lu_solve_scratch(b->dtype, n, m);
     size_t elements, at = 0;
-    if (factor == SIZE_MAX || solve == SIZE_MAX || !tn_i_mul((size_t)n, (size_t)n, &elements)) return false;
-    if (!aligned(&at, elements, tn_i_dtype_size(b->dtype))) return false;
+    if (solve == SIZE_MAX || !tn_i_mul((size_t)n, (size_t)n, &elements)) return false;
+    if (!tn_i_reserve(&at, elements, tn_i_dtype_size(b->dtype))) return false;
     p->pivots = at;
-    if (!aligned(&at, (size_t)n, sizeof(int32_t))) return false;
+    if (!tn_i_reserve(&at, (size_t)n, sizeof(int32_t))) return false;
     p->permutation = at;
-    if (!aligned(&at, (size_t)n, sizeof(int32_t))) return false;
+    if (!tn_i_reserve(&at, (size_t)n, sizeof(int32_t))) return false;
     p->more = at;
-    return tn_i_add(at, factor > solve ? factor : solve, &p->bytes);
+    return tn_i_add(at, solve, &p->bytes);
 }
 
 static size_t scratch_solve(const tn_i_query *q) {
@@ -79,7 +72,7 @@ static tn_status kernel_solve(const tn_i_kernel *k) {
     for (int64_t i = 0; i < tn_i_dims_count(&da); i++, tn_i_cursor_next(&at_a), tn_i_cursor_next(&at_b)) {
         const tn_i_matrix rhs = {tn_i_address(b, at_b.offset), b->stride[n], b->stride[n + 1]};
         copy_matrix(a, at_a.offset, rows, memory);
-        tn_i_lu(dtype, k->threads, rows, memory, pivots, order, memory + p.more);
+        tn_i_lu(dtype, k->threads, rows, memory, pivots, order);
         tn_i_lu_solve(dtype, k->threads, false, &f, columns, rhs, tn_i_address(x, i * rows * columns), memory + p.more);
     }
     return TN_OK;

@@ -10,13 +10,9 @@
 
 #include <string.h>
 
-/* x where column <= row - 1 (strictly below the diagonal), or elsewhere without `below`; else 0. */
+/* x strictly below the diagonal, or elsewhere without `below`; else 0. */
 static tn_i_var part(tn_i_builder *b, tn_i_var x, bool below) {
-    if (b->failed || x == TN_NOVAR) return TN_NOVAR;
-    const tn_type t = *tn_i_vtype(b, x);
-    const tn_i_var mask = tn_i_over_batch(b, tn_i_compare_indices(b, &t, below ? TN_P_gt : TN_P_le), &t);
-    const tn_i_var zeros = tn_i_zeros(b, &t);
-    return tn_i_op3(b, TN_P_select, mask, x, zeros);
+    return tn_i_matrix_where(b, x, below ? TN_P_gt : TN_P_le);
 }
 
 /* Row permutation[i] of each matrix as its row i. */
@@ -60,10 +56,6 @@ static void cost_lu(const tn_i_query *q, tn_i_cost *cost) {
     cost->flops += elements * (2 * n / 3 + 4);
 }
 
-static size_t scratch_lu(const tn_i_query *q) {
-    return tn_i_lu_scratch(q->in[0]->dtype, q->in[0]->dim[q->in[0]->rank - 1]);
-}
-
 static tn_status kernel_lu(const tn_i_kernel *k) {
     const tn_i_arr *a = &k->in[0], *lu = &k->out[0];
     const int64_t n = a->type->dim[a->type->rank - 1], count = tn_i_count(a->type);
@@ -71,8 +63,7 @@ static tn_status kernel_lu(const tn_i_kernel *k) {
     if (count == 0) return TN_OK;
     tn_i_copy_array(a, lu);
     for (int64_t i = 0; i < count / (n * n); i++)
-        tn_i_lu(a->type->dtype, k->threads, n, tn_i_address(lu, i * n * n), pivots + i * n, permutation + i * n,
-                k->scratch);
+        tn_i_lu(a->type->dtype, k->threads, n, tn_i_address(lu, i * n * n), pivots + i * n, permutation + i * n);
     return TN_OK;
 }
 
@@ -164,7 +155,6 @@ const tn_prim tn_prim_lu = {
     .kernel = kernel_lu,
     .c_kernel = c_lu,
     .c_helpers = tn_i_lu_helpers,
-    .scratch = scratch_lu,
     .cost = cost_lu,
     .jvp_bound = 24,
     .sample = sample_lu,

@@ -8,9 +8,8 @@
 
 /* In place: a, n x n with rows one after another, becomes u on and above the diagonal and l, whose diagonal is
  * ones, below; row i of l u is row permutation[i] of a.  At step i rows i and pivots[i] were exchanged.  A column
- * without a pivot leaves a 0 on u's diagonal.  scratch: tn_i_lu_scratch bytes. */
-void tn_i_lu(int dtype, int threads, int64_t n, void *a, int32_t *pivots, int32_t *permutation, void *scratch);
-size_t tn_i_lu_scratch(int dtype, int64_t n);
+ * without a pivot leaves a 0 on u's diagonal. */
+void tn_i_lu(int dtype, int threads, int64_t n, void *a, int32_t *pivots, int32_t *permutation);
 
 /* The factors of one matrix, in any layout. */
 typedef struct tn_i_factors {
@@ -24,11 +23,6 @@ typedef struct tn_i_factors {
 void tn_i_lu_solve(int dtype, int threads, bool transposed, const tn_i_factors *f, int64_t m, tn_i_matrix b, void *x,
                    void *scratch);
 size_t tn_i_lu_solve_scratch(int dtype, int64_t n, int64_t m);
-
-/* The same by LAPACK's getrf, when the library was built with it (LAPACK=1), else nothing and false; pivots as
- * above, a in column order.  Implemented in src/exec/lapack.c. */
-bool tn_i_lapack_linked(void);
-void tn_i_lapack_getrf(int dtype, int64_t n, void *a, int32_t *pivots);
 
 /* lu[] a: the first of its three results (lu, pivots, permutation). */
 tn_i_var tn_i_emit_lu(tn_i_builder *b, tn_i_var a);

@@ -2,6 +2,7 @@
 #include "prims/c_text.h"
 #include "prims/layout.h"
 #include "prims/lu.h"
+#include "prims/matrices.h"
 #include "prims/product.h"
 
 #include <math.h>
@@ -60,42 +61,14 @@ static void factor(int dtype, int threads, int64_t n, tn_i_matrix a, int32_t *pi
     }
 }
 
-/* to = from' */
-#define TURN(name, type)                                                     \
-    static void name(int64_t n, const type *from, type *to) {                \
-        for (int64_t i = 0; i < n; i++)                                      \
-            for (int64_t j = 0; j < n; j++) to[i * n + j] = from[j * n + i]; \
-    }
-TURN(turn_f32, float)
-TURN(turn_f64, double)
-
-static void turn(int dtype, int64_t n, const void *from, void *to) {
-    if (dtype == TN_F64)
-        turn_f64(n, from, to);
-    else
-        turn_f32(n, from, to);
-}
-
-void tn_i_lu(int dtype, int threads, int64_t n, void *a, int32_t *pivots, int32_t *permutation, void *scratch) {
-    if (tn_i_lapack_linked()) {
-        turn(dtype, n, a, scratch);
-        tn_i_lapack_getrf(dtype, n, scratch, pivots);
-        turn(dtype, n, scratch, a);
-    } else
-        factor(dtype, threads, n, (tn_i_matrix){a, n, 1}, pivots);
+void tn_i_lu(int dtype, int threads, int64_t n, void *a, int32_t *pivots, int32_t *permutation) {
+    factor(dtype, threads, n, (tn_i_matrix){a, n, 1}, pivots);
     for (int64_t i = 0; i < n; i++) permutation[i] = (int32_t)i;
     for (int64_t i = 0; i < n; i++) {
         const int32_t t = permutation[i];
         permutation[i] = permutation[pivots[i]];
         permutation[pivots[i]] = t;
     }
-}
-
-size_t tn_i_lu_scratch(int dtype, int64_t n) {
-    size_t bytes;
-    if (!tn_i_lapack_linked()) return 0;
-    if (!tn_i_mul((size_t)n, (size_t)n, &bytes) || !tn_i_mul(bytes, tn_i_dtype_size(dtype), &bytes)) return SIZE_MAX;
-    return bytes;
 }
 
 /* ---- solves ------------------------------------------------------------------------------- */
@@ -108,11 +81,6 @@ static bool is_permutation(const tn_i_factors *f, unsigned char *seen) {
         seen[at] = 1;
     }
     return true;
-}
-
-static void fill_nan(int dtype, int64_t n, void *x) {
-    const tn_i_wide nan = {.d = NAN};
-    for (int64_t i = 0; i < n; i++) tn_i_store(dtype, x, i, 1, 1, &nan);
 }
 
 /* scratch: a mark for each row, then for a transposed solve the rows before they are put in order */
@@ -134,7 +102,7 @@ void tn_i_lu_solve(int dtype, int threads, bool transposed, const tn_i_factors *
     void *rows = transposed ? (char *)scratch + marks(n) : x;
     const tn_i_matrix y = {rows, m, 1}, lu = transposed ? tn_i_matrix_transposed(f->lu) : f->lu;
     if (!is_permutation(f, scratch)) {
-        fill_nan(dtype, n * m, x);
+        tn_i_fill_nan(dtype, n * m, x);
         return;
     }
     for (int64_t i = 0; i < n; i++) {

@@ -2,14 +2,25 @@
 
 #include "prims/dims.h"
 #include "prims/dot.h"
+#include "prims/rules.h"
 #include "prims/sample.h"
 #include "prims/shape.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
 
 bool tn_i_square_matrices(tn_i_query *q) {
     const tn_type *t = q->in[0];
     if (!tn_i_admits(q)) return false;
     if (t->rank < 2 || t->dim[t->rank - 1] != t->dim[t->rank - 2])
         return tn_i_type_fail(q, 0, "needs square matrices in the last two dimensions");
+    return true;
+}
+
+bool tn_i_matrices(tn_i_query *q) {
+    if (!tn_i_admits(q)) return false;
+    if (q->in[0]->rank < 2) return tn_i_type_fail(q, 0, "needs matrices in the last two dimensions");
     return true;
 }
 
@@ -20,6 +31,17 @@ bool tn_i_same_batch(tn_i_query *q, uint32_t i) {
     for (int k = 0; k < tn_i_batch_rank(a); k++)
         if (a->dim[k] != b->dim[k]) return tn_i_type_fail(q, (int)i, "batch dimension %d differs from operand 0's", k);
     return true;
+}
+
+bool tn_i_reserve(size_t *at, size_t n, size_t size) {
+    size_t bytes;
+    return tn_i_mul(n, size, &bytes) && tn_i_add(*at, bytes, &bytes) && tn_i_add(bytes, 63, &bytes) &&
+           (*at = bytes / 64 * 64, true);
+}
+
+void tn_i_fill_nan(int dtype, int64_t n, void *x) {
+    const tn_i_wide nan = {.d = NAN};
+    for (int64_t i = 0; i < n; i++) tn_i_store(dtype, x, i, 1, 1, &nan);
 }
 
 tn_i_var tn_i_matrix_product(tn_i_builder *b, tn_i_var x, int xd, tn_i_var y, int yd) {
@@ -34,6 +56,54 @@ tn_i_var tn_i_compare_indices(tn_i_builder *b, const tn_type *t, int how) {
     const int64_t *shape = t->dim + tn_i_batch_rank(t);
     const tn_i_var row = tn_i_iota(b, TN_I32, 2, shape, 0), column = tn_i_iota(b, TN_I32, 2, shape, 1);
     return tn_i_op2(b, how, row, column);
+}
+
+tn_i_var tn_i_halved_triangle(tn_i_builder *b, const tn_type *t, bool lower) {
+    const tn_type matrix = tn_type_of((tn_dtype)t->dtype, 2, t->dim + tn_i_batch_rank(t));
+    const tn_i_var inside = tn_i_convert(b, tn_i_compare_indices(b, t, lower ? TN_P_gt : TN_P_lt), t->dtype);
+    const tn_i_var diagonal = tn_i_compare_indices(b, t, TN_P_eq), half = tn_i_number(b, &matrix, 0.5);
+    return tn_i_over_batch(b, tn_i_op3(b, TN_P_select, diagonal, half, inside), t);
+}
+
+tn_i_var tn_i_matrix_transpose(tn_i_builder *b, tn_i_var x) {
+    if (b->failed || x == TN_NOVAR) return TN_NOVAR;
+    const int rank = tn_i_vtype(b, x)->rank;
+    int64_t swap[TN_MAX_RANK];
+    for (int i = 0; i < rank; i++) swap[i] = i;
+    swap[rank - 2] = rank - 1;
+    swap[rank - 1] = rank - 2;
+    return tn_i_permute(b, x, swap);
+}
+
+tn_i_var tn_i_matrix_where(tn_i_builder *b, tn_i_var x, int how) {
+    if (b->failed || x == TN_NOVAR) return TN_NOVAR;
+    const tn_type t = *tn_i_vtype(b, x);
+    const tn_i_var mask = tn_i_over_batch(b, tn_i_compare_indices(b, &t, how), &t), zeros = tn_i_zeros(b, &t);
+    return tn_i_op3(b, TN_P_select, mask, x, zeros);
+}
+
+tn_i_var tn_i_matrix_diagonal(tn_i_builder *b, tn_i_var x) {
+    if (b->failed || x == TN_NOVAR) return TN_NOVAR;
+    const int64_t axis = tn_i_vtype(b, x)->rank - 2;
+    return tn_i_reduce_sum(b, tn_i_matrix_where(b, x, TN_P_eq), 1, &axis);
+}
+
+tn_i_var tn_i_matrix_part(tn_i_builder *b, tn_i_var x, int64_t rows, int64_t columns) {
+    if (b->failed || x == TN_NOVAR) return TN_NOVAR;
+    const tn_type t = *tn_i_vtype(b, x);
+    const int64_t zero[TN_MAX_RANK] = {0};
+    int64_t limit[TN_MAX_RANK];
+    memcpy(limit, t.dim, sizeof limit);
+    limit[t.rank - 2] = rows;
+    limit[t.rank - 1] = columns;
+    return rows == t.dim[t.rank - 2] && columns == t.dim[t.rank - 1] ? x : tn_i_slice(b, x, zero, limit, NULL);
+}
+
+tn_i_var tn_i_of_triangle(tn_i_builder *b, tn_i_var x, bool lower) {
+    if (b->failed || x == TN_NOVAR) return TN_NOVAR;
+    const tn_type t = *tn_i_vtype(b, x);
+    const tn_i_var half = tn_i_op2(b, TN_P_mul, x, tn_i_halved_triangle(b, &t, lower));
+    return tn_i_op2(b, TN_P_add, half, tn_i_matrix_transpose(b, half));
 }
 
 tn_i_var tn_i_over_batch(tn_i_builder *b, tn_i_var x, const tn_type *t) {
@@ -84,6 +154,25 @@ void tn_i_sample_square(tn_i_rng *r, int dtype, tn_i_case *c) {
     t->rank += 2;
 }
 
+/* A dominating diagonal of numbers that are apart, with either sign. */
+static void fill_matrices(tn_i_rng *r, const tn_i_case *c, uint32_t i, void *data) {
+    const int64_t n = c->in[i].dim[c->in[i].rank - 1], m = c->in[i].dim[c->in[i].rank - 2];
+    const int64_t count = tn_i_count(&c->in[i]);
+    for (int64_t k = 0; k < count; k++) {
+        const int64_t row = k / n % m;
+        double x = tn_i_uniform(r, -0.3, 0.3);
+        if (k % n == row) x = 1.5 + 1.25 * (double)row + tn_i_uniform(r, -0.2, 0.2);
+        if (k % n == row && tn_i_pick(r, 0, 1)) x = -x;
+        tn_i_put(c->in[i].dtype, data, k, x);
+    }
+}
+
+void tn_i_sample_matrices(tn_i_rng *r, int dtype, tn_i_case *c) {
+    tn_i_sample_square(r, dtype, c);
+    c->in[0].dim[c->in[0].rank - 1] = tn_i_pick(r, 0, 5);
+    c->fill = fill_matrices;
+}
+
 void tn_i_sums_solve(const tn_i_query *q, int axis, int running, tn_i_sums *s) {
     const tn_type *t = q->out;
     int64_t stride[TN_MAX_RANK];
@@ -94,4 +183,39 @@ void tn_i_sums_solve(const tn_i_query *q, int axis, int running, tn_i_sums *s) {
     tn_i_sums_loop(s, true, t->dim[axis], 0, stride[axis], 0);
     s->factor = -2;
     s->running = running;
+}
+
+tn_i_var tn_i_along(tn_i_builder *b, tn_i_var w, int axis) {
+    if (b->failed || w == TN_NOVAR) return TN_NOVAR;
+    const tn_type t = *tn_i_vtype(b, w);
+    int64_t shape[TN_MAX_RANK], dims[TN_MAX_RANK];
+    for (int i = 0; i < t.rank; i++) {
+        shape[i] = t.dim[i];
+        dims[i] = i;
+    }
+    shape[t.rank] = t.dim[t.rank - 1];
+    dims[t.rank - 1] = t.rank - 1 + axis;
+    return tn_i_broadcast(b, w, t.rank + 1, shape, dims);
+}
+
+static tn_i_var largest(tn_i_builder *b, tn_i_var w) {
+    const int64_t last = tn_i_vtype(b, w)->rank - 1;
+    const tn_i_param axes = {.kind = TN_K_INTS, .n = 1, .u.ints = &last};
+    const tn_i_var size = tn_i_op1(b, TN_P_abs, w);
+    return tn_i_emit(b, tn_i_prim(b, TN_P_reduce_max), &axes, 1, &size);
+}
+
+tn_i_var tn_i_inverse_unless_tiny(tn_i_builder *b, tn_i_var x, tn_i_var w) {
+    if (b->failed || x == TN_NOVAR || w == TN_NOVAR) return TN_NOVAR;
+    const tn_type t = *tn_i_vtype(b, x), tw = *tn_i_vtype(b, w);
+    const double epsilon = (t.dtype == TN_F64 ? DBL_EPSILON : (double)FLT_EPSILON) * (double)tw.dim[tw.rank - 1];
+    int64_t dims[TN_MAX_RANK];
+    for (int i = 0; i < tw.rank - 1; i++) dims[i] = i;
+    const tn_i_var limit = tn_i_times(b, largest(b, w), epsilon);
+    const tn_i_var limits = tn_i_broadcast(b, limit, t.rank, t.dim, dims);
+    const tn_i_var tiny = tn_i_op2(b, TN_P_le, tn_i_op1(b, TN_P_abs, x), limits);
+    const tn_i_var ones = tn_i_number(b, &t, 1), zeros = tn_i_zeros(b, &t);
+    const tn_i_var divisor = tn_i_op3(b, TN_P_select, tiny, ones, x);
+    const tn_i_var inverse = tn_i_op2(b, TN_P_div, ones, divisor);
+    return tn_i_op3(b, TN_P_select, tiny, zeros, inverse);
 }

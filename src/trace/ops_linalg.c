@@ -7,8 +7,7 @@ static bool open_floats(tn_i_site *s, const char *name, size_t n, const tn_val *
     return !s->b->failed;
 }
 
-/* b as matrices: vectors become columns.  Whether they were vectors is told in *vectors. */
-static tn_i_var columns(tn_i_site *s, tn_i_var a, tn_i_var b, int operand, bool *vectors) {
+tn_i_var tn_i_do_columns(tn_i_site *s, tn_i_var a, tn_i_var b, int operand, bool *vectors) {
     const tn_type *ta = tn_i_site_type(s, a), tb = *tn_i_site_type(s, b);
     int64_t shape[TN_MAX_RANK];
     *vectors = tb.rank + 1 == ta->rank;
@@ -22,7 +21,7 @@ static tn_i_var columns(tn_i_site *s, tn_i_var a, tn_i_var b, int operand, bool 
     return tn_i_do_reshape(s, b, tb.rank + 1, shape);
 }
 
-static tn_i_var as_given(tn_i_site *s, tn_i_var x, bool vectors) {
+tn_i_var tn_i_do_as_given(tn_i_site *s, tn_i_var x, bool vectors) {
     if (x == TN_NOVAR || !vectors) return x;
     const tn_type t = *tn_i_site_type(s, x);
     return tn_i_do_reshape(s, x, t.rank - 1, t.dim);
@@ -34,9 +33,9 @@ tn_val tn_solve_at(tn_val a, tn_val b, const char *file, int line) {
     tn_i_var v[2], x;
     bool vectors;
     if (!open_floats(&s, "solve", 2, in, v, file, line)) return tn_i_site_close(&s, TN_NOVAR);
-    x = columns(&s, v[0], v[1], 1, &vectors);
+    x = tn_i_do_columns(&s, v[0], v[1], 1, &vectors);
     if (x != TN_NOVAR) x = tn_i_emit(s.b, tn_i_prim(s.b, TN_P_linear_solve), NULL, 2, (const tn_i_var[]){v[0], x});
-    return tn_i_site_close(&s, as_given(&s, x, vectors));
+    return tn_i_site_close(&s, tn_i_do_as_given(&s, x, vectors));
 }
 
 void tn_lu_at(tn_val a, tn_val *lu, tn_val *pivots, tn_val *permutation, const char *file, int line) {
@@ -58,10 +57,10 @@ tn_val tn_lu_solve_at(tn_val lu, tn_val permutation, tn_val b, int how, const ch
     if (!open_floats(&s, "lu_solve", 3, in, v, file, line)) return tn_i_site_close(&s, TN_NOVAR);
     if (how & ~TN_SOLVE_TRANSPOSED)
         return tn_i_site_close(&s, tn_i_site_fail(&s, TN_EINVAL, -1, "how is %d: TN_SOLVE_TRANSPOSED or 0", how));
-    v[2] = columns(&s, v[0], v[2], 2, &vectors);
+    v[2] = tn_i_do_columns(&s, v[0], v[2], 2, &vectors);
     tn_i_args_init(&args, &s, TN_P_lu_solve);
     tn_i_args_int(&args, "transposed", how & TN_SOLVE_TRANSPOSED);
-    return tn_i_site_close(&s, as_given(&s, tn_i_args_emit(&s, &args, 3, v), vectors));
+    return tn_i_site_close(&s, tn_i_do_as_given(&s, tn_i_args_emit(&s, &args, 3, v), vectors));
 }
 
 /* ---- triangular matrices -------------------------------------------------------------------- */

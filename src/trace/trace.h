@@ -165,6 +165,11 @@ bool tn_i_need_float(tn_i_site *s, size_t n);                                /* 
 /* Plain numbers take the dtype of the first array; fails when arrays differ. */
 bool tn_i_do_numbers(tn_i_site *s);
 
+/* ops_linalg.c: b beside matrices a, where vectors become columns; whether they were vectors is told in *vectors.  And
+ * back again. */
+tn_i_var tn_i_do_columns(tn_i_site *s, tn_i_var a, tn_i_var b, int operand, bool *vectors);
+tn_i_var tn_i_do_as_given(tn_i_site *s, tn_i_var x, bool vectors);
+
 /* ops_shape.c */
 tn_i_var tn_i_do_reshape(tn_i_site *s, tn_i_var x, int rank, const int64_t *shape);
 tn_i_var tn_i_do_broadcast_to(tn_i_site *s, tn_i_var x, int rank, const int64_t *shape);

@@ -32,6 +32,26 @@ static tn_val by_c_logabs(tn_val x) {
     tn_slogdet(x, &sign, &logabs);
     return logabs;
 }
+static tn_val by_c_singular_values(tn_val x) {
+    tn_val s;
+    tn_svd(x, TN_FACTORS_REDUCED, nullptr, &s, nullptr);
+    return s;
+}
+static tn_val by_c_eigh(tn_val x) {
+    tn_val w, v;
+    tn_eigh(x, &w, &v);
+    return tn_add(v, w);
+}
+static tn_val by_c_qr(tn_val x) {
+    tn_val q, r;
+    tn_qr(x, TN_FACTORS_REDUCED, &q, &r);
+    return tn_sub(q, r);
+}
+static tn_val by_c_svd(tn_val x) {
+    tn_val u, s, vt;
+    tn_svd(x, TN_FACTORS_FULL, &u, &s, &vt);
+    return tn_sub(tn_add(u, s), vt);
+}
 
 int main() {
     FLOATS((neg(x)), (tn_neg(x)));
@@ -303,6 +323,13 @@ int main() {
     FLOATS((overlap_add(x, sliding_windows(x, {1}, {2}), {1}, {2})),
            (tn_overlap_add(x, tn_sliding_windows(x, tn_ints(1), tn_ints(2), tn_ints(), tn_ints()), tn_ints(1),
                            tn_ints(2), tn_ints(), tn_ints())));
+    SQUARES((eigvalsh(x)), (tn_eigvalsh(x)));
+    SQUARES((singular_values(x)), (by_c_singular_values(x)));
+    SQUARES((eigh(x).v + eigh(x).w), (by_c_eigh(x)));
+    SQUARES((qr(x).q - qr(x).r), (by_c_qr(x)));
+    SQUARES((svd(x, TN_FACTORS_FULL).u + svd(x, TN_FACTORS_FULL).s - svd(x, TN_FACTORS_FULL).vt), (by_c_svd(x)));
+    SQUARES((pinv(x)), (tn_pinv(x)));
+    SQUARES((lstsq(x, y)), (tn_lstsq(x, y)));
     SQUARES((cholesky(x)), (tn_cholesky(x)));
     SQUARES((triangular_solve(x, y, TN_SOLVE_UPPER)), (tn_triangular_solve(x, y, TN_SOLVE_UPPER)));
     SQUARES((cholesky_solve(x, y)), (tn_cholesky_solve(x, y)));

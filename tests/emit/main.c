@@ -238,7 +238,7 @@ static void check_registry(emit_session *s) {
 static void primitives(emit_session *s, const char *only, long n) {
     for (int id = 0; id < TN_NPRIMS; id++) {
         const tn_prim *prim = tn_i_registry[id];
-        if ((only && strcmp(only, prim->name) != 0) || laws_of_ranks(prim)) continue;
+        if ((only && strcmp(only, prim->name) != 0) || laws_of_ranks(prim) || laws_by_lapack(prim)) continue;
         for (int d = 0; d < TN_NDTYPES; d++) {
             if (!(prim->dtypes >> d & 1)) continue;
             s->tried[id] = true;

@@ -122,7 +122,7 @@ static void keep_whole(laws_gen *g, tn_i_var v) {
  * are nobody's promise, and user code has no f64 copy. */
 static bool suits(const laws_gen *g, const tn_prim *prim, int dtype) {
     return prim->id != TN_P_stop_gradient && prim->id != TN_P_bitcast_convert_type && !(prim->flags & TN_F_EITHER) &&
-           !laws_of_ranks(prim) && (prim->dtypes >> dtype & 1) &&
+           !laws_of_ranks(prim) && !laws_by_lapack(prim) && (prim->dtypes >> dtype & 1) &&
            !(prim->id == TN_P_external_call && (dtype == TN_F32 || g->dtype == TN_F32));
 }
 

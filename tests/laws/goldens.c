@@ -12,8 +12,8 @@
 #include <string.h>
 
 static const laws_golden *const tables[] = {laws_goldens_elementwise, laws_goldens_axes,   laws_goldens_shapes,
-                                            laws_goldens_products,    laws_goldens_nested, laws_goldens_loops,
-                                            laws_goldens_random,      laws_goldens_effects};
+                                            laws_goldens_products,    laws_goldens_lapack, laws_goldens_nested,
+                                            laws_goldens_loops,       laws_goldens_random, laws_goldens_effects};
 
 /* ---- numbers ------------------------------------------------------------------------------ */
 

@@ -12,6 +12,7 @@ typedef struct laws_golden {
 
 /* Written by record_goldens.py; each ends with a NULL primitive. */
 extern const laws_golden laws_goldens_elementwise[], laws_goldens_axes[], laws_goldens_shapes[],
-    laws_goldens_products[], laws_goldens_nested[], laws_goldens_loops[], laws_goldens_random[], laws_goldens_effects[];
+    laws_goldens_products[], laws_goldens_lapack[], laws_goldens_nested[], laws_goldens_loops[], laws_goldens_random[],
+    laws_goldens_effects[];
 
 #endif

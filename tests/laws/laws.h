@@ -8,6 +8,7 @@
 #ifndef LAWS_H
 #define LAWS_H
 
+#include "prims/lapack.h"
 #include "prims/prim.h"
 
 #include "laws/array.h"
@@ -52,6 +53,10 @@ typedef struct laws_law {
 static inline bool laws_of_ranks(const tn_prim *p) {
     return p->local || p->flags & TN_F_COMM || p->id == TN_P_rank_index;
 }
+
+/* LAPACK's primitives; laws_refuses: in a library that was built without it. */
+static inline bool laws_by_lapack(const tn_prim *p) { return p->unrunnable == tn_i_no_lapack; }
+static inline bool laws_refuses(const tn_prim *p) { return laws_by_lapack(p) && tn_i_no_lapack(NULL); }
 
 /* The table, ended by a NULL name (table.c). */
 extern const laws_law laws_table[];

@@ -726,6 +726,92 @@ over(FLOATS, "linear_solve", "[2,2,2] [2,2,1]", [[1.0, 2.0, 3.0, 4.0, 0.0, 1.0, 
 # Singular: what remains is divided by a zero pivot.
 over(FLOATS, "linear_solve", "[2,2] [2,2]", [[1.0, 2.0, -2.0, -4.0], [1.0, 1.0, 2.0, -2.0]], jnp.linalg.solve)
 
+# ---- eigenvalues and their kin, by LAPACK ---------------------------------------------------------------
+table("lapack")
+
+
+def signs(v):
+    """What makes the first element of each column that is at least half its largest positive."""
+    v = lax.stop_gradient(v)
+    large = jnp.abs(v) >= jnp.abs(v).max(-2, keepdims=True, initial=0) / 2
+    first = jnp.argmax(large, -2, keepdims=True) if v.size else jnp.zeros((*v.shape[:-2], 1, 0), int)
+    return jnp.sign(jnp.take_along_axis(v, first, -2)) if v.size else v
+
+
+def eigh(lower):
+    def fn(a):
+        half = jnp.tril(a) if lower else jnp.triu(a)
+        strict = jnp.tril(half, -1) if lower else jnp.triu(half, 1)
+        v, w = lax.linalg.eigh(half + jnp.swapaxes(strict, -1, -2), lower=lower, symmetrize_input=False)
+        return v * signs(v), w
+    return fn
+
+
+# The other triangle is not read.
+S3 = [2.0, 7.0, -7.0, 1.0, 3.0, nan, 0.5, -1.0, 1.0]
+E3 = [1.0, 0.5, 0.25, 0.5, -1.0, 2.0, 0.25, 2.0, 0.5]
+S3_UP = [2.0, 1.0, 0.5, inf, 3.0, -1.0, 7.0, 7.0, 1.0]
+for d in FLOATS:
+    for lower, given in ((True, S3), (False, S3_UP)):
+        op, fn = f"eigh[lower={lower}]", eigh(lower)
+        row(op, f"{d}[3,3]", [given], fn, nout=2)
+        clean = [7.0 if not np.isfinite(x) else x for x in given]
+        row(op, f"{d}[3,3]", [clean, E3], fn, how="jvp", nout=2)
+        row(op, f"{d}[3,3]", [clean, D3, [1.0, -0.5, 2.0]], fn, how="vjp", nout=2, outs=f"{d}[3,3] {d}[3]")
+    row("eigh", f"{d}[2,2,2]", [[2.0, 1.0, 1.0, 2.0, 3.0, 0.0, 4.0, -3.0]], eigh(True), nout=2)
+    row("eigh", f"{d}[2,2]", [[1.0, 2.0, nan, 1.0]], out=[[nan] * 4, [nan] * 2], nout=2)
+    row("eigh", f"{d}[2,2]", [[1.0, 2.0, inf, 1.0]], out=[[nan] * 4, [nan] * 2], nout=2)
+    row("eigh", f"{d}[0,0]", [[]], eigh(True), nout=2)
+    # Equal eigenvalues: what JAX divides by 0 adds nothing here, and the sum's derivative is the trace's.
+    row("eigh", f"{d}[2,2]", [[2.0, 0.0, 0.0, 2.0], [0.0] * 4, [1.0, 1.0]],
+        out=[[1.0, 0.0, 0.0, 1.0], [2.0, 2.0], [1.0, 0.0, 0.0, 1.0]], how="vjp", nout=2, outs=f"{d}[2,2] {d}[2]")
+    row("eigh", f"{d}[2,2]", [[2.0, 0.0, 0.0, 2.0], [1.0, 0.0, 3.0, 4.0]],
+        out=[[1.0, 0.0, 0.0, 1.0], [2.0, 2.0], [0.0] * 4, [1.0, 4.0]], how="jvp", nout=2, outs=f"{d}[2,2] {d}[2]")
+
+
+
+def svd(full):
+    def fn(a):
+        u, v, vt = jnp.linalg.svd(a, full_matrices=full)
+        sign, k = signs(u), v.shape[-1]
+        if full:
+            by_row = jnp.concatenate([sign[..., :k], signs(jnp.swapaxes(vt, -1, -2))[..., k:]], -1)
+        else:
+            by_row = sign
+        return v, u * sign, vt * jnp.swapaxes(by_row, -1, -2)
+    return fn
+
+
+T32 = [2.0, -0.5, 0.25, 1.0, 3.0, -1.0]
+DT32 = [1.0, 0.5, -2.0, 0.25, 0.75, 3.0]
+for d in FLOATS:
+    for shape in ("[3,2]", "[2,3]"):
+        row("qr[full_matrices=False]", d + shape, [T32], lambda a: jnp.linalg.qr(a), nout=2)
+        row("qr[full_matrices=True]", d + shape, [T32], lambda a: jnp.linalg.qr(a, mode="complete"), nout=2)
+        for full in (False, True):
+            row(f"svd[full_matrices={full} compute_uv=True]", d + shape, [T32], svd(full), nout=3)
+        row("svd[full_matrices=True compute_uv=False]", d + shape, [T32], lambda a: svd(False)(a)[0])
+        row("pinv", d + shape, [T32], jnp.linalg.pinv)
+        row("pinv", d + shape, [T32, DT32], jnp.linalg.pinv, how="jvp")
+        back = f"{d}[{shape[3]},{shape[1]}]"
+        if (d, shape) != ("f32", "[2,3]"):  # an element cancels
+            row("pinv", d + shape, [T32, DT32], jnp.linalg.pinv, how="vjp", outs=back)
+        row("svd[full_matrices=False compute_uv=True]", d + shape, [T32, DT32], svd(False), how="jvp", nout=3)
+        row("svd[full_matrices=True compute_uv=False]", d + shape, [T32, [1.0, 2.0]], lambda a: svd(False)(a)[0], how="vjp",
+            outs=f"{d}[2]")
+    row("qr[full_matrices=False]", f"{d}[3,2]", [T32, DT32], lambda a: jnp.linalg.qr(a), how="jvp", nout=2)
+    row("qr[full_matrices=False]", f"{d}[2,2]", [[1.0, nan, 2.0, 3.0]], out=[[nan] * 4, [nan] * 4], nout=2)
+    row("svd[full_matrices=False compute_uv=True]", f"{d}[2,2]", [[1.0, nan, 2.0, 3.0]], out=[[nan] * 2, [nan] * 4, [nan] * 4],
+        nout=3)
+    row("pinv", f"{d}[2,2]", [[1.0, 2.0, inf, 3.0]], out=[[nan] * 4])
+    row("pinv", f"{d}[2,2]", [[0.0, 2.0, 0.0, 0.0]], out=[[0.0, 0.0, 0.5, 0.0]])
+    row("qr[full_matrices=True]", f"{d}[2,0]", [[]], out=[[1.0, 0.0, 0.0, 1.0], []], nout=2)
+    row("svd[full_matrices=True compute_uv=True]", f"{d}[0,2]", [[]], out=[[], [], [1.0, 0.0, 0.0, 1.0]], nout=3)
+    # Equal singular values: u vt turns by the skew part alone.
+    row("svd[full_matrices=False compute_uv=True]", f"{d}[2,2]", [[0.0, -2.0, 2.0, 0.0], [0.0] * 4],
+        out=[[2.0, 2.0], [0.0, 1.0, 1.0, 0.0], [1.0, 0.0, 0.0, -1.0], [0.0] * 2, [0.0] * 4, [0.0] * 4], how="jvp", nout=3,
+        outs=f"{d}[2] {d}[2,2] {d}[2,2]")
+
 # ---- programs in programs -----------------------------------------------------------------------------
 table("nested")
 for d in FLOATS:

@@ -144,7 +144,7 @@ static bool chosen(const session *s, const char *name) { return !s->o->prim || s
 static void primitives(session *s) {
     for (int id = 0; id < TN_NPRIMS; id++) {
         const tn_prim *prim = s->o->registry[id];
-        if (!chosen(s, prim->name) || laws_of_ranks(prim)) continue;
+        if (!chosen(s, prim->name) || laws_of_ranks(prim) || laws_refuses(prim)) continue;
         long dtypes = 0;
         for (int d = 0; d < TN_NDTYPES; d++) dtypes += prim->dtypes >> d & 1;
         const long n = dtypes ? (s->o->n + dtypes - 1) / dtypes : 0;

@@ -143,7 +143,7 @@ int main(int argc, char **argv) {
                      (unsigned long long)r.seed);
     r.generated = !r.list && holds(&r, NULL, "generated", r.n);
     for (int id = 0; id < TN_NPRIMS; id++)
-        if (!laws_of_ranks(tn_i_registry[id]) &&
+        if (!laws_of_ranks(tn_i_registry[id]) && !laws_refuses(tn_i_registry[id]) &&
             (!r.prim ? has_share(&r, id) : strcmp(r.prim, tn_i_registry[id]->name) == 0))
             primitive(&r, tn_i_registry[id]);
     if (!r.list) (void)printf("%ld passed, %ld failed\n", r.passed, r.failed);
