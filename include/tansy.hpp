@@ -482,6 +482,12 @@ inline val log_softmax(operand x, int axis) { return tn_log_softmax_at(x.v, axis
 inline val argmax(operand x, int axis) { return tn_argmax_at(x.v, axis, x.at.file, x.at.line); }
 inline val argmin(operand x, int axis) { return tn_argmin_at(x.v, axis, x.at.file, x.at.line); }
 inline val sort(operand x, int axis) { return tn_sort_at(x.v, axis, x.at.file, x.at.line); }
+/* The k largest along an axis, and where they are. */
+inline std::array<val, 2> top_k(operand x, std::int64_t k, int axis) {
+    tn_val values, places;
+    tn_top_k_at(x.v, k, axis, &values, &places, x.at.file, x.at.line);
+    return {{values, places}};
+}
 inline val argsort(operand x, int axis) { return tn_argsort_at(x.v, axis, x.at.file, x.at.line); }
 inline val cumsum(operand x, int axis, tn_flags flags = 0) {
     return tn_cumsum_at(x.v, axis, flags, x.at.file, x.at.line);

@@ -468,6 +468,10 @@ TN_API tn_val tn_sort_at(tn_val x, int axis, const char *file, int line);
 TN_API tn_val tn_argsort_at(tn_val x, int axis, const char *file, int line);
 #define tn_sort(x, axis)    tn_sort_at(x, axis, __FILE__, __LINE__)
 #define tn_argsort(x, axis) tn_argsort_at(x, axis, __FILE__, __LINE__)
+/* The k largest along an axis, from the largest on, and where they are (i32), as jax.lax.top_k: of equals the first
+ * stands first, NaN before all numbers.  NULL: not wanted.  The axis has k elements at least.  Cost: a sort. */
+TN_API void tn_top_k_at(tn_val x, int64_t k, int axis, tn_val *values, tn_val *indices, const char *file, int line);
+#define tn_top_k(x, k, axis, values, indices) tn_top_k_at(x, k, axis, values, indices, __FILE__, __LINE__)
 /* Sorts several arrays of one shape jointly along an axis by the first `keys`
  * of them; writes x.n results to out. */
 TN_API void tn_sort_many_at(tn_val_list x, int axis, int keys, tn_val *out, const char *file, int line);

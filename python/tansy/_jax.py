@@ -32,7 +32,7 @@ _PLAIN = (
         name: ()
         for name in """neg add sub mul div rem pow max min abs sign sqrt rsqrt cbrt square exp exp2 expm1 log log1p sin cos tan
     asin acos atan atan2 sinh cosh tanh asinh acosh atanh logistic erf erfc erf_inv lgamma digamma polygamma floor ceil clamp
-    eq ne lt le gt ge and or xor not shift_left shift_right_logical
+    eq ne lt le gt ge lt_to le_to and or xor not shift_left shift_right_logical
     shift_right_arithmetic population_count clz is_finite stop_gradient add_any cholesky lu dynamic_update_slice""".split()
     }
     | {
@@ -46,6 +46,7 @@ _PLAIN = (
         "reduce_prod": ("axes",),
         "reduce_or": ("axes",),
         "reduce_and": ("axes",),
+        "reduce_xor": ("axes",),
         "argmax": ("axes", "index_dtype"),
         "argmin": ("axes", "index_dtype"),
         "cumsum": ("axis", "reverse"),
@@ -95,8 +96,6 @@ _OF_KEYS = set(
 )
 # From which operand on they are indices.
 _PLACES = {"gather": 1, "dynamic_slice": 1, "dynamic_update_slice": 2}
-# The order of all floats, which differs from the usual one for NaN and -0 alone.
-_SPELLED = {"lt_to": "lt", "le_to": "le"}
 # Nothing where there is one device.
 _SAME = {
     "copy",
@@ -345,8 +344,6 @@ class _Body:
             self.of_keys(eqn)
         elif name in _PLAIN:
             self.plain(eqn)
-        elif name in _SPELLED:
-            self.emit(eqn, _SPELLED[name], [], self.atoms(eqn.invars))
         elif name in _SAME:
             for v, x in zip(eqn.outvars, eqn.invars):
                 self.names[v] = self.atom(x)
@@ -556,13 +553,21 @@ class _Body:
         if name == "bitcast_convert_type" and eqn.invars[0].aval.shape != eqn.outvars[0].aval.shape:
             return self.lack(eqn, "bitcast_convert_type to another width")
         if str(eqn.params.get("index_dtype")) == "uint32":
-            return self.lack(eqn, f"{name} with unsigned indices")
+            return self.unsigned_index(eqn)
         for wish in ("subset_by_index", "pivoting"):
             if eqn.params.get(wish) not in (None, False):
                 return self.lack(eqn, f"{name} with {wish}")
         first = _PLACES.get(name, len(eqn.invars))
         operands = [*map(self.atom, eqn.invars[:first]), *map(self.place_of, eqn.invars[first:])]
         self.emit(eqn, name, params, " ".join(operands))
+
+    def unsigned_index(self, eqn):
+        """argmax and argmin, which are i32 or i64 here."""
+        out = eqn.outvars[0].aval
+        shape = ",".join(map(str, out.shape))
+        params = f"axes={_value(eqn.params['axes'])} index_dtype=i64"
+        place = self.put(f"{eqn.primitive.name}[{params}] {self.atom(eqn.invars[0])}", type=f"i64[{shape}]")
+        self.names[eqn.outvars[0]] = self.put(f"convert_element_type[new_dtype=u32] {place}", out)
 
     def place_of(self, v):
         """An index: i32 or i64."""
@@ -635,6 +640,10 @@ class _Body:
 
     def do_expand_dims(self, eqn):
         self.do_squeeze(eqn)
+
+    def do_top_k(self, eqn):
+        axis = eqn.params.get("axis", len(eqn.invars[0].aval.shape) - 1)
+        self.emit(eqn, "top_k", [("k", eqn.params["k"]), ("axis", axis)], self.atoms(eqn.invars))
 
     def do_reduce_precision(self, eqn):
         bits = {"float64": (11, 52), "float32": (8, 23)}.get(str(eqn.invars[0].aval.dtype))

@@ -788,6 +788,17 @@ def smallest(x):
     return lax.reduce_window(jnp.exp(x), jnp.inf, lax.min, (2, 3), (1, 2), "VALID") * x[:2, :3]
 
 
+@case(r(4, 6), np.array([[3, 1, 4], [1, 5, 9]]))
+def largest(x, n):
+    """With the first of equals first; bits; the larger of truth values."""
+    values, places = lax.top_k(x, 4)
+    ties, first = lax.top_k(jnp.round(x), 2)
+    a, b = jnp.asarray(x) > 0, jnp.asarray(x) < 0.5
+    bits = [lax.reduce(n, start, by, (1,)) for start, by in ((0, lax.bitwise_or), (-1, lax.bitwise_and), (0, lax.bitwise_xor))]
+    odd = lax.reduce(a, False, lax.bitwise_xor, (0,))
+    return values * x[:, :1], places, ties, first, lax.max(a, b), lax.min(a, b), odd, *bits, lax.argmax(x, 1, np.uint32)
+
+
 # ---- what is refused: (f, arguments, what the message names) ------------------------------------
 
 REFUSED = [
@@ -804,5 +815,5 @@ REFUSED = [
         (r(3),),
         ["checkpoint with the policy"],
     ),
-    (lambda x: lax.scan(lambda c, x: (c + lax.top_k(x, 1)[0][0], None), 0.0, x)[0], (r(2, 3),), ["top_k"]),
+    (lambda x: lax.scan(lambda c, x: (c + lax.nextafter(x, c).sum(), None), 0.0, x)[0], (r(2, 3),), ["nextafter"]),
 ]

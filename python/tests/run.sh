@@ -25,7 +25,7 @@ TANSY_TREE=$PWD TANSY_BUILD=$BUILD "$venv/bin/pip" install -q --disable-pip-vers
 "$venv/bin/pip" install -q --disable-pip-version-check "${JAX:-jax}" >>"$BUILD/python/pip.log" 2>&1 ||
     skip "pip has no ${JAX:-jax}; the rest passed"
 (cd python/tests && "$venv/bin/python" compare.py && "$venv/bin/python" windows.py &&
-    "$venv/bin/python" scatters.py)
+    "$venv/bin/python" scatters.py && "$venv/bin/python" selections.py)
 
 # shellcheck disable=SC2086 # CC may have arguments
 example=$BUILD/python/example

@@ -153,19 +153,21 @@ static bool primitive(tn_i_parser *p, tn_i_reading *r) {
 
 /* ---- equations ------------------------------------------------------------------------------ */
 
-/* The new equation's outputs are `first` and on, `n` of them. */
-static bool define_outputs(tn_i_parser *p, tn_i_scope *s, const tn_i_reading *r, tn_i_var first, uint32_t n) {
+/* The new equation's outputs are `first` and on, or those of `pair`, `n` of them. */
+static bool define_outputs(tn_i_parser *p, tn_i_scope *s, const tn_i_reading *r, tn_i_var first, const tn_i_var *pair,
+                           uint32_t n) {
     char word[TN_I_WORD_TEXT], declared[TN_I_TYPE_TEXT], inferred[TN_I_TYPE_TEXT];
     if (r->nbinder != n)
         return tn_i_parse_fail(p, &r->name, "%s has %u output%s, not %zu", tn_i_word_text(word, &r->name), (unsigned)n,
                                n == 1 ? "" : "s", r->nbinder);
     for (uint32_t j = 0; j < n; j++) {
         const tn_i_binder *x = &p->binder[r->binder0 + j];
-        const tn_type *t = tn_i_vtype(&s->b, first + j);
+        const tn_i_var v = pair ? pair[j] : first + j;
+        const tn_type *t = tn_i_vtype(&s->b, v);
         if (x->type && x->type != t)
             return tn_i_parse_fail(p, &x->name, "%s is declared %s, but is %s", tn_i_word_text(word, &x->name),
                                    tn_i_type_text(declared, x->type), tn_i_type_text(inferred, t));
-        if (!define(p, s, &x->name, first + j)) return false;
+        if (!define(p, s, &x->name, v)) return false;
     }
     return true;
 }
@@ -181,19 +183,24 @@ static bool emit(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
     const tn_i_operand *o = nin ? p->operand + r->operand0 : NULL;
     if (!r->prim) {
         if (nin != 1) return tn_i_parse_fail(p, &r->name, "a copy has one operand");
-        return define_outputs(p, s, r, o->var, 1);
+        return define_outputs(p, s, r, o->var, NULL, 1);
     }
     if (r->prim->bind && !r->prim->bind(p->ctx, r->p)) return false;
     tn_i_var few[8], *in = few;
     if (nin > 8 && !(in = tn_i_alloc_array(p->ctx, nin, sizeof *in))) return false;
     for (size_t i = 0; i < nin; i++) in[i] = o[i].var;
-    const tn_i_var first = emit_as(s, r, (uint32_t)nin, in);
+    tn_i_var pair[2] = {TN_NOVAR, TN_NOVAR};
+    const bool two = r->prim->written_pair != NULL;
+    const tn_i_var first = !two ? emit_as(s, r, (uint32_t)nin, in)
+                           : r->prim->written_pair(&s->b, r->p, (uint32_t)nin, in, pair) ? pair[0]
+                                                                                         : TN_NOVAR;
     if (in != few) tn_i_free(p->ctx, in, nin * sizeof *in);
     if (s->b.failed || first == TN_NOVAR) return false;
+    if (two) return define_outputs(p, s, r, first, pair, 2);
     /* a form gives the outputs of its last equation, or one value */
     const tn_i_eqn *last = s->b.neqn ? &s->b.eqn[s->b.neqn - 1] : NULL;
     const bool whole = r->prim->id >= 0 || (last && first == last->out);
-    return define_outputs(p, s, r, first, whole ? last->nout : 1);
+    return define_outputs(p, s, r, first, NULL, whole ? last->nout : 1);
 }
 
 static bool equation(tn_i_parser *p, tn_i_scope *s) {

@@ -1,6 +1,7 @@
 /* How programs printed by JAX are spelled where that differs from ours. */
 #include "ir/parse.h"
 #include "prims/conv.h"
+#include "prims/forms.h"
 #include "prims/linear_solve_text.h"
 #include "prims/reduce_window.h"
 #include "prims/windows.h"
@@ -9,8 +10,6 @@
 
 const tn_i_jax *tn_i_jax_primitive(const tn_i_token *name) {
     static const tn_i_jax table[] = {
-        {"reduce_or", TN_P_reduce_max, false, NULL, NULL},
-        {"reduce_and", TN_P_reduce_min, false, NULL, NULL},
         {"select_n", TN_P_select, true, NULL, NULL}, /* the case for false comes first */
         {"scatter-add", TN_P_scatter_add, false, NULL, NULL},
         {"scatter-mul", TN_P_scatter_mul, false, NULL, NULL},
@@ -34,9 +33,20 @@ const tn_i_jax *tn_i_jax_primitive(const tn_i_token *name) {
 }
 
 const tn_prim *tn_i_jax_form(const tn_i_token *name) {
-    static const tn_prim *const table[] = {
-        &tn_i_conv_form,       &tn_i_window_sum_form,        &tn_i_window_prod_form,        &tn_i_window_max_form,
-        &tn_i_window_min_form, &tn_i_select_and_gather_form, &tn_i_select_and_scatter_form, &tn_i_scatter_sub_form};
+    static const tn_prim *const table[] = {&tn_i_conv_form,
+                                           &tn_i_window_sum_form,
+                                           &tn_i_window_prod_form,
+                                           &tn_i_window_max_form,
+                                           &tn_i_window_min_form,
+                                           &tn_i_select_and_gather_form,
+                                           &tn_i_select_and_scatter_form,
+                                           &tn_i_scatter_sub_form,
+                                           &tn_i_reduce_or_form,
+                                           &tn_i_reduce_and_form,
+                                           &tn_i_reduce_xor_form,
+                                           &tn_i_lt_to_form,
+                                           &tn_i_le_to_form,
+                                           &tn_i_top_k_form};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (tn_i_token_is(name, table[i]->name)) return table[i];
     return NULL;

@@ -154,6 +154,8 @@ uint32_t tn_i_l_elementwise(tn_i_l_builder *b, const tn_prim *prim, const tn_i_p
                             const uint32_t *in) {
     const int64_t param = prim->params ? p[0].u.i : 0;
     if (b->failed) return TN_L_NONE;
+    if (dtype == TN_BOOL && prim->id == TN_P_max) return two(b, TN_L_or, in[0], in[1]);
+    if (dtype == TN_BOOL && prim->id == TN_P_min) return two(b, TN_L_and, in[0], in[1]);
     if (dtype == TN_U32 && prim->id == TN_P_abs) return in[0];
     if (dtype == TN_U32 && prim->id == TN_P_div) return by_i64(b, TN_L_div, in[0], in[1]);
     if (dtype == TN_U32 && prim->id == TN_P_rem) return by_i64(b, TN_L_rem, in[0], in[1]);

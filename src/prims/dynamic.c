@@ -1,5 +1,6 @@
 /* Windows at places known when the program runs: dynamic_slice dynamic_update_slice. */
 #include "prims/c_text.h"
+#include "prims/forms.h"
 #include "prims/sample.h"
 #include "prims/shape.h"
 
@@ -230,6 +231,10 @@ static bool sums_dynamic_slice(const tn_i_query *q, uint32_t operand, tn_i_sums 
     return operand == 0;
 }
 
+static tn_i_var written_dynamic_slice(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in) {
+    return tn_i_unsigned_places(b, TN_P_dynamic_slice, p, nin, in, 1, UINT32_MAX);
+}
+
 const tn_prim tn_prim_dynamic_slice = {
     .id = TN_P_dynamic_slice,
     .name = "dynamic_slice",
@@ -251,6 +256,7 @@ const tn_prim tn_prim_dynamic_slice = {
     .sample = sample_dynamic_slice,
     .spread = TN_SPREAD_MOVES,
     .sums = sums_dynamic_slice,
+    .written = written_dynamic_slice,
 };
 
 /* ---- dynamic_update_slice ---- */
@@ -373,6 +379,10 @@ static bool sums_dynamic_update_slice(const tn_i_query *q, uint32_t operand, tn_
     return true;
 }
 
+static tn_i_var written_dynamic_update_slice(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in) {
+    return tn_i_unsigned_places(b, TN_P_dynamic_update_slice, p, nin, in, 2, UINT32_MAX);
+}
+
 const tn_prim tn_prim_dynamic_update_slice = {
     .id = TN_P_dynamic_update_slice,
     .name = "dynamic_update_slice",
@@ -394,4 +404,5 @@ const tn_prim tn_prim_dynamic_update_slice = {
     .sample = sample_dynamic_update_slice,
     .spread = TN_SPREAD_MOVES,
     .sums = sums_dynamic_update_slice,
+    .written = written_dynamic_update_slice,
 };

@@ -11,16 +11,27 @@ TN_STRIP2(max, f64, double, double, x > y || x != x ? x : x < y || y != y ? y : 
 TN_STRIP2(max, i32, int32_t, int32_t, x > y ? x : y)
 TN_STRIP2(max, i64, int64_t, int64_t, x > y ? x : y)
 TN_STRIP2(max, u32, uint32_t, uint32_t, x > y ? x : y)
+TN_STRIP2(max, b8, uint8_t, uint8_t, x | y)
 TN_STRIP2(min, f32, float, float, x<y || x != x ? x : x> y || y != y ? y : signbit(x) ? x : y)
 TN_STRIP2(min, f64, double, double, x<y || x != x ? x : x> y || y != y ? y : signbit(x) ? x : y)
 TN_STRIP2(min, i32, int32_t, int32_t, x < y ? x : y)
 TN_STRIP2(min, i64, int64_t, int64_t, x < y ? x : y)
 TN_STRIP2(min, u32, uint32_t, uint32_t, x < y ? x : y)
+TN_STRIP2(min, b8, uint8_t, uint8_t, x &y)
 
-static tn_i_var simplify_extreme(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
-                                 const tn_type *out) {
-    (void)b, (void)p, (void)nin, (void)out;
-    return in[0] == in[1] ? in[0] : TN_NOVAR;
+/* Of bools the larger is whether either is true, the smaller whether both are. */
+static tn_i_var simplify_max(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
+                             const tn_type *out) {
+    (void)p, (void)nin;
+    if (in[0] == in[1]) return in[0];
+    return out->dtype == TN_BOOL ? tn_i_op2(b, TN_P_or, in[0], in[1]) : TN_NOVAR;
+}
+
+static tn_i_var simplify_min(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
+                             const tn_type *out) {
+    (void)p, (void)nin;
+    if (in[0] == in[1]) return in[0];
+    return out->dtype == TN_BOOL ? tn_i_op2(b, TN_P_and, in[0], in[1]) : TN_NOVAR;
 }
 
 /* All of dx where operand i wins by the comparison `wins`, half at a tie, else nothing.  By choice and
@@ -43,14 +54,14 @@ static void range_max(const tn_i_param *p, uint32_t nin, const tn_i_range *in, b
 const tn_prim tn_prim_max = {
     .id = TN_P_max,
     .name = "max",
-    .doc = "the larger, NaN if either is; a tie gives each operand half the derivative",
+    .doc = "the larger, NaN if either is; of bools or; a tie gives each operand half the derivative",
     .nin = 2,
     .flags = TN_F_ELEMENTWISE | TN_F_INPLACE | TN_F_COMMUTES,
-    .dtypes = TN_NUMBERS,
+    .dtypes = TN_ANY,
     .type = tn_i_type_elementwise,
-    .simplify = simplify_extreme,
+    .simplify = simplify_max,
     .partial = {partial_where_greater, partial_where_less},
-    TN_NUMBER_STRIPS(max),
+    TN_ANY_STRIPS(max),
     .lanes = {[TN_F32] = "SEL((x > y) | (x != x), x, SEL((x < y) | (y != y), y, SEL(SIGN(x), y, x)))",
               [TN_F64] = "SEL((x > y) | (x != x), x, SEL((x < y) | (y != y), y, SEL(SIGN(x), y, x)))",
               [TN_I32] = "SEL(x > y, x, y)",
@@ -69,14 +80,14 @@ static void range_min(const tn_i_param *p, uint32_t nin, const tn_i_range *in, b
 const tn_prim tn_prim_min = {
     .id = TN_P_min,
     .name = "min",
-    .doc = "the smaller, NaN if either is; a tie gives each operand half the derivative",
+    .doc = "the smaller, NaN if either is; of bools and; a tie gives each operand half the derivative",
     .nin = 2,
     .flags = TN_F_ELEMENTWISE | TN_F_INPLACE | TN_F_COMMUTES,
-    .dtypes = TN_NUMBERS,
+    .dtypes = TN_ANY,
     .type = tn_i_type_elementwise,
-    .simplify = simplify_extreme,
+    .simplify = simplify_min,
     .partial = {partial_where_less, partial_where_greater},
-    TN_NUMBER_STRIPS(min),
+    TN_ANY_STRIPS(min),
     .lanes = {[TN_F32] = "SEL((x < y) | (x != x), x, SEL((x > y) | (y != y), y, SEL(SIGN(x), x, y)))",
               [TN_F64] = "SEL((x < y) | (x != x), x, SEL((x > y) | (y != y), y, SEL(SIGN(x), x, y)))",
               [TN_I32] = "SEL(x < y, x, y)",

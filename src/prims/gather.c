@@ -1,5 +1,6 @@
 /* Windows read and added to at many places: gather scatter_add. */
 #include "prims/c_text.h"
+#include "prims/forms.h"
 #include "prims/sample.h"
 #include "prims/windows.h"
 
@@ -356,6 +357,10 @@ static bool sums_gather(const tn_i_query *q, uint32_t operand, tn_i_sums *s) {
     return operand == 0;
 }
 
+static tn_i_var written_gather(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in) {
+    return tn_i_unsigned_places(b, TN_P_gather, p, nin, in, 1, 2);
+}
+
 const tn_prim tn_prim_gather = {
     .id = TN_P_gather,
     .name = "gather",
@@ -379,6 +384,7 @@ const tn_prim tn_prim_gather = {
     .sample = sample_gather,
     .spread = TN_SPREAD_MOVES,
     .sums = sums_gather,
+    .written = written_gather,
 };
 
 /* ---- scatter_add ---- */
@@ -521,6 +527,10 @@ static void places_scatter_add(const tn_i_kernel *k, int64_t *at) {
         }
 }
 
+static tn_i_var written_scatter_add(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in) {
+    return tn_i_unsigned_places(b, TN_P_scatter_add, p, nin, in, 1, 2);
+}
+
 const tn_prim tn_prim_scatter_add = {
     .id = TN_P_scatter_add,
     .name = "scatter_add",
@@ -546,6 +556,7 @@ const tn_prim tn_prim_scatter_add = {
     .spread = TN_SPREAD_ADDS,
     .sums = tn_i_scatter_sums,
     .places = places_scatter_add,
+    .written = written_scatter_add,
 };
 
 static tn_i_var written_scatter_sub(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in) {

@@ -390,12 +390,14 @@ struct tn_prim {
     /* An equation as a text may have it (JAX's) where programs have others for it: those, and the first output of the
      * last; TN_NOVAR: it is emitted as it stands. */
     tn_i_var (*written)(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in);
+    /* The same of two outputs, which may be of different equations; false: it failed. */
+    bool (*written_pair)(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in, tn_i_var out[2]);
     /* Why an equation that may stand between transformations cannot run, or NULL. */
     const char *(*unrunnable)(const tn_i_param *p);
     bool (*effect)(const tn_i_param *p); /* must run exactly once, in order; NULL: pure */
 
-    /* The same over b's operands rounded once, where one of them is a product (fma.c), the second where both are and it is
-     * `later`; TN_NOVAR: neither is. */
+    /* The same over b's operands rounded once, where one of them is a product (fma.c), the second where both are and it
+     * is `later`; TN_NOVAR: neither is. */
     tn_i_var (*contract)(tn_i_builder *b, const tn_i_var *in, bool later);
 
     /* Where the operands of `zeros`, some of those that it is linear in, are 0; products of them are 0 where `linear`.

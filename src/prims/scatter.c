@@ -2,6 +2,7 @@
  */
 #include "prims/c_text.h"
 #include "prims/dims.h"
+#include "prims/forms.h"
 #include "prims/sample.h"
 #include "prims/windows.h"
 
@@ -288,6 +289,10 @@ static void cost_scatter(const tn_i_query *q, tn_i_cost *cost) {
     cost->bytes += tn_i_bytes_of(q->in[1]) + 2 * tn_i_bytes_of(q->in[2]);
 }
 
+static tn_i_var written_scatter(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in) {
+    return tn_i_unsigned_places(b, TN_P_scatter, p, nin, in, 1, 2);
+}
+
 const tn_prim tn_prim_scatter = {
     .id = TN_P_scatter,
     .name = "scatter",
@@ -311,4 +316,5 @@ const tn_prim tn_prim_scatter = {
     .sample = tn_i_sample_scatter_unique,
     .spread = TN_SPREAD_MOVES,
     .sums = tn_i_scatter_sums_by,
+    .written = written_scatter,
 };

@@ -1,6 +1,7 @@
 /* Windows joined with what is there, at many places: scatter_mul scatter_min scatter_max. */
 #include "prims/c_text.h"
 #include "prims/recur.h"
+#include "prims/forms.h"
 #include "prims/sample.h"
 #include "prims/windows.h"
 
@@ -27,19 +28,19 @@ static void join(const tn_prim *prim, int dtype, int64_t n, const void *src, int
 JOIN_ROWS(mul)
 JOIN_ROWS(min)
 JOIN_ROWS(max)
-JOIN_ROW(and, TN_BOOL)
-JOIN_ROW(or, TN_BOOL)
+JOIN_ROW(min, TN_BOOL)
+JOIN_ROW(max, TN_BOOL)
 
 static tn_status kernel_mul(const tn_i_kernel *k) {
     static tn_i_row *const row[TN_NDTYPES] = {ROWS_OF(mul)};
     return tn_i_scatter_by(k, row[k->out->type->dtype]);
 }
 static tn_status kernel_min(const tn_i_kernel *k) {
-    static tn_i_row *const row[TN_NDTYPES] = {ROWS_OF(min), [TN_BOOL] = and_TN_BOOL};
+    static tn_i_row *const row[TN_NDTYPES] = {ROWS_OF(min), [TN_BOOL] = min_TN_BOOL};
     return tn_i_scatter_by(k, row[k->out->type->dtype]);
 }
 static tn_status kernel_max(const tn_i_kernel *k) {
-    static tn_i_row *const row[TN_NDTYPES] = {ROWS_OF(max), [TN_BOOL] = or_TN_BOOL};
+    static tn_i_row *const row[TN_NDTYPES] = {ROWS_OF(max), [TN_BOOL] = max_TN_BOOL};
     return tn_i_scatter_by(k, row[k->out->type->dtype]);
 }
 
@@ -51,10 +52,9 @@ static void c_join(const tn_i_c_kernel *k, const tn_prim *prim) {
     tn_i_text_put(k->t, "const %s x = *at, y = update;\n*at = (%s)(%s);\n", type, type, prim->c_body[dtype]);
     tn_i_c_close_scattered(k, &s);
 }
-static bool of_bools(const tn_i_c_kernel *k) { return k->out[0].type->dtype == TN_BOOL; }
 static void c_mul(const tn_i_c_kernel *k) { c_join(k, &tn_prim_mul); }
-static void c_min(const tn_i_c_kernel *k) { c_join(k, of_bools(k) ? &tn_prim_and : &tn_prim_min); }
-static void c_max(const tn_i_c_kernel *k) { c_join(k, of_bools(k) ? &tn_prim_or : &tn_prim_max); }
+static void c_min(const tn_i_c_kernel *k) { c_join(k, &tn_prim_min); }
+static void c_max(const tn_i_c_kernel *k) { c_join(k, &tn_prim_max); }
 
 /* ---- rules ---- */
 
@@ -185,6 +185,10 @@ static bool sample_extreme(tn_i_rng *r, int dtype, tn_i_case *c) {
     return true;
 }
 
+static tn_i_var written_scatter_mul(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in) {
+    return tn_i_unsigned_places(b, TN_P_scatter_mul, p, nin, in, 1, 2);
+}
+
 const tn_prim tn_prim_scatter_mul = {
     .id = TN_P_scatter_mul,
     .name = "scatter_mul",
@@ -209,7 +213,12 @@ const tn_prim tn_prim_scatter_mul = {
     .sample = tn_i_sample_scatter_unique,
     .spread = TN_SPREAD_SUMS,
     .sums = tn_i_scatter_sums_by,
+    .written = written_scatter_mul,
 };
+
+static tn_i_var written_scatter_min(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in) {
+    return tn_i_unsigned_places(b, TN_P_scatter_min, p, nin, in, 1, 2);
+}
 
 const tn_prim tn_prim_scatter_min = {
     .id = TN_P_scatter_min,
@@ -231,7 +240,12 @@ const tn_prim tn_prim_scatter_min = {
     .sample = sample_extreme,
     .spread = TN_SPREAD_SUMS,
     .sums = tn_i_scatter_sums_by,
+    .written = written_scatter_min,
 };
+
+static tn_i_var written_scatter_max(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in) {
+    return tn_i_unsigned_places(b, TN_P_scatter_max, p, nin, in, 1, 2);
+}
 
 const tn_prim tn_prim_scatter_max = {
     .id = TN_P_scatter_max,
@@ -253,4 +267,5 @@ const tn_prim tn_prim_scatter_max = {
     .sample = sample_extreme,
     .spread = TN_SPREAD_SUMS,
     .sums = tn_i_scatter_sums_by,
+    .written = written_scatter_max,
 };

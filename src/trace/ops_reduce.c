@@ -1,4 +1,5 @@
 /* Reductions, running reductions, sorting. */
+#include "prims/forms.h"
 #include "trace/trace.h"
 
 #include <string.h>
@@ -321,6 +322,22 @@ tn_val tn_argsort_at(tn_val x, int axis, const char *file, int line) {
     const tn_i_var in[2] = {v, tn_i_do_iota(&s, &t, axis)};
     tn_i_var first = sort(&s, 2, in, axis, 1);
     return tn_i_site_close(&s, first == TN_NOVAR ? first : first + 1);
+}
+
+void tn_top_k_at(tn_val x, int64_t k, int axis, tn_val *values, tn_val *indices, const char *file, int line) {
+    tn_i_site s;
+    tn_i_var v, out[2] = {TN_NOVAR, TN_NOVAR};
+    if (open_axis(&s, "top_k", &x, &v, &axis, file, line)) {
+        const int64_t n = tn_i_site_type(&s, v)->dim[axis];
+        if (k < 0 || k > n)
+            (void)tn_i_site_fail(&s, TN_EINVAL, 0, "axis %d has %lld elements, of which there are no %lld", axis,
+                                 (long long)n, (long long)k);
+        else
+            (void)tn_i_top_k(s.b, v, k, axis, out);
+    }
+    const tn_val places = tn_i_site_close(&s, out[1]), largest = tn_i_site_close(&s, out[0]);
+    if (values) *values = largest;
+    if (indices) *indices = places;
 }
 
 void tn_sort_many_at(tn_val_list x, int axis, int keys, tn_val *out, const char *file, int line) {

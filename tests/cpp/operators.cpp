@@ -53,6 +53,12 @@ static tn_val by_c_svd(tn_val x) {
     return tn_sub(tn_add(u, s), vt);
 }
 
+static tn_val largest(tn_val x) {
+    tn_val values;
+    tn_top_k(x, 2, 1, &values, nullptr);
+    return values;
+}
+
 int main() {
     FLOATS((neg(x)), (tn_neg(x)));
     FLOATS((abs(x)), (tn_abs(x)));
@@ -233,6 +239,7 @@ int main() {
     FLOATS((argmin(x, 1)), (tn_argmin(x, 1)));
     FLOATS((sort(x, 1)), (tn_sort(x, 1)));
     FLOATS((argsort(x, 1)), (tn_argsort(x, 1)));
+    FLOATS((top_k(x, 2, 1)[0]), (largest(x)));
     FLOATS((cumsum(x, 1)), (tn_cumsum(x, 1)));
     FLOATS((cumsum(x, 0, TN_REVERSE)), (tn_cumsum(x, 0, TN_REVERSE)));
     FLOATS((cumprod(x, 1)), (tn_cumprod(x, 1)));

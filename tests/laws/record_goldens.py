@@ -234,6 +234,8 @@ for d in INTS:
     x = [0, 1, -1, lo, hi, 5, 255, 256, 1 << 20, -12345]
     over((d,), "population_count", f"[{len(x)}]", [x], lax.population_count)
     over((d,), "clz", f"[{len(x)}]", [x], lax.clz)
+for op in ("max", "min"):
+    row(op, "bool[4] bool[4]", [[0, 0, 1, 1], [0, 1, 0, 1]], getattr(lax, op))
 # Unsigned numbers: modulo 2^32, in the order of what they count; division by zero gives all ones.
 x, y = [5, 7, 2**32 - 1, 2**31, 0, 12345, 2**32 - 7, 3], [3, 2**32 - 2, 1, 2**31, 9, 678, 2, 0]
 for op in ("add", "sub", "mul", "div", "rem", "max", "min"):

@@ -1,0 +1,70 @@
+"""Reductions by bits, the largest of rows and the order of all floats, of random arrays, exported, also as JAX prints
+them, and compared with JAX bit by bit."""
+
+import sys
+
+import jax
+import numpy as np
+from jax import lax
+from jax._src.lax import lax as internal
+
+import tansy
+
+jax.config.update("jax_enable_x64", True)
+
+
+def numbers(rng, shape, dtype):
+    if dtype == "bool":
+        return rng.random(shape) < 0.5
+    if dtype[0] != "f":
+        return rng.integers(-9 if dtype[0] == "i" else 0, 9, size=shape).astype(dtype)
+    x = np.round(rng.normal(size=shape) * 2) / 2  # with ties
+    return np.where(rng.random(shape) < 0.2, rng.choice([np.nan, np.inf, -np.inf], size=shape), x).astype(dtype)
+
+
+def bits(rng, shape):
+    x = numbers(rng, shape, ["bool", "int32", "int64", "uint32"][rng.integers(4)])
+    axes = tuple(int(i) for i in rng.permutation(len(shape))[: rng.integers(len(shape) + 1)])
+    op = [lax.bitwise_or, lax.bitwise_and, lax.bitwise_xor][rng.integers(3)]
+    start = np.array(0, x.dtype)
+    return lambda x: lax.reduce(x, ~start if op is lax.bitwise_and else start, op, axes), (x,)
+
+
+def largest(rng, shape):
+    x = numbers(rng, shape, ["float64", "float32", "int32", "uint32"][rng.integers(4)]) + 0  # no -0
+    k = int(rng.integers(shape[-1] + 1))
+    return lambda x: lax.top_k(x, k), (x,)
+
+
+def order(rng, shape):
+    x, y = (numbers(rng, shape, ["float64", "float32"][len(shape) % 2]) for _ in range(2))
+    z = np.where(rng.random(shape) < 0.3, -0.0, x).astype(x.dtype)
+    f = lambda x, y, z: [p.bind(a, b) for p in (internal.lt_to_p, internal.le_to_p) for a, b in ((x, y), (z, x + 0))]
+    return f, (x, y, z)
+
+
+def extremes(rng, shape):
+    x, y = (numbers(rng, shape, "bool") for _ in range(2))
+    return lambda x, y: (lax.max(x, y), lax.min(x, y)), (x, y)
+
+
+def main(n=60, seed=1):
+    rng, failed = np.random.default_rng(seed), 0
+    for i in range(n):
+        shape = tuple(int(k) for k in rng.integers(1, 7, size=rng.integers(1, 4)))
+        f, args = (bits, largest, order, extremes)[i % 4](rng, shape)
+        want = jax.tree_util.tree_leaves(f(*args))
+        closed = jax.make_jaxpr(f)(*args)
+        for program in (tansy.from_jaxpr(closed), tansy.parse(str(closed))):
+            got = program.compile()(*args)
+            got = got if isinstance(got, tuple) else (got,)
+            right = [np.array_equal(a, np.asarray(b), equal_nan=np.asarray(b).dtype.kind == "f") for a, b in zip(got, want)]
+            if not all(right):
+                failed += 1
+                print(f"  FAIL  {closed}\n  of {args}: {got}, not {want}")
+    print(f"  ok    {n} random reductions, selections and comparisons" if not failed else f"{failed} failed")
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main(*map(int, sys.argv[1:])) != 0)

@@ -1,0 +1,173 @@
+#include "prims/forms.h"
+#include "prims/dims.h"
+#include "prims/shape.h"
+
+/* ---- reductions by bits ---- */
+
+static const tn_i_spec axes_params[] = {{.name = "axes", .kind = TN_K_INTS}, {.name = NULL}};
+
+static bool refuse(tn_i_builder *b, const char *name, const char *why) {
+    tn_i_builder_fail(b, TN_ETYPE, "%s: %s", name, why);
+    return false;
+}
+
+static bool reducible(tn_i_builder *b, const char *name, const tn_i_param *p, uint32_t nin, const tn_i_var *in) {
+    unsigned seen = 0;
+    if (nin != 1) return refuse(b, name, "takes one operand");
+    if (b->failed || in[0] == TN_NOVAR) return false;
+    const tn_type *t = tn_i_vtype(b, in[0]);
+    if (tn_i_is_float(t->dtype)) return refuse(b, name, "operand 0: is neither of integers nor of bools");
+    for (uint32_t i = 0; i < p[0].n; i++) {
+        const int64_t axis = p[0].u.ints[i];
+        if (axis < 0 || axis >= t->rank) return refuse(b, name, "axes: an axis is no dimension of operand 0");
+        if (seen >> axis & 1) return refuse(b, name, "axes: an axis is repeated");
+        seen |= 1u << axis;
+    }
+    return true;
+}
+
+/* x[.., first:limit, ..] */
+static tn_i_var part(tn_i_builder *b, tn_i_var x, int axis, int64_t first, int64_t limit) {
+    const tn_type t = *tn_i_vtype(b, x);
+    int64_t start[TN_MAX_RANK] = {0}, end[TN_MAX_RANK];
+    for (int i = 0; i < t.rank; i++) end[i] = t.dim[i];
+    start[axis] = first;
+    end[axis] = limit;
+    return tn_i_slice(b, x, start, end, NULL);
+}
+
+/* All along an axis joined, by halves: its size is 1 then. */
+static tn_i_var by_halves(tn_i_builder *b, int op, tn_i_var x, int axis) {
+    tn_i_var odd = TN_NOVAR;
+    for (int64_t n = tn_i_vtype(b, x)->dim[axis]; n > 1 && !b->failed; n /= 2) {
+        const int64_t half = n / 2;
+        if (n % 2) {
+            const tn_i_var last = part(b, x, axis, n - 1, n);
+            odd = odd == TN_NOVAR ? last : tn_i_op2(b, op, odd, last);
+        }
+        const tn_i_var low = part(b, x, axis, 0, half), high = part(b, x, axis, half, 2 * half);
+        x = tn_i_op2(b, op, low, high);
+        if (b->failed) return TN_NOVAR;
+    }
+    return odd == TN_NOVAR || b->failed ? x : tn_i_op2(b, op, x, odd);
+}
+
+static tn_i_var reduce_bits(tn_i_builder *b, int op, tn_i_var x, unsigned axes) {
+    tn_type out = *tn_i_vtype(b, x);
+    bool empty = false;
+    int kept = 0;
+    for (int i = 0; i < out.rank; i++) {
+        empty |= (axes >> i & 1) && out.dim[i] == 0;
+        if (!(axes >> i & 1)) out.dim[kept++] = out.dim[i];
+    }
+    const int rank = out.rank;
+    out.rank = kept;
+    if (empty) { /* what changes nothing: no bits, or all of them */
+        const tn_i_var none = tn_i_zeros(b, &out);
+        return op == TN_P_and ? tn_i_op1(b, TN_P_not, none) : none;
+    }
+    for (int i = 0; i < rank && !b->failed; i++)
+        if (axes >> i & 1) x = by_halves(b, op, x, i);
+    return b->failed ? TN_NOVAR : tn_i_reshape(b, x, out.rank, out.dim);
+}
+
+static tn_i_var reduce(tn_i_builder *b, const char *name, int op, int of_bools, const tn_i_param *p, uint32_t nin,
+                       const tn_i_var *in) {
+    if (!reducible(b, name, p, nin, in)) return TN_NOVAR;
+    if (tn_i_vtype(b, in[0])->dtype != TN_BOOL) return reduce_bits(b, op, in[0], tn_i_axis_set(p[0].n, p[0].u.ints));
+    if (op != TN_P_xor) return tn_i_emit(b, tn_i_prim(b, of_bools), p, 1, in);
+    const tn_i_var count = tn_i_reduce_sum(b, tn_i_convert(b, in[0], TN_I32), p[0].n, p[0].u.ints);
+    if (b->failed) return TN_NOVAR;
+    return tn_i_convert(b, tn_i_op2(b, TN_P_and, count, tn_i_number_like(b, count, 1)), TN_BOOL);
+}
+
+#define REDUCTION(form, op, of_bools)                                                                        \
+    static tn_i_var written_##form(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in) { \
+        return reduce(b, #form, op, of_bools, p, nin, in);                                                   \
+    }                                                                                                        \
+    const tn_prim tn_i_##form##_form = {                                                                     \
+        .id = -1, .name = #form, .nin = 1, .params = axes_params, .written = written_##form};
+REDUCTION(reduce_or, TN_P_or, TN_P_reduce_max)
+REDUCTION(reduce_and, TN_P_and, TN_P_reduce_min)
+REDUCTION(reduce_xor, TN_P_xor, -1)
+
+/* ---- the total order of floats ---- */
+
+/* An integer of the same order: of negative floats all bits but the sign turn. */
+static tn_i_var ordered(tn_i_builder *b, tn_i_var x) {
+    if (b->failed || x == TN_NOVAR) return TN_NOVAR;
+    const int dtype = tn_i_vtype(b, x)->dtype;
+    if (!tn_i_is_float(dtype)) return x;
+    const tn_i_param whole = {.kind = TN_K_DTYPE, .u.i = dtype == TN_F32 ? TN_I32 : TN_I64};
+    const tn_i_var bits = tn_i_emit(b, tn_i_prim(b, TN_P_bitcast_convert_type), &whole, 1, &x);
+    if (b->failed) return TN_NOVAR;
+    const tn_i_var sign = tn_i_number_like(b, bits, dtype == TN_F32 ? 31 : 63), one = tn_i_number_like(b, bits, 1);
+    const tn_i_var negative = tn_i_op2(b, TN_P_shift_right_arithmetic, bits, sign);
+    return tn_i_op2(b, TN_P_xor, bits, tn_i_op2(b, TN_P_shift_right_logical, negative, one));
+}
+
+static tn_i_var compare(tn_i_builder *b, const char *name, int op, uint32_t nin, const tn_i_var *in) {
+    if (nin != 2) {
+        (void)refuse(b, name, "takes two operands");
+        return TN_NOVAR;
+    }
+    const tn_i_var x = ordered(b, in[0]), y = ordered(b, in[1]);
+    return b->failed ? TN_NOVAR : tn_i_op2(b, op, x, y);
+}
+
+static tn_i_var written_lt_to(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in) {
+    (void)p;
+    return compare(b, "lt_to", TN_P_lt, nin, in);
+}
+static tn_i_var written_le_to(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in) {
+    (void)p;
+    return compare(b, "le_to", TN_P_le, nin, in);
+}
+const tn_prim tn_i_lt_to_form = {.id = -1, .name = "lt_to", .nin = 2, .written = written_lt_to};
+const tn_prim tn_i_le_to_form = {.id = -1, .name = "le_to", .nin = 2, .written = written_le_to};
+
+/* ---- the largest ---- */
+
+enum { TOP_K, TOP_AXIS };
+static const tn_i_spec top_params[] = {
+    {.name = "k", .kind = TN_K_INT}, {.name = "axis", .kind = TN_K_INT, .otherwise = "the last"}, {.name = NULL}};
+
+/* Sorted from the back, so that of equals the first comes last, and turned round. */
+bool tn_i_top_k(tn_i_builder *b, tn_i_var x, int64_t k, int axis, tn_i_var out[2]) {
+    if (b->failed || x == TN_NOVAR) return false;
+    const tn_type t = *tn_i_vtype(b, x);
+    const int64_t along = axis, n = t.dim[axis];
+    const tn_i_param p[3] = {
+        {.kind = TN_K_INT, .u.i = axis}, {.kind = TN_K_BOOL, .u.i = 1}, {.kind = TN_K_INT, .u.i = 1}};
+    tn_i_var in[2] = {tn_i_rev(b, x, 1, &along)};
+    in[1] = tn_i_rev(b, tn_i_iota(b, TN_I32, t.rank, t.dim, axis), 1, &along);
+    const tn_i_var sorted = tn_i_emit(b, tn_i_prim(b, TN_P_sort), p, 2, in);
+    for (uint32_t j = 0; j < 2 && !b->failed; j++) out[j] = tn_i_rev(b, part(b, sorted + j, axis, n - k, n), 1, &along);
+    return !b->failed;
+}
+
+static bool written_top_k(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in, tn_i_var out[2]) {
+    if (nin != 1) return refuse(b, "top_k", "takes one operand");
+    const tn_type *t = tn_i_vtype(b, in[0]);
+    const int64_t k = p[TOP_K].u.i, axis = p[TOP_AXIS].kind == TN_K_NONE ? t->rank - 1 : p[TOP_AXIS].u.i;
+    if (axis < 0 || axis >= t->rank) return refuse(b, "top_k", "axis: is no dimension of operand 0");
+    if (k < 0 || k > t->dim[axis]) return refuse(b, "top_k", "k: there are not as many elements");
+    return tn_i_top_k(b, in[0], k, (int)axis, out);
+}
+const tn_prim tn_i_top_k_form = {
+    .id = -1, .name = "top_k", .nin = 1, .params = top_params, .written_pair = written_top_k};
+
+/* ---- unsigned places ---- */
+
+tn_i_var tn_i_unsigned_places(tn_i_builder *b, int prim, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
+                              uint32_t first, uint32_t limit) {
+    tn_i_var out[2 + TN_MAX_RANK];
+    bool any = false;
+    if (b->failed || nin > 2 + TN_MAX_RANK) return TN_NOVAR;
+    for (uint32_t i = 0; i < nin; i++) {
+        const bool place = i >= first && i < limit && tn_i_vtype(b, in[i])->dtype == TN_U32;
+        out[i] = place ? tn_i_convert(b, in[i], TN_I64) : in[i];
+        any |= place;
+    }
+    return any && !b->failed ? tn_i_emit(b, tn_i_prim(b, prim), p, nin, out) : TN_NOVAR;
+}

@@ -1,0 +1,21 @@
+/* Equations that texts of JAX have and that are several of ours (forms.c): no primitives, so that a program, and the
+ * text that is printed of it, has what they are made of. */
+#ifndef TN_FORMS_H
+#define TN_FORMS_H
+
+#include "prims/prim.h"
+
+/* reduce_or, reduce_and, reduce_xor: of bools whether any, all or an odd number is true, of integers by their bits. */
+extern const tn_prim tn_i_reduce_or_form, tn_i_reduce_and_form, tn_i_reduce_xor_form;
+/* lt_to, le_to: the total order of floats, -nan < -inf < .. < -0 < 0 < .. < inf < nan. */
+extern const tn_prim tn_i_lt_to_form, tn_i_le_to_form;
+
+/* The k largest along an axis, the first of equals first and NaN before all numbers, and where they are (i32). */
+bool tn_i_top_k(tn_i_builder *b, tn_i_var x, int64_t k, int axis, tn_i_var out[2]);
+extern const tn_prim tn_i_top_k_form;
+
+/* `written` of primitives whose operands from `first` on are places: u32 becomes i64. */
+tn_i_var tn_i_unsigned_places(tn_i_builder *b, int prim, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
+                              uint32_t first, uint32_t limit);
+
+#endif

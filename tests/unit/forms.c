@@ -1,0 +1,204 @@
+/* Equations of JAX that become several of ours. */
+#include "tansy.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static tn_fn *parse(tn_ctx *c, const char *type, const char *equation) {
+    char text[512];
+    (void)snprintf(text, sizeof text, "{ lambda a:%s b:%s . let c = %s in (c,) }", type, type, equation);
+    return tn_fn_parse(c, text, strlen(text), "f.tn");
+}
+
+static void run(const tn_fn *f, const void *const *in, void *const *out) {
+    assert_non_null(f);
+    tn_exec *e = tn_compile(f, NULL);
+    if (!e) fail_msg("%s", tn_error(tn_fn_ctx(f)));
+    assert_int_equal(tn_call(e, in, out), TN_OK);
+    tn_exec_free(e);
+}
+
+static void computes(const char *type, const char *equation, const void *a, const void *b, const void *want, size_t n) {
+    unsigned char got[64];
+    tn_ctx *c = tn_ctx_new(NULL);
+    const tn_fn *f = parse(c, type, equation);
+    if (!f) fail_msg("%s", tn_error(c));
+    run(f, (const void *[]){a, b}, (void *[]){got});
+    if (memcmp(got, want, n) != 0) fail_msg("%s of %s", equation, type);
+    tn_ctx_free(c);
+}
+
+static void refuses(const char *type, const char *equation, const char *why) {
+    tn_ctx *c = tn_ctx_new(NULL);
+    if (parse(c, type, equation)) fail_msg("accepted: %s", equation);
+    if (!strstr(tn_error(c), why)) fail_msg("expected '%s', got '%s'", why, tn_error(c));
+    tn_ctx_free(c);
+}
+
+/* Bits of integers, in odd and even numbers and over two axes. */
+static void test_reduces_bits(void **state) {
+    (void)state;
+    const int32_t x[6] = {1, 2, 6, 12, -8, 5};
+    const uint32_t u[5] = {0xf0000001u, 0x90000003u, 0xb0000007u, 0xd0000009u, 0x80000001u};
+    const int64_t w[4] = {INT64_MIN | 3, 5, -1, INT64_MAX};
+    computes("i32[3,2]", "reduce_or[axes=(0,)] a", x, x, ((int32_t[]){-1, 15}), 8);
+    computes("i32[3,2]", "reduce_and[axes=(1,)] a", x, x, ((int32_t[]){0, 4, 0}), 12);
+    computes("i32[3,2]", "reduce_xor[axes=(0, 1)] a", x, x, ((int32_t[]){1 ^ 2 ^ 6 ^ 12 ^ -8 ^ 5}), 4);
+    computes("i32[3,2]", "reduce_xor[axes=()] a", x, x, x, sizeof x);
+    computes("u32[5]", "reduce_and[axes=(0,)] a", u, u, ((uint32_t[]){0x80000001u}), 4);
+    computes("u32[5]", "reduce_or[axes=(0,)] a", u, u, ((uint32_t[]){0xf000000fu}), 4);
+    computes("i64[4]", "reduce_xor[axes=(0,)] a", w, w, ((int64_t[]){(INT64_MIN | 3) ^ 5 ^ -1 ^ INT64_MAX}), 8);
+    computes("i32[1,2]", "reduce_or[axes=(0,)] a", x, x, x, 8);
+    computes("i32[0,2]", "reduce_and[axes=(0,)] a", x, x, ((int32_t[]){-1, -1}), 8);
+    computes("u32[2,0]", "reduce_and[axes=(1,)] a", x, x, ((uint32_t[]){UINT32_MAX, UINT32_MAX}), 8);
+    computes("i64[0]", "reduce_or[axes=(0,)] a", x, x, ((int64_t[]){0}), 8);
+}
+
+static void test_reduces_bools(void **state) {
+    (void)state;
+    const uint8_t x[6] = {1, 0, 1, 1, 1, 0};
+    computes("bool[2,3]", "reduce_or[axes=(0,)] a", x, x, ((uint8_t[]){1, 1, 1}), 3);
+    computes("bool[2,3]", "reduce_and[axes=(0,)] a", x, x, ((uint8_t[]){1, 0, 0}), 3);
+    computes("bool[2,3]", "reduce_xor[axes=(0,)] a", x, x, ((uint8_t[]){0, 1, 1}), 3);
+    computes("bool[2,3]", "reduce_xor[axes=(1, 0)] a", x, x, ((uint8_t[]){0}), 1);
+    computes("bool[0,2]", "reduce_xor[axes=(0,)] a", x, x, ((uint8_t[]){0, 0}), 2);
+}
+
+/* The larger of bools is whether either is true. */
+static void test_extremes_of_bools(void **state) {
+    (void)state;
+    const uint8_t x[4] = {0, 0, 1, 1}, y[4] = {0, 1, 0, 1};
+    computes("bool[4]", "max a b", x, y, ((uint8_t[]){0, 1, 1, 1}), 4);
+    computes("bool[4]", "min a b", x, y, ((uint8_t[]){0, 0, 0, 1}), 4);
+}
+
+/* Of NaN and zeros as well, which lt finds neither below nor above. */
+static void test_total_order(void **state) {
+    (void)state;
+    const double nan = (double)NAN, x[7] = {-nan, -INFINITY, -1.5, -0.0, 0.0, INFINITY, nan};
+    for (int i = 0; i < 7; i++)
+        for (int j = 0; j < 7; j++) {
+            /* NAN may have either sign */
+            const double a = i == 0 || i == 6 ? copysign(x[i], i - 3) : x[i];
+            const double b = j == 0 || j == 6 ? copysign(x[j], j - 3) : x[j];
+            const float fa = (float)a, fb = (float)b;
+            const uint8_t below = i < j, not_above = i <= j;
+            computes("f64[]", "lt_to a b", &a, &b, &below, 1);
+            computes("f64[]", "le_to a b", &a, &b, &not_above, 1);
+            computes("f32[]", "lt_to a b", &fa, &fb, &below, 1);
+            computes("f32[]", "le_to a b", &fa, &fb, &not_above, 1);
+        }
+    const uint32_t u = 1, v = UINT32_MAX;
+    computes("u32[]", "lt_to a b", &u, &v, ((uint8_t[]){1}), 1);
+}
+
+/* Of x and of where its largest are: ones, where a pair of outputs has what the text says. */
+static void test_top_k(void **state) {
+    (void)state;
+    tn_ctx *c = tn_ctx_new(NULL);
+    static const char text[] = "{ lambda a:f64[2,5] . let b:f64[2,3] c:i32[2,3] = top_k[k=3] a d:f64[1,5] e:i32[1,5] = "
+                               "top_k[axis=0 k=1] a in (b, c, d, e) }";
+    const tn_fn *f = tn_fn_parse(c, text, strlen(text), "f.tn");
+    if (!f) fail_msg("%s", tn_error(c));
+    const double x[10] = {3, 7, 3, 7, 1, -1, INFINITY, -2, (double)NAN, -3};
+    double b[6], d[5];
+    int32_t i[6], j[5];
+    run(f, (const void *[]){x}, (void *[]){b, i, d, j});
+    assert_memory_equal(b, ((double[]){7, 7, 3}), 3 * sizeof *b);
+    assert_memory_equal(i, ((int32_t[]){1, 3, 0, 3, 1, 0}), sizeof i);
+    assert_true(isnan(b[3]) && b[4] == INFINITY && b[5] == -1);
+    assert_memory_equal(j, ((int32_t[]){0, 1, 0, 1, 0}), sizeof j);
+    assert_true(d[0] == 3 && d[1] == INFINITY && d[2] == 3 && isnan(d[3]) && d[4] == 1);
+    tn_ctx_free(c);
+}
+
+static tn_val largest(const tn_val *in, void *user) {
+    (void)user;
+    tn_val values, places, none;
+    tn_top_k(in[0], 2, -1, &values, &places);
+    tn_top_k(in[0], 0, 0, &none, NULL);
+    return tn_add(tn_sum(tn_mul(values, tn_take(in[0], places, 0))), tn_sum(none));
+}
+
+/* sum of squares of the two largest: the derivative is twice each of them. */
+static void test_top_k_operator(void **state) {
+    (void)state;
+    tn_ctx *c = tn_ctx_new(NULL);
+    const tn_fn *f = tn_trace(c, largest, NULL, 1, (tn_type[]){tn_f64(4)});
+    const double x[4] = {2, -5, 7, 3};
+    double g[4];
+    assert_non_null(f);
+    run(tn_grad(f, NULL, NULL), (const void *[]){x}, (void *[]){g});
+    assert_memory_equal(g, ((double[]){0, 0, 14, 6}), sizeof g);
+    tn_ctx_free(c);
+}
+
+static tn_val too_many(const tn_val *in, void *user) {
+    (void)user;
+    tn_val values;
+    tn_top_k(in[0], 5, 0, &values, NULL);
+    return values;
+}
+
+static void test_top_k_refusals(void **state) {
+    (void)state;
+    tn_ctx *c = tn_ctx_new(NULL);
+    assert_null(tn_trace(c, too_many, NULL, 1, (tn_type[]){tn_f64(4)}));
+    assert_non_null(strstr(tn_error(c), "top_k: operand 0"));
+    assert_non_null(strstr(tn_error(c), "axis 0 has 4 elements, of which there are no 5"));
+    tn_ctx_free(c);
+    refuses("f64[3]", "top_k[k=4] a", "top_k: k: there are not as many elements");
+    refuses("f64[3]", "top_k[k=1 axis=1] a", "top_k: axis: is no dimension");
+    refuses("f64[3]", "top_k[k=1] a b", "top_k");
+    refuses("f64[3]", "top_k[k=1] a", "has 2 outputs, not 1");
+}
+
+/* As searchsorted has them. */
+static void test_unsigned_places(void **state) {
+    (void)state;
+    const uint32_t i[3] = {2, 0, 9};
+    const double x[4] = {1, 2, 3, 4};
+    tn_ctx *c = tn_ctx_new(NULL);
+    static const char text[] =
+        "{ lambda x:f64[4] i:u32[3,1] j:u32[] . let a = "
+        "gather[dimension_numbers=GatherDimensionNumbers(offset_dims=(), "
+        "collapsed_slice_dims=(0,), start_index_map=(0,)) slice_sizes=(1,) mode=clip] x i b = dynamic_slice["
+        "slice_sizes=(2,)] x j c = dynamic_update_slice x b 0:u32[] in (a, b, c) }";
+    const tn_fn *f = tn_fn_parse(c, text, strlen(text), "f.tn");
+    if (!f) fail_msg("%s", tn_error(c));
+    double a[3], b[2], d[4];
+    run(f, (const void *[]){x, i, &i[0]}, (void *[]){a, b, d});
+    assert_memory_equal(a, ((double[]){3, 1, 4}), sizeof a);
+    assert_memory_equal(b, ((double[]){3, 4}), sizeof b);
+    assert_memory_equal(d, ((double[]){3, 4, 3, 4}), sizeof d);
+    tn_ctx_free(c);
+}
+
+static void test_refusals(void **state) {
+    (void)state;
+    refuses("f64[3]", "reduce_or[axes=(0,)] a", "reduce_or: operand 0: is neither of integers nor of bools");
+    refuses("i32[3]", "reduce_and[axes=(1,)] a", "reduce_and: axes: an axis is no dimension");
+    refuses("i32[3]", "reduce_xor[axes=(0, 0)] a", "reduce_xor: axes: an axis is repeated");
+    refuses("f64[3]", "lt_to a b b", "lt_to");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_reduces_bits),
+        cmocka_unit_test(test_reduces_bools),
+        cmocka_unit_test(test_extremes_of_bools),
+        cmocka_unit_test(test_total_order),
+        cmocka_unit_test(test_top_k),
+        cmocka_unit_test(test_top_k_operator),
+        cmocka_unit_test(test_top_k_refusals),
+        cmocka_unit_test(test_unsigned_places),
+        cmocka_unit_test(test_refusals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
