@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 
-from . import _core
+from . import _bits, _core
 from ._errors import Error, Unsupported
 from ._program import _parse
 
@@ -646,10 +646,23 @@ class _Body:
         self.emit(eqn, "top_k", [("k", eqn.params["k"]), ("axis", axis)], self.atoms(eqn.invars))
 
     def do_reduce_precision(self, eqn):
-        bits = {"float64": (11, 52), "float32": (8, 23)}.get(str(eqn.invars[0].aval.dtype))
-        if (eqn.params["exponent_bits"], eqn.params["mantissa_bits"]) != bits:
-            return self.lack(eqn, "reduce_precision to other formats")
-        self.names[eqn.outvars[0]] = self.atom(eqn.invars[0])
+        parts = eqn.params["exponent_bits"], eqn.params["mantissa_bits"]
+        self.of_bits(eqn, lambda x: _bits.reduce_precision(x, *parts))
+
+    def do_nextafter(self, eqn):
+        self.of_bits(eqn, _bits.nextafter)
+
+    def of_bits(self, eqn, f):
+        """What is hardly another number than operand 0, whose tangent it has."""
+        import jax
+
+        n, out = len(eqn.invars), eqn.outvars[0]
+        primal = self.walk.nested(jax.make_jaxpr(f)(*_structs([out] * n)))
+        inputs = [f"{name}{i}:{self.type(out.aval)}" for name in ("x", "dx") for i in range(n)]
+        head = " ".join(["{ lambda", *inputs[:n], "|", *inputs[n:], ". let"])
+        rule = self.walk.define([(head, ""), ("  in (dx0,) }", "")])
+        operands = [self.spread(v, out.aval) for v in eqn.invars]
+        self.emit(eqn, "custom_jvp", [("call", primal), ("jvp", rule)], " ".join(operands))
 
     def do_lu_pivots_to_permutation(self, eqn):
         made = self.permutations.get(eqn.invars[0])

@@ -59,8 +59,8 @@ def scatter(rng):
         name = "scatter_add"
     mode = MODES[pick(rng, 0, 2)]
     numbers_of = lax.ScatterDimensionNumbers(*map(tuple, (offset, collapsed, mapped, batch, paired)))
-    # Of equal indices JAX leaves open which one is written, and has no derivative of products; of clamped extremes it is
-    # wrong.
+    # Of equal indices JAX leaves open which one is written, and has no derivative of products; of extremes that are
+    # clamped it has a wrong one.
     windows = int(np.prod([n for j, n in enumerate(index.shape[:-1]) if j not in paired]))
     if name == "scatter" and windows > 1:
         name = "scatter_add" if dtype != "bool" else "scatter_max"
