@@ -6,6 +6,7 @@
 #include <tansy/effects.h>
 #include <tansy/emit.h>
 #include <tansy/ode.h>
+#include <tansy/krylov.h>
 #include <tansy/optim.h>
 #include <tansy/random.h>
 #include <tansy/sparse.h>
