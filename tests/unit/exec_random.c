@@ -185,7 +185,7 @@ static void scatter(source *s) {
         const int32_t at[2] = {(int32_t)pick(s, -1, 12), (int32_t)pick(s, 0, 3)};
         tn_i_var u = find(s, same, &ut);
         if (u == TN_NOVAR) u = tn_i_number(&s->b, &ut, 3);
-        x = tn_i_scatter_add(&s->b, x, tn_i_constant(&s->b, &it, at), u, &d);
+        x = tn_i_scatter_add(&s->b, x, tn_i_constant(&s->b, &it, at), u, &d, pick(s, 0, 1));
         if (pick(s, 0, 3) == 0) add(s, x);
     }
     add(s, x);

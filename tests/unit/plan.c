@@ -222,7 +222,7 @@ static tn_fn *scatter_chain(tn_ctx *c, int64_t n, bool from_input) {
     for (int64_t i = 0; i < n; i++) {
         const int32_t at = (int32_t)i;
         tn_type it = tn_i32(1, 1);
-        sum = tn_i_scatter_add(&b, sum, tn_i_constant(&b, &it, &at), u, &d);
+        sum = tn_i_scatter_add(&b, sum, tn_i_constant(&b, &it, &at), u, &d, false);
     }
     sum = tn_i_op1(&b, TN_P_neg, sum);
     return tn_i_finish(&b, 1, &sum);
