@@ -186,6 +186,7 @@ static void widths(void **unused) {
         char *after = tn_i_l_print(p, &n);
         (void)snprintf(want, sizeof want, "vector %d {", cases[k].vector);
         if (!after || !strstr(after, want)) fail_msg("%d operations: no %s", cases[k].operations, want);
+        tn_text_free(c, after);
         tn_i_l_free(p);
         free(text);
         tn_ctx_free(c);
