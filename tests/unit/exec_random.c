@@ -218,7 +218,17 @@ static void data(source *s) {
     tn_type t = random_type(s->rng);
     if (t.rank == 0) t.rank = 1, t.dim[0] = 3;
     unsigned char *bytes = calloc(tn_type_bytes(&t) + 1, 1);
-    for (size_t i = 0; i < tn_type_bytes(&t); i += 8) bytes[i] = (unsigned char)pick(s, 0, 1);
+    for (size_t i = 0; i < tn_type_bytes(&t); i += 8) { /* ones and zeros: what is computed of them is exact */
+        const bool one = pick(s, 0, 1);
+        const float f32 = one;
+        const double f64 = one;
+        if (t.dtype == TN_F32)
+            memcpy(bytes + i, &f32, sizeof f32);
+        else if (t.dtype == TN_F64)
+            memcpy(bytes + i, &f64, sizeof f64);
+        else
+            bytes[i] = one;
+    }
     add(s, tn_i_constant(&s->b, &t, bytes));
     free(bytes);
     if (pick(s, 0, 1)) add(s, tn_i_literal_i64(&s->b, (int)pick(s, 0, TN_NDTYPES - 1), pick(s, -1, 2)));
