@@ -50,7 +50,10 @@
 #include "../tansy.h"
 #include "decompositions.h"
 #include "effects.h"
+#include "flags.h"
 #include "random.h"
+#include "rules.h"
+#include "windows.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -342,29 +345,6 @@ TN_API tn_val tn_log1mexp_at(tn_val x, const char *file, int line);
 #define tn_silu(x)              tn_silu_at(x, __FILE__, __LINE__)
 #define tn_softplus(x)          tn_softplus_at(x, __FILE__, __LINE__)
 #define tn_log1mexp(x)          tn_log1mexp_at(x, __FILE__, __LINE__)
-
-/* ---- flags -------------------------------------------------------------------
- *
- * What some operators are told besides, behind their arguments: tn_sum_axis(x, 0, TN_KEEPDIMS); none is 0, and may be
- * left out.  Each says which it takes; others are refused (TN_EINVAL). */
-typedef unsigned tn_flags;
-enum {
-    TN_KEEPDIMS = 1 << 1,        /* axes that are reduced stay, with size 1 */
-    TN_REVERSE = 1 << 2,         /* from the end */
-    TN_EXCLUSIVE = 1 << 3,       /* without the own element */
-    TN_WRAP = 1 << 4,            /* around */
-    TN_ORDERED = 1 << 5,         /* summed in the order of ranks */
-    TN_CLIP_INDICES = 1 << 6,    /* an index outside means the nearest one inside */
-    TN_EXCLUDE_PADDING = 1 << 7, /* elements that are padding are not counted */
-};
-/* The n arguments and the flags, 0 where they are left out. */
-#define TN_I_FLAGS(n, ...)                TN_I_JOIN5(TN_I_FLAGS_, n, _, TN_I_COUNT_(__VA_ARGS__), )(__VA_ARGS__)
-#define TN_I_FLAGS_2_2(a, b)              a, b, 0
-#define TN_I_FLAGS_2_3(a, b, flags)       a, b, flags
-#define TN_I_FLAGS_3_3(a, b, c)           a, b, c, 0
-#define TN_I_FLAGS_3_4(a, b, c, flags)    a, b, c, flags
-#define TN_I_FLAGS_4_4(a, b, c, d)        a, b, c, d, 0
-#define TN_I_FLAGS_4_5(a, b, c, d, flags) a, b, c, d, flags
 
 /* ---- reductions --------------------------------------------------------------
  *
@@ -671,65 +651,6 @@ TN_API tn_val tn_dot_general_at(tn_val x, tn_val y, tn_int_list xc, tn_int_list 
                                 const char *file, int line);
 #define tn_dot_general(...) tn_dot_general_at(__VA_ARGS__, __FILE__, __LINE__)
 
-/* ---- windows -------------------------------------------------------------------- */
-
-/* Convolution as jax.lax.conv_general_dilated has it: windows of x times the kernel, which is not reversed.  `layout`
- * names the axes of x, the kernel and the result, as "NHWC,HWIO->NHWC" or "NCW,OIW->NCW": N is the batch, C the
- * features of x and of the result, I and O those of the kernel, and any other letters are spatial, in the kernel's
- * order in the lists below; up to 6 of them, also none.  The kernel has C / groups features I, and groups divides O. */
-typedef struct tn_conv_how {
-    tn_int_list strides;    /* between windows; each list has a number for each spatial axis, or none: 1 */
-    tn_int_list lo, hi;     /* zeros before and behind, negative cuts; none: 0 */
-    tn_int_list x_dilation; /* x's elements stand so far apart, zeros between them: transposed convolutions */
-    tn_int_list dilation;   /* the kernel's do */
-    bool same;              /* padding so that a stride of 1 keeps the size ("SAME"), instead of lo and hi */
-    int64_t groups; /* groups of features, each with a part of the kernel (0: 1); as many as features: depthwise */
-    int64_t batch_groups; /* groups of the batch, each with a part of O (0: 1): gradients of grouped convolutions */
-} tn_conv_how;
-/* `how` NULL: strides of 1, no padding.  Numbers of one dtype.  What is emitted are pad, sliding_windows and
- * dot_general, and of depthwise kernels of up to 64 elements slices times numbers, so that derivatives of every order,
- * batching and C are those of these; windows take no memory of their own.  Windows are dimensions: x's, one for each
- * spatial axis of the kernel that is not 1, one for groups, and one for each tn_vmap around it, at most 8 together;
- * where there would be 8 without a tn_vmap, spatial axes of up to 64 elements become sums instead. */
-TN_API tn_val tn_conv_at(tn_val x, tn_val kernel, const char *layout, const tn_conv_how *how, const char *file,
-                         int line);
-#define tn_conv(...) tn_conv_at(__VA_ARGS__, __FILE__, __LINE__)
-
-/* Windows over all axes of x, as jax.lax.reduce_window: a number for each axis. */
-typedef struct tn_window {
-    tn_int_list sizes, strides; /* none: 1 */
-    tn_int_list lo, hi;         /* padding by what changes no result; negative cuts; none: 0 */
-    tn_int_list x_dilation;     /* x's elements stand so far apart; none: 1 */
-    tn_int_list dilation;       /* those of a window do; none: 1 */
-    bool same;                  /* padding so that a stride of 1 keeps the size ("SAME"), instead of lo and hi */
-} tn_window;
-/* The sum, product, largest and smallest element of each window; of bool, whether any (max) or all (min) are true.  The
- * derivative of a maximum goes to the first element that is one, in the order of indices; a NaN wins.
- * One axis after the other: a window of n elements costs at most 8 operations an axis, or about 2 log2 n, or n where
- * windows overlap little. */
-TN_API tn_val tn_sum_pool_at(tn_val x, const tn_window *w, const char *file, int line);
-TN_API tn_val tn_prod_pool_at(tn_val x, const tn_window *w, const char *file, int line);
-TN_API tn_val tn_max_pool_at(tn_val x, const tn_window *w, const char *file, int line);
-TN_API tn_val tn_min_pool_at(tn_val x, const tn_window *w, const char *file, int line);
-#define tn_sum_pool(...)  tn_sum_pool_at(__VA_ARGS__, __FILE__, __LINE__)
-#define tn_prod_pool(...) tn_prod_pool_at(__VA_ARGS__, __FILE__, __LINE__)
-#define tn_max_pool(...)  tn_max_pool_at(__VA_ARGS__, __FILE__, __LINE__)
-#define tn_min_pool(...)  tn_min_pool_at(__VA_ARGS__, __FILE__, __LINE__)
-/* The sum over the number of elements of a window: of all, or with TN_EXCLUDE_PADDING of those that x has.  Floats. */
-TN_API tn_val tn_avg_pool_at(tn_val x, const tn_window *w, tn_flags flags, const char *file, int line);
-#define tn_avg_pool(...) tn_avg_pool_at(TN_I_FLAGS(2, __VA_ARGS__), __FILE__, __LINE__)
-
-/* The primitives beneath.  All windows along the given axes, whose elements stand on axes of their own behind the
- * others: out[.., i, .., k] = x[.., strides i + dilation k, ..], a view that takes no memory; and x with u, of the
- * shape of its windows, added to them (the transpose: what signal processing calls overlap-add).  Empty lists: strides
- * and dilation of 1. */
-TN_API tn_val tn_sliding_windows_at(tn_val x, tn_int_list axes, tn_int_list sizes, tn_int_list strides,
-                                    tn_int_list dilation, const char *file, int line);
-TN_API tn_val tn_overlap_add_at(tn_val x, tn_val u, tn_int_list axes, tn_int_list sizes, tn_int_list strides,
-                                tn_int_list dilation, const char *file, int line);
-#define tn_sliding_windows(...) tn_sliding_windows_at(__VA_ARGS__, __FILE__, __LINE__)
-#define tn_overlap_add(...)     tn_overlap_add_at(__VA_ARGS__, __FILE__, __LINE__)
-
 /* ---- linear algebra (floats; leading axes are batches) ------------------------ */
 
 /* Lower L with L L' = x for symmetric positive definite x [.., n, n]; reads the
@@ -785,171 +706,6 @@ TN_API void tn_lu_at(tn_val a, tn_val *lu, tn_val *pivots, tn_val *permutation, 
 TN_API tn_val tn_lu_solve_at(tn_val lu, tn_val permutation, tn_val b, int how, const char *file, int line);
 #define tn_lu(a, lu, pivots, permutation)    tn_lu_at(a, lu, pivots, permutation, __FILE__, __LINE__)
 #define tn_lu_solve(lu, permutation, b, how) tn_lu_solve_at(lu, permutation, b, how, __FILE__, __LINE__)
-
-/* ---- nested programs and rules of your own -------------------------------------
- *
- * Forms ending in _many have several outputs, written to out.  Callbacks get
- * operands in order and the `user` pointer.  The programs they perform become
- * parameters of one equation. */
-
-/* Calls program f (of the same context) on n values. */
-TN_API tn_val tn_apply_at(const tn_fn *f, size_t n, const tn_val *x, const char *file, int line);
-TN_API void tn_apply_many_at(const tn_fn *f, size_t n, const tn_val *x, size_t nout, tn_val *out, const char *file,
-                             int line);
-#define tn_apply(...)      tn_apply_at(__VA_ARGS__, __FILE__, __LINE__)
-#define tn_apply_many(...) tn_apply_many_at(__VA_ARGS__, __FILE__, __LINE__)
-
-/* Traces callback f as a nested program `name` and calls it on x.  Values of
- * the enclosing trace that f uses without being given become further operands. */
-TN_API tn_val tn_subfn_at(const char *name, tn_trace_fn f, void *user, size_t n, const tn_val *x, const char *file,
-                          int line);
-TN_API void tn_subfn_many_at(const char *name, tn_trace_many_fn f, void *user, size_t n, const tn_val *x, size_t nout,
-                             tn_val *out, const char *file, int line);
-#define tn_subfn(...)      tn_subfn_at(__VA_ARGS__, __FILE__, __LINE__)
-#define tn_subfn_many(...) tn_subfn_many_at(__VA_ARGS__, __FILE__, __LINE__)
-
-/* As tn_subfn, a region with a policy of its own (NULL: nothing_saveable): whatever
- * the boundary's policy, its derivative saves only what this one allows and
- * recomputes the rest from the region's inputs (jax.checkpoint).  Regions nest and
- * keep their meaning under every transformation and in a program's text.  A policy
- * with a callback is an error here: it has no text. */
-TN_API tn_val tn_checkpoint_at(tn_trace_fn f, const tn_policy *policy, void *user, size_t n, const tn_val *x,
-                               const char *file, int line);
-TN_API void tn_checkpoint_many_at(tn_trace_many_fn f, const tn_policy *policy, void *user, size_t n, const tn_val *x,
-                                  size_t nout, tn_val *out, const char *file, int line);
-#define tn_checkpoint(...)      tn_checkpoint_at(__VA_ARGS__, __FILE__, __LINE__)
-#define tn_checkpoint_many(...) tn_checkpoint_many_at(__VA_ARGS__, __FILE__, __LINE__)
-
-/* Runs then_fn on x where pred, a bool[], holds when the program runs, else else_fn: one of them only, unlike tn_where,
- * effects included.  Both get the same x and must return values of the same types (TN_ETYPE otherwise); a pred of
- * another type is TN_ETYPE, a NULL callback TN_EINVAL.  Values of the enclosing trace that either uses without being
- * given become further operands, and are differentiated as such.
- *   Derivatives run the branch that was taken, and keep its residuals only: memory for residuals is that of the branch
- * with more of them, type by type.  Under tn_vmap an unbatched pred stays one choice; with a batched one all branches
- * run, for all lanes, and the lanes choose, in such a way that an infinite derivative of a branch not taken stays out.
- * A branch with an effect is then refused (TN_ERULE with its file:line).  tn_cost counts the larger branch, figure
- * by figure.  A pred that is a constant of the program leaves that branch alone, as a call. */
-TN_API tn_val tn_cond_at(tn_val pred, tn_trace_fn then_fn, tn_trace_fn else_fn, void *user, size_t n, const tn_val *x,
-                         const char *file, int line);
-TN_API void tn_cond_many_at(tn_val pred, tn_trace_many_fn then_fn, tn_trace_many_fn else_fn, void *user, size_t n,
-                            const tn_val *x, size_t nout, tn_val *out, const char *file, int line);
-#define tn_cond(...)      tn_cond_at(__VA_ARGS__, __FILE__, __LINE__)
-#define tn_cond_many(...) tn_cond_many_at(__VA_ARGS__, __FILE__, __LINE__)
-/* The same with one of nbranches callbacks: index is an i32[] or i64[]; below 0 it stands for 0, above the last branch
- * for the last one.  No branch at all is TN_EINVAL. */
-TN_API void tn_switch_at(tn_val index, size_t nbranches, const tn_trace_many_fn *branch, void *user, size_t n,
-                         const tn_val *x, size_t nout, tn_val *out, const char *file, int line);
-#define tn_switch(...) tn_switch_at(__VA_ARGS__, __FILE__, __LINE__)
-
-/* f(x..) with a forward rule of your own.  jvp gets x.. and then one tangent
- * for each float x, and returns the tangents of f's float outputs.  It must be
- * linear in the tangents (checked here: TN_ELINEAR with file:line); reverse
- * mode is derived from it.  Values of the enclosing trace may be used neither
- * in f nor in jvp: pass them as arguments. */
-TN_API tn_val tn_custom_jvp_at(tn_trace_fn f, tn_trace_fn jvp, void *user, size_t n, const tn_val *x, const char *file,
-                               int line);
-TN_API void tn_custom_jvp_many_at(tn_trace_many_fn f, tn_trace_many_fn jvp, void *user, size_t n, const tn_val *x,
-                                  size_t nout, tn_val *out, const char *file, int line);
-#define tn_custom_jvp(...)      tn_custom_jvp_at(__VA_ARGS__, __FILE__, __LINE__)
-#define tn_custom_jvp_many(...) tn_custom_jvp_many_at(__VA_ARGS__, __FILE__, __LINE__)
-
-/* f(x..) with a reverse rule of your own.  fwd: x.. -> (y.., residuals..), nres
- * residuals; bwd: (residuals.., cotangents of the float y..) -> cotangents of
- * the float x.. , linear in the cotangents (checked here).  Forward mode is the
- * transpose of bwd, so every nesting works.  Enclosing values as above. */
-TN_API tn_val tn_custom_vjp_at(tn_trace_fn f, tn_trace_many_fn fwd, size_t nres, tn_trace_many_fn bwd, void *user,
-                               size_t n, const tn_val *x, const char *file, int line);
-TN_API void tn_custom_vjp_many_at(tn_trace_many_fn f, tn_trace_many_fn fwd, size_t nres, tn_trace_many_fn bwd,
-                                  void *user, size_t n, const tn_val *x, size_t nout, tn_val *out, const char *file,
-                                  int line);
-#define tn_custom_vjp(...)      tn_custom_vjp_at(__VA_ARGS__, __FILE__, __LINE__)
-#define tn_custom_vjp_many(...) tn_custom_vjp_many_at(__VA_ARGS__, __FILE__, __LINE__)
-
-/* As tn_custom_vjp_many, for a bwd whose transpose nobody has and which the checker could not prove linear: a backwards
- * solve with steps of its own choice, say.  It is taken at its word, and may be any program without effects.  What
- * would need more than one reverse pass is refused by the transformation that asks for it, or by tn_compile, with
- * TN_ERULE and the text `why` (NULL: one of its own): forward mode, and a second derivative through bwd. */
-TN_API void tn_custom_vjp_one_way_many_at(tn_trace_many_fn f, tn_trace_many_fn fwd, size_t nres, tn_trace_many_fn bwd,
-                                          const char *why, void *user, size_t n, const tn_val *x, size_t nout,
-                                          tn_val *out, const char *file, int line);
-#define tn_custom_vjp_one_way_many(...) tn_custom_vjp_one_way_many_at(__VA_ARGS__, __FILE__, __LINE__)
-
-/* x, which is a float array; its jvp is the tangent's, at every order, and reverse mode through it is refused by the
- * transformation that asks for it, or by tn_compile, with TN_ERULE and the text `why` (NULL: one of its own). */
-TN_API tn_val tn_forward_only_at(tn_val x, const char *why, const char *file, int line);
-#define tn_forward_only(x, why) tn_forward_only_at(x, why, __FILE__, __LINE__)
-
-/* f(residuals.., x..), linear in the float x, with its transpose ft(residuals..,
- * cotangents of the outputs..) -> cotangents of x.. given.  <f u, w> = <u, ft w>
- * is checked on random vectors here.  tn_linear_call has one x and one output. */
-TN_API tn_val tn_linear_call_at(tn_trace_fn f, tn_trace_fn ft, void *user, size_t nres, const tn_val *res, tn_val x,
-                                const char *file, int line);
-TN_API void tn_linear_call_many_at(tn_trace_many_fn f, tn_trace_many_fn ft, void *user, size_t nres, const tn_val *res,
-                                   size_t n, const tn_val *x, size_t nout, tn_val *out, const char *file, int line);
-#define tn_linear_call(...)      tn_linear_call_at(__VA_ARGS__, __FILE__, __LINE__)
-#define tn_linear_call_many(...) tn_linear_call_many_at(__VA_ARGS__, __FILE__, __LINE__)
-
-/* x with f(x, p..) = 0 as a differentiable function of p, however it is found.  solve(x0, p..) returns x: a fixed
- * number of Newton steps, a loop, an external function; it is never differentiated, and the derivative in x0 is 0.
- * f(x, p..) returns the residual, of x's shape.  The derivative is that of the implicit function,
- *     dx = -(df/dx)^-1 (df/dp) dp    at the x that solve returned,
- * made of f's own derivatives as ordinary equations: forward and reverse mode, any order, any nesting.  It is as
- * good as x is a root, and means nothing where x is none or df/dx is singular (then infinite or NaN).
- *   linear_solve NULL: the dense Jacobian of the m elements of all unknowns by forward mode (m tangents of f at
- * once: m times its memory), factored once (m^3/3 multiply-adds) and kept for the transposed solves.  Else
- * linear_solve(x, p.., r) returns (df/dx)^-1 r, linear in r (checked: TN_ELINEAR), for Jacobians with a structure;
- * derivatives of it are taken at second order.
- *   residual, unless NULL, is set to max |f(x)|, rank 0, without a derivative: one evaluation of f more, and only where
- * it is used.  Nothing is checked by itself; see tn_assert.
- *   Under vmap each lane is a system of its own (m stays what it was).  Values of the enclosing trace may be used in
- * all callbacks; they count as p, derivatives included.  f and linear_solve may have no effects (TN_ETYPE); solve may.
- *   The _many form has nx unknowns of one float dtype and any shapes: f(x.., p..) gives nx residuals of the unknowns'
- * types, solve(x0.., p..) the unknowns, linear_solve(x.., p.., r..) likewise; x may be x0.  TN_EINVAL: no unknown, or f
- * or solve NULL; TN_ETYPE: other types than these. */
-TN_API tn_val tn_custom_root_at(tn_trace_fn f, tn_trace_fn solve, tn_trace_fn linear_solve, void *user, tn_val x0,
-                                size_t n, const tn_val *p, tn_val *residual, const char *file, int line);
-TN_API void tn_custom_root_many_at(tn_trace_many_fn f, tn_trace_many_fn solve, tn_trace_many_fn linear_solve,
-                                   void *user, size_t nx, const tn_val *x0, size_t n, const tn_val *p, tn_val *x,
-                                   tn_val *residual, const char *file, int line);
-#define tn_custom_root(...)      tn_custom_root_at(__VA_ARGS__, __FILE__, __LINE__)
-#define tn_custom_root_many(...) tn_custom_root_many_at(__VA_ARGS__, __FILE__, __LINE__)
-
-/* x with a x = b, for a that is known by its products alone, however x is found (jax.lax.custom_linear_solve).
- * matvec(p.., x) returns a x, which has b's shape, and must be linear in x (checked: TN_ELINEAR with file:line).
- * solve(p.., b) returns x; transpose_solve(p.., b) the x of a' x = b.  Both are linear in b by their author's word, may
- * be any programs, loops of unknown length too, and are never differentiated.  The derivative is
- *     dx = a^-1 (db - da x),
- * a solve on another right-hand side, where da x is the derivative of matvec in p; in reverse mode it is a solve with
- * transpose_solve.  So in every order and nesting, and in rules: the result is a linear function of b to the checker.
- *   transpose_solve NULL: reverse mode is refused (TN_ERULE), by the transformation that asks for it.  Where it is the
- * same callback as solve, a is symmetric by the user's word, and one program does for both.
- *   Under vmap each lane is a system of its own.  Values of the enclosing trace may be used in all callbacks; they
- * count as p, derivatives included.  No callback may have effects (TN_ETYPE).
- *   The _many form has nx right-hand sides, floats of any shapes: matvec(p.., x..) gives nx results of their types,
- * solve(p.., b..) x.. of these types and behind them naux more results (iterations, a residual), which go to
- * out[nx..nx + naux) and have no derivative; transpose_solve gives x.. alone.  out may be b.  TN_EINVAL: no right-hand
- * side, or matvec or solve NULL; TN_ETYPE: other types than these.  Cost: that of solve, once for each derivative. */
-TN_API tn_val tn_custom_linear_solve_at(tn_trace_fn matvec, tn_trace_fn solve, tn_trace_fn transpose_solve, void *user,
-                                        size_t n, const tn_val *p, tn_val b, const char *file, int line);
-TN_API void tn_custom_linear_solve_many_at(tn_trace_many_fn matvec, tn_trace_many_fn solve,
-                                           tn_trace_many_fn transpose_solve, void *user, size_t n, const tn_val *p,
-                                           size_t nx, const tn_val *b, size_t naux, tn_val *out, const char *file,
-                                           int line);
-#define tn_custom_linear_solve(...)      tn_custom_linear_solve_at(__VA_ARGS__, __FILE__, __LINE__)
-#define tn_custom_linear_solve_many(...) tn_custom_linear_solve_many_at(__VA_ARGS__, __FILE__, __LINE__)
-
-/* Fails the trace with a status and "who: text" at this place, for operators that
- * are made of others; the value is poison.  TN_OK counts as TN_EINVAL.  Nothing
- * when the trace has failed already. */
-TN_API tn_val tn_fail_at(tn_ctx *c, tn_status status, const char *who, const char *text, const char *file, int line);
-#define tn_fail(c, status, who, text) tn_fail_at(c, status, who, text, __FILE__, __LINE__)
-
-/* Calls the C function registered under `name` (tn_external_register). */
-TN_API tn_val tn_external_at(tn_ctx *c, const char *name, size_t n, const tn_val *x, const char *file, int line);
-TN_API void tn_external_many_at(tn_ctx *c, const char *name, size_t n, const tn_val *x, size_t nout, tn_val *out,
-                                const char *file, int line);
-#define tn_external(...)      tn_external_at(__VA_ARGS__, __FILE__, __LINE__)
-#define tn_external_many(...) tn_external_many_at(__VA_ARGS__, __FILE__, __LINE__)
 
 #ifdef __cplusplus
 } /* extern "C" */
