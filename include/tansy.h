@@ -649,16 +649,17 @@ TN_API tn_status tn_schedule_cost(tn_ctx *c, const char *schedule, int64_t steps
 
 /* What a derivative would take under other choices, before anything runs: one way to have it. */
 typedef struct tn_advice {
-    size_t size;           /* sizeof(tn_advice) of the library */
-    const char *policy;    /* for tn_policy.name */
-    const char *schedules; /* of the loops, one that all have or each its own, separated by spaces ("none": it has none);
-                              "" where there are no loops */
-    const char *adjoint;   /* the name that <tansy/ode.h> has for a solve in such a loop, or that was asked for; or "" */
-    double bytes;          /* the peak, as tn_budget_report has it, and stacks for so many steps */
+    size_t size;        /* sizeof(tn_advice) of the library */
+    const char *policy; /* for tn_policy.name */
+    const char
+        *schedules;      /* of the loops, one that all have or each its own, separated by spaces ("none": it has none);
+                            "" where there are no loops */
+    const char *adjoint; /* the name that <tansy/ode.h> has for a solve in such a loop, or that was asked for; or "" */
+    double bytes;        /* the peak, as tn_budget_report has it, and stacks for so many steps */
     double bytes_per_step; /* of them, for each step of loops of unknown length */
     double spill_bytes;    /* in a file (tn_compile_options.spill_dir) */
-    /* Steps of the loops of f itself, not of those within their steps and in programs that it calls, as tn_schedule_cost
-     * counts them: those that keep nothing and those that make their record. */
+    /* Steps of the loops of f itself, not of those within their steps and in programs that it calls, as
+     * tn_schedule_cost counts them: those that keep nothing and those that make their record. */
     double advances, recorded;
     double ns;         /* modelled, of one run of the vjp and of what schedules do again */
     bool fits, best;   /* within the bytes; and modelled to be the fastest that does, of equals that of fewest bytes */
@@ -670,9 +671,9 @@ typedef struct tn_advise_options {
     size_t bytes;  /* the budget; 0: no bound */
     int64_t steps; /* that loops of unknown length are taken to make; 0: 1000 */
     int64_t disk;  /* slots on disk that loops of known length may have, beside those in memory; 0: none */
-    /* Traces the program with another adjoint, for tn_ode_options.adjoint: then each of <tansy/ode.h> that has a reverse
-     * mode is tried, too.  In f's context, with f's inputs; NULL after an error, which is told.  What it returns is
-     * freed. */
+    /* Traces the program with another adjoint, for tn_ode_options.adjoint: then each of <tansy/ode.h> that has a
+     * reverse mode is tried, too.  In f's context, with f's inputs; NULL after an error, which is told.  What it
+     * returns is freed. */
     tn_fn *(*solve)(void *user, const char *adjoint);
     void *user;
 } tn_advise_options;
@@ -727,7 +728,7 @@ typedef int (*tn_observer)(void *user, const tn_effect *e);
 typedef enum tn_backend {
     TN_BACKEND_INTERPRETER, /* elementwise equations and reductions fused into loops; needs no compiler */
     TN_BACKEND_REFERENCE,   /* one kernel for each equation: slow and plain, to compare with */
-    TN_BACKEND_NATIVE       /* the fused loops as C, compiled by the system's compiler: the interpreter's bits */
+    TN_BACKEND_NATIVE       /* the loops as C, compiled by the system's compiler: the same bits */
 } tn_backend;
 
 /* Whose elementwise functions a program calls, other than with TN_BACKEND_REFERENCE, which calls the C library's.
@@ -800,8 +801,6 @@ typedef struct tn_compile_options {
     int on_failure;       /* a tn_on_failure */
     int check_replicated; /* compare the bits of inputs that are declared replicated over ranks, by one message a call
                              (TN_EINVAL): 0: in debug builds; 1: yes; -1: no */
-    bool profile;         /* TN_BACKEND_NATIVE: the code can tell profiles of its steps (tn_profile_new); it then looks, in
-                             front of each step and behind it, whether there is one.  The others always can. */
 } tn_compile_options;
 
 /* Plans f: order, liveness, buffers.  NULL on failure.  Warms BLIS's pools
@@ -833,7 +832,7 @@ typedef struct tn_step {
     int depth;          /* 0: of the program itself */
     const char *runner; /* "native", "assembler": code that tn_compile made in memory, "interpreter", "reference", or
                            "library": a function that is compiled in */
-    const char *why;    /* with TN_BACKEND_NATIVE: why the interpreter runs it; "" otherwise */
+    const char *why;    /* why the interpreter runs loops; "" otherwise */
     size_t operations;  /* of loops: those on elements, on rows and on arrays together; else 1 */
     double ns, share;   /* modelled (docs/execution.md): of one run, and of that of the whole, from 0 to 1 */
 } tn_step;
@@ -907,10 +906,10 @@ typedef struct tn_struct_out {
     void *at;
     int part;
 } tn_struct_out;
-/* What `given` (TN_INPUTS(..), or an array of pointers) has for n arguments of these types, as addresses in at[0] ..: for
- * functions of your own that are given arguments.  NULL where there is none; everywhere if given is NULL.  TN_EINVAL,
- * with the argument in `why` (size bytes; may be NULL), where a described list has another count, element type or fewer
- * bytes than dense arrays of these types; at is then written in part.  Any thread; allocates nothing. */
+/* What `given` (TN_INPUTS(..), or an array of pointers) has for n arguments of these types, as addresses in at[0] ..:
+ * for functions of your own that are given arguments.  NULL where there is none; everywhere if given is NULL.
+ * TN_EINVAL, with the argument in `why` (size bytes; may be NULL), where a described list has another count, element
+ * type or fewer bytes than dense arrays of these types; at is then written in part.  Any thread; allocates nothing. */
 TN_API tn_status tn_take_arguments(size_t n, const tn_type *type, const void *const *given, const void **at, char *why,
                                    size_t size);
 
@@ -970,8 +969,8 @@ TN_API void tn_profile_free(tn_profile *p);
 TN_API void tn_profile_reset(tn_profile *p);
 /* Calls with this workspace, or of tn_call, add to p from now on; NULL, as at first: to none.  Not during a call;
  * workspaces that are called at the same time have profiles of their own, else a call fails with TN_EBUSY.  TN_EINVAL
- * when w or e is NULL or, with a message (tn_work_error, tn_exec_error), where p is of another executable, or native
- * code was compiled without tn_compile_options.profile.  p is borrowed until then or tn_work_free. */
+ * when w or e is NULL or, with a message (tn_work_error, tn_exec_error), where p is of another executable.  p is
+ * borrowed until then or tn_work_free. */
 TN_API tn_status tn_work_profile(tn_work *w, tn_profile *p);
 TN_API tn_status tn_exec_profile(tn_exec *e, tn_profile *p);
 /* Adds what is in `from` to `to`: those of threads together are one.  TN_EINVAL when one is NULL, both are one, or they
@@ -992,7 +991,7 @@ typedef struct tn_profile_replay {
 } tn_profile_replay;
 /* A step where it is run from; strings live as long as the executable. */
 typedef struct tn_profile_step {
-    size_t size; /* sizeof(tn_profile_step) of the library */
+    size_t size;                         /* sizeof(tn_profile_step) of the library */
     const char *kind, *primitive, *file; /* this, `line`, `depth`, `runner` and `operations` as in tn_step */
     int line, depth;
     const char *runner;
@@ -1008,10 +1007,10 @@ typedef void (*tn_profile_fn)(void *user, const tn_profile_step *s);
  * Cost: linear in the steps. */
 TN_API tn_status tn_profile_steps(const tn_profile *p, tn_profile_fn fn, void *user);
 typedef struct tn_profile_totals {
-    size_t size;          /* sizeof(tn_profile_totals), set by the caller */
-    int64_t calls;        /* of the executable, those that failed among them */
-    double ns, own_ns;    /* of the calls; own_ns: outside of steps */
-    tn_profile_work work; /* of all steps */
+    size_t size;              /* sizeof(tn_profile_totals), set by the caller */
+    int64_t calls;            /* of the executable, those that failed among them */
+    double ns, own_ns;        /* of the calls; own_ns: outside of steps */
+    tn_profile_work work;     /* of all steps */
     tn_profile_replay replay; /* of all schedules; snapshots: of that which had the most */
 } tn_profile_totals;
 /* Fills *out up to the size it states.  TN_EINVAL when p or out is NULL, or the size is not set; TN_ENOMEM. */

@@ -28,7 +28,7 @@ static void begin_carries(tn_i_cwriter *w, uint32_t loop) {
             tn_i_c_line(w, "%s = %s;", tn_i_c_value(w, c, to), tn_i_c_value(w, w->p->op[c].in[0], x));
     }
     if (!lanes) return;
-    tn_i_c_open_lanes(w, w->note[loop + 1].lanes, false);
+    tn_i_c_open_lanes(w, w->note[loop + 1].lanes, false, true);
     for (uint32_t c = loop + 1; w->p->op[c].kind == TN_L_CARRY; c++)
         if (w->note[c].needed && w->note[c].array)
             tn_i_c_line(w, "%s = %s;", tn_i_c_value(w, c, to), tn_i_c_value(w, w->p->op[c].in[0], x));
@@ -155,7 +155,7 @@ static void join(tn_i_cwriter *w, uint32_t first, uint32_t k, int which) {
     for (uint32_t j = first; j < w->p->nop && w->note[j].behind == k; j++) {
         if (w->p->op[j].kind != TN_L_JOIN || !w->note[j].needed) continue;
         const bool lanes = w->note[j].array;
-        if (lanes) tn_i_c_open_lanes(w, w->note[j].lanes, false);
+        if (lanes) tn_i_c_open_lanes(w, w->note[j].lanes, false, true);
         (void)tn_i_c_value(w, j, to);
         tn_i_c_line(w, "%s = %s;", to, tn_i_c_value(w, w->p->op[j].in[which], x));
         if (lanes) tn_i_c_close_lanes(w);
@@ -330,18 +330,36 @@ static void put_head(tn_i_cwriter *w, tn_i_text *t, uint32_t f) {
     tn_i_text_put(t, ") {\n");
 }
 
+/* Of a part of a loop in blocks of one vector: once for whole vectors, once for what is left of one. */
+static void put_body(tn_i_cwriter *w, tn_i_text *t, const tn_i_cpiece *z, const char *body) {
+    uint32_t b = z->part == TN_L_NONE && z->last ? w->note[z->first].block : TN_L_NONE;
+    int64_t n = 0;
+    char m[24];
+    while (b != TN_L_NONE && !w->note[b].chunk) b = w->note[b].block;
+    if (b != TN_L_NONE) (void)snprintf(m, sizeof m, "m%" PRIu32, w->note[b].label);
+    if (b == TN_L_NONE || !tn_i_c_names(body, m)) {
+        tn_i_text_add(t, body, strlen(body));
+        return;
+    }
+    const int chunk = w->note[b].chunk;
+    (void)tn_i_l_known_count(w->p, b, &n);
+    tn_i_text_put(t, "    if (%s == %d) {\n    const int64_t %s = %d;\n", m, chunk, m, chunk);
+    tn_i_text_add(t, body, strlen(body));
+    tn_i_text_put(t, "    } else {\n    const int64_t %s = %" PRId64 ";\n", m, n % chunk);
+    tn_i_text_add(t, body, strlen(body));
+    tn_i_text_put(t, "    }\n");
+}
+
 static void put_function(tn_i_cwriter *w, tn_i_text *t, uint32_t f) {
     const tn_i_cpiece *z = &w->fn[f];
     const char *body = w->t->at ? w->t->at : "";
     char name[24];
     put_head(w, t, f);
-    if (w->table)
-        tn_i_text_put(t, "    const void *const *const T = (const void *const *)(const void *)base[%" PRIu32 "];\n",
-                      w->p->nbase);
+    if (w->table) tn_i_text_put(t, "    const void *const *const T = run->table;\n");
     if (w->pointers.at) tn_i_text_add(t, w->pointers.at, w->pointers.n);
     if (!w->table && !strstr(w->pointers.at ? w->pointers.at : "", "base[") && !tn_i_c_names(body, "base"))
         tn_i_text_put(t, "    (void)base;\n");
-    if (w->g->native && !tn_i_c_names(body, "run")) tn_i_text_put(t, "    (void)run;\n");
+    if (w->g->native && !w->table && !tn_i_c_names(body, "run")) tn_i_text_put(t, "    (void)run;\n");
     if (z->root == f && z->has_live) {
         tn_i_text_put(t, "    struct %s_live%" PRIu32 " live, *const s = &live;\n", w->name, f);
         if (!tn_i_c_names(body, "s")) tn_i_text_put(t, "    (void)s;\n");
@@ -357,7 +375,7 @@ static void put_function(tn_i_cwriter *w, tn_i_text *t, uint32_t f) {
         if (!tn_i_c_names(body, name)) tn_i_text_put(t, "    (void)%s;\n", name);
     }
     if (w->status) tn_i_text_put(t, "    int status = 0;\n");
-    tn_i_text_add(t, body, strlen(body));
+    put_body(w, t, z, body);
     if (returns(w, f)) tn_i_text_put(t, "    return 0;\n");
     tn_i_text_put(t, "}\n");
 }
@@ -436,18 +454,21 @@ bool tn_i_cgen_add(tn_i_cgen *g, const char *name, const tn_i_loops *p) {
     if (!g->piece) g->piece = TN_CGEN_PIECE;
     if (!g->helpers.ctx) g->helpers.ctx = g->functions.ctx = g->list.ctx = g->ctx;
     tn_i_cwriter w = {.g = g, .p = p, .name = name, .inside = TN_L_NONE};
+    const size_t before = g->functions.n;
     w.note = tn_i_alloc_array(c, n, sizeof *w.note);
     w.seen = tn_i_alloc_array(c, arrays, sizeof *w.seen);
     bool ok = w.note && w.seen && tn_i_c_look(&w) && tn_i_c_pieces(&w) && tn_i_c_live(&w) && states_fit(&w);
     if (ok) {
         mark_constants(&w);
         write_function(&w, 0);
-        tn_i_text_put(&g->list, "%s,\n", name);
+        ok = !w.failed;
     }
-    g->failed |= !ok || w.failed || g->helpers.failed || g->functions.failed || g->list.failed;
+    if (ok) tn_i_text_put(&g->list, "%s,\n", name);
+    if (!ok && g->functions.at) g->functions.at[g->functions.n = before] = 0;
+    g->failed |= (!ok && c->status == TN_ENOMEM) || g->helpers.failed || g->functions.failed || g->list.failed;
     tn_i_free(c, w.fn, w.cfn * sizeof *w.fn);
     if (w.at) tn_i_free(c, w.at, n * sizeof *w.at);
     if (w.seen) tn_i_free(c, w.seen, arrays * sizeof *w.seen);
     if (w.note) tn_i_free(c, w.note, n * sizeof *w.note);
-    return !g->failed;
+    return ok && !g->failed;
 }

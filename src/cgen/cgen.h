@@ -10,8 +10,8 @@
  *   Nothing but static functions, guarded by TANSY_HAS_..., so that texts stand in one file or link with each other.
  * - Native: a tn_i_l_compiled each, for gcc and clang with tn_i_cgen_flags.  Functions with prim->vector are those of
  *   tn_i_vec_math, given whole vectors, also where fewer elements are left; what only the library has is called.  These
- *   addresses are in a table that the caller puts behind the program's own bases, base[p->nbase], so that the text is
- *   the same in every process.  `parallel` loops are parts that run->share runs.
+ *   addresses are in a table that the caller gives (tn_i_l_run.table), so that the text is the same in every process.
+ * `parallel` loops are parts that run->share runs.
  *
  * Vector loops are plain loops that compilers vectorize (`omp simd` in the native flavour), or, where there are loops
  * or functions of vectors inside, blocks of TN_CGEN_BLOCK elements: what is between these is a loop over the block, and
@@ -27,7 +27,7 @@ enum {
     /* Operations of one function.  gcc 12 takes 0.12-0.15 ms an operation of straight code up to 2,000 in a function
      * (-O1 to -O3), 0.3 at 16,000, and more from there on; what lives across functions costs a load and a store each,
      * of which longer functions have fewer. */
-    TN_CGEN_PIECE = 500,
+    TN_CGEN_PIECE = 2000,
     TN_CGEN_BLOCK = 64,      /* elements of a block of a vector loop */
     TN_CGEN_STATES = 1 << 18 /* bytes of the reductions of a program, which are on the stack */
 };
@@ -53,8 +53,9 @@ typedef struct tn_i_cgen {
     bool failed; /* the error is in the context */
 } tn_i_cgen;
 
-/* Adds a checked program; `name` is none of those that tn_i_c_refuses.  False after TN_ENOMEM, or TN_ERULE: a primitive
- * has no text in C, a kernel cannot be called, or reductions side by side need more than TN_CGEN_STATES. */
+/* Adds a checked program; `name` is none of those that tn_i_c_refuses.  False after TN_ENOMEM, or, where the file is as
+ * good as before, TN_ERULE: a primitive has no text in C, a kernel cannot be called, or reductions side by side need
+ * more than TN_CGEN_STATES; TN_ELIMIT: a line would be too long. */
 bool tn_i_cgen_add(tn_i_cgen *g, const char *name, const tn_i_loops *p);
 /* The file.  Native: `tansy_programs` is an array of the programs' addresses, in order. */
 bool tn_i_cgen_file(tn_i_cgen *g, tn_i_text *out);

@@ -9,10 +9,12 @@ struct tansy_run {
     void *context;
     int (*share)(const struct tansy_run *, char *const *, int64_t,
                  int (*)(const struct tansy_run *, char *const *, int64_t));
+    const void *const *table;
 };
 _Static_assert(sizeof(struct tansy_run) == sizeof(tn_i_l_run) &&
                    offsetof(struct tansy_run, share) == offsetof(tn_i_l_run, share) &&
-                   offsetof(struct tansy_run, context) == offsetof(tn_i_l_run, context),
+                   offsetof(struct tansy_run, context) == offsetof(tn_i_l_run, context) &&
+                   offsetof(struct tansy_run, table) == offsetof(tn_i_l_run, table),
                "what the text says of tn_i_l_run");
 _Static_assert(sizeof(tn_status) == sizeof(int), "functions of the text return int for a tn_status");
 
@@ -55,11 +57,15 @@ static const char *const prelude[] = {
     "#define memcpy __builtin_memcpy\n",
     "#define memset __builtin_memset\n",
     "#define TANSY_APART __attribute__((noinline))\n",
+    "#ifndef __clang__ /* nor are the addresses of all arrays of a loop compared with each other */\n",
+    "#pragma GCC optimize(\"no-tree-loop-distribution\", \"no-tree-loop-distribute-patterns\")\n",
+    "#endif\n",
     "struct tansy_run;\n",
     "typedef int part_fn(const struct tansy_run *, char *const *, int64_t);\n",
     "struct tansy_run {\n",
     "    void *context;\n",
     "    int (*share)(const struct tansy_run *, char *const *, int64_t, part_fn *);\n",
+    "    const void *const *table;\n",
     "};\n",
     "typedef int kernel_fn(const void *, const struct tansy_run *, char *const *, const int64_t *);\n",
     "typedef void strip_fn(int64_t, const void *const *, const int64_t *, void *, int64_t);\n",
@@ -122,6 +128,9 @@ static const char *const portable[] = {
     "#ifndef TANSY_APART\n",
     "#ifdef __GNUC__\n",
     "#define TANSY_APART __attribute__((noinline))\n",
+    "#ifndef __clang__ /* nor are the addresses of all arrays of a loop compared with each other */\n",
+    "#pragma GCC optimize(\"no-tree-loop-distribution\", \"no-tree-loop-distribute-patterns\")\n",
+    "#endif\n",
     "#else\n",
     "#define TANSY_APART\n",
     "#endif\n",

@@ -19,6 +19,7 @@ typedef struct tn_i_cnote {
     bool varies;   /* in a vector loop in blocks: another number in each iteration */
     bool array;    /* so, and an array of the block */
     bool blocks;   /* FOR: a vector loop in blocks */
+    uint8_t chunk; /* of a FOR in blocks of one vector: its elements; 0: its blocks are longer */
     bool counted;  /* FOR: something counts it */
     bool keeps;    /* FOR: there are HALVES behind it */
     uint8_t call;  /* MAP: a CALL_ */
@@ -69,6 +70,11 @@ static inline uint32_t tn_i_c_root(const tn_i_loops *p, uint32_t v) {
 /* Elements of a block of a loop; whether it is only one; what its arrays have. */
 int64_t tn_i_c_block(const tn_i_cwriter *w, uint32_t loop, bool *only);
 int64_t tn_i_c_room(const tn_i_cwriter *w, uint32_t loop);
+/* In blocks of one vector arithmetic runs over the whole vector, with the last element in place of those that are
+ * missing; but OWN is for those that are there alone.  APART has a loop to itself: what is read here and there would
+ * keep compilers from vectors as long as the block. */
+typedef enum tn_i_c_over { TN_C_WHOLE, TN_C_APART, TN_C_OWN } tn_i_c_over;
+tn_i_c_over tn_i_c_over_of(const tn_i_cwriter *w, uint32_t k);
 /* How many words of the numbers' own type a reduction's state has. */
 int64_t tn_i_c_words(const tn_i_cwriter *w, uint32_t reduce);
 
@@ -124,8 +130,9 @@ void tn_i_c_total(tn_i_cwriter *w, uint32_t k);
 void tn_i_c_halves(tn_i_cwriter *w, uint32_t k);
 void tn_i_c_keep(tn_i_cwriter *w, uint32_t loop);           /* what HALVES behind it read, at the end of an iteration */
 void tn_i_c_declare_halves(tn_i_cwriter *w, uint32_t loop); /* in front of it */
-/* lanes.c: a loop over the block; the operations from k on that are in one; a vector loop in blocks. */
-void tn_i_c_open_lanes(tn_i_cwriter *w, uint32_t loop, bool counted);
+/* lanes.c: a loop over the block, with what is missing in it; the operations from k on that are in one; a vector loop
+ * in blocks. */
+void tn_i_c_open_lanes(tn_i_cwriter *w, uint32_t loop, bool counted, bool whole);
 void tn_i_c_close_lanes(tn_i_cwriter *w);
 uint32_t tn_i_c_run(tn_i_cwriter *w, uint32_t k, uint32_t last);
 void tn_i_c_blocks(tn_i_cwriter *w, uint32_t k);

@@ -14,17 +14,25 @@
 
 #include <inttypes.h>
 
-void tn_i_c_open_lanes(tn_i_cwriter *w, uint32_t loop, bool counted) {
+void tn_i_c_open_lanes(tn_i_cwriter *w, uint32_t loop, bool counted, bool whole) {
     const uint32_t label = w->note[loop].label;
+    const int chunk = whole ? w->note[loop].chunk : 0;
     bool only;
     const int64_t n = tn_i_c_block(w, loop, &only);
-    if (w->g->native) tn_i_c_line(w, "#pragma omp simd");
-    if (only)
+    if (chunk)
+        tn_i_c_line(w, "#pragma omp simd simdlen(%d)", chunk);
+    else if (w->g->native)
+        tn_i_c_line(w, "#pragma omp simd");
+    if (only || chunk)
         tn_i_c_open_brace(w, "for (int64_t l = 0; l < %" PRId64 "; l++) ", n);
     else
         tn_i_c_open_brace(w, "for (int64_t l = 0; l < m%" PRIu32 "; l++) ", label);
     if (counted && only) tn_i_c_line(w, "const int64_t i%" PRIu32 " = l;", label);
-    if (counted && !only) tn_i_c_line(w, "const int64_t i%" PRIu32 " = b%" PRIu32 " + l;", label, label);
+    if (counted && chunk)
+        tn_i_c_line(w, "const int64_t i%" PRIu32 " = b%" PRIu32 " + (l < m%" PRIu32 " ? l : m%" PRIu32 " - 1);", label,
+                    label, label, label);
+    else if (counted && !only)
+        tn_i_c_line(w, "const int64_t i%" PRIu32 " = b%" PRIu32 " + l;", label, label);
     w->inside = loop;
 }
 
@@ -55,6 +63,12 @@ static bool counts(const tn_i_cwriter *w, uint32_t k, uint32_t end) {
     return false;
 }
 
+static bool own(const tn_i_cwriter *w, uint32_t k, uint32_t end) {
+    for (uint32_t j = next_needed(w, k, end); j < end; j = next_needed(w, j + 1, end))
+        if (w->note[j].varies) return tn_i_c_over_of(w, j) == TN_C_OWN;
+    return false;
+}
+
 uint32_t tn_i_c_run(tn_i_cwriter *w, uint32_t k, uint32_t last) {
     uint32_t end = k + 1;
     while (end < last && belongs(w, k, end)) end++;
@@ -72,7 +86,7 @@ uint32_t tn_i_c_run(tn_i_cwriter *w, uint32_t k, uint32_t last) {
         some |= n->varies;
     }
     if (!some) return end;
-    tn_i_c_open_lanes(w, w->note[k].lanes, counts(w, k, end));
+    tn_i_c_open_lanes(w, w->note[k].lanes, counts(w, k, end), !own(w, k, end));
     for (uint32_t j = next_needed(w, k, end); j < end; j = next_needed(w, j + 1, end)) {
         if (!w->note[j].varies) continue;
         if (w->p->op[j].kind == TN_L_NEXT) {
@@ -85,11 +99,51 @@ uint32_t tn_i_c_run(tn_i_cwriter *w, uint32_t k, uint32_t last) {
     return end;
 }
 
+static void begin_block(tn_i_cwriter *w, uint32_t k) {
+    const uint32_t label = w->note[k].label, slot = w->note[k].slot;
+    if (slot == TN_L_NONE) return;
+    tn_i_c_line(w, "s->i64[%" PRIu32 "] = b%" PRIu32 ";", slot, label);
+    tn_i_c_line(w, "s->i64[%" PRIu32 "] = m%" PRIu32 ";", slot + 1, label);
+}
+
+/* Whole vectors, and one more: both know how much they have. */
+static void chunks(tn_i_cwriter *w, uint32_t k) {
+    const uint32_t label = w->note[k].label;
+    const int chunk = w->note[k].chunk;
+    tn_i_text body = {.ctx = w->g->ctx}, *const outer = w->t;
+    int64_t n = 0;
+    (void)tn_i_l_known_count(w->p, k, &n);
+    w->t = &body;
+    w->depth++;
+    begin_block(w, k);
+    tn_i_c_body(w, k + 1, w->p->op[k].to);
+    w->depth--;
+    w->t = outer;
+    if (n >= chunk) {
+        tn_i_c_open_brace(w, "for (int64_t b%" PRIu32 " = 0; b%" PRIu32 " < %" PRId64 "; b%" PRIu32 " += %d) ", label,
+                          label, n - n % chunk, label, chunk);
+        tn_i_c_line(w, "const int64_t m%" PRIu32 " = %d;", label, chunk);
+        tn_i_text_add(w->t, body.at ? body.at : "", body.n);
+        tn_i_c_close_brace(w);
+    }
+    tn_i_c_open_brace(w, "%s", "");
+    tn_i_c_line(w, "const int64_t b%" PRIu32 " = %" PRId64 ", m%" PRIu32 " = %" PRId64 ";", label, n - n % chunk, label,
+                n % chunk);
+    tn_i_text_add(w->t, body.at ? body.at : "", body.n);
+    tn_i_c_close_brace(w);
+    w->failed |= body.failed;
+    tn_i_text_free(&body);
+}
+
 void tn_i_c_blocks(tn_i_cwriter *w, uint32_t k) {
     const tn_i_l_op *o = &w->p->op[k];
-    const uint32_t label = w->note[k].label, slot = w->note[k].slot;
+    const uint32_t label = w->note[k].label;
     bool only;
     const int64_t n = tn_i_c_block(w, k, &only);
+    if (w->note[k].chunk) {
+        chunks(w, k);
+        return;
+    }
     if (only && n == 0) return;
     tn_i_c_declare_halves(w, k);
     if (only)
@@ -100,10 +154,7 @@ void tn_i_c_blocks(tn_i_cwriter *w, uint32_t k) {
         tn_i_c_line(w,
                     "const int64_t m%" PRIu32 " = n%" PRIu32 " - b%" PRIu32 " < %d ? n%" PRIu32 " - b%" PRIu32 " : %d;",
                     label, label, label, TN_CGEN_BLOCK, label, label, TN_CGEN_BLOCK);
-        if (slot != TN_L_NONE) {
-            tn_i_c_line(w, "s->i64[%" PRIu32 "] = b%" PRIu32 ";", slot, label);
-            tn_i_c_line(w, "s->i64[%" PRIu32 "] = m%" PRIu32 ";", slot + 1, label);
-        }
+        begin_block(w, k);
     }
     tn_i_c_body(w, k + 1, o->to);
     tn_i_c_keep(w, k);

@@ -109,6 +109,21 @@ static bool in_blocks(const tn_i_cwriter *w, uint32_t loop) {
     return n > w->g->piece;
 }
 
+/* Elements of a vector of the widest numbers that there are; 0: blocks are longer, or the text is C99's.  A short loop
+ * of a length that vectors do not divide would else mostly be what compilers make of the rest. */
+static uint8_t chunk(const tn_i_cwriter *w, uint32_t loop) {
+    static const uint8_t bytes[TN_ISA_ANY] = {[TN_ISA_PLAIN] = 16, [TN_ISA_AVX2] = 32, [TN_ISA_AVX512] = 64};
+    const tn_i_l_op *op = w->p->op;
+    size_t widest = 4;
+    int64_t n;
+    if (!w->g->native || w->note[loop].keeps || !tn_i_l_known_count(w->p, loop, &n) || n > TN_CGEN_BLOCK) return 0;
+    for (uint32_t k = loop + 1; k < op[loop].to; k++)
+        if (w->note[k].needed && tn_i_l_has_value(&op[k]) && tn_i_dtype_size(op[k].dtype) > widest)
+            widest = tn_i_dtype_size(op[k].dtype);
+    const uint8_t lanes = (uint8_t)(bytes[w->g->isa] / widest);
+    return n % lanes ? lanes : 0;
+}
+
 static bool varies(const tn_i_cwriter *w, uint32_t k, uint32_t loop) {
     const tn_i_l_op *o = &w->p->op[k];
     bool so = o->kind == TN_L_CARRY || tn_i_l_by(w->p, &o->at, loop) != 0;
@@ -122,7 +137,8 @@ static void find_lanes(tn_i_cwriter *w) {
         const tn_i_l_op *o = &w->p->op[k];
         tn_i_cnote *n = &w->note[k];
         if (loop != TN_L_NONE && k == w->p->op[loop].to) loop = TN_L_NONE;
-        if (o->kind == TN_L_FOR && n->needed && o->vector && in_blocks(w, k)) {
+        if (o->kind == TN_L_FOR && n->needed && o->vector) n->chunk = chunk(w, k);
+        if (o->kind == TN_L_FOR && n->needed && o->vector && (n->chunk || in_blocks(w, k))) {
             n->blocks = true;
             loop = k;
             continue;
@@ -134,6 +150,8 @@ static void find_lanes(tn_i_cwriter *w) {
 
 int64_t tn_i_c_block(const tn_i_cwriter *w, uint32_t loop, bool *only) {
     int64_t n;
+    *only = false;
+    if (w->note[loop].chunk) return w->note[loop].chunk;
     *only = tn_i_l_known_count(w->p, loop, &n) && n <= TN_CGEN_BLOCK;
     return *only ? n : TN_CGEN_BLOCK;
 }
@@ -143,6 +161,12 @@ int64_t tn_i_c_room(const tn_i_cwriter *w, uint32_t loop) {
     bool only;
     const int64_t n = tn_i_c_block(w, loop, &only);
     return w->g->native ? (n + 15) / 16 * 16 : n;
+}
+
+tn_i_c_over tn_i_c_over_of(const tn_i_cwriter *w, uint32_t k) {
+    const tn_i_l_op *o = &w->p->op[k];
+    if (o->kind == TN_L_STORE || o->kind == TN_L_INTO) return TN_C_OWN;
+    return o->kind == TN_L_LOAD && tn_i_l_by(w->p, &o->at, w->note[k].lanes) != 1 ? TN_C_APART : TN_C_WHOLE;
 }
 
 bool tn_i_c_look(tn_i_cwriter *w) {

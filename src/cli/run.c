@@ -179,8 +179,7 @@ void tn_i_cli_call(tn_i_cli_rank *r, const tn_comm_ops *comm) {
                                         .backend = r->o->backend,
                                         .threads = (int)r->o->threads,
                                         .comm = comm,
-                                        .check_replicated = comm ? 1 : 0,
-                                        .profile = r->o->profile};
+                                        .check_replicated = comm ? 1 : 0};
     r->e = tn_compile(r->f, &options);
     if (r->e && r->o->profile && !(r->profile = tn_profile_new(r->e))) {
         tn_exec_free(r->e); /* the message is the context's */

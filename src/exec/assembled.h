@@ -1,7 +1,8 @@
-/* Nests that loop programs run in place of the interpreter, as tn_compile sees it (src/lower/plan.c). */
+/* Nests and loops that loop programs run in place of the interpreter, as tn_compile sees it (src/lower/plan.c). */
 #ifndef TN_ASSEMBLED_H
 #define TN_ASSEMBLED_H
 
+#include "cgen/native.h"
 #include "exec/plan.h"
 
 /* Who runs the nests of a plan: ctx->nests. */
@@ -16,12 +17,15 @@ enum {
 typedef struct tn_i_assembled {
     struct tn_i_compiled *nest; /* of each nest of each plan that is run so */
     size_t nnest, cnest;
-    void *code;        /* pages of machine code, or NULL */
-    size_t code_bytes; /* whole pages */
+    void *code;         /* pages of machine code, or NULL */
+    size_t code_bytes;  /* whole pages */
+    tn_i_native native; /* or what a C compiler made */
 } tn_i_assembled;
 
-/* Sets `compiled` of what nests of root and of what is nested in it can be run so.  False after an error. */
-bool tn_i_assemble(tn_ctx *c, tn_i_plan *root, tn_i_assembled *out);
+/* Sets `made` of what nests and loops of root and of what is nested in it can be run so: as machine code in memory;
+ * with options for a C compiler by what that makes of their text, where it can (else out->native.why says why not).
+ * False after an error. */
+bool tn_i_assemble(tn_ctx *c, tn_i_plan *root, const tn_i_native_options *native, tn_i_assembled *out);
 void tn_i_assembled_drop(tn_ctx *c, tn_i_assembled *a);
 
 #endif

@@ -15,7 +15,6 @@ enum {
     LEAST_ALL = 2 << 20,
     MOST_OF_BAND = 3 << 20,
     MOST_OF_PANEL = 6 << 20, /* where products are large */
-    MOST_OF_FEW = 32 << 10,  /* bands in bands: of the first-level cache */
     LEAST_PANELS = 3
 };
 /* Products of rows: up to which inner size all kernels sum alike and those for a
@@ -28,9 +27,6 @@ enum { OUTSIDE, FREE, ROW, SUM, BEHIND };
 
 typedef struct search {
     tn_i_band z;
-    bool within;       /* z.f is a band */
-    bool few;          /* bands in bands are wanted */
-    const int64_t *in; /* strides of the inputs; NULL: row-major */
     const tn_fn *fused;
     uint32_t *first; /* of each equation of `fused`: its first one in z.f */
     tn_i_var *at;    /* of each value of `fused`: in z.f */
@@ -97,14 +93,14 @@ static bool rows_alike(const tn_type *const t[2], const tn_i_dots *d, int side, 
     return each * TN_BAND_LEAST_LARGE > LARGE_WORK || (inner <= MOST_IN_ORDER && each * (double)n <= SMALL_WORK);
 }
 
-static tn_i_band_role role_of_dot(const tn_fn *f, const tn_i_eqn *e, int64_t n, bool within) {
+static tn_i_band_role role_of_dot(const tn_fn *f, const tn_i_eqn *e, int64_t n) {
     const tn_type *const t[2] = {type_of(f, tn_i_in(f, e)[0]), type_of(f, tn_i_in(f, e)[1])};
     const tn_i_dots d = tn_i_dots_read(tn_i_p(e));
     if (!tn_i_is_float(t[0]->dtype)) return TN_BAND_NOT;
     if (batched_by_rows(&d)) return has_rows(t[0], n) ? TN_BAND_ROWS : TN_BAND_NOT;
     if (d.nbatch) return TN_BAND_NOT;
     if (d.ncontract == 1 && d.contract[0][0] == 0 && d.contract[1][0] == 0 && has_rows(t[0], n))
-        return within || tn_i_dot_in_parts(tn_i_p(e), t[0], t[1]) ? TN_BAND_PRODUCT : TN_BAND_NOT;
+        return tn_i_dot_in_parts(tn_i_p(e), t[0], t[1]) ? TN_BAND_PRODUCT : TN_BAND_NOT;
     const int side = leading_side(t, &d);
     return side >= 0 && has_rows(t[side], n) && rows_alike(t, &d, side, n) ? TN_BAND_ROWS : TN_BAND_NOT;
 }
@@ -128,7 +124,7 @@ static tn_i_band_role role_of(const search *s, const tn_i_eqn *e) {
     const tn_fn *f = s->z.f;
     const int64_t n = s->z.n;
     if (e->nout != 1 || e->prim->flags & TN_F_OFFLOAD) return TN_BAND_NOT;
-    if (e->prim->id == TN_P_dot_general) return role_of_dot(f, e, n, s->within);
+    if (e->prim->id == TN_P_dot_general) return role_of_dot(f, e, n);
     if (e->nin == 1 && e->prim->fold != TN_FOLD_NONE) return role_of_fold(f, e, n);
     if (!has_rows(type_of(f, e->out), n)) return TN_BAND_NOT;
     if (e->prim->flags & TN_F_ELEMENTWISE) return TN_BAND_ROWS;
@@ -234,56 +230,6 @@ static void note_readers(search *s) {
     }
 }
 
-/* ---- bands in bands ------------------------------------------------------------------------------- */
-
-/* Each row of a matrix is contiguous in every band: it comes in like that, or is made there. */
-static bool rows_contiguous(const search *s, tn_i_var v) {
-    const tn_fn *f = s->z.f;
-    if (s->state[v] == ROW) return !(f->eqn[f->val[v].def].prim->flags & TN_F_VIEW);
-    if (v >= f->nin) return false;
-    size_t at = 0;
-    for (tn_i_var i = 0; i < v; i++) at += (size_t)type_of(f, i)->rank;
-    return !s->in || s->in[at + (size_t)type_of(f, v)->rank - 1] == 1;
-}
-
-/* A product with the bits that it has in bands of a few rows: of contiguous rows and a vector (exec/small_gemm.h). */
-static bool is_by_vector(const search *s, const tn_i_eqn *e, tn_i_band_role role) {
-    const tn_fn *f = s->z.f;
-    const tn_i_var *in = tn_i_in(f, e);
-    const tn_i_dots d = tn_i_dots_read(tn_i_p(e));
-    const int side = type_of(f, in[0])->rank == 2 ? 0 : 1;
-    const tn_type *matrix = type_of(f, in[side]), *vector = type_of(f, in[1 - side]);
-    if (matrix->rank != 2 || vector->rank != 1 || d.ncontract != 1 || !has_rows(matrix, s->z.n)) return false;
-    if (d.contract[side][0] != (role == TN_BAND_ROWS)) return false;
-    return tn_i_gemm_in_eights(matrix->dtype, matrix->dim[1]) && rows_contiguous(s, in[side]);
-}
-
-/* How many rows the first-level cache holds; 0: so few that it does not pay, or all. */
-static int64_t few_rows(const search *s, double row) {
-    int64_t few = TN_EIGHT;
-    if (!s->few || s->z.rows != TN_DOT_PART || row * TN_EIGHT > MOST_OF_FEW) return 0;
-    while (2 * (double)few * row <= MOST_OF_FEW && few < TN_DOT_PART) few *= 2;
-    for (uint32_t i = 0; i < s->z.f->neqn; i++) {
-        const tn_i_eqn *e = &s->z.f->eqn[i];
-        const tn_i_band_role role = s->z.role[i];
-        if (in_band(&s->z, i) && e->prim->id == TN_P_dot_general && !is_by_vector(s, e, role)) return 0;
-    }
-    return few < TN_DOT_PART ? few : 0;
-}
-
-tn_fn *tn_i_bands_within(const tn_fn *body, int64_t n, int64_t few) {
-    search s = {.z = {.n = n, .rows = few, .least = few, .part = TN_EIGHT}, .within = true};
-    tn_fn *g = NULL;
-    if (alloc(&s, body)) {
-        classify(&s);
-        drop_idle(&s);
-        note_readers(&s);
-        g = tn_i_bands_emit(&s.z);
-    }
-    drop(&s);
-    return g;
-}
-
 /* ---- whether it pays ---------------------------------------------------------------------------- */
 
 static bool is_view(const tn_i_eqn *e) { return (e->prim->flags & TN_F_VIEW) && e->nin == 1 && e->nout == 1; }
@@ -353,7 +299,6 @@ static bool pays(search *s) {
     z->rows = large || leaf ? TN_LEAF : TN_DOT_PART;
     if (large && most / (double)z->n * 2 * TN_LEAF <= MOST_OF_PANEL) z->rows = 2 * TN_LEAF;
     z->least = large ? TN_BAND_LEAST_LARGE : TN_BAND_LEAST;
-    z->few = few_rows(s, most / (double)z->n);
     const double once = bytes_seen(s), bands = (double)(z->n / z->rows + 1);
     return moved - once - 4 * bands * sums >= LEAST_GAIN && all + once >= LEAST_ALL &&
            most / (double)z->n * (double)z->rows <= (large ? MOST_OF_PANEL : MOST_OF_BAND) &&
@@ -432,7 +377,7 @@ static const tn_fn *banded(search *s) {
         classify(s);
         drop_idle(s);
         note_readers(s);
-        if (!pays(s) || (s->few && !s->z.few))
+        if (!pays(s))
             fused = (tn_fn *)(uintptr_t)tn_i_fn_ref(s->fused);
         else if ((h = tn_i_bands_emit(&s->z)))
             fused = tn_i_fuse(h);
@@ -443,8 +388,8 @@ static const tn_fn *banded(search *s) {
     return fused;
 }
 
-static const tn_fn *in_bands(search *s) {
-    const tn_fn *f = s->fused;
+const tn_fn *tn_i_bands(const tn_fn *f) {
+    search all = {.fused = f}, *const s = &all;
     s->z.n = may_band(f) ? length_of(f) : 0;
     s->z.part = TN_DOT_PART;
     if (s->z.n == 0) return tn_i_fn_ref(f);
@@ -454,10 +399,4 @@ static const tn_fn *in_bands(search *s) {
     tn_i_free(f->ctx, s->first, ((size_t)f->neqn + 1) * sizeof *s->first);
     if (s->at) tn_i_map_free(f, s->at);
     return g;
-}
-
-const tn_fn *tn_i_bands(const tn_fn *f) { return in_bands(&(search){.fused = f}); }
-
-const tn_fn *tn_i_bands_of_few(const tn_fn *f, const int64_t *in) {
-    return in_bands(&(search){.fused = f, .few = true, .in = in});
 }

@@ -22,11 +22,6 @@
  */
 const tn_fn *tn_i_bands(const tn_fn *f);
 
-/* Likewise, and each band goes through its equations in bands of a few rows, which the first-level cache holds: where
- * all products are of a matrix and a vector.  That is many short steps, for who spends nothing on a step; f itself
- * where there are no such bands.  in: strides of the inputs as tn_i_layout has them, NULL: row-major. */
-const tn_fn *tn_i_bands_of_few(const tn_fn *f, const int64_t *in);
-
 /* ---- what bands.c finds, for bands_emit.c ------------------------------------------------ */
 
 /* What an equation is to the bands. */
@@ -44,7 +39,6 @@ typedef struct tn_i_band {
     const tn_fn *f;          /* nothing is fused */
     int64_t n, rows, least;  /* of all; of a band; of what is left, with some of the last band if they are fewer */
     int64_t part;            /* rows that a product sums before it adds to what is there */
-    int64_t few;             /* of a band in a band; 0: there are none */
     uint8_t *role;           /* of each equation */
     uint8_t *before;         /* of each equation: the bands need it */
     uint8_t *leaves;         /* of each value: of the rows, and read outside */
@@ -55,7 +49,5 @@ typedef struct tn_i_band {
 unsigned tn_i_band_rowwise(const tn_i_band *z, const tn_i_eqn *e, tn_i_band_role role);
 /* The program with its bands; nothing fused.  NULL after an error. */
 tn_fn *tn_i_bands_emit(const tn_i_band *z);
-/* The body of a band of n rows, in bands of `few`. */
-tn_fn *tn_i_bands_within(const tn_fn *body, int64_t n, int64_t few);
 
 #endif

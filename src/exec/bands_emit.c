@@ -178,10 +178,7 @@ static tn_fn *body_of(emission *w, const lists *l, tn_i_var *out) {
         tn_i_builder_drop(&b);
         return NULL;
     }
-    tn_fn *body = tn_i_finish(&b, n, out), *few = body && z->few ? tn_i_bands_within(body, z->rows, z->few) : NULL;
-    if (!body || !z->few) return body;
-    tn_i_fn_unref(body);
-    return few;
+    return tn_i_finish(&b, n, out);
 }
 
 /* -0, to which adding changes no bit. */

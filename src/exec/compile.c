@@ -35,7 +35,6 @@ static void exec_destroy(tn_exec *e) {
     tn_i_free(c, e->alone, sizeof *e->alone);
     tn_i_free(c, e->over, e->f->nin * sizeof *e->over);
     tn_i_plan_free(c, e->plan);
-    tn_i_native_drop(c, &e->native);
     tn_i_assembled_drop(c, &e->assembled);
     tn_i_free(c, e->dir, text_bytes(e->dir));
     tn_i_free(c, e->odd, (size_t)e->f->nin + e->f->nout);
@@ -199,8 +198,7 @@ static bool make_plan(tn_exec *e, const tn_compile_options *o) {
                                     .alias = o->alias,
                                     .plain = o->backend == TN_BACKEND_REFERENCE,
                                     .accurate = o->math == TN_MATH_ACCURATE,
-                                    .threads = o->threads,
-                                    .native = o->backend == TN_BACKEND_NATIVE};
+                                    .threads = o->threads};
         e->plan = tn_i_plan_new(e->f, &layout);
     }
     tn_i_free(e->ctx, in, n * sizeof *in);
@@ -283,19 +281,14 @@ static tn_fn *to_run(const tn_fn *f, const tn_compile_options *o) {
 }
 
 static bool make_native(tn_exec *e, const tn_compile_options *o) {
-    const tn_i_native_options n = {.cc = o->cc,
-                                   .cache_dir = o->cache_dir,
-                                   .cc_seconds = o->cc_seconds,
-                                   .cache_bytes = o->cache_bytes,
-                                   .profile = o->profile};
+    const tn_i_native_options n = {
+        .cc = o->cc, .cache_dir = o->cache_dir, .cc_seconds = o->cc_seconds, .cache_bytes = o->cache_bytes};
     e->backend = o->backend;
-    e->profiled = o->profile;
-    if (o->backend == TN_BACKEND_INTERPRETER) return tn_i_assemble(e->ctx, e->plan, &e->assembled);
-    if (o->backend != TN_BACKEND_NATIVE) return true;
-    if (tn_i_native_load(e->ctx, e->plan, &n, &e->native) != TN_OK) return false;
-    if (e->native.library) return true;
-    e->backend = TN_BACKEND_INTERPRETER;
-    return tn_i_assemble(e->ctx, e->plan, &e->assembled);
+    if (o->backend == TN_BACKEND_REFERENCE) return true;
+    const bool native = o->backend == TN_BACKEND_NATIVE;
+    if (!tn_i_assemble(e->ctx, e->plan, native ? &n : NULL, &e->assembled)) return false;
+    if (native && !e->assembled.native.library) e->backend = TN_BACKEND_INTERPRETER;
+    return true;
 }
 
 /* ---- with other ranks ------------------------------------------------------------------ */
@@ -343,7 +336,7 @@ static uint64_t rules_of(const tn_exec *e) {
 
 static bool is_straight(const tn_exec *e) {
     const tn_i_plan *p = e->plan;
-    bool is = !e->speaks && !e->dir && !p->native && p->last_move == p->nmove && p->last_release == p->nrelease;
+    bool is = !e->speaks && !e->dir && p->last_move == p->nmove && p->last_release == p->nrelease;
     for (size_t i = 0; is && i < p->nstep; i++) is = p->step[i].kind == TN_STEP_NEST;
     return is;
 }
@@ -415,7 +408,7 @@ const char *tn_exec_communications(const tn_exec *e) {
 }
 
 int tn_exec_backend(const tn_exec *e, const char **why) {
-    if (why) *why = e ? e->native.why : "no executable";
+    if (why) *why = e ? e->assembled.native.why : "no executable";
     return e ? e->backend : -1;
 }
 

@@ -5,7 +5,6 @@
 #include "comm/collective.h"
 #include "exec/assembled.h"
 #include "exec/described.h"
-#include "exec/native.h"
 #include "exec/run.h"
 #include "exec/skeleton.h"
 
@@ -50,10 +49,8 @@ struct tn_exec {
     tn_i_observer observer; /* of tn_call */
     tn_profile *profile;    /* of tn_call, or NULL */
     tn_profile *profiles;   /* all of them */
-    bool profiled;          /* native code tells them of its steps */
     atomic_bool busy;       /* in tn_call */
     int backend;
-    tn_i_native native;
     tn_i_assembled assembled;
     bool straight;         /* all that the plan does are nests, which need nothing but their frame */
     bool speaks, drains;   /* other ranks are needed; they hear of failures */

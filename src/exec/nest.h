@@ -98,6 +98,8 @@ typedef struct tn_i_made {
     const struct tn_i_l_run *run;
     const uint32_t *needed; /* entries of the table of addresses without which it is not for a call, each once */
     uint32_t nneeded;
+    bool native;     /* a C compiler made it */
+    const char *why; /* there is none; static, or NULL */
 } tn_i_made;
 
 /* Whether there is one, and all is there that it needs. */

@@ -431,18 +431,7 @@ static tn_i_plan *instead(tn_i_plan *p, const tn_fn *f, const tn_i_layout *layou
 /* p, or what is planned of its program in bands of rows.  Bands in bands have the arena that is reported without. */
 static tn_i_plan *in_bands(tn_i_plan *p, const tn_i_layout *layout) {
     if (p->plain || p->threads > 1 || p->of->ctx->whole) return p; /* a band is too little for threads to share */
-    tn_i_plan *q = instead(p, tn_i_bands(p->f), layout);
-    if (!q || q == p || !layout->native) return q;
-    const tn_fn *few = tn_i_bands_of_few(p->f, layout->in);
-    if (few == p->f) {
-        tn_i_fn_unref(few);
-        return q;
-    }
-    tn_i_plan *r = instead(q, few, layout);
-    if (r == q) return q;
-    if (r) r->bytes = q->bytes;
-    tn_i_plan_free(p->of->ctx, q);
-    return r;
+    return instead(p, tn_i_bands(p->f), layout);
 }
 
 tn_i_plan *tn_i_plan_new(const tn_fn *f, const tn_i_layout *layout) {

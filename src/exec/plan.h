@@ -64,7 +64,6 @@ typedef struct tn_i_step {
     bool bare;        /* and nothing but a nest that knows reads it */
     bool onto;        /* product: it is added to what its output holds (onto.c) */
     bool at_once;     /* kernel: plan->product[loop] of where its operands and result are */
-    uint8_t native;   /* whether native code has it, or why not: a tn_i_native_step (exec/native.h) */
     uint8_t axes;     /* of the grid, over which ranks speak in it (exec/talk.h); 0: they do not */
 } tn_i_step;
 
@@ -107,18 +106,15 @@ typedef struct tn_i_group tn_i_group; /* exec/replay.h */
 struct tn_i_run;
 
 struct tn_i_plan {
-    /* What runs the steps instead of the interpreter, or NULL (src/emit). */
-    tn_status (*native)(const tn_i_plan *p, const struct tn_i_run *r, uintptr_t *frame);
-    const void *const *table; /* what `native` calls and reads (src/emit/emit.h) */
-    const tn_fn *f;           /* the program that runs: `of`, or what fusion made of it, held then */
-    const tn_fn *of;          /* the program that was to be planned; not held: who plans keeps it */
-    bool apart;               /* operands of concatenations are copied: they are not made there (joined.c) */
-    bool plain;               /* f is `of`: nothing is fused (TN_BACKEND_REFERENCE) */
-    bool accurate;            /* of the outermost plan: TN_MATH_ACCURATE */
-    bool emitted;             /* of the outermost plan: for C without the library */
-    int threads;              /* of the outermost plan: the most for a nest; 0: 1 */
-    size_t bytes;             /* of the arena: padding, scratch and nested programs included */
-    size_t frame;             /* bytes of a call's bases and, from `arrays` on, descriptions of a kernel's operands */
+    const tn_fn *f;  /* the program that runs: `of`, or what fusion made of it, held then */
+    const tn_fn *of; /* the program that was to be planned; not held: who plans keeps it */
+    bool apart;      /* operands of concatenations are copied: they are not made there (joined.c) */
+    bool plain;      /* f is `of`: nothing is fused (TN_BACKEND_REFERENCE) */
+    bool accurate;   /* of the outermost plan: TN_MATH_ACCURATE */
+    bool emitted;    /* of the outermost plan: for C without the library */
+    int threads;     /* of the outermost plan: the most for a nest; 0: 1 */
+    size_t bytes;    /* of the arena: padding, scratch and nested programs included */
+    size_t frame;    /* bytes of a call's bases and, from `arrays` on, descriptions of a kernel's operands */
     size_t arrays;
     uint32_t narr;     /* the most operands and outputs of a kernel step */
     tn_i_place *place; /* of every value that is computed or used */
@@ -171,7 +167,6 @@ typedef struct tn_i_layout {
     bool plain;                /* nothing is fused; of nested programs the outermost plan tells */
     bool accurate;             /* TN_MATH_ACCURATE; likewise */
     int threads;               /* likewise */
-    bool native;               /* native code will run it, if it can */
     /* A `?` dimension's stride: TN_I_STEPS where the argument is handles, 0 where it repeats. */
     /* A loop's body: inputs carry0.. are overwritten at will once they are dead, outputs 0.. replace them. */
     uint32_t carry0, ncarry;

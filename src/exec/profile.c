@@ -16,8 +16,7 @@ static bool add_node(tn_profile *q, const tn_i_plan *p, uint32_t depth) {
         !tn_i_grow(c, (void **)(void *)&q->entry, &q->centry, q->nentry + n, sizeof *q->entry))
         return false;
     q->node[q->nnode++] = (tn_i_profile_node){.plan = p, .entry = (uint32_t)q->nentry, .depth = depth};
-    for (size_t i = 0; i < n; i++)
-        q->entry[q->nentry++] = (tn_i_profile_entry){.child = TN_NOVAR, .replay = TN_NOVAR};
+    for (size_t i = 0; i < n; i++) q->entry[q->nentry++] = (tn_i_profile_entry){.child = TN_NOVAR, .replay = TN_NOVAR};
     if (depth >= q->room) q->room = (size_t)depth + 1;
     return true;
 }
@@ -223,8 +222,6 @@ void tn_i_profile_replay(tn_profile *q, tn_i_replay_act act, int64_t slot) {
 /* NULL: e can have it. */
 static const char *unfit(const tn_exec *e, const tn_profile *q) {
     if (q && q->exec != e) return "the profile belongs to another executable";
-    if (q && e->native.library && !e->profiled)
-        return "native code has profiles where it is compiled with tn_compile_options.profile";
     return NULL;
 }
 

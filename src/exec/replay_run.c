@@ -605,55 +605,6 @@ static group_run begin(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r
                        .number = (int64_t *)(scratch + g->number)};
 }
 
-tn_status tn_i_group_enter(const tn_i_plan *p, const tn_i_run *r, uintptr_t *base, size_t step) {
-    group_run w = begin(p, &p->step[step], r, base);
-    bind_slots(&w);
-    return enter(&w);
-}
-
-static const tn_i_group *snapshots_of(const group_run *w, int own) { return own ? w->g : w->led; }
-
-tn_status tn_i_group_disk(const tn_i_plan *p, const tn_i_run *r, uintptr_t *base, size_t step, int own, int64_t slot,
-                          int save) {
-    const group_run w = begin(p, &p->step[step], r, base);
-    return copy_to_disk(&w, snapshots_of(&w, own), slot, save != 0);
-}
-
-tn_status tn_i_group_begin(const tn_i_plan *p, const tn_i_run *r, uintptr_t *base, size_t step) {
-    group_run w = begin(p, &p->step[step], r, base);
-    return begin_snapshots(&w, w.g);
-}
-
-tn_status tn_i_group_turn(const tn_i_plan *p, const tn_i_run *r, uintptr_t *base, size_t step, int own, int64_t n) {
-    const group_run w = begin(p, &p->step[step], r, base);
-    turn(&w, snapshots_of(&w, own), n);
-    return TN_OK;
-}
-
-tn_status tn_i_group_slot(const tn_i_plan *p, const tn_i_run *r, uintptr_t *base, size_t step, int own, int64_t slot,
-                          uintptr_t *at) {
-    const group_run w = begin(p, &p->step[step], r, base);
-    *at = (uintptr_t)slot_at(&w, snapshots_of(&w, own), slot);
-    return *at ? TN_OK : no_memory(&w);
-}
-
-tn_status tn_i_group_release(const tn_i_plan *p, const tn_i_run *r, uintptr_t *base, size_t step) {
-    const group_run w = begin(p, &p->step[step], r, base);
-    release_slots(&w);
-    return TN_OK;
-}
-
-tn_status tn_i_group_claim(const tn_i_plan *p, const tn_i_run *r, uintptr_t *base, size_t step, int64_t n) {
-    const group_run w = begin(p, &p->step[step], r, base);
-    const tn_status status = claim(&w, n);
-    return status == TN_OK && w.g->taken && *steps_of(&w, w.g) != n ? other_length(&w) : status;
-}
-
-tn_status tn_i_group_push(const tn_i_plan *p, const tn_i_run *r, uintptr_t *base, size_t step, int64_t y) {
-    const group_run w = begin(p, &p->step[step], r, base);
-    return push(&w, (uint32_t)y, 1) ? TN_OK : no_memory(&w);
-}
-
 tn_status tn_i_run_group(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base) {
     group_run w = begin(p, s, r, base);
     const tn_i_loop_shape *shape = &self_of(&w)->shape;

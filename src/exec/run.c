@@ -341,7 +341,7 @@ static tn_status run_speaking(const tn_i_plan *p, const tn_i_run *r, uintptr_t *
     size_t *outer = t->next, next = 0;
     if (t->failed) return tn_i_drain(t, p, 0);
     t->next = &next;
-    tn_status status = p->native ? p->native(p, r, frame) : run_steps(p, r, frame);
+    tn_status status = run_steps(p, r, frame);
     t->next = outer;
     if (!t->failed) status = tn_i_run_heard(r, p->axes, status);
     return t->failed && !t->broken ? tn_i_drain(t, p, next) : status;
@@ -358,7 +358,6 @@ tn_status tn_i_run_leave(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame
 tn_status tn_i_run_plan(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame) {
     tn_status status = TN_OK;
     if (p->axes && r->talk) return run_speaking(p, r, frame);
-    if (p->native) return p->native(p, r, frame);
     if (r->profile) return run_steps(p, r, frame);
     for (size_t i = 0; i < p->nstep && status == TN_OK; i++) {
         if (r->skip && tn_i_bit(r->skip, i)) continue;

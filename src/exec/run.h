@@ -43,20 +43,6 @@ tn_status tn_i_run_give_up(const tn_i_run *r, const tn_i_plan *p, const tn_i_ste
 tn_status tn_i_run_no_memory(const tn_i_run *r, const tn_i_eqn *e);
 tn_status tn_i_run_move(const tn_i_plan *p, const tn_i_move *m, const tn_i_run *r, const uintptr_t *base);
 tn_status tn_i_run_group(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base);
-/* For native code, of step `step`, a group: all up to its first step of a loop.  Of its own snapshots, or those of the
- * group that it leads: a slot on disk; where they are not written down, how they begin, n steps are done, slots that
- * may be any number are found and given up. */
-tn_status tn_i_group_enter(const tn_i_plan *p, const tn_i_run *r, uintptr_t *base, size_t step);
-tn_status tn_i_group_disk(const tn_i_plan *p, const tn_i_run *r, uintptr_t *base, size_t step, int own, int64_t slot,
-                          int save);
-tn_status tn_i_group_begin(const tn_i_plan *p, const tn_i_run *r, uintptr_t *base, size_t step);
-tn_status tn_i_group_turn(const tn_i_plan *p, const tn_i_run *r, uintptr_t *base, size_t step, int own, int64_t n);
-tn_status tn_i_group_slot(const tn_i_plan *p, const tn_i_run *r, uintptr_t *base, size_t step, int own, int64_t slot,
-                          uintptr_t *at);
-tn_status tn_i_group_release(const tn_i_plan *p, const tn_i_run *r, uintptr_t *base, size_t step);
-/* Room for n steps in all stacks; for one more in that which entry y of the loop makes. */
-tn_status tn_i_group_claim(const tn_i_plan *p, const tn_i_run *r, uintptr_t *base, size_t step, int64_t n);
-tn_status tn_i_group_push(const tn_i_plan *p, const tn_i_run *r, uintptr_t *base, size_t step, int64_t y);
 /* A step of kind TN_STEP_NEST (nest_run.c).  Operand i is at place[in i], output j at place[out + j] of its equation;
  * an output whose base is 0 is not wanted and not written. */
 tn_status tn_i_run_nest(const tn_i_step *s, uintptr_t *base);

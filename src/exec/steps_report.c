@@ -38,33 +38,16 @@ const tn_i_eqn *tn_i_step_eqn(const tn_i_plan *p, const tn_i_step *s) {
     return equation ? &p->f->eqn[s->eqn] : NULL;
 }
 
-static const char *why(uint8_t native) {
-    static const char *const text[] = {
-        [TN_I_NOT_NATIVE] = "",
-        [TN_I_NATIVE] = "",
-        [TN_I_BY_LIBRARY] = "",
-        [TN_I_ROWS_INSIDE] = "all its loops are over rows",
-        [TN_I_PADDED_NUMBERS] = "numbers that are read out of a padded array",
-        [TN_I_MANY_OPERANDS] = "a function of more than three operands",
-        [TN_I_NO_BODY] = "a function that has no text in C",
-        [TN_I_SUMS] = "sums over a set of its loops that is neither a row, nor leads, nor all",
-        [TN_I_UNSIGNED] = "unsigned integers",
-        [TN_I_BUFFERS] = "values between its phases that take more memory than was planned",
-        [TN_I_STACKS] = "a stack of unknown length, or one that another loop walks",
-        [TN_I_SCHEDULES] = "loops that follow each other's schedule, or entries of unknown length",
-        [TN_I_FRAMES] = "programs of its steps whose arguments take more than the stack is given",
-        [TN_I_RANKS] = "ranks speak in it"};
-    return native < sizeof text / sizeof *text ? text[native] : "";
+static const tn_i_made *made_of(const tn_i_plan *p, const tn_i_step *s) {
+    static const tn_i_made none = {.code = NULL};
+    return s->kind == TN_STEP_NEST ? &s->u.nest->made : s->kind == TN_STEP_LOOP ? &p->loop[s->loop].made : &none;
 }
 
 const char *tn_i_step_runner(const tn_i_plan *p, const tn_i_step *s) {
-    if (p->native && s->native == TN_I_NATIVE) return "native";
+    const tn_i_made *m = made_of(p, s);
     if (s->kind == TN_STEP_KERNEL) return "library";
     if (p->plain && s->kind == TN_STEP_STRIP) return "reference";
-    const bool made = s->kind == TN_STEP_NEST   ? s->u.nest->made.code != NULL
-                      : s->kind == TN_STEP_LOOP ? p->loop[s->loop].made.code != NULL
-                                                : false;
-    return made ? "assembler" : "interpreter";
+    return !m->code ? "interpreter" : m->native ? "native" : "assembler";
 }
 
 /* ---- modelled time ------------------------------------------------------------------------------ */
@@ -187,7 +170,7 @@ static void tell_step(const report *r, const tn_i_plan *p, const tn_i_step *s, i
                           .line = loc ? (int)loc->line : 0,
                           .depth = depth,
                           .runner = tn_i_step_runner(p, s),
-                          .why = p->native ? why(s->native) : "",
+                          .why = made_of(p, s)->why ? made_of(p, s)->why : "",
                           .operations = s->kind == TN_STEP_NEST ? s->u.nest->nop : 1,
                           .ns = ns,
                           .share = share};

@@ -192,6 +192,7 @@ struct tn_i_l_run {
     /* Runs part(run, base, i) for 0 <= i < n, in any order and by any threads; NULL: in order, by this one.  The status
      * is that of the first i that failed. */
     tn_status (*share)(const tn_i_l_run *run, char *const *base, int64_t n, tn_i_l_part *part);
+    const void *const *table; /* addresses that the program's back end put there */
 };
 /* What a back end makes of a program: TN_OK, or what the first kernel that failed returned; nothing runs behind it. */
 typedef tn_status tn_i_l_compiled(const tn_i_l_run *run, char *const *base);

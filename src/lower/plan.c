@@ -1,4 +1,5 @@
-/* The nests of a plan as loop programs, and these as machine code. */
+/* The nests of a plan as loop programs, and these as machine code, or as what a C compiler makes of their text. */
+#include "cgen/cgen.h"
 #include "exec/assembled.h"
 #include "exec/nest_code.h"
 #include "exec/parallel.h"
@@ -6,6 +7,8 @@
 #include "lower/lower.h"
 #include "pass/pass.h"
 #include "vec/vec.h"
+
+#include <stdio.h>
 
 /* What runs one of them. */
 struct tn_i_compiled {
@@ -58,16 +61,25 @@ static bool find_needed(tn_ctx *c, struct tn_i_compiled *k) {
     return k->needed || p->narray == 0;
 }
 
+/* The interpreter runs it. */
+static bool stays(tn_i_made *made, const char *why) {
+    made->why = why;
+    return true;
+}
+
 /* Takes p, as it is lowered; NULL after an error.  What needs more memory than the plan has for it stays with the
  * interpreter. */
 static bool add(tn_ctx *c, tn_i_loops *p, const tn_i_machine *m, size_t room, struct tn_i_compiled k,
                 tn_i_assembled *out) {
     if (p && c->nests != TN_NESTS_LOWERED) p = tn_i_passes(p, m, NULL);
-    if (!p && c->status == TN_ELIMIT) tn_error_clear(c); /* no error of the caller's: the interpreter has it */
-    if (!p) return c->status == TN_OK;
+    if (!p && c->status == TN_ELIMIT) { /* no error of the caller's: the interpreter has it */
+        tn_error_clear(c);
+        return stays(k.made, "its loops are not lowered");
+    }
+    if (!p) return false;
     if ((size_t)p->bytes > room) {
         tn_i_l_free(p);
-        return true;
+        return stays(k.made, "its loop program needs more memory than was planned");
     }
     if (!tn_i_grow(c, (void **)(void *)&out->nest, &out->cnest, out->nnest + 1, sizeof *out->nest)) {
         tn_i_l_free(p);
@@ -81,7 +93,8 @@ static bool add(tn_ctx *c, tn_i_loops *p, const tn_i_machine *m, size_t room, st
 static bool add_nest(tn_ctx *c, const tn_i_plan *p, tn_i_nest *n, tn_i_assembled *out) {
     const tn_i_machine m = tn_i_lower_machine(n, vector());
     const struct tn_i_compiled k = {.nest = n, .made = &n->made, .outputs = TN_BASE_ARGUMENTS + p->f->nin};
-    return !tn_i_lower_admits(n) || add(c, tn_i_lower_nest(c, n), &m, n->scratch, k, out);
+    if (!tn_i_lower_admits(n)) return stays(&n->made, "loops of this kind are not lowered");
+    return add(c, tn_i_lower_nest(c, n), &m, n->scratch, k, out);
 }
 
 static bool add_loop(tn_ctx *c, tn_i_loop *l, tn_i_assembled *out) {
@@ -170,6 +183,7 @@ static bool compile(tn_i_code *code, struct tn_i_compiled *k) {
     const tn_i_jit_options o = {.accurate = k->nest->accurate, .bounds = BOUNDS};
     const tn_i_jit_result r = tn_i_jit_compile(code, k->p, &o, &k->at, why);
     k->has_code = r == TN_JIT_OK;
+    if (r == TN_JIT_NONE) (void)stays(k->made, "its loop program has no machine code");
     return r != TN_JIT_ERROR;
 }
 
@@ -204,14 +218,59 @@ static bool set_compiled(tn_ctx *c, tn_i_assembled *a) {
     return ok;
 }
 
-bool tn_i_assemble(tn_ctx *c, tn_i_plan *root, tn_i_assembled *out) {
-    *out = (tn_i_assembled){.nnest = 0};
-    if (c->nests == TN_NESTS_TILES || (c->nests == TN_NESTS_CODE && !has_code())) return true;
+/* ---- C ---------------------------------------------------------------------------------------------------- */
+
+/* What cannot be written as C stays with the interpreter. */
+static bool print(tn_ctx *c, tn_i_cgen *g, tn_i_assembled *a) {
+    char name[32];
+    for (size_t i = 0; i < a->nnest; i++) {
+        struct tn_i_compiled *k = &a->nest[i];
+        (void)snprintf(name, sizeof name, "nest%zu", i);
+        k->has_code = tn_i_cgen_add(g, name, k->p);
+        if (g->failed) return false;
+        if (k->has_code) continue;
+        (void)stays(k->made, "its loop program has no text in C");
+        tn_error_clear(c);
+    }
+    return true;
+}
+
+static void set_printed(tn_i_assembled *a) {
+    const void *const *program = a->native.program;
+    for (size_t i = 0; i < a->nnest; i++) {
+        struct tn_i_compiled *k = &a->nest[i];
+        if (!k->has_code) continue;
+        k->run = (tn_i_l_run){.context = k, .share = share, .table = a->native.table};
+        set(k, (tn_i_l_compiled *)(uintptr_t)*program++);
+        k->made->native = true;
+    }
+}
+
+static bool compile_text(tn_ctx *c, const tn_i_plan *root, const tn_i_native_options *o, tn_i_assembled *a) {
+    tn_i_cgen g = {.ctx = c, .native = true, .isa = tn_i_isa_best(), .accurate = root->accurate};
+    const bool ok = print(c, &g, a) && tn_i_native_load(c, &g, o, &a->native) == TN_OK;
+    tn_i_cgen_free(&g);
+    if (ok && a->native.library) set_printed(a);
+    return ok;
+}
+
+/* ---- all of it -------------------------------------------------------------------------------------------- */
+
+static bool add_all(tn_ctx *c, tn_i_plan *root, tn_i_assembled *out) {
     bool ok = add_loops(c, root, out);
     for (size_t i = 0; ok && i < root->nnested; i++) ok = add_loops(c, root->nested[i], out);
     ok = ok && add_nests(c, root, out);
     for (size_t i = 0; ok && i < root->nnested; i++) ok = add_nests(c, root->nested[i], out);
-    if (!ok || c->nests == TN_NESTS_CODE) return ok && set_compiled(c, out); /* they stay where they are from now on */
+    return ok; /* they stay where they are from now on */
+}
+
+bool tn_i_assemble(tn_ctx *c, tn_i_plan *root, const tn_i_native_options *native, tn_i_assembled *out) {
+    *out = (tn_i_assembled){.nnest = 0};
+    if (!native && (c->nests == TN_NESTS_TILES || (c->nests == TN_NESTS_CODE && !has_code()))) return true;
+    if (!add_all(c, root, out)) return false;
+    if (native && !compile_text(c, root, native, out)) return false;
+    if (out->native.library) return true;
+    if (c->nests == TN_NESTS_CODE) return !has_code() || set_compiled(c, out);
     set_evaluated(c, out);
     return true;
 }
@@ -224,5 +283,6 @@ void tn_i_assembled_drop(tn_ctx *c, tn_i_assembled *a) {
     }
     tn_i_free(c, a->nest, a->cnest * sizeof *a->nest);
     tn_i_jit_drop(c, &pages);
+    tn_i_native_drop(c, &a->native);
     *a = (tn_i_assembled){.nnest = 0};
 }

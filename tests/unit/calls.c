@@ -1,7 +1,6 @@
-/* Native code of elements that are given to functions: two vectors at a time, and lines of what is far away asked for
- * ahead (emit/nest_prefetch.c).  The interpreter's bits, wherever a row ends and however many threads there are; and
- * only where it pays. */
-#include "native_text.h"
+/* Native code of elements that are given to functions: the bits of the default back end, wherever a row ends and
+ * however many threads there are. */
+#include "compiled.h"
 
 #include "cache_dir.h"
 
@@ -15,7 +14,6 @@ typedef struct kind {
     int dtype;
     int64_t rows, n; /* x has [rows, n] elements, y [n] */
     int threads;
-    bool far; /* x is asked for ahead; y never is */
 } kind;
 
 static char cache[] = "/tmp/tansy-calls-XXXXXX"; /* of native code */
@@ -60,28 +58,10 @@ static void cheap(const tn_val *in, tn_val *out, void *user) {
 static const struct program {
     tn_trace_many_fn trace;
     size_t nout;
-    bool calls;
-} programs[] = {{stored, 2, true}, {summed, 3, true}, {passes, 1, true}, {strips, 1, false}, {cheap, 1, false}};
+} programs[] = {{stored, 2}, {summed, 3}, {passes, 1}, {strips, 1}, {cheap, 1}};
 enum { STORED, SUMMED };
 
 /* ---- running ------------------------------------------------------------------------------------ */
-
-static size_t count(const char *text, const char *part) {
-    size_t n = 0;
-    for (const char *at = text; (at = strstr(at, part)) != NULL; at++) n++;
-    return n;
-}
-
-static void check_text(const struct program *p, const kind *k, const tn_exec *e) {
-    tn_i_text text = native_code(e);
-    const size_t prefetches = count(text.at, "__builtin_prefetch((const "),
-                 seconds = count(text.at, "const int64_t j1 = i + ");
-    const bool ahead = prefetches > 0, two = seconds > 0;
-    tn_i_text_free(&text);
-    if (ahead != (p->calls && k->far))
-        fail_msg("program %d of %d x %d: %zu prefetches", (int)(p - programs), (int)k->rows, (int)k->n, prefetches);
-    if (p->calls && k->n >= 32 && !two) fail_msg("%d x %d: one vector at a time", (int)k->rows, (int)k->n);
-}
 
 static void check_program(const struct program *p, const kind *k) {
     static double x[MOST], y[MOST];
@@ -102,7 +82,6 @@ static void check_program(const struct program *p, const kind *k) {
     if (memcmp(want, out, sizeof want) != 0)
         fail_msg("program %d of %d x %d, dtype %d, %d threads: other bits than the interpreter's", (int)(p - programs),
                  (int)k->rows, (int)k->n, k->dtype, k->threads);
-    check_text(p, k, e);
     tn_exec_free(e);
     tn_ctx_free(c);
 }
@@ -115,13 +94,13 @@ static void test_rows(void **state) {
     for (size_t i = 0; i < COUNT(n); i++)
         for (int dtype = TN_F32; dtype <= TN_F64; dtype++)
             for (int which = STORED; which <= SUMMED; which++)
-                check_program(&programs[which], &(kind){dtype, 3, n[i], 1, false});
+                check_program(&programs[which], &(kind){dtype, 3, n[i], 1});
 }
 
 static void test_kinds(void **state) {
     static const kind kinds[] = {
-        {TN_F32, 262, 1000, 1, false}, {TN_F32, 263, 1000, 1, true}, {TN_F64, 131, 1001, 1, true},
-        {TN_F64, 131, 1000, 1, false}, {TN_F64, 1, 200000, 1, true}, {TN_F32, 50, 6000, 4, true},
+        {TN_F32, 262, 1000, 1}, {TN_F32, 263, 1000, 1}, {TN_F64, 131, 1001, 1},
+        {TN_F64, 131, 1000, 1}, {TN_F64, 1, 200000, 1}, {TN_F32, 50, 6000, 4},
     };
     (void)state;
     for (size_t which = 0; which < COUNT(programs); which++)

@@ -126,7 +126,7 @@ static tn_status backwards(const tn_i_l_run *run, char *const *base, int64_t n, 
 }
 
 static tn_status run_one(const file *f, uint32_t k, void *library, char *const *base) {
-    const tn_i_l_run nobody = {.share = k % 2 ? backwards : NULL};
+    const tn_i_l_run nobody = {.share = k % 2 ? backwards : NULL, .table = f->g.table};
     char name[64];
     if (f->g.native) {
         tn_i_l_compiled *const *all = dlsym(library, "tansy_programs");
@@ -396,17 +396,18 @@ static void long_programs(void **state) {
     (void)state;
     tn_i_l_builder b;
     tn_i_rng r = {5};
-    uint32_t v[4000];
+    enum { N = 5 * TN_CGEN_PIECE };
+    static uint32_t v[N];
     file *f = new_file("straight", true, tn_i_isa_best(), 0);
     tn_i_l_begin(&b, ctx);
     const uint32_t x = tn_i_l_array_new(&b, "x", TN_F64, TN_L_IN, 8, 0, 0, 0),
                    y = tn_i_l_array_new(&b, "y", TN_F64, TN_L_INOUT, 8, 1, 0, 0);
     for (int i = 0; i < 8; i++) v[i] = tn_i_l_load_at(&b, x, tn_i_affine_number(i));
-    for (int i = 8; i < 4000; i++) {
+    for (int i = 8; i < N; i++) {
         const int64_t one = tn_i_pick(&r, 0, i - 1), two = tn_i_pick(&r, i < 40 ? 0 : i - 40, i - 1);
         v[i] = tn_i_l_map(&b, i % 3 ? TN_L_sub : TN_L_mul, v[one], v[two], TN_L_NONE);
     }
-    for (int i = 0; i < 8; i++) tn_i_l_store_at(&b, y, tn_i_affine_number(i), v[3999 - i]);
+    for (int i = 0; i < 8; i++) tn_i_l_store_at(&b, y, tn_i_affine_number(i), v[N - 1 - i]);
     add(f, tn_i_l_end(&b), 0, &r);
     size_t lines = 0, longest = 0, functions = 0;
     for (const char *s = f->g.functions.at; *s; s++) {

@@ -1,6 +1,6 @@
-/* Rows that follow one another in memory, gone through as one by native code (emit/nest_flat.c): the same bits as row
- * by row, wherever arrays begin, and nothing is written beside them. */
-#include "native_text.h"
+/* Rows that follow one another in memory: the same bits from all back ends, wherever arrays begin, and nothing is
+ * written beside them. */
+#include "compiled.h"
 
 #include "cache_dir.h"
 
@@ -175,25 +175,7 @@ static void test_two(void **unused) {
     tn_ctx_free(c);
 }
 
-/* ---- which programs ---------------------------------------------------------------------------- */
-
-static bool is_flat(const tn_fn *f) { return native_text_has(f, "int64_t done = 0;"); }
-
-static void test_which(void **unused) {
-    (void)unused;
-    static const int64_t rows[][3] = {{0, 50, 50}, {0, 50, 48}, {0, 5, 50}, {0, 50, 20}, {0, 50, 27}};
-    static const bool want[2][5] = {{true, false, false, false, true}, {true, false, false, false, true}};
-    for (int narrow = 0; narrow < 2; narrow++)
-        for (size_t i = 0; i < COUNT(rows); i++) {
-            tn_ctx *c = checked();
-            const bool flat = is_flat(traced(c, narrow ? chosen : scaled, narrow ? TN_F32 : TN_F64, rows[i]));
-            if (flat != want[narrow][i]) fail_msg("%d x %d: %d", (int)rows[i][1], (int)rows[i][2], flat);
-            tn_ctx_free(c);
-        }
-}
-
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_programs), cmocka_unit_test(test_two),
-                                       cmocka_unit_test(test_which)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_programs), cmocka_unit_test(test_two)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

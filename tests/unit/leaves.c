@@ -1,6 +1,6 @@
-/* Two leaves of a sum at a time in native code (emit/nest_leaves.c): the bits of the reference kernels, wherever a row
- * ends, whatever is folded and however many threads there are; and only where it pays. */
-#include "native_text.h"
+/* Sums whose rows end in any leaf: the bits of the reference kernels from all back ends, whatever is folded and however
+ * many threads there are. */
+#include "compiled.h"
 
 #include "cache_dir.h"
 
@@ -14,7 +14,6 @@ typedef struct kind {
     int dtype;
     int64_t rows, n; /* rows 0: a vector */
     int threads;
-    bool pairs; /* the text has two leaves at a time */
 } kind;
 
 static char cache[] = "/tmp/tansy-leaves-XXXXXX"; /* of native code */
@@ -54,18 +53,14 @@ static void little(const tn_val *in, tn_val *out, void *user) { out[0] = tn_sum_
 static const struct {
     tn_trace_many_fn trace;
     size_t nout;
-    bool pairs; /* where the kind has them */
-} programs[] = {{a_sum, 1, true}, {several, 3, true}, {stored, 2, true}, {found, 2, false}, {little, 1, false}};
+} programs[] = {{a_sum, 1}, {several, 3}, {stored, 2}, {found, 2}, {little, 1}};
 
 /* ---- running ------------------------------------------------------------------------------------ */
 
-/* Outputs one after another; whether the text of native code has two leaves at a time. */
-static bool call(const tn_fn *f, int backend, const kind *k, const void *x, const void *y, char *out) {
+/* Outputs one after another. */
+static void call(const tn_fn *f, int backend, const kind *k, const void *x, const void *y, char *out) {
     const tn_compile_options o = {.size = sizeof o, .backend = backend, .cache_dir = cache, .threads = k->threads};
-    tn_exec *e = call_compiled(f, &o, (const void *[]){x, y}, out);
-    const bool pairs = backend == TN_BACKEND_NATIVE && native_code_has(e, "next < all");
-    tn_exec_free(e);
-    return pairs;
+    tn_exec_free(call_compiled(f, &o, (const void *[]){x, y}, out));
 }
 
 static void check_program(size_t which, const kind *k) {
@@ -81,36 +76,32 @@ static void check_program(size_t which, const kind *k) {
     fill_sines(k->dtype, x, MOST, 0.7);
     fill_sines(k->dtype, y, MOST, 1.3);
     memset(want, 0x55, sizeof want);
-    (void)call(f, TN_BACKEND_REFERENCE, k, x, y, want);
+    call(f, TN_BACKEND_REFERENCE, k, x, y, want);
     for (size_t b = 0; b < COUNT(backend); b++) {
         memset(out, 0x55, sizeof out);
-        const bool pairs = call(f, backend[b], k, x, y, out);
+        call(f, backend[b], k, x, y, out);
         if (memcmp(want, out, sizeof want) != 0)
             fail_msg("program %zu of %dx%d, dtype %d, %d threads: backend %d has other bits", which, (int)k->rows,
                      (int)k->n, k->dtype, k->threads, backend[b]);
-        if (backend[b] == TN_BACKEND_NATIVE && pairs != (k->pairs && programs[which].pairs))
-            fail_msg("program %zu of %dx%d, dtype %d, %d threads: %s", which, (int)k->rows, (int)k->n, k->dtype,
-                     k->threads, pairs ? "two leaves at a time" : "one leaf at a time");
     }
     tn_ctx_free(c);
 }
 
-/* Rows that end in the first leaf of two, between them, in the second, by whole vectors or not; the last ones too far
- * for pairs, or so short that there is no second leaf. */
+/* Rows that end in the first leaf of two, between them, in the second, by whole vectors or not. */
 static void test_rows(void **state) {
     static const int64_t n[] = {544, 560, 1000, 1024, 1025, 1056, 1536, 1551, 2048, 5000};
     (void)state;
     assert_non_null(mkdtemp(cache));
     for (size_t which = 1; which < 3; which++)
         for (size_t i = 0; i < COUNT(n); i++)
-            for (int dtype = TN_F32; dtype <= TN_F64; dtype++) check_program(which, &(kind){dtype, 0, n[i], 1, true});
+            for (int dtype = TN_F32; dtype <= TN_F64; dtype++) check_program(which, &(kind){dtype, 0, n[i], 1});
 }
 
 static void test_kinds(void **state) {
     static const kind kinds[] = {
-        {TN_F32, 0, 512, 1, false},   {TN_F64, 0, 520, 1, false},    {TN_F32, 3, 1500, 1, true},
-        {TN_F64, 7, 900, 1, true},    {TN_F64, 0, 60000, 1, true},   {TN_F64, 0, 70000, 1, false},
-        {TN_F32, 0, 120000, 4, true}, {TN_F64, 0, 250000, 4, false}, {TN_F32, 100, 1100, 3, true},
+        {TN_F32, 0, 512, 1},    {TN_F64, 0, 520, 1},    {TN_F32, 3, 1500, 1},
+        {TN_F64, 7, 900, 1},    {TN_F64, 0, 60000, 1},  {TN_F64, 0, 70000, 1},
+        {TN_F32, 0, 120000, 4}, {TN_F64, 0, 250000, 4}, {TN_F32, 100, 1100, 3},
     };
     (void)state;
     for (size_t which = 0; which < COUNT(programs); which++)

@@ -1,6 +1,6 @@
 /* The native backend: its cache on disk, and what happens without a compiler.  (That it computes the
  * interpreter's bits is a law: tests/laws/native.c.) */
-#include "native_text.h"
+#include "compiled.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -312,79 +312,6 @@ static void names_are_no_types(void **state) {
     remove_dir(dir);
 }
 
-static tn_val differences(const tn_val *in, void *user) {
-    (void)user;
-    const tn_val t = tn_sub(tn_mul(in[0], in[1]), in[2]);
-    return tn_sub(tn_mul(tn_sub(in[2], tn_mul(t, in[0])), in[1]), in[2]);
-}
-
-/* A product less an operand, and an operand less a product, are one instruction each, without a change of sign. */
-static void differences_of_products(void **state) {
-    (void)state;
-    tn_ctx *c = checked();
-    for (int dtype = TN_F32; dtype <= TN_F64; dtype++) {
-        const tn_type t = tn_type_of((tn_dtype)dtype, 1, (const int64_t[]){100});
-        const tn_fn *f = tn_trace(c, differences, NULL, 3, TN_TYPES(t, t, t));
-        assert_non_null(f);
-        assert_true(native_text_has(f, "_fms(x, y, z)"));
-        assert_true(native_text_has(f, "_fnma(x, y, z)"));
-        assert_false(native_text_has(f, "_fma(x, y, -z)"));
-    }
-    tn_ctx_free(c);
-}
-
-typedef struct long_program {
-    size_t rank;
-    int n;
-    bool product;
-} long_program;
-
-static tn_val links(const tn_val *in, void *user) {
-    const long_program *p = user;
-    tn_val v = in[0];
-    for (int i = 0; i < p->n; i++) v = p->product ? tn_matmul(in[1], v) : i % 2 ? tn_mul(v, in[0]) : tn_sin(v);
-    return v;
-}
-
-/* Bytes of the text, and of its longest function. */
-static size_t text_of(long_program p, size_t *longest) {
-    tn_ctx *c = checked();
-    const tn_type t = tn_type_of(TN_F64, p.rank, (const int64_t[]){8, 8}), m = tn_f64(8, 8);
-    const tn_fn *f = tn_trace(c, links, &p, 2, (const tn_type[]){t, m});
-    if (!f) fail_msg("%s", tn_error(c));
-    assert_true(f->neqn == (uint32_t)p.n);
-    tn_exec *e = tn_compile(f, NULL);
-    assert_non_null(e);
-    tn_i_text text = native_code(e);
-    const size_t all = strlen(text.at);
-    *longest = 0;
-    for (const char *at = text.at, *end; (end = strstr(at, "\n}\n")) != NULL; at = end + 3)
-        if ((size_t)(end - at) > *longest) *longest = (size_t)(end - at);
-    tn_i_text_free(&text);
-    tn_exec_free(e);
-    tn_ctx_free(c);
-    return all;
-}
-
-/* Compilers take more than linear time for a long function: a program of twice the equations has twice the functions
- * and none that is longer, but for the one that calls them all, a line each. */
-static void long_programs_are_split(void **state) {
-    static const long_program kinds[] = {{.rank = 0}, {.rank = 1}, {.rank = 1, .product = true}, {.rank = 2}};
-    (void)state;
-    for (size_t i = 0; i < COUNT(kinds); i++) {
-        long_program p = kinds[i];
-        size_t longest[3], all[3];
-        for (int k = 0; k < 3; k++) {
-            p.n = 1500 << k;
-            all[k] = text_of(p, &longest[k]);
-        }
-        if (10 * longest[2] > 11 * longest[0] || 10 * (all[2] - all[1]) > 22 * (all[1] - all[0]))
-            fail_msg("rank %zu%s: of 1500, 3000, 6000 equations the longest function has %zu, %zu, %zu bytes, all %zu, "
-                     "%zu, %zu",
-                     p.rank, p.product ? ", products" : "", longest[0], longest[1], longest[2], all[0], all[1], all[2]);
-    }
-}
-
 /* A padded operand that is one number for all elements is read before any loop. */
 static void padded_numbers(void **state) {
     (void)state;
@@ -414,11 +341,10 @@ static void padded_numbers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(functions_of_elements),   cmocka_unit_test(runs_and_is_kept),
-        cmocka_unit_test(without_a_compiler),      cmocka_unit_test(unsafe_directories),
-        cmocka_unit_test(read_only_directory),     cmocka_unit_test(broken_files),
-        cmocka_unit_test(racing_processes),        cmocka_unit_test(names_are_no_types),
-        cmocka_unit_test(differences_of_products), cmocka_unit_test(long_programs_are_split),
+        cmocka_unit_test(functions_of_elements), cmocka_unit_test(runs_and_is_kept),
+        cmocka_unit_test(without_a_compiler),    cmocka_unit_test(unsafe_directories),
+        cmocka_unit_test(read_only_directory),   cmocka_unit_test(broken_files),
+        cmocka_unit_test(racing_processes),      cmocka_unit_test(names_are_no_types),
         cmocka_unit_test(padded_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

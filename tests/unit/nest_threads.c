@@ -1,5 +1,4 @@
 /* Nests that several threads run: the bits of one thread. */
-#include "emit/emit.h"
 #include "exec/exec.h"
 #include "exec/nest_code.h"
 #include "exec/parallel.h"
@@ -107,28 +106,14 @@ static bool is_cut(const tn_exec *e) {
     return found;
 }
 
-/* The functions for threads in the text of native code. */
-static int native_cuts(tn_ctx *c, const tn_exec *e) {
-    tn_i_module m = {.ctx = c, .text = {.ctx = c}, .isa = TN_ISA_AVX2, .bytes = 32};
-    int n = 0;
-    assert_true(tn_i_emit_module(&m, e->plan));
-    for (const char *at = m.text.at; (at = strstr(at, "_part(const")) != NULL; at++) n++;
-    tn_i_module_free(&m);
-    return n;
-}
-
 /* Native code of four threads: the interpreter's bits. */
-static int check_native(tn_ctx *c, const program *p, const tn_fn *f, const char *dir, const void *x, const char *one,
-                        char *many, size_t bytes) {
+static int check_native(const program *p, const tn_fn *f, const char *dir, const void *x, const char *one, char *many,
+                        size_t bytes) {
     const tn_compile_options o = {.size = sizeof o, .threads = 4, .backend = TN_BACKEND_NATIVE, .cache_dir = dir};
     tn_exec *e = tn_compile(f, &o);
     int bad = 0;
     assert_non_null(e);
     assert_int_equal(tn_exec_backend(e, NULL), TN_BACKEND_NATIVE);
-    if ((native_cuts(c, e) > 0) != (p->cut && tn_i_nest_threads())) {
-        print_error("%s of %d: native code is %scut\n", p->name, (int)p->dim[0], native_cuts(c, e) ? "" : "not ");
-        bad++;
-    }
     memset(many, 0x55, bytes);
     assert_int_equal(tn_call(e, TN_INPUTS(x), TN_OUTPUTS(many)), TN_OK);
     if (memcmp(one, many, bytes) != 0)
@@ -164,7 +149,7 @@ static int check(tn_ctx *c, const program *p, const char *dir) {
             print_error("%s of %d: other bits with %d threads\n", p->name, (int)p->dim[0], threads[i]), bad++;
         tn_exec_free(e);
     }
-    bad += check_native(c, p, f, dir, x, one, many, (size_t)n * 8);
+    bad += check_native(p, f, dir, x, one, many, (size_t)n * 8);
     free(x);
     free(one);
     free(many);

@@ -50,10 +50,8 @@ static tn_fn *parse(tn_ctx *c, const char *text) {
 }
 
 static tn_exec *compile(const tn_fn *f, int backend, const char *spill) {
-    tn_exec *e = tn_compile(f, &(tn_compile_options){.size = sizeof(tn_compile_options),
-                                                     .backend = backend,
-                                                     .spill_dir = spill,
-                                                     .profile = true});
+    tn_exec *e = tn_compile(
+        f, &(tn_compile_options){.size = sizeof(tn_compile_options), .backend = backend, .spill_dir = spill});
     if (!e) fail_msg("%s", tn_error(tn_fn_ctx(f)));
     return e;
 }
@@ -168,7 +166,8 @@ static const char *const nested =
     "let p = { lambda x:f64[4] . let y = sin x in (y) } in\n"
     "{ lambda a:f64[4] i:i32[] n:f64[4] . let\n"
     "  b = call[name=f program=p] a\n"
-    "  c = cond[branches=({ lambda x:f64[4] . let y = cos x in (y) }, { lambda x:f64[4] . let y = exp x in (y) })] i b\n"
+    "  c = cond[branches=({ lambda x:f64[4] . let y = cos x in (y) }, { lambda x:f64[4] . let y = exp x in (y) })] i "
+    "b\n"
     "  d = scan[program={ lambda x:f64[4] . let y = sort[dimension=0 is_stable=True num_keys=1] x z = tanh y in (z) } "
     "length=7 num_consts=0 num_carry=1] c\n"
     "  e = while[cond={ lambda x:f64[4] . let m = reduce_max[axes=(0,)] x p = lt m 2.5 in (p) }\n"
@@ -179,7 +178,8 @@ static const char *const nested =
 static int64_t runs_of(const told *t, const char *primitive, int line) {
     int64_t n = 0;
     for (size_t i = 0; i < t->n; i++)
-        if (strcmp(t->step[i].primitive, primitive) == 0 && (line == 0 || t->step[i].line == line)) n += t->step[i].calls;
+        if (strcmp(t->step[i].primitive, primitive) == 0 && (line == 0 || t->step[i].line == line))
+            n += t->step[i].calls;
     return n;
 }
 
@@ -295,8 +295,8 @@ static void replayed(const char *schedule, int64_t steps, int backend) {
 
 static void test_schedules(void **state) {
     (void)state;
-    static const char *const schedule[] = {"revolve:3", "revolve:1", "online:4", "mixed:3", "disk_revolve:2,3",
-                                           "nothing",   "periodic:4"};
+    static const char *const schedule[] = {"revolve:3",        "revolve:1", "online:4",  "mixed:3",
+                                           "disk_revolve:2,3", "nothing",   "periodic:4"};
     for (size_t k = 0; k < sizeof schedule / sizeof *schedule; k++)
         for (int backend = TN_BACKEND_INTERPRETER; backend <= TN_BACKEND_REFERENCE; backend++)
             replayed(schedule[k], 17, backend);
@@ -437,30 +437,16 @@ static void test_refused(void **state) {
     tn_ctx_free(c); /* with q */
 }
 
-/* Native code that was not compiled for it. */
-static void test_native_without(void **state) {
-    (void)state;
-    tn_ctx *c = tn_ctx_new(NULL);
-    tn_exec *e = tn_compile(parse(c, "{ lambda a:f64[3] . let b = sin a in (b) }"),
-                            &(tn_compile_options){.size = sizeof(tn_compile_options),
-                                                  .backend = TN_BACKEND_NATIVE});
-    assert_non_null(e);
-    const bool native = tn_exec_backend(e, NULL) == TN_BACKEND_NATIVE;
-    tn_profile *p = tn_profile_new(e);
-    assert_int_equal(tn_exec_profile(e, p), native ? TN_EINVAL : TN_OK);
-    if (native) assert_non_null(strstr(tn_exec_error(e), "tn_compile_options.profile"));
-    tn_ctx_free(c);
-}
-
 /* A call that fails is a call, and the next one is counted as ever. */
 static void test_failures(void **state) {
     (void)state;
     for (int backend = TN_BACKEND_INTERPRETER; backend <= TN_BACKEND_NATIVE; backend++) {
         tn_ctx *c = tn_ctx_new(NULL);
-        tn_exec *e = compile(parse(c, "{ lambda a:f64[] . let b = scan[program={ lambda x:f64[] . let p = lt x 5.0 () = "
-                                      "assert[message=\"small\"] p y = add x 1.0 in (y) } length=3 num_consts=0 "
-                                      "num_carry=1] a in (b) }"),
-                             backend, NULL);
+        tn_exec *e =
+            compile(parse(c, "{ lambda a:f64[] . let b = scan[program={ lambda x:f64[] . let p = lt x 5.0 () = "
+                             "assert[message=\"small\"] p y = add x 1.0 in (y) } length=3 num_consts=0 "
+                             "num_carry=1] a in (b) }"),
+                    backend, NULL);
         tn_profile *p = profile(e);
         double a[1] = {4}, b[1];
         assert_int_equal(tn_call(e, TN_RAW_INPUTS(a), TN_RAW_OUTPUTS(b)), TN_EASSERT);
@@ -481,6 +467,6 @@ int main(void) {
         cmocka_unit_test(test_steps),     cmocka_unit_test(test_small),   cmocka_unit_test(test_unwanted),
         cmocka_unit_test(test_nested),    cmocka_unit_test(test_laps),    cmocka_unit_test(test_many),
         cmocka_unit_test(test_schedules), cmocka_unit_test(test_threads), cmocka_unit_test(test_busy),
-        cmocka_unit_test(test_refused),   cmocka_unit_test(test_failures), cmocka_unit_test(test_native_without)};
+        cmocka_unit_test(test_refused),   cmocka_unit_test(test_failures)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-#include "emit/trust.h"
+#include "cgen/trust.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,15 +3,15 @@
  * A file's name is a hash of the text, the flags, the compiler and this library's version; behind the shared object
  * stands a sum of it, so that what a crash left half written is made anew.  Files are made aside and renamed: processes
  * that make the same one at the same time each load a whole one.  Programs in a directory are code that is run, so the
- * directory is one that nobody else decides of (emit/trust.h), it is a descriptor from then on, and a file is loaded
+ * directory is one that nobody else decides of (cgen/trust.h), it is a descriptor from then on, and a file is loaded
  * from the descriptor by which it was read.
  *
  * Who compiles holds a lock on a directory `.work-...` for itself: those that nobody holds are left from processes
  * that died, and are removed, as are the programs that were not asked for longest when there is too much of them. */
-#ifndef TN_EMIT_CACHE_H
-#define TN_EMIT_CACHE_H
+#ifndef TN_CGEN_CACHE_H
+#define TN_CGEN_CACHE_H
 
-#include "emit/trust.h"
+#include "cgen/trust.h"
 
 typedef struct tn_i_cache {
     tn_ctx *ctx;

@@ -1,8 +1,8 @@
 /* The system's C compiler: where it is, and one run of it. */
-#ifndef TN_EMIT_COMPILER_H
-#define TN_EMIT_COMPILER_H
+#ifndef TN_CGEN_COMPILER_H
+#define TN_CGEN_COMPILER_H
 
-#include "emit/trust.h"
+#include "cgen/trust.h"
 
 enum { TN_I_ARGUMENTS = 32 };
 

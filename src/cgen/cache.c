@@ -1,4 +1,4 @@
-#include "emit/cache.h"
+#include "cgen/cache.h"
 
 #include <dirent.h>
 #include <errno.h>

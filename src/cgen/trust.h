@@ -1,8 +1,8 @@
 /* What may be believed of what surrounds a process: its environment, and directories whose files are run as code. */
-#ifndef TN_EMIT_TRUST_H
-#define TN_EMIT_TRUST_H
+#ifndef TN_CGEN_TRUST_H
+#define TN_CGEN_TRUST_H
 
-#include "exec/native.h"
+#include "cgen/native.h"
 
 enum { TN_I_PATH = 4096 };
 

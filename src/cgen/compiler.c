@@ -1,4 +1,4 @@
-#include "emit/compiler.h"
+#include "cgen/compiler.h"
 
 #include <errno.h>
 #include <fcntl.h>
