@@ -453,7 +453,7 @@ bool tn_i_cgen_add(tn_i_cgen *g, const char *name, const tn_i_loops *p) {
     const size_t n = p->nop + 1u, arrays = p->narray + 1u;
     if (!g->piece) g->piece = TN_CGEN_PIECE;
     if (!g->helpers.ctx) g->helpers.ctx = g->functions.ctx = g->list.ctx = g->ctx;
-    tn_i_cwriter w = {.g = g, .p = p, .name = name, .inside = TN_L_NONE};
+    tn_i_cwriter w = {.g = g, .p = p, .name = name, .inside = TN_L_NONE, .first = TN_L_NONE};
     const size_t before = g->functions.n;
     w.note = tn_i_alloc_array(c, n, sizeof *w.note);
     w.seen = tn_i_alloc_array(c, arrays, sizeof *w.seen);

@@ -57,6 +57,7 @@ typedef struct tn_i_cwriter {
     bool table, status; /* it uses these */
     int depth;
     uint32_t inside; /* the vector loop whose loop over the block is open, or TN_L_NONE */
+    uint32_t first;  /* of which addresses of the block's first element are written, or TN_L_NONE */
 } tn_i_cwriter;
 
 /* look.c: notes; pieces.c: functions; live.c: where values are. */
@@ -72,8 +73,8 @@ int64_t tn_i_c_block(const tn_i_cwriter *w, uint32_t loop, bool *only);
 int64_t tn_i_c_room(const tn_i_cwriter *w, uint32_t loop);
 /* In blocks of one vector arithmetic runs over the whole vector, with the last element in place of those that are
  * missing; but OWN is for those that are there alone.  APART has a loop to itself: what is read here and there would
- * keep compilers from vectors as long as the block. */
-typedef enum tn_i_c_over { TN_C_WHOLE, TN_C_APART, TN_C_OWN } tn_i_c_over;
+ * keep compilers from vectors as long as the block.  NEIGHBOURS in memory are loaded by a function. */
+typedef enum tn_i_c_over { TN_C_WHOLE, TN_C_APART, TN_C_NEIGHBOURS, TN_C_OWN } tn_i_c_over;
 tn_i_c_over tn_i_c_over_of(const tn_i_cwriter *w, uint32_t k);
 /* How many words of the numbers' own type a reduction's state has. */
 int64_t tn_i_c_words(const tn_i_cwriter *w, uint32_t reduce);
@@ -121,6 +122,7 @@ void tn_i_c_map(tn_i_cwriter *w, uint32_t k);
 void tn_i_c_call_block(tn_i_cwriter *w, uint32_t k);
 /* memory.c: statements of loads, stores, calls. */
 void tn_i_c_load(tn_i_cwriter *w, uint32_t k);
+void tn_i_c_load_neighbours(tn_i_cwriter *w, uint32_t k);
 void tn_i_c_store(tn_i_cwriter *w, uint32_t k);
 void tn_i_c_call(tn_i_cwriter *w, uint32_t k);
 /* reduce.c */

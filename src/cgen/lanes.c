@@ -63,10 +63,11 @@ static bool counts(const tn_i_cwriter *w, uint32_t k, uint32_t end) {
     return false;
 }
 
-static bool own(const tn_i_cwriter *w, uint32_t k, uint32_t end) {
-    for (uint32_t j = next_needed(w, k, end); j < end; j = next_needed(w, j + 1, end))
-        if (w->note[j].varies) return tn_i_c_over_of(w, j) == TN_C_OWN;
-    return false;
+static tn_i_c_over over(const tn_i_cwriter *w, uint32_t k, uint32_t end) {
+    for (uint32_t j = next_needed(w, k, end); w->note[w->note[k].lanes].chunk && j < end;
+         j = next_needed(w, j + 1, end))
+        if (w->note[j].varies) return tn_i_c_over_of(w, j);
+    return TN_C_WHOLE;
 }
 
 uint32_t tn_i_c_run(tn_i_cwriter *w, uint32_t k, uint32_t last) {
@@ -86,7 +87,11 @@ uint32_t tn_i_c_run(tn_i_cwriter *w, uint32_t k, uint32_t last) {
         some |= n->varies;
     }
     if (!some) return end;
-    tn_i_c_open_lanes(w, w->note[k].lanes, counts(w, k, end), !own(w, k, end));
+    const tn_i_c_over what = over(w, k, end);
+    for (uint32_t j = next_needed(w, k, end); what == TN_C_NEIGHBOURS && j < end; j = next_needed(w, j + 1, end))
+        if (w->note[j].varies) tn_i_c_load_neighbours(w, j);
+    if (what == TN_C_NEIGHBOURS) return end;
+    tn_i_c_open_lanes(w, w->note[k].lanes, counts(w, k, end), what != TN_C_OWN);
     for (uint32_t j = next_needed(w, k, end); j < end; j = next_needed(w, j + 1, end)) {
         if (!w->note[j].varies) continue;
         if (w->p->op[j].kind == TN_L_NEXT) {

@@ -166,7 +166,9 @@ int64_t tn_i_c_room(const tn_i_cwriter *w, uint32_t loop) {
 tn_i_c_over tn_i_c_over_of(const tn_i_cwriter *w, uint32_t k) {
     const tn_i_l_op *o = &w->p->op[k];
     if (o->kind == TN_L_STORE || o->kind == TN_L_INTO) return TN_C_OWN;
-    return o->kind == TN_L_LOAD && tn_i_l_by(w->p, &o->at, w->note[k].lanes) != 1 ? TN_C_APART : TN_C_WHOLE;
+    if (o->kind != TN_L_LOAD) return TN_C_WHOLE;
+    if (tn_i_l_by(w->p, &o->at, w->note[k].lanes) != 1) return TN_C_APART;
+    return tn_i_is_float(o->dtype) && o->in[0] == TN_L_NONE && o->in[1] == TN_L_NONE ? TN_C_NEIGHBOURS : TN_C_WHOLE;
 }
 
 bool tn_i_c_look(tn_i_cwriter *w) {

@@ -40,6 +40,17 @@ void tn_i_c_load(tn_i_cwriter *w, uint32_t k) {
                     tn_i_c_value(w, o->in[2], other));
 }
 
+void tn_i_c_load_neighbours(tn_i_cwriter *w, uint32_t k) {
+    const tn_i_l_op *o = &w->p->op[k];
+    const uint32_t loop = w->note[k].lanes;
+    char at[TN_C_AFFINE], to[TN_C_NAME];
+    w->first = loop;
+    element(w, o, at);
+    w->first = TN_L_NONE;
+    tn_i_c_line(w, "tansy_some_%s(&%s, m%" PRIu32 ", %d, %s);", tn_i_c_suffix(o->dtype), at, w->note[loop].label,
+                w->note[loop].chunk, tn_i_c_array(w, k, to));
+}
+
 void tn_i_c_store(tn_i_cwriter *w, uint32_t k) {
     const tn_i_l_op *o = &w->p->op[k];
     char at[TN_C_AFFINE], mask[TN_C_NAME], x[TN_C_NAME];
