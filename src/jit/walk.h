@@ -166,6 +166,11 @@ int32_t tn_i_w_area(tn_i_walk *w, int32_t bytes); /* of the stack, for good; seq
 /* Constants: all elements of a vector the same; one number. */
 tn_i_reg tn_i_w_all(tn_i_walk *w, int dtype, uint64_t bits, unsigned bytes);
 tn_i_reg tn_i_w_bool(tn_i_walk *w, bool x, unsigned lanes);
+/* A bool of which each lane is known: bit l of `lanes`. */
+tn_i_reg tn_i_w_lanes(tn_i_walk *w, uint64_t lanes);
+/* Whether all lanes of a bool are known to be false, true; `never` of numbers: whether they are known to be +0. */
+bool tn_i_w_never(const tn_i_walk *w, tn_i_reg p);
+bool tn_i_w_always(const tn_i_walk *w, tn_i_reg p);
 
 /* ---- numbers ---------------------------------------------------------------------------------- */
 
@@ -205,6 +210,8 @@ void tn_i_w_keep_origin(tn_i_walk *w, uint32_t array);
 void tn_i_w_bound_kept(tn_i_walk *w, uint32_t array, const tn_i_w_mem *at, int64_t bytes);
 /* e into a fixed register (not rdx, which is used). */
 void tn_i_w_affine(tn_i_walk *w, tn_i_reg to, const tn_i_l_affine *e);
+/* e, where the numbers of its loops are known. */
+bool tn_i_w_affine_known(const tn_i_walk *w, const tn_i_l_affine *e, int64_t *x);
 tn_i_reg tn_i_w_multiple(tn_i_walk *w, uint32_t loop, int64_t by);
 
 /* walk_memory.c */

@@ -247,3 +247,14 @@ void tn_i_w_affine(tn_i_walk *w, tn_i_reg to, const tn_i_l_affine *e) {
         tn_i_w_two(w, TN_X_add, 8, to, TN_RDX_);
     }
 }
+
+bool tn_i_w_affine_known(const tn_i_walk *w, const tn_i_l_affine *e, int64_t *x) {
+    const tn_i_l_term *t = tn_i_l_terms(w->p, e);
+    *x = e->at;
+    for (uint32_t i = 0; i < e->n; i++) {
+        const tn_i_w_loop *l = &w->loop[w->note[t[i].loop].loop];
+        int64_t more;
+        if (!l->fixed || !tn_i_mul_i64(t[i].by, l->number, &more) || !tn_i_add_i64(*x, more, x)) return false;
+    }
+    return true;
+}

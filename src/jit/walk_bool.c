@@ -36,7 +36,7 @@ tn_i_reg tn_i_w_ones(tn_i_walk *w, unsigned lanes) {
 }
 
 tn_i_reg tn_i_w_and(tn_i_walk *w, unsigned lanes, tn_i_reg p, tn_i_reg q) {
-    if (p == TN_REG_NONE) return q;
+    if (p == TN_REG_NONE || tn_i_w_always(w, p)) return q;
     return q == TN_REG_NONE ? p : logic(w, TN_X_kandw, TN_X_vandps, lanes, p, q);
 }
 
@@ -126,6 +126,7 @@ tn_i_reg tn_i_w_compare(tn_i_walk *w, int code, int dtype, unsigned lanes, tn_i_
  */
 
 tn_i_reg tn_i_w_select(tn_i_walk *w, int dtype, unsigned lanes, tn_i_reg p, tn_i_reg x, tn_i_reg y) {
+    if (lanes > 1 && (tn_i_w_never(w, p) || tn_i_w_always(w, p))) return tn_i_w_never(w, p) ? y : x;
     if (dtype == TN_BOOL) return tn_i_w_bools(w, TN_L_select, lanes, p, x, y);
     const bool wide = tn_i_dtype_size(dtype) == 8;
     const unsigned bytes = tn_i_w_bytes(w, dtype, lanes);

@@ -23,7 +23,7 @@ static tn_i_reg function(tn_i_walk *w, int64_t address, int dtype, unsigned lane
     in.r = tn_i_m_new(&w->m, TN_CLASS_V, tn_i_w_bytes(w, dtype, lanes));
     in.v = x;
     in.m = y;
-    in.flags = TN_MI_R;
+    in.flags = TN_MI_R | TN_MI_PURE;
     tn_i_m_add(&w->m, &in);
     return in.r;
 }

@@ -148,6 +148,23 @@ static tn_i_reg near_bound(tn_i_walk *w, int64_t bound) {
 
 static bool far(int64_t bound, bool none) { return !none && (bound > INT64_MAX / 4 || bound < INT64_MIN / 4); }
 
+/* The numbers of all iterations around are known: so is the predicate, of each lane. */
+static bool within_known(tn_i_walk *w, uint32_t k) {
+    const tn_i_l_op *o = tn_i_w_o(w, k);
+    const int64_t by = tn_i_l_by(w->p, &o->at, w->vector);
+    const size_t at = w->npiece;
+    int64_t e, last;
+    if (!tn_i_w_affine_known(w, &o->at, &e)) return false;
+    if (!tn_i_mul_i64(by, w->pieces * w->lanes, &last) || !tn_i_add_i64(e, last, &last)) return false;
+    for (unsigned i = 0; i < w->pieces && !w->m.failed; i++) {
+        uint64_t lanes = 0;
+        for (unsigned l = 0; l < w->lanes; l++, e += by) lanes |= (uint64_t)(o->lo <= e && e < o->hi) << l;
+        tn_i_w_add_piece(w, tn_i_w_lanes(w, lanes));
+    }
+    w->note[k].at = (tn_i_reg)at;
+    return true;
+}
+
 /* Bounds of 8 bytes are compared with the numbers themselves, bounds of 4 with how far lanes are from the first. */
 static void within_lanes(tn_i_walk *w, uint32_t k) {
     const tn_i_l_op *o = tn_i_w_o(w, k);
@@ -175,10 +192,10 @@ static void within_lanes(tn_i_walk *w, uint32_t k) {
 }
 
 void tn_i_w_within(tn_i_walk *w, uint32_t k) {
-    if (w->note[k].varies)
-        within_lanes(w, k);
-    else
+    if (!w->note[k].varies)
         within_one(w, k);
+    else if (!within_known(w, k))
+        within_lanes(w, k);
 }
 
 /* ---- halves ---------------------------------------------------------------------------------------------------- */

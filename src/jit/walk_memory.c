@@ -260,7 +260,19 @@ static tn_i_reg mask_of(tn_i_walk *w, const tn_i_l_op *o, unsigned piece) {
     return tn_i_w_and(w, w->lanes, own, piece + 1 == w->pieces ? w->tail : TN_REG_NONE);
 }
 
+/* Of a load in a row by its own mask, which leaves zeros: what it is elsewhere. */
+static tn_i_reg or_else(tn_i_walk *w, const tn_i_l_op *o, unsigned i, tn_i_reg x) {
+    const tn_i_reg other = tn_i_w_piece(w, o->in[2], i);
+    if (o->dtype != TN_BOOL && tn_i_w_never(w, other)) return x;
+    return tn_i_w_select(w, o->dtype, w->lanes, tn_i_w_piece(w, o->in[1], i), x, other);
+}
+
+static bool never(const tn_i_walk *w, const tn_i_l_op *o, unsigned i) {
+    return o->in[1] != TN_L_NONE && tn_i_w_never(w, tn_i_w_piece(w, o->in[1], i));
+}
+
 tn_i_reg tn_i_w_load_piece(tn_i_walk *w, const tn_i_l_op *o, unsigned i) {
+    if (never(w, o, i)) return tn_i_w_piece(w, o->in[2], i);
     const tn_i_reg mask = mask_of(w, o, i);
     const unsigned lanes = w->lanes;
     const int dtype = o->dtype;
@@ -269,9 +281,7 @@ tn_i_reg tn_i_w_load_piece(tn_i_walk *w, const tn_i_l_op *o, unsigned i) {
         tn_i_w_address(w, o->which, &o->at, (int64_t)(i * lanes * tn_i_dtype_size(dtype)), &at);
         tn_i_w_bound(w, o->which, &at, (int64_t)(lanes * tn_i_dtype_size(dtype)));
         const tn_i_reg x = tn_i_w_get(w, dtype, lanes, &at, mask);
-        return o->in[1] == TN_L_NONE
-                   ? x
-                   : tn_i_w_select(w, dtype, lanes, tn_i_w_piece(w, o->in[1], i), x, tn_i_w_piece(w, o->in[2], i));
+        return o->in[1] == TN_L_NONE ? x : or_else(w, o, i, x);
     }
     const tn_i_reg r = tn_i_w_gather(w, o, i, mask);
     if (r != TN_REG_NONE) return r;
@@ -315,6 +325,7 @@ static void store_one(tn_i_walk *w, const tn_i_l_op *o) {
 void tn_i_w_store_piece(tn_i_walk *w, uint32_t k, unsigned i) {
     const tn_i_l_op *o = tn_i_w_o(w, k);
     const int dtype = w->p->array[o->which].dtype;
+    if (never(w, o, i)) return;
     const tn_i_reg mask = mask_of(w, o, i), x = tn_i_w_piece(w, o->in[2], i);
     if (contiguous(w, o, mask != TN_REG_NONE)) {
         tn_i_w_mem at;

@@ -230,6 +230,23 @@ tn_i_reg tn_i_w_bool(tn_i_walk *w, bool x, unsigned lanes) {
     return tn_i_m_constant(&w->m, all, lanes > 1 ? w->machine : TN_W_MASK_BYTES);
 }
 
+tn_i_reg tn_i_w_lanes(tn_i_walk *w, uint64_t lanes) {
+    const uint64_t all = w->lanes < 64 ? ((uint64_t)1 << w->lanes) - 1 : UINT64_MAX;
+    uint8_t bytes[64] = {0};
+    if (lanes == 0 || lanes == all) return tn_i_w_bool(w, lanes != 0, 2);
+    if (w->m.wide) return tn_i_m_number(&w->m, TN_CLASS_K, (int64_t)lanes);
+    for (unsigned i = 0; i < w->lanes * w->mask; i++) bytes[i] = lanes >> i / w->mask & 1 ? 0xFF : 0;
+    return tn_i_m_constant(&w->m, bytes, tn_i_w_size(w->lanes * w->mask));
+}
+
+static bool is_known(const tn_i_walk *w, tn_i_reg r, int64_t as_mask, int64_t as_vector) {
+    if (r == TN_REG_NONE || w->m.failed || !w->m.value[r].constant) return false;
+    return w->m.value[r].number == (w->m.value[r].class == TN_CLASS_K ? as_mask : as_vector);
+}
+
+bool tn_i_w_never(const tn_i_walk *w, tn_i_reg p) { return is_known(w, p, 0, 1); }
+bool tn_i_w_always(const tn_i_walk *w, tn_i_reg p) { return is_known(w, p, -1, 2); }
+
 /* ---- numbers ------------------------------------------------------------------------------------------ */
 
 tn_i_reg tn_i_w_spread(tn_i_walk *w, int dtype, tn_i_reg one) {
