@@ -162,6 +162,42 @@ static void columns(void **unused) {
     tn_ctx_free(c);
 }
 
+/* One array summed over several of its axes at once: by rows, by columns of a slab, by columns of all of it, which
+ * fission takes apart where the elements stay in memory as they are, and has few rows.  `outer`, `inner` stand in the
+ * loop over slabs and in the innermost one. */
+#define AXES(slabs, outer, inner)                                                                                     \
+    "loop {\n array x: f64[30000] inout base 0\n array y: f64[30000] out base 1\n array z: f64[600] out base 2\n"     \
+    " array s: f64[8000] out base 3\n array t: f64[4000] out base 4\n array n: i64[600] in base 5\n"                  \
+    " half: f64 = number 0.5\n r0: f64 = reduce sum 35\n r3: f64 = reduce max 7\n for i < " slabs " {\n" outer        \
+    " r1: f64 = reduce prod 7\n for j < 5 {\n r2: f64 = reduce sum\n for k < 7 {\n"                                   \
+    " v: f64 = load x[35 i + 7 j + k]\n into r0[7 j + k] = v\n into r1[k] = v\n into r2 = v\n into r3[k] = v\n" inner \
+    " }\n b: f64 = total r2\n store s[5 i + j] = b\n }\n for l < 7 {\n c: f64 = total r1[l]\n"                        \
+    " store t[7 i + l] = c\n }\n }\n for e < 35 {\n d: f64 = total r0[e]\n store z[e] = d\n }\n for f < 7 {\n"        \
+    " g: f64 = total r3[f]\n store z[f + 40] = g\n }\n}"
+
+static void axes(void **unused) {
+    static const char *const texts[] = {
+        AXES("2", "", ""),
+        AXES("7", "", ""),
+        AXES("40", "", ""),
+        AXES("512", "", ""),
+        AXES("513", "", ""),
+        AXES("40", "", " w: f64 = mul v v\n store y[35 i + 7 j + k] = w\n"),
+        AXES("40", "", " store x[35 i + 7 j + k + 1] = half\n"),
+        AXES("40", " store x[35 i] = half\n", ""),
+        AXES("40", " m: i64 = load n[i]\n for w < min(3, m) {\n store z[w + 50] = half\n }\n", ""),
+        AXES("40", " w: f64 = total r0[3]\n store y[i] = w\n", ""),
+        AXES("40", " into r0[2] = half\n", ""),
+        AXES("40", " q: bool = within i < 20\n while q\n", ""),
+        AXES("40", " q: bool = within i < 20\n if q {\n into r3[1] = half\n }\n", ""),
+    };
+    tn_ctx *c = tn_ctx_new(NULL);
+    (void)unused;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (uint64_t seed = 1; seed < 4; seed++) check(c, texts[i], seed);
+    tn_ctx_free(c);
+}
+
 /* A loop that calls functions runs over eight vectors at a time while its code is short, over fewer the longer it is.
  */
 static void widths(void **unused) {
@@ -195,6 +231,6 @@ static void widths(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(random_programs), cmocka_unit_test(cells),
-                                       cmocka_unit_test(columns), cmocka_unit_test(widths)};
+                                       cmocka_unit_test(columns), cmocka_unit_test(axes), cmocka_unit_test(widths)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
