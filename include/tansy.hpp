@@ -58,6 +58,7 @@
 #define TANSY_HPP
 
 #include "tansy.h"
+#include "tansy/krylov.h"
 #include "tansy/ode.h"
 
 #include <array>
@@ -508,16 +509,20 @@ inline val linear_recurrence(operand a, operand x, int axis, tn_flags flags = 0)
     return tn_linear_recurrence_at(a.v, x.v, axis, flags, x.at.file, x.at.line);
 }
 
-/* ---- constants --------------------------------------------------------------------- */
+/* ---- constants ---------------------------------------------------------------------
+ *
+ * Their context is told by its handle, or by any array of the same trace: zeros(x, tn_f64(3)).  (Of a number, or of
+ * what is poison, it is not known; the constant is poison then.) */
 
 class context;
 namespace i {
-/* A context, and where it is used; any handle or pointer of one. */
+/* A context, and where it is used: a handle or pointer of one, or an array that is of it. */
 struct site {
     tn_ctx *c;
     place at;
     site(const context &c, place at = place::here());
     site(tn_ctx *c_, place at_ = place::here()) : c(c_), at(at_) {}
+    site(const val &x, place at_ = place::here()) : c(tn_val_ctx(x)), at(at_) {}
 };
 } // namespace i
 
@@ -526,7 +531,57 @@ inline val constant(i::site c, const tn_type &t, const void *data) {
     return tn_constant_at(c.c, t, data, c.at.file, c.at.line);
 }
 /* One axis with the elements of a std::vector, a std::array, an array. */
-template <class T> inline val constant(i::site c, const T &x);
+template <class T, std::enable_if_t<!std::is_arithmetic<T>::value, int> = 0> inline val constant(i::site c, const T &x);
+/* Numbers as they are written, in braces as deep as the array has axes: constant(c, {{1, 0.1}, {0, 1}}), or in a
+ * std::vector.  TN_EINVAL where lists are not equally long, or not equally deep. */
+class numbers {
+    std::vector<double> v_;
+    std::vector<int64_t> shape_;
+    bool even_ = true;
+
+  public:
+    template <class T, i::if_number<T> = 0> numbers(T x) : v_{static_cast<double>(x)} {}
+    numbers(std::vector<double> x) : v_(std::move(x)), shape_{static_cast<int64_t>(v_.size())} {}
+    numbers(std::initializer_list<numbers> x) : shape_{static_cast<int64_t>(x.size())} {
+        for (const numbers &n : x) {
+            even_ = even_ && n.even_ && n.shape_ == x.begin()->shape_;
+            v_.insert(v_.end(), n.v_.begin(), n.v_.end());
+        }
+        if (x.size()) shape_.insert(shape_.end(), x.begin()->shape_.begin(), x.begin()->shape_.end());
+    }
+    /* A constant. */
+    val in(const i::site &c, tn_dtype d) const {
+        if (!even_)
+            return tn_fail_at(c.c, TN_EINVAL, "constant", "its lists are not equally long", c.at.file, c.at.line);
+        const tn_type t = tn_type_of(TN_F64, shape_.size(), shape_.data());
+        const val x = tn_constant_at(c.c, t, v_.data(), c.at.file, c.at.line);
+        return d == TN_F64 ? x : val(tn_convert_at(x, d, c.at.file, c.at.line));
+    }
+    /* Puts the elements of an array of type t behind `to`: these numbers, if they are as many in one row, or broadcast
+     * as NumPy's.  False: they do not fit. */
+    bool append(const tn_type &t, std::vector<double> &to) const {
+        const size_t n = tn_type_elements(&t), rank = shape_.size(), all = static_cast<size_t>(t.rank);
+        if (even_ && rank == 1 && v_.size() == n) {
+            to.insert(to.end(), v_.begin(), v_.end());
+            return true;
+        }
+        if (!even_ || rank > all) return false;
+        for (size_t d = 0; d < rank; d++)
+            if (shape_[d] != 1 && shape_[d] != t.dim[all - rank + d]) return false;
+        for (size_t k = 0; k < n; k++) {
+            size_t rest = k, step = 1, from = 0;
+            for (size_t d = rank; d-- > 0;) {
+                const auto length = static_cast<size_t>(t.dim[all - rank + d]);
+                if (shape_[d] != 1) from += rest % length * step;
+                rest /= length;
+                step *= static_cast<size_t>(shape_[d]);
+            }
+            to.push_back(v_[from]);
+        }
+        return true;
+    }
+};
+inline val constant(i::site c, const numbers &x, tn_dtype d = TN_F64) { return x.in(c, d); }
 inline val zeros(i::site c, const tn_type &t) { return tn_zeros_at(c.c, t, c.at.file, c.at.line); }
 inline val ones(i::site c, const tn_type &t) { return tn_ones_at(c.c, t, c.at.file, c.at.line); }
 inline val full(i::site c, const tn_type &t, mixed x) { return tn_full_at(c.c, t, x.v, c.at.file, c.at.line); }
@@ -683,6 +738,17 @@ inline val singular_values(operand a) {
 }
 inline val pinv(operand a) { return tn_pinv_at(a.v, a.at.file, a.at.line); }
 inline val lstsq(operand a, operand b) { return tn_lstsq_at(a.v, b.v, b.at.file, b.at.line); }
+struct factors_lu {
+    val lu, pivots, permutation;
+};
+inline factors_lu lu(operand a) {
+    factors_lu f;
+    tn_lu_at(a.v, &f.lu, &f.pivots, &f.permutation, a.at.file, a.at.line);
+    return f;
+}
+inline val lu_solve(const factors_lu &f, operand b, int how = 0) {
+    return tn_lu_solve_at(f.lu, f.permutation, b.v, how, b.at.file, b.at.line);
+}
 inline val solve(operand a, operand b) { return tn_solve_at(a.v, b.v, b.at.file, b.at.line); }
 
 /* ---- contexts -------------------------------------------------------------------- */
@@ -997,6 +1063,13 @@ template <size_t N, class... F> struct bodies : frame {
     template <size_t K> static void many(const tn_val *in, tn_val *out, void *user) {
         bodies &b = *static_cast<bodies *>(user);
         b.run(out, [&] { b.give(call_n<N>(*std::get<K>(b.f), in), out); });
+    }
+    /* One that returns one value (nout is 1). */
+    template <size_t K> static tn_val one(const tn_val *in, void *user) {
+        bodies &b = *static_cast<bodies *>(user);
+        tn_val out{};
+        b.run(&out, [&] { out = val(call_n<N>(*std::get<K>(b.f), in)); });
+        return out;
     }
 };
 template <class B, size_t... K> inline std::array<tn_trace_many_fn, sizeof...(K)> callbacks(std::index_sequence<K...>) {
@@ -1361,54 +1434,25 @@ inline auto custom_vjp(F &&f, G &&fwd, H &&bwd, operand x, const T &...more) {
     b.rethrow();
     return i::pack<i::result_n<n, std::remove_reference_t<F>>>::get(out, nout);
 }
-namespace i {
-template <size_t N, class F, class G> struct root_body : frame {
-    F *f;
-    G *solve;
-    static tn_val residual(const tn_val *in, void *user) { return one(&root_body::f, in, user); }
-    static tn_val root(const tn_val *in, void *user) { return one(&root_body::solve, in, user); }
-    template <class M> static tn_val one(M m, const tn_val *in, void *user) {
-        root_body &b = *static_cast<root_body *>(user);
-        tn_val out{};
-        b.run(&out, [&] { out = val(call_n<N>(*(b.*m), in)); });
-        return out;
-    }
-};
-} // namespace i
 /* x with f(x, p..) = 0, as solve(x0, p..) finds it, with the derivative of the implicit function (tn_custom_root). */
 template <class F, class G, class... T> inline val custom_root(F &&f, G &&solve, operand x0, const T &...p) {
     constexpr size_t n = sizeof...(T);
-    using B = i::root_body<n + 1, std::remove_reference_t<F>, std::remove_reference_t<G>>;
     const std::array<tn_val, n + 1> in = {{val(p)..., tn_val{}}};
-    B b{{tn_val_ctx(x0.v), x0.at, 1}, &f, &solve};
-    const val x =
-        tn_custom_root_at(B::residual, B::root, nullptr, &b, x0.v, n, in.data(), nullptr, x0.at.file, x0.at.line);
+    i::bodies<n + 1, std::remove_reference_t<F>, std::remove_reference_t<G>> b(tn_val_ctx(x0.v), x0.at, 1, f, solve);
+    const val x = tn_custom_root_at(b.template one<0>, b.template one<1>, nullptr, &b, x0.v, n, in.data(), nullptr,
+                                    x0.at.file, x0.at.line);
     b.rethrow();
     return x;
 }
 namespace i {
-template <size_t N, class A, class S, class T> struct solve_body : frame {
-    A *matvec;
-    S *solve;
-    T *transpose_solve;
-    static tn_val product(const tn_val *in, void *user) { return one(&solve_body::matvec, in, user); }
-    static tn_val solution(const tn_val *in, void *user) { return one(&solve_body::solve, in, user); }
-    static tn_val transposed(const tn_val *in, void *user) { return one(&solve_body::transpose_solve, in, user); }
-    template <class M> static tn_val one(M m, const tn_val *in, void *user) {
-        solve_body &b = *static_cast<solve_body *>(user);
-        tn_val out{};
-        b.run(&out, [&] { out = val(call_n<N>(*(b.*m), in)); });
-        return out;
-    }
-};
 template <bool Symmetric, class A, class S, class T, class... P>
 val linear_solve(A &matvec, S &solve, T &transpose_solve, operand b, const P &...p) {
     constexpr size_t n = sizeof...(P);
-    using B = solve_body<n + 1, A, S, T>;
     const std::array<tn_val, n + 1> in = {{val(p)..., tn_val{}}};
-    B body{{tn_val_ctx(b.v), b.at, 1}, &matvec, &solve, &transpose_solve};
-    const val x = tn_custom_linear_solve_at(B::product, B::solution, Symmetric ? B::solution : B::transposed, &body, n,
-                                            in.data(), b.v, b.at.file, b.at.line);
+    bodies<n + 1, A, S, T> body(tn_val_ctx(b.v), b.at, 1, matvec, solve, transpose_solve);
+    const val x =
+        tn_custom_linear_solve_at(body.template one<0>, body.template one<1>, body.template one < Symmetric ? 1 : 2 >,
+                                  &body, n, in.data(), b.v, b.at.file, b.at.line);
     body.rethrow();
     return x;
 }
@@ -1422,6 +1466,59 @@ inline val custom_linear_solve(A &&matvec, S &&solve, T &&transpose_solve, opera
 template <class A, class S, class... P>
 inline val custom_linear_solve(A &&matvec, S &&solve, operand b, const P &...p) {
     return i::linear_solve<true>(matvec, solve, solve, b, p...);
+}
+/* How cg and gmres solve: the numbers of tn_krylov_options. */
+struct krylov {
+    double tol = 0, atol = 0;
+    int64_t maxiter = 0, restart = 0;
+    bool inexact = false;
+};
+/* x, and what the solve tells (tn_krylov_info): structured bindings take them apart. */
+struct krylov_solution {
+    val x, iterations, residual, converged;
+};
+namespace i {
+template <class S, class A, class... M>
+inline krylov_solution krylov_solve(S solver, operand b, const krylov &how, A &matvec, M &...preconditioner) {
+    bodies<1, A, M...> body(tn_val_ctx(b.v), b.at, 1, matvec, preconditioner...);
+    auto options = tn_sized<tn_krylov_options>();
+    options.tol = how.tol;
+    options.atol = how.atol;
+    options.maxiter = how.maxiter;
+    options.restart = how.restart;
+    options.inexact = how.inexact;
+    if constexpr (sizeof...(M) == 1) options.preconditioner = body.template one<1>;
+    auto info = tn_sized<tn_krylov_info>();
+    const val x = solver(body.template one<0>, &body, b.v, &options, &info, b.at.file, b.at.line);
+    body.rethrow();
+    return {x, info.iterations, info.residual, info.converged};
+}
+template <class F> using if_function = std::enable_if_t<!std::is_convertible<F &&, operand>::value, int>;
+} // namespace i
+/* x with matvec(x) = b, by conjugate gradients, where it is symmetric and positive definite (tn_cg); by GMRES, where it
+ * is any invertible one (tn_gmres).  preconditioner(x) is nearly its inverse.
+ *
+ *     auto [x, iterations, residual, converged] = tn::cg([&](tn::val x) { return matmul(a, x); }, b, {1e-10}); */
+template <class A> inline krylov_solution cg(A &&matvec, operand b, const krylov &how = {}) {
+    return i::krylov_solve(tn_cg_at, b, how, matvec);
+}
+template <class A, class M, i::if_function<M> = 0>
+inline krylov_solution cg(A &&matvec, M &&preconditioner, operand b, const krylov &how = {}) {
+    return i::krylov_solve(tn_cg_at, b, how, matvec, preconditioner);
+}
+template <class A> inline krylov_solution gmres(A &&matvec, operand b, const krylov &how = {}) {
+    return i::krylov_solve(tn_gmres_at, b, how, matvec);
+}
+template <class A, class M, i::if_function<M> = 0>
+inline krylov_solution gmres(A &&matvec, M &&preconditioner, operand b, const krylov &how = {}) {
+    return i::krylov_solve(tn_gmres_at, b, how, matvec, preconditioner);
+}
+/* The transpose of f, which is linear in its one argument of type x, at ct (tn_linear_transpose). */
+template <class F> inline val linear_transpose(F &&f, const tn_type &x, operand ct) {
+    i::bodies<1, std::remove_reference_t<F>> b(tn_val_ctx(ct.v), ct.at, 1, f);
+    const val y = tn_linear_transpose_at(b.template one<0>, &b, x, ct.v, ct.at.file, ct.at.line);
+    b.rethrow();
+    return y;
 }
 /* Calls the external function of this name (context::add), which has N outputs: a value, or N of them. */
 template <size_t N = 1, class... T> inline auto external(text name, operand x, const T &...more) {
@@ -1670,7 +1767,7 @@ template <class T> constexpr bool can_write() {
 
 } // namespace i
 
-template <class T> inline val constant(i::site c, const T &x) {
+template <class T, std::enable_if_t<!std::is_arithmetic<T>::value, int>> inline val constant(i::site c, const T &x) {
     const tn_buffer b = i::describe(x).b;
     const size_t each = b.dtype == TN_BOOL ? 1 : b.dtype == TN_I64 || b.dtype == TN_F64 ? 8 : 4;
     static_assert(i::dtype_of<decltype(*std::begin(x))>() >= 0, "a constant has elements of a dtype");

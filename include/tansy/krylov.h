@@ -8,6 +8,8 @@
  *     tn_krylov_info info = {.size = sizeof info};
  *     tn_val x = tn_cg(product, user, b, &(tn_krylov_options){.size = sizeof(tn_krylov_options), .tol = 1e-10}, &info);
  *
+ * (C++: tn::cg([&](tn::val x) { return matmul(a, x); }, b, {1e-10}).x, tn::gmres, in <tansy.hpp>.)
+ *
  * matvec returns a x of x's type and must be linear in x (TN_ELINEAR, with file:line, where the checker does not see
  * it).  Values of the enclosing trace that it uses are parameters: derivatives go through them.
  *
