@@ -266,7 +266,7 @@ uninstall: ## take away what install put there
 	rm -rf $(D)$(INCLUDEDIR)/tansy $(addprefix $(D)$(INCLUDEDIR)/,$(notdir $(HEADERS)))
 	rm -f $(addprefix $(D)$(LIBDIR)/,libtansy.a libtansy.so.0 libtansy.so) $(D)$(PCDIR)/tansy.pc $(D)$(BINDIR)/tansy
 	rm -f $(foreach d,$(DOORS),$(D)$(LIBDIR)/libtansy-$(d).* $(D)$(PCDIR)/tansy-$(d).pc)
-	rm -f $(D)$(MANDIR)/man1/tansy.1 $(addprefix $(D)$(MANDIR)/man3/,tansy.3 $(shell tools/docs/man.sh --list $(HEADERS) $(SUBHEADERS) $(foreach d,$(DOORS),doors/$(d)/include/tansy/$(d).h)))
+	rm -f $(D)$(MANDIR)/man1/tansy.1 $(addprefix $(D)$(MANDIR)/man3/,tansy.3 $(shell tools/docs/man.sh --list $(HEADERS) $(SUBHEADERS) $(foreach d,$(DOORS),$(call door_headers,$(d)))))
 	rm -rf $(D)$(DOCDIR) $(D)$(CMAKEDIR)
 
 # ---- documents -------------------------------------------------------------

@@ -1,7 +1,7 @@
 # Documents that are made: manual pages of functions, and the site (docs/README.md); and Debian packages.
 
 # What is documented: the headers of the library, and those of the doors that were built.
-documented  = $(HEADERS) $(SUBHEADERS) $(foreach d,$(BUILT),doors/$(d)/include/tansy/$(d).h)
+documented  = $(HEADERS) $(SUBHEADERS) $(foreach d,$(BUILT),$(call door_headers,$(d)))
 
 man: ## manual pages of functions, from the headers, in BUILD/man
 	@rm -rf $(BUILD)/man

@@ -2,7 +2,9 @@
 # doors/NAME where its solver is found, and passed over, loudly, where it is not.
 #
 # doors/NAME/include/tansy/NAME.h   what users see; no header of the solver's is in it, but for MPI's in tansy/mpi.h
+# doors/NAME/include/tansy/NAME.hpp the same in C++, where there is such
 # doors/NAME/test_*.c               a test each, of cmocka
+# doors/NAME/test_*.cpp             a test each of the C++ header
 # examples/*_NAME.c                 examples that need it
 
 .PHONY: doors
@@ -66,7 +68,8 @@ rank_flags  = $(if $(filter examples/mpi/%,$(1)),$(if $(found_mpi),-DTANSY_MPI $
 door_flags  = $(call rank_flags,$(1)) $(foreach d,$(DOORS),$(if $(filter doors/$(d)/% bench/$(d)/% examples/%_$(d).c,$(1)),$(call door_dirs,$(d))))
 FOUND       = $(foreach d,$(DOORS),$(if $(found_$(d)),$(d)))
 NOT_FOUND   = $(filter-out $(FOUND),$(DOORS))
-door_tests  = $(patsubst doors/%.c,%,$(wildcard doors/$(1)/test_*.c))
+door_tests  = $(basename $(patsubst doors/%,%,$(wildcard doors/$(1)/test_*.c doors/$(1)/test_*.cpp)))
+door_headers = $(wildcard doors/$(1)/include/tansy/$(1).h doors/$(1)/include/tansy/$(1).hpp)
 door_shows  = $(patsubst examples/%.c,%,$(wildcard examples/*_$(1).c))
 no_door     = '  skip  doors-$(1): $(package_$(1)) not found'
 
@@ -101,6 +104,13 @@ $(BUILD)/check/door-$(1).res: FORCE
 	$$(RUN) sh -c 'echo $$(package_$(1)) not found; exit 77'
 endef
 $(foreach d,$(DOORS),$(eval $(call door,$(d))))
+
+# Tests in C++.
+$(BUILD)/obj/doors/%.o: doors/%.cpp $(BUILD)/flags | deps
+	@mkdir -p $(@D)
+	$(call say,C++)
+	$(Q)$(firstword $(CXXS)) $(call cxx_flags,$<) -I$(<D)/include -Itests/cpp -MMD -MP -c -o $@ $<
+$(patsubst doors/%.cpp,$(BUILD)/doors/%,$(wildcard doors/*/test_*.cpp)): LINK_MORE += -lstdc++
 
 # Tests of MPI's ranks share those of every table of collectives, and are no cmocka tests.
 $(patsubst %,$(BUILD)/doors/%,$(call door_tests,mpi)): $(BUILD)/libtests.a
@@ -181,7 +191,7 @@ fill_door   = sed -e 's|@DOOR@|$(1)|g' -e 's|@DOOR_LIBS@|$(if $(called_$(1)),$(c
 
 BUILT = $(foreach d,$(DOORS),$(if $(wildcard $(BUILD)/libtansy-$(d).so.0),$(d)))
 define install_door
-	install -m 644 doors/$(1)/include/tansy/$(1).h $(D)$(INCLUDEDIR)/tansy
+	install -m 644 $(call door_headers,$(1)) $(D)$(INCLUDEDIR)/tansy
 	install -m 644 $(BUILD)/libtansy-$(1).a $(D)$(LIBDIR)
 	install -m 755 $(BUILD)/libtansy-$(1).so.0 $(D)$(LIBDIR)
 	ln -sf libtansy-$(1).so.0 $(D)$(LIBDIR)/libtansy-$(1).so

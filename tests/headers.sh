@@ -23,12 +23,13 @@ for header in include/*.h include/tansy/*.h doors/*/include/tansy/*.h; do
         fi
     done
 done
-for header in include/*.hpp; do
+for header in include/*.hpp doors/*/include/tansy/*.hpp; do
+    name=${header##*include/} dir=${header%%include/*}include
     for compiler in g++ "$(echo "$clang" | sed 's/clang/clang++/')"; do
         for how in -std=c++17 -std=c++20 "-std=c++17 -fno-exceptions" "-std=c++17 -fno-rtti"; do
             # shellcheck disable=SC2086 # flags
-            if printf '#include <%s>\n#include <%s>\nint main() { return 0; }\n' "${header#include/}" "${header#include/}" |
-                $compiler -x c++ $how -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -Iinclude -fsyntax-only -; then
+            if printf '#include <%s>\n#include <%s>\nint main() { return 0; }\n' "$name" "$name" |
+                $compiler -x c++ $how -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -Iinclude -I"$dir" -fsyntax-only -; then
                 passed=$((passed + 1))
             else
                 echo "$header: $compiler $how"

@@ -72,6 +72,7 @@ for so in "$build"/libtansy-*.so.0; do # doors: those that were built
     for f in "include/tansy/$door.h" "lib/libtansy-$door.a" "lib/libtansy-$door.so" "lib/pkgconfig/tansy-$door.pc"; do
         [ -e "$tmp/moved/$f" ] || fail "$f is not installed"
     done
+    [ ! -e "doors/$door/include/tansy/$door.hpp" ] || [ -e "$tmp/moved/include/tansy/$door.hpp" ] || fail "tansy/$door.hpp is not installed"
     for example in examples/*_"$door".c; do
         [ -f "$example" ] || continue
         # shellcheck disable=SC2046 # flags

@@ -10,10 +10,9 @@ using namespace tn;
 enum { N = 400 };
 
 /* Minus the logarithm of the likelihood of the places z, which are 0.1 s apart. */
-static val surprise(const context &c, val theta, val z) {
-    const double step[] = {1, 0.1, 0, 1}, corner[] = {0, 0, 0, 0.1}, start[] = {0, 1};
-    const val F = constant(c, tn_f64(2, 2), step), noise = exp(2.0 * theta);
-    const val Q = noise[0] * constant(c, tn_f64(2, 2), corner);
+static val surprise(val theta, val z) {
+    const val F = constant(z, {{1, 0.1}, {0, 1}}), noise = exp(2.0 * theta);
+    const val Q = noise[0] * constant(z, {{0, 0}, {0, 0.1}});
     const auto measure = [&](std::array<val, 3> carry, val seen) {
         auto [x, P, sum] = carry;
         x = matmul(F, x);
@@ -21,8 +20,7 @@ static val surprise(const context &c, val theta, val z) {
         const val off = seen - x[0], S = P(0, 0) + noise[1], K = P(slice(), 0) / S;
         return std::pair(many(x + K * off, P - outer(K, P[0]), sum + 0.5 * (log(S) + off * off / S)), none());
     };
-    const val x = constant(c, tn_f64(2), start), P = 0.01 * eye(c, TN_F64, 2);
-    return scan(measure, many(x, P, 0.0 * theta[0]), z).first[2];
+    return scan(measure, many(constant(z, {0, 1}), 0.01 * eye(z, TN_F64, 2), 0.0), z).first[2];
 }
 
 int main() {
@@ -30,8 +28,7 @@ int main() {
     double z[N], theta[2], error[2];
     const double start[] = {-1, -2};
     for (int i = 0; i < N; i++) z[i] = 0.1 * i + std::sin(0.1 * i) + 0.2 * std::sin(78.233 * i * i);
-    const auto f = [&](val theta, val z) { return surprise(c, theta, z); };
-    const program derivatives = hessian_aux(trace(c, f, tn_f64(2), tn_f64(N)), 0);
+    const program derivatives = hessian_aux(trace(c, surprise, f64(2), f64(N)), 0);
     const auto fit = [&](val start, val z) {
         const auto newton = [&](val, val theta) {
             const auto fgH = derivatives.call({theta, z});
@@ -40,6 +37,6 @@ int main() {
         const val theta = fori(0, 20, newton, start);
         return many(theta, sqrt(diag(inverse(derivatives.call({theta, z})[2]))));
     };
-    compile(trace(c, fit, tn_f64(2), tn_f64(N)))(in(start, z), out(theta, error));
+    compile(trace(c, fit, f64(2), f64(N)))(in(start, z), out(theta, error));
     for (int i = 0; i < 2; i++) std::printf("log noise %.6f +- %.6f\n", theta[i], error[i]);
 }

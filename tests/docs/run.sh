@@ -2,7 +2,7 @@
 # What the documents say is true:
 #   - a block behind <!-- file: PATH --> is that file; behind <!-- in: PATH -->, a piece of it;
 #   - a block behind <!-- prints: PROGRAM.c .. --> is what these programs print;
-#   - the table behind <!-- lengths: FOLDER --> says how long the programs there are, NAME.cpp at most 1.6 times NAME.py;
+#   - the table behind <!-- lengths: FOLDER --> says how long the programs there are, NAME.cpp at most 1.6 times NAME.py, in lines and in characters;
 #   - in a table behind <!-- rosetta: PATH .. -->, the last column is in these files;
 #   - a ```console block shows what its commands print (TANSY is the tool's path);
 #   - links to files and headings, and files named in src/README.md, exist;
@@ -117,7 +117,7 @@ lengths() {
             NF { lines[file]++; gsub(/[ \t]/, ""); characters[file] += length($0) }
             END {
                 name = FILENAME; sub(/^.*\//, "", name); sub(/\.py$/, "", name)
-                if (lines[1] > 1.6 * lines[2]) print name ": more than 1.6 times theirs"
+                if (lines[1] > 1.6 * lines[2] || characters[1] > 1.6 * characters[2]) print name ": more than 1.6 times theirs"
                 if (long) print long ": more than 120 characters"
                 printf "| %s | %d | %d | %.2f | %d | %d | %.2f |\n", name, lines[1], lines[2], lines[1] / lines[2],
                     characters[1], characters[2], characters[1] / characters[2]
