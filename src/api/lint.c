@@ -104,8 +104,9 @@ static tn_i_range of_data(const tn_i_blob *k) {
     for (int64_t i = 0; i < n; i++) {
         const double x =
             dtype == TN_F64 ? ((const double *)tn_i_blob_data(k))[i] : (double)((const float *)tn_i_blob_data(k))[i];
-        r.lo = fmin(r.lo, x);
-        r.hi = fmax(r.hi, x);
+        /* NaNs are passed over.  (fmin and fmax here end gcc 12 for arm64 with an internal error.) */
+        if (x < r.lo) r.lo = x;
+        if (x > r.hi) r.hi = x;
     }
     return r;
 }

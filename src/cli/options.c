@@ -197,7 +197,8 @@ static const char *option_at(const void *command, size_t i) {
     return NULL;
 }
 
-/* Argument i is an option: reads it, and its value, which may be the next argument. */
+/* Argument i is an option: reads it, and its value, which may be the next argument.  (getopt_long would take for
+ * options the negative numbers that programs are given.) */
 static bool read_option(int argc, char **argv, int *i, tn_i_cli *o) {
     const char *name = argv[*i] + 2;
     const size_t n = strcspn(name, "=");
