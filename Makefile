@@ -277,6 +277,7 @@ include mk/docs.mk
 
 include mk/doors.mk
 include mk/check.mk
+include mk/cross.mk
 
 FORMATTED = $(shell find include src tests bench examples doors -name '[!.]*.[ch]' -o -name '[!.]*.hpp' 2>/dev/null)
 format format-check:

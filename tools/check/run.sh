@@ -21,8 +21,13 @@ export TANSY="$PWD/$BUILD/tansy"
 locale=${TANSY%/tansy}/locale
 [ ! -f "$locale/de_DE.UTF-8/LC_NUMERIC" ] || export LOCPATH="$locale"
 
+# Programs for another processor.
+emulator=
+[ "${1#"$BUILD/"}" = "$1" ] || emulator=${EMULATOR:-}
+
 start=$EPOCHREALTIME
-{ timeout -k 10 "$limit" "$(dirname "$0")/sanitized.sh" "$@"; } >"$log" 2>&1 </dev/null
+# shellcheck disable=SC2086 # a command and its arguments
+{ timeout -k 10 "$limit" "$(dirname "$0")/sanitized.sh" $emulator "$@"; } >"$log" 2>&1 </dev/null
 status=$?
 seconds=$(awk -v a="$start" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }')
 
