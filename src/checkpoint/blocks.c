@@ -15,6 +15,13 @@ static tn_i_act save_next(tn_i_schedule_run *run) {
     return (tn_i_act){.kind = TN_I_USE, .slot = i, .step = i, .last = true};
 }
 
+static tn_i_act save_next_many(tn_i_schedule_run *run) {
+    tn_i_act a = save_next(run);
+    if (a.kind == TN_I_USE) a.n = 1 + a.step;
+    if (a.kind == TN_I_USE) run->target = -1;
+    return a;
+}
+
 static tn_i_schedule_slots save_slots(const tn_i_schedule *s) {
     return (tn_i_schedule_slots){.memory = s->steps, .every = 1, .records = true};
 }
@@ -30,6 +37,7 @@ const tn_i_family tn_i_all_save = {.name = "all_save",
                                    .example = "all_save",
                                    .forward = save_forward,
                                    .next = save_next,
+                                   .next_many = save_next_many,
                                    .slots = save_slots,
                                    .count = save_count};
 
@@ -92,6 +100,24 @@ static tn_i_act next(tn_i_schedule_run *run) {
     return (tn_i_act){.kind = TN_I_ADVANCE, .step = run->at - 1, .n = 1};
 }
 
+/* The rest of the block, where it is stored; what of it has been. */
+static tn_i_act next_many(tn_i_schedule_run *run) {
+    tn_i_act a = next(run);
+    const int64_t k = run->s->argument[0], j = run->target, start = j - j % k;
+    if (a.kind == TN_I_USE) a.n = 1;
+    if (a.kind == TN_I_STORE) {
+        a.n = j - run->at;
+        run->at = j;
+        tn_i_tally_peak(run, start / k + j - start, 0);
+    }
+    if (a.kind == TN_I_RESTORE && run->at == j) {
+        for (a.n = 1; a.step - a.n >= start && stored(run, a.kind, a.step - a.n).slot == a.slot - a.n;) a.n++;
+        run->target -= a.n;
+        run->at = TN_I_UNKNOWN;
+    }
+    return a;
+}
+
 static int64_t peak(int64_t k, int64_t steps, bool known) {
     if (steps <= 0) return 0;
     const int64_t blocks = (steps - 1) / k + 1, last = steps - (blocks - 1) * k;
@@ -126,5 +152,6 @@ const tn_i_family tn_i_periodic = {.name = "periodic",
                                    .example = "periodic:3",
                                    .forward = forward,
                                    .next = next,
+                                   .next_many = next_many,
                                    .slots = slots,
                                    .count = count};

@@ -24,7 +24,8 @@ typedef struct tn_i_family {
     /* Any of these may be NULL: the ones of walk.c. */
     tn_i_act (*forward)(tn_i_schedule_run *run, int64_t i);
     void (*turn)(tn_i_schedule_run *run);
-    tn_i_act (*next)(tn_i_schedule_run *run);
+    tn_i_act (*next)(tn_i_schedule_run *run), (*next_many)(tn_i_schedule_run *run); /* both, or neither */
+    bool skips; /* `forward` keeps nothing before step run->next */
     /* Makes tables, released with the schedule. */
     tn_status (*prepare)(tn_i_schedule *s);
     void (*release)(tn_i_schedule *s);
@@ -64,7 +65,9 @@ struct tn_i_schedule_run {
     int64_t at;     /* the step that the working state enters; TN_I_UNKNOWN: it enters none of use */
     int64_t ahead;  /* so many steps are to be advanced before the next decision */
     int64_t next;   /* forward: the step before which something is kept next */
-    bool recorded;  /* the last step's record is the working one */
+    tn_i_act told;  /* forward: of the step behind those that were told, where `is_told` */
+    bool is_told;
+    bool recorded; /* the last step's record is the working one */
     /* walk.c: a stack of what is kept, and the slots of each place: the first `used` hold what is kept, in that order.
      */
     tn_i_kept *kept;
@@ -75,6 +78,7 @@ struct tn_i_schedule_run {
 /* walk.c: schedules that decide where they are by what is kept below. */
 tn_i_act tn_i_walk_forward(tn_i_schedule_run *run, int64_t i);
 tn_i_act tn_i_walk_next(tn_i_schedule_run *run);
+tn_i_act tn_i_walk_next_many(tn_i_schedule_run *run);
 void tn_i_walk_push(tn_i_schedule_run *run, int64_t step, tn_i_medium place, bool record);
 /* Adds what an action does to the tally, and returns the action. */
 tn_i_act tn_i_tallied(tn_i_schedule_run *run, tn_i_act a);

@@ -214,6 +214,42 @@ tn_i_act tn_i_schedule_forward(tn_i_schedule_run *run, int64_t i) {
     return tn_i_tallied(run, a);
 }
 
+/* Whether b, of the n-th step behind, goes on with what a does. */
+static bool goes_on(const tn_i_act *a, const tn_i_act *b, int64_t n) {
+    if (a->kind != b->kind || a->place != TN_I_MEMORY || b->place != TN_I_MEMORY || a->kind == TN_I_RECORD)
+        return false;
+    return a->kind == TN_I_NONE || b->slot == a->slot + n;
+}
+
+/* How many steps from i on, of n, keep nothing for sure. */
+static int64_t skipped(const tn_i_schedule_run *run, int64_t i, int64_t n) {
+    const tn_i_family *f = run->s->family;
+    int64_t k = f->skips || !f->forward ? run->next - i : 0;
+    if (run->steps != TN_I_UNKNOWN && k > run->steps - 1 - i) k = run->steps - 1 - i;
+    return k < 0 ? 0 : k < n ? k : n;
+}
+
+tn_i_act tn_i_schedule_forward_many(tn_i_schedule_run *run, int64_t i, int64_t n) {
+    tn_i_act a = run->is_told ? run->told : tn_i_schedule_forward(run, i);
+    run->is_told = false;
+    for (a.n = 1; a.n < n;) {
+        if (a.kind == TN_I_NONE) {
+            const int64_t k = skipped(run, i + a.n, n - a.n);
+            run->tally.advances += k;
+            a.n += k;
+            if (a.n == n) break;
+        }
+        const tn_i_act b = tn_i_schedule_forward(run, i + a.n);
+        if (!goes_on(&a, &b, a.n)) {
+            run->told = b;
+            run->is_told = true;
+            break;
+        }
+        a.n++;
+    }
+    return a;
+}
+
 void tn_i_schedule_turn(tn_i_schedule_run *run, int64_t steps) {
     assert(run->s->steps == TN_I_UNKNOWN || run->s->steps == steps);
     run->steps = steps;
@@ -226,6 +262,15 @@ void tn_i_schedule_turn(tn_i_schedule_run *run, int64_t steps) {
 tn_i_act tn_i_schedule_next(tn_i_schedule_run *run) {
     const tn_i_family *f = run->s->family;
     return tn_i_tallied(run, f->next ? f->next(run) : tn_i_walk_next(run));
+}
+
+tn_i_act tn_i_schedule_next_many(tn_i_schedule_run *run) {
+    const tn_i_family *f = run->s->family;
+    const tn_i_act a = tn_i_tallied(run, f->next_many ? f->next_many(run) : tn_i_walk_next_many(run));
+    if (a.kind == TN_I_STORE) run->tally.advances += a.n;
+    if (a.kind == TN_I_RESTORE) run->tally.recorded += a.n;
+    if (a.kind == TN_I_KEEP) run->tally.recorded += a.n - 1;
+    return a;
 }
 
 tn_i_schedule_tally tn_i_schedule_tally_of(const tn_i_schedule_run *run) { return run->tally; }

@@ -82,6 +82,15 @@ void tn_i_schedule_turn(tn_i_schedule_run *run, int64_t steps);
 /* RESTORE, STORE, ADVANCE, KEEP, RECORD or USE; RECORD and USE bring steps N-1, N-2 .. 0.  DONE at the end, and ever
  * after. */
 tn_i_act tn_i_schedule_next(tn_i_schedule_run *run);
+/* The same actions, those that are alike and in slots in memory side by side as one, n of them, for who does many steps
+ * at once.  Forward, before step i: of n steps at most, NONE, STORE, KEEP, which each is followed by its step.  Back:
+ *     STORE    the state into the slot, then its step plainly; step and slot go up
+ *     RESTORE  the state from the slot, then its step RECORD; step and slot go down
+ *     KEEP     step and slot go up
+ *     USE      step and slot go down
+ * n is 0 for a STORE or RESTORE that nothing of this follows. */
+tn_i_act tn_i_schedule_forward_many(tn_i_schedule_run *run, int64_t i, int64_t n);
+tn_i_act tn_i_schedule_next_many(tn_i_schedule_run *run);
 tn_i_schedule_tally tn_i_schedule_tally_of(const tn_i_schedule_run *run);
 /* What a run of `steps` steps will have counted, by arithmetic; advances INT64_MAX where a count does not fit. */
 tn_status tn_i_schedule_count(const tn_i_schedule *s, int64_t steps, tn_i_schedule_tally *out);

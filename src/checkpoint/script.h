@@ -22,6 +22,15 @@ typedef struct tn_i_script {
     int64_t steps;
 } tn_i_script;
 
+/* Who follows one: a line, and how many of its steps are done. */
+typedef struct tn_i_reading {
+    const tn_i_line *line;
+    int64_t done;
+} tn_i_reading;
+/* As tn_i_schedule_forward_many and tn_i_schedule_next_many. */
+tn_i_act tn_i_script_forward_many(const tn_i_script *k, tn_i_reading *at, int64_t n);
+tn_i_act tn_i_script_next_many(const tn_i_script *k, tn_i_reading *at);
+
 /* What s, which was made for `steps` steps, does: *out, or NULL where that takes more than TN_I_MOST_LINES.  false
  * after an error. */
 bool tn_i_script_new(const tn_i_schedule *s, int64_t steps, tn_i_script **out);

@@ -108,3 +108,69 @@ tn_i_act tn_i_walk_next(tn_i_schedule_run *run) {
     run->target--;
     return (tn_i_act){.kind = TN_I_USE, .place = k.place, .slot = k.slot, .step = k.step, .last = true};
 }
+
+/* ---- many at once ---------------------------------------------------------------------------------------- */
+
+/* The slot that something in memory would be kept in next. */
+static int64_t next_slot(const tn_i_schedule_run *run) { return run->id[run->used[TN_I_MEMORY]]; }
+
+/* Whether what is kept next is again a state, or a record, in that slot; it is kept then. */
+static bool keeps_on(tn_i_schedule_run *run, tn_i_act_kind kind, int64_t slot) {
+    const int64_t n = run->target + 1 - run->at;
+    if (n == 1) return false;
+    const tn_i_choice c = run->s->family->decide(run, n);
+    if (c.keep != (kind == TN_I_KEEP) || (!c.keep && c.place != TN_I_MEMORY) || next_slot(run) != slot) return false;
+    (void)keep(run, &c);
+    return true;
+}
+
+/* Behind a STORE: its step is done, and those behind that are stored first too. */
+static int64_t store_on(tn_i_schedule_run *run, int64_t slot) {
+    int64_t n = 0;
+    do {
+        n++;
+        run->at++;
+        run->ahead--;
+    } while (!run->ahead && keeps_on(run, TN_I_STORE, slot + n));
+    return n;
+}
+
+static int64_t keep_on(tn_i_schedule_run *run, int64_t slot) {
+    int64_t n = 1;
+    for (; keeps_on(run, TN_I_KEEP, slot + n); n++) run->at++;
+    return n;
+}
+
+/* Whether what is wanted next is a state, or a record, in that slot; it is given up then. */
+static bool brings_on(tn_i_schedule_run *run, bool record, int64_t slot) {
+    while (run->count && top(run)->step > run->target) pop(run);
+    const tn_i_kept *k = top(run);
+    if (!k || k->record != record || k->place != TN_I_MEMORY || k->step != run->target || k->slot != slot) return false;
+    pop(run);
+    run->target--;
+    return true;
+}
+
+/* Behind a RESTORE or a USE. */
+static int64_t bring_on(tn_i_schedule_run *run, bool record, int64_t slot) {
+    int64_t n = 1;
+    while (run->target >= 0 && brings_on(run, record, slot - n)) n++;
+    return n;
+}
+
+static int64_t restore_on(tn_i_schedule_run *run, int64_t slot) {
+    if (run->at != run->target) return 0;
+    run->at = TN_I_UNKNOWN;
+    run->target--;
+    return bring_on(run, false, slot);
+}
+
+tn_i_act tn_i_walk_next_many(tn_i_schedule_run *run) {
+    tn_i_act a = tn_i_walk_next(run);
+    const bool memory = a.place == TN_I_MEMORY;
+    if (a.kind == TN_I_STORE) a.n = memory && run->at != run->target ? store_on(run, a.slot) : 0;
+    if (a.kind == TN_I_RESTORE) a.n = memory ? restore_on(run, a.slot) : 0;
+    if (a.kind == TN_I_KEEP) a.n = keep_on(run, a.slot);
+    if (a.kind == TN_I_USE) a.n = a.slot == TN_I_WORKING ? 1 : bring_on(run, true, a.slot);
+    return a;
+}

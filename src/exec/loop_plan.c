@@ -165,7 +165,7 @@ bool tn_i_loop_walk(const tn_i_planner *z, const tn_type *t, const tn_i_place *k
     return false;
 }
 
-static int64_t entry_of_stack(const tn_type *t) {
+int64_t tn_i_loop_entry(const tn_type *t) {
     const size_t bytes = tn_i_entry_bytes(t);
     tn_type entry;
     (void)tn_i_entry_type(t, &entry);
@@ -174,7 +174,7 @@ static int64_t entry_of_stack(const tn_type *t) {
 
 static void walk_entries(const tn_i_planner *z, tn_i_loop *l, const tn_type *t, const tn_i_place *k, tn_i_mover m) {
     m.stack = tn_i_loop_walk(z, t, k, &m.by);
-    m.entry = m.stack ? entry_of_stack(t) : m.by;
+    m.entry = m.stack ? tn_i_loop_entry(t) : m.by;
     l->ncursor += m.stack;
     l->mover[l->nmover++] = m;
 }
@@ -227,9 +227,7 @@ static size_t scratch_of(const tn_i_nest *n) {
     return some ? (n->scratch + 63) & ~(size_t)63 : 0;
 }
 
-/* Loops over arrays and copies of them alone: their operations, and what their loop programs have of scratch memory;
- * HUGE_VAL where there is anything else. */
-static double work_of_plan(const tn_i_plan *p, size_t *scratch) {
+double tn_i_loop_work(const tn_i_plan *p, size_t *scratch) {
     double work = 0;
     if (p->nrelease || p->last_move || p->axes || p->ntransfer) return HUGE_VAL;
     for (size_t i = 0; i < p->nstep; i++) {
@@ -246,10 +244,15 @@ static double work_of_plan(const tn_i_plan *p, size_t *scratch) {
 
 /* Steps at once: as many as addresses of entries are told in 32 bits of. */
 enum { MOST_STEPS = 1 << 16, MOST_FAR = 1 << 29 };
+int64_t tn_i_loop_most(int64_t most, int64_t entry) {
+    if (most > MOST_STEPS) most = MOST_STEPS;
+    while (most > 1 && entry > MOST_FAR / most) most /= 2;
+    return most;
+}
+
 static int64_t most_steps(const tn_i_loop *l) {
     int64_t most = MOST_STEPS;
-    for (uint32_t i = 0; i < l->nmover; i++)
-        while (most > 1 && l->mover[i].entry > MOST_FAR / most) most /= 2;
+    for (uint32_t i = 0; i < l->nmover; i++) most = tn_i_loop_most(most, l->mover[i].entry);
     return most;
 }
 
@@ -257,8 +260,8 @@ static int64_t most_steps(const tn_i_loop *l) {
 static tn_i_whole find_whole(const tn_i_loop *l, size_t *scratch) {
     const tn_i_loop_shape *s = &l->shape;
     *scratch = 0;
-    double work = work_of_plan(l->body, scratch);
-    if (l->cond) work += work_of_plan(l->cond, scratch);
+    double work = tn_i_loop_work(l->body, scratch);
+    if (l->cond) work += tn_i_loop_work(l->cond, scratch);
     if (l->body->nstep == 0 || work >= TN_WORTH_THREADS) return TN_WHOLE_NOT;
     for (uint32_t i = 0; i < l->nmover; i++)
         if (l->mover[i].entry < 0) return TN_WHOLE_NOT;

@@ -165,6 +165,15 @@ size_t tn_i_loop_key(const tn_i_planner *z, const tn_type *t, const tn_i_place *
 /* Moves operand v to where it is carried; whether an entry of an array at k is reached by a cursor, else by how many
  * bytes. */
 bool tn_i_loop_walk(const tn_i_planner *z, const tn_type *t, const tn_i_place *k, int64_t *by);
+/* Bytes of an entry of a stack; -1: entries are handles. */
+int64_t tn_i_loop_entry(const tn_type *t);
+/* Operations of a plan of loops over arrays and copies alone, and what their loop programs have of scratch memory,
+ * added to *scratch; HUGE_VAL where there is anything else. */
+double tn_i_loop_work(const tn_i_plan *p, size_t *scratch);
+/* Of `most` steps with entries of so many bytes, as many as one loop program does. */
+int64_t tn_i_loop_most(int64_t most, int64_t entry);
+/* replay_chunks.c: of a group whose programs are planned, which of its steps are loop programs. */
+void tn_i_find_chunks(const tn_i_plan *p, tn_i_group *g);
 bool tn_i_step_loop(tn_i_planner *z, const tn_i_eqn *e, tn_i_step *s);
 /* ahead.c: notes in the steps of a loop's body which products read again an entry that is in the cache by then, so that
  * they can fetch the next one.  A hint: the body may be that of other loops too. */

@@ -207,12 +207,12 @@ void tn_i_profile_steps(const tn_i_run *r, const tn_i_plan *p, int64_t n) {
     for (size_t i = 0; node != TN_NOVAR && i < p->nstep; i++) q->entry[q->node[node].entry + i].calls += (uint64_t)n;
 }
 
-void tn_i_profile_replay(tn_profile *q, tn_i_replay_act act, int64_t slot) {
+void tn_i_profile_replay(tn_profile *q, tn_i_replay_act act, int64_t n, int64_t slot) {
     if (!q || q->beyond || q->depth == 0) return;
     const uint32_t replay = q->entry[q->open[q->depth - 1].entry].replay;
     if (replay == TN_NOVAR) return;
     tn_i_replayed *k = &q->replay[replay];
-    k->count[act]++;
+    k->count[act] += (uint64_t)n;
     if (act == TN_I_SAVED && slot >= k->slots) k->slots = slot + 1;
     if (act == TN_I_TO_DISK && slot >= k->disk_slots) k->disk_slots = slot + 1;
 }

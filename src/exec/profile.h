@@ -70,8 +70,8 @@ void tn_i_profile_enter(const tn_i_plan *p, const struct tn_i_run *r, size_t ste
 void tn_i_profile_leave(const struct tn_i_run *r);
 /* A program that the latest step runs has run n times, each step of it, in what is timed as a whole. */
 void tn_i_profile_steps(const struct tn_i_run *r, const tn_i_plan *p, int64_t n);
-/* The latest step, a group, has done this, with that slot. */
-void tn_i_profile_replay(tn_profile *q, tn_i_replay_act act, int64_t slot);
+/* The latest step, a group, has done this n times, with that slot, the greatest. */
+void tn_i_profile_replay(tn_profile *q, tn_i_replay_act act, int64_t n, int64_t slot);
 void tn_i_profiles_drop(tn_profile *all);
 
 #endif

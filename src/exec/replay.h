@@ -18,6 +18,7 @@ typedef struct tn_i_source {
     uint32_t actor, y; /* the entry that this loop of the group has made, or TN_NOVAR: in memory */
     bool stack;        /* in memory: one handle */
     int64_t by;        /* in memory: bytes from one entry to the next */
+    int64_t entry;     /* the same, of a stack too (tn_i_mover) */
 } tn_i_source;
 
 /* A y that a loop makes. */
@@ -28,7 +29,7 @@ typedef struct tn_i_entry {
     bool again;    /* it has no memory but `buffer` */
     bool stack;
     uint32_t entering; /* again: it is this leaf as it enters a step, and read where that was; or TN_NOVAR */
-    int64_t by;
+    int64_t by, entry;
     size_t buffer, bytes; /* buffer: offset in the group's scratch */
     const tn_type *inner; /* of an entry that is made again and is itself of unknown length: handles; else NULL */
 } tn_i_entry;
@@ -64,7 +65,41 @@ typedef struct tn_i_actor {
     uint32_t arg;      /* places of the operands in plan->arg */
     size_t first_move; /* of its first state, in plan->move, `moves` of them; at the start of the loop */
     uint32_t moves;
+    uint32_t cell; /* its first entry in the chunks' table of addresses */
 } tn_i_actor;
+
+/* Consecutive steps of a group as one loop program, of a number that is found when it runs (lower/chunk.c).  Slots are
+ * consecutive too, in memory. */
+typedef enum tn_i_chunk_kind {
+    TN_CHUNK_FORWARD,       /* the loop's own steps */
+    TN_CHUNK_FORWARD_STORE, /* likewise, for the group that is led: what enters each goes into its slot */
+    TN_CHUNK_FORWARD_KEEP,  /* likewise: its record */
+    TN_CHUNK_ADVANCE,       /* steps of the loops that are brought back */
+    TN_CHUNK_STORE,
+    TN_CHUNK_KEEP,
+    TN_CHUNK_BACK, /* from the last on: what enters a step is in its slot; it is done recorded, and used */
+    TN_CHUNK_USE,  /* from the last on: records are in slots */
+    TN_CHUNKS
+} tn_i_chunk_kind;
+
+typedef struct tn_i_chunk {
+    bool is;
+    tn_i_made made; /* what there is of it */
+} tn_i_chunk;
+
+/* Entries of the table of addresses, which all chunks of a group have: of what is behind TN_BASE_ARENA */
+enum { TN_CELL_COUNTS = TN_BASE_ARENA + 1, TN_CELL_ACTORS };
+
+/* Of an actor: its step's inputs, the leaves that leave it, these in slots, its entries in records, its entries. */
+static inline uint32_t tn_i_cell_in(const tn_i_actor *a, uint32_t i) { return a->cell + i; }
+static inline uint32_t tn_i_cell_leaf(const tn_i_actor *a, uint32_t k) {
+    return a->cell + a->shape.index + a->shape.nconst + k;
+}
+static inline uint32_t tn_i_cell_x(const tn_i_actor *a, uint32_t k) { return tn_i_cell_leaf(a, a->nleaf) + k; }
+static inline uint32_t tn_i_cell_out(const tn_i_actor *a, uint32_t k) { return tn_i_cell_x(a, a->shape.nx) + k; }
+static inline uint32_t tn_i_cell_slot(const tn_i_actor *a, uint32_t k) { return tn_i_cell_out(a, a->nleaf) + k; }
+static inline uint32_t tn_i_cell_record(const tn_i_actor *a, uint32_t y) { return tn_i_cell_slot(a, a->nleaf) + y; }
+static inline uint32_t tn_i_cell_entry(const tn_i_actor *a, uint32_t y) { return tn_i_cell_record(a, a->nentry) + y; }
 
 typedef struct tn_i_group {
     uint32_t eqn;
@@ -94,7 +129,39 @@ typedef struct tn_i_group {
      * bound: there are such. */
     size_t place_of;
     bool bound;
+    tn_i_chunk chunk[TN_CHUNKS];
+    bool chunks;    /* there is one */
+    uint32_t ncell; /* of their table */
+    int64_t most;   /* steps of one */
+    size_t table, counts, chunk_scratch, nchunk_scratch;
 } tn_i_group;
+
+/* What of a chunk's steps does what: a step of the loops that are brought back, or of the others, or -1. */
+int tn_i_chunk_step(tn_i_chunk_kind kind, bool against);
+static inline bool tn_i_chunk_forward(tn_i_chunk_kind kind) { return kind <= TN_CHUNK_FORWARD_KEEP; }
+/* Whether slots go from the last to the first. */
+static inline bool tn_i_chunk_back(tn_i_chunk_kind kind) { return kind >= TN_CHUNK_BACK; }
+static inline bool tn_i_chunk_stores(tn_i_chunk_kind kind) {
+    return kind == TN_CHUNK_FORWARD_STORE || kind == TN_CHUNK_STORE;
+}
+static inline bool tn_i_chunk_keeps(tn_i_chunk_kind kind) {
+    return kind == TN_CHUNK_FORWARD_KEEP || kind == TN_CHUNK_KEEP;
+}
+/* The group whose slots they are: g, or that which it leads; NULL: there are none. */
+static inline const tn_i_group *tn_i_chunk_slots(const tn_i_plan *p, const tn_i_group *g, tn_i_chunk_kind kind) {
+    if (!tn_i_chunk_forward(kind)) return g;
+    return g->leads == TN_NOVAR ? NULL : &p->group[g->leads];
+}
+/* The actor of g that does the steps of actor k of the group whose slots they are. */
+static inline const tn_i_actor *tn_i_stand_in(const tn_i_group *g, const tn_i_group *slots, uint32_t k) {
+    return g == slots ? &g->actor[k] : &g->actor[g->stand_in[k]];
+}
+static inline uint32_t tn_i_leaf_number(const tn_i_actor *a, uint32_t leaf) {
+    uint32_t k = 0;
+    while (a->leaf[k].leaf != leaf) k++;
+    return k;
+}
+static inline size_t tn_i_slot_padded(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
 
 void tn_i_group_drop(tn_ctx *c, tn_i_group *g);
 

@@ -43,10 +43,14 @@ static bool place_operands(tn_i_planner *z, tn_i_actor *a) {
         const uint32_t i = a->shape.x0 + k;
         if (s->actor == TN_NOVAR && (a->self || a->reads[i]))
             s->stack = tn_i_loop_walk(z, operand_type(z, a, i), &p->arg[a->arg + i], &s->by);
+        s->entry = s->stack ? tn_i_loop_entry(operand_type(z, a, i)) : s->by;
     }
     for (uint32_t k = 0; a->self && k < a->nentry; k++) {
         const tn_i_var v = e->out + a->shape.y0 + k;
-        if (!a->entry[k].again) a->entry[k].stack = tn_i_loop_walk(z, z->f->val[v].type, &p->place[v], &a->entry[k].by);
+        tn_i_entry *y = &a->entry[k];
+        if (y->again) continue;
+        y->stack = tn_i_loop_walk(z, z->f->val[v].type, &p->place[v], &y->by);
+        y->entry = y->stack ? tn_i_loop_entry(z->f->val[v].type) : y->by;
     }
     return true;
 }
@@ -170,7 +174,7 @@ static bool slot_places(tn_i_group *g, size_t *end) {
 }
 
 static bool lay_out(tn_i_group *g) {
-    size_t end = 0, arena = TN_ARENA_ALIGN, frame = 0, pointers = 0;
+    size_t end = 0, arena = TN_ARENA_ALIGN, frame = 0, pointers = 0, second;
     const tn_i_actor *self = &g->actor[g->nactor - 1];
     for (uint32_t k = 0; k < g->nactor; k++) {
         const tn_i_actor *a = &g->actor[k];
@@ -189,6 +193,10 @@ static bool lay_out(tn_i_group *g) {
         return false;
     for (uint32_t k = 0; k < g->nactor; k++)
         if (!actor_scratch(&g->actor[k], &end)) return false;
+    if (g->chunks &&
+        (!take(&end, g->ncell * sizeof(uintptr_t), &g->table) || !take(&end, sizeof(int64_t), &g->counts) ||
+         !take(&end, sizeof(int64_t), &second) || !take(&end, g->nchunk_scratch, &g->chunk_scratch)))
+        return false;
     return take(&end, arena, &g->arena) && slot_places(g, &end) && (g->bytes = end, true);
 }
 
@@ -270,6 +278,7 @@ bool tn_i_step_group(tn_i_planner *z, const tn_i_eqn *e, tn_i_step *s, tn_i_grou
     for (uint32_t k = 0; k < g->nactor; k++)
         if (!place_operands(z, &g->actor[k]) || !plan_programs(z, &g->actor[k])) return false;
     for (uint32_t k = 0; k < g->nactor; k++) find_loose(g, &g->actor[k]);
+    tn_i_find_chunks(z->p, g);
     if (!lay_out(g)) g->bytes = SIZE_MAX;
     if (g->schedule && !g->taken && !snapshot_memory(z, g)) return false;
     if (g->leads != TN_NOVAR && !snapshot_memory(z, &z->p->group[g->leads])) return false;

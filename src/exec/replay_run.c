@@ -1,46 +1,8 @@
 /* Running a group: the loop that it is for, those beside it, and those that a schedule brings back. */
 #include "exec/profile.h"
-#include "exec/replay.h"
-#include "exec/run.h"
+#include "exec/replay_i.h"
 
 #include <string.h>
-
-/* A line of a script, and how many steps of it are done. */
-typedef struct reading {
-    const tn_i_line *line;
-    int64_t done;
-} reading;
-
-typedef struct group_run {
-    const tn_i_plan *p;
-    const tn_i_group *g;
-    const tn_i_group *led; /* the group that snapshots are taken for now, or NULL */
-    const uintptr_t *base;
-    uintptr_t scratch;
-    uint32_t axes; /* over which ranks speak in it */
-    tn_i_run inner;
-    uint64_t file_at;      /* where the part of the spill file of this plan begins */
-    int64_t *number;       /* of the step */
-    reading forward[2];    /* of scripts: of the group that is led, and of its own */
-    const tn_i_line *back; /* of its own */
-    bool bound;            /* what is in slots is where g->place_of says */
-} group_run;
-
-static uintptr_t operand(const group_run *w, const tn_i_actor *a, uint32_t i) {
-    return (uintptr_t)tn_i_address(w->base, &w->p->arg[a->arg + i]);
-}
-
-static uintptr_t output(const group_run *w, const tn_i_actor *a, uint32_t j) {
-    return (uintptr_t)tn_i_address(w->base, &w->p->place[w->p->f->eqn[a->eqn].out + j]);
-}
-
-static const tn_i_actor *self_of(const group_run *w) { return &w->g->actor[w->g->nactor - 1]; }
-
-static tn_i_leaf_at *leaves(const group_run *w, const tn_i_actor *a) {
-    tn_i_leaf_at *at = (tn_i_leaf_at *)(w->scratch + w->g->pointers);
-    for (const tn_i_actor *b = w->g->actor; b < a; b++) at += b->nleaf;
-    return at;
-}
 
 /* After a failure, of a rank that goes on with what it has to say, no memory is what it should be. */
 static bool given_up(const group_run *w) { return w->axes && tn_i_run_failed(&w->inner); }
@@ -138,7 +100,7 @@ static tn_status step_all(group_run *w, bool against, int kind) {
 
 /* One that a schedule counts. */
 static tn_status again(group_run *w, bool against, int kind) {
-    tn_i_profile_replay(w->inner.profile, kind == TN_RECORDED ? TN_I_RECORDED : TN_I_ADVANCED, 0);
+    tn_i_profile_replay(w->inner.profile, kind == TN_RECORDED ? TN_I_RECORDED : TN_I_ADVANCED, 1, 0);
     return step_all(w, against, kind);
 }
 
@@ -150,8 +112,11 @@ static unsigned char *kept_memory(const group_run *w, const tn_i_group *g) {
 
 static tn_status no_memory(const group_run *w) { return tn_i_run_no_memory(&w->inner, &w->p->f->eqn[w->g->eqn]); }
 
-/* The address of a slot in memory, NULL when there is no memory for it. */
-static unsigned char *slot_at(const group_run *w, const tn_i_group *g, int64_t slot) {
+const tn_i_handle *tn_i_growing_of(const group_run *w, const tn_i_group *g) {
+    return (const tn_i_handle *)(const void *)(kept_memory(w, g) + g->slots);
+}
+
+unsigned char *tn_i_slot_at(const group_run *w, const tn_i_group *g, int64_t slot) {
     unsigned char *slots = kept_memory(w, g) + g->slots;
     if (!g->growing) return slots + (size_t)slot * g->slot_bytes;
     tn_i_handle *h = (tn_i_handle *)(void *)slots;
@@ -175,8 +140,6 @@ static bool is_loose(const tn_i_actor *a, uint32_t leaf) {
     while (a->leaf[k].leaf != leaf) k++;
     return a->leaf[k].loose;
 }
-
-static size_t padded(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
 
 /* ---- states in memory ----------------------------------------------------------------------- */
 
@@ -207,7 +170,7 @@ static void each_leaf(const group_run *w, const tn_i_group *g, unsigned char *sl
                        .bytes = m->leaf[j].bytes,
                        .loose = is_loose(a, m->leaf[j].leaf)};
             if (s.bytes) act(&s);
-            slot += padded(s.bytes);
+            slot += tn_i_slot_padded(s.bytes);
             if (place) place++;
         }
     }
@@ -245,7 +208,7 @@ static void go_home(saved *k) {
 }
 
 static tn_status with_slot(const group_run *w, const tn_i_group *g, int64_t number, each_saved *act) {
-    unsigned char *slot = slot_at(w, g, number);
+    unsigned char *slot = tn_i_slot_at(w, g, number);
     if (!slot) return no_memory(w);
     each_leaf(w, g, slot, number, act);
     return TN_OK;
@@ -270,7 +233,7 @@ static void copy_record(const group_run *w, const tn_i_group *g, unsigned char *
                 memcpy(save ? slot : at, save ? at : slot, bytes);
             }
             if (live->inner && save) handles_of(w, live)->chain = NULL;
-            slot += padded(bytes);
+            slot += tn_i_slot_padded(bytes);
         }
     }
 }
@@ -292,7 +255,7 @@ static tn_status copy_to_disk(const group_run *w, const tn_i_group *g, int64_t s
             if (!(save ? tn_i_spill_write(w->inner.file, at, data, bytes, sum, why)
                        : tn_i_spill_read(w->inner.file, at, data, bytes, *sum, why)))
                 return tn_i_run_fail(&w->inner, &w->p->f->eqn[g->eqn], TN_EIO, why);
-            at += padded(bytes);
+            at += tn_i_slot_padded(bytes);
         }
     }
     return TN_OK;
@@ -300,7 +263,7 @@ static tn_status copy_to_disk(const group_run *w, const tn_i_group *g, int64_t s
 
 static void note_copy(const group_run *w, const tn_i_act *act, bool save) {
     static const tn_i_replay_act what[2][2] = {{TN_I_LOADED, TN_I_SAVED}, {TN_I_FROM_DISK, TN_I_TO_DISK}};
-    tn_i_profile_replay(w->inner.profile, what[act->place == TN_I_DISK][save], act->slot);
+    tn_i_profile_replay(w->inner.profile, what[act->place == TN_I_DISK][save], 1, act->slot);
 }
 
 static tn_status copy_slot(const group_run *w, const tn_i_group *g, const tn_i_act *act, bool save) {
@@ -314,7 +277,7 @@ static tn_status copy_slot(const group_run *w, const tn_i_group *g, const tn_i_a
 static tn_status copy_recorded(const group_run *w, const tn_i_group *g, const tn_i_act *act, bool save) {
     const bool working = act->kind == TN_I_RECORD || act->slot == TN_I_WORKING;
     if (given_up(w)) return TN_OK;
-    unsigned char *slot = working ? kept_memory(w, g) + g->record : slot_at(w, g, act->slot);
+    unsigned char *slot = working ? kept_memory(w, g) + g->record : tn_i_slot_at(w, g, act->slot);
     if (!slot) return heard(w, no_memory(w));
     if (!working) note_copy(w, act, save);
     copy_record(w, g, slot, save);
@@ -330,7 +293,7 @@ static int64_t *steps_of(const group_run *w, const tn_i_group *g) { return (int6
 static tn_status begin_snapshots(group_run *w, const tn_i_group *g) {
     tn_i_handle *h = (tn_i_handle *)(void *)(kept_memory(w, g) + g->slots);
     if (g->script)
-        w->forward[g == w->g] = (reading){.line = g->script->line};
+        w->forward[g == w->g] = (tn_i_reading){.line = g->script->line};
     else
         (void)tn_i_schedule_begin(g->schedule, kept_memory(w, g) + g->run);
     if (!g->growing || given_up(w) || tn_i_stack_new(w->inner.stacks, g->growing, h)) return TN_OK;
@@ -341,7 +304,7 @@ static tn_status begin_snapshots(group_run *w, const tn_i_group *g) {
 
 /* The last of steps that keep nothing may leave the state where it is wanted next. */
 static tn_status look_ahead(const group_run *w, const tn_i_group *g) {
-    const reading *at = &w->forward[g == w->g];
+    const tn_i_reading *at = &w->forward[g == w->g];
     const tn_i_line *next = at->line + 1;
     if (at->done + 1 < at->line->n || next == g->script->line + g->script->back || next->kind != TN_I_STORE ||
         next->place != TN_I_MEMORY || given_up(w))
@@ -353,26 +316,30 @@ static tn_i_act act_of(const tn_i_line *k) {
     return (tn_i_act){.kind = k->kind, .place = k->place, .slot = k->slot, .step = k->step, .n = k->n};
 }
 
-/* As tn_i_schedule_forward, from the script. */
-static tn_i_act forward_of(const group_run *w, const tn_i_group *g, int64_t i) {
-    if (!g->script) return tn_i_schedule_forward(schedule_of(w, g), i);
-    const tn_i_act act = act_of(w->forward[g == w->g].line);
-    return act.kind == TN_I_ADVANCE ? (tn_i_act){.kind = TN_I_NONE} : act;
+/* What the schedule says of step i, or of as many of n steps as are alike where chunks do them; from the script where
+ * there is one. */
+static tn_i_act forward_of(group_run *w, const tn_i_group *g, int64_t i, int64_t n) {
+    tn_i_reading *at = &w->forward[g == w->g];
+    if (!g->script) return tn_i_schedule_forward_many(schedule_of(w, g), i, n);
+    if (g->chunks) return tn_i_script_forward_many(g->script, at, n);
+    tn_i_act act = act_of(at->line);
+    if (act.kind == TN_I_ADVANCE) act.kind = TN_I_NONE;
+    act.n = 1;
+    return act;
 }
 
-static tn_status forward(group_run *w, const tn_i_group *g, int64_t i, bool against) {
-    const tn_i_act act = forward_of(w, g, i);
-    reading *at = &w->forward[g == w->g];
-    const bool recorded = act.kind == TN_I_KEEP || act.kind == TN_I_RECORD;
+static tn_status forward(group_run *w, const tn_i_group *g, const tn_i_act *act, bool against) {
+    tn_i_reading *at = &w->forward[g == w->g];
+    const bool recorded = act->kind == TN_I_KEEP || act->kind == TN_I_RECORD, script = g->script && !g->chunks;
     tn_status status = TN_OK;
-    if (act.kind == TN_I_STORE) {
-        status = copy_slot(w, g, &act, true);
-        if (g->script) at->line++;
+    if (act->kind == TN_I_STORE) {
+        status = copy_slot(w, g, act, true);
+        if (script) at->line++;
     }
-    if (g->script && !recorded && status == TN_OK) status = look_ahead(w, g);
+    if (script && !recorded && status == TN_OK) status = look_ahead(w, g);
     if (status == TN_OK) status = again(w, against, recorded ? TN_RECORDED : TN_PLAIN);
-    if (g->script && ++at->done == at->line->n) *at = (reading){.line = at->line + 1};
-    return status == TN_OK && recorded ? copy_recorded(w, g, &act, true) : status;
+    if (script && ++at->done == at->line->n) *at = (tn_i_reading){.line = at->line + 1};
+    return status == TN_OK && recorded ? copy_recorded(w, g, act, true) : status;
 }
 
 static void turn(const group_run *w, const tn_i_group *g, int64_t n) {
@@ -380,11 +347,63 @@ static void turn(const group_run *w, const tn_i_group *g, int64_t n) {
     if (!g->script) tn_i_schedule_turn(schedule_of(w, g), n);
 }
 
-/* The number of a step of loops in one direction or the other, the k-th in time. */
-static int64_t number_of(bool reverse, int64_t k, int64_t n) { return reverse ? n - 1 - k : k; }
-
 static tn_status own_step(group_run *w, int64_t k) {
-    return w->led ? forward(w, w->led, k, false) : step_all(w, false, TN_PLAIN);
+    if (!w->led) return step_all(w, false, TN_PLAIN);
+    const tn_i_act act = forward_of(w, w->led, k, 1);
+    return forward(w, w->led, &act, false);
+}
+
+/* ---- many of them --------------------------------------------------------------------------------------- */
+
+static void note_many(const group_run *w, tn_i_replay_act act, int64_t n, int64_t slot) {
+    tn_i_profile_replay(w->inner.profile, act, n, slot);
+}
+
+static unsigned char *working_record(const group_run *w, const tn_i_group *g) { return kept_memory(w, g) + g->record; }
+
+/* The chunk that does the steps of an act. */
+static tn_i_chunk_kind forward_chunk(const tn_i_act *act, bool against) {
+    if (act->kind == TN_I_STORE && act->place == TN_I_MEMORY) return against ? TN_CHUNK_STORE : TN_CHUNK_FORWARD_STORE;
+    if (act->kind == TN_I_KEEP || act->kind == TN_I_RECORD) return against ? TN_CHUNK_KEEP : TN_CHUNK_FORWARD_KEEP;
+    return against ? TN_CHUNK_ADVANCE : TN_CHUNK_FORWARD;
+}
+
+static tn_status forward_made(group_run *w, const tn_i_group *g, const tn_i_act *act, tn_i_chunk_kind kind) {
+    const bool recorded = act->kind == TN_I_KEEP || act->kind == TN_I_RECORD;
+    note_many(w, recorded ? TN_I_RECORDED : TN_I_ADVANCED, act->n, 0);
+    if (act->kind == TN_I_KEEP || tn_i_chunk_stores(kind)) note_many(w, TN_I_SAVED, act->n, act->slot + act->n - 1);
+    return tn_i_run_chunk(w, &(tn_i_chunk_run){.kind = kind,
+                                               .number = *w->number,
+                                               .n = act->n,
+                                               .slot = act->slot,
+                                               .at = act->kind == TN_I_RECORD ? working_record(w, g) : NULL});
+}
+
+/* Steps from step i on, of n, as many as the schedule says: *done. */
+static tn_status forward_many(group_run *w, const tn_i_group *g, int64_t i, int64_t n, bool against, int64_t *done) {
+    tn_i_act act = forward_of(w, g, i, n - i);
+    const tn_i_chunk_kind kind = forward_chunk(&act, against);
+    const int64_t last = i + act.n, by = self_of(w)->shape.reverse == against ? 1 : -1;
+    tn_status status = TN_OK;
+    *done = act.n;
+    if ((g->chunks || !g->script) && tn_i_chunk_made(w, kind)) {
+        if (act.kind == TN_I_STORE && !tn_i_chunk_stores(kind)) status = copy_slot(w, g, &act, true);
+        return status == TN_OK ? forward_made(w, g, &act, kind) : status;
+    }
+    for (; i < last && status == TN_OK; i++, act.slot++, act.step++) {
+        status = forward(w, g, &act, against);
+        *w->number += by;
+    }
+    return status;
+}
+
+/* One of the group's own or more. */
+static tn_status own_steps(group_run *w, int64_t i, int64_t n, int64_t *done) {
+    if (w->led) return forward_many(w, w->led, i, n, false, done);
+    const bool made = tn_i_chunk_made(w, TN_CHUNK_FORWARD);
+    *done = made ? n - i : 1;
+    return made ? tn_i_run_chunk(w, &(tn_i_chunk_run){.kind = TN_CHUNK_FORWARD, .number = *w->number, .n = *done})
+                : own_step(w, i);
 }
 
 /* ---- backwards ---------------------------------------------------------------------------------- */
@@ -399,9 +418,9 @@ static tn_status take_snapshots(group_run *w, int64_t n) {
     const bool reverse = !self_of(w)->shape.reverse;
     if (w->g->script && w->g->script->steps != n) return other_length(w);
     tn_status status = heard(w, begin_snapshots(w, w->g));
-    for (int64_t k = 0; k < n && status == TN_OK; k++) {
+    for (int64_t k = 0, done; k < n && status == TN_OK; k += done) {
         *w->number = number_of(reverse, k, n);
-        status = forward(w, w->g, k, true);
+        status = forward_many(w, w->g, k, n, true, &done);
     }
     if (status == TN_OK) turn(w, w->g, n);
     return status;
@@ -434,16 +453,74 @@ static tn_status act_on(group_run *w, const tn_i_act *act, int64_t n, int64_t *d
     return status == TN_OK && use ? own_step(w, (*done)++) : status;
 }
 
-/* As tn_i_schedule_next, from the script. */
+/* What the schedule says next. */
 static tn_i_act next_of(group_run *w) {
     const tn_i_script *k = w->g->script;
-    if (!k) return tn_i_schedule_next(schedule_of(w, w->g));
-    return w->back == k->line + k->nline ? (tn_i_act){.kind = TN_I_DONE} : act_of(w->back++);
+    if (!k) return tn_i_schedule_next_many(schedule_of(w, w->g));
+    if (w->g->chunks) return tn_i_script_next_many(k, &w->back);
+    return w->back.line == k->line + k->nline ? (tn_i_act){.kind = TN_I_DONE} : act_of(w->back.line++);
+}
+
+/* The chunk that does an act's steps, if one does. */
+static tn_i_chunk_kind back_chunk(const group_run *w, const tn_i_act *act) {
+    tn_i_chunk_kind kind = TN_CHUNKS;
+    if (act->kind == TN_I_ADVANCE) kind = TN_CHUNK_ADVANCE;
+    if (act->kind == TN_I_STORE && act->n) kind = TN_CHUNK_STORE;
+    if (act->kind == TN_I_KEEP) kind = TN_CHUNK_KEEP;
+    if (act->kind == TN_I_RECORD || (act->kind == TN_I_RESTORE && act->n)) kind = TN_CHUNK_BACK;
+    if (act->kind == TN_I_USE) kind = TN_CHUNK_USE;
+    return kind != TN_CHUNKS && tn_i_chunk_made(w, kind) ? kind : TN_CHUNKS;
+}
+
+/* As if it were done step by step. */
+static void note_act(const group_run *w, const tn_i_act *a) {
+    const bool recorded = a->kind == TN_I_RESTORE || a->kind == TN_I_RECORD || a->kind == TN_I_KEEP;
+    if (recorded) note_many(w, TN_I_RECORDED, a->n, 0);
+    if (a->kind == TN_I_ADVANCE || a->kind == TN_I_STORE) note_many(w, TN_I_ADVANCED, a->n, 0);
+    if (a->kind == TN_I_STORE || a->kind == TN_I_KEEP) note_many(w, TN_I_SAVED, a->n, a->slot + a->n - 1);
+    if (a->kind == TN_I_RESTORE || (a->kind == TN_I_USE && a->slot != TN_I_WORKING))
+        note_many(w, TN_I_LOADED, a->n, a->slot);
+}
+
+/* One act of those that an act of many stands for: what comes with it is done too. */
+static tn_status act_on_one(group_run *w, const tn_i_act *act, int64_t n, int64_t *done) {
+    const tn_i_act then = {
+        .kind = act->kind == TN_I_STORE ? TN_I_ADVANCE : TN_I_RECORD, .slot = TN_I_WORKING, .step = act->step, .n = 1};
+    const bool two = act->n && (act->kind == TN_I_STORE || act->kind == TN_I_RESTORE);
+    const tn_status status = act_on(w, act, n, done);
+    return status == TN_OK && two ? act_on(w, &then, n, done) : status;
+}
+
+static tn_status act_on_many(group_run *w, tn_i_act act, int64_t n, int64_t *done) {
+    const tn_i_chunk_kind kind = back_chunk(w, &act);
+    const bool down = act.kind == TN_I_RESTORE || act.kind == TN_I_USE;
+    tn_status status = TN_OK;
+    if (act.kind == TN_I_RECORD) act.n = 1;
+    if (kind != TN_CHUNKS) {
+        *w->number = number_of(!self_of(w)->shape.reverse, act.step, n);
+        note_act(w, &act);
+        if (tn_i_chunk_back(kind)) *done += act.n;
+        return tn_i_run_chunk(
+            w,
+            &(tn_i_chunk_run){.kind = kind,
+                              .number = *w->number,
+                              .n = act.n,
+                              .slot = act.slot,
+                              .at = act.kind == TN_I_USE && act.slot == TN_I_WORKING ? working_record(w, w->g) : NULL,
+                              .here = act.kind == TN_I_RECORD});
+    }
+    if (act.kind == TN_I_ADVANCE) return act_on(w, &act, n, done);
+    for (int64_t left = act.n > 1 ? act.n : 1; left > 0 && status == TN_OK; left--) {
+        status = act_on_one(w, &act, n, done);
+        act.slot += down ? -1 : 1;
+        act.step += down ? -1 : 1;
+    }
+    return status;
 }
 
 static void bind_slots(group_run *w) {
     if (given_up(w)) return;
-    w->bound = w->g->bound;
+    w->bound = w->g->bound && !w->chunks;
     for (int64_t k = 0; w->bound && k < w->g->nslot; k++) (void)with_slot(w, w->g, k, bind_leaf);
 }
 
@@ -456,11 +533,11 @@ static tn_status run_back(group_run *w, int64_t n) {
     int64_t done = 0;
     if (status == TN_OK && *steps_of(w, w->g) != n) status = other_length(w);
     bind_slots(w);
-    if (w->g->script) w->back = w->g->script->line + w->g->script->back;
+    if (w->g->script) w->back = (tn_i_reading){.line = w->g->script->line + w->g->script->back};
     while (status == TN_OK) {
         const tn_i_act act = next_of(w);
         if (act.kind == TN_I_DONE) break;
-        status = act_on(w, &act, n, &done);
+        status = act_on_many(w, act, n, &done);
     }
     if (status == TN_OK && w->g->growing && !given_up(w)) release_slots(w);
     return status;
@@ -514,9 +591,9 @@ static tn_status run_scan(group_run *w, int64_t *n) {
     if (!agreed(w, n, &status)) return status;
     status = heard(w, claim(w, *n));
     if (status != TN_OK || w->g->schedule) return status == TN_OK ? run_back(w, *n) : status;
-    for (int64_t k = 0; k < *n && status == TN_OK; k++) {
+    for (int64_t k = 0, done; k < *n && status == TN_OK; k += done) {
         *w->number = number_of(s->reverse, k, *n);
-        status = own_step(w, k);
+        status = own_steps(w, k, *n, &done);
     }
     return status;
 }
@@ -611,6 +688,7 @@ tn_status tn_i_run_group(const tn_i_plan *p, const tn_i_step *s, const tn_i_run 
     int64_t n = 0;
     tn_status status = heard(&w, enter(&w));
     if (status != TN_OK || !tn_i_run_agreed(r, s->axes, &n, &status)) return status;
+    w.chunks = tn_i_chunks_enter(&w);
     status = shape->cond ? run_while(&w, &n) : run_scan(&w, &n);
     if (status != TN_OK || given_up(&w)) return status;
     if (shape->steps != TN_NOVAR) memcpy((void *)output(&w, self_of(&w), shape->steps), &n, sizeof n);

@@ -18,9 +18,8 @@
 typedef struct steps {
     tn_i_l_builder *b;
     const tn_i_loop *l;
-    const tn_i_plan *p; /* the program that is being lowered: the body's or the condition's */
-    uint32_t counts;    /* the array of two numbers, where there is one */
-    uint32_t *at;       /* of each entry of the condition's table of addresses: which it is of the body's */
+    uint32_t counts; /* the array of two numbers, where there is one */
+    uint32_t *at;    /* of each entry of the condition's table of addresses: which it is of the body's */
     int64_t *by, *still;
     tn_i_lower_steps s;
 } steps;
@@ -30,7 +29,8 @@ typedef struct steps {
 static size_t bases_of(const tn_fn *f) { return TN_BASE_ARGUMENTS + (size_t)f->nin + f->nout; }
 
 static void find_movers(const tn_i_loop *l, int64_t *by) {
-    for (uint32_t i = 0; i < l->nmover; i++) by[l->mover[i].at] = l->mover[i].entry;
+    const int64_t sign = l->shape.reverse ? -1 : 1;
+    for (uint32_t i = 0; i < l->nmover; i++) by[l->mover[i].at] = sign * l->mover[i].entry;
 }
 
 static uint32_t carry_at(const tn_i_loop *l, uint32_t leaf) {
@@ -47,17 +47,15 @@ static void find_entries(const tn_i_loop *l, uint32_t *at) {
 }
 
 /* The step's number, in the memory of the body's first input. */
-static void put_number(steps *w) {
-    const tn_i_loop *l = w->l;
-    if (!l->shape.index) return;
+void tn_i_lower_number(const tn_i_lower_part *w, uint32_t counts) {
     const int dtype = w->p->f->val[0].type->dtype;
-    const uint32_t to = tn_i_l_array_new(w->b, "step", dtype, TN_L_OUT, 1, TN_BASE_ARGUMENTS, 0, 0);
-    const bool known = l->whole == TN_WHOLE_ALL;
+    const uint32_t to =
+        tn_i_l_array_new(w->b, "step", dtype, TN_L_OUT, 1, tn_i_lower_base(&w->s, TN_BASE_ARGUMENTS), 0, 0);
+    const bool known = counts == TN_L_NONE;
     const tn_i_affine i =
         w->s.reverse ? tn_i_affine_loop(w->s.loop, -1, known ? w->s.n - 1 : 0) : tn_i_affine_loop(w->s.loop, 1, 0);
     uint32_t x = tn_i_l_index(w->b, dtype, i);
-    if (l->whole == TN_WHOLE_SOME)
-        x = tn_i_l_map(w->b, TN_L_add, x, tn_i_l_load_at(w->b, w->counts, tn_i_affine_number(1)), TN_L_NONE);
+    if (!known) x = tn_i_l_map(w->b, TN_L_add, x, tn_i_l_load_at(w->b, counts, tn_i_affine_number(1)), TN_L_NONE);
     tn_i_l_store_at(w->b, to, tn_i_affine_number(0), x);
 }
 
@@ -70,7 +68,7 @@ typedef struct side {
 } side;
 
 /* One side of a copy of a value of type t, not empty, at a place. */
-static side side_of(steps *w, const tn_type *t, const tn_i_place *k, bool out) {
+static side side_of(const tn_i_lower_part *w, const tn_type *t, const tn_i_place *k, bool out) {
     const size_t size = tn_i_dtype_size(t->dtype);
     int64_t last = 0;
     side z = {.e = tn_i_lower_entry(&w->s, k->base, size)};
@@ -88,7 +86,7 @@ static side side_of(steps *w, const tn_type *t, const tn_i_place *k, bool out) {
     return z;
 }
 
-static void copy(steps *w, const tn_type *t, const tn_i_place *from, const tn_i_place *to) {
+void tn_i_lower_copy(const tn_i_lower_part *w, const tn_type *t, const tn_i_place *from, const tn_i_place *to) {
     if (tn_i_count(t) == 0) return;
     side x = side_of(w, t, from, false), y = side_of(w, t, to, true);
     uint32_t open = 0;
@@ -103,47 +101,49 @@ static void copy(steps *w, const tn_type *t, const tn_i_place *from, const tn_i_
     while (open-- > 0) tn_i_l_close(w->b);
 }
 
-static bool same_place(const tn_i_place *a, const tn_i_place *b) {
-    return a->base == b->base && a->offset == b->offset && a->stride == TN_DENSE && b->stride == TN_DENSE;
+static bool same_place(const tn_i_lower_part *w, const tn_i_place *a, const tn_i_place *b) {
+    return tn_i_lower_base(&w->s, a->base) == tn_i_lower_base(&w->s, b->base) && a->offset == b->offset &&
+           a->stride == TN_DENSE && b->stride == TN_DENSE;
 }
 
-static void move(steps *w, const tn_i_move *m) {
-    if (!same_place(&m->from, &m->to)) copy(w, w->p->f->val[m->v].type, &m->from, &m->to);
-}
-
-/* What left the step enters the next one. */
-static void carry_on(steps *w, const tn_i_pair *k) {
-    const tn_i_loop_shape *s = &w->l->shape;
-    const tn_i_place from = {.base = TN_BASE_ARGUMENTS + s->body->nin + k->leaf, .stride = TN_DENSE},
-                     to = {.base = carry_at(w->l, k->leaf), .stride = TN_DENSE};
-    copy(w, s->body->val[s->body->out[k->leaf]].type, &from, &to);
+static void move(const tn_i_lower_part *w, const tn_i_move *m) {
+    if (!same_place(w, &m->from, &m->to)) tn_i_lower_copy(w, w->p->f->val[m->v].type, &m->from, &m->to);
 }
 
 /* ---- the loop ------------------------------------------------------------------------------------------- */
 
-static void program(steps *w, const tn_i_plan *p) {
-    w->p = p;
-    if (p == w->l->body) put_number(w);
+void tn_i_lower_plan(const tn_i_lower_part *w) {
+    const tn_i_plan *p = w->p;
     for (size_t i = 0; i < p->nstep && !w->b->failed; i++) (void)tn_i_lower_into(w->b, p->step[i].u.nest, &w->s);
     for (size_t i = 0; i < p->nmove && !w->b->failed; i++) move(w, &p->move[i]);
 }
 
+/* What left the step enters the next one. */
+static void carry_on(const tn_i_lower_part *w, const tn_i_loop *l, uint32_t leaf) {
+    const tn_i_loop_shape *s = &l->shape;
+    const tn_i_place from = {.base = TN_BASE_ARGUMENTS + s->body->nin + leaf, .stride = TN_DENSE},
+                     to = {.base = carry_at(l, leaf), .stride = TN_DENSE};
+    tn_i_lower_copy(w, s->body->val[s->body->out[leaf]].type, &from, &to);
+}
+
 static void leave_loop(steps *w) {
     const tn_fn *f = w->l->cond->f;
-    const tn_i_lower_steps s = w->s;
-    w->s.by = w->still;
-    w->s.at = w->at;
-    program(w, w->l->cond);
+    tn_i_lower_part cond = {.b = w->b, .p = w->l->cond, .s = w->s};
+    cond.s.by = w->still;
+    cond.s.at = w->at;
+    tn_i_lower_plan(&cond);
     const uint32_t answer = tn_i_l_array_new(w->b, "goes_on", TN_BOOL, TN_L_OUT, 1,
-                                             tn_i_lower_base(&w->s, TN_BASE_ARGUMENTS + f->nin), 0, 0);
-    w->s = s;
+                                             tn_i_lower_base(&cond.s, TN_BASE_ARGUMENTS + f->nin), 0, 0);
     tn_i_l_while(w->b, tn_i_l_load_at(w->b, answer, tn_i_affine_number(0)));
 }
 
 static void step(steps *w) {
-    if (w->l->cond) leave_loop(w);
-    program(w, w->l->body);
-    for (uint32_t k = 0; k < w->l->npair && !w->b->failed; k++) carry_on(w, &w->l->pair[k]);
+    const tn_i_loop *l = w->l;
+    const tn_i_lower_part body = {.b = w->b, .p = l->body, .s = w->s};
+    if (l->cond) leave_loop(w);
+    if (l->shape.index) tn_i_lower_number(&body, l->whole == TN_WHOLE_SOME ? w->counts : TN_L_NONE);
+    tn_i_lower_plan(&body);
+    for (uint32_t k = 0; k < l->npair && !w->b->failed; k++) carry_on(&body, l, l->pair[k].leaf);
 }
 
 static void count(steps *w, uint32_t x) { tn_i_l_store_at(w->b, w->counts, tn_i_affine_number(0), x); }
@@ -164,13 +164,15 @@ static void loop(steps *w) {
     tn_i_l_close(b);
 }
 
-static bool admits(const tn_i_plan *p) {
+bool tn_i_lower_admits_plan(const tn_i_plan *p) {
     for (size_t i = 0; i < p->nstep; i++)
         if (!tn_i_lower_admits(p->step[i].u.nest)) return false;
     return true;
 }
 
-bool tn_i_lower_admits_loop(const tn_i_loop *l) { return admits(l->body) && (!l->cond || admits(l->cond)); }
+bool tn_i_lower_admits_loop(const tn_i_loop *l) {
+    return tn_i_lower_admits_plan(l->body) && (!l->cond || tn_i_lower_admits_plan(l->cond));
+}
 
 tn_i_loops *tn_i_lower_loop(tn_ctx *c, const tn_i_loop *l) {
     tn_i_l_builder b;

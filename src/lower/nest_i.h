@@ -4,12 +4,12 @@
 
 #include "lower/lower.h"
 
-/* The steps of a loop around nests: its arrays of entries have another one in each, the last first where `reverse`. */
+/* The steps of a loop around nests: its arrays of entries have another one in each. */
 typedef struct tn_i_lower_steps {
-    uint32_t loop; /* the FOR */
-    int64_t n;     /* steps */
-    bool reverse;
-    const int64_t *by;  /* of each entry of the table of addresses: bytes from one step's to the next one's, >= 0 */
+    uint32_t loop;      /* the FOR */
+    int64_t n;          /* steps */
+    bool reverse;       /* they are numbered from the last on */
+    const int64_t *by;  /* of each entry of the table of addresses: bytes from one step's to the next one's */
     const uint32_t *at; /* of each entry that the nests know: which it is of the program's; NULL: the same */
 } tn_i_lower_steps;
 
@@ -26,6 +26,22 @@ typedef struct tn_i_lowering {
 
 /* nest.c: adds the nest to the program that is being made.  False after an error. */
 bool tn_i_lower_into(tn_i_l_builder *b, const tn_i_nest *n, const tn_i_lower_steps *steps);
+
+/* loop.c */
+/* A plan that is part of each step. */
+typedef struct tn_i_lower_part {
+    tn_i_l_builder *b;
+    const tn_i_plan *p;
+    tn_i_lower_steps s;
+} tn_i_lower_part;
+/* All that it does: nests and copies. */
+void tn_i_lower_plan(const tn_i_lower_part *w);
+/* The step's number, to the memory of the plan's first input; counts: the array that has that of the first step, or
+ * TN_L_NONE: the loop does all steps. */
+void tn_i_lower_number(const tn_i_lower_part *w, uint32_t counts);
+/* A copy of a value of type t; places are dense, or have strides of w->p. */
+void tn_i_lower_copy(const tn_i_lower_part *w, const tn_type *t, const tn_i_place *from, const tn_i_place *to);
+bool tn_i_lower_admits_plan(const tn_i_plan *p);
 
 /* nest_memory.c */
 /* What an array of elements of `size` bytes has more, and where a step finds its first one, as steps say. */

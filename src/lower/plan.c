@@ -31,8 +31,8 @@ tn_i_machine tn_i_lower_machine(const tn_i_nest *n, int vector) {
     return (tn_i_machine){.vector = vector, .threads = threads, .worth = TN_WORTH_THREADS};
 }
 
-tn_i_machine tn_i_lower_machine_alone(const tn_i_loop *l, int vector) {
-    tn_i_machine m = tn_i_lower_machine(l->body->step[0].u.nest, vector);
+tn_i_machine tn_i_lower_machine_alone(const tn_i_nest *n, int vector) {
+    tn_i_machine m = tn_i_lower_machine(n, vector);
     m.threads = 1;
     return m;
 }
@@ -98,17 +98,28 @@ static bool add_nest(tn_ctx *c, const tn_i_plan *p, tn_i_nest *n, tn_i_assembled
 }
 
 static bool add_loop(tn_ctx *c, tn_i_loop *l, tn_i_assembled *out) {
-    const tn_i_machine m = tn_i_lower_machine_alone(l, vector());
     const tn_i_nest *first = l->body->step[0].u.nest;
+    const tn_i_machine m = tn_i_lower_machine_alone(first, vector());
     if (!tn_i_lower_admits_loop(l)) return true;
     const struct tn_i_compiled k = {.nest = first, .made = &l->made, .outputs = TN_BASE_ARGUMENTS};
     return add(c, tn_i_lower_loop(c, l), &m, l->nscratch, k, out);
 }
 
+static bool add_chunk(tn_ctx *c, const tn_i_plan *p, tn_i_group *g, tn_i_chunk_kind kind, tn_i_assembled *out) {
+    if (!g->chunk[kind].is || !tn_i_lower_admits_chunk(g, kind)) return true;
+    const tn_i_nest *first = tn_i_lower_chunk_nest(g, kind);
+    const tn_i_machine m = tn_i_lower_machine_alone(first, vector());
+    const struct tn_i_compiled k = {
+        .nest = first, .made = &g->chunk[kind].made, .outputs = tn_i_cell_entry(&g->actor[g->nactor - 1], 0)};
+    return add(c, tn_i_lower_chunk(c, p, g, kind), &m, g->nchunk_scratch, k, out);
+}
+
 static bool add_loops(tn_ctx *c, tn_i_plan *p, tn_i_assembled *out) {
-    for (size_t i = 0; i < p->nloop; i++)
-        if (p->loop[i].whole && !add_loop(c, &p->loop[i], out)) return false;
-    return true;
+    bool ok = true;
+    for (size_t i = 0; ok && i < p->nloop; i++) ok = !p->loop[i].whole || add_loop(c, &p->loop[i], out);
+    for (size_t i = 0; ok && i < p->ngroup; i++)
+        for (tn_i_chunk_kind kind = 0; ok && kind < TN_CHUNKS; kind++) ok = add_chunk(c, p, &p->group[i], kind, out);
+    return ok;
 }
 
 static bool add_nests(tn_ctx *c, const tn_i_plan *p, tn_i_assembled *out) {

@@ -48,11 +48,34 @@ static bool tell_nest(const teller *t, const tn_i_plan *p, size_t plan, size_t s
 
 static bool tell_loop(const teller *t, const tn_i_plan *p, size_t plan, size_t step) {
     const tn_i_loop *l = &p->loop[p->step[step].loop];
-    const tn_i_machine m = tn_i_lower_machine_alone(l, t->vector);
+    const tn_i_machine m = tn_i_lower_machine_alone(l->body->step[0].u.nest, t->vector);
     char title[256];
     title_of(p, plan, step, ", all steps of a loop", title);
     if (!tn_i_lower_admits_loop(l)) return tell_none(t, title);
     return tell_program(t, title, tn_i_lower_loop(t->ctx, l), &m);
+}
+
+static bool tell_group(const teller *t, const tn_i_plan *p, size_t plan, size_t step) {
+    static const char *const what[TN_CHUNKS] = {
+        [TN_CHUNK_FORWARD] = ", steps of a loop",
+        [TN_CHUNK_FORWARD_STORE] = ", steps of a loop whose states go into slots",
+        [TN_CHUNK_FORWARD_KEEP] = ", steps of a loop whose records go into slots",
+        [TN_CHUNK_ADVANCE] = ", steps that run again",
+        [TN_CHUNK_STORE] = ", steps that run again, whose states go into slots",
+        [TN_CHUNK_KEEP] = ", steps that run again, whose records go into slots",
+        [TN_CHUNK_BACK] = ", steps back, from states in slots",
+        [TN_CHUNK_USE] = ", steps back, from records in slots"};
+    const tn_i_group *g = &p->group[p->step[step].loop];
+    bool ok = true;
+    for (tn_i_chunk_kind kind = 0; ok && kind < TN_CHUNKS; kind++) {
+        char title[256];
+        if (!g->chunk[kind].is) continue;
+        const tn_i_machine m = tn_i_lower_machine_alone(tn_i_lower_chunk_nest(g, kind), t->vector);
+        title_of(p, plan, step, what[kind], title);
+        ok = tn_i_lower_admits_chunk(g, kind) ? tell_program(t, title, tn_i_lower_chunk(t->ctx, p, g, kind), &m)
+                                              : tell_none(t, title);
+    }
+    return ok;
 }
 
 static bool tell_plan(const teller *t, const tn_i_plan *p, size_t plan) {
@@ -60,6 +83,7 @@ static bool tell_plan(const teller *t, const tn_i_plan *p, size_t plan) {
         if (p->step[i].kind == TN_STEP_NEST && !tell_nest(t, p, plan, i)) return false;
         if (p->step[i].kind == TN_STEP_LOOP && p->loop[p->step[i].loop].whole && !tell_loop(t, p, plan, i))
             return false;
+        if (p->step[i].kind == TN_STEP_GROUP && !tell_group(t, p, plan, i)) return false;
     }
     return true;
 }

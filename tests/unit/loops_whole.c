@@ -1,6 +1,14 @@
 /* Loops whose steps are little work, run as one loop program: random ones, of all lengths, shapes and dtypes, forwards
  * and in reverse, of a known number of steps or one that a condition finds, have the bits of the reference; so have
- * their gradients, which walk what was kept of as many steps, calls that leave outputs out, and loops in loops. */
+ * their gradients, which walk what was kept of as many steps, calls that leave outputs out, and loops in loops.
+ *
+ * So have loops with schedules, whose steps in a row are one loop program, under all schedules: the bits of the
+ * reference, which goes step by step, and those of no schedule; and they tell a profile of as many steps, slots and
+ * acts. */
+#include "exec/exec.h"
+#include "exec/replay.h"
+#include "sanitized.h"
+
 #include <tansy.h>
 
 #include <setjmp.h>
@@ -63,7 +71,7 @@ static void write_body(body *b, uint64_t *s) {
 }
 
 /* dtype [n] for entries, where the entry's dimensions are `dims`. */
-static void write_program(body *b, uint64_t *s, const char *dtype, const char *dims, int n) {
+static void write_program(body *b, uint64_t *s, const char *dtype, const char *dims, int n, const char *schedule) {
     static char inner[TEXT];
     char type[40], all[48];
     (void)snprintf(type, sizeof type, "%s[%s]", dtype, dims);
@@ -73,13 +81,13 @@ static void write_program(body *b, uint64_t *s, const char *dtype, const char *d
     memcpy(inner, one.text, one.n + 1);
     b->n = 0;
     put(b, "{ lambda k:%s p:%s q:%s x:%s . let\n", type, type, type, all);
-    put(b, "    c:%s d:%s y:%s = scan[program=%s length=%d num_consts=1 num_carry=2 reverse=%s] k p q x\n", type, type,
-        all, inner, n, draw(s, 2) ? "True" : "False");
+    put(b, "    c:%s d:%s y:%s = scan[program=%s length=%d num_consts=1 num_carry=2 reverse=%s%s] k p q x\n", type,
+        type, all, inner, n, draw(s, 2) ? "True" : "False", schedule);
     put(b, "  in (c, d, y) }");
 }
 
 /* Steps until their number is n, or a carry's first element is beyond r; out: also how many. */
-static void write_while(body *b, uint64_t *s, const char *dtype, const char *dims) {
+static void write_while(body *b, uint64_t *s, const char *dtype, const char *dims, const char *schedule) {
     static char inner[TEXT];
     char type[40], first[400] = "    f:%s[] = copy p\n";
     (void)snprintf(type, sizeof type, "%s[%s]", dtype, dims);
@@ -101,8 +109,8 @@ static void write_while(body *b, uint64_t *s, const char *dtype, const char *dim
     put(b,
         "    c:%s d:%s m:i64[] = while[cond_jaxpr={ lambda n:i64[] r:%s[] p:%s q:%s i:i64[] . let\n%s"
         "    g:bool[] = le f r\n    h:bool[] = lt i n\n    o:bool[] = and g h\n  in (o,) } cond_nconsts=2 "
-        "body_jaxpr=%s body_nconsts=1] n r k p q 0:i64[]\n",
-        type, type, dtype, type, type, first, inner);
+        "body_jaxpr=%s body_nconsts=1%s] n r k p q 0:i64[]\n",
+        type, type, dtype, type, type, first, inner, schedule);
     put(b, "  in (c, d, m) }");
 }
 
@@ -175,7 +183,7 @@ static void one(const char *dtype, const char *dims, int n, uint64_t seed) {
     static body b;
     uint64_t s = seed;
     tn_ctx *c = tn_ctx_new(NULL);
-    write_program(&b, &s, dtype, dims, n);
+    write_program(&b, &s, dtype, dims, n, "");
     tn_fn *f = tn_fn_parse(c, b.text, b.n, "whole");
     if (!f) fail_msg("%s\n%s", tn_error(c), b.text);
     agree(f, seed, b.text);
@@ -193,7 +201,7 @@ static void found(const char *dtype, const char *dims, uint64_t seed) {
     static body b;
     uint64_t s = seed;
     tn_ctx *c = tn_ctx_new(NULL);
-    write_while(&b, &s, dtype, dims);
+    write_while(&b, &s, dtype, dims, "");
     tn_fn *f = tn_fn_parse(c, b.text, b.n, "found");
     if (!f) fail_msg("%s\n%s", tn_error(c), b.text);
     agree(f, seed, b.text);
@@ -247,6 +255,8 @@ static void test_long(void **state) {
     assert_int_equal(tn_exec_steps(e, note, made), TN_OK);
     if (made[0]) assert_int_equal(made[1], 1);
     tn_exec_free(e);
+    tn_fn_free(g);
+    tn_fn_free(f);
     tn_ctx_free(c);
 }
 
@@ -285,8 +295,235 @@ static void test_nested(void **state) {
     tn_ctx_free(c);
 }
 
+/* ---- with schedules ------------------------------------------------------------------------------------------ */
+
+enum { MANY = 16 }; /* inputs or outputs */
+
+static tn_fn *parsed(tn_ctx *c, const body *b) {
+    tn_fn *f = tn_fn_parse(c, b->text, b->n, "scheduled");
+    if (!f) fail_msg("%s\n%s", tn_error(c), b->text);
+    return f;
+}
+
+static tn_fn *pulled(const tn_fn *f, int order) {
+    tn_fn *g = tn_vjp(f, tn_wrt(0, 1), NULL);
+    if (!g) fail_msg("%s", tn_error(tn_fn_ctx(f)));
+    if (order < 2) return g;
+    tn_fn *h = pulled(g, order - 1);
+    tn_fn_free(g);
+    return h;
+}
+
+static tn_exec *profiled(tn_fn *f, int backend) {
+    const tn_compile_options o = {.size = sizeof o, .backend = backend, .spill_dir = "/tmp"};
+    tn_exec *e = tn_compile(f, &o);
+    if (!e) fail_msg("%s", tn_error(tn_fn_ctx(f)));
+    return e;
+}
+
+/* What a call makes, and what it tells of schedules. */
+static tn_profile_replay play(tn_fn *f, int backend, uint64_t seed, bool last, double out[MANY][ROOM]) {
+    static double in[MANY][ROOM];
+    const void *ins[MANY];
+    void *outs[MANY] = {0};
+    tn_exec *e = profiled(f, backend);
+    tn_profile *p = tn_profile_new(e);
+    tn_profile_totals t = {.size = sizeof t};
+    const int nout = (int)tn_fn_outputs(f);
+    uint64_t s = seed;
+    assert_true(nout <= MANY && tn_fn_inputs(f) <= MANY);
+    for (size_t i = 0; i < tn_fn_inputs(f); i++) {
+        const tn_type type = tn_fn_input_type(f, i);
+        fill(in[i], tn_type_bytes(&type), type.dtype, &s);
+        ins[i] = in[i];
+    }
+    for (int j = 0; j < nout; j++) outs[j] = j || last || nout == 1 ? out[j] : NULL;
+    assert_int_equal(tn_exec_profile(e, p), TN_OK);
+    if (tn_call(e, ins, outs) != TN_OK) fail_msg("%s", tn_error(tn_fn_ctx(f)));
+    for (int j = 0; j < nout; j++) {
+        const tn_type type = tn_fn_output_type(f, (size_t)j);
+        settle(out[j], tn_type_bytes(&type), type.dtype);
+    }
+    assert_int_equal(tn_profile_total(p, &t), TN_OK);
+    assert_int_equal(tn_exec_profile(e, NULL), TN_OK);
+    tn_profile_free(p);
+    tn_exec_free(e);
+    return t.replay;
+}
+
+static void same_bits(const tn_fn *f, double x[MANY][ROOM], double y[MANY][ROOM], const char *what, const char *text) {
+    for (int j = 0; j < (int)tn_fn_outputs(f); j++) {
+        const tn_type t = tn_fn_output_type(f, (size_t)j);
+        if (memcmp(x[j], y[j], tn_type_bytes(&t))) fail_msg("output %d: not %s\n%s", j, what, text);
+    }
+}
+
+/* The program with a schedule and the same without one. */
+static void compare(tn_fn *f, tn_fn *without, int order, uint64_t seed, const char *text) {
+    static double out[3][MANY][ROOM];
+    tn_fn *g = pulled(f, order), *h = pulled(without, order);
+    for (int last = 0; last < 2; last++) {
+        memset(out, 0, sizeof out);
+        const tn_profile_replay a = play(g, TN_BACKEND_REFERENCE, seed, last, out[0]),
+                                b = play(g, 0, seed, last, out[1]);
+        (void)play(h, 0, seed, last, out[2]);
+        same_bits(g, out[0], out[1], "the reference's", text);
+        same_bits(g, out[2], out[1], "those without a schedule", text);
+        if (memcmp(&a, &b, sizeof a)) fail_msg("another profile than the reference's\n%s", text);
+    }
+    tn_fn_free(h);
+    tn_fn_free(g);
+}
+
+static const char *const schedules[] = {"revolve:1",        "revolve:3", "revolve:20", "mixed:2",
+                                        "mixed:3",          "mixed:20",  "periodic:4", "periodic:9",
+                                        "disk_revolve:2,2", "online:3",  "nothing"};
+enum { SCHEDULES = sizeof schedules / sizeof *schedules };
+
+static void scheduled(const char *dtype, const char *dims, int n, const char *schedule, int order, uint64_t seed) {
+    static body b[2];
+    char text[64];
+    tn_ctx *c = tn_ctx_new(NULL);
+    tn_fn *f[2];
+    (void)snprintf(text, sizeof text, " schedule=\"%s\"", schedule);
+    for (int k = 0; k < 2; k++) {
+        uint64_t s = seed;
+        if (n < 0)
+            write_while(&b[k], &s, dtype, dims, k ? "" : text);
+        else
+            write_program(&b[k], &s, dtype, dims, n, k ? "" : text);
+        f[k] = parsed(c, &b[k]);
+    }
+    compare(f[0], f[1], order, seed, b[0].text);
+    tn_fn_free(f[0]);
+    tn_fn_free(f[1]);
+    tn_ctx_free(c);
+}
+
+static void test_scheduled(void **state) {
+    static const char *const dtypes[] = {"f64", "f32"};
+    static const char *const dims[] = {"", "1", "3", "17", "2,3", "0"};
+    static const int lengths[] = {0, 1, 2, 7, 40};
+    (void)state;
+    for (unsigned d = 0; d < 2; d++)
+        for (unsigned m = 0; m < 6; m++)
+            for (unsigned n = 0; n < 5; n++)
+                for (unsigned k = 0; k < SCHEDULES; k++)
+                    for (uint64_t seed = 0; seed < 2; seed++)
+                        if (!SANITIZED || (d + m + n + k + seed) % 13 == 0) /* some of them: they take long */
+                            scheduled(dtypes[d], dims[m], lengths[n], schedules[k], 1,
+                                      seed + 7 * k + 100 * n + 10000 * m);
+}
+
+/* Steps that a condition counts: slots of any number, and a part of them at a time. */
+static void test_scheduled_found(void **state) {
+    static const char *const unknown[] = {"online:1", "online:3", "online:30", "periodic:1", "periodic:3", "nothing"};
+    static const char *const dims[] = {"", "3", "17"};
+    (void)state;
+    for (unsigned m = 0; m < 3; m++)
+        for (unsigned k = 0; k < 6; k++)
+            for (uint64_t seed = 0; seed < (SANITIZED ? 1 : 6); seed++)
+                scheduled(seed % 2 ? "f32" : "f64", dims[m], -1, unknown[k], 1, seed + 10 * k + 1000 * m);
+}
+
+/* Sweeps beside each other, which are brought back together, and one that takes snapshots for the next. */
+static void test_scheduled_twice(void **state) {
+    (void)state;
+    for (unsigned k = 0; k < SCHEDULES; k++)
+        for (uint64_t seed = 0; seed < (SANITIZED ? 1 : 3); seed++)
+            scheduled("f64", "3", 11, schedules[k], 2, seed + 10 * k);
+}
+
+static size_t chunks_made(const tn_exec *e) {
+    size_t n = 0;
+    for (size_t i = 0; i < e->plan->ngroup; i++)
+        for (int k = 0; k < TN_CHUNKS; k++) n += e->plan->group[i].chunk[k].made.code != NULL;
+    return n;
+}
+
+/* More acts than are written down before a run, of steps that know their number; and that all of it is machine code. */
+static void test_scheduled_long(void **state) {
+    static const char *const schedule[] = {"revolve:40", "mixed:40", "periodic:60", "online:40"};
+    enum { STEPS = 20011 };
+    (void)state;
+    tn_ctx *c = tn_ctx_new(NULL);
+    double d[5][2];
+    const double a = 0.3, k = 0.99999;
+    for (int i = 0; i < 5; i++) {
+        char text[800];
+        const int n = snprintf(text, sizeof text,
+                               "{ lambda a:f64[] k:f64[] . let\n"
+                               "    b:f64[] = scan[program={ lambda i:i64[] k:f64[] b:f64[] . let\n"
+                               "        x:f64[] = convert_element_type[new_dtype=f64] i\n"
+                               "        y:f64[] = mul x 0.0001:f64[]\n"
+                               "        c:f64[] = mul b k\n        e:f64[] = mul c c\n        f:f64[] = sub y e\n"
+                               "        g:f64[] = mul f 0.01:f64[]\n        h:f64[] = add g c\n"
+                               "      in (h,) } length=%d num_consts=1 num_carry=1 index=True%s%s%s] k a\n  in (b,) }",
+                               STEPS, i ? " schedule=\"" : "", i ? schedule[i - 1] : "", i ? "\"" : "");
+        tn_fn *f = tn_fn_parse(c, text, (size_t)n, "long");
+        tn_fn *g = f ? tn_grad(f, tn_wrt(0, 1), NULL) : NULL;
+        if (!g) fail_msg("%s", tn_error(c));
+        tn_exec *e = compile(g, 0);
+        int made[2] = {0};
+        assert_int_equal(tn_call(e, (const void *const[]){&a, &k}, (void *const[]){&d[i][0], &d[i][1]}), TN_OK);
+        assert_int_equal(tn_exec_steps(e, note, made), TN_OK);
+        if (i && made[0]) assert_true(chunks_made(e) >= 4);
+        assert_memory_equal(d[0], d[i], sizeof d[0]);
+        tn_exec_free(e);
+        tn_fn_free(g);
+        tn_fn_free(f);
+    }
+    tn_ctx_free(c);
+}
+
+/* More slots than a page has, of steps that a condition counts; a sweep of as many steps as were found stores them too.
+ */
+static void test_scheduled_pages(void **state) {
+    static const char *const schedule[] = {"", " schedule=\"periodic:1\"", " schedule=\"periodic:300\"",
+                                           " schedule=\"online:2000\""};
+    static double d[4][MANY];
+    const double x = 0.3, k = 0.99999;
+    const int64_t n = 5003;
+    (void)state;
+    tn_ctx *c = tn_ctx_new(NULL);
+    for (int order = 1; order <= 2; order++)
+        for (int i = 0; i < 4; i++) {
+            char text[800];
+            const void *in[MANY];
+            void *out[MANY];
+            const int bytes = snprintf(
+                text, sizeof text,
+                "{ lambda a:f64[] k:f64[] n:i64[] . let\n"
+                "    b:f64[] m:i64[] = while[cond_jaxpr={ lambda n:i64[] b:f64[] i:i64[] . let p:bool[] = lt i n in "
+                "(p,) } "
+                "cond_nconsts=1 body_jaxpr={ lambda k:f64[] b:f64[] i:i64[] . let\n"
+                "        c:f64[] = mul b k\n        d:f64[] = mul c c\n        e:f64[] = sub 0.1:f64[] d\n"
+                "        j:i64[] = add i 1:i64[]\n      in (e, j) } body_nconsts=1%s] n k a 0:i64[]\n  in (b,) }",
+                schedule[i]);
+            tn_fn *f = tn_fn_parse(c, text, (size_t)bytes, "pages");
+            if (!f) fail_msg("%s", tn_error(c));
+            tn_fn *g = pulled(f, order);
+            tn_exec *e = compile(g, 0);
+            for (size_t j = 0; j < tn_fn_inputs(g); j++) in[j] = j == 2 ? (const void *)&n : j == 1 ? &k : &x;
+            for (size_t j = 0; j < tn_fn_outputs(g); j++) out[j] = &d[i][j];
+            if (tn_call(e, in, out) != TN_OK) fail_msg("%s", tn_error(c));
+            assert_memory_equal(d[0], d[i], tn_fn_outputs(g) * sizeof d[0][0]);
+            tn_exec_free(e);
+            tn_fn_free(g);
+            tn_fn_free(f);
+        }
+    tn_ctx_free(c);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_found),
-                                       cmocka_unit_test(test_long), cmocka_unit_test(test_nested)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random),
+                                       cmocka_unit_test(test_found),
+                                       cmocka_unit_test(test_long),
+                                       cmocka_unit_test(test_nested),
+                                       cmocka_unit_test(test_scheduled),
+                                       cmocka_unit_test(test_scheduled_found),
+                                       cmocka_unit_test(test_scheduled_twice),
+                                       cmocka_unit_test(test_scheduled_long),
+                                       cmocka_unit_test(test_scheduled_pages)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

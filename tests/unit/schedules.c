@@ -534,6 +534,89 @@ static void written_down(void **state) {
     tn_i_schedule_free(s);
 }
 
+/* ---- many at once ------------------------------------------------------------------------------------------------ */
+
+/* One act is one of the ones that were told together. */
+static void part_of(tn_i_act a, tn_i_act b, const char *text, int64_t n) {
+    if (a.kind != b.kind || a.place != b.place || a.step != b.step || (a.kind != TN_I_NONE && a.slot != b.slot))
+        fail_msg("%s, %lld steps: act %d of step %lld is %d of %lld", text, (long long)n, (int)a.kind,
+                 (long long)a.step, (int)b.kind, (long long)b.step);
+}
+
+static tn_i_act next_by_steps(tn_i_schedule_run *run, int64_t *left) {
+    static tn_i_act a;
+    if (*left == 0) a = tn_i_schedule_next(run);
+    if (a.kind != TN_I_ADVANCE) return a;
+    if (*left == 0) *left = a.n;
+    const tn_i_act one = {.kind = a.kind, .step = a.step + a.n - (*left)--};
+    return one;
+}
+
+/* Acts that are told together, one by one, are those of tn_i_schedule_next; so are those of the script, where there is
+ * one; of which ADVANCEs are steps. */
+static void same_many(const char *text, int64_t n, bool known) {
+    tn_i_schedule *s = tn_i_schedule_new(ctx(), text, known ? n : TN_I_UNKNOWN, NULL);
+    tn_i_script *k = NULL;
+    if (!s) fail_msg("%s", tn_error(ctx()));
+    if (known) assert_true(tn_i_script_new(s, n, &k));
+    for (int written = 0; written <= (k != NULL); written++) {
+        void *memory[2] = {malloc(tn_i_schedule_bytes(s)), malloc(tn_i_schedule_bytes(s))};
+        tn_i_schedule_run *one = tn_i_schedule_begin(s, memory[0]), *many = tn_i_schedule_begin(s, memory[1]);
+        tn_i_reading at = {.line = k ? k->line : NULL};
+        for (int64_t i = 0; i < n;) {
+            const int64_t most = n - i < 5 || i % 3 ? n - i : 4;
+            tn_i_act a = written ? tn_i_script_forward_many(k, &at, most) : tn_i_schedule_forward_many(many, i, most);
+            assert_in_range(a.n, 1, most);
+            a.step = i;
+            for (int64_t j = 0; j < a.n; j++, i++, a.step++, a.slot++)
+                part_of(a, tn_i_schedule_forward(one, i), text, n);
+        }
+        tn_i_schedule_turn(one, n);
+        tn_i_schedule_turn(many, n);
+        if (written) assert_ptr_equal(at.line, k->line + k->back);
+        int64_t left = 0;
+        for (tn_i_act a;
+             (a = written ? tn_i_script_next_many(k, &at) : tn_i_schedule_next_many(many)).kind != TN_I_DONE;) {
+            const bool down = a.kind == TN_I_RESTORE || a.kind == TN_I_USE,
+                       pair = a.n && (a.kind == TN_I_STORE || a.kind == TN_I_RESTORE);
+            const tn_i_act_kind then = a.kind == TN_I_STORE ? TN_I_ADVANCE : TN_I_RECORD;
+            for (int64_t j = a.n ? a.n : 1; j > 0; j--) {
+                part_of(a, next_by_steps(one, &left), text, n);
+                if (pair) assert_int_equal(next_by_steps(one, &left).kind, then);
+                a.step += down ? -1 : 1;
+                if (a.kind != TN_I_ADVANCE) a.slot += down ? -1 : 1;
+            }
+        }
+        assert_int_equal(tn_i_schedule_next(one).kind, TN_I_DONE);
+        const tn_i_schedule_tally x = tn_i_schedule_tally_of(one), y = tn_i_schedule_tally_of(many);
+        if (!written) {
+            assert_int_equal(x.advances, y.advances);
+            assert_int_equal(x.recorded, y.recorded);
+            assert_int_equal(x.snapshots, y.snapshots);
+            assert_int_equal(x.on_disk, y.on_disk);
+            assert_int_equal(x.writes, y.writes);
+            assert_int_equal(x.reads, y.reads);
+        }
+        free(memory[0]);
+        free(memory[1]);
+    }
+    tn_i_script_free(k);
+    tn_i_schedule_free(s);
+}
+
+static void many_at_once(void **state) {
+    static const char *const TEXT[] = {"all_save", "revolve:1",        "revolve:3",  "revolve:32", "online:1",
+                                       "online:5", "online:40",        "mixed:1",    "mixed:4",    "mixed:32",
+                                       "nothing",  "disk_revolve:3,5", "periodic:1", "periodic:2", "periodic:7"};
+    (void)state;
+    for (size_t i = 0; i < sizeof TEXT / sizeof *TEXT; i++)
+        for (int64_t n = 0; n < 1000; n = n < 12 ? n + 1 : n * 3 / 2) {
+            same_many(TEXT[i], n, true);
+            if (strncmp(TEXT[i], "revolve", 7) && strncmp(TEXT[i], "mixed", 5) && strncmp(TEXT[i], "disk", 4))
+                same_many(TEXT[i], n, false);
+        }
+}
+
 /* ---- what deciding takes -------------------------------------------------------------------------------------- */
 
 static uint64_t work_of(const char *text, int64_t n) {
@@ -736,13 +819,11 @@ static void automatic(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_recurrence),  cmocka_unit_test(every_small_loop),
-        cmocka_unit_test(revolve_table),  cmocka_unit_test(mixed_table),
-        cmocka_unit_test(disk_table),     cmocka_unit_test(disk_recurrence),
-        cmocka_unit_test(online_table),   cmocka_unit_test(online_bounds),
-        cmocka_unit_test(online_forward), cmocka_unit_test(online_planned),
-        cmocka_unit_test(written_down),   cmocka_unit_test(bounded_work),
-        cmocka_unit_test(large_loops),    cmocka_unit_test(texts),
+        cmocka_unit_test(by_recurrence),  cmocka_unit_test(every_small_loop), cmocka_unit_test(revolve_table),
+        cmocka_unit_test(mixed_table),    cmocka_unit_test(disk_table),       cmocka_unit_test(disk_recurrence),
+        cmocka_unit_test(online_table),   cmocka_unit_test(online_bounds),    cmocka_unit_test(online_forward),
+        cmocka_unit_test(online_planned), cmocka_unit_test(written_down),     cmocka_unit_test(many_at_once),
+        cmocka_unit_test(bounded_work),   cmocka_unit_test(large_loops),      cmocka_unit_test(texts),
         cmocka_unit_test(bad_calls),      cmocka_unit_test(automatic),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
