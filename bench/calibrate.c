@@ -5,6 +5,7 @@
  *
  * The shipped table is constant, so that plans are the same everywhere; none is read unless it is named. */
 #include "checkpoint/cost_model.h"
+#include "prims/ids.h"
 #include "vec/vec.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 #include "loop_random.h"
+#include "prims/ids.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 #include "naive_i.h"
 
+#include "prims/ids.h"
 #include "prims/layout.h"
 
 #include <float.h>

@@ -2,7 +2,7 @@
 #include "control/linear_call.h"
 #include "control/loop.h"
 #include "ir/seen.h"
-#include "prims/prim.h"
+#include "prims/ids.h"
 
 /* A claim is tried by running; weighted operations that may take (tn_i_cost). */
 static const double MOST_WORK = 1e7;

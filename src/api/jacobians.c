@@ -6,6 +6,7 @@
 #include "jvp/jvp.h"
 #include "linearize/linearize.h"
 #include "linearize/prune.h"
+#include "prims/ids.h"
 #include "prims/shape.h"
 #include "transpose/transpose.h"
 #include "vmap/vmap.h"

@@ -2,7 +2,7 @@
 #include "api/choose.h"
 #include "linearize/linearize.h"
 #include "linearize/prune.h"
-#include "prims/prim.h"
+#include "prims/ids.h"
 #include "tansy/sparse.h"
 #include "transpose/transpose.h"
 

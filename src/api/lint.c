@@ -5,6 +5,7 @@
  * operands do not rule out is reported, unless its operand was chosen by the same condition before ("double
  * where").  What cannot be decided is not reported. */
 #include "ir/seen.h"
+#include "prims/ids.h"
 #include "prims/layout.h"
 
 #include <math.h>

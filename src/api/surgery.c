@@ -2,6 +2,7 @@
 
 #include "api/args.h"
 #include "linearize/prune.h"
+#include "prims/ids.h"
 #include "prims/shape.h"
 
 #include <string.h>

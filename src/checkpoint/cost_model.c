@@ -1,7 +1,7 @@
 #include "checkpoint/cost_model.h"
 
 #include "ir/seen.h"
-#include "prims/prim.h"
+#include "prims/ids.h"
 
 /* Measured with gcc -O3 on f32 arrays of 16 KiB, 256 KiB, 4 MiB and 64 MiB, in ns per element:
  * copy .039 .073 .082 .365, read .042 .050 .061 .179; square root and quotient .16 together (8).  A step of an

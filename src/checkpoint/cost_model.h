@@ -5,7 +5,7 @@
 #ifndef TN_COST_MODEL_H
 #define TN_COST_MODEL_H
 
-#include "prims/prim.h"
+#include "prims/ids.h"
 
 /* Where data that are used again later are found: as many bytes as fit there. */
 typedef enum tn_i_level { TN_I_L1, TN_I_L2, TN_I_L3, TN_I_DRAM, TN_I_LEVELS } tn_i_level;

@@ -2,6 +2,7 @@
 #include "checkpoint/cost_model.h"
 
 #include "base/number.h"
+#include "prims/ids.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "base/nearest.h"
 #include "checkpoint/budget.h"
 #include "checkpoint/plans.h"
-#include "prims/prim.h"
+#include "prims/ids.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* The plan of an arena as JSON: docs/memory-report.md. */
 #include "cli/memory_plan.h"
 #include "cli/json.h"
-#include "prims/prim.h"
+#include "prims/ids.h"
 
 #include <inttypes.h>
 

@@ -3,7 +3,7 @@
 #include "ir/seen.h"
 #include "prims/gemm.h"
 #include "prims/lapack.h"
-#include "prims/prim.h"
+#include "prims/ids.h"
 
 /* ---- cost ------------------------------------------------------------------------- */
 

@@ -6,6 +6,7 @@
 #include "checkpoint/policies.h"
 #include "control/nested.h"
 #include "linearize/prune.h"
+#include "prims/ids.h"
 #include "prims/sample.h"
 #include "prims/strips.h"
 

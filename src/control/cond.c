@@ -4,6 +4,7 @@
 #include "control/cond.h"
 #include "ir/depends.h"
 #include "linearize/prune.h"
+#include "prims/ids.h"
 #include "prims/sample.h"
 #include "prims/strips.h"
 

@@ -1,6 +1,7 @@
 /* Batching of cond: one branch for all lanes, or all branches and a choice lane by lane. */
 #include "control/cond.h"
 #include "linearize/prune.h"
+#include "prims/ids.h"
 
 #include <string.h>
 

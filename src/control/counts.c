@@ -4,6 +4,7 @@
 #include "control/loop.h"
 #include "control/replay.h"
 #include "linearize/prune.h"
+#include "prims/ids.h"
 
 #include <string.h>
 

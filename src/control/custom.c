@@ -7,6 +7,7 @@
 #include "control/nested.h"
 #include "jvp/jvp.h"
 #include "linearize/prune.h"
+#include "prims/ids.h"
 #include "prims/sample.h"
 #include "prims/strips.h"
 

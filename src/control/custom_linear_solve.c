@@ -4,6 +4,7 @@
  * so that every nesting and order works with solvers that find out when they run how often they iterate. */
 #include "control/loop.h"
 #include "jvp/jvp.h"
+#include "prims/ids.h"
 #include "prims/sample.h"
 #include "prims/shape.h"
 #include "prims/strips.h"

@@ -3,6 +3,7 @@
  * every nesting and order works, and nothing of `solve` is ever differentiated. */
 #include "control/nested.h"
 #include "jvp/jvp.h"
+#include "prims/ids.h"
 #include "prims/lu.h"
 #include "prims/sample.h"
 #include "prims/shape.h"

@@ -3,6 +3,7 @@
  * They read values and make none, so no rule has anything to derive: they stay with the values they
  * read.  `effect` keeps them through every transformation, once and in order. */
 #include "prims/c_text.h"
+#include "prims/ids.h"
 #include "prims/layout.h"
 #include "prims/sample.h"
 #include "prims/strips.h"

@@ -6,6 +6,7 @@
  * until it is planned, and differentiates the kept one alone; and that derivative's derivatives do so, too. */
 #include "control/either.h"
 
+#include "prims/ids.h"
 #include "prims/sample.h"
 #include "prims/strips.h"
 

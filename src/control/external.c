@@ -9,6 +9,7 @@
 #include "control/external.h"
 
 #include "control/nested.h"
+#include "prims/ids.h"
 #include "prims/strips.h"
 
 #include "tansy/sparse.h"

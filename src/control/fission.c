@@ -5,6 +5,7 @@
 #include "ir/depends.h"
 #include "ir/memo.h"
 #include "linearize/prune.h"
+#include "prims/ids.h"
 
 #include <string.h>
 

@@ -7,6 +7,7 @@
 #include "control/ways.h"
 #include "ir/memo.h"
 #include "ir/seen.h"
+#include "prims/ids.h"
 
 #include <string.h>
 

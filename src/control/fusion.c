@@ -3,6 +3,7 @@
 #include "control/fission.h"
 
 #include "control/loop.h"
+#include "prims/ids.h"
 
 #include <string.h>
 

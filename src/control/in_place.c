@@ -5,6 +5,7 @@
  * where it would have too many, its calls stay, and stacks that pass through them are kept. */
 #include "control/replay.h"
 #include "ir/seen.h"
+#include "prims/ids.h"
 
 /* Equations of a program whose calls were put in place, beside one for each that it has. */
 enum { MOST = 4096 };

@@ -9,6 +9,7 @@
 #include "checkpoint/cost_model.h"
 #include "control/loop.h"
 #include "ir/seen.h"
+#include "prims/ids.h"
 
 #include <string.h>
 

@@ -5,6 +5,7 @@
 
 #include "control/nested.h"
 #include "jvp/jvp.h"
+#include "prims/ids.h"
 #include "prims/sample.h"
 #include "prims/strips.h"
 

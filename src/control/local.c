@@ -8,7 +8,7 @@
 #include "control/overlap.h"
 
 #include "linearize/prune.h"
-#include "prims/prim.h"
+#include "prims/ids.h"
 
 typedef struct copy {
     tn_i_memo *memo;

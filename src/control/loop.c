@@ -1,6 +1,7 @@
 #include "control/loop.h"
 
 #include "checkpoint/schedule.h"
+#include "prims/ids.h"
 
 #include <string.h>
 

@@ -2,6 +2,7 @@
  * batch behind its last `?` everywhere. */
 #include "control/loop.h"
 #include "linearize/prune.h"
+#include "prims/ids.h"
 
 #include <string.h>
 

@@ -10,6 +10,7 @@
 #include "control/either.h"
 #include "control/loop_split.h"
 
+#include "prims/ids.h"
 #include "prims/shape.h"
 
 #include <string.h>

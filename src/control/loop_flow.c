@@ -1,6 +1,7 @@
 /* What flows through a loop, step after step, until nothing changes: dependence, and linearity. */
 #include "control/loop.h"
 #include "ir/depends.h"
+#include "prims/ids.h"
 
 #include <string.h>
 

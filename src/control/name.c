@@ -1,4 +1,5 @@
 /* name: the identity that gives a value a name policies can speak of. */
+#include "prims/ids.h"
 #include "prims/sample.h"
 #include "prims/strips.h"
 

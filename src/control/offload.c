@@ -1,5 +1,6 @@
 /* offload: the identity whose result need not stay in memory until it is read.  The executor keeps it
  * in a spill file; to everything else it is the linear function x -> x. */
+#include "prims/ids.h"
 #include "prims/sample.h"
 #include "prims/strips.h"
 

@@ -10,6 +10,7 @@
 
 #include "checkpoint/cost_model.h"
 #include "prims/collective_run.h"
+#include "prims/ids.h"
 
 #include <string.h>
 

@@ -6,6 +6,7 @@
 #include "control/loop.h"
 #include "control/ways.h"
 #include "linearize/prune.h"
+#include "prims/ids.h"
 
 #include <string.h>
 

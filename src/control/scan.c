@@ -2,6 +2,7 @@
 #include "control/vary.h"
 #include "control/loop.h"
 #include "control/loop_sample.h"
+#include "prims/ids.h"
 #include "prims/sample.h"
 #include "prims/strips.h"
 

@@ -2,6 +2,7 @@
 #include "control/loop_sample.h"
 
 #include "checkpoint/schedule.h"
+#include "prims/ids.h"
 #include "prims/sample.h"
 
 #include <string.h>

@@ -5,6 +5,7 @@
 #include "control/loop.h"
 #include "ir/seen.h"
 #include "linearize/prune.h"
+#include "prims/ids.h"
 
 #include <string.h>
 

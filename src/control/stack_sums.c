@@ -2,6 +2,7 @@
  * cotangents do not know that a loop made it, and which one. */
 #include "control/loop.h"
 #include "control/ways.h"
+#include "prims/ids.h"
 
 #include <string.h>
 

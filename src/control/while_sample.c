@@ -1,5 +1,6 @@
 /* Test cases of while: a few steps, told by a number that is carried or by a time that is never near its end. */
 #include "control/loop_sample.h"
+#include "prims/ids.h"
 #include "prims/sample.h"
 
 typedef struct draw {

@@ -1,6 +1,7 @@
 /* While loops as JAX writes those it batched: the condition gives a truth value for each lane.  Here a condition gives
  * one, so the loop runs while any lane does, and lanes that have stopped keep what they carry. */
 #include "control/loop.h"
+#include "prims/ids.h"
 
 typedef struct lanes {
     tn_i_while w;

@@ -1,6 +1,7 @@
 /* What the next step of a loop will read, while a kernel of this one reads its operands for the second time. */
 #include "exec/loop.h"
 #include "exec/planner.h"
+#include "prims/ids.h"
 
 /* Bytes of an entry: beyond the first-level cache, and so few that the second-level one holds this and the next; and of
  * all entries: more than that cache holds. */

@@ -4,6 +4,7 @@
 #include "exec/fuse.h"
 #include "exec/nest.h"
 #include "prims/dot.h"
+#include "prims/ids.h"
 
 #include <string.h>
 

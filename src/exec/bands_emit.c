@@ -2,6 +2,7 @@
  * and the rest. */
 #include "exec/bands.h"
 
+#include "prims/ids.h"
 #include "prims/rules.h"
 #include "prims/shape.h"
 

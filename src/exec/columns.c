@@ -15,6 +15,7 @@
 #include "exec/lookup.h"
 #include "exec/plan.h"
 #include "prims/dot.h"
+#include "prims/ids.h"
 #include "prims/rules.h"
 #include "prims/shape.h"
 

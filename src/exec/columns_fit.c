@@ -6,6 +6,7 @@
 #include "exec/plan.h"
 #include "prims/dot.h"
 #include "prims/gemm.h"
+#include "prims/ids.h"
 #include "prims/shape.h"
 
 #include <string.h>

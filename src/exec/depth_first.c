@@ -4,7 +4,7 @@
 #include "exec/columns.h"
 #include "exec/fuse.h"
 
-#include "prims/prim.h"
+#include "prims/ids.h"
 
 #include <string.h>
 

@@ -1,4 +1,5 @@
 #include "exec/draft.h"
+#include "prims/ids.h"
 
 #include <string.h>
 

@@ -9,6 +9,7 @@
 #include "exec/columns.h"
 #include "exec/plan.h"
 #include "exec/space.h"
+#include "prims/ids.h"
 
 #include <string.h>
 

@@ -3,6 +3,7 @@
 #include "exec/fuse.h"
 #include "exec/plan.h"
 #include "exec/space.h"
+#include "prims/ids.h"
 
 #include <string.h>
 

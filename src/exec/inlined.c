@@ -2,6 +2,7 @@
  * share nests, columns and memory. */
 #include "exec/fuse.h"
 #include "exec/plan.h"
+#include "prims/ids.h"
 
 #include <string.h>
 

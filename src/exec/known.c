@@ -4,6 +4,7 @@
 #include "base/fp_mode.h"
 #include "exec/fuse.h"
 #include "exec/plan.h"
+#include "prims/ids.h"
 #include "prims/layout.h"
 
 #include <string.h>

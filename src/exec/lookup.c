@@ -1,6 +1,7 @@
 #include "exec/lookup.h"
 
 #include "exec/space.h"
+#include "prims/ids.h"
 #include "prims/rules.h"
 #include "prims/shape.h"
 

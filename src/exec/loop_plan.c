@@ -3,6 +3,7 @@
 #include "exec/strides.h"
 
 #include "control/loop.h"
+#include "prims/ids.h"
 
 #include <math.h>
 #include <string.h>

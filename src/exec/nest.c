@@ -1,6 +1,7 @@
 /* Lowering: the operations of a nest, first by the loops of the draft, then by those that run. */
 #include "exec/draft.h"
 #include "exec/lookup.h"
+#include "prims/ids.h"
 
 #include <string.h>
 

@@ -4,6 +4,7 @@
  *
  * says, x is stored, and then, once all loops have run, value[row] to column[row]: no element compares its place. */
 #include "exec/draft.h"
+#include "prims/ids.h"
 
 #include <string.h>
 

@@ -8,6 +8,7 @@
  * no step adds.  Of rows that are summed in eights (tn_i_gemm_adds) that changes no bit. */
 #include "exec/planner.h"
 #include "prims/dot.h"
+#include "prims/ids.h"
 
 #include <string.h>
 

@@ -5,6 +5,7 @@
 #include "exec/strides.h"
 #include "prims/dot.h"
 #include "exec/talk.h"
+#include "prims/ids.h"
 
 #include <string.h>
 

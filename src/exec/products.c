@@ -3,6 +3,7 @@
 #include "exec/planner.h"
 #include "exec/strides.h"
 #include "prims/dot.h"
+#include "prims/ids.h"
 
 #include <string.h>
 

@@ -6,6 +6,7 @@
 #include "exec/resident.h"
 
 #include "exec/space.h"
+#include "prims/ids.h"
 
 #include <string.h>
 

@@ -5,6 +5,7 @@
 #include "exec/strides.h"
 #include "prims/collective_run.h"
 #include "prims/dot.h"
+#include "prims/ids.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -9,6 +9,7 @@
 #include "exec/fuse.h"
 #include "exec/plan.h"
 #include "exec/space.h"
+#include "prims/ids.h"
 #include "prims/shape.h"
 
 #include <string.h>

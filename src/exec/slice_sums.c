@@ -9,6 +9,7 @@
  * as derivatives add them up in any order: ((0 + w) + x) + u is (0 + x) + (w, u) to the bit. */
 #include "exec/fuse.h"
 #include "exec/plan.h"
+#include "prims/ids.h"
 #include "prims/shape.h"
 
 #include <string.h>

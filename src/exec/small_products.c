@@ -6,6 +6,7 @@
 #include "exec/fuse.h"
 #include "exec/space.h"
 #include "prims/dot.h"
+#include "prims/ids.h"
 #include "prims/rules.h"
 #include "prims/shape.h"
 

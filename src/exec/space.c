@@ -1,6 +1,7 @@
 #include "exec/space.h"
 
 #include "exec/lookup.h"
+#include "prims/ids.h"
 
 #include <string.h>
 

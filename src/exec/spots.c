@@ -15,6 +15,7 @@
 
 #include "exec/plan.h"
 #include "exec/space.h"
+#include "prims/ids.h"
 #include "prims/rules.h"
 #include "prims/shape.h"
 

@@ -2,6 +2,7 @@
 #include "exec/space.h"
 #include "exec/spots.h"
 #include "exec/plan.h"
+#include "prims/ids.h"
 #include "prims/rules.h"
 #include "prims/shape.h"
 

@@ -2,6 +2,7 @@
 #include "exec/planner.h"
 #include "exec/strides.h"
 #include "prims/collective_run.h"
+#include "prims/ids.h"
 
 #include <string.h>
 

@@ -4,6 +4,7 @@
 #include "exec/loop.h"
 #include "exec/replay.h"
 #include "exec/steps_report.h"
+#include "prims/ids.h"
 
 #include <string.h>
 

@@ -4,6 +4,7 @@
 #include "exec/loop.h"
 #include "exec/replay.h"
 #include "prims/collective_run.h"
+#include "prims/ids.h"
 
 #include <math.h>
 #include <stdatomic.h>

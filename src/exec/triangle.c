@@ -7,6 +7,7 @@
 #include "exec/nest.h"
 #include "exec/planner.h"
 #include "prims/dot.h"
+#include "prims/ids.h"
 #include "prims/shape.h"
 
 /* Of a value: nothing so far, a triangle of its matrices, or (n = 0) all. */

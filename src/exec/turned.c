@@ -8,6 +8,7 @@
 #include "exec/fuse.h"
 #include "exec/plan.h"
 #include "prims/dot.h"
+#include "prims/ids.h"
 #include "prims/shape.h"
 
 #include <string.h>

@@ -2,6 +2,7 @@
  * [2 n, k], are joined as [n, 2, 1] to [n, 2, k], which is merged.  Then they are columns of a batch of n. */
 #include "exec/columns.h"
 #include "exec/fuse.h"
+#include "prims/ids.h"
 #include "prims/shape.h"
 
 static const tn_type *type_of(const tn_fn *f, tn_i_var v) { return f->val[v].type; }

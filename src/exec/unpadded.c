@@ -4,6 +4,7 @@
  *     p = pad x by 0; y = p[0:n] + p[2:n+2]     becomes     y = (pad x by 0: one left, less one right) + (..)  */
 #include "exec/fuse.h"
 #include "exec/space.h"
+#include "prims/ids.h"
 #include "prims/shape.h"
 
 #include <string.h>

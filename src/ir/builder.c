@@ -2,7 +2,7 @@
 #include "base/fp_mode.h"
 #include "ir/depends.h"
 #include "ir/params.h"
-#include "prims/prim.h"
+#include "prims/ids.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,6 +2,7 @@
 #include "ir/parse.h"
 
 #include "base/nearest.h"
+#include "prims/ids.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,6 +2,7 @@
 #include "ir/parse.h"
 #include "prims/conv.h"
 #include "prims/forms.h"
+#include "prims/ids.h"
 #include "prims/linear_solve_text.h"
 #include "prims/reduce_window.h"
 #include "prims/windows.h"

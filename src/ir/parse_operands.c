@@ -1,5 +1,6 @@
 /* Operands: names, and literals, whose dtype and shape may follow from the others. */
 #include "ir/parse.h"
+#include "prims/ids.h"
 
 static bool is_literal(const tn_i_token *t) {
     return t->kind == TN_T_NUMBER || tn_i_token_is(t, "True") || tn_i_token_is(t, "False");

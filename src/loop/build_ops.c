@@ -1,5 +1,6 @@
 /* Making loop programs: operations. */
 #include "loop/inside.h"
+#include "prims/ids.h"
 
 #include <string.h>
 

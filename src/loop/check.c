@@ -1,5 +1,6 @@
 /* Whether a loop program is well formed and stays within its arrays. */
 #include "loop/inside.h"
+#include "prims/ids.h"
 #include "prims/strips.h"
 
 #include <stdarg.h>

@@ -3,6 +3,7 @@
  * What ops.def has a row for is that; a few are several operations, in the order of their scalar bodies and with their
  * bits; all others are `fn`, which runs the scalar body, or the vector library's function, itself. */
 #include "loop/inside.h"
+#include "prims/ids.h"
 #include "prims/strips.h"
 
 #include <math.h>

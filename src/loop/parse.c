@@ -1,5 +1,6 @@
 /* Loop programs from text (docs/loop-ir.md). */
 #include "loop/parse.h"
+#include "prims/ids.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* What a loop program is asked about. */
 #include "loop/inside.h"
+#include "prims/ids.h"
 #include "prims/strips.h"
 
 #include <math.h>

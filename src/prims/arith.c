@@ -1,4 +1,5 @@
 /* Arithmetic: neg add sub mul div rem square. */
+#include "prims/ids.h"
 #include "prims/rules.h"
 #include "prims/sample.h"
 #include "prims/strips.h"

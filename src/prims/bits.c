@@ -3,6 +3,7 @@
  * Shifts are XLA's: by the width or more, which every negative amount is too, nothing is left of x (of
  * shift_right_arithmetic its sign). */
 #include "prims/c_text.h"
+#include "prims/ids.h"
 #include "prims/rules.h"
 #include "prims/sample.h"
 #include "prims/strips.h"

@@ -5,6 +5,7 @@
  * replicated once: psum and pvary are each other's, pick and place, all_gather and own. */
 #include "prims/ranks.h"
 
+#include "prims/ids.h"
 #include "prims/rules.h"
 #include "prims/sample.h"
 #include "prims/shape.h"

@@ -1,6 +1,7 @@
 /* What ranks find together and is not linear: pmax pmin pprod. */
 #include "prims/ranks.h"
 
+#include "prims/ids.h"
 #include "prims/recur.h"
 #include "prims/rules.h"
 #include "prims/strips.h"

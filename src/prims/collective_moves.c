@@ -2,6 +2,7 @@
  * what varies. */
 #include "prims/ranks.h"
 
+#include "prims/ids.h"
 #include "prims/strips.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* Which rank this is, and a place that all of them come to: axis_index barrier. */
 #include "prims/ranks.h"
 
+#include "prims/ids.h"
 #include "prims/strips.h"
 
 /* ---- axis_index ---------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
  * collectives one after the other whatever else differs between them. */
 #include "prims/collective_run.h"
 
+#include "prims/ids.h"
 #include "prims/layout.h"
 
 #include <stdio.h>

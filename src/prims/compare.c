@@ -1,4 +1,5 @@
 /* Comparisons and tests, with bool results: eq ne lt le gt ge is_finite. */
+#include "prims/ids.h"
 #include "prims/sample.h"
 #include "prims/strips.h"
 

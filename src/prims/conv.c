@@ -1,5 +1,6 @@
 #include "prims/conv.h"
 #include "prims/dot.h"
+#include "prims/ids.h"
 #include "prims/shape.h"
 
 #include <string.h>

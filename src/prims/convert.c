@@ -1,5 +1,6 @@
 /* Changes of dtype, and of what is differentiated: convert_element_type bitcast_convert_type stop_gradient. */
 #include "prims/c_text.h"
+#include "prims/ids.h"
 #include "prims/rules.h"
 #include "prims/sample.h"
 #include "prims/strips.h"

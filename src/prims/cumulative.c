@@ -1,5 +1,6 @@
 /* Scans along an axis: cumsum cumprod cummax cummin cumlogsumexp. */
 #include "prims/dims.h"
+#include "prims/ids.h"
 #include "prims/lanes.h"
 #include "prims/recur.h"
 #include "prims/sample.h"

@@ -2,6 +2,7 @@
 #include "prims/c_text.h"
 #include "prims/dims.h"
 #include "prims/dot.h"
+#include "prims/ids.h"
 #include "prims/rules.h"
 #include "prims/sample.h"
 #include "prims/shape.h"

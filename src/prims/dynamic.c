@@ -1,6 +1,7 @@
 /* Windows at places known when the program runs: dynamic_slice dynamic_update_slice. */
 #include "prims/c_text.h"
 #include "prims/forms.h"
+#include "prims/ids.h"
 #include "prims/sample.h"
 #include "prims/shape.h"
 

@@ -1,6 +1,7 @@
 /* eigh: eigenvalues and eigenvectors of symmetric matrices, over leading batch dimensions, by LAPACK's syevd. */
 #include "prims/lapack.h"
 #include "prims/dims.h"
+#include "prims/ids.h"
 #include "prims/matrices.h"
 #include "prims/sample.h"
 #include "prims/shape.h"

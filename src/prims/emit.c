@@ -1,5 +1,5 @@
 /* Emitting common equations from rules. */
-#include "prims/prim.h"
+#include "prims/ids.h"
 #include "prims/shape.h"
 
 #include <stdio.h>

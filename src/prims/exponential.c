@@ -1,5 +1,6 @@
 /* Exponentials and logarithms: exp exp2 expm1 log log1p logistic. */
 #include "prims/c_text.h"
+#include "prims/ids.h"
 #include "prims/rules.h"
 #include "prims/special.h"
 #include "prims/strips.h"

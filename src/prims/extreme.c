@@ -1,4 +1,5 @@
 /* Choices by size: max min abs sign clamp. */
+#include "prims/ids.h"
 #include "prims/rules.h"
 #include "prims/sample.h"
 #include "prims/strips.h"

@@ -2,6 +2,7 @@
  *
  * Sums and differences with a product in them become fmas where that is decided (ir/strict.c), by add's and sub's own
  * rule: here is what an fma is.  strict_fma is its form under strict_zero, as in strict.c. */
+#include "prims/ids.h"
 #include "prims/rules.h"
 #include "prims/sample.h"
 #include "prims/strips.h"

@@ -1,5 +1,6 @@
 #include "prims/forms.h"
 #include "prims/dims.h"
+#include "prims/ids.h"
 #include "prims/shape.h"
 
 /* ---- reductions by bits ---- */

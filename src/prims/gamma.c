@@ -1,5 +1,6 @@
 /* The error function's and the gamma function's families (values: special.h). */
 #include "prims/c_text.h"
+#include "prims/ids.h"
 #include "prims/rules.h"
 #include "prims/sample.h"
 #include "prims/special.h"

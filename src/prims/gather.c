@@ -1,6 +1,7 @@
 /* Windows read and added to at many places: gather scatter_add. */
 #include "prims/c_text.h"
 #include "prims/forms.h"
+#include "prims/ids.h"
 #include "prims/sample.h"
 #include "prims/windows.h"
 

@@ -1,4 +1,5 @@
 /* Hyperbolic functions: sinh cosh tanh asinh acosh atanh. */
+#include "prims/ids.h"
 #include "prims/rules.h"
 #include "prims/strips.h"
 

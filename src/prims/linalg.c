@@ -1,5 +1,6 @@
 /* triangular_solve and cholesky, over leading batch dimensions. */
 #include "prims/c_text.h"
+#include "prims/ids.h"
 #include "prims/matrices.h"
 #include "prims/product.h"
 #include "prims/rules.h"

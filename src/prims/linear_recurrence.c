@@ -1,4 +1,5 @@
 /* linear_recurrence: y[i] = a[i] y[i-1] + x[i] along an axis. */
+#include "prims/ids.h"
 #include "prims/lanes.h"
 #include "prims/recur.h"
 #include "prims/sample.h"

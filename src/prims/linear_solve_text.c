@@ -1,5 +1,6 @@
 /* custom_linear_solve as JAX writes it: each program has constants of its own among the operands, those of matvec,
  * vecmat, solve and transpose_solve, and matvec says nothing of what it is linear in.  Here all programs read all. */
+#include "prims/ids.h"
 #include "prims/linear_solve_text.h"
 
 enum { CONST_LENGTHS, JAXPRS };

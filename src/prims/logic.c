@@ -1,4 +1,5 @@
 /* Bits and choices: and or xor not select. */
+#include "prims/ids.h"
 #include "prims/rules.h"
 #include "prims/sample.h"
 #include "prims/strips.h"

@@ -3,6 +3,7 @@
 #include "prims/c_text.h"
 #include "prims/lu.h"
 
+#include "prims/ids.h"
 #include "prims/matrices.h"
 #include "prims/product.h"
 #include "prims/sample.h"

@@ -2,6 +2,7 @@
 #include "prims/c_text.h"
 #include "prims/dims.h"
 #include "prims/gemm.h"
+#include "prims/ids.h"
 #include "prims/layout.h"
 #include "prims/matrices.h"
 #include "prims/rules.h"

@@ -1,5 +1,6 @@
 /* pad: an array amid copies of one value. */
 #include "prims/c_text.h"
+#include "prims/ids.h"
 #include "prims/sample.h"
 #include "prims/shape.h"
 

@@ -1,5 +1,6 @@
 /* Powers: pow, integer_pow. */
 #include "prims/c_text.h"
+#include "prims/ids.h"
 #include "prims/rules.h"
 #include "prims/sample.h"
 #include "prims/strips.h"

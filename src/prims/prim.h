@@ -12,18 +12,8 @@ struct tn_i_plan_by;
 struct tn_i_c_kernel;
 struct tn_i_c_helper;
 
-enum {
-#define TN_PRIM(name) TN_P_##name,
-#include "prims/prims.def"
-#undef TN_PRIM
-    TN_NPRIMS
-};
-
-extern const tn_prim *const tn_i_registry[TN_NPRIMS];
-
-#define TN_PRIM(name) extern const tn_prim tn_prim_##name;
-#include "prims/prims.def"
-#undef TN_PRIM
+/* By number, in the order of prims.def (prims/ids.h). */
+extern const tn_prim *const tn_i_registry[];
 
 /* ---- flags ----------------------------------------------------------------------- */
 

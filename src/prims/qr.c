@@ -1,5 +1,6 @@
 /* qr: over leading batch dimensions, by LAPACK's geqrf and orgqr. */
 #include "prims/dims.h"
+#include "prims/ids.h"
 #include "prims/lapack.h"
 #include "prims/matrices.h"
 #include "prims/shape.h"

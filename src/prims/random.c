@@ -6,6 +6,7 @@
  * those of JAX (its partitionable Threefry). */
 #include "prims/c_text.h"
 #include "prims/dims.h"
+#include "prims/ids.h"
 #include "prims/sample.h"
 #include "prims/shape.h"
 #include "prims/special.h"

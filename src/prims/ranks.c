@@ -2,6 +2,7 @@
 #include "prims/ranks.h"
 
 #include "prims/dims.h"
+#include "prims/ids.h"
 #include "prims/shape.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* Shifts, running products and recurrences as equations. */
+#include "prims/ids.h"
 #include "prims/recur.h"
 #include "prims/shape.h"
 

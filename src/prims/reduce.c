@@ -1,6 +1,7 @@
 /* Reductions: reduce_sum reduce_max reduce_min reduce_prod argmax argmin. */
 #include "prims/c_text.h"
 #include "prims/dims.h"
+#include "prims/ids.h"
 #include "prims/recur.h"
 #include "prims/sample.h"
 #include "prims/shape.h"

@@ -1,3 +1,4 @@
+#include "prims/ids.h"
 #include "prims/reduce_window.h"
 #include "prims/shape.h"
 

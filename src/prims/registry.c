@@ -1,5 +1,5 @@
 /* The table of primitives, in the order of prims.def. */
-#include "prims/prim.h"
+#include "prims/ids.h"
 
 const tn_prim *const tn_i_registry[TN_NPRIMS] = {
 #define TN_PRIM(name) [TN_P_##name] = &tn_prim_##name,

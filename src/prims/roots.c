@@ -1,4 +1,5 @@
 /* Roots: sqrt rsqrt cbrt.  Their derivatives are functions of their results. */
+#include "prims/ids.h"
 #include "prims/rules.h"
 #include "prims/strips.h"
 

@@ -1,4 +1,5 @@
 /* Rounding to whole numbers: floor ceil round. */
+#include "prims/ids.h"
 #include "prims/sample.h"
 #include "prims/strips.h"
 

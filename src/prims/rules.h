@@ -2,7 +2,7 @@
 #ifndef TN_RULES_H
 #define TN_RULES_H
 
-#include "prims/prim.h"
+#include "prims/ids.h"
 
 static inline tn_i_var tn_i_times(tn_i_builder *b, tn_i_var x, double k) {
     return tn_i_op2(b, TN_P_mul, x, tn_i_number_like(b, x, k));

@@ -3,6 +3,7 @@
 #include "prims/c_text.h"
 #include "prims/dims.h"
 #include "prims/forms.h"
+#include "prims/ids.h"
 #include "prims/sample.h"
 #include "prims/windows.h"
 

@@ -2,6 +2,7 @@
 #include "prims/c_text.h"
 #include "prims/recur.h"
 #include "prims/forms.h"
+#include "prims/ids.h"
 #include "prims/sample.h"
 #include "prims/windows.h"
 

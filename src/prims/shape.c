@@ -1,5 +1,6 @@
 /* Shape without data movement: constant iota broadcast_in_dim reshape transpose rev. */
 #include "prims/c_text.h"
+#include "prims/ids.h"
 #include "prims/sample.h"
 #include "prims/shape.h"
 

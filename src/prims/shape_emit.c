@@ -1,4 +1,5 @@
 /* Checks, costs and emitters of the shape and index primitives. */
+#include "prims/ids.h"
 #include "prims/shape.h"
 
 #include <string.h>

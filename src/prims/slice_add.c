@@ -1,5 +1,6 @@
 /* slice_add: what the cotangents of slices are summed by. */
 #include "prims/c_text.h"
+#include "prims/ids.h"
 #include "prims/sample.h"
 #include "prims/shape.h"
 

@@ -1,5 +1,6 @@
 /* Parts and joins at places known beforehand: slice split concatenate. */
 #include "prims/c_text.h"
+#include "prims/ids.h"
 #include "prims/sample.h"
 #include "prims/shape.h"
 

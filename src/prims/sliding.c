@@ -1,5 +1,6 @@
 /* Windows that slide over an array: sliding_windows, and overlap_add, which their cotangents are summed by. */
 #include "prims/c_text.h"
+#include "prims/ids.h"
 #include "prims/sample.h"
 #include "prims/shape.h"
 

@@ -1,6 +1,7 @@
 /* sort: by one or more keys along a dimension. */
 #include "prims/c_text.h"
 #include "prims/dims.h"
+#include "prims/ids.h"
 #include "prims/sample.h"
 #include "prims/shape.h"
 

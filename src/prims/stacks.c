@@ -3,6 +3,7 @@
  * schedule, all sums of what loops stack are loops, until a program is planned (control/settle.c). */
 #include "ir/depends.h"
 #include "prims/c_text.h"
+#include "prims/ids.h"
 
 #include <string.h>
 

@@ -3,6 +3,7 @@
  * Where an ordinary one is NaN because a 0 meets an infinity or a NaN, these are 0; everywhere else the bits
  * are the same.  A zero tangent or cotangent then stays zero whatever partial it meets, as that of the branch
  * a select does not take.  Nothing emits them but ir/strict.c, and their own rules. */
+#include "prims/ids.h"
 #include "prims/rules.h"
 #include "prims/strips.h"
 

@@ -1,5 +1,6 @@
 /* svd and pinv, over leading batch dimensions, by LAPACK's gesdd. */
 #include "prims/dims.h"
+#include "prims/ids.h"
 #include "prims/lapack.h"
 #include "prims/matrices.h"
 #include "prims/product.h"

@@ -1,4 +1,5 @@
 /* Circular functions: sin cos tan asin acos atan atan2. */
+#include "prims/ids.h"
 #include "prims/rules.h"
 #include "prims/strips.h"
 

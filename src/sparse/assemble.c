@@ -1,5 +1,6 @@
 #include "sparse/assemble.h"
 
+#include "prims/ids.h"
 #include "prims/shape.h"
 
 #include <string.h>

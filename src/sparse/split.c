@@ -7,7 +7,7 @@
 #include "sparse/split.h"
 
 #include "linearize/prune.h"
-#include "prims/prim.h"
+#include "prims/ids.h"
 
 enum { KNOWN, UNKNOWN, LINEAR }; /* a value: made of constants; of residuals; of tangents */
 

@@ -5,7 +5,7 @@
  */
 #include "sparse/substitute.h"
 
-#include "prims/prim.h"
+#include "prims/ids.h"
 #include "sparse/assemble.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 /* Elementwise compositions, written so that neither values nor derivatives
  * overflow or become NaN where the function itself is fine. */
+#include "prims/ids.h"
 #include "trace/trace.h"
 
 #include <math.h>

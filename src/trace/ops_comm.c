@@ -1,4 +1,5 @@
 /* What ranks exchange: axes are named as the context's grid names them. */
+#include "prims/ids.h"
 #include "tansy/comm.h"
 #include "trace/trace.h"
 

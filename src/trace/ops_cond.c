@@ -2,6 +2,7 @@
  * operands of each. */
 #include "control/cond.h"
 #include "control/vary.h"
+#include "prims/ids.h"
 #include "trace/trace.h"
 
 #include <string.h>

@@ -2,6 +2,7 @@
  * are parameters of one equation. */
 #include "control/external.h"
 #include "control/linear_call.h"
+#include "prims/ids.h"
 #include "trace/shared.h"
 
 #include <string.h>

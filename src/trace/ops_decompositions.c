@@ -1,4 +1,5 @@
 /* Eigenvalues, singular values and their kin. */
+#include "prims/ids.h"
 #include "prims/matrices.h"
 #include "trace/trace.h"
 

@@ -1,4 +1,5 @@
 /* Operators without values: print, progress, assert and fail. */
+#include "prims/ids.h"
 #include "trace/trace.h"
 
 #include <string.h>

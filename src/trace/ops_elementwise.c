@@ -1,4 +1,5 @@
 /* Elementwise operators: plain numbers, broadcasting, one equation. */
+#include "prims/ids.h"
 #include "prims/rules.h"
 #include "trace/trace.h"
 

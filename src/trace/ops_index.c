@@ -1,4 +1,5 @@
 /* Operators that read or add to parts of an array. */
+#include "prims/ids.h"
 #include "prims/shape.h"
 #include "trace/trace.h"
 

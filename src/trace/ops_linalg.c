@@ -1,4 +1,5 @@
 /* Linear systems. */
+#include "prims/ids.h"
 #include "trace/trace.h"
 
 static bool open_floats(tn_i_site *s, const char *name, size_t n, const tn_val *in, tn_i_var *v, const char *file,

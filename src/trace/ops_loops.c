@@ -4,6 +4,7 @@
  * follows.  The equation wants what is the same in every step in front, and the number only where it is read. */
 #include "control/loop.h"
 #include "control/vary.h"
+#include "prims/ids.h"
 #include "tansy/loops.h"
 #include "trace/trace.h"
 

@@ -1,4 +1,5 @@
 /* Operators that make random numbers of keys. */
+#include "prims/ids.h"
 #include "trace/trace.h"
 
 tn_val tn_random_key_at(tn_ctx *c, int64_t seed, const char *file, int line) {

@@ -1,5 +1,6 @@
 /* Reductions, running reductions, sorting. */
 #include "prims/forms.h"
+#include "prims/ids.h"
 #include "trace/trace.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* Solutions found by any program: roots, and linear systems. */
+#include "prims/ids.h"
 #include "trace/shared.h"
 
 enum { F, SOLVE, LINEAR_SOLVE };

@@ -1,4 +1,5 @@
 /* Operators that make constants or move elements. */
+#include "prims/ids.h"
 #include "trace/trace.h"
 #include "prims/shape.h"
 

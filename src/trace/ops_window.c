@@ -1,5 +1,6 @@
 /* Operators over windows: sliding_windows and overlap_add, convolutions, pooling. */
 #include "prims/conv.h"
+#include "prims/ids.h"
 #include "prims/reduce_window.h"
 #include "prims/shape.h"
 #include "trace/trace.h"

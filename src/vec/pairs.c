@@ -1,5 +1,6 @@
 /* Pairs of operations that are common enough to be one: a sum or a difference one term of which is a product, and a
  * product one factor of which is a sum or a difference.  Both are rounded, as if they stood alone. */
+#include "prims/ids.h"
 #include "prims/strips.h"
 #include "vec/vec.h"
 

@@ -4,7 +4,7 @@
  * A hash of the text picks the schedule of its loops, the policy, the transformations and the numbers that go in: one
  * choice of each for an input, all of them over a corpus. */
 #include "ir/ir.h"
-#include "prims/prim.h"
+#include "prims/ids.h"
 #include "tansy/comm.h"
 
 #include <signal.h>

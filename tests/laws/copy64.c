@@ -1,4 +1,5 @@
 #include "laws/copy64.h"
+#include "prims/ids.h"
 
 #include <string.h>
 

@@ -1,4 +1,5 @@
 #include "laws/derive.h"
+#include "prims/ids.h"
 
 #include "laws/copy64.h"
 

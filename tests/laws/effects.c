@@ -1,6 +1,7 @@
 /* Primitives without outputs are there for their effect: it happens once, with the right values, in the program
  * and in all that is made of it.  That their programs otherwise compute what they should, the other laws say. */
 #include "laws/effects.h"
+#include "prims/ids.h"
 
 #include "checkpoint/policies.h"
 #include "laws/derive.h"

@@ -2,6 +2,7 @@
 #include "laws/differences.h"
 #include "laws/derive.h"
 #include "laws/table.h"
+#include "prims/ids.h"
 
 #include <math.h>
 

@@ -3,6 +3,7 @@
 #include "laws/case.h"
 #include "laws/generator_i.h"
 #include "laws/laws.h"
+#include "prims/ids.h"
 #include "prims/sample.h"
 
 #include <math.h>

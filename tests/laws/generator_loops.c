@@ -2,6 +2,7 @@
 #include "control/loop.h"
 #include "control/loop_sample.h"
 #include "laws/generator_i.h"
+#include "prims/ids.h"
 
 #include <string.h>
 

@@ -4,6 +4,7 @@
 #include "jvp/jvp.h"
 #include "laws/generator_i.h"
 #include "linearize/prune.h"
+#include "prims/ids.h"
 #include "transpose/transpose.h"
 
 #include <string.h>

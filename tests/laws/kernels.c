@@ -2,6 +2,7 @@
 #include "laws/derive.h"
 #include "laws/table.h"
 
+#include "prims/ids.h"
 #include "prims/layout.h"
 #include "prims/strips.h"
 

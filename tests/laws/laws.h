@@ -9,7 +9,7 @@
 #define LAWS_H
 
 #include "prims/lapack.h"
-#include "prims/prim.h"
+#include "prims/ids.h"
 
 #include "laws/array.h"
 #include "naive.h"

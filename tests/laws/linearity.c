@@ -2,6 +2,7 @@
 #include "laws/case.h"
 #include "laws/derive.h"
 #include "laws/table.h"
+#include "prims/ids.h"
 
 #include <math.h>
 #include <string.h>

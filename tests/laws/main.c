@@ -8,6 +8,7 @@
  * the last iteration on).  With --write the cases are only written, as text, into a directory: seeds for tests/fuzz. */
 #include "exec/assembled.h"
 #include "laws/laws.h"
+#include "prims/ids.h"
 
 #include <stdio.h>
 #include <stdlib.h>

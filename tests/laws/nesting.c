@@ -4,6 +4,7 @@
 #include "laws/derive.h"
 #include "laws/differences.h"
 #include "laws/table.h"
+#include "prims/ids.h"
 
 #include <math.h>
 

@@ -3,6 +3,7 @@
 #include "control/loop.h"
 #include "laws/derive.h"
 #include "laws/table.h"
+#include "prims/ids.h"
 
 #include <string.h>
 

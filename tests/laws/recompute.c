@@ -4,6 +4,7 @@
 #include "laws/derive.h"
 #include "laws/table.h"
 #include "laws/terms.h"
+#include "prims/ids.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* What generated programs may ask for although the library says that it does not do it (docs/ir.md, docs/loops.md). */
 #include "laws/laws.h"
+#include "prims/ids.h"
 
 #include <string.h>
 

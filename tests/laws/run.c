@@ -1,6 +1,7 @@
 /* The drivers: every law on every primitive, dtype and sample, and on generated programs. */
 #include "laws/laws.h"
 #include "laws/trial.h"
+#include "prims/ids.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 #include "control/loop.h"
 #include "laws/derive.h"
 #include "laws/table.h"
+#include "prims/ids.h"
 
 #include <stdio.h>
 

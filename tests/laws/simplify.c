@@ -1,6 +1,7 @@
 /* The builder's identities and folding change no bit: not of a NaN, an infinity or a -0. */
 #include "laws/derive.h"
 #include "laws/table.h"
+#include "prims/ids.h"
 
 #include <math.h>
 

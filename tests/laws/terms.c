@@ -1,4 +1,5 @@
 #include "laws/terms.h"
+#include "prims/ids.h"
 
 #include "ir/params.h"
 

@@ -3,6 +3,7 @@
 #include "laws/case.h"
 #include "laws/derive.h"
 #include "laws/table.h"
+#include "prims/ids.h"
 
 #include <math.h>
 

@@ -7,6 +7,7 @@
  *
  * --share S takes one primitive in S, and of it a dozen mutants or a few more: which ones, seed K tells. */
 #include "mutants/mutant.h"
+#include "prims/ids.h"
 
 #include <stdio.h>
 #include <stdlib.h>

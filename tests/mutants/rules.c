@@ -2,6 +2,7 @@
 #include "mutants/mutant.h"
 
 #include "linearize/linearize.h"
+#include "prims/ids.h"
 #include "prims/rules.h"
 
 #include <string.h>

@@ -7,6 +7,7 @@
  *   - J v is what central differences of all ranks' h say (order 1).
  * A failure prints a seed: --n 1 --seed S has it again.  With --mutants rules are broken, one at a time, and each must
  * be noticed in N programs. */
+#include "prims/ids.h"
 #include "ranks.h"
 #include "ranks_i.h"
 

@@ -2,6 +2,7 @@
  * do not.  The law must notice each. */
 #include "ranks_i.h"
 
+#include "prims/ids.h"
 #include "prims/ranks.h"
 
 #include <string.h>

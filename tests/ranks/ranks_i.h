@@ -2,7 +2,7 @@
 #ifndef RANKS_I_H
 #define RANKS_I_H
 
-#include "prims/prim.h"
+#include "prims/ids.h"
 
 size_t ranks_mutants(void);
 /* The registry with mutant i in it, until the next one; what is wrong with it. */

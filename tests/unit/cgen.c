@@ -5,6 +5,7 @@
  * them itself, of constants, with another last bit. */
 #include "cgen/cgen.h"
 #include "loop_random.h"
+#include "prims/ids.h"
 #include "vec/vec.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* The checker: linearity from text, and programs that no builder would make. */
 #include "ir/ir.h"
-#include "prims/prim.h"
+#include "prims/ids.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

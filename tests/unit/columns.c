@@ -2,7 +2,7 @@
  * multiplied by the zeros of a basis. */
 #include "exec/columns.h"
 #include "exec/fuse.h"
-#include "prims/prim.h"
+#include "prims/ids.h"
 #include "tracing.h"
 
 #include <stdlib.h>

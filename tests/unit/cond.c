@@ -1,7 +1,7 @@
 /* cond and switch: values, derivatives, batches, effects, and what is refused. */
 #include "unit/tracing.h"
 
-#include "prims/prim.h"
+#include "prims/ids.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* What is not differentiated costs nothing, and what is read in parts costs the parts: counts of equations, products,
  * bytes and copies.  Under every policy named here; a policy that recomputes may recompute products, and says so. */
 #include "exec/exec.h"
-#include "prims/prim.h"
+#include "prims/ids.h"
 #include "tracing.h"
 #include "sanitized.h"
 

@@ -1,7 +1,7 @@
 /* How far first and second derivatives of elementwise primitives are from exact, in ulp of what is exact, over the
  * whole range of exponents: at most 8 and 16, wherever that is a number of the dtype.  Every elementwise primitive that
  * has a derivative has rows in the table (record_derivatives.py), or is named below with the reason why not. */
-#include "prims/prim.h"
+#include "prims/ids.h"
 #include "tracing.h"
 
 #include <float.h>

@@ -2,6 +2,7 @@
  * what is overwritten, what may not be skipped, and what the type rule refuses. */
 #include "prims/dims.h"
 #include "prims/gemm.h"
+#include "prims/ids.h"
 #include "prims/layout.h"
 
 #include <stdarg.h>

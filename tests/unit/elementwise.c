@@ -1,5 +1,6 @@
 /* Values of elementwise primitives in every dtype, through their strips and
  * kernels: the edges where conventions decide, accuracy, strides. */
+#include "prims/ids.h"
 #include "prims/sample.h"
 #include "prims/strips.h"
 

@@ -1,5 +1,6 @@
 /* Rules of elementwise primitives: identities that need no equation, derivatives
  * at kinks, scalars beside arrays, types, linearity, and the samplers. */
+#include "prims/ids.h"
 #include "prims/sample.h"
 #include "prims/strips.h"
 

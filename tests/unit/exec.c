@@ -3,6 +3,7 @@
 #include "exec/plan.h"
 #include "unit/meter.h"
 #include "naive.h"
+#include "prims/ids.h"
 
 #include <stdarg.h>
 #include <stddef.h>

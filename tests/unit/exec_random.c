@@ -2,6 +2,7 @@
  * chains, nested programs, strided and absent and aliased arguments, workspaces at odd addresses. */
 #include "exec/plan.h"
 #include "naive.h"
+#include "prims/ids.h"
 #include "prims/shape.h"
 
 #include <stdarg.h>

@@ -3,6 +3,7 @@
 #include "exec/fuse.h"
 #include "exec/nest_code.h"
 #include "exec/plan.h"
+#include "prims/ids.h"
 #include "tansy/ops.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* Jacobians, Hessians, and tn_check_grads. */
-#include "prims/prim.h"
+#include "prims/ids.h"
 
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
 /* triangular_solve and cholesky: residuals for every parameter, size and layout; what is not
  * read; matrices that are not positive definite; and what the type rules refuse. */
+#include "prims/ids.h"
 #include "prims/layout.h"
 #include "prims/product.h"
 

@@ -2,6 +2,7 @@
  * the backward part begins. */
 #include "exec/live.h"
 #include "exec/pool.h"
+#include "prims/ids.h"
 #include "prims/shape.h"
 #include "tracing.h"
 #include "unit/meter.h"

@@ -2,7 +2,7 @@
  * the reference, for all dtypes, any index, and sizes that fill no vector. */
 #include "exec/columns.h"
 #include "exec/fuse.h"
-#include "prims/prim.h"
+#include "prims/ids.h"
 #include "tracing.h"
 
 #include <stdio.h>

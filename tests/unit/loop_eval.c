@@ -2,6 +2,7 @@
  * scalar bodies, bit for bit; and random programs, which mean the same read from their text, copied, strip-mined, and
  * with independent iterations the other way round. */
 #include "loop_random.h"
+#include "prims/ids.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

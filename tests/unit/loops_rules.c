@@ -1,7 +1,7 @@
 /* What the rules make of loops: nothing that is not needed, nothing twice, and each lane of a batch by itself. */
 #include "unit/tracing.h"
 
-#include "prims/prim.h"
+#include "prims/ids.h"
 
 #include <stdio.h>
 

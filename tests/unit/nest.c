@@ -5,6 +5,7 @@
 #include "jit/jit.h"
 #include "lower/lower.h"
 #include "pass/pass.h"
+#include "prims/ids.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

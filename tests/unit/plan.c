@@ -3,6 +3,7 @@
 #include "exec/pool.h"
 #include "exec/strides.h"
 #include "naive.h"
+#include "prims/ids.h"
 #include "prims/shape.h"
 
 #include <stdarg.h>

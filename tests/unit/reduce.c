@@ -1,6 +1,7 @@
 /* Reductions, scans and sorts: values, order of summation, NaN, ties, empty axes,
  * derivatives at zeros and ties, and what the type rules refuse. */
 #include "prims/dims.h"
+#include "prims/ids.h"
 
 #include <stdarg.h>
 #include <stddef.h>

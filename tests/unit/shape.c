@@ -1,5 +1,6 @@
 /* Shape and index primitives: what they refuse, strided operands, views, indices out of bounds,
  * and cotangents accumulated in place. */
+#include "prims/ids.h"
 #include "prims/sample.h"
 #include "prims/shape.h"
 

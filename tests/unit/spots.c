@@ -2,7 +2,7 @@
  * constant as large as the matrix; and stores of one other number in each row. */
 #include "exec/exec.h"
 #include "exec/fuse.h"
-#include "prims/prim.h"
+#include "prims/ids.h"
 #include "tracing.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Text of programs: what is printed, what is taken, what is refused and how that is said. */
 #include "ir/ir.h"
-#include "prims/prim.h"
+#include "prims/ids.h"
 
 #include <locale.h>
 #include <math.h>

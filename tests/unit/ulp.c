@@ -1,6 +1,6 @@
 /* How far functions of vectors are from exact, in ulp, on every instruction set that is here: at most what
  * docs/execution.md promises.  What is exact is long double for f64 and double for f32. */
-#include "prims/prim.h"
+#include "prims/ids.h"
 #include "vec/vec.h"
 
 #include <setjmp.h>
