@@ -1,6 +1,7 @@
 #!/bin/bash
 # Runs one test.   usage: run.sh DIR/NAME.res SECONDS COMMAND [ARGUMENT...]
-# Its output goes to DIR/NAME.log, its counts ("passed failed") to DIR/NAME.res.
+# Its output goes to DIR/NAME.log, its counts ("passed failed") to DIR/NAME.res, the seconds of processors that it took
+# to DIR/NAME.sec.
 # One line is printed, and the log of a test that failed.
 #
 # What is counted: the last line "N passed, N failed" if the test prints one,
@@ -26,8 +27,9 @@ emulator=
 [ "${1#"$BUILD/"}" = "$1" ] || emulator=${EMULATOR:-}
 
 start=$EPOCHREALTIME
+TIMEFORMAT='%U %S'
 # shellcheck disable=SC2086 # a command and its arguments
-{ timeout -k 10 "$limit" "$(dirname "$0")/sanitized.sh" $emulator "$@"; } >"$log" 2>&1 </dev/null
+{ time timeout -k 10 "$limit" "$(dirname "$0")/sanitized.sh" $emulator "$@" >"$log" 2>&1 </dev/null; } 2>"${result%.res}.sec"
 status=$?
 seconds=$(awk -v a="$start" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }')
 
