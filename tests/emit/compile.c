@@ -244,12 +244,17 @@ static void check_part(emit_session *s, const part *k) {
     (void)dlclose(library);
 }
 
+/* Whether it is in the share: of all but the first of each primitive, the seed tells. */
+static bool chosen(const emit_session *s, size_t i) {
+    return s->share < 2 || s->at[i].always || tn_i_hash_u64(s->seed, i) % s->share == 0;
+}
+
 /* Those that compute much, or the others; blas: only those that call it, with these options.  The first file is
  * optimized as users would. */
 static void check_some(emit_session *s, const char *name, const char *blas, bool much) {
     part k = {.blas = blas, .name = name, .optimize = much ? 2 : !blas};
     for (size_t i = 0; i < s->n; i++) {
-        if (s->at[i].cblas != (blas != NULL) || (s->at[i].work > MUCH) != much) continue;
+        if (s->at[i].cblas != (blas != NULL) || (s->at[i].work > MUCH) != much || !chosen(s, i)) continue;
         k.number[k.n++] = i;
         k.bytes += strlen(s->at[i].text);
         if (k.n < EACH && k.bytes < BYTES) continue;

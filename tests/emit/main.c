@@ -2,8 +2,11 @@
  * and the examples.
  *
  * Many programs go into one file, which is compiled once, as strictly as a compiler can be told to, and loaded.
- * usage: emit [--n N] [--seed S] [--prim NAME] [--keep DIR] */
+ * usage: emit [--n N] [--seed S] [--share K] [--prim NAME] [--keep DIR]
+ * With --share all of them are written, and one in K is compiled, besides the
+ * first of each primitive. */
 #include "emit/written.h"
+#include "prims/ids.h"
 
 #include "laws/copy64.h"
 #include "laws/derive.h"
@@ -213,7 +216,9 @@ static void add_trials(emit_session *s, const tn_prim *prim, int dtype, long n) 
             t.rng = (tn_i_rng){s->seed + (uint64_t)k};
             (void)snprintf(what, sizeof what, "%s %s seed %lld", prim ? prim->name : "generated",
                            tn_i_dtype_name(dtype), (long long)s->seed + k);
+            const size_t at = s->n;
             const bool written = emit_add(s, what, t.f, t.x);
+            if (prim && written && !s->written[prim->id]) s->at[at].always = true;
             if (prim) s->written[prim->id] |= written;
             if (!prim || (k % 2 == 0 && dtype == TN_F64)) {
                 emit_add_derived(s, &t, what, !prim && k % 3 == 0);
@@ -400,6 +405,8 @@ int main(int argc, char **argv) {
             n = strtol(argv[i + 1], NULL, 10), generated = 60 * n;
         else if (strcmp(argv[i], "--seed") == 0)
             s->seed = strtoull(argv[i + 1], NULL, 10);
+        else if (strcmp(argv[i], "--share") == 0)
+            s->share = strtoul(argv[i + 1], NULL, 10);
         else if (strcmp(argv[i], "--prim") == 0)
             only = argv[i + 1];
         else if (strcmp(argv[i], "--keep") == 0)
@@ -421,6 +428,7 @@ int main(int argc, char **argv) {
     if (!only || strcmp(only, "generated") == 0)
         for (int d = TN_F32; d <= TN_F64; d++) add_trials(s, NULL, d, generated / 2);
     (void)printf("%zu programs, %ld refused, %ld do not run\n", s->n, s->refused, s->skipped);
+    if (s->share > 1) (void)printf("one in %zu is compiled and run, and the first of each primitive\n", s->share);
     (void)printf("%ld with BLAS, %ld print, %ld are halves of derivatives, %ld have other arrays of unknown length\n",
                  s->products, s->effects, s->halves, s->unknown);
     if (!only && n == 1 && s->seed == 1) check_counts(s);

@@ -4,6 +4,7 @@
 
 #include "laws/laws.h"
 #include "laws/trial.h"
+#include "prims/ids.h"
 
 enum { EMIT_MOST = 4000 };
 
@@ -33,6 +34,7 @@ typedef struct emit_record {
     char *text;
     int status;        /* what the function is to return */
     bool cblas, unrun; /* unrun: it is compiled and not called */
+    bool always;       /* compiled whatever the share: the first of a primitive */
     emit_told told;    /* what the interpreter's observer was */
 } emit_record;
 
@@ -44,6 +46,7 @@ typedef struct emit_session {
     bool written[TN_NPRIMS], tried[TN_NPRIMS];
     const char *dir, *cc, *other; /* other: another compiler, or NULL */
     uint64_t seed;
+    size_t share; /* of the programs that are written, one in so many is compiled and run */
     bool verbose;
     bool generated;   /* programs whose terms may cancel: their slack is looked at */
     double tolerance; /* 0: what rounding does in a few equations */
