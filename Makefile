@@ -68,7 +68,7 @@ help: ## this list
 
 # The goals that need more packages than building does are listed in CHECK_GOALS (mk/check.mk).
 DEPS_SETS = build $(if $(lapack),lapack) $(if $(filter $(CHECK_GOALS),$(MAKECMDGOALS)),check)
-no_check_goal = $(if $(filter check doors,$(MAKECMDGOALS)),,1)
+no_check_goal = $(if $(filter check check-long doors,$(MAKECMDGOALS)),,1)
 
 deps: ## see that the needed packages are installed
 	@$(if $(DEPS_SEEN),:,DEPS='$(DEPS)' BLIS_DIR='$(BLIS_DIR)' CC='$(CC)' CLANG='$(CLANG)' tools/deps/install.sh $(DEPS_SETS))
@@ -116,6 +116,7 @@ flags_of   = $(if $(findstring @BLIS@,$(own_flags)),$(subst @BLIS@,$(call blis,-
 own_flags  = -Iinclude \
   $(if $(filter src/%,$(1)),-Isrc $(call clang_only,-Wmissing-variable-declarations)) \
   $(if $(filter tests/% bench/%,$(1)),-Isrc -Itests) \
+  $(if $(filter tests/%,$(1)),$(patsubst -O3,-O1,$(filter -O3,$(CFLAGS)))) \
   $(call row_flags,$(1)) $(call san_flags,$(1)) \
   $(if $(filter bench/harness.c,$(1)),$(BENCH_HAS)) \
   $(if $(filter doors/mpi/test_%,$(1)),-Itests) \

@@ -1,33 +1,42 @@
 # Tests.  Each one is run by tools/check/run.sh, which keeps its log and its counts in $(BUILD)/check;
 # tools/check/sum.sh adds them up.
 
-.PHONY: nesting ranks check check-python results asan clang tsan valgrind laws mutants faults fuzz abi abi-record abi-release costs costs-record fuzz-programs tsan-programs
+.PHONY: nesting ranks check check-long check-python results asan clang tsan valgrind laws mutants faults fuzz abi abi-record abi-release costs costs-record fuzz-programs tsan-programs
 
 # The goals that need the packages of set `check` (tools/deps/packages.txt).
-CHECK_GOALS = nesting ranks check results asan clang tsan valgrind laws mutants faults fuzz fuzz-programs tsan-programs
+CHECK_GOALS = nesting ranks check check-long results asan clang tsan valgrind laws mutants faults fuzz fuzz-programs tsan-programs
 
-# Samples per law, allocations that fail (tests/fault), and generated programs: in make check, and in the sanitized and clang builds.
-CHECK_N     ?= 100
-CHECK_FAULT ?= 1200000
-CHECK_PROGRAMS ?= 1200
-CHECK_RANKS ?= 400
-SHORT_N     ?= 10
-SHORT_RANKS ?= 60
-SHORT_FAULT ?= 40000
-SEED        ?= 1
-# Rules broken in make check: of one primitive in so many, other ones each time; the log says how to have them again.
-MUTANTS_SHARE ?= 6
+# How much of the random tests is run, the same of it each time but for the mutants: in make check, in builds of other
+# kinds (few), and in make check-long (many).  Samples per law and primitive, generated programs, samples where others
+# run loops, programs of many ranks, allocations that fail (tests/fault); and, one in so many: derivatives of loops in
+# loops (tests/nesting; every schedule and policy has some), programs of tests/emit that are compiled (all are written,
+# and the first of each primitive is always compiled), primitives of which rules are broken.
+CHECK_N        ?= 30
+CHECK_PROGRAMS ?= 300
+CHECK_NESTS    ?= 8
+CHECK_RANKS    ?= 120
+CHECK_FAULT    ?= 300000
+NESTING_SHARE  ?= 5
+EMIT_SHARE     ?= 4
+MUTANTS_SHARE  ?= 24
+few  = CHECK_N=8 CHECK_PROGRAMS=8 CHECK_NESTS=2 CHECK_RANKS=60 CHECK_FAULT=20000 NESTING_SHARE=14 EMIT_SHARE=40
+many = CHECK_N=100 CHECK_PROGRAMS=1200 CHECK_NESTS=20 CHECK_RANKS=400 CHECK_FAULT=1200000 NESTING_SHARE=1 EMIT_SHARE=1 \
+       MUTANTS_SHARE=6 CHECK_FUZZ_pipeline=120
+SEED          ?= 1
+# Other mutants each time; the log says how to have them again.
 MUTANTS_SEED  ?= $(shell date +%s)
+share = laws: $(CHECK_N) samples a primitive, $(CHECK_PROGRAMS) programs; ranks: $(CHECK_RANKS); faults: $(CHECK_FAULT); \
+        one in so many: nesting $(NESTING_SHARE), emit $(EMIT_SHARE), mutants $(MUTANTS_SHARE); seed $(SEED)
 # Seconds: the longest a test may take, each fuzz target in make check, each in make fuzz.
 CHECK_LIMIT ?= 1200
 CHECK_FUZZ  ?= 10
-CHECK_FUZZ_pipeline ?= 120
+CHECK_FUZZ_pipeline ?= 40
 FUZZ_TIME   ?= 300
 
-# What make check runs, longest first.  Sanitized builds leave out what needs an ordinary one; doors are in all, where
-# their packages are.
-KINDS       ?= laws fuzz threads golden mutants ranks nesting emit fault projects demo unit install headers abi costs cpp examples doors bench valgrind
-SHORT_KINDS  = laws golden ranks nesting emit fault demo unit cpp examples doors
+# What make check runs, longest first, so that no processor waits for the last.  Builds of other kinds leave out what
+# needs an ordinary one; doors are in all, where their packages are.
+KINDS       ?= emit laws fuzz mutants nesting threads projects golden ranks fault unit demo install headers abi costs cpp examples doors bench valgrind
+SHORT_KINDS  = emit laws nesting golden ranks fault unit demo cpp examples doors
 
 # ---- programs --------------------------------------------------------------
 
@@ -76,13 +85,12 @@ $(WITHOUT_LAPACK:%=$(BUILD)/unit/%-no-lapack): $(BUILD)/unit/%-no-lapack: $(BUIL
 	$(link)
 $(WITHOUT_LAPACK:%=$(BUILD)/unit/%-no-lapack): LINK_MORE = -lcmocka $(no_debug)
 
-# C++ sees the same headers: examples/*.cpp and tests/cpp/*.cpp, one program per compiler, but only the build's own one when
-# sanitized.  NAME_no_exceptions.cpp is compiled without exceptions, NAME_20.cpp as C++20.
-clang_cxx = $(subst clang,clang++,$(1))
-CXXS      = $(if $(SAN),$(if $(findstring clang,$(CC)),$(call clang_cxx,$(CC)),g++),g++ $(call clang_cxx,$(CLANG)))
+# C++ sees the same headers: examples/*.cpp and tests/cpp/*.cpp, by the build's own compiler: make check and make clang see
+# two.  NAME_no_exceptions.cpp is compiled without exceptions, NAME_20.cpp as C++20.
+CXX_OWN  := $(if $(findstring clang,$(CC)),$(subst clang,clang++,$(lastword $(CC))),g++)
 CPPS     := $(basename $(notdir $(wildcard examples/*.cpp tests/cpp/*.cpp)))
 cxx_flags = -std=c++$(if $(filter %_20.cpp,$(1)),20,17) $(if $(filter %_no_exceptions.cpp,$(1)),-fno-exceptions) \
-            -O1 -g -Wall -Wextra -Wpedantic -Wshadow -Werror -Iinclude $(EIGEN:%=-isystem %) $(SAN_FLAGS)
+            -O1 -g1 -Wall -Wextra -Wpedantic -Wshadow -Werror -Iinclude $(EIGEN:%=-isystem %) $(SAN_FLAGS)
 EIGEN     = $(wildcard /usr/include/eigen3)
 define cxx_program
 	@mkdir -p $(@D)
@@ -95,7 +103,7 @@ $(BUILD)/cpp/%-$(1): examples/%.cpp $(LIB) $(HEADERS) $(SUBHEADERS) $(BUILD)/fla
 $(BUILD)/cpp/%-$(1): tests/cpp/%.cpp $(wildcard tests/cpp/*.hpp) $(LIB) $(HEADERS) $(SUBHEADERS) $(BUILD)/flags
 	$$(call cxx_program,$(1))
 endef
-$(foreach x,$(CXXS),$(eval $(call cxx_programs,$(x))))
+$(eval $(call cxx_programs,$(CXX_OWN)))
 
 # Builds with other flags have directories of their own.
 FUZZ_DIR = $(BUILD)/san-fuzz
@@ -139,7 +147,7 @@ TESTS_projects = projects
 TESTS_headers  = headers
 TESTS_abi      = $(if $(wildcard tests/abi.txt),abi)
 TESTS_costs    = $(if $(wildcard tests/costs.csv),costs)
-TESTS_cpp      = $(foreach p,$(CPPS),$(CXXS:%=cpp-$(p)-%))
+TESTS_cpp      = $(CPPS:%=cpp-%-$(CXX_OWN))
 TESTS_examples = $(patsubst $(BUILD)/examples/%,example-%,$(EXAMPLES)) \
                  $(SHOWS_ranked:%=example-threads-%) $(if $(found_mpi),$(SHOWS_ranked:%=example-mpi-%))
 TESTS_bench    = $(if $(wildcard bench/suite/*.c),bench) $(if $(wildcard bench/general/*.c),general)
@@ -159,11 +167,13 @@ $(R)/laws.res: $(BUILD)/laws FORCE
 # Whoever runs loops, the bits are those of the reference.
 OTHERS = tiles lowered passed backwards
 $(R)/laws-nests.res: $(BUILD)/laws FORCE
-	$(RUN) sh -c 'for w in $(OTHERS); do "$$0" --only compiled --n 20 --programs 50 --nests $$w || exit 1; done' $<
+	$(RUN) sh -c 'for w in $(OTHERS); do "$$0" --only compiled --n $(CHECK_NESTS) --programs $(CHECK_NESTS) --nests $$w || exit 1; done' $<
 $(R)/mutants.res: $(BUILD)/mutants FORCE
 	$(RUN) $< --share $(MUTANTS_SHARE) --seed $(MUTANTS_SEED)
-$(R)/golden.res $(R)/emit.res: $(R)/%.res: $(BUILD)/% FORCE
+$(R)/golden.res: $(BUILD)/golden FORCE
 	$(RUN) $<
+$(R)/emit.res: $(BUILD)/emit FORCE
+	$(RUN) $< --share $(EMIT_SHARE)
 $(R)/fault.res: $(BUILD)/fault FORCE
 	$(RUN) $< --work $(CHECK_FAULT)
 $(R)/ranks.res: $(BUILD)/ranks FORCE
@@ -171,7 +181,7 @@ $(R)/ranks.res: $(BUILD)/ranks FORCE
 $(R)/ranks-mutants.res: $(BUILD)/ranks FORCE
 	$(RUN) $< --mutants 1 --n $(CHECK_RANKS) --seed $(SEED) --orders 1
 $(R)/nesting.res: $(BUILD)/nesting FORCE
-	$(RUN) $< --count
+	$(RUN) $< --count --share $(NESTING_SHARE)
 $(R)/demo.res: $(BUILD)/demo FORCE
 	$(RUN) $<
 $(UNITS:%=$(R)/unit-%.res) $(WITHOUT_LAPACK:%=$(R)/unit-%-no-lapack.res): $(R)/unit-%.res: $(BUILD)/unit/% $(BUILD)/locale/de_DE.UTF-8 FORCE
@@ -219,7 +229,7 @@ $(R)/general.res: $(GENERAL) FORCE
 	$(RUN) $< --check
 $(R)/valgrind.res: $(BUILD)/examples/quickstart FORCE
 	$(RUN) $(VALGRIND) $<
-$(R)/valgrind-cpp.res: $(BUILD)/cpp/handles-g++ FORCE
+$(R)/valgrind-cpp.res: $(BUILD)/cpp/handles-$(CXX_OWN) FORCE
 	$(RUN) $(VALGRIND) $<
 VALGRIND = valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite,indirect
 
@@ -228,16 +238,22 @@ results: $(RESULTS)
 all_results = @$(MAKE) -k -Otarget --no-print-directory DEPS_SEEN=1 results
 check: | deps ## build and run every test; KINDS= picks some
 	@$(foreach k,$(NONE),echo '  skip  $(k): no files yet';)
-	@rm -rf $(R); mkdir -p $(R); printf '%s\n' $(TESTS) >$(R)/expected
+	@rm -rf $(R); mkdir -p $(R); printf '%s\n' $(TESTS) >$(R)/expected; echo '$(strip $(share))' >$(R)/share
 	+$(all_results) BUILD_ONLY=1 || :
 	+$(all_results) || :
 	@tools/check/sum.sh $(R)
 
-# The whole suite once more, in short form, in builds of other kinds.
+# The suite once more, in short form, in builds of other kinds.
 asan: | deps ## the suite under AddressSanitizer and UBSan
-	$(sub_make) BUILD=$(BUILD)/asan SAN=address,undefined DEBUG=1 CFLAGS='-O1 -g1' CHECK_N=$(SHORT_N) CHECK_RANKS=$(SHORT_RANKS) CHECK_PROGRAMS=$(SHORT_N) CHECK_FAULT=$(SHORT_FAULT) KINDS='$(SHORT_KINDS)' check
+	$(sub_make) BUILD=$(BUILD)/asan SAN=address,undefined DEBUG=1 CFLAGS='-O1 -g1' $(few) KINDS='$(SHORT_KINDS)' check
 clang: | deps ## the suite built by clang, warnings as errors
-	$(sub_make) BUILD=$(BUILD)/clang CC='$(CLANG)' WERROR=1 CFLAGS=-O3 CHECK_N=$(SHORT_N) CHECK_RANKS=$(SHORT_RANKS) CHECK_PROGRAMS=$(SHORT_N) CHECK_FAULT=$(SHORT_FAULT) KINDS='$(SHORT_KINDS)' check
+	$(sub_make) BUILD=$(BUILD)/clang CC='$(CLANG)' WERROR=1 CFLAGS=-O3 $(few) KINDS='$(SHORT_KINDS)' check
+check-long: | deps ## check with more of the random tests, asan and clang
+	$(sub_make) $(many) check || :
+	$(sub_make) asan || :
+	$(sub_make) clang || :
+	@tools/check/sum.sh $(R) $(BUILD)/asan/check $(BUILD)/clang/check
+
 tsan: $(if $(C_threads),tsan-programs) ## one exec on several threads, under ThreadSanitizer
 	$(if $(C_threads),@for t in threads unit/nest_threads unit/comm_threads; do SAN=thread tools/check/sanitized.sh $(TSAN_DIR)/$$t || exit 1; done,$(call skip,tests/threads/*.c))
 valgrind: $(QUICKSTART) ## the quickstart under valgrind
