@@ -361,6 +361,8 @@ inline val erf(operand x) { return tn_erf_at(x.v, x.at.file, x.at.line); }
 inline val erfc(operand x) { return tn_erfc_at(x.v, x.at.file, x.at.line); }
 inline val erf_inv(operand x) { return tn_erf_inv_at(x.v, x.at.file, x.at.line); }
 inline val lgamma(operand x) { return tn_lgamma_at(x.v, x.at.file, x.at.line); }
+inline val bessel_i0e(operand x) { return tn_bessel_i0e_at(x.v, x.at.file, x.at.line); }
+inline val bessel_i1e(operand x) { return tn_bessel_i1e_at(x.v, x.at.file, x.at.line); }
 inline val digamma(operand x) { return tn_digamma_at(x.v, x.at.file, x.at.line); }
 inline val floor(operand x) { return tn_floor_at(x.v, x.at.file, x.at.line); }
 inline val ceil(operand x) { return tn_ceil_at(x.v, x.at.file, x.at.line); }
@@ -393,6 +395,12 @@ inline val maximum(mixed x, mixed y) { return tn_maximum_at(x.v, y.v, y.at.file,
 inline val minimum(mixed x, mixed y) { return tn_minimum_at(x.v, y.v, y.at.file, y.at.line); }
 inline val atan2(mixed y, mixed x) { return tn_atan2_at(y.v, x.v, x.at.file, x.at.line); }
 inline val polygamma(mixed m, mixed x) { return tn_polygamma_at(m.v, x.v, x.at.file, x.at.line); }
+inline val zeta(mixed s, mixed q) { return tn_zeta_at(s.v, q.v, s.at.file, s.at.line); }
+inline val igamma(mixed a, mixed x) { return tn_igamma_at(a.v, x.v, a.at.file, a.at.line); }
+inline val igammac(mixed a, mixed x) { return tn_igammac_at(a.v, x.v, a.at.file, a.at.line); }
+inline val igamma_grad_a(mixed a, mixed x) { return tn_igamma_grad_a_at(a.v, x.v, a.at.file, a.at.line); }
+inline val random_gamma_grad(mixed a, mixed x) { return tn_random_gamma_grad_at(a.v, x.v, a.at.file, a.at.line); }
+inline val betainc(mixed a, mixed b, mixed x) { return tn_betainc_at(a.v, b.v, x.v, x.at.file, x.at.line); }
 inline val hypot(mixed x, mixed y) { return tn_hypot_at(x.v, y.v, y.at.file, y.at.line); }
 inline val logaddexp(mixed x, mixed y) { return tn_logaddexp_at(x.v, y.v, y.at.file, y.at.line); }
 inline val xlogy(mixed x, mixed y) { return tn_xlogy_at(x.v, y.v, y.at.file, y.at.line); }

@@ -193,6 +193,12 @@ TN_API tn_val tn_lgamma_at(tn_val x, const char *file, int line);
 TN_API tn_val tn_digamma_at(tn_val x, const char *file, int line);
 #define tn_lgamma(x)  tn_lgamma_at(x, __FILE__, __LINE__)
 #define tn_digamma(x) tn_digamma_at(x, __FILE__, __LINE__)
+/* Modified Bessel functions of orders 0 and 1, times e^-|x|, within 1 ulp.  Floats.  The derivative is a difference of
+ * the two, which loses digits as x grows: relative error |x| times that of the dtype. */
+TN_API tn_val tn_bessel_i0e_at(tn_val x, const char *file, int line);
+TN_API tn_val tn_bessel_i1e_at(tn_val x, const char *file, int line);
+#define tn_bessel_i0e(x) tn_bessel_i0e_at(x, __FILE__, __LINE__)
+#define tn_bessel_i1e(x) tn_bessel_i1e_at(x, __FILE__, __LINE__)
 /* Rounding down, up, to nearest (halves to even).  Floats; derivative 0. */
 TN_API tn_val tn_floor_at(tn_val x, const char *file, int line);
 TN_API tn_val tn_ceil_at(tn_val x, const char *file, int line);
@@ -259,6 +265,24 @@ TN_API tn_val tn_minimum_at(tn_val x, tn_val y, const char *file, int line);
 TN_API tn_val tn_atan2_at(tn_val y, tn_val x, const char *file, int line);
 /* m-th derivative of digamma at x; m holds whole numbers >= 0.  Floats. */
 TN_API tn_val tn_polygamma_at(tn_val m, tn_val x, const char *file, int line);
+/* Regularized incomplete gamma functions P(a, x) and Q(a, x) = 1 - P(a, x), 0 <= a, 0 <= x, not both 0; else NaN.
+ * Floats.  Relative error below 1e-15 (f32: half an ulp more than its rounding); of a Q below 1e-5 that is 1 - P with
+ * x < 1, 1e-20 absolute.  Time: up to some sqrt(a) steps, a few beyond a = 10^4.  Derivatives in both arguments; in a
+ * at most five times, the sixth is refused by name. */
+TN_API tn_val tn_igamma_at(tn_val a, tn_val x, const char *file, int line);
+TN_API tn_val tn_igammac_at(tn_val a, tn_val x, const char *file, int line);
+/* The derivative of tn_igamma in a; and that over minus its derivative in x, which is the derivative in a of a sample x
+ * of Gamma(a, 1).  0 < a, 0 <= x; else NaN.  Floats.  Derivatives in a: four more. */
+TN_API tn_val tn_igamma_grad_a_at(tn_val a, tn_val x, const char *file, int line);
+TN_API tn_val tn_random_gamma_grad_at(tn_val a, tn_val x, const char *file, int line);
+/* Regularized incomplete beta function I_x(a, b), 0 <= a, 0 <= b, 0 <= x <= 1; else NaN.  Floats.  Relative error below
+ * 1e-15 where a, b >= 1e-4, else 1e-19 absolute.  Time: up to some sqrt(max(a, b)) steps.  Derivative in x; those in
+ * a and b are refused by name, as in JAX. */
+TN_API tn_val tn_betainc_at(tn_val a, tn_val b, tn_val x, const char *file, int line);
+/* Hurwitz's zeta function, the sum over k >= 0 of (q + k)^-s, for s > 1; inf where s = 1, NaN below and where q < 0
+ * unless s is a whole number; at q = 0, -1, -2, ... inf for even s, else NaN.  Floats.  Derivative in q; that in s is
+ * refused by name, as in JAX. */
+TN_API tn_val tn_zeta_at(tn_val s, tn_val q, const char *file, int line);
 /* sqrt(x^2 + y^2) without overflow; derivative at (0, 0) finite.  Floats. */
 TN_API tn_val tn_hypot_at(tn_val x, tn_val y, const char *file, int line);
 /* ln(e^x + e^y) without overflow; derivative 1/2 each where x = y.  Floats. */
@@ -267,12 +291,18 @@ TN_API tn_val tn_logaddexp_at(tn_val x, tn_val y, const char *file, int line);
  * not finite.  Floats. */
 TN_API tn_val tn_xlogy_at(tn_val x, tn_val y, const char *file, int line);
 TN_API tn_val tn_xlog1py_at(tn_val x, tn_val y, const char *file, int line);
-#define tn_atan2(y, x)     tn_atan2_at(TN_VAL(y), TN_VAL(x), __FILE__, __LINE__)
-#define tn_polygamma(m, x) tn_polygamma_at(TN_VAL(m), TN_VAL(x), __FILE__, __LINE__)
-#define tn_hypot(x, y)     tn_hypot_at(TN_VAL(x), TN_VAL(y), __FILE__, __LINE__)
-#define tn_logaddexp(x, y) tn_logaddexp_at(TN_VAL(x), TN_VAL(y), __FILE__, __LINE__)
-#define tn_xlogy(x, y)     tn_xlogy_at(TN_VAL(x), TN_VAL(y), __FILE__, __LINE__)
-#define tn_xlog1py(x, y)   tn_xlog1py_at(TN_VAL(x), TN_VAL(y), __FILE__, __LINE__)
+#define tn_atan2(y, x)             tn_atan2_at(TN_VAL(y), TN_VAL(x), __FILE__, __LINE__)
+#define tn_polygamma(m, x)         tn_polygamma_at(TN_VAL(m), TN_VAL(x), __FILE__, __LINE__)
+#define tn_igamma(a, x)            tn_igamma_at(TN_VAL(a), TN_VAL(x), __FILE__, __LINE__)
+#define tn_igammac(a, x)           tn_igammac_at(TN_VAL(a), TN_VAL(x), __FILE__, __LINE__)
+#define tn_igamma_grad_a(a, x)     tn_igamma_grad_a_at(TN_VAL(a), TN_VAL(x), __FILE__, __LINE__)
+#define tn_random_gamma_grad(a, x) tn_random_gamma_grad_at(TN_VAL(a), TN_VAL(x), __FILE__, __LINE__)
+#define tn_betainc(a, b, x)        tn_betainc_at(TN_VAL(a), TN_VAL(b), TN_VAL(x), __FILE__, __LINE__)
+#define tn_zeta(s, q)              tn_zeta_at(TN_VAL(s), TN_VAL(q), __FILE__, __LINE__)
+#define tn_hypot(x, y)             tn_hypot_at(TN_VAL(x), TN_VAL(y), __FILE__, __LINE__)
+#define tn_logaddexp(x, y)         tn_logaddexp_at(TN_VAL(x), TN_VAL(y), __FILE__, __LINE__)
+#define tn_xlogy(x, y)             tn_xlogy_at(TN_VAL(x), TN_VAL(y), __FILE__, __LINE__)
+#define tn_xlog1py(x, y)           tn_xlog1py_at(TN_VAL(x), TN_VAL(y), __FILE__, __LINE__)
 /* x*y + z, rounded once, as C's fma.  Sums and differences of products become it by themselves
  * (tn_ctx_options.contract).  Floats. */
 TN_API tn_val tn_fma_at(tn_val x, tn_val y, tn_val z, const char *file, int line);

@@ -170,13 +170,15 @@ static void write_helper(tn_i_c99 *w, const tn_i_c_helper *helpers, const tn_i_c
 }
 
 /* As it was called in the library: tansy_digamma is tn_i_digamma. */
-static void need_special(tn_i_c99 *w, const char *s, size_t n) {
+static void need_special(tn_i_c99 *w, const tn_i_c_helper *own, const char *s, size_t n) {
     char name[64] = "tn_i_";
     int dtype;
     if (n <= 6 || n >= sizeof name || strncmp(s, "tansy_", 6) != 0) return;
     memcpy(name + 5, s + 6, n - 6);
-    const tn_i_c_helper *h = find(tn_i_special_helpers, name, n - 1, &dtype);
-    if (h) write_helper(w, tn_i_special_helpers, h, dtype);
+    const tn_i_c_helper *h = find(own, name, n - 1, &dtype);
+    const tn_i_c_helper *const all = h ? own : tn_i_special_helpers;
+    if (!h) h = find(all, name, n - 1, &dtype);
+    if (h) write_helper(w, all, h, dtype);
 }
 
 void tn_i_c99_need(tn_i_c99 *w, const tn_i_c_helper *helpers, const char *text) {
@@ -188,7 +190,7 @@ void tn_i_c99_need(tn_i_c99 *w, const tn_i_c_helper *helpers, const char *text) 
         if (h)
             write_helper(w, helpers, h, dtype);
         else if (word)
-            need_special(w, s, (size_t)(end - s));
+            need_special(w, helpers, s, (size_t)(end - s));
         s = end;
     }
 }

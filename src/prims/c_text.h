@@ -47,8 +47,9 @@ typedef struct tn_i_c_kernel {
 const char *tn_i_c_refuses(const char *name);
 const char *tn_i_c_name(int dtype);   /* "double", ... */
 const char *tn_i_c_suffix(int dtype); /* "f64", ... */
-/* The functions of prims/special.h. */
+/* The functions of prims/special.h: of special.c, and of incomplete_gamma.c. */
 extern const tn_i_c_helper tn_i_special_helpers[];
+extern const tn_i_c_helper tn_i_igamma_helpers[];
 /* lu_T, lu_solve_T and what they call. */
 extern const tn_i_c_helper tn_i_lu_helpers[];
 /* Reductions: begin_NAME(&f), add_NAME(&f, x), end_NAME(&f) of a NAME f; join_NAME(a, b) of two elements. */

@@ -100,13 +100,16 @@ const tn_prim tn_prim_erf_inv = {
     .pole = TN_POLE_OUTSIDE(0, -1, 1),
 };
 
-/* ---- lgamma, digamma, polygamma ---- */
+/* ---- lgamma, digamma, polygamma, zeta ---- */
 TN_STRIP1(lgamma, f32, float, float, tn_i_lgamma_f32(x))
 TN_STRIP1(lgamma, f64, double, double, tn_i_lgamma(x))
 TN_STRIP1(digamma, f32, float, float, tn_i_digamma_f32(x))
 TN_STRIP1(digamma, f64, double, double, tn_i_digamma(x))
 TN_STRIP2(polygamma, f32, float, float, tn_i_polygamma_f32(x, y))
 TN_STRIP2(polygamma, f64, double, double, tn_i_polygamma(x, y))
+
+TN_STRIP2(zeta, f32, float, float, tn_i_zeta_f32(x, y))
+TN_STRIP2(zeta, f64, double, double, tn_i_zeta(x, y))
 
 static tn_i_var partial_lgamma(tn_i_rule *r, tn_i_var dx) {
     return tn_i_mul_by(r, dx, tn_i_op1(r->b, TN_P_digamma, r->in[0]));
@@ -120,6 +123,12 @@ static tn_i_var partial_polygamma(tn_i_rule *r, tn_i_var dx) {
     return tn_i_mul_by(r, dx, tn_i_op2(r->b, TN_P_polygamma, next, r->in[1]));
 }
 
+/* -s zeta(s + 1, q) */
+static tn_i_var partial_zeta(tn_i_rule *r, tn_i_var dq) {
+    const tn_i_var next = tn_i_plus(r->b, r->in[0], 1.0), zeta = tn_i_op2(r->b, TN_P_zeta, next, r->in[1]);
+    return tn_i_mul_by(r, dq, tn_i_op1(r->b, TN_P_neg, tn_i_op2(r->b, TN_P_mul, r->in[0], zeta)));
+}
+
 static void fill_polygamma(tn_i_rng *r, const tn_i_case *c, uint32_t i, void *data) {
     const int64_t n = tn_i_count(&c->in[i]);
     for (int64_t k = 0; k < n; k++)
@@ -129,8 +138,15 @@ static void fill_polygamma(tn_i_rng *r, const tn_i_case *c, uint32_t i, void *da
 static bool sample_polygamma(tn_i_rng *r, int dtype, tn_i_case *c) {
     tn_i_case_shape(r, c, 0, dtype, 0, 4);
     tn_i_case_alike(c, 1, 0, dtype);
-    c->fixed = TN_OPERAND(0);
     c->fill = fill_polygamma;
+    return true;
+}
+
+static bool sample_zeta(tn_i_rng *r, int dtype, tn_i_case *c) {
+    tn_i_case_shape(r, c, 0, dtype, 0, 4);
+    tn_i_case_alike(c, 1, 0, dtype);
+    c->domain[0] = (tn_i_domain){.lo = 1.5, .hi = 4};
+    c->domain[1] = (tn_i_domain){.lo = 1, .hi = 4};
     return true;
 }
 
@@ -183,5 +199,22 @@ const tn_prim tn_prim_polygamma = {
     .weight = 16,
     .jvp_bound = 2.5,
     .sample = sample_polygamma,
+    .pole = TN_POLE_OUTSIDE(1, 0, INFINITY),
+};
+
+const tn_prim tn_prim_zeta = {
+    .id = TN_P_zeta,
+    .name = "zeta",
+    .c_helpers = tn_i_special_helpers,
+    .doc = "zeta(s, q): Hurwitz's, the sum of (q + k)^-s over k >= 0; no derivative in s, as in JAX",
+    .nin = 2,
+    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE,
+    .dtypes = TN_FLOATS,
+    .type = tn_i_type_elementwise,
+    .partial = {NULL, partial_zeta},
+    TN_FLOAT_STRIPS(zeta),
+    .weight = 16,
+    .jvp_bound = 2.9,
+    .sample = sample_zeta,
     .pole = TN_POLE_OUTSIDE(1, 0, INFINITY),
 };

@@ -199,7 +199,6 @@ typedef struct tn_i_case {
     uint32_t nin;
     tn_type in[TN_CASE_MAX];
     tn_i_domain domain[TN_CASE_MAX];
-    unsigned fixed; /* mask of float operands that have no derivative (polygamma's order) */
     tn_i_param p[TN_MAX_PARAMS];
     int64_t ints[512]; /* storage for p's lists */
     uint32_t nints;

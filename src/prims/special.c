@@ -16,6 +16,22 @@ double tn_i_lgamma(double x) {
     return lgamma_r(x, &sign);
 }
 
+/* ---- gamma ---- */
+
+/* From 10 on by Stirling's series (DLMF 5.11.1). */
+TN_C_TEXT(
+    tn_i_gamma_over_stirling_text, long double tn_i_gamma_over_stirling(long double a) {
+        static const long double two_pi = 6.28318530717958647692528676655900577L;
+        static const long double c[] = {1.0L / 12,         -1.0L / 360,        1.0L / 1260, -1.0L / 1680,
+                                        1.0L / 1188,       -691.0L / 360360,   1.0L / 156,  -3617.0L / 122400,
+                                        43867.0L / 244188, -174611.0L / 125400};
+        if (a < 10) return tgammal(a) * expl(a) * powl(a, 0.5L - a) / sqrtl(two_pi);
+        const long double inverse = 1 / a, square = inverse * inverse;
+        long double sum = 0;
+        for (int i = sizeof c / sizeof c[0]; i-- > 0;) sum = sum * square + c[i];
+        return expl(sum * inverse);
+    })
+
 /* ---- digamma ---- */
 
 TN_C_TEXT(
@@ -236,6 +252,22 @@ TN_C_TEXT(
         return sign * unscaled(x > 0 ? factorial_zeta(n, x) : factorial_zeta_negative(n, odd, x));
     })
 
+/* ---- zeta ---- */
+
+/* Of the integers q + k that are below 0 only s a whole number makes real terms. */
+TN_C_TEXT(
+    tn_i_zeta_text, double tn_i_zeta(double s, double q) {
+        if (isnan(q) || !(s >= 1)) return NAN;
+        if (s == 1) return INFINITY;
+        if (is_pole(q)) return !isinf(q) && fmod(s, 2) == 0 ? INFINITY : NAN;
+        if (q < 0 && s != floor(s)) return NAN;
+        long double sum = 0;
+        for (; q < 0; q++) sum += powl((long double)q, -(long double)s);
+        if (isinf(s)) return q > 1 ? 0 : q == 1 ? 1 : INFINITY;
+        if (isinf(q)) return 0;
+        return (double)(sum + powl((long double)q, -(long double)s) * zeta_over_first(s, q));
+    })
+
 /* ---- erf_inv ---- */
 
 /* One step of Halley's method on the side where the distance to the target is
@@ -278,6 +310,8 @@ TN_C_TEXT(
     tn_i_polygamma_f32_text,
     float tn_i_polygamma_f32(float n, float x) { return (float)tn_i_polygamma((double)n, (double)x); })
 TN_C_TEXT(
+    tn_i_zeta_f32_text, float tn_i_zeta_f32(float s, float q) { return (float)tn_i_zeta((double)s, (double)q); })
+TN_C_TEXT(
     tn_i_erf_inv_f32_text, float tn_i_erf_inv_f32(float x) { return (float)tn_i_erf_inv((double)x); })
 TN_C_TEXT(
     tn_i_logistic_f32_text, float tn_i_logistic_f32(float x) { return (float)tn_i_logistic((double)x); })
@@ -290,6 +324,7 @@ TN_C_ONLY(
 
 const tn_i_c_helper tn_i_special_helpers[] = {
     {"pi", pi_text},
+    {"tn_i_gamma_over_stirling", tn_i_gamma_over_stirling_text},
     {"is_pole", is_pole_text},
     {"scaled", scaled_text},
     {"unscaled", unscaled_text},
@@ -311,12 +346,14 @@ const tn_i_c_helper tn_i_special_helpers[] = {
     {"factorial_zeta", factorial_zeta_text},
     {"factorial_zeta_negative", factorial_zeta_negative_text},
     {"tn_i_polygamma", tn_i_polygamma_text},
+    {"tn_i_zeta", tn_i_zeta_text},
     {"erf_inv_step", erf_inv_step_text},
     {"tn_i_erf_inv", tn_i_erf_inv_text},
     {"tn_i_logistic", tn_i_logistic_text},
     {"tn_i_lgamma_f32", tn_i_lgamma_f32_text},
     {"tn_i_digamma_f32", tn_i_digamma_f32_text},
     {"tn_i_polygamma_f32", tn_i_polygamma_f32_text},
+    {"tn_i_zeta_f32", tn_i_zeta_f32_text},
     {"tn_i_erf_inv_f32", tn_i_erf_inv_f32_text},
     {"tn_i_logistic_f32", tn_i_logistic_f32_text},
     {"tn_i_lgamma", tn_i_lgamma_text},

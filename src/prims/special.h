@@ -11,6 +11,11 @@
  *              near the zeros between the poles is more than ulps of the result
  *   polygamma  x > 0: 8 for n <= 1000, else 5e-13 relative; x < 0: the same, of the
  *              largest of three Hurwitz zeta terms (their sum cancels for even n)
+ *   zeta       q > 0: 2;  q < 0: the same, of the largest of the terms below 0 and the rest
+ *   igamma, igammac and the first derivative   1 where they are not below 1e-5 and less than 1 by that much, and a <=
+ *              1e300; else 1e-20 absolute
+ *   betainc    3 where a, b >= 1e-4; else 1e-19 absolute
+ *   bessel     1
  *   erf_inv    2
  *   logistic   2
  *
@@ -30,6 +35,34 @@ float tn_i_digamma_f32(float x);
  * the poles +inf for odd n (both sides agree), NaN for even n. */
 double tn_i_polygamma(double n, double x);
 float tn_i_polygamma_f32(float n, float x);
+
+/* Hurwitz's zeta(s, q), the sum over k of (q+k)^-s.  NaN where s < 1, and where q < 0 unless s is a whole number; at
+ * the poles q = 0, -1, -2, ... +inf for even s, else NaN. */
+double tn_i_zeta(double s, double q);
+float tn_i_zeta_f32(float s, float q);
+
+/* P(a, x) and Q(a, x) = 1 - P(a, x): 0 <= a, 0 <= x, not both 0; else NaN. */
+double tn_i_igamma(double a, double x);
+float tn_i_igamma_f32(float a, float x);
+double tn_i_igammac(double a, double x);
+float tn_i_igammac_f32(float a, float x);
+/* The n-th derivative of P in a, 1 <= n <= 5; and that over minus dP/dx.  NaN where a <= 0 or x < 0. */
+double tn_i_igamma_grad_a(int n, double a, double x);
+float tn_i_igamma_grad_a_f32(int n, float a, float x);
+double tn_i_random_gamma_grad(int n, double a, double x);
+float tn_i_random_gamma_grad_f32(int n, float a, float x);
+
+/* I_x(a, b): 0 <= a, 0 <= b, 0 <= x <= 1; else NaN. */
+double tn_i_betainc(double a, double b, double x);
+float tn_i_betainc_f32(float a, float b, float x);
+
+double tn_i_bessel_i0e(double x); /* e^-|x| I0(x) */
+float tn_i_bessel_i0e_f32(float x);
+double tn_i_bessel_i1e(double x); /* e^-|x| I1(x) */
+float tn_i_bessel_i1e_f32(float x);
+
+/* Gamma(a) over Stirling's sqrt(2 pi / a) (a/e)^a, a > 0. */
+long double tn_i_gamma_over_stirling(long double a);
 
 double tn_i_erf_inv(double x); /* +-inf at +-1, NaN outside */
 float tn_i_erf_inv_f32(float x);

@@ -140,6 +140,12 @@ tn_val tn_erfc_at(tn_val x, const char *file, int line) { return unary(TN_P_erfc
 tn_val tn_erf_inv_at(tn_val x, const char *file, int line) { return unary(TN_P_erf_inv, "erf_inv", x, file, line); }
 tn_val tn_lgamma_at(tn_val x, const char *file, int line) { return unary(TN_P_lgamma, "lgamma", x, file, line); }
 tn_val tn_digamma_at(tn_val x, const char *file, int line) { return unary(TN_P_digamma, "digamma", x, file, line); }
+tn_val tn_bessel_i0e_at(tn_val x, const char *file, int line) {
+    return unary(TN_P_bessel_i0e, "bessel_i0e", x, file, line);
+}
+tn_val tn_bessel_i1e_at(tn_val x, const char *file, int line) {
+    return unary(TN_P_bessel_i1e, "bessel_i1e", x, file, line);
+}
 tn_val tn_floor_at(tn_val x, const char *file, int line) { return unary(TN_P_floor, "floor", x, file, line); }
 tn_val tn_ceil_at(tn_val x, const char *file, int line) { return unary(TN_P_ceil, "ceil", x, file, line); }
 tn_val tn_is_finite_at(tn_val x, const char *file, int line) {
@@ -263,6 +269,21 @@ tn_val tn_atan2_at(tn_val y, tn_val x, const char *file, int line) {
 tn_val tn_polygamma_at(tn_val m, tn_val x, const char *file, int line) {
     return binary(TN_P_polygamma, "polygamma", m, x, file, line);
 }
+tn_val tn_zeta_at(tn_val s, tn_val q, const char *file, int line) {
+    return binary(TN_P_zeta, "zeta", s, q, file, line);
+}
+tn_val tn_igamma_at(tn_val a, tn_val x, const char *file, int line) {
+    return binary(TN_P_igamma, "igamma", a, x, file, line);
+}
+tn_val tn_igammac_at(tn_val a, tn_val x, const char *file, int line) {
+    return binary(TN_P_igammac, "igammac", a, x, file, line);
+}
+tn_val tn_igamma_grad_a_at(tn_val a, tn_val x, const char *file, int line) {
+    return binary(TN_P_igamma_grad_a, "igamma_grad_a", a, x, file, line);
+}
+tn_val tn_random_gamma_grad_at(tn_val a, tn_val x, const char *file, int line) {
+    return binary(TN_P_random_gamma_grad, "random_gamma_grad", a, x, file, line);
+}
 tn_val tn_eq_at(tn_val x, tn_val y, const char *file, int line) { return binary(TN_P_eq, "eq", x, y, file, line); }
 tn_val tn_ne_at(tn_val x, tn_val y, const char *file, int line) { return binary(TN_P_ne, "ne", x, y, file, line); }
 tn_val tn_lt_at(tn_val x, tn_val y, const char *file, int line) { return binary(TN_P_lt, "lt", x, y, file, line); }
@@ -318,6 +339,16 @@ tn_val tn_fma_at(tn_val x, tn_val y, tn_val z, const char *file, int line) {
     if (!one_dtype(&s, 0) || !tn_i_need_float(&s, 3) || !tn_i_do_broadcast(&s, 3, v))
         return tn_i_site_close(&s, TN_NOVAR);
     return tn_i_site_close(&s, tn_i_fma(s.b, TN_FMA_ADD, v[0], v[1], v[2]));
+}
+
+tn_val tn_betainc_at(tn_val a, tn_val b, tn_val x, const char *file, int line) {
+    const tn_val in[3] = {a, b, x};
+    tn_i_site s;
+    tn_i_var v[3];
+    tn_i_site_open(&s, "betainc", NULL, 3, in, v, 7, file, line);
+    if (!one_dtype(&s, 0) || !tn_i_need_float(&s, 3) || !tn_i_do_broadcast(&s, 3, v))
+        return tn_i_site_close(&s, TN_NOVAR);
+    return tn_i_site_close(&s, tn_i_op3(s.b, TN_P_regularized_incomplete_beta, v[0], v[1], v[2]));
 }
 
 /* ---- choosing ------------------------------------------------------------------------- */

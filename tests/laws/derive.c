@@ -9,18 +9,22 @@ double laws_rounding(const tn_fn *f) { return laws_holds_f32(f) ? 2e-5 : 1e-11; 
 
 /* ---- choices and arguments ----------------------------------------------------------- */
 
-/* The order of a polygamma is a whole number in a float: the one float operand that has no
- * derivative (asked for, it is refused). */
-static bool is_order(const tn_fn *f, uint32_t v) {
-    for (uint32_t i = 0; i < f->neqn; i++)
-        if (f->eqn[i].prim->id == TN_P_polygamma && tn_i_in(f, &f->eqn[i])[0] == v) return true;
+bool laws_is_fixed(const tn_prim *prim, uint32_t i) {
+    if (!(prim->flags & TN_F_ELEMENTWISE) || prim->jvp || prim->linear[0] || i >= 3 || prim->partial[i]) return false;
+    return prim->partial[0] || prim->partial[1] || prim->partial[2];
+}
+
+static bool is_read_as_fixed(const tn_fn *f, uint32_t v) {
+    for (uint32_t k = 0; k < f->neqn; k++)
+        for (uint32_t i = 0; i < f->eqn[k].nin; i++)
+            if (tn_i_in(f, &f->eqn[k])[i] == v && laws_is_fixed(f->eqn[k].prim, i)) return true;
     return false;
 }
 
 const tn_wrt_list *laws_wrt_all(const tn_fn *f, laws_wrt *w) {
     w->list = (tn_wrt_list){0, w->index};
     for (uint32_t i = 0; i < f->nin && w->list.n < 64; i++)
-        if (tn_i_is_float(f->val[i].type->dtype) && !is_order(f, i)) w->index[w->list.n++] = (int)i;
+        if (tn_i_is_float(f->val[i].type->dtype) && !is_read_as_fixed(f, i)) w->index[w->list.n++] = (int)i;
     return &w->list;
 }
 

@@ -1,6 +1,7 @@
 #include "laws/generator.h"
 
 #include "laws/case.h"
+#include "laws/derive.h"
 #include "laws/generator_i.h"
 #include "laws/laws.h"
 #include "prims/ids.h"
@@ -81,7 +82,7 @@ static tn_i_var fit_near(laws_gen *g, tn_i_var v, const laws_array *data, double
 
 static tn_i_var real_operand(laws_gen *g, const tn_prim *prim, const tn_i_case *c, const laws_array *data, uint32_t i) {
     const tn_i_domain *d = &c->domain[i];
-    if (prim->id == TN_P_polygamma && i == 0) return tn_i_constant(&g->b, &data[i].type, data[i].data);
+    if (laws_is_fixed(prim, i)) return tn_i_constant(&g->b, &data[i].type, data[i].data);
     tn_i_var v = tn_i_convert(&g->b, laws_gen_real(g), c->in[i].dtype);
     v = laws_gen_fit(g, v, &c->in[i]);
     if (c->fill || d->at) return fit_near(g, v, &data[i], c->fill ? 0.005 : fmin(d->apart / 4, 0.02));

@@ -186,6 +186,8 @@ unary("erfc", lax.erfc, [0.0, 0.5, -1.5, 3.0, 5.0, inf, -inf, nan], [0.5, -1.25]
 unary("erf_inv", lax.erf_inv, [0.0, -0.0, 0.5, -0.75, 0.984375, 1.0, -1.0, 1.5, nan], [0.5, -0.75])
 unary("lgamma", lax.lgamma, [1.0, 2.0, 0.5, 3.5, 10.0, -0.5, -2.25, 0.0, -1.0, inf, nan], [0.5, 3.5, -1.25])
 unary("digamma", lax.digamma, [1.0, 0.5, 3.5, 10.0, -0.5, -2.25, -1.0, nan], [0.5, 3.5, -1.25])
+unary("bessel_i0e", lax.bessel_i0e, [0.0, 0.5, -1.25, 3.0, 10.0, 100.0, nan], [0.5, -1.25])
+unary("bessel_i1e", lax.bessel_i1e, [0.0, 0.5, -1.25, 3.0, 10.0, 100.0, nan], [0.5, -1.25, 0.0])
 unary("floor", lax.floor, [0.0, -0.0, 1.5, -1.5, 2.0, -0.25, inf, nan])
 unary("ceil", lax.ceil, [0.0, -0.0, 1.5, -1.5, 2.0, 0.25, -inf, nan])
 AWAY, EVEN = lax.RoundingMethod.AWAY_FROM_ZERO, lax.RoundingMethod.TO_NEAREST_EVEN
@@ -296,6 +298,16 @@ for d in INTS:
 over(FLOATS, "atan2", "[8] [8]", [[1.0, -1.0, 1.0, 0.0, -0.0, 0.0, inf, nan], [2.0, 2.0, -2.0, -1.0, -1.0, 0.0, inf, 1.0]], lax.atan2)
 over(FLOATS, "atan2", "[2] [2]", [[1.0, -1.5], [2.0, -2.0], [1.0, 0.5], [0.25, 2.0]], lax.atan2, how="jvp")
 over(FLOATS, "polygamma", "[5] [5]", [[1.0, 2.0, 3.0, 1.0, 4.0], [0.5, 1.5, 2.5, 10.0, 3.0]], lax.polygamma)
+gamma = [[0.5, 1.0, 2.5, 10.0, 3.0, 2.0, -1.0], [0.25, 2.0, 2.5, 4.0, 0.0, inf, 1.0]]
+over(FLOATS, "igamma", "[7] [7]", gamma, lax.igamma)
+over(FLOATS, "igammac", "[7] [7]", gamma, lax.igammac)
+over(FLOATS, "igamma_grad_a", "[5] [5]", [v[:5] for v in gamma], lax.igamma_grad_a)
+over(FLOATS, "random_gamma_grad", "[5] [5]", [v[:5] for v in gamma], lambda a, x: lax.random_gamma_grad(a, x))
+for op, fn in (("igamma", lax.igamma), ("igammac", lax.igammac)):
+    over(FLOATS, op, "[3] [3]", [v[:3] for v in gamma] + [[1.0, 0.5, -2.0], [0.5, -1.0, 1.0]], fn, how="jvp")
+beta = [[0.5, 1.0, 2.5, 4.0, 2.0, 2.0, -1.0], [0.5, 3.0, 2.0, 0.75, 3.0, 3.0, 1.0], [0.25, 0.5, 0.75, 0.9375, 0.0, 1.0, 0.5]]
+over(FLOATS, "regularized_incomplete_beta", "[7] [7] [7]", beta, lax.betainc)
+over(FLOATS, "zeta", "[5] [5]", [[2.0, 1.5, 3.0, 8.0, 1.0], [1.0, 2.5, 0.25, 3.0, 2.0]], lax.zeta)
 over(FLOATS, "max", "[7] [7]", [[1.0, -1.0, 2.5, nan, 1.0, inf, -inf], [2.0, -2.0, 2.5, 1.0, nan, 1.0, -1.0]], lax.max)
 over(FLOATS, "min", "[7] [7]", [[1.0, -1.0, 2.5, nan, 1.0, inf, -inf], [2.0, -2.0, 2.5, 1.0, nan, 1.0, -1.0]], lax.min)
 over(FLOATS, "clamp", "[5] [5] [5]", [[-1.0, -1.0, -1.0, nan, 0.0], [-2.0, 0.5, 3.0, 1.0, nan], [1.0, 1.0, 1.0, 2.0, 1.0]], lax.clamp)

@@ -28,6 +28,14 @@ static const struct {
     {"name", "the value itself"},
     {"offload", "the value itself"},
     {"either", "the value itself"},
+    {"igamma", "in x a power of e whose exponent cancels; in a: unit-special_more"},
+    {"igammac", "as igamma"},
+    {"igamma_grad_a", "as igamma"},
+    {"random_gamma_grad", "has zeros that nothing tells; in a: unit-special_more"},
+    {"regularized_incomplete_beta", "a power of e whose exponent cancels"},
+    {"bessel_i0e", "a difference that loses digits as x grows"},
+    {"bessel_i1e", "as bessel_i0e"},
+    {"zeta", "in f32, s + 1 and s zeta(s + 1, q) round as they come; values: unit-special_more"},
 };
 
 static uint32_t ones(uint32_t set) { return set ? 1 + ones(set & (set - 1)) : 0; }
