@@ -31,7 +31,8 @@ _PLAIN = (
     {
         name: ()
         for name in """neg add sub mul div rem pow max min abs sign sqrt rsqrt cbrt square exp exp2 expm1 log log1p sin cos tan
-    asin acos atan atan2 sinh cosh tanh asinh acosh atanh logistic erf erfc erf_inv lgamma digamma polygamma floor ceil clamp
+    asin acos atan atan2 sinh cosh tanh asinh acosh atanh logistic erf erfc erf_inv lgamma digamma polygamma zeta igamma igammac
+    igamma_grad_a random_gamma_grad regularized_incomplete_beta bessel_i0e bessel_i1e floor ceil clamp
     eq ne lt le gt ge lt_to le_to and or xor not shift_left shift_right_logical
     shift_right_arithmetic population_count clz is_finite stop_gradient add_any cholesky lu dynamic_update_slice""".split()
     }
@@ -496,6 +497,61 @@ class _Body:
         if key.shape != number.shape or str(number.dtype) != "uint32":
             return self.lack(eqn, "random_fold_in of other shapes or dtypes")
         self.emit(eqn, "random_fold_in", [], self.atoms(eqn.invars))
+
+    def do_random_gamma(self, eqn):
+        """JAX's own sampler, of a that has no derivative; that of the sample y is the one of the root of P(a, y) = P(a,
+        sample), as JAX's, to any order.  With log_space it is log y, whose value is the sampler's."""
+        import jax
+
+        key, a = (v.aval for v in eqn.invars)
+        if not _is_fry(key):
+            return self.lack(eqn, f"dtype {key.dtype}")
+        draw = lambda k, a: eqn.primitive.impl(k, a, **eqn.params)
+        with jax.threefry_partitionable(_is_partitionable(eqn)):
+            sampler = self.walk.nested(jax.make_jaxpr(draw)(*_structs(eqn.invars)))
+        type, out = self.type(a), eqn.outvars[0]
+        one = lambda op, x: self.put(f"{op} {x}", a)
+        shape = self.atom(eqn.invars[1])
+        fixed = one("stop_gradient", shape)
+        x = self.put(f'call[name="random_gamma" program={sampler}] {self.atom(eqn.invars[0])} {fixed}', a)
+        drawn, log_space = x, eqn.params.get("log_space", False)
+        if log_space:
+            x = one("max", f"{one('exp', x)} {self.filled(np.finfo(a.dtype).tiny, a)}")
+        probability = one("stop_gradient", one("igamma", f"{fixed} {x}"))
+        y = self.put(f"custom_root[{self.gamma_root(type, a)}] {x} {shape} {probability}", a)
+        if log_space:
+            y = one("log", y)
+            y = one("add", f"{drawn} {one('sub', y + ' ' + one('stop_gradient', y))}")
+        self.names[out] = y
+
+    def gamma_root(self, type, a):
+        """f, solve and linear_solve of P(a, y) = p: the density divides."""
+        key = ("gamma_root", type)
+        if key not in self.walk.names:
+            head = f"{{ lambda y:{type} a:{type} p:{type} . let"
+            one = f"1.0:{type[: type.index('[')]}[]"
+            ones = [f"i:{type} = broadcast_in_dim {one}"] if a.shape else []
+            lines = lambda *texts: [(f"  {t}", self.place) for t in texts]
+            f = [(head, ""), *lines(f"u:{type} = igamma a y", f"v:{type} = sub u p"), ("  in (v,) }", "")]
+            solve = [(head, ""), ("  in (y,) }", "")]
+            divide = [
+                (head.replace(" .", f" | r:{type} ."), ""),
+                *lines(
+                    *ones,
+                    f"b:{type} = sub a {'i' if ones else one}",
+                    f"l:{type} = log y",
+                    f"m:{type} = mul b l",
+                    f"n:{type} = sub m y",
+                    f"g:{type} = lgamma a",
+                    f"h:{type} = sub n g",
+                    f"d:{type} = exp h",
+                    f"x:{type} = div r d",
+                ),
+                ("  in (x,) }", ""),
+            ]
+            names = [self.walk.define(t) for t in (f, solve, divide)]
+            self.walk.names[key] = f"f={names[0]} solve={names[1]} linear_solve={names[2]} batch={len(a.shape)}"
+        return self.walk.names[key]
 
     def as_jax_has_it(self, eqn, f):
         """The numbers of jax_threefry_partitionable=False, the default before JAX 0.5: JAX's own program."""
