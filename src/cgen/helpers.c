@@ -134,7 +134,7 @@ static void lay_out(tn_i_text *t, const char *s) {
 
 bool tn_i_c_once(tn_i_cgen *g, const char *name) {
     const size_t n = strlen(name);
-    const char *s = g->written, *const end = s + g->nwritten;
+    const char *s = g->written, *const end = s ? s + g->nwritten : s;
     for (; s < end; s += strcspn(s, "\n") + 1)
         if (strncmp(s, name, n) == 0 && s[n] == '\n') return false;
     if (!tn_i_grow(g->ctx, (void **)(void *)&g->written, &g->cwritten, g->nwritten + n + 2, 1)) {

@@ -85,7 +85,7 @@ TN_C_TEXT(
 /* Gamma(a+h, x) e^x x^-(a+h) = 1/(x+1-a - 1(1-a)/(x+3-a - 2(2-a)/(x+5-a - ..))), a being a + h */
 TN_C_TEXT(
     gamma_fraction_text, static void gamma_fraction(int order, jet *f, long double a, long double x) {
-        jet one, b, by, c, d, next;
+        jet one, b = {{0}}, by, c, d, next;
         jet_number(order, &one, 1, 0);
         jet_number(order, &b, x + 1 - a, -1);
         jet_over(order, &d, &one, &b);
