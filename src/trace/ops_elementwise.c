@@ -278,11 +278,22 @@ tn_val tn_igamma_at(tn_val a, tn_val x, const char *file, int line) {
 tn_val tn_igammac_at(tn_val a, tn_val x, const char *file, int line) {
     return binary(TN_P_igammac, "igammac", a, x, file, line);
 }
+/* The first derivative, of those that the primitive has. */
+static tn_val first_derivative(int id, const char *name, tn_val a, tn_val x, const char *file, int line) {
+    const tn_i_param order = {.kind = TN_K_INT, .u.i = 1};
+    const tn_val in[2] = {a, x};
+    tn_i_site s;
+    tn_i_var v[2];
+    tn_i_site_open(&s, name, NULL, 2, in, v, 3, file, line);
+    if (!one_dtype(&s, 0) || !tn_i_do_broadcast(&s, 2, v)) return tn_i_site_close(&s, TN_NOVAR);
+    return tn_i_site_close(&s, tn_i_emit(s.b, tn_i_prim(s.b, id), &order, 2, v));
+}
+
 tn_val tn_igamma_grad_a_at(tn_val a, tn_val x, const char *file, int line) {
-    return binary(TN_P_igamma_grad_a, "igamma_grad_a", a, x, file, line);
+    return first_derivative(TN_P_igamma_grad_a, "igamma_grad_a", a, x, file, line);
 }
 tn_val tn_random_gamma_grad_at(tn_val a, tn_val x, const char *file, int line) {
-    return binary(TN_P_random_gamma_grad, "random_gamma_grad", a, x, file, line);
+    return first_derivative(TN_P_random_gamma_grad, "random_gamma_grad", a, x, file, line);
 }
 tn_val tn_eq_at(tn_val x, tn_val y, const char *file, int line) { return binary(TN_P_eq, "eq", x, y, file, line); }
 tn_val tn_ne_at(tn_val x, tn_val y, const char *file, int line) { return binary(TN_P_ne, "ne", x, y, file, line); }

@@ -14,6 +14,8 @@
 
 #include "special_table.h"
 
+#include "tansy.h"
+
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
 
 static void expect(const char *name, double y, long double exact, double bound) {
@@ -103,8 +105,42 @@ static void ends(void **state) {
     expect("zeta", tn_i_zeta(3, -2.25), -61.9484748870300827905936602L, 1e-15);
 }
 
+/* Operators of numbers and arrays, which are broadcast. */
+static void all(const tn_val *in, tn_val *out, void *user) {
+    (void)user;
+    out[0] = tn_igamma(in[0], in[1]);
+    out[1] = tn_igammac(in[0], in[1]);
+    out[2] = tn_igamma_grad_a(in[0], in[1]);
+    out[3] = tn_random_gamma_grad(2.5, in[1]);
+    out[4] = tn_betainc(in[0], 2.0, tn_div(in[1], 8.0));
+    out[5] = tn_bessel_i0e(in[1]);
+    out[6] = tn_bessel_i1e(in[1]);
+    out[7] = tn_zeta(in[0], in[1]);
+}
+
+static void operators(void **state) {
+    (void)state;
+    tn_ctx *c = tn_ctx_new(NULL);
+    const double a = 2.5, x[3] = {0.5, 2, 6};
+    double y[8][3];
+    const tn_fn *f = tn_trace_many(c, all, NULL, 2, TN_TYPES(tn_f64(), tn_f64(3)), 8);
+    if (!f) fail_msg("%s", tn_error(c));
+    tn_exec *e = tn_compile(f, NULL);
+    assert_non_null(e);
+    assert_int_equal(tn_call(e, TN_INPUTS(&a, x), TN_OUTPUTS(y[0], y[1], y[2], y[3], y[4], y[5], y[6], y[7])), TN_OK);
+    for (int i = 0; i < 3; i++) {
+        const double want[8] = {tn_i_igamma(a, x[i]),           tn_i_igammac(a, x[i]),
+                                tn_i_igamma_grad_a(1, a, x[i]), tn_i_random_gamma_grad(1, a, x[i]),
+                                tn_i_betainc(a, 2, x[i] / 8),   tn_i_bessel_i0e(x[i]),
+                                tn_i_bessel_i1e(x[i]),          tn_i_zeta(a, x[i])};
+        for (int k = 0; k < 8; k++) assert_true(y[k][i] == want[k]);
+    }
+    tn_ctx_free(c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(values), cmocka_unit_test(second_derivative),
-                                       cmocka_unit_test(further_derivatives), cmocka_unit_test(ends)};
+                                       cmocka_unit_test(further_derivatives), cmocka_unit_test(ends),
+                                       cmocka_unit_test(operators)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
