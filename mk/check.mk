@@ -85,7 +85,7 @@ $(WITHOUT_LAPACK:%=$(BUILD)/unit/%-no-lapack): $(BUILD)/unit/%-no-lapack: $(BUIL
 	$(link)
 $(WITHOUT_LAPACK:%=$(BUILD)/unit/%-no-lapack): LINK_MORE = -lcmocka $(no_debug)
 
-# C++ sees the same headers: examples/*.cpp and tests/cpp/*.cpp, by the build's own compiler: make check and make clang see
+# C++ sees the same headers: examples/*.cpp and tests/cpp/*.cpp, by the build's own compiler: make check and make asan see
 # two.  NAME_no_exceptions.cpp is compiled without exceptions, NAME_20.cpp as C++20.
 CXX_OWN  := $(if $(findstring clang,$(CC)),$(subst clang,clang++,$(lastword $(CC))),g++)
 CPPS     := $(basename $(notdir $(wildcard examples/*.cpp tests/cpp/*.cpp)))
@@ -106,16 +106,18 @@ endef
 $(eval $(call cxx_programs,$(CXX_OWN)))
 
 # Builds with other flags have directories of their own.
-FUZZ_DIR = $(BUILD)/san-fuzz
+SAN_DIR  = $(BUILD)/asan
 TSAN_DIR = $(BUILD)/san-thread
 sub_make = +@$(MAKE) --no-print-directory DEPS_SEEN=1
 
+# The one that is sanitized has the second compiler, whose warnings are errors, and fuzz targets besides its suite.
+sanitized = BUILD=$(SAN_DIR) CC='$(CLANG)' SAN=fuzzer-no-link,address,undefined CFLAGS='-O1 -g1' DEBUG=1 WERROR=1
+
 $(FUZZERS:%=$(BUILD)/fuzz/%): LINK_MORE = -fsanitize=fuzzer
 fuzz-programs: | deps
-	$(sub_make) BUILD=$(FUZZ_DIR) CC='$(CLANG)' SAN=fuzzer-no-link,address,undefined CFLAGS='-O1 -g1' DEBUG=1 \
-	    $(FUZZERS:%=$(FUZZ_DIR)/fuzz/%)
+	$(sub_make) $(sanitized) $(FUZZERS:%=$(SAN_DIR)/fuzz/%)
 # Every program of the tests: the goldens without what is expected of them, and a few cases of each primitive.
-SEEDS = $(FUZZ_DIR)/seeds
+SEEDS = $(SAN_DIR)/seeds
 $(SEEDS): $(BUILD)/laws $(wildcard tests/golden/*/*.tn examples/*.tn)
 	@rm -rf $@; mkdir -p $@
 	$(Q)$< --n 2 --programs 200 --write $@ >/dev/null
@@ -189,7 +191,7 @@ $(UNITS:%=$(R)/unit-%.res) $(WITHOUT_LAPACK:%=$(R)/unit-%-no-lapack.res): $(R)/u
 $(SCRIPTS:tests/%=$(R)/script-%.res): $(R)/script-%.res: tests/% $(TOOL) $(LIB_SO) $(BUILD)/locale/de_DE.UTF-8 FORCE
 	$(RUN) $<
 $(R)/fuzz-%.res: fuzz-programs $(SEEDS) FORCE
-	$(RUN) tools/check/fuzz.sh $(FUZZ_DIR)/fuzz/$* $(or $(CHECK_FUZZ_$*),$(CHECK_FUZZ)) $(SEEDS)
+	$(RUN) tools/check/fuzz.sh $(SAN_DIR)/fuzz/$* $(or $(CHECK_FUZZ_$*),$(CHECK_FUZZ)) $(SEEDS)
 $(R)/threads.res: tsan-programs FORCE
 	$(RUN) env SAN=thread tools/check/sanitized.sh $(TSAN_DIR)/threads
 $(R)/threads-nests.res: tsan-programs FORCE
@@ -244,15 +246,15 @@ check: | deps ## build and run every test; KINDS= picks some
 	@tools/check/sum.sh $(R)
 
 # The suite once more, in short form, in builds of other kinds.
-asan: | deps ## the suite under AddressSanitizer and UBSan
-	$(sub_make) BUILD=$(BUILD)/asan SAN=address,undefined DEBUG=1 CFLAGS='-O1 -g1' $(few) KINDS='$(SHORT_KINDS)' check
-clang: | deps ## the suite built by clang, warnings as errors
+asan: | deps ## the suite built by clang under AddressSanitizer and UBSan, warnings as errors
+	$(sub_make) $(sanitized) $(few) KINDS='$(SHORT_KINDS)' check
+clang: | deps ## the suite built by clang, optimized
 	$(sub_make) BUILD=$(BUILD)/clang CC='$(CLANG)' WERROR=1 CFLAGS=-O3 $(few) KINDS='$(SHORT_KINDS)' check
 check-long: | deps ## check with more of the random tests, asan and clang
 	$(sub_make) $(many) check || :
 	$(sub_make) asan || :
 	$(sub_make) clang || :
-	@tools/check/sum.sh $(R) $(BUILD)/asan/check $(BUILD)/clang/check
+	@tools/check/sum.sh $(R) $(SAN_DIR)/check $(BUILD)/clang/check
 
 tsan: $(if $(C_threads),tsan-programs) ## one exec on several threads, under ThreadSanitizer
 	$(if $(C_threads),@for t in threads unit/nest_threads unit/comm_threads; do SAN=thread tools/check/sanitized.sh $(TSAN_DIR)/$$t || exit 1; done,$(call skip,tests/threads/*.c))
@@ -277,7 +279,7 @@ ranks: $(if $(C_ranks),$(BUILD)/ranks) ## random programs of many ranks: N= of t
 nesting: $(if $(C_nesting),$(BUILD)/nesting) ## every schedule under every nesting of derivatives, as a table
 	$(if $(C_nesting),@$<,$(call skip,tests/nesting/*.c))
 fuzz: $(if $(FUZZERS),fuzz-programs $(SEEDS)) ## every fuzz target for FUZZ_TIME= seconds
-	$(if $(FUZZERS),@set -e; for f in $(FUZZERS); do tools/check/fuzz.sh $(FUZZ_DIR)/fuzz/$$f $(FUZZ_TIME) $(SEEDS); done,\
+	$(if $(FUZZERS),@set -e; for f in $(FUZZERS); do tools/check/fuzz.sh $(SAN_DIR)/fuzz/$$f $(FUZZ_TIME) $(SEEDS); done,\
 	    $(call skip,tests/fuzz/*.c))
 abi: all ## compare symbols and struct sizes with tests/abi.txt
 	@BUILD='$(BUILD)' CC='$(CC)' tools/abi/abi.sh --diff tests/abi.txt
