@@ -4,7 +4,9 @@
  * nests, copies and carries are loops over arrays like all others: what each step finds where is affine in its number,
  * and passes see through from one nest to the next.
  *
- * A carry with two buffers goes from that in which it leaves a step to that in which it enters one.
+ * A carry with two buffers goes from that in which it leaves a step to that in which it enters one.  Where that would
+ * be a copy of an array, two steps are written one behind the other, and the second one has the buffers the other way
+ * round.
  *
  * Where the number of steps is found when the loop runs, the program does at most so many (tn_i_loop.most), and who
  * calls it says how many, and from which entries on.  Where a condition says it, the condition's program is part of
@@ -20,6 +22,7 @@ typedef struct steps {
     const tn_i_loop *l;
     uint32_t counts; /* the array of two numbers, where there is one */
     uint32_t *at;    /* of each entry of the condition's table of addresses: which it is of the body's */
+    uint32_t *turned;
     int64_t *by, *still;
     tn_i_lower_steps s;
 } steps;
@@ -53,7 +56,7 @@ void tn_i_lower_number(const tn_i_lower_part *w, uint32_t counts) {
         tn_i_l_array_new(w->b, "step", dtype, TN_L_OUT, 1, tn_i_lower_base(&w->s, TN_BASE_ARGUMENTS), 0, 0);
     const bool known = counts == TN_L_NONE;
     const tn_i_affine i =
-        w->s.reverse ? tn_i_affine_loop(w->s.loop, -1, known ? w->s.n - 1 : 0) : tn_i_affine_loop(w->s.loop, 1, 0);
+        w->s.reverse ? tn_i_lower_step(&w->s, -1, known ? w->s.n - 1 : 0) : tn_i_lower_step(&w->s, 1, 0);
     uint32_t x = tn_i_l_index(w->b, dtype, i);
     if (!known) x = tn_i_l_map(w->b, TN_L_add, x, tn_i_l_load_at(w->b, counts, tn_i_affine_number(1)), TN_L_NONE);
     tn_i_l_store_at(w->b, to, tn_i_affine_number(0), x);
@@ -137,13 +140,60 @@ static void leave_loop(steps *w) {
     tn_i_l_while(w->b, tn_i_l_load_at(w->b, answer, tn_i_affine_number(0)));
 }
 
-static void step(steps *w) {
+static void step(const steps *w, const tn_i_lower_steps *s) {
     const tn_i_loop *l = w->l;
-    const tn_i_lower_part body = {.b = w->b, .p = l->body, .s = w->s};
-    if (l->cond) leave_loop(w);
+    const tn_i_lower_part body = {.b = w->b, .p = l->body, .s = *s};
     if (l->shape.index) tn_i_lower_number(&body, l->whole == TN_WHOLE_SOME ? w->counts : TN_L_NONE);
     tn_i_lower_plan(&body);
-    for (uint32_t k = 0; k < l->npair && !w->b->failed; k++) carry_on(&body, l, l->pair[k].leaf);
+}
+
+static void copy_back(const steps *w) {
+    const tn_i_lower_part body = {.b = w->b, .p = w->l->body, .s = w->s};
+    for (uint32_t k = 0; k < w->l->npair && !w->b->failed; k++) carry_on(&body, w->l, w->l->pair[k].leaf);
+}
+
+/* ---- in turns ------------------------------------------------------------------------------------------- */
+
+enum { FEW = 4 }; /* elements whose copies become registers (pass/unroll.c, pass/promote.c) */
+
+static bool in_turns(const tn_i_loop *l) {
+    const tn_fn *f = l->shape.body;
+    bool many = false;
+    for (uint32_t k = 0; k < l->npair; k++) {
+        if (l->pair[k].stacked != TN_NOVAR) return false;
+        many |= tn_i_count(f->val[f->out[l->pair[k].leaf]].type) > FEW;
+    }
+    return many && l->whole == TN_WHOLE_ALL && l->shape.length > 1;
+}
+
+/* at: where a step finds what the one before it has left. */
+static void turn_round(const tn_i_loop *l, uint32_t *at) {
+    for (uint32_t i = 0; i < bases_of(l->shape.body); i++) at[i] = i;
+    for (uint32_t k = 0; k < l->npair; k++) {
+        const uint32_t in = carry_at(l, l->pair[k].leaf),
+                       out = TN_BASE_ARGUMENTS + l->shape.body->nin + l->pair[k].leaf;
+        at[in] = out;
+        at[out] = in;
+    }
+}
+
+static void turns(steps *w) {
+    const int64_t n = w->s.n;
+    tn_i_lower_steps one = w->s, two;
+    turn_round(w->l, w->turned);
+    one.every = 2;
+    one.loop = tn_i_l_for_n(w->b, n / 2);
+    two = one;
+    two.first = 1;
+    two.at = w->turned;
+    step(w, &one);
+    step(w, &two);
+    tn_i_l_close(w->b);
+    if (n % 2 == 0) return;
+    w->s.loop = TN_L_NONE;
+    w->s.first = n - 1;
+    step(w, &w->s);
+    copy_back(w);
 }
 
 static void count(steps *w, uint32_t x) { tn_i_l_store_at(w->b, w->counts, tn_i_affine_number(0), x); }
@@ -155,11 +205,17 @@ static void loop(steps *w) {
         w->counts = tn_i_l_array_new(b, "counts", TN_I64, l->cond ? TN_L_OUT : TN_L_IN, 2,
                                      (uint32_t)(l->counts / sizeof(uintptr_t)), 0, 0);
     if (l->cond) count(w, tn_i_l_number(b, TN_I64, 0));
+    if (in_turns(l)) {
+        turns(w);
+        return;
+    }
     w->s.loop = l->whole == TN_WHOLE_ALL   ? tn_i_l_for_n(b, w->s.n)
                 : l->whole == TN_WHILE_ALL ? tn_i_l_for_ever(b)
                                            : tn_i_l_for_up_to(b, w->s.n, tn_i_affine_number(0),
                                                               tn_i_l_load_at(b, w->counts, tn_i_affine_number(0)));
-    step(w);
+    if (l->cond) leave_loop(w);
+    step(w, &w->s);
+    copy_back(w);
     if (l->cond) count(w, tn_i_l_index(b, TN_I64, tn_i_affine_loop(w->s.loop, 1, 1)));
     tn_i_l_close(b);
 }
@@ -181,11 +237,13 @@ tn_i_loops *tn_i_lower_loop(tn_ctx *c, const tn_i_loop *l) {
     tn_i_l_begin(&b, c);
     tn_i_l_arena(&b, TN_LOWER_SCRATCH, 0);
     w.by = tn_i_alloc_array(c, bases + others, sizeof *w.by);
-    w.at = tn_i_alloc_array(c, others + 1, sizeof *w.at);
+    w.at = tn_i_alloc_array(c, bases + others, sizeof *w.at);
     if (!w.by || !w.at) b.failed = true;
     if (!b.failed) {
         w.still = w.by + bases;
-        w.s = (tn_i_lower_steps){.n = l->whole == TN_WHOLE_ALL    ? l->shape.length
+        w.turned = w.at + others;
+        w.s = (tn_i_lower_steps){.every = 1,
+                                 .n = l->whole == TN_WHOLE_ALL    ? l->shape.length
                                       : l->whole == TN_WHOLE_SOME ? l->most
                                                                   : 1,
                                  .reverse = l->shape.reverse,
@@ -194,7 +252,7 @@ tn_i_loops *tn_i_lower_loop(tn_ctx *c, const tn_i_loop *l) {
         if (l->cond) find_entries(l, w.at);
         loop(&w);
     }
-    if (w.at) tn_i_free(c, w.at, (others + 1) * sizeof *w.at);
+    if (w.at) tn_i_free(c, w.at, (bases + others) * sizeof *w.at);
     if (w.by) tn_i_free(c, w.by, (bases + others) * sizeof *w.by);
     return tn_i_l_end(&b);
 }

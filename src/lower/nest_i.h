@@ -6,11 +6,12 @@
 
 /* The steps of a loop around nests: its arrays of entries have another one in each. */
 typedef struct tn_i_lower_steps {
-    uint32_t loop;      /* the FOR */
-    int64_t n;          /* steps */
-    bool reverse;       /* they are numbered from the last on */
-    const int64_t *by;  /* of each entry of the table of addresses: bytes from one step's to the next one's */
-    const uint32_t *at; /* of each entry that the nests know: which it is of the program's; NULL: the same */
+    uint32_t loop;        /* the FOR, or TN_L_NONE: it is one step */
+    int64_t every, first; /* which step: every times the number of the iteration, and first */
+    int64_t n;            /* steps */
+    bool reverse;         /* they are numbered from the last on */
+    const int64_t *by;    /* of each entry of the table of addresses: bytes from one step's to the next one's */
+    const uint32_t *at;   /* of each entry that the nests know: which it is of the program's; NULL: the same */
 } tn_i_lower_steps;
 
 typedef struct tn_i_lowering {
@@ -49,6 +50,11 @@ static inline uint32_t tn_i_lower_base(const tn_i_lower_steps *s, uint32_t base)
     return s && s->at ? s->at[base] : base;
 }
 int64_t tn_i_lower_more(const tn_i_lower_steps *s, uint32_t base, size_t size);
+/* by times the number of the step, and more. */
+static inline tn_i_affine tn_i_lower_step(const tn_i_lower_steps *s, int64_t by, int64_t more) {
+    const int64_t at = by * s->first + more;
+    return s->loop == TN_L_NONE ? tn_i_affine_number(at) : tn_i_affine_loop(s->loop, by * s->every, at);
+}
 tn_i_affine tn_i_lower_entry(const tn_i_lower_steps *s, uint32_t base, size_t size);
 /* Arrays, each with the elements that its operation can touch. */
 bool tn_i_lower_arrays(tn_i_lowering *w);

@@ -49,7 +49,7 @@ int64_t tn_i_lower_more(const tn_i_lower_steps *s, uint32_t base, size_t size) {
 tn_i_affine tn_i_lower_entry(const tn_i_lower_steps *s, uint32_t base, size_t size) {
     if (!s || !s->by[base]) return tn_i_affine_number(0);
     const int64_t by = s->by[base] / (int64_t)size;
-    return tn_i_affine_loop(s->loop, by, by < 0 ? (s->n - 1) * -by : 0);
+    return tn_i_lower_step(s, by, by < 0 ? (s->n - 1) * -by : 0);
 }
 
 static void add_array(tn_i_lowering *w, uint32_t i) {
