@@ -1,4 +1,4 @@
-/* lower: what runs as loops, as loop programs, after a pass. */
+/* lower: what runs as loops, as loop programs after a pass, or as the C that TN_BACKEND_NATIVE compiles of these. */
 #include "base/nearest.h"
 #include "cli/cli.h"
 #include "lower/lower.h"
@@ -6,8 +6,8 @@
 #include <string.h>
 
 static void print(void *user, const char *title, const char *text) {
-    (void)user;
-    (void)printf("# %s\n%s", title, text);
+    const tn_i_cli *o = user;
+    (void)printf(o->as_c ? "/* %s */\n%s" : "# %s\n%s", title, text);
 }
 
 static const char *pass_at(const void *unused, size_t i) {
@@ -54,7 +54,7 @@ int tn_i_cli_lower(const tn_i_cli *o, tn_fn *f) {
                                                      .strict_zero = o->strict_zero,
                                                      .threads = (int)o->threads,
                                                      .spill_dir = o->spill_dir});
-    const bool ok = e && tn_i_lower_text(e, vector, last, print, NULL);
+    const bool ok = e && tn_i_lower_text(e, &(tn_i_lower_as){vector, last, o->as_c}, print, (void *)(uintptr_t)o);
     tn_exec_free(e);
     return ok ? TN_CLI_OK : tn_i_cli_bad(o, tn_fn_ctx(f));
 }

@@ -171,6 +171,7 @@ static const option options[] = {
     {"spill-dir", {"run", "time", "check-grads", "plan", "lower", NULL}, false},
     {"after", {"lower", NULL}, false},
     {"isa", {"lower", NULL}, false},
+    {"c", {"lower", NULL}, true},
     {"lint", {"check", NULL}, true},
     {"output", {"emit-c", NULL}, false},
     {"name", {"emit-c", NULL}, false},
@@ -217,6 +218,7 @@ static bool read_option(int argc, char **argv, int *i, tn_i_cli *o) {
         o->cblas |= strcmp(x->name, "cblas") == 0;
         o->mpi |= strcmp(x->name, "mpi") == 0;
         o->profile |= strcmp(x->name, "profile") == 0;
+        o->as_c |= strcmp(x->name, "c") == 0;
         return name[n] == 0 || tn_i_cli_usage("--%s takes no value", x->name) == TN_CLI_OK;
     }
     if (name[n] == '=') return set_option(o, x->name, name + n + 1);

@@ -173,7 +173,8 @@ tn_i_loops *tn_i_lower_chunk(tn_ctx *c, const tn_i_plan *p, const tn_i_group *g,
     w.at = tn_i_alloc_array(c, g->ncell, sizeof *w.at);
     if (!w.by || !w.part_by || !w.at) b.failed = true;
     if (!b.failed) {
-        w.s = (tn_i_lower_steps){.every = 1, .n = g->most, .reverse = g->actor[g->nactor - 1].shape.reverse == own, .by = w.by};
+        w.s = (tn_i_lower_steps){
+            .every = 1, .n = g->most, .reverse = g->actor[g->nactor - 1].shape.reverse == own, .by = w.by};
         find_movers(&w);
         steps(&w);
     }

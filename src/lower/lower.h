@@ -39,10 +39,16 @@ tn_i_machine tn_i_lower_machine(const tn_i_nest *n, int vector);
 tn_i_machine tn_i_lower_machine_alone(const tn_i_nest *n, int vector);
 enum { TN_LOWER_SHARED = 64 }; /* parts of a loop at most */
 
-/* Tells, for each step of an executable that is a nest, or all steps of a loop, its title and the text of its loop
- * program after pass `last` (NULL: all passes; "": as it is lowered), for vectors of so many bytes.  False after an
- * error. */
+/* As what loop programs are told. */
+typedef struct tn_i_lower_as {
+    int vector;       /* for vectors of so many bytes */
+    const char *last; /* after this pass; NULL: all passes; "": as they are lowered */
+    bool c;           /* as C (cgen/cgen.h, native): their functions, without what stands in front of all files */
+} tn_i_lower_as;
+
+/* Tells, for each step of an executable that is a nest, all steps of a loop, or steps in a row of one with a schedule,
+ * its title and text.  False after an error. */
 typedef void tn_i_lower_tell(void *user, const char *title, const char *text);
-bool tn_i_lower_text(const tn_exec *e, int vector, const char *last, tn_i_lower_tell *tell, void *user);
+bool tn_i_lower_text(const tn_exec *e, const tn_i_lower_as *as, tn_i_lower_tell *tell, void *user);
 
 #endif

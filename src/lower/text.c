@@ -1,4 +1,5 @@
 /* The loop programs of an executable's nests, for people: step by step, after a pass. */
+#include "cgen/cgen.h"
 #include "exec/exec.h"
 #include "lower/lower.h"
 
@@ -6,8 +7,7 @@
 
 typedef struct teller {
     tn_ctx *ctx;
-    int vector;
-    const char *last;
+    tn_i_lower_as as;
     tn_i_lower_tell *tell;
     void *user;
 } teller;
@@ -20,10 +20,29 @@ static void title_of(const tn_i_plan *p, size_t plan, size_t step, const char *w
         (void)snprintf(title + at, 256 - (size_t)at, ", line %u", (unsigned)loc->line);
 }
 
+static bool tell_c(const teller *t, const char *title, const tn_i_loops *p) {
+    const tn_i_isa isa = t->as.vector == 64 ? TN_ISA_AVX512 : t->as.vector == 32 ? TN_ISA_AVX2 : TN_ISA_PLAIN;
+    tn_i_cgen g = {.ctx = t->ctx, .native = true, .isa = isa};
+    tn_i_text text = {.ctx = t->ctx};
+    bool ok = tn_i_cgen_add(&g, "program", p);
+    if (ok && g.helpers.at) tn_i_text_put(&text, "%s", g.helpers.at);
+    if (ok) tn_i_text_put(&text, "%s", g.functions.at);
+    ok = ok && !text.failed;
+    if (ok) t->tell(t->user, title, text.at);
+    tn_i_text_free(&text);
+    tn_i_cgen_free(&g);
+    return ok;
+}
+
 /* Takes p, as it is lowered. */
 static bool tell_program(const teller *t, const char *title, tn_i_loops *p, const tn_i_machine *m) {
     size_t n;
-    if (p && !(t->last && !*t->last)) p = tn_i_passes(p, m, t->last);
+    if (p && !(t->as.last && !*t->as.last)) p = tn_i_passes(p, m, t->as.last);
+    if (p && t->as.c) {
+        const bool ok = tell_c(t, title, p);
+        tn_i_l_free(p);
+        return ok;
+    }
     char *text = p ? tn_i_l_print(p, &n) : NULL;
     if (text) t->tell(t->user, title, text);
     if (text) tn_text_free(t->ctx, text);
@@ -39,7 +58,7 @@ static bool tell_none(const teller *t, const char *title) {
 
 static bool tell_nest(const teller *t, const tn_i_plan *p, size_t plan, size_t step) {
     const tn_i_nest *nest = p->nest[p->step[step].loop];
-    const tn_i_machine m = tn_i_lower_machine(nest, t->vector);
+    const tn_i_machine m = tn_i_lower_machine(nest, t->as.vector);
     char title[256];
     title_of(p, plan, step, "", title);
     if (!tn_i_lower_admits(nest)) return tell_none(t, title);
@@ -48,7 +67,7 @@ static bool tell_nest(const teller *t, const tn_i_plan *p, size_t plan, size_t s
 
 static bool tell_loop(const teller *t, const tn_i_plan *p, size_t plan, size_t step) {
     const tn_i_loop *l = &p->loop[p->step[step].loop];
-    const tn_i_machine m = tn_i_lower_machine_alone(l->body->step[0].u.nest, t->vector);
+    const tn_i_machine m = tn_i_lower_machine_alone(l->body->step[0].u.nest, t->as.vector);
     char title[256];
     title_of(p, plan, step, ", all steps of a loop", title);
     if (!tn_i_lower_admits_loop(l)) return tell_none(t, title);
@@ -70,7 +89,7 @@ static bool tell_group(const teller *t, const tn_i_plan *p, size_t plan, size_t 
     for (tn_i_chunk_kind kind = 0; ok && kind < TN_CHUNKS; kind++) {
         char title[256];
         if (!g->chunk[kind].is) continue;
-        const tn_i_machine m = tn_i_lower_machine_alone(tn_i_lower_chunk_nest(g, kind), t->vector);
+        const tn_i_machine m = tn_i_lower_machine_alone(tn_i_lower_chunk_nest(g, kind), t->as.vector);
         title_of(p, plan, step, what[kind], title);
         ok = tn_i_lower_admits_chunk(g, kind) ? tell_program(t, title, tn_i_lower_chunk(t->ctx, p, g, kind), &m)
                                               : tell_none(t, title);
@@ -88,8 +107,8 @@ static bool tell_plan(const teller *t, const tn_i_plan *p, size_t plan) {
     return true;
 }
 
-bool tn_i_lower_text(const tn_exec *e, int vector, const char *last, tn_i_lower_tell *tell, void *user) {
-    const teller t = {e->ctx, vector, last, tell, user};
+bool tn_i_lower_text(const tn_exec *e, const tn_i_lower_as *as, tn_i_lower_tell *tell, void *user) {
+    const teller t = {e->ctx, *as, tell, user};
     bool ok = tell_plan(&t, e->plan, 0);
     for (size_t i = 0; ok && i < e->plan->nnested; i++) ok = tell_plan(&t, e->plan->nested[i], i + 1);
     return ok;

@@ -161,6 +161,14 @@ while IFS= read -r line; do
 done <"$temp/shown" >"$temp/printed"
 if [ -s "$temp/shown" ] && diff -u "$temp/shown" "$temp/printed"; then ok; else wrong "README.md, docs/memory-report.md: the tool prints something else"; fi
 
+# ---- every stage can be printed ------------------------------------------------------
+
+sed -n '/^## A gradient at every stage$/,/^## Where/s/^    tansy /tansy /p' src/README.md >"$temp/stages"
+while IFS= read -r line; do
+    if (tansy() { "$TANSY" "$@"; }; eval "$line") </dev/null >"$temp/stage" 2>&1 && [ -s "$temp/stage" ]; then ok; else wrong "src/README.md: $line"; fi
+done <"$temp/stages"
+if [ "$(wc -l <"$temp/stages")" -ge 10 ]; then ok; else wrong "src/README.md: stages are missing"; fi
+
 # ---- what may be left out of a text -----------------------------------------------
 
 "$TANSY" prims | awk '{
