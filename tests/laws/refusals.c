@@ -21,6 +21,9 @@ static bool runs(const tn_fn *f, int a, int b) {
 }
 
 static bool has_loop(const tn_fn *f) { return runs(f, TN_P_while, TN_P_scan); }
+static bool has_orders(const tn_fn *f) {
+    return runs(f, TN_P_igamma, TN_P_igammac) || runs(f, TN_P_igamma_grad_a, TN_P_random_gamma_grad);
+}
 static bool calls_out(const tn_fn *f) { return runs(f, TN_P_external_call, TN_P_external_call); }
 
 static const struct {
@@ -32,6 +35,7 @@ static const struct {
     {"whose index is batched: all branches would run", has_effect},
     {"carries an array whose length a loop finds when it runs", has_loop},
     {"is needed: register it as external function", calls_out}, /* derivatives of a callback's, unless there are more */
+    {"derivatives in a are there to order 5", has_orders},
 };
 
 bool laws_refused(laws_trial *t) {
