@@ -109,7 +109,7 @@ $(foreach d,$(DOORS),$(eval $(call door,$(d))))
 $(BUILD)/obj/doors/%.o: doors/%.cpp $(BUILD)/flags | deps
 	@mkdir -p $(@D)
 	$(call say,C++)
-	$(Q)$(firstword $(CXXS)) $(call cxx_flags,$<) -I$(<D)/include -Itests/cpp -MMD -MP -c -o $@ $<
+	$(Q)$(CXX_OWN) $(call cxx_flags,$<) -I$(<D)/include -Itests/cpp -MMD -MP -c -o $@ $<
 $(patsubst doors/%.cpp,$(BUILD)/doors/%,$(wildcard doors/*/test_*.cpp)): LINK_MORE += -lstdc++
 
 # Tests of MPI's ranks share those of every table of collectives, and are no cmocka tests.

@@ -40,7 +40,7 @@ bool tn_i_loop_depends(tn_i_memo *m, const tn_i_eqn *e, const uint8_t *in, uint8
     tn_i_arena_init(&a, m->ctx);
     const size_t width = (size_t)l.body->nin + (l.cond ? l.cond->nin : 0) + 1;
     uint8_t *inner = tn_i_arena_alloc(&a, width), *given = tn_i_arena_alloc(&a, (size_t)l.body->nout + 1);
-    uint8_t steps = l.counted ? in[0] : 0, *cond = inner + l.body->nin;
+    uint8_t steps = l.counted ? in[0] : 0, *cond = inner ? inner + l.body->nin : NULL;
     bool ok = inner && given;
     if (ok) inner_flags(&l, in, inner);
     ok = ok && tn_i_loop_spread(m, &l, inner, given);

@@ -170,7 +170,7 @@ void tn_i_c99_step(tn_i_c99 *w, const tn_i_plan *p, const tn_i_step *s) {
     switch ((tn_i_step_kind)s->kind) {
     case TN_STEP_STRIP: tn_i_c99_elementwise(w, p, e); break;
     case TN_STEP_KERNEL: kernel(w, p, s); break;
-    case TN_STEP_BODY: call(w, p, s, s->u.body, 0, p->arg + s->loop); break;
+    case TN_STEP_BODY: call(w, p, s, s->u.body, 0, p->arg ? p->arg + s->loop : NULL); break;
     case TN_STEP_NEST: tn_i_c99_nest(w, p, s, s->u.nest); break;
     case TN_STEP_LOOP: tn_i_c99_loop(w, p, s); break;
     case TN_STEP_GROUP: tn_i_c99_group(w, p, s); break;

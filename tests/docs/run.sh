@@ -71,6 +71,7 @@ awk -v dir="$temp/prints" '
     inside { print >(dir "/" n) }
 ' $documents
 build=${BUILD:-build}
+case ${CC:-gcc} in *clang*) own_cxx=${CC##* } own_cxx=${own_cxx%%clang*}clang++${own_cxx#*clang} ;; *) own_cxx=g++ ;; esac
 for of in "$temp"/prints/*.of; do
     read -r document programs <"$of"
     door='' libraries='' dir=$of.run
@@ -84,7 +85,7 @@ for of in "$temp"/prints/*.of; do
     for program in $programs; do
         # What an earlier program of the block has written is compiled with it.
         more=$(find "$dir" -name '*.c')
-        case $program in *.cpp) compiler="${CXX:-g++} -std=c++20 -Wno-missing-field-initializers" ;; *) compiler="${CC:-gcc} -std=c11" ;; esac
+        case $program in *.cpp) compiler="${CXX:-$own_cxx} -std=c++20 -Wno-missing-field-initializers" ;; *) compiler="${CC:-gcc} -std=c11" ;; esac
         # shellcheck disable=SC2086 # commands and lists
         if $compiler -O1 -Wall -Wextra -Werror ${SAN:+-fsanitize=$SAN} -Iinclude ${door:+-Idoors/$door/include} -I"$dir" \
             "$program" $more ${door:+"$build/libtansy-$door.so.0"} "$build/libtansy.so.0" -Wl,-rpath,"$(cd "$build" && pwd)" $libraries -lm -o "$dir/program"; then

@@ -93,18 +93,6 @@ static size_t bands(const tn_fn *f, size_t *bytes) {
     return n;
 }
 
-/* Rows of a band in a band, where native code is to run it; 0: there are none. */
-static int64_t few(const tn_fn *f, const int64_t *in, size_t *bytes) {
-    const tn_i_layout layout = {.in = in, .native = true};
-    tn_i_plan *p = planned(f, &layout);
-    int64_t rows = 0;
-    for (size_t k = 0; k < p->nnested; k++)
-        if (p->nested[k]->nloop) rows = 128 / p->nested[k]->loop[0].shape.length;
-    *bytes = p->bytes;
-    tn_i_plan_free(f->ctx, p);
-    return rows;
-}
-
 /* ---- running --------------------------------------------------------------------------------------------------- */
 
 static void fill(const tn_type *t, void *p, uint64_t seed) {
@@ -219,7 +207,6 @@ typedef struct row {
     int64_t n, k, h; /* rows, columns, and what is beside them */
     int dtype;
     bool native;
-    int64_t few; /* rows of a band in a band */
 } row;
 
 static tn_fn *made_of(tn_ctx *c, const row *r) {
@@ -238,39 +225,39 @@ static tn_fn *made_of(tn_ctx *c, const row *r) {
 }
 
 static const row rows[] = {
-    {"logistic, value: A is read once", logistic, VALUE, 0, 2000, 500, 0, TN_F64, false, 0},
-    {"logistic", logistic, GRAD, 1, 2000, 500, 0, TN_F64, true, 8},
-    {"logistic, f32", logistic, GRAD, 1, 4001, 300, 0, TN_F32, true, 16},
-    {"logistic, value too: terms leave", logistic, BOTH, 1, 2049, 300, 0, TN_F64, true, 8},
-    {"logistic, whole bands", logistic, HVP, 1, 2048, 400, 0, TN_F64, true, 8},
-    {"logistic, hvp", logistic, HVP, 1, 1300, 501, 0, TN_F64, true, 8},
-    {"logistic, in the cache", logistic, HVP, 0, 2000, 50, 0, TN_F64, false, 0},
-    {"logistic, few rows", logistic, HVP, 0, 500, 2000, 0, TN_F64, false, 0},
-    {"logistic, rows too long for a band", logistic, GRAD, 0, 1100, 9000, 0, TN_F64, false, 0},
-    {"logistic, long rows", logistic, GRAD, 1, 1100, 800, 0, TN_F64, true, 0},
-    {"logistic, as many columns as rows of a band", logistic, GRAD, 1, 5000, 128, 0, TN_F64, true, 16},
-    {"logistic, a band in the first cache", logistic, HVP, 1, 30001, 49, 0, TN_F32, true, 0},
-    {"logistic, short rows, f64", logistic, GRAD, 1, 20000, 60, 0, TN_F64, true, 64},
-    {"logistic, rows too short", logistic, GRAD, 1, 20000, 48, 0, TN_F64, true, 0},
-    {"weighted", weighted, GRAD, 1, 3001, 200, 0, TN_F64, true, 16},
-    {"weighted, f32 hvp", weighted, HVP, 1, 5003, 150, 0, TN_F32, true, 32},
-    {"layers", layers, BOTH, 1, 5000, 20, 60, TN_F64, true, 0},
-    {"layers, f32", layers, GRAD, 1, 9217, 33, 80, TN_F32, false, 0},
-    {"layers, a product BLIS would take", layers, GRAD, 1, 30000, 10, 64, TN_F64, false, 0},
-    {"layers, panels", layers, BOTH, 1, 3500, 300, 512, TN_F32, true, 0},
-    {"layers, panels, few rows left", layers, VALUE, 1, 3112, 300, 512, TN_F32, false, 0},
-    {"layers, panels, f64", layers, VALUE, 1, 4097, 350, 400, TN_F64, true, 0},
-    {"layers, too few panels", layers, GRAD, 0, 2500, 300, 512, TN_F32, false, 0},
-    {"layers, panels too large", layers, VALUE, 0, 1600, 3300, 512, TN_F32, false, 0},
-    {"mixture", mixture, BOTH, 1, 1000, 10, 25, TN_F64, true, 0},
-    {"mixture, many bands", mixture, BOTH, 1, 7681, 4, 16, TN_F64, false, 0},
-    {"mixture, f32", mixture, GRAD, 1, 3072, 10, 25, TN_F32, false, 0},
-    {"mixture, f32 hvp", mixture, HVP, 1, 2050, 8, 20, TN_F32, true, 0},
-    {"sums that rows read", centred, GRAD, 0, 3000, 100, 0, TN_F64, false, 0},
-    {"gram", gram, VALUE, 1, 20000, 40, 30, TN_F64, false, 0},
-    {"gram, rows that are read again behind a sum", gram, GRAD, 0, 20000, 40, 30, TN_F64, false, 0},
-    {"no rows", logistic, GRAD, 0, 0, 500, 0, TN_F64, false, 0},
-    {"no columns", logistic, GRAD, 0, 200000, 0, 0, TN_F64, false, 0},
+    {"logistic, value: A is read once", logistic, VALUE, 0, 2000, 500, 0, TN_F64, false},
+    {"logistic", logistic, GRAD, 1, 2000, 500, 0, TN_F64, true},
+    {"logistic, f32", logistic, GRAD, 1, 4001, 300, 0, TN_F32, true},
+    {"logistic, value too: terms leave", logistic, BOTH, 1, 2049, 300, 0, TN_F64, true},
+    {"logistic, whole bands", logistic, HVP, 1, 2048, 400, 0, TN_F64, true},
+    {"logistic, hvp", logistic, HVP, 1, 1300, 501, 0, TN_F64, true},
+    {"logistic, in the cache", logistic, HVP, 0, 2000, 50, 0, TN_F64, false},
+    {"logistic, few rows", logistic, HVP, 0, 500, 2000, 0, TN_F64, false},
+    {"logistic, rows too long for a band", logistic, GRAD, 0, 1100, 9000, 0, TN_F64, false},
+    {"logistic, long rows", logistic, GRAD, 1, 1100, 800, 0, TN_F64, true},
+    {"logistic, as many columns as rows of a band", logistic, GRAD, 1, 5000, 128, 0, TN_F64, true},
+    {"logistic, a band in the first cache", logistic, HVP, 1, 30001, 49, 0, TN_F32, true},
+    {"logistic, short rows, f64", logistic, GRAD, 1, 20000, 60, 0, TN_F64, true},
+    {"logistic, rows too short", logistic, GRAD, 1, 20000, 48, 0, TN_F64, true},
+    {"weighted", weighted, GRAD, 1, 3001, 200, 0, TN_F64, true},
+    {"weighted, f32 hvp", weighted, HVP, 1, 5003, 150, 0, TN_F32, true},
+    {"layers", layers, BOTH, 1, 5000, 20, 60, TN_F64, true},
+    {"layers, f32", layers, GRAD, 1, 9217, 33, 80, TN_F32, false},
+    {"layers, a product BLIS would take", layers, GRAD, 1, 30000, 10, 64, TN_F64, false},
+    {"layers, panels", layers, BOTH, 1, 3500, 300, 512, TN_F32, true},
+    {"layers, panels, few rows left", layers, VALUE, 1, 3112, 300, 512, TN_F32, false},
+    {"layers, panels, f64", layers, VALUE, 1, 4097, 350, 400, TN_F64, true},
+    {"layers, too few panels", layers, GRAD, 0, 2500, 300, 512, TN_F32, false},
+    {"layers, panels too large", layers, VALUE, 0, 1600, 3300, 512, TN_F32, false},
+    {"mixture", mixture, BOTH, 1, 1000, 10, 25, TN_F64, true},
+    {"mixture, many bands", mixture, BOTH, 1, 7681, 4, 16, TN_F64, false},
+    {"mixture, f32", mixture, GRAD, 1, 3072, 10, 25, TN_F32, false},
+    {"mixture, f32 hvp", mixture, HVP, 1, 2050, 8, 20, TN_F32, true},
+    {"sums that rows read", centred, GRAD, 0, 3000, 100, 0, TN_F64, false},
+    {"gram", gram, VALUE, 1, 20000, 40, 30, TN_F64, false},
+    {"gram, rows that are read again behind a sum", gram, GRAD, 0, 20000, 40, 30, TN_F64, false},
+    {"no rows", logistic, GRAD, 0, 0, 500, 0, TN_F64, false},
+    {"no columns", logistic, GRAD, 0, 200000, 0, 0, TN_F64, false},
 };
 
 static void which(void **state) {
@@ -281,10 +268,6 @@ static void which(void **state) {
         const tn_fn *f = made_of(c, &rows[i]);
         const size_t n = bands(f, &bytes);
         if (n != rows[i].bands) fail_msg("%s: %zu bands, not %zu", rows[i].name, n, rows[i].bands);
-        size_t native;
-        const int64_t have = few(f, NULL, &native), want = tn_i_gemm_in_eights(rows[i].dtype, 100) ? rows[i].few : 0;
-        if (have != want) fail_msg("%s: bands of %d rows, not %d", rows[i].name, (int)have, (int)want);
-        assert_true(native == bytes);
         tn_ctx_free(c);
     }
 }
@@ -303,7 +286,7 @@ static void bits(void **state) {
 static void absent_outputs(void **state) {
     (void)state;
     tn_ctx *c = checked();
-    const tn_fn *f = made_of(c, &(row){"", layers, BOTH, 1, 5000, 20, 60, TN_F64, false, 0});
+    const tn_fn *f = made_of(c, &(row){"", layers, BOTH, 1, 5000, 20, 60, TN_F64, false});
     arrays a = arrays_of(f);
     tn_exec *e = tn_compile(f, NULL);
     void *some[MOST], *all[MOST];
@@ -323,14 +306,13 @@ static void absent_outputs(void **state) {
     tn_ctx_free(c);
 }
 
-/* A by columns, from the last row on, and with rows apart; in bands of few rows where rows are contiguous. */
+/* A by columns, from the last row on, and with rows apart. */
 static void strides(void **state) {
     (void)state;
     enum { N = 1200, K = 260 };
     tn_ctx *c = checked();
-    const tn_fn *f = made_of(c, &(row){"", logistic, HVP, 1, N, K, 0, TN_F64, false, 0});
+    const tn_fn *f = made_of(c, &(row){"", logistic, HVP, 1, N, K, 0, TN_F64, false});
     static const int64_t stride[][2] = {{1, N}, {-K, 1}, {2 * K, 1}, {2, 3 * N}, {0, 1}};
-    const bool eights = tn_i_gemm_in_eights(TN_F64, K);
     arrays a = arrays_of(f);
     double *room = malloc((size_t)6 * N * K * sizeof *room), *const a_in = a.in[0];
     for (size_t i = 0; i < COUNT(stride); i++) {
@@ -348,10 +330,6 @@ static void strides(void **state) {
         o.backend = TN_BACKEND_NATIVE;
         if (call(f, &a, &o, false, with) != bytes) fail_msg("strides %zu: native code takes other memory", i);
         same_bits(&a, with, without, "strides, native");
-        const int64_t strides[] = {stride[i][0], stride[i][1], 1, 1, 1};
-        size_t native;
-        const int64_t want = eights && stride[i][1] == 1 ? 8 : 0, have = few(f, strides, &native);
-        if (have != want) fail_msg("strides %zu: bands of %d rows, not %d", i, (int)have, (int)want);
         drop(&a, with);
         drop(&a, without);
     }
@@ -374,7 +352,7 @@ static void memory(void **state) {
     const tn_ctx_options o = {.size = sizeof o, .realloc = metered_realloc, .user = &m};
     tn_ctx *c = tn_ctx_new(&o);
     assert_non_null(c);
-    const tn_fn *f = made_of(c, &(row){"", mixture, BOTH, 1, 1000, 10, 25, TN_F64, false, 0});
+    const tn_fn *f = made_of(c, &(row){"", mixture, BOTH, 1, 1000, 10, 25, TN_F64, false});
     arrays a = arrays_of(f);
     tn_exec *e = NULL;
     const size_t before = programs(c);
