@@ -573,7 +573,7 @@ static void same_many(const char *text, int64_t n, bool known) {
         }
         tn_i_schedule_turn(one, n);
         tn_i_schedule_turn(many, n);
-        if (written) assert_ptr_equal(at.line, k->line + k->back);
+        if (written) assert_ptr_equal(at.line, k->back ? k->line + k->back : k->line);
         int64_t left = 0;
         for (tn_i_act a;
              (a = written ? tn_i_script_next_many(k, &at) : tn_i_schedule_next_many(many)).kind != TN_I_DONE;) {
