@@ -131,11 +131,13 @@ static void chunks(tn_i_cwriter *w, uint32_t k) {
         tn_i_text_add(w->t, body.at ? body.at : "", body.n);
         tn_i_c_close_brace(w);
     }
-    tn_i_c_open_brace(w, "%s", "");
-    tn_i_c_line(w, "const int64_t b%" PRIu32 " = %" PRId64 ", m%" PRIu32 " = %" PRId64 ";", label, n - n % chunk, label,
-                n % chunk);
-    tn_i_text_add(w->t, body.at ? body.at : "", body.n);
-    tn_i_c_close_brace(w);
+    if (n % chunk) {
+        tn_i_c_open_brace(w, "%s", "");
+        tn_i_c_line(w, "const int64_t b%" PRIu32 " = %" PRId64 ", m%" PRIu32 " = %" PRId64 ";", label, n - n % chunk,
+                    label, n % chunk);
+        tn_i_text_add(w->t, body.at ? body.at : "", body.n);
+        tn_i_c_close_brace(w);
+    }
     w->failed |= body.failed;
     tn_i_text_free(&body);
 }

@@ -109,6 +109,18 @@ static bool in_blocks(const tn_i_cwriter *w, uint32_t loop) {
     return n > w->g->piece;
 }
 
+/* Functions are called in it, and there are no loops or branches. */
+static bool calls(const tn_i_cwriter *w, uint32_t loop) {
+    const tn_i_l_op *op = w->p->op;
+    bool any = false;
+    for (uint32_t k = loop + 1; k < op[loop].to; k++) {
+        if (!w->note[k].needed) continue;
+        if (op[k].kind == TN_L_FOR || op[k].kind == TN_L_IF) return false;
+        any |= w->note[k].call != TN_C_PLACE;
+    }
+    return any;
+}
+
 /* Elements of a vector of the widest numbers that there are; 0: blocks are longer, or the text is C99's.  A short loop
  * of a length that vectors do not divide would else mostly be what compilers make of the rest. */
 static uint8_t chunk(const tn_i_cwriter *w, uint32_t loop) {
@@ -116,12 +128,13 @@ static uint8_t chunk(const tn_i_cwriter *w, uint32_t loop) {
     const tn_i_l_op *op = w->p->op;
     size_t widest = 4;
     int64_t n;
-    if (!w->g->native || w->note[loop].keeps || !tn_i_l_known_count(w->p, loop, &n) || n > TN_CGEN_BLOCK) return 0;
+    if (!w->g->native || w->note[loop].keeps || !tn_i_l_known_count(w->p, loop, &n)) return 0;
+    if (n > TN_CGEN_BLOCK && !calls(w, loop)) return 0;
     for (uint32_t k = loop + 1; k < op[loop].to; k++)
         if (w->note[k].needed && tn_i_l_has_value(&op[k]) && tn_i_dtype_size(op[k].dtype) > widest)
             widest = tn_i_dtype_size(op[k].dtype);
     const uint8_t lanes = (uint8_t)(bytes[w->g->isa] / widest);
-    return n % lanes ? lanes : 0;
+    return n % lanes || n > TN_CGEN_BLOCK ? lanes : 0;
 }
 
 static bool varies(const tn_i_cwriter *w, uint32_t k, uint32_t loop) {
