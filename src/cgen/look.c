@@ -122,7 +122,8 @@ static bool calls(const tn_i_cwriter *w, uint32_t loop) {
 }
 
 /* Elements of a vector of the widest numbers that there are; 0: blocks are longer, or the text is C99's.  A short loop
- * of a length that vectors do not divide would else mostly be what compilers make of the rest. */
+ * of a length that vectors do not divide would else mostly be what compilers make of the rest; of one that calls
+ * functions, what is between the calls would go through memory. */
 static uint8_t chunk(const tn_i_cwriter *w, uint32_t loop) {
     static const uint8_t bytes[TN_ISA_ANY] = {[TN_ISA_PLAIN] = 16, [TN_ISA_AVX2] = 32, [TN_ISA_AVX512] = 64};
     const tn_i_l_op *op = w->p->op;
