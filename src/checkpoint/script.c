@@ -75,7 +75,7 @@ void tn_i_script_free(tn_i_script *k) {
 
 /* ---- following one, many actions at once ------------------------------------------------------------------ */
 
-static const tn_i_line *end_of(const tn_i_script *k) { return k->line + k->nline; }
+static const tn_i_line *end_of(const tn_i_script *k) { return k->line ? k->line + k->nline : NULL; }
 
 static tn_i_act act_of(const tn_i_line *l) {
     return (tn_i_act){.kind = l->kind, .place = l->place, .slot = l->slot, .step = l->step};
