@@ -132,7 +132,7 @@ print-libs:
 
 Q    = $(if $(V),,@)
 say  = @$(if $(V),:,printf '  %-5s %s\n' $(1) $@)
-link = $(Q)$(CC) $(LDFLAGS) $(SAN_FLAGS) -o $@ $(filter %.o %.a %.so.0,$^) $(LINK_MORE) $(SHARED_LIB) $(LIBS)
+link = $(Q)$(or $(LINKER),$(CC)) $(LDFLAGS) $(SAN_FLAGS) -o $@ $(filter %.o %.a %.so.0,$^) $(LINK_MORE) $(SHARED_LIB) $(LIBS)
 # Sanitized programs find the library that they share (VISIBLE) beside them or one folder up.
 SHARED_LIB = $(if $(SAN),-Wl$(comma)-rpath$(comma)'$$ORIGIN:$$ORIGIN/..:$$ORIGIN/../..')
 

@@ -105,12 +105,12 @@ $(BUILD)/check/door-$(1).res: FORCE
 endef
 $(foreach d,$(DOORS),$(eval $(call door,$(d))))
 
-# Tests in C++.
+# Tests in C++; the C++ compiler links them, with its sanitizers' C++ part.
 $(BUILD)/obj/doors/%.o: doors/%.cpp $(BUILD)/flags | deps
 	@mkdir -p $(@D)
 	$(call say,C++)
 	$(Q)$(CXX_OWN) $(call cxx_flags,$<) -I$(<D)/include -Itests/cpp -MMD -MP -c -o $@ $<
-$(patsubst doors/%.cpp,$(BUILD)/doors/%,$(wildcard doors/*/test_*.cpp)): LINK_MORE += -lstdc++
+$(patsubst doors/%.cpp,$(BUILD)/doors/%,$(wildcard doors/*/test_*.cpp)): private LINKER = $(CXX_OWN)
 
 # Tests of MPI's ranks share those of every table of collectives, and are no cmocka tests.
 $(patsubst %,$(BUILD)/doors/%,$(call door_tests,mpi)): $(BUILD)/libtests.a
