@@ -5,6 +5,9 @@
 
 typedef enum tn_i_isa { TN_ISA_PLAIN, TN_ISA_AVX2, TN_ISA_AVX512, TN_ISA_ANY } tn_i_isa;
 
+/* Bytes of a vector. */
+static inline int tn_i_isa_bytes(tn_i_isa isa) { return isa == TN_ISA_AVX512 ? 64 : isa == TN_ISA_AVX2 ? 32 : 16; }
+
 /* FMA is for `fma` alone: everything is compiled with -ffp-contract=off. */
 #if defined(__x86_64__) && defined(__GNUC__)
 #define TN_HAVE_ISA    1

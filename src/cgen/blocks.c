@@ -127,7 +127,7 @@ static void loop(tn_i_cwriter *w, uint32_t k) {
     begin_carries(w, k);
     if (w->note[k].blocks) {
         (void)tn_i_c_block(w, k, &only);
-        if (!only) (void)count_of(w, k, text);
+        if (!only && !w->note[k].chunk) (void)count_of(w, k, text);
         tn_i_c_blocks(w, k);
         return;
     }

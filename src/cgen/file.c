@@ -165,14 +165,12 @@ static const char *const portable[] = {
     "\n",
     NULL};
 
-static const int vector_bytes[TN_ISA_ANY] = {[TN_ISA_PLAIN] = 16, [TN_ISA_AVX2] = 32, [TN_ISA_AVX512] = 64};
-
 bool tn_i_cgen_file(tn_i_cgen *g, tn_i_text *out) {
     const char *const *lines = g->native ? prelude : portable;
     for (int i = 0; lines[i]; i++) tn_i_text_put(out, "%s", lines[i]);
     if (g->native)
-        tn_i_text_put(out, "FUNCTIONS(double, f64, %d)\nFUNCTIONS(float, f32, %d)\n", vector_bytes[g->isa] / 8,
-                      vector_bytes[g->isa] / 4);
+        tn_i_text_put(out, "FUNCTIONS(double, f64, %d)\nFUNCTIONS(float, f32, %d)\n", tn_i_isa_bytes(g->isa) / 8,
+                      tn_i_isa_bytes(g->isa) / 4);
     if (g->helpers.at) tn_i_text_add(out, g->helpers.at, g->helpers.n);
     if (g->functions.at) tn_i_text_add(out, g->functions.at, g->functions.n);
     if (g->native)

@@ -125,7 +125,6 @@ static bool calls(const tn_i_cwriter *w, uint32_t loop) {
  * of a length that vectors do not divide would else mostly be what compilers make of the rest; of one that calls
  * functions, what is between the calls would go through memory. */
 static uint8_t chunk(const tn_i_cwriter *w, uint32_t loop) {
-    static const uint8_t bytes[TN_ISA_ANY] = {[TN_ISA_PLAIN] = 16, [TN_ISA_AVX2] = 32, [TN_ISA_AVX512] = 64};
     const tn_i_l_op *op = w->p->op;
     size_t widest = 4;
     int64_t n;
@@ -134,7 +133,7 @@ static uint8_t chunk(const tn_i_cwriter *w, uint32_t loop) {
     for (uint32_t k = loop + 1; k < op[loop].to; k++)
         if (w->note[k].needed && tn_i_l_has_value(&op[k]) && tn_i_dtype_size(op[k].dtype) > widest)
             widest = tn_i_dtype_size(op[k].dtype);
-    const uint8_t lanes = (uint8_t)(bytes[w->g->isa] / widest);
+    const uint8_t lanes = (uint8_t)((size_t)tn_i_isa_bytes(w->g->isa) / widest);
     return n % lanes || n > TN_CGEN_BLOCK ? lanes : 0;
 }
 

@@ -206,8 +206,7 @@ static void in_place(tn_i_cwriter *w, uint32_t k, const body *b) {
 /* ---- native: numbers ---- */
 
 static int lanes_of(const tn_i_cwriter *w, int dtype) {
-    static const int bytes[TN_ISA_ANY] = {[TN_ISA_PLAIN] = 16, [TN_ISA_AVX2] = 32, [TN_ISA_AVX512] = 64};
-    return bytes[w->g->isa] / (int)tn_i_dtype_size(dtype);
+    return tn_i_isa_bytes(w->g->isa) / (int)tn_i_dtype_size(dtype);
 }
 
 /* Each lane of a vector is the number: what a function makes of it does not depend on where it stands. */

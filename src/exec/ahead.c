@@ -32,7 +32,7 @@ static void mark(tn_i_plan *p, uint32_t at) {
             if (tn_i_is_literal(p->f, tn_i_in(p->f, e)[k]) || from->base != at) continue;
             if (s->leads) return;
             read = true;
-            if (!again || k > 1 || s->kind != TN_STEP_KERNEL || s->onto || e->prim->id != TN_P_dot_general) continue;
+            if (!again || k > 1 || s->kind != TN_STEP_KERNEL || e->prim->id != TN_P_dot_general) continue;
             if (last && same_place(last, from)) marked->ahead = 0;
             s->ahead = (uint8_t)(s->ahead | 1u << k);
             s->at_once = false; /* where the next entry is is found out when it runs */

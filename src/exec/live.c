@@ -202,7 +202,6 @@ static bool count_steps(survey *s) {
         if (t->kind == TN_STEP_GROUP) bytes = p->group[t->loop].bytes;
         if (t->kind == TN_STEP_BRANCH) bytes = p->fork[t->loop].bytes;
         if (t->kind == TN_STEP_KERNEL && !kernel_scratch(s, &s->f->eqn[t->eqn], &bytes)) return false;
-        if (t->onto) bytes = t->at_once ? 0 : t->beside + tn_type_bytes(s->f->val[s->f->eqn[t->eqn].out].type);
         count_scratch(s, t->eqn, t->scratch, bytes);
     }
     for (size_t k = p->last_move; k < p->nmove; k++) count_copy(s, s->f->neqn, &p->move[k]);

@@ -2,8 +2,8 @@
  *
  * What is fused is decided in fuse.c, program to program: a `fused` equation holds the equations that run together.
  * nest.c makes a nest of such an equation once it is known where its operands and outputs live.  Three readers run or
- * write one: the interpreter (nest_run.c), the native backend and tn_emit_c (src/emit).  All of them compute the same
- * values in the same order, bit for bit: docs/execution.md, "What must not depend on fusion".
+ * write one: lowering to loop programs (src/lower), the interpreter (nest_run.c) and tn_emit_c (src/emit).  All of them
+ * compute the same values in the same order, bit for bit: docs/execution.md, "What must not depend on fusion".
  *
  * The index space is a box.  Its loops are outer ones, which walk the *rows*, and inner ones, which walk the elements
  * of a row.  An operation is computed for each element or once for each row; the rows' values come from reductions over

@@ -229,7 +229,7 @@ static bool put_operand(maker *m, tn_i_number_op *o, tn_i_scalar_many *s, const 
     return true;
 }
 
-static uint32_t vector_bytes(tn_i_isa isa) { return isa == TN_ISA_AVX512 ? WIDEST : isa == TN_ISA_AVX2 ? 32 : 16; }
+static uint32_t vector_bytes(tn_i_isa isa) { return (uint32_t)tn_i_isa_bytes(isa); }
 
 /* n elements filled up to whole vectors of operations of this kind: of the narrowest numbers in it. */
 static uint32_t filled(const maker *m, uint32_t v, uint32_t n, uint32_t bytes) {

@@ -284,17 +284,6 @@ static bool place_output(tn_i_planner *z, const tn_i_eqn *e, uint32_t j) {
     return true;
 }
 
-bool tn_i_may_place_over(const tn_i_planner *z, const tn_i_eqn *e, tn_i_var v, tn_i_var x) {
-    const uint32_t b = z->block_of[x];
-    return whole(z, x) && z->block[b].refs == 1 && (!direct(z, e, v) || own_memory(z, v, b));
-}
-
-void tn_i_place_over(tn_i_planner *z, tn_i_var v, tn_i_var x) {
-    z->block_of[v] = z->block_of[x];
-    z->block[z->block_of[x]].refs += z->uses[v];
-    z->p->place[v] = z->p->place[x];
-}
-
 bool tn_i_place_outputs(tn_i_planner *z, const tn_i_eqn *e) {
     for (uint32_t j = 0; j < e->nout; j++)
         if (!place_output(z, e, j)) return false;

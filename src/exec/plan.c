@@ -126,7 +126,7 @@ static bool planner_alloc(tn_i_planner *z) {
     memset(z->out_of, 0xFF, f->nval * sizeof *z->out_of);
     if (!tn_i_replay_init(z)) return false;
     count_uses(z);
-    if (!tn_i_find_sums(z) || !tn_i_find_joins(z)) return false;
+    if (!tn_i_find_joins(z)) return false;
     z->in_type = tn_i_alloc_array(c, z->most_in, sizeof *z->in_type);
     z->out_type = tn_i_alloc_array(c, z->most_out, sizeof *z->out_type);
     return z->in_type && z->out_type && tn_i_spill_init(z);
@@ -141,7 +141,6 @@ static void planner_drop(tn_i_planner *z) {
     tn_i_free(c, z->out_of, f->nval * sizeof *z->out_of);
     tn_i_free(c, z->last, f->nval * sizeof *z->last);
     tn_i_free(c, z->rewritten, f->nval * sizeof *z->rewritten);
-    tn_i_free(c, z->sum, f->neqn * sizeof *z->sum);
     tn_i_free(c, z->join, f->nval * sizeof *z->join);
     tn_i_free(c, (void *)z->in_type, z->most_in * sizeof *z->in_type);
     tn_i_free(c, z->out_type, z->most_out * sizeof *z->out_type);

@@ -52,7 +52,6 @@ typedef struct tn_i_step {
         const tn_i_nest *nest;
         const tn_i_plan *body; /* planned for the strides of this step's operands */
     } u;
-    size_t beside;   /* product that is added: offset in its scratch of where it goes first */
     int64_t scratch; /* offset in the arena: kernel: scratch; body: its frame and arena; loop: likewise, and buffers */
     uint32_t eqn;
     uint32_t loop; /* strip: its loops in plan->number; body: operand places in plan->arg; others: which one */
@@ -61,8 +60,6 @@ typedef struct tn_i_step {
     bool leads, follows; /* product: with the next step, or the one before, it is one matrix times two vectors */
     uint8_t ahead;    /* product: a mask of operands, entries of an array, of which the next is read soon (ahead.c) */
     uint8_t triangle; /* product: what of its result is wanted, a tn_i_triangle (triangle.c) */
-    bool bare;        /* and nothing but a nest that knows reads it */
-    bool onto;        /* product: it is added to what its output holds (onto.c) */
     bool at_once;     /* kernel: plan->product[loop] of where its operands and result are */
     uint8_t axes;     /* of the grid, over which ranks speak in it (exec/talk.h); 0: they do not */
 } tn_i_step;

@@ -49,8 +49,6 @@ typedef struct tn_i_planner {
     uint32_t *block_of;  /* of each value, or TN_NOBLOCK */
     uint32_t *out_of;    /* first output that is this value, or TN_NOVAR */
     uint32_t *last;      /* 1 + the equation that uses the value, or a view of it, last; outputs: after all */
-    uint32_t *sum;       /* of each equation: that which adds its product to what is there, a sum itself, or TN_NOVAR;
-                            NULL: there are none */
     tn_i_join *join;     /* of each value; NULL: none is (joined.c) */
     uint32_t *rewritten; /* 1 + the last equation that could write its result over the value; 0: none */
     tn_i_block *block;
@@ -83,8 +81,6 @@ bool tn_i_always_runs(const tn_i_planner *z, const tn_i_eqn *e);
 bool tn_i_place_outputs(tn_i_planner *z, const tn_i_eqn *e);
 /* Whether output v of e may be made, from now on, in the memory of its operand x, which nothing else reads; and puts v,
  * or what is part of it, there. */
-bool tn_i_may_place_over(const tn_i_planner *z, const tn_i_eqn *e, tn_i_var v, tn_i_var x);
-void tn_i_place_over(tn_i_planner *z, tn_i_var v, tn_i_var x);
 /* A place with these strides (normalized here; TN_DENSE when row-major). */
 bool tn_i_place_with(tn_i_planner *z, const tn_type *t, int64_t *stride, tn_i_place *place);
 /* In nested programs: output j is where carry j came in. */
@@ -146,11 +142,6 @@ bool tn_i_find_triangles(tn_i_planner *z);
 bool tn_i_find_products(tn_i_planner *z);
 /* Whether product e, whose operands and output are placed, needs no packing; then what it is, without addresses. */
 bool tn_i_describe_product(const tn_i_planner *z, const tn_i_eqn *e, int triangle, tn_i_products *w);
-
-/* onto.c: sums that are made where they begin.  Once uses are counted. */
-bool tn_i_find_sums(tn_i_planner *z);
-/* A sum that is made where it begins, or a product that is added there: it is placed, and its step added. */
-bool tn_i_step_onto(tn_i_planner *z, const tn_i_eqn *e, tn_i_step *s, bool *done);
 
 /* joined.c: operands that are made where a concatenation has them.  Once uses are counted. */
 bool tn_i_find_joins(tn_i_planner *z);

@@ -28,10 +28,8 @@ static bool describe_all(tn_i_planner *z) {
         const tn_i_eqn *e = &z->f->eqn[s->eqn];
         if (s->kind != TN_STEP_KERNEL || e->prim->id != TN_P_dot_general) continue;
         tn_i_products w;
-        if (!tn_i_describe_product(z, e, s->triangle, &w) || (s->onto && !tn_i_gemm_adds(&w))) continue;
-        w.accumulate = s->onto;
+        if (!tn_i_describe_product(z, e, s->triangle, &w)) continue;
         if (!tn_i_grow(z->ctx, (void **)&p->product, &p->cproduct, p->nproduct + 1, sizeof *p->product)) return false;
-        w.bare = s->bare;
         s->at_once = true;
         s->loop = (uint32_t)p->nproduct;
         p->product[p->nproduct++] = w;

@@ -2,7 +2,7 @@
  *
  * A profile is a tree that is laid out before anything runs: a node for each program where it is run from, with an
  * entry for each of its steps.  While a call runs, the steps that have begun are a stack, and a step is looked up among
- * the programs that the step above it runs.  So whoever runs steps, the interpreter or native code, only says when one
+ * the programs that the step above it runs.  So who runs steps (run.c) only says when one
  * begins and when it ends, and says nothing where there is no profile. */
 #ifndef TN_EXEC_PROFILE_H
 #define TN_EXEC_PROFILE_H
@@ -65,7 +65,7 @@ struct tn_profile {
 /* A call begins; false: the profile is in another one. */
 bool tn_i_profile_begin(tn_profile *q);
 void tn_i_profile_end(tn_profile *q);
-/* A step of p begins and ends; r->profile may be NULL.  For native code, too. */
+/* A step of p begins and ends; r->profile may be NULL. */
 void tn_i_profile_enter(const tn_i_plan *p, const struct tn_i_run *r, size_t step);
 void tn_i_profile_leave(const struct tn_i_run *r);
 /* A program that the latest step runs has run n times, each step of it, in what is timed as a whole. */

@@ -147,7 +147,6 @@ static void describe_kernel(const tn_i_plan *p, const tn_i_step *s, const tn_i_r
     k->observer = &r->observer;
     k->comm = r->talk ? r->talk->ops : NULL;
     k->triangle = s->triangle;
-    k->beside = s->onto ? (char *)k->scratch + s->beside : NULL;
     for (uint32_t i = 0; i < 2; i++) k->ahead[i] = s->ahead >> i & 1 ? to_next_entry(p, tn_i_in(p->f, e)[i]) : 0;
 }
 
@@ -311,8 +310,8 @@ tn_status tn_i_run_give_up(const tn_i_run *r, const tn_i_plan *p, const tn_i_ste
     return status == TN_OK ? tn_i_drain_step(r->talk, p, s) : status;
 }
 
-/* Native code, which calls this, returns what is not 0: after a failure the rest of the plan is not for it. */
-tn_status tn_i_run_step(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame, size_t step) {
+/* A step that may speak to other ranks; what is not TN_OK ends the plan: it is not gone on with after a failure. */
+static tn_status run_told(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame, size_t step) {
     enum { NOT_FURTHER = -1 };
     const tn_status status = run_step(p, r, frame, step);
     if (!p->step[step].axes || !r->talk) return status;
@@ -322,8 +321,16 @@ tn_status tn_i_run_step(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame,
 
 static tn_status run_noted(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame, size_t step) {
     tn_i_profile_enter(p, r, step);
-    const tn_status status = tn_i_run_step(p, r, frame, step);
+    const tn_status status = run_told(p, r, frame, step);
     tn_i_profile_leave(r);
+    return status;
+}
+
+static tn_status leave(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame) {
+    tn_status status = TN_OK;
+    for (size_t i = p->last_move; i < p->nmove && status == TN_OK; i++)
+        status = tn_i_run_move(p, &p->move[i], r, frame);
+    for (size_t i = p->last_release; i < p->nrelease && status == TN_OK; i++) run_release(p, &p->release[i], r, frame);
     return status;
 }
 
@@ -331,9 +338,9 @@ static tn_status run_steps(const tn_i_plan *p, const tn_i_run *r, uintptr_t *fra
     tn_status status = TN_OK;
     for (size_t i = 0; i < p->nstep && status == TN_OK; i++) {
         if (r->skip && tn_i_bit(r->skip, i)) continue;
-        status = r->profile ? run_noted(p, r, frame, i) : tn_i_run_step(p, r, frame, i);
+        status = r->profile ? run_noted(p, r, frame, i) : run_told(p, r, frame, i);
     }
-    return status == TN_OK ? tn_i_run_leave(p, r, frame) : status;
+    return status == TN_OK ? leave(p, r, frame) : status;
 }
 
 /* A plan in which ranks speak: after a failure it is gone through to its end. */
@@ -348,14 +355,6 @@ static tn_status run_speaking(const tn_i_plan *p, const tn_i_run *r, uintptr_t *
     return t->failed && !t->broken ? tn_i_drain(t, p, next) : status;
 }
 
-tn_status tn_i_run_leave(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame) {
-    tn_status status = TN_OK;
-    for (size_t i = p->last_move; i < p->nmove && status == TN_OK; i++)
-        status = tn_i_run_move(p, &p->move[i], r, frame);
-    for (size_t i = p->last_release; i < p->nrelease && status == TN_OK; i++) run_release(p, &p->release[i], r, frame);
-    return status;
-}
-
 tn_status tn_i_run_plan(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame) {
     tn_status status = TN_OK;
     if (p->axes && r->talk) return run_speaking(p, r, frame);
@@ -366,7 +365,7 @@ tn_status tn_i_run_plan(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame)
         status = s->kind == TN_STEP_NEST ? tn_i_run_nest(s, frame) : run_step(p, r, frame, i);
     }
     const bool leaves = p->last_move < p->nmove || p->last_release < p->nrelease;
-    return status == TN_OK && leaves ? tn_i_run_leave(p, r, frame) : status;
+    return status == TN_OK && leaves ? leave(p, r, frame) : status;
 }
 
 /* ---- outputs that are not wanted -------------------------------------------------------------- */

@@ -51,9 +51,7 @@ tn_status tn_i_run_made(const tn_i_made *m, uintptr_t *base, uintptr_t scratch);
 /* A step of kind TN_STEP_LOOP (loop_run.c). */
 tn_status tn_i_run_loop(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base);
 
-/* One step of a plan, and what is left to do behind the last: for native code, whose arithmetic is its own. */
-tn_status tn_i_run_step(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame, size_t step);
-tn_status tn_i_run_leave(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame);
+/* All steps of a plan, and what is left to do behind the last. */
 tn_status tn_i_run_plan(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame);
 
 /* Sets the bits of the steps that no wanted output (out[j] not NULL) and no effect needs.

@@ -191,7 +191,7 @@ static int64_t width_of(const tn_i_small *s, int64_t left) {
 
 /* What is not computed is 0 and not what was in memory: whatever reads it computes with numbers. */
 static void clear_others(const tn_i_small *s, const tn_i_products *w) {
-    for (int64_t i = 0; w->triangle && !w->bare && !w->accumulate && i < w->count; i++)
+    for (int64_t i = 0; w->triangle && !w->accumulate && i < w->count; i++)
         s->clear(w->m, w->n, w->triangle == TN_ABOVE, at(w->dtype, w->c.data, i * w->cnext), w->c.rs);
 }
 
@@ -238,7 +238,7 @@ static void run_parts(const tn_i_small *s, const tn_i_products *w) {
     } room;
     tn_i_products part = *w;
     part.count = 1;
-    part.accumulate = part.bare = false;
+    part.accumulate = false;
     for (int64_t i = 0; i < w->count; i++)
         for (int64_t p = 0; p < w->k; p += MOST_INNER) {
             const tn_i_matrix c = {at(w->dtype, w->c.data, i * w->cnext), w->c.rs, w->c.cs};
@@ -329,20 +329,6 @@ bool tn_i_gemm_in_order(int dtype, int64_t m, int64_t n, int64_t k) {
 }
 
 bool tn_i_gemm_in_eights(int dtype, int64_t n) { return n > TINY && kernels(dtype); }
-
-bool tn_i_gemm_by_rows(const tn_i_products *w, tn_i_by_rows *r) {
-    const tn_i_small *s = kernels(w->dtype);
-    if (!s || w->count != 1 || w->aahead || w->bahead || w->m < 1 || w->n < 1 || w->k < 1) return false;
-    const tn_i_products t = turned(w);
-    if (!is_vector(&t) || has_columns(&t) || t.b.cs != 1 || t.c.cs != 1) return false;
-    *r = (tn_i_by_rows){.kernel = s->add_rows, .turned = is_turned(w), .k = t.k, .n = t.n, .xs = t.a.cs, .brs = t.b.rs};
-    return true;
-}
-
-bool tn_i_gemm_adds(const tn_i_products *w) {
-    tn_i_by_rows r;
-    return !w->accumulate && tn_i_gemm_by_rows(w, &r) && r.k == TN_EIGHT;
-}
 
 bool tn_i_gemm_by_dots(const tn_i_products *w, tn_i_by_dots *d) {
     const tn_i_small *s = kernels(w->dtype);

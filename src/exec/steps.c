@@ -275,8 +275,6 @@ static bool step_of(tn_i_planner *z, const tn_i_eqn *e, uint32_t eqn) {
     if (why) return tn_i_cannot_run(z, e, why);
     if (!only_passes(z, e)) return false;
     bool done = false;
-    if (!tn_i_step_onto(z, e, &s, &done)) return false;
-    if (done) return true;
     if (e->prim->id == TN_P_fused) return add_fused(z, e, &s);
     if (!tn_i_place_outputs(z, e)) return false;
     if (nothing_to_compute(z, e)) return true;

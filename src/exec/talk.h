@@ -41,7 +41,7 @@ typedef struct tn_i_talk {
     size_t room_bytes;
     void **pending; /* requests of collectives that have started, nstart of the plan at most */
     uint32_t npending;
-    size_t *next; /* of the innermost plan that runs as native code: behind the last step that said something */
+    size_t *next; /* of the innermost plan that runs: behind the last step that said something */
 } tn_i_talk;
 
 void tn_i_talk_begin(tn_i_talk *t, const tn_comm_ops *ops, bool drains);

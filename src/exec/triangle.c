@@ -106,19 +106,6 @@ static void tell_nest(const tn_fn *f, const tn_i_eqn *e, const want *of, tn_i_ne
     n->upper = upper;
 }
 
-/* Whether all that reads v is a nest of the upper triangle. */
-static bool read_above(const tn_i_planner *z, size_t step, tn_i_var v) {
-    const tn_i_plan *p = z->p;
-    uint32_t uses = 0;
-    for (size_t i = step + 1; i < p->nstep && z->uses[v] == 1; i++) {
-        const tn_i_step *s = &p->step[i];
-        const tn_i_eqn *e = &z->f->eqn[s->eqn];
-        if (s->kind != TN_STEP_NEST || !p->nest[s->loop]->upper) continue;
-        for (uint32_t k = 0; k < e->nin; k++) uses += tn_i_in(z->f, e)[k] == v;
-    }
-    return uses > 0;
-}
-
 /* requires: the steps are made.  Cost: linear, and nothing in programs without `mirror`. */
 bool tn_i_find_triangles(tn_i_planner *z) {
     const tn_fn *f = z->f;
@@ -133,7 +120,6 @@ bool tn_i_find_triangles(tn_i_planner *z) {
         if (s->kind == TN_STEP_NEST) tell_nest(f, e, of, z->p->nest[s->loop]);
         if (s->kind != TN_STEP_KERNEL || e->prim->id != TN_P_dot_general || !of[e->out].read) continue;
         if (of[e->out].n > 0 && columns_of(f, e) == of[e->out].n) s->triangle = (uint8_t)of[e->out].triangle;
-        s->bare = s->triangle && read_above(z, i, e->out);
     }
     tn_i_free(z->ctx, of, f->nval * sizeof *of);
     return ok;

@@ -20,9 +20,9 @@
 typedef struct steps {
     tn_i_l_builder *b;
     const tn_i_loop *l;
-    uint32_t counts; /* the array of two numbers, where there is one */
-    uint32_t *at;    /* of each entry of the condition's table of addresses: which it is of the body's */
-    uint32_t *turned;
+    uint32_t counts;   /* the array of two numbers, where there is one */
+    uint32_t *at;      /* of each entry of the condition's table of addresses: which it is of the body's */
+    uint32_t *swapped; /* of each entry: which it is where buffers are the other way round */
     int64_t *by, *still;
     tn_i_lower_steps s;
 } steps;
@@ -152,11 +152,11 @@ static void copy_back(const steps *w) {
     for (uint32_t k = 0; k < w->l->npair && !w->b->failed; k++) carry_on(&body, w->l, w->l->pair[k].leaf);
 }
 
-/* ---- in turns ------------------------------------------------------------------------------------------- */
+/* ---- double buffers ------------------------------------------------------------------------------------- */
 
 enum { FEW = 4 }; /* elements whose copies become registers (pass/unroll.c, pass/promote.c) */
 
-static bool in_turns(const tn_i_loop *l) {
+static bool double_buffered(const tn_i_loop *l) {
     const tn_fn *f = l->shape.body;
     bool many = false;
     for (uint32_t k = 0; k < l->npair; k++) {
@@ -167,7 +167,7 @@ static bool in_turns(const tn_i_loop *l) {
 }
 
 /* at: where a step finds what the one before it has left. */
-static void turn_round(const tn_i_loop *l, uint32_t *at) {
+static void swap_buffers(const tn_i_loop *l, uint32_t *at) {
     for (uint32_t i = 0; i < bases_of(l->shape.body); i++) at[i] = i;
     for (uint32_t k = 0; k < l->npair; k++) {
         const uint32_t in = carry_at(l, l->pair[k].leaf),
@@ -177,15 +177,15 @@ static void turn_round(const tn_i_loop *l, uint32_t *at) {
     }
 }
 
-static void turns(steps *w) {
+static void two_steps(steps *w) {
     const int64_t n = w->s.n;
     tn_i_lower_steps one = w->s, two;
-    turn_round(w->l, w->turned);
+    swap_buffers(w->l, w->swapped);
     one.every = 2;
     one.loop = tn_i_l_for_n(w->b, n / 2);
     two = one;
     two.first = 1;
-    two.at = w->turned;
+    two.at = w->swapped;
     step(w, &one);
     step(w, &two);
     tn_i_l_close(w->b);
@@ -205,8 +205,8 @@ static void loop(steps *w) {
         w->counts = tn_i_l_array_new(b, "counts", TN_I64, l->cond ? TN_L_OUT : TN_L_IN, 2,
                                      (uint32_t)(l->counts / sizeof(uintptr_t)), 0, 0);
     if (l->cond) count(w, tn_i_l_number(b, TN_I64, 0));
-    if (in_turns(l)) {
-        turns(w);
+    if (double_buffered(l)) {
+        two_steps(w);
         return;
     }
     w->s.loop = l->whole == TN_WHOLE_ALL   ? tn_i_l_for_n(b, w->s.n)
@@ -241,7 +241,7 @@ tn_i_loops *tn_i_lower_loop(tn_ctx *c, const tn_i_loop *l) {
     if (!w.by || !w.at) b.failed = true;
     if (!b.failed) {
         w.still = w.by + bases;
-        w.turned = w.at + others;
+        w.swapped = w.at + others;
         w.s = (tn_i_lower_steps){.every = 1,
                                  .n = l->whole == TN_WHOLE_ALL    ? l->shape.length
                                       : l->whole == TN_WHOLE_SOME ? l->most

@@ -38,10 +38,7 @@ tn_i_machine tn_i_lower_machine_alone(const tn_i_nest *n, int vector) {
 }
 
 /* Bytes of this processor's vectors. */
-static int vector(void) {
-    const tn_i_isa isa = tn_i_isa_best();
-    return isa == TN_ISA_AVX512 ? 64 : isa == TN_ISA_AVX2 ? 32 : 16;
-}
+static int vector(void) { return tn_i_isa_bytes(tn_i_isa_best()); }
 
 static bool among(const uint32_t *list, uint32_t n, uint32_t x) {
     for (uint32_t i = 0; i < n; i++)

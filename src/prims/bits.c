@@ -62,8 +62,6 @@ const tn_prim tn_prim_shift_left = {
     .type = tn_i_type_elementwise,
     .simplify = simplify_shift,
     TN_INT_STRIPS(shift_left),
-    .lanes = {[TN_I32] = "SEL((y & ~31) == 0, x << (y & 31), SAME(x, 0))",
-              [TN_I64] = "SEL((y & ~63) == 0, x << (y & 63), SAME(x, 0))"},
     .weight = 1,
     .jvp_bound = 1,
     .sample = sample_shift,
@@ -80,8 +78,6 @@ const tn_prim tn_prim_shift_right_logical = {
     .simplify = simplify_shift,
     TN_INT_STRIPS(shift_right_logical),
     /* as signs come in, and what came in is taken off */
-    .lanes = {[TN_I32] = "SEL((y & ~31) == 0, (x >> (y & 31)) & ~(SAME(x, -2) << (31 - (y & 31))), SAME(x, 0))",
-              [TN_I64] = "SEL((y & ~63) == 0, (x >> (y & 63)) & ~(SAME(x, -2) << (63 - (y & 63))), SAME(x, 0))"},
     .weight = 1,
     .jvp_bound = 1,
     .sample = sample_shift,
@@ -97,8 +93,6 @@ const tn_prim tn_prim_shift_right_arithmetic = {
     .type = tn_i_type_elementwise,
     .simplify = simplify_shift,
     TN_INT_STRIPS(shift_right_arithmetic),
-    .lanes =
-        {[TN_I32] = "x >> SEL((y & ~31) == 0, y, SAME(y, 31))", [TN_I64] = "x >> SEL((y & ~63) == 0, y, SAME(y, 63))"},
     .weight = 1,
     .jvp_bound = 1,
     .sample = sample_shift,

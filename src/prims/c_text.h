@@ -1,4 +1,4 @@
-/* Kernels as C99, for programs that are emitted (src/emit/c99.h).
+/* Kernels as C99, for programs that are emitted (src/emit/c99.h) and compiled (src/cgen).
  *
  * A primitive's `c_kernel` writes statements.  in0, in1, ... are pointers to its operands' first elements, out0, ... to
  * its results', `scratch` to prim->scratch bytes, `status` an int that the function returns when it is not 0; they are

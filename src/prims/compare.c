@@ -170,7 +170,6 @@ const tn_prim tn_prim_is_finite = {
     .dtypes = TN_FLOATS,
     .type = tn_i_type_compare,
     TN_FLOAT_STRIPS(is_finite),
-    .lanes = {[TN_F32] = "ABS(x) < INFINITY", [TN_F64] = "ABS(x) < INFINITY"},
     .weight = 1,
     .jvp_bound = 1,
     .sample = sample_is_finite,

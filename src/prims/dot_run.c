@@ -334,19 +334,7 @@ bool tn_i_dot_at_once(const tn_i_kernel *k, tn_i_products *all) {
     return take_matrices(&w, &parts, all) == 1;
 }
 
-static tn_status add_beside(const tn_i_kernel *k) {
-    tn_i_arr out = k->out[0];
-    tn_i_kernel l = *k;
-    out.data = k->beside;
-    l.out = &out;
-    l.beside = NULL;
-    const tn_status status = tn_i_dot_kernel(&l);
-    if (status == TN_OK) add_to(out.type->dtype, tn_i_count(out.type), out.data, k->out[0].data);
-    return status;
-}
-
 tn_status tn_i_dot_kernel(const tn_i_kernel *k) {
-    if (k->beside) return add_beside(k);
     const tn_i_dots d = tn_i_dots_read(&k->p[0]);
     if (tn_i_count(k->out[0].type) == 0) return TN_OK;
     product w = product_of(k, &d);

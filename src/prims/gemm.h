@@ -27,13 +27,11 @@ typedef struct tn_i_products {
     tn_i_matrix a, b, c;
     int64_t anext, bnext, cnext;
     tn_i_triangle triangle;
-    bool bare;              /* what is not wanted need not be 0 either */
     int64_t aahead, bahead; /* bytes to what will soon be read in the place of a or b, and may be fetched; 0: unknown */
 } tn_i_products;
 
-/* The products of `w`, whose matrices are at these addresses (product.c); as if `bare` was not said. */
+/* The products of `w`, whose matrices are at these addresses (product.c). */
 void tn_i_multiply_at(const tn_i_products *w, int threads, void *a, void *b, void *c);
-void tn_i_multiply_bare_at(const tn_i_products *w, int threads, void *a, void *b, void *c); /* just as it says */
 
 /* c = a b, or c += a b, by vector kernels of our own: small and thin products, where BLIS's packing would be most of
  * the work, and matrices times vectors of any size.  What is summed how depends on the sizes, and for vectors on
@@ -51,9 +49,6 @@ bool tn_i_gemm_in_eights(int dtype, int64_t n);
 /* Each element of such a product, if it does not accumulate, begins with 0 and takes its k products one after the other
  * by fused multiply-adds, whatever the layout. */
 bool tn_i_gemm_in_order(int dtype, int64_t m, int64_t n, int64_t k);
-
-/* Whether w, which does not accumulate, has the bits that it has beside c and added to it, when it accumulates. */
-bool tn_i_gemm_adds(const tn_i_products *w);
 
 /* y[j ys] = or += column j of b, for j < n, times x, each of k contiguous elements. */
 typedef void tn_i_dots_kernel(int64_t k, int64_t n, const void *x, const void *b, int64_t bcs, bool accumulate, void *y,
@@ -78,13 +73,6 @@ bool tn_i_gemm_by_dots(const tn_i_products *w, tn_i_by_dots *d);
  * As many bytes are fetched from `ahead` on. */
 typedef void tn_i_rows_kernel(int64_t k, int64_t n, const void *x, int64_t xs, const void *b, int64_t brs,
                               bool accumulate, void *y, uintptr_t ahead);
-typedef struct tn_i_by_rows {
-    tn_i_rows_kernel *kernel;
-    bool turned; /* as above */
-    int64_t k, n, xs, brs;
-} tn_i_by_rows;
-/* The same of this kernel; w may accumulate, and fetches nothing. */
-bool tn_i_gemm_by_rows(const tn_i_products *w, tn_i_by_rows *r);
 /* Whether two products, if their b is one, are one call of d->two. */
 bool tn_i_gemm_two(const tn_i_products *w, const tn_i_products *other, tn_i_by_dots *d);
 /* to[i * n + j] = to[j * n + i] = from[i * rs + j] for i <= j < n, elements of 4 or 8 bytes; from may be to.  lower:

@@ -119,7 +119,6 @@ const tn_prim tn_prim_not = {
     .type = tn_i_type_elementwise,
     .simplify = simplify_not,
     TN_BIT_STRIPS(not ),
-    .lanes = {[TN_BOOL] = "~x"},
     .weight = 1,
     .jvp_bound = 1,
 };
@@ -191,7 +190,6 @@ const tn_prim tn_prim_select = {
     .batch = batch_select,
     TN_ANY_STRIPS(select),
     .strip_operand = 1,
-    .lanes = {"SEL(x, y, z)", "SEL(x, y, z)", "SEL(x, y, z)", "SEL(x, y, z)", "SEL(x, y, z)", "SEL(x, y, z)"},
     .weight = 1,
     .jvp_bound = 3,
     .transpose_bound = 3,

@@ -140,7 +140,6 @@ typedef struct tn_i_kernel {
     char *message;                 /* 256 bytes for the reason of a failure */
     const tn_i_loc *loc;           /* of the equation; may be NULL */
     const tn_i_observer *observer; /* of the call; NULL: none */
-    void *beside;                  /* of a product: it goes there, and is added to what the output holds; NULL: not */
     int triangle;                  /* of a product: what of its result is wanted, a tn_i_triangle (gemm.h) */
     const tn_comm_ops *comm;       /* of the call; NULL: none */
     int64_t ahead[2];              /* bytes from operand 0 and 1 to what is read soon in its place; 0: not known */
@@ -357,7 +356,6 @@ struct tn_prim {
     /* The kernel as C99 and the functions that it and c_body call (prims/c_text.h); helpers end with a NULL name. */
     void (*c_kernel)(const struct tn_i_c_kernel *k);
     const struct tn_i_c_helper *c_helpers;
-    const char *lanes[TN_NDTYPES]; /* the same over vectors, where c_body chooses or calls (src/emit/prelude.c): NULL */
     const char *vector[TN_NDTYPES]; /* the function of vectors that computes it (vec/math.c), without prefix: "sin",
                                        "sinf"; NULL: the body is vectorized as it is */
     /* Elementwise with a kernel: the strip and, in *body, its text, which parameters and dtypes choose; NULL: none. */

@@ -82,15 +82,6 @@ void tn_i_multiply_all(int threads, const tn_i_products *w) {
 
 void tn_i_multiply_at(const tn_i_products *w, int threads, void *a, void *b, void *c) {
     tn_i_products all = *w;
-    all.bare = false;
-    all.a.data = a;
-    all.b.data = b;
-    all.c.data = c;
-    tn_i_multiply_all(threads, &all);
-}
-
-void tn_i_multiply_bare_at(const tn_i_products *w, int threads, void *a, void *b, void *c) {
-    tn_i_products all = *w;
     all.a.data = a;
     all.b.data = b;
     all.c.data = c;

@@ -254,18 +254,23 @@ TN_C_TEXT(
 
 /* ---- zeta ---- */
 
-/* Of the integers q + k that are below 0 only s a whole number makes real terms. */
+TN_C_TEXT(
+    zeta_above_text, static long double zeta_above(double s, double q) {
+        return powl((long double)q, -(long double)s) * zeta_over_first(s, q);
+    })
+
+/* Where q + k is below 0 only s a whole number makes real terms, which are the beginning of a second sum. */
 TN_C_TEXT(
     tn_i_zeta_text, double tn_i_zeta(double s, double q) {
         if (isnan(q) || !(s >= 1)) return NAN;
         if (s == 1) return INFINITY;
         if (is_pole(q)) return !isinf(q) && fmod(s, 2) == 0 ? INFINITY : NAN;
         if (q < 0 && s != floor(s)) return NAN;
-        long double sum = 0;
-        for (; q < 0; q++) sum += powl((long double)q, -(long double)s);
         if (isinf(s)) return q > 1 ? 0 : q == 1 ? 1 : INFINITY;
         if (isinf(q)) return 0;
-        return (double)(sum + powl((long double)q, -(long double)s) * zeta_over_first(s, q));
+        if (q > 0) return (double)zeta_above(s, q);
+        const long double below = zeta_above(s, ceil(q) - q) - zeta_above(s, 1 - q);
+        return (double)(zeta_above(s, q - floor(q)) + (fmod(s, 2) == 0 ? below : -below));
     })
 
 /* ---- erf_inv ---- */
@@ -346,6 +351,7 @@ const tn_i_c_helper tn_i_special_helpers[] = {
     {"factorial_zeta", factorial_zeta_text},
     {"factorial_zeta_negative", factorial_zeta_negative_text},
     {"tn_i_polygamma", tn_i_polygamma_text},
+    {"zeta_above", zeta_above_text},
     {"tn_i_zeta", tn_i_zeta_text},
     {"erf_inv_step", erf_inv_step_text},
     {"tn_i_erf_inv", tn_i_erf_inv_text},

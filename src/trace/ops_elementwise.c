@@ -244,12 +244,18 @@ tn_val tn_is_inf_at(tn_val x, const char *file, int line) {
 
 /* ---- two operands ------------------------------------------------------------------- */
 
-static tn_val binary(int id, const char *name, tn_val x, tn_val y, const char *file, int line) {
+static tn_val binary_with(int id, const tn_i_param *p, const char *name, tn_val x, tn_val y, const char *file,
+                          int line) {
     const tn_val in[2] = {x, y};
     tn_i_site s;
     tn_i_var v[2];
     tn_i_site_open(&s, name, NULL, 2, in, v, 3, file, line);
-    return tn_i_site_close(&s, one_dtype(&s, 0) ? tn_i_do2(&s, id, v[0], v[1]) : TN_NOVAR);
+    if (!one_dtype(&s, 0) || !tn_i_do_broadcast(&s, 2, v)) return tn_i_site_close(&s, TN_NOVAR);
+    return tn_i_site_close(&s, tn_i_emit(s.b, tn_i_prim(s.b, id), p, 2, v));
+}
+
+static tn_val binary(int id, const char *name, tn_val x, tn_val y, const char *file, int line) {
+    return binary_with(id, NULL, name, x, y, file, line);
 }
 
 tn_val tn_add_at(tn_val x, tn_val y, const char *file, int line) { return binary(TN_P_add, "add", x, y, file, line); }
@@ -281,12 +287,7 @@ tn_val tn_igammac_at(tn_val a, tn_val x, const char *file, int line) {
 /* The first derivative, of those that the primitive has. */
 static tn_val first_derivative(int id, const char *name, tn_val a, tn_val x, const char *file, int line) {
     const tn_i_param order = {.kind = TN_K_INT, .u.i = 1};
-    const tn_val in[2] = {a, x};
-    tn_i_site s;
-    tn_i_var v[2];
-    tn_i_site_open(&s, name, NULL, 2, in, v, 3, file, line);
-    if (!one_dtype(&s, 0) || !tn_i_do_broadcast(&s, 2, v)) return tn_i_site_close(&s, TN_NOVAR);
-    return tn_i_site_close(&s, tn_i_emit(s.b, tn_i_prim(s.b, id), &order, 2, v));
+    return binary_with(id, &order, name, a, x, file, line);
 }
 
 tn_val tn_igamma_grad_a_at(tn_val a, tn_val x, const char *file, int line) {

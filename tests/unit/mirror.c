@@ -26,8 +26,8 @@ typedef struct shape {
     bool turn_a, turn_b, turn_c;
 } shape;
 
-/* Elements that are wanted have the bits of the whole product; the others are those or 0, or with `bare` anything. */
-static void triangle_of(int dtype, const shape *s, tn_i_triangle triangle, bool bare) {
+/* Elements that are wanted have the bits of the whole product; the others are those or 0. */
+static void triangle_of(int dtype, const shape *s, tn_i_triangle triangle) {
     const int64_t n = s->n, k = s->k, elements = n * n * s->count;
     const size_t size = tn_i_dtype_size(dtype);
     void *a = room((size_t)(n * k * s->count) * size), *b = room((size_t)(n * k * s->count) * size);
@@ -41,13 +41,12 @@ static void triangle_of(int dtype, const shape *s, tn_i_triangle triangle, bool 
     w.c = s->turn_c ? (tn_i_matrix){NULL, 1, n} : (tn_i_matrix){NULL, n, 1};
     tn_i_multiply_at(&w, 1, a, b, whole);
     w.triangle = triangle;
-    w.bare = bare;
-    (bare ? tn_i_multiply_bare_at : tn_i_multiply_at)(&w, 1, a, b, part);
+    tn_i_multiply_at(&w, 1, a, b, part);
     for (int64_t e = 0; e < elements; e++) {
         const int64_t i = e / w.c.rs % n, j = e / w.c.cs % n;
         const bool wanted = triangle == TN_ABOVE ? j >= i : j <= i;
         const bool same = memcmp((char *)whole + e * (int64_t)size, (char *)part + e * (int64_t)size, size) == 0;
-        if (wanted ? !same : !same && !bare && number(dtype, part, e) != 0)
+        if (wanted ? !same : !same && number(dtype, part, e) != 0)
             fail_msg("dtype %d n %lld k %lld triangle %d: [%lld, %lld]", dtype, (long long)n, (long long)k,
                      (int)triangle, (long long)i, (long long)j);
     }
@@ -60,13 +59,13 @@ static void test_triangles(void **state) {
     for (size_t i = 0; i < COUNT(sizes); i++)
         for (unsigned how = 0; how < 32; how++) {
             const shape s = {sizes[i], sizes[(i * 7 + how) % 12], 1 + how % 3, how & 1, how >> 1 & 1, how >> 2 & 1};
-            triangle_of(how & 8 ? TN_F32 : TN_F64, &s, how & 16 ? TN_ABOVE : TN_BELOW, i % 2);
+            triangle_of(how & 8 ? TN_F32 : TN_F64, &s, how & 16 ? TN_ABOVE : TN_BELOW);
         }
     static const shape large[] = {{300, 20, 1, 0, 0, 0},  {300, 300, 1, 1, 0, 0}, {270, 280, 2, 0, 1, 0},
                                   {290, 300, 1, 0, 0, 1}, {20, 1500, 1, 1, 0, 0}, {40, 1100, 1, 0, 1, 0}};
     for (size_t i = 0; i < COUNT(large); i++)
         for (unsigned how = 0; how < 4; how++)
-            triangle_of(how & 1 ? TN_F32 : TN_F64, &large[i], how & 2 ? TN_ABOVE : TN_BELOW, false);
+            triangle_of(how & 1 ? TN_F32 : TN_F64, &large[i], how & 2 ? TN_ABOVE : TN_BELOW);
 }
 
 /* ---- the primitive ---------------------------------------------------------------------- */
@@ -156,24 +155,19 @@ static void is_symmetric(int dtype, const void *h, int64_t n) {
                          number(dtype, h, j * n + i));
 }
 
-/* Products of f's plan of which a triangle alone is made, and those of them whose readers know. */
-static int triangles(const tn_fn *f, int *bare) {
+/* Products of f's plan of which a triangle alone is made. */
+static int triangles(const tn_fn *f) {
     tn_exec *e = tn_compile(f, NULL);
     int some = 0;
-    *bare = 0;
     assert_non_null(e);
-    for (size_t i = 0; i < e->plan->nstep; i++) {
-        some += e->plan->step[i].triangle != TN_WHOLE;
-        *bare += e->plan->step[i].bare;
-    }
+    for (size_t i = 0; i < e->plan->nstep; i++) some += e->plan->step[i].triangle != TN_WHOLE;
     tn_exec_free(e);
     return some;
 }
 
 enum { FEW = 8 }; /* smaller products are no products, but loops (small_products.c): they are symmetric, too */
 
-/* `nest`: the product is read by a nest that leaves out elements. */
-static void hessian_of(tn_trace_fn g, kind k, bool nest) {
+static void hessian_of(tn_trace_fn g, kind k) {
     tn_ctx *c = checked();
     const tn_type t[2] = {matrix(&k), vector(&k)};
     tn_fn *f = made(c, tn_trace(c, g, &k, 2, t));
@@ -202,10 +196,8 @@ static void hessian_of(tn_trace_fn g, kind k, bool nest) {
     for (int64_t r = 0; r < k.n; r++)
         assert_memory_equal((char *)got[0] + (r * k.n + r) * (int64_t)size,
                             (char *)got[3] + (r * k.n + r) * (int64_t)size, (size_t)(k.n - r) * size);
-    int bare;
-    const int some = triangles(h, &bare);
-    if (k.n > FEW && (some != 1 || bare != nest)) fail_msg("n %d: %d triangles, %d read by nests", k.n, some, bare);
-    assert_int_equal(triangles(j, &bare), 0);
+    if (k.n > FEW && triangles(h) != 1) fail_msg("n %d: %d triangles", k.n, triangles(h));
+    assert_int_equal(triangles(j), 0);
     free(w), free(x);
     for (int i = 0; i < 4; i++) free(got[i]);
     tn_ctx_free(c);
@@ -216,9 +208,9 @@ static void test_hessians(void **state) {
     static const kind kinds[] = {{1, TN_F64},  {2, TN_F64},  {3, TN_F64},  {5, TN_F32},  {6, TN_F64},
                                  {7, TN_F32},  {8, TN_F64},  {16, TN_F64}, {33, TN_F32}, {50, TN_F64},
                                  {50, TN_F32}, {67, TN_F64}, {261, TN_F64}};
-    for (size_t i = 0; i < COUNT(kinds); i++) hessian_of(turned, kinds[i], kinds[i].n >= 16);
-    hessian_of(log_sum, (kind){21, TN_F64}, false);
-    hessian_of(log_sum, (kind){40, TN_F32}, false);
+    for (size_t i = 0; i < COUNT(kinds); i++) hessian_of(turned, kinds[i]);
+    hessian_of(log_sum, (kind){21, TN_F64});
+    hessian_of(log_sum, (kind){40, TN_F32});
 }
 
 /* in: x of rank 0, y of rank 2, z of rank 1, none of which is alone in any term. */

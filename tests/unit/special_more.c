@@ -103,6 +103,7 @@ static void ends(void **state) {
     assert_true(tn_i_zeta(inf, 2) == 0 && tn_i_zeta(inf, 1) == 1 && tn_i_zeta(1e300, 2) == 0);
     expect("zeta", tn_i_zeta(2, -1.5), 9.37924664498912375386816899L, 1e-15);
     expect("zeta", tn_i_zeta(3, -2.25), -61.9484748870300827905936602L, 1e-15);
+    expect("zeta", tn_i_zeta(2, -1e15 - 0.5), 9.8696044010893586188344909998761511L, 2e-15); /* pi^2 */
 }
 
 /* Operators of numbers and arrays, which are broadcast. */
