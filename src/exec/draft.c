@@ -55,11 +55,34 @@ static bool fits(tn_i_draft *d) {
     return any && outputs_fit(d);
 }
 
+/* The readers of each input, in the order of the equations. */
+static void index_readers(tn_i_draft *d) {
+    const tn_fn *f = d->f;
+    for (uint32_t k = 0; k < f->neqn; k++)
+        for (uint32_t n = 0; n < f->eqn[k].nin; n++) {
+            const tn_i_var v = tn_i_in(f, &f->eqn[k])[n];
+            if (v < f->nin) d->first[v + 1]++;
+        }
+    for (uint32_t i = 0; i < f->nin; i++) d->first[i + 1] += d->first[i];
+    for (uint32_t k = f->neqn; k-- > 0;) /* `first` runs from the ends of the inputs' parts to their beginnings */
+        for (uint32_t n = f->eqn[k].nin; n-- > 0;) {
+            const tn_i_var v = tn_i_in(f, &f->eqn[k])[n];
+            if (v < f->nin) d->reader[--d->first[v + 1]] = k;
+        }
+    memmove(d->first, d->first + 1, f->nin * sizeof *d->first);
+    d->first[f->nin] = (uint32_t)d->nreader;
+}
+
 bool tn_i_draft_init(const tn_fn *body, tn_i_draft *d) {
     *d = (tn_i_draft){.f = body,
                       .m = tn_i_alloc_array(body->ctx, body->nval, sizeof *d->m),
-                      .reads = tn_i_alloc_array(body->ctx, body->nval, sizeof *d->reads)};
-    if (!d->m || !d->reads) return false;
+                      .reads = tn_i_alloc_array(body->ctx, body->nval, sizeof *d->reads),
+                      .first = tn_i_alloc_array(body->ctx, (size_t)body->nin + 1, sizeof *d->first)};
+    for (uint32_t k = 0; k < body->neqn; k++)
+        for (uint32_t n = 0; n < body->eqn[k].nin; n++) d->nreader += tn_i_in(body, &body->eqn[k])[n] < body->nin;
+    d->reader = tn_i_alloc_array(body->ctx, d->nreader, sizeof *d->reader);
+    if (!d->m || !d->reads || !d->first || !d->reader) return false;
+    index_readers(d);
     for (uint32_t v = 0; v < body->nval; v++)
         d->m[v] = (tn_i_member){.nest = TN_NOVAR, .part = tn_i_is_literal(body, v) ? TN_PART_FREE : TN_PART_NONE};
     d->fits = fits(d);
@@ -69,6 +92,8 @@ bool tn_i_draft_init(const tn_fn *body, tn_i_draft *d) {
 void tn_i_draft_drop(tn_i_draft *d) {
     tn_i_free(d->f->ctx, d->m, d->f->nval * sizeof *d->m);
     tn_i_free(d->f->ctx, d->reads, d->f->nval * sizeof *d->reads);
+    tn_i_free(d->f->ctx, d->first, ((size_t)d->f->nin + 1) * sizeof *d->first);
+    tn_i_free(d->f->ctx, d->reader, d->nreader * sizeof *d->reader);
 }
 
 /* The same loops in the same order, so that both are walked alike. */
@@ -93,15 +118,12 @@ bool tn_i_draft_replaces(const tn_i_draft *d, uint32_t j, uint32_t i) {
     const tn_fn *f = d->f;
     const tn_i_var out = f->out[j];
     if (f->eqn[f->val[out].def].prim->id == TN_P_concatenate) return false;
-    for (uint32_t k = 0; k < f->neqn; k++) {
-        const tn_i_eqn *e = &f->eqn[k];
-        for (uint32_t n = 0; n < e->nin; n++) {
-            int8_t loop[TN_MAX_RANK];
-            if (tn_i_in(f, e)[n] != i) continue;
-            if (e->prim->id == TN_P_gather && n == 0) return false;
-            if (lazy(f, e) || d->m[e->out].phase > d->m[out].phase || !loops_of(d, e, i, loop)) return false;
-            if (!alike(f->val[i].type, loop, f->val[out].type, d->m[out].loop)) return false;
-        }
+    for (uint32_t r = d->first[i]; r < d->first[i + 1]; r++) {
+        const tn_i_eqn *e = &f->eqn[d->reader[r]];
+        int8_t loop[TN_MAX_RANK];
+        if (e->prim->id == TN_P_gather && tn_i_in(f, e)[0] == i) return false;
+        if (lazy(f, e) || d->m[e->out].phase > d->m[out].phase || !loops_of(d, e, i, loop)) return false;
+        if (!alike(f->val[i].type, loop, f->val[out].type, d->m[out].loop)) return false;
     }
     return true;
 }

@@ -8,9 +8,12 @@
 typedef struct tn_i_draft {
     const tn_fn *f; /* the body */
     tn_i_space s;
-    tn_i_member *m;  /* of each of its values */
-    uint32_t *reads; /* of each value: how many equations of the nest read it, itself or through views */
-    bool fits;       /* it can be a nest: every body that fuse.c made */
+    tn_i_member *m;   /* of each of its values */
+    uint32_t *reads;  /* of each value: how many equations of the nest read it, itself or through views */
+    uint32_t *first;  /* of each input, and behind the last: where its readers begin in `reader` */
+    uint32_t *reader; /* equations, once for each operand */
+    size_t nreader;
+    bool fits; /* it can be a nest: every body that fuse.c made */
 } tn_i_draft;
 
 /* False after TN_ENOMEM. */

@@ -3,6 +3,7 @@
 set -u
 here=$(cd "$(dirname "$0")/../.." && pwd)
 export UBSAN_OPTIONS="print_stacktrace=1${UBSAN_OPTIONS:+:$UBSAN_OPTIONS}"
+export ASAN_OPTIONS="detect_stack_use_after_return=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 export TSAN_OPTIONS="halt_on_error=1:suppressions=$here/tests/threads/tsan.supp${TSAN_OPTIONS:+:$TSAN_OPTIONS}"
 case ${SAN:-} in
 '') exec "$@" ;;
