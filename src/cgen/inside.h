@@ -124,6 +124,10 @@ void tn_i_c_call_block(tn_i_cwriter *w, uint32_t k);
 void tn_i_c_load(tn_i_cwriter *w, uint32_t k);
 void tn_i_c_load_neighbours(tn_i_cwriter *w, uint32_t k);
 void tn_i_c_store(tn_i_cwriter *w, uint32_t k);
+/* Stores k[0] to k[n - 1] of neighbouring elements, 16 bytes, as one (native). */
+void tn_i_c_store_row(tn_i_cwriter *w, const uint32_t *k, unsigned n);
+/* Whether store j is of the element behind store k's. */
+bool tn_i_c_behind(const tn_i_cwriter *w, uint32_t k, uint32_t j);
 void tn_i_c_call(tn_i_cwriter *w, uint32_t k);
 /* reduce.c */
 void tn_i_c_reduce(tn_i_cwriter *w, uint32_t k);

@@ -70,6 +70,20 @@ static tn_i_c_over over(const tn_i_cwriter *w, uint32_t k, uint32_t end) {
     return TN_C_WHOLE;
 }
 
+/* Columns of an array of rows that are stored side by side, 16 bytes of a row at a time: row[], how many; 0: none. */
+static unsigned side_by_side(const tn_i_cwriter *w, uint32_t k, uint32_t end, uint32_t row[4]) {
+    const tn_i_l_op *o = &w->p->op[k];
+    if (!w->g->native || o->kind != TN_L_STORE) return 0;
+    const int dtype = w->p->array[o->which].dtype;
+    const unsigned n = dtype == TN_F64 ? 2 : dtype == TN_F32 ? 4 : 0;
+    for (unsigned i = 0; i < n; i++) {
+        if (k == end || !w->note[k].varies || (i && !tn_i_c_behind(w, row[i - 1], k))) return 0;
+        row[i] = k;
+        k = next_needed(w, k + 1, end);
+    }
+    return n;
+}
+
 uint32_t tn_i_c_run(tn_i_cwriter *w, uint32_t k, uint32_t last) {
     uint32_t end = k + 1;
     while (end < last && belongs(w, k, end)) end++;
@@ -98,7 +112,13 @@ uint32_t tn_i_c_run(tn_i_cwriter *w, uint32_t k, uint32_t last) {
             tn_i_c_next(w, j, end);
             break;
         }
-        tn_i_c_operation(w, j);
+        uint32_t row[4];
+        const unsigned n = what == TN_C_OWN ? side_by_side(w, j, end, row) : 0;
+        if (n) {
+            tn_i_c_store_row(w, row, n);
+            j = row[n - 1];
+        } else
+            tn_i_c_operation(w, j);
     }
     tn_i_c_close_lanes(w);
     return end;

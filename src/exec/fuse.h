@@ -6,7 +6,7 @@
 
 /* requires: a program as it is planned; ensures: the same outputs and effects, in which equations that a nest can
  * compute stand in `fused` equations.  Nothing is computed twice, but what costs nothing (numbers, iota) or less than
- * memory would (shift.c); equations that nothing needs are gone.
+ * memory would (indexed.c, shift.c); equations that nothing needs are gone.
  * All inputs are ordinary ones.  A new reference, NULL after an error.  Cost: linear. */
 tn_fn *tn_i_fuse(const tn_fn *f);
 
@@ -22,6 +22,9 @@ tn_fn *tn_i_unpadded(const tn_fn *f);
 /* Elementwise equations in the order of dimensions in which less of what they read and write is transposed (turned.c).
  * The same, linear. */
 tn_fn *tn_i_turned(const tn_fn *f);
+/* What is computed from indices alone, where it is read (indexed.c).  The same, linear; each of a few operations an
+ * element. */
+tn_fn *tn_i_indexed(const tn_fn *f);
 /* Which equations outputs and effects need; NULL after TN_ENOMEM, else f->neqn bytes to be freed. */
 uint8_t *tn_i_needed(const tn_fn *f);
 /* out, of each equation: it makes much of little, such as the product of a basis with a vector that is repeated, and

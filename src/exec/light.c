@@ -1,6 +1,7 @@
 /* What is needed, and what is made of little. */
 #include "exec/fuse.h"
 #include "exec/plan.h"
+#include "prims/ids.h"
 
 #include <string.h>
 
@@ -63,7 +64,7 @@ bool tn_i_light(const tn_fn *f, bool (*computes)(const tn_fn *, const tn_i_eqn *
             from[e->out] = sum;
             depth[e->out] = (uint8_t)(deep + out[i]);
         }
-        if (tn_i_constant_data(e)) from[e->out] = 0;
+        if (tn_i_constant_data(e) || e->prim->id == TN_P_iota) from[e->out] = 0;
     }
     if (ok) read_by(f, live, out, computes);
     tn_i_free(f->ctx, from, f->nval * sizeof *from);
