@@ -51,12 +51,13 @@ static void declare(tn_i_c99 *w, const tn_i_plan *p, const char *text, tn_i_var 
 }
 
 static void write_kernel(tn_i_c99 *w, const tn_i_plan *p, const tn_i_step *s, const tn_i_eqn *e, tn_i_text *text) {
-    tn_i_arr *in = tn_i_alloc_array(w->ctx, (size_t)e->nin + e->nout + 1, sizeof *in), *out = in + e->nin;
+    tn_i_arr *in = tn_i_alloc_array(w->ctx, (size_t)e->nin + e->nout + 1, sizeof *in);
     const char *why = NULL;
     if (!in) {
         w->failed = true;
         return;
     }
+    tn_i_arr *const out = in + e->nin;
     for (uint32_t i = 0; i < e->nin; i++) describe(p, tn_i_in(p->f, e)[i], &in[i]);
     for (uint32_t j = 0; j < e->nout; j++) describe(p, e->out + j, &out[j]);
     const tn_i_c_kernel k = {.t = text,

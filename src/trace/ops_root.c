@@ -8,11 +8,12 @@ enum { F, SOLVE, LINEAR_SOLVE };
 static tn_i_var residual_norm(const tn_i_shared *k, size_t nx, tn_i_var x) {
     tn_i_site *s = k->s;
     if (x == TN_NOVAR || s->b->failed) return TN_NOVAR;
-    tn_i_var *at = tn_i_alloc_array(s->b->ctx, k->n + nx, sizeof *at), *r = at + k->n, norm;
+    tn_i_var *at = tn_i_alloc_array(s->b->ctx, k->n + nx, sizeof *at), norm;
     if (!at) {
         s->b->failed = true;
         return TN_NOVAR;
     }
+    tn_i_var *const r = at + k->n;
     for (size_t i = 0; i < k->n; i++) {
         at[i] = i < nx ? x + (tn_i_var)i : k->v[i];
         if (tn_i_is_float(tn_i_site_type(s, at[i])->dtype)) at[i] = tn_i_do1(s, TN_P_stop_gradient, at[i]);
