@@ -177,6 +177,22 @@ static int on_file(const tn_i_cli *o) {
     return status;
 }
 
+/* The lines of usage about one command: its own, and those below it that go on. */
+static int help(const char *command) {
+    const size_t n = strlen(command);
+    const char *line = strchr(usage, '\n') + 1;
+    while (*line && (strncmp(line + 2, command, n) != 0 || line[2 + n] != ' ')) line = strchr(line, '\n') + 1;
+    const char *end = strchr(line, '\n') + 1;
+    while (strncmp(end, "   ", 3) == 0) end = strchr(end, '\n') + 1;
+    const bool alone = strcmp(command, "prims") == 0 || strcmp(command, "version") == 0;
+    const char *what = alone                              ? ""
+                       : strcmp(command, "schedule") == 0 ? " NAME [OPTIONS]"
+                                                          : " FILE.tn [OPTIONS] [ARGUMENTS]";
+    return printf("usage: tansy %s%s      (more: man tansy)\n%.*s", command, what, (int)(end - line), line) < 0
+               ? TN_CLI_BAD
+               : TN_CLI_OK;
+}
+
 static int dispatch(int argc, char **argv) {
     static const char *const commands[] = {
         "check",    "print", "jvp",   "linearize",   "transpose", "vjp",       "grad",     "hvp",    "jacfwd",
@@ -186,15 +202,21 @@ static int dispatch(int argc, char **argv) {
         (void)fputs(usage, stderr);
         return TN_CLI_USAGE;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)
+    if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0))
         return fputs(usage, stdout) < 0 ? TN_CLI_BAD : TN_CLI_OK;
+    if (strcmp(argv[1], "help") == 0) { /* help COMMAND is COMMAND --help */
+        argv[1] = argv[2];
+        argv[2] = "--help";
+    }
     const bool version = strcmp(argv[1], "version") == 0 || strcmp(argv[1], "--version") == 0;
     if (version || strcmp(argv[1], "prims") == 0) {
+        if (argc > 2 && strcmp(argv[2], "--help") == 0 && argv[1][0] != '-') return help(argv[1]);
         if (argc > 2) return tn_i_cli_usage("%s takes no argument '%s'", argv[1], argv[2]);
         return version ? tn_i_cli_version() : tn_i_cli_prims();
     }
     for (size_t i = 0; commands[i]; i++) {
         if (strcmp(argv[1], commands[i]) != 0) continue;
+        if (argc > 2 && strcmp(argv[2], "--help") == 0) return help(argv[1]);
         const bool file = strcmp(argv[1], "schedule") != 0; /* its argument is no file's name */
         tn_i_cli o = {0};
         int status = TN_CLI_USAGE;
