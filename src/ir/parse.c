@@ -277,7 +277,9 @@ bool tn_i_parse_program(tn_i_parser *p, uint32_t depth, const tn_fn **out) {
     tn_i_builder_init(&s.b, p->ctx);
     s.b.raw = true;
     tn_i_names_init(&s.names, p->ctx);
+    p->level++;
     bool ok = body(p, &s, &f);
+    p->level--;
     tn_i_builder_drop(&s.b);
     tn_i_names_free(&s.names);
     ok = ok && tn_i_expect(p, "}");
@@ -288,21 +290,62 @@ bool tn_i_parse_program(tn_i_parser *p, uint32_t depth, const tn_fn **out) {
     return ok;
 }
 
+/* A definition that was read before its turn. */
+static bool pass_over(tn_i_parser *p) {
+    int64_t open = 0;
+    do {
+        if (p->tok.kind == TN_T_END) return tn_i_unexpected(p, "'in'");
+        open += tn_i_token_is(&p->tok, "{") - tn_i_token_is(&p->tok, "}");
+        tn_i_next(p);
+    } while (open || !tn_i_token_is(&p->tok, "in"));
+    return tn_i_expect(p, "in");
+}
+
 bool tn_i_parse_shared(tn_i_parser *p, uint32_t depth) {
     const tn_i_token name = p->tok;
     const tn_fn *f;
     char word[TN_I_WORD_TEXT];
     if (name.kind != TN_T_NAME || tn_i_token_reserved(&name)) return tn_i_unexpected(p, "a program's name");
     tn_i_next(p);
-    if (tn_i_names_find(&p->programs, name.at, name.n) != UINT32_MAX)
-        return tn_i_parse_fail(p, &name, "%s is defined twice", tn_i_word_text(word, &name));
+    const uint32_t known = tn_i_names_find(&p->programs, name.at, name.n);
+    if (known != UINT32_MAX && p->program[known].at == name.at) return pass_over(p);
+    if (known != UINT32_MAX) return tn_i_parse_fail(p, &name, "%s is defined twice", tn_i_word_text(word, &name));
     if (!tn_i_expect(p, "=") || !tn_i_parse_program(p, depth, &f)) return false;
-    if (!tn_i_grow(p->ctx, (void **)(void *)&p->program, &p->cprogram, p->nprogram + 1, sizeof *p->program)) {
+    if (!tn_i_grow(p->ctx, (void **)&p->program, &p->cprogram, p->nprogram + 1, sizeof *p->program)) {
         tn_i_fn_unref(f);
         return false;
     }
-    p->program[p->nprogram++] = f;
+    p->program[p->nprogram++] = (tn_i_shared_text){f, name.at};
     return tn_i_names_add(&p->programs, name.at, name.n, (uint32_t)(p->nprogram - 1)) && tn_i_expect(p, "in");
+}
+
+/* Goes to the definition of a name further on, behind its `let`; false: there is none. */
+static bool go_ahead(tn_i_parser *p, const tn_i_token *name) {
+    int64_t level = p->level;
+    while (p->tok.kind != TN_T_END) {
+        const bool let = tn_i_token_is(&p->tok, "let") && level == 0;
+        level += tn_i_token_is(&p->tok, "{") - tn_i_token_is(&p->tok, "}");
+        tn_i_next(p);
+        if (let && p->tok.n == name->n && memcmp(p->tok.at, name->at, name->n) == 0) return true;
+    }
+    return false;
+}
+
+uint32_t tn_i_shared_program(tn_i_parser *p, const tn_i_token *name, uint32_t depth) {
+    char word[TN_I_WORD_TEXT];
+    uint32_t k = tn_i_names_find(&p->programs, name->at, name->n);
+    if (k != UINT32_MAX) return k;
+    const tn_i_lexer lex = p->lex;
+    const tn_i_token tok = p->tok, wanted = *name;
+    const int64_t level = p->level;
+    const bool there = level > 0 && go_ahead(p, &wanted);
+    p->level = 0;
+    const bool ok = there && tn_i_parse_shared(p, depth);
+    p->lex = lex;
+    p->tok = tok;
+    p->level = level;
+    if (!there) (void)tn_i_parse_fail(p, &tok, "there is no program %s", tn_i_word_text(word, &wanted));
+    return ok ? tn_i_names_find(&p->programs, wanted.at, wanted.n) : UINT32_MAX;
 }
 
 /* `grid (r=2, c=4)`, in front of programs that collectives stand in. */
@@ -357,9 +400,9 @@ tn_fn *tn_i_parse(tn_ctx *c, const char *text, size_t n, const char *filename) {
         tn_i_next(p);
         if (!whole_text(p, &f)) f = NULL;
     }
-    while (p->nprogram) tn_i_fn_unref(p->program[--p->nprogram]);
+    while (p->nprogram) tn_i_fn_unref(p->program[--p->nprogram].f);
     tn_i_names_free(&p->programs);
-    tn_i_free(c, (void *)p->program, p->cprogram * sizeof *p->program);
+    tn_i_free(c, p->program, p->cprogram * sizeof *p->program);
     tn_i_free(c, p->binder, p->cbinder * sizeof *p->binder);
     tn_i_free(c, p->ints, p->cints * sizeof *p->ints);
     tn_i_free(c, (void *)p->types, p->ctypes * sizeof *p->types);

@@ -30,8 +30,9 @@ typedef struct tn_i_parser {
     tn_i_token tok;   /* the next one to read */
     const tn_prim *prim[TN_I_PRIM_SLOTS];
     tn_i_names programs; /* `let p = {...} in` */
-    const tn_fn **program;
+    struct tn_i_shared_text *program;
     size_t nprogram, cprogram;
+    int64_t level; /* programs that are open since these definitions began */
     tn_i_binder *binder;
     size_t nbinder, cbinder;
     int64_t *ints;
@@ -41,6 +42,12 @@ typedef struct tn_i_parser {
     tn_i_operand *operand;
     size_t noperand, coperand;
 } tn_i_parser;
+
+/* A program with a name, and where that stands. */
+typedef struct tn_i_shared_text {
+    const tn_fn *f;
+    const char *at;
+} tn_i_shared_text;
 
 /* A type, which is all of the text. */
 bool tn_i_type_of_text(tn_ctx *c, const char *text, tn_type *t);
@@ -71,6 +78,8 @@ typedef struct tn_i_reading {
 bool tn_i_parse_program(tn_i_parser *p, uint32_t depth, const tn_fn **out);
 /* `let p = { .. } in`, behind the `let`, for programs that are used more than once. */
 bool tn_i_parse_shared(tn_i_parser *p, uint32_t depth);
+/* The program of that name, which may be defined further on (JAX prints them so); UINT32_MAX after an error. */
+uint32_t tn_i_shared_program(tn_i_parser *p, const tn_i_token *name, uint32_t depth);
 void tn_i_next(tn_i_parser *p);
 bool tn_i_accept(tn_i_parser *p, const char *mark); /* reads the token if it is this one */
 bool tn_i_expect(tn_i_parser *p, const char *mark);
@@ -101,6 +110,10 @@ bool tn_i_parse_dtype(tn_i_parser *p, int *dtype);
 bool tn_i_parse_axes(tn_i_parser *p, int64_t *bits);
 bool tn_i_parse_type(tn_i_parser *p, tn_type *t);
 bool tn_i_parse_int(tn_i_parser *p, int64_t *out);
+/* Behind the bracket of NumPy's spelling of a number, `np.int64(3)`, where that stands; what tn_i_unboxed wants is *is.
+ */
+bool tn_i_parse_boxed(tn_i_parser *p, bool *is);
+bool tn_i_parse_unboxed(tn_i_parser *p, bool is);
 bool tn_i_parse_string(tn_i_parser *p, const char **out);
 /* The bytes of a number or truth value; false (no error recorded) when it is none of this dtype. */
 bool tn_i_parse_bits(const tn_i_token *t, int dtype, uint64_t *bits);

@@ -157,23 +157,24 @@ static bool symbol(tn_i_parser *p, const tn_i_spec *spec, int64_t *out) {
 /* A program with shared ones of its own, as JAX writes some parameters: `let f = {..} in {..}`. */
 static bool with_shared(tn_i_parser *p, const tn_i_scope *s, const tn_fn **f) {
     const tn_i_names outer = p->programs;
+    const int64_t level = p->level;
     bool ok = true;
     tn_i_names_init(&p->programs, p->ctx);
+    p->level = 0;
     while (ok && tn_i_accept(p, "let")) ok = tn_i_parse_shared(p, s->depth + 2);
     ok = ok && tn_i_parse_program(p, s->depth + 1, f);
     tn_i_names_free(&p->programs);
     p->programs = outer;
+    p->level = level;
     return ok;
 }
 
 static bool program(tn_i_parser *p, const tn_i_scope *s, const tn_fn **f) {
-    char word[TN_I_WORD_TEXT];
     if (tn_i_token_is(&p->tok, "let")) return with_shared(p, s, f);
     if (p->tok.kind == TN_T_NAME) {
-        const uint32_t k = tn_i_names_find(&p->programs, p->tok.at, p->tok.n);
-        if (k == UINT32_MAX)
-            return tn_i_parse_fail(p, &p->tok, "there is no program %s", tn_i_word_text(word, &p->tok));
-        *f = tn_i_fn_ref(p->program[k]);
+        const uint32_t k = tn_i_shared_program(p, &p->tok, s->depth + 1);
+        if (k == UINT32_MAX) return false;
+        *f = tn_i_fn_ref(p->program[k].f);
         tn_i_next(p);
         return true;
     }
@@ -256,6 +257,8 @@ static bool boolean(tn_i_parser *p, int64_t *out) {
 static bool number(tn_i_parser *p, tn_i_param *v) {
     char word[TN_I_WORD_TEXT];
     uint64_t bits;
+    bool boxed;
+    if (!tn_i_parse_boxed(p, &boxed)) return false;
     const tn_i_token at = p->tok;
     const bool truth = tn_i_token_is(&at, "True") || tn_i_token_is(&at, "False");
     if (!truth && at.kind != TN_T_NUMBER) return tn_i_unexpected(p, "a number");
@@ -265,7 +268,7 @@ static bool number(tn_i_parser *p, tn_i_param *v) {
     v->n = (uint32_t)dtype;
     memcpy(&v->u.i, &bits, sizeof bits);
     tn_i_next(p);
-    return true;
+    return tn_i_parse_unboxed(p, boxed);
 }
 
 static bool array(tn_i_parser *p, const tn_i_reading *r, tn_i_param *v) {

@@ -98,14 +98,27 @@ bool tn_i_type_of_text(tn_ctx *c, const char *text, tn_type *t) {
 
 /* ---- numbers -------------------------------------------------------------------- */
 
+bool tn_i_parse_boxed(tn_i_parser *p, bool *is) {
+    *is = p->tok.kind == TN_T_NAME && tn_i_accept(p, "np");
+    if (!*is) return true;
+    if (!tn_i_expect(p, ".")) return false;
+    if (p->tok.kind != TN_T_NAME) return tn_i_unexpected(p, "a dtype of NumPy");
+    tn_i_next(p);
+    return tn_i_expect(p, "(");
+}
+
+bool tn_i_parse_unboxed(tn_i_parser *p, bool is) { return !is || tn_i_expect(p, ")"); }
+
 bool tn_i_parse_int(tn_i_parser *p, int64_t *out) {
+    bool boxed;
+    if (!tn_i_parse_boxed(p, &boxed)) return false;
     if (p->tok.kind != TN_T_NUMBER) return tn_i_unexpected(p, "an integer");
     if (!tn_i_parse_i64(p->tok.at, p->tok.n, out)) {
         char word[TN_I_WORD_TEXT];
         return tn_i_parse_fail(p, &p->tok, "%s is not an integer, or too large", tn_i_word_text(word, &p->tok));
     }
     tn_i_next(p);
-    return true;
+    return tn_i_parse_unboxed(p, boxed);
 }
 
 static bool integer_bits(const tn_i_token *t, int dtype, uint64_t *bits) {

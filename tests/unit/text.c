@@ -358,6 +358,46 @@ static void test_jax_primitives(void **state) {
                  "c\n  in (b, d) }\n");
 }
 
+#define IN "{ lambda a:f64[3] b:f64[4] . let\n "
+
+static void test_jax_numbers(void **state) {
+    (void)state;
+    prints_as("{ lambda ; a:f64[3]. let b:f64[2] = slice[limit_indices=(np.int64(2),) start_indices=(np.int32(0),) "
+              "strides=None] a in (b,) }",
+              F3 "b:f64[2] = slice[start_indices=(0,) limit_indices=(2,)] a\n  in (b,) }\n");
+    prints_as("{ lambda ; a:f64[3,2]. let b:f64[3] = reduce_sum[axes=(np.int64(1),)] a in (b,) }",
+              "{ lambda a:f64[3,2] . let\n    b:f64[3] = reduce_sum[axes=(1,)] a\n  in (b,) }\n");
+    refused(IN "c = reduce_sum[axes=(np.int64(0] a in (c,) }", TN_EPARSE, "expected ')', not ']'");
+    refused(IN "c = reduce_sum[axes=(np.(0),)] a in (c,) }", TN_EPARSE, "expected a dtype of NumPy");
+    refused(IN "c = reduce_sum[axes=(np.int64(a),)] a in (c,) }", TN_EPARSE, "expected an integer");
+}
+
+/* Programs with names may be used in front of where they are defined, but not by themselves. */
+static void test_programs_ahead(void **state) {
+    (void)state;
+#define CALL(name) "{ lambda ; a:f64[]. let b:f64[] = jit[name=x jaxpr=" name "] a in (b,) } in "
+#define MAIN       "{ lambda ; a:f64[]. let b:f64[] = jit[name=x jaxpr=f] a c:f64[] = jit[name=x jaxpr=g] b in (c,) }"
+    static const char sine[] = "let g = { lambda ; a:f64[]. let b:f64[] = sin a in (b,) } in ";
+    char behind[800], in_front[800];
+    (void)snprintf(in_front, sizeof in_front, "%slet h = " CALL("g") "let f = " CALL("h") MAIN, sine);
+    (void)snprintf(behind, sizeof behind, "let f = " CALL("h") "let h = " CALL("g") "%s" MAIN, sine);
+    tn_ctx *c = tn_ctx_new(NULL);
+    tn_fn *f = tn_fn_parse(c, in_front, strlen(in_front), "f.tn");
+    if (!f) fail_msg("%s", tn_error(c));
+    size_t n;
+    char *text = tn_fn_print(f, &n);
+    assert_non_null(text);
+    prints_as(behind, text);
+    tn_text_free(c, text);
+    tn_fn_free(f);
+    tn_ctx_free(c);
+    refused("let f = " CALL("f") MAIN, TN_EPARSE, "f.tn:1:60: there is no program 'f'");
+    refused("let f = " CALL("g") "let g = " CALL("f") MAIN, TN_EPARSE, "there is no program 'f'");
+    refused("let f = " CALL("g") "let g = " CALL("h") "let g = " CALL("h") MAIN, TN_EPARSE, "there is no program 'h'");
+    refused("let f = " CALL("g") MAIN, TN_EPARSE, "there is no program 'g'");
+    refused("let f = " CALL("g") "let g = { lambda ; a:f64[]. let in (a,) } let" MAIN, TN_EPARSE, "expected 'in'");
+}
+
 /* JAX names variables by all words, its keywords among them. */
 static void test_keywords_as_names(void **state) {
     (void)state;
@@ -504,7 +544,6 @@ static void test_left_out(void **state) {
 
 /* ---- what is refused ---------------------------------------------------------------- */
 
-#define IN "{ lambda a:f64[3] b:f64[4] . let\n "
 
 static void test_syntax_errors(void **state) {
     (void)state;
@@ -681,6 +720,8 @@ int main(void) {
         cmocka_unit_test(test_jax_layout),
         cmocka_unit_test(test_jax_literals),
         cmocka_unit_test(test_jax_primitives),
+        cmocka_unit_test(test_jax_numbers),
+        cmocka_unit_test(test_programs_ahead),
         cmocka_unit_test(test_left_out),
         cmocka_unit_test(test_syntax_errors),
         cmocka_unit_test(test_parameter_errors),
