@@ -131,7 +131,7 @@ static double timed(const side *s, const bench_case *c, long times) {
 
 /* NULL: that backend is not there. */
 static tn_exec *compile(const bench_case *c, int backend) {
-    tn_compile_options o = {.size = sizeof o, .spill_dir = c->spill_dir};
+    tn_compile_options o = {.size = sizeof o, .spill_dir = c->spill_dir, .flush_subnormals = c->flush};
 #ifdef BENCH_BACKENDS
     static const int KIND[] = {TN_BACKEND_INTERPRETER, TN_BACKEND_NATIVE, TN_BACKEND_REFERENCE};
     o.backend = KIND[backend];
@@ -315,7 +315,7 @@ void bench_run(bench *b, const bench_case *c) {
         bench_failed(b, c->workload, tn_error(b->ctx));
         return;
     }
-    const unsigned old = c->flush ? flush_numbers() : 0;
+    const unsigned old = c->flush ? flush_numbers() : 0; /* C's; the execs have the option */
     if (check(b, c, s, &r.error)) {
         r.bytes = tn_exec_bytes(s[FIRST_BACKEND].exec);
         if (b->quick || c->only_compared) {

@@ -17,8 +17,11 @@
 #include <stdbool.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#ifdef __SSE__
-#include <xmmintrin.h>
+
+#if defined __x86_64__ || defined __aarch64__
+#define FLUSHES true
+#else
+#define FLUSHES false
 #endif
 
 enum { SIZE = 2250, MOST_RUNS = 20 };
@@ -95,18 +98,9 @@ static double tangent(bool cubic, double end) {
 
 /* ---- one variant ------------------------------------------------------------------------------------------------ */
 
-/* Whether it does. */
-static bool flush_to_zero(void) {
-#ifdef __SSE__
-    _mm_setcsr(_mm_getcsr() | 0x8040u);
-    return true;
-#else
-    return false;
-#endif
-}
-
 static bool timed(const tn_fn *f, int runs, float *const *in, void *const *out, double *seconds, size_t *bytes) {
-    tn_exec *e = tn_compile(f, NULL);
+    const tn_compile_options o = {.size = sizeof o, .flush_subnormals = FLUSHES};
+    tn_exec *e = tn_compile(f, &o);
     double s[MOST_RUNS];
     bool ok = e != NULL;
     for (int i = 0; ok && i < runs; i++) {
@@ -143,7 +137,7 @@ static void measure(const variant *v, bool cubic, double end, int runs, result *
     float *const in[] = {y0, dy0};
     void *const value[] = {&y}, *const tangents[] = {&y, d}, *const gradient[] = {d};
     size_t bytes;
-    r->flushed = flush_to_zero();
+    r->flushed = FLUSHES;
     for (int i = 0; i < SIZE; i++) y0[i] = 1;
     dy0[SIZE - 1] = 1;
     r->ok = g && timed(f, runs, in, value, &r->forward, &bytes) &&

@@ -801,6 +801,11 @@ typedef struct tn_compile_options {
     int on_failure;       /* a tn_on_failure */
     int check_replicated; /* compare the bits of inputs that are declared replicated over ranks, by one message a call
                              (TN_EINVAL): 0: in debug builds; 1: yes; -1: no */
+    /* Calls take numbers below the smallest normal one of their dtype (2^-126, 2^-1022) for 0, as operands and results,
+     * as XLA does on CPUs: processors may take a hundred times as long for each, of which adjoints of long solves, and
+     * weights that are next to nothing, can have many.  Products do so too.  The bits are then those of one back end:
+     * functions may round differently there.  TN_EINVAL where the processor cannot (all but x86-64 and arm64). */
+    bool flush_subnormals;
 } tn_compile_options;
 
 /* Plans f: order, liveness, buffers.  NULL on failure.  Warms BLIS's pools
@@ -924,8 +929,9 @@ TN_API tn_status tn_take_arguments(size_t n, const tn_type *type, const void *co
  * (disk full) or does not give back what was written.  After a failure while it runs outputs may have been written in
  * part, and the next call begins anew.
  * The floating-point mode that this thread is in (rounding, flushed subnormals, traps: fesetround, feenableexcept,
- * MXCSR) does not matter: the program runs in the default one, and this thread has its own again when the call returns,
- * with the exceptions that were raised (docs/execution.md, "What must not depend on fusion"). */
+ * MXCSR) does not matter: the program runs in the default one (or as tn_compile_options.flush_subnormals says), and
+ * this thread has its own again when the call returns, with the exceptions that were raised (docs/execution.md, "What
+ * must not depend on fusion"). */
 TN_API tn_status tn_call(tn_exec *e, const void *const *in, void *const *out);
 
 /* A workspace, one per thread.  `memory` of at least tn_work_bytes(e) bytes, or

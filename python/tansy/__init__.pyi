@@ -107,6 +107,7 @@ class Program:
         accurate: bool = False,
         cc: str | PathLike[str] | None = None,
         cache_dir: str | PathLike[str] | None = None,
+        flush_subnormals: bool = False,
     ) -> Executable: ...
 
 def parse(text: str, filename: str = "<text>") -> Program: ...

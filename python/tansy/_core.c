@@ -493,16 +493,18 @@ static bool exec_fill(state *st, exec_object *o, const tn_fn *f) {
     return true;
 }
 
-/* (backend, threads, math, strict_zero, cc or None, cache_dir or None) */
+/* (backend, threads, math, strict_zero, cc or None, cache_dir or None, flush_subnormals) */
 static PyObject *fn_compile(PyObject *self, PyObject *args) {
     fn_object *o = (fn_object *)self;
     state *st = state_of(self);
     tn_compile_options opt = {.size = sizeof opt};
-    int strict;
+    int strict, flush;
     failure why;
-    if (!PyArg_ParseTuple(args, "iiipzz", &opt.backend, &opt.threads, &opt.math, &strict, &opt.cc, &opt.cache_dir))
+    if (!PyArg_ParseTuple(args, "iiipzzp", &opt.backend, &opt.threads, &opt.math, &strict, &opt.cc, &opt.cache_dir,
+                          &flush))
         return NULL;
     opt.strict_zero = strict;
+    opt.flush_subnormals = flush;
     exec_object *e = (exec_object *)PyType_GenericAlloc((PyTypeObject *)st->exec, 0);
     if (!e) return NULL;
     e->empty = Py_NewRef(st->empty);

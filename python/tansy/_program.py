@@ -228,10 +228,13 @@ class Program:
         header.write_text(declared)
         return path, header
 
-    def compile(self, backend="interpreter", threads=0, strict_zero=False, accurate=False, cc=None, cache_dir=None):
+    def compile(self, backend="interpreter", threads=0, strict_zero=False, accurate=False, cc=None, cache_dir=None,
+                flush_subnormals=False):
         """An executable for NumPy arrays.  `backend` is "interpreter", "native" (C that the compiler `cc` makes; the
-        interpreter where there is none, see Executable.why) or "reference"; `threads` 0 is one."""
+        interpreter where there is none, see Executable.why) or "reference"; `threads` 0 is one.
+        `flush_subnormals`: calls take numbers below the smallest normal one for 0, as XLA does."""
         if backend not in _BACKENDS:
             raise ValueError(f"there is no backend {backend!r}: {', '.join(_BACKENDS)}")
         paths = [None if p is None else str(p) for p in (cc, cache_dir)]
-        return self._do("compile", _BACKENDS.index(backend), threads, int(accurate), strict_zero, *paths)
+        return self._do("compile", _BACKENDS.index(backend), threads, int(accurate), strict_zero, *paths,
+                        flush_subnormals)

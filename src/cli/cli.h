@@ -14,7 +14,7 @@ typedef struct tn_i_cli {
     const char **argument; /* what follows the file */
     int narguments;
     const char *policy, *part, *out_dir, *svg, *html, *spill_dir, *output, *name, *after, *isa;
-    bool json, pareto, lint, strict_zero, cblas, profile, as_c;
+    bool json, pareto, lint, strict_zero, flush, cblas, profile, as_c;
     int backend;         /* run: a tn_backend */
     int64_t digits;      /* run: significant ones of floats; 0: as many as tell the number from all others */
     int64_t ranks;       /* run; 0: not given */

@@ -93,8 +93,8 @@ static void say(const world *w) {
 static bool print_gathered(const world *w, const tn_type *t, const void *own) {
     const size_t bytes = tn_type_bytes(t);
     char *all = malloc((size_t)w->ranks * bytes + 1);
-    bool ok = all_could(w, all != NULL) &&
-              exchange(w, TN_COMM_GATHER, 0, t->dtype, (int64_t)tn_type_elements(t), own, all);
+    bool ok =
+        all_could(w, all != NULL) && exchange(w, TN_COMM_GATHER, 0, t->dtype, (int64_t)tn_type_elements(t), own, all);
     for (int64_t r = 0; r < w->ranks && w->rank.number == 0 && ok; r++)
         if (tn_i_cli_first_of(tn_fn_ctx(w->rank.f), r, tn_i_over(t)))
             ok = tn_i_cli_print(w->rank.o, t, all + (size_t)r * bytes);

@@ -178,6 +178,7 @@ static const option options[] = {
     {"cblas", {"emit-c", NULL}, true},
     {"capacity", {"emit-c", NULL}, false},
     {"strict-zero", {"run", "time", "emit-c", "plan", "lower", NULL}, true},
+    {"flush-subnormals", {"run", "time", NULL}, true},
 };
 
 static const option *find_option(const char *name, size_t n, const char *command) {
@@ -215,6 +216,7 @@ static bool read_option(int argc, char **argv, int *i, tn_i_cli *o) {
         o->unknown |= strcmp(x->name, "unknown") == 0;
         o->lint |= strcmp(x->name, "lint") == 0;
         o->strict_zero |= strcmp(x->name, "strict-zero") == 0;
+        o->flush |= strcmp(x->name, "flush-subnormals") == 0;
         o->cblas |= strcmp(x->name, "cblas") == 0;
         o->mpi |= strcmp(x->name, "mpi") == 0;
         o->profile |= strcmp(x->name, "profile") == 0;

@@ -115,9 +115,10 @@ static void take_bar(void *user, const tn_profile_step *s) {
         (void)snprintf(f->label, sizeof f->label, "%s %s:%d", name, slash ? slash + 1 : s->file, s->line);
     else
         (void)snprintf(f->label, sizeof f->label, "%s", name);
-    (void)snprintf(f->all, sizeof f->all, "%s: %s, %.1f %%, %.0f ns in %lld calls, %.0f bytes, %.0f flops, %.0f products",
-                   f->label, s->kind, b->ns > 0 ? 100 * s->ns / b->ns : 0, s->ns, (long long)s->calls, s->work.bytes,
-                   s->work.flops, s->work.products);
+    (void)snprintf(f->all, sizeof f->all,
+                   "%s: %s, %.1f %%, %.0f ns in %lld calls, %.0f bytes, %.0f flops, %.0f products", f->label, s->kind,
+                   b->ns > 0 ? 100 * s->ns / b->ns : 0, s->ns, (long long)s->calls, s->work.bytes, s->work.flops,
+                   s->work.products);
 }
 
 static bool draw_to(FILE *out, const tn_i_cli *o, const tn_profile_totals *t, const bars *b) {

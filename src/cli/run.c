@@ -176,6 +176,7 @@ void tn_i_cli_call(tn_i_cli_rank *r, const tn_comm_ops *comm) {
                                         .observer_user = r,
                                         .spill_dir = r->o->spill_dir,
                                         .strict_zero = r->o->strict_zero,
+                                        .flush_subnormals = r->o->flush,
                                         .backend = r->o->backend,
                                         .threads = (int)r->o->threads,
                                         .comm = comm,

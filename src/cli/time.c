@@ -40,14 +40,14 @@ static void name_cpu(char name[CPU]) {
 /* Seconds of n calls; the first that fails ends it. */
 static double seconds_of(tn_i_cli_rank *r, size_t n) {
     const double from = now();
-    for (size_t i = 0; i < n && r->status == TN_OK; i++)
-        r->status = tn_call(r->e, (const void *const *)r->in, r->out);
+    for (size_t i = 0; i < n && r->status == TN_OK; i++) r->status = tn_call(r->e, (const void *const *)r->in, r->out);
     return now() - from;
 }
 
 static void measure(tn_i_cli_rank *r, timing *t) {
     const size_t asked = (size_t)r->o->runs, most = asked ? asked : MOST;
-    for (t->calls = 1; r->status == TN_OK && seconds_of(r, t->calls) < RUN; t->calls *= 2) {}
+    for (t->calls = 1; r->status == TN_OK && seconds_of(r, t->calls) < RUN; t->calls *= 2) {
+    }
     const double from = now();
     while (t->runs < most && r->status == TN_OK) {
         t->run[t->runs++] = seconds_of(r, t->calls) / (double)t->calls;
@@ -96,6 +96,7 @@ static int run(tn_i_cli_rank *r, timing *t) {
     const tn_compile_options options = {.size = sizeof options,
                                         .spill_dir = r->o->spill_dir,
                                         .strict_zero = r->o->strict_zero,
+                                        .flush_subnormals = r->o->flush,
                                         .backend = r->o->backend};
     const double from = now();
     if (!(r->e = tn_compile(r->f, &options))) return tn_i_cli_bad(r->o, tn_fn_ctx(r->f));

@@ -150,10 +150,12 @@ static tn_status run(const tn_exec *e, tn_work *w, const uint8_t *skip, tn_i_tal
                         .stacks = &w->stacks,
                         .talk = talk,
                         .profile = w->profile};
-    const tn_i_fp_mode mode = tn_i_fp_enter();
-    if (tn_i_fp_differs(mode) && r.threads > 1) tn_i_threads_by_default(e->process, (uint32_t)r.threads);
+    const tn_i_fp_mode mode = tn_i_fp_enter_as(e->fp), usual = TN_FP_DEFAULT;
+    const bool threads = r.threads > 1 && (mode != usual || e->fp != usual);
+    if (threads) tn_i_threads_enter(e->process, (uint32_t)r.threads, e->fp);
     const tn_status status = tn_i_run_plan(e->plan, &r, w->frame);
-    tn_i_fp_leave(mode);
+    if (threads && e->fp != usual) tn_i_threads_enter(e->process, (uint32_t)r.threads, usual);
+    tn_i_fp_leave_from(mode, tn_i_fp_mode_now());
     if (tn_i_stacks_used(&w->stacks)) tn_i_stacks_reset(&w->stacks);
     return status;
 }
@@ -220,8 +222,7 @@ static inline bool call_straight(const tn_exec *e, tn_work *w, const void *const
     uintptr_t *frame = w->frame;
     bool some_absent;
     if (!out || tn_i_is_described(in, e->f->nin) || tn_i_is_described((const void *const *)out, e->f->nout) ||
-        !enter(e, frame + TN_BASE_ARGUMENTS, in, out, &some_absent) || some_absent ||
-        tn_i_fp_differs(tn_i_fp_mode_now()))
+        !enter(e, frame + TN_BASE_ARGUMENTS, in, out, &some_absent) || some_absent || tn_i_fp_mode_now() != e->fp)
         return false;
     frame[TN_BASE_ABSOLUTE] = 0;
     frame[TN_BASE_ARENA] = (uintptr_t)w->arena;

@@ -126,6 +126,10 @@ static bool check_options(const tn_fn *f, const tn_compile_options *o) {
         (void)tn_i_fail(f->ctx, TN_EINVAL, NULL, "tn_compile: backend %d is not known", o->backend);
         return false;
     }
+    if (o->flush_subnormals && !TN_FP_CAN_FLUSH) {
+        (void)tn_i_fail(f->ctx, TN_EINVAL, NULL, "tn_compile: subnormals cannot be flushed on this processor");
+        return false;
+    }
     if (o->math != TN_MATH_DEFAULT && o->math != TN_MATH_ACCURATE) {
         (void)tn_i_fail(f->ctx, TN_EINVAL, NULL, "tn_compile: math %d is not known", o->math);
         return false;
@@ -354,6 +358,7 @@ static tn_exec *compile(const tn_fn *f, const tn_compile_options *given) {
     tn_exec *e = g ? exec_alloc(g) : NULL;
     if (!e) return NULL;
     e->threads = o.threads ? o.threads : 1;
+    e->fp = o.flush_subnormals ? TN_FP_FLUSHING : TN_FP_DEFAULT;
     e->process = e->threads > 1 ? tn_i_process() : 0;
     e->most_stacks = o.stack_limit ? o.stack_limit : SIZE_MAX;
     e->observer = (tn_i_observer){.call = o.observer, .user = o.observer_user};

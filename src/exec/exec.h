@@ -2,6 +2,7 @@
 #ifndef TN_EXEC_H
 #define TN_EXEC_H
 
+#include "base/fp_mode.h"
 #include "comm/collective.h"
 #include "exec/assembled.h"
 #include "exec/described.h"
@@ -41,6 +42,7 @@ struct tn_exec {
     size_t work_bytes;
     uint32_t refs; /* the caller's hold, each workspace allocated here, and each profile */
     int threads;
+    tn_i_fp_mode fp;        /* what its calls run in */
     long process;           /* that it was compiled in (exec/parallel.h), where there are several */
     size_t most_stacks;     /* bytes of a workspace's stacks */
     char *dir;              /* of the spill files, or NULL */

@@ -1,7 +1,5 @@
 #include "exec/parallel.h"
 
-#include "base/fp_mode.h"
-
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -83,29 +81,31 @@ void tn_i_in_pieces(long process, uint32_t threads, int64_t pieces, tn_i_pieces_
         in_new_threads(threads, pieces, run, with);
         return;
     }
+    const tn_i_fp_mode wanted = tn_i_fp_mode_now(); /* of the call that this is part of */
     HANDED_OVER(begun);
 #pragma omp parallel num_threads(threads)
     {
         TAKEN_OVER(begun);
         const int64_t i = omp_get_thread_num(), n = omp_get_num_threads();
-        const tn_i_fp_mode mode = tn_i_fp_enter();
+        const tn_i_fp_mode mode = tn_i_fp_enter_as(wanted);
         run(with, (int)i, pieces * i / n, pieces * (i + 1) / n);
-        tn_i_fp_leave(mode);
+        tn_i_fp_leave_from(mode, wanted);
         HANDED_OVER(ended);
     }
     TAKEN_OVER(ended);
 }
-void tn_i_threads_by_default(long process, uint32_t threads) {
+void tn_i_threads_enter(long process, uint32_t threads, tn_i_fp_mode wanted) {
     if (!tn_i_same_process(process)) return; /* new ones have the mode of who makes them */
 #pragma omp parallel num_threads(threads)
-    (void)tn_i_fp_enter();
+    (void)tn_i_fp_enter_as(wanted);
 }
 #else
 bool tn_i_nest_threads(void) { return false; }
 
-void tn_i_threads_by_default(long process, uint32_t threads) {
+void tn_i_threads_enter(long process, uint32_t threads, tn_i_fp_mode wanted) {
     (void)process;
     (void)threads;
+    (void)wanted;
 }
 
 void tn_i_in_pieces(long process, uint32_t threads, int64_t pieces, tn_i_pieces_fn *run, void *with) {

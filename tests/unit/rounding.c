@@ -270,10 +270,68 @@ static void test_traps(void **state) {
 #endif
 }
 
+/* As asked, in the caller's default mode and in others, which stay; what was compiled without keeps them. */
+static void flushes(const char *text, int n, int backend, int threads) {
+    tn_ctx *c = tn_ctx_new(NULL);
+    tn_fn *f = tn_fn_parse(c, text, strlen(text), "f.tn");
+    if (!f) fail_msg("%s", tn_error(c));
+    const size_t count = (size_t)n * (size_t)n;
+    double *a = malloc(count * sizeof *a), *b = malloc(count * sizeof *b), *out = malloc(count * sizeof *out);
+    assert_true(a && b && out);
+    for (size_t i = 0; i < count; i++) a[i] = i % 2 ? 0x1p-540 : 0x1p-1060, b[i] = i % 2 ? 0x1p-500 : 1;
+    for (int round = 0; round < 2 * (MODES + 1); round++) {
+        const bool flush = round % 2 == 0;
+        const int mode = round / 2;
+        const tn_compile_options o = {
+            .size = sizeof o, .backend = backend, .threads = threads, .flush_subnormals = flush};
+        tn_exec *e = tn_compile(f, &o);
+        assert_non_null(e);
+        if (mode < MODES && !set_mode(mode)) skip();
+        const tn_status status = tn_call(e, (const void *[]){a, b}, (void *[]){out});
+        const bool kept = mode == MODES ? !mode_is(FLUSHING) && fegetround() == FE_TONEAREST : mode_is(mode);
+        set_default();
+        assert_int_equal(status, TN_OK);
+        assert_true(kept);
+        for (size_t i = 0; i < count; i++)
+            if ((out[i] == 0) != flush)
+                fail_msg("backend %d, %d threads, round %d: element %zu is %g", backend, threads, round, i, out[i]);
+        tn_exec_free(e);
+    }
+    free(a);
+    free(b);
+    free(out);
+    tn_fn_free(f);
+    tn_ctx_free(c);
+}
+
+static void test_flushed(void **state) {
+    (void)state;
+#if defined __x86_64__ || defined __aarch64__
+    static const int backends[] = {TN_BACKEND_INTERPRETER, TN_BACKEND_NATIVE, TN_BACKEND_REFERENCE};
+    for (size_t k = 0; k < sizeof backends / sizeof *backends; k++)
+        for (int threads = 1; threads <= 2; threads++) {
+            flushes("{ lambda a:f64[8,8] b:f64[8,8] . let c = mul a b in (c,) }", 8, backends[k], threads);
+            flushes("{ lambda a:f64[200,200] b:f64[200,200] . let c = mul a b in (c,) }", 200, backends[k], threads);
+            flushes(
+                "{ lambda a:f64[200,200] b:f64[200,200] . let c = mul a b d = dot_general[dimension_numbers=(((1,), "
+                "(0,)), ((), ()))] a a e = mul d 0.0:f64[] g = add e c in (g,) }",
+                200, backends[k], threads);
+        }
+#else
+    const tn_compile_options o = {.size = sizeof o, .flush_subnormals = true};
+    tn_ctx *c = tn_ctx_new(NULL);
+    tn_fn *f = tn_fn_parse(c, "{ lambda a:f64[] . let in (a,) }", 32, "f.tn");
+    assert_null(tn_compile(f, &o));
+    assert_int_equal(tn_last_status(c), TN_EINVAL);
+    tn_fn_free(f);
+    tn_ctx_free(c);
+#endif
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_interpreted), cmocka_unit_test(test_threads), cmocka_unit_test(test_native),
-        cmocka_unit_test(test_traced),      cmocka_unit_test(test_traps),
+        cmocka_unit_test(test_traced),      cmocka_unit_test(test_traps),   cmocka_unit_test(test_flushed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
