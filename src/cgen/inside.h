@@ -99,6 +99,9 @@ const char *tn_i_c_array(tn_i_cwriter *w, uint32_t v, char text[TN_C_NAME]);
 const char *tn_i_c_define(tn_i_cwriter *w, uint32_t v, char text[TN_C_NAME]);
 /* Declares it, if it needs that, to be assigned to later. */
 void tn_i_c_declare(tn_i_cwriter *w, uint32_t v);
+/* Truth values of a block of one vector, which are as wide as its widest numbers: compilers mix no vector of 8 bytes
+ * with one of 64. */
+bool tn_i_c_wide(const tn_i_cwriter *w, uint32_t v);
 const char *tn_i_c_affine(tn_i_cwriter *w, const tn_i_l_affine *a, char text[TN_C_AFFINE]);
 /* "p3", which the function declares. */
 const char *tn_i_c_pointer(tn_i_cwriter *w, uint32_t array, char text[TN_C_NAME]);

@@ -240,7 +240,7 @@ static void one_by_strip(tn_i_cwriter *w, uint32_t k, tn_i_strip *strip) {
 static void spread(tn_i_cwriter *w, uint32_t k, int i, char text[TN_C_NAME]) {
     const uint32_t v = tn_i_c_root(w->p, w->p->op[k].in[i]), loop = w->note[k].lanes;
     char x[TN_C_NAME];
-    if (w->note[v].array) {
+    if (w->note[v].array && !tn_i_c_wide(w, v)) {
         (void)tn_i_c_array(w, v, text);
         return;
     }

@@ -136,9 +136,16 @@ const char *tn_i_c_define(tn_i_cwriter *w, uint32_t v, char text[TN_C_NAME]) {
     return text;
 }
 
+bool tn_i_c_wide(const tn_i_cwriter *w, uint32_t v) {
+    const tn_i_cnote *n = &w->note[v];
+    return n->array && n->slot == TN_L_NONE && w->p->op[v].dtype == TN_BOOL && n->call != TN_C_STRIP &&
+           w->note[n->lanes].chunk;
+}
+
 void tn_i_c_declare(tn_i_cwriter *w, uint32_t v) {
     const tn_i_cnote *n = &w->note[v];
     const char *type = tn_i_c_name(w->p->op[v].dtype);
+    if (tn_i_c_wide(w, v)) type = tn_i_isa_bytes(w->g->isa) / w->note[n->lanes].chunk == 8 ? "int64_t" : "int32_t";
     if (n->slot != TN_L_NONE) return;
     if (n->array)
         tn_i_c_line(w, "%s v%" PRIu32 "[%" PRId64 "];", type, n->label, tn_i_c_room(w, n->lanes));
