@@ -82,7 +82,7 @@ static bool timed(const tn_fn *f, const double *u0, double *y, double *g, double
     bool ok = e != NULL;
     for (int i = -1; ok && i < RUNS; i++) {
         const double start = now();
-        ok = tn_call(e, TN_INPUTS(u0), TN_OUTPUTS(y, g)) == TN_OK;
+        ok = tn_call(e, TN_INPUTS(u0), g ? TN_OUTPUTS(y, g) : TN_OUTPUTS(y)) == TN_OK;
         if (i >= 0) s[i] = now() - start;
     }
     if (ok) {
@@ -90,6 +90,7 @@ static bool timed(const tn_fn *f, const double *u0, double *y, double *g, double
         r->exec_bytes = tn_exec_bytes(e);
         r->bytes_per_step = tn_exec_bytes_per_step(e);
     }
+    if (e && !ok) fprintf(stderr, "stencil: %s\n", tn_exec_error(e));
     tn_exec_free(e);
     return ok;
 }

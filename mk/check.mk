@@ -155,7 +155,8 @@ TESTS_costs    = $(if $(wildcard tests/costs.csv),costs)
 TESTS_cpp      = $(CPPS:%=cpp-%-$(CXX_OWN))
 TESTS_examples = $(patsubst $(BUILD)/examples/%,example-%,$(EXAMPLES)) \
                  $(SHOWS_ranked:%=example-threads-%) $(if $(found_mpi),$(SHOWS_ranked:%=example-mpi-%))
-TESTS_bench    = $(if $(wildcard bench/suite/*.c),bench) $(if $(wildcard bench/general/*.c),general)
+BENCH_SHORT    = stencil ode_adjoint sparse
+TESTS_bench    = $(if $(wildcard bench/suite/*.c),bench) $(if $(wildcard bench/general/*.c),general) $(BENCH_SHORT:%=bench-%)
 TESTS_valgrind = $(if $(QUICKSTART),valgrind) $(if $(filter handles,$(CPPS)),valgrind-cpp)
 QUICKSTART     = $(filter %/quickstart,$(EXAMPLES))
 
@@ -232,6 +233,12 @@ $(R)/bench.res: $(SUITE) FORCE
 	$(RUN) $< --data bench/data --quick
 $(R)/general.res: $(GENERAL) FORCE
 	$(RUN) $< --check
+# Those that compare what they measure, as short as they go.
+$(R)/bench-%.res: $(BUILD)/bench/% FORCE
+	$(RUN) $< $(BENCH_ARGS_$*)
+BENCH_ARGS_stencil     = 20
+BENCH_ARGS_ode_adjoint = 2 1
+BENCH_ARGS_sparse      = pattern_bratu
 $(R)/valgrind.res: $(BUILD)/examples/quickstart FORCE
 	$(RUN) $(VALGRIND) $<
 $(R)/valgrind-cpp.res: $(BUILD)/cpp/handles-$(CXX_OWN) FORCE
