@@ -20,6 +20,7 @@ typedef struct tn_i_cnote {
     bool array;    /* so, and an array of the block */
     bool blocks;   /* FOR: a vector loop in blocks */
     uint8_t chunk; /* of a FOR in blocks of one vector: its elements; 0: its blocks are longer */
+    uint8_t wide;  /* in a vector loop, native: bytes of the widest numbers there, 4 or 8; else 0 */
     bool counted;  /* FOR: something counts it */
     bool keeps;    /* FOR: there are HALVES behind it */
     uint8_t call;  /* MAP: a CALL_ */
@@ -99,8 +100,8 @@ const char *tn_i_c_array(tn_i_cwriter *w, uint32_t v, char text[TN_C_NAME]);
 const char *tn_i_c_define(tn_i_cwriter *w, uint32_t v, char text[TN_C_NAME]);
 /* Declares it, if it needs that, to be assigned to later. */
 void tn_i_c_declare(tn_i_cwriter *w, uint32_t v);
-/* Truth values of a block of one vector, which are as wide as its widest numbers: compilers mix no vector of 8 bytes
- * with one of 64. */
+/* Truth values in vector loops are as wide as the widest numbers there, but for those that a strip of the library
+ * makes: compilers make little of loops that mix bytes with them. */
 bool tn_i_c_wide(const tn_i_cwriter *w, uint32_t v);
 const char *tn_i_c_affine(tn_i_cwriter *w, const tn_i_l_affine *a, char text[TN_C_AFFINE]);
 /* "p3", which the function declares. */

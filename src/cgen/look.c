@@ -121,19 +121,24 @@ static bool calls(const tn_i_cwriter *w, uint32_t loop) {
     return any;
 }
 
+/* Bytes of the widest numbers in a loop. */
+static int widest(const tn_i_cwriter *w, uint32_t loop) {
+    const tn_i_l_op *op = w->p->op;
+    size_t bytes = 4;
+    for (uint32_t k = loop + 1; k < op[loop].to; k++)
+        if (w->note[k].needed && tn_i_l_has_value(&op[k]) && tn_i_dtype_size(op[k].dtype) > bytes)
+            bytes = tn_i_dtype_size(op[k].dtype);
+    return (int)bytes;
+}
+
 /* Elements of a vector of the widest numbers that there are; 0: blocks are longer, or the text is C99's.  A short loop
  * of a length that vectors do not divide would else mostly be what compilers make of the rest; of one that calls
  * functions, what is between the calls would go through memory. */
 static uint8_t chunk(const tn_i_cwriter *w, uint32_t loop) {
-    const tn_i_l_op *op = w->p->op;
-    size_t widest = 4;
     int64_t n;
     if (!w->g->native || w->note[loop].keeps || !tn_i_l_known_count(w->p, loop, &n)) return 0;
     if (n > TN_CGEN_BLOCK && !calls(w, loop)) return 0;
-    for (uint32_t k = loop + 1; k < op[loop].to; k++)
-        if (w->note[k].needed && tn_i_l_has_value(&op[k]) && tn_i_dtype_size(op[k].dtype) > widest)
-            widest = tn_i_dtype_size(op[k].dtype);
-    const uint8_t lanes = (uint8_t)((size_t)tn_i_isa_bytes(w->g->isa) / widest);
+    const uint8_t lanes = (uint8_t)(tn_i_isa_bytes(w->g->isa) / widest(w, loop));
     return n % lanes || n > TN_CGEN_BLOCK ? lanes : 0;
 }
 
@@ -150,7 +155,11 @@ static void find_lanes(tn_i_cwriter *w) {
         const tn_i_l_op *o = &w->p->op[k];
         tn_i_cnote *n = &w->note[k];
         if (loop != TN_L_NONE && k == w->p->op[loop].to) loop = TN_L_NONE;
-        if (o->kind == TN_L_FOR && n->needed && o->vector) n->chunk = chunk(w, k);
+        if (o->kind == TN_L_FOR && n->needed && o->vector) {
+            n->chunk = chunk(w, k);
+            const uint8_t wide = w->g->native ? (uint8_t)widest(w, k) : 0;
+            for (uint32_t j = k + 1; j < o->to; j++) w->note[j].wide = wide;
+        }
         if (o->kind == TN_L_FOR && n->needed && o->vector && (n->chunk || in_blocks(w, k))) {
             n->blocks = true;
             loop = k;

@@ -125,6 +125,16 @@ const char *tn_i_c_value(tn_i_cwriter *w, uint32_t v, char text[TN_C_NAME]) {
     return text;
 }
 
+bool tn_i_c_wide(const tn_i_cwriter *w, uint32_t v) {
+    const tn_i_cnote *n = &w->note[v];
+    return n->wide && n->slot == TN_L_NONE && w->p->op[v].dtype == TN_BOOL && n->call != TN_C_STRIP;
+}
+
+static const char *type_of(const tn_i_cwriter *w, uint32_t v) {
+    if (!tn_i_c_wide(w, v)) return tn_i_c_name(w->p->op[v].dtype);
+    return w->note[v].wide == 8 ? "int64_t" : "int32_t";
+}
+
 const char *tn_i_c_define(tn_i_cwriter *w, uint32_t v, char text[TN_C_NAME]) {
     char name[TN_C_NAME];
     const tn_i_cnote *n = &w->note[v];
@@ -132,20 +142,13 @@ const char *tn_i_c_define(tn_i_cwriter *w, uint32_t v, char text[TN_C_NAME]) {
     if (n->slot != TN_L_NONE || n->array)
         (void)snprintf(text, TN_C_NAME, "%.60s = ", name);
     else
-        (void)snprintf(text, TN_C_NAME, "const %s %.60s = ", tn_i_c_name(w->p->op[v].dtype), name);
+        (void)snprintf(text, TN_C_NAME, "const %s %.60s = ", type_of(w, v), name);
     return text;
-}
-
-bool tn_i_c_wide(const tn_i_cwriter *w, uint32_t v) {
-    const tn_i_cnote *n = &w->note[v];
-    return n->array && n->slot == TN_L_NONE && w->p->op[v].dtype == TN_BOOL && n->call != TN_C_STRIP &&
-           w->note[n->lanes].chunk;
 }
 
 void tn_i_c_declare(tn_i_cwriter *w, uint32_t v) {
     const tn_i_cnote *n = &w->note[v];
-    const char *type = tn_i_c_name(w->p->op[v].dtype);
-    if (tn_i_c_wide(w, v)) type = tn_i_isa_bytes(w->g->isa) / w->note[n->lanes].chunk == 8 ? "int64_t" : "int32_t";
+    const char *type = type_of(w, v);
     if (n->slot != TN_L_NONE) return;
     if (n->array)
         tn_i_c_line(w, "%s v%" PRIu32 "[%" PRId64 "];", type, n->label, tn_i_c_room(w, n->lanes));
