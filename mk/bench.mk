@@ -27,7 +27,7 @@ $(SUITE): $(call objects,$(BY_HAND) $(HARNESS) $(wildcard bench/suite/*.c)) $(LI
 	$(link)
 
 # What this version of the library has.
-has       = $(if $(shell grep -s '$(1)' include/tansy.h),$(2))
+has       = $(if $(shell grep -s '$(1)' include/tansy.h include/tansy/exec.h),$(2))
 BENCH_HAS = $(call has,TN_BACKEND_REFERENCE,-DBENCH_BACKENDS) $(call has,tn_exec_backend,-DBENCH_NATIVE) \
             $(call has,tn_blis_select,-DBENCH_BLIS_SELECT)
 

@@ -8,7 +8,6 @@
 
 #include <stdint.h>
 
-#include <stdbool.h>
 #if defined __x86_64__
 #include <xmmintrin.h>
 

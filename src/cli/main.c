@@ -195,6 +195,12 @@ static int help(const char *command) {
                : TN_CLI_OK;
 }
 
+static bool asks_help(int argc, char **argv) {
+    for (int i = 2; i < argc; i++)
+        if (strcmp(argv[i], "--help") == 0) return true;
+    return false;
+}
+
 static int dispatch(int argc, char **argv) {
     static const char *const commands[] = {
         "check",    "print", "jvp",   "linearize",   "transpose", "vjp",       "grad",     "hvp",    "jacfwd",
@@ -212,13 +218,13 @@ static int dispatch(int argc, char **argv) {
     }
     const bool version = strcmp(argv[1], "version") == 0 || strcmp(argv[1], "--version") == 0;
     if (version || strcmp(argv[1], "prims") == 0) {
-        if (argc > 2 && strcmp(argv[2], "--help") == 0 && argv[1][0] != '-') return help(argv[1]);
+        if (asks_help(argc, argv) && argv[1][0] != '-') return help(argv[1]);
         if (argc > 2) return tn_i_cli_usage("%s takes no argument '%s'", argv[1], argv[2]);
         return version ? tn_i_cli_version() : tn_i_cli_prims();
     }
     for (size_t i = 0; commands[i]; i++) {
         if (strcmp(argv[1], commands[i]) != 0) continue;
-        if (argc > 2 && strcmp(argv[2], "--help") == 0) return help(argv[1]);
+        if (asks_help(argc, argv)) return help(argv[1]);
         const bool file = strcmp(argv[1], "schedule") != 0; /* its argument is no file's name */
         tn_i_cli o = {0};
         int status = TN_CLI_USAGE;

@@ -1,5 +1,6 @@
-/* What is computed from indices alone, such as the basis of a Jacobian or a mask, is computed where it is read: a few
- * operations of a vector cost less than an array of memory, and slices and pads of it become other indices.
+/* Rematerialization: what is computed from indices alone, such as the basis of a Jacobian or a mask, is computed where
+ * it is read: a few operations of a vector cost less than an array of memory, and slices and pads of it become other
+ * indices.
  *
  *     e = eq (iota 0) (iota 1);  y = (slice e) x + (pad e by 0) z
  *
@@ -12,7 +13,7 @@
 
 #include <string.h>
 
-enum { MOST = 10 /* operations an element */, LEAST = 4096 /* elements */, FAR = 1 << 30 };
+enum { MOST = 10 /* operations an element */, FAR = 1 << 30 /* an index of 32 bits, and what is added to it */ };
 
 typedef struct indexed {
     const tn_fn *f;
@@ -30,13 +31,6 @@ typedef struct box {
 } box;
 
 /* ---- which ---------------------------------------------------------------------------------------------- */
-
-static bool cheap(const tn_fn *f, const tn_i_eqn *e) {
-    const tn_prim *p = e->prim;
-    if (p->flags & (TN_F_NOFOLD | TN_F_COSTLY | TN_F_LOOP | TN_F_OFFLOAD | TN_F_INLINE)) return false;
-    if ((p->effect && p->effect(tn_i_p(e))) || p->scratch || p->body || !(p->flags & TN_F_ELEMENTWISE)) return false;
-    return !p->vector[f->val[tn_i_in(f, e)[0]].type->dtype] && !p->vector[f->val[e->out].type->dtype] && p->weight <= 4;
-}
 
 static bool plain(const tn_i_eqn *e, int rank) {
     const tn_i_param *p = tn_i_p(e);
@@ -73,7 +67,7 @@ static uint32_t adds(const tn_fn *f, const tn_i_eqn *e) {
     case TN_P_transpose: return 1;
     case TN_P_slice: return plain(e, rank);
     case TN_P_pad: return of_pad(f, e, rank);
-    default: return alike(f, e) && cheap(f, e);
+    default: return alike(f, e) && tn_i_cheap(e, f->val[tn_i_in(f, e)[0]].type->dtype, dtype);
     }
 }
 
@@ -95,7 +89,8 @@ static void look_at(indexed *x, const tn_i_eqn *e) {
 /* It would be an array in memory. */
 static bool computed(const indexed *x, tn_i_var v) {
     const uint32_t def = x->f->val[v].def;
-    return x->cost[v] && x->counted[v] && x->f->eqn[def].prim->id != TN_P_iota && tn_i_count(x->f->val[v].type) > LEAST;
+    return x->cost[v] && x->counted[v] && x->f->eqn[def].prim->id != TN_P_iota &&
+           tn_i_count(x->f->val[v].type) > TN_KNOWN_MOST;
 }
 
 /* ---- written once more ---------------------------------------------------------------------------------- */

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { MOST = 4096, MOST_OPERANDS = 8, LEAST_JOINED = 16 }; /* elements of one */
+enum { MOST_OPERANDS = 8, LEAST_JOINED = 16 /* elements */ };
 
 typedef struct known {
     const tn_fn *f;
@@ -17,13 +17,23 @@ typedef struct known {
     uint8_t *worth; /* of each value: computed, not only repeated or counted */
 } known;
 
-static bool exact(const tn_i_eqn *e, const tn_type *in, const tn_type *out) {
+static bool plain(const tn_i_eqn *e) {
     const tn_prim *p = e->prim;
     if (p->flags & (TN_F_NOFOLD | TN_F_COSTLY | TN_F_LOOP | TN_F_OFFLOAD | TN_F_INLINE)) return false;
-    if ((p->effect && p->effect(tn_i_p(e))) || p->scratch || p->body) return false;
+    return !(p->effect && p->effect(tn_i_p(e))) && !p->scratch && !p->body;
+}
+
+bool tn_i_cheap(const tn_i_eqn *e, int in, int out) {
+    const tn_prim *p = e->prim;
+    return plain(e) && (p->flags & TN_F_ELEMENTWISE) && !p->vector[in] && !p->vector[out] && p->weight <= 4;
+}
+
+static bool exact(const tn_i_eqn *e, const tn_type *in, const tn_type *out) {
+    const tn_prim *p = e->prim;
+    if (!plain(e)) return false;
     if (p->id == TN_P_iota || p->id == TN_P_concatenate) return true;
     if (p->flags & TN_F_VIEW) return e->nin == 1 && p->kernel;
-    return (p->flags & TN_F_ELEMENTWISE) && !p->vector[in->dtype] && !p->vector[out->dtype] && p->weight <= 4;
+    return tn_i_cheap(e, in->dtype, out->dtype);
 }
 
 static size_t bytes_of(const known *k, tn_i_var v) {
@@ -64,7 +74,9 @@ static bool run(known *k, const tn_i_eqn *e) {
     return strip != NULL;
 }
 
-static bool small(const tn_type *t) { return !tn_i_has_steps(t) && tn_i_count(t) > 0 && tn_i_count(t) <= MOST; }
+static bool small(const tn_type *t) {
+    return !tn_i_has_steps(t) && tn_i_count(t) > 0 && tn_i_count(t) <= TN_KNOWN_MOST;
+}
 
 /* Computes e's output where it can; false after an error. */
 static bool know(known *k, const tn_i_eqn *e) {

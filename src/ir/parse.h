@@ -110,7 +110,7 @@ bool tn_i_parse_dtype(tn_i_parser *p, int *dtype);
 bool tn_i_parse_axes(tn_i_parser *p, int64_t *bits);
 bool tn_i_parse_type(tn_i_parser *p, tn_type *t);
 bool tn_i_parse_int(tn_i_parser *p, int64_t *out);
-/* Behind the bracket of NumPy's spelling of a number, `np.int64(3)`, where that stands; what tn_i_unboxed wants is *is.
+/* Behind the bracket of NumPy's spelling of a number, `np.int64(3)`, where that stands; what tn_i_parse_unboxed wants is *is.
  */
 bool tn_i_parse_boxed(tn_i_parser *p, bool *is);
 bool tn_i_parse_unboxed(tn_i_parser *p, bool is);

@@ -395,39 +395,8 @@ static bool type_scatter_add(tn_i_query *q) {
     return tn_i_type_scatter(q);
 }
 
-#define SCATTER_ELEMENTS(type, index)                                                                          \
-    static void scatter_##type##_##index(const tn_i_scattered *s, const type *in, type *out) {                 \
-        const tn_i_windows *w = &s->w;                                                                         \
-        const index *at = w->indices->data;                                                                    \
-        const int64_t last = w->last[0], to = w->column_operand[0], from = w->window_stride[0];                \
-        for (int64_t i = 0; i < w->dim[0]; i++) {                                                              \
-            const int64_t x = (int64_t)at[i * w->index_stride[0]], in_range = x < 0 ? 0 : x > last ? last : x; \
-            if (s->clip || x == in_range) out[in_range * to] += in[i * from];                                  \
-        }                                                                                                      \
-    }
-SCATTER_ELEMENTS(float, int32_t)
-SCATTER_ELEMENTS(float, int64_t)
-SCATTER_ELEMENTS(double, int32_t)
-SCATTER_ELEMENTS(double, int64_t)
-
-/* Many elements, each at one index, as of a sparse matrix; false: others. */
-static bool scatter_elements(const tn_i_scattered *s, const tn_i_arr *updates, tn_i_arr *out) {
-    const tn_i_windows *w = &s->w;
-    const bool narrow = w->indices->type->dtype == TN_I32;
-    if (w->rank != 1 || w->columns != 1 || w->operand_stride[0] || w->too_large || s->rank) return false;
-    if (out->type->dtype == TN_F32)
-        (narrow ? scatter_float_int32_t : scatter_float_int64_t)(s, updates->data, out->data);
-    else if (out->type->dtype == TN_F64)
-        (narrow ? scatter_double_int32_t : scatter_double_int64_t)(s, updates->data, out->data);
-    return tn_i_is_float(out->type->dtype);
-}
-
 static tn_status kernel_scatter_add(const tn_i_kernel *k) {
-    tn_i_arr out;
-    tn_i_scattered s;
-    if (tn_i_scattered_begin(&s, k, &out) && !scatter_elements(&s, &k->in[2], &out))
-        tn_i_scattered_run(&s, &k->in[2], &out, tn_i_add_row(out.type->dtype));
-    return TN_OK;
+    return tn_i_scatter_elements(k, true) ? TN_OK : tn_i_scatter_by(k, tn_i_add_row(k->out->type->dtype));
 }
 
 bool tn_i_known_index(const tn_i_builder *b, tn_i_var v, uint32_t i, int64_t *x) {

@@ -86,7 +86,8 @@ bool tn_i_scattered_next(tn_i_scattered *s) {
     return false;
 }
 
-bool tn_i_scattered_begin(tn_i_scattered *s, const tn_i_kernel *k, tn_i_arr *out) {
+/* Operand 0 goes to the result, `out` (dense); false: there are no updates. */
+static bool begin(tn_i_scattered *s, const tn_i_kernel *k, tn_i_arr *out) {
     *out = *k->out;
     if (out->data != k->in[0].data) tn_i_copy_array(&k->in[0], out);
     if (tn_i_count(k->in[2].type) == 0) return false;
@@ -95,7 +96,7 @@ bool tn_i_scattered_begin(tn_i_scattered *s, const tn_i_kernel *k, tn_i_arr *out
     return true;
 }
 
-void tn_i_scattered_run(tn_i_scattered *s, const tn_i_arr *updates, const tn_i_arr *out, tn_i_row *row) {
+static void run(tn_i_scattered *s, const tn_i_arr *updates, const tn_i_arr *out, tn_i_row *row) {
     const size_t size = tn_i_dtype_size(out->type->dtype);
     tn_i_walk walk;
     tn_i_walk_init(&walk, s->rank, s->dim, s->from, s->to);
@@ -106,7 +107,7 @@ void tn_i_scattered_run(tn_i_scattered *s, const tn_i_arr *updates, const tn_i_a
 tn_status tn_i_scatter_by(const tn_i_kernel *k, tn_i_row *row) {
     tn_i_arr out;
     tn_i_scattered s;
-    if (tn_i_scattered_begin(&s, k, &out)) tn_i_scattered_run(&s, &k->in[2], &out, row);
+    if (begin(&s, k, &out)) run(&s, &k->in[2], &out, row);
     return TN_OK;
 }
 
@@ -238,6 +239,7 @@ bool tn_i_sample_scatter_unique(tn_i_rng *r, int dtype, tn_i_case *c) { return s
 /* ---- scatter ---- */
 
 static tn_status kernel_scatter(const tn_i_kernel *k) {
+    if (tn_i_scatter_elements(k, false)) return TN_OK;
     return tn_i_scatter_by(k, tn_i_copy_row(tn_i_dtype_size(k->out->type->dtype)));
 }
 

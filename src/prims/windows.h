@@ -82,11 +82,11 @@ typedef struct tn_i_scattered {
 void tn_i_scattered_init(tn_i_scattered *s, const tn_i_param *p, const tn_i_arr *out, const tn_i_arr *indices,
                          const tn_i_arr *updates);
 bool tn_i_scattered_next(tn_i_scattered *s);
-/* A kernel: operand 0 goes to the result, `out` (dense); false: there are no updates. */
-bool tn_i_scattered_begin(tn_i_scattered *s, const tn_i_kernel *k, tn_i_arr *out);
-/* How updates go where they go, row by row; and all of such a kernel. */
-void tn_i_scattered_run(tn_i_scattered *s, const tn_i_arr *updates, const tn_i_arr *out, tn_i_row *row);
+/* A kernel: operand 0 copied to the result, then the updates, by `row` how they get there. */
 tn_status tn_i_scatter_by(const tn_i_kernel *k, tn_i_row *row);
+/* The same of single elements of a dense array, each at one index, added or stored; false, and nothing done: others
+ * (scatter_elements.c). */
+bool tn_i_scatter_elements(const tn_i_kernel *k, bool adds);
 /* C text: operand 0 goes to the result, and loops are opened over all elements of the windows: `at` points to one,
  * `update` is what goes there.  false: there is nothing to write, and to close. */
 bool tn_i_c_open_scattered(const struct tn_i_c_kernel *k, tn_i_scattered *s);

@@ -237,3 +237,13 @@ const tn_fn *laws_paired(laws_trial *t, const tn_fn *f) {
         sum = plus(&b, sum, tn_i_convert(&b, sum_all(&b, tn_i_op2(&b, TN_P_mul, out[j], v[j])), common_dtype(f)));
     return laws_made(t, tn_i_finish(&b, 1, &sum), "a scalar product of the outputs");
 }
+
+const tn_fn *laws_simplified(laws_trial *t, const tn_fn *f) {
+    tn_i_builder b;
+    tn_i_builder_init(&b, t->ctx);
+    tn_i_var *in = laws_alloc(t->memory, f->nin + 1u, sizeof *in),
+             *out = laws_alloc(t->memory, f->nout + 1u, sizeof *out);
+    for (uint32_t i = 0; i < f->nin; i++) in[i] = tn_i_input(&b, f->val[i].type, false);
+    tn_i_inline(&b, f, in, out);
+    return laws_made(t, tn_i_finish(&b, f->nout, out), "simplifying");
+}

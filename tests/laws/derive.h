@@ -26,6 +26,8 @@ laws_array *laws_widened_all(laws_trial *t, const laws_array *a, size_t n);
 uint32_t laws_float_outputs(const tn_fn *f);
 bool laws_all_finite(const laws_array *a, size_t n);
 
+/* f built again, folded, merged and simplified as what is traced is.  NULL after laws_fail. */
+const tn_fn *laws_simplified(laws_trial *t, const tn_fn *f);
 /* A random scalar function of f's outputs: the sum of w y + y y / 4.  NULL after laws_fail. */
 const tn_fn *laws_scalar(laws_trial *t, const tn_fn *f);
 /* The sum of (y y) (w + y). */

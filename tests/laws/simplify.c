@@ -5,17 +5,6 @@
 
 #include <math.h>
 
-/* f built again, this time folded, merged and simplified. */
-static const tn_fn *simplified(laws_trial *t, const tn_fn *f) {
-    tn_i_builder b;
-    tn_i_builder_init(&b, t->ctx);
-    tn_i_var *in = laws_alloc(t->memory, f->nin + 1u, sizeof *in),
-             *out = laws_alloc(t->memory, f->nout + 1u, sizeof *out);
-    for (uint32_t i = 0; i < f->nin; i++) in[i] = tn_i_input(&b, f->val[i].type, false);
-    tn_i_inline(&b, f, in, out);
-    return laws_made(t, tn_i_finish(&b, f->nout, out), "simplifying");
-}
-
 /* Loops with data from outside of their domain. */
 static bool may_never_end(const laws_trial *t) { return (t->prim->flags & TN_F_LOOP) != 0; }
 
@@ -51,7 +40,7 @@ static const tn_fn *special_case(laws_trial *t) {
 
 void laws_simplify(laws_trial *t) {
     if (t->prim && t->f->eqn[0].nout == 0) return; /* an effect: kept as it is */
-    const tn_fn *f = t->prim ? special_case(t) : t->f, *g = f ? simplified(t, f) : NULL;
+    const tn_fn *f = t->prim ? special_case(t) : t->f, *g = f ? laws_simplified(t, f) : NULL;
     if (!g) return;
     const bool any = t->prim && t->prim->id != TN_P_external_call && !may_never_end(t);
     const laws_array *x = any ? laws_hostile(t, f) : t->x;

@@ -113,11 +113,92 @@ static void test_scatter_mul_at_zeros(void **state) {
     tn_ctx_free(c);
 }
 
+/* Many single elements, whose operand is longer than any block of a copy: of each dtype and index dtype, in and out of
+ * order and of range, along a column of three too, of an operand that is transposed, or an array of the program's own.
+ */
+enum { MANY = 5000, UPDATES = 3001, WIDTH = 3 };
+
+typedef enum order { ASCENDING, DESCENDING, ANY, NORDERS } order;
+typedef enum operand { PLAIN, OWN, COLUMN, TURNED, NOPERANDS } operand;
+
+static int64_t index_of(order o, int64_t k, uint32_t *state) {
+    *state = *state * 1664525u + 1013904223u;
+    const int64_t rough = (int64_t)(*state >> 16) % (MANY + 200) - 100;
+    return o == ASCENDING ? k * 5 / 3 : o == DESCENDING ? MANY + 20 - k * 5 / 3 : rough;
+}
+
+static void put(const char *dtype, void *at, int64_t i, int64_t x) {
+    if (!strcmp(dtype, "f32")) ((float *)at)[i] = (float)x;
+    if (!strcmp(dtype, "f64")) ((double *)at)[i] = (double)x;
+    if (!strcmp(dtype, "i32") || !strcmp(dtype, "u32")) ((int32_t *)at)[i] = (int32_t)x;
+    if (!strcmp(dtype, "i64")) ((int64_t *)at)[i] = x;
+    if (!strcmp(dtype, "bool")) ((uint8_t *)at)[i] = (uint8_t)(x & 1);
+}
+
+static void many(const char *dtype, bool adds, bool wide, bool clip, order o, operand how) {
+    static int64_t x[MANY * WIDTH], u[UPDATES], at[UPDATES], y[MANY * WIDTH], want[MANY * WIDTH];
+    static int64_t index[UPDATES], update[UPDATES], number[MANY * WIDTH];
+    const bool column = how == COLUMN || how == TURNED, turned = how == TURNED;
+    const int64_t n = column ? MANY * WIDTH : MANY, by = column ? WIDTH : 1;
+    const size_t size = !strcmp(dtype, "bool") ? 1 : !strcmp(dtype + 1, "64") ? 8 : 4;
+    uint32_t state = 7;
+    for (int64_t i = 0; i < n; i++) number[i] = how == OWN ? 2 * (i % 100) : i % 100;
+    for (int64_t k = 0; k < UPDATES; k++) {
+        update[k] = 3 + k % 50;
+        index[k] = index_of(o, k, &state);
+        if (wide)
+            at[k] = index[k];
+        else
+            ((int32_t *)at)[k] = (int32_t)index[k];
+        put(dtype, u, k, update[k]);
+    }
+    for (int64_t i = 0; i < n; i++) put(dtype, x, turned ? i % WIDTH * MANY + i / WIDTH : i, i % 100);
+    for (int64_t k = 0; k < UPDATES; k++) {
+        int64_t i = index[k];
+        if (clip) i = i < 0 ? 0 : i >= MANY ? MANY - 1 : i;
+        if (i >= 0 && i < MANY) number[i * by] = (adds ? number[i * by] : 0) + update[k];
+    }
+    for (int64_t i = 0; i < n; i++) put(dtype, want, i, number[i]);
+    char text[512];
+    (void)snprintf(
+        text, sizeof text,
+        "{ lambda x:%s[%s] i:i%d[3001,1] u:%s[3001] . let %s b = %s[dimension_numbers=ScatterDimensionNumbers("
+        "update_window_dims=(), inserted_window_dims=(0,%s), scatter_dims_to_operand_dims=(0,), "
+        "operand_batching_dims=(), scatter_indices_batching_dims=()) mode=%s] %s i u in (b,) }",
+        dtype,
+        turned   ? "3,5000"
+        : column ? "5000,3"
+                 : "5000",
+        wide ? 64 : 32, dtype,
+        turned       ? "a = transpose[permutation=(1, 0)] x"
+        : how == OWN ? "a = add x x"
+                     : "",
+        adds ? "scatter_add" : "scatter", column ? " 1" : "", clip ? "clip" : "drop", turned || how == OWN ? "a" : "x");
+    tn_ctx *c = tn_ctx_new(NULL);
+    run(parse(c, text), (const void *[]){x, at, u}, (void *[]){y});
+    if (memcmp(y, want, (size_t)n * size) != 0) fail_msg("order %d, operand %d: %s", (int)o, (int)how, text);
+    tn_ctx_free(c);
+}
+
+static void test_many_elements(void **state) {
+    (void)state;
+    static const char *const dtype[] = {"f32", "f64", "i32", "i64", "u32", "bool"};
+    for (size_t d = 0; d < 6; d++)
+        for (int which = 0; which < 8; which++)
+            for (int o = 0; o < NORDERS; o++)
+                for (int how = 0; how < NOPERANDS; how++) {
+                    const bool adds = which & 1;
+                    if (d == 5 && (adds || how == OWN)) continue;
+                    many(dtype[d], adds, which & 2, which & 4, (order)o, (operand)how);
+                }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_scatter_writes_in_order),
         cmocka_unit_test(test_scatters_join),
+        cmocka_unit_test(test_many_elements),
         cmocka_unit_test(test_scatter_mul_at_zeros),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,103 @@
+/* scatter and scatter_add of many single elements, each at one index, as those of a sparse matrix.
+ *
+ * The operand is copied in blocks just ahead of the first update that reaches them, so that where indices ascend a
+ * block is still in the first cache when it is written to; one comparison an index says whether it is inside and
+ * copied. */
+#include "prims/windows.h"
+
+#include <string.h>
+
+enum { BLOCK = 8192 /* bytes, read and written: a third of a first cache of 48 K */ };
+
+typedef struct ahead {
+    const char *from; /* NULL: all is there already */
+    char *to;
+    int64_t bytes, done;
+    int64_t stride, last; /* bytes from index to index; the last index that is inside */
+    int64_t ready;        /* indices from 0 on to which updates may go */
+    bool clip;
+} ahead;
+
+static void copy_through(ahead *a, int64_t byte) {
+    const int64_t end = byte >= a->bytes - BLOCK ? a->bytes : (byte / BLOCK + 1) * BLOCK;
+    memcpy(a->to + a->done, a->from + a->done, (size_t)(end - a->done));
+    a->done = end;
+    a->ready = end == a->bytes ? a->last + 1 : (end - 1) / a->stride + 1;
+}
+
+/* Where an update goes whose index is not ready, copied by then; -1: nowhere. */
+static int64_t reached(ahead *a, int64_t x) {
+    if (a->clip) x = x < 0 ? 0 : x > a->last ? a->last : x;
+    if (x < 0 || x > a->last) return -1;
+    if (x >= a->ready) copy_through(a, x * a->stride);
+    return x;
+}
+
+typedef void scatter_by(const tn_i_windows *w, ahead a, const void *updates);
+
+#define SCATTER(name, type, index, operation)                                                         \
+    static void name##_##type##_##index(const tn_i_windows *w, ahead a, const void *updates) {        \
+        const index *at = w->indices->data;                                                           \
+        const type *in = updates;                                                                     \
+        type *const out = (type *)(void *)a.to;                                                       \
+        const int64_t by = w->index_stride[0], to = w->column_operand[0], from = w->window_stride[0]; \
+        for (int64_t i = 0; i < w->dim[0]; i++) {                                                     \
+            int64_t x = (int64_t)at[i * by];                                                          \
+            if ((uint64_t)x >= (uint64_t)a.ready && (x = reached(&a, x)) < 0) continue;               \
+            out[x * to] operation in[i * from];                                                       \
+        }                                                                                             \
+        if (a.done < a.bytes) copy_through(&a, a.bytes);                                              \
+    }
+#define SCATTER_BOTH(name, type, operation) \
+    SCATTER(name, type, int32_t, operation) \
+    SCATTER(name, type, int64_t, operation)
+SCATTER_BOTH(add, float, +=)
+SCATTER_BOTH(add, double, +=)
+SCATTER_BOTH(add, uint32_t, +=)
+SCATTER_BOTH(add, uint64_t, +=)
+SCATTER_BOTH(set, uint8_t, =)
+SCATTER_BOTH(set, uint32_t, =)
+SCATTER_BOTH(set, uint64_t, =)
+
+#define BY(name, type) \
+    { name##_##type##_int32_t, name##_##type##_int64_t }
+static scatter_by *const adders[TN_NDTYPES][2] = {[TN_F32] = BY(add, float),
+                                                  [TN_F64] = BY(add, double),
+                                                  [TN_I32] = BY(add, uint32_t),
+                                                  [TN_U32] = BY(add, uint32_t),
+                                                  [TN_I64] = BY(add, uint64_t)};
+static scatter_by *const setters[TN_NDTYPES][2] = {
+    [TN_F32] = BY(set, uint32_t), [TN_F64] = BY(set, uint64_t), [TN_I32] = BY(set, uint32_t),
+    [TN_U32] = BY(set, uint32_t), [TN_I64] = BY(set, uint64_t), [TN_BOOL] = BY(set, uint8_t)};
+
+static bool dense(const tn_i_arr *x) {
+    int64_t stride[TN_MAX_RANK];
+    tn_i_dense_strides(x->type, stride);
+    for (int d = 0; d < x->type->rank; d++)
+        if (x->type->dim[d] > 1 && x->stride[d] != stride[d]) return false;
+    return true;
+}
+
+bool tn_i_scatter_elements(const tn_i_kernel *k, bool adds) {
+    tn_i_arr out = *k->out;
+    tn_i_scattered s;
+    scatter_by *const *by = (adds ? adders : setters)[out.type->dtype];
+    if (tn_i_count(k->in[2].type) == 0 || !by[0]) return false;
+    tn_i_dense_strides(out.type, out.stride);
+    tn_i_scattered_init(&s, k->p, &out, &k->in[1], &k->in[2]);
+    if (s.w.rank != 1 || s.w.columns != 1 || s.w.operand_stride[0] || s.w.too_large || s.rank) return false;
+    ahead a = {.from = k->in[0].data,
+               .to = out.data,
+               .bytes = (int64_t)tn_type_bytes(out.type),
+               .stride = s.w.column_operand[0] * (int64_t)tn_i_dtype_size(out.type->dtype),
+               .last = s.w.last[0],
+               .clip = s.clip};
+    const bool there = out.data == k->in[0].data, whole = !there && !dense(&k->in[0]);
+    if (whole) tn_i_copy_array(&k->in[0], &out);
+    if (there || whole) {
+        a.done = a.bytes;
+        a.ready = a.last + 1;
+    }
+    by[k->in[1].type->dtype != TN_I32](&s.w, a, k->in[2].data);
+    return true;
+}
