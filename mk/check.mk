@@ -1,7 +1,7 @@
 # Tests.  Each one is run by tools/check/run.sh, which keeps its log and its counts in $(BUILD)/check;
 # tools/check/sum.sh adds them up.
 
-.PHONY: nesting ranks check check-long check-python results asan clang tsan valgrind laws mutants faults fuzz abi abi-record abi-release costs costs-record fuzz-programs tsan-programs
+.PHONY: nesting ranks check check-long check-python check-jax results asan clang tsan valgrind laws mutants faults fuzz abi abi-record abi-release costs costs-record fuzz-programs tsan-programs
 
 # The goals that need the packages of set `check` (tools/deps/packages.txt).
 CHECK_GOALS = nesting ranks check check-long results asan clang tsan valgrind laws mutants faults fuzz fuzz-programs tsan-programs
@@ -271,6 +271,8 @@ tsan: $(if $(C_threads),tsan-programs) ## one exec on several threads, under Thr
 valgrind: $(QUICKSTART) ## the quickstart under valgrind
 	$(if $(QUICKSTART),$(VALGRIND) $<,$(call skip,examples/quickstart.c))
 
+check-jax: $(LIB_A) ## 202 programs of JAX and its libraries, exported and compared with JAX (pip); JAX=, PYTHON=
+	@BUILD='$(BUILD)' CC='$(CC)' python/tests/run.sh libraries
 check-python: $(LIB_A) ## the Python package, in an environment of its own: JAX=jax==VERSION, PYTHON=
 	@BUILD='$(BUILD)' CC='$(CC)' python/tests/run.sh
 

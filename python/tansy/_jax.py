@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 
-from . import _bits, _core
+from . import _bits, _composed, _core, _equinox
 from ._errors import Error, Unsupported
 from ._program import _parse
 
@@ -109,7 +109,7 @@ _SAME = {
     "random_wrap",
     "random_unwrap",
     "random_clone",
-}
+} | _equinox.SAME
 _CALLS = {
     "jit": "jaxpr",
     "pjit": "jaxpr",
@@ -255,7 +255,7 @@ def _live(jaxpr):
     return live[::-1]
 
 
-class _Body:
+class _Body(_equinox.Equinox):
     """One program while it is written."""
 
     def __init__(self, walk):
@@ -314,6 +314,12 @@ class _Body:
     def atoms(self, vs):
         return " ".join([self.atom(v) for v in vs])
 
+    value, string = staticmethod(_value), staticmethod(_string)
+
+    def zeros(self, aval):
+        x = "False" if str(aval.dtype) == "bool" else "0"
+        return self.filled(x, aval)
+
     # ---- programs -----------------------------------------------------------
 
     def program(self, jaxpr, consts, linear=0, drop=()):
@@ -343,6 +349,8 @@ class _Body:
             return self.lack(eqn, f"{name} of uint64")
         if any(_is_key(v.aval) for v in eqn.outvars) and name in _OF_KEYS:
             self.of_keys(eqn)
+        elif name == "dot_general" and eqn.invars[0].aval.dtype != eqn.invars[1].aval.dtype:
+            self.mixed_product(eqn)
         elif name in _PLAIN:
             self.plain(eqn)
         elif name in _SAME:
@@ -602,6 +610,17 @@ class _Body:
         left = " ".join(outs) if outs else "()"
         self.lines.append((f"  {left} = {name}{f'[{inside}]' if inside else ''} {operands}", self.place))
 
+    def mixed_product(self, eqn):
+        """Of two dtypes: both are converted to the result's."""
+        out = eqn.outvars[0].aval
+        dtype = self.type(out).split("[")[0]
+        of = [
+            self.put(f"convert_element_type[new_dtype={dtype}] {self.atom(v)}", v.aval.update(dtype=out.dtype, weak_type=False))
+            for v in eqn.invars
+        ]
+        params = [("dimension_numbers", _value(eqn.params["dimension_numbers"]))]
+        self.emit(eqn, "dot_general", params, " ".join(of))
+
     def plain(self, eqn):
         name = eqn.primitive.name
         params = [(k, eqn.params[k]) for k in _PLAIN[name] if eqn.params.get(k) is not None]
@@ -721,10 +740,17 @@ class _Body:
         self.emit(eqn, "custom_jvp", [("call", primal), ("jvp", rule)], " ".join(operands))
 
     def do_lu_pivots_to_permutation(self, eqn):
+        """As lu has it, where that is in this program."""
         made = self.permutations.get(eqn.invars[0])
         if made is None:
-            return self.lack(eqn, "lu_pivots_to_permutation apart from its lu")
+            return self.composed(eqn)
         self.names[eqn.outvars[0]] = made
+
+    def composed(self, eqn):
+        program = self.walk.nested(_composed.jaxpr_of(eqn))
+        self.emit(eqn, "call", [("name", f'"{eqn.primitive.name}"'), ("program", program)], self.atoms(eqn.invars))
+
+    do_geqrf = do_householder_product = do_ormqr = do_tridiagonal_solve = composed
 
     def scatter_params(self, eqn):
         mode = _value(eqn.params["mode"])
@@ -839,6 +865,11 @@ class _Body:
         self.emit(eqn, "while", params, self.atoms(eqn.invars))
 
     def do_cond(self, eqn):
+        unchecked = _equinox.unchecked(eqn) if self.walk.rules else None
+        if unchecked:  # a check within a rule, which may have no effects
+            for v, i in zip(eqn.outvars, unchecked):
+                self.names[v] = self.atom(eqn.invars[i])
+            return None
         if not hasattr(eqn.invars[0], "val") and eqn.invars[0] in self.numbers:
             chosen = eqn.params["branches"][self.numbers[eqn.invars[0]]]
             return self.emit(
@@ -890,8 +921,23 @@ class _Body:
         tangents = sum(_is_float(v) for v in eqn.invars)
         if not tangents or not into or self.walk.rules == RULES:
             return self.emit(eqn, "call", [("name", '""'), ("program", primal)], self.atoms(eqn.invars))
+        if self.walk.rules and _equinox.checks(_program_of(eqn)):
+            return self.emit(eqn, "call", [("name", '""'), ("program", primal)], self.atoms(eqn.invars))
+        try:
+            rule = _jvp_rule(eqn)
+        except RuntimeError as e:  # of Equinox's nondifferentiable
+            if "cannot be autodifferentiated" not in str(e) or len(eqn.invars) != len(eqn.outvars):
+                raise
+            warnings.warn(f"{self.place}: what JAX refuses to differentiate is taken as a constant there", stacklevel=2)
+            for v, x in zip(eqn.outvars, eqn.invars):
+                self.names[v] = self.put(f"stop_gradient {self.atom(x)}", v.aval)
+            return None
+        same = _passes(eqn)
+        if same is not None:
+            for v, i in zip(eqn.outvars, same):
+                self.names[v] = self.atom(eqn.invars[i])
+            return None
         self.walk.rules += 1
-        rule = _jvp_rule(eqn)
         jvp = self.walk.define(_Body(self.walk).program(rule.jaxpr, rule.consts, linear=tangents))
         self.walk.rules -= 1
         self.emit(eqn, "custom_jvp", [("call", primal), ("jvp", jvp)], self.atoms(eqn.invars))
@@ -965,6 +1011,33 @@ def _with_floats(eqn):
         return g, [xs[i] for i in into]
 
     return part, into, outof
+
+
+def _program_of(eqn):
+    return (eqn.params.get("call_jaxpr") or eqn.params["fun_jaxpr"]).jaxpr
+
+
+def _passes(eqn, depth=0):
+    """Which operand each output of a custom_jvp is, where its program does nothing and its rule says so of tangents; None:
+    it does something.  The rule may be of such calls again: as deep as rules are kept."""
+    jaxpr = _program_of(eqn)
+    if _live(jaxpr) or not all(not hasattr(v, "val") and v in jaxpr.invars for v in jaxpr.outvars):
+        return None
+    chosen = [list(jaxpr.invars).index(v) for v in jaxpr.outvars]
+    if depth == RULES:
+        return chosen
+    rule = _jvp_rule(eqn).jaxpr
+    same = {v: v for v in rule.invars}
+    for inner in _live(rule):
+        which = _passes(inner, depth + 1) if inner.primitive.name == "custom_jvp_call" else None
+        if which is None:
+            return None
+        same.update((v, same.get(inner.invars[i])) for v, i in zip(inner.outvars, which))
+    floats = [i for i, v in enumerate(jaxpr.invars) if _is_float(v)]
+    tangents = dict(zip(floats, rule.invars[len(rule.invars) - len(floats) :]))
+    wanted = [tangents[i] for i, v in zip(chosen, jaxpr.outvars) if _is_float(v)]
+    got = [None if hasattr(v, "val") else same.get(v) for v in rule.outvars]
+    return chosen if got == wanted else None
 
 
 def _jvp_rule(eqn):

@@ -1,4 +1,6 @@
-"""The corpus exported and compared with JAX: value, gradient, jvp and Hessian-vector product.  Prints a table."""
+"""The corpus exported and compared with JAX: value, gradient, jvp and Hessian-vector product.  Prints a table.
+
+usage: compare.py [--libraries] [NAME or LIBRARY ...]"""
 
 import sys
 
@@ -76,27 +78,43 @@ def results(f, args, more):
         yield "hvp", all(map(lambda a, b: close(a, b, f32, SECOND), call(loss.hvp(), *leaves, *ts), want))
 
 
-def main(only):
-    passed = failed = exported = 0
+def share(cells):
+    """A line for each library: how many of its programs are exported, and how many are right in all."""
+    for library in dict.fromkeys(library for library, *_ in cells):
+        mine = [(exported, right) for of, exported, right in cells if of == library]
+        print(
+            f"  {library:<12} {len(mine):>3} programs, {sum(e for e, _ in mine):>3} exported, {sum(r for _, r in mine):>3} right"
+        )
+
+
+def main(arguments):
+    passed = failed = 0
+    cells, only = [], [a for a in arguments if a != "--libraries"]
+    libraries, missing = [], []
+    if "--libraries" in arguments:
+        from libraries import CASES as libraries
+        from libraries import MISSING as missing
     print(f"jax {jax.__version__}, tansy {tansy.__version__}")
-    for name, f, args, more in CASES:
-        if only and name not in only:
+    for name in missing:
+        print(f"  skip  {name} is not installed")
+    for name, f, args, more in CASES + libraries:
+        if only and name not in only and more.get("library") not in only:
             continue
         row, why = {}, ""
         try:
             for what, ok in results(f, args, more):
                 row[what] = ok
         except Exception as e:
-            if only:
+            if only and len(only) == 1:
                 raise
             why = f"{type(e).__name__}: {e}"
-        exported += bool(row)
         ok = bool(row) and all(row.values()) and not why
+        cells.append((more.get("library", "jax.numpy"), bool(row), ok))
         passed, failed = passed + ok, failed + (not ok)
-        cells = " ".join(
+        marks = " ".join(
             f"{w if row.get(w) else '-' if w not in row else 'WRONG':<6}" for w in ("value", "grad", "jvp", "hvp")
         )
-        print(f"{'ok  ' if ok else 'FAIL'} {name:<28} {cells} {why[:300]}")
+        print(f"{'ok  ' if ok else 'FAIL'} {name:<28} {marks} {why[:300]}", flush=True)
     for f, args, names in [] if only else REFUSED:
         try:
             tansy.from_jax(f, *args)
@@ -105,8 +123,7 @@ def main(only):
             why = "" if all(n in str(e) for n in names) else str(e)
         passed, failed = passed + (not why), failed + bool(why)
         print(f"{'FAIL' if why else 'ok  '} refused: {', '.join(names)} {why}")
-    total = len(only or CASES)
-    print(f"{exported} of {total} programs exported")
+    share(cells)
     print(f"{passed} passed, {failed} failed")
     return failed != 0
 

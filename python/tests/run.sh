@@ -1,6 +1,7 @@
 #!/bin/sh
 # The Python package: built by pip in a virtual environment under $BUILD, its tests, JAX's where JAX can be had, and the
-# example.  BUILD is the folder of the library; PYTHON and JAX= choose the interpreter and the version ("jax==0.4.30").
+# example.   usage: run.sh [libraries]: the programs of JAX's libraries, too, those that can be had.
+# BUILD is the folder of the library; PYTHON and JAX= choose the interpreter and the version ("jax==0.4.30").
 set -eu
 cd "$(dirname "$0")/../.."
 BUILD=${BUILD:-build}
@@ -24,6 +25,12 @@ TANSY_TREE=$PWD TANSY_BUILD=$BUILD "$venv/bin/pip" install -q --disable-pip-vers
 "$venv/bin/python" python/tests/test_api.py
 "$venv/bin/pip" install -q --disable-pip-version-check "${JAX:-jax}" >>"$BUILD/python/pip.log" 2>&1 ||
     skip "pip has no ${JAX:-jax}; the rest passed"
+if [ "${1:-}" = libraries ]; then
+    for library in optax flax equinox diffrax lineax optimistix jaxopt; do
+        "$venv/bin/pip" install -q --disable-pip-version-check "${JAX:-jax}" $library >>"$BUILD/python/pip.log" 2>&1 || echo "  skip  pip has no $library for ${JAX:-jax}"
+    done
+    cd python/tests && exec "$venv/bin/python" -W ignore compare.py --libraries
+fi
 (cd python/tests && "$venv/bin/python" compare.py && "$venv/bin/python" windows.py &&
     "$venv/bin/python" scatters.py && "$venv/bin/python" selections.py)
 

@@ -2,7 +2,8 @@
  * Python's json module writes them (NaN, Infinity and -Infinity included).
  *
  * A number may also be spelled in any way tn_i_parse_f64 takes, so that every
- * bit pattern can be given.  Time is linear in the text, memory constant. */
+ * bit pattern can be given.  Time is linear in the text, memory constant.
+ * (JSON libraries read neither NaN nor Infinity, and round what is f32 twice.) */
 #ifndef TN_CLI_JSON_H
 #define TN_CLI_JSON_H
 

@@ -196,7 +196,7 @@ static int help(const char *command) {
 }
 
 static bool asks_help(int argc, char **argv) {
-    for (int i = 2; i < argc; i++)
+    for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++)
         if (strcmp(argv[i], "--help") == 0) return true;
     return false;
 }

@@ -15,10 +15,18 @@
 enum { NAME, PROGRAM, POLICY };
 
 static const tn_i_spec specs[] = {{.name = "name", .kind = TN_K_STR}, {.name = "program", .kind = TN_K_FN}, {0}};
-static const tn_i_spec checkpoint_specs[] = {{.name = "name", .kind = TN_K_STR},
+static const tn_i_spec checkpoint_specs[] = {{.name = "name", .kind = TN_K_STR, .otherwise = "\"\""},
                                              {.name = "program", .kind = TN_K_FN},
-                                             {.name = "policy", .kind = TN_K_STR},
+                                             {.name = "policy", .kind = TN_K_STR, .otherwise = "\"nothing_saveable\""},
                                              {0}};
+
+/* As JAX prints regions: without a name, and without a policy where nothing is saved. */
+static bool bind_checkpoint(tn_ctx *c, tn_i_param *p) {
+    (void)c;
+    if (p[NAME].kind == TN_K_NONE) p[NAME] = (tn_i_param){.kind = TN_K_STR, .u.str = ""};
+    if (p[POLICY].kind == TN_K_NONE) p[POLICY] = (tn_i_param){.kind = TN_K_STR, .u.str = "nothing_saveable"};
+    return true;
+}
 
 static bool type_call(tn_i_query *q) {
     const tn_fn *f = q->p[PROGRAM].u.fn;
@@ -223,11 +231,11 @@ static bool sample_call(tn_i_rng *g, int dtype, tn_i_case *c) {
 }
 
 /* What call and fused have in common. */
-#define CALL(NAME, MORE)                                                                                               \
-    .id = TN_P_##NAME, .name = #NAME, .nin = -1, .flags = TN_F_OWN_PRIMAL | TN_F_INLINE | TN_F_OVER | (MORE), .dtypes = TN_FLOATS, \
-    .params = specs, .type = type_call, .linearity = linearity_call, .jvp = jvp_call, .transpose = transpose_call,     \
-    .batch = batch_call, .split = split_call, .prune = prune_call, .body = 1 + PROGRAM, .effect = effect_call,         \
-    .cost = cost_call, .jvp_bound = 5, .transpose_bound = 5, .sample = sample_call
+#define CALL(NAME, MORE)                                                                                             \
+    .id = TN_P_##NAME, .name = #NAME, .nin = -1, .flags = TN_F_OWN_PRIMAL | TN_F_INLINE | TN_F_OVER | (MORE),        \
+    .dtypes = TN_FLOATS, .params = specs, .type = type_call, .linearity = linearity_call, .jvp = jvp_call,           \
+    .transpose = transpose_call, .batch = batch_call, .split = split_call, .prune = prune_call, .body = 1 + PROGRAM, \
+    .effect = effect_call, .cost = cost_call, .jvp_bound = 5, .transpose_bound = 5, .sample = sample_call
 
 const tn_prim tn_prim_call = {
     CALL(call, TN_F_STEPS),
@@ -269,6 +277,7 @@ const tn_prim tn_prim_checkpoint = {
     .flags = TN_F_OWN_PRIMAL | TN_F_INLINE | TN_F_STEPS | TN_F_OVER,
     .dtypes = TN_FLOATS,
     .params = checkpoint_specs,
+    .bind = bind_checkpoint,
     .type = type_checkpoint,
     .linearity = linearity_call,
     .jvp = jvp_call,

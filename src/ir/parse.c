@@ -99,6 +99,9 @@ static bool inputs(tn_i_parser *p, tn_i_scope *s) {
 static bool left_side(tn_i_parser *p, tn_i_reading *r) {
     r->binder0 = p->nbinder;
     if (tn_i_accept(p, "(")) return tn_i_expect(p, ")") && tn_i_expect(p, "=");
+    const char *behind = p->tok.at + p->tok.n;
+    if (p->tok.kind == TN_T_NAME && behind < p->lex.end && *behind == '[')
+        return true; /* JAX's, of what has no outputs */
     do {
         tn_i_binder x;
         if (!binder(p, &x) || !tn_i_grow(p->ctx, (void **)&p->binder, &p->cbinder, p->nbinder + 1, sizeof *p->binder))
@@ -262,6 +265,7 @@ static bool body(tn_i_parser *p, tn_i_scope *s, const tn_fn **f) {
     while (!tn_i_ends_body(p)) {
         if (p->tok.kind == TN_T_END) return tn_i_unexpected(p, "an equation or 'in'");
         if (!equation(p, s)) return false;
+        (void)tn_i_accept(p, ";"); /* as JAX separates those of one line */
     }
     tn_i_next(p);
     if (!set_place(p, s, &start)) return false;

@@ -19,12 +19,16 @@ const tn_i_jax *tn_i_jax_primitive(const tn_i_token *name) {
         {"add_any", TN_P_add, false, NULL, NULL},
         {"copy", -1, false, NULL, NULL},
         {"copy_p", -1, false, NULL, NULL},
+        {"device_put", -1, false, NULL, NULL},
+        {"nonbatchable", -1, false, NULL, NULL}, /* Equinox's, for maps and transposition, as the next */
+        {"nondifferentiable_backward", -1, false, NULL, NULL},
         {"squeeze", TN_P_reshape, false, "dimensions", NULL},
         {"pjit", TN_P_call, false, NULL, "jaxpr"},
         {"jit", TN_P_call, false, NULL, "jaxpr"},
         {"closed_call", TN_P_call, false, NULL, "call_jaxpr"},
         {"custom_jvp_call", TN_P_call, false, NULL, "call_jaxpr"}, /* the rule is a Python function: not in the text */
         {"core_call", TN_P_call, false, NULL, "call_jaxpr"},
+        {"remat2", TN_P_checkpoint, false, NULL, "jaxpr"},
         {"psum_invariant", TN_P_psum, false, NULL, NULL}, /* psum without types that vary is another map: docs/mpi.md */
         {"pbroadcast", TN_P_pvary, false, NULL, NULL},
     };
@@ -47,6 +51,8 @@ const tn_prim *tn_i_jax_form(const tn_i_token *name) {
                                            &tn_i_reduce_xor_form,
                                            &tn_i_lt_to_form,
                                            &tn_i_le_to_form,
+                                           &tn_i_stack_form,
+                                           &tn_i_tile_form,
                                            &tn_i_top_k_form};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (tn_i_token_is(name, table[i]->name)) return table[i];
@@ -103,6 +109,8 @@ bool tn_i_jax_ignored(const tn_prim *prim, const tn_i_token *name, const char *c
         {"use_magma", TN_P_qr, NULL},
         {"unroll", TN_P_scan, NULL},
         {"_split_transpose", TN_P_scan, NULL},
+        {"differentiated", TN_P_checkpoint, NULL},
+        {"prevent_cse", TN_P_checkpoint, NULL},
         {"jvp", TN_P_call, NULL},
         {"jvp_jaxpr_fun", TN_P_call, NULL},
         {"num_consts", TN_P_call, NULL},

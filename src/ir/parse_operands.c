@@ -42,6 +42,7 @@ static bool binders_ahead(const tn_i_parser *p, const tn_i_scope *s) {
     tn_i_token t = p->tok, after;
     tn_i_lex(&lex, &after);
     if (tn_i_token_is(&after, ":") || tn_i_token_is(&after, "=")) return true;
+    if (tn_i_token_is(&after, "[") && t.kind == TN_T_NAME) return true; /* what has no outputs, as JAX prints it */
     if (tn_i_names_find(&s->names, t.at, t.n) != TN_NOVAR) return false;
     for (t = after; t.kind == TN_T_NAME && !tn_i_token_reserved(&t); tn_i_lex(&lex, &t)) {
     }

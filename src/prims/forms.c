@@ -127,6 +127,62 @@ static tn_i_var written_le_to(tn_i_builder *b, const tn_i_param *p, uint32_t nin
 const tn_prim tn_i_lt_to_form = {.id = -1, .name = "lt_to", .nin = 2, .written = written_lt_to};
 const tn_prim tn_i_le_to_form = {.id = -1, .name = "le_to", .nin = 2, .written = written_le_to};
 
+/* ---- joined, repeated ---- */
+
+static const tn_i_spec stack_params[] = {{.name = "axis", .kind = TN_K_INT}, {.name = NULL}};
+static const tn_i_spec tile_params[] = {{.name = "reps", .kind = TN_K_INTS}, {.name = NULL}};
+
+static tn_i_var written_stack(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in) {
+    if (nin == 0) return refuse(b, "stack", "takes one operand or more"), TN_NOVAR;
+    const tn_type *t = tn_i_vtype(b, in[0]);
+    const int64_t axis = p[0].u.i;
+    int64_t shape[TN_MAX_RANK];
+    if (t->rank == TN_MAX_RANK) return refuse(b, "stack", "the result has too many dimensions"), TN_NOVAR;
+    if (axis < 0 || axis > t->rank) return refuse(b, "stack", "axis: is no dimension of the result"), TN_NOVAR;
+    for (int d = 0; d <= t->rank; d++) shape[d] = d < axis ? t->dim[d] : d == axis ? 1 : t->dim[d - 1];
+    const int rank = t->rank + 1;
+    tn_i_var *one = tn_i_alloc_array(b->ctx, nin, sizeof *one), y = TN_NOVAR;
+    for (uint32_t i = 0; one && i < nin && !b->failed; i++)
+        one[i] = tn_type_equal(tn_i_vtype(b, in[i]), tn_i_vtype(b, in[0]))
+                     ? tn_i_reshape(b, in[i], rank, shape)
+                     : (refuse(b, "stack", "the operands are of different types"), TN_NOVAR);
+    if (one && !b->failed) y = tn_i_concatenate(b, nin, one, axis);
+    tn_i_free(b->ctx, one, nin * sizeof *one);
+    return y;
+}
+
+/* x repeated along each dimension: each, with one in front of it that counts. */
+static tn_i_var written_tile(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in) {
+    if (nin != 1) return refuse(b, "tile", "takes one operand"), TN_NOVAR;
+    const uint32_t n = p[0].n;
+    if ((int)n != tn_i_vtype(b, in[0])->rank) return refuse(b, "tile", "reps: not one for each dimension"), TN_NOVAR;
+    tn_i_var x = in[0];
+    for (uint32_t d = 0; d < n && !b->failed && x != TN_NOVAR; d++) {
+        const int64_t times = p[0].u.ints[d], dimension = d;
+        if (times < 0) return refuse(b, "tile", "reps: is negative"), TN_NOVAR;
+        tn_i_var copy[64];
+        if (times == 1) continue;
+        tn_type t = *tn_i_vtype(b, x);
+        if (times == 0) {
+            t.dim[d] = 0;
+            x = tn_i_zeros(b, &t);
+            continue;
+        }
+        tn_i_var doubled = x; /* by powers of two, and what is left of x in front */
+        int64_t left = times, have = 0;
+        for (; left && !b->failed; left >>= 1) {
+            if (left & 1) copy[have++] = doubled;
+            if (left > 1) doubled = tn_i_concatenate(b, 2, (const tn_i_var[]){doubled, doubled}, dimension);
+        }
+        x = b->failed ? TN_NOVAR : have == 1 ? copy[0] : tn_i_concatenate(b, (uint32_t)have, copy, dimension);
+    }
+    return b->failed ? TN_NOVAR : x;
+}
+
+const tn_prim tn_i_stack_form = {
+    .id = -1, .name = "stack", .nin = -1, .params = stack_params, .written = written_stack};
+const tn_prim tn_i_tile_form = {.id = -1, .name = "tile", .nin = 1, .params = tile_params, .written = written_tile};
+
 /* ---- the largest ---- */
 
 enum { TOP_K, TOP_AXIS };

@@ -10,6 +10,9 @@ extern const tn_prim tn_i_reduce_or_form, tn_i_reduce_and_form, tn_i_reduce_xor_
 /* lt_to, le_to: the total order of floats, -nan < -inf < .. < -0 < 0 < .. < inf < nan. */
 extern const tn_prim tn_i_lt_to_form, tn_i_le_to_form;
 
+/* stack: operands beside each other in a new dimension; tile: one repeated along its dimensions. */
+extern const tn_prim tn_i_stack_form, tn_i_tile_form;
+
 /* The k largest along an axis, the first of equals first and NaN before all numbers, and where they are (i32). */
 bool tn_i_top_k(tn_i_builder *b, tn_i_var x, int64_t k, int axis, tn_i_var out[2]);
 extern const tn_prim tn_i_top_k_form;

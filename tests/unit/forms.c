@@ -25,7 +25,7 @@ static void run(const tn_fn *f, const void *const *in, void *const *out) {
 }
 
 static void computes(const char *type, const char *equation, const void *a, const void *b, const void *want, size_t n) {
-    unsigned char got[64];
+    unsigned char got[128];
     tn_ctx *c = tn_ctx_new(NULL);
     const tn_fn *f = parse(c, type, equation);
     if (!f) fail_msg("%s", tn_error(c));
@@ -99,6 +99,42 @@ static void test_total_order(void **state) {
 }
 
 /* Of x and of where its largest are: ones, where a pair of outputs has what the text says. */
+/* Beside each other in a new dimension, and repeated along those there are. */
+static void test_joined(void **state) {
+    (void)state;
+    const int32_t a[4] = {1, 2, 3, 4}, b[4] = {5, 6, 7, 8};
+    computes("i32[2,2]", "stack[axis=0] a b", a, b, ((int32_t[]){1, 2, 3, 4, 5, 6, 7, 8}), 32);
+    computes("i32[2,2]", "stack[axis=1] a b", a, b, ((int32_t[]){1, 2, 5, 6, 3, 4, 7, 8}), 32);
+    computes("i32[2,2]", "stack[axis=2] a b", a, b, ((int32_t[]){1, 5, 2, 6, 3, 7, 4, 8}), 32);
+    computes("i32[]", "stack[axis=0] a b a", a, b, ((int32_t[]){1, 5, 1}), 12);
+    computes("i32[2,2]", "tile[reps=(1, 3)] a", a, b, ((int32_t[]){1, 2, 1, 2, 1, 2, 3, 4, 3, 4, 3, 4}), 48);
+    computes("i32[2,1]", "tile[reps=(2, 5)] a", a, b,
+             ((int32_t[]){1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2}), 80);
+    computes("i32[2,2]", "tile[reps=(0, 2)] a", a, b, a, 0);
+    computes("i32[]", "tile[reps=()] a", a, b, a, 4);
+    computes("i32[2,2]", "device_put[copy_semantics=(ArrayCopySemantics.REUSE_INPUT,) devices=(None,)] a", a, b, a, 16);
+    refuses("i32[2,2]", "stack[axis=3] a b", "axis");
+    refuses("i32[2,2]", "stack[axis=-1] a b", "axis");
+    refuses("i32[2,2]", "tile[reps=(2,)] a", "reps");
+    refuses("i32[2,2]", "tile[reps=(2, -1)] a", "reps");
+}
+
+/* A region as JAX prints it: nothing is saved where it has no policy. */
+static void test_remat(void **state) {
+    static const char text[] =
+        "{ lambda a:f64[2] . let b:f64[2] = remat2[differentiated=False jaxpr={ lambda ; c:f64[2]. let "
+        "d:f64[2] = cos c; e:f64[2] = sin d in (e,) } policy=None prevent_cse=True] a in (b,) }";
+    (void)state;
+    tn_ctx *c = tn_ctx_new(NULL);
+    tn_fn *f = tn_fn_parse(c, text, sizeof text - 1, "f.tn");
+    if (!f) fail_msg("%s", tn_error(c));
+    size_t n;
+    char *printed = tn_fn_print(f, &n);
+    assert_non_null(strstr(printed, "policy=\"nothing_saveable\""));
+    tn_text_free(c, printed);
+    tn_ctx_free(c);
+}
+
 static void test_top_k(void **state) {
     (void)state;
     tn_ctx *c = tn_ctx_new(NULL);
@@ -194,6 +230,8 @@ int main(void) {
         cmocka_unit_test(test_reduces_bools),
         cmocka_unit_test(test_extremes_of_bools),
         cmocka_unit_test(test_total_order),
+        cmocka_unit_test(test_joined),
+        cmocka_unit_test(test_remat),
         cmocka_unit_test(test_top_k),
         cmocka_unit_test(test_top_k_operator),
         cmocka_unit_test(test_top_k_refusals),

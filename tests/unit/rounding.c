@@ -6,6 +6,7 @@
 #include <float.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,14 +20,26 @@ enum { N = 67 };
 
 /* ---- modes ------------------------------------------------------------------------------- */
 
-enum { UPWARD, DOWNWARD, TOWARDZERO, FLUSHING, MODES };
-static const char *const names[] = {"upward", "downward", "toward zero", "subnormals flushed"};
+enum { UPWARD, DOWNWARD, TOWARDZERO, FLUSHING, SHORT, MODES };
+static const char *const names[] = {"upward", "downward", "toward zero", "subnormals flushed",
+                                    "long double of 24 bits"};
+
+#ifdef __x86_64__
+/* The x87's, which computes what is long double. */
+static uint16_t control_word(void) {
+    uint16_t word;
+    __asm__ __volatile__("fnstcw %0" : "=m"(word));
+    return word;
+}
+#endif
 
 static bool set_mode(int mode) {
     static const int round[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
     if (mode < FLUSHING) return fesetround(round[mode]) == 0;
 #ifdef __x86_64__
-    _mm_setcsr(_mm_getcsr() | 0x8040);
+    const uint16_t word = control_word() & 0xFCFF;
+    if (mode == FLUSHING) _mm_setcsr(_mm_getcsr() | 0x8040);
+    if (mode == SHORT) __asm__ __volatile__("fldcw %0" : : "m"(word));
     return true;
 #else
     return false;
@@ -39,7 +52,7 @@ static bool mode_is(int mode) {
     static const int round[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
     if (mode < FLUSHING) return fegetround() == round[mode];
 #ifdef __x86_64__
-    return (_mm_getcsr() & 0x8040) == 0x8040;
+    return mode == FLUSHING ? (_mm_getcsr() & 0x8040) == 0x8040 : !(control_word() & 0x0300);
 #else
     return false;
 #endif
@@ -75,6 +88,15 @@ static const char *const ops[] = {"neg",
                                   "erf_inv",
                                   "lgamma",
                                   "digamma",
+                                  "polygamma",
+                                  "zeta",
+                                  "igamma",
+                                  "igammac",
+                                  "igamma_grad_a",
+                                  "random_gamma_grad",
+                                  "regularized_incomplete_beta a",
+                                  "bessel_i0e",
+                                  "bessel_i1e",
                                   "floor",
                                   "ceil",
                                   "abs",
@@ -96,9 +118,23 @@ static const char *const ops[] = {"neg",
                                   "integer_pow[y=-3]"};
 
 static bool binary(const char *op) {
-    static const char *const two[] = {"add", "sub", "mul", "div", "pow", "atan2", "rem", "dot_general"};
+    static const char *const two[] = {"add",
+                                      "sub",
+                                      "mul",
+                                      "div",
+                                      "pow",
+                                      "atan2",
+                                      "rem",
+                                      "dot_general",
+                                      "polygamma",
+                                      "zeta",
+                                      "igamma",
+                                      "igammac",
+                                      "igamma_grad_a",
+                                      "random_gamma_grad",
+                                      "regularized_incomplete_beta"};
     for (size_t i = 0; i < sizeof two / sizeof *two; i++)
-        if (strncmp(op, two[i], strlen(two[i])) == 0 && (op[strlen(two[i])] == 0 || op[strlen(two[i])] == '['))
+        if (strncmp(op, two[i], strlen(two[i])) == 0 && (op[strlen(two[i])] == 0 || strchr("[ ", op[strlen(two[i])])))
             return true;
     return false;
 }

@@ -540,10 +540,18 @@ static void test_left_out(void **state) {
               "(d,) }\n");
     prints_as("{ lambda a:f64[4] . let b = slice[strides=None limit_indices=[2] start_indices=[0]] a in (b,) }",
               "{ lambda a:f64[4] . let\n    b:f64[2] = slice[start_indices=(0,) limit_indices=(2,)] a\n  in (b,) }\n");
+    /* what has no outputs; equations of one line */
+    prints_as(
+        "{ lambda ; a:f64[]. let d:f64[] = cos a\ncustom_jvp_call[name=f call_jaxpr={ lambda ; . let  in () } jvp=f "
+        "symbolic_zeros=False]\n"
+        "b:f64[] = sin a; c:f64[] = cos b in (c,) }",
+        "{ lambda a:f64[] . let\n    b:f64[] = cos a\n    () = call[\n        name=\"f\"\n        program={ lambda . "
+        "let\n          "
+        "in () }\n      ]\n"
+        "    c:f64[] = sin a\n    d:f64[] = cos c\n  in (d,) }\n");
 }
 
 /* ---- what is refused ---------------------------------------------------------------- */
-
 
 static void test_syntax_errors(void **state) {
     (void)state;

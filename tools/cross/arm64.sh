@@ -32,4 +32,6 @@ root=$dir/root/usr arch=aarch64-linux-gnu
 cp "$root"/include/lapack*.h "$root"/include/cmocka*.h "$dir/include"
 ln -sfn "$root/include/$arch/blis-openmp" "$dir/include/blis"
 for library in "$root/lib/$arch"/*.so* "$root/lib/$arch"/*/*.so*; do ln -sf "$library" "$dir/lib"; done
+mkdir -p "$dir/bin"
+ln -sf "$(command -v aarch64-linux-gnu-gcc)" "$dir/bin/cc"
 : >"$dir/complete"

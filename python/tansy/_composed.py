@@ -1,0 +1,127 @@
+"""Primitives of JAX that are programs of others here: each is written with jax.numpy, traced, and called."""
+
+import functools
+
+
+def pivots_to_permutation(pivots, *, permutation_size):
+    """As rows i and pivots[i] are exchanged, one i after the other."""
+    import jax.numpy as jnp
+    from jax import lax
+
+    def exchange(rows, i_and_j):
+        i, j = i_and_j
+        return rows.at[i].set(rows[j]).at[j].set(rows[i]), None
+
+    steps = jnp.arange(pivots.shape[0], dtype=pivots.dtype), pivots
+    return lax.scan(exchange, jnp.arange(permutation_size, dtype=pivots.dtype), steps)[0]
+
+
+def geqrf(a):
+    """Householder's reflections 1 - tau v v', v below the diagonal (its first element, 1, is not stored), r above it
+    (LAPACK's convention)."""
+    import jax.numpy as jnp
+    from jax import lax
+
+    rows, columns = a.shape
+    at = jnp.arange(rows)
+
+    def reflect(a, k):
+        x = jnp.where(at > k, a[:, k], 0)
+        alpha, rest = a[k, k], x @ x
+        plain = rest == 0
+        beta = -jnp.where(alpha < 0, -1, 1) * jnp.sqrt(jnp.where(plain, 1, alpha * alpha + rest))
+        tau = jnp.where(plain, 0, (beta - alpha) / beta)
+        v = jnp.where(at == k, 1, x / jnp.where(plain, 1, alpha - beta))
+        turned = a - tau * jnp.outer(v, v @ a)
+        column = jnp.where(at > k, jnp.where(plain, 0, v), jnp.where(at == k, jnp.where(plain, alpha, beta), a[:, k]))
+        done = jnp.arange(columns) < k
+        return jnp.where(done, a, jnp.where(jnp.arange(columns) == k, column[:, None], turned)), tau
+
+    return lax.scan(reflect, a, jnp.arange(min(rows, columns)))
+
+
+def householder_product(a, taus):
+    """The first columns of the product of the reflections."""
+    import jax.numpy as jnp
+    from jax import lax
+
+    rows, columns = a.shape
+    at = jnp.arange(rows)
+
+    def reflect(q, k_and_tau):
+        k, tau = k_and_tau
+        v = jnp.where(at == k, 1, jnp.where(at > k, a[:, k], 0))
+        return q - tau * jnp.outer(v, v @ q), None
+
+    return lax.scan(reflect, jnp.eye(rows, columns, dtype=a.dtype), (jnp.arange(taus.shape[0]), taus), reverse=True)[0]
+
+
+def ormqr(a, taus, c, *, left, transpose):
+    """q c, or q' c, of the whole product q of the reflections; from the right: c q, c q'."""
+    import jax.numpy as jnp
+    from jax import lax
+
+    at = jnp.arange(a.shape[0])
+    x = c if left else c.T
+
+    def reflect(x, k_and_tau):
+        k, tau = k_and_tau
+        v = jnp.where(at == k, 1, jnp.where(at > k, a[:, k], 0))
+        return x - tau * jnp.outer(v, v @ x), None
+
+    last_first = transpose != left
+    x = lax.scan(reflect, x, (jnp.arange(taus.shape[0]), taus), reverse=last_first)[0]
+    return x if left else x.T
+
+
+def tridiagonal_solve(dl, d, du, b):
+    """By elimination with partial pivoting, as LAPACK's gtsv; dl[0] and du[-1] are not read."""
+    import jax.numpy as jnp
+    from jax import lax
+
+    def eliminate(row, below):
+        (d, u, b), (l, dd, uu, bb) = row, below
+        stays = jnp.abs(d) >= jnp.abs(l)
+        pivot = jnp.where(stays, d, l)
+        f = jnp.where(stays, l, d) / pivot
+        upper = jnp.where(stays, u, dd), jnp.where(stays, 0, uu), jnp.where(stays, b, bb)
+        next_row = (
+            jnp.where(stays, dd, u) - f * upper[0],
+            jnp.where(stays, uu, 0) - f * upper[1],
+            jnp.where(stays, bb, b) - f * upper[2],
+        )
+        return next_row, (pivot, *upper)
+
+    def back(after, row):
+        (x1, x2), (d, u, w, b) = after, row
+        x = (b - u * x1 - w * x2) / d
+        return (x, x1), x
+
+    zero = jnp.zeros_like(b[0])
+    below = dl[1:], d[1:], jnp.concatenate([du[1:-1], jnp.zeros_like(du[:1])]) if d.shape[0] > 1 else du[:0], b[1:]
+    first = du[0] if d.shape[0] > 1 else jnp.zeros_like(d[0])
+    (dn, _, bn), rows = lax.scan(eliminate, (d[0], first, b[0]), below)
+    last = bn / dn
+    _, x = lax.scan(back, (last, zero), rows, reverse=True)
+    return jnp.concatenate([x, last[None]])
+
+
+# Of one matrix each: the ranks of the operands then.
+FUNCTIONS = {
+    "lu_pivots_to_permutation": (pivots_to_permutation, (1,), ("permutation_size",)),
+    "geqrf": (geqrf, (2,), ()),
+    "householder_product": (householder_product, (2, 1), ()),
+    "ormqr": (ormqr, (2, 1, 2), ("left", "transpose")),
+    "tridiagonal_solve": (tridiagonal_solve, (1, 1, 1, 2), ()),
+}
+
+
+def jaxpr_of(eqn):
+    """The equation's program, mapped over the dimensions in front."""
+    import jax
+
+    f, ranks, named = FUNCTIONS[eqn.primitive.name]
+    f = functools.partial(f, **{k: eqn.params[k] for k in named})
+    for _ in range(len(eqn.invars[0].aval.shape) - ranks[0]):
+        f = jax.vmap(f)
+    return jax.make_jaxpr(f)(*[jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in eqn.invars])
