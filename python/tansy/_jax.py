@@ -93,7 +93,7 @@ _ORDER = {"lt", "le", "gt", "ge"}
 # What moves keys.
 _OF_KEYS = set(
     """reshape squeeze expand_dims slice broadcast_in_dim transpose concatenate rev split dynamic_slice
-    dynamic_update_slice gather select_n""".split()
+    dynamic_update_slice gather select_n convert_element_type""".split()
 )
 # From which operand on they are indices.
 _PLACES = {"gather": 1, "dynamic_slice": 1, "dynamic_update_slice": 2}
@@ -378,6 +378,9 @@ class _Body(_equinox.Equinox):
         """Keys are moved, a dimension of two words behind the others."""
         name, p, out = eqn.primitive.name, dict(eqn.params), eqn.outvars[0].aval
         operands = [self.atom(v) for v in eqn.invars]
+        if name == "convert_element_type":  # of keys to keys
+            self.names[eqn.outvars[0]] = operands[0]
+            return None
         if name in ("reshape", "squeeze", "expand_dims"):
             return self.emit(eqn, "reshape", [("new_sizes", _value((*out.shape, 2)))], operands[0])
         if name == "slice":
