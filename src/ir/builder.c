@@ -168,8 +168,9 @@ static uint64_t f32_bits(float x) {
 }
 
 static float to_nearest(double x) {
+    const volatile double from = x; /* read behind the mode's change, not converted in front of it */
     const tn_i_fp_mode mode = tn_i_fp_enter();
-    volatile float y = (float)x; /* here, and not where the mode is another */
+    volatile float y = (float)from;
     tn_i_fp_leave(mode);
     return y;
 }
