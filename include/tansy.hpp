@@ -746,6 +746,9 @@ inline val singular_values(operand a) {
 }
 inline val pinv(operand a) { return tn_pinv_at(a.v, a.at.file, a.at.line); }
 inline val lstsq(operand a, operand b) { return tn_lstsq_at(a.v, b.v, b.at.file, b.at.line); }
+inline val tridiagonal_solve(operand dl, operand d, operand du, operand b) {
+    return tn_tridiagonal_solve_at(dl.v, d.v, du.v, b.v, b.at.file, b.at.line);
+}
 struct factors_lu {
     val lu, pivots, permutation;
 };

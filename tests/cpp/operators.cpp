@@ -355,6 +355,7 @@ int main() {
     SQUARES((svd(x, TN_FACTORS_FULL).u + svd(x, TN_FACTORS_FULL).s - svd(x, TN_FACTORS_FULL).vt), (by_c_svd(x)));
     SQUARES((pinv(x)), (tn_pinv(x)));
     SQUARES((lstsq(x, y)), (tn_lstsq(x, y)));
+    SQUARES((tridiagonal_solve(y, y + 3.0, y, x)), (tn_tridiagonal_solve(y, tn_add(y, 3.0), y, x)));
     SQUARES((cholesky(x)), (tn_cholesky(x)));
     SQUARES((triangular_solve(x, y, TN_SOLVE_UPPER)), (tn_triangular_solve(x, y, TN_SOLVE_UPPER)));
     SQUARES((cholesky_solve(x, y)), (tn_cholesky_solve(x, y)));
