@@ -27,19 +27,19 @@ static void push(box *b, int64_t size, int64_t x, int64_t a, int64_t out) {
 }
 
 /* Lanes along the last dimension of the box, of which there is one. */
-static void scan_along(tn_i_scan *scan, tn_i_lanes k, const box *b, size_t size) {
+static void scan_along(tn_i_scan *scan, tn_i_lanes *k, const box *b, size_t size) {
     const int d = b->n - 1;
-    const bool dense = b->x[d] == 1 && b->out[d] == 1 && (!k.a || b->a[d] == 1);
+    const bool dense = b->x[d] == 1 && b->out[d] == 1 && (!k->a || b->a[d] == 1);
     const int64_t most = dense ? TN_SCAN_WIDTH : TN_SCAN_ABREAST;
-    k.xl = b->x[d];
-    k.al = k.a ? b->a[d] : b->x[d];
-    k.ol = b->out[d];
-    for (int64_t i = 0; i < b->size[d]; i += k.w) {
-        k.w = b->size[d] - i < most ? b->size[d] - i : most;
-        scan(&k);
-        k.x = tn_i_at(k.x, size, k.w * k.xl);
-        if (k.a) k.a = tn_i_at(k.a, size, k.w * k.al);
-        k.out = tn_i_at_mut(k.out, size, k.w * k.ol);
+    k->xl = b->x[d];
+    k->al = k->a ? b->a[d] : b->x[d];
+    k->ol = b->out[d];
+    for (int64_t i = 0; i < b->size[d]; i += k->w) {
+        k->w = b->size[d] - i < most ? b->size[d] - i : most;
+        scan(k);
+        k->x = tn_i_at(k->x, size, k->w * k->xl);
+        if (k->a) k->a = tn_i_at(k->a, size, k->w * k->al);
+        k->out = tn_i_at_mut(k->out, size, k->w * k->ol);
     }
 }
 
@@ -78,7 +78,7 @@ tn_status tn_i_scan_run(const tn_i_kernel *q, const tn_i_arr *x, const tn_i_arr 
         k.x = tn_i_at(x->data, size, from);
         k.a = a ? tn_i_at(a->data, size, by) : NULL;
         k.out = tn_i_at_mut(q->out->data, size, to);
-        scan_along(scan, k, &b, size);
+        scan_along(scan, &k, &b, size);
         for (d = b.n - 2; d >= 0 && ++index[d] == b.size[d]; d--) index[d] = 0;
         if (d < 0) return TN_OK;
     }
