@@ -5,7 +5,7 @@ linear solve is custom_linear_solve of the operator, so that its derivatives are
 import functools
 
 # Equal to their operands, where nothing is mapped, differentiated or traced any more.
-SAME = {"nonbatchable", "nondifferentiable_backward", "nontraceable", "noinline_call_identity"}
+SAME = {"nonbatchable", "nondifferentiable_backward", "nontraceable"}
 _RAISES, _ON_TPU = "_error.<locals>.raises", "_error.<locals>.tpu_msg"
 _ALL = {"unvmap_any": "reduce_or", "unvmap_all": "reduce_and", "unvmap_max": "reduce_max"}
 

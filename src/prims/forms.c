@@ -151,32 +151,18 @@ static tn_i_var written_stack(tn_i_builder *b, const tn_i_param *p, uint32_t nin
     return y;
 }
 
-/* x repeated along each dimension: each, with one in front of it that counts. */
 static tn_i_var written_tile(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in) {
     if (nin != 1) return refuse(b, "tile", "takes one operand"), TN_NOVAR;
     const uint32_t n = p[0].n;
     if ((int)n != tn_i_vtype(b, in[0])->rank) return refuse(b, "tile", "reps: not one for each dimension"), TN_NOVAR;
     tn_i_var x = in[0];
-    for (uint32_t d = 0; d < n && !b->failed && x != TN_NOVAR; d++) {
-        const int64_t times = p[0].u.ints[d], dimension = d;
-        if (times < 0) return refuse(b, "tile", "reps: is negative"), TN_NOVAR;
-        tn_i_var copy[64];
-        if (times == 1) continue;
-        tn_type t = *tn_i_vtype(b, x);
-        if (times == 0) {
-            t.dim[d] = 0;
-            x = tn_i_zeros(b, &t);
-            continue;
-        }
-        tn_i_var doubled = x; /* by powers of two, and what is left of x in front */
-        int64_t left = times, have = 0;
-        for (; left && !b->failed; left >>= 1) {
-            if (left & 1) copy[have++] = doubled;
-            if (left > 1) doubled = tn_i_concatenate(b, 2, (const tn_i_var[]){doubled, doubled}, dimension);
-        }
-        x = b->failed ? TN_NOVAR : have == 1 ? copy[0] : tn_i_concatenate(b, (uint32_t)have, copy, dimension);
+    for (uint32_t d = 0; d < n && x != TN_NOVAR; d++) {
+        int64_t length;
+        if (p[0].u.ints[d] < 0 || !tn_i_mul_i64(p[0].u.ints[d], tn_i_vtype(b, x)->dim[d], &length))
+            return refuse(b, "tile", "reps: is negative, or too large"), TN_NOVAR;
+        x = tn_i_repeated(b, x, (int)d, p[0].u.ints[d]);
     }
-    return b->failed ? TN_NOVAR : x;
+    return x;
 }
 
 const tn_prim tn_i_stack_form = {

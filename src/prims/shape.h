@@ -120,6 +120,8 @@ tn_i_var tn_i_gather(tn_i_builder *b, tn_i_var x, tn_i_var indices, const tn_i_d
 extern const tn_i_param tn_i_fill_zero;
 /* What stands for a window outside, of a gather with TN_FILL whose operand is of this dtype: bits as of a literal. */
 uint64_t tn_i_gather_fill(const tn_i_param *p, int dtype);
+/* x, `times` times along an axis, which has room for it: the pair (times, its size) broadcast and merged. */
+tn_i_var tn_i_repeated(tn_i_builder *b, tn_i_var x, int axis, int64_t times);
 /* x with updates added; clip: as of scatter. */
 tn_i_var tn_i_scatter_add(tn_i_builder *b, tn_i_var x, tn_i_var indices, tn_i_var updates, const tn_i_dnums *d,
                           bool clip);

@@ -164,6 +164,19 @@ tn_i_var tn_i_pad(tn_i_builder *b, tn_i_var x, tn_i_var value, const int64_t *co
     return tn_i_emit(b, tn_i_prim(b, TN_P_pad), p, 2, in);
 }
 
+tn_i_var tn_i_repeated(tn_i_builder *b, tn_i_var x, int axis, int64_t times) {
+    if (b->failed || x == TN_NOVAR || times == 1) return b->failed ? TN_NOVAR : x;
+    tn_type t = *tn_i_vtype(b, x);
+    /* dimensions in front merge into one, so that the pair always finds room */
+    int64_t lead = 1, tail = 1;
+    for (int k = 0; k < axis; k++) lead *= t.dim[k];
+    for (int k = axis; k < t.rank; k++) tail *= t.dim[k];
+    const int64_t three[3] = {lead, 1, tail}, wide[3] = {lead, times, tail}, each[3] = {0, 1, 2};
+    x = tn_i_broadcast(b, tn_i_reshape(b, x, 3, three), 3, wide, each);
+    t.dim[axis] *= times;
+    return b->failed ? TN_NOVAR : tn_i_reshape(b, x, t.rank, t.dim);
+}
+
 tn_i_var tn_i_concatenate(tn_i_builder *b, uint32_t n, const tn_i_var *in, int64_t dimension) {
     const tn_i_param p[1] = {{.kind = TN_K_INT, .u.i = dimension}};
     return tn_i_emit(b, tn_i_prim(b, TN_P_concatenate), p, n, in);

@@ -432,7 +432,6 @@ void tn_split_at(tn_val x, tn_int_list sizes, int axis, tn_val *out, const char 
     tn_i_site_close_many(&s, first, sizes.n, out);
 }
 
-/* Each axis of size d, repeated r times, is the pair (r, d) broadcast and merged. */
 tn_val tn_tile_at(tn_val x, tn_int_list repeats, const char *file, int line) {
     tn_i_site s;
     tn_i_var v;
@@ -440,22 +439,15 @@ tn_val tn_tile_at(tn_val x, tn_int_list repeats, const char *file, int line) {
     if (!good_shape(&s, repeats)) return tn_i_site_close(&s, TN_NOVAR);
     while ((size_t)tn_i_site_type(&s, v)->rank < repeats.n) v = tn_i_do_expand(&s, v, 0);
     for (size_t i = 0; i < repeats.n && !s.b->failed; i++) {
-        tn_type t = *tn_i_site_type(&s, v);
-        int axis = t.rank - (int)repeats.n + (int)i;
-        int64_t r = repeats.v[i], n;
-        if (r == 1) continue;
+        const tn_type t = *tn_i_site_type(&s, v);
+        const int axis = t.rank - (int)repeats.n + (int)i;
+        const int64_t r = repeats.v[i];
+        int64_t n;
         if (r < 0 || !tn_i_mul_i64(r, t.dim[axis], &n)) {
             (void)tn_i_site_fail(&s, TN_EINVAL, -1, "%lld repeats", (long long)r);
             break;
         }
-        /* leading axes merge into one, so that the pair always finds room */
-        int64_t lead = 1, tail = 1;
-        for (int k = 0; k < axis; k++) lead *= t.dim[k];
-        for (int k = axis; k < t.rank; k++) tail *= t.dim[k];
-        const int64_t three[3] = {lead, 1, tail}, wide[3] = {lead, r, tail};
-        v = tn_i_do_broadcast_to(&s, tn_i_do_reshape(&s, v, 3, three), 3, wide);
-        t.dim[axis] = n;
-        v = tn_i_do_reshape(&s, v, t.rank, t.dim);
+        v = tn_i_repeated(s.b, v, axis, r);
     }
     return tn_i_site_close(&s, v);
 }
