@@ -58,6 +58,7 @@
 #define TANSY_HPP
 
 #include "tansy.h"
+#include "tansy/complex.h"
 #include "tansy/krylov.h"
 #include "tansy/ode.h"
 
@@ -749,6 +750,68 @@ inline val lstsq(operand a, operand b) { return tn_lstsq_at(a.v, b.v, b.at.file,
 inline val tridiagonal_solve(operand dl, operand d, operand du, operand b) {
     return tn_tridiagonal_solve_at(dl.v, d.v, du.v, b.v, b.at.file, b.at.line);
 }
+
+/* ---- complex arrays, Fourier transforms (<tansy/complex.h>) ------------------------------------------- */
+
+/* re + i im, of arrays, or of an array and a number. */
+struct complex {
+    val re, im;
+    complex() {}
+    complex(const val &re_, const val &im_) : re(re_), im(im_) {}
+    complex(const tn_complex &z) : re(z.re), im(z.im) {}
+};
+/* A complex argument, with the place where it was written. */
+struct complex_operand {
+    tn_complex z;
+    place at;
+    complex_operand(const complex &x, place at_ = place::here()) : at(at_) { z.re = x.re, z.im = x.im; }
+    complex_operand(const tn_complex &x, place at_ = place::here()) : z(x), at(at_) {}
+};
+/* Of an array [.., 2] of real and imaginary parts; and the way back. */
+inline complex complex_from(operand pairs) { return tn_complex_from_at(pairs.v, pairs.at.file, pairs.at.line); }
+inline val complex_pairs(complex_operand z) { return tn_complex_pairs_at(z.z, z.at.file, z.at.line); }
+inline complex operator+(complex_operand z, complex_operand w) { return tn_cadd_at(z.z, w.z, w.at.file, w.at.line); }
+inline complex operator-(complex_operand z, complex_operand w) { return tn_csub_at(z.z, w.z, w.at.file, w.at.line); }
+inline complex operator*(complex_operand z, complex_operand w) { return tn_cmul_at(z.z, w.z, w.at.file, w.at.line); }
+inline complex operator/(complex_operand z, complex_operand w) { return tn_cdiv_at(z.z, w.z, w.at.file, w.at.line); }
+inline complex operator-(complex_operand z) { return tn_cneg_at(z.z, z.at.file, z.at.line); }
+inline complex conj(complex_operand z) { return tn_conj_at(z.z, z.at.file, z.at.line); }
+inline complex square(complex_operand z) { return tn_csquare_at(z.z, z.at.file, z.at.line); }
+inline complex sign(complex_operand z) { return tn_csign_at(z.z, z.at.file, z.at.line); }
+inline val abs(complex_operand z) { return tn_cabs_at(z.z, z.at.file, z.at.line); }
+inline val arg(complex_operand z) { return tn_carg_at(z.z, z.at.file, z.at.line); }
+inline complex sqrt(complex_operand z) { return tn_csqrt_at(z.z, z.at.file, z.at.line); }
+inline complex exp(complex_operand z) { return tn_cexp_at(z.z, z.at.file, z.at.line); }
+inline complex log(complex_operand z) { return tn_clog_at(z.z, z.at.file, z.at.line); }
+inline complex sin(complex_operand z) { return tn_csin_at(z.z, z.at.file, z.at.line); }
+inline complex cos(complex_operand z) { return tn_ccos_at(z.z, z.at.file, z.at.line); }
+inline complex tan(complex_operand z) { return tn_ctan_at(z.z, z.at.file, z.at.line); }
+inline complex sinh(complex_operand z) { return tn_csinh_at(z.z, z.at.file, z.at.line); }
+inline complex cosh(complex_operand z) { return tn_ccosh_at(z.z, z.at.file, z.at.line); }
+inline complex tanh(complex_operand z) { return tn_ctanh_at(z.z, z.at.file, z.at.line); }
+inline complex asin(complex_operand z) { return tn_casin_at(z.z, z.at.file, z.at.line); }
+inline complex acos(complex_operand z) { return tn_cacos_at(z.z, z.at.file, z.at.line); }
+inline complex atan(complex_operand z) { return tn_catan_at(z.z, z.at.file, z.at.line); }
+inline complex asinh(complex_operand z) { return tn_casinh_at(z.z, z.at.file, z.at.line); }
+inline complex acosh(complex_operand z) { return tn_cacosh_at(z.z, z.at.file, z.at.line); }
+inline complex atanh(complex_operand z) { return tn_catanh_at(z.z, z.at.file, z.at.line); }
+inline complex pow(complex_operand z, complex_operand w) { return tn_cpow_at(z.z, w.z, w.at.file, w.at.line); }
+inline complex powi(complex_operand z, int64_t n) { return tn_cpowi_at(z.z, n, z.at.file, z.at.line); }
+inline complex matmul(complex_operand z, complex_operand w) { return tn_cmatmul_at(z.z, w.z, w.at.file, w.at.line); }
+inline complex solve(complex_operand z, complex_operand w) { return tn_csolve_at(z.z, w.z, w.at.file, w.at.line); }
+inline complex fft(complex_operand z, const ints &axes = {-1}) { return tn_fft_at(z.z, axes, z.at.file, z.at.line); }
+inline complex ifft(complex_operand z, const ints &axes = {-1}) { return tn_ifft_at(z.z, axes, z.at.file, z.at.line); }
+inline complex rfft(operand x, const ints &axes = {-1}) { return tn_rfft_at(x.v, axes, x.at.file, x.at.line); }
+inline val irfft(complex_operand z, int64_t n, const ints &axes = {-1}) {
+    return tn_irfft_at(z.z, axes, n, z.at.file, z.at.line);
+}
+inline val fftfreq(i::site c, tn_dtype d, int64_t n, double apart = 1) {
+    return tn_fftfreq_at(c.c, d, n, apart, c.at.file, c.at.line);
+}
+inline val rfftfreq(i::site c, tn_dtype d, int64_t n, double apart = 1) {
+    return tn_rfftfreq_at(c.c, d, n, apart, c.at.file, c.at.line);
+}
+
 struct factors_lu {
     val lu, pivots, permutation;
 };

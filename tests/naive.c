@@ -203,7 +203,7 @@ tn_status tn_naive_run(const tn_fn *f, const void *const *in, void *const *out) 
     return tn_naive_run_off(f, in, out, NULL);
 }
 
-tn_status tn_naive_run_off(const tn_fn *f, const void *const *in, void *const *out, tn_naive_errors *off) {
+static tn_status run_whole(const tn_fn *f, const void *const *in, void *const *out, tn_naive_errors *off) {
     tn_status s;
     void **value = run(f, in, off, &s);
     for (uint32_t j = 0; j < f->nout && s == TN_OK; j++) {
@@ -221,6 +221,14 @@ tn_status tn_naive_run_off(const tn_fn *f, const void *const *in, void *const *o
     return s;
 }
 
+/* Equations that are others when they run are those. */
+tn_status tn_naive_run_off(const tn_fn *f, const void *const *in, void *const *out, tn_naive_errors *off) {
+    tn_fn *g = tn_i_expanded(f);
+    const tn_status s = g ? run_whole(g, in, out, off) : TN_ENOMEM;
+    tn_i_fn_unref(g);
+    return s;
+}
+
 static bool finite(const tn_type *t, const void *data) {
     if (tn_i_has_steps(t)) return true; /* its entries were values of a step */
     const int64_t n = tn_i_count(t);
@@ -231,11 +239,14 @@ static bool finite(const tn_type *t, const void *data) {
     return true;
 }
 
-bool tn_naive_finite(const tn_fn *f, const void *const *in) {
+bool tn_naive_finite(const tn_fn *whole, const void *const *in) {
     tn_status s;
+    tn_fn *f = tn_i_expanded(whole);
+    if (!f) return false;
     void **value = run(f, in, NULL, &s);
     bool all = s == TN_OK;
     for (uint32_t v = 0; v < f->nval && all; v++) all = finite(f->val[v].type, value[v]);
     release(f, value);
+    tn_i_fn_unref(f);
     return all;
 }

@@ -1,4 +1,4 @@
-"""Inputs of calls that are no arrays of the program's type as they stand."""
+"""Inputs of calls that are no arrays of the program's type as they stand; complex ones are pairs of real numbers."""
 
 import numpy as np
 
@@ -14,6 +14,8 @@ def arrange(given, type, i):
     else:
         array = np.asarray(given)
     typed = isinstance(given, (np.ndarray, np.generic)) or hasattr(given, "dtype")
+    if str(array.dtype) == {"float64": "complex128", "float32": "complex64"}.get(dtype) and (*array.shape, 2) == shape:
+        array = np.ascontiguousarray(array)[..., None].view(dtype)
     if not np.can_cast(array.dtype, dtype, "safe" if typed else "same_kind"):
         raise TypeError(f"input {i} is {array.dtype}, and the program's is {dtype}")
     if array.shape != shape:

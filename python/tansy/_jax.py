@@ -13,6 +13,29 @@ from ._errors import Error, Unsupported
 from ._program import _parse
 
 _DTYPES = {"float64": "f64", "float32": "f32", "int64": "i64", "int32": "i32", "bool": "bool", "uint32": "u32"}
+# Texts have complex arrays, and the parser makes two real ones of each (docs/ir.md).
+_DTYPES |= {"complex64": "c64", "complex128": "c128"}
+_COMPLEX = set(
+    """neg add sub mul div pow integer_pow abs sign square sqrt rsqrt exp exp2 expm1 log log1p sin cos tan asin acos atan sinh
+    cosh tanh asinh acosh atanh logistic eq ne is_finite stop_gradient add_any convert_element_type reduce_sum reduce_prod
+    cumsum broadcast_in_dim transpose rev slice pad concatenate split dynamic_slice dynamic_update_slice gather scatter
+    scatter-add scatter_add dot_general conv_general_dilated select_n reshape squeeze expand_dims name real imag conj complex
+    fft iota stack tile jit pjit closed_call core_call core_closed_call checkpoint remat remat2 scan while cond custom_jvp_call
+    custom_jvp_call_jaxpr""".split()
+)
+# Integers of 8 and 16 bits are held in 32, which have room for all results of one operation, and wrapped behind it.
+_NARROW = {"int8": 8, "int16": 16, "uint8": 8, "uint16": 16}
+_DTYPES |= {name: "u32" if name[0] == "u" else "i32" for name in _NARROW}
+# What has the bits of 32-bit integers; the first may leave the range, the others do not.
+_WRAPS = set("add sub mul neg not abs sign integer_pow square pow shift_left div rem convert_element_type reduce_sum reduce_prod "
+             "cumsum cumprod dot_general iota scatter-add scatter_add scatter-mul scatter_mul add_any".split())
+_KEEPS = set(
+    """max min and or xor eq ne lt le gt ge clamp select_n sort argmax argmin reduce_max reduce_min reduce_and reduce_or reduce_xor
+    cummax cummin broadcast_in_dim reshape squeeze expand_dims transpose rev slice pad concatenate split dynamic_slice
+    dynamic_update_slice gather scatter scatter-min scatter_min scatter-max scatter_max stack tile name stop_gradient jit pjit
+    closed_call core_call core_closed_call checkpoint remat remat2 scan while cond custom_jvp_call custom_vjp_call top_k
+    custom_jvp_call_jaxpr custom_vjp_call_jaxpr""".split()
+)
 # uint64, in which JAX draws float64 numbers, is an i64 of the same bits, where nothing but the bits counts.
 _DTYPES["uint64"] = "i64"
 _SAME_BITS = set(
@@ -20,6 +43,7 @@ _SAME_BITS = set(
     slice concatenate transpose rev pad split select_n dynamic_slice dynamic_update_slice bitcast_convert_type
     convert_element_type random_bits jit pjit closed_call core_call scan while cond""".split()
 )
+_UNSIGNED = ("uint32", "uint16", "uint8")
 _FILE = "<jax>"
 # Rules within rules that are kept.  The rule of logaddexp calls logaddexp: in the third of them it is its program.
 RULES = 3
@@ -37,6 +61,11 @@ _PLAIN = (
     shift_right_arithmetic population_count clz is_finite stop_gradient add_any cholesky lu dynamic_update_slice""".split()
     }
     | {
+        "real": (),
+        "imag": (),
+        "conj": (),
+        "complex": (),
+        "fft": ("fft_lengths", "fft_type"),
         "integer_pow": ("y",),
         "round": ("rounding_method",),
         "convert_element_type": ("new_dtype",),
@@ -154,6 +183,8 @@ def _value(v):
 
 
 def _number(x, dtype):
+    if dtype[0] == "c":
+        return f"({float(x.real)!r}{float(x.imag):+}j)"
     if dtype == "bool":
         return str(bool(x))
     if dtype[0] == "f":
@@ -297,6 +328,11 @@ class _Body(_equinox.Equinox):
         if dtype is None:
             self.walk.lack(f"dtype {x.dtype}", self.place)
             return self.new()
+        if dtype[0] == "c" and not (x.ndim == 0 and np.isfinite(x)):
+            parts = " ".join([self.constant(np.ascontiguousarray(x.real)), self.constant(np.ascontiguousarray(x.imag))])
+            return self.put(f"complex {parts}", x)
+        if dtype[0] == "c":
+            return f"{_number(x, dtype)}:{dtype}[]"
         if x.size > 1 and x.tobytes() == x.flat[0].tobytes() * x.size:
             shape = ",".join(map(str, x.shape))
             return self.put(f"broadcast_in_dim {_number(x.flat[0], dtype)}:{dtype}[]", type=f"{dtype}[{shape}]")
@@ -306,7 +342,7 @@ class _Body(_equinox.Equinox):
         if not hasattr(v, "val"):
             return self.names[v]
         x = np.asarray(v.val)
-        if x.ndim:
+        if x.ndim or np.iscomplexobj(x):
             return self.constant(x.astype(v.aval.dtype))
         type = self.type(v.aval)
         return f"{_number(x, type[: type.index('[')])}:{type}"
@@ -343,10 +379,32 @@ class _Body(_equinox.Equinox):
     def equation(self, eqn):
         self.place = _place(eqn)
         name = eqn.primitive.name
+        narrow = _dtypes(eqn) & _NARROW.keys()
+        unsigned = all(d[0] == "u" for d in narrow) and name in ("shift_right_logical", "population_count")
+        empty = name in ("reduce_max", "reduce_min") and not np.prod(eqn.invars[0].aval.shape)
+        if narrow and (name not in _WRAPS | _KEEPS | _SAME and not unsigned or empty):
+            return self.lack(eqn, f"{name} of {', '.join(sorted(narrow))}")
+        self.of_its_kind(eqn, name)
+        for v in eqn.outvars if narrow and name in _WRAPS else ():
+            if str(v.aval.dtype) in _NARROW:
+                self.names[v] = self.wrapped(self.names[v], v.aval)
+        return None
+
+    def wrapped(self, x, aval):
+        """The low bits of x, of the sign that they have."""
+        bits = _NARROW[str(aval.dtype)]
+        if str(aval.dtype)[0] == "u":
+            return self.put(f"and {x} {self.filled(2**bits - 1, aval)}", aval)
+        by = self.filled(32 - bits, aval)
+        return self.put(f"shift_right_arithmetic {self.put(f'shift_left {x} {by}', aval)} {by}", aval)
+
+    def of_its_kind(self, eqn, name):
         if name in _ORDER | {"div", "rem", "max", "min"} and str(eqn.invars[0].aval.dtype) == "uint64":
             return self.of_uint64(eqn)
         if "uint64" in _dtypes(eqn) and not self.is_of_bits(eqn):
             return self.lack(eqn, f"{name} of uint64")
+        if _dtypes(eqn) & {"complex64", "complex128"} and name not in _COMPLEX | _SAME:
+            return self.lack(eqn, f"{name} of complex arrays")
         if any(_is_key(v.aval) for v in eqn.outvars) and name in _OF_KEYS:
             self.of_keys(eqn)
         elif name == "dot_general" and eqn.invars[0].aval.dtype != eqn.invars[1].aval.dtype:
@@ -418,7 +476,7 @@ class _Body(_equinox.Equinox):
 
     @staticmethod
     def index_type(v):
-        return "i64" if str(v.aval.dtype) in ("int64", "uint32") else "i32"
+        return "i64" if str(v.aval.dtype) in ("int64", *_UNSIGNED) else "i32"
 
     # ---- random numbers ---------------------------------------------------
 
@@ -649,7 +707,7 @@ class _Body(_equinox.Equinox):
 
     def place_of(self, v):
         """An index: i32 or i64."""
-        if str(v.aval.dtype) != "uint32":
+        if str(v.aval.dtype) not in _UNSIGNED:
             return self.atom(v)
         shape = ",".join(map(str, v.aval.shape))
         return self.put(f"convert_element_type[new_dtype=i64] {self.atom(v)}", type=f"i64[{shape}]")
@@ -834,7 +892,7 @@ class _Body(_equinox.Equinox):
         if len(jaxpr.invars) != 2 or not {"lu", "custom_linear_solve"} <= names:
             return False
         a, b = (v.aval for v in jaxpr.invars)
-        same = a.dtype == b.dtype and str(a.dtype) in ("float32", "float64")
+        same = a.dtype == b.dtype and str(a.dtype) in ("float32", "float64", "complex64", "complex128")
         ranks = len(b.shape) == len(a.shape) or (len(a.shape) == 2 and len(b.shape) == 1)
         return same and ranks and a.shape[:-2] == b.shape[:-2] and jaxpr.outvars[0].aval.shape == b.shape
 
@@ -948,6 +1006,8 @@ class _Body(_equinox.Equinox):
     do_custom_jvp_call_jaxpr = do_custom_jvp_call
 
     def do_custom_vjp_call(self, eqn):
+        if _dtypes(eqn) & {"complex64", "complex128"}:  # whose cotangents are conjugates there
+            return self.lack(eqn, "custom_vjp of complex arrays")
         primal = self.walk.nested(eqn.params.get("call_jaxpr") or eqn.params["fun_jaxpr"])
         if not any(map(_is_float, eqn.outvars)) or not any(map(_is_float, eqn.invars)) or self.walk.rules == RULES:
             return self.emit(eqn, "call", [("name", '""'), ("program", primal)], self.atoms(eqn.invars))
@@ -966,7 +1026,7 @@ class _Body(_equinox.Equinox):
 
 
 def _is_float(v):
-    return not _is_key(v.aval) and np.issubdtype(v.aval.dtype, np.floating)
+    return not _is_key(v.aval) and np.issubdtype(v.aval.dtype, np.inexact)
 
 
 def _is_fry(aval):
@@ -1114,7 +1174,10 @@ def from_jaxpr(closed_jaxpr):
 
 def from_jax(f, *args):
     """The program of a JAX function at the shapes and dtypes of args (arrays, numbers, jax.ShapeDtypeStruct, or trees
-    of them).  The program's inputs and outputs are the leaves of args and of the result, in jax.tree_util's order.
+    of them).  The program's inputs and outputs are the leaves of args and of the result, in jax.tree_util's order.  One that
+    is complex has its parts in a last dimension of 2: calls take complex arrays for it, and `array.view(complex)[..., 0]`
+    is the result that way.  Derivatives by it are those of real and imaginary parts: of a real function the conjugate of
+    what jax.grad gives.
 
     Without jax_enable_x64, JAX makes f32 of f64; a warning says so."""
     import jax

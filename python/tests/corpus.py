@@ -845,10 +845,31 @@ def beta_and_dirichlet_samples(a, b):
     return jax.random.beta(jax.random.key(5), a, b), jax.random.dirichlet(jax.random.key(6), a + b)
 
 
+@case(r(6), np.arange(6, dtype=np.uint8) * 50, np.arange(6, dtype=np.int8) * 25 - 70)
+def narrow_integers(x, u, i):
+    a = u + jnp.uint8(200)
+    b = i * jnp.int8(3) - jnp.int8(100)
+    c = (a ^ u) << 1 | a >> 2
+    d = jnp.where(b > i, b // jnp.int8(7), -b)
+    e = jnp.cumsum(u, dtype=jnp.uint8)[::-1] @ jnp.ones(6, jnp.uint8)
+    return x * (u / 255) + c.astype(float) * jnp.take(x, u % 6) + d, a, b, c, d, e, (u.astype(jnp.uint16) * u).max()
+
+
+@case(r(5), np.array([0, 250, 3, 128, 77], np.uint8))
+def an_image(w, pixels):
+    def step(carry, p):
+        seen, total = carry
+        return (seen + p, total + p.astype(float) * w.sum()), seen
+
+    (seen, total), ys = lax.scan(step, (jnp.uint8(7), 0.0), pixels)
+    return total + jnp.sum(jnp.tanh(pixels.astype(float) / 255 * w)), seen, ys
+
+
 REFUSED = [
-    (lambda x: jnp.fft.fft(x).real + jnp.asarray(x).at[jnp.array([0, 0])].apply(jnp.sin), (r(3),), ["fft", "scatter_apply", "complex128"]),
+    (lambda x: lax.clz(x.astype(jnp.int8)), (r(3),), ["clz of int8"]),
+    (lambda x: jnp.linalg.qr(jnp.outer(x, x) + 1j)[1].real[0] + jnp.asarray(x).at[jnp.array([0, 0])].apply(jnp.sin), (r(3),), ["of complex arrays", "scatter_apply"]),
     (lambda x: jax.random.bits(jax.random.key(0), (3,), jnp.uint64), (r(3),), ["dtype uint64 of inputs and outputs"]),
-    (lambda x: jax.random.bits(jax.random.key(0), (3,), jnp.uint8), (r(3),), ["random_bits of 8 bits"]),
+    (lambda x: jax.random.bits(jax.random.key(0), (3,), jnp.uint8), (r(3),), ["random_bits of uint8"]),
     (lambda x: jnp.asarray(x).at[jnp.array([0, 0])].apply(jnp.sin), (r(3),), ["scatter_apply"]),
     (lambda x: x.astype(jnp.float16), (r(3),), ["dtype float16"]),
     (lambda x: lax.reduce_window(x, 1.0, lax.add, (2,), (1,), "SAME"), (r(3),), ["reduce_window by add from a start"]),
@@ -858,5 +879,5 @@ REFUSED = [
         (r(3),),
         ["checkpoint with the policy"],
     ),
-    (lambda x: lax.scan(lambda c, x: (c + jnp.fft.fft(x).real.sum(), None), 0.0, x * x)[0], (r(2, 3),), ["fft"]),
+    (lambda x: lax.scan(lambda c, x: (c + jnp.linalg.eigvals(jnp.outer(x, x)).real.sum(), None), 0.0, x)[0], (r(2, 3),), ["eig"]),
 ]

@@ -465,3 +465,155 @@ if jaxopt:
             + jaxopt.prox.prox_elastic_net(x, (0.2, 0.5))
             + jaxopt.prox.prox_group_lasso(x, 0.1)
         )
+
+
+# ---- jax.numpy.fft, complex numbers -----------------------------------------------------------
+
+
+def _waves(n):
+    return np.fft.rfftfreq(n, 1 / n)
+
+
+@case("jax.numpy.fft", r(32))
+def spectral_derivative(u):
+    hat = jnp.fft.rfft(jnp.tanh(u))
+    return jnp.sum(jnp.fft.irfft(1j * _waves(32) * hat, n=32) ** 2) * 1e-3
+
+
+@case("jax.numpy.fft", r(24))
+def power_spectrum(u):
+    return jnp.sum(jnp.log1p(jnp.abs(jnp.fft.fft(u)) ** 2))
+
+
+@case("jax.numpy.fft", r(16), positive())
+def spectral_burgers(u, nu):
+    k = _waves(16)
+
+    def step(hat, _):
+        v = jnp.fft.irfft(hat, n=16)
+        rate = -0.5j * k * jnp.fft.rfft(v * v) - nu * k**2 * hat
+        return hat + 1e-3 * rate, jnp.sum(v * v)
+
+    hat, energy = jax.lax.scan(step, jnp.fft.rfft(u), None, length=12)
+    return jnp.sum(energy) + jnp.sum(jnp.fft.irfft(hat, n=16) ** 3)
+
+
+@case("jax.numpy.fft", r(16), r(16))
+def split_step_schroedinger(x, v):
+    k2 = np.fft.fftfreq(16, 1 / 16) ** 2
+    psi = jnp.exp(-(x**2)) * jnp.exp(1j * x)
+
+    def step(psi, _):
+        psi = jnp.fft.ifft(jnp.exp(-0.01j * k2) * jnp.fft.fft(psi))
+        return psi * jnp.exp(-0.02j * v), None
+
+    psi, _ = jax.lax.scan(step, psi, None, length=7)
+    return jnp.sum(jnp.real(psi * jnp.conj(psi)) * x)
+
+
+@case("jax.numpy.fft", r(8, 12))
+def poisson_on_a_torus(f):
+    kx, ky = np.fft.fftfreq(8, 1 / 8)[:, None], _waves(12)[None, :]
+    k2 = kx**2 + ky**2
+    hat = jnp.fft.rfft2(f) / np.where(k2 == 0, 1, k2) * (k2 > 0)
+    return jnp.sum(jnp.fft.irfft2(hat, s=(8, 12)) * f)
+
+
+@case("jax.numpy.fft", r(4, 5, 6))
+def three_dimensions(x):
+    z = jnp.fft.ifftn(jnp.fft.fftn(x) * jnp.exp(0.3j * x))
+    return jnp.sum(jnp.real(z) ** 2) + jnp.sum(jnp.imag(z))
+
+
+@case("jax.numpy.fft", r(3, 17))
+def prime_length_by_axis(x):
+    z = jnp.fft.fft(x, axis=0) + jnp.fft.ifft(x, axis=1)
+    return jnp.sum(jnp.abs(z) ** 2 * x)
+
+
+@case("jax.scipy", r(40), r(9))
+def fft_convolution(x, w):
+    return jnp.sum(jnp.tanh(jax.scipy.signal.fftconvolve(x, w, mode="same")))
+
+
+@case("jax.scipy", r(64))
+def spectrogram(x):
+    _, _, z = jax.scipy.signal.stft(x, nperseg=16)
+    return jnp.sum(jnp.log1p(jnp.abs(z) ** 2))
+
+
+@case("jax.scipy", r(6, 8))
+def cosine_transform(x):
+    return jnp.sum(jax.scipy.fft.dctn(x) * jax.scipy.fft.idct(x, axis=0) * x) * 1e-2
+
+
+@case("jax.numpy complex", r(6), r(6))
+def elementary_functions(x, y):
+    z = x + 1j * (2 + y**2)
+    w = jnp.sqrt(z) * jnp.log(z) + jnp.exp(1j * z) / z + jnp.tanh(z) + jnp.sin(z / 4) - jnp.cosh(z / 4) + z**2.5 + z**3
+    return jnp.sum(jnp.real(w) ** 2 + jnp.imag(w) * y) * 1e-2
+
+
+@case("jax.numpy complex", r(6), r(6))
+def inverse_functions(x, y):
+    z = x + 1j * (0.5 + y**2)
+    w = jnp.arcsin(z) + jnp.arccos(z) * z + jnp.arctan(z) + jnp.arcsinh(z)
+    right = x**2 + 1j * y  # of arccosh JAX's derivative has the other sign to the left of the imaginary axis
+    w = w + jnp.arccosh(right) * jnp.arctanh(z)
+    return jnp.sum(jnp.real(w) + jnp.imag(w) ** 2) + jnp.sum(jnp.angle(z))
+
+
+@case("jax.numpy complex", r(20), positive(3))
+def transfer_function(w, c):
+    s = 1j * w
+    h = (c[0] + c[1] * s) / (1 + c[2] * s + s**2 + 0.3)
+    return jnp.sum(20 * jnp.log10(jnp.abs(h)) + jnp.unwrap(jnp.angle(h)))
+
+
+@case("jax.numpy complex", r(5, 5), r(5, 5), r(5))
+def complex_system(a, b, c):
+    z = jnp.linalg.solve(a + 1j * b + 4 * jnp.eye(5), c + 1j * c**2)
+    return jnp.sum(jnp.abs(z) ** 2)
+
+
+@case("jax.numpy complex", r(3))
+def quantum_circuit(angle):
+    x, z = np.array([[0, 1], [1, 0]], complex), np.array([[1, 0], [0, -1]], complex)
+    eye = np.eye(2)
+    state = jnp.zeros(8, complex).at[0].set(1)
+
+    def turn(gate, where, by):
+        u = jnp.cos(by / 2) * np.eye(8) - 1j * jnp.sin(by / 2) * np.kron(np.kron(*where(gate)[:2]), where(gate)[2])
+        return u
+
+    places = [lambda g: (g, eye, eye), lambda g: (eye, g, eye), lambda g: (eye, eye, g)]
+    for k, (gate, place) in enumerate([(x, places[0]), (z, places[1]), (x, places[2])]):
+        state = turn(gate, place, angle[k]) @ state
+        state = turn(x, places[1], angle[k] ** 2) @ state
+    return jnp.real(jnp.vdot(state, np.kron(np.kron(z, z), x + z) @ state))
+
+
+@case("jax.numpy complex", r(4), r(4))
+def mandelbrot(x, y):
+    c = 0.3 * (x + 1j * y)
+
+    def body(carry):
+        z, n = carry
+        return z * z + c, n + 1
+
+    z, _ = jax.lax.fori_loop(0, 6, lambda i, s: body(s), (jnp.zeros(4, complex), 0))
+    return jnp.sum(jnp.real(z * jnp.conj(z)))
+
+
+@case("jax.numpy complex", r(6))
+def products_and_choices(x):
+    z = jnp.where(x > 0, x + 2j, jnp.exp(1j * x))
+    w = jnp.concatenate([z[::-1], jnp.cumsum(z)]).reshape(3, 4)
+    return jnp.real(jnp.prod(z)) + jnp.sum(jnp.abs(w.T @ w.conj()) ** 2) * 1e-3 + jnp.sum(jnp.imag(jnp.sort(x) * z))
+
+
+@case("jax.numpy complex", r(5), r(5))
+def windows_and_gathers(x, y):
+    z = jax.lax.complex(x, y)
+    w = jnp.convolve(z, z[:3]) + jnp.pad(z, (1, 1))
+    return jnp.sum(jnp.abs(w[jnp.array([0, 3, 5])] * z[:3].at[1].add(2j)) ** 2)

@@ -46,6 +46,22 @@ class Programs(unittest.TestCase):
         close(self.run_(linear, *residuals, v), c @ v, rtol=1e-14)
         close(self.run_(linear.transpose(), *residuals, 3.0), 3 * c, rtol=1e-14)
 
+    def test_complex_arrays(self):
+        f = tansy.parse(
+            "{ lambda a:c128[3] . let b:c128[3] = mul a a\n c:f64[3] = abs b\n d:f64[] = reduce_sum[axes=(0,)] c in (b, d,) }"
+        )
+        z = np.array([1 + 2j, -3j, 0.5])
+        y, size = self.run_(f, z)
+        np.testing.assert_allclose(y.view(complex)[..., 0], z * z, rtol=1e-15)
+        np.testing.assert_allclose(size, (abs(z) ** 2).sum(), rtol=1e-15)
+        pairs = z[:, None].view(float)
+        np.testing.assert_array_equal(self.run_(f, pairs)[0], y)
+        for wrong in (z[:2], z.astype(np.complex64), np.stack([z, z], 1)):
+            with self.assertRaises(TypeError):
+                self.run_(f, wrong)
+        with self.assertRaises(TypeError):
+            self.run_(self.f, z)
+
     def test_vmap(self):
         xs = np.stack([X, 2 * X])
         np.testing.assert_allclose(self.run_(self.f.grad().vmap(2), xs), np.cos(xs), rtol=1e-14)

@@ -1,4 +1,5 @@
 /* name: the identity that gives a value a name policies can speak of. */
+#include "prims/complex.h"
 #include "prims/ids.h"
 #include "prims/sample.h"
 #include "prims/strips.h"
@@ -67,4 +68,5 @@ const tn_prim tn_prim_name = {
     .jvp_bound = 3,
     .transpose_bound = 2,
     .sample = sample_name,
+    .complex = tn_i_complex_of_parts,
 };

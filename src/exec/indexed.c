@@ -59,8 +59,8 @@ static bool alike(const tn_fn *f, const tn_i_eqn *e) {
 
 /* Operations an element that e adds to those of its operands; 0: it has to be computed as it stands. */
 static uint32_t adds(const tn_fn *f, const tn_i_eqn *e) {
+    if (e->nout != 1 || !tn_i_space_admits(f, e)) return 0; /* what has no output has none to look at */
     const int dtype = f->val[e->out].type->dtype, rank = f->val[e->out].type->rank;
-    if (e->nout != 1 || !tn_i_space_admits(f, e)) return 0;
     switch (e->prim->id) {
     case TN_P_iota: return dtype == TN_I32 || dtype == TN_I64;
     case TN_P_broadcast_in_dim: return 1;

@@ -149,6 +149,7 @@ static void nested_facts(tn_fn *f, const tn_i_eqn *e) {
     bool leaf = true;
     f->effect |= effect;
     f->rules |= (e->prim->flags & TN_F_RULES) != 0;
+    f->expands |= e->prim->expand != NULL;
     f->comm |= tn_i_speaks_over(e);
     for (uint32_t k = 0; e->params && k < e->params->n; k++) {
         const tn_fn *const *g;
@@ -160,6 +161,7 @@ static void nested_facts(tn_fn *f, const tn_i_eqn *e) {
             f->effect |= g[j]->effect;
             f->once |= g[j]->once;
             f->rules |= g[j]->rules;
+            f->expands |= g[j]->expands;
             f->comm |= g[j]->comm;
             f->varies |= g[j]->varies;
         }

@@ -130,6 +130,7 @@ struct tn_fn {
     bool effect;         /* holds an equation with an effect, at any depth */
     bool once;           /* holds one with an effect that is no result of what ranks say: never run again */
     bool varies;         /* something in it varies over an axis of the grid, at any depth */
+    bool expands;        /* holds one that is other equations when it runs (tn_prim.expand), at any depth */
     bool rules;          /* holds one whose derivative a user gives, at any depth */
     bool mixed;          /* primal and tangents together: val[].linear tells which, nlin is 0 */
     uint64_t hash;       /* of the contents; places do not count */
@@ -282,6 +283,9 @@ tn_fn *tn_i_strict(const tn_fn *f);
 tn_fn *tn_i_contracted(const tn_fn *f);
 /* The same, but in f alone: nested programs stay. */
 tn_fn *tn_i_contracted_here(const tn_fn *f);
+/* f with what `expand` says in place of each equation that has it, nested programs too: what is planned.  A new
+ * reference. */
+tn_fn *tn_i_expanded(const tn_fn *f);
 /* f without `offload`, nested programs too: what runs without a spill file.  A new reference. */
 tn_fn *tn_i_in_memory(const tn_fn *f);
 

@@ -66,13 +66,19 @@ static bool define(tn_i_parser *p, tn_i_scope *s, const tn_i_token *name, tn_i_v
     return tn_i_names_add(&s->names, name->at, name->n, v);
 }
 
+static bool define_pairs(tn_i_parser *p, tn_i_scope *s, const tn_i_token *name, tn_i_var pairs) {
+    const tn_i_complex none = {TN_NOVAR, TN_NOVAR};
+    uint32_t z;
+    return tn_i_parse_complex_value(p, s, pairs, none, &z) && define(p, s, name, z);
+}
+
 static bool binder(tn_i_parser *p, tn_i_binder *out) {
     tn_type t;
     *out = (tn_i_binder){.name = p->tok};
     if (p->tok.kind != TN_T_NAME || tn_i_token_reserved(&p->tok)) return tn_i_unexpected(p, "a name");
     tn_i_next(p);
     if (!tn_i_accept(p, ":")) return true;
-    return tn_i_parse_type(p, &t) && (out->type = tn_i_type(p->ctx, &t)) != NULL;
+    return tn_i_parse_type(p, &t, &out->complex) && (out->type = tn_i_type(p->ctx, &t)) != NULL;
 }
 
 /* `a:f64[3] b:f64[] | c:f64[] .`; JAX sets its inputs off by ';' */
@@ -89,8 +95,9 @@ static bool inputs(tn_i_parser *p, tn_i_scope *s) {
         if (!binder(p, &x)) return false;
         if (!x.type) return tn_i_parse_fail(p, &x.name, "input %s needs a type", tn_i_word_text(word, &x.name));
         if (!set_place(p, s, &x.name)) return false;
-        const tn_i_var v = tn_i_input(&s->b, x.type, linear);
-        if (v == TN_NOVAR || !define(p, s, &x.name, v)) return false;
+        const tn_type *t = x.complex ? tn_i_parse_pairs_type(p, x.type) : x.type;
+        const tn_i_var v = t ? tn_i_input(&s->b, t, linear) : TN_NOVAR;
+        if (v == TN_NOVAR || !(x.complex ? define_pairs(p, s, &x.name, v) : define(p, s, &x.name, v))) return false;
     }
     return true;
 }
@@ -157,21 +164,45 @@ static bool primitive(tn_i_parser *p, tn_i_reading *r) {
 
 /* ---- equations ------------------------------------------------------------------------------ */
 
+static bool as_many(tn_i_parser *p, const tn_i_reading *r, uint32_t n) {
+    char word[TN_I_WORD_TEXT];
+    if (r->nbinder == n) return true;
+    return tn_i_parse_fail(p, &r->name, "%s has %u output%s, not %zu", tn_i_word_text(word, &r->name), (unsigned)n,
+                           n == 1 ? "" : "s", r->nbinder);
+}
+
 /* The new equation's outputs are `first` and on, or those of `pair`, `n` of them. */
 static bool define_outputs(tn_i_parser *p, tn_i_scope *s, const tn_i_reading *r, tn_i_var first, const tn_i_var *pair,
                            uint32_t n) {
     char word[TN_I_WORD_TEXT], declared[TN_I_TYPE_TEXT], inferred[TN_I_TYPE_TEXT];
-    if (r->nbinder != n)
-        return tn_i_parse_fail(p, &r->name, "%s has %u output%s, not %zu", tn_i_word_text(word, &r->name), (unsigned)n,
-                               n == 1 ? "" : "s", r->nbinder);
+    if (!as_many(p, r, n)) return false;
     for (uint32_t j = 0; j < n; j++) {
         const tn_i_binder *x = &p->binder[r->binder0 + j];
         const tn_i_var v = pair ? pair[j] : first + j;
-        const tn_type *t = tn_i_vtype(&s->b, v);
-        if (x->type && x->type != t)
+        const tn_type *t = tn_i_vtype(&s->b, v), *want = x->complex ? tn_i_parse_pairs_type(p, x->type) : x->type;
+        if (x->complex && !want) return false;
+        if (want && want != t)
             return tn_i_parse_fail(p, &x->name, "%s is declared %s, but is %s", tn_i_word_text(word, &x->name),
-                                   tn_i_type_text(declared, x->type), tn_i_type_text(inferred, t));
-        if (!define(p, s, &x->name, v)) return false;
+                                   tn_i_type_text(declared, want), tn_i_type_text(inferred, t));
+        if (!(x->complex ? define_pairs(p, s, &x->name, v) : define(p, s, &x->name, v))) return false;
+    }
+    return true;
+}
+
+static bool define_complex(tn_i_parser *p, tn_i_scope *s, const tn_i_reading *r, uint32_t n, const tn_i_complex *out) {
+    char word[TN_I_WORD_TEXT], declared[TN_I_TYPE_TEXT], inferred[TN_I_TYPE_TEXT];
+    if (!as_many(p, r, n)) return false;
+    for (uint32_t j = 0; j < n; j++) {
+        const tn_i_binder *x = &p->binder[r->binder0 + j];
+        const tn_type *t = tn_i_vtype(&s->b, out[j].re);
+        const bool complex = tn_i_is_complex(out[j]);
+        uint32_t name = out[j].re;
+        if (x->type && (x->type != t || x->complex != complex))
+            return tn_i_parse_fail(p, &x->name, "%s is declared %s%s, but is %s%s", tn_i_word_text(word, &x->name),
+                                   x->complex ? "complex, with parts " : "", tn_i_type_text(declared, x->type),
+                                   complex ? "complex, with parts " : "", tn_i_type_text(inferred, t));
+        if (complex && !tn_i_parse_complex_value(p, s, TN_NOVAR, out[j], &name)) return false;
+        if (!define(p, s, &x->name, name)) return false;
     }
     return true;
 }
@@ -207,15 +238,26 @@ static bool emit(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
     return define_outputs(p, s, r, first, NULL, whole ? last->nout : 1);
 }
 
+/* Operands, what is left out of parameters, the equation itself. */
+static bool rest_of_equation(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
+    tn_i_complex out[TN_I_COMPLEX_RESULTS];
+    s->b.region = r->region;
+    s->b.linear = r->linear;
+    if (tn_i_parse_is_complex(p, r)) {
+        const uint32_t n = tn_i_parse_complex_equation(p, s, r, out);
+        return n && define_complex(p, s, r, n, out);
+    }
+    return tn_i_parse_pair_operands(p, s, r) && tn_i_resolve_operands(p, s, r) && tn_i_complete_params(p, s, r) &&
+           emit(p, s, r);
+}
+
 static bool equation(tn_i_parser *p, tn_i_scope *s) {
     const size_t ntypes = p->ntypes, nints = p->nints, noperand = p->noperand, nbinder = p->nbinder;
     tn_i_reading r = {0};
     s->b.region = 0;
     s->b.linear = false;
     const bool ok = left_side(p, &r) && primitive(p, &r) && tn_i_parse_params(p, s, &r) &&
-                    tn_i_parse_operands(p, s, &r) && set_place(p, s, &r.name) &&
-                    (s->b.region = r.region, s->b.linear = r.linear, tn_i_resolve_operands(p, s, &r)) &&
-                    tn_i_complete_params(p, s, &r) && emit(p, s, &r);
+                    tn_i_parse_operands(p, s, &r) && set_place(p, s, &r.name) && rest_of_equation(p, s, &r);
     tn_i_release_params(p, &r);
     p->ntypes = ntypes;
     p->nints = nints;
@@ -248,7 +290,10 @@ static bool outputs(tn_i_parser *p, tn_i_scope *s, const tn_fn **f) {
     while (ok && !tn_i_accept(p, ")")) {
         tn_i_operand o;
         ok = tn_i_parse_operand(p, s, &o);
-        if (ok && o.var == TN_NOVAR) ok = (o.var = tn_i_parse_untyped(p, s, &o)) != TN_NOVAR;
+        if (ok && (o.z != TN_NOVAR || o.complex))
+            ok = (o.var = tn_i_parse_complex_operand(p, s, &o)) != TN_NOVAR;
+        else if (ok && o.var == TN_NOVAR)
+            ok = (o.var = tn_i_parse_untyped(p, s, &o)) != TN_NOVAR;
         ok = ok && tn_i_grow(p->ctx, (void **)&out, &capacity, n + 1, sizeof *out);
         if (ok) out[n++] = o.var;
         ok = ok && (tn_i_token_is(&p->tok, ")") || tn_i_expect(p, ","));
@@ -286,6 +331,7 @@ bool tn_i_parse_program(tn_i_parser *p, uint32_t depth, const tn_fn **out) {
     p->level--;
     tn_i_builder_drop(&s.b);
     tn_i_names_free(&s.names);
+    tn_i_free(p->ctx, s.z, s.cz * sizeof *s.z);
     ok = ok && tn_i_expect(p, "}");
     if (ok)
         *out = f;

@@ -8,17 +8,21 @@
 
 #include "ir/lex.h"
 #include "ir/names.h"
-#include "prims/prim.h"
+#include "prims/complex.h"
 
 typedef struct tn_i_binder {
     tn_i_token name;
-    const tn_type *type; /* interned; NULL: not written */
+    const tn_type *type; /* interned; NULL: not written; of what is complex, that of its parts */
+    bool complex;
 } tn_i_binder;
 
 typedef struct tn_i_operand {
     tn_i_token token;
     tn_i_var var; /* TN_NOVAR: a literal */
-    int dtype;    /* of a literal as written, or -1 */
+    int dtype;    /* of a literal as written, or -1; of a complex one that of its parts */
+    uint32_t z;   /* a complex value of the scope, or TN_NOVAR */
+    bool complex; /* a complex literal: its parts are `token` and `imaginary`, each of which may have no text */
+    tn_i_token imaginary;
 } tn_i_operand;
 
 #define TN_I_PRIM_SLOTS 512
@@ -52,11 +56,20 @@ typedef struct tn_i_shared_text {
 /* A type, which is all of the text. */
 bool tn_i_type_of_text(tn_ctx *c, const char *text, tn_type *t);
 
-/* One program being read. */
+/* A complex value of a program being read, together, apart, or both; made when it is first asked for. */
+typedef struct tn_i_complex_value {
+    tn_i_var pairs; /* TN_NOVAR: not yet */
+    tn_i_complex parts;
+} tn_i_complex_value;
+
+/* One program being read.  A name is a value's, or with TN_I_COMPLEX_NAME a complex value's. */
+#define TN_I_COMPLEX_NAME 0x80000000u
 typedef struct tn_i_scope {
     tn_i_builder b;
     tn_i_names names;
     uint32_t depth;
+    tn_i_complex_value *z;
+    size_t nz, cz;
 } tn_i_scope;
 
 /* One equation being read. */
@@ -97,7 +110,29 @@ const char *tn_i_word_text(char buf[TN_I_WORD_TEXT], const tn_i_token *t); /* qu
 bool tn_i_parse_operands(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r);
 bool tn_i_resolve_operands(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r);
 bool tn_i_parse_operand(tn_i_parser *p, const tn_i_scope *s, tn_i_operand *out);
+/* Dimensions of equal rank together, t's 1 beside another; false when neither fits the other. */
+bool tn_i_parse_widen(tn_type *shape, const tn_type *t);
+/* v broadcast to the shape, when it is a scalar or differs in dimensions of size 1 only. */
+tn_i_var tn_i_parse_spread(tn_i_scope *s, tn_i_var v, const tn_type *shape);
 tn_i_var tn_i_parse_untyped(tn_i_parser *p, tn_i_scope *s, const tn_i_operand *o); /* by its spelling alone */
+
+/* parse_complex.c */
+/* The type of the pairs of complex arrays with parts of type t; NULL after an error. */
+const tn_type *tn_i_parse_pairs_type(tn_i_parser *p, const tn_type *t);
+/* A new complex value, known by the one or the other; its name's value is in *name. */
+bool tn_i_parse_complex_value(tn_i_parser *p, tn_i_scope *s, tn_i_var pairs, tn_i_complex parts, uint32_t *name);
+/* The pairs of a complex operand, which may be a literal; TN_NOVAR after an error. */
+tn_i_var tn_i_parse_complex_operand(tn_i_parser *p, tn_i_scope *s, const tn_i_operand *o);
+/* Behind "(": `2-1j)`; or a number that ends with j; then its type, when written. */
+bool tn_i_parse_complex_literal(tn_i_parser *p, tn_i_operand *o);
+bool tn_i_is_imaginary(const tn_i_token *t);
+/* Whether an equation whose operands were read has complex ones, or results; of one with programs these are pairs. */
+bool tn_i_parse_is_complex(const tn_i_parser *p, const tn_i_reading *r);
+/* Of one with programs: the pairs of complex operands. */
+bool tn_i_parse_pair_operands(tn_i_parser *p, tn_i_scope *s, const tn_i_reading *r);
+/* Resolves, completes and emits one; how many results, in out (room for TN_I_COMPLEX_RESULTS); 0 after an error. */
+enum { TN_I_COMPLEX_RESULTS = 64 };
+uint32_t tn_i_parse_complex_equation(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r, tn_i_complex *out);
 
 /* parse_params.c: `[name=value ..]`, then what can be derived; releases what p holds */
 bool tn_i_parse_params(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r);
@@ -106,11 +141,13 @@ void tn_i_release_params(tn_i_parser *p, tn_i_reading *r);
 
 /* parse_values.c */
 bool tn_i_parse_dtype(tn_i_parser *p, int *dtype);
-/* A set of axes of the grid: w, (r,c), ('w',). */
+/* (tn_i_parse_dtype: of a complex one TN_I_C64 or TN_I_C128.)  A set of axes of the grid: w, (r,c), ('w',). */
 bool tn_i_parse_axes(tn_i_parser *p, int64_t *bits);
-bool tn_i_parse_type(tn_i_parser *p, tn_type *t);
+/* Of what is complex that of its pairs; or, where `complex` is given, of its parts, and whether it is. */
+bool tn_i_parse_type(tn_i_parser *p, tn_type *t, bool *complex);
 bool tn_i_parse_int(tn_i_parser *p, int64_t *out);
-/* Behind the bracket of NumPy's spelling of a number, `np.int64(3)`, where that stands; what tn_i_parse_unboxed wants is *is.
+/* Behind the bracket of NumPy's spelling of a number, `np.int64(3)`, where that stands; what tn_i_parse_unboxed wants
+ * is *is.
  */
 bool tn_i_parse_boxed(tn_i_parser *p, bool *is);
 bool tn_i_parse_unboxed(tn_i_parser *p, bool is);

@@ -1,5 +1,6 @@
 /* How programs printed by JAX are spelled where that differs from ours. */
 #include "ir/parse.h"
+#include "prims/complex.h"
 #include "prims/conv.h"
 #include "prims/forms.h"
 #include "prims/ids.h"
@@ -53,13 +54,18 @@ const tn_prim *tn_i_jax_form(const tn_i_token *name) {
                                            &tn_i_le_to_form,
                                            &tn_i_stack_form,
                                            &tn_i_tile_form,
-                                           &tn_i_top_k_form};
+                                           &tn_i_top_k_form,
+                                           &tn_i_complex_form,
+                                           &tn_i_conj_form,
+                                           &tn_i_real_form,
+                                           &tn_i_imag_form};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (tn_i_token_is(name, table[i]->name)) return table[i];
     return NULL;
 }
 
 const tn_prim *tn_i_jax_form_by(const tn_prim *prim, const tn_i_token *param) {
+    if (prim && prim->id == TN_P_fft && tn_i_token_is(param, "fft_lengths")) return &tn_i_fft_form;
     const bool solve = prim && prim->id == TN_P_custom_linear_solve;
     return solve && (tn_i_token_is(param, "const_lengths") || tn_i_token_is(param, "jaxprs")) ? &tn_i_linear_solve_form
                                                                                               : NULL;
@@ -90,6 +96,7 @@ bool tn_i_jax_ignored(const tn_prim *prim, const tn_i_token *name, const char *c
         {"sharding", -1, NULL},
         {"out_sharding", -1, NULL},
         {"accuracy", -1, NULL},
+        {"input_dtype", -1, NULL}, /* conj's */
         {"precision", -1, NULL},
         {"linear", TN_P_cond, NULL},
         {"linear", TN_P_scan, NULL},

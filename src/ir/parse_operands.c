@@ -13,18 +13,19 @@ static bool literal_type(tn_i_parser *p, tn_i_operand *o) {
     uint64_t bits;
     tn_type t;
     if (!tn_i_accept(p, ":")) return true;
-    if (!tn_i_parse_type(p, &t)) return false;
+    if (!tn_i_parse_type(p, &t, &o->complex)) return false;
     if (t.rank) return tn_i_parse_fail(p, &at, "a literal has rank 0; write an array as constant[value=..]");
+    o->dtype = t.dtype;
     if (!tn_i_parse_bits(&o->token, t.dtype, &bits))
         return tn_i_parse_fail(p, &o->token, "%s is no value of dtype %s", tn_i_word_text(word, &o->token),
                                tn_i_dtype_name(t.dtype));
-    o->dtype = t.dtype;
     return true;
 }
 
 bool tn_i_parse_operand(tn_i_parser *p, const tn_i_scope *s, tn_i_operand *o) {
     char word[TN_I_WORD_TEXT];
-    *o = (tn_i_operand){.token = p->tok, .var = TN_NOVAR, .dtype = -1};
+    *o = (tn_i_operand){.token = p->tok, .var = TN_NOVAR, .dtype = -1, .z = TN_NOVAR};
+    if (tn_i_token_is(&p->tok, "(") || tn_i_is_imaginary(&p->tok)) return tn_i_parse_complex_literal(p, o);
     if (is_literal(&p->tok)) {
         tn_i_next(p);
         return literal_type(p, o);
@@ -32,8 +33,21 @@ bool tn_i_parse_operand(tn_i_parser *p, const tn_i_scope *s, tn_i_operand *o) {
     if (p->tok.kind != TN_T_NAME || tn_i_token_reserved(&p->tok)) return tn_i_unexpected(p, "an operand");
     o->var = tn_i_names_find(&s->names, p->tok.at, p->tok.n);
     if (o->var == TN_NOVAR) return tn_i_parse_fail(p, &p->tok, "%s is not defined", tn_i_word_text(word, &p->tok));
+    if (o->var & TN_I_COMPLEX_NAME) {
+        o->z = o->var & ~TN_I_COMPLEX_NAME;
+        o->var = TN_NOVAR;
+    }
     tn_i_next(p);
     return true;
+}
+
+/* `(1-2j)`: what else begins so is the left side of an equation, `()`. */
+static bool complex_ahead(const tn_i_parser *p) {
+    tn_i_lexer lex = p->lex;
+    tn_i_token t;
+    if (!tn_i_token_is(&p->tok, "(")) return false;
+    tn_i_lex(&lex, &t);
+    return t.kind == TN_T_NUMBER;
 }
 
 /* Does an equation begin here?  White space means nothing, so names that are new and lead to '=' do. */
@@ -51,9 +65,9 @@ static bool binders_ahead(const tn_i_parser *p, const tn_i_scope *s) {
 
 bool tn_i_parse_operands(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
     r->operand0 = p->noperand;
-    while (is_literal(&p->tok) || p->tok.kind == TN_T_NAME) {
+    for (bool number; (number = is_literal(&p->tok) || complex_ahead(p)) || p->tok.kind == TN_T_NAME;) {
         tn_i_operand o;
-        if (!is_literal(&p->tok) && (tn_i_token_reserved(&p->tok) || tn_i_ends_body(p) || binders_ahead(p, s))) break;
+        if (!number && (tn_i_token_reserved(&p->tok) || tn_i_ends_body(p) || binders_ahead(p, s))) break;
         if (!tn_i_parse_operand(p, s, &o) ||
             !tn_i_grow(p->ctx, (void **)&p->operand, &p->coperand, p->noperand + 1, sizeof *p->operand))
             return false;
@@ -84,8 +98,7 @@ typedef struct hints {
     tn_type shape;        /* of the operands together: JAX leaves scalars and size-1 dimensions to broadcasting */
 } hints;
 
-/* Dimensions of equal rank together; false when neither fits the other. */
-static bool widen(tn_type *shape, const tn_type *t) {
+bool tn_i_parse_widen(tn_type *shape, const tn_type *t) {
     if (t->rank == 0) return true;
     if (shape->rank == 0) *shape = *t;
     if (shape->rank != t->rank) return false;
@@ -102,7 +115,7 @@ static hints hints_of(const tn_i_parser *p, const tn_i_scope *s, const tn_i_read
         const int dtype = t ? t->dtype : o->dtype;
         if (h.number < 0 && dtype != TN_BOOL) h.number = dtype;
         if (h.floating < 0 && tn_i_is_float(dtype)) h.floating = dtype;
-        if (t) (void)widen(&h.shape, t);
+        if (t) (void)tn_i_parse_widen(&h.shape, t);
     }
     return h;
 }
@@ -123,8 +136,7 @@ static bool may_be_scalar(const tn_i_reading *r, size_t i) {
     return (r->prim->id == TN_P_select && i == 0) || (r->prim->id == TN_P_clamp && i != 1);
 }
 
-/* v broadcast to the shape, when it is a scalar or differs in dimensions of size 1 only. */
-static tn_i_var spread(tn_i_scope *s, tn_i_var v, const tn_type *shape) {
+tn_i_var tn_i_parse_spread(tn_i_scope *s, tn_i_var v, const tn_type *shape) {
     static const int64_t in_order[TN_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
     const tn_type *t = tn_i_vtype(&s->b, v);
     bool differs = t->rank == 0 && shape->rank > 0;
@@ -147,7 +159,7 @@ bool tn_i_resolve_operands(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
             o->var = literal(p, s, o, literal_dtype(r, o, &h));
             if (o->var == TN_NOVAR) return false;
         }
-        if (elementwise && !may_be_scalar(r, i - r->operand0)) o->var = spread(s, o->var, &h.shape);
+        if (elementwise && !may_be_scalar(r, i - r->operand0)) o->var = tn_i_parse_spread(s, o->var, &h.shape);
         if (o->var == TN_NOVAR) return false;
     }
     if (r->jax && r->jax->swap && p->noperand - r->operand0 == 3) {

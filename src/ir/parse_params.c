@@ -128,7 +128,7 @@ static bool type_tuple(tn_i_parser *p) {
     while (!tn_i_accept(p, close)) {
         tn_type t;
         const tn_type *type;
-        if (!tn_i_parse_type(p, &t) || !(type = tn_i_type(p->ctx, &t)) ||
+        if (!tn_i_parse_type(p, &t, NULL) || !(type = tn_i_type(p->ctx, &t)) ||
             !tn_i_grow(p->ctx, (void **)(void *)&p->types, &p->ctypes, p->ntypes + 1, sizeof *p->types))
             return false;
         p->types[p->ntypes++] = type;
@@ -460,7 +460,8 @@ static bool derive(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r, uint32_t k) {
     tn_i_param *v = &r->p[k];
     if (spec->kind == TN_K_PTR) return true;
     if (spec->kind == TN_K_DTYPE && left && is_one_of(spec->name, dtypes)) {
-        *v = (tn_i_param){.kind = TN_K_DTYPE, .u.i = left->dtype};
+        const int whole = left->dtype == TN_F32 ? TN_I_C64 : TN_I_C128;
+        *v = (tn_i_param){.kind = TN_K_DTYPE, .u.i = p->binder[r->binder0].complex ? whole : left->dtype};
         return true;
     }
     r->at[k] = p->nints;

@@ -10,9 +10,10 @@ static int dtype_of(const tn_i_token *t) {
     static const struct {
         const char *name;
         int dtype;
-    } names[] = {{"f64", TN_F64},     {"f32", TN_F32},   {"i32", TN_I32},    {"i64", TN_I64},
-                 {"bool", TN_BOOL},   {"u32", TN_U32},   {"uint32", TN_U32}, {"float64", TN_F64},
-                 {"float32", TN_F32}, {"int32", TN_I32}, {"int64", TN_I64},  {"bool_", TN_BOOL}};
+    } names[] = {{"f64", TN_F64},     {"f32", TN_F32},     {"i32", TN_I32},         {"i64", TN_I64},
+                 {"bool", TN_BOOL},   {"u32", TN_U32},     {"uint32", TN_U32},      {"float64", TN_F64},
+                 {"float32", TN_F32}, {"int32", TN_I32},   {"int64", TN_I64},       {"bool_", TN_BOOL},
+                 {"c64", TN_I_C64},   {"c128", TN_I_C128}, {"complex64", TN_I_C64}, {"complex128", TN_I_C128}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (tn_i_token_is(t, names[i].name)) return names[i].dtype;
     return -1;
@@ -23,7 +24,7 @@ bool tn_i_parse_dtype(tn_i_parser *p, int *dtype) {
     if (*dtype < 0) {
         if (tn_i_token_is(&p->tok, "stack"))
             return tn_i_parse_fail(p, &p->tok, "the type 'stack' is reserved for loops");
-        return tn_i_unexpected(p, "a dtype (f64, f32, i64, i32, bool)");
+        return tn_i_unexpected(p, "a dtype (f64, f32, i64, i32, u32, bool, c128, c64)");
     }
     tn_i_next(p);
     return true;
@@ -64,12 +65,14 @@ static bool varying(tn_i_parser *p, tn_type *t) {
            tn_i_axes_of(p->ctx, (uint32_t)bits, &t->varying);
 }
 
-bool tn_i_parse_type(tn_i_parser *p, tn_type *t) {
+bool tn_i_parse_type(tn_i_parser *p, tn_type *t, bool *complex) {
     const tn_i_token start = p->tok;
     int dtype;
     memset(t, 0, sizeof *t);
     if (!tn_i_parse_dtype(p, &dtype) || !tn_i_expect(p, "[")) return false;
-    t->dtype = dtype;
+    const int parts = tn_i_complex_dtype(dtype);
+    t->dtype = parts < 0 ? dtype : parts;
+    if (complex) *complex = parts >= 0;
     while (!tn_i_accept(p, "]")) {
         int64_t dim;
         const tn_i_token at = p->tok;
@@ -81,6 +84,9 @@ bool tn_i_parse_type(tn_i_parser *p, tn_type *t) {
         if (t->rank == TN_MAX_RANK) return tn_i_parse_fail(p, &start, "a rank above %d", TN_MAX_RANK);
         t->dim[t->rank++] = dim;
     }
+    if (parts >= 0 && t->rank == TN_MAX_RANK)
+        return tn_i_parse_fail(p, &start, "a complex array has at most %d dimensions", TN_MAX_RANK - 1);
+    if (parts >= 0 && !complex) t->dim[t->rank++] = 2;
     if (!tn_i_type_valid(t)) return tn_i_parse_fail(p, &start, "the size of the type overflows");
     return varying(p, t);
 }
@@ -91,7 +97,8 @@ bool tn_i_type_of_text(tn_ctx *c, const char *text, tn_type *t) {
     *p = (tn_i_parser){.ctx = c, .file = "type"};
     tn_i_lex_start(&p->lex, text, strlen(text));
     tn_i_next(p);
-    const bool ok = tn_i_parse_type(p, t) && (p->tok.kind == TN_T_END || tn_i_unexpected(p, "the end of the type"));
+    const bool ok =
+        tn_i_parse_type(p, t, NULL) && (p->tok.kind == TN_T_END || tn_i_unexpected(p, "the end of the type"));
     tn_i_free(c, p, sizeof *p);
     return ok;
 }

@@ -1,13 +1,14 @@
 /* requires: a finished program;
  * ensures: the same program, in which each equation of a linear program has its primitive's strict form; or in which
- * nothing is offloaded; or in which sums and differences with a product in them are fmas.
+ * nothing is offloaded; or in which sums and differences with a product in them are fmas; or which has other equations
+ * for those that are no kernel's.
  *
  * Of two products that is which takes the other as its term that waits longer for its operands: in the body of a loop
  * one that waits for what is carried.  So a step of c = a c + b x waits for one operation, not for two. */
 #include "ir/memo.h"
 #include "prims/prim.h"
 
-static const char strict_kind, in_memory_kind, contracted_kind, here_kind; /* which form is made */
+static const char strict_kind, in_memory_kind, contracted_kind, here_kind, expanded_kind; /* which form is made */
 
 /* Contracted, with nested programs or (here_kind) without. */
 static bool contracts(const char *form) { return form == &contracted_kind || form == &here_kind; }
@@ -83,10 +84,36 @@ static tn_i_var waiting(const tn_fn *f, const tn_i_eqn *e, const bool *waits) {
     return TN_NOVAR;
 }
 
+/* Other equations in the place of e. */
+static void expand(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *map) {
+    const size_t n = 2 * ((size_t)e->nin + e->nout);
+    tn_i_var *in = tn_i_alloc_array(b->ctx, n, sizeof *in), *out = in + e->nin;
+    const tn_type **type = tn_i_alloc_array(b->ctx, n, sizeof *type);
+    b->loc = e->loc;
+    b->region = e->region;
+    b->linear = e->linear;
+    if (!in || !type) b->failed = true;
+    for (uint32_t i = 0; i < e->nin && !b->failed; i++) {
+        in[i] = tn_i_mapped(b, f, map, tn_i_in(f, e)[i]);
+        type[i] = f->val[tn_i_in(f, e)[i]].type;
+    }
+    for (uint32_t j = 0; j < e->nout && !b->failed; j++) type[e->nin + j] = f->val[e->out + j].type;
+    tn_i_rule r = {.b = b, .f = f, .e = e, .p = tn_i_p(e), .nin = e->nin, .nout = e->nout, .in = in, .in_type = type};
+    r.out_type = type + e->nin;
+    if (!b->failed) e->prim->expand(&r, out);
+    for (uint32_t j = 0; j < e->nout && !b->failed; j++) map[e->out + j] = out[j];
+    tn_i_free(b->ctx, in, n * sizeof *in);
+    tn_i_free(b->ctx, (void *)type, n * sizeof *type);
+}
+
 static void step(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *map, bool *waits, const char *form,
                  tn_i_memo *memo) {
     tn_i_param p[TN_MAX_PARAMS];
     const tn_prim *prim = e->prim;
+    if (form == &expanded_kind && prim->expand) {
+        expand(b, f, e, map);
+        return;
+    }
     if (form == &in_memory_kind && prim->flags & TN_F_OFFLOAD) {
         map[e->out] = tn_i_mapped(b, f, map, tn_i_in(f, e)[0]);
         return;
@@ -112,6 +139,7 @@ static void step(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *m
 
 /* Whether a program without nested ones stays as it is. */
 static bool nothing_to_do(const tn_fn *f, const char *form) {
+    if (form == &expanded_kind) return !f->expands;
     if (!contracts(form) || (f->depth > 1 && form != &here_kind)) return false;
     for (uint32_t i = 0; i < f->neqn; i++)
         if (f->eqn[i].prim->contract && tn_i_is_float(f->val[f->eqn[i].out].type->dtype)) return false;
@@ -123,7 +151,8 @@ static tn_fn *rebuild(const tn_fn *f, const char *form, tn_i_memo *memo, const u
     tn_i_builder b;
     tn_i_builder_init(&b, f->ctx);
     b.named_after = f;
-    b.raw = !contracts(form); /* a program as it was parsed may hold x + -(y*z) where derivatives have a sub */
+    b.raw = !contracts(form) &&
+            form != &expanded_kind; /* a program as it was parsed may hold x + -(y*z) where derivatives have a sub */
     b.regions = f->regions;
     b.mixed = f->mixed;
     tn_i_var *map = tn_i_map_new(f), *out = tn_i_alloc_array(f->ctx, f->nout, sizeof *out);
@@ -161,6 +190,7 @@ static tn_fn *made(const tn_fn *f, const char *form) {
 }
 
 tn_fn *tn_i_strict(const tn_fn *f) { return made(f, &strict_kind); }
+tn_fn *tn_i_expanded(const tn_fn *f) { return made(f, &expanded_kind); }
 tn_fn *tn_i_in_memory(const tn_fn *f) { return made(f, &in_memory_kind); }
 static tn_fn *contracted_as(const tn_fn *f, const char *form) {
     return f->ctx->contract ? made(f, form) : (tn_fn *)(uintptr_t)tn_i_fn_ref(f);

@@ -1,4 +1,5 @@
 /* Arithmetic: neg add sub mul div rem square. */
+#include "prims/complex.h"
 #include "prims/ids.h"
 #include "prims/rules.h"
 #include "prims/sample.h"
@@ -277,6 +278,7 @@ const tn_prim tn_prim_mul = {
     .transpose_bound = 1,
     .strict = 1 + TN_P_strict_mul,
     .range = range_mul,
+    .complex = tn_i_complex_of_mul,
 };
 
 /* ---- square ---- */
@@ -303,6 +305,7 @@ const tn_prim tn_prim_square = {
     .weight = 1,
     .jvp_bound = 4,
     .image = {0, INFINITY},
+    .complex = tn_i_complex_of_square,
 };
 
 /* ---- div ---- */
@@ -378,6 +381,7 @@ const tn_prim tn_prim_div = {
     .strict = 1 + TN_P_strict_div,
     .pole = TN_POLE_AT(1, 0),
     .range = range_div,
+    .complex = tn_i_complex_of_div,
 };
 
 /* ---- rem ---- */

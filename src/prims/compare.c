@@ -1,4 +1,5 @@
 /* Comparisons and tests, with bool results: eq ne lt le gt ge is_finite. */
+#include "prims/complex.h"
 #include "prims/ids.h"
 #include "prims/sample.h"
 #include "prims/strips.h"
@@ -38,6 +39,7 @@ const tn_prim tn_prim_eq = {
     .weight = 1,
     .jvp_bound = 1,
     .sample = sample_compare,
+    .complex = tn_i_complex_of_eq,
 };
 
 TN_STRIP2(ne, b8, uint8_t, uint8_t, x != y)
@@ -59,6 +61,7 @@ const tn_prim tn_prim_ne = {
     .weight = 1,
     .jvp_bound = 1,
     .sample = sample_compare,
+    .complex = tn_i_complex_of_ne,
 };
 
 TN_STRIP2(lt, b8, uint8_t, uint8_t, x < y)
@@ -173,4 +176,5 @@ const tn_prim tn_prim_is_finite = {
     .weight = 1,
     .jvp_bound = 1,
     .sample = sample_is_finite,
+    .complex = tn_i_complex_of_is_finite,
 };

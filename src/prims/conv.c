@@ -1,4 +1,6 @@
 #include "prims/conv.h"
+
+#include "prims/complex.h"
 #include "prims/dot.h"
 #include "prims/ids.h"
 #include "prims/shape.h"
@@ -429,4 +431,5 @@ static tn_i_var written_conv(tn_i_builder *b, const tn_i_param *p, uint32_t nin,
     return tn_i_convolution(b, lhs, rhs, &c);
 }
 
-const tn_prim tn_i_conv_form = {.id = -1, .name = NAME, .nin = 2, .params = params, .written = written_conv};
+const tn_prim tn_i_conv_form = {
+    .id = -1, .name = NAME, .nin = 2, .params = params, .written = written_conv, .complex = tn_i_complex_of_product};

@@ -1,5 +1,6 @@
 /* Changes of dtype, and of what is differentiated: convert_element_type bitcast_convert_type stop_gradient. */
 #include "prims/c_text.h"
+#include "prims/complex.h"
 #include "prims/ids.h"
 #include "prims/rules.h"
 #include "prims/sample.h"
@@ -118,6 +119,7 @@ const tn_prim tn_prim_convert_element_type = {
     .jvp_bound = 2,
     .transpose_bound = 1,
     .sample = sample_convert,
+    .complex = tn_i_complex_of_convert,
 };
 
 /* ---- bitcast_convert_type: the same bits as another dtype of as many ---- */
@@ -238,4 +240,5 @@ const tn_prim tn_prim_stop_gradient = {
     TN_ANY_STRIPS(stop_gradient),
     .weight = 1,
     .jvp_bound = 2,
+    .complex = tn_i_complex_of_parts,
 };

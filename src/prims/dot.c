@@ -1,5 +1,6 @@
 /* dot_general: products over any contracting and batch dimensions.  dot_run.c computes them. */
 #include "prims/c_text.h"
+#include "prims/complex.h"
 #include "prims/dims.h"
 #include "prims/dot.h"
 #include "prims/ids.h"
@@ -531,4 +532,5 @@ const tn_prim tn_prim_dot_general = {
     .sample = sample_dot,
     .spread = TN_SPREAD_SUMS,
     .sums = sums_dot,
+    .complex = tn_i_complex_of_product,
 };

@@ -1,5 +1,6 @@
 /* Exponentials and logarithms: exp exp2 expm1 log log1p logistic. */
 #include "prims/c_text.h"
+#include "prims/complex.h"
 #include "prims/ids.h"
 #include "prims/rules.h"
 #include "prims/special.h"
@@ -27,6 +28,7 @@ const tn_prim tn_prim_exp = {
     .weight = 16,
     .jvp_bound = 1.2,
     .image = {0, INFINITY},
+    .complex = tn_i_complex_of_exp,
 };
 
 TN_STRIP1(exp2, f32, float, float, exp2f(x))
@@ -50,6 +52,7 @@ const tn_prim tn_prim_exp2 = {
     .weight = 16,
     .jvp_bound = 1.5,
     .image = {0, INFINITY},
+    .complex = tn_i_complex_of_exp2,
 };
 
 TN_STRIP1(expm1, f32, float, float, expm1f(x))
@@ -74,6 +77,7 @@ const tn_prim tn_prim_expm1 = {
     .weight = 16,
     .jvp_bound = 2.2,
     .image = {-1, INFINITY},
+    .complex = tn_i_complex_of_expm1,
 };
 
 /* ---- log, log1p ---- */
@@ -97,6 +101,7 @@ const tn_prim tn_prim_log = {
     .jvp_bound = 1.25,
     .domain = {{0.4, 4, 0, 0}},
     .pole = TN_POLE_AT(0, 0),
+    .complex = tn_i_complex_of_log,
 };
 
 TN_STRIP1(log1p, f32, float, float, log1pf(x))
@@ -121,6 +126,7 @@ const tn_prim tn_prim_log1p = {
     .jvp_bound = 1.6,
     .domain = {{-0.6, 3, 0, 0}},
     .pole = TN_POLE_AT(0, -1),
+    .complex = tn_i_complex_of_log1p,
 };
 
 /* ---- logistic ---- */
@@ -148,4 +154,5 @@ const tn_prim tn_prim_logistic = {
     .weight = 16,
     .jvp_bound = 1.7,
     .image = {0, 1},
+    .complex = tn_i_complex_of_logistic,
 };

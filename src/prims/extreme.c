@@ -1,4 +1,5 @@
 /* Choices by size: max min abs sign clamp. */
+#include "prims/complex.h"
 #include "prims/ids.h"
 #include "prims/rules.h"
 #include "prims/sample.h"
@@ -118,6 +119,7 @@ const tn_prim tn_prim_abs = {
     .jvp_bound = 6.5,
     .domain = {{-2, 2, 0.1, TN_AT_ZERO}},
     .image = {0, INFINITY},
+    .complex = tn_i_complex_of_abs,
 };
 
 /* ---- sign ---- */
@@ -139,6 +141,7 @@ const tn_prim tn_prim_sign = {
     .weight = 1,
     .jvp_bound = 2,
     .domain = {{-2, 2, 0.1, TN_AT_ZERO}},
+    .complex = tn_i_complex_of_sign,
 };
 
 /* ---- clamp(min, x, max) = the smaller of max and (the larger of min and x) ---- */

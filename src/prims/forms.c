@@ -166,8 +166,9 @@ static tn_i_var written_tile(tn_i_builder *b, const tn_i_param *p, uint32_t nin,
 }
 
 const tn_prim tn_i_stack_form = {
-    .id = -1, .name = "stack", .nin = -1, .params = stack_params, .written = written_stack};
-const tn_prim tn_i_tile_form = {.id = -1, .name = "tile", .nin = 1, .params = tile_params, .written = written_tile};
+    .id = -1, .name = "stack", .nin = -1, .params = stack_params, .written = written_stack, .linear = {TN_ALL}};
+const tn_prim tn_i_tile_form = {
+    .id = -1, .name = "tile", .nin = 1, .params = tile_params, .written = written_tile, .linear = {TN_ALL}};
 
 /* ---- the largest ---- */
 

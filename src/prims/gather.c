@@ -1,5 +1,6 @@
 /* Windows read and added to at many places: gather scatter_add. */
 #include "prims/c_text.h"
+#include "prims/complex.h"
 #include "prims/forms.h"
 #include "prims/ids.h"
 #include "prims/sample.h"
@@ -386,6 +387,7 @@ const tn_prim tn_prim_gather = {
     .spread = TN_SPREAD_MOVES,
     .sums = sums_gather,
     .written = written_gather,
+    .complex = tn_i_complex_of_parts,
 };
 
 /* ---- scatter_add ---- */

@@ -1,4 +1,5 @@
 /* Hyperbolic functions: sinh cosh tanh asinh acosh atanh. */
+#include "prims/complex.h"
 #include "prims/ids.h"
 #include "prims/rules.h"
 #include "prims/strips.h"
@@ -26,6 +27,7 @@ const tn_prim tn_prim_sinh = {
     TN_VECTOR(sinh),
     .weight = 16,
     .jvp_bound = 2.2,
+    .complex = tn_i_complex_of_sinh,
 };
 
 TN_STRIP1(cosh, f32, float, float, coshf(x))
@@ -49,6 +51,7 @@ const tn_prim tn_prim_cosh = {
     .weight = 16,
     .jvp_bound = 2.2,
     .image = {1, INFINITY},
+    .complex = tn_i_complex_of_cosh,
 };
 
 TN_STRIP1(tanh, f32, float, float, tanhf(x))
@@ -73,6 +76,7 @@ const tn_prim tn_prim_tanh = {
     .weight = 16,
     .jvp_bound = 1.75,
     .image = {-1, 1},
+    .complex = tn_i_complex_of_tanh,
 };
 
 /* ---- asinh, acosh, atanh ---- */
@@ -96,6 +100,7 @@ const tn_prim tn_prim_asinh = {
     TN_VECTOR(asinh),
     .weight = 16,
     .jvp_bound = 3.15,
+    .complex = tn_i_complex_of_asinh,
 };
 
 TN_STRIP1(acosh, f32, float, float, acoshf(x))
@@ -125,6 +130,7 @@ const tn_prim tn_prim_acosh = {
     .jvp_bound = 2.95,
     .domain = {{1.5, 4, 0, 0}},
     .pole = TN_POLE_OUTSIDE(0, 1, INFINITY),
+    .complex = tn_i_complex_of_acosh,
 };
 
 TN_STRIP1(atanh, f32, float, float, atanhf(x))
@@ -149,4 +155,5 @@ const tn_prim tn_prim_atanh = {
     .jvp_bound = 1.95,
     .domain = {{-0.6, 0.6, 0, 0}},
     .pole = TN_POLE_OUTSIDE(0, -1, 1),
+    .complex = tn_i_complex_of_atanh,
 };

@@ -1,6 +1,7 @@
 /* linear_solve: x of a x = b for square matrices.  Where it is differentiated it becomes its two halves, lu and
  * lu_solve: the factors are computed once, with the primal, and what is linear reads them. */
 #include "prims/c_text.h"
+#include "prims/complex.h"
 #include "prims/ids.h"
 #include "prims/lu.h"
 #include "prims/matrices.h"
@@ -177,4 +178,5 @@ const tn_prim tn_prim_linear_solve = {
     .sample = sample_solve,
     .spread = TN_SPREAD_SUMS,
     .sums = sums_linear_solve,
+    .complex = tn_i_complex_of_linear_solve,
 };

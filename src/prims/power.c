@@ -1,5 +1,6 @@
 /* Powers: pow, integer_pow. */
 #include "prims/c_text.h"
+#include "prims/complex.h"
 #include "prims/ids.h"
 #include "prims/rules.h"
 #include "prims/sample.h"
@@ -144,6 +145,7 @@ const tn_prim tn_prim_pow = {
     .sample = sample_pow,
     .pole = TN_POLE_OUTSIDE(0, 0, INFINITY),
     .no_pole = no_pole_pow,
+    .complex = tn_i_complex_of_pow,
 };
 
 /* ---- integer_pow ---- */
@@ -369,4 +371,5 @@ const tn_prim tn_prim_integer_pow = {
     .pole = TN_POLE_AT(0, 0),
     .range = range_integer_pow,
     .no_pole = no_pole_integer_pow,
+    .complex = tn_i_complex_of_integer_pow,
 };

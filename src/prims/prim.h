@@ -242,6 +242,11 @@ enum { TN_LEAF = 512, TN_LANES = 16 };
  * exec/nest_plan.c has memory for them. */
 enum { TN_WAITING = 8 * TN_LEAF };
 
+/* A value of a complex equation (prims/complex.h): its parts; im TN_NOVAR: an array that is not complex. */
+typedef struct tn_i_complex {
+    tn_i_var re, im;
+} tn_i_complex;
+
 /* ---- the descriptor -------------------------------------------------------------------- */
 
 /* Of which rows (indices of dimension 0) of its operands a row of a result is made: of several, of none, so that all
@@ -379,6 +384,13 @@ struct tn_prim {
     tn_i_var (*written)(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in);
     /* The same of two outputs, which may be of different equations; false: it failed. */
     bool (*written_pair)(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in, tn_i_var out[2]);
+    /* The parts of its one result where an operand is complex, which no program's values are: by equations of their
+     * parts.  NULL: each part by itself of what is linear in all complex operands, else it is refused. */
+    tn_i_complex (*complex)(tn_i_builder *b, const tn_prim *prim, const tn_i_param *p, uint32_t nin,
+                            const tn_i_complex *in);
+    /* No kernel and no program: the equations that a program has in its place when it is about to run (all of out).
+     * Transformations, prices and texts see the one equation. */
+    void (*expand)(tn_i_rule *r, tn_i_var *out);
     /* Why an equation that may stand between transformations cannot run, or NULL. */
     const char *(*unrunnable)(const tn_i_param *p);
     bool (*effect)(const tn_i_param *p); /* must run exactly once, in order; NULL: pure */

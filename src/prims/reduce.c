@@ -1,5 +1,6 @@
 /* Reductions: reduce_sum reduce_max reduce_min reduce_prod argmax argmin. */
 #include "prims/c_text.h"
+#include "prims/complex.h"
 #include "prims/dims.h"
 #include "prims/ids.h"
 #include "prims/recur.h"
@@ -533,6 +534,7 @@ const tn_prim tn_prim_reduce_prod = {
     .cost = cost_reduce,
     .jvp_bound = 24,
     .sample = sample_prod,
+    .complex = tn_i_complex_of_reduce_prod,
 };
 
 static const tn_i_spec arg_params[] = {

@@ -1,4 +1,5 @@
 /* Roots: sqrt rsqrt cbrt.  Their derivatives are functions of their results. */
+#include "prims/complex.h"
 #include "prims/ids.h"
 #include "prims/rules.h"
 #include "prims/strips.h"
@@ -27,6 +28,7 @@ const tn_prim tn_prim_sqrt = {
     .domain = {{0.6, 4, 0, 0}},
     .pole = TN_POLE_OUTSIDE(0, 0, INFINITY),
     .image = {0, INFINITY},
+    .complex = tn_i_complex_of_sqrt,
 };
 
 TN_STRIP1(rsqrt, f32, float, float, 1.0f / sqrtf(x))
@@ -57,6 +59,7 @@ const tn_prim tn_prim_rsqrt = {
     .domain = {{0.6, 4, 0, 0}},
     .pole = TN_POLE_OUTSIDE(0, 0, INFINITY),
     .range = range_rsqrt,
+    .complex = tn_i_complex_of_rsqrt,
 };
 
 /* wider, and rounded: the C library's are up to 3.2 ulp from exact */

@@ -1,5 +1,6 @@
 /* Shape without data movement: constant iota broadcast_in_dim reshape transpose rev. */
 #include "prims/c_text.h"
+#include "prims/complex.h"
 #include "prims/ids.h"
 #include "prims/sample.h"
 #include "prims/shape.h"
@@ -153,6 +154,7 @@ const tn_prim tn_prim_iota = {
     .jvp_bound = 1,
     .transpose_bound = 1,
     .sample = sample_iota,
+    .complex = tn_i_complex_of_real,
 };
 
 /* ---- broadcast_in_dim ---- */

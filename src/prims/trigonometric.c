@@ -1,4 +1,5 @@
 /* Circular functions: sin cos tan asin acos atan atan2. */
+#include "prims/complex.h"
 #include "prims/ids.h"
 #include "prims/rules.h"
 #include "prims/strips.h"
@@ -28,6 +29,7 @@ const tn_prim tn_prim_sin = {
     .jvp_bound = 2.2,
     .domain = {{-4, 4, 0, 0}},
     .image = {-1, 1},
+    .complex = tn_i_complex_of_sin,
 };
 
 TN_STRIP1(cos, f32, float, float, cosf(x))
@@ -53,6 +55,7 @@ const tn_prim tn_prim_cos = {
     .jvp_bound = 2.35,
     .domain = {{-4, 4, 0, 0}},
     .image = {-1, 1},
+    .complex = tn_i_complex_of_cos,
 };
 
 TN_STRIP1(tan, f32, float, float, tanf(x))
@@ -76,6 +79,7 @@ const tn_prim tn_prim_tan = {
     .weight = 16,
     .jvp_bound = 1.65,
     .domain = {{-0.9, 0.9, 0, 0}},
+    .complex = tn_i_complex_of_tan,
 };
 
 /* ---- asin, acos, atan ---- */
@@ -103,6 +107,7 @@ const tn_prim tn_prim_asin = {
     .jvp_bound = 2.4,
     .domain = {{-0.6, 0.6, 0, 0}},
     .pole = TN_POLE_OUTSIDE(0, -1, 1),
+    .complex = tn_i_complex_of_asin,
 };
 
 TN_STRIP1(acos, f32, float, float, acosf(x))
@@ -127,6 +132,7 @@ const tn_prim tn_prim_acos = {
     .jvp_bound = 2.5,
     .domain = {{-0.6, 0.6, 0, 0}},
     .pole = TN_POLE_OUTSIDE(0, -1, 1),
+    .complex = tn_i_complex_of_acos,
 };
 
 TN_STRIP1(atan, f32, float, float, atanf(x))
@@ -151,6 +157,7 @@ const tn_prim tn_prim_atan = {
     TN_VECTOR(atan),
     .weight = 16,
     .jvp_bound = 3.3,
+    .complex = tn_i_complex_of_atan,
 };
 
 /* ---- atan2 ---- */

@@ -27,6 +27,20 @@ static void same(const char *what, with_operators f, in_c g, const std::vector<t
 #define INTEGERS(cxx, by_c) SAME(cxx, by_c, (tn_f64(2, 3), tn_i64(), tn_i64(2)), x, i, j)
 #define SQUARES(cxx, by_c)  SAME(cxx, by_c, (tn_f64(3, 3), tn_f64(3), tn_f64()), x, y, z)
 
+static tn::complex z_of(tn::val x) { return {x, x + 1.0}; }
+static tn::complex w_of(tn::val x) { return {x - 2.0, 3}; }
+static tn_complex by_c_z(tn_val x) {
+    tn_complex z = {x, tn_add(x, 1.0)};
+    return z;
+}
+static tn_complex by_c_w(tn_val x) {
+    tn_complex w = {tn_sub(x, 2.0), TN_VAL(3)};
+    return w;
+}
+static tn_complex by_c_square(tn_val x) {
+    tn_complex z = {x, x};
+    return z;
+}
 static tn_val by_c_logabs(tn_val x) {
     tn_val sign, logabs;
     tn_slogdet(x, &sign, &logabs);
@@ -356,6 +370,44 @@ int main() {
     SQUARES((pinv(x)), (tn_pinv(x)));
     SQUARES((lstsq(x, y)), (tn_lstsq(x, y)));
     SQUARES((tridiagonal_solve(y, y + 3.0, y, x)), (tn_tridiagonal_solve(y, tn_add(y, 3.0), y, x)));
+    FLOATS((complex_pairs(z_of(x) + w_of(x))), (tn_complex_pairs(tn_cadd(by_c_z(x), by_c_w(x)))));
+    FLOATS((complex_pairs(z_of(x) - w_of(x))), (tn_complex_pairs(tn_csub(by_c_z(x), by_c_w(x)))));
+    FLOATS((complex_pairs(z_of(x) * w_of(x))), (tn_complex_pairs(tn_cmul(by_c_z(x), by_c_w(x)))));
+    FLOATS((complex_pairs(z_of(x) / w_of(x))), (tn_complex_pairs(tn_cdiv(by_c_z(x), by_c_w(x)))));
+    FLOATS((complex_pairs(-z_of(x))), (tn_complex_pairs(tn_cneg(by_c_z(x)))));
+    FLOATS((complex_pairs(pow(z_of(x), w_of(x)))), (tn_complex_pairs(tn_cpow(by_c_z(x), by_c_w(x)))));
+    FLOATS((complex_pairs(powi(z_of(x), 3))), (tn_complex_pairs(tn_cpowi(by_c_z(x), 3))));
+    FLOATS((complex_pairs(square(z_of(x)))), (tn_complex_pairs(tn_csquare(by_c_z(x)))));
+    FLOATS((complex_pairs(conj(z_of(x)))), (tn_complex_pairs(tn_conj(by_c_z(x)))));
+    FLOATS((complex_pairs(tn::sign(z_of(x)))), (tn_complex_pairs(tn_csign(by_c_z(x)))));
+    FLOATS((abs(z_of(x))), (tn_cabs(by_c_z(x))));
+    FLOATS((arg(z_of(x))), (tn_carg(by_c_z(x))));
+    FLOATS((complex_pairs(sqrt(z_of(x)))), (tn_complex_pairs(tn_csqrt(by_c_z(x)))));
+    FLOATS((complex_pairs(exp(z_of(x)))), (tn_complex_pairs(tn_cexp(by_c_z(x)))));
+    FLOATS((complex_pairs(log(z_of(x)))), (tn_complex_pairs(tn_clog(by_c_z(x)))));
+    FLOATS((complex_pairs(sin(z_of(x)))), (tn_complex_pairs(tn_csin(by_c_z(x)))));
+    FLOATS((complex_pairs(cos(z_of(x)))), (tn_complex_pairs(tn_ccos(by_c_z(x)))));
+    FLOATS((complex_pairs(tan(z_of(x)))), (tn_complex_pairs(tn_ctan(by_c_z(x)))));
+    FLOATS((complex_pairs(sinh(z_of(x)))), (tn_complex_pairs(tn_csinh(by_c_z(x)))));
+    FLOATS((complex_pairs(cosh(z_of(x)))), (tn_complex_pairs(tn_ccosh(by_c_z(x)))));
+    FLOATS((complex_pairs(tanh(z_of(x)))), (tn_complex_pairs(tn_ctanh(by_c_z(x)))));
+    FLOATS((complex_pairs(asin(z_of(x)))), (tn_complex_pairs(tn_casin(by_c_z(x)))));
+    FLOATS((complex_pairs(acos(z_of(x)))), (tn_complex_pairs(tn_cacos(by_c_z(x)))));
+    FLOATS((complex_pairs(atan(z_of(x)))), (tn_complex_pairs(tn_catan(by_c_z(x)))));
+    FLOATS((complex_pairs(asinh(z_of(x)))), (tn_complex_pairs(tn_casinh(by_c_z(x)))));
+    FLOATS((complex_pairs(acosh(z_of(x)))), (tn_complex_pairs(tn_cacosh(by_c_z(x)))));
+    FLOATS((complex_pairs(atanh(z_of(x)))), (tn_complex_pairs(tn_catanh(by_c_z(x)))));
+    SQUARES((complex_pairs(matmul(z_of(x), tn::complex(x, x)))),
+            (tn_complex_pairs(tn_cmatmul(by_c_z(x), by_c_square(x)))));
+    SQUARES((complex_pairs(solve(z_of(x), tn::complex(x, x)))),
+            (tn_complex_pairs(tn_csolve(by_c_z(x), by_c_square(x)))));
+    FLOATS((complex_pairs(fft(z_of(x)))), (tn_complex_pairs(tn_fft(by_c_z(x), tn_ints(-1)))));
+    FLOATS((complex_pairs(ifft(z_of(x), {0}))), (tn_complex_pairs(tn_ifft(by_c_z(x), tn_ints(0)))));
+    FLOATS((complex_pairs(rfft(x))), (tn_complex_pairs(tn_rfft(x, tn_ints(-1)))));
+    FLOATS((irfft(z_of(x), 4)), (tn_irfft(by_c_z(x), tn_ints(-1), 4)));
+    FLOATS((complex_pairs(complex_from(complex_pairs(z_of(x))))), (tn_complex_pairs(by_c_z(x))));
+    FLOATS((tn::fftfreq(c, TN_F64, 4, 0.5)), (tn_fftfreq(c.get(), TN_F64, 4, 0.5)));
+    FLOATS((tn::rfftfreq(c, TN_F64, 4)), (tn_rfftfreq(c.get(), TN_F64, 4, 1)));
     SQUARES((cholesky(x)), (tn_cholesky(x)));
     SQUARES((triangular_solve(x, y, TN_SOLVE_UPPER)), (tn_triangular_solve(x, y, TN_SOLVE_UPPER)));
     SQUARES((cholesky_solve(x, y)), (tn_cholesky_solve(x, y)));

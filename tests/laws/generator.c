@@ -179,6 +179,10 @@ static void step(laws_gen *g) {
         (void)laws_generate_loop(g, tn_i_prim(&g->b, chance(g, 2) ? TN_P_scan : TN_P_while));
         return;
     }
+    if (chance(g, 12)) {
+        laws_generate_complex(g);
+        return;
+    }
     for (int tries = 0; tries < 100; tries++) {
         const tn_prim *prim = g->ctx->prims[pick(g, 0, TN_NPRIMS - 1)];
         const int dtype = any_dtype(g);

@@ -25,6 +25,7 @@ const tn_fn *laws_generate_to(laws_gen *outer, uint32_t nin, const tn_type *in, 
 /* Emits an equation with a generated program in it; false when `prim` is not of that kind. */
 bool laws_generate_nested(laws_gen *g, const tn_prim *prim);
 bool laws_generate_loop(laws_gen *g, const tn_prim *prim); /* scan, while, cond */
+void laws_generate_complex(laws_gen *g);                   /* a function of complex arrays, or Fourier transforms */
 
 tn_i_var laws_gen_real(laws_gen *g);                          /* any float value */
 tn_i_var laws_gen_whole(laws_gen *g, int64_t lo, int64_t hi); /* an i64[] between lo and hi */

@@ -20,7 +20,7 @@ typedef struct stage {
 } stage;
 
 static bool has_kernel(const tn_prim *prim) {
-    return !prim->body && !(prim->flags & TN_F_LOOP) && prim->id != TN_P_external_call;
+    return !prim->body && !prim->expand && !(prim->flags & TN_F_LOOP) && prim->id != TN_P_external_call;
 }
 
 /* Of the primitive; its program gives operands back when there are none. */

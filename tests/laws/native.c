@@ -57,7 +57,10 @@ static bool run_as(laws_trial *t, const tn_fn *f, const laws_array *x, int backe
         laws_fail(t, "compile: %s", tn_error(t->ctx));
         return false;
     }
-    if (tn_exec_backend(e, &why) != backend) laws_fail(t, "the backend does not run: %s", why);
+    /* a compiler that breaks off by itself, as gcc 12 does in the if-conversion of some loops, is told of and not ours
+     */
+    t->refused = tn_exec_backend(e, &why) != backend && strstr(why, "internal compiler error");
+    if (!t->refused && tn_exec_backend(e, &why) != backend) laws_fail(t, "the backend does not run: %s", why);
     for (int call = 0; call < 2 && !t->failed; call++)
         if (tn_call(e, in, out) != TN_OK) laws_fail(t, "call: %s", tn_exec_error(e));
     tn_exec_free(e);

@@ -450,6 +450,28 @@ for reverse in (False, True):
         over(FLOATS, f"linear_recurrence[axis={axis} reverse={reverse}]", "[2,3] [2,3]", [A, B, A], lambda a, x, i=axis, r=reverse: recurrence(a, x, i, r),
              how="vjp", outs="[2,3]")
 over(FLOATS, "linear_recurrence[axis=0 reverse=False]", "[3] [3]", [[nan, 0.0, 2.0], [-0.0, 1.0, inf]], out=[[-0.0, 1.0, inf]])
+
+# fft: parts of complex arrays; lengths whose factors are small, one that is large (19), of 1 and of 2
+parts = lambda z: (jnp.real(z), jnp.imag(z))
+WAVE = [round(float(np.sin(3.0 * k + 0.5 * k * k)), 6) for k in range(64)]
+for n in (1, 2, 6, 8, 19):
+    for axis, shape in ((1, f"[2,{n}]"), (0, f"[{n},2]")):
+        half = f"[2,{n // 2 + 1}]" if axis else f"[{n // 2 + 1},2]"
+        x, y, m = WAVE[: 2 * n], WAVE[20 : 20 + 2 * n], 2 * (n // 2 + 1)
+        param = lambda kind: f"fft[fft_type={kind} axis={axis} length={n}]"
+        for kind, fn in (("FFT", jnp.fft.fft), ("IFFT", jnp.fft.ifft)):
+            go = lambda a, b, f=fn, i=axis: parts(f(a + 1j * b, axis=i))
+            over(FLOATS, param(kind), f"{shape} {shape}", [x, y], go, nout=2)
+            if n in (6, 19):
+                over(FLOATS, param(kind), f"{shape} {shape}", [x, y, y, x], go, how="vjp", nout=2, outs=f"{shape} {shape}")
+        go = lambda a, i=axis: parts(jnp.fft.rfft(a, axis=i))
+        over(FLOATS, param("RFFT"), shape, [x], go, nout=2)
+        back = lambda a, b, i=axis, k=n: jnp.fft.irfft(a + 1j * b, n=k, axis=i)
+        over(FLOATS, param("IRFFT"), f"{half} {half}", [x[:m] if n > 1 else WAVE[:2], y[:m] if n > 1 else WAVE[5:7]], back)
+        if n in (6, 19):
+            over(FLOATS, param("RFFT"), shape, [x, x[:m], y[:m]], go, how="vjp", nout=2, outs=f"{half} {half}")
+            over(FLOATS, param("IRFFT"), f"{half} {half}", [x[:m], y[:m], y], back, how="vjp", outs=shape)
+over(FLOATS, "fft[fft_type=FFT axis=0 length=4]", "[4,0] [4,0]", [[], []], lambda a, b: parts(jnp.fft.fft(a + 1j * b, axis=0)), nout=2)
 kink("reduce_max[axes=(0,)]", "[4]", [[2.0, 1.0, 2.0, 2.0]], [[1 / 3, 0.0, 1 / 3, 1 / 3]], how="grad", outs="[4]")
 kink("reduce_min[axes=(0,)]", "[4]", [[2.0, 5.0, 2.0, 3.0]], [[0.5, 0.0, 0.5, 0.0]], how="grad", outs="[4]")
 kink("reduce_prod[axes=(0,)]", "[3]", [[0.0, 2.0, 3.0]], [[6.0, 0.0, 0.0]], lambda v: jnp.prod(v), how="grad", outs="[3]")

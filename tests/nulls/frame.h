@@ -3,6 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include <tansy.h>
 #include <tansy/comm.h>
+#include <tansy/complex.h>
 #include <tansy/effects.h>
 #include <tansy/emit.h>
 #include <tansy/ode.h>
@@ -122,6 +123,7 @@ static int handles; /* whether the call was given one that keeps a message */
         void *: (const void *)&sink,                                       \
         const tn_work *: (const void *)&work,                              \
         tn_val: (const void *)&x,                                          \
+        tn_complex: (const void *)&(tn_complex){x, x},                     \
         tn_type: (const void *)types,                                      \
         const tn_type *: (const void *)&(const tn_type *){types},          \
         const tn_val *: (const void *)&(const tn_val *){values},           \
@@ -149,6 +151,7 @@ static int handles; /* whether the call was given one that keeps a message */
 #define GARBLED(a)                                               \
     _Generic((a),                                                \
         tn_val: garbage,                                         \
+        tn_complex: garbage,                                     \
         tn_type: garbage,                                        \
         int: garbage,                                            \
         tn_dtype: garbage,                                       \

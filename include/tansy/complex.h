@@ -1,0 +1,159 @@
+/* tansy/complex.h - complex arrays, and discrete Fourier transforms.
+ *
+ * SPDX-License-Identifier: MIT
+ *
+ *     static tn_val energy(const tn_val *in, void *user) { // in: psi, f64[n,2]: n numbers of C's double complex
+ *         tn_complex psi = tn_complex_from(in[0]), hat = tn_fft(psi, tn_ints(-1));
+ *         ..
+ *
+ * A complex array is two real ones of one type: z.re and z.im, which every other operator takes, makes and
+ * differentiates.  tn_complex_of(x, y) is x + i y, of values or, beside others, plain numbers.  Programs have no
+ * complex dtype: an array of C's double complex, or of float complex, that enters or leaves one is f64 (f32) with a
+ * last dimension of 2, real part first, which is how C has it in memory.
+ *
+ * Derivatives are those of real and imaginary parts: the gradient of a real f by z has the parts df/dx and df/dy.  That
+ * is the direction in which f grows, and PyTorch's convention; jax.grad has its conjugate (docs/jax.md).  Functions
+ * with a branch cut have it where C's have, and the side that the sign of a zero says; derivatives are those of the
+ * side.
+ *
+ * Operands broadcast as those of <tansy/ops.h>, whose rules for numbers (of either part), errors, ownership, threads
+ * and cost hold here: TN_ETYPE for parts of different types and for other dtypes than f32 and f64.  An operator makes
+ * some 2 (tn_cadd) to 60 (tn_cacos) equations of real arrays.  Values are within a few ulp of |f|, and within some 20
+ * of the part where it is not small beside the other; nothing overflows where the result does not, but tn_cmul. */
+#ifndef TANSY_COMPLEX_H
+#define TANSY_COMPLEX_H
+
+#include "../tansy.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tn_complex {
+    tn_val re, im;
+} tn_complex;
+
+#ifndef __cplusplus
+#define tn_complex_of(x, y) ((tn_complex){TN_VAL(x), TN_VAL(y)})
+#endif
+
+/* The array whose parts stand in the last dimension of `pairs`, [.., 2]; and the way back. */
+TN_API tn_complex tn_complex_from_at(tn_val pairs, const char *file, int line);
+TN_API tn_val tn_complex_pairs_at(tn_complex z, const char *file, int line);
+#define tn_complex_from(...)  tn_complex_from_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_complex_pairs(...) tn_complex_pairs_at(__VA_ARGS__, __FILE__, __LINE__)
+
+/* ---- arithmetic ------------------------------------------------------------------------------- */
+
+/* z + w, z - w, z w, z / w (Smith's), -z, x - i y, z z, 1 / z */
+TN_API tn_complex tn_cadd_at(tn_complex z, tn_complex w, const char *file, int line);
+TN_API tn_complex tn_csub_at(tn_complex z, tn_complex w, const char *file, int line);
+TN_API tn_complex tn_cmul_at(tn_complex z, tn_complex w, const char *file, int line);
+TN_API tn_complex tn_cdiv_at(tn_complex z, tn_complex w, const char *file, int line);
+TN_API tn_complex tn_cneg_at(tn_complex z, const char *file, int line);
+TN_API tn_complex tn_conj_at(tn_complex z, const char *file, int line);
+TN_API tn_complex tn_csquare_at(tn_complex z, const char *file, int line);
+#define tn_cadd(...)    tn_cadd_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_csub(...)    tn_csub_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_cmul(...)    tn_cmul_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_cdiv(...)    tn_cdiv_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_cneg(...)    tn_cneg_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_conj(...)    tn_conj_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_csquare(...) tn_csquare_at(__VA_ARGS__, __FILE__, __LINE__)
+
+/* |z|, whose derivative at 0 is 0; the angle, in (-pi, pi]; z / |z|, 0 of 0. */
+TN_API tn_val tn_cabs_at(tn_complex z, const char *file, int line);
+TN_API tn_val tn_carg_at(tn_complex z, const char *file, int line);
+TN_API tn_complex tn_csign_at(tn_complex z, const char *file, int line);
+#define tn_cabs(...)  tn_cabs_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_carg(...)  tn_carg_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_csign(...) tn_csign_at(__VA_ARGS__, __FILE__, __LINE__)
+
+/* ---- functions ----------------------------------------------------------------------------------- */
+
+/* Those of <complex.h>, with its branch cuts. */
+
+TN_API tn_complex tn_csqrt_at(tn_complex z, const char *file, int line);
+TN_API tn_complex tn_cexp_at(tn_complex z, const char *file, int line);
+TN_API tn_complex tn_clog_at(tn_complex z, const char *file, int line);
+TN_API tn_complex tn_csin_at(tn_complex z, const char *file, int line);
+TN_API tn_complex tn_ccos_at(tn_complex z, const char *file, int line);
+TN_API tn_complex tn_ctan_at(tn_complex z, const char *file, int line);
+TN_API tn_complex tn_csinh_at(tn_complex z, const char *file, int line);
+TN_API tn_complex tn_ccosh_at(tn_complex z, const char *file, int line);
+TN_API tn_complex tn_ctanh_at(tn_complex z, const char *file, int line);
+TN_API tn_complex tn_casin_at(tn_complex z, const char *file, int line);
+TN_API tn_complex tn_cacos_at(tn_complex z, const char *file, int line);
+TN_API tn_complex tn_catan_at(tn_complex z, const char *file, int line);
+TN_API tn_complex tn_casinh_at(tn_complex z, const char *file, int line);
+TN_API tn_complex tn_cacosh_at(tn_complex z, const char *file, int line);
+TN_API tn_complex tn_catanh_at(tn_complex z, const char *file, int line);
+#define tn_csqrt(...)  tn_csqrt_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_cexp(...)   tn_cexp_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_clog(...)   tn_clog_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_csin(...)   tn_csin_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_ccos(...)   tn_ccos_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_ctan(...)   tn_ctan_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_csinh(...)  tn_csinh_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_ccosh(...)  tn_ccosh_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_ctanh(...)  tn_ctanh_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_casin(...)  tn_casin_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_cacos(...)  tn_cacos_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_catan(...)  tn_catan_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_casinh(...) tn_casinh_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_cacosh(...) tn_cacosh_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_catanh(...) tn_catanh_at(__VA_ARGS__, __FILE__, __LINE__)
+
+/* z^w = exp(w log z); of z = 0 it is 0, of w = 0 it is 1.  And z^n, by products. */
+TN_API tn_complex tn_cpow_at(tn_complex z, tn_complex w, const char *file, int line);
+TN_API tn_complex tn_cpowi_at(tn_complex z, int64_t n, const char *file, int line);
+#define tn_cpow(...)  tn_cpow_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_cpowi(...) tn_cpowi_at(__VA_ARGS__, __FILE__, __LINE__)
+
+/* The product of matrices z [.., m, k] and w [.., k, n], by four of their parts (tn_matmul: its rules for vectors and
+ * batches); and x with z x = w for matrices [.., n, n] and right-hand sides as tn_solve has them, by a real system of
+ * 2 n equations. */
+TN_API tn_complex tn_cmatmul_at(tn_complex z, tn_complex w, const char *file, int line);
+TN_API tn_complex tn_csolve_at(tn_complex z, tn_complex w, const char *file, int line);
+#define tn_cmatmul(...) tn_cmatmul_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_csolve(...)  tn_csolve_at(__VA_ARGS__, __FILE__, __LINE__)
+
+/* ---- Fourier transforms ------------------------------------------------------------------ */
+
+/* NumPy's conventions (numpy.fft.fftn), along each of 1 to 3 distinct axes, negative ones from the end:
+ *
+ *     tn_fft    X[k] = sum over j of x[j] exp(-2 pi i j k / n)
+ *     tn_ifft   x[j] = 1/n times the sum over k of X[k] exp(2 pi i j k / n)
+ *     tn_rfft   of a real array: the last axis of the list has the first n/2 + 1 of X, which say all
+ *     tn_irfft  the real array of that, with n elements along the last axis of the list (2 m - 2 or 2 m - 1 where X has
+ *               m); imaginary parts of its first element and, of even n, of its last are not read
+ *
+ * The length of an axis may be any from 1 to 2^31 - 1: 5 n log2 n operations where its prime factors are at most 13,
+ * and four to eight times as many where one is larger (Bluestein's).  A transform is linear: nothing is kept for its
+ * derivative, which is the transform the other way.  It is one equation, fft, of each axis; what it is when it runs are
+ * equations of parts of the array, vectorized along other axes or along a factor of n, in f32 or f64.
+ *
+ * Errors: TN_EINVAL for no axis, more than 3, one twice, an axis that is none; TN_ETYPE for a length of 0 and for an n
+ * that does not fit. */
+TN_API tn_complex tn_fft_at(tn_complex z, tn_int_list axes, const char *file, int line);
+TN_API tn_complex tn_ifft_at(tn_complex z, tn_int_list axes, const char *file, int line);
+TN_API tn_complex tn_rfft_at(tn_val x, tn_int_list axes, const char *file, int line);
+TN_API tn_val tn_irfft_at(tn_complex z, tn_int_list axes, int64_t n, const char *file, int line);
+#define tn_fft(...)   tn_fft_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_ifft(...)  tn_ifft_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_rfft(...)  tn_rfft_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_irfft(...) tn_irfft_at(__VA_ARGS__, __FILE__, __LINE__)
+
+/* The frequencies of the elements of tn_fft and tn_rfft along an axis of length n whose elements are d apart: k / (n d)
+ * for k = 0, 1, .., (n - 1) / 2, -(n / 2), .., -1; and for k = 0, 1, .., n / 2.  TN_ETYPE for no float dtype, TN_EINVAL
+ * for n < 1 and for a d that is 0 or not finite. */
+TN_API tn_val tn_fftfreq_at(tn_ctx *c, tn_dtype dtype, int64_t n, double d, const char *file, int line);
+TN_API tn_val tn_rfftfreq_at(tn_ctx *c, tn_dtype dtype, int64_t n, double d, const char *file, int line);
+#define tn_fftfreq(...)  tn_fftfreq_at(__VA_ARGS__, __FILE__, __LINE__)
+#define tn_rfftfreq(...) tn_rfftfreq_at(__VA_ARGS__, __FILE__, __LINE__)
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif
