@@ -1,11 +1,14 @@
 /* The equations that a discrete Fourier transform is when it runs.
  *
  * It is no kernel: what a factorization of n says is vectorized, emitted as C, run in f32 and f64 and on several
- * threads as all else is.  The array is seen as [batch, n, inner].  With `inner` long enough, stages of Stockham's form
- * (radix 4, 2, 3, 5 and odd primes up to LARGEST) run over it, each of r parts of the array, and the result is in
- * order.  With `inner` short n is split in two nearly equal factors, each of whose transforms has the other as its
- * inner dimension, and one transposition is between them (Bailey's four steps).  Where n has a larger prime factor, the
- * transform is a convolution with exp(i pi j^2 / n) (Bluestein's), of a length that has none. */
+ * threads as all else is.  A transform runs along the first dimension of [n, inner]: a stage of radix r (4, 2, 3, 5 and
+ * odd primes up to LARGEST) makes r arrays of parts of its operand, each of which is dense in the result that joins
+ * them, and after the last stage all are in order (decimation in frequency, digits from the front).  n from SHORT on is
+ * split in two nearly equal factors; with `inner` short the second half's is made long by a transposition in between
+ * (Bailey's four steps).  What is along another dimension is transposed before and behind.  Where n has a larger prime
+ * factor, the transform is a convolution with exp(i pi j^2 / n) (Bluestein's), of a length that has none.
+ *
+ * What is computed depends on n alone, where it stands on the batch, too. */
 #include "prims/fft.h"
 #include "prims/ids.h"
 #include "prims/rules.h"
@@ -178,11 +181,10 @@ static void of_odd(tn_i_builder *b, int sign, int r, tn_i_complex *x) {
     memcpy(x, out, (size_t)r * sizeof *x);
 }
 
-/* [batch, n, inner] -> [batch, n / r, r inner] */
+/* [done, n, inner] -> [r done, n / r, inner] */
 static tn_i_complex stage(tn_i_builder *b, int sign, int r, tn_i_complex z, tn_i_fft_shape *s) {
     const int64_t m = s->v[1] / r, split[4] = {s->v[0], r, m, s->v[2]}, one[3] = {s->v[0], m, s->v[2]},
-                  row[4] = {s->v[0], m, 1, s->v[2]}, out[3] = {s->v[0], m, r * s->v[2]};
-    const int dtype = b->failed ? TN_F64 : tn_i_vtype(b, z.re)->dtype;
+                  out[3] = {r * s->v[0], m, s->v[2]};
     tn_i_complex x[LARGEST + 1] = {{TN_NOVAR, TN_NOVAR}};
     z = reshaped(b, z, 4, split);
     for (int j = 0; j < r; j++) x[j] = reshaped(b, along(b, z, 1, j, 1), 3, one);
@@ -192,12 +194,11 @@ static tn_i_complex stage(tn_i_builder *b, int sign, int r, tn_i_complex z, tn_i
         of_two(b, x);
     else
         of_odd(b, sign, r, x);
-    for (int j = 0; j < r && !b->failed; j++) {
+    for (int j = 1; j < r && m > 1 && !b->failed; j++) {
         const phases f = {.count = m, .n = s->v[1], .sign = sign, .times = j};
-        if (j && m > 1) x[j] = by_phases(b, x[j], constant_phases(b, dtype, &f), 1);
-        x[j] = reshaped(b, x[j], 4, row);
+        x[j] = by_phases(b, x[j], constant_phases(b, tn_i_vtype(b, z.re)->dtype, &f), 1);
     }
-    z = reshaped(b, joined(b, (uint32_t)r, x, 2), 3, out);
+    z = joined(b, (uint32_t)r, x, 0);
     memcpy(s->v, out, sizeof out);
     return z;
 }
@@ -216,10 +217,11 @@ static int64_t rough(int64_t n) {
     return n;
 }
 
+/* [done, n, inner] -> [n, done inner] */
 static tn_i_complex in_stages(tn_i_builder *b, int sign, tn_i_complex z, tn_i_fft_shape s) {
-    const tn_i_fft_shape whole = s;
+    const int64_t there[2] = {s.v[1], s.v[0] * s.v[2]};
     while (s.v[1] > 1 && !b->failed) z = stage(b, sign, radix(s.v[1]), z, &s);
-    return reshaped(b, z, 3, whole.v);
+    return reshaped(b, z, 2, there);
 }
 
 /* ---- lengths ---------------------------------------------------------------------------------------- */
@@ -234,25 +236,35 @@ static int64_t half_of(int64_t n) {
     return best;
 }
 
-/* n = n1 n2: x[j1 n2 + j2] becomes X[k1 + n1 k2]. */
-static tn_i_complex in_four_steps(tn_i_builder *b, int sign, tn_i_complex z, tn_i_fft_shape s, int64_t n1) {
-    static const int64_t swapped[4] = {0, 2, 1, 3};
-    const int64_t n2 = s.v[1] / n1, grid[4] = {s.v[0], n1, n2, s.v[2]}, flat[3] = {s.v[0], n1 * n2, s.v[2]};
-    const tn_i_fft_shape rows = {{s.v[0], n1, n2 * s.v[2]}}, columns = {{s.v[0], n2, n1 * s.v[2]}};
-    const phases f = {.count = n1 * n2, .n = n1 * n2, .sign = sign, .modulo = n2};
-    z = transform(b, sign, reshaped(b, z, 3, rows.v), rows);
+/* n = n1 n2: x[j1 n2 + j2] becomes X[k1 + n1 k2], of [n, inner].  Where the inner dimension is short, k1 joins it
+ * before the second half; bits are the same either way, and so those of one of a batch. */
+static tn_i_complex in_halves(tn_i_builder *b, int sign, tn_i_complex z, int64_t n1, int64_t n2, int64_t inner) {
+    static const int64_t swapped[3] = {1, 0, 2};
+    const int64_t n = n1 * n2, flat[3] = {1, n, inner}, grid[3] = {n1, n2, inner};
+    const tn_i_fft_shape first = {{1, n1, n2 * inner}}, there = {{n1, n2, inner}}, turned = {{1, n2, n1 * inner}};
+    const phases f = {.count = n, .n = n, .sign = sign, .modulo = n2};
+    z = in_stages(b, sign, z, first);
     if (b->failed) return z;
-    z = by_phases(b, reshaped(b, z, 3, flat), constant_phases(b, tn_i_vtype(b, z.re)->dtype, &f), 1);
-    z = permuted(b, reshaped(b, z, 4, grid), swapped);
-    z = transform(b, sign, reshaped(b, z, 3, columns.v), columns);
-    return reshaped(b, z, 3, flat);
+    const tn_i_complex w = constant_phases(b, tn_i_vtype(b, z.re)->dtype, &f);
+    z = reshaped(b, by_phases(b, reshaped(b, z, 3, flat), w, 1), 3, grid);
+    return inner < INNER ? in_stages(b, sign, permuted(b, z, swapped), turned) : in_stages(b, sign, z, there);
 }
 
-/* The batch as the inner dimension. */
-static tn_i_complex turned(tn_i_builder *b, int sign, tn_i_complex z, tn_i_fft_shape s) {
-    static const int64_t order[3] = {2, 1, 0};
-    const tn_i_fft_shape other = {{s.v[2], s.v[1], s.v[0]}};
-    return permuted(b, transform(b, sign, permuted(b, z, order), other), order);
+/* Along the first dimension of [n, inner], whose factors are small. */
+static tn_i_complex along_first(tn_i_builder *b, int sign, tn_i_complex z, int64_t n, int64_t inner) {
+    const int64_t n1 = n >= SHORT ? half_of(n) : 1, all[2] = {n, inner};
+    const tn_i_fft_shape s = {{1, n, inner}};
+    z = n1 > 1 ? in_halves(b, sign, z, n1, n / n1, inner) : in_stages(b, sign, z, s);
+    return reshaped(b, z, 2, all);
+}
+
+/* Of [batch, n, inner], with the batch behind n. */
+static tn_i_complex of_batch(tn_i_builder *b, int sign, tn_i_complex z, tn_i_fft_shape s) {
+    static const int64_t swapped[3] = {1, 0, 2};
+    const int64_t there[3] = {s.v[1], s.v[0], s.v[2]};
+    if (s.v[0] > 1) z = permuted(b, z, swapped);
+    z = along_first(b, sign, z, s.v[1], s.v[0] * s.v[2]);
+    return s.v[0] > 1 ? permuted(b, reshaped(b, z, 3, there), swapped) : reshaped(b, z, 3, s.v);
 }
 
 /* z with zeros behind along n: [batch, m, inner]. */
@@ -293,12 +305,7 @@ static tn_i_complex transform(tn_i_builder *b, int sign, tn_i_complex z, tn_i_ff
     const int64_t n = s.v[1];
     if (b->failed || n == 1 || s.v[0] == 0 || s.v[2] == 0) return z;
     if (rough(n) > 1) return by_convolution(b, sign, z, s);
-    if (s.v[2] >= INNER || n < 4) return in_stages(b, sign, z, s);
-    if (n >= SHORT) {
-        const int64_t n1 = half_of(n);
-        if (n1 > 1) return in_four_steps(b, sign, z, s, n1);
-    }
-    return s.v[0] >= INNER && s.v[2] < INNER ? turned(b, sign, z, s) : in_stages(b, sign, z, s);
+    return of_batch(b, sign, z, s);
 }
 
 /* ---- real arrays ---------------------------------------------------------------------------------------- */
