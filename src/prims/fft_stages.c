@@ -20,7 +20,9 @@
 enum {
     LARGEST = 13, /* prime factors above are left to Bluestein's: a stage of r costs r^2 / 2 operations of r numbers */
     INNER = 8,    /* elements of an inner dimension that make a vector */
-    SHORT = 32    /* below it n is not split */
+    SHORT = 32,   /* below it n is not split */
+    PIECE = 4096, /* elements of a batch that are transformed together, at most: all of its stages find them in cache */
+    LEAST = 512   /* and at least: a step of a loop has a price, too */
 };
 
 /* ---- numbers --------------------------------------------------------------------------------- */
@@ -390,7 +392,7 @@ static tn_i_var real_backward(tn_i_builder *b, tn_i_complex X, tn_i_fft_shape s)
 
 /* ---- all of them ----------------------------------------------------------------------------------------- */
 
-tn_i_complex tn_i_fft_expanded(tn_i_builder *b, tn_i_fft_kind kind, tn_i_complex z, tn_i_fft_shape s) {
+static tn_i_complex expanded(tn_i_builder *b, tn_i_fft_kind kind, tn_i_complex z, tn_i_fft_shape s) {
     const double n = (double)s.v[1];
     tn_i_complex y;
     switch (kind) {
@@ -401,4 +403,53 @@ tn_i_complex tn_i_fft_expanded(tn_i_builder *b, tn_i_fft_kind kind, tn_i_complex
         y.re = real_backward(b, z, s);
         return tn_i_not_complex(tn_i_op2(b, TN_P_mul, y.re, tn_i_number_like(b, y.re, 1 / n)));
     }
+}
+
+/* How many of a batch make a piece: a divisor of their number; one where that is enough for a step of a loop, which
+ * needs no transposition then. */
+static int64_t in_piece(tn_i_fft_shape s) {
+    int64_t best = 1;
+    const int64_t each = s.v[1] * s.v[2], most = each && each < LEAST ? PIECE / each : 1;
+    for (int64_t k = 2; k <= most && k <= s.v[0]; k++)
+        if (s.v[0] % k == 0) best = k;
+    return best;
+}
+
+static tn_fn *piece(tn_i_builder *outer, tn_i_fft_kind kind, tn_i_complex z, tn_i_fft_shape s) {
+    tn_i_builder b;
+    tn_i_builder_init(&b, outer->ctx);
+    b.loc = outer->loc;
+    tn_type t = *tn_i_vtype(outer, z.re);
+    t.dim[0] = s.v[0];
+    tn_i_complex x = {tn_i_input(&b, &t, false), TN_NOVAR};
+    if (tn_i_is_complex(z)) x.im = tn_i_input(&b, &t, false);
+    const tn_i_complex y = expanded(&b, kind, x, s);
+    const tn_i_var out[2] = {y.re, y.im};
+    return tn_i_finish(&b, tn_i_is_complex(y) ? 2 : 1, out);
+}
+
+/* A scan over pieces of the batch, each as s says. */
+static tn_i_complex in_pieces(tn_i_builder *b, tn_i_fft_kind kind, tn_i_complex z, tn_i_fft_shape s, int64_t pieces) {
+    tn_fn *f = piece(b, kind, z, s);
+    const tn_type t = *tn_i_vtype(b, z.re);
+    const int64_t split[4] = {pieces, s.v[0], t.dim[1], t.dim[2]};
+    const tn_i_param p[7] = {
+        {.kind = TN_K_FN, .u.fn = f}, {.kind = TN_K_INT, .u.i = pieces}, {.kind = TN_K_INT}, {.kind = TN_K_INT}};
+    z = reshaped(b, z, 4, split);
+    const tn_i_var in[2] = {z.re, z.im};
+    if (!f) b->failed = true;
+    const tn_i_var first = f ? tn_i_emit(b, tn_i_prim(b, TN_P_scan), p, f->nin, in) : TN_NOVAR;
+    const bool real = f && f->nout == 1;
+    tn_i_fn_unref(f);
+    if (first == TN_NOVAR) return z;
+    const tn_type *y = tn_i_vtype(b, first);
+    const int64_t whole[3] = {pieces * s.v[0], y->dim[2], y->dim[3]};
+    return reshaped(b, (tn_i_complex){first, real ? TN_NOVAR : first + 1}, 3, whole);
+}
+
+tn_i_complex tn_i_fft_expanded(tn_i_builder *b, tn_i_fft_kind kind, tn_i_complex z, tn_i_fft_shape s) {
+    const int64_t together = in_piece(s), pieces = s.v[0] ? s.v[0] / together : 0;
+    const tn_i_fft_shape one = {{together, s.v[1], s.v[2]}};
+    const bool worth = pieces > 1 && together * s.v[1] * s.v[2] >= LEAST;
+    return worth && !b->failed ? in_pieces(b, kind, z, one, pieces) : expanded(b, kind, z, s);
 }
