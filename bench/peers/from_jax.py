@@ -59,7 +59,11 @@ def transformer_block(w, x):
     return jnp.mean((x + jax.nn.gelu(norm(x) @ up) @ down) ** 2)
 
 
-@program((f32(3, 3, 1, 16, scale=0.3), f32(3, 3, 16, 32), f32(32 * 49, 10)), f32(16, 28, 28, 1, scale=1.0), np.arange(16) % 10)
+@program(
+    (f32(3, 3, 1, 16, scale=0.3), f32(3, 3, 16, 32), f32(32 * 49, 10)),
+    f32(16, 28, 28, 1, scale=1.0),
+    np.arange(16) % 10,
+)
 def convolutions(w, x, label):
     for kernel in w[:2]:
         x = lax.conv_general_dilated(x, kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
@@ -213,7 +217,9 @@ def compare(name):
         limit = 1e-3 if want.dtype == np.float32 else 1e-8
         assert np.abs(got - want).max() <= limit * np.abs(want).max(), name
     device = [jax.device_put(x) for x in leaves]
-    samples = [(seconds(lambda: ours(*leaves)), seconds(lambda: jax.block_until_ready(theirs(*device)))) for _ in range(7)]
+    samples = [
+        (seconds(lambda: ours(*leaves)), seconds(lambda: jax.block_until_ready(theirs(*device)))) for _ in range(7)
+    ]
     a, b = (statistics.median(s[k] for s in samples) for k in range(2))
     row = {"program": name, "tansy_us": round(a * 1e6, 2), "jax_us": round(b * 1e6, 2), "ratio": round(a / b, 3)}
     print(json.dumps(row), flush=True)
@@ -224,4 +230,6 @@ if __name__ == "__main__":
     rows = [compare(name) for name in sys.argv[1:] or PROGRAMS]
     print(f"\njax {jax.__version__}, {processor()}\n\n| program | Tansy | JAX | ratio | |\n|---|---|---|---|---|")
     for r in rows:
-        print(f"| {r['program']} | {r['tansy_us']:g} us | {r['jax_us']:g} us | {r['ratio']:.2f} | {'met' if r['ratio'] <= 1 else 'missed'} |")
+        print(
+            f"| {r['program']} | {r['tansy_us']:g} us | {r['jax_us']:g} us | {r['ratio']:.2f} | {'met' if r['ratio'] <= 1 else 'missed'} |"
+        )
