@@ -18,8 +18,9 @@
  *
  * Operands broadcast as those of <tansy/ops.h>, whose rules for numbers (of either part), errors, ownership, threads
  * and cost hold here: TN_ETYPE for parts of different types and for other dtypes than f32 and f64.  An operator makes
- * some 2 (tn_cadd) to 60 (tn_cacos) equations of real arrays.  Values are within a few ulp of |f|, and within some 20
- * of the part where it is not small beside the other; nothing overflows where the result does not, but tn_cmul. */
+ * some 2 (tn_cadd) to 60 (tn_cacos) equations of real arrays.  Errors of values are at most 16 epsilon of |f|, of
+ * tn_cpow some more with |w log z|; a part that is much smaller than the other has fewer digits of its own.  Nothing
+ * overflows where the result does not, but products (tn_cmul, tn_cpowi). */
 #ifndef TANSY_COMPLEX_H
 #define TANSY_COMPLEX_H
 

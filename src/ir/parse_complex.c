@@ -137,7 +137,8 @@ static int parts_dtype(const tn_i_parser *p, tn_i_scope *s, const tn_i_reading *
 static tn_i_complex operand(tn_i_parser *p, tn_i_scope *s, const tn_i_reading *r, tn_i_operand *o, int dtype) {
     if (o->z != TN_NOVAR) return parts_of(s, o->z);
     if (o->var != TN_NOVAR) return tn_i_not_complex(o->var);
-    const bool number = o->token.kind == TN_T_NUMBER && o->dtype < 0, elementwise = r->prim->flags & TN_F_ELEMENTWISE;
+    const bool number = o->token.kind == TN_T_NUMBER && o->dtype < 0;
+    const bool elementwise = !r->prim || r->prim->flags & TN_F_ELEMENTWISE;
     if (o->complex || (elementwise && number)) return literal(p, s, o, o->dtype < 0 ? dtype : o->dtype);
     const bool part = number && r->prim == &tn_i_complex_form;
     return tn_i_not_complex(part ? part_of_literal(p, s, &o->token, dtype) : tn_i_parse_untyped(p, s, o));
@@ -175,7 +176,7 @@ static uint32_t emit(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r, uint32_t ni
         (void)tn_i_parse_fail(p, &r->name, "%s is not defined for complex operands", r->prim->name);
         return 0;
     }
-    return tn_i_complex_emit(&s->b, r->prim, r->p, nin, in, out);
+    return tn_i_complex_emit(&s->b, r->prim, r->p, nin, in, TN_I_COMPLEX_RESULTS, out);
 }
 
 uint32_t tn_i_parse_complex_equation(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r, tn_i_complex *out) {

@@ -34,9 +34,9 @@ tn_i_complex tn_i_complex_scale(tn_i_builder *b, tn_i_complex z, double k);
 tn_i_complex tn_i_complex_by_i(tn_i_builder *b, tn_i_complex z, int sign); /* times i, or -i */
 
 /* A primitive with `complex`, or one that is linear in all its complex operands, and so in their parts, applied to
- * complex operands; out has room for the results of the equation.  How many; 0 after an error. */
+ * complex operands; out has room for `most` results.  How many there are; 0 after an error. */
 uint32_t tn_i_complex_emit(tn_i_builder *b, const tn_prim *prim, const tn_i_param *p, uint32_t nin,
-                           const tn_i_complex *in, tn_i_complex *out);
+                           const tn_i_complex *in, uint32_t most, tn_i_complex *out);
 
 /* What texts of JAX, and calls, have besides: no primitives (complex_emit.c). */
 extern const tn_prim tn_i_complex_form, tn_i_conj_form, tn_i_real_form, tn_i_imag_form, tn_i_fft_form;

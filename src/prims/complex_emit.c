@@ -55,7 +55,7 @@ static uint32_t emit_part(tn_i_builder *b, const tn_prim *prim, const tn_i_param
 }
 
 static uint32_t by_parts(tn_i_builder *b, const tn_prim *prim, const tn_i_param *p, uint32_t nin,
-                         const tn_i_complex *in, tn_i_complex *out) {
+                         const tn_i_complex *in, uint32_t most, tn_i_complex *out) {
     tn_i_var *of = tn_i_alloc_array(b->ctx, nin, sizeof *of), re, im;
     if (!of) {
         b->failed = true;
@@ -66,9 +66,10 @@ static uint32_t by_parts(tn_i_builder *b, const tn_prim *prim, const tn_i_param 
     for (uint32_t i = 0; i < nin; i++)
         if (tn_i_is_complex(in[i])) of[i] = in[i].im;
     if (n) n = emit_part(b, prim, p, nin, of, &im);
-    for (uint32_t j = 0; j < n; j++) out[j] = (tn_i_complex){re + j, im + j};
+    if (n > most) tn_i_builder_fail(b, TN_ELIMIT, "%s: has more than %u complex results", prim->name, (unsigned)most);
+    for (uint32_t j = 0; j < n && n <= most; j++) out[j] = (tn_i_complex){re + j, im + j};
     tn_i_free(b->ctx, of, nin * sizeof *of);
-    return n;
+    return n <= most ? n : 0;
 }
 
 /* Whether the complex operands are those that it is linear in together, or some of them. */
@@ -85,19 +86,30 @@ static bool is_linear(const tn_prim *prim, uint32_t nin, const tn_i_complex *in)
     return false;
 }
 
+/* Elementwise functions are of complex operands alone, as all operands of one have one dtype. */
+static bool fit(tn_i_builder *b, const tn_prim *prim, uint32_t nin, const tn_i_complex *in) {
+    const bool converts = prim->complex == tn_i_complex_of_convert;
+    for (uint32_t i = 0; i < nin && prim->flags & TN_F_ELEMENTWISE && !converts; i++) {
+        if (tn_i_is_complex(in[i])) continue;
+        tn_i_builder_fail(b, TN_ETYPE, "%s: operand %u is not complex; use convert_element_type (tn_complex_of)",
+                          prim->name, (unsigned)i);
+        return false;
+    }
+    return true;
+}
+
 uint32_t tn_i_complex_emit(tn_i_builder *b, const tn_prim *prim, const tn_i_param *p, uint32_t nin,
-                           const tn_i_complex *in, tn_i_complex *out) {
+                           const tn_i_complex *in, uint32_t most, tn_i_complex *out) {
     if (b->failed) return 0;
     if (prim->nin >= 0 && (uint32_t)prim->nin != nin) {
         tn_i_builder_fail(b, TN_ETYPE, "%s: takes %d operand%s, not %u", prim->name, prim->nin,
                           prim->nin == 1 ? "" : "s", (unsigned)nin);
         return 0;
     }
-    if (prim->complex) {
-        out[0] = prim->complex(b, prim, p, nin, in);
-        return b->failed ? 0 : 1;
-    }
-    if (is_linear(prim, nin, in)) return by_parts(b, prim, p, nin, in, out);
+    if (prim->complex && !fit(b, prim, nin, in)) return 0;
+    if (prim->complex) out[0] = prim->complex(b, prim, p, nin, in);
+    if (prim->complex && (b->failed || out[0].re != TN_NOVAR)) return b->failed ? 0 : 1;
+    if (is_linear(prim, nin, in)) return by_parts(b, prim, p, nin, in, most, out);
     tn_i_builder_fail(b, TN_ETYPE, "%s is not defined for these complex operands", prim->name);
     return 0;
 }
@@ -106,7 +118,7 @@ uint32_t tn_i_complex_emit(tn_i_builder *b, const tn_prim *prim, const tn_i_para
 tn_i_complex tn_i_complex_of_parts(tn_i_builder *b, const tn_prim *prim, const tn_i_param *p, uint32_t nin,
                                    const tn_i_complex *in) {
     tn_i_complex out[1] = {none};
-    return by_parts(b, prim, p, nin, in, out) == 1 ? out[0] : none;
+    return nin && tn_i_is_complex(in[0]) && by_parts(b, prim, p, nin, in, 1, out) == 1 ? out[0] : none;
 }
 
 tn_i_complex tn_i_complex_of_real(tn_i_builder *b, const tn_prim *prim, const tn_i_param *p, uint32_t nin,
@@ -197,6 +209,7 @@ tn_i_complex tn_i_complex_of_reduce_prod(tn_i_builder *b, const tn_prim *prim, c
                                          const tn_i_complex *in) {
     (void)nin;
     tn_i_complex z = in[0];
+    if (!tn_i_is_complex(z)) return none;
     const tn_i_var type = tn_i_emit(b, prim, p, 1, &z.re); /* its shape; nobody reads it */
     if (b->failed) return none;
     const tn_type out = *tn_i_vtype(b, type);

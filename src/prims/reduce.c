@@ -95,10 +95,12 @@ typedef struct reduction {
     int64_t width, stride; /* kept elements reduced side by side */
 } reduction;
 
+/* Lanes that nothing goes to hold what changes no other: they are passed over. */
 static void fold_leaf(const reduction *c, int64_t first, int64_t n, tn_i_wide *out) {
     tn_i_wide acc[LANES * WIDTH], x[LEAF];
     const int64_t w = c->width;
-    for (int64_t i = 0; i < LANES * w; i++) acc[i] = c->identity;
+    int64_t lanes = n < 1 ? 1 : n < LANES ? n : LANES;
+    for (int64_t i = 0; i < lanes * w; i++) acc[i] = c->identity;
     if (w == 1) {
         tn_i_load_dims(c->dtype, c->data, c->reduced, first, n, x);
         c->fold(acc, x, n, LANES);
@@ -110,7 +112,11 @@ static void fold_leaf(const reduction *c, int64_t first, int64_t n, tn_i_wide *o
             c->fold(acc + i % LANES * w, x, w, w);
         }
     }
-    for (int64_t half = LANES / 2; half > 0; half /= 2) c->fold(acc, acc + half * w, half * w, half * w);
+    for (int64_t half = LANES / 2; half > 0; half /= 2)
+        if (lanes > half) {
+            c->fold(acc, acc + half * w, (lanes - half) * w, (lanes - half) * w);
+            lanes = half;
+        }
     memcpy(out, acc, (size_t)w * sizeof *out);
 }
 

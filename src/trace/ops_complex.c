@@ -44,7 +44,7 @@ static const tn_i_complex none = {TN_NOVAR, TN_NOVAR};
 static tn_i_complex emit(site *k, int id, const tn_i_param *p, size_t n) {
     tn_i_complex in[MOST], out[1] = {none};
     for (size_t i = 0; i < n; i++) in[i] = operand(k, i);
-    return tn_i_complex_emit(k->s.b, tn_i_prim(k->s.b, id), p, (uint32_t)n, in, out) ? out[0] : none;
+    return tn_i_complex_emit(k->s.b, tn_i_prim(k->s.b, id), p, (uint32_t)n, in, 1, out) ? out[0] : none;
 }
 
 static tn_complex of(int id, const char *name, const tn_i_param *p, size_t n, const tn_complex *z, const char *file,

@@ -34,7 +34,7 @@ static uint32_t function(laws_gen *g, const tn_type *t, tn_i_complex *out) {
     const tn_i_param power = {.kind = TN_K_INT, .u.i = tn_i_pick(g->r, -3, 4)};
     tn_i_complex in[2];
     for (int i = 0; i < prim->nin; i++) in[i] = operand(g, t);
-    return tn_i_complex_emit(&g->b, prim, &power, (uint32_t)prim->nin, in, out);
+    return tn_i_complex_emit(&g->b, prim, &power, (uint32_t)prim->nin, in, 1, out);
 }
 
 /* A transform there and, of the spectrum by a number, back. */
