@@ -127,7 +127,8 @@ bool tn_i_parse_pair_operands(tn_i_parser *p, tn_i_scope *s, const tn_i_reading 
 static int parts_dtype(const tn_i_parser *p, tn_i_scope *s, const tn_i_reading *r) {
     for (size_t i = r->operand0; i < p->noperand; i++) {
         const tn_i_operand *o = &p->operand[i];
-        if (o->z != TN_NOVAR) return tn_i_vtype(&s->b, parts_of(s, o->z).re)->dtype;
+        const tn_i_var re = o->z != TN_NOVAR ? parts_of(s, o->z).re : TN_NOVAR;
+        if (re != TN_NOVAR) return tn_i_vtype(&s->b, re)->dtype;
         if (o->complex && o->dtype >= 0) return o->dtype;
     }
     const tn_type *left = r->nbinder ? p->binder[r->binder0].type : NULL;

@@ -278,6 +278,7 @@ static Z area_cosine(B *b, Z z) {
 /* (log1p(4 re / ((1 - re)^2 + im^2)) / 4, (arg(1 + z) - arg(1 - z)) / 2), of |re|, so that the quotient is not near
  * -1; with |z| so large that squares would overflow, 1/z has the real part, and the angle is half a turn. */
 static Z area_tangent(B *b, Z z) {
+    if (b->failed) return z;
     const sizes s = sizes_of(b, z);
     const V limit = like(b, z.re, tn_i_vtype(b, z.re)->dtype == TN_F32 ? 0x1p50 : 0x1p400);
     const V near = tn_i_op2(b, TN_P_lt, s.large, limit);
