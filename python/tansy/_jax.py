@@ -380,9 +380,11 @@ class _Body(_equinox.Equinox):
         self.place = _place(eqn)
         name = eqn.primitive.name
         narrow = _dtypes(eqn) & _NARROW.keys()
-        unsigned = all(d[0] == "u" for d in narrow) and name in ("shift_right_logical", "population_count")
+        of_sign = {d[0] for d in narrow}  # "u", "i": what looks at bits that are not there, of one of them alone
+        fits = of_sign == {"u"} and name in ("shift_right_logical", "population_count")
+        fits |= of_sign == {"i"} and name == "shift_right_arithmetic"
         empty = name in ("reduce_max", "reduce_min") and not np.prod(eqn.invars[0].aval.shape)
-        if narrow and (name not in _WRAPS | _KEEPS | _SAME and not unsigned or empty):
+        if narrow and (name not in _WRAPS | _KEEPS | _SAME and not fits or empty):
             return self.lack(eqn, f"{name} of {', '.join(sorted(narrow))}")
         self.of_its_kind(eqn, name)
         for v in eqn.outvars if narrow and name in _WRAPS else ():

@@ -54,12 +54,6 @@ static Z number(B *b, Z z, double re, double im) {
     return y;
 }
 
-Z tn_i_complex_neg(B *b, Z z) {
-    z.re = neg(b, z.re);
-    z.im = neg(b, z.im);
-    return z;
-}
-
 Z tn_i_complex_conj(B *b, Z z) {
     z.im = neg(b, z.im);
     return z;

@@ -25,7 +25,6 @@ tn_i_complex tn_i_complex_parts(tn_i_builder *b, tn_i_var pairs);
 /* ---- arithmetic (complex.c): operands of one type ------------------------------------------------ */
 
 tn_i_complex tn_i_complex_number(tn_i_builder *b, const tn_type *t, double re, double im);
-tn_i_complex tn_i_complex_neg(tn_i_builder *b, tn_i_complex z);
 tn_i_complex tn_i_complex_conj(tn_i_builder *b, tn_i_complex z);
 tn_i_complex tn_i_complex_add(tn_i_builder *b, tn_i_complex z, tn_i_complex w);
 tn_i_complex tn_i_complex_sub(tn_i_builder *b, tn_i_complex z, tn_i_complex w);

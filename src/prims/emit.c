@@ -59,6 +59,18 @@ tn_i_var tn_i_number_like(tn_i_builder *b, tn_i_var v, double x) {
 
 tn_i_var tn_i_zeros(tn_i_builder *b, const tn_type *t) { return tn_i_vary_as(b, tn_i_number(b, t, 0.0), t); }
 
+tn_i_var tn_i_constant_f64(tn_i_builder *b, int dtype, int64_t n, const double *x) {
+    const tn_type t = tn_type_of((tn_dtype)dtype, 1, &n);
+    const size_t bytes = tn_type_bytes(&t);
+    if (b->failed || dtype == TN_F64) return b->failed ? TN_NOVAR : tn_i_constant(b, &t, x);
+    float *data = tn_i_alloc(b->ctx, bytes);
+    if (!data) b->failed = true;
+    for (int64_t i = 0; data && i < n; i++) data[i] = (float)x[i];
+    const tn_i_var v = data ? tn_i_constant(b, &t, data) : TN_NOVAR;
+    tn_i_free(b->ctx, data, bytes);
+    return v;
+}
+
 tn_i_var tn_i_reshape(tn_i_builder *b, tn_i_var x, int rank, const int64_t *shape) {
     if (b->failed || x == TN_NOVAR) return TN_NOVAR;
     const tn_i_param p[1] = {{.kind = TN_K_INTS, .n = (uint32_t)rank, .u.ints = shape}};

@@ -99,16 +99,15 @@ tn_i_complex tn_i_fft(tn_i_builder *b, tn_i_fft_kind kind, tn_i_complex z, uint3
 static tn_i_complex weighted(tn_i_builder *b, tn_i_complex z, int64_t axis, int64_t n, double ends, double inside) {
     if (b->failed) return z;
     const int64_t h = n / 2 + 1;
-    const tn_type all = *tn_i_vtype(b, z.re), t = tn_type_of((tn_dtype)all.dtype, 1, &h);
-    const size_t bytes = tn_type_bytes(&t);
-    char *data = tn_i_alloc(b->ctx, bytes);
+    const tn_type all = *tn_i_vtype(b, z.re);
+    double *data = tn_i_alloc_array(b->ctx, (size_t)h, sizeof *data);
     if (!data) {
         b->failed = true;
         return z;
     }
-    for (int64_t k = 0; k < h; k++) tn_i_put(t.dtype, data, k, k == 0 || 2 * k == n ? ends : inside);
-    const tn_i_var w = tn_i_broadcast(b, tn_i_constant(b, &t, data), all.rank, all.dim, &axis);
-    tn_i_free(b->ctx, data, bytes);
+    for (int64_t k = 0; k < h; k++) data[k] = k == 0 || 2 * k == n ? ends : inside;
+    const tn_i_var w = tn_i_broadcast(b, tn_i_constant_f64(b, all.dtype, h, data), all.rank, all.dim, &axis);
+    tn_i_free(b->ctx, data, (size_t)h * sizeof *data);
     z.re = tn_i_op2(b, TN_P_mul, z.re, w);
     z.im = tn_i_op2(b, TN_P_mul, z.im, w);
     return z;

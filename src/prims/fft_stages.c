@@ -50,34 +50,23 @@ static uint64_t place_of(const phases *f, int64_t j, uint64_t square) {
     return f->times ? (uint64_t)j * (uint64_t)f->times % (uint64_t)f->n : square;
 }
 
-static void put_number(int dtype, void *data, int64_t at, double x) {
-    if (dtype == TN_F32)
-        ((float *)data)[at] = (float)x;
-    else
-        ((double *)data)[at] = x;
-}
-
 static tn_i_complex constant_phases(tn_i_builder *b, int dtype, const phases *f) {
-    const tn_type t = tn_type_of((tn_dtype)dtype, 1, &f->count);
-    const size_t bytes = tn_type_bytes(&t);
-    char *c = tn_i_alloc(b->ctx, bytes), *s = tn_i_alloc(b->ctx, bytes);
+    const size_t count = (size_t)f->count;
+    double *c = tn_i_alloc_array(b->ctx, 2 * count, sizeof *c), *s = c + count;
     tn_i_complex out = {TN_NOVAR, TN_NOVAR};
     const uint64_t n = (uint64_t)f->n;
     uint64_t square = 0; /* j^2 modulo n */
-    for (int64_t j = 0; c && s && j < f->count; j++) {
-        double x, y;
-        turn(place_of(f, j, square), n, &x, &y);
-        put_number(dtype, c, j, x);
-        put_number(dtype, s, j, f->sign * y);
+    if (!c) b->failed = true;
+    for (int64_t j = 0; c && j < f->count; j++) {
+        turn(place_of(f, j, square), n, &c[j], &s[j]);
+        s[j] *= f->sign;
         square = (square + 2 * (uint64_t)j + 1) % n;
     }
-    if (c && s) {
-        out.re = tn_i_constant(b, &t, c);
-        out.im = tn_i_constant(b, &t, s);
-    } else
-        b->failed = true;
-    tn_i_free(b->ctx, c, bytes);
-    tn_i_free(b->ctx, s, bytes);
+    if (c) {
+        out.re = tn_i_constant_f64(b, dtype, f->count, c);
+        out.im = tn_i_constant_f64(b, dtype, f->count, s);
+    }
+    tn_i_free(b->ctx, c, 2 * count * sizeof *c);
     return out;
 }
 

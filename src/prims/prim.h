@@ -461,6 +461,8 @@ tn_i_var tn_i_op3(tn_i_builder *b, int id, tn_i_var x, tn_i_var y, tn_i_var z);
 tn_i_var tn_i_number_like(tn_i_builder *b, tn_i_var v, double x);
 tn_i_var tn_i_number(tn_i_builder *b, const tn_type *t, double x);
 tn_i_var tn_i_zeros(tn_i_builder *b, const tn_type *t);
+/* x[n] as a constant of a float dtype, f32 rounded to nearest. */
+tn_i_var tn_i_constant_f64(tn_i_builder *b, int dtype, int64_t n, const double *x);
 tn_i_var tn_i_broadcast(tn_i_builder *b, tn_i_var x, int rank, const int64_t *shape, const int64_t *dims);
 tn_i_var tn_i_reshape(tn_i_builder *b, tn_i_var x, int rank, const int64_t *shape);
 tn_i_var tn_i_permute(tn_i_builder *b, tn_i_var x, const int64_t *perm); /* `transpose` */

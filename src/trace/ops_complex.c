@@ -5,7 +5,6 @@
 #include "trace/trace.h"
 
 #include <math.h>
-#include <string.h>
 
 /* ---- sites of parts ---------------------------------------------------------------------------------- */
 
@@ -225,21 +224,11 @@ static tn_val frequencies(tn_ctx *c, const char *name, tn_dtype dtype, int64_t n
     if (!tn_i_is_float((int)dtype)) return tn_i_site_close(&s, tn_i_site_fail(&s, TN_ETYPE, -1, "needs f32 or f64"));
     if (n < 1 || !isfinite(d) || d == 0 || !tn_i_type_valid(&t))
         return tn_i_site_close(&s, tn_i_site_fail(&s, TN_EINVAL, -1, "n is %lld, d is %g", (long long)n, d));
-    const size_t bytes = tn_type_bytes(&t);
-    char *data = tn_i_alloc(s.b->ctx, bytes);
-    if (!data) {
-        s.b->failed = true;
-        return tn_i_site_close(&s, TN_NOVAR);
-    }
-    for (int64_t i = 0; i < count; i++) {
-        const double x = (double)(i < positive ? i : i - n) / ((double)n * d);
-        if (dtype == TN_F64)
-            memcpy(data + 8 * i, &x, sizeof x);
-        else
-            memcpy(data + 4 * i, &(float){(float)x}, sizeof(float));
-    }
-    const tn_i_var v = tn_i_constant(s.b, &t, data);
-    tn_i_free(s.b->ctx, data, bytes);
+    double *data = tn_i_alloc_array(s.b->ctx, (size_t)count, sizeof *data);
+    if (!data) s.b->failed = true;
+    for (int64_t i = 0; data && i < count; i++) data[i] = (double)(i < positive ? i : i - n) / ((double)n * d);
+    const tn_i_var v = data ? tn_i_constant_f64(s.b, (int)dtype, count, data) : TN_NOVAR;
+    tn_i_free(s.b->ctx, data, (size_t)count * sizeof *data);
     return tn_i_site_close(&s, v);
 }
 

@@ -185,21 +185,14 @@ tn_val tn_linspace_at(tn_ctx *c, tn_dtype dtype, double lo, double hi, int64_t n
     tn_i_site_open(&s, "linspace", c, 0, NULL, NULL, 0, file, line);
     if (!good_type(&s, &t)) return tn_i_site_close(&s, TN_NOVAR);
     if (!tn_i_is_float((int)dtype)) return tn_i_site_close(&s, tn_i_site_fail(&s, TN_ETYPE, -1, "needs f32 or f64"));
-    size_t bytes = tn_type_bytes(&t);
-    char *data = tn_i_alloc(s.b->ctx, bytes);
-    if (!data) {
-        s.b->failed = true;
-        return tn_i_site_close(&s, TN_NOVAR);
+    double *data = tn_i_alloc_array(s.b->ctx, (size_t)n, sizeof *data);
+    if (!data) s.b->failed = true;
+    for (int64_t i = 0; data && i < n; i++) {
+        const double w = n > 1 ? (double)i / (double)(n - 1) : 0;
+        data[i] = i > 0 && i == n - 1 ? hi : lo + w * (hi - lo);
     }
-    for (int64_t i = 0; i < n; i++) {
-        double w = n > 1 ? (double)i / (double)(n - 1) : 0, x = i > 0 && i == n - 1 ? hi : lo + w * (hi - lo);
-        if (dtype == TN_F64)
-            memcpy(data + 8 * i, &x, sizeof x);
-        else
-            memcpy(data + 4 * i, &(float){(float)x}, sizeof(float));
-    }
-    tn_i_var v = tn_i_constant(s.b, &t, data);
-    tn_i_free(s.b->ctx, data, bytes);
+    const tn_i_var v = data ? tn_i_constant_f64(s.b, (int)dtype, n, data) : TN_NOVAR;
+    tn_i_free(s.b->ctx, data, (size_t)n * sizeof *data);
     return tn_i_site_close(&s, v);
 }
 
