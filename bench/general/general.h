@@ -4,6 +4,7 @@
 #ifndef BENCH_GENERAL_H
 #define BENCH_GENERAL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <tansy.h>
@@ -27,6 +28,14 @@ typedef struct programs {
     const program *program;
 } programs;
 extern const programs general_arrays, general_moves, general_loops, general_scalars;
+
+/* emitted.c: the program as tn_emit_c writes it, compiled by $BENCH_EMIT_CC, `cc -O3` without one. */
+typedef struct emitted {
+    void *library, *work;
+    int (*run)(const void *const *in, void *const *out, void *work);
+} emitted;
+bool general_emit(const tn_fn *f, emitted *e); /* false: the context says why, or the compiler has */
+void general_emit_free(emitted *e);
 
 #define GENERAL(NAME, C) .name = NAME, .c64 = by_hand_##C##_f64, .c32 = by_hand_##C##_f32
 #define BY_HAND(NAME)    general_by_hand by_hand_##NAME##_f64, by_hand_##NAME##_f32

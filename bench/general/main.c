@@ -1,6 +1,6 @@
-/* What do programs cost that no table was made for?  A line of JSON for each: time by the default back end, by strips
- * and as C of the system's compiler, beside C by hand; then the ratios.  Arguments: --check compares results with the
- * C, on all back ends and without a clock; else names of programs, all without any. */
+/* What do programs cost that no table was made for?  A line of JSON for each: time by the default back end, as C of the
+ * system's compiler, and as the C that tn_emit_c writes, beside C by hand; then the ratios.  Arguments: --check
+ * compares results with the C, on all back ends and without a clock; else names of programs, all without any. */
 #include "general.h"
 
 #include "../measure.h"
@@ -105,13 +105,16 @@ static bool close_enough(const bench *b, const char *backend) {
 
 typedef struct side {
     const char *name;
-    tn_exec *e; /* NULL: the C */
+    tn_exec *e;
+    emitted *emitted; /* neither: the C by hand */
     double seconds[RUNS];
     long times;
 } side;
 
 static void once(const bench *b, const side *s) {
-    if (!s->e)
+    if (s->emitted) {
+        failures += s->emitted->run((const void *const *)b->in, b->out, s->emitted->work) != 0;
+    } else if (!s->e)
         b->by_hand(b->n, (const void *const *)b->in, b->want);
     else if (tn_call(s->e, (const void *const *)b->in, b->out) != TN_OK) {
         printf("%s, %s: %s\n", b->p->name, s->name, tn_error(b->c));
@@ -151,8 +154,30 @@ static void report(const bench *b, side *s, size_t n) {
 /* ---- one program
  * ----------------------------------------------------------------------------------------------------- */
 
+static void clear(const bench *b) {
+    for (size_t j = 0; j < tn_fn_outputs(b->f); j++) {
+        const tn_type t = tn_fn_output_type(b->f, j);
+        memset(b->out[j], 0xFF, tn_type_bytes(&t));
+    }
+}
+
+/* False: it is left out. */
+static bool add_emitted(bench *b, side *s, emitted *e) {
+    *s = (side){.name = "emitted", .emitted = e};
+    if (general_emit(b->f, e)) {
+        clear(b);
+        once(b, s);
+        failures += !close_enough(b, s->name);
+        return true;
+    }
+    printf("%s, emitted: %s\n", b->p->name, e->library ? "it has no function" : tn_error(b->c));
+    failures++;
+    return false;
+}
+
 static void run_sides(bench *b, bool check) {
-    side s[1 + BACKENDS] = {{.name = "c"}};
+    side s[2 + BACKENDS] = {{.name = "c"}};
+    emitted e = {.library = NULL};
     size_t n = 1;
     once(b, &s[0]);
     for (int k = 0; k < BACKENDS - !check; k++) {
@@ -163,15 +188,18 @@ static void run_sides(bench *b, bool check) {
             failures++;
             continue;
         }
+        clear(b);
         once(b, &s[n]);
         failures += !close_enough(b, s[n].name);
         n++;
     }
+    if (!check) n += add_emitted(b, &s[n], &e); /* tests/emit compares */
     if (!check) {
         measure(b, s, n);
         report(b, s, n);
     }
     for (size_t i = 1; i < n; i++) tn_exec_free(s[i].e);
+    general_emit_free(&e);
 }
 
 static void run(const program *p, const int64_t *n, tn_dtype dtype, bool check) {

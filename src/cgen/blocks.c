@@ -88,7 +88,7 @@ static const char *count_of(tn_i_cwriter *w, uint32_t k, char text[TN_C_NAME]) {
 static void open_plain(tn_i_cwriter *w, uint32_t k, const char *n) {
     const tn_i_l_op *o = &w->p->op[k];
     const uint32_t i = w->note[k].label;
-    if (w->g->native && o->vector) tn_i_c_line(w, "#pragma omp simd");
+    if (o->vector) tn_i_c_line(w, w->g->native ? "#pragma omp simd" : "TANSY_SIMD");
     if (w->g->native && o->unroll && !o->vector) tn_i_c_line(w, "#pragma GCC unroll %d", o->unroll);
     if (n)
         tn_i_c_open_brace(w, "for (int64_t i%" PRIu32 " = 0; i%" PRIu32 " < %s; i%" PRIu32 "++) ", i, i, n, i);
@@ -350,6 +350,27 @@ static void put_body(tn_i_cwriter *w, tn_i_text *t, const tn_i_cpiece *z, const 
     tn_i_text_put(t, "    }\n");
 }
 
+/* Behind the program's scratch arrays. */
+static size_t live_at(const tn_i_cwriter *w) { return ((size_t)w->p->bytes + 63) & ~(size_t)63; }
+
+/* No less than that structure has: each member may be padded. */
+static size_t live_bytes(const tn_i_cwriter *w) {
+    size_t bytes = 64;
+    for (int d = 0; d < TN_NDTYPES; d++) bytes += 8 + w->fn[0].live[d] * tn_i_dtype_size(d);
+    for (uint32_t k = 0; k < w->p->nop; k++)
+        if (w->p->op[k].kind == TN_L_REDUCE && w->note[k].needed)
+            bytes += 24 + (size_t)w->p->op[k].hi * (16 + 8 * (size_t)tn_i_c_words(w, k));
+    return bytes;
+}
+
+static void put_live_at(const tn_i_cwriter *w, tn_i_text *t, uint32_t f) {
+    if (w->away)
+        tn_i_text_put(t, "    struct %s_live0 *const s = (struct %s_live0 *)(void *)(base[%" PRIu32 "] + %zu);\n",
+                      w->name, w->name, w->p->arena, live_at(w));
+    else
+        tn_i_text_put(t, "    struct %s_live%" PRIu32 " live, *const s = &live;\n", w->name, f);
+}
+
 static void put_function(tn_i_cwriter *w, tn_i_text *t, uint32_t f) {
     const tn_i_cpiece *z = &w->fn[f];
     const char *body = w->t->at ? w->t->at : "";
@@ -357,11 +378,12 @@ static void put_function(tn_i_cwriter *w, tn_i_text *t, uint32_t f) {
     put_head(w, t, f);
     if (w->table) tn_i_text_put(t, "    const void *const *const T = run->table;\n");
     if (w->pointers.at) tn_i_text_add(t, w->pointers.at, w->pointers.n);
-    if (!w->table && !strstr(w->pointers.at ? w->pointers.at : "", "base[") && !tn_i_c_names(body, "base"))
+    if (!w->table && !strstr(w->pointers.at ? w->pointers.at : "", "base[") && !tn_i_c_names(body, "base") &&
+        !(w->away && z->root == f && z->has_live))
         tn_i_text_put(t, "    (void)base;\n");
     if (w->g->native && !w->table && !tn_i_c_names(body, "run")) tn_i_text_put(t, "    (void)run;\n");
     if (z->root == f && z->has_live) {
-        tn_i_text_put(t, "    struct %s_live%" PRIu32 " live, *const s = &live;\n", w->name, f);
+        put_live_at(w, t, f);
         if (!tn_i_c_names(body, "s")) tn_i_text_put(t, "    (void)s;\n");
         if (z->part != TN_L_NONE && w->note[z->part].slot != TN_L_NONE)
             tn_i_text_put(t, "    s->i64[%" PRIu32 "] = i%" PRIu32 ";\n", w->note[z->part].slot,
@@ -407,45 +429,23 @@ static void write_function(tn_i_cwriter *w, uint32_t f) {
 
 /* ---- programs ---- */
 
-static bool states_fit(const tn_i_cwriter *w) {
+static bool states_fit(tn_i_cwriter *w) {
     double bytes = 0;
     for (uint32_t k = 0; k < w->p->nop; k++)
         if (w->p->op[k].kind == TN_L_REDUCE && w->note[k].needed)
             bytes += (double)w->p->op[k].hi * (16 + 8 * (double)tn_i_c_words(w, k));
-    if (bytes <= TN_CGEN_STATES) return true;
+    w->away = !w->g->native && w->p->arena != TN_L_NONE && bytes > TN_CGEN_FEW_STATES;
+    if (bytes <= TN_CGEN_STATES || w->away) return true;
     (void)tn_i_fail(w->p->ctx, TN_ERULE, NULL,
                     "%s: its reductions side by side need %.0f bytes of the stack, and %d is the most there may be",
                     w->name, bytes, TN_CGEN_STATES);
     return false;
 }
 
-static void put_constants(tn_i_cwriter *w) {
-    tn_i_text *t = &w->g->functions;
-    for (uint32_t i = 0; i < w->p->narray && !w->g->native; i++) {
-        const tn_i_l_array *a = &w->p->array[i];
-        const size_t size = tn_i_dtype_size(a->dtype);
-        if (a->role != TN_L_CONST || !w->seen[i]) continue;
-        tn_i_text_put(t, "static const %s %s_c%" PRIu32 "[%" PRId64 "] = {", tn_i_c_name(a->dtype), w->name, i,
-                      a->count ? a->count : 1);
-        for (int64_t k = 0; k < a->count; k++) {
-            uint64_t bits = 0;
-            memcpy(&bits, (const char *)a->data + (size_t)k * size, size);
-            tn_i_text_put(t, "%s", k ? (k % 8 ? ", " : ",\n    ") : "");
-            tn_i_c_literal(t, a->dtype, bits);
-        }
-        tn_i_text_put(t, a->count ? "};\n" : "0};\n");
-    }
-}
-
-static void mark_constants(tn_i_cwriter *w) {
-    for (uint32_t k = 0; k < w->p->nop; k++) {
-        const tn_i_l_op *o = &w->p->op[k];
-        if (!w->note[k].needed) continue;
-        if (o->kind == TN_L_LOAD) w->seen[o->which] = true;
-        for (uint32_t i = 0; o->kind == TN_L_CALL && i < o->narg; i++)
-            if (w->p->arg[o->arg + i].access != TN_L_INTEGER) w->seen[w->p->arg[o->arg + i].array] = true;
-    }
-    put_constants(w);
+static void note_scratch(const tn_i_cwriter *w) {
+    size_t bytes = (size_t)w->p->bytes;
+    if (w->away) bytes = live_at(w) + live_bytes(w);
+    if (bytes > w->g->scratch) w->g->scratch = bytes;
 }
 
 bool tn_i_cgen_add(tn_i_cgen *g, const char *name, const tn_i_loops *p) {
@@ -459,12 +459,12 @@ bool tn_i_cgen_add(tn_i_cgen *g, const char *name, const tn_i_loops *p) {
     w.seen = tn_i_alloc_array(c, arrays, sizeof *w.seen);
     bool ok = w.note && w.seen && tn_i_c_look(&w) && tn_i_c_pieces(&w) && tn_i_c_live(&w) && states_fit(&w);
     if (ok) {
-        mark_constants(&w);
         write_function(&w, 0);
         ok = !w.failed;
     }
     if (ok) tn_i_text_put(&g->list, "%s,\n", name);
     if (!ok && g->functions.at) g->functions.at[g->functions.n = before] = 0;
+    if (ok && !g->native) note_scratch(&w);
     g->failed |= (!ok && c->status == TN_ENOMEM) || g->helpers.failed || g->functions.failed || g->list.failed;
     tn_i_free(c, w.fn, w.cfn * sizeof *w.fn);
     if (w.at) tn_i_free(c, w.at, n * sizeof *w.at);

@@ -144,37 +144,87 @@ static const char *const prelude[] = {
     NULL};
 /* clang-format on */
 
-static const char *const portable[] = {
-    "#include <float.h>\n",
-    "#include <math.h>\n",
-    "#include <stdint.h>\n",
-    "#include <string.h>\n",
-    "\n",
-    "#ifdef __clang__\n",
-    "#pragma STDC FP_CONTRACT OFF\n",
-    "#endif\n",
-    "\n",
-    "/* Parts of long functions, which stay apart: compilers take more than linear time. */\n",
-    "#ifndef TANSY_APART\n",
-    "#ifdef __GNUC__\n",
-    "#define TANSY_APART __attribute__((noinline))\n",
-    "#ifndef __clang__ /* nor are the addresses of all arrays of a loop compared with each other */\n",
-    "#pragma GCC optimize(\"no-tree-loop-distribution\", \"no-tree-loop-distribute-patterns\")\n",
-    "#endif\n",
-    "#else\n",
-    "#define TANSY_APART\n",
-    "#endif\n",
-    "#endif\n",
-    "\n",
-    NULL};
+/* clang-format off */
+static const char portable[] =
+    "#include <float.h>\n"
+    "#include <math.h>\n"
+    "#include <stdint.h>\n"
+    "#include <string.h>\n"
+    "\n"
+    "#ifdef __clang__\n"
+    "#pragma STDC FP_CONTRACT OFF\n"
+    "#endif\n"
+    "\n";
+static const char apart[] =
+    "/* Parts of long functions, which stay apart: compilers take more than linear time. */\n"
+    "#ifndef TANSY_APART\n"
+    "#ifdef __GNUC__\n"
+    "#define TANSY_APART __attribute__((noinline))\n"
+    "#else\n"
+    "#define TANSY_APART\n"
+    "#endif\n"
+    "#endif\n"
+    "\n";
+static const char simd[] =
+    "/* Loops whose iterations may be computed side by side. */\n"
+    "#ifndef TANSY_SIMD\n"
+    "#if defined(__GNUC__) && !defined(__clang__)\n"
+    "#define TANSY_SIMD _Pragma(\"GCC ivdep\") _Pragma(\"GCC unroll 1\")\n"
+    "#else\n"
+    "#define TANSY_SIMD\n"
+    "#endif\n"
+    "#endif\n"
+    "\n";
+static const char math[] =
+    "/* Nobody reads errno.  glibc has functions of vectors, of 4 ulp, which gcc calls at -O3: not with\n"
+    " * -DTANSY_LIBMVEC=0. */\n"
+    "#ifndef TANSY_MATH\n"
+    "#ifdef __GNUC__\n"
+    "#define TANSY_MATH __attribute__((__const__))\n"
+    "#else\n"
+    "#define TANSY_MATH\n"
+    "#endif\n"
+    "#ifndef TANSY_LIBMVEC\n"
+    "#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)\n"
+    "#define TANSY_LIBMVEC (__GLIBC__ > 2 ? 35 : __GLIBC_MINOR__)\n"
+    "#else\n"
+    "#define TANSY_LIBMVEC 0\n"
+    "#endif\n"
+    "#endif\n"
+    "#if TANSY_LIBMVEC >= 22\n"
+    "#define TANSY_MATH22 __attribute__((__simd__(\"notinbranch\"), __const__))\n"
+    "#else\n"
+    "#define TANSY_MATH22 TANSY_MATH\n"
+    "#endif\n"
+    "#if TANSY_LIBMVEC >= 35\n"
+    "#define TANSY_MATH35 TANSY_MATH22\n"
+    "#else\n"
+    "#define TANSY_MATH35 TANSY_MATH\n"
+    "#endif\n"
+    "#endif\n"
+    "\n";
+/* clang-format on */
+
+static bool says(const tn_i_text *t, const char *word) { return t->at && strstr(t->at, word); }
+
+void tn_i_cgen_head(const tn_i_cgen *g, const tn_i_text *more, tn_i_text *out) {
+    static const struct {
+        const char *word, *text;
+    } told[] = {{"TANSY_APART", apart}, {"TANSY_SIMD", simd}, {"TANSY_MATH", math}};
+    tn_i_text_put(out, "%s", portable);
+    for (int i = 0; i < 3; i++)
+        if (says(&g->helpers, told[i].word) || says(&g->functions, told[i].word) || (more && says(more, told[i].word)))
+            tn_i_text_put(out, "%s", told[i].text);
+}
 
 bool tn_i_cgen_file(tn_i_cgen *g, tn_i_text *out) {
-    const char *const *lines = g->native ? prelude : portable;
-    for (int i = 0; lines[i]; i++) tn_i_text_put(out, "%s", lines[i]);
+    if (!g->native) tn_i_cgen_head(g, NULL, out);
+    for (int i = 0; g->native && prelude[i]; i++) tn_i_text_put(out, "%s", prelude[i]);
     if (g->native)
         tn_i_text_put(out, "FUNCTIONS(double, f64, %d)\nFUNCTIONS(float, f32, %d)\n", tn_i_isa_bytes(g->isa) / 8,
                       tn_i_isa_bytes(g->isa) / 4);
     if (g->helpers.at) tn_i_text_add(out, g->helpers.at, g->helpers.n);
+    if (g->constants.at) tn_i_text_add(out, g->constants.at, g->constants.n);
     if (g->functions.at) tn_i_text_add(out, g->functions.at, g->functions.n);
     if (g->native)
         tn_i_text_put(out,
@@ -186,8 +236,10 @@ bool tn_i_cgen_file(tn_i_cgen *g, tn_i_text *out) {
 
 void tn_i_cgen_free(tn_i_cgen *g) {
     tn_i_text_free(&g->helpers);
+    tn_i_text_free(&g->constants);
     tn_i_text_free(&g->functions);
     tn_i_text_free(&g->list);
+    tn_i_free(g->ctx, g->constant, g->cconstant * sizeof *g->constant);
     tn_i_free(g->ctx, g->table, g->ctable * sizeof *g->table);
     tn_i_free(g->ctx, g->written, g->cwritten);
     *g = (tn_i_cgen){.ctx = g->ctx};

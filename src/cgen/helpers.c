@@ -1,18 +1,21 @@
 /* Functions that the text calls, and the text of primitives: types are put in, names looked for. */
+#include "cgen/helpers.h"
+
 #include "cgen/inside.h"
+#include "prims/product_text.h"
 
 #include <string.h>
 
 /* ---- identifiers ---- */
 
-static bool letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool tn_i_c_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 static bool digit(char c) { return c >= '0' && c <= '9'; }
 
 /* The end of the word, number, string, comment or single character at s; *word: it is an identifier. */
-static const char *token_end(const char *s, bool *word) {
-    *word = letter(*s);
+const char *tn_i_c_token(const char *s, bool *word) {
+    *word = tn_i_c_letter(*s);
     if (*word) {
-        while (letter(*s) || digit(*s)) s++;
+        while (tn_i_c_letter(*s) || digit(*s)) s++;
         return s;
     }
     if (*s == '"') {
@@ -26,7 +29,8 @@ static const char *token_end(const char *s, bool *word) {
     }
     if (!digit(*s) && !(*s == '.' && digit(s[1]))) return s + 1;
     const bool hex = s[0] == '0' && (s[1] == 'x' || s[1] == 'X');
-    while (letter(*s) || digit(*s) || *s == '.' || ((*s == '+' || *s == '-') && (hex ? s[-1] == 'p' : s[-1] == 'e')))
+    while (tn_i_c_letter(*s) || digit(*s) || *s == '.' ||
+           ((*s == '+' || *s == '-') && (hex ? s[-1] == 'p' : s[-1] == 'e')))
         s++;
     return s;
 }
@@ -36,7 +40,7 @@ static bool is(const char *s, size_t n, const char *name) { return strlen(name) 
 bool tn_i_c_names(const char *text, const char *identifier) {
     bool word;
     for (const char *s = text; s && *s;) {
-        const char *end = token_end(s, &word);
+        const char *end = tn_i_c_token(s, &word);
         if (word && is(s, (size_t)(end - s), identifier)) return true;
         s = end;
     }
@@ -84,50 +88,16 @@ static void put_word(tn_i_text *t, const char *s, size_t n, int dtype, const cha
 void tn_i_c_put(tn_i_text *t, const char *text, int dtype, const char *const *name) {
     bool word;
     for (const char *s = text; *s;) {
-        const char *end = token_end(s, &word);
+        const char *end = tn_i_c_token(s, &word);
         if (word)
             put_word(t, s, (size_t)(end - s), dtype, name);
         else
             tn_i_text_add(t, s, (size_t)(end - s));
         /* a product that was laid out as a pointer's declaration */
-        if (name && *s == '*' && s > text && s[-1] == ' ' && (letter(s[1]) || s[1] == '(')) tn_i_text_put(t, " ");
+        if (name && *s == '*' && s > text && s[-1] == ' ' && (tn_i_c_letter(s[1]) || s[1] == '('))
+            tn_i_text_put(t, " ");
         s = end;
     }
-}
-
-/* ---- lines ---- */
-
-/* Behind the end of a block: what still belongs to it. */
-static bool goes_on(const char *next) {
-    bool word;
-    const char *end = token_end(next, &word);
-    return *next == ';' || *next == ',' || is(next, (size_t)(end - next), "else") || (word && *end == ';');
-}
-
-/* Text of one line, a statement a line. */
-static void lay_out(tn_i_text *t, const char *s) {
-    int depth = 0, parens = 0;
-    bool begins = true, word;
-    while (*s) {
-        const char *end = token_end(s, &word);
-        if (begins && *s == ' ') {
-            s++;
-            continue;
-        }
-        if (*s == '}' && depth) depth--;
-        if (begins) tn_i_text_put(t, "%*s", 4 * depth, "");
-        tn_i_text_add(t, s, (size_t)(end - s));
-        begins = *s == '\n';
-        parens += (*s == '(') - (*s == ')');
-        if (*s == '{') depth++;
-        const char *next = end + strspn(end, " ");
-        if (parens == 0 && (*s == ';' || (*s == '{' && *next != '}') || (*s == '}' && !goes_on(next)))) {
-            tn_i_text_put(t, "\n");
-            begins = true;
-        }
-        s = end;
-    }
-    if (!begins) tn_i_text_put(t, "\n");
 }
 
 /* ---- helpers ---- */
@@ -170,11 +140,11 @@ static const tn_i_c_helper *find(const tn_i_c_helper *helpers, const char *s, si
 
 /* One that the library shares among its files; every text has its own. */
 static bool is_function(const char *text) {
-    static const char *const other[] = {"static", "typedef", "struct", "enum", "#"};
+    static const char *const other[] = {"static", "extern", "typedef", "struct", "enum", "#"};
     bool word;
     for (text += strspn(text, " \n"); text[0] == '/' && text[1] == '*'; text += strspn(text, " \n"))
-        text = token_end(text, &word);
-    const size_t n = (size_t)(token_end(text, &word) - text);
+        text = tn_i_c_token(text, &word);
+    const size_t n = (size_t)(tn_i_c_token(text, &word) - text);
     for (size_t i = 0; i < sizeof other / sizeof *other; i++)
         if (is(text, n, other[i])) return false;
     return true;
@@ -182,13 +152,13 @@ static bool is_function(const char *text) {
 
 static void write_helper(tn_i_cgen *g, const tn_i_c_helper *helpers, const tn_i_c_helper *h, int dtype) {
     tn_i_text text = {.ctx = g->ctx}, name = {.ctx = g->ctx};
-    tn_i_c_put(&text, h->text, dtype, NULL);
     tn_i_c_put(&name, h->name, dtype, NULL);
-    if (text.at && name.at && tn_i_c_once(g, name.at)) {
+    if (name.at && tn_i_c_once(g, name.at)) {
+        tn_i_c_put(&text, h->text, dtype, NULL);
         tn_i_c_need(g, helpers, text.at);
         tn_i_text_put(&g->helpers, "#ifndef TANSY_HAS_%s\n#define TANSY_HAS_%s\n", name.at, name.at);
-        if (is_function(text.at)) tn_i_text_put(&g->helpers, "static ");
-        lay_out(&g->helpers, text.at);
+        if (text.at && is_function(text.at)) tn_i_text_put(&g->helpers, "static ");
+        tn_i_c_lay_out(text.at, &g->helpers);
         tn_i_text_put(&g->helpers, "#endif\n");
     }
     g->failed |= text.failed || name.failed;
@@ -197,12 +167,13 @@ static void write_helper(tn_i_cgen *g, const tn_i_c_helper *helpers, const tn_i_
 }
 
 void tn_i_c_need(tn_i_cgen *g, const tn_i_c_helper *helpers, const char *text) {
-    const tn_i_c_helper *const all[] = {helpers, tn_i_c_fold_helpers, tn_i_special_helpers};
+    const tn_i_c_helper *const all[] = {helpers, tn_i_c_fold_helpers, tn_i_special_helpers, tn_i_product_helpers,
+                                        g->libm ? tn_i_c_libm_helpers : NULL};
     bool word;
     int dtype;
     for (const char *s = text; s && *s;) {
-        const char *end = token_end(s, &word);
-        for (int i = 0; word && i < 3; i++) {
+        const char *end = tn_i_c_token(s, &word);
+        for (int i = 0; word && i < 5; i++) {
             const tn_i_c_helper *h = find(all[i], s, (size_t)(end - s), &dtype);
             if (!h) continue;
             write_helper(g, all[i], h, dtype);

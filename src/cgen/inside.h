@@ -2,8 +2,7 @@
 #ifndef TN_CGEN_INSIDE_H
 #define TN_CGEN_INSIDE_H
 
-#include "cgen/cgen.h"
-#include "prims/c_text.h"
+#include "cgen/helpers.h"
 
 /* Of an operation. */
 typedef struct tn_i_cnote {
@@ -49,6 +48,7 @@ typedef struct tn_i_cwriter {
     uint32_t nfn;
     size_t cfn;
     bool calls; /* there are CALLs: functions return a status */
+    bool away;  /* C99: reductions are in scratch memory */
     bool failed;
     /* The function that is being written. */
     uint32_t cur;
@@ -108,17 +108,13 @@ const char *tn_i_c_affine(tn_i_cwriter *w, const tn_i_l_affine *a, char text[TN_
 const char *tn_i_c_pointer(tn_i_cwriter *w, uint32_t array, char text[TN_C_NAME]);
 void tn_i_c_literal(tn_i_text *t, int dtype, uint64_t bits);
 
-/* helpers.c: text as primitives have it (prims/c_text.h), of dtype; x, y, z become name[0..2] where given. */
-void tn_i_c_put(tn_i_text *t, const char *text, int dtype, const char *const *name);
-bool tn_i_c_names(const char *text, const char *identifier);
-/* Writes those functions that `text` names: of `helpers`, of prims/special.h, of sums.c. */
-void tn_i_c_need(tn_i_cgen *g, const tn_i_c_helper *helpers, const char *text);
-/* A function that is written once: false, it is there. */
-bool tn_i_c_once(tn_i_cgen *g, const char *name);
+/* helpers.c */
 /* The entry of the table that holds this address. */
 uint32_t tn_i_c_address(tn_i_cgen *g, const void *p);
 
-extern const tn_i_c_helper tn_i_c_fold_helpers[]; /* sums.c */
+extern const tn_i_c_helper tn_i_c_fold_helpers[]; /* reduce.c */
+extern const tn_i_c_helper tn_i_c_libm_helpers[]; /* libm.c */
+bool tn_i_c_in_libm(const char *name);            /* NULL: no */
 
 /* map.c: how k is computed; the statement; a call over a block. */
 uint8_t tn_i_c_way(const tn_i_cwriter *w, uint32_t k);

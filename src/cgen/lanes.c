@@ -21,8 +21,8 @@ void tn_i_c_open_lanes(tn_i_cwriter *w, uint32_t loop, bool counted, bool whole)
     const int64_t n = tn_i_c_block(w, loop, &only);
     if (chunk)
         tn_i_c_line(w, "#pragma omp simd simdlen(%d)", chunk);
-    else if (w->g->native)
-        tn_i_c_line(w, "#pragma omp simd");
+    else
+        tn_i_c_line(w, w->g->native ? "#pragma omp simd" : "TANSY_SIMD");
     if (only || chunk)
         tn_i_c_open_brace(w, "for (int64_t l = 0; l < %" PRId64 "; l++) ", n);
     else

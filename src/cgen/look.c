@@ -157,7 +157,7 @@ static void find_lanes(tn_i_cwriter *w) {
         if (loop != TN_L_NONE && k == w->p->op[loop].to) loop = TN_L_NONE;
         if (o->kind == TN_L_FOR && n->needed && o->vector) {
             n->chunk = chunk(w, k);
-            const uint8_t wide = w->g->native ? (uint8_t)widest(w, k) : 0;
+            const uint8_t wide = (uint8_t)widest(w, k);
             for (uint32_t j = k + 1; j < o->to; j++) w->note[j].wide = wide;
         }
         if (o->kind == TN_L_FOR && n->needed && o->vector && (n->chunk || in_blocks(w, k))) {

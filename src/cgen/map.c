@@ -63,7 +63,8 @@ static const tn_i_c_helper own_helpers[] = {{"tn_i_zeros", zeros},           {"t
 /* What a MAP is computed with. */
 typedef struct body {
     const tn_prim *prim; /* NULL: none */
-    const char *text;    /* NULL: none */
+    const char *text;    /* NULL: none; "": `libm` */
+    char libm[32];
     tn_i_strip *strip;
 } body;
 
@@ -91,8 +92,16 @@ static body body_of(const tn_i_cwriter *w, uint32_t k) {
     const tn_i_query q = {
         .ctx = w->p->ctx, .prim = b.prim, .p = &param, .nin = o->nin, .nout = 1, .in = in, .out = &out};
     b.strip = tn_i_scalar_body(&q, &b.text);
+    if (w->g->libm && o->nin <= 2 && tn_i_c_in_libm(b.prim->vector[o->dtype])) {
+        (void)snprintf(b.libm, sizeof b.libm, o->nin == 1 ? "%s(x)" : "%s(x, y)", b.prim->vector[o->dtype]);
+        for (int i = 0; i < o->nin; i++)
+            if (in[i]->dtype != o->dtype) b.libm[0] = 0;
+        if (b.libm[0]) b.text = "";
+    }
     return b;
 }
+
+static const char *text_of(const body *b) { return b->text && !*b->text ? b->libm : b->text; }
 
 /* The function of vectors that every back end calls. */
 static const void *vector_of(const tn_i_cwriter *w, uint32_t k, const tn_prim *prim) {
@@ -166,7 +175,7 @@ static void write_function(tn_i_cwriter *w, uint32_t k, const body *b, const cha
     tn_i_cgen *g = w->g;
     tn_i_text text = {.ctx = g->ctx};
     if (!tn_i_c_once(g, name)) return;
-    tn_i_c_put(&text, b->text, o->dtype, NULL);
+    tn_i_c_put(&text, text_of(b), o->dtype, NULL);
     tn_i_c_need(g, helpers_of(w, b), text.at);
     tn_i_text_put(&g->helpers, "#ifndef TANSY_HAS_%s\n#define TANSY_HAS_%s\nstatic inline %s %s(", name, name,
                   tn_i_c_name(o->dtype), name);
@@ -184,7 +193,7 @@ static void in_place(tn_i_cwriter *w, uint32_t k, const body *b) {
     const char *const name[3] = {value[0], value[1], value[2]};
     for (int i = 0; i < o->nin; i++) (void)tn_i_c_value(w, o->in[i], value[i]);
     (void)tn_i_c_define(w, k, define);
-    if (reads_again(w, o, b->text)) {
+    if (reads_again(w, o, text_of(b))) {
         function_name(w, k, b, function);
         write_function(w, k, b, function);
         tn_i_c_line(w, "%s%s(%s%s%s%s%s);", define, function, value[0], o->nin > 1 ? ", " : "",
@@ -192,7 +201,7 @@ static void in_place(tn_i_cwriter *w, uint32_t k, const body *b) {
         return;
     }
     tn_i_text text = {.ctx = w->g->ctx};
-    tn_i_c_put(&text, b->text, o->dtype, name);
+    tn_i_c_put(&text, text_of(b), o->dtype, name);
     tn_i_c_need(w->g, helpers_of(w, b), text.at);
     const bool cast = tn_i_is_int(o->dtype) || o->code == TN_L_convert;
     if (text.at && cast)

@@ -223,8 +223,10 @@ const char *tn_i_c_pointer(tn_i_cwriter *w, uint32_t array, char text[TN_C_NAME]
     else if (w->g->native) {
         w->table = true;
         tn_i_text_put(t, "T[%" PRIu32 "];", tn_i_c_address(w->g, a->data));
-    } else
-        tn_i_text_put(t, "%s_c%" PRIu32 ";", w->name, array);
+    } else {
+        w->failed |= !tn_i_c_constant(w->g, a->dtype, a->data, a->count, t);
+        tn_i_text_put(t, ";");
+    }
     tn_i_text_put(t, " /* %s */\n", a->name);
     return text;
 }

@@ -12,7 +12,7 @@ enum { STEPS = 64 }; /* of one function: compilers take more than linear time fo
 /* ---- functions ---------------------------------------------------------------------------- */
 
 static void mention_unused(tn_i_text *t, const char *body, const char *name) {
-    if (!tn_i_c99_names(body, name)) tn_i_text_put(t, "(void)%s;\n", name);
+    if (!tn_i_c_names(body, name)) tn_i_text_put(t, "(void)%s;\n", name);
 }
 
 /* The function's text from its body. */
@@ -26,7 +26,7 @@ static void wrap(tn_i_c99 *w, const tn_i_plan *p, int piece) {
     tn_i_text_put(t, "(");
     tn_i_c99_parameters(w, t, p);
     tn_i_text_put(t, ") {\n");
-    if (tn_i_c99_names(body, "status")) tn_i_text_put(t, "int status = 0;\n");
+    if (tn_i_c_names(body, "status")) tn_i_text_put(t, "int status = 0;\n");
     for (uint32_t i = 0; i < p->f->nin; i++) {
         (void)snprintf(name, sizeof name, "a%u", (unsigned)i);
         mention_unused(t, body, name);
@@ -125,17 +125,17 @@ static void put_source(tn_i_c99 *w, const char *header, tn_i_text *t) {
     tn_i_text_put(t, "/* %s, written by Tansy " TN_VERSION ": see ", w->name);
     tn_i_c99_put_plain(t, header);
     tn_i_text_put(t, ". */\n#include \"%s\"\n\n", header);
-    tn_i_text_put(t, "#include <float.h>\n#include <math.h>\n#include <stdint.h>\n#include <string.h>\n");
-    if (w->uses_cblas) tn_i_text_put(t, "#include <cblas.h>\n");
-    tn_i_text_put(t, "\n#ifdef __clang__\n#pragma STDC FP_CONTRACT OFF\n#endif\n\n");
-    if (w->helpers.at) tn_i_text_add(t, w->helpers.at, w->helpers.n);
+    tn_i_cgen_head(&w->g, &w->functions, t);
+    if (w->uses_cblas) tn_i_text_put(t, "#include <cblas.h>\n\n");
+    if (w->g.helpers.at) tn_i_text_add(t, w->g.helpers.at, w->g.helpers.n);
+    if (w->g.constants.at) tn_i_text_add(t, w->g.constants.at, w->g.constants.n);
+    if (w->g.functions.at) tn_i_text_add(t, w->g.functions.at, w->g.functions.n);
     if (w->outside.at) tn_i_text_add(&all, w->outside.at, w->outside.n);
-    if (w->constants.at) tn_i_text_add(&all, w->constants.at, w->constants.n);
     tn_i_text_put(&all, "\n");
     for (size_t i = 0; i < w->root->nnested; i++)
         if (w->called[i]) declare_plan(w, &all, w->root->nested[i]);
     if (w->functions.at) tn_i_text_add(&all, w->functions.at, w->functions.n);
-    tn_i_c99_lay_out(all.at, t);
+    tn_i_c_lay_out(all.at, t);
     t->failed |= all.failed;
     tn_i_text_free(&all);
 }
@@ -174,12 +174,11 @@ static bool declares(const tn_i_text *outside, const char *name) {
 /* The program, external functions, and those that it is written with have names of their own. */
 static bool names_differ(tn_i_c99 *w) {
     bool same = declares(&w->outside, w->name);
-    for (size_t i = 0; i < w->nwritten; i++) {
-        tn_i_text name = {.ctx = w->ctx};
-        tn_i_c99_put(&name, w->written[i].helper, w->written[i].dtype, NULL);
-        w->failed |= !name.at || name.failed;
-        if (!w->failed && (strcmp(name.at, w->name) == 0 || declares(&w->outside, name.at))) same = true;
-        tn_i_text_free(&name);
+    const char *line = w->g.written, *const end = line ? line + w->g.nwritten : line;
+    for (; line < end && !same; line += strcspn(line, "\n") + 1) {
+        char name[160];
+        (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(line, "\n"), line);
+        same = strcmp(name, w->name) == 0 || declares(&w->outside, name);
     }
     if (w->failed || !same) return !w->failed;
     (void)tn_i_fail(w->ctx, TN_EINVAL, NULL,
@@ -189,12 +188,11 @@ static bool names_differ(tn_i_c99 *w) {
 }
 
 static void release(tn_i_c99 *w) {
-    tn_i_text *const text[] = {&w->helpers, &w->constants, &w->outside, &w->functions, &w->t};
+    tn_i_text *const text[] = {&w->outside, &w->functions, &w->t};
+    tn_i_cgen_free(&w->g);
     for (size_t i = 0; i < sizeof text / sizeof *text; i++) tn_i_text_free(text[i]);
-    tn_i_free(w->ctx, w->constant, w->cconstant * sizeof *w->constant);
     tn_i_free(w->ctx, w->called, w->called ? w->root->nnested + 1 : 0);
     tn_i_free(w->ctx, w->level, w->clevel * sizeof *w->level);
-    tn_i_free(w->ctx, w->written, w->cwritten * sizeof *w->written);
 }
 
 /* Steps of a loop are done again for others. */
@@ -227,7 +225,7 @@ static bool write_all(tn_i_c99 *w, const char *header, tn_i_text *source, tn_i_t
         put_source(w, header, source);
         tn_i_c99_header(w, head);
     }
-    return !(w->failed || w->helpers.failed || w->constants.failed || w->outside.failed || w->functions.failed ||
+    return !(w->failed || w->g.failed || w->g.helpers.failed || w->outside.failed || w->functions.failed ||
              w->t.failed || source->failed || head->failed);
 }
 
@@ -243,8 +241,13 @@ static tn_status emit(const tn_fn *f, const tn_emit_c_options *o, const char *na
                   .root = p,
                   .cblas = o->cblas,
                   .capacity = o->capacity > 0 ? o->capacity : TN_I_CAPACITY,
-                  .helpers = {.ctx = c},
-                  .constants = {.ctx = c},
+                  .g = {.ctx = c,
+                        .prefix = name,
+                        .libm = true,
+                        .constants = {.ctx = c},
+                        .helpers = {.ctx = c},
+                        .functions = {.ctx = c},
+                        .list = {.ctx = c}},
                   .outside = {.ctx = c},
                   .functions = {.ctx = c},
                   .t = {.ctx = c}};

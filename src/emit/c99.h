@@ -6,31 +6,18 @@
 #ifndef TN_C99_H
 #define TN_C99_H
 
+#include "cgen/helpers.h"
 #include "exec/run.h"
-#include "prims/c_text.h"
-
-typedef struct tn_i_c99_constant {
-    const void *data;
-    uint32_t id;
-} tn_i_c99_constant;
-
-typedef struct tn_i_c99_written {
-    const char *helper;
-    int dtype;
-} tn_i_c99_written;
 
 typedef struct tn_i_c99 {
     tn_ctx *ctx;
     const char *name; /* of the function; what else the file defines begins with it */
     const tn_i_plan *root;
-    tn_i_text helpers, constants, outside, functions;
-    tn_i_text t; /* the body of the function that is being written */
-    tn_i_c99_constant *constant;
-    size_t nconstant, cconstant;
-    tn_i_c99_written *written;
-    size_t nwritten, cwritten;
+    tn_i_cgen g; /* loops, and all that is written once: functions that are called, constants */
+    uint32_t loops;
+    tn_i_text outside, functions;
+    tn_i_text t;     /* the body of the function that is being written */
     uint8_t *called; /* of each nested plan: 1 to be written, 2 is */
-    size_t shared;   /* bytes that nests need at `s` */
     bool cblas;      /* products may call it */
     bool uses_cblas; /* one does */
     unsigned tells;  /* 1: print is called, 2: progress */
@@ -49,14 +36,6 @@ typedef struct tn_i_c99 {
 
 /* Fails, once, with the equation's place. */
 void tn_i_c99_refuse(tn_i_c99 *w, const tn_i_eqn *e, const char *why);
-/* Adds `text` with T as dtype (tn_prims/c_text.h); x, y, z become name[0..2] where name is given. */
-void tn_i_c99_put(tn_i_text *t, const char *text, int dtype, const char *const *name);
-/* Writes those of the helpers (ending with a NULL name) that the text names, behind those that they name. */
-void tn_i_c99_need(tn_i_c99 *w, const tn_i_c_helper *helpers, const char *text);
-/* Whether the identifier occurs. */
-bool tn_i_c99_names(const char *text, const char *identifier);
-/* The text laid out: a statement a line, indented, in lines of up to 120 characters. */
-void tn_i_c99_lay_out(const char *text, tn_i_text *out);
 /* For a comment, of which it is part however it reads. */
 void tn_i_c99_put_plain(tn_i_text *t, const char *s);
 /* "sin, model.c:12". */
@@ -77,8 +56,9 @@ void tn_i_c99_parameters(tn_i_c99 *w, tn_i_text *t, const tn_i_plan *p);
 /* ---- c99_nest.c ------------------------------------------------------------------------ */
 
 void tn_i_c99_nest(tn_i_c99 *w, const tn_i_plan *p, const tn_i_step *s, const tn_i_nest *n);
-/* An elementwise equation that is no nest. */
-void tn_i_c99_elementwise(tn_i_c99 *w, const tn_i_plan *p, const tn_i_eqn *e);
+/* A loop that is one loop program. */
+bool tn_i_c99_whole(const tn_i_loop *l);
+void tn_i_c99_whole_loop(tn_i_c99 *w, const tn_i_plan *p, const tn_i_step *s);
 
 /* ---- c99_steps.c, c99_loop.c, c99_group.c ------------------------------------------------- */
 

@@ -81,12 +81,12 @@ static const tn_i_c_helper helpers[] = {{"tansy_over", over}, {"tansy_given", gi
 static void need_stacks(tn_i_c99 *w, const char *text, size_t n) {
     tn_i_c99_stack_helpers(w, text);
     for (size_t i = 0; i < n; i++)
-        if (tn_i_c99_names(text, helpers[i].name)) need_stacks(w, helpers[i].text, i);
+        if (tn_i_c_names(text, helpers[i].name)) need_stacks(w, helpers[i].text, i);
 }
 
 static void need(tn_i_c99 *w, const char *text) {
     need_stacks(w, text, sizeof helpers / sizeof *helpers - 1);
-    tn_i_c99_need(w, helpers, text);
+    tn_i_c_need(&w->g, helpers, text);
 }
 
 /* ---- which there are -------------------------------------------------------------------------------- */

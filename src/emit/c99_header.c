@@ -28,7 +28,7 @@ void tn_i_c99_prototype(const tn_i_c99 *w, tn_i_text *t) {
 }
 
 size_t tn_i_c99_static_bytes(const tn_i_c99 *w) {
-    const size_t n = ((w->root->bytes + 63) & ~(size_t)63) + ((w->shared + 63) & ~(size_t)63);
+    const size_t n = ((w->root->bytes + 63) & ~(size_t)63) + ((w->g.scratch + 63) & ~(size_t)63);
     return (n < 64 ? 64 : n) + tn_i_c99_arguments_bytes(w);
 }
 
@@ -206,7 +206,7 @@ void tn_i_c99_header(const tn_i_c99 *w, tn_i_text *t) {
     tn_i_text prototype = {.ctx = w->ctx};
     tn_i_c99_prototype(w, &prototype);
     tn_i_text_put(&prototype, ";\n");
-    tn_i_c99_lay_out(prototype.at, t);
+    tn_i_c_lay_out(prototype.at, t);
     t->failed |= prototype.failed;
     tn_i_text_free(&prototype);
     tn_i_text_put(t, "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");

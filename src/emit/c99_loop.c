@@ -182,6 +182,10 @@ static void write_while(writer *k) {
 
 void tn_i_c99_loop(tn_i_c99 *w, const tn_i_plan *p, const tn_i_step *s) {
     writer k = {.w = w, .t = &w->t, .p = p, .s = s, .l = &p->loop[s->loop], .e = &p->f->eqn[s->eqn]};
+    if (tn_i_c99_whole(k.l)) {
+        tn_i_c99_whole_loop(w, p, s);
+        return;
+    }
     tn_i_text_put(k.t, "{\n");
     for (uint32_t j = 0; k.l->stacks && j < k.l->shape.ny; j++)
         tn_i_c99_stack_output(w, p, k.e->out + k.l->shape.y0 + j);

@@ -15,31 +15,6 @@ void tn_i_c99_strides(const tn_i_plan *p, const tn_type *t, const tn_i_place *k,
 
 /* ---- constants ------------------------------------------------------------------------ */
 
-static void define(tn_i_c99 *w, uint32_t id, const tn_type *t, const void *data) {
-    const int64_t n = tn_i_count(t);
-    const size_t size = tn_i_dtype_size(t->dtype);
-    tn_i_text_put(&w->constants, "static const %s %s_k%u[%" PRId64 "] = {", tn_i_c_name(t->dtype), w->name,
-                  (unsigned)id, n);
-    for (int64_t i = 0; i < n; i++) {
-        if (i) tn_i_text_put(&w->constants, ", ");
-        tn_i_c_number(&w->constants, t->dtype, (const char *)data + (size_t)i * size);
-    }
-    tn_i_text_put(&w->constants, "};\n");
-}
-
-static uint32_t constant(tn_i_c99 *w, const tn_type *t, const void *data) {
-    for (size_t i = 0; i < w->nconstant; i++)
-        if (w->constant[i].data == data) return w->constant[i].id;
-    if (!tn_i_grow(w->ctx, (void **)(void *)&w->constant, &w->cconstant, w->nconstant + 1, sizeof *w->constant)) {
-        w->failed = true;
-        return 0;
-    }
-    const uint32_t id = (uint32_t)w->nconstant;
-    w->constant[w->nconstant++] = (tn_i_c99_constant){.data = data, .id = id};
-    define(w, id, t, data);
-    return id;
-}
-
 /* The value that a chain of views begins with. */
 static tn_i_var origin(const tn_fn *f, tn_i_var v) {
     while (f->val[v].def < f->neqn && !tn_i_constant_data(&f->eqn[f->val[v].def])) {
@@ -61,11 +36,12 @@ static void put_constant(tn_i_c99 *w, tn_i_text *t, const tn_i_plan *p, tn_i_var
         tn_i_c99_refuse(w, NULL, "a constant was not found");
         return;
     }
-    const uint32_t id = constant(w, type, data);
-    const int64_t first = offset / (int64_t)tn_i_dtype_size(type->dtype);
-    tn_i_text_put(t, "%s(%s_k%u", write ? "" : "", w->name, (unsigned)id);
-    if (first) tn_i_text_put(t, " + %" PRId64, first);
-    tn_i_text_put(t, ")");
+    const size_t size = tn_i_dtype_size(type->dtype);
+    const int64_t first = offset / (int64_t)size;
+    (void)write;
+    tn_i_text_put(t, first ? "(" : "");
+    w->failed |= !tn_i_c_constant(&w->g, type->dtype, data, tn_i_count(type), t);
+    if (first) tn_i_text_put(t, " + %" PRId64 ")", first);
 }
 
 /* ---- pointers ---------------------------------------------------------------------------- */

@@ -225,6 +225,6 @@ const tn_i_c99_family *tn_i_c99_family_of(const tn_i_schedule *s, int64_t *slots
 }
 
 void tn_i_c99_schedule_helpers(tn_i_c99 *w, const char *text) {
-    if (tn_i_c99_names(text, "tansy_schedule")) tn_i_c99_need(w, helpers, "tansy_schedule");
-    tn_i_c99_need(w, helpers, text);
+    if (tn_i_c_names(text, "tansy_schedule")) tn_i_c_need(&w->g, helpers, "tansy_schedule");
+    tn_i_c_need(&w->g, helpers, text);
 }

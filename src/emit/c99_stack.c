@@ -124,7 +124,7 @@ static const tn_i_c_helper helpers[] = {{"tansy_stacks", types},    {"tansy_take
                                         {"tansy_repeat", repeat},   {"tansy_share", share},
                                         {"tansy_forever", forever}, {NULL, NULL}};
 
-void tn_i_c99_stack_helpers(tn_i_c99 *w, const char *text) { tn_i_c99_need(w, helpers, text); }
+void tn_i_c99_stack_helpers(tn_i_c99 *w, const char *text) { tn_i_c_need(&w->g, helpers, text); }
 
 /* ---- levels --------------------------------------------------------------------------------------- */
 
@@ -143,15 +143,15 @@ int64_t tn_i_c99_levels(const tn_type *t) {
 
 static void define(tn_i_c99 *w, const tn_type *t, uint32_t id) {
     tn_type rest = *t;
-    tn_i_text_put(&w->constants, "static const tansy_level %s_l%u[] = {", w->name, (unsigned)id);
+    tn_i_text_put(&w->g.constants, "static const tansy_level %s_l%u[] = {", w->name, (unsigned)id);
     for (bool first = true; tn_i_has_steps(&rest); first = false) {
         rest = tn_i_c99_entry(&rest);
         const int64_t n = tn_i_handles(&rest);
         const size_t bytes = tn_i_memory_bytes(&rest);
-        tn_i_text_put(&w->constants, first ? "{%zu, %" PRId64 "}" : ", {%zu, %" PRId64 "}", bytes, n);
+        tn_i_text_put(&w->g.constants, first ? "{%zu, %" PRId64 "}" : ", {%zu, %" PRId64 "}", bytes, n);
         if (bytes > w->largest_entry) w->largest_entry = bytes;
     }
-    tn_i_text_put(&w->constants, "};\n");
+    tn_i_text_put(&w->g.constants, "};\n");
 }
 
 uint32_t tn_i_c99_level(tn_i_c99 *w, const tn_type *t) {

@@ -39,7 +39,7 @@ static void declare(tn_i_c99 *w, const tn_i_plan *p, const char *text, tn_i_var 
                     bool write) {
     tn_i_text name = {.ctx = w->ctx};
     tn_i_text_put(&name, "%s%u", base, (unsigned)i);
-    if (name.at && tn_i_c99_names(text, name.at)) {
+    if (name.at && tn_i_c_names(text, name.at)) {
         const tn_type *t = p->f->val[v].type;
         tn_i_text_put(&w->t, "%s%s *const %s = ", write ? "" : "const ",
                       tn_i_c99_is_stack(t) ? "void" : tn_i_c_name(t->dtype), name.at);
@@ -71,19 +71,21 @@ static void write_kernel(tn_i_c99 *w, const tn_i_plan *p, const tn_i_step *s, co
                              .cblas = w->cblas,
                              .prefix = w->name,
                              .loc = e->loc,
+                             .shared = &w->g.scratch,
                              .tells = &w->tells,
                              .why = &why};
     e->prim->c_kernel(&k);
     tn_i_free(w->ctx, in, ((size_t)e->nin + e->nout + 1) * sizeof *in);
     if (why) tn_i_c99_refuse(w, e, why);
     if (!text->at) return;
-    tn_i_c99_need(w, e->prim->c_helpers, text->at);
+    tn_i_c_need(&w->g, e->prim->c_helpers, text->at);
     w->uses_cblas |= strstr(text->at, "cblas_") != NULL;
     tn_i_text_put(&w->t, w->quiet && e->nout == 0 ? "if (!quiet) {\n" : "{\n");
     for (uint32_t i = 0; i < e->nin; i++) declare(w, p, text->at, tn_i_in(p->f, e)[i], "in", i, false);
     for (uint32_t j = 0; j < e->nout; j++) declare(w, p, text->at, e->out + j, "out", j, true);
-    if (tn_i_c99_names(text->at, "scratch"))
+    if (tn_i_c_names(text->at, "scratch"))
         tn_i_text_put(&w->t, "unsigned char *const scratch = w + %" PRId64 ";\n", s->scratch);
+    if (tn_i_c_names(text->at, "shared")) tn_i_text_put(&w->t, "unsigned char *const shared = s;\n");
     tn_i_text_add(&w->t, text->at, text->n);
     tn_i_text_put(&w->t, "}\n");
 }
@@ -91,10 +93,7 @@ static void write_kernel(tn_i_c99 *w, const tn_i_plan *p, const tn_i_step *s, co
 static void kernel(tn_i_c99 *w, const tn_i_plan *p, const tn_i_step *s) {
     const tn_i_eqn *e = &p->f->eqn[s->eqn];
     if (!e->prim->c_kernel) {
-        if (e->prim->flags & TN_F_ELEMENTWISE)
-            tn_i_c99_elementwise(w, p, e);
-        else
-            tn_i_c99_refuse(w, e, "cannot be written as C");
+        tn_i_c99_refuse(w, e, "cannot be written as C");
         return;
     }
     tn_i_text text = {.ctx = w->ctx};
@@ -169,7 +168,7 @@ void tn_i_c99_step(tn_i_c99 *w, const tn_i_plan *p, const tn_i_step *s) {
         tn_i_text_put(&w->t, " */\n");
     }
     switch ((tn_i_step_kind)s->kind) {
-    case TN_STEP_STRIP: tn_i_c99_elementwise(w, p, e); break;
+    case TN_STEP_STRIP: /* nothing is fused */ tn_i_c99_refuse(w, e, "is in no loops"); break;
     case TN_STEP_KERNEL: kernel(w, p, s); break;
     case TN_STEP_BODY: call(w, p, s, s->u.body, 0, p->arg ? p->arg + s->loop : NULL); break;
     case TN_STEP_NEST: tn_i_c99_nest(w, p, s, s->u.nest); break;

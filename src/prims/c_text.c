@@ -143,19 +143,3 @@ void tn_i_c_copy_operand(const tn_i_c_kernel *k) {
     tn_i_c_close(k->t, t->rank, t->dim);
     tn_i_text_put(k->t, "}\n");
 }
-
-/* ---- solves ---- */
-
-/* x = a^-1 x, row after row. */
-TN_C_SHARED(
-    tn_i_c_solve, static void solve_T(int lower, int unit, int64_t m, int64_t n, const T *a, int64_t ars, int64_t acs,
-                                      T *x, int64_t xrs, int64_t xcs) {
-        for (int64_t r = 0; r < m; r++) {
-            const int64_t i = lower ? r : m - 1 - r;
-            for (int64_t k = lower ? 0 : i + 1; k < (lower ? i : m); k++) {
-                const T factor = a[i * ars + k * acs];
-                for (int64_t j = 0; j < n; j++) x[i * xrs + j * xcs] -= factor * x[k * xrs + j * xcs];
-            }
-            for (int64_t j = 0; j < n && !unit; j++) x[i * xrs + j * xcs] /= a[i * ars + i * acs];
-        }
-    })

@@ -1,9 +1,10 @@
 /* Kernels as C99, for programs that are emitted (src/emit/c99.h) and compiled (src/cgen).
  *
  * A primitive's `c_kernel` writes statements.  in0, in1, ... are pointers to its operands' first elements, out0, ... to
- * its results', `scratch` to prim->scratch bytes, `status` an int that the function returns when it is not 0; they are
- * there when the statements name them.  Functions that it calls are `c_helpers`, which are written once, with those
- * that they call.  Their text is compiled nowhere here, unless it was made by TN_C_TEXT.
+ * its results', `scratch` to prim->scratch bytes, `shared` to memory that means nothing before and after, `status` an
+ * int that the function returns when it is not 0; they are there when the statements name them.  Functions that it
+ * calls are `c_helpers`, which are written once, with those that they call.  Their text is compiled nowhere here,
+ * unless it was made by TN_C_TEXT.
  *
  * In a helper's text the identifier T is the dtype's type, U the unsigned integer to compute with (a float is its own),
  * a name that ends in _T ends in the dtype's name (max_T: max_f64), M_exp is exp or expf, LOWEST and
@@ -25,10 +26,6 @@ typedef struct tn_i_c_helper {
 /* The text alone. */
 #define TN_C_ONLY(name, ...) static const char name[] = #__VA_ARGS__;
 
-/* The text, for several files. */
-#define TN_C_SHARED(name, ...) const char name[] = #__VA_ARGS__;
-extern const char tn_i_c_solve[]; /* solve_T: x = a^-1 x for triangular a */
-
 typedef struct tn_i_c_kernel {
     tn_i_text *t;
     tn_i_text *outside; /* declarations in front of all functions */
@@ -39,6 +36,7 @@ typedef struct tn_i_c_kernel {
     bool cblas;               /* products may call it */
     const char *prefix;       /* of the program's names, as the function's */
     const tn_i_loc *loc;      /* of the equation, or NULL */
+    size_t *shared;           /* bytes at `shared`: raised to what it needs */
     unsigned *tells;          /* |= 1: calls tansy_print; 2: tansy_progress */
     const char **why;         /* set: the equation cannot be written, and this is the reason */
 } tn_i_c_kernel;
@@ -50,8 +48,6 @@ const char *tn_i_c_suffix(int dtype); /* "f64", ... */
 /* The functions of prims/special.h: of special.c, and of incomplete_gamma.c. */
 extern const tn_i_c_helper tn_i_special_helpers[];
 extern const tn_i_c_helper tn_i_igamma_helpers[];
-/* lu_T, lu_solve_T and what they call. */
-extern const tn_i_c_helper tn_i_lu_helpers[];
 /* Reductions: begin_NAME(&f), add_NAME(&f, x), end_NAME(&f) of a NAME f; join_NAME(a, b) of two elements. */
 extern const tn_i_c_helper tn_i_fold_helpers[];
 void tn_i_fold_name(tn_i_fold fold, int dtype, char name[32]);

@@ -178,30 +178,40 @@ static bool sample_max(tn_i_rng *r, int dtype, tn_i_case *c) {
 
 /* ---- C text ------------------------------------------------------------------------ */
 
+static void c_scan(const tn_i_c_kernel *k, const char *begin, const char *floats, const char *integers) {
+    const tn_i_c_state state[] = {{"y", begin}, {NULL, NULL}};
+    const bool is_float = tn_i_is_float(k->in[0].type->dtype);
+    tn_i_c_scan(k, &(tn_i_c_scanned){.a = -1, .state = state, .each = is_float ? floats : integers});
+}
+
 static void c_cumsum(const tn_i_c_kernel *k) {
-    const bool floats = tn_i_is_float(k->in[0].type->dtype);
-    tn_i_c_scan(k, 0, -1, "%s y = 0;\n", floats ? "y += x;\n" : "y = (int64_t)((uint64_t)y + (uint64_t)x);\n");
+    c_scan(k, "0", "y += x;\n", "y = (int64_t)((uint64_t)y + (uint64_t)x);\n");
 }
 
 static void c_cumprod(const tn_i_c_kernel *k) {
-    const bool floats = tn_i_is_float(k->in[0].type->dtype);
-    tn_i_c_scan(k, 0, -1, "%s y = 1;\n", floats ? "y *= x;\n" : "y = (int64_t)((uint64_t)y * (uint64_t)x);\n");
+    c_scan(k, "1", "y *= x;\n", "y = (int64_t)((uint64_t)y * (uint64_t)x);\n");
 }
 
+/* Whether x is a NaN does not wait for y. */
 static void c_extreme(const tn_i_c_kernel *k) {
-    const bool floats = tn_i_is_float(k->in[0].type->dtype), most = k->prim->id == TN_P_cummax;
-    const char *begin = most ? (floats ? "%s y = -(double)INFINITY;\n" : "%s y = INT64_MIN;\n")
-                             : (floats ? "%s y = (double)INFINITY;\n" : "%s y = INT64_MAX;\n");
-    const char *each = most ? (floats ? "if (x > y || x != x) y = x;\n" : "if (x > y) y = x;\n")
-                            : (floats ? "if (x < y || x != x) y = x;\n" : "if (x < y) y = x;\n");
-    tn_i_c_scan(k, 0, -1, begin, each);
+    const bool floats = tn_i_is_float(k->in[0].type->dtype);
+    if (k->prim->id == TN_P_cummax)
+        c_scan(k, floats ? "-(double)INFINITY" : "INT64_MIN", "y = x > y ? x : y;\ny = x != x ? x : y;\n",
+               "y = x > y ? x : y;\n");
+    else
+        c_scan(k, floats ? "(double)INFINITY" : "INT64_MAX", "y = x < y ? x : y;\ny = x != x ? x : y;\n",
+               "y = x < y ? x : y;\n");
 }
 
 static void c_cumlogsumexp(const tn_i_c_kernel *k) {
+    static const tn_i_c_state state[] = {{"most", "-(double)INFINITY"}, {"sum", "0"}, {NULL, NULL}};
     tn_i_c_scan(
-        k, 0, -1, "%s most = -(double)INFINITY, sum = 0;\n",
-        "if (x == most) {\nsum += isinf(x) && x < 0 ? 0 : 1;\n} else if (x < most) {\nsum += exp(x - most);\n} else "
-        "{\nsum = sum * exp(most - x) + 1;\nmost = x;\n}\nconst double y = most + log(sum);\n");
+        k, &(tn_i_c_scanned){
+               .a = -1,
+               .state = state,
+               .each = "if (x == most) {\nsum += isinf(x) && x < 0 ? 0 : 1;\n} else if (x < most) {\nsum += exp(x - "
+                       "most);\n} else {\nsum = sum * exp(most - x) + 1;\nmost = x;\n}\nconst double y = most + "
+                       "log(sum);\n"});
 }
 
 /* ---- sums ------------------------------------------------------------------------------- */

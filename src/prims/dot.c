@@ -1,8 +1,8 @@
 /* dot_general: products over any contracting and batch dimensions.  dot_run.c computes them. */
-#include "prims/c_text.h"
 #include "prims/complex.h"
 #include "prims/dims.h"
 #include "prims/dot.h"
+#include "prims/dot_text.h"
 #include "prims/ids.h"
 #include "prims/rules.h"
 #include "prims/sample.h"
@@ -313,180 +313,6 @@ static tn_i_var simplify_dot_general(tn_i_builder *b, const tn_i_param *p, uint3
     return TN_NOVAR;
 }
 
-/* ---- C text ---------------------------------------------------------------------------- */
-
-/* Loops over the dimensions of operand `side` in the set, and the offsets that they make in an array. */
-static void c_open(const tn_i_c_kernel *k, const char *prefix, int side, unsigned set) {
-    tn_i_c_open_axes(k->t, prefix, k->in[side].type, set);
-}
-
-/* " + m0 * 3": dimensions axes[0], ... of operand `side` with strides by[0], .... */
-static void c_terms(const tn_i_c_kernel *k, const char *prefix, int side, uint32_t n, const int64_t *axes,
-                    const int64_t *by) {
-    for (uint32_t i = 0; i < n; i++)
-        if (k->in[side].type->dim[axes[i]] != 1 && by[i] == 1)
-            tn_i_text_put(k->t, " + %s%lld", prefix, (long long)axes[i]);
-        else if (k->in[side].type->dim[axes[i]] != 1)
-            tn_i_text_put(k->t, " %c %s%lld * %lld", by[i] < 0 ? '-' : '+', prefix, (long long)axes[i],
-                          (long long)(by[i] < 0 ? -by[i] : by[i]));
-}
-
-typedef struct c_product {
-    tn_i_dots d;
-    uint32_t nfree[2];
-    int64_t free[2][TN_MAX_RANK], by_free[2][TN_MAX_RANK], by_contract[2][TN_MAX_RANK], by_batch[2][TN_MAX_RANK];
-    int64_t out_batch[TN_MAX_RANK], out_free[2][TN_MAX_RANK];
-} c_product;
-
-static c_product c_product_of(const tn_i_c_kernel *k) {
-    c_product c;
-    memset(&c, 0, sizeof c);
-    c.d = tn_i_dots_read(&k->p[0]);
-    uint32_t at = c.d.nbatch;
-    for (int i = 0; i < 2; i++) {
-        c.nfree[i] = dims_in(k->in[i].type, ~tn_i_dots_taken(&c.d, i), c.free[i]);
-        for (uint32_t j = 0; j < c.nfree[i]; j++) {
-            c.by_free[i][j] = k->in[i].stride[c.free[i][j]];
-            c.out_free[i][j] = k->out[0].stride[at++];
-        }
-        for (uint32_t j = 0; j < c.d.ncontract; j++) c.by_contract[i][j] = k->in[i].stride[c.d.contract[i][j]];
-        for (uint32_t j = 0; j < c.d.nbatch; j++) c.by_batch[i][j] = k->in[i].stride[c.d.batch[i][j]];
-    }
-    for (uint32_t j = 0; j < c.d.nbatch; j++) c.out_batch[j] = k->out[0].stride[j];
-    return c;
-}
-
-static void c_element(const tn_i_c_kernel *k, const c_product *c, int side) {
-    tn_i_text_put(k->t, "in%d[0", side);
-    c_terms(k, "b", 0, c->d.nbatch, c->d.batch[0], c->by_batch[side]);
-    c_terms(k, side ? "n" : "m", side, c->nfree[side], c->free[side], c->by_free[side]);
-    c_terms(k, "k", 0, c->d.ncontract, c->d.contract[0], c->by_contract[side]);
-    tn_i_text_put(k->t, "]");
-}
-
-static void c_result(const tn_i_c_kernel *k, const c_product *c, bool columns) {
-    tn_i_text_put(k->t, "out0[0");
-    c_terms(k, "b", 0, c->d.nbatch, c->d.batch[0], c->out_batch);
-    c_terms(k, "m", 0, c->nfree[0], c->free[0], c->out_free[0]);
-    if (columns) c_terms(k, "n", 1, c->nfree[1], c->free[1], c->out_free[1]);
-    tn_i_text_put(k->t, "]");
-}
-
-/* Elements of the second operand that follow one another are in one row of the product. */
-static bool by_rows(const tn_i_c_kernel *k, const c_product *c) {
-    const tn_type *t = k->in[1].type;
-    int64_t columns = 1;
-    for (uint32_t j = 0; j < c->nfree[1]; j++) columns *= t->dim[c->free[1][j]];
-    return columns > 1 && c->by_free[1][c->nfree[1] - 1] == 1;
-}
-
-static void c_sums(const tn_i_c_kernel *k, const c_product *c, const char *type, const char *u) {
-    tn_i_c_open_axes(k->t, "m", k->in[0].type, ~tn_i_dots_taken(&c->d, 0));
-    tn_i_c_open_axes(k->t, "n", k->in[1].type, ~tn_i_dots_taken(&c->d, 1));
-    tn_i_text_put(k->t, "%s sum = 0;\n", u);
-    c_open(k, "k", 0, tn_i_dots_contracted(&c->d, 0));
-    tn_i_text_put(k->t, "sum += (%s)", u);
-    c_element(k, c, 0);
-    tn_i_text_put(k->t, " * (%s)", u);
-    c_element(k, c, 1);
-    tn_i_text_put(k->t, ";\n");
-    tn_i_c_close_axes(k->t, k->in[0].type, tn_i_dots_contracted(&c->d, 0));
-    c_result(k, c, true);
-    tn_i_text_put(k->t, " = (%s)sum;\n", type);
-    tn_i_c_close_axes(k->t, k->in[1].type, ~tn_i_dots_taken(&c->d, 1));
-    tn_i_c_close_axes(k->t, k->in[0].type, ~tn_i_dots_taken(&c->d, 0));
-}
-
-static void c_rows(const tn_i_c_kernel *k, const c_product *c, const char *type, const char *u) {
-    tn_i_c_open_axes(k->t, "m", k->in[0].type, ~tn_i_dots_taken(&c->d, 0));
-    tn_i_text_put(k->t, "%s *const row = &", type);
-    c_result(k, c, false);
-    tn_i_text_put(k->t, ";\n");
-    tn_i_c_open_axes(k->t, "n", k->in[1].type, ~tn_i_dots_taken(&c->d, 1));
-    tn_i_text_put(k->t, "row[0");
-    c_terms(k, "n", 1, c->nfree[1], c->free[1], c->out_free[1]);
-    tn_i_text_put(k->t, "] = 0;\n");
-    tn_i_c_close_axes(k->t, k->in[1].type, ~tn_i_dots_taken(&c->d, 1));
-    c_open(k, "k", 0, tn_i_dots_contracted(&c->d, 0));
-    tn_i_text_put(k->t, "const %s x = (%s)", u, u);
-    c_element(k, c, 0);
-    tn_i_text_put(k->t, ";\n");
-    tn_i_c_open_axes(k->t, "n", k->in[1].type, ~tn_i_dots_taken(&c->d, 1));
-    tn_i_text_put(k->t, "row[0");
-    c_terms(k, "n", 1, c->nfree[1], c->free[1], c->out_free[1]);
-    tn_i_text_put(k->t, "] += x * (%s)", u);
-    c_element(k, c, 1);
-    tn_i_text_put(k->t, ";\n");
-    tn_i_c_close_axes(k->t, k->in[1].type, ~tn_i_dots_taken(&c->d, 1));
-    tn_i_c_close_axes(k->t, k->in[0].type, tn_i_dots_contracted(&c->d, 0));
-    tn_i_c_close_axes(k->t, k->in[0].type, ~tn_i_dots_taken(&c->d, 0));
-}
-
-/* One dimension with a stride, of those of one kind; false: there are more. */
-static bool c_single(const tn_type *t, uint32_t n, const int64_t *axes, const int64_t *by, int64_t *size,
-                     int64_t *stride) {
-    uint32_t some = 0;
-    *size = 1;
-    *stride = 1;
-    for (uint32_t i = 0; i < n; i++) {
-        if (t->dim[axes[i]] == 1) continue;
-        *size = t->dim[axes[i]];
-        *stride = by[i];
-        some++;
-    }
-    return some <= 1;
-}
-
-/* A matrix as BLAS takes it; false: it does not. */
-static bool c_leading(int64_t rows, int64_t columns, int64_t rs, int64_t cs, bool *transposed, int64_t *leading) {
-    *transposed = !(cs == 1 || columns == 1);
-    *leading = *transposed ? cs : rows == 1 ? columns : rs;
-    const int64_t least = *transposed ? rows : columns;
-    return (!*transposed || rs == 1 || rows == 1) && *leading >= least && *leading <= INT32_MAX;
-}
-
-static bool c_blas(const tn_i_c_kernel *k, const c_product *c) {
-    const int dtype = k->in[0].type->dtype;
-    int64_t m, n, p, q, rs, cs, ks[2], ld[2];
-    bool turned[2];
-    if (!tn_i_is_float(dtype)) return false;
-    if (!c_single(k->in[0].type, c->nfree[0], c->free[0], c->by_free[0], &m, &rs) ||
-        !c_single(k->in[1].type, c->nfree[1], c->free[1], c->by_free[1], &n, &cs) ||
-        !c_single(k->in[0].type, c->d.ncontract, c->d.contract[0], c->by_contract[0], &p, &ks[0]) ||
-        !c_single(k->in[1].type, c->d.ncontract, c->d.contract[1], c->by_contract[1], &q, &ks[1]))
-        return false;
-    if (p == 0 || m > INT32_MAX || n > INT32_MAX || p > INT32_MAX) return false;
-    if (!c_leading(m, p, rs, ks[0], &turned[0], &ld[0]) || !c_leading(p, n, ks[1], cs, &turned[1], &ld[1]))
-        return false;
-    c_open(k, "b", 0, tn_i_dots_batches(&c->d, 0));
-    tn_i_text_put(k->t, "cblas_%s(CblasRowMajor, %s, %s, %lld, %lld, %lld, 1, in0", dtype == TN_F64 ? "dgemm" : "sgemm",
-                  turned[0] ? "CblasTrans" : "CblasNoTrans", turned[1] ? "CblasTrans" : "CblasNoTrans", (long long)m,
-                  (long long)n, (long long)p);
-    c_terms(k, "b", 0, c->d.nbatch, c->d.batch[0], c->by_batch[0]);
-    tn_i_text_put(k->t, ", %lld, in1", (long long)ld[0]);
-    c_terms(k, "b", 0, c->d.nbatch, c->d.batch[0], c->by_batch[1]);
-    tn_i_text_put(k->t, ", %lld, 0, out0", (long long)ld[1]);
-    c_terms(k, "b", 0, c->d.nbatch, c->d.batch[0], c->out_batch);
-    tn_i_text_put(k->t, ", %lld);\n", (long long)n);
-    tn_i_c_close_axes(k->t, k->in[0].type, tn_i_dots_batches(&c->d, 0));
-    return true;
-}
-
-static void c_dot(const tn_i_c_kernel *k) {
-    const c_product c = c_product_of(k);
-    const int dtype = k->in[0].type->dtype;
-    const char *type = tn_i_c_name(dtype);
-    const char *u = dtype == TN_I32 || dtype == TN_U32 ? "uint32_t" : dtype == TN_I64 ? "uint64_t" : type;
-    if (tn_i_count(k->out[0].type) == 0) return;
-    if (k->cblas && c_blas(k, &c)) return;
-    c_open(k, "b", 0, tn_i_dots_batches(&c.d, 0));
-    if (by_rows(k, &c) && tn_i_is_float(dtype))
-        c_rows(k, &c, type, u);
-    else
-        c_sums(k, &c, type, u);
-    tn_i_c_close_axes(k->t, k->in[0].type, tn_i_dots_batches(&c.d, 0));
-}
-
 static bool sums_dot(const tn_i_query *q, uint32_t operand, tn_i_sums *s) {
     const tn_i_dots d = tn_i_dots_read(q->p);
     const int me = (int)operand, other = 1 - me;
@@ -523,7 +349,7 @@ const tn_prim tn_prim_dot_general = {
     .transpose = transpose_dot,
     .batch = batch_dot,
     .kernel = tn_i_dot_kernel,
-    .c_kernel = c_dot,
+    .c_kernel = tn_i_c_dot,
     .scratch = tn_i_dot_scratch,
     .cost = cost_dot,
     .simplify = simplify_dot_general,

@@ -84,30 +84,71 @@ tn_status tn_i_scan_run(const tn_i_kernel *q, const tn_i_arr *x, const tn_i_arr 
     }
 }
 
+/* ---- C text ---- */
+
+/* The last dimension behind the axis: so many elements lie side by side, and 64 of them are scanned at once. */
+static int beside(const tn_type *t, int axis) {
+    for (int d = t->rank - 1; d > axis; d--)
+        if (t->dim[d] > 1) return d;
+    return -1;
+}
+
+static void put_place(tn_i_text *t, const tn_type *type, const tn_i_arr *a, int axis, int along) {
+    tn_i_text_put(t, "[at * (%lld) + ", (long long)a->stride[axis]);
+    tn_i_c_at_axes(t, "i", type, a->stride, ~(1u << axis) & ~(along < 0 ? 0 : 1u << along));
+    if (along >= 0) tn_i_text_put(t, " + (first + l) * (%lld)", (long long)a->stride[along]);
+    tn_i_text_put(t, "]");
+}
+
+static void put_begin(tn_i_text *t, const char *type, const tn_i_c_state *state, bool many) {
+    for (; state->name; state++)
+        if (many)
+            tn_i_text_put(t, "%s %ss[64];\nfor (int l = 0; l < 64; l++) %ss[l] = %s;\n", type, state->name, state->name,
+                          state->begin);
+        else
+            tn_i_text_put(t, "%s %s = %s;\n", type, state->name, state->begin);
+}
+
+/* One element: the states are variables while it is dealt with. */
+static void put_element(const tn_i_c_kernel *k, const tn_i_c_scanned *s, const char *type, int axis, int along) {
+    const tn_type *t = k->in[s->x].type;
+    const int operand[2] = {s->x, s->a};
+    const tn_i_c_state *state = s->state;
+    for (int q = 0; along >= 0 && state[q].name; q++)
+        tn_i_text_put(k->t, "%s %s = %ss[l];\n", type, state[q].name, state[q].name);
+    for (int i = 0; i < 2 && operand[i] >= 0; i++) {
+        tn_i_text_put(k->t, "const %s %c = in%d", type, i ? 'a' : 'x', operand[i]);
+        put_place(k->t, t, &k->in[operand[i]], axis, along);
+        tn_i_text_put(k->t, ";\n");
+    }
+    tn_i_text_put(k->t, "%sout0", s->each);
+    put_place(k->t, t, &k->out[0], axis, along);
+    tn_i_text_put(k->t, " = (%s)y;\n", tn_i_c_name(t->dtype));
+    for (int q = 0; along >= 0 && state[q].name; q++)
+        tn_i_text_put(k->t, "%ss[l] = %s;\n", state[q].name, state[q].name);
+}
+
 /* Floats are summed as double, as the kernels do. */
-void tn_i_c_scan(const tn_i_c_kernel *k, int x, int a, const char *begin, const char *each) {
-    const tn_type *t = k->in[x].type;
-    const int axis = (int)k->p[TN_SCAN_AXIS].u.i;
-    const unsigned others = ~(1u << axis);
+void tn_i_c_scan(const tn_i_c_kernel *k, const tn_i_c_scanned *s) {
+    const tn_type *t = k->in[s->x].type;
+    const int axis = (int)k->p[TN_SCAN_AXIS].u.i, along = beside(t, axis);
+    const unsigned others = ~(1u << axis) & ~(along < 0 ? 0 : 1u << along);
     const char *type = tn_i_is_float(t->dtype) ? "double" : "int64_t";
-    const long long n = (long long)t->dim[axis];
-    const int operand[2] = {x, a};
+    const long long n = (long long)t->dim[axis], m = along < 0 ? 1 : (long long)t->dim[along];
     tn_i_c_open_axes(k->t, "i", t, others);
-    tn_i_text_put(k->t, begin, type);
+    if (along >= 0)
+        tn_i_text_put(k->t,
+                      "for (int64_t first = 0; first < %lld; first += 64) {\n"
+                      "const int64_t width = %lld - first < 64 ? %lld - first : 64;\n",
+                      m, m, m);
+    put_begin(k->t, type, s->state, along >= 0);
     tn_i_text_put(k->t, "for (int64_t j = 0; j < %lld; j++) {\nconst int64_t at = ", n);
     if (k->p[TN_SCAN_REVERSE].u.i)
         tn_i_text_put(k->t, "%lld - j;\n", n - 1);
     else
         tn_i_text_put(k->t, "j;\n");
-    for (int i = 0; i < 2 && operand[i] >= 0; i++) {
-        const int64_t *stride = k->in[operand[i]].stride;
-        tn_i_text_put(k->t, "const %s %c = in%d[at * (%lld) + ", type, i ? 'a' : 'x', operand[i],
-                      (long long)stride[axis]);
-        tn_i_c_at_axes(k->t, "i", t, stride, others);
-        tn_i_text_put(k->t, "];\n");
-    }
-    tn_i_text_put(k->t, "%sout0[at * %lld + ", each, (long long)k->out[0].stride[axis]);
-    tn_i_c_at_axes(k->t, "i", t, k->out[0].stride, others);
-    tn_i_text_put(k->t, "] = (%s)y;\n}\n", tn_i_c_name(t->dtype));
+    if (along >= 0) tn_i_text_put(k->t, "TANSY_SIMD\nfor (int64_t l = 0; l < width; l++) {\n");
+    put_element(k, s, type, axis, along);
+    tn_i_text_put(k->t, along >= 0 ? "}\n}\n}\n" : "}\n");
     tn_i_c_close_axes(k->t, t, others);
 }

@@ -86,9 +86,17 @@ bool tn_i_scan_wide(void);
 /* Operand x scanned, by the factors of operand a where it is not NULL. */
 tn_status tn_i_scan_run(const tn_i_kernel *k, const tn_i_arr *x, const tn_i_arr *a, tn_i_scan *scan);
 
-/* The same as C: `begin` declares the state, of type %s; `each` makes y of x and, from factors, a.  x: which operand is
- * scanned; a: which has the factors, or -1.  In `each`, j is 0 for the first element. */
-void tn_i_c_scan(const tn_i_c_kernel *k, int x, int a, const char *begin, const char *each);
+/* The same as C: `each` makes y of x and, from factors, a, and of what is kept from one element to the next.  In it, j
+ * is 0 for the first element. */
+typedef struct tn_i_c_state {
+    const char *name, *begin;
+} tn_i_c_state;
+typedef struct tn_i_c_scanned {
+    int x, a;                  /* which operand is scanned; which has the factors, or -1 */
+    const tn_i_c_state *state; /* up to a NULL name */
+    const char *each;
+} tn_i_c_scanned;
+void tn_i_c_scan(const tn_i_c_kernel *k, const tn_i_c_scanned *s);
 
 /* Parameters and an operand of a scan. */
 bool tn_i_sample_lanes(tn_i_rng *r, int dtype, tn_i_case *c);

@@ -1,5 +1,5 @@
 /* triangular_solve and cholesky, over leading batch dimensions. */
-#include "prims/c_text.h"
+#include "prims/factor_text.h"
 #include "prims/ids.h"
 #include "prims/matrices.h"
 #include "prims/product.h"
@@ -136,27 +136,6 @@ static bool sample_solve(tn_i_rng *r, int dtype, tn_i_case *c) {
 }
 
 /* ---- C text ---- */
-TN_C_ONLY(
-    cholesky_text, static void cholesky_T(int64_t n, const T *a, int64_t rs, int64_t cs, T *l) {
-        int definite = 1;
-        for (int64_t i = 0; i < n; i++)
-            for (int64_t j = 0; j < n; j++) l[i * n + j] = 0;
-        for (int64_t j = 0; j < n && definite; j++)
-            for (int64_t i = j; i < n && definite; i++) {
-                T sum = a[i * rs + j * cs];
-                for (int64_t k = 0; k < j; k++) sum -= l[i * n + k] * l[j * n + k];
-                if (i > j)
-                    l[i * n + j] = sum / l[j * n + j];
-                else if (sum > 0 && sum < HIGHEST)
-                    l[i * n + j] = M_sqrt(sum);
-                else
-                    definite = 0;
-            }
-        for (int64_t i = 0; i < n && !definite; i++)
-            for (int64_t j = 0; j <= i; j++) l[i * n + j] = (T)NAN;
-    })
-static const tn_i_c_helper solve_helpers[] = {{"solve_T", tn_i_c_solve}, {"cholesky_T", cholesky_text}, {NULL, NULL}};
-
 static void c_triangular_solve(const tn_i_c_kernel *k) {
     const tn_i_arr *a = &k->in[0], *x = &k->out[0];
     const bool left = k->p[TN_LEFT_SIDE].u.i != 0, lower = k->p[TN_LOWER].u.i != 0;
@@ -177,7 +156,9 @@ static void c_triangular_solve(const tn_i_c_kernel *k) {
     tn_i_c_at(k->t, "b", n, a->type->dim, a->stride);
     tn_i_text_put(k->t, ", %lld, %lld, out0 + ", rs, cs);
     tn_i_c_at(k->t, "b", n, x->type->dim, x->stride);
-    tn_i_text_put(k->t, ", %lld, %lld);\n", left ? columns : 1, left ? 1 : columns);
+    tn_i_text_put(k->t, ", %lld, %lld, (%s *)(void *)shared);\n", left ? columns : 1, left ? 1 : columns,
+                  tn_i_c_name(a->type->dtype));
+    tn_i_c_solve_room(k, left ? rows : columns, left ? columns : rows);
     tn_i_c_close(k->t, n, a->type->dim);
 }
 
@@ -204,7 +185,7 @@ const tn_prim tn_prim_triangular_solve = {
     .batch = batch_solve,
     .kernel = kernel_solve,
     .c_kernel = c_triangular_solve,
-    .c_helpers = solve_helpers,
+    .c_helpers = tn_i_factor_helpers,
     .cost = cost_solve,
     .jvp_bound = 24,
     .transpose_bound = 2,
@@ -337,8 +318,9 @@ static void c_cholesky(const tn_i_c_kernel *k) {
     tn_i_c_at(k->t, "b", n, a->type->dim, a->stride);
     tn_i_text_put(k->t, ", %lld, %lld, out0 + ", (long long)a->stride[n], (long long)a->stride[n + 1]);
     tn_i_c_at(k->t, "b", n, a->type->dim, k->out[0].stride);
-    tn_i_text_put(k->t, ");\n");
+    tn_i_text_put(k->t, ", (%s *)(void *)shared);\n", tn_i_c_name(a->type->dtype));
     tn_i_c_close(k->t, n, a->type->dim);
+    tn_i_c_cholesky_room(k, a->type->dim[n]);
 }
 
 const tn_prim tn_prim_cholesky = {
@@ -355,7 +337,7 @@ const tn_prim tn_prim_cholesky = {
     .batch = batch_cholesky,
     .kernel = kernel_cholesky,
     .c_kernel = c_cholesky,
-    .c_helpers = solve_helpers,
+    .c_helpers = tn_i_factor_helpers,
     .cost = cost_cholesky,
     .jvp_bound = 24,
     .sample = sample_cholesky,

@@ -25,7 +25,8 @@ static tn_status kernel_linear_recurrence(const tn_i_kernel *k) {
 }
 
 static void c_linear_recurrence(const tn_i_c_kernel *k) {
-    tn_i_c_scan(k, 1, 0, "%s y = 0;\n", "y = j == 0 ? x : a * y + x;\n");
+    static const tn_i_c_state state[] = {{"y", "0"}, {NULL, NULL}};
+    tn_i_c_scan(k, &(tn_i_c_scanned){.x = 1, .state = state, .each = "y = j == 0 ? x : a * y + x;\n"});
 }
 
 /* ---- rules ---------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* linear_solve: x of a x = b for square matrices.  Where it is differentiated it becomes its two halves, lu and
  * lu_solve: the factors are computed once, with the primal, and what is linear reads them. */
-#include "prims/c_text.h"
+#include "prims/factor_text.h"
 #include "prims/complex.h"
 #include "prims/ids.h"
 #include "prims/lu.h"
@@ -141,13 +141,15 @@ static void c_linear_solve(const tn_i_c_kernel *k) {
     tn_i_c_at(k->t, "b", n, a->type->dim, a->stride);
     tn_i_text_put(k->t, "];\n");
     tn_i_c_close(k->t, 2, matrix.dim);
-    tn_i_text_put(k->t, "lu_%s(%lld, lu, pivots, order);\n", suffix, rows);
+    tn_i_text_put(k->t, "lu_%s(%lld, lu, pivots, order, (%s *)(void *)shared);\n", suffix, rows, type);
     tn_i_text_put(k->t, "lu_solve_%s(0, %lld, %lld, lu, %lld, 1, order, 1, in1 + ", suffix, rows, columns, rows);
     tn_i_c_at(k->t, "b", n, a->type->dim, b->stride);
     tn_i_text_put(k->t, ", %lld, %lld, out0 + ", (long long)b->stride[n], (long long)b->stride[n + 1]);
     tn_i_c_at(k->t, "b", n, a->type->dim, k->out[0].stride);
-    tn_i_text_put(k->t, ", (%s *)(void *)(scratch + %zu), scratch + %zu);\n", type,
-                  p.more + (size_t)(rows + 63) / 64 * 64, p.more);
+    tn_i_text_put(k->t, ", (%s *)(void *)(scratch + %zu), scratch + %zu, (%s *)(void *)shared);\n", type,
+                  p.more + (size_t)(rows + 63) / 64 * 64, p.more, type);
+    tn_i_c_lu_room(k, rows);
+    tn_i_c_solve_room(k, rows, columns);
     tn_i_c_close(k->t, n, a->type->dim);
 }
 
@@ -170,7 +172,7 @@ const tn_prim tn_prim_linear_solve = {
     .batch = batch_solve,
     .kernel = kernel_solve,
     .c_kernel = c_linear_solve,
-    .c_helpers = tn_i_lu_helpers,
+    .c_helpers = tn_i_factor_helpers,
     .scratch = scratch_solve,
     .cost = cost_solve,
     .jvp_bound = 24,

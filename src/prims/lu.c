@@ -1,6 +1,6 @@
 /* lu and lu_solve, over leading batch dimensions.  linear_solve.c puts them together; they stand apart so that
  * its derivative keeps the factors, and the transposed solve uses them again. */
-#include "prims/c_text.h"
+#include "prims/factor_text.h"
 #include "prims/lu.h"
 
 #include "prims/ids.h"
@@ -138,7 +138,8 @@ static void c_lu(const tn_i_c_kernel *k) {
     tn_i_c_at(k->t, "b", n, a->type->dim, k->out[1].stride);
     tn_i_text_put(k->t, ", out2 + ");
     tn_i_c_at(k->t, "b", n, a->type->dim, k->out[2].stride);
-    tn_i_text_put(k->t, ");\n");
+    tn_i_text_put(k->t, ", (%s *)(void *)shared);\n", tn_i_c_name(a->type->dtype));
+    tn_i_c_lu_room(k, rows);
     tn_i_c_close(k->t, n, a->type->dim);
 }
 
@@ -155,7 +156,7 @@ const tn_prim tn_prim_lu = {
     .batch = batch_lu,
     .kernel = kernel_lu,
     .c_kernel = c_lu,
-    .c_helpers = tn_i_lu_helpers,
+    .c_helpers = tn_i_factor_helpers,
     .cost = cost_lu,
     .jvp_bound = 24,
     .sample = sample_lu,
@@ -321,8 +322,10 @@ static void c_lu_solve(const tn_i_c_kernel *k) {
     tn_i_c_at(k->t, "b", n, lu->type->dim, b->stride);
     tn_i_text_put(k->t, ", %lld, %lld, out0 + ", (long long)b->stride[n], (long long)b->stride[n + 1]);
     tn_i_c_at(k->t, "b", n, lu->type->dim, k->out[0].stride);
-    tn_i_text_put(k->t, ", (%s *)(void *)(scratch + %lld), scratch);\n", tn_i_c_name(lu->type->dtype),
-                  (rows + 63) / 64 * 64);
+    const char *type = tn_i_c_name(lu->type->dtype);
+    tn_i_text_put(k->t, ", (%s *)(void *)(scratch + %lld), scratch, (%s *)(void *)shared);\n", type,
+                  (rows + 63) / 64 * 64, type);
+    tn_i_c_solve_room(k, rows, columns);
     tn_i_c_close(k->t, n, lu->type->dim);
 }
 
@@ -347,7 +350,7 @@ const tn_prim tn_prim_lu_solve = {
     .batch = batch_lu_solve,
     .kernel = kernel_solve,
     .c_kernel = c_lu_solve,
-    .c_helpers = tn_i_lu_helpers,
+    .c_helpers = tn_i_factor_helpers,
     .scratch = scratch_solve,
     .cost = cost_lu_solve,
     .jvp_bound = 32,

@@ -1,5 +1,4 @@
 /* LU in blocks: a panel of columns in plain loops, what lies right of it by a triangular solve and a product. */
-#include "prims/c_text.h"
 #include "prims/layout.h"
 #include "prims/lu.h"
 #include "prims/matrices.h"
@@ -114,67 +113,3 @@ void tn_i_lu_solve(int dtype, int threads, bool transposed, const tn_i_factors *
     for (int64_t i = 0; i < n && transposed; i++)
         copy(m, tn_i_at(rows, size, i * m), 1, tn_i_at_mut(x, size, f->permutation[i * f->stride] * m), 1);
 }
-
-/* ---- C text ---------------------------------------------------------------------------------- */
-
-TN_C_ONLY(
-    lu_text, static void lu_T(int64_t n, T *a, int32_t *pivots, int32_t *permutation) {
-        for (int64_t j = 0; j < n; j++) {
-            int64_t p = j;
-            for (int64_t i = j + 1; i < n; i++)
-                if (M_fabs(a[i * n + j]) > M_fabs(a[p * n + j])) p = i;
-            pivots[j] = (int32_t)p;
-            for (int64_t c = 0; c < n && p != j; c++) {
-                const T t = a[j * n + c];
-                a[j * n + c] = a[p * n + c];
-                a[p * n + c] = t;
-            }
-            if (a[j * n + j] == 0) continue;
-            for (int64_t i = j + 1; i < n; i++) {
-                const T factor = a[i * n + j] /= a[j * n + j];
-                for (int64_t c = j + 1; c < n; c++) a[i * n + c] -= factor * a[j * n + c];
-            }
-        }
-        for (int64_t i = 0; i < n; i++) permutation[i] = (int32_t)i;
-        for (int64_t i = 0; i < n; i++) {
-            const int32_t t = permutation[i];
-            permutation[i] = permutation[pivots[i]];
-            permutation[pivots[i]] = t;
-        }
-    })
-TN_C_ONLY(
-    is_permutation_text, static int is_permutation(int64_t n, const int32_t *p, int64_t by, unsigned char *seen) {
-        for (int64_t i = 0; i < n; i++) seen[i] = 0;
-        for (int64_t i = 0; i < n; i++) {
-            if (p[i * by] < 0 || p[i * by] >= n || seen[p[i * by]]) return 0;
-            seen[p[i * by]] = 1;
-        }
-        return 1;
-    })
-/* x (n x m, dense) of a x = b or a' x = b; `rows` is as large as x. */
-TN_C_ONLY(
-    lu_solve_text,
-    static void lu_solve_T(int transposed, int64_t n, int64_t m, const T *lu, int64_t rs, int64_t cs, const int32_t *p,
-                           int64_t by, const T *b, int64_t brs, int64_t bcs, T *x, T *rows, unsigned char *seen) {
-        if (!is_permutation(n, p, by, seen)) {
-            for (int64_t i = 0; i < n * m; i++) x[i] = (T)NAN;
-            return;
-        }
-        T *y = transposed ? rows : x;
-        for (int64_t i = 0; i < n; i++)
-            for (int64_t j = 0; j < m; j++) y[i * m + j] = b[(transposed ? i : p[i * by]) * brs + j * bcs];
-        if (transposed) {
-            solve_T(1, 0, n, m, lu, cs, rs, y, m, 1);
-            solve_T(0, 1, n, m, lu, cs, rs, y, m, 1);
-            for (int64_t i = 0; i < n; i++)
-                for (int64_t j = 0; j < m; j++) x[p[i * by] * m + j] = y[i * m + j];
-        } else {
-            solve_T(1, 1, n, m, lu, rs, cs, y, m, 1);
-            solve_T(0, 0, n, m, lu, rs, cs, y, m, 1);
-        }
-    })
-const tn_i_c_helper tn_i_lu_helpers[] = {{"lu_T", lu_text},
-                                         {"is_permutation", is_permutation_text},
-                                         {"lu_solve_T", lu_solve_text},
-                                         {"solve_T", tn_i_c_solve},
-                                         {NULL, NULL}};

@@ -66,7 +66,7 @@ static const char hooks[] =
 typedef struct part {
     size_t number[EACH], n, bytes;
     const char *blas, *name; /* options for it; NULL: none is called */
-    int optimize;
+    const char *optimize;
 } part;
 
 static bool write_files(const emit_session *s, const part *k, const char *path) {
@@ -82,11 +82,21 @@ static bool write_files(const emit_session *s, const part *k, const char *path) 
     return fclose(file) == 0;
 }
 
+/* As users would: with vectors, and the C library's functions of them. */
+#ifdef __x86_64__
+#define AS_USERS "-O3 -march=native"
+#else
+#define AS_USERS "-O3"
+#endif
+
+/* Without any of that. */
+#define PLAINLY "-O0 -DTANSY_LIBMVEC=0 -DTANSY_FMA=0"
+
 #define STRICT "-std=c99 -pedantic -Wall -Wextra -Werror"
 
 static bool compiled(const emit_session *s, const part *k, const char *from, const char *to) {
     char command[2048];
-    (void)snprintf(command, sizeof command, "%s " STRICT " -O%d -ffp-contract=off -fPIC -shared -I%s -o %s %s %s -lm",
+    (void)snprintf(command, sizeof command, "%s " STRICT " %s -ffp-contract=off -fPIC -shared -I%s -o %s %s %s -lm",
                    s->cc, k->optimize, s->dir, to, from, k->blas ? k->blas : "");
     if (system(command) != 0) return false;
     if (!s->other) return true;
@@ -228,8 +238,8 @@ static void check_names(emit_session *s, const char *library) {
 static void check_part(emit_session *s, const part *k) {
     char from[512], to[512];
     if (k->n == 0) return;
-    (void)snprintf(from, sizeof from, "%s/%s%zu_%d.c", s->dir, k->name, k->number[0], k->optimize);
-    (void)snprintf(to, sizeof to, "%s/%s%zu_%d.so", s->dir, k->name, k->number[0], k->optimize);
+    (void)snprintf(from, sizeof from, "%s/%s%zu_%zu.c", s->dir, k->name, k->number[0], strlen(k->optimize));
+    (void)snprintf(to, sizeof to, "%s/%s%zu_%zu.so", s->dir, k->name, k->number[0], strlen(k->optimize));
     if (!write_files(s, k, from) || !compiled(s, k, from, to)) {
         emit_wrong(s, from, "does not compile");
         return;
@@ -252,14 +262,14 @@ static bool chosen(const emit_session *s, size_t i) {
 /* Those that compute much, or the others; blas: only those that call it, with these options.  The first file is
  * optimized as users would. */
 static void check_some(emit_session *s, const char *name, const char *blas, bool much) {
-    part k = {.blas = blas, .name = name, .optimize = much ? 2 : !blas};
+    part k = {.blas = blas, .name = name, .optimize = much || !blas ? AS_USERS : PLAINLY};
     for (size_t i = 0; i < s->n; i++) {
         if (s->at[i].cblas != (blas != NULL) || (s->at[i].work > MUCH) != much || !chosen(s, i)) continue;
         k.number[k.n++] = i;
         k.bytes += strlen(s->at[i].text);
         if (k.n < EACH && k.bytes < BYTES) continue;
         check_part(s, &k);
-        k = (part){.blas = blas, .name = name, .optimize = much ? 2 : 0};
+        k = (part){.blas = blas, .name = name, .optimize = much ? AS_USERS : PLAINLY};
     }
     check_part(s, &k);
 }
