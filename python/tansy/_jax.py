@@ -36,6 +36,10 @@ _KEEPS = set(
     closed_call core_call core_closed_call checkpoint remat remat2 scan while cond custom_jvp_call custom_vjp_call top_k
     custom_jvp_call_jaxpr custom_vjp_call_jaxpr""".split()
 )
+# Floats of 16 bits are held in f32, and rounded behind what may leave their values; exponent and mantissa.
+_HALF = {"bfloat16": (8, 7), "float16": (5, 10)}
+_DTYPES |= {name: "f32" for name in _HALF}
+_EXACT = _KEEPS | set("neg abs sign floor ceil round is_finite copy real".split())
 # uint64, in which JAX draws float64 numbers, is an i64 of the same bits, where nothing but the bits counts.
 _DTYPES["uint64"] = "i64"
 _SAME_BITS = set(
@@ -324,6 +328,8 @@ class _Body(_equinox.Equinox):
 
             x = key_data(x)
         x = np.asarray(x)
+        if str(x.dtype) in _HALF:
+            x = x.astype(np.float32)
         dtype = _DTYPES.get(str(x.dtype))
         if dtype is None:
             self.walk.lack(f"dtype {x.dtype}", self.place)
@@ -383,10 +389,14 @@ class _Body(_equinox.Equinox):
         of_sign = {d[0] for d in narrow}  # "u", "i": what looks at bits that are not there, of one of them alone
         fits = of_sign == {"u"} and name in ("shift_right_logical", "population_count")
         fits |= of_sign == {"i"} and name == "shift_right_arithmetic"
+        fits |= name in ("random_bits", "bitcast_convert_type")  # which say themselves what they lack
         empty = name in ("reduce_max", "reduce_min") and not np.prod(eqn.invars[0].aval.shape)
         if narrow and (name not in _WRAPS | _KEEPS | _SAME and not fits or empty):
             return self.lack(eqn, f"{name} of {', '.join(sorted(narrow))}")
         self.of_its_kind(eqn, name)
+        for v in eqn.outvars if name not in _EXACT | _SAME else ():
+            if str(v.aval.dtype) in _HALF:
+                self.names[v] = self.rounded(self.names[v], v.aval)
         for v in eqn.outvars if narrow and name in _WRAPS else ():
             if str(v.aval.dtype) in _NARROW:
                 self.names[v] = self.wrapped(self.names[v], v.aval)
@@ -399,6 +409,10 @@ class _Body(_equinox.Equinox):
             return self.put(f"and {x} {self.filled(2**bits - 1, aval)}", aval)
         by = self.filled(32 - bits, aval)
         return self.put(f"shift_right_arithmetic {self.put(f'shift_left {x} {by}', aval)} {by}", aval)
+
+    def rounded(self, x, aval):
+        """x as one of 16 bits, whose tangent it has."""
+        return self.near(lambda x: _bits.half(x, *_HALF[str(aval.dtype)]), [x], aval)
 
     def of_its_kind(self, eqn, name):
         if name in _ORDER | {"div", "rem", "max", "min"} and str(eqn.invars[0].aval.dtype) == "uint64":
@@ -551,15 +565,16 @@ class _Body(_equinox.Equinox):
 
     def do_random_bits(self, eqn):
         width = eqn.params["bit_width"]
-        if width not in (32, 64):
-            return self.lack(eqn, f"random_bits of {width} bits")
         if not _is_fry(eqn.invars[0].aval):
             return self.lack(eqn, f"dtype {eqn.invars[0].aval.dtype}")
         shape = tuple(eqn.params["shape"])
         if not _is_partitionable(eqn):
             return self.as_jax_has_it(eqn, lambda impl, k: impl.random_bits(k, width, shape))
-        params = [("dtype", "u32" if width == 32 else "i64"), ("shape", _value(shape))]
+        params = [("dtype", "u32" if width < 64 else "i64"), ("shape", _value(shape))]
         self.emit(eqn, "random_bits", params, self.atom(eqn.invars[0]))
+        if width < 32:  # the low ones of 32
+            out = eqn.outvars[0]
+            self.names[out] = self.wrapped(self.names[out], out.aval)
 
     def do_random_fold_in(self, eqn):
         key, number = (v.aval for v in eqn.invars)
@@ -688,6 +703,8 @@ class _Body(_equinox.Equinox):
         name = eqn.primitive.name
         params = [(k, eqn.params[k]) for k in _PLAIN[name] if eqn.params.get(k) is not None]
         params = [(k, _string(v) if k == "name" else _value(v)) for k, v in params]
+        if name == "bitcast_convert_type" and _dtypes(eqn) & (_HALF.keys() | _NARROW.keys()):
+            return self.bits_of_half(eqn)
         if name == "bitcast_convert_type" and eqn.invars[0].aval.shape != eqn.outvars[0].aval.shape:
             return self.lack(eqn, "bitcast_convert_type to another width")
         if str(eqn.params.get("index_dtype")) == "uint32":
@@ -698,6 +715,20 @@ class _Body(_equinox.Equinox):
         first = _PLACES.get(name, len(eqn.invars))
         operands = [*map(self.atom, eqn.invars[:first]), *map(self.place_of, eqn.invars[first:])]
         self.emit(eqn, name, params, " ".join(operands))
+
+    def bits_of_half(self, eqn):
+        """Between floats of 16 bits, which are f32, and their bits, which are u32."""
+        import jax
+
+        x, out = eqn.invars[0].aval, eqn.outvars[0].aval
+        from_, to = str(x.dtype), str(out.dtype)
+        if not (from_ in _HALF and to == "uint16" or from_ == "uint16" and to in _HALF):
+            return self.lack(eqn, f"bitcast_convert_type of {from_} to {to}")
+        exponent = _HALF[to if from_ == "uint16" else from_][0]
+        f = _bits.half_of_bits if from_ == "uint16" else _bits.bits_of_half
+        one = jax.ShapeDtypeStruct(x.shape, np.uint32 if from_ == "uint16" else np.float32)
+        program = self.walk.nested(jax.make_jaxpr(lambda x: f(x, exponent))(one))
+        self.emit(eqn, "call", [("name", '"bitcast_convert_type"'), ("program", program)], self.atom(eqn.invars[0]))
 
     def unsigned_index(self, eqn):
         """argmax and argmin, which are i32 or i64 here."""
@@ -788,19 +819,25 @@ class _Body(_equinox.Equinox):
         self.of_bits(eqn, lambda x: _bits.reduce_precision(x, *parts))
 
     def do_nextafter(self, eqn):
+        if _dtypes(eqn) & _HALF.keys():
+            return self.lack(eqn, f"nextafter of {eqn.outvars[0].aval.dtype}")
         self.of_bits(eqn, _bits.nextafter)
 
     def of_bits(self, eqn, f):
+        out = eqn.outvars[0]
+        self.names[out] = self.near(f, [self.spread(v, out.aval) for v in eqn.invars], out.aval)
+
+    def near(self, f, operands, aval):
         """What is hardly another number than operand 0, whose tangent it has."""
         import jax
 
-        n, out = len(eqn.invars), eqn.outvars[0]
-        primal = self.walk.nested(jax.make_jaxpr(f)(*_structs([out] * n)))
-        inputs = [f"{name}{i}:{self.type(out.aval)}" for name in ("x", "dx") for i in range(n)]
+        n, type = len(operands), self.type(aval)
+        one = jax.ShapeDtypeStruct(aval.shape, np.float32 if type.startswith("f32") else np.float64)
+        primal = self.walk.nested(jax.make_jaxpr(f)(*[one] * n))
+        inputs = [f"{name}{i}:{type}" for name in ("x", "dx") for i in range(n)]
         head = " ".join(["{ lambda", *inputs[:n], "|", *inputs[n:], ". let"])
         rule = self.walk.define([(head, ""), ("  in (dx0,) }", "")])
-        operands = [self.spread(v, out.aval) for v in eqn.invars]
-        self.emit(eqn, "custom_jvp", [("call", primal), ("jvp", rule)], " ".join(operands))
+        return self.put(f"custom_jvp[call={primal} jvp={rule}] {' '.join(operands)}", type=type)
 
     def do_lu_pivots_to_permutation(self, eqn):
         """As lu has it, where that is in this program."""

@@ -852,7 +852,8 @@ def narrow_integers(x, u, i):
     c = (a ^ u) << 1 | a >> 2
     d = jnp.where(b > i, b // jnp.int8(7), -b)
     e = jnp.cumsum(u, dtype=jnp.uint8)[::-1] @ jnp.ones(6, jnp.uint8)
-    return x * (u / 255) + c.astype(float) * jnp.take(x, u % 6) + d, a, b, c, d, e, (u.astype(jnp.uint16) * u).max()
+    shifted = i >> jnp.int8(2), i.astype(jnp.int16) * jnp.int16(300) >> jnp.int16(3)
+    return x * (u / 255) + c.astype(float) * jnp.take(x, u % 6) + d, a, b, c, d, e, (u.astype(jnp.uint16) * u).max(), *shifted
 
 
 @case(r(5), np.array([0, 250, 3, 128, 77], np.uint8))
@@ -865,13 +866,50 @@ def an_image(w, pixels):
     return total + jnp.sum(jnp.tanh(pixels.astype(float) / 255 * w)), seen, ys
 
 
+def half(dtype, *shape):
+    return np.asarray(jnp.asarray(r(*shape), dtype))
+
+
+@case(half(jnp.bfloat16, 8, 5), half(jnp.bfloat16, 5, 6), half(jnp.bfloat16, 6, 3))
+def bfloat16_layers(x, w, v):
+    return jax.nn.softmax(jax.nn.gelu(x @ w) @ v).astype(jnp.float32).sum(0), x @ w
+
+
+@case(half(jnp.float16, 4, 8), half(jnp.float16, 4, 8), half(jnp.float16, 4, 8))
+def float16_attention(q, k, v):
+    scores = q @ k.T / jnp.asarray(8, q.dtype) ** 0.5
+    return jax.nn.softmax(jnp.where(jnp.tril(jnp.ones((4, 4), bool)), scores, -jnp.inf)) @ v
+
+
+@case(r(7, 4).astype(np.float32), r(4, 3).astype(np.float32), within="bfloat16")
+def half_products(x, w):
+    h = lax.dot(x.astype(jnp.bfloat16), w.astype(jnp.bfloat16), preferred_element_type=jnp.float32)
+    scaled = (h * 8).astype(jnp.float16)
+    return jnp.tanh(h) + (scaled * jnp.sin(scaled)).astype(jnp.float32)
+
+
+@case(half(jnp.bfloat16, 6, 3))
+def bfloat16_scan(xs):
+    step = lambda c, x: (c * jnp.bfloat16(0.5) + jnp.tanh(x), c.astype(jnp.float32).sum())
+    last, sums = lax.scan(step, jnp.zeros(3, jnp.bfloat16), xs)
+    return last, sums, jnp.cumsum(xs, 0)[-1]
+
+
+@case(half(jnp.bfloat16, 16))
+def half_random_numbers(x):
+    a, b, c = jax.random.split(jax.random.key(7), 3)
+    noise = jax.random.normal(a, (16,), jnp.bfloat16) + jax.random.uniform(b, (16,), jnp.float16).astype(jnp.bfloat16)
+    return x * noise, jax.random.bits(c, (5,), jnp.uint8), jax.random.bits(c, (5,), jnp.uint16)
+
+
 REFUSED = [
     (lambda x: lax.clz(x.astype(jnp.int8)), (r(3),), ["clz of int8"]),
     (lambda x: jnp.linalg.qr(jnp.outer(x, x) + 1j)[1].real[0] + jnp.asarray(x).at[jnp.array([0, 0])].apply(jnp.sin), (r(3),), ["of complex arrays", "scatter_apply"]),
     (lambda x: jax.random.bits(jax.random.key(0), (3,), jnp.uint64), (r(3),), ["dtype uint64 of inputs and outputs"]),
-    (lambda x: jax.random.bits(jax.random.key(0), (3,), jnp.uint8), (r(3),), ["random_bits of uint8"]),
     (lambda x: jnp.asarray(x).at[jnp.array([0, 0])].apply(jnp.sin), (r(3),), ["scatter_apply"]),
-    (lambda x: x.astype(jnp.float16), (r(3),), ["dtype float16"]),
+    (lambda x: x.astype(jnp.float8_e5m2), (r(3),), ["dtype float8_e5m2"]),
+    (lambda x: jnp.nextafter(x.astype(jnp.bfloat16), jnp.bfloat16(1)), (r(3),), ["nextafter of bfloat16"]),
+    (lambda x: lax.bitcast_convert_type(x.astype(jnp.int8), jnp.uint8), (r(3),), ["bitcast_convert_type of int8 to uint8"]),
     (lambda x: lax.reduce_window(x, 1.0, lax.add, (2,), (1,), "SAME"), (r(3),), ["reduce_window by add from a start"]),
     (lambda x: lax.reduce_window(x, 0.0, jnp.hypot, (2,), (1,), "SAME"), (r(3),), ["reduce_window by a function"]),
     (

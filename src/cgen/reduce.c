@@ -232,6 +232,7 @@ void tn_i_c_halves(tn_i_cwriter *w, uint32_t k) {
     tn_i_c_need(w->g, NULL, name);
     if (lanes) tn_i_c_declare(w, k);
     for (int64_t h = n / 2; h > 0; h /= 2) {
+        if (w->g->native && !lanes && h >= 8) tn_i_c_line(w, "#pragma omp simd");
         tn_i_c_open_brace(w, "for (int j = 0; j < %" PRId64 "; j++) ", h);
         if (lanes) tn_i_c_open_lanes(w, w->note[k].lanes, false, false);
         tn_i_c_line(w, "h%" PRIu32 "[j]%s = %s(h%" PRIu32 "[j]%s, h%" PRIu32 "[j + %" PRId64 "]%s);", label, l, name,

@@ -151,14 +151,14 @@ static int symbol_index(const char *const *symbols, const char *s, size_t n) {
 }
 
 int tn_i_jax_symbol(const tn_i_token *t, const char *const *symbols) {
-    /* GatherScatterMode and RoundingMethod by name and number; what is promised to be in bounds may as well be
+    /* GatherScatterMode, RoundingMethod and FftType by name and number; what is promised to be in bounds may as well be
      * clipped or dropped */
     static const struct {
-        const char *jax, *ours[3];
+        const char *jax, *ours[4];
     } table[] = {
-        {"0", {"AWAY_FROM_ZERO"}}, {"1", {"clip", "TO_NEAREST_EVEN"}},
-        {"2", {"fill", "drop"}},   {"FILL_OR_DROP", {"fill", "drop"}},
-        {"3", {"drop", "clip"}},   {"PROMISE_IN_BOUNDS", {"drop", "clip"}},
+        {"0", {"AWAY_FROM_ZERO", "FFT"}}, {"1", {"clip", "TO_NEAREST_EVEN", "IFFT"}},
+        {"2", {"fill", "drop", "RFFT"}},  {"FILL_OR_DROP", {"fill", "drop"}},
+        {"3", {"drop", "clip", "IRFFT"}}, {"PROMISE_IN_BOUNDS", {"drop", "clip"}},
     };
     int found = symbol_index(symbols, t->at, t->n);
     for (size_t i = 0; found < 0 && i < sizeof table / sizeof *table; i++) {
