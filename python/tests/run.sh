@@ -29,7 +29,7 @@ if [ "${1:-}" = libraries ]; then
     for library in optax flax equinox diffrax lineax optimistix jaxopt; do
         "$venv/bin/pip" install -q --disable-pip-version-check "${JAX:-jax}" $library >>"$BUILD/python/pip.log" 2>&1 || echo "  skip  pip has no $library for ${JAX:-jax}"
     done
-    cd python/tests && exec "$venv/bin/python" -W ignore compare.py --libraries
+    cd python/tests && "$venv/bin/python" -W ignore compare.py --libraries && exec "$venv/bin/python" -W ignore primitives.py 4
 fi
 (cd python/tests && "$venv/bin/python" compare.py && "$venv/bin/python" windows.py &&
     "$venv/bin/python" scatters.py && "$venv/bin/python" selections.py)

@@ -167,7 +167,7 @@ static void write_helper(tn_i_cgen *g, const tn_i_c_helper *helpers, const tn_i_
 }
 
 void tn_i_c_need(tn_i_cgen *g, const tn_i_c_helper *helpers, const char *text) {
-    const tn_i_c_helper *const all[] = {helpers, tn_i_c_fold_helpers, tn_i_special_helpers, tn_i_product_helpers,
+    const tn_i_c_helper *const all[] = {helpers, tn_i_fold_helpers, tn_i_special_helpers, tn_i_product_helpers,
                                         g->libm ? tn_i_c_libm_helpers : NULL};
     bool word;
     int dtype;

@@ -112,7 +112,6 @@ void tn_i_c_literal(tn_i_text *t, int dtype, uint64_t bits);
 /* The entry of the table that holds this address. */
 uint32_t tn_i_c_address(tn_i_cgen *g, const void *p);
 
-extern const tn_i_c_helper tn_i_c_fold_helpers[]; /* reduce.c */
 extern const tn_i_c_helper tn_i_c_libm_helpers[]; /* libm.c */
 bool tn_i_c_in_libm(const char *name);            /* NULL: no */
 

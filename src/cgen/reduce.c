@@ -8,95 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* clang-format off */
-#define FOLD(NAME, FIRST, JOINED)                                                                    \
-    TN_C_ONLY(                                                                                       \
-        fold_##NAME, static T tn_i_##NAME##_T(T x, T y) { return JOINED; })                          \
-    TN_C_ONLY(                                                                                       \
-        enter_##NAME, static void tn_i_enter_##NAME##_T(T *s, uint64_t leaf) {                       \
-            int height = 0;                                                                          \
-            for (int half = 8; half > 0; half /= 2)                                                  \
-                for (int l = 0; l < half; l++) s[l] = tn_i_##NAME##_T(s[l], s[l + half]);            \
-            for (uint64_t i = leaf; i; i &= i - 1) height++;                                         \
-            T x = s[0];                                                                              \
-            for (uint64_t i = leaf; i & 1; i >>= 1) {                                                \
-                height--;                                                                            \
-                x = tn_i_##NAME##_T(s[16 + height], x);                                              \
-            }                                                                                        \
-            s[16 + height] = x;                                                                      \
-        })                                                                                           \
-    TN_C_ONLY(                                                                                       \
-        into_##NAME, static void tn_i_into_##NAME##_T(T *s, uint64_t *n, T x) {                      \
-            if (*n % 512 == 0) {                                                                     \
-                if (*n) tn_i_enter_##NAME##_T(s, *n / 512 - 1);                                      \
-                for (int l = 0; l < 16; l++) s[l] = FIRST;                                           \
-            }                                                                                        \
-            s[*n % 16] = tn_i_##NAME##_T(s[*n % 16], x);                                             \
-            ++*n;                                                                                    \
-        })                                                                                           \
-    TN_C_ONLY(                                                                                       \
-        total_##NAME, static T tn_i_total_##NAME##_T(const T *s, uint64_t n) {                       \
-            T lane[16];                                                                              \
-            int height = 0;                                                                          \
-            if (n == 0) return FIRST;                                                                \
-            for (int l = 0; l < 16; l++) lane[l] = s[l];                                             \
-            for (int half = 8; half > 0; half /= 2)                                                  \
-                for (int l = 0; l < half; l++) lane[l] = tn_i_##NAME##_T(lane[l], lane[l + half]);   \
-            for (uint64_t i = (n - 1) / 512; i; i &= i - 1) height++;                                \
-            while (height > 0) {                                                                     \
-                height--;                                                                            \
-                lane[0] = tn_i_##NAME##_T(s[16 + height], lane[0]);                                  \
-            }                                                                                        \
-            return lane[0];                                                                          \
-        })
-FOLD(sum, 0, (T)((U)x + (U)y))
-FOLD(prod, 1, (T)((U)x *(U)y))
-FOLD(most, LOWEST, y > x ? y : x)
-FOLD(least, HIGHEST, y < x ? y : x)
-FOLD(mostnan, LOWEST, y > x || y != y ? y : x)
-FOLD(leastnan, HIGHEST, y < x || y != y ? y : x)
-
-#define FIND(NAME, BETTER)                                                                                \
-    TN_C_ONLY(                                                                                            \
-        into_##NAME, static void tn_i_into_##NAME##_T(T *best, uint64_t *n, int64_t *at, T x) {           \
-            if (*n == 0 || (BETTER)) {                                                                    \
-                *best = x;                                                                                \
-                *at = (int64_t)*n;                                                                        \
-            }                                                                                             \
-            ++*n;                                                                                         \
-        })
-FIND(argmost, x > *best)
-FIND(argleast, x < *best)
-FIND(argmostnan, *best == *best && (x != x || x > *best))
-FIND(argleastnan, *best == *best && (x != x || x < *best))
-
-#define ROWS(NAME)                                                                      \
-    {"tn_i_" #NAME "_T", fold_##NAME}, {"tn_i_enter_" #NAME "_T", enter_##NAME},        \
-        {"tn_i_into_" #NAME "_T", into_##NAME}, {"tn_i_total_" #NAME "_T", total_##NAME}
-const tn_i_c_helper tn_i_c_fold_helpers[] = {ROWS(sum),
-                                             ROWS(prod),
-                                             ROWS(most),
-                                             ROWS(least),
-                                             ROWS(mostnan),
-                                             ROWS(leastnan),
-                                             {"tn_i_into_argmost_T", into_argmost},
-                                             {"tn_i_into_argleast_T", into_argleast},
-                                             {"tn_i_into_argmostnan_T", into_argmostnan},
-                                             {"tn_i_into_argleastnan_T", into_argleastnan},
-                                             {NULL, NULL}};
-/* clang-format on */
-
 static bool finds(const tn_i_l_op *r) { return r->code >= TN_FOLD_ARGMAX; }
-
-/* "sum_f64" */
-static const char *fold_name(int fold, int dtype, char text[TN_C_NAME]) {
-    static const char *const base[] = {
-        [TN_FOLD_SUM] = "sum",   [TN_FOLD_PROD] = "prod",      [TN_FOLD_MAX] = "most",
-        [TN_FOLD_MIN] = "least", [TN_FOLD_ARGMAX] = "argmost", [TN_FOLD_ARGMIN] = "argleast"};
-    const bool nan = tn_i_is_float(dtype) && fold >= TN_FOLD_MAX;
-    (void)snprintf(text, TN_C_NAME, "%s%s_%s", base[fold], nan ? "nan" : "", tn_i_c_suffix(dtype));
-    return text;
-}
 
 /* ---- the state ---- */
 
@@ -152,7 +64,7 @@ void tn_i_c_reduce(tn_i_cwriter *w, uint32_t k) {
 void tn_i_c_into(tn_i_cwriter *w, uint32_t k) {
     const tn_i_l_op *o = &w->p->op[k], *r = &w->p->op[o->in[0]];
     char which[TN_C_AFFINE], s[TN_C_NAME], n[TN_C_NAME], at[TN_C_NAME], x[TN_C_NAME], fold[TN_C_NAME], name[TN_C_NAME];
-    (void)snprintf(name, sizeof name, "tansy_into_%.60s", fold_name(r->code, r->dtype, fold));
+    (void)snprintf(name, sizeof name, "tansy_into_%.60s", tn_i_fold_name(r->code, r->dtype, fold));
     tn_i_c_need(w->g, NULL, name);
     part(w, o->in[0], 'r', s);
     part(w, o->in[0], 'c', n);
@@ -175,7 +87,7 @@ void tn_i_c_total(tn_i_cwriter *w, uint32_t k) {
         tn_i_c_line(w, "%s(%s)%s[%s];", define, tn_i_c_name(o->dtype), s, which);
         return;
     }
-    (void)snprintf(name, sizeof name, "tansy_total_%.60s", fold_name(r->code, r->dtype, fold));
+    (void)snprintf(name, sizeof name, "tansy_total_%.60s", tn_i_fold_name(r->code, r->dtype, fold));
     tn_i_c_need(w->g, NULL, name);
     part(w, o->in[0], 'r', s);
     part(w, o->in[0], 'c', n);
@@ -228,7 +140,7 @@ void tn_i_c_halves(tn_i_cwriter *w, uint32_t k) {
     char fold[TN_C_NAME], name[TN_C_NAME], define[TN_C_NAME];
     int64_t n = 0;
     (void)tn_i_l_known_count(w->p, w->note[k].behind, &n);
-    (void)snprintf(name, sizeof name, "tansy_%.60s", fold_name(o->code, o->dtype, fold));
+    (void)snprintf(name, sizeof name, "tansy_%.60s", tn_i_fold_name(o->code, o->dtype, fold));
     tn_i_c_need(w->g, NULL, name);
     if (lanes) tn_i_c_declare(w, k);
     for (int64_t h = n / 2; h > 0; h /= 2) {

@@ -48,9 +48,11 @@ const char *tn_i_c_suffix(int dtype); /* "f64", ... */
 /* The functions of prims/special.h: of special.c, and of incomplete_gamma.c. */
 extern const tn_i_c_helper tn_i_special_helpers[];
 extern const tn_i_c_helper tn_i_igamma_helpers[];
-/* Reductions: begin_NAME(&f), add_NAME(&f, x), end_NAME(&f) of a NAME f; join_NAME(a, b) of two elements. */
+/* Reductions, NAME that of tn_i_fold_name ("sum_f64"): tansy_NAME(x, y) of two elements; of a state of 16 numbers and
+ * one for each level of the counter, at most 56, of which nothing is set, tansy_into_NAME(state, &n, x), where n counts
+ * from 0, and tansy_total_NAME(state, n); of arg folds tansy_into_NAME(&best, &n, &at, x), from at = 0 on. */
 extern const tn_i_c_helper tn_i_fold_helpers[];
-void tn_i_fold_name(tn_i_fold fold, int dtype, char name[32]);
+const char *tn_i_fold_name(int fold, int dtype, char name[32]);
 /* An element of dtype as a constant expression. */
 void tn_i_c_number(tn_i_text *t, int dtype, const void *at);
 /* Opens a loop for each dimension but those of size 1: variables i0, i1, ... of prefix "i". */

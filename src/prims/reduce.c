@@ -423,22 +423,27 @@ static void c_reduce(const tn_i_c_kernel *k) {
     const tn_type *t = k->in[0].type;
     const unsigned axes = tn_i_axis_set(k->p[0].n, k->p[0].u.ints);
     const bool finds = k->prim->fold == TN_FOLD_ARGMAX || k->prim->fold == TN_FOLD_ARGMIN;
+    const char *type = tn_i_c_name(t->dtype);
     int64_t to[TN_MAX_RANK] = {0};
     char name[32];
     int n = 0;
-    tn_i_fold_name(k->prim->fold, t->dtype, name);
+    (void)tn_i_fold_name(k->prim->fold, t->dtype, name);
     for (int d = 0; d < t->rank; d++)
         if (!(axes >> d & 1)) to[d] = k->out[0].stride[n++];
     tn_i_c_open_axes(k->t, "i", t, ~axes);
-    tn_i_text_put(k->t, "%s f;\nbegin_%s(&f);\n", name, name);
+    tn_i_text_put(k->t, finds ? "%s best = 0;\nint64_t at = 0;\n" : "%s state[72] = {0};\n", type);
+    tn_i_text_put(k->t, "uint64_t n = 0;\n");
     tn_i_c_open_axes(k->t, "i", t, axes);
-    tn_i_text_put(k->t, "add_%s(&f, in0[", name);
+    tn_i_text_put(k->t, finds ? "tansy_into_%s(&best, &n, &at, in0[" : "tansy_into_%s(state, &n, in0[", name);
     tn_i_c_at_arr(k->t, "i", &k->in[0]);
     tn_i_text_put(k->t, "]);\n");
     tn_i_c_close_axes(k->t, t, axes);
     tn_i_text_put(k->t, "out0[");
     tn_i_c_at_axes(k->t, "i", t, to, ~axes);
-    tn_i_text_put(k->t, "] = %send_%s(&f);\n", finds && k->out[0].type->dtype == TN_I32 ? "(int32_t)" : "", name);
+    if (finds)
+        tn_i_text_put(k->t, k->out[0].type->dtype == TN_I32 ? "] = (int32_t)at;\n" : "] = at;\n");
+    else
+        tn_i_text_put(k->t, "] = tansy_total_%s(state, n);\n", name);
     tn_i_c_close_axes(k->t, t, ~axes);
 }
 
@@ -470,7 +475,6 @@ const tn_prim tn_prim_reduce_sum = {
     .fold = TN_FOLD_SUM,
     .kernel = kernel_sum,
     .c_kernel = c_reduce,
-    .c_helpers = tn_i_fold_helpers,
     .cost = cost_reduce,
     .jvp_bound = 2,
     .transpose_bound = 2,
@@ -494,7 +498,6 @@ const tn_prim tn_prim_reduce_max = {
     .fold = TN_FOLD_MAX,
     .kernel = kernel_max,
     .c_kernel = c_reduce,
-    .c_helpers = tn_i_fold_helpers,
     .cost = cost_reduce,
     .jvp_bound = 16,
     .domain = {{.at = TN_AT_TIES, .apart = 0.01}},
@@ -515,7 +518,6 @@ const tn_prim tn_prim_reduce_min = {
     .fold = TN_FOLD_MIN,
     .kernel = kernel_min,
     .c_kernel = c_reduce,
-    .c_helpers = tn_i_fold_helpers,
     .cost = cost_reduce,
     .jvp_bound = 16,
     .domain = {{.at = TN_AT_TIES, .apart = 0.01}},
@@ -536,7 +538,6 @@ const tn_prim tn_prim_reduce_prod = {
     .fold = TN_FOLD_PROD,
     .kernel = kernel_prod,
     .c_kernel = c_reduce,
-    .c_helpers = tn_i_fold_helpers,
     .cost = cost_reduce,
     .jvp_bound = 24,
     .sample = sample_prod,
@@ -559,7 +560,6 @@ const tn_prim tn_prim_argmax = {
     .fold = TN_FOLD_ARGMAX,
     .kernel = kernel_argmax,
     .c_kernel = c_reduce,
-    .c_helpers = tn_i_fold_helpers,
     .cost = cost_reduce,
     .jvp_bound = 1,
     .sample = sample_arg,
@@ -578,7 +578,6 @@ const tn_prim tn_prim_argmin = {
     .fold = TN_FOLD_ARGMIN,
     .kernel = kernel_argmin,
     .c_kernel = c_reduce,
-    .c_helpers = tn_i_fold_helpers,
     .cost = cost_reduce,
     .jvp_bound = 1,
     .sample = sample_arg,
