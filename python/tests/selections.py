@@ -4,6 +4,7 @@ them, and compared with JAX bit by bit."""
 import sys
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jax._src.lax import lax as internal
@@ -59,14 +60,30 @@ def extremes(rng, shape):
     return lambda x, y: (lax.max(x, y), lax.min(x, y)), (x, y)
 
 
+def keys(rng, shape):
+    """In f32, as JAX's users have it: no words of 64 bits."""
+    seed, k = np.int32(rng.integers(2**31)), int(rng.integers(1, 4))
+
+    def f(seed):
+        key = jax.random.key(seed)
+        a, b = jax.random.split(key)
+        more = jax.random.split(b, (k, 2))
+        turned = more.T[0]
+        chosen = jax.random.fold_in(turned.reshape(1, k)[0, 0], 7)
+        numbers = jax.random.uniform(a, shape, "float32"), jax.random.uniform(chosen, shape, "float32", -1)
+        return *numbers, jax.random.bits(b, shape, "uint32"), jax.random.key_data(jnp.broadcast_to(more[:, 1], (2, k)))
+
+    return f, (seed,)
+
+
 def main(n=60, seed=1):
     rng, failed = np.random.default_rng(seed), 0
     for i in range(n):
         shape = tuple(int(k) for k in rng.integers(1, 7, size=rng.integers(1, 4)))
-        f, args = (bits, largest, order, extremes, neighbours)[i % 5](rng, shape)
+        f, args = (bits, largest, order, extremes, keys, neighbours)[i % 6](rng, shape)
         want = jax.tree_util.tree_leaves(f(*args))
         closed = jax.make_jaxpr(f)(*args)
-        text = [] if i % 5 == 4 else [tansy.parse(str(closed))]
+        text = [] if i % 6 == 5 else [tansy.parse(str(closed))]
         for program in [tansy.from_jaxpr(closed), *text]:
             got = program.compile()(*args)
             got = got if isinstance(got, tuple) else (got,)
@@ -74,7 +91,7 @@ def main(n=60, seed=1):
             if not all(map(same, got, map(np.asarray, want))):
                 failed += 1
                 print(f"  FAIL  {closed}\n  of {args}: {got}, not {want}")
-    print(f"  ok    {n} random reductions, selections and comparisons" if not failed else f"{failed} failed")
+    print(f"  ok    {n} random reductions, selections, comparisons and numbers" if not failed else f"{failed} failed")
     return failed
 
 

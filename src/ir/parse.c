@@ -78,7 +78,9 @@ static bool binder(tn_i_parser *p, tn_i_binder *out) {
     if (p->tok.kind != TN_T_NAME || tn_i_token_reserved(&p->tok)) return tn_i_unexpected(p, "a name");
     tn_i_next(p);
     if (!tn_i_accept(p, ":")) return true;
-    return tn_i_parse_type(p, &t, &out->complex) && (out->type = tn_i_type(p->ctx, &t)) != NULL;
+    const bool ok = tn_i_parse_type(p, &t, &out->complex) && (out->type = tn_i_type(p->ctx, &t)) != NULL;
+    out->key = p->of_keys;
+    return ok;
 }
 
 /* `a:f64[3] b:f64[] | c:f64[] .`; JAX sets its inputs off by ';' */

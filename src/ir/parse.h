@@ -13,7 +13,7 @@
 typedef struct tn_i_binder {
     tn_i_token name;
     const tn_type *type; /* interned; NULL: not written; of what is complex, that of its parts */
-    bool complex;
+    bool complex, key;   /* key: of two words each, a dimension of the type */
 } tn_i_binder;
 
 typedef struct tn_i_operand {
@@ -45,6 +45,7 @@ typedef struct tn_i_parser {
     size_t ntypes, ctypes;
     tn_i_operand *operand;
     size_t noperand, coperand;
+    bool of_keys; /* the type that was read last is one of keys */
 } tn_i_parser;
 
 /* A program with a name, and where that stands. */
@@ -115,6 +116,11 @@ bool tn_i_parse_widen(tn_type *shape, const tn_type *t);
 /* v broadcast to the shape, when it is a scalar or differs in dimensions of size 1 only. */
 tn_i_var tn_i_parse_spread(tn_i_scope *s, tn_i_var v, const tn_type *shape);
 tn_i_var tn_i_parse_untyped(tn_i_parser *p, tn_i_scope *s, const tn_i_operand *o); /* by its spelling alone */
+
+/* parse_params.c: one more integer on the stack. */
+bool tn_i_parse_push_int(tn_i_parser *p, int64_t x);
+/* parse_keys.c: parameters of an equation that moves keys, with the dimension of their words. */
+bool tn_i_parse_key_params(tn_i_parser *p, tn_i_reading *r);
 
 /* parse_complex.c */
 /* The type of the pairs of complex arrays with parts of type t; NULL after an error. */

@@ -21,6 +21,8 @@ const tn_i_jax *tn_i_jax_primitive(const tn_i_token *name) {
         {"copy", -1, false, NULL, NULL},
         {"copy_p", -1, false, NULL, NULL},
         {"device_put", -1, false, NULL, NULL},
+        {"random_wrap", -1, false, NULL, NULL}, /* of keys, which are their words here */
+        {"random_unwrap", -1, false, NULL, NULL},
         {"nonbatchable", -1, false, NULL, NULL}, /* Equinox's, for maps and transposition, as the next */
         {"nondifferentiable_backward", -1, false, NULL, NULL},
         {"squeeze", TN_P_reshape, false, "dimensions", NULL},
@@ -55,6 +57,7 @@ const tn_prim *tn_i_jax_form(const tn_i_token *name) {
                                            &tn_i_stack_form,
                                            &tn_i_tile_form,
                                            &tn_i_top_k_form,
+                                           &tn_i_random_seed_form,
                                            &tn_i_complex_form,
                                            &tn_i_conj_form,
                                            &tn_i_real_form,
@@ -66,6 +69,7 @@ const tn_prim *tn_i_jax_form(const tn_i_token *name) {
 
 const tn_prim *tn_i_jax_form_by(const tn_prim *prim, const tn_i_token *param) {
     if (prim && prim->id == TN_P_fft && tn_i_token_is(param, "fft_lengths")) return &tn_i_fft_form;
+    if (prim && prim->id == TN_P_random_bits && tn_i_token_is(param, "bit_width")) return &tn_i_random_bits_form;
     const bool solve = prim && prim->id == TN_P_custom_linear_solve;
     return solve && (tn_i_token_is(param, "const_lengths") || tn_i_token_is(param, "jaxprs")) ? &tn_i_linear_solve_form
                                                                                               : NULL;

@@ -5,7 +5,7 @@
 
 /* ---- lists of integers ---------------------------------------------------------- */
 
-static bool push_int(tn_i_parser *p, int64_t x) {
+bool tn_i_parse_push_int(tn_i_parser *p, int64_t x) {
     if (!tn_i_grow(p->ctx, (void **)&p->ints, &p->cints, p->nints + 1, sizeof *p->ints)) return false;
     p->ints[p->nints++] = x;
     return true;
@@ -32,7 +32,7 @@ static bool int_tuple(tn_i_parser *p, int64_t *n) {
     for (; !tn_i_accept(p, close); ++*n) {
         const bool steps = tn_i_accept(p, "?");
         if (steps) x = TN_I_STEPS;
-        if ((!steps && !tn_i_parse_int(p, &x)) || !push_int(p, x) || !separator(p, close)) return false;
+        if ((!steps && !tn_i_parse_int(p, &x)) || !tn_i_parse_push_int(p, x) || !separator(p, close)) return false;
     }
     return true;
 }
@@ -116,7 +116,7 @@ static bool record(tn_i_parser *p, const tn_i_spec *spec, size_t base) {
 static bool lists(tn_i_parser *p, const tn_i_spec *spec) {
     const size_t base = p->nints;
     for (uint32_t j = 0; j < spec->lists; j++)
-        if (!push_int(p, 0)) return false;
+        if (!tn_i_parse_push_int(p, 0)) return false;
     return spec->fields ? record(p, spec, base) : nested_lists(p, spec, base);
 }
 
@@ -220,7 +220,8 @@ static bool program_record(tn_i_parser *p, const tn_i_scope *s, const tn_i_spec 
 static bool int_record(tn_i_parser *p, const tn_i_spec *spec) {
     int64_t x;
     for (uint32_t j = 0; j < spec->lists; j++)
-        if (!field(p, spec, j) || !tn_i_parse_int(p, &x) || !push_int(p, x) || !field_ends(p, spec, j)) return false;
+        if (!field(p, spec, j) || !tn_i_parse_int(p, &x) || !tn_i_parse_push_int(p, x) || !field_ends(p, spec, j))
+            return false;
     return true;
 }
 
@@ -467,7 +468,7 @@ static bool derive(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r, uint32_t k) {
     r->at[k] = p->nints;
     if (spec->kind == TN_K_INTS && left && is_one_of(spec->name, shapes)) {
         for (int i = 0; i < left->rank; i++)
-            if (!push_int(p, left->dim[i])) return false;
+            if (!tn_i_parse_push_int(p, left->dim[i])) return false;
         *v = (tn_i_param){.kind = TN_K_INTS, .n = (uint32_t)left->rank};
         return true;
     }
@@ -482,6 +483,7 @@ static bool derive(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r, uint32_t k) {
 }
 
 bool tn_i_complete_params(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
+    if (!tn_i_parse_key_params(p, r)) return false;
     for (uint32_t k = 0; k < r->nparam; k++)
         if (r->p[k].kind == TN_K_NONE && !r->prim->params[k].otherwise && !derive(p, s, r, k)) return false;
     for (uint32_t k = 0; k < r->nparam; k++) {

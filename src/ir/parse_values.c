@@ -65,11 +65,25 @@ static bool varying(tn_i_parser *p, tn_type *t) {
            tn_i_axes_of(p->ctx, (uint32_t)bits, &t->varying);
 }
 
+/* JAX's key<fry>: two words. */
+static bool element(tn_i_parser *p, int *dtype) {
+    char word[TN_I_WORD_TEXT];
+    p->of_keys = tn_i_token_is(&p->tok, "key");
+    if (!p->of_keys) return tn_i_parse_dtype(p, dtype);
+    *dtype = TN_U32;
+    tn_i_next(p);
+    if (!tn_i_expect(p, "<")) return false;
+    if (!tn_i_token_is(&p->tok, "fry"))
+        return tn_i_parse_fail(p, &p->tok, "keys of %s: there are those of fry alone", tn_i_word_text(word, &p->tok));
+    tn_i_next(p);
+    return tn_i_expect(p, ">");
+}
+
 bool tn_i_parse_type(tn_i_parser *p, tn_type *t, bool *complex) {
     const tn_i_token start = p->tok;
     int dtype;
     memset(t, 0, sizeof *t);
-    if (!tn_i_parse_dtype(p, &dtype) || !tn_i_expect(p, "[")) return false;
+    if (!element(p, &dtype) || !tn_i_expect(p, "[")) return false;
     const int parts = tn_i_complex_dtype(dtype);
     t->dtype = parts < 0 ? dtype : parts;
     if (complex) *complex = parts >= 0;
@@ -86,7 +100,9 @@ bool tn_i_parse_type(tn_i_parser *p, tn_type *t, bool *complex) {
     }
     if (parts >= 0 && t->rank == TN_MAX_RANK)
         return tn_i_parse_fail(p, &start, "a complex array has at most %d dimensions", TN_MAX_RANK - 1);
-    if (parts >= 0 && !complex) t->dim[t->rank++] = 2;
+    if (p->of_keys && t->rank == TN_MAX_RANK)
+        return tn_i_parse_fail(p, &start, "an array of keys has at most %d dimensions", TN_MAX_RANK - 1);
+    if ((parts >= 0 && !complex) || p->of_keys) t->dim[t->rank++] = 2;
     if (!tn_i_type_valid(t)) return tn_i_parse_fail(p, &start, "the size of the type overflows");
     return varying(p, t);
 }

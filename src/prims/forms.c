@@ -215,3 +215,41 @@ tn_i_var tn_i_unsigned_places(tn_i_builder *b, int prim, const tn_i_param *p, ui
     }
     return any && !b->failed ? tn_i_emit(b, tn_i_prim(b, prim), p, nin, out) : TN_NOVAR;
 }
+
+/* ---- random numbers ---- */
+
+static const char *const generators[] = {"fry", "threefry2x32", NULL};
+static const tn_i_spec seed_params[] = {{.name = "impl", .kind = TN_K_SYM, .symbols = generators}, {.name = NULL}};
+
+static tn_i_var written_seed(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in) {
+    (void)p;
+    if (nin != 1) return refuse(b, "random_seed", "takes one operand"), TN_NOVAR;
+    if (b->failed || in[0] == TN_NOVAR) return TN_NOVAR;
+    tn_type t = *tn_i_vtype(b, in[0]);
+    if (!tn_i_is_int(t.dtype)) return refuse(b, "random_seed", "operand 0: is not of integers"), TN_NOVAR;
+    if (t.rank == TN_MAX_RANK) return refuse(b, "random_seed", "operand 0: has too many dimensions"), TN_NOVAR;
+    tn_type word = t;
+    word.dtype = TN_U32;
+    tn_i_var high = tn_i_zeros(b, &word);
+    if (t.dtype == TN_I64)
+        high = tn_i_convert(b, tn_i_op2(b, TN_P_shift_right_logical, in[0], tn_i_number_like(b, in[0], 32)), TN_U32);
+    const tn_i_var low = tn_i_convert(b, in[0], TN_U32);
+    word.dim[word.rank++] = 1;
+    if (b->failed) return TN_NOVAR;
+    const tn_i_var part[2] = {tn_i_reshape(b, high, word.rank, word.dim), tn_i_reshape(b, low, word.rank, word.dim)};
+    return tn_i_concatenate(b, 2, part, t.rank);
+}
+const tn_prim tn_i_random_seed_form = {
+    .id = -1, .name = "random_seed", .nin = 1, .params = seed_params, .written = written_seed};
+
+static const tn_i_spec bits_params[] = {
+    {.name = "bit_width", .kind = TN_K_INT}, {.name = "shape", .kind = TN_K_INTS}, {.name = NULL}};
+
+static tn_i_var written_bits(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in) {
+    const int64_t width = p[0].u.i;
+    if (width != 32 && width != 64) return refuse(b, "random_bits", "bit_width: is neither 32 nor 64"), TN_NOVAR;
+    const tn_i_param q[2] = {{.kind = TN_K_DTYPE, .u.i = width == 32 ? TN_U32 : TN_I64}, p[1]};
+    return tn_i_emit(b, tn_i_prim(b, TN_P_random_bits), q, nin, in);
+}
+const tn_prim tn_i_random_bits_form = {
+    .id = -1, .name = "random_bits", .nin = 1, .params = bits_params, .written = written_bits};

@@ -17,6 +17,10 @@ extern const tn_prim tn_i_stack_form, tn_i_tile_form;
 bool tn_i_top_k(tn_i_builder *b, tn_i_var x, int64_t k, int axis, tn_i_var out[2]);
 extern const tn_prim tn_i_top_k_form;
 
+/* random_seed: the words of the key of an integer, the upper half first.  random_bits with `bit_width`: 32, or 64,
+ * which are i64. */
+extern const tn_prim tn_i_random_seed_form, tn_i_random_bits_form;
+
 /* `written` of primitives whose operands from `first` on are places: u32 becomes i64. */
 tn_i_var tn_i_unsigned_places(tn_i_builder *b, int prim, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
                               uint32_t first, uint32_t limit);

@@ -427,7 +427,7 @@ static void c_reduce(const tn_i_c_kernel *k) {
     int64_t to[TN_MAX_RANK] = {0};
     char name[32];
     int n = 0;
-    (void)tn_i_fold_name(k->prim->fold, t->dtype, name);
+    (void)tn_i_fold_name((int)k->prim->fold, t->dtype, name);
     for (int d = 0; d < t->rank; d++)
         if (!(axes >> d & 1)) to[d] = k->out[0].stride[n++];
     tn_i_c_open_axes(k->t, "i", t, ~axes);
