@@ -141,6 +141,14 @@ static tn_status run_one(const file *f, uint32_t k, void *library, char *const *
     return (tn_status)call(base);
 }
 
+/* What the programs' own arrays need: reductions are on the stack. */
+static size_t arena_of(const file *f) {
+    size_t most = 0;
+    for (uint32_t k = 0; k < f->n; k++)
+        if ((size_t)f->p[k]->bytes > most) most = (size_t)f->p[k]->bytes;
+    return most;
+}
+
 static void run_all(const file *f, void *library, const char *how) {
     for (uint32_t k = 0; k < f->n; k++) {
         loop_memory m;
@@ -151,6 +159,7 @@ static void run_all(const file *f, void *library, const char *how) {
         assert_non_null(base);
         memcpy(base, m.base, m.n * sizeof *base);
         base[f->p[k]->nbase] = (char *)(void *)f->g.table;
+        if (f->p[k]->arena != TN_L_NONE) assert_true(f->g.native || f->g.scratch <= arena_of(f));
         assert_int_equal(run_one(f, k, library, base), TN_OK);
         if (!loop_memory_same(f->p[k], &m, &f->after[k], &array, &at)) {
             char *text = tn_i_l_print(f->p[k], NULL);
@@ -521,10 +530,49 @@ static void kernels_fail(void **state) {
     }
 }
 
+/* Reductions that would be too much for the stack of a small machine are behind the program's scratch arrays. */
+static void states_apart(void **state) {
+    (void)state;
+    enum { N = 1000, MORE = 64 };
+    static const char text[] =
+        "loop {\n array x: f64[1000] in base 0\n array y: f64[1000] out base 1\n"
+        " array w: f64[8] scratch base 2\n arena 64 base 2\n r: f64 = reduce sum 1000\n s: f64 = reduce argmax 1000\n"
+        "for i < 1000 {\n for k < 3 {\n v: f64 = load x[i]\n u: f64 = add v v\n into r[i] = u\n into s[i] = v\n"
+        " store w[k] = u\n}\n}\nfor j < 1000 {\n t: f64 = total r[j]\n a: i64 = total s[j]\n c: f64 = convert a\n"
+        " b: f64 = add t c\n store y[j] = b\n}\n}";
+    for (uint32_t piece = 3; piece < 1000; piece += 900) {
+        static double x[N], y[N];
+        char name[32], path[64];
+        (void)snprintf(path, sizeof path, "%s/apart%u.c", dir, piece);
+        file *f = new_file("apart", false, TN_ISA_PLAIN, piece);
+        tn_i_loops *p = f->p[0] = tn_i_l_parse(ctx, text, strlen(text), "text", NULL, 0);
+        if (!p || !tn_i_l_check(p)) fail_msg("%s", tn_error(ctx));
+        f->n = 1;
+        (void)snprintf(name, sizeof name, "%s_0", f->name);
+        if (!tn_i_cgen_add(&f->g, name, p)) fail_msg("%s", tn_error(ctx));
+        assert_true(f->g.scratch > (size_t)p->bytes + N * 8 * 18);
+        write_file(f, path);
+        (void)snprintf(name, sizeof name, "apart%u.so", piece);
+        compile("gcc", STRICT " -O1", path, name);
+        void *library = load(name);
+        unsigned char *room = malloc(f->g.scratch + MORE);
+        assert_non_null(room);
+        memset(room, 0xAB, f->g.scratch + MORE);
+        for (int i = 0; i < N; i++) x[i] = i, y[i] = -1;
+        char *base[3] = {(char *)x, (char *)y, (char *)room};
+        assert_int_equal(run_one(f, 0, library, base), TN_OK);
+        for (int i = 0; i < N; i++) assert_true(y[i] == 6.0 * i);
+        for (int i = 0; i < MORE; i++) assert_int_equal(room[f->g.scratch + (size_t)i], 0xAB);
+        free(room);
+        (void)dlclose(library);
+        free_file(f);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_portable), cmocka_unit_test(random_native),
-                                       cmocka_unit_test(lengths),         cmocka_unit_test(primitives),
-                                       cmocka_unit_test(long_programs),   cmocka_unit_test(long_loops),
-                                       cmocka_unit_test(refused),         cmocka_unit_test(kernels_fail)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_portable), cmocka_unit_test(random_native), cmocka_unit_test(lengths),
+        cmocka_unit_test(primitives),      cmocka_unit_test(long_programs), cmocka_unit_test(long_loops),
+        cmocka_unit_test(refused),         cmocka_unit_test(kernels_fail),  cmocka_unit_test(states_apart)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }
