@@ -29,7 +29,8 @@ typedef struct programs {
 } programs;
 extern const programs general_arrays, general_moves, general_loops, general_scalars;
 
-/* emitted.c: the program as tn_emit_c writes it, compiled by $BENCH_EMIT_CC, `cc -O3` without one. */
+/* emitted.c: the program as tn_emit_c writes it, compiled by $BENCH_EMIT_CC, `cc -O3` without one; its files are
+ * left where $BENCH_EMIT_KEEP is set. */
 typedef struct emitted {
     void *library, *work;
     int (*run)(const void *const *in, void *const *out, void *work);

@@ -348,6 +348,8 @@ class _Body(_equinox.Equinox):
         if not hasattr(v, "val"):
             return self.names[v]
         x = np.asarray(v.val)
+        if str(v.aval.dtype) in _HALF:  # a number may be written with more digits
+            x = x.astype(v.aval.dtype).astype(np.float32)
         if x.ndim or np.iscomplexobj(x):
             return self.constant(x.astype(v.aval.dtype))
         type = self.type(v.aval)

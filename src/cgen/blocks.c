@@ -364,7 +364,7 @@ static size_t live_bytes(const tn_i_cwriter *w) {
 }
 
 static void put_live_at(const tn_i_cwriter *w, tn_i_text *t, uint32_t f) {
-    if (w->away)
+    if (w->in_scratch)
         tn_i_text_put(t, "    struct %s_live0 *const s = (struct %s_live0 *)(void *)(base[%" PRIu32 "] + %zu);\n",
                       w->name, w->name, w->p->arena, live_at(w));
     else
@@ -379,7 +379,7 @@ static void put_function(tn_i_cwriter *w, tn_i_text *t, uint32_t f) {
     if (w->table) tn_i_text_put(t, "    const void *const *const T = run->table;\n");
     if (w->pointers.at) tn_i_text_add(t, w->pointers.at, w->pointers.n);
     if (!w->table && !strstr(w->pointers.at ? w->pointers.at : "", "base[") && !tn_i_c_names(body, "base") &&
-        !(w->away && z->root == f && z->has_live))
+        !(w->in_scratch && z->root == f && z->has_live))
         tn_i_text_put(t, "    (void)base;\n");
     if (w->g->native && !w->table && !tn_i_c_names(body, "run")) tn_i_text_put(t, "    (void)run;\n");
     if (z->root == f && z->has_live) {
@@ -429,13 +429,14 @@ static void write_function(tn_i_cwriter *w, uint32_t f) {
 
 /* ---- programs ---- */
 
+/* Before members of `live` are given: it says where reductions are. */
 static bool states_fit(tn_i_cwriter *w) {
     double bytes = 0;
     for (uint32_t k = 0; k < w->p->nop; k++)
         if (w->p->op[k].kind == TN_L_REDUCE && w->note[k].needed)
             bytes += (double)w->p->op[k].hi * (16 + 8 * (double)tn_i_c_words(w, k));
-    w->away = !w->g->native && w->p->arena != TN_L_NONE && bytes > TN_CGEN_FEW_STATES;
-    if (bytes <= TN_CGEN_STATES || w->away) return true;
+    w->in_scratch = !w->g->native && w->p->arena != TN_L_NONE && bytes > TN_CGEN_C99_STATES;
+    if (bytes <= TN_CGEN_STATES || w->in_scratch) return true;
     (void)tn_i_fail(w->p->ctx, TN_ERULE, NULL,
                     "%s: its reductions side by side need %.0f bytes of the stack, and %d is the most there may be",
                     w->name, bytes, TN_CGEN_STATES);
@@ -444,7 +445,7 @@ static bool states_fit(tn_i_cwriter *w) {
 
 static void note_scratch(const tn_i_cwriter *w) {
     size_t bytes = (size_t)w->p->bytes;
-    if (w->away) bytes = live_at(w) + live_bytes(w);
+    if (w->in_scratch) bytes = live_at(w) + live_bytes(w);
     if (bytes > w->g->scratch) w->g->scratch = bytes;
 }
 
@@ -457,7 +458,7 @@ bool tn_i_cgen_add(tn_i_cgen *g, const char *name, const tn_i_loops *p) {
     const size_t before = g->functions.n;
     w.note = tn_i_alloc_array(c, n, sizeof *w.note);
     w.seen = tn_i_alloc_array(c, arrays, sizeof *w.seen);
-    bool ok = w.note && w.seen && tn_i_c_look(&w) && tn_i_c_pieces(&w) && tn_i_c_live(&w) && states_fit(&w);
+    bool ok = w.note && w.seen && tn_i_c_look(&w) && tn_i_c_pieces(&w) && states_fit(&w) && tn_i_c_live(&w);
     if (ok) {
         write_function(&w, 0);
         ok = !w.failed;

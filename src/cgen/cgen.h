@@ -31,7 +31,7 @@ enum {
     TN_CGEN_PIECE = 2000,
     TN_CGEN_BLOCK = 64,          /* elements of a block of a vector loop */
     TN_CGEN_STATES = 1 << 18,    /* bytes of the reductions of a program, which are on the stack */
-    TN_CGEN_FEW_STATES = 1 << 12 /* likewise in C99, for small machines: more are in the program's scratch memory */
+    TN_CGEN_C99_STATES = 1 << 12 /* likewise in C99, for small machines: more are in the program's scratch memory */
 };
 
 typedef struct tn_i_cgen_constant {

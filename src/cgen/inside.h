@@ -47,8 +47,8 @@ typedef struct tn_i_cwriter {
     tn_i_cpiece *fn;
     uint32_t nfn;
     size_t cfn;
-    bool calls; /* there are CALLs: functions return a status */
-    bool away;  /* C99: reductions are in scratch memory */
+    bool calls;      /* there are CALLs: functions return a status */
+    bool in_scratch; /* C99: reductions are in scratch memory, as too much for the stack */
     bool failed;
     /* The function that is being written. */
     uint32_t cur;

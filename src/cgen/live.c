@@ -186,7 +186,7 @@ bool tn_i_c_live(tn_i_cwriter *w) {
     memset(z.end, 0xFF, n * sizeof *z.end);
     for (uint32_t k = 0; k < w->p->nop; k++)
         if (w->note[k].needed) look_at(&z, k);
-    for (uint32_t k = 0; k < w->p->nop && w->away; k++)
+    for (uint32_t k = 0; k < w->p->nop && w->in_scratch; k++)
         if (w->p->op[k].kind == TN_L_REDUCE && w->note[k].slot == TN_L_NONE) w->note[k].slot = 0;
     give_loops(w);
     give_all(&z, all + 3 * n);

@@ -63,8 +63,8 @@ static const tn_i_c_helper own_helpers[] = {{"tn_i_zeros", zeros},           {"t
 /* What a MAP is computed with. */
 typedef struct body {
     const tn_prim *prim; /* NULL: none */
-    const char *text;    /* NULL: none; "": `libm` */
-    char libm[32];
+    const char *text;    /* NULL: none */
+    char libm[32];       /* the call that stands for it, or "" */
     tn_i_strip *strip;
 } body;
 
@@ -96,12 +96,11 @@ static body body_of(const tn_i_cwriter *w, uint32_t k) {
         (void)snprintf(b.libm, sizeof b.libm, o->nin == 1 ? "%s(x)" : "%s(x, y)", b.prim->vector[o->dtype]);
         for (int i = 0; i < o->nin; i++)
             if (in[i]->dtype != o->dtype) b.libm[0] = 0;
-        if (b.libm[0]) b.text = "";
     }
     return b;
 }
 
-static const char *text_of(const body *b) { return b->text && !*b->text ? b->libm : b->text; }
+static const char *text_of(const body *b) { return b->libm[0] ? b->libm : b->text; }
 
 /* The function of vectors that every back end calls. */
 static const void *vector_of(const tn_i_cwriter *w, uint32_t k, const tn_prim *prim) {

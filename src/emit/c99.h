@@ -7,6 +7,7 @@
 #define TN_C99_H
 
 #include "cgen/helpers.h"
+#include "exec/loop.h"
 #include "exec/run.h"
 
 typedef struct tn_i_c99 {
@@ -65,6 +66,8 @@ void tn_i_c99_whole_loop(tn_i_c99 *w, const tn_i_plan *p, const tn_i_step *s);
 void tn_i_c99_step(tn_i_c99 *w, const tn_i_plan *p, const tn_i_step *s);
 void tn_i_c99_move(tn_i_c99 *w, const tn_i_plan *p, const tn_i_move *m);
 void tn_i_c99_loop(tn_i_c99 *w, const tn_i_plan *p, const tn_i_step *s);
+/* The two buffers of a carry that has two, or NULL. */
+const tn_i_pair *tn_i_c99_pair(const tn_i_loop *l, uint32_t leaf);
 void tn_i_c99_group(tn_i_c99 *w, const tn_i_plan *p, const tn_i_step *s);
 /* Calls a plan's function: argument by argument, then the workspace at `arena` bytes of w. */
 void tn_i_c99_call(tn_i_c99 *w, const tn_i_plan *callee);

@@ -13,9 +13,9 @@ typedef struct writer {
     const tn_i_eqn *e;
 } writer;
 
-static const tn_i_pair *pair_of(const writer *k, uint32_t leaf) {
-    for (uint32_t i = 0; i < k->l->npair; i++)
-        if (k->l->pair[i].leaf == leaf) return &k->l->pair[i];
+const tn_i_pair *tn_i_c99_pair(const tn_i_loop *l, uint32_t leaf) {
+    for (uint32_t i = 0; i < l->npair; i++)
+        if (l->pair[i].leaf == leaf) return &l->pair[i];
     return NULL;
 }
 
@@ -29,7 +29,7 @@ static void put_output(writer *k, uint32_t j) {
 
 /* Carry j as it enters a step, or where it leaves it. */
 static void put_carry(writer *k, uint32_t j, bool leaves) {
-    if (pair_of(k, j))
+    if (tn_i_c99_pair(k->l, j))
         tn_i_text_put(k->t, "%s%u", leaves ? "next" : "carry", (unsigned)j);
     else
         put_operand(k, k->l->shape.carry0 + j, leaves);

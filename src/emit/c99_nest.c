@@ -1,7 +1,6 @@
 /* Nests, and loops whose steps are little work, as functions that cgen prints: of the loop programs that all back ends
  * run (src/lower, src/pass), for vectors of no processor in particular. */
 #include "emit/c99.h"
-#include "exec/loop.h"
 #include "lower/lower.h"
 
 #include <inttypes.h>
@@ -95,13 +94,6 @@ static void put_output(writer *k, uint32_t j) {
     tn_i_c99_pointer(k->w, &k->w->t, k->p, v, &k->p->place[v], true);
 }
 
-/* The second buffer of a carry that has two. */
-static const tn_i_pair *pair_of(const writer *k, uint32_t leaf) {
-    for (uint32_t i = 0; i < k->l->npair; i++)
-        if (k->l->pair[i].leaf == leaf) return &k->l->pair[i];
-    return NULL;
-}
-
 /* Entry i of the body's arguments (exec/loop_run.c fills the frame in that order). */
 static void put_of_body(writer *k, uint32_t i) {
     const tn_i_loop_shape *s = &k->l->shape;
@@ -113,7 +105,7 @@ static void put_of_body(writer *k, uint32_t i) {
     if (i < operands)
         put_operand(k, s->const0 + i);
     else if ((i -= operands) < s->ncarry) {
-        const tn_i_pair *pair = pair_of(k, i);
+        const tn_i_pair *pair = tn_i_c99_pair(k->l, i);
         if (pair)
             put_scratch(k, pair->second);
         else

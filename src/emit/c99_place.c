@@ -25,7 +25,7 @@ static tn_i_var origin(const tn_fn *f, tn_i_var v) {
     return v;
 }
 
-static void put_constant(tn_i_c99 *w, tn_i_text *t, const tn_i_plan *p, tn_i_var v, const tn_i_place *k, bool write) {
+static void put_constant(tn_i_c99 *w, tn_i_text *t, const tn_i_plan *p, tn_i_var v, const tn_i_place *k) {
     const tn_fn *f = p->f;
     const tn_i_var from = origin(f, v);
     const bool equation = f->val[from].def < f->neqn;
@@ -38,7 +38,6 @@ static void put_constant(tn_i_c99 *w, tn_i_text *t, const tn_i_plan *p, tn_i_var
     }
     const size_t size = tn_i_dtype_size(type->dtype);
     const int64_t first = offset / (int64_t)size;
-    (void)write;
     tn_i_text_put(t, first ? "(" : "");
     w->failed |= !tn_i_c_constant(&w->g, type->dtype, data, tn_i_count(type), t);
     if (first) tn_i_text_put(t, " + %" PRId64 ")", first);
@@ -65,7 +64,7 @@ void tn_i_c99_pointer(tn_i_c99 *w, tn_i_text *t, const tn_i_plan *p, tn_i_var v,
         return;
     }
     if (k->base == TN_BASE_ABSOLUTE) {
-        put_constant(w, t, p, v, k, write);
+        put_constant(w, t, p, v, k);
         return;
     }
     if (k->base == TN_BASE_ARENA) {

@@ -4,7 +4,12 @@
  * Products and sums become one instruction where there is one, as in BLIS. */
 #include "prims/product_text.h"
 
-enum { ROWS = 96, COLUMNS = 512, DEPTH = 256 }; /* as the text has them */
+/* Of what is packed at once. */
+#define ROWS     96
+#define COLUMNS  512
+#define DEPTH    256
+#define TEXT(n)  TEXT_(n)
+#define TEXT_(n) #n
 
 static const char vector[] =
     "#ifndef TANSY_VECTOR_BYTES\n#if defined(__AVX512F__)\n#define TANSY_VECTOR_BYTES 64\n#elif defined(__AVX__)\n"
@@ -104,25 +109,27 @@ static const char matvec[] =
 static const char product[] =
     "void tn_i_product_T(int64_t m, int64_t n, int64_t k, const T *a, int64_t ars, int64_t acs, const T *b, "
     "int64_t brs, int64_t bcs, T *c, int64_t crs, int64_t ccs, int more, T *room) {\n"
-    "enum { ROWS = 96, COLUMNS = 512, DEPTH = 256 };\n"
-    "if (n == 1) {\ntn_i_matvec_T(m, k, a, ars, acs, b, brs, c, crs, more, room);\nreturn;\n}\n"
-    "if (m == 1) {\ntn_i_matvec_T(n, k, b, bcs, brs, a, acs, c, ccs, more, room);\nreturn;\n}\n"
-    "const int64_t w = 2 * TANSY_LANES_T;\n"
-    "for (int64_t j = 0; j < n; j += COLUMNS)\n"
-    "for (int64_t p = 0; p < k; p += DEPTH) {\n"
-    "const int64_t nj = n - j < COLUMNS ? n - j : COLUMNS, np = k - p < DEPTH ? k - p : DEPTH;\n"
-    "T *const left = room + (nj + w - 1) / w * w * np;\n"
-    "tn_i_pack_T(nj, np, b + p * brs + j * bcs, bcs, brs, w, room);\n"
-    "for (int64_t i = 0; i < m; i += ROWS) {\n"
-    "const int64_t ni = m - i < ROWS ? m - i : ROWS;\n"
-    "tn_i_pack_T(ni, np, a + i * ars + p * acs, ars, acs, 6, left);\n"
-    "for (int64_t y = 0; y < nj; y += w)\n"
-    "for (int64_t x = 0; x < ni; x += 6) {\n"
-    "T tile[12 * TANSY_LANES_T];\n"
-    "tn_i_tile_T(np, left + x * np, room + y * np, tile);\n"
-    "tn_i_put_tile_T(ni - x < 6 ? ni - x : 6, nj - y < w ? nj - y : w, tile, c + (i + x) * crs + (j + y) * ccs, crs, "
-    "ccs, more ? more : p > 0);\n"
-    "}\n}\n}\n}\n";
+    "enum { ROWS = " TEXT(ROWS) ", COLUMNS = " TEXT(COLUMNS) ", DEPTH = " TEXT(
+        DEPTH) " };\n"
+               "if (n == 1) {\ntn_i_matvec_T(m, k, a, ars, acs, b, brs, c, crs, more, room);\nreturn;\n}\n"
+               "if (m == 1) {\ntn_i_matvec_T(n, k, b, bcs, brs, a, acs, c, ccs, more, room);\nreturn;\n}\n"
+               "const int64_t w = 2 * TANSY_LANES_T;\n"
+               "for (int64_t j = 0; j < n; j += COLUMNS)\n"
+               "for (int64_t p = 0; p < k; p += DEPTH) {\n"
+               "const int64_t nj = n - j < COLUMNS ? n - j : COLUMNS, np = k - p < DEPTH ? k - p : DEPTH;\n"
+               "T *const left = room + (nj + w - 1) / w * w * np;\n"
+               "tn_i_pack_T(nj, np, b + p * brs + j * bcs, bcs, brs, w, room);\n"
+               "for (int64_t i = 0; i < m; i += ROWS) {\n"
+               "const int64_t ni = m - i < ROWS ? m - i : ROWS;\n"
+               "tn_i_pack_T(ni, np, a + i * ars + p * acs, ars, acs, 6, left);\n"
+               "for (int64_t y = 0; y < nj; y += w)\n"
+               "for (int64_t x = 0; x < ni; x += 6) {\n"
+               "T tile[12 * TANSY_LANES_T];\n"
+               "tn_i_tile_T(np, left + x * np, room + y * np, tile);\n"
+               "tn_i_put_tile_T(ni - x < 6 ? ni - x : 6, nj - y < w ? nj - y : w, tile, c + (i + x) * crs + (j + y) * "
+               "ccs, crs, "
+               "ccs, more ? more : p > 0);\n"
+               "}\n}\n}\n}\n";
 
 const tn_i_c_helper tn_i_product_helpers[] = {
     {"TANSY_FUSED", fused},   {"tn_i_vector_T", vector}, {"tn_i_tile_T", tile},       {"tn_i_pack_T", pack},

@@ -553,7 +553,7 @@ static void states_apart(void **state) {
         assert_true(f->g.scratch > (size_t)p->bytes + N * 8 * 18);
         write_file(f, path);
         (void)snprintf(name, sizeof name, "apart%u.so", piece);
-        compile("gcc", STRICT " -O1", path, name);
+        compile("gcc", STRICT " -O1 -Wframe-larger-than=4096", path, name);
         void *library = load(name);
         unsigned char *room = malloc(f->g.scratch + MORE);
         assert_non_null(room);
