@@ -16,7 +16,7 @@ TN_C_ONLY(
             const int64_t other = lower ? 0 : first + h;
             if (done)
                 tn_i_product_T(h, n, done, a + first * ars + other * acs, ars, acs, x + other * xrs, xrs, xcs,
-                               x + first * xrs, xrs, xcs, -1, room + 32 * n);
+                               x + first * xrs, xrs, xcs, -1, room);
             for (int64_t i = 0; i < h; i++)
                 for (int64_t j = 0; j < n; j++) room[i * n + j] = x[(first + i) * xrs + j * xcs];
             for (int64_t r = 0; r < h; r++) {
@@ -151,7 +151,9 @@ static size_t size_of(const tn_i_c_kernel *k) { return tn_i_dtype_size(k->in[0].
 
 void tn_i_c_solve_room(const tn_i_c_kernel *k, int64_t m, int64_t n) {
     const size_t size = size_of(k);
-    raise(k, BLOCK * (size_t)n * size + tn_i_c_product_room(size, BLOCK, n, m));
+    raise(k, BLOCK * (size_t)n * size);
+    raise(k, tn_i_c_product_room(size, BLOCK, n, m));
+    raise(k, tn_i_c_product_room(size, 1, n, m)); /* the last block may have one row */
 }
 
 void tn_i_c_cholesky_room(const tn_i_c_kernel *k, int64_t n) { raise(k, tn_i_c_product_room(size_of(k), n, BLOCK, n)); }

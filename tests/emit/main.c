@@ -424,6 +424,7 @@ int main(int argc, char **argv) {
     if (!only || strcmp(only, "halves") == 0) emit_halves(s);
     if (!only || strcmp(only, "lengths") == 0) emit_lengths(s);
     if (!only || strcmp(only, "bands") == 0) emit_bands(s);
+    if (!only || strcmp(only, "sizes") == 0) emit_sizes(s);
     s->generated = true;
     if (!only || strcmp(only, "generated") == 0)
         for (int d = TN_F32; d <= TN_F64; d++) add_trials(s, NULL, d, generated / 2);

@@ -72,6 +72,8 @@ extern const char emit_room[]; /* what their callers, and those of lengths.c, ca
 void emit_lengths(emit_session *s);
 /* bands.c: products, sums and elementwise equations over many rows. */
 void emit_bands(emit_session *s);
+/* sizes.c: kernels that work in blocks. */
+void emit_sizes(emit_session *s);
 /* compile.c: compiles all programs, runs them, compares. */
 void emit_check(emit_session *s);
 
