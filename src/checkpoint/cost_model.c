@@ -17,11 +17,11 @@ const tn_i_cost_model tn_i_shipped_costs = {
     .message = 5000, /* Open MPI in shared memory, of 32 KiB and more */
     .message_byte = 0.12,
     .element =
-        {[TN_P_cbrt] = 0.34,  [TN_P_exp] = 0.22,   [TN_P_exp2] = 0.22,  [TN_P_expm1] = 0.25, [TN_P_log] = 0.25,
-         [TN_P_log1p] = 0.48, [TN_P_sin] = 0.29,   [TN_P_cos] = 0.27,   [TN_P_tan] = 0.44,   [TN_P_asin] = 0.38,
-         [TN_P_acos] = 0.41,  [TN_P_atan] = 0.44,  [TN_P_atan2] = 0.7,  [TN_P_sinh] = 0.38,  [TN_P_cosh] = 0.32,
-         [TN_P_tanh] = 0.35,  [TN_P_asinh] = 0.92, [TN_P_acosh] = 0.87, [TN_P_atanh] = 0.57, [TN_P_logistic] = 0.36,
-         [TN_P_erf] = 0.67,   [TN_P_erfc] = 0.56,  [TN_P_erf_inv] = 69, [TN_P_lgamma] = 10,  [TN_P_digamma] = 25,
+        {[TN_P_cbrt] = 0.34,  [TN_P_exp] = 0.22,   [TN_P_exp2] = 0.22,   [TN_P_expm1] = 0.25, [TN_P_log] = 0.25,
+         [TN_P_log1p] = 0.48, [TN_P_sin] = 0.29,   [TN_P_cos] = 0.27,    [TN_P_tan] = 0.44,   [TN_P_asin] = 0.38,
+         [TN_P_acos] = 0.41,  [TN_P_atan] = 0.44,  [TN_P_atan2] = 0.7,   [TN_P_sinh] = 0.38,  [TN_P_cosh] = 0.32,
+         [TN_P_tanh] = 0.35,  [TN_P_asinh] = 0.92, [TN_P_acosh] = 0.87,  [TN_P_atanh] = 0.57, [TN_P_logistic] = 0.36,
+         [TN_P_erf] = 0.67,   [TN_P_erfc] = 0.56,  [TN_P_erf_inv] = 0.9, [TN_P_lgamma] = 5,   [TN_P_digamma] = 4.6,
          [TN_P_polygamma] = 2},
 };
 

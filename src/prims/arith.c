@@ -430,6 +430,7 @@ const tn_prim tn_prim_rem = {
     .type = tn_i_type_elementwise,
     .partial = {partial_same, partial_modulus},
     TN_NUMBER_STRIPS(rem),
+    TN_VECTOR(fmod),
     .weight = 4,
     .jvp_bound = 5.25,
     .sample = sample_rem,

@@ -5,8 +5,9 @@
 
 #include <string.h>
 
-/* Blocks of operands that are packed because no pair of strides describes them. */
-enum { BLOCK_M = 128, BLOCK_N = 256, BLOCK_K = 128, LOOP_WORK = 4096, LOOP_K = 32 };
+/* Blocks of operands that are packed because no pair of strides describes them; and what a call of a product, and an
+ * element that is packed, or read and written once more in the result, take beside it, in products of two numbers. */
+enum { BLOCK_M = 128, BLOCK_N = 256, BLOCK_K = 128, CALL = 1500, PACKED = 8, AGAIN = 2 };
 
 /* One product of the batch: rows, columns and contracted dimensions, joined as far as the
  * strides allow.  The contracted ones have a stride in each operand. */
@@ -99,13 +100,20 @@ static int64_t take_matrices(const product *w, parts_of *d, tn_i_products *all) 
 /* Rows or columns are contiguous: it is read as it stands. */
 static bool is_plain(const tn_i_matrix *a) { return a->rs == 1 || a->cs == 1; }
 
+/* A product for each position of all other dimensions, `calls` in all, takes less than packing blocks for one. */
+static bool loops_pay(const product *w, double calls, const tn_i_products *all) {
+    const double m = (double)w->m, n = (double)w->n, k = (double)w->k;
+    const double loops = calls * CALL + m * n * (k / (double)all->k - 1) * AGAIN;
+    return calls == 1 || loops < PACKED * k * (m * (double)((w->n + BLOCK_N - 1) / BLOCK_N) + n);
+}
+
 /* A product per position of all dimensions but the largest of each kind: no copies.  `all` says how many products there
  * are of the same shape, and how far apart. */
 static bool by_loops(const product *w, tn_i_products all, void *lhs, void *rhs, void *out) {
     parts_of d;
     tn_i_matrix *const a = &all.a, *const b = &all.b, *const c = &all.c;
-    if (take_matrices(w, &d, &all) > 1 && (double)all.m * (double)all.n * (double)all.k < LOOP_WORK) return false;
-    if (all.k < LOOP_K && all.k < w->k) return false; /* the result would be read and written too often */
+    const int64_t calls = take_matrices(w, &d, &all);
+    if (!loops_pay(w, (double)calls, &all)) return false;
     if (all.k < w->k && !(is_plain(a) && is_plain(b))) return false;
     const tn_i_dims rows = d.rows, columns = d.columns, *const inner = d.inner;
     const int64_t nr = tn_i_dims_count(&rows), nc = tn_i_dims_count(&columns), ni = tn_i_dims_count(&inner[0]);

@@ -1,4 +1,5 @@
-/* scatter and scatter_add of many single elements, each at one index, as those of a sparse matrix.
+/* scatter and scatter_add of many single elements or rows, each at one index, as those of a sparse matrix, of the
+ * points of a mesh, or of an embedding.
  *
  * The operand is copied in blocks just ahead of the first update that reaches them, so that where indices ascend a
  * block is still in the first cache when it is written to; one comparison an index says whether it is inside and
@@ -14,6 +15,7 @@ typedef struct ahead {
     char *to;
     int64_t bytes, done;
     int64_t stride, last; /* bytes from index to index; the last index that is inside */
+    int64_t span;         /* bytes from the first of a row to behind its last */
     int64_t ready;        /* indices from 0 on to which updates may go */
     bool clip;
 } ahead;
@@ -22,29 +24,44 @@ static void copy_through(ahead *a, int64_t byte) {
     const int64_t end = byte >= a->bytes - BLOCK ? a->bytes : (byte / BLOCK + 1) * BLOCK;
     memcpy(a->to + a->done, a->from + a->done, (size_t)(end - a->done));
     a->done = end;
-    a->ready = end == a->bytes ? a->last + 1 : (end - 1) / a->stride + 1;
+    a->ready = end == a->bytes ? a->last + 1 : (end - a->span) / a->stride + 1;
 }
 
 /* Where an update goes whose index is not ready, copied by then; -1: nowhere. */
 static int64_t reached(ahead *a, int64_t x) {
     if (a->clip) x = x < 0 ? 0 : x > a->last ? a->last : x;
     if (x < 0 || x > a->last) return -1;
-    if (x >= a->ready) copy_through(a, x * a->stride);
+    if (x >= a->ready) copy_through(a, x * a->stride + a->span - 1);
     return x;
 }
 
-typedef void scatter_by(const tn_i_windows *w, ahead a, const void *updates);
+/* Elements of a row, and how far apart they are in the result and in the updates. */
+typedef struct row {
+    int64_t n, to, from;
+} row;
+
+typedef void scatter_by(const tn_i_windows *w, ahead a, row r, const void *updates);
 
 #define SCATTER(name, type, index, operation)                                                         \
-    static void name##_##type##_##index(const tn_i_windows *w, ahead a, const void *updates) {        \
+    static void name##_##type##_##index(const tn_i_windows *w, ahead a, row r, const void *updates) { \
         const index *at = w->indices->data;                                                           \
-        const type *in = updates;                                                                     \
+        const type *const in = updates;                                                               \
         type *const out = (type *)(void *)a.to;                                                       \
         const int64_t by = w->index_stride[0], to = w->column_operand[0], from = w->window_stride[0]; \
+        const bool one = r.n == 1, dense = r.to == 1 && r.from == 1;                                  \
         for (int64_t i = 0; i < w->dim[0]; i++) {                                                     \
             int64_t x = (int64_t)at[i * by];                                                          \
             if ((uint64_t)x >= (uint64_t)a.ready && (x = reached(&a, x)) < 0) continue;               \
-            out[x * to] operation in[i * from];                                                       \
+            if (one) {                                                                                \
+                out[x * to] operation in[i * from];                                                   \
+                continue;                                                                             \
+            }                                                                                         \
+            type *restrict const o = out + x * to;                                                    \
+            const type *restrict const u = in + i * from;                                             \
+            if (dense)                                                                                \
+                for (int64_t j = 0; j < r.n; j++) o[j] operation u[j];                                \
+            else                                                                                      \
+                for (int64_t j = 0; j < r.n; j++) o[j * r.to] operation u[j * r.from];                \
         }                                                                                             \
         if (a.done < a.bytes) copy_through(&a, a.bytes);                                              \
     }
@@ -78,19 +95,36 @@ static bool dense(const tn_i_arr *x) {
     return true;
 }
 
+/* The dimensions of a window as one, if they are. */
+static bool one_row(const tn_i_scattered *s, row *r) {
+    *r = (row){.n = 1, .to = 1, .from = 1};
+    for (int d = s->rank; d-- > 0;) {
+        if (s->dim[d] == 1) continue;
+        if (r->n == 1)
+            *r = (row){.n = 1, .to = s->to[d], .from = s->from[d]};
+        else if (s->to[d] != r->n * r->to || s->from[d] != r->n * r->from)
+            return false;
+        r->n *= s->dim[d];
+    }
+    return r->to > 0;
+}
+
 bool tn_i_scatter_elements(const tn_i_kernel *k, bool adds) {
     tn_i_arr out = *k->out;
     tn_i_scattered s;
+    row r;
     scatter_by *const *by = (adds ? adders : setters)[out.type->dtype];
     if (tn_i_count(k->in[2].type) == 0 || !by[0]) return false;
     tn_i_dense_strides(out.type, out.stride);
     tn_i_scattered_init(&s, k->p, &out, &k->in[1], &k->in[2]);
-    if (s.w.rank != 1 || s.w.columns != 1 || s.w.operand_stride[0] || s.w.too_large || s.rank) return false;
+    if (s.w.rank != 1 || s.w.columns != 1 || s.w.operand_stride[0] || s.w.too_large || !one_row(&s, &r)) return false;
+    const int64_t size = (int64_t)tn_i_dtype_size(out.type->dtype);
     ahead a = {.from = k->in[0].data,
                .to = out.data,
                .bytes = (int64_t)tn_type_bytes(out.type),
-               .stride = s.w.column_operand[0] * (int64_t)tn_i_dtype_size(out.type->dtype),
+               .stride = s.w.column_operand[0] * size,
                .last = s.w.last[0],
+               .span = ((r.n - 1) * r.to + 1) * size,
                .clip = s.clip};
     const bool there = out.data == k->in[0].data, whole = !there && !dense(&k->in[0]);
     if (whole) tn_i_copy_array(&k->in[0], &out);
@@ -98,6 +132,6 @@ bool tn_i_scatter_elements(const tn_i_kernel *k, bool adds) {
         a.done = a.bytes;
         a.ready = a.last + 1;
     }
-    by[k->in[1].type->dtype != TN_I32](&s.w, a, k->in[2].data);
+    by[k->in[1].type->dtype != TN_I32](&s.w, a, r, k->in[2].data);
     return true;
 }

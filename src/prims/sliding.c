@@ -3,6 +3,7 @@
 #include "prims/ids.h"
 #include "prims/sample.h"
 #include "prims/shape.h"
+#include "prims/sliding.h"
 
 static const tn_i_spec sliding_params[] = {{.name = "dimensions", .kind = TN_K_INTS},
                                            {.name = "sizes", .kind = TN_K_INTS},
@@ -267,8 +268,8 @@ static tn_i_var simplify_overlap_add(tn_i_builder *b, const tn_i_param *p, uint3
     if (tn_i_count(tn_i_vtype(b, in[1])) == 0) return in[0];
     if (b->val[in[0]].linear && tn_i_is_zero(b, in[1])) return in[0];
     if (tn_i_is_int(out->dtype) && tn_i_known_f64(b, in[1], &k) && k == 0.0) return in[0];
-    if (!side_by_side(p)) return TN_NOVAR;
-    const tn_i_var sum = sum_by_shape(b, p, in[1], out);
+    const tn_i_var sum = side_by_side(p) ? sum_by_shape(b, p, in[1], out) : tn_i_overlap_of_product(b, p, in[1], out);
+    if (sum == TN_NOVAR) return TN_NOVAR;
     return tn_i_is_zero(b, in[0]) && b->val[in[1]].linear ? sum : tn_i_op2(b, TN_P_add, in[0], sum);
 }
 

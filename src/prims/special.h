@@ -16,7 +16,7 @@
  *              1e300; else 1e-20 absolute
  *   betainc    3 where a, b >= 1e-4; else 1e-19 absolute
  *   bessel     1
- *   erf_inv    2
+ *   erf_inv    3
  *   logistic   2
  *
  * The f32 functions compute in double and round once: 1 ulp, except where the
@@ -64,6 +64,7 @@ float tn_i_bessel_i1e_f32(float x);
 /* Gamma(a) over Stirling's sqrt(2 pi / a) (a/e)^a, a > 0. */
 long double tn_i_gamma_over_stirling(long double a);
 
+extern const double tn_i_erf_inv_p[7], tn_i_erf_inv_q[8], tn_i_erf_inv_tail_p[9], tn_i_erf_inv_tail_q[9];
 double tn_i_erf_inv(double x); /* +-inf at +-1, NaN outside */
 float tn_i_erf_inv_f32(float x);
 

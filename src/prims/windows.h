@@ -84,8 +84,8 @@ void tn_i_scattered_init(tn_i_scattered *s, const tn_i_param *p, const tn_i_arr 
 bool tn_i_scattered_next(tn_i_scattered *s);
 /* A kernel: operand 0 copied to the result, then the updates, by `row` how they get there. */
 tn_status tn_i_scatter_by(const tn_i_kernel *k, tn_i_row *row);
-/* The same of single elements of a dense array, each at one index, added or stored; false, and nothing done: others
- * (scatter_elements.c). */
+/* The same of single elements or rows of a dense array, each at one index, added or stored; false, and nothing done:
+ * others (scatter_elements.c). */
 bool tn_i_scatter_elements(const tn_i_kernel *k, bool adds);
 /* C text: operand 0 goes to the result, and loops are opened over all elements of the windows: `at` points to one,
  * `update` is what goes there.  false: there is nothing to write, and to close. */

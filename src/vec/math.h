@@ -20,5 +20,6 @@ typedef struct tn_i_vec_named {
 
 extern const tn_i_vec_named tn_i_mvec_plain[], tn_i_mvec_avx2[], tn_i_mvec_avx512[];
 extern const tn_i_vec_named tn_i_sleef_plain[], tn_i_sleef_avx2[], tn_i_sleef_avx512[];
+extern const tn_i_vec_named tn_i_own_plain[], tn_i_own_avx2[], tn_i_own_avx512[]; /* exact, of no library */
 
 #endif

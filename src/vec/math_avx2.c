@@ -11,6 +11,11 @@
 #define SLEEF_F64(fn, ulp) Sleef_finz_##fn##d4_##ulp##avx2
 #define SLEEF_F32(fn, ulp) Sleef_finz_##fn##f8_##ulp##avx2
 #define FMA(a, b, c)       _mm256_fmadd_pd(a, b, c)
+#define TRUNC(x)           _mm256_round_pd(x, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC)
+#define SQRT(x)            _mm256_sqrt_pd(x)
+#define FMAF(a, b, c)      _mm256_fmadd_ps(a, b, c)
+#define SQRTF(x)           _mm256_sqrt_ps(x)
+#define TRUNCF(x)          _mm256_round_ps(x, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC)
 #define ANY(m)             (_mm256_movemask_epi8((__m256i)(m)) != 0)
 #define BEYOND_F64(x, most)                                                                                            \
     (_mm256_movemask_pd(_mm256_cmp_pd(_mm256_andnot_pd(_mm256_set1_pd(-0.0), x), _mm256_set1_pd(most), _CMP_GT_OQ)) != \
@@ -20,5 +25,5 @@
          _mm256_cmp_ps(_mm256_andnot_ps(_mm256_set1_ps(-0.0f), x), _mm256_set1_ps(most), _CMP_GT_OQ)) != 0)
 #include "vec/math_set.h"
 #else
-const tn_i_vec_named tn_i_mvec_avx2[] = {{0}}, tn_i_sleef_avx2[] = {{0}};
+const tn_i_vec_named tn_i_mvec_avx2[] = {{0}}, tn_i_sleef_avx2[] = {{0}}, tn_i_own_avx2[] = {{0}};
 #endif

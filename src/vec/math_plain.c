@@ -16,5 +16,5 @@
     (_mm_movemask_ps(_mm_cmpgt_ps(_mm_andnot_ps(_mm_set1_ps(-0.0f), x), _mm_set1_ps(most))) != 0)
 #include "vec/math_set.h"
 #else
-const tn_i_vec_named tn_i_mvec_plain[] = {{0}}, tn_i_sleef_plain[] = {{0}};
+const tn_i_vec_named tn_i_mvec_plain[] = {{0}}, tn_i_sleef_plain[] = {{0}}, tn_i_own_plain[] = {{0}};
 #endif

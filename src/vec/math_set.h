@@ -4,10 +4,12 @@
  * attribute says.  So who calls functions of vectors of 64 bytes is a file of its own.  Before, the file defines SET,
  * the end of its tables' names; BYTES of a vector; MVEC_F64(fn, v) and MVEC_F32(fn, v), libmvec's names for arguments
  * v; SLEEF_F64(fn, ulp) and SLEEF_F32(fn, ulp); ANY(m), whether a lane of the mask m is set, and BEYOND_F64(x, most)
- * and BEYOND_F32(x, most), whether a lane's absolute value is more than most; FMA(a, b, c) of f64, if there is one. */
+ * and BEYOND_F32(x, most), whether a lane's absolute value is more than most; FMA(a, b, c), TRUNC(x) and SQRT(x) of
+ * f64, FMAF(a, b, c), TRUNCF(x) and SQRTF(x) of f32, if there are. */
 #include "prims/special.h"
 #include "vec/math.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef double f64xn __attribute__((vector_size(BYTES)));
@@ -109,8 +111,8 @@ typedef int32_t i32xn __attribute__((vector_size(BYTES)));
     LOOP1(prefix, double, f64xn, prefix##_of)         \
     LOOP1(prefix##f, float, f32xn, prefix##f_of)
 
-/* lgamma of lanes above 0; the C library's of the others. */
-#define LGAMMA(name, T, V, M, above, one)                 \
+/* A function of lanes above 0; one of numbers of the others. */
+#define ABOVE_0(name, T, V, M, above, one)                \
     static V name(V x) {                                  \
         const M other = ~(M)(x > (T)0);                   \
         V y = above(x);                                   \
@@ -119,14 +121,41 @@ typedef int32_t i32xn __attribute__((vector_size(BYTES)));
             if (other[l]) y[l] = one(x[l]);               \
         return y;                                         \
     }
-#define LGAMMAS(prefix, above, abovef)                                 \
-    LGAMMA(prefix##_of, double, f64xn, i64xn, above, tn_i_lgamma)      \
-    LGAMMA(prefix##f_of, float, f32xn, i32xn, abovef, tn_i_lgamma_f32) \
-    LOOP1(prefix, double, f64xn, prefix##_of)                          \
+#define LGAMMAS(prefix, above, abovef)                                  \
+    ABOVE_0(prefix##_of, double, f64xn, i64xn, above, tn_i_lgamma)      \
+    ABOVE_0(prefix##f_of, float, f32xn, i32xn, abovef, tn_i_lgamma_f32) \
+    LOOP1(prefix, double, f64xn, prefix##_of)                           \
     LOOP1(prefix##f, float, f32xn, prefix##f_of)
 
 #define TABLE(name, set)  TABLE_(name, set)
 #define TABLE_(name, set) tn_i_##name##_##set
+
+/* ---- of no library ---------------------------------------------------------------------- */
+
+/* The remainder of a quotient below 2^52 (f32: 2^22), rounded to a whole number that is right, or too large by 1: exact
+ * by one FMA.  Other lanes are the C library's. */
+#ifdef FMA
+#define FMOD(name, T, V, M, fma, trunc, most, one)                                          \
+    static V name(V x, V y) {                                                               \
+        const M sign = (M)(-(V){0}), of_x = (M)x & sign;                                    \
+        const V quotient = x / y, size = (V)((M)y & ~sign);                                 \
+        V r = (V)((M)fma(-trunc(quotient), y, x) ^ of_x);                                   \
+        r += (V)((M)size & (M)(r < (T)0));                                                  \
+        r = (V)(((M)r & ~sign) | of_x);                                                     \
+        const M near = (M)((V)((M)quotient & ~sign) < (T)(most)) & (M)(size < (T)HUGE_VAL); \
+        if (ANY(~near))                                                                     \
+            for (size_t l = 0; l < sizeof x / sizeof(T); l++)                               \
+                if (!near[l]) r[l] = one(x[l], y[l]);                                       \
+        return r;                                                                           \
+    }
+FMOD(fmod_of, double, f64xn, i64xn, FMA, TRUNC, 0x1p52, fmod)
+FMOD(fmodf_of, float, f32xn, i32xn, FMAF, TRUNCF, 0x1p22, fmodf)
+LOOP2(own_fmod, double, f64xn, fmod_of)
+LOOP2(own_fmodf, float, f32xn, fmodf_of)
+const tn_i_vec_named TABLE(own, SET)[] = {ROW(own, "fmod", fmod) ROW(own, "fmodf", fmodf){0}};
+#else
+const tn_i_vec_named TABLE(own, SET)[] = {{0}};
+#endif
 
 /* ---- libmvec ---------------------------------------------------------------------------- */
 
@@ -152,8 +181,14 @@ typedef int32_t i32xn __attribute__((vector_size(BYTES)));
     LOOP2(mvec_##fn##f, float, f32xn, MVEC_F32(fn##f, vv))
 #define MVEC_ROWS(fn) ROW(mvec, #fn, fn) ROW(mvec, #fn "f", fn##f)
 
-#include "vec/lgamma_set.h"
+#include "vec/special_set.h"
 LGAMMAS(mvec_lgamma, lgamma_above_0, lgamma_above_0f)
+ABOVE_0(digamma_of, double, f64xn, i64xn, digamma_above_0, tn_i_digamma)
+ABOVE_0(digammaf_of, float, f32xn, i32xn, digamma_above_0f, tn_i_digamma_f32)
+LOOP1(mvec_digamma, double, f64xn, digamma_of)
+LOOP1(mvec_digammaf, float, f32xn, digammaf_of)
+LOOP1(mvec_erf_inv, double, f64xn, erf_inv_any)
+LOOP1(mvec_erf_invf, float, f32xn, erf_inv_anyf)
 
 /* libmvec takes arguments of sin and cos beyond these one by one.  SLEEF does not, which is faster but with SSE2. */
 #if defined TN_SLEEF && defined FMA
@@ -184,9 +219,9 @@ FIRST2(MVEC2)
 LATER1(MVEC1)
 LATER2(MVEC2)
 LOGISTICS(mvec_logistic, MVEC_F64(exp, v), MVEC_F32(expf, v))
-const tn_i_vec_named TABLE(mvec, SET)[] = {MVEC_ROWS(logistic) MVEC_ROWS(lgamma) MVEC_ROWS(sin) MVEC_ROWS(cos)
-                                               FIRST1(MVEC_ROWS) FIRST2(MVEC_ROWS) LATER1(MVEC_ROWS)
-                                                   LATER2(MVEC_ROWS){0}};
+const tn_i_vec_named TABLE(mvec, SET)[] = {MVEC_ROWS(logistic) MVEC_ROWS(lgamma) MVEC_ROWS(digamma) MVEC_ROWS(erf_inv)
+                                               MVEC_ROWS(sin) MVEC_ROWS(cos) FIRST1(MVEC_ROWS) FIRST2(MVEC_ROWS)
+                                                   LATER1(MVEC_ROWS) LATER2(MVEC_ROWS){0}};
 #else
 const tn_i_vec_named TABLE(mvec, SET)[] = {{0}};
 #endif

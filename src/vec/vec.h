@@ -28,8 +28,8 @@ tn_i_vec tn_i_vec_strip(tn_i_strip *strip, tn_i_isa isa);
  * not depend on where it stands.  accurate: SLEEF's of 1 ulp, if it was there when the library was built. */
 tn_i_vec tn_i_vec_math(const char *name, tn_i_isa isa, bool accurate);
 const char *tn_i_vec_library(bool accurate); /* "libmvec", "SLEEF" or "libm" */
-/* Name i of the library's functions, or NULL behind the last. */
-const char *tn_i_vec_math_at(size_t i, bool accurate);
+/* Name i of the functions, or NULL behind the last. */
+const char *tn_i_vec_math_at(size_t i, tn_i_isa isa, bool accurate);
 
 /* One kernel for `second` of which operand `at` is the result of `first`, both of floats: over the operands of the
  * first, which may be exchanged where it `swaps`, and the other operand of the second.  False: there is none. */
