@@ -19,6 +19,10 @@ tn_fn *tn_i_slices_summed(const tn_fn *f);
  * (unpadded.c).  The same, linear. */
 tn_fn *tn_i_small_products(const tn_fn *f);
 tn_fn *tn_i_unpadded(const tn_fn *f);
+/* Small arrays that are looked up, written to, padded or joined as what nests compute (small_moves.c).  The same. */
+tn_fn *tn_i_small_moves(const tn_fn *f);
+/* Cumulative operations over a few elements, likewise (small_scans.c). */
+tn_fn *tn_i_small_scans(const tn_fn *f);
 /* Elementwise equations in the order of dimensions in which less of what they read and write is transposed (turned.c).
  * The same, linear. */
 tn_fn *tn_i_turned(const tn_fn *f);

@@ -324,7 +324,8 @@ bool tn_i_gemm_own(const tn_i_products *w) {
 bool tn_i_gemm_in_order(int dtype, int64_t m, int64_t n, int64_t k) {
     const tn_i_small *s = kernels(dtype);
     const tn_i_products w = {.dtype = dtype, .m = m, .n = n, .k = k};
-    if (!s || m < 1 || n < 1 || k < 2 || k > MOST_INNER) return false;
+    if (!s || m < 1 || n < 1 || k < 1 || k > MOST_INNER) return false;
+    if (k == 1) return true;
     return m > 1 && n > 1 ? is_small(s, &w) : m <= TINY && n <= TINY && k <= TINY && !fills(&w);
 }
 

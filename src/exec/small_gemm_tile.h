@@ -240,7 +240,7 @@ TARGET static void NAME(dots_of_two)(int64_t k, int64_t n, const void *const x[2
     for (; j < n; j++) NAME(dot_two)(1, k, vector, column + j * bcs, bcs, j, y);
 }
 
-/* Row after row: every line of c is written once, in order. */
+/* Row after row: every line of c is written once, in order; products are added to 0, as in tiles. */
 TARGET static void NAME(outer)(int64_t m, int64_t n, const void *x, int64_t xs, const void *b, void *c, int64_t crs) {
     const REAL *row = b, *factor = x;
     const MASK mask = FIRST((int)(n % LANES));
@@ -248,8 +248,8 @@ TARGET static void NAME(outer)(int64_t m, int64_t n, const void *x, int64_t xs, 
         REAL *to = (REAL *)c + i * crs;
         const VEC y = SPREAD(factor[i * xs]);
         int64_t j = 0;
-        for (; j + LANES <= n; j += LANES) STORE(to + j, MUL(y, LOAD(row + j)));
-        if (j < n) STORE_SOME(to + j, mask, MUL(y, LOAD_SOME(row + j, mask)));
+        for (; j + LANES <= n; j += LANES) STORE(to + j, MULADD(y, LOAD(row + j), ZERO()));
+        if (j < n) STORE_SOME(to + j, mask, MULADD(y, LOAD_SOME(row + j, mask), ZERO()));
     }
 }
 

@@ -2,7 +2,8 @@
  * call of a kernel takes longer than they do, and a loop that makes such products every step is one loop program.
  *
  * On machines with kernels of our own these sum in the order of the inner index with fused multiply-adds
- * (prims/gemm.h), and so is it here: matrices by matrices, and by vectors where the sums are too short for lanes. */
+ * (prims/gemm.h), and so is it here, in each of a batch: matrices by matrices, and by vectors where the sums are too
+ * short for lanes. */
 #include "exec/fuse.h"
 #include "exec/space.h"
 #include "prims/dot.h"
@@ -15,17 +16,28 @@ enum { MOST_WORK = 512 /* multiply-adds */, MOST_INNER = 16 };
  * call. Where there are more, the time is that of a long program, and kernels it is. */
 enum { MOST_TERMS = 4096 };
 
-/* A side of a product: dimension `inner` is summed over, the other one, or -1, is the result's. */
+/* A side of a product: dimension `inner` is summed over, or -1: there is none; where the others go in the result. */
 typedef struct side {
     tn_i_var v;
-    int inner, free;
+    int inner;
+    int64_t to[TN_MAX_RANK]; /* ascending, of all dimensions but the inner one */
+    int64_t free;            /* elements of dimensions that are this side's alone */
 } side;
 
-static bool side_of(const tn_fn *f, const tn_i_eqn *e, const tn_i_dots *d, int k, side *s) {
+/* `first`: dimensions of the result in front of the free ones of this side.  False: they are in another order. */
+static bool side_of(const tn_fn *f, const tn_i_eqn *e, const tn_i_dots *d, int k, int first, side *s) {
     const tn_type *t = f->val[tn_i_in(f, e)[k]].type;
-    if (t->rank < 1 || t->rank > 2) return false;
-    *s = (side){.v = tn_i_in(f, e)[k], .inner = (int)d->contract[k][0]};
-    s->free = t->rank == 1 ? -1 : 1 - s->inner;
+    int n = 0;
+    *s = (side){.v = tn_i_in(f, e)[k], .inner = d->ncontract ? (int)d->contract[k][0] : -1, .free = 1};
+    for (int i = 0; i < t->rank; i++) {
+        if (i == s->inner) continue;
+        s->to[n] = first;
+        for (uint32_t j = 0; j < d->nbatch; j++)
+            if (d->batch[k][j] == i) s->to[n] = j;
+        if (!(tn_i_dots_batches(d, k) >> i & 1)) first++, s->free *= t->dim[i];
+        if (n && s->to[n] <= s->to[n - 1]) return false;
+        n++;
+    }
     return true;
 }
 
@@ -33,23 +45,30 @@ static bool is_small(const tn_fn *f, const tn_i_eqn *e, side s[2], int64_t *inne
     if (e->prim->id != TN_P_dot_general || !tn_i_space_admits(f, e)) return false;
     const tn_i_dots d = tn_i_dots_read(&tn_i_p(e)[0]);
     const tn_type *out = f->val[e->out].type, *t = f->val[tn_i_in(f, e)[0]].type;
-    if (d.ncontract != 1 || d.nbatch) return false;
-    if (!side_of(f, e, &d, 0, &s[0]) || !side_of(f, e, &d, 1, &s[1])) return false;
-    const int64_t n = *inner = t->dim[s[0].inner], all = tn_i_count(out), rows = s[0].free < 0 ? 1 : t->dim[s[0].free];
-    return n <= MOST_INNER && all >= 1 && all <= MOST_WORK / (n + !n) &&
-           tn_i_gemm_in_order(out->dtype, rows, all / rows, n);
+    const int free = t->rank - (int)d.nbatch - (int)d.ncontract;
+    if (d.ncontract > 1 || !side_of(f, e, &d, 0, (int)d.nbatch, &s[0]) ||
+        !side_of(f, e, &d, 1, (int)d.nbatch + free, &s[1]))
+        return false;
+    const int64_t n = *inner = d.ncontract ? t->dim[s[0].inner] : 1, all = tn_i_count(out);
+    return n >= 1 && n <= MOST_INNER && all >= 1 && all <= MOST_WORK / n &&
+           tn_i_gemm_in_order(out->dtype, s[0].free, s[1].free, n);
 }
 
-/* Row or column p of a side, as the result has it; `at`: the result's dimension that its free one is. */
-static tn_i_var factor(tn_i_builder *b, const side *s, tn_i_var x, int64_t p, int at, const tn_type *out) {
+/* Row or column p of a side, as the result has it. */
+static tn_i_var factor(tn_i_builder *b, const side *s, tn_i_var x, int64_t p, const tn_type *out) {
     const tn_type t = *tn_i_vtype(b, x);
-    int64_t start[2] = {0}, limit[2] = {0}, dims[1] = {at};
-    for (int d = 0; d < t.rank; d++) limit[d] = t.dim[d];
-    start[s->inner] = p;
-    limit[s->inner] = p + 1;
-    x = tn_i_slice(b, x, start, limit, NULL);
-    x = tn_i_reshape(b, x, s->free >= 0, s->free >= 0 ? &t.dim[s->free] : NULL);
-    return tn_i_broadcast(b, x, out->rank, out->dim, dims);
+    int64_t start[TN_MAX_RANK] = {0}, limit[TN_MAX_RANK], left[TN_MAX_RANK];
+    int n = 0;
+    for (int d = 0; d < t.rank; d++) {
+        limit[d] = t.dim[d];
+        if (d != s->inner) left[n++] = t.dim[d];
+    }
+    if (s->inner >= 0) {
+        start[s->inner] = p;
+        limit[s->inner] = p + 1;
+        x = tn_i_reshape(b, tn_i_slice(b, x, start, limit, NULL), n, left);
+    }
+    return tn_i_broadcast(b, x, out->rank, out->dim, s->to);
 }
 
 static bool put(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *map, const void *with) {
@@ -62,7 +81,7 @@ static bool put(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *ma
     tn_i_var sum = tn_i_number(b, out, 0);
     b->linear = e->linear;
     for (int64_t p = 0; p < inner && !b->failed; p++) {
-        const tn_i_var one = factor(b, &s[0], x, p, 0, out), other = factor(b, &s[1], y, p, s[0].free >= 0, out);
+        const tn_i_var one = factor(b, &s[0], x, p, out), other = factor(b, &s[1], y, p, out);
         sum = tn_i_fma(b, TN_FMA_ADD, one, other, sum);
     }
     b->linear = false;

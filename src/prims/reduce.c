@@ -4,6 +4,8 @@
 #include "prims/dims.h"
 #include "prims/ids.h"
 #include "prims/recur.h"
+#include "prims/rules.h"
+#include "prims/rules.h"
 #include "prims/sample.h"
 #include "prims/shape.h"
 
@@ -289,12 +291,44 @@ static void jvp_prod(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
     dout[0] = tn_i_reduce_sum(b, tn_i_op2(b, TN_P_mul, dx, tn_i_op2(b, TN_P_mul, before, after)), 1, &axis);
 }
 
-/* No axes: the value itself. */
-static tn_i_var simplify_none(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
-                              const tn_type *out) {
-    (void)b, (void)nin, (void)out;
-    return p[0].n == 0 ? in[0] : TN_NOVAR;
+/* x without those dimensions of size 1 that are among the n axes, and the axes that are left; x itself where there are
+ * none of size 1. */
+static tn_i_var without_single(tn_i_builder *b, tn_i_var x, uint32_t n, const int64_t *axes, uint32_t *left,
+                               int64_t *rest) {
+    const tn_type t = *tn_i_vtype(b, x);
+    const unsigned among = tn_i_axis_set(n, axes);
+    int64_t shape[TN_MAX_RANK], place[TN_MAX_RANK];
+    int rank = 0;
+    for (int d = 0; d < t.rank; d++) {
+        place[d] = rank;
+        if (t.dim[d] != 1 || !(among >> d & 1)) shape[rank++] = t.dim[d];
+    }
+    *left = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (t.dim[axes[i]] != 1) rest[(*left)++] = place[axes[i]];
+    return *left == n ? x : tn_i_reshape(b, x, rank, shape);
 }
+
+/* Of no axes, and of one element each, it is the value itself. */
+static tn_i_var simplify_axes(tn_i_builder *b, int id, const tn_i_param *p, tn_i_var x) {
+    int64_t rest[TN_MAX_RANK];
+    uint32_t left;
+    if (p[0].n == 0) return x;
+    const tn_i_var y = without_single(b, x, p[0].n, tn_i_ints(p, 0), &left, rest);
+    if (left == p[0].n) return TN_NOVAR;
+    const tn_i_param axes = {.kind = TN_K_INTS, .n = left, .u.ints = rest};
+    return left ? tn_i_emit(b, tn_i_prim(b, id), &axes, 1, &y) : y;
+}
+
+#define SIMPLIFY(name)                                                                                      \
+    static tn_i_var simplify_##name(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in, \
+                                    const tn_type *out) {                                                   \
+        (void)nin, (void)out;                                                                               \
+        return simplify_axes(b, TN_P_reduce_##name, p, in[0]);                                              \
+    }
+SIMPLIFY(max)
+SIMPLIFY(min)
+SIMPLIFY(prod)
 
 /* How many of the axes are the last dimensions, where others are summed too, in front of some that are kept: such rows
  * are summed by themselves, and what they leave after them, so that each is one pass over memory in its order.  0: all
@@ -313,15 +347,21 @@ static uint32_t rows_of(const tn_type *t, uint32_t naxes, const int64_t *axes) {
     return between && length >= LANES ? rows : 0;
 }
 
-/* The sum of -0 alone is +0. */
+/* The sum of -0 alone is +0, which linear programs do not tell apart. */
 static tn_i_var simplify_sum(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
                              const tn_type *out) {
+    (void)nin;
     const uint32_t n = p[0].n;
-    if (n == 0) {
-        const bool signless = !tn_i_is_float(out->dtype) || b->val[in[0]].linear;
-        return signless ? simplify_none(b, p, nin, in, out) : TN_NOVAR;
+    const tn_type *t = tn_i_vtype(b, in[0]);
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < n; i++) left += t->dim[tn_i_ints(p, 0)[i]] != 1;
+    const bool signless = !tn_i_is_float(out->dtype) || b->val[in[0]].linear;
+    if (left == 0 && n == 0 && !signless) return TN_NOVAR;
+    if (left < n || n == 0) {
+        const tn_i_var x = simplify_axes(b, TN_P_reduce_sum, p, in[0]);
+        return left || signless || x == TN_NOVAR ? x : tn_i_plus(b, x, 0.0);
     }
-    const uint32_t rows = rows_of(tn_i_vtype(b, in[0]), n, tn_i_ints(p, 0));
+    const uint32_t rows = rows_of(t, n, tn_i_ints(p, 0));
     if (rows == 0) return TN_NOVAR;
     const tn_i_var x = tn_i_reduce_sum(b, in[0], rows, tn_i_ints(p, 0) + (n - rows));
     return tn_i_reduce_sum(b, x, n - rows, tn_i_ints(p, 0));
@@ -492,7 +532,7 @@ const tn_prim tn_prim_reduce_max = {
     .dtypes = TN_ANY,
     .params = axes_params,
     .type = type_reduce,
-    .simplify = simplify_none,
+    .simplify = simplify_max,
     .jvp = jvp_extreme,
     .batch = batch_axes,
     .fold = TN_FOLD_MAX,
@@ -512,7 +552,7 @@ const tn_prim tn_prim_reduce_min = {
     .dtypes = TN_ANY,
     .params = axes_params,
     .type = type_reduce,
-    .simplify = simplify_none,
+    .simplify = simplify_min,
     .jvp = jvp_extreme,
     .batch = batch_axes,
     .fold = TN_FOLD_MIN,
@@ -532,7 +572,7 @@ const tn_prim tn_prim_reduce_prod = {
     .dtypes = TN_NUMBERS,
     .params = axes_params,
     .type = type_reduce,
-    .simplify = simplify_none,
+    .simplify = simplify_prod,
     .jvp = jvp_prod,
     .batch = batch_axes,
     .fold = TN_FOLD_PROD,

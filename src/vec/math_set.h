@@ -161,7 +161,6 @@ const tn_i_vec_named TABLE(own, SET)[] = {{0}};
 
 #ifdef TN_LIBMVEC
 #define FIRST1(X) X(exp) X(log)
-#define FIRST2(X) X(pow)
 #if __GLIBC_PREREQ(2, 35)
 #define LATER1(X) \
     X(tan)        \
@@ -212,15 +211,29 @@ enum { USUAL_F64 = 1 << 23, USUAL_F32 = 10000 };
 #define RANGE(fn) MVEC1(fn)
 #endif
 
+/* libmvec takes powers of 0 one by one. */
+#define POWER(name, T, V, M, usual)                                      \
+    extern V usual(V, V);                                                \
+    static V name(V x, V y) {                                            \
+        const M zero = (M)((M)x == 0) & (M)(y > (T)0);                   \
+        if (!ANY(zero)) return usual(x, y);                              \
+        const V one = (V){0} + (T)1;                                     \
+        const V other = usual((V)(((M)x & ~zero) | ((M)one & zero)), y); \
+        return (V)((M)other & ~zero);                                    \
+    }
+POWER(power_of, double, f64xn, i64xn, MVEC_F64(pow, vv))
+POWER(powerf_of, float, f32xn, i32xn, MVEC_F32(powf, vv))
+LOOP2(mvec_pow, double, f64xn, power_of)
+LOOP2(mvec_powf, float, f32xn, powerf_of)
+
 RANGE(sin)
 RANGE(cos)
 FIRST1(MVEC1)
-FIRST2(MVEC2)
 LATER1(MVEC1)
 LATER2(MVEC2)
 LOGISTICS(mvec_logistic, MVEC_F64(exp, v), MVEC_F32(expf, v))
 const tn_i_vec_named TABLE(mvec, SET)[] = {MVEC_ROWS(logistic) MVEC_ROWS(lgamma) MVEC_ROWS(digamma) MVEC_ROWS(erf_inv)
-                                               MVEC_ROWS(sin) MVEC_ROWS(cos) FIRST1(MVEC_ROWS) FIRST2(MVEC_ROWS)
+                                               MVEC_ROWS(pow) MVEC_ROWS(sin) MVEC_ROWS(cos) FIRST1(MVEC_ROWS)
                                                    LATER1(MVEC_ROWS) LATER2(MVEC_ROWS){0}};
 #else
 const tn_i_vec_named TABLE(mvec, SET)[] = {{0}};
