@@ -2,6 +2,7 @@
 #include "exec/fuse.h"
 #include "exec/plan.h"
 #include "prims/ids.h"
+#include "prims/rules.h"
 
 #include <string.h>
 
@@ -29,6 +30,20 @@ static bool light(const tn_fn *f, const tn_i_eqn *e, double from, unsigned depth
            depth <= MOST_DEPTH && from * LITTLE <= (double)tn_type_bytes(f->val[e->out].type);
 }
 
+/* The operand that e adds to, if that is an input or such a sum of what is made of little: it is there to the end, and
+ * can be read once for all that is added.  TN_NOVAR: there is none. */
+static tn_i_var added_to(const tn_fn *f, const tn_i_eqn *e, const uint8_t *sums) {
+    const tn_i_var *in = tn_i_in(f, e);
+    const bool fma = e->prim->id == TN_P_fma && tn_i_p(e)[0].u.i != TN_FMA_SUB;
+    if (e->prim->id != TN_P_add && !fma) return TN_NOVAR;
+    for (uint32_t k = fma ? 2 : 0; k < e->nin; k++) {
+        uint32_t times = 0;
+        for (uint32_t j = 0; j < e->nin; j++) times += in[j] == in[k];
+        if (times == 1 && sums[in[k]] && f->val[in[k]].type == f->val[e->out].type) return in[k];
+    }
+    return TN_NOVAR;
+}
+
 /* Only what nests compute reads what is light. */
 static void read_by(const tn_fn *f, const uint8_t *live, uint8_t *out,
                     bool (*computes)(const tn_fn *, const tn_i_eqn *)) {
@@ -45,17 +60,19 @@ static void read_by(const tn_fn *f, const uint8_t *live, uint8_t *out,
 
 bool tn_i_light(const tn_fn *f, bool (*computes)(const tn_fn *, const tn_i_eqn *), uint8_t *out) {
     double *from = tn_i_alloc_array(f->ctx, f->nval, sizeof *from);
-    uint8_t *depth = tn_i_alloc(f->ctx, f->nval), *live = tn_i_needed(f);
-    const bool ok = from && depth && live;
+    uint8_t *depth = tn_i_alloc(f->ctx, f->nval), *sums = tn_i_alloc(f->ctx, f->nval), *live = tn_i_needed(f);
+    const bool ok = from && depth && sums && live;
     for (uint32_t v = 0; ok && v < f->nin; v++) from[v] = (double)tn_type_bytes(f->val[v].type);
+    if (ok) memset(sums, 1, f->nin);
     for (uint32_t i = 0; ok && i < f->neqn; i++) {
         const tn_i_eqn *e = &f->eqn[i];
         const bool one = e->nout == 1 && !tn_i_has_steps(f->val[e->out].type);
+        const tn_i_var base = one ? added_to(f, e, sums) : TN_NOVAR;
         double sum = 0;
         unsigned deep = 0;
         for (uint32_t k = 0; k < e->nin; k++) {
             const tn_i_var v = tn_i_in(f, e)[k];
-            sum += from[v];
+            if (v != base || v >= f->nin) sum += from[v];
             if (depth[v] > deep) deep = depth[v];
         }
         out[i] = one && e->nin && !view(e) && computes(f, e) && light(f, e, sum, deep + 1);
@@ -63,12 +80,14 @@ bool tn_i_light(const tn_fn *f, bool (*computes)(const tn_fn *, const tn_i_eqn *
         if (one && (out[i] || view(e))) {
             from[e->out] = sum;
             depth[e->out] = (uint8_t)(deep + out[i]);
+            sums[e->out] = out[i] && base != TN_NOVAR;
         }
         if (tn_i_constant_data(e) || e->prim->id == TN_P_iota) from[e->out] = 0;
     }
     if (ok) read_by(f, live, out, computes);
     tn_i_free(f->ctx, from, f->nval * sizeof *from);
     tn_i_free(f->ctx, depth, f->nval);
+    tn_i_free(f->ctx, sums, f->nval);
     tn_i_free(f->ctx, live, f->neqn);
     return ok;
 }

@@ -3,7 +3,8 @@
  *
  * On machines with kernels of our own these sum in the order of the inner index with fused multiply-adds
  * (prims/gemm.h), and so is it here, in each of a batch: matrices by matrices, and by vectors where the sums are too
- * short for lanes. */
+ * short for lanes.  Products that sum nothing and are added to something are
+ * multiplications, of any size. */
 #include "exec/fuse.h"
 #include "exec/space.h"
 #include "prims/dot.h"
@@ -11,10 +12,14 @@
 #include "prims/rules.h"
 #include "prims/shape.h"
 
+#include <string.h>
+
 enum { MOST_WORK = 512 /* multiply-adds */, MOST_INNER = 16 };
 /* Of all products of a program: each term of a sum is some equations, which take longer to compile than a kernel's
  * call. Where there are more, the time is that of a long program, and kernels it is. */
 enum { MOST_TERMS = 4096 };
+
+enum { UNREAD, ADDED, OTHER };
 
 /* A side of a product: dimension `inner` is summed over, or -1: there is none; where the others go in the result. */
 typedef struct side {
@@ -41,7 +46,8 @@ static bool side_of(const tn_fn *f, const tn_i_eqn *e, const tn_i_dots *d, int k
     return true;
 }
 
-static bool is_small(const tn_fn *f, const tn_i_eqn *e, side s[2], int64_t *inner) {
+/* added: of each value, whether a sum reads it and nothing else does. */
+static bool is_small(const tn_fn *f, const tn_i_eqn *e, const uint8_t *added, side s[2], int64_t *inner) {
     if (e->prim->id != TN_P_dot_general || !tn_i_space_admits(f, e)) return false;
     const tn_i_dots d = tn_i_dots_read(&tn_i_p(e)[0]);
     const tn_type *out = f->val[e->out].type, *t = f->val[tn_i_in(f, e)[0]].type;
@@ -50,7 +56,8 @@ static bool is_small(const tn_fn *f, const tn_i_eqn *e, side s[2], int64_t *inne
         !side_of(f, e, &d, 1, (int)d.nbatch + free, &s[1]))
         return false;
     const int64_t n = *inner = d.ncontract ? t->dim[s[0].inner] : 1, all = tn_i_count(out);
-    return n >= 1 && n <= MOST_INNER && all >= 1 && all <= MOST_WORK / n &&
+    return n >= 1 && n <= MOST_INNER && all >= 1 &&
+           (all <= MOST_WORK / n || (d.ncontract == 0 && added[e->out] == ADDED)) &&
            tn_i_gemm_in_order(out->dtype, s[0].free, s[1].free, n);
 }
 
@@ -74,8 +81,7 @@ static tn_i_var factor(tn_i_builder *b, const side *s, tn_i_var x, int64_t p, co
 static bool put(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *map, const void *with) {
     side s[2];
     int64_t inner;
-    (void)with;
-    if (!is_small(f, e, s, &inner)) return false;
+    if (!is_small(f, e, with, s, &inner)) return false;
     const tn_type *out = f->val[e->out].type;
     const tn_i_var x = tn_i_mapped(b, f, map, s[0].v), y = tn_i_mapped(b, f, map, s[1].v);
     tn_i_var sum = tn_i_number(b, out, 0);
@@ -89,11 +95,26 @@ static bool put(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *ma
     return true;
 }
 
+static void find_added(const tn_fn *f, uint8_t *added) {
+    memset(added, UNREAD, f->nval);
+    for (uint32_t i = 0; i < f->neqn; i++)
+        for (uint32_t k = 0; k < f->eqn[i].nin; k++) {
+            uint8_t *v = &added[tn_i_in(f, &f->eqn[i])[k]];
+            *v = *v == UNREAD && f->eqn[i].prim->id == TN_P_add ? ADDED : OTHER;
+        }
+    for (uint32_t j = 0; j < f->nout; j++) added[f->out[j]] = OTHER;
+}
+
 tn_fn *tn_i_small_products(const tn_fn *f) {
     side s[2];
     int64_t inner, terms = 0;
+    uint8_t *added = tn_i_alloc(f->ctx, f->nval);
+    if (!added) return NULL;
+    find_added(f, added);
     for (uint32_t i = 0; i < f->neqn && terms <= MOST_TERMS; i++)
-        if (is_small(f, &f->eqn[i], s, &inner)) terms += inner;
-    return terms > 0 && terms <= MOST_TERMS ? tn_i_rewritten(f, NULL, f->neqn, put, NULL)
-                                            : (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
+        if (is_small(f, &f->eqn[i], added, s, &inner)) terms += inner;
+    tn_fn *g = terms > 0 && terms <= MOST_TERMS ? tn_i_rewritten(f, NULL, f->neqn, put, added)
+                                                : (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
+    tn_i_free(f->ctx, added, f->nval);
+    return g;
 }

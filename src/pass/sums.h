@@ -53,7 +53,7 @@ tn_i_affine tn_i_summing_element(tn_i_summing *z, const tn_i_reduction *r, uint3
 /* sums_leaf.c: element `at` of each of `n` reductions; mask: a bool, or TN_L_NONE. */
 typedef void tn_i_summing_body(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, tn_i_affine at, uint32_t mask,
                                uint32_t *x);
-enum { TN_SUMMING_TOGETHER = 16 };
+enum { TN_SUMMING_TOGETHER = 256 }; /* as many as a nest has arrays */
 /* Elements at .. at + count - 1, count <= TN_LEAF, as one leaf. */
 void tn_i_summing_leaf(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, tn_i_affine at, int64_t count,
                        tn_i_summing_body *body, uint32_t *x);

@@ -42,6 +42,8 @@ typedef struct row {
 
 typedef void scatter_by(const tn_i_windows *w, ahead a, row r, const void *updates);
 
+/* First while the operand is still copied, then without: single elements side by side, as most are, by a loop of their
+ * own, in which what goes to one place after another waits in a register for the last of them. */
 #define SCATTER(name, type, index, operation)                                                         \
     static void name##_##type##_##index(const tn_i_windows *w, ahead a, row r, const void *updates) { \
         const index *at = w->indices->data;                                                           \
@@ -49,8 +51,10 @@ typedef void scatter_by(const tn_i_windows *w, ahead a, row r, const void *updat
         type *const out = (type *)(void *)a.to;                                                       \
         const int64_t by = w->index_stride[0], to = w->column_operand[0], from = w->window_stride[0]; \
         const bool one = r.n == 1, dense = r.to == 1 && r.from == 1;                                  \
-        for (int64_t i = 0; i < w->dim[0]; i++) {                                                     \
-            int64_t x = (int64_t)at[i * by];                                                          \
+        const bool plain = one && by == 1 && to == 1 && from == 1;                                    \
+        int64_t i = 0, x;                                                                             \
+        for (; i < w->dim[0] && !(plain && a.done == a.bytes); i++) {                                 \
+            x = (int64_t)at[i * by];                                                                  \
             if ((uint64_t)x >= (uint64_t)a.ready && (x = reached(&a, x)) < 0) continue;               \
             if (one) {                                                                                \
                 out[x * to] operation in[i * from];                                                   \
@@ -63,6 +67,23 @@ typedef void scatter_by(const tn_i_windows *w, ahead a, row r, const void *updat
             else                                                                                      \
                 for (int64_t j = 0; j < r.n; j++) o[j * r.to] operation u[j * r.from];                \
         }                                                                                             \
+        const int64_t n = w->dim[0], last = a.last;                                                   \
+        int64_t here = -1; /* what is at `sum` for now */                                             \
+        type sum = 0;                                                                                 \
+        for (; i < n; i++) {                                                                          \
+            x = (int64_t)at[i];                                                                       \
+            if (a.clip)                                                                               \
+                x = x < 0 ? 0 : x > last ? last : x;                                                  \
+            else if ((uint64_t)x > (uint64_t)last)                                                    \
+                continue;                                                                             \
+            if (x != here) {                                                                          \
+                if (here >= 0) out[here] = sum;                                                       \
+                sum = out[x];                                                                         \
+                here = x;                                                                             \
+            }                                                                                         \
+            sum operation in[i];                                                                      \
+        }                                                                                             \
+        if (here >= 0) out[here] = sum;                                                               \
         if (a.done < a.bytes) copy_through(&a, a.bytes);                                              \
     }
 #define SCATTER_BOTH(name, type, operation) \
