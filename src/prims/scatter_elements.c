@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { BLOCK = 8192 /* bytes, read and written: a third of a first cache of 48 K */ };
+enum { BLOCK = 8192 /* bytes, read and written: a third of a first cache of 48 K */, HEAD = 64 /* indices */ };
 
 typedef struct ahead {
     const char *from; /* NULL: all is there already */
@@ -42,48 +42,50 @@ typedef struct row {
 
 typedef void scatter_by(const tn_i_windows *w, ahead a, row r, const void *updates);
 
-/* First while the operand is still copied, then without: single elements side by side, as most are, by a loop of their
- * own, in which what goes to one place after another waits in a register for the last of them. */
+/* Single elements side by side, as most are, go by loops of their own up to an index that is not ready; where the first
+ * of them go to one place after another, what is there waits in a register. */
+#define PLAIN(type, index, operation)                                                      \
+    const int64_t n = w->dim[0], head = n < HEAD ? n : HEAD;                               \
+    int64_t again = 0;                                                                     \
+    for (int64_t i = 1; i < head; i++) again += at[i] == at[i - 1];                        \
+    const bool runs = 2 * again > head;                                                    \
+    for (int64_t i = 0; i < n; i++) {                                                      \
+        const uint64_t ready = (uint64_t)a.ready;                                          \
+        while (runs && i < n && (uint64_t)(int64_t)at[i] < ready) {                        \
+            const index x = at[i];                                                         \
+            type sum = out[x];                                                             \
+            for (; i < n && at[i] == x; i++) sum operation in[i];                          \
+            out[x] = sum;                                                                  \
+        }                                                                                  \
+        for (; i < n && (uint64_t)(int64_t)at[i] < ready; i++) out[at[i]] operation in[i]; \
+        const int64_t x = i < n ? reached(&a, (int64_t)at[i]) : -1;                        \
+        if (x >= 0) out[x] operation in[i];                                                \
+    }
+#define ROWS(type, operation)                                                       \
+    for (int64_t i = 0; i < w->dim[0]; i++) {                                       \
+        int64_t x = (int64_t)at[i * by];                                            \
+        if ((uint64_t)x >= (uint64_t)a.ready && (x = reached(&a, x)) < 0) continue; \
+        type *restrict const o = out + x * to;                                      \
+        const type *restrict const u = in + i * from;                               \
+        if (r.n == 1)                                                               \
+            *o operation *u;                                                        \
+        else if (dense)                                                             \
+            for (int64_t j = 0; j < r.n; j++) o[j] operation u[j];                  \
+        else                                                                        \
+            for (int64_t j = 0; j < r.n; j++) o[j * r.to] operation u[j * r.from];  \
+    }
 #define SCATTER(name, type, index, operation)                                                         \
     static void name##_##type##_##index(const tn_i_windows *w, ahead a, row r, const void *updates) { \
         const index *at = w->indices->data;                                                           \
         const type *const in = updates;                                                               \
         type *const out = (type *)(void *)a.to;                                                       \
         const int64_t by = w->index_stride[0], to = w->column_operand[0], from = w->window_stride[0]; \
-        const bool one = r.n == 1, dense = r.to == 1 && r.from == 1;                                  \
-        const bool plain = one && by == 1 && to == 1 && from == 1;                                    \
-        int64_t i = 0, x;                                                                             \
-        for (; i < w->dim[0] && !(plain && a.done == a.bytes); i++) {                                 \
-            x = (int64_t)at[i * by];                                                                  \
-            if ((uint64_t)x >= (uint64_t)a.ready && (x = reached(&a, x)) < 0) continue;               \
-            if (one) {                                                                                \
-                out[x * to] operation in[i * from];                                                   \
-                continue;                                                                             \
-            }                                                                                         \
-            type *restrict const o = out + x * to;                                                    \
-            const type *restrict const u = in + i * from;                                             \
-            if (dense)                                                                                \
-                for (int64_t j = 0; j < r.n; j++) o[j] operation u[j];                                \
-            else                                                                                      \
-                for (int64_t j = 0; j < r.n; j++) o[j * r.to] operation u[j * r.from];                \
+        const bool dense = r.to == 1 && r.from == 1;                                                  \
+        if (r.n == 1 && by == 1 && to == 1 && from == 1) {                                            \
+            PLAIN(type, index, operation)                                                             \
+        } else {                                                                                      \
+            ROWS(type, operation)                                                                     \
         }                                                                                             \
-        const int64_t n = w->dim[0], last = a.last;                                                   \
-        int64_t here = -1; /* what is at `sum` for now */                                             \
-        type sum = 0;                                                                                 \
-        for (; i < n; i++) {                                                                          \
-            x = (int64_t)at[i];                                                                       \
-            if (a.clip)                                                                               \
-                x = x < 0 ? 0 : x > last ? last : x;                                                  \
-            else if ((uint64_t)x > (uint64_t)last)                                                    \
-                continue;                                                                             \
-            if (x != here) {                                                                          \
-                if (here >= 0) out[here] = sum;                                                       \
-                sum = out[x];                                                                         \
-                here = x;                                                                             \
-            }                                                                                         \
-            sum operation in[i];                                                                      \
-        }                                                                                             \
-        if (here >= 0) out[here] = sum;                                                               \
         if (a.done < a.bytes) copy_through(&a, a.bytes);                                              \
     }
 #define SCATTER_BOTH(name, type, operation) \
