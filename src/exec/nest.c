@@ -96,6 +96,12 @@ static bool load(lowering *w, const tn_i_nest_array *a, uint32_t *at) {
 
 static bool number(lowering *w, int dtype, uint64_t bits, uint32_t *at) {
     const first o = {.op = {.kind = TN_NEST_NUMBER, .dtype = (uint8_t)dtype, .bits = bits}};
+    for (uint32_t i = 0; i < w->nop; i++) { /* what is filled with one number is one load */
+        const tn_i_nest_op *x = &w->op[i].op;
+        if (x->kind != TN_NEST_NUMBER || x->dtype != o.op.dtype || x->bits != bits) continue;
+        *at = i;
+        return true;
+    }
     return add(w, &o, at);
 }
 

@@ -1,4 +1,5 @@
 /* Loops whose derivatives do without stacks of what enters a step: bytes, and the same bits as with them. */
+#include "sanitized.h"
 #include "recurrent.h"
 #include "unit/meter.h"
 #include "unit/tracing.h"
@@ -446,7 +447,7 @@ static void test_failing_allocations(void **state) {
         tn_fn *f = sparing(c, which, 5, which == 1 ? "revolve:2" : NULL);
         assert_true(all_made(f)); /* interned strings and types stay */
         const size_t before = m.living;
-        for (size_t at = 1;; at += 1 + at / 100) {
+        for (size_t at = 1;; at += 1 + at / (SANITIZED ? 10 : 40)) {
             m.fail_at = m.calls + at;
             const bool ok = all_made(f);
             m.fail_at = 0;
