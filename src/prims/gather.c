@@ -110,34 +110,55 @@ uint64_t tn_i_gather_fill(const tn_i_param *p, int dtype) {
     return bits;
 }
 
-#define GATHER_ROWS(type, index)                                                                                    \
-    static void gather_##type##_##index(const tn_i_windows *w, int64_t n, int64_t from, int64_t to, const type *in, \
-                                        type *out) {                                                                \
-        const index *at = w->indices->data;                                                                         \
-        for (int64_t i = 0; i < w->dim[0]; i++) {                                                                   \
-            const int64_t x = (int64_t)at[i * w->index_stride[0]];                                                  \
-            const type *s = in + (x < 0 ? 0 : x > w->last[0] ? w->last[0] : x) * w->column_operand[0];              \
-            type *o = out + i * w->window_stride[0];                                                                \
-            for (int64_t j = 0; j < n; j++) o[j * to] = s[j * from];                                                \
-        }                                                                                                           \
+/* A run of windows; fill: what stands for those outside, or NULL: they are held inside. */
+typedef void gather_run(const tn_i_windows *w, const tn_i_walk *copy, const void *indices, const void *operand,
+                        const void *fill, void *windows);
+
+#define GATHER_RUN(type, index)                                                                            \
+    static void gather_##type##_##index(const tn_i_windows *w, const tn_i_walk *copy, const void *indices, \
+                                        const void *operand, const void *fill, void *windows) {            \
+        const index *at = indices;                                                                         \
+        const type *const in = operand;                                                                    \
+        type *const out = windows;                                                                         \
+        const int inner = w->rank - 1;                                                                     \
+        const int64_t n = copy->rank ? copy->dim[0] : 1, from = copy->rank ? copy->src[0] : 0,             \
+                      to = copy->rank ? copy->dst[0] : 0, last = w->last[0];                               \
+        for (int64_t i = 0; i < w->dim[inner]; i++) {                                                      \
+            const int64_t x = (int64_t)at[i * w->index_stride[inner]];                                     \
+            type *o = out + i * w->window_stride[inner];                                                   \
+            if (fill && (x < 0 || x > last)) {                                                             \
+                for (int64_t j = 0; j < n; j++) memcpy(o + j * to, fill, sizeof *o);                       \
+                continue;                                                                                  \
+            }                                                                                              \
+            const type *s = in + i * w->operand_stride[inner] +                                            \
+                            (x < 0      ? 0                                                                \
+                             : x > last ? last                                                             \
+                                        : x) *                                                             \
+                                w->column_operand[0];                                                      \
+            for (int64_t j = 0; j < n; j++) o[j * to] = s[j * from];                                       \
+        }                                                                                                  \
     }
-GATHER_ROWS(float, int32_t)
-GATHER_ROWS(float, int64_t)
-GATHER_ROWS(double, int32_t)
-GATHER_ROWS(double, int64_t)
+GATHER_RUN(uint32_t, int32_t)
+GATHER_RUN(uint32_t, int64_t)
+GATHER_RUN(uint64_t, int32_t)
+GATHER_RUN(uint64_t, int64_t)
 
 /* Many short windows, each chosen by one index, as of a table's rows; false: others. */
-static bool gather_rows(const tn_i_windows *w, const tn_i_walk *copy, const tn_i_arr *in, const tn_i_arr *out) {
+static bool gather_rows(tn_i_windows w, const tn_i_walk *copy, const tn_i_arr *in, const tn_i_arr *out,
+                        const void *fill) {
     enum { SHORT = 64 };
-    const bool narrow = w->indices->type->dtype == TN_I32;
-    if (w->rank != 1 || w->columns != 1 || w->operand_stride[0] || w->too_large || copy->empty) return false;
-    if (copy->rank > 1 || (copy->rank == 1 && copy->dim[0] > SHORT) || !tn_i_is_float(in->type->dtype)) return false;
-    const int64_t n = copy->rank ? copy->dim[0] : 1, from = copy->rank ? copy->src[0] : 0,
-                  to = copy->rank ? copy->dst[0] : 0;
-    if (in->type->dtype == TN_F32)
-        (narrow ? gather_float_int32_t : gather_float_int64_t)(w, n, from, to, in->data, out->data);
-    else
-        (narrow ? gather_double_int32_t : gather_double_int64_t)(w, n, from, to, in->data, out->data);
+    const bool narrow = w.indices->type->dtype == TN_I32;
+    const size_t size = tn_i_dtype_size(in->type->dtype), wide = narrow ? 4 : 8;
+    if (w.columns != 1 || w.too_large || copy->empty || size < 4) return false;
+    if (copy->rank > 1 || (copy->rank == 1 && copy->dim[0] > SHORT)) return false;
+    gather_run *run = narrow ? gather_uint64_t_int32_t : gather_uint64_t_int64_t;
+    if (size == 4) run = narrow ? gather_uint32_t_int32_t : gather_uint32_t_int64_t;
+    tn_i_windows_merge(&w);
+    for (int64_t i = 0; i < tn_i_window_runs(&w); i++) {
+        const tn_i_window_run r = tn_i_window_run_at(&w, i);
+        run(&w, copy, tn_i_at(w.indices->data, wide, r.index), tn_i_at(in->data, size, r.operand), fill,
+            tn_i_at_mut(out->data, size, r.window));
+    }
     return true;
 }
 
@@ -162,7 +183,7 @@ static tn_status kernel_gather(const tn_i_kernel *k) {
     tn_i_walk_init(&copy, rank, dim, from, to);
     tn_i_walk_init(&blank, rank, dim, none, to);
     tn_i_windows_init(&w, &d, sizes, in, &k->in[1], &out);
-    if (clip && gather_rows(&w, &copy, in, &out)) return TN_OK;
+    if (gather_rows(w, &copy, in, &out, clip ? NULL : fill)) return TN_OK;
     while (tn_i_windows_next(&w)) {
         void *target = tn_i_at_mut(out.data, size, w.to);
         if (clip || w.inside)

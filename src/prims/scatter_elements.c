@@ -45,7 +45,7 @@ typedef void scatter_by(const tn_i_windows *w, ahead a, row r, const void *updat
 /* Single elements side by side, as most are, go by loops of their own up to an index that is not ready; where the first
  * of them go to one place after another, what is there waits in a register. */
 #define PLAIN(type, index, operation)                                                      \
-    const int64_t n = w->dim[0], head = n < HEAD ? n : HEAD;                               \
+    const int64_t n = w->dim[w->rank - 1], head = n < HEAD ? n : HEAD;                     \
     int64_t again = 0;                                                                     \
     for (int64_t i = 1; i < head; i++) again += at[i] == at[i - 1];                        \
     const bool runs = 2 * again > head;                                                    \
@@ -62,7 +62,7 @@ typedef void scatter_by(const tn_i_windows *w, ahead a, row r, const void *updat
         if (x >= 0) out[x] operation in[i];                                                \
     }
 #define ROWS(type, operation)                                                       \
-    for (int64_t i = 0; i < w->dim[0]; i++) {                                       \
+    for (int64_t i = 0; i < w->dim[w->rank - 1]; i++) {                             \
         int64_t x = (int64_t)at[i * by];                                            \
         if ((uint64_t)x >= (uint64_t)a.ready && (x = reached(&a, x)) < 0) continue; \
         type *restrict const o = out + x * to;                                      \
@@ -79,7 +79,8 @@ typedef void scatter_by(const tn_i_windows *w, ahead a, row r, const void *updat
         const index *at = w->indices->data;                                                           \
         const type *const in = updates;                                                               \
         type *const out = (type *)(void *)a.to;                                                       \
-        const int64_t by = w->index_stride[0], to = w->column_operand[0], from = w->window_stride[0]; \
+        const int64_t by = w->index_stride[w->rank - 1], to = w->column_operand[0],                   \
+                      from = w->window_stride[w->rank - 1];                                           \
         const bool dense = r.to == 1 && r.from == 1;                                                  \
         if (r.n == 1 && by == 1 && to == 1 && from == 1) {                                            \
             PLAIN(type, index, operation)                                                             \
@@ -140,7 +141,10 @@ bool tn_i_scatter_elements(const tn_i_kernel *k, bool adds) {
     if (tn_i_count(k->in[2].type) == 0 || !by[0]) return false;
     tn_i_dense_strides(out.type, out.stride);
     tn_i_scattered_init(&s, k->p, &out, &k->in[1], &k->in[2]);
-    if (s.w.rank != 1 || s.w.columns != 1 || s.w.operand_stride[0] || s.w.too_large || !one_row(&s, &r)) return false;
+    if (s.w.columns != 1 || s.w.too_large || !one_row(&s, &r)) return false;
+    tn_i_windows_merge(&s.w);
+    const int inner = s.w.rank - 1;
+    if (s.w.operand_stride[inner]) return false;
     const int64_t size = (int64_t)tn_i_dtype_size(out.type->dtype);
     ahead a = {.from = k->in[0].data,
                .to = out.data,
@@ -149,12 +153,20 @@ bool tn_i_scatter_elements(const tn_i_kernel *k, bool adds) {
                .last = s.w.last[0],
                .span = ((r.n - 1) * r.to + 1) * size,
                .clip = s.clip};
-    const bool there = out.data == k->in[0].data, whole = !there && !dense(&k->in[0]);
+    const bool there = out.data == k->in[0].data, whole = !there && (inner || !dense(&k->in[0]));
     if (whole) tn_i_copy_array(&k->in[0], &out);
     if (there || whole) {
         a.done = a.bytes;
         a.ready = a.last + 1;
     }
-    by[k->in[1].type->dtype != TN_I32](&s.w, a, r, k->in[2].data);
+    const bool wide = k->in[1].type->dtype != TN_I32;
+    tn_i_arr indices = k->in[1];
+    s.w.indices = &indices;
+    for (int64_t i = 0; i < tn_i_window_runs(&s.w); i++) { /* the operand is there already, if there are several */
+        const tn_i_window_run at = tn_i_window_run_at(&s.w, i);
+        indices.data = tn_i_at_mut(k->in[1].data, wide ? 8 : 4, at.index);
+        a.to = tn_i_at_mut(out.data, (size_t)size, at.operand);
+        by[wide](&s.w, a, r, tn_i_at(k->in[2].data, (size_t)size, at.window));
+    }
     return true;
 }

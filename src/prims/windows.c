@@ -136,6 +136,46 @@ void tn_i_windows_init(tn_i_windows *w, const tn_i_dnums *d, const int64_t *size
         w->at[0] = -1;
 }
 
+void tn_i_windows_merge(tn_i_windows *w) {
+    int n = 0;
+    for (int i = 0; i < w->rank; i++) {
+        if (w->dim[i] == 1) continue;
+        const int last = n - 1;
+        const bool joins = n && w->index_stride[last] == w->index_stride[i] * w->dim[i] &&
+                           w->operand_stride[last] == w->operand_stride[i] * w->dim[i] &&
+                           w->window_stride[last] == w->window_stride[i] * w->dim[i];
+        const int to = joins ? last : n++;
+        w->dim[to] = joins ? w->dim[to] * w->dim[i] : w->dim[i];
+        w->index_stride[to] = w->index_stride[i];
+        w->operand_stride[to] = w->operand_stride[i];
+        w->window_stride[to] = w->window_stride[i];
+    }
+    if (n == 0) {
+        w->dim[n] = 1;
+        w->index_stride[n] = w->operand_stride[n] = w->window_stride[n] = 0;
+        n++;
+    }
+    for (int i = 0; i < n; i++) w->at[i] = 0;
+    w->rank = n;
+    w->at[n - 1] = -1;
+}
+
+int64_t tn_i_window_runs(const tn_i_windows *w) {
+    int64_t n = 1;
+    for (int i = 0; i + 1 < w->rank; i++) n *= w->dim[i];
+    return n;
+}
+
+tn_i_window_run tn_i_window_run_at(const tn_i_windows *w, int64_t i) {
+    tn_i_window_run r = {0, 0, 0};
+    for (int d = w->rank - 1; d-- > 0; i /= w->dim[d]) {
+        r.index += i % w->dim[d] * w->index_stride[d];
+        r.operand += i % w->dim[d] * w->operand_stride[d];
+        r.window += i % w->dim[d] * w->window_stride[d];
+    }
+    return r;
+}
+
 static void locate(tn_i_windows *w) {
     const bool narrow = w->indices->type->dtype == TN_I32;
     const size_t size = narrow ? sizeof(int32_t) : sizeof(int64_t);

@@ -36,6 +36,15 @@ typedef struct tn_i_windows {
 /* operand and windows with the strides of their arrays; sizes per operand dimension. */
 void tn_i_windows_init(tn_i_windows *w, const tn_i_dnums *d, const int64_t *sizes, const tn_i_arr *operand,
                        const tn_i_arr *indices, const tn_i_arr *windows);
+/* The batch of windows in as few dimensions as strides allow, at least one.  Before the first window. */
+void tn_i_windows_merge(tn_i_windows *w);
+/* Windows by runs: of the last dimension of the batch, at each place of the others in order.  Offsets of indices,
+ * operand and windows there, in elements. */
+typedef struct tn_i_window_run {
+    int64_t index, operand, window;
+} tn_i_window_run;
+int64_t tn_i_window_runs(const tn_i_windows *w); /* how many */
+tn_i_window_run tn_i_window_run_at(const tn_i_windows *w, int64_t i);
 /* The next window (the first, at first), its start clamped into the operand; false at the end. */
 bool tn_i_windows_next(tn_i_windows *w);
 /* The loops over one window, between the operand's strides and those of `windows`. */
