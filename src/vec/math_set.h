@@ -160,7 +160,6 @@ const tn_i_vec_named TABLE(own, SET)[] = {{0}};
 /* ---- libmvec ---------------------------------------------------------------------------- */
 
 #ifdef TN_LIBMVEC
-#define FIRST1(X) X(exp) X(log)
 #if __GLIBC_PREREQ(2, 35)
 #define LATER1(X) \
     X(tan)        \
@@ -211,6 +210,37 @@ enum { USUAL_F64 = 1 << 23, USUAL_F32 = 10000 };
 #define RANGE(fn) MVEC1(fn)
 #endif
 
+/* libmvec takes one by one what overflows or vanishes, as a masked element of a softmax does; and logarithms of what is
+ * not above 0. */
+#define EXPONENTIAL(name, T, V, M, usual, BEYOND, near, least, most)                 \
+    extern V usual(V);                                                               \
+    static V name(V x) {                                                             \
+        if (!BEYOND(x, near)) return usual(x);                                       \
+        const M large = (M)(x > (T)(most)), small = (M)(x < (T)(least));             \
+        const V y = usual((V)((M)x & ~(large | small)));                             \
+        return (V)(((M)y & ~(large | small)) | ((M)((V){0} + (T)HUGE_VAL) & large)); \
+    }
+EXPONENTIAL(exp_of, double, f64xn, i64xn, MVEC_F64(exp, v), BEYOND_F64, 708, -745.2, 709.79)
+EXPONENTIAL(expf_of, float, f32xn, i32xn, MVEC_F32(expf, v), BEYOND_F32, 87, -104.0f, 88.73f)
+LOOP1(mvec_exp, double, f64xn, exp_of)
+LOOP1(mvec_expf, float, f32xn, expf_of)
+
+#define LOGARITHM(name, T, V, M, usual)                                                              \
+    extern V usual(V);                                                                               \
+    static V name(V x) {                                                                             \
+        const V one = (V){0} + (T)1, most = (V){0} + (T)HUGE_VAL;                                    \
+        const M none = (M)(x <= (T)0), all = (M)(x == most);                                         \
+        if (!ANY(none | all)) return usual(x);                                                       \
+        const V y = usual((V)(((M)x & ~(none | all)) | ((M)one & (none | all))));                    \
+        const M below = none & (M)(x < (T)0), zero = none & ~below;                                  \
+        const V nan = (V){0} + (T)NAN;                                                               \
+        return (V)(((M)y & ~(none | all)) | ((M)most & all) | ((M)-most & zero) | ((M)nan & below)); \
+    }
+LOGARITHM(log_of, double, f64xn, i64xn, MVEC_F64(log, v))
+LOGARITHM(logf_of, float, f32xn, i32xn, MVEC_F32(logf, v))
+LOOP1(mvec_log, double, f64xn, log_of)
+LOOP1(mvec_logf, float, f32xn, logf_of)
+
 /* libmvec takes powers of 0 one by one. */
 #define POWER(name, T, V, M, usual)                                      \
     extern V usual(V, V);                                                \
@@ -228,13 +258,12 @@ LOOP2(mvec_powf, float, f32xn, powerf_of)
 
 RANGE(sin)
 RANGE(cos)
-FIRST1(MVEC1)
 LATER1(MVEC1)
 LATER2(MVEC2)
-LOGISTICS(mvec_logistic, MVEC_F64(exp, v), MVEC_F32(expf, v))
+LOGISTICS(mvec_logistic, exp_of, expf_of)
 const tn_i_vec_named TABLE(mvec, SET)[] = {MVEC_ROWS(logistic) MVEC_ROWS(lgamma) MVEC_ROWS(digamma) MVEC_ROWS(erf_inv)
-                                               MVEC_ROWS(pow) MVEC_ROWS(sin) MVEC_ROWS(cos) FIRST1(MVEC_ROWS)
-                                                   LATER1(MVEC_ROWS) LATER2(MVEC_ROWS){0}};
+                                               MVEC_ROWS(exp) MVEC_ROWS(log) MVEC_ROWS(pow) MVEC_ROWS(sin)
+                                                   MVEC_ROWS(cos) LATER1(MVEC_ROWS) LATER2(MVEC_ROWS){0}};
 #else
 const tn_i_vec_named TABLE(mvec, SET)[] = {{0}};
 #endif
