@@ -200,6 +200,27 @@ PROGRAM(make_newton) {
     return f ? tn_vmap(f, n[0], NULL, NULL) : NULL;
 }
 
+/* n[0] midpoint steps of a point around a mass, its state one array; and what the last one owes to the first */
+static tn_val orbit_slope(tn_val s) {
+    const tn_val x = tn_at(s, 0), y = tn_at(s, 1), r2 = tn_add(tn_square(x), tn_square(y));
+    const tn_val q = tn_div(-1.0, tn_mul(r2, tn_sqrt(r2)));
+    return tn_stack(tn_vals(tn_at(s, 2), tn_at(s, 3), tn_mul(q, x), tn_mul(q, y)), 0);
+}
+static void orbit_step(tn_val i, const tn_val *carry, tn_val *next, void *user) {
+    (void)i, (void)user;
+    const tn_val middle = tn_add(carry[0], tn_mul(0.005, orbit_slope(carry[0])));
+    next[0] = tn_add(carry[0], tn_mul(0.01, orbit_slope(middle)));
+}
+static tn_val orbit(const tn_val *in, void *user) {
+    tn_val carry = in[0];
+    steps(orbit_step, NULL, ((const int64_t *)user)[0], 1, &carry);
+    return tn_sum_squares(carry);
+}
+PROGRAM(make_orbit_grad) {
+    tn_fn *f = general_trace(c, orbit, n, d, TN_ARGS(F(4)));
+    return f ? tn_grad(f, NULL, NULL) : NULL;
+}
+
 BY_HAND(lstm);
 BY_HAND(kalman);
 BY_HAND(products);
@@ -211,6 +232,7 @@ BY_HAND(average);
 BY_HAND(average_grad);
 BY_HAND(julia);
 BY_HAND(newton);
+BY_HAND(orbit_grad);
 
 static const program list[] = {
     {GENERAL("lstm", lstm), make_lstm, .size = {{8, 1000}, {17, 500}, {64, 200}}, -0.3, 0.3},
@@ -225,5 +247,6 @@ static const program list[] = {
     {GENERAL("julia", julia), make_julia, .size = {{10000, 100}, {65, 100}}, -1.5, 1.5, .tolerance64 = 1,
      .tolerance32 = 1},
     {GENERAL("newton", newton), make_newton, .size = {{10000}, {65}}, 0.5, 2, .tolerance64 = 1e-3, .tolerance32 = 1e-3},
+    {GENERAL("orbit_grad", orbit_grad), make_orbit_grad, .size = {{1000}}, 0.7, 1.1},
 };
 const programs general_loops = {sizeof list / sizeof *list, list};
