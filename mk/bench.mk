@@ -56,6 +56,12 @@ bench-general: $(GENERAL) ## programs that no table was made for, beside plain C
 	@$(GENERAL) $(ONLY)
 .PHONY: bench-general
 
+# The environment is that of make check-python.
+bench-jax: ## 90 programs, and 60 steps of small loops, by tansy.from_jax beside JAX (behind make check-python); ONLY=
+	@[ -x $(BUILD)/python/venv/bin/python ] || { echo 'bench-jax: make check-python comes first'; exit 1; }
+	@set -e; for f in times steps; do $(BUILD)/python/venv/bin/python bench/jax/$$f.py $(subst $(comma), ,$(ONLY)); done
+.PHONY: bench-jax
+
 # Beside C by hand.
 $(BUILD)/bench/sparse: $(call objects,bench/c/bratu.c bench/c/bundle.c)
 
