@@ -17,11 +17,12 @@
 
 #include <string.h>
 
+/* Up to these sizes nests take no longer than kernels do (an element of a mask 0.1 to 0.2 ns, one that is looked up 0.5
+ * ns, a call of a kernel 100 ns), so that times have no step where kernels begin. */
 enum {
-    MOST = 256,       /* elements */
-    FEW = 64,         /* elements that are looked up */
-    MOST_ROUNDS = 4,  /* updates of one element */
-    MOST_WINDOWS = 8, /* of a scatter to where nobody knows */
+    MOST = 512,      /* elements, and of scatters to where nobody knows elements times windows */
+    FEW = 256,       /* elements that are looked up */
+    MOST_ROUNDS = 4, /* updates of one element */
     MOST_JOINED = 8,
     MOST_MOVES = 512 /* of a program: each is several equations, which take longer to compile than a kernel's call */
 };
@@ -34,14 +35,13 @@ typedef struct window {
 } window;
 
 static bool small(const tn_fn *f, tn_i_var v) {
-    const tn_type *t = f->val[v].type;
-    return !t->varying && !tn_i_has_steps(t) && tn_i_count(t) >= 1 && tn_i_count(t) <= MOST;
+    return tn_i_count(f->val[v].type) >= 1 && tn_i_count(f->val[v].type) <= MOST;
 }
 
 static bool admits(const tn_fn *f, const tn_i_eqn *e) {
     for (uint32_t k = 0; k < e->nin; k++)
         if (f->val[tn_i_in(f, e)[k]].type->varying) return false;
-    return e->nout == 1 && small(f, e->out) && tn_i_space_admits(f, e);
+    return e->nout == 1 && !f->val[e->out].type->varying && tn_i_space_admits(f, e);
 }
 
 static bool known_whole(const tn_i_builder *b, tn_i_var v, int64_t *x) {
@@ -215,7 +215,7 @@ static bool put_scatter_windows(tn_i_builder *b, const tn_fn *f, const tn_i_eqn 
         if (w.size[k] > t.dim[k]) return false;
     }
     const int64_t windows = all ? tn_i_count(u) / all : 0;
-    if (d.n[TN_OPERAND_BATCH] || windows < 1 || windows > MOST_WINDOWS) return false;
+    if (d.n[TN_OPERAND_BATCH] || windows < 1 || windows > MOST / tn_i_count(&t)) return false;
     const tn_i_var v = tn_i_mapped(b, f, map, in[2]);
     tn_i_var y = tn_i_mapped(b, f, map, in[0]);
     for (int64_t i = 0; i < windows; i++) {
@@ -230,7 +230,7 @@ static bool put_scatter_windows(tn_i_builder *b, const tn_fn *f, const tn_i_eqn 
 
 /* What goes to each element: updates by number, in their order, `n` of them; -1 behind the last. */
 typedef struct places {
-    int32_t from[MOST_ROUNDS][MOST];
+    int32_t from[MOST_ROUNDS][FEW];
     int rounds;
 } places;
 
@@ -352,8 +352,8 @@ static bool in_a_row(const tn_fn *f, tn_i_var v) {
 static tn_i_var offsets(tn_i_builder *b, const tn_type *t, int dtype, int n, const int64_t *dims,
                         const int64_t *stride) {
     tn_type whole = *t;
-    int64_t wide[MOST];
-    int32_t narrow[MOST];
+    int64_t wide[FEW];
+    int32_t narrow[FEW];
     whole.dtype = dtype;
     for (int64_t i = 0; i < tn_i_count(t); i++) {
         int64_t rest = i, at[TN_MAX_RANK], off = 0;
@@ -418,6 +418,7 @@ static bool put_gather(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_
         const tn_type like = *tn_i_vtype(b, at);
         const tn_i_var step = tn_i_op2(b, TN_P_mul, held, tn_i_whole_number(b, &like, stride[i]));
         base = base == TN_NOVAR ? step : tn_i_op2(b, TN_P_add, base, step);
+        if (!fills) continue;
         const tn_i_var in_this = tn_i_op2(b, TN_P_eq, at, held);
         inside = inside == TN_NOVAR ? in_this : tn_i_op2(b, TN_P_and, inside, in_this);
     }
@@ -529,15 +530,17 @@ static bool read_by_others(const tn_fn *f, const tn_i_eqn *e, tn_i_var v) {
            (e->prim->flags & (TN_F_LOOP | TN_F_VIEW) && (id == TN_P_pad || id == TN_P_concatenate));
 }
 
+enum { OUTPUT = 1, ELSEWHERE = 2 }; /* who reads a value, other than nests */
+
 static uint8_t *find_leaves(const tn_fn *f) {
     uint8_t *leaves = tn_i_alloc(f->ctx, f->nval);
     if (!leaves) return NULL;
     memset(leaves, 0, f->nval);
-    for (uint32_t j = 0; j < f->nout; j++) leaves[f->out[j]] = 1;
+    for (uint32_t j = 0; j < f->nout; j++) leaves[f->out[j]] = OUTPUT;
     for (uint32_t i = 0; i < f->neqn; i++)
         for (uint32_t k = 0; k < f->eqn[i].nin; k++) {
             const tn_i_var v = tn_i_in(f, &f->eqn[i])[k];
-            if (read_by_others(f, &f->eqn[i], v)) leaves[v] = 1;
+            if (read_by_others(f, &f->eqn[i], v)) leaves[v] |= ELSEWHERE;
         }
     return leaves;
 }
@@ -569,12 +572,11 @@ static tn_i_var counted(tn_i_builder *b, const tn_i_eqn *e, const tn_type *t) {
 }
 
 typedef struct moves {
-    const uint8_t *leaves; /* of each value: it is read by others than nests */
+    const uint8_t *leaves; /* of each value */
 } moves;
 
-static bool put(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *map, const void *with) {
-    const moves *z = with;
-    if (!admits(f, e)) return false;
+/* What is moved element by element, if it is small; and what is only put together, of any size. */
+static bool put_small(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *map) {
     switch (e->prim->id) {
     case TN_P_dynamic_update_slice: return put_update_slice(b, f, e, map);
     case TN_P_scatter:
@@ -582,15 +584,23 @@ static bool put(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *ma
     case TN_P_dynamic_slice: return put_slice(b, f, e, map);
     case TN_P_gather: return put_gather(b, f, e, map);
     case TN_P_reshape: return put_reshape(b, f, e, map);
-    case TN_P_concatenate:
-        if (put_joined(b, f, e, map)) return true;
-        break;
-    case TN_P_pad:
-        if (put_pad(b, f, e, map)) return true;
-        break;
-    default: break;
+    case TN_P_concatenate: return put_joined(b, f, e, map);
+    case TN_P_pad: return put_pad(b, f, e, map);
+    default: return false;
     }
-    if (!z->leaves[e->out] || !made_where_read(f, e)) return false;
+}
+
+static bool is_copied(const tn_fn *f, const tn_i_eqn *e, const moves *z) {
+    const int id = e->prim->id; /* iotas become constants, and parts of a large array are made where they go */
+    const bool any = z->leaves[e->out] & OUTPUT && id != TN_P_iota && id != TN_P_concatenate;
+    return z->leaves[e->out] && (any || small(f, e->out)) && made_where_read(f, e);
+}
+
+static bool put(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *map, const void *with) {
+    const moves *z = with;
+    if (!admits(f, e)) return false;
+    if (small(f, e->out) && put_small(b, f, e, map)) return true;
+    if (!is_copied(f, e, z)) return false;
     const tn_i_var numbers = e->prim->id == TN_P_iota ? counted(b, e, f->val[e->out].type) : TN_NOVAR;
     tn_i_copy_eqn(b, f, e, map);
     map[e->out] = numbers == TN_NOVAR ? copied(b, map[e->out]) : numbers;
@@ -598,6 +608,7 @@ static bool put(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *ma
 }
 
 static bool may_move(const tn_fn *f, const tn_i_eqn *e, const moves *z) {
+    if (!admits(f, e)) return false;
     switch (e->prim->id) {
     case TN_P_dynamic_update_slice:
     case TN_P_scatter:
@@ -606,16 +617,19 @@ static bool may_move(const tn_fn *f, const tn_i_eqn *e, const moves *z) {
     case TN_P_gather:
     case TN_P_reshape:
     case TN_P_concatenate:
-    case TN_P_pad: return admits(f, e);
-    default: return z->leaves[e->out] && admits(f, e) && made_where_read(f, e);
+    case TN_P_pad:
+        if (small(f, e->out)) return true;
+        break;
+    default: break;
     }
+    return is_copied(f, e, z);
 }
 
 tn_fn *tn_i_small_moves(const tn_fn *f) {
     const moves z = {.leaves = find_leaves(f)};
     uint32_t n = 0;
     if (!z.leaves) return NULL;
-    for (uint32_t i = 0; i < f->neqn; i++) n += f->eqn[i].nout == 1 && may_move(f, &f->eqn[i], &z);
+    for (uint32_t i = 0; i < f->neqn; i++) n += may_move(f, &f->eqn[i], &z);
     tn_fn *g = n && n <= MOST_MOVES ? tn_i_rewritten(f, NULL, f->neqn, put, &z) : (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
     tn_i_free(f->ctx, (void *)(uintptr_t)z.leaves, f->nval);
     return g;

@@ -114,29 +114,35 @@ uint64_t tn_i_gather_fill(const tn_i_param *p, int dtype) {
 typedef void gather_run(const tn_i_windows *w, const tn_i_walk *copy, const void *indices, const void *operand,
                         const void *fill, void *windows);
 
-#define GATHER_RUN(type, index)                                                                            \
-    static void gather_##type##_##index(const tn_i_windows *w, const tn_i_walk *copy, const void *indices, \
-                                        const void *operand, const void *fill, void *windows) {            \
-        const index *at = indices;                                                                         \
-        const type *const in = operand;                                                                    \
-        type *const out = windows;                                                                         \
-        const int inner = w->rank - 1;                                                                     \
-        const int64_t n = copy->rank ? copy->dim[0] : 1, from = copy->rank ? copy->src[0] : 0,             \
-                      to = copy->rank ? copy->dst[0] : 0, last = w->last[0];                               \
-        for (int64_t i = 0; i < w->dim[inner]; i++) {                                                      \
-            const int64_t x = (int64_t)at[i * w->index_stride[inner]];                                     \
-            type *o = out + i * w->window_stride[inner];                                                   \
-            if (fill && (x < 0 || x > last)) {                                                             \
-                for (int64_t j = 0; j < n; j++) memcpy(o + j * to, fill, sizeof *o);                       \
-                continue;                                                                                  \
-            }                                                                                              \
-            const type *s = in + i * w->operand_stride[inner] +                                            \
-                            (x < 0      ? 0                                                                \
-                             : x > last ? last                                                             \
-                                        : x) *                                                             \
-                                w->column_operand[0];                                                      \
-            for (int64_t j = 0; j < n; j++) o[j * to] = s[j * from];                                       \
-        }                                                                                                  \
+#define GATHER_RUN(type, index)                                                                                      \
+    static void gather_##type##_##index(const tn_i_windows *w, const tn_i_walk *copy, const void *indices,           \
+                                        const void *operand, const void *fill, void *windows) {                      \
+        const index *at = indices;                                                                                   \
+        const type *in = operand;                                                                                    \
+        type *out = windows, blank = 0;                                                                              \
+        const int inner = w->rank - 1;                                                                               \
+        const int64_t n = copy->rank ? copy->dim[0] : 1, from = copy->rank ? copy->src[0] : 0,                       \
+                      to = copy->rank ? copy->dst[0] : 0, last = w->last[0];                                         \
+        const int64_t by = w->index_stride[inner], ahead = w->operand_stride[inner], next = w->window_stride[inner], \
+                      stride = w->column_operand[0];                                                                 \
+        if (fill) memcpy(&blank, fill, sizeof blank);                                                                \
+        const int64_t count = w->dim[inner];                                                                         \
+        if (n == 1 && by == 1 && ahead == 0 && next == 1 && stride == 1 && !fill) {                                  \
+            for (int64_t i = 0; i < count; i++) {                                                                    \
+                const int64_t x = (int64_t)at[i];                                                                    \
+                out[i] = in[x < 0 ? 0 : x > last ? last : x];                                                        \
+            }                                                                                                        \
+            return;                                                                                                  \
+        }                                                                                                            \
+        for (int64_t i = 0; i < count; i++, at += by, in += ahead, out += next) {                                    \
+            int64_t x = (int64_t)*at;                                                                                \
+            const bool outside = (uint64_t)x > (uint64_t)last;                                                       \
+            if (outside) x = x < 0 ? 0 : last;                                                                       \
+            if (outside && fill)                                                                                     \
+                for (int64_t j = 0; j < n; j++) out[j * to] = blank;                                                 \
+            else                                                                                                     \
+                for (int64_t j = 0; j < n; j++) out[j * to] = in[x * stride + j * from];                             \
+        }                                                                                                            \
     }
 GATHER_RUN(uint32_t, int32_t)
 GATHER_RUN(uint32_t, int64_t)

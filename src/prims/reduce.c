@@ -5,7 +5,6 @@
 #include "prims/ids.h"
 #include "prims/recur.h"
 #include "prims/rules.h"
-#include "prims/rules.h"
 #include "prims/sample.h"
 #include "prims/shape.h"
 

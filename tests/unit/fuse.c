@@ -352,14 +352,15 @@ static void test_in_place(void **state) {
     check_text("{ lambda x:f64[100] . let a:f64[100] = cumsum[axis=0 reverse=False] x b:f64[100] = sin a c:f64[100] = "
                "cumsum[axis=0 reverse=False] b in (c,) }",
                "cumsum @0 <- in0+0\nfused @0 <- @0; 100; 3 operations in 1 phases\ncumsum out0+0 <- @0\n");
-    check_text("{ lambda x:f64[20,5] . let a:f64[20,5] = cumsum[axis=0 reverse=False] x t:f64[5,20] = "
-               "transpose[permutation=(1, 0)] a r:f64[5,20] = reshape[new_sizes=(5, 20)] a d:f64[5,20] = sub r t "
-               "z:f64[5,20] = cumsum[axis=1 reverse=False] d in (z,) }",
-               "cumsum @0 <- in0+0\nfused @832 <- @0 @0(1,5); 5 20; 4 operations in 1 phases\ncumsum out0+0 <- @832\n");
-    check_text("{ lambda x:f64[20,5] . let a:f64[20,5] = cumsum[axis=0 reverse=False] x m:f64[20] = "
-               "reduce_max[axes=(1,)] a n:f64[20,5] = broadcast_in_dim[shape=(20, 5) broadcast_dimensions=(0,)] m "
-               "d:f64[20,5] = sub a n z:f64[20,5] = cumsum[axis=0 reverse=False] d in (z,) }",
-               "cumsum @0 <- in0+0\nfused @0 <- @0; 20 | 5; 5 operations in 2 phases\ncumsum out0+0 <- @0\n");
+    check_text(
+        "{ lambda x:f64[40,5] . let a:f64[40,5] = cumsum[axis=0 reverse=False] x t:f64[5,40] = "
+        "transpose[permutation=(1, 0)] a r:f64[5,40] = reshape[new_sizes=(5, 40)] a d:f64[5,40] = sub r t "
+        "z:f64[5,40] = cumsum[axis=1 reverse=False] d in (z,) }",
+        "cumsum @0 <- in0+0\nfused @1600 <- @0 @0(1,5); 5 40; 4 operations in 1 phases\ncumsum out0+0 <- @1600\n");
+    check_text("{ lambda x:f64[40,5] . let a:f64[40,5] = cumsum[axis=0 reverse=False] x m:f64[40] = "
+               "reduce_max[axes=(1,)] a n:f64[40,5] = broadcast_in_dim[shape=(40, 5) broadcast_dimensions=(0,)] m "
+               "d:f64[40,5] = sub a n z:f64[40,5] = cumsum[axis=0 reverse=False] d in (z,) }",
+               "cumsum @0 <- in0+0\nfused @0 <- @0; 40 | 5; 5 operations in 2 phases\ncumsum out0+0 <- @0\n");
 }
 
 /* Outputs that are not wanted are not written, and do not keep those that are from the caller's memory. */
