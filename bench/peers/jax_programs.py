@@ -1,4 +1,4 @@
-"""Programs of many kinds, as a user of JAX would write them: what times.py has Tansy and JAX compute, value and gradient."""
+"""Programs of many kinds, as a user of JAX would write them: what from_jax.py --more compares besides its own."""
 
 import jax
 import jax.numpy as jnp
@@ -8,19 +8,32 @@ from jax import lax
 
 jax.config.update("jax_enable_x64", True)
 R = np.random.default_rng(0)
-PROGRAMS = {}
+PROGRAMS = {}  # of each name the function, its arguments and whether these may be f32
 
 
 def r(*shape):
     return R.normal(size=shape)
 
 
-def program(*args):
-    def note(f):
-        PROGRAMS[f.__name__] = (f, args)
+def rk4(f, h):
+    """A step of the classical Runge-Kutta method, for scan."""
+
+    def step(x, _):
+        k1 = f(x)
+        k2 = f(x + h / 2 * k1)
+        k3 = f(x + h / 2 * k2)
+        k4 = f(x + h * k3)
+        return x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4), None
+
+    return step
+
+
+def program(*args, f32=True):
+    def add(f):
+        PROGRAMS[f.__name__] = (f, args, f32)
         return f
 
-    return note
+    return add
 
 
 @program(r(200, 3), r(200, 3))
@@ -50,14 +63,7 @@ def lorenz96(x):
     x = jnp.tile(x, 10)
     f = lambda x: (jnp.roll(x, -1) - jnp.roll(x, 2)) * jnp.roll(x, 1) - x + 8.0
 
-    def step(x, _):
-        k1 = f(x)
-        k2 = f(x + 0.005 * k1)
-        k3 = f(x + 0.005 * k2)
-        k4 = f(x + 0.01 * k3)
-        return x + 0.01 / 6 * (k1 + 2 * k2 + 2 * k3 + k4), None
-
-    return (lax.scan(step, x, None, length=300)[0] ** 2).sum()
+    return (lax.scan(rk4(f, 0.01), x, None, length=300)[0] ** 2).sum()
 
 
 @program(
@@ -130,7 +136,7 @@ def rigid_chain(q):
     return (p**2).sum()
 
 
-@program(r(50, 50), r(50))
+@program(r(50, 50), r(50), f32=False)
 def chol_loglik(A, y):
     S = A @ A.T + 50 * jnp.eye(50)
     L = jnp.linalg.cholesky(S)
@@ -164,7 +170,7 @@ def pinn_hess(x, w1, b, w2):
     return (jax.vmap(lap)(x[:16]) ** 2).mean()
 
 
-@program(r(20), r(20, 20))
+@program(r(20), r(20, 20), f32=False)
 def newton_fixed(x, A):
     f = lambda y: y - 0.1 * jnp.tanh(A @ y) - x
 
@@ -175,7 +181,7 @@ def newton_fixed(x, A):
     return (lax.scan(step, x, None, length=8)[0] ** 2).sum()
 
 
-@program(r(128, 32), r(32, 128), r(128, 32), r(32))
+@program(r(128, 32), r(32, 128), r(128, 32), r(32), f32=False)
 def gru_seq(xs, w, u, h0):
     W = w[:, :96]
     U = u[:96].T
@@ -220,7 +226,7 @@ def sinkhorn(C, _):
     return (jnp.exp(K + f[:, None] + g) * jnp.abs(C)).sum()
 
 
-@program(r(3, 64, 64))
+@program(r(3, 64, 64), f32=False)
 def lbm_like(f):
     w = jnp.array([0.5, 0.25, 0.25])[:, None, None]
 
@@ -432,7 +438,7 @@ def shallow_upwind(u):
     return (lax.scan(step, jnp.tanh(u), None, length=50)[0] ** 2).sum()
 
 
-@program(r(50), r(50, 50))
+@program(r(50), r(50, 50), f32=False)
 def power_iter(x, A):
     S = A @ A.T
 
@@ -448,17 +454,10 @@ def power_iter(x, A):
 def pendulum_rk4(th, om):
     f = lambda s: jnp.stack([s[1], -jnp.sin(s[0]) - 0.1 * s[1]])
 
-    def step(s, _):
-        k1 = f(s)
-        k2 = f(s + 0.01 * k1)
-        k3 = f(s + 0.01 * k2)
-        k4 = f(s + 0.02 * k3)
-        return s + 0.02 / 6 * (k1 + 2 * k2 + 2 * k3 + k4), None
-
-    return (lax.scan(step, jnp.stack([th, om]), None, length=1000)[0] ** 2).sum()
+    return (lax.scan(rk4(f, 0.02), jnp.stack([th, om]), None, length=1000)[0] ** 2).sum()
 
 
-@program(r(3), r(3))
+@program(r(3), r(3), f32=False)
 def lorenz_small(x, y):
     def f(s, p):
         return jnp.array([p[0] * (s[1] - s[0]), s[0] * (p[1] - s[2]) - s[1], s[0] * s[1] - p[2] * s[2]])
@@ -473,7 +472,7 @@ def lorenz_small(x, y):
     return (lax.scan(step, x, None, length=500)[0] ** 2).sum()
 
 
-@program(r(40, 40), r(40))
+@program(r(40, 40), r(40), f32=False)
 def cg_solve(A, b):
     S = A @ A.T + 40 * jnp.eye(40)
     x, _ = jax.scipy.sparse.linalg.cg(lambda v: S @ v, b, tol=1e-10, maxiter=100)
@@ -542,7 +541,7 @@ def mvn_lik(X):
     return jsp.stats.multivariate_normal.logpdf(X, mu, S).sum()
 
 
-@program(r(1000))
+@program(r(1000), f32=False)
 def ar_filter(x):
     def step(c, x):
         y = x + 0.5 * c[0] - 0.25 * c[1] + 0.1 * c[2]
@@ -591,7 +590,7 @@ def quaternion(v):
 
 @program(r(50, 2), r(50))
 def rational_basis(x, y):
-    d = jnp.linalg.norm(x[:, None] - x[None], axis=-1)
+    d = jnp.sqrt(((x[:, None] - x[None]) ** 2).sum(-1) + 1e-12)
     K = jnp.where(d > 0, d**2 * jnp.log(d + 1e-12), 0.0) + jnp.eye(50) * 1e-1
     c = jnp.linalg.solve(K, y)
     return (c**2).sum()
@@ -737,14 +736,7 @@ def ode50(x, A):
     def f(x):
         return jnp.tanh(A @ x) - x
 
-    def step(x, _):
-        k1 = f(x)
-        k2 = f(x + 0.05 * k1)
-        k3 = f(x + 0.05 * k2)
-        k4 = f(x + 0.1 * k3)
-        return x + 0.1 / 6 * (k1 + 2 * k2 + 2 * k3 + k4), None
-
-    return (lax.scan(step, x, None, length=100)[0] ** 2).sum()
+    return (lax.scan(rk4(f, 0.1), x, None, length=100)[0] ** 2).sum()
 
 
 @program(r(6), r(1000, 3))
@@ -822,7 +814,7 @@ def arma_lik(y, p):
     return -0.5 * (s * jnp.exp(-p[2])).sum()
 
 
-@program(r(300, 6))
+@program(r(300, 6), f32=False)
 def ekf_like(ys):
     def step(c, y):
         x, Pm = c

@@ -1,9 +1,11 @@
 """Steps of loops over four numbers: what a thousand of each take, forwards and with a gradient, beside JAX.
 
-usage: steps.py [NAME ...]"""
+usage: jax_steps.py [NAME ...]"""
 
 import sys
 import warnings
+
+from from_jax import seconds
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +13,6 @@ import numpy as np
 from jax import lax
 
 import tansy
-from times import best
 
 jax.config.update("jax_enable_x64", True)
 R = np.random.default_rng(0)
@@ -85,6 +86,10 @@ STEPS = dict(
 )
 
 
+def least(f):
+    return min(seconds(f) for _ in range(3))
+
+
 def loop(step, n):
     return lambda x: (lax.scan(lambda c, _: (step(c), None), x, None, length=n)[0] ** 2).sum()
 
@@ -99,9 +104,9 @@ def main(names):
         f, cells = loop(step, n), []
         for program, own in ((lambda p: p, jax.jit(f)), (lambda p: p.grad(), jax.jit(jax.grad(f)))):
             e = program(tansy.from_jax(f, v)).compile()
-            cells.append(best(lambda: e(v)) / n * 1e9)
+            cells.append(least(lambda: e(v)) / n * 1e9)
             try:
-                cells.append(best(lambda: jax.block_until_ready(own(v))) / n * 1e9)
+                cells.append(least(lambda: jax.block_until_ready(own(v))) / n * 1e9)
             except ValueError:  # JAX has no reverse mode of while
                 cells.append(float("nan"))
         print(f"{name:10} " + " ".join(f"{c:8.0f}" for c in cells), flush=True)
