@@ -208,7 +208,7 @@ bool tn_i_c99_whole(const tn_i_loop *l) {
 /* What is carried ends where it began. */
 void tn_i_c99_whole_loop(tn_i_c99 *w, const tn_i_plan *p, const tn_i_step *s) {
     writer k = {.w = w, .p = p, .s = s, .l = &p->loop[s->loop], .name = {.ctx = w->ctx}, .about = {.ctx = w->ctx}};
-    k.program = tn_i_lower_loop(w->ctx, k.l);
+    k.program = tn_i_lower_loop(w->ctx, k.l, false);
     if (k.l->cond) tell_plan(&k, k.l->cond);
     tell_plan(&k, k.l->body);
     if (define(&k)) {

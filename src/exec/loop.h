@@ -36,9 +36,19 @@ typedef struct tn_i_pair {
     size_t bytes;
 } tn_i_pair;
 
+/* What a plan takes as part of a loop program, or one step of a loop. */
+typedef struct tn_i_part_size {
+    double work;       /* operations of its nests, of which a large number is a large number, and copied elements */
+    size_t scratch;    /* bytes of its nests' loop programs */
+    uint32_t counters; /* of what is found when it runs: how often each program of several, the steps of `while` */
+    uint32_t levels;   /* loops and programs of several in each other, with those around that are the plan's own */
+    const tn_i_nest *first; /* of its nests, or NULL */
+} tn_i_part_size;
+enum { TN_PART_LEVELS = 8 };
+
 /* Many steps as one loop program (lower/loop.c), which has `nscratch` bytes of the step's scratch.  Its table of
  * addresses is the body's frame, and what else is behind that in the step's scratch: entry `counts` has the address of
- * two i64, the number of steps and that of the first one. */
+ * two i64, the number of steps and that of the first one, and behind them its counters. */
 typedef enum tn_i_whole {
     TN_WHOLE_NOT,
     TN_WHOLE_ALL,  /* all steps, of a known number */
@@ -51,15 +61,17 @@ struct tn_i_loop {
     const tn_i_plan *body, *cond;
     uint32_t arg; /* places of the operands in plan->arg; of carries: of the outputs that they become */
     /* offsets in the step's scratch: the body's frame is at 0 */
-    size_t cond_frame, number, cursor, arena, bytes;
+    size_t cond_frame, number, answer, cursor, arena, bytes;
     tn_i_mover *mover;
     tn_i_pair *pair;
     uint32_t nmover, npair, room; /* room: of both arrays */
     uint32_t ncursor;
-    bool stacks;    /* an output is a stack of its own */
+    bool stacks; /* an output is a stack of its own */
     tn_i_whole whole;
+    bool inner;          /* all of it may be part of a step around */
+    tn_i_part_size size; /* of body and condition */
     int64_t most;
-    size_t counts; /* offset of the table's entry, behind which the two numbers are */
+    size_t counts; /* offset of the table's entry, behind which the numbers are; 0: there are none */
     size_t scratch, nscratch;
     tn_i_made made; /* what there is of it */
 };

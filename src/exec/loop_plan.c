@@ -5,7 +5,6 @@
 #include "control/loop.h"
 #include "prims/ids.h"
 
-#include <math.h>
 #include <string.h>
 
 bool tn_i_loop_read(const tn_i_eqn *e, tn_i_loop_shape *s) {
@@ -218,31 +217,6 @@ static uint32_t stacked(const tn_i_loop *l, uint32_t j, size_t bytes) {
 
 /* ---- as one loop program ------------------------------------------------------------------ */
 
-/* Operations of a nest; where that is a large number, a large number. */
-static double work_of(const tn_i_nest *n) { return (double)n->rows * (double)n->row * (double)n->nop; }
-
-/* Bytes of its loop program: without sums, and elements that wait for one, there are none. */
-static size_t scratch_of(const tn_i_nest *n) {
-    bool some = false;
-    for (uint32_t i = 0; i < n->nop; i++) some |= n->op[i].crosses || n->op[i].kind == TN_NEST_REDUCE;
-    return some ? (n->scratch + 63) & ~(size_t)63 : 0;
-}
-
-double tn_i_loop_work(const tn_i_plan *p, size_t *scratch) {
-    double work = 0;
-    if (p->nrelease || p->last_move || p->axes || p->ntransfer) return HUGE_VAL;
-    for (size_t i = 0; i < p->nstep; i++) {
-        if (p->step[i].kind != TN_STEP_NEST) return HUGE_VAL;
-        if (!tn_i_add(*scratch, scratch_of(p->step[i].u.nest), scratch)) return HUGE_VAL;
-        work += work_of(p->step[i].u.nest);
-    }
-    for (size_t i = 0; i < p->nmove; i++) {
-        if (p->move[i].stack) return HUGE_VAL;
-        work += (double)tn_i_count(p->f->val[p->move[i].v].type);
-    }
-    return work;
-}
-
 /* Steps at once: as many as addresses of entries are told in 32 bits of. */
 enum { MOST_STEPS = 1 << 16, MOST_FAR = 1 << 29 };
 int64_t tn_i_loop_most(int64_t most, int64_t entry) {
@@ -257,38 +231,43 @@ static int64_t most_steps(const tn_i_loop *l) {
     return most;
 }
 
-/* So little work that nobody would share it out. */
-static tn_i_whole find_whole(const tn_i_loop *l, size_t *scratch) {
+/* Whether all of it may be part of a step around, and how much of it may be a loop program of its own. */
+static void find_whole(tn_i_loop *l) {
     const tn_i_loop_shape *s = &l->shape;
-    *scratch = 0;
-    double work = tn_i_loop_work(l->body, scratch);
-    if (l->cond) work += tn_i_loop_work(l->cond, scratch);
-    if (l->body->nstep == 0 || work >= TN_WORTH_THREADS) return TN_WHOLE_NOT;
-    for (uint32_t i = 0; i < l->nmover; i++)
-        if (l->mover[i].entry < 0) return TN_WHOLE_NOT;
-    if (l->cond) return s->ny ? TN_WHOLE_NOT : TN_WHILE_ALL;
-    if (s->length == TN_I_STEPS || l->ncursor) return l->most > 1 ? TN_WHOLE_SOME : TN_WHOLE_NOT;
-    return s->length < 2 || l->stacks ? TN_WHOLE_NOT : TN_WHOLE_ALL;
+    bool walks = true;
+    for (uint32_t i = 0; i < l->nmover; i++) walks &= l->mover[i].entry >= 0;
+    if (!walks || !tn_i_part_steps(l->body, &l->size) || (l->cond && !tn_i_part_steps(l->cond, &l->size))) return;
+    l->inner = l->cond ? s->ny == 0 : s->length != TN_I_STEPS && !l->ncursor && !l->stacks;
+    if (!tn_i_part_is_small(&l->size)) return;
+    if (l->cond)
+        l->whole = s->ny ? TN_WHOLE_NOT : TN_WHILE_ALL;
+    else if (s->length == TN_I_STEPS || l->ncursor)
+        l->whole = l->most > 1 ? TN_WHOLE_SOME : TN_WHOLE_NOT;
+    else
+        l->whole = s->length < 2 || l->stacks ? TN_WHOLE_NOT : TN_WHOLE_ALL;
 }
 
 /* The entry of the table of addresses, and what it is the address of. */
-static bool take_counts(size_t *end, size_t *at) {
+static bool take_counts(size_t *end, const tn_i_loop *l, size_t *at) {
     size_t more;
-    return take(end, sizeof(uintptr_t), at) && take(end, sizeof(int64_t), &more) && take(end, sizeof(int64_t), &more);
+    bool ok = take(end, sizeof(uintptr_t), at);
+    for (uint32_t i = 0; ok && i < 2 + l->size.counters; i++) ok = take(end, sizeof(int64_t), &more);
+    return ok;
 }
 
 static bool lay_out(const tn_i_planner *z, const args *a, tn_i_loop *l) {
     size_t end = l->body->frame, arena = l->body->bytes;
     if (l->cond) {
-        if (!take(&end, l->cond->frame, &l->cond_frame)) return false;
+        if (!take(&end, l->cond->frame, &l->cond_frame) || !take(&end, sizeof(bool), &l->answer)) return false;
         if (l->cond->bytes > arena) arena = l->cond->bytes;
     }
     if (!take(&end, sizeof(int64_t), &l->number) || !take(&end, l->ncursor * sizeof(tn_i_cursor), &l->cursor))
         return false;
     l->most = most_steps(l);
-    l->whole = find_whole(l, &l->nscratch);
+    find_whole(l);
+    if (l->whole) l->nscratch = l->size.scratch;
     if (l->whole && !take(&end, l->nscratch, &l->scratch)) return false;
-    if (l->whole > TN_WHOLE_ALL && !take_counts(&end, &l->counts)) return false;
+    if (l->whole && (l->whole > TN_WHOLE_ALL || l->size.counters) && !take_counts(&end, l, &l->counts)) return false;
     for (uint32_t j = 0; j < a->s.ncarry; j++) {
         const size_t bytes = tn_type_bytes(type_of(z, a, a->s.carry0 + j));
         size_t at;

@@ -34,21 +34,21 @@ static void enter_body(running *w, uintptr_t arena) {
     uintptr_t *at = w->body + TN_BASE_ARGUMENTS;
     w->body[TN_BASE_ABSOLUTE] = 0;
     w->body[TN_BASE_ARENA] = arena;
-    if (w->l->whole > TN_WHOLE_ALL) counts_of(w)[-1] = (intptr_t)counts_of(w);
+    if (w->l->counts) counts_of(w)[-1] = (intptr_t)counts_of(w);
     if (s->index) *at++ = (uintptr_t)w->number;
     for (uint32_t i = s->const0; i < s->x0 + s->nx; i++) *at++ = operand(w, i);
     for (uint32_t j = 0; j < s->ncarry; j++) *at++ = operand(w, s->carry0 + j);
     for (uint32_t j = 0; j < s->ny; j++) *at++ = output(w, s->y0 + j);
 }
 
-static void enter_cond(running *w, uintptr_t arena, const uintptr_t *answer) {
+static void enter_cond(running *w, uintptr_t arena, uintptr_t answer) {
     const tn_i_loop_shape *s = &w->l->shape;
     uintptr_t *at = w->cond + TN_BASE_ARGUMENTS;
     w->cond[TN_BASE_ABSOLUTE] = 0;
     w->cond[TN_BASE_ARENA] = arena;
     for (uint32_t i = 0; i < s->ncond; i++) *at++ = operand(w, i);
     for (uint32_t j = 0; j < s->ncarry; j++) *at++ = operand(w, s->carry0 + j);
-    *at = (uintptr_t)answer;
+    *at = answer;
 }
 
 static void enter_pairs(running *w, uintptr_t scratch) {
@@ -192,13 +192,23 @@ static tn_status run_endless(running *w) {
 /* ---- as one loop program (lower/loop.c) ------------------------------------------------------ */
 
 static tn_status run_made(const running *w) {
+    const uint32_t n = w->l->size.counters;
+    if (n) memset(counts_of(w) + 2, 0, n * sizeof(int64_t));
     return tn_i_run_made(&w->l->made, w->body, (uintptr_t)w->body + w->l->scratch);
+}
+
+/* The body has run so many steps, and what is in it as often as was counted. */
+static void note_steps(const running *w, int64_t steps) {
+    const int64_t *counter = w->l->counts ? counts_of(w) + 2 : NULL;
+    if (w->l->cond) counter = tn_i_profile_steps(&w->inner, w->l->cond, steps + 1, counter);
+    (void)tn_i_profile_steps(&w->inner, w->l->body, steps, counter);
 }
 
 /* The frame has where arrays of entries begin, and what is carried ends where it began. */
 static tn_status run_all(const running *w) {
-    tn_i_profile_steps(&w->inner, w->l->body, w->l->shape.length);
-    return run_made(w);
+    const tn_status status = run_made(w);
+    note_steps(w, w->l->shape.length);
+    return status;
 }
 
 /* Whether entries are where the program takes them to be: one that stands for all is not. */
@@ -237,13 +247,13 @@ static void skip_entries(const running *w, int64_t by, int64_t n) {
 /* Entries have been sought. */
 static tn_status run_some(running *w, int64_t n, int64_t by) {
     int64_t *counts = counts_of(w);
-    tn_i_profile_steps(&w->inner, w->l->body, n);
     for (int64_t left = n;;) {
         const int64_t some = counts[0] = at_once(w, left), back = by < 0 ? w->l->most - 1 : 0;
         counts[1] = *w->number;
         move_entries(w, -back);
         const tn_status status = run_made(w);
         move_entries(w, back);
+        note_steps(w, some);
         left -= some;
         if (left == 0 || status != TN_OK) return status;
         *w->number = counts[1] + by * some;
@@ -256,8 +266,7 @@ static tn_status run_while_all(running *w) {
     int64_t *counts = counts_of(w);
     const tn_status status = run_made(w);
     *w->number = counts[0];
-    tn_i_profile_steps(&w->inner, w->l->body, *w->number);
-    tn_i_profile_steps(&w->inner, w->l->cond, *w->number + 1);
+    note_steps(w, counts[0]);
     return status;
 }
 
@@ -347,7 +356,7 @@ tn_status tn_i_run_loop(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *
                  .cond = (uintptr_t *)(scratch + l->cond_frame),
                  .number = (int64_t *)(scratch + l->number),
                  .cursor = (tn_i_cursor *)(scratch + l->cursor)};
-    uintptr_t answer = 0;
+    const uintptr_t answer = scratch + l->answer;
     enter_body(&w, scratch + l->arena);
     enter_pairs(&w, scratch);
     if (!begin_stacks(&w)) return tn_i_run_give_up(r, p, s, tn_i_run_no_memory(r, w.e));
@@ -355,8 +364,8 @@ tn_status tn_i_run_loop(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *
     int64_t n = l->shape.length;
     tn_status status;
     if (l->cond) {
-        enter_cond(&w, scratch + l->arena, &answer);
-        status = run_while(&w, (const unsigned char *)&answer);
+        enter_cond(&w, scratch + l->arena, answer);
+        status = run_while(&w, (const unsigned char *)answer);
     } else {
         const bool found = n == TN_I_STEPS;
         if (found) memcpy(&n, (const void *)operand(&w, 0), sizeof n);

@@ -158,9 +158,12 @@ size_t tn_i_loop_key(const tn_i_planner *z, const tn_type *t, const tn_i_place *
 bool tn_i_loop_walk(const tn_i_planner *z, const tn_type *t, const tn_i_place *k, int64_t *by);
 /* Bytes of an entry of a stack; -1: entries are handles. */
 int64_t tn_i_loop_entry(const tn_type *t);
-/* Operations of a plan of loops over arrays and copies alone, and what their loop programs have of scratch memory,
- * added to *scratch; HUGE_VAL where there is anything else. */
-double tn_i_loop_work(const tn_i_plan *p, size_t *scratch);
+/* loop_part.c: adds what p takes to *k; false where it cannot be part of a loop program, or takes too many levels. */
+bool tn_i_part_measure(const tn_i_plan *p, tn_i_part_size *k);
+/* Likewise of a program that is a step of a loop. */
+bool tn_i_part_steps(const tn_i_plan *p, tn_i_part_size *k);
+/* Whether a part is so little work that nobody would share it out, and some. */
+bool tn_i_part_is_small(const tn_i_part_size *k);
 /* Of `most` steps with entries of so many bytes, as many as one loop program does. */
 int64_t tn_i_loop_most(int64_t most, int64_t entry);
 /* replay_chunks.c: of a group whose programs are planned, which of its steps are loop programs. */

@@ -200,11 +200,35 @@ void tn_i_profile_leave(const tn_i_run *r) {
     if (q->depth) q->entry[o[-1].entry].within += ns;
 }
 
-void tn_i_profile_steps(const tn_i_run *r, const tn_i_plan *p, int64_t n) {
+static const int64_t *add_steps(tn_profile *q, uint32_t node, const tn_i_plan *p, int64_t n, const int64_t *counter);
+
+/* Programs of step s, the first one's node, as often as it says if the step has run n times.  Nodes that were left out
+ * have counters, too. */
+static const int64_t *add_programs(tn_profile *q, uint32_t node, const tn_i_plan *p, const tn_i_step *s, int64_t n,
+                                   const int64_t *counter) {
+    const tn_i_loop *l = s->kind == TN_STEP_LOOP ? &p->loop[s->loop] : NULL;
+    const int64_t steps = !l ? 0 : l->cond ? *counter++ : n * l->shape.length;
+    for (uint32_t k = 0; k < tn_i_step_programs(p, s); k++) {
+        const tn_i_plan *inside = tn_i_step_program(p, s, k);
+        const int64_t times = l ? steps + (inside == l->cond ? n : 0) : s->kind == TN_STEP_BRANCH ? *counter++ : n;
+        if (inside) counter = add_steps(q, node == TN_NOVAR ? TN_NOVAR : node + k, inside, times, counter);
+    }
+    return counter;
+}
+
+static const int64_t *add_steps(tn_profile *q, uint32_t node, const tn_i_plan *p, int64_t n, const int64_t *counter) {
+    for (size_t i = 0; i < p->nstep; i++) {
+        tn_i_profile_entry *e = node == TN_NOVAR ? NULL : &q->entry[q->node[node].entry + i];
+        if (e) e->calls += (uint64_t)n;
+        counter = add_programs(q, e ? e->child : TN_NOVAR, p, &p->step[i], n, counter);
+    }
+    return counter;
+}
+
+const int64_t *tn_i_profile_steps(const tn_i_run *r, const tn_i_plan *p, int64_t n, const int64_t *counter) {
     tn_profile *q = r->profile;
-    if (!q || q->beyond || n <= 0) return;
-    const uint32_t node = node_of(q, p);
-    for (size_t i = 0; node != TN_NOVAR && i < p->nstep; i++) q->entry[q->node[node].entry + i].calls += (uint64_t)n;
+    const uint32_t node = q && !q->beyond ? node_of(q, p) : TN_NOVAR;
+    return node == TN_NOVAR ? counter : add_steps(q, node, p, n, counter);
 }
 
 void tn_i_profile_replay(tn_profile *q, tn_i_replay_act act, int64_t n, int64_t slot) {

@@ -68,8 +68,10 @@ void tn_i_profile_end(tn_profile *q);
 /* A step of p begins and ends; r->profile may be NULL. */
 void tn_i_profile_enter(const tn_i_plan *p, const struct tn_i_run *r, size_t step);
 void tn_i_profile_leave(const struct tn_i_run *r);
-/* A program that the latest step runs has run n times, each step of it, in what is timed as a whole. */
-void tn_i_profile_steps(const struct tn_i_run *r, const tn_i_plan *p, int64_t n);
+/* A program that the latest step runs has run n times, each step of it, in what is timed as a whole, and programs in it
+ * as often as their counters say (tn_i_part_size): one for each of several, one for the steps of a `while`, in front of
+ * those of the programs themselves.  Returns the next counter. */
+const int64_t *tn_i_profile_steps(const struct tn_i_run *r, const tn_i_plan *p, int64_t n, const int64_t *counter);
 /* The latest step, a group, has done this n times, with that slot, the greatest. */
 void tn_i_profile_replay(tn_profile *q, tn_i_replay_act act, int64_t n, int64_t slot);
 void tn_i_profiles_drop(tn_profile *all);

@@ -84,6 +84,8 @@ typedef enum tn_i_chunk_kind {
 
 typedef struct tn_i_chunk {
     bool is;
+    const tn_i_nest *first; /* of its nests */
+    uint32_t counters;
     tn_i_made made; /* what there is of it */
 } tn_i_chunk;
 
@@ -130,9 +132,10 @@ typedef struct tn_i_group {
     size_t place_of;
     bool bound;
     tn_i_chunk chunk[TN_CHUNKS];
-    bool chunks;    /* there is one */
-    uint32_t ncell; /* of their table */
-    int64_t most;   /* steps of one */
+    bool chunks;       /* there is one */
+    uint32_t ncell;    /* of their table */
+    uint32_t ncounter; /* of the one with the most, behind the two counts */
+    int64_t most;      /* steps of one */
     size_t table, counts, chunk_scratch, nchunk_scratch;
 } tn_i_group;
 

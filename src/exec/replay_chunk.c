@@ -171,10 +171,11 @@ static bool find_some(chunk *c) {
 
 /* As step after step would have. */
 static void note(const chunk *c) {
+    const int64_t *counter = counts_of(c->w) + 2;
     for (uint32_t k = 0; c->w->inner.profile && k < c->w->g->nactor; k++) {
         const tn_i_actor *a = &c->w->g->actor[k];
         const int step = tn_i_chunk_step(c->r.kind, a->against);
-        if (step >= 0) tn_i_profile_steps(&c->w->inner, a->plan[step], c->n);
+        if (step >= 0) counter = tn_i_profile_steps(&c->w->inner, a->plan[step], c->n, counter);
     }
 }
 
@@ -192,8 +193,9 @@ tn_status tn_i_run_chunk(const group_run *w, const tn_i_chunk_run *r) {
         if (!find_some(&c)) return tn_i_run_no_memory(&w->inner, &w->p->f->eqn[g->eqn]);
         counts_of(w)[0] = c.n;
         counts_of(w)[1] = c.r.number;
-        note(&c);
+        memset(counts_of(w) + 2, 0, g->chunk[r->kind].counters * sizeof(int64_t));
         const tn_status status = tn_i_run_made(&g->chunk[r->kind].made, c.table, w->scratch + g->chunk_scratch);
+        note(&c);
         if (status != TN_OK) return status;
         c.r.n -= c.n;
         c.r.number += c.by * c.n;

@@ -2,8 +2,6 @@
  * the table of addresses of these programs. */
 #include "exec/planner.h"
 
-#include <math.h>
-
 int tn_i_chunk_step(tn_i_chunk_kind kind, bool against) {
     static const int8_t step[TN_CHUNKS][2] = {
         [TN_CHUNK_FORWARD] = {TN_PLAIN, -1},         [TN_CHUNK_FORWARD_STORE] = {TN_PLAIN, -1},
@@ -47,17 +45,13 @@ static bool walks(const tn_i_actor *a, int64_t *most) {
 }
 
 /* So little work that nobody would share it out, and some. */
-static bool is_chunk(const tn_i_group *g, tn_i_chunk_kind kind, size_t *scratch) {
-    double work = 0;
-    size_t steps = 0;
-    *scratch = 0;
+static bool is_chunk(const tn_i_group *g, tn_i_chunk_kind kind, tn_i_part_size *all) {
+    *all = (tn_i_part_size){.work = 0};
     for (uint32_t k = 0; k < g->nactor; k++) {
         const int step = tn_i_chunk_step(kind, g->actor[k].against);
-        if (step < 0) continue;
-        work += tn_i_loop_work(g->actor[k].plan[step], scratch);
-        steps += g->actor[k].plan[step]->nstep;
+        if (step >= 0 && !tn_i_part_steps(g->actor[k].plan[step], all)) return false;
     }
-    return steps > 0 && work < TN_WORTH_THREADS;
+    return tn_i_part_is_small(all);
 }
 
 static void number_cells(tn_i_group *g) {
@@ -78,11 +72,12 @@ void tn_i_find_chunks(const tn_i_plan *p, tn_i_group *g) {
     if (g->most < 2) return;
     bool all = true;
     for (tn_i_chunk_kind kind = 0; kind < TN_CHUNKS; kind++) {
-        size_t scratch;
+        tn_i_part_size one;
         if (!happens(p, g, kind)) continue;
-        g->chunk[kind].is = is_chunk(g, kind, &scratch);
+        g->chunk[kind] = (tn_i_chunk){.is = is_chunk(g, kind, &one), .first = one.first, .counters = one.counters};
         all &= g->chunk[kind].is;
-        if (scratch > g->nchunk_scratch) g->nchunk_scratch = scratch;
+        if (one.scratch > g->nchunk_scratch) g->nchunk_scratch = one.scratch;
+        if (one.counters > g->ncounter) g->ncounter = one.counters;
     }
     for (tn_i_chunk_kind kind = 0; kind < TN_CHUNKS; kind++) {
         g->chunk[kind].is &= all;

@@ -173,8 +173,16 @@ static bool slot_places(tn_i_group *g, size_t *end) {
     return take(end, n, &g->place_of);
 }
 
+/* The two counts, and behind them the counters. */
+static bool take_counts(const tn_i_group *g, size_t *end, size_t *at) {
+    size_t more;
+    bool ok = take(end, sizeof(int64_t), at);
+    for (uint32_t i = 0; ok && i < 1 + g->ncounter; i++) ok = take(end, sizeof(int64_t), &more);
+    return ok;
+}
+
 static bool lay_out(tn_i_group *g) {
-    size_t end = 0, arena = TN_ARENA_ALIGN, frame = 0, pointers = 0, second;
+    size_t end = 0, arena = TN_ARENA_ALIGN, frame = 0, pointers = 0;
     const tn_i_actor *self = &g->actor[g->nactor - 1];
     for (uint32_t k = 0; k < g->nactor; k++) {
         const tn_i_actor *a = &g->actor[k];
@@ -193,9 +201,8 @@ static bool lay_out(tn_i_group *g) {
         return false;
     for (uint32_t k = 0; k < g->nactor; k++)
         if (!actor_scratch(&g->actor[k], &end)) return false;
-    if (g->chunks &&
-        (!take(&end, g->ncell * sizeof(uintptr_t), &g->table) || !take(&end, sizeof(int64_t), &g->counts) ||
-         !take(&end, sizeof(int64_t), &second) || !take(&end, g->nchunk_scratch, &g->chunk_scratch)))
+    if (g->chunks && (!take(&end, g->ncell * sizeof(uintptr_t), &g->table) || !take_counts(g, &end, &g->counts) ||
+                      !take(&end, g->nchunk_scratch, &g->chunk_scratch)))
         return false;
     return take(&end, arena, &g->arena) && slot_places(g, &end) && (g->bytes = end, true);
 }

@@ -13,10 +13,10 @@ typedef struct chunk {
     const tn_i_group *g, *slots; /* slots: whose they are, or NULL */
     tn_i_chunk_kind kind;
     uint32_t counts;
-    int64_t *by;        /* of each entry of the table */
-    uint32_t *at;       /* of each entry that a step's plan knows: which it is of the table */
-    int64_t *part_by;   /* likewise: its by */
-    tn_i_lower_steps s; /* of the table */
+    tn_i_lower_counters counters;
+    tn_i_lower_place *table; /* each entry of the table, in a step */
+    tn_i_lower_place *now;   /* each entry that a step's plan knows */
+    tn_i_lower_steps s;
 } chunk;
 
 static int step_of(const chunk *w, const tn_i_actor *a) { return tn_i_chunk_step(w->kind, a->against); }
@@ -43,24 +43,28 @@ static uint32_t entry_cell(const chunk *w, const tn_i_actor *a, uint32_t y) {
     return goes_to_record(w, a, y) ? tn_i_cell_record(a, y) : tn_i_cell_entry(a, y);
 }
 
-static void find_movers(chunk *w) {
+static void walk(chunk *w, uint32_t cell, int64_t by) { tn_i_lower_walk(&w->table[cell], &w->s, by); }
+
+static void enter_table(chunk *w) {
     const tn_i_group *g = w->g;
-    const int64_t sign = w->s.reverse ? -1 : 1, slot = w->slots ? (int64_t)w->slots->slot_bytes : 0;
+    const int64_t sign = w->s.reverse ? -1 : 1, size = w->slots ? (int64_t)w->slots->slot_bytes : 0,
+                  slot = tn_i_chunk_back(w->kind) ? -size : size;
+    for (uint32_t i = 0; i < g->ncell; i++) w->table[i] = (tn_i_lower_place){.base = i};
     for (uint32_t i = 0; i < g->nactor; i++) {
         const tn_i_actor *a = &g->actor[i];
-        for (uint32_t k = 0; k < a->shape.nx; k++) w->by[tn_i_cell_x(a, k)] = sign * a->source[k].entry;
+        for (uint32_t k = 0; k < a->shape.nx; k++) walk(w, tn_i_cell_x(a, k), sign * a->source[k].entry);
         for (uint32_t k = 0; k < a->nentry; k++) {
-            w->by[tn_i_cell_entry(a, k)] = sign * a->entry[k].entry;
-            w->by[tn_i_cell_record(a, k)] = tn_i_chunk_back(w->kind) ? -slot : slot;
+            walk(w, tn_i_cell_entry(a, k), sign * a->entry[k].entry);
+            walk(w, tn_i_cell_record(a, k), slot);
         }
-        for (uint32_t k = 0; k < a->nleaf; k++) w->by[tn_i_cell_slot(a, k)] = tn_i_chunk_back(w->kind) ? -slot : slot;
+        for (uint32_t k = 0; k < a->nleaf; k++) walk(w, tn_i_cell_slot(a, k), slot);
     }
 }
 
 /* ---- copies ------------------------------------------------------------------------------------------------ */
 
 static void copy(const chunk *w, const tn_i_actor *a, uint32_t leaf, uint32_t from, uint32_t to) {
-    const tn_i_lower_part z = {.b = w->b, .p = w->p, .s = w->s};
+    const tn_i_lower_part z = {.b = w->b, .p = w->p, .frame = w->table};
     tn_i_lower_copy(&z, w->p->f->val[w->p->f->eqn[a->eqn].out + a->leaf[leaf].leaf].type,
                     &(tn_i_place){.base = from, .stride = TN_DENSE}, &(tn_i_place){.base = to, .stride = TN_DENSE});
 }
@@ -99,30 +103,27 @@ static void carry_on(const chunk *w, const tn_i_actor *a) {
 /* ---- steps -------------------------------------------------------------------------------------------------- */
 
 /* Which entry of the table each is that the plan of a's step knows. */
-static void find_entries(chunk *w, const tn_i_actor *a, int step) {
-    uint32_t *at = w->at;
-    *at++ = TN_BASE_ABSOLUTE;
-    *at++ = TN_BASE_ARENA;
-    for (uint32_t i = 0; i < a->shape.index + a->shape.nconst; i++) *at++ = tn_i_cell_in(a, i);
-    for (uint32_t k = 0; k < a->nleaf; k++) *at++ = leaf_cell(w, a, k);
+static void enter_step(const chunk *w, const tn_i_actor *a, int step) {
+    tn_i_lower_place *at = w->now;
+    *at++ = w->table[TN_BASE_ABSOLUTE];
+    *at++ = w->table[TN_BASE_ARENA];
+    for (uint32_t i = 0; i < a->shape.index + a->shape.nconst; i++) *at++ = w->table[tn_i_cell_in(a, i)];
+    for (uint32_t k = 0; k < a->nleaf; k++) *at++ = w->table[leaf_cell(w, a, k)];
     for (uint32_t k = 0; k < a->shape.nx; k++) {
         const tn_i_source *s = &a->source[k];
-        *at++ = s->actor == TN_NOVAR ? tn_i_cell_x(a, k) : entry_cell(w, &w->g->actor[s->actor], s->y);
+        *at++ = w->table[s->actor == TN_NOVAR ? tn_i_cell_x(a, k) : entry_cell(w, &w->g->actor[s->actor], s->y)];
     }
-    for (uint32_t k = 0; k < a->nleaf; k++) *at++ = tn_i_cell_out(a, k);
+    for (uint32_t k = 0; k < a->nleaf; k++) *at++ = w->table[tn_i_cell_out(a, k)];
     for (uint32_t y = 0; y < a->nentry; y++)
-        if (a->entry[y].made[step]) *at++ = entry_cell(w, a, y);
-    for (uint32_t i = 0; i < (uint32_t)(at - w->at); i++) w->part_by[i] = w->by[w->at[i]];
+        if (a->entry[y].made[step]) *at++ = w->table[entry_cell(w, a, y)];
 }
 
 static void part(chunk *w, const tn_i_actor *a) {
     const int step = step_of(w, a);
     if (step < 0) return;
-    tn_i_lower_part z = {.b = w->b, .p = a->plan[step], .s = w->s};
-    z.s.at = w->at;
-    z.s.by = w->part_by;
-    find_entries(w, a, step);
-    if (a->shape.index) tn_i_lower_number(&z, w->counts);
+    const tn_i_lower_part z = {.b = w->b, .p = a->plan[step], .frame = w->now, .counters = &w->counters};
+    enter_step(w, a, step);
+    if (a->shape.index) tn_i_lower_number(&z, &w->s, w->counts);
     tn_i_lower_plan(&z);
 }
 
@@ -133,8 +134,11 @@ static void each(chunk *w, bool against, void (*what)(chunk *, const tn_i_actor 
 
 static void steps(chunk *w) {
     tn_i_l_builder *b = w->b;
-    w->counts = tn_i_l_array_new(b, "counts", TN_I64, TN_L_IN, 2, TN_CELL_COUNTS, 0, 0);
+    const uint32_t counted = w->g->chunk[w->kind].counters;
+    w->counts = tn_i_l_array_new(b, "counts", TN_I64, counted ? TN_L_OUT : TN_L_IN, 2 + counted, TN_CELL_COUNTS, 0, 0);
+    w->counters = (tn_i_lower_counters){.array = counted ? w->counts : TN_L_NONE, .next = 2};
     w->s.loop = tn_i_l_for_up_to(b, w->s.n, tn_i_affine_number(0), tn_i_l_load_at(b, w->counts, tn_i_affine_number(0)));
+    enter_table(w);
     if (tn_i_chunk_stores(w->kind)) store(w);
     for (uint32_t k = 0; k < w->g->nactor && !b->failed; k++) {
         if (tn_i_chunk_keeps(w->kind)) keep_entering(w, &w->g->actor[k]);
@@ -154,32 +158,19 @@ bool tn_i_lower_admits_chunk(const tn_i_group *g, tn_i_chunk_kind kind) {
     return true;
 }
 
-const tn_i_nest *tn_i_lower_chunk_nest(const tn_i_group *g, tn_i_chunk_kind kind) {
-    for (uint32_t k = 0; k < g->nactor; k++) {
-        const int step = tn_i_chunk_step(kind, g->actor[k].against);
-        if (step >= 0 && g->actor[k].plan[step]->nstep) return g->actor[k].plan[step]->step[0].u.nest;
-    }
-    return NULL;
-}
-
 tn_i_loops *tn_i_lower_chunk(tn_ctx *c, const tn_i_plan *p, const tn_i_group *g, tn_i_chunk_kind kind) {
     tn_i_l_builder b;
     chunk w = {.b = &b, .p = p, .g = g, .slots = tn_i_chunk_slots(p, g, kind), .kind = kind};
     const bool own = tn_i_chunk_forward(kind) || tn_i_chunk_back(kind);
     tn_i_l_begin(&b, c);
     tn_i_l_arena(&b, TN_LOWER_SCRATCH, 0);
-    w.by = tn_i_alloc_array(c, g->ncell, sizeof *w.by);
-    w.part_by = tn_i_alloc_array(c, g->ncell, sizeof *w.part_by);
-    w.at = tn_i_alloc_array(c, g->ncell, sizeof *w.at);
-    if (!w.by || !w.part_by || !w.at) b.failed = true;
+    w.table = tn_i_alloc_array(c, 2 * (size_t)g->ncell, sizeof *w.table);
+    if (!w.table) b.failed = true;
     if (!b.failed) {
-        w.s = (tn_i_lower_steps){
-            .every = 1, .n = g->most, .reverse = g->actor[g->nactor - 1].shape.reverse == own, .by = w.by};
-        find_movers(&w);
+        w.now = w.table + g->ncell;
+        w.s = (tn_i_lower_steps){.every = 1, .n = g->most, .reverse = g->actor[g->nactor - 1].shape.reverse == own};
         steps(&w);
     }
-    tn_i_free(c, w.at, g->ncell * sizeof *w.at);
-    tn_i_free(c, w.part_by, g->ncell * sizeof *w.part_by);
-    tn_i_free(c, w.by, g->ncell * sizeof *w.by);
+    tn_i_free(c, w.table, 2 * (size_t)g->ncell * sizeof *w.table);
     return tn_i_l_end(&b);
 }

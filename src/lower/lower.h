@@ -18,18 +18,18 @@ bool tn_i_lower_admits_loop(const tn_i_loop *l);
  * a time.  All outputs are wanted.  NULL after an error; TN_ELIMIT: nests of this kind are not lowered. */
 tn_i_loops *tn_i_lower_nest(tn_ctx *c, const tn_i_nest *n);
 
-/* The loop program of the steps of a loop whose body is planned: a FOR over the steps, in it the condition's nests
- * where there is one, the body's, its copies, and that what the step leaves is what the next one enters with.  The
- * table of addresses is the body's frame and what is behind it (tn_i_whole), in which arrays of entries begin at the
- * first one in memory that any of the steps has, were they as many as can be; entry 0 is scratch memory of
- * tn_i_loop.nscratch bytes.  Only for loops that are one (tn_i_loop.whole). */
-tn_i_loops *tn_i_lower_loop(tn_ctx *c, const tn_i_loop *l);
+/* The loop program of the steps of a loop whose body is planned: a FOR over the steps, in it what the condition does
+ * where there is one, and the body, and that what the step leaves is what the next one enters with; loops and
+ * conditions in the step are loops and IFs.  The table of addresses is the body's frame and what is behind it
+ * (tn_i_whole), in which arrays of entries begin at the first one in memory that any of the steps has, were they as
+ * many as can be; entry 0 is scratch memory of tn_i_loop.nscratch bytes.  Only for loops that are one
+ * (tn_i_loop.whole).  counted: it adds to the loop's counters. */
+tn_i_loops *tn_i_lower_loop(tn_ctx *c, const tn_i_loop *l, bool counted);
 
 /* chunk.c: likewise of consecutive steps of a group of p.  Its table of addresses has g->ncell entries, of which arrays
  * of entries, and slots, begin at the first one in memory that any of g->most steps has; scratch memory is
- * g->nchunk_scratch bytes.  The nest that is its first. */
+ * g->nchunk_scratch bytes. */
 bool tn_i_lower_admits_chunk(const tn_i_group *g, tn_i_chunk_kind kind);
-const tn_i_nest *tn_i_lower_chunk_nest(const tn_i_group *g, tn_i_chunk_kind kind);
 tn_i_loops *tn_i_lower_chunk(tn_ctx *c, const tn_i_plan *p, const tn_i_group *g, tn_i_chunk_kind kind);
 
 /* What passes are told for a nest that is prepared (exec/nest_code.h): vectors of so many bytes, and as many threads as

@@ -243,8 +243,8 @@ static bool buffers(tn_i_lowering *w) {
     return !w->b->failed;
 }
 
-bool tn_i_lower_into(tn_i_l_builder *b, const tn_i_nest *n, const tn_i_lower_steps *steps) {
-    tn_i_lowering w = {.n = n, .b = b, .steps = steps};
+bool tn_i_lower_into(tn_i_l_builder *b, const tn_i_nest *n, const tn_i_lower_place *frame) {
+    tn_i_lowering w = {.n = n, .b = b, .frame = frame};
     const size_t ops = 3 * (size_t)n->nop;
     w.value = tn_i_alloc_array(b->ctx, ops + 1, sizeof *w.value);
     w.array = tn_i_alloc_array(b->ctx, n->narray + 1u, sizeof *w.array);

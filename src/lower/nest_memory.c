@@ -35,21 +35,10 @@ static bool stored(const tn_i_nest *n, uint32_t array) {
     return false;
 }
 
-static uint32_t alignment(const tn_i_nest_array *a, int64_t at) {
+static uint32_t alignment(const tn_i_nest_array *a, const tn_i_lower_place *q, int64_t at) {
     uint32_t align = (uint32_t)tn_i_dtype_size(a->dtype);
-    while (a->base == TN_BASE_ARENA && align < 64 && at % (2 * align) == 0) align *= 2;
+    while (q->base == TN_BASE_ARENA && q->n == 0 && align < 64 && (q->at + at) % (2 * align) == 0) align *= 2;
     return align;
-}
-
-int64_t tn_i_lower_more(const tn_i_lower_steps *s, uint32_t base, size_t size) {
-    const int64_t by = s ? s->by[base] / (int64_t)size : 0;
-    return s ? (s->n - 1) * (by < 0 ? -by : by) : 0;
-}
-
-tn_i_affine tn_i_lower_entry(const tn_i_lower_steps *s, uint32_t base, size_t size) {
-    if (!s || !s->by[base]) return tn_i_affine_number(0);
-    const int64_t by = s->by[base] / (int64_t)size;
-    return tn_i_lower_step(s, by, by < 0 ? (s->n - 1) * -by : 0);
 }
 
 static void add_array(tn_i_lowering *w, uint32_t i) {
@@ -62,14 +51,12 @@ static void add_array(tn_i_lowering *w, uint32_t i) {
     w->array[i] = TN_L_NONE;
     if (!extent(n, a, &lo, &hi)) return; /* all of it lies outside of its box */
     look_around(n, i, &lo, &hi);
-    const int64_t at = a->at + lo * size, count = hi - lo + 1 + tn_i_lower_more(w->steps, a->base, (size_t)size);
+    const int64_t at = a->at + lo * size;
+    const tn_i_lower_place q = tn_i_lower_entry(w->frame, a->base);
     (void)snprintf(name, sizeof name, a->arg < n->nin ? "in%u" : "out%u",
                    (unsigned)(a->arg < n->nin ? a->arg : a->arg - n->nin));
-    if (a->base == TN_BASE_ABSOLUTE)
-        w->array[i] = tn_i_l_const(w->b, name, a->dtype, count, (const void *)(uintptr_t)at, false);
-    else
-        w->array[i] = tn_i_l_array_new(w->b, name, a->dtype, out ? TN_L_OUT : TN_L_IN, count,
-                                       tn_i_lower_base(w->steps, a->base), at, alignment(a, at));
+    w->array[i] =
+        tn_i_lower_array(w->b, &q, name, a->dtype, out ? TN_L_OUT : TN_L_IN, hi - lo + 1, at, alignment(a, &q, at));
 }
 
 /* In front of its base an array of a loop program cannot lie: one that a caller's negative strides walk may. */
@@ -93,7 +80,8 @@ tn_i_affine tn_i_lower_address(tn_i_lowering *w, const tn_i_nest_array *a, uint3
     int64_t lo = 0, hi = 0;
     (void)extent(w->n, a, &lo, &hi);
     look_around(w->n, array, &lo, &hi);
-    tn_i_affine e = tn_i_lower_entry(w->steps, a->base, tn_i_dtype_size(a->dtype));
+    const tn_i_lower_place q = tn_i_lower_entry(w->frame, a->base);
+    tn_i_affine e = tn_i_lower_first(w->b, &q, a->dtype);
     e.at -= lo;
     for (uint32_t l = 0; l < w->n->nloop; l++)
         if (a->stride[l] && mask >> l & 1) e = tn_i_affine_add(w->b, e, a->stride[l], w->index[l]);

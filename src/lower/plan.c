@@ -95,16 +95,15 @@ static bool add_nest(tn_ctx *c, const tn_i_plan *p, tn_i_nest *n, tn_i_assembled
 }
 
 static bool add_loop(tn_ctx *c, tn_i_loop *l, tn_i_assembled *out) {
-    const tn_i_nest *first = l->body->step[0].u.nest;
-    const tn_i_machine m = tn_i_lower_machine_alone(first, vector());
+    const tn_i_machine m = tn_i_lower_machine_alone(l->size.first, vector());
     if (!tn_i_lower_admits_loop(l)) return true;
-    const struct tn_i_compiled k = {.nest = first, .made = &l->made, .outputs = TN_BASE_ARGUMENTS};
-    return add(c, tn_i_lower_loop(c, l), &m, l->nscratch, k, out);
+    const struct tn_i_compiled k = {.nest = l->size.first, .made = &l->made, .outputs = TN_BASE_ARGUMENTS};
+    return add(c, tn_i_lower_loop(c, l, true), &m, l->nscratch, k, out);
 }
 
 static bool add_chunk(tn_ctx *c, const tn_i_plan *p, tn_i_group *g, tn_i_chunk_kind kind, tn_i_assembled *out) {
     if (!g->chunk[kind].is || !tn_i_lower_admits_chunk(g, kind)) return true;
-    const tn_i_nest *first = tn_i_lower_chunk_nest(g, kind);
+    const tn_i_nest *first = g->chunk[kind].first;
     const tn_i_machine m = tn_i_lower_machine_alone(first, vector());
     const struct tn_i_compiled k = {
         .nest = first, .made = &g->chunk[kind].made, .outputs = tn_i_cell_entry(&g->actor[g->nactor - 1], 0)};

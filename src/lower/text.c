@@ -67,11 +67,11 @@ static bool tell_nest(const teller *t, const tn_i_plan *p, size_t plan, size_t s
 
 static bool tell_loop(const teller *t, const tn_i_plan *p, size_t plan, size_t step) {
     const tn_i_loop *l = &p->loop[p->step[step].loop];
-    const tn_i_machine m = tn_i_lower_machine_alone(l->body->step[0].u.nest, t->as.vector);
+    const tn_i_machine m = tn_i_lower_machine_alone(l->size.first, t->as.vector);
     char title[256];
     title_of(p, plan, step, ", all steps of a loop", title);
     if (!tn_i_lower_admits_loop(l)) return tell_none(t, title);
-    return tell_program(t, title, tn_i_lower_loop(t->ctx, l), &m);
+    return tell_program(t, title, tn_i_lower_loop(t->ctx, l, false), &m);
 }
 
 static bool tell_group(const teller *t, const tn_i_plan *p, size_t plan, size_t step) {
@@ -89,7 +89,7 @@ static bool tell_group(const teller *t, const tn_i_plan *p, size_t plan, size_t 
     for (tn_i_chunk_kind kind = 0; ok && kind < TN_CHUNKS; kind++) {
         char title[256];
         if (!g->chunk[kind].is) continue;
-        const tn_i_machine m = tn_i_lower_machine_alone(tn_i_lower_chunk_nest(g, kind), t->as.vector);
+        const tn_i_machine m = tn_i_lower_machine_alone(g->chunk[kind].first, t->as.vector);
         title_of(p, plan, step, what[kind], title);
         ok = tn_i_lower_admits_chunk(g, kind) ? tell_program(t, title, tn_i_lower_chunk(t->ctx, p, g, kind), &m)
                                               : tell_none(t, title);

@@ -37,6 +37,12 @@ bool tn_i_l_straight(const tn_i_loops *p, uint32_t first, uint32_t last) {
     return true;
 }
 
+bool tn_i_l_calls(const tn_i_loops *p, uint32_t first, uint32_t last) {
+    for (uint32_t k = first; k < last; k++)
+        if (p->op[k].kind == TN_L_MAP && p->op[k].code == TN_L_fn) return true;
+    return false;
+}
+
 int tn_i_l_widest(const tn_i_loops *p, uint32_t first, uint32_t last) {
     int widest = 1;
     for (uint32_t k = first; k < last; k++) {

@@ -14,6 +14,8 @@ void tn_i_l_halved_drop(const tn_i_loops *p, bool *is);
 
 /* Operations first .. last - 1 are values, loads and stores alone. */
 bool tn_i_l_straight(const tn_i_loops *p, uint32_t first, uint32_t last);
+/* A function is called among operations first .. last - 1. */
+bool tn_i_l_calls(const tn_i_loops *p, uint32_t first, uint32_t last);
 /* Loop k, of a known count, is of straight operations whose iterations do not depend on each other. */
 bool tn_i_l_independent(const tn_i_loops *p, uint32_t k);
 /* No iteration of loop k, which has n and stands in no block, touches what another one stores; of arrays that `except`

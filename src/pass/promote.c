@@ -6,8 +6,8 @@
  * load, the cell is a carry: loaded once in front of the loop, stored once behind it.  Where it is a store, memory is
  * written as before, but the last of several stores of an iteration is enough.
  *
- * A loop that a WHILE leaves must find in memory what was stored until then: of a carry nothing is stored in an iteration
- * before it may be left, and of another cell all is before or all behind. */
+ * A loop that a WHILE leaves must find in memory what was stored until then: of a carry nothing is stored in an
+ * iteration before it may be left, and of another cell all is before or all behind. */
 #include "pass/inside.h"
 
 #include <string.h>
@@ -33,6 +33,7 @@ typedef struct promoter {
     const tn_i_loops *p;
     tn_i_l_copy c;
     uint32_t *around, *cell_of; /* cell_of: of each operation, 1 + its cell, or 0 */
+    uint32_t *height;           /* of each FOR */
     bool *halved;
     access *a;
     cell *cell;
@@ -202,28 +203,53 @@ static uint32_t copy_loop(promoter *z, uint32_t k) {
     return i;
 }
 
-tn_i_loops *tn_i_pass_promote(tn_i_loops *p, const tn_i_machine *m) {
+/* Of each FOR how many loops are in each other in it; returns the most. */
+static uint32_t find_heights(promoter *z) {
+    uint32_t most = 0;
+    for (uint32_t k = z->p->nop; k-- > 0;) {
+        uint32_t out = z->around[k];
+        if (z->p->op[k].kind != TN_L_FOR) continue;
+        while (out != TN_L_NONE && z->p->op[out].kind != TN_L_FOR) out = z->around[out];
+        if (z->height[k] > most) most = z->height[k];
+        if (out != TN_L_NONE && z->height[out] <= z->height[k]) z->height[out] = z->height[k] + 1;
+    }
+    return most;
+}
+
+/* Of loops with so many inside, or none; *most: the most there are. */
+static tn_i_loops *promote(tn_i_loops *p, uint32_t height, uint32_t *most) {
+    const size_t n = (size_t)p->nop + 1;
     tn_i_l_builder b;
     promoter z = {.p = p};
-    (void)m;
     tn_i_l_begin(&b, p->ctx);
     z.around = tn_i_l_around(p);
-    z.cell_of = tn_i_alloc_array(p->ctx, (size_t)p->nop + 1, sizeof *z.cell_of);
+    z.cell_of = tn_i_alloc_array(p->ctx, 2 * n, sizeof *z.cell_of);
     z.halved = tn_i_l_halved(p);
     if ((p->nop && !z.around) || !z.cell_of || !z.halved) b.failed = true;
-    if (tn_i_l_copy_begin(&z.c, &b, p))
+    if (tn_i_l_copy_begin(&z.c, &b, p)) {
+        z.height = z.cell_of + n;
+        *most = find_heights(&z);
         for (uint32_t k = 0; k < p->nop && !b.failed;) {
-            if (p->op[k].kind == TN_L_FOR && find(&z, k))
+            if (p->op[k].kind == TN_L_FOR && z.height[k] == height && find(&z, k))
                 k = copy_loop(&z, k);
             else
                 tn_i_l_copy_op(&z.c, k++);
         }
+    }
     tn_i_l_copy_end(&z.c);
     if (z.cell) tn_i_free(p->ctx, z.cell, z.ccell * sizeof *z.cell);
     if (z.a) tn_i_free(p->ctx, z.a, z.ca * sizeof *z.a);
-    if (z.cell_of) tn_i_free(p->ctx, z.cell_of, ((size_t)p->nop + 1) * sizeof *z.cell_of);
+    if (z.cell_of) tn_i_free(p->ctx, z.cell_of, 2 * n * sizeof *z.cell_of);
     tn_i_l_halved_drop(p, z.halved);
     tn_i_l_around_drop(p, z.around);
     tn_i_l_free(p);
     return tn_i_l_end(&b);
+}
+
+/* From the innermost loops outwards: what one of them loads in front and stores behind may be a carry of the next. */
+tn_i_loops *tn_i_pass_promote(tn_i_loops *p, const tn_i_machine *m) {
+    uint32_t most = 0;
+    (void)m;
+    for (uint32_t height = 0; p && height <= most; height++) p = promote(p, height, &most);
+    return p;
 }

@@ -4,12 +4,14 @@
 
 enum { MOST_ITERATIONS = 4, MOST_OPERATIONS = 4096 };
 
-/* A loop of few iterations, all of straight operations, that nothing reads from. */
+/* A loop of few iterations, all of straight operations, that nothing reads from.  What calls functions calls them for
+ * all iterations at once. */
 static bool is_short(const tn_i_loops *p, uint32_t k, int64_t *n) {
     const tn_i_l_op *o = &p->op[k];
     const uint8_t behind = o->to + 1 < p->nop ? p->op[o->to + 1].kind : TN_L_END;
     return o->kind == TN_L_FOR && !o->vector && !o->parallel && tn_i_l_known_count(p, k, n) && *n <= MOST_ITERATIONS &&
-           behind != TN_L_LAST && behind != TN_L_HALVES && tn_i_l_straight(p, k + 1, o->to);
+           behind != TN_L_LAST && behind != TN_L_HALVES && tn_i_l_straight(p, k + 1, o->to) &&
+           (*n < 2 || !tn_i_l_calls(p, k + 1, o->to));
 }
 
 /* Copies loop k in which iterations follow one another. */
@@ -31,11 +33,12 @@ static void copy_steps(tn_i_l_copy *c, uint32_t k) {
     tn_i_l_copy_op(c, p->op[k].to);
 }
 
-/* Loop k stands in no block, and an iteration touches what another one stores. */
+/* Loop k stands in no block, and an iteration touches what another one stores, or may. */
 static bool follows(const tn_i_loops *p, uint32_t k) {
-    int64_t n;
-    return p->op[k].kind == TN_L_FOR && !p->op[k].vector && !p->op[k].parallel && tn_i_l_known_count(p, k, &n) &&
-           n > 1 && !tn_i_l_apart(p, k, n, NULL);
+    const tn_i_l_op *o = &p->op[k];
+    int64_t n = o->hi;
+    if (o->kind != TN_L_FOR || o->vector || o->parallel) return false;
+    return (!tn_i_l_known_count(p, k, &n) && n == INT64_MAX) || (n > 1 && !tn_i_l_apart(p, k, n, NULL));
 }
 
 tn_i_loops *tn_i_pass_unroll(tn_i_loops *p, const tn_i_machine *m) {

@@ -5,12 +5,6 @@
  * many bytes an operation and vector, is to stay in half of the instruction cache. */
 enum { TOGETHER = 8, CODE_BYTES = 1 << 14, OPERATION_BYTES = 16 };
 
-static bool calls(const tn_i_loops *p, uint32_t first, uint32_t last) {
-    for (uint32_t k = first; k < last; k++)
-        if (p->op[k].kind == TN_L_MAP && p->op[k].code == TN_L_fn) return true;
-    return false;
-}
-
 static int together(uint32_t operations) {
     int n = TOGETHER;
     while (n > 1 && operations > CODE_BYTES / OPERATION_BYTES / (uint32_t)n) n /= 2;
@@ -20,7 +14,7 @@ static int together(uint32_t operations) {
 /* As many elements as a vector has of the widest of them, and no more than there are. */
 static int width_of(const tn_i_loops *p, uint32_t k, int64_t n, const tn_i_machine *m) {
     int width = m->vector / tn_i_l_widest(p, k + 1, p->op[k].to);
-    if (calls(p, k + 1, p->op[k].to)) width *= together(p->op[k].to - k);
+    if (tn_i_l_calls(p, k + 1, p->op[k].to)) width *= together(p->op[k].to - k);
     while (width > 2 && width / 2 >= n) width /= 2;
     return width > 64 ? 64 : width;
 }

@@ -1,6 +1,8 @@
 /* Loops whose steps are little work, run as one loop program: random ones, of all lengths, shapes and dtypes, forwards
- * and in reverse, of a known number of steps or one that a condition finds, have the bits of the reference; so have
- * their gradients, which walk what was kept of as many steps, calls that leave outputs out, and loops in loops.
+ * and in reverse, of a known number of steps or one that a condition finds, with conditions and loops in their steps,
+ * have the bits of the reference; so have their gradients, which walk what was kept of as many steps, and calls that
+ * leave outputs out.  Profiles count what is in a step as often as the interpreter of nests does, which goes step by
+ * step.
  *
  * So have loops with schedules, whose steps in a row are one loop program, under all schedules: the bits of the
  * reference, which goes step by step, and those of no schedule; and they tell a profile of as many steps, slots and
@@ -34,9 +36,9 @@ static unsigned draw(uint64_t *s, unsigned n) {
 typedef struct body {
     char text[TEXT];
     size_t n;
-    const char *type;
+    const char *type, *dtype, *dims;
     char name[32][4];
-    unsigned names, made;
+    unsigned names, made, temps;
 } body;
 
 static void put(body *b, const char *format, ...) {
@@ -48,12 +50,84 @@ static void put(body *b, const char *format, ...) {
 
 static const char *any(body *b, uint64_t *s) { return b->name[draw(s, b->names)]; }
 
+/* t: the largest of x's elements, or x. */
+static void largest(body *b, const char *t, const char *x) {
+    const bool f = *b->dtype == 'f';
+    if (*b->dims)
+        put(b, "    %s:%s[] = reduce_max[axes=(%s)] %s\n", t, b->dtype, strchr(b->dims, ',') ? "0, 1" : "0,", x);
+    else
+        put(b, "    %s:%s[] = add %s %s:%s[]\n", t, b->dtype, x, f ? "0.0" : "0", b->dtype);
+}
+
+static void write_choice(body *b, uint64_t *s, const char *out, const char *x, const char *y) {
+    const bool f = *b->dtype == 'f';
+    const unsigned t = b->temps++;
+    const char *type = b->type;
+    char top[16];
+    (void)snprintf(top, sizeof top, "ta%u", t);
+    largest(b, top, x);
+    put(b, "    tb%u:bool[] = gt %s %s:%s[]\n", t, top, f ? "0.25" : "2", b->dtype);
+    if (draw(s, 2)) {
+        put(b,
+            "    %s:%s = cond[branches=({ lambda a:%s b:%s . let c:%s = sub a b in (c,) }, { lambda a:%s b:%s . let "
+            "c:%s = mul a b d:%s = max c a in (d,) })] tb%u %s %s\n",
+            out, type, type, type, type, type, type, type, type, t, x, y);
+        return;
+    }
+    put(b, "    tc%u:bool[] = gt %s %s:%s[]\n    td%u:i32[] = convert_element_type[new_dtype=i32] tb%u\n", t, top,
+        f ? "0.75" : "5", b->dtype, t, t);
+    put(b, "    te%u:i32[] = convert_element_type[new_dtype=i32] tc%u\n    tf%u:i32[] = add td%u te%u\n", t, t, t, t,
+        t);
+    put(b, "    tg%u:i32[] = sub tf%u %u:i32[]\n", t, t, draw(s, 2));
+    put(b,
+        "    %s:%s = cond[branches=({ lambda a:%s b:%s . let c:%s = neg a in (c,) }, { lambda a:%s b:%s . let in (b,) "
+        "}, "
+        "{ lambda a:%s b:%s . let c:%s = min a b in (c,) })] tg%u %s %s\n",
+        out, type, type, type, type, type, type, type, type, type, t, x, y);
+}
+
+static void write_inner_scan(body *b, uint64_t *s, const char *out, const char *x, const char *y) {
+    const unsigned t = b->temps++, n = draw(s, 5);
+    const char *type = b->type;
+    put(b, "    th%u:%s ti%u:%s[%u%s%s] = scan[program={ lambda k:%s a:%s . let b:%s = sub a k ", t, type, t, b->dtype,
+        n, *b->dims ? "," : "", b->dims, type, type, type);
+    if (draw(s, 2))
+        put(b, "c:%s = max b k in (c, b) }", type);
+    else {
+        body in = {.type = type, .dtype = b->dtype, .dims = b->dims, .temps = 50};
+        write_choice(&in, s, "c", "a", "b");
+        put(b, "%s in (c, a) }", in.text);
+    }
+    put(b, " length=%u num_consts=1 num_carry=1 reverse=%s] %s %s\n", n, draw(s, 2) ? "True" : "False", x, y);
+    put(b, "    tj%u:%s = reduce_sum[axes=(0,)] ti%u\n    %s:%s = add th%u tj%u\n", t, type, t, out, type, t, t);
+}
+
+static void write_inner_while(body *b, uint64_t *s, const char *out, const char *x, const char *y) {
+    const unsigned t = b->temps++;
+    const bool f = *b->dtype == 'f';
+    const char *type = b->type;
+    body in = {.type = type, .dtype = b->dtype, .dims = b->dims};
+    largest(&in, "f", "a");
+    put(b,
+        "    %s:%s tk%u:i64[] = while[cond_jaxpr={ lambda a:%s i:i64[] . let %s g:bool[] = lt f %s:%s[] h:bool[] = lt "
+        "i "
+        "%u:i64[] o:bool[] = and g h in (o,) } cond_nconsts=0 body_jaxpr={ lambda k:%s a:%s i:i64[] . let c:%s = add a "
+        "k "
+        "j:i64[] = add i 1:i64[] in (c, j) } body_nconsts=1] %s %s 0:i64[]\n",
+        out, type, t, type, in.text, f ? "0.8" : "7", b->dtype, draw(s, 5), type, type, type, x, y);
+}
+
 static void equation(body *b, uint64_t *s) {
     static const char *const two[] = {"add", "sub", "mul", "max"};
+    static void (*const more[])(body *, uint64_t *, const char *, const char *,
+                                const char *) = {write_choice, write_inner_scan, write_inner_while};
     char out[4];
     (void)snprintf(out, sizeof out, "v%c", 'a' + (int)b->made++);
     const char *x = any(b, s), *y = any(b, s);
-    if (draw(s, 6))
+    const unsigned kind = draw(s, 24);
+    if (kind < 3)
+        more[kind](b, s, out, x, y);
+    else if (kind < 21)
         put(b, "    %s:%s = %s %s %s\n", out, b->type, two[draw(s, 4)], x, y);
     else
         put(b, "    %s:%s = neg %s\n", out, b->type, x);
@@ -76,7 +150,7 @@ static void write_program(body *b, uint64_t *s, const char *dtype, const char *d
     char type[40], all[48];
     (void)snprintf(type, sizeof type, "%s[%s]", dtype, dims);
     (void)snprintf(all, sizeof all, "%s[%d%s%s]", dtype, n, *dims ? "," : "", dims);
-    body one = {.type = type};
+    body one = {.type = type, .dtype = dtype, .dims = dims};
     write_body(&one, s);
     memcpy(inner, one.text, one.n + 1);
     b->n = 0;
@@ -91,7 +165,7 @@ static void write_while(body *b, uint64_t *s, const char *dtype, const char *dim
     static char inner[TEXT];
     char type[40], first[400] = "    f:%s[] = copy p\n";
     (void)snprintf(type, sizeof type, "%s[%s]", dtype, dims);
-    body one = {.type = type};
+    body one = {.type = type, .dtype = dtype, .dims = dims};
     put(&one, "{ lambda k:%s p:%s q:%s i:i64[] . let\n", type, type, type);
     static const char in[3][4] = {"k", "p", "q"};
     memcpy(one.name, in, sizeof in);
@@ -260,6 +334,73 @@ static void test_long(void **state) {
     tn_ctx_free(c);
 }
 
+/* ---- what profiles count ----------------------------------------------------------------------------- */
+
+typedef struct calls {
+    size_t n;
+    int64_t calls[4096];
+} calls;
+
+static void take_calls(void *user, const tn_profile_step *step) {
+    calls *t = user;
+    assert_true(t->n < sizeof t->calls / sizeof *t->calls);
+    t->calls[t->n++] = (int64_t)step->calls;
+}
+
+static void profile_of(tn_ctx *c, tn_fn *f, int nests, uint64_t seed, calls *t) {
+    static double in[8][ROOM], out[8][ROOM];
+    const void *const ins[8] = {in[0], in[1], in[2], in[3], in[4], in[5], in[6], in[7]};
+    void *const outs[8] = {out[0], out[1], out[2], out[3], out[4], out[5], out[6], out[7]};
+    uint64_t s = seed;
+    c->nests = (uint8_t)nests;
+    tn_exec *e = compile(f, 0);
+    c->nests = TN_NESTS_CODE;
+    tn_profile *p = tn_profile_new(e);
+    for (size_t i = 0; i < tn_fn_inputs(f); i++) {
+        const tn_type type = tn_fn_input_type(f, i);
+        fill(in[i], tn_type_bytes(&type), type.dtype, &s);
+    }
+    t->n = 0;
+    assert_int_equal(tn_exec_profile(e, p), TN_OK);
+    for (int k = 0; k < 2; k++) assert_int_equal(tn_call(e, ins, outs), TN_OK);
+    assert_int_equal(tn_profile_steps(p, take_calls, t), TN_OK);
+    tn_profile_free(p);
+    tn_exec_free(e);
+}
+
+/* By the interpreter of nests, step by step; by loop programs, evaluated; by machine code. */
+static void counted(const char *dtype, const char *dims, int n, bool pull, uint64_t seed) {
+    static body b;
+    static calls t[3];
+    uint64_t s = seed;
+    tn_ctx *c = tn_ctx_new(NULL);
+    if (n < 0)
+        write_while(&b, &s, dtype, dims, "");
+    else
+        write_program(&b, &s, dtype, dims, n, n % 2 ? " schedule=\"revolve:2\"" : "");
+    tn_fn *f = tn_fn_parse(c, b.text, b.n, "counted"), *g = f && pull ? tn_vjp(f, tn_wrt(0, 1), NULL) : NULL;
+    if (!f || (pull && !g)) fail_msg("%s\n%s", tn_error(c), b.text);
+    profile_of(c, g ? g : f, TN_NESTS_TILES, seed, &t[0]);
+    profile_of(c, g ? g : f, TN_NESTS_PASSED, seed, &t[1]);
+    profile_of(c, g ? g : f, TN_NESTS_CODE, seed, &t[2]);
+    for (int k = 1; k < 3; k++)
+        for (size_t i = 0; i < t[0].n; i++)
+            if (t[k].n != t[0].n || t[k].calls[i] != t[0].calls[i])
+                fail_msg("step %zu: %lld calls, not %lld\n%s", i, (long long)t[k].calls[i], (long long)t[0].calls[i],
+                         b.text);
+    tn_fn_free(g);
+    tn_fn_free(f);
+    tn_ctx_free(c);
+}
+
+static void test_counted(void **state) {
+    static const char *const dims[] = {"", "3", "17"};
+    (void)state;
+    for (unsigned k = 0; k < 3; k++)
+        for (uint64_t seed = 0; seed < (SANITIZED ? 8 : 60); seed++)
+            for (int n = -1; n < 6; n += 3) counted(seed % 2 ? "f32" : "f64", dims[k], n, seed % 4 < 2, seed + 100 * k);
+}
+
 static void test_random(void **state) {
     static const char *const dtypes[] = {"f64", "f32", "i32"};
     static const char *const dims[] = {"", "1", "3", "8", "17", "2,3", "0"};
@@ -272,7 +413,7 @@ static void test_random(void **state) {
                     one(dtypes[d], dims[k], lengths[n], seed + 100 * n + 10000 * k);
 }
 
-/* Such a loop in a loop, each of whose steps enters it; and that there are such loops at all, where there is code. */
+/* A loop in a loop: each is one loop program, where there is code. */
 static void test_nested(void **state) {
     static const char text[] =
         "{ lambda a:f64[3] x:f64[5,3] . let\n"
@@ -289,7 +430,7 @@ static void test_nested(void **state) {
     int made[2] = {0};
     tn_exec *e = compile(f, 0);
     assert_int_equal(tn_exec_steps(e, note, made), TN_OK);
-    if (made[0]) assert_int_equal(made[1], 1); /* the inner one: the outer one's step enters it */
+    if (made[0]) assert_int_equal(made[1], 2);
     tn_exec_free(e);
     tn_fn_free(f);
     tn_ctx_free(c);
@@ -516,14 +657,10 @@ static void test_scheduled_pages(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random),
-                                       cmocka_unit_test(test_found),
-                                       cmocka_unit_test(test_long),
-                                       cmocka_unit_test(test_nested),
-                                       cmocka_unit_test(test_scheduled),
-                                       cmocka_unit_test(test_scheduled_found),
-                                       cmocka_unit_test(test_scheduled_twice),
-                                       cmocka_unit_test(test_scheduled_long),
-                                       cmocka_unit_test(test_scheduled_pages)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random),          cmocka_unit_test(test_counted),
+                                       cmocka_unit_test(test_found),           cmocka_unit_test(test_long),
+                                       cmocka_unit_test(test_nested),          cmocka_unit_test(test_scheduled),
+                                       cmocka_unit_test(test_scheduled_found), cmocka_unit_test(test_scheduled_twice),
+                                       cmocka_unit_test(test_scheduled_long),  cmocka_unit_test(test_scheduled_pages)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
