@@ -1,6 +1,7 @@
 /* Nests, and loops whose steps are little work, as functions that cgen prints: of the loop programs that all back ends
  * run (src/lower, src/pass), for vectors of no processor in particular. */
 #include "emit/c99.h"
+#include "exec/steps_report.h"
 #include "lower/lower.h"
 
 #include <inttypes.h>
@@ -49,7 +50,14 @@ static void tell_nest(writer *k, const tn_i_nest *n) {
 }
 
 static void tell_plan(writer *k, const tn_i_plan *p) {
-    for (size_t i = 0; i < p->nstep; i++) tell_nest(k, p->step[i].u.nest);
+    for (size_t i = 0; i < p->nstep; i++) {
+        const tn_i_step *s = &p->step[i];
+        if (s->kind == TN_STEP_NEST) tell_nest(k, s->u.nest);
+        for (uint32_t j = 0; j < tn_i_step_programs(p, s); j++) {
+            const tn_i_plan *inside = tn_i_step_program(p, s, j);
+            if (inside) tell_plan(k, inside);
+        }
+    }
 }
 
 /* In lines of up to 120 characters. */

@@ -2,9 +2,10 @@
  * iteration is the value itself (LLVM: scalar promotion, forwarding of stores).
  *
  * A cell is an element whose address is the same in all iterations, and which nothing in the loop touches but loads and
- * stores of the loop's own block, of its dtype and without a condition.  Where the first of them in an iteration is a
- * load, the cell is a carry: loaded once in front of the loop, stored once behind it.  Where it is a store, memory is
- * written as before, but the last of several stores of an iteration is enough.
+ * stores of the loop's own block and of IFs in it, of its dtype and without a mask.  Where the first of them in an
+ * iteration is a load, or one of them is in an IF, the cell is a carry: loaded once in front of the loop, stored once
+ * behind it, and behind an IF joined of what its branches leave.  Else memory is written as before, but the last of
+ * several stores of an iteration is enough.
  *
  * A loop that a WHILE leaves must find in memory what was stored until then: of a carry nothing is stored in an
  * iteration before it may be left, and of another cell all is before or all behind. */
@@ -39,6 +40,8 @@ typedef struct promoter {
     cell *cell;
     size_t na, ca, ncell, ccell;
     uint32_t leaves[2]; /* the first and the last WHILE of the loop's own; 0: there is none */
+    uint32_t *branch;   /* for each IF that is open: each cell's value in front of it, and at its ELSE */
+    size_t nbranch, cbranch;
 } promoter;
 
 /* ---- what is touched ------------------------------------------------------------------------------------------- */
@@ -68,12 +71,19 @@ static uint32_t cell_at(promoter *z, uint32_t base, int64_t lo, uint8_t dtype) {
     return (uint32_t)z->ncell++;
 }
 
-/* A load or a store of loop k's own block, at an address that is a number. */
+/* Operation i stands in the block of loop k, or in IFs of it. */
+static bool is_own(const promoter *z, uint32_t k, uint32_t i) {
+    uint32_t out = z->around[i];
+    while (out != TN_L_NONE && out != k && z->p->op[out].kind != TN_L_FOR) out = z->around[out];
+    return out == k;
+}
+
+/* A load or a store of loop k's own, at an address that is a number. */
 static bool add_access(promoter *z, uint32_t k, uint32_t i) {
     const tn_i_l_op *o = &z->p->op[i];
     const tn_i_l_array *a = &z->p->array[o->which];
     const int64_t size = (int64_t)tn_i_dtype_size(a->dtype);
-    if (z->around[i] != k || o->at.n || o->in[0] != TN_L_NONE || o->in[1] != TN_L_NONE || a->role == TN_L_CONST ||
+    if (!is_own(z, k, i) || o->at.n || o->in[0] != TN_L_NONE || o->in[1] != TN_L_NONE || a->role == TN_L_CONST ||
         z->halved[i])
         return add_anywhere(z, i, o->which);
     const int64_t lo = a->at + o->at.at * size;
@@ -82,6 +92,7 @@ static bool add_access(promoter *z, uint32_t k, uint32_t i) {
     cell *e = &z->cell[at];
     if (!e->first) e->carried = o->kind == TN_L_LOAD, e->load = i;
     e->first = true;
+    e->carried |= z->around[i] != k;
     e->stored |= o->kind == TN_L_STORE;
     if (o->kind != TN_L_STORE) return true;
     if (!e->last) e->from = i;
@@ -167,9 +178,62 @@ static bool through(promoter *z, uint32_t i) {
     return e->carried || e->last != i;
 }
 
-static void copy_body(promoter *z, uint32_t first, uint32_t last) {
-    for (uint32_t i = first; i < last && !z->c.b->failed; i++)
-        if (!through(z, i)) tn_i_l_copy_op(&z->c, i);
+static bool keeps_branches(const promoter *z, uint32_t k, uint32_t i) {
+    bool some = false;
+    for (size_t j = 0; j < z->ncell; j++) some |= z->cell[j].fit && z->cell[j].carried;
+    return some && is_own(z, k, i);
+}
+
+/* In front of an IF. */
+static void open_branch(promoter *z) {
+    const size_t n = z->ncell;
+    if (!tn_i_grow(z->p->ctx, (void **)(void *)&z->branch, &z->cbranch, z->nbranch + 2 * n, sizeof *z->branch)) {
+        z->c.b->failed = true;
+        return;
+    }
+    for (size_t j = 0; j < n; j++) z->branch[z->nbranch + j] = z->branch[z->nbranch + n + j] = z->cell[j].value;
+    z->nbranch += 2 * n;
+}
+
+/* At the ELSE: what the first branch has left, and again what was in front of it. */
+static void turn_branch(promoter *z) {
+    const size_t n = z->ncell;
+    uint32_t *before = z->branch + z->nbranch - 2 * n, *left = before + n;
+    for (size_t j = 0; j < n; j++) {
+        left[j] = z->cell[j].value;
+        z->cell[j].value = before[j];
+    }
+}
+
+/* Behind the END. */
+static void join_branches(promoter *z, bool has_else) {
+    const size_t n = z->ncell;
+    if (!has_else) turn_branch(z);
+    const uint32_t *left = z->branch + z->nbranch - n;
+    for (size_t j = 0; j < n; j++)
+        if (z->cell[j].fit && z->cell[j].carried && left[j] != z->cell[j].value)
+            z->cell[j].value = tn_i_l_join(z->c.b, left[j], z->cell[j].value);
+    z->nbranch -= 2 * n;
+}
+
+static void copy_own(promoter *z, uint32_t i) {
+    const tn_i_l_op *o = &z->p->op[i];
+    const uint32_t opens = o->kind == TN_L_END ? o->to : TN_L_NONE;
+    if (o->kind == TN_L_IF) open_branch(z);
+    if (o->kind == TN_L_ELSE) turn_branch(z);
+    tn_i_l_copy_op(&z->c, i);
+    if (opens != TN_L_NONE && z->p->op[opens].kind == TN_L_IF && !z->c.b->failed)
+        join_branches(z, z->p->op[z->p->op[opens].to].kind == TN_L_ELSE);
+}
+
+static void copy_body(promoter *z, uint32_t k, uint32_t first, uint32_t last) {
+    for (uint32_t i = first; i < last && !z->c.b->failed; i++) {
+        if (through(z, i)) continue;
+        if (z->p->op[i].kind >= TN_L_IF && keeps_branches(z, k, i))
+            copy_own(z, i);
+        else
+            tn_i_l_copy_op(&z->c, i);
+    }
 }
 
 /* Copies loop k with its cells; what is behind it and what belongs to it. */
@@ -186,7 +250,7 @@ static uint32_t copy_loop(promoter *z, uint32_t k) {
     for (size_t j = 0; j < z->ncell; j++)
         if (z->cell[j].fit && z->cell[j].carried)
             z->cell[j].value = z->cell[j].carry = tn_i_l_carry(b, z->cell[j].value);
-    copy_body(z, i, next);
+    copy_body(z, k, i, next);
     tn_i_l_copy_ops(&z->c, next, end);
     for (size_t j = 0; j < z->ncell; j++)
         if (z->cell[j].fit && z->cell[j].carried) tn_i_l_next(b, z->cell[j].carry, z->cell[j].value);
@@ -237,6 +301,7 @@ static tn_i_loops *promote(tn_i_loops *p, uint32_t height, uint32_t *most) {
         }
     }
     tn_i_l_copy_end(&z.c);
+    if (z.branch) tn_i_free(p->ctx, z.branch, z.cbranch * sizeof *z.branch);
     if (z.cell) tn_i_free(p->ctx, z.cell, z.ccell * sizeof *z.cell);
     if (z.a) tn_i_free(p->ctx, z.a, z.ca * sizeof *z.a);
     if (z.cell_of) tn_i_free(p->ctx, z.cell_of, 2 * n * sizeof *z.cell_of);
