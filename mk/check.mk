@@ -17,20 +17,21 @@ CHECK_NESTS    ?= 8
 CHECK_RANKS    ?= 120
 CHECK_FAULT    ?= 300000
 NESTING_SHARE  ?= 5
-EMIT_SHARE     ?= 4
+EMIT_SHARE     ?= 10
 MUTANTS_SHARE  ?= 24
-few  = CHECK_N=8 CHECK_PROGRAMS=8 CHECK_NESTS=2 CHECK_RANKS=60 CHECK_FAULT=20000 NESTING_SHARE=14 EMIT_SHARE=200
+few  = CHECK_N=5 CHECK_PROGRAMS=5 CHECK_NESTS=1 CHECK_RANKS=30 CHECK_FAULT=10000 NESTING_SHARE=30 EMIT_SHARE=200
 many = CHECK_N=100 CHECK_PROGRAMS=1200 CHECK_NESTS=20 CHECK_RANKS=400 CHECK_FAULT=1200000 NESTING_SHARE=1 EMIT_SHARE=1 \
        MUTANTS_SHARE=6 CHECK_FUZZ_pipeline=120
 SEED          ?= 1
 # Other mutants each time; the log says how to have them again.
 MUTANTS_SEED  ?= $(shell date +%s)
 share = laws: $(CHECK_N) samples a primitive, $(CHECK_PROGRAMS) programs; ranks: $(CHECK_RANKS); faults: $(CHECK_FAULT); \
-        one in so many: nesting $(NESTING_SHARE), emit $(EMIT_SHARE), mutants $(MUTANTS_SHARE); seed $(SEED)
+        one in so many: nesting $(NESTING_SHARE), emit $(EMIT_SHARE), mutants $(MUTANTS_SHARE); seed $(SEED)$(if \
+        $(PART),; part $(PART) of $(PARTED))
 # Seconds: the longest a test may take, each fuzz target in make check, each in make fuzz.
 CHECK_LIMIT ?= 1200
-CHECK_FUZZ  ?= 10
-CHECK_FUZZ_pipeline ?= 40
+CHECK_FUZZ  ?= 6
+CHECK_FUZZ_pipeline ?= 24
 FUZZ_TIME   ?= 300
 
 # What make check runs, longest first, so that no processor waits for the last.  Builds of other kinds leave out what
@@ -112,9 +113,10 @@ sub_make = +@$(MAKE) --no-print-directory DEPS_SEEN=1
 
 # The one that is sanitized has the second compiler, whose warnings are errors, and fuzz targets besides its suite.  They
 # are led by the edges that were taken: calls at every comparison, and frames of functions on the heap (in check-long),
-# are two thirds of the suite's time.
+# are two thirds of the suite's time.  So are half of what is compiled the checks of each access to memory that
+# AddressSanitizer would catch, or that x86 allows, and those in check-long as well.
 sanitized = BUILD=$(SAN_DIR) CC='$(CLANG)' SAN=fuzzer-no-link,address,undefined DEBUG=1 WERROR=1 \
-            CFLAGS='-O1 -g1 -fno-sanitize-coverage=trace-cmp,indirect-calls'
+            CFLAGS='-O1 -g1 -fno-sanitize-coverage=trace-cmp,indirect-calls $(if $(LONG),,-fno-sanitize=null,alignment,object-size)'
 
 $(FUZZERS:%=$(BUILD)/fuzz/%): LINK_MORE = -fsanitize=fuzzer
 fuzz-programs: | deps
@@ -160,7 +162,11 @@ TESTS_bench    = $(if $(wildcard bench/suite/*.c),bench) $(if $(wildcard bench/g
 TESTS_valgrind = $(if $(QUICKSTART),valgrind) $(if $(filter handles,$(CPPS)),valgrind-cpp)
 QUICKSTART     = $(filter %/quickstart,$(EXAMPLES))
 
-TESTS = $(foreach k,$(KINDS),$(TESTS_$(k)))
+# PART=2/4: of the tests of these kinds the second, sixth .. alone.
+PART      ?=
+PARTED     = unit examples doors emit golden
+part       = $(if $(PART),$(shell printf '%s\n' $(1) | awk -v part='$(PART)' '{ split(part, p, "/") } NR % p[2] == p[1] % p[2]'),$(1))
+TESTS = $(foreach k,$(KINDS),$(if $(filter $(k),$(PARTED)),$(call part,$(TESTS_$(k))),$(TESTS_$(k))))
 NONE  = $(foreach k,$(KINDS),$(if $(strip $(TESTS_$(k))),,$(k)))
 
 R = $(BUILD)/check
@@ -261,8 +267,8 @@ asan: | deps ## the suite built by clang under AddressSanitizer and UBSan, warni
 clang: | deps ## the suite built by clang, optimized
 	$(sub_make) BUILD=$(BUILD)/clang CC='$(CLANG)' WERROR=1 CFLAGS=-O3 $(few) KINDS='$(SHORT_KINDS)' check
 check-long: | deps ## check with more of the random tests, asan and clang
-	$(sub_make) $(many) check || :
-	+@ASAN_OPTIONS=detect_stack_use_after_return=1 $(MAKE) --no-print-directory DEPS_SEEN=1 asan || :
+	$(sub_make) $(many) LONG=1 check || :
+	+@ASAN_OPTIONS=detect_stack_use_after_return=1 $(MAKE) --no-print-directory DEPS_SEEN=1 LONG=1 asan || :
 	$(sub_make) clang || :
 	@tools/check/sum.sh $(R) $(SAN_DIR)/check $(BUILD)/clang/check
 
