@@ -13,6 +13,8 @@ typedef struct tn_i_slot {
     uint32_t hash, var; /* var + 1; 0: empty */
 } tn_i_slot;
 
+const tn_type tn_i_no_type = {.dtype = TN_F64};
+
 void tn_i_builder_init(tn_i_builder *b, tn_ctx *c) {
     *b = (tn_i_builder){.ctx = c, .regions = 1, .failed = c->refused != NULL};
     if (c->refused) (void)tn_i_fail(c, TN_EINVAL, NULL, "%s", c->refused);

@@ -217,7 +217,12 @@ tn_i_var tn_i_emit(tn_i_builder *b, const tn_prim *prim, const tn_i_param *p, ui
 /* As emit, sharing another equation's parameters. */
 tn_i_var tn_i_emit_like(tn_i_builder *b, const tn_i_eqn *like, const tn_i_var *in);
 
-static inline const tn_type *tn_i_vtype(const tn_i_builder *b, tn_i_var v) { return b->val[v].type; }
+/* Of TN_NOVAR, which is what an emit returns after an error, a number's: who goes on emitting finds nothing but that.
+ */
+extern const tn_type tn_i_no_type;
+static inline const tn_type *tn_i_vtype(const tn_i_builder *b, tn_i_var v) {
+    return v == TN_NOVAR ? &tn_i_no_type : b->val[v].type;
+}
 static inline bool tn_i_is_zero(const tn_i_builder *b, tn_i_var v) { return b->val[v].zero; }
 /* Whether strict_zero would change an equation: its primitive has a strict form, and no factor is known,
  * finite and not 0. */
