@@ -869,3 +869,92 @@ def batch_chol(A):
 def onehot_seq(idx, E, w):
     h = jax.nn.one_hot(idx, 5, dtype=E.dtype) @ E
     return jnp.tanh(h @ w).sum()
+
+
+@program(r(60), r(60))
+def soft_edit_distance(a, b):
+    cost = (a[:, None] - b[None]) ** 2
+
+    def row(above, c):
+        def column(left, x):
+            up, corner, c = x
+            v = -jnp.logaddexp(jnp.logaddexp(-left, -up), -corner) + c
+            return v, v
+
+        _, now = lax.scan(column, 1e3 + 0 * c[0], (above[1:], above[:-1], c))
+        return jnp.concatenate([1e3 + 0 * c[:1], now]), None
+
+    first = jnp.full(61, 1e3, a.dtype).at[0].set(0)
+    return lax.scan(row, first, cost)[0][-1]
+
+
+@program(r(12, 12), r(12))
+def gauss_seidel(A, b):
+    M = 0.1 * A + 4 * jnp.eye(12, dtype=A.dtype)
+
+    def one(x, i):
+        return x.at[i].set((b[i] - M[i] @ x + M[i, i] * x[i]) / M[i, i]), None
+
+    sweep = lambda x, _: (lax.scan(one, x, jnp.arange(12))[0], None)
+    return (lax.scan(sweep, jnp.zeros_like(b), None, length=30)[0] ** 2).sum()
+
+
+@program(r(4, 4), r(4))
+def inner_steps(A, x):
+    inner = lambda c, _: (c + 0.01 * jnp.tanh(A @ c), None)
+    outer = lambda c, _: (lax.scan(inner, c, None, length=10)[0], c[0])
+    c, ys = lax.scan(outer, x, None, length=100)
+    return (ys**2).sum() + c.sum()
+
+
+@program(np.array([1.0, 0.0]), np.array([0.9, 0.8]))
+def bouncing_ball(x, e):
+    def step(s, _):
+        bounce = lambda s: jnp.stack([-s[0] * e[0], -s[1] * e[1]])
+        fall = lambda s: jnp.stack([s[0] + 0.01 * s[1], s[1] - 0.0981])
+        return lax.cond(s[0] < 0, bounce, fall, s), s[0]
+
+    return (lax.scan(step, x, None, length=1000)[1] ** 2).sum()
+
+
+@program(r(3), r(500))
+def switched_regimes(x, u):
+    branches = [lambda s: s + 0.01 * jnp.sin(s), lambda s: s * 0.99, lambda s: s - 0.02 * s**2]
+
+    def step(s, u):
+        s = lax.switch((s[0] * 3).astype(int), branches, s) + 0.01 * u
+        return s, s
+
+    return (lax.scan(step, x, u)[1] ** 2).sum()
+
+
+@program(r(8), r(5))
+def newton_horner(coefficients, z):
+    def step(z, _):
+        horner = lambda i, c: (c[0] * z + coefficients[i], c[1] * z + c[0])
+        p, d = lax.fori_loop(0, 8, horner, (jnp.zeros_like(z), jnp.zeros_like(z)))
+        return z - 0.1 * p * d / (d * d + 1), None
+
+    return (lax.scan(step, z, None, length=100)[0] ** 2).sum()
+
+
+@program(r(3, 8, 8), r(100, 8))
+def stacked_rnn(w, xs):
+    def step(h, x):
+        def layer(x, of):
+            w, h = of
+            y = jnp.tanh(w @ x + h)
+            return y, y
+
+        y, h = lax.scan(layer, x, (w, h))
+        return 0.5 * h, y.sum()
+
+    return (lax.scan(step, jnp.zeros((3, 8), xs.dtype), xs)[1] ** 2).sum()
+
+
+@program(r(64), np.array([0.2]))
+def heat_with_reports(u, nu):
+    inner = lambda u, _: (u.at[1:-1].add(nu * (u[2:] - 2 * u[1:-1] + u[:-2])), None)
+    outer = lambda u, _: (lax.scan(inner, u, None, length=20)[0], u.max())
+    u, top = lax.scan(outer, u, None, length=20)
+    return (u**2).sum() + top.sum()

@@ -23,6 +23,8 @@ tn_fn *tn_i_unpadded(const tn_fn *f);
 tn_fn *tn_i_small_moves(const tn_fn *f);
 /* Cumulative operations over a few elements, likewise (small_scans.c). */
 tn_fn *tn_i_small_scans(const tn_fn *f);
+/* Factorizations and solves of small matrices, likewise (small_factors.c). */
+tn_fn *tn_i_small_factors(const tn_fn *f);
 /* Elementwise equations in the order of dimensions in which less of what they read and write is transposed (turned.c).
  * The same, linear. */
 tn_fn *tn_i_turned(const tn_fn *f);
@@ -52,8 +54,8 @@ tn_fn *tn_i_reordered(const tn_fn *f, const uint32_t *order, uint32_t n);
  * `order` is NULL. */
 typedef bool tn_i_put(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *map, const void *with);
 tn_fn *tn_i_rewritten(const tn_fn *f, const uint32_t *order, uint32_t n, tn_i_put *put, const void *with);
-/* Arrays of at most so many elements that depend on no input are constants (known.c), larger ones that are computed from
- * indices alone are computed where they are read (indexed.c). */
+/* Arrays of at most so many elements that depend on no input are constants (known.c), larger ones that are computed
+ * from indices alone are computed where they are read (indexed.c). */
 enum { TN_KNOWN_MOST = 4096 };
 /* Small arrays that depend on no input are constants (known.c).  requires, ensures, errors: the same. */
 tn_fn *tn_i_known(const tn_fn *f);
