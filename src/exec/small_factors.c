@@ -242,7 +242,6 @@ static tn_i_var cholesky(const solving *s, tn_i_var x) {
 
 /* Equations at most; 0: it stays a kernel. */
 static int64_t size_of(const tn_fn *f, const tn_i_eqn *e) {
-    const tn_type *a = f->val[tn_i_in(f, e)[0]].type, *out = f->val[e->out].type;
     switch (e->prim->id) {
     case TN_P_triangular_solve:
     case TN_P_cholesky:
@@ -251,6 +250,7 @@ static int64_t size_of(const tn_fn *f, const tn_i_eqn *e) {
     case TN_P_linear_solve: break;
     default: return 0;
     }
+    const tn_type *a = f->val[tn_i_in(f, e)[0]].type, *out = f->val[e->out].type;
     if (a->varying || out->varying || tn_i_count(a) == 0 || tn_i_count(out) == 0) return 0;
     const int64_t n = a->dim[a->rank - 1], rows = out->dim[out->rank - 2], columns = out->dim[out->rank - 1];
     if (n > MOST_ROWS || rows > MOST_ROWS || columns > MOST_ROWS) return 0;
