@@ -44,7 +44,7 @@ typedef struct tn_i_part_size {
     uint32_t levels;   /* loops and programs of several in each other, with those around that are the plan's own */
     const tn_i_nest *first; /* of its nests, or NULL */
 } tn_i_part_size;
-enum { TN_PART_LEVELS = 8 };
+enum { TN_PART_LEVELS = 8 }; /* loops around that the address of an element may move in (TN_L_TERMS less TN_MAX_RANK) */
 
 /* Many steps as one loop program (lower/loop.c), which has `nscratch` bytes of the step's scratch.  Its table of
  * addresses is the body's frame, and what else is behind that in the step's scratch: entry `counts` has the address of

@@ -163,7 +163,8 @@ static void factor_lu(const solving *s, elements *a, tn_i_var *pivots, tn_i_var 
 static tn_i_var is_order(const solving *s, const tn_i_var *order, int64_t n) {
     tn_i_var ok = TN_NOVAR;
     for (int64_t i = 0; i < n; i++) {
-        tn_i_var one = two(s, TN_P_and, two(s, TN_P_ge, order[i], whole(s, 0)), two(s, TN_P_lt, order[i], whole(s, n)));
+        const tn_i_var from = two(s, TN_P_ge, order[i], whole(s, 0)), to = two(s, TN_P_lt, order[i], whole(s, n));
+        tn_i_var one = two(s, TN_P_and, from, to);
         for (int64_t k = 0; k < i; k++) one = two(s, TN_P_and, one, two(s, TN_P_ne, order[i], order[k]));
         ok = ok == TN_NOVAR ? one : two(s, TN_P_and, ok, one);
     }
