@@ -64,9 +64,8 @@ typedef enum tn_math {
 typedef enum tn_on_failure { TN_COMM_DRAIN, TN_COMM_RETURN } tn_on_failure;
 typedef struct tn_compile_options {
     size_t size; /* sizeof(tn_compile_options) */
-    /* For products, and for fused steps of 16384 elements or more (interpreter and native code; where the library was
-     * built with OpenMP, each thread has scratch of its own in the workspace); 0: the context's.  The bits of fused
-     * steps do not depend on it. */
+    /* For products, and for fused steps of 16384 elements or more (where the library was built with OpenMP, each thread
+     * has scratch of its own in the workspace); 0: the context's.  The bits of fused steps do not depend on it. */
     int threads;
     /* Element strides per input and output (rank of them each); NULL, or a NULL
      * entry: row-major.  So column-major matrices enter without a copy. */

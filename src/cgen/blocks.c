@@ -429,6 +429,16 @@ static void write_function(tn_i_cwriter *w, uint32_t f) {
 
 /* ---- programs ---- */
 
+/* Elements enter reductions one after another. */
+static bool no_vectors_of_sums(const tn_i_cwriter *w) {
+    for (uint32_t k = 0; k < w->p->nop; k++)
+        if (w->p->op[k].kind == TN_L_FOR && w->p->op[k].vector && !tn_i_l_no_sums(w->p, k)) {
+            (void)tn_i_fail(w->p->ctx, TN_ERULE, NULL, "%s: a reduction in a vector loop", w->name);
+            return false;
+        }
+    return true;
+}
+
 /* Before members of `live` are given: it says where reductions are. */
 static bool states_fit(tn_i_cwriter *w) {
     double bytes = 0;
@@ -458,7 +468,8 @@ bool tn_i_cgen_add(tn_i_cgen *g, const char *name, const tn_i_loops *p) {
     const size_t before = g->functions.n;
     w.note = tn_i_alloc_array(c, n, sizeof *w.note);
     w.seen = tn_i_alloc_array(c, arrays, sizeof *w.seen);
-    bool ok = w.note && w.seen && tn_i_c_look(&w) && tn_i_c_pieces(&w) && states_fit(&w) && tn_i_c_live(&w);
+    bool ok = no_vectors_of_sums(&w) && w.note && w.seen && tn_i_c_look(&w) && tn_i_c_pieces(&w) && states_fit(&w) &&
+              tn_i_c_live(&w);
     if (ok) {
         write_function(&w, 0);
         ok = !w.failed;

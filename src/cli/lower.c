@@ -34,7 +34,7 @@ static bool isa_of(const char *name, int *vector) {
     static const struct {
         const char *name;
         int vector;
-    } isa[] = {{"avx512", 64}, {"avx2", 32}, {"plain", 16}};
+    } isa[] = {{"avx512", 64}, {"avx2", 32}, {"plain", 16}, {"strips", TN_LOWER_STRIPS}};
     *vector = isa[0].vector;
     if (!name) return true;
     for (size_t i = 0; i < sizeof isa / sizeof *isa; i++) {
@@ -42,7 +42,7 @@ static bool isa_of(const char *name, int *vector) {
         *vector = isa[i].vector;
         return true;
     }
-    (void)tn_i_cli_usage("--isa is avx512, avx2 or plain, not '%s'", name);
+    (void)tn_i_cli_usage("--isa is avx512, avx2, plain or strips, not '%s'", name);
     return false;
 }
 

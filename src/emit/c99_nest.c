@@ -209,9 +209,7 @@ void tn_i_c99_nest(tn_i_c99 *w, const tn_i_plan *p, const tn_i_step *s, const tn
     release(&k);
 }
 
-bool tn_i_c99_whole(const tn_i_loop *l) {
-    return (l->whole == TN_WHOLE_ALL || l->whole == TN_WHILE_ALL) && tn_i_lower_admits_loop(l);
-}
+bool tn_i_c99_whole(const tn_i_loop *l) { return l->whole == TN_WHOLE_ALL || l->whole == TN_WHILE_ALL; }
 
 /* What is carried ends where it began. */
 void tn_i_c99_whole_loop(tn_i_c99 *w, const tn_i_plan *p, const tn_i_step *s) {

@@ -7,8 +7,8 @@
 
 /* Who runs the nests of a plan: ctx->nests. */
 enum {
-    TN_NESTS_CODE,     /* machine code in memory; those for which there is none, the interpreter */
-    TN_NESTS_TILES,    /* for tests: the interpreter of nests */
+    TN_NESTS_CODE,     /* machine code in memory; those for which there is none, strips */
+    TN_NESTS_STRIPS,   /* for tests: strips */
     TN_NESTS_LOWERED,  /* for tests: tn_i_l_eval, as they are lowered */
     TN_NESTS_PASSED,   /* for tests: likewise, after all passes */
     TN_NESTS_BACKWARDS /* for tests: likewise, vector and parallel loops from the last iteration to the first */

@@ -34,6 +34,8 @@ typedef enum tn_i_band_role {
 } tn_i_band_role;
 
 enum { TN_BAND_LEAST = 64, TN_BAND_LEAST_LARGE = 128 };
+/* Bytes of the arena that they may take more: far less than what they save of memory traffic. */
+enum { TN_BAND_MORE = 1 << 14 };
 
 typedef struct tn_i_band {
     const tn_fn *f;          /* nothing is fused */

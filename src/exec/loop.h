@@ -38,10 +38,10 @@ typedef struct tn_i_pair {
 
 /* What a plan takes as part of a loop program, or one step of a loop. */
 typedef struct tn_i_part_size {
-    double work;       /* operations of its nests, of which a large number is a large number, and copied elements */
-    size_t scratch;    /* bytes of its nests' loop programs */
-    uint32_t counters; /* of what is found when it runs: how often each program of several, the steps of `while` */
-    uint32_t levels;   /* loops and programs of several in each other, with those around that are the plan's own */
+    double work; /* operations of its nests, of which a large number is a large number, and copied elements */
+    size_t keeps, registers; /* bytes of its nests: all that is kept in memory; the most registers of one */
+    uint32_t counters;      /* of what is found when it runs: how often each program of several, the steps of `while` */
+    uint32_t levels;        /* loops and programs of several in each other, with those around that are the plan's own */
     const tn_i_nest *first; /* of its nests, or NULL */
 } tn_i_part_size;
 enum { TN_PART_LEVELS = 8 }; /* loops around that the address of an element may move in (TN_L_TERMS less TN_MAX_RANK) */

@@ -7,17 +7,11 @@ enum { MOST_CHOICES = 64 };
 
 static double work_of(const tn_i_nest *n) { return (double)n->rows * (double)n->row * (double)n->nop; }
 
-/* Bytes of its loop program: without sums, and elements that wait for one, there are none. */
-static size_t scratch_of(const tn_i_nest *n) {
-    bool some = false;
-    for (uint32_t i = 0; i < n->nop; i++) some |= n->op[i].crosses || n->op[i].kind == TN_NEST_REDUCE;
-    return some ? (n->scratch + 63) & ~(size_t)63 : 0;
-}
-
 static bool add_nest(const tn_i_nest *n, tn_i_part_size *k) {
     if (!k->first) k->first = n;
     k->work += work_of(n);
-    return tn_i_add(k->scratch, scratch_of(n), &k->scratch);
+    if (n->registers > k->registers) k->registers = n->registers;
+    return tn_i_add(k->keeps, n->keeps, &k->keeps);
 }
 
 static bool add_move(const tn_i_plan *p, const tn_i_move *m, tn_i_part_size *k) {
@@ -30,7 +24,8 @@ static bool add(const tn_i_part_size *inside, tn_i_part_size *k) {
     if (inside->levels > k->levels) k->levels = inside->levels;
     k->work += inside->work;
     k->counters += inside->counters;
-    return k->levels < TN_PART_LEVELS && tn_i_add(k->scratch, inside->scratch, &k->scratch);
+    if (inside->registers > k->registers) k->registers = inside->registers;
+    return k->levels < TN_PART_LEVELS && tn_i_add(k->keeps, inside->keeps, &k->keeps);
 }
 
 static bool measure_inside(const tn_i_plan *p, uint32_t levels, tn_i_part_size *one) {

@@ -265,7 +265,7 @@ static bool lay_out(const tn_i_planner *z, const args *a, tn_i_loop *l) {
         return false;
     l->most = most_steps(l);
     find_whole(l);
-    if (l->whole) l->nscratch = l->size.scratch;
+    if (l->whole && !tn_i_add(l->size.keeps, l->size.registers, &l->nscratch)) return false;
     if (l->whole && !take(&end, l->nscratch, &l->scratch)) return false;
     if (l->whole && (l->whole > TN_WHOLE_ALL || l->size.counters) && !take_counts(&end, l, &l->counts)) return false;
     for (uint32_t j = 0; j < a->s.ncarry; j++) {

@@ -574,6 +574,5 @@ void tn_i_nest_free(tn_ctx *c, tn_i_nest *n) {
     tn_i_free(c, n->op, n->allocated * sizeof *n->op);
     tn_i_free(c, n->spot, n->nspot * sizeof *n->spot);
     tn_i_free(c, n->array, n->narray * sizeof *n->array);
-    tn_i_nest_drop(c, n);
     tn_i_free(c, n, sizeof *n);
 }

@@ -1,9 +1,9 @@
 /* A nest: several elementwise equations, broadcasts and reductions as one set of loops.
  *
  * What is fused is decided in fuse.c, program to program: a `fused` equation holds the equations that run together.
- * nest.c makes a nest of such an equation once it is known where its operands and outputs live.  Three readers run or
- * write one: lowering to loop programs (src/lower), the interpreter (nest_run.c) and tn_emit_c (src/emit).  All of them
- * compute the same values in the same order, bit for bit: docs/execution.md, "What must not depend on fusion".
+ * nest.c makes a nest of such an equation once it is known where its operands and outputs live.  Lowering (src/lower)
+ * makes a loop program of it, which is what runs.  What it computes, and in which order, depends on nothing else:
+ * docs/execution.md, "What must not depend on fusion".
  *
  * The index space is a box.  Its loops are outer ones, which walk the *rows*, and inner ones, which walk the elements
  * of a row.  An operation is computed for each element or once for each row; the rows' values come from reductions over
@@ -88,18 +88,20 @@ typedef struct tn_i_nest_spot {
     uint32_t store, column, value; /* arrays; column is of i64, and the innermost loop moves neither it nor value */
 } tn_i_nest_spot;
 
-enum { TN_NEST_SPOTS = 8 };
+enum { TN_NEST_SPOTS = 8, TN_NEST_PARTS = 64 };
 
 struct tn_i_l_run;
 
-/* What a back end made of a loop program, in place of the interpreter (lower/plan.c). */
+/* What a back end made of a loop program (lower/plan.c). */
+typedef tn_status tn_i_made_code(const struct tn_i_l_run *run, char *const *base);
 typedef struct tn_i_made {
-    tn_status (*code)(const struct tn_i_l_run *run, char *const *base); /* or NULL: there is none */
+    tn_i_made_code *code;    /* or NULL: there is none */
+    tn_i_made_code *without; /* by strips, for calls that have not all that `code` needs; or NULL */
     const struct tn_i_l_run *run;
-    const uint32_t *needed; /* entries of the table of addresses without which it is not for a call, each once */
+    const uint32_t *needed; /* entries of the table of addresses that `code` needs, each once */
     uint32_t nneeded;
-    bool native;     /* a C compiler made it */
-    const char *why; /* there is none; static, or NULL */
+    const char *by;  /* who runs `code`: "assembler", "native", "interpreter"; NULL: it has none */
+    const char *why; /* it is no machine code and no C compiler's; static, or NULL */
 } tn_i_made;
 
 /* Whether there is one, and all is there that it needs. */
@@ -122,21 +124,19 @@ typedef struct tn_i_nest {
     tn_i_nest_array *array;
     tn_i_nest_spot *spot;
     uint32_t nspot;
-    uint32_t nin, nout; /* of the fused equation */
-    size_t scratch;     /* bytes for the interpreter: tiles, buffers of rows, partial reductions */
-    void *code;         /* what the interpreter made of it (nest_code.c) */
-    bool accurate;      /* functions of 1 ulp (TN_MATH_ACCURATE) */
-    int threads;        /* the most that may run it; 0: 1 */
+    uint32_t nin, nout;      /* of the fused equation */
+    size_t keeps, registers; /* bytes (nest_room.c): what its loop program keeps in memory; registers of strips */
+    size_t scratch;          /* both, for each part, and once more where there are several */
+    bool accurate;           /* functions of 1 ulp (TN_MATH_ACCURATE) */
+    int threads;             /* the most that may run it; 0: 1 */
+    uint32_t parts;          /* into which it may be cut for them; 1: it stays whole */
+    long process;            /* the one that it was made in (exec/parallel.h), where they are several */
     tn_i_made made;
     bool upper; /* of two loops: what is computed left of the diagonal nobody reads (triangle.c) */
 } tn_i_nest;
 
-/* For arrays that begin at these addresses; those of outputs that are not wanted are NULL. */
-void tn_i_nest_put_spots(const tn_i_nest *n, char *const *data);
-
-/* nest_code.c: fills in scratch and code once all else stands.  False after an error. */
+/* nest_room.c: fills in scratch, parts and process once all else but places stands.  False after an error. */
 bool tn_i_nest_ready(tn_ctx *c, tn_i_nest *n);
-void tn_i_nest_drop(tn_ctx *c, tn_i_nest *n); /* what tn_i_nest_ready made */
 /* Fills in `last` and `crosses` of all operations, and nphase, which were 0 (nest.c). */
 void tn_i_nest_note_readers(tn_i_nest *n);
 

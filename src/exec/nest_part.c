@@ -2,8 +2,6 @@
  * where all of the range is. */
 #include "exec/nest_part.h"
 
-#include "exec/nest_code.h"
-
 #include <string.h>
 
 /* ---- which loops ------------------------------------------------------------------------ */
@@ -181,13 +179,25 @@ static uint32_t put(const maker *m, const tn_i_nest_op *o, uint32_t vary) {
     return p->nop++;
 }
 
+/* As bits of a literal. */
+static uint64_t number_of(int dtype, int64_t x) {
+    const double d = (double)x;
+    const float f = (float)x;
+    uint64_t bits = 0;
+    if (dtype == TN_F64)
+        memcpy(&bits, &d, sizeof d);
+    else if (dtype == TN_F32)
+        memcpy(&bits, &f, sizeof f);
+    else
+        bits = dtype == TN_I64 ? (uint64_t)x : (uint32_t)x;
+    return bits;
+}
+
 static void make_index(const maker *m, tn_i_nest_op *o) {
-    const tn_i_nest_walk one = {.n = 1, .size = {1}};
     if (o->loop == m->loop) o->first += o->by * m->first;
     if (o->loop == m->loop && m->drops) {
         o->kind = TN_NEST_NUMBER;
-        o->bits = 0;
-        tn_i_walk_iota(&one, o->dtype, 0, o->first, 0, 1, (char *)&o->bits);
+        o->bits = number_of(o->dtype, o->first);
     } else if (o->loop > m->loop)
         o->loop = (uint8_t)(o->loop - m->drops);
 }
@@ -247,7 +257,6 @@ bool tn_i_nest_part_make(tn_ctx *c, const tn_i_nest *n, uint32_t loop, int64_t f
 }
 
 void tn_i_nest_part_drop(tn_ctx *c, tn_i_nest_part *p) {
-    tn_i_nest_drop(c, &p->nest);
     tn_i_free(c, p->nest.op, p->cop * sizeof *p->nest.op);
     tn_i_free(c, p->nest.array, p->carray * sizeof *p->nest.array);
     tn_i_free(c, p->move, p->carray * sizeof *p->move);

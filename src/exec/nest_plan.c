@@ -1,5 +1,4 @@
 /* Planning `fused` equations: places as for any other, then a nest for the strides of these. */
-#include "exec/nest_code.h"
 #include "exec/planner.h"
 
 #include <string.h>
@@ -27,29 +26,6 @@ static bool overwrites(const tn_i_planner *z, const tn_i_eqn *e, uint32_t j) {
     return false;
 }
 
-static bool of_elements(const tn_i_nest *n, const tn_i_nest_op *o) {
-    const uint32_t inner = ((1u << n->nloop) - 1) & ~((1u << n->nouter) - 1);
-    return o->kind == TN_NEST_REDUCE && o->over && (o->level == TN_NEST_ELEMENT || o->over & inner);
-}
-
-/* Bytes in which elements of a loop program wait for a reduction other than their row's (pass/fission.c), and for that to
- * have a leaf of them (pass/sums.c): the interpreter of nests has no such memory. */
-static size_t waiting(const tn_i_nest *n) {
-    enum { BUFFER = 2 * TN_LEAF + 16, ALIGN = 64 };
-    const tn_i_nest_code *code = n->code;
-    const size_t row = n->row < TN_WAITING ? (size_t)n->row : TN_WAITING;
-    const size_t all = n->row < BUFFER && n->rows < BUFFER ? (size_t)(n->row * n->rows) : BUFFER;
-    size_t bytes = 0, sums = 0;
-    for (uint32_t v = 0; v < n->nop; v++) {
-        const tn_i_nest_op *o = &n->op[v];
-        if (!of_elements(n, o)) continue;
-        sums++;
-        if (o->over & ((1u << n->nouter) - 1))
-            bytes += (row + (o->over + 1u == 1u << n->nloop ? all : 0)) * tn_i_dtype_size(o->dtype) + 2 * ALIGN;
-    }
-    return sums > 1 ? bytes * (code->threads > 1 ? code->threads : 1) : 0;
-}
-
 static bool add(tn_i_planner *z, const tn_i_eqn *e, const tn_i_draft *d, tn_i_step *s) {
     const size_t n = (size_t)e->nin + e->nout;
     int64_t(*stride)[TN_MAX_RANK] = tn_i_alloc_array(z->ctx, n, sizeof *stride);
@@ -69,7 +45,6 @@ static bool add(tn_i_planner *z, const tn_i_eqn *e, const tn_i_draft *d, tn_i_st
     const bool ok = nest && tn_i_step_interior(z, e, nest, s->eqn, &done);
     if (!ok || done) tn_i_nest_free(z->ctx, nest);
     if (!ok || done) return ok;
-    nest->scratch += waiting(nest);
     return tn_i_step_add_nest(z, nest, s) && tn_i_step_scratch(z, nest->scratch, s) && tn_i_step_add(z, s);
 }
 

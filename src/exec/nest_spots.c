@@ -93,30 +93,3 @@ bool tn_i_nest_find_spots(tn_ctx *c, tn_i_nest *n, const tn_i_draft *d, const bo
     drop_unread(n);
     return true;
 }
-
-/* ---- running --------------------------------------------------------------------------------- */
-
-static void put_spots(const tn_i_nest *n, const tn_i_nest_spot *s, char *const *data) {
-    const tn_i_nest_array *to = &n->array[s->store], *at = &n->array[s->column], *from = &n->array[s->value];
-    const uint32_t last = n->nloop - 1;
-    const int64_t size = (int64_t)tn_i_dtype_size(to->dtype);
-    int64_t index[TN_MAX_RANK] = {0}, out = 0, column = 0, value = 0;
-    for (uint32_t d = last; d < last + 1u;) {
-        const int64_t j = ((const int64_t *)(const void *)data[s->column])[column];
-        if (j >= 0 && j < n->size[last])
-            memcpy(data[s->store] + (out + j * to->stride[last]) * size, data[s->value] + value * size, (size_t)size);
-        for (d = last; d-- > 0;) { /* the next row */
-            out += to->stride[d], column += at->stride[d], value += from->stride[d];
-            if (++index[d] < n->size[d]) break;
-            out -= to->stride[d] * n->size[d];
-            column -= at->stride[d] * n->size[d];
-            value -= from->stride[d] * n->size[d];
-            index[d] = 0;
-        }
-    }
-}
-
-void tn_i_nest_put_spots(const tn_i_nest *n, char *const *data) {
-    for (uint32_t k = 0; k < n->nspot; k++)
-        if (data[n->spot[k].store]) put_spots(n, &n->spot[k], data);
-}

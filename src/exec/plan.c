@@ -411,8 +411,8 @@ static void set_options(tn_i_plan *p, const tn_i_layout *layout) {
     p->threads = layout->threads;
 }
 
-/* p, or what is planned of f, a reference that is taken over, instead of p's program, where that takes no more memory;
- * NULL after an error. */
+/* p, or what is planned of f, a reference that is taken over, instead of p's program, where that takes little more
+ * memory; NULL after an error. */
 static tn_i_plan *instead(tn_i_plan *p, const tn_fn *f, const tn_i_layout *layout) {
     tn_i_plan *q = f && f != p->f ? plan_alloc(p->of) : NULL;
     if (!q) {
@@ -423,7 +423,7 @@ static tn_i_plan *instead(tn_i_plan *p, const tn_fn *f, const tn_i_layout *layou
     set_options(q, layout);
     q->f = f;
     const bool ok = plan_in_order(q, q, layout);
-    if (ok && q->bytes <= p->bytes) return q;
+    if (ok && q->bytes <= p->bytes + TN_BAND_MORE) return q;
     tn_i_plan_free(p->of->ctx, q);
     return ok ? p : NULL;
 }

@@ -1,5 +1,6 @@
 /* Calls: functions of vectors, scalar bodies, kernels. */
 #include "jit/walk.h"
+#include "loop/inside.h"
 #include "vec/vec.h"
 
 #include <stdio.h>
@@ -32,21 +33,6 @@ static tn_i_reg function(tn_i_walk *w, int64_t address, int dtype, unsigned lane
 
 static const tn_prim *prim_of(const tn_i_walk *w, const tn_i_l_op *o) {
     return w->ctx->prims[o->code == TN_L_fn ? o->which : (uint32_t)tn_i_l_rows[o->code].prim];
-}
-
-static tn_i_strip *body_of(const tn_i_walk *w, const tn_i_l_op *o, const tn_prim *prim) {
-    tn_type type[4];
-    const tn_type *in[3];
-    const char *text;
-    for (int i = 0; i < o->nin; i++) {
-        type[i] = tn_type_of((tn_dtype)w->p->op[o->in[i]].dtype, 0, NULL);
-        in[i] = &type[i];
-    }
-    type[3] = tn_type_of((tn_dtype)o->dtype, 0, NULL);
-    const tn_i_param p = {.kind = prim->params ? prim->params[0].kind : TN_K_NONE,
-                          .u.i = o->code == TN_L_fn ? o->lo : tn_i_l_rows[o->code].param};
-    const tn_i_query q = {.ctx = w->ctx, .prim = prim, .p = &p, .nin = o->nin, .nout = 1, .in = in, .out = &type[3]};
-    return tn_i_scalar_body(&q, &text);
 }
 
 static void stack_address(tn_i_walk *w, unsigned to, int32_t at) {
@@ -92,10 +78,8 @@ void tn_i_w_fn(tn_i_walk *w, uint32_t k) {
     const tn_prim *prim = prim_of(w, o);
     const bool many = w->note[k].varies;
     const unsigned lanes = many ? w->lanes : 1;
-    tn_i_strip *body = body_of(w, o, prim);
-    const char *name = prim->vector[o->dtype];
-    for (int i = 0; name && i < o->nin; i++)
-        if (w->p->op[o->in[i]].dtype != o->dtype) name = NULL;
+    tn_i_strip *body = tn_i_l_body(w->p, o);
+    const char *name = tn_i_l_vector_name(w->p, o);
     const tn_i_vec v = name ? tn_i_vec_math(name, w->m.code->isa, w->o->accurate) : (tn_i_vec){0};
     if (v.strip) body = v.strip;
     if (!body) {

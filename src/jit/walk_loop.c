@@ -379,6 +379,10 @@ static void vector_counted(tn_i_walk *w, uint32_t k) {
 
 static void vector_loop(tn_i_walk *w, uint32_t k, bool known, int64_t n) {
     const tn_i_l_op *o = tn_i_w_o(w, k);
+    if (!tn_i_l_no_sums(w->p, k)) {
+        tn_i_w_refuse(w, "a reduction in a vector loop");
+        return;
+    }
     tn_i_w_loop *l = loop_of(w, k);
     const bool halves = tn_i_w_has_halves(w, k);
     unsigned bytes = w->machine;

@@ -367,7 +367,11 @@ static bool join(const checker *z) {
 static bool reduces(const checker *z) {
     const tn_i_l_op *o = z->o;
     const uint32_t r = o->in[0];
-    if (z->vector != TN_L_NONE) return bad(z, "a reduction in a vector loop");
+    if (z->vector != TN_L_NONE && r < z->vector) {
+        const int64_t by = tn_i_l_by(z->p, &o->at, z->vector);
+        if (innermost(z) != z->vector) return bad(z, "a reduction in a block in a vector loop");
+        if (by != 0 && by != 1) return bad(z, "results that are not next to each other in a vector loop");
+    }
     if (r >= z->k || z->p->op[r].kind != TN_L_REDUCE) return bad(z, "this is no reduction");
     if (!seen(z, r)) return bad(z, "the reduction is out of scope");
     if (!affine(z, &o->at) || !in_range(z, &o->at, TN_L_NONE, 0, 0, z->p->op[r].hi, "reduction")) return false;
@@ -377,7 +381,7 @@ static bool reduces(const checker *z) {
 }
 
 static bool reduce(const checker *z) {
-    if (z->vector != TN_L_NONE) return bad(z, "a reduction in a vector loop");
+    if (z->vector != TN_L_NONE && z->o->hi != 1) return bad(z, "reductions side by side in a vector loop");
     if (z->o->hi < 1) return bad(z, "%lld reductions", (long long)z->o->hi);
     return folds(z, z->o->code, z->o->dtype, true);
 }
@@ -422,7 +426,8 @@ static bool operation(checker *z) {
 static bool made_varying(const checker *z) {
     const tn_i_l_op *o = z->o;
     if (z->vector == TN_L_NONE) return false;
-    bool so = o->kind == TN_L_CARRY || tn_i_l_by(z->p, &o->at, z->vector) != 0;
+    const bool own = o->kind == TN_L_TOTAL && o->in[0] > z->vector;
+    bool so = o->kind == TN_L_CARRY || own || tn_i_l_by(z->p, &o->at, z->vector) != 0;
     for (int i = 0; i < 3; i++) so |= varies(z, o->in[i]);
     return so;
 }
@@ -436,8 +441,7 @@ static bool arrays(const tn_i_loops *p) {
         const bool scratch = a->role == TN_L_SCRATCH, constant = a->role == TN_L_CONST;
         if (!size || a->role > TN_L_CONST)
             why = "there is no such dtype, or role";
-        else if (a->count < 0 || a->at < 0 || !tn_i_mul_i64(a->count, size, &bytes) ||
-                 !tn_i_add_i64(a->at, bytes, &end))
+        else if (a->count < 0 || !tn_i_mul_i64(a->count, size, &bytes) || !tn_i_add_i64(a->at, bytes, &end))
             why = "it is too large";
         else if (a->at % size)
             why = "it does not begin at a multiple of an element's size";

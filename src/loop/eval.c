@@ -85,69 +85,26 @@ static bool store(machine *m, uint32_t k) {
 
 /* ---- arithmetic ---- */
 
-/* The scalar body of a primitive, or, where parameters make that more than a strip, its kernel. */
-static tn_i_query query(const tn_i_loops *p, const tn_i_l_op *o, const tn_prim *prim, tn_i_param *param, tn_type *type,
-                        const tn_type **in) {
-    for (int i = 0; i < o->nin; i++) {
-        type[i] = tn_type_of((tn_dtype)p->op[o->in[i]].dtype, 0, NULL);
-        in[i] = &type[i];
-    }
-    type[3] = tn_type_of((tn_dtype)o->dtype, 0, NULL);
-    param->u.i = o->code == TN_L_fn ? o->lo : o->code == TN_L_convert ? o->dtype : tn_i_l_rows[o->code].param;
-    param->kind = prim->params ? prim->params[0].kind : TN_K_NONE;
-    return (tn_i_query){.ctx = p->ctx, .prim = prim, .p = param, .nin = o->nin, .nout = 1, .in = in, .out = &type[3]};
-}
-
-static const tn_prim *prim_of(const tn_i_loops *p, const tn_i_l_op *o) {
-    const int prim = o->code == TN_L_fn ? (int)o->which : tn_i_l_rows[o->code].prim;
-    return prim < 0 ? NULL : p->ctx->prims[prim];
-}
+static bool has_primitive(const tn_i_l_op *o) { return o->code == TN_L_fn || tn_i_l_rows[o->code].prim >= 0; }
 
 static tn_i_strip *strip_of(const machine *m, const tn_i_l_op *o) {
-    tn_i_param param;
-    tn_type type[4];
-    const tn_type *in[3];
-    const char *text, *name;
-    const tn_prim *prim = prim_of(m->p, o);
-    if (!prim) return NULL;
-    const tn_i_query q = query(m->p, o, prim, &param, type, in);
-    tn_i_strip *strip = tn_i_scalar_body(&q, &text);
-    name = prim->vector[o->dtype];
-    for (int i = 0; name && i < o->nin; i++)
-        if (type[i].dtype != o->dtype) name = NULL;
+    const char *name = tn_i_l_vector_name(m->p, o);
     tn_i_strip *vector = name && m->o->function ? m->o->function(m->o->user, name) : NULL;
-    return vector ? vector : strip;
-}
-
-static bool by_kernel(machine *m, uint32_t k, const tn_i_l_op *o, const tn_prim *prim) {
-    tn_i_param param;
-    tn_type type[4];
-    const tn_type *types[3];
-    tn_i_arr in[3] = {{0}}, out = {0};
-    char why[256] = "";
-    const tn_i_query q = query(m->p, o, prim, &param, type, types);
-    for (int i = 0; i < o->nin; i++) in[i] = (tn_i_arr){.type = &type[i], .data = &m->value[o->in[i]]};
-    out = (tn_i_arr){.type = &type[3], .data = &m->value[k]};
-    const tn_i_kernel call = {
-        .prim = prim, .p = q.p, .nin = o->nin, .nout = 1, .in = in, .out = &out, .threads = 1, .message = why};
-    m->value[k] = 0;
-    return (prim->kernel && prim->kernel(&call) == TN_OK) || breaks(m, k, "the primitive has no such scalar body");
+    return vector ? vector : tn_i_l_body(m->p, o);
 }
 
 static bool map(machine *m, uint32_t k) {
     static const int64_t strides[3] = {1, 1, 1};
     const tn_i_l_op *o = &m->p->op[k];
-    const tn_prim *prim = prim_of(m->p, o);
-    const void *in[3] = {0};
-    if (!prim) {
-        m->value[k] = tn_i_l_compute(o->code, m->p->op[o->in[0]].dtype, o->dtype, m->value[o->in[0]],
-                                     o->nin > 1 ? m->value[o->in[1]] : 0);
-        return true;
-    }
-    if (!m->body[k].strip) return by_kernel(m, k, o, prim);
-    for (int i = 0; i < o->nin; i++) in[i] = &m->value[o->in[i]];
-    uint64_t out = 0;
-    m->body[k].strip(1, in, strides, &out, 1);
+    uint64_t x[3] = {0}, out = 0;
+    for (int i = 0; i < o->nin; i++) x[i] = m->value[o->in[i]];
+    const void *in[3] = {&x[0], &x[1], &x[2]};
+    if (!has_primitive(o))
+        out = tn_i_l_compute(o->code, m->p->op[o->in[0]].dtype, o->dtype, x[0], x[1]);
+    else if (m->body[k].strip)
+        m->body[k].strip(1, in, strides, &out, 1);
+    else if (tn_i_l_by_kernel(m->p, o, x, &out) != TN_OK)
+        return breaks(m, k, "the primitive has no such scalar body");
     m->value[k] = out;
     return true;
 }
@@ -176,21 +133,10 @@ static uint64_t *state(const machine *m, uint32_t r, const tn_i_l_affine *at) {
     return m->slot + m->body[r].slot + (size_t)sum(m, at) * WORDS;
 }
 
-static bool is_nan(int dtype, uint64_t bits) {
-    double d;
-    float f;
-    if (dtype == TN_F64) return memcpy(&d, &bits, sizeof d), d != d;
-    if (dtype == TN_F32) return memcpy(&f, &bits, sizeof f), f != f;
-    return false;
-}
-
 static void into_arg(const tn_i_l_op *r, uint64_t *s, uint64_t x) {
-    const int fold = r->code == TN_FOLD_ARGMAX ? TN_FOLD_MAX : TN_FOLD_MIN;
-    uint64_t *best = &s[1], *at = &s[2];
-    const bool better = !is_nan(r->dtype, *best) && tn_i_l_fold(fold, r->dtype, *best, x) != *best;
-    if (s[0] == 0 || better) {
-        *best = x;
-        *at = s[0];
+    if (tn_i_l_better(r->code, r->dtype, s[0] == 0, s[1], x)) {
+        s[1] = x;
+        s[2] = s[0];
     }
     s[0]++;
 }
@@ -260,7 +206,10 @@ static void take_pending(const machine *m, uint32_t loop) {
     for (uint32_t c = loop + 1; m->p->op[c].kind == TN_L_CARRY; c++) m->value[c] = m->pending[c];
 }
 
-static bool backwards(const machine *m, const tn_i_l_op *o) { return m->o->backwards && (o->vector || o->parallel); }
+/* Not where elements enter reductions, which they do in order. */
+static bool backwards(const machine *m, const tn_i_l_op *o) {
+    return m->o->backwards && (o->parallel || (o->vector && tn_i_l_no_sums(m->p, (uint32_t)(o - m->p->op))));
+}
 
 static uint32_t begin_loop(machine *m, uint32_t k) {
     const tn_i_l_op *o = &m->p->op[k];

@@ -58,6 +58,16 @@ uint64_t tn_i_l_fold(int fold, int dtype, uint64_t x, uint64_t y) {
     }
 }
 
+static bool is_nan(int dtype, uint64_t bits) {
+    const double d = f64_of(bits);
+    const float f = f32_of(bits);
+    return dtype == TN_F64 ? d != d : dtype == TN_F32 && f != f;
+}
+
+bool tn_i_l_better(int fold, int dtype, bool first, uint64_t best, uint64_t x) {
+    return first || (!is_nan(dtype, best) && replaces(dtype, best, x, fold == TN_FOLD_ARGMAX));
+}
+
 static uint64_t zeros_below(uint64_t x, uint64_t width) {
     uint64_t n = 0;
     while (n < width && !(x >> n & 1)) n++;

@@ -20,6 +20,14 @@ void tn_i_l_put(int dtype, void *data, int64_t i, uint64_t bits);
 /* One scalar operation that no primitive has; x, y: bits. */
 uint64_t tn_i_l_compute(int code, int from, int dtype, uint64_t x, uint64_t y);
 uint64_t tn_i_l_fold(int fold, int dtype, uint64_t x, uint64_t y);
+/* Whether an arg fold takes x for the best so far; first: there is none. */
+bool tn_i_l_better(int fold, int dtype, bool first, uint64_t best, uint64_t x);
+/* body.c, of a MAP: the scalar body of its primitive; NULL: it has none, or there is no primitive. */
+tn_i_strip *tn_i_l_body(const tn_i_loops *p, const tn_i_l_op *o);
+/* The function of vectors that libraries may have (prim->vector), or NULL. */
+const char *tn_i_l_vector_name(const tn_i_loops *p, const tn_i_l_op *o);
+/* By the primitive's kernel, where parameters make it more than a body; in, out: bits. */
+tn_status tn_i_l_by_kernel(const tn_i_loops *p, const tn_i_l_op *o, uint64_t *in, uint64_t *out);
 const char *tn_i_l_fold_name(int fold); /* "sum" .. */
 /* Operation k as text, cut to n bytes. */
 void tn_i_l_statement(const tn_i_loops *p, uint32_t k, char *text, size_t n);

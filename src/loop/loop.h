@@ -62,7 +62,7 @@ typedef struct tn_i_l_array {
     uint32_t align;   /* bytes that its address is a multiple of: a power of two, at least the element's size */
     int64_t count;    /* elements, >= 0 */
     uint32_t base;    /* CONST: TN_L_NONE */
-    int64_t at;       /* bytes, >= 0, a multiple of the element's size */
+    int64_t at;       /* bytes, a multiple of the element's size; less than 0 where strides are */
     const void *data; /* CONST: `count` elements, which live as long as the program; else NULL */
     bool own;         /* these are the program's */
 } tn_i_l_array;
@@ -157,9 +157,12 @@ typedef struct tn_i_l_op {
  * vector W: the iterations do not depend on each other, W (2, 4, .. 64) of them are to be computed at a time, operation
  * by operation, the last ones by masks: the program says nothing of tails.  What does not change in the loop is one
  * number.  Loops and IFs inside are those of all iterations together: their counts and conditions do not change in the
- * vector loop.  There are no CARRYs, WHILEs and HALVES of such a loop but HALVES behind it; inside no CALL, REDUCE,
- * INTO, TOTAL, and no vector or parallel loop; each STORE is to an address that moves with the loop.  Loops inside may
+ * vector loop.  There are no CARRYs, WHILEs and HALVES of such a loop but HALVES behind it; inside no CALL, and
+ * no vector or parallel loop; each STORE is to an address that moves with the loop.  Loops inside may
  * carry: a CARRY is then a vector.  So lanes of a sum are a vector loop of 16 around a loop of 32 with a CARRY.
+ * Reductions may stand in a vector loop for back ends that have those of vectors (strips).  One from outside is fed or
+ * asked there once and in no block within: one result, which elements enter in the order of iterations, or as many next
+ * to each other as there are iterations.  One that is in the loop is each iteration's own.
  *
  * parallel: the iterations do not depend on each other and are parts of the work, not many, for as many threads as
  * there are.  Such a loop stands in no block, has a count without an operand, and nothing in it reads a value from
@@ -242,6 +245,8 @@ int64_t tn_i_l_by(const tn_i_loops *p, const tn_i_l_affine *a, uint32_t loop);
 static inline bool tn_i_l_has_value(const tn_i_l_op *o) { return o->kind <= TN_L_TOTAL; }
 /* Whether a FOR's count is a number, and which. */
 bool tn_i_l_known_count(const tn_i_loops *p, uint32_t loop, int64_t *n);
+/* Whether loop k neither feeds nor asks a reduction. */
+bool tn_i_l_no_sums(const tn_i_loops *p, uint32_t k);
 /* Whether two arrays share a byte. */
 bool tn_i_l_overlap(const tn_i_loops *p, uint32_t a, uint32_t b);
 /* Of a fold, as bits of a literal. */

@@ -313,7 +313,7 @@ static void array(tn_i_reader *z) {
         tn_i_read_expect(z, "base");
         base = (uint32_t)tn_i_read_integer_in(z, 0, 1 << 24);
     }
-    if (tn_i_read_accept(z, "at")) at = tn_i_read_integer_in(z, 0, INT64_MAX);
+    if (tn_i_read_accept(z, "at")) at = tn_i_read_integer_in(z, INT64_MIN, INT64_MAX);
     if (tn_i_read_accept(z, "align")) align = (uint32_t)tn_i_read_integer_in(z, 1, 1 << 20);
     if (z->b.failed) return;
     if (role != TN_L_CONST)

@@ -150,14 +150,6 @@ static void steps(chunk *w) {
     tn_i_l_close(b);
 }
 
-bool tn_i_lower_admits_chunk(const tn_i_group *g, tn_i_chunk_kind kind) {
-    for (uint32_t k = 0; k < g->nactor; k++) {
-        const int step = tn_i_chunk_step(kind, g->actor[k].against);
-        if (step >= 0 && !tn_i_lower_admits_plan(g->actor[k].plan[step])) return false;
-    }
-    return true;
-}
-
 tn_i_loops *tn_i_lower_chunk(tn_ctx *c, const tn_i_plan *p, const tn_i_group *g, tn_i_chunk_kind kind) {
     tn_i_l_builder b;
     chunk w = {.b = &b, .p = p, .g = g, .slots = tn_i_chunk_slots(p, g, kind), .kind = kind};

@@ -252,10 +252,6 @@ void tn_i_lower_loop_step(const tn_i_lower_part *around, const tn_i_step *s) {
     end(&w);
 }
 
-bool tn_i_lower_admits_loop(const tn_i_loop *l) {
-    return tn_i_lower_admits_plan(l->body) && (!l->cond || tn_i_lower_admits_plan(l->cond));
-}
-
 tn_i_loops *tn_i_lower_loop(tn_ctx *c, const tn_i_loop *l, bool counted) {
     tn_i_l_builder b;
     tn_i_lower_counters counters = {.array = TN_L_NONE, .next = 2};

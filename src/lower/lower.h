@@ -11,11 +11,11 @@
  * counted, is the scratch memory of the step while it runs. */
 enum { TN_LOWER_SCRATCH = 0 };
 
-/* Whether a nest whose arrays are placed, or a loop of such, can be one. */
-bool tn_i_lower_admits(const tn_i_nest *n);
-bool tn_i_lower_admits_loop(const tn_i_loop *l);
+/* In place of bytes of a vector: strips, which have any length. */
+enum { TN_LOWER_STRIPS = 0 };
+
 /* The loop program of a nest whose arrays are placed: straight, a FOR for each of its loops and phases, one element at
- * a time.  All outputs are wanted.  NULL after an error; TN_ELIMIT: nests of this kind are not lowered. */
+ * a time.  All outputs are wanted.  NULL after an error. */
 tn_i_loops *tn_i_lower_nest(tn_ctx *c, const tn_i_nest *n);
 
 /* The loop program of the steps of a loop whose body is planned: a FOR over the steps, in it what the condition does
@@ -29,15 +29,13 @@ tn_i_loops *tn_i_lower_loop(tn_ctx *c, const tn_i_loop *l, bool counted);
 /* chunk.c: likewise of consecutive steps of a group of p.  Its table of addresses has g->ncell entries, of which arrays
  * of entries, and slots, begin at the first one in memory that any of g->most steps has; scratch memory is
  * g->nchunk_scratch bytes. */
-bool tn_i_lower_admits_chunk(const tn_i_group *g, tn_i_chunk_kind kind);
 tn_i_loops *tn_i_lower_chunk(tn_ctx *c, const tn_i_plan *p, const tn_i_group *g, tn_i_chunk_kind kind);
 
-/* What passes are told for a nest that is prepared (exec/nest_code.h): vectors of so many bytes, and as many threads as
- * it may be run by. */
+/* What passes are told for a nest: vectors of so many bytes, or TN_LOWER_STRIPS, and as many threads as it may be run
+ * by. */
 tn_i_machine tn_i_lower_machine(const tn_i_nest *n, int vector);
 /* For steps of a loop, of which none is worth sharing; n: the first nest of one. */
 tn_i_machine tn_i_lower_machine_alone(const tn_i_nest *n, int vector);
-enum { TN_LOWER_SHARED = 64 }; /* parts of a loop at most */
 
 /* As what loop programs are told. */
 typedef struct tn_i_lower_as {

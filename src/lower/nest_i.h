@@ -99,6 +99,5 @@ void tn_i_lower_number(const tn_i_lower_part *w, const tn_i_lower_steps *s, uint
 void tn_i_lower_copy(const tn_i_lower_part *w, const tn_type *t, const tn_i_place *from, const tn_i_place *to);
 /* Adds x, an i64, to a counter. */
 void tn_i_lower_count(const tn_i_lower_part *w, uint32_t counter, uint32_t x);
-bool tn_i_lower_admits_plan(const tn_i_plan *p);
 
 #endif

@@ -59,18 +59,6 @@ static void add_array(tn_i_lowering *w, uint32_t i) {
         tn_i_lower_array(w->b, &q, name, a->dtype, out ? TN_L_OUT : TN_L_IN, hi - lo + 1, at, alignment(a, &q, at));
 }
 
-/* In front of its base an array of a loop program cannot lie: one that a caller's negative strides walk may. */
-bool tn_i_lower_admits(const tn_i_nest *n) {
-    for (uint32_t i = 0; i < n->narray; i++) {
-        const tn_i_nest_array *a = &n->array[i];
-        int64_t lo, hi;
-        if (a->base == TN_BASE_ABSOLUTE || !extent(n, a, &lo, &hi)) continue;
-        look_around(n, i, &lo, &hi);
-        if (a->at + lo * (int64_t)tn_i_dtype_size(a->dtype) < 0) return false;
-    }
-    return true;
-}
-
 bool tn_i_lower_arrays(tn_i_lowering *w) {
     for (uint32_t i = 0; i < w->n->narray; i++) add_array(w, i);
     return !w->b->failed;

@@ -129,23 +129,3 @@ void tn_i_lower_plan(const tn_i_lower_part *w) {
     for (size_t i = 0; i < p->nstep && !w->b->failed; i++) step(w, &p->step[i]);
     for (size_t i = p->last_move; i < p->nmove && !w->b->failed; i++) move(w, &p->move[i]);
 }
-
-static bool admits_step(const tn_i_plan *p, const tn_i_step *s) {
-    bool ok = true;
-    switch ((tn_i_step_kind)s->kind) {
-    case TN_STEP_NEST: return tn_i_lower_admits(s->u.nest);
-    case TN_STEP_BODY: return tn_i_lower_admits_plan(s->u.body);
-    case TN_STEP_LOOP: return tn_i_lower_admits_loop(&p->loop[s->loop]);
-    case TN_STEP_BRANCH:
-        for (uint32_t i = 0; i < p->fork[s->loop].n; i++)
-            ok = ok && tn_i_lower_admits_plan(p->branch[p->fork[s->loop].branch + i]);
-        return ok;
-    default: return true;
-    }
-}
-
-bool tn_i_lower_admits_plan(const tn_i_plan *p) {
-    for (size_t i = 0; i < p->nstep; i++)
-        if (!admits_step(p, &p->step[i])) return false;
-    return true;
-}

@@ -1,20 +1,34 @@
-/* The nests of a plan as loop programs, and these as machine code, or as what a C compiler makes of their text. */
+/* The nests of a plan, its loops, and steps in a row, as loop programs; and these as machine code, as what a C compiler
+ * makes of their text, or as strips. */
 #include "cgen/cgen.h"
 #include "exec/assembled.h"
-#include "exec/nest_code.h"
 #include "exec/parallel.h"
 #include "jit/jit.h"
 #include "lower/lower.h"
 #include "pass/pass.h"
+#include "strips/strips.h"
 #include "vec/vec.h"
 
 #include <stdio.h>
 
+/* What is lowered: a nest, all steps of a loop, or steps in a row of a group. */
+typedef struct source {
+    const tn_i_plan *plan;
+    const tn_i_nest *nest; /* or, of steps, the first of their bodies */
+    const tn_i_loop *loop;
+    const tn_i_group *group;
+    tn_i_chunk_kind kind;
+    size_t room; /* bytes of scratch memory */
+} source;
+
 /* What runs one of them. */
 struct tn_i_compiled {
-    tn_i_loops *p;
-    const tn_i_nest *nest; /* or, of a loop, the first of its body */
+    source of;
     tn_i_made *made;
+    tn_i_loops *p;        /* that code is made of, or that is evaluated; NULL: there is none */
+    tn_i_loops *stripped; /* that strips run */
+    tn_i_strips *strips;
+    size_t strips_at; /* where their registers are in scratch memory */
     tn_i_l_run run;
     bool backwards;
     bool has_code;
@@ -26,15 +40,26 @@ struct tn_i_compiled {
 /* ---- loop programs ------------------------------------------------------------------------------------ */
 
 tn_i_machine tn_i_lower_machine(const tn_i_nest *n, int vector) {
-    const tn_i_nest_code *code = n->code;
-    const int threads = code->threads < TN_LOWER_SHARED ? (int)code->threads : TN_LOWER_SHARED;
-    return (tn_i_machine){.vector = vector, .threads = threads, .worth = TN_WORTH_THREADS};
+    return (tn_i_machine){.vector = vector ? vector : TN_STRIPS_MOST,
+                          .threads = (int)n->parts,
+                          .worth = TN_WORTH_THREADS,
+                          .strips = vector == TN_LOWER_STRIPS};
 }
 
 tn_i_machine tn_i_lower_machine_alone(const tn_i_nest *n, int vector) {
     tn_i_machine m = tn_i_lower_machine(n, vector);
     m.threads = 1;
     return m;
+}
+
+static tn_i_machine machine_of(const source *s, int vector) {
+    return s->loop || s->group ? tn_i_lower_machine_alone(s->nest, vector) : tn_i_lower_machine(s->nest, vector);
+}
+
+static tn_i_loops *lower(tn_ctx *c, const source *s) {
+    if (s->loop) return tn_i_lower_loop(c, s->loop, true);
+    if (s->group) return tn_i_lower_chunk(c, s->plan, s->group, s->kind);
+    return tn_i_lower_nest(c, s->nest);
 }
 
 /* Bytes of this processor's vectors. */
@@ -58,70 +83,71 @@ static bool find_needed(tn_ctx *c, struct tn_i_compiled *k) {
     return k->needed || p->narray == 0;
 }
 
-/* The interpreter runs it. */
 static bool stays(tn_i_made *made, const char *why) {
     made->why = why;
     return true;
 }
 
-/* Takes p, as it is lowered; NULL after an error.  What needs more memory than the plan has for it stays with the
- * interpreter. */
-static bool add(tn_ctx *c, tn_i_loops *p, const tn_i_machine *m, size_t room, struct tn_i_compiled k,
-                tn_i_assembled *out) {
-    if (p && c->nests != TN_NESTS_LOWERED) p = tn_i_passes(p, m, NULL);
-    if (!p && c->status == TN_ELIMIT) { /* no error of the caller's: the interpreter has it */
-        tn_error_clear(c);
-        return stays(k.made, "its loops are not lowered");
-    }
-    if (!p) return false;
-    if ((size_t)p->bytes > room) {
-        tn_i_l_free(p);
-        return stays(k.made, "its loop program needs more memory than was planned");
-    }
-    if (!tn_i_grow(c, (void **)(void *)&out->nest, &out->cnest, out->nnest + 1, sizeof *out->nest)) {
-        tn_i_l_free(p);
-        return false;
-    }
-    k.p = p;
-    out->nest[out->nnest] = k;
-    return find_needed(c, &out->nest[out->nnest++]);
+/* Some limit of loop programs was met: no error of the caller's, there are other ways to run it. */
+static bool limited(tn_ctx *c) {
+    if (c->status != TN_ELIMIT) return false;
+    tn_error_clear(c);
+    return true;
 }
 
-static bool add_nest(tn_ctx *c, const tn_i_plan *p, tn_i_nest *n, tn_i_assembled *out) {
-    const tn_i_machine m = tn_i_lower_machine(n, vector());
-    const struct tn_i_compiled k = {.nest = n, .made = &n->made, .outputs = TN_BASE_ARGUMENTS + p->f->nin};
-    if (!tn_i_lower_admits(n)) return stays(&n->made, "loops of this kind are not lowered");
-    return add(c, tn_i_lower_nest(c, n), &m, n->scratch, k, out);
-}
-
-static bool add_loop(tn_ctx *c, tn_i_loop *l, tn_i_assembled *out) {
-    const tn_i_machine m = tn_i_lower_machine_alone(l->size.first, vector());
-    if (!tn_i_lower_admits_loop(l)) return true;
-    const struct tn_i_compiled k = {.nest = l->size.first, .made = &l->made, .outputs = TN_BASE_ARGUMENTS};
-    return add(c, tn_i_lower_loop(c, l, true), &m, l->nscratch, k, out);
-}
-
-static bool add_chunk(tn_ctx *c, const tn_i_plan *p, tn_i_group *g, tn_i_chunk_kind kind, tn_i_assembled *out) {
-    if (!g->chunk[kind].is || !tn_i_lower_admits_chunk(g, kind)) return true;
-    const tn_i_nest *first = g->chunk[kind].first;
-    const tn_i_machine m = tn_i_lower_machine_alone(first, vector());
-    const struct tn_i_compiled k = {
-        .nest = first, .made = &g->chunk[kind].made, .outputs = tn_i_cell_entry(&g->actor[g->nactor - 1], 0)};
-    return add(c, tn_i_lower_chunk(c, p, g, kind), &m, g->nchunk_scratch, k, out);
+static bool add(tn_ctx *c, struct tn_i_compiled k, tn_i_assembled *out) {
+    if (!tn_i_grow(c, (void **)(void *)&out->nest, &out->cnest, out->nnest + 1, sizeof *out->nest)) return false;
+    out->nest[out->nnest++] = k;
+    return true;
 }
 
 static bool add_loops(tn_ctx *c, tn_i_plan *p, tn_i_assembled *out) {
-    bool ok = true;
-    for (size_t i = 0; ok && i < p->nloop; i++) ok = !p->loop[i].whole || add_loop(c, &p->loop[i], out);
-    for (size_t i = 0; ok && i < p->ngroup; i++)
-        for (tn_i_chunk_kind kind = 0; ok && kind < TN_CHUNKS; kind++) ok = add_chunk(c, p, &p->group[i], kind, out);
-    return ok;
+    for (size_t i = 0; i < p->nloop; i++) {
+        tn_i_loop *l = &p->loop[i];
+        const source s = {.plan = p, .nest = l->size.first, .loop = l, .room = l->nscratch};
+        if (l->whole && !add(c, (struct tn_i_compiled){.of = s, .made = &l->made, .outputs = TN_BASE_ARGUMENTS}, out))
+            return false;
+    }
+    return true;
+}
+
+static bool add_chunks(tn_ctx *c, tn_i_plan *p, tn_i_assembled *out) {
+    for (size_t i = 0; i < p->ngroup; i++)
+        for (tn_i_chunk_kind kind = 0; kind < TN_CHUNKS; kind++) {
+            tn_i_group *g = &p->group[i];
+            const source s = {
+                .plan = p, .nest = g->chunk[kind].first, .group = g, .kind = kind, .room = g->nchunk_scratch};
+            if (g->chunk[kind].is &&
+                !add(c,
+                     (struct tn_i_compiled){.of = s,
+                                            .made = &g->chunk[kind].made,
+                                            .outputs = tn_i_cell_entry(&g->actor[g->nactor - 1], 0)},
+                     out))
+                return false;
+        }
+    return true;
 }
 
 static bool add_nests(tn_ctx *c, const tn_i_plan *p, tn_i_assembled *out) {
-    for (size_t i = 0; i < p->nnest; i++)
-        if (!add_nest(c, p, p->nest[i], out)) return false;
+    for (size_t i = 0; i < p->nnest; i++) {
+        tn_i_nest *n = p->nest[i];
+        const source s = {.plan = p, .nest = n, .room = n->scratch};
+        if (!add(c, (struct tn_i_compiled){.of = s, .made = &n->made, .outputs = TN_BASE_ARGUMENTS + p->f->nin}, out))
+            return false;
+    }
     return true;
+}
+
+/* The loop program that code is made of; without one where it does not fit the memory that was planned. */
+static bool make_program(tn_ctx *c, struct tn_i_compiled *k) {
+    const tn_i_machine m = machine_of(&k->of, vector());
+    k->p = lower(c, &k->of);
+    if (k->p && c->nests != TN_NESTS_LOWERED) k->p = tn_i_passes(k->p, &m, NULL);
+    if (!k->p) return limited(c) && stays(k->made, "its loop program is too large");
+    if ((size_t)k->p->bytes <= k->of.room) return find_needed(c, k);
+    tn_i_l_free(k->p);
+    k->p = NULL;
+    return stays(k->made, "its loop program needs more memory than was planned");
 }
 
 /* ---- parts for threads --------------------------------------------------------------------------------- */
@@ -130,7 +156,7 @@ typedef struct shared {
     const tn_i_l_run *run;
     char *const *base;
     tn_i_l_part *part;
-    tn_status status[TN_LOWER_SHARED];
+    tn_status status[TN_NEST_PARTS];
 } shared;
 
 static void run_parts(void *with, int thread, int64_t first, int64_t last) {
@@ -141,15 +167,53 @@ static void run_parts(void *with, int thread, int64_t first, int64_t last) {
 
 static tn_status share(const tn_i_l_run *run, char *const *base, int64_t n, tn_i_l_part *part) {
     const struct tn_i_compiled *k = run->context;
-    const tn_i_nest_code *code = k->nest->code;
     shared s = {.run = run, .base = base, .part = part};
-    tn_i_in_pieces(code->process, (uint32_t)n, n, run_parts, &s);
+    tn_i_in_pieces(k->of.nest->process, (uint32_t)n, n, run_parts, &s);
     for (int64_t i = 0; i < n; i++)
         if (s.status[i] != TN_OK) return s.status[i];
     return TN_OK;
 }
 
-/* ---- evaluation, for tests ---------------------------------------------------------------------------- */
+/* ---- strips ------------------------------------------------------------------------------------------- */
+
+static tn_status by_strips(const tn_i_l_run *run, char *const *base) {
+    const struct tn_i_compiled *k = run->context;
+    return tn_i_strips_run(k->strips, run, base, base[TN_LOWER_SCRATCH] + k->strips_at);
+}
+
+/* Registers for one thread, and for each of the parts that there may be. */
+static size_t room_for(const struct tn_i_compiled *k, const tn_i_loops *p, const tn_i_machine *m) {
+    const size_t taken = ((size_t)p->bytes + 63) & ~(size_t)63;
+    return taken > k->of.room ? 0 : (k->of.room - taken) / (m->threads > 1 ? (size_t)m->threads + 1 : 1);
+}
+
+/* Where it does not fit with all passes (last NULL), *fits is false. */
+static bool strip(tn_ctx *c, struct tn_i_compiled *k, tn_i_pass_fn *only, bool passes, bool *fits) {
+    const tn_i_machine m = machine_of(&k->of, TN_LOWER_STRIPS);
+    tn_i_loops *p = lower(c, &k->of);
+    if (p && passes) p = only ? only(p, &m) : tn_i_passes(p, &m, NULL);
+    *fits = p != NULL;
+    if (!p) return limited(c);
+    k->strips = tn_i_strips_new(p, tn_i_isa_best(), k->of.nest->accurate, room_for(k, p, &m), fits);
+    if (k->strips) {
+        k->stripped = p;
+        k->strips_at = ((size_t)p->bytes + 63) & ~(size_t)63;
+        return true;
+    }
+    tn_i_l_free(p);
+    if (*fits && !limited(c)) return false;
+    *fits = false;
+    return true;
+}
+
+/* With all passes; for calls that code is not for, with the one that most depends on. */
+static bool make_strips(tn_ctx *c, struct tn_i_compiled *k) {
+    bool fits;
+    if (!strip(c, k, k->has_code ? tn_i_pass_vectorize : NULL, true, &fits)) return false;
+    return fits || strip(c, k, NULL, false, &fits);
+}
+
+/* ---- evaluation: for tests, and where even strips of one number do not fit --------------------------------- */
 
 static tn_i_strip *function(void *user, const char *name) {
     const tn_i_nest *n = user;
@@ -159,21 +223,26 @@ static tn_i_strip *function(void *user, const char *name) {
 static tn_status evaluate(const tn_i_l_run *run, char *const *base) {
     const struct tn_i_compiled *k = run->context;
     const tn_i_l_eval_options o = {
-        .run = run, .function = function, .user = (void *)(uintptr_t)k->nest, .backwards = k->backwards};
+        .run = run, .function = function, .user = (void *)(uintptr_t)k->of.nest, .backwards = k->backwards};
     return tn_i_l_eval(k->p, base, &o);
 }
 
-static void set(struct tn_i_compiled *k, tn_i_l_compiled *run) {
-    *k->made = (tn_i_made){.code = run, .run = &k->run, .needed = k->needed, .nneeded = k->nneeded};
+static void set(struct tn_i_compiled *k, tn_i_made_code *code, const char *by) {
+    k->run.context = k;
+    k->made->code = code;
+    k->made->by = by;
+    k->made->run = &k->run;
 }
 
-static void set_evaluated(tn_ctx *c, tn_i_assembled *a) {
+static bool set_evaluated(tn_ctx *c, tn_i_assembled *a) {
     for (size_t i = 0; i < a->nnest; i++) {
         struct tn_i_compiled *k = &a->nest[i];
+        if (!make_program(c, k)) return false;
         k->backwards = c->nests == TN_NESTS_BACKWARDS;
-        k->run = (tn_i_l_run){.context = k};
-        set(k, evaluate);
+        k->has_code = k->p != NULL;
+        if (k->p) set(k, evaluate, "interpreter");
     }
+    return true;
 }
 
 /* ---- machine code ------------------------------------------------------------------------------------- */
@@ -187,7 +256,7 @@ static void set_evaluated(tn_ctx *c, tn_i_assembled *a) {
 
 static bool compile(tn_i_code *code, struct tn_i_compiled *k) {
     char why[TN_JIT_WHY];
-    const tn_i_jit_options o = {.accurate = k->nest->accurate, .bounds = BOUNDS};
+    const tn_i_jit_options o = {.accurate = k->of.nest->accurate, .bounds = BOUNDS};
     const tn_i_jit_result r = tn_i_jit_compile(code, k->p, &o, &k->at, why);
     k->has_code = r == TN_JIT_OK;
     if (r == TN_JIT_NONE) (void)stays(k->made, "its loop program has no machine code");
@@ -204,8 +273,8 @@ static bool seal(tn_i_code *code, tn_i_assembled *a) {
     for (size_t i = 0; i < a->nnest; i++) {
         struct tn_i_compiled *k = &a->nest[i];
         if (!k->has_code) continue;
-        k->run = (tn_i_l_run){.context = k, .share = share};
-        set(k, tn_i_jit_program(&pages, code, k->at));
+        k->run.share = share;
+        set(k, tn_i_jit_program(&pages, code, k->at), "assembler");
     }
     return true;
 }
@@ -217,7 +286,7 @@ static bool set_compiled(tn_ctx *c, tn_i_assembled *a) {
     bool ok = true, some = false;
     tn_i_code_begin(&code, c, tn_i_isa_best());
     for (size_t i = 0; ok && i < a->nnest; i++) {
-        ok = compile(&code, &a->nest[i]);
+        ok = make_program(c, &a->nest[i]) && (!a->nest[i].p || compile(&code, &a->nest[i]));
         some |= a->nest[i].has_code;
     }
     if (ok && some) ok = seal(&code, a);
@@ -227,12 +296,14 @@ static bool set_compiled(tn_ctx *c, tn_i_assembled *a) {
 
 /* ---- C ---------------------------------------------------------------------------------------------------- */
 
-/* What cannot be written as C stays with the interpreter. */
+/* What cannot be written as C is run by strips. */
 static bool print(tn_ctx *c, tn_i_cgen *g, tn_i_assembled *a) {
     char name[32];
     for (size_t i = 0; i < a->nnest; i++) {
         struct tn_i_compiled *k = &a->nest[i];
         (void)snprintf(name, sizeof name, "nest%zu", i);
+        if (!make_program(c, k)) return false;
+        if (!k->p) continue;
         k->has_code = tn_i_cgen_add(g, name, k->p);
         if (g->failed) return false;
         if (k->has_code) continue;
@@ -247,44 +318,89 @@ static void set_printed(tn_i_assembled *a) {
     for (size_t i = 0; i < a->nnest; i++) {
         struct tn_i_compiled *k = &a->nest[i];
         if (!k->has_code) continue;
-        k->run = (tn_i_l_run){.context = k, .share = share, .table = a->native.table};
-        set(k, (tn_i_l_compiled *)(uintptr_t)*program++);
-        k->made->native = true;
+        k->run = (tn_i_l_run){.share = share, .table = a->native.table};
+        set(k, (tn_i_made_code *)(uintptr_t)*program++, "native");
     }
 }
 
+static void forget_programs(tn_ctx *c, tn_i_assembled *a) {
+    for (size_t i = 0; i < a->nnest; i++) {
+        struct tn_i_compiled *k = &a->nest[i];
+        tn_i_l_free(k->p);
+        tn_i_free(c, k->needed, k->cneeded * sizeof *k->needed);
+        *k = (struct tn_i_compiled){.of = k->of, .made = k->made, .outputs = k->outputs};
+    }
+}
+
+/* Where no compiler makes a library of it, a->native says why, and all is as before. */
 static bool compile_text(tn_ctx *c, const tn_i_plan *root, const tn_i_native_options *o, tn_i_assembled *a) {
     tn_i_cgen g = {.ctx = c, .native = true, .isa = tn_i_isa_best(), .accurate = root->accurate};
     const bool ok = print(c, &g, a) && tn_i_native_load(c, &g, o, &a->native) == TN_OK;
     tn_i_cgen_free(&g);
-    if (ok && a->native.library) set_printed(a);
+    if (ok && a->native.library)
+        set_printed(a);
+    else if (ok)
+        forget_programs(c, a);
     return ok;
 }
 
 /* ---- all of it -------------------------------------------------------------------------------------------- */
 
 static bool add_all(tn_ctx *c, tn_i_plan *root, tn_i_assembled *out) {
-    bool ok = add_loops(c, root, out);
-    for (size_t i = 0; ok && i < root->nnested; i++) ok = add_loops(c, root->nested[i], out);
+    bool ok = add_loops(c, root, out) && add_chunks(c, root, out);
+    for (size_t i = 0; ok && i < root->nnested; i++)
+        ok = add_loops(c, root->nested[i], out) && add_chunks(c, root->nested[i], out);
     ok = ok && add_nests(c, root, out);
     for (size_t i = 0; ok && i < root->nnested; i++) ok = add_nests(c, root->nested[i], out);
     return ok; /* they stay where they are from now on */
 }
 
+/* What has no code, and nests in calls that their code is not for.  Steps of loops that strips do not fit run one by
+ * one. */
+static bool set_stripped(tn_ctx *c, struct tn_i_compiled *k) {
+    const bool steps = k->of.loop || k->of.group;
+    k->made->needed = k->needed;
+    k->made->nneeded = k->nneeded;
+    if (k->has_code && (steps || !k->nneeded)) return true;
+    if (!make_strips(c, k)) return false;
+    if (k->strips && k->has_code) {
+        k->made->without = by_strips;
+    } else if (k->strips) {
+        k->made->nneeded = 0;
+        k->run.share = share;
+        set(k, by_strips, "interpreter");
+    } else if (!steps) {
+        tn_i_l_free(k->p);
+        if (!(k->p = lower(c, &k->of))) return false;
+        k->made->why = "its values do not fit the memory that was planned: one number at a time";
+        k->made->without = evaluate;
+        if (k->has_code) return true;
+        k->made->nneeded = 0;
+        set(k, evaluate, "interpreter");
+    }
+    return true;
+}
+
+static bool set_all_stripped(tn_ctx *c, tn_i_assembled *a) {
+    for (size_t i = 0; i < a->nnest; i++)
+        if (!set_stripped(c, &a->nest[i])) return false;
+    return true;
+}
+
 bool tn_i_assemble(tn_ctx *c, tn_i_plan *root, const tn_i_native_options *native, tn_i_assembled *out) {
     *out = (tn_i_assembled){.nnest = 0};
-    if (!native && (c->nests == TN_NESTS_TILES || (c->nests == TN_NESTS_CODE && !has_code()))) return true;
     if (!add_all(c, root, out)) return false;
     if (native && !compile_text(c, root, native, out)) return false;
-    if (out->native.library) return true;
-    if (c->nests == TN_NESTS_CODE) return !has_code() || set_compiled(c, out);
-    set_evaluated(c, out);
-    return true;
+    if (!out->native.library && c->nests > TN_NESTS_STRIPS && !set_evaluated(c, out)) return false;
+    if (!out->native.library && c->nests == TN_NESTS_CODE && has_code() && !set_compiled(c, out)) return false;
+    return set_all_stripped(c, out);
 }
 
 void tn_i_assembled_drop(tn_ctx *c, tn_i_assembled *a) {
     tn_i_jit pages = {.base = a->code, .bytes = a->code_bytes};
     for (size_t i = 0; i < a->nnest; i++) {
+        tn_i_strips_free(a->nest[i].strips);
+        tn_i_l_free(a->nest[i].stripped);
         tn_i_l_free(a->nest[i].p);
         tn_i_free(c, a->nest[i].needed, a->nest[i].cneeded * sizeof *a->nest[i].needed);
     }

@@ -50,18 +50,11 @@ static bool tell_program(const teller *t, const char *title, tn_i_loops *p, cons
     return text != NULL;
 }
 
-/* In its text's place: nothing is left out without a word. */
-static bool tell_none(const teller *t, const char *title) {
-    t->tell(t->user, title, "# no loop program: an array that a caller's negative strides walk\n");
-    return true;
-}
-
 static bool tell_nest(const teller *t, const tn_i_plan *p, size_t plan, size_t step) {
     const tn_i_nest *nest = p->nest[p->step[step].loop];
     const tn_i_machine m = tn_i_lower_machine(nest, t->as.vector);
     char title[256];
     title_of(p, plan, step, "", title);
-    if (!tn_i_lower_admits(nest)) return tell_none(t, title);
     return tell_program(t, title, tn_i_lower_nest(t->ctx, nest), &m);
 }
 
@@ -70,7 +63,6 @@ static bool tell_loop(const teller *t, const tn_i_plan *p, size_t plan, size_t s
     const tn_i_machine m = tn_i_lower_machine_alone(l->size.first, t->as.vector);
     char title[256];
     title_of(p, plan, step, ", all steps of a loop", title);
-    if (!tn_i_lower_admits_loop(l)) return tell_none(t, title);
     return tell_program(t, title, tn_i_lower_loop(t->ctx, l, false), &m);
 }
 
@@ -91,8 +83,7 @@ static bool tell_group(const teller *t, const tn_i_plan *p, size_t plan, size_t 
         if (!g->chunk[kind].is) continue;
         const tn_i_machine m = tn_i_lower_machine_alone(g->chunk[kind].first, t->as.vector);
         title_of(p, plan, step, what[kind], title);
-        ok = tn_i_lower_admits_chunk(g, kind) ? tell_program(t, title, tn_i_lower_chunk(t->ctx, p, g, kind), &m)
-                                              : tell_none(t, title);
+        ok = tell_program(t, title, tn_i_lower_chunk(t->ctx, p, g, kind), &m);
     }
     return ok;
 }

@@ -37,6 +37,28 @@ bool tn_i_l_straight(const tn_i_loops *p, uint32_t first, uint32_t last) {
     return true;
 }
 
+/* No other one of the loop feeds or asks the reduction of INTO or TOTAL k. */
+static bool alone(const tn_i_loops *p, uint32_t first, uint32_t last, uint32_t k) {
+    for (uint32_t i = first; i < last; i++)
+        if (i != k && (p->op[i].kind == TN_L_INTO || p->op[i].kind == TN_L_TOTAL) && p->op[i].in[0] == p->op[k].in[0])
+            return false;
+    return true;
+}
+
+bool tn_i_l_reduces(const tn_i_loops *p, uint32_t k) {
+    const uint32_t to = p->op[k].to;
+    for (uint32_t i = k + 1; i < to; i++) {
+        const tn_i_l_op *o = &p->op[i];
+        if (o->kind != TN_L_INTO && o->kind != TN_L_TOTAL) {
+            if (!tn_i_l_straight(p, i, i + 1)) return false;
+            continue;
+        }
+        const int64_t by = tn_i_l_by(p, &o->at, k);
+        if ((by != 0 && by != 1) || !alone(p, k + 1, to, i)) return false;
+    }
+    return true;
+}
+
 bool tn_i_l_calls(const tn_i_loops *p, uint32_t first, uint32_t last) {
     for (uint32_t k = first; k < last; k++)
         if (p->op[k].kind == TN_L_MAP && p->op[k].code == TN_L_fn) return true;
@@ -134,14 +156,16 @@ static bool reach(int64_t by, int64_t last, int64_t *lo, int64_t *hi) {
     return tn_i_mul_i64(by, last, &far) && tn_i_add_i64(*(far < 0 ? lo : hi), far, far < 0 ? lo : hi);
 }
 
-/* The bytes [lo, hi) from its base that an access in loop k touches in iteration 0 of it; false: not known. */
+/* The bytes [lo, hi) from its base that an access in loop k touches in iteration 0 of it and of all loops around;
+ * false: not known. */
 static bool span(const tn_i_loops *p, uint32_t k, const place *z, int64_t *lo, int64_t *hi) {
     *lo = *hi = z->e.at;
     for (uint32_t i = 0; i < z->e.n; i++) {
         const uint32_t loop = z->e.term[i].loop;
         int64_t n = p->op[loop].hi;
+        if (loop < k) continue;
         (void)tn_i_l_known_count(p, loop, &n);
-        if (loop < k || n == INT64_MAX || (loop != k && !reach(z->e.term[i].by, n - 1, lo, hi))) return false;
+        if (n == INT64_MAX || (loop != k && !reach(z->e.term[i].by, n - 1, lo, hi))) return false;
     }
     return (z->index == TN_L_NONE || reach(z->by, z->last, lo, hi)) && tn_i_add_i64(*hi, z->size, hi);
 }
@@ -157,10 +181,20 @@ static int64_t divisor(int64_t x, int64_t y) {
     return x;
 }
 
-/* What all steps but those of loop k are multiples of; 0: there are none. */
+/* Loops around loop k move both alike. */
+static bool alike_around(const tn_i_affine *x, const tn_i_affine *y, uint32_t k) {
+    for (int turn = 0; turn < 2; turn++) {
+        const tn_i_affine *a = turn ? y : x, *b = turn ? x : y;
+        for (uint32_t i = 0; i < a->n; i++)
+            if (a->term[i].loop < k && by_of(b, a->term[i].loop) != a->term[i].by) return false;
+    }
+    return true;
+}
+
+/* What all steps but those of loop k and those around are multiples of; 0: there are none. */
 static int64_t step_of(uint32_t k, const place *z, int64_t step) {
     for (uint32_t i = 0; i < z->e.n; i++)
-        if (z->e.term[i].loop != k) step = divisor(magnitude(z->e.term[i].by), step);
+        if (z->e.term[i].loop > k) step = divisor(magnitude(z->e.term[i].by), step);
     return z->index == TN_L_NONE ? step : divisor(magnitude(z->by), step);
 }
 
@@ -170,7 +204,7 @@ static bool wholes_apart(const tn_i_loops *p, uint32_t k, int64_t n, const tn_i_
     place s, x;
     int64_t from[2], to[2], width, taken;
     if (!tn_i_l_overlap(p, store->which, other->which)) return true;
-    if (!place_of(p, store, &s) || !place_of(p, other, &x)) return false;
+    if (!place_of(p, store, &s) || !place_of(p, other, &x) || !alike_around(&s.e, &x.e, k)) return false;
     const int64_t by = by_of(&s.e, k), step = step_of(k, &x, step_of(k, &s, 0));
     if (by == 0 || by != by_of(&x.e, k) || !span(p, k, &s, &from[0], &to[0]) || !span(p, k, &x, &from[1], &to[1]))
         return false;
@@ -190,6 +224,23 @@ bool tn_i_l_apart(const tn_i_loops *p, uint32_t k, int64_t n, const bool *except
                 !wholes_apart(p, k, n, s, x))
                 return false;
         }
+    }
+    return true;
+}
+
+bool tn_i_l_find_own(const tn_i_loops *p, uint32_t k, bool *own) {
+    memset(own, 0, p->narray * sizeof *own);
+    for (uint32_t i = k + 1; i < p->op[k].to; i++) {
+        const tn_i_l_op *o = &p->op[i];
+        if (o->kind != TN_L_STORE || tn_i_l_by(p, &o->at, k)) continue;
+        if (p->array[o->which].role != TN_L_SCRATCH) return false;
+        own[o->which] = true;
+    }
+    for (uint32_t i = 0; i < p->nop; i++) {
+        const tn_i_l_op *o = &p->op[i];
+        const bool inside = i > k && i < p->op[k].to;
+        if ((o->kind == TN_L_LOAD || o->kind == TN_L_STORE) && own[o->which] && (!inside || tn_i_l_by(p, &o->at, k)))
+            return false;
     }
     return true;
 }

@@ -211,9 +211,9 @@ static uint32_t one(fission *z, uint32_t k) {
 }
 
 tn_i_loops *tn_i_pass_fission(tn_i_loops *p, const tn_i_machine *m) {
+    if (m->strips) return p;
     tn_i_l_builder b;
     fission z = {.p = p};
-    (void)m;
     tn_i_l_begin(&b, p->ctx);
     z.around = tn_i_l_around(p);
     z.behind = p->nop ? tn_i_alloc_array(p->ctx, p->nop, sizeof *z.behind) : NULL;

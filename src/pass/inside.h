@@ -14,13 +14,18 @@ void tn_i_l_halved_drop(const tn_i_loops *p, bool *is);
 
 /* Operations first .. last - 1 are values, loads and stores alone. */
 bool tn_i_l_straight(const tn_i_loops *p, uint32_t first, uint32_t last);
+/* Or they feed and ask reductions besides, as vector loops may. */
+bool tn_i_l_reduces(const tn_i_loops *p, uint32_t k);
 /* A function is called among operations first .. last - 1. */
 bool tn_i_l_calls(const tn_i_loops *p, uint32_t first, uint32_t last);
 /* Loop k, of a known count, is of straight operations whose iterations do not depend on each other. */
 bool tn_i_l_independent(const tn_i_loops *p, uint32_t k);
-/* No iteration of loop k, which has n and stands in no block, touches what another one stores; of arrays that `except`
+/* No iteration of loop k, which has n, touches what another one of the same loop stores; of arrays that `except`
  * has (NULL: none) nothing is asked. */
 bool tn_i_l_apart(const tn_i_loops *p, uint32_t k, int64_t n, const bool *except);
+/* Scratch arrays that are stored in loop k where it does not count are its iterations' own: nothing else may touch them
+ * (else false). */
+bool tn_i_l_find_own(const tn_i_loops *p, uint32_t k, bool *own);
 /* The largest size of what the straight operations of a block compute, load or store. */
 int tn_i_l_widest(const tn_i_loops *p, uint32_t first, uint32_t last);
 

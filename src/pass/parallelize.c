@@ -22,13 +22,6 @@ typedef struct sharing {
 
 static bool accesses(const tn_i_l_op *o) { return o->kind == TN_L_LOAD || o->kind == TN_L_STORE; }
 
-static bool counts(const tn_i_loops *p, const tn_i_l_affine *a, uint32_t k) {
-    const tn_i_l_term *t = tn_i_l_terms(p, a);
-    for (uint32_t i = 0; i < a->n; i++)
-        if (t[i].loop == k) return true;
-    return false;
-}
-
 static bool plain(const tn_i_loops *p, uint32_t k) {
     const uint32_t to = p->op[k].to;
     const uint8_t behind = to + 1 < p->nop ? p->op[to + 1].kind : TN_L_END;
@@ -57,25 +50,6 @@ static bool worth(const tn_i_loops *p, uint32_t k, int64_t n, int64_t least) {
         depth++;
     }
     return sum >= least;
-}
-
-/* Scratch arrays that are stored in loop k where it does not count are its iterations' own: nothing else may touch
- * them. */
-static bool find_own(sharing *z, uint32_t k) {
-    const tn_i_loops *p = z->p;
-    memset(z->own, 0, p->narray * sizeof *z->own);
-    for (uint32_t i = k + 1; i < p->op[k].to; i++) {
-        const tn_i_l_op *o = &p->op[i];
-        if (o->kind != TN_L_STORE || counts(p, &o->at, k)) continue;
-        if (p->array[o->which].role != TN_L_SCRATCH) return false;
-        z->own[o->which] = true;
-    }
-    for (uint32_t i = 0; i < p->nop; i++) {
-        const tn_i_l_op *o = &p->op[i];
-        const bool inside = i > k && i < p->op[k].to;
-        if (accesses(o) && z->own[o->which] && (!inside || counts(p, &o->at, k))) return false;
-    }
-    return true;
 }
 
 /* A value outside of all loops that can be computed anywhere. */
@@ -109,8 +83,8 @@ static int64_t part_of(sharing *z, uint32_t k) {
     if (z->m->threads < 2 || !tn_i_l_known_count(z->p, k, &n) || !plain(z->p, k)) return 0;
     int64_t part = n / z->m->threads;
     if (part >= 4 * z->m->vector) part -= part % z->m->vector;
-    const bool is = part > 0 && worth(z->p, k, n, z->m->worth) && find_own(z, k) && find_needed(z, k) &&
-                    tn_i_l_apart(z->p, k, n, z->own);
+    const bool is = part > 0 && worth(z->p, k, n, z->m->worth) && tn_i_l_find_own(z->p, k, z->own) &&
+                    find_needed(z, k) && tn_i_l_apart(z->p, k, n, z->own);
     return is ? part : 0;
 }
 

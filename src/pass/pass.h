@@ -13,6 +13,7 @@ typedef struct tn_i_machine {
     int vector;    /* bytes of a vector: 16, 32, 64 */
     int threads;   /* that share a loop; 0, 1: none does */
     int64_t worth; /* operations from which they are worth waking */
+    bool strips;   /* it has reductions of vectors (strips/strips.h): these stay, and vector loops may feed them */
 } tn_i_machine;
 
 typedef tn_i_loops *tn_i_pass_fn(tn_i_loops *p, const tn_i_machine *m);
@@ -27,6 +28,6 @@ extern const tn_i_pass tn_i_pipeline[]; /* in order; a NULL name behind the last
 tn_i_loops *tn_i_passes(tn_i_loops *p, const tn_i_machine *m, const char *last);
 
 tn_i_pass_fn tn_i_pass_collapse, tn_i_pass_partition, tn_i_pass_unroll, tn_i_pass_promote, tn_i_pass_fission,
-    tn_i_pass_sums, tn_i_pass_hoist, tn_i_pass_parallelize, tn_i_pass_vectorize, tn_i_pass_dead;
+    tn_i_pass_sums, tn_i_pass_hoist, tn_i_pass_parallelize, tn_i_pass_outer, tn_i_pass_vectorize, tn_i_pass_dead;
 
 #endif

@@ -12,6 +12,7 @@ const tn_i_pass tn_i_pipeline[] = {
     {"hoist", tn_i_pass_hoist},             /* what is the same in each iteration */
     {"collapse", tn_i_pass_collapse},       /* loops that walk on as one */
     {"parallelize", tn_i_pass_parallelize}, /* outermost loops in parts for threads */
+    {"outer", tn_i_pass_outer},             /* for strips, outer loops around short ones */
     {"vectorize", tn_i_pass_vectorize},     /* innermost loops by vectors */
     {"dead", tn_i_pass_dead},               /* what nobody needs */
     {NULL, NULL},

@@ -260,7 +260,7 @@ static uint32_t count_reductions(const tn_i_loops *p) {
 
 tn_i_loops *tn_i_pass_sums(tn_i_loops *p, const tn_i_machine *m) {
     const uint32_t n = count_reductions(p);
-    if (n == 0) return p;
+    if (n == 0 || m->strips) return p;
     tn_i_l_builder b;
     tn_i_summing z = {.p = p, .m = m};
     tn_i_l_begin(&b, p->ctx);

@@ -24,10 +24,10 @@ static bool behind_are_carried(const tn_i_loops *p, uint32_t k) {
     return next < p->nop && p->op[next].kind == TN_L_LAST;
 }
 
-static bool fits(const tn_i_loops *p, uint32_t k, int64_t *n) {
+static bool fits(const tn_i_loops *p, uint32_t k, int64_t *n, bool strips) {
     const tn_i_l_op *o = &p->op[k];
     return !o->vector && !o->parallel && tn_i_l_known_count(p, k, n) && *n > 1 && !behind_are_carried(p, k) &&
-           tn_i_l_straight(p, k + 1, o->to) && tn_i_l_independent(p, k);
+           (strips ? tn_i_l_reduces(p, k) : tn_i_l_straight(p, k + 1, o->to)) && tn_i_l_independent(p, k);
 }
 
 tn_i_loops *tn_i_pass_vectorize(tn_i_loops *p, const tn_i_machine *m) {
@@ -41,7 +41,7 @@ tn_i_loops *tn_i_pass_vectorize(tn_i_loops *p, const tn_i_machine *m) {
             tn_i_l_copy_op(&c, k);
             if (p->op[k].kind != TN_L_FOR || k < vector) continue;
             if (p->op[k].vector) vector = p->op[k].to;
-            if (!p->op[k].vector && fits(p, k, &n)) tn_i_l_set_vector(&b, c.value[k], width_of(p, k, n, m));
+            if (!p->op[k].vector && fits(p, k, &n, m->strips)) tn_i_l_set_vector(&b, c.value[k], width_of(p, k, n, m));
         }
     tn_i_l_copy_end(&c);
     tn_i_l_free(p);

@@ -150,26 +150,10 @@ typedef void tn_i_strip(int64_t n, const void *const *in, const int64_t *s, void
 
 /* The same for one element; operands that there are none of may be NULL. */
 typedef void tn_i_one(const void *x, const void *y, const void *z, void *out);
-/* The same as an equation of a program of numbers (exec/nest_scalar.c): operands and result at offsets of `reg`.  It
- * ends with a call of the next one, a jump, so that such programs have no loop around them. */
-typedef struct tn_i_number_op tn_i_number_op;
-typedef void tn_i_number_fn(const tn_i_number_op *op, char *reg);
-struct tn_i_number_op {
-    tn_i_number_fn *run;
-    uint32_t out, in[3];
-    union {
-        tn_i_one *one;
-        const void *more;
-        int64_t width; /* elements of a tile: TN_LANES, half of them, or a quarter, of 8 bytes each */
-    } with;            /* more and one: of those that are not made of a scalar body */
-};
-/* What else a strip is compiled as: by instruction set; numbers with the machine's own fma where it has one.  Called
- * with n < 0, a strip leaves the address of these in *(const tn_i_strip_kinds **)out; one that is only itself does
- * nothing. */
+/* What else a strip is compiled as: by instruction set.  Called with n < 0, a strip leaves the address of these in
+ * *(const tn_i_strip_kinds **)out; one that is only itself does nothing. */
 typedef struct tn_i_strip_kinds {
     tn_i_one *one;
-    tn_i_number_fn *number, *number_fma;
-    tn_i_number_fn *const *lanes; /* with AVX2, over TN_LANES elements; by a mask of operands that are one number */
     tn_i_strip *isa[TN_ISA_ANY];
 } tn_i_strip_kinds;
 

@@ -33,64 +33,19 @@
         (void)y, (void)z;                                                                       \
         *(OUT *)out = name##_##suffix##_at(*(const IN *)x);                                     \
     }                                                                                           \
-    TN_NUMBERS_OF(name##_##suffix, OUT, TN_REGISTER(0, IN))                                     \
-    TN_LANES1_OF(name##_##suffix, IN, OUT)                                                      \
     TN_LOOP1_FOR(name##_##suffix, , name##_##suffix##_plain, IN, OUT)                           \
     TN_LOOP1_FOR(name##_##suffix, TN_TARGET_AVX2, name##_##suffix##_avx2, IN, OUT)              \
     TN_LOOP1_FOR(name##_##suffix, TN_TARGET_AVX512, name##_##suffix##_avx512, IN, OUT)          \
     TN_STRIP_MAIN(name##_##suffix)
 
-/* One number, and on with the program. */
-#define TN_NUMBER_FOR(f, target, function, OUT, ...)                   \
-    target static void function(const tn_i_number_op *op, char *reg) { \
-        *(OUT *)(void *)(reg + op->out) = f##_at(__VA_ARGS__);         \
-        op[1].run(op + 1, reg);                                        \
-    }
-#define TN_NUMBERS_OF(f, OUT, ...)                   \
-    TN_NUMBER_FOR(f, , f##_number, OUT, __VA_ARGS__) \
-    TN_NUMBER_FOR(f, TN_TARGET_AVX2, f##_number_fma, OUT, __VA_ARGS__)
-#define TN_REGISTER(k, T) *(const T *)(const void *)(reg + op->in[k])
-
-/* Likewise over tiles of TN_LANES elements, half of them, or a quarter of those of 8 bytes; numbers where operands are
- * TN_REGISTERs. */
-#define TN_LANES_FOR(f, function, OUT, ...)                                                                         \
-    TN_TARGET_AVX2 static void function(const tn_i_number_op *op, char *reg) {                                      \
-        enum { HALF = TN_LANES / 2, LEAST = sizeof(OUT) == 8 ? HALF / 2 : HALF };                                   \
-        OUT *o = (OUT *)(void *)(reg + op->out);                                                                    \
-        TN_INDEPENDENT for (int i = 0; i < LEAST; i++) o[i] = f##_at(__VA_ARGS__);                                  \
-        if (op->with.width > LEAST) TN_INDEPENDENT for (int i = LEAST; i < HALF; i++) o[i] = f##_at(__VA_ARGS__);   \
-        if (op->with.width > HALF) TN_INDEPENDENT for (int i = HALF; i < TN_LANES; i++) o[i] = f##_at(__VA_ARGS__); \
-        op[1].run(op + 1, reg);                                                                                     \
-    }
-#define TN_TILE(k, T) ((const T *)(const void *)(reg + op->in[k]))[i]
-#define TN_LANES1_OF(f, IN, OUT)                     \
-    TN_LANES_FOR(f, f##_lanes0, OUT, TN_TILE(0, IN)) \
-    static tn_i_number_fn *const f##_lanes[2] = {f##_lanes0};
-#define TN_LANES2_OF(f, X, Y, OUT)                                     \
-    TN_LANES_FOR(f, f##_lanes0, OUT, TN_TILE(0, X), TN_TILE(1, Y))     \
-    TN_LANES_FOR(f, f##_lanes1, OUT, TN_REGISTER(0, X), TN_TILE(1, Y)) \
-    TN_LANES_FOR(f, f##_lanes2, OUT, TN_TILE(0, X), TN_REGISTER(1, Y)) \
-    static tn_i_number_fn *const f##_lanes[4] = {f##_lanes0, f##_lanes1, f##_lanes2};
-#define TN_LANES3_OF(f, X, Y, Z, OUT)                                                            \
-    TN_LANES_FOR(f, f##_lanes0, OUT, TN_TILE(0, X), TN_TILE(1, Y), TN_TILE(2, Z))                \
-    TN_LANES_FOR(f, f##_lanes1, OUT, TN_REGISTER(0, X), TN_TILE(1, Y), TN_TILE(2, Z))            \
-    TN_LANES_FOR(f, f##_lanes2, OUT, TN_TILE(0, X), TN_REGISTER(1, Y), TN_TILE(2, Z))            \
-    TN_LANES_FOR(f, f##_lanes3, OUT, TN_REGISTER(0, X), TN_REGISTER(1, Y), TN_TILE(2, Z))        \
-    TN_LANES_FOR(f, f##_lanes4, OUT, TN_TILE(0, X), TN_TILE(1, Y), TN_REGISTER(2, Z))            \
-    TN_LANES_FOR(f, f##_lanes5, OUT, TN_REGISTER(0, X), TN_TILE(1, Y), TN_REGISTER(2, Z))        \
-    TN_LANES_FOR(f, f##_lanes6, OUT, TN_TILE(0, X), TN_REGISTER(1, Y), TN_REGISTER(2, Z))        \
-    static tn_i_number_fn *const f##_lanes[8] = {f##_lanes0, f##_lanes1, f##_lanes2, f##_lanes3, \
-                                                 f##_lanes4, f##_lanes5, f##_lanes6};
-
 /* n < 0 asks for the other kinds. */
-#define TN_STRIP_MAIN(f)                                                                        \
-    static void f(int64_t n, const void *const *in, const int64_t *s, void *out, int64_t so) {  \
-        static const tn_i_strip_kinds kinds = {                                                 \
-            f##_one, f##_number, f##_number_fma, f##_lanes, {f##_plain, f##_avx2, f##_avx512}}; \
-        if (n >= 0)                                                                             \
-            f##_plain(n, in, s, out, so);                                                       \
-        else                                                                                    \
-            *(const tn_i_strip_kinds **)out = &kinds;                                           \
+#define TN_STRIP_MAIN(f)                                                                       \
+    static void f(int64_t n, const void *const *in, const int64_t *s, void *out, int64_t so) { \
+        static const tn_i_strip_kinds kinds = {f##_one, {f##_plain, f##_avx2, f##_avx512}};    \
+        if (n >= 0)                                                                            \
+            f##_plain(n, in, s, out, so);                                                      \
+        else                                                                                   \
+            *(const tn_i_strip_kinds **)out = &kinds;                                          \
     }
 
 #define TN_STRIP1(name, suffix, IN, OUT, body)          \
@@ -120,8 +75,6 @@
         (void)z;                                                                                \
         *(OUT *)out = name##_##suffix##_at(*(const X *)x, *(const Y *)y);                       \
     }                                                                                           \
-    TN_NUMBERS_OF(name##_##suffix, OUT, TN_REGISTER(0, X), TN_REGISTER(1, Y))                   \
-    TN_LANES2_OF(name##_##suffix, X, Y, OUT)                                                    \
     TN_LOOP2_FOR(name##_##suffix, , name##_##suffix##_plain, X, Y, OUT)                         \
     TN_LOOP2_FOR(name##_##suffix, TN_TARGET_AVX2, name##_##suffix##_avx2, X, Y, OUT)            \
     TN_LOOP2_FOR(name##_##suffix, TN_TARGET_AVX512, name##_##suffix##_avx512, X, Y, OUT)        \
@@ -160,16 +113,14 @@
         } else                                                                                               \
             for (int64_t i = 0; i < n; i++) o[i * so] = f##_at(a[i * sa], b[i * sb], c[i * sc]);             \
     }
-#define TN_LOOP3_OF(name, suffix, X, Y, Z, OUT, body)                                            \
-    static inline OUT name##_##suffix##_at(X x, Y y, Z z) { return (OUT)(body); }                \
-    static void name##_##suffix##_one(const void *x, const void *y, const void *z, void *out) {  \
-        *(OUT *)out = name##_##suffix##_at(*(const X *)x, *(const Y *)y, *(const Z *)z);         \
-    }                                                                                            \
-    TN_NUMBERS_OF(name##_##suffix, OUT, TN_REGISTER(0, X), TN_REGISTER(1, Y), TN_REGISTER(2, Z)) \
-    TN_LANES3_OF(name##_##suffix, X, Y, Z, OUT)                                                  \
-    TN_LOOP3_FOR(name##_##suffix, , name##_##suffix##_plain, X, Y, Z, OUT)                       \
-    TN_LOOP3_FOR(name##_##suffix, TN_TARGET_AVX2, name##_##suffix##_avx2, X, Y, Z, OUT)          \
-    TN_LOOP3_FOR(name##_##suffix, TN_TARGET_AVX512, name##_##suffix##_avx512, X, Y, Z, OUT)      \
+#define TN_LOOP3_OF(name, suffix, X, Y, Z, OUT, body)                                           \
+    static inline OUT name##_##suffix##_at(X x, Y y, Z z) { return (OUT)(body); }               \
+    static void name##_##suffix##_one(const void *x, const void *y, const void *z, void *out) { \
+        *(OUT *)out = name##_##suffix##_at(*(const X *)x, *(const Y *)y, *(const Z *)z);        \
+    }                                                                                           \
+    TN_LOOP3_FOR(name##_##suffix, , name##_##suffix##_plain, X, Y, Z, OUT)                      \
+    TN_LOOP3_FOR(name##_##suffix, TN_TARGET_AVX2, name##_##suffix##_avx2, X, Y, Z, OUT)         \
+    TN_LOOP3_FOR(name##_##suffix, TN_TARGET_AVX512, name##_##suffix##_avx512, X, Y, Z, OUT)     \
     TN_STRIP_MAIN(name##_##suffix)
 #define TN_STRIP3(name, suffix, X, Y, Z, OUT, body)     \
     static const char name##_##suffix##_body[] = #body; \

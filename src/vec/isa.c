@@ -19,8 +19,5 @@ tn_i_vec tn_i_vec_strip(tn_i_strip *strip, tn_i_isa isa) {
     const int64_t stride[4] = {0};
     strip(-1, none, stride, &kinds, 0);
     if (!kinds) return (tn_i_vec){.strip = strip};
-    return (tn_i_vec){.strip = kinds->isa[isa],
-                      .one = kinds->one,
-                      .number = isa == TN_ISA_PLAIN ? kinds->number : kinds->number_fma,
-                      .lanes = isa == TN_ISA_PLAIN ? NULL : kinds->lanes};
+    return (tn_i_vec){.strip = kinds->isa[isa], .one = kinds->one};
 }

@@ -92,8 +92,7 @@ typedef int32_t i32xn __attribute__((vector_size(BYTES)));
     }                                                                                             \
     static void (*name##_itself(void))(void) { return (void (*)(void))function; }
 
-#define ROW(prefix, label, name) \
-    {label, {prefix##_##name, prefix##_##name##_one, prefix##_##name##_itself, NULL, NULL}},
+#define ROW(prefix, label, name) {label, {prefix##_##name, prefix##_##name##_one, prefix##_##name##_itself}},
 
 /* Composed of the library's exp: 1 / (1 + e^-x), where e^-|x| cannot overflow (prims/special.c: the same steps). */
 #define LOGISTIC(name, T, V, M, exp)                             \

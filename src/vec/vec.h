@@ -10,14 +10,11 @@
 /* The best instruction set of this processor that kernels exist for. */
 tn_i_isa tn_i_isa_best(void);
 
-/* A kernel for dense operands (stride 1) and repeated ones (stride 0), and the same for one element, alone and in a
- * program of numbers (either may be NULL). */
+/* A kernel for dense operands (stride 1) and repeated ones (stride 0), and the same for one element (may be NULL). */
 typedef struct tn_i_vec {
     tn_i_strip *strip;
     tn_i_one *one;
     void (*(*itself)(void))(void); /* of a function of vectors: its address, for native code; else NULL */
-    tn_i_number_fn *number;
-    tn_i_number_fn *const *lanes; /* over TN_LANES elements, by a mask of operands that are one number; may be NULL */
 } tn_i_vec;
 /* What a strip is compiled as for an instruction set; the strip itself where it is only one. */
 tn_i_vec tn_i_vec_strip(tn_i_strip *strip, tn_i_isa isa);
@@ -31,26 +28,14 @@ const char *tn_i_vec_library(bool accurate); /* "libmvec", "SLEEF" or "libm" */
 /* Name i of the functions, or NULL behind the last. */
 const char *tn_i_vec_math_at(size_t i, tn_i_isa isa, bool accurate);
 
-/* One kernel for `second` of which operand `at` is the result of `first`, both of floats: over the operands of the
- * first, which may be exchanged where it `swaps`, and the other operand of the second.  False: there is none. */
-bool tn_i_vec_pair(const tn_prim *first, const tn_prim *second, int at, int dtype, tn_i_isa isa, tn_i_vec *v,
-                   bool *swaps);
-
-/* Folding two elements, sixteen lanes, or whole rows (exec/nest.h: the order of reductions). */
+/* Folding two elements, or sixteen lanes (loop/loop.h: the order of sums). */
 typedef struct tn_i_vec_fold {
     void (*begin)(void *acc);                           /* sixteen lanes of the identity */
     void (*into)(void *acc, const void *x, int64_t n);  /* acc[i] = fold(acc[i], x[i]) */
     void (*lanes)(void *acc, const void *x, int64_t n); /* acc[i % 16] folds x[i] */
     void (*halve)(void *acc);                           /* sixteen lanes by halves, to lane 0 */
-    /* out[r]: row r of x, which has at most TN_LEAF elements */
-    void (*rows)(const void *x, int64_t rows, int64_t row, void *out);
 } tn_i_vec_fold;
 /* NULL for argmax, argmin, and for sums and products of bools. */
 const tn_i_vec_fold *tn_i_vec_fold_of(int fold, int dtype, tn_i_isa isa);
-uint64_t tn_i_fold_identity(int fold, int dtype); /* as bits of a literal */
-
-/* out[r * each + i] = x[r * step] for r < n, i < each: numbers of `size` bytes, of which only bits are looked at. */
-typedef void tn_i_spread(const void *x, int64_t step, int64_t n, int64_t each, void *out);
-tn_i_spread *tn_i_vec_spread(int size, tn_i_isa isa);
 
 #endif

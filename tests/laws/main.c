@@ -38,7 +38,7 @@ static bool known_prim(const char *name) {
 
 static bool known_nests(const char *name, uint8_t *nests) {
     static const char *const names[] = {[TN_NESTS_CODE] = "code",
-                                        [TN_NESTS_TILES] = "tiles",
+                                        [TN_NESTS_STRIPS] = "strips",
                                         [TN_NESTS_LOWERED] = "lowered",
                                         [TN_NESTS_PASSED] = "passed",
                                         [TN_NESTS_BACKWARDS] = "backwards"};

@@ -426,7 +426,7 @@ static const struct example {
     /* one set of loops: nothing is in memory whatever is saved */
     {"small nested", small_nested, 2, {{TN_F64, 1, {500}, NULL}, {TN_F64, 1, {500}, NULL}}, true, false},
     {"chain", chain, 2, {{TN_F64, 1, {1000}, NULL}, {TN_F64, 1, {1000}, NULL}}, false, true},
-    {"chain f32", chain, 2, {{TN_F32, 1, {1000}, NULL}, {TN_F32, 1, {1000}, NULL}}, false, false},
+    {"chain f32", chain, 2, {{TN_F32, 1, {1000}, NULL}, {TN_F32, 1, {1000}, NULL}}, false, true},
     {"chain of scalars", chain, 2, {{TN_F64, 0, {0}, NULL}, {TN_F64, 0, {0}, NULL}}, false, false},
     {"products", products, 2, {SQUARE(TN_F32, 32), SQUARE(TN_F32, 32)}, false, true},
     {"mlp", mlp, 7, {{TN_F32, 2, {256, 32}, NULL}, SQUARES(TN_F32, 32)}, false, true},

@@ -233,9 +233,15 @@ static void test_marks(void **state) {
         "do not depend on each other");
     bad(c, "p: bool = within 0 < 1\nfor i < 8 vector 8 {\n while p\n}", "do not depend on each other");
     bad(c, "for i < 8 vector 8 {\n call f()\n}", "a call in a vector loop");
-    bad(c, "for i < 8 vector 8 {\n r: f64 = reduce sum\n}", "a reduction in a vector loop");
-    bad(c, "r: f64 = reduce sum\nfor i < 8 vector 8 {\n v: f64 = load x[i]\n into r = v\n}",
-        "a reduction in a vector loop");
+    bad(c, "for i < 8 vector 8 {\n r: f64 = reduce sum 2\n}", "reductions side by side in a vector loop");
+    bad(c, "v: f64 = load x[0]\nr: f64 = reduce sum\nfor i < 8 vector 8 {\n for j < 2 {\n into r = v\n}\n}",
+        "a reduction in a block in a vector loop");
+    bad(c, "v: f64 = load x[0]\nr: f64 = reduce sum 16\nfor i < 8 vector 8 {\n into r[2 i] = v\n}",
+        "not next to each other in a vector loop");
+    fine(c, "v: f64 = load x[0]\nr: f64 = reduce sum 8\ns: f64 = reduce sum\nfor i < 8 vector 8 {\n into r[i] = v\n"
+            " into s = v\n}");
+    fine(c, "v: f64 = load x[0]\nfor i < 8 vector 8 {\n r: f64 = reduce sum\n for j < 2 {\n into r = v\n}\n"
+            " t: f64 = total r\n store y[i] = t\n}");
     fine(c, "for i < 2 parallel {\n v: f64 = load x[i]\n store y[i] = v\n}");
     bad(c, "v: f64 = load x[0]\nfor i < 2 parallel {\n store y[i] = v\n}", "from outside of a parallel loop");
     bad(c, "r: f64 = reduce sum\nfor i < 2 parallel {\n v: f64 = load x[i]\n into r = v\n}", "out of scope");

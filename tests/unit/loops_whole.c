@@ -380,7 +380,7 @@ static void counted(const char *dtype, const char *dims, int n, bool pull, uint6
         write_program(&b, &s, dtype, dims, n, n % 2 ? " schedule=\"revolve:2\"" : "");
     tn_fn *f = tn_fn_parse(c, b.text, b.n, "counted"), *g = f && pull ? tn_vjp(f, tn_wrt(0, 1), NULL) : NULL;
     if (!f || (pull && !g)) fail_msg("%s\n%s", tn_error(c), b.text);
-    profile_of(c, g ? g : f, TN_NESTS_TILES, seed, &t[0]);
+    profile_of(c, g ? g : f, TN_NESTS_STRIPS, seed, &t[0]);
     profile_of(c, g ? g : f, TN_NESTS_PASSED, seed, &t[1]);
     profile_of(c, g ? g : f, TN_NESTS_CODE, seed, &t[2]);
     for (int k = 1; k < 3; k++)

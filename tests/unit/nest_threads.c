@@ -1,7 +1,8 @@
 /* Nests that several threads run: the bits of one thread. */
 #include "exec/exec.h"
-#include "exec/nest_code.h"
+#include "exec/assembled.h"
 #include "exec/parallel.h"
+#include "lower/lower.h"
 #include "tansy.h"
 
 #include <setjmp.h>
@@ -22,7 +23,7 @@ typedef struct program {
     size_t rank;
     int64_t dim[3];
     int dtype;
-    bool gradient, cut; /* cut: there is a nest for several threads */
+    bool gradient, cut; /* cut: a loop program has parts: not where a nest sums as a whole */
 } program;
 
 static tn_val chain(const tn_val *in, void *user) {
@@ -69,17 +70,17 @@ static const program all[] = {
     {"softmax", softmax, 2, {3000, 10}, TN_F64, false, true},
     {"softmax", softmax, 2, {257, 1000}, TN_F32, false, true},
     {"softmax", softmax, 2, {20, 5000}, TN_F64, false, true},
-    {"columns", columns, 2, {10000, 13}, TN_F64, false, true},
-    {"columns", columns, 2, {5001, 300}, TN_F32, false, true},
-    {"columns", columns, 2, {1025, 1500}, TN_F64, false, true},
+    {"columns", columns, 2, {10000, 13}, TN_F64, false, false},
+    {"columns", columns, 2, {5001, 300}, TN_F32, false, false},
+    {"columns", columns, 2, {1025, 1500}, TN_F64, false, false},
     {"rows", rows, 2, {100, 1000}, TN_F64, false, true},
     {"rows", rows, 2, {50, 10001}, TN_F32, false, true},
-    {"middle", middle, 3, {30, 40, 50}, TN_F64, false, false},
-    {"total", total, 1, {100000}, TN_F64, false, true},
-    {"total", total, 1, {131072}, TN_F32, false, true},
-    {"total", total, 1, {10000001}, TN_F64, false, true},
-    {"total", total, 2, {1000, 999}, TN_F64, false, true},
-    {"greatest", greatest, 1, {77777}, TN_F64, false, true},
+    {"middle", middle, 3, {30, 40, 50}, TN_F64, false, true},
+    {"total", total, 1, {100000}, TN_F64, false, false},
+    {"total", total, 1, {131072}, TN_F32, false, false},
+    {"total", total, 1, {10000001}, TN_F64, false, false},
+    {"total", total, 2, {1000, 999}, TN_F64, false, false},
+    {"greatest", greatest, 1, {77777}, TN_F64, false, false},
     {"loss", loss, 2, {5000, 16}, TN_F64, true, true},
     {"loss", loss, 2, {5000, 10}, TN_F64, true, true},
     {"argmax", first_greatest, 1, {100000}, TN_F64, false, false},
@@ -97,13 +98,32 @@ static void fill(const program *p, int64_t n, void *x) {
     }
 }
 
+static void look(void *found, const char *title, const char *text) {
+    (void)title;
+    *(bool *)found |= strstr(text, " parallel ") != NULL;
+}
+
 static bool is_cut(const tn_exec *e) {
+    const tn_i_lower_as as = {.vector = 32};
     bool found = false;
-    for (size_t i = 0; i < e->plan->nnest; i++) {
-        const tn_i_nest_code *k = e->plan->nest[i]->code;
-        found |= k->threads > 1;
-    }
+    assert_true(tn_i_lower_text(e, &as, look, &found));
     return found;
+}
+
+/* Strips on four threads: machine code's bits. */
+static int check_strips(tn_ctx *c, const program *p, const tn_fn *f, const void *x, const char *one, char *many,
+                        size_t bytes) {
+    const tn_compile_options o = {.size = sizeof o, .threads = 4};
+    int bad = 0;
+    c->nests = TN_NESTS_STRIPS;
+    tn_exec *e = tn_compile(f, &o);
+    c->nests = TN_NESTS_CODE;
+    assert_non_null(e);
+    memset(many, 0x55, bytes);
+    assert_int_equal(tn_call(e, TN_INPUTS(x), TN_OUTPUTS(many)), TN_OK);
+    if (memcmp(one, many, bytes) != 0) print_error("%s of %d: other bits by strips\n", p->name, (int)p->dim[0]), bad++;
+    tn_exec_free(e);
+    return bad;
 }
 
 /* Native code of four threads: the interpreter's bits. */
@@ -149,6 +169,7 @@ static int check(tn_ctx *c, const program *p, const char *dir) {
             print_error("%s of %d: other bits with %d threads\n", p->name, (int)p->dim[0], threads[i]), bad++;
         tn_exec_free(e);
     }
+    bad += check_strips(c, p, f, x, one, many, (size_t)n * 8);
     bad += check_native(p, f, dir, x, one, many, (size_t)n * 8);
     free(x);
     free(one);

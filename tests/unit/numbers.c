@@ -1,6 +1,5 @@
 /* Programs of numbers: many at once, as vectors of equations, have the bits that each has alone. */
 #include "exec/exec.h"
-#include "exec/nest_code.h"
 #include "tansy.h"
 
 #include <setjmp.h>

@@ -1,11 +1,11 @@
-/* Rows of few elements: sums of several rows at once have the order of exec/nest.h, numbers of rows are spread over
- * their elements, and nests of such rows compute the same by every backend and any number of threads. */
+/* Rows of few elements: what folds them has the order of loop/loop.h, and nests of such rows compute the same by every
+ * backend and any number of threads. */
 #include "tracing.h"
 
 #include "cache_dir.h"
 
 #include "exec/exec.h"
-#include "exec/nest_code.h"
+#include "loop/loop.h"
 #include "vec/vec.h"
 
 #include <stdio.h>
@@ -41,10 +41,10 @@ static void put(int dtype, char *x, int64_t i, int64_t row) {
     }
 }
 
-/* One row as exec/nest.h says, by kernels for two elements. */
+/* One row as loop/loop.h says, by kernels for two elements. */
 static void fold_row(const tn_i_vec_fold *k, int fold, int dtype, size_t size, const char *x, int64_t n, char *out) {
     char lane[TN_LANES * 8];
-    const uint64_t identity = tn_i_fold_identity(fold, dtype);
+    const uint64_t identity = tn_i_l_identity(fold, dtype);
     for (size_t l = 0; l < TN_LANES; l++) memcpy(lane + l * size, &identity, size);
     for (int64_t i = 0; i < n; i++) k->into(lane + (size_t)(i % TN_LANES) * size, x + (size_t)i * size, 1);
     for (size_t half = TN_LANES / 2; half; half /= 2)
@@ -68,8 +68,12 @@ static void check_fold(int fold, int dtype, tn_i_isa isa, int64_t rows, int64_t 
     char *x = malloc((size_t)(rows * row) * size), *out = malloc((size_t)rows * size), want[8];
     assert_true(x && out && plain);
     for (int64_t i = 0; i < rows * row; i++) put(dtype, x, i, i / row);
-    k->rows(x, rows, row, out);
     for (int64_t r = 0; r < rows; r++) {
+        _Alignas(64) char lane[TN_LANES * 8];
+        k->begin(lane);
+        k->lanes(lane, x + (size_t)(r * row) * size, row);
+        k->halve(lane);
+        memcpy(out + (size_t)r * size, lane, size);
         fold_row(plain, fold, dtype, size, x + (size_t)(r * row) * size, row, want);
         if (!same_number(dtype, out + (size_t)r * size, want, size))
             fail_msg("fold %d of dtype %d, isa %d: row %d of %d of %d elements", fold, dtype, (int)isa, (int)r,
@@ -90,33 +94,6 @@ static void test_folds(void **unused) {
                     for (size_t j = 0; j < COUNT(rows); j++)
                         if (tn_i_vec_fold_of(fold, dtype, (tn_i_isa)isa))
                             check_fold(fold, dtype, (tn_i_isa)isa, rows[j], row[i]);
-}
-
-/* ---- spreading ---------------------------------------------------------------------------- */
-
-static void check_spread(int size, tn_i_isa isa, int64_t step, int64_t n, int64_t each) {
-    const size_t bytes = (size_t)(n * each * size);
-    unsigned char *x = malloc((size_t)((n * step + 1) * size)), *out = malloc(bytes + 1);
-    assert_true(x && out);
-    for (int64_t i = 0; i < (n * step + 1) * size; i++) x[i] = (unsigned char)(int)(next() * 127);
-    out[bytes] = 0x5a;
-    tn_i_vec_spread(size, isa)(x, step, n, each, out);
-    for (int64_t i = 0; i < n * each; i++)
-        if (memcmp(out + i * size, x + i / each * step * size, (size_t)size) != 0)
-            fail_msg("size %d, isa %d: element %d of %d x %d", size, (int)isa, (int)i, (int)n, (int)each);
-    assert_int_equal(out[bytes], 0x5a);
-    free(x);
-    free(out);
-}
-
-static void test_spread(void **unused) {
-    (void)unused;
-    static const int size[] = {1, 4, 8};
-    for (int isa = TN_ISA_PLAIN; isa <= (int)tn_i_isa_best(); isa++)
-        for (size_t s = 0; s < COUNT(size); s++)
-            for (int64_t each = 1; each < 140; each += each < 20 ? 1 : 13)
-                for (int64_t n = 0; n < 12; n++)
-                    for (int64_t step = 0; step < 4; step += 3) check_spread(size[s], (tn_i_isa)isa, step, n, each);
 }
 
 /* ---- programs ------------------------------------------------------------------------------- */
@@ -206,27 +183,6 @@ static void test_programs(void **unused) {
 
 /* ---- what runs ------------------------------------------------------------------------------- */
 
-/* What is the same for every 25 rows is loaded once, for blocks of so many. */
-static void test_rounds(void **unused) {
-    (void)unused;
-    tn_ctx *c = checked();
-    tn_fn *f = tn_trace(c, shifted, NULL, 2, TN_TYPES(tn_f64(100, 25, 10), tn_f64(25, 10)));
-    tn_exec *e = tn_compile(f, NULL);
-    assert_non_null(e);
-    assert_int_equal(e->plan->nnest, 1);
-    const tn_i_nest_code *k = e->plan->nest[0]->code;
-    int loads = 0;
-    assert_true(k->block > 1 && k->block % 25 == 0);
-    for (uint32_t i = 0; i < k->ninstr; i++) {
-        if (k->instr[i].kind != TN_CODE_LOAD) continue;
-        assert_true(i >= k->once.first && i < k->once.last);
-        loads++;
-    }
-    assert_int_equal(loads, 1);
-    tn_exec_free(e);
-    tn_ctx_free(c);
-}
-
 static tn_val twice_reduced(const tn_val *in, void *user) {
     (void)user;
     return tn_logsumexp(tn_sum_axis(tn_square(in[0]), 2), 1);
@@ -247,8 +203,7 @@ static void test_nests(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_folds), cmocka_unit_test(test_spread),
-                                       cmocka_unit_test(test_programs), cmocka_unit_test(test_rounds),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_folds), cmocka_unit_test(test_programs),
                                        cmocka_unit_test(test_nests)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,56 @@
+/* What computes an operation: which body, or kernel, of which primitive. */
+#include "loop/inside.h"
+
+/* A primitive's question for one number each. */
+typedef struct question {
+    tn_i_query q;
+    tn_i_param param;
+    tn_type type[4];
+    const tn_type *in[3];
+} question;
+
+static const tn_prim *prim_of(const tn_i_loops *p, const tn_i_l_op *o) {
+    const int prim = o->code == TN_L_fn ? (int)o->which : tn_i_l_rows[o->code].prim;
+    return prim < 0 ? NULL : p->ctx->prims[prim];
+}
+
+static bool ask(const tn_i_loops *p, const tn_i_l_op *o, question *z) {
+    const tn_prim *prim = prim_of(p, o);
+    if (!prim) return false;
+    for (int i = 0; i < o->nin; i++) {
+        z->type[i] = tn_type_of((tn_dtype)p->op[o->in[i]].dtype, 0, NULL);
+        z->in[i] = &z->type[i];
+    }
+    z->type[3] = tn_type_of((tn_dtype)o->dtype, 0, NULL);
+    z->param.u.i = o->code == TN_L_fn ? o->lo : o->code == TN_L_convert ? o->dtype : tn_i_l_rows[o->code].param;
+    z->param.kind = prim->params ? prim->params[0].kind : TN_K_NONE;
+    z->q = (tn_i_query){
+        .ctx = p->ctx, .prim = prim, .p = &z->param, .nin = o->nin, .nout = 1, .in = z->in, .out = &z->type[3]};
+    return true;
+}
+
+tn_i_strip *tn_i_l_body(const tn_i_loops *p, const tn_i_l_op *o) {
+    question z;
+    const char *text;
+    return ask(p, o, &z) ? tn_i_scalar_body(&z.q, &text) : NULL;
+}
+
+const char *tn_i_l_vector_name(const tn_i_loops *p, const tn_i_l_op *o) {
+    const tn_prim *prim = prim_of(p, o);
+    for (int i = 0; prim && i < o->nin; i++)
+        if (p->op[o->in[i]].dtype != o->dtype) return NULL;
+    return prim ? prim->vector[o->dtype] : NULL;
+}
+
+tn_status tn_i_l_by_kernel(const tn_i_loops *p, const tn_i_l_op *o, uint64_t *in, uint64_t *out) {
+    question z;
+    tn_i_arr x[3] = {{0}}, y = {0};
+    char why[256] = "";
+    if (!ask(p, o, &z) || !z.q.prim->kernel) return TN_ERULE;
+    for (int i = 0; i < o->nin; i++) x[i] = (tn_i_arr){.type = &z.type[i], .data = &in[i]};
+    y = (tn_i_arr){.type = &z.type[3], .data = out};
+    const tn_i_kernel call = {
+        .prim = z.q.prim, .p = z.q.p, .nin = o->nin, .nout = 1, .in = x, .out = &y, .threads = 1, .message = why};
+    *out = 0;
+    return z.q.prim->kernel(&call);
+}
