@@ -187,6 +187,10 @@ LOOP1(mvec_digamma, double, f64xn, digamma_of)
 LOOP1(mvec_digammaf, float, f32xn, digammaf_of)
 LOOP1(mvec_erf_inv, double, f64xn, erf_inv_any)
 LOOP1(mvec_erf_invf, float, f32xn, erf_inv_anyf)
+LOOP1(mvec_bessel_i0e, double, f64xn, bessel_i0e_any)
+LOOP1(mvec_bessel_i0ef, float, f32xn, bessel_i0e_anyf)
+LOOP1(mvec_bessel_i1e, double, f64xn, bessel_i1e_any)
+LOOP1(mvec_bessel_i1ef, float, f32xn, bessel_i1e_anyf)
 
 /* libmvec takes arguments of sin and cos beyond these one by one.  SLEEF does not, which is faster but with SSE2. */
 #if defined TN_SLEEF && defined FMA
@@ -262,8 +266,9 @@ LATER1(MVEC1)
 LATER2(MVEC2)
 LOGISTICS(mvec_logistic, exp_of, expf_of)
 const tn_i_vec_named TABLE(mvec, SET)[] = {MVEC_ROWS(logistic) MVEC_ROWS(lgamma) MVEC_ROWS(digamma) MVEC_ROWS(erf_inv)
-                                               MVEC_ROWS(exp) MVEC_ROWS(log) MVEC_ROWS(pow) MVEC_ROWS(sin)
-                                                   MVEC_ROWS(cos) LATER1(MVEC_ROWS) LATER2(MVEC_ROWS){0}};
+                                               MVEC_ROWS(bessel_i0e) MVEC_ROWS(bessel_i1e) MVEC_ROWS(exp) MVEC_ROWS(log)
+                                                   MVEC_ROWS(pow) MVEC_ROWS(sin) MVEC_ROWS(cos) LATER1(MVEC_ROWS)
+                                                       LATER2(MVEC_ROWS){0}};
 #else
 const tn_i_vec_named TABLE(mvec, SET)[] = {{0}};
 #endif

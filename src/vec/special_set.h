@@ -114,6 +114,8 @@ ERF_INV(erf_inv_any, double, f64xn, i64xn, FMA, SQRT, MVEC_F64(log, v), series_f
 ERF_INV(erf_inv_anyf, float, f32xn, i32xn, FMAF, SQRTF, MVEC_F32(logf, v), series_f32, erf_inv_pf, erf_inv_qf,
         erf_inv_tail_pf, erf_inv_tail_qf)
 
+#include "vec/bessel_set.h"
+
 /* ---- f32: by way of f64 ---- */
 
 #define BY_F64(name, function)                                                                    \
@@ -128,6 +130,8 @@ ERF_INV(erf_inv_anyf, float, f32xn, i32xn, FMAF, SQRTF, MVEC_F32(logf, v), serie
     }
 BY_F64(lgamma_above_0f, lgamma_above_0)
 BY_F64(digamma_above_0f, digamma_above_0)
+BY_F64(bessel_i0e_anyf, bessel_i0e_short)
+BY_F64(bessel_i1e_anyf, bessel_i1e_short)
 
 #else
 #define BY_NUMBERS(name, T, V, one)                                         \
@@ -141,4 +145,8 @@ BY_NUMBERS(digamma_above_0, double, f64xn, tn_i_digamma)
 BY_NUMBERS(digamma_above_0f, float, f32xn, tn_i_digamma_f32)
 BY_NUMBERS(erf_inv_any, double, f64xn, tn_i_erf_inv)
 BY_NUMBERS(erf_inv_anyf, float, f32xn, tn_i_erf_inv_f32)
+BY_NUMBERS(bessel_i0e_any, double, f64xn, tn_i_bessel_i0e)
+BY_NUMBERS(bessel_i0e_anyf, float, f32xn, tn_i_bessel_i0e_f32)
+BY_NUMBERS(bessel_i1e_any, double, f64xn, tn_i_bessel_i1e)
+BY_NUMBERS(bessel_i1e_anyf, float, f32xn, tn_i_bessel_i1e_f32)
 #endif

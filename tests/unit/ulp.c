@@ -56,6 +56,25 @@ static long double erf_inv(long double x) {
     return copysignl(y - miss * 0.88622692545275801364908374167057259L * expl(y * y), x);
 }
 
+/* DLMF 10.25.2, whose terms are positive, and from 30 on Hankel's expansion, 10.40.1. */
+static long double bessel(int order, long double x) {
+    static const long double two_pi = 6.28318530717958647692528676655900577L;
+    const long double y = fabsl(x);
+    long double term = 1, sum = 1;
+    if (isnan(x)) return x;
+    if (y < 30) {
+        for (int k = 1; k < 150; k++) sum += term *= y * y / (4 * k * (k + order));
+        return sum * expl(-y) * (order ? y / 2 : 1);
+    }
+    for (int k = 1; k < 40; k++) {
+        term *= ((2 * k - 1) * (2 * k - 1) - 4 * order) / (8 * k * y);
+        sum += term;
+    }
+    return sum / sqrtl(two_pi * y);
+}
+static long double bessel_i0e(long double x) { return bessel(0, x); }
+static long double bessel_i1e(long double x) { return copysignl(bessel(1, x), x); }
+
 static const function table[] = {
     {"sin", sinl, NULL, -10, 10, {4, 4}},
     {"cos", cosl, NULL, -10, 10, {4, 4}},
@@ -81,6 +100,8 @@ static const function table[] = {
     {"lgamma", lgammal, NULL, 0, 20, {4, 4}},
     {"digamma", digamma, NULL, 0, 20, {4, 1}},
     {"erf_inv", erf_inv, NULL, -1, 1, {3, 4}},
+    {"bessel_i0e", bessel_i0e, NULL, -30, 30, {4, 1}},
+    {"bessel_i1e", bessel_i1e, NULL, -30, 30, {4, 1}},
     {"fmod", NULL, fmodl, -20, 20, {0, 0}},
     {"pow", NULL, powl, 0, 20, {4, 4}},
     {"atan2", NULL, atan2l, -20, 20, {4, 4}},
