@@ -191,6 +191,10 @@ LOOP1(mvec_bessel_i0e, double, f64xn, bessel_i0e_any)
 LOOP1(mvec_bessel_i0ef, float, f32xn, bessel_i0e_anyf)
 LOOP1(mvec_bessel_i1e, double, f64xn, bessel_i1e_any)
 LOOP1(mvec_bessel_i1ef, float, f32xn, bessel_i1e_anyf)
+LOOP2(mvec_zeta, double, f64xn, zeta_any)
+LOOP2(mvec_zetaf, float, f32xn, zeta_anyf)
+LOOP2(mvec_polygamma, double, f64xn, polygamma_any)
+LOOP2(mvec_polygammaf, float, f32xn, polygamma_anyf)
 
 /* libmvec takes arguments of sin and cos beyond these one by one.  SLEEF does not, which is faster but with SSE2. */
 #if defined TN_SLEEF && defined FMA
@@ -265,10 +269,10 @@ RANGE(cos)
 LATER1(MVEC1)
 LATER2(MVEC2)
 LOGISTICS(mvec_logistic, exp_of, expf_of)
-const tn_i_vec_named TABLE(mvec, SET)[] = {MVEC_ROWS(logistic) MVEC_ROWS(lgamma) MVEC_ROWS(digamma) MVEC_ROWS(erf_inv)
-                                               MVEC_ROWS(bessel_i0e) MVEC_ROWS(bessel_i1e) MVEC_ROWS(exp) MVEC_ROWS(log)
-                                                   MVEC_ROWS(pow) MVEC_ROWS(sin) MVEC_ROWS(cos) LATER1(MVEC_ROWS)
-                                                       LATER2(MVEC_ROWS){0}};
+const tn_i_vec_named TABLE(mvec, SET)[] = {
+    MVEC_ROWS(logistic) MVEC_ROWS(lgamma) MVEC_ROWS(digamma) MVEC_ROWS(erf_inv) MVEC_ROWS(bessel_i0e)
+        MVEC_ROWS(bessel_i1e) MVEC_ROWS(zeta) MVEC_ROWS(polygamma) MVEC_ROWS(exp) MVEC_ROWS(log) MVEC_ROWS(pow)
+            MVEC_ROWS(sin) MVEC_ROWS(cos) LATER1(MVEC_ROWS) LATER2(MVEC_ROWS){0}};
 #else
 const tn_i_vec_named TABLE(mvec, SET)[] = {{0}};
 #endif

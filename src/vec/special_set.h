@@ -115,6 +115,7 @@ ERF_INV(erf_inv_anyf, float, f32xn, i32xn, FMAF, SQRTF, MVEC_F32(logf, v), serie
         erf_inv_tail_pf, erf_inv_tail_qf)
 
 #include "vec/bessel_set.h"
+#include "vec/zeta_set.h"
 
 /* ---- f32: by way of f64 ---- */
 
@@ -128,16 +129,36 @@ ERF_INV(erf_inv_anyf, float, f32xn, i32xn, FMAF, SQRTF, MVEC_F32(logf, v), serie
         memcpy(&x, h, sizeof h);                                                                  \
         return x;                                                                                 \
     }
+#define BY_F64_OF_2(name, function)                                                                                  \
+    static f32xn name(f32xn x, f32xn y) {                                                                            \
+        typedef float half __attribute__((vector_size(BYTES / 2)));                                                  \
+        half h[2], g[2];                                                                                             \
+        memcpy(h, &x, sizeof h);                                                                                     \
+        memcpy(g, &y, sizeof g);                                                                                     \
+        for (int i = 0; i < 2; i++) {                                                                                \
+            const f64xn wide = function(__builtin_convertvector(h[i], f64xn), __builtin_convertvector(g[i], f64xn)); \
+            h[i] = __builtin_convertvector(wide, half);                                                              \
+        }                                                                                                            \
+        memcpy(&x, h, sizeof h);                                                                                     \
+        return x;                                                                                                    \
+    }
 BY_F64(lgamma_above_0f, lgamma_above_0)
 BY_F64(digamma_above_0f, digamma_above_0)
 BY_F64(bessel_i0e_anyf, bessel_i0e_short)
 BY_F64(bessel_i1e_anyf, bessel_i1e_short)
+BY_F64_OF_2(zeta_anyf, zeta_short)
+BY_F64_OF_2(polygamma_anyf, polygamma_short)
 
 #else
 #define BY_NUMBERS(name, T, V, one)                                         \
     static V name(V x) {                                                    \
         for (size_t l = 0; l < sizeof x / sizeof(T); l++) x[l] = one(x[l]); \
         return x;                                                           \
+    }
+#define BY_NUMBERS_OF_2(name, T, V, one)                                          \
+    static V name(V x, V y) {                                                     \
+        for (size_t l = 0; l < sizeof x / sizeof(T); l++) x[l] = one(x[l], y[l]); \
+        return x;                                                                 \
     }
 BY_NUMBERS(lgamma_above_0, double, f64xn, tn_i_lgamma)
 BY_NUMBERS(lgamma_above_0f, float, f32xn, tn_i_lgamma_f32)
@@ -149,4 +170,8 @@ BY_NUMBERS(bessel_i0e_any, double, f64xn, tn_i_bessel_i0e)
 BY_NUMBERS(bessel_i0e_anyf, float, f32xn, tn_i_bessel_i0e_f32)
 BY_NUMBERS(bessel_i1e_any, double, f64xn, tn_i_bessel_i1e)
 BY_NUMBERS(bessel_i1e_anyf, float, f32xn, tn_i_bessel_i1e_f32)
+BY_NUMBERS_OF_2(zeta_any, double, f64xn, tn_i_zeta)
+BY_NUMBERS_OF_2(zeta_anyf, float, f32xn, tn_i_zeta_f32)
+BY_NUMBERS_OF_2(polygamma_any, double, f64xn, tn_i_polygamma)
+BY_NUMBERS_OF_2(polygamma_anyf, float, f32xn, tn_i_polygamma_f32)
 #endif
