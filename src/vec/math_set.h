@@ -180,11 +180,10 @@ const tn_i_vec_named TABLE(own, SET)[] = {{0}};
 #define MVEC_ROWS(fn) ROW(mvec, #fn, fn) ROW(mvec, #fn "f", fn##f)
 
 #include "vec/special_set.h"
-LGAMMAS(mvec_lgamma, lgamma_above_0, lgamma_above_0f)
-ABOVE_0(digamma_of, double, f64xn, i64xn, digamma_above_0, tn_i_digamma)
-ABOVE_0(digammaf_of, float, f32xn, i32xn, digamma_above_0f, tn_i_digamma_f32)
-LOOP1(mvec_digamma, double, f64xn, digamma_of)
-LOOP1(mvec_digammaf, float, f32xn, digammaf_of)
+LOOP1(mvec_lgamma, double, f64xn, lgamma_any)
+LOOP1(mvec_lgammaf, float, f32xn, lgamma_anyf)
+LOOP1(mvec_digamma, double, f64xn, digamma_any)
+LOOP1(mvec_digammaf, float, f32xn, digamma_anyf)
 LOOP1(mvec_erf_inv, double, f64xn, erf_inv_any)
 LOOP1(mvec_erf_invf, float, f32xn, erf_inv_anyf)
 LOOP1(mvec_bessel_i0e, double, f64xn, bessel_i0e_any)

@@ -35,13 +35,16 @@ typedef struct function {
 static long double logistic(long double x) { return 1 / (1 + expl(-x)); }
 
 /* DLMF 5.11.2, from 30 on; near its root Taylor's series. */
+static long double pi_cot_pi(long double x) {
+    static const long double pi = 3.14159265358979323846264338327950288L;
+    return pi / tanl(pi * (x - rintl(x)));
+}
 static long double digamma(long double x) {
     static const long double c[] = {1.0L / 12, -1.0L / 120, 1.0L / 252, -1.0L / 240, 1.0L / 132, -691.0L / 32760};
     static const long double near[] = {0.96767224544762117042744476170965L, -0.44276316898359210609286528185251L,
                                        0.25849976095565101062440138570095L, -0.16394270544240652750425129274666L,
-                                       0.10782405069126236575718294886676L, -0.07219956125645471092612178360511L,
+                                       0.10782405069126236575718294886676L, -0.07219956125641471092612178360511L,
                                        0.04880428816414310722509252550791L, -0.03316112647484735929225839840448L};
-    static const long double pi = 3.14159265358979323846264338327950288L;
     const long double past = (x - 0x1.762d86356be3fp+0L) - 9.54999542996569771518419907597e-17L;
     long double sum = 0, power = 1;
     if (fabsl(past) < 1e-3L) {
@@ -49,10 +52,13 @@ static long double digamma(long double x) {
         return sum;
     }
     if (x == floorl(x) && x <= 0) return NAN;
-    if (x < 0) return digamma(1 - x) - pi / tanl(pi * x);
+    if (x < 0) return digamma(1 - x) - pi_cot_pi(x);
     for (; x < 30; x++) sum -= 1 / x;
     for (int i = 0; i < 6; i++) sum -= c[i] * (power /= x * x);
     return sum + (logl(x) - 0.5L / x);
+}
+static long double digamma_scale(long double x) {
+    return x < 0 ? fmaxl(fabsl(digamma(1 - x)), fabsl(pi_cot_pi(x))) : digamma(x);
 }
 
 /* One step of Newton's, on the side where nothing cancels. */
@@ -139,8 +145,8 @@ static const function table[] = {
     {"erf", erfl, NULL, -5, 5, .bound = {4, 4}},
     {"erfc", erfcl, NULL, -3, 8, .bound = {4, 4}},
     {"logistic", logistic, NULL, -30, 30, .bound = {4, 5}},
-    {"lgamma", lgammal, NULL, 0, 20, .bound = {4, 4}},
-    {"digamma", digamma, NULL, 0, 20, .bound = {4, 1}},
+    {"lgamma", lgammal, NULL, -20, 20, .bound = {4, 4}, .alone = 5},
+    {"digamma", digamma, NULL, -20, 20, .bound = {4, 1}, .alone = 5, .scale = digamma_scale},
     {"erf_inv", erf_inv, NULL, -1, 1, .bound = {3, 4}},
     {"bessel_i0e", bessel_i0e, NULL, -30, 30, .bound = {4, 1}},
     {"bessel_i1e", bessel_i1e, NULL, -30, 30, .bound = {4, 1}},
