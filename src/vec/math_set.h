@@ -194,6 +194,8 @@ LOOP2(mvec_zeta, double, f64xn, zeta_any)
 LOOP2(mvec_zetaf, float, f32xn, zeta_anyf)
 LOOP2(mvec_polygamma, double, f64xn, polygamma_any)
 LOOP2(mvec_polygammaf, float, f32xn, polygamma_anyf)
+LOOP2(mvec_igammaf, float, f32xn, igamma_anyf)
+LOOP2(mvec_igammacf, float, f32xn, igammac_anyf)
 
 /* libmvec takes arguments of sin and cos beyond these one by one.  SLEEF does not, which is faster but with SSE2. */
 #if defined TN_SLEEF && defined FMA
@@ -270,8 +272,9 @@ LATER2(MVEC2)
 LOGISTICS(mvec_logistic, exp_of, expf_of)
 const tn_i_vec_named TABLE(mvec, SET)[] = {
     MVEC_ROWS(logistic) MVEC_ROWS(lgamma) MVEC_ROWS(digamma) MVEC_ROWS(erf_inv) MVEC_ROWS(bessel_i0e)
-        MVEC_ROWS(bessel_i1e) MVEC_ROWS(zeta) MVEC_ROWS(polygamma) MVEC_ROWS(exp) MVEC_ROWS(log) MVEC_ROWS(pow)
-            MVEC_ROWS(sin) MVEC_ROWS(cos) LATER1(MVEC_ROWS) LATER2(MVEC_ROWS){0}};
+        MVEC_ROWS(bessel_i1e) MVEC_ROWS(zeta) MVEC_ROWS(polygamma) ROW(mvec, "igammaf", igammaf)
+            ROW(mvec, "igammacf", igammacf) MVEC_ROWS(exp) MVEC_ROWS(log) MVEC_ROWS(pow) MVEC_ROWS(sin) MVEC_ROWS(cos)
+                LATER1(MVEC_ROWS) LATER2(MVEC_ROWS){0}};
 #else
 const tn_i_vec_named TABLE(mvec, SET)[] = {{0}};
 #endif

@@ -45,6 +45,7 @@ ERF_INV(erf_inv_anyf, float, f32xn, i32xn, FMAF, SQRTF, MVEC_F32(logf, v), serie
 
 #include "vec/bessel_set.h"
 #include "vec/zeta_set.h"
+#include "vec/igamma_set.h"
 
 /* ---- f32: by way of f64 ---- */
 
@@ -77,6 +78,8 @@ BY_F64(bessel_i0e_anyf, bessel_i0e_short)
 BY_F64(bessel_i1e_anyf, bessel_i1e_short)
 BY_F64_OF_2(zeta_anyf, zeta_short)
 BY_F64_OF_2(polygamma_anyf, polygamma_short)
+BY_F64_OF_2(igamma_anyf, igamma_short)
+BY_F64_OF_2(igammac_anyf, igammac_short)
 
 #else
 #define BY_NUMBERS(name, T, V, one)                                         \
@@ -103,4 +106,6 @@ BY_NUMBERS_OF_2(zeta_any, double, f64xn, tn_i_zeta)
 BY_NUMBERS_OF_2(zeta_anyf, float, f32xn, tn_i_zeta_f32)
 BY_NUMBERS_OF_2(polygamma_any, double, f64xn, tn_i_polygamma)
 BY_NUMBERS_OF_2(polygamma_anyf, float, f32xn, tn_i_polygamma_f32)
+BY_NUMBERS_OF_2(igamma_anyf, float, f32xn, tn_i_igamma_f32)
+BY_NUMBERS_OF_2(igammac_anyf, float, f32xn, tn_i_igammac_f32)
 #endif

@@ -123,6 +123,11 @@ static long double polygamma_of(long double n, long double x, bool largest) {
 static long double polygamma(long double n, long double x) { return polygamma_of(n, x, false); }
 static long double polygamma_scale(long double n, long double x) { return polygamma_of(n, x, true); }
 
+/* Those of numbers are long double inside, or exact to 1e-20, and vectors are there for f32 alone. */
+static long double igamma(long double a, long double x) { return tn_i_igamma((double)a, (double)x); }
+static long double igammac(long double a, long double x) { return tn_i_igammac((double)a, (double)x); }
+static long double igammac_scale(long double a, long double x) { return fmaxl(igammac(a, x), 0x1p-42L); }
+
 static const function table[] = {
     {"sin", sinl, NULL, -10, 10, .bound = {4, 4}},
     {"cos", cosl, NULL, -10, 10, .bound = {4, 4}},
@@ -153,6 +158,8 @@ static const function table[] = {
     {"zeta", NULL, zeta, 1, 12, .bound = {4, 2}, .lo2 = -10, .hi2 = 20, .whole = true, .scale2 = zeta_scale},
     {"polygamma", NULL, polygamma, 0, 23, .bound = {4, 2}, .lo2 = -10, .hi2 = 20, .whole = true, .alone = 8,
      .scale2 = polygamma_scale},
+    {"igamma", NULL, igamma, 0, 30, .bound = {0, 1}, .lo2 = 0, .hi2 = 30},
+    {"igammac", NULL, igammac, 0, 30, .bound = {0, 1}, .lo2 = 0, .hi2 = 30, .scale2 = igammac_scale},
     {"fmod", NULL, fmodl, -20, 20, .bound = {0, 0}, .lo2 = -8, .hi2 = 8},
     {"pow", NULL, powl, 0, 20, .bound = {4, 4}, .lo2 = 0, .hi2 = 8},
     {"atan2", NULL, atan2l, -20, 20, .bound = {4, 4}, .lo2 = -8, .hi2 = 8},
