@@ -2,14 +2,15 @@
  *
  * With front = x^a e^-x / Gamma(a + 1), P where x <= a is front times a series of positive terms (DLMF 8.11.4), Q where
  * x > a, x >= 1 is front a times a continued fraction (DLMF 8.9.2).  Both are kept as a numerator and a denominator, so
- * that a step takes no division, and lanes are done, and then stay as they are, where STEPS of them have converged.
- * Where x < 1 and P is not far below 1, as it is for small a, Q is 1 - e^E and a sum that cancels nothing.  Arguments
- * beyond, and ends of the domain, are left to the functions of numbers. */
+ * that a step takes no division, and lanes are done, and then stay as they are, when some steps together have
+ * converged. Where x < 1 and P is not far below 1, as it is for small a, Q is 1 - e^E and a sum that cancels nothing.
+ * Arguments beyond, and ends of the domain, are left to the functions of numbers. */
 
 extern f64xn MVEC_F64(exp, v)(f64xn);
 
 enum { IGAMMA_STEPS = 4 };
-static const double igamma_done = 0x1p-44, igamma_large = 1e100;
+/* When a fraction has converged, and when it is made smaller. */
+static const double fraction_done = 0x1p-44, fraction_large = 1e100;
 
 /* log Gamma(1 + a); near 0 by Taylor's series, -gamma and zeta(k) / k (DLMF 5.7.3). */
 static inline f64xn igamma_log_1p(f64xn a) {
@@ -28,10 +29,11 @@ static inline f64xn igamma_series(f64xn a, f64xn x, i64xn left) {
             below *= by;
             above = FMA(above, by, power);
         }
-        const i64xn done = left & (i64xn)(power <= igamma_done * above);
+        const i64xn done = left & (i64xn)(power <= fraction_done * above);
         if (ANY(done)) out = choose(done, above / below, out);
         left &= ~done;
-        const f64xn scale = choose((i64xn)(below > igamma_large), (f64xn){0} + 1.0 / igamma_large, (f64xn){0} + 1.0);
+        const f64xn scale =
+            choose((i64xn)(below > fraction_large), (f64xn){0} + 1.0 / fraction_large, (f64xn){0} + 1.0);
         above *= scale;
         below *= scale;
         power *= scale;
@@ -51,11 +53,11 @@ static inline f64xn igamma_fraction(f64xn a, f64xn x, i64xn left) {
             last_above = above, last_below = below;
             above = next, below = next_below;
         }
-        const f64xn off = FMA(above, last_below, -last_above * below), size = igamma_done * above * below;
+        const f64xn off = FMA(above, last_below, -last_above * below), size = fraction_done * above * below;
         const i64xn done = left & (i64xn)(size_of(off) <= size_of(size));
         if (ANY(done)) out = choose(done, above / below, out);
         left &= ~done;
-        const f64xn scale = choose((i64xn)(size_of(below) > igamma_large), one / igamma_large, one);
+        const f64xn scale = choose((i64xn)(size_of(below) > fraction_large), one / fraction_large, one);
         above *= scale, below *= scale;
         last_above *= scale, last_below *= scale;
     }

@@ -92,6 +92,25 @@ typedef int32_t i32xn __attribute__((vector_size(BYTES)));
     }                                                                                             \
     static void (*name##_itself(void))(void) { return (void (*)(void))function; }
 
+/* What calls functions of vectors by address has two operands for them: these are called as strips. */
+#define LOOP3(name, T, V, function)                                                                       \
+    static void name(int64_t n, const void *const *in, const int64_t *s, void *out, int64_t so) {         \
+        enum { W = sizeof(V) / sizeof(T) };                                                               \
+        T *o = out;                                                                                       \
+        (void)so;                                                                                         \
+        for (int64_t i = 0; i < n; i += W) {                                                              \
+            V v[3];                                                                                       \
+            for (int k = 0; k < 3; k++)                                                                   \
+                for (int l = 0; l < W; l++) v[k][l] = ((const T *)in[k])[(i + l < n ? i + l : i) * s[k]]; \
+            v[0] = function(v[0], v[1], v[2]);                                                            \
+            memcpy(o + i, &v[0], (size_t)(n - i < W ? n - i : W) * sizeof(T));                            \
+        }                                                                                                 \
+    }                                                                                                     \
+    static void name##_one(const void *x, const void *y, const void *z, void *out) {                      \
+        static const int64_t stride[3] = {0};                                                             \
+        name(1, (const void *const[]){x, y, z}, stride, out, 1);                                          \
+    }
+
 #define ROW(prefix, label, name) \
     {label, {prefix##_##name, prefix##_##name##_one, prefix##_##name##_itself, NULL, NULL}},
 
@@ -196,6 +215,7 @@ LOOP2(mvec_polygamma, double, f64xn, polygamma_any)
 LOOP2(mvec_polygammaf, float, f32xn, polygamma_anyf)
 LOOP2(mvec_igammaf, float, f32xn, igamma_anyf)
 LOOP2(mvec_igammacf, float, f32xn, igammac_anyf)
+LOOP3(mvec_betaincf, float, f32xn, betainc_anyf)
 
 /* libmvec takes arguments of sin and cos beyond these one by one.  SLEEF does not, which is faster but with SSE2. */
 #if defined TN_SLEEF && defined FMA
@@ -273,8 +293,9 @@ LOGISTICS(mvec_logistic, exp_of, expf_of)
 const tn_i_vec_named TABLE(mvec, SET)[] = {
     MVEC_ROWS(logistic) MVEC_ROWS(lgamma) MVEC_ROWS(digamma) MVEC_ROWS(erf_inv) MVEC_ROWS(bessel_i0e)
         MVEC_ROWS(bessel_i1e) MVEC_ROWS(zeta) MVEC_ROWS(polygamma) ROW(mvec, "igammaf", igammaf)
-            ROW(mvec, "igammacf", igammacf) MVEC_ROWS(exp) MVEC_ROWS(log) MVEC_ROWS(pow) MVEC_ROWS(sin) MVEC_ROWS(cos)
-                LATER1(MVEC_ROWS) LATER2(MVEC_ROWS){0}};
+            ROW(mvec, "igammacf", igammacf){"regularized_incomplete_betaf",
+                                            {.strip = mvec_betaincf, .one = mvec_betaincf_one}},
+    MVEC_ROWS(exp) MVEC_ROWS(log) MVEC_ROWS(pow) MVEC_ROWS(sin) MVEC_ROWS(cos) LATER1(MVEC_ROWS) LATER2(MVEC_ROWS){0}};
 #else
 const tn_i_vec_named TABLE(mvec, SET)[] = {{0}};
 #endif

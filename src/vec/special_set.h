@@ -46,31 +46,40 @@ ERF_INV(erf_inv_anyf, float, f32xn, i32xn, FMAF, SQRTF, MVEC_F32(logf, v), serie
 #include "vec/bessel_set.h"
 #include "vec/zeta_set.h"
 #include "vec/igamma_set.h"
+#include "vec/betainc_set.h"
 
 /* ---- f32: by way of f64 ---- */
 
-#define BY_F64(name, function)                                                                    \
-    static f32xn name(f32xn x) {                                                                  \
-        typedef float half __attribute__((vector_size(BYTES / 2)));                               \
-        half h[2];                                                                                \
-        memcpy(h, &x, sizeof h);                                                                  \
-        for (int i = 0; i < 2; i++)                                                               \
-            h[i] = __builtin_convertvector(function(__builtin_convertvector(h[i], f64xn)), half); \
-        memcpy(&x, h, sizeof h);                                                                  \
-        return x;                                                                                 \
+typedef float single_half __attribute__((vector_size(BYTES / 2)));
+static inline f64xn wide(single_half h) { return __builtin_convertvector(h, f64xn); }
+static inline single_half narrow(f64xn x) { return __builtin_convertvector(x, single_half); }
+
+#define BY_F64(name, function)                                           \
+    static f32xn name(f32xn x) {                                         \
+        single_half h[2];                                                \
+        memcpy(h, &x, sizeof h);                                         \
+        for (int i = 0; i < 2; i++) h[i] = narrow(function(wide(h[i]))); \
+        memcpy(&x, h, sizeof h);                                         \
+        return x;                                                        \
     }
-#define BY_F64_OF_2(name, function)                                                                                  \
-    static f32xn name(f32xn x, f32xn y) {                                                                            \
-        typedef float half __attribute__((vector_size(BYTES / 2)));                                                  \
-        half h[2], g[2];                                                                                             \
-        memcpy(h, &x, sizeof h);                                                                                     \
-        memcpy(g, &y, sizeof g);                                                                                     \
-        for (int i = 0; i < 2; i++) {                                                                                \
-            const f64xn wide = function(__builtin_convertvector(h[i], f64xn), __builtin_convertvector(g[i], f64xn)); \
-            h[i] = __builtin_convertvector(wide, half);                                                              \
-        }                                                                                                            \
-        memcpy(&x, h, sizeof h);                                                                                     \
-        return x;                                                                                                    \
+#define BY_F64_OF_2(name, function)                                                  \
+    static f32xn name(f32xn x, f32xn y) {                                            \
+        single_half g[2], h[2];                                                      \
+        memcpy(g, &x, sizeof g);                                                     \
+        memcpy(h, &y, sizeof h);                                                     \
+        for (int i = 0; i < 2; i++) g[i] = narrow(function(wide(g[i]), wide(h[i]))); \
+        memcpy(&x, g, sizeof g);                                                     \
+        return x;                                                                    \
+    }
+#define BY_F64_OF_3(name, function)                                                              \
+    static f32xn name(f32xn x, f32xn y, f32xn z) {                                               \
+        single_half f[2], g[2], h[2];                                                            \
+        memcpy(f, &x, sizeof f);                                                                 \
+        memcpy(g, &y, sizeof g);                                                                 \
+        memcpy(h, &z, sizeof h);                                                                 \
+        for (int i = 0; i < 2; i++) f[i] = narrow(function(wide(f[i]), wide(g[i]), wide(h[i]))); \
+        memcpy(&x, f, sizeof f);                                                                 \
+        return x;                                                                                \
     }
 BY_F64(lgamma_anyf, lgamma_single)
 BY_F64(digamma_anyf, digamma_any)
@@ -80,6 +89,7 @@ BY_F64_OF_2(zeta_anyf, zeta_short)
 BY_F64_OF_2(polygamma_anyf, polygamma_short)
 BY_F64_OF_2(igamma_anyf, igamma_short)
 BY_F64_OF_2(igammac_anyf, igammac_short)
+BY_F64_OF_3(betainc_anyf, betainc_short)
 
 #else
 #define BY_NUMBERS(name, T, V, one)                                         \
@@ -108,4 +118,8 @@ BY_NUMBERS_OF_2(polygamma_any, double, f64xn, tn_i_polygamma)
 BY_NUMBERS_OF_2(polygamma_anyf, float, f32xn, tn_i_polygamma_f32)
 BY_NUMBERS_OF_2(igamma_anyf, float, f32xn, tn_i_igamma_f32)
 BY_NUMBERS_OF_2(igammac_anyf, float, f32xn, tn_i_igammac_f32)
+static f32xn betainc_anyf(f32xn a, f32xn b, f32xn x) {
+    for (size_t l = 0; l < sizeof x / sizeof(float); l++) x[l] = tn_i_betainc_f32(a[l], b[l], x[l]);
+    return x;
+}
 #endif

@@ -30,6 +30,9 @@ typedef struct function {
     /* the number whose ulp are meant, where terms cancel */
     long double (*scale)(long double);
     long double (*scale2)(long double, long double);
+    /* of three operands, the last from 0 to 1 */
+    long double (*of3)(long double, long double, long double);
+    long double (*scale3)(long double, long double, long double);
 } function;
 
 static long double logistic(long double x) { return 1 / (1 + expl(-x)); }
@@ -128,6 +131,13 @@ static long double igamma(long double a, long double x) { return tn_i_igamma((do
 static long double igammac(long double a, long double x) { return tn_i_igammac((double)a, (double)x); }
 static long double igammac_scale(long double a, long double x) { return fmaxl(igammac(a, x), 0x1p-42L); }
 
+static long double betainc(long double a, long double b, long double x) {
+    return tn_i_betainc((double)a, (double)b, (double)x);
+}
+static long double betainc_scale(long double a, long double b, long double x) {
+    return fmaxl(betainc(a, b, x), 0x1p-38L);
+}
+
 static const function table[] = {
     {"sin", sinl, NULL, -10, 10, .bound = {4, 4}},
     {"cos", cosl, NULL, -10, 10, .bound = {4, 4}},
@@ -160,6 +170,8 @@ static const function table[] = {
      .scale2 = polygamma_scale},
     {"igamma", NULL, igamma, 0, 30, .bound = {0, 1}, .lo2 = 0, .hi2 = 30},
     {"igammac", NULL, igammac, 0, 30, .bound = {0, 1}, .lo2 = 0, .hi2 = 30, .scale2 = igammac_scale},
+    {"regularized_incomplete_beta", NULL, NULL, 0, 30, .bound = {0, 1}, .lo2 = 0, .hi2 = 30, .of3 = betainc,
+     .scale3 = betainc_scale},
     {"fmod", NULL, fmodl, -20, 20, .bound = {0, 0}, .lo2 = -8, .hi2 = 8},
     {"pow", NULL, powl, 0, 20, .bound = {4, 4}, .lo2 = 0, .hi2 = 8},
     {"atan2", NULL, atan2l, -20, 20, .bound = {4, 4}, .lo2 = -8, .hi2 = 8},
@@ -205,21 +217,29 @@ static double sample_second(const function *f, size_t i) {
     return f->hi2 == 8 ? fmod(y, 8) : y;
 }
 
+static double sample_third(size_t i) {
+    static const double special[] = {0.0, 1, NAN, -0.1, 1.5, 0.5, 1e-30, 0.99999994, 1e-310};
+    const size_t n = sizeof special / sizeof *special;
+    return i % 7 == 0 ? special[i / 7 % n] : fmod((double)i * 0.7548776662466927, 1);
+}
+
 typedef struct tiles {
-    double x[SAMPLES], y[SAMPLES], out[SAMPLES];
-    float xf[SAMPLES], yf[SAMPLES], outf[SAMPLES];
+    double x[SAMPLES], y[SAMPLES], z[SAMPLES], out[SAMPLES];
+    float xf[SAMPLES], yf[SAMPLES], zf[SAMPLES], outf[SAMPLES];
 } tiles;
 
 static void run(const function *f, const tn_i_vec *v, bool single, tiles *t) {
-    const int64_t stride[2] = {1, 1};
+    const int64_t stride[3] = {1, 1, 1};
     for (size_t i = 0; i < SAMPLES; i++) {
         t->x[i] = sample(f, i, false);
-        t->y[i] = f->of2 ? sample_second(f, i) : 0;
+        t->y[i] = f->of2 || f->of3 ? sample_second(f, i) : 0;
+        t->z[i] = sample_third(i);
+        t->zf[i] = (float)t->z[i];
         t->xf[i] = (float)t->x[i];
         t->yf[i] = (float)t->y[i];
     }
     for (size_t i = 0; i < SAMPLES; i += TILE) {
-        const void *in[2] = {t->x + i, t->y + i}, *inf[2] = {t->xf + i, t->yf + i};
+        const void *in[3] = {t->x + i, t->y + i, t->z + i}, *inf[3] = {t->xf + i, t->yf + i, t->zf + i};
         const int64_t n = (int64_t)(SAMPLES - i < TILE ? SAMPLES - i : TILE);
         if (single)
             v->strip(n, inf, stride, t->outf + i, 1);
@@ -234,12 +254,20 @@ static void check_places(const tn_i_vec *v, bool single, const tiles *t, const c
         double out = 0;
         const void *x = single ? (const void *)&t->xf[i] : (const void *)&t->x[i];
         const void *y = single ? (const void *)&t->yf[i] : (const void *)&t->y[i];
+        const void *z = single ? (const void *)&t->zf[i] : (const void *)&t->z[i];
         const void *tile = single ? (const void *)&t->outf[i] : (const void *)&t->out[i];
         const size_t size = single ? sizeof(float) : sizeof(double);
-        v->one(x, y, NULL, &out);
+        v->one(x, y, z, &out);
         const double a = single ? (double)t->outf[i] : t->out[i];
         if (memcmp(&out, tile, size) != 0 && !isnan(a)) fail_msg("%s: element %zu differs when it is alone", name, i);
     }
+}
+
+static long double exact_of(const function *f, long double x, long double y, long double z) {
+    return f->of ? f->of(x) : f->of2 ? f->of2(x, y) : f->of3(x, y, z);
+}
+static long double scale_of(const function *f, long double x, long double y, long double z, long double exact) {
+    return f->scale ? f->scale(x) : f->scale2 ? f->scale2(x, y) : f->scale3 ? f->scale3(x, y, z) : exact;
 }
 
 static double worst_in(const function *f, const char *name, bool single, const tiles *t) {
@@ -247,11 +275,12 @@ static double worst_in(const function *f, const char *name, bool single, const t
     for (size_t i = 0; i < SAMPLES; i++) {
         const long double x = single ? (long double)t->xf[i] : (long double)t->x[i];
         const long double y = single ? (long double)t->yf[i] : (long double)t->y[i];
+        const long double z = single ? (long double)t->zf[i] : (long double)t->z[i];
         const double got = single ? (double)t->outf[i] : t->out[i];
-        const long double exact = f->of ? f->of(x) : f->of2(x, y);
-        const long double scale = f->scale ? f->scale(x) : f->scale2 ? f->scale2(x, y) : exact;
-        const double d = ulps(got, exact, scale, single);
-        if (d > worst && getenv("TN_ULP")) printf("  %s(%a, %a) = %a: %.3g ulp\n", name, (double)x, (double)y, got, d);
+        const long double exact = exact_of(f, x, y, z);
+        const double d = ulps(got, exact, scale_of(f, x, y, z, exact), single);
+        if (d > worst && getenv("TN_ULP"))
+            printf("  %s(%a, %a, %a) = %a: %.3g ulp\n", name, (double)x, (double)y, (double)z, got, d);
         if (d > worst) worst = d;
     }
     return worst;
