@@ -10,7 +10,7 @@ extern f64xn MVEC_F64(exp, v)(f64xn);
 
 enum { IGAMMA_STEPS = 4 };
 /* When a fraction has converged, and when it is made smaller. */
-static const double fraction_done = 0x1p-44, fraction_large = 1e100;
+static const double fraction_done = 0x1p-44, two_done = 0x1p-66, fraction_large = 0x1p330;
 
 /* log Gamma(1 + a); near 0 by Taylor's series, -gamma and zeta(k) / k (DLMF 5.7.3). */
 static inline f64xn igamma_log_1p(f64xn a) {

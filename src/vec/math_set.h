@@ -111,6 +111,7 @@ typedef int32_t i32xn __attribute__((vector_size(BYTES)));
         name(1, (const void *const[]){x, y, z}, stride, out, 1);                                          \
     }
 
+#define ROW3(prefix, label, name) {label, {.strip = prefix##_##name, .one = prefix##_##name##_one}},
 #define ROW(prefix, label, name) \
     {label, {prefix##_##name, prefix##_##name##_one, prefix##_##name##_itself, NULL, NULL}},
 
@@ -213,9 +214,12 @@ LOOP2(mvec_zeta, double, f64xn, zeta_any)
 LOOP2(mvec_zetaf, float, f32xn, zeta_anyf)
 LOOP2(mvec_polygamma, double, f64xn, polygamma_any)
 LOOP2(mvec_polygammaf, float, f32xn, polygamma_anyf)
+LOOP2(mvec_igamma, double, f64xn, igamma_any)
+LOOP2(mvec_igammac, double, f64xn, igammac_any)
 LOOP2(mvec_igammaf, float, f32xn, igamma_anyf)
 LOOP2(mvec_igammacf, float, f32xn, igammac_anyf)
-LOOP3(mvec_betaincf, float, f32xn, betainc_anyf)
+LOOP3(mvec_regularized_incomplete_beta, double, f64xn, betainc_any)
+LOOP3(mvec_regularized_incomplete_betaf, float, f32xn, betainc_anyf)
 
 /* libmvec takes arguments of sin and cos beyond these one by one.  SLEEF does not, which is faster but with SSE2. */
 #if defined TN_SLEEF && defined FMA
@@ -292,10 +296,10 @@ LATER2(MVEC2)
 LOGISTICS(mvec_logistic, exp_of, expf_of)
 const tn_i_vec_named TABLE(mvec, SET)[] = {
     MVEC_ROWS(logistic) MVEC_ROWS(lgamma) MVEC_ROWS(digamma) MVEC_ROWS(erf_inv) MVEC_ROWS(bessel_i0e)
-        MVEC_ROWS(bessel_i1e) MVEC_ROWS(zeta) MVEC_ROWS(polygamma) ROW(mvec, "igammaf", igammaf)
-            ROW(mvec, "igammacf", igammacf){"regularized_incomplete_betaf",
-                                            {.strip = mvec_betaincf, .one = mvec_betaincf_one}},
-    MVEC_ROWS(exp) MVEC_ROWS(log) MVEC_ROWS(pow) MVEC_ROWS(sin) MVEC_ROWS(cos) LATER1(MVEC_ROWS) LATER2(MVEC_ROWS){0}};
+        MVEC_ROWS(bessel_i1e) MVEC_ROWS(zeta) MVEC_ROWS(polygamma) MVEC_ROWS(igamma) MVEC_ROWS(igammac)
+            ROW3(mvec, "regularized_incomplete_beta", regularized_incomplete_beta)
+                ROW3(mvec, "regularized_incomplete_betaf", regularized_incomplete_betaf) MVEC_ROWS(exp) MVEC_ROWS(log)
+                    MVEC_ROWS(pow) MVEC_ROWS(sin) MVEC_ROWS(cos) LATER1(MVEC_ROWS) LATER2(MVEC_ROWS){0}};
 #else
 const tn_i_vec_named TABLE(mvec, SET)[] = {{0}};
 #endif

@@ -46,6 +46,9 @@ ERF_INV(erf_inv_anyf, float, f32xn, i32xn, FMAF, SQRTF, MVEC_F32(logf, v), serie
 #include "vec/bessel_set.h"
 #include "vec/zeta_set.h"
 #include "vec/igamma_set.h"
+#include "vec/two_set.h"
+#include "vec/igamma_two_set.h"
+#include "vec/betainc_two_set.h"
 #include "vec/betainc_set.h"
 
 /* ---- f32: by way of f64 ---- */
@@ -116,10 +119,15 @@ BY_NUMBERS_OF_2(zeta_any, double, f64xn, tn_i_zeta)
 BY_NUMBERS_OF_2(zeta_anyf, float, f32xn, tn_i_zeta_f32)
 BY_NUMBERS_OF_2(polygamma_any, double, f64xn, tn_i_polygamma)
 BY_NUMBERS_OF_2(polygamma_anyf, float, f32xn, tn_i_polygamma_f32)
+BY_NUMBERS_OF_2(igamma_any, double, f64xn, tn_i_igamma)
+BY_NUMBERS_OF_2(igammac_any, double, f64xn, tn_i_igammac)
 BY_NUMBERS_OF_2(igamma_anyf, float, f32xn, tn_i_igamma_f32)
 BY_NUMBERS_OF_2(igammac_anyf, float, f32xn, tn_i_igammac_f32)
-static f32xn betainc_anyf(f32xn a, f32xn b, f32xn x) {
-    for (size_t l = 0; l < sizeof x / sizeof(float); l++) x[l] = tn_i_betainc_f32(a[l], b[l], x[l]);
-    return x;
-}
+#define BY_NUMBERS_OF_3(name, T, V, one)                                                \
+    static V name(V x, V y, V z) {                                                      \
+        for (size_t l = 0; l < sizeof x / sizeof(T); l++) x[l] = one(x[l], y[l], z[l]); \
+        return x;                                                                       \
+    }
+BY_NUMBERS_OF_3(betainc_any, double, f64xn, tn_i_betainc)
+BY_NUMBERS_OF_3(betainc_anyf, float, f32xn, tn_i_betainc_f32)
 #endif
