@@ -1,7 +1,7 @@
 /* The incomplete beta function of vectors of f64: as betainc_set.h, in sums of two numbers, as igamma_two_set.h. */
 
 /* (z+1) .. (z+n), n from 0 to `most`, a multiple of 10 */
-static inline two beta_product(two z, f64xn n, int most) {
+OF_ITS_OWN two beta_product(two z, f64xn n, int most) {
     two product = two_of(all(1.0));
     for (int i = 1; i <= most; i++) {
         const i64xn more = (i64xn)(n >= (double)i);

@@ -37,7 +37,7 @@ static const double near_q[] = {0x1.0000000000000p+0, 0x1.d146d2b79fa0ap+2, 0x1.
 static const double rest_w[] = {0x1.5555555555553p-4,   -0x1.6c16c16bb7c75p-9, 0x1.a019fd4110a8bp-11,
                                 -0x1.380ec6bbec2a2p-11, 0x1.b6fcf891f9e38p-11, -0x1.b15ae7cf0976bp-10};
 
-static inline f64xn lgamma_of(f64xn x, double least) {
+OF_ITS_OWN f64xn lgamma_of(f64xn x, double least) {
     enum { FACTORS = 5 };
     static const double half_log_2_pi_less_half = 0.41893853320467274178;
     const f64xn z = size_of(x), one = (f64xn){0} + 1.0;

@@ -3,6 +3,9 @@
  * take all ways.  Coefficients are minimax fits in 60 digits. */
 
 #ifdef FMA
+/* What is long and called in several places: copies of it would be most of the code. */
+#define OF_ITS_OWN __attribute__((noinline)) static
+
 #define POLYNOMIAL(name, T, V, FMA)                       \
     static inline V name(V x, const T *c, size_t n) {     \
         V y = (V){0} + c[n - 1];                          \
@@ -44,9 +47,9 @@ ERF_INV(erf_inv_anyf, float, f32xn, i32xn, FMAF, SQRTF, MVEC_F32(logf, v), serie
         erf_inv_tail_pf, erf_inv_tail_qf)
 
 #include "vec/bessel_set.h"
+#include "vec/two_set.h"
 #include "vec/zeta_set.h"
 #include "vec/igamma_set.h"
-#include "vec/two_set.h"
 #include "vec/igamma_two_set.h"
 #include "vec/betainc_two_set.h"
 #include "vec/betainc_set.h"

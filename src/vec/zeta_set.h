@@ -39,26 +39,13 @@ static zeta_way zeta_way_of(f64xn s, i64xn fine) {
     return w;
 }
 
-/* A number and what it was rounded by. */
-typedef struct zeta_two {
-    f64xn high, low;
-} zeta_two;
-
-static inline zeta_two zeta_times(zeta_two a, zeta_two b) {
-    const f64xn high = a.high * b.high;
-    return (zeta_two){high, FMA(a.high, b.low, FMA(a.low, b.high, FMA(a.high, b.high, -high)))};
-}
-static inline zeta_two zeta_choose(i64xn m, zeta_two a, zeta_two b) {
-    return (zeta_two){choose(m, a.high, b.high), choose(m, a.low, b.low)};
-}
-
 /* a^-s of small s, to the last bit but one. */
 static inline f64xn zeta_small_term(const zeta_way *w, f64xn a) {
     const f64xn one = (f64xn){0} + 1.0;
-    const zeta_two x = {a, (f64xn){0}}, square = zeta_times(x, x);
-    zeta_two power = zeta_choose(w->one, x, (zeta_two){one, (f64xn){0}});
-    power = zeta_choose(w->two, zeta_times(power, square), power);
-    power = zeta_choose(w->four, zeta_times(power, zeta_times(square, square)), power);
+    const two x = {a, (f64xn){0}}, square = two_times(x, x);
+    two power = two_choose(w->one, x, (two){one, (f64xn){0}});
+    power = two_choose(w->two, two_times(power, square), power);
+    power = two_choose(w->four, two_times(power, two_times(square, square)), power);
     const f64xn y = one / power.high;
     return FMA(FMA(-power.low, y, FMA(-power.high, y, one)), y, y);
 }
@@ -83,7 +70,7 @@ static inline f64xn zeta_term(const zeta_way *w, f64xn s, f64xn a, f64xn low, bo
 }
 
 /* Where x > 0. */
-static inline f64xn zeta_sum(const zeta_way *w, f64xn s, f64xn x, int terms, int orders) {
+OF_ITS_OWN f64xn zeta_sum(const zeta_way *w, f64xn s, f64xn x, int terms, int orders) {
     f64xn a = x + (double)terms, back = a - x, low = (x - (a - back)) + ((double)terms - back), u = 1.0 / (a * a);
     f64xn sum = (f64xn){0} + bernoulli_over_factorial[orders - 1];
     for (int j = orders - 1; j > 0; j--)
@@ -101,8 +88,8 @@ static inline f64xn zeta_sum(const zeta_way *w, f64xn s, f64xn x, int terms, int
 static inline f64xn zeta_fine(f64xn s, f64xn x, i64xn fine, int terms, int orders) {
     const zeta_way w = zeta_way_of(s, fine);
     const i64xn below = fine & (i64xn)(x < 0.0);
-    const f64xn one = (f64xn){0} + 1.0, two = one + 1.0;
-    s = choose(fine, s, two);
+    const f64xn one = (f64xn){0} + 1.0;
+    s = choose(fine, s, one + one);
     x = choose(fine, x, one);
     if (!ANY(below)) return zeta_sum(&w, s, x, terms, orders);
     const f64xn last = TRUNC(x), sign = choose(w.one, -one, one);
