@@ -9,7 +9,7 @@
 static inline f64xn beta_fraction(f64xn a, f64xn b, f64xn x, i64xn left) {
     const f64xn one = (f64xn){0} + 1.0, sum = a + b;
     f64xn above = a, below = a, last_above = one - one, last_below = one, out = one;
-    for (double m = 0; ANY(left); m += 2) {
+    for (double m = 0; ANY(left) && m < MOST_STEPS; m += 2) {
         for (int i = 0; i < 2; i++) {
             const double k = m + i;
             const f64xn odd = -x * (a + k) * (sum + k), even = x * (k + 1) * (b - (k + 1));
@@ -18,7 +18,7 @@ static inline f64xn beta_fraction(f64xn a, f64xn b, f64xn x, i64xn left) {
             above = FMA(a + (2 * k + 2), last_above, even * above);
             below = FMA(a + (2 * k + 2), last_below, even * below);
         }
-        const f64xn off = FMA(above, last_below, -last_above * below), size = fraction_done * above * below;
+        const f64xn off = FMA(above, last_below, -last_above * below), size = fraction_done * above * last_below;
         const i64xn done = left & (i64xn)(size_of(off) <= size_of(size));
         if (ANY(done)) out = choose(done, above / below, out);
         left &= ~done;

@@ -38,7 +38,7 @@ static inline two beta_front(f64xn a, f64xn b, two x, two y, i64xn *fine) {
 static inline two beta_fraction_two(f64xn a, f64xn b, two x, i64xn left) {
     const two sum = two_sum(a, b), less = two_minus(x);
     two last_above = two_of(all(0.0)), last_below = two_of(all(1.0)), above = two_of(a), below = above, out = above;
-    for (double m = 0; ANY(left); m += 2) {
+    for (double m = 0; ANY(left) && m < MOST_STEPS; m += 2) {
         for (int i = 0; i < 2; i++) {
             const double k = m + i;
             const two odd = two_times(two_times(less, two_sum(a, all(k))), two_add(sum, two_of(all(k))));

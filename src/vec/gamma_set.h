@@ -3,7 +3,8 @@
 /* ---- what is below 0, by what is above ----
  *
  * With r = x less the nearest whole number, sin(pi r) / (pi r) as a polynomial in r^2, and pi cot(pi r), which is
- * (1 - 4 r^2) / r times a quotient of polynomials in r^2: relative errors 4e-19. */
+ * (1 - 4 r^2) / r times a quotient of polynomials in r^2, both interpolating at Chebyshev's points: relative errors
+ * 4e-19. */
 static const double sine_of[] = {0x1.0000000000000p+0,  -0x1.a51a6625307d3p+0,  0x1.9f9cb402bc3ebp-1,
                                  -0x1.86a8e472088a4p-3, 0x1.ac6805cbe14f0p-6,   -0x1.3381697088111p-9,
                                  0x1.37469730d3391p-13, -0x1.d3e3c296a65cfp-18, 0x1.07192db714f81p-22};

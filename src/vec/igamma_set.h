@@ -8,7 +8,7 @@
 
 extern f64xn MVEC_F64(exp, v)(f64xn);
 
-enum { IGAMMA_STEPS = 4 };
+enum { IGAMMA_STEPS = 4, MOST_STEPS = 1000000 };
 /* When a fraction has converged, and when it is made smaller. */
 static const double fraction_done = 0x1p-44, two_done = 0x1p-66, fraction_large = 0x1p330;
 
@@ -22,7 +22,7 @@ static inline f64xn igamma_log_1p(f64xn a) {
 /* 1 + x/(a+1) + x^2/((a+1)(a+2)) + .., in the lanes of `left`. */
 static inline f64xn igamma_series(f64xn a, f64xn x, i64xn left) {
     f64xn above = (f64xn){0} + 1.0, below = above, power = above, out = above;
-    for (double n = 1; ANY(left); n += IGAMMA_STEPS) {
+    for (double n = 1; ANY(left) && n < MOST_STEPS; n += IGAMMA_STEPS) {
         for (int i = 0; i < IGAMMA_STEPS; i++) {
             const f64xn by = a + (n + i);
             power *= x;
@@ -45,7 +45,7 @@ static inline f64xn igamma_series(f64xn a, f64xn x, i64xn left) {
 static inline f64xn igamma_fraction(f64xn a, f64xn x, i64xn left) {
     const f64xn one = (f64xn){0} + 1.0, first = (x - a) + 1.0;
     f64xn above = one, below = first, last_above = one - one, last_below = one, out = one;
-    for (double n = 1; ANY(left); n += IGAMMA_STEPS) {
+    for (double n = 1; ANY(left) && n < MOST_STEPS; n += IGAMMA_STEPS) {
         for (int i = 0; i < IGAMMA_STEPS; i++) {
             const f64xn by = first + 2 * (n + i), with = (n + i) * (a - (n + i)),
                         next = FMA(by, above, with * last_above);
@@ -53,7 +53,7 @@ static inline f64xn igamma_fraction(f64xn a, f64xn x, i64xn left) {
             last_above = above, last_below = below;
             above = next, below = next_below;
         }
-        const f64xn off = FMA(above, last_below, -last_above * below), size = fraction_done * above * below;
+        const f64xn off = FMA(above, last_below, -last_above * below), size = fraction_done * above * last_below;
         const i64xn done = left & (i64xn)(size_of(off) <= size_of(size));
         if (ANY(done)) out = choose(done, above / below, out);
         left &= ~done;

@@ -36,7 +36,7 @@ static inline two two_scale(two x, f64xn by) { return (two){x.high * by, x.low *
 
 static inline two igamma_series_two(f64xn a, f64xn x, i64xn left) {
     two above = two_of(all(1.0)), below = above, power = above, out = above;
-    for (double n = 1; ANY(left); n += IGAMMA_STEPS) {
+    for (double n = 1; ANY(left) && n < MOST_STEPS; n += IGAMMA_STEPS) {
         for (int i = 0; i < IGAMMA_STEPS; i++) {
             const two by = two_sum(a, all(n + i));
             power = two_times(power, two_of(x));
@@ -55,13 +55,13 @@ static inline two igamma_series_two(f64xn a, f64xn x, i64xn left) {
 /* The last two approximants are as good as equal. */
 static inline i64xn fraction_has_converged(two above, two below, two last_above, two last_below) {
     const two off = two_add(two_times(above, last_below), two_minus(two_times(last_above, below)));
-    return (i64xn)(size_of(off.high) <= size_of(two_done * above.high * below.high));
+    return (i64xn)(size_of(off.high) <= size_of(two_done * above.high * last_below.high));
 }
 
 static inline two igamma_fraction_two(f64xn a, f64xn x, i64xn left) {
     const two first = two_add(two_sum(x, -a), two_of(all(1.0)));
     two last_above = two_of(all(0.0)), last_below = two_of(all(1.0)), above = last_below, below = first, out = above;
-    for (double n = 1; ANY(left); n += IGAMMA_STEPS) {
+    for (double n = 1; ANY(left) && n < MOST_STEPS; n += IGAMMA_STEPS) {
         for (int i = 0; i < IGAMMA_STEPS; i++) {
             const two by = two_add(first, two_of(all(2 * (n + i))));
             const two with = two_times(two_sum(a, all(-(n + i))), two_of(all(n + i)));

@@ -1,6 +1,6 @@
 /* Special functions of vectors, which libmvec lacks, of the library's log: included by math_set.h, once for each
  * instruction set that has FMA; without, they are slower than those of numbers, which then take their place.  All lanes
- * take all ways.  Coefficients are minimax fits in 60 digits. */
+ * take every way that one of them takes.  Coefficients are minimax fits in 60 digits, but where it is said. */
 
 #ifdef FMA
 /* What is long and called in several places: copies of it would be most of the code. */

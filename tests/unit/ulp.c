@@ -348,8 +348,37 @@ static void scalar_functions(void **unused) {
     free(t);
 }
 
+/* Incomplete functions of large numbers near the mean, where their sums converge slowly. */
+static void near_the_mean(const function *f, size_t i, double x[3]) {
+    const double at = fmod((double)i * 0.6180339887498949, 1), wide = 4 * fmod((double)i * 0.7548776662466927, 1) - 2;
+    const double a = pow(10, 5.4 * (double)i / SAMPLES - 2);
+    x[0] = a;
+    x[1] = a * exp(wide / sqrt(1 + a));
+    if (!f->of3) return;
+    const double b = x[1] = pow(10, 5.4 * at - 2), mean = a / (a + b);
+    x[2] = fmin(fmax(mean + wide * sqrt(mean * (1 - mean) / (a + b + 1)), 1e-6), 0.999999);
+}
+
+static void slow_sums(void **unused) {
+    (void)unused;
+    for (int isa = TN_ISA_PLAIN; isa <= (int)tn_i_isa_best(); isa++)
+        for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+            const function *f = &table[k];
+            const tn_i_vec v = tn_i_vec_math(f->name, (tn_i_isa)isa, false);
+            if (!v.one || (f->of2 != igamma && f->of2 != igammac && !f->of3)) continue;
+            for (size_t i = 0; i < SAMPLES; i += 3) {
+                double x[3] = {0}, y;
+                near_the_mean(f, i, x);
+                v.one(&x[0], &x[1], &x[2], &y);
+                const long double exact = exact_of(f, x[0], x[1], x[2]);
+                const double d = ulps(y, exact, exact, false);
+                if (!(d <= 4)) fail_msg("%s at %a %a %a: %.3g ulp", f->name, x[0], x[1], x[2], d);
+            }
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(default_functions), cmocka_unit_test(accurate_functions),
-                                       cmocka_unit_test(scalar_functions)};
+                                       cmocka_unit_test(scalar_functions), cmocka_unit_test(slow_sums)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
