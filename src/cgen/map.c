@@ -72,6 +72,15 @@ static const tn_i_c_helper *helpers_of(const tn_i_cwriter *w, const body *b) {
     return b->prim ? b->prim->c_helpers : w->g->native ? NATIVE_HELPERS : own_helpers;
 }
 
+/* A function of vectors of three operands is a strip to all back ends. */
+static void set_vector_strip(const tn_i_cwriter *w, const tn_i_l_op *o, body *b) {
+    const char *name = b->prim->vector[o->dtype];
+    for (int i = 0; i < o->nin; i++)
+        if (w->p->op[o->in[i]].dtype != o->dtype) return;
+    const tn_i_vec v = name ? tn_i_vec_math(name, w->g->isa, w->g->accurate) : (tn_i_vec){.strip = NULL};
+    if (v.strip) b->strip = v.strip;
+}
+
 static body body_of(const tn_i_cwriter *w, uint32_t k) {
     const tn_i_l_op *o = &w->p->op[k];
     const int id = o->code == TN_L_fn ? (int)o->which : tn_i_l_rows[o->code].prim;
@@ -92,6 +101,7 @@ static body body_of(const tn_i_cwriter *w, uint32_t k) {
     const tn_i_query q = {
         .ctx = w->p->ctx, .prim = b.prim, .p = &param, .nin = o->nin, .nout = 1, .in = in, .out = &out};
     b.strip = tn_i_scalar_body(&q, &b.text);
+    if (w->g->native && o->nin == 3) set_vector_strip(w, o, &b);
     if (w->g->libm && o->nin <= 2 && tn_i_c_in_libm(b.prim->vector[o->dtype])) {
         (void)snprintf(b.libm, sizeof b.libm, o->nin == 1 ? "%s(x)" : "%s(x, y)", b.prim->vector[o->dtype]);
         for (int i = 0; i < o->nin; i++)

@@ -104,6 +104,7 @@ const tn_prim tn_prim_regularized_incomplete_beta = {
     .type = tn_i_type_elementwise,
     .partial = {NULL, NULL, partial_x},
     TN_FLOAT_STRIPS(regularized_incomplete_beta),
+    TN_VECTOR(regularized_incomplete_beta),
     .weight = 16,
     .jvp_bound = 9.3,
     .sample = sample,

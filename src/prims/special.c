@@ -158,13 +158,14 @@ TN_C_TEXT(
         return a / (s - 1) + (0.5 + sum);
     })
 
-/* x^s zeta(s, x) for s >= 2: a sum of terms that begins with 1. */
+/* x^s zeta(s, x): a sum of terms that begins with 1, so that each of the others would be rounded to its digits. */
 TN_C_TEXT(
-    zeta_over_first_text, static double zeta_over_first(double s, double x) {
-        double sum = 0, ratio = 1, a = x;
+    zeta_over_first_text, static long double zeta_over_first(double s, double x) {
+        long double sum = 0;
+        double ratio = 1, a = x;
         for (double k = 1; a < s + 10; k++) {
             sum += ratio;
-            if (ratio * (1 + a / (s - 1)) < DBL_EPSILON / 16 * sum) return sum;
+            if (ratio * (1 + a / (s - 1)) < DBL_EPSILON / 16) return sum;
             a = x + k;
             ratio = exp(-s * log1p(k / x));
         }
@@ -224,7 +225,7 @@ TN_C_TEXT(
 TN_C_TEXT(
     factorial_zeta_text,
     static scaled factorial_zeta(double n, double x) { /* n! zeta(n+1, x), n >= 1, x > 0 and finite */
-                                                       const double sum = zeta_over_first(n + 1, x);
+                                                       const double sum = (double)zeta_over_first(n + 1, x);
                                                        if (n > 1000)
                                                            return scaled_exp(log_large_order(n, x) + log(sum));
                                                        const scaled f = factorial((int)n), p = scaled_power(x, n + 1);

@@ -11,7 +11,7 @@
  *              near the zeros between the poles is more than ulps of the result
  *   polygamma  x > 0: 8 for n <= 1000, else 5e-13 relative; x < 0: the same, of the
  *              largest of three Hurwitz zeta terms (their sum cancels for even n)
- *   zeta       q > 0: 2;  q < 0: the same, of the largest of the terms below 0 and the rest
+ *   zeta       q > 0: 3;  q < 0: the same, of the largest of the terms below 0 and the rest
  *   igamma, igammac and the first derivative   1 where they are not below 1e-5 and less than 1 by that much, and a <=
  *              1e300; else 1e-20 absolute
  *   betainc    3 where a, b >= 1e-4; else 1e-19 absolute

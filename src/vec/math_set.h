@@ -92,6 +92,26 @@ typedef int32_t i32xn __attribute__((vector_size(BYTES)));
     }                                                                                             \
     static void (*name##_itself(void))(void) { return (void (*)(void))function; }
 
+/* What calls functions of vectors by address has two operands for them: these are called as strips. */
+#define LOOP3(name, T, V, function)                                                                       \
+    static void name(int64_t n, const void *const *in, const int64_t *s, void *out, int64_t so) {         \
+        enum { W = sizeof(V) / sizeof(T) };                                                               \
+        T *o = out;                                                                                       \
+        (void)so;                                                                                         \
+        for (int64_t i = 0; i < n; i += W) {                                                              \
+            V v[3];                                                                                       \
+            for (int k = 0; k < 3; k++)                                                                   \
+                for (int l = 0; l < W; l++) v[k][l] = ((const T *)in[k])[(i + l < n ? i + l : i) * s[k]]; \
+            v[0] = function(v[0], v[1], v[2]);                                                            \
+            memcpy(o + i, &v[0], (size_t)(n - i < W ? n - i : W) * sizeof(T));                            \
+        }                                                                                                 \
+    }                                                                                                     \
+    static void name##_one(const void *x, const void *y, const void *z, void *out) {                      \
+        static const int64_t stride[3] = {0};                                                             \
+        name(1, (const void *const[]){x, y, z}, stride, out, 1);                                          \
+    }
+
+#define ROW3(prefix, label, name) {label, {.strip = prefix##_##name, .one = prefix##_##name##_one}},
 #define ROW(prefix, label, name) {label, {prefix##_##name, prefix##_##name##_one, prefix##_##name##_itself}},
 
 /* Composed of the library's exp: 1 / (1 + e^-x), where e^-|x| cannot overflow (prims/special.c: the same steps). */
@@ -179,13 +199,26 @@ const tn_i_vec_named TABLE(own, SET)[] = {{0}};
 #define MVEC_ROWS(fn) ROW(mvec, #fn, fn) ROW(mvec, #fn "f", fn##f)
 
 #include "vec/special_set.h"
-LGAMMAS(mvec_lgamma, lgamma_above_0, lgamma_above_0f)
-ABOVE_0(digamma_of, double, f64xn, i64xn, digamma_above_0, tn_i_digamma)
-ABOVE_0(digammaf_of, float, f32xn, i32xn, digamma_above_0f, tn_i_digamma_f32)
-LOOP1(mvec_digamma, double, f64xn, digamma_of)
-LOOP1(mvec_digammaf, float, f32xn, digammaf_of)
+LOOP1(mvec_lgamma, double, f64xn, lgamma_any)
+LOOP1(mvec_lgammaf, float, f32xn, lgamma_anyf)
+LOOP1(mvec_digamma, double, f64xn, digamma_any)
+LOOP1(mvec_digammaf, float, f32xn, digamma_anyf)
 LOOP1(mvec_erf_inv, double, f64xn, erf_inv_any)
 LOOP1(mvec_erf_invf, float, f32xn, erf_inv_anyf)
+LOOP1(mvec_bessel_i0e, double, f64xn, bessel_i0e_any)
+LOOP1(mvec_bessel_i0ef, float, f32xn, bessel_i0e_anyf)
+LOOP1(mvec_bessel_i1e, double, f64xn, bessel_i1e_any)
+LOOP1(mvec_bessel_i1ef, float, f32xn, bessel_i1e_anyf)
+LOOP2(mvec_zeta, double, f64xn, zeta_any)
+LOOP2(mvec_zetaf, float, f32xn, zeta_anyf)
+LOOP2(mvec_polygamma, double, f64xn, polygamma_any)
+LOOP2(mvec_polygammaf, float, f32xn, polygamma_anyf)
+LOOP2(mvec_igamma, double, f64xn, igamma_any)
+LOOP2(mvec_igammac, double, f64xn, igammac_any)
+LOOP2(mvec_igammaf, float, f32xn, igamma_anyf)
+LOOP2(mvec_igammacf, float, f32xn, igammac_anyf)
+LOOP3(mvec_regularized_incomplete_beta, double, f64xn, betainc_any)
+LOOP3(mvec_regularized_incomplete_betaf, float, f32xn, betainc_anyf)
 
 /* libmvec takes arguments of sin and cos beyond these one by one.  SLEEF does not, which is faster but with SSE2. */
 #if defined TN_SLEEF && defined FMA
@@ -260,9 +293,12 @@ RANGE(cos)
 LATER1(MVEC1)
 LATER2(MVEC2)
 LOGISTICS(mvec_logistic, exp_of, expf_of)
-const tn_i_vec_named TABLE(mvec, SET)[] = {MVEC_ROWS(logistic) MVEC_ROWS(lgamma) MVEC_ROWS(digamma) MVEC_ROWS(erf_inv)
-                                               MVEC_ROWS(exp) MVEC_ROWS(log) MVEC_ROWS(pow) MVEC_ROWS(sin)
-                                                   MVEC_ROWS(cos) LATER1(MVEC_ROWS) LATER2(MVEC_ROWS){0}};
+const tn_i_vec_named TABLE(mvec, SET)[] = {
+    MVEC_ROWS(logistic) MVEC_ROWS(lgamma) MVEC_ROWS(digamma) MVEC_ROWS(erf_inv) MVEC_ROWS(bessel_i0e)
+        MVEC_ROWS(bessel_i1e) MVEC_ROWS(zeta) MVEC_ROWS(polygamma) MVEC_ROWS(igamma) MVEC_ROWS(igammac)
+            ROW3(mvec, "regularized_incomplete_beta", regularized_incomplete_beta)
+                ROW3(mvec, "regularized_incomplete_betaf", regularized_incomplete_betaf) MVEC_ROWS(exp) MVEC_ROWS(log)
+                    MVEC_ROWS(pow) MVEC_ROWS(sin) MVEC_ROWS(cos) LATER1(MVEC_ROWS) LATER2(MVEC_ROWS){0}};
 #else
 const tn_i_vec_named TABLE(mvec, SET)[] = {{0}};
 #endif

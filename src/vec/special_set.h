@@ -1,8 +1,11 @@
 /* Special functions of vectors, which libmvec lacks, of the library's log: included by math_set.h, once for each
  * instruction set that has FMA; without, they are slower than those of numbers, which then take their place.  All lanes
- * take all ways.  Coefficients are minimax fits in 60 digits. */
+ * take every way that one of them takes.  Coefficients are minimax fits in 60 digits, but where it is said. */
 
 #ifdef FMA
+/* What is long and called in several places: copies of it would be most of the code. */
+#define OF_ITS_OWN __attribute__((noinline)) static
+
 #define POLYNOMIAL(name, T, V, FMA)                       \
     static inline V name(V x, const T *c, size_t n) {     \
         V y = (V){0} + c[n - 1];                          \
@@ -18,78 +21,7 @@ static inline f64xn choose(i64xn m, f64xn a, f64xn b) { return (f64xn)(((i64xn)a
 
 extern f64xn MVEC_F64(log, v)(f64xn);
 
-/* ---- lgamma ----
- *
- * With 0 < x < 8, first to y in [1/2, 3): y + 1 below 1/2, and y - 1 from 3 on, so often that lgamma(x) = lgamma(y) +
- * log p, where p is 1/x, or a product of at most five factors.  There lgamma(y) = (y - 1)(y - 2)(1/2 + P(y) / Q(y)),
- * whose error is relative at the zeros too (2e-18, but for rounding).  From 8 on it is Stirling's, with the rest of his
- * series in 1/x^2 as a polynomial.  What is not above 0 is the C library's, number by number.
- *
- * P and Q are in powers of y - 1/2; no term of Q is negative. */
-static const double near_p[] = {
-    0x1.0d780c269af4dp-2,  0x1.54862db36fb81p+0,  0x1.0ffd382148f52p+1,  0x1.8969d2321721bp-2,  -0x1.23d2948483d5ep+1,
-    -0x1.3a68c582b48f3p+1, -0x1.0749220d8f9fdp+0, -0x1.8148e8e47a066p-3, -0x1.b642788a1fac6p-7, -0x1.07f54350bb4cap-12};
-static const double near_q[] = {0x1.0000000000000p+0, 0x1.d146d2b79fa0ap+2, 0x1.573913b23c6a7p+4, 0x1.090dec5d3d788p+5,
-                                0x1.cdeb28670343dp+4, 0x1.c9dad9ca6991bp+3, 0x1.f1c289a563622p+1, 0x1.1057feb331ea6p-1,
-                                0x1.f9e06c834144dp-6, 0x1.0bc3178ad45ffp-11};
-static const double rest_w[] = {0x1.5555555555553p-4,   -0x1.6c16c16bb7c75p-9, 0x1.a019fd4110a8bp-11,
-                                -0x1.380ec6bbec2a2p-11, 0x1.b6fcf891f9e38p-11, -0x1.b15ae7cf0976bp-10};
-static f64xn lgamma_above_0(f64xn x) {
-    enum { FACTORS = 5 };
-    static const double half_log_2_pi_less_half = 0.41893853320467274178;
-    const i64xn small = (i64xn)(x < 0.5), large = (i64xn)(x >= 8.0);
-    f64xn y = choose(large, (f64xn){0} + 2.0, choose(small, x + 1.0, x)),
-          p = choose(large | small, x, (f64xn){0} + 1.0);
-    for (int i = 0; i < FACTORS; i++) {
-        const i64xn more = (i64xn)(y >= 3.0);
-        y = choose(more, y - 1.0, y);
-        p = choose(more, p * y, p);
-    }
-    const f64xn l = MVEC_F64(log, v)(p), t = y - 0.5;
-    const f64xn above = choose(large, (f64xn){0} + 1.0, SERIES(series_f64, t, near_p));
-    const f64xn quotient = above / choose(large, x, SERIES(series_f64, t, near_q));
-    const f64xn near = choose(small, x, y - 1.0) * choose(small, x - 1.0, y - 2.0) * (0.5 + quotient);
-    const f64xn rest = SERIES(series_f64, quotient * quotient, rest_w) * quotient;
-    const f64xn stirling = FMA(x - 0.5, l - 1.0, half_log_2_pi_less_half + rest);
-    return choose(large, stirling, near + choose(small, -l, l));
-}
-
-/* ---- digamma ----
- *
- * With 0 < x < 8, first to y in [1, 3): digamma(x) = digamma(y) + n/d, where n/d is -1/x, or the sum of at most five
- * 1/(y + i), as one quotient.  There digamma(y) = (y - root) P(y - 1) / Q(y - 1), with root in two parts, and with what
- * rounding took from x + 1.  From 8 on it is log x - 1/(2x) - W(1/x^2) / x^2.  What is not above 0 is done number by
- * number. */
-static const double psi_p[] = {0x1.4018e9a62525ep+0,  0x1.01e186f27c6c0p+1, 0x1.2f176398c522cp+0,
-                               0x1.4922faad25604p-2,  0x1.5443fbbc43f3ep-5, 0x1.30b2d0276270cp-9,
-                               0x1.5bbbcb5942ce2p-15, 0x1.7f926ec4e4515p-25};
-static const double psi_q[] = {0x1.0000000000000p+0,  0x1.25bc6d673bbc0p+1, 0x1.e9e7c83231affp+0,
-                               0x1.82e0645fcb7f1p-1,  0x1.3522aab2d25a8p-3, 0x1.e5ced4261d690p-7,
-                               0x1.4886884ddc5f8p-11, 0x1.07633bcd1d7fap-17};
-static const double psi_w[] = {0x1.5555555555555p-4,  -0x1.1111111110d76p-7, 0x1.04104101a91ccp-8,
-                               -0x1.11110c2cf1665p-8, 0x1.f07735405e8ebp-8,  -0x1.58e86fe92775bp-6,
-                               0x1.47dc8611c1e45p-4,  -0x1.3300af9d7f977p-2};
-
-static f64xn digamma_above_0(f64xn x) {
-    enum { STEPS = 5 };
-    static const double root = 0x1.762d86356be3fp+0, root_low = 0x1.b86a722197829p-54;
-    const f64xn one = (f64xn){0} + 1.0;
-    const i64xn small = (i64xn)(x < 1.0), large = (i64xn)(x >= 8.0);
-    f64xn y = choose(large, one, choose(small, x + 1.0, x));
-    f64xn n = choose(small, -one, choose(large, one, (f64xn){0})), d = choose(small | large, x, one);
-    const f64xn lost = choose(small, x - (y - 1.0), (f64xn){0});
-    for (int i = 0; i < STEPS; i++) {
-        const i64xn more = (i64xn)(y >= 3.0);
-        y = choose(more, y - 1.0, y);
-        n = choose(more, FMA(n, y, d), n);
-        d = choose(more, d * y, d);
-    }
-    const f64xn q = n / d, t = y - 1.0, u = q * q;
-    const f64xn slope = SERIES(series_f64, t, psi_p) / SERIES(series_f64, t, psi_q);
-    const f64xn near = FMA((y - root) + (lost - root_low), slope, q);
-    const f64xn above = MVEC_F64(log, v)(x) - FMA(SERIES(series_f64, u, psi_w), u, 0.5 * q);
-    return choose(large, above, near);
-}
+#include "vec/gamma_set.h"
 
 /* ---- erf_inv: as prims/special.c, of f32 with fewer coefficients ---- */
 static const float erf_inv_pf[] = {0.0845597908f, 0.301172525f, -0.858890116f, 0.293968052f},
@@ -114,20 +46,56 @@ ERF_INV(erf_inv_any, double, f64xn, i64xn, FMA, SQRT, MVEC_F64(log, v), series_f
 ERF_INV(erf_inv_anyf, float, f32xn, i32xn, FMAF, SQRTF, MVEC_F32(logf, v), series_f32, erf_inv_pf, erf_inv_qf,
         erf_inv_tail_pf, erf_inv_tail_qf)
 
+#include "vec/bessel_set.h"
+#include "vec/two_set.h"
+#include "vec/zeta_set.h"
+#include "vec/igamma_set.h"
+#include "vec/igamma_two_set.h"
+#include "vec/betainc_two_set.h"
+#include "vec/betainc_set.h"
+
 /* ---- f32: by way of f64 ---- */
 
-#define BY_F64(name, function)                                                                    \
-    static f32xn name(f32xn x) {                                                                  \
-        typedef float half __attribute__((vector_size(BYTES / 2)));                               \
-        half h[2];                                                                                \
-        memcpy(h, &x, sizeof h);                                                                  \
-        for (int i = 0; i < 2; i++)                                                               \
-            h[i] = __builtin_convertvector(function(__builtin_convertvector(h[i], f64xn)), half); \
-        memcpy(&x, h, sizeof h);                                                                  \
-        return x;                                                                                 \
+typedef float single_half __attribute__((vector_size(BYTES / 2)));
+static inline f64xn wide(single_half h) { return __builtin_convertvector(h, f64xn); }
+static inline single_half narrow(f64xn x) { return __builtin_convertvector(x, single_half); }
+
+#define BY_F64(name, function)                                           \
+    static f32xn name(f32xn x) {                                         \
+        single_half h[2];                                                \
+        memcpy(h, &x, sizeof h);                                         \
+        for (int i = 0; i < 2; i++) h[i] = narrow(function(wide(h[i]))); \
+        memcpy(&x, h, sizeof h);                                         \
+        return x;                                                        \
     }
-BY_F64(lgamma_above_0f, lgamma_above_0)
-BY_F64(digamma_above_0f, digamma_above_0)
+#define BY_F64_OF_2(name, function)                                                  \
+    static f32xn name(f32xn x, f32xn y) {                                            \
+        single_half g[2], h[2];                                                      \
+        memcpy(g, &x, sizeof g);                                                     \
+        memcpy(h, &y, sizeof h);                                                     \
+        for (int i = 0; i < 2; i++) g[i] = narrow(function(wide(g[i]), wide(h[i]))); \
+        memcpy(&x, g, sizeof g);                                                     \
+        return x;                                                                    \
+    }
+#define BY_F64_OF_3(name, function)                                                              \
+    static f32xn name(f32xn x, f32xn y, f32xn z) {                                               \
+        single_half f[2], g[2], h[2];                                                            \
+        memcpy(f, &x, sizeof f);                                                                 \
+        memcpy(g, &y, sizeof g);                                                                 \
+        memcpy(h, &z, sizeof h);                                                                 \
+        for (int i = 0; i < 2; i++) f[i] = narrow(function(wide(f[i]), wide(g[i]), wide(h[i]))); \
+        memcpy(&x, f, sizeof f);                                                                 \
+        return x;                                                                                \
+    }
+BY_F64(lgamma_anyf, lgamma_single)
+BY_F64(digamma_anyf, digamma_any)
+BY_F64(bessel_i0e_anyf, bessel_i0e_short)
+BY_F64(bessel_i1e_anyf, bessel_i1e_short)
+BY_F64_OF_2(zeta_anyf, zeta_short)
+BY_F64_OF_2(polygamma_anyf, polygamma_short)
+BY_F64_OF_2(igamma_anyf, igamma_short)
+BY_F64_OF_2(igammac_anyf, igammac_short)
+BY_F64_OF_3(betainc_anyf, betainc_short)
 
 #else
 #define BY_NUMBERS(name, T, V, one)                                         \
@@ -135,10 +103,34 @@ BY_F64(digamma_above_0f, digamma_above_0)
         for (size_t l = 0; l < sizeof x / sizeof(T); l++) x[l] = one(x[l]); \
         return x;                                                           \
     }
-BY_NUMBERS(lgamma_above_0, double, f64xn, tn_i_lgamma)
-BY_NUMBERS(lgamma_above_0f, float, f32xn, tn_i_lgamma_f32)
-BY_NUMBERS(digamma_above_0, double, f64xn, tn_i_digamma)
-BY_NUMBERS(digamma_above_0f, float, f32xn, tn_i_digamma_f32)
+#define BY_NUMBERS_OF_2(name, T, V, one)                                          \
+    static V name(V x, V y) {                                                     \
+        for (size_t l = 0; l < sizeof x / sizeof(T); l++) x[l] = one(x[l], y[l]); \
+        return x;                                                                 \
+    }
+BY_NUMBERS(lgamma_any, double, f64xn, tn_i_lgamma)
+BY_NUMBERS(lgamma_anyf, float, f32xn, tn_i_lgamma_f32)
+BY_NUMBERS(digamma_any, double, f64xn, tn_i_digamma)
+BY_NUMBERS(digamma_anyf, float, f32xn, tn_i_digamma_f32)
 BY_NUMBERS(erf_inv_any, double, f64xn, tn_i_erf_inv)
 BY_NUMBERS(erf_inv_anyf, float, f32xn, tn_i_erf_inv_f32)
+BY_NUMBERS(bessel_i0e_any, double, f64xn, tn_i_bessel_i0e)
+BY_NUMBERS(bessel_i0e_anyf, float, f32xn, tn_i_bessel_i0e_f32)
+BY_NUMBERS(bessel_i1e_any, double, f64xn, tn_i_bessel_i1e)
+BY_NUMBERS(bessel_i1e_anyf, float, f32xn, tn_i_bessel_i1e_f32)
+BY_NUMBERS_OF_2(zeta_any, double, f64xn, tn_i_zeta)
+BY_NUMBERS_OF_2(zeta_anyf, float, f32xn, tn_i_zeta_f32)
+BY_NUMBERS_OF_2(polygamma_any, double, f64xn, tn_i_polygamma)
+BY_NUMBERS_OF_2(polygamma_anyf, float, f32xn, tn_i_polygamma_f32)
+BY_NUMBERS_OF_2(igamma_any, double, f64xn, tn_i_igamma)
+BY_NUMBERS_OF_2(igammac_any, double, f64xn, tn_i_igammac)
+BY_NUMBERS_OF_2(igamma_anyf, float, f32xn, tn_i_igamma_f32)
+BY_NUMBERS_OF_2(igammac_anyf, float, f32xn, tn_i_igammac_f32)
+#define BY_NUMBERS_OF_3(name, T, V, one)                                                \
+    static V name(V x, V y, V z) {                                                      \
+        for (size_t l = 0; l < sizeof x / sizeof(T); l++) x[l] = one(x[l], y[l], z[l]); \
+        return x;                                                                       \
+    }
+BY_NUMBERS_OF_3(betainc_any, double, f64xn, tn_i_betainc)
+BY_NUMBERS_OF_3(betainc_anyf, float, f32xn, tn_i_betainc_f32)
 #endif
