@@ -1,5 +1,6 @@
 /* Operands: names, and literals, whose dtype and shape may follow from the others. */
 #include "ir/parse.h"
+#include "prims/forms.h"
 #include "prims/ids.h"
 
 static bool is_literal(const tn_i_token *t) {
@@ -31,12 +32,11 @@ bool tn_i_parse_operand(tn_i_parser *p, const tn_i_scope *s, tn_i_operand *o) {
         return literal_type(p, o);
     }
     if (p->tok.kind != TN_T_NAME || tn_i_token_reserved(&p->tok)) return tn_i_unexpected(p, "an operand");
-    o->var = tn_i_names_find(&s->names, p->tok.at, p->tok.n);
-    if (o->var == TN_NOVAR) return tn_i_parse_fail(p, &p->tok, "%s is not defined", tn_i_word_text(word, &p->tok));
-    if (o->var & TN_I_COMPLEX_NAME) {
-        o->z = o->var & ~TN_I_COMPLEX_NAME;
-        o->var = TN_NOVAR;
-    }
+    const uint32_t v = tn_i_names_find(&s->names, p->tok.at, p->tok.n);
+    if (v != TN_NOVAR)
+        tn_i_name_operand(o, v);
+    else if (!tn_i_is_dropped(&p->tok) || !tn_i_parse_dropped(s, o))
+        return tn_i_parse_fail(p, &p->tok, "%s is not defined", tn_i_word_text(word, &p->tok));
     tn_i_next(p);
     return true;
 }
@@ -58,9 +58,10 @@ static bool binders_ahead(const tn_i_parser *p, const tn_i_scope *s) {
     if (tn_i_token_is(&after, ":") || tn_i_token_is(&after, "=")) return true;
     if (tn_i_token_is(&after, "[") && t.kind == TN_T_NAME) return true; /* what has no outputs, as JAX prints it */
     if (tn_i_names_find(&s->names, t.at, t.n) != TN_NOVAR) return false;
+    const bool dropped = tn_i_is_dropped(&t) && s->ndropped; /* as an operand types of the next equation may follow */
     for (t = after; t.kind == TN_T_NAME && !tn_i_token_reserved(&t); tn_i_lex(&lex, &t)) {
     }
-    return tn_i_token_is(&t, "=") || tn_i_token_is(&t, ":");
+    return tn_i_token_is(&t, "=") || (!dropped && tn_i_token_is(&t, ":"));
 }
 
 bool tn_i_parse_operands(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
@@ -133,7 +134,7 @@ static int literal_dtype(const tn_i_reading *r, const tn_i_operand *o, const hin
 /* A predicate of select and the bounds of clamp may be scalars beside arrays; they stay as written. */
 static bool may_be_scalar(const tn_i_reading *r, size_t i) {
     if (!r->prim) return false;
-    return (r->prim->id == TN_P_select && i == 0) || (r->prim->id == TN_P_clamp && i != 1);
+    return (tn_i_chooses(r->prim) && i == 0) || (r->prim->id == TN_P_clamp && i != 1);
 }
 
 tn_i_var tn_i_parse_spread(tn_i_scope *s, tn_i_var v, const tn_type *shape) {
@@ -154,6 +155,8 @@ bool tn_i_resolve_operands(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
     const bool elementwise = r->prim && r->prim->flags & TN_F_ELEMENTWISE;
     for (size_t i = r->operand0; i < p->noperand; i++) {
         tn_i_operand *o = &p->operand[i];
+        if (o->dropped)
+            return tn_i_parse_fail(p, &o->token, "_ stands for several values here: the text does not tell which");
         const bool written = o->var == TN_NOVAR;
         if (written) {
             o->var = literal(p, s, o, literal_dtype(r, o, &h));
@@ -161,11 +164,6 @@ bool tn_i_resolve_operands(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
         }
         if (elementwise && !may_be_scalar(r, i - r->operand0)) o->var = tn_i_parse_spread(s, o->var, &h.shape);
         if (o->var == TN_NOVAR) return false;
-    }
-    if (r->jax && r->jax->swap && p->noperand - r->operand0 == 3) {
-        const tn_i_operand on_false = p->operand[r->operand0 + 1];
-        p->operand[r->operand0 + 1] = p->operand[r->operand0 + 2];
-        p->operand[r->operand0 + 2] = on_false;
     }
     return true;
 }

@@ -119,6 +119,70 @@ static void test_joined(void **state) {
     refuses("i32[2,2]", "tile[reps=(2, -1)] a", "reps");
 }
 
+/* The case that a number names, wherever it is not below 1 or above the last but one. */
+static void test_chosen(void **state) {
+    (void)state;
+    const int32_t a[4] = {10, 20, 30, 40}, b[4] = {0, 1, 2, 1};
+    computes("i32[4]", "select_n b a b", a, b, ((int32_t[]){10, 1, 30, 1}), 16);
+    computes("i32[4]", "select_n b a b b a", a, b, ((int32_t[]){10, 1, 2, 1}), 16);
+    computes("i32[4]", "select_n 1:i32[] a b", a, b, b, 16);
+    computes("i32[4]", "select_n True a b", a, b, b, 16);
+    computes("f64[2,2]", "argmax[axes=(1,) index_dtype=uint32] a", ((double[]){1, 2, 4, 3}), b, ((uint32_t[]){1, 0}),
+             8);
+    computes("i32[2,2]", "reshape[dimensions=(1, 0) new_sizes=(4,) sharding=None] a", a, b,
+             ((int32_t[]){10, 30, 20, 40}), 16);
+    computes("i32[4]", "platform_index[platforms=(('mosaic',), ('cuda', 'cpu'), None)]", a, b, ((int32_t[]){1}), 4);
+    computes("i32[4]", "platform_index[platforms=(('mosaic',), ('cuda',), None)]", a, b, ((int32_t[]){2}), 4);
+    refuses("i32[4]", "platform_index[platforms=(('mosaic',), ('cuda',))]", "platforms has nothing for cpu");
+    refuses("f64[4]", "select_n b a b", "select: operand 0");
+    refuses("i32[4]", "select_n a", "takes an index and cases");
+}
+
+/* Floats beside others, and of fewer bits. */
+static void test_near(void **state) {
+    (void)state;
+    const double x[6] = {1, -1, 0, 0, INFINITY, 3}, y[6] = {2, -2, -1, 0, 0, 3};
+    const double next[6] = {nextafter(1, 2), nextafter(-1, -2), -0x1p-1074, 0, nextafter(INFINITY, 0), 3};
+    computes("f64[6]", "nextafter a b", x, y, next, sizeof next);
+    const float f[6] = {1.0f + 0x1p-8f, 1.0f + 3 * 0x1p-9f, 3.4e38f, 0x1p-130f, 65520.0f, -0.1f};
+    const float brain[6] = {1.0f, 1.0f + 0x1p-7f, INFINITY, 0x1p-130f, 65536.0f, -0x1.9ap-4f};
+    computes("f32[6]", "reduce_precision[exponent_bits=8 mantissa_bits=7] a", f, f, brain, sizeof brain);
+    const float half[6] = {1.0f + 0x1p-8f, 1.0f + 3 * 0x1p-9f, INFINITY, 0.0f, INFINITY, -0x1.998p-4f};
+    computes("f32[6]", "reduce_precision[exponent_bits=5 mantissa_bits=10] a", f, f, half, sizeof half);
+    refuses("f64[3]", "nextafter a", "nextafter: takes 2 operands");
+    refuses("i32[3]", "nextafter a b", "nextafter: operand 0: is not of floats");
+    refuses("f64[3]", "reduce_precision[exponent_bits=0 mantissa_bits=7] a", "there is no format of 0 and 7 bits");
+}
+
+/* Equinox's, where nothing is mapped any more. */
+static void test_equinox(void **state) {
+    (void)state;
+    const uint8_t t[4] = {0, 1, 1, 0};
+    const int32_t a[3] = {7, 8, 9}, b[3] = {-1, 5, 2};
+    computes("bool[2,2]", "unvmap_any a", t, t, ((uint8_t[]){1}), 1);
+    computes("bool[2,2]", "unvmap_all a", t, t, ((uint8_t[]){0}), 1);
+    computes("i32[3]", "unvmap_max a", a, b, ((int32_t[]){9}), 4);
+    computes("i32[]", "unvmap_max a", a, b, a, 4);
+    computes("i32[3]", "select_if_vmap True:bool[] a b", a, b, a, 12);
+#define SET "maybe_set[i_static=None i_treedef=PyTreeDef(*) kwargs=() makes_false_steps=True] True:bool[] a 1:i32[] "
+    computes("i32[3]", SET "1:i64[]", a, b, ((int32_t[]){7, 1, 9}), 12);
+    computes("i32[3]", SET "-1:i64[]", a, b, ((int32_t[]){7, 8, 1}), 12);
+    computes("i32[3]", SET "3:i64[]", a, b, a, 12);
+    computes("i32[3]", "nonbatchable[allow_constant_across_batch=True msg=Nonconstant batch. `this` isn't one.\n] a", a,
+             b, a, 12);
+    refuses("i32[3]",
+            "maybe_set[i_static=None i_treedef=PyTreeDef((*, *)) kwargs=()] True:bool[] a 1:i32[] 1:i32[] 1:i32[]",
+            "maybe_set: only what sets one row");
+    refuses("i32[3]", "pure_callback[callback=<function f at 0x7f> result_avals=(ShapedArray(int32[3]),)] a",
+            "pure_callback needs a real type here");
+    static const char text[] = "{ lambda a:i32[3] . let c:i32[3] = pure_callback[callback=<function f at 0x7f> "
+                               "result_avals=(ShapedArray(int32[3]),)] a in (c,) }";
+    tn_ctx *c = tn_ctx_new(NULL);
+    assert_null(tn_fn_parse(c, text, sizeof text - 1, "f.tn"));
+    assert_non_null(strstr(tn_error(c), "does not hold the function of Python"));
+    tn_ctx_free(c);
+}
+
 /* A region as JAX prints it: nothing is saved where it has no policy. */
 static void test_remat(void **state) {
     static const char text[] =
@@ -231,6 +295,9 @@ int main(void) {
         cmocka_unit_test(test_extremes_of_bools),
         cmocka_unit_test(test_total_order),
         cmocka_unit_test(test_joined),
+        cmocka_unit_test(test_chosen),
+        cmocka_unit_test(test_near),
+        cmocka_unit_test(test_equinox),
         cmocka_unit_test(test_remat),
         cmocka_unit_test(test_top_k),
         cmocka_unit_test(test_top_k_operator),

@@ -591,8 +591,8 @@ static void test_parameter_errors(void **state) {
     refused(IN "c = reduce_sum[axes=(0] a in (c,) }", TN_EPARSE, "expected ',', not ']'");
     refused(IN "c = reduce_sum[region=-1 axes=(0,)] a in (c,) }", TN_EPARSE, "a region is a number");
     refused(IN "c = broadcast_in_dim[shape=(3,)] a in (c,) }", TN_EPARSE, "needs the parameter broadcast_dimensions");
-    refused(IN "c:f64[3] = reshape[dimensions=(0,)] a in (c,) }", TN_EPARSE,
-            "of parameter 'dimensions' is not supported");
+    refused(IN "c:f64[3] = reshape[dimensions=(1,)] a in (c,) }", TN_ETYPE, "permutation");
+    refused(IN "c:f64[3] = squeeze[dimensions=(0,) axes=(0,)] a in (c,) }", TN_EPARSE, "has no parameter 'axes'");
     refused(IN "c:f64[1000000000] = constant[value=[1.0]] in (c,) }", TN_EPARSE, "fewer elements");
     refused(IN "c:f64[2] = constant[value=[1.0]] in (c,) }", TN_EPARSE, "a list is shorter than f64[2]");
     refused(IN "c:f64[2] = constant[value=[1.0, 2.0, 3.0]] in (c,) }", TN_EPARSE, "does not end as f64[2]");
