@@ -83,7 +83,8 @@ static bool binder(tn_i_parser *p, tn_i_binder *out) {
 
 /* `a:f64[3] b:f64[] | c:f64[] .`; JAX sets its inputs off by ';' */
 static bool inputs(tn_i_parser *p, tn_i_scope *s) {
-    bool linear = false;
+    bool linear = false, behind = false;
+    size_t constants = 0;
     char word[TN_I_WORD_TEXT];
     while (!tn_i_accept(p, ".")) {
         tn_i_binder x;
@@ -91,7 +92,11 @@ static bool inputs(tn_i_parser *p, tn_i_scope *s) {
             linear = true;
             continue;
         }
-        if (tn_i_accept(p, ";")) continue;
+        if (tn_i_accept(p, ";")) {
+            if (!behind && !linear) constants = s->nconstant;
+            behind = true;
+            continue;
+        }
         if (!binder(p, &x)) return false;
         if (!x.type) return tn_i_parse_fail(p, &x.name, "input %s needs a type", tn_i_word_text(word, &x.name));
         if (!set_place(p, s, &x.name)) return false;
@@ -99,7 +104,9 @@ static bool inputs(tn_i_parser *p, tn_i_scope *s) {
         const tn_i_var v = t ? tn_i_input(&s->b, t, linear) : TN_NOVAR;
         if (v == TN_NOVAR || !(x.complex ? define_pairs(p, s, &x.name, v, false) : define(p, s, &x.name, v, false)))
             return false;
+        if (!tn_i_parse_own_constant(p, s, &x.name, v)) return false;
     }
+    s->nconstant = constants;
     return true;
 }
 
@@ -263,8 +270,8 @@ static bool rest_of_equation(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
         const uint32_t n = tn_i_parse_complex_equation(p, s, r, out);
         return n && define_complex(p, s, r, n, out);
     }
-    return tn_i_parse_pair_operands(p, s, r) && tn_i_resolve_operands(p, s, r) && tn_i_complete_params(p, s, r) &&
-           emit(p, s, r);
+    return tn_i_parse_pair_operands(p, s, r) && tn_i_parse_constants(p, s, r) && tn_i_resolve_operands(p, s, r) &&
+           tn_i_complete_params(p, s, r) && emit(p, s, r);
 }
 
 static bool equation(tn_i_parser *p, tn_i_scope *s) {
@@ -316,7 +323,7 @@ static bool outputs(tn_i_parser *p, tn_i_scope *s, const tn_fn **f) {
         ok = ok && (tn_i_token_is(&p->tok, ")") || tn_i_expect(p, ","));
     }
     ok = ok && (n <= UINT32_MAX || tn_i_parse_fail(p, &p->tok, "too many outputs"));
-    if (ok && (*f = tn_i_finish(&s->b, (uint32_t)n, out)) == NULL) ok = false;
+    if (ok) ok = (*f = tn_i_finish(&s->b, (uint32_t)n, out)) != NULL && tn_i_parse_close(p, s, f);
     tn_i_free(p->ctx, out, capacity * sizeof *out);
     return ok;
 }
@@ -348,6 +355,7 @@ bool tn_i_parse_program(tn_i_parser *p, uint32_t depth, const tn_fn **out) {
     tn_i_builder_drop(&s.b);
     tn_i_names_free(&s.names);
     tn_i_free(p->ctx, s.z, s.cz * sizeof *s.z);
+    tn_i_free(p->ctx, s.constant, s.cconstant * sizeof *s.constant);
     tn_i_free(p->ctx, s.dropped, s.cdropped * sizeof *s.dropped);
     ok = ok && tn_i_expect(p, "}");
     if (ok)
@@ -485,6 +493,8 @@ tn_fn *tn_i_parse(tn_ctx *c, const char *text, size_t n, const char *filename) {
     tn_i_free(c, p->binder, p->cbinder * sizeof *p->binder);
     tn_i_free(c, p->ints, p->cints * sizeof *p->ints);
     tn_i_free(c, (void *)p->types, p->ctypes * sizeof *p->types);
+    tn_i_free(c, p->constant, p->cconstant * sizeof *p->constant);
+    tn_i_free(c, p->closed, p->cclosed * sizeof *p->closed);
     tn_i_free(c, p->operand, p->coperand * sizeof *p->operand);
     tn_i_free(c, p, sizeof *p);
     return (tn_fn *)(uintptr_t)f;

@@ -34,6 +34,20 @@ typedef struct tn_i_spot {
     tn_i_token tok;
 } tn_i_spot;
 
+/* A constant of a program in a text, which has its name and type alone (parse_constants.c). */
+typedef struct tn_i_text_constant {
+    const char *at; /* its binder */
+    const tn_type *type;
+    tn_i_var var; /* in the scope */
+    uint32_t eqn; /* what stands for it there; TN_NOVAR: it is the scope's own, and an input */
+} tn_i_text_constant;
+
+/* A program that has constants, as its first inputs. */
+typedef struct tn_i_closed_text {
+    const tn_fn *f;
+    size_t first, n;
+} tn_i_closed_text;
+
 typedef struct tn_i_parser {
     tn_ctx *ctx;
     const char *file; /* interned */
@@ -53,8 +67,12 @@ typedef struct tn_i_parser {
     size_t ntypes, ctypes;
     tn_i_operand *operand;
     size_t noperand, coperand;
-    struct tn_i_reading *caller; /* of the program that is read next, where it is a parameter */
-    bool of_keys;                /* the type that was read last is one of keys */
+    struct tn_i_reading *caller;  /* of the program that is read next, where it is a parameter */
+    tn_i_text_constant *constant; /* those of each program that has some */
+    size_t nconstant, cconstant;
+    tn_i_closed_text *closed;
+    size_t nclosed, cclosed;
+    bool of_keys; /* the type that was read last is one of keys */
 } tn_i_parser;
 
 /* A definition that is being read, and the one that led there. */
@@ -94,6 +112,8 @@ typedef struct tn_i_scope {
     size_t nz, cz;
     tn_i_dropped *dropped; /* values that `_` is on the left for: JAX reads some of them nevertheless */
     size_t ndropped, cdropped;
+    tn_i_text_constant *constant; /* its own, then those of programs that it calls */
+    size_t nconstant, cconstant;
     struct tn_i_reading *caller; /* the equation whose parameter this program is; NULL: none, or not at this place */
 } tn_i_scope;
 
@@ -139,6 +159,13 @@ bool tn_i_parse_drop(tn_i_scope *s, uint32_t v, bool vague);
 bool tn_i_parse_dropped(const tn_i_scope *s, tn_i_operand *o);
 /* The same of output n, which the caller drops as well: by its type. */
 bool tn_i_parse_dropped_output(tn_i_parser *p, tn_i_scope *s, size_t n, tn_i_operand *o);
+
+/* parse_constants.c: constants that a text has no values of */
+bool tn_i_parse_own_constant(tn_i_parser *p, tn_i_scope *s, const tn_i_token *name, tn_i_var v);
+/* Operands for those of the program that the equation calls, where there are none. */
+bool tn_i_parse_constants(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r);
+/* f, finished, with inputs for those of programs within; takes f over. */
+bool tn_i_parse_close(tn_i_parser *p, const tn_i_scope *s, const tn_fn **f);
 
 /* parse_operands.c: operands up to the next equation or the outputs; then their values, in order */
 bool tn_i_parse_operands(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r);
