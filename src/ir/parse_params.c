@@ -1,6 +1,7 @@
 /* Parameters: `[name=value ..]`, in any order, each read as its primitive's descriptor says. */
 #include "ir/parse.h"
 #include "prims/ids.h"
+#include "prims/narrow.h"
 
 #include <string.h>
 
@@ -381,7 +382,7 @@ static bool value(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r, uint32_t k) {
         break;
     case TN_K_DTYPE:
         ok = tn_i_parse_dtype(p, &dtype);
-        v->u.i = dtype;
+        v->u.i = ok && tn_i_holder(dtype) >= 0 ? tn_i_holder(dtype) : dtype;
         break;
     case TN_K_INTS:
         ok = spec->fields ? int_record(p, spec) : spec->lists ? group_tuple(p, spec->lists) : int_tuple(p, &n);
@@ -566,7 +567,7 @@ static bool derive(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r, uint32_t k) {
 }
 
 bool tn_i_complete_params(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
-    if (!tn_i_parse_key_params(p, r)) return false;
+    if (!tn_i_parse_key_params(p, s, r)) return false;
     for (uint32_t k = 0; k < r->nparam; k++)
         if (r->p[k].kind == TN_K_NONE && !r->prim->params[k].otherwise && !derive(p, s, r, k)) return false;
     for (uint32_t k = 0; k < r->nparam; k++) {

@@ -305,8 +305,10 @@ static const tn_i_spec bits_params[] = {
 
 static tn_i_var written_bits(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in) {
     const int64_t width = p[0].u.i;
-    if (width != 32 && width != 64) return refuse(b, "random_bits", "bit_width: is neither 32 nor 64"), TN_NOVAR;
-    const tn_i_param q[2] = {{.kind = TN_K_DTYPE, .u.i = width == 32 ? TN_U32 : TN_I64}, p[1]};
+    if (width != 8 && width != 16 && width != 32 && width != 64)
+        return refuse(b, "random_bits", "bit_width: is none of 8, 16, 32, 64"), TN_NOVAR;
+    /* of less than 32 the low ones, which the text's dtype says */
+    const tn_i_param q[2] = {{.kind = TN_K_DTYPE, .u.i = width == 64 ? TN_I64 : TN_U32}, p[1]};
     return tn_i_emit(b, tn_i_prim(b, TN_P_random_bits), q, nin, in);
 }
 const tn_prim tn_i_random_bits_form = {

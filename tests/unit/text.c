@@ -628,7 +628,7 @@ static void test_syntax_errors(void **state) {
     refused("{ lambda a:f64[3] a:f64[] . let in () }", TN_EPARSE, "f.tn:1:19: 'a' is defined twice");
     refused("{ lambda True:f64[3] . let in () }", TN_EPARSE, "f.tn:1:10: expected a name, not 'True'");
     refused("{ lambda a:f64[3] . let in a }", TN_EPARSE, "f.tn:1:30: expected a name, not '}'");
-    refused("{ lambda a:f16[3] . let in () }", TN_EPARSE, "expected a dtype");
+    refused("{ lambda a:f8[3] . let in () }", TN_EPARSE, "expected a dtype");
     refused("{ lambda a:stack[3] . let in () }", TN_EPARSE, "'stack' is reserved");
     refused("{ lambda a:f64[-3] . let in () }", TN_EPARSE, "a dimension is negative");
     refused("{ lambda a:f64[1,1,1,1,1,1,1,1,1] . let in () }", TN_EPARSE, "a rank above 8");
