@@ -506,6 +506,7 @@ tn_fn *tn_i_parse(tn_ctx *c, const char *text, size_t n, const char *filename) {
         tn_i_next(p);
         if (!whole_text(p, &f)) f = NULL;
     }
+    while (p->nclosed) tn_i_fn_unref(p->closed[--p->nclosed].f);
     while (p->nprogram) tn_i_fn_unref(p->program[--p->nprogram].f);
     tn_i_names_free(&p->programs);
     tn_i_free(c, p->program, p->cprogram * sizeof *p->program);

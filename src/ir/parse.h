@@ -44,7 +44,7 @@ typedef struct tn_i_text_constant {
     uint32_t eqn; /* what stands for it there; TN_NOVAR: it is the scope's own, and an input */
 } tn_i_text_constant;
 
-/* A program that has constants, as its first inputs. */
+/* A program that has constants, as its first inputs; held, so that no other has its address. */
 typedef struct tn_i_closed_text {
     const tn_fn *f;
     size_t first, n;

@@ -25,13 +25,12 @@ static bool remember(tn_i_parser *p, const tn_i_scope *s, const tn_fn *f) {
         !tn_i_grow(p->ctx, (void **)&p->closed, &p->cclosed, p->nclosed + 1, sizeof *p->closed))
         return false;
     for (size_t i = 0; i < s->nconstant; i++) p->constant[p->nconstant++] = s->constant[i];
-    p->closed[p->nclosed++] = (tn_i_closed_text){.f = f, .first = first, .n = s->nconstant};
+    p->closed[p->nclosed++] = (tn_i_closed_text){.f = tn_i_fn_ref(f), .first = first, .n = s->nconstant};
     return true;
 }
 
-/* The latest: a program that is gone may have been where f is. */
 static const tn_i_closed_text *constants_of(const tn_i_parser *p, const tn_fn *f) {
-    for (size_t i = p->nclosed; i-- > 0;)
+    for (size_t i = 0; i < p->nclosed; i++)
         if (p->closed[i].f == f) return &p->closed[i];
     return NULL;
 }
@@ -52,35 +51,132 @@ static tn_i_var stand_in(tn_i_parser *p, tn_i_scope *s, const tn_i_text_constant
     return v;
 }
 
-static const tn_fn *called(const tn_i_reading *r) {
-    const int id = r->prim ? r->prim->id : -1;
-    if (id != TN_P_call && id != TN_P_checkpoint && id != TN_P_scan) return NULL;
+/* Operands for all of them, in front of operand `at`. */
+static bool insert(tn_i_parser *p, tn_i_scope *s, const tn_i_reading *r, size_t at, const tn_i_closed_text *all) {
+    if (!tn_i_grow(p->ctx, (void **)&p->operand, &p->coperand, p->noperand + all->n, sizeof *p->operand)) return false;
+    for (size_t i = p->noperand; i-- > r->operand0 + at;) p->operand[i + all->n] = p->operand[i];
+    p->noperand += all->n;
+    for (size_t i = 0; i < all->n; i++) {
+        tn_i_operand *o = &p->operand[r->operand0 + at + i];
+        *o = (tn_i_operand){.token = r->name, .dtype = -1, .z = TN_NOVAR};
+        if ((o->var = stand_in(p, s, &p->constant[all->first + i])) == TN_NOVAR) return false;
+    }
+    return true;
+}
+
+static tn_i_param *param(tn_i_reading *r, const char *name) {
     for (uint32_t k = 0; k < r->nparam; k++)
-        if (r->p[k].kind == TN_K_FN) return r->p[k].u.fn;
+        if (strcmp(r->prim->params[k].name, name) == 0) return &r->p[k];
     return NULL;
 }
 
-/* Operands of a scan are constants in front as well. */
-static void count_constants(tn_i_reading *r, size_t n) {
-    for (uint32_t k = 0; k < r->nparam && r->prim->id == TN_P_scan; k++)
-        if (strcmp(r->prim->params[k].name, "num_consts") == 0) r->p[k].u.i += (int64_t)n;
+/* Of a call, and of a scan, where they are constants as well. */
+static bool of_program(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
+    const tn_i_param *f = param(r, "program");
+    tn_i_param *count = param(r, "num_consts");
+    const tn_i_closed_text *all = f && f->kind == TN_K_FN ? constants_of(p, f->u.fn) : NULL;
+    if (!all || p->noperand - r->operand0 + all->n != f->u.fn->nin) return true;
+    if (count) count->u.i += (int64_t)all->n;
+    return insert(p, s, r, 0, all);
+}
+
+/* Of the condition first, then of the body, each in front of their own. */
+static bool of_while(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
+    const char *const names[2][2] = {{"cond", "cond_nconsts"}, {"body", "body_nconsts"}};
+    const int64_t given = (int64_t)(p->noperand - r->operand0),
+                  consts[2] = {param(r, names[0][1])->u.i, param(r, names[1][1])->u.i};
+    int64_t at = 0;
+    for (int k = 0; k < 2; k++) {
+        const tn_i_param *f = param(r, names[k][0]);
+        const tn_i_closed_text *all = f->kind == TN_K_FN ? constants_of(p, f->u.fn) : NULL;
+        const int64_t n = all ? (int64_t)all->n : 0;
+        if (at < 0 || at > (int64_t)(p->noperand - r->operand0)) return true;
+        if (n && given - consts[1 - k] + n == (int64_t)f->u.fn->nin) {
+            if (!insert(p, s, r, (size_t)at, all)) return false;
+            param(r, names[k][1])->u.i += n;
+        }
+        at = param(r, names[0][1])->u.i;
+    }
+    return true;
+}
+
+/* ---- branches, which all take the constants of all ---- */
+
+/* f, which has constants of its own, of which n are known, and `given` inputs: over those of all. */
+static tn_fn *over_all(const tn_i_parser *p, const tn_fn *f, const tn_i_closed_text *own, const tn_i_closed_text *all,
+                       size_t n, size_t given) {
+    const size_t room = n + given + f->nin + f->nout;
+    tn_ctx *c = p->ctx;
+    tn_i_var *in = tn_i_alloc_array(c, room, sizeof *in);
+    tn_i_builder b;
+    if (!in) return NULL;
+    tn_i_var *args = in + n + given, *out = args + f->nin;
+    const size_t known = f->nin - given;
+    tn_i_builder_init(&b, c);
+    b.raw = true;
+    b.named_after = f;
+    b.regions = f->regions;
+    for (size_t i = 0; i < n; i++) in[i] = tn_i_input(&b, p->constant[all->first + i].type, false);
+    for (size_t i = 0; i < given; i++) in[n + i] = tn_i_input(&b, f->val[known + i].type, false);
+    for (size_t i = 0; i < known; i++)
+        for (size_t k = 0; k < n; k++)
+            if (p->constant[own->first + i].at == p->constant[all->first + k].at) args[i] = in[k];
+    for (size_t i = 0; i < given; i++) args[known + i] = in[n + i];
+    tn_i_inline(&b, f, args, out);
+    tn_fn *g = tn_i_finish(&b, f->nout, out);
+    tn_i_free(c, in, room * sizeof *in);
+    return g;
+}
+
+/* The constants of all branches, each once, as those of one program. */
+static bool unite(tn_i_parser *p, const tn_i_param *branches, size_t given, tn_i_closed_text *all) {
+    *all = (tn_i_closed_text){.f = NULL, .first = p->nconstant};
+    for (uint32_t j = 0; j < branches->n; j++) {
+        const tn_fn *f = branches->u.fns[j];
+        const tn_i_closed_text *own = constants_of(p, f);
+        for (size_t i = 0; own && own->n + given == f->nin && i < own->n; i++) {
+            const tn_i_text_constant k = p->constant[own->first + i];
+            bool there = false;
+            for (size_t m = all->first; m < p->nconstant; m++) there |= p->constant[m].at == k.at;
+            if (there) continue;
+            if (!tn_i_grow(p->ctx, (void **)&p->constant, &p->cconstant, p->nconstant + 1, sizeof *p->constant))
+                return false;
+            p->constant[p->nconstant++] = k;
+        }
+    }
+    all->n = p->nconstant - all->first;
+    return true;
+}
+
+static bool of_branches(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
+    tn_i_param *branches = param(r, "branches");
+    if (branches->kind != TN_K_FNS || p->noperand == r->operand0) return true;
+    const size_t given = p->noperand - r->operand0 - 1;
+    tn_i_closed_text all;
+    if (!unite(p, branches, given, &all)) return false;
+    for (uint32_t j = 0; all.n && j < branches->n; j++) {
+        const tn_fn **f = (const tn_fn **)(uintptr_t)&branches->u.fns[j], *old = *f;
+        const tn_i_closed_text *own = constants_of(p, old);
+        if (old->nin < given || (old->nin > given && (!own || own->n + given != old->nin))) return true; /* as it is */
+        if (!(*f = over_all(p, old, own, &all, all.n, given))) {
+            *f = old;
+            return false;
+        }
+        tn_i_fn_unref(old);
+    }
+    return !all.n || insert(p, s, r, 1, &all);
 }
 
 bool tn_i_parse_constants(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
-    const tn_fn *f = called(r);
-    const tn_i_closed_text *all = f ? constants_of(p, f) : NULL;
-    const size_t given = p->noperand - r->operand0;
-    if (!all || given + all->n != f->nin) return true;
-    if (!tn_i_grow(p->ctx, (void **)&p->operand, &p->coperand, p->noperand + all->n, sizeof *p->operand)) return false;
-    tn_i_operand *o = p->operand + r->operand0;
-    for (size_t i = given; i-- > 0;) o[i + all->n] = o[i];
-    p->noperand += all->n;
-    for (size_t i = 0; i < all->n; i++) {
-        o[i] = (tn_i_operand){.token = r->name, .dtype = -1, .z = TN_NOVAR};
-        if ((o[i].var = stand_in(p, s, &p->constant[all->first + i])) == TN_NOVAR) return false;
+    if (!p->nclosed || !r->prim) return true;
+    switch (r->prim->id) {
+    case TN_P_call:
+    case TN_P_checkpoint:
+    case TN_P_scan: return of_program(p, s, r);
+    case TN_P_while: return of_while(p, s, r);
+    case TN_P_cond: return of_branches(p, s, r);
+    default: return true;
     }
-    count_constants(r, all->n);
-    return true;
 }
 
 /* ---- the program with them ---- */

@@ -1,4 +1,5 @@
 /* How programs printed by JAX are spelled where that differs from ours. */
+#include "prims/lineax_text.h"
 #include "ir/parse.h"
 #include "prims/complex.h"
 #include "prims/conv.h"
@@ -84,6 +85,7 @@ const tn_prim *tn_i_jax_form(const tn_i_token *name) {
 const tn_prim *tn_i_jax_form_by(const tn_prim *prim, const tn_i_token *param, const tn_i_token *value) {
     if (prim && prim->id == TN_P_reshape && tn_i_token_is(param, "dimensions") && !tn_i_token_is(value, "None"))
         return &tn_i_reshape_form;
+    if (prim && prim->id == TN_P_linear_solve && tn_i_token_is(param, "flatten")) return &tn_i_lineax_form;
     if (prim && prim->id == TN_P_fft && tn_i_token_is(param, "fft_lengths")) return &tn_i_fft_form;
     if (prim && prim->id == TN_P_random_bits && tn_i_token_is(param, "bit_width")) return &tn_i_random_bits_form;
     const bool solve = prim && prim->id == TN_P_custom_linear_solve;

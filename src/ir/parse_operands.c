@@ -1,4 +1,5 @@
 /* Operands: names, and literals, whose dtype and shape may follow from the others. */
+#include "prims/lineax_text.h"
 #include "ir/parse.h"
 #include "prims/forms.h"
 #include "prims/ids.h"
@@ -162,6 +163,7 @@ bool tn_i_resolve_operands(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
     const bool elementwise = r->prim && r->prim->flags & TN_F_ELEMENTWISE;
     for (size_t i = r->operand0; i < p->noperand; i++) {
         tn_i_operand *o = &p->operand[i];
+        if (o->dropped && r->prim == &tn_i_lineax_form) continue; /* which does not read all operands */
         if (o->dropped)
             return tn_i_parse_fail(p, &o->token, "_ stands for several values here: the text does not tell which");
         const bool written = o->var == TN_NOVAR;

@@ -337,6 +337,20 @@ static bool as_written(tn_i_parser *p, const char **out) {
     return (*out = tn_i_string(p->ctx, at, (size_t)(end - at))) != NULL;
 }
 
+/* `({ lambda .. }, <object ..>, True)`: the program, when there is one in front. */
+static bool first_program(tn_i_parser *p, tn_i_scope *s, tn_i_param *v) {
+    const char *close = open_tuple(p);
+    if (!close) return false;
+    if (tn_i_token_is(&p->tok, "{") || tn_i_token_is(&p->tok, "let")) {
+        if (!program(p, s, NULL, &v->u.fn)) return false;
+        v->kind = TN_K_FN;
+        if (!separator(p, close)) return false;
+    }
+    while (!tn_i_accept(p, close))
+        if (!skip_value(p) || !separator(p, close)) return false;
+    return true;
+}
+
 /* A policy as JAX has it, which is a function or an object. */
 static bool is_policy(const tn_i_reading *r, const tn_i_spec *spec) {
     return r->prim->id == TN_P_checkpoint && strcmp(spec->name, "policy") == 0;
@@ -362,6 +376,7 @@ static bool value(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r, uint32_t k) {
     r->at[k] = spec->kind == TN_K_TYPES ? p->ntypes : p->nints;
     switch (spec->kind) {
     case TN_K_FN:
+        if (spec->lists) return first_program(p, s, v);
         ok = program(p, s, r->prim->id == TN_P_call ? r : NULL, &v->u.fn);
         if (ok) v->kind = TN_K_FN;
         return ok;

@@ -307,9 +307,11 @@ static tn_i_var written_bits(tn_i_builder *b, const tn_i_param *p, uint32_t nin,
     const int64_t width = p[0].u.i;
     if (width != 8 && width != 16 && width != 32 && width != 64)
         return refuse(b, "random_bits", "bit_width: is none of 8, 16, 32, 64"), TN_NOVAR;
-    /* of less than 32 the low ones, which the text's dtype says */
     const tn_i_param q[2] = {{.kind = TN_K_DTYPE, .u.i = width == 64 ? TN_I64 : TN_U32}, p[1]};
-    return tn_i_emit(b, tn_i_prim(b, TN_P_random_bits), q, nin, in);
+    const tn_i_var bits = tn_i_emit(b, tn_i_prim(b, TN_P_random_bits), q, nin, in);
+    if (width >= 32 || b->failed) return bits;
+    const tn_type t = *tn_i_vtype(b, bits);
+    return tn_i_op2(b, TN_P_and, bits, tn_i_whole_number(b, &t, ((int64_t)1 << width) - 1)); /* the low ones of 32 */
 }
 const tn_prim tn_i_random_bits_form = {
     .id = -1, .name = "random_bits", .nin = 1, .params = bits_params, .written = written_bits};

@@ -183,6 +183,62 @@ static void test_equinox(void **state) {
     tn_ctx_free(c);
 }
 
+/* Lineax's: a matrix, and a function of which the text has the program; dropped operands are those of its solver. */
+#define SOLVE(left, static, tree) \
+    left " = linear_solve[flatten=<object at 0x7f> static=(" static ") treedef=PyTreeDef((CustomNode(" tree ")] "
+#define MATRIX "MatrixLinearOperator[(Missing, frozenset())], [*]), (*, *), *, {}, CustomNode(LU[(Missing,)], []), *)"
+#define TALL   "MatrixLinearOperator[(Missing, frozenset())], [*]), *, *, {}, CustomNode(QR[(Missing,)], []), *)"
+#define MAPS   "FunctionLinearOperator[(Missing,)], [*, [*, *]]), *, *, {}, CustomNode(LU[(Missing,)], []), *)"
+static const tn_fn *lineax(tn_ctx *c, const char *inputs, const char *solve, const char *operands) {
+    char text[1024];
+    (void)snprintf(text, sizeof text,
+                   "{ lambda ; %s. let _:i32[] = convert_element_type[new_dtype=int32] 0:i64[]\n"
+                   "_:f64[] = convert_element_type[new_dtype=float64] 0:i64[]\n%s %s\n in (x, r) }",
+                   inputs, solve, operands);
+    return tn_fn_parse(c, text, strlen(text), "f.tn");
+}
+
+static const tn_fn *made(tn_ctx *c, const tn_fn *f) {
+    if (!f) fail_msg("%s", tn_error(c));
+    return f;
+}
+
+static void test_lineax(void **state) {
+    (void)state;
+    const double a[4] = {2, 1, 0, 4}, b[2] = {4, 8}, tall[6] = {1, 0, 0, 1, 0, 0}, three[3] = {5, 6, 7}, k[2] = {2, 4};
+    double x[2];
+    int32_t r;
+    tn_ctx *c = tn_ctx_new(NULL);
+    run(made(c,
+             lineax(c, "a:f64[2,2] b:f64[2]", SOLVE("x:f64[2] r:i32[]", "<object at 0x7f>, True", MATRIX), "a _ _ b")),
+        (const void *[]){a, b}, (void *[]){x, &r});
+    assert_true(x[0] == 1 && x[1] == 2 && r == 0);
+    run(made(c, lineax(c, "k:f64[2] b:f64[2]",
+                       SOLVE("x:f64[2] r:i32[]",
+                             "{ lambda k:f64[2]; x:f64[2]. let y:f64[2] = mul k x z:f64[2] = rev[dimensions=(0,)] x "
+                             "w:f64[2] = add y z in (w,) }, <object at 0x7f>, True",
+                             MAPS),
+                       "k _ b")),
+        (const void *[]){k, (double[]){4, 9}}, (void *[]){x, &r});
+    assert_true(fabs(x[0] - 1) < 1e-15 && fabs(x[1] - 2) < 1e-15);
+    const tn_fn *f = lineax(c, "a:f64[3,2] b:f64[3]", SOLVE("x:f64[2] r:i32[]", "True,", TALL), "a _ b");
+    if (!f) fail_msg("%s", tn_error(c));
+    tn_exec *e = tn_compile(f, NULL); /* NULL without LAPACK */
+    if (e) {
+        assert_int_equal(tn_call(e, (const void *[]){tall, three}, (void *[]){x, &r}), TN_OK);
+        assert_true(fabs(x[0] - 5) < 1e-14 && fabs(x[1] - 6) < 1e-14);
+        tn_exec_free(e);
+    }
+    assert_null(lineax(c, "a:f64[2,2] b:f64[2]", SOLVE("x:f64[2] r:i32[]", "True,", MATRIX), "_ a b"));
+    assert_non_null(strstr(tn_error(c), "does not tell what one of its operands is"));
+    assert_null(lineax(c, "a:f64[2,2] b:f64[3]", SOLVE("x:f64[2] r:i32[]", "True,", MATRIX), "a b"));
+    assert_non_null(strstr(tn_error(c), "does not fit the right-hand side"));
+    assert_null(lineax(c, "a:f64[2] b:f64[2]", SOLVE("x:f64[2] r:i32[]", "True,", "JacobianLinearOperator[], [*]), *)"),
+                       "a b"));
+    assert_non_null(strstr(tn_error(c), "of Lineax's operators"));
+    tn_ctx_free(c);
+}
+
 /* A region as JAX prints it: nothing is saved where it has no policy. */
 static void test_remat(void **state) {
     static const char text[] =
@@ -298,6 +354,7 @@ int main(void) {
         cmocka_unit_test(test_chosen),
         cmocka_unit_test(test_near),
         cmocka_unit_test(test_equinox),
+        cmocka_unit_test(test_lineax),
         cmocka_unit_test(test_remat),
         cmocka_unit_test(test_top_k),
         cmocka_unit_test(test_top_k_operator),

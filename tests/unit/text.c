@@ -438,6 +438,32 @@ static void test_constants_within(void **state) {
               "        reverse=False\n"
               "      ] b 0.0:f64[] f\n"
               "  in (e, g) }\n");
+    /* branches take those of each other */
+    prints_as(
+        "{ lambda ; i:i32[] x:f64[]. let y:f64[] = cond[branches=({ lambda k:f64[]; a:f64[]. let b:f64[] = mul k a "
+        "in (b,) } { lambda ; a:f64[]. let in (a,) } { lambda m:f64[]; a:f64[]. let b:f64[] = add m a in (b,) })] "
+        "i x in (y,) }",
+        "{ lambda a:f64[] b:f64[] c:i32[] d:f64[] . let\n"
+        "    e:f64[] = cond[\n"
+        "        branches=(\n"
+        "          { lambda a:f64[] b:f64[] c:f64[] . let\n"
+        "              d:f64[] = mul a c\n"
+        "            in (d,) },\n"
+        "          { lambda a:f64[] b:f64[] c:f64[] . let\n"
+        "            in (c,) },\n"
+        "          { lambda a:f64[] b:f64[] c:f64[] . let\n"
+        "              d:f64[] = add b c\n"
+        "            in (d,) }\n"
+        "        )\n"
+        "      ] c a b d\n"
+        "  in (e,) }\n");
+    prints_as("{ lambda ; x:f64[] l:f64[]. let y:f64[] = while[cond_jaxpr={ lambda k:f64[]; l:f64[] x:f64[]. let "
+              "a:f64[] = add k l; b:bool[] = lt x a in (b,) } cond_nconsts=1 body_jaxpr={ lambda m:f64[]; x:f64[]. let "
+              "a:f64[] = add x m in (a,) } body_nconsts=0] l x in (y,) }",
+              "{ lambda a:f64[] b:f64[] c:f64[] d:f64[] . let\n    e:f64[] = while[\n        cond={ lambda a:f64[] "
+              "b:f64[] c:f64[] . let\n            d:f64[] = add a b\n            e:bool[] = lt c d\n          in (e,) "
+              "}\n        body={ lambda a:f64[] b:f64[] . let\n            c:f64[] = add b a\n          in (c,) }\n"
+              "        cond_nconsts=2\n        body_nconsts=1\n      ] a d b c\n  in (e,) }\n");
     refused("let f = { lambda k:f64[]; a:f64[]. let b:f64[] = mul k a in (b,) } in "
             "{ lambda ; x:f64[]. let y:f64[] = jit[name=f jaxpr=f] in (y,) }",
             TN_ETYPE, "the program takes 2 inputs, not 0");
