@@ -8,6 +8,7 @@
  * succeeded, at once. */
 #include "prims/lineax_text.h"
 #include "ir/memo.h"
+#include "prims/composed_text.h"
 #include "prims/ids.h"
 #include "prims/matrices.h"
 #include "prims/shape.h"
@@ -113,10 +114,22 @@ static tn_i_var of_function(const solving *s) {
     return a;
 }
 
+/* Diagonal, lower and upper one, these shorter by one: as JAX's tridiagonal_solve takes them. */
+static tn_i_var by_elimination(const solving *s, tn_i_var rhs) {
+    if (s->nin < 4 || !known(s, 0, 3) || rhs == TN_NOVAR) return TN_NOVAR;
+    const tn_type t = *tn_i_vtype(s->b, s->in[1]);
+    tn_type one = t;
+    if (t.rank != 1) return refuse(s, "the operator has no diagonals"), TN_NOVAR;
+    one.dim[0] = 1;
+    const tn_i_var zero = tn_i_zeros(s->b, &one), lower[2] = {zero, s->in[1]}, upper[2] = {s->in[2], zero};
+    const tn_i_var in[4] = {tn_i_concatenate(s->b, 2, lower, 0), s->in[0], tn_i_concatenate(s->b, 2, upper, 0), rhs};
+    return tn_i_tridiagonal_solve_form.written(s->b, NULL, 4, in);
+}
+
 static tn_i_var operator_of(const solving *s) {
     if (is_operator(s, "FunctionLinearOperator[") && s->f) return of_function(s);
     if (!is_operator(s, "MatrixLinearOperator["))
-        return refuse(s, "of Lineax's operators a text has matrices and functions"), TN_NOVAR;
+        return refuse(s, "of Lineax's operators a text has matrices, diagonals and functions"), TN_NOVAR;
     if (!known(s, 0, 1)) return TN_NOVAR;
     return tn_i_vtype(s->b, s->in[0])->rank == 2 ? s->in[0] : (refuse(s, "the operator is no matrix"), TN_NOVAR);
 }
@@ -133,12 +146,10 @@ static tn_i_var right_side(const solving *s, tn_i_var *room) {
     return s->nrhs == 1 ? room[0] : tn_i_concatenate(s->b, s->nrhs, room, 0);
 }
 
-static tn_i_var solution(const solving *s) {
-    tn_i_var *room = tn_i_alloc_array(s->b->ctx, s->nrhs, sizeof *room), x = TN_NOVAR;
-    if (!room) s->b->failed = true;
-    const tn_i_var a = room ? operator_of(s) : TN_NOVAR, rhs = a == TN_NOVAR ? TN_NOVAR : right_side(s, room);
-    tn_i_free(s->b->ctx, room, s->nrhs * sizeof *room);
-    if (rhs == TN_NOVAR || s->b->failed) return TN_NOVAR;
+static tn_i_var by_matrix(const solving *s, tn_i_var rhs) {
+    const tn_i_var a = operator_of(s);
+    tn_i_var x;
+    if (a == TN_NOVAR || s->b->failed) return TN_NOVAR;
     const tn_type t = *tn_i_vtype(s->b, a);
     if (t.dim[0] != tn_i_vtype(s->b, rhs)->dim[0] || t.dim[1] != tn_i_count(s->x))
         return refuse(s, "the operator does not fit the right-hand side"), TN_NOVAR;
@@ -147,7 +158,17 @@ static tn_i_var solution(const solving *s) {
         x = tn_i_emit(s->b, tn_i_prim(s->b, TN_P_linear_solve), NULL, 2, in);
     else
         x = tn_i_matrix_product(s->b, tn_i_op1(s->b, TN_P_pinv, a), 1, rhs, 0);
-    return s->b->failed ? TN_NOVAR : tn_i_reshape(s->b, x, s->x->rank, s->x->dim);
+    return x;
+}
+
+static tn_i_var solution(const solving *s) {
+    tn_i_var *room = tn_i_alloc_array(s->b->ctx, s->nrhs, sizeof *room), x;
+    if (!room) s->b->failed = true;
+    const tn_i_var rhs = room ? right_side(s, room) : TN_NOVAR;
+    tn_i_free(s->b->ctx, room, s->nrhs * sizeof *room);
+    if (rhs == TN_NOVAR || s->b->failed) return TN_NOVAR;
+    x = is_operator(s, "TridiagonalLinearOperator[") ? by_elimination(s, rhs) : by_matrix(s, rhs);
+    return x == TN_NOVAR || s->b->failed ? TN_NOVAR : tn_i_reshape(s->b, x, s->x->rank, s->x->dim);
 }
 
 static uint32_t written(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in, uint32_t most,

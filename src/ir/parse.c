@@ -170,6 +170,8 @@ static bool primitive(tn_i_parser *p, tn_i_reading *r) {
     if (!r->prim) r->prim = tn_i_jax_form(&r->name);
     if (r->prim) return true;
     r->jax = tn_i_jax_primitive(&r->name);
+    if (tn_i_token_is(&r->name, "custom_vjp_call"))
+        return tn_i_parse_fail(p, &r->name, "custom_vjp_call: a text does not hold its rule, a function of Python");
     if (!r->jax) {
         char near[TN_I_NEAREST];
         return tn_i_parse_fail(p, &r->name, "there is no primitive %s%s", tn_i_word_text(word, &r->name),

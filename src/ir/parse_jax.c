@@ -2,6 +2,7 @@
 #include "prims/lineax_text.h"
 #include "ir/parse.h"
 #include "prims/complex.h"
+#include "prims/composed_text.h"
 #include "prims/conv.h"
 #include "prims/equinox_text.h"
 #include "prims/forms.h"
@@ -76,7 +77,12 @@ const tn_prim *tn_i_jax_form(const tn_i_token *name) {
                                            &tn_i_unvmap_max_form,
                                            &tn_i_select_if_vmap_form,
                                            &tn_i_maybe_set_form,
-                                           &tn_i_callback_form};
+                                           &tn_i_callback_form,
+                                           &tn_i_geqrf_form,
+                                           &tn_i_householder_product_form,
+                                           &tn_i_ormqr_form,
+                                           &tn_i_tridiagonal_solve_form,
+                                           &tn_i_pivots_to_permutation_form};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (tn_i_token_is(name, table[i]->name)) return table[i];
     return NULL;
@@ -136,6 +142,7 @@ bool tn_i_jax_ignored(const tn_prim *prim, const tn_i_token *name, const char *c
         {"subset_by_index", TN_P_eigh, none},
         {"subset_by_index", TN_P_svd, none},
         {"pivoting", TN_P_qr, no},
+        {"perturb_singular", -1, no}, /* tridiagonal_solve's */
         {"use_magma", TN_P_qr, NULL},
         {"unroll", TN_P_scan, NULL},
         {"_split_transpose", TN_P_scan, NULL},

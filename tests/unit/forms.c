@@ -233,10 +233,40 @@ static void test_lineax(void **state) {
     assert_non_null(strstr(tn_error(c), "does not tell what one of its operands is"));
     assert_null(lineax(c, "a:f64[2,2] b:f64[3]", SOLVE("x:f64[2] r:i32[]", "True,", MATRIX), "a b"));
     assert_non_null(strstr(tn_error(c), "does not fit the right-hand side"));
-    assert_null(lineax(c, "a:f64[2] b:f64[2]", SOLVE("x:f64[2] r:i32[]", "True,", "JacobianLinearOperator[], [*]), *)"),
-                       "a b"));
+    assert_null(
+        lineax(c, "a:f64[2] b:f64[2]",
+               SOLVE("x:f64[2] r:i32[]", "True,", "JacobianLinearOperator[], [*]), *, *, {}, CustomNode(LU[], []), *)"),
+               "a b"));
     assert_non_null(strstr(tn_error(c), "of Lineax's operators"));
     tn_ctx_free(c);
+}
+
+/* Programs that are traced for an equation, over dimensions in front as well. */
+static void test_composed(void **state) {
+    (void)state;
+    static const char text[] =
+        "{ lambda ; a:f64[2,2,1] c:f64[2,2,1] d:f64[1,3] b:f64[1,3,1] p:i32[2]. let r:f64[2,2,1] t:f64[2,1] = geqrf a\n"
+        "q:f64[2,2,1] = householder_product r t\n m:f64[2,2,1] = ormqr[left=True transpose=True] r t c\n"
+        "x:f64[1,3,1] = tridiagonal_solve[perturb_singular=False] d d d b\n"
+        "o:i32[4] = lu_pivots_to_permutation[permutation_size=4] p in (r, q, m, x, o) }";
+    const double a[4] = {3, 4, 2, 0}, c[4] = {5, 10, 1, 7}, d[3] = {1, 2, 4}, b[3] = {4, 10, 20};
+    const int32_t pivots[2] = {2, 2};
+    double r[4], q[4], m[4], x[3];
+    int32_t o[4];
+    tn_ctx *k = tn_ctx_new(NULL);
+    run(made(k, tn_fn_parse(k, text, sizeof text - 1, "f.tn")), (const void *[]){a, c, d, b, pivots},
+        (void *[]){r, q, m, x, o});
+    const double r_[4] = {-5, 0.5, 2, 0}, q_[4] = {-0.6, -0.8, 1, 0}, m_[4] = {-11, 2, 1, 7};
+    for (int i = 0; i < 4; i++)
+        if (fabs(r[i] - r_[i]) + fabs(q[i] - q_[i]) + fabs(m[i] - m_[i]) > 1e-14)
+            fail_msg("%d: %g %g %g", i, r[i], q[i], m[i]);
+    /* rows (1, 1, 0), (2, 2, 2), (0, 4, 4) */
+    assert_true(fabs(x[0] + x[1] - 4) + fabs(x[0] + x[1] + x[2] - 5) + fabs(x[1] + x[2] - 5) < 1e-14);
+    assert_memory_equal(o, ((int32_t[]){2, 0, 1, 3}), sizeof o);
+    tn_ctx_free(k);
+    refuses("f64[3]", "geqrf a", "geqrf: operand 0: is not of the rank");
+    refuses("f64[3,3]", "householder_product a b", "householder_product: operand 1: is not of the rank");
+    refuses("f64[3,3]", "ormqr[left=True transpose=False] a b", "ormqr: takes 3 operands, not 2");
 }
 
 /* A region as JAX prints it: nothing is saved where it has no policy. */
@@ -355,6 +385,7 @@ int main(void) {
         cmocka_unit_test(test_near),
         cmocka_unit_test(test_equinox),
         cmocka_unit_test(test_lineax),
+        cmocka_unit_test(test_composed),
         cmocka_unit_test(test_remat),
         cmocka_unit_test(test_top_k),
         cmocka_unit_test(test_top_k_operator),

@@ -694,6 +694,7 @@ static void test_parameter_errors(void **state) {
     refused(IN "c = constant[value=[[1],[1,2]]] in (c,) }", TN_EPARSE, "does not end as");
     refused(IN "c = constant[value=[[[[[[[[[1]]]]]]]]]] in (c,) }", TN_EPARSE, "deeper than 8");
     refused(IN "c = call[name=\"f\" program=p] a in (c,) }", TN_EPARSE, "there is no program 'p'");
+    refused(IN "c = custom_vjp_call[name=f] a in (c,) }", TN_EPARSE, "a text does not hold its rule");
     refused(IN "c = mul 2.0:f64[3] a in (c,) }", TN_EPARSE, "a literal has rank 0");
     refused(IN "c = mul 2.5:i32[] a in (c,) }", TN_EPARSE, "'2.5' is no value of dtype i32");
 }
