@@ -29,10 +29,10 @@ if [ "${1:-}" = libraries ]; then
     for library in optax flax equinox diffrax lineax optimistix jaxopt; do
         "$venv/bin/pip" install -q --disable-pip-version-check "${JAX:-jax}" $library >>"$BUILD/python/pip.log" 2>&1 || echo "  skip  pip has no $library for ${JAX:-jax}"
     done
-    cd python/tests && "$venv/bin/python" -W ignore compare.py --libraries && exec "$venv/bin/python" -W ignore primitives.py 4
+    cd python/tests && "$venv/bin/python" -W ignore compare.py --libraries && "$venv/bin/python" -W ignore texts.py --libraries && exec "$venv/bin/python" -W ignore primitives.py 4
 fi
 (cd python/tests && "$venv/bin/python" compare.py && "$venv/bin/python" windows.py &&
-    "$venv/bin/python" scatters.py && "$venv/bin/python" selections.py)
+    "$venv/bin/python" scatters.py && "$venv/bin/python" selections.py && "$venv/bin/python" -W ignore texts.py)
 
 # shellcheck disable=SC2086 # CC may have arguments
 example=$BUILD/python/example

@@ -71,11 +71,15 @@ typedef struct tn_i_spec {
     const char *name;
     tn_i_kind kind;
     const char *otherwise; /* what holds when it is absent (TN_K_NONE); NULL: it may not be */
-    uint8_t lists;
+    uint8_t lists; /* of a TN_K_STR TN_I_AS_WRITTEN: whatever is written there, as it stands; of a TN_K_FN TN_I_FIRST */
     const char *record;
     const char *const *fields;  /* `lists` of them */
     const char *const *symbols; /* NULL-terminated names of a TN_K_SYM */
 } tn_i_spec;
+
+#define TN_I_AS_WRITTEN 1
+/* Of a TN_K_FN: what stands first in a tuple of Python objects, when that is a program. */
+#define TN_I_FIRST 1
 
 #define TN_MAX_PARAMS 11
 

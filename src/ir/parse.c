@@ -3,6 +3,7 @@
 
 #include "base/nearest.h"
 #include "prims/ids.h"
+#include "prims/narrow.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -56,20 +57,18 @@ static bool set_place(tn_i_parser *p, tn_i_scope *s, const tn_i_token *t) {
 
 /* ---- binders -------------------------------------------------------------------------- */
 
-static bool is_dropped(const tn_i_token *name) { return tn_i_token_is(name, "_"); }
-
-static bool define(tn_i_parser *p, tn_i_scope *s, const tn_i_token *name, tn_i_var v) {
+static bool define(tn_i_parser *p, tn_i_scope *s, const tn_i_token *name, tn_i_var v, bool vague) {
     char word[TN_I_WORD_TEXT];
-    if (is_dropped(name)) return true;
+    if (tn_i_is_dropped(name)) return tn_i_parse_drop(s, v, vague);
     if (tn_i_names_find(&s->names, name->at, name->n) != UINT32_MAX)
         return tn_i_parse_fail(p, name, "%s is defined twice", tn_i_word_text(word, name));
     return tn_i_names_add(&s->names, name->at, name->n, v);
 }
 
-static bool define_pairs(tn_i_parser *p, tn_i_scope *s, const tn_i_token *name, tn_i_var pairs) {
+static bool define_pairs(tn_i_parser *p, tn_i_scope *s, const tn_i_token *name, tn_i_var pairs, bool vague) {
     const tn_i_complex none = {TN_NOVAR, TN_NOVAR};
     uint32_t z;
-    return tn_i_parse_complex_value(p, s, pairs, none, &z) && define(p, s, name, z);
+    return tn_i_parse_complex_value(p, s, pairs, none, &z) && define(p, s, name, z, vague);
 }
 
 static bool binder(tn_i_parser *p, tn_i_binder *out) {
@@ -80,12 +79,21 @@ static bool binder(tn_i_parser *p, tn_i_binder *out) {
     if (!tn_i_accept(p, ":")) return true;
     const bool ok = tn_i_parse_type(p, &t, &out->complex) && (out->type = tn_i_type(p->ctx, &t)) != NULL;
     out->key = p->of_keys;
+    out->narrow = p->narrow;
     return ok;
+}
+
+/* u64 is an i64 within programs alone: who calls the main one would see that. */
+static bool note_input(tn_i_parser *p, tn_i_scope *s, const tn_i_binder *x, tn_i_var v) {
+    if (x->narrow == TN_I_U64 && s->depth == 1)
+        return tn_i_parse_fail(p, &x->name, "an input of the main program may not be of uint64");
+    return tn_i_parse_note_dtype(p, s, v, x->narrow);
 }
 
 /* `a:f64[3] b:f64[] | c:f64[] .`; JAX sets its inputs off by ';' */
 static bool inputs(tn_i_parser *p, tn_i_scope *s) {
-    bool linear = false;
+    bool linear = false, behind = false;
+    size_t constants = 0;
     char word[TN_I_WORD_TEXT];
     while (!tn_i_accept(p, ".")) {
         tn_i_binder x;
@@ -93,14 +101,21 @@ static bool inputs(tn_i_parser *p, tn_i_scope *s) {
             linear = true;
             continue;
         }
-        if (tn_i_accept(p, ";")) continue;
+        if (tn_i_accept(p, ";")) {
+            if (!behind && !linear) constants = s->nconstant;
+            behind = true;
+            continue;
+        }
         if (!binder(p, &x)) return false;
         if (!x.type) return tn_i_parse_fail(p, &x.name, "input %s needs a type", tn_i_word_text(word, &x.name));
         if (!set_place(p, s, &x.name)) return false;
         const tn_type *t = x.complex ? tn_i_parse_pairs_type(p, x.type) : x.type;
         const tn_i_var v = t ? tn_i_input(&s->b, t, linear) : TN_NOVAR;
-        if (v == TN_NOVAR || !(x.complex ? define_pairs(p, s, &x.name, v) : define(p, s, &x.name, v))) return false;
+        if (v == TN_NOVAR || !(x.complex ? define_pairs(p, s, &x.name, v, false) : define(p, s, &x.name, v, false)))
+            return false;
+        if (!tn_i_parse_own_constant(p, s, &x.name, v) || !note_input(p, s, &x, v)) return false;
     }
+    s->nconstant = constants;
     return true;
 }
 
@@ -155,6 +170,8 @@ static bool primitive(tn_i_parser *p, tn_i_reading *r) {
     if (!r->prim) r->prim = tn_i_jax_form(&r->name);
     if (r->prim) return true;
     r->jax = tn_i_jax_primitive(&r->name);
+    if (tn_i_token_is(&r->name, "custom_vjp_call"))
+        return tn_i_parse_fail(p, &r->name, "custom_vjp_call: a text does not hold its rule, a function of Python");
     if (!r->jax) {
         char near[TN_I_NEAREST];
         return tn_i_parse_fail(p, &r->name, "there is no primitive %s%s", tn_i_word_text(word, &r->name),
@@ -173,20 +190,23 @@ static bool as_many(tn_i_parser *p, const tn_i_reading *r, uint32_t n) {
                            n == 1 ? "" : "s", r->nbinder);
 }
 
-/* The new equation's outputs are `first` and on, or those of `pair`, `n` of them. */
-static bool define_outputs(tn_i_parser *p, tn_i_scope *s, const tn_i_reading *r, tn_i_var first, const tn_i_var *pair,
+/* The new equation's outputs are `first` and on, or those of `out`, `n` of them. */
+static bool define_outputs(tn_i_parser *p, tn_i_scope *s, const tn_i_reading *r, tn_i_var first, const tn_i_var *out,
                            uint32_t n) {
     char word[TN_I_WORD_TEXT], declared[TN_I_TYPE_TEXT], inferred[TN_I_TYPE_TEXT];
     if (!as_many(p, r, n)) return false;
     for (uint32_t j = 0; j < n; j++) {
         const tn_i_binder *x = &p->binder[r->binder0 + j];
-        const tn_i_var v = pair ? pair[j] : first + j;
+        tn_i_var v = out ? out[j] : first + j;
         const tn_type *t = tn_i_vtype(&s->b, v), *want = x->complex ? tn_i_parse_pairs_type(p, x->type) : x->type;
         if (x->complex && !want) return false;
         if (want && want != t)
             return tn_i_parse_fail(p, &x->name, "%s is declared %s, but is %s", tn_i_word_text(word, &x->name),
                                    tn_i_type_text(declared, want), tn_i_type_text(inferred, t));
-        if (!(x->complex ? define_pairs(p, s, &x->name, v) : define(p, s, &x->name, v))) return false;
+        const bool vague = j < 64 && r->vague >> j & 1;
+        v = tn_i_parse_narrowed(s, r, x->narrow, v);
+        if (v == TN_NOVAR || !tn_i_parse_note_dtype(p, s, v, x->narrow)) return false;
+        if (!(x->complex ? define_pairs(p, s, &x->name, v, vague) : define(p, s, &x->name, v, vague))) return false;
     }
     return true;
 }
@@ -204,7 +224,7 @@ static bool define_complex(tn_i_parser *p, tn_i_scope *s, const tn_i_reading *r,
                                    x->complex ? "complex, with parts " : "", tn_i_type_text(declared, x->type),
                                    complex ? "complex, with parts " : "", tn_i_type_text(inferred, t));
         if (complex && !tn_i_parse_complex_value(p, s, TN_NOVAR, out[j], &name)) return false;
-        if (!define(p, s, &x->name, name)) return false;
+        if (!define(p, s, &x->name, name, false)) return false;
     }
     return true;
 }
@@ -215,29 +235,43 @@ static tn_i_var emit_as(tn_i_scope *s, const tn_i_reading *r, uint32_t nin, cons
     return tn_i_emit(&s->b, r->prim, r->p, nin, in);
 }
 
-static bool emit(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
-    const size_t nin = p->noperand - r->operand0;
-    const tn_i_operand *o = nin ? p->operand + r->operand0 : NULL;
-    if (!r->prim) {
-        if (nin != 1) return tn_i_parse_fail(p, &r->name, "a copy has one operand");
-        return define_outputs(p, s, r, o->var, NULL, 1);
-    }
-    if (r->prim->bind && !r->prim->bind(p->ctx, r->p)) return false;
-    tn_i_var few[8], *in = few;
-    if (nin > 8 && !(in = tn_i_alloc_array(p->ctx, nin, sizeof *in))) return false;
-    for (size_t i = 0; i < nin; i++) in[i] = o[i].var;
-    tn_i_var pair[2] = {TN_NOVAR, TN_NOVAR};
-    const bool two = r->prim->written_pair != NULL;
-    const tn_i_var first = !two ? emit_as(s, r, (uint32_t)nin, in)
-                           : r->prim->written_pair(&s->b, r->p, (uint32_t)nin, in, pair) ? pair[0]
-                                                                                         : TN_NOVAR;
-    if (in != few) tn_i_free(p->ctx, in, nin * sizeof *in);
+/* As many copies as there are operands. */
+static bool emit_copies(tn_i_parser *p, tn_i_scope *s, const tn_i_reading *r, uint32_t nin, const tn_i_var *in) {
+    if (nin == 0) return tn_i_parse_fail(p, &r->name, "a copy has one operand or more");
+    return define_outputs(p, s, r, TN_NOVAR, in, nin);
+}
+
+/* Of a form with several results. */
+static bool emit_many(tn_i_parser *p, tn_i_scope *s, const tn_i_reading *r, uint32_t nin, const tn_i_var *in) {
+    tn_i_var few[8], *out = few;
+    const size_t most = r->nbinder;
+    if (most > 8 && !(out = tn_i_alloc_array(p->ctx, most, sizeof *out))) return false;
+    const uint32_t n = r->prim->written_many(&s->b, r->p, nin, in, (uint32_t)most, out);
+    const bool ok = n && !s->b.failed && define_outputs(p, s, r, TN_NOVAR, out, n);
+    if (out != few) tn_i_free(p->ctx, out, most * sizeof *out);
+    return ok;
+}
+
+static bool emit_one(tn_i_parser *p, tn_i_scope *s, const tn_i_reading *r, uint32_t nin, const tn_i_var *in) {
+    const tn_i_var first = emit_as(s, r, nin, in);
     if (s->b.failed || first == TN_NOVAR) return false;
-    if (two) return define_outputs(p, s, r, first, pair, 2);
     /* a form gives the outputs of its last equation, or one value */
     const tn_i_eqn *last = s->b.neqn ? &s->b.eqn[s->b.neqn - 1] : NULL;
     const bool whole = r->prim->id >= 0 || (last && first == last->out);
     return define_outputs(p, s, r, first, NULL, whole ? last->nout : 1);
+}
+
+static bool emit(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
+    const size_t nin = p->noperand - r->operand0;
+    tn_i_var few[8], *in = few;
+    if (r->prim && r->prim->bind && !r->prim->bind(p->ctx, r->p)) return false;
+    if (nin > 8 && !(in = tn_i_alloc_array(p->ctx, nin, sizeof *in))) return false;
+    for (size_t i = 0; i < nin; i++) in[i] = p->operand[r->operand0 + i].var;
+    const bool ok = !r->prim                ? emit_copies(p, s, r, (uint32_t)nin, in)
+                    : r->prim->written_many ? emit_many(p, s, r, (uint32_t)nin, in)
+                                            : emit_one(p, s, r, (uint32_t)nin, in);
+    if (in != few) tn_i_free(p->ctx, in, nin * sizeof *in);
+    return ok;
 }
 
 /* Operands, what is left out of parameters, the equation itself. */
@@ -245,12 +279,13 @@ static bool rest_of_equation(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
     tn_i_complex out[TN_I_COMPLEX_RESULTS];
     s->b.region = r->region;
     s->b.linear = r->linear;
+    if (!tn_i_parse_narrow(p, s, r)) return false;
     if (tn_i_parse_is_complex(p, r)) {
         const uint32_t n = tn_i_parse_complex_equation(p, s, r, out);
         return n && define_complex(p, s, r, n, out);
     }
-    return tn_i_parse_pair_operands(p, s, r) && tn_i_resolve_operands(p, s, r) && tn_i_complete_params(p, s, r) &&
-           emit(p, s, r);
+    return tn_i_parse_pair_operands(p, s, r) && tn_i_parse_constants(p, s, r) && tn_i_resolve_operands(p, s, r) &&
+           tn_i_complete_params(p, s, r) && emit(p, s, r);
 }
 
 static bool equation(tn_i_parser *p, tn_i_scope *s) {
@@ -284,6 +319,11 @@ bool tn_i_ends_body(const tn_i_parser *p) {
     return !tn_i_token_is(&t, "=");
 }
 
+static bool may_leave(tn_i_parser *p, const tn_i_scope *s, const tn_i_operand *o) {
+    const int narrow = o->narrow ? o->narrow : o->var != TN_NOVAR && o->var < s->nnarrow ? s->narrow[o->var] : 0;
+    return narrow != TN_I_U64 || tn_i_parse_fail(p, &o->token, "an output of the main program may not be of uint64");
+}
+
 /* `in (a, 2.0)`; on success *f is the program. */
 static bool outputs(tn_i_parser *p, tn_i_scope *s, const tn_fn **f) {
     tn_i_var *out = NULL;
@@ -292,6 +332,8 @@ static bool outputs(tn_i_parser *p, tn_i_scope *s, const tn_fn **f) {
     while (ok && !tn_i_accept(p, ")")) {
         tn_i_operand o;
         ok = tn_i_parse_operand(p, s, &o);
+        if (ok && s->depth == 1) ok = may_leave(p, s, &o);
+        if (ok && o.dropped) ok = tn_i_parse_dropped_output(p, s, n, &o);
         if (ok && (o.z != TN_NOVAR || o.complex))
             ok = (o.var = tn_i_parse_complex_operand(p, s, &o)) != TN_NOVAR;
         else if (ok && o.var == TN_NOVAR)
@@ -301,7 +343,7 @@ static bool outputs(tn_i_parser *p, tn_i_scope *s, const tn_fn **f) {
         ok = ok && (tn_i_token_is(&p->tok, ")") || tn_i_expect(p, ","));
     }
     ok = ok && (n <= UINT32_MAX || tn_i_parse_fail(p, &p->tok, "too many outputs"));
-    if (ok && (*f = tn_i_finish(&s->b, (uint32_t)n, out)) == NULL) ok = false;
+    if (ok) ok = (*f = tn_i_finish(&s->b, (uint32_t)n, out)) != NULL && tn_i_parse_close(p, s, f);
     tn_i_free(p->ctx, out, capacity * sizeof *out);
     return ok;
 }
@@ -323,17 +365,19 @@ bool tn_i_parse_program(tn_i_parser *p, uint32_t depth, const tn_fn **out) {
     if (depth > p->ctx->most_nesting)
         return tn_i_parse_fail(p, &p->tok, "programs are nested deeper than %u%s", (unsigned)p->ctx->most_nesting,
                                tn_i_why_no_deeper(p->ctx));
-    tn_i_scope s = {.depth = depth};
+    tn_i_scope s = {.depth = depth, .caller = p->caller};
     const tn_fn *f = NULL;
+    p->caller = NULL;
     tn_i_builder_init(&s.b, p->ctx);
     s.b.raw = true;
     tn_i_names_init(&s.names, p->ctx);
-    p->level++;
     bool ok = body(p, &s, &f);
-    p->level--;
     tn_i_builder_drop(&s.b);
     tn_i_names_free(&s.names);
     tn_i_free(p->ctx, s.z, s.cz * sizeof *s.z);
+    tn_i_free(p->ctx, s.narrow, s.cnarrow * sizeof *s.narrow);
+    tn_i_free(p->ctx, s.constant, s.cconstant * sizeof *s.constant);
+    tn_i_free(p->ctx, s.dropped, s.cdropped * sizeof *s.dropped);
     ok = ok && tn_i_expect(p, "}");
     if (ok)
         *out = f;
@@ -362,7 +406,11 @@ bool tn_i_parse_shared(tn_i_parser *p, uint32_t depth) {
     const uint32_t known = tn_i_names_find(&p->programs, name.at, name.n);
     if (known != UINT32_MAX && p->program[known].at == name.at) return pass_over(p);
     if (known != UINT32_MAX) return tn_i_parse_fail(p, &name, "%s is defined twice", tn_i_word_text(word, &name));
-    if (!tn_i_expect(p, "=") || !tn_i_parse_program(p, depth, &f)) return false;
+    const tn_i_definition here = {.at = name.at, .outer = p->open};
+    p->open = &here;
+    const bool ok = tn_i_expect(p, "=") && tn_i_parse_program(p, depth, &f);
+    p->open = here.outer;
+    if (!ok) return false;
     if (!tn_i_grow(p->ctx, (void **)&p->program, &p->cprogram, p->nprogram + 1, sizeof *p->program)) {
         tn_i_fn_unref(f);
         return false;
@@ -371,14 +419,24 @@ bool tn_i_parse_shared(tn_i_parser *p, uint32_t depth) {
     return tn_i_names_add(&p->programs, name.at, name.n, (uint32_t)(p->nprogram - 1)) && tn_i_expect(p, "in");
 }
 
-/* Goes to the definition of a name further on, behind its `let`; false: there is none. */
-static bool go_ahead(tn_i_parser *p, const tn_i_token *name) {
-    int64_t level = p->level;
+/* Whether the program defined there is being read: it may not be of itself. */
+static bool is_open(const tn_i_parser *p, const char *at) {
+    for (const tn_i_definition *d = p->open; d; d = d->outer)
+        if (d->at == at) return true;
+    return false;
+}
+
+/* Goes to the definition of a name, behind its `let`, wherever it is among those of the definitions that are open;
+ * false: there is none. */
+static bool go_to(tn_i_parser *p, const tn_i_token *name) {
+    int64_t level = 0;
+    p->lex = p->lets.lex;
+    p->tok = p->lets.tok;
     while (p->tok.kind != TN_T_END) {
         const bool let = tn_i_token_is(&p->tok, "let") && level == 0;
         level += tn_i_token_is(&p->tok, "{") - tn_i_token_is(&p->tok, "}");
         tn_i_next(p);
-        if (let && p->tok.n == name->n && memcmp(p->tok.at, name->at, name->n) == 0) return true;
+        if (let && p->tok.n == name->n && memcmp(p->tok.at, name->at, name->n) == 0) return !is_open(p, p->tok.at);
     }
     return false;
 }
@@ -389,13 +447,10 @@ uint32_t tn_i_shared_program(tn_i_parser *p, const tn_i_token *name, uint32_t de
     if (k != UINT32_MAX) return k;
     const tn_i_lexer lex = p->lex;
     const tn_i_token tok = p->tok, wanted = *name;
-    const int64_t level = p->level;
-    const bool there = level > 0 && go_ahead(p, &wanted);
-    p->level = 0;
+    const bool there = p->lets.lex.at && go_to(p, &wanted);
     const bool ok = there && tn_i_parse_shared(p, depth);
     p->lex = lex;
     p->tok = tok;
-    p->level = level;
     if (!there) (void)tn_i_parse_fail(p, &tok, "there is no program %s", tn_i_word_text(word, &wanted));
     return ok ? tn_i_names_find(&p->programs, wanted.at, wanted.n) : UINT32_MAX;
 }
@@ -426,6 +481,7 @@ static bool grid(tn_i_parser *p) {
 static bool whole_text(tn_i_parser *p, const tn_fn **out) {
     const tn_fn *f;
     if (tn_i_token_is(&p->tok, "grid") && !grid(p)) return false;
+    p->lets = (tn_i_spot){p->lex, p->tok};
     while (tn_i_accept(p, "let"))
         if (!tn_i_parse_shared(p, 2)) return false;
     if (!tn_i_parse_program(p, 1, &f)) return false;
@@ -452,12 +508,15 @@ tn_fn *tn_i_parse(tn_ctx *c, const char *text, size_t n, const char *filename) {
         tn_i_next(p);
         if (!whole_text(p, &f)) f = NULL;
     }
+    while (p->nclosed) tn_i_fn_unref(p->closed[--p->nclosed].f);
     while (p->nprogram) tn_i_fn_unref(p->program[--p->nprogram].f);
     tn_i_names_free(&p->programs);
     tn_i_free(c, p->program, p->cprogram * sizeof *p->program);
     tn_i_free(c, p->binder, p->cbinder * sizeof *p->binder);
     tn_i_free(c, p->ints, p->cints * sizeof *p->ints);
     tn_i_free(c, (void *)p->types, p->ctypes * sizeof *p->types);
+    tn_i_free(c, p->constant, p->cconstant * sizeof *p->constant);
+    tn_i_free(c, p->closed, p->cclosed * sizeof *p->closed);
     tn_i_free(c, p->operand, p->coperand * sizeof *p->operand);
     tn_i_free(c, p, sizeof *p);
     return (tn_fn *)(uintptr_t)f;

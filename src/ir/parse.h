@@ -14,18 +14,41 @@ typedef struct tn_i_binder {
     tn_i_token name;
     const tn_type *type; /* interned; NULL: not written; of what is complex, that of its parts */
     bool complex, key;   /* key: of two words each, a dimension of the type */
+    int narrow;          /* a dtype of texts alone, which the type's holds (prims/narrow.h), or 0 */
 } tn_i_binder;
 
 typedef struct tn_i_operand {
     tn_i_token token;
     tn_i_var var; /* TN_NOVAR: a literal */
     int dtype;    /* of a literal as written, or -1; of a complex one that of its parts */
+    int narrow;   /* of a literal: a dtype of texts alone, or 0 */
     uint32_t z;   /* a complex value of the scope, or TN_NOVAR */
+    bool dropped; /* `_`, where several values of the program are: no one knows which */
     bool complex; /* a complex literal: its parts are `token` and `imaginary`, each of which may have no text */
     tn_i_token imaginary;
 } tn_i_operand;
 
 #define TN_I_PRIM_SLOTS 512
+
+/* Where reading may go on again. */
+typedef struct tn_i_spot {
+    tn_i_lexer lex;
+    tn_i_token tok;
+} tn_i_spot;
+
+/* A constant of a program in a text, which has its name and type alone (parse_constants.c). */
+typedef struct tn_i_text_constant {
+    const char *at; /* its binder */
+    const tn_type *type;
+    tn_i_var var; /* in the scope */
+    uint32_t eqn; /* what stands for it there; TN_NOVAR: it is the scope's own, and an input */
+} tn_i_text_constant;
+
+/* A program that has constants, as its first inputs; held, so that no other has its address. */
+typedef struct tn_i_closed_text {
+    const tn_fn *f;
+    size_t first, n;
+} tn_i_closed_text;
 
 typedef struct tn_i_parser {
     tn_ctx *ctx;
@@ -36,7 +59,8 @@ typedef struct tn_i_parser {
     tn_i_names programs; /* `let p = {...} in` */
     struct tn_i_shared_text *program;
     size_t nprogram, cprogram;
-    int64_t level; /* programs that are open since these definitions began */
+    const struct tn_i_definition *open; /* of definitions that are being read, the one within all others */
+    tn_i_spot lets;                     /* where the definitions begin that programs are looked up among */
     tn_i_binder *binder;
     size_t nbinder, cbinder;
     int64_t *ints;
@@ -45,8 +69,20 @@ typedef struct tn_i_parser {
     size_t ntypes, ctypes;
     tn_i_operand *operand;
     size_t noperand, coperand;
+    struct tn_i_reading *caller;  /* of the program that is read next, where it is a parameter */
+    tn_i_text_constant *constant; /* those of each program that has some */
+    size_t nconstant, cconstant;
+    tn_i_closed_text *closed;
+    size_t nclosed, cclosed;
+    int narrow;   /* the dtype of texts alone of the type that was read last, or 0 */
     bool of_keys; /* the type that was read last is one of keys */
 } tn_i_parser;
+
+/* A definition that is being read, and the one that led there. */
+typedef struct tn_i_definition {
+    const char *at;
+    const struct tn_i_definition *outer;
+} tn_i_definition;
 
 /* A program with a name, and where that stands. */
 typedef struct tn_i_shared_text {
@@ -63,6 +99,12 @@ typedef struct tn_i_complex_value {
     tn_i_complex parts;
 } tn_i_complex_value;
 
+/* A value named `_`; vague: one of several that might be meant. */
+typedef struct tn_i_dropped {
+    uint32_t value;
+    bool vague;
+} tn_i_dropped;
+
 /* One program being read.  A name is a value's, or with TN_I_COMPLEX_NAME a complex value's. */
 #define TN_I_COMPLEX_NAME 0x80000000u
 typedef struct tn_i_scope {
@@ -71,6 +113,13 @@ typedef struct tn_i_scope {
     uint32_t depth;
     tn_i_complex_value *z;
     size_t nz, cz;
+    tn_i_dropped *dropped; /* values that `_` is on the left for: JAX reads some of them nevertheless */
+    size_t ndropped, cdropped;
+    uint8_t *narrow; /* by value: its dtype in the text, where programs have none such, or 0 */
+    size_t nnarrow, cnarrow;
+    tn_i_text_constant *constant; /* its own, then those of programs that it calls */
+    size_t nconstant, cconstant;
+    struct tn_i_reading *caller; /* the equation whose parameter this program is; NULL: none, or not at this place */
 } tn_i_scope;
 
 /* One equation being read. */
@@ -83,8 +132,9 @@ typedef struct tn_i_reading {
     tn_i_param p[TN_MAX_PARAMS];
     size_t at[TN_MAX_PARAMS]; /* where a parameter's integers or types begin on their stack */
     uint32_t given;           /* bit k: parameter k was written */
+    uint64_t vague; /* bit j: result j, which is dropped, may be another value of the program that is called */
     uint32_t region;
-    bool linear;
+    bool linear, wraps, rounds; /* results may leave the values of short integers, of floats of 16 bits */
     bool region_given, linear_given;
 } tn_i_reading;
 
@@ -107,10 +157,39 @@ bool tn_i_parse_fail(tn_i_parser *p, const tn_i_token *at, const char *fmt, ...)
 #define TN_I_WORD_TEXT 48
 const char *tn_i_word_text(char buf[TN_I_WORD_TEXT], const tn_i_token *t); /* quoted, cut, printable */
 
+/* parse_dropped.c: `_`, on the left and as an operand */
+static inline bool tn_i_is_dropped(const tn_i_token *name) { return tn_i_token_is(name, "_"); }
+bool tn_i_parse_drop(tn_i_scope *s, uint32_t v, bool vague);
+/* What the operand `_` is: the one value that was dropped; of several the operand says so.  False: there is none. */
+bool tn_i_parse_dropped(const tn_i_scope *s, tn_i_operand *o);
+/* The same of output n, which the caller drops as well: by its type. */
+bool tn_i_parse_dropped_output(tn_i_parser *p, tn_i_scope *s, size_t n, tn_i_operand *o);
+
+/* parse_narrow.c: dtypes that texts have and programs have not */
+bool tn_i_parse_note_dtype(tn_i_parser *p, tn_i_scope *s, tn_i_var v, int narrow); /* v is of this one */
+bool tn_i_parse_narrow_bits(const tn_i_token *t, int narrow, uint64_t *bits);      /* of a number, in what holds it */
+/* Whether the equation is known for the dtypes of its operands and results; chooses its form, and what follows it. */
+bool tn_i_parse_narrow(tn_i_parser *p, const tn_i_scope *s, tn_i_reading *r);
+/* A result of the dtype again, where it may have left its values. */
+tn_i_var tn_i_parse_narrowed(tn_i_scope *s, const tn_i_reading *r, int narrow, tn_i_var v);
+
+/* parse_constants.c: constants that a text has no values of */
+bool tn_i_parse_own_constant(tn_i_parser *p, tn_i_scope *s, const tn_i_token *name, tn_i_var v);
+/* Operands for those of the program that the equation calls, where there are none. */
+bool tn_i_parse_constants(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r);
+/* f, finished, with inputs for those of programs within; takes f over. */
+bool tn_i_parse_close(tn_i_parser *p, const tn_i_scope *s, const tn_fn **f);
+
 /* parse_operands.c: operands up to the next equation or the outputs; then their values, in order */
 bool tn_i_parse_operands(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r);
 bool tn_i_resolve_operands(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r);
 bool tn_i_parse_operand(tn_i_parser *p, const tn_i_scope *s, tn_i_operand *out);
+/* The operand is the value of a name. */
+static inline void tn_i_name_operand(tn_i_operand *o, uint32_t v) {
+    const bool complex = v & TN_I_COMPLEX_NAME;
+    o->z = complex ? v & ~TN_I_COMPLEX_NAME : TN_NOVAR;
+    o->var = complex ? TN_NOVAR : v;
+}
 /* Dimensions of equal rank together, t's 1 beside another; false when neither fits the other. */
 bool tn_i_parse_widen(tn_type *shape, const tn_type *t);
 /* v broadcast to the shape, when it is a scalar or differs in dimensions of size 1 only. */
@@ -120,7 +199,7 @@ tn_i_var tn_i_parse_untyped(tn_i_parser *p, tn_i_scope *s, const tn_i_operand *o
 /* parse_params.c: one more integer on the stack. */
 bool tn_i_parse_push_int(tn_i_parser *p, int64_t x);
 /* parse_keys.c: parameters of an equation that moves keys, with the dimension of their words. */
-bool tn_i_parse_key_params(tn_i_parser *p, tn_i_reading *r);
+bool tn_i_parse_key_params(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r);
 
 /* parse_complex.c */
 /* The type of the pairs of complex arrays with parts of type t; NULL after an error. */
@@ -167,18 +246,20 @@ bool tn_i_parse_array(tn_i_parser *p, const tn_type *type, tn_i_blob **out); /* 
 typedef struct tn_i_jax {
     const char *name;    /* JAX's */
     int id;              /* of the primitive meant; -1: the identity */
-    bool swap;           /* operands 1 and 2 change places */
     const char *drop;    /* a parameter that has no counterpart */
     const char *program; /* the parameter that is our `program` */
 } tn_i_jax;
 const tn_i_jax *tn_i_jax_primitive(const tn_i_token *name);
 /* What programs have other equations for, which `written` emits: no primitive, and no number.  NULL: there is none. */
 const tn_prim *tn_i_jax_form(const tn_i_token *name);
-/* The same where JAX's parameters are others than a primitive's of that name; by the first of them. */
-const tn_prim *tn_i_jax_form_by(const tn_prim *prim, const tn_i_token *param);
+/* The same where JAX's parameters are others than a primitive's of that name; by the first of them, and its value's
+ * first word. */
+const tn_prim *tn_i_jax_form_by(const tn_prim *prim, const tn_i_token *param, const tn_i_token *value);
 const char *tn_i_jax_param(const tn_prim *prim, const tn_i_token *name); /* our name of it, or NULL */
 /* True when the parameter says nothing about values; *only, if not NULL, lists what it may be. */
 bool tn_i_jax_ignored(const tn_prim *prim, const tn_i_token *name, const char *const **only);
+/* The name of a policy of jax.checkpoint as JAX prints one, NULL after an error; false: it is none. */
+bool tn_i_jax_policy(tn_ctx *c, const char *text, const char **name);
 int tn_i_jax_symbol(const tn_i_token *t, const char *const *symbols); /* index of what an enumerator means, or -1 */
 
 #endif

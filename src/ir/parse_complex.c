@@ -3,6 +3,7 @@
  * A complex name stands for a pair of values, or for one, [.., 2], that enters or leaves a program; either is made of
  * the other where it is first asked for. */
 #include "ir/parse.h"
+#include "prims/forms.h"
 #include "prims/ids.h"
 
 #include <string.h>
@@ -165,16 +166,14 @@ static uint32_t emit(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r, uint32_t ni
     }
     const bool elementwise = r->prim && (r->prim->flags & TN_F_ELEMENTWISE || r->prim == &tn_i_complex_form);
     for (uint32_t i = 0; i < nin && elementwise; i++)
-        if (r->prim->id != TN_P_select || i > 0) in[i] = spread(s, in[i], &shape);
-    if (r->jax && r->jax->swap && nin == 3) {
-        const tn_i_complex on_false = in[1];
-        in[1] = in[2];
-        in[2] = on_false;
-    }
+        if (!tn_i_chooses(r->prim) || i > 0) in[i] = spread(s, in[i], &shape);
     if (!tn_i_complete_params(p, s, r)) return 0;
-    if (!r->prim) return out[0] = in[0], nin == 1;
-    if (r->prim->written_pair || nin > TN_I_COMPLEX_RESULTS || r->nbinder > TN_I_COMPLEX_RESULTS) {
-        (void)tn_i_parse_fail(p, &r->name, "%s is not defined for complex operands", r->prim->name);
+    if (!r->prim && nin <= TN_I_COMPLEX_RESULTS) {
+        for (uint32_t i = 0; i < nin; i++) out[i] = in[i];
+        return nin;
+    }
+    if (!r->prim || r->prim->written_many || nin > TN_I_COMPLEX_RESULTS || r->nbinder > TN_I_COMPLEX_RESULTS) {
+        (void)tn_i_parse_fail(p, &r->name, "%s is not defined for complex operands", r->prim ? r->prim->name : "copy");
         return 0;
     }
     return tn_i_complex_emit(&s->b, r->prim, r->p, nin, in, TN_I_COMPLEX_RESULTS, out);

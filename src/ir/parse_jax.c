@@ -1,10 +1,14 @@
 /* How programs printed by JAX are spelled where that differs from ours. */
+#include "prims/lineax_text.h"
 #include "ir/parse.h"
 #include "prims/complex.h"
+#include "prims/composed_text.h"
 #include "prims/conv.h"
+#include "prims/equinox_text.h"
 #include "prims/forms.h"
 #include "prims/ids.h"
 #include "prims/linear_solve_text.h"
+#include "prims/near.h"
 #include "prims/reduce_window.h"
 #include "prims/windows.h"
 
@@ -12,28 +16,30 @@
 
 const tn_i_jax *tn_i_jax_primitive(const tn_i_token *name) {
     static const tn_i_jax table[] = {
-        {"select_n", TN_P_select, true, NULL, NULL}, /* the case for false comes first */
-        {"scatter-add", TN_P_scatter_add, false, NULL, NULL},
-        {"scatter-mul", TN_P_scatter_mul, false, NULL, NULL},
-        {"scatter-min", TN_P_scatter_min, false, NULL, NULL},
-        {"scatter-max", TN_P_scatter_max, false, NULL, NULL},
-        {"add_any", TN_P_add, false, NULL, NULL},
-        {"copy", -1, false, NULL, NULL},
-        {"copy_p", -1, false, NULL, NULL},
-        {"device_put", -1, false, NULL, NULL},
-        {"random_wrap", -1, false, NULL, NULL}, /* of keys, which are their words here */
-        {"random_unwrap", -1, false, NULL, NULL},
-        {"nonbatchable", -1, false, NULL, NULL}, /* Equinox's, for maps and transposition, as the next */
-        {"nondifferentiable_backward", -1, false, NULL, NULL},
-        {"squeeze", TN_P_reshape, false, "dimensions", NULL},
-        {"pjit", TN_P_call, false, NULL, "jaxpr"},
-        {"jit", TN_P_call, false, NULL, "jaxpr"},
-        {"closed_call", TN_P_call, false, NULL, "call_jaxpr"},
-        {"custom_jvp_call", TN_P_call, false, NULL, "call_jaxpr"}, /* the rule is a Python function: not in the text */
-        {"core_call", TN_P_call, false, NULL, "call_jaxpr"},
-        {"remat2", TN_P_checkpoint, false, NULL, "jaxpr"},
-        {"psum_invariant", TN_P_psum, false, NULL, NULL}, /* psum without types that vary is another map: docs/mpi.md */
-        {"pbroadcast", TN_P_pvary, false, NULL, NULL},
+        {"scatter-add", TN_P_scatter_add, NULL, NULL},
+        {"scatter-mul", TN_P_scatter_mul, NULL, NULL},
+        {"scatter-min", TN_P_scatter_min, NULL, NULL},
+        {"scatter-max", TN_P_scatter_max, NULL, NULL},
+        {"add_any", TN_P_add, NULL, NULL},
+        {"copy", -1, NULL, NULL},
+        {"copy_p", -1, NULL, NULL},
+        {"device_put", -1, NULL, NULL},
+        {"optimization_barrier", -1, NULL, NULL},
+        {"random_clone", -1, NULL, NULL},
+        {"random_wrap", -1, NULL, NULL}, /* of keys, which are their words here */
+        {"random_unwrap", -1, NULL, NULL},
+        {"nonbatchable", -1, NULL, NULL}, /* Equinox's, for maps and transposition, as the next ones */
+        {"nontraceable", -1, NULL, NULL},
+        {"nondifferentiable_backward", -1, NULL, NULL},
+        {"squeeze", TN_P_reshape, "dimensions", NULL},
+        {"pjit", TN_P_call, NULL, "jaxpr"},
+        {"jit", TN_P_call, NULL, "jaxpr"},
+        {"closed_call", TN_P_call, NULL, "call_jaxpr"},
+        {"custom_jvp_call", TN_P_call, NULL, "call_jaxpr"}, /* the rule is a Python function: not in the text */
+        {"core_call", TN_P_call, NULL, "call_jaxpr"},
+        {"remat2", TN_P_checkpoint, NULL, "jaxpr"},
+        {"psum_invariant", TN_P_psum, NULL, NULL}, /* psum without types that vary is another map: docs/mpi.md */
+        {"pbroadcast", TN_P_pvary, NULL, NULL},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (strlen(table[i].name) == name->n && memcmp(table[i].name, name->at, name->n) == 0) return &table[i];
@@ -56,18 +62,36 @@ const tn_prim *tn_i_jax_form(const tn_i_token *name) {
                                            &tn_i_le_to_form,
                                            &tn_i_stack_form,
                                            &tn_i_tile_form,
+                                           &tn_i_select_n_form,
+                                           &tn_i_platform_index_form,
                                            &tn_i_top_k_form,
                                            &tn_i_random_seed_form,
                                            &tn_i_complex_form,
                                            &tn_i_conj_form,
                                            &tn_i_real_form,
-                                           &tn_i_imag_form};
+                                           &tn_i_imag_form,
+                                           &tn_i_nextafter_form,
+                                           &tn_i_reduce_precision_form,
+                                           &tn_i_unvmap_any_form,
+                                           &tn_i_unvmap_all_form,
+                                           &tn_i_unvmap_max_form,
+                                           &tn_i_select_if_vmap_form,
+                                           &tn_i_maybe_set_form,
+                                           &tn_i_callback_form,
+                                           &tn_i_geqrf_form,
+                                           &tn_i_householder_product_form,
+                                           &tn_i_ormqr_form,
+                                           &tn_i_tridiagonal_solve_form,
+                                           &tn_i_pivots_to_permutation_form};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (tn_i_token_is(name, table[i]->name)) return table[i];
     return NULL;
 }
 
-const tn_prim *tn_i_jax_form_by(const tn_prim *prim, const tn_i_token *param) {
+const tn_prim *tn_i_jax_form_by(const tn_prim *prim, const tn_i_token *param, const tn_i_token *value) {
+    if (prim && prim->id == TN_P_reshape && tn_i_token_is(param, "dimensions") && !tn_i_token_is(value, "None"))
+        return &tn_i_reshape_form;
+    if (prim && prim->id == TN_P_linear_solve && tn_i_token_is(param, "flatten")) return &tn_i_lineax_form;
     if (prim && prim->id == TN_P_fft && tn_i_token_is(param, "fft_lengths")) return &tn_i_fft_form;
     if (prim && prim->id == TN_P_random_bits && tn_i_token_is(param, "bit_width")) return &tn_i_random_bits_form;
     const bool solve = prim && prim->id == TN_P_custom_linear_solve;
@@ -103,6 +127,7 @@ bool tn_i_jax_ignored(const tn_prim *prim, const tn_i_token *name, const char *c
         {"input_dtype", -1, NULL}, /* conj's */
         {"precision", -1, NULL},
         {"linear", TN_P_cond, NULL},
+        {"branches_platforms", TN_P_cond, NULL},
         {"linear", TN_P_scan, NULL},
         {"indices_are_sorted", -1, NULL},
         {"unique_indices", -1, NULL},
@@ -117,6 +142,7 @@ bool tn_i_jax_ignored(const tn_prim *prim, const tn_i_token *name, const char *c
         {"subset_by_index", TN_P_eigh, none},
         {"subset_by_index", TN_P_svd, none},
         {"pivoting", TN_P_qr, no},
+        {"perturb_singular", -1, no}, /* tridiagonal_solve's */
         {"use_magma", TN_P_qr, NULL},
         {"unroll", TN_P_scan, NULL},
         {"_split_transpose", TN_P_scan, NULL},

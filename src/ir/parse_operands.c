@@ -1,9 +1,17 @@
 /* Operands: names, and literals, whose dtype and shape may follow from the others. */
+#include "prims/lineax_text.h"
 #include "ir/parse.h"
+#include "prims/forms.h"
 #include "prims/ids.h"
+#include "prims/narrow.h"
 
 static bool is_literal(const tn_i_token *t) {
     return t->kind == TN_T_NUMBER || tn_i_token_is(t, "True") || tn_i_token_is(t, "False");
+}
+
+/* A literal's, in what holds its dtype. */
+static bool bits_of(const tn_i_operand *o, int dtype, uint64_t *bits) {
+    return o->narrow ? tn_i_parse_narrow_bits(&o->token, o->narrow, bits) : tn_i_parse_bits(&o->token, dtype, bits);
 }
 
 /* After a number or truth value: its type, when written. */
@@ -16,9 +24,10 @@ static bool literal_type(tn_i_parser *p, tn_i_operand *o) {
     if (!tn_i_parse_type(p, &t, &o->complex)) return false;
     if (t.rank) return tn_i_parse_fail(p, &at, "a literal has rank 0; write an array as constant[value=..]");
     o->dtype = t.dtype;
-    if (!tn_i_parse_bits(&o->token, t.dtype, &bits))
+    o->narrow = p->narrow;
+    if (!bits_of(o, t.dtype, &bits))
         return tn_i_parse_fail(p, &o->token, "%s is no value of dtype %s", tn_i_word_text(word, &o->token),
-                               tn_i_dtype_name(t.dtype));
+                               o->narrow ? tn_i_narrow_name(o->narrow) : tn_i_dtype_name(t.dtype));
     return true;
 }
 
@@ -31,12 +40,11 @@ bool tn_i_parse_operand(tn_i_parser *p, const tn_i_scope *s, tn_i_operand *o) {
         return literal_type(p, o);
     }
     if (p->tok.kind != TN_T_NAME || tn_i_token_reserved(&p->tok)) return tn_i_unexpected(p, "an operand");
-    o->var = tn_i_names_find(&s->names, p->tok.at, p->tok.n);
-    if (o->var == TN_NOVAR) return tn_i_parse_fail(p, &p->tok, "%s is not defined", tn_i_word_text(word, &p->tok));
-    if (o->var & TN_I_COMPLEX_NAME) {
-        o->z = o->var & ~TN_I_COMPLEX_NAME;
-        o->var = TN_NOVAR;
-    }
+    const uint32_t v = tn_i_names_find(&s->names, p->tok.at, p->tok.n);
+    if (v != TN_NOVAR)
+        tn_i_name_operand(o, v);
+    else if (!tn_i_is_dropped(&p->tok) || !tn_i_parse_dropped(s, o))
+        return tn_i_parse_fail(p, &p->tok, "%s is not defined", tn_i_word_text(word, &p->tok));
     tn_i_next(p);
     return true;
 }
@@ -58,9 +66,10 @@ static bool binders_ahead(const tn_i_parser *p, const tn_i_scope *s) {
     if (tn_i_token_is(&after, ":") || tn_i_token_is(&after, "=")) return true;
     if (tn_i_token_is(&after, "[") && t.kind == TN_T_NAME) return true; /* what has no outputs, as JAX prints it */
     if (tn_i_names_find(&s->names, t.at, t.n) != TN_NOVAR) return false;
+    const bool dropped = tn_i_is_dropped(&t) && s->ndropped; /* as an operand types of the next equation may follow */
     for (t = after; t.kind == TN_T_NAME && !tn_i_token_reserved(&t); tn_i_lex(&lex, &t)) {
     }
-    return tn_i_token_is(&t, "=") || tn_i_token_is(&t, ":");
+    return tn_i_token_is(&t, "=") || (!dropped && tn_i_token_is(&t, ":"));
 }
 
 bool tn_i_parse_operands(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
@@ -82,7 +91,7 @@ bool tn_i_parse_operands(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
 static tn_i_var literal(tn_i_parser *p, tn_i_scope *s, const tn_i_operand *o, int dtype) {
     char word[TN_I_WORD_TEXT];
     uint64_t bits;
-    if (tn_i_parse_bits(&o->token, dtype, &bits)) return tn_i_literal(&s->b, dtype, bits);
+    if (bits_of(o, dtype, &bits)) return tn_i_literal(&s->b, dtype, bits);
     (void)tn_i_parse_fail(p, &o->token, "%s is no value of dtype %s", tn_i_word_text(word, &o->token),
                           tn_i_dtype_name(dtype));
     return TN_NOVAR;
@@ -133,7 +142,7 @@ static int literal_dtype(const tn_i_reading *r, const tn_i_operand *o, const hin
 /* A predicate of select and the bounds of clamp may be scalars beside arrays; they stay as written. */
 static bool may_be_scalar(const tn_i_reading *r, size_t i) {
     if (!r->prim) return false;
-    return (r->prim->id == TN_P_select && i == 0) || (r->prim->id == TN_P_clamp && i != 1);
+    return (tn_i_chooses(r->prim) && i == 0) || (r->prim->id == TN_P_clamp && i != 1);
 }
 
 tn_i_var tn_i_parse_spread(tn_i_scope *s, tn_i_var v, const tn_type *shape) {
@@ -154,6 +163,9 @@ bool tn_i_resolve_operands(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
     const bool elementwise = r->prim && r->prim->flags & TN_F_ELEMENTWISE;
     for (size_t i = r->operand0; i < p->noperand; i++) {
         tn_i_operand *o = &p->operand[i];
+        if (o->dropped && r->prim == &tn_i_lineax_form) continue; /* which does not read all operands */
+        if (o->dropped)
+            return tn_i_parse_fail(p, &o->token, "_ stands for several values here: the text does not tell which");
         const bool written = o->var == TN_NOVAR;
         if (written) {
             o->var = literal(p, s, o, literal_dtype(r, o, &h));
@@ -161,11 +173,6 @@ bool tn_i_resolve_operands(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
         }
         if (elementwise && !may_be_scalar(r, i - r->operand0)) o->var = tn_i_parse_spread(s, o->var, &h.shape);
         if (o->var == TN_NOVAR) return false;
-    }
-    if (r->jax && r->jax->swap && p->noperand - r->operand0 == 3) {
-        const tn_i_operand on_false = p->operand[r->operand0 + 1];
-        p->operand[r->operand0 + 1] = p->operand[r->operand0 + 2];
-        p->operand[r->operand0 + 2] = on_false;
     }
     return true;
 }

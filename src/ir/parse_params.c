@@ -1,5 +1,7 @@
 /* Parameters: `[name=value ..]`, in any order, each read as its primitive's descriptor says. */
 #include "ir/parse.h"
+#include "prims/ids.h"
+#include "prims/narrow.h"
 
 #include <string.h>
 
@@ -122,16 +124,19 @@ static bool lists(tn_i_parser *p, const tn_i_spec *spec) {
 
 /* ---- other values ----------------------------------------------------------------- */
 
+static bool push_type(tn_i_parser *p, const tn_type *t) {
+    if (!tn_i_grow(p->ctx, (void **)(void *)&p->types, &p->ctypes, p->ntypes + 1, sizeof *p->types)) return false;
+    p->types[p->ntypes++] = t;
+    return true;
+}
+
 static bool type_tuple(tn_i_parser *p) {
     const char *close = open_tuple(p);
     if (!close) return false;
     while (!tn_i_accept(p, close)) {
         tn_type t;
         const tn_type *type;
-        if (!tn_i_parse_type(p, &t, NULL) || !(type = tn_i_type(p->ctx, &t)) ||
-            !tn_i_grow(p->ctx, (void **)(void *)&p->types, &p->ctypes, p->ntypes + 1, sizeof *p->types))
-            return false;
-        p->types[p->ntypes++] = type;
+        if (!tn_i_parse_type(p, &t, NULL) || !(type = tn_i_type(p->ctx, &t)) || !push_type(p, type)) return false;
         if (!separator(p, close)) return false;
     }
     return true;
@@ -157,19 +162,20 @@ static bool symbol(tn_i_parser *p, const tn_i_spec *spec, int64_t *out) {
 /* A program with shared ones of its own, as JAX writes some parameters: `let f = {..} in {..}`. */
 static bool with_shared(tn_i_parser *p, const tn_i_scope *s, const tn_fn **f) {
     const tn_i_names outer = p->programs;
-    const int64_t level = p->level;
+    const tn_i_spot lets = p->lets;
     bool ok = true;
     tn_i_names_init(&p->programs, p->ctx);
-    p->level = 0;
+    p->lets = (tn_i_spot){p->lex, p->tok};
     while (ok && tn_i_accept(p, "let")) ok = tn_i_parse_shared(p, s->depth + 2);
     ok = ok && tn_i_parse_program(p, s->depth + 1, f);
     tn_i_names_free(&p->programs);
     p->programs = outer;
-    p->level = level;
+    p->lets = lets;
     return ok;
 }
 
-static bool program(tn_i_parser *p, const tn_i_scope *s, const tn_fn **f) {
+/* caller: the equation whose outputs are those of the program, or NULL. */
+static bool program(tn_i_parser *p, const tn_i_scope *s, tn_i_reading *caller, const tn_fn **f) {
     if (tn_i_token_is(&p->tok, "let")) return with_shared(p, s, f);
     if (p->tok.kind == TN_T_NAME) {
         const uint32_t k = tn_i_shared_program(p, &p->tok, s->depth + 1);
@@ -178,6 +184,7 @@ static bool program(tn_i_parser *p, const tn_i_scope *s, const tn_fn **f) {
         tn_i_next(p);
         return true;
     }
+    p->caller = caller;
     return tn_i_parse_program(p, s->depth + 1, f);
 }
 
@@ -211,7 +218,7 @@ static bool program_record(tn_i_parser *p, const tn_i_scope *s, const tn_i_spec 
     *v = (tn_i_param){.kind = TN_K_FNS, .u.fns = NULL};
     for (uint32_t j = 0; j < spec->lists; j++) {
         if (!field(p, spec, j)) return false;
-        if (!tn_i_accept(p, "None") && (!program(p, s, &f) || !push_program(p, v, f))) return false;
+        if (!tn_i_accept(p, "None") && (!program(p, s, NULL, &f) || !push_program(p, v, f))) return false;
         if (!field_ends(p, spec, j)) return false;
     }
     return true;
@@ -231,7 +238,7 @@ static bool programs(tn_i_parser *p, const tn_i_scope *s, tn_i_param *v) {
     if (!close) return false;
     *v = (tn_i_param){.kind = TN_K_FNS, .u.fns = NULL};
     while (!tn_i_accept(p, close)) {
-        if (!program(p, s, &f) || !push_program(p, v, f)) return false;
+        if (!program(p, s, NULL, &f) || !push_program(p, v, f)) return false;
         (void)tn_i_accept(p, ","); /* JAX writes none */
     }
     return true;
@@ -245,6 +252,29 @@ static bool integer(tn_i_parser *p, int64_t *out) {
     if (!close) return true;
     (void)tn_i_accept(p, ",");
     return tn_i_expect(p, close);
+}
+
+/* In ((..), None, ..), lists of words, the place of the first that has one of the symbols, or is None. */
+static bool place_of(tn_i_parser *p, const tn_i_spec *spec, int64_t *out) {
+    const tn_i_token at = p->tok;
+    int64_t n = 0;
+    *out = -1;
+    if (!tn_i_expect(p, "(")) return false;
+    for (; !tn_i_accept(p, ")"); n++) {
+        bool is = tn_i_accept(p, "None");
+        if (!is && !tn_i_expect(p, "(")) return false;
+        while (!is && p->tok.kind == TN_T_STRING) {
+            const char *word;
+            if (!tn_i_parse_string(p, &word)) return false;
+            for (int i = 0; spec->symbols[i]; i++)
+                if (*out < 0 && strcmp(word, spec->symbols[i]) == 0) *out = n;
+            (void)tn_i_accept(p, ",");
+        }
+        if (!is && !tn_i_expect(p, ")")) return false;
+        if (is && *out < 0) *out = n;
+        if (!separator(p, ")")) return false;
+    }
+    return *out >= 0 || tn_i_parse_fail(p, &at, "%s has nothing for %s", spec->name, spec->symbols[0]);
 }
 
 static bool boolean(tn_i_parser *p, int64_t *out) {
@@ -281,6 +311,60 @@ static bool array(tn_i_parser *p, const tn_i_reading *r, tn_i_param *v) {
     return true;
 }
 
+/* ---- values as they stand ---------------------------------------------------- */
+
+/* Reads over one value, whatever it is: a word or number, what is bracketed, `a.b(c)`. */
+static bool skip_value(tn_i_parser *p) {
+    for (size_t depth = 0;;) {
+        const tn_i_token_kind kind = p->tok.kind;
+        const char c = kind == TN_T_MARK ? *p->tok.at : ' ';
+        const bool close = c == ')' || c == ']' || c == '}' || c == '>';
+        if (kind == TN_T_END || kind == TN_T_BAD || (close && depth == 0)) return tn_i_unexpected(p, "a value");
+        tn_i_next(p);
+        if (c == '(' || c == '[' || c == '{' || c == '<') depth++;
+        if (close) depth--;
+        if (depth || c == '.') continue;
+        if (!tn_i_token_is(&p->tok, ".") && !tn_i_token_is(&p->tok, "(")) return true;
+    }
+}
+
+/* The words of a value. */
+static bool as_written(tn_i_parser *p, const char **out) {
+    const char *at = p->tok.at;
+    if (!skip_value(p)) return false;
+    const char *end = p->tok.at;
+    while (end > at && strchr(" \t\r\n", end[-1])) end--;
+    return (*out = tn_i_string(p->ctx, at, (size_t)(end - at))) != NULL;
+}
+
+/* `({ lambda .. }, <object ..>, True)`: the program, when there is one in front. */
+static bool first_program(tn_i_parser *p, tn_i_scope *s, tn_i_param *v) {
+    const char *close = open_tuple(p);
+    if (!close) return false;
+    if (tn_i_token_is(&p->tok, "{") || tn_i_token_is(&p->tok, "let")) {
+        if (!program(p, s, NULL, &v->u.fn)) return false;
+        v->kind = TN_K_FN;
+        if (!separator(p, close)) return false;
+    }
+    while (!tn_i_accept(p, close))
+        if (!skip_value(p) || !separator(p, close)) return false;
+    return true;
+}
+
+/* A policy as JAX has it, which is a function or an object. */
+static bool is_policy(const tn_i_reading *r, const tn_i_spec *spec) {
+    return r->prim->id == TN_P_checkpoint && strcmp(spec->name, "policy") == 0;
+}
+
+static bool policy(tn_i_parser *p, const char **out) {
+    const tn_i_token at = p->tok;
+    const char *text;
+    if (!as_written(p, &text)) return false;
+    if (!tn_i_jax_policy(p->ctx, text, out))
+        return tn_i_parse_fail(p, &at, "a policy that the text does not tell: %.60s", text);
+    return *out != NULL;
+}
+
 /* The value of parameter k; what it holds is owned by r->p[k] from the moment its kind is set. */
 static bool value(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r, uint32_t k) {
     const tn_i_spec *spec = &r->prim->params[k];
@@ -292,7 +376,8 @@ static bool value(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r, uint32_t k) {
     r->at[k] = spec->kind == TN_K_TYPES ? p->ntypes : p->nints;
     switch (spec->kind) {
     case TN_K_FN:
-        ok = program(p, s, &v->u.fn);
+        if (spec->lists) return first_program(p, s, v);
+        ok = program(p, s, r->prim->id == TN_P_call ? r : NULL, &v->u.fn);
         if (ok) v->kind = TN_K_FN;
         return ok;
     case TN_K_FNS: return spec->fields ? program_record(p, s, spec, v) : programs(p, s, v);
@@ -301,14 +386,18 @@ static bool value(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r, uint32_t k) {
         ok = number(p, v);
         if (ok) v->kind = TN_K_NUMBER;
         return ok;
-    case TN_K_INT: ok = integer(p, &v->u.i); break;
+    case TN_K_INT: ok = spec->symbols ? place_of(p, spec, &v->u.i) : integer(p, &v->u.i); break;
     case TN_K_BOOL: ok = boolean(p, &v->u.i); break;
     case TN_K_SYM: ok = symbol(p, spec, &v->u.i); break;
     case TN_K_AXES: ok = tn_i_parse_axes(p, &v->u.i); break;
-    case TN_K_STR: ok = tn_i_parse_string(p, &v->u.str); break;
+    case TN_K_STR:
+        ok = is_policy(r, spec) && p->tok.kind != TN_T_STRING ? policy(p, &v->u.str)
+             : spec->lists                                    ? as_written(p, &v->u.str)
+                                                              : tn_i_parse_string(p, &v->u.str);
+        break;
     case TN_K_DTYPE:
         ok = tn_i_parse_dtype(p, &dtype);
-        v->u.i = dtype;
+        v->u.i = ok && tn_i_holder(dtype) >= 0 ? tn_i_holder(dtype) : dtype;
         break;
     case TN_K_INTS:
         ok = spec->fields ? int_record(p, spec) : spec->lists ? group_tuple(p, spec->lists) : int_tuple(p, &n);
@@ -328,18 +417,15 @@ static bool value(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r, uint32_t k) {
 
 /* ---- parameters that are not ours ---------------------------------------------------- */
 
-/* Reads over one value, whatever it is: a word or number, what is bracketed, `a.b(c)`. */
-static bool skip_value(tn_i_parser *p) {
-    for (size_t depth = 0;;) {
-        const tn_i_token_kind kind = p->tok.kind;
-        const char c = kind == TN_T_MARK ? *p->tok.at : ' ';
-        const bool close = c == ')' || c == ']' || c == '}' || c == '>';
-        if (kind == TN_T_END || kind == TN_T_BAD || (close && depth == 0)) return tn_i_unexpected(p, "a value");
+/* The rest of a sentence, which JAX does not quote. */
+static bool skip_words(tn_i_parser *p) {
+    for (;;) {
+        tn_i_lexer lex = p->lex;
+        tn_i_token t;
+        tn_i_lex(&lex, &t);
+        if (tn_i_token_is(&p->tok, "]") || (p->tok.kind == TN_T_NAME && tn_i_token_is(&t, "="))) return true;
+        if (p->tok.kind == TN_T_END) return tn_i_unexpected(p, "']'");
         tn_i_next(p);
-        if (c == '(' || c == '[' || c == '{' || c == '<') depth++;
-        if (close) depth--;
-        if (depth || c == '.') continue;
-        if (!tn_i_token_is(&p->tok, ".") && !tn_i_token_is(&p->tok, "(")) return true;
     }
 }
 
@@ -355,7 +441,7 @@ static bool foreign(tn_i_parser *p, const tn_i_reading *r, const tn_i_token *nam
     char word[TN_I_WORD_TEXT];
     const char *const *only;
     if (r->jax && r->jax->drop && tn_i_token_is(name, r->jax->drop)) return skip_value(p);
-    if (!r->prim) return skip_value(p);
+    if (!r->prim) return skip_value(p) && skip_words(p);
     if (!tn_i_jax_ignored(r->prim, name, &only))
         return tn_i_parse_fail(p, name, "%s has no parameter %s", r->prim->name, tn_i_word_text(word, name));
     return only ? skip_only(p, name, only) : skip_value(p);
@@ -411,7 +497,7 @@ bool tn_i_parse_params(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
         if (name.kind != TN_T_NAME) return tn_i_unexpected(p, "a parameter's name or ']'");
         tn_i_next(p);
         if (!tn_i_expect(p, "=")) return false;
-        const tn_prim *form = r->given ? NULL : tn_i_jax_form_by(r->prim, &name);
+        const tn_prim *form = r->given || r->jax ? NULL : tn_i_jax_form_by(r->prim, &name, &p->tok);
         if (form) {
             r->prim = form;
             count_params(r);
@@ -452,6 +538,18 @@ static bool is_one_of(const char *name, const char *const *names) {
     return false;
 }
 
+/* The types of all that is on the left. */
+static bool derive_results(tn_i_parser *p, tn_i_reading *r, uint32_t k) {
+    r->at[k] = p->ntypes;
+    for (size_t j = 0; j < r->nbinder; j++) {
+        const tn_i_binder *x = &p->binder[r->binder0 + j];
+        if (!x->type || x->complex) return tn_i_parse_fail(p, &x->name, "%s needs a real type here", r->prim->name);
+        if (!push_type(p, x->type)) return false;
+    }
+    r->p[k] = (tn_i_param){.kind = TN_K_TYPES, .n = (uint32_t)r->nbinder};
+    return true;
+}
+
 /* Shape and dtype follow from the type written on the left, dimensions from a scalar operand. */
 static bool derive(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r, uint32_t k) {
     static const char *const shapes[] = {"shape", "new_sizes", "slice_sizes", NULL}, *const dtypes[] = {
@@ -460,6 +558,7 @@ static bool derive(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r, uint32_t k) {
     const tn_type *left = r->nbinder ? p->binder[r->binder0].type : NULL;
     tn_i_param *v = &r->p[k];
     if (spec->kind == TN_K_PTR) return true;
+    if (spec->kind == TN_K_TYPES && strcmp(spec->name, "results") == 0) return derive_results(p, r, k);
     if (spec->kind == TN_K_DTYPE && left && is_one_of(spec->name, dtypes)) {
         const int whole = left->dtype == TN_F32 ? TN_I_C64 : TN_I_C128;
         *v = (tn_i_param){.kind = TN_K_DTYPE, .u.i = p->binder[r->binder0].complex ? whole : left->dtype};
@@ -483,7 +582,7 @@ static bool derive(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r, uint32_t k) {
 }
 
 bool tn_i_complete_params(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
-    if (!tn_i_parse_key_params(p, r)) return false;
+    if (!tn_i_parse_key_params(p, s, r)) return false;
     for (uint32_t k = 0; k < r->nparam; k++)
         if (r->p[k].kind == TN_K_NONE && !r->prim->params[k].otherwise && !derive(p, s, r, k)) return false;
     for (uint32_t k = 0; k < r->nparam; k++) {

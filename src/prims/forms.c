@@ -170,6 +170,60 @@ const tn_prim tn_i_stack_form = {
 const tn_prim tn_i_tile_form = {
     .id = -1, .name = "tile", .nin = 1, .params = tile_params, .written = written_tile, .linear = {TN_ALL}};
 
+/* ---- chosen ---- */
+
+static tn_i_var written_select_n(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in) {
+    (void)p;
+    if (nin < 2) return refuse(b, "select_n", "takes an index and cases"), TN_NOVAR;
+    const int dtype = tn_i_vtype(b, in[0])->dtype;
+    if (!tn_i_is_int(dtype) && nin == 3) return tn_i_op3(b, TN_P_select, in[0], in[2], in[1]);
+    tn_i_var chosen = in[1];
+    for (uint32_t k = 1; k + 1 < nin && !b->failed; k++) {
+        const tn_type of = *tn_i_vtype(b, in[0]);
+        const tn_i_var taken = tn_i_op2(b, TN_P_eq, in[0], tn_i_whole_number(b, &of, k));
+        chosen = tn_i_op3(b, TN_P_select, taken, in[k + 1], chosen);
+    }
+    return chosen;
+}
+const tn_prim tn_i_select_n_form = {.id = -1,
+                                    .name = "select_n",
+                                    .nin = -1,
+                                    .flags = TN_F_ELEMENTWISE,
+                                    .written = written_select_n,
+                                    .linear = {TN_ALL & ~TN_OPERAND(0)}};
+
+bool tn_i_chooses(const tn_prim *prim) { return prim->id == TN_P_select || prim == &tn_i_select_n_form; }
+
+static const char *const here[] = {"cpu", NULL};
+static const tn_i_spec platform_params[] = {{.name = "platforms", .kind = TN_K_INT, .symbols = here}, {.name = NULL}};
+
+static tn_i_var written_platform(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in) {
+    (void)in;
+    if (nin) return refuse(b, "platform_index", "takes no operand"), TN_NOVAR;
+    return tn_i_literal_i64(b, TN_I32, p[0].u.i);
+}
+const tn_prim tn_i_platform_index_form = {
+    .id = -1, .name = "platform_index", .nin = 0, .params = platform_params, .written = written_platform};
+
+tn_i_var tn_i_unsigned_place(tn_i_builder *b, int prim, const tn_i_param *p, uint32_t nin, const tn_i_var *in) {
+    const tn_i_param q[2] = {p[0], {.kind = TN_K_DTYPE, .u.i = TN_I64}};
+    if (p[1].u.i != TN_U32) return TN_NOVAR;
+    return tn_i_convert(b, tn_i_emit(b, tn_i_prim(b, prim), q, nin, in), TN_U32);
+}
+
+/* ---- in another order ---- */
+
+static const tn_i_spec reshape_params[] = {
+    {.name = "dimensions", .kind = TN_K_INTS}, {.name = "new_sizes", .kind = TN_K_INTS}, {.name = NULL}};
+
+static tn_i_var written_reshape(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in) {
+    if (nin != 1) return refuse(b, "reshape", "takes one operand"), TN_NOVAR;
+    const tn_i_var turned = tn_i_emit(b, tn_i_prim(b, TN_P_transpose), &p[0], 1, in);
+    return b->failed ? TN_NOVAR : tn_i_emit(b, tn_i_prim(b, TN_P_reshape), &p[1], 1, &turned);
+}
+const tn_prim tn_i_reshape_form = {
+    .id = -1, .name = "reshape", .nin = 1, .params = reshape_params, .written = written_reshape, .linear = {TN_ALL}};
+
 /* ---- the largest ---- */
 
 enum { TOP_K, TOP_AXIS };
@@ -190,16 +244,20 @@ bool tn_i_top_k(tn_i_builder *b, tn_i_var x, int64_t k, int axis, tn_i_var out[2
     return !b->failed;
 }
 
-static bool written_top_k(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in, tn_i_var out[2]) {
+static uint32_t written_top_k(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in, uint32_t most,
+                              tn_i_var *out) {
     if (nin != 1) return refuse(b, "top_k", "takes one operand");
     const tn_type *t = tn_i_vtype(b, in[0]);
     const int64_t k = p[TOP_K].u.i, axis = p[TOP_AXIS].kind == TN_K_NONE ? t->rank - 1 : p[TOP_AXIS].u.i;
     if (axis < 0 || axis >= t->rank) return refuse(b, "top_k", "axis: is no dimension of operand 0");
     if (k < 0 || k > t->dim[axis]) return refuse(b, "top_k", "k: there are not as many elements");
-    return tn_i_top_k(b, in[0], k, (int)axis, out);
+    tn_i_var pair[2];
+    if (!tn_i_top_k(b, in[0], k, (int)axis, pair)) return 0;
+    for (uint32_t j = 0; j < 2 && j < most; j++) out[j] = pair[j];
+    return 2;
 }
 const tn_prim tn_i_top_k_form = {
-    .id = -1, .name = "top_k", .nin = 1, .params = top_params, .written_pair = written_top_k};
+    .id = -1, .name = "top_k", .nin = 1, .params = top_params, .written_many = written_top_k};
 
 /* ---- unsigned places ---- */
 
@@ -247,9 +305,13 @@ static const tn_i_spec bits_params[] = {
 
 static tn_i_var written_bits(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in) {
     const int64_t width = p[0].u.i;
-    if (width != 32 && width != 64) return refuse(b, "random_bits", "bit_width: is neither 32 nor 64"), TN_NOVAR;
-    const tn_i_param q[2] = {{.kind = TN_K_DTYPE, .u.i = width == 32 ? TN_U32 : TN_I64}, p[1]};
-    return tn_i_emit(b, tn_i_prim(b, TN_P_random_bits), q, nin, in);
+    if (width != 8 && width != 16 && width != 32 && width != 64)
+        return refuse(b, "random_bits", "bit_width: is none of 8, 16, 32, 64"), TN_NOVAR;
+    const tn_i_param q[2] = {{.kind = TN_K_DTYPE, .u.i = width == 64 ? TN_I64 : TN_U32}, p[1]};
+    const tn_i_var bits = tn_i_emit(b, tn_i_prim(b, TN_P_random_bits), q, nin, in);
+    if (width >= 32 || b->failed) return bits;
+    const tn_type t = *tn_i_vtype(b, bits);
+    return tn_i_op2(b, TN_P_and, bits, tn_i_whole_number(b, &t, ((int64_t)1 << width) - 1)); /* the low ones of 32 */
 }
 const tn_prim tn_i_random_bits_form = {
     .id = -1, .name = "random_bits", .nin = 1, .params = bits_params, .written = written_bits};

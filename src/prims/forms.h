@@ -13,6 +13,16 @@ extern const tn_prim tn_i_lt_to_form, tn_i_le_to_form;
 /* stack: operands beside each other in a new dimension; tile: one repeated along its dimensions. */
 extern const tn_prim tn_i_stack_form, tn_i_tile_form;
 
+/* select_n: the case that a number, or a truth value, names.  May operand 0 be a scalar beside arrays? */
+extern const tn_prim tn_i_select_n_form;
+bool tn_i_chooses(const tn_prim *prim);
+/* platform_index: which of the branches of a `cond` is for CPUs. */
+extern const tn_prim tn_i_platform_index_form;
+/* reshape of dimensions in another order. */
+extern const tn_prim tn_i_reshape_form;
+/* `written` of argmax and argmin: places that are u32 are made of i64. */
+tn_i_var tn_i_unsigned_place(tn_i_builder *b, int prim, const tn_i_param *p, uint32_t nin, const tn_i_var *in);
+
 /* The k largest along an axis, the first of equals first and NaN before all numbers, and where they are (i32). */
 bool tn_i_top_k(tn_i_builder *b, tn_i_var x, int64_t k, int axis, tn_i_var out[2]);
 extern const tn_prim tn_i_top_k_form;

@@ -366,8 +366,10 @@ struct tn_prim {
     /* An equation as a text may have it (JAX's) where programs have others for it: those, and the first output of the
      * last; TN_NOVAR: it is emitted as it stands. */
     tn_i_var (*written)(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in);
-    /* The same of two outputs, which may be of different equations; false: it failed. */
-    bool (*written_pair)(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in, tn_i_var out[2]);
+    /* The same of several outputs, which may be of different equations, in out as far as it has room for `most`: how
+     * many there are; 0: it failed. */
+    uint32_t (*written_many)(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in, uint32_t most,
+                             tn_i_var *out);
     /* The parts of its one result where an operand is complex, which no program's values are: by equations of their
      * parts.  NULL: each part by itself of what is linear in all complex operands, else it is refused. */
     tn_i_complex (*complex)(tn_i_builder *b, const tn_prim *prim, const tn_i_param *p, uint32_t nin,

@@ -1,4 +1,5 @@
 /* Reductions: reduce_sum reduce_max reduce_min reduce_prod argmax argmin. */
+#include "prims/forms.h"
 #include "prims/c_text.h"
 #include "prims/complex.h"
 #include "prims/dims.h"
@@ -586,6 +587,10 @@ const tn_prim tn_prim_reduce_prod = {
 static const tn_i_spec arg_params[] = {
     {.name = "axes", .kind = TN_K_INTS}, {.name = "index_dtype", .kind = TN_K_DTYPE}, {.name = NULL}};
 
+static tn_i_var written_argmax(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in) {
+    return tn_i_unsigned_place(b, TN_P_argmax, p, nin, in);
+}
+
 const tn_prim tn_prim_argmax = {
     .id = TN_P_argmax,
     .name = "argmax",
@@ -596,6 +601,7 @@ const tn_prim tn_prim_argmax = {
     .params = arg_params,
     .type = type_arg,
     .batch = batch_axes,
+    .written = written_argmax,
     .fold = TN_FOLD_ARGMAX,
     .kernel = kernel_argmax,
     .c_kernel = c_reduce,
@@ -603,6 +609,10 @@ const tn_prim tn_prim_argmax = {
     .jvp_bound = 1,
     .sample = sample_arg,
 };
+
+static tn_i_var written_argmin(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in) {
+    return tn_i_unsigned_place(b, TN_P_argmin, p, nin, in);
+}
 
 const tn_prim tn_prim_argmin = {
     .id = TN_P_argmin,
@@ -614,6 +624,7 @@ const tn_prim tn_prim_argmin = {
     .params = arg_params,
     .type = type_arg,
     .batch = batch_axes,
+    .written = written_argmin,
     .fold = TN_FOLD_ARGMIN,
     .kernel = kernel_argmin,
     .c_kernel = c_reduce,

@@ -119,6 +119,156 @@ static void test_joined(void **state) {
     refuses("i32[2,2]", "tile[reps=(2, -1)] a", "reps");
 }
 
+/* The case that a number names, wherever it is not below 1 or above the last but one. */
+static void test_chosen(void **state) {
+    (void)state;
+    const int32_t a[4] = {10, 20, 30, 40}, b[4] = {0, 1, 2, 1};
+    computes("i32[4]", "select_n b a b", a, b, ((int32_t[]){10, 1, 30, 1}), 16);
+    computes("i32[4]", "select_n b a b b a", a, b, ((int32_t[]){10, 1, 2, 1}), 16);
+    computes("i32[4]", "select_n 1:i32[] a b", a, b, b, 16);
+    computes("i32[4]", "select_n True a b", a, b, b, 16);
+    computes("f64[2,2]", "argmax[axes=(1,) index_dtype=uint32] a", ((double[]){1, 2, 4, 3}), b, ((uint32_t[]){1, 0}),
+             8);
+    computes("i32[2,2]", "reshape[dimensions=(1, 0) new_sizes=(4,) sharding=None] a", a, b,
+             ((int32_t[]){10, 30, 20, 40}), 16);
+    computes("i32[4]", "platform_index[platforms=(('mosaic',), ('cuda', 'cpu'), None)]", a, b, ((int32_t[]){1}), 4);
+    computes("i32[4]", "platform_index[platforms=(('mosaic',), ('cuda',), None)]", a, b, ((int32_t[]){2}), 4);
+    refuses("i32[4]", "platform_index[platforms=(('mosaic',), ('cuda',))]", "platforms has nothing for cpu");
+    refuses("f64[4]", "select_n b a b", "select: operand 0");
+    refuses("i32[4]", "select_n a", "takes an index and cases");
+}
+
+/* Floats beside others, and of fewer bits. */
+static void test_near(void **state) {
+    (void)state;
+    const double x[6] = {1, -1, 0, 0, INFINITY, 3}, y[6] = {2, -2, -1, 0, 0, 3};
+    const double next[6] = {nextafter(1, 2), nextafter(-1, -2), -0x1p-1074, 0, nextafter(INFINITY, 0), 3};
+    computes("f64[6]", "nextafter a b", x, y, next, sizeof next);
+    const float f[6] = {1.0f + 0x1p-8f, 1.0f + 3 * 0x1p-9f, 3.4e38f, 0x1p-130f, 65520.0f, -0.1f};
+    const float brain[6] = {1.0f, 1.0f + 0x1p-7f, INFINITY, 0x1p-130f, 65536.0f, -0x1.9ap-4f};
+    computes("f32[6]", "reduce_precision[exponent_bits=8 mantissa_bits=7] a", f, f, brain, sizeof brain);
+    const float half[6] = {1.0f + 0x1p-8f, 1.0f + 3 * 0x1p-9f, INFINITY, 0.0f, INFINITY, -0x1.998p-4f};
+    computes("f32[6]", "reduce_precision[exponent_bits=5 mantissa_bits=10] a", f, f, half, sizeof half);
+    refuses("f64[3]", "nextafter a", "nextafter: takes 2 operands");
+    refuses("i32[3]", "nextafter a b", "nextafter: operand 0: is not of floats");
+    refuses("f64[3]", "reduce_precision[exponent_bits=0 mantissa_bits=7] a", "there is no format of 0 and 7 bits");
+}
+
+/* Equinox's, where nothing is mapped any more. */
+static void test_equinox(void **state) {
+    (void)state;
+    const uint8_t t[4] = {0, 1, 1, 0};
+    const int32_t a[3] = {7, 8, 9}, b[3] = {-1, 5, 2};
+    computes("bool[2,2]", "unvmap_any a", t, t, ((uint8_t[]){1}), 1);
+    computes("bool[2,2]", "unvmap_all a", t, t, ((uint8_t[]){0}), 1);
+    computes("i32[3]", "unvmap_max a", a, b, ((int32_t[]){9}), 4);
+    computes("i32[]", "unvmap_max a", a, b, a, 4);
+    computes("i32[3]", "select_if_vmap True:bool[] a b", a, b, a, 12);
+#define SET "maybe_set[i_static=None i_treedef=PyTreeDef(*) kwargs=() makes_false_steps=True] True:bool[] a 1:i32[] "
+    computes("i32[3]", SET "1:i64[]", a, b, ((int32_t[]){7, 1, 9}), 12);
+    computes("i32[3]", SET "-1:i64[]", a, b, ((int32_t[]){7, 8, 1}), 12);
+    computes("i32[3]", SET "3:i64[]", a, b, a, 12);
+    computes("i32[3]", "nonbatchable[allow_constant_across_batch=True msg=Nonconstant batch. `this` isn't one.\n] a", a,
+             b, a, 12);
+    refuses("i32[3]",
+            "maybe_set[i_static=None i_treedef=PyTreeDef((*, *)) kwargs=()] True:bool[] a 1:i32[] 1:i32[] 1:i32[]",
+            "maybe_set: only what sets one row");
+    refuses("i32[3]", "pure_callback[callback=<function f at 0x7f> result_avals=(ShapedArray(int32[3]),)] a",
+            "pure_callback needs a real type here");
+    static const char text[] = "{ lambda a:i32[3] . let c:i32[3] = pure_callback[callback=<function f at 0x7f> "
+                               "result_avals=(ShapedArray(int32[3]),)] a in (c,) }";
+    tn_ctx *c = tn_ctx_new(NULL);
+    assert_null(tn_fn_parse(c, text, sizeof text - 1, "f.tn"));
+    assert_non_null(strstr(tn_error(c), "does not hold the function of Python"));
+    tn_ctx_free(c);
+}
+
+/* Lineax's: a matrix, and a function of which the text has the program; dropped operands are those of its solver. */
+#define SOLVE(left, static, tree) \
+    left " = linear_solve[flatten=<object at 0x7f> static=(" static ") treedef=PyTreeDef((CustomNode(" tree ")] "
+#define MATRIX "MatrixLinearOperator[(Missing, frozenset())], [*]), (*, *), *, {}, CustomNode(LU[(Missing,)], []), *)"
+#define TALL   "MatrixLinearOperator[(Missing, frozenset())], [*]), *, *, {}, CustomNode(QR[(Missing,)], []), *)"
+#define MAPS   "FunctionLinearOperator[(Missing,)], [*, [*, *]]), *, *, {}, CustomNode(LU[(Missing,)], []), *)"
+static const tn_fn *lineax(tn_ctx *c, const char *inputs, const char *solve, const char *operands) {
+    char text[1024];
+    (void)snprintf(text, sizeof text,
+                   "{ lambda ; %s. let _:i32[] = convert_element_type[new_dtype=int32] 0:i64[]\n"
+                   "_:f64[] = convert_element_type[new_dtype=float64] 0:i64[]\n%s %s\n in (x, r) }",
+                   inputs, solve, operands);
+    return tn_fn_parse(c, text, strlen(text), "f.tn");
+}
+
+static const tn_fn *made(tn_ctx *c, const tn_fn *f) {
+    if (!f) fail_msg("%s", tn_error(c));
+    return f;
+}
+
+static void test_lineax(void **state) {
+    (void)state;
+    const double a[4] = {2, 1, 0, 4}, b[2] = {4, 8}, tall[6] = {1, 0, 0, 1, 0, 0}, three[3] = {5, 6, 7}, k[2] = {2, 4};
+    double x[2];
+    int32_t r;
+    tn_ctx *c = tn_ctx_new(NULL);
+    run(made(c,
+             lineax(c, "a:f64[2,2] b:f64[2]", SOLVE("x:f64[2] r:i32[]", "<object at 0x7f>, True", MATRIX), "a _ _ b")),
+        (const void *[]){a, b}, (void *[]){x, &r});
+    assert_true(x[0] == 1 && x[1] == 2 && r == 0);
+    run(made(c, lineax(c, "k:f64[2] b:f64[2]",
+                       SOLVE("x:f64[2] r:i32[]",
+                             "{ lambda k:f64[2]; x:f64[2]. let y:f64[2] = mul k x z:f64[2] = rev[dimensions=(0,)] x "
+                             "w:f64[2] = add y z in (w,) }, <object at 0x7f>, True",
+                             MAPS),
+                       "k _ b")),
+        (const void *[]){k, (double[]){4, 9}}, (void *[]){x, &r});
+    assert_true(fabs(x[0] - 1) < 1e-15 && fabs(x[1] - 2) < 1e-15);
+    const tn_fn *f = lineax(c, "a:f64[3,2] b:f64[3]", SOLVE("x:f64[2] r:i32[]", "True,", TALL), "a _ b");
+    if (!f) fail_msg("%s", tn_error(c));
+    tn_exec *e = tn_compile(f, NULL); /* NULL without LAPACK */
+    if (e) {
+        assert_int_equal(tn_call(e, (const void *[]){tall, three}, (void *[]){x, &r}), TN_OK);
+        assert_true(fabs(x[0] - 5) < 1e-14 && fabs(x[1] - 6) < 1e-14);
+        tn_exec_free(e);
+    }
+    assert_null(lineax(c, "a:f64[2,2] b:f64[2]", SOLVE("x:f64[2] r:i32[]", "True,", MATRIX), "_ a b"));
+    assert_non_null(strstr(tn_error(c), "does not tell what one of its operands is"));
+    assert_null(lineax(c, "a:f64[2,2] b:f64[3]", SOLVE("x:f64[2] r:i32[]", "True,", MATRIX), "a b"));
+    assert_non_null(strstr(tn_error(c), "does not fit the right-hand side"));
+    assert_null(
+        lineax(c, "a:f64[2] b:f64[2]",
+               SOLVE("x:f64[2] r:i32[]", "True,", "JacobianLinearOperator[], [*]), *, *, {}, CustomNode(LU[], []), *)"),
+               "a b"));
+    assert_non_null(strstr(tn_error(c), "of Lineax's operators"));
+    tn_ctx_free(c);
+}
+
+/* Programs that are traced for an equation, over dimensions in front as well. */
+static void test_composed(void **state) {
+    (void)state;
+    static const char text[] =
+        "{ lambda ; a:f64[2,2,1] c:f64[2,2,1] d:f64[1,3] b:f64[1,3,1] p:i32[2]. let r:f64[2,2,1] t:f64[2,1] = geqrf a\n"
+        "q:f64[2,2,1] = householder_product r t\n m:f64[2,2,1] = ormqr[left=True transpose=True] r t c\n"
+        "x:f64[1,3,1] = tridiagonal_solve[perturb_singular=False] d d d b\n"
+        "o:i32[4] = lu_pivots_to_permutation[permutation_size=4] p in (r, q, m, x, o) }";
+    const double a[4] = {3, 4, 2, 0}, c[4] = {5, 10, 1, 7}, d[3] = {1, 2, 4}, b[3] = {4, 10, 20};
+    const int32_t pivots[2] = {2, 2};
+    double r[4], q[4], m[4], x[3];
+    int32_t o[4];
+    tn_ctx *k = tn_ctx_new(NULL);
+    run(made(k, tn_fn_parse(k, text, sizeof text - 1, "f.tn")), (const void *[]){a, c, d, b, pivots},
+        (void *[]){r, q, m, x, o});
+    const double r_[4] = {-5, 0.5, 2, 0}, q_[4] = {-0.6, -0.8, 1, 0}, m_[4] = {-11, 2, 1, 7};
+    for (int i = 0; i < 4; i++)
+        if (fabs(r[i] - r_[i]) + fabs(q[i] - q_[i]) + fabs(m[i] - m_[i]) > 1e-14)
+            fail_msg("%d: %g %g %g", i, r[i], q[i], m[i]);
+    /* rows (1, 1, 0), (2, 2, 2), (0, 4, 4) */
+    assert_true(fabs(x[0] + x[1] - 4) + fabs(x[0] + x[1] + x[2] - 5) + fabs(x[1] + x[2] - 5) < 1e-14);
+    assert_memory_equal(o, ((int32_t[]){2, 0, 1, 3}), sizeof o);
+    tn_ctx_free(k);
+    refuses("f64[3]", "geqrf a", "geqrf: operand 0: is not of the rank");
+    refuses("f64[3,3]", "householder_product a b", "householder_product: operand 1: is not of the rank");
+    refuses("f64[3,3]", "ormqr[left=True transpose=False] a b", "ormqr: takes 3 operands, not 2");
+}
+
 /* A region as JAX prints it: nothing is saved where it has no policy. */
 static void test_remat(void **state) {
     static const char text[] =
@@ -231,6 +381,11 @@ int main(void) {
         cmocka_unit_test(test_extremes_of_bools),
         cmocka_unit_test(test_total_order),
         cmocka_unit_test(test_joined),
+        cmocka_unit_test(test_chosen),
+        cmocka_unit_test(test_near),
+        cmocka_unit_test(test_equinox),
+        cmocka_unit_test(test_lineax),
+        cmocka_unit_test(test_composed),
         cmocka_unit_test(test_remat),
         cmocka_unit_test(test_top_k),
         cmocka_unit_test(test_top_k_operator),

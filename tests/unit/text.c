@@ -398,6 +398,98 @@ static void test_programs_ahead(void **state) {
     refused("let f = " CALL("g") "let g = { lambda ; a:f64[]. let in (a,) } let" MAIN, TN_EPARSE, "expected 'in'");
 }
 
+/* A text has names of constants within, but no values: they are inputs. */
+static void test_constants_within(void **state) {
+    (void)state;
+    prints_as("let f = { lambda k:f64[2]; a:f64[2]. let b:f64[2] = mul k a in (b,) } in\n"
+              "{ lambda ; x:f64[2]. let y:f64[2] = jit[name=f jaxpr=f] x z:f64[2] = jit[name=g jaxpr={ lambda ; "
+              "c:f64[2]. let d:f64[2] = jit[name=f jaxpr=f] c in (d,) }] y\n"
+              "  u:f64[1,2] = broadcast_in_dim[broadcast_dimensions=(1,)] z\n"
+              "  w:f64[] = scan[jaxpr={ lambda k:f64[2]; a:f64[] b:f64[2]. let c:f64[2] = mul k b d:f64[] = "
+              "reduce_sum[axes=(0,)] c e:f64[] = add a d in (e,) } num_consts=0 num_carry=1 length=1 reverse=False "
+              "linear=(False,)] 0.0:f64[] u in (z, w) }\n",
+              "let p1 = { lambda a:f64[2] b:f64[2] . let\n"
+              "    c:f64[2] = mul a b\n"
+              "  in (c,) } in\n"
+              "{ lambda a:f64[2] b:f64[2] c:f64[2] . let\n"
+              "    d:f64[2] = call[\n"
+              "        name=\"f\"\n"
+              "        program=p1\n"
+              "      ] a c\n"
+              "    e:f64[2] = call[\n"
+              "        name=\"g\"\n"
+              "        program={ lambda a:f64[2] b:f64[2] . let\n"
+              "            c:f64[2] = call[\n"
+              "                name=\"f\"\n"
+              "                program=p1\n"
+              "              ] a b\n"
+              "          in (c,) }\n"
+              "      ] a d\n"
+              "    f:f64[1,2] = broadcast_in_dim[shape=(1, 2) broadcast_dimensions=(1,)] e\n"
+              "    g:f64[] = scan[\n"
+              "        program={ lambda a:f64[2] b:f64[] c:f64[2] . let\n"
+              "            d:f64[2] = mul a c\n"
+              "            e:f64[] = reduce_sum[axes=(0,)] d\n"
+              "            f:f64[] = add b e\n"
+              "          in (f,) }\n"
+              "        length=1\n"
+              "        num_consts=1\n"
+              "        num_carry=1\n"
+              "        reverse=False\n"
+              "      ] b 0.0:f64[] f\n"
+              "  in (e, g) }\n");
+    /* branches take those of each other */
+    prints_as(
+        "{ lambda ; i:i32[] x:f64[]. let y:f64[] = cond[branches=({ lambda k:f64[]; a:f64[]. let b:f64[] = mul k a "
+        "in (b,) } { lambda ; a:f64[]. let in (a,) } { lambda m:f64[]; a:f64[]. let b:f64[] = add m a in (b,) })] "
+        "i x in (y,) }",
+        "{ lambda a:f64[] b:f64[] c:i32[] d:f64[] . let\n"
+        "    e:f64[] = cond[\n"
+        "        branches=(\n"
+        "          { lambda a:f64[] b:f64[] c:f64[] . let\n"
+        "              d:f64[] = mul a c\n"
+        "            in (d,) },\n"
+        "          { lambda a:f64[] b:f64[] c:f64[] . let\n"
+        "            in (c,) },\n"
+        "          { lambda a:f64[] b:f64[] c:f64[] . let\n"
+        "              d:f64[] = add b c\n"
+        "            in (d,) }\n"
+        "        )\n"
+        "      ] c a b d\n"
+        "  in (e,) }\n");
+    prints_as("{ lambda ; x:f64[] l:f64[]. let y:f64[] = while[cond_jaxpr={ lambda k:f64[]; l:f64[] x:f64[]. let "
+              "a:f64[] = add k l; b:bool[] = lt x a in (b,) } cond_nconsts=1 body_jaxpr={ lambda m:f64[]; x:f64[]. let "
+              "a:f64[] = add x m in (a,) } body_nconsts=0] l x in (y,) }",
+              "{ lambda a:f64[] b:f64[] c:f64[] d:f64[] . let\n    e:f64[] = while[\n        cond={ lambda a:f64[] "
+              "b:f64[] c:f64[] . let\n            d:f64[] = add a b\n            e:bool[] = lt c d\n          in (e,) "
+              "}\n        body={ lambda a:f64[] b:f64[] . let\n            c:f64[] = add b a\n          in (c,) }\n"
+              "        cond_nconsts=2\n        body_nconsts=1\n      ] a d b c\n  in (e,) }\n");
+    refused("let f = { lambda k:f64[]; a:f64[]. let b:f64[] = mul k a in (b,) } in "
+            "{ lambda ; x:f64[]. let y:f64[] = jit[name=f jaxpr=f] in (y,) }",
+            TN_ETYPE, "the program takes 2 inputs, not 0");
+}
+
+/* JAX reads what a call drops by the name `_` in the program that is called. */
+static void test_dropped(void **state) {
+    (void)state;
+    prints_as("{ lambda a:f64[] . let _:f64[] = sin a; b:f64[] = cos _ in (b,) }",
+              "{ lambda a:f64[] . let\n    b:f64[] = sin a\n    c:f64[] = cos b\n  in (c,) }\n");
+    prints_as("{ lambda a:f64[] . let b:f64[] _:i32[] _:f64[] = jit[name=f jaxpr={ lambda ; a:f64[]. let\n"
+              "_:f64[] = sin a; _:i32[] = convert_element_type[new_dtype=int32] a in (a, _, _) }] a in (b,) }",
+              "{ lambda a:f64[] . let\n    b:f64[] c:i32[] d:f64[] = call[\n        name=\"f\"\n"
+              "        program={ lambda a:f64[] . let\n            b:f64[] = sin a\n"
+              "            c:i32[] = convert_element_type[new_dtype=i32] a\n          in (a, c, b) }\n      ] a\n"
+              "  in (b,) }\n");
+    refused("{ lambda a:f64[] . let b:f64[] = cos _ in (b,) }", TN_EPARSE, "'_' is not defined");
+    refused("{ lambda a:f64[] . let _:f64[] = sin a; _:f64[] = cos a; b:f64[] = cos _ in (b,) }", TN_EPARSE,
+            "_ stands for several values");
+    /* of two of one type the outer may drop either, but not read it */
+    refused(
+        "{ lambda a:f64[] . let _:f64[] = jit[name=f jaxpr={ lambda ; a:f64[]. let _:f64[] = sin a; _:f64[] = cos a "
+        "in (_,) }] a; b:f64[] = sin _ in (b,) }",
+        TN_EPARSE, "_ stands for several values");
+}
+
 /* JAX names variables by all words, its keywords among them. */
 static void test_keywords_as_names(void **state) {
     (void)state;
@@ -562,7 +654,7 @@ static void test_syntax_errors(void **state) {
     refused("{ lambda a:f64[3] a:f64[] . let in () }", TN_EPARSE, "f.tn:1:19: 'a' is defined twice");
     refused("{ lambda True:f64[3] . let in () }", TN_EPARSE, "f.tn:1:10: expected a name, not 'True'");
     refused("{ lambda a:f64[3] . let in a }", TN_EPARSE, "f.tn:1:30: expected a name, not '}'");
-    refused("{ lambda a:f16[3] . let in () }", TN_EPARSE, "expected a dtype");
+    refused("{ lambda a:f8[3] . let in () }", TN_EPARSE, "expected a dtype");
     refused("{ lambda a:stack[3] . let in () }", TN_EPARSE, "'stack' is reserved");
     refused("{ lambda a:f64[-3] . let in () }", TN_EPARSE, "a dimension is negative");
     refused("{ lambda a:f64[1,1,1,1,1,1,1,1,1] . let in () }", TN_EPARSE, "a rank above 8");
@@ -591,8 +683,8 @@ static void test_parameter_errors(void **state) {
     refused(IN "c = reduce_sum[axes=(0] a in (c,) }", TN_EPARSE, "expected ',', not ']'");
     refused(IN "c = reduce_sum[region=-1 axes=(0,)] a in (c,) }", TN_EPARSE, "a region is a number");
     refused(IN "c = broadcast_in_dim[shape=(3,)] a in (c,) }", TN_EPARSE, "needs the parameter broadcast_dimensions");
-    refused(IN "c:f64[3] = reshape[dimensions=(0,)] a in (c,) }", TN_EPARSE,
-            "of parameter 'dimensions' is not supported");
+    refused(IN "c:f64[3] = reshape[dimensions=(1,)] a in (c,) }", TN_ETYPE, "permutation");
+    refused(IN "c:f64[3] = squeeze[dimensions=(0,) axes=(0,)] a in (c,) }", TN_EPARSE, "has no parameter 'axes'");
     refused(IN "c:f64[1000000000] = constant[value=[1.0]] in (c,) }", TN_EPARSE, "fewer elements");
     refused(IN "c:f64[2] = constant[value=[1.0]] in (c,) }", TN_EPARSE, "a list is shorter than f64[2]");
     refused(IN "c:f64[2] = constant[value=[1.0, 2.0, 3.0]] in (c,) }", TN_EPARSE, "does not end as f64[2]");
@@ -602,6 +694,7 @@ static void test_parameter_errors(void **state) {
     refused(IN "c = constant[value=[[1],[1,2]]] in (c,) }", TN_EPARSE, "does not end as");
     refused(IN "c = constant[value=[[[[[[[[[1]]]]]]]]]] in (c,) }", TN_EPARSE, "deeper than 8");
     refused(IN "c = call[name=\"f\" program=p] a in (c,) }", TN_EPARSE, "there is no program 'p'");
+    refused(IN "c = custom_vjp_call[name=f] a in (c,) }", TN_EPARSE, "a text does not hold its rule");
     refused(IN "c = mul 2.0:f64[3] a in (c,) }", TN_EPARSE, "a literal has rank 0");
     refused(IN "c = mul 2.5:i32[] a in (c,) }", TN_EPARSE, "'2.5' is no value of dtype i32");
 }
@@ -739,6 +832,8 @@ int main(void) {
         cmocka_unit_test(test_garbage),
         cmocka_unit_test(test_large),
         cmocka_unit_test(test_keywords_as_names),
+        cmocka_unit_test(test_constants_within),
+        cmocka_unit_test(test_dropped),
         cmocka_unit_test(test_fill_values),
         cmocka_unit_test(test_optional_parameters),
         cmocka_unit_test(test_batched_while),

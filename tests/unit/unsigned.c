@@ -43,7 +43,7 @@ static void text(void **state) {
     } bad[] = {
         {"{ lambda a:u32[] . let b = add a -1:u32[] in (b,) }", "u32"},
         {"{ lambda a:u32[] . let b = add a 4294967296:u32[] in (b,) }", "u32"},
-        {"{ lambda a:u32[3] . let b = argmax[axes=(0,) index_dtype=u32] a in (b,) }", "index_dtype must be i32 or i64"},
+        {"{ lambda a:u32[3] . let b = argmax[axes=(0,) index_dtype=f32] a in (b,) }", "index_dtype must be i32 or i64"},
         {"{ lambda a:u32[3] b:i32[3] . let c = add a b in (c,) }", "operand 1"},
         {"{ lambda a:u32[3] . let c = exp a in (c,) }", "u32"},
     };
