@@ -138,7 +138,7 @@ static tn_val with_region(const tn_val *in, void *user) {
 
 static tn_fn *traced_region(tn_ctx *c, bool region) {
     int yes = 1;
-    tn_fn *f = tn_trace(c, with_region, region ? &yes : NULL, 1, (tn_type[]){tn_f64(100)});
+    tn_fn *f = tn_trace(c, with_region, region ? &yes : NULL, 1, (tn_type[]){tn_f64(16)});
     assert_made(c, f);
     return f;
 }
@@ -158,8 +158,8 @@ static void regions_recompute(void **state) {
     tn_fn *g = tn_grad(region, NULL, NULL), *h = tn_grad(plain, NULL, NULL);
     assert_made(c, g);
     assert_true(peak(g) < peak(h));
-    double x[100];
-    for (int i = 0; i < 100; i++) x[i] = 0.01 * i;
+    double x[16];
+    for (int i = 0; i < 16; i++) x[i] = 0.01 * i;
     if (tn_check_grads(region, (const void *[]){x}, NULL, NULL) != TN_OK) fail_msg("%s", tn_error(c));
     tn_ctx_free(c);
 }
@@ -172,14 +172,14 @@ static void regions_have_the_same_gradient(void **state) {
         tn_ctx *c = tn_ctx_new(&(tn_ctx_options){.size = sizeof(tn_ctx_options), .check = 1, .contract = contract});
         assert_non_null(c);
         tn_fn *const f[] = {traced_region(c, false), traced_region(c, true)};
-        double x[100], y[2][100];
-        for (int i = 0; i < 100; i++) x[i] = 0.01 * i;
+        double x[16], y[2][16];
+        for (int i = 0; i < 16; i++) x[i] = 0.01 * i;
         for (int k = 0; k < 2; k++) {
             tn_exec *e = tn_compile(tn_grad(f[k], NULL, NULL), NULL);
             assert_non_null(e);
             assert_int_equal(tn_call(e, (const void *[]){x}, (void *[]){y[k]}), TN_OK);
         }
-        for (int i = 0; i < 100 && contract == 0; i++)
+        for (int i = 0; i < 16 && contract == 0; i++)
             assert_true(fabs(y[1][i] - y[0][i]) <= 2 * DBL_EPSILON * fabs(y[0][i]));
         if (contract < 0) assert_memory_equal(y[0], y[1], sizeof *y);
         tn_ctx_free(c);
