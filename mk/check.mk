@@ -177,7 +177,7 @@ run_one = SAN='$(SAN)' CC='$(CC)' CLANG='$(CLANG)' BUILD='$(BUILD)' tools/check/
 $(R)/laws.res: $(BUILD)/laws FORCE
 	$(RUN) $< --n $(CHECK_N) --programs $(CHECK_PROGRAMS) --seed $(SEED)
 # Whoever runs loops, the bits are those of the reference.
-OTHERS = tiles lowered passed backwards
+OTHERS = strips lowered passed backwards
 $(R)/laws-nests.res: $(BUILD)/laws FORCE
 	$(RUN) sh -c 'for w in $(OTHERS); do "$$0" --only compiled --n $(CHECK_NESTS) --programs $(CHECK_NESTS) --nests $$w || exit 1; done' $<
 $(R)/mutants.res: $(BUILD)/mutants FORCE

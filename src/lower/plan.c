@@ -267,6 +267,7 @@ static bool seal(tn_i_code *code, tn_i_assembled *a) {
     char why[TN_JIT_WHY];
     tn_i_jit pages;
     const tn_i_jit_result r = tn_i_jit_seal(code, &pages, why);
+    for (size_t i = 0; i < a->nnest && r != TN_JIT_OK; i++) a->nest[i].has_code = false;
     if (r != TN_JIT_OK) return r == TN_JIT_NONE;
     a->code = pages.base;
     a->code_bytes = pages.bytes;

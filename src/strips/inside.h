@@ -63,6 +63,7 @@ typedef struct tn_i_s_op {
 typedef struct tn_i_s_sum {
     uint32_t area;
     uint8_t fold, dtype, size;
+    bool alike; /* results are fed in one strip after another, all of them: the first one's count is that of all */
     int64_t count, levels;
     const tn_i_vec_fold *of; /* NULL: of argmax and argmin */
 } tn_i_s_sum;

@@ -294,6 +294,21 @@ static int64_t most_elements(const making *m, uint32_t r) {
     return sum;
 }
 
+/* Every INTO of REDUCE r is of a vector loop's iterations, one result each, all of them. */
+static bool alike(const making *m, uint32_t r) {
+    const tn_i_loops *p = m->p;
+    int64_t n;
+    for (uint32_t k = r + 1; k < p->nop; k++) {
+        const tn_i_l_op *o = &p->op[k];
+        const uint32_t l = m->life[k].loop;
+        if (o->kind != TN_L_INTO || o->in[0] != r) continue;
+        if (l == TN_L_NONE || l < r || !p->op[l].vector || !tn_i_l_known_count(p, l, &n) || n != p->op[r].hi)
+            return false;
+        if (o->at.at || o->at.n != 1 || tn_i_l_by(p, &o->at, l) != 1) return false;
+    }
+    return true;
+}
+
 static void reduce(making *m, uint32_t k) {
     tn_i_strips *s = m->s;
     const tn_i_l_op *o = &m->p->op[k];
@@ -312,6 +327,7 @@ static void reduce(making *m, uint32_t k) {
                                    .dtype = o->dtype,
                                    .size = (uint8_t)tn_i_dtype_size(o->dtype),
                                    .count = count,
+                                   .alike = m->vector == TN_L_NONE && o->hi > 1 && alike(m, k),
                                    .levels = tn_i_strips_levels(n),
                                    .of = tn_i_vec_fold_of(o->code, o->dtype, m->isa)};
     m->v[k].mate = s->nsum++;

@@ -66,10 +66,9 @@ static void halve(const tn_i_s_sum *s, char *x, int64_t by, int64_t n) {
         for (int64_t l = 0; l < h; l++) s->of->into(x + l * by, x + (l + h) * by, n);
 }
 
-/* Their leaves, which are full, become entries. */
-static void enter(const state *z, int64_t j, int64_t n) {
+/* Their leaves, which are full, become entries; there were so many before. */
+static void enter(const state *z, int64_t j, int64_t n, uint64_t before) {
     const tn_i_s_sum *s = z->s;
-    const uint64_t before = (uint64_t)(z->count[j] / TN_LEAF - 1);
     int height = __builtin_popcountll(before);
     const char *x = lane(z, 0, j);
     halve(s, lane(z, 0, j), s->count * s->size, n);
@@ -82,7 +81,7 @@ static void enter(const state *z, int64_t j, int64_t n) {
 
 static void counted(const state *z, int64_t j, int64_t n, int64_t more) {
     for (int64_t i = j; i < j + n; i++) z->count[i] += more;
-    if (z->count[j] % TN_LEAF == 0) enter(z, j, n);
+    if (z->count[j] % TN_LEAF == 0) enter(z, j, n, (uint64_t)(z->count[j] / TN_LEAF - 1));
 }
 
 /* ---- elements ---- */
@@ -120,6 +119,15 @@ static void into_each(const state *z, int64_t j, const char *x, int64_t n) {
     }
 }
 
+/* Likewise, where all have one count, which is the first one's. */
+static void into_alike(const state *z, int64_t j, const char *x, int64_t n) {
+    const int64_t count = z->count[0];
+    if (count % TN_LEAF == 0) begin(z, j, n);
+    z->s->of->into(lane(z, count % TN_LANES, j), x, n);
+    if ((count + 1) % TN_LEAF == 0) enter(z, j, n, (uint64_t)(count / TN_LEAF));
+    if (j + n == z->s->count) z->count[0]++;
+}
+
 /* Of arg folds: x replaces the best so far where it is greater (less), or the first that is no number. */
 static void best(const state *z, int64_t j, const char *x) {
     const tn_i_s_sum *s = z->s;
@@ -139,6 +147,8 @@ void tn_i_s_into(const tn_i_s_state *t, const tn_i_s_op *e) {
     const char *x = tn_i_s_in(t, e, 0);
     if (!z.s->of)
         for (int64_t i = 0; i < n; i++) best(&z, j + i * e->step, x + i * z.s->size);
+    else if (e->step && z.s->alike)
+        into_alike(&z, j, x, n);
     else if (e->step)
         into_each(&z, j, x, n);
     else
@@ -156,18 +166,18 @@ static void rest(const state *z, int64_t j, int64_t n, char *out) {
     memcpy(out, x, (size_t)(n * s->size));
 }
 
-/* Of results with equally many elements. */
-static void total(const state *z, int64_t j, int64_t n, char *out) {
+/* Of results with `count` elements each. */
+static void total(const state *z, int64_t j, int64_t n, int64_t count, char *out) {
     const tn_i_s_sum *s = z->s;
     _Alignas(64) char x[AT_ONCE * 8], none[TN_LANES * 8];
     const size_t bytes = (size_t)(n * s->size);
-    int height = __builtin_popcountll((uint64_t)(z->count[j] / TN_LEAF));
-    if (z->count[j] == 0) {
+    int height = __builtin_popcountll((uint64_t)(count / TN_LEAF));
+    if (count == 0) {
         s->of->begin(none);
         tn_i_s_copy(s->size, none, 0, out, n);
         return;
     }
-    if (z->count[j] % TN_LEAF)
+    if (count % TN_LEAF)
         rest(z, j, n, out);
     else
         memcpy(out, entry(z, --height, j), bytes);
@@ -198,9 +208,10 @@ void tn_i_s_total(const tn_i_s_state *t, const tn_i_s_op *e) {
         return;
     }
     while (n > 0) {
+        const int64_t count = z.count[z.s->alike ? 0 : j];
         int64_t some = 1;
-        while (some < n && some < AT_ONCE && z.count[j + some] == z.count[j]) some++;
-        total(&z, j, some, out);
+        while (some < n && some < AT_ONCE && (z.s->alike || z.count[j + some] == count)) some++;
+        total(&z, j, some, count, out);
         out += some * z.s->size;
         j += some;
         n -= some;

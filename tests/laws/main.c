@@ -3,7 +3,7 @@
  * N samples of each primitive (shared among its dtypes) and M generated programs (N, if not told); costly laws take
  * part in every so many-th of them (`--list` says which).  Sample k of a run has seed S + k, so
  * `--n 1 --seed X --prim P --only L` repeats what failed with "seed X".  N = 20000 takes about
- * a quarter of an hour.  --nests has loops run by code (machine code, the default where there is some), tiles, or the
+ * a quarter of an hour.  --nests has loops run by code (machine code, the default where there is some), strips, or the
  * evaluator of loop programs, as they are lowered, passed (after all passes) or backwards (vector and parallel loops from
  * the last iteration on).  With --write the cases are only written, as text, into a directory: seeds for tests/fuzz. */
 #include "exec/assembled.h"
