@@ -104,9 +104,9 @@ static inline char *tn_i_s_out(const tn_i_s_state *t, const tn_i_s_op *e) {
 }
 static inline int64_t *tn_i_s_number(const tn_i_s_state *t, uint32_t at) { return (int64_t *)(void *)(t->reg + at); }
 static inline int64_t tn_i_s_sum_of(const tn_i_s_state *t, const tn_i_s_op *e) {
-    const tn_i_s_term *x = t->s->term + e->term;
     uint64_t v = (uint64_t)e->at;
-    for (uint32_t i = 0; i < e->nterm; i++) v += (uint64_t)x[i].by * (uint64_t)*tn_i_s_number(t, x[i].at);
+    for (uint32_t i = e->term; i < e->term + e->nterm; i++)
+        v += (uint64_t)t->s->term[i].by * (uint64_t)*tn_i_s_number(t, t->s->term[i].at);
     return (int64_t)v;
 }
 

@@ -21,6 +21,7 @@ typedef struct making {
     tn_i_s_places z;
     tn_i_isa isa;
     bool accurate, failed;
+    tn_i_s_op nowhere;                /* written to after an error, and read by nobody */
     uint32_t vector;                  /* the open loop, or TN_L_NONE */
     uint32_t store[STORES], nstore;   /* of the vector loop; more than STORES: too many to look at */
     uint32_t placed[PLACED], nplaced; /* loads of it that are read where they are in memory */
@@ -30,11 +31,10 @@ typedef struct making {
 /* ---- instructions ---- */
 
 static tn_i_s_op *emit(making *m, int kind, uint32_t k) {
-    static tn_i_s_op none;
     tn_i_strips *s = m->s;
     if (m->failed || !tn_i_grow(s->ctx, (void **)(void *)&s->op, &s->cop, s->nop + (size_t)1, sizeof *s->op)) {
         m->failed = true;
-        return &none; /* written to, and read by nobody */
+        return &m->nowhere;
     }
     s->op[s->nop] = (tn_i_s_op){.kind = (uint8_t)kind, .op = k, .index = TN_NDTYPES, .base = TN_L_NONE};
     return &s->op[s->nop++];
