@@ -208,8 +208,9 @@ static bool strip(tn_ctx *c, struct tn_i_compiled *k, tn_i_pass_fn *only, bool p
 
 /* With all passes; for calls that code is not for, with the one that most depends on. */
 static bool make_strips(tn_ctx *c, struct tn_i_compiled *k) {
-    bool fits;
-    if (!strip(c, k, k->has_code ? tn_i_pass_vectorize : NULL, true, &fits)) return false;
+    bool fits = false;
+    if (!k->has_code && !strip(c, k, NULL, true, &fits)) return false;
+    if (!fits && !strip(c, k, tn_i_pass_vectorize, true, &fits)) return false;
     return fits || strip(c, k, NULL, false, &fits);
 }
 
