@@ -138,12 +138,14 @@ tn_i_loops *tn_i_pass_outer(tn_i_loops *p, const tn_i_machine *m) {
     if (!m->strips || p->nop == 0) return p;
     tn_i_l_builder b;
     outer z = {.p = p};
+    uint32_t vector = 0; /* the END of the vector loop that is open */
     tn_i_l_begin(&b, p->ctx);
     if (!begin(&z)) b.failed = true;
     if (tn_i_l_copy_begin(&z.c, &b, p))
         for (uint32_t k = 0; k < p->nop && !b.failed; k++) {
             int64_t n;
-            if (p->op[k].kind != TN_L_FOR || !fits(&z, k, &n)) {
+            if (p->op[k].kind == TN_L_FOR && p->op[k].vector) vector = p->op[k].to;
+            if (k < vector || p->op[k].kind != TN_L_FOR || !fits(&z, k, &n)) {
                 tn_i_l_copy_op(&z.c, k);
                 continue;
             }
