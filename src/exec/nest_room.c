@@ -25,7 +25,7 @@ static void add(room *z, size_t *bytes, int64_t n, size_t size) {
 
 /* ---- reductions ---- */
 
-/* Rows may be computed many at a time (pass/outer.c). */
+/* Rows may be computed many at a time (pass/vectorize_outer.c). */
 static bool short_rows(const tn_i_nest *n) {
     bool are = n->rows > 1;
     for (uint32_t l = n->nouter; l < n->nloop; l++) are &= n->size[l] < TN_STRIPS_LANES;

@@ -268,8 +268,13 @@ static bool seal(tn_i_code *code, tn_i_assembled *a) {
     char why[TN_JIT_WHY];
     tn_i_jit pages;
     const tn_i_jit_result r = tn_i_jit_seal(code, &pages, why);
-    for (size_t i = 0; i < a->nnest && r != TN_JIT_OK; i++) a->nest[i].has_code = false;
-    if (r != TN_JIT_OK) return r == TN_JIT_NONE;
+    if (r != TN_JIT_OK) {
+        for (size_t i = 0; i < a->nnest; i++) {
+            if (a->nest[i].has_code) (void)stays(a->nest[i].made, "the system refuses memory for machine code");
+            a->nest[i].has_code = false;
+        }
+        return r == TN_JIT_NONE;
+    }
     a->code = pages.base;
     a->code_bytes = pages.bytes;
     for (size_t i = 0; i < a->nnest; i++) {
@@ -330,6 +335,7 @@ static void forget_programs(tn_ctx *c, tn_i_assembled *a) {
         struct tn_i_compiled *k = &a->nest[i];
         tn_i_l_free(k->p);
         tn_i_free(c, k->needed, k->cneeded * sizeof *k->needed);
+        *k->made = (tn_i_made){.code = NULL};
         *k = (struct tn_i_compiled){.of = k->of, .made = k->made, .outputs = k->outputs};
     }
 }

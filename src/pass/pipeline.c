@@ -4,17 +4,17 @@
 #include <string.h>
 
 const tn_i_pass tn_i_pipeline[] = {
-    {"unroll", tn_i_pass_unroll},           /* short loops where iterations follow one another */
-    {"partition", tn_i_pass_partition},     /* loops where conditions change */
-    {"promote", tn_i_pass_promote},         /* what a loop keeps in memory, in registers */
-    {"fission", tn_i_pass_fission},         /* loops that feed several reductions, one by one */
-    {"sums", tn_i_pass_sums},               /* reductions as leaves, lanes and counters */
-    {"hoist", tn_i_pass_hoist},             /* what is the same in each iteration */
-    {"collapse", tn_i_pass_collapse},       /* loops that walk on as one */
-    {"parallelize", tn_i_pass_parallelize}, /* outermost loops in parts for threads */
-    {"outer", tn_i_pass_outer},             /* for strips, outer loops around short ones */
-    {"vectorize", tn_i_pass_vectorize},     /* innermost loops by vectors */
-    {"dead", tn_i_pass_dead},               /* what nobody needs */
+    {"unroll", tn_i_pass_unroll},                   /* short loops where iterations follow one another */
+    {"partition", tn_i_pass_partition},             /* loops where conditions change */
+    {"promote", tn_i_pass_promote},                 /* what a loop keeps in memory, in registers */
+    {"fission", tn_i_pass_fission},                 /* loops that feed several reductions, one by one */
+    {"sums", tn_i_pass_sums},                       /* reductions as leaves, lanes and counters */
+    {"hoist", tn_i_pass_hoist},                     /* what is the same in each iteration */
+    {"collapse", tn_i_pass_collapse},               /* loops that walk on as one */
+    {"parallelize", tn_i_pass_parallelize},         /* outermost loops in parts for threads */
+    {"vectorize_outer", tn_i_pass_vectorize_outer}, /* for strips, outer loops around short ones */
+    {"vectorize", tn_i_pass_vectorize},             /* innermost loops by vectors */
+    {"dead", tn_i_pass_dead},                       /* what nobody needs */
     {NULL, NULL},
 };
 

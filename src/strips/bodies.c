@@ -1,30 +1,10 @@
 /* What computes an operation: the primitive's strip, a function of vectors, or, of operations that no primitive has,
- * what is here. */
+ * what is here; `bits` is a copy (make.c). */
 #include "prims/strips.h"
 #include "strips/inside.h"
 
-#include <string.h>
+#include <math.h>
 
-static inline uint64_t bits64(double x) {
-    uint64_t b;
-    memcpy(&b, &x, sizeof b);
-    return b;
-}
-static inline uint32_t bits32(float x) {
-    uint32_t b;
-    memcpy(&b, &x, sizeof b);
-    return b;
-}
-static inline double f64_of(int64_t x) {
-    double d;
-    memcpy(&d, &x, sizeof d);
-    return d;
-}
-static inline float f32_of(int32_t x) {
-    float f;
-    memcpy(&f, &x, sizeof f);
-    return f;
-}
 static inline uint64_t zeros(uint64_t x, int width) { return x ? (uint64_t)__builtin_ctzll(x) : (uint64_t)width; }
 
 TN_LOOP2_OF(fold_max, f64, double, double, double, y > x || y != y ? y : x)
@@ -40,12 +20,8 @@ TN_LOOP2_OF(shr, u32, uint32_t, uint32_t, uint32_t, x >> (y & 31))
 TN_LOOP1(ctz, i64, int64_t, int64_t, zeros((uint64_t)x, 64))
 TN_LOOP1(ctz, i32, int32_t, int32_t, zeros((uint32_t)x, 32))
 TN_LOOP1(ctz, u32, uint32_t, uint32_t, zeros(x, 32))
-TN_LOOP1(signbit, f64, double, bool, bits64(x) >> 63)
-TN_LOOP1(signbit, f32, float, bool, bits32(x) >> 31)
-TN_LOOP1(bits, f64, double, int64_t, bits64(x))
-TN_LOOP1(bits, f32, float, int32_t, bits32(x))
-TN_LOOP1(bits, i64, int64_t, double, f64_of(x))
-TN_LOOP1(bits, i32, int32_t, float, f32_of(x))
+TN_LOOP1(signbit, f64, double, bool, signbit(x) != 0)
+TN_LOOP1(signbit, f32, float, bool, signbit(x) != 0)
 
 typedef struct row {
     uint8_t code, dtype; /* of the operands */
@@ -58,8 +34,6 @@ static const row rows[] = {
     {TN_L_shl, TN_U32, shl_u32},           {TN_L_shr, TN_I64, shr_i64},           {TN_L_shr, TN_I32, shr_i32},
     {TN_L_shr, TN_U32, shr_u32},           {TN_L_ctz, TN_I64, ctz_i64},           {TN_L_ctz, TN_I32, ctz_i32},
     {TN_L_ctz, TN_U32, ctz_u32},           {TN_L_signbit, TN_F64, signbit_f64},   {TN_L_signbit, TN_F32, signbit_f32},
-    {TN_L_bits, TN_F64, bits_f64},         {TN_L_bits, TN_F32, bits_f32},         {TN_L_bits, TN_I64, bits_i64},
-    {TN_L_bits, TN_I32, bits_i32},         {TN_L_bits, TN_U32, bits_i32},
 };
 
 void tn_i_s_body(const tn_i_loops *p, uint32_t k, tn_i_isa isa, bool accurate, tn_i_strip **strip, tn_i_one **one) {

@@ -64,7 +64,7 @@ typedef struct tn_i_s_sum {
     uint32_t area;
     uint8_t fold, dtype, size;
     bool alike; /* results are fed in one strip after another, all of them: the first one's count is that of all */
-    int64_t count, levels;
+    int64_t count;
     const tn_i_vec_fold *of; /* NULL: of argmax and argmin */
 } tn_i_s_sum;
 
@@ -110,15 +110,15 @@ static inline int64_t tn_i_s_sum_of(const tn_i_s_state *t, const tn_i_s_op *e) {
     return (int64_t)v;
 }
 
-/* lives.c: of each operation, the last one before which its value must be kept; of CARRYs that are LAST behind their
- * loop as long as these.  False after an error. */
+/* live_ranges.c: of each operation, the last one before which its value must be kept; of CARRYs that are LAST behind
+ * their loop as long as these. */
 typedef struct tn_i_s_life {
     uint32_t last;  /* its own index: nobody reads it */
     uint32_t block; /* the FOR, IF or ELSE around, or TN_L_NONE */
     uint32_t loop;  /* the FOR around */
     uint32_t in;    /* a MAP whose value may be computed where this CARRY is, or TN_L_NONE; of that MAP: the CARRY */
 } tn_i_s_life;
-bool tn_i_s_lives(const tn_i_loops *p, tn_i_s_life *life);
+void tn_i_s_find_lives(const tn_i_loops *p, tn_i_s_life *life);
 
 /* registers.c: places for values, of which each is told when the last that reads it is made. */
 typedef struct tn_i_s_area_of {

@@ -225,6 +225,15 @@ static uint32_t store_of(const making *m, uint32_t x) {
     return s;
 }
 
+static tn_i_s_op *copy_to(making *m, uint32_t k, uint32_t from, uint32_t to, bool varies) {
+    tn_i_s_op *e = emit(m, TN_S_COPY, k);
+    e->size = (uint8_t)tn_i_dtype_size(m->p->op[from].dtype);
+    e->varies = varies;
+    operand(m, e, 0, from);
+    e->out = to;
+    return e;
+}
+
 /* ---- operations ---- */
 
 static void in_memory(making *m, uint32_t k, uint32_t s) {
@@ -257,8 +266,21 @@ static void place_result(making *m, uint32_t k, bool strip) {
         (void)take(m, k);
 }
 
+/* The bits of a float as an integer, or back: the same bits elsewhere. */
+static void bits(making *m, uint32_t k) {
+    const uint32_t x = m->p->op[k].in[0];
+    m->v[k].varies = m->v[x].varies;
+    place_result(m, k, true);
+    tn_i_s_op *e = copy_to(m, k, x, m->v[k].at, m->v[k].varies);
+    if (m->v[k].through) e->through |= 8;
+}
+
 static void map(making *m, uint32_t k) {
     const tn_i_l_op *o = &m->p->op[k];
+    if (o->code == TN_L_bits) {
+        bits(m, k);
+        return;
+    }
     tn_i_strip *strip;
     tn_i_one *one;
     tn_i_s_body(m->p, k, m->isa, m->accurate, &strip, &one);
@@ -281,7 +303,7 @@ static void map(making *m, uint32_t k) {
 static int64_t most_elements(const making *m, uint32_t r) {
     const tn_i_loops *p = m->p;
     int64_t sum = 0, n;
-    for (uint32_t k = r + 1; k < p->nop; k++) {
+    for (uint32_t k = r + 1; k <= m->life[r].last; k++) {
         if (p->op[k].kind != TN_L_INTO || p->op[k].in[0] != r) continue;
         int64_t times = 1;
         for (uint32_t l = m->life[k].loop; l != m->life[r].loop; l = m->life[l].loop) {
@@ -298,7 +320,7 @@ static int64_t most_elements(const making *m, uint32_t r) {
 static bool alike(const making *m, uint32_t r) {
     const tn_i_loops *p = m->p;
     int64_t n;
-    for (uint32_t k = r + 1; k < p->nop; k++) {
+    for (uint32_t k = r + 1; k <= m->life[r].last; k++) {
         const tn_i_l_op *o = &p->op[k];
         const uint32_t l = m->life[k].loop;
         if (o->kind != TN_L_INTO || o->in[0] != r) continue;
@@ -328,7 +350,6 @@ static void reduce(making *m, uint32_t k) {
                                    .size = (uint8_t)tn_i_dtype_size(o->dtype),
                                    .count = count,
                                    .alike = m->vector == TN_L_NONE && o->hi > 1 && alike(m, k),
-                                   .levels = tn_i_strips_levels(n),
                                    .of = tn_i_vec_fold_of(o->code, o->dtype, m->isa)};
     m->v[k].mate = s->nsum++;
     emit(m, TN_S_REDUCE, k)->slot = m->v[k].mate;
@@ -348,12 +369,8 @@ static void into(making *m, uint32_t k) {
     const bool many = m->vector != TN_L_NONE;
     uint32_t room = TN_L_NONE;
     if (many && !x->varies) {
-        tn_i_s_op *c = emit(m, TN_S_COPY, k);
         room = tn_i_s_take(&m->z, true);
-        c->size = (uint8_t)tn_i_dtype_size(m->p->op[o->in[1]].dtype);
-        c->varies = true;
-        operand(m, c, 0, o->in[1]);
-        c->out = room;
+        (void)copy_to(m, k, o->in[1], room, true);
     }
     tn_i_s_op *e = emit(m, TN_S_INTO, k);
     e->slot = m->v[o->in[0]].mate;
@@ -378,21 +395,13 @@ static void total(making *m, uint32_t k) {
 
 /* ---- loops ---- */
 
-static void copy_to(making *m, uint32_t k, uint32_t from, uint32_t to, bool varies) {
-    tn_i_s_op *e = emit(m, TN_S_COPY, k);
-    e->size = (uint8_t)tn_i_dtype_size(m->p->op[from].dtype);
-    e->varies = varies;
-    operand(m, e, 0, from);
-    e->out = to;
-}
-
 /* CARRYs are where they are before the loop begins, with what they enter with. */
 static void enter(making *m, uint32_t k) {
     const tn_i_loops *p = m->p;
     for (uint32_t c = k + 1; c < p->nop && p->op[c].kind == TN_L_CARRY; c++) {
         m->v[c].varies = m->vector != TN_L_NONE;
         (void)take(m, c);
-        copy_to(m, c, p->op[c].in[0], m->v[c].at, m->v[c].varies);
+        (void)copy_to(m, c, p->op[c].in[0], m->v[c].at, m->v[c].varies);
     }
 }
 
@@ -455,14 +464,14 @@ static void next(making *m, uint32_t loop, uint32_t end) {
         const uint32_t x = p->op[k].in[1];
         if (p->op[x].kind != TN_L_CARRY || m->life[x].loop != loop || x == p->op[k].in[0]) continue;
         m->v[k].own = tn_i_s_take(&m->z, m->v[x].varies);
-        copy_to(m, k, x, m->v[k].own, m->v[x].varies);
+        (void)copy_to(m, k, x, m->v[k].own, m->v[x].varies);
     }
     for (uint32_t k = first; k < end; k++) {
         const uint32_t c = p->op[k].in[0], x = p->op[k].in[1], saved = m->v[k].own;
         if (m->v[x].at == m->v[c].at && m->v[x].varies == m->v[c].varies && !m->v[x].through) continue;
-        copy_to(m, k, x, m->v[c].at, m->v[c].varies);
+        tn_i_s_op *e = copy_to(m, k, x, m->v[c].at, m->v[c].varies);
         if (saved == TN_L_NONE) continue;
-        if (!m->failed) m->s->op[m->s->nop - 1].in[0] = saved;
+        e->in[0] = saved;
         tn_i_s_give(&m->z, saved);
     }
 }
@@ -594,7 +603,8 @@ static bool begin(making *m) {
     m->life = tn_i_alloc_array(c, n, sizeof *m->life);
     if (!m->v || !m->life) return false;
     for (size_t k = 0; k < n; k++) m->v[k] = (value){.own = TN_L_NONE};
-    return tn_i_s_lives(m->p, m->life);
+    tn_i_s_find_lives(m->p, m->life);
+    return true;
 }
 
 static void end(making *m) {

@@ -4,7 +4,7 @@
  * primitive's strip (prims/strips.h) or of a function of vectors (vec/vec.h); everything else is done one number at a
  * time.  Passes are told so (tn_i_machine.strips): reductions are left as they are, for vector loops may feed them.
  *
- * Files: inside.h, the instructions; lives.c, how long values live; make.c, instructions of a loop program;
+ * Files: inside.h, the instructions; live_ranges.c, live ranges of values; make.c, instructions of a loop program;
  * registers.c, where values are; run.c, running them, with memory.c, reduce.c and bodies.c. */
 #ifndef TN_STRIPS_BACK_END_H
 #define TN_STRIPS_BACK_END_H
@@ -14,8 +14,8 @@
 
 typedef struct tn_i_strips tn_i_strips;
 
-/* Of a loop around loops that are shorter than this, strips have at most so many iterations (pass/outer.c); fewer where
- * each has `bytes` of its own. */
+/* Of a loop around loops that are shorter than this, strips have at most so many iterations (pass/vectorize_outer.c);
+ * fewer where each has `bytes` of its own. */
 enum { TN_STRIPS_LANES = 64 };
 int64_t tn_i_strips_lanes(int64_t bytes);
 

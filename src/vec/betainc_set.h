@@ -8,25 +8,19 @@
 /* a/(a - a(a+b)x/((a+1) + 1(b-1)x/((a+2) - (a+1)(a+b+1)x/((a+3) + 2(b-2)x/..)))), in the lanes of `left`. */
 static inline f64xn beta_fraction(f64xn a, f64xn b, f64xn x, i64xn left) {
     const f64xn one = (f64xn){0} + 1.0, sum = a + b;
-    f64xn above = a, below = a, last_above = one - one, last_below = one, out = one;
-    for (double m = 0; ANY(left) && m < MOST_STEPS; m += 2) {
+    fraction f = {a, a, one - one, one, one, left};
+    for (double m = 0; ANY(f.left) && m < MOST_STEPS; m += 2) {
         for (int i = 0; i < 2; i++) {
             const double k = m + i;
             const f64xn odd = -x * (a + k) * (sum + k), even = x * (k + 1) * (b - (k + 1));
-            last_above = FMA(a + (2 * k + 1), above, odd * last_above);
-            last_below = FMA(a + (2 * k + 1), below, odd * last_below);
-            above = FMA(a + (2 * k + 2), last_above, even * above);
-            below = FMA(a + (2 * k + 2), last_below, even * below);
+            f.last_above = FMA(a + (2 * k + 1), f.above, odd * f.last_above);
+            f.last_below = FMA(a + (2 * k + 1), f.below, odd * f.last_below);
+            f.above = FMA(a + (2 * k + 2), f.last_above, even * f.above);
+            f.below = FMA(a + (2 * k + 2), f.last_below, even * f.below);
         }
-        const f64xn off = FMA(above, last_below, -last_above * below), size = fraction_done * above * last_below;
-        const i64xn done = left & (i64xn)(size_of(off) <= size_of(size));
-        if (ANY(done)) out = choose(done, above / below, out);
-        left &= ~done;
-        const f64xn scale = choose((i64xn)(size_of(below) > fraction_large), one / fraction_large, one);
-        above *= scale, below *= scale;
-        last_above *= scale, last_below *= scale;
+        fraction_look(&f);
     }
-    return out;
+    return f.out;
 }
 
 static f64xn betainc_short(f64xn a, f64xn b, f64xn x) {

@@ -37,26 +37,21 @@ static inline two beta_front(f64xn a, f64xn b, two x, two y, i64xn *fine) {
 
 static inline two beta_fraction_two(f64xn a, f64xn b, two x, i64xn left) {
     const two sum = two_sum(a, b), less = two_minus(x);
-    two last_above = two_of(all(0.0)), last_below = two_of(all(1.0)), above = two_of(a), below = above, out = above;
-    for (double m = 0; ANY(left) && m < MOST_STEPS; m += 2) {
+    fraction_two f = {two_of(a), two_of(a), two_of(all(0.0)), two_of(all(1.0)), two_of(a), left};
+    for (double m = 0; ANY(f.left) && m < MOST_STEPS; m += 2) {
         for (int i = 0; i < 2; i++) {
             const double k = m + i;
             const two odd = two_times(two_times(less, two_sum(a, all(k))), two_add(sum, two_of(all(k))));
             const two even = two_times(two_times(x, two_of(all(k + 1))), two_sum(b, all(-(k + 1))));
             const two at_odd = two_sum(a, all(2 * k + 1)), at_even = two_sum(a, all(2 * k + 2));
-            last_above = two_add(two_times(at_odd, above), two_times(odd, last_above));
-            last_below = two_add(two_times(at_odd, below), two_times(odd, last_below));
-            above = two_add(two_times(at_even, last_above), two_times(even, above));
-            below = two_add(two_times(at_even, last_below), two_times(even, below));
+            f.last_above = two_add(two_times(at_odd, f.above), two_times(odd, f.last_above));
+            f.last_below = two_add(two_times(at_odd, f.below), two_times(odd, f.last_below));
+            f.above = two_add(two_times(at_even, f.last_above), two_times(even, f.above));
+            f.below = two_add(two_times(at_even, f.last_below), two_times(even, f.below));
         }
-        const i64xn done = left & fraction_has_converged(above, below, last_above, last_below);
-        if (ANY(done)) out = two_choose(done, two_over(above, below), out);
-        left &= ~done;
-        const f64xn scale = choose((i64xn)(size_of(below.high) > fraction_large), all(1.0 / fraction_large), all(1.0));
-        above = two_scale(above, scale), below = two_scale(below, scale);
-        last_above = two_scale(last_above, scale), last_below = two_scale(last_below, scale);
+        fraction_look_two(&f);
     }
-    return out;
+    return f.out;
 }
 
 static f64xn betainc_any(f64xn a, f64xn b, f64xn x) {

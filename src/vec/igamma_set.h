@@ -41,27 +41,40 @@ static inline f64xn igamma_series(f64xn a, f64xn x, i64xn left) {
     return out;
 }
 
+/* A continued fraction: its last two convergents, each a numerator and a denominator; what lanes that are done have
+ * come to, and which are left. */
+typedef struct fraction {
+    f64xn above, below, last_above, last_below, out;
+    i64xn left;
+} fraction;
+
+/* Behind some steps: lanes whose convergents agree are done, and large ones are made smaller. */
+static inline void fraction_look(fraction *f) {
+    const f64xn one = (f64xn){0} + 1.0, size = fraction_done * f->above * f->last_below;
+    const f64xn off = FMA(f->above, f->last_below, -f->last_above * f->below);
+    const i64xn done = f->left & (i64xn)(size_of(off) <= size_of(size));
+    if (ANY(done)) f->out = choose(done, f->above / f->below, f->out);
+    f->left &= ~done;
+    const f64xn scale = choose((i64xn)(size_of(f->below) > fraction_large), one / fraction_large, one);
+    f->above *= scale, f->below *= scale;
+    f->last_above *= scale, f->last_below *= scale;
+}
+
 /* 1/(x+1-a + 1(a-1)/(x+3-a + 2(a-2)/(x+5-a + ..))), in the lanes of `left`. */
 static inline f64xn igamma_fraction(f64xn a, f64xn x, i64xn left) {
     const f64xn one = (f64xn){0} + 1.0, first = (x - a) + 1.0;
-    f64xn above = one, below = first, last_above = one - one, last_below = one, out = one;
-    for (double n = 1; ANY(left) && n < MOST_STEPS; n += IGAMMA_STEPS) {
+    fraction f = {one, first, one - one, one, one, left};
+    for (double n = 1; ANY(f.left) && n < MOST_STEPS; n += IGAMMA_STEPS) {
         for (int i = 0; i < IGAMMA_STEPS; i++) {
             const f64xn by = first + 2 * (n + i), with = (n + i) * (a - (n + i)),
-                        next = FMA(by, above, with * last_above);
-            const f64xn next_below = FMA(by, below, with * last_below);
-            last_above = above, last_below = below;
-            above = next, below = next_below;
+                        next = FMA(by, f.above, with * f.last_above);
+            const f64xn next_below = FMA(by, f.below, with * f.last_below);
+            f.last_above = f.above, f.last_below = f.below;
+            f.above = next, f.below = next_below;
         }
-        const f64xn off = FMA(above, last_below, -last_above * below), size = fraction_done * above * last_below;
-        const i64xn done = left & (i64xn)(size_of(off) <= size_of(size));
-        if (ANY(done)) out = choose(done, above / below, out);
-        left &= ~done;
-        const f64xn scale = choose((i64xn)(size_of(below) > fraction_large), one / fraction_large, one);
-        above *= scale, below *= scale;
-        last_above *= scale, last_below *= scale;
+        fraction_look(&f);
     }
-    return out;
+    return f.out;
 }
 
 /* Q = 1 - x^a / Gamma(a+1) (1 + a sum of (-x)^n / (n! (a+n))), DLMF 8.7.1. */

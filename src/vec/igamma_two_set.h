@@ -52,32 +52,38 @@ static inline two igamma_series_two(f64xn a, f64xn x, i64xn left) {
     return out;
 }
 
-/* The last two approximants are as good as equal. */
-static inline i64xn fraction_has_converged(two above, two below, two last_above, two last_below) {
-    const two off = two_add(two_times(above, last_below), two_minus(two_times(last_above, below)));
-    return (i64xn)(size_of(off.high) <= size_of(two_done * above.high * last_below.high));
+/* As a fraction of igamma_set.h. */
+typedef struct fraction_two {
+    two above, below, last_above, last_below, out;
+    i64xn left;
+} fraction_two;
+
+static inline void fraction_look_two(fraction_two *f) {
+    const two off = two_add(two_times(f->above, f->last_below), two_minus(two_times(f->last_above, f->below)));
+    const i64xn done = f->left & (i64xn)(size_of(off.high) <= size_of(two_done * f->above.high * f->last_below.high));
+    if (ANY(done)) f->out = two_choose(done, two_over(f->above, f->below), f->out);
+    f->left &= ~done;
+    const f64xn scale = choose((i64xn)(size_of(f->below.high) > fraction_large), all(1.0 / fraction_large), all(1.0));
+    f->above = two_scale(f->above, scale), f->below = two_scale(f->below, scale);
+    f->last_above = two_scale(f->last_above, scale), f->last_below = two_scale(f->last_below, scale);
 }
 
 static inline two igamma_fraction_two(f64xn a, f64xn x, i64xn left) {
     const two first = two_add(two_sum(x, -a), two_of(all(1.0)));
-    two last_above = two_of(all(0.0)), last_below = two_of(all(1.0)), above = last_below, below = first, out = above;
-    for (double n = 1; ANY(left) && n < MOST_STEPS; n += IGAMMA_STEPS) {
+    const two one = two_of(all(1.0));
+    fraction_two f = {one, first, two_of(all(0.0)), one, one, left};
+    for (double n = 1; ANY(f.left) && n < MOST_STEPS; n += IGAMMA_STEPS) {
         for (int i = 0; i < IGAMMA_STEPS; i++) {
             const two by = two_add(first, two_of(all(2 * (n + i))));
             const two with = two_times(two_sum(a, all(-(n + i))), two_of(all(n + i)));
-            const two next = two_add(two_times(by, above), two_times(with, last_above));
-            const two next_below = two_add(two_times(by, below), two_times(with, last_below));
-            last_above = above, last_below = below;
-            above = next, below = next_below;
+            const two next = two_add(two_times(by, f.above), two_times(with, f.last_above));
+            const two next_below = two_add(two_times(by, f.below), two_times(with, f.last_below));
+            f.last_above = f.above, f.last_below = f.below;
+            f.above = next, f.below = next_below;
         }
-        const i64xn done = left & fraction_has_converged(above, below, last_above, last_below);
-        if (ANY(done)) out = two_choose(done, two_over(above, below), out);
-        left &= ~done;
-        const f64xn scale = choose((i64xn)(size_of(below.high) > fraction_large), all(1.0 / fraction_large), all(1.0));
-        above = two_scale(above, scale), below = two_scale(below, scale);
-        last_above = two_scale(last_above, scale), last_below = two_scale(last_below, scale);
+        fraction_look_two(&f);
     }
-    return out;
+    return f.out;
 }
 
 static inline f64xn igamma_part_two(f64xn a, f64xn x, i64xn *fine, bool upper) {

@@ -112,7 +112,7 @@ typedef int32_t i32xn __attribute__((vector_size(BYTES)));
     }
 
 #define ROW3(prefix, label, name) {label, {.strip = prefix##_##name, .one = prefix##_##name##_one}},
-#define ROW(prefix, label, name) {label, {prefix##_##name, prefix##_##name##_one, prefix##_##name##_itself}},
+#define ROW(prefix, label, name)  {label, {prefix##_##name, prefix##_##name##_one, prefix##_##name##_itself}},
 
 /* Composed of the library's exp: 1 / (1 + e^-x), where e^-|x| cannot overflow (prims/special.c: the same steps). */
 #define LOGISTIC(name, T, V, M, exp)                             \

@@ -134,7 +134,7 @@ static void end(const outer *z) {
     if (z->mine) tn_i_free(z->p->ctx, z->mine, n * sizeof *z->mine);
 }
 
-tn_i_loops *tn_i_pass_outer(tn_i_loops *p, const tn_i_machine *m) {
+tn_i_loops *tn_i_pass_vectorize_outer(tn_i_loops *p, const tn_i_machine *m) {
     if (!m->strips || p->nop == 0) return p;
     tn_i_l_builder b;
     outer z = {.p = p};

@@ -1,4 +1,4 @@
-/* How long values live.  An operation in a loop runs as long as the loop does, so what is from outside of it lives to
+/* Live ranges of values.  An operation in a loop runs as long as the loop does, so what is from outside of it lives to
  * the loop's END.
  *
  * A carry and the value that it has next are often in one place: where nothing reads the carry behind that value, and
@@ -84,10 +84,9 @@ static void find_carries(living *z) {
     }
 }
 
-bool tn_i_s_lives(const tn_i_loops *p, tn_i_s_life *life) {
+void tn_i_s_find_lives(const tn_i_loops *p, tn_i_s_life *life) {
     living z = {.p = p, .life = life};
     find_blocks(&z);
     find_uses(&z);
     find_carries(&z);
-    return true;
 }
