@@ -1,18 +1,17 @@
 #include "checkpoint/cost_model.h"
 
-#include "ir/seen.h"
 #include "prims/ids.h"
 
-/* Measured with gcc -O3 on f32 arrays of 16 KiB, 256 KiB, 4 MiB and 64 MiB, in ns per element:
- * copy .039 .073 .082 .365, read .042 .050 .061 .179; square root and quotient .16 together (8).  A step of an
- * executable takes about 20 ns.  Products and functions of vectors (AVX-512: sgemm 140 flops per ns), by
- * bench/calibrate on a Xeon (family 6 model 207). */
+/* Measured with gcc -O3 on f32 arrays of 16 KiB, 256 KiB and 64 MiB, in ns per element: copy .039 .073 .365, read
+ * .042 .050 .179; beyond the second cache, by bench/calibrate on an EPYC (family 25 model 17; a Xeon's triad agrees),
+ * .12 and .14.  Square root and quotient .16 together (8).  A step of an executable takes about 20 ns.  Products and
+ * functions of vectors (AVX-512: sgemm 140 flops per ns), by bench/calibrate on a Xeon (family 6 model 207). */
 const tn_i_cost_model tn_i_shipped_costs = {
     .equation = 20,
     .flop = 0.02,
     .product = 2 / 140.0,
-    .read = {0.042 / 4, 0.050 / 4, 0.061 / 4, 0.179 / 4},
-    .write = {0.039 / 4, 0.073 / 4, 0.082 / 4, 0.365 / 4},
+    .read = {0.042 / 4, 0.050 / 4, 0.12 / 4, 0.179 / 4},
+    .write = {0.039 / 4, 0.073 / 4, 0.14 / 4, 0.365 / 4},
     .capacity = {32 << 10, 1 << 20, 32 << 20},
     .message = 5000, /* Open MPI in shared memory, of 32 KiB and more */
     .message_byte = 0.12,
@@ -37,8 +36,7 @@ static double width(const tn_fn *f, const tn_i_eqn *e) {
     return tn_i_dtype_size(f->val[v].type->dtype) > 4 ? 2 : 1;
 }
 
-/* Its arithmetic alone. */
-static double computing_ns(const tn_i_cost_model *m, const tn_fn *f, const tn_i_eqn *e, const tn_i_cost *c) {
+double tn_i_computing_ns(const tn_i_cost_model *m, const tn_fn *f, const tn_i_eqn *e, const tn_i_cost *c) {
     const double flops = c->flops > 2 * c->products ? c->flops - 2 * c->products : 0;
     const double element = m->element[e->prim->id];
     const double ns =
@@ -52,11 +50,10 @@ bool tn_i_narrows(const tn_fn *f, const tn_i_eqn *e) {
 }
 
 double tn_i_part_ns(const tn_i_cost_model *m, const tn_fn *f, const tn_i_eqn *e, const tn_i_cost *c) {
-    return m->equation * c->equations + computing_ns(m, f, e, c);
+    return m->equation * c->equations + tn_i_computing_ns(m, f, e, c);
 }
 
-/* Computed where it is read, in one pass with its readers: nothing of it is written and read again. */
-static bool fuses(const tn_i_eqn *e) {
+bool tn_i_fuses(const tn_i_eqn *e) {
     enum { MOST_PARTS = 4 }; /* more are put together in memory */
     return e->prim->flags & TN_F_ELEMENTWISE || e->prim->body || (e->prim->flags & TN_F_PLACES && e->nin <= MOST_PARTS);
 }
@@ -70,75 +67,14 @@ bool tn_i_recompute_ns(const tn_i_cost_model *m, const tn_fn *f, const tn_i_eqn 
         return true;
     }
     if (!tn_i_eqn_cost(f, e, &c)) return false;
-    *ns = m->equation * (c.equations > 1 ? c.equations : 1) + computing_ns(m, f, e, &c);
-    if (fuses(e)) return true;
+    *ns = m->equation * (c.equations > 1 ? c.equations : 1) + tn_i_computing_ns(m, f, e, &c);
+    if (tn_i_fuses(e)) return true;
     *ns += c.bytes * m->read[tn_i_level_of(m, c.bytes)];
     return true;
 }
 
 double tn_i_save_ns(const tn_i_cost_model *m, const tn_type *t, tn_i_level level, bool written_anyway) {
     return (double)tn_type_bytes(t) * (m->read[level] + (written_anyway ? 0 : m->write[level]));
-}
-
-/* ---- programs ------------------------------------------------------------------------------ */
-
-/* Times of the nested programs, by their number among those met. */
-typedef struct times {
-    const tn_i_cost_model *m;
-    tn_i_seen seen;
-    double *ns;
-    size_t capacity;
-} times;
-
-static bool program_ns(const tn_fn *f, times *k, double *ns);
-
-static bool nested_ns(const tn_fn *f, times *k, double *ns) {
-    uint32_t number;
-    bool fresh;
-    if (!tn_i_seen_add(&k->seen, f, &number, &fresh) ||
-        !tn_i_grow(f->ctx, (void **)&k->ns, &k->capacity, k->seen.n, sizeof *k->ns))
-        return false;
-    if (fresh) {
-        double sum;
-        if (!program_ns(f, k, &sum)) return false;
-        k->ns[number] = sum;
-    }
-    *ns = k->ns[number];
-    return true;
-}
-
-static bool equation_ns(const tn_fn *f, const tn_i_eqn *e, times *k, double *ns) {
-    const tn_i_cost_model *m = k->m;
-    tn_i_cost c;
-    *ns = 0;
-    if (e->prim->flags & TN_F_VIEW || e->nout == 0) return true;
-    if (e->prim->body) return nested_ns(tn_i_p(e)[e->prim->body - 1].u.fn, k, ns);
-    if (!tn_i_eqn_cost(f, e, &c)) return false;
-    const tn_i_level level = tn_i_level_of(m, c.bytes);
-    double written = 0;
-    for (uint32_t j = 0; j < e->nout; j++) written += (double)tn_type_bytes(f->val[e->out + j].type);
-    if (written > c.bytes) written = c.bytes;
-    *ns = m->equation + computing_ns(m, f, e, &c) + (c.bytes - written) * m->read[level] + written * m->write[level];
-    return true;
-}
-
-static bool program_ns(const tn_fn *f, times *k, double *ns) {
-    *ns = 0;
-    for (uint32_t i = 0; i < f->neqn; i++) {
-        double one;
-        if (!equation_ns(f, &f->eqn[i], k, &one)) return false;
-        *ns += one;
-    }
-    return true;
-}
-
-bool tn_i_modelled_ns(const tn_i_cost_model *m, const tn_fn *f, double *ns) {
-    times k = {.m = m};
-    tn_i_seen_init(&k.seen, f->ctx);
-    const bool ok = program_ns(f, &k, ns);
-    tn_i_free(f->ctx, k.ns, k.capacity * sizeof *k.ns);
-    tn_i_seen_free(&k.seen);
-    return ok;
 }
 
 bool tn_i_planned_ns(const tn_i_cost_model *m, const tn_fn *f, double *ns) {

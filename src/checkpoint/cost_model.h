@@ -16,7 +16,7 @@ typedef struct tn_i_cost_model {
     double product;                               /* a multiply-add of a product, on 4 bytes */
     double read[TN_I_LEVELS], write[TN_I_LEVELS]; /* a byte */
     double capacity[TN_I_LEVELS - 1];             /* bytes */
-    double message, message_byte;     /* a message between ranks, and each byte of it */
+    double message, message_byte;                 /* a message between ranks, and each byte of it */
     double element[TN_NPRIMS]; /* an element of 4 bytes of an elementwise primitive; 0: by its weight, in flops */
 } tn_i_cost_model;
 
@@ -26,6 +26,12 @@ extern const tn_i_cost_model tn_i_shipped_costs;
 bool tn_i_cost_model_read(tn_ctx *c, const char *path, tn_i_cost_model *m);
 
 tn_i_level tn_i_level_of(const tn_i_cost_model *m, double bytes);
+
+/* The arithmetic of e alone, which c counts. */
+double tn_i_computing_ns(const tn_i_cost_model *m, const tn_fn *f, const tn_i_eqn *e, const tn_i_cost *c);
+
+/* Computed where it is read, in one pass with its readers: nothing of it is written and read again. */
+bool tn_i_fuses(const tn_i_eqn *e);
 
 /* Recomputing equation e where it is wanted: elementwise equations, and what only moves
  * elements of a few arrays, fuse with their reader, so that nothing of them is read or written; data and views cost
@@ -43,8 +49,8 @@ bool tn_i_narrows(const tn_fn *f, const tn_i_eqn *e);
  * way of `level`.  Further readers pay the same for a recomputed value as for a kept one. */
 double tn_i_save_ns(const tn_i_cost_model *m, const tn_type *t, tn_i_level level, bool written_anyway);
 
-/* One run of f, nested programs each time they run: every equation but a view computes, and reads and
- * writes its arrays where as many bytes as they have are found.  false after an error. */
+/* One run of f after others, nested programs each time they run: what its equations compute, and what of it goes
+ * through memory (checkpoint/traffic.c).  false after an error. */
 bool tn_i_modelled_ns(const tn_i_cost_model *m, const tn_fn *f, double *ns);
 /* The same as plans are told: each equation as if it were done again where it is wanted.  What a plan adds to a
  * program's time is the difference of two such sums, and what it keeps. */
