@@ -5,7 +5,7 @@
 #   CPU=      the processor to be on (the first)       REFERENCE=1  measure the reference backend as well
 #   BENCH_CC= the compiler of bench/c/ (gcc)
 
-.PHONY: bench bench-all bench-quick bench-peers
+.PHONY: bench bench-all bench-quick bench-peers calibrate
 
 BENCH_CC ?= gcc
 SUITE     = $(BUILD)/bench/suite
@@ -35,6 +35,9 @@ suite_args = --data bench/data $(if $(ONLY),--only $(ONLY)) $(if $(QUICK),--quic
              $(if $(REFERENCE),--reference)
 bench: $(SUITE) ## Tansy beside hand-written C: JSON lines and a table; ONLY= QUICK=1 CPU=
 	@$(SUITE) $(suite_args)
+
+calibrate: $(BUILD)/bench/calibrate ## measure this machine and write its numbers into the machine table
+	@bench/calibrate.sh $<
 
 bench-quick: $(SUITE) ## the same programs, compared and not measured
 	@$(SUITE) --data bench/data --quick

@@ -162,11 +162,12 @@ TESTS_bench    = $(if $(wildcard bench/suite/*.c),bench) $(if $(wildcard bench/g
 TESTS_valgrind = $(if $(QUICKSTART),valgrind) $(if $(filter handles,$(CPPS)),valgrind-cpp)
 QUICKSTART     = $(filter %/quickstart,$(EXAMPLES))
 
-# PART=2/4: of the tests of these kinds the second, sixth .. alone.
+# PART=2/8: of the tests of these kinds the second, tenth .. alone, all kinds in one row.
 PART      ?=
-PARTED     = unit examples doors emit golden
+PARTED     = nesting ranks fault emit golden demo examples cpp doors unit
 part       = $(if $(PART),$(shell printf '%s\n' $(1) | awk -v part='$(PART)' '{ split(part, p, "/") } NR % p[2] == p[1] % p[2]'),$(1))
-TESTS = $(foreach k,$(KINDS),$(if $(filter $(k),$(PARTED)),$(call part,$(TESTS_$(k))),$(TESTS_$(k))))
+TESTS = $(foreach k,$(filter-out $(PARTED),$(KINDS)),$(TESTS_$(k))) \
+        $(call part,$(foreach k,$(filter $(PARTED),$(KINDS)),$(TESTS_$(k))))
 NONE  = $(foreach k,$(KINDS),$(if $(strip $(TESTS_$(k))),,$(k)))
 
 R = $(BUILD)/check

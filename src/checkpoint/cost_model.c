@@ -2,26 +2,14 @@
 
 #include "prims/ids.h"
 
-/* Measured with gcc -O3 on f32 arrays of 16 KiB, 256 KiB and 64 MiB, in ns per element: copy .039 .073 .365, read
- * .042 .050 .179; beyond the second cache, by bench/calibrate on an EPYC (family 25 model 17; a Xeon's triad agrees),
- * .12 and .14.  Square root and quotient .16 together (8).  A step of an executable takes about 20 ns.  Products and
- * functions of vectors (AVX-512: sgemm 140 flops per ns), by bench/calibrate on a Xeon (family 6 model 207). */
+/* The machine table's. */
 const tn_i_cost_model tn_i_shipped_costs = {
-    .equation = 20,
-    .flop = 0.02,
-    .product = 2 / 140.0,
-    .read = {0.042 / 4, 0.050 / 4, 0.12 / 4, 0.179 / 4},
-    .write = {0.039 / 4, 0.073 / 4, 0.14 / 4, 0.365 / 4},
-    .capacity = {32 << 10, 1 << 20, 32 << 20},
-    .message = 5000, /* Open MPI in shared memory, of 32 KiB and more */
-    .message_byte = 0.12,
-    .element =
-        {[TN_P_cbrt] = 0.34,  [TN_P_exp] = 0.22,   [TN_P_exp2] = 0.22,   [TN_P_expm1] = 0.25, [TN_P_log] = 0.25,
-         [TN_P_log1p] = 0.48, [TN_P_sin] = 0.29,   [TN_P_cos] = 0.27,    [TN_P_tan] = 0.44,   [TN_P_asin] = 0.38,
-         [TN_P_acos] = 0.41,  [TN_P_atan] = 0.44,  [TN_P_atan2] = 0.7,   [TN_P_sinh] = 0.38,  [TN_P_cosh] = 0.32,
-         [TN_P_tanh] = 0.35,  [TN_P_asinh] = 0.92, [TN_P_acosh] = 0.87,  [TN_P_atanh] = 0.57, [TN_P_logistic] = 0.36,
-         [TN_P_erf] = 0.67,   [TN_P_erfc] = 0.56,  [TN_P_erf_inv] = 0.9, [TN_P_lgamma] = 5,   [TN_P_digamma] = 4.6,
-         [TN_P_polygamma] = 2},
+#define TN_MACHINE(name, value, unit, what, how)
+#define TN_PRICE(member, name, ns, unit, how) .member = (ns),
+#include "base/machine.def"
+#undef TN_MACHINE
+#undef TN_PRICE
+    .capacity = {TN_M_FIRST_CACHE, TN_M_SECOND_CACHE, TN_M_THIRD_CACHE},
 };
 
 tn_i_level tn_i_level_of(const tn_i_cost_model *m, double bytes) {
@@ -38,7 +26,7 @@ static double width(const tn_fn *f, const tn_i_eqn *e) {
 
 double tn_i_computing_ns(const tn_i_cost_model *m, const tn_fn *f, const tn_i_eqn *e, const tn_i_cost *c) {
     const double flops = c->flops > 2 * c->products ? c->flops - 2 * c->products : 0;
-    const double element = m->element[e->prim->id];
+    const double element = m->element[e->prim->id] > 0 ? m->element[e->prim->id] : e->prim->ns;
     const double ns =
         element > 0 ? element * (double)tn_i_count(f->val[e->out].type) : flops * m->flop + c->products * m->product;
     return width(f, e) * ns;

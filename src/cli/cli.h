@@ -80,6 +80,7 @@ int tn_i_cli_draw_memory(const tn_i_cli *o, const tn_fn *f, size_t n, const char
 /* What the schedule that `file` names does with --steps. */
 int tn_i_cli_schedule(const tn_i_cli *o);
 int tn_i_cli_prims(void);
+int tn_i_cli_machine(void);
 int tn_i_cli_version(void);
 
 #endif

@@ -51,6 +51,7 @@ static const char usage[] =
     "--unknown\n"
     "                                                  --order P --json\n"
     "  prims        the table of primitives\n"
+    "  machine      the numbers that decide what is fused, tiled, unrolled, put on threads; and prices\n"
     "  version      versions of tansy and BLIS\n";
 
 int tn_i_cli_usage(const char *fmt, ...) {
@@ -217,10 +218,11 @@ static int dispatch(int argc, char **argv) {
         argv[2] = "--help";
     }
     const bool version = strcmp(argv[1], "version") == 0 || strcmp(argv[1], "--version") == 0;
-    if (version || strcmp(argv[1], "prims") == 0) {
+    const bool machine = strcmp(argv[1], "machine") == 0;
+    if (version || machine || strcmp(argv[1], "prims") == 0) {
         if (asks_help(argc, argv) && argv[1][0] != '-') return help(argv[1]);
         if (argc > 2) return tn_i_cli_usage("%s takes no argument '%s'", argv[1], argv[2]);
-        return version ? tn_i_cli_version() : tn_i_cli_prims();
+        return version ? tn_i_cli_version() : machine ? tn_i_cli_machine() : tn_i_cli_prims();
     }
     for (size_t i = 0; commands[i]; i++) {
         if (strcmp(argv[1], commands[i]) != 0) continue;

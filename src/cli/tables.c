@@ -1,4 +1,5 @@
-/* cost, prims, version. */
+/* cost, prims, machine, version. */
+#include "base/machine.h"
 #include "cli/cli.h"
 #include "ir/seen.h"
 #include "prims/gemm.h"
@@ -156,6 +157,28 @@ int tn_i_cli_prims(void) {
         put_params(p->params);
         (void)printf("\n");
     }
+    return TN_CLI_OK;
+}
+
+int tn_i_cli_machine(void) {
+    static const struct {
+        const char *name;
+        double value;
+        const char *unit, *what, *how;
+    } row[] = {
+#define TN_MACHINE(name, value, unit, what, how) {#name, value, unit, what, how},
+#define TN_PRICE(member, name, ns, unit, how)    {name, ns, unit, "", how},
+#include "base/machine.def"
+#undef TN_MACHINE
+#undef TN_PRICE
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        (void)printf("%-22s %10.8g %s%s%s [%s]\n", row[i].name, row[i].value, row[i].unit, *row[i].what ? ": " : "",
+                     row[i].what, row[i].how);
+    for (int id = 0; id < TN_NPRIMS; id++)
+        if (tn_i_registry[id]->ns > 0)
+            (void)printf("%-22s %10.6g ns: an element in f32 [calibrate]\n", tn_i_registry[id]->name,
+                         tn_i_registry[id]->ns);
     return TN_CLI_OK;
 }
 

@@ -4,6 +4,7 @@
  *
  * What is in no step, or may fail where there is no step, stays; so does what has an effect, what a policy has computed
  * again (a region), and what an equation outside would contract (its bits are decided by what made its operands). */
+#include "base/machine.h"
 #include "control/invariant.h"
 
 #include "checkpoint/cost_model.h"
@@ -15,7 +16,7 @@
 
 /* bytes: a result that is kept whatever it is made of, to be derived or run; how many equations may move, at most, for
  * each one that there is, because programs that many loops share move out of each. */
-enum { NUMBER = 16, LITTLE = 4096, MOVES = 16 };
+enum { NUMBER = 16, MOVES = 16 };
 
 typedef struct walk {
     tn_i_memo memo;
@@ -134,7 +135,7 @@ static bool are_zeros(const program *m, const tn_i_eqn *e) {
 }
 
 static bool weigh(program *m, const tn_i_eqn *e) {
-    const double of = made_of(m, e), few = m->w->motion == TN_I_TO_RUN ? LITTLE : NUMBER;
+    const double of = made_of(m, e), few = m->w->motion == TN_I_TO_RUN ? TN_M_HOISTED_BYTES : NUMBER;
     double bytes = 0;
     bool keeps = false;
     for (uint32_t j = 0; j < e->nout; j++) bytes += (double)tn_type_bytes(m->f->val[e->out + j].type);

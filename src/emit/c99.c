@@ -1,4 +1,5 @@
 /* tn_emit_c: the files. */
+#include "base/machine.h"
 #include "emit/c99_group.h"
 #include "exec/talk.h"
 #include "tansy/emit.h"
@@ -7,7 +8,6 @@
 #include <string.h>
 
 enum { TN_I_CAPACITY = 1000 };
-enum { STEPS = 64 }; /* of one function: compilers take more than linear time for long ones */
 
 /* ---- functions ---------------------------------------------------------------------------- */
 
@@ -63,11 +63,11 @@ static void write_leave(tn_i_c99 *w, const tn_i_plan *p) {
 }
 
 static void write_plan(tn_i_c99 *w, const tn_i_plan *p) {
-    const bool whole = p->nstep <= STEPS;
+    const bool whole = p->nstep <= TN_M_EMIT_STEPS;
     int pieces = 0;
     for (size_t i = 0; i < p->nstep && !w->failed; i++) {
         tn_i_c99_step(w, p, &p->step[i]);
-        if (!whole && (i % STEPS == STEPS - 1 || i + 1 == p->nstep)) wrap(w, p, pieces++);
+        if (!whole && (i % TN_M_EMIT_STEPS == TN_M_EMIT_STEPS - 1 || i + 1 == p->nstep)) wrap(w, p, pieces++);
     }
     for (int k = 0; k < pieces; k++) put_call_of_piece(w, p, k);
     write_leave(w, p);

@@ -1,16 +1,14 @@
 /* What the next step of a loop will read, while a kernel of this one reads its operands for the second time. */
+#include "base/machine.h"
 #include "exec/loop.h"
 #include "exec/planner.h"
 #include "prims/ids.h"
 
-/* Bytes of an entry: beyond the first-level cache, and so few that the second-level one holds this and the next; and of
- * all entries: more than that cache holds. */
-enum { LEAST_ENTRY = 64 << 10, MOST_ENTRY = 1 << 20, LEAST_ALL = 2 << 20 };
-
 static bool comes_from_memory(const tn_i_plan *body, const tn_i_loop *l, const tn_i_mover *m) {
     if (m->stack || m->arg == TN_NOVAR || body->place[m->at - TN_BASE_ARGUMENTS].stride != TN_DENSE) return false;
     const int64_t bytes = (int64_t)tn_type_bytes(body->f->val[m->at - TN_BASE_ARGUMENTS].type);
-    return m->by == bytes && bytes >= LEAST_ENTRY && bytes <= MOST_ENTRY && l->shape.length >= LEAST_ALL / bytes;
+    return m->by == bytes && bytes >= TN_M_PREFETCH_LEAST && bytes <= TN_M_PREFETCH_MOST &&
+           l->shape.length >= TN_M_PREFETCH_ALL / bytes;
 }
 
 static bool same_place(const tn_i_place *a, const tn_i_place *b) {

@@ -1,4 +1,5 @@
 /* Which equations run in bands of rows, and whether that pays. */
+#include "base/machine.h"
 #include "exec/bands.h"
 
 #include "exec/fuse.h"
@@ -9,19 +10,7 @@
 #include <string.h>
 
 /* Rows; elements of a row that is summed within bands; bytes that must be in play, and that a band may touch. */
-enum {
-    LEAST_ROWS = TN_DOT_WHOLE + 1,
-    LEAST_WIDTH = 16,
-    LEAST_GAIN = 2 << 20,
-    LEAST_ALL = 2 << 20,
-    MOST_OF_BAND = 3 << 20,
-    MOST_OF_PANEL = 6 << 20, /* where products are large */
-    LEAST_PANELS = 3
-};
-/* Products of rows: up to which inner size all kernels sum alike and those for a
- * band's rows are as fast as those for all, and where small products begin and end (exec/small_gemm.c). */
-enum { MOST_ALIKE_F64 = 192, MOST_ALIKE_F32 = 256, MOST_IN_ORDER = 1024 };
-static const double SMALL_WORK = 2.1e6, LARGE_WORK = 1.7e7;
+enum { LEAST_ROWS = TN_DOT_WHOLE + 1 };
 
 /* What a value is. */
 enum { OUTSIDE, FREE, ROW, SUM, BEHIND };
@@ -89,9 +78,10 @@ static bool rows_alike(const tn_type *const t[2], const tn_i_dots *d, int side, 
     if (d->ncontract > 1 || !(columns >= 1)) return false;
     if (columns == 1 || inner == 1) return true;
     if (inner * columns <= 8) return false;
-    if (inner <= (t[0]->dtype == TN_F64 ? MOST_ALIKE_F64 : MOST_ALIKE_F32)) return true;
+    if (inner <= (t[0]->dtype == TN_F64 ? TN_M_GEMM_ALIKE_F64 : TN_M_GEMM_ALIKE_F32)) return true;
     const double each = row * columns * inner;
-    return each * TN_BAND_LEAST_LARGE > LARGE_WORK || (inner <= MOST_IN_ORDER && each * (double)n <= SMALL_WORK);
+    return each * TN_M_BAND_ROWS_LARGE > TN_M_GEMM_LARGE_WORK ||
+           (inner <= TN_M_GEMM_IN_ORDER && each * (double)n <= TN_M_GEMM_SMALL_WORK);
 }
 
 static tn_i_band_role role_of_dot(const tn_fn *f, const tn_i_eqn *e, int64_t n) {
@@ -111,7 +101,7 @@ static tn_i_band_role role_of_fold(const tn_fn *f, const tn_i_eqn *e, int64_t n)
     const tn_i_param *axes = &tn_i_p(e)[0];
     if (!has_rows(t, n)) return TN_BAND_NOT;
     if (!has_axis(axes, 0)) return TN_BAND_ROWS;
-    const bool wide = axes->n == 1 && tn_i_count(t) / n >= LEAST_WIDTH;
+    const bool wide = axes->n == 1 && tn_i_count(t) / n >= TN_M_BAND_WIDTH;
     return wide && e->prim->fold == TN_FOLD_SUM && tn_i_is_float(t->dtype) ? TN_BAND_SUM : TN_BAND_NOT;
 }
 
@@ -278,7 +268,7 @@ static double step_bytes(const search *s, uint32_t i, double *made) {
 static bool is_large(const tn_fn *f, const tn_i_eqn *e, int64_t n) {
     tn_i_cost cost = {0};
     return e->prim->id == TN_P_dot_general && tn_i_eqn_cost(f, e, &cost) &&
-           cost.products / (double)n * TN_BAND_LEAST_LARGE > LARGE_WORK;
+           cost.products / (double)n * TN_M_BAND_ROWS_LARGE > TN_M_GEMM_LARGE_WORK;
 }
 
 /* Sets how many rows a band has. */
@@ -298,12 +288,12 @@ static bool pays(search *s) {
         if (z->role[i] > TN_BAND_ROWS) sums += (double)tn_type_bytes(type_of(z->f, z->f->eqn[i].out));
     }
     z->rows = large || leaf ? TN_LEAF : TN_DOT_PART;
-    if (large && most / (double)z->n * 2 * TN_LEAF <= MOST_OF_PANEL) z->rows = 2 * TN_LEAF;
-    z->least = large ? TN_BAND_LEAST_LARGE : TN_BAND_LEAST;
+    if (large && most / (double)z->n * 2 * TN_LEAF <= TN_M_PANEL_BYTES) z->rows = 2 * TN_LEAF;
+    z->least = large ? TN_M_BAND_ROWS_LARGE : TN_M_BAND_ROWS;
     const double once = bytes_seen(s), bands = (double)(z->n / z->rows + 1);
-    return moved - once - 4 * bands * sums >= LEAST_GAIN && all + once >= LEAST_ALL &&
-           most / (double)z->n * (double)z->rows <= (large ? MOST_OF_PANEL : MOST_OF_BAND) &&
-           (!large || z->n >= LEAST_PANELS * z->rows);
+    return moved - once - 4 * bands * sums >= TN_M_BAND_GAIN && all + once >= TN_M_BAND_GAIN &&
+           most / (double)z->n * (double)z->rows <= (large ? TN_M_PANEL_BYTES : TN_M_BAND_BYTES) &&
+           (!large || z->n >= TN_M_BAND_PANELS * z->rows);
 }
 
 /* ---- programs -------------------------------------------------------------------------------------- */
@@ -311,7 +301,7 @@ static bool pays(search *s) {
 /* The first dimension of the largest array; 0: none is large. */
 static int64_t length_of(const tn_fn *f) {
     int64_t best = 0;
-    size_t most = LEAST_ALL / 2;
+    size_t most = TN_M_BAND_GAIN / 2;
     for (uint32_t v = 0; v < f->nval; v++) {
         const tn_type *t = type_of(f, v);
         if (tn_i_has_steps(t)) return 0;

@@ -14,6 +14,7 @@
 #ifndef TN_BANDS_H
 #define TN_BANDS_H
 
+#include "base/machine.h"
 #include "prims/prim.h"
 
 /* requires: a program as it is planned, fused; ensures: the same results, bit for bit, effects and all, in which at
@@ -32,10 +33,6 @@ typedef enum tn_i_band_role {
     TN_BAND_PRODUCT, /* a product over rows, in parts */
     TN_BAND_SUM      /* a reduction over rows */
 } tn_i_band_role;
-
-enum { TN_BAND_LEAST = 64, TN_BAND_LEAST_LARGE = 128 };
-/* Bytes of the arena that they may take more: far less than what they save of memory traffic. */
-enum { TN_BAND_MORE = 1 << 14 };
 
 typedef struct tn_i_band {
     const tn_fn *f;          /* nothing is fused */

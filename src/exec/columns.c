@@ -8,6 +8,7 @@
  * Sums keep the order of nest.h.  A product of the linear program with a number that is 0, as a basis has them, is left
  * out like the tangent of an input that is not differentiated: docs/execution.md, "Columns".  Gathers of rows are
  * lookups of their columns (lookup.h). */
+#include "base/machine.h"
 #include "exec/columns.h"
 
 #include "exec/columns_fit.h"
@@ -74,19 +75,17 @@ static int64_t column_of(const columns *c, const tn_type *t, const int64_t *inde
     return k;
 }
 
-enum { OFTEN = 8 };
-
 /* Columns lie apart in memory, and are read again and again: so they are put together once. */
 static bool worth_joining(const columns *c, tn_i_var v) {
     const tn_type *t = type_of(c->f, v), to = tn_i_column_type(t, c->l);
-    return to.rank > 0 && width_of(c, v) > 1 && width_of(c, v) <= MOST_COLUMNS && !tn_i_is_long(c->l, t, t->rank - 1) &&
-           tn_i_count(&to) <= c->places / OFTEN;
+    return to.rank > 0 && width_of(c, v) > 1 && width_of(c, v) <= TN_M_COLUMNS && !tn_i_is_long(c->l, t, t->rank - 1) &&
+           tn_i_count(&to) <= c->places / TN_M_COLUMN_OFTEN;
 }
 
 static void join_taken(columns *c, tn_i_var v) {
     const tn_type to = tn_i_column_type(type_of(c->f, v), c->l);
     const int64_t count = width_of(c, v), n = tn_i_count(&to);
-    tn_i_var part[MOST_COLUMNS];
+    tn_i_var part[TN_M_COLUMNS];
     for (int64_t k = 0; k < count; k++) part[k] = tn_i_reshape(c->b, cells_of(c, v)[k].v, 1, &n);
     const int64_t rows[2] = {count, n};
     const tn_i_var all = tn_i_reshape(c->b, tn_i_concatenate(c->b, (uint32_t)count, part, 0), 2, rows);
@@ -131,7 +130,7 @@ static tn_i_var together(columns *c, tn_i_var v, int d, int64_t k) {
     }
     int64_t inner = 1;
     for (int i = d + 1; i < t->rank; i++) inner *= !tn_i_is_long(c->l, t, i) ? t->dim[i] : 1;
-    tn_i_var part[MOST_COLUMNS];
+    tn_i_var part[TN_M_COLUMNS];
     for (int64_t i = 0; i < t->dim[d]; i++) part[i] = together(c, v, d + 1, k + i * inner);
     return t->dim[d] > 1 ? tn_i_concatenate(c->b, (uint32_t)t->dim[d], part, d) : part[0];
 }
@@ -153,7 +152,7 @@ static tn_i_var whole(columns *c, tn_i_var v) {
         if (d != first) dims[n < first ? n : n - 1] = n;
         shape[n++] = d == first ? 1 : t->dim[d];
     }
-    tn_i_var part[MOST_COLUMNS];
+    tn_i_var part[TN_M_COLUMNS];
     for (int64_t k = 0; k < count; k++)
         part[k] = tn_i_broadcast(c->b, widened(c, cells_of(c, v)[k], &to), n, shape, dims);
     const tn_i_var all = count > 1 ? tn_i_concatenate(c->b, (uint32_t)count, part, first) : part[0];
@@ -440,7 +439,7 @@ static void sum_columns(columns *c, const tn_i_eqn *e) {
     const tn_type *t = type_of(c->f, v), *out = type_of(c->f, e->out);
     const int64_t count = width_of(c, v), results = width_of(c, e->out);
     for (int64_t r = 0; r < results && !c->b->failed; r++) {
-        cell x[MOST_COLUMNS];
+        cell x[TN_M_COLUMNS];
         int64_t m = 0, index[TN_MAX_RANK], kept[TN_MAX_RANK];
         for (int64_t k = 0; k < count; k++) {
             int n = 0;

@@ -1,5 +1,6 @@
 /* Which programs become programs over columns (columns.h): all equations are such that make columns of columns, but for
  * a few that stand aside, and enough of them would be slow as they are. */
+#include "base/machine.h"
 #include "exec/columns_fit.h"
 
 #include "exec/fuse.h"
@@ -11,23 +12,9 @@
 
 #include <string.h>
 
-/* LEAST: elements of a batch.  SHORT: of a dimension that loops are slow along (measured: rows of 2 and 4 numbers that
- * are read once take 0.3 to 0.8 of the time as columns, rows of 8 up to twice as long).  MOST_APART: columns of an
- * array in that case (measured: [n, 2, 2, 2] takes 0.9 of the time of loops over rows, [n, 4, 4] 2.6).  A program is
- * rewritten for LEAST_MOVES joined or split rows, or for a sum over short dimensions or a repetition along them, at
- * LEAST_PLACES, which loops over whole arrays cannot take as they lie in memory. */
-enum {
-    LEAST = 16,
-    SHORT = 4,
-    MOST_APART = 8,
-    LEAST_PLACES = 64,
-    MOST_CELLS = 1 << 14,
-    LEAST_MOVES = 3,
-    MOST_ASIDE = 32,
-    MOST_SEEN = 64,
-    SMALL_SUM = 64 /* bytes of one operand */,
-    SMALL_PRODUCT = 64 /* multiply-adds for one place */
-};
+/* A program is rewritten for joined or split rows, or for a sum over short dimensions or a repetition along them, which
+ * loops over whole arrays cannot take as they lie in memory; from which sizes on, the machine table says (COLUMN_*). */
+enum { MOST_ASIDE = 32, MOST_SEEN = 64 };
 
 static const tn_type *type_of(const tn_fn *f, tn_i_var v) { return f->val[v].type; }
 
@@ -49,8 +36,8 @@ tn_type tn_i_column_type(const tn_type *t, tn_i_long l) {
 bool tn_i_few_columns(const tn_type *t, tn_i_long l) {
     if (tn_i_has_steps(t) || tn_i_count(t) == 0) return false;
     for (int d = 0; d < t->rank; d++)
-        if (!tn_i_is_long(l, t, d) && t->dim[d] > MOST_NUMBERS) return false;
-    return tn_i_columns_width(t, l) <= (tn_i_column_type(t, l).rank ? MOST_COLUMNS : MOST_NUMBERS);
+        if (!tn_i_is_long(l, t, d) && t->dim[d] > TN_M_COLUMN_NUMBERS) return false;
+    return tn_i_columns_width(t, l) <= (tn_i_column_type(t, l).rank ? TN_M_COLUMNS : TN_M_COLUMN_NUMBERS);
 }
 
 /* ---- equations ------------------------------------------------------------------------------- */
@@ -69,7 +56,8 @@ static bool has_long(const fit *w, tn_i_var v) { return tn_i_column_type(type_of
 /* Of a batch all rows are columns; else columns read what lies side by side apart, each of them all of it. */
 static bool few(const fit *w, tn_i_var v) {
     const tn_type *t = type_of(w->f, v);
-    return tn_i_few_columns(t, w->l) && (w->l.batch || !has_long(w, v) || tn_i_columns_width(t, w->l) <= MOST_APART);
+    return tn_i_few_columns(t, w->l) &&
+           (w->l.batch || !has_long(w, v) || tn_i_columns_width(t, w->l) <= TN_M_COLUMN_APART);
 }
 
 /* Long dimensions stay long, and short ones short. */
@@ -126,7 +114,7 @@ static bool reduces_columns(const fit *w, const tn_i_eqn *e) {
     if (!keeps_kinds(w, in, type_of(w->f, e->out), axes)) return false;
     for (uint32_t k = 0; k < axes->n; k++) *(is_long(w, in, axes->u.ints[k]) ? &some_long : &some_short) = true;
     if (some_long) return !some_short;
-    return e->prim->fold == TN_FOLD_SUM && tn_i_columns_width(in, w->l) <= MOST_COLUMNS;
+    return e->prim->fold == TN_FOLD_SUM && tn_i_columns_width(in, w->l) <= TN_M_COLUMNS;
 }
 
 static bool repeats_columns(const fit *w, const tn_i_eqn *e) {
@@ -160,8 +148,8 @@ static bool multiplies_columns(const fit *w, const tn_i_eqn *e) {
     for (int i = (int)d.nbatch; i < out->rank && ok; i++) ok = !is_long(w, out, i);
     if (!ok) return false;
     const int64_t inner = in[0]->dim[d.contract[0][0]];
-    return inner * (int64_t)tn_i_dtype_size(out->dtype) < SMALL_SUM &&
-           inner * tn_i_columns_width(out, w->l) <= SMALL_PRODUCT;
+    return inner * (int64_t)tn_i_dtype_size(out->dtype) < TN_M_COLUMN_SUM &&
+           inner * tn_i_columns_width(out, w->l) <= TN_M_COLUMN_PRODUCT;
 }
 
 static bool moves_columns(const fit *w, const tn_i_eqn *e) {
@@ -186,13 +174,13 @@ static bool breaks(const fit *w, const tn_i_eqn *e) {
     int64_t along = 1;
     if (e->prim->fold || (e->prim->id == TN_P_broadcast_in_dim && in->rank > 0))
         along = tn_i_columns_width(t, w->l) / tn_i_columns_width(e->prim->fold ? out : in, w->l);
-    return along > 1 && tn_i_count(t) / along >= LEAST_PLACES && tn_i_column_type(t, w->l).rank > 0;
+    return along > 1 && tn_i_count(t) / along >= TN_M_COLUMN_PLACES && tn_i_column_type(t, w->l).rank > 0;
 }
 
 /* Arrays without long dimensions are numbers one by one; those of many stay arrays, unless numbers make them. */
 static bool stays_array(const fit *w, const tn_i_eqn *e) {
     bool numbers = true;
-    if (has_long(w, e->out) || tn_i_columns_width(type_of(w->f, e->out), w->l) <= MOST_COLUMNS) return false;
+    if (has_long(w, e->out) || tn_i_columns_width(type_of(w->f, e->out), w->l) <= TN_M_COLUMNS) return false;
     for (uint32_t k = 0; k < e->nin; k++)
         numbers &= tn_i_is_literal(w->f, tn_i_in(w->f, e)[k]) || w->own[tn_i_in(w->f, e)[k]];
     return !numbers;
@@ -214,7 +202,7 @@ static bool fits(fit *w, const tn_i_eqn *e) {
  * or a few that a program is called with, or a few numbers. */
 static bool can_be_whole(const fit *w, const tn_i_eqn *e, tn_i_var v) {
     if (!w->own[v] || w->f->eqn[w->f->val[v].def].prim->id == TN_P_constant) return true;
-    const int64_t most = e->prim->id == TN_P_call || !has_long(w, v) ? MOST_COLUMNS : 1;
+    const int64_t most = e->prim->id == TN_P_call || !has_long(w, v) ? TN_M_COLUMNS : 1;
     return tn_i_few_columns(type_of(w->f, v), w->l) && tn_i_columns_width(type_of(w->f, v), w->l) <= most;
 }
 
@@ -223,7 +211,7 @@ static bool stands_aside(const fit *w, const tn_i_eqn *e) {
     if (e->prim->flags & (TN_F_LOOP | TN_F_OFFLOAD) || tn_i_eqn_effect(e)) return false;
     const tn_i_var v = e->nin ? tn_i_in(w->f, e)[0] : TN_NOVAR;
     if (e->prim->flags & TN_F_VIEW)
-        return tn_i_few_columns(type_of(w->f, v), w->l) && tn_i_columns_width(type_of(w->f, v), w->l) <= MOST_COLUMNS;
+        return tn_i_few_columns(type_of(w->f, v), w->l) && tn_i_columns_width(type_of(w->f, v), w->l) <= TN_M_COLUMNS;
     for (uint32_t k = 0; k < e->nin; k++)
         if (!can_be_whole(w, e, tn_i_in(w->f, e)[k])) return false;
     return true;
@@ -251,8 +239,8 @@ static bool all_fit(fit *w) {
             return false;
     }
     for (uint32_t j = 0; j < f->nout; j++)
-        if (w->own[f->out[j]] && tn_i_columns_width(type_of(f, f->out[j]), w->l) > MOST_COLUMNS) return false;
-    return w->cells <= MOST_CELLS;
+        if (w->own[f->out[j]] && tn_i_columns_width(type_of(f, f->out[j]), w->l) > TN_M_COLUMNS) return false;
+    return w->cells <= TN_M_COLUMN_CELLS;
 }
 
 /* The first dimension that most values have, the longest of several. */
@@ -265,7 +253,7 @@ bool tn_i_columns_batch(const tn_fn *f, int64_t *n) {
     uint32_t nsome = 0;
     for (uint32_t v = f->nin; v < f->nval; v++) {
         const tn_type *t = type_of(f, v);
-        if (tn_i_is_literal(f, v) || t->rank == 0 || t->dim[0] < LEAST) continue;
+        if (tn_i_is_literal(f, v) || t->rank == 0 || t->dim[0] < TN_M_COLUMN_BATCH) continue;
         uint32_t k = 0;
         while (k < nsome && some[k].n != t->dim[0]) k++;
         if (k == MOST_SEEN) continue;
@@ -283,8 +271,8 @@ bool tn_i_columns_fit(const tn_fn *f, uint8_t *own, tn_i_long *l) {
     const bool batched = tn_i_columns_batch(f, &n);
     fit batch = {.f = f, .l = {n, true}, .own = own};
     *l = batch.l;
-    if (batched && all_fit(&batch) && batch.moves >= LEAST_MOVES) return true;
-    fit rows = {.f = f, .l = {SHORT + 1, false}, .own = own};
+    if (batched && all_fit(&batch) && batch.moves >= TN_M_COLUMN_MOVES) return true;
+    fit rows = {.f = f, .l = {TN_M_COLUMN_SHORT + 1, false}, .own = own};
     *l = rows.l;
     return all_fit(&rows) && rows.breaks > 0;
 }

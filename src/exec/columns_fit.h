@@ -2,10 +2,11 @@
 #ifndef TN_COLUMNS_FIT_H
 #define TN_COLUMNS_FIT_H
 
+#include "base/machine.h"
 #include "prims/prim.h"
 
 /* The most columns of an array, elements of one without long dimensions, and arrays that are joined in one equation. */
-enum { MOST_COLUMNS = 64, MOST_NUMBERS = 1024, MOST_JOINED = 64 };
+enum { MOST_JOINED = 64 };
 
 /* Which dimensions are long: those of at least so many elements or, of a batch, the first one where it has just so
  * many.

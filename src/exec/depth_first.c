@@ -1,6 +1,7 @@
 /* Equations in the order in which outputs need them: each right in front of what first reads it, so that few values
  * wait.  What computes many columns at once, one step of all of them after the other, becomes one column after the
  * other. */
+#include "base/machine.h"
 #include "exec/columns.h"
 #include "exec/fuse.h"
 
@@ -81,10 +82,6 @@ static bool by_output(search *s, bool across) {
     return true;
 }
 
-/* Equations one behind the other that make a stage (measured on a Runge-Kutta method and its tangents: fewer take
- * values apart that could stay in registers, more let them wait). */
-enum { STAGE = 24 };
-
 /* In which stage each equation is, by how many are in front of it on the longest way from the inputs; the last. */
 static uint32_t find_stages(search *s, uint32_t *stage) {
     const tn_fn *f = s->f;
@@ -98,8 +95,8 @@ static uint32_t find_stages(search *s, uint32_t *stage) {
         }
         if (stage[i] > most) most = stage[i];
     }
-    for (uint32_t i = 0; i < f->neqn; i++) stage[i] /= STAGE;
-    return most / STAGE;
+    for (uint32_t i = 0; i < f->neqn; i++) stage[i] /= TN_M_SCHEDULED_STAGE;
+    return most / TN_M_SCHEDULED_STAGE;
 }
 
 /* All outputs side by side: what several of them read at one stage, such as tangents in several directions of what is

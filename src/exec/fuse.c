@@ -4,6 +4,7 @@
  *
  * Views, pads, iota and constants are no steps.  A nest that reads its own values through them, or a number, an iota or
  * a pad of what is in memory, holds copies of them; other readers have them from memory, as ever. */
+#include "base/machine.h"
 #include "exec/fuse.h"
 
 #include "exec/columns.h"
@@ -12,8 +13,6 @@
 #include "prims/ids.h"
 
 #include <string.h>
-
-enum { MOST_TRIES = 4, SMALL = 64 /* bytes */ };
 
 /* A nest, or an equation of its own. */
 typedef struct step {
@@ -302,7 +301,7 @@ static bool refuse_early(fusion *z, bool all) {
     }
     for (uint32_t i = 0; i < f->neqn; i++) {
         if (!z->live[i] || z->lazy[i] || !z->s[z->at[i]].nest || !z->early[i]) continue;
-        if (z->s[z->at[i]].kept <= z->s[z->at[i]].saved + SMALL) continue;
+        if (z->s[z->at[i]].kept <= z->s[z->at[i]].saved + TN_M_FUSE_SMALL) continue;
         z->late[i] = 1;
         found = true;
     }
@@ -596,7 +595,7 @@ static tn_fn *fuse(const tn_fn *f) {
     fusion z = {.ctx = f->ctx, .f = f};
     tn_fn *g = NULL;
     bool ok = alloc(&z) && tn_i_light(f, tn_i_space_computes, z.light) && pass(&z);
-    for (int k = 0; ok && k < MOST_TRIES && refuse_early(&z, k == MOST_TRIES - 2); k++) ok = pass(&z);
+    for (int k = 0; ok && k < TN_M_FUSE_TRIES && refuse_early(&z, k == TN_M_FUSE_TRIES - 2); k++) ok = pass(&z);
     if (ok) g = emit(&z);
     drop(&z);
     return g;

@@ -2,6 +2,7 @@
 #ifndef TN_FUSE_H
 #define TN_FUSE_H
 
+#include "base/machine.h"
 #include "prims/prim.h"
 
 /* requires: a program as it is planned; ensures: the same outputs and effects, in which equations that a nest can
@@ -54,9 +55,6 @@ tn_fn *tn_i_reordered(const tn_fn *f, const uint32_t *order, uint32_t n);
  * `order` is NULL. */
 typedef bool tn_i_put(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *map, const void *with);
 tn_fn *tn_i_rewritten(const tn_fn *f, const uint32_t *order, uint32_t n, tn_i_put *put, const void *with);
-/* Arrays of at most so many elements that depend on no input are constants (known.c), larger ones that are computed
- * from indices alone are computed where they are read (indexed.c). */
-enum { TN_KNOWN_MOST = 4096 };
 /* Small arrays that depend on no input are constants (known.c).  requires, ensures, errors: the same. */
 tn_fn *tn_i_known(const tn_fn *f);
 /* Elementwise equations of constants that are 0 but for one element of each row, without these (spots.c).  requires:

@@ -1,13 +1,12 @@
 /* Products and triangular solves by BLIS, which only this file and gemm_context.c know.  Only the
  * typed bli_ functions are used (another library may own cblas_ in the same
  * process), and each call brings its own rntm_t. */
+#include "base/machine.h"
 #include "exec/gemm_context.h"
 #include "exec/parallel.h"
 #include "prims/gemm.h"
 
 #include <blis.h>
-
-enum { HALF_FROM = 160 }; /* symmetric results are mirrored from this size on */
 
 /* BLIS has kernels that read small and thin operands where they are.  They skip factors that are 0, with the NaNs and
  * infinities that these meet, they go astray with negative strides, and how they add depends on the number of threads.
@@ -63,7 +62,7 @@ MIRROR(mirror_f64, double)
  * whole product gives it (the sums are cut alike), so it does not matter whether two operands are one array. */
 static bool by_half(int dtype, int threads, int64_t m, int64_t n, int64_t k, tn_i_matrix a, tn_i_matrix b,
                     tn_i_matrix c) {
-    if (m != n || n < HALF_FROM || a.data != b.data || a.rs != b.cs || a.cs != b.rs) return false;
+    if (m != n || n < TN_M_GEMM_SYMMETRIC || a.data != b.data || a.rs != b.cs || a.cs != b.rs) return false;
     triangle(dtype, threads, n, k, 1, a, 0, c);
     (dtype == TN_F64 ? mirror_f64 : mirror_f32)(n, c);
     return true;

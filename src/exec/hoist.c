@@ -1,5 +1,6 @@
 /* Small arrays that are put together by steps of their own, such as a vector turned round a ring, right behind what
  * they are made of: so they are no steps between large equations, which then run in one nest. */
+#include "base/machine.h"
 #include "exec/fuse.h"
 #include "exec/plan.h"
 #include "exec/space.h"
@@ -7,10 +8,9 @@
 
 #include <string.h>
 
-enum { LITTLE = 4096 /* bytes */ };
-
 static bool rises(const tn_fn *f, const tn_i_eqn *e) {
-    if (e->region || e->nout != 1 || !tn_i_space_admits(f, e) || tn_type_bytes(f->val[e->out].type) > LITTLE)
+    if (e->region || e->nout != 1 || !tn_i_space_admits(f, e) ||
+        tn_type_bytes(f->val[e->out].type) > TN_M_HOISTED_BYTES)
         return false;
     return e->prim->id == TN_P_slice || (e->prim->id == TN_P_concatenate && e->nin > 1);
 }

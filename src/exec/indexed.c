@@ -6,6 +6,7 @@
  *
  * needs no array e: each of its readers has a copy of these equations, which its loops compute.  Small arrays of the
  * kind are constants already (known.c).  What is no loops' operand is computed once, as it stands. */
+#include "base/machine.h"
 #include "exec/fuse.h"
 #include "exec/space.h"
 #include "prims/ids.h"
@@ -13,7 +14,7 @@
 
 #include <string.h>
 
-enum { MOST = 10 /* operations an element */, FAR = 1 << 30 /* an index of 32 bits, and what is added to it */ };
+enum { FAR = 1 << 30 /* an index of 32 bits, and what is added to it */ };
 
 typedef struct indexed {
     const tn_fn *f;
@@ -81,7 +82,7 @@ static void look_at(indexed *x, const tn_i_eqn *e) {
         cost += tn_i_is_literal(f, v) ? 0 : x->cost[v];
         counted |= !tn_i_is_literal(f, v) && x->counted[v];
     }
-    if (cost == 0 || cost > MOST) return;
+    if (cost == 0 || cost > TN_M_INDEXED_OPERATIONS) return;
     x->cost[e->out] = (uint8_t)cost;
     x->counted[e->out] = counted;
 }
@@ -90,7 +91,7 @@ static void look_at(indexed *x, const tn_i_eqn *e) {
 static bool computed(const indexed *x, tn_i_var v) {
     const uint32_t def = x->f->val[v].def;
     return x->cost[v] && x->counted[v] && x->f->eqn[def].prim->id != TN_P_iota &&
-           tn_i_count(x->f->val[v].type) > TN_KNOWN_MOST;
+           tn_i_count(x->f->val[v].type) > TN_M_CONSTANT_ELEMENTS;
 }
 
 /* ---- written once more ---------------------------------------------------------------------------------- */

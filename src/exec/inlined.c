@@ -1,12 +1,13 @@
 /* Calls of programs that are called once, or small, as the equations of these: what is around them and what is in them
  * share nests, columns and memory. */
+#include "base/machine.h"
 #include "exec/fuse.h"
 #include "exec/plan.h"
 #include "prims/ids.h"
 
 #include <string.h>
 
-enum { SMALL = 16 /* equations */, MOST_DEEP = 8, MANY = 64 /* calls */ };
+enum { MOST_DEEP = 8 };
 
 /* Nothing in it keeps an order or a place of its own. */
 static bool plain(const tn_fn *g) {
@@ -23,16 +24,16 @@ static const tn_fn *called(const tn_i_eqn *e) { return e->prim->id == TN_P_call 
 /* f calls g once.  Among many calls nobody looks: each look is at all equations. */
 static bool called_once(const tn_fn *f, const tn_fn *g) {
     unsigned calls = 0, times = 0;
-    for (uint32_t i = 0; i < f->neqn && calls <= MANY; i++) {
+    for (uint32_t i = 0; i < f->neqn && calls <= TN_M_INLINED_CALLS; i++) {
         calls += called(&f->eqn[i]) != NULL;
         times += called(&f->eqn[i]) == g;
     }
-    return calls <= MANY && times == 1;
+    return calls <= TN_M_INLINED_CALLS && times == 1;
 }
 
 static bool goes(const tn_fn *f, const tn_i_eqn *e) {
     const tn_fn *g = called(e);
-    return g && plain(g) && (g->neqn <= SMALL || called_once(f, g));
+    return g && plain(g) && (g->neqn <= TN_M_INLINED_EQUATIONS || called_once(f, g));
 }
 
 static void put_inside(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *map) {

@@ -1,6 +1,7 @@
 /* Arrays that depend on no input, such as the basis of a Jacobian, the slices and concatenations of it, and masks: they
  * are computed here, once, and are constants of the program.  Only where each element is exact, so that it does not
  * matter who computes it, and where reading it costs no more than making it. */
+#include "base/machine.h"
 #include "base/fp_mode.h"
 #include "exec/fuse.h"
 #include "exec/plan.h"
@@ -9,7 +10,7 @@
 
 #include <string.h>
 
-enum { MOST_OPERANDS = 8, LEAST_JOINED = 16 /* elements */ };
+enum { MOST_OPERANDS = 8 };
 
 typedef struct known {
     const tn_fn *f;
@@ -75,7 +76,7 @@ static bool run(known *k, const tn_i_eqn *e) {
 }
 
 static bool small(const tn_type *t) {
-    return !tn_i_has_steps(t) && tn_i_count(t) > 0 && tn_i_count(t) <= TN_KNOWN_MOST;
+    return !tn_i_has_steps(t) && tn_i_count(t) > 0 && tn_i_count(t) <= TN_M_CONSTANT_ELEMENTS;
 }
 
 /* Computes e's output where it can; false after an error. */
@@ -85,7 +86,7 @@ static bool know(known *k, const tn_i_eqn *e) {
     if (!t || !small(t) || t->rank == 0 || e->nin > MOST_OPERANDS) return true;
     if (!exact(e, e->nin ? k->f->val[in[0]].type : t, t) || (e->nin == 0 && e->prim->id != TN_P_iota)) return true;
     bool worth =
-        e->prim->flags & TN_F_ELEMENTWISE || (e->prim->id == TN_P_concatenate && tn_i_count(t) >= LEAST_JOINED);
+        e->prim->flags & TN_F_ELEMENTWISE || (e->prim->id == TN_P_concatenate && tn_i_count(t) >= TN_M_CONSTANT_JOINED);
     for (uint32_t i = 0; i < e->nin; i++) {
         const tn_i_var v = in[i];
         if (tn_i_is_literal(k->f, v) && !k->data[v]) {

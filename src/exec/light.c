@@ -1,12 +1,11 @@
 /* What is needed, and what is made of little. */
+#include "base/machine.h"
 #include "exec/fuse.h"
 #include "exec/plan.h"
 #include "prims/ids.h"
 #include "prims/rules.h"
 
 #include <string.h>
-
-enum { LITTLE = 4 /* times less than the result */, MOST_DEPTH = 8 };
 
 uint8_t *tn_i_needed(const tn_fn *f) {
     uint8_t *live = tn_i_alloc(f->ctx, f->neqn), *used = live ? tn_i_alloc(f->ctx, f->nval) : NULL;
@@ -27,7 +26,7 @@ static bool view(const tn_i_eqn *e) { return (e->prim->flags & TN_F_VIEW) && e->
 /* Elementwise equations whose operands, through others like it and views, have few bytes; *depth of them. */
 static bool light(const tn_fn *f, const tn_i_eqn *e, double from, unsigned depth) {
     return (e->prim->flags & TN_F_ELEMENTWISE) && !(e->prim->flags & (TN_F_OFFLOAD | TN_F_COSTLY)) && e->region == 0 &&
-           depth <= MOST_DEPTH && from * LITTLE <= (double)tn_type_bytes(f->val[e->out].type);
+           depth <= TN_M_LIGHT_DEEP && from * TN_M_LIGHT_SMALLER <= (double)tn_type_bytes(f->val[e->out].type);
 }
 
 /* The operand that e adds to, if that is an input or such a sum of what is made of little: it is there to the end, and

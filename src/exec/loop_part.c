@@ -87,4 +87,4 @@ bool tn_i_part_measure(const tn_i_plan *p, tn_i_part_size *k) {
     return true;
 }
 
-bool tn_i_part_is_small(const tn_i_part_size *k) { return k->first && k->work < TN_WORTH_THREADS; }
+bool tn_i_part_is_small(const tn_i_part_size *k) { return k->first && k->work < TN_M_THREAD_OPERATIONS; }

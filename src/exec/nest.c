@@ -1,4 +1,5 @@
 /* Lowering: the operations of a nest, first by the loops of the draft, then by those that run. */
+#include "base/machine.h"
 #include "exec/draft.h"
 #include "exec/lookup.h"
 #include "prims/ids.h"
@@ -383,13 +384,12 @@ static bool agree(const lowering *w, uint32_t l) {
 /* How many loops walk the rows, where no row's value is read again: as few as reductions allow; without any, so many
  * that a row is of some length. */
 static void choose_outer(lowering *w) {
-    enum { LONG = 256 };
     tn_i_space *s = &w->s;
     if (s->outer >= 0) return;
     uint32_t outer = s->nloop;
     int64_t row = 1;
     const bool some = reduces(w);
-    while (outer > 0 && (some ? agree(w, outer - 1) : row < LONG)) row *= s->size[--outer];
+    while (outer > 0 && (some ? agree(w, outer - 1) : row < TN_M_LONG_ROW)) row *= s->size[--outer];
     s->outer = (int)outer;
 }
 

@@ -17,6 +17,7 @@
 #ifndef TN_NEST_H
 #define TN_NEST_H
 
+#include "base/machine.h"
 #include "prims/prim.h"
 
 /* The most of one nest. */
@@ -110,9 +111,6 @@ static inline bool tn_i_made_for(const tn_i_made *m, const uintptr_t *base) {
         if (!base[m->needed[i]]) return false;
     return m->code != NULL;
 }
-
-/* Operations of a loop nest from which threads are worth waking (some microseconds). */
-enum { TN_WORTH_THREADS = 1 << 15 };
 
 typedef struct tn_i_nest {
     uint32_t nloop, nouter; /* loops 0 .. nouter-1 walk the rows; none has size 1, and 0 of them is one element */

@@ -1,5 +1,6 @@
 /* A range of one loop's indices of a nest, as a nest of its own: with an offset for each array, in or out of boxes
  * where all of the range is. */
+#include "base/machine.h"
 #include "exec/nest_part.h"
 
 #include <string.h>
@@ -55,7 +56,6 @@ static void drop(const maker *m, int64_t *v) {
 }
 
 static void make_loops(const maker *m) {
-    enum { LONG = 256 };
     tn_i_nest *p = &m->part->nest;
     memcpy(p->size, m->n->size, sizeof p->size);
     p->size[m->loop] = m->last - m->first;
@@ -64,7 +64,7 @@ static void make_loops(const maker *m) {
     p->nouter = m->n->nouter - (m->drops && m->loop < m->n->nouter);
     p->rows = p->row = 1;
     if (m->plain) /* as nest.c chooses them */
-        for (p->nouter = p->nloop; p->nouter > 0 && p->row < LONG;) p->row *= p->size[--p->nouter];
+        for (p->nouter = p->nloop; p->nouter > 0 && p->row < TN_M_LONG_ROW;) p->row *= p->size[--p->nouter];
     p->rows = p->row = 1;
     for (uint32_t d = 0; d < p->nloop; d++) *(d < p->nouter ? &p->rows : &p->row) *= p->size[d];
 }

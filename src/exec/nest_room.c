@@ -1,6 +1,7 @@
 /* Memory of a nest while it runs, which is planned before it is known where its arrays are: what its loop program keeps
  * in memory, rows that a later phase reads and what passes make of reductions, or the registers of strips (strips/
  * strips.h).  It is the same for all that may run it, and for all processors. */
+#include "base/machine.h"
 #include "exec/nest.h"
 #include "exec/parallel.h"
 #include "strips/strips.h"
@@ -8,7 +9,7 @@
 #include <string.h>
 
 /* Elements from which threads are worth waking; numbers beside those of a nest's operations and loops. */
-enum { MANY = 1 << 14, NUMBERS = 4, ALIGN = 64 };
+enum { NUMBERS = 4, ALIGN = 64 };
 
 typedef struct room {
     const tn_i_nest *n;
@@ -28,7 +29,7 @@ static void add(room *z, size_t *bytes, int64_t n, size_t size) {
 /* Rows may be computed many at a time (pass/vectorize_outer.c). */
 static bool short_rows(const tn_i_nest *n) {
     bool are = n->rows > 1;
-    for (uint32_t l = n->nouter; l < n->nloop; l++) are &= n->size[l] < TN_STRIPS_LANES;
+    for (uint32_t l = n->nouter; l < n->nloop; l++) are &= n->size[l] < TN_M_STRIP_LANES;
     return are;
 }
 
@@ -68,7 +69,7 @@ static void count_sum(room *z, const tn_i_nest_op *o, bool alone) {
     size_t strips = 0;
     extent(z, o, &kept, &n);
     count_code(z, o, kept, n, alone);
-    if (short_rows(z->n) && o->over == inner_loops(z->n)) kept = TN_STRIPS_LANES;
+    if (short_rows(z->n) && o->over == inner_loops(z->n)) kept = TN_M_STRIP_LANES;
     z->overflow |= !tn_i_strips_sum_bytes(kept, n, o->fold, o->dtype, &strips);
     add(z, &z->sums, 1, strips);
 }
@@ -97,7 +98,7 @@ static int64_t strips_of(const tn_i_nest *n) {
 static void count_registers(room *z) {
     const int64_t all = z->n->rows * z->n->row, n = strips_of(z->n);
     int64_t strip = all < TN_STRIPS_MOST ? all : TN_STRIPS_MOST;
-    while (strip > TN_LANES && strip * n * 8 > TN_STRIPS_BYTES) strip /= 2;
+    while (strip > TN_LANES && strip * n * 8 > TN_M_STRIP_BYTES) strip /= 2;
     add(z, &z->registers, (int64_t)z->n->nop + 4 * (int64_t)z->n->nloop + NUMBERS, 8);
     if (all > 1) add(z, &z->registers, strip * n, 8);
 }
@@ -105,7 +106,7 @@ static void count_registers(room *z) {
 /* ---- threads ---- */
 
 static uint32_t parts_of(const tn_i_nest *n) {
-    if (n->threads < 2 || !tn_i_nest_threads() || n->rows * n->row < MANY) return 1;
+    if (n->threads < 2 || !tn_i_nest_threads() || n->rows * n->row < TN_M_THREAD_ELEMENTS) return 1;
     return n->threads < TN_NEST_PARTS ? (uint32_t)n->threads : TN_NEST_PARTS;
 }
 

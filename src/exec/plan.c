@@ -423,7 +423,7 @@ static tn_i_plan *instead(tn_i_plan *p, const tn_fn *f, const tn_i_layout *layou
     set_options(q, layout);
     q->f = f;
     const bool ok = plan_in_order(q, q, layout);
-    if (ok && q->bytes <= p->bytes + TN_BAND_MORE) return q;
+    if (ok && q->bytes <= p->bytes + TN_M_BAND_ARENA) return q;
     tn_i_plan_free(p->of->ctx, q);
     return ok ? p : NULL;
 }

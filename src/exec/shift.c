@@ -5,6 +5,7 @@
  * so that what reads z computes it in its own loops, from arrays that are in memory anyway, and y needs no memory. Both
  * programs compute the same bits: operands are padded with numbers of which the same operations make what y was padded
  * with; where there are none, and where computing once more costs more than memory, all stays as it is. */
+#include "base/machine.h"
 #include "checkpoint/cost_model.h"
 #include "exec/fuse.h"
 #include "exec/plan.h"
@@ -14,10 +15,7 @@
 
 #include <string.h>
 
-enum { LIGHT = 8 /* times less */, MOST_CONSTANT = 4096 /* elements */ };
 enum { MOST_NODES = 40, MOST_LEAVES = 5, MOST_VIEWS = 4, MOST_PARTS = 4, MOST_AGAIN = 3, MOST_OPERANDS = 4 };
-static const double CHEAP = 1;    /* ns that an element takes: functions take more */
-static const double WITHIN = 0.5; /* of what it takes alone, in a nest that has its operands at hand */
 
 typedef enum kind { LEAF, NUMBER, COMPUTED } kind;
 
@@ -75,8 +73,8 @@ static bool is_light(const shift *s, tn_i_var v) {
     const tn_i_eqn *e = def_of(s, v);
     if (!e) return false;
     if (e->prim->id == TN_P_broadcast_in_dim)
-        return tn_i_count(type_of(s, tn_i_in(s->f, e)[0])) * LIGHT <= tn_i_count(type_of(s, v));
-    return tn_i_constant_data(e) && tn_i_count(type_of(s, v)) <= MOST_CONSTANT;
+        return tn_i_count(type_of(s, tn_i_in(s->f, e)[0])) * TN_M_AGAIN_SMALLER <= tn_i_count(type_of(s, v));
+    return tn_i_constant_data(e) && tn_i_count(type_of(s, v)) <= TN_M_CONSTANT_ELEMENTS;
 }
 
 /* In memory whatever is done here: no value that some nest computes, but perhaps slices of one. */
@@ -109,7 +107,7 @@ static bool set_strip(const shift *s, const tn_i_eqn *e, node *k) {
         return false;
     }
     k->ns -= tn_i_shipped_costs.equation;
-    return k->ns <= CHEAP * n;
+    return k->ns <= TN_M_AGAIN_NS * n;
 }
 
 static void set_tries(const shift *s, node *k) {
@@ -252,7 +250,8 @@ static bool pays(const shift *s, uint32_t eqn, const uint32_t *left) {
     for (uint32_t i = 0; i < s->nnode; i++)
         if (s->node[i].kind == COMPUTED && left[i]) again += s->node[i].ns;
     if (kept_longer(s, eqn) > gone) return false;
-    return again * WITHIN <= m->equation + tn_i_save_ns(m, t, tn_i_level_of(m, 2 * (double)tn_type_bytes(t)), written);
+    return again * TN_M_AGAIN_PERCENT / 100 <=
+           m->equation + tn_i_save_ns(m, t, tn_i_level_of(m, 2 * (double)tn_type_bytes(t)), written);
 }
 
 static void commit_uses(shift *s, const uint32_t *left) {

@@ -7,6 +7,7 @@
  * what is turned round a ring, as the sum of the array and the parts side by side, with -0 between, where that is most
  * of it: each element has had one number added.  Where the first is added to zeros, another term may stand between two,
  * as derivatives add them up in any order: ((0 + w) + x) + u is (0 + x) + (w, u) to the bit. */
+#include "base/machine.h"
 #include "exec/fuse.h"
 #include "exec/plan.h"
 #include "prims/ids.h"
@@ -14,7 +15,7 @@
 
 #include <string.h>
 
-enum { MOST_TIMES = 2 /* as large as the window */, TINY = TN_LANES /* elements */, PIECES = 3, MOST_PARTS = 16 };
+enum { TINY = TN_LANES /* elements */, PIECES = 3, MOST_PARTS = 16 };
 
 typedef struct sums {
     const tn_fn *f;
@@ -37,7 +38,7 @@ bool tn_i_window_of(const tn_fn *f, const tn_i_eqn *e, int64_t *config) {
 static bool large(const tn_fn *f, const tn_i_eqn *e) {
     const tn_i_var *in = tn_i_in(f, e);
     const int64_t all = tn_i_count(f->val[in[0]].type);
-    return tn_i_count(f->val[in[1]].type) >= all / MOST_TIMES || all <= TINY;
+    return tn_i_count(f->val[in[1]].type) >= all / TN_M_WINDOW_TIMES || all <= TINY;
 }
 
 static void add_window(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, const int64_t *config, tn_i_var *map) {
@@ -121,7 +122,7 @@ static parts parts_of(const sums *s, const tn_i_eqn *e) {
 static bool most_of_it(const sums *s, const parts *all) {
     int64_t covered = 0;
     for (uint32_t i = 0; i < all->n; i++) covered += all->p[i].to - all->p[i].from;
-    return all->n > 1 && covered >= s->f->val[all->p[0].e->out].type->dim[all->p[0].along] / MOST_TIMES;
+    return all->n > 1 && covered >= s->f->val[all->p[0].e->out].type->dim[all->p[0].along] / TN_M_WINDOW_TIMES;
 }
 
 static void find_parts(sums *s) {

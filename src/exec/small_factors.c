@@ -4,6 +4,7 @@
  * that solves small systems every step is one loop program.
  *
  * Where a kernel stops, at a pivot of 0 or at a matrix that is not positive, here are selects. */
+#include "base/machine.h"
 #include "exec/fuse.h"
 #include "prims/ids.h"
 #include "prims/matrices.h"
@@ -12,12 +13,9 @@
 
 #include <math.h>
 
-/* Equations of one of them, and of all of a program: they take longer to compile than a kernel's call. */
-enum { MOST = 400, MOST_OF_ALL = 4096, MOST_ROWS = 16 };
-
 typedef struct elements {
     int64_t rows, columns;
-    tn_i_var at[MOST_ROWS * MOST_ROWS];
+    tn_i_var at[TN_M_FACTOR_ROWS * TN_M_FACTOR_ROWS];
 } elements;
 
 typedef struct solving {
@@ -70,7 +68,7 @@ static void take_order(const solving *s, tn_i_var x, int64_t n, tn_i_var *order)
 }
 
 static tn_i_var put_order(const solving *s, const tn_i_var *order, int64_t n) {
-    tn_i_var flat[MOST_ROWS];
+    tn_i_var flat[TN_M_FACTOR_ROWS];
     for (int64_t i = 0; i < n; i++) flat[i] = tn_i_reshape(s->b, order[i], s->one.rank - 1, s->one.dim);
     return n == 1 ? flat[0] : tn_i_concatenate(s->b, (uint32_t)n, flat, s->one.rank - 2);
 }
@@ -195,7 +193,7 @@ static void solve_factored(const solving *s, elements *lu, const tn_i_var *order
 
 static tn_i_var by_factors(const solving *s, bool transposed, bool known, tn_i_var a, tn_i_var order, tn_i_var b) {
     elements lu, x;
-    tn_i_var rows[MOST_ROWS];
+    tn_i_var rows[TN_M_FACTOR_ROWS];
     take(s, a, &lu);
     take(s, b, &x);
     take_order(s, order, lu.rows, rows);
@@ -207,7 +205,7 @@ static tn_i_var by_factors(const solving *s, bool transposed, bool known, tn_i_v
 
 static tn_i_var linear(const solving *s, tn_i_var a, tn_i_var b) {
     elements lu, x;
-    tn_i_var pivots[MOST_ROWS], order[MOST_ROWS];
+    tn_i_var pivots[TN_M_FACTOR_ROWS], order[TN_M_FACTOR_ROWS];
     take(s, a, &lu);
     take(s, b, &x);
     factor_lu(s, &lu, pivots, order);
@@ -254,7 +252,7 @@ static int64_t size_of(const tn_fn *f, const tn_i_eqn *e) {
     const tn_type *a = f->val[tn_i_in(f, e)[0]].type, *out = f->val[e->out].type;
     if (a->varying || out->varying || tn_i_count(a) == 0 || tn_i_count(out) == 0) return 0;
     const int64_t n = a->dim[a->rank - 1], rows = out->dim[out->rank - 2], columns = out->dim[out->rank - 1];
-    if (n > MOST_ROWS || rows > MOST_ROWS || columns > MOST_ROWS) return 0;
+    if (n > TN_M_FACTOR_ROWS || rows > TN_M_FACTOR_ROWS || columns > TN_M_FACTOR_ROWS) return 0;
     const int64_t half = n * (n - 1) / 2, lu = half * (7 + 2 * n) + half * (2 * n - 1), vectors = rows * columns / n;
     int64_t all = 0;
     switch (e->prim->id) {
@@ -264,7 +262,7 @@ static int64_t size_of(const tn_fn *f, const tn_i_eqn *e) {
     case TN_P_lu_solve: all = vectors * (4 * half + n * n + n) + n * n + half * 2 + 4 * n; break;
     default: all = lu + vectors * (4 * half + n * n + n) + n * n; break;
     }
-    return all <= MOST ? all : 0;
+    return all <= TN_M_FACTOR_EQUATIONS ? all : 0;
 }
 
 static bool put(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *map, const void *with) {
@@ -290,7 +288,7 @@ static bool put(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *ma
     }
     default: {
         elements a;
-        tn_i_var pivots[MOST_ROWS], order[MOST_ROWS];
+        tn_i_var pivots[TN_M_FACTOR_ROWS], order[TN_M_FACTOR_ROWS];
         take(&s, x, &a);
         factor_lu(&s, &a, pivots, order);
         map[e->out] = put_together(&s, &a);
@@ -304,7 +302,7 @@ static bool put(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *ma
 
 tn_fn *tn_i_small_factors(const tn_fn *f) {
     int64_t all = 0;
-    for (uint32_t i = 0; i < f->neqn && all <= MOST_OF_ALL; i++) all += size_of(f, &f->eqn[i]);
-    return all > 0 && all <= MOST_OF_ALL ? tn_i_rewritten(f, NULL, f->neqn, put, NULL)
-                                         : (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
+    for (uint32_t i = 0; i < f->neqn && all <= TN_M_LONG_PROGRAM; i++) all += size_of(f, &f->eqn[i]);
+    return all > 0 && all <= TN_M_LONG_PROGRAM ? tn_i_rewritten(f, NULL, f->neqn, put, NULL)
+                                               : (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
 }

@@ -1,15 +1,13 @@
 /* Small products, and matrices times vectors: cut into what the kernels of small_gemm.h take. */
+#include "base/machine.h"
 #include "exec/small_gemm.h"
 
 #include <string.h>
 
 /* Bytes of b that are packed at a time: no more rows of it than BLOCK_ROWS fit with the widest tiles. */
-enum { BLOCK_ROWS = 64, PACK_BYTES = BLOCK_ROWS * 3 * 64, GROUP_BYTES = 16384 };
+enum { BLOCK_ROWS = 64, PACK_BYTES = BLOCK_ROWS * 3 * 64 };
 /* The longest sum in one go, and the most elements of c whose longer sums are cut. */
-enum { MOST_INNER = 1024, MOST_APART = 1024 };
-/* Up to this size a vector and rows are a product like others; with columns that are contiguous, where these have fewer
- * bytes: products of so few numbers are mostly nests' (small_products.c), and lanes would leave a sum for each. */
-enum { TINY = 48, TINY_BYTES = 136 };
+enum { MOST_APART = 1024 };
 
 static const tn_i_small *kernels(int dtype) {
     if (!tn_i_is_float(dtype)) return NULL;
@@ -197,7 +195,7 @@ static void clear_others(const tn_i_small *s, const tn_i_products *w) {
 
 static void run(const tn_i_small *s, const tn_i_products *w) {
     tn_i_products part = *w;
-    const int64_t group = group_of(w, GROUP_BYTES, w->m * w->k + w->k * w->n + w->m * w->n);
+    const int64_t group = group_of(w, TN_M_GEMM_GROUP_BYTES, w->m * w->k + w->k * w->n + w->m * w->n);
     for (int64_t i = 0; i < w->count; i += group) {
         part.count = smaller(group, w->count - i);
         part.a.data = at(w->dtype, w->a.data, i * w->anext);
@@ -214,7 +212,7 @@ static void run(const tn_i_small *s, const tn_i_products *w) {
 static bool has_columns(const tn_i_products *t) { return t->b.rs == 1 && (t->n == 1 || t->b.cs != 1); }
 
 /* Sums that are long enough for lanes. */
-static bool fills(const tn_i_products *w) { return w->k * (int64_t)tn_i_dtype_size(w->dtype) >= TINY_BYTES; }
+static bool fills(const tn_i_products *w) { return w->k * (int64_t)tn_i_dtype_size(w->dtype) >= TN_M_GEMM_TINY_BYTES; }
 
 /* A column becomes a row, and c gets contiguous rows, where that can be.  A few rows of a stay as they are where a
  * column of them would have to be packed: that would take longer than what the other lanes could do. */
@@ -240,10 +238,10 @@ static void run_parts(const tn_i_small *s, const tn_i_products *w) {
     part.count = 1;
     part.accumulate = false;
     for (int64_t i = 0; i < w->count; i++)
-        for (int64_t p = 0; p < w->k; p += MOST_INNER) {
+        for (int64_t p = 0; p < w->k; p += TN_M_GEMM_IN_ORDER) {
             const tn_i_matrix c = {at(w->dtype, w->c.data, i * w->cnext), w->c.rs, w->c.cs};
             const bool add = w->accumulate || p > 0;
-            part.k = smaller(MOST_INNER, w->k - p);
+            part.k = smaller(TN_M_GEMM_IN_ORDER, w->k - p);
             part.a.data = at(w->dtype, w->a.data, i * w->anext + p * w->a.cs);
             part.b.data = at(w->dtype, w->b.data, i * w->bnext + p * w->b.rs);
             part.c = add ? (tn_i_matrix){room.bytes, w->n, 1} : c;
@@ -257,7 +255,7 @@ static void run_parts(const tn_i_small *s, const tn_i_products *w) {
 static bool is_small(const tn_i_small *s, const tn_i_products *w) {
     const double work = (double)w->m * (double)w->n * (double)w->k;
     if (w->k == 1) return true;
-    if (w->k > MOST_INNER && w->m * w->n > MOST_APART) return false;
+    if (w->k > TN_M_GEMM_IN_ORDER && w->m * w->n > MOST_APART) return false;
     const bool thin = smaller(w->m, w->n) <= 24;
     return work <= (s->rows == TN_TILE_ROWS ? 1.7e7 : thin ? 4e6 : 2.1e6);
 }
@@ -301,7 +299,7 @@ static void by_vector(const tn_i_small *s, const tn_i_products *w) {
 /* ---- choice ----------------------------------------------------------------------- */
 
 static bool is_vector(const tn_i_products *t) {
-    return t->m == 1 && t->k > 1 && (t->n > TINY || t->k > TINY || (has_columns(t) && fills(t)));
+    return t->m == 1 && t->k > 1 && (t->n > TN_M_GEMM_TINY || t->k > TN_M_GEMM_TINY || (has_columns(t) && fills(t)));
 }
 
 bool tn_i_gemm_own(const tn_i_products *w) {
@@ -314,7 +312,7 @@ bool tn_i_gemm_own(const tn_i_products *w) {
         return false;
     else if (t.k == 1 && t.count == 1 && !t.accumulate && t.b.cs == 1 && t.c.cs == 1)
         s->outer(t.m, t.n, t.a.data, t.a.rs, t.b.data, t.c.data, t.c.rs);
-    else if (w->k > MOST_INNER)
+    else if (w->k > TN_M_GEMM_IN_ORDER)
         run_parts(s, &t);
     else
         run(s, &t);
@@ -324,12 +322,13 @@ bool tn_i_gemm_own(const tn_i_products *w) {
 bool tn_i_gemm_in_order(int dtype, int64_t m, int64_t n, int64_t k) {
     const tn_i_small *s = kernels(dtype);
     const tn_i_products w = {.dtype = dtype, .m = m, .n = n, .k = k};
-    if (!s || m < 1 || n < 1 || k < 1 || k > MOST_INNER) return false;
+    if (!s || m < 1 || n < 1 || k < 1 || k > TN_M_GEMM_IN_ORDER) return false;
     if (k == 1) return true;
-    return m > 1 && n > 1 ? is_small(s, &w) : m <= TINY && n <= TINY && k <= TINY && !fills(&w);
+    return m > 1 && n > 1 ? is_small(s, &w)
+                          : m <= TN_M_GEMM_TINY && n <= TN_M_GEMM_TINY && k <= TN_M_GEMM_TINY && !fills(&w);
 }
 
-bool tn_i_gemm_in_eights(int dtype, int64_t n) { return n > TINY && kernels(dtype); }
+bool tn_i_gemm_in_eights(int dtype, int64_t n) { return n > TN_M_GEMM_TINY && kernels(dtype); }
 
 bool tn_i_gemm_by_dots(const tn_i_products *w, tn_i_by_dots *d) {
     const tn_i_small *s = kernels(w->dtype);

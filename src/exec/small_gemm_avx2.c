@@ -1,4 +1,5 @@
 /* Kernels of small products with vectors of 32 bytes. */
+#include "base/machine.h"
 #include "exec/small_gemm.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -24,50 +25,50 @@ INLINE float reduce_f32(__m256 x) {
     return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
 
-#define NAME(x)    x##_f64
-#define REAL       double
-#define VEC        __m256d
-#define LANES      4
-#define MASK       __m256i
-#define FIRST(n)   _mm256_loadu_si256((const __m256i *)(const void *)(window_f64 + 4 - (n)))
-#define ZERO       _mm256_setzero_pd
-#define LOAD       _mm256_loadu_pd
-#define LOAD_SOME  _mm256_maskload_pd
-#define STORE      _mm256_storeu_pd
-#define STORE_SOME _mm256_maskstore_pd
-#define SPREAD     _mm256_set1_pd
-#define MULADD     _mm256_fmadd_pd
-#define ADD        _mm256_add_pd
-#define MUL        _mm256_mul_pd
-#define REDUCE     reduce_f64
-#define BLOCK      4
-#define TURN       tn_i_turn_f64
-#define SQUARE     BLOCK
+#define NAME(x)     x##_f64
+#define REAL        double
+#define VEC         __m256d
+#define LANES       4
+#define MASK        __m256i
+#define FIRST(n)    _mm256_loadu_si256((const __m256i *)(const void *)(window_f64 + 4 - (n)))
+#define ZERO        _mm256_setzero_pd
+#define LOAD        _mm256_loadu_pd
+#define LOAD_SOME   _mm256_maskload_pd
+#define STORE       _mm256_storeu_pd
+#define STORE_SOME  _mm256_maskstore_pd
+#define SPREAD      _mm256_set1_pd
+#define MULADD      _mm256_fmadd_pd
+#define ADD         _mm256_add_pd
+#define MUL         _mm256_mul_pd
+#define REDUCE      reduce_f64
+#define BLOCK       4
+#define TURN        tn_i_turn_f64
+#define SQUARE      BLOCK
 #define TURN_SQUARE TURN
-#define WAYS       2
+#define WAYS        2
 #include "exec/small_gemm_tile.h"
 
-#define NAME(x)    x##_f32
-#define REAL       float
-#define VEC        __m256
-#define LANES      8
-#define MASK       __m256i
-#define FIRST(n)   _mm256_loadu_si256((const __m256i *)(const void *)(window_f32 + 8 - (n)))
-#define ZERO       _mm256_setzero_ps
-#define LOAD       _mm256_loadu_ps
-#define LOAD_SOME  _mm256_maskload_ps
-#define STORE      _mm256_storeu_ps
-#define STORE_SOME _mm256_maskstore_ps
-#define SPREAD     _mm256_set1_ps
-#define MULADD     _mm256_fmadd_ps
-#define ADD        _mm256_add_ps
-#define MUL        _mm256_mul_ps
-#define REDUCE     reduce_f32
-#define BLOCK      8
-#define TURN       tn_i_turn_f32
-#define SQUARE     BLOCK
+#define NAME(x)     x##_f32
+#define REAL        float
+#define VEC         __m256
+#define LANES       8
+#define MASK        __m256i
+#define FIRST(n)    _mm256_loadu_si256((const __m256i *)(const void *)(window_f32 + 8 - (n)))
+#define ZERO        _mm256_setzero_ps
+#define LOAD        _mm256_loadu_ps
+#define LOAD_SOME   _mm256_maskload_ps
+#define STORE       _mm256_storeu_ps
+#define STORE_SOME  _mm256_maskstore_ps
+#define SPREAD      _mm256_set1_ps
+#define MULADD      _mm256_fmadd_ps
+#define ADD         _mm256_add_ps
+#define MUL         _mm256_mul_ps
+#define REDUCE      reduce_f32
+#define BLOCK       8
+#define TURN        tn_i_turn_f32
+#define SQUARE      BLOCK
 #define TURN_SQUARE TURN
-#define WAYS       2
+#define WAYS        2
 #include "exec/small_gemm_tile.h"
 
 const tn_i_small *tn_i_small_avx2(int dtype) { return dtype == TN_F64 ? &table_f64 : &table_f32; }

@@ -1,4 +1,5 @@
 /* Kernels of small products with vectors of 64 bytes. */
+#include "base/machine.h"
 #include "exec/small_gemm.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)

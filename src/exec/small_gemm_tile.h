@@ -142,7 +142,7 @@ INLINE void NAME(add)(int rows, int64_t n, const REAL *x, int64_t xs, const REAL
 /* Part of y stays in the first cache while all rows pass. */
 TARGET static void NAME(add_rows)(int64_t k, int64_t n, const void *x, int64_t xs, const void *b, int64_t brs,
                                   bool accumulate, void *y, uintptr_t ahead) {
-    enum { PART = 2048 };
+    enum { PART = TN_M_GEMM_ROWS_BYTES / (int)sizeof(REAL) };
     for (int64_t j = 0; j < n; j += PART) {
         const int64_t part = n - j < PART ? n - j : PART;
         const REAL *row = (const REAL *)b + j, *factor = x;

@@ -8,6 +8,7 @@
  *     what leaves the program, or is reshaped, and is put together where it is read: a copy of it
  *
  * Bits are those of the kernels: what is padded is -0 where it is added, and updates are added one after another. */
+#include "base/machine.h"
 #include "exec/fuse.h"
 #include "exec/lookup.h"
 #include "exec/space.h"
@@ -17,16 +18,6 @@
 
 #include <string.h>
 
-/* Up to these sizes nests take no longer than kernels do (an element of a mask 0.1 to 0.2 ns, one that is looked up 0.5
- * ns, a call of a kernel 100 ns), so that times have no step where kernels begin. */
-enum {
-    MOST = 512,      /* elements, and of scatters to where nobody knows elements times windows */
-    FEW = 256,       /* elements that are looked up */
-    MOST_ROUNDS = 4, /* updates of one element */
-    MOST_JOINED = 8,
-    MOST_MOVES = 512 /* of a program: each is several equations, which take longer to compile than a kernel's call */
-};
-
 /* A window in an array: where it begins in each dimension, known or not. */
 typedef struct window {
     int64_t size[TN_MAX_RANK], at[TN_MAX_RANK];
@@ -35,7 +26,7 @@ typedef struct window {
 } window;
 
 static bool small(const tn_fn *f, tn_i_var v) {
-    return tn_i_count(f->val[v].type) >= 1 && tn_i_count(f->val[v].type) <= MOST;
+    return tn_i_count(f->val[v].type) >= 1 && tn_i_count(f->val[v].type) <= TN_M_MOVE_ELEMENTS;
 }
 
 static bool admits(const tn_fn *f, const tn_i_eqn *e) {
@@ -72,7 +63,7 @@ static tn_i_var copied(tn_i_builder *b, tn_i_var x) {
 static tn_i_var mask_known(tn_i_builder *b, const tn_type *t, int d, int64_t from, int64_t to) {
     const tn_type line = {.dtype = TN_BOOL, .rank = 1, .dim = {t->dim[d]}};
     const int64_t along = d;
-    uint8_t is[MOST];
+    uint8_t is[TN_M_MOVE_ELEMENTS];
     for (int64_t i = 0; i < t->dim[d]; i++) is[i] = i >= from && i < to;
     return tn_i_broadcast(b, tn_i_constant(b, &line, is), t->rank, t->dim, &along);
 }
@@ -215,7 +206,7 @@ static bool put_scatter_windows(tn_i_builder *b, const tn_fn *f, const tn_i_eqn 
         if (w.size[k] > t.dim[k]) return false;
     }
     const int64_t windows = all ? tn_i_count(u) / all : 0;
-    if (d.n[TN_OPERAND_BATCH] || windows < 1 || windows > MOST / tn_i_count(&t)) return false;
+    if (d.n[TN_OPERAND_BATCH] || windows < 1 || windows > TN_M_MOVE_ELEMENTS / tn_i_count(&t)) return false;
     const tn_i_var v = tn_i_mapped(b, f, map, in[2]);
     tn_i_var y = tn_i_mapped(b, f, map, in[0]);
     for (int64_t i = 0; i < windows; i++) {
@@ -230,14 +221,14 @@ static bool put_scatter_windows(tn_i_builder *b, const tn_fn *f, const tn_i_eqn 
 
 /* What goes to each element: updates by number, in their order, `n` of them; -1 behind the last. */
 typedef struct places {
-    int32_t from[MOST_ROUNDS][FEW];
+    int32_t from[TN_M_MOVE_ROUNDS][TN_M_MOVE_LOOKUPS];
     int rounds;
 } places;
 
 static bool note(places *p, int64_t to, int32_t update, bool adds) {
     int r = 0;
-    while (adds && r < MOST_ROUNDS && p->from[r][to] >= 0) r++;
-    if (r == MOST_ROUNDS) return false;
+    while (adds && r < TN_M_MOVE_ROUNDS && p->from[r][to] >= 0) r++;
+    if (r == TN_M_MOVE_ROUNDS) return false;
     p->from[r][to] = update;
     if (r >= p->rounds) p->rounds = r + 1;
     return true;
@@ -300,7 +291,7 @@ static bool put_scatter_known(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e
     const bool adds = e->prim->id == TN_P_scatter_add;
     const void *data = constant_data(b, indices);
     places p;
-    if (!data || tn_i_count(&t) < 2 || tn_i_count(&t) > FEW || !small(f, in[2]) ||
+    if (!data || tn_i_count(&t) < 2 || tn_i_count(&t) > TN_M_MOVE_LOOKUPS || !small(f, in[2]) ||
         tn_i_count(f->val[in[1]].type) <= f->val[in[1]].type->dim[f->val[in[1]].type->rank - 1] ||
         !find_places(e, f, data, &p))
         return false;
@@ -314,7 +305,7 @@ static bool put_scatter_known(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e
         }
         const int64_t n = tn_i_count(&t);
         const tn_type line = {.dtype = TN_BOOL, .rank = 1, .dim = {n}};
-        uint8_t is[MOST];
+        uint8_t is[TN_M_MOVE_ELEMENTS];
         for (int64_t i = 0; i < n; i++) is[i] = p.from[r][i] >= 0;
         y = tn_i_op3(b, TN_P_select, tn_i_reshape(b, tn_i_constant(b, &line, is), t.rank, t.dim), u, y);
     }
@@ -343,7 +334,7 @@ static tn_i_var look_up(tn_i_builder *b, tn_i_var x, tn_i_var index, const tn_ty
 /* As one vector it is read where it is. */
 static bool in_a_row(const tn_fn *f, tn_i_var v) {
     const uint32_t def = f->val[v].def;
-    if (tn_i_count(f->val[v].type) <= MOST || def >= f->neqn) return true;
+    if (tn_i_count(f->val[v].type) <= TN_M_MOVE_ELEMENTS || def >= f->neqn) return true;
     return f->eqn[def].prim->id == TN_P_reshape ? in_a_row(f, tn_i_in(f, &f->eqn[def])[0])
                                                 : !(f->eqn[def].prim->flags & TN_F_VIEW);
 }
@@ -352,8 +343,8 @@ static bool in_a_row(const tn_fn *f, tn_i_var v) {
 static tn_i_var offsets(tn_i_builder *b, const tn_type *t, int dtype, int n, const int64_t *dims,
                         const int64_t *stride) {
     tn_type whole = *t;
-    int64_t wide[FEW];
-    int32_t narrow[FEW];
+    int64_t wide[TN_M_MOVE_LOOKUPS];
+    int32_t narrow[TN_M_MOVE_LOOKUPS];
     whole.dtype = dtype;
     for (int64_t i = 0; i < tn_i_count(t); i++) {
         int64_t rest = i, at[TN_MAX_RANK], off = 0;
@@ -371,7 +362,7 @@ static bool put_slice(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_v
     const int dtype = e->nin > 1 ? f->val[in[1]].type->dtype : TN_I32;
     int64_t stride[TN_MAX_RANK], dims[TN_MAX_RANK];
     tn_i_var base = TN_NOVAR;
-    if (tn_i_count(x) > INT32_MAX || tn_i_count(&t) > FEW || !in_a_row(f, in[0])) return false;
+    if (tn_i_count(x) > INT32_MAX || tn_i_count(&t) > TN_M_MOVE_LOOKUPS || !in_a_row(f, in[0])) return false;
     tn_i_dense_strides(x, stride);
     for (int d = 0; d < x->rank; d++) {
         dims[d] = d;
@@ -407,8 +398,8 @@ static bool put_gather(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_
     tn_i_dnums d;
     tn_i_lookup k;
     tn_i_dnums_read(&d, &tn_i_p(e)[DNUMS]);
-    if (d.n[TN_OPERAND_BATCH] || tn_i_lookup_of(f, e, &k) || tn_i_count(x) > INT32_MAX || tn_i_count(&t) > FEW ||
-        !in_a_row(f, in[0]))
+    if (d.n[TN_OPERAND_BATCH] || tn_i_lookup_of(f, e, &k) || tn_i_count(x) > INT32_MAX ||
+        tn_i_count(&t) > TN_M_MOVE_LOOKUPS || !in_a_row(f, in[0]))
         return false;
     tn_i_dense_strides(x, stride);
     tn_i_var base = TN_NOVAR, inside = TN_NOVAR;
@@ -449,7 +440,7 @@ static bool put_joined(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_
     const int64_t along = tn_i_p(e)[0].u.i;
     int64_t at = 0;
     tn_i_var y = TN_NOVAR;
-    if (e->nin < 2 || e->nin > MOST_JOINED || tn_i_space_joins(f, e) || tn_i_space_weaves(f, e)) return false;
+    if (e->nin < 2 || e->nin > TN_M_MOVE_JOINED || tn_i_space_joins(f, e) || tn_i_space_weaves(f, e)) return false;
     for (uint32_t k = 0; k < e->nin; k++) {
         const tn_i_var x = tn_i_mapped(b, f, map, tn_i_in(f, e)[k]);
         window w = {.clip = true};
@@ -469,9 +460,9 @@ static bool put_pad(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var
     const tn_type line = {.dtype = TN_I32, .rank = 1, .dim = {tn_i_count(&t)}};
     const tn_type mask = {.dtype = TN_BOOL, .rank = 1, .dim = {tn_i_count(&t)}};
     tn_i_box box;
-    int32_t from[MOST];
-    uint8_t is[MOST];
-    if (tn_i_count(&t) > FEW || tn_i_box_of(f, e, &box)) return false;
+    int32_t from[TN_M_MOVE_ELEMENTS];
+    uint8_t is[TN_M_MOVE_ELEMENTS];
+    if (tn_i_count(&t) > TN_M_MOVE_LOOKUPS || tn_i_box_of(f, e, &box)) return false;
     for (int64_t i = 0; i < tn_i_count(&t); i++) {
         int64_t rest = i, at = 0, stride = 1;
         is[i] = 1;
@@ -549,10 +540,10 @@ static uint8_t *find_leaves(const tn_fn *f) {
 static tn_i_var counted(tn_i_builder *b, const tn_i_eqn *e, const tn_type *t) {
     int64_t after = 1;
     union {
-        int64_t i64[MOST];
-        int32_t i32[MOST];
-        double f64[MOST];
-        float f32[MOST];
+        int64_t i64[TN_M_MOVE_ELEMENTS];
+        int32_t i32[TN_M_MOVE_ELEMENTS];
+        double f64[TN_M_MOVE_ELEMENTS];
+        float f32[TN_M_MOVE_ELEMENTS];
     } x;
     const int dimension = (int)tn_i_p(e)[2].u.i, dtype = t->dtype;
     if (dtype == TN_BOOL) return TN_NOVAR;
@@ -630,7 +621,7 @@ tn_fn *tn_i_small_moves(const tn_fn *f) {
     uint32_t n = 0;
     if (!z.leaves) return NULL;
     for (uint32_t i = 0; i < f->neqn; i++) n += may_move(f, &f->eqn[i], &z);
-    tn_fn *g = n && n <= MOST_MOVES ? tn_i_rewritten(f, NULL, f->neqn, put, &z) : (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
+    tn_fn *g = n && n <= TN_M_MOVES ? tn_i_rewritten(f, NULL, f->neqn, put, &z) : (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
     tn_i_free(f->ctx, (void *)(uintptr_t)z.leaves, f->nval);
     return g;
 }

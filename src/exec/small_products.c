@@ -5,6 +5,7 @@
  * (prims/gemm.h), and so is it here, in each of a batch: matrices by matrices, and by vectors where the sums are too
  * short for lanes.  Products that sum nothing and are added to something are
  * multiplications, of any size. */
+#include "base/machine.h"
 #include "exec/fuse.h"
 #include "exec/space.h"
 #include "prims/dot.h"
@@ -13,11 +14,6 @@
 #include "prims/shape.h"
 
 #include <string.h>
-
-enum { MOST_WORK = 512 /* multiply-adds */, MOST_INNER = 16 };
-/* Of all products of a program: each term of a sum is some equations, which take longer to compile than a kernel's
- * call. Where there are more, the time is that of a long program, and kernels it is. */
-enum { MOST_TERMS = 4096 };
 
 enum { UNREAD, ADDED, OTHER };
 
@@ -56,8 +52,8 @@ static bool is_small(const tn_fn *f, const tn_i_eqn *e, const uint8_t *added, si
         !side_of(f, e, &d, 1, (int)d.nbatch + free, &s[1]))
         return false;
     const int64_t n = *inner = d.ncontract ? t->dim[s[0].inner] : 1, all = tn_i_count(out);
-    return n >= 1 && n <= MOST_INNER && all >= 1 &&
-           (all <= MOST_WORK / n || (d.ncontract == 0 && added[e->out] == ADDED)) &&
+    return n >= 1 && n <= TN_M_PRODUCT_INNER && all >= 1 &&
+           (all <= TN_M_PRODUCT_LOOPS / n || (d.ncontract == 0 && added[e->out] == ADDED)) &&
            tn_i_gemm_in_order(out->dtype, s[0].free, s[1].free, n);
 }
 
@@ -111,10 +107,10 @@ tn_fn *tn_i_small_products(const tn_fn *f) {
     uint8_t *added = tn_i_alloc(f->ctx, f->nval);
     if (!added) return NULL;
     find_added(f, added);
-    for (uint32_t i = 0; i < f->neqn && terms <= MOST_TERMS; i++)
+    for (uint32_t i = 0; i < f->neqn && terms <= TN_M_LONG_PROGRAM; i++)
         if (is_small(f, &f->eqn[i], added, s, &inner)) terms += inner;
-    tn_fn *g = terms > 0 && terms <= MOST_TERMS ? tn_i_rewritten(f, NULL, f->neqn, put, added)
-                                                : (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
+    tn_fn *g = terms > 0 && terms <= TN_M_LONG_PROGRAM ? tn_i_rewritten(f, NULL, f->neqn, put, added)
+                                                       : (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
     tn_i_free(f->ctx, added, f->nval);
     return g;
 }

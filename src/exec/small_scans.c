@@ -1,14 +1,13 @@
 /* Cumulative operations over a few elements as what nests compute: each element made of the one before, all put
  * together in the end.  As the kernels do (prims/cumulative.c, prims/linear_recurrence.c), one after the other, sums
  * and products of floats in f64. */
+#include "base/machine.h"
 #include "exec/fuse.h"
 #include "exec/space.h"
 #include "prims/ids.h"
 #include "prims/lanes.h"
 #include "prims/rules.h"
 #include "prims/shape.h"
-
-enum { MOST = 512 /* elements */, MOST_STEPS = 32 /* each waits for the one before; a kernel's call for none */ };
 
 typedef struct scanned {
     int id, axis, dtype; /* dtype: of what goes on from element to element */
@@ -26,7 +25,7 @@ static bool is_small(const tn_fn *f, const tn_i_eqn *e) {
     }
     if (!tn_i_space_admits(f, e)) return false;
     const tn_type *t = f->val[e->out].type;
-    return !t->varying && tn_i_count(t) <= MOST && t->dim[tn_i_p(e)[TN_SCAN_AXIS].u.i] <= MOST_STEPS;
+    return !t->varying && tn_i_count(t) <= TN_M_SCAN_ELEMENTS && t->dim[tn_i_p(e)[TN_SCAN_AXIS].u.i] <= TN_M_SCAN_STEPS;
 }
 
 static tn_i_var element(tn_i_builder *b, const scanned *s, tn_i_var v, int64_t i) {
@@ -62,7 +61,7 @@ static bool put(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *ma
                        .x = tn_i_mapped(b, f, map, tn_i_in(f, e)[recurs]),
                        .a = recurs ? tn_i_mapped(b, f, map, tn_i_in(f, e)[0]) : TN_NOVAR};
     const int64_t n = t->dim[s.axis];
-    tn_i_var out[MOST_STEPS], y = TN_NOVAR;
+    tn_i_var out[TN_M_SCAN_STEPS], y = TN_NOVAR;
     b->linear = e->linear;
     for (int64_t k = 0; k < n; k++) {
         const int64_t i = tn_i_p(e)[TN_SCAN_REVERSE].u.i ? n - 1 - k : k;

@@ -1,3 +1,4 @@
+#include "base/machine.h"
 #include "exec/space.h"
 
 #include "exec/lookup.h"
@@ -5,7 +6,7 @@
 
 #include <string.h>
 
-enum { MOST_VIEWS = 32, MOST_OPERANDS = 4, LEAST_RUN = 64, MOST_WOVEN = 64, LEAST_ROW = 8 };
+enum { MOST_VIEWS = 32, MOST_OPERANDS = 4 };
 
 static const tn_type *type_of(const tn_fn *f, tn_i_var v) { return f->val[v].type; }
 
@@ -134,7 +135,7 @@ static bool read_operand(join *j, tn_i_var v, const tn_type *t, tn_i_member *out
 /* A number made of totals, which no element of so many can read again: computed here it would make one row of all
  * loops, and leave sums over the rows that there are to be folded across them. */
 static bool stands_behind(const tn_i_space *s, const join *j) {
-    return j->outer == 0 && s->nloop > 1 && (s->rows || row_length(s, 0) > TN_SHORT_ROW);
+    return j->outer == 0 && s->nloop > 1 && (s->rows || row_length(s, 0) > TN_M_SHORT_ROW);
 }
 
 static bool join_map(const tn_fn *f, const tn_i_eqn *e, tn_i_space *s, const tn_i_member *m, uint32_t nest,
@@ -151,7 +152,7 @@ static bool join_map(const tn_fn *f, const tn_i_eqn *e, tn_i_space *s, const tn_
     if (mask == first_loops(s->nloop) && (s->nloop || !j.rows)) {
         out->part = TN_PART_ELEMENT;
         out->phase = j.element_phase;
-        if (j.rows && row_length(s, (uint32_t)j.outer) > TN_SHORT_ROW) return false;
+        if (j.rows && row_length(s, (uint32_t)j.outer) > TN_M_SHORT_ROW) return false;
         if (j.rows && j.row_phase + 1 > out->phase) out->phase = (uint8_t)(j.row_phase + 1);
     } else if (j.rows && !j.elements && mask == first_loops((uint32_t)j.outer)) {
         if (stands_behind(s, &j)) return false;
@@ -169,7 +170,7 @@ static bool join_map(const tn_fn *f, const tn_i_eqn *e, tn_i_space *s, const tn_
 /* What is kept are the first loops of rows, each of several values of rows of `outer` loops: a nest of its own has
  * these as its elements, and goes on with the results. */
 static bool shorter_rows(const tn_i_space *s, uint32_t kept, uint32_t outer) {
-    return kept && kept == first_loops((uint32_t)__builtin_popcount(kept)) && row_length(s, outer) >= LEAST_ROW;
+    return kept && kept == first_loops((uint32_t)__builtin_popcount(kept)) && row_length(s, outer) >= TN_M_KEPT_ROW;
 }
 
 static bool join_fold(const tn_fn *f, const tn_i_eqn *e, tn_i_space *s, const tn_i_member *m, uint32_t nest,
@@ -219,7 +220,7 @@ static bool join_fold(const tn_fn *f, const tn_i_eqn *e, tn_i_space *s, const tn
 /* ---- woven ----------------------------------------------------------------------------- */
 
 bool tn_i_space_weaves(const tn_fn *f, const tn_i_eqn *e) {
-    if (e->prim->id != TN_P_concatenate || e->nin < 2 || e->nin > MOST_WOVEN || !tn_i_space_admits(f, e) ||
+    if (e->prim->id != TN_P_concatenate || e->nin < 2 || e->nin > TN_M_WOVEN_ARRAYS || !tn_i_space_admits(f, e) ||
         tn_i_space_joins(f, e))
         return false;
     const int64_t along = tn_i_p(e)[0].u.i;
@@ -340,7 +341,7 @@ bool tn_i_space_joins(const tn_fn *f, const tn_i_eqn *e) {
     const tn_type *t = type_of(f, e->out);
     int64_t run = 1;
     for (int d = (int)tn_i_p(e)[0].u.i; d < t->rank; d++) run *= t->dim[d];
-    return run >= LEAST_RUN;
+    return run >= TN_M_WOVEN_RUN;
 }
 
 bool tn_i_box_of(const tn_fn *f, const tn_i_eqn *e, tn_i_box *box) {

@@ -2,10 +2,8 @@
 #ifndef TN_SPACE_H
 #define TN_SPACE_H
 
+#include "base/machine.h"
 #include "exec/nest.h"
-
-/* Rows whose values elements read again are no longer than this: a buffer holds what phases share. */
-enum { TN_SHORT_ROW = 2048 };
 
 /* The index space: the dimensions, but those of size 1, of the first equation that is computed in it. */
 typedef struct tn_i_space {

@@ -11,6 +11,7 @@
  * That a value is 0, or something else, but at some spots, is a fact about it, found from its operands: it does not
  * depend on the order of equations, nor on which operand has the spots, nor on where in a matrix they have been moved.
  */
+#include "base/machine.h"
 #include "exec/spots.h"
 
 #include "exec/plan.h"
@@ -21,12 +22,14 @@
 
 #include <string.h>
 
-enum { MOST_WAITING = 64, MOST_DEEP = 256, MOST_TOGETHER = 16, MOST_OPERANDS = 4, LEAST = 256, LEAST_ROW = 16 };
+enum { MOST_WAITING = 64, MOST_DEEP = 256, MOST_TOGETHER = 16, MOST_OPERANDS = 4 };
 
 static const tn_i_eqn *def_of(const tn_i_spots *s, tn_i_var v) { return tn_i_spots_def(s, v); }
 static const tn_type *type_of(const tn_i_spots *s, tn_i_var v) { return tn_i_spots_type(s, v); }
 
-static bool is_large(const tn_type *t) { return tn_i_count(t) >= LEAST && t->dim[1] >= LEAST_ROW; }
+static bool is_large(const tn_type *t) {
+    return tn_i_count(t) >= TN_M_ONE_HOT_ELEMENTS && t->dim[1] >= TN_M_ONE_HOT_ROW;
+}
 
 bool tn_i_spots_pattern(tn_i_spots *s, const tn_i_spot_set *set, uint32_t *number) {
     *number = 0;

@@ -1,3 +1,4 @@
+#include "base/machine.h"
 #include "exec/strides.h"
 
 #include <string.h>
@@ -57,8 +58,7 @@ static bool mergeable(uint32_t arrays, const int64_t *outer, const int64_t (*str
 
 /* A short innermost loop costs a call of the strip for a few elements each. */
 static void choose_inner(uint32_t loops, uint32_t width, int64_t *loop) {
-    enum { SHORT = 32 };
-    if (loops < 2 || loop[(loops - 1) * width] >= SHORT) return;
+    if (loops < 2 || loop[(loops - 1) * width] >= TN_M_SHORT_LOOP) return;
     uint32_t longest = loops - 1;
     for (uint32_t i = 0; i < loops; i++)
         if (loop[i * width] > loop[longest * width]) longest = i;

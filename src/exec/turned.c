@@ -5,6 +5,7 @@
  * so that loops walk arrays as they lie in memory and the result is stored where it goes.  Arrays of one shape that
  * elementwise equations, slices and concatenations connect have one order of dimensions together: the one in which
  * fewer bytes of what they read and of what reads them are transposed.  Each element has the same bits in both. */
+#include "base/machine.h"
 #include "exec/fuse.h"
 #include "exec/plan.h"
 #include "prims/dot.h"
@@ -13,7 +14,7 @@
 
 #include <string.h>
 
-enum { LEAST = 64, MOST_CONSTANT = 4096 /* elements */, MOST_OPERANDS = 64 };
+enum { MOST_OPERANDS = 64 };
 
 /* Values in one order of dimensions. */
 typedef struct set {
@@ -50,7 +51,7 @@ static uint32_t root_of(turn *w, tn_i_var v) {
 
 static bool sized(const turn *w, tn_i_var v) {
     const tn_type *t = type_of(w, v);
-    return t->rank > 1 && !tn_i_has_steps(t) && tn_i_count(t) >= LEAST;
+    return t->rank > 1 && !tn_i_has_steps(t) && tn_i_count(t) >= TN_M_TURNED_ELEMENTS;
 }
 
 /* Dimensions in another order are all that changes. */
@@ -107,7 +108,7 @@ static bool swaps(const turn *w, const tn_i_eqn *e) {
 static void vote_operand(turn *w, uint32_t root, tn_i_var v) {
     const tn_i_eqn *e = def_of(w, v);
     if (e && (w->member[v] || e->prim->id == TN_P_broadcast_in_dim || e->prim->id == TN_P_iota)) return;
-    if (e && tn_i_constant_data(e) && tn_i_count(type_of(w, v)) <= MOST_CONSTANT) return;
+    if (e && tn_i_constant_data(e) && tn_i_count(type_of(w, v)) <= TN_M_CONSTANT_ELEMENTS) return;
     if (e && swaps(w, e)) return;
     if (e && e->prim->id == TN_P_transpose) {
         const tn_i_var u = tn_i_in(w->f, e)[0];
@@ -178,7 +179,7 @@ static tn_i_var as_it_was(turn *w, tn_i_var v) {
 static tn_i_var constant(turn *w, const tn_type *t, const char *data, const int8_t *p) {
     const size_t size = tn_i_dtype_size(t->dtype);
     int64_t dim[TN_MAX_RANK], stride[TN_MAX_RANK], index[TN_MAX_RANK] = {0};
-    double room[MOST_CONSTANT];
+    double room[TN_M_CONSTANT_ELEMENTS];
     tn_i_dense_strides(t, stride);
     for (int d = 0; d < t->rank; d++) dim[d] = t->dim[p[d]];
     for (int64_t i = 0; i < tn_i_count(t); i++) {
@@ -206,7 +207,7 @@ static tn_i_var turned(turn *w, tn_i_var v, const int8_t *p) {
         return permuted(w, as_it_was(w, tn_i_in(w->f, e)[0]), perm, t->rank);
     }
     const void *data = e ? tn_i_constant_data(e) : NULL;
-    if (data && tn_i_count(t) <= MOST_CONSTANT) return constant(w, t, data, p);
+    if (data && tn_i_count(t) <= TN_M_CONSTANT_ELEMENTS) return constant(w, t, data, p);
     return permuted(w, as_it_was(w, v), perm, t->rank);
 }
 

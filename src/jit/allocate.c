@@ -1,4 +1,5 @@
 /* Registers: one walk forwards over the list, with the uses that are still to come (jit/machine.h). */
+#include "base/machine.h"
 #include "jit/allocate.h"
 
 #include <string.h>
@@ -223,8 +224,6 @@ void tn_i_a_release(tn_i_allocator *a, uint64_t which) {
 
 /* ---- operands --------------------------------------------------------------------------------------- */
 
-enum { SOON = 48 };
-
 unsigned tn_i_a_reads(const tn_i_mi *in) {
     if (in->op == TN_M_FMA) return in->size;
     if (in->op >= TN_X_GENERAL) {
@@ -249,7 +248,7 @@ bool tn_i_a_stays(const tn_i_allocator *a, const tn_i_mi *in, tn_i_reg v) {
     const tn_i_a_state *s = &a->state[v];
     if (a->m->value[v].class == TN_CLASS_G && a->m->value[v].constant) return true;
     const uint32_t again = s->at + 1 < s->end && !(a->event[s->at + 1] & 1) ? a->event[s->at + 1] >> 1 : UINT32_MAX;
-    return again - a->position > SOON || again == UINT32_MAX;
+    return again - a->position > TN_M_SPILL_SOON || again == UINT32_MAX;
 }
 
 tn_i_x86_rm tn_i_a_address(tn_i_allocator *a, const tn_i_mi *in) {

@@ -3,6 +3,7 @@
  * A loop's head decides which registers hold what, its end and each way out restore that.  The paths of a branch end as
  * the first of them did; of one without ELSE, as it began.  What leaves a register in a block has its place on the
  * stack by then for good, unless another path keeps it in the register: then its place does not count (the trail). */
+#include "base/machine.h"
 #include "jit/allocate.h"
 
 #include <string.h>
@@ -56,7 +57,7 @@ static void arrive(tn_i_allocator *a, const tn_i_reg holder[TN_A_ALL]) {
 
 /* ---- loops -------------------------------------------------------------------------------------- */
 
-enum { BEST = 32, CARRIED = 4 };
+enum { BEST = 32 };
 
 typedef struct chosen {
     tn_i_reg value[BEST];
@@ -106,7 +107,7 @@ static void choose(tn_i_allocator *a, const tn_i_m_loop *l, int class, chosen *b
         const tn_i_m_value *x = &a->m->value[v];
         if (x->class != class || (a->state[v].reg == TN_A_NOWHERE && !tn_i_a_in_memory(a, v))) continue;
         if (x->constant && class == TN_CLASS_G) continue;
-        consider(b, most, v, a->m->link[k].uses * (x->carried ? CARRIED : 1));
+        consider(b, most, v, a->m->link[k].uses * (x->carried ? TN_M_CARRIED_WEIGHT : 1));
     }
     /* what the loop does not read, where there is room */
     for (unsigned r = 0; r < TN_A_ALL; r++)

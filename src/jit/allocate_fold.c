@@ -1,8 +1,7 @@
 /* What nobody reads is dropped; and loads that become operands: a vector that is loaded, and read by one instruction
  * soon after, is read from memory by that instruction itself, where nothing is written in between. */
+#include "base/machine.h"
 #include "jit/allocate.h"
-
-enum { NEAR = 64 };
 
 typedef struct user {
     uint32_t at, count;
@@ -81,7 +80,7 @@ bool tn_i_a_fold(tn_i_machine *m) {
             if (!loads(m, load) || u[load->r].count != 1 || u[load->r].at >= m->nin) continue;
             tn_i_mi *to = &m->in[u[load->r].at];
             const bool before = separates(to); /* what it writes comes after what it reads */
-            if (to - load > NEAR || block[u[load->r].at] - before != block[i]) continue;
+            if (to - load > TN_M_FOLD_NEAR || block[u[load->r].at] - before != block[i]) continue;
             if (!takes(to, load->r, m->value[load->r].bytes)) continue;
             take(to, load);
             *load = tn_i_m_blank(TN_M_NONE, 0);

@@ -1,7 +1,6 @@
 /* Loops: counters and what moves with them, carries, vectors with what is left over. */
+#include "base/machine.h"
 #include "jit/walk.h"
-
-enum { MOST_WRITTEN_OUT = 64 };
 
 static tn_i_w_loop *loop_of(const tn_i_walk *w, uint32_t k) { return &w->loop[w->note[k].loop]; }
 
@@ -473,7 +472,7 @@ void tn_i_w_for(tn_i_walk *w, uint32_t k) {
         share_loop(w, k, n);
     else if (o->vector)
         vector_loop(w, k, known, n);
-    else if (known && (n == 1 || (o->unroll >= n && n <= MOST_WRITTEN_OUT)) && !leaves(w->p, k))
+    else if (known && (n == 1 || (o->unroll >= n && n <= TN_M_CODE_UNROLL)) && !leaves(w->p, k))
         written_out(w, k, n);
     else
         run_loop(w, k, known, n);

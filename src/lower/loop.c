@@ -11,6 +11,7 @@
  * Where the number of steps is found when the loop runs, the program does at most so many (tn_i_loop.most), and who
  * calls it says how many, and from which entries on.  Where a condition says it, the condition's program is part of
  * each iteration, in front of what leaves the loop. */
+#include "base/machine.h"
 #include "lower/nest_i.h"
 
 #include <string.h>
@@ -144,15 +145,13 @@ static void copy_back(const steps *w) {
 
 /* ---- double buffers ------------------------------------------------------------------------------------- */
 
-enum { FEW = 4 }; /* elements whose copies become registers (pass/unroll.c, pass/promote.c) */
-
 /* Not around loops: what is written twice in each of them is written more than twice. */
 static bool double_buffered(const tn_i_loop *l) {
     const tn_fn *f = l->shape.body;
     bool many = false;
     for (uint32_t k = 0; k < l->npair; k++) {
         if (l->pair[k].stacked != TN_NOVAR) return false;
-        many |= tn_i_count(f->val[f->out[l->pair[k].leaf]].type) > FEW;
+        many |= tn_i_count(f->val[f->out[l->pair[k].leaf]].type) > TN_M_UNROLL_ITERATIONS;
     }
     return many && !l->cond && l->whole != TN_WHOLE_SOME && l->shape.length > 1 && l->size.levels == 1;
 }

@@ -1,5 +1,6 @@
 /* The nests of a plan, its loops, and steps in a row, as loop programs; and these as machine code, as what a C compiler
  * makes of their text, or as strips. */
+#include "base/machine.h"
 #include "cgen/cgen.h"
 #include "exec/assembled.h"
 #include "exec/parallel.h"
@@ -42,7 +43,7 @@ struct tn_i_compiled {
 tn_i_machine tn_i_lower_machine(const tn_i_nest *n, int vector) {
     return (tn_i_machine){.vector = vector ? vector : TN_STRIPS_MOST,
                           .threads = (int)n->parts,
-                          .worth = TN_WORTH_THREADS,
+                          .worth = TN_M_THREAD_OPERATIONS,
                           .strips = vector == TN_LOWER_STRIPS};
 }
 

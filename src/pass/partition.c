@@ -3,11 +3,12 @@
  *
  * A loop is split where a WITHIN in it counts no other loop; not one that carries, may be left, or is counted in a
  * REDUCE from outside, which the pass for sums looks for in one piece; a short innermost one keeps its masks. */
+#include "base/machine.h"
 #include "pass/inside.h"
 
 #include <string.h>
 
-enum { CUTS = 8, SHORT = 32, MOST_OPS = 6000 };
+enum { CUTS = 8 };
 enum { UNKNOWN, FALSE_, TRUE_ };
 
 typedef struct partition {
@@ -71,7 +72,7 @@ static bool splittable(const tn_i_loops *p, uint32_t k, int64_t *n) {
         if (x->kind == TN_L_INTO && x->in[0] < k) return false;
         inner &= x->kind != TN_L_FOR;
     }
-    return !inner || *n >= SHORT;
+    return !inner || *n >= TN_M_SHORT_LOOP;
 }
 
 /* ---- what is known in a part ---- */
@@ -165,7 +166,7 @@ static void copy_part(partition *z, uint32_t k, int64_t first, int64_t last) {
 
 static bool copy_parts(partition *z, uint32_t k) {
     int64_t n, cut[CUTS + 2];
-    if (z->c.b->failed || z->c.b->p->nop > MOST_OPS || !splittable(z->p, k, &n)) return false;
+    if (z->c.b->failed || z->c.b->p->nop > TN_M_PARTITION_OPERATIONS || !splittable(z->p, k, &n)) return false;
     const uint32_t cuts = find_cuts(z->p, k, n, cut + 1);
     if (cuts == 0) return false;
     cut[0] = 0;

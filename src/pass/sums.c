@@ -3,6 +3,7 @@
  * Which way depends on how its loops stand to each other: tn_i_summing_kind.  Of one straight loop the lanes are a
  * vector, and what they come to stays in registers; else they are in scratch memory.  A REDUCE that is fed within an
  * IF, twice, or within loops of unknown length stays what it is. */
+#include "base/machine.h"
 #include "pass/sums.h"
 
 uint32_t tn_i_summing_fold(tn_i_summing *z, const tn_i_reduction *r, uint32_t x, uint32_t y) {
@@ -126,10 +127,9 @@ static bool other_buffer(const tn_i_summing *z, const tn_i_reduction *r) {
 
 /* Not where three copies of what is in it would be too many. */
 static bool splittable(const tn_i_summing *z, const tn_i_reduction *r) {
-    enum { MOST_OPS = 1000 };
     uint32_t reduced = 0;
     for (uint32_t i = 0; i < r->nloop; i++) reduced += !r->kept[i];
-    return r->kind == TN_SUMMING_COLUMNS && reduced == 1 && z->p->op[r->loop[0]].to - r->loop[0] < MOST_OPS;
+    return r->kind == TN_SUMMING_COLUMNS && reduced == 1 && z->p->op[r->loop[0]].to - r->loop[0] < TN_M_SUM_OPERATIONS;
 }
 
 /* The best of a short row is looked for one by one: which it is does not depend on the order. */

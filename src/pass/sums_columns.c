@@ -1,8 +1,7 @@
 /* Sums of columns in registers: where all that a loop over rows has is loops over columns, of which each sums few
  * enough rows for one leaf, the columns come first, as a vector, and the lanes of a leaf are so many carries. */
+#include "base/machine.h"
 #include "pass/sums.h"
-
-enum { MOST_OPS = 24 /* of one element */ };
 
 /* What the rows store may be stored column by column. */
 static bool any_order(const tn_i_summing *z, const tn_i_reduction *r) {
@@ -17,7 +16,7 @@ bool tn_i_summing_in_registers(const tn_i_summing *z, const tn_i_reduction *r) {
     for (uint32_t i = 1; i < r->nloop; i++)
         if (r->loop[i] != r->loop[i - 1] + 1 || p->op[r->loop[i]].to + 1 != p->op[r->loop[i - 1]].to) return false;
     const uint32_t inner = r->loop[r->nloop - 1], end = p->op[inner].to;
-    if (end - inner > MOST_OPS) return false;
+    if (end - inner > TN_M_SUM_COLUMN_OPERATIONS) return false;
     bool stores = false;
     for (uint32_t i = inner + 1; i < end; i++) {
         if (i != r->into && !tn_i_l_straight(p, i, i + 1)) return false;

@@ -1,4 +1,5 @@
 /* Leaves whose lanes are a vector, and the counter that they enter. */
+#include "base/machine.h"
 #include "pass/sums.h"
 
 #include <string.h>
@@ -178,13 +179,12 @@ static void leaves_before(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n)
 }
 
 void tn_i_summing_row(tn_i_summing *z, uint32_t k) {
-    enum { FEW = 2 }; /* leaves that are written out */
     tn_i_reduction *r[TN_SUMMING_TOGETHER];
-    uint32_t n = 0, first[FEW][TN_SUMMING_TOGETHER], x[TN_SUMMING_TOGETHER];
+    uint32_t n = 0, first[TN_M_LEAVES_WRITTEN_OUT][TN_SUMMING_TOGETHER], x[TN_SUMMING_TOGETHER];
     for (uint32_t i = 0; i < z->nof; i++)
         if (z->of[i].kind == TN_SUMMING_ROW && z->of[i].loop[0] == k) r[n++] = &z->of[i];
     const int64_t before = r[0]->before;
-    if (before > FEW)
+    if (before > TN_M_LEAVES_WRITTEN_OUT)
         leaves_before(z, r, n);
     else
         for (int64_t i = 0; i < before; i++)
@@ -193,7 +193,7 @@ void tn_i_summing_row(tn_i_summing *z, uint32_t k) {
     for (uint32_t i = 0; i < n; i++) {
         if (tn_i_summing_arg(r[i])) continue;
         uint32_t v = before == 2 ? tn_i_summing_fold(z, r[i], first[0][i], first[1][i]) : before == 1 ? first[0][i] : 0;
-        if (before > FEW)
+        if (before > TN_M_LEAVES_WRITTEN_OUT)
             r[i]->total = tn_i_summing_join(z, r[i], tn_i_affine_number(0), before, x[i]);
         else
             r[i]->total = before ? tn_i_summing_fold(z, r[i], v, x[i]) : x[i];

@@ -1,17 +1,16 @@
 /* Short loops inside a loop whose iterations follow one another are written out: what they keep in memory from one
  * iteration to the next then has addresses that are numbers, and can be in registers (promote.c). */
+#include "base/machine.h"
 #include "pass/inside.h"
-
-enum { MOST_ITERATIONS = 4, MOST_OPERATIONS = 4096 };
 
 /* A loop of few iterations, all of straight operations, that nothing reads from.  What calls functions calls them for
  * all iterations at once. */
 static bool is_short(const tn_i_loops *p, uint32_t k, int64_t *n) {
     const tn_i_l_op *o = &p->op[k];
     const uint8_t behind = o->to + 1 < p->nop ? p->op[o->to + 1].kind : TN_L_END;
-    return o->kind == TN_L_FOR && !o->vector && !o->parallel && tn_i_l_known_count(p, k, n) && *n <= MOST_ITERATIONS &&
-           behind != TN_L_LAST && behind != TN_L_HALVES && tn_i_l_straight(p, k + 1, o->to) &&
-           (*n < 2 || !tn_i_l_calls(p, k + 1, o->to));
+    return o->kind == TN_L_FOR && !o->vector && !o->parallel && tn_i_l_known_count(p, k, n) &&
+           *n <= TN_M_UNROLL_ITERATIONS && behind != TN_L_LAST && behind != TN_L_HALVES &&
+           tn_i_l_straight(p, k + 1, o->to) && (*n < 2 || !tn_i_l_calls(p, k + 1, o->to));
 }
 
 /* Copies loop k in which iterations follow one another. */
@@ -20,7 +19,7 @@ static void copy_steps(tn_i_l_copy *c, uint32_t k) {
     tn_i_l_copy_op(c, k);
     for (uint32_t i = k + 1; i < p->op[k].to && !c->b->failed; i++) {
         int64_t n;
-        if (!is_short(p, i, &n) || c->b->p->nop > MOST_OPERATIONS) {
+        if (!is_short(p, i, &n) || c->b->p->nop > TN_M_UNROLL_OPERATIONS) {
             tn_i_l_copy_op(c, i);
             continue;
         }

@@ -1,13 +1,10 @@
 /* Innermost loops whose iterations do not depend on each other become vector loops. */
+#include "base/machine.h"
 #include "pass/inside.h"
 
-/* Functions are called for so many vectors in a row, since a call moves what registers hold; but the code of a loop, so
- * many bytes an operation and vector, is to stay in half of the instruction cache. */
-enum { TOGETHER = 8, CODE_BYTES = 1 << 14, OPERATION_BYTES = 16 };
-
 static int together(uint32_t operations) {
-    int n = TOGETHER;
-    while (n > 1 && operations > CODE_BYTES / OPERATION_BYTES / (uint32_t)n) n /= 2;
+    int n = TN_M_CALL_VECTORS;
+    while (n > 1 && operations > TN_M_CODE_BYTES / TN_M_OPERATION_BYTES / (uint32_t)n) n /= 2;
     return n;
 }
 

@@ -2,6 +2,7 @@
  * as loops of all its iterations.  So rows of few elements are computed many at a time.
  *
  * Scratch memory in which an iteration keeps what is its own becomes each iteration's own, side by side. */
+#include "base/machine.h"
 #include "loop/inside.h"
 #include "pass/inside.h"
 #include "strips/strips.h"
@@ -52,7 +53,7 @@ static bool is_outer(const tn_i_loops *p, uint32_t k, int64_t *n) {
             if (!may_stand(p, k, i)) return false;
             continue;
         }
-        if (x->vector || x->parallel || !tn_i_l_known_count(p, i, &m) || m >= TN_STRIPS_LANES) return false;
+        if (x->vector || x->parallel || !tn_i_l_known_count(p, i, &m) || m >= TN_M_STRIP_LANES) return false;
         if (m > longest) longest = m;
     }
     return longest > 0 && *n > longest;

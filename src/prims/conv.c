@@ -1,3 +1,4 @@
+#include "base/machine.h"
 #include "prims/conv.h"
 
 #include "prims/complex.h"
@@ -12,10 +13,6 @@
 /* What a dimension is of: the batch, features of the operand, groups, features of the result, places of windows, places
  * within them. */
 enum { BATCH, FEATURE, GROUP, OUT, SPATIAL, KERNEL = SPATIAL + TN_CONV_MAX };
-
-/* At most so many slices are written for windows: those of a single channel, and of a dimension that would be one too
- * many. */
-enum { TAPS = 64, MANY = 8 };
 
 /* A value and what its dimensions are. */
 typedef struct labelled {
@@ -207,7 +204,7 @@ static void turn(const conv *z, labelled *x, const labelled *w) {
     int order[TN_MAX_RANK], n = 0;
     int64_t taps = 1;
     for (int i = 0; i < z->c->n; i++) taps *= type_of(z, w)->dim[place_of(w, KERNEL + i)] > 1 ? 2 : 1;
-    if (taps == 1 || features < MANY) return;
+    if (taps == 1 || features < TN_M_CONV_CHANNELS) return;
     order[n++] = BATCH;
     for (int i = 0; i < z->c->n; i++) order[n++] = SPATIAL + i;
     order[n++] = FEATURE;
@@ -270,7 +267,7 @@ static tn_i_var arranged(const conv *z, labelled y, bool grouped) {
  */
 static int unrolled(const conv *z, const labelled *x, const labelled *w) {
     int at = -1, kernel = 0;
-    int64_t least = TAPS + 1;
+    int64_t least = TN_M_CONV_TAPS + 1;
     for (int i = 0; i < z->c->n && !z->b->failed; i++) {
         const int j = place_of(w, KERNEL + i);
         if (j < 0) continue;
@@ -356,7 +353,7 @@ static bool is_by_channels(const conv *z, const labelled *x, const labelled *w) 
     if (type_of(z, w)->dim[place_of(w, OUT)] != features) return false;
     for (int i = 0; i < z->c->n; i++) {
         const int64_t size = type_of(z, w)->dim[place_of(w, KERNEL + i)];
-        if (size > TAPS / taps) return false;
+        if (size > TN_M_CONV_TAPS / taps) return false;
         taps *= size;
     }
     return true;

@@ -1,4 +1,5 @@
 /* Scans along an axis: cumsum cumprod cummax cummin cumlogsumexp. */
+#include "base/machine.h"
 #include "prims/dims.h"
 #include "prims/ids.h"
 #include "prims/lanes.h"
@@ -69,7 +70,7 @@ static double add_exponential(log_sum *s, double x) {
     static void name(const tn_i_lanes *k) {                                                                 \
         const T *const from = k->x;                                                                         \
         T *const to = k->out;                                                                               \
-        log_sum s[TN_SCAN_WIDTH];                                                                           \
+        log_sum s[TN_M_SCAN_WIDTH];                                                                         \
         for (int64_t j = 0; j < k->w; j++) s[j] = (log_sum){-INFINITY, 0};                                  \
         for (int64_t i = 0; i < k->n; i++)                                                                  \
             for (int64_t j = 0; j < k->w; j++)                                                              \

@@ -1,13 +1,10 @@
 /* Running dot_general: which products of matrices one of any dimensions is, and in which order. */
+#include "base/machine.h"
 #include "prims/dot.h"
 #include "prims/layout.h"
 #include "prims/product.h"
 
 #include <string.h>
-
-/* Blocks of operands that are packed because no pair of strides describes them; and what a call of a product, and an
- * element that is packed, or read and written once more in the result, take beside it, in products of two numbers. */
-enum { BLOCK_M = 128, BLOCK_N = 256, BLOCK_K = 128, CALL = 1500, PACKED = 8, AGAIN = 2 };
 
 /* One product of the batch: rows, columns and contracted dimensions, joined as far as the
  * strides allow.  The contracted ones have a stride in each operand. */
@@ -103,8 +100,9 @@ static bool is_plain(const tn_i_matrix *a) { return a->rs == 1 || a->cs == 1; }
 /* A product for each position of all other dimensions, `calls` in all, takes less than packing blocks for one. */
 static bool loops_pay(const product *w, double calls, const tn_i_products *all) {
     const double m = (double)w->m, n = (double)w->n, k = (double)w->k;
-    const double loops = calls * CALL + m * n * (k / (double)all->k - 1) * AGAIN;
-    return calls == 1 || loops < PACKED * k * (m * (double)((w->n + BLOCK_N - 1) / BLOCK_N) + n);
+    const double loops = calls * TN_M_GEMM_CALL + m * n * (k / (double)all->k - 1) * TN_M_GEMM_AGAIN;
+    return calls == 1 ||
+           loops < TN_M_GEMM_PACKED * k * (m * (double)((w->n + TN_M_GEMM_PACK_N - 1) / TN_M_GEMM_PACK_N) + n);
 }
 
 /* A product per position of all dimensions but the largest of each kind: no copies.  `all` says how many products there
@@ -181,12 +179,12 @@ static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static void by_blocks(const product *w, void *lhs, void *rhs, void *out) {
     tn_i_dims inner[2] = {w->inner[0], w->inner[1]}; /* each joined as far as its own strides allow: long runs */
     for (int side = 0; side < 2; side++) tn_i_dims_merge(&inner[side]);
-    for (int64_t j = 0; j < w->n; j += BLOCK_N)
-        for (int64_t p = 0; p < w->k; p += BLOCK_K) {
-            const int64_t n = smaller(BLOCK_N, w->n - j), k = smaller(BLOCK_K, w->k - p);
+    for (int64_t j = 0; j < w->n; j += TN_M_GEMM_PACK_N)
+        for (int64_t p = 0; p < w->k; p += TN_M_GEMM_PACK_K) {
+            const int64_t n = smaller(TN_M_GEMM_PACK_N, w->n - j), k = smaller(TN_M_GEMM_PACK_K, w->k - p);
             const tn_i_matrix b = pack(w->dtype, &inner[1], p, k, &w->columns, j, n, rhs, w->pack[1]);
-            for (int64_t i = 0; i < w->m; i += BLOCK_M) {
-                const int64_t m = smaller(BLOCK_M, w->m - i);
+            for (int64_t i = 0; i < w->m; i += TN_M_GEMM_PACK_M) {
+                const int64_t m = smaller(TN_M_GEMM_PACK_M, w->m - i);
                 const tn_i_matrix a = pack(w->dtype, &w->rows, i, m, &inner[0], p, k, lhs, w->pack[0]);
                 const tn_i_matrix c = {shifted(w->dtype, out, i * w->n + j), w->n, 1};
                 tn_i_multiply(w->dtype, w->threads, m, n, k, a, b, p > 0, c);
@@ -207,14 +205,15 @@ static bool may_pack(const tn_type *lhs, const tn_type *rhs, const tn_i_dots *d)
 /* Elements of the blocks of both operands. */
 static void block_sizes(const tn_type *lhs, const tn_type *rhs, const tn_i_dots *d, int64_t block[2]) {
     int64_t sizes[3] = {1, 1, 1}; /* rows, inner, columns, each up to its block */
-    const int64_t most[3] = {BLOCK_M, BLOCK_K, BLOCK_N};
+    const int64_t most[3] = {TN_M_GEMM_PACK_M, TN_M_GEMM_PACK_K, TN_M_GEMM_PACK_N};
     for (int i = 0; i < lhs->rank; i++) {
         const int kind = tn_i_dots_contracted(d, 0) >> i & 1;
         if (!(tn_i_dots_batches(d, 0) >> i & 1))
             sizes[kind] = smaller(most[kind], sizes[kind] * smaller(most[kind], lhs->dim[i]));
     }
     for (int i = 0; i < rhs->rank; i++)
-        if (!(tn_i_dots_taken(d, 1) >> i & 1)) sizes[2] = smaller(BLOCK_N, sizes[2] * smaller(BLOCK_N, rhs->dim[i]));
+        if (!(tn_i_dots_taken(d, 1) >> i & 1))
+            sizes[2] = smaller(TN_M_GEMM_PACK_N, sizes[2] * smaller(TN_M_GEMM_PACK_N, rhs->dim[i]));
     block[0] = sizes[0] * sizes[1];
     block[1] = sizes[1] * sizes[2];
 }

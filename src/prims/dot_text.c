@@ -1,5 +1,6 @@
 /* dot_general as C: a call of the product of matrices that is written with it, or of BLAS, for each index of what is no
  * dimension of a matrix; small ones, and those of integers, as plain sums. */
+#include "base/machine.h"
 #include "prims/dot_text.h"
 
 #include "prims/dims.h"
@@ -11,7 +12,6 @@
 
 enum { LHS, RHS, OUT };        /* arrays */
 enum { BATCH, M, N, K, SETS }; /* what a dimension is: of all three arrays, or of two of them */
-enum { SMALL = 512 };          /* multiplications up to which plain sums are as fast */
 
 /* A dimension, or several that lie in one another in all arrays that have them; by: 0 in the one that has not. */
 typedef struct dim {
@@ -203,7 +203,7 @@ void tn_i_c_dot(const tn_i_c_kernel *k) {
     const bool floats = tn_i_is_float(k->in[0].type->dtype);
     open(&p, BATCH, -1);
     const bool blas = floats && k->cblas && put_blas(&p);
-    if (!blas && floats && multiplications(&p) > SMALL)
+    if (!blas && floats && multiplications(&p) > TN_M_EMIT_PRODUCT)
         put_product(&p);
     else if (!blas)
         put_sums(&p);

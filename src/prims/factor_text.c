@@ -2,9 +2,8 @@
  * between them products (product_text.h). */
 #include "prims/factor_text.h"
 
+#include "base/machine.h"
 #include "prims/product_text.h"
-
-enum { BLOCK = 32 }; /* as the texts have it */
 
 /* x = a^-1 x, for a block of rows after the other. */
 TN_C_ONLY(
@@ -151,14 +150,16 @@ static size_t size_of(const tn_i_c_kernel *k) { return tn_i_dtype_size(k->in[0].
 
 void tn_i_c_solve_room(const tn_i_c_kernel *k, int64_t m, int64_t n) {
     const size_t size = size_of(k);
-    raise(k, BLOCK * (size_t)n * size);
-    raise(k, tn_i_c_product_room(size, BLOCK, n, m));
+    raise(k, TN_M_EMIT_FACTOR * (size_t)n * size);
+    raise(k, tn_i_c_product_room(size, TN_M_EMIT_FACTOR, n, m));
     raise(k, tn_i_c_product_room(size, 1, n, m)); /* the last block may have one row */
 }
 
-void tn_i_c_cholesky_room(const tn_i_c_kernel *k, int64_t n) { raise(k, tn_i_c_product_room(size_of(k), n, BLOCK, n)); }
+void tn_i_c_cholesky_room(const tn_i_c_kernel *k, int64_t n) {
+    raise(k, tn_i_c_product_room(size_of(k), n, TN_M_EMIT_FACTOR, n));
+}
 
 void tn_i_c_lu_room(const tn_i_c_kernel *k, int64_t n) {
-    tn_i_c_solve_room(k, BLOCK, n);
-    raise(k, tn_i_c_product_room(size_of(k), n, n, BLOCK));
+    tn_i_c_solve_room(k, TN_M_EMIT_FACTOR, n);
+    raise(k, tn_i_c_product_room(size_of(k), n, n, TN_M_EMIT_FACTOR));
 }

@@ -1,4 +1,5 @@
 /* Windows read and added to at many places: gather scatter_add. */
+#include "base/machine.h"
 #include "prims/c_text.h"
 #include "prims/complex.h"
 #include "prims/forms.h"
@@ -152,11 +153,10 @@ GATHER_RUN(uint64_t, int64_t)
 /* Many short windows, each chosen by one index, as of a table's rows; false: others. */
 static bool gather_rows(tn_i_windows w, const tn_i_walk *copy, const tn_i_arr *in, const tn_i_arr *out,
                         const void *fill) {
-    enum { SHORT = 64 };
     const bool narrow = w.indices->type->dtype == TN_I32;
     const size_t size = tn_i_dtype_size(in->type->dtype), wide = narrow ? 4 : 8;
     if (w.columns != 1 || w.too_large || copy->empty || size < 4) return false;
-    if (copy->rank > 1 || (copy->rank == 1 && copy->dim[0] > SHORT)) return false;
+    if (copy->rank > 1 || (copy->rank == 1 && copy->dim[0] > TN_M_GATHER_ROW)) return false;
     gather_run *run = narrow ? gather_uint64_t_int32_t : gather_uint64_t_int64_t;
     if (size == 4) run = narrow ? gather_uint32_t_int32_t : gather_uint32_t_int64_t;
     tn_i_windows_merge(&w);

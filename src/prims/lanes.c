@@ -1,3 +1,4 @@
+#include "base/machine.h"
 #include "prims/lanes.h"
 
 #include "prims/layout.h"
@@ -30,7 +31,7 @@ static void push(box *b, int64_t size, int64_t x, int64_t a, int64_t out) {
 static void scan_along(tn_i_scan *scan, tn_i_lanes *k, const box *b, size_t size) {
     const int d = b->n - 1;
     const bool dense = b->x[d] == 1 && b->out[d] == 1 && (!k->a || b->a[d] == 1);
-    const int64_t most = dense ? TN_SCAN_WIDTH : TN_SCAN_ABREAST;
+    const int64_t most = dense ? TN_M_SCAN_WIDTH : TN_SCAN_ABREAST;
     k->xl = b->x[d];
     k->al = k->a ? b->a[d] : b->x[d];
     k->ol = b->out[d];

@@ -2,6 +2,7 @@
 #ifndef TN_LANES_H
 #define TN_LANES_H
 
+#include "base/machine.h"
 #include "base/isa.h"
 #include "prims/c_text.h"
 #include "prims/prim.h"
@@ -13,9 +14,9 @@ extern const tn_i_spec tn_i_scan_params[];
 void tn_i_sums_scan(const tn_i_query *q, tn_i_sums *s);
 
 /* Lanes are scanned side by side, each strictly in order, so the layout does not change a bit of the result:
- * TN_SCAN_WIDTH of them where they are next to one another in memory (a row of less is walked as it lies, without gaps
- * that would have to be fetched anew), else as many as registers hold, so that one does not wait for another. */
-enum { TN_SCAN_WIDTH = 2048, TN_SCAN_ABREAST = 4 };
+ * TN_M_SCAN_WIDTH of them where they are next to one another in memory (a row of less is walked as it lies, without
+ * gaps that would have to be fetched anew), else as many as registers hold, so that one does not wait for another. */
+enum { TN_SCAN_ABREAST = 4 };
 
 /* w lanes of n elements.  Strides are of elements, along the axis and from lane to lane: of the operand that is
  * scanned, the factors of a recurrence, and the output. */
@@ -63,11 +64,11 @@ typedef void tn_i_scan(const tn_i_lanes *k);
         } else if (k->xl == 1 && k->al == 1 && k->ol == 1) {            \
             enum { xl = 1, al = 1, ol = 1 };                            \
             const int64_t w = k->w;                                     \
-            S s[TN_SCAN_WIDTH];                                         \
+            S s[TN_M_SCAN_WIDTH];                                       \
             TN_SCAN_LANES(T, S, factor, begin, step)                    \
         } else {                                                        \
             const int64_t w = k->w, xl = k->xl, al = k->al, ol = k->ol; \
-            S s[TN_SCAN_WIDTH];                                         \
+            S s[TN_M_SCAN_WIDTH];                                       \
             TN_SCAN_LANES(T, S, factor, begin, step)                    \
         }                                                               \
     }

@@ -1,8 +1,7 @@
+#include "base/machine.h"
 #include "prims/layout.h"
 
 #include <string.h>
-
-enum { SHORT_ROW = 32 };
 
 #ifdef __GNUC__
 typedef uint32_t __attribute__((may_alias)) tn_i_word; /* elements of any dtype of this size */
@@ -94,7 +93,7 @@ void tn_i_walk_init(tn_i_walk *w, int rank, const int64_t *dim, const int64_t *s
 /* Copies of short rows; false: not such. */
 static bool copy_short(const tn_i_walk *w, tn_i_row *row, const void *src, void *dst) {
     void (*rows)(const tn_i_walk *, int, const void *, void *) = row == copy_8 ? rows_8 : row == copy_4 ? rows_4 : NULL;
-    if (!rows || w->rank < 2 || w->rank > 3 || w->dim[w->rank - 1] > SHORT_ROW) return false;
+    if (!rows || w->rank < 2 || w->rank > 3 || w->dim[w->rank - 1] > TN_M_SHORT_LOOP) return false;
     const size_t size = row == copy_8 ? 8 : 4;
     const int64_t n = w->rank == 3 ? w->dim[0] : 1;
     for (int64_t i = 0; i < n; i++)
@@ -107,14 +106,13 @@ static bool copy_short(const tn_i_walk *w, tn_i_row *row, const void *src, void 
 
 /* In tiles, so that what is read of a line of memory is used while it is there: n columns of m elements each become
  * rows.  ss: from one column to the next, ds: from one row to the next. */
-enum { TILE = 16 };
 #define COPY_TILE(size, type)                                                                           \
     static void tile_##size(int64_t n, int64_t m, const void *src, int64_t ss, void *dst, int64_t ds) { \
         const type *s = src;                                                                            \
         type *o = dst;                                                                                  \
-        if (n == TILE && m == TILE)                                                                     \
-            for (int64_t j = 0; j < TILE; j++)                                                          \
-                for (int64_t i = 0; i < TILE; i++) o[j * ds + i] = s[i * ss + j];                       \
+        if (n == TN_M_COPY_TILE && m == TN_M_COPY_TILE)                                                 \
+            for (int64_t j = 0; j < TN_M_COPY_TILE; j++)                                                \
+                for (int64_t i = 0; i < TN_M_COPY_TILE; i++) o[j * ds + i] = s[i * ss + j];             \
         else                                                                                            \
             for (int64_t j = 0; j < m; j++)                                                             \
                 for (int64_t i = 0; i < n; i++) o[j * ds + i] = s[i * ss + j];                          \
@@ -129,10 +127,10 @@ typedef void tile_fn(int64_t n, int64_t m, const void *src, int64_t ss, void *ds
 static void copy_tiles(const tn_i_walk *w, int d, tile_fn *tile, size_t size, const void *src, void *dst) {
     const int last = w->rank - 1;
     const int64_t n = w->dim[last], m = w->dim[d], ss = w->src[last], ds = w->dst[d];
-    for (int64_t j = 0; j < m; j += TILE)
-        for (int64_t i = 0; i < n; i += TILE)
-            tile(n - i < TILE ? n - i : TILE, m - j < TILE ? m - j : TILE, tn_i_at(src, size, i * ss + j), ss,
-                 tn_i_at_mut(dst, size, j * ds + i), ds);
+    for (int64_t j = 0; j < m; j += TN_M_COPY_TILE)
+        for (int64_t i = 0; i < n; i += TN_M_COPY_TILE)
+            tile(n - i < TN_M_COPY_TILE ? n - i : TN_M_COPY_TILE, m - j < TN_M_COPY_TILE ? m - j : TN_M_COPY_TILE,
+                 tn_i_at(src, size, i * ss + j), ss, tn_i_at_mut(dst, size, j * ds + i), ds);
 }
 
 /* Copies that transpose; false: not such. */

@@ -1,4 +1,5 @@
 /* LU in blocks: a panel of columns in plain loops, what lies right of it by a triangular solve and a product. */
+#include "base/machine.h"
 #include "prims/layout.h"
 #include "prims/lu.h"
 #include "prims/matrices.h"
@@ -6,8 +7,6 @@
 
 #include <math.h>
 #include <string.h>
-
-enum { BLOCK = 64 };
 
 /* Columns from..to, over all rows from `from` on; rows are exchanged in their whole length. */
 #define PANEL(name, type, magnitude)                                                        \
@@ -45,8 +44,8 @@ static void negate(int dtype, int64_t rows, int64_t columns, tn_i_matrix a) {
 }
 
 static void factor(int dtype, int threads, int64_t n, tn_i_matrix a, int32_t *pivots) {
-    for (int64_t j = 0; j < n; j += BLOCK) {
-        const int64_t end = n - j < BLOCK ? n : j + BLOCK, width = end - j, rest = n - end;
+    for (int64_t j = 0; j < n; j += TN_M_LU_BLOCK) {
+        const int64_t end = n - j < TN_M_LU_BLOCK ? n : j + TN_M_LU_BLOCK, width = end - j, rest = n - end;
         if (dtype == TN_F64)
             panel_f64(n, j, end, a.data, pivots);
         else

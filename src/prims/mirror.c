@@ -1,4 +1,5 @@
 /* mirror: symmetric matrices of one triangle. */
+#include "base/machine.h"
 #include "prims/c_text.h"
 #include "prims/dims.h"
 #include "prims/gemm.h"
@@ -15,13 +16,13 @@ static bool type_mirror(tn_i_query *q) { return tn_i_square_matrices(q) && tn_i_
 
 /* Rows of the upper triangle are read once and written as rows and as columns, some columns at a time. */
 static void mirror(size_t size, int64_t n, const void *from, int64_t rs, int64_t cs, void *to) {
-    enum { SPAN = 64 };
     if (cs == 1 && tn_i_mirror(size, n, false, from, rs, to)) return;
     if (rs == 1 && tn_i_mirror(size, n, true, from, cs, to)) return;
     tn_i_row *copy = tn_i_copy_row(size);
-    for (int64_t first = 0; first < n; first += SPAN)
-        for (int64_t i = 0; i < n && i < first + SPAN; i++) {
-            const int64_t j = i < first ? first : i, run = (n - first < SPAN ? n : first + SPAN) - j;
+    for (int64_t first = 0; first < n; first += TN_M_MIRROR_SPAN)
+        for (int64_t i = 0; i < n && i < first + TN_M_MIRROR_SPAN; i++) {
+            const int64_t j = i < first ? first : i,
+                          run = (n - first < TN_M_MIRROR_SPAN ? n : first + TN_M_MIRROR_SPAN) - j;
             const void *row = tn_i_at(from, size, i * rs + j * cs);
             if (from != to) copy(run, row, cs, tn_i_at_mut(to, size, i * n + j), 1);
             copy(run, row, cs, tn_i_at_mut(to, size, j * n + i), n);

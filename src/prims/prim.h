@@ -410,7 +410,9 @@ struct tn_prim {
     /* Bounds of the result by those of the operands, which are `same` when all are one value. */
     void (*range)(const tn_i_param *p, uint32_t nin, const tn_i_range *in, bool same, tn_i_range *out);
 
-    double weight;                                      /* elementwise: weighted flops per element */
+    double weight; /* elementwise: weighted flops per element */
+    double
+        ns; /* elementwise: an element of f32 in one pass with others, as bench/calibrate measures it; 0: by weight */
     void (*cost)(const tn_i_query *q, tn_i_cost *cost); /* NULL: elementwise default */
     /* Bounds: cost(jvp eqns incl. primal) <= jvp_bound * weighted cost of the equation, where an
      * equation's weighted cost counts at least 1 per element read or written; same for transpose. */

@@ -1,22 +1,19 @@
 /* Integer products, small solves, and where there are no vector kernels small products in plain loops; the rest goes to
  * kernels of our own or the BLAS. */
+#include "base/machine.h"
 #include "prims/product.h"
-
-/* Below this many multiply-adds a BLAS call costs more than the loops. */
-enum { SMALL_PRODUCT = 512, SMALL_SOLVE = 4096 };
 
 /* Each element is summed in the order of the inner index, whichever loop is innermost, and
  * in its own dtype. */
-enum { SPAN = 64 };
 
 #define MULTIPLY(name, type)                                                                         \
     static void name(int64_t m, int64_t n, int64_t k, tn_i_matrix a, tn_i_matrix b, tn_i_matrix c) { \
         const type *x = a.data, *y = b.data;                                                         \
         type *z = c.data;                                                                            \
-        type sum[SPAN];                                                                              \
+        type sum[TN_M_GEMM_SPAN];                                                                    \
         for (int64_t i = 0; i < m; i++)                                                              \
-            for (int64_t first = 0; first < n; first += SPAN) {                                      \
-                const int64_t span = n - first < SPAN ? n - first : SPAN;                            \
+            for (int64_t first = 0; first < n; first += TN_M_GEMM_SPAN) {                            \
+                const int64_t span = n - first < TN_M_GEMM_SPAN ? n - first : TN_M_GEMM_SPAN;        \
                 type *row = z + i * c.rs + first * c.cs;                                             \
                 for (int64_t j = 0; j < span; j++) sum[j] = row[j * c.cs];                           \
                 for (int64_t p = 0; p < k; p++) {                                                    \
@@ -46,7 +43,7 @@ CLEAR(clear_u32, uint32_t)
 CLEAR(clear_u64, uint64_t)
 
 static bool is_small(int dtype, int64_t m, int64_t n, int64_t k) {
-    return !tn_i_is_float(dtype) || k <= 1 || (double)m * (double)n * (double)k <= SMALL_PRODUCT;
+    return !tn_i_is_float(dtype) || k <= 1 || (double)m * (double)n * (double)k <= TN_M_PRODUCT_LOOPS;
 }
 
 static void one_product(int threads, const tn_i_products *w) {
@@ -131,7 +128,7 @@ static int64_t magnitude(int64_t stride) { return stride < 0 ? -stride : stride;
 
 void tn_i_solve(int dtype, int threads, bool lower, bool unit, int64_t m, int64_t n, tn_i_matrix a, tn_i_matrix x) {
     if (m == 0 || n == 0) return;
-    if ((double)m * (double)m * (double)n > SMALL_SOLVE && n > 1 && distinct(m, a)) {
+    if ((double)m * (double)m * (double)n > TN_M_SOLVE_LOOPS && n > 1 && distinct(m, a)) {
         tn_i_trsm(dtype, threads, lower, unit, m, n, a, x);
         return;
     }

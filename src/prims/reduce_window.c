@@ -1,12 +1,10 @@
+#include "base/machine.h"
 #include "prims/ids.h"
 #include "prims/reduce_window.h"
 #include "prims/shape.h"
 
 #include <math.h>
 #include <string.h>
-
-/* Windows of so many elements are slices, joined one after the other. */
-enum { FEW = 8 };
 
 typedef struct window {
     tn_i_builder *b;
@@ -184,7 +182,7 @@ static tn_i_var along(const window *z, tn_i_var x, int at) {
     const int64_t size = z->w->size[at], stride = z->w->stride[at];
     if (z->b->failed || (size == 1 && stride == 1)) return x;
     const int64_t count = tn_i_windows_along(tn_i_vtype(z->b, x)->dim[at], size, stride, z->w->dilation[at]);
-    if (size <= FEW) return by_slices(z, x, at, count);
+    if (size <= TN_M_POOL_SLICES) return by_slices(z, x, at, count);
     return count && size / digits(size) / 2 >= stride ? by_doubling(z, x, at, count) : by_windows(z, x, at);
 }
 

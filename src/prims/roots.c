@@ -85,6 +85,7 @@ const tn_prim tn_prim_cbrt = {
     TN_FLOAT_STRIPS(cbrt),
     TN_VECTOR(cbrt),
     .weight = 16,
+    .ns = 0.34,
     .jvp_bound = 1.85,
     .domain = {{-3, 3, 0.6, TN_AT_ZERO}},
     .pole = TN_POLE_AT(0, 0),

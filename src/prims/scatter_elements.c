@@ -4,11 +4,12 @@
  * The operand is copied in blocks just ahead of the first update that reaches them, so that where indices ascend a
  * block is still in the first cache when it is written to; one comparison an index says whether it is inside and
  * copied. */
+#include "base/machine.h"
 #include "prims/windows.h"
 
 #include <string.h>
 
-enum { BLOCK = 8192 /* bytes, read and written: a third of a first cache of 48 K */, HEAD = 64 /* indices */ };
+enum { HEAD = 64 /* indices */ };
 
 typedef struct ahead {
     const char *from; /* NULL: all is there already */
@@ -21,7 +22,8 @@ typedef struct ahead {
 } ahead;
 
 static void copy_through(ahead *a, int64_t byte) {
-    const int64_t end = byte >= a->bytes - BLOCK ? a->bytes : (byte / BLOCK + 1) * BLOCK;
+    const int64_t end =
+        byte >= a->bytes - TN_M_SCATTER_BLOCK ? a->bytes : (byte / TN_M_SCATTER_BLOCK + 1) * TN_M_SCATTER_BLOCK;
     memcpy(a->to + a->done, a->from + a->done, (size_t)(end - a->done));
     a->done = end;
     a->ready = end == a->bytes ? a->last + 1 : (end - a->span) / a->stride + 1;

@@ -1,4 +1,5 @@
 /* Parts and joins at places known beforehand: slice split concatenate. */
+#include "base/machine.h"
 #include "prims/c_text.h"
 #include "prims/ids.h"
 #include "prims/sample.h"
@@ -340,7 +341,6 @@ static void concatenate_rows(const tn_i_kernel *k, int64_t axis, const int64_t *
 
 /* Many operands write to the same lines of memory: a few rows at a time, which the cache holds. */
 static tn_status kernel_concatenate(const tn_i_kernel *k) {
-    enum { BLOCK = 1 << 15 };
     const tn_type *out = k->out->type;
     const size_t size = tn_i_dtype_size(out->dtype);
     const int64_t axis = k->p[0].u.i;
@@ -348,7 +348,7 @@ static tn_status kernel_concatenate(const tn_i_kernel *k) {
     tn_i_dense_strides(out, stride);
     if (tn_i_count(out) == 0) return TN_OK;
     if (axis > 0 && k->nin > 1) {
-        const int64_t row = stride[0] * (int64_t)size, some = row < BLOCK ? BLOCK / row : 1;
+        const int64_t row = stride[0] * (int64_t)size, some = row < TN_M_JOIN_BYTES ? TN_M_JOIN_BYTES / row : 1;
         for (int64_t first = 0; first < out->dim[0]; first += some)
             concatenate_rows(k, axis, stride, first, some < out->dim[0] - first ? some : out->dim[0] - first);
         return TN_OK;

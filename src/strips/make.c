@@ -1,9 +1,10 @@
 /* Instructions of a loop program, one walk over its operations. */
+#include "base/machine.h"
 #include "strips/inside.h"
 
 #include <string.h>
 
-enum { STORES = 16, PLACED = 64, NEAR = 64 };
+enum { STORES = 16, PLACED = 64 };
 
 typedef struct value {
     uint32_t at;         /* its register, or that with its address */
@@ -214,10 +215,11 @@ static bool touches(const making *m, uint32_t k, uint32_t array, bool loads) {
 static uint32_t store_of(const making *m, uint32_t x) {
     const tn_i_loops *p = m->p;
     uint32_t s = x + 1;
-    while (s < p->nop && s < x + NEAR && !(p->op[s].kind == TN_L_STORE && p->op[s].in[2] == x)) s++;
-    if (s >= p->nop || s == x + NEAR || m->life[s].block != m->life[x].block || !dense(m, &p->op[s])) return TN_L_NONE;
+    while (s < p->nop && s < x + TN_M_FOLD_NEAR && !(p->op[s].kind == TN_L_STORE && p->op[s].in[2] == x)) s++;
+    if (s >= p->nop || s == x + TN_M_FOLD_NEAR || m->life[s].block != m->life[x].block || !dense(m, &p->op[s]))
+        return TN_L_NONE;
     const uint32_t array = p->op[s].which;
-    if (p->array[array].dtype != p->op[x].dtype || m->life[x].last > s + NEAR) return TN_L_NONE;
+    if (p->array[array].dtype != p->op[x].dtype || m->life[x].last > s + TN_M_FOLD_NEAR) return TN_L_NONE;
     for (uint32_t k = x + 1; k <= m->life[x].last; k++)
         if (k != s && (touches(m, k, array, k < s) || p->op[k].kind == TN_L_WHILE)) return TN_L_NONE;
     for (uint32_t i = 0; i < m->nplaced; i++)
@@ -340,7 +342,7 @@ static void reduce(making *m, uint32_t k) {
         m->failed = true;
         return;
     }
-    const int64_t count = m->vector == TN_L_NONE ? o->hi : TN_STRIPS_LANES; /* each iteration's own */
+    const int64_t count = m->vector == TN_L_NONE ? o->hi : TN_M_STRIP_LANES; /* each iteration's own */
     (void)tn_i_strips_sum_bytes(count, n, o->code, o->dtype, &bytes);
     m->v[k].at = tn_i_s_area(&m->z, bytes);
     ends_at(m, k, m->life[k].last);
@@ -448,7 +450,7 @@ static void loop(making *m, uint32_t k) {
     }
     if (o->vector) {
         const int64_t most = strips ? n : o->hi;
-        e->by = any_reduction(m->p, k) ? TN_STRIPS_LANES : TN_STRIPS_MOST;
+        e->by = any_reduction(m->p, k) ? TN_M_STRIP_LANES : TN_STRIPS_MOST;
         if (m->most < most) m->most = most < TN_STRIPS_MOST ? most : TN_STRIPS_MOST;
         m->vector = k;
         note_stores(m, k);

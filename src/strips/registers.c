@@ -1,5 +1,6 @@
 /* Where values are: numbers of 8 bytes, strips, and areas of reductions.  Strips are as long as the room
  * allows, so that places are told first and addresses when all are. */
+#include "base/machine.h"
 #include "strips/inside.h"
 
 uint32_t tn_i_s_take(tn_i_s_places *z, bool strip) {
@@ -114,7 +115,7 @@ bool tn_i_s_settle(tn_i_strips *s, const tn_i_s_places *z, int64_t most, size_t 
 }
 
 int64_t tn_i_strips_lanes(int64_t bytes) {
-    int64_t lanes = TN_STRIPS_LANES;
-    while (lanes > TN_LANES && lanes * bytes > TN_STRIPS_BYTES) lanes /= 2;
+    int64_t lanes = TN_M_STRIP_LANES;
+    while (lanes > TN_LANES && lanes * bytes > TN_M_STRIP_BYTES) lanes /= 2;
     return lanes;
 }

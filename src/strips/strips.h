@@ -9,6 +9,7 @@
 #ifndef TN_STRIPS_BACK_END_H
 #define TN_STRIPS_BACK_END_H
 
+#include "base/machine.h"
 #include "loop/loop.h"
 #include "vec/vec.h"
 
@@ -16,11 +17,10 @@ typedef struct tn_i_strips tn_i_strips;
 
 /* Of a loop around loops that are shorter than this, strips have at most so many iterations (pass/vectorize_outer.c);
  * fewer where each has `bytes` of its own. */
-enum { TN_STRIPS_LANES = 64 };
 int64_t tn_i_strips_lanes(int64_t bytes);
 
 /* The most iterations of a strip; bytes that registers of strips may take, so that they stay in the first cache. */
-enum { TN_STRIPS_MOST = TN_LEAF, TN_STRIPS_BYTES = 4096 };
+enum { TN_STRIPS_MOST = TN_LEAF };
 
 /* p: checked, and lives as long.  room: bytes that there are for what runs it (tn_i_strips_bytes), which decide how
  * long strips are.  NULL after an error; with *fits false and no error where even strips of one do not fit. */

@@ -225,6 +225,12 @@ for header in include/tansy.h include/tansy/*.h; do
 done
 if [ "$(grep -c 'size_t size;' include/tansy.h)" = "$(grep -c 'size_t size;.*sizeof(' include/tansy.h)" ]; then ok; else wrong "include/tansy.h: a size of nothing"; fi
 
+# ---- the machine table: every row is somebody's ---------------------------------------
+
+for row in $(sed -n 's/^TN_MACHINE(\([A-Z0-9_]*\),.*/\1/p' src/base/machine.def); do
+    if grep -rqw "TN_M_$row" src; then ok; else wrong "src/base/machine.def: nothing uses $row"; fi
+done
+
 # ---- who includes whom --------------------------------------------------------------
 
 for folder in src/*/; do

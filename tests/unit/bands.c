@@ -180,10 +180,10 @@ static void agree(const tn_fn *f, const char *what, bool native) {
     size_t bytes;
     (void)bands(f, &bytes);
     assert_true(call(f, &a, &plain, false, with) == bytes);
-    assert_true(bytes <= call(f, &a, &plain, true, without) + TN_BAND_MORE);
+    assert_true(bytes <= call(f, &a, &plain, true, without) + TN_M_BAND_ARENA);
     same_bits(&a, with, without, what);
     drop(&a, without);
-    assert_true(call(f, &a, &two, false, other) + TN_BAND_MORE >= bytes);
+    assert_true(call(f, &a, &two, false, other) + TN_M_BAND_ARENA >= bytes);
     same_bits(&a, with, other, what);
     drop(&a, other);
     if (native) {
