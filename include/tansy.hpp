@@ -797,6 +797,16 @@ inline complex acosh(complex_operand z) { return tn_cacosh_at(z.z, z.at.file, z.
 inline complex atanh(complex_operand z) { return tn_catanh_at(z.z, z.at.file, z.at.line); }
 inline complex pow(complex_operand z, complex_operand w) { return tn_cpow_at(z.z, w.z, w.at.file, w.at.line); }
 inline complex powi(complex_operand z, int64_t n) { return tn_cpowi_at(z.z, n, z.at.file, z.at.line); }
+/* Eigenvalues and eigenvectors of any square matrix. */
+struct complex_eigen {
+    complex w, v;
+};
+inline complex_eigen eig(operand a) {
+    tn_complex w, v;
+    tn_eig_at(a.v, &w, &v, a.at.file, a.at.line);
+    return {w, v};
+}
+inline complex eigvals(operand a) { return tn_eigvals_at(a.v, a.at.file, a.at.line); }
 inline complex matmul(complex_operand z, complex_operand w) { return tn_cmatmul_at(z.z, w.z, w.at.file, w.at.line); }
 inline complex solve(complex_operand z, complex_operand w) { return tn_csolve_at(z.z, w.z, w.at.file, w.at.line); }
 inline complex fft(complex_operand z, const ints &axes = {-1}) { return tn_fft_at(z.z, axes, z.at.file, z.at.line); }

@@ -13,6 +13,8 @@
  * right of sums of f(w), of projections on all vectors of equal values, and of u vt; those of v diag(f(w)) v', and
  * higher ones, lack what f does between equal values.  tn_pinv and tn_lstsq are right in all orders.
  *
+ * Eigenvalues of other than symmetric matrices are complex: tansy/complex.h.
+ *
  * Operators as those of tansy/ops.h, which includes this: the same rules for operands, errors, ownership, threads and
  * cost.  Results that are not wanted may be NULL. */
 #ifndef TANSY_DECOMPOSITIONS_H

@@ -20,7 +20,8 @@ _COMPLEX = set(
     cosh tanh asinh acosh atanh logistic eq ne is_finite stop_gradient add_any convert_element_type reduce_sum reduce_prod
     cumsum broadcast_in_dim transpose rev slice pad concatenate split dynamic_slice dynamic_update_slice gather scatter
     scatter-add scatter_add dot_general conv_general_dilated select_n reshape squeeze expand_dims name real imag conj complex
-    fft iota stack tile jit pjit closed_call core_call core_closed_call checkpoint remat remat2 scan while cond custom_jvp_call
+    fft eig iota stack tile jit pjit closed_call core_call core_closed_call checkpoint remat remat2 scan while cond
+    custom_jvp_call
     custom_jvp_call_jaxpr""".split()
 )
 # Integers of 8 and 16 bits are held in 32, which have room for all results of one operation, and wrapped behind it.
@@ -853,6 +854,23 @@ class _Body(_equinox.Equinox):
         self.emit(eqn, "call", [("name", f'"{eqn.primitive.name}"'), ("program", program)], self.atoms(eqn.invars))
 
     do_geqrf = do_householder_product = do_ormqr = do_tridiagonal_solve = composed
+
+    def do_eig(self, eqn):
+        """Complex values and vectors, of real matrices."""
+        left, right = eqn.params["compute_left_eigenvectors"], eqn.params["compute_right_eigenvectors"]
+        if left:
+            return self.lack(eqn, "left eigenvectors of eig")
+        if "complex" in str(eqn.invars[0].aval.dtype):
+            return self.lack(eqn, "eig of complex arrays")
+        w, v = eqn.outvars[0].aval, eqn.invars[0].aval
+        real = v.dtype.name
+        parts = [self.new() for _ in range(4 if right else 2)]
+        types = [f"{_DTYPES[real]}[{','.join(map(str, x.shape))}]" for x in ((w, w, v, v) if right else (w, w))]
+        left = " ".join(f"{name}:{t}" for name, t in zip(parts, types))
+        self.lines.append((f"  {left} = eig[compute_vectors={bool(right)}] {self.atom(eqn.invars[0])}", self.place))
+        for k, out in enumerate(eqn.outvars):
+            self.names[out] = self.put(f"complex {parts[2 * k]} {parts[2 * k + 1]}", out.aval)
+        return None
 
     def scatter_params(self, eqn):
         mode = _value(eqn.params["mode"])

@@ -368,6 +368,13 @@ def symmetric(a):
     return v @ (jnp.sin(w)[:, None] * v.T) + w + jnp.linalg.eigvalsh(a @ a.T)
 
 
+@case(_apart[:3] + np.diag([1.0, 4.0, 9.0]))
+def rectangular_factors(a):
+    _, l, u = jax.scipy.linalg.lu(a[:, :2])
+    _, m, w = jax.scipy.linalg.lu(a[:2])
+    return jnp.sum(l @ jnp.sin(u)) + jnp.sum(jnp.cos(m) @ w)
+
+
 @case(_apart, _apart.T)
 def orthogonal(a, b):
     q, s = jnp.linalg.qr(a)
@@ -917,5 +924,5 @@ REFUSED = [
         (r(3),),
         ["checkpoint with the policy"],
     ),
-    (lambda x: lax.scan(lambda c, x: (c + jnp.linalg.eigvals(jnp.outer(x, x)).real.sum(), None), 0.0, x)[0], (r(2, 3),), ["eig"]),
+    (lambda x: lax.scan(lambda c, x: (c + jax.scipy.linalg.schur(jnp.outer(x, x))[0].sum(), None), 0.0, x)[0], (r(2, 3),), ["schur"]),
 ]

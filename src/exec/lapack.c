@@ -30,6 +30,43 @@ bool tn_i_lapack_syevd(bool lower, int64_t n, double *a, double *w, const tn_i_l
     return syevd(lower, n, a, w, work, room->work, integers, room->integers) == 0;
 }
 
+static lapack_int geev(bool vectors, int64_t n, double *a, double *re, double *im, double *v, double *work,
+                       int64_t nwork) {
+    double none;
+    return LAPACKE_dgeev_work(LAPACK_COL_MAJOR, 'N', vectors ? 'V' : 'N', (lapack_int)n, a, (lapack_int)n, re, im,
+                              &none, 1, v, (lapack_int)n, work, (lapack_int)nwork);
+}
+
+void tn_i_lapack_geev_room(bool vectors, int64_t n, tn_i_lapack_room *room) {
+    double told = 0, none = 0;
+    (void)geev(vectors, n, &none, &none, &none, &none, &told, -1);
+    *room = (tn_i_lapack_room){at_least_one(told), 0};
+}
+
+bool tn_i_lapack_geev(bool vectors, int64_t n, double *a, double *re, double *im, double *v,
+                      const tn_i_lapack_room *room, double *work) {
+    return geev(vectors, n, a, re, im, v, work, room->work) == 0;
+}
+
+static lapack_int gees(bool vectors, int64_t n, double *a, double *re, double *im, double *q, double *work,
+                       int64_t nwork) {
+    lapack_int sorted = 0;
+    lapack_logical none;
+    return LAPACKE_dgees_work(LAPACK_COL_MAJOR, vectors ? 'V' : 'N', 'N', NULL, (lapack_int)n, a, (lapack_int)n,
+                              &sorted, re, im, q, (lapack_int)n, work, (lapack_int)nwork, &none);
+}
+
+void tn_i_lapack_gees_room(bool vectors, int64_t n, tn_i_lapack_room *room) {
+    double told = 0, none = 0;
+    (void)gees(vectors, n, &none, &none, &none, &none, &told, -1);
+    *room = (tn_i_lapack_room){at_least_one(told), 0};
+}
+
+bool tn_i_lapack_gees(bool vectors, int64_t n, double *a, double *re, double *im, double *q,
+                      const tn_i_lapack_room *room, double *work) {
+    return gees(vectors, n, a, re, im, q, work, room->work) == 0;
+}
+
 static lapack_int geqrf(int64_t m, int64_t n, double *a, double *tau, double *work, int64_t nwork) {
     return LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, (lapack_int)m, (lapack_int)n, a, (lapack_int)m, tau, work,
                                (lapack_int)nwork);
@@ -89,6 +126,28 @@ void tn_i_lapack_syevd_room(bool lower, int64_t n, tn_i_lapack_room *room) {
 bool tn_i_lapack_syevd(bool lower, int64_t n, double *a, double *w, const tn_i_lapack_room *room, double *work,
                        int32_t *integers) {
     (void)lower, (void)n, (void)a, (void)w, (void)room, (void)work, (void)integers;
+    return false;
+}
+
+void tn_i_lapack_geev_room(bool vectors, int64_t n, tn_i_lapack_room *room) {
+    (void)vectors, (void)n;
+    *room = (tn_i_lapack_room){1, 1};
+}
+
+bool tn_i_lapack_geev(bool vectors, int64_t n, double *a, double *re, double *im, double *v,
+                      const tn_i_lapack_room *room, double *work) {
+    (void)vectors, (void)n, (void)a, (void)re, (void)im, (void)v, (void)room, (void)work;
+    return false;
+}
+
+void tn_i_lapack_gees_room(bool vectors, int64_t n, tn_i_lapack_room *room) {
+    (void)vectors, (void)n;
+    *room = (tn_i_lapack_room){1, 1};
+}
+
+bool tn_i_lapack_gees(bool vectors, int64_t n, double *a, double *re, double *im, double *q,
+                      const tn_i_lapack_room *room, double *work) {
+    (void)vectors, (void)n, (void)a, (void)re, (void)im, (void)q, (void)room, (void)work;
     return false;
 }
 

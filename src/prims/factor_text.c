@@ -67,13 +67,14 @@ TN_C_ONLY(
     })
 
 TN_C_ONLY(
-    lu_text, static void lu_T(int64_t n, T *a, int32_t *pivots, int32_t *permutation, T *room) {
-        for (int64_t s = 0; s < n; s += 32) {
-            const int64_t end = n - s < 32 ? n : s + 32;
+    lu_text, static void lu_T(int64_t m, int64_t n, T *a, int32_t *pivots, int32_t *permutation, T *room) {
+        const int64_t k = m < n ? m : n;
+        for (int64_t s = 0; s < k; s += 32) {
+            const int64_t end = k - s < 32 ? k : s + 32;
             const int64_t rest = n - end;
             for (int64_t j = s; j < end; j++) {
                 int64_t p = j;
-                for (int64_t i = j + 1; i < n; i++)
+                for (int64_t i = j + 1; i < m; i++)
                     if (M_fabs(a[i * n + j]) > M_fabs(a[p * n + j])) p = i;
                 pivots[j] = (int32_t)p;
                 for (int64_t c = 0; c < n && p != j; c++) {
@@ -83,7 +84,7 @@ TN_C_ONLY(
                 }
                 if (a[j * n + j] == 0) continue;
                 const T *const from = a + j * n;
-                for (int64_t i = j + 1; i < n; i++) {
+                for (int64_t i = j + 1; i < m; i++) {
                     T *const row = a + i * n;
                     const T factor = row[j] /= from[j];
                     TANSY_SIMD for (int64_t c = j + 1; c < end; c++) row[c] -= factor * from[c];
@@ -91,11 +92,12 @@ TN_C_ONLY(
             }
             if (rest == 0) break;
             solve_T(1, 1, end - s, rest, a + s * n + s, n, 1, a + s * n + end, n, 1, room);
-            tn_i_product_T(rest, rest, end - s, a + end * n + s, n, 1, a + s * n + end, n, 1, a + end * n + end, n, 1,
-                           -1, room);
+            if (end == m) break;
+            tn_i_product_T(m - end, rest, end - s, a + end * n + s, n, 1, a + s * n + end, n, 1, a + end * n + end, n,
+                           1, -1, room);
         }
-        for (int64_t i = 0; i < n; i++) permutation[i] = (int32_t)i;
-        for (int64_t i = 0; i < n; i++) {
+        for (int64_t i = 0; i < m; i++) permutation[i] = (int32_t)i;
+        for (int64_t i = 0; i < k; i++) {
             const int32_t t = permutation[i];
             permutation[i] = permutation[pivots[i]];
             permutation[pivots[i]] = t;
@@ -159,7 +161,7 @@ void tn_i_c_cholesky_room(const tn_i_c_kernel *k, int64_t n) {
     raise(k, tn_i_c_product_room(size_of(k), n, TN_M_EMIT_FACTOR, n));
 }
 
-void tn_i_c_lu_room(const tn_i_c_kernel *k, int64_t n) {
+void tn_i_c_lu_room(const tn_i_c_kernel *k, int64_t m, int64_t n) {
     tn_i_c_solve_room(k, TN_M_EMIT_FACTOR, n);
-    raise(k, tn_i_c_product_room(size_of(k), n, n, TN_M_EMIT_FACTOR));
+    raise(k, tn_i_c_product_room(size_of(k), m, n, TN_M_EMIT_FACTOR));
 }

@@ -10,6 +10,6 @@
 extern const tn_i_c_helper tn_i_factor_helpers[];
 void tn_i_c_solve_room(const tn_i_c_kernel *k, int64_t m, int64_t n); /* of m x m, for n columns; of lu_solve_T, too */
 void tn_i_c_cholesky_room(const tn_i_c_kernel *k, int64_t n);
-void tn_i_c_lu_room(const tn_i_c_kernel *k, int64_t n);
+void tn_i_c_lu_room(const tn_i_c_kernel *k, int64_t m, int64_t n);
 
 #endif

@@ -52,6 +52,19 @@ void tn_i_lapack_syevd_room(bool lower, int64_t n, tn_i_lapack_room *room);
 bool tn_i_lapack_syevd(bool lower, int64_t n, double *a, double *w, const tn_i_lapack_room *room, double *work,
                        int32_t *integers);
 
+/* Eigenvalues re + i im of a, n x n, which is lost; with vectors v, of unit length, whose largest element is real: of a
+ * pair of conjugates columns j and j + 1 of v are the real and the imaginary part of the one with im > 0, and the other
+ * one is its conjugate.  False: the iteration did not converge. */
+void tn_i_lapack_geev_room(bool vectors, int64_t n, tn_i_lapack_room *room);
+bool tn_i_lapack_geev(bool vectors, int64_t n, double *a, double *re, double *im, double *v,
+                      const tn_i_lapack_room *room, double *work);
+
+/* a, n x n, becomes the t of a = q t q' that is upper triangular but for blocks of 2 x 2, of pairs of conjugate
+ * eigenvalues re + i im; q, with `vectors`.  False: the iteration did not converge. */
+void tn_i_lapack_gees_room(bool vectors, int64_t n, tn_i_lapack_room *room);
+bool tn_i_lapack_gees(bool vectors, int64_t n, double *a, double *re, double *im, double *q,
+                      const tn_i_lapack_room *room, double *work);
+
 /* The factors of a, m x n, as Householder vectors and tau; then q, of m x columns >= min(m, n), in their place, which
  * holds m x columns.  False: an argument that LAPACK does not take. */
 void tn_i_lapack_qr_room(int64_t m, int64_t n, int64_t columns, tn_i_lapack_room *room);

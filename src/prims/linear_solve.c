@@ -74,7 +74,7 @@ static tn_status kernel_solve(const tn_i_kernel *k) {
     for (int64_t i = 0; i < tn_i_dims_count(&da); i++, tn_i_cursor_next(&at_a), tn_i_cursor_next(&at_b)) {
         const tn_i_matrix rhs = {tn_i_address(b, at_b.offset), b->stride[n], b->stride[n + 1]};
         copy_matrix(a, at_a.offset, rows, memory);
-        tn_i_lu(dtype, k->threads, rows, memory, pivots, order);
+        tn_i_lu(dtype, k->threads, rows, rows, memory, pivots, order);
         tn_i_lu_solve(dtype, k->threads, false, &f, columns, rhs, tn_i_address(x, i * rows * columns), memory + p.more);
     }
     return TN_OK;
@@ -141,14 +141,14 @@ static void c_linear_solve(const tn_i_c_kernel *k) {
     tn_i_c_at(k->t, "b", n, a->type->dim, a->stride);
     tn_i_text_put(k->t, "];\n");
     tn_i_c_close(k->t, 2, matrix.dim);
-    tn_i_text_put(k->t, "lu_%s(%lld, lu, pivots, order, (%s *)(void *)shared);\n", suffix, rows, type);
+    tn_i_text_put(k->t, "lu_%s(%lld, %lld, lu, pivots, order, (%s *)(void *)shared);\n", suffix, rows, rows, type);
     tn_i_text_put(k->t, "lu_solve_%s(0, %lld, %lld, lu, %lld, 1, order, 1, in1 + ", suffix, rows, columns, rows);
     tn_i_c_at(k->t, "b", n, a->type->dim, b->stride);
     tn_i_text_put(k->t, ", %lld, %lld, out0 + ", (long long)b->stride[n], (long long)b->stride[n + 1]);
     tn_i_c_at(k->t, "b", n, a->type->dim, k->out[0].stride);
     tn_i_text_put(k->t, ", (%s *)(void *)(scratch + %zu), scratch + %zu, (%s *)(void *)shared);\n", type,
                   p.more + (size_t)(rows + 63) / 64 * 64, p.more, type);
-    tn_i_c_lu_room(k, rows);
+    tn_i_c_lu_room(k, rows, rows);
     tn_i_c_solve_room(k, rows, columns);
     tn_i_c_close(k->t, n, a->type->dim);
 }

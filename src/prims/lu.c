@@ -41,47 +41,93 @@ enum { LOWER_UNIT = 1u << TN_LEFT_SIDE | 1u << TN_LOWER | 1u << TN_UNIT_DIAGONAL
 
 /* ---- lu ---------------------------------------------------------------------------------------- */
 
+static int64_t rows_of_type(const tn_type *t) { return t->dim[t->rank - 2]; }
+static int64_t columns_of_type(const tn_type *t) { return t->dim[t->rank - 1]; }
+static int64_t smaller_of_type(const tn_type *t) {
+    return rows_of_type(t) < columns_of_type(t) ? rows_of_type(t) : columns_of_type(t);
+}
+
 static bool type_lu(tn_i_query *q) {
-    if (!tn_i_square_matrices(q) || !tn_i_outputs(q, 3)) return false;
+    if (!tn_i_matrices(q) || !tn_i_outputs(q, 3)) return false;
     const tn_type *t = q->in[0];
-    if (t->dim[t->rank - 1] > INT32_MAX) return tn_i_type_fail(q, 0, "has too many rows");
+    if (rows_of_type(t) > INT32_MAX) return tn_i_type_fail(q, 0, "has too many rows");
     q->out[0] = *t;
     q->out[1] = q->out[2] = tn_type_of(TN_I32, (size_t)t->rank - 1, t->dim);
+    q->out[1].dim[t->rank - 2] = smaller_of_type(t);
     return true;
 }
 
+/* Of k columns: the sum over step j of (m - j) (n - j). */
 static void cost_lu(const tn_i_query *q, tn_i_cost *cost) {
-    const double n = (double)q->in[0]->dim[q->in[0]->rank - 1], elements = (double)tn_i_count(q->in[0]);
+    const tn_type *t = q->in[0];
+    const double m = (double)rows_of_type(t), n = (double)columns_of_type(t), k = m < n ? m : n;
+    const double batch = m * n > 0 ? (double)tn_i_count(t) / (m * n) : 0;
+    const double all = batch * k * (m * n - k * (m + n) / 2 + k * k / 3);
     tn_i_cost_copy(q, cost);
-    cost->products += elements * n / 3;
-    cost->flops += elements * (2 * n / 3 + 4);
+    cost->products += all;
+    cost->flops += 2 * all + 4 * (double)tn_i_count(t);
 }
 
 static tn_status kernel_lu(const tn_i_kernel *k) {
     const tn_i_arr *a = &k->in[0], *lu = &k->out[0];
-    const int64_t n = a->type->dim[a->type->rank - 1], count = tn_i_count(a->type);
+    const int64_t m = rows_of_type(a->type), n = columns_of_type(a->type), few = smaller_of_type(a->type);
+    const int64_t count = tn_i_count(a->type);
     int32_t *pivots = k->out[1].data, *permutation = k->out[2].data;
+    for (int64_t i = 0; count == 0 && i < tn_i_count(k->out[2].type); i++) permutation[i] = (int32_t)(i % m);
     if (count == 0) return TN_OK;
     tn_i_copy_array(a, lu);
-    for (int64_t i = 0; i < count / (n * n); i++)
-        tn_i_lu(a->type->dtype, k->threads, n, tn_i_address(lu, i * n * n), pivots + i * n, permutation + i * n);
+    for (int64_t i = 0; i < count / (m * n); i++)
+        tn_i_lu(a->type->dtype, k->threads, m, n, tn_i_address(lu, i * m * n), pivots + i * few, permutation + i * m);
     return TN_OK;
 }
 
 tn_i_var tn_i_emit_lu(tn_i_builder *b, tn_i_var a) { return tn_i_op1(b, TN_P_lu, a); }
 
-/* p da = dl u + l du: with f = l^-1 p da u^-1, dl is l times f's strictly lower part and du the rest of f times u.
- * The solves read the one triangle each that they need of the packed factors. */
+/* Of p da = dl u + l du with square l and u: f = l^-1 p da u^-1, of which l times the strictly lower part is dl and the
+ * rest times u is du.  The solves read the one triangle each that they need of the packed factors. */
+static tn_i_var moved_factors(tn_i_builder *b, tn_i_var lu, tn_i_var rows, tn_i_var *lower, tn_i_var *upper) {
+    const tn_i_var half = tn_i_triangular_solve(b, LOWER_UNIT, lu, rows);
+    const tn_i_var f = tn_i_triangular_solve(b, 0, lu, half);
+    *lower = part(b, f, true);
+    *upper = part(b, f, false);
+    const tn_i_var l = part(b, lu, true), u = part(b, lu, false);
+    const tn_i_var dl = tn_i_op2(b, TN_P_add, *lower, tn_i_matrix_product(b, l, 1, *lower, 0));
+    return tn_i_op2(b, TN_P_add, dl, tn_i_matrix_product(b, *upper, 1, u, 0));
+}
+
+/* What lies behind the first k rows, or columns. */
+static tn_i_var rest_of(tn_i_builder *b, tn_i_var x, bool columns, int64_t k) {
+    if (b->failed || x == TN_NOVAR) return TN_NOVAR;
+    const tn_type t = *tn_i_vtype(b, x);
+    const int axis = t.rank - 2 + columns;
+    return tn_i_slice_dimension(b, x, axis, k, 1, t.dim[axis] - k);
+}
+
+/* Rows below a square: dl = (p da) u^-1 - l times f's upper part.  Columns beside it: du = l^-1 p da - f's lower part
+ * times u. */
+static tn_i_var moved_rest(tn_i_builder *b, bool columns, tn_i_var square, tn_i_var rest, tn_i_var rows, tn_i_var of) {
+    const tn_i_var solved = tn_i_triangular_solve(b, columns ? LOWER_UNIT : 0, square, rows);
+    const tn_i_var turned = columns ? tn_i_matrix_product(b, of, 1, rest, 0) : tn_i_matrix_product(b, rest, 1, of, 0);
+    return tn_i_op2(b, TN_P_sub, solved, turned);
+}
+
 static void jvp_lu(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
     tn_i_builder *b = r->b;
     const tn_i_var lu = r->out[0];
+    const tn_type t = *r->in_type[0];
+    const int64_t m = rows_of_type(&t), n = columns_of_type(&t), k = smaller_of_type(&t);
+    tn_i_var lower, upper;
+    if (b->failed) return;
     const tn_i_var rows = rows_of(b, din[0], r->out[2]);
-    const tn_i_var half = tn_i_triangular_solve(b, LOWER_UNIT, lu, rows);
-    const tn_i_var f = tn_i_triangular_solve(b, 0, lu, half);
-    const tn_i_var lower = part(b, f, true), upper = part(b, f, false);
-    const tn_i_var l = part(b, lu, true), u = part(b, lu, false);
-    const tn_i_var dl = tn_i_op2(b, TN_P_add, lower, tn_i_matrix_product(b, l, 1, lower, 0));
-    dout[0] = tn_i_op2(b, TN_P_add, dl, tn_i_matrix_product(b, upper, 1, u, 0));
+    const tn_i_var square = tn_i_matrix_part(b, lu, k, k);
+    const tn_i_var moved = moved_factors(b, square, tn_i_matrix_part(b, rows, k, k), &lower, &upper);
+    dout[0] = moved;
+    if (m == n || b->failed) return;
+    const bool columns = n > m;
+    const tn_i_var more = moved_rest(b, columns, square, rest_of(b, lu, columns, k), rest_of(b, rows, columns, k),
+                                     columns ? lower : upper);
+    const tn_i_var both[2] = {moved, more};
+    dout[0] = tn_i_concatenate(b, 2, both, t.rank - 2 + columns);
 }
 
 static void batch_lu(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
@@ -94,15 +140,15 @@ static void batch_lu(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out
 }
 
 void tn_i_fill_pivoted(tn_i_rng *r, const tn_i_case *c, uint32_t i, void *data) {
-    const int64_t n = c->in[0].dim[c->in[0].rank - 1], count = tn_i_count(&c->in[i]);
+    const int64_t m = rows_of_type(&c->in[0]), n = columns_of_type(&c->in[0]), count = tn_i_count(&c->in[i]);
     if (i != 0) {
         tn_i_fill_domain(r, c, i, data);
         return;
     }
-    for (int64_t first = 0; first < count; first += n * n) {
+    for (int64_t first = 0; first < count; first += m * n) {
         int64_t column[8] = {0, 1, 2, 3, 4, 5, 6, 7};
-        for (int64_t row = 0; row < n; row++) {
-            const int64_t other = tn_i_pick(r, row, n - 1), t = column[row];
+        for (int64_t row = 0; row < m; row++) {
+            const int64_t other = tn_i_pick(r, row, m - 1), t = column[row];
             column[row] = column[other];
             column[other] = t;
             for (int64_t k = 0; k < n; k++) {
@@ -115,7 +161,7 @@ void tn_i_fill_pivoted(tn_i_rng *r, const tn_i_case *c, uint32_t i, void *data) 
 }
 
 static bool sample_lu(tn_i_rng *r, int dtype, tn_i_case *c) {
-    tn_i_sample_square(r, dtype, c);
+    tn_i_sample_matrices(r, dtype, c);
     c->fill = tn_i_fill_pivoted;
     return true;
 }
@@ -123,7 +169,7 @@ static bool sample_lu(tn_i_rng *r, int dtype, tn_i_case *c) {
 static void c_lu(const tn_i_c_kernel *k) {
     const tn_i_arr *a = &k->in[0];
     const int n = a->type->rank - 2;
-    const long long rows = (long long)a->type->dim[n];
+    const long long rows = (long long)a->type->dim[n], columns = (long long)a->type->dim[n + 1];
     tn_i_c_open_arr(k->t, "i", a->type);
     tn_i_text_put(k->t, "out0[");
     tn_i_c_at_arr(k->t, "i", &k->out[0]);
@@ -132,22 +178,23 @@ static void c_lu(const tn_i_c_kernel *k) {
     tn_i_text_put(k->t, "];\n");
     tn_i_c_close(k->t, a->type->rank, a->type->dim);
     tn_i_c_open(k->t, "b", n, a->type->dim);
-    tn_i_text_put(k->t, "lu_%s(%lld, out0 + ", tn_i_c_suffix(a->type->dtype), rows);
+    tn_i_text_put(k->t, "lu_%s(%lld, %lld, out0 + ", tn_i_c_suffix(a->type->dtype), rows, columns);
     tn_i_c_at(k->t, "b", n, a->type->dim, k->out[0].stride);
     tn_i_text_put(k->t, ", out1 + ");
     tn_i_c_at(k->t, "b", n, a->type->dim, k->out[1].stride);
     tn_i_text_put(k->t, ", out2 + ");
     tn_i_c_at(k->t, "b", n, a->type->dim, k->out[2].stride);
     tn_i_text_put(k->t, ", (%s *)(void *)shared);\n", tn_i_c_name(a->type->dtype));
-    tn_i_c_lu_room(k, rows);
+    tn_i_c_lu_room(k, rows, columns);
     tn_i_c_close(k->t, n, a->type->dim);
 }
 
 const tn_prim tn_prim_lu = {
     .id = TN_P_lu,
     .name = "lu",
-    .doc = "(lu, pivots, permutation) with l u = a[permutation], packed: l without its diagonal of ones; a zero "
-           "pivot stays; rows i and pivots[i] were exchanged at step i",
+    .doc = "(lu, pivots, permutation) with l u = a[permutation] for any m x n, packed: l (m x k, k = min(m, n)) "
+           "without its "
+           "diagonal of ones; a zero pivot stays; rows i and pivots[i] were exchanged at step i < k",
     .nin = 1,
     .flags = TN_F_COSTLY,
     .dtypes = TN_FLOATS,

@@ -8,29 +8,29 @@
 #include <math.h>
 #include <string.h>
 
-/* Columns from..to, over all rows from `from` on; rows are exchanged in their whole length. */
-#define PANEL(name, type, magnitude)                                                        \
-    static void name(int64_t n, int64_t from, int64_t to, type *a, int32_t *pivots) {       \
-        for (int64_t j = from; j < to; j++) {                                               \
-            int64_t p = j;                                                                  \
-            for (int64_t i = j + 1; i < n; i++)                                             \
-                if (magnitude(a[i * n + j]) > magnitude(a[p * n + j])) p = i;               \
-            pivots[j] = (int32_t)p;                                                         \
-            for (int64_t c = 0; c < n && p != j; c++) {                                     \
-                const type t = a[j * n + c];                                                \
-                a[j * n + c] = a[p * n + c];                                                \
-                a[p * n + c] = t;                                                           \
-            }                                                                               \
-            if (a[j * n + j] == 0) continue;                                                \
-            for (int64_t i = j + 1; i < n; i++) {                                           \
-                const type factor = a[i * n + j] /= a[j * n + j];                           \
-                for (int64_t c = j + 1; c < to; c++) a[i * n + c] -= factor * a[j * n + c]; \
-            }                                                                               \
-        }                                                                                   \
-    }                                                                                       \
-    static void name##_negate(int64_t rows, int64_t columns, int64_t n, type *a) {          \
-        for (int64_t i = 0; i < rows; i++)                                                  \
-            for (int64_t j = 0; j < columns; j++) a[i * n + j] = -a[i * n + j];             \
+/* Columns from..to of m rows of n elements, over all rows from `from` on; rows are exchanged in their whole length. */
+#define PANEL(name, type, magnitude)                                                             \
+    static void name(int64_t m, int64_t n, int64_t from, int64_t to, type *a, int32_t *pivots) { \
+        for (int64_t j = from; j < to; j++) {                                                    \
+            int64_t p = j;                                                                       \
+            for (int64_t i = j + 1; i < m; i++)                                                  \
+                if (magnitude(a[i * n + j]) > magnitude(a[p * n + j])) p = i;                    \
+            pivots[j] = (int32_t)p;                                                              \
+            for (int64_t c = 0; c < n && p != j; c++) {                                          \
+                const type t = a[j * n + c];                                                     \
+                a[j * n + c] = a[p * n + c];                                                     \
+                a[p * n + c] = t;                                                                \
+            }                                                                                    \
+            if (a[j * n + j] == 0) continue;                                                     \
+            for (int64_t i = j + 1; i < m; i++) {                                                \
+                const type factor = a[i * n + j] /= a[j * n + j];                                \
+                for (int64_t c = j + 1; c < to; c++) a[i * n + c] -= factor * a[j * n + c];      \
+            }                                                                                    \
+        }                                                                                        \
+    }                                                                                            \
+    static void name##_negate(int64_t rows, int64_t columns, int64_t n, type *a) {               \
+        for (int64_t i = 0; i < rows; i++)                                                       \
+            for (int64_t j = 0; j < columns; j++) a[i * n + j] = -a[i * n + j];                  \
     }
 
 PANEL(panel_f32, float, fabsf)
@@ -43,26 +43,28 @@ static void negate(int dtype, int64_t rows, int64_t columns, tn_i_matrix a) {
         panel_f32_negate(rows, columns, a.rs, a.data);
 }
 
-static void factor(int dtype, int threads, int64_t n, tn_i_matrix a, int32_t *pivots) {
-    for (int64_t j = 0; j < n; j += TN_M_LU_BLOCK) {
-        const int64_t end = n - j < TN_M_LU_BLOCK ? n : j + TN_M_LU_BLOCK, width = end - j, rest = n - end;
+static void factor(int dtype, int threads, int64_t m, int64_t n, tn_i_matrix a, int32_t *pivots) {
+    const int64_t k = m < n ? m : n;
+    for (int64_t j = 0; j < k; j += TN_M_LU_BLOCK) {
+        const int64_t end = k - j < TN_M_LU_BLOCK ? k : j + TN_M_LU_BLOCK, width = end - j, rest = n - end;
         if (dtype == TN_F64)
-            panel_f64(n, j, end, a.data, pivots);
+            panel_f64(m, n, j, end, a.data, pivots);
         else
-            panel_f32(n, j, end, a.data, pivots);
+            panel_f32(m, n, j, end, a.data, pivots);
         if (rest == 0) return;
         const tn_i_matrix below = tn_i_matrix_at(dtype, a, end, j), right = tn_i_matrix_at(dtype, a, j, end);
         tn_i_solve(dtype, threads, true, true, width, rest, tn_i_matrix_at(dtype, a, j, j), right);
-        negate(dtype, rest, width, below); /* products are added */
-        tn_i_multiply(dtype, threads, rest, rest, width, below, right, true, tn_i_matrix_at(dtype, a, end, end));
-        negate(dtype, rest, width, below);
+        if (end == m) return;
+        negate(dtype, m - end, width, below); /* products are added */
+        tn_i_multiply(dtype, threads, m - end, rest, width, below, right, true, tn_i_matrix_at(dtype, a, end, end));
+        negate(dtype, m - end, width, below);
     }
 }
 
-void tn_i_lu(int dtype, int threads, int64_t n, void *a, int32_t *pivots, int32_t *permutation) {
-    factor(dtype, threads, n, (tn_i_matrix){a, n, 1}, pivots);
-    for (int64_t i = 0; i < n; i++) permutation[i] = (int32_t)i;
-    for (int64_t i = 0; i < n; i++) {
+void tn_i_lu(int dtype, int threads, int64_t m, int64_t n, void *a, int32_t *pivots, int32_t *permutation) {
+    factor(dtype, threads, m, n, (tn_i_matrix){a, n, 1}, pivots);
+    for (int64_t i = 0; i < m; i++) permutation[i] = (int32_t)i;
+    for (int64_t i = 0; i < (m < n ? m : n); i++) {
         const int32_t t = permutation[i];
         permutation[i] = permutation[pivots[i]];
         permutation[pivots[i]] = t;

@@ -1,10 +1,12 @@
 /* Eigenvalues, singular values and their kin. */
 #include "prims/ids.h"
 #include "prims/matrices.h"
+#include "tansy/complex.h"
+#include "tansy/decompositions.h"
 #include "trace/trace.h"
 
 static void close_many(tn_i_site *s, tn_i_var first, size_t n, tn_val *const *to) {
-    tn_val out[3];
+    tn_val out[4];
     tn_i_site_close_many(s, first, n, out);
     for (size_t j = 0; j < n; j++)
         if (to[j]) *to[j] = out[j];
@@ -30,6 +32,32 @@ tn_val tn_eigvalsh_at(tn_val a, const char *file, int line) {
     tn_i_site_open(&s, "eigvalsh", NULL, 1, &a, &x, 0, file, line);
     const tn_i_var v = eigh(&s, x);
     return tn_i_site_close(&s, v == TN_NOVAR ? v : v + 1);
+}
+
+/* Its values, and its vectors if they are wanted. */
+static void eig(const char *name, tn_val a, tn_val *const *to, bool vectors, const char *file, int line) {
+    tn_i_site s;
+    tn_i_args args;
+    tn_i_var x;
+    tn_i_site_open(&s, name, NULL, 1, &a, &x, 0, file, line);
+    tn_i_args_init(&args, &s, TN_P_eig);
+    tn_i_args_int(&args, "compute_vectors", vectors);
+    close_many(&s, tn_i_args_emit(&s, &args, 1, &x), vectors ? 4 : 2, to);
+}
+
+void tn_eig_at(tn_val a, tn_complex *w, tn_complex *v, const char *file, int line) {
+    tn_complex values, vectors;
+    tn_val *const to[4] = {&values.re, &values.im, &vectors.re, &vectors.im};
+    eig("eig", a, to, v != NULL, file, line);
+    if (w) *w = values;
+    if (v) *v = vectors;
+}
+
+tn_complex tn_eigvals_at(tn_val a, const char *file, int line) {
+    tn_complex w;
+    tn_val *const to[2] = {&w.re, &w.im};
+    eig("eigvals", a, to, false, file, line);
+    return w;
 }
 
 static bool known(tn_i_site *s, tn_factors how) {

@@ -23,6 +23,8 @@ static void matrix(const tn_val *in, tn_val *out, void *user) {
     out[1] = tn_solve(a, in[1]);
     tn_lu(a, &out[2], NULL, &out[3]);
     out[4] = tn_lu_solve(out[2], out[3], in[1], TN_SOLVE_TRANSPOSED);
+    tn_lu(in[1], &out[5], NULL, &out[6]);
+    tn_lu(tn_matrix_transpose(in[1]), &out[7], &out[8], NULL);
 }
 
 static void solves(const tn_val *in, tn_val *out, void *user) {
@@ -63,7 +65,7 @@ static void add(emit_session *s, const sizes *z, int kind) {
         tn_trace_many_fn f;
         size_t outputs;
     } of[KINDS] = {
-        {"factorizations", matrix, 5}, {"solves", solves, 16}, {"products", products, 7}, {"scans", scans, 10}};
+        {"factorizations", matrix, 9}, {"solves", solves, 16}, {"products", products, 7}, {"scans", scans, 10}};
     const tn_type in[2] = {{.dtype = (int32_t)z->dtype, .rank = 2, .dim = {z->n, z->n}},
                            {.dtype = (int32_t)z->dtype, .rank = 2, .dim = {z->n, z->m}}};
     laws_memory m = {NULL, 0};

@@ -806,6 +806,47 @@ for d in FLOATS:
 
 
 
+def eig(vectors):
+    """Sorted by real parts; columns with a positive largest element."""
+    def fn(a):
+        if not vectors:
+            (w,) = lax.linalg.eig(a, compute_left_eigenvectors=False, compute_right_eigenvectors=False)
+        else:
+            w, v = lax.linalg.eig(a, compute_left_eigenvectors=False)
+        order = jnp.lexsort((-w.imag, w.real))
+        w = jnp.take_along_axis(w, order, -1)
+        if not vectors:
+            return w.real, w.imag
+        v = jnp.take_along_axis(v, order[..., None, :], -1)
+        size = jnp.abs(v)
+        first = jnp.argmax(size, -2, keepdims=True) if v.size else jnp.zeros((*v.shape[:-2], 1, 0), int)
+        v = v / (jnp.take_along_axis(v, first, -2) / jnp.take_along_axis(size, first, -2)) if v.size else v
+        return w.real, w.imag, v.real, v.imag
+    return fn
+
+
+# A real eigenvalue and a pair.
+G3 = [1.0, 2.0, 0.0, -0.75, 1.5, 0.25, 0.5, 0.125, -2.0]
+for d in FLOATS:
+    for vectors in (True, False):
+        op, fn, nout = f"eig[compute_vectors={vectors}]", eig(vectors), 4 if vectors else 2
+        row(op, f"{d}[3,3]", [G3], fn, nout=nout)
+        row(op, f"{d}[2,2,2]", [[2.0, 1.0, 0.5, 1.0, 3.0, 2.0, -1.0, 3.5]], fn, nout=nout)
+        row(op, f"{d}[0,0]", [[]], fn, nout=nout)
+        bad = [[nan] * 2] * 2 + [[nan] * 4] * 2
+        row(op, f"{d}[2,2]", [[1.0, 2.0, nan, 1.0]], out=bad[:nout], nout=nout)
+    row("eig[compute_vectors=False]", f"{d}[2,2]", [[0.0, 2.0, -2.0, 0.0], [1.0, 0.0, 0.0, 3.0]],
+        out=[[0.0] * 2, [2.0, -2.0], [2.0] * 2, [0.0] * 2], how="jvp", nout=2, outs=" ".join([f"{d}[2]"] * 4))
+    # By hand: of a diagonal matrix v moves by da / gaps.
+    row("eig", f"{d}[2,2]", [[1.0, 0.0, 0.0, 3.0], [5.0, 4.0, 6.0, 7.0]],
+        out=[[1.0, 3.0], [0.0] * 2, [1.0, 0.0, 0.0, 1.0], [0.0] * 4, [5.0, 7.0], [0.0] * 2, [0.0, 2.0, -3.0, 0.0], [0.0] * 4],
+        how="jvp", nout=4, outs=" ".join([f"{d}[2]", f"{d}[2]", f"{d}[2,2]", f"{d}[2,2]"] * 2))
+    # Equal eigenvalues add nothing to the vectors' derivative.
+    row("eig", f"{d}[2,2]", [[2.0, 0.0, 0.0, 2.0], [1.0, 3.0, 0.0, 4.0]],
+        out=[[2.0, 2.0], [0.0] * 2, [1.0, 0.0, 0.0, 1.0], [0.0] * 4, [1.0, 4.0], [0.0] * 2, [0.0] * 4, [0.0] * 4],
+        how="jvp", nout=4, outs=" ".join([f"{d}[2]", f"{d}[2]", f"{d}[2,2]", f"{d}[2,2]"] * 2))
+
+
 def svd(full):
     def fn(a):
         u, v, vt = jnp.linalg.svd(a, full_matrices=full)

@@ -1,6 +1,7 @@
 /* eigh, qr, svd, pinv and lstsq: what they say of matrices of every shape, dtype and batch; derivatives, also where
  * values are equal; what is refused.  Linked with what LAPACK=0 makes, the same program tests that they are refused. */
 #include "prims/lapack.h"
+#include "tansy/complex.h"
 #include "unit/tracing.h"
 
 enum { ROWS = 24, BATCH = 2, MOST = BATCH * ROWS * ROWS };
@@ -12,7 +13,7 @@ static double number(uint64_t *seed) { /* in [-1, 1) */
 
 /* Runs f, of floats of one dtype, on doubles. */
 static void run_on(const tn_fn *f, const double *in, double *const *out) {
-    static double from[MOST], to[3][MOST];
+    static double from[MOST], to[4][MOST];
     const tn_type t = tn_fn_input_type(f, 0);
     const bool narrow = t.dtype == TN_F32;
     for (int64_t k = 0; k < tn_i_count(&t); k++)
@@ -20,7 +21,7 @@ static void run_on(const tn_fn *f, const double *in, double *const *out) {
             ((float *)(void *)from)[k] = (float)in[k];
         else
             from[k] = in[k];
-    run(f, (const void *[]){from}, (void *[]){to[0], to[1], to[2]});
+    run(f, (const void *[]){from}, (void *[]){to[0], to[1], to[2], to[3]});
     for (size_t j = 0; j < tn_fn_outputs(f); j++) {
         const tn_type o = tn_fn_output_type(f, j);
         for (int64_t k = 0; k < tn_i_count(&o); k++)
@@ -87,6 +88,53 @@ static void eigenvalues(void **state) {
             assert_true(apart(n, n, n, t, t, true, NULL) < epsilon);
             for (int64_t j = 1; j < n; j++) assert_true(w[j] >= w[j - 1]);
         }
+        tn_ctx_free(c);
+    }
+}
+
+static void of_eig(const tn_val *in, tn_val *to, void *user) {
+    tn_complex w, v;
+    (void)user;
+    tn_eig(in[0], &w, &v);
+    to[0] = w.re, to[1] = w.im, to[2] = v.re, to[3] = v.im;
+}
+static void of_eigvals(const tn_val *in, tn_val *to, void *user) {
+    const tn_complex w = tn_eigvals(in[0]);
+    (void)user;
+    to[0] = w.re, to[1] = w.im;
+}
+
+/* a v = v diag(w), columns of unit length with a positive largest element, w by their real parts; w alone is the same.
+ */
+static void complex_eigenvalues(void **state) {
+    (void)state;
+    static double re[BATCH * ROWS], im[BATCH * ROWS], x[MOST], y[MOST];
+    double *const all[4] = {re, im, x, y};
+    const int64_t sizes[] = {0, 1, 2, 3, 8, ROWS};
+    for (size_t i = 0; i < 2 * COUNT(sizes); i++) {
+        tn_ctx *c = checked();
+        const int64_t n = sizes[i / 2];
+        const double epsilon = i % 2 ? 2e-5 : 1e-12;
+        fill(BATCH * n * n);
+        run_on(tn_trace_many(c, of_eigvals, NULL, TN_ARGS(matrices(i % 2, n, n)), 2), a, outs);
+        run_on(tn_trace_many(c, of_eig, NULL, TN_ARGS(matrices(i % 2, n, n)), 4), a, all);
+        for (int64_t k = 0; k < BATCH; k++)
+            for (int64_t j = 0; j < n; j++) {
+                const double *m = a + k * n * n, *p_re = x + k * n * n + j, *p_im = y + k * n * n + j;
+                const double wr = re[k * n + j], wi = im[k * n + j];
+                double length = 0, most = 0, first = 0;
+                for (int64_t r = 0; r < n; r++) {
+                    double sr = 0, si = 0;
+                    for (int64_t q = 0; q < n; q++) sr += m[r * n + q] * p_re[q * n], si += m[r * n + q] * p_im[q * n];
+                    const double vr = p_re[r * n], vi = p_im[r * n], size = vr * vr + vi * vi;
+                    assert_true(fabs(sr - wr * vr + wi * vi) < epsilon && fabs(si - wr * vi - wi * vr) < epsilon);
+                    length += size;
+                    if (size > most * (1 + 1e-6)) most = size, first = vr;
+                }
+                assert_true(fabs(length - 1) < epsilon && first > 0);
+                assert_true(j == 0 || re[k * n + j - 1] <= wr);
+                assert_true(fabs(out[0][k * n + j] - wr) < epsilon && fabs(out[1][k * n + j] - wi) < epsilon);
+            }
         tn_ctx_free(c);
     }
 }
@@ -295,6 +343,10 @@ static void refusals(void **state) {
     assert_non_null(strstr(tn_error(c), "qr: how is 2"));
     assert_null(tn_trace_many(c, of_eigh, NULL, TN_ARGS(tn_f64(2, 3)), 2));
     assert_non_null(strstr(tn_error(c), "eigh: operand 0: needs square matrices"));
+    assert_null(tn_trace_many(c, of_eig, NULL, TN_ARGS(tn_f64(2, 3)), 4));
+    assert_non_null(strstr(tn_error(c), "eig: operand 0: needs square matrices"));
+    assert_null(tn_trace_many(c, of_eigvals, NULL, TN_ARGS(tn_i32(2, 2)), 2));
+    assert_non_null(strstr(tn_error(c), "eigvals"));
     assert_null(tn_trace_many(c, of_svd, &full, TN_ARGS(tn_i32(2, 3)), 3));
     assert_non_null(strstr(tn_error(c), "not defined for i32"));
     assert_null(tn_trace(c, of_pinv, NULL, TN_ARGS(tn_f64(3))));
@@ -349,10 +401,11 @@ static void without_lapack(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest with[] = {
-        cmocka_unit_test(eigenvalues),  cmocka_unit_test(triangles),     cmocka_unit_test(singular_values),
-        cmocka_unit_test(inverses),     cmocka_unit_test(least_squares), cmocka_unit_test(equal_values),
-        cmocka_unit_test(full_factors), cmocka_unit_test(pasted),        cmocka_unit_test(refusals)};
+    const struct CMUnitTest with[] = {cmocka_unit_test(eigenvalues),  cmocka_unit_test(complex_eigenvalues),
+                                      cmocka_unit_test(triangles),    cmocka_unit_test(singular_values),
+                                      cmocka_unit_test(inverses),     cmocka_unit_test(least_squares),
+                                      cmocka_unit_test(equal_values), cmocka_unit_test(full_factors),
+                                      cmocka_unit_test(pasted),       cmocka_unit_test(refusals)};
     const struct CMUnitTest none[] = {cmocka_unit_test(refusals), cmocka_unit_test(pasted),
                                       cmocka_unit_test(without_lapack)};
     return tn_i_lapack_linked() ? cmocka_run_group_tests(with, NULL, NULL) : cmocka_run_group_tests(none, NULL, NULL);

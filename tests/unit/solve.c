@@ -399,6 +399,40 @@ static void batch_becomes_columns(void **state) {
     }
 }
 
+/* l u = a[permutation] of matrices with more rows than columns, or fewer; panels on both sides. */
+static tn_val whole(const tn_val *in, void *user) {
+    tn_val lu, order;
+    const tn_type t = tn_val_type(in[0]);
+    const int64_t k = t.dim[0] < t.dim[1] ? t.dim[0] : t.dim[1];
+    tn_ctx *c = tn_val_ctx(in[0]);
+    (void)user;
+    tn_lu(in[0], &lu, NULL, &order);
+    const tn_val row = tn_iota(c, tn_type_of(TN_I64, 2, t.dim), 0), column = tn_iota(c, tn_type_of(TN_I64, 2, t.dim), 1);
+    const tn_val l = tn_where(tn_gt(row, column), lu, tn_convert(tn_eq(row, column), TN_F64));
+    const tn_val u = tn_where(tn_le(row, column), lu, 0.0);
+    const tn_val a = tn_slice_axis(l, 0, k, 1, 1);
+    const tn_val b = tn_slice_axis(u, 0, k, 1, 0);
+    return tn_max(tn_abs(tn_sub(tn_matmul(a, b), tn_take(in[0], order, 0))));
+}
+
+static void rectangles(void **state) {
+    (void)state;
+    static const int64_t size[][2] = {{1, 5}, {5, 1}, {130, 40}, {40, 130}, {200, 65}, {65, 200}, {64, 128}, {300, 299}};
+    for (size_t k = 0; k < COUNT(size); k++) {
+        tn_ctx *c = checked();
+        const tn_fn *f = tn_trace(c, whole, NULL, 1, TN_TYPES(tn_f64(size[k][0], size[k][1])));
+        if (!f) fail_msg("%s", tn_error(c));
+        uint64_t seed = k;
+        double *a = calloc((size_t)(size[k][0] * size[k][1]), sizeof *a), most;
+        assert_non_null(a);
+        for (int64_t i = 0; i < size[k][0] * size[k][1]; i++) a[i] = number(&seed);
+        run(f, TN_INPUTS(a), TN_OUTPUTS(&most));
+        assert_true(most <= 1e-13);
+        free(a);
+        tn_ctx_free(c);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(solves),
@@ -407,6 +441,7 @@ int main(void) {
         cmocka_unit_test(singular),
         cmocka_unit_test(no_permutation),
         cmocka_unit_test(operators),
+        cmocka_unit_test(rectangles),
         cmocka_unit_test(refused),
         cmocka_unit_test(gradient),
         cmocka_unit_test(factors_are_kept),
