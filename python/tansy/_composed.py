@@ -16,6 +16,36 @@ def pivots_to_permutation(pivots, *, permutation_size):
     return lax.scan(exchange, jnp.arange(permutation_size, dtype=pivots.dtype), steps)[0]
 
 
+def _reflection(x, at, k):
+    """Householder's (1 - tau v v') x is beta at k and 0 below it: v, tau, and what LAPACK stores in place of x."""
+    import jax.numpy as jnp
+
+    below = jnp.where(at > k, x, 0)
+    alpha, rest = x[k], below @ below
+    plain = rest == 0
+    beta = -jnp.where(alpha < 0, -1, 1) * jnp.sqrt(jnp.where(plain, 1, alpha * alpha + rest))
+    tau = jnp.where(plain, 0, (beta - alpha) / beta)
+    v = jnp.where(at == k, 1, below / jnp.where(plain, 1, alpha - beta))
+    stored = jnp.where(at > k, jnp.where(plain, 0, v), jnp.where(at == k, jnp.where(plain, alpha, beta), x))
+    return v, tau, stored
+
+
+def hessenberg(a):
+    """a = q h q' with nothing below h's first subdiagonal; q's reflections are stored there (LAPACK's gehrd)."""
+    import jax.numpy as jnp
+    from jax import lax
+
+    at = jnp.arange(a.shape[0])
+
+    def reflect(a, k):
+        v, tau, column = _reflection(a[:, k], at, k + 1)
+        left = a - tau * jnp.outer(v, v @ a)
+        turned = left - tau * jnp.outer(left @ v, v)
+        return jnp.where(at < k, a, jnp.where(at == k, column[:, None], turned)), tau
+
+    return lax.scan(reflect, a, jnp.arange(max(a.shape[0] - 1, 0)))
+
+
 def geqrf(a):
     """Householder's reflections 1 - tau v v', v below the diagonal (its first element, 1, is not stored), r above it
     (LAPACK's convention)."""
@@ -26,14 +56,8 @@ def geqrf(a):
     at = jnp.arange(rows)
 
     def reflect(a, k):
-        x = jnp.where(at > k, a[:, k], 0)
-        alpha, rest = a[k, k], x @ x
-        plain = rest == 0
-        beta = -jnp.where(alpha < 0, -1, 1) * jnp.sqrt(jnp.where(plain, 1, alpha * alpha + rest))
-        tau = jnp.where(plain, 0, (beta - alpha) / beta)
-        v = jnp.where(at == k, 1, x / jnp.where(plain, 1, alpha - beta))
+        v, tau, column = _reflection(a[:, k], at, k)
         turned = a - tau * jnp.outer(v, v @ a)
-        column = jnp.where(at > k, jnp.where(plain, 0, v), jnp.where(at == k, jnp.where(plain, alpha, beta), a[:, k]))
         done = jnp.arange(columns) < k
         return jnp.where(done, a, jnp.where(jnp.arange(columns) == k, column[:, None], turned)), tau
 
@@ -110,6 +134,7 @@ def tridiagonal_solve(dl, d, du, b):
 FUNCTIONS = {
     "lu_pivots_to_permutation": (pivots_to_permutation, (1,), ("permutation_size",)),
     "geqrf": (geqrf, (2,), ()),
+    "hessenberg": (hessenberg, (2,), ()),
     "householder_product": (householder_product, (2, 1), ()),
     "ormqr": (ormqr, (2, 1, 2), ("left", "transpose")),
     "tridiagonal_solve": (tridiagonal_solve, (1, 1, 1, 2), ()),

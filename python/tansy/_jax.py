@@ -853,7 +853,7 @@ class _Body(_equinox.Equinox):
         program = self.walk.nested(_composed.jaxpr_of(eqn))
         self.emit(eqn, "call", [("name", f'"{eqn.primitive.name}"'), ("program", program)], self.atoms(eqn.invars))
 
-    do_geqrf = do_householder_product = do_ormqr = do_tridiagonal_solve = composed
+    do_geqrf = do_hessenberg = do_householder_product = do_ormqr = do_tridiagonal_solve = composed
 
     def do_eig(self, eqn):
         """Complex values and vectors, of real matrices."""

@@ -375,6 +375,12 @@ def rectangular_factors(a):
     return jnp.sum(l @ jnp.sin(u)) + jnp.sum(jnp.cos(m) @ w)
 
 
+@case(_apart @ _apart.T + np.arange(25.0).reshape(5, 5), jvp=False, hvp=False)
+def hessenberg(a):
+    h, q = jax.scipy.linalg.hessenberg(a, calc_q=True)
+    return h + jnp.cos(q) + jax.scipy.linalg.hessenberg(a[:2, :2])[0, 0] + jax.scipy.linalg.hessenberg(a[:1, :1])[0, 0]
+
+
 @case(_apart, _apart.T)
 def orthogonal(a, b):
     q, s = jnp.linalg.qr(a)

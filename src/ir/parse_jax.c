@@ -79,6 +79,7 @@ const tn_prim *tn_i_jax_form(const tn_i_token *name) {
                                            &tn_i_maybe_set_form,
                                            &tn_i_callback_form,
                                            &tn_i_geqrf_form,
+                                           &tn_i_hessenberg_form,
                                            &tn_i_householder_product_form,
                                            &tn_i_ormqr_form,
                                            &tn_i_tridiagonal_solve_form,

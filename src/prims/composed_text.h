@@ -6,7 +6,7 @@
 
 #include "prims/prim.h"
 
-extern const tn_prim tn_i_geqrf_form, tn_i_householder_product_form, tn_i_ormqr_form, tn_i_tridiagonal_solve_form,
-    tn_i_pivots_to_permutation_form;
+extern const tn_prim tn_i_geqrf_form, tn_i_hessenberg_form, tn_i_householder_product_form, tn_i_ormqr_form,
+    tn_i_tridiagonal_solve_form, tn_i_pivots_to_permutation_form;
 
 #endif

@@ -31,20 +31,55 @@ static tn_val vector_of(tn_val a, tn_val k) {
     return tn_where(tn_eq(at, k), 1.0, tn_where(tn_gt(at, k), column_of(a, k), 0.0));
 }
 
-/* LAPACK's: the diagonal's sign turns, and what is 0 below it already is not reflected. */
-static void reflect(const tn_val *carry, const tn_val *x, tn_val *next, tn_val *tau, void *user) {
-    const tn_val a = carry[0], k = tn_loop_step(tn_val_ctx(a)), at = places(a, 0), columns = places(a, 1);
-    const tn_val here = tn_eq(at, k), below = tn_gt(at, k), old = column_of(a, k), rest = tn_where(below, old, 0.0);
-    const tn_val alpha = tn_sum(tn_where(here, old, 0.0)), square = tn_sum(tn_mul(rest, rest));
-    (void)x, (void)user;
+/* A reflection, and what is stored in place of the column that it is made of. */
+typedef struct reflection {
+    tn_val v, tau, stored;
+} reflection;
+
+/* LAPACK's, of column k from element `from` on: its sign turns, and what is 0 below it already is not reflected. */
+static reflection reflection_of(tn_val a, tn_val k, tn_val from) {
+    const tn_val at = places(a, 0);
+    const tn_val here = tn_eq(at, from), below = tn_gt(at, from), old = column_of(a, k);
+    const tn_val rest = tn_where(below, old, 0.0), alpha = tn_sum(tn_where(here, old, 0.0)),
+                 square = tn_sum(tn_mul(rest, rest));
     const tn_val plain = tn_eq(square, 0.0);
     const tn_val size = tn_sqrt(tn_where(plain, 1.0, tn_add(tn_mul(alpha, alpha), square)));
     const tn_val beta = tn_where(tn_lt(alpha, 0.0), size, tn_neg(size));
-    tau[0] = tn_where(plain, 0.0, tn_div(tn_sub(beta, alpha), beta));
-    const tn_val v = tn_where(here, 1.0, tn_div(rest, tn_where(plain, 1.0, tn_sub(alpha, beta))));
-    const tn_val made = tn_where(below, tn_where(plain, 0.0, v), tn_where(here, tn_where(plain, alpha, beta), old));
-    const tn_val now = tn_where(tn_eq(columns, k), tn_expand_dims(made, 1), reflected(a, v, tau[0]));
-    next[0] = tn_where(tn_lt(columns, k), a, now);
+    reflection r;
+    r.tau = tn_where(plain, 0.0, tn_div(tn_sub(beta, alpha), beta));
+    r.v = tn_where(here, 1.0, tn_div(rest, tn_where(plain, 1.0, tn_sub(alpha, beta))));
+    r.stored = tn_where(below, tn_where(plain, 0.0, r.v), tn_where(here, tn_where(plain, alpha, beta), old));
+    return r;
+}
+
+/* a's columns behind k are `turned`, and k itself is what is stored. */
+static tn_val stored(tn_val a, tn_val k, const reflection *r, tn_val turned) {
+    const tn_val columns = places(a, 1);
+    return tn_where(tn_lt(columns, k), a, tn_where(tn_eq(columns, k), tn_expand_dims(r->stored, 1), turned));
+}
+
+static void reflect(const tn_val *carry, const tn_val *x, tn_val *next, tn_val *tau, void *user) {
+    const tn_val a = carry[0], k = tn_loop_step(tn_val_ctx(a));
+    const reflection r = reflection_of(a, k, k);
+    (void)x, (void)user;
+    tau[0] = r.tau;
+    next[0] = stored(a, k, &r, reflected(a, r.v, r.tau));
+}
+
+/* From both sides: LAPACK's gehrd. */
+static void reflect_twice(const tn_val *carry, const tn_val *x, tn_val *next, tn_val *tau, void *user) {
+    const tn_val a = carry[0], k = tn_loop_step(tn_val_ctx(a));
+    const reflection r = reflection_of(a, k, tn_add(k, 1));
+    (void)x, (void)user;
+    const tn_val left = reflected(a, r.v, r.tau);
+    tau[0] = r.tau;
+    next[0] = stored(a, k, &r, tn_sub(left, tn_mul(r.tau, tn_outer(tn_matmul(left, r.v), r.v))));
+}
+
+static void hessenberg(const tn_val *in, tn_val *out, void *user) {
+    const int64_t n = tn_val_type(in[0]).dim[0];
+    tn_scan(tn_val_ctx(in[0]), reflect_twice, user, .ncarry = 1, .init = in, .carry = out, .ny = 1, .ys = out + 1,
+            .length = n > 1 ? n - 1 : TN_NO_STEPS);
 }
 
 static void geqrf(const tn_val *in, tn_val *out, void *user) {
@@ -179,6 +214,7 @@ static const tn_i_spec ormqr_specs[] = {
 static const tn_i_spec permutation_specs[] = {{.name = "permutation_size", .kind = TN_K_INT}, {.name = NULL}};
 
 COMPOSED(geqrf, "geqrf", NULL, geqrf, 1, 2, 2)
+COMPOSED(hessenberg, "hessenberg", NULL, hessenberg, 1, 2, 2)
 COMPOSED(householder_product, "householder_product", NULL, product, 2, 1, 2, 1)
 COMPOSED(ormqr, "ormqr", ormqr_specs, ormqr, 3, 1, 2, 1, 2)
 COMPOSED(tridiagonal_solve, "tridiagonal_solve", NULL, tridiagonal, 4, 1, 1, 1, 1, 2)

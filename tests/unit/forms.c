@@ -241,6 +241,32 @@ static void test_lineax(void **state) {
     tn_ctx_free(c);
 }
 
+/* a = q h q', with nothing below h's first subdiagonal; of one row there is no reflection. */
+static void test_hessenberg(void **state) {
+    (void)state;
+    static const char text[] =
+        "{ lambda ; a:f64[4,4] b:f64[1,1]. let r:f64[4,4] t:f64[3] = hessenberg a\n"
+        "v:f64[3,3] = slice[start_indices=(1,0) limit_indices=(4,3) strides=None] r\n"
+        "q:f64[3,3] = householder_product v t\n c:f64[1,1] u:f64[0] = hessenberg b in (r, q, c) }";
+    static const double a[16] = {1, 2, -3, 4, 3, 0.5, 2, 1, 4, -2, 1, 0, 0, 5, 2, -1}, b[1] = {7};
+    double r[16], q[9], c[1];
+    tn_ctx *k = tn_ctx_new(NULL);
+    run(made(k, tn_fn_parse(k, text, sizeof text - 1, "f.tn")), (const void *[]){a, b}, (void *[]){r, q, c});
+    double h[16], whole[16] = {1};
+    for (int i = 0; i < 16; i++) h[i] = i / 4 > i % 4 + 1 ? 0 : r[i];
+    for (int i = 0; i < 9; i++) whole[(i / 3 + 1) * 4 + i % 3 + 1] = q[i];
+    for (int i = 0; i < 16; i++) {
+        double sum = 0, square = 0;
+        for (int p = 0; p < 4; p++) {
+            square += whole[i / 4 * 4 + p] * whole[i % 4 * 4 + p];
+            for (int s = 0; s < 4; s++) sum += whole[i / 4 * 4 + p] * h[p * 4 + s] * whole[i % 4 * 4 + s];
+        }
+        assert_true(fabs(sum - a[i]) < 1e-14 * 40 && fabs(square - (i / 4 == i % 4)) < 1e-14);
+    }
+    assert_true(c[0] == 7);
+    tn_ctx_free(k);
+}
+
 /* Programs that are traced for an equation, over dimensions in front as well. */
 static void test_composed(void **state) {
     (void)state;
@@ -265,6 +291,7 @@ static void test_composed(void **state) {
     assert_memory_equal(o, ((int32_t[]){2, 0, 1, 3}), sizeof o);
     tn_ctx_free(k);
     refuses("f64[3]", "geqrf a", "geqrf: operand 0: is not of the rank");
+    refuses("f64[3]", "hessenberg a", "hessenberg: operand 0: is not of the rank");
     refuses("f64[3,3]", "householder_product a b", "householder_product: operand 1: is not of the rank");
     refuses("f64[3,3]", "ormqr[left=True transpose=False] a b", "ormqr: takes 3 operands, not 2");
 }
@@ -385,6 +412,7 @@ int main(void) {
         cmocka_unit_test(test_near),
         cmocka_unit_test(test_equinox),
         cmocka_unit_test(test_lineax),
+        cmocka_unit_test(test_hessenberg),
         cmocka_unit_test(test_composed),
         cmocka_unit_test(test_remat),
         cmocka_unit_test(test_top_k),
