@@ -129,8 +129,29 @@ TN_API const char *tn_status_text(tn_status s);
 
 /* ---- Types ---------------------------------------------------------------- */
 
-/* Element types.  bool is one byte holding 0 or 1.  u32 counts modulo 2^32; arrays are indexed by i32 and i64 alone. */
-typedef enum tn_dtype { TN_BOOL, TN_I32, TN_I64, TN_F32, TN_F64, TN_U32, TN_NDTYPES } tn_dtype;
+/* Element types.  bool is one byte holding 0 or 1.  Unsigned integers count modulo 2^bits; arrays are indexed by i32
+ * and i64 alone.  f16 is IEEE's binary16, bf16 the upper half of an f32; in memory both are a uint16_t of these bits.
+ *
+ * i8, i16, u8, u16, u64, f16 and bf16 are computed with as i32, u32, i64 and f32: each result of an equation that may
+ * be none of the dtype's values has its low bits kept, or is rounded to nearest, ties to even.  Sums and products of
+ * many numbers are rounded once.  Arrays of these dtypes in memory are inputs, outputs and constants; what is kept in
+ * between takes the memory of the wider dtype. */
+typedef enum tn_dtype {
+    TN_BOOL,
+    TN_I32,
+    TN_I64,
+    TN_F32,
+    TN_F64,
+    TN_U32,
+    TN_I8,
+    TN_I16,
+    TN_U8,
+    TN_U16,
+    TN_U64,
+    TN_F16,
+    TN_BF16,
+    TN_NDTYPES
+} tn_dtype;
 
 typedef struct tn_ctx tn_ctx;
 /* Axes of a context's grid of ranks (<tansy/comm.h>). */

@@ -236,6 +236,13 @@ template <class... D> inline tn_type f32(D... dims) { return ::tn_f32(dims...); 
 template <class... D> inline tn_type i64(D... dims) { return ::tn_i64(dims...); }
 template <class... D> inline tn_type i32(D... dims) { return ::tn_i32(dims...); }
 template <class... D> inline tn_type u32(D... dims) { return ::tn_u32(dims...); }
+template <class... D> inline tn_type i8(D... dims) { return ::tn_i8(dims...); }
+template <class... D> inline tn_type i16(D... dims) { return ::tn_i16(dims...); }
+template <class... D> inline tn_type u8(D... dims) { return ::tn_u8(dims...); }
+template <class... D> inline tn_type u16(D... dims) { return ::tn_u16(dims...); }
+template <class... D> inline tn_type u64(D... dims) { return ::tn_u64(dims...); }
+template <class... D> inline tn_type f16(D... dims) { return ::tn_f16(dims...); }
+template <class... D> inline tn_type bf16(D... dims) { return ::tn_bf16(dims...); }
 template <class... D> inline tn_type boolean(D... dims) { return ::tn_bool(dims...); }
 
 /* start, start + step, .. below stop, as Python's: negative numbers count from the end, and what lies outside is cut

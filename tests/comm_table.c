@@ -50,7 +50,7 @@ void wrong(checker *q, const tn_collective *x, const char *format, ...) {
     va_start(ap, format);
     (void)vsnprintf(text, sizeof text, format, ap);
     va_end(ap);
-    const bool known = x->kind >= 0 && x->kind < TN_COMM_KINDS && x->dtype >= 0 && x->dtype < TN_NDTYPES;
+    const bool known = x->kind >= 0 && x->kind < TN_COMM_KINDS && x->dtype >= 0 && x->dtype < DTYPES;
     fprintf(q->log,
             "rank %lld: %s %s[%lld] over axes %#x (rank %d of %d) op=%d root=%d by=%d wrap=%d exclusive=%d reverse=%d "
             "ordered=%d pairs=%zu: %s\n",

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-enum { MEMBERS = 64, DTYPES = TN_NDTYPES };
+enum { MEMBERS = 64, DTYPES = TN_U32 + 1 };
 
 /* Ranks along a set of axes: how many, which of them this one is, and their places in the whole grid. */
 typedef struct group {

@@ -442,7 +442,7 @@ static void arrays(maker *m) {
     static const int64_t counts[] = {1, 3, 8, 17, 40, 70, 200};
     double numbers[5];
     uint32_t base = 0;
-    for (int dtype = 0; dtype < TN_NDTYPES; dtype++) {
+    for (int dtype = 0; dtype < TN_I_OWN_DTYPES; dtype++) {
         (void)tn_i_l_array_new(&m->b, "x", dtype, TN_L_IN, counts[pick(m, 0, 6)], base++, 0, 0);
         const int64_t n = counts[pick(m, 1, 6)], more = pick(m, 0, 2);
         (void)tn_i_l_array_new(&m->b, "y", dtype, TN_L_INOUT, n, base, more * (int64_t)tn_i_dtype_size(dtype), 0);

@@ -1,5 +1,6 @@
 #include "naive_i.h"
 
+#include "control/widen.h"
 #include "prims/ids.h"
 #include "prims/layout.h"
 
@@ -222,8 +223,14 @@ static tn_status run_whole(const tn_fn *f, const void *const *in, void *const *o
 }
 
 /* Equations that are others when they run are those. */
+static tn_fn *to_run(const tn_fn *f) {
+    tn_fn *wide = tn_i_widened(f), *g = wide ? tn_i_expanded(wide) : NULL;
+    tn_i_fn_unref(wide);
+    return g;
+}
+
 tn_status tn_naive_run_off(const tn_fn *f, const void *const *in, void *const *out, tn_naive_errors *off) {
-    tn_fn *g = tn_i_expanded(f);
+    tn_fn *g = to_run(f);
     const tn_status s = g ? run_whole(g, in, out, off) : TN_ENOMEM;
     tn_i_fn_unref(g);
     return s;
@@ -233,15 +240,14 @@ static bool finite(const tn_type *t, const void *data) {
     if (tn_i_has_steps(t)) return true; /* its entries were values of a step */
     const int64_t n = tn_i_count(t);
     for (int64_t i = 0; i < n; i++)
-        if ((t->dtype == TN_F64 && !isfinite(((const double *)data)[i])) ||
-            (t->dtype == TN_F32 && !isfinite(((const float *)data)[i])))
+        if (!isfinite(tn_i_element(t->dtype, (const char *)data + i * (int64_t)tn_i_dtype_size(t->dtype))))
             return false;
     return true;
 }
 
 bool tn_naive_finite(const tn_fn *whole, const void *const *in) {
     tn_status s;
-    tn_fn *f = tn_i_expanded(whole);
+    tn_fn *f = to_run(whole);
     if (!f) return false;
     void **value = run(f, in, NULL, &s);
     bool all = s == TN_OK;

@@ -148,7 +148,7 @@ typedef struct tn_collective {
     size_t size; /* sizeof(tn_collective) */
     int kind;    /* a tn_comm_kind */
     int op;      /* a tn_comm_op, of TN_COMM_ALLREDUCE */
-    int dtype;   /* a tn_dtype */
+    int dtype;   /* a tn_dtype, up to TN_U32: other dtypes travel as what they are computed with as */
     int64_t count;
     uint32_t axes;                 /* bit a: over axis a of the grid; one at least */
     int root, by;                  /* a rank along the axes; a distance */

@@ -43,6 +43,13 @@ template <class... Dims> inline tn_type tn_bool(Dims... dims) { return tn_i_type
 template <class... Dims> inline tn_type tn_i32(Dims... dims) { return tn_i_type_cxx(TN_I32, dims...); }
 template <class... Dims> inline tn_type tn_i64(Dims... dims) { return tn_i_type_cxx(TN_I64, dims...); }
 template <class... Dims> inline tn_type tn_u32(Dims... dims) { return tn_i_type_cxx(TN_U32, dims...); }
+template <class... Dims> inline tn_type tn_i8(Dims... dims) { return tn_i_type_cxx(TN_I8, dims...); }
+template <class... Dims> inline tn_type tn_i16(Dims... dims) { return tn_i_type_cxx(TN_I16, dims...); }
+template <class... Dims> inline tn_type tn_u8(Dims... dims) { return tn_i_type_cxx(TN_U8, dims...); }
+template <class... Dims> inline tn_type tn_u16(Dims... dims) { return tn_i_type_cxx(TN_U16, dims...); }
+template <class... Dims> inline tn_type tn_u64(Dims... dims) { return tn_i_type_cxx(TN_U64, dims...); }
+template <class... Dims> inline tn_type tn_f16(Dims... dims) { return tn_i_type_cxx(TN_F16, dims...); }
+template <class... Dims> inline tn_type tn_bf16(Dims... dims) { return tn_i_type_cxx(TN_BF16, dims...); }
 template <class... Dims> inline tn_type tn_f32(Dims... dims) { return tn_i_type_cxx(TN_F32, dims...); }
 template <class... Dims> inline tn_type tn_f64(Dims... dims) { return tn_i_type_cxx(TN_F64, dims...); }
 
@@ -106,6 +113,7 @@ template <class T> constexpr int tn_i_dtype_cxx() {
     if (std::is_same<U, double>::value) return TN_F64;
     if constexpr (std::is_integral<U>::value) {
         if (sizeof(U) == 1) return TN_BUFFER_ANY;
+        if (sizeof(U) == 2) return TN_I16;
         if (sizeof(U) == 4) return TN_I32;
         if (sizeof(U) == 8) return TN_I64;
     }

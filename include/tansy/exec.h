@@ -187,7 +187,7 @@ TN_API size_t tn_exec_spill_bytes(const tn_exec *e);
  * pointers, tn_described and the list of what is described.  So a list of your own, of any length, is
  * (const void *[]){tn_described, &list}.  A program without inputs looks at none. */
 #define TN_BUFFER_ANY  (-1) /* elements: not known */
-#define TN_BUFFER_NONE (-2) /* elements that no array has, as short */
+#define TN_BUFFER_NONE (-2) /* elements that no array has, as long double */
 #define TN_BUFFER_IN   (-3) /* no array: `at` points to a tn_struct_in, which stands for several arguments */
 #define TN_BUFFER_OUT  (-4) /* to a tn_struct_out */
 typedef struct tn_buffer {

@@ -88,6 +88,13 @@
 #define tn_i32(...)  TN_I_ARRAY(TN_I32, __VA_ARGS__)
 #define tn_i64(...)  TN_I_ARRAY(TN_I64, __VA_ARGS__)
 #define tn_u32(...)  TN_I_ARRAY(TN_U32, __VA_ARGS__)
+#define tn_i8(...)   TN_I_ARRAY(TN_I8, __VA_ARGS__)
+#define tn_i16(...)  TN_I_ARRAY(TN_I16, __VA_ARGS__)
+#define tn_u8(...)   TN_I_ARRAY(TN_U8, __VA_ARGS__)
+#define tn_u16(...)  TN_I_ARRAY(TN_U16, __VA_ARGS__)
+#define tn_u64(...)  TN_I_ARRAY(TN_U64, __VA_ARGS__)
+#define tn_f16(...)  TN_I_ARRAY(TN_F16, __VA_ARGS__)
+#define tn_bf16(...) TN_I_ARRAY(TN_BF16, __VA_ARGS__)
 #define tn_f32(...)  TN_I_ARRAY(TN_F32, __VA_ARGS__)
 #define tn_f64(...)  TN_I_ARRAY(TN_F64, __VA_ARGS__)
 
@@ -124,8 +131,8 @@ struct tn_i_no_buffer {
         unsigned long long: TN_I64,            \
         float: TN_F32,                         \
         double: TN_F64,                        \
-        short: TN_BUFFER_NONE,                 \
-        unsigned short: TN_BUFFER_NONE,        \
+        short: TN_I16,                         \
+        unsigned short: TN_I16,                \
         long double: TN_BUFFER_NONE,           \
         _Bool *: TN_I_ROWS(x, TN_BOOL),        \
         const _Bool *: TN_I_ROWS(x, TN_BOOL),  \

@@ -26,7 +26,8 @@
  * Axes count from 0; negative ones from the end (-1 is the last).  An axis
  * list without elements, tn_ints(), means no axis.
  *
- * dtypes.  "float" means f32, f64; "number" means those and i32, i64, u32.  The
+ * dtypes.  "float" means f64, f32, f16 and bf16; "integer" i64, i32, i16, i8, u64,
+ * u32, u16 and u8; "number" both.  Decompositions, solves and transforms are of f64 and f32 alone.  The
  * result has the operands' dtype unless said otherwise.
  *
  * Errors.  An operator never fails by itself: a wrong type, shape or axis
@@ -222,7 +223,7 @@ TN_API tn_val tn_population_count_at(tn_val x, const char *file, int line);
 TN_API tn_val tn_clz_at(tn_val x, const char *file, int line);
 #define tn_population_count(x) tn_population_count_at(x, __FILE__, __LINE__)
 #define tn_clz(x)              tn_clz_at(x, __FILE__, __LINE__)
-/* x as another dtype.  Float to integer truncates and saturates (u32: below 0 becomes 0), NaN becomes 0;
+/* x as another dtype.  Float to integer truncates and saturates (unsigned: below 0 becomes 0), NaN becomes 0;
  * to bool: x != 0.  Between floats it is differentiable. */
 TN_API tn_val tn_convert_at(tn_val x, tn_dtype dtype, const char *file, int line);
 #define tn_convert(x, dtype) tn_convert_at(x, dtype, __FILE__, __LINE__)

@@ -38,7 +38,7 @@ TN_API tn_val tn_random_split_at(tn_val key, int64_t n, const char *file, int li
 TN_API tn_val tn_random_fold_in_at(tn_val key, tn_val number, const char *file, int line);
 #define tn_random_split(key, n)        tn_random_split_at(key, n, __FILE__, __LINE__)
 #define tn_random_fold_in(key, number) tn_random_fold_in_at(key, TN_VAL(number), __FILE__, __LINE__)
-/* An array of the type: i32, u32 or i64, every bit pattern equally likely; floats
+/* An array of the type, of integers, every bit pattern equally likely; floats
  * uniform in [0, 1), multiples of 2^-23 (f32) or 2^-52; floats of the normal
  * distribution. */
 TN_API tn_val tn_random_bits_at(tn_val key, tn_type type, const char *file, int line);

@@ -5,9 +5,9 @@
  * ## How to read this manual
  *
  * What JAX does with pytrees is done here with a C struct: one list says which arrays it has, and all else is made of
- * the list, by the preprocessor alone.  A row is a dtype (f64, f32, i64, i32, u32, bool), a name and the shape, at most
- * 8 dimensions that the compiler knows; or `struct`, the name of a struct that is described, a name and, for an array
- * of such structs, how many.
+ * the list, by the preprocessor alone.  A row is a dtype (f64, f32, f16, bf16, i64, i32, i16, i8, u64, u32, u16, u8,
+ * bool), a name and the shape, at most 8 dimensions that the compiler knows; or `struct`, the name of a struct that is
+ * described, a name and, for an array of such structs, how many.
  *
  *     #define LAYER(F) F(f64, w, 32, 32) F(f64, b, 32)
  *     TN_STRUCT(layer, LAYER);
@@ -235,6 +235,13 @@ TN_API tn_status tn_struct_load(tn_ctx *c, const tn_struct *s, void *p, const ch
 #define TN_I_MEMBER_i64(...)                         TN_I_DECLARE(int64_t, __VA_ARGS__)
 #define TN_I_MEMBER_i32(...)                         TN_I_DECLARE(int32_t, __VA_ARGS__)
 #define TN_I_MEMBER_u32(...)                         TN_I_DECLARE(uint32_t, __VA_ARGS__)
+#define TN_I_MEMBER_i8(...)                          TN_I_DECLARE(int8_t, __VA_ARGS__)
+#define TN_I_MEMBER_i16(...)                         TN_I_DECLARE(int16_t, __VA_ARGS__)
+#define TN_I_MEMBER_u8(...)                          TN_I_DECLARE(uint8_t, __VA_ARGS__)
+#define TN_I_MEMBER_u16(...)                         TN_I_DECLARE(uint16_t, __VA_ARGS__)
+#define TN_I_MEMBER_u64(...)                         TN_I_DECLARE(uint64_t, __VA_ARGS__)
+#define TN_I_MEMBER_f16(...)                         TN_I_DECLARE(uint16_t, __VA_ARGS__)
+#define TN_I_MEMBER_bf16(...)                        TN_I_DECLARE(uint16_t, __VA_ARGS__)
 #define TN_I_MEMBER_bool(...)                        TN_I_DECLARE(bool, __VA_ARGS__)
 #define TN_I_MEMBER_struct(...)                      TN_I_DECLARE_STRUCT(TN_I_MANY, , __VA_ARGS__)
 #define TN_I_MANY_0(name)                            /* one */
@@ -249,6 +256,13 @@ TN_API tn_status tn_struct_load(tn_ctx *c, const tn_struct *s, void *p, const ch
 #define TN_I_VAL_i64(...)           tn_val TN_I_NAME(__VA_ARGS__);
 #define TN_I_VAL_i32(...)           tn_val TN_I_NAME(__VA_ARGS__);
 #define TN_I_VAL_u32(...)           tn_val TN_I_NAME(__VA_ARGS__);
+#define TN_I_VAL_i8(...)            tn_val TN_I_NAME(__VA_ARGS__);
+#define TN_I_VAL_i16(...)           tn_val TN_I_NAME(__VA_ARGS__);
+#define TN_I_VAL_u8(...)            tn_val TN_I_NAME(__VA_ARGS__);
+#define TN_I_VAL_u16(...)           tn_val TN_I_NAME(__VA_ARGS__);
+#define TN_I_VAL_u64(...)           tn_val TN_I_NAME(__VA_ARGS__);
+#define TN_I_VAL_f16(...)           tn_val TN_I_NAME(__VA_ARGS__);
+#define TN_I_VAL_bf16(...)          tn_val TN_I_NAME(__VA_ARGS__);
 #define TN_I_VAL_bool(...)          tn_val TN_I_NAME(__VA_ARGS__);
 #define TN_I_VAL_struct(...)        TN_I_DECLARE_STRUCT(TN_I_MANY, _vals, __VA_ARGS__)
 #define TN_I_PLUS(kind, ...)        TN_I_PLUS_##kind(__VA_ARGS__)
@@ -257,6 +271,13 @@ TN_API tn_status tn_struct_load(tn_ctx *c, const tn_struct *s, void *p, const ch
 #define TN_I_PLUS_i64(...)          +1
 #define TN_I_PLUS_i32(...)          +1
 #define TN_I_PLUS_u32(...)          +1
+#define TN_I_PLUS_i8(...)           +1
+#define TN_I_PLUS_i16(...)          +1
+#define TN_I_PLUS_u8(...)           +1
+#define TN_I_PLUS_u16(...)          +1
+#define TN_I_PLUS_u64(...)          +1
+#define TN_I_PLUS_f16(...)          +1
+#define TN_I_PLUS_bf16(...)         +1
 #define TN_I_PLUS_bool(...)         +1
 #define TN_I_PLUS_struct(type, ...) +type##_arrays *(TN_I_EXTENTS(__VA_ARGS__))
 
@@ -271,6 +292,13 @@ TN_API tn_status tn_struct_load(tn_ctx *c, const tn_struct *s, void *p, const ch
 #define TN_I_FIELD_i64_(s, ...)       TN_I_FIELD_OF(s, TN_I64, int64_t, long long, __VA_ARGS__)
 #define TN_I_FIELD_i32_(s, ...)       TN_I_FIELD_OF(s, TN_I32, int32_t, int32_t, __VA_ARGS__)
 #define TN_I_FIELD_u32_(s, ...)       TN_I_FIELD_OF(s, TN_U32, uint32_t, uint32_t, __VA_ARGS__)
+#define TN_I_FIELD_i8_(s, ...)        TN_I_FIELD_OF(s, TN_I8, int8_t, signed char, __VA_ARGS__)
+#define TN_I_FIELD_i16_(s, ...)       TN_I_FIELD_OF(s, TN_I16, int16_t, int16_t, __VA_ARGS__)
+#define TN_I_FIELD_u8_(s, ...)        TN_I_FIELD_OF(s, TN_U8, uint8_t, uint8_t, __VA_ARGS__)
+#define TN_I_FIELD_u16_(s, ...)       TN_I_FIELD_OF(s, TN_U16, uint16_t, uint16_t, __VA_ARGS__)
+#define TN_I_FIELD_u64_(s, ...)       TN_I_FIELD_OF(s, TN_U64, uint64_t, unsigned long long, __VA_ARGS__)
+#define TN_I_FIELD_f16_(s, ...)       TN_I_FIELD_OF(s, TN_F16, uint16_t, uint16_t, __VA_ARGS__)
+#define TN_I_FIELD_bf16_(s, ...)      TN_I_FIELD_OF(s, TN_BF16, uint16_t, uint16_t, __VA_ARGS__)
 #define TN_I_FIELD_bool_(s, ...)      TN_I_FIELD_OF(s, TN_BOOL, bool, bool, __VA_ARGS__)
 #define TN_I_TEXT(name)               TN_I_TEXT_(name)
 #define TN_I_TEXT_(name)              #name

@@ -6,18 +6,27 @@
 
 enum { TRIALS = 3, MOST_TRIALS = 12 };
 
-/* f32 anywhere inside limits what may be asked of the two programs. */
-static bool holds_f32(const tn_fn *f) {
-    for (uint32_t v = 0; v < f->nval; v++)
-        if (f->val[v].type->dtype == TN_F32) return true;
+/* What rounding leaves of a float dtype's numbers, times a hundred or more. */
+static double rounding(int dtype) {
+    switch (dtype) {
+    case TN_F32: return 1e-4;
+    case TN_F16: return 0.05;
+    case TN_BF16: return 0.3;
+    default: return 0;
+    }
+}
+
+/* The shortest floats anywhere inside limit what may be asked of the two programs. */
+static double allowed(const tn_fn *f) {
+    double most = 1e-10;
+    for (uint32_t v = 0; v < f->nval; v++) most = fmax(most, rounding(f->val[v].type->dtype));
     for (uint32_t i = 0; i < f->neqn; i++)
         for (uint32_t k = 0; f->eqn[i].params && k < f->eqn[i].params->n; k++) {
             const tn_fn *const *g;
             const uint32_t n = tn_i_programs(&f->eqn[i].params->v[k], &g);
-            for (uint32_t j = 0; j < n; j++)
-                if (holds_f32(g[j])) return true;
+            for (uint32_t j = 0; j < n; j++) most = fmax(most, allowed(g[j]));
         }
-    return false;
+    return most;
 }
 
 /* Random residuals may lie outside the programs' domain: they are drawn from [-1, 1], and then from where logarithms,
@@ -53,7 +62,7 @@ static bool trial(tn_i_probe *f, tn_i_probe *ft, int k, uint64_t *seed, bool *co
             tn_i_probe_set(gt->val[i].type, ft->in[i], j, tn_i_probe_get(g->val[i].type, f->in[i], j));
     }
     if (tn_i_probe_run(f) != TN_OK || tn_i_probe_run(ft) != TN_OK) return false;
-    const double eps = holds_f32(g) || holds_f32(gt) ? 1e-4 : 1e-10;
+    const double eps = fmax(allowed(g), allowed(gt));
     double left = 0, right = 0, scale = 0;
     for (uint32_t j = 0; j < g->nout; j++) {
         const tn_type *t = g->val[g->out[j]].type;

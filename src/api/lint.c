@@ -83,17 +83,9 @@ static tn_fn *flat(const tn_fn *f, size_t *budget) {
 static const tn_i_range everything = {-INFINITY, INFINITY};
 
 static tn_i_range of_literal(const tn_i_val *v) {
-    double d = 0;
-    float s;
-    switch (v->type->dtype) {
-    case TN_F64: memcpy(&d, &v->bits, sizeof d); break;
-    case TN_F32:
-        memcpy(&s, &v->bits, sizeof s);
-        d = (double)s;
-        break;
-    case TN_I32: d = (double)(int32_t)(uint32_t)v->bits; break;
-    default: d = (double)(int64_t)v->bits;
-    }
+    unsigned char at[8];
+    tn_i_put_bits(v->type->dtype, at, v->bits);
+    const double d = tn_i_element(v->type->dtype, at);
     return d == d ? (tn_i_range){d, d} : everything;
 }
 
@@ -103,8 +95,7 @@ static tn_i_range of_data(const tn_i_blob *k) {
     tn_i_range r = {INFINITY, -INFINITY};
     if (n == 0 || !tn_i_is_float(dtype)) return everything;
     for (int64_t i = 0; i < n; i++) {
-        const double x =
-            dtype == TN_F64 ? ((const double *)tn_i_blob_data(k))[i] : (double)((const float *)tn_i_blob_data(k))[i];
+        const double x = tn_i_element(dtype, (const char *)tn_i_blob_data(k) + i * (int64_t)tn_i_dtype_size(dtype));
         /* NaNs are passed over.  (fmin and fmax here end gcc 12 for arm64 with an internal error.) */
         if (x < r.lo) r.lo = x;
         if (x > r.hi) r.hi = x;

@@ -7,32 +7,8 @@
 #include <string.h>
 
 static void put_element(FILE *f, int dtype, const unsigned char *at) {
-    char text[TN_I_NUMBER_TEXT];
-    double d;
-    float s;
-    int64_t i;
-    int32_t k;
-    uint32_t u;
-    switch (dtype) {
-    case TN_BOOL: (void)snprintf(text, sizeof text, "%s", *at ? "True" : "False"); break;
-    case TN_I32:
-        memcpy(&k, at, sizeof k);
-        (void)snprintf(text, sizeof text, "%lld", (long long)k);
-        break;
-    case TN_U32:
-        memcpy(&u, at, sizeof u);
-        (void)snprintf(text, sizeof text, "%lu", (unsigned long)u);
-        break;
-    case TN_I64:
-        memcpy(&i, at, sizeof i);
-        (void)snprintf(text, sizeof text, "%lld", (long long)i);
-        break;
-    case TN_F32:
-        memcpy(&s, at, sizeof s);
-        (void)tn_i_format_f32(text, s);
-        break;
-    default: memcpy(&d, at, sizeof d); (void)tn_i_format_f64(text, d);
-    }
+    char text[TN_I_ELEMENT_TEXT];
+    (void)tn_i_element_text(text, dtype, at);
     (void)fputs(text, f);
 }
 

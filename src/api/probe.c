@@ -43,25 +43,11 @@ tn_status tn_i_probe_run(tn_i_probe *p) {
 }
 
 double tn_i_probe_get(const tn_type *t, const void *data, int64_t k) {
-    switch (t->dtype) {
-    case TN_F64: return ((const double *)data)[k];
-    case TN_F32: return (double)((const float *)data)[k];
-    case TN_I64: return (double)((const int64_t *)data)[k];
-    case TN_I32: return (double)((const int32_t *)data)[k];
-    case TN_U32: return (double)((const uint32_t *)data)[k];
-    default: return (double)((const uint8_t *)data)[k];
-    }
+    return tn_i_element(t->dtype, (const char *)data + k * (int64_t)tn_i_dtype_size(t->dtype));
 }
 
 void tn_i_probe_set(const tn_type *t, void *data, int64_t k, double x) {
-    switch (t->dtype) {
-    case TN_F64: ((double *)data)[k] = x; break;
-    case TN_F32: ((float *)data)[k] = (float)x; break;
-    case TN_I64: ((int64_t *)data)[k] = (int64_t)x; break;
-    case TN_I32: ((int32_t *)data)[k] = (int32_t)x; break;
-    case TN_U32: ((uint32_t *)data)[k] = (uint32_t)(int64_t)x; break;
-    default: ((uint8_t *)data)[k] = x != 0; break;
-    }
+    tn_i_element_set(t->dtype, (char *)data + k * (int64_t)tn_i_dtype_size(t->dtype), x);
 }
 
 void tn_i_probe_random(const tn_type *t, void *data, uint64_t *seed) {

@@ -135,8 +135,44 @@ void tn_i_on_teardown(tn_ctx *c, void (*f)(tn_ctx *));
 /* dtypes */
 size_t tn_i_dtype_size(int dtype);
 const char *tn_i_dtype_name(int dtype); /* "f64" ... */
-static inline bool tn_i_is_float(int dtype) { return dtype == TN_F32 || dtype == TN_F64; }
-static inline bool tn_i_is_int(int dtype) { return dtype == TN_I32 || dtype == TN_I64 || dtype == TN_U32; }
+#define TN_I_ELEMENT_TEXT 40
+/* Dtypes that are computed with as another one, their holder: that of integers of 8 and 16 bits has 32, that of u64 is
+ * an i64 of the same bits, that of floats of 16 bits f32.  What runs has arrays of them, and converts these. */
+static inline bool tn_i_is_half(int dtype) { return dtype == TN_F16 || dtype == TN_BF16; }
+static inline bool tn_i_is_short(int dtype) { return dtype >= TN_I8 && dtype <= TN_U16; }
+static inline bool tn_i_is_held(int dtype) { return dtype >= TN_I8 && dtype <= TN_BF16; }
+int tn_i_holder(int dtype); /* of others, the dtype itself */
+/* The others are first: of these loop programs, kernels and messages between ranks are. */
+enum { TN_I_OWN_DTYPES = TN_I8 };
+static inline bool tn_i_is_float(int dtype) { return dtype == TN_F32 || dtype == TN_F64 || tn_i_is_half(dtype); }
+static inline bool tn_i_is_wide_float(int dtype) { return dtype == TN_F32 || dtype == TN_F64; }
+static inline bool tn_i_is_unsigned(int dtype) { return dtype == TN_U32 || (dtype >= TN_U8 && dtype <= TN_U64); }
+static inline bool tn_i_is_int(int dtype) {
+    return dtype == TN_I32 || dtype == TN_I64 || dtype == TN_I8 || dtype == TN_I16 || tn_i_is_unsigned(dtype);
+}
+/* The largest finite number of a float dtype; the bits of the least number of a dtype, or of the largest, which of
+ * floats are infinite. */
+double tn_i_greatest(int dtype);
+uint64_t tn_i_extreme_bits(int dtype, bool largest);
+/* The bits of a number of a held dtype, zero-extended, as those of its holder that is the same number (u64: has the
+ * same bits); and back, of a holder's that is one of the dtype's. */
+uint64_t tn_i_held_bits(int dtype, uint64_t bits);
+uint64_t tn_i_stored_bits(int dtype, uint64_t held);
+/* One element of an array, as a number (of integers the nearest) and as text that is read as the same element; a number
+ * in its place: converted, of bool whether it is not 0. */
+double tn_i_element(int dtype, const void *at);
+size_t tn_i_element_text(char text[TN_I_ELEMENT_TEXT], int dtype, const void *at);
+void tn_i_element_set(int dtype, void *at, double x);
+/* The whole number that a text spells, as bits of an integer dtype; false: it is none, or none of the dtype's. */
+bool tn_i_whole_bits(int dtype, const char *text, size_t n, uint64_t *bits);
+/* The same of floats: the nearest. */
+bool tn_i_float_bits(int dtype, const char *text, size_t n, uint64_t *bits);
+/* Bits into memory, and from there, zero-extended. */
+void tn_i_put_bits(int dtype, void *at, uint64_t bits);
+uint64_t tn_i_bits_at(int dtype, const void *at);
+/* Of halves: the one nearest to x, ties to even, and its number. */
+uint16_t tn_i_half_of(int dtype, double x);
+double tn_i_of_half(int dtype, uint16_t bits);
 /* Integers that count, and tell places: the signed ones. */
 static inline bool tn_i_is_index(int dtype) { return dtype == TN_I32 || dtype == TN_I64; }
 

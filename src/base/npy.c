@@ -60,20 +60,26 @@ static bool host_is_little(void) {
 static const struct {
     char code[3];
     tn_dtype dtype;
-} dtypes[] = {{"b1", TN_BOOL}, {"i4", TN_I32}, {"i8", TN_I64}, {"u4", TN_U32}, {"f4", TN_F32}, {"f8", TN_F64}};
+    /* NumPy has no bf16: what ml_dtypes has under that name is saved as two bytes of anything. */
+} dtypes[] = {{"b1", TN_BOOL}, {"i4", TN_I32}, {"i8", TN_I64}, {"u4", TN_U32}, {"f4", TN_F32},
+              {"f8", TN_F64},  {"i1", TN_I8},  {"i2", TN_I16}, {"u1", TN_U8},  {"u2", TN_U16},
+              {"u8", TN_U64},  {"f2", TN_F16}, {"V2", TN_BF16}};
 
 static bool take_descr(header_text *c, tn_i_npy *npy) {
     char descr[24];
-    if (take(c, '[')) return fail(c->message, "structured dtypes are not supported; use f4, f8, i4, i8 or b1");
+    if (take(c, '['))
+        return fail(c->message, "structured dtypes are not supported; use f2, f4, f8, i1..i8, u1..u8 or b1 (V2: bf16)");
     if (!take_string(c, descr, sizeof descr)) return fail(c->message, "the header's 'descr' is not a string");
     const bool ordered = descr[0] != '\0' && strchr("<>|=", descr[0]) != NULL;
     for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++) {
         if (strcmp(descr + ordered, dtypes[i].code) != 0) continue;
         npy->type.dtype = (int32_t)dtypes[i].dtype;
-        npy->swapped = descr[0] == (host_is_little() ? '>' : '<') && dtypes[i].dtype != TN_BOOL;
+        const bool several = tn_i_dtype_size((int)dtypes[i].dtype) > 1;
+        npy->swapped = several && descr[0] == (host_is_little() ? '>' : '<');
         return true;
     }
-    (void)snprintf(c->message, TN_I_NPY_MESSAGE, "dtype '%s' is not supported; use f4, f8, i4, i8 or b1", descr);
+    (void)snprintf(c->message, TN_I_NPY_MESSAGE,
+                   "dtype '%s' is not supported; use f2, f4, f8, i1..i8, u1..u8 or b1 (V2: bf16)", descr);
     return false;
 }
 
@@ -216,7 +222,7 @@ size_t tn_i_npy_header(const tn_type *type, char header[TN_I_NPY_HEADER]) {
     const char *code = "";
     for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++)
         if ((int32_t)dtypes[i].dtype == type->dtype) code = dtypes[i].code;
-    const char order = type->dtype == TN_BOOL ? '|' : host_is_little() ? '<' : '>';
+    const char order = tn_i_dtype_size(type->dtype) == 1 ? '|' : host_is_little() ? '<' : '>';
     size_t n = 10;
     n += (size_t)snprintf(header + n, room - n, "{'descr': '%c%s', 'fortran_order': False, 'shape': (", order, code);
     for (int d = 0; d < type->rank; d++)

@@ -4,13 +4,27 @@
 #include <string.h>
 
 size_t tn_i_dtype_size(int dtype) {
-    static const size_t size[TN_NDTYPES] = {1, 4, 8, 4, 8, 4};
+    static const size_t size[TN_NDTYPES] = {1, 4, 8, 4, 8, 4, 1, 2, 1, 2, 8, 2, 2};
     return dtype >= 0 && dtype < TN_NDTYPES ? size[dtype] : 0;
 }
 
 const char *tn_i_dtype_name(int dtype) {
-    static const char *const name[TN_NDTYPES] = {"bool", "i32", "i64", "f32", "f64", "u32"};
+    static const char *const name[TN_NDTYPES] = {"bool", "i32", "i64", "f32", "f64", "u32", "i8",
+                                                 "i16",  "u8",  "u16", "u64", "f16", "bf16"};
     return dtype >= 0 && dtype < TN_NDTYPES ? name[dtype] : "?";
+}
+
+int tn_i_holder(int dtype) {
+    switch (dtype) {
+    case TN_I8:
+    case TN_I16: return TN_I32;
+    case TN_U8:
+    case TN_U16: return TN_U32;
+    case TN_U64: return TN_I64;
+    case TN_F16:
+    case TN_BF16: return TN_F32;
+    default: return dtype;
+    }
 }
 
 tn_type tn_type_of(tn_dtype dtype, size_t rank, const int64_t *dims) {

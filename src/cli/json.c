@@ -172,15 +172,13 @@ static bool spells_integer(token t) {
 }
 
 static bool store_integer(cursor *c, token t, int dtype, void *out) {
-    int64_t x;
+    uint64_t bits;
     if (!spells_integer(t))
         return fail_at(c, t.text, "%.*s is not an integer, and the input is %s", shown(t), t.text,
                        tn_i_dtype_name(dtype));
-    if (!tn_i_parse_i64(t.text, t.n, &x) || (dtype == TN_I32 && (x < INT32_MIN || x > INT32_MAX)) ||
-        (dtype == TN_U32 && (x < 0 || x > UINT32_MAX)))
+    if (!tn_i_whole_bits(dtype, t.text, t.n, &bits))
         return fail_at(c, t.text, "%.*s does not fit %s", shown(t), t.text, tn_i_dtype_name(dtype));
-    const uint32_t narrow = (uint32_t)x;
-    memcpy(out, dtype == TN_I64 ? (const void *)&x : &narrow, tn_i_dtype_size(dtype));
+    tn_i_put_bits(dtype, out, bits);
     return true;
 }
 
@@ -191,11 +189,10 @@ static bool store_bool(cursor *c, token t, unsigned char *out) {
 }
 
 static bool store_float(cursor *c, token t, int dtype, void *out) {
-    float single = 0;
-    double full = 0;
-    const bool ok = dtype == TN_F32 ? tn_i_parse_f32(t.text, t.n, &single) : tn_i_parse_f64(t.text, t.n, &full);
-    if (!ok) return fail_at(c, t.text, "%.*s is not a number of %s", shown(t), t.text, tn_i_dtype_name(dtype));
-    memcpy(out, dtype == TN_F32 ? (const void *)&single : &full, tn_i_dtype_size(dtype));
+    uint64_t bits;
+    if (!tn_i_float_bits(dtype, t.text, t.n, &bits))
+        return fail_at(c, t.text, "%.*s is not a number of %s", shown(t), t.text, tn_i_dtype_name(dtype));
+    tn_i_put_bits(dtype, out, bits);
     return true;
 }
 
@@ -223,34 +220,16 @@ bool tn_i_json_read(const char *text, size_t n, const tn_type *want, void *out, 
 
 static void write_element(FILE *f, int dtype, const unsigned char *at, int digits) {
     char text[TN_I_NUMBER_TEXT];
-    double full = 0;
-    float single;
-    int64_t integer = 0;
-    int32_t narrow;
-    uint32_t natural;
-    switch (dtype) {
-    case TN_BOOL: (void)fputs(*at ? "true" : "false", f); return;
-    case TN_I32:
-        memcpy(&narrow, at, sizeof narrow);
-        integer = narrow;
-        break;
-    case TN_U32:
-        memcpy(&natural, at, sizeof natural);
-        integer = natural;
-        break;
-    case TN_I64: memcpy(&integer, at, sizeof integer); break;
-    case TN_F32:
-        memcpy(&single, at, sizeof single);
-        full = (double)single;
-        break;
-    default: memcpy(&full, at, sizeof full); break;
-    }
-    if (tn_i_is_int(dtype)) {
-        (void)fprintf(f, "%" PRId64, integer);
-    } else if (digits && isfinite(full)) {
-        (void)fprintf(f, "%.*g", digits, full);
+    const double x = tn_i_element(dtype, at);
+    if (dtype == TN_BOOL) {
+        (void)fputs(*at ? "true" : "false", f);
+    } else if (tn_i_is_int(dtype)) {
+        (void)tn_i_element_text(text, dtype, at);
+        (void)fputs(text, f);
+    } else if (digits && isfinite(x)) {
+        (void)fprintf(f, "%.*g", digits, x);
     } else {
-        (void)tn_i_format_json_f64(text, full);
+        (void)tn_i_format_json_f64(text, x);
         (void)fputs(text, f);
     }
 }

@@ -1,4 +1,5 @@
 /* residuals, policies: what derivatives keep and recompute, as tables or JSON. */
+#include "base/base.h"
 #include "cli/cli.h"
 #include "cli/json.h"
 
@@ -15,8 +16,7 @@ static void json_text(const char *name, const char *text) {
 static void json_number(const char *name, double x) { (void)printf("\"%s\": %.17g", name, x); }
 
 static void type_text(char *buf, size_t n, const tn_type *t) {
-    static const char *const names[TN_NDTYPES] = {"bool", "i32", "i64", "f32", "f64", "u32"};
-    size_t at = (size_t)snprintf(buf, n, "%s[", names[t->dtype]);
+    size_t at = (size_t)snprintf(buf, n, "%s[", tn_i_dtype_name(t->dtype));
     for (int i = 0; i < t->rank; i++) /* `?`: as long as its loop; the bytes are those of one step */
         at += t->dim[i] < 0 ? (size_t)snprintf(buf + at, n - at, "%s?", i ? "," : "")
                             : (size_t)snprintf(buf + at, n - at, "%s%lld", i ? "," : "", (long long)t->dim[i]);

@@ -39,7 +39,7 @@ static const char *bad_members(const tn_comm_ops *t, const tn_collective *x) {
     if (!x->axes) return "it names no axis";
     if (x->axes >> t->naxes) return "it names an axis that the grid has not";
     if (x->kind == TN_COMM_BARRIER) return NULL;
-    if (x->dtype < 0 || x->dtype >= TN_NDTYPES) return "there is no such dtype";
+    if (x->dtype < 0 || x->dtype >= TN_I_OWN_DTYPES) return "there is no such dtype";
     if (x->count < 0) return "its count is negative";
     if (x->kind == TN_COMM_ALLREDUCE && (x->op < TN_COMM_SUM || x->op > TN_COMM_MIN)) return "there is no such op";
     return NULL;

@@ -246,7 +246,7 @@ const tn_prim tn_prim_custom_linear_solve = {
         "x with matvec(x) = b by solve(residuals.., b..); dx = a^-1 (db - da x), and transpose_solve is its transpose",
     .nin = -1,
     .flags = TN_F_COSTLY | TN_F_RULES | TN_F_OVER,
-    .dtypes = TN_FLOATS,
+    .dtypes = TN_WIDE_FLOATS,
     .params = specs,
     .type = type_solve,
     .linearity = linearity,

@@ -304,7 +304,7 @@ const tn_prim tn_prim_custom_root = {
     .doc = "x by solve(x0.., p..), where f(x.., p..) = 0; its derivative is -(df/dx)^-1 (df/dp) dp, that in x0 is 0",
     .nin = -1,
     .flags = TN_F_COSTLY | TN_F_RULES | TN_F_OVER,
-    .dtypes = TN_FLOATS,
+    .dtypes = TN_WIDE_FLOATS,
     .params = specs,
     .type = type_root,
     .jvp = jvp_root,

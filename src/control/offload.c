@@ -5,6 +5,7 @@
 #include "prims/strips.h"
 
 TN_STRIP1(offload, pred, uint8_t, uint8_t, x)
+TN_LOOP1(offload, u16, uint16_t, uint16_t, x)
 TN_STRIP1(offload, i32, int32_t, int32_t, x)
 TN_STRIP1(offload, i64, int64_t, int64_t, x)
 TN_STRIP1(offload, u32, uint32_t, uint32_t, x)
@@ -36,7 +37,7 @@ const tn_prim tn_prim_offload = {
     .name = "offload",
     .doc = "the identity; the result is kept in a spill file until it is read",
     .nin = 1,
-    .flags = TN_F_ELEMENTWISE | TN_F_NOFOLD | TN_F_OFFLOAD,
+    .flags = TN_F_ELEMENTWISE | TN_F_NOFOLD | TN_F_OFFLOAD | TN_F_STORED,
     .dtypes = TN_ANY,
     .type = tn_i_type_elementwise,
     .simplify = simplify_offload,
@@ -47,7 +48,14 @@ const tn_prim tn_prim_offload = {
               [TN_I64] = offload_i64,
               [TN_F32] = offload_f32,
               [TN_F64] = offload_f64,
-              [TN_U32] = offload_u32},
+              [TN_U32] = offload_u32,
+              [TN_I8] = offload_pred,
+              [TN_U8] = offload_pred,
+              [TN_I16] = offload_u16,
+              [TN_U16] = offload_u16,
+              [TN_F16] = offload_u16,
+              [TN_BF16] = offload_u16,
+              [TN_U64] = offload_i64},
     .c_body = {[TN_BOOL] = offload_pred_body,
                [TN_I32] = offload_i32_body,
                [TN_I64] = offload_i64_body,

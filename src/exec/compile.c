@@ -209,14 +209,15 @@ static bool make_plan(tn_exec *e, const tn_compile_options *o) {
     return e->plan != NULL;
 }
 
+/* Of the address of an element. */
+static uint8_t odd_bits(int dtype) { return (uint8_t)(tn_i_dtype_size(dtype) - 1); }
+
 static bool note_alignments(tn_exec *e) {
-    static const uint8_t odd[TN_NDTYPES] = {
-        [TN_BOOL] = 0, [TN_I32] = 3, [TN_I64] = 7, [TN_F32] = 3, [TN_F64] = 7, [TN_U32] = 3};
     const tn_fn *f = e->f;
     const size_t n = (size_t)f->nin + f->nout;
     if (n && !(e->odd = tn_i_alloc(e->ctx, n))) return false;
-    for (uint32_t i = 0; i < f->nin; i++) e->odd[i] = odd[f->val[i].type->dtype];
-    for (uint32_t j = 0; j < f->nout; j++) e->odd[f->nin + j] = odd[f->val[f->out[j]].type->dtype];
+    for (uint32_t i = 0; i < f->nin; i++) e->odd[i] = odd_bits(f->val[i].type->dtype);
+    for (uint32_t j = 0; j < f->nout; j++) e->odd[f->nin + j] = odd_bits(f->val[f->out[j]].type->dtype);
     return true;
 }
 

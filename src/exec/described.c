@@ -43,8 +43,10 @@ static bool refuse_count(const tn_type *missing, size_t n, const char *what, siz
 static bool fits(const tn_i_argument *a, uint32_t i, const char *what, const tn_buffer *b, char *why, size_t size) {
     char reason[96];
     if (!b->at.in) return true; /* looked at later: an output may be absent, an input without elements too */
-    /* C's pointers tell how wide integers are; i32 and u32 are the same memory */
-    const bool alike = b->dtype == TN_I32 && a->type->dtype == TN_U32;
+    /* C's pointers tell how wide integers are; with or without a sign they are the same memory, and halves are bits */
+    const int want = a->type->dtype;
+    const bool alike = tn_i_is_int(b->dtype) && (tn_i_is_int(want) || tn_i_is_half(want)) &&
+                       tn_i_dtype_size(b->dtype) == tn_i_dtype_size(want);
     if (b->dtype != TN_BUFFER_ANY && b->dtype != a->type->dtype && !alike) {
         (void)snprintf(reason, sizeof reason, "is given a buffer of %s",
                        b->dtype == TN_BUFFER_NONE ? "elements that no array has" : tn_i_dtype_name(b->dtype));

@@ -4,6 +4,7 @@
 #include "control/invariant.h"
 #include "control/local.h"
 #include "control/replay.h"
+#include "control/widen.h"
 #include "exec/plan.h"
 
 /* What a pass makes of f, which it takes over. */
@@ -16,6 +17,6 @@ static tn_fn *then(tn_fn *f, tn_fn *(*pass)(const tn_fn *f)) {
 static tn_fn *outside(const tn_fn *f) { return tn_i_invariants_outside(f, TN_I_TO_RUN); }
 
 tn_fn *tn_i_prepared(const tn_fn *f) {
-    tn_fn *g = then(then(tn_i_contracted(f), tn_i_expanded), tn_i_settle);
+    tn_fn *g = then(then(then(tn_i_widened(f), tn_i_contracted), tn_i_expanded), tn_i_settle);
     return then(then(then(g, tn_i_localize), outside), tn_i_local);
 }

@@ -186,7 +186,7 @@ static bool is_tiny_row(const tn_fn *f, const tn_i_eqn *e) {
     if (e->prim->id != TN_P_concatenate || e->nin < 2 || e->nin > PIECES) return false;
     for (uint32_t k = 0; k < e->nin; k++)
         if (tn_i_count(f->val[tn_i_in(f, e)[k]].type) == 0) return false;
-    return tn_i_is_float(t->dtype) && tn_i_count(t) <= TINY;
+    return tn_i_is_wide_float(t->dtype) && tn_i_count(t) <= TINY;
 }
 
 static void add_pieces(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *map) {

@@ -10,7 +10,8 @@ enum { MOST_VIEWS = 32, MOST_OPERANDS = 4 };
 
 static const tn_type *type_of(const tn_fn *f, tn_i_var v) { return f->val[v].type; }
 
-static bool plain(const tn_type *t) { return !tn_i_has_steps(t) && tn_i_count(t) > 0; }
+/* Loop programs have no arrays of dtypes that are computed with as another one. */
+static bool plain(const tn_type *t) { return !tn_i_has_steps(t) && tn_i_count(t) > 0 && !tn_i_is_held(t->dtype); }
 
 bool tn_i_space_admits(const tn_fn *f, const tn_i_eqn *e) {
     for (uint32_t i = 0; i < e->nin; i++)

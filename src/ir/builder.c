@@ -2,6 +2,7 @@
 #include "base/fp_mode.h"
 #include "ir/depends.h"
 #include "ir/params.h"
+#include "prims/held.h"
 #include "prims/ids.h"
 
 #include <math.h>
@@ -181,6 +182,11 @@ tn_i_var tn_i_literal_f64(tn_i_builder *b, int dtype, double x) {
     switch (dtype) {
     case TN_F64: return tn_i_literal(b, dtype, f64_bits(x));
     case TN_F32: return tn_i_literal(b, dtype, f32_bits(to_nearest(x)));
+    case TN_F16:
+    case TN_BF16: return tn_i_literal(b, dtype, tn_i_half_of(dtype, x));
+    case TN_U64:
+        if (x >= 0x1p63) return tn_i_literal(b, dtype, (uint64_t)x);
+        return tn_i_literal_i64(b, dtype, (int64_t)x);
     default: return tn_i_literal_i64(b, dtype, (int64_t)x);
     }
 }
@@ -190,7 +196,12 @@ tn_i_var tn_i_literal_i64(tn_i_builder *b, int dtype, int64_t x) {
     case TN_BOOL: return tn_i_literal(b, dtype, x != 0);
     case TN_I32:
     case TN_U32: return tn_i_literal(b, dtype, (uint32_t)x);
-    case TN_I64: return tn_i_literal(b, dtype, (uint64_t)x);
+    case TN_I64:
+    case TN_U64: return tn_i_literal(b, dtype, (uint64_t)x);
+    case TN_I8:
+    case TN_U8: return tn_i_literal(b, dtype, (uint8_t)x);
+    case TN_I16:
+    case TN_U16: return tn_i_literal(b, dtype, (uint16_t)x);
     default: return tn_i_literal_f64(b, dtype, (double)x);
     }
 }
@@ -212,19 +223,10 @@ bool tn_i_known_scalar(const tn_i_builder *b, tn_i_var v, uint64_t *bits) {
 bool tn_i_known_f64(const tn_i_builder *b, tn_i_var v, double *x) {
     uint64_t bits;
     if (!tn_i_known_scalar(b, v, &bits)) return false;
-    switch (b->val[v].type->dtype) {
-    case TN_F64: memcpy(x, &bits, sizeof *x); return true;
-    case TN_F32: {
-        uint32_t u = (uint32_t)bits;
-        float f;
-        memcpy(&f, &u, sizeof f);
-        *x = (double)f;
-        return true;
-    }
-    case TN_I32: *x = (double)(int32_t)(uint32_t)bits; return true;
-    case TN_I64: *x = (double)(int64_t)bits; return true;
-    default: *x = (double)bits; return true;
-    }
+    unsigned char at[sizeof bits];
+    tn_i_put_bits(b->val[v].type->dtype, at, bits);
+    *x = tn_i_element(b->val[v].type->dtype, at);
+    return true;
 }
 
 /* ---- typing ---------------------------------------------------------------------- */
@@ -302,6 +304,12 @@ static bool typed(tn_i_builder *b, tn_i_query *q, const tn_i_var *in) {
 
 /* ---- folding ----------------------------------------------------------------------- */
 
+static bool computed_as_another(const tn_i_query *q) {
+    bool held = tn_i_is_held(q->out[0].dtype);
+    for (uint32_t i = 0; i < q->nin; i++) held |= tn_i_is_held(q->in[i]->dtype);
+    return held;
+}
+
 /* A pure equation of literals that yields one scalar is computed by its own kernel, so a
  * folded program has the bits of an unfolded one. */
 static tn_i_var fold(tn_i_builder *b, const tn_i_query *q, const tn_i_var *in) {
@@ -321,6 +329,8 @@ static tn_i_var fold(tn_i_builder *b, const tn_i_query *q, const tn_i_var *in) {
         arr[i] = (tn_i_arr){.type = q->in[i], .data = &value[i]};
     }
     out = (tn_i_arr){.type = &q->out[0], .data = &result};
+    if (computed_as_another(q))
+        return tn_i_held_fold(q, value, &result) ? tn_i_literal(b, q->out[0].dtype, result) : TN_NOVAR;
     if (prim->kernel) {
         char message[256];
         tn_i_kernel k = {.prim = prim,
@@ -518,9 +528,7 @@ tn_i_var tn_i_emit_like(tn_i_builder *b, const tn_i_eqn *like, const tn_i_var *i
 tn_i_var tn_i_constant(tn_i_builder *b, const tn_type *t, const void *data) {
     if (b->failed) return TN_NOVAR;
     if (t->rank == 0) {
-        uint64_t bits = 0;
-        memcpy(&bits, data, tn_i_dtype_size(t->dtype));
-        return tn_i_literal(b, t->dtype, bits);
+        return tn_i_literal(b, t->dtype, tn_i_bits_at(t->dtype, data));
     }
     tn_i_blob *k = tn_i_blob_new(b->ctx, t);
     if (!k) {

@@ -106,6 +106,7 @@ static void copy_value(const tn_i_builder *b, tn_fn *f, tn_i_var v, tn_i_var *to
     to[v] = *n;
     f->val[*n] = b->val[v];
     f->varies |= b->val[v].type->varying != NULL;
+    f->held |= tn_i_is_held(b->val[v].type->dtype);
     if (b->forget) f->val[*n].linear = 0;
     if (f->val[*n].def < TN_DEF_LITERAL) f->val[*n].def = eqn_to[f->val[*n].def];
     ++*n;
@@ -162,6 +163,7 @@ static void nested_facts(tn_fn *f, const tn_i_eqn *e) {
             f->once |= g[j]->once;
             f->rules |= g[j]->rules;
             f->expands |= g[j]->expands;
+            f->held |= g[j]->held;
             f->comm |= g[j]->comm;
             f->varies |= g[j]->varies;
         }

@@ -136,6 +136,7 @@ struct tn_fn {
     bool varies;         /* something in it varies over an axis of the grid, at any depth */
     bool expands;        /* holds one that is other equations when it runs (tn_prim.expand), at any depth */
     bool rules;          /* holds one whose derivative a user gives, at any depth */
+    bool held;           /* a value in it is of a dtype that is computed with as another one, at any depth */
     bool mixed;          /* primal and tangents together: val[].linear tells which, nlin is 0 */
     uint64_t hash;       /* of the contents; places do not count */
     const char *name;    /* interned; "" when unknown */

@@ -187,6 +187,7 @@ tn_i_blob *tn_i_blob_new(tn_ctx *c, const tn_type *t) {
 bool tn_i_zero_bits(int dtype, uint64_t bits) {
     if (dtype == TN_F32) return (bits & 0x7FFFFFFFu) == 0;
     if (dtype == TN_F64) return (bits & 0x7FFFFFFFFFFFFFFFu) == 0;
+    if (tn_i_is_half(dtype)) return (bits & 0x7FFFu) == 0;
     return bits == 0;
 }
 
@@ -194,15 +195,7 @@ static bool all_zero(const tn_i_blob *k) {
     const size_t n = (size_t)tn_i_count(k->type), size = tn_i_dtype_size(k->type->dtype);
     const unsigned char *data = tn_i_blob_data(k);
     for (size_t i = 0; i < n; i++) {
-        uint64_t wide = 0;
-        uint32_t half = 0;
-        if (size == sizeof wide)
-            memcpy(&wide, data + i * size, sizeof wide);
-        else if (size == sizeof half)
-            memcpy(&half, data + i * size, sizeof half);
-        else
-            half = data[i];
-        if (!tn_i_zero_bits(k->type->dtype, wide | half)) return false;
+        if (!tn_i_zero_bits(k->type->dtype, tn_i_bits_at(k->type->dtype, data + i * size))) return false;
     }
     return true;
 }

@@ -3,7 +3,6 @@
 
 #include "base/nearest.h"
 #include "prims/ids.h"
-#include "prims/narrow.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -79,15 +78,7 @@ static bool binder(tn_i_parser *p, tn_i_binder *out) {
     if (!tn_i_accept(p, ":")) return true;
     const bool ok = tn_i_parse_type(p, &t, &out->complex) && (out->type = tn_i_type(p->ctx, &t)) != NULL;
     out->key = p->of_keys;
-    out->narrow = p->narrow;
     return ok;
-}
-
-/* u64 is an i64 within programs alone: who calls the main one would see that. */
-static bool note_input(tn_i_parser *p, tn_i_scope *s, const tn_i_binder *x, tn_i_var v) {
-    if (x->narrow == TN_I_U64 && s->depth == 1)
-        return tn_i_parse_fail(p, &x->name, "an input of the main program may not be of uint64");
-    return tn_i_parse_note_dtype(p, s, v, x->narrow);
 }
 
 /* `a:f64[3] b:f64[] | c:f64[] .`; JAX sets its inputs off by ';' */
@@ -113,7 +104,7 @@ static bool inputs(tn_i_parser *p, tn_i_scope *s) {
         const tn_i_var v = t ? tn_i_input(&s->b, t, linear) : TN_NOVAR;
         if (v == TN_NOVAR || !(x.complex ? define_pairs(p, s, &x.name, v, false) : define(p, s, &x.name, v, false)))
             return false;
-        if (!tn_i_parse_own_constant(p, s, &x.name, v) || !note_input(p, s, &x, v)) return false;
+        if (!tn_i_parse_own_constant(p, s, &x.name, v)) return false;
     }
     s->nconstant = constants;
     return true;
@@ -197,15 +188,13 @@ static bool define_outputs(tn_i_parser *p, tn_i_scope *s, const tn_i_reading *r,
     if (!as_many(p, r, n)) return false;
     for (uint32_t j = 0; j < n; j++) {
         const tn_i_binder *x = &p->binder[r->binder0 + j];
-        tn_i_var v = out ? out[j] : first + j;
+        const tn_i_var v = out ? out[j] : first + j;
         const tn_type *t = tn_i_vtype(&s->b, v), *want = x->complex ? tn_i_parse_pairs_type(p, x->type) : x->type;
         if (x->complex && !want) return false;
         if (want && want != t)
             return tn_i_parse_fail(p, &x->name, "%s is declared %s, but is %s", tn_i_word_text(word, &x->name),
                                    tn_i_type_text(declared, want), tn_i_type_text(inferred, t));
         const bool vague = j < 64 && r->vague >> j & 1;
-        v = tn_i_parse_narrowed(s, r, x->narrow, v);
-        if (v == TN_NOVAR || !tn_i_parse_note_dtype(p, s, v, x->narrow)) return false;
         if (!(x->complex ? define_pairs(p, s, &x->name, v, vague) : define(p, s, &x->name, v, vague))) return false;
     }
     return true;
@@ -279,7 +268,6 @@ static bool rest_of_equation(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
     tn_i_complex out[TN_I_COMPLEX_RESULTS];
     s->b.region = r->region;
     s->b.linear = r->linear;
-    if (!tn_i_parse_narrow(p, s, r)) return false;
     if (tn_i_parse_is_complex(p, r)) {
         const uint32_t n = tn_i_parse_complex_equation(p, s, r, out);
         return n && define_complex(p, s, r, n, out);
@@ -319,11 +307,6 @@ bool tn_i_ends_body(const tn_i_parser *p) {
     return !tn_i_token_is(&t, "=");
 }
 
-static bool may_leave(tn_i_parser *p, const tn_i_scope *s, const tn_i_operand *o) {
-    const int narrow = o->narrow ? o->narrow : o->var != TN_NOVAR && o->var < s->nnarrow ? s->narrow[o->var] : 0;
-    return narrow != TN_I_U64 || tn_i_parse_fail(p, &o->token, "an output of the main program may not be of uint64");
-}
-
 /* `in (a, 2.0)`; on success *f is the program. */
 static bool outputs(tn_i_parser *p, tn_i_scope *s, const tn_fn **f) {
     tn_i_var *out = NULL;
@@ -332,7 +315,6 @@ static bool outputs(tn_i_parser *p, tn_i_scope *s, const tn_fn **f) {
     while (ok && !tn_i_accept(p, ")")) {
         tn_i_operand o;
         ok = tn_i_parse_operand(p, s, &o);
-        if (ok && s->depth == 1) ok = may_leave(p, s, &o);
         if (ok && o.dropped) ok = tn_i_parse_dropped_output(p, s, n, &o);
         if (ok && (o.z != TN_NOVAR || o.complex))
             ok = (o.var = tn_i_parse_complex_operand(p, s, &o)) != TN_NOVAR;
@@ -375,7 +357,6 @@ bool tn_i_parse_program(tn_i_parser *p, uint32_t depth, const tn_fn **out) {
     tn_i_builder_drop(&s.b);
     tn_i_names_free(&s.names);
     tn_i_free(p->ctx, s.z, s.cz * sizeof *s.z);
-    tn_i_free(p->ctx, s.narrow, s.cnarrow * sizeof *s.narrow);
     tn_i_free(p->ctx, s.constant, s.cconstant * sizeof *s.constant);
     tn_i_free(p->ctx, s.dropped, s.cdropped * sizeof *s.dropped);
     ok = ok && tn_i_expect(p, "}");

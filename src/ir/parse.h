@@ -14,14 +14,12 @@ typedef struct tn_i_binder {
     tn_i_token name;
     const tn_type *type; /* interned; NULL: not written; of what is complex, that of its parts */
     bool complex, key;   /* key: of two words each, a dimension of the type */
-    int narrow;          /* a dtype of texts alone, which the type's holds (prims/narrow.h), or 0 */
 } tn_i_binder;
 
 typedef struct tn_i_operand {
     tn_i_token token;
     tn_i_var var; /* TN_NOVAR: a literal */
     int dtype;    /* of a literal as written, or -1; of a complex one that of its parts */
-    int narrow;   /* of a literal: a dtype of texts alone, or 0 */
     uint32_t z;   /* a complex value of the scope, or TN_NOVAR */
     bool dropped; /* `_`, where several values of the program are: no one knows which */
     bool complex; /* a complex literal: its parts are `token` and `imaginary`, each of which may have no text */
@@ -74,7 +72,6 @@ typedef struct tn_i_parser {
     size_t nconstant, cconstant;
     tn_i_closed_text *closed;
     size_t nclosed, cclosed;
-    int narrow;   /* the dtype of texts alone of the type that was read last, or 0 */
     bool of_keys; /* the type that was read last is one of keys */
 } tn_i_parser;
 
@@ -115,8 +112,6 @@ typedef struct tn_i_scope {
     size_t nz, cz;
     tn_i_dropped *dropped; /* values that `_` is on the left for: JAX reads some of them nevertheless */
     size_t ndropped, cdropped;
-    uint8_t *narrow; /* by value: its dtype in the text, where programs have none such, or 0 */
-    size_t nnarrow, cnarrow;
     tn_i_text_constant *constant; /* its own, then those of programs that it calls */
     size_t nconstant, cconstant;
     struct tn_i_reading *caller; /* the equation whose parameter this program is; NULL: none, or not at this place */
@@ -134,8 +129,7 @@ typedef struct tn_i_reading {
     uint32_t given;           /* bit k: parameter k was written */
     uint64_t vague; /* bit j: result j, which is dropped, may be another value of the program that is called */
     uint32_t region;
-    bool linear, wraps, rounds; /* results may leave the values of short integers, of floats of 16 bits */
-    bool region_given, linear_given;
+    bool linear, region_given, linear_given;
 } tn_i_reading;
 
 /* parse.c */
@@ -164,14 +158,6 @@ bool tn_i_parse_drop(tn_i_scope *s, uint32_t v, bool vague);
 bool tn_i_parse_dropped(const tn_i_scope *s, tn_i_operand *o);
 /* The same of output n, which the caller drops as well: by its type. */
 bool tn_i_parse_dropped_output(tn_i_parser *p, tn_i_scope *s, size_t n, tn_i_operand *o);
-
-/* parse_narrow.c: dtypes that texts have and programs have not */
-bool tn_i_parse_note_dtype(tn_i_parser *p, tn_i_scope *s, tn_i_var v, int narrow); /* v is of this one */
-bool tn_i_parse_narrow_bits(const tn_i_token *t, int narrow, uint64_t *bits);      /* of a number, in what holds it */
-/* Whether the equation is known for the dtypes of its operands and results; chooses its form, and what follows it. */
-bool tn_i_parse_narrow(tn_i_parser *p, const tn_i_scope *s, tn_i_reading *r);
-/* A result of the dtype again, where it may have left its values. */
-tn_i_var tn_i_parse_narrowed(tn_i_scope *s, const tn_i_reading *r, int narrow, tn_i_var v);
 
 /* parse_constants.c: constants that a text has no values of */
 bool tn_i_parse_own_constant(tn_i_parser *p, tn_i_scope *s, const tn_i_token *name, tn_i_var v);

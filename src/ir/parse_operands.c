@@ -3,15 +3,9 @@
 #include "ir/parse.h"
 #include "prims/forms.h"
 #include "prims/ids.h"
-#include "prims/narrow.h"
 
 static bool is_literal(const tn_i_token *t) {
     return t->kind == TN_T_NUMBER || tn_i_token_is(t, "True") || tn_i_token_is(t, "False");
-}
-
-/* A literal's, in what holds its dtype. */
-static bool bits_of(const tn_i_operand *o, int dtype, uint64_t *bits) {
-    return o->narrow ? tn_i_parse_narrow_bits(&o->token, o->narrow, bits) : tn_i_parse_bits(&o->token, dtype, bits);
 }
 
 /* After a number or truth value: its type, when written. */
@@ -24,10 +18,9 @@ static bool literal_type(tn_i_parser *p, tn_i_operand *o) {
     if (!tn_i_parse_type(p, &t, &o->complex)) return false;
     if (t.rank) return tn_i_parse_fail(p, &at, "a literal has rank 0; write an array as constant[value=..]");
     o->dtype = t.dtype;
-    o->narrow = p->narrow;
-    if (!bits_of(o, t.dtype, &bits))
+    if (!tn_i_parse_bits(&o->token, t.dtype, &bits))
         return tn_i_parse_fail(p, &o->token, "%s is no value of dtype %s", tn_i_word_text(word, &o->token),
-                               o->narrow ? tn_i_narrow_name(o->narrow) : tn_i_dtype_name(t.dtype));
+                               tn_i_dtype_name(t.dtype));
     return true;
 }
 
@@ -91,7 +84,7 @@ bool tn_i_parse_operands(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
 static tn_i_var literal(tn_i_parser *p, tn_i_scope *s, const tn_i_operand *o, int dtype) {
     char word[TN_I_WORD_TEXT];
     uint64_t bits;
-    if (bits_of(o, dtype, &bits)) return tn_i_literal(&s->b, dtype, bits);
+    if (tn_i_parse_bits(&o->token, dtype, &bits)) return tn_i_literal(&s->b, dtype, bits);
     (void)tn_i_parse_fail(p, &o->token, "%s is no value of dtype %s", tn_i_word_text(word, &o->token),
                           tn_i_dtype_name(dtype));
     return TN_NOVAR;

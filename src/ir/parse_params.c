@@ -1,7 +1,6 @@
 /* Parameters: `[name=value ..]`, in any order, each read as its primitive's descriptor says. */
 #include "ir/parse.h"
 #include "prims/ids.h"
-#include "prims/narrow.h"
 
 #include <string.h>
 
@@ -397,7 +396,7 @@ static bool value(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r, uint32_t k) {
         break;
     case TN_K_DTYPE:
         ok = tn_i_parse_dtype(p, &dtype);
-        v->u.i = ok && tn_i_holder(dtype) >= 0 ? tn_i_holder(dtype) : dtype;
+        v->u.i = dtype;
         break;
     case TN_K_INTS:
         ok = spec->fields ? int_record(p, spec) : spec->lists ? group_tuple(p, spec->lists) : int_tuple(p, &n);

@@ -1,7 +1,7 @@
 /* Types, numbers, strings and arrays. */
 #include "base/number.h"
 #include "ir/parse.h"
-#include "prims/narrow.h"
+#include "prims/complex.h"
 
 #include <string.h>
 
@@ -11,13 +11,13 @@ static int dtype_of(const tn_i_token *t) {
     static const struct {
         const char *name;
         int dtype;
-    } names[] = {{"f64", TN_F64},         {"f32", TN_F32},          {"i32", TN_I32},     {"i64", TN_I64},
-                 {"bool", TN_BOOL},       {"u32", TN_U32},          {"uint32", TN_U32},  {"float64", TN_F64},
-                 {"float32", TN_F32},     {"int32", TN_I32},        {"int64", TN_I64},   {"bool_", TN_BOOL},
-                 {"u64", TN_I_U64},       {"uint64", TN_I_U64},     {"bf16", TN_I_BF16}, {"bfloat16", TN_I_BF16},
-                 {"f16", TN_I_F16},       {"float16", TN_I_F16},    {"i8", TN_I_I8},     {"int8", TN_I_I8},
-                 {"i16", TN_I_I16},       {"int16", TN_I_I16},      {"u8", TN_I_U8},     {"uint8", TN_I_U8},
-                 {"u16", TN_I_U16},       {"uint16", TN_I_U16},     {"c64", TN_I_C64},   {"c128", TN_I_C128},
+    } names[] = {{"f64", TN_F64},         {"f32", TN_F32},          {"i32", TN_I32},    {"i64", TN_I64},
+                 {"bool", TN_BOOL},       {"u32", TN_U32},          {"uint32", TN_U32}, {"float64", TN_F64},
+                 {"float32", TN_F32},     {"int32", TN_I32},        {"int64", TN_I64},  {"bool_", TN_BOOL},
+                 {"u64", TN_U64},         {"uint64", TN_U64},       {"bf16", TN_BF16},  {"bfloat16", TN_BF16},
+                 {"f16", TN_F16},         {"float16", TN_F16},      {"i8", TN_I8},      {"int8", TN_I8},
+                 {"i16", TN_I16},         {"int16", TN_I16},        {"u8", TN_U8},      {"uint8", TN_U8},
+                 {"u16", TN_U16},         {"uint16", TN_U16},       {"c64", TN_I_C64},  {"c128", TN_I_C128},
                  {"complex64", TN_I_C64}, {"complex128", TN_I_C128}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (tn_i_token_is(t, names[i].name)) return names[i].dtype;
@@ -29,8 +29,8 @@ bool tn_i_parse_dtype(tn_i_parser *p, int *dtype) {
     if (*dtype < 0) {
         if (tn_i_token_is(&p->tok, "stack"))
             return tn_i_parse_fail(p, &p->tok, "the type 'stack' is reserved for loops");
-        return tn_i_unexpected(
-            p, "a dtype (f64, f32, i64, i32, u32, bool, c128, c64; of JAX bf16, f16, i8, i16, u8, u16, u64)");
+        return tn_i_unexpected(p,
+                               "a dtype (f64, f32, f16, bf16, i64, i32, i16, i8, u64, u32, u16, u8, bool, c128, c64)");
     }
     tn_i_next(p);
     return true;
@@ -90,9 +90,8 @@ bool tn_i_parse_type(tn_i_parser *p, tn_type *t, bool *complex) {
     int dtype;
     memset(t, 0, sizeof *t);
     if (!element(p, &dtype) || !tn_i_expect(p, "[")) return false;
-    const int parts = tn_i_complex_dtype(dtype), holder = tn_i_holder(dtype);
-    p->narrow = holder < 0 ? 0 : dtype;
-    t->dtype = holder >= 0 ? holder : parts < 0 ? dtype : parts;
+    const int parts = tn_i_complex_dtype(dtype);
+    t->dtype = parts < 0 ? dtype : parts;
     if (complex) *complex = parts >= 0;
     while (!tn_i_accept(p, "]")) {
         int64_t dim;
@@ -114,20 +113,14 @@ bool tn_i_parse_type(tn_i_parser *p, tn_type *t, bool *complex) {
     return varying(p, t);
 }
 
-static bool of_texts_alone(tn_i_parser *p, const tn_i_token *start) {
-    char word[TN_I_WORD_TEXT];
-    return tn_i_parse_fail(p, start, "expected a dtype of programs, not %s", tn_i_word_text(word, start));
-}
-
 bool tn_i_type_of_text(tn_ctx *c, const char *text, tn_type *t) {
     tn_i_parser *p = tn_i_alloc(c, sizeof *p);
     if (!p) return false;
     *p = (tn_i_parser){.ctx = c, .file = "type"};
     tn_i_lex_start(&p->lex, text, strlen(text));
     tn_i_next(p);
-    const tn_i_token start = p->tok;
-    const bool ok = tn_i_parse_type(p, t, NULL) && (!p->narrow || of_texts_alone(p, &start)) &&
-                    (p->tok.kind == TN_T_END || tn_i_unexpected(p, "the end of the type"));
+    const bool ok =
+        tn_i_parse_type(p, t, NULL) && (p->tok.kind == TN_T_END || tn_i_unexpected(p, "the end of the type"));
     tn_i_free(c, p, sizeof *p);
     return ok;
 }
@@ -157,36 +150,13 @@ bool tn_i_parse_int(tn_i_parser *p, int64_t *out) {
     return tn_i_parse_unboxed(p, boxed);
 }
 
-static bool integer_bits(const tn_i_token *t, int dtype, uint64_t *bits) {
-    int64_t x;
-    if (!tn_i_parse_i64(t->at, t->n, &x)) return false;
-    if (dtype == TN_I32 && (x < INT32_MIN || x > INT32_MAX)) return false;
-    if (dtype == TN_U32 && (x < 0 || x > UINT32_MAX)) return false;
-    *bits = dtype == TN_I64 ? (uint64_t)x : (uint32_t)x;
-    return true;
-}
-
 bool tn_i_parse_bits(const tn_i_token *t, int dtype, uint64_t *bits) {
-    double d;
-    float s;
-    uint32_t low;
     if (dtype == TN_BOOL) {
         *bits = tn_i_token_is(t, "True");
         return *bits || tn_i_token_is(t, "False");
     }
     if (t->kind != TN_T_NUMBER) return false;
-    switch (dtype) {
-    case TN_F64:
-        if (!tn_i_parse_f64(t->at, t->n, &d)) return false;
-        memcpy(bits, &d, sizeof d);
-        return true;
-    case TN_F32:
-        if (!tn_i_parse_f32(t->at, t->n, &s)) return false;
-        memcpy(&low, &s, sizeof s);
-        *bits = low;
-        return true;
-    default: return integer_bits(t, dtype, bits);
-    }
+    return tn_i_is_float(dtype) ? tn_i_float_bits(dtype, t->at, t->n, bits) : tn_i_whole_bits(dtype, t->at, t->n, bits);
 }
 
 int tn_i_spelled_dtype(const tn_i_token *t) {
@@ -305,14 +275,7 @@ static bool put_element(tn_i_parser *p, const tn_type *t, char *data, int64_t k)
     if (!tn_i_parse_bits(&p->tok, t->dtype, &bits))
         return tn_i_parse_fail(p, &p->tok, "%s is no value of dtype %s", tn_i_word_text(word, &p->tok),
                                tn_i_dtype_name(t->dtype));
-    /* the low bytes, wherever the machine keeps them */
-    const uint8_t b = (uint8_t)bits;
-    const uint32_t w = (uint32_t)bits;
-    memcpy(data + (size_t)k * size,
-           size == 1   ? (const void *)&b
-           : size == 4 ? (const void *)&w
-                       : (const void *)&bits,
-           size);
+    tn_i_put_bits(t->dtype, data + (size_t)k * size, bits);
     tn_i_next(p);
     return true;
 }

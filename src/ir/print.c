@@ -102,38 +102,13 @@ static void put_name(printer *p, uint32_t number) {
 /* ---- numbers -------------------------------------------------------------------- */
 
 static void put_element(printer *p, int dtype, const void *at) {
-    char text[TN_I_NUMBER_TEXT];
-    double d;
-    float s;
-    int64_t i = 0;
-    int32_t j;
-    uint32_t u;
-    switch (dtype) {
-    case TN_F64:
-        memcpy(&d, at, sizeof d);
-        put(p, text, tn_i_format_f64(text, d));
-        return;
-    case TN_F32:
-        memcpy(&s, at, sizeof s);
-        put(p, text, tn_i_format_f32(text, s));
-        return;
-    case TN_BOOL: puts_(p, *(const unsigned char *)at ? "True" : "False"); return;
-    case TN_I32:
-        memcpy(&j, at, sizeof j);
-        i = j;
-        break;
-    case TN_U32:
-        memcpy(&u, at, sizeof u);
-        i = u;
-        break;
-    default: memcpy(&i, at, sizeof i);
-    }
-    put_i64(p, i);
+    char text[TN_I_ELEMENT_TEXT];
+    put(p, text, tn_i_element_text(text, dtype, at));
 }
 
 static void put_literal(printer *p, const tn_i_val *v) {
     unsigned char bytes[8];
-    memcpy(bytes, &v->bits, sizeof bytes);
+    tn_i_put_bits(v->type->dtype, bytes, v->bits);
     put_element(p, v->type->dtype, bytes);
     puts_(p, ":");
     put_type(p, v->type);

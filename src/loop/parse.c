@@ -10,7 +10,7 @@ static const char *role_name(int i) {
     return roles[i];
 }
 static const char *code_name(int i) { return tn_i_l_rows[i].name; }
-static int dtype(tn_i_reader *z) { return tn_i_read_one_of(z, "a dtype", TN_NDTYPES, tn_i_dtype_name); }
+static int dtype(tn_i_reader *z) { return tn_i_read_one_of(z, "a dtype", TN_I_OWN_DTYPES, tn_i_dtype_name); }
 static int fold(tn_i_reader *z) { return tn_i_read_one_of(z, "a fold", TN_FOLD_ARGMIN + 1, tn_i_l_fold_name); }
 
 /* ---- statements ---- */

@@ -1,5 +1,6 @@
 /* Arithmetic: neg add sub mul div rem square. */
 #include "prims/complex.h"
+#include "prims/held.h"
 #include "prims/ids.h"
 #include "prims/rules.h"
 #include "prims/sample.h"
@@ -36,7 +37,7 @@ const tn_prim tn_prim_neg = {
     .name = "neg",
     .doc = "-x; integers wrap",
     .nin = 1,
-    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE,
+    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE | TN_F_EXACT,
     .dtypes = TN_NUMBERS,
     .type = tn_i_type_elementwise,
     .linear = {TN_OPERAND(0)},
@@ -140,7 +141,7 @@ static void range_sub(const tn_i_param *p, uint32_t nin, const tn_i_range *in, b
 
 /* The factors of v where it is a product of floats. */
 static bool factors(const tn_i_builder *b, tn_i_var v, tn_i_var f[2]) {
-    const tn_i_eqn *e = tn_i_is_float(b->val[v].type->dtype) ? tn_i_def(b, v) : NULL;
+    const tn_i_eqn *e = tn_i_is_wide_float(b->val[v].type->dtype) ? tn_i_def(b, v) : NULL;
     if (!e || e->region != b->region || (e->prim->id != TN_P_mul && e->prim->id != TN_P_square)) return false;
     f[0] = b->pool[e->in];
     f[1] = b->pool[e->in + e->nin - 1];
@@ -226,8 +227,7 @@ TN_STRIP2(mul, u32, uint32_t, uint32_t, x *y)
 /* k*(x + x) is 2k*x bit for bit: doubling rounds nothing, and where |k| is 1 or more it overflows only where the
  * product does. */
 static tn_i_var by_twice(tn_i_builder *b, tn_i_var number, double k, tn_i_var v, int dtype) {
-    const double most = dtype == TN_F32 ? FLT_MAX : DBL_MAX;
-    if (!tn_i_is_float(dtype) || !(fabs(k) >= 1 && fabs(k) <= most / 2)) return TN_NOVAR;
+    if (!tn_i_is_float(dtype) || !(fabs(k) >= 1 && fabs(k) <= tn_i_greatest(dtype) / 2)) return TN_NOVAR;
     const tn_i_var x = half(b, v);
     return x == TN_NOVAR ? x : tn_i_op2(b, TN_P_mul, tn_i_number_like(b, number, 2 * k), x);
 }
@@ -382,6 +382,7 @@ const tn_prim tn_prim_div = {
     .pole = TN_POLE_AT(1, 0),
     .range = range_div,
     .complex = tn_i_complex_of_div,
+    .held = tn_i_held_div,
 };
 
 /* ---- rem ---- */
@@ -435,4 +436,5 @@ const tn_prim tn_prim_rem = {
     .jvp_bound = 5.25,
     .sample = sample_rem,
     .pole = TN_POLE_AT(1, 0),
+    .held = tn_i_held_rem,
 };

@@ -3,6 +3,7 @@
  * Shifts are XLA's: by the width or more, which every negative amount is too, nothing is left of x (of
  * shift_right_arithmetic its sign). */
 #include "prims/c_text.h"
+#include "prims/held.h"
 #include "prims/ids.h"
 #include "prims/rules.h"
 #include "prims/sample.h"
@@ -40,8 +41,7 @@ static void fill_shift(tn_i_rng *r, const tn_i_case *c, uint32_t i, void *data) 
     const int64_t n = tn_i_count(&c->in[i]), width = (int64_t)size * 8;
     for (int64_t k = 0; k < n; k++) {
         const uint64_t bits = tn_i_random(r), by = (uint64_t)tn_i_pick(r, -2, width + 1), x = i == 0 ? bits : by;
-        const uint32_t narrow = (uint32_t)x;
-        memcpy((char *)data + (size_t)k * size, size == 4 ? (const void *)&narrow : &x, size);
+        tn_i_put_bits(dtype, (char *)data + (size_t)k * size, x);
     }
 }
 
@@ -81,6 +81,7 @@ const tn_prim tn_prim_shift_right_logical = {
     .weight = 1,
     .jvp_bound = 1,
     .sample = sample_shift,
+    .held = tn_i_held_shift_right_logical,
 };
 
 const tn_prim tn_prim_shift_right_arithmetic = {
@@ -96,6 +97,7 @@ const tn_prim tn_prim_shift_right_arithmetic = {
     .weight = 1,
     .jvp_bound = 1,
     .sample = sample_shift,
+    .held = tn_i_held_shift_right_arithmetic,
 };
 
 /* ---- counts ---- */
@@ -125,13 +127,13 @@ TN_STRIP1(clz, u32, uint32_t, uint32_t, leading_zeros(x, 32))
 
 /* As many leading zeros as may be. */
 static void fill_count(tn_i_rng *r, const tn_i_case *c, uint32_t i, void *data) {
-    const size_t size = tn_i_dtype_size(c->in[i].dtype);
+    const int dtype = c->in[i].dtype;
+    const size_t size = tn_i_dtype_size(dtype);
     const int64_t n = tn_i_count(&c->in[i]), width = (int64_t)size * 8;
     for (int64_t k = 0; k < n; k++) {
         const int64_t zeros = tn_i_pick(r, 0, width);
         const uint64_t bits = tn_i_random(r) >> (64 - width), x = zeros == width ? 0 : bits >> zeros;
-        const uint32_t narrow = (uint32_t)x;
-        memcpy((char *)data + (size_t)k * size, size == 4 ? (const void *)&narrow : &x, size);
+        tn_i_put_bits(dtype, (char *)data + (size_t)k * size, x);
     }
 }
 
@@ -154,6 +156,7 @@ const tn_prim tn_prim_population_count = {
     .weight = 8,
     .jvp_bound = 1,
     .sample = sample_count,
+    .held = tn_i_held_population_count,
 };
 
 const tn_prim tn_prim_clz = {
@@ -169,4 +172,5 @@ const tn_prim tn_prim_clz = {
     .weight = 16,
     .jvp_bound = 1,
     .sample = sample_count,
+    .held = tn_i_held_clz,
 };

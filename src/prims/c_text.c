@@ -8,15 +8,17 @@
 #include <string.h>
 
 const char *tn_i_c_name(int dtype) {
-    static const char *const name[TN_NDTYPES] = {[TN_BOOL] = "uint8_t", [TN_I32] = "int32_t", [TN_I64] = "int64_t",
-                                                 [TN_F32] = "float",    [TN_F64] = "double",  [TN_U32] = "uint32_t"};
+    static const char *const name[TN_NDTYPES] = {
+        [TN_BOOL] = "uint8_t", [TN_I32] = "int32_t",  [TN_I64] = "int64_t",  [TN_F32] = "float",  [TN_F64] = "double",
+        [TN_U32] = "uint32_t", [TN_I8] = "int8_t",    [TN_I16] = "int16_t",  [TN_U8] = "uint8_t", [TN_U16] = "uint16_t",
+        [TN_U64] = "uint64_t", [TN_F16] = "uint16_t", [TN_BF16] = "uint16_t"};
     return name[dtype];
 }
 
 const char *tn_i_c_suffix(int dtype) {
     static const char *const name[TN_NDTYPES] = {
         [TN_BOOL] = "b8", [TN_I32] = "i32", [TN_I64] = "i64", [TN_F32] = "f32", [TN_F64] = "f64", [TN_U32] = "u32"};
-    return name[dtype];
+    return name[dtype] ? name[dtype] : tn_i_dtype_name(dtype);
 }
 
 /* ---- numbers ---------------------------------------------------------------------- */
@@ -56,7 +58,10 @@ void tn_i_c_number(tn_i_text *t, int dtype, const void *at) {
     case TN_I64: put_integer(t, (memcpy(&l, at, sizeof l), l), true); break;
     case TN_I32: put_integer(t, (memcpy(&i, at, sizeof i), i), false); break;
     case TN_U32: tn_i_text_put(t, "%" PRIu32 "u", (memcpy(&u, at, sizeof u), u)); break;
-    default: tn_i_text_put(t, "%d", *(const uint8_t *)at != 0); break;
+    case TN_U64: tn_i_text_put(t, "UINT64_C(%" PRIu64 ")", tn_i_bits_at(dtype, at)); break;
+    case TN_BOOL: tn_i_text_put(t, "%d", *(const uint8_t *)at != 0); break;
+    default: /* halves as their bits */
+        tn_i_text_put(t, "%d", tn_i_is_half(dtype) ? (int)tn_i_bits_at(dtype, at) : (int)tn_i_element(dtype, at));
     }
 }
 
@@ -142,4 +147,22 @@ void tn_i_c_copy_operand(const tn_i_c_kernel *k) {
     tn_i_text_put(k->t, "];\n");
     tn_i_c_close(k->t, t->rank, t->dim);
     tn_i_text_put(k->t, "}\n");
+}
+
+void tn_i_c_chosen_kernel(const tn_i_c_kernel *k) {
+    const tn_type *in = k->in[0].type;
+    tn_type out = *k->out[0].type;
+    const tn_i_query q = {.prim = k->prim, .p = k->p, .nin = 1, .nout = 1, .in = &in, .out = &out};
+    const char *body = NULL;
+    if (!k->prim->choose(&q, &body) || !body) {
+        *k->why = "cannot be written as C";
+        return;
+    }
+    tn_i_c_open_arr(k->t, "i", &out);
+    tn_i_text_put(k->t, "const %s x = in0[", tn_i_c_name(in->dtype));
+    tn_i_c_at_arr(k->t, "i", &k->in[0]);
+    tn_i_text_put(k->t, "];\nout0[");
+    tn_i_c_at_arr(k->t, "i", &k->out[0]);
+    tn_i_text_put(k->t, "] = (%s)(%s);\n", tn_i_c_name(out.dtype), body);
+    tn_i_c_close(k->t, out.rank, out.dim);
 }

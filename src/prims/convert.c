@@ -1,6 +1,7 @@
 /* Changes of dtype, and of what is differentiated: convert_element_type bitcast_convert_type stop_gradient. */
 #include "prims/c_text.h"
 #include "prims/complex.h"
+#include "prims/held.h"
 #include "prims/ids.h"
 #include "prims/rules.h"
 #include "prims/sample.h"
@@ -46,15 +47,87 @@ TN_STRIP1(u32_to, u32, uint32_t, uint32_t, x)
 TN_STRIP1(u32_to, f32, uint32_t, float, x)
 TN_STRIP1(u32_to, f64, uint32_t, double, x)
 
-#define FROM(source, what)                                                                           \
-    {                                                                                                \
-        [TN_BOOL] = source##_b8##what, [TN_I32] = source##_i32##what, [TN_I64] = source##_i64##what, \
-        [TN_F32] = source##_f32##what, [TN_F64] = source##_f64##what, [TN_U32] = source##_u32##what  \
+/* ---- of dtypes that are computed with as another one: to and from that (held.h) ---- */
+TN_C_TEXT(
+    number_of_f16_text, static inline float number_of_f16(uint16_t x) {
+        const uint32_t sign = (uint32_t)(x & 0x8000u) << 16, size = (uint32_t)(x & 0x7fffu) << 13;
+        const float small = (float)(x & 0x3ffu) * 0x1p-24f;
+        uint32_t bits = size > 0x0f800000u    ? size | 0x7fc00000u
+                        : size == 0x0f800000u ? 0x7f800000u
+                                              : size + 0x38000000u;
+        float y;
+        if (size < 0x00800000u) memcpy(&bits, &small, sizeof bits);
+        bits |= sign;
+        memcpy(&y, &bits, sizeof y);
+        return y;
+    })
+TN_C_TEXT(
+    f16_bits_text, static inline uint16_t f16_bits(float x) {
+        uint32_t bits, units;
+        memcpy(&bits, &x, sizeof bits);
+        const uint32_t sign = bits >> 16 & 0x8000u;
+        bits &= 0x7fffffffu;
+        if (bits > 0x7f800000u) return (uint16_t)(sign | 0x7e00u | (bits >> 13 & 0x1ffu));
+        if (bits >= 0x47800000u) return (uint16_t)(sign | 0x7c00u);
+        if (bits < 0x38800000u) { /* multiples of 2^-24, as floats from 0.5 to 1 are */
+            float y;
+            memcpy(&y, &bits, sizeof y);
+            y += 0.5f;
+            memcpy(&units, &y, sizeof units);
+            return (uint16_t)(sign | (units - 0x3f000000u));
+        }
+        return (uint16_t)(sign | (bits - 0x38000000u + 0xfffu + (bits >> 13 & 1u)) >> 13);
+    })
+TN_C_TEXT(
+    number_of_bf16_text, static inline float number_of_bf16(uint16_t x) {
+        const uint32_t bits = (uint32_t)x << 16;
+        float y;
+        memcpy(&y, &bits, sizeof y);
+        return y;
+    })
+TN_C_TEXT(
+    bf16_bits_text, static inline uint16_t bf16_bits(float x) {
+        uint32_t bits;
+        memcpy(&bits, &x, sizeof bits);
+        if (x != x) return (uint16_t)(bits >> 16 | 0x40u);
+        return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+    })
+static const tn_i_c_helper half_helpers[] = {{"number_of_f16", number_of_f16_text},
+                                             {"f16_bits", f16_bits_text},
+                                             {"number_of_bf16", number_of_bf16_text},
+                                             {"bf16_bits", bf16_bits_text},
+                                             {NULL, NULL}};
+
+TN_STRIP1(i8_to, i32, int8_t, int32_t, x)
+TN_STRIP1(i16_to, i32, int16_t, int32_t, x)
+TN_STRIP1(u8_to, u32, uint8_t, uint32_t, x)
+TN_STRIP1(u16_to, u32, uint16_t, uint32_t, x)
+TN_STRIP1(f16_to, f32, uint16_t, float, number_of_f16(x))
+TN_STRIP1(bf16_to, f32, uint16_t, float, number_of_bf16(x))
+TN_STRIP1(i32_to, i8, int32_t, int8_t, x)
+TN_STRIP1(i32_to, i16, int32_t, int16_t, x)
+TN_STRIP1(u32_to, u8, uint32_t, uint8_t, x)
+TN_STRIP1(u32_to, u16, uint32_t, uint16_t, x)
+TN_STRIP1(f32_to, f16, float, uint16_t, f16_bits(x))
+TN_STRIP1(f32_to, bf16, float, uint16_t, bf16_bits(x))
+
+#define FROM(source, what, ...)                                                                                  \
+    {                                                                                                            \
+        [TN_BOOL] = source##_b8##what, [TN_I32] = source##_i32##what, [TN_I64] = source##_i64##what,             \
+        [TN_F32] = source##_f32##what, [TN_F64] = source##_f64##what, [TN_U32] = source##_u32##what, __VA_ARGS__ \
     }
-#define FROM_ALL(what)                                                                                 \
-    {                                                                                                  \
-        [TN_BOOL] = FROM(bool_to, what), [TN_I32] = FROM(i32_to, what), [TN_I64] = FROM(i64_to, what), \
-        [TN_F32] = FROM(f32_to, what), [TN_F64] = FROM(f64_to, what), [TN_U32] = FROM(u32_to, what)    \
+#define ALSO(source, DTYPE, dtype, what) [DTYPE] = source##_##dtype##what
+#define FROM_ALL(what)                                                                                       \
+    {                                                                                                        \
+        [TN_BOOL] = FROM(bool_to, what, ), [TN_I64] = FROM(i64_to, what, ), [TN_F64] = FROM(f64_to, what, ), \
+        [TN_I32] = FROM(i32_to, what, ALSO(i32_to, TN_I8, i8, what), ALSO(i32_to, TN_I16, i16, what)),       \
+        [TN_U32] = FROM(u32_to, what, ALSO(u32_to, TN_U8, u8, what), ALSO(u32_to, TN_U16, u16, what)),       \
+        [TN_F32] = FROM(f32_to, what, ALSO(f32_to, TN_F16, f16, what), ALSO(f32_to, TN_BF16, bf16, what)),   \
+        [TN_I8] = {ALSO(i8_to, TN_I32, i32, what)}, [TN_I16] = {ALSO(i16_to, TN_I32, i32, what)},            \
+        [TN_U8] = {ALSO(u8_to, TN_U32, u32, what)}, [TN_U16] = {ALSO(u16_to, TN_U32, u32, what)},            \
+        [TN_F16] = {ALSO(f16_to, TN_F32, f32, what)}, [TN_BF16] = {                                          \
+            ALSO(bf16_to, TN_F32, f32, what)                                                                 \
+        }                                                                                                    \
     }
 
 static tn_i_strip *choose_convert(const tn_i_query *q, const char **body) {
@@ -73,7 +146,12 @@ static bool type_convert(tn_i_query *q) {
 static tn_i_var simplify_convert(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
                                  const tn_type *out) {
     (void)p, (void)nin;
-    return b->val[in[0]].type->dtype == out->dtype ? in[0] : TN_NOVAR;
+    if (b->val[in[0]].type->dtype == out->dtype) return in[0];
+    const tn_i_eqn *e = tn_i_def(b, in[0]); /* what was made its holder's */
+    const bool back = e && tn_i_is_held(out->dtype) && e->prim->id == TN_P_convert_element_type &&
+                      b->val[b->pool[e->in]].type->dtype == out->dtype &&
+                      b->val[in[0]].type->dtype == tn_i_holder(out->dtype);
+    return back ? b->pool[e->in] : TN_NOVAR;
 }
 
 /* Only between float dtypes is a conversion linear (up to its rounding); zero remains zero. */
@@ -115,11 +193,14 @@ const tn_prim tn_prim_convert_element_type = {
     .transpose = transpose_convert,
     .choose = choose_convert,
     .kernel = tn_i_chosen_kernel,
+    .c_kernel = tn_i_c_chosen_kernel,
     .weight = 1,
     .jvp_bound = 2,
     .transpose_bound = 1,
     .sample = sample_convert,
     .complex = tn_i_complex_of_convert,
+    .held = tn_i_held_convert,
+    .c_helpers = half_helpers,
 };
 
 /* ---- bitcast_convert_type: the same bits as another dtype of as many ---- */
@@ -156,15 +237,20 @@ TN_STRIP1(i64_as, i64, int64_t, int64_t, x)
 TN_STRIP1(u32_as, f32, uint32_t, float, bits_u32_f32(x))
 TN_STRIP1(u32_as, i32, uint32_t, int32_t, bits_u32_i32(x))
 TN_STRIP1(u32_as, u32, uint32_t, uint32_t, x)
+TN_STRIP1(u64_as, i64, uint64_t, int64_t, x)
+TN_STRIP1(i64_as, u64, int64_t, uint64_t, x)
 
 #define AS_32(source, what) \
     { [TN_F32] = source##_f32##what, [TN_I32] = source##_i32##what, [TN_U32] = source##_u32##what }
-#define AS_64(source, what) \
-    { [TN_F64] = source##_f64##what, [TN_I64] = source##_i64##what }
-#define AS_ALL(what)                                                                                    \
-    {                                                                                                   \
-        [TN_F32] = AS_32(f32_as, what), [TN_I32] = AS_32(i32_as, what), [TN_U32] = AS_32(u32_as, what), \
-        [TN_F64] = AS_64(f64_as, what), [TN_I64] = AS_64(i64_as, what)                                  \
+#define AS_64(source, what, ...) \
+    { [TN_F64] = source##_f64##what, [TN_I64] = source##_i64##what, __VA_ARGS__ }
+#define AS_ALL(what)                                                                                       \
+    {                                                                                                      \
+        [TN_F32] = AS_32(f32_as, what), [TN_I32] = AS_32(i32_as, what), [TN_U32] = AS_32(u32_as, what),    \
+        [TN_F64] = AS_64(f64_as, what, ), [TN_I64] = AS_64(i64_as, what, ALSO(i64_as, TN_U64, u64, what)), \
+        [TN_U64] = {                                                                                       \
+            ALSO(u64_as, TN_I64, i64, what)                                                                \
+        }                                                                                                  \
     }
 
 static tn_i_strip *choose_bitcast(const tn_i_query *q, const char **body) {
@@ -188,17 +274,19 @@ static bool type_bitcast(tn_i_query *q) {
 /* Of floats as themselves the derivative is 0, too. */
 static tn_i_var simplify_bitcast(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
                                  const tn_type *out) {
-    return tn_i_is_float(out->dtype) ? TN_NOVAR : simplify_convert(b, p, nin, in, out);
+    (void)p, (void)nin;
+    return !tn_i_is_float(out->dtype) && b->val[in[0]].type->dtype == out->dtype ? in[0] : TN_NOVAR;
 }
 
 static bool sample_bitcast(tn_i_rng *r, int dtype, tn_i_case *c) {
-    static const int narrow[] = {TN_F32, TN_I32, TN_U32}, wide[] = {TN_F64, TN_I64};
+    const size_t size = tn_i_dtype_size(dtype);
+    int to = TN_BOOL;
     tn_i_case_shape(r, c, 0, dtype, 0, 4);
-    const int least = tn_i_is_float(dtype), /* to a float, of what is none */
-        to = tn_i_dtype_size(dtype) == 4 ? narrow[tn_i_pick(r, least, 2)] : wide[tn_i_pick(r, least, 1)];
+    while (to == TN_BOOL || tn_i_dtype_size(to) != size || (tn_i_is_float(dtype) && tn_i_is_float(to)))
+        to = (int)tn_i_pick(r, 0, TN_NDTYPES - 1);
     c->p[0] = (tn_i_param){.kind = TN_K_DTYPE, .u.i = to};
     /* bits of small integers are floats near 0; those of negative ones would be NaN */
-    if (!tn_i_is_float(dtype)) c->domain[0] = (tn_i_domain){.lo = 0, .hi = 1000};
+    if (!tn_i_is_float(dtype)) c->domain[0] = (tn_i_domain){.lo = 0, .hi = size > 1 ? 1000 : 100};
     return true;
 }
 
@@ -214,11 +302,13 @@ const tn_prim tn_prim_bitcast_convert_type = {
     .simplify = simplify_bitcast,
     .choose = choose_bitcast,
     .kernel = tn_i_chosen_kernel,
+    .c_kernel = tn_i_c_chosen_kernel,
     .c_helpers = bits_helpers,
     .weight = 1,
     .jvp_bound = 2,
     .transpose_bound = 1,
     .sample = sample_bitcast,
+    .held = tn_i_held_bitcast,
 };
 
 /* ---- stop_gradient ---- */
@@ -234,7 +324,7 @@ const tn_prim tn_prim_stop_gradient = {
     .name = "stop_gradient",
     .doc = "x, a constant to every derivative",
     .nin = 1,
-    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE | TN_F_NODIFF,
+    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE | TN_F_NODIFF | TN_F_KEEPS,
     .dtypes = TN_ANY,
     .type = tn_i_type_elementwise,
     TN_ANY_STRIPS(stop_gradient),

@@ -147,7 +147,7 @@ static void jvp_extreme(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
 static void jvp_cumlogsumexp(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
     tn_i_builder *b = r->b;
     if (tn_i_count(r->in_type[0]) == 0) return;
-    const double lowest = r->in_type[0]->dtype == TN_F32 ? -(double)FLT_MAX : -DBL_MAX;
+    const double lowest = -tn_i_greatest(r->in_type[0]->dtype);
     const tn_i_var y = tn_i_op2(b, TN_P_max, r->out[0], tn_i_number_like(b, r->in[0], lowest));
     const tn_i_var keep = tn_i_op1(b, TN_P_exp, tn_i_op2(b, TN_P_sub, before(r, -INFINITY), y));
     recur(r, keep, tn_i_op1(b, TN_P_exp, tn_i_op2(b, TN_P_sub, r->in[0], y)), din[0], dout);
@@ -279,6 +279,7 @@ const tn_prim tn_prim_cummax = {
     .name = "cummax",
     .doc = "running maximum along an axis; NaN stays; derivative: half each where an element equals the maximum so far",
     .nin = 1,
+    .flags = TN_F_ORDER,
     .dtypes = TN_NUMBERS,
     .params = tn_i_scan_params,
     .type = type_cumulative,
@@ -297,6 +298,7 @@ const tn_prim tn_prim_cummin = {
     .name = "cummin",
     .doc = "running minimum along an axis; NaN stays; derivative: half each where an element equals the minimum so far",
     .nin = 1,
+    .flags = TN_F_ORDER,
     .dtypes = TN_NUMBERS,
     .params = tn_i_scan_params,
     .type = type_cumulative,

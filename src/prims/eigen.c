@@ -135,7 +135,7 @@ const tn_prim tn_prim_eigh = {
         "ascends, f32 is computed in f64; NaN if a is not finite; pairs of equal w add nothing to dv",
     .nin = 1,
     .flags = TN_F_COSTLY,
-    .dtypes = TN_FLOATS,
+    .dtypes = TN_WIDE_FLOATS,
     .params = params,
     .type = type_eigh,
     .jvp = jvp_eigh,

@@ -1,5 +1,6 @@
 /* Choices by size: max min abs sign clamp. */
 #include "prims/complex.h"
+#include "prims/held.h"
 #include "prims/ids.h"
 #include "prims/rules.h"
 #include "prims/sample.h"
@@ -58,7 +59,7 @@ const tn_prim tn_prim_max = {
     .name = "max",
     .doc = "the larger, NaN if either is; of bools or; a tie gives each operand half the derivative",
     .nin = 2,
-    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE | TN_F_COMMUTES,
+    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE | TN_F_COMMUTES | TN_F_ORDER,
     .dtypes = TN_ANY,
     .type = tn_i_type_elementwise,
     .simplify = simplify_max,
@@ -80,7 +81,7 @@ const tn_prim tn_prim_min = {
     .name = "min",
     .doc = "the smaller, NaN if either is; of bools and; a tie gives each operand half the derivative",
     .nin = 2,
-    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE | TN_F_COMMUTES,
+    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE | TN_F_COMMUTES | TN_F_ORDER,
     .dtypes = TN_ANY,
     .type = tn_i_type_elementwise,
     .simplify = simplify_min,
@@ -110,7 +111,7 @@ const tn_prim tn_prim_abs = {
     .name = "abs",
     .doc = "|x|, abs'(0) = 1; integers: |MIN| = MIN",
     .nin = 1,
-    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE,
+    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE | TN_F_EXACT,
     .dtypes = TN_NUMBERS,
     .type = tn_i_type_elementwise,
     .partial = {partial_abs},
@@ -120,6 +121,7 @@ const tn_prim tn_prim_abs = {
     .domain = {{-2, 2, 0.1, TN_AT_ZERO}},
     .image = {0, INFINITY},
     .complex = tn_i_complex_of_abs,
+    .held = tn_i_held_abs,
 };
 
 /* ---- sign ---- */
@@ -134,7 +136,7 @@ const tn_prim tn_prim_sign = {
     .name = "sign",
     .doc = "-1, 0 or 1; zeros keep their sign, NaN stays; derivative 0 everywhere",
     .nin = 1,
-    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE | TN_F_NODIFF,
+    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE | TN_F_NODIFF | TN_F_EXACT,
     .dtypes = TN_NUMBERS,
     .type = tn_i_type_elementwise,
     TN_NUMBER_STRIPS(sign),
@@ -142,6 +144,7 @@ const tn_prim tn_prim_sign = {
     .jvp_bound = 2,
     .domain = {{-2, 2, 0.1, TN_AT_ZERO}},
     .complex = tn_i_complex_of_sign,
+    .held = tn_i_held_sign,
 };
 
 /* ---- clamp(min, x, max) = the smaller of max and (the larger of min and x) ---- */
@@ -243,7 +246,7 @@ const tn_prim tn_prim_clamp = {
     .doc =
         "clamp(min, x, max), bounds may be scalars; NaN if any is; at a bound x has derivative 0, and so has the bound",
     .nin = 3,
-    .flags = TN_F_ELEMENTWISE,
+    .flags = TN_F_ELEMENTWISE | TN_F_ORDER,
     .dtypes = TN_NUMBERS,
     .type = type_clamp,
     .partial = {partial_clamp_min, partial_clamp_x, partial_clamp_max},

@@ -193,7 +193,7 @@ const tn_prim tn_prim_fft = {
         "IFFT its inverse; RFFT the first n/2 + 1 of a real array's; IRFFT the inverse of that",
     .nin = -1,
     .flags = TN_F_COSTLY,
-    .dtypes = TN_FLOATS,
+    .dtypes = TN_WIDE_FLOATS,
     .params = fft_params,
     .type = type_fft,
     .linear = {TN_ALL},

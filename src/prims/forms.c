@@ -97,6 +97,7 @@ REDUCTION(reduce_xor, TN_P_xor, -1)
 /* An integer of the same order: of negative floats all bits but the sign turn. */
 static tn_i_var ordered(tn_i_builder *b, tn_i_var x) {
     if (b->failed || x == TN_NOVAR) return TN_NOVAR;
+    if (tn_i_is_half(tn_i_vtype(b, x)->dtype)) x = tn_i_convert(b, x, TN_F32);
     const int dtype = tn_i_vtype(b, x)->dtype;
     if (!tn_i_is_float(dtype)) return x;
     const tn_i_param whole = {.kind = TN_K_DTYPE, .u.i = dtype == TN_F32 ? TN_I32 : TN_I64};
@@ -207,8 +208,9 @@ const tn_prim tn_i_platform_index_form = {
 
 tn_i_var tn_i_unsigned_place(tn_i_builder *b, int prim, const tn_i_param *p, uint32_t nin, const tn_i_var *in) {
     const tn_i_param q[2] = {p[0], {.kind = TN_K_DTYPE, .u.i = TN_I64}};
-    if (p[1].u.i != TN_U32) return TN_NOVAR;
-    return tn_i_convert(b, tn_i_emit(b, tn_i_prim(b, prim), q, nin, in), TN_U32);
+    const int dtype = (int)p[1].u.i;
+    if (!tn_i_is_int(dtype) || tn_i_is_index(dtype)) return TN_NOVAR;
+    return tn_i_convert(b, tn_i_emit(b, tn_i_prim(b, prim), q, nin, in), dtype);
 }
 
 /* ---- in another order ---- */
@@ -261,14 +263,22 @@ const tn_prim tn_i_top_k_form = {
 
 /* ---- unsigned places ---- */
 
+/* What i64 has not is beyond all arrays, and so is the largest that it has. */
+static tn_i_var as_index(tn_i_builder *b, tn_i_var x) {
+    const tn_type t = *tn_i_vtype(b, x);
+    if (t.dtype == TN_U64) x = tn_i_op2(b, TN_P_min, x, tn_i_whole_number(b, &t, INT64_MAX));
+    return tn_i_convert(b, x, TN_I64);
+}
+
 tn_i_var tn_i_unsigned_places(tn_i_builder *b, int prim, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
                               uint32_t first, uint32_t limit) {
     tn_i_var out[2 + TN_MAX_RANK];
     bool any = false;
     if (b->failed || nin > 2 + TN_MAX_RANK) return TN_NOVAR;
     for (uint32_t i = 0; i < nin; i++) {
-        const bool place = i >= first && i < limit && tn_i_vtype(b, in[i])->dtype == TN_U32;
-        out[i] = place ? tn_i_convert(b, in[i], TN_I64) : in[i];
+        const int dtype = tn_i_vtype(b, in[i])->dtype;
+        const bool place = i >= first && i < limit && tn_i_is_int(dtype) && !tn_i_is_index(dtype);
+        out[i] = place ? as_index(b, in[i]) : in[i];
         any |= place;
     }
     return any && !b->failed ? tn_i_emit(b, tn_i_prim(b, prim), p, nin, out) : TN_NOVAR;
@@ -289,7 +299,7 @@ static tn_i_var written_seed(tn_i_builder *b, const tn_i_param *p, uint32_t nin,
     tn_type word = t;
     word.dtype = TN_U32;
     tn_i_var high = tn_i_zeros(b, &word);
-    if (t.dtype == TN_I64)
+    if (tn_i_dtype_size(t.dtype) == 8)
         high = tn_i_convert(b, tn_i_op2(b, TN_P_shift_right_logical, in[0], tn_i_number_like(b, in[0], 32)), TN_U32);
     const tn_i_var low = tn_i_convert(b, in[0], TN_U32);
     word.dim[word.rank++] = 1;
@@ -309,9 +319,8 @@ static tn_i_var written_bits(tn_i_builder *b, const tn_i_param *p, uint32_t nin,
         return refuse(b, "random_bits", "bit_width: is none of 8, 16, 32, 64"), TN_NOVAR;
     const tn_i_param q[2] = {{.kind = TN_K_DTYPE, .u.i = width == 64 ? TN_I64 : TN_U32}, p[1]};
     const tn_i_var bits = tn_i_emit(b, tn_i_prim(b, TN_P_random_bits), q, nin, in);
-    if (width >= 32 || b->failed) return bits;
-    const tn_type t = *tn_i_vtype(b, bits);
-    return tn_i_op2(b, TN_P_and, bits, tn_i_whole_number(b, &t, ((int64_t)1 << width) - 1)); /* the low ones of 32 */
+    const int dtype = width == 8 ? TN_U8 : width == 16 ? TN_U16 : width == 32 ? TN_U32 : TN_U64;
+    return b->failed ? TN_NOVAR : tn_i_convert(b, bits, dtype); /* the low ones of 32 */
 }
 const tn_prim tn_i_random_bits_form = {
     .id = -1, .name = "random_bits", .nin = 1, .params = bits_params, .written = written_bits};

@@ -23,7 +23,9 @@ static const tn_i_spec gather_params[] = {
      .fields = gather_fields},
     {.name = "slice_sizes", .kind = TN_K_INTS},
     {.name = "mode", .kind = TN_K_SYM, .symbols = gather_modes},
-    {.name = "fill_value", .kind = TN_K_NUMBER, .otherwise = "nan, the least integer, the greatest u32 or True"},
+    {.name = "fill_value",
+     .kind = TN_K_NUMBER,
+     .otherwise = "nan, the least signed integer, the greatest unsigned one or True"},
     {.name = NULL}};
 
 static bool sizes_valid(tn_i_query *q, const tn_i_dnums *d) {
@@ -54,20 +56,19 @@ static bool fill_bits(const tn_i_param *x, int dtype, uint64_t *bits) {
     double d = NAN;
     if (given && whole) d = (double)i;
     if (given && x->n == TN_F64) memcpy(&d, &x->u.i, sizeof d);
-    const float f = (float)d;
-    *bits = 0;
-    switch (dtype) {
-    case TN_BOOL:
-        *bits = given ? (uint64_t)(i != 0) : 1;
-        return !given || x->n == TN_BOOL || (whole && (i == 0 || i == 1));
-    case TN_I32:
-        *bits = (uint32_t)(given ? (int32_t)i : INT32_MIN);
-        return !given || (whole && i >= INT32_MIN && i <= INT32_MAX);
-    case TN_U32: *bits = (uint32_t)(given ? i : UINT32_MAX); return !given || (whole && i >= 0 && i <= UINT32_MAX);
-    case TN_I64: *bits = (uint64_t)(given ? i : INT64_MIN); return !given || whole;
-    case TN_F32: memcpy(bits, &f, sizeof f); return (!given || x->n != TN_BOOL) && (!isinf(f) || isinf(d));
-    default: memcpy(bits, &d, sizeof d); return !given || x->n != TN_BOOL;
+    unsigned char at[8];
+    if (tn_i_is_float(dtype)) {
+        tn_i_element_set(dtype, at, d);
+        *bits = tn_i_bits_at(dtype, at);
+        return !given || (x->n != TN_BOOL && (isinf(d) || !isinf(tn_i_element(dtype, at))));
     }
+    *bits = tn_i_extreme_bits(dtype, dtype == TN_BOOL || tn_i_is_unsigned(dtype));
+    if (!given) return true;
+    tn_i_put_bits(dtype, at, dtype == TN_BOOL ? i != 0 : (uint64_t)i);
+    *bits = tn_i_bits_at(dtype, at);
+    const bool fits =
+        dtype == TN_U64 ? i >= 0 : tn_i_element(dtype, at) == (double)i && (i >= 0) == (tn_i_element(dtype, at) >= 0);
+    return (whole && fits) || (dtype == TN_BOOL && x->n == TN_BOOL);
 }
 
 static bool refuse_fill(tn_i_query *q) {
@@ -269,13 +270,32 @@ static void batch_gather(tn_i_rule *r, const bool *batched, tn_i_var *out, bool 
     *out_batched = true;
 }
 
+/* What stands for windows outside is the dtype's, not its holder's. */
+static bool held_gather(tn_i_rule *r, tn_i_var *out) {
+    const int dtype = r->in_type[0]->dtype;
+    tn_i_param p[GATHER_FILL + 1];
+    unsigned char at[8];
+    if (!tn_i_is_held(dtype)) return false;
+    for (int k = 0; k <= GATHER_FILL; k++) p[k] = r->p[k];
+    const uint64_t bits = tn_i_gather_fill(r->p, dtype);
+    tn_i_put_bits(dtype, at, bits);
+    const double number = tn_i_element(dtype, at);
+    p[GATHER_FILL] = (tn_i_param){.kind = TN_K_NUMBER, .n = tn_i_is_float(dtype) ? TN_F64 : TN_I64};
+    if (tn_i_is_float(dtype))
+        memcpy(&p[GATHER_FILL].u.i, &number, sizeof number);
+    else
+        p[GATHER_FILL].u.i = dtype == TN_U64 ? (int64_t)bits : (int64_t)number;
+    out[0] = tn_i_emit(r->b, tn_i_prim(r->b, TN_P_gather), p, r->nin, r->in);
+    return true;
+}
+
 /* Touches the windows only. */
 static void cost_gather(const tn_i_query *q, tn_i_cost *cost) {
     cost->bytes += tn_i_bytes_of(q->in[1]) + 2 * tn_i_bytes_of(&q->out[0]);
 }
 
 static tn_i_param sample_fill(tn_i_rng *r, int dtype) {
-    const int64_t x = dtype == TN_BOOL ? tn_i_pick(r, 0, 1) : tn_i_pick(r, dtype == TN_U32 ? 0 : -3, 3);
+    const int64_t x = dtype == TN_BOOL ? tn_i_pick(r, 0, 1) : tn_i_pick(r, tn_i_is_unsigned(dtype) ? 0 : -3, 3);
     const double half = (double)x / 2;
     tn_i_param p = {.kind = TN_K_NUMBER, .n = TN_I64, .u.i = x};
     if (!tn_i_is_float(dtype) || tn_i_pick(r, 0, 1)) return p;
@@ -415,6 +435,7 @@ const tn_prim tn_prim_gather = {
     .sums = sums_gather,
     .written = written_gather,
     .complex = tn_i_complex_of_parts,
+    .held = held_gather,
 };
 
 /* ---- scatter_add ---- */

@@ -24,10 +24,11 @@ typedef uint64_t tn_i_long;
             for (int64_t i = 0; i < n; i++) memcpy(d + i * ds * size, s + i * ss * size, size); \
     }
 COPY_ROW(1)
+COPY_ROW(2)
 COPY_ROW(4)
 COPY_ROW(8)
 
-tn_i_row *tn_i_copy_row(size_t size) { return size == 1 ? copy_1 : size == 4 ? copy_4 : copy_8; }
+tn_i_row *tn_i_copy_row(size_t size) { return size == 1 ? copy_1 : size == 2 ? copy_2 : size == 4 ? copy_4 : copy_8; }
 
 #define ADD_ROW(name, type, wide)                                                              \
     static void add_##name(int64_t n, const void *src, int64_t ss, void *dst, int64_t ds) {    \

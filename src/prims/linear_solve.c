@@ -164,7 +164,7 @@ const tn_prim tn_prim_linear_solve = {
     .doc = "x with a x = b by LU with partial pivoting; inf or NaN for a singular a; differentiated as lu, lu_solve",
     .nin = 2,
     .flags = TN_F_COSTLY | TN_F_OWN_PRIMAL,
-    .dtypes = TN_FLOATS,
+    .dtypes = TN_WIDE_FLOATS,
     .type = type_solve,
     .linear = {TN_OPERAND(1)},
     .jvp = jvp_solve,

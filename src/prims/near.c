@@ -101,7 +101,7 @@ static tn_i_var of_half(tn_i_builder *b, const tn_i_var *in, tn_i_format to) {
 }
 
 tn_i_var tn_i_rounded_to_half(tn_i_builder *b, tn_i_var x, tn_i_format to) {
-    return with_tangent(b, of_half, to, 1, &x);
+    return b->failed || x == TN_NOVAR ? TN_NOVAR : of_half(b, &x, to);
 }
 
 /* ---- bits of 16 ---- */
@@ -165,6 +165,10 @@ static tn_i_var written_nextafter(tn_i_builder *b, const tn_i_param *p, uint32_t
         tn_i_builder_fail(b, TN_ETYPE, "nextafter: the operands are of different types");
         return TN_NOVAR;
     }
+    if (tn_i_is_half(tn_i_vtype(b, in[0])->dtype)) {
+        tn_i_builder_fail(b, TN_ETYPE, "nextafter of %s", tn_i_dtype_name(tn_i_vtype(b, in[0])->dtype));
+        return TN_NOVAR;
+    }
     return with_tangent(b, beside, (tn_i_format){0}, 2, in);
 }
 const tn_prim tn_i_nextafter_form = {
@@ -182,7 +186,9 @@ static tn_i_var written_precision(tn_i_builder *b, const tn_i_param *p, uint32_t
                           (long long)exponent, (long long)mantissa);
         return TN_NOVAR;
     }
-    return with_tangent(b, of_fewer_bits, (tn_i_format){(int)exponent, (int)mantissa}, 1, in);
+    const int dtype = tn_i_vtype(b, in[0])->dtype;
+    const tn_i_var x = tn_i_is_half(dtype) ? tn_i_convert(b, in[0], TN_F32) : in[0];
+    return tn_i_convert(b, with_tangent(b, of_fewer_bits, (tn_i_format){(int)exponent, (int)mantissa}, 1, &x), dtype);
 }
 const tn_prim tn_i_reduce_precision_form = {
     .id = -1, .name = "reduce_precision", .nin = 1, .params = precision_params, .written = written_precision};

@@ -73,7 +73,9 @@ static bool exact_below(const tn_i_rule *r) {
     double y;
     if (tn_i_is_int(r->in_type[1]->dtype)) return true;
     if (!tn_i_known_f64(r->b, r->in[1], &y)) return false;
-    const double below = r->in_type[1]->dtype == TN_F32 ? (double)(float)(y - 1) : y - 1;
+    unsigned char at[8];
+    tn_i_element_set(r->in_type[1]->dtype, at, y - 1);
+    const double below = tn_i_element(r->in_type[1]->dtype, at);
     return y >= 0.5 || below + 1 == y;
 }
 

@@ -36,6 +36,11 @@ enum {
     TN_F_RULES = 1 << 15,      /* its derivative is what a user says, by a rule or a program of the user's own */
     TN_F_OVER = 1 << 16,       /* its type rule says what its results vary over; those of others vary over what their
                                   operands do, which is the same for all but literals (docs/mpi.md) */
+    TN_F_KEEPS = 1 << 18,      /* results are values of their dtype whatever holds it (prims/held.h), bits of the
+                                  operands; those with one of VIEW, PLACES, CHOOSES, LOOP, ORDER are, too */
+    TN_F_EXACT = 1 << 19,      /* results are, of floats: nothing is rounded */
+    TN_F_ORDER = 1 << 20,      /* results are operands, or truth values or places, by the order of numbers */
+    TN_F_STORED = 1 << 21,     /* takes and makes arrays as they are in memory, of any dtype */
     TN_F_COMM = 1 << 17,       /* ranks speak in it: all of its axes run it, in the same order */
     TN_F_EITHER = 1 << 13      /* operands 0 and 1 are one value: made again, and kept for who rather reads that */
 };
@@ -377,6 +382,9 @@ struct tn_prim {
     /* No kernel and no program: the equations that a program has in its place when it is about to run (all of out).
      * Transformations, prices and texts see the one equation. */
     void (*expand)(tn_i_rule *r, tn_i_var *out);
+    /* The same of a dtype that is computed with as another one (prims/held.h), of operands and for results of their
+     * holders, where that is not the equation itself over these; false: it is.  NULL: always. */
+    bool (*held)(tn_i_rule *r, tn_i_var *out);
     /* Why an equation that may stand between transformations cannot run, or NULL. */
     const char *(*unrunnable)(const tn_i_param *p);
     bool (*effect)(const tn_i_param *p); /* must run exactly once, in order; NULL: pure */

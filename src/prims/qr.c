@@ -142,7 +142,7 @@ const tn_prim tn_prim_qr = {
            "rows if full_matrices; NaN if a is not finite; derivatives want the first columns independent",
     .nin = 1,
     .flags = TN_F_COSTLY,
-    .dtypes = TN_FLOATS,
+    .dtypes = TN_WIDE_FLOATS,
     .params = params,
     .type = type_qr,
     .jvp = jvp_qr,

@@ -39,7 +39,7 @@ static bool type_numbers(tn_i_query *q) {
     if (!tn_i_params_given(q) || !keys_valid(q)) return false;
     const int64_t dtype = q->p[0].u.i;
     if (dtype < 0 || dtype >= TN_NDTYPES || !(q->prim->dtypes >> dtype & 1))
-        return tn_i_type_fail(q, -1, "dtype must be %s", q->prim->dtypes == TN_INTS ? "i32, u32 or i64" : "f32 or f64");
+        return tn_i_type_fail(q, -1, "dtype must be %s", q->prim->dtypes == TN_INTS ? "one of integers" : "f32 or f64");
     return output_for_keys(q, (int)dtype, &q->p[1], NULL);
 }
 
@@ -359,7 +359,7 @@ const tn_prim tn_prim_random_uniform = {
            "u32[..,2]",
     .nin = 1,
     .flags = TN_F_NODIFF,
-    .dtypes = TN_FLOATS,
+    .dtypes = TN_WIDE_FLOATS,
     .params = numbers_params,
     .type = type_numbers,
     .batch = batch_keys,
@@ -379,7 +379,7 @@ const tn_prim tn_prim_random_normal = {
            "key i32[..,2] or u32[..,2]",
     .nin = 1,
     .flags = TN_F_NODIFF,
-    .dtypes = TN_FLOATS,
+    .dtypes = TN_WIDE_FLOATS,
     .params = numbers_params,
     .type = type_numbers,
     .batch = batch_keys,

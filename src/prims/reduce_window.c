@@ -42,13 +42,7 @@ static tn_i_var neutral(const window *z, int dtype) {
     const bool most = z->op == TN_I_WINDOW_MIN;
     if (z->op == TN_I_WINDOW_SUM || z->op == TN_I_WINDOW_PROD)
         return tn_i_literal_f64(b, dtype, z->op == TN_I_WINDOW_PROD);
-    switch (dtype) {
-    case TN_BOOL: return tn_i_literal_i64(b, dtype, most);
-    case TN_I32: return tn_i_literal_i64(b, dtype, most ? INT32_MAX : INT32_MIN);
-    case TN_I64: return tn_i_literal_i64(b, dtype, most ? INT64_MAX : INT64_MIN);
-    case TN_U32: return tn_i_literal_i64(b, dtype, most ? (int64_t)UINT32_MAX : 0);
-    default: return tn_i_literal_f64(b, dtype, most ? (double)INFINITY : -(double)INFINITY);
-    }
+    return tn_i_literal(b, dtype, tn_i_extreme_bits(dtype, most));
 }
 
 static tn_i_var padded(const window *z, tn_i_var x, tn_i_var with) {

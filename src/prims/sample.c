@@ -63,16 +63,12 @@ bool tn_i_case_list(tn_i_case *c, uint32_t k, uint32_t n, const int64_t *v) {
     return true;
 }
 
+/* Of integers the nearest whole number; of few bits it wraps. */
 void tn_i_put(int dtype, void *data, int64_t at, double x) {
-    const double whole = x != x ? 0 : rint(x);
-    switch (dtype) {
-    case TN_BOOL: ((uint8_t *)data)[at] = x != 0; return;
-    case TN_I32: ((int32_t *)data)[at] = (int32_t)fmin(fmax(whole, INT32_MIN), INT32_MAX); return;
-    case TN_U32: ((uint32_t *)data)[at] = (uint32_t)(int64_t)fmin(fmax(whole, INT32_MIN), UINT32_MAX); return;
-    case TN_I64: ((int64_t *)data)[at] = (int64_t)fmin(fmax(whole, -0x1p62), 0x1p62); return;
-    case TN_F32: ((float *)data)[at] = (float)x; return;
-    default: ((double *)data)[at] = x; return;
-    }
+    const double whole = x != x ? 0 : rint(x), least = dtype == TN_I64 || dtype == TN_U64 ? -0x1p62 : INT32_MIN;
+    const double most = dtype == TN_I64 || dtype == TN_U64 ? 0x1p62 : dtype == TN_I32 ? INT32_MAX : UINT32_MAX;
+    if (tn_i_is_int(dtype)) x = fmin(fmax(whole, least), most);
+    tn_i_element_set(dtype, (char *)data + at * (int64_t)tn_i_dtype_size(dtype), x);
 }
 
 static bool far_enough(const tn_i_domain *d, double x) {

@@ -320,7 +320,7 @@ const tn_prim tn_prim_sort = {
     .doc = "sorts along a dimension by the first num_keys operands, always stably; NaN last, -0 equals 0; tangents "
            "move along",
     .nin = -1,
-    .flags = TN_F_OWN_PRIMAL | TN_F_COSTLY,
+    .flags = TN_F_OWN_PRIMAL | TN_F_COSTLY | TN_F_ORDER,
     .dtypes = TN_ANY,
     .params = params,
     .type = type_sort,

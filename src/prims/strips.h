@@ -159,12 +159,16 @@
 /* The descriptor's .vector of a function that libraries for vectors have under the name of libm's. */
 #define TN_VECTOR(name) .vector = {[TN_F32] = #name "f", [TN_F64] = #name}
 
-#define TN_FLOATS  (1u << TN_F32 | 1u << TN_F64)
-#define TN_INTS    (TN_SIGNED | 1u << TN_U32)
-#define TN_SIGNED  (1u << TN_I32 | 1u << TN_I64)
-#define TN_BITS    (TN_INTS | 1u << TN_BOOL)
-#define TN_NUMBERS (TN_FLOATS | TN_INTS)
-#define TN_ANY     (TN_NUMBERS | 1u << TN_BOOL)
+/* A descriptor's dtypes.  Of those that are computed with as another one (held.h) no primitive has a strip or kernel of
+ * its own, but for conversions to and from what holds them. */
+#define TN_WIDE_FLOATS (1u << TN_F32 | 1u << TN_F64)
+#define TN_FLOATS      (TN_WIDE_FLOATS | 1u << TN_F16 | 1u << TN_BF16)
+#define TN_SIGNED      (1u << TN_I32 | 1u << TN_I64 | 1u << TN_I8 | 1u << TN_I16)
+#define TN_UNSIGNED    (1u << TN_U32 | 1u << TN_U8 | 1u << TN_U16 | 1u << TN_U64)
+#define TN_INTS        (TN_SIGNED | TN_UNSIGNED)
+#define TN_BITS        (TN_INTS | 1u << TN_BOOL)
+#define TN_NUMBERS     (TN_FLOATS | TN_INTS)
+#define TN_ANY         (TN_NUMBERS | 1u << TN_BOOL)
 
 /* Runs a strip over the whole output, for kernels that choose one by their
  * parameters.  Operands of rank 0 are repeated. */

@@ -275,20 +275,28 @@ static tn_i_var bad_number(tn_i_site *s, size_t i, int dtype) {
 static tn_i_var float_number(tn_i_site *s, size_t i, int dtype) {
     const tn_val *x = &s->x[i];
     double d = x->trace == 1 ? x->num.d : x->trace == 4 ? (double)(uint64_t)x->num.i : (double)x->num.i;
-    if (dtype == TN_F32 && isfinite(d) && isinf((float)d)) return bad_number(s, i, dtype);
+    unsigned char at[8];
+    tn_i_element_set(dtype, at, d);
+    if (isfinite(d) && isinf(tn_i_element(dtype, at))) return bad_number(s, i, dtype);
     return tn_i_literal_f64(s->b, dtype, d);
+}
+
+static bool fits(int dtype, int64_t k, bool natural) {
+    const int width = (int)tn_i_dtype_size(dtype) * 8;
+    if (tn_i_is_unsigned(dtype) && k < 0 && !natural) return false;
+    if (width == 64) return true;
+    return tn_i_is_unsigned(dtype) ? k >> width == 0 : k >> (width - 1) == 0 || k >> (width - 1) == -1;
 }
 
 static tn_i_var integer_number(tn_i_site *s, size_t i, int dtype) {
     const tn_val *x = &s->x[i];
     int64_t k = x->num.i;
-    if (x->trace == 4 && k < 0) return bad_number(s, i, dtype); /* beyond INT64_MAX */
+    if (x->trace == 4 && k < 0 && dtype != TN_U64) return bad_number(s, i, dtype); /* beyond INT64_MAX */
     if (x->trace == 1) {
         if (!(x->num.d >= -0x1p63 && x->num.d < 0x1p63) || x->num.d != trunc(x->num.d)) return bad_number(s, i, dtype);
         k = (int64_t)x->num.d;
     }
-    if (dtype == TN_I32 && (k < INT32_MIN || k > INT32_MAX)) return bad_number(s, i, dtype);
-    if (dtype == TN_U32 && (k < 0 || k > UINT32_MAX)) return bad_number(s, i, dtype);
+    if (dtype != TN_BOOL && !fits(dtype, k, x->trace == 4)) return bad_number(s, i, dtype);
     if (dtype == TN_BOOL && k != 0 && k != 1) return bad_number(s, i, dtype);
     return tn_i_literal_i64(s->b, dtype, k);
 }

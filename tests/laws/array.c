@@ -97,14 +97,7 @@ laws_array laws_copy(laws_memory *m, const laws_array *a) {
 }
 
 double laws_get(const laws_array *a, int64_t i) {
-    switch (a->type.dtype) {
-    case TN_BOOL: return ((const uint8_t *)a->data)[i];
-    case TN_I32: return ((const int32_t *)a->data)[i];
-    case TN_U32: return ((const uint32_t *)a->data)[i];
-    case TN_I64: return (double)((const int64_t *)a->data)[i];
-    case TN_F32: return (double)((const float *)a->data)[i];
-    default: return ((const double *)a->data)[i];
-    }
+    return tn_i_element(a->type.dtype, (const char *)a->data + i * (int64_t)tn_i_dtype_size(a->type.dtype));
 }
 
 void laws_put(laws_array *a, int64_t i, double x) { tn_i_put(a->type.dtype, a->data, i, x); }
@@ -115,7 +108,7 @@ void laws_random(tn_i_rng *r, laws_array *a) {
 }
 
 laws_array laws_widened(laws_memory *m, const laws_array *a) {
-    if (a->type.dtype != TN_F32) return *a;
+    if (!laws_is_float(a) || a->type.dtype == TN_F64) return *a;
     tn_type t = a->type;
     t.dtype = TN_F64;
     laws_array b = laws_new(m, &t);

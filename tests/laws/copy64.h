@@ -10,5 +10,7 @@
 const tn_fn *laws_copy_f64(const tn_fn *f);
 /* Whether any value of f, or of a program in it, is an f32. */
 bool laws_holds_f32(const tn_fn *f);
+/* Or one of 16 bits, of which nothing that holds up to rounding is left to see. */
+bool laws_holds_half(const tn_fn *f);
 
 #endif

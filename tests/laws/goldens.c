@@ -23,6 +23,7 @@ static void put_number(laws_array *a, int64_t k, const char *s, char **end) {
     case TN_I32: ((int32_t *)a->data)[k] = (int32_t)strtoll(s, end, 10); return;
     case TN_U32: ((uint32_t *)a->data)[k] = (uint32_t)strtoll(s, end, 10); return;
     case TN_I64: ((int64_t *)a->data)[k] = (int64_t)strtoll(s, end, 10); return;
+    case TN_U64: ((uint64_t *)a->data)[k] = strtoull(s, end, 10); return;
     default: laws_put(a, k, strtod(s, end));
     }
 }
@@ -241,5 +242,6 @@ void laws_goldens(laws_trial *t) {
             else
                 check_row(t, row, f);
         }
-    if (!seen) laws_fail(t, "there is no row for this dtype");
+    /* of one that is computed with as another there is the law `held` */
+    if (!seen && !tn_i_is_held(t->dtype)) laws_fail(t, "there is no row for this dtype");
 }

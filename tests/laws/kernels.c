@@ -205,6 +205,13 @@ static void hostile(laws_trial *t, laws_array *x) {
             ((int32_t *)x->data)[k] = (int32_t)(uint32_t)((uint64_t)w >> (w > INT32_MAX || w < INT32_MIN ? 32 : 0));
             break;
         case TN_I64: ((int64_t *)x->data)[k] = w; break;
+        case TN_I8:
+        case TN_U8:
+        case TN_I16:
+        case TN_U16:
+        case TN_U64:
+            tn_i_put_bits(x->type.dtype, (char *)x->data + k * (int64_t)tn_i_dtype_size(x->type.dtype), (uint64_t)w);
+            break;
         default: laws_put(x, k, reals[tn_i_pick(&t->rng, 0, 15)]);
         }
     }

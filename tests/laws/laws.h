@@ -38,6 +38,8 @@ enum {
     LAWS_PRIMITIVES = 1 << 1,     /* only for single equations */
     LAWS_GENERATED = 1 << 2,      /* only for generated programs */
     LAWS_ONCE = 1 << 3,           /* not about random cases: runs once */
+    LAWS_DIGITS = 1 << 6,         /* holds up to rounding, where floats of 16 bits have no digits to tell */
+    LAWS_KERNELS = 1 << 5,        /* about what kernels do with arrays in memory */
     LAWS_ROUNDED = 1 << 4         /* holds up to rounding, which a generated f32 program may amplify */
 };
 
@@ -92,9 +94,9 @@ typedef struct laws_options {
     const char *law, *prim; /* NULL: all; prim "generated" stands for generated programs */
     const tn_prim *const *registry;
     const char *write; /* a directory: the cases are written there, as text, and no law is tried; else NULL */
-    uint8_t nests; /* who runs nests (exec/assembled.h); 0: what users have */
-    bool quiet; /* print nothing */
-    bool stop;  /* at the first failure, of which too many points redrawn are none */
+    uint8_t nests;     /* who runs nests (exec/assembled.h); 0: what users have */
+    bool quiet;        /* print nothing */
+    bool stop;         /* at the first failure, of which too many points redrawn are none */
 } laws_options;
 
 typedef struct laws_result {

@@ -1,4 +1,5 @@
 /* The drivers: every law on every primitive, dtype and sample, and on generated programs. */
+#include "laws/copy64.h"
 #include "laws/laws.h"
 #include "laws/trial.h"
 #include "prims/ids.h"
@@ -34,6 +35,8 @@ static bool applies(const session *s, const laws_law *law, const laws_trial *t) 
     if (law->flags & LAWS_ONCE) return false;
     if ((law->flags & LAWS_PRIMITIVES) && !t->prim) return false;
     if ((law->flags & LAWS_GENERATED) && t->prim) return false;
+    if ((law->flags & LAWS_KERNELS) && t->f->held) return false; /* which have no kernels of their own */
+    if ((law->flags & (LAWS_ROUNDED | LAWS_DIGITS)) && laws_holds_half(t->f)) return false;
     return !(law->flags & LAWS_DIFFERENTIABLE) || differentiable(t->f);
 }
 

@@ -51,12 +51,17 @@ static double weighted_equation(const tn_fn *f, const tn_i_eqn *e, bool whole) {
     tn_i_cost c;
     if (!tn_i_eqn_cost(f, e, &c)) return NAN;
     size_t size = 1;
-    double elements = 0;
+    double elements = 0, bytes = 0,
+           held = 0; /* as if they were their holder's: a bool beside a half is as little work */
     for (uint32_t k = 0; k < e->nin + e->nout; k++) {
         const tn_type *t = f->val[k < e->nin ? tn_i_in(f, e)[k] : e->out + (k - e->nin)].type;
+        const size_t own = tn_i_dtype_size(tn_i_holder(t->dtype));
         elements += (double)tn_i_count(t);
-        if (tn_i_dtype_size(t->dtype) > size) size = tn_i_dtype_size(t->dtype);
+        bytes += (double)tn_type_bytes(t);
+        held += (double)tn_i_count(t) * (double)own;
+        if (own > size) size = own;
     }
+    if (bytes > 0) c.bytes *= held / bytes;
     return fmax(fmax(c.flops, c.bytes / (double)size), whole ? fmax(elements, one_step(e)) : 0);
 }
 

@@ -38,7 +38,7 @@ typedef struct before {
 #define NEGATIVE(F)   F(f64, w, 2, -3)
 #define FRACTION(F)   F(f64, w, 2.5)
 #define NINE(F)       F(f64, w, 1, 1, 1, 1, 1, 1, 1, 1, 1)
-#define OF_BYTES(F)   F(u8, w, 2)
+#define OF_BYTES(F)   F(u24, w, 2)
 #define OF_NOTHING(F) /* no rows */
 #define NO_PAIRS(F)   F(struct, pair, p, 0)
 #define SQUARE(F)     F(struct, pair, p, 2, 2)

@@ -36,7 +36,7 @@ static void what_does_not_fit(void **state) {
     float single[4] = {0};
     int32_t k = 1;
     int64_t wide = 1;
-    short narrow[3] = {0};
+    long double narrow[3] = {0};
 
     assert_int_equal(tn_call(e, TN_INPUTS(x, m, &k), TN_OUTPUTS(y)), TN_OK);
     close_to(y, P(3, 5, 7), 3, 0);

@@ -375,9 +375,9 @@ static void all_primitives(file *f) {
         int64_t lo = 0, hi = 0;
         if (id == TN_P_round) hi = 1;
         if (id == TN_P_fma || id == TN_P_strict_fma) hi = 2;
-        if (converts(id)) hi = TN_NDTYPES - 1;
+        if (converts(id)) hi = TN_I_OWN_DTYPES - 1;
         if (id == TN_P_integer_pow) lo = -3, hi = 5;
-        for (int dtype = 0; dtype < TN_NDTYPES; dtype++)
+        for (int dtype = 0; dtype < TN_I_OWN_DTYPES; dtype++)
             for (int64_t param = lo; param <= hi; param++) {
                 tn_i_rng r = {(uint64_t)id};
                 if (takes(prim, dtype, param)) add(f, elementwise(prim, dtype, param), (uint64_t)id, &r);

@@ -436,8 +436,8 @@ static void other_conversions(void **state) {
     convert(TN_F64, &big, TN_F32, &f);
     assert_identical(f, INFINITY);
     /* Every pair of dtypes carries a 1. */
-    for (int from = 0; from < TN_NDTYPES; from++)
-        for (int to = 0; to < TN_NDTYPES; to++) {
+    for (int from = 0; from < TN_I_OWN_DTYPES; from++)
+        for (int to = 0; to < TN_I_OWN_DTYPES; to++) {
             union {
                 double d;
                 uint8_t byte[8];

@@ -169,7 +169,7 @@ static uint32_t no_nan(tn_i_l_builder *b, int dtype, uint32_t x) {
 
 typedef struct maker {
     tn_i_l_builder b;
-    uint32_t in[3][TN_NDTYPES], mask, count, loop, bases;
+    uint32_t in[3][TN_I_OWN_DTYPES], mask, count, loop, bases;
     int64_t stride;
     int indexed; /* by numbers of this dtype, or 0 */
 } maker;
@@ -181,7 +181,7 @@ static void arrays(maker *m) {
     uint32_t base = 0;
     const int64_t far = MOST * STRIDES;
     for (int i = 0; i < 3; i++)
-        for (int d = 0; d < TN_NDTYPES; d++)
+        for (int d = 0; d < TN_I_OWN_DTYPES; d++)
             m->in[i][d] = tn_i_l_array_new(&m->b, names[i], d, TN_L_IN, far, base++, 0, 0);
     m->mask = tn_i_l_array_new(&m->b, "mask", TN_BOOL, TN_L_IN, far, base++, 0, 0);
     m->count = tn_i_l_array_new(&m->b, "count", TN_I64, TN_L_IN, 1, base++, 0, 0);
@@ -257,7 +257,7 @@ static void operations(maker *m, int dtype, bool masked) {
                           choice ? x : y, choice ? y : z),
                masked);
     }
-    for (unsigned d = 0; d < TN_NDTYPES; d++)
+    for (unsigned d = 0; d < TN_I_OWN_DTYPES; d++)
         if (d == TN_U32 ? !tn_i_is_float(dtype) : dtype != TN_U32 || !tn_i_is_float((int)d))
             result(m, tn_i_l_convert(&m->b, (int)d, x), masked);
 }

@@ -290,9 +290,9 @@ static void each_primitive(void **state) {
         int64_t lo = 0, hi = 0;
         if (prim->id == TN_P_round) hi = 1;
         if (prim->id == TN_P_fma || prim->id == TN_P_strict_fma) hi = 2;
-        if (converts(prim->id)) hi = TN_NDTYPES - 1;
+        if (converts(prim->id)) hi = TN_I_OWN_DTYPES - 1;
         if (prim->id == TN_P_integer_pow) lo = -18, hi = 18;
-        for (int dtype = 0; dtype < TN_NDTYPES; dtype++)
+        for (int dtype = 0; dtype < TN_I_OWN_DTYPES; dtype++)
             for (int64_t param = lo; prim->dtypes >> dtype & 1 && param <= hi; param++)
                 for (int k = 0; k < 150; k++)
                     if (prim->id == TN_P_bitcast_convert_type ? as_wide(dtype, (int)param)

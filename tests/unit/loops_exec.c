@@ -77,25 +77,11 @@ static uint32_t pairs(const tn_exec *e) {
 /* ---- every dtype --------------------------------------------------------------------------- */
 
 static double element(int dtype, const void *p, int64_t i) {
-    switch (dtype) {
-    case TN_F64: return ((const double *)p)[i];
-    case TN_F32: return (double)((const float *)p)[i];
-    case TN_I64: return (double)((const int64_t *)p)[i];
-    case TN_I32: return (double)((const int32_t *)p)[i];
-    case TN_U32: return (double)((const uint32_t *)p)[i];
-    default: return ((const uint8_t *)p)[i];
-    }
+    return tn_i_element(dtype, (const char *)p + i * (int64_t)tn_i_dtype_size(dtype));
 }
 
 static void put(int dtype, void *p, int64_t i, int x) {
-    switch (dtype) {
-    case TN_F64: ((double *)p)[i] = x; break;
-    case TN_F32: ((float *)p)[i] = (float)x; break;
-    case TN_I64: ((int64_t *)p)[i] = x; break;
-    case TN_I32: ((int32_t *)p)[i] = x; break;
-    case TN_U32: ((uint32_t *)p)[i] = (uint32_t)x; break;
-    default: ((uint8_t *)p)[i] = x != 0; break;
-    }
+    tn_i_element_set(dtype, (char *)p + i * (int64_t)tn_i_dtype_size(dtype), x);
 }
 
 /* A running sum (bool: parity) over an array, in both directions, with what entered and the step's number as

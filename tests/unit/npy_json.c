@@ -133,12 +133,12 @@ static void test_npy_refused(void **state) {
     static const struct {
         const char *header, *message;
     } cases[] = {
-        {"{'descr': '<f2', 'fortran_order': False, 'shape': (), }", "dtype '<f2' is not supported"},
-        {"{'descr': '|i1', 'fortran_order': False, 'shape': (), }", "dtype '|i1'"},
+        {"{'descr': '<f3', 'fortran_order': False, 'shape': (), }", "dtype '<f3' is not supported"},
+        {"{'descr': '|i3', 'fortran_order': False, 'shape': (), }", "dtype '|i3'"},
         {"{'descr': '|u1', 'fortran_order': False, 'shape': (), }", "dtype '|u1'"},
-        {"{'descr': '<i2', 'fortran_order': False, 'shape': (), }", "dtype '<i2'"},
-        {"{'descr': '<u2', 'fortran_order': False, 'shape': (), }", "dtype '<u2'"},
-        {"{'descr': '<u8', 'fortran_order': False, 'shape': (), }", "dtype '<u8'"},
+        {"{'descr': '<i5', 'fortran_order': False, 'shape': (), }", "dtype '<i5'"},
+        {"{'descr': '<u5', 'fortran_order': False, 'shape': (), }", "dtype '<u5'"},
+        {"{'descr': '<u9', 'fortran_order': False, 'shape': (), }", "dtype '<u9'"},
         {"{'descr': '<c16', 'fortran_order': False, 'shape': (), }", "dtype '<c16'"},
         {"{'descr': '|O', 'fortran_order': False, 'shape': (), }", "dtype '|O'"},
         {"{'descr': '', 'fortran_order': False, 'shape': (), }", "dtype ''"},

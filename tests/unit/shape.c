@@ -339,7 +339,7 @@ static void test_strided_operands_and_views(void **state) {
     tn_ctx *c = tn_ctx_new(NULL);
     tn_i_rng r = {7};
     for (size_t k = 0; k < sizeof shape_prims / sizeof *shape_prims; k++)
-        for (int dtype = 0; dtype < TN_NDTYPES; dtype++)
+        for (int dtype = 0; dtype < TN_I_OWN_DTYPES; dtype++)
             for (int n = 0; n < 60; n++) {
                 const tn_prim *prim = c->prims[shape_prims[k]];
                 if (!(prim->dtypes >> dtype & 1)) continue;

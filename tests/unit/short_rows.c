@@ -89,7 +89,7 @@ static void test_folds(void **unused) {
     static const int64_t rows[] = {1, 2, 7, 8, 9, 15, 16, 17, 23, 32, 50};
     for (int isa = TN_ISA_PLAIN; isa <= (int)tn_i_isa_best(); isa++)
         for (int fold = TN_FOLD_SUM; fold <= TN_FOLD_MIN; fold++)
-            for (int dtype = TN_BOOL; dtype < TN_NDTYPES; dtype++)
+            for (int dtype = TN_BOOL; dtype < TN_I_OWN_DTYPES; dtype++)
                 for (size_t i = 0; i < COUNT(row); i++)
                     for (size_t j = 0; j < COUNT(rows); j++)
                         if (tn_i_vec_fold_of(fold, dtype, (tn_i_isa)isa))
