@@ -30,52 +30,6 @@ def reduce_precision(x, exponent_bits, mantissa_bits):
     return lax.select(lax.ne(x, x), x, lax.bitcast_convert_type(bits, x.dtype))
 
 
-def half(x, exponent_bits, mantissa_bits):
-    """A float32 as one of 16 bits: as reduce_precision, but that subnormal numbers of these are kept."""
-    from jax import lax
-
-    rounded = reduce_precision(x, exponent_bits, mantissa_bits)
-    if exponent_bits == 8:
-        return rounded
-    # Below 2**-14 they are multiples of 2**-24, which those of float32 from 0.5 to 1 are.
-    number = lambda n: lax.full_like(x, n)
-    few = lax.sub(lax.add(x, number(0.75)), number(0.75))
-    few = lax.select(lax.eq(few, number(0)), lax.mul(x, number(0)), few)
-    return lax.select(lax.lt(lax.abs(x), number(2**-14)), few, rounded)
-
-
-def half_of_bits(bits, exponent_bits):
-    """The float32 that is the float with these 16 bits, a uint32."""
-    from jax import lax
-
-    number = lambda n: lax.full_like(bits, n)
-    if exponent_bits == 8:
-        return lax.bitcast_convert_type(lax.shift_left(bits, number(16)), np.float32)
-    sign = lax.shift_left(lax.bitwise_and(bits, number(0x8000)), number(16))
-    size = lax.shift_left(lax.bitwise_and(bits, number(0x7FFF)), number(13))
-    x = lax.bitcast_convert_type(size, np.float32)
-    x = lax.mul(x, lax.full_like(x, 2.0**112))  # the exponents' biases are 127 and 15
-    ends = lax.bitcast_convert_type(lax.bitwise_or(size, number(0x7F800000)), np.float32)
-    x = lax.select(lax.ge(size, number(0x7C00 << 13)), ends, x)
-    return lax.bitcast_convert_type(lax.bitwise_or(lax.bitcast_convert_type(x, np.uint32), sign), np.float32)
-
-
-def bits_of_half(x, exponent_bits):
-    """The 16 bits, as a uint32, of a float32 that is one of 16."""
-    from jax import lax
-
-    whole = lax.bitcast_convert_type(x, np.uint32)
-    number = lambda n: lax.full_like(whole, n)
-    if exponent_bits == 8:
-        return lax.shift_right_logical(whole, number(16))
-    sign = lax.shift_right_logical(lax.bitwise_and(whole, number(1 << 31)), number(16))
-    small = lax.mul(lax.abs(x), lax.full_like(x, 2.0**-112))
-    size = lax.shift_right_logical(lax.bitcast_convert_type(small, np.uint32), number(13))
-    ends = lax.select(lax.ne(x, x), number(0x7E00), number(0x7C00))
-    finite = lax.lt(lax.abs(x), lax.full_like(x, np.inf))
-    return lax.bitwise_or(lax.select(finite, size, ends), sign)
-
-
 def nextafter(x, y):
     """The float beside x towards y; of equals y."""
     from jax import lax

@@ -45,7 +45,8 @@ typedef struct exec_object {
     size_t nidle, nwork;
 } exec_object;
 
-static const char *const dtype_name[] = {"bool", "int32", "int64", "float32", "float64", "uint32"};
+static const char *const dtype_name[] = {"bool",  "int32", "int64",  "float32", "float64", "uint32",  "int8",
+                                         "int16", "uint8", "uint16", "uint64",  "float16", "bfloat16"};
 static const char *const status_name[] = {
 #define STATUS_NAME(name, code, text) [code] = #name,
     TN_STATUS_LIST(STATUS_NAME)
@@ -550,11 +551,17 @@ static int dtype_of(const Py_buffer *v) {
     if (!*f || f[1]) return TN_BUFFER_NONE;
     switch (*f) {
     case '?': return TN_BOOL;
+    case 'b': return TN_I8;
+    case 'B': return TN_U8;
+    case 'h': return TN_I16;
+    case 'H': return TN_U16;
+    case 'e': return TN_F16;
     case 'i':
     case 'l':
     case 'q': return v->itemsize == 4 ? TN_I32 : v->itemsize == 8 ? TN_I64 : TN_BUFFER_NONE;
     case 'I':
-    case 'L': return v->itemsize == 4 ? TN_U32 : TN_BUFFER_NONE;
+    case 'L':
+    case 'Q': return v->itemsize == 4 ? TN_U32 : v->itemsize == 8 ? TN_U64 : TN_BUFFER_NONE;
     case 'f': return TN_F32;
     case 'd': return TN_F64;
     default: return TN_BUFFER_NONE;
@@ -562,7 +569,9 @@ static int dtype_of(const Py_buffer *v) {
 }
 
 static bool view_fits(const Py_buffer *v, const tn_type *t) {
-    if (dtype_of(v) != t->dtype || v->ndim != t->rank || ((uintptr_t)v->buf & (uintptr_t)(v->itemsize - 1)))
+    /* buffers of bfloat16 are of its bits */
+    if (dtype_of(v) != (t->dtype == TN_BF16 ? TN_U16 : (int)t->dtype) || v->ndim != t->rank ||
+        ((uintptr_t)v->buf & (uintptr_t)(v->itemsize - 1)))
         return false;
     for (int i = 0; i < t->rank; i++)
         if (v->shape[i] != t->dim[i]) return false;
@@ -590,8 +599,18 @@ static bool view_input(exec_object *o, size_t i, PyObject *given, Py_buffer *v) 
     return ok;
 }
 
+/* What has a buffer: of an array of ml_dtypes' bfloat16, which has none, its bits. */
+static PyObject *with_buffer(const tn_type *t, PyObject *array) {
+    return t->dtype == TN_BF16 && PyObject_HasAttrString(array, "view")
+               ? PyObject_CallMethod(array, "view", "s", "uint16")
+               : Py_NewRef(array);
+}
+
 static bool view_output(exec_object *o, size_t j, PyObject *array, Py_buffer *v) {
-    if (PyObject_GetBuffer(array, v, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | PyBUF_WRITABLE)) return false;
+    PyObject *bits = with_buffer(&o->type[o->nin + j], array);
+    const bool none = !bits || PyObject_GetBuffer(bits, v, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | PyBUF_WRITABLE);
+    Py_XDECREF(bits); /* the view holds it */
+    if (none) return false;
     if (view_fits(v, &o->type[o->nin + j])) return true;
     char type[TN_TYPE_TEXT];
     (void)tn_type_print(&o->type[o->nin + j], type, sizeof type);
@@ -787,7 +806,7 @@ static PyObject *attribute(const char *module, const char *name) {
 static int core_exec(PyObject *module) {
     state *st = PyModule_GetState(module);
     st->empty = attribute("numpy", "empty");
-    st->dtype = attribute("numpy", "dtype");
+    st->dtype = attribute("tansy._arrays", "dtype");
     st->arrange = attribute("tansy._arrays", "arrange");
     st->error = attribute("tansy._errors", "Error");
     st->fn = PyType_FromModuleAndSpec(module, &fn_spec, NULL);

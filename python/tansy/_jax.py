@@ -12,7 +12,8 @@ from . import _bits, _composed, _core, _equinox
 from ._errors import Error, Unsupported
 from ._program import _parse
 
-_DTYPES = {"float64": "f64", "float32": "f32", "int64": "i64", "int32": "i32", "bool": "bool", "uint32": "u32"}
+_DTYPES = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "bool": "bool"}
+_DTYPES |= {f"{kind}int{bits}": f"{kind or 'i'}{bits}" for kind in ("", "u") for bits in (8, 16, 32, 64)}
 # Texts have complex arrays, and the parser makes two real ones of each (docs/ir.md).
 _DTYPES |= {"complex64": "c64", "complex128": "c128"}
 _COMPLEX = set(
@@ -24,31 +25,7 @@ _COMPLEX = set(
     custom_jvp_call
     custom_jvp_call_jaxpr""".split()
 )
-# Integers of 8 and 16 bits are held in 32, which have room for all results of one operation, and wrapped behind it.
-_NARROW = {"int8": 8, "int16": 16, "uint8": 8, "uint16": 16}
-_DTYPES |= {name: "u32" if name[0] == "u" else "i32" for name in _NARROW}
-# What has the bits of 32-bit integers; the first may leave the range, the others do not.
-_WRAPS = set("add sub mul neg not abs sign integer_pow square pow shift_left div rem convert_element_type reduce_sum reduce_prod "
-             "cumsum cumprod dot_general iota scatter-add scatter_add scatter-mul scatter_mul add_any".split())
-_KEEPS = set(
-    """max min and or xor eq ne lt le gt ge clamp select_n sort argmax argmin reduce_max reduce_min reduce_and reduce_or reduce_xor
-    cummax cummin broadcast_in_dim reshape squeeze expand_dims transpose rev slice pad concatenate split dynamic_slice
-    dynamic_update_slice gather scatter scatter-min scatter_min scatter-max scatter_max stack tile name stop_gradient jit pjit
-    closed_call core_call core_closed_call checkpoint remat remat2 scan while cond custom_jvp_call custom_vjp_call top_k
-    custom_jvp_call_jaxpr custom_vjp_call_jaxpr""".split()
-)
-# Floats of 16 bits are held in f32, and rounded behind what may leave their values; exponent and mantissa.
-_HALF = {"bfloat16": (8, 7), "float16": (5, 10)}
-_DTYPES |= {name: "f32" for name in _HALF}
-_EXACT = _KEEPS | set("neg abs sign floor ceil round is_finite copy real".split())
-# uint64, in which JAX draws float64 numbers, is an i64 of the same bits, where nothing but the bits counts.
-_DTYPES["uint64"] = "i64"
-_SAME_BITS = set(
-    """and or xor not shift_left shift_right_logical add sub mul neg eq ne broadcast_in_dim reshape squeeze expand_dims
-    slice concatenate transpose rev pad split select_n dynamic_slice dynamic_update_slice bitcast_convert_type
-    convert_element_type random_bits jit pjit closed_call core_call scan while cond""".split()
-)
-_UNSIGNED = ("uint32", "uint16", "uint8")
+_INDICES = ("int32", "int64")
 _FILE = "<jax>"
 # Rules within rules that are kept.  The rule of logaddexp calls logaddexp: in the third of them it is its program.
 RULES = 3
@@ -123,7 +100,6 @@ _PLAIN = (
         "select_and_scatter_add": ("window_dimensions", "window_strides", "padding", "select_prim"),
     }
 )
-_ORDER = {"lt", "le", "gt", "ge"}
 # What moves keys.
 _OF_KEYS = set(
     """reshape squeeze expand_dims slice broadcast_in_dim transpose concatenate rev split dynamic_slice
@@ -192,9 +168,9 @@ def _number(x, dtype):
         return f"({float(x.real)!r}{float(x.imag):+}j)"
     if dtype == "bool":
         return str(bool(x))
-    if dtype[0] == "f":
+    if dtype[0] == "f" or dtype == "bf16":
         return repr(float(x))
-    return str(int(x) - 2**64 if int(x) >= 2**63 else int(x))  # of uint64: the i64 of the same bits
+    return str(int(x))
 
 
 def _array(x, dtype):
@@ -329,8 +305,6 @@ class _Body(_equinox.Equinox):
 
             x = key_data(x)
         x = np.asarray(x)
-        if str(x.dtype) in _HALF:
-            x = x.astype(np.float32)
         dtype = _DTYPES.get(str(x.dtype))
         if dtype is None:
             self.walk.lack(f"dtype {x.dtype}", self.place)
@@ -349,8 +323,8 @@ class _Body(_equinox.Equinox):
         if not hasattr(v, "val"):
             return self.names[v]
         x = np.asarray(v.val)
-        if str(v.aval.dtype) in _HALF:  # a number may be written with more digits
-            x = x.astype(v.aval.dtype).astype(np.float32)
+        if x.dtype != v.aval.dtype:  # a number may be written with more digits
+            x = x.astype(v.aval.dtype)
         if x.ndim or np.iscomplexobj(x):
             return self.constant(x.astype(v.aval.dtype))
         type = self.type(v.aval)
@@ -388,40 +362,6 @@ class _Body(_equinox.Equinox):
     def equation(self, eqn):
         self.place = _place(eqn)
         name = eqn.primitive.name
-        narrow = _dtypes(eqn) & _NARROW.keys()
-        of_sign = {d[0] for d in narrow}  # "u", "i": what looks at bits that are not there, of one of them alone
-        fits = of_sign == {"u"} and name in ("shift_right_logical", "population_count")
-        fits |= of_sign == {"i"} and name == "shift_right_arithmetic"
-        fits |= name in ("random_bits", "bitcast_convert_type")  # which say themselves what they lack
-        empty = name in ("reduce_max", "reduce_min") and not np.prod(eqn.invars[0].aval.shape)
-        if narrow and (name not in _WRAPS | _KEEPS | _SAME and not fits or empty):
-            return self.lack(eqn, f"{name} of {', '.join(sorted(narrow))}")
-        self.of_its_kind(eqn, name)
-        for v in eqn.outvars if name not in _EXACT | _SAME else ():
-            if str(v.aval.dtype) in _HALF:
-                self.names[v] = self.rounded(self.names[v], v.aval)
-        for v in eqn.outvars if narrow and name in _WRAPS else ():
-            if str(v.aval.dtype) in _NARROW:
-                self.names[v] = self.wrapped(self.names[v], v.aval)
-        return None
-
-    def wrapped(self, x, aval):
-        """The low bits of x, of the sign that they have."""
-        bits = _NARROW[str(aval.dtype)]
-        if str(aval.dtype)[0] == "u":
-            return self.put(f"and {x} {self.filled(2**bits - 1, aval)}", aval)
-        by = self.filled(32 - bits, aval)
-        return self.put(f"shift_right_arithmetic {self.put(f'shift_left {x} {by}', aval)} {by}", aval)
-
-    def rounded(self, x, aval):
-        """x as one of 16 bits, whose tangent it has."""
-        return self.near(lambda x: _bits.half(x, *_HALF[str(aval.dtype)]), [x], aval)
-
-    def of_its_kind(self, eqn, name):
-        if name in _ORDER | {"div", "rem", "max", "min"} and str(eqn.invars[0].aval.dtype) == "uint64":
-            return self.of_uint64(eqn)
-        if "uint64" in _dtypes(eqn) and not self.is_of_bits(eqn):
-            return self.lack(eqn, f"{name} of uint64")
         if _dtypes(eqn) & {"complex64", "complex128"} and name not in _COMPLEX | _SAME:
             return self.lack(eqn, f"{name} of complex arrays")
         if any(_is_key(v.aval) for v in eqn.outvars) and name in _OF_KEYS:
@@ -443,13 +383,6 @@ class _Body(_equinox.Equinox):
                 special(eqn)
             else:
                 self.lack(eqn, name)
-
-    @staticmethod
-    def is_of_bits(eqn):
-        """Whether an i64 is as good as a uint64."""
-        name = eqn.primitive.name
-        real = name == "convert_element_type" and any(d.startswith("float") for d in _dtypes(eqn))
-        return not real and name in _SAME_BITS | _SAME | {"copy"}
 
     def of_keys(self, eqn):
         """Keys are moved, a dimension of two words behind the others."""
@@ -495,7 +428,7 @@ class _Body(_equinox.Equinox):
 
     @staticmethod
     def index_type(v):
-        return "i64" if str(v.aval.dtype) in ("int64", *_UNSIGNED) else "i32"
+        return "i32" if str(v.aval.dtype) == "int32" else "i64"
 
     # ---- random numbers ---------------------------------------------------
 
@@ -505,9 +438,8 @@ class _Body(_equinox.Equinox):
         shape, kind = ",".join(map(str, aval.shape)), self.type(aval).split("[")[0]
         if not _is_fry(eqn.outvars[0].aval):
             return self.lack(eqn, f"dtype {eqn.outvars[0].aval.dtype}")
-        if kind == "i64":
-            by = "32:i64[]" if not aval.shape else self.put("broadcast_in_dim 32:i64[]", type=f"i64[{shape}]")
-            high = self.put(f"shift_right_logical {seed} {by}", type=f"i64[{shape}]")
+        if kind in ("i64", "u64"):
+            high = self.put(f"shift_right_logical {seed} {self.filled(32, aval)}", aval)
             high = self.put(f"convert_element_type[new_dtype=u32] {high}", type=f"u32[{shape}]")
         else:
             high = self.put("broadcast_in_dim 0:u32[]", type=f"u32[{shape}]") if aval.shape else "0:u32[]"
@@ -534,30 +466,6 @@ class _Body(_equinox.Equinox):
         how = f"[shape={_value(shape)} broadcast_dimensions={_value(dims)}]"
         return self.put(f"broadcast_in_dim{how} {self.atom(v)}", type=self.type(v.aval.update(shape=shape)))
 
-    def of_uint64(self, eqn):
-        """What a sign would change, of uint64 as i64: order, and quotients by half of what is divided."""
-        name, out = eqn.primitive.name, eqn.outvars[0]
-        aval = eqn.invars[0].aval.update(shape=out.aval.shape)
-        whole, truth = self.type(aval), f"bool[{','.join(map(str, aval.shape))}]"
-        two = lambda op, x, y: self.put(f"{op} {x} {y}", type=truth if op in _ORDER else whole)
-        least = self.filled(-(2**63), aval)
-        ordered = lambda op, x, y: two(op, two("xor", x, least), two("xor", y, least))
-        x, y = [self.spread(v, aval) for v in eqn.invars]
-        if name in _ORDER:
-            self.names[out] = ordered(name, x, y)
-        elif name in ("max", "min"):
-            first = ordered("gt" if name == "max" else "lt", x, y)
-            self.names[out] = self.put(f"select {first} {x} {y}", type=whole)
-        else:
-            one, zero = self.filled(1, aval), self.filled(0, aval)
-            twice = two("shift_left", two("div", two("shift_right_logical", x, one), y), one)
-            large = two("lt", y, zero)  # 2^63 or more
-            quotient = self.put(f"select {large} {zero} {twice}", type=whole)
-            rest = two("sub", x, two("mul", quotient, y))
-            more = ordered("ge", rest, y)
-            less = two("sub", rest, y) if name == "rem" else two("add", quotient, one)
-            self.names[out] = self.put(f"select {more} {less} {rest if name == 'rem' else quotient}", type=whole)
-
     def do_random_split(self, eqn):
         if not _is_fry(eqn.invars[0].aval):
             return self.lack(eqn, f"dtype {eqn.invars[0].aval.dtype}")
@@ -573,11 +481,7 @@ class _Body(_equinox.Equinox):
         shape = tuple(eqn.params["shape"])
         if not _is_partitionable(eqn):
             return self.as_jax_has_it(eqn, lambda impl, k: impl.random_bits(k, width, shape))
-        params = [("dtype", "u32" if width < 64 else "i64"), ("shape", _value(shape))]
-        self.emit(eqn, "random_bits", params, self.atom(eqn.invars[0]))
-        if width < 32:  # the low ones of 32
-            out = eqn.outvars[0]
-            self.names[out] = self.wrapped(self.names[out], out.aval)
+        self.emit(eqn, "random_bits", [("dtype", f"u{width}"), ("shape", _value(shape))], self.atom(eqn.invars[0]))
 
     def do_random_fold_in(self, eqn):
         key, number = (v.aval for v in eqn.invars)
@@ -706,12 +610,10 @@ class _Body(_equinox.Equinox):
         name = eqn.primitive.name
         params = [(k, eqn.params[k]) for k in _PLAIN[name] if eqn.params.get(k) is not None]
         params = [(k, _string(v) if k == "name" else _value(v)) for k, v in params]
-        if name == "bitcast_convert_type" and _dtypes(eqn) & (_HALF.keys() | _NARROW.keys()):
-            return self.bits_of_half(eqn)
         if name == "bitcast_convert_type" and eqn.invars[0].aval.shape != eqn.outvars[0].aval.shape:
             return self.lack(eqn, "bitcast_convert_type to another width")
-        if str(eqn.params.get("index_dtype")) == "uint32":
-            return self.unsigned_index(eqn)
+        if str(eqn.params.get("index_dtype", "int32")) not in _INDICES:
+            return self.other_index(eqn)
         for wish in ("subset_by_index", "pivoting"):
             if eqn.params.get(wish) not in (None, False):
                 return self.lack(eqn, f"{name} with {wish}")
@@ -719,34 +621,22 @@ class _Body(_equinox.Equinox):
         operands = [*map(self.atom, eqn.invars[:first]), *map(self.place_of, eqn.invars[first:])]
         self.emit(eqn, name, params, " ".join(operands))
 
-    def bits_of_half(self, eqn):
-        """Between floats of 16 bits, which are f32, and their bits, which are u32."""
-        import jax
-
-        x, out = eqn.invars[0].aval, eqn.outvars[0].aval
-        from_, to = str(x.dtype), str(out.dtype)
-        if not (from_ in _HALF and to == "uint16" or from_ == "uint16" and to in _HALF):
-            return self.lack(eqn, f"bitcast_convert_type of {from_} to {to}")
-        exponent = _HALF[to if from_ == "uint16" else from_][0]
-        f = _bits.half_of_bits if from_ == "uint16" else _bits.bits_of_half
-        one = jax.ShapeDtypeStruct(x.shape, np.uint32 if from_ == "uint16" else np.float32)
-        program = self.walk.nested(jax.make_jaxpr(lambda x: f(x, exponent))(one))
-        self.emit(eqn, "call", [("name", '"bitcast_convert_type"'), ("program", program)], self.atom(eqn.invars[0]))
-
-    def unsigned_index(self, eqn):
+    def other_index(self, eqn):
         """argmax and argmin, which are i32 or i64 here."""
         out = eqn.outvars[0].aval
         shape = ",".join(map(str, out.shape))
         params = f"axes={_value(eqn.params['axes'])} index_dtype=i64"
         place = self.put(f"{eqn.primitive.name}[{params}] {self.atom(eqn.invars[0])}", type=f"i64[{shape}]")
-        self.names[eqn.outvars[0]] = self.put(f"convert_element_type[new_dtype=u32] {place}", out)
+        self.names[eqn.outvars[0]] = self.put(f"convert_element_type[new_dtype={_DTYPES[str(out.dtype)]}] {place}", out)
 
     def place_of(self, v):
         """An index: i32 or i64."""
-        if str(v.aval.dtype) not in _UNSIGNED:
+        if str(v.aval.dtype) in _INDICES:
             return self.atom(v)
-        shape = ",".join(map(str, v.aval.shape))
-        return self.put(f"convert_element_type[new_dtype=i64] {self.atom(v)}", type=f"i64[{shape}]")
+        shape, x = ",".join(map(str, v.aval.shape)), self.atom(v)
+        if str(v.aval.dtype) == "uint64":  # what is more is beyond all arrays, too
+            x = self.put(f"min {x} {self.filled(2**63 - 1, v.aval)}", v.aval)
+        return self.put(f"convert_element_type[new_dtype=i64] {x}", type=f"i64[{shape}]")
 
     # ---- what is spelled otherwise --------------------------------------------
 
@@ -822,13 +712,19 @@ class _Body(_equinox.Equinox):
         self.of_bits(eqn, lambda x: _bits.reduce_precision(x, *parts))
 
     def do_nextafter(self, eqn):
-        if _dtypes(eqn) & _HALF.keys():
+        if str(eqn.outvars[0].aval.dtype) in ("float16", "bfloat16"):
             return self.lack(eqn, f"nextafter of {eqn.outvars[0].aval.dtype}")
         self.of_bits(eqn, _bits.nextafter)
 
     def of_bits(self, eqn, f):
         out = eqn.outvars[0]
-        self.names[out] = self.near(f, [self.spread(v, out.aval) for v in eqn.invars], out.aval)
+        operands = [self.spread(v, out.aval) for v in eqn.invars]
+        if out.aval.dtype.itemsize > 2:
+            self.names[out] = self.near(f, operands, out.aval)
+            return
+        single = out.aval.update(dtype=np.dtype(np.float32), weak_type=False)
+        x = self.near(f, [self.put(f"convert_element_type[new_dtype=f32] {x}", single) for x in operands], single)
+        self.names[out] = self.put(f"convert_element_type[new_dtype={_DTYPES[str(out.aval.dtype)]}] {x}", out.aval)
 
     def near(self, f, operands, aval):
         """What is hardly another number than operand 0, whose tangent it has."""
@@ -1221,9 +1117,6 @@ def from_jaxpr(closed_jaxpr):
     """The program of a ClosedJaxpr, as jax.make_jaxpr gives it: its inputs and outputs in their order, its constants
     inside.  tansy.Unsupported lists all that Tansy has not, with places; docs/jax.md says what becomes of what."""
     walk = _Walk()
-    for v in [*closed_jaxpr.jaxpr.invars, *closed_jaxpr.jaxpr.outvars]:
-        if str(getattr(v.aval, "dtype", "")) == "uint64":
-            walk.lack("dtype uint64 of inputs and outputs", "")
     main = _Body(walk).program(closed_jaxpr.jaxpr, closed_jaxpr.consts)
     if walk.missing:
         raise Unsupported(walk.missing)

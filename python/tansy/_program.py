@@ -10,7 +10,8 @@ from ._errors import Error
 
 _DERIVATIVES = ("jvp", "transpose", "vjp", "grad", "value_and_grad", "hvp", "jacfwd", "jacrev", "hessian")
 _BACKENDS = ("interpreter", "reference", "native")
-_SHORT = {"bool": "bool", "int32": "i32", "int64": "i64", "float32": "f32", "float64": "f64", "uint32": "u32"}
+_SHORT = {"bool": "bool", "float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16"}
+_SHORT |= {f"{kind}int{bits}": f"{kind or 'i'}{bits}" for kind in ("", "u") for bits in (8, 16, 32, 64)}
 
 
 class Type(NamedTuple):

@@ -15,7 +15,7 @@ jax.config.update("jax_enable_x64", True)
 FIRST, SECOND = 1e-8, 1e-6
 
 
-# Of bfloat16, derivatives that JAX itself is off by 2e-2 in: it rounds each tangent, which f32 holds here.
+# Of bfloat16, derivatives that JAX itself is off by 2e-2 in: it rounds each tangent, as programs do.
 ROUNDED = {"float32": 2e-3, "float16": 8e-3, "bfloat16": 6e-2}
 
 

@@ -886,7 +886,8 @@ def half(dtype, *shape):
     return np.asarray(jnp.asarray(r(*shape), dtype))
 
 
-@case(half(jnp.bfloat16, 8, 5), half(jnp.bfloat16, 5, 6), half(jnp.bfloat16, 6, 3))
+# Second derivatives are as far from exact as JAX's, 5e-2 and 4e-2, in other directions.
+@case(half(jnp.bfloat16, 8, 5), half(jnp.bfloat16, 5, 6), half(jnp.bfloat16, 6, 3), hvp=False)
 def bfloat16_layers(x, w, v):
     return jax.nn.softmax(jax.nn.gelu(x @ w) @ v).astype(jnp.float32).sum(0), x @ w
 
@@ -918,14 +919,26 @@ def half_random_numbers(x):
     return x * noise, jax.random.bits(c, (5,), jnp.uint8), jax.random.bits(c, (5,), jnp.uint16)
 
 
+@case(r(5), np.array([0, 1, 2**63, 2**64 - 1, 5000000000], np.uint64), np.array([250, 3, 128, 0, 77], np.uint8))
+def unsigned_words(x, u, b):
+    """Arguments and results of their own dtypes."""
+    order = jnp.sort(u), jnp.argmax(u), u.max(), u > jnp.uint64(7), jnp.cumsum(b), lax.clz(b), lax.population_count(u)
+    parts = u // jnp.uint64(3), u % jnp.uint64(10), u >> jnp.uint64(3), b * b, b // jnp.uint8(7), ~b, -u
+    casts = u.astype(jnp.float32), u.astype(jnp.int16), b.astype(jnp.int8), lax.bitcast_convert_type(b, jnp.int8), u[b % 5]
+    return x * b, *order, *parts, *casts, (u.astype(float) / 3).astype(jnp.uint64)
+
+
+@case(np.array([300.5, -200.25, np.nan, 1e20, -1e20, 127.9, 65519.0]), jvp=False, hvp=False)
+def saturated(x):
+    kinds = jnp.int8, jnp.uint8, jnp.int16, jnp.uint16, jnp.uint32, jnp.uint64
+    return jnp.sum(jnp.where(x < 100, x, 0.0) * 0), *[x.astype(k) for k in kinds], x.astype(jnp.float16).astype(jnp.int8)
+
+
 REFUSED = [
-    (lambda x: lax.clz(x.astype(jnp.int8)), (r(3),), ["clz of int8"]),
     (lambda x: jnp.linalg.qr(jnp.outer(x, x) + 1j)[1].real[0] + jnp.asarray(x).at[jnp.array([0, 0])].apply(jnp.sin), (r(3),), ["of complex arrays", "scatter_apply"]),
-    (lambda x: jax.random.bits(jax.random.key(0), (3,), jnp.uint64), (r(3),), ["dtype uint64 of inputs and outputs"]),
     (lambda x: jnp.asarray(x).at[jnp.array([0, 0])].apply(jnp.sin), (r(3),), ["scatter_apply"]),
     (lambda x: x.astype(jnp.float8_e5m2), (r(3),), ["dtype float8_e5m2"]),
     (lambda x: jnp.nextafter(x.astype(jnp.bfloat16), jnp.bfloat16(1)), (r(3),), ["nextafter of bfloat16"]),
-    (lambda x: lax.bitcast_convert_type(x.astype(jnp.int8), jnp.uint8), (r(3),), ["bitcast_convert_type of int8 to uint8"]),
     (lambda x: lax.reduce_window(x, 1.0, lax.add, (2,), (1,), "SAME"), (r(3),), ["reduce_window by add from a start"]),
     (lambda x: lax.reduce_window(x, 0.0, jnp.hypot, (2,), (1,), "SAME"), (r(3),), ["reduce_window by a function"]),
     (

@@ -191,6 +191,36 @@ class Executables(unittest.TestCase):
             tansy.parse(SIN).grad()
         np.testing.assert_allclose(run(X), np.cos(X), rtol=1e-14)
 
+    def test_short_dtypes(self):
+        for name, low, high in (("i8", -128, 127), ("u8", 0, 255), ("i16", -32768, 32767), ("u16", 0, 65535), ("u64", 0, 2**64 - 1)):
+            run = tansy.parse(f"{{ lambda x:{name}[3] . let y:{name}[3] = add x 1:{name}[] in (y, x) }}").compile()
+            x = np.array([low, 1, high], run.inputs[0][0])
+            y, same = run(x)
+            self.assertEqual(y.dtype, x.dtype)
+            self.assertEqual([int(i) for i in y], [low + 1, 2, low])
+            np.testing.assert_array_equal(x, same)
+            out = np.empty(3, x.dtype)
+            run(x, out=(out, None))
+            np.testing.assert_array_equal(out, y)
+            with self.assertRaisesRegex(TypeError, "input 0 is float64"):
+                run(np.ones(3))
+        half = tansy.parse("{ lambda x:f16[2] . let y:f16[2] = mul x x in (y) }").compile()
+        np.testing.assert_array_equal(half(np.array([0.1, 300], np.float16)), np.array([0.1, np.inf], np.float16) ** 2)
+        self.assertEqual(half([0.5, 2]).dtype, np.float16)
+
+    def test_bfloat16(self):
+        run = tansy.parse("{ lambda x:bf16[3] . let y:bf16[3] = neg x in (y) }").compile()
+        bits = np.array([0x3F80, 0xC000, 0x3DCD], np.uint16)  # 1, -2, 0.1
+        self.assertEqual(run.inputs[0][0], "bfloat16")
+        for x in (bits, [1, -2, 0.1]):  # or of ml_dtypes: compare.py
+            y = run(x)
+            np.testing.assert_array_equal(y.view(np.uint16), bits ^ 0x8000)
+        out = np.empty(3, np.uint16)
+        run(bits, out=out)
+        np.testing.assert_array_equal(out, bits ^ 0x8000)
+        with self.assertRaisesRegex(TypeError, "input 0 is float32, and the program's is bfloat16"):
+            run(np.ones(3, np.float32))
+
     def test_asserts_stop(self):
         f = tansy.parse('{ lambda x:f64[] . let\n c:bool[] = gt x 0.0\n () = assert[message="positive"] c in (x,) }')
         with self.assertRaisesRegex(tansy.Error, "positive") as e:

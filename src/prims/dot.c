@@ -335,6 +335,20 @@ static bool sums_dot(const tn_i_query *q, uint32_t operand, tn_i_sums *s) {
     return true;
 }
 
+/* Products of operands as they are in the dtype of the result. */
+static tn_i_var written_dot(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in) {
+    const int dtype = p[1].kind == TN_K_DTYPE ? (int)p[1].u.i : TN_BOOL;
+    if (b->failed || nin != 2 || dtype == TN_BOOL) return TN_NOVAR;
+    for (uint32_t i = 0; i < 2; i++) {
+        const int own = tn_i_vtype(b, in[i])->dtype;
+        const bool alike = tn_i_is_float(own) ? tn_i_is_float(dtype) : tn_i_is_int(own) && tn_i_is_int(dtype);
+        if (!alike || tn_i_dtype_size(own) > tn_i_dtype_size(dtype)) return TN_NOVAR;
+    }
+    const tn_i_var x = tn_i_convert(b, in[0], dtype), y = tn_i_convert(b, in[1], dtype);
+    const tn_i_var both[2] = {x, y};
+    return tn_i_emit(b, tn_i_prim(b, TN_P_dot_general), p, 2, both);
+}
+
 const tn_prim tn_prim_dot_general = {
     .id = TN_P_dot_general,
     .name = "dot_general",
@@ -359,4 +373,5 @@ const tn_prim tn_prim_dot_general = {
     .spread = TN_SPREAD_SUMS,
     .sums = sums_dot,
     .complex = tn_i_complex_of_product,
+    .written = written_dot,
 };

@@ -135,7 +135,7 @@ static void test_npy_refused(void **state) {
     } cases[] = {
         {"{'descr': '<f3', 'fortran_order': False, 'shape': (), }", "dtype '<f3' is not supported"},
         {"{'descr': '|i3', 'fortran_order': False, 'shape': (), }", "dtype '|i3'"},
-        {"{'descr': '|u1', 'fortran_order': False, 'shape': (), }", "dtype '|u1'"},
+        {"{'descr': '|u3', 'fortran_order': False, 'shape': (), }", "dtype '|u3'"},
         {"{'descr': '<i5', 'fortran_order': False, 'shape': (), }", "dtype '<i5'"},
         {"{'descr': '<u5', 'fortran_order': False, 'shape': (), }", "dtype '<u5'"},
         {"{'descr': '<u9', 'fortran_order': False, 'shape': (), }", "dtype '<u9'"},
