@@ -18,6 +18,8 @@ const laws_law laws_table[] = {
      laws_layouts},
     {"hostile", "kernels survive NaN, infinities, extreme integers and wild indices, and repeat themselves",
      LAWS_PRIMITIVES | LAWS_KERNELS, 1, laws_hostile_data},
+    {"held", "what is computed with as another dtype is what a wide one has, wrapped or rounded", LAWS_PRIMITIVES, 1,
+     laws_held},
     {"simplify", "folding and identities change no bit", 0, 1, laws_simplify},
     {"lengths", "how long a stack of tangents is does not depend on them", LAWS_GENERATED, 50, laws_lengths},
     {"pruned", "without outputs that nobody reads the others have the same bits", 0, 2, laws_pruned},
