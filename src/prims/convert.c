@@ -48,35 +48,36 @@ TN_STRIP1(u32_to, f32, uint32_t, float, x)
 TN_STRIP1(u32_to, f64, uint32_t, double, x)
 
 /* ---- of dtypes that are computed with as another one: to and from that (held.h) ---- */
+/* By masks, so that compilers vectorize them. */
 TN_C_TEXT(
     number_of_f16_text, static inline float number_of_f16(uint16_t x) {
         const uint32_t sign = (uint32_t)(x & 0x8000u) << 16, size = (uint32_t)(x & 0x7fffu) << 13;
-        const float small = (float)(x & 0x3ffu) * 0x1p-24f;
-        uint32_t bits = size > 0x0f800000u    ? size | 0x7fc00000u
-                        : size == 0x0f800000u ? 0x7f800000u
-                                              : size + 0x38000000u;
+        const float small = (float)(int32_t)(x & 0x3ffu) * 0x1p-24f;
+        uint32_t bits;
         float y;
-        if (size < 0x00800000u) memcpy(&bits, &small, sizeof bits);
-        bits |= sign;
+        memcpy(&bits, &small, sizeof bits);
+        const uint32_t is_small = 0u - (size < 0x00800000u), is_last = 0u - (size >= 0x0f800000u);
+        const uint32_t quiet = (0u - (size > 0x0f800000u)) & 0x00400000u;
+        bits = sign | (is_small & bits) | (is_last & (size | 0x7f800000u | quiet)) |
+               (~(is_small | is_last) & (size + 0x38000000u));
         memcpy(&y, &bits, sizeof y);
         return y;
     })
+/* Below 2^-14 they are multiples of 2^-24, as floats from 0.5 to 1 are. */
 TN_C_TEXT(
     f16_bits_text, static inline uint16_t f16_bits(float x) {
         uint32_t bits, units;
+        float y;
         memcpy(&bits, &x, sizeof bits);
-        const uint32_t sign = bits >> 16 & 0x8000u;
-        bits &= 0x7fffffffu;
-        if (bits > 0x7f800000u) return (uint16_t)(sign | 0x7e00u | (bits >> 13 & 0x1ffu));
-        if (bits >= 0x47800000u) return (uint16_t)(sign | 0x7c00u);
-        if (bits < 0x38800000u) { /* multiples of 2^-24, as floats from 0.5 to 1 are */
-            float y;
-            memcpy(&y, &bits, sizeof y);
-            y += 0.5f;
-            memcpy(&units, &y, sizeof units);
-            return (uint16_t)(sign | (units - 0x3f000000u));
-        }
-        return (uint16_t)(sign | (bits - 0x38000000u + 0xfffu + (bits >> 13 & 1u)) >> 13);
+        const uint32_t sign = bits >> 16 & 0x8000u, size = bits & 0x7fffffffu;
+        memcpy(&y, &size, sizeof y);
+        y += 0.5f;
+        memcpy(&units, &y, sizeof units);
+        const uint32_t is_small = 0u - (size < 0x38800000u), is_last = 0u - (size >= 0x47800000u);
+        const uint32_t nan = (0u - (size > 0x7f800000u)) & (0x200u | (size >> 13 & 0x1ffu));
+        const uint32_t normal = (size - 0x38000000u + 0xfffu + (size >> 13 & 1u)) >> 13;
+        return (uint16_t)(sign | (is_small & (units - 0x3f000000u)) | (is_last & (0x7c00u | nan)) |
+                          (~(is_small | is_last) & normal));
     })
 TN_C_TEXT(
     number_of_bf16_text, static inline float number_of_bf16(uint16_t x) {
@@ -89,8 +90,9 @@ TN_C_TEXT(
     bf16_bits_text, static inline uint16_t bf16_bits(float x) {
         uint32_t bits;
         memcpy(&bits, &x, sizeof bits);
-        if (x != x) return (uint16_t)(bits >> 16 | 0x40u);
-        return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+        const uint32_t near = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+        const uint32_t nan = 0u - ((bits & 0x7fffffffu) > 0x7f800000u);
+        return (uint16_t)((nan & (bits >> 16 | 0x40u)) | (~nan & near));
     })
 static const tn_i_c_helper half_helpers[] = {{"number_of_f16", number_of_f16_text},
                                              {"f16_bits", f16_bits_text},

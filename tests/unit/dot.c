@@ -335,8 +335,8 @@ static void bad_programs(void **state) {
         "(y,) }",
         "{ lambda a:bool[3] b:bool[3] . let y:bool[] = dot_general[dimension_numbers=(((0,), (0,)), ((), ()))] a b in "
         "(y,) }",
-        "{ lambda a:f32[3] b:f32[3] . let y:f64[] = dot_general[dimension_numbers=(((0,), (0,)), ((), ())) "
-        "preferred_element_type=f64] a b in (y,) }",
+        "{ lambda a:f64[3] b:f64[3] . let y:f32[] = dot_general[dimension_numbers=(((0,), (0,)), ((), ())) "
+        "preferred_element_type=f32] a b in (y,) }",
         "{ lambda a:f64[1,1,1,1,1] b:f64[1,1,1,1] . let y:f64[] = dot_general[dimension_numbers=(((), ()), ((), ()))] "
         "a b in (y,) }",
     };
