@@ -307,7 +307,7 @@ const tn_prim tn_prim_eig = {
         "w add nothing to dv",
     .nin = 1,
     .flags = TN_F_COSTLY | TN_F_OWN_PRIMAL,
-    .dtypes = TN_FLOATS,
+    .dtypes = TN_WIDE_FLOATS,
     .params = params,
     .type = type_eig,
     .jvp = jvp_eig,

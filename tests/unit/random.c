@@ -274,7 +274,7 @@ static void test_errors(void **state) {
         {float_key,
          "random_bits: operand 0: a key is i32[2] or u32[2], many keys i32[..,2] or u32[..,2] (operands: f32[2])"},
         {long_key, "random_split: operand 0: a key is i32[2] or u32[2]"},
-        {float_bits, "random_bits: dtype must be i32, u32 or i64"},
+        {float_bits, "random_bits: dtype must be one of integers"},
         {whole_uniform, "random_uniform: dtype must be f32 or f64"},
         {bool_normal, "random_normal: dtype must be f32 or f64"},
         {negative_split, "random_split: the size of the result i32[-1,2] overflows or is negative"},
