@@ -58,7 +58,7 @@ static bool in_place(const assembly *a) {
 static bool adds(const assembly *a) {
     if (!a->constant) return false;
     for (int64_t k = 0; k < a->n; k++)
-        if (a->t->dtype == TN_F32 ? ((const float *)a->constant)[k] != 0 : ((const double *)a->constant)[k] != 0)
+        if (tn_i_element(a->t->dtype, (const char *)a->constant + k * (int64_t)tn_i_dtype_size(a->t->dtype)) != 0)
             return true;
     return false;
 }

@@ -9,14 +9,11 @@
 enum { MOST = TN_I_MOST_FACTORS, CHUNK = 512 };
 
 void tn_i_store_number(int dtype, void *at, int64_t i, double x) {
-    if (dtype == TN_F32)
-        ((float *)at)[i] = (float)x;
-    else
-        ((double *)at)[i] = x;
+    tn_i_element_set(dtype, (char *)at + i * (int64_t)tn_i_dtype_size(dtype), x);
 }
 
 double tn_i_load_number(int dtype, const void *at, int64_t i) {
-    return dtype == TN_F32 ? (double)((const float *)at)[i] : ((const double *)at)[i];
+    return tn_i_element(dtype, (const char *)at + i * (int64_t)tn_i_dtype_size(dtype));
 }
 
 void tn_i_store_guess(int dtype, void *at, int which) {

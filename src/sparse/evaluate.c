@@ -42,10 +42,7 @@ static void *seed(evaluation *v, const tn_type *t, int64_t colors, const int32_t
     for (int64_t i = 0; data && i < n; i++) {
         if (color[i] < 0) continue;
         const int64_t at = color[i] * n + i;
-        if (t->dtype == TN_F32)
-            ((float *)(void *)data)[at] = 1;
-        else
-            ((double *)(void *)data)[at] = 1;
+        tn_i_element_set(t->dtype, data + at * (int64_t)tn_i_dtype_size(t->dtype), 1);
     }
     return data;
 }

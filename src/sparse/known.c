@@ -50,6 +50,10 @@ bool tn_i_run_kernel(tn_ctx *c, const tn_prim *prim, const tn_i_param *p, uint32
         .prim = prim, .p = p, .nin = nin, .nout = nout, .in = in, .out = out, .threads = 1, .message = message};
     size_t scratch = 0;
     *done = false;
+    for (uint32_t i = 0; i < nin; i++)
+        if (tn_i_is_held(in[i].type->dtype)) return true; /* what is computed as another dtype has no kernel */
+    for (uint32_t j = 0; j < nout; j++)
+        if (tn_i_is_held(out[j].type->dtype)) return true;
     if (prim->scratch) {
         const tn_type **types = tn_i_alloc_array(c, (size_t)nin + 1, sizeof *types);
         tn_type *results = tn_i_alloc_array(c, (size_t)nout + 1, sizeof *results);

@@ -90,7 +90,7 @@ static bool add_rows(tn_i_spread_eqn *q, int32_t *to, const int64_t *first, cons
         to[i] = base ? base[i] : 0;
         if (!more || first[i] < 0) continue;
         tn_i_row_sum sum;
-        if (!tn_i_row_sum_begin(&sum, &q->w->set, true, t->dtype == TN_F32)) return false;
+        if (!tn_i_row_sum_begin(&sum, &q->w->set, true, t->dtype != TN_F64)) return false;
         tn_i_row_sum_add(&sum, to[i], 1.0);
         for (int64_t k = first[i]; k >= 0; k = next[k]) tn_i_row_sum_add(&sum, more[k], 1.0);
         if ((to[i] = tn_i_row_sum_end(&sum)) < 0) return false;

@@ -31,13 +31,8 @@ static bool next(const sums *k, int from, int n, int64_t *at, int64_t *out, int6
 static double factor_at(const sums *k, int64_t i) {
     if (k->unknown) return (double)NAN;
     if (!k->factor) return 1.0;
-    switch (k->factor_dtype) {
-    case TN_F32: return (double)((const float *)k->factor)[i];
-    case TN_F64: return ((const double *)k->factor)[i];
-    case TN_I32: return (double)((const int32_t *)k->factor)[i];
-    case TN_U32: return (double)((const uint32_t *)k->factor)[i];
-    default: return (double)((const int64_t *)k->factor)[i];
-    }
+    const int64_t size = (int64_t)tn_i_dtype_size(k->factor_dtype);
+    return tn_i_element(k->factor_dtype, (const char *)k->factor + i * size);
 }
 
 /* The row of the group that begins at `in` and `by`. */
