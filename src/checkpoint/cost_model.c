@@ -26,7 +26,7 @@ static double width(const tn_fn *f, const tn_i_eqn *e) {
 
 double tn_i_computing_ns(const tn_i_cost_model *m, const tn_fn *f, const tn_i_eqn *e, const tn_i_cost *c) {
     const double flops = c->flops > 2 * c->products ? c->flops - 2 * c->products : 0;
-    const double element = m->element[e->prim->id] > 0 ? m->element[e->prim->id] : e->prim->ns;
+    const double element = m->named ? m->element[e->prim->id] : e->prim->ns;
     const double ns =
         element > 0 ? element * (double)tn_i_count(f->val[e->out].type) : flops * m->flop + c->products * m->product;
     return width(f, e) * ns;

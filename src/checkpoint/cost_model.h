@@ -18,7 +18,8 @@ typedef struct tn_i_cost_model {
     double read[TN_I_LEVELS], write[TN_I_LEVELS]; /* a byte */
     double capacity[TN_I_LEVELS - 1];             /* bytes */
     double message, message_byte;                 /* a message between ranks, and each byte of it */
-    double element[TN_NPRIMS]; /* an element of 4 bytes of an elementwise primitive; 0: as its block says */
+    bool named;                /* read from a file, which may say what an element takes; else blocks do (`.ns`) */
+    double element[TN_NPRIMS]; /* an element of 4 bytes of an elementwise primitive; 0: by its weight, in flops */
 } tn_i_cost_model;
 
 /* The one that plans are made with: a constant, so that plans are the same on every machine. */

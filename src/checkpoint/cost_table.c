@@ -55,6 +55,8 @@ bool tn_i_cost_model_read(tn_ctx *c, const char *path, tn_i_cost_model *m) {
     unsigned number = 0;
     bool ok = true;
     *m = tn_i_shipped_costs;
+    m->named = true;
+    for (int id = 0; id < TN_NPRIMS; id++) m->element[id] = tn_i_registry[id]->ns;
     FILE *f = fopen(path, "r");
     while (f && ok && fgets(line, sizeof line, f)) {
         number++;
