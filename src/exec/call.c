@@ -24,7 +24,8 @@ static tn_status bad_argument(tn_work *w, const char *what, uint32_t i, const tn
 }
 
 /* The usual arguments, quickly: false, and the frame is half done, where one of them is to be looked at. */
-static bool enter(const tn_exec *e, uintptr_t *base, const void *const *in, void *const *out, bool *some_absent) {
+static inline bool enter(const tn_exec *e, uintptr_t *base, const void *const *in, void *const *out,
+                         bool *some_absent) {
     const uint32_t nin = e->f->nin, nout = e->f->nout;
     const uint8_t *odd = e->odd;
     bool absent = false;
@@ -216,18 +217,25 @@ static tn_status call_noted(const tn_exec *e, tn_work *w, const void *const *in,
     return status;
 }
 
-/* The usual call of what is loops over arrays alone, in the mode that it wants.  False: nothing has run. */
+/* The usual call of what is loops over arrays alone, in the mode that it wants: all outputs are there, so what was made
+ * of its nests has all that it needs.  False: nothing has run. */
 static inline bool call_straight(const tn_exec *e, tn_work *w, const void *const *in, void *const *out,
                                  tn_status *status) {
     uintptr_t *frame = w->frame;
+    const uintptr_t arena = (uintptr_t)w->arena;
+    const tn_i_fp_mode mode = tn_i_fp_mode_now(); /* waits for what was computed before; what is checked goes on */
     bool some_absent;
     if (!out || tn_i_is_described(in, e->f->nin) || tn_i_is_described((const void *const *)out, e->f->nout) ||
-        !enter(e, frame + TN_BASE_ARGUMENTS, in, out, &some_absent) || some_absent || tn_i_fp_mode_now() != e->fp)
+        !enter(e, frame + TN_BASE_ARGUMENTS, in, out, &some_absent) || some_absent || mode != e->fp)
         return false;
-    frame[TN_BASE_ABSOLUTE] = 0;
-    frame[TN_BASE_ARENA] = (uintptr_t)w->arena;
+    frame[TN_BASE_ARENA] = arena;
     *status = TN_OK;
-    for (size_t i = 0; i < e->plan->nstep && *status == TN_OK; i++) *status = tn_i_run_nest(&e->plan->step[i], frame);
+    const tn_i_step *s = e->plan->step;
+    for (size_t n = e->plan->nstep; n > 0 && *status == TN_OK; n--, s++) {
+        const tn_i_made *m = &s->u.nest->made;
+        frame[TN_BASE_ABSOLUTE] = arena + (uintptr_t)s->scratch;
+        *status = m->code(m->run, (char *const *)(void *)frame);
+    }
     return true;
 }
 
