@@ -57,6 +57,7 @@ static void count_code(room *z, const tn_i_nest_op *o, int64_t kept, int64_t n, 
     const int64_t all = nest->rows * nest->row, leaves = n / TN_LEAF;
     if (o->fold >= TN_FOLD_ARGMAX) add(z, &z->code, kept > TN_LANES ? kept : TN_LANES, 2 * sizeof(int64_t));
     if (kept > 1) add(z, &z->code, kept, (size_t)(n < TN_LANES ? n : TN_LANES) * size);
+    if (kept > 1) add(z, &z->code, kept, size);
     if (leaves) add(z, &z->code, kept, (size_t)tn_i_strips_levels(n) * size);
     if (kept == 1 && (several(o->over) || !alone)) add(z, &z->code, n < 2 * TN_LEAF ? n : 2 * TN_LEAF, size);
     if (alone || !(o->over & ~inner_loops(nest))) return;

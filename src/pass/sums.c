@@ -153,7 +153,7 @@ static void find(tn_i_summing *z) {
         if (r.kind == TN_SUMMING_BUFFER && other_buffer(z, &r)) r.kind = TN_SUMMING_EACH;
         while (r.kind == TN_SUMMING_ROW && r.lanes & (r.lanes - 1)) r.lanes++; /* those of a vector */
         r.split = splittable(z, &r);
-        r.registers = tn_i_summing_in_registers(z, &r);
+        r.by_columns = tn_i_summing_by_columns(z, &r);
         z->of[z->nof++] = r;
         z->which[k] = z->which[r.into] = z->nof;
     }
@@ -198,7 +198,7 @@ static bool is_split(const tn_i_summing *z, uint32_t k) {
 
 static tn_i_reduction *columns_of(const tn_i_summing *z, uint32_t k) {
     for (uint32_t i = 0; i < z->nof; i++)
-        if (z->of[i].registers && z->of[i].loop[0] == k) return &z->of[i];
+        if (z->of[i].by_columns && z->of[i].loop[0] == k) return &z->of[i];
     return NULL;
 }
 

@@ -26,7 +26,7 @@ typedef struct tn_i_reduction {
     int64_t before, lanes; /* leaves before the last; lanes that are used */
     uint32_t lane, stack;  /* scratch arrays; ARG: the best, and where it is; BUFFER: elements, and the counter */
     bool split;            /* COLUMNS: of one loop, which is split so that lanes are told by loops */
-    bool registers;        /* and nothing but columns in it: the lanes of each are carries (sums_columns.c) */
+    bool by_columns;       /* and nothing but columns in it: these come first (sums_columns.c) */
     tn_i_affine lane_of;   /* of a split loop: the lane of this iteration */
     uint32_t here;         /* COLUMNS: the lane of this iteration, a value; BUFFER: where its chunk goes */
     uint32_t total;        /* ROW: the result */
@@ -74,9 +74,8 @@ void tn_i_summing_finish(tn_i_summing *z, tn_i_reduction *r);
 uint32_t tn_i_summing_total(tn_i_summing *z, tn_i_reduction *r, const tn_i_l_op *o);
 /* Loop k of COLUMNS that are split: leaves, rounds and lanes. */
 void tn_i_summing_split(tn_i_summing *z, uint32_t k, void (*body)(tn_i_summing *z, uint32_t k));
-/* sums_columns.c: whether the loop of r can be loops over columns whose lanes are carries; and these, which leave
- * results in r->lane. */
-bool tn_i_summing_in_registers(const tn_i_summing *z, const tn_i_reduction *r);
+/* sums_columns.c: whether the loop of r can be loops over columns first; and these, which leave results in r->lane. */
+bool tn_i_summing_by_columns(const tn_i_summing *z, const tn_i_reduction *r);
 void tn_i_summing_columns(tn_i_summing *z, tn_i_reduction *r);
 /* The innermost loop of a BUFFER, in chunks of a leaf. */
 void tn_i_summing_chunks(tn_i_summing *z, tn_i_reduction *r, void (*body)(tn_i_summing *z, uint32_t k));

@@ -38,10 +38,14 @@ static void make_arrays(tn_i_summing *z, tn_i_reduction *r) {
         r->stack = tn_i_l_scratch(z->c.b, "where", TN_I64, bests(r), 0);
         return;
     }
-    r->lane = tn_i_l_scratch(z->c.b, buffer ? "elements" : "lanes", r->dtype,
-                             buffer         ? (r->n < TN_LEAF ? r->n : 2 * TN_LEAF)
-                             : r->registers ? r->count
-                                            : r->lanes * r->count,
+    r->lane = tn_i_l_scratch(z->c.b,
+                             buffer          ? "elements"
+                             : r->by_columns ? "totals"
+                                             : "lanes",
+                             r->dtype,
+                             buffer          ? (r->n < TN_LEAF ? r->n : 2 * TN_LEAF)
+                             : r->by_columns ? r->count
+                                             : r->lanes * r->count,
                              0);
     const int64_t leaves = buffer ? full : r->before;
     if (leaves) r->stack = tn_i_l_scratch(z->c.b, "leaves", r->dtype, tn_i_summing_levels(r->before + 1) * r->count, 0);
@@ -315,7 +319,7 @@ void tn_i_summing_finish(tn_i_summing *z, tn_i_reduction *r) {
         r->total = tn_i_summing_join(z, r, tn_i_affine_number(0), full, x);
         return;
     }
-    if (!in_leaves(r) || r->registers) return;
+    if (!in_leaves(r) || r->by_columns) return;
     const uint32_t loop = vector_loop(z, r->count, r->dtype);
     const tn_i_affine at = tn_i_affine_loop(loop, 1, 0);
     tn_i_l_store_at(b, r->lane, at, tn_i_summing_join(z, r, at, r->before, halve(z, r, at)));
