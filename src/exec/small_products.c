@@ -3,8 +3,8 @@
  *
  * On machines with kernels of our own these sum in the order of the inner index with fused multiply-adds
  * (prims/gemm.h), and so is it here, in each of a batch: matrices by matrices, and by vectors where the sums are too
- * short for lanes.  Products that sum nothing and are added to something are
- * multiplications, of any size. */
+ * short for lanes.  Products that sum nothing are multiplications, of any size where they are added to something or one
+ * side is a number. */
 #include "base/machine.h"
 #include "exec/fuse.h"
 #include "exec/space.h"
@@ -53,7 +53,8 @@ static bool is_small(const tn_fn *f, const tn_i_eqn *e, const uint8_t *added, si
         return false;
     const int64_t n = *inner = d.ncontract ? t->dim[s[0].inner] : 1, all = tn_i_count(out);
     return n >= 1 && n <= TN_M_PRODUCT_INNER && all >= 1 &&
-           (all <= TN_M_PRODUCT_LOOPS / n || (d.ncontract == 0 && added[e->out] == ADDED)) &&
+           (all <= TN_M_PRODUCT_LOOPS / n ||
+            (d.ncontract == 0 && (added[e->out] == ADDED || s[0].free == 1 || s[1].free == 1))) &&
            tn_i_gemm_in_order(out->dtype, s[0].free, s[1].free, n);
 }
 

@@ -46,7 +46,7 @@ static tn_i_var step(tn_i_builder *b, const scanned *s, int64_t i, tn_i_var y) {
     case TN_P_cumprod: return tn_i_op2(b, TN_P_mul, y, x);
     case TN_P_cummax: return farther(b, TN_P_gt, x, y);
     case TN_P_cummin: return farther(b, TN_P_lt, x, y);
-    default: return tn_i_op2(b, TN_P_add, tn_i_op2(b, TN_P_mul, element(b, s, s->a, i), y), x);
+    default: return tn_i_fma(b, TN_FMA_ADD, element(b, s, s->a, i), y, x);
     }
 }
 

@@ -4,9 +4,11 @@
 #include <string.h>
 
 #ifdef __GNUC__
+typedef uint16_t __attribute__((may_alias)) tn_i_short;
 typedef uint32_t __attribute__((may_alias)) tn_i_word; /* elements of any dtype of this size */
 typedef uint64_t __attribute__((may_alias)) tn_i_long;
 #else
+typedef uint16_t tn_i_short;
 typedef uint32_t tn_i_word;
 typedef uint64_t tn_i_long;
 #endif
@@ -14,19 +16,22 @@ typedef uint64_t tn_i_long;
 /* ---- rows --------------------------------------------------------------------- */
 
 /* memcpy of one element, because the walk does not know the element's type. */
-#define COPY_ROW(size)                                                                          \
+#define COPY_ROW(size, type)                                                                    \
     static void copy_##size(int64_t n, const void *src, int64_t ss, void *dst, int64_t ds) {    \
         const char *s = src;                                                                    \
         char *d = dst;                                                                          \
         if (ss == 1 && ds == 1)                                                                 \
             memcpy(d, s, (size_t)n *size);                                                      \
-        else                                                                                    \
+        else if (ss == 0 && ds == 1) {                                                          \
+            const type x = *(const type *)src;                                                  \
+            for (int64_t i = 0; i < n; i++) ((type *)dst)[i] = x;                               \
+        } else                                                                                  \
             for (int64_t i = 0; i < n; i++) memcpy(d + i * ds * size, s + i * ss * size, size); \
     }
-COPY_ROW(1)
-COPY_ROW(2)
-COPY_ROW(4)
-COPY_ROW(8)
+COPY_ROW(1, unsigned char)
+COPY_ROW(2, tn_i_short)
+COPY_ROW(4, tn_i_word)
+COPY_ROW(8, tn_i_long)
 
 tn_i_row *tn_i_copy_row(size_t size) { return size == 1 ? copy_1 : size == 2 ? copy_2 : size == 4 ? copy_4 : copy_8; }
 

@@ -5,6 +5,8 @@
 #include "prims/sample.h"
 #include "prims/shape.h"
 
+#include <math.h>
+
 static bool type_linear_recurrence(tn_i_query *q) {
     return tn_i_params_given(q) && tn_i_type_elementwise(q) &&
            tn_i_axes_valid(q, "axis", 1, &q->p[TN_SCAN_AXIS].u.i, q->in[0]->rank, false);
@@ -17,8 +19,9 @@ static void cost_linear_recurrence(const tn_i_query *q, tn_i_cost *cost) {
 
 /* ---- kernels -------------------------------------------------------------------- */
 
-TN_SCAN(recur_f32, float, double, x, a *y + x)
-TN_SCAN(recur_f64, double, double, x, a *y + x)
+/* Rounded once: the next element waits for one operation. */
+TN_SCAN(recur_f32, float, double, x, fma(a, y, x))
+TN_SCAN(recur_f64, double, double, x, fma(a, y, x))
 
 static tn_status kernel_linear_recurrence(const tn_i_kernel *k) {
     return tn_i_scan_run(k, &k->in[1], &k->in[0], k->in[0].type->dtype == TN_F32 ? recur_f32 : recur_f64);
@@ -26,7 +29,7 @@ static tn_status kernel_linear_recurrence(const tn_i_kernel *k) {
 
 static void c_linear_recurrence(const tn_i_c_kernel *k) {
     static const tn_i_c_state state[] = {{"y", "0"}, {NULL, NULL}};
-    tn_i_c_scan(k, &(tn_i_c_scanned){.x = 1, .state = state, .each = "y = j == 0 ? x : a * y + x;\n"});
+    tn_i_c_scan(k, &(tn_i_c_scanned){.x = 1, .state = state, .each = "y = j == 0 ? x : fma(a, y, x);\n"});
 }
 
 /* ---- rules ---------------------------------------------------------------------- */
@@ -84,7 +87,7 @@ static bool sums_linear_recurrence(const tn_i_query *q, uint32_t operand, tn_i_s
 const tn_prim tn_prim_linear_recurrence = {
     .id = TN_P_linear_recurrence,
     .name = "linear_recurrence",
-    .doc = "y[i] = a[i] y[i-1] + x[i] along an axis, in f64; y[0] = x[0], whatever a[0] is",
+    .doc = "y[i] = a[i] y[i-1] + x[i] along an axis, rounded once, in f64; y[0] = x[0], whatever a[0] is",
     .nin = 2,
     .dtypes = TN_FLOATS,
     .params = tn_i_scan_params,

@@ -253,7 +253,7 @@ static void recurrences(void **state) {
             for (int i = 0; i < ROWS * N * COLUMNS; i++) {
                 const int at = i / step[axis] % size[axis], by = reverse ? step[axis] : -step[axis];
                 const bool first = at == (reverse ? size[axis] - 1 : 0);
-                assert_true(y[i] == (first ? x[i] : a[i] * y[i + by] + x[i]));
+                assert_true(y[i] == (first ? x[i] : fma(a[i], y[i + by], x[i])));
             }
         }
 }
