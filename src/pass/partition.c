@@ -115,6 +115,14 @@ static bool copy_less(partition *z, uint32_t k) {
         if (known) put_known(z, k, known);
         return known != UNKNOWN;
     }
+    if (o->kind == TN_L_NUMBER && o->dtype == TN_BOOL) {
+        put_known(z, k, o->bits & 1 ? TRUE_ : FALSE_);
+        return true;
+    }
+    if (o->kind == TN_L_MAP && o->code == TN_L_convert && z->known[o->in[0]]) {
+        value[k] = tn_i_l_number_f64(z->c.b, o->dtype, z->known[o->in[0]] == TRUE_);
+        return true;
+    }
     if (o->kind == TN_L_MAP && o->code == TN_L_and && o->dtype == TN_BOOL) {
         const uint8_t x = z->known[o->in[0]], y = z->known[o->in[1]];
         const uint8_t known = both(x, y);

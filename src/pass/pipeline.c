@@ -5,6 +5,7 @@
 
 const tn_i_pass tn_i_pipeline[] = {
     {"unroll", tn_i_pass_unroll},                   /* short loops where iterations follow one another */
+    {"diagonals", tn_i_pass_diagonals},             /* loops few of whose iterations are not like the rest */
     {"partition", tn_i_pass_partition},             /* loops where conditions change */
     {"promote", tn_i_pass_promote},                 /* what a loop keeps in memory, in registers */
     {"fission", tn_i_pass_fission},                 /* loops that feed several reductions, one by one */

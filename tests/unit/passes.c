@@ -162,6 +162,31 @@ static void columns(void **unused) {
     tn_ctx_free(c);
 }
 
+/* More columns than one strip has, in one loop and in two. */
+#define WIDE(rows, columns, fold, body)                                                                         \
+    "loop {\n array x: f32[90000] in base 0\n array y: f32[90000] out base 1\n array z: f32[1000] out base 2\n" \
+    " array w: f32[200] in base 3\n array k: i64[200] inout base 4\n r: f32 = reduce " fold " " columns         \
+    "\n for i < " rows " {\n for j < " columns " {\n a: f32 = load x[" columns " i + j]\n m: f32 = load w[j]\n" \
+    " b: f32 = sub a m\n" body " into r[j] = b\n }\n }\n for c < " columns                                      \
+    " {\n t: f32 = total r[c]\n store z[c] = t\n }\n}"
+
+static void strips_of_columns(void **unused) {
+    static const char *const texts[] = {
+        WIDE("3", "70", "sum", ""),
+        WIDE("16", "127", "max", ""),
+        WIDE("50", "129", "sum", " store y[129 i + j] = b\n"),
+        WIDE("130", "200", "prod", ""),
+        WIDE("513", "150", "sum", " store y[150 i + j] = b\n"),
+        WIDE("600", "64", "sum", " n: i64 = load k[j]\n"),
+        WIDE("1100", "80", "min", ""),
+    };
+    tn_ctx *c = tn_ctx_new(NULL);
+    (void)unused;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (uint64_t seed = 1; seed < 4; seed++) check(c, texts[i], seed);
+    tn_ctx_free(c);
+}
+
 /* One array summed over several of its axes at once: by rows, by columns of a slab, by columns of all of it, which
  * fission takes apart where the elements stay in memory as they are, and has few rows.  `outer`, `inner` stand in the
  * loop over slabs and in the innermost one. */
@@ -190,6 +215,47 @@ static void axes(void **unused) {
         AXES("40", " into r0[2] = half\n", ""),
         AXES("40", " q: bool = within i < 20\n while q\n", ""),
         AXES("40", " q: bool = within i < 20\n if q {\n into r3[1] = half\n }\n", ""),
+    };
+    tn_ctx *c = tn_ctx_new(NULL);
+    (void)unused;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (uint64_t seed = 1; seed < 4; seed++) check(c, texts[i], seed);
+    tn_ctx_free(c);
+}
+
+/* Matrices of which few diagonals are not like the rest: places that meet, that are outside, that two loops count; what
+ * is loaded and stored there alone; and loops that are to stay as they are. */
+#define DIAGONALS(rows, columns, body)                                                                            \
+    "loop {\n array x: f64[3000] in base 0\n array y: f64[3000] inout base 1\n array k: i64[100] in base 2\n"     \
+    " one: i32 = number 1\n half: f64 = number 0.5\n nothing: f64 = number 0.0\n far: i32 = number 2147483647\n"  \
+    " for i < " rows " {\n for j < " columns " {\n a: i32 = index j\n b: i32 = index i\n d: bool = eq a b\n" body \
+    " }\n }\n}"
+
+static void diagonals(void **unused) {
+    static const char *const texts[] = {
+        DIAGONALS("40", "40", " c: f64 = convert d\n store y[40 i + j] = c\n"),
+        DIAGONALS("20", "60", " c: f64 = convert d\n l: f64 = load x[i]\n m: f64 = mul c l\n store y[60 i + j] = m\n"),
+        DIAGONALS("60", "20", " l: f64 = load x[20 i + j]\n m: f64 = select d l half\n store y[20 i + j] = m\n"),
+        DIAGONALS("40", "50",
+                  " e: i32 = add b one\n f: bool = eq a e\n c: f64 = convert f\n g: f64 = convert d\n"
+                  " l: f64 = load x[j]\n m: f64 = fma c l g\n store y[50 i + j] = m\n"),
+        DIAGONALS("40", "50",
+                  " e: i32 = index 3 i - 7\n f: bool = eq e a\n c: f64 = convert f\n g: f64 = convert d\n"
+                  " l: f64 = load x[j]\n m: f64 = fma c l g\n store y[50 i + j] = m\n"),
+        DIAGONALS("40", "50",
+                  " e: i32 = sub one a\n f: bool = eq e b\n n: bool = not f\n l: f64 = load x[50 i + j] where n else "
+                  "half\n store y[50 i + j] = l\n"),
+        DIAGONALS("40", "40", " store y[40 i + j] = half where d\n"),
+        DIAGONALS("40", "40",
+                  " q: bool = within 3 <= j < 30\n l: f64 = load x[40 i + j - 3] where q else half\n"
+                  " m: f64 = select d nothing l\n store y[40 i + j] = m\n"),
+        DIAGONALS("20", "50",
+                  " n: i64 = load k[j]\n l: f64 = load x[50 i + 2 clamp(n, 20)]\n m: f64 = select d l half\n"
+                  " store y[50 i + j] = m\n"),
+        DIAGONALS("40", "40", " l: f64 = load y[40 i + j]\n m: f64 = select d l half\n store y[40 i + j] = m\n"),
+        DIAGONALS("40", "40", " e: i32 = add a far\n f: bool = eq e b\n c: f64 = convert f\n store y[40 i + j] = c\n"),
+        DIAGONALS("40", "40", " e: i32 = index 2 j\n f: bool = eq e b\n c: f64 = convert f\n store y[40 i + j] = c\n"),
+        DIAGONALS("5", "15", " c: f64 = convert d\n store y[15 i + j] = c\n"),
     };
     tn_ctx *c = tn_ctx_new(NULL);
     (void)unused;
@@ -230,7 +296,12 @@ static void widths(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_programs), cmocka_unit_test(cells),
-                                       cmocka_unit_test(columns), cmocka_unit_test(axes), cmocka_unit_test(widths)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_programs),
+                                       cmocka_unit_test(cells),
+                                       cmocka_unit_test(columns),
+                                       cmocka_unit_test(strips_of_columns),
+                                       cmocka_unit_test(axes),
+                                       cmocka_unit_test(diagonals),
+                                       cmocka_unit_test(widths)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
