@@ -1,4 +1,4 @@
-/* Sums of columns, columns first: where all that a loop over rows has is loops over columns.
+/* Sums of columns, columns first: where all that a loop over rows has is loops over columns that store nothing.
  *
  *     for a strip of columns:
  *       for each leaf:
@@ -12,10 +12,9 @@
 #include "pass/sums.h"
 
 enum {
-    MOST_OPS = 24,    /* of one element */
-    STRIP = 64,       /* elements of a vector loop, at most */
-    NEAR = 128 << 10, /* bytes: half of a small second-level cache */
-    FAR = 4 << 20     /* more than caches are sure to hold */
+    MOST_OPS = 24,   /* of one element */
+    STRIP = 64,      /* elements of a vector loop, at most */
+    NEAR = 128 << 10 /* bytes: half of a small second-level cache */
 };
 
 typedef struct columns {
@@ -38,13 +37,6 @@ static bool within(const tn_i_reduction *r, int64_t most) {
     return r->n <= most / (int64_t)tn_i_dtype_size(r->dtype) / r->count;
 }
 
-/* What the rows store may be stored column by column; where that goes to memory itself, rows are better. */
-static bool any_order(const tn_i_summing *z, const tn_i_reduction *r) {
-    const uint32_t k = r->loop[0], inner = r->loop[r->nloop - 1];
-    return r->nloop == 2 && within(r, FAR) && z->around[k] == TN_L_NONE && tn_i_l_apart(z->p, k, r->n, NULL) &&
-           tn_i_l_independent(z->p, inner);
-}
-
 bool tn_i_summing_by_columns(const tn_i_summing *z, const tn_i_reduction *r) {
     const tn_i_loops *p = z->p;
     if (!r->split || r->kept[0] || r->nloop < 2) return false;
@@ -52,12 +44,9 @@ bool tn_i_summing_by_columns(const tn_i_summing *z, const tn_i_reduction *r) {
         if (r->loop[i] != r->loop[i - 1] + 1 || p->op[r->loop[i]].to + 1 != p->op[r->loop[i - 1]].to) return false;
     const uint32_t inner = r->loop[r->nloop - 1], end = p->op[inner].to;
     if (end - inner > MOST_OPS) return false;
-    bool stores = false;
-    for (uint32_t i = inner + 1; i < end; i++) {
-        if (i != r->into && !tn_i_l_straight(p, i, i + 1)) return false;
-        stores |= p->op[i].kind == TN_L_STORE;
-    }
-    return !stores || any_order(z, r);
+    for (uint32_t i = inner + 1; i < end; i++)
+        if (i != r->into && (!tn_i_l_straight(p, i, i + 1) || p->op[i].kind == TN_L_STORE)) return false;
+    return true;
 }
 
 /* ---- what is the same in all rows -------------------------------------------------------------------------- */
@@ -65,11 +54,9 @@ bool tn_i_summing_by_columns(const tn_i_summing *z, const tn_i_reduction *r) {
 static bool is_fixed(const columns *s, uint32_t i) {
     const tn_i_loops *p = s->z->p;
     const tn_i_l_op *o = &p->op[i];
-    if (o->kind == TN_L_STORE || i == s->r->into || tn_i_l_by(p, &o->at, s->r->loop[0])) return false;
+    if (i == s->r->into || tn_i_l_by(p, &o->at, s->r->loop[0])) return false;
     for (int j = 0; j < 3; j++)
         if (o->in[j] != TN_L_NONE && o->in[j] > s->inner && !(s->fixed >> (o->in[j] - s->inner) & 1)) return false;
-    for (uint32_t k = s->inner + 1; o->kind == TN_L_LOAD && k < p->op[s->inner].to; k++)
-        if (p->op[k].kind == TN_L_STORE && tn_i_l_overlap(p, p->op[k].which, o->which)) return false;
     return true;
 }
 
