@@ -52,10 +52,27 @@ static tn_i_reg extreme(tn_i_walk *w, bool greater, int dtype, unsigned lanes, t
     return with_nan(w, dtype, lanes, bits(w, greater ? TN_X_vandps : TN_X_vorps, dtype, lanes, a, b), x, y);
 }
 
+/* r, and a NaN where y is one: of what a number is there are eight kinds, told by what is to become of r for each, in
+ * 4 bits; that of the first two, NaNs, is the NaN. */
+static tn_i_reg fixed_up(tn_i_walk *w, int dtype, unsigned lanes, tn_i_reg r, tn_i_reg y) {
+    enum { NANS = 0x22 };
+    const unsigned bytes = tn_i_w_bytes(w, dtype, lanes);
+    const tn_i_reg table = same_bits(w, dtype, lanes, NANS, NANS);
+    tn_i_mi in = tn_i_m_blank(dtype == TN_F64 ? TN_X_vfixupimmpd : TN_X_vfixupimmps, tn_i_w_size(bytes));
+    in.r = tn_i_m_new(&w->m, TN_CLASS_V, bytes);
+    in.tie = r;
+    in.v = y;
+    in.m = table;
+    in.flags = TN_MI_R | TN_MI_PURE;
+    tn_i_m_add(&w->m, &in);
+    return in.r;
+}
+
 /* y > x or y is NaN ? y : x */
 static tn_i_reg fold_extreme(tn_i_walk *w, bool greater, int dtype, unsigned lanes, tn_i_reg x, tn_i_reg y) {
     static const four max = FOUR(vmax), min = FOUR(vmin);
-    return with_nan(w, dtype, lanes, two(w, greater ? max : min, dtype, lanes, y, x), y, y);
+    const tn_i_reg r = two(w, greater ? max : min, dtype, lanes, y, x);
+    return w->m.wide ? fixed_up(w, dtype, lanes, r, y) : with_nan(w, dtype, lanes, r, y, y);
 }
 
 /* ---- rounding ---------------------------------------------------------------------------------------------- */
