@@ -102,6 +102,13 @@ typedef struct tn_i_group tn_i_group; /* exec/replay.h */
 
 struct tn_i_run;
 
+/* A product whose operands need no packing, without addresses; and, where it is one call of a kernel for vectors, that
+ * (else its kernel is NULL). */
+typedef struct tn_i_product {
+    tn_i_products all;
+    tn_i_by_dots dots;
+} tn_i_product;
+
 struct tn_i_plan {
     const tn_fn *f;  /* the program that runs: `of`, or what fusion made of it, held then */
     const tn_fn *of; /* the program that was to be planned; not held: who plans keeps it */
@@ -132,7 +139,7 @@ struct tn_i_plan {
     size_t ntransfer, ctransfer;
     tn_i_nest **nest;
     size_t nnest, cnest;
-    tn_i_products *product; /* without addresses */
+    tn_i_product *product;
     size_t nproduct, cproduct;
     tn_i_loop *loop;
     size_t nloop, cloop;

@@ -32,7 +32,9 @@ static bool describe_all(tn_i_planner *z) {
         if (!tn_i_grow(z->ctx, (void **)&p->product, &p->cproduct, p->nproduct + 1, sizeof *p->product)) return false;
         s->at_once = true;
         s->loop = (uint32_t)p->nproduct;
-        p->product[p->nproduct++] = w;
+        tn_i_product *q = &p->product[p->nproduct++];
+        *q = (tn_i_product){.all = w};
+        if (!tn_i_gemm_by_dots(&w, &q->dots)) q->dots.kernel = NULL;
     }
     return true;
 }
@@ -53,7 +55,7 @@ static bool are_two(const tn_i_planner *z, const tn_i_step *s) {
     const tn_i_plan *p = z->p;
     if (!s[0].at_once || !s[1].at_once || s[0].follows) return false;
     tn_i_by_dots d;
-    if (!tn_i_gemm_two(&p->product[s[0].loop], &p->product[s[1].loop], &d)) return false;
+    if (!tn_i_gemm_two(&p->product[s[0].loop].all, &p->product[s[1].loop].all, &d)) return false;
     const tn_i_eqn *one = &z->f->eqn[s[0].eqn], *other = &z->f->eqn[s[1].eqn];
     const tn_i_var *x = tn_i_in(z->f, one), *y = tn_i_in(z->f, other);
     return same_place(z, x[!d.turned], y[!d.turned]) && apart(z, other->out, x[0]) && apart(z, other->out, x[1]) &&

@@ -182,15 +182,22 @@ static tn_status run_one(const tn_i_plan *p, const tn_i_step *s, const tn_i_run 
 static void run_product(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base) {
     const tn_i_eqn *e = &p->f->eqn[s->eqn];
     const tn_i_var *in = tn_i_in(p->f, e);
-    tn_i_multiply_at(&p->product[s->loop], r->threads, tn_i_address(base, &p->place[in[0]]),
-                     tn_i_address(base, &p->place[in[1]]), tn_i_address(base, &p->place[e->out]));
+    const tn_i_product *q = &p->product[s->loop];
+    const tn_i_by_dots *d = &q->dots;
+    void *x[2] = {tn_i_address(base, &p->place[in[0]]), tn_i_address(base, &p->place[in[1]])},
+         *y = tn_i_address(base, &p->place[e->out]);
+    if (d->kernel)
+        d->kernel(d->k, d->n, x[d->turned], x[!d->turned], d->bcs, false, y, d->ys);
+    else
+        tn_i_multiply_at(&q->all, r->threads, x[0], x[1], y);
 }
 
 /* One matrix times two vectors, in one pass over the matrix. */
 static void run_two(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base) {
     const tn_i_eqn *e[2] = {&p->f->eqn[s[0].eqn], &p->f->eqn[s[1].eqn]};
     tn_i_by_dots d;
-    if (!tn_i_gemm_two(&p->product[s[0].loop], &p->product[s[1].loop], &d)) { /* as a plan that finds two rules out */
+    if (!tn_i_gemm_two(&p->product[s[0].loop].all, &p->product[s[1].loop].all,
+                       &d)) { /* as a plan that finds two rules out */
         run_product(p, s, r, base);
         run_product(p, s + 1, r, base);
         return;

@@ -211,8 +211,8 @@ static void run(const tn_i_small *s, const tn_i_products *w) {
 
 static bool has_columns(const tn_i_products *t) { return t->b.rs == 1 && (t->n == 1 || t->b.cs != 1); }
 
-/* Sums that are long enough for lanes. */
-static bool fills(const tn_i_products *w) { return w->k * (int64_t)tn_i_dtype_size(w->dtype) >= TN_M_GEMM_TINY_BYTES; }
+/* Sums that are long enough for lanes: longer than those of nests (small_products.c), which are in order. */
+static bool fills(const tn_i_products *w) { return w->k > TN_M_PRODUCT_INNER; }
 
 /* A column becomes a row, and c gets contiguous rows, where that can be.  A few rows of a stay as they are where a
  * column of them would have to be packed: that would take longer than what the other lanes could do. */

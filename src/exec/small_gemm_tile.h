@@ -197,18 +197,23 @@ TARGET static void NAME(dots)(int64_t k, int64_t n, const void *x, const void *b
     const REAL *column = b;
     REAL *to = y;
     int64_t j = 0;
+    if (k < WAYS * LANES) { /* one vector of sums has all */
+        for (; j + 4 <= n; j += 4) NAME(dot)(4, 1, k, x, column + j * bcs, bcs, accumulate, to + j * ys, ys);
+        for (; j < n; j++) NAME(dot)(1, 1, k, x, column + j * bcs, bcs, accumulate, to + j * ys, ys);
+        return;
+    }
     for (; j + 4 <= n; j += 4) NAME(dot)(4, WAYS, k, x, column + j * bcs, bcs, accumulate, to + j * ys, ys);
     for (; j < n; j++) NAME(dot)(1, WAYS, k, x, column + j * bcs, bcs, accumulate, to + j * ys, ys);
 }
 
 /* Two vectors and two columns: as many sums as of one vector and four. */
-INLINE void NAME(dot_two)(int columns, int64_t k, const REAL *const x[2], const REAL *b, int64_t bcs, int64_t j,
-                          void *const y[2]) {
+INLINE void NAME(dot_two)(int columns, int ways, int64_t k, const REAL *const x[2], const REAL *b, int64_t bcs,
+                          int64_t j, void *const y[2]) {
     VEC sum[2][2][WAYS];
-    UNROLL for (int q = 0; q < 2; q++) UNROLL for (int c = 0; c < columns; c++) UNROLL for (int w = 0; w < WAYS; w++)
+    UNROLL for (int q = 0; q < 2; q++) UNROLL for (int c = 0; c < columns; c++) UNROLL for (int w = 0; w < ways; w++)
         sum[q][c][w] = ZERO();
     int64_t p = 0;
-    for (; p + WAYS * LANES <= k; p += WAYS * LANES) UNROLL for (int w = 0; w < WAYS; w++) {
+    for (; ways > 1 && p + ways * LANES <= k; p += ways * LANES) UNROLL for (int w = 0; w < ways; w++) {
             const VEC one = LOAD(x[0] + p + w * LANES), other = LOAD(x[1] + p + w * LANES);
             UNROLL for (int c = 0; c < columns; c++) {
                 const VEC column = LOAD(b + c * bcs + p + w * LANES);
@@ -226,7 +231,7 @@ INLINE void NAME(dot_two)(int columns, int64_t k, const REAL *const x[2], const 
         }
     }
     UNROLL for (int q = 0; q < 2; q++) UNROLL for (int c = 0; c < columns; c++) {
-        UNROLL for (int half = WAYS / 2; half > 0; half /= 2) UNROLL for (int w = 0; w < half; w++) sum[q][c][w] =
+        UNROLL for (int half = ways / 2; half > 0; half /= 2) UNROLL for (int w = 0; w < half; w++) sum[q][c][w] =
             ADD(sum[q][c][w], sum[q][c][w + half]);
         ((REAL *)y[q])[j + c] = REDUCE(sum[q][c][0]);
     }
@@ -236,8 +241,13 @@ TARGET static void NAME(dots_of_two)(int64_t k, int64_t n, const void *const x[2
                                      void *const y[2]) {
     const REAL *const vector[2] = {x[0], x[1]}, *column = b;
     int64_t j = 0;
-    for (; j + 2 <= n; j += 2) NAME(dot_two)(2, k, vector, column + j * bcs, bcs, j, y);
-    for (; j < n; j++) NAME(dot_two)(1, k, vector, column + j * bcs, bcs, j, y);
+    if (k < WAYS * LANES) {
+        for (; j + 2 <= n; j += 2) NAME(dot_two)(2, 1, k, vector, column + j * bcs, bcs, j, y);
+        for (; j < n; j++) NAME(dot_two)(1, 1, k, vector, column + j * bcs, bcs, j, y);
+        return;
+    }
+    for (; j + 2 <= n; j += 2) NAME(dot_two)(2, WAYS, k, vector, column + j * bcs, bcs, j, y);
+    for (; j < n; j++) NAME(dot_two)(1, WAYS, k, vector, column + j * bcs, bcs, j, y);
 }
 
 /* Row after row: every line of c is written once, in order; products are added to 0, as in tiles. */

@@ -378,12 +378,14 @@ static void one_kernel(void **state) {
     assert_false(tn_i_gemm_by_dots(&w, &s));
     w.count = 1, w.accumulate = true;
     assert_false(tn_i_gemm_by_dots(&w, &s));
-    w.accumulate = false, w.m = 2, w.k = 17; /* so are few rows, and 136 bytes of each */
+    w.accumulate = false, w.m = 2, w.k = 17; /* so are few rows, and sums of 17 numbers */
     assert_true(tn_i_gemm_by_dots(&w, &s) == has);
     w.m = 48, w.k = 16;
     assert_false(tn_i_gemm_by_dots(&w, &s));
-    w.k = 33, w.dtype = TN_F32;
+    w.dtype = TN_F32;
     assert_false(tn_i_gemm_by_dots(&w, &s));
+    w.k = 17;
+    assert_true(tn_i_gemm_by_dots(&w, &s) == has);
     w.m = 50, w.k = 50, w.dtype = TN_I32;
     assert_false(tn_i_gemm_by_dots(&w, &s));
 }
