@@ -8,19 +8,13 @@
  * Then d is neither written nor read: x is read in its place.  It is an input, which is there to the end, so that
  * nothing lives longer but what is small beside d.  Where d stays in the first-level cache that is not worth an
  * operation. */
+#include "base/machine.h"
 #include "exec/fuse.h"
 #include "prims/ids.h"
 
 #include <string.h>
 
-enum {
-    LEAST = 32 << 10, /* bytes */
-    MOST_WEIGHT = 3,  /* flops an element */
-    MOST_EQNS = 8,
-    LITTLE = 4, /* times less than what is computed again */
-    MOST_OPERANDS = 64,
-    MOST_BODY = 400 /* equations of a reader, far from what nests are limited to */
-};
+enum { MOST_EQNS = 8, MOST_OPERANDS = 64, MOST_BODY = 400 /* equations of a reader: far from what nests hold */ };
 
 typedef struct recomputing {
     const tn_fn *f;
@@ -57,7 +51,7 @@ static bool cheap(const tn_fn *b, tn_i_var v, const uint8_t *made) {
             return false;
         weight += e->prim->weight;
     }
-    return n > 0 && weight <= MOST_WEIGHT;
+    return n > 0 && weight <= TN_M_RECOMPUTED_WEIGHT;
 }
 
 /* What v repeats, or has in another shape. */
@@ -77,7 +71,7 @@ static bool at_hand(const recomputing *z, const tn_i_eqn *e, const uint8_t *made
         const tn_i_var v = behind_views(z->f, tn_i_in(z->f, e)[k]);
         if (!made[k] || tn_i_is_literal(z->f, v)) continue;
         const size_t its = tn_type_bytes(z->f->val[v].type);
-        if (its <= bytes / LITTLE && !z->is[v]) continue;
+        if (its <= bytes / TN_M_LIGHT_SMALLER && !z->is[v]) continue;
         if (v >= z->f->nin || its > bytes || ++large > 1) return false;
     }
     return true;
@@ -87,7 +81,8 @@ static void look_at(recomputing *z, const tn_i_eqn *e, uint8_t *made) {
     const tn_fn *b = body_of(e);
     for (uint32_t j = 0; j < e->nout; j++) {
         const tn_type *t = z->f->val[e->out + j].type;
-        if (z->reads[e->out + j] || tn_i_has_steps(t) || t->varying || tn_type_bytes(t) < LEAST) continue;
+        if (z->reads[e->out + j] || tn_i_has_steps(t) || t->varying || tn_type_bytes(t) < TN_M_RECOMPUTED_LEAST)
+            continue;
         mark(b, b->out[j], made);
         z->is[e->out + j] = cheap(b, b->out[j], made) && at_hand(z, e, made, tn_type_bytes(t));
     }

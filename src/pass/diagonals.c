@@ -11,11 +11,12 @@
  * EQ of integers is true, of which it is known: the number of a loop around, or minus that, and a constant.  There may
  * be one for each 16 iterations, so that vectors save more than places cost.  Where two of them meet both compute the
  * same. */
+#include "base/machine.h"
 #include "pass/inside.h"
 
 #include <string.h>
 
-enum { PLACES = 8, EACH = 16 /* iterations for a place */, FAR = 1 << 28 /* so that 32 bits do not wrap */ };
+enum { PLACES = 8, FAR = 1 << 28 /* so that 32 bits do not wrap */ };
 
 typedef struct diagonals {
     const tn_i_loops *p;
@@ -106,8 +107,9 @@ static bool find(diagonals *z, uint32_t k, int64_t *n) {
     const tn_i_loops *p = z->p;
     const tn_i_l_op *o = &p->op[k];
     z->nplace = 0;
-    if (o->kind != TN_L_FOR || o->vector || o->parallel || !tn_i_l_known_count(p, k, n) || *n < EACH ||
-        !tn_i_l_straight(p, k + 1, o->to) || !tn_i_l_independent(p, k) || loads_what_it_stores(p, k))
+    if (o->kind != TN_L_FOR || o->vector || o->parallel || !tn_i_l_known_count(p, k, n) ||
+        *n < TN_M_DIAGONAL_ITERATIONS || !tn_i_l_straight(p, k + 1, o->to) || !tn_i_l_independent(p, k) ||
+        loads_what_it_stores(p, k))
         return false;
     for (uint32_t i = k + 1; i < o->to; i++) {
         tn_i_affine at;
@@ -119,7 +121,7 @@ static bool find(diagonals *z, uint32_t k, int64_t *n) {
         if (j == z->nplace) z->place[z->nplace++] = at;
         z->place_of[i] = (uint8_t)(j + 1);
     }
-    return z->nplace > 0 && *n >= EACH * (int64_t)z->nplace;
+    return z->nplace > 0 && *n >= TN_M_DIAGONAL_ITERATIONS * (int64_t)z->nplace;
 }
 
 /* ---- copies -------------------------------------------------------------------------------------------------- */

@@ -9,13 +9,10 @@
  * would have each row fetch another line, and with long rows another page.  A strip is as many vectors as fit a quarter
  * of the registers, and as many lanes go together as then have a carry each.  Lanes of a strip that do not all go
  * together wait in memory.  Few short rows are near however they are read: a strip is one vector, and nothing waits. */
+#include "base/machine.h"
 #include "pass/sums.h"
 
-enum {
-    MOST_OPS = 24,   /* of one element */
-    STRIP = 64,      /* elements of a vector loop, at most */
-    NEAR = 128 << 10 /* bytes: half of a small second-level cache */
-};
+enum { STRIP = 64 /* iterations of a vector loop, at most */ };
 
 typedef struct columns {
     tn_i_summing *z;
@@ -43,7 +40,7 @@ bool tn_i_summing_by_columns(const tn_i_summing *z, const tn_i_reduction *r) {
     for (uint32_t i = 1; i < r->nloop; i++)
         if (r->loop[i] != r->loop[i - 1] + 1 || p->op[r->loop[i]].to + 1 != p->op[r->loop[i - 1]].to) return false;
     const uint32_t inner = r->loop[r->nloop - 1], end = p->op[inner].to;
-    if (end - inner > MOST_OPS) return false;
+    if (end - inner > TN_M_SUM_COLUMN_OPERATIONS) return false;
     for (uint32_t i = inner + 1; i < end; i++)
         if (i != r->into && (!tn_i_l_straight(p, i, i + 1) || p->op[i].kind == TN_L_STORE)) return false;
     return true;
@@ -64,7 +61,7 @@ static bool is_fixed(const columns *s, uint32_t i) {
 static int find_fixed(columns *s) {
     const tn_i_loops *p = s->z->p;
     int n = 0;
-    _Static_assert(MOST_OPS < 32, "a bit each");
+    _Static_assert(TN_M_SUM_COLUMN_OPERATIONS < 32, "a bit each");
     for (uint32_t i = s->inner + 1; i < p->op[s->inner].to; i++) {
         if (!is_fixed(s, i)) continue;
         s->fixed |= 1u << (i - s->inner);
@@ -85,7 +82,7 @@ static void measure(columns *s) {
     const int fixed = find_fixed(s);
     s->vector = m->vector / tn_i_l_widest(p, s->inner + 1, end);
     s->width = s->vector * registers / 4 < STRIP ? s->vector * registers / 4 : STRIP;
-    if (all < 2 * s->width && within(s->r, NEAR)) s->width = s->vector;
+    if (all < 2 * s->width && within(s->r, TN_M_SUM_COLUMNS_NEAR)) s->width = s->vector;
     const int64_t one = all < s->width ? all : s->width,
                   most = registers / ((one + s->vector - 1) / s->vector) - 2 - fixed;
     s->beside = 1;
