@@ -229,6 +229,11 @@ static inline bool call_straight(const tn_exec *e, tn_work *w, const void *const
         !enter(e, frame + TN_BASE_ARGUMENTS, in, out, &some_absent) || some_absent || mode != e->fp)
         return false;
     frame[TN_BASE_ARENA] = arena;
+    if (e->all.made.code) {
+        frame[TN_BASE_ABSOLUTE] = (uintptr_t)w->all;
+        *status = e->all.made.code(e->all.made.run, (char *const *)(void *)frame);
+        return true;
+    }
     *status = TN_OK;
     const tn_i_step *s = e->plan->step;
     for (size_t n = e->plan->nstep; n > 0 && *status == TN_OK; n--, s++) {

@@ -3,6 +3,7 @@
 #include "exec/gemm_context.h"
 #include "exec/pages.h"
 #include "exec/parallel.h"
+#include "exec/planner.h"
 #include "exec/pool.h"
 #include "exec/profile.h"
 #include "exec/strides.h"
@@ -235,12 +236,26 @@ static bool note_arguments(tn_exec *e, const tn_compile_options *o) {
     return true;
 }
 
+/* Whether all steps, of which there are several, are to be one loop program: not where memory of the caller's may be
+ * the same, nor for a C compiler, which takes its time for each. */
+static bool note_all(tn_exec *e, const tn_compile_options *o) {
+    const tn_i_plan *p = e->plan;
+    tn_i_all_steps *a = &e->all;
+    if (o->backend != TN_BACKEND_INTERPRETER || o->alias || e->speaks || p->plain) return true;
+    if (p->nstep + p->nmove < 2 && (p->nstep == 0 || p->step[0].kind == TN_STEP_NEST)) return true;
+    a->is = tn_i_part_measure(p, &a->size) && tn_i_part_is_small(&a->size);
+    if (!a->is || tn_i_add(a->size.keeps, a->size.registers, &a->bytes)) return true;
+    (void)tn_i_fail(e->ctx, TN_EOVERFLOW, NULL, "tn_compile: the workspace overflows the address space");
+    return false;
+}
+
 /* The parts of a workspace follow each other, each on a multiple of TN_ARENA_ALIGN. */
 static bool measure(tn_exec *e) {
     const tn_i_plan *p = e->plan;
     const size_t bits = (p->nstep + 7) / 8 + ((size_t)e->plan->f->nval + 7) / 8 + ((size_t)e->f->nout + 7) / 8;
     const size_t given = ((size_t)e->f->nin + e->f->nout) * sizeof(void *);
-    const size_t part[] = {sizeof(tn_work), p->frame, given, bits, p->bytes, p->said, p->starts * sizeof(void *)};
+    const size_t part[] = {sizeof(tn_work), p->frame,     given,   bits,
+                           p->bytes,        e->all.bytes, p->said, p->starts * sizeof(void *)};
     size_t n = TN_ARENA_ALIGN - 1;
     for (size_t i = 0; i < sizeof part / sizeof *part; i++)
         if (part[i] && (!tn_i_add(n, part[i], &n) || !tn_i_add(n, TN_ARENA_ALIGN - 1, &n))) {
@@ -291,7 +306,7 @@ static bool make_native(tn_exec *e, const tn_compile_options *o) {
     e->backend = o->backend;
     if (o->backend == TN_BACKEND_REFERENCE) return true;
     const bool native = o->backend == TN_BACKEND_NATIVE;
-    if (!tn_i_assemble(e->ctx, e->plan, native ? &n : NULL, &e->assembled)) return false;
+    if (!tn_i_assemble(e->ctx, e->plan, &e->all, native ? &n : NULL, &e->assembled)) return false;
     if (native && !e->assembled.native.library) e->backend = TN_BACKEND_INTERPRETER;
     return true;
 }
@@ -343,7 +358,7 @@ static bool is_straight(const tn_exec *e) {
     const tn_i_plan *p = e->plan;
     bool is = !e->speaks && !e->dir && p->last_move == p->nmove && p->last_release == p->nrelease;
     for (size_t i = 0; is && i < p->nstep; i++) is = p->step[i].kind == TN_STEP_NEST;
-    return is;
+    return is || e->all.made.code;
 }
 
 /* A call that found no memory for its workspace would have nothing to tell the others with. */
@@ -363,9 +378,10 @@ static tn_exec *compile(const tn_fn *f, const tn_compile_options *given) {
     e->process = e->threads > 1 ? tn_i_process() : 0;
     e->most_stacks = o.stack_limit ? o.stack_limit : SIZE_MAX;
     e->observer = (tn_i_observer){.call = o.observer, .user = o.observer_user};
-    if (note_alignments(e) && note_arguments(e, &o) && set_talk(e, f, &o) && make_plan(e, &o) && measure(e) &&
-        spill_dir(e, o.spill_dir) && tn_i_warm_products(e->ctx, e->plan, tn_i_gemm_threads(e->process, e->threads)) &&
-        make_native(e, &o) && (!e->speaks || tn_i_skeleton_of(e->plan, rules_of(e), &e->skeleton)) && make_ready(e)) {
+    if (note_alignments(e) && note_arguments(e, &o) && set_talk(e, f, &o) && make_plan(e, &o) && note_all(e, &o) &&
+        measure(e) && spill_dir(e, o.spill_dir) &&
+        tn_i_warm_products(e->ctx, e->plan, tn_i_gemm_threads(e->process, e->threads)) && make_native(e, &o) &&
+        (!e->speaks || tn_i_skeleton_of(e->plan, rules_of(e), &e->skeleton)) && make_ready(e)) {
         e->straight = is_straight(e);
         return e;
     }
@@ -444,7 +460,8 @@ static tn_work *lay_out(const tn_exec *e, unsigned char *memory) {
     w->wanted = w->skip + (p->nstep + 7) / 8;
     w->absent = w->wanted + ((size_t)e->plan->f->nval + 7) / 8;
     w->arena = aligned(w->absent + ((size_t)e->f->nout + 7) / 8);
-    w->room = aligned(w->arena + p->bytes);
+    w->all = aligned(w->arena + p->bytes);
+    w->room = aligned(w->all + e->all.bytes);
     w->pending = (void **)(void *)aligned(w->room + p->said);
     w->file.fd = -1;
     if (e->dir) tn_i_spill_open(&w->file, e->dir);

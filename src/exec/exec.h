@@ -25,6 +25,7 @@ struct tn_work {
     tn_i_observer observer;
     tn_profile *profile;  /* or NULL */
     tn_i_table *table;    /* that other calls may not use at the same time; NULL: the executable's */
+    unsigned char *all;   /* exec->all.bytes */
     unsigned char *room;  /* plan->said bytes */
     void **pending;       /* plan->starts of them */
     tn_i_spill_file file; /* open when the executable spills */
@@ -54,7 +55,8 @@ struct tn_exec {
     atomic_bool busy;       /* in tn_call */
     int backend;
     tn_i_assembled assembled;
-    bool straight;         /* all that the plan does are nests, which need nothing but their frame */
+    tn_i_all_steps all;
+    bool straight;         /* all that the plan does are nests, or is one, which need nothing but their frame */
     bool speaks, drains;   /* other ranks are needed; they hear of failures */
     tn_i_table *table;     /* with which, or NULL */
     tn_i_null_comm *alone; /* where there are none */

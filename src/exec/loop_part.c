@@ -61,8 +61,10 @@ static bool add_choice(const tn_i_plan *p, const tn_i_fork *f, tn_i_part_size *k
     return true;
 }
 
+/* Calls of calls are as many as they run. */
 static bool add_program(const tn_i_plan *p, tn_i_part_size *k) {
     tn_i_part_size one;
+    k->work++;
     return measure_inside(p, 0, &one) && add(&one, k);
 }
 
@@ -81,7 +83,7 @@ static bool add_step(const tn_i_plan *p, const tn_i_step *s, tn_i_part_size *k) 
 bool tn_i_part_measure(const tn_i_plan *p, tn_i_part_size *k) {
     if (p->nrelease || p->axes || p->ntransfer) return false;
     for (size_t i = 0; i < p->nstep; i++)
-        if (!add_step(p, &p->step[i], k)) return false;
+        if (k->work >= TN_M_THREAD_OPERATIONS || !add_step(p, &p->step[i], k)) return false;
     for (size_t i = p->last_move; i < p->nmove; i++)
         if (!add_move(p, &p->move[i], k)) return false;
     return true;

@@ -88,25 +88,20 @@ static void look_at(recomputing *z, const tn_i_eqn *e, uint8_t *made) {
     }
 }
 
-static bool find(recomputing *z) {
+/* made: room for each value of a body. */
+static bool find(recomputing *z, uint8_t *made) {
     const tn_fn *f = z->f;
-    size_t most = 1;
     bool some = false;
     for (uint32_t j = 0; j < f->nout; j++) z->reads[f->out[j]] = 1;
     for (uint32_t i = 0; i < f->neqn; i++) {
         const tn_i_eqn *e = &f->eqn[i];
-        const bool fused = is_fused(e);
-        if (fused && body_of(e)->nval > most) most = body_of(e)->nval;
-        const bool takes = fused && e->nin <= MOST_OPERANDS && body_of(e)->neqn <= MOST_BODY;
+        const bool takes = is_fused(e) && e->nin <= MOST_OPERANDS && body_of(e)->neqn <= MOST_BODY;
         for (uint32_t k = 0; k < e->nin && !takes; k++) z->reads[tn_i_in(f, e)[k]] = 1;
     }
-    uint8_t *made = tn_i_alloc(f->ctx, most);
-    for (uint32_t i = 0; made && i < f->neqn; i++)
+    for (uint32_t i = 0; i < f->neqn; i++)
         if (is_fused(&f->eqn[i])) look_at(z, &f->eqn[i], made);
     for (uint32_t v = 0; v < f->nval; v++) some |= z->is[v];
-    const bool ok = made != NULL;
-    tn_i_free(f->ctx, made, most);
-    return ok && some;
+    return some;
 }
 
 /* ---- the new program ----------------------------------------------------------------------------------------- */
@@ -238,7 +233,7 @@ tn_fn *tn_i_recomputed(const tn_fn *f) {
     rewriting r = {.z = &z, .made = tn_i_alloc(f->ctx, most), .live = tn_i_alloc(f->ctx, most), .body = w};
     tn_fn *g = NULL;
     if (z.is && z.reads && r.made && r.live && w)
-        g = find(&z) ? tn_i_rewritten(f, NULL, f->neqn, put, &r) : (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
+        g = find(&z, r.made) ? tn_i_rewritten(f, NULL, f->neqn, put, &r) : (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
     tn_i_free(f->ctx, z.is, f->nval);
     tn_i_free(f->ctx, z.reads, f->nval);
     tn_i_free(f->ctx, r.made, most);

@@ -26,6 +26,10 @@ tn_i_loops *tn_i_lower_nest(tn_ctx *c, const tn_i_nest *n);
  * (tn_i_loop.whole).  counted: it adds to the loop's counters. */
 tn_i_loops *tn_i_lower_loop(tn_ctx *c, const tn_i_loop *l, bool counted);
 
+/* part.c: all steps of p, where they are a part that loop programs may have.  Its table of addresses is that of p;
+ * entry 0 is scratch memory of its own. */
+tn_i_loops *tn_i_lower_all(tn_ctx *c, const tn_i_plan *p);
+
 /* chunk.c: likewise of consecutive steps of a group of p.  Its table of addresses has g->ncell entries, of which arrays
  * of entries, and slots, begin at the first one in memory that any of g->most steps has; scratch memory is
  * g->nchunk_scratch bytes. */
@@ -44,8 +48,8 @@ typedef struct tn_i_lower_as {
     bool c;           /* as C (cgen/cgen.h, native): their functions, without what stands in front of all files */
 } tn_i_lower_as;
 
-/* Tells, for each step of an executable that is a nest, all steps of a loop, or steps in a row of one with a schedule,
- * its title and text.  False after an error. */
+/* Tells, of all steps of an executable where they are one program, and for each step that is a nest, all steps of a
+ * loop, or steps in a row of one with a schedule, its title and text.  False after an error. */
 typedef void tn_i_lower_tell(void *user, const char *title, const char *text);
 bool tn_i_lower_text(const tn_exec *e, const tn_i_lower_as *as, tn_i_lower_tell *tell, void *user);
 

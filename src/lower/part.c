@@ -21,14 +21,16 @@ typedef struct side {
 /* One side of a copy of a value of type t, not empty, at a place. */
 static side side_of(const tn_i_lower_part *w, const tn_type *t, const tn_i_place *k, bool out) {
     const tn_i_lower_place q = tn_i_lower_inside(w->frame, k);
-    int64_t last = 0;
-    side z = {.e = tn_i_lower_first(w->b, &q, t->dtype)};
+    int64_t first = 0, last = 0;
+    side z;
     if (k->stride == TN_DENSE)
         tn_i_dense_strides(t, z.stride);
     else
         memcpy(z.stride, w->p->number + k->stride, (size_t)t->rank * sizeof *z.stride);
-    for (int d = 0; d < t->rank; d++) last += z.stride[d] * (t->dim[d] - 1);
-    z.array = tn_i_lower_array(w->b, &q, out ? "to" : "from", t->dtype, out ? TN_L_OUT : TN_L_IN, last + 1, 0, 0);
+    for (int d = 0; d < t->rank; d++) *(z.stride[d] < 0 ? &first : &last) += z.stride[d] * (t->dim[d] - 1);
+    z.array = tn_i_lower_array(w->b, &q, out ? "to" : "from", t->dtype, out ? TN_L_OUT : TN_L_IN, last - first + 1,
+                               first * (int64_t)tn_i_dtype_size(t->dtype), 0);
+    z.e = tn_i_affine_add(w->b, tn_i_lower_first(w->b, &q, t->dtype), 1, tn_i_affine_number(-first));
     return z;
 }
 
@@ -128,4 +130,13 @@ void tn_i_lower_plan(const tn_i_lower_part *w) {
     const tn_i_plan *p = w->p;
     for (size_t i = 0; i < p->nstep && !w->b->failed; i++) step(w, &p->step[i]);
     for (size_t i = p->last_move; i < p->nmove && !w->b->failed; i++) move(w, &p->move[i]);
+}
+
+tn_i_loops *tn_i_lower_all(tn_ctx *c, const tn_i_plan *p) {
+    tn_i_l_builder b;
+    tn_i_lower_counters counters = {.array = TN_L_NONE};
+    tn_i_l_begin(&b, c);
+    tn_i_l_arena(&b, TN_LOWER_SCRATCH, 0);
+    tn_i_lower_plan(&(tn_i_lower_part){.b = &b, .p = p, .counters = &counters});
+    return tn_i_l_end(&b);
 }

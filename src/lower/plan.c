@@ -12,13 +12,14 @@
 
 #include <stdio.h>
 
-/* What is lowered: a nest, all steps of a loop, or steps in a row of a group. */
+/* What is lowered: a nest, all steps of a loop, steps in a row of a group, or all of the plan. */
 typedef struct source {
     const tn_i_plan *plan;
     const tn_i_nest *nest; /* or, of steps, the first of their bodies */
     const tn_i_loop *loop;
     const tn_i_group *group;
     tn_i_chunk_kind kind;
+    bool all;
     size_t room; /* bytes of scratch memory */
 } source;
 
@@ -54,10 +55,12 @@ tn_i_machine tn_i_lower_machine_alone(const tn_i_nest *n, int vector) {
 }
 
 static tn_i_machine machine_of(const source *s, int vector) {
-    return s->loop || s->group ? tn_i_lower_machine_alone(s->nest, vector) : tn_i_lower_machine(s->nest, vector);
+    return s->loop || s->group || s->all ? tn_i_lower_machine_alone(s->nest, vector)
+                                         : tn_i_lower_machine(s->nest, vector);
 }
 
 static tn_i_loops *lower(tn_ctx *c, const source *s) {
+    if (s->all) return tn_i_lower_all(c, s->plan);
     if (s->loop) return tn_i_lower_loop(c, s->loop, true);
     if (s->group) return tn_i_lower_chunk(c, s->plan, s->group, s->kind);
     return tn_i_lower_nest(c, s->nest);
@@ -127,6 +130,11 @@ static bool add_chunks(tn_ctx *c, tn_i_plan *p, tn_i_assembled *out) {
                 return false;
         }
     return true;
+}
+
+static bool add_whole(tn_ctx *c, const tn_i_plan *p, tn_i_all_steps *all, tn_i_assembled *out) {
+    const source s = {.plan = p, .nest = all->size.first, .all = true, .room = all->bytes};
+    return !all->is || add(c, (struct tn_i_compiled){.of = s, .made = &all->made, .outputs = UINT32_MAX}, out);
 }
 
 static bool add_nests(tn_ctx *c, const tn_i_plan *p, tn_i_assembled *out) {
@@ -355,8 +363,8 @@ static bool compile_text(tn_ctx *c, const tn_i_plan *root, const tn_i_native_opt
 
 /* ---- all of it -------------------------------------------------------------------------------------------- */
 
-static bool add_all(tn_ctx *c, tn_i_plan *root, tn_i_assembled *out) {
-    bool ok = add_loops(c, root, out) && add_chunks(c, root, out);
+static bool add_all(tn_ctx *c, tn_i_plan *root, tn_i_all_steps *all, tn_i_assembled *out) {
+    bool ok = add_whole(c, root, all, out) && add_loops(c, root, out) && add_chunks(c, root, out);
     for (size_t i = 0; ok && i < root->nnested; i++)
         ok = add_loops(c, root->nested[i], out) && add_chunks(c, root->nested[i], out);
     ok = ok && add_nests(c, root, out);
@@ -367,7 +375,7 @@ static bool add_all(tn_ctx *c, tn_i_plan *root, tn_i_assembled *out) {
 /* What has no code, and nests in calls that their code is not for.  Steps of loops that strips do not fit run one by
  * one. */
 static bool set_stripped(tn_ctx *c, struct tn_i_compiled *k) {
-    const bool steps = k->of.loop || k->of.group;
+    const bool steps = k->of.loop || k->of.group || k->of.all;
     k->made->needed = k->needed;
     k->made->nneeded = k->nneeded;
     if (k->has_code && (steps || !k->nneeded)) return true;
@@ -396,9 +404,10 @@ static bool set_all_stripped(tn_ctx *c, tn_i_assembled *a) {
     return true;
 }
 
-bool tn_i_assemble(tn_ctx *c, tn_i_plan *root, const tn_i_native_options *native, tn_i_assembled *out) {
+bool tn_i_assemble(tn_ctx *c, tn_i_plan *root, tn_i_all_steps *all, const tn_i_native_options *native,
+                   tn_i_assembled *out) {
     *out = (tn_i_assembled){.nnest = 0};
-    if (!add_all(c, root, out)) return false;
+    if (!add_all(c, root, all, out)) return false;
     if (native && !compile_text(c, root, native, out)) return false;
     if (!out->native.library && c->nests > TN_NESTS_STRIPS && !set_evaluated(c, out)) return false;
     if (!out->native.library && c->nests == TN_NESTS_CODE && has_code() && !set_compiled(c, out)) return false;

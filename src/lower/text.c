@@ -98,9 +98,15 @@ static bool tell_plan(const teller *t, const tn_i_plan *p, size_t plan) {
     return true;
 }
 
+static bool tell_all(const teller *t, const tn_exec *e) {
+    if (!e->all.is) return true;
+    const tn_i_machine m = tn_i_lower_machine_alone(e->all.size.first, t->as.vector);
+    return tell_program(t, "all steps", tn_i_lower_all(t->ctx, e->plan), &m);
+}
+
 bool tn_i_lower_text(const tn_exec *e, const tn_i_lower_as *as, tn_i_lower_tell *tell, void *user) {
     const teller t = {e->ctx, *as, tell, user};
-    bool ok = tell_plan(&t, e->plan, 0);
+    bool ok = tell_all(&t, e) && tell_plan(&t, e->plan, 0);
     for (size_t i = 0; ok && i < e->plan->nnested; i++) ok = tell_plan(&t, e->plan->nested[i], i + 1);
     return ok;
 }
