@@ -76,7 +76,7 @@ $(UNITS:%=$(BUILD)/unit/%) $(FUZZERS:%=$(BUILD)/fuzz/%): $(BUILD)/%: $(BUILD)/ob
 
 # What LAPACK=0 refuses, in such a program: one file of it differs.
 WITHOUT_LAPACK = $(if $(SAN),,eigen)
-$(BUILD)/obj/no_lapack.o: src/exec/lapack.c $(BUILD)/flags
+$(BUILD)/obj/no_lapack.o: src/run/lapack.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(CC) $(ALL_CFLAGS) $(call own_flags,$<) -UTN_LAPACK -c -o $@ $<

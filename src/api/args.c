@@ -2,7 +2,7 @@
 
 #include "exec/described.h"
 
-#include "exec/loop.h"
+#include "plan/loop.h"
 #include "ir/memo.h"
 #include "prims/prim.h"
 

@@ -4,7 +4,7 @@
 #include "checkpoint/policies.h"
 #include "control/invariant.h"
 #include "control/reschedule.h"
-#include "exec/resident.h"
+#include "plan/resident.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "control/replay.h"
 #include "api/args.h"
 #include "api/choose.h"
-#include "exec/plan.h"
+#include "plan/plan.h"
 #include "jvp/jvp.h"
 #include "linearize/linearize.h"
 #include "linearize/prune.h"

@@ -50,8 +50,8 @@ struct tn_ctx {
     uint32_t most_nesting; /* how deep programs may be nested */
     bool by_stack;         /* because the stack has no room for more */
     const char *refused;   /* why its options were: it makes no program, and says so; NULL: they were not */
-    bool whole;            /* for tests: no program runs in bands of rows (exec/bands.h) */
-    uint8_t nests;         /* for tests: who runs nests (exec/assembled.h) */
+    bool whole;            /* for tests: no program runs in bands of rows (plan/bands.h) */
+    uint8_t nests;         /* for tests: who runs nests (plan/assembled.h) */
     uint8_t no_code;       /* for tests: the system gives no memory for code: 1 mmap refuses, 2 mprotect (jit/seal.h) */
     bool tight;            /* for tests: whatever grows, grows by just what is needed, so that each time may fail */
     const tn_prim *const *prims; /* the registry, indexed by primitive id */
@@ -63,7 +63,7 @@ struct tn_ctx {
     bool used;                     /* they were set up */
     tn_fn *dead, *newest;          /* those of none, that which was freed first in front */
     tn_exec *execs;                /* every living executable, doubly linked */
-    struct tn_i_table *tables;     /* that they speak to other ranks with (exec/talk.h) */
+    struct tn_i_table *tables;     /* that they speak to other ranks with (run/talk.h) */
     tn_residuals *reports;         /* every living report, doubly linked */
     struct tn_sparsity *patterns;  /* every living pattern, doubly linked */
     struct tn_coloring *colorings; /* every living colouring, doubly linked */

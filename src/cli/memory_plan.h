@@ -2,7 +2,7 @@
 #ifndef TN_CLI_MEMORY_PLAN_H
 #define TN_CLI_MEMORY_PLAN_H
 
-#include "exec/live.h"
+#include "plan/live.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* call, checkpoint and fused: a nested program run in place.  Shared programs are transformed once per
  * walk.  A checkpoint is a call whose policy is its own, whatever the boundary's: its pieces under
  * every transformation are checkpoints with the same policy.  A fused is a call whose equations the executor
- * computes in one set of loops (exec/fuse.c), and makes by itself. */
+ * computes in one set of loops (opt/fuse.c), and makes by itself. */
 #include "checkpoint/budget.h"
 #include "checkpoint/policies.h"
 #include "control/nested.h"

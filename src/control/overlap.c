@@ -85,7 +85,7 @@ static void find_reads(order *o) {
 }
 
 /* Whether equation i, which reads a message, reads it for some of its elements only: then others are computed meanwhile
- * (exec/interior.c). */
+ * (plan/interior.c). */
 static bool reads_in_part(const tn_fn *f, uint32_t i) { return i < f->neqn && f->eqn[i].prim->flags & TN_F_PLACES; }
 
 /* Whether equation i may run in the loops that read a message in part, whose elements are those of type t. */

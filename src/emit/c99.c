@@ -1,7 +1,7 @@
 /* tn_emit_c: the files. */
 #include "base/machine.h"
 #include "emit/c99_group.h"
-#include "exec/talk.h"
+#include "run/talk.h"
 #include "tansy/emit.h"
 
 #include <stdio.h>

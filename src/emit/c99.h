@@ -7,8 +7,8 @@
 #define TN_C99_H
 
 #include "cgen/helpers.h"
-#include "exec/loop.h"
-#include "exec/run.h"
+#include "plan/loop.h"
+#include "run/run.h"
 
 typedef struct tn_i_c99 {
     tn_ctx *ctx;

@@ -2,8 +2,8 @@
  * beside them that say how many there are.  The plan reads and fills them as it does its own (c99_stack.c): what
  * enters, and what one loop alone fills, is a chain over that memory; other outputs are copied there. */
 #include "emit/c99.h"
-#include "exec/loop.h"
-#include "exec/stack.h"
+#include "plan/loop.h"
+#include "plan/stack.h"
 
 #include <inttypes.h>
 

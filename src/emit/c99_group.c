@@ -1,6 +1,6 @@
-/* Loops in groups (exec/replay.h): a step of each beside the others, and snapshots of their states. */
+/* Loops in groups (plan/replay.h): a step of each beside the others, and snapshots of their states. */
 #include "emit/c99_group.h"
-#include "exec/stack.h"
+#include "plan/stack.h"
 
 #include <inttypes.h>
 

@@ -4,7 +4,7 @@
 #define TN_C99_GROUP_H
 
 #include "emit/c99.h"
-#include "exec/replay.h"
+#include "plan/replay.h"
 
 typedef struct tn_i_group_text {
     tn_i_c99 *w;

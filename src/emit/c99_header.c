@@ -1,7 +1,7 @@
 /* The header of a program that is written as C: what its function takes, needs and returns. */
 #include "emit/c99.h"
-#include "exec/loop.h"
-#include "exec/replay.h"
+#include "plan/loop.h"
+#include "plan/replay.h"
 
 #include <ctype.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* scan and while as loops of C: the body is a function, carries change places. */
 #include "emit/c99.h"
-#include "exec/loop.h"
+#include "plan/loop.h"
 
 #include <inttypes.h>
 

@@ -102,7 +102,7 @@ static void put_output(writer *k, uint32_t j) {
     tn_i_c99_pointer(k->w, &k->w->t, k->p, v, &k->p->place[v], true);
 }
 
-/* Entry i of the body's arguments (exec/loop_run.c fills the frame in that order). */
+/* Entry i of the body's arguments (run/loop_run.c fills the frame in that order). */
 static void put_of_body(writer *k, uint32_t i) {
     const tn_i_loop_shape *s = &k->l->shape;
     if (s->index && i-- == 0) {

@@ -1,6 +1,6 @@
 /* Where values are, as C: pointers to arguments, to the workspace and to constants. */
 #include "emit/c99.h"
-#include "exec/stack.h"
+#include "plan/stack.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* Loops that find their length when they run, with schedules: as exec/replay_run.c runs them. */
+/* Loops that find their length when they run, with schedules: as run/replay_run.c runs them. */
 #include "emit/c99_group.h"
-#include "exec/stack.h"
+#include "plan/stack.h"
 
 #include <inttypes.h>
 

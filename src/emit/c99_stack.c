@@ -1,9 +1,9 @@
-/* Arrays whose length loops find when they run (exec/stack.h), as C: chains of pages of one size, from the end of the
+/* Arrays whose length loops find when they run (plan/stack.h), as C: chains of pages of one size, from the end of the
  * workspace.  A capacity, in steps, says how many pages there are. */
 #include "emit/c99.h"
-#include "exec/loop.h"
-#include "exec/replay.h"
-#include "exec/stack.h"
+#include "plan/loop.h"
+#include "plan/replay.h"
+#include "plan/stack.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* tn_call, tn_call_in: arguments in, steps, errors out.  Allocates nothing but tn_call's own workspace. */
 #include "base/fp_mode.h"
 #include "exec/exec.h"
-#include "exec/gemm_context.h"
-#include "exec/parallel.h"
-#include "exec/profile.h"
-#include "exec/replicated.h"
+#include "run/gemm_context.h"
+#include "base/parallel.h"
+#include "run/profile.h"
+#include "run/replicated.h"
 
 #include <stdio.h>
 #include <string.h>

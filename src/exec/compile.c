@@ -1,13 +1,13 @@
 /* tn_compile, tn_exec_free: options, lifetime. */
 #include "exec/exec.h"
-#include "exec/gemm_context.h"
-#include "exec/pages.h"
-#include "exec/parallel.h"
-#include "exec/planner.h"
-#include "exec/pool.h"
-#include "exec/profile.h"
-#include "exec/strides.h"
-#include "exec/warm.h"
+#include "run/gemm_context.h"
+#include "run/pages.h"
+#include "base/parallel.h"
+#include "plan/planner.h"
+#include "plan/pool.h"
+#include "run/profile.h"
+#include "plan/strides.h"
+#include "run/warm.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* tn_cost: what a run of a program costs, before anything runs. */
 #include "control/either.h"
-#include "exec/plan.h"
+#include "plan/plan.h"
 
 #include <string.h>
 

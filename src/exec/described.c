@@ -1,7 +1,7 @@
 /* What is known of the arguments of a call, against what the program takes. */
 #include "exec/described.h"
 
-#include "exec/strides.h"
+#include "plan/strides.h"
 #include "structs/structs.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Text of a plan: one line per step, with the places it reads and writes. */
-#include "exec/replay.h"
+#include "plan/replay.h"
 
 #include <inttypes.h>
 #include <stdio.h>

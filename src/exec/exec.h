@@ -4,9 +4,9 @@
 
 #include "base/fp_mode.h"
 #include "comm/collective.h"
-#include "exec/assembled.h"
+#include "plan/assembled.h"
 #include "exec/described.h"
-#include "exec/run.h"
+#include "run/run.h"
 #include "exec/skeleton.h"
 
 #include <stdatomic.h>
@@ -44,7 +44,7 @@ struct tn_exec {
     uint32_t refs; /* the caller's hold, each workspace allocated here, and each profile */
     int threads;
     tn_i_fp_mode fp;        /* what its calls run in */
-    long process;           /* that it was compiled in (exec/parallel.h), where there are several */
+    long process;           /* that it was compiled in (base/parallel.h), where there are several */
     size_t most_stacks;     /* bytes of a workspace's stacks */
     char *dir;              /* of the spill files, or NULL */
     tn_work *works;         /* allocated here */

@@ -3,7 +3,7 @@
  * the plan: which loops run again, what their steps then compute, and how often. */
 #include "checkpoint/cost_model.h"
 #include "control/nested.h"
-#include "exec/replay.h"
+#include "plan/replay.h"
 
 #include <math.h>
 

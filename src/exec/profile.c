@@ -1,5 +1,5 @@
 /* What the steps of calls take: tn_profile_new, and what is noted while a call runs. */
-#include "exec/profile.h"
+#include "run/profile.h"
 #include "exec/exec.h"
 #include "exec/steps_report.h"
 

@@ -1,7 +1,7 @@
 /* What is in a profile: tn_profile_steps, tn_profile_total.  Times were noted; work is counted here, by the sizes of
  * what ran and how often it did. */
 #include "exec/exec.h"
-#include "exec/profile.h"
+#include "run/profile.h"
 #include "exec/steps_report.h"
 
 #include <string.h>

@@ -2,8 +2,8 @@
 
 #include "comm/collective.h"
 #include "prims/collective_run.h"
-#include "exec/loop.h"
-#include "exec/replay.h"
+#include "plan/loop.h"
+#include "plan/replay.h"
 
 #include <stdio.h>
 #include <string.h>

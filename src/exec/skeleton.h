@@ -5,7 +5,7 @@
 #define TN_SKELETON_H
 
 #include "base/text.h"
-#include "exec/talk.h"
+#include "run/talk.h"
 
 typedef struct tn_i_line_of {
     size_t text;     /* where its text begins */

@@ -1,8 +1,8 @@
 /* What runs each step of an executable, and its share of the modelled time: tn_exec_steps. */
 #include "checkpoint/cost_model.h"
 #include "exec/exec.h"
-#include "exec/loop.h"
-#include "exec/replay.h"
+#include "plan/loop.h"
+#include "plan/replay.h"
 #include "exec/steps_report.h"
 #include "prims/ids.h"
 

@@ -2,7 +2,7 @@
 #ifndef TN_EXEC_STEPS_REPORT_H
 #define TN_EXEC_STEPS_REPORT_H
 
-#include "exec/plan.h"
+#include "plan/plan.h"
 
 /* As tn_step has it: what a step is, and who runs it. */
 const char *tn_i_step_kind_of(const tn_i_plan *p, const tn_i_step *s);

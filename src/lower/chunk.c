@@ -1,11 +1,11 @@
-/* Consecutive steps of a group (exec/replay.h) as one loop program: a FOR over as many as are found when it runs, in
+/* Consecutive steps of a group (plan/replay.h) as one loop program: a FOR over as many as are found when it runs, in
  * which the steps of all its loops follow each other, with what is stored in slots or read there.
  *
  * All chunks of a group have one table of addresses.  What one loop makes and another reads has one entry of it, so
  * that passes see that it is the same memory; a state in a slot is read there where a step leaves it as it is. */
 #include "lower/nest_i.h"
 
-#include "exec/replay.h"
+#include "plan/replay.h"
 
 typedef struct chunk {
     tn_i_l_builder *b;

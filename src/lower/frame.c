@@ -1,5 +1,5 @@
 /* Where the entries of a plan's table of addresses are, once the plan is part of a loop program. */
-#include "exec/plan.h"
+#include "plan/plan.h"
 #include "lower/nest_i.h"
 
 tn_i_lower_place tn_i_lower_entry(const tn_i_lower_place *frame, uint32_t base) {

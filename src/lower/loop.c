@@ -46,7 +46,7 @@ static void enter_program(const steps *w) {
     w->cond[TN_BASE_ABSOLUTE] = w->home[TN_BASE_ABSOLUTE];
 }
 
-/* As exec/loop_run.c enters it. */
+/* As run/loop_run.c enters it. */
 static void enter_step(const steps *w, const tn_i_lower_part *around, const tn_i_step *step) {
     const tn_i_loop *l = w->l;
     const tn_i_loop_shape *s = &l->shape;

@@ -2,12 +2,12 @@
 #ifndef TN_LOWER_H
 #define TN_LOWER_H
 
-#include "exec/loop.h"
-#include "exec/replay.h"
+#include "plan/loop.h"
+#include "plan/replay.h"
 #include "loop/loop.h"
 #include "pass/pass.h"
 
-/* The table of addresses of what is lowered is that of its plan (exec/plan.h), in which entry 0, from where nothing is
+/* The table of addresses of what is lowered is that of its plan (plan/plan.h), in which entry 0, from where nothing is
  * counted, is the scratch memory of the step while it runs. */
 enum { TN_LOWER_SCRATCH = 0 };
 

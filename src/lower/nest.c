@@ -1,4 +1,4 @@
-/* A nest (exec/nest.h) as a loop program: each of its loops is a FOR, each phase a set of FORs over the row's elements,
+/* A nest (plan/nest.h) as a loop program: each of its loops is a FOR, each phase a set of FORs over the row's elements,
  * and each operation what it says, where the loops of its level are open.
  *
  * A REDUCE begins in front of the first loop that it is over, and is complete behind that loop: then it is a value of

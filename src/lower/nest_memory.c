@@ -1,5 +1,5 @@
 /* Memory of nests: arrays, boxes, lookups, and elements that are other numbers than the rest of their rows. */
-#include "exec/plan.h"
+#include "plan/plan.h"
 #include "lower/nest_i.h"
 
 #include <stdio.h>

@@ -5,8 +5,8 @@
  * called. */
 #include "lower/nest_i.h"
 
-#include "exec/loop.h"
-#include "exec/strides.h"
+#include "plan/loop.h"
+#include "plan/strides.h"
 
 #include <string.h>
 
@@ -69,7 +69,7 @@ void tn_i_lower_count(const tn_i_lower_part *w, uint32_t counter, uint32_t x) {
     tn_i_l_store_at(w->b, w->counters->array, at, tn_i_l_map(w->b, TN_L_add, was, x, TN_L_NONE));
 }
 
-/* As run_nested enters it (exec/run.c); its operands are at w->p->arg[arg] and on. */
+/* As run_nested enters it (run/run.c); its operands are at w->p->arg[arg] and on. */
 static void run_nested(const tn_i_lower_part *w, const tn_i_step *s, const tn_i_plan *inside, size_t arg) {
     const tn_i_eqn *e = &w->p->f->eqn[s->eqn];
     const tn_fn *f = inside->f;

@@ -2,8 +2,8 @@
  * makes of their text, or as strips. */
 #include "base/machine.h"
 #include "cgen/cgen.h"
-#include "exec/assembled.h"
-#include "exec/parallel.h"
+#include "plan/assembled.h"
+#include "base/parallel.h"
 #include "jit/jit.h"
 #include "lower/lower.h"
 #include "pass/pass.h"

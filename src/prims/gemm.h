@@ -1,5 +1,5 @@
 /* Products and triangular solves of strided float matrices: what kernels ask of
- * a BLAS.  Implemented in src/exec/gemm_blis.c and small_gemm.c; dtype is f32 or f64, data are
+ * a BLAS.  Implemented in src/run/gemm_blis.c and small_gemm.c; dtype is f32 or f64, data are
  * naturally aligned, strides are in elements.  Operands that are only read may
  * have any strides, also 0 and negative; those written have distinct elements
  * and positive strides.  The environment changes nothing. */

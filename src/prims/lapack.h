@@ -1,4 +1,4 @@
-/* LAPACK's factorizations: what kernels ask of it.  Implemented in src/exec/lapack.c, the only file that knows it; a
+/* LAPACK's factorizations: what kernels ask of it.  Implemented in src/run/lapack.c, the only file that knows it; a
  * library that was built with LAPACK=0 refuses the primitives beneath by name (tn_i_no_lapack).
  *
  * Matrices are doubles, dense, column after column; kernels of f32 widen theirs and round what comes out, so that f32

@@ -215,7 +215,7 @@ typedef struct tn_i_pole {
 #define TN_POLE_OUTSIDE(i, a, b) \
     { TN_OPERAND(i), true, a, b }
 
-/* How a reduction joins two elements (the order: exec/nest.h).  Maxima take a NaN over any number; argmax and argmin
+/* How a reduction joins two elements (the order: plan/nest.h).  Maxima take a NaN over any number; argmax and argmin
  * the first of equals. */
 typedef enum tn_i_fold {
     TN_FOLD_NONE,
@@ -228,7 +228,7 @@ typedef enum tn_i_fold {
 } tn_i_fold;
 enum { TN_LEAF = 512, TN_LANES = 16 };
 /* Elements of a row that wait at most for another reduction than the row's: pass/fission.c cuts longer rows, and
- * exec/nest_plan.c has memory for them. */
+ * plan/nest_plan.c has memory for them. */
 enum { TN_WAITING = 8 * TN_LEAF };
 
 /* A value of a complex equation (prims/complex.h): its parts; im TN_NOVAR: an array that is not complex. */

@@ -57,7 +57,7 @@ static void cost_reduce(const tn_i_query *q, tn_i_cost *cost) {
 
 /* ---- folding ----------------------------------------------------------------- */
 
-/* In the order of exec/nest.h, whatever the layout: leaves of LEAF elements of the reduced axes, row-major, are summed
+/* In the order of plan/nest.h, whatever the layout: leaves of LEAF elements of the reduced axes, row-major, are summed
  * in LANES interleaved lanes, and leaves in a binary counter.  Each operation is rounded to the operand's dtype: what
  * f64 makes of one operation on two f32 is, rounded, what f32 makes of it. */
 enum { LEAF = 512, LANES = 16, WIDTH = 64 };

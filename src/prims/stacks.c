@@ -36,7 +36,7 @@ static bool type_steps(tn_i_query *q) {
     return tn_i_output(q, TN_I64, 0, NULL);
 }
 
-/* What holds such an array begins with how long it is (exec/stack.h). */
+/* What holds such an array begins with how long it is (plan/stack.h). */
 static tn_status kernel_steps(const tn_i_kernel *k) {
     memcpy(k->out[0].data, k->in[0].data, sizeof(int64_t));
     return TN_OK;
@@ -106,7 +106,7 @@ static bool counts_entries(const tn_i_builder *b, tn_i_var n) {
 }
 
 /* How many entries there are to add: as many as the loop had that made x or y, where that is known here; else as many
- * as both have.  Zeros that stand for a stack have no end, and neither has a sum of them (exec/loop_run.c). */
+ * as both have.  Zeros that stand for a stack have no end, and neither has a sum of them (run/loop_run.c). */
 static tn_i_var steps_of_both(tn_i_builder *b, tn_i_var x, tn_i_var y) {
     tn_i_var n = steps_of(b, x), m = steps_of(b, y);
     if (n != TN_NOVAR && !counts_entries(b, n)) return n;

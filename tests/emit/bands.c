@@ -1,7 +1,7 @@
 /* Programs over many rows, which run in bands. */
 #include "emit/written.h"
 
-/* Rows enough for bands (exec/bands.c), and a few that are left. */
+/* Rows enough for bands (plan/bands.c), and a few that are left. */
 static tn_val regression(const tn_val *in, void *user) {
     (void)user;
     return tn_mean(tn_softplus(tn_mul(tn_neg(in[1]), tn_matmul(in[0], in[2]))));

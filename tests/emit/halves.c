@@ -2,7 +2,7 @@
  * enter the emitted linear one, and what comes out is what the interpreter makes of the derivative in one program. */
 #include "emit/written.h"
 
-#include "exec/stack.h"
+#include "plan/stack.h"
 #include "laws/derive.h"
 
 #include <tansy/emit.h>

@@ -94,7 +94,7 @@ typedef struct laws_options {
     const char *law, *prim; /* NULL: all; prim "generated" stands for generated programs */
     const tn_prim *const *registry;
     const char *write; /* a directory: the cases are written there, as text, and no law is tried; else NULL */
-    uint8_t nests;     /* who runs nests (exec/assembled.h); 0: what users have */
+    uint8_t nests;     /* who runs nests (plan/assembled.h); 0: what users have */
     bool quiet;        /* print nothing */
     bool stop;         /* at the first failure, of which too many points redrawn are none */
 } laws_options;

@@ -6,7 +6,7 @@
  * a quarter of an hour.  --nests has loops run by code (machine code, the default where there is some), strips, or the
  * evaluator of loop programs, as they are lowered, passed (after all passes) or backwards (vector and parallel loops from
  * the last iteration on).  With --write the cases are only written, as text, into a directory: seeds for tests/fuzz. */
-#include "exec/assembled.h"
+#include "plan/assembled.h"
 #include "laws/laws.h"
 #include "prims/ids.h"
 

@@ -1,7 +1,7 @@
 /* Fetching what the next step of a loop reads: which products do, and that no bit depends on it. */
 #include "unit/tracing.h"
 
-#include "exec/plan.h"
+#include "plan/plan.h"
 #include "prims/product.h"
 #include "tansy/loops.h"
 #include "tansy/ops.h"

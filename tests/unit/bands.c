@@ -2,9 +2,9 @@
 #include "unit/meter.h"
 #include "unit/tracing.h"
 
-#include "exec/bands.h"
-#include "exec/loop.h"
-#include "exec/plan.h"
+#include "plan/bands.h"
+#include "plan/loop.h"
+#include "plan/plan.h"
 #include "tansy/ops.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
 
 #include "api/choose.h"
 #include "checkpoint/cost_model.h"
-#include "exec/resident.h"
+#include "plan/resident.h"
 #include "prims/prim.h"
 #include "sanitized.h"
 

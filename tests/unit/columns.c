@@ -1,7 +1,7 @@
 /* Programs over many short rows run as columns: the same values on every backend, few passes over memory, and nothing
  * multiplied by the zeros of a basis. */
-#include "exec/columns.h"
-#include "exec/fuse.h"
+#include "opt/columns.h"
+#include "opt/fuse.h"
 #include "prims/ids.h"
 #include "tracing.h"
 

@@ -1,6 +1,6 @@
 /* tn_compile and tn_call: layouts, aliases, absent outputs, workspaces, errors, lifetime.
  * Results against the naive evaluator are exec_random.c's; plans are plan.c's. */
-#include "exec/plan.h"
+#include "plan/plan.h"
 #include "unit/meter.h"
 #include "naive.h"
 #include "prims/ids.h"

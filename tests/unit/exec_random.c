@@ -1,6 +1,6 @@
 /* Random programs, compiled and compared bit for bit with the naive evaluator: views of views, in-place
  * chains, nested programs, strided and absent and aliased arguments, workspaces at odd addresses. */
-#include "exec/plan.h"
+#include "plan/plan.h"
 #include "naive.h"
 #include "prims/ids.h"
 #include "prims/shape.h"

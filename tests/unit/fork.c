@@ -1,7 +1,7 @@
 /* Processes that are forked after programs ran with several threads: the children's calls end, with the same bits. */
 #include "tracing.h"
 
-#include "exec/parallel.h"
+#include "base/parallel.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Which equations run in one nest, what is written where, and what fusion leaves alone. */
-#include "exec/draft.h"
-#include "exec/fuse.h"
-#include "exec/plan.h"
+#include "plan/draft.h"
+#include "opt/fuse.h"
+#include "plan/plan.h"
 #include "prims/ids.h"
 #include "tansy/ops.h"
 

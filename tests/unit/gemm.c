@@ -1,7 +1,7 @@
 /* Products, triangles and solves with every set of kernels that this machine can run: BLIS picks one when it is first
  * called, so each has a process of its own.  Values are small multiples of powers of two, so that sums are exact in any
  * order and every element is compared exactly; solves are compared with what was multiplied. */
-#include "exec/gemm_context.h"
+#include "run/gemm_context.h"
 #include "prims/gemm.h"
 #include "prims/product.h"
 #include "prims/sample.h"
@@ -239,7 +239,7 @@ static void many_products(void **state) {
     }
 }
 
-/* What bands of rows rely on (exec/bands.c): a row of a product has the same bits in 64 rows, which our own kernels
+/* What bands of rows rely on (plan/bands.c): a row of a product has the same bits in 64 rows, which our own kernels
  * take, and in as many as go to BLIS, up to an inner size of 192 for f64 and 256 for f32. */
 static void rows_are_alike(void **state) {
     (void)state;

@@ -3,7 +3,7 @@
  * and of neighbours in them; with results that nobody wants, and such as are written over operands. */
 #include "unit/tracing.h"
 
-#include "exec/nest.h"
+#include "plan/nest.h"
 #include "prims/prim.h"
 #include "tansy/ops.h"
 

@@ -1,7 +1,7 @@
 /* The picture of memory against the planner, and a slow reference: what is alive at each equation, and where
  * the backward part begins. */
-#include "exec/live.h"
-#include "exec/pool.h"
+#include "plan/live.h"
+#include "plan/pool.h"
 #include "prims/ids.h"
 #include "prims/shape.h"
 #include "tracing.h"

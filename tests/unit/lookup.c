@@ -1,7 +1,7 @@
 /* Gathers of single elements run inside of nests, and short rows in memory are read and written together: the bits of
  * the reference, for all dtypes, any index, and sizes that fill no vector. */
-#include "exec/columns.h"
-#include "exec/fuse.h"
+#include "opt/columns.h"
+#include "opt/fuse.h"
 #include "prims/ids.h"
 #include "tracing.h"
 

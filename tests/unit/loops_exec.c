@@ -1,8 +1,8 @@
 /* Running loops, from text: carries, entries, stacks, memory, errors.  Rules of loops are tested elsewhere. */
 #include "exec/exec.h"
 #include "unit/meter.h"
-#include "exec/live.h"
-#include "exec/loop.h"
+#include "plan/live.h"
+#include "plan/loop.h"
 #include "tracing.h"
 
 #include <stdio.h>

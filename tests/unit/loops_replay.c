@@ -2,8 +2,8 @@
  * tells, and no memory of their own.  Sweeps are written out, as derivatives of loops have them. */
 #include "exec/exec.h"
 #include "unit/meter.h"
-#include "exec/live.h"
-#include "exec/replay.h"
+#include "plan/live.h"
+#include "plan/replay.h"
 #include "tracing.h"
 
 #include <stdio.h>

@@ -8,7 +8,7 @@
  * reference, which goes step by step, and those of no schedule; and they tell a profile of as many steps, slots and
  * acts. */
 #include "exec/exec.h"
-#include "exec/replay.h"
+#include "plan/replay.h"
 #include "sanitized.h"
 
 #include <tansy.h>

@@ -1,7 +1,7 @@
 /* Symmetric results: `mirror` itself, products of which a triangle alone is wanted, and Hessians, which are made of
  * both. */
 #include "exec/exec.h"
-#include "exec/nest.h"
+#include "plan/nest.h"
 #include "prims/dot.h"
 #include "prims/prim.h"
 #include "tracing.h"

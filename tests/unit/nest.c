@@ -1,7 +1,7 @@
 /* Loop programs made of nests, by evaluation, as machine code and by strips, against the plainest reading of nest.h:
  * every operation at every index, and reductions of lists.  Nests are made at random; all kernels that this processor
  * can run must give the same bits, in the memory that was planned. */
-#include "exec/plan.h"
+#include "plan/plan.h"
 #include "jit/jit.h"
 #include "lower/lower.h"
 #include "pass/pass.h"

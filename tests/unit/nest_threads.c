@@ -1,7 +1,7 @@
 /* Nests that several threads run: the bits of one thread. */
 #include "exec/exec.h"
-#include "exec/assembled.h"
-#include "exec/parallel.h"
+#include "plan/assembled.h"
+#include "base/parallel.h"
 #include "lower/lower.h"
 #include "tansy.h"
 

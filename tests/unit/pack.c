@@ -1,8 +1,8 @@
 /* Low peaks: blocks packed once their lives are known, and equations in an order in which few values wait. */
 #include "unit/tracing.h"
 
-#include "exec/plan.h"
-#include "exec/pool.h"
+#include "plan/plan.h"
+#include "plan/pool.h"
 #include "tansy/ops.h"
 
 #include <stdio.h>

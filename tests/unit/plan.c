@@ -1,7 +1,7 @@
 /* Plans: the pool of offsets, loop nests, in-place chains, views, layouts of nested programs, and cost of planning. */
-#include "exec/plan.h"
-#include "exec/pool.h"
-#include "exec/strides.h"
+#include "plan/plan.h"
+#include "plan/pool.h"
+#include "plan/strides.h"
 #include "naive.h"
 #include "prims/ids.h"
 #include "prims/shape.h"

@@ -1,7 +1,7 @@
 /* Elementwise equations of a basis, without it: the same values on every backend, the same bits in native code, and no
  * constant as large as the matrix; and stores of one other number in each row. */
 #include "exec/exec.h"
-#include "exec/fuse.h"
+#include "opt/fuse.h"
 #include "prims/ids.h"
 #include "tracing.h"
 

@@ -1,0 +1,66 @@
+#include "opt/lookup.h"
+
+#include "opt/space.h"
+#include "prims/ids.h"
+#include "prims/rules.h"
+#include "prims/shape.h"
+
+enum { DNUMS, SIZES, MODE, FILL };
+
+/* One index for each window, into dimension 0, of which a window has one element. */
+static bool by_first(const tn_fn *f, const tn_i_eqn *e, tn_i_dnums *d) {
+    if (e->prim->id != TN_P_gather || !tn_i_space_admits(f, e)) return false;
+    tn_i_dnums_read(d, &tn_i_p(e)[DNUMS]);
+    return d->n[TN_MAP] == 1 && d->v[TN_MAP][0] == 0 && d->n[TN_COLLAPSED] == 1 && d->v[TN_COLLAPSED][0] == 0 &&
+           d->n[TN_OPERAND_BATCH] == 0;
+}
+
+/* Not what nests make for themselves. */
+static bool in_memory(const tn_fn *f, tn_i_var v) {
+    int8_t map[TN_MAX_RANK];
+    for (;;) {
+        if (tn_i_is_literal(f, v)) return false;
+        if (v < f->nin) return true;
+        const tn_i_eqn *e = &f->eqn[f->val[v].def];
+        if (e->prim->id == TN_P_iota || e->prim->id == TN_P_pad || tn_i_space_joins(f, e)) return false;
+        if (!tn_i_walks(f, e, map)) return true;
+        v = tn_i_in(f, e)[0];
+    }
+}
+
+bool tn_i_lookup_of(const tn_fn *f, const tn_i_eqn *e, tn_i_lookup *k) {
+    tn_i_dnums d;
+    if (!by_first(f, e, &d) || d.n[TN_WINDOW]) return false;
+    const tn_i_var table = tn_i_in(f, e)[0];
+    const tn_type *t = f->val[table].type;
+    if (tn_i_count(f->val[e->out].type) < 2 || !in_memory(f, table)) return false;
+    k->last = t->dim[0] - 1;
+    k->fills = tn_i_p(e)[MODE].u.i == TN_FILL;
+    k->bits = k->fills ? tn_i_gather_fill(tn_i_p(e), t->dtype) : 0;
+    return true;
+}
+
+bool tn_i_looks_up_rows(const tn_fn *f, const tn_i_eqn *e) {
+    tn_i_dnums d;
+    if (!by_first(f, e, &d)) return false;
+    const tn_type *t = f->val[tn_i_in(f, e)[0]].type;
+    if (f->val[tn_i_in(f, e)[1]].type->rank != 2) return false;
+    for (int i = 1; i < t->rank; i++)
+        if (d.v[TN_WINDOW][i - 1] != i || tn_i_p(e)[SIZES].u.ints[i] != t->dim[i]) return false;
+    return true;
+}
+
+tn_i_var tn_i_lookup_column(tn_i_builder *b, const tn_i_eqn *e, tn_i_var table, tn_i_var indices, int64_t k) {
+    if (b->failed) return TN_NOVAR;
+    const tn_type *t = tn_i_vtype(b, table);
+    const tn_i_dnums d = {.n = {[TN_COLLAPSED] = 1, [TN_MAP] = 1}};
+    const int64_t one = 1, rows = t->dim[0];
+    int64_t start[TN_MAX_RANK] = {0}, limit[TN_MAX_RANK] = {rows};
+    for (int i = t->rank; i-- > 1; k /= t->dim[i]) {
+        start[i] = k % t->dim[i];
+        limit[i] = start[i] + 1;
+    }
+    const tn_i_var column = tn_i_reshape(b, tn_i_slice(b, table, start, limit, NULL), 1, &rows);
+    const tn_i_param *p = tn_i_p(e);
+    return tn_i_gather(b, column, indices, &d, &one, (int)p[MODE].u.i, &p[FILL]);
+}
