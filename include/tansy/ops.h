@@ -729,10 +729,11 @@ TN_API tn_val tn_solve_at(tn_val a, tn_val b, const char *file, int line);
 #define tn_solve(a, b) tn_solve_at(a, b, __FILE__, __LINE__)
 /* Its two halves, for several systems with one matrix.  tn_lu: a[permutation] = l u for any a [.., m, n], with l
  * ([.., m, k], its diagonal of ones left out) and u ([.., k, n]) packed into lu; permutation i32 [.., m]; pivots i32
- * [.., k]: row i was exchanged with row pivots[i] >= i at step i < k = min(m, n) (an odd number of true exchanges is a sign of the determinant).  Results that are not
- * wanted may be NULL.  tn_lu_solve: x of a x = b, or a' x = b where `how` is TN_SOLVE_TRANSPOSED; b as in tn_solve.  A
- * permutation that is none gives NaN.  Derivatives go through the factors: exact where no two candidates
- * for a pivot are equally large, and n^3 multiply-adds where tn_solve's take n^2. */
+ * [.., k]: row i was exchanged with row pivots[i] >= i at step i < k = min(m, n) (an odd number of true exchanges is a
+ * sign of the determinant).  Results that are not wanted may be NULL.  tn_lu_solve: x of a x = b, or a' x = b where
+ * `how` is TN_SOLVE_TRANSPOSED; b as in tn_solve.  A permutation that is none gives NaN.  Derivatives go through the
+ * factors: exact where no two candidates for a pivot are equally large, and n^3 multiply-adds where tn_solve's take
+ * n^2. */
 TN_API void tn_lu_at(tn_val a, tn_val *lu, tn_val *pivots, tn_val *permutation, const char *file, int line);
 TN_API tn_val tn_lu_solve_at(tn_val lu, tn_val permutation, tn_val b, int how, const char *file, int line);
 #define tn_lu(a, lu, pivots, permutation)    tn_lu_at(a, lu, pivots, permutation, __FILE__, __LINE__)

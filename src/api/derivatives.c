@@ -179,8 +179,8 @@ static tn_fn *reverse_vjp(reverse *r) {
     return tn_i_runnable(taken_apart(tn_i_finish(&r->b, (uint32_t)r->nct_x, r->ct_x)));
 }
 
-/* Seeds the first output with 1, the others with symbolic zeros; y (if wanted), then gradients.  Products are contracted
- * before the seed makes residuals of them: whether those are products, too, is the policy's affair. */
+/* Seeds the first output with 1, the others with symbolic zeros; y (if wanted), then gradients.  Products are
+ * contracted before the seed makes residuals of them: whether those are products, too, is the policy's affair. */
 static tn_fn *reverse_gradient(reverse *r, bool value) {
     const tn_fn *f = r->f;
     tn_fn *once = tn_i_contracted_here(r->back);

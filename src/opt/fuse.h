@@ -42,8 +42,8 @@ bool tn_i_light(const tn_fn *f, bool (*computes)(const tn_fn *, const tn_i_eqn *
 /* And then (shift.c): cheap arithmetic that is padded or joined, done where its result is read.  Requires and ensures
  * the same; some equations are computed up to a few times, and others nowhere any more.  Cost: linear. */
 tn_fn *tn_i_shifted(const tn_fn *f);
-/* And behind fusion (recomputed.c): what a step computes of inputs by an operation or two, in the steps that read it.  The
- * same. */
+/* And behind fusion (recomputed.c): what a step computes of inputs by an operation or two, in the steps that read it.
+ * The same. */
 tn_fn *tn_i_recomputed(const tn_fn *f);
 /* Small arrays that are put together by steps of their own, right behind what they are made of (hoist.c).  The same. */
 tn_fn *tn_i_hoisted(const tn_fn *f);

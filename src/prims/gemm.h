@@ -36,9 +36,9 @@ void tn_i_multiply_at(const tn_i_products *w, int threads, void *a, void *b, voi
 /* c = a b, or c += a b, by vector kernels of our own: small and thin products, where BLIS's packing would be most of
  * the work, and matrices times vectors of any size.  What is summed how depends on the sizes, and for vectors on
  * which strides are 1: never on threads or on how many products there are, so each has the bits it has alone.
- * Elements of small products, but those of vectors and contiguous columns of 17 numbers or more, are summed in the order
- * of the inner index, in the dtype, with fused multiply-adds. False, and nothing is done: too large, a size is 0, or no
- * such kernels on this machine. */
+ * Elements of small products, but those of vectors and contiguous columns of 17 numbers or more, are summed in the
+ * order of the inner index, in the dtype, with fused multiply-adds. False, and nothing is done: too large, a size is 0,
+ * or no such kernels on this machine. */
 bool tn_i_gemm_own(const tn_i_products *w);
 
 /* Whether tn_i_gemm_own takes all products of vectors and matrices with contiguous rows of `n` elements.  Then those

@@ -407,7 +407,8 @@ static tn_val whole(const tn_val *in, void *user) {
     tn_ctx *c = tn_val_ctx(in[0]);
     (void)user;
     tn_lu(in[0], &lu, NULL, &order);
-    const tn_val row = tn_iota(c, tn_type_of(TN_I64, 2, t.dim), 0), column = tn_iota(c, tn_type_of(TN_I64, 2, t.dim), 1);
+    const tn_val row = tn_iota(c, tn_type_of(TN_I64, 2, t.dim), 0),
+                 column = tn_iota(c, tn_type_of(TN_I64, 2, t.dim), 1);
     const tn_val l = tn_where(tn_gt(row, column), lu, tn_convert(tn_eq(row, column), TN_F64));
     const tn_val u = tn_where(tn_le(row, column), lu, 0.0);
     const tn_val a = tn_slice_axis(l, 0, k, 1, 1);
@@ -417,7 +418,8 @@ static tn_val whole(const tn_val *in, void *user) {
 
 static void rectangles(void **state) {
     (void)state;
-    static const int64_t size[][2] = {{1, 5}, {5, 1}, {130, 40}, {40, 130}, {200, 65}, {65, 200}, {64, 128}, {300, 299}};
+    static const int64_t size[][2] = {{1, 5},    {5, 1},    {130, 40}, {40, 130},
+                                      {200, 65}, {65, 200}, {64, 128}, {300, 299}};
     for (size_t k = 0; k < COUNT(size); k++) {
         tn_ctx *c = checked();
         const tn_fn *f = tn_trace(c, whole, NULL, 1, TN_TYPES(tn_f64(size[k][0], size[k][1])));
@@ -435,18 +437,12 @@ static void rectangles(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(solves),
-        cmocka_unit_test(solves_transposed),
-        cmocka_unit_test(factors),
-        cmocka_unit_test(singular),
-        cmocka_unit_test(no_permutation),
-        cmocka_unit_test(operators),
-        cmocka_unit_test(rectangles),
-        cmocka_unit_test(refused),
-        cmocka_unit_test(gradient),
-        cmocka_unit_test(factors_are_kept),
-        cmocka_unit_test(transposes),
-        cmocka_unit_test(batch_becomes_columns),
+        cmocka_unit_test(solves),         cmocka_unit_test(solves_transposed),
+        cmocka_unit_test(factors),        cmocka_unit_test(singular),
+        cmocka_unit_test(no_permutation), cmocka_unit_test(operators),
+        cmocka_unit_test(rectangles),     cmocka_unit_test(refused),
+        cmocka_unit_test(gradient),       cmocka_unit_test(factors_are_kept),
+        cmocka_unit_test(transposes),     cmocka_unit_test(batch_becomes_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

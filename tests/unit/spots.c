@@ -228,27 +228,26 @@ static void test_orders(void **state) {
 /* ---- what moves ----------------------------------------------------------------------------------- */
 
 /* Zeros but for spots, cut, padded, joined and turned, and windows of them that are added; of odd sizes. */
-static const char moving[] =
-    "{ lambda x:T[21,26] y:T[26,21] u:T[26] . let"
-    " i:i64[21,26] = iota[dtype=i64 shape=(21, 26) dimension=0]"
-    " j:i64[21,26] = iota[dtype=i64 shape=(21, 26) dimension=1]"
-    " e:bool[21,26] = eq i j b:T[21,26] = convert_element_type[new_dtype=T] e"
-    " g:T[21,26] = broadcast_in_dim[shape=(21, 26) broadcast_dimensions=(1,)] u"
-    " s:T[21,26] = mul[linear=True] g b"
-    " c:T[17,19] = slice[start_indices=(2, 5) limit_indices=(19, 24)] s"
-    " p:T[21,26] = pad[padding_config=((3, 1, 0), (0, 7, 0))] c 0.0:T[]"
-    " xp:T[21,26] = add x p"
-    " l:T[21,4] = slice[start_indices=(0, 22) limit_indices=(21, 26)] s"
-    " r:T[21,22] = slice[start_indices=(0, 0) limit_indices=(21, 22)] s"
-    " k:T[21,26] = concatenate[dimension=1] l r"
-    " n:T[21,26] = neg k xk:T[21,26] = fma[form=rsub] x x n"
-    " t:T[26,21] = transpose[permutation=(1, 0)] k"
-    " a:T[11,21] = slice[start_indices=(15, 0) limit_indices=(26, 21)] t"
-    " z:T[15,21] = slice[start_indices=(0, 0) limit_indices=(15, 21)] t"
-    " q:T[26,21] = concatenate[dimension=0] a z"
-    " yq:T[26,21] = sub q y"
-    " w:T[21,26] = slice_add[start_indices=(3, 5) limit_indices=(20, 24)] x c"
-    " in (xp, xk, yq, w) }";
+static const char moving[] = "{ lambda x:T[21,26] y:T[26,21] u:T[26] . let"
+                             " i:i64[21,26] = iota[dtype=i64 shape=(21, 26) dimension=0]"
+                             " j:i64[21,26] = iota[dtype=i64 shape=(21, 26) dimension=1]"
+                             " e:bool[21,26] = eq i j b:T[21,26] = convert_element_type[new_dtype=T] e"
+                             " g:T[21,26] = broadcast_in_dim[shape=(21, 26) broadcast_dimensions=(1,)] u"
+                             " s:T[21,26] = mul[linear=True] g b"
+                             " c:T[17,19] = slice[start_indices=(2, 5) limit_indices=(19, 24)] s"
+                             " p:T[21,26] = pad[padding_config=((3, 1, 0), (0, 7, 0))] c 0.0:T[]"
+                             " xp:T[21,26] = add x p"
+                             " l:T[21,4] = slice[start_indices=(0, 22) limit_indices=(21, 26)] s"
+                             " r:T[21,22] = slice[start_indices=(0, 0) limit_indices=(21, 22)] s"
+                             " k:T[21,26] = concatenate[dimension=1] l r"
+                             " n:T[21,26] = neg k xk:T[21,26] = fma[form=rsub] x x n"
+                             " t:T[26,21] = transpose[permutation=(1, 0)] k"
+                             " a:T[11,21] = slice[start_indices=(15, 0) limit_indices=(26, 21)] t"
+                             " z:T[15,21] = slice[start_indices=(0, 0) limit_indices=(15, 21)] t"
+                             " q:T[26,21] = concatenate[dimension=0] a z"
+                             " yq:T[26,21] = sub q y"
+                             " w:T[21,26] = slice_add[start_indices=(3, 5) limit_indices=(20, 24)] x c"
+                             " in (xp, xk, yq, w) }";
 
 static void test_moves(void **state) {
     (void)state;
