@@ -162,7 +162,8 @@ typedef void (*tn_step_fn)(void *user, const tn_step *s);
  * lives as long as e.  fn is called on this thread.  TN_EINVAL when e or fn is NULL; TN_ENOMEM.  Cost: linear in the
  * steps. `tansy plan FILE.tn --backend native` prints them. */
 TN_API tn_status tn_exec_steps(const tn_exec *e, tn_step_fn fn, void *user);
-/* Bytes of workspace a call needs, padding included; known before anything runs. */
+/* Bytes of a call's arena, where its values live, padding included; known before anything runs.  tn_work_bytes has what
+ * a workspace holds besides: places of arguments, and scratch memory of small programs that run as one loop program. */
 TN_API size_t tn_exec_bytes(const tn_exec *e);
 /* Bytes that each step adds to those of a call, for the stacks of loops whose length is found when they run: of all
  * stacks that are alive at once, their entries for one step.  They are in pages of at most 4 MiB, or one entry, of

@@ -20,7 +20,7 @@ typedef struct times {
     size_t capacity;
 } times;
 
-enum { NOWHERE = UINT32_MAX };
+#define NOWHERE UINT32_MAX
 
 typedef struct traffic {
     const tn_fn *f;

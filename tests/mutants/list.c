@@ -179,12 +179,17 @@ static void programs(mutants *list, const mutant *control, const shape *s) {
         (void)add(list, prim, PART_COMMUTES, DECLARED, -1, -1);
 }
 
+/* Kernels of dtypes that are computed with as another one never run (control/widen.c). */
+static bool runs(const tn_prim *prim, const shape *s, int d) {
+    return s->dtypes >> d & 1 && (tn_i_holder(d) == d || prim->flags & TN_F_STORED);
+}
+
 static void effects(mutants *list, const tn_prim *prim, const shape *s) {
     if (!s->effect) return;
     (void)add(list, prim, PART_EFFECT, DECLARED, -1, -1);
     (void)add(list, prim, PART_BATCH, MISSED, -1, -1);
     for (int d = 0; d < TN_NDTYPES; d++) {
-        if (!(s->dtypes >> d & 1)) continue;
+        if (!runs(prim, s, d)) continue;
         (void)add(list, prim, PART_KERNEL, MISSED, -1, d);
         (void)add(list, prim, PART_KERNEL, STRIDED, -1, d);
     }
@@ -195,7 +200,7 @@ static void kernels(mutants *list, const tn_prim *prim, const shape *s) {
     for (int d = 0; d < TN_NDTYPES; d++)
         for (int k = 0; k < (prim->nin ? 3 : 2); k++) {
             if (!prim->kernel && prim->strip[d]) add(list, prim, PART_STRIP, ways[k], -1, d)->result = s->result[d];
-            for (uint32_t j = 0; j < s->nout && prim->kernel && (s->dtypes >> d & 1); j++)
+            for (uint32_t j = 0; j < s->nout && prim->kernel && runs(prim, s, d); j++)
                 (void)add(list, prim, PART_KERNEL, ways[k], (int)j, d);
         }
     if (prim->view) (void)add(list, prim, PART_VIEW, STUCK, -1, -1);
