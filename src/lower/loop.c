@@ -51,7 +51,7 @@ static void enter_step(const steps *w, const tn_i_lower_part *around, const tn_i
     const tn_i_loop *l = w->l;
     const tn_i_loop_shape *s = &l->shape;
     const tn_i_plan *p = around->p;
-    const tn_i_place *operand = p->arg + l->arg, *output = p->place + p->f->eqn[step->eqn].out;
+    const tn_i_place *operand = p->narg ? p->arg + l->arg : NULL, *output = p->place + p->f->eqn[step->eqn].out;
     tn_i_lower_place scratch = tn_i_lower_entry(around->frame, TN_BASE_ARENA), *at = w->home;
     scratch.at += step->scratch;
     *at++ = (tn_i_lower_place){.base = TN_BASE_ABSOLUTE};

@@ -23,7 +23,7 @@ static void matrix(const tn_val *in, tn_val *out, void *user) {
     out[1] = tn_solve(a, in[1]);
     tn_lu(a, &out[2], NULL, &out[3]);
     out[4] = tn_lu_solve(out[2], out[3], in[1], TN_SOLVE_TRANSPOSED);
-    const tn_val tall = tn_add(in[1], tn_mul(8.0, tn_eye(z->c, z->dtype, z->n, z->m)));
+    const tn_val tall = tn_add(tn_div(in[1], (double)(4 * z->n)), tn_mul(2.0, tn_eye(z->c, z->dtype, z->n, z->m)));
     tn_lu(tall, &out[5], NULL, &out[6]);
     tn_lu(tn_matrix_transpose(tall), &out[7], &out[8], NULL);
 }
