@@ -39,19 +39,9 @@ static bool near(const tn_i_loops *p, const tn_i_affine *e) {
     return true;
 }
 
-static void add(tn_i_affine *e, int64_t by, const tn_i_affine *x) {
-    e->at += by * x->at;
-    for (uint32_t i = 0; i < x->n; i++) {
-        uint32_t j = 0;
-        while (j < e->n && e->term[j].loop != x->term[i].loop) j++;
-        if (j == e->n) e->term[e->n++] = (tn_i_l_term){x->term[i].loop, 0};
-        e->term[j].by += by * x->term[i].by;
-        if (e->term[j].by == 0) e->term[j] = e->term[--e->n];
-    }
-}
-
 /* The integer v as an affine expression, of few terms. */
-static bool affine(const tn_i_loops *p, uint32_t v, int depth, tn_i_affine *e) {
+static bool affine(diagonals *z, uint32_t v, int depth, tn_i_affine *e) {
+    const tn_i_loops *p = z->p;
     const tn_i_l_op *o = &p->op[v];
     tn_i_affine y;
     if (depth == 0 || (o->dtype != TN_I32 && o->dtype != TN_I64)) return false;
@@ -64,36 +54,34 @@ static bool affine(const tn_i_loops *p, uint32_t v, int depth, tn_i_affine *e) {
         return e->n <= 2 && near(p, e);
     }
     if (o->kind != TN_L_MAP || (o->code != TN_L_add && o->code != TN_L_sub)) return false;
-    if (!affine(p, o->in[0], depth - 1, e) || !affine(p, o->in[1], depth - 1, &y) || e->n + y.n > 4) return false;
-    add(e, o->code == TN_L_add ? 1 : -1, &y);
+    if (!affine(z, o->in[0], depth - 1, e) || !affine(z, o->in[1], depth - 1, &y) || e->n + y.n > 4) return false;
+    *e = tn_i_affine_add(z->c.b, *e, o->code == TN_L_add ? 1 : -1, y);
     return near(p, e);
 }
 
-static bool same(const tn_i_affine *x, const tn_i_affine *y) {
-    tn_i_affine d = *x;
-    add(&d, -1, y);
+static bool same(diagonals *z, const tn_i_affine *x, const tn_i_affine *y) {
+    const tn_i_affine d = tn_i_affine_add(z->c.b, *x, -1, *y);
     return d.n == 0 && d.at == 0;
 }
 
 /* Where in loop k the EQ is true; false: not in one iteration, or not known. */
-static bool find_place(const tn_i_loops *p, uint32_t k, const tn_i_l_op *o, tn_i_affine *at) {
+static bool find_place(diagonals *z, uint32_t k, const tn_i_l_op *o, tn_i_affine *at) {
     enum { DEEP = 3 };
     tn_i_affine x, y;
     int64_t by = 0;
-    if (o->kind != TN_L_MAP || o->code != TN_L_eq || !affine(p, o->in[0], DEEP, &x) || !affine(p, o->in[1], DEEP, &y) ||
+    if (o->kind != TN_L_MAP || o->code != TN_L_eq || !affine(z, o->in[0], DEEP, &x) || !affine(z, o->in[1], DEEP, &y) ||
         x.n + y.n > 4)
         return false;
-    add(&x, -1, &y);
+    x = tn_i_affine_add(z->c.b, x, -1, y);
     for (uint32_t i = 0; i < x.n; i++) {
         if (x.term[i].loop > k) return false;
         if (x.term[i].loop == k) by = x.term[i].by;
     }
     if (by != 1 && by != -1) return false;
     const tn_i_affine here = tn_i_affine_loop(k, by, 0);
-    add(&x, -1, &here);
-    *at = tn_i_affine_number(0);
-    add(at, -by, &x);
-    return near(p, at) && (at->n == 0 || (at->n == 1 && (at->term[0].by == 1 || at->term[0].by == -1)));
+    x = tn_i_affine_add(z->c.b, x, -1, here);
+    *at = tn_i_affine_add(z->c.b, tn_i_affine_number(0), -by, x);
+    return near(z->p, at) && (at->n == 0 || (at->n == 1 && (at->term[0].by == 1 || at->term[0].by == -1)));
 }
 
 static bool loads_what_it_stores(const tn_i_loops *p, uint32_t k) {
@@ -115,8 +103,8 @@ static bool find(diagonals *z, uint32_t k, int64_t *n) {
         tn_i_affine at;
         uint32_t j = 0;
         z->place_of[i] = 0;
-        if (!find_place(p, k, &p->op[i], &at)) continue;
-        while (j < z->nplace && !same(&z->place[j], &at)) j++;
+        if (!find_place(z, k, &p->op[i], &at)) continue;
+        while (j < z->nplace && !same(z, &z->place[j], &at)) j++;
         if (j == PLACES) return false;
         if (j == z->nplace) z->place[z->nplace++] = at;
         z->place_of[i] = (uint8_t)(j + 1);
@@ -167,7 +155,7 @@ static void copy_place(diagonals *z, uint32_t k, uint32_t place, int64_t n) {
     for (uint32_t i = k + 1; i < z->p->op[k].to && !b->failed; i++) {
         const tn_i_l_op *o = &z->p->op[i];
         tn_i_affine far = z->place[place];
-        if (z->place_of[i]) add(&far, -1, &z->place[z->place_of[i] - 1]);
+        if (z->place_of[i]) far = tn_i_affine_add(z->c.b, far, -1, z->place[z->place_of[i] - 1]);
         if (z->place_of[i] && far.n == 0)
             z->c.value[i] = tn_i_l_number(b, TN_BOOL, far.at == 0);
         else if (o->kind == TN_L_LOAD || o->kind == TN_L_STORE)

@@ -32,6 +32,12 @@ tn_i_complex tn_i_complex_mul(tn_i_builder *b, tn_i_complex z, tn_i_complex w);
 tn_i_complex tn_i_complex_scale(tn_i_builder *b, tn_i_complex z, double k);
 tn_i_complex tn_i_complex_by_i(tn_i_builder *b, tn_i_complex z, int sign); /* times i, or -i */
 
+/* Matrices [.., n, n] as the real ones [.., 2 n, 2 n] that do the same to real parts over imaginary ones: arrays
+ * [.., n, m] as [.., 2 n, m], and back. */
+tn_i_var tn_i_complex_as_real(tn_i_builder *b, tn_i_complex a);
+tn_i_var tn_i_complex_stacked(tn_i_builder *b, tn_i_complex x);
+tn_i_complex tn_i_complex_unstacked(tn_i_builder *b, tn_i_var x);
+
 /* A primitive with `complex`, or one that is linear in all its complex operands, and so in their parts, applied to
  * complex operands; out has room for `most` results.  How many there are; 0 after an error. */
 uint32_t tn_i_complex_emit(tn_i_builder *b, const tn_prim *prim, const tn_i_param *p, uint32_t nin,

@@ -157,6 +157,31 @@ tn_i_complex tn_i_complex_of_product(tn_i_builder *b, const tn_prim *prim, const
     return z;
 }
 
+tn_i_var tn_i_complex_as_real(tn_i_builder *b, tn_i_complex a) {
+    if (b->failed) return TN_NOVAR;
+    const int rank = tn_i_vtype(b, a.re)->rank;
+    const tn_i_var upper[2] = {a.re, tn_i_op1(b, TN_P_neg, a.im)}, lower[2] = {a.im, a.re};
+    tn_i_var rows[2];
+    rows[0] = tn_i_concatenate(b, 2, upper, rank - 1);
+    rows[1] = tn_i_concatenate(b, 2, lower, rank - 1);
+    return tn_i_concatenate(b, 2, rows, rank - 2);
+}
+
+tn_i_var tn_i_complex_stacked(tn_i_builder *b, tn_i_complex x) {
+    const tn_i_var parts[2] = {x.re, x.im};
+    return b->failed ? TN_NOVAR : tn_i_concatenate(b, 2, parts, tn_i_vtype(b, x.re)->rank - 2);
+}
+
+tn_i_complex tn_i_complex_unstacked(tn_i_builder *b, tn_i_var x) {
+    tn_i_complex z = none;
+    if (b->failed || x == TN_NOVAR) return z;
+    const int axis = tn_i_vtype(b, x)->rank - 2;
+    const int64_t n = tn_i_vtype(b, x)->dim[axis] / 2;
+    z.re = tn_i_slice_dimension(b, x, axis, 0, 1, n);
+    z.im = tn_i_slice_dimension(b, x, axis, n, 1, n);
+    return z;
+}
+
 /* [re, -im; im, re] [x; y] = [re of b; im of b]: a real system of twice the size, with its own pivots. */
 tn_i_complex tn_i_complex_of_linear_solve(tn_i_builder *b, const tn_prim *prim, const tn_i_param *p, uint32_t nin,
                                           const tn_i_complex *in) {
@@ -166,22 +191,10 @@ tn_i_complex tn_i_complex_of_linear_solve(tn_i_builder *b, const tn_prim *prim, 
         tn_i_builder_fail(b, TN_ETYPE, "%s: matrix and right-hand side are both complex, or neither", prim->name);
         return none;
     }
-    const int rank = tn_i_vtype(b, a.re)->rank;
-    const tn_i_var minus = tn_i_op1(b, TN_P_neg, a.im);
-    const tn_i_var upper[2] = {a.re, minus}, lower[2] = {a.im, a.re}, right[2] = {r.re, r.im};
-    tn_i_var rows[2];
-    rows[0] = tn_i_concatenate(b, 2, upper, rank - 1);
-    rows[1] = tn_i_concatenate(b, 2, lower, rank - 1);
-    tn_i_var of[2];
-    of[0] = tn_i_concatenate(b, 2, rows, rank - 2);
-    of[1] = tn_i_concatenate(b, 2, right, rank - 2);
-    const tn_i_var x = tn_i_emit(b, prim, NULL, 2, of);
-    if (b->failed) return none;
-    const int64_t n = tn_i_vtype(b, r.re)->dim[rank - 2];
-    tn_i_complex z;
-    z.re = tn_i_slice_dimension(b, x, rank - 2, 0, 1, n);
-    z.im = tn_i_slice_dimension(b, x, rank - 2, n, 1, n);
-    return z;
+    tn_i_var both[2];
+    both[0] = tn_i_complex_as_real(b, a);
+    both[1] = tn_i_complex_stacked(b, r);
+    return b->failed ? none : tn_i_complex_unstacked(b, tn_i_emit(b, prim, NULL, 2, both));
 }
 
 /* ---- reduce_prod: by halves --------------------------------------------------------------------- */

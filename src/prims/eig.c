@@ -1,5 +1,6 @@
 /* eig: eigenvalues and eigenvectors of square matrices, complex ones as pairs of real arrays, over leading batch
  * dimensions, by LAPACK's geev. */
+#include "prims/complex.h"
 #include "prims/dims.h"
 #include "prims/ids.h"
 #include "prims/lapack.h"
@@ -135,63 +136,41 @@ static tn_status kernel_eig(const tn_i_kernel *k) {
 
 /* ---- derivatives ------------------------------------------------------------------------------------ */
 
-/* A complex array: real and imaginary part. */
-typedef struct pair {
-    tn_i_var re, im;
-} pair;
-
-static pair sum(tn_i_builder *b, pair x, pair y, int op) {
-    const tn_i_var re = tn_i_op2(b, op, x.re, y.re), im = tn_i_op2(b, op, x.im, y.im);
-    return (pair){re, im};
+/* The real a times complex x. */
+static tn_i_complex real_product(tn_i_builder *b, tn_i_var a, tn_i_complex x) {
+    tn_i_complex y;
+    y.re = tn_i_matrix_product(b, a, 1, x.re, 0);
+    y.im = tn_i_matrix_product(b, a, 1, x.im, 0);
+    return y;
 }
 
-static pair times(tn_i_builder *b, pair x, pair y) {
-    const tn_i_var rr = tn_i_op2(b, TN_P_mul, x.re, y.re), ii = tn_i_op2(b, TN_P_mul, x.im, y.im);
-    const tn_i_var ri = tn_i_op2(b, TN_P_mul, x.re, y.im), ir = tn_i_op2(b, TN_P_mul, x.im, y.re);
-    const tn_i_var re = tn_i_op2(b, TN_P_sub, rr, ii), im = tn_i_op2(b, TN_P_add, ri, ir);
-    return (pair){re, im};
+static tn_i_complex product(tn_i_builder *b, tn_i_complex x, tn_i_complex y) {
+    const tn_i_complex by_re = real_product(b, x.re, y), by_im = real_product(b, x.im, y);
+    return tn_i_complex_add(b, by_re, tn_i_complex_by_i(b, by_im, 1));
 }
 
-static pair product(tn_i_builder *b, pair x, pair y) {
-    const tn_i_var rr = tn_i_matrix_product(b, x.re, 1, y.re, 0), ii = tn_i_matrix_product(b, x.im, 1, y.im, 0);
-    const tn_i_var ri = tn_i_matrix_product(b, x.re, 1, y.im, 0), ir = tn_i_matrix_product(b, x.im, 1, y.re, 0);
-    const tn_i_var re = tn_i_op2(b, TN_P_sub, rr, ii), im = tn_i_op2(b, TN_P_add, ri, ir);
-    return (pair){re, im};
+/* x of v x = y; the factors are v's alone, and are kept. */
+static tn_i_complex solved(tn_i_builder *b, tn_i_complex v, tn_i_complex y) {
+    const tn_i_var lu = tn_i_emit_lu(b, tn_i_complex_as_real(b, v));
+    if (lu == TN_NOVAR) return (tn_i_complex){lu, lu};
+    return tn_i_complex_unstacked(b, tn_i_emit_lu_solve(b, false, lu, lu + 2, tn_i_complex_stacked(b, y)));
 }
 
-/* x of v x = y, of the real system of twice the size. */
-static pair solved(tn_i_builder *b, pair v, pair y) {
-    if (b->failed) return (pair){TN_NOVAR, TN_NOVAR};
-    const tn_type t = *tn_i_vtype(b, v.re);
-    const int rows = t.rank - 2, columns = t.rank - 1;
-    const tn_i_var minus = tn_i_op1(b, TN_P_neg, v.im);
-    const tn_i_var above[2] = {v.re, minus}, below[2] = {v.im, v.re};
-    const tn_i_var top = tn_i_concatenate(b, 2, above, columns), bottom = tn_i_concatenate(b, 2, below, columns);
-    const tn_i_var whole[2] = {top, bottom}, right[2] = {y.re, y.im};
-    const tn_i_var matrix = tn_i_concatenate(b, 2, whole, rows), given = tn_i_concatenate(b, 2, right, rows);
-    const tn_i_var lu = tn_i_emit_lu(b, matrix);
-    if (lu == TN_NOVAR) return (pair){lu, lu};
-    const tn_i_var x = tn_i_emit_lu_solve(b, false, lu, lu + 2, given);
-    const int64_t n = t.dim[columns];
-    const tn_i_var re = tn_i_slice_dimension(b, x, rows, 0, 1, n), im = tn_i_slice_dimension(b, x, rows, n, 1, n);
-    return (pair){re, im};
-}
-
-static tn_i_var one_norm(tn_i_builder *b, pair x) {
+static tn_i_var one_norm(tn_i_builder *b, tn_i_complex x) {
     const tn_i_var re = tn_i_op1(b, TN_P_abs, x.re), im = tn_i_op1(b, TN_P_abs, x.im);
     return tn_i_op2(b, TN_P_add, re, im);
 }
 
 /* 1 / (w[j] - w[i]) at i, j; 0 where they are equal, but for rounding. */
-static pair inverse_gaps(tn_i_builder *b, pair w) {
-    pair to, from;
+static tn_i_complex inverse_gaps(tn_i_builder *b, tn_i_complex w) {
+    tn_i_complex to, from;
     to.re = tn_i_along(b, w.re, 1);
     to.im = tn_i_along(b, w.im, 1);
     from.re = tn_i_along(b, w.re, 0);
     from.im = tn_i_along(b, w.im, 0);
-    const pair gap = sum(b, to, from, TN_P_sub);
+    const tn_i_complex gap = tn_i_complex_sub(b, to, from);
     const tn_i_var size = one_norm(b, gap), inverse = tn_i_inverse_unless_tiny(b, size, one_norm(b, w));
-    if (b->failed || inverse == TN_NOVAR) return (pair){TN_NOVAR, TN_NOVAR};
+    if (b->failed || inverse == TN_NOVAR) return (tn_i_complex){TN_NOVAR, TN_NOVAR};
     const tn_i_var re = tn_i_op2(b, TN_P_mul, gap.re, inverse), im = tn_i_op2(b, TN_P_mul, gap.im, inverse);
     const tn_i_var rr = tn_i_op2(b, TN_P_mul, re, re), ii = tn_i_op2(b, TN_P_mul, im, im);
     const tn_i_var zero = tn_i_number_like(b, inverse, 0), one = tn_i_number_like(b, inverse, 1);
@@ -199,7 +178,7 @@ static pair inverse_gaps(tn_i_builder *b, pair w) {
     const tn_i_var square = tn_i_op3(b, TN_P_select, equal, one, tn_i_op2(b, TN_P_add, rr, ii));
     const tn_i_var by = tn_i_op2(b, TN_P_div, inverse, square), minus = tn_i_op1(b, TN_P_neg, im);
     const tn_i_var x = tn_i_op2(b, TN_P_mul, re, by), y = tn_i_op2(b, TN_P_mul, minus, by);
-    return (pair){x, y};
+    return (tn_i_complex){x, y};
 }
 
 /* The sum of each column, as every row. */
@@ -217,7 +196,7 @@ static tn_i_var chosen(tn_i_builder *b, tn_i_var at, tn_i_var x) {
 }
 
 /* Whether it is the element of largest magnitude of each column, the first of equals. */
-static tn_i_var largest(tn_i_builder *b, pair v) {
+static tn_i_var largest(tn_i_builder *b, tn_i_complex v) {
     const tn_i_var rr = tn_i_op2(b, TN_P_mul, v.re, v.re), ii = tn_i_op2(b, TN_P_mul, v.im, v.im);
     const tn_i_var size = tn_i_op2(b, TN_P_add, rr, ii);
     if (b->failed || size == TN_NOVAR) return TN_NOVAR;
@@ -230,12 +209,12 @@ static tn_i_var largest(tn_i_builder *b, pair v) {
 }
 
 /* Vectors stay of unit length, and their largest element real: what dv has along v, and around it, goes. */
-static pair normalized(tn_i_builder *b, pair v, pair dv) {
+static tn_i_complex normalized(tn_i_builder *b, tn_i_complex v, tn_i_complex dv) {
     const tn_i_var rr = tn_i_op2(b, TN_P_mul, v.re, dv.re), ii = tn_i_op2(b, TN_P_mul, v.im, dv.im);
     const tn_i_var along = column_sums(b, tn_i_op2(b, TN_P_add, rr, ii));
     const tn_i_var here = largest(b, v), real = chosen(b, here, v.re), moved = chosen(b, here, dv.im);
-    const pair by = {along, tn_i_op2(b, TN_P_div, moved, real)};
-    return sum(b, dv, times(b, v, by), TN_P_sub);
+    const tn_i_complex by = {along, tn_i_op2(b, TN_P_div, moved, real)};
+    return tn_i_complex_sub(b, dv, tn_i_complex_mul(b, v, by));
 }
 
 /* With s = v^-1 da v: dw is its diagonal, dv = v (s / gaps), normalized. */
@@ -249,14 +228,13 @@ static void jvp_eig(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
         dout[j] = TN_NOVAR;
     }
     if (tn_i_count(r->in_type[0]) == 0) return;
-    const pair v = {w + VRE, w + VIM}, values = {w + RE, w + IM};
-    const tn_i_var re = tn_i_matrix_product(b, din[0], 1, v.re, 0), im = tn_i_matrix_product(b, din[0], 1, v.im, 0);
-    const pair moved = {re, im}, s = solved(b, v, moved);
+    const tn_i_complex v = {w + VRE, w + VIM}, values = {w + RE, w + IM};
+    const tn_i_complex s = solved(b, v, real_product(b, din[0], v));
     dout[RE] = tn_i_matrix_diagonal(b, s.re);
     dout[IM] = tn_i_matrix_diagonal(b, s.im);
     if (r->nout == 2) return;
-    const pair turned = times(b, s, inverse_gaps(b, values));
-    const pair dv = normalized(b, v, product(b, v, turned));
+    const tn_i_complex turned = tn_i_complex_mul(b, s, inverse_gaps(b, values));
+    const tn_i_complex dv = normalized(b, v, product(b, v, turned));
     dout[VRE] = dv.re;
     dout[VIM] = dv.im;
 }
@@ -303,7 +281,7 @@ const tn_prim tn_prim_eig = {
     .name = "eig",
     .doc =
         "(re w, im w, re v, im v), or the first two: a v = v diag(w) for any square a, w by real parts; columns of v "
-        "have unit length and a real largest element; f32 is computed in f64; NaN if a is not finite; pairs of equal "
+        "have unit length and a positive largest element; f32 is computed in f64; NaN if a is not finite; pairs of equal "
         "w add nothing to dv",
     .nin = 1,
     .flags = TN_F_COSTLY | TN_F_OWN_PRIMAL,
