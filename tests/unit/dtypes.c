@@ -177,7 +177,7 @@ static void test_u64(void **state) {
                                                                                          : x)
     TRY("shift_right_logical a b", y < 64 ? x >> y : 0)
     TRY("shift_left a b", y < 64 ? x << y : 0)
-    TRY("cummax[axis=0 reverse=False] a", x > (i ? want[i - 1] : 0) ? x : want[i - 1])
+    TRY("cummax[axis=0 reverse=False] a", i && want[i - 1] > x ? want[i - 1] : x)
 #undef TRY
 #define TRY(name, expression)                                                                                      \
     for (int i = 0; i < N; i++) {                                                                                  \
