@@ -252,8 +252,9 @@ static void run(tn_i_walk *w, uint32_t first, uint32_t last) {
 
 void tn_i_w_ops(tn_i_walk *w, uint32_t first, uint32_t last) {
     for (uint32_t k = first; k < last && !w->m.failed;) {
-        const uint32_t end = w->vector != TN_L_NONE ? run_from(w, k, last) : k;
-        if (end > k) run(w, k, end);
+        const bool alone = w->vector == TN_L_NONE;
+        const uint32_t end = alone ? tn_i_w_fns(w, k, last) : run_from(w, k, last);
+        if (end > k && !alone) run(w, k, end);
         k = end > k ? end : one(w, k);
     }
 }

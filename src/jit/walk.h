@@ -254,6 +254,7 @@ tn_i_reg tn_i_w_each(tn_i_walk *w, int code, int from, int dtype, unsigned lanes
 /* walk_lanes.c */
 void tn_i_w_index(tn_i_walk *w, uint32_t k);
 void tn_i_w_within(tn_i_walk *w, uint32_t k);
+tn_i_reg tn_i_w_upper(tn_i_walk *w, int dtype, unsigned h, tn_i_reg x); /* lanes h, h + 1 .. of x as the lowest */
 void tn_i_w_halves(tn_i_walk *w, uint32_t k);
 bool tn_i_w_has_halves(const tn_i_walk *w, uint32_t loop);
 void tn_i_w_keep_halves(tn_i_walk *w, uint32_t loop); /* what they read of this iteration */
@@ -265,6 +266,9 @@ void tn_i_w_total(tn_i_walk *w, uint32_t k);
 
 /* walk_call.c */
 void tn_i_w_fn(tn_i_walk *w, uint32_t k);
+/* Function k, one number, and those right behind it that are the same one of other numbers, by one call where it is of
+ * vectors: what is behind them; k where there is no other. */
+uint32_t tn_i_w_fns(tn_i_walk *w, uint32_t k, uint32_t last);
 void tn_i_w_call(tn_i_walk *w, uint32_t k);
 
 #endif

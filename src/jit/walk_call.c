@@ -107,6 +107,60 @@ void tn_i_w_fn(tn_i_walk *w, uint32_t k) {
     if (many) w->note[k].at = (tn_i_reg)at;
 }
 
+/* ---- functions of several numbers ---- */
+
+static bool same_function(const tn_i_walk *w, uint32_t k, uint32_t j) {
+    const tn_i_l_op *a = tn_i_w_o(w, k), *b = tn_i_w_o(w, j);
+    bool before = true;
+    for (int i = 0; i < b->nin && i < 3; i++) before &= b->in[i] < k;
+    return before && b->kind == TN_L_MAP && a->code == b->code && a->which == b->which && a->lo == b->lo &&
+           a->dtype == b->dtype && tn_i_l_vector_name(w->p, b);
+}
+
+/* The lowest elements of n registers, a power of two, side by side. */
+static tn_i_reg beside(tn_i_walk *w, int dtype, unsigned n, const tn_i_reg *x) {
+    if (n == 1) return x[0];
+    const tn_i_reg low = beside(w, dtype, n / 2, x), high = beside(w, dtype, n / 2, x + n / 2);
+    switch (n / 2 * (unsigned)tn_i_dtype_size(dtype)) {
+    case 4: return tn_i_w_put_of(w, TN_X_vunpcklps, 16, 16, low, high, 0);
+    case 8: return tn_i_w_put_of(w, TN_X_vpunpcklqdq, 16, 16, low, high, 0);
+    case 16: return tn_i_w_put_of(w, TN_X_vinsertf128, 32, 32, low, high, 1);
+    default: return tn_i_w_put_of(w, TN_X_vinsertf64x4, 64, 64, low, high, 1);
+    }
+}
+
+/* Lanes 0 .. n - 1 of x, of `lanes`, are operations k, k + 1 .. */
+static void apart(tn_i_walk *w, uint32_t k, unsigned n, int dtype, unsigned lanes, tn_i_reg x) {
+    if (lanes == 1) {
+        tn_i_w_is(w, k, x);
+        return;
+    }
+    const unsigned half = lanes / 2;
+    apart(w, k, n < half ? n : half, dtype, half, x);
+    if (n > half) apart(w, k + half, n - half, dtype, half, tn_i_w_upper(w, dtype, half, x));
+}
+
+static tn_i_reg operands(tn_i_walk *w, uint32_t k, int i, unsigned n, unsigned lanes) {
+    tn_i_reg x[TN_L_HALVED];
+    for (unsigned j = 0; j < lanes; j++) x[j] = tn_i_w_one(w, tn_i_w_o(w, k + (j < n ? j : n - 1))->in[i]);
+    const int dtype = tn_i_w_o(w, k)->dtype;
+    return filled(w, dtype, lanes, beside(w, dtype, lanes, x));
+}
+
+uint32_t tn_i_w_fns(tn_i_walk *w, uint32_t k, uint32_t last) {
+    const tn_i_l_op *o = tn_i_w_o(w, k);
+    const char *name = o->kind == TN_L_MAP ? tn_i_l_vector_name(w->p, o) : NULL;
+    const tn_i_vec v = name ? tn_i_vec_math(name, w->m.code->isa, w->o->accurate) : (tn_i_vec){0};
+    const unsigned most = v.itself ? w->machine / (unsigned)tn_i_dtype_size(o->dtype) : 1;
+    unsigned n = 1, lanes = 2;
+    while (n < most && k + n < last && same_function(w, k, k + n)) n++;
+    if (n == 1 || o->nin > 2) return k;
+    while (lanes < n) lanes *= 2;
+    const tn_i_reg x = operands(w, k, 0, n, lanes), y = o->nin == 2 ? operands(w, k, 1, n, lanes) : TN_REG_NONE;
+    apart(w, k, n, o->dtype, lanes, function(w, (int64_t)(intptr_t)v.itself(), o->dtype, lanes, x, y));
+    return k + n;
+}
+
 /* ---- kernels --------------------------------------------------------------------------------------------------------
  */
 

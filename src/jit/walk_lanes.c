@@ -236,8 +236,7 @@ static tn_i_reg fold(tn_i_walk *w, const tn_i_l_op *o, unsigned lanes, tn_i_reg 
     return tn_i_w_map(w, (int)tn_i_l_fold_code(o->code, o->dtype), o->dtype, o->dtype, lanes, x, y, TN_REG_NONE);
 }
 
-/* Lanes h, h + 1 .. of x as the lowest. */
-static tn_i_reg upper(tn_i_walk *w, int dtype, unsigned h, tn_i_reg x) {
+tn_i_reg tn_i_w_upper(tn_i_walk *w, int dtype, unsigned h, tn_i_reg x) {
     if (dtype == TN_BOOL && w->m.wide) return tn_i_w_put_k(w, TN_X_kshiftrw, 0, TN_REG_NONE, x, (int)h);
     const unsigned bytes = h * (dtype == TN_BOOL ? w->mask : (unsigned)tn_i_dtype_size(dtype));
     if (bytes == 32) return tn_i_w_narrow(w, TN_X_vextractf64x4, 64, 32, x, 1);
@@ -254,7 +253,7 @@ static void halves_of_vectors(tn_i_walk *w, uint32_t k, uint32_t loop, int64_t n
     for (unsigned h = l->pieces / 2; h > 0; h /= 2)
         for (unsigned i = 0; i < h; i++) x[i] = fold(w, o, l->lanes, x[i], x[i + h]);
     const unsigned lanes = n < l->lanes ? (unsigned)n : l->lanes;
-    for (unsigned h = lanes / 2; h > 0; h /= 2) x[0] = fold(w, o, h, x[0], upper(w, o->dtype, h, x[0]));
+    for (unsigned h = lanes / 2; h > 0; h /= 2) x[0] = fold(w, o, h, x[0], tn_i_w_upper(w, o->dtype, h, x[0]));
     if (o->dtype == TN_BOOL && !w->m.wide) x[0] = tn_i_w_mask_from(w, w->mask, 1, x[0]);
     w->mask = TN_W_MASK_BYTES;
     tn_i_w_is(w, k, x[0]);

@@ -187,6 +187,10 @@ tn_i_affine tn_i_affine_add(tn_i_l_builder *b, tn_i_affine a, int64_t by, tn_i_a
 
 bool tn_i_l_hold(tn_i_l_builder *b, const tn_i_affine *e, tn_i_l_affine *a) {
     tn_i_loops *p = b->p;
+    if (e->n == 0) {
+        *a = (tn_i_l_affine){.at = e->at};
+        return true;
+    }
     tn_i_affine sorted = {.at = e->at};
     for (uint32_t i = 0; i < e->n; i++) {
         const uint32_t loop = e->term[i].loop;

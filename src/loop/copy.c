@@ -83,8 +83,17 @@ static void copy_arguments(tn_i_l_copy *c, const tn_i_l_op *o) {
     }
 }
 
+/* What counts no loop, as most operations of a long program: no affine expression is made of it. */
+static bool copy_plain(tn_i_l_copy *c, uint32_t k) {
+    tn_i_l_op o = c->p->op[k];
+    if (o.at.n || o.kind >= TN_L_CALL) return false;
+    for (int i = 0; i < 3; i++) o.in[i] = operand(c, o.in[i]);
+    c->value[k] = tn_i_l_emit(c->b, o, NULL);
+    return true;
+}
+
 void tn_i_l_copy_op(tn_i_l_copy *c, uint32_t k) {
-    if (c->b->failed) return;
+    if (c->b->failed || copy_plain(c, k)) return;
     tn_i_l_op o = c->p->op[k];
     const tn_i_affine e = tn_i_l_copy_affine(c, &o.at);
     for (int i = 0; i < 3; i++) o.in[i] = operand(c, o.in[i]);

@@ -16,6 +16,7 @@ const tn_i_pass tn_i_pipeline[] = {
     {"vectorize_outer", tn_i_pass_vectorize_outer}, /* for strips, outer loops around short ones */
     {"vectorize", tn_i_pass_vectorize},             /* innermost loops by vectors */
     {"dead", tn_i_pass_dead},                       /* what nobody needs */
+    {"pack", tn_i_pass_pack},                       /* functions of numbers, side by side */
     {NULL, NULL},
 };
 

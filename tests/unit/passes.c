@@ -138,6 +138,53 @@ static void cells(void **unused) {
     tn_ctx_free(c);
 }
 
+/* Functions of numbers: of each other's results, with other operands, of two dtypes and of two numbers, more than a
+ * vector has and more than wait; and memory that is read and written between them. */
+#define FUNCTIONS(body)                                                                                           \
+    "loop {\n array x: f64[8] inout base 0\n array y: f64[4] inout base 0 at 16\n array z: f32[8] inout base 1\n" \
+    " array u: f64[90] inout base 2\n a: f64 = load x[0]\n b: f64 = load x[1]\n c: f64 = load x[3]\n" body "\n}"
+#define SIN3 " p: f64 = fn sin a\n q: f64 = fn sin b\n r: f64 = fn sin p\n"
+
+static void functions(void **unused) {
+    static const char *const texts[] = {
+        FUNCTIONS(SIN3 " s: f64 = add q r\n t: f64 = fn sin s\n store x[0] = t"),
+        FUNCTIONS(SIN3 " store x[3] = p\n s: f64 = load x[3]\n t: f64 = fn sin s\n store x[0] = t"),
+        FUNCTIONS(SIN3 " store x[3] = r\n s: f64 = load y[1]\n t: f64 = fn exp s\n store x[0] = t"),
+        FUNCTIONS(SIN3 " store x[3] = r\n store x[3] = a\n s: f64 = load x[4]\n store x[4] = q"),
+        FUNCTIONS(SIN3 " s: f64 = load x[3]\n store x[3] = r\n t: f64 = fn sin s\n store x[4] = t"),
+        FUNCTIONS(SIN3 " n: i64 = convert c\n m: bool = lt a b\n"
+                       " s: f64 = load x[clamp(n, 7)] where m else r\n store y[1] = s\n"
+                       " store x[4] = q"),
+        FUNCTIONS(" e: f32 = load z[0]\n f: f32 = load z[1]\n g: f32 = fn sin e\n" SIN3
+                  " h: f32 = fn sin f\n i: f64 = fn atan2 p q\n j: f64 = fn atan2 a r\n k: f32 = mul g h\n"
+                  " l: f64 = add i j\n store z[1] = k\n store u[3] = l"),
+        FUNCTIONS(" for i < 9 {\n v: f64 = load u[i]\n w: f64 = load u[i + 1]\n k: f64 = fn exp v\n l: f64 = fn exp w\n"
+                  " store u[i + 2] = k\n n: f64 = load u[i + 3]\n o: f64 = fn exp n\n d: f64 = add l o\n"
+                  " store u[i] = d\n }"),
+    };
+    tn_ctx *c = tn_ctx_new(NULL);
+    (void)unused;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (uint64_t seed = 1; seed < 8; seed++) check(c, texts[i], seed);
+    tn_ctx_free(c);
+}
+
+/* Each iteration of a row of functions that is longer than what waits: u[i] is that of u[i + 7] and of u[i]'s last. */
+static void many_functions(void **unused) {
+    char text[16384];
+    size_t n = (size_t)snprintf(text, sizeof text, "loop {\n array u: f64[90] inout base 0\n");
+    tn_ctx *c = tn_ctx_new(NULL);
+    (void)unused;
+    for (int i = 0; i < 80; i++)
+        n += (size_t)snprintf(
+            text + n, sizeof text - n,
+            " a%d: f64 = load u[%d]\n b%d: f64 = fn sin a%d\n c%d: f64 = fn exp b%d\n store u[%d] = c%d\n", i, i + 7, i,
+            i, i, i % 3 ? i : i / 2, i, i);
+    (void)snprintf(text + n, sizeof text - n, "}");
+    for (uint64_t seed = 1; seed < 8; seed++) check(c, text, seed);
+    tn_ctx_free(c);
+}
+
 /* Sums of columns: of few rows and many, with what is stored on the way, alone in their loop and not. */
 #define COLUMNS(rows, fold, type, body, more)                                                                       \
     "loop {\n array x: " type "[6000] in base 0\n array y: " type "[6000] out base 1\n array z: " type              \
@@ -298,6 +345,8 @@ static void widths(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(random_programs),
                                        cmocka_unit_test(cells),
+                                       cmocka_unit_test(functions),
+                                       cmocka_unit_test(many_functions),
                                        cmocka_unit_test(columns),
                                        cmocka_unit_test(strips_of_columns),
                                        cmocka_unit_test(axes),
