@@ -64,10 +64,9 @@ static const char *name_of(tn_i_l_builder *b, const char *name) {
     return made;
 }
 
-static uint32_t add_array(tn_i_l_builder *b, tn_i_l_array a, const char *name) {
+uint32_t tn_i_l_array_as(tn_i_l_builder *b, tn_i_l_array a) {
     if (b->failed) return TN_L_NONE;
     tn_i_loops *p = b->p;
-    if (!(a.name = name_of(b, name))) return TN_L_NONE;
     if (!tn_i_grow(b->ctx, (void **)(void *)&p->array, &p->carray, (size_t)p->narray + 1, sizeof *p->array)) {
         b->failed = true;
         return TN_L_NONE;
@@ -75,6 +74,12 @@ static uint32_t add_array(tn_i_l_builder *b, tn_i_l_array a, const char *name) {
     if (a.base != TN_L_NONE && a.base >= p->nbase) p->nbase = a.base + 1;
     p->array[p->narray] = a;
     return p->narray++;
+}
+
+static uint32_t add_array(tn_i_l_builder *b, tn_i_l_array a, const char *name) {
+    if (b->failed) return TN_L_NONE;
+    a.name = name_of(b, name);
+    return tn_i_l_array_as(b, a);
 }
 
 uint32_t tn_i_l_array_new(tn_i_l_builder *b, const char *name, int dtype, int role, int64_t count, uint32_t base,

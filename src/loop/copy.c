@@ -8,9 +8,11 @@ struct tn_i_l_moved {
     tn_i_affine e;
 };
 
-static bool copy_array(tn_i_l_builder *b, const tn_i_l_array *a) {
-    if (a->role == TN_L_CONST) return tn_i_l_const(b, a->name, a->dtype, a->count, a->data, a->own) != TN_L_NONE;
-    return tn_i_l_array_new(b, a->name, a->dtype, a->role, a->count, a->base, a->at, a->align) != TN_L_NONE;
+static void copy_array(tn_i_l_builder *b, const tn_i_l_array *a) {
+    if (a->role == TN_L_CONST)
+        (void)tn_i_l_const(b, a->name, a->dtype, a->count, a->data, a->own);
+    else
+        (void)tn_i_l_array_as(b, *a);
 }
 
 bool tn_i_l_copy_begin(tn_i_l_copy *c, tn_i_l_builder *b, const tn_i_loops *p) {

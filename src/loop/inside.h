@@ -6,6 +6,8 @@
 
 /* An operation with what it names resolved, at the end of the open block; e NULL: no affine expression. */
 uint32_t tn_i_l_emit(tn_i_l_builder *b, tn_i_l_op o, const tn_i_affine *e);
+/* An array whose name is its own. */
+uint32_t tn_i_l_array_as(tn_i_l_builder *b, tn_i_l_array a);
 /* An operation of this kind with nothing in it. */
 static inline tn_i_l_op tn_i_l_blank(int kind, int dtype) {
     return (tn_i_l_op){.kind = (uint8_t)kind, .dtype = (uint8_t)dtype, .in = {TN_L_NONE, TN_L_NONE, TN_L_NONE}};

@@ -248,13 +248,15 @@ bool tn_i_lower_into(tn_i_l_builder *b, const tn_i_nest *n, const tn_i_lower_pla
     const size_t ops = 3 * (size_t)n->nop;
     w.value = tn_i_alloc_array(b->ctx, ops + 1, sizeof *w.value);
     w.array = tn_i_alloc_array(b->ctx, n->narray + 1u, sizeof *w.array);
-    if (!w.value || !w.array) b->failed = true;
+    w.extent = tn_i_alloc_array(b->ctx, n->narray + 1u, sizeof *w.extent);
+    if (!w.value || !w.array || !w.extent) b->failed = true;
     if (!b->failed) {
         memset(w.value, 0xff, ops * sizeof *w.value);
         w.reduction = w.value + n->nop;
         w.buffer = w.reduction + n->nop;
         if (tn_i_lower_arrays(&w) && buffers(&w)) all_loops(&w);
     }
+    if (w.extent) tn_i_free(b->ctx, w.extent, (n->narray + 1u) * sizeof *w.extent);
     if (w.value) tn_i_free(b->ctx, w.value, (ops + 1) * sizeof *w.value);
     if (w.array) tn_i_free(b->ctx, w.array, (n->narray + 1u) * sizeof *w.array);
     return !b->failed;

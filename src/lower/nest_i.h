@@ -48,6 +48,12 @@ tn_i_affine tn_i_lower_first(tn_i_l_builder *b, const tn_i_lower_place *q, int d
 /* ---- nest.c, nest_memory.c: nests ----------------------------------------------------------------------------------
  */
 
+/* The elements that operations touch of an array, from its place on: [lo, hi]. */
+typedef struct tn_i_lower_extent {
+    int64_t lo, hi;
+    bool none, stored; /* none, or too far apart */
+} tn_i_lower_extent;
+
 typedef struct tn_i_lowering {
     const tn_i_nest *n;
     tn_i_l_builder *b;
@@ -57,6 +63,7 @@ typedef struct tn_i_lowering {
     uint32_t *reduction;            /* of each REDUCE: its REDUCE in the program */
     uint32_t *buffer;               /* of each operation that crosses: the row's elements */
     uint32_t *array;                /* of each array of the nest */
+    tn_i_lower_extent *extent;      /* the same */
 } tn_i_lowering;
 
 /* Adds the nest to the program that is being made.  False after an error. */

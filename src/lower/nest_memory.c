@@ -6,7 +6,6 @@
 
 /* ---- arrays ---------------------------------------------------------------------------------------- */
 
-/* The elements an array's operations touch, from its place on: [lo, hi].  False: none, or too far apart. */
 static bool extent(const tn_i_nest *n, const tn_i_nest_array *a, int64_t *lo, int64_t *hi) {
     *lo = *hi = 0;
     for (uint32_t l = 0; l < n->nloop; l++) {
@@ -19,20 +18,22 @@ static bool extent(const tn_i_nest *n, const tn_i_nest_array *a, int64_t *lo, in
     return true;
 }
 
-static void look_around(const tn_i_nest *n, uint32_t array, int64_t *lo, int64_t *hi) {
+static void extents(tn_i_lowering *w) {
+    const tn_i_nest *n = w->n;
+    for (uint32_t i = 0; i < n->narray; i++) {
+        tn_i_lower_extent *x = &w->extent[i];
+        *x = (tn_i_lower_extent){0};
+        x->none = !extent(n, &n->array[i], &x->lo, &x->hi);
+    }
     for (uint32_t i = 0; i < n->nop; i++) {
         const tn_i_nest_op *o = &n->op[i];
-        if (o->kind != TN_NEST_LOOKUP || o->array != array) continue;
+        if (o->kind == TN_NEST_STORE) w->extent[o->array].stored = true;
+        if (o->kind != TN_NEST_LOOKUP) continue;
+        tn_i_lower_extent *x = &w->extent[o->array];
         const int64_t far = o->by * o->first;
-        if (far < *lo) *lo = far;
-        if (far > *hi) *hi = far;
+        if (far < x->lo) x->lo = far;
+        if (far > x->hi) x->hi = far;
     }
-}
-
-static bool stored(const tn_i_nest *n, uint32_t array) {
-    for (uint32_t i = 0; i < n->nop; i++)
-        if (n->op[i].kind == TN_NEST_STORE && n->op[i].array == array) return true;
-    return false;
 }
 
 static uint32_t alignment(const tn_i_nest_array *a, const tn_i_lower_place *q, int64_t at) {
@@ -45,32 +46,28 @@ static void add_array(tn_i_lowering *w, uint32_t i) {
     const tn_i_nest *n = w->n;
     const tn_i_nest_array *a = &n->array[i];
     const int64_t size = (int64_t)tn_i_dtype_size(a->dtype);
-    const bool out = stored(n, i);
+    const tn_i_lower_extent *x = &w->extent[i];
     char name[24];
-    int64_t lo, hi;
     w->array[i] = TN_L_NONE;
-    if (!extent(n, a, &lo, &hi)) return; /* all of it lies outside of its box */
-    look_around(n, i, &lo, &hi);
-    const int64_t at = a->at + lo * size;
+    if (x->none) return; /* all of it lies outside of its box */
+    const int64_t at = a->at + x->lo * size;
     const tn_i_lower_place q = tn_i_lower_entry(w->frame, a->base);
     (void)snprintf(name, sizeof name, a->arg < n->nin ? "in%u" : "out%u",
                    (unsigned)(a->arg < n->nin ? a->arg : a->arg - n->nin));
-    w->array[i] =
-        tn_i_lower_array(w->b, &q, name, a->dtype, out ? TN_L_OUT : TN_L_IN, hi - lo + 1, at, alignment(a, &q, at));
+    w->array[i] = tn_i_lower_array(w->b, &q, name, a->dtype, x->stored ? TN_L_OUT : TN_L_IN, x->hi - x->lo + 1, at,
+                                   alignment(a, &q, at));
 }
 
 bool tn_i_lower_arrays(tn_i_lowering *w) {
+    extents(w);
     for (uint32_t i = 0; i < w->n->narray; i++) add_array(w, i);
     return !w->b->failed;
 }
 
 tn_i_affine tn_i_lower_address(tn_i_lowering *w, const tn_i_nest_array *a, uint32_t array, uint32_t mask) {
-    int64_t lo = 0, hi = 0;
-    (void)extent(w->n, a, &lo, &hi);
-    look_around(w->n, array, &lo, &hi);
     const tn_i_lower_place q = tn_i_lower_entry(w->frame, a->base);
     tn_i_affine e = tn_i_lower_first(w->b, &q, a->dtype);
-    e.at -= lo;
+    e.at -= w->extent[array].lo;
     for (uint32_t l = 0; l < w->n->nloop; l++)
         if (a->stride[l] && mask >> l & 1) e = tn_i_affine_add(w->b, e, a->stride[l], w->index[l]);
     return e;
