@@ -113,10 +113,10 @@ sub_make = +@$(MAKE) --no-print-directory DEPS_SEEN=1
 
 # The one that is sanitized has the second compiler, whose warnings are errors, and fuzz targets besides its suite.  They
 # are led by the edges that were taken: calls at every comparison, and frames of functions on the heap (in check-long),
-# are two thirds of the suite's time.  So are half of what is compiled the checks of each access to memory that
-# AddressSanitizer would catch, or that x86 allows, and those in check-long as well.
+# are two thirds of the suite's time.  So are two thirds of what is compiled the checks of each access to memory that
+# AddressSanitizer would catch, or that x86 allows, and of the arithmetic of each address; those in check-long as well.
 sanitized = BUILD=$(SAN_DIR) CC='$(CLANG)' SAN=fuzzer-no-link,address,undefined DEBUG=1 WERROR=1 \
-            CFLAGS='-O1 -g1 -fno-sanitize-coverage=trace-cmp,indirect-calls $(if $(LONG),,-fno-sanitize=null,alignment,object-size)'
+            CFLAGS='-O1 -g1 -fno-sanitize-coverage=trace-cmp,indirect-calls $(if $(LONG),,-fno-sanitize=null,alignment,object-size,pointer-overflow)'
 
 $(FUZZERS:%=$(BUILD)/fuzz/%): LINK_MORE = -fsanitize=fuzzer
 fuzz-programs: | deps
