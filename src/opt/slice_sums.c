@@ -13,16 +13,36 @@
 #include "prims/ids.h"
 #include "prims/shape.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-enum { TINY = TN_LANES /* elements */, PIECES = 3, MOST_PARTS = 16 };
+enum { TINY = TN_LANES /* elements */, PIECES = 3, MOST_COMPARED = 1024 /* parts, to one that lies among them */ };
+
+/* A window that is a part of one dimension, and all of the others. */
+typedef struct part {
+    const tn_i_eqn *e;
+    int along;
+    int64_t from, to;
+} part;
+
+/* Parts of one array; the last that is added comes first. */
+typedef struct parts {
+    part *p;
+    size_t room;
+    uint32_t n;
+    int64_t low, high; /* they lie in [low, high) */
+} parts;
 
 typedef struct sums {
     const tn_fn *f;
     uint32_t *uses; /* of each value */
     uint32_t *next; /* of each equation: an earlier one that is added with it, plus 1; 0: none */
-    uint8_t *moved; /* of each equation: its window is added by a later one */
+    uint8_t *moved; /* of each equation: its window is added by a later one; or with earlier ones it is too little */
+    parts all;
+    bool failed;
 } sums;
+
+enum { STAYS, MOVED, LITTLE };
 
 bool tn_i_window_of(const tn_fn *f, const tn_i_eqn *e, int64_t *config) {
     if (e->prim->id != TN_P_slice_add) return false;
@@ -51,19 +71,6 @@ static void add_window(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, const
 
 /* ---- parts ----------------------------------------------------------------------------- */
 
-/* A window that is a part of one dimension, and all of the others. */
-typedef struct part {
-    const tn_i_eqn *e;
-    int along;
-    int64_t from, to;
-} part;
-
-/* Parts of one array; the last that is added comes first. */
-typedef struct parts {
-    part p[MOST_PARTS];
-    uint32_t n;
-} parts;
-
 static bool part_of(const tn_fn *f, const tn_i_eqn *e, part *p) {
     int64_t config[3 * TN_MAX_RANK];
     *p = (part){.e = e, .along = -1};
@@ -78,8 +85,24 @@ static bool part_of(const tn_fn *f, const tn_i_eqn *e, part *p) {
 }
 
 static bool lies_apart(const parts *all, const part *p) {
+    if (all->n == 0) return true;
+    if (all->p[0].along != p->along) return false;
+    if (p->from >= all->high || p->to <= all->low) return true;
     for (uint32_t i = 0; i < all->n; i++)
-        if (all->p[i].along != p->along || (p->from < all->p[i].to && all->p[i].from < p->to)) return false;
+        if (p->from < all->p[i].to && all->p[i].from < p->to) return false;
+    return all->n < MOST_COMPARED;
+}
+
+static bool take(sums *s, const part *p) {
+    parts *all = &s->all;
+    if (!lies_apart(all, p)) return false;
+    if (!tn_i_grow(s->f->ctx, (void **)(void *)&all->p, &all->room, (size_t)all->n + 1, sizeof *all->p)) {
+        s->failed = true;
+        return false;
+    }
+    if (all->n == 0 || p->from < all->low) all->low = p->from;
+    if (all->n == 0 || p->to > all->high) all->high = p->to;
+    all->p[all->n++] = *p;
     return true;
 }
 
@@ -92,48 +115,50 @@ static bool is_zeros(const tn_fn *f, tn_i_var v) {
 
 /* Takes v, and what it is added to, and so on, while these are parts that lie apart and nothing else reads them; what
  * the first of them is added to. */
-static tn_i_var take_parts(const sums *s, tn_i_var v, parts *all) {
+static tn_i_var take_parts(sums *s, tn_i_var v) {
     for (;;) {
         const uint32_t def = s->f->val[v].def;
         part p;
-        if (def >= s->f->neqn || s->uses[v] != 1 || all->n == MOST_PARTS || s->moved[def] || s->next[def]) return v;
-        if (!part_of(s->f, &s->f->eqn[def], &p) || !lies_apart(all, &p)) return v;
-        all->p[all->n++] = p;
+        if (def >= s->f->neqn || s->uses[v] != 1 || s->moved[def] == MOVED || s->next[def]) return v;
+        if (!part_of(s->f, &s->f->eqn[def], &p) || !take(s, &p)) return v;
         v = tn_i_in(s->f, p.e)[0];
     }
 }
 
 /* e and those before it; behind a term, where they are added to zeros. */
-static parts parts_of(const sums *s, const tn_i_eqn *e) {
-    parts all = {.n = 1};
-    if (!part_of(s->f, e, &all.p[0])) return (parts){.n = 0};
-    const tn_i_var v = take_parts(s, tn_i_in(s->f, e)[0], &all);
+static void find_parts_of(sums *s, const tn_i_eqn *e) {
+    part first;
+    s->all.n = 0;
+    if (!part_of(s->f, e, &first) || !take(s, &first)) return;
+    const tn_i_var v = take_parts(s, tn_i_in(s->f, e)[0]);
     const uint32_t def = s->f->val[v].def;
-    if (def >= s->f->neqn || s->uses[v] != 1 || s->f->eqn[def].prim->id != TN_P_add) return all;
+    if (def >= s->f->neqn || s->uses[v] != 1 || s->f->eqn[def].prim->id != TN_P_add) return;
     for (uint32_t i = 0; i < 2; i++) {
-        const uint32_t n = all.n;
-        const tn_i_var x = take_parts(s, tn_i_in(s->f, &s->f->eqn[def])[i], &all);
-        if (all.n > n && is_zeros(s->f, x)) break;
-        all.n = n;
+        const parts before = s->all;
+        const tn_i_var x = take_parts(s, tn_i_in(s->f, &s->f->eqn[def])[i]);
+        if (s->all.n > before.n && is_zeros(s->f, x)) break;
+        s->all.n = before.n;
+        s->all.low = before.low;
+        s->all.high = before.high;
     }
-    return all;
 }
 
-static bool most_of_it(const sums *s, const parts *all) {
+static bool most_of_it(const sums *s) {
+    const parts *all = &s->all;
     int64_t covered = 0;
     for (uint32_t i = 0; i < all->n; i++) covered += all->p[i].to - all->p[i].from;
     return all->n > 1 && covered >= s->f->val[all->p[0].e->out].type->dim[all->p[0].along] / TN_M_WINDOW_TIMES;
 }
 
 static void find_parts(sums *s) {
-    for (uint32_t i = s->f->neqn; i-- > 0;) {
+    for (uint32_t i = s->f->neqn; i-- > 0 && !s->failed;) {
         if (s->moved[i]) continue;
-        const parts all = parts_of(s, &s->f->eqn[i]);
-        if (!most_of_it(s, &all)) continue;
-        for (uint32_t k = 1; k < all.n; k++) {
-            const size_t at = (size_t)(all.p[k].e - s->f->eqn);
-            s->next[all.p[k - 1].e - s->f->eqn] = (uint32_t)at + 1;
-            s->moved[at] = 1;
+        find_parts_of(s, &s->f->eqn[i]);
+        const bool most = most_of_it(s);
+        for (uint32_t k = 1; k < s->all.n; k++) {
+            const size_t at = (size_t)(s->all.p[k].e - s->f->eqn);
+            if (most) s->next[s->all.p[k - 1].e - s->f->eqn] = (uint32_t)at + 1;
+            s->moved[at] = most ? MOVED : LITTLE;
         }
     }
 }
@@ -144,20 +169,27 @@ static tn_i_var gap(tn_i_builder *b, const tn_type *of, int along, int64_t size)
     return tn_i_number(b, &t, tn_i_is_float(t.dtype) ? -0.0 : 0.0);
 }
 
-/* Those of e, in the order in which they lie. */
-static tn_i_var side_by_side(tn_i_builder *b, const sums *s, const tn_i_eqn *e, tn_i_var *map) {
-    const tn_type *t = s->f->val[e->out].type;
-    tn_i_var in[2 * MOST_PARTS + 1];
-    part p[MOST_PARTS];
-    uint32_t n = 0, nin = 0;
-    for (const tn_i_eqn *k = e; k; k = s->next[k - s->f->eqn] ? &s->f->eqn[s->next[k - s->f->eqn] - 1] : NULL) {
-        part one;
-        uint32_t at = n++;
-        (void)part_of(s->f, k, &one);
-        for (; at > 0 && p[at - 1].from > one.from; at--) p[at] = p[at - 1];
-        p[at] = one;
-    }
+static int by_place(const void *a, const void *b) {
+    const int64_t x = ((const part *)a)->from, y = ((const part *)b)->from;
+    return (x > y) - (x < y);
+}
+
+/* Those of e, in the order in which they lie, with room for gaps between; how many, 0 without memory. */
+static uint32_t in_order(const sums *s, const tn_i_eqn *e, part **p) {
+    uint32_t n = 0;
+    for (uint32_t k = (uint32_t)(e - s->f->eqn) + 1; k; k = s->next[k - 1]) n++;
+    if (!(*p = tn_i_alloc_array(s->f->ctx, n, sizeof **p))) return 0;
+    n = 0;
+    for (uint32_t k = (uint32_t)(e - s->f->eqn) + 1; k; k = s->next[k - 1])
+        (void)part_of(s->f, &s->f->eqn[k - 1], &(*p)[n++]);
+    qsort(*p, n, sizeof **p, by_place);
+    return n;
+}
+
+static tn_i_var join_parts(tn_i_builder *b, const sums *s, const part *p, uint32_t n, tn_i_var *in, tn_i_var *map) {
+    const tn_type *t = s->f->val[p->e->out].type;
     int64_t end = 0;
+    uint32_t nin = 0;
     for (uint32_t i = 0; i < n; i++) {
         if (p[i].from > end) in[nin++] = gap(b, t, p[i].along, p[i].from - end);
         in[nin++] = tn_i_mapped(b, s->f, map, tn_i_in(s->f, p[i].e)[1]);
@@ -167,10 +199,24 @@ static tn_i_var side_by_side(tn_i_builder *b, const sums *s, const tn_i_eqn *e, 
     return tn_i_concatenate(b, nin, in, p[0].along);
 }
 
+static tn_i_var side_by_side(tn_i_builder *b, const sums *s, const tn_i_eqn *e, tn_i_var *map) {
+    part *p;
+    const uint32_t n = in_order(s, e, &p);
+    tn_i_var *in = n ? tn_i_alloc_array(s->f->ctx, 2 * (size_t)n + 1, sizeof *in) : NULL, all = TN_NOVAR;
+    if (in)
+        all = join_parts(b, s, p, n, in, map);
+    else
+        b->failed = true;
+    tn_i_free(s->f->ctx, in, (2 * (size_t)n + 1) * sizeof *in);
+    tn_i_free(s->f->ctx, p, n * sizeof *p);
+    return all;
+}
+
 static void add_parts(tn_i_builder *b, const sums *s, const tn_i_eqn *e, tn_i_var *map) {
     const tn_i_var x = tn_i_mapped(b, s->f, map, tn_i_in(s->f, e)[0]);
     b->loc = e->loc;
-    map[e->out] = tn_i_op2(b, TN_P_add, x, side_by_side(b, s, e, map));
+    const tn_i_var all = side_by_side(b, s, e, map);
+    map[e->out] = tn_i_op2(b, TN_P_add, x, all);
 }
 
 static void count_uses(const tn_fn *f, uint32_t *uses) {
@@ -215,7 +261,7 @@ static bool put(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *ma
         add_pieces(b, f, e, map);
     else if (!tn_i_window_of(f, e, config))
         return false;
-    else if (s->moved[e - f->eqn])
+    else if (s->moved[e - f->eqn] == MOVED)
         map[e->out] = tn_i_mapped(b, f, map, tn_i_in(f, e)[0]);
     else if (s->next[e - f->eqn])
         add_parts(b, s, e, map);
@@ -236,8 +282,9 @@ static tn_fn *rewrite(const tn_fn *f) {
     if (s.uses && s.next && s.moved) {
         count_uses(f, s.uses);
         find_parts(&s);
-        g = tn_i_rewritten(f, NULL, f->neqn, put, &s);
+        if (!s.failed) g = tn_i_rewritten(f, NULL, f->neqn, put, &s);
     }
+    tn_i_free(c, s.all.p, s.all.room * sizeof *s.all.p);
     tn_i_free(c, s.uses, f->nval * sizeof *s.uses);
     tn_i_free(c, s.next, f->neqn * sizeof *s.next);
     tn_i_free(c, s.moved, f->neqn);

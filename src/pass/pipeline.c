@@ -8,6 +8,7 @@ const tn_i_pass tn_i_pipeline[] = {
     {"diagonals", tn_i_pass_diagonals},             /* loops few of whose iterations are not like the rest */
     {"partition", tn_i_pass_partition},             /* loops where conditions change */
     {"promote", tn_i_pass_promote},                 /* what a loop keeps in memory, in registers */
+    {"rows", tn_i_pass_rows},                       /* functions behind the sums of rows, in loops of their own */
     {"fission", tn_i_pass_fission},                 /* loops that feed several reductions, one by one */
     {"sums", tn_i_pass_sums},                       /* reductions as leaves, lanes and counters */
     {"hoist", tn_i_pass_hoist},                     /* what is the same in each iteration */

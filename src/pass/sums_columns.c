@@ -1,4 +1,5 @@
-/* Sums of columns, columns first: where all that a loop over rows has is loops over columns that store nothing.
+/* Sums of columns, columns first: where all that a loop over rows has is loops over columns that store nothing, behind
+ * what it computes of the row without functions.
  *
  *     for a strip of columns:
  *       for each leaf:
@@ -34,16 +35,23 @@ static bool within(const tn_i_reduction *r, int64_t most) {
     return r->n <= most / (int64_t)tn_i_dtype_size(r->dtype) / r->count;
 }
 
+/* Operations first .. last - 1 are straight, but for the reduction's own. */
+static bool stores_nothing(const tn_i_loops *p, const tn_i_reduction *r, uint32_t first, uint32_t last) {
+    for (uint32_t i = first; i < last; i++)
+        if (i != r->into && (!tn_i_l_straight(p, i, i + 1) || p->op[i].kind == TN_L_STORE)) return false;
+    return true;
+}
+
 bool tn_i_summing_by_columns(const tn_i_summing *z, const tn_i_reduction *r) {
     const tn_i_loops *p = z->p;
     if (!r->split || r->kept[0] || r->nloop < 2) return false;
     for (uint32_t i = 1; i < r->nloop; i++)
-        if (r->loop[i] != r->loop[i - 1] + 1 || p->op[r->loop[i]].to + 1 != p->op[r->loop[i - 1]].to) return false;
-    const uint32_t inner = r->loop[r->nloop - 1], end = p->op[inner].to;
-    if (end - inner > TN_M_SUM_COLUMN_OPERATIONS) return false;
-    for (uint32_t i = inner + 1; i < end; i++)
-        if (i != r->into && (!tn_i_l_straight(p, i, i + 1) || p->op[i].kind == TN_L_STORE)) return false;
-    return true;
+        if ((i > 1 && r->loop[i] != r->loop[i - 1] + 1) || p->op[r->loop[i]].to + 1 != p->op[r->loop[i - 1]].to)
+            return false;
+    const uint32_t row = r->loop[0] + 1, behind = r->loop[1], inner = r->loop[r->nloop - 1], end = p->op[inner].to;
+    if (end - inner + behind - row > TN_M_SUM_COLUMN_OPERATIONS) return false;
+    if (!stores_nothing(p, r, row, behind) || tn_i_l_calls(p, row, behind)) return false;
+    return stores_nothing(p, r, inner + 1, end);
 }
 
 /* ---- what is the same in all rows -------------------------------------------------------------------------- */
@@ -52,8 +60,11 @@ static bool is_fixed(const columns *s, uint32_t i) {
     const tn_i_loops *p = s->z->p;
     const tn_i_l_op *o = &p->op[i];
     if (i == s->r->into || tn_i_l_by(p, &o->at, s->r->loop[0])) return false;
-    for (int j = 0; j < 3; j++)
-        if (o->in[j] != TN_L_NONE && o->in[j] > s->inner && !(s->fixed >> (o->in[j] - s->inner) & 1)) return false;
+    for (int j = 0; j < 3; j++) {
+        const uint32_t x = o->in[j];
+        if (x == TN_L_NONE || x < s->r->loop[0]) continue;
+        if (x < s->inner || !(s->fixed >> (x - s->inner) & 1)) return false;
+    }
     return true;
 }
 
@@ -99,6 +110,7 @@ static void copy(columns *s, bool fixed) {
 /* The element of a row, in the columns that are open. */
 static uint32_t element(columns *s, tn_i_affine row) {
     tn_i_l_copy_loop(&s->z->c, s->r->loop[0], row);
+    tn_i_l_copy_ops(&s->z->c, s->r->loop[0] + 1, s->r->loop[1]);
     copy(s, false);
     return s->z->c.b->failed ? TN_L_NONE : s->z->c.value[s->z->p->op[s->r->into].in[1]];
 }

@@ -75,6 +75,22 @@ static void count_sum(room *z, const tn_i_nest_op *o, bool alone) {
     add(z, &z->sums, 1, strips);
 }
 
+/* Totals of rows that wait for functions (pass/rows.c). */
+static void count_rows(room *z) {
+    const tn_i_nest *n = z->n;
+    bool functions = false;
+    for (uint32_t i = 0; i < n->nop; i++) {
+        const tn_i_nest_op *o = &n->op[i];
+        functions |= o->level == TN_NEST_ROW && o->kind == TN_NEST_MAP && o->eqn->prim->vector[o->dtype];
+    }
+    for (uint32_t i = 0; i < n->nop && functions && n->nouter; i++) {
+        const tn_i_nest_op *o = &n->op[i];
+        const int64_t last = n->size[n->nouter - 1];
+        const size_t size = o->fold >= TN_FOLD_ARGMAX ? sizeof(int64_t) : tn_i_dtype_size(o->dtype);
+        if (o->kind == TN_NEST_REDUCE) add(z, &z->code, last < TN_WAITING ? last : TN_WAITING, size);
+    }
+}
+
 /* ---- registers ---- */
 
 /* A load that is read where it is. */
@@ -124,6 +140,7 @@ bool tn_i_nest_ready(tn_ctx *c, tn_i_nest *n) {
         if (o->kind == TN_NEST_REDUCE) count_sum(&z, o, sums == 1);
     }
     if (!z.overflow && short_rows(n)) add(&z, &z.sums, crossing, (size_t)tn_i_strips_lanes(crossing));
+    if (!z.overflow) count_rows(&z);
     if (!z.overflow) count_registers(&z);
     n->parts = z.overflow ? 1 : parts_of(n);
     n->process = n->parts > 1 ? tn_i_process() : 0;

@@ -169,6 +169,37 @@ static void functions(void **unused) {
     tn_ctx_free(c);
 }
 
+/* Functions behind the sums of rows: few rows and more than wait; of one total and of several; and what else of the row
+ * they need: loads, also of what the loop stores before or behind them, indices, what was computed in front. */
+#define ROWS(n, front, body, behind)                                                                                  \
+    "loop {\n array x: f64[48000] inout base 0\n array u: f64[6000] inout base 1\n array w: f32[6000] inout base 2\n" \
+    " for i < " n " {\n" front " r: f64 = reduce sum\n for j < 7 {\n x: f64 = load x[7 i + j]\n" body                 \
+    " into r = x\n }\n"                                                                                               \
+    " t: f64 = total r\n" behind "\n }\n}"
+#define OF_ROWS(n)                                                                                                \
+    ROWS(n, "", "", " y: f64 = fn exp t\n store u[i] = y"),                                                       \
+        ROWS(n, " a: f64 = load u[i]\n", "", " b: f64 = mul a t\n y: f64 = fn sin b\n store u[i] = y"),           \
+        ROWS(n, " a: f64 = load u[i]\n b: f64 = neg a\n store u[i] = b\n", "",                                    \
+             " c: f64 = mul a t\n y: f64 = fn sin c\n store x[7 i] = y"),                                         \
+        ROWS(n, " s: f64 = reduce max\n", " into s = x\n",                                                        \
+             " m: f64 = total s\n k: f64 = index 2 i\n a: f64 = fn exp m\n b: f64 = add a t\n c: f64 = mul b k\n" \
+             " y: f64 = fn sin c\n store u[i] = y"),                                                              \
+        ROWS(n, " a: f64 = load u[i]\n b: f64 = fn exp a\n", "",                                                  \
+             " c: f64 = mul b t\n y: f64 = fn sin c\n store u[i] = y"),                                           \
+        ROWS(n, " s: f64 = reduce argmax\n", " into s = x\n",                                                     \
+             " k: i64 = total s\n g: f64 = load x[7 i + clamp(k, 6)]\n y: f64 = fn exp g\n store u[i] = y"),      \
+        ROWS(n, " e: f32 = load w[i]\n", "",                                                                      \
+             " c: f32 = convert t\n d: f32 = mul e c\n y: f32 = fn sin d\n store w[i] = y")
+
+static void rows_of_functions(void **unused) {
+    static const char *const texts[] = {OF_ROWS("2"), OF_ROWS("9"), OF_ROWS("100"), OF_ROWS("4099")};
+    tn_ctx *c = tn_ctx_new(NULL);
+    (void)unused;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (uint64_t seed = 1; seed < 4; seed++) check(c, texts[i], seed);
+    tn_ctx_free(c);
+}
+
 /* Each iteration of a row of functions that is longer than what waits: u[i] is that of u[i + 7] and of u[i]'s last. */
 static void many_functions(void **unused) {
     char text[16384];
@@ -343,14 +374,10 @@ static void widths(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_programs),
-                                       cmocka_unit_test(cells),
-                                       cmocka_unit_test(functions),
-                                       cmocka_unit_test(many_functions),
-                                       cmocka_unit_test(columns),
-                                       cmocka_unit_test(strips_of_columns),
-                                       cmocka_unit_test(axes),
-                                       cmocka_unit_test(diagonals),
-                                       cmocka_unit_test(widths)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_programs),   cmocka_unit_test(cells),
+                                       cmocka_unit_test(functions),         cmocka_unit_test(rows_of_functions),
+                                       cmocka_unit_test(many_functions),    cmocka_unit_test(columns),
+                                       cmocka_unit_test(strips_of_columns), cmocka_unit_test(axes),
+                                       cmocka_unit_test(diagonals),         cmocka_unit_test(widths)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

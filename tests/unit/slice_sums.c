@@ -76,7 +76,7 @@ static void test_kernels(void **state) {
 /* A program as text, line by line; values are v0, v1, .. */
 typedef struct text {
     tn_i_rng r;
-    char s[8192];
+    char s[16384];
     size_t n;
     int v;
     const char *dtype;
@@ -127,9 +127,8 @@ static int window(text *t, int axis, int64_t from, int64_t size) {
     return u;
 }
 
-static int slice_add(text *t, int x, int axis) {
-    const int64_t n = t->dim[axis], from = pick(t, 0, n - 1), most = n - from > 3 ? 3 : n - from;
-    const int64_t size = pick(t, 1, most);
+static int slice_add_at(text *t, int x, int axis, int64_t from, int64_t size) {
+    const int64_t n = t->dim[axis];
     const int u = window(t, axis, from, size), v = define(t, axis, n);
     put(t, "slice_add[");
     put_list(t, "start_indices", axis, from, 0, false);
@@ -137,6 +136,21 @@ static int slice_add(text *t, int x, int axis) {
     put_list(t, "limit_indices", axis, from + size, 0, true);
     put(t, "] v%d v%d\n", x, u);
     return v;
+}
+
+static int slice_add(text *t, int x, int axis) {
+    const int64_t n = t->dim[axis], from = pick(t, 0, n - 1), most = n - from > 3 ? 3 : n - from;
+    return slice_add_at(t, x, axis, from, pick(t, 1, most));
+}
+
+/* Many windows of one element each, in any order; a few of them twice. */
+static int many_windows(text *t, int x) {
+    const int64_t n = t->dim[0], step = 1 + 2 * pick(t, 0, 3), first = pick(t, 0, n - 1);
+    for (int64_t k = 0; k < n; k++) {
+        x = slice_add_at(t, x, 0, (first + k * step) % n, 1);
+        if (pick(t, 0, 29) == 0) x = slice_add(t, x, 0);
+    }
+    return x;
 }
 
 static int add(text *t, int x, int y) {
@@ -152,6 +166,8 @@ static void write_program(text *t) {
     t->dtype = dtypes[pick(t, 0, 3)];
     t->rank = pick(t, 1, 3);
     for (int d = 0; d < t->rank; d++) t->dim[d] = pick(t, 1, d == 1 ? 9 : 5);
+    const bool many = pick(t, 0, 7) == 0;
+    if (many) t->rank = 1, t->dim[0] = pick(t, 17, 40);
     put(t, "{ lambda");
     for (; t->v < 3; t->v++) {
         put(t, " v%d:%s[", t->v, t->dtype);
@@ -165,7 +181,8 @@ static void write_program(text *t) {
     put(t, " broadcast_dimensions=()] %s\n", t->dtype[0] == 'i' ? "0:i32[]" : t->dtype[1] == '3' ? "0.0:f32[]" : "0.0");
     int x = pick(t, 0, 1) ? zeros : 0, kept = x;
     const int along = pick(t, 0, t->rank - 1);
-    for (int k = pick(t, 1, 8); k > 0; k--) {
+    if (many) x = many_windows(t, x);
+    for (int k = many ? 0 : pick(t, 1, 8); k > 0; k--) {
         x = slice_add(t, x, pick(t, 0, 9) ? along : pick(t, 0, t->rank - 1));
         if (pick(t, 0, 4) == 0) x = pick(t, 0, 1) ? add(t, x, 1) : add(t, 2, x);
         if (pick(t, 0, 9) == 0) kept = x;
