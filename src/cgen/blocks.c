@@ -276,6 +276,11 @@ void tn_i_c_body(tn_i_cwriter *w, uint32_t first, uint32_t last) {
             tn_i_c_next(w, k, last);
             k = last;
         } else {
+            const uint32_t behind = n->lanes == TN_L_NONE && o->kind == TN_L_MAP ? tn_i_c_functions(w, k, last) : k;
+            if (behind > k) {
+                k = behind;
+                continue;
+            }
             tn_i_c_operation(w, k);
             k = o->kind == TN_L_FOR ? o->to + 1 : k + 1;
             if (o->kind == TN_L_IF) k = (w->p->op[o->to].kind == TN_L_ELSE ? w->p->op[o->to].to : o->to) + 1;

@@ -118,6 +118,9 @@ bool tn_i_c_in_libm(const char *name);            /* NULL: no */
 /* map.c: how k is computed; the statement; a call over a block. */
 uint8_t tn_i_c_way(const tn_i_cwriter *w, uint32_t k);
 void tn_i_c_map(tn_i_cwriter *w, uint32_t k);
+/* Function k of one number and those right behind it that go with it, by one call; what is behind them, or k: none does
+ */
+uint32_t tn_i_c_functions(tn_i_cwriter *w, uint32_t k, uint32_t last);
 void tn_i_c_call_block(tn_i_cwriter *w, uint32_t k);
 /* memory.c: statements of loads, stores, calls. */
 void tn_i_c_load(tn_i_cwriter *w, uint32_t k);

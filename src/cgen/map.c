@@ -1,6 +1,7 @@
 /* Arithmetic: a primitive's scalar body, in place, or in a function where it reads an operand twice; native: functions
  * of vectors, and what only the library has. */
 #include "cgen/inside.h"
+#include "loop/inside.h"
 #include "vec/vec.h"
 
 #include <inttypes.h>
@@ -236,6 +237,38 @@ static void one_by_vector(tn_i_cwriter *w, uint32_t k, const void *f) {
     if (o->nin > 1) (void)tn_i_c_value(w, o->in[1], y);
     tn_i_c_line(w, "%stansy_one%d_%sx%d(T[%" PRIu32 "], %s%s%s);", define, o->nin, tn_i_c_suffix(o->dtype),
                 lanes_of(w, o->dtype), tn_i_c_address(w->g, f), x, o->nin > 1 ? ", " : "", o->nin > 1 ? y : "");
+}
+
+/* Functions k .. k + n - 1, side by side. */
+static void some_by_vector(tn_i_cwriter *w, uint32_t k, uint32_t n, const void *f) {
+    const tn_i_l_op *o = &w->p->op[k];
+    const char *type = tn_i_c_name(o->dtype);
+    const int lanes = lanes_of(w, o->dtype);
+    char x[TN_C_NAME];
+    for (uint32_t j = k; j < k + n; j++) tn_i_c_declare(w, j);
+    tn_i_c_open_brace(w, "%s", "");
+    for (int i = 0; i < o->nin; i++) {
+        tn_i_c_line(w, "%s x%d[%d];", type, i, lanes);
+        for (uint32_t j = 0; j < n; j++)
+            tn_i_c_line(w, "x%d[%" PRIu32 "] = %s;", i, j, tn_i_c_value(w, w->p->op[k + j].in[i], x));
+    }
+    tn_i_c_line(w, "%s y[%d];", type, lanes);
+    tn_i_c_line(w, "tansy_all%d_%sx%d(T[%" PRIu32 "], %" PRIu32 ", x0, %sy);", o->nin, tn_i_c_suffix(o->dtype), lanes,
+                tn_i_c_address(w->g, f), n, o->nin > 1 ? "x1, " : "");
+    for (uint32_t j = 0; j < n; j++) tn_i_c_line(w, "%s = y[%" PRIu32 "];", tn_i_c_value(w, k + j, x), j);
+    tn_i_c_close_brace(w);
+}
+
+uint32_t tn_i_c_functions(tn_i_cwriter *w, uint32_t k, uint32_t last) {
+    uint32_t n = w->note[k].call == TN_C_VECTOR && w->p->op[k].nin <= 2 ? tn_i_l_together(w->p, k, last) : 1;
+    const uint32_t most = (uint32_t)lanes_of(w, w->p->op[k].dtype);
+    if (n > most) n = most;
+    for (uint32_t j = k + 1; j < k + n; j++)
+        if (!w->note[j].needed || w->note[j].call != TN_C_VECTOR || w->at[j] != TN_L_NONE) n = j - k;
+    if (n < 2) return k;
+    w->table = true;
+    some_by_vector(w, k, n, vector_of(w, k, body_of(w, k).prim));
+    return k + n;
 }
 
 static void one_by_strip(tn_i_cwriter *w, uint32_t k, tn_i_strip *strip) {

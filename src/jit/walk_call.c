@@ -109,14 +109,6 @@ void tn_i_w_fn(tn_i_walk *w, uint32_t k) {
 
 /* ---- functions of several numbers ---- */
 
-static bool same_function(const tn_i_walk *w, uint32_t k, uint32_t j) {
-    const tn_i_l_op *a = tn_i_w_o(w, k), *b = tn_i_w_o(w, j);
-    bool before = true;
-    for (int i = 0; i < b->nin && i < 3; i++) before &= b->in[i] < k;
-    return before && b->kind == TN_L_MAP && a->code == b->code && a->which == b->which && a->lo == b->lo &&
-           a->dtype == b->dtype && tn_i_l_vector_name(w->p, b);
-}
-
 /* The lowest elements of n registers, a power of two, side by side. */
 static tn_i_reg beside(tn_i_walk *w, int dtype, unsigned n, const tn_i_reg *x) {
     if (n == 1) return x[0];
@@ -152,9 +144,10 @@ uint32_t tn_i_w_fns(tn_i_walk *w, uint32_t k, uint32_t last) {
     const char *name = o->kind == TN_L_MAP ? tn_i_l_vector_name(w->p, o) : NULL;
     const tn_i_vec v = name ? tn_i_vec_math(name, w->m.code->isa, w->o->accurate) : (tn_i_vec){0};
     const unsigned most = v.itself ? w->machine / (unsigned)tn_i_dtype_size(o->dtype) : 1;
-    unsigned n = 1, lanes = 2;
-    while (n < most && k + n < last && same_function(w, k, k + n)) n++;
-    if (n == 1 || o->nin > 2) return k;
+    const uint32_t all = most > 1 && o->nin <= 2 ? tn_i_l_together(w->p, k, last) : 1;
+    const unsigned n = all < most ? all : most;
+    unsigned lanes = 2;
+    if (n < 2) return k;
     while (lanes < n) lanes *= 2;
     const tn_i_reg x = operands(w, k, 0, n, lanes), y = o->nin == 2 ? operands(w, k, 1, n, lanes) : TN_REG_NONE;
     apart(w, k, n, o->dtype, lanes, function(w, (int64_t)(intptr_t)v.itself(), o->dtype, lanes, x, y));

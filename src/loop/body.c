@@ -42,6 +42,20 @@ const char *tn_i_l_vector_name(const tn_i_loops *p, const tn_i_l_op *o) {
     return prim ? prim->vector[o->dtype] : NULL;
 }
 
+bool tn_i_l_same_function(const tn_i_loops *p, uint32_t k, uint32_t j) {
+    const tn_i_l_op *a = &p->op[k], *b = &p->op[j];
+    return a->kind == TN_L_MAP && b->kind == TN_L_MAP && a->code == b->code && a->which == b->which && a->lo == b->lo &&
+           a->dtype == b->dtype && tn_i_l_vector_name(p, a) && tn_i_l_vector_name(p, b);
+}
+
+uint32_t tn_i_l_together(const tn_i_loops *p, uint32_t k, uint32_t last) {
+    uint32_t j = k;
+    for (; j < last && tn_i_l_same_function(p, k, j); j++)
+        for (int i = 0; i < p->op[j].nin; i++)
+            if (p->op[j].in[i] >= k) return j - k;
+    return j - k;
+}
+
 tn_status tn_i_l_by_kernel(const tn_i_loops *p, const tn_i_l_op *o, uint64_t *in, uint64_t *out) {
     question z;
     tn_i_arr x[3] = {{0}}, y = {0};

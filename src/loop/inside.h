@@ -28,6 +28,10 @@ bool tn_i_l_better(int fold, int dtype, bool first, uint64_t best, uint64_t x);
 tn_i_strip *tn_i_l_body(const tn_i_loops *p, const tn_i_l_op *o);
 /* The function of vectors that libraries may have (prim->vector), or NULL. */
 const char *tn_i_l_vector_name(const tn_i_loops *p, const tn_i_l_op *o);
+/* Whether two MAPs are the same function of vectors; and how many operations from k on are, none of which reads
+ * another: what may be computed together. */
+bool tn_i_l_same_function(const tn_i_loops *p, uint32_t k, uint32_t j);
+uint32_t tn_i_l_together(const tn_i_loops *p, uint32_t k, uint32_t last);
 /* By the primitive's kernel, where parameters make it more than a body; in, out: bits. */
 tn_status tn_i_l_by_kernel(const tn_i_loops *p, const tn_i_l_op *o, uint64_t *in, uint64_t *out);
 const char *tn_i_l_fold_name(int fold); /* "sum" .. */

@@ -21,11 +21,6 @@ static bool is_function(const packer *z, uint32_t k) {
     return o->kind == TN_L_MAP && tn_i_l_vector_name(z->p, o);
 }
 
-static bool alike(const packer *z, uint32_t k, uint32_t j) {
-    const tn_i_l_op *a = &z->p->op[k], *b = &z->p->op[j];
-    return is_function(z, j) && a->code == b->code && a->which == b->which && a->lo == b->lo && a->dtype == b->dtype;
-}
-
 /* All that operation k reads is written already. */
 static bool is_ready(const packer *z, uint32_t k) {
     for (int i = 0; i < 3; i++) {
@@ -54,7 +49,7 @@ static void write_like(packer *z, uint32_t k) {
     uint32_t left = 0, written = 0;
     for (uint32_t i = 0; i < z->n; i++) {
         const uint32_t j = z->waits[i];
-        const bool now = written < most && alike(z, k, j) && is_ready(z, j);
+        const bool now = written < most && tn_i_l_same_function(z->p, k, j) && is_ready(z, j);
         if (now) written++, tn_i_l_copy_op(&z->c, j);
         if (!now) z->waits[left++] = j;
     }
@@ -83,7 +78,7 @@ static void write_first(packer *z) {
 static bool are_enough(const packer *z, uint32_t k) {
     const uint32_t most = (uint32_t)z->m->vector / (uint32_t)tn_i_dtype_size(z->p->op[k].dtype);
     uint32_t n = 0;
-    for (uint32_t i = 0; i < z->n; i++) n += alike(z, k, z->waits[i]) && is_ready(z, z->waits[i]);
+    for (uint32_t i = 0; i < z->n; i++) n += tn_i_l_same_function(z->p, k, z->waits[i]) && is_ready(z, z->waits[i]);
     return n >= most;
 }
 
