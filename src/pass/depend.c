@@ -118,6 +118,14 @@ static bool same_around(const tn_i_affine *x, const tn_i_affine *y, uint32_t k) 
     return true;
 }
 
+bool tn_i_l_same_place(const tn_i_loops *p, const tn_i_l_op *x, const tn_i_l_op *y) {
+    const tn_i_l_array *a = &p->array[x->which], *b = &p->array[y->which];
+    place s, t;
+    return a->base == b->base && a->data == b->data && a->dtype == b->dtype && place_of(p, x, &s) &&
+           place_of(p, y, &t) && s.index == t.index && s.by == t.by && s.last == t.last && s.e.at == t.e.at &&
+           same_around(&s.e, &t.e, TN_L_NONE);
+}
+
 /* The store, and another access, of n iterations of loop k: no iteration touches what another one stores. */
 static bool apart(const tn_i_loops *p, uint32_t k, int64_t n, const tn_i_l_op *store, const tn_i_l_op *other) {
     place s, x;

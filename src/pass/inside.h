@@ -18,6 +18,8 @@ bool tn_i_l_straight(const tn_i_loops *p, uint32_t first, uint32_t last);
 bool tn_i_l_reduces(const tn_i_loops *p, uint32_t k);
 /* A function is called among operations first .. last - 1. */
 bool tn_i_l_calls(const tn_i_loops *p, uint32_t first, uint32_t last);
+/* Two accesses in the same blocks are of the same element, of one dtype. */
+bool tn_i_l_same_place(const tn_i_loops *p, const tn_i_l_op *x, const tn_i_l_op *y);
 /* Loop k, of a known count, is of straight operations whose iterations do not depend on each other. */
 bool tn_i_l_independent(const tn_i_loops *p, uint32_t k);
 /* No iteration of loop k, which has n, touches what another one of the same loop stores; of arrays that `except`

@@ -13,6 +13,7 @@ const tn_i_pass tn_i_pipeline[] = {
     {"sums", tn_i_pass_sums},                       /* reductions as leaves, lanes and counters */
     {"hoist", tn_i_pass_hoist},                     /* what is the same in each iteration */
     {"collapse", tn_i_pass_collapse},               /* loops that walk on as one */
+    {"fuse", tn_i_pass_fuse},                       /* loops whose results the next one loads, with that one */
     {"parallelize", tn_i_pass_parallelize},         /* outermost loops in parts for threads */
     {"vectorize_outer", tn_i_pass_vectorize_outer}, /* for strips, outer loops around short ones */
     {"vectorize", tn_i_pass_vectorize},             /* innermost loops by vectors */

@@ -169,6 +169,47 @@ static void functions(void **unused) {
     tn_ctx_free(c);
 }
 
+/* Loops one behind another, of which the later one loads what the earlier one stores: the same element, one that
+ * another iteration stores, one that was stored twice, under a condition, as another dtype or in another array; and
+ * what stands between them, vectors, and more of them than go together. */
+#define LOOPS(first, between, second)                                                                                  \
+    "loop {\n array x: f64[80] inout base 0\n array y: f64[40] inout base 0 at 160\n array z: f32[80] inout base 1\n"  \
+    " array u: f64[90] inout base 2\n array o: f64[20] out base 3\n for h < 3 {\n for i < 20 {\n a: f64 = load u[i + " \
+    "h]\n b: f64 = neg a\n"                                                                                            \
+    " c: f32 = convert a\n m: bool = lt a b\n" first "\n }\n" between " for j < 20 {\n" second "\n }\n }\n}"
+
+static void loops_in_a_row(void **unused) {
+    static const char *const texts[] = {
+        LOOPS(" store x[i] = b", "", " d: f64 = load x[j]\n e: f64 = add d d\n store o[j] = e"),
+        LOOPS(" store x[i] = b", "",
+              " d: f64 = load x[j]\n e: f64 = load x[j + 1]\n f: f64 = add d e\n store o[j] = f"),
+        LOOPS(" store x[i] = b", "",
+              " d: f64 = load x[j]\n e: f64 = load x[j + 20]\n f: f64 = add d e\n store x[j] = f"),
+        LOOPS(" store x[i + 20] = b", "",
+              " d: f64 = load y[j]\n store y[j] = d\n e: f64 = load x[j + 20]\n store o[j] = e"),
+        LOOPS(" store x[i] = b\n store x[i] = a", "",
+              " d: f64 = load x[j]\n store x[j] = d\n e: f64 = load x[j]\n store o[j] = e"),
+        LOOPS(" store x[i] = a\n store x[i] = b where m", "", " d: f64 = load x[j]\n store o[j] = d"),
+        LOOPS(
+            " store x[i] = b", "",
+            " t: f64 = number 0.5\n w: bool = within 3 <= j < 9\n d: f64 = load x[j] where w else t\n store o[j] = d"),
+        LOOPS(" store z[i] = c", "", " d: f32 = load z[j]\n e: f64 = convert d\n store o[j] = e"),
+        LOOPS(" store x[i] = b", " s: f64 = load x[3]\n", " d: f64 = load x[j]\n e: f64 = add d s\n store o[j] = e"),
+        LOOPS(" store x[i] = b", " s: f64 = load u[3]\n", " d: f64 = load x[j]\n e: f64 = add d s\n store o[j] = e"),
+        LOOPS(" store x[i] = b", "  s: f64 = load u[7]\n store x[3] = s\n", " d: f64 = load x[j]\n store o[j] = d"),
+        LOOPS(" store x[i] = b", "", " d: f64 = load x[j]\n store u[j + 1] = d"),
+        LOOPS(" store x[i] = b", "", " d: f64 = load x[-j + 19]\n store o[j] = d"),
+        LOOPS(" store x[i] = b",
+              " for k < 20 vector 4 {\n g: f64 = load x[k]\n q: f64 = mul g g\n store x[k + 40] = q\n }\n",
+              " d: f64 = load x[j + 40]\n e: f64 = load x[j]\n f: f64 = add d e\n store o[j] = f"),
+    };
+    tn_ctx *c = tn_ctx_new(NULL);
+    (void)unused;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (uint64_t seed = 1; seed < 6; seed++) check(c, texts[i], seed);
+    tn_ctx_free(c);
+}
+
 /* Functions behind the sums of rows: few rows and more than wait; of one total and of several; and what else of the row
  * they need: loads, also of what the loop stores before or behind them, indices, what was computed in front. */
 #define ROWS(n, front, body, behind)                                                                                  \
@@ -374,10 +415,16 @@ static void widths(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_programs),   cmocka_unit_test(cells),
-                                       cmocka_unit_test(functions),         cmocka_unit_test(rows_of_functions),
-                                       cmocka_unit_test(many_functions),    cmocka_unit_test(columns),
-                                       cmocka_unit_test(strips_of_columns), cmocka_unit_test(axes),
-                                       cmocka_unit_test(diagonals),         cmocka_unit_test(widths)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_programs),
+                                       cmocka_unit_test(cells),
+                                       cmocka_unit_test(functions),
+                                       cmocka_unit_test(loops_in_a_row),
+                                       cmocka_unit_test(rows_of_functions),
+                                       cmocka_unit_test(many_functions),
+                                       cmocka_unit_test(columns),
+                                       cmocka_unit_test(strips_of_columns),
+                                       cmocka_unit_test(axes),
+                                       cmocka_unit_test(diagonals),
+                                       cmocka_unit_test(widths)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
