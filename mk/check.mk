@@ -31,7 +31,7 @@ share = laws: $(CHECK_N) samples a primitive, $(CHECK_PROGRAMS) programs; ranks:
 # Seconds: the longest a test may take, each fuzz target in make check, each in make fuzz.
 CHECK_LIMIT ?= 1200
 CHECK_FUZZ  ?= 6
-CHECK_FUZZ_pipeline ?= 24
+CHECK_FUZZ_pipeline ?= 12
 FUZZ_TIME   ?= 300
 
 # What make check runs, longest first, so that no processor waits for the last.  Builds of other kinds leave out what
@@ -138,13 +138,13 @@ $(BUILD)/locale/de_DE.UTF-8: | deps
 # ---- make check ------------------------------------------------------------
 
 # The tests of each kind, by name; a kind that has none yet is reported as skipped.
-TESTS_laws     = $(if $(C_laws),laws laws-nests)
+TESTS_laws     = $(if $(C_laws),laws)
 TESTS_fuzz     = $(FUZZERS:%=fuzz-%)
 TESTS_threads  = $(if $(C_threads),threads threads-nests threads-ranks)
 TESTS_golden   = $(if $(C_golden),golden) $(SCRIPTS:tests/%=script-%)
 TESTS_mutants  = $(if $(C_mutants),mutants)
 TESTS_ranks    = $(if $(C_ranks),ranks ranks-mutants)
-TESTS_nesting  = $(if $(C_nesting),nesting)
+TESTS_nesting  = $(if $(C_nesting),nesting) $(if $(C_laws),laws-nests)
 TESTS_emit     = $(if $(C_emit),emit)
 TESTS_fault    = $(if $(C_fault),fault)
 TESTS_demo     = $(if $(DEMO_SRC),demo)
