@@ -157,10 +157,11 @@ TN_API tn_val tn_rfftfreq_at(tn_ctx *c, tn_dtype dtype, int64_t n, double d, con
 
 /* By LAPACK, as tansy/decompositions.h says of its operators: a v = v diag(w) for any square a [.., n, n]: w [.., n] by
  * their real parts, of a pair of conjugates the one with the positive imaginary part first; the columns of v [.., n, n]
- * have unit length and a positive largest element (numpy.linalg.eig, but for order and phase, which are LAPACK's
- * there).  Derivatives: dw = diag(v^-1 da v), dv = v (v^-1 da v / (w[j] - w[i])), normalized as v is; not finite where
- * a has not n independent eigenvectors, and pairs of equal w add nothing to dv.  Cost: some 13 n^3 multiply-adds, of w
- * alone 5 n^3; the first derivative a factorization of 2 n rows. */
+ * have unit length, and their first element of at least half the largest magnitude is real and positive
+ * (numpy.linalg.eig, but for order and phase, which are LAPACK's there).  Derivatives: dw = diag(v^-1 da v), dv = v
+ * (v^-1 da v / (w[j] - w[i])), normalized as v is; not finite where a has not n independent eigenvectors, and pairs of
+ * equal w add nothing to dv.  Cost: some 13 n^3 multiply-adds, of w alone 5 n^3; the first derivative a factorization
+ * of 2 n rows. */
 TN_API void tn_eig_at(tn_val a, tn_complex *w, tn_complex *v, const char *file, int line);
 #define tn_eig(a, w, v) tn_eig_at(a, w, v, __FILE__, __LINE__)
 /* The w of tn_eig alone. */

@@ -21,7 +21,7 @@ _COMPLEX = set(
     cosh tanh asinh acosh atanh logistic eq ne is_finite stop_gradient add_any convert_element_type reduce_sum reduce_prod
     cumsum broadcast_in_dim transpose rev slice pad concatenate split dynamic_slice dynamic_update_slice gather scatter
     scatter-add scatter_add dot_general conv_general_dilated select_n reshape squeeze expand_dims name real imag conj complex
-    fft eig iota stack tile jit pjit closed_call core_call core_closed_call checkpoint remat remat2 scan while cond
+    cumprod sort cholesky triangular_solve lu qr eigh svd schur fft eig iota stack tile jit pjit closed_call core_call core_closed_call checkpoint remat remat2 scan while cond
     custom_jvp_call
     custom_jvp_call_jaxpr""".split()
 )
@@ -310,7 +310,7 @@ class _Body(_equinox.Equinox):
             self.walk.lack(f"dtype {x.dtype}", self.place)
             return self.new()
         if dtype[0] == "c" and not (x.ndim == 0 and np.isfinite(x)):
-            parts = " ".join([self.constant(np.ascontiguousarray(x.real)), self.constant(np.ascontiguousarray(x.imag))])
+            parts = " ".join([self.constant(np.array(x.real, order="C")), self.constant(np.array(x.imag, order="C"))])
             return self.put(f"complex {parts}", x)
         if dtype[0] == "c":
             return f"{_number(x, dtype)}:{dtype}[]"
@@ -752,21 +752,16 @@ class _Body(_equinox.Equinox):
     do_geqrf = do_hessenberg = do_householder_product = do_ormqr = do_tridiagonal_solve = composed
 
     def do_eig(self, eqn):
-        """Complex values and vectors, of real matrices."""
-        left, right = eqn.params["compute_left_eigenvectors"], eqn.params["compute_right_eigenvectors"]
-        if left:
+        if eqn.params["compute_left_eigenvectors"]:
             return self.lack(eqn, "left eigenvectors of eig")
-        if "complex" in str(eqn.invars[0].aval.dtype):
-            return self.lack(eqn, "eig of complex arrays")
-        w, v = eqn.outvars[0].aval, eqn.invars[0].aval
-        real = v.dtype.name
-        parts = [self.new() for _ in range(4 if right else 2)]
-        types = [f"{_DTYPES[real]}[{','.join(map(str, x.shape))}]" for x in ((w, w, v, v) if right else (w, w))]
-        left = " ".join(f"{name}:{t}" for name, t in zip(parts, types))
-        self.lines.append((f"  {left} = eig[compute_vectors={bool(right)}] {self.atom(eqn.invars[0])}", self.place))
-        for k, out in enumerate(eqn.outvars):
-            self.names[out] = self.put(f"complex {parts[2 * k]} {parts[2 * k + 1]}", out.aval)
-        return None
+        vectors = [("compute_vectors", bool(eqn.params["compute_right_eigenvectors"]))]
+        return self.emit(eqn, "eig", vectors, self.atoms(eqn.invars))
+
+    def do_schur(self, eqn):
+        if eqn.params["sort_eig_vals"] or eqn.params["select_callable"]:
+            return self.lack(eqn, "schur with sorted eigenvalues")
+        vectors = [("compute_schur_vectors", bool(eqn.params["compute_schur_vectors"]))]
+        return self.emit(eqn, "schur", vectors, self.atoms(eqn.invars))
 
     def scatter_params(self, eqn):
         mode = _value(eqn.params["mode"])

@@ -886,7 +886,7 @@ def half(dtype, *shape):
     return np.asarray(jnp.asarray(r(*shape), dtype))
 
 
-# Second derivatives are as far from exact as JAX's, 5e-2 and 4e-2, in other directions.
+# Second derivatives are as far from exact as JAX's (mean of the largest errors of six draws: 2.9e-2, JAX 3.3e-2), in other directions.
 @case(half(jnp.bfloat16, 8, 5), half(jnp.bfloat16, 5, 6), half(jnp.bfloat16, 6, 3), hvp=False)
 def bfloat16_layers(x, w, v):
     return jax.nn.softmax(jax.nn.gelu(x @ w) @ v).astype(jnp.float32).sum(0), x @ w
@@ -935,7 +935,7 @@ def saturated(x):
 
 
 REFUSED = [
-    (lambda x: jnp.linalg.qr(jnp.outer(x, x) + 1j)[1].real[0] + jnp.asarray(x).at[jnp.array([0, 0])].apply(jnp.sin), (r(3),), ["of complex arrays", "scatter_apply"]),
+    (lambda x: lax.linalg.eig(jnp.outer(x, x) + 1j, compute_left_eigenvectors=True)[1].real[0] + jnp.asarray(x).at[jnp.array([0, 0])].apply(jnp.sin), (r(3),), ["left eigenvectors", "scatter_apply"]),
     (lambda x: jnp.asarray(x).at[jnp.array([0, 0])].apply(jnp.sin), (r(3),), ["scatter_apply"]),
     (lambda x: x.astype(jnp.float8_e5m2), (r(3),), ["dtype float8_e5m2"]),
     (lambda x: jnp.nextafter(x.astype(jnp.bfloat16), jnp.bfloat16(1)), (r(3),), ["nextafter of bfloat16"]),
@@ -946,5 +946,5 @@ REFUSED = [
         (r(3),),
         ["checkpoint with the policy"],
     ),
-    (lambda x: lax.scan(lambda c, x: (c + jax.scipy.linalg.schur(jnp.outer(x, x))[0].sum(), None), 0.0, x)[0], (r(2, 3),), ["schur"]),
+    (lambda x: lax.scan(lambda c, x: (c + lax.approx_max_k(x, 2)[0].sum(), None), 0.0, x)[0], (r(2, 3),), ["approx_top_k"]),
 ]

@@ -576,6 +576,84 @@ def complex_system(a, b, c):
     return jnp.sum(jnp.abs(z) ** 2)
 
 
+# Of matrices with fixed numbers; vectors where their phases do not count.
+_re, _im = np.random.default_rng(21).normal(size=(2, 5, 3))
+_parts = lambda *zs: [p for z in zs for p in (z.real, z.imag)]
+
+
+@case("jax.numpy complex", _re, _im)
+def complex_cholesky(a, b):
+    z = a + 1j * b
+    h = z.conj().T @ z + jnp.eye(3)
+    l = jnp.linalg.cholesky(h)
+    x = jax.scipy.linalg.cho_solve((l, True), z.T) + jax.scipy.linalg.cho_solve(jax.scipy.linalg.cho_factor(h), z.T[::-1])
+    more = jax.scipy.linalg.solve_triangular(h, z.T, trans=2) * jax.scipy.linalg.solve_triangular(h, z.T, trans="T", lower=True)
+    return _parts(l, x, more, jnp.linalg.cholesky(jnp.stack([h, 2 * h]), upper=True))
+
+
+@case("jax.numpy complex", _re, _im)
+def complex_determinants(a, b):
+    z = a + 1j * b
+    s = z[:3] + 2 * jnp.eye(3)
+    sign, log = jnp.linalg.slogdet(s)
+    p, l, u = jax.scipy.linalg.lu(z)
+    q, m, w = jax.scipy.linalg.lu(z.T)
+    x = jax.scipy.linalg.lu_solve(jax.scipy.linalg.lu_factor(s), z.T[:, :2]) + jnp.linalg.inv(s) @ z[2:4].T
+    return _parts(jnp.linalg.det(s), sign, jnp.sin(l) @ u, m @ jnp.cos(w), x, jnp.linalg.solve(s, z[0])) + [log]
+
+
+@case("jax.numpy complex", _re, _im)
+def complex_orthogonal(a, b):
+    z = a + 1j * b
+    q, u = jnp.linalg.qr(z)
+    v, w = jnp.linalg.qr(z.T[:, :3])
+    return _parts(q, u, v, w) + [jnp.abs(jnp.linalg.qr(z, mode="r"))]
+
+
+@case("jax.numpy complex", _re, _im)
+def complex_hermitian(a, b):
+    z = (a + 1j * b)[:3]
+    w, v = jnp.linalg.eigh(z)
+    up = jnp.linalg.eigh(z @ z.conj().T, UPLO="U")[0]
+    return _parts(v @ (jnp.sin(w)[:, None] * v.conj().T)) + [jnp.abs(v), w, up, jnp.linalg.eigvalsh(z @ z.conj().T)]
+
+
+@case("jax.numpy complex", _re, _im)
+def complex_singular(a, b):
+    z = a + 1j * b
+    u, s, vt = jnp.linalg.svd(z, full_matrices=False)
+    norms = jnp.linalg.norm(z, 2), jnp.linalg.norm(z, "nuc"), jnp.linalg.cond(z), jnp.linalg.matrix_rank(z)
+    least = jnp.linalg.lstsq(z, z[:, 0] ** 2)[0]
+    return _parts((u * jnp.cos(s)) @ vt, jnp.linalg.pinv(z), least, jnp.linalg.pinv(z.T)) + [s, *norms]
+
+
+# JAX has no second derivatives.
+@case("jax.numpy complex", _re, _im, hvp=False)
+def complex_eigenvalues(a, b):
+    w = jnp.linalg.eigvals((a + 1j * b)[:3])
+    real = jnp.linalg.eigvals(a[1:4])
+    return _parts((w**3).sum(), jnp.exp(w).sum(), jnp.prod(real + 2)) + [jnp.abs(w).sum()]
+
+
+# Of which JAX has no derivative.
+@case("jax.scipy", _re[:3] + 3 * np.eye(3), _im[1:4])
+def schur_and_functions(a, b):
+    x, y = map(jax.lax.stop_gradient, (a, b))
+    t, q = jax.scipy.linalg.schur(x)
+    u, v = jax.scipy.linalg.schur(x + 1j * y)
+    w, z = jax.scipy.linalg.rsf2csf(*jax.scipy.linalg.schur(y))
+    roots = jax.scipy.linalg.sqrtm(x), jax.scipy.linalg.sqrtm(x @ x.T + 1j * (y - y.T))
+    back = [q @ t @ q.T, v @ u @ v.conj().T, z @ w @ z.conj().T, *roots, jax.scipy.linalg.funm(x + 1j * y, jnp.exp)]
+    return [p * a for p in _parts(*[m.astype(complex) for m in back])]
+
+
+@case("jax.numpy complex", r(6), r(6), hvp=False)
+def complex_order(x, y):
+    z = jnp.round(x) + 1j * y
+    k = jnp.argsort(z)
+    return [*_parts(jnp.sort(z), jnp.cumprod(z + 1), jax.lax.cumprod(z.reshape(2, 3), axis=1, reverse=True)), k]
+
+
 @case("jax.numpy complex", r(3))
 def quantum_circuit(angle):
     x, z = np.array([[0, 1], [1, 0]], complex), np.array([[1, 0], [0, -1]], complex)

@@ -20,7 +20,8 @@ REFUSED = {
     "gamma_samples": "random_gamma",
     "beta_and_dirichlet_samples": "random_gamma",
     "by_jacobian": "of Lineax's operators",
-    "complex_system": "triangular_solve",
+    "complex_system": "custom_linear_solve",
+    "complex_determinants": "custom_linear_solve",
 }
 # Of jax_threefry_partitionable=False, which a text does not tell.
 OTHER_NUMBERS = {"older_keys"}

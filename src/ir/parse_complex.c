@@ -5,6 +5,7 @@
 #include "ir/parse.h"
 #include "prims/forms.h"
 #include "prims/ids.h"
+#include "prims/linear_solve_text.h"
 
 #include <string.h>
 
@@ -118,6 +119,8 @@ bool tn_i_parse_is_complex(const tn_i_parser *p, const tn_i_reading *r) {
 bool tn_i_parse_pair_operands(tn_i_parser *p, tn_i_scope *s, const tn_i_reading *r) {
     for (size_t i = r->operand0; i < p->noperand; i++) {
         tn_i_operand *o = &p->operand[i];
+        if (is_complex(o) && r->prim == &tn_i_linear_solve_form) /* whose transpose_solve is not that of parts */
+            return tn_i_parse_fail(p, &r->name, "%s is not defined for complex operands", r->prim->name);
         if (is_complex(o) && (o->var = tn_i_parse_complex_operand(p, s, o)) == TN_NOVAR) return false;
         o->z = TN_NOVAR;
     }

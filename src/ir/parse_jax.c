@@ -105,8 +105,13 @@ const char *tn_i_jax_param(const tn_prim *prim, const tn_i_token *name) {
         int id;
         const char *jax, *ours;
     } table[] = {
-        {TN_P_argmax, "axis", "axes"},      {TN_P_argmin, "axis", "axes"},      {TN_P_scan, "jaxpr", "program"},
-        {TN_P_while, "cond_jaxpr", "cond"}, {TN_P_while, "body_jaxpr", "body"}, {TN_P_axis_index, "axis_name", "axes"},
+        {TN_P_argmax, "axis", "axes"},
+        {TN_P_argmin, "axis", "axes"},
+        {TN_P_scan, "jaxpr", "program"},
+        {TN_P_while, "cond_jaxpr", "cond"},
+        {TN_P_while, "body_jaxpr", "body"},
+        {TN_P_axis_index, "axis_name", "axes"},
+        {TN_P_eig, "compute_right_eigenvectors", "compute_vectors"},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (table[i].id == prim->id && tn_i_token_is(name, table[i].jax)) return table[i].ours;
@@ -139,6 +144,11 @@ bool tn_i_jax_ignored(const tn_prim *prim, const tn_i_token *name, const char *c
         {"algorithm", TN_P_eigh, NULL},
         {"algorithm", TN_P_svd, NULL},
         {"implementation", TN_P_eigh, NULL},
+        {"implementation", TN_P_eig, NULL},
+        {"enable_eigvec_derivs", TN_P_eig, NULL},
+        {"select_callable", TN_P_schur, none},
+        {"sort_eig_vals", TN_P_schur, no},
+        {"compute_left_eigenvectors", TN_P_eig, no},
         {"sort_eigenvalues", TN_P_eigh, NULL}, /* they ascend in any case */
         {"subset_by_index", TN_P_eigh, none},
         {"subset_by_index", TN_P_svd, none},

@@ -254,7 +254,7 @@ static int64_t size_of(const tn_fn *f, const tn_i_eqn *e) {
     const int64_t n = a->dim[a->rank - 1], rows = out->dim[out->rank - 2], columns = out->dim[out->rank - 1];
     if (n > TN_M_FACTOR_ROWS || rows > TN_M_FACTOR_ROWS || columns > TN_M_FACTOR_ROWS) return 0;
     const int64_t half = n * (n - 1) / 2, lu = half * (7 + 2 * n) + half * (2 * n - 1), vectors = rows * columns / n;
-    if (e->prim->id == TN_P_lu && a->dim[a->rank - 2] != n) return 0;
+    if (e->prim->id == TN_P_lu && (e->nin > 1 || a->dim[a->rank - 2] != n)) return 0;
     int64_t all = 0;
     switch (e->prim->id) {
     case TN_P_triangular_solve: all = vectors * (2 * half + n); break;

@@ -61,13 +61,13 @@ Z tn_i_complex_conj(B *b, Z z) {
 
 Z tn_i_complex_add(B *b, Z z, Z w) {
     z.re = add(b, z.re, w.re);
-    z.im = add(b, z.im, w.im);
+    if (tn_i_is_complex(z)) z.im = add(b, z.im, w.im);
     return z;
 }
 
 Z tn_i_complex_sub(B *b, Z z, Z w) {
     z.re = sub(b, z.re, w.re);
-    z.im = sub(b, z.im, w.im);
+    if (tn_i_is_complex(z)) z.im = sub(b, z.im, w.im);
     return z;
 }
 
@@ -79,14 +79,13 @@ Z tn_i_complex_mul(B *b, Z z, Z w) {
     return y;
 }
 
-/* By a real array or number. */
-static Z times(B *b, Z z, V x) {
+Z tn_i_complex_times(B *b, Z z, V x) {
     z.re = mul(b, z.re, x);
-    z.im = mul(b, z.im, x);
+    if (tn_i_is_complex(z)) z.im = mul(b, z.im, x);
     return z;
 }
 
-Z tn_i_complex_scale(B *b, Z z, double k) { return times(b, z, like(b, z.re, k)); }
+Z tn_i_complex_scale(B *b, Z z, double k) { return tn_i_complex_times(b, z, like(b, z.re, k)); }
 
 Z tn_i_complex_by_i(B *b, Z z, int sign) {
     Z y;
@@ -115,7 +114,7 @@ static Z square(B *b, Z z) {
 }
 
 /* The larger of |w.re| and |w.im| divides first. */
-static Z divide(B *b, Z z, Z w) {
+Z tn_i_complex_div(B *b, Z z, Z w) {
     const V wide = tn_i_op2(b, TN_P_ge, mag(b, w.re), mag(b, w.im));
     const V large = choose(b, wide, w.re, w.im), small = choose(b, wide, w.im, w.re);
     const V zero = like(b, w.re, 0), none = tn_i_op2(b, TN_P_eq, large, zero);
@@ -130,7 +129,7 @@ static Z divide(B *b, Z z, Z w) {
     return q;
 }
 
-static Z reciprocal(B *b, Z z) { return divide(b, number(b, z, 1, 0), z); }
+static Z reciprocal(B *b, Z z) { return tn_i_complex_div(b, number(b, z, 1, 0), z); }
 
 /* ---- size, angle ----------------------------------------------------------------------------------- */
 
@@ -364,7 +363,7 @@ RULE(mul) {
 }
 RULE(div) {
     UNUSED;
-    return divide(b, in[0], in[1]);
+    return tn_i_complex_div(b, in[0], in[1]);
 }
 RULE(pow) {
     UNUSED;

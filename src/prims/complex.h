@@ -22,7 +22,8 @@ static inline bool tn_i_is_complex(tn_i_complex z) { return z.im != TN_NOVAR; }
 tn_i_var tn_i_complex_join(tn_i_builder *b, tn_i_complex z);
 tn_i_complex tn_i_complex_parts(tn_i_builder *b, tn_i_var pairs);
 
-/* ---- arithmetic (complex.c): operands of one type ------------------------------------------------ */
+/* ---- arithmetic (complex.c): operands of one type; sums and real multiples of real ones too
+ * ------------------------------------------------ */
 
 tn_i_complex tn_i_complex_number(tn_i_builder *b, const tn_type *t, double re, double im);
 tn_i_complex tn_i_complex_conj(tn_i_builder *b, tn_i_complex z);
@@ -31,6 +32,9 @@ tn_i_complex tn_i_complex_sub(tn_i_builder *b, tn_i_complex z, tn_i_complex w);
 tn_i_complex tn_i_complex_mul(tn_i_builder *b, tn_i_complex z, tn_i_complex w);
 tn_i_complex tn_i_complex_scale(tn_i_builder *b, tn_i_complex z, double k);
 tn_i_complex tn_i_complex_by_i(tn_i_builder *b, tn_i_complex z, int sign); /* times i, or -i */
+
+tn_i_complex tn_i_complex_div(tn_i_builder *b, tn_i_complex z, tn_i_complex w);
+tn_i_complex tn_i_complex_times(tn_i_builder *b, tn_i_complex z, tn_i_var x); /* by a real array */
 
 /* Matrices [.., n, n] as the real ones [.., 2 n, 2 n] that do the same to real parts over imaginary ones: arrays
  * [.., n, m] as [.., 2 n, m], and back. */
@@ -42,6 +46,34 @@ tn_i_complex tn_i_complex_unstacked(tn_i_builder *b, tn_i_var x);
  * complex operands; out has room for `most` results.  How many there are; 0 after an error. */
 uint32_t tn_i_complex_emit(tn_i_builder *b, const tn_prim *prim, const tn_i_param *p, uint32_t nin,
                            const tn_i_complex *in, uint32_t most, tn_i_complex *out);
+
+/* ---- matrices (complex_matrices.c): complex, or real ones, without imaginary parts --------------------- */
+
+/* A primitive of one matrix, whose imaginary part is a second operand: that, and its tangent, where one is not zero. */
+tn_i_complex tn_i_complex_operand(const tn_i_rule *r);
+tn_i_complex tn_i_complex_tangent(tn_i_rule *r, const tn_i_var *din);
+/* `batch` of these. */
+void tn_i_batch_parts(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched);
+
+/* x y, each conjugate and transposed where it is said to be; what is conjugate and transposed. */
+tn_i_complex tn_i_complex_matmul(tn_i_builder *b, tn_i_complex x, bool x_adjoint, tn_i_complex y, bool y_adjoint);
+tn_i_complex tn_i_complex_adjoint(tn_i_builder *b, tn_i_complex z);
+/* The namesakes of prims/matrices.h; what a triangle says is Hermitian. */
+tn_i_complex tn_i_complex_where(tn_i_builder *b, tn_i_complex z, int how);
+tn_i_complex tn_i_complex_part(tn_i_builder *b, tn_i_complex z, int64_t rows, int64_t columns);
+tn_i_complex tn_i_complex_of_triangle(tn_i_builder *b, tn_i_complex z, bool lower);
+/* By a real system of twice the size; a's diagonal is divided by, unless it is real. */
+tn_i_complex tn_i_complex_triangular_solve(tn_i_builder *b, unsigned how, bool real_diagonal, tn_i_complex a,
+                                           tn_i_complex x);
+
+/* The sums of x's columns; and such as each of so many rows. */
+tn_i_var tn_i_column_sums(tn_i_builder *b, tn_i_var x);
+tn_i_var tn_i_as_rows(tn_i_builder *b, tn_i_var x, int64_t rows);
+/* Columns of v are turned so that the first element of at least half the largest magnitude is real and positive
+ * (prims/lapack.h): by how much dv would turn each, TN_NOVAR of real ones; and dv without that, of these columns or
+ * others that turn with them. */
+tn_i_var tn_i_complex_turning(tn_i_builder *b, tn_i_complex v, tn_i_complex dv);
+tn_i_complex tn_i_complex_turned_back(tn_i_builder *b, tn_i_complex dv, tn_i_complex v, tn_i_var turning);
 
 /* What texts of JAX, and calls, have besides: no primitives (complex_emit.c). */
 extern const tn_prim tn_i_complex_form, tn_i_conj_form, tn_i_real_form, tn_i_imag_form, tn_i_fft_form;
@@ -56,7 +88,15 @@ tn_i_complex_rule tn_i_complex_of_mul, tn_i_complex_of_product, tn_i_complex_of_
     tn_i_complex_of_asin, tn_i_complex_of_acos, tn_i_complex_of_atan, tn_i_complex_of_asinh, tn_i_complex_of_acosh,
     tn_i_complex_of_atanh, tn_i_complex_of_logistic, tn_i_complex_of_pow, tn_i_complex_of_integer_pow,
     tn_i_complex_of_eq, tn_i_complex_of_ne, tn_i_complex_of_is_finite, tn_i_complex_of_parts, tn_i_complex_of_convert,
-    tn_i_complex_of_reduce_prod, tn_i_complex_of_real, tn_i_complex_of_linear_solve;
+    tn_i_complex_of_reduce_prod, tn_i_complex_of_real, tn_i_complex_of_linear_solve, tn_i_complex_of_cholesky,
+    tn_i_complex_of_triangular_solve, tn_i_complex_of_pinv, tn_i_complex_of_cumprod;
+
+/* `complex_many`: the same of several results, in out as far as it has room for `most`; how many there are, 0 after an
+ * error.  Decompositions take a complex matrix as two operands. */
+typedef uint32_t tn_i_complex_many_rule(tn_i_builder *b, const tn_prim *prim, const tn_i_param *p, uint32_t nin,
+                                        const tn_i_complex *in, uint32_t most, tn_i_complex *out);
+tn_i_complex_many_rule tn_i_complex_of_lu, tn_i_complex_of_qr, tn_i_complex_of_eigh, tn_i_complex_of_svd,
+    tn_i_complex_of_eig, tn_i_complex_of_schur, tn_i_complex_of_sort;
 
 /* ---- discrete Fourier transforms (fft.c) ---------------------------------------------------------- */
 

@@ -106,6 +106,7 @@ uint32_t tn_i_complex_emit(tn_i_builder *b, const tn_prim *prim, const tn_i_para
                           prim->nin == 1 ? "" : "s", (unsigned)nin);
         return 0;
     }
+    if (prim->complex_many) return prim->complex_many(b, prim, p, nin, in, most, out);
     if (prim->complex && !fit(b, prim, nin, in)) return 0;
     if (prim->complex) out[0] = prim->complex(b, prim, p, nin, in);
     if (prim->complex && (b->failed || out[0].re != TN_NOVAR)) return b->failed ? 0 : 1;
@@ -129,6 +130,66 @@ tn_i_complex tn_i_complex_of_real(tn_i_builder *b, const tn_prim *prim, const tn
     const tn_type t = *tn_i_vtype(b, z.re);
     z.im = tn_i_zeros(b, &t);
     return z;
+}
+
+/* ---- several results ------------------------------------------------------------------------------- */
+
+/* An equation of parts: its results, of which those of the set `complex` are two values each, and others one. */
+static uint32_t results(tn_i_builder *b, tn_i_var first, unsigned complex, uint32_t most, tn_i_complex *out) {
+    uint32_t n = 0;
+    if (b->failed || first == TN_NOVAR) return 0;
+    const uint32_t nout = tn_i_def(b, first)->nout;
+    for (uint32_t k = 0; k < nout && n < most; n++) {
+        const bool both = complex >> n & 1;
+        out[n] = (tn_i_complex){first + k, both ? first + k + 1 : TN_NOVAR};
+        k += both ? 2 : 1;
+    }
+    return n;
+}
+
+static uint32_t decomposed(tn_i_builder *b, const tn_prim *prim, const tn_i_param *p, uint32_t nin,
+                           const tn_i_complex *in, unsigned complex, uint32_t most, tn_i_complex *out) {
+    if (nin != 1) {
+        tn_i_builder_fail(b, TN_ETYPE, "%s: takes one complex operand", prim->name);
+        return 0;
+    }
+    const tn_i_var parts[2] = {in[0].re, in[0].im};
+    return results(b, tn_i_emit(b, prim, p, tn_i_is_complex(in[0]) ? 2 : 1, parts), complex, most, out);
+}
+
+#define DECOMPOSED(NAME, COMPLEX)                                                                            \
+    uint32_t tn_i_complex_of_##NAME(tn_i_builder *b, const tn_prim *prim, const tn_i_param *p, uint32_t nin, \
+                                    const tn_i_complex *in, uint32_t most, tn_i_complex *out) {              \
+        return decomposed(b, prim, p, nin, in, COMPLEX, most, out);                                          \
+    }
+#define OF_COMPLEX(SET) (nin && tn_i_is_complex(in[0]) ? SET : 0u)
+
+DECOMPOSED(lu, OF_COMPLEX(1u))
+DECOMPOSED(qr, OF_COMPLEX(3u))
+DECOMPOSED(eigh, OF_COMPLEX(1u))
+DECOMPOSED(svd, OF_COMPLEX(6u))
+DECOMPOSED(schur, OF_COMPLEX(3u))
+DECOMPOSED(eig, 3u)
+
+/* By the real part, then by the imaginary one. */
+uint32_t tn_i_complex_of_sort(tn_i_builder *b, const tn_prim *prim, const tn_i_param *given, uint32_t nin,
+                              const tn_i_complex *in, uint32_t most, tn_i_complex *out) {
+    tn_i_var part[32];
+    tn_i_param p[3] = {given[0], given[1], given[2]};
+    uint32_t n = 0;
+    unsigned complex = 0;
+    if (nin > most || 2 * nin > sizeof part / sizeof *part) {
+        tn_i_builder_fail(b, TN_ELIMIT, "%s: has more than %u complex operands", prim->name, (unsigned)most);
+        return 0;
+    }
+    for (uint32_t i = 0; i < nin; i++) {
+        part[n++] = in[i].re;
+        if (!tn_i_is_complex(in[i])) continue;
+        part[n++] = in[i].im;
+        complex |= 1u << i;
+        p[2].u.i += (int64_t)i < given[2].u.i;
+    }
+    return results(b, tn_i_emit(b, prim, p, n, part), complex, most, out);
 }
 
 /* ---- products, solutions ---------------------------------------------------------------------------- */
@@ -232,6 +293,38 @@ tn_i_complex tn_i_complex_of_reduce_prod(tn_i_builder *b, const tn_prim *prim, c
         if (axes >> d & 1) z = product_along(b, z, d);
     z.re = tn_i_reshape(b, z.re, out.rank, out.dim);
     z.im = tn_i_reshape(b, z.im, out.rank, out.dim);
+    return z;
+}
+
+/* ---- cumprod: each element times the one 1, 2, 4, .. before it -------------------------------------- */
+
+/* z moved by n along the axis, on from its begin, or back from its end; ones come in. */
+static tn_i_var moved(tn_i_builder *b, tn_i_var x, int axis, bool back, int64_t n, double fill) {
+    if (b->failed) return TN_NOVAR;
+    tn_type t = *tn_i_vtype(b, x);
+    const int64_t length = t.dim[axis];
+    tn_i_var part[2];
+    t.dim[axis] = n;
+    part[back] = tn_i_number(b, &t, fill);
+    part[!back] = tn_i_slice_dimension(b, x, axis, back ? n : 0, 1, length - n);
+    return tn_i_concatenate(b, 2, part, axis);
+}
+
+tn_i_complex tn_i_complex_of_cumprod(tn_i_builder *b, const tn_prim *prim, const tn_i_param *p, uint32_t nin,
+                                     const tn_i_complex *in) {
+    (void)nin;
+    tn_i_complex z = in[0];
+    if (!tn_i_is_complex(z)) return none;
+    (void)tn_i_emit(b, prim, p, 1, &z.re); /* its type; nobody reads it */
+    if (b->failed) return none;
+    const int axis = (int)p[0].u.i;
+    const int64_t length = tn_i_vtype(b, z.re)->dim[axis];
+    for (int64_t n = 1; n < length && !b->failed; n *= 2) {
+        tn_i_complex before;
+        before.re = moved(b, z.re, axis, p[1].u.i, n, 1);
+        before.im = moved(b, z.im, axis, p[1].u.i, n, 0);
+        z = tn_i_complex_mul(b, z, before);
+    }
     return z;
 }
 

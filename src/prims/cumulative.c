@@ -1,5 +1,6 @@
 /* Scans along an axis: cumsum cumprod cummax cummin cumlogsumexp. */
 #include "base/machine.h"
+#include "prims/complex.h"
 #include "prims/dims.h"
 #include "prims/ids.h"
 #include "prims/lanes.h"
@@ -268,6 +269,7 @@ const tn_prim tn_prim_cumprod = {
     .jvp = jvp_cumprod,
     .batch = batch_axis,
     .kernel = kernel_prod,
+    .complex = tn_i_complex_of_cumprod,
     .c_kernel = c_cumprod,
     .cost = cost_cumulative,
     .jvp_bound = 6,

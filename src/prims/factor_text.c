@@ -104,6 +104,49 @@ TN_C_ONLY(
         }
     })
 
+/* Complex numbers by their parts, in plain loops. */
+TN_C_ONLY(
+    lu_parts_text, static void lu_parts_T(int64_t m, int64_t n, T *re, T *im, int32_t *pivots, int32_t *permutation) {
+        for (int64_t i = 0; i < m; i++) permutation[i] = (int32_t)i;
+        for (int64_t j = 0; j < m && j < n; j++) {
+            int64_t p = j;
+            for (int64_t i = j + 1; i < m; i++)
+                if (M_fabs(re[i * n + j]) + M_fabs(im[i * n + j]) > M_fabs(re[p * n + j]) + M_fabs(im[p * n + j]))
+                    p = i;
+            pivots[j] = (int32_t)p;
+            const int32_t row = permutation[j];
+            permutation[j] = permutation[p];
+            permutation[p] = row;
+            for (int64_t c = 0; c < n && p != j; c++) {
+                const T t = re[j * n + c];
+                const T s = im[j * n + c];
+                re[j * n + c] = re[p * n + c];
+                im[j * n + c] = im[p * n + c];
+                re[p * n + c] = t;
+                im[p * n + c] = s;
+            }
+            const T x = re[j * n + j];
+            const T y = im[j * n + j];
+            if (x == 0 && y == 0) continue;
+            const int wide = M_fabs(x) >= M_fabs(y);
+            const T ratio = wide ? y / x : x / y;
+            const T norm = wide ? x + y * ratio : y + x * ratio;
+            for (int64_t i = j + 1; i < m; i++) {
+                const T a = re[i * n + j];
+                const T b = im[i * n + j];
+                const T u = (wide ? a + b * ratio : a * ratio + b) / norm;
+                const T v = (wide ? b - a * ratio : b * ratio - a) / norm;
+                re[i * n + j] = u;
+                im[i * n + j] = v;
+                for (int64_t c = j + 1; c < n; c++) {
+                    const T t = re[i * n + c] - (u * re[j * n + c] - v * im[j * n + c]);
+                    im[i * n + c] -= u * im[j * n + c] + v * re[j * n + c];
+                    re[i * n + c] = t;
+                }
+            }
+        }
+    })
+
 TN_C_ONLY(
     is_permutation_text, static int is_permutation(int64_t n, const int32_t *p, int64_t by, unsigned char *seen) {
         for (int64_t i = 0; i < n; i++) seen[i] = 0;
@@ -140,6 +183,7 @@ TN_C_ONLY(
 const tn_i_c_helper tn_i_factor_helpers[] = {{"solve_T", solve_text},
                                              {"cholesky_T", cholesky_text},
                                              {"lu_T", lu_text},
+                                             {"lu_parts_T", lu_parts_text},
                                              {"is_permutation", is_permutation_text},
                                              {"lu_solve_T", lu_solve_text},
                                              {NULL, NULL}};

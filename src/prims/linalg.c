@@ -1,4 +1,5 @@
 /* triangular_solve and cholesky, over leading batch dimensions. */
+#include "prims/complex.h"
 #include "prims/factor_text.h"
 #include "prims/ids.h"
 #include "prims/matrices.h"
@@ -184,6 +185,7 @@ const tn_prim tn_prim_triangular_solve = {
     .transpose = transpose_solve,
     .batch = batch_solve,
     .kernel = kernel_solve,
+    .complex = tn_i_complex_of_triangular_solve,
     .c_kernel = c_triangular_solve,
     .c_helpers = tn_i_factor_helpers,
     .cost = cost_solve,
@@ -336,6 +338,7 @@ const tn_prim tn_prim_cholesky = {
     .jvp = jvp_cholesky,
     .batch = batch_cholesky,
     .kernel = kernel_cholesky,
+    .complex = tn_i_complex_of_cholesky,
     .c_kernel = c_cholesky,
     .c_helpers = tn_i_factor_helpers,
     .cost = cost_cholesky,

@@ -74,7 +74,7 @@ static tn_status kernel_solve(const tn_i_kernel *k) {
     for (int64_t i = 0; i < tn_i_dims_count(&da); i++, tn_i_cursor_next(&at_a), tn_i_cursor_next(&at_b)) {
         const tn_i_matrix rhs = {tn_i_address(b, at_b.offset), b->stride[n], b->stride[n + 1]};
         copy_matrix(a, at_a.offset, rows, memory);
-        tn_i_lu(dtype, k->threads, rows, rows, memory, pivots, order);
+        tn_i_lu(dtype, k->threads, rows, rows, memory, NULL, pivots, order);
         tn_i_lu_solve(dtype, k->threads, false, &f, columns, rhs, tn_i_address(x, i * rows * columns), memory + p.more);
     }
     return TN_OK;

@@ -1,5 +1,6 @@
 /* lu and lu_solve, over leading batch dimensions.  linear_solve.c puts them together; they stand apart so that
  * its derivative keeps the factors, and the transposed solve uses them again. */
+#include "prims/complex.h"
 #include "prims/factor_text.h"
 #include "prims/lu.h"
 
@@ -14,6 +15,10 @@
 /* x strictly below the diagonal, or elsewhere without `below`; else 0. */
 static tn_i_var part(tn_i_builder *b, tn_i_var x, bool below) {
     return tn_i_matrix_where(b, x, below ? TN_P_gt : TN_P_le);
+}
+
+static tn_i_complex part_of(tn_i_builder *b, tn_i_complex x, bool below) {
+    return tn_i_complex_where(b, x, below ? TN_P_gt : TN_P_le);
 }
 
 /* Row permutation[i] of each matrix as its row i. */
@@ -48,12 +53,12 @@ static int64_t smaller_of_type(const tn_type *t) {
 }
 
 static bool type_lu(tn_i_query *q) {
-    if (!tn_i_matrices(q) || !tn_i_outputs(q, 3)) return false;
+    if (!tn_i_matrices(q) || !tn_i_parts_alike(q) || !tn_i_outputs(q, q->nin + 2)) return false;
     const tn_type *t = q->in[0];
     if (rows_of_type(t) > INT32_MAX) return tn_i_type_fail(q, 0, "has too many rows");
-    q->out[0] = *t;
-    q->out[1] = q->out[2] = tn_type_of(TN_I32, (size_t)t->rank - 1, t->dim);
-    q->out[1].dim[t->rank - 2] = smaller_of_type(t);
+    for (uint32_t j = 0; j < q->nin; j++) q->out[j] = *t;
+    q->out[q->nin] = q->out[q->nin + 1] = tn_type_of(TN_I32, (size_t)t->rank - 1, t->dim);
+    q->out[q->nin].dim[t->rank - 2] = smaller_of_type(t);
     return true;
 }
 
@@ -62,7 +67,7 @@ static void cost_lu(const tn_i_query *q, tn_i_cost *cost) {
     const tn_type *t = q->in[0];
     const double m = (double)rows_of_type(t), n = (double)columns_of_type(t), k = m < n ? m : n;
     const double batch = m * n > 0 ? (double)tn_i_count(t) / (m * n) : 0;
-    const double all = batch * k * (m * n - k * (m + n) / 2 + k * k / 3);
+    const double all = (q->nin > 1 ? 4 : 1) * batch * k * (m * n - k * (m + n) / 2 + k * k / 3);
     tn_i_cost_copy(q, cost);
     cost->products += all;
     cost->flops += 2 * all + 4 * (double)tn_i_count(t);
@@ -72,12 +77,15 @@ static tn_status kernel_lu(const tn_i_kernel *k) {
     const tn_i_arr *a = &k->in[0], *lu = &k->out[0];
     const int64_t m = rows_of_type(a->type), n = columns_of_type(a->type), few = smaller_of_type(a->type);
     const int64_t count = tn_i_count(a->type);
-    int32_t *pivots = k->out[1].data, *permutation = k->out[2].data;
-    for (int64_t i = 0; count == 0 && i < tn_i_count(k->out[2].type); i++) permutation[i] = (int32_t)(i % m);
+    int32_t *pivots = k->out[k->nin].data, *permutation = k->out[k->nin + 1].data;
+    for (int64_t i = 0; count == 0 && i < tn_i_count(k->out[k->nin + 1].type); i++) permutation[i] = (int32_t)(i % m);
     if (count == 0) return TN_OK;
-    tn_i_copy_array(a, lu);
-    for (int64_t i = 0; i < count / (m * n); i++)
-        tn_i_lu(a->type->dtype, k->threads, m, n, tn_i_address(lu, i * m * n), pivots + i * few, permutation + i * m);
+    for (uint32_t j = 0; j < k->nin; j++) tn_i_copy_array(&k->in[j], &k->out[j]);
+    for (int64_t i = 0; i < count / (m * n); i++) {
+        void *im = k->nin > 1 ? tn_i_address(&k->out[1], i * m * n) : NULL;
+        tn_i_lu(a->type->dtype, k->threads, m, n, tn_i_address(lu, i * m * n), im, pivots + i * few,
+                permutation + i * m);
+    }
     return TN_OK;
 }
 
@@ -85,14 +93,15 @@ tn_i_var tn_i_emit_lu(tn_i_builder *b, tn_i_var a) { return tn_i_op1(b, TN_P_lu,
 
 /* Of p da = dl u + l du with square l and u: f = l^-1 p da u^-1, of which l times the strictly lower part is dl and the
  * rest times u is du.  The solves read the one triangle each that they need of the packed factors. */
-static tn_i_var moved_factors(tn_i_builder *b, tn_i_var lu, tn_i_var rows, tn_i_var *lower, tn_i_var *upper) {
-    const tn_i_var half = tn_i_triangular_solve(b, LOWER_UNIT, lu, rows);
-    const tn_i_var f = tn_i_triangular_solve(b, 0, lu, half);
-    *lower = part(b, f, true);
-    *upper = part(b, f, false);
-    const tn_i_var l = part(b, lu, true), u = part(b, lu, false);
-    const tn_i_var dl = tn_i_op2(b, TN_P_add, *lower, tn_i_matrix_product(b, l, 1, *lower, 0));
-    return tn_i_op2(b, TN_P_add, dl, tn_i_matrix_product(b, *upper, 1, u, 0));
+static tn_i_complex moved_factors(tn_i_builder *b, tn_i_complex lu, tn_i_complex rows, tn_i_complex *lower,
+                                  tn_i_complex *upper) {
+    const tn_i_complex half = tn_i_complex_triangular_solve(b, LOWER_UNIT, false, lu, rows);
+    const tn_i_complex f = tn_i_complex_triangular_solve(b, 0, false, lu, half);
+    *lower = part_of(b, f, true);
+    *upper = part_of(b, f, false);
+    const tn_i_complex l = part_of(b, lu, true), u = part_of(b, lu, false);
+    const tn_i_complex dl = tn_i_complex_add(b, *lower, tn_i_complex_matmul(b, l, false, *lower, false));
+    return tn_i_complex_add(b, dl, tn_i_complex_matmul(b, *upper, false, u, false));
 }
 
 /* What lies behind the first k rows, or columns. */
@@ -103,40 +112,42 @@ static tn_i_var rest_of(tn_i_builder *b, tn_i_var x, bool columns, int64_t k) {
     return tn_i_slice_dimension(b, x, axis, k, 1, t.dim[axis] - k);
 }
 
+static tn_i_complex both_rests(tn_i_builder *b, tn_i_complex x, bool columns, int64_t k) {
+    x.re = rest_of(b, x.re, columns, k);
+    if (tn_i_is_complex(x)) x.im = rest_of(b, x.im, columns, k);
+    return x;
+}
+
 /* Rows below a square: dl = (p da) u^-1 - l times f's upper part.  Columns beside it: du = l^-1 p da - f's lower part
  * times u. */
-static tn_i_var moved_rest(tn_i_builder *b, bool columns, tn_i_var square, tn_i_var rest, tn_i_var rows, tn_i_var of) {
-    const tn_i_var solved = tn_i_triangular_solve(b, columns ? LOWER_UNIT : 0, square, rows);
-    const tn_i_var turned = columns ? tn_i_matrix_product(b, of, 1, rest, 0) : tn_i_matrix_product(b, rest, 1, of, 0);
-    return tn_i_op2(b, TN_P_sub, solved, turned);
+static tn_i_complex moved_rest(tn_i_builder *b, bool columns, tn_i_complex square, tn_i_complex rest, tn_i_complex rows,
+                               tn_i_complex of) {
+    const tn_i_complex solved = tn_i_complex_triangular_solve(b, columns ? LOWER_UNIT : 0, false, square, rows);
+    const tn_i_complex x = columns ? of : rest, y = columns ? rest : of;
+    return tn_i_complex_sub(b, solved, tn_i_complex_matmul(b, x, false, y, false));
 }
 
 static void jvp_lu(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
     tn_i_builder *b = r->b;
-    const tn_i_var lu = r->out[0];
+    const bool z = r->nin == 2;
+    const tn_i_complex lu = {r->out[0], z ? r->out[1] : TN_NOVAR};
     const tn_type t = *r->in_type[0];
     const int64_t m = rows_of_type(&t), n = columns_of_type(&t), k = smaller_of_type(&t);
-    tn_i_var lower, upper;
+    tn_i_complex lower, upper, rows = tn_i_complex_tangent(r, din);
     if (b->failed) return;
-    const tn_i_var rows = rows_of(b, din[0], r->out[2]);
-    const tn_i_var square = tn_i_matrix_part(b, lu, k, k);
-    const tn_i_var moved = moved_factors(b, square, tn_i_matrix_part(b, rows, k, k), &lower, &upper);
-    dout[0] = moved;
+    rows.re = rows_of(b, rows.re, r->out[r->nin + 1]);
+    if (z) rows.im = rows_of(b, rows.im, r->out[r->nin + 1]);
+    const tn_i_complex square = tn_i_complex_part(b, lu, k, k);
+    const tn_i_complex moved = moved_factors(b, square, tn_i_complex_part(b, rows, k, k), &lower, &upper);
+    dout[0] = moved.re;
+    if (z) dout[1] = moved.im;
     if (m == n || b->failed) return;
     const bool columns = n > m;
-    const tn_i_var more = moved_rest(b, columns, square, rest_of(b, lu, columns, k), rest_of(b, rows, columns, k),
-                                     columns ? lower : upper);
-    const tn_i_var both[2] = {moved, more};
-    dout[0] = tn_i_concatenate(b, 2, both, t.rank - 2 + columns);
-}
-
-static void batch_lu(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
-    (void)batched;
-    const tn_i_var first = tn_i_emit_lu(r->b, r->in[0]);
-    for (uint32_t j = 0; j < 3; j++) {
-        out[j] = first == TN_NOVAR ? first : first + j;
-        out_batched[j] = true;
-    }
+    const tn_i_complex beside = both_rests(b, lu, columns, k), moving = both_rests(b, rows, columns, k);
+    const tn_i_complex more = moved_rest(b, columns, square, beside, moving, columns ? lower : upper);
+    const tn_i_var re[2] = {moved.re, more.re}, im[2] = {moved.im, more.im};
+    dout[0] = tn_i_concatenate(b, 2, re, t.rank - 2 + columns);
+    if (z) dout[1] = tn_i_concatenate(b, 2, im, t.rank - 2 + columns);
 }
 
 void tn_i_fill_pivoted(tn_i_rng *r, const tn_i_case *c, uint32_t i, void *data) {
@@ -160,32 +171,46 @@ void tn_i_fill_pivoted(tn_i_rng *r, const tn_i_case *c, uint32_t i, void *data) 
     }
 }
 
+/* Imaginary parts that exchange none of these pivots. */
+static void fill_pivoted_parts(tn_i_rng *r, const tn_i_case *c, uint32_t i, void *data) {
+    if (i == 0) tn_i_fill_pivoted(r, c, i, data);
+    for (int64_t k = 0; i == 1 && k < tn_i_count(&c->in[1]); k++)
+        tn_i_put(c->in[1].dtype, data, k, tn_i_uniform(r, -0.1, 0.1));
+}
+
 static bool sample_lu(tn_i_rng *r, int dtype, tn_i_case *c) {
     tn_i_sample_matrices(r, dtype, c);
-    c->fill = tn_i_fill_pivoted;
+    if (tn_i_pick(r, 0, 1)) tn_i_case_alike(c, 1, 0, dtype);
+    c->fill = fill_pivoted_parts;
     return true;
 }
 
 static void c_lu(const tn_i_c_kernel *k) {
     const tn_i_arr *a = &k->in[0];
     const int n = a->type->rank - 2;
+    const uint32_t parts = k->nin;
     const long long rows = (long long)a->type->dim[n], columns = (long long)a->type->dim[n + 1];
-    tn_i_c_open_arr(k->t, "i", a->type);
-    tn_i_text_put(k->t, "out0[");
-    tn_i_c_at_arr(k->t, "i", &k->out[0]);
-    tn_i_text_put(k->t, "] = in0[");
-    tn_i_c_at_arr(k->t, "i", a);
-    tn_i_text_put(k->t, "];\n");
-    tn_i_c_close(k->t, a->type->rank, a->type->dim);
+    for (uint32_t j = 0; j < parts; j++) {
+        tn_i_c_open_arr(k->t, "i", a->type);
+        tn_i_text_put(k->t, "out%u[", (unsigned)j);
+        tn_i_c_at_arr(k->t, "i", &k->out[j]);
+        tn_i_text_put(k->t, "] = in%u[", (unsigned)j);
+        tn_i_c_at_arr(k->t, "i", &k->in[j]);
+        tn_i_text_put(k->t, "];\n");
+        tn_i_c_close(k->t, a->type->rank, a->type->dim);
+    }
     tn_i_c_open(k->t, "b", n, a->type->dim);
-    tn_i_text_put(k->t, "lu_%s(%lld, %lld, out0 + ", tn_i_c_suffix(a->type->dtype), rows, columns);
-    tn_i_c_at(k->t, "b", n, a->type->dim, k->out[0].stride);
-    tn_i_text_put(k->t, ", out1 + ");
-    tn_i_c_at(k->t, "b", n, a->type->dim, k->out[1].stride);
-    tn_i_text_put(k->t, ", out2 + ");
-    tn_i_c_at(k->t, "b", n, a->type->dim, k->out[2].stride);
-    tn_i_text_put(k->t, ", (%s *)(void *)shared);\n", tn_i_c_name(a->type->dtype));
-    tn_i_c_lu_room(k, rows, columns);
+    tn_i_text_put(k->t, "%s_%s(%lld, %lld", parts > 1 ? "lu_parts" : "lu", tn_i_c_suffix(a->type->dtype), rows,
+                  columns);
+    for (uint32_t j = 0; j < parts + 2; j++) {
+        tn_i_text_put(k->t, ", out%u + ", (unsigned)j);
+        tn_i_c_at(k->t, "b", n, a->type->dim, k->out[j].stride);
+    }
+    if (parts == 1) {
+        tn_i_text_put(k->t, ", (%s *)(void *)shared", tn_i_c_name(a->type->dtype));
+        tn_i_c_lu_room(k, rows, columns);
+    }
+    tn_i_text_put(k->t, ");\n");
     tn_i_c_close(k->t, n, a->type->dim);
 }
 
@@ -194,18 +219,21 @@ const tn_prim tn_prim_lu = {
     .name = "lu",
     .doc = "(lu, pivots, permutation) with l u = a[permutation] for any m x n, packed: l (m x k, k = min(m, n)) "
            "without its "
-           "diagonal of ones; a zero pivot stays; rows i and pivots[i] were exchanged at step i < k",
-    .nin = 1,
+           "diagonal of ones; a zero pivot stays; rows i and pivots[i] were exchanged at step i < k; (re lu, im lu, "
+           "..) of "
+           "re a, im a, whose pivots are the largest |re| + |im|",
+    .nin = -1,
     .flags = TN_F_COSTLY,
     .dtypes = TN_WIDE_FLOATS,
     .type = type_lu,
     .jvp = jvp_lu,
-    .batch = batch_lu,
+    .batch = tn_i_batch_parts,
     .kernel = kernel_lu,
+    .complex_many = tn_i_complex_of_lu,
     .c_kernel = c_lu,
     .c_helpers = tn_i_factor_helpers,
     .cost = cost_lu,
-    .jvp_bound = 24,
+    .jvp_bound = 52,
     .sample = sample_lu,
 };
 

@@ -6,10 +6,10 @@
 #include "prims/gemm.h"
 #include "prims/prim.h"
 
-/* In place: a, m x n with rows one after another, becomes u on and above the diagonal and l, whose diagonal is
- * ones, below; row i of l u is row permutation[i] of a.  At step i < min(m, n) rows i and pivots[i] were exchanged.  A
- * column without a pivot leaves a 0 on u's diagonal. */
-void tn_i_lu(int dtype, int threads, int64_t m, int64_t n, void *a, int32_t *pivots, int32_t *permutation);
+/* In place: a, m x n with rows one after another, im its imaginary part or NULL, becomes u on and above the diagonal
+ * and l, whose diagonal is ones, below; row i of l u is row permutation[i] of a.  At step i < min(m, n) rows i and
+ * pivots[i] were exchanged.  A column without a pivot leaves a 0 on u's diagonal. */
+void tn_i_lu(int dtype, int threads, int64_t m, int64_t n, void *a, void *im, int32_t *pivots, int32_t *permutation);
 
 /* The factors of one matrix, in any layout. */
 typedef struct tn_i_factors {

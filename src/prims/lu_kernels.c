@@ -61,8 +61,84 @@ static void factor(int dtype, int threads, int64_t m, int64_t n, tn_i_matrix a, 
     }
 }
 
-void tn_i_lu(int dtype, int threads, int64_t m, int64_t n, void *a, int32_t *pivots, int32_t *permutation) {
-    factor(dtype, threads, m, n, (tn_i_matrix){a, n, 1}, pivots);
+/* The same of complex numbers by their parts; pivots are the largest |re| + |im|, as LAPACK has them.  A panel, and
+ * what lies right of it for the solve with the panel's triangle. */
+#define PARTS(name, type, magnitude)                                                                         \
+    static void name##_scale(int64_t n, int64_t j, int64_t i, type *re, type *im) {                          \
+        const type x = re[j * n + j], y = im[j * n + j], a = re[i * n + j], b = im[i * n + j];               \
+        const bool wide = magnitude(x) >= magnitude(y);                                                      \
+        const type ratio = wide ? y / x : x / y, norm = wide ? x + y * ratio : y + x * ratio;                \
+        re[i * n + j] = (wide ? a + b * ratio : a * ratio + b) / norm;                                       \
+        im[i * n + j] = (wide ? b - a * ratio : b * ratio - a) / norm;                                       \
+    }                                                                                                        \
+    /* row i less its element in column j times row j, in columns from..to */                                \
+    static void name##_less(int64_t n, int64_t j, int64_t i, int64_t from, int64_t to, type *re, type *im) { \
+        const type x = re[i * n + j], y = im[i * n + j];                                                     \
+        for (int64_t c = from; c < to; c++) {                                                                \
+            const type u = re[j * n + c], v = im[j * n + c];                                                 \
+            re[i * n + c] -= x * u - y * v;                                                                  \
+            im[i * n + c] -= x * v + y * u;                                                                  \
+        }                                                                                                    \
+    }                                                                                                        \
+    static void name##_exchange(int64_t n, int64_t j, int64_t p, type *a) {                                  \
+        for (int64_t c = 0; c < n && p != j; c++) {                                                          \
+            const type t = a[j * n + c];                                                                     \
+            a[j * n + c] = a[p * n + c];                                                                     \
+            a[p * n + c] = t;                                                                                \
+        }                                                                                                    \
+    }                                                                                                        \
+    static void name(int64_t m, int64_t n, int64_t from, int64_t to, type *re, type *im, int32_t *pivots) {  \
+        for (int64_t j = from; j < to; j++) {                                                                \
+            int64_t p = j;                                                                                   \
+            for (int64_t i = j + 1; i < m; i++)                                                              \
+                if (magnitude(re[i * n + j]) + magnitude(im[i * n + j]) >                                    \
+                    magnitude(re[p * n + j]) + magnitude(im[p * n + j]))                                     \
+                    p = i;                                                                                   \
+            pivots[j] = (int32_t)p;                                                                          \
+            name##_exchange(n, j, p, re);                                                                    \
+            name##_exchange(n, j, p, im);                                                                    \
+            if (re[j * n + j] == 0 && im[j * n + j] == 0) continue;                                          \
+            for (int64_t i = j + 1; i < m; i++) {                                                            \
+                name##_scale(n, j, i, re, im);                                                               \
+                name##_less(n, j, i, j + 1, to, re, im);                                                     \
+            }                                                                                                \
+        }                                                                                                    \
+        for (int64_t i = from + 1; i < to; i++)                                                              \
+            for (int64_t j = from; j < i; j++) name##_less(n, j, i, to, n, re, im);                          \
+    }
+
+PARTS(parts_f32, float, fabsf)
+PARTS(parts_f64, double, fabs)
+
+static void factor_parts(int dtype, int threads, int64_t m, int64_t n, tn_i_matrix re, tn_i_matrix im,
+                         int32_t *pivots) {
+    const int64_t k = m < n ? m : n;
+    for (int64_t j = 0; j < k; j += TN_M_LU_BLOCK) {
+        const int64_t end = k - j < TN_M_LU_BLOCK ? k : j + TN_M_LU_BLOCK, width = end - j, rest = n - end;
+        if (dtype == TN_F64)
+            parts_f64(m, n, j, end, re.data, im.data, pivots);
+        else
+            parts_f32(m, n, j, end, re.data, im.data, pivots);
+        if (rest == 0 || end == m) return;
+        const tn_i_matrix a[2] = {tn_i_matrix_at(dtype, re, end, j), tn_i_matrix_at(dtype, im, end, j)};
+        const tn_i_matrix b[2] = {tn_i_matrix_at(dtype, re, j, end), tn_i_matrix_at(dtype, im, j, end)};
+        const tn_i_matrix c[2] = {tn_i_matrix_at(dtype, re, end, end), tn_i_matrix_at(dtype, im, end, end)};
+        tn_i_multiply(dtype, threads, m - end, rest, width, a[1], b[1], true, c[0]);
+        negate(dtype, m - end, width, a[0]); /* products are added */
+        negate(dtype, m - end, width, a[1]);
+        tn_i_multiply(dtype, threads, m - end, rest, width, a[0], b[0], true, c[0]);
+        tn_i_multiply(dtype, threads, m - end, rest, width, a[0], b[1], true, c[1]);
+        tn_i_multiply(dtype, threads, m - end, rest, width, a[1], b[0], true, c[1]);
+        negate(dtype, m - end, width, a[0]);
+        negate(dtype, m - end, width, a[1]);
+    }
+}
+
+void tn_i_lu(int dtype, int threads, int64_t m, int64_t n, void *a, void *im, int32_t *pivots, int32_t *permutation) {
+    if (im)
+        factor_parts(dtype, threads, m, n, (tn_i_matrix){a, n, 1}, (tn_i_matrix){im, n, 1}, pivots);
+    else
+        factor(dtype, threads, m, n, (tn_i_matrix){a, n, 1}, pivots);
     for (int64_t i = 0; i < m; i++) permutation[i] = (int32_t)i;
     for (int64_t i = 0; i < (m < n ? m : n); i++) {
         const int32_t t = permutation[i];

@@ -25,6 +25,15 @@ bool tn_i_matrices(tn_i_query *q) {
     return true;
 }
 
+bool tn_i_parts_alike(tn_i_query *q) {
+    char text[TN_I_TYPE_TEXT];
+    if (q->nin < 1 || q->nin > 2)
+        return tn_i_type_fail(q, -1, "takes 1 operand, or 2: real and imaginary part; not %u", (unsigned)q->nin);
+    if (q->nin == 2 && !tn_type_equal(q->in[0], q->in[1]))
+        return tn_i_type_fail(q, 1, "should be an imaginary part, %s", tn_i_type_text(text, q->in[0]));
+    return true;
+}
+
 bool tn_i_same_batch(tn_i_query *q, uint32_t i) {
     const tn_type *a = q->in[0], *b = q->in[i];
     if (a->rank != b->rank)

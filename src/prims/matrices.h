@@ -11,6 +11,8 @@ static inline int tn_i_batch_rank(const tn_type *t) { return t->rank - 2; }
 bool tn_i_square_matrices(tn_i_query *q);
 /* The same of matrices of any shape. */
 bool tn_i_matrices(tn_i_query *q);
+/* It is the only operand, or there is one more, the imaginary part of complex matrices. */
+bool tn_i_parts_alike(tn_i_query *q);
 /* Operand i is a batch of matrices, of as many as operand 0. */
 bool tn_i_same_batch(tn_i_query *q, uint32_t i);
 

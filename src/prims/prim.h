@@ -379,6 +379,8 @@ struct tn_prim {
      * parts.  NULL: each part by itself of what is linear in all complex operands, else it is refused. */
     tn_i_complex (*complex)(tn_i_builder *b, const tn_prim *prim, const tn_i_param *p, uint32_t nin,
                             const tn_i_complex *in);
+    uint32_t (*complex_many)(tn_i_builder *b, const tn_prim *prim, const tn_i_param *p, uint32_t nin,
+                             const tn_i_complex *in, uint32_t most, tn_i_complex *out); /* of several results */
     /* No kernel and no program: the equations that a program has in its place when it is about to run (all of out).
      * Transformations, prices and texts see the one equation. */
     void (*expand)(tn_i_rule *r, tn_i_var *out);

@@ -1,5 +1,6 @@
 /* sort: by one or more keys along a dimension. */
 #include "prims/c_text.h"
+#include "prims/complex.h"
 #include "prims/dims.h"
 #include "prims/ids.h"
 #include "prims/sample.h"
@@ -327,6 +328,7 @@ const tn_prim tn_prim_sort = {
     .jvp = jvp_sort,
     .batch = batch_sort,
     .kernel = kernel_sort,
+    .complex_many = tn_i_complex_of_sort,
     .c_kernel = c_sort,
     .c_helpers = sort_helpers,
     .scratch = scratch_sort,

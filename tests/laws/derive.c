@@ -10,6 +10,7 @@ double laws_rounding(const tn_fn *f) { return laws_holds_f32(f) ? 2e-5 : 1e-11; 
 /* ---- choices and arguments ----------------------------------------------------------- */
 
 bool laws_is_fixed(const tn_prim *prim, uint32_t i) {
+    if (prim->id == TN_P_schur) return true;
     if (!(prim->flags & TN_F_ELEMENTWISE) || prim->jvp || prim->linear[0] || i >= 3 || prim->partial[i]) return false;
     return prim->partial[0] || prim->partial[1] || prim->partial[2];
 }

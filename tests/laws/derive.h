@@ -5,7 +5,7 @@
 #include "laws/laws.h"
 
 /* Whether an operand is one of those floats that have no derivative (asked for, it is refused): the order of polygamma,
- * s of zeta, a and b of regularized_incomplete_beta. */
+ * s of zeta, a and b of regularized_incomplete_beta, what schur decomposes. */
 bool laws_is_fixed(const tn_prim *prim, uint32_t i);
 
 /* A choice of float inputs, in any order. */

@@ -767,18 +767,30 @@ table("lapack")
 
 
 def signs(v):
-    """What makes the first element of each column that is at least half its largest positive."""
-    v = lax.stop_gradient(v)
-    large = jnp.abs(v) >= jnp.abs(v).max(-2, keepdims=True, initial=0) / 2
-    first = jnp.argmax(large, -2, keepdims=True) if v.size else jnp.zeros((*v.shape[:-2], 1, 0), int)
-    return jnp.sign(jnp.take_along_axis(v, first, -2)) if v.size else v
+    """What makes the first element of each column that is at least half its largest positive, and real."""
+    if not v.size:
+        return v
+    size = jnp.abs(lax.stop_gradient(v))
+    first = jnp.argmax(size >= size.max(-2, keepdims=True) * (0.5 - 1e-9), -2, keepdims=True)
+    x = jnp.take_along_axis(v, first, -2)
+    return jnp.sign(lax.stop_gradient(x)) if v.dtype.kind == "f" else jnp.conj(x) / jnp.abs(x)
+
+
+def of_parts(fn):
+    """fn of a complex matrix, by parts."""
+    def split(re, im):
+        outs = fn(re + 1j * im)
+        parts = [p for z in outs for p in ((z.real, z.imag) if z.dtype.kind == "c" else (z,))]
+        return [jnp.where(jnp.abs(p) < 1e-15, 0, p) if p.dtype.kind == "f" else p for p in parts]  # what is 0, and turned
+    return split
 
 
 def eigh(lower):
     def fn(a):
         half = jnp.tril(a) if lower else jnp.triu(a)
         strict = jnp.tril(half, -1) if lower else jnp.triu(half, 1)
-        v, w = lax.linalg.eigh(half + jnp.swapaxes(strict, -1, -2), lower=lower, symmetrize_input=False)
+        diagonal = jnp.where(jnp.eye(a.shape[-1], dtype=bool), a.real, 0)
+        v, w = lax.linalg.eigh(strict + diagonal + jnp.conj(jnp.swapaxes(strict, -1, -2)), lower=lower, symmetrize_input=False)
         return v * signs(v), w
     return fn
 
@@ -807,7 +819,7 @@ for d in FLOATS:
 
 
 def eig(vectors):
-    """Sorted by real parts; columns with a positive largest element."""
+    """Sorted by real parts; columns with a first large element that is positive."""
     def fn(a):
         if not vectors:
             (w,) = lax.linalg.eig(a, compute_left_eigenvectors=False, compute_right_eigenvectors=False)
@@ -818,9 +830,7 @@ def eig(vectors):
         if not vectors:
             return w.real, w.imag
         v = jnp.take_along_axis(v, order[..., None, :], -1)
-        size = jnp.abs(v)
-        first = jnp.argmax(size, -2, keepdims=True) if v.size else jnp.zeros((*v.shape[:-2], 1, 0), int)
-        v = v / (jnp.take_along_axis(v, first, -2) / jnp.take_along_axis(size, first, -2)) if v.size else v
+        v = v * signs(v)
         return w.real, w.imag, v.real, v.imag
     return fn
 
@@ -852,10 +862,10 @@ def svd(full):
         u, v, vt = jnp.linalg.svd(a, full_matrices=full)
         sign, k = signs(u), v.shape[-1]
         if full:
-            by_row = jnp.concatenate([sign[..., :k], signs(jnp.swapaxes(vt, -1, -2))[..., k:]], -1)
+            by_row = jnp.concatenate([sign[..., :k], signs(jnp.conj(jnp.swapaxes(vt, -1, -2)))[..., k:]], -1)
         else:
             by_row = sign
-        return v, u * sign, vt * jnp.swapaxes(by_row, -1, -2)
+        return v, u * sign, vt * jnp.conj(jnp.swapaxes(by_row, -1, -2))
     return fn
 
 
@@ -888,6 +898,59 @@ for d in FLOATS:
     row("svd[full_matrices=False compute_uv=True]", f"{d}[2,2]", [[0.0, -2.0, 2.0, 0.0], [0.0] * 4],
         out=[[2.0, 2.0], [0.0, 1.0, 1.0, 0.0], [1.0, 0.0, 0.0, -1.0], [0.0] * 2, [0.0] * 4, [0.0] * 4], how="jvp", nout=3,
         outs=f"{d}[2] {d}[2,2] {d}[2,2]")
+
+# Complex matrices, by parts; of eig's vectors JAX has no derivative.
+I3 = [0.5, -1.0, 0.75, 1.5, -0.5, 0.25, -2.0, 1.0, 0.125]
+J3 = [0.25, 2.0, -1.0, 0.5, 1.0, -0.75, 1.5, -0.25, 3.0]
+Z32 = [0.5, 1.5, -1.0, 0.25, -0.75, 2.0]
+for d in FLOATS:
+    square = f"{d}[3,3] {d}[3,3]"
+    for lower in (True, False):
+        row(f"eigh[lower={lower}]", square, [G3, I3], of_parts(eigh(lower)), nout=3)
+    row("eigh", square, [G3, I3, D3, J3, [1.0, -0.5, 2.0]], of_parts(eigh(True)), how="vjp", nout=3, outs=f"{square} {d}[3]")
+    # A diagonal matrix, whose own imaginary part is not read.
+    row("eigh", f"{d}[2,2] {d}[2,2]", [[3.0, 0.0, 0.0, 1.0], [7.0, 0.0, 0.0, -7.0]], of_parts(eigh(True)), nout=3)
+    row("eigh", f"{d}[2,2] {d}[2,2]", [[1.0] * 4, [0.0, 0.0, nan, 0.0]], out=[[nan] * 4, [nan] * 4, [nan] * 2], nout=3)
+    for vectors in (True, False):
+        row(f"eig[compute_vectors={vectors}]", square, [G3, I3], of_parts(eig(vectors)), nout=4 if vectors else 2)
+    row("eig[compute_vectors=False]", square, [G3, I3, E3, J3], of_parts(eig(False)), how="jvp", nout=2)
+    row("lu", square, [A3, I3], of_parts(lax.linalg.lu), nout=4, outs=f"{square} i32[3] i32[3]")
+    for how in ("jvp", "vjp") if d == "f64" else ("jvp",):  # an element cancels
+        row("lu", square, [A3, I3, D3, J3], of_parts(lax.linalg.lu), how=how, nout=4, outs=f"{square} i32[3] i32[3]")
+    for shape in ("[3,2]", "[2,3]"):
+        two, op = f"{d}{shape} {d}{shape}", "svd[full_matrices=False compute_uv=True]"
+        row("lu", two, [T32, Z32], of_parts(lax.linalg.lu), nout=4, outs=f"{two} i32[2] i32[{shape[1]}]")
+        row("qr[full_matrices=False]", two, [T32, Z32], of_parts(jnp.linalg.qr), nout=4)
+        if d == "f64":  # an element cancels
+            row("qr[full_matrices=False]", two, [T32, Z32, DT32, Z32[::-1]], of_parts(jnp.linalg.qr), how="jvp", nout=4)
+        row("qr[full_matrices=True]", two, [T32, Z32], of_parts(lambda a: jnp.linalg.qr(a, mode="complete")), nout=4)
+        row(op, two, [T32, Z32], of_parts(svd(False)), nout=5)
+        if d == "f64":  # an element cancels
+            sides = [f"{d}[{shape[1]},2]", f"{d}[2,{shape[3]}]"]
+            cts = [[1.0, -2.0], T32[: 2 * int(shape[1])], Z32[::-1][: 2 * int(shape[1])], DT32[: 2 * int(shape[3])], Z32[: 2 * int(shape[3])]]
+            row(op, two, [T32, Z32, *cts], of_parts(svd(False)), how="vjp", nout=5,
+                outs=f"{d}[2] {sides[0]} {sides[0]} {sides[1]} {sides[1]}")
+        row("svd[full_matrices=True compute_uv=True]", two, [T32, Z32], of_parts(svd(True)), nout=5)
+        row("svd[full_matrices=True compute_uv=False]", two, [T32, Z32, [1.0, 2.0]], of_parts(lambda a: svd(False)(a)[:1]), how="vjp",
+            outs=f"{d}[2]")
+
+def schur(a):
+    """Phases as of the vectors of eigh."""
+    t, q = lax.linalg.schur(a)
+    s = signs(q)
+    by = jnp.conj(jnp.swapaxes(s, -1, -2)) * s if q.size else q
+    return jnp.where(jnp.eye(a.shape[-1], dtype=bool), t, t * by), q * s
+
+
+for d in FLOATS:
+    two = f"{d}[3,3] {d}[3,3]"
+    row("schur", f"{d}[3,3]", [G3], schur, nout=2)
+    row("schur[compute_schur_vectors=False]", f"{d}[3,3]", [A3], lambda a: schur(a)[0])
+    row("schur", f"{d}[2,2,2]", [[2.0, 1.0, 0.5, 1.0, 3.0, 2.0, -1.0, 3.5]], schur, nout=2)
+    row("schur", f"{d}[0,0]", [[]], schur, nout=2)
+    row("schur", f"{d}[2,2]", [[1.0, 2.0, nan, 1.0]], out=[[nan] * 4] * 2, nout=2)
+    row("schur", two, [G3, I3], of_parts(schur), nout=4)
+    row("schur[compute_schur_vectors=False]", two, [A3, J3], of_parts(lambda a: schur(a)[:1]), nout=2)
 
 # ---- programs in programs -----------------------------------------------------------------------------
 table("nested")

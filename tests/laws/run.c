@@ -1,5 +1,6 @@
 /* The drivers: every law on every primitive, dtype and sample, and on generated programs. */
 #include "laws/copy64.h"
+#include "laws/derive.h"
 #include "laws/laws.h"
 #include "laws/trial.h"
 #include "prims/ids.h"
@@ -24,10 +25,10 @@ typedef struct session {
 } session;
 
 static bool differentiable(const tn_fn *f) {
-    bool in = false, out = false;
-    for (uint32_t i = 0; i < f->nin; i++) in |= tn_i_is_float(f->val[i].type->dtype);
+    laws_wrt w;
+    bool out = false;
     for (uint32_t j = 0; j < f->nout; j++) out |= tn_i_is_float(f->val[f->out[j]].type->dtype);
-    return in && out;
+    return out && laws_wrt_all(f, &w)->n > 0;
 }
 
 static bool applies(const session *s, const laws_law *law, const laws_trial *t) {

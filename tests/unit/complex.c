@@ -12,6 +12,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
@@ -485,7 +486,13 @@ static void refused_texts(void **state) {
         {"{ lambda a:c128[2] . let b:c128[2] = erf a in (b,) }", "erf is not defined for these complex operands"},
         {"{ lambda a:c128[2] . let b:f64[2] = mul a a in (b,) }", "is declared f64[2], but is complex"},
         {"{ lambda a:c128[2] . let b:c128[2] = abs a in (b,) }", "is declared complex"},
-        {"{ lambda a:c128[2] . let b = sort[dimension=0 is_stable=True num_keys=1] a in (b,) }", "sort is not defined"},
+        {"{ lambda a:c128[2] . let b = cummax[axis=0 reverse=False] a in (b,) }", "cummax is not defined"},
+        {"{ lambda a:f64[2,2] . let b:c128[2,2] = cholesky a in (b,) }", "cholesky is not defined"},
+        {"{ lambda a:f64[2] . let b:c128[2] = cumprod[axis=0 reverse=False] a in (b,) }", "cumprod is not defined"},
+        {"{ lambda a:c128[2] . let b:c128[2] = cholesky a in (b,) }", "cholesky is not defined"},
+        {"{ lambda a:c128[2,3] . let b:c128[2,3] c:f64[2] = eigh a in (b,) }",
+         "eigh: operand 0: needs square matrices"},
+        {"{ lambda a:f64[2,2] . let b:c128[2,2] c:f64[2] = eigh a in (b,) }", "is declared complex"},
         {"{ lambda a:c128[2] . let b = real a c = real b in (c,) }", "real"},
         {"{ lambda a:c128[2] . let b = mul a (1+2):c128[] in (b,) }", "an imaginary part"},
         {"{ lambda a:c128[2] . let b = mul a (1+2j):f64[] in (b,) }", "c64[] or c128[]"},
@@ -507,6 +514,52 @@ static void refused_texts(void **state) {
         tn_ctx *c = checked();
         assert_null(tn_fn_parse(c, bad[i].program, strlen(bad[i].program), "jax.txt"));
         if (!strstr(tn_error(c), bad[i].says)) fail_msg("row %zu: %s", i, tn_error(c));
+        tn_ctx_free(c);
+    }
+}
+
+/* ---- decompositions ----------------------------------------------------------------------------------------- */
+
+#define PRODUCT(x, y) " = dot_general[dimension_numbers=(((1,), (0,)), ((), ()))] " x " " y " "
+#define ADJOINT(z, x) z "t = transpose[permutation=(1, 0)] " x " " z " = conj " z "t "
+
+/* What is 0 where factors are those of a[4,4] and b[4,3]. */
+static const char *const factors[] = {
+    ADJOINT("t", "a") "h:c128[4,4]" PRODUCT("a", "t") "l:c128[4,4] = cholesky h " ADJOINT("u", "l") "p" PRODUCT(
+        "l", "u") "r = sub p h",
+    ADJOINT("t", "a") "h:c128[4,4]" PRODUCT(
+        "a", "t") "l:c128[4,4] = cholesky h x = triangular_solve[left_side=True "
+                  "lower=True transpose_a=True conjugate_a=True unit_diagonal=False] l b " ADJOINT(
+                      "u", "l") "p" PRODUCT("u", "x") "r = sub p b",
+    "q:c128[4,3] s:c128[3,3] = qr[full_matrices=False] b " ADJOINT(
+        "t", "b") "x = triangular_solve[left_side=False "
+                  "lower=False transpose_a=True conjugate_a=True unit_diagonal=False] s q p" PRODUCT("q", "s")
+                      ADJOINT("w", "s") "y" PRODUCT("x", "w") "m = sub p b n = sub y q r = add m n",
+    "x:c128[3,4] = pinv b p" PRODUCT("b", "x") "y" PRODUCT("p", "b") "r = sub y b",
+    "w:c128[4] v:c128[4,4] = eig[compute_left_eigenvectors=False compute_right_eigenvectors=True "
+    "enable_eigvec_derivs=False implementation=None] a y" PRODUCT(
+        "a", "v") "d = broadcast_in_dim[shape=(4, 4) "
+                  "broadcast_dimensions=(1,)] w z = mul v d r = sub y z",
+    "t:c128[4,4] q:c128[4,4] = schur[compute_schur_vectors=True select_callable=None sort_eig_vals=False] a y" PRODUCT(
+        "q", "t") "z" PRODUCT("a", "q") "r = sub y z",
+};
+
+static void decompositions(void **state) {
+    (void)state;
+    double a[4][4][2], b[4][3][2], r[4][4][2], *to = &r[0][0][0];
+    for (size_t i = 0; i < sizeof a / sizeof(double); i++) (&a[0][0][0])[i] = sin(3.0 * (double)(i * i % 101));
+    for (size_t i = 0; i < sizeof b / sizeof(double); i++) (&b[0][0][0])[i] = cos((double)(i * i * i % 53));
+    for (size_t i = 0; i < COUNT(factors); i++) {
+        char text[1024];
+        tn_ctx *c = checked();
+        memset(r, 0, sizeof r);
+        (void)snprintf(text, sizeof text, "{ lambda a:c128[4,4] b:c128[4,3] . let %s in (r,) }", factors[i]);
+        tn_fn *f = tn_fn_parse(c, text, strlen(text), "factors.txt");
+        if (!f) fail_msg("row %zu: %s", i, tn_error(c));
+        run(c, f, (const void *[]){a, b}, (void *[]){r});
+        for (size_t k = 0; k < sizeof r / sizeof(double); k++)
+            if (!(fabs(to[k]) < 1e-12)) fail_msg("row %zu, %zu: %.17g", i, k, to[k]);
+        tn_fn_free(f);
         tn_ctx_free(c);
     }
 }
@@ -558,6 +611,6 @@ int main(void) {
         cmocka_unit_test(values),        cmocka_unit_test(cuts),        cmocka_unit_test(arithmetic),
         cmocka_unit_test(gradient),      cmocka_unit_test(matrices),    cmocka_unit_test(fourier),
         cmocka_unit_test(dimensions),    cmocka_unit_test(frequencies), cmocka_unit_test(text),
-        cmocka_unit_test(refused_texts), cmocka_unit_test(errors)};
+        cmocka_unit_test(refused_texts), cmocka_unit_test(errors),      cmocka_unit_test(decompositions)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
