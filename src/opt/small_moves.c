@@ -539,27 +539,14 @@ static uint8_t *find_leaves(const tn_fn *f) {
 /* An iota, which no nest has to make. */
 static tn_i_var counted(tn_i_builder *b, const tn_i_eqn *e, const tn_type *t) {
     int64_t after = 1;
-    union {
-        int64_t i64[TN_M_MOVE_ELEMENTS];
-        int32_t i32[TN_M_MOVE_ELEMENTS];
-        double f64[TN_M_MOVE_ELEMENTS];
-        float f32[TN_M_MOVE_ELEMENTS];
-    } x;
-    const int dimension = (int)tn_i_p(e)[2].u.i, dtype = t->dtype;
-    if (dtype == TN_BOOL) return TN_NOVAR;
+    uint64_t x[TN_M_MOVE_ELEMENTS];
+    const int dimension = (int)tn_i_p(e)[2].u.i;
+    const size_t size = tn_i_dtype_size(t->dtype);
+    if (t->dtype == TN_BOOL) return TN_NOVAR;
     for (int d = dimension + 1; d < t->rank; d++) after *= t->dim[d];
-    for (int64_t i = 0; i < tn_i_count(t); i++) {
-        const int64_t n = i / after % t->dim[dimension];
-        if (dtype == TN_F64)
-            x.f64[i] = (double)n;
-        else if (dtype == TN_F32)
-            x.f32[i] = (float)n;
-        else if (dtype == TN_I64)
-            x.i64[i] = n;
-        else
-            x.i32[i] = (int32_t)n;
-    }
-    return tn_i_constant(b, t, &x);
+    for (int64_t i = 0; i < tn_i_count(t); i++)
+        tn_i_element_set(t->dtype, (char *)x + (size_t)i * size, (double)(i / after % t->dim[dimension]));
+    return tn_i_constant(b, t, x);
 }
 
 typedef struct moves {

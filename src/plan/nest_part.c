@@ -189,7 +189,7 @@ static uint64_t number_of(int dtype, int64_t x) {
     else if (dtype == TN_F32)
         memcpy(&bits, &f, sizeof f);
     else
-        bits = dtype == TN_I64 ? (uint64_t)x : (uint32_t)x;
+        bits = dtype == TN_I64 || dtype == TN_U64 ? (uint64_t)x : (uint32_t)x;
     return bits;
 }
 

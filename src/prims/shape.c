@@ -98,7 +98,8 @@ static void put_index(int dtype, void *out, int64_t at, int64_t i) {
     switch (dtype) {
     case TN_I32: ((int32_t *)out)[at] = (int32_t)(uint32_t)i; break;
     case TN_U32: ((uint32_t *)out)[at] = (uint32_t)i; break;
-    case TN_I64: ((int64_t *)out)[at] = i; break;
+    case TN_I64:
+    case TN_U64: ((int64_t *)out)[at] = i; break;
     case TN_F32: ((float *)out)[at] = (float)i; break;
     default: ((double *)out)[at] = (double)i; break;
     }
