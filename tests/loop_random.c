@@ -1,11 +1,12 @@
 #include "loop_random.h"
+#include "loop/inside.h"
 #include "prims/ids.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { VALUES = 256, STATEMENTS = 60, WORK = 20000, ARRAYS = 16 };
+enum { VALUES = 256, STATEMENTS = 60, WORK = 20000, ARRAYS = 32 };
 
 typedef struct known_value {
     uint32_t id;
@@ -99,7 +100,7 @@ static uint32_t array_of(maker *m, int dtype, bool written) {
     uint32_t found[ARRAYS], n = 0;
     for (uint32_t i = 0; i < p->narray && n < ARRAYS; i++) {
         const tn_i_l_array *a = &p->array[i];
-        if (a->dtype != dtype || a->count == 0) continue;
+        if (tn_i_holder(a->dtype) != dtype || a->count == 0) continue;
         if (written && (a->role == TN_L_IN || a->role == TN_L_CONST)) continue;
         if (m->target != TN_L_NONE && (written ? i != m->target : tn_i_l_overlap(p, i, m->target))) continue;
         found[n++] = i;
@@ -126,7 +127,7 @@ static tn_i_l_where where(maker *m, uint32_t array) {
     if (chance(m, 5)) {
         w.masked = true;
         w.mask = some(m, TN_BOOL);
-        w.otherwise = some(m, m->b.p->array[array].dtype);
+        w.otherwise = some(m, tn_i_holder(m->b.p->array[array].dtype));
     }
     return w;
 }
@@ -138,7 +139,7 @@ static void boxed_load(maker *m, uint32_t array) {
     tn_i_l_where w = {.array = array, .e = tn_i_affine_number(from < 0 ? from : n + from), .masked = true};
     if (l) w.e = tn_i_affine_loop(l->id, 1, from);
     w.mask = know(m, tn_i_l_within(&m->b, 0, w.e, n));
-    w.otherwise = some(m, m->b.p->array[array].dtype);
+    w.otherwise = some(m, tn_i_holder(m->b.p->array[array].dtype));
     know(m, tn_i_l_load(&m->b, &w));
 }
 
@@ -197,13 +198,13 @@ static void write(maker *m) {
     if (m->target != TN_L_NONE) {
         tn_i_l_where w = {.array = m->target, .e = m->place, .masked = chance(m, 4)};
         if (w.masked) w.mask = some(m, TN_BOOL);
-        tn_i_l_store(&m->b, &w, some(m, m->b.p->array[m->target].dtype));
+        tn_i_l_store(&m->b, &w, some(m, tn_i_holder(m->b.p->array[m->target].dtype)));
         return;
     }
     const uint32_t a = array_of(m, any_dtype(m), true);
     if (a == TN_L_NONE) return;
     const tn_i_l_where w = where(m, a);
-    tn_i_l_store(&m->b, &w, some(m, m->b.p->array[a].dtype));
+    tn_i_l_store(&m->b, &w, some(m, tn_i_holder(m->b.p->array[a].dtype)));
 }
 
 static void call(maker *m) {
@@ -442,9 +443,10 @@ const tn_i_l_kernel loop_random_kernel = {"rotate", rotate, NULL};
 
 static void arrays(maker *m) {
     static const int64_t counts[] = {1, 3, 8, 17, 40, 70, 200};
+    static const uint16_t halves[3] = {0x3c00, 0x8001, 0x7bff};
     double numbers[5];
     uint32_t base = 0;
-    for (int dtype = 0; dtype < TN_I_OWN_DTYPES; dtype++) {
+    for (int dtype = 0; dtype < TN_NDTYPES; dtype++) {
         (void)tn_i_l_array_new(&m->b, "x", dtype, TN_L_IN, counts[pick(m, 0, 6)], base++, 0, 0);
         const int64_t n = counts[pick(m, 1, 6)], more = pick(m, 0, 2);
         (void)tn_i_l_array_new(&m->b, "y", dtype, TN_L_INOUT, n, base, more * (int64_t)tn_i_dtype_size(dtype), 0);
@@ -454,6 +456,7 @@ static void arrays(maker *m) {
     }
     for (int i = 0; i < 5; i++) numbers[i] = tn_i_uniform(m->r, -2, 2);
     (void)tn_i_l_const(&m->b, "c", TN_F64, 5, numbers, true);
+    (void)tn_i_l_const(&m->b, "h", TN_F16, 3, halves, true);
     tn_i_l_arena(&m->b, base, 0);
     const uint32_t t = tn_i_l_scratch(&m->b, "t", TN_F64, counts[pick(m, 0, 6)], 0);
     if (m->b.failed) return;
@@ -483,8 +486,12 @@ tn_i_loops *loop_random(tn_ctx *c, tn_i_rng *r, unsigned what) {
 
 static void fill(maker *m, const tn_i_l_array *a, char *at) {
     for (int64_t i = 0; i < a->count; i++) {
-        const uint64_t bits = any_bits(m, a->dtype);
-        memcpy(at + (size_t)i * tn_i_dtype_size(a->dtype), &bits, tn_i_dtype_size(a->dtype));
+        const bool half = tn_i_is_half(a->dtype) && chance(m, 4);
+        const uint64_t bits = half ? tn_i_random(m->r) : any_bits(m, tn_i_holder(a->dtype));
+        if (half)
+            memcpy(at + (size_t)i * 2, &bits, 2);
+        else
+            tn_i_l_put(a->dtype, at, i, bits);
     }
 }
 
@@ -541,13 +548,8 @@ void loop_memory_free(loop_memory *m) {
 }
 
 static bool alike(int dtype, const char *a, const char *b) {
-    double d, e;
-    float f, g;
-    const size_t size = tn_i_dtype_size(dtype);
-    if (memcmp(a, b, size) == 0) return true;
-    if (dtype == TN_F64) return memcpy(&d, a, 8), memcpy(&e, b, 8), d != d && e != e;
-    if (dtype == TN_F32) return memcpy(&f, a, 4), memcpy(&g, b, 4), f != f && g != g;
-    return false;
+    if (memcmp(a, b, tn_i_dtype_size(dtype)) == 0) return true;
+    return tn_i_is_float(dtype) && isnan(tn_i_element(dtype, a)) && isnan(tn_i_element(dtype, b));
 }
 
 bool loop_memory_same(const tn_i_loops *p, const loop_memory *a, const loop_memory *b, uint32_t *array, int64_t *at) {

@@ -155,7 +155,7 @@ static inline bool tn_i_is_int(int dtype) {
 double tn_i_greatest(int dtype);
 uint64_t tn_i_extreme_bits(int dtype, bool largest);
 /* The bits of a number of a held dtype, zero-extended, as those of its holder that is the same number (u64: has the
- * same bits); and back, of a holder's that is one of the dtype's. */
+ * same bits); and back: the low bits, or those of the nearest. */
 uint64_t tn_i_held_bits(int dtype, uint64_t bits);
 uint64_t tn_i_stored_bits(int dtype, uint64_t held);
 /* One element of an array, as a number (of integers the nearest) and as text that is read as the same element; a number

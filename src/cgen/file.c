@@ -20,7 +20,10 @@ _Static_assert(sizeof(tn_status) == sizeof(int), "functions of the text return i
 
 /* clang-format off */
 static const char *const prelude[] = {
+    "typedef __INT8_TYPE__ int8_t;\n",
     "typedef __UINT8_TYPE__ uint8_t;\n",
+    "typedef __INT16_TYPE__ int16_t;\n",
+    "typedef __UINT16_TYPE__ uint16_t;\n",
     "typedef __INT32_TYPE__ int32_t;\n",
     "typedef __UINT32_TYPE__ uint32_t;\n",
     "typedef __INT64_TYPE__ int64_t;\n",
@@ -101,7 +104,6 @@ static const char *const prelude[] = {
     "        BY_MASK(T, S, n, all) \\\n",
     "        for (int l = 0; l < all; l++) to[l] = p[l < n ? l : n - 1]; \\\n",
     "    }\n",
-    "typedef __UINT16_TYPE__ uint16_t;\n",
     "SOME(double, f64)\n",
     "SOME(float, f32)\n",
     "/* Neighbouring columns of a row. */\n",

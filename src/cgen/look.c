@@ -190,7 +190,10 @@ tn_i_c_over tn_i_c_over_of(const tn_i_cwriter *w, uint32_t k) {
     if (o->kind == TN_L_STORE || o->kind == TN_L_INTO) return TN_C_OWN;
     if (o->kind != TN_L_LOAD) return TN_C_WHOLE;
     if (tn_i_l_by(w->p, &o->at, w->note[k].lanes) != 1) return TN_C_APART;
-    return tn_i_is_float(o->dtype) && o->in[0] == TN_L_NONE && o->in[1] == TN_L_NONE ? TN_C_NEIGHBOURS : TN_C_WHOLE;
+    return tn_i_is_float(o->dtype) && o->dtype == w->p->array[o->which].dtype && o->in[0] == TN_L_NONE &&
+                   o->in[1] == TN_L_NONE
+               ? TN_C_NEIGHBOURS
+               : TN_C_WHOLE;
 }
 
 bool tn_i_c_look(tn_i_cwriter *w) {

@@ -2,6 +2,7 @@
  * of vectors, and what only the library has. */
 #include "cgen/inside.h"
 #include "loop/inside.h"
+#include "prims/held.h"
 #include "vec/vec.h"
 
 #include <inttypes.h>
@@ -13,6 +14,8 @@
 /* Those that no primitive has, in the language of prims/c_text.h. */
 static const char *own_body(int code, int from) {
     const bool wide = tn_i_dtype_size(from) == 8;
+    const int memory = tn_i_l_fits(code);
+    if (memory >= 0) return tn_i_held_bodies_of(memory)->as.text;
     switch (code) {
     case TN_L_fold_max: return "y > x || y != y ? y : x";
     case TN_L_fold_min: return "y < x || y != y ? y : x";
@@ -69,7 +72,8 @@ typedef struct body {
     tn_i_strip *strip;
 } body;
 
-static const tn_i_c_helper *helpers_of(const tn_i_cwriter *w, const body *b) {
+static const tn_i_c_helper *helpers_of(const tn_i_cwriter *w, uint32_t k, const body *b) {
+    if (tn_i_l_fits(w->p->op[k].code) >= 0) return tn_i_half_helpers;
     return b->prim ? b->prim->c_helpers : w->g->native ? NATIVE_HELPERS : own_helpers;
 }
 
@@ -186,7 +190,7 @@ static void write_function(tn_i_cwriter *w, uint32_t k, const body *b, const cha
     tn_i_text text = {.ctx = g->ctx};
     if (!tn_i_c_once(g, name)) return;
     tn_i_c_put(&text, text_of(b), o->dtype, NULL);
-    tn_i_c_need(g, helpers_of(w, b), text.at);
+    tn_i_c_need(g, helpers_of(w, k, b), text.at);
     tn_i_text_put(&g->helpers, "#ifndef TANSY_HAS_%s\n#define TANSY_HAS_%s\nstatic inline %s %s(", name, name,
                   tn_i_c_name(o->dtype), name);
     for (int i = 0; i < o->nin; i++)
@@ -212,7 +216,7 @@ static void in_place(tn_i_cwriter *w, uint32_t k, const body *b) {
     }
     tn_i_text text = {.ctx = w->g->ctx};
     tn_i_c_put(&text, text_of(b), o->dtype, name);
-    tn_i_c_need(w->g, helpers_of(w, b), text.at);
+    tn_i_c_need(w->g, helpers_of(w, k, b), text.at);
     const bool cast = tn_i_is_int(o->dtype) || o->code == TN_L_convert;
     if (text.at && cast)
         tn_i_c_line(w, "%s(%s)(%s);", define, tn_i_c_name(o->dtype), text.at);

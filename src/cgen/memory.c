@@ -1,5 +1,6 @@
 /* Loads, stores and calls. */
 #include "cgen/inside.h"
+#include "prims/held.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -28,16 +29,34 @@ static void element(tn_i_cwriter *w, const tn_i_l_op *o, char text[TN_C_AFFINE])
                    alone ? "" : " + ", by, tn_i_c_value(w, o->in[0], index), o->hi);
 }
 
+/* x as a number of `to`: where that, or `from`, is memory's dtype, the other its holder. */
+static void converted(tn_i_cwriter *w, int from, int to, const char *x, tn_i_text *t) {
+    const bool loads = tn_i_is_held(from);
+    const tn_i_held_bodies *held = tn_i_held_bodies_of(loads ? from : to);
+    const char *const name[3] = {x, x, x};
+    if (from != to) tn_i_text_put(t, "(%s)", tn_i_c_name(to));
+    if (from != to && held) {
+        const char *text = loads ? held->load.text : held->store.text;
+        tn_i_c_need(w->g, tn_i_half_helpers, text);
+        tn_i_c_put(t, text, to, name);
+    } else
+        tn_i_text_put(t, "%s", x);
+    w->failed |= t->failed;
+}
+
 void tn_i_c_load(tn_i_cwriter *w, uint32_t k) {
     const tn_i_l_op *o = &w->p->op[k];
     char at[TN_C_AFFINE], define[TN_C_NAME], mask[TN_C_NAME], other[TN_C_NAME];
+    tn_i_text x = {.ctx = w->g->ctx};
     element(w, o, at);
+    converted(w, w->p->array[o->which].dtype, o->dtype, at, &x);
     (void)tn_i_c_define(w, k, define);
     if (o->in[1] == TN_L_NONE)
-        tn_i_c_line(w, "%s%s;", define, at);
+        tn_i_c_line(w, "%s%s;", define, x.at ? x.at : "");
     else
-        tn_i_c_line(w, "%s%s ? %s : %s;", define, tn_i_c_value(w, o->in[1], mask), at,
+        tn_i_c_line(w, "%s%s ? %s : %s;", define, tn_i_c_value(w, o->in[1], mask), x.at ? x.at : "",
                     tn_i_c_value(w, o->in[2], other));
+    tn_i_text_free(&x);
 }
 
 void tn_i_c_load_neighbours(tn_i_cwriter *w, uint32_t k) {
@@ -53,13 +72,15 @@ void tn_i_c_load_neighbours(tn_i_cwriter *w, uint32_t k) {
 
 void tn_i_c_store(tn_i_cwriter *w, uint32_t k) {
     const tn_i_l_op *o = &w->p->op[k];
-    char at[TN_C_AFFINE], mask[TN_C_NAME], x[TN_C_NAME];
+    char at[TN_C_AFFINE], mask[TN_C_NAME], value[TN_C_NAME];
+    tn_i_text x = {.ctx = w->g->ctx};
     element(w, o, at);
-    (void)tn_i_c_value(w, o->in[2], x);
+    converted(w, w->p->op[o->in[2]].dtype, w->p->array[o->which].dtype, tn_i_c_value(w, o->in[2], value), &x);
     if (o->in[1] == TN_L_NONE)
-        tn_i_c_line(w, "%s = %s;", at, x);
+        tn_i_c_line(w, "%s = %s;", at, x.at ? x.at : "");
     else
-        tn_i_c_line(w, "if (%s) %s = %s;", tn_i_c_value(w, o->in[1], mask), at, x);
+        tn_i_c_line(w, "if (%s) %s = %s;", tn_i_c_value(w, o->in[1], mask), at, x.at ? x.at : "");
+    tn_i_text_free(&x);
 }
 
 bool tn_i_c_behind(const tn_i_cwriter *w, uint32_t k, uint32_t j) {

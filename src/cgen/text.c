@@ -82,7 +82,10 @@ void tn_i_c_literal(tn_i_text *t, int dtype, uint64_t bits) {
     else if (dtype == TN_F32)
         put_float(t, (memcpy(&f, &half, sizeof f), (double)f), true);
     else
-        tn_i_c_number(t, dtype, dtype == TN_I64 ? (const void *)&bits : dtype == TN_BOOL ? &byte : (const void *)&half);
+        tn_i_c_number(t, dtype,
+                      tn_i_dtype_size(dtype) == 8 ? (const void *)&bits
+                      : dtype == TN_BOOL          ? &byte
+                                                  : (const void *)&half);
 }
 
 /* ---- values ---- */

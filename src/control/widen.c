@@ -8,7 +8,7 @@ typedef struct copy {
     tn_i_memo *memo;
     const tn_fn *f;
     tn_i_builder b;
-    tn_i_var *map; /* of held values, those of their holders */
+    tn_i_var *map;
 } copy;
 
 static bool has_held(const tn_fn *f, const tn_i_eqn *e) {
@@ -20,14 +20,14 @@ static bool has_held(const tn_fn *f, const tn_i_eqn *e) {
 
 /* ---- nested programs ---- */
 
-static tn_fn *widened(tn_i_memo *memo, const tn_fn *f, bool nested);
+static tn_fn *widened(tn_i_memo *memo, const tn_fn *f);
 
 /* Of the memo. */
 static const tn_fn *within(copy *k, const tn_fn *f) {
     if (!f->held) return f;
     const tn_i_memo_entry *e = tn_i_memo_find(k->memo, &kind, f, NULL, 0);
     if (e) return e->result[0];
-    tn_fn *g = widened(k->memo, f, true);
+    tn_fn *g = widened(k->memo, f);
     e = g ? tn_i_memo_add(k->memo, &kind, f, NULL, 0, g, NULL, NULL, 0) : NULL;
     return e ? e->result[0] : NULL;
 }
@@ -111,7 +111,7 @@ static void literals(copy *k, uint32_t n, const tn_i_var *v) {
     for (uint32_t i = 0; i < n; i++) {
         const tn_i_val *x = &k->f->val[v[i]];
         if (k->map[v[i]] == TN_NOVAR && x->def == TN_DEF_LITERAL)
-            k->map[v[i]] = tn_i_literal(&k->b, tn_i_holder(x->type->dtype), tn_i_held_bits(x->type->dtype, x->bits));
+            k->map[v[i]] = tn_i_literal(&k->b, x->type->dtype, x->bits);
     }
 }
 
@@ -128,22 +128,7 @@ static void step(copy *k, const tn_i_eqn *e) {
 
 /* ---- programs ---- */
 
-static void inputs(copy *k, bool nested) {
-    for (uint32_t i = 0; i < k->f->nin && !k->b.failed; i++) {
-        tn_type t = *k->f->val[i].type;
-        if (nested) t.dtype = tn_i_holder(t.dtype);
-        k->map[i] = tn_i_input(&k->b, &t, false);
-    }
-    for (uint32_t i = 0; i < k->f->nin && !k->b.failed && !nested; i++)
-        if (tn_i_is_held(k->f->val[i].type->dtype)) k->map[i] = tn_i_load_held(&k->b, k->map[i]);
-}
-
-static tn_i_var output(copy *k, tn_i_var v, bool nested) {
-    literals(k, 1, &v);
-    return nested ? k->map[v] : tn_i_store_held(&k->b, k->map[v], k->f->val[v].type->dtype);
-}
-
-static tn_fn *widened(tn_i_memo *memo, const tn_fn *f, bool nested) {
+static tn_fn *widened(tn_i_memo *memo, const tn_fn *f) {
     copy k = {.memo = memo, .f = f, .map = tn_i_map_new(f)};
     tn_i_var *out = tn_i_alloc_array(f->ctx, f->nout, sizeof *out);
     tn_i_builder_init(&k.b, f->ctx);
@@ -151,10 +136,11 @@ static tn_fn *widened(tn_i_memo *memo, const tn_fn *f, bool nested) {
     k.b.regions = f->regions;
     k.b.forget = true;
     if (!k.map || !out) k.b.failed = true;
-    if (!k.b.failed) inputs(&k, nested);
+    for (uint32_t i = 0; i < f->nin && !k.b.failed; i++) k.map[i] = tn_i_input(&k.b, f->val[i].type, false);
     for (uint32_t i = 0; i < f->neqn && !k.b.failed; i++) step(&k, &f->eqn[i]);
     k.b.region = 0;
-    for (uint32_t j = 0; j < f->nout && !k.b.failed; j++) out[j] = output(&k, f->out[j], nested);
+    literals(&k, f->nout, f->out);
+    for (uint32_t j = 0; j < f->nout && !k.b.failed; j++) out[j] = k.map[f->out[j]];
     tn_fn *g = tn_i_finish(&k.b, f->nout, out);
     if (k.map) tn_i_map_free(f, k.map);
     tn_i_free(f->ctx, out, f->nout * sizeof *out);
@@ -165,7 +151,7 @@ tn_fn *tn_i_widened(const tn_fn *f) {
     tn_i_memo memo;
     if (!f->held) return (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
     tn_i_memo_init(&memo, f->ctx);
-    tn_fn *g = widened(&memo, f, false);
+    tn_fn *g = widened(&memo, f);
     tn_i_memo_free(&memo);
     return g;
 }

@@ -4,9 +4,10 @@
 
 #include "ir/ir.h"
 
-/* ensures: the same results, by equations of the dtypes' holders, nested programs too: arrays of such a dtype are
- * inputs, outputs, constants, and what equations take that see memory (TN_F_STORED), and are converted where they are
- * read and written.  No input is linear then.  A new reference, f itself where it has none; NULL after an error. */
+/* ensures: the same results, by equations of the dtypes' holders, nested programs too: arrays of such a dtype are what
+ * is moved, and what a program takes, returns or runs another one with, as they are in memory; in front of what
+ * computes they are converted, and what that results in is converted back.  No input is linear then.  A new reference,
+ * f itself where it has none; NULL after an error. */
 tn_fn *tn_i_widened(const tn_fn *f);
 
 #endif

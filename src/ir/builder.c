@@ -305,9 +305,10 @@ static bool typed(tn_i_builder *b, tn_i_query *q, const tn_i_var *in) {
 /* ---- folding ----------------------------------------------------------------------- */
 
 static bool computed_as_another(const tn_i_query *q) {
-    bool held = tn_i_is_held(q->out[0].dtype);
+    const int out = q->out[0].dtype, in = q->in[0]->dtype;
+    bool held = tn_i_is_held(out);
     for (uint32_t i = 0; i < q->nin; i++) held |= tn_i_is_held(q->in[i]->dtype);
-    return held;
+    return held && !tn_i_loads_held(q->prim, in, out) && !tn_i_stores_held(q->prim, in, out);
 }
 
 /* A pure equation of literals that yields one scalar is computed by its own kernel, so a

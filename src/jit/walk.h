@@ -224,6 +224,12 @@ tn_i_reg tn_i_w_get(tn_i_walk *w, int dtype, unsigned lanes, const tn_i_w_mem *a
 void tn_i_w_put_away(tn_i_walk *w, int dtype, unsigned lanes, const tn_i_w_mem *at, tn_i_reg x, tn_i_reg mask,
                      bool array);
 
+/* walk_held.c: the same of dtypes that memory alone has; in a register, what memory of one has of x */
+tn_i_reg tn_i_w_get_held(tn_i_walk *w, int dtype, unsigned lanes, const tn_i_w_mem *at, tn_i_reg mask);
+void tn_i_w_put_held(tn_i_walk *w, int dtype, unsigned lanes, const tn_i_w_mem *at, tn_i_reg x, tn_i_reg mask,
+                     bool array);
+tn_i_reg tn_i_w_as(tn_i_walk *w, int dtype, unsigned lanes, tn_i_reg x);
+
 /* walk_rows.c: strided accesses of operations first .. last - 1, by their notes; what such a unit does */
 void tn_i_w_find_rows(tn_i_walk *w, uint32_t first, uint32_t last);
 void tn_i_w_store_rows(tn_i_walk *w, const tn_i_w_rows *u, unsigned piece);
@@ -237,6 +243,7 @@ bool tn_i_w_scatter(tn_i_walk *w, const tn_i_l_op *o, unsigned i, tn_i_reg x, tn
 
 /* walk_map.c, walk_int.c, walk_bool.c, walk_convert.c: operation `code` on one piece */
 tn_i_reg tn_i_w_map(tn_i_walk *w, int code, int from, int dtype, unsigned lanes, tn_i_reg x, tn_i_reg y, tn_i_reg z);
+tn_i_reg tn_i_w_fixed_up(tn_i_walk *w, int dtype, unsigned lanes, tn_i_reg r, tn_i_reg y);
 tn_i_reg tn_i_w_integers(tn_i_walk *w, int code, int dtype, unsigned lanes, tn_i_reg x, tn_i_reg y);
 tn_i_reg tn_i_w_bools(tn_i_walk *w, int code, unsigned lanes, tn_i_reg x, tn_i_reg y, tn_i_reg z);
 tn_i_reg tn_i_w_ones(tn_i_walk *w, unsigned lanes); /* elements of a bool, all true (AVX2) */

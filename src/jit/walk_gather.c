@@ -153,7 +153,7 @@ tn_i_reg tn_i_w_gather(tn_i_walk *w, const tn_i_l_op *o, unsigned i, tn_i_reg ma
     const bool uniform = o->in[0] != TN_L_NONE && !w->note[o->in[0]].varies;
     tn_i_w_mem at;
     if (w->o->bounds) return TN_REG_NONE;
-    if (size == 1 || bytes < 16 || by > INT32_MAX / 64 || by < INT32_MIN / 64 || uniform || w->m.failed)
+    if (size < 4 || bytes < 16 || by > INT32_MAX / 64 || by < INT32_MIN / 64 || uniform || w->m.failed)
         return TN_REG_NONE;
     if (o->in[0] != TN_L_NONE || mask != TN_REG_NONE) return at_indices(w, o, i, mask, by);
     const int32_t step = (int32_t)(by * size);
@@ -168,7 +168,7 @@ tn_i_reg tn_i_w_gather(tn_i_walk *w, const tn_i_l_op *o, unsigned i, tn_i_reg ma
 bool tn_i_w_scatter(tn_i_walk *w, const tn_i_l_op *o, unsigned i, tn_i_reg x, tn_i_reg mask) {
     const unsigned size = size_of(w, o), bytes = w->lanes * size;
     tn_i_w_mem at;
-    if (size == 1 || bytes < 16 || mask != TN_REG_NONE || w->o->bounds || o->in[0] != TN_L_NONE ||
+    if (size < 4 || bytes < 16 || mask != TN_REG_NONE || w->o->bounds || o->in[0] != TN_L_NONE ||
         tn_i_l_by(w->p, &o->at, w->vector) != -1)
         return false;
     tn_i_w_address(w, o->which, &o->at, -(int64_t)(((i + 1) * w->lanes - 1) * size), &at);

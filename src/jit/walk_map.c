@@ -52,9 +52,9 @@ static tn_i_reg extreme(tn_i_walk *w, bool greater, int dtype, unsigned lanes, t
     return with_nan(w, dtype, lanes, bits(w, greater ? TN_X_vandps : TN_X_vorps, dtype, lanes, a, b), x, y);
 }
 
-/* r, and a NaN where y is one: of what a number is there are eight kinds, told by what is to become of r for each, in
- * 4 bits; that of the first two, NaNs, is the NaN. */
-static tn_i_reg fixed_up(tn_i_walk *w, int dtype, unsigned lanes, tn_i_reg r, tn_i_reg y) {
+/* AVX-512: r, and a NaN where y is one: of what a number is there are eight kinds, told by what is to become of r for
+ * each, in 4 bits; that of the first two, NaNs, is the NaN. */
+tn_i_reg tn_i_w_fixed_up(tn_i_walk *w, int dtype, unsigned lanes, tn_i_reg r, tn_i_reg y) {
     enum { NANS = 0x22 };
     const unsigned bytes = tn_i_w_bytes(w, dtype, lanes);
     const tn_i_reg table = same_bits(w, dtype, lanes, NANS, NANS);
@@ -72,7 +72,7 @@ static tn_i_reg fixed_up(tn_i_walk *w, int dtype, unsigned lanes, tn_i_reg r, tn
 static tn_i_reg fold_extreme(tn_i_walk *w, bool greater, int dtype, unsigned lanes, tn_i_reg x, tn_i_reg y) {
     static const four max = FOUR(vmax), min = FOUR(vmin);
     const tn_i_reg r = two(w, greater ? max : min, dtype, lanes, y, x);
-    return w->m.wide ? fixed_up(w, dtype, lanes, r, y) : with_nan(w, dtype, lanes, r, y, y);
+    return w->m.wide ? tn_i_w_fixed_up(w, dtype, lanes, r, y) : with_nan(w, dtype, lanes, r, y, y);
 }
 
 /* ---- rounding ---------------------------------------------------------------------------------------------- */
@@ -153,6 +153,7 @@ tn_i_reg tn_i_w_map(tn_i_walk *w, int code, int from, int dtype, unsigned lanes,
     if (w->m.failed) return 0;
     if (code == TN_L_convert) return tn_i_w_convert(w, from, dtype, lanes, x);
     if (code == TN_L_bits) return x;
+    if (tn_i_l_fits(code) >= 0) return tn_i_w_as(w, tn_i_l_fits(code), lanes, x);
     if (code == TN_L_select && dtype != TN_BOOL) return tn_i_w_select(w, dtype, lanes, x, y, z);
     if (from == TN_BOOL) return tn_i_w_bools(w, code, lanes, x, y, z);
     if (code >= TN_L_eq && code <= TN_L_ge) return tn_i_w_compare(w, code, from, lanes, x, y);

@@ -1,5 +1,6 @@
 /* Loads and stores: elements in a row, with masks; and one by one, wherever they are. */
 #include "jit/walk.h"
+#include "prims/held.h"
 
 static unsigned whole(unsigned bytes, bool store) {
     if (bytes == 4) return store ? TN_X_vmovss_to : TN_X_vmovss;
@@ -10,7 +11,7 @@ static unsigned whole(unsigned bytes, bool store) {
 /* Whether a row can be touched by one instruction, and nothing beside it. */
 static bool in_a_row(const tn_i_walk *w, int dtype, unsigned lanes, bool masked) {
     if (masked && w->o->bounds) return false; /* lane by lane, where each is looked at */
-    return !masked || w->m.wide || (dtype != TN_BOOL && tn_i_dtype_size(dtype) * lanes >= 16);
+    return !masked || w->m.wide || (tn_i_dtype_size(dtype) >= 4 && tn_i_dtype_size(dtype) * lanes >= 16);
 }
 
 /* ---- bools: bytes in memory ----------------------------------------------------------------------------- */
@@ -76,6 +77,7 @@ static void put_bools(tn_i_walk *w, unsigned lanes, const tn_i_w_mem *at, tn_i_r
 tn_i_reg tn_i_w_get(tn_i_walk *w, int dtype, unsigned lanes, const tn_i_w_mem *at, tn_i_reg mask) {
     const unsigned size = (unsigned)tn_i_dtype_size(dtype), bytes = tn_i_w_bytes(w, dtype, lanes);
     if (dtype == TN_BOOL) return lanes == 1 ? get_bool(w, at) : get_bools(w, lanes, at, mask);
+    if (tn_i_held_bodies_of(dtype)) return tn_i_w_get_held(w, dtype, lanes, at, mask);
     if (mask == TN_REG_NONE)
         return tn_i_w_load_op(w, whole(size * lanes, false), tn_i_w_size(bytes), bytes, TN_REG_NONE, at);
     if (!w->m.wide) {
@@ -96,6 +98,8 @@ void tn_i_w_put_away(tn_i_walk *w, int dtype, unsigned lanes, const tn_i_w_mem *
         put_bool(w, at, x, array);
     else if (dtype == TN_BOOL)
         put_bools(w, lanes, at, x, mask, array);
+    else if (tn_i_held_bodies_of(dtype))
+        tn_i_w_put_held(w, dtype, lanes, at, x, mask, array);
     else if (mask == TN_REG_NONE)
         tn_i_w_store_op(w, whole(size * lanes, true), tn_i_w_size(bytes), x, at, array);
     else if (!w->m.wide) {
@@ -146,11 +150,15 @@ static void index_bytes(tn_i_walk *w, const tn_i_l_op *o) {
         tn_i_w_two(w, TN_X_imul, 8, TN_RDX_, tn_i_m_number(&w->m, TN_CLASS_G, by));
 }
 
+/* Two bytes are moved one by one. */
 static void move_element(tn_i_walk *w, const lane_access *a, const tn_i_w_mem *array, int32_t stack) {
-    const unsigned size = a->size == 8 ? 8 : 4;
-    const tn_i_w_mem own = tn_i_w_stack(stack);
-    tn_i_w_fixed_load(w, a->size == 1 ? TN_X_movzxb : TN_X_mov, size, TN_RAX_, a->store ? &own : array);
-    tn_i_w_store_op(w, a->size == 1 ? TN_X_movb_to : TN_X_mov_to, size, TN_RAX_, a->store ? array : &own, a->store);
+    const unsigned size = a->size == 8 ? 8 : 4, times = a->size == 2 ? 2 : 1;
+    tn_i_w_mem own = tn_i_w_stack(stack), there = *array;
+    for (unsigned i = 0; i < times; i++, own.disp++, there.disp++) {
+        tn_i_w_fixed_load(w, a->size <= 2 ? TN_X_movzxb : TN_X_mov, size, TN_RAX_, a->store ? &own : &there);
+        tn_i_w_store_op(w, a->size <= 2 ? TN_X_movb_to : TN_X_mov_to, size, TN_RAX_, a->store ? &there : &own,
+                        a->store);
+    }
 }
 
 /* rcx: the address of lane 0, without the index. */
@@ -219,12 +227,16 @@ static void address_of(tn_i_walk *w, const tn_i_l_op *o, tn_i_w_mem *at) {
     tn_i_w_bound(w, o->which, at, (int64_t)tn_i_dtype_size(w->p->array[o->which].dtype));
 }
 
+/* It is read into all lanes of a vector at once. */
+static bool spreads(const tn_i_walk *w, uint32_t k) {
+    return w->note[k].spread && tn_i_dtype_size(w->p->array[tn_i_w_o(w, k)->which].dtype) >= 4;
+}
+
 static tn_i_reg load_one(tn_i_walk *w, uint32_t k) {
     const tn_i_l_op *o = tn_i_w_o(w, k);
     tn_i_w_mem at;
     address_of(w, o, &at);
-    if (!w->note[k].spread || o->dtype == TN_BOOL || o->in[1] != TN_L_NONE)
-        return tn_i_w_get(w, o->dtype, 1, &at, TN_REG_NONE);
+    if (!spreads(w, k) || o->in[1] != TN_L_NONE) return tn_i_w_get(w, w->p->array[o->which].dtype, 1, &at, TN_REG_NONE);
     const bool wide = tn_i_dtype_size(o->dtype) == 8;
     return tn_i_w_load_op(w, wide ? TN_X_vbroadcastsd : TN_X_vbroadcastss, w->machine, w->machine, TN_REG_NONE, &at);
 }
@@ -275,7 +287,8 @@ tn_i_reg tn_i_w_load_piece(tn_i_walk *w, const tn_i_l_op *o, unsigned i) {
     if (never(w, o, i)) return tn_i_w_piece(w, o->in[2], i);
     const tn_i_reg mask = mask_of(w, o, i);
     const unsigned lanes = w->lanes;
-    const int dtype = o->dtype;
+    const int dtype = w->p->array[o->which].dtype;
+    const bool held = tn_i_held_bodies_of(dtype) != NULL;
     if (contiguous(w, o, mask != TN_REG_NONE)) {
         tn_i_w_mem at;
         tn_i_w_address(w, o->which, &o->at, (int64_t)(i * lanes * tn_i_dtype_size(dtype)), &at);
@@ -286,7 +299,7 @@ tn_i_reg tn_i_w_load_piece(tn_i_walk *w, const tn_i_l_op *o, unsigned i) {
     const tn_i_reg r = tn_i_w_gather(w, o, i, mask);
     if (r != TN_REG_NONE) return r;
     const tn_i_w_mem stack = tn_i_w_stack(tn_i_w_scratch(w, TN_W_X));
-    if (mask != TN_REG_NONE) {
+    if (mask != TN_REG_NONE && !held) {
         const tn_i_reg other =
             o->in[1] == TN_L_NONE
                 ? tn_i_w_all(w, dtype, 0, dtype == TN_BOOL ? w->machine : tn_i_w_bytes(w, dtype, lanes))
@@ -294,14 +307,16 @@ tn_i_reg tn_i_w_load_piece(tn_i_walk *w, const tn_i_l_op *o, unsigned i) {
         tn_i_w_put_away(w, dtype, lanes, &stack, other, TN_REG_NONE, false);
     }
     each_lane(w, o, i, mask, false);
-    return tn_i_w_get(w, dtype, lanes, &stack, TN_REG_NONE);
+    const tn_i_reg x = tn_i_w_get(w, dtype, lanes, &stack, TN_REG_NONE);
+    if (!held || o->in[1] == TN_L_NONE) return x;
+    return tn_i_w_select(w, o->dtype, lanes, tn_i_w_piece(w, o->in[1], i), x, tn_i_w_piece(w, o->in[2], i));
 }
 
 void tn_i_w_load(tn_i_walk *w, uint32_t k) {
     const tn_i_l_op *o = tn_i_w_o(w, k);
     if (o->in[1] != TN_L_NONE)
         load_where(w, k);
-    else if (w->note[k].spread && o->dtype != TN_BOOL)
+    else if (spreads(w, k))
         w->note[k].at = w->note[k].many = load_one(w, k);
     else
         tn_i_w_is(w, k, load_one(w, k));

@@ -108,6 +108,7 @@ enum { TN_MASK_NONE, TN_MASK_MERGES, TN_MASK_ZEROES, TN_MASK_NEEDED };
     X(MH_R, "mh rv", R + M, ZEROES)               \
     X(MQ_R, "mq rv", R + M, ZEROES)               \
     X(ME_R, "me rv", R + M, ZEROES)               \
+    X(HRI, "mh rv i", R + M + I, ZEROES)          \
     X(XRI, "mx rv i", R + M + I, ZEROES)          \
     X(YRI, "my rv i", R + M + I, ZEROES)          \
     X(VMI, "vv mv i", R + I, ZEROES)              \
@@ -117,6 +118,7 @@ enum { TN_MASK_NONE, TN_MASK_MERGES, TN_MASK_ZEROES, TN_MASK_NEEDED };
     X(STORE, "mv rv", M, MERGES)                  \
     X(STOREX, "mx rx", M, MERGES)                 \
     X(STOREX_1, "mx rx", M, NONE)                 \
+    X(STOREXI, "mx rx i", M + I, NONE)            \
     X(STOREV, "mv vv rv", M, NONE)                \
     X(STREAM, "mv rv", M, NONE)                   \
     X(KVM, "rk vv mv", R + M + K, MERGES)         \

@@ -75,6 +75,13 @@ uint32_t tn_i_l_bits(tn_i_l_builder *b, int dtype, uint32_t x) {
     return map(b, TN_L_bits, dtype, x, TN_L_NONE, TN_L_NONE);
 }
 
+uint32_t tn_i_l_in_memory(tn_i_l_builder *b, int dtype, uint32_t x) {
+    const tn_i_l_code code = tn_i_l_as(dtype);
+    if (b->failed || code == TN_L_fn) return x;
+    if (x < b->p->nop && b->p->op[x].kind == TN_L_MAP && b->p->op[x].code == code) return x;
+    return tn_i_l_map(b, code, x, TN_L_NONE, TN_L_NONE);
+}
+
 uint32_t tn_i_l_fn(tn_i_l_builder *b, int dtype, int prim, int64_t param, uint32_t nin, const uint32_t *in) {
     if (b->failed) return TN_L_NONE;
     if (prim < 0 || prim >= TN_NPRIMS || nin > 3 || nin == 0) {
@@ -112,7 +119,7 @@ static uint32_t access(tn_i_l_builder *b, tn_i_l_op o, const tn_i_l_where *w) {
 
 uint32_t tn_i_l_load(tn_i_l_builder *b, const tn_i_l_where *w) {
     if (b->failed) return TN_L_NONE;
-    tn_i_l_op o = tn_i_l_blank(TN_L_LOAD, w->array < b->p->narray ? b->p->array[w->array].dtype : 0);
+    tn_i_l_op o = tn_i_l_blank(TN_L_LOAD, w->array < b->p->narray ? tn_i_holder(b->p->array[w->array].dtype) : 0);
     if (w->masked) {
         o.in[2] = w->otherwise;
         if (w->otherwise == TN_L_NONE) tn_i_l_fail(b, TN_ERULE, "an operand is missing");

@@ -124,7 +124,7 @@ static bool access(const checker *z) {
 static bool load(const checker *z) {
     const tn_i_l_op *o = z->o;
     if (!access(z)) return false;
-    if (o->dtype != z->p->array[o->which].dtype) return bad(z, "the array is of another dtype");
+    if (o->dtype != tn_i_holder(z->p->array[o->which].dtype)) return bad(z, "the array is of another dtype");
     if (o->in[1] == TN_L_NONE) return o->in[2] == TN_L_NONE || bad(z, "a value without a condition");
     return value_of(z, 2, o->dtype);
 }
@@ -134,7 +134,7 @@ static bool store(const checker *z) {
     if (!access(z)) return false;
     const tn_i_l_array *a = &z->p->array[o->which];
     if (a->role == TN_L_IN || a->role == TN_L_CONST) return bad(z, "%s is read only", a->name);
-    if (!value_of(z, 2, a->dtype)) return false;
+    if (!value_of(z, 2, tn_i_holder(a->dtype))) return false;
     if (z->vector != TN_L_NONE && !varies(z, o->in[0]) && tn_i_l_by(z->p, &o->at, z->vector) == 0)
         return bad(z, "the address does not move with the vector loop");
     return true;
@@ -396,7 +396,7 @@ static bool number(const checker *z) {
 
 static bool operation(checker *z) {
     const tn_i_l_op *o = z->o;
-    if (tn_i_l_has_value(o) && o->dtype >= TN_NDTYPES) return bad(z, "there is no such dtype");
+    if (tn_i_l_has_value(o) && o->dtype >= TN_I_OWN_DTYPES) return bad(z, "there is no such dtype");
     switch (o->kind) {
     case TN_L_NUMBER: return number(z);
     case TN_L_INDEX: return o->dtype == TN_BOOL ? bad(z, "an index is a number") : affine(z, &o->at);

@@ -123,9 +123,21 @@ static uint32_t by_i64(tn_i_l_builder *b, tn_i_l_code code, uint32_t x, uint32_t
     return tn_i_l_convert(b, TN_U32, two(b, code, left, right));
 }
 
+/* A number of 8 or 16 bits. */
+static bool is_short(const tn_i_loops *p, uint32_t x) {
+    const tn_i_l_op *o = &p->op[x];
+    const bool loaded = o->kind == TN_L_LOAD && o->in[1] == TN_L_NONE;
+    const int memory = loaded ? p->array[o->which].dtype : o->kind == TN_L_MAP ? tn_i_l_fits(o->code) : -1;
+    return tn_i_is_short(memory);
+}
+
 static uint32_t convert(tn_i_l_builder *b, int dtype, uint32_t x) {
     if (b->failed) return TN_L_NONE;
     const int from = b->p->op[x].dtype;
+    if (from == dtype) return x;
+    if (tn_i_is_held(dtype)) return tn_i_l_in_memory(b, dtype, convert(b, tn_i_holder(dtype), x));
+    if (from == TN_U32 && tn_i_is_float(dtype) && is_short(b->p, x))
+        return tn_i_l_convert(b, dtype, tn_i_l_convert(b, TN_I32, x));
     if (from == TN_U32 && tn_i_is_float(dtype)) return tn_i_l_convert(b, dtype, tn_i_l_convert(b, TN_I64, x));
     if (dtype != TN_U32 || !tn_i_is_float(from)) return tn_i_l_convert(b, dtype, x);
     const uint32_t least = bits_of(b, TN_I64, 0), most = bits_of(b, TN_I64, UINT32_MAX);
@@ -140,11 +152,11 @@ static uint32_t same_bits(tn_i_l_builder *b, int dtype, uint32_t x) {
     return integers ? tn_i_l_convert(b, dtype, x) : tn_i_l_bits(b, dtype, x);
 }
 
-static uint32_t row_of(tn_i_l_builder *b, int prim, int64_t param, int dtype, const uint32_t *in, uint32_t nin) {
+static uint32_t row_of(tn_i_l_builder *b, int prim, int64_t param, const uint32_t *in, uint32_t nin) {
     for (int code = 0; code < TN_L_fn; code++) {
         const tn_i_l_row *r = &tn_i_l_rows[code];
         if (r->prim != prim || r->nin != nin) continue;
-        if (code == TN_L_convert) return convert(b, dtype, in[0]);
+        if (code == TN_L_convert) return convert(b, (int)param, in[0]);
         if (r->param == param)
             return tn_i_l_map(b, (tn_i_l_code)code, in[0], nin > 1 ? in[1] : TN_L_NONE, nin > 2 ? in[2] : TN_L_NONE);
     }
@@ -191,6 +203,6 @@ uint32_t tn_i_l_elementwise(tn_i_l_builder *b, const tn_prim *prim, const tn_i_p
     case TN_P_clz: return leading(b, dtype, in[0]);
     default: break;
     }
-    const uint32_t v = row_of(b, prim->id, param, dtype, in, nin);
+    const uint32_t v = row_of(b, prim->id, param, in, nin);
     return v != TN_L_NONE || b->failed ? v : tn_i_l_fn(b, dtype, prim->id, param, nin, in);
 }

@@ -70,7 +70,7 @@ static bool load(machine *m, uint32_t k) {
         return true;
     }
     if (!element(m, k, &at)) return false;
-    m->value[k] = tn_i_l_get(o->dtype, start(m, o->which), at);
+    m->value[k] = tn_i_l_get(m->p->array[o->which].dtype, start(m, o->which), at);
     return true;
 }
 

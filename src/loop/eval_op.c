@@ -76,7 +76,12 @@ static uint64_t zeros_below(uint64_t x, uint64_t width) {
 
 uint64_t tn_i_l_compute(int code, int from, int dtype, uint64_t x, uint64_t y) {
     const uint64_t width = tn_i_dtype_size(from) * 8, mask = width == 64 ? UINT64_MAX : ((uint64_t)1 << width) - 1;
+    const int memory = tn_i_l_fits(code);
     (void)dtype;
+    if (memory >= 0) {
+        tn_i_l_put(memory, &y, 0, x);
+        return tn_i_l_get(memory, &y, 0);
+    }
     switch (code) {
     case TN_L_fold_max: return tn_i_l_fold(TN_FOLD_MAX, from, x, y);
     case TN_L_fold_min: return tn_i_l_fold(TN_FOLD_MIN, from, x, y);

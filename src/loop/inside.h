@@ -16,7 +16,7 @@ static inline tn_i_l_op tn_i_l_blank(int kind, int dtype) {
 bool tn_i_l_hold(tn_i_l_builder *b, const tn_i_affine *e, tn_i_l_affine *a);
 void tn_i_l_fail(tn_i_l_builder *b, tn_status s, const char *why);
 tn_i_loops *tn_i_l_end_unchecked(tn_i_l_builder *b);
-/* Element i, as bits of a literal. */
+/* Element i of an array of dtype, as bits of a literal of its holder; what memory has of such. */
 uint64_t tn_i_l_get(int dtype, const void *data, int64_t i);
 void tn_i_l_put(int dtype, void *data, int64_t i, uint64_t bits);
 /* One scalar operation that no primitive has; x, y: bits. */

@@ -57,14 +57,14 @@ typedef enum tn_i_l_role {
 } tn_i_l_role;
 
 typedef struct tn_i_l_array {
-    const char *name; /* interned; a word, and its own in the program */
-    uint8_t dtype, role;
-    uint32_t align;   /* bytes that its address is a multiple of: a power of two, at least the element's size */
-    int64_t count;    /* elements, >= 0 */
-    uint32_t base;    /* CONST: TN_L_NONE */
-    int64_t at;       /* bytes, a multiple of the element's size; less than 0 where strides are */
-    const void *data; /* CONST: `count` elements, which live as long as the program; else NULL */
-    bool own;         /* these are the program's */
+    const char *name;    /* interned; a word, and its own in the program */
+    uint8_t dtype, role; /* dtype: in memory; numbers are of its holder */
+    uint32_t align;      /* bytes that its address is a multiple of: a power of two, at least the element's size */
+    int64_t count;       /* elements, >= 0 */
+    uint32_t base;       /* CONST: TN_L_NONE */
+    int64_t at;          /* bytes, a multiple of the element's size; less than 0 where strides are */
+    const void *data;    /* CONST: `count` elements, which live as long as the program; else NULL */
+    bool own;            /* these are the program's */
 } tn_i_l_array;
 
 /* ---- affine expressions --------------------------------------------------------------------------------------------
@@ -249,6 +249,9 @@ bool tn_i_l_known_count(const tn_i_loops *p, uint32_t loop, int64_t *n);
 bool tn_i_l_no_sums(const tn_i_loops *p, uint32_t k);
 /* Whether two arrays share a byte. */
 bool tn_i_l_overlap(const tn_i_loops *p, uint32_t a, uint32_t b);
+/* The dtype of memory of which code makes what it has of a number (as_i8 ..), or -1; and the code, or TN_L_fn. */
+int tn_i_l_fits(int code);
+tn_i_l_code tn_i_l_as(int dtype);
 /* Of a fold, as bits of a literal. */
 uint64_t tn_i_l_identity(int fold, int dtype);
 /* The operation that folds two numbers. */
@@ -305,6 +308,8 @@ uint32_t tn_i_l_within(tn_i_l_builder *b, int64_t lo, tn_i_affine e, int64_t hi)
 uint32_t tn_i_l_map(tn_i_l_builder *b, tn_i_l_code code, uint32_t x, uint32_t y, uint32_t z);
 uint32_t tn_i_l_convert(tn_i_l_builder *b, int dtype, uint32_t x);
 uint32_t tn_i_l_bits(tn_i_l_builder *b, int dtype, uint32_t x);
+/* What memory of `dtype` has of x, of its holder. */
+uint32_t tn_i_l_in_memory(tn_i_l_builder *b, int dtype, uint32_t x);
 /* `fn`: any elementwise primitive, as it is. */
 uint32_t tn_i_l_fn(tn_i_l_builder *b, int dtype, int prim, int64_t param, uint32_t nin, const uint32_t *in);
 /* An elementwise equation of the primitive, result of `dtype`: an operation, several that have the same bits (square,

@@ -11,6 +11,7 @@ static const char *role_name(int i) {
 }
 static const char *code_name(int i) { return tn_i_l_rows[i].name; }
 static int dtype(tn_i_reader *z) { return tn_i_read_one_of(z, "a dtype", TN_I_OWN_DTYPES, tn_i_dtype_name); }
+static int memory_dtype(tn_i_reader *z) { return tn_i_read_one_of(z, "a dtype", TN_NDTYPES, tn_i_dtype_name); }
 static int fold(tn_i_reader *z) { return tn_i_read_one_of(z, "a fold", TN_FOLD_ARGMIN + 1, tn_i_l_fold_name); }
 
 /* ---- statements ---- */
@@ -281,13 +282,15 @@ static void numbers(tn_i_reader *z, const char *name, int t, int64_t n) {
     tn_i_read_expect(z, "{");
     while (!z->b.failed && !tn_i_read_next_is(z, "}") && (int64_t)have < n) {
         if (have) tn_i_read_expect(z, ",");
-        const uint64_t bits = tn_i_read_number(z, t);
+        const uint64_t bits = tn_i_read_number(z, tn_i_holder(t));
         if (z->b.failed) break;
         if (!tn_i_grow(z->ctx, (void **)(void *)&data, &room, have + 1, size)) {
             z->b.failed = true;
             break;
         }
-        tn_i_l_put(t, data, (int64_t)have++, bits);
+        tn_i_l_put(t, data, (int64_t)have, bits);
+        if (tn_i_l_get(t, data, (int64_t)have++) != bits)
+            tn_i_read_wrong(z, "%s has no such number", tn_i_dtype_name(t));
     }
     if (!z->b.failed && (int64_t)have != n) tn_i_read_wrong(z, "expected %" PRId64 " numbers", n);
     tn_i_read_expect(z, "}");
@@ -300,7 +303,7 @@ static void array(tn_i_reader *z) {
     for (uint32_t i = 0; name && !z->b.failed && i < z->b.p->narray; i++)
         if (z->b.p->array[i].name == name) tn_i_read_wrong(z, "array %s is declared twice", name);
     tn_i_read_expect(z, ":");
-    const int t = dtype(z);
+    const int t = memory_dtype(z);
     tn_i_read_expect(z, "[");
     const int64_t n = tn_i_read_integer_in(z, 0, INT64_MAX / 8);
     tn_i_read_expect(z, "]");

@@ -48,7 +48,7 @@ static void array(printer *w, const tn_i_l_array *a) {
         tn_i_text_put(&w->t, " {");
         for (int64_t i = 0; i < a->count; i++) {
             if (i) tn_i_text_put(&w->t, ", ");
-            number(w, a->dtype, tn_i_l_get(a->dtype, a->data, i));
+            number(w, tn_i_holder(a->dtype), tn_i_l_get(a->dtype, a->data, i));
         }
         tn_i_text_put(&w->t, "}");
     } else

@@ -65,6 +65,24 @@ bool tn_i_l_overlap(const tn_i_loops *p, uint32_t a, uint32_t b) {
            y->at < x->at + x->count * (int64_t)tn_i_dtype_size(x->dtype);
 }
 
+int tn_i_l_fits(int code) {
+    for (int dtype = 0; dtype < TN_NDTYPES && code != TN_L_fn; dtype++)
+        if ((int)tn_i_l_as(dtype) == code) return dtype;
+    return -1;
+}
+
+tn_i_l_code tn_i_l_as(int dtype) {
+    switch (dtype) {
+    case TN_I8: return TN_L_as_i8;
+    case TN_I16: return TN_L_as_i16;
+    case TN_U8: return TN_L_as_u8;
+    case TN_U16: return TN_L_as_u16;
+    case TN_F16: return TN_L_as_f16;
+    case TN_BF16: return TN_L_as_bf16;
+    default: return TN_L_fn; /* memory has all of its holder's numbers */
+    }
+}
+
 /* ---- folds ---- */
 
 const char *tn_i_l_fold_name(int fold) {
@@ -114,10 +132,11 @@ uint64_t tn_i_l_get(int dtype, const void *data, int64_t i) {
     uint64_t bits = 0;
     const size_t size = tn_i_dtype_size(dtype);
     memcpy(&bits, (const char *)data + (size_t)i * size, size);
-    return bits;
+    return tn_i_held_bits(dtype, bits);
 }
 
 void tn_i_l_put(int dtype, void *data, int64_t i, uint64_t bits) {
     const size_t size = tn_i_dtype_size(dtype);
+    bits = tn_i_stored_bits(dtype, bits);
     memcpy((char *)data + (size_t)i * size, &bits, size);
 }

@@ -28,7 +28,8 @@ static side side_of(const tn_i_lower_part *w, const tn_type *t, const tn_i_place
     else
         memcpy(z.stride, w->p->number + k->stride, (size_t)t->rank * sizeof *z.stride);
     for (int d = 0; d < t->rank; d++) *(z.stride[d] < 0 ? &first : &last) += z.stride[d] * (t->dim[d] - 1);
-    z.array = tn_i_lower_array(w->b, &q, out ? "to" : "from", t->dtype, out ? TN_L_OUT : TN_L_IN, last - first + 1,
+    const int dtype = tn_i_is_half(t->dtype) ? TN_U16 : t->dtype; /* of NaNs the bits, too */
+    z.array = tn_i_lower_array(w->b, &q, out ? "to" : "from", dtype, out ? TN_L_OUT : TN_L_IN, last - first + 1,
                                first * (int64_t)tn_i_dtype_size(t->dtype), 0);
     z.e = tn_i_affine_add(w->b, tn_i_lower_first(w->b, &q, t->dtype), 1, tn_i_affine_number(-first));
     return z;

@@ -3,7 +3,8 @@
  * so what joins it moves up: what it reads must have been made by then.
  *
  * Views, pads, iota and constants are no steps.  A nest that reads its own values through them, or a number, an iota or
- * a pad of what is in memory, holds copies of them; other readers have them from memory, as ever. */
+ * a pad of what is in memory, holds copies of them; other readers have them from memory, as ever.  What nests alone
+ * read of a dtype that is held (prims/held.h) each of them loads itself. */
 #include "base/machine.h"
 #include "opt/fuse.h"
 
@@ -28,6 +29,7 @@ typedef struct fusion {
     const tn_fn *f;
     uint8_t *live;                    /* of each equation */
     uint8_t *lazy;                    /* of each equation: no step */
+    uint8_t *far;                     /* of each value: something else than what nests compute reads it */
     uint8_t *early;                   /* of each equation: it joined a nest behind which there were steps */
     uint8_t *late;                    /* of each equation: it must not */
     uint8_t *light, *waits;           /* of each equation: it waits for its first reader; and does so now */
@@ -49,8 +51,11 @@ typedef struct fusion {
 
 static const tn_i_var *operands(const fusion *z, const tn_i_eqn *e) { return tn_i_in(z->f, e); }
 
+static bool loads(const fusion *z, const tn_i_eqn *e) { return tn_i_space_loads(z->f, e) && !z->far[e->out]; }
+
 /* Without a step: views, and what nests make for themselves. */
 static bool is_lazy(const fusion *z, const tn_i_eqn *e) {
+    if (loads(z, e)) return true;
     if (e->prim->id == TN_P_constant || e->prim->id == TN_P_iota || e->prim->id == TN_P_pad)
         return tn_i_space_admits(z->f, e);
     if (tn_i_space_joins(z->f, e)) return true;
@@ -96,6 +101,8 @@ static void use_inside(fusion *z, step *s, tn_i_var v) {
 
 /* Arrays of an operand, and as many operations. */
 static uint32_t boxes(const fusion *z, tn_i_var v) {
+    const uint32_t def = z->f->val[v].def;
+    if (def < z->f->neqn && loads(z, &z->f->eqn[def])) return boxes(z, operands(z, &z->f->eqn[def])[0]);
     return z->m[v].part == TN_PART_PAD ? z->f->eqn[z->f->val[v].def].nin : 1;
 }
 
@@ -107,7 +114,7 @@ static void use(fusion *z, step *s, tn_i_var v, uint32_t nest, uint32_t phase, c
         return;
     }
     if (z->m[v].part == TN_PART_FREE) return;
-    if (z->m[v].part == TN_PART_PAD) s->ops += boxes(z, v) - 1;
+    s->ops += boxes(z, v) - 1;
     if (z->seen[v] != nest || memcmp(z->seen_loop[v], loop, TN_MAX_RANK) != 0)
         s->arrays += boxes(z, v);
     else if (z->seen_phase[v] == phase)
@@ -190,13 +197,19 @@ static bool add_nest(fusion *z, uint32_t i) {
 }
 
 static bool place(fusion *z, uint32_t i);
+static void note_lazy(fusion *z, uint32_t i);
 
-/* Operands of equation i that wait go to where it will go, if they can. */
+/* Operands of equation i that wait, also behind loads, go to where it will go, if they can. */
 static bool call_operands(fusion *z, uint32_t i, uint32_t nest) {
     const tn_i_eqn *e = &z->f->eqn[i];
     for (uint32_t k = 0; k < e->nin; k++) {
         const uint32_t def = z->f->val[operands(z, e)[k]].def;
-        if (def >= z->f->neqn || !z->waits[def]) continue;
+        if (def >= z->f->neqn) continue;
+        if (z->lazy[def] && loads(z, &z->f->eqn[def])) {
+            if (!call_operands(z, def, nest)) return false;
+            note_lazy(z, def);
+        }
+        if (!z->waits[def]) continue;
         z->waits[def] = 0;
         if (nest != TN_NOVAR && call_operands(z, def, nest) && try(z, def, nest)) continue;
         if (!place(z, def)) return false;
@@ -328,7 +341,8 @@ typedef struct emission {
 static bool copied(const fusion *z, tn_i_var v, uint32_t nest) {
     const uint32_t def = z->f->val[v].def;
     if (def >= z->f->neqn || !z->lazy[def]) return false;
-    return z->m[v].part == TN_PART_FREE || z->m[v].part == TN_PART_PAD || of_nest(z, v, nest);
+    return loads(z, &z->f->eqn[def]) || z->m[v].part == TN_PART_FREE || z->m[v].part == TN_PART_PAD ||
+           of_nest(z, v, nest);
 }
 
 static void need(emission *w, tn_i_var v, uint32_t when) {
@@ -557,9 +571,9 @@ static bool alloc(fusion *z) {
     z->nlatest = 16;
     while (z->nlatest < 2 * ((size_t)f->neqn + 1)) z->nlatest *= 2;
     return (z->live = tn_i_alloc(c, f->neqn)) && (z->lazy = tn_i_alloc(c, f->neqn)) &&
-           (z->light = tn_i_alloc(c, f->neqn)) && (z->waits = tn_i_alloc(c, f->neqn)) &&
-           (z->early = tn_i_alloc(c, f->neqn)) && (z->late = tn_i_alloc(c, f->neqn)) &&
-           (z->next = tn_i_alloc_array(c, f->neqn, sizeof *z->next)) &&
+           (z->far = tn_i_alloc(c, f->nval)) && (z->light = tn_i_alloc(c, f->neqn)) &&
+           (z->waits = tn_i_alloc(c, f->neqn)) && (z->early = tn_i_alloc(c, f->neqn)) &&
+           (z->late = tn_i_alloc(c, f->neqn)) && (z->next = tn_i_alloc_array(c, f->neqn, sizeof *z->next)) &&
            (z->at = tn_i_alloc_array(c, f->neqn, sizeof *z->at)) &&
            (z->ready = tn_i_alloc_array(c, f->nval, sizeof *z->ready)) &&
            (z->left = tn_i_alloc_array(c, f->nval, sizeof *z->left)) &&
@@ -575,6 +589,7 @@ static void drop(fusion *z) {
     const tn_fn *f = z->f;
     tn_i_free(c, z->live, f->neqn);
     tn_i_free(c, z->lazy, f->neqn);
+    tn_i_free(c, z->far, f->nval);
     tn_i_free(c, z->light, f->neqn);
     tn_i_free(c, z->waits, f->neqn);
     tn_i_free(c, z->early, f->neqn);
@@ -594,7 +609,9 @@ static void drop(fusion *z) {
 static tn_fn *fuse(const tn_fn *f) {
     fusion z = {.ctx = f->ctx, .f = f};
     tn_fn *g = NULL;
-    bool ok = alloc(&z) && tn_i_light(f, tn_i_space_computes, z.light) && pass(&z);
+    bool ok = alloc(&z);
+    if (ok) tn_i_space_far(f, z.far);
+    ok = ok && tn_i_light(f, tn_i_space_computes, z.light) && pass(&z);
     for (int k = 0; ok && k < TN_M_FUSE_TRIES && refuse_early(&z, k == TN_M_FUSE_TRIES - 2); k++) ok = pass(&z);
     if (ok) g = emit(&z);
     drop(&z);

@@ -110,13 +110,17 @@ static bool set_strip(const shift *s, const tn_i_eqn *e, node *k) {
     return k->ns <= TN_M_AGAIN_NS * n;
 }
 
-static void set_tries(const shift *s, node *k) {
+static void try_number(const shift *s, node *k, double x) {
     const int dtype = type_of(s, k->v)->dtype;
-    const uint64_t one = dtype == TN_F64 ? UINT64_C(0x3ff0000000000000) : dtype == TN_F32 ? 0x3f800000u : 1;
-    const uint64_t minus = dtype == TN_F64 ? UINT64_C(1) << 63 : UINT64_C(1) << 31;
-    k->try[k->ntry++] = 0;
-    if (tn_i_is_float(dtype)) k->try[k->ntry++] = minus;
-    k->try[k->ntry++] = one;
+    unsigned char at[8];
+    tn_i_element_set(dtype, at, x);
+    k->try[k->ntry++] = tn_i_bits_at(dtype, at);
+}
+
+static void set_tries(const shift *s, node *k) {
+    try_number(s, k, 0);
+    if (tn_i_is_float(type_of(s, k->v)->dtype)) try_number(s, k, -0.0);
+    try_number(s, k, 1);
 }
 
 static bool collect(shift *s, tn_i_var v, const tn_type *t, uint32_t *at);

@@ -2,6 +2,7 @@
 #include "opt/space.h"
 
 #include "opt/lookup.h"
+#include "prims/held.h"
 #include "prims/ids.h"
 
 #include <string.h>
@@ -10,13 +11,27 @@ enum { MOST_VIEWS = 32, MOST_OPERANDS = 4 };
 
 static const tn_type *type_of(const tn_fn *f, tn_i_var v) { return f->val[v].type; }
 
-/* Loop programs have no arrays of dtypes that are computed with as another one. */
-static bool plain(const tn_type *t) { return !tn_i_has_steps(t) && tn_i_count(t) > 0 && !tn_i_is_held(t->dtype); }
+static bool plain(const tn_type *t) { return !tn_i_has_steps(t) && tn_i_count(t) > 0; }
 
 bool tn_i_space_admits(const tn_fn *f, const tn_i_eqn *e) {
     for (uint32_t i = 0; i < e->nin; i++)
         if (!plain(type_of(f, tn_i_in(f, e)[i]))) return false;
     return e->nout == 1 && plain(type_of(f, e->out));
+}
+
+bool tn_i_space_loads(const tn_fn *f, const tn_i_eqn *e) {
+    return e->nin == 1 && e->nout == 1 && tn_i_space_admits(f, e) &&
+           tn_i_loads_held(e->prim, type_of(f, tn_i_in(f, e)[0])->dtype, type_of(f, e->out)->dtype);
+}
+
+void tn_i_space_far(const tn_fn *f, uint8_t *far) {
+    for (uint32_t j = 0; j < f->nout; j++) far[f->out[j]] = 1;
+    for (uint32_t i = 0; i < f->neqn; i++) {
+        const tn_i_eqn *e = &f->eqn[i];
+        const bool computes = tn_i_space_computes(f, e);
+        for (uint32_t k = 0; k < e->nin; k++)
+            if (!computes || (k == 0 && e->prim->id == TN_P_gather)) far[tn_i_in(f, e)[k]] = 1;
+    }
 }
 
 /* The query of an equation with one output and few operands, whose types are put in `in` and *out. */
@@ -44,7 +59,7 @@ static bool folds(const tn_fn *f, const tn_i_eqn *e) {
 
 bool tn_i_space_computes(const tn_fn *f, const tn_i_eqn *e) {
     const tn_type *in[MOST_OPERANDS];
-    tn_type out;
+    tn_type out, held[MOST_OPERANDS]; /* as nests have them in registers */
     const char *body;
     if (tn_i_space_weaves(f, e)) return true;
     if (!tn_i_space_admits(f, e) || e->nin == 0 || e->nin > MOST_OPERANDS) return false;
@@ -52,6 +67,12 @@ bool tn_i_space_computes(const tn_fn *f, const tn_i_eqn *e) {
     if (folds(f, e) || tn_i_lookup_of(f, e, &k)) return true;
     if (!(e->prim->flags & TN_F_ELEMENTWISE) || e->prim->flags & TN_F_OFFLOAD) return false;
     const tn_i_query q = query(f, e, in, &out);
+    for (uint32_t i = 0; i < e->nin; i++) {
+        held[i] = *in[i];
+        held[i].dtype = tn_i_holder(held[i].dtype);
+        in[i] = &held[i];
+    }
+    out.dtype = tn_i_holder(out.dtype);
     return tn_i_scalar_body(&q, &body) != NULL;
 }
 
@@ -326,7 +347,9 @@ void tn_i_space_lazy(const tn_fn *f, const tn_i_eqn *e, const tn_i_space *s, con
     if (e->prim->id == TN_P_iota && tn_i_space_admits(f, e)) out->part = TN_PART_FREE;
     if (e->prim->id == TN_P_pad && tn_i_box_of(f, e, &box)) out->part = TN_PART_PAD;
     if (tn_i_space_joins(f, e)) out->part = TN_PART_PAD;
-    if (!tn_i_walks(f, e, map)) return;
+    const bool loads = tn_i_space_loads(f, e);
+    for (int d = 0; loads && d < TN_MAX_RANK; d++) map[d] = (int8_t)d;
+    if (!loads && !tn_i_walks(f, e, map)) return;
     const tn_i_member *x = &m[tn_i_in(f, e)[0]];
     if (x->depth >= MOST_VIEWS) return;
     out->depth = (uint8_t)(x->depth + 1);

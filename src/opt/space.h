@@ -37,6 +37,10 @@ typedef struct tn_i_member {
 
 /* An equation between values with elements, all of known shape. */
 bool tn_i_space_admits(const tn_fn *f, const tn_i_eqn *e);
+/* An array of a dtype that is held as one of its holder, as loads of a nest have it; and, of each value, whether
+ * something else than what nests compute reads it. */
+bool tn_i_space_loads(const tn_fn *f, const tn_i_eqn *e);
+void tn_i_space_far(const tn_fn *f, uint8_t *far);
 /* Can be computed in some nest. */
 bool tn_i_space_computes(const tn_fn *f, const tn_i_eqn *e);
 /* The space of a nest that begins with e. */

@@ -1,4 +1,5 @@
-/* What no store, call or condition of a loop needs is left out, with the loops that nothing is left of. */
+/* What no store, call or condition of a loop needs is left out, with the loops that nothing is left of; and what a
+ * store does by itself to fit memory. */
 #include "pass/inside.h"
 
 #include <string.h>
@@ -23,6 +24,14 @@ static uint32_t closed_before(const tn_i_loops *p, uint32_t k) {
     return p->op[k].to;
 }
 
+/* Operand i of o: of a store that what memory has is made of. */
+static uint32_t operand(const tn_i_loops *p, const tn_i_l_op *o, int i) {
+    const uint32_t x = o->in[i];
+    if (o->kind != TN_L_STORE || i != 2 || p->op[x].kind != TN_L_MAP) return x;
+    const int fits = tn_i_l_fits(p->op[x].code);
+    return fits >= 0 && fits == p->array[o->which].dtype ? p->op[x].in[0] : x;
+}
+
 static void look(marker *m, uint32_t k) {
     const tn_i_l_op *o = &m->p->op[k];
     const bool ends = o->kind == TN_L_END || o->kind == TN_L_ELSE;
@@ -31,15 +40,26 @@ static void look(marker *m, uint32_t k) {
     if (o->kind == TN_L_ELSE && m->live[k]) mark(m, o->which);
     if (!m->live[k] || ends) return;
     for (int i = 0; i < 3; i++)
-        if (o->in[i] != TN_L_NONE) mark(m, o->in[i]);
+        if (o->in[i] != TN_L_NONE) mark(m, operand(m->p, o, i));
     if (o->kind == TN_L_JOIN || o->kind == TN_L_LAST || o->kind == TN_L_HALVES) mark(m, closed_before(m->p, k));
+}
+
+static void copy_store(tn_i_l_copy *c, uint32_t k) {
+    const tn_i_l_op *o = &c->p->op[k];
+    const uint32_t x = o->in[2], was = c->value[x];
+    c->value[x] = c->value[operand(c->p, o, 2)];
+    tn_i_l_copy_op(c, k);
+    c->value[x] = was;
 }
 
 static void copy_live(tn_i_l_copy *c, const marker *m) {
     for (uint32_t k = 0; k < m->p->nop && !c->b->failed; k++) {
         const tn_i_l_op *o = &m->p->op[k];
         const uint32_t of = o->kind == TN_L_END ? o->to : o->kind == TN_L_ELSE ? o->which : k;
-        if (m->live[of]) tn_i_l_copy_op(c, k);
+        if (m->live[of] && o->kind == TN_L_STORE)
+            copy_store(c, k);
+        else if (m->live[of])
+            tn_i_l_copy_op(c, k);
     }
 }
 

@@ -47,7 +47,7 @@ static void copy_body(fuser *z, uint32_t k, uint32_t first) {
         if (p->op[i].kind != TN_L_LOAD || z->c.b->failed) continue;
         const uint32_t x = forwarded(z->c.b->p, first, z->c.value[i]);
         if (x == TN_L_NONE) continue;
-        z->c.value[i] = x;
+        z->c.value[i] = tn_i_l_in_memory(z->c.b, p->array[p->op[i].which].dtype, x);
         z->forwarded = true;
     }
 }

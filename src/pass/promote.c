@@ -174,7 +174,7 @@ static bool through(promoter *z, uint32_t i) {
         z->c.value[i] = e->value;
         return true;
     }
-    e->value = z->c.value[o->in[2]];
+    e->value = tn_i_l_in_memory(z->c.b, e->dtype, z->c.value[o->in[2]]);
     return e->carried || e->last != i;
 }
 

@@ -3,10 +3,12 @@
 
 #include <string.h>
 
-static bool lazy(const tn_fn *f, const tn_i_eqn *e) {
-    if (tn_i_space_joins(f, e)) return true;
+static bool loads(const tn_i_draft *d, const tn_i_eqn *e) { return tn_i_space_loads(d->f, e) && !d->far[e->out]; }
+
+static bool lazy(const tn_i_draft *d, const tn_i_eqn *e) {
+    if (tn_i_space_joins(d->f, e) || loads(d, e)) return true;
     return e->prim->id == TN_P_iota || e->prim->id == TN_P_pad || (e->prim->walks && e->nin == 1)
-               ? tn_i_space_admits(f, e)
+               ? tn_i_space_admits(d->f, e)
                : false;
 }
 
@@ -19,7 +21,7 @@ static bool lazy_fits(tn_i_draft *d, const tn_i_eqn *e) {
     const tn_i_member *m = &d->m[e->out];
     for (uint32_t k = 0; m->part == TN_PART_PAD && k < e->nin; k++)
         if (!(k && e->prim->id == TN_P_pad ? outside(d->f, in[k]) : in[k] < d->f->nin)) return false;
-    return m->part != TN_PART_NONE;
+    return m->part != TN_PART_NONE || loads(d, e);
 }
 
 static bool computed_fits(tn_i_draft *d, const tn_i_eqn *e, bool *any) {
@@ -32,7 +34,7 @@ static bool computed_fits(tn_i_draft *d, const tn_i_eqn *e, bool *any) {
 
 static bool computed(const tn_i_draft *d, tn_i_var v) {
     const uint32_t def = d->f->val[v].def;
-    return def < d->f->neqn && !lazy(d->f, &d->f->eqn[def]);
+    return def < d->f->neqn && !lazy(d, &d->f->eqn[def]);
 }
 
 /* Each output is computed, and none is twice there. */
@@ -50,7 +52,7 @@ static bool fits(tn_i_draft *d) {
     bool any = false;
     for (uint32_t i = 0; i < f->neqn; i++) {
         const tn_i_eqn *e = &f->eqn[i];
-        if (lazy(f, e) ? !lazy_fits(d, e) : !computed_fits(d, e, &any)) return false;
+        if (lazy(d, e) ? !lazy_fits(d, e) : !computed_fits(d, e, &any)) return false;
     }
     return any && outputs_fit(d);
 }
@@ -77,12 +79,14 @@ bool tn_i_draft_init(const tn_fn *body, tn_i_draft *d) {
     *d = (tn_i_draft){.f = body,
                       .m = tn_i_alloc_array(body->ctx, body->nval, sizeof *d->m),
                       .reads = tn_i_alloc_array(body->ctx, body->nval, sizeof *d->reads),
+                      .far = tn_i_alloc(body->ctx, body->nval),
                       .first = tn_i_alloc_array(body->ctx, (size_t)body->nin + 1, sizeof *d->first)};
     for (uint32_t k = 0; k < body->neqn; k++)
         for (uint32_t n = 0; n < body->eqn[k].nin; n++) d->nreader += tn_i_in(body, &body->eqn[k])[n] < body->nin;
     d->reader = tn_i_alloc_array(body->ctx, d->nreader, sizeof *d->reader);
-    if (!d->m || !d->reads || !d->first || !d->reader) return false;
+    if (!d->m || !d->reads || !d->far || !d->first || !d->reader) return false;
     index_readers(d);
+    tn_i_space_far(body, d->far);
     for (uint32_t v = 0; v < body->nval; v++)
         d->m[v] = (tn_i_member){.nest = TN_NOVAR, .part = tn_i_is_literal(body, v) ? TN_PART_FREE : TN_PART_NONE};
     d->fits = fits(d);
@@ -92,6 +96,7 @@ bool tn_i_draft_init(const tn_fn *body, tn_i_draft *d) {
 void tn_i_draft_drop(tn_i_draft *d) {
     tn_i_free(d->f->ctx, d->m, d->f->nval * sizeof *d->m);
     tn_i_free(d->f->ctx, d->reads, d->f->nval * sizeof *d->reads);
+    tn_i_free(d->f->ctx, d->far, d->f->nval);
     tn_i_free(d->f->ctx, d->first, ((size_t)d->f->nin + 1) * sizeof *d->first);
     tn_i_free(d->f->ctx, d->reader, d->nreader * sizeof *d->reader);
 }
@@ -114,16 +119,28 @@ static bool loops_of(const tn_i_draft *d, const tn_i_eqn *e, tn_i_var v, int8_t 
     return d->f->val[v].type->rank == d->f->val[e->out].type->rank;
 }
 
+/* e reads element v where output `out` has been, or is to be, stored. */
+static bool reads_there(const tn_i_draft *d, const tn_i_eqn *e, tn_i_var v, tn_i_var out) {
+    const tn_fn *f = d->f;
+    int8_t loop[TN_MAX_RANK];
+    if (e->prim->id == TN_P_gather && tn_i_in(f, e)[0] == v) return false;
+    if (lazy(d, e) || d->m[e->out].phase > d->m[out].phase || !loops_of(d, e, v, loop)) return false;
+    return alike(f->val[v].type, loop, f->val[out].type, d->m[out].loop);
+}
+
 bool tn_i_draft_replaces(const tn_i_draft *d, uint32_t j, uint32_t i) {
     const tn_fn *f = d->f;
     const tn_i_var out = f->out[j];
     if (f->eqn[f->val[out].def].prim->id == TN_P_concatenate) return false;
     for (uint32_t r = d->first[i]; r < d->first[i + 1]; r++) {
         const tn_i_eqn *e = &f->eqn[d->reader[r]];
-        int8_t loop[TN_MAX_RANK];
-        if (e->prim->id == TN_P_gather && tn_i_in(f, e)[0] == i) return false;
-        if (lazy(f, e) || d->m[e->out].phase > d->m[out].phase || !loops_of(d, e, i, loop)) return false;
-        if (!alike(f->val[i].type, loop, f->val[out].type, d->m[out].loop)) return false;
+        if (!loads(d, e)) {
+            if (!reads_there(d, e, i, out)) return false;
+            continue;
+        }
+        for (uint32_t k = d->reader[r] + 1; k < f->neqn; k++)
+            for (uint32_t n = 0; n < f->eqn[k].nin; n++)
+                if (tn_i_in(f, &f->eqn[k])[n] == e->out && !reads_there(d, &f->eqn[k], e->out, out)) return false;
     }
     return true;
 }

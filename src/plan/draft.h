@@ -11,6 +11,7 @@ typedef struct tn_i_draft {
     tn_i_space s;
     tn_i_member *m;   /* of each of its values */
     uint32_t *reads;  /* of each value: how many equations of the nest read it, itself or through views */
+    uint8_t *far;     /* of each value: tn_i_space_far */
     uint32_t *first;  /* of each input, and behind the last: where its readers begin in `reader` */
     uint32_t *reader; /* equations, once for each operand */
     size_t nreader;

@@ -76,7 +76,7 @@ static bool add_array(lowering *w, const tn_i_nest_array *a, uint32_t *at) {
 /* o: what else is known of the operation. */
 static bool load_as(lowering *w, const tn_i_nest_array *a, first o, uint32_t *at) {
     o.op.kind = TN_NEST_LOAD;
-    o.op.dtype = a->dtype;
+    o.op.dtype = (uint8_t)tn_i_holder(a->dtype);
     o.vary |= moved_by(w, a);
     for (uint32_t i = 0; i < w->nop; i++) {
         const first *x = &w->op[i];
@@ -96,10 +96,11 @@ static bool load(lowering *w, const tn_i_nest_array *a, uint32_t *at) {
 /* ---- operands ------------------------------------------------------------------------------- */
 
 static bool number(lowering *w, int dtype, uint64_t bits, uint32_t *at) {
-    const first o = {.op = {.kind = TN_NEST_NUMBER, .dtype = (uint8_t)dtype, .bits = bits}};
+    const first o = {
+        .op = {.kind = TN_NEST_NUMBER, .dtype = (uint8_t)tn_i_holder(dtype), .bits = tn_i_held_bits(dtype, bits)}};
     for (uint32_t i = 0; i < w->nop; i++) { /* what is filled with one number is one load */
         const tn_i_nest_op *x = &w->op[i].op;
-        if (x->kind != TN_NEST_NUMBER || x->dtype != o.op.dtype || x->bits != bits) continue;
+        if (x->kind != TN_NEST_NUMBER || x->dtype != o.op.dtype || x->bits != o.op.bits) continue;
         *at = i;
         return true;
     }
@@ -182,6 +183,10 @@ static bool operand(lowering *w, tn_i_var v, const int8_t *loop, uint32_t *at) {
         if (e->prim->id == TN_P_iota) return iota(w, e, here, at);
         if (e->prim->id == TN_P_pad) return pad(w, e, here, at);
         if (e->prim->id == TN_P_concatenate) return joined(w, e, here, at);
+        if (tn_i_space_loads(f, e)) {
+            v = tn_i_in(f, e)[0];
+            continue;
+        }
         (void)tn_i_walks(f, e, map);
         const tn_type *t = type_of(w, v);
         v = tn_i_in(f, e)[0];
@@ -205,7 +210,7 @@ static bool map(lowering *w, const tn_i_eqn *e) {
     const tn_i_member *m = &w->d->m[e->out];
     int8_t none[TN_MAX_RANK];
     memset(none, -1, sizeof none);
-    first o = {.op = {.kind = TN_NEST_MAP, .dtype = (uint8_t)t->dtype, .nin = (uint8_t)e->nin, .eqn = e},
+    first o = {.op = {.kind = TN_NEST_MAP, .dtype = (uint8_t)tn_i_holder(t->dtype), .nin = (uint8_t)e->nin, .eqn = e},
                .span = tn_i_space_mask(t, m->loop)};
     for (uint32_t k = 0; k < e->nin; k++) {
         if (!operand(w, in[k], type_of(w, in[k])->rank == t->rank ? m->loop : none, &o.op.in[k])) return false;
@@ -220,7 +225,7 @@ static bool look_up(lowering *w, const tn_i_eqn *e) {
     tn_i_nest_array a = {.arg = in[0], .dtype = (uint8_t)t->dtype};
     int8_t loop[TN_MAX_RANK];
     tn_i_lookup k;
-    first o = {.op = {.kind = TN_NEST_LOOKUP, .dtype = (uint8_t)t->dtype, .nin = 1, .eqn = e},
+    first o = {.op = {.kind = TN_NEST_LOOKUP, .dtype = (uint8_t)tn_i_holder(t->dtype), .nin = 1, .eqn = e},
                .span = tn_i_space_mask(t, w->d->m[e->out].loop)};
     (void)tn_i_lookup_of(w->d->f, e, &k);
     for (uint32_t l = 0; l < w->s.nloop; l++) a.hi[l] = w->s.size[l];
@@ -231,7 +236,7 @@ static bool look_up(lowering *w, const tn_i_eqn *e) {
     o.op.by = w->stride[in[0]][0];
     o.op.first = k.last;
     o.op.fills = k.fills;
-    o.op.bits = k.bits;
+    o.op.bits = tn_i_held_bits(t->dtype, k.bits);
     return add(w, &o, &w->op_of[e->out]);
 }
 
@@ -265,7 +270,7 @@ static bool store_parts(lowering *w, uint32_t j, const tn_i_eqn *e) {
     const uint32_t arg = w->d->f->nin + j;
     for (uint32_t k = 0; k < e->nin; k++) {
         tn_i_nest_array a = array_of(w, arg, t, m->loop);
-        first o = {.op = {.kind = TN_NEST_STORE, .dtype = (uint8_t)t->dtype, .nin = 1},
+        first o = {.op = {.kind = TN_NEST_STORE, .dtype = (uint8_t)tn_i_holder(t->dtype), .nin = 1},
                    .span = tn_i_space_mask(t, m->loop),
                    .phase = m->phase,
                    .last = w->over && w->over[j]};
@@ -285,12 +290,12 @@ static bool store(lowering *w, uint32_t j) {
     const tn_type *t = type_of(w, v);
     const tn_i_member *m = &w->d->m[v];
     const tn_i_nest_array a = array_of(w, w->d->f->nin + j, t, m->loop);
-    first o = {.op = {.kind = TN_NEST_STORE, .dtype = (uint8_t)t->dtype, .nin = 1, .in = {w->op_of[v]}},
+    first o = {.op = {.kind = TN_NEST_STORE, .dtype = (uint8_t)tn_i_holder(t->dtype), .nin = 1},
                .span = tn_i_space_mask(t, m->loop),
                .phase = m->part == TN_PART_ELEMENT ? m->phase : 0,
                .last = w->over && w->over[j]};
     uint32_t at;
-    return add_array(w, &a, &o.op.array) && add(w, &o, &at);
+    return operand(w, v, m->loop, &o.op.in[0]) && add_array(w, &a, &o.op.array) && add(w, &o, &at);
 }
 
 static bool first_form(lowering *w) {
@@ -301,6 +306,7 @@ static bool first_form(lowering *w) {
         const uint8_t part = w->d->m[e->out].part;
         if (part < TN_PART_ELEMENT || w->d->m[e->out].depth) continue; /* what readers make of it */
         if (e->prim->id == TN_P_concatenate) continue;                 /* its stores are all there is */
+        if (tn_i_space_loads(f, e)) continue;
         if (!(e->prim->fold ? reduce : e->prim->id == TN_P_gather ? look_up : map)(w, e)) return false;
     }
     for (uint32_t j = 0; j < f->nout; j++)

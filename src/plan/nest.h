@@ -68,8 +68,8 @@ typedef struct tn_i_nest_op {
 
 /* An operand or output of the fused equation, as the loops walk it. */
 typedef struct tn_i_nest_array {
-    uint32_t arg; /* operand arg, or output arg - nin, of the fused equation */
-    uint8_t dtype;
+    uint32_t arg;   /* operand arg, or output arg - nin, of the fused equation */
+    uint8_t dtype;  /* in memory: operations are of its holder */
     bool boxed;     /* a load: only indices in [lo, hi) of each loop are in memory, others read `fill` */
     int64_t offset; /* elements, to index 0 of every loop (of a boxed one that may lie outside) */
     uint32_t base;  /* where index 0 of every loop is, once the program is planned (tn_i_nests_placed) */

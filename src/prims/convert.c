@@ -94,11 +94,11 @@ TN_C_TEXT(
         const uint32_t nan = 0u - ((bits & 0x7fffffffu) > 0x7f800000u);
         return (uint16_t)((nan & (bits >> 16 | 0x40u)) | (~nan & near));
     })
-static const tn_i_c_helper half_helpers[] = {{"number_of_f16", number_of_f16_text},
-                                             {"f16_bits", f16_bits_text},
-                                             {"number_of_bf16", number_of_bf16_text},
-                                             {"bf16_bits", bf16_bits_text},
-                                             {NULL, NULL}};
+const tn_i_c_helper tn_i_half_helpers[] = {{"number_of_f16", number_of_f16_text},
+                                           {"f16_bits", f16_bits_text},
+                                           {"number_of_bf16", number_of_bf16_text},
+                                           {"bf16_bits", bf16_bits_text},
+                                           {NULL, NULL}};
 
 TN_STRIP1(i8_to, i32, int8_t, int32_t, x)
 TN_STRIP1(i16_to, i32, int16_t, int32_t, x)
@@ -112,6 +112,25 @@ TN_STRIP1(u32_to, u8, uint32_t, uint8_t, x)
 TN_STRIP1(u32_to, u16, uint32_t, uint16_t, x)
 TN_STRIP1(f32_to, f16, float, uint16_t, f16_bits(x))
 TN_STRIP1(f32_to, bf16, float, uint16_t, bf16_bits(x))
+TN_STRIP1(as, i8, int32_t, int32_t, (int8_t)x)
+TN_STRIP1(as, i16, int32_t, int32_t, (int16_t)x)
+TN_STRIP1(as, u8, uint32_t, uint32_t, x & 0xffu)
+TN_STRIP1(as, u16, uint32_t, uint32_t, x & 0xffffu)
+TN_STRIP1(as, f16, float, float, number_of_f16(f16_bits(x)))
+TN_STRIP1(as, bf16, float, float, number_of_bf16(bf16_bits(x)))
+
+#define MEMORY(name, holder)                                                                                \
+    {                                                                                                       \
+        {name##_to_##holder, name##_to_##holder##_body}, {holder##_to_##name, holder##_to_##name##_body}, { \
+            as_##name, as_##name##_body                                                                     \
+        }                                                                                                   \
+    }
+const tn_i_held_bodies *tn_i_held_bodies_of(int dtype) {
+    static const tn_i_held_bodies of[TN_NDTYPES] = {
+        [TN_I8] = MEMORY(i8, i32),   [TN_I16] = MEMORY(i16, i32), [TN_U8] = MEMORY(u8, u32),
+        [TN_U16] = MEMORY(u16, u32), [TN_F16] = MEMORY(f16, f32), [TN_BF16] = MEMORY(bf16, f32)};
+    return of[dtype].load.strip ? &of[dtype] : NULL;
+}
 
 #define FROM(source, what, ...)                                                                                  \
     {                                                                                                            \
@@ -202,7 +221,7 @@ const tn_prim tn_prim_convert_element_type = {
     .sample = sample_convert,
     .complex = tn_i_complex_of_convert,
     .held = tn_i_held_convert,
-    .c_helpers = half_helpers,
+    .c_helpers = tn_i_half_helpers,
 };
 
 /* ---- bitcast_convert_type: the same bits as another dtype of as many ---- */
@@ -326,7 +345,7 @@ const tn_prim tn_prim_stop_gradient = {
     .name = "stop_gradient",
     .doc = "x, a constant to every derivative",
     .nin = 1,
-    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE | TN_F_NODIFF | TN_F_KEEPS,
+    .flags = TN_F_ELEMENTWISE | TN_F_INPLACE | TN_F_NODIFF,
     .dtypes = TN_ANY,
     .type = tn_i_type_elementwise,
     TN_ANY_STRIPS(stop_gradient),

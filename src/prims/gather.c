@@ -270,25 +270,6 @@ static void batch_gather(tn_i_rule *r, const bool *batched, tn_i_var *out, bool 
     *out_batched = true;
 }
 
-/* What stands for windows outside is the dtype's, not its holder's. */
-static bool held_gather(tn_i_rule *r, tn_i_var *out) {
-    const int dtype = r->in_type[0]->dtype;
-    tn_i_param p[GATHER_FILL + 1];
-    unsigned char at[8];
-    if (!tn_i_is_held(dtype)) return false;
-    for (int k = 0; k <= GATHER_FILL; k++) p[k] = r->p[k];
-    const uint64_t bits = tn_i_gather_fill(r->p, dtype);
-    tn_i_put_bits(dtype, at, bits);
-    const double number = tn_i_element(dtype, at);
-    p[GATHER_FILL] = (tn_i_param){.kind = TN_K_NUMBER, .n = tn_i_is_float(dtype) ? TN_F64 : TN_I64};
-    if (tn_i_is_float(dtype))
-        memcpy(&p[GATHER_FILL].u.i, &number, sizeof number);
-    else
-        p[GATHER_FILL].u.i = dtype == TN_U64 ? (int64_t)bits : (int64_t)number;
-    out[0] = tn_i_emit(r->b, tn_i_prim(r->b, TN_P_gather), p, r->nin, r->in);
-    return true;
-}
-
 /* Touches the windows only. */
 static void cost_gather(const tn_i_query *q, tn_i_cost *cost) {
     cost->bytes += tn_i_bytes_of(q->in[1]) + 2 * tn_i_bytes_of(&q->out[0]);
@@ -435,7 +416,6 @@ const tn_prim tn_prim_gather = {
     .sums = sums_gather,
     .written = written_gather,
     .complex = tn_i_complex_of_parts,
-    .held = held_gather,
 };
 
 /* ---- scatter_add ---- */

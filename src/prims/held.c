@@ -35,18 +35,19 @@ tn_i_var tn_i_store_held(tn_i_builder *b, tn_i_var x, int dtype) {
     return dtype == TN_U64 ? cast(b, x, dtype) : tn_i_convert(b, x, dtype);
 }
 
+static bool converts(const tn_prim *prim) {
+    return prim->id == TN_P_convert_element_type || prim->id == TN_P_bitcast_convert_type;
+}
+
+bool tn_i_loads_held(const tn_prim *prim, int from, int to) {
+    return converts(prim) && tn_i_is_held(from) && to == tn_i_holder(from);
+}
+
+bool tn_i_stores_held(const tn_prim *prim, int from, int to) { return tn_i_loads_held(prim, to, from); }
+
 /* ---- values of the dtype ---- */
 
 static tn_i_format format_of(int dtype) { return dtype == TN_F16 ? (tn_i_format){5, 10} : (tn_i_format){8, 7}; }
-
-tn_i_var tn_i_fitted(tn_i_builder *b, tn_i_var x, int dtype) {
-    const int above = 32 - bits_of(dtype);
-    if (b->failed || x == TN_NOVAR) return TN_NOVAR;
-    if (tn_i_is_half(dtype)) return tn_i_rounded_to_half(b, x, format_of(dtype));
-    if (!tn_i_is_short(dtype)) return x;
-    if (tn_i_is_unsigned(dtype)) return with(b, TN_P_and, x, ((int64_t)1 << bits_of(dtype)) - 1);
-    return with(b, TN_P_shift_right_arithmetic, with(b, TN_P_shift_left, x, above), above);
-}
 
 /* The low bits of a short integer as a u32. */
 static tn_i_var low_bits(tn_i_builder *b, tn_i_var x, int dtype) {
@@ -55,11 +56,12 @@ static tn_i_var low_bits(tn_i_builder *b, tn_i_var x, int dtype) {
 
 /* ---- equations ---- */
 
-/* Whether results are values of the dtype whatever holds it. */
-static bool stays(const tn_prim *prim, int dtype) {
-    const unsigned keeps = TN_F_KEEPS | TN_F_ORDER | TN_F_VIEW | TN_F_PLACES | TN_F_CHOOSES | TN_F_LOOP;
-    return prim->flags & keeps || prim->spread == TN_SPREAD_MOVES || prim->body ||
-           (tn_i_is_half(dtype) && prim->flags & TN_F_EXACT);
+/* Elements go from one array to another as they are. */
+static bool moves(const tn_prim *prim) {
+    const unsigned as_they_are = TN_F_VIEW | TN_F_PLACES | TN_F_LOOP;
+    if (prim->flags & TN_F_STORED) return true;
+    if (prim->flags & (TN_F_COMM | TN_F_ELEMENTWISE)) return false; /* messages and strips are of holders */
+    return prim->flags & as_they_are || prim->spread == TN_SPREAD_MOVES || prim->body;
 }
 
 /* Whether operands and results of this dtype have to be in their holder's order, to its ends: the largest and the least
@@ -82,32 +84,44 @@ static tn_i_var out_of_order(tn_i_builder *b, tn_i_var x, int dtype) {
     return y;
 }
 
-static tn_i_var operand(tn_i_rule *r, const tn_prim *prim, uint32_t i) {
-    const int dtype = r->in_type[i]->dtype;
-    if (prim->flags & TN_F_STORED) return tn_i_store_held(r->b, r->in[i], dtype);
-    return reordered(prim, dtype) ? in_order(r->b, r->in[i], dtype) : r->in[i];
-}
-
-static tn_i_var result(tn_i_rule *r, const tn_prim *prim, tn_i_var v, int dtype) {
-    if (prim->flags & TN_F_STORED) return tn_i_load_held(r->b, v);
-    if (reordered(prim, dtype)) return out_of_order(r->b, v, dtype);
-    return stays(prim, dtype) ? v : tn_i_fitted(r->b, v, dtype);
-}
-
-void tn_i_held_equation(tn_i_rule *r, const tn_prim *prim, tn_i_var *out) {
+/* The equation of the holders, of values and results of them. */
+static void of_holders(tn_i_rule *r, const tn_prim *prim, tn_i_var *out) {
     tn_i_param p[TN_MAX_PARAMS];
     tn_i_builder *b = r->b;
-    if (b->failed || (prim->held && prim->held(r, out))) return;
     const uint32_t np = tn_i_params_count(prim);
     for (uint32_t k = 0; k < np; k++) {
         p[k] = r->p[k];
-        if (p[k].kind == TN_K_DTYPE && !(prim->flags & TN_F_STORED)) p[k].u.i = tn_i_holder((int)p[k].u.i);
+        if (p[k].kind == TN_K_DTYPE) p[k].u.i = tn_i_holder((int)p[k].u.i);
     }
     tn_i_var *in = tn_i_alloc_array(b->ctx, r->nin, sizeof *in);
     if (!in) b->failed = true;
-    for (uint32_t i = 0; i < r->nin && !b->failed; i++) in[i] = operand(r, prim, i);
+    for (uint32_t i = 0; i < r->nin && !b->failed; i++) {
+        const int dtype = r->in_type[i]->dtype;
+        in[i] = reordered(prim, dtype) ? in_order(b, r->in[i], dtype) : r->in[i];
+    }
     const tn_i_var first = b->failed ? TN_NOVAR : tn_i_emit(b, prim, p, r->nin, in);
-    for (uint32_t j = 0; j < r->nout && !b->failed; j++) out[j] = result(r, prim, first + j, r->out_type[j]->dtype);
+    for (uint32_t j = 0; j < r->nout && !b->failed; j++) {
+        const int dtype = r->out_type[j]->dtype;
+        out[j] = reordered(prim, dtype) ? out_of_order(b, first + j, dtype) : first + j;
+    }
+    tn_i_free(b->ctx, in, r->nin * sizeof *in);
+}
+
+void tn_i_held_equation(tn_i_rule *r, const tn_prim *prim, tn_i_var *out) {
+    tn_i_builder *b = r->b;
+    if (b->failed) return;
+    if (moves(prim)) {
+        const tn_i_var first = tn_i_emit(b, prim, r->p, r->nin, r->in);
+        for (uint32_t j = 0; j < r->nout && !b->failed; j++) out[j] = first + j;
+        return;
+    }
+    tn_i_var *in = tn_i_alloc_array(b->ctx, r->nin, sizeof *in);
+    tn_i_rule of = *r;
+    of.in = in;
+    if (!in) b->failed = true;
+    for (uint32_t i = 0; i < r->nin && !b->failed; i++) in[i] = tn_i_load_held(b, r->in[i]);
+    if (!b->failed && !(prim->held && prim->held(&of, out))) of_holders(&of, prim, out);
+    for (uint32_t j = 0; j < r->nout && !b->failed; j++) out[j] = tn_i_store_held(b, out[j], r->out_type[j]->dtype);
     tn_i_free(b->ctx, in, r->nin * sizeof *in);
 }
 
@@ -118,12 +132,10 @@ bool tn_i_held_fold(const tn_i_query *q, const uint64_t *in, uint64_t *out) {
     const tn_type *type = &q->out[0];
     bool ok = q->nin <= MOST && q->nout == 1;
     tn_i_builder_init(&b, q->ctx);
-    for (uint32_t i = 0; i < q->nin && ok; i++)
-        v[i] = tn_i_literal(&b, tn_i_holder(q->in[i]->dtype), tn_i_held_bits(q->in[i]->dtype, in[i]));
+    for (uint32_t i = 0; i < q->nin && ok; i++) v[i] = tn_i_literal(&b, q->in[i]->dtype, in[i]);
     tn_i_rule r = {.b = &b, .p = q->p, .nin = q->nin, .nout = 1, .in = v, .in_type = q->in, .out_type = &type};
     if (ok) tn_i_held_equation(&r, q->prim, &y);
     ok = ok && !b.failed && y != TN_NOVAR && tn_i_known_scalar(&b, y, out);
-    if (ok) *out = tn_i_stored_bits(type->dtype, *out);
     tn_i_builder_drop(&b);
     return ok;
 }
@@ -158,9 +170,9 @@ bool tn_i_held_convert(tn_i_rule *r, tn_i_var *out) {
     if (tn_i_is_float(from) && tn_i_is_int(to) && tn_i_is_held(to))
         out[0] = float_to_whole(r->b, r->in[0], to);
     else if (from == TN_U64 && tn_i_is_float(to))
-        out[0] = tn_i_fitted(r->b, u64_to_float(r->b, r->in[0], holder), to);
+        out[0] = u64_to_float(r->b, r->in[0], holder);
     else
-        out[0] = tn_i_fitted(r->b, tn_i_convert(r->b, r->in[0], holder), to);
+        out[0] = tn_i_convert(r->b, r->in[0], holder);
     return true;
 }
 
@@ -172,7 +184,7 @@ static tn_i_var bits16(tn_i_builder *b, tn_i_var x, int dtype) {
 
 static tn_i_var of_bits16(tn_i_builder *b, tn_i_var bits, int dtype) {
     if (tn_i_is_half(dtype)) return tn_i_half_of_bits(b, bits, format_of(dtype));
-    return tn_i_fitted(b, tn_i_convert(b, bits, tn_i_holder(dtype)), dtype);
+    return tn_i_convert(b, bits, tn_i_holder(dtype));
 }
 
 bool tn_i_held_bitcast(tn_i_rule *r, tn_i_var *out) {
@@ -227,7 +239,7 @@ bool tn_i_held_shift_right_logical(tn_i_rule *r, tn_i_var *out) {
     const int dtype = r->in_type[0]->dtype;
     if (!tn_i_is_short(dtype) || tn_i_is_unsigned(dtype)) return false;
     const tn_i_var low = tn_i_convert(r->b, low_bits(r->b, r->in[0], dtype), TN_I32);
-    out[0] = tn_i_fitted(r->b, tn_i_op2(r->b, TN_P_shift_right_logical, low, r->in[1]), dtype);
+    out[0] = tn_i_op2(r->b, TN_P_shift_right_logical, low, r->in[1]);
     return true;
 }
 
@@ -237,7 +249,7 @@ bool tn_i_held_shift_right_arithmetic(tn_i_rule *r, tn_i_var *out) {
     if (!tn_i_is_short(dtype) || !tn_i_is_unsigned(dtype)) return false;
     const int above = 32 - bits_of(dtype);
     const tn_i_var sign = with(r->b, TN_P_shift_right_arithmetic, with(r->b, TN_P_shift_left, r->in[0], above), above);
-    out[0] = tn_i_fitted(r->b, tn_i_op2(r->b, TN_P_shift_right_arithmetic, sign, r->in[1]), dtype);
+    out[0] = tn_i_op2(r->b, TN_P_shift_right_arithmetic, sign, r->in[1]);
     return true;
 }
 

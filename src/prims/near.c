@@ -89,21 +89,6 @@ static tn_i_var of_fewer_bits(tn_i_builder *b, const tn_i_var *in, tn_i_format t
     return choose(&k, two(&k, TN_P_ne, in[0], in[0]), in[0], real_of(&k, bits));
 }
 
-/* Below 2^-14 floats of 16 bits with 5 of exponent are multiples of 2^-24, which those of f32 from 0.5 to 1 are. */
-static tn_i_var of_half(tn_i_builder *b, const tn_i_var *in, tn_i_format to) {
-    const tn_i_var x = in[0], rounded = of_fewer_bits(b, in, to);
-    if (to.exponent == 8 || b->failed) return rounded;
-    const tn_i_var shift = tn_i_number_like(b, x, 0.75), zero = tn_i_number_like(b, x, 0);
-    tn_i_var few = tn_i_op2(b, TN_P_sub, tn_i_op2(b, TN_P_add, x, shift), shift);
-    few = tn_i_op3(b, TN_P_select, tn_i_op2(b, TN_P_eq, few, zero), tn_i_op2(b, TN_P_mul, x, zero), few);
-    const tn_i_var least = tn_i_number_like(b, x, 0x1p-14);
-    return tn_i_op3(b, TN_P_select, tn_i_op2(b, TN_P_lt, tn_i_op1(b, TN_P_abs, x), least), few, rounded);
-}
-
-tn_i_var tn_i_rounded_to_half(tn_i_builder *b, tn_i_var x, tn_i_format to) {
-    return b->failed || x == TN_NOVAR ? TN_NOVAR : of_half(b, &x, to);
-}
-
 /* ---- bits of 16 ---- */
 
 tn_i_var tn_i_half_of_bits(tn_i_builder *b, tn_i_var bits, tn_i_format of) {

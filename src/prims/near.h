@@ -9,8 +9,6 @@ typedef struct tn_i_format {
     int exponent, mantissa;
 } tn_i_format;
 
-/* x rounded to nearest, ties to even, to a format of 16 bits, whose subnormal numbers stay; x is f32. */
-tn_i_var tn_i_rounded_to_half(tn_i_builder *b, tn_i_var x, tn_i_format to);
 /* The f32 with the bits of such a float, u32; and back. */
 tn_i_var tn_i_half_of_bits(tn_i_builder *b, tn_i_var bits, tn_i_format of);
 tn_i_var tn_i_bits_of_half(tn_i_builder *b, tn_i_var x, tn_i_format of);

@@ -36,9 +36,6 @@ enum {
     TN_F_RULES = 1 << 15,      /* its derivative is what a user says, by a rule or a program of the user's own */
     TN_F_OVER = 1 << 16,       /* its type rule says what its results vary over; those of others vary over what their
                                   operands do, which is the same for all but literals (docs/mpi.md) */
-    TN_F_KEEPS = 1 << 18,      /* results are values of their dtype whatever holds it (prims/held.h), bits of the
-                                  operands; those with one of VIEW, PLACES, CHOOSES, LOOP, ORDER are, too */
-    TN_F_EXACT = 1 << 19,      /* results are, of floats: nothing is rounded */
     TN_F_ORDER = 1 << 20,      /* results are operands, or truth values or places, by the order of numbers */
     TN_F_STORED = 1 << 21,     /* takes and makes arrays as they are in memory, of any dtype */
     TN_F_COMM = 1 << 17,       /* ranks speak in it: all of its axes run it, in the same order */

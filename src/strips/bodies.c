@@ -1,5 +1,6 @@
 /* What computes an operation: the primitive's strip, a function of vectors, or, of operations that no primitive has,
  * what is here; `bits` is a copy (make.c). */
+#include "prims/held.h"
 #include "prims/strips.h"
 #include "strips/inside.h"
 
@@ -40,6 +41,8 @@ void tn_i_s_body(const tn_i_loops *p, uint32_t k, tn_i_isa isa, bool accurate, t
     const tn_i_l_op *o = &p->op[k];
     const int from = p->op[o->in[0]].dtype;
     tn_i_vec v = {0};
+    const int memory = tn_i_l_fits(o->code);
+    if (memory >= 0) v = tn_i_vec_strip(tn_i_held_bodies_of(memory)->as.strip, isa);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].code == o->code && rows[i].dtype == from) v = tn_i_vec_strip(rows[i].strip, isa);
     if (!v.strip) {

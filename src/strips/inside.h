@@ -12,8 +12,8 @@ typedef enum tn_i_s_kind {
     TN_S_INDEX,  /* numbers of iterations: the expression, `step` apart */
     TN_S_WITHIN, /* by <= the expression < last */
     TN_S_PLACE,  /* the address of the expression; where that array is missing, in[0]'s */
-    TN_S_LOAD,   /* in[0]: an index, in[1]: a mask, in[2]: what is read where that is false */
-    TN_S_STORE,  /* in[0], in[1] likewise, in[2] */
+    TN_S_LOAD, /* in[0]: an index, in[1]: a mask, in[2]: what is read where that is false; strip: from memory's dtype */
+    TN_S_STORE,  /* in[0], in[1] likewise, in[2]; strip: to memory's dtype, `out` is room for that */
     TN_S_JOIN,   /* in[0], or in[1] where number in[2] is 0 */
     TN_S_KEEP,   /* in[0] of this strip to the numbers `slot` of its loop, whose number is in[1] */
     TN_S_HALVES, /* of `last` numbers at `slot` */

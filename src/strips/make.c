@@ -1,5 +1,6 @@
 /* Instructions of a loop program, one walk over its operations. */
 #include "base/machine.h"
+#include "prims/held.h"
 #include "strips/inside.h"
 
 #include <string.h>
@@ -184,7 +185,8 @@ static void access(making *m, tn_i_s_op *e, const tn_i_l_op *o) {
 
 static void load(making *m, uint32_t k) {
     const tn_i_l_op *o = &m->p->op[k];
-    if (dense(m, o) && stays(m, k)) {
+    const tn_i_held_bodies *held = tn_i_held_bodies_of(m->p->array[o->which].dtype);
+    if (dense(m, o) && !held && stays(m, k)) {
         tn_i_s_op *e = emit(m, TN_S_PLACE, k);
         address(m, e, o);
         e->out = take(m, k);
@@ -195,6 +197,7 @@ static void load(making *m, uint32_t k) {
     tn_i_s_op *e = emit(m, TN_S_LOAD, k);
     m->v[k].varies = e->varies = any_varies(m, o);
     access(m, e, o);
+    if (held) e->strip = tn_i_vec_strip(held->load.strip, m->isa).strip;
     e->out = take(m, k);
 }
 
@@ -202,8 +205,13 @@ static void store(making *m, uint32_t k) {
     const tn_i_l_op *o = &m->p->op[k];
     if (m->v[k].mate) return; /* its value was computed there */
     tn_i_s_op *e = emit(m, TN_S_STORE, k);
+    const tn_i_held_bodies *held = tn_i_held_bodies_of(m->p->array[o->which].dtype);
     e->varies = any_varies(m, o);
     access(m, e, o);
+    if (!held) return;
+    e->strip = tn_i_vec_strip(held->store.strip, m->isa).strip;
+    e->out = tn_i_s_take(&m->z, true);
+    tn_i_s_give(&m->z, e->out);
 }
 
 static bool touches(const making *m, uint32_t k, uint32_t array, bool loads) {

@@ -19,6 +19,7 @@ static void copy(int size, const char *from, int64_t by, char *to, int64_t to_by
     }
     switch (size) {
     case 1: COPY(uint8_t)
+    case 2: COPY(uint16_t)
     case 4: COPY(uint32_t)
     default: COPY(uint64_t)
     }
@@ -73,6 +74,7 @@ static int64_t away(const tn_i_s_op *e, const char *index, int64_t i) {
 static void move(int size, char *to, const char *from) {
     switch (size) {
     case 1: *to = *from; break;
+    case 2: *(uint16_t *)(void *)to = *(const uint16_t *)(const void *)from; break;
     case 4: *(uint32_t *)(void *)to = *(const uint32_t *)(const void *)from; break;
     default: *(uint64_t *)(void *)to = *(const uint64_t *)(const void *)from; break;
     }
@@ -81,41 +83,69 @@ static void move(int size, char *to, const char *from) {
 static void gather(const tn_i_s_op *e, const char *from, const char *index, const uint8_t *mask, const char *otherwise,
                    char *out, int64_t n) {
     for (int64_t i = 0; i < n; i++)
-        if (mask && !mask[i * e->s[1]])
-            move(e->size, out + i * e->size, otherwise + i * e->s[2] * e->size);
-        else
+        if (!mask || mask[i * e->s[1]])
             move(e->size, out + i * e->size, from + i * e->step + (index ? away(e, index, i * e->s[0]) : 0));
+        else if (otherwise)
+            move(e->size, out + i * e->size, otherwise + i * e->s[2] * e->size);
+}
+
+static void scatter(const tn_i_s_op *e, char *to, const char *index, const uint8_t *mask, const char *x, int64_t by,
+                    int64_t n) {
+    for (int64_t i = 0; i < n; i++)
+        if (!mask || mask[i * e->s[1]])
+            move(e->size, to + i * e->step + (index ? away(e, index, i * e->s[0]) : 0), x + i * by);
+}
+
+static const char *index_of(const tn_i_s_state *t, const tn_i_s_op *e) {
+    return e->index < TN_NDTYPES ? tn_i_s_in(t, e, 0) : NULL;
+}
+static const uint8_t *mask_of(const tn_i_s_state *t, const tn_i_s_op *e) {
+    return e->masked ? (const uint8_t *)tn_i_s_in(t, e, 1) : NULL;
+}
+static bool plain(const tn_i_s_op *e) { return e->index >= TN_NDTYPES && !e->masked; }
+
+/* Elements of memory's dtype, behind room for those of its holder, which has 4 bytes; then these. */
+static void load_held(const tn_i_s_state *t, const tn_i_s_op *e, char *out, int64_t n) {
+    const char *from = element(t, e), *otherwise = e->masked ? tn_i_s_in(t, e, 2) : NULL;
+    const uint8_t *mask = mask_of(t, e);
+    char *raw = out + 4 * n;
+    const bool in_place = plain(e) && (e->step == e->size || n == 1);
+    const void *const in[1] = {in_place ? from : raw};
+    if (!in_place) gather(e, from, index_of(t, e), mask, NULL, raw, n);
+    e->strip(n, in, &(int64_t){1}, out, 1);
+    for (int64_t i = 0; mask && i < n; i++)
+        if (!mask[i * e->s[1]]) move(4, out + i * 4, otherwise + i * e->s[2] * 4);
 }
 
 void tn_i_s_load(const tn_i_s_state *t, const tn_i_s_op *e) {
     const char *from = element(t, e);
     char *out = tn_i_s_out(t, e);
     const int64_t n = e->varies ? t->n : 1;
-    const bool indexed = e->index < TN_NDTYPES;
-    if (!indexed && !e->masked) {
-        if (n == 1)
-            move(e->size, out, from);
-        else
-            copy(e->size, from, e->step, out, e->size, n);
-        return;
-    }
-    gather(e, from, indexed ? tn_i_s_in(t, e, 0) : NULL, e->masked ? (const uint8_t *)tn_i_s_in(t, e, 1) : NULL,
-           e->masked ? tn_i_s_in(t, e, 2) : NULL, out, n);
+    if (e->strip)
+        load_held(t, e, out, n);
+    else if (!plain(e))
+        gather(e, from, index_of(t, e), mask_of(t, e), e->masked ? tn_i_s_in(t, e, 2) : NULL, out, n);
+    else if (n == 1)
+        move(e->size, out, from);
+    else
+        copy(e->size, from, e->step, out, e->size, n);
 }
 
 void tn_i_s_store(const tn_i_s_state *t, const tn_i_s_op *e) {
     if (!t->base[e->base]) return;
-    char *to = element(t, e);
-    const char *x = tn_i_s_in(t, e, 2);
+    char *to = element(t, e), *room = t->reg + e->out;
+    const void *x = tn_i_s_in(t, e, 2);
     const int64_t n = e->varies ? t->n : 1;
-    const bool indexed = e->index < TN_NDTYPES;
-    if (!indexed && !e->masked) {
-        copy(e->size, x, e->s[2] * e->size, to, e->step, n);
-        return;
+    const bool in_place = e->strip && plain(e) && (e->step == e->size || n == 1);
+    int64_t by = e->s[2] * e->size;
+    if (e->strip) {
+        e->strip(n, &x, &e->s[2], in_place ? to : room, 1);
+        x = room;
+        by = e->size;
     }
-    const char *index = indexed ? tn_i_s_in(t, e, 0) : NULL;
-    const uint8_t *mask = e->masked ? (const uint8_t *)tn_i_s_in(t, e, 1) : NULL;
-    for (int64_t i = 0; i < n; i++)
-        if (!mask || mask[i * e->s[1]])
-            move(e->size, to + i * e->step + (index ? away(e, index, i * e->s[0]) : 0), x + i * e->s[2] * e->size);
+    if (in_place) return;
+    if (plain(e))
+        copy(e->size, x, by, to, e->step, n);
+    else
+        scatter(e, to, index_of(t, e), mask_of(t, e), x, by, n);
 }

@@ -1,6 +1,16 @@
 /* Which instruction set is there, and which kernels for it. */
 #include "vec/vec.h"
 
+#if TN_HAVE_ISA
+#include <cpuid.h>
+
+/* Conversions of floats of 16 bits; not every compiler's __builtin_cpu_supports knows of them. */
+static bool has_f16c(void) {
+    unsigned a, b, c = 0, d;
+    return __get_cpuid(1, &a, &b, &c, &d) && c & bit_F16C;
+}
+#endif
+
 tn_i_isa tn_i_isa_best(void) {
 #if TN_HAVE_ISA
     __builtin_cpu_init();
@@ -8,7 +18,7 @@ tn_i_isa tn_i_isa_best(void) {
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
         return TN_ISA_AVX512;
     /* The vector library's functions for AVX2 use FMA. */
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return TN_ISA_AVX2;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c()) return TN_ISA_AVX2;
 #endif
     return TN_ISA_PLAIN;
 }

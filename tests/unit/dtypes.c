@@ -432,6 +432,36 @@ static void test_tracing(void **state) {
     tn_ctx_free(c);
 }
 
+/* Conversions are those of loads and stores: no array of a wider dtype is made. */
+static void test_as_they_are(void **state) {
+    (void)state;
+    static const char *const text[] = {
+        "{ lambda ; a:u8[65536]. let b:f32[65536] = convert_element_type[new_dtype=f32] a; c:f32[65536] = mul b b in "
+        "(c,) "
+        "}",
+        "{ lambda ; a:f16[256,256] b:f16[256]. let c:f16[256,256] = broadcast_in_dim[shape=(256, 256) "
+        "broadcast_dimensions=(1,)] b; d:f16[256,256] = mul a c; e:f16[256,256] = add d a; f:f16[256] = "
+        "reduce_sum[axes=(1,)] e in (e, f) }",
+        "{ lambda ; a:f32[64] b:i8[100,64]. let c:f32[64] = scan[length=100 reverse=False num_consts=0 num_carry=1 "
+        "linear=(False,False) unroll=1 jaxpr={ lambda ; a:f32[64] b:i8[64]. let c:f32[64] = "
+        "convert_element_type[new_dtype=f32] b; d:f32[64] = add a c in (d,) }] a b in (c,) }",
+        "{ lambda ; a:bf16[5000,8] i:i32[100,1]. let b:bf16[100,8] = "
+        "gather[dimension_numbers=GatherDimensionNumbers(offset_dims=(1,), collapsed_slice_dims=(0,), "
+        "start_index_map=(0,), operand_batching_dims=(), start_indices_batching_dims=()) fill_value=None "
+        "indices_are_sorted=False mode=GatherScatterMode.CLIP slice_sizes=(1, 8) unique_indices=False] a i; "
+        "c:bf16[100,8] = mul b b in (c,) }"};
+    for (size_t i = 0; i < COUNT(text); i++) {
+        tn_ctx *c = tn_ctx_new(NULL);
+        const tn_fn *f = tn_fn_parse(c, text[i], strlen(text[i]), "jax.txt");
+        if (!f) fail_msg("%s", tn_error(c));
+        tn_exec *e = tn_compile(f, NULL);
+        if (!e) fail_msg("%s", tn_error(c));
+        if (tn_exec_bytes(e) > 16384) fail_msg("%s: %zu bytes", text[i], tn_exec_bytes(e));
+        tn_exec_free(e);
+        tn_ctx_free(c);
+    }
+}
+
 static void test_refused(void **state) {
     (void)state;
     static const struct {
@@ -469,6 +499,7 @@ int main(void) {
                                        cmocka_unit_test(test_derivatives),
                                        cmocka_unit_test(test_nested),
                                        cmocka_unit_test(test_tracing),
+                                       cmocka_unit_test(test_as_they_are),
                                        cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

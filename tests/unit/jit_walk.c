@@ -158,7 +158,8 @@ static void random_programs(tn_i_isa isa, unsigned what, uint64_t from, uint64_t
 
 /* ---- each operation, of each dtype, in vectors of each width, with each number of elements ------------------ */
 
-static const uint8_t dtypes[] = {TN_BOOL, TN_I32, TN_I64, TN_F32, TN_F64, TN_U32};
+static const uint8_t dtypes[] = {TN_BOOL, TN_I32, TN_I64, TN_F32, TN_F64, TN_U32, TN_I8,
+                                 TN_I16,  TN_U8,  TN_U16, TN_U64, TN_F16, TN_BF16};
 
 /* Which NaN it is nobody says. */
 static uint32_t no_nan(tn_i_l_builder *b, int dtype, uint32_t x) {
@@ -169,7 +170,7 @@ static uint32_t no_nan(tn_i_l_builder *b, int dtype, uint32_t x) {
 
 typedef struct maker {
     tn_i_l_builder b;
-    uint32_t in[3][TN_I_OWN_DTYPES], mask, count, loop, bases;
+    uint32_t in[3][TN_NDTYPES], mask, count, loop, bases;
     int64_t stride;
     int indexed; /* by numbers of this dtype, or 0 */
 } maker;
@@ -181,7 +182,7 @@ static void arrays(maker *m) {
     uint32_t base = 0;
     const int64_t far = MOST * STRIDES;
     for (int i = 0; i < 3; i++)
-        for (int d = 0; d < TN_I_OWN_DTYPES; d++)
+        for (int d = 0; d < TN_NDTYPES; d++)
             m->in[i][d] = tn_i_l_array_new(&m->b, names[i], d, TN_L_IN, far, base++, 0, 0);
     m->mask = tn_i_l_array_new(&m->b, "mask", TN_BOOL, TN_L_IN, far, base++, 0, 0);
     m->count = tn_i_l_array_new(&m->b, "count", TN_I64, TN_L_IN, 1, base++, 0, 0);
@@ -219,9 +220,10 @@ static uint32_t operand(maker *m, int i, int dtype, bool masked) {
     return tn_i_l_load(&m->b, &w);
 }
 
-static void result(maker *m, uint32_t x, bool masked) {
+/* Into memory of the dtype, if that holds such numbers. */
+static void result(maker *m, uint32_t x, int memory, bool masked) {
     const int64_t by = m->stride ? m->stride : 1;
-    const int dtype = m->b.p->op[x].dtype;
+    const int own = m->b.p->op[x].dtype, dtype = tn_i_holder(memory) == own ? memory : own;
     tn_i_l_where w = {.masked = masked};
     w.array = tn_i_l_array_new(&m->b, "out", dtype, TN_L_INOUT, MOST * STRIDES, m->bases++, 0, 0);
     w.e = tn_i_affine_loop(m->loop, by, by < 0 ? -by * (MOST - 1) : 0);
@@ -242,8 +244,10 @@ static void fill(tn_ctx *c, const tn_i_loops *p, int64_t n, tn_i_isa isa, uint64
 }
 
 /* All operations of a dtype that go well with each other, in one loop. */
-static void operations(maker *m, int dtype, bool masked) {
-    const uint32_t x = operand(m, 0, dtype, masked), y = operand(m, 1, dtype, false), z = operand(m, 2, dtype, masked);
+static void operations(maker *m, int memory, bool masked) {
+    const int dtype = tn_i_holder(memory);
+    const uint32_t x = operand(m, 0, memory, masked), y = operand(m, 1, memory, false),
+                   z = operand(m, 2, memory, masked);
     const uint32_t p = operand(m, 1, TN_BOOL, false);
     for (int code = 0; code < TN_L_fn; code++) {
         const tn_i_l_row *row = &tn_i_l_rows[code];
@@ -255,11 +259,11 @@ static void operations(maker *m, int dtype, bool masked) {
                           : code == TN_L_signbit ? no_nan(&m->b, dtype, x)
                                                  : x,
                           choice ? x : y, choice ? y : z),
-               masked);
+               memory, masked);
     }
     for (unsigned d = 0; d < TN_I_OWN_DTYPES; d++)
         if (d == TN_U32 ? !tn_i_is_float(dtype) : dtype != TN_U32 || !tn_i_is_float((int)d))
-            result(m, tn_i_l_convert(&m->b, (int)d, x), masked);
+            result(m, tn_i_l_convert(&m->b, (int)d, x), memory, masked);
 }
 
 static void each_operation(tn_i_isa isa, int dtype, int width, int64_t stride, int64_t n, bool known, bool masked) {

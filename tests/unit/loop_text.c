@@ -20,6 +20,9 @@ static const char everything[] =
     "  array c: f64[4] const {1.0, -0.0, nan, inf}\n"
     "  array b: bool[2] const {0, 1}\n"
     "  array e: i64[0] const {}\n"
+    "  array s: i8[3] const {-128, 0, 127}\n"
+    "  array f: f16[3] const {-0.5, inf, 6.1035156e-05}\n"
+    "  array q: bf16[8] inout base 7 at 2\n"
     "  array t: f64[8] scratch base 6 at 64 align 64\n"
     "  arena 128 base 6\n"
     "  v0: f64 = number 0.1\n"
@@ -147,7 +150,10 @@ static void test_errors(void **state) {
     refused(c, "", "text:1:1: expected `loop`");
     refused(c, "loop {", "text:1:7: expected a statement");
     refused(c, "loop {}\nx", "text:2:1: expected the end");
-    refused(c, "loop { array x: f16[2] in base 0 }", "text:1:17: expected a dtype");
+    refused(c, "loop { array x: f8[2] in base 0 }", "text:1:17: expected a dtype");
+    refused(c, "loop { array x: f16[2] in base 0 v: f16 = load x[0] }", "text:1:37: expected a dtype");
+    refused(c, "loop { array x: f16[2] in base 0 v: f64 = load x[0] }", "the array is of f32");
+    refused(c, "loop { array x: u8[2] const {3, 256} }", "u8 has no such number");
     refused(c, "loop { array x: f64[-2] in base 0 }", "expected a number from 0");
     refused(c, "loop { array x: f64[2] inn base 0 }", "expected a role");
     refused(c, "loop { array x: f64[2] const {1} }", "expected 2 numbers");
