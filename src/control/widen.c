@@ -1,3 +1,5 @@
+/* Equation by equation: operands of a held dtype are converted in front of what computes with them, and its results back
+ * behind it; what only moves elements, or runs a program with them, has them as they are. */
 #include "control/widen.h"
 #include "ir/memo.h"
 #include "prims/held.h"

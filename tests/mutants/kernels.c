@@ -13,24 +13,12 @@ static mutant *of(const tn_prim *p) { return (mutant *)(uintptr_t)p; }
 static void damage_element(mutant *m, int dtype, void *at) {
     const float f = m->how == ONE ? 1e-3f : 0;
     const double d = m->how == ONE ? 1e-3 : 0;
-    uint32_t w;
-    uint64_t x;
     m->hits++;
     switch (dtype) {
     case TN_BOOL: *(uint8_t *)at = !*(uint8_t *)at; return;
-    case TN_I32:
-    case TN_U32:
-        memcpy(&w, at, sizeof w);
-        w++;
-        memcpy(at, &w, sizeof w);
-        return;
-    case TN_I64:
-        memcpy(&x, at, sizeof x);
-        x++;
-        memcpy(at, &x, sizeof x);
-        return;
     case TN_F32: *(float *)at = *(float *)at * 1.001f + f; return;
-    default: *(double *)at = *(double *)at * 1.001 + d; return;
+    case TN_F64: *(double *)at = *(double *)at * 1.001 + d; return;
+    default: tn_i_put_bits(dtype, at, tn_i_bits_at(dtype, at) + 1); return; /* of a half its last place */
     }
 }
 
@@ -108,6 +96,13 @@ STRIP(TN_I64)
 STRIP(TN_U32)
 STRIP(TN_F32)
 STRIP(TN_F64)
+STRIP(TN_I8)
+STRIP(TN_U8)
+STRIP(TN_I16)
+STRIP(TN_U16)
+STRIP(TN_F16)
+STRIP(TN_BF16)
+STRIP(TN_U64)
 
 /* ---- views ---------------------------------------------------------------------------------------- */
 
@@ -125,8 +120,10 @@ static bool view(const tn_i_query *q, const tn_i_arr *in, tn_i_arr *out, int64_t
 
 void mutant_wrap_kernels(mutant *m) {
     static tn_i_strip *const strips[TN_NDTYPES] = {
-        [TN_BOOL] = strip_TN_BOOL, [TN_I32] = strip_TN_I32, [TN_I64] = strip_TN_I64,
-        [TN_F32] = strip_TN_F32,   [TN_F64] = strip_TN_F64, [TN_U32] = strip_TN_U32};
+        [TN_BOOL] = strip_TN_BOOL, [TN_I32] = strip_TN_I32, [TN_I64] = strip_TN_I64, [TN_F32] = strip_TN_F32,
+        [TN_F64] = strip_TN_F64,   [TN_U32] = strip_TN_U32, [TN_I8] = strip_TN_I8,   [TN_U8] = strip_TN_U8,
+        [TN_I16] = strip_TN_I16,   [TN_U16] = strip_TN_U16, [TN_F16] = strip_TN_F16, [TN_BF16] = strip_TN_BF16,
+        [TN_U64] = strip_TN_U64};
     tn_prim *p = &m->prim;
     if (p->kernel) p->kernel = kernel;
     if (p->view) p->view = view;

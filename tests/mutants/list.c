@@ -199,7 +199,9 @@ static void kernels(mutants *list, const tn_prim *prim, const shape *s) {
     static const mutant_damage ways[] = {SCALED, ONE, STRIDED};
     for (int d = 0; d < TN_NDTYPES; d++)
         for (int k = 0; k < (prim->nin ? 3 : 2); k++) {
-            if (!prim->kernel && prim->strip[d]) add(list, prim, PART_STRIP, ways[k], -1, d)->result = s->result[d];
+            /* of held dtypes strips only move what is in memory, an element at a time: law `held` */
+            if (!prim->kernel && prim->strip[d] && !tn_i_is_held(d))
+                add(list, prim, PART_STRIP, ways[k], -1, d)->result = s->result[d];
             for (uint32_t j = 0; j < s->nout && prim->kernel && runs(prim, s, d); j++)
                 (void)add(list, prim, PART_KERNEL, ways[k], (int)j, d);
         }
