@@ -17,7 +17,7 @@ CHECK_NESTS    ?= 8
 CHECK_RANKS    ?= 120
 CHECK_FAULT    ?= 300000
 NESTING_SHARE  ?= 5
-EMIT_SHARE     ?= 10
+EMIT_SHARE     ?= 12
 MUTANTS_SHARE  ?= 24
 few  = CHECK_N=5 CHECK_PROGRAMS=5 CHECK_NESTS=1 CHECK_RANKS=60 CHECK_FAULT=10000 NESTING_SHARE=21 EMIT_SHARE=200
 many = CHECK_N=100 CHECK_PROGRAMS=1200 CHECK_NESTS=20 CHECK_RANKS=400 CHECK_FAULT=1200000 NESTING_SHARE=1 EMIT_SHARE=1 \
@@ -125,7 +125,7 @@ fuzz-programs: | deps
 SEEDS = $(SAN_DIR)/seeds
 $(SEEDS): $(BUILD)/laws $(wildcard tests/golden/*/*.tn examples/*.tn)
 	@rm -rf $@; mkdir -p $@
-	$(Q)$< --n 2 --programs 200 --write $@ >/dev/null
+	$(Q)$< $(if $(LONG),--n 2 --programs 200,--n 1 --programs 60) --write $@ >/dev/null
 	$(Q)for f in $(filter %.tn,$^); do sed '/^#/d' $$f >$@/$$(echo $$f | tr / _); done
 tsan-programs: | deps
 	$(sub_make) BUILD=$(TSAN_DIR) CC=gcc SAN=thread CFLAGS='-O1 -g1' DEBUG= $(TSAN_DIR)/threads \

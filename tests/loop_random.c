@@ -177,7 +177,7 @@ static void operation(maker *m) {
 static void function(maker *m) {
     static const int prims[] = {TN_P_exp, TN_P_tanh, TN_P_sin, TN_P_log1p, TN_P_lgamma, TN_P_logistic, TN_P_atan2};
     const int prim = prims[pick(m, 0, 6)], dtype = chance(m, 3) ? TN_F32 : TN_F64;
-    for (int64_t n = chance(m, 3) ? pick(m, 2, 17) : 1; n > 0; n--) { /* one of another, too */
+    for (int64_t n = chance(m, 8) ? pick(m, 2, 9) : 1; n > 0; n--) { /* one of another, too */
         const uint32_t in[2] = {some(m, dtype), some(m, dtype)};
         know(m, tn_i_l_fn(&m->b, dtype, prim, 0, (uint32_t)m->b.ctx->prims[prim]->nin, in));
     }

@@ -243,7 +243,6 @@ bool tn_i_w_scatter(tn_i_walk *w, const tn_i_l_op *o, unsigned i, tn_i_reg x, tn
 
 /* walk_map.c, walk_int.c, walk_bool.c, walk_convert.c: operation `code` on one piece */
 tn_i_reg tn_i_w_map(tn_i_walk *w, int code, int from, int dtype, unsigned lanes, tn_i_reg x, tn_i_reg y, tn_i_reg z);
-tn_i_reg tn_i_w_fixed_up(tn_i_walk *w, int dtype, unsigned lanes, tn_i_reg r, tn_i_reg y);
 tn_i_reg tn_i_w_integers(tn_i_walk *w, int code, int dtype, unsigned lanes, tn_i_reg x, tn_i_reg y);
 tn_i_reg tn_i_w_bools(tn_i_walk *w, int code, unsigned lanes, tn_i_reg x, tn_i_reg y, tn_i_reg z);
 tn_i_reg tn_i_w_ones(tn_i_walk *w, unsigned lanes); /* elements of a bool, all true (AVX2) */

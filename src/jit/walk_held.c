@@ -52,12 +52,10 @@ tn_i_reg tn_i_w_get_held(tn_i_walk *w, int dtype, unsigned lanes, const tn_i_w_m
 
 /* The upper half of the bits, to nearest, ties to even; NaNs stay so. */
 static tn_i_reg upper_half(tn_i_walk *w, unsigned lanes, tn_i_reg x) {
-    if (w->m.wide) x = tn_i_w_fixed_up(w, TN_F32, lanes, x, x); /* one whose lower half says nothing */
     const tn_i_reg half = shifted(w, TN_X_vpsrld_i, lanes, x, 16), odd = with(w, TN_X_vpandd, lanes, half, 1);
     const tn_i_reg up = with(w, TN_X_vpaddd, lanes, x, 0x7fff);
     const tn_i_reg near =
         shifted(w, TN_X_vpsrld_i, lanes, tn_i_w_put(w, TN_X_vpaddd, tn_i_w_bytes(w, TN_I32, lanes), up, odd, 0), 16);
-    if (w->m.wide) return near;
     const tn_i_reg nan = tn_i_w_compare(w, TN_L_ne, TN_F32, lanes, x, x);
     return tn_i_w_select(w, TN_F32, lanes, nan, with(w, TN_X_vpord, lanes, half, 0x40), near);
 }

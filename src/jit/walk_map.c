@@ -54,7 +54,7 @@ static tn_i_reg extreme(tn_i_walk *w, bool greater, int dtype, unsigned lanes, t
 
 /* AVX-512: r, and a NaN where y is one: of what a number is there are eight kinds, told by what is to become of r for
  * each, in 4 bits; that of the first two, NaNs, is the NaN. */
-tn_i_reg tn_i_w_fixed_up(tn_i_walk *w, int dtype, unsigned lanes, tn_i_reg r, tn_i_reg y) {
+static tn_i_reg fixed_up(tn_i_walk *w, int dtype, unsigned lanes, tn_i_reg r, tn_i_reg y) {
     enum { NANS = 0x22 };
     const unsigned bytes = tn_i_w_bytes(w, dtype, lanes);
     const tn_i_reg table = same_bits(w, dtype, lanes, NANS, NANS);
@@ -72,7 +72,7 @@ tn_i_reg tn_i_w_fixed_up(tn_i_walk *w, int dtype, unsigned lanes, tn_i_reg r, tn
 static tn_i_reg fold_extreme(tn_i_walk *w, bool greater, int dtype, unsigned lanes, tn_i_reg x, tn_i_reg y) {
     static const four max = FOUR(vmax), min = FOUR(vmin);
     const tn_i_reg r = two(w, greater ? max : min, dtype, lanes, y, x);
-    return w->m.wide ? tn_i_w_fixed_up(w, dtype, lanes, r, y) : with_nan(w, dtype, lanes, r, y, y);
+    return w->m.wide ? fixed_up(w, dtype, lanes, r, y) : with_nan(w, dtype, lanes, r, y, y);
 }
 
 /* ---- rounding ---------------------------------------------------------------------------------------------- */

@@ -178,15 +178,20 @@ typedef struct maker {
 enum { MOST = 71, STRIDES = 3 };
 
 static void arrays(maker *m) {
-    static const char *const names[3] = {"x", "y", "z"};
     uint32_t base = 0;
     const int64_t far = MOST * STRIDES;
-    for (int i = 0; i < 3; i++)
-        for (int d = 0; d < TN_NDTYPES; d++)
-            m->in[i][d] = tn_i_l_array_new(&m->b, names[i], d, TN_L_IN, far, base++, 0, 0);
+    memset(m->in, 0xff, sizeof m->in);
     m->mask = tn_i_l_array_new(&m->b, "mask", TN_BOOL, TN_L_IN, far, base++, 0, 0);
     m->count = tn_i_l_array_new(&m->b, "count", TN_I64, TN_L_IN, 1, base++, 0, 0);
     m->bases = base;
+}
+
+/* Made where it is read: what is there is filled with random numbers. */
+static uint32_t input(maker *m, int i, int dtype) {
+    static const char *const names[3] = {"x", "y", "z"};
+    if (m->in[i][dtype] == TN_L_NONE)
+        m->in[i][dtype] = tn_i_l_array_new(&m->b, names[i], dtype, TN_L_IN, MOST * STRIDES, m->bases++, 0, 0);
+    return m->in[i][dtype];
 }
 
 /* n iterations: known, or read from memory; in vectors, or one by one. */
@@ -205,14 +210,14 @@ static tn_i_affine at(const maker *m) {
 }
 
 static uint32_t operand(maker *m, int i, int dtype, bool masked) {
-    tn_i_l_where w = {.array = m->in[i][dtype], .e = at(m), .masked = masked};
+    tn_i_l_where w = {.array = input(m, i, dtype), .e = at(m), .masked = masked};
     if (masked) {
         w.mask = tn_i_l_load_at(&m->b, m->mask, at(m));
-        w.otherwise = tn_i_l_load_at(&m->b, m->in[2][dtype], tn_i_affine_number(3));
+        w.otherwise = tn_i_l_load_at(&m->b, input(m, 2, dtype), tn_i_affine_number(3));
     }
     if (m->indexed && i < 2) {
         w.indexed = true;
-        w.index = tn_i_l_load_at(&m->b, m->in[i][m->indexed], at(m));
+        w.index = tn_i_l_load_at(&m->b, input(m, i, m->indexed), at(m));
         w.by = i == 0 ? 1 : -3;
         w.last = 40;
         if (i) w.e.at += 120;
@@ -312,7 +317,7 @@ static void columns(tn_i_isa isa, int dtype, int width, int64_t n, bool known, u
     const uint32_t x = tn_i_l_array_new(&m->b, "x", dtype, TN_L_INOUT, MOST * row, m->bases++, 0, 0);
     open_loop(m, width, n, known);
     uint32_t value[32], values = 0, mask = TN_L_NONE;
-    value[values++] = tn_i_l_load_at(&m->b, m->in[0][dtype], tn_i_affine_loop(m->loop, 1, 0));
+    value[values++] = tn_i_l_load_at(&m->b, input(m, 0, dtype), tn_i_affine_loop(m->loop, 1, 0));
     mask = tn_i_l_load_at(&m->b, m->mask, tn_i_affine_loop(m->loop, 1, 0));
     for (int64_t k = 0; k < steps; k++) {
         const int64_t column = tn_i_pick(&r, 0, 2) ? k % row : tn_i_pick(&r, 0, row - 1);
