@@ -11,16 +11,19 @@
 #include <math.h>
 #include <string.h>
 
+/* Of primitives that take real matrices, or real and imaginary parts, as many operands as there are come here. */
+static bool are_there(tn_i_query *q) { return q->nin > 0 || tn_i_type_fail(q, -1, "needs a matrix"); }
+
 bool tn_i_square_matrices(tn_i_query *q) {
+    if (!are_there(q) || !tn_i_admits(q)) return false;
     const tn_type *t = q->in[0];
-    if (!tn_i_admits(q)) return false;
     if (t->rank < 2 || t->dim[t->rank - 1] != t->dim[t->rank - 2])
         return tn_i_type_fail(q, 0, "needs square matrices in the last two dimensions");
     return true;
 }
 
 bool tn_i_matrices(tn_i_query *q) {
-    if (!tn_i_admits(q)) return false;
+    if (!are_there(q) || !tn_i_admits(q)) return false;
     if (q->in[0]->rank < 2) return tn_i_type_fail(q, 0, "needs matrices in the last two dimensions");
     return true;
 }
