@@ -118,65 +118,67 @@ const char *tn_i_jax_param(const tn_prim *prim, const tn_i_token *name) {
     return NULL;
 }
 
+/* Parameters that change nothing here; `only`: values other than these are refused. */
+static const char *const none[] = {"None", NULL}, *const no[] = {"False", NULL};
+static const struct {
+    const char *name;
+    int id; /* of the one primitive that has it, or -1 */
+    const char *const *only;
+} ignored[] = {
+    {"weak_type", -1, NULL},
+    {"axis_index_groups", -1, none},
+    {"sharding", -1, NULL},
+    {"out_sharding", -1, NULL},
+    {"accuracy", -1, NULL},
+    {"input_dtype", -1, NULL}, /* conj's */
+    {"precision", -1, NULL},
+    {"linear", TN_P_cond, NULL},
+    {"branches_platforms", TN_P_cond, NULL},
+    {"linear", TN_P_scan, NULL},
+    {"indices_are_sorted", -1, NULL},
+    {"unique_indices", -1, NULL},
+    {"update_jaxpr", TN_P_scatter, none}, /* scatter_apply has one */
+    {"update_jaxpr", -1, NULL},
+    {"update_consts", -1, NULL},
+    {"dimensions", TN_P_reshape, none},
+    {"algorithm", TN_P_eigh, NULL},
+    {"algorithm", TN_P_svd, NULL},
+    {"implementation", TN_P_eigh, NULL},
+    {"implementation", TN_P_eig, NULL},
+    {"enable_eigvec_derivs", TN_P_eig, NULL},
+    {"select_callable", TN_P_schur, none},
+    {"sort_eig_vals", TN_P_schur, no},
+    {"compute_left_eigenvectors", TN_P_eig, no},
+    {"sort_eigenvalues", TN_P_eigh, NULL}, /* they ascend in any case */
+    {"subset_by_index", TN_P_eigh, none},
+    {"subset_by_index", TN_P_svd, none},
+    {"pivoting", TN_P_qr, no},
+    {"perturb_singular", -1, no}, /* tridiagonal_solve's */
+    {"use_magma", TN_P_qr, NULL},
+    {"unroll", TN_P_scan, NULL},
+    {"_split_transpose", TN_P_scan, NULL},
+    {"differentiated", TN_P_checkpoint, NULL},
+    {"prevent_cse", TN_P_checkpoint, NULL},
+    {"jvp", TN_P_call, NULL},
+    {"jvp_jaxpr_fun", TN_P_call, NULL},
+    {"num_consts", TN_P_call, NULL},
+    {"symbolic_zeros", TN_P_call, NULL},
+    {"donated_invars", TN_P_call, NULL},
+    {"inline", TN_P_call, NULL},
+    {"keep_unused", TN_P_call, NULL},
+    {"in_shardings", TN_P_call, NULL},
+    {"out_shardings", TN_P_call, NULL},
+    {"in_layouts", TN_P_call, NULL},
+    {"out_layouts", TN_P_call, NULL},
+    {"resource_env", TN_P_call, NULL},
+    {"ctx_mesh", TN_P_call, NULL},
+    {"compiler_options_kvs", TN_P_call, NULL},
+};
+
 bool tn_i_jax_ignored(const tn_prim *prim, const tn_i_token *name, const char *const **only) {
-    static const char *const none[] = {"None", NULL}, *const no[] = {"False", NULL};
-    static const struct {
-        const char *name;
-        int id; /* of the one primitive that has it, or -1 */
-        const char *const *only;
-    } table[] = {
-        {"weak_type", -1, NULL},
-        {"axis_index_groups", -1, none},
-        {"sharding", -1, NULL},
-        {"out_sharding", -1, NULL},
-        {"accuracy", -1, NULL},
-        {"input_dtype", -1, NULL}, /* conj's */
-        {"precision", -1, NULL},
-        {"linear", TN_P_cond, NULL},
-        {"branches_platforms", TN_P_cond, NULL},
-        {"linear", TN_P_scan, NULL},
-        {"indices_are_sorted", -1, NULL},
-        {"unique_indices", -1, NULL},
-        {"update_jaxpr", TN_P_scatter, none}, /* scatter_apply has one */
-        {"update_jaxpr", -1, NULL},
-        {"update_consts", -1, NULL},
-        {"dimensions", TN_P_reshape, none},
-        {"algorithm", TN_P_eigh, NULL},
-        {"algorithm", TN_P_svd, NULL},
-        {"implementation", TN_P_eigh, NULL},
-        {"implementation", TN_P_eig, NULL},
-        {"enable_eigvec_derivs", TN_P_eig, NULL},
-        {"select_callable", TN_P_schur, none},
-        {"sort_eig_vals", TN_P_schur, no},
-        {"compute_left_eigenvectors", TN_P_eig, no},
-        {"sort_eigenvalues", TN_P_eigh, NULL}, /* they ascend in any case */
-        {"subset_by_index", TN_P_eigh, none},
-        {"subset_by_index", TN_P_svd, none},
-        {"pivoting", TN_P_qr, no},
-        {"perturb_singular", -1, no}, /* tridiagonal_solve's */
-        {"use_magma", TN_P_qr, NULL},
-        {"unroll", TN_P_scan, NULL},
-        {"_split_transpose", TN_P_scan, NULL},
-        {"differentiated", TN_P_checkpoint, NULL},
-        {"prevent_cse", TN_P_checkpoint, NULL},
-        {"jvp", TN_P_call, NULL},
-        {"jvp_jaxpr_fun", TN_P_call, NULL},
-        {"num_consts", TN_P_call, NULL},
-        {"symbolic_zeros", TN_P_call, NULL},
-        {"donated_invars", TN_P_call, NULL},
-        {"inline", TN_P_call, NULL},
-        {"keep_unused", TN_P_call, NULL},
-        {"in_shardings", TN_P_call, NULL},
-        {"out_shardings", TN_P_call, NULL},
-        {"in_layouts", TN_P_call, NULL},
-        {"out_layouts", TN_P_call, NULL},
-        {"resource_env", TN_P_call, NULL},
-        {"ctx_mesh", TN_P_call, NULL},
-        {"compiler_options_kvs", TN_P_call, NULL},
-    };
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        if ((table[i].id >= 0 && table[i].id != prim->id) || !tn_i_token_is(name, table[i].name)) continue;
-        *only = table[i].only;
+    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++) {
+        if ((ignored[i].id >= 0 && ignored[i].id != prim->id) || !tn_i_token_is(name, ignored[i].name)) continue;
+        *only = ignored[i].only;
         return true;
     }
     return false;

@@ -66,9 +66,8 @@ tn_i_complex tn_i_complex_of_triangle(tn_i_builder *b, tn_i_complex z, bool lowe
 tn_i_complex tn_i_complex_triangular_solve(tn_i_builder *b, unsigned how, bool real_diagonal, tn_i_complex a,
                                            tn_i_complex x);
 
-/* The sums of x's columns; and such as each of so many rows. */
+/* The sums of x's columns. */
 tn_i_var tn_i_column_sums(tn_i_builder *b, tn_i_var x);
-tn_i_var tn_i_as_rows(tn_i_builder *b, tn_i_var x, int64_t rows);
 /* Columns of v are turned so that the first element of at least half the largest magnitude is real and positive
  * (prims/lapack.h): by how much dv would turn each, TN_NOVAR of real ones; and dv without that, of these columns or
  * others that turn with them. */

@@ -214,20 +214,6 @@ Z tn_i_complex_of_pinv(B *b, const tn_prim *prim, const tn_i_param *p, uint32_t 
 
 /* ---- phases -------------------------------------------------------------------------------------------- */
 
-V tn_i_as_rows(B *b, V x, int64_t rows) {
-    if (b->failed || x == TN_NOVAR) return TN_NOVAR;
-    const tn_type t = *tn_i_vtype(b, x);
-    int64_t shape[TN_MAX_RANK], dims[TN_MAX_RANK];
-    for (int i = 0; i < t.rank; i++) {
-        shape[i] = t.dim[i];
-        dims[i] = i;
-    }
-    shape[t.rank - 1] = rows;
-    shape[t.rank] = t.dim[t.rank - 1];
-    dims[t.rank - 1] = t.rank;
-    return tn_i_broadcast(b, x, t.rank + 1, shape, dims);
-}
-
 /* What `prim` makes of each column of x. */
 static V of_columns(B *b, int prim, V x) {
     if (b->failed || x == TN_NOVAR) return TN_NOVAR;
@@ -246,11 +232,11 @@ static V made_real(B *b, Z v) {
     const int64_t rows = t.dim[t.rank - 2];
     const V rr = tn_i_op2(b, TN_P_mul, v.re, v.re), ii = tn_i_op2(b, TN_P_mul, v.im, v.im);
     const V size = tn_i_op2(b, TN_P_add, rr, ii), most = of_columns(b, TN_P_reduce_max, size);
-    const V limit = tn_i_as_rows(b, most == TN_NOVAR ? most : tn_i_times(b, most, 0.2498), rows);
+    const V limit = tn_i_along_many(b, most == TN_NOVAR ? most : tn_i_times(b, most, 0.2498), 1, rows);
     const V zero = tn_i_number_like(b, size, 0), one = tn_i_number_like(b, size, 1);
     const V real = tn_i_op2(b, TN_P_eq, v.im, zero), large = tn_i_op2(b, TN_P_ge, size, limit);
     const V may = tn_i_op3(b, TN_P_select, tn_i_op2(b, TN_P_and, real, large), one, zero);
-    const V at = tn_i_as_rows(b, of_columns(b, TN_P_argmax, may), rows);
+    const V at = tn_i_along_many(b, of_columns(b, TN_P_argmax, may), 1, rows);
     return tn_i_op2(b, TN_P_eq, tn_i_iota(b, TN_I64, t.rank, t.dim, t.rank - 2), at);
 }
 
@@ -267,7 +253,7 @@ V tn_i_complex_turning(B *b, Z v, Z dv) {
 Z tn_i_complex_turned_back(B *b, Z dv, Z v, V turning) {
     if (turning == TN_NOVAR || b->failed) return dv;
     const tn_type t = *tn_i_vtype(b, v.re);
-    const V by = tn_i_as_rows(b, turning, t.dim[t.rank - 2]);
+    const V by = tn_i_along_many(b, turning, 1, t.dim[t.rank - 2]);
     dv.re = tn_i_op2(b, TN_P_add, dv.re, tn_i_op2(b, TN_P_mul, v.im, by));
     dv.im = tn_i_op2(b, TN_P_sub, dv.im, tn_i_op2(b, TN_P_mul, v.re, by));
     return dv;

@@ -145,7 +145,7 @@ static tn_i_complex normalized(tn_i_builder *b, tn_i_complex v, tn_i_complex dv)
     const tn_i_var along = tn_i_column_sums(b, tn_i_op2(b, TN_P_add, rr, ii));
     if (b->failed) return dv;
     const tn_type t = *tn_i_vtype(b, v.re);
-    const tn_i_complex less = tn_i_complex_times(b, v, tn_i_as_rows(b, along, t.dim[t.rank - 2]));
+    const tn_i_complex less = tn_i_complex_times(b, v, tn_i_along_many(b, along, 1, t.dim[t.rank - 2]));
     return tn_i_complex_turned_back(b, tn_i_complex_sub(b, dv, less), v, tn_i_complex_turning(b, v, dv));
 }
 

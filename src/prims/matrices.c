@@ -198,7 +198,7 @@ void tn_i_sums_solve(const tn_i_query *q, int axis, int running, tn_i_sums *s) {
     s->running = running;
 }
 
-tn_i_var tn_i_along(tn_i_builder *b, tn_i_var w, int axis) {
+tn_i_var tn_i_along_many(tn_i_builder *b, tn_i_var w, int axis, int64_t times) {
     if (b->failed || w == TN_NOVAR) return TN_NOVAR;
     const tn_type t = *tn_i_vtype(b, w);
     int64_t shape[TN_MAX_RANK], dims[TN_MAX_RANK];
@@ -206,9 +206,16 @@ tn_i_var tn_i_along(tn_i_builder *b, tn_i_var w, int axis) {
         shape[i] = t.dim[i];
         dims[i] = i;
     }
-    shape[t.rank] = t.dim[t.rank - 1];
+    shape[t.rank] = shape[t.rank - 1] = times;
+    shape[t.rank - 1 + axis] = t.dim[t.rank - 1];
     dims[t.rank - 1] = t.rank - 1 + axis;
     return tn_i_broadcast(b, w, t.rank + 1, shape, dims);
+}
+
+tn_i_var tn_i_along(tn_i_builder *b, tn_i_var w, int axis) {
+    if (b->failed || w == TN_NOVAR) return TN_NOVAR;
+    const tn_type *t = tn_i_vtype(b, w);
+    return tn_i_along_many(b, w, axis, t->dim[t->rank - 1]);
 }
 
 static tn_i_var largest(tn_i_builder *b, tn_i_var w) {

@@ -51,6 +51,8 @@ tn_i_var tn_i_triangular_solve(tn_i_builder *b, unsigned how, tn_i_var a, tn_i_v
 
 /* w [.., n] as matrices [.., n, n]: w[j] at i, j, or w[i] with axis 0. */
 tn_i_var tn_i_along(tn_i_builder *b, tn_i_var w, int axis);
+/* The same with so many rows (axis 1: w is each of them) or columns (0). */
+tn_i_var tn_i_along_many(tn_i_builder *b, tn_i_var w, int axis, int64_t times);
 /* 1 / x for arrays x of numbers made of w [.., n], which have the same batch; 0 where x is but rounding: at most n
  * epsilon times the largest |w|. */
 tn_i_var tn_i_inverse_unless_tiny(tn_i_builder *b, tn_i_var x, tn_i_var w);

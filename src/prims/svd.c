@@ -144,7 +144,7 @@ static tn_i_var emit_svd(tn_i_rule *r) {
 static tn_i_complex divided(tn_i_builder *b, tn_i_complex x, tn_i_var s) {
     if (b->failed) return x;
     const tn_type t = *tn_i_vtype(b, x.re);
-    return tn_i_complex_times(b, x, tn_i_as_rows(b, tn_i_inverse_unless_tiny(b, s, s), t.dim[t.rank - 2]));
+    return tn_i_complex_times(b, x, tn_i_along_many(b, tn_i_inverse_unless_tiny(b, s, s), 1, t.dim[t.rank - 2]));
 }
 
 /* u turned by `turn`, and moved by what of y, columns of da v / s, lies outside its span. */

@@ -18,6 +18,8 @@ const laws_law laws_table[] = {
      laws_layouts},
     {"hostile", "kernels survive NaN, infinities, extreme integers and wild indices, and repeat themselves",
      LAWS_PRIMITIVES | LAWS_KERNELS, 1, laws_hostile_data},
+    {"operands", "operands of any number, rank and dtype are taken, or refused with a message", LAWS_PRIMITIVES, 1,
+     laws_operands},
     {"held", "what is computed with as another dtype is what a wide one has, wrapped or rounded", LAWS_PRIMITIVES, 1,
      laws_held},
     {"simplify", "folding and identities change no bit", 0, 1, laws_simplify},

@@ -80,6 +80,14 @@ static void check(tn_ctx *c, const char *text, uint64_t seed) {
     loop_memory_free(&want);
 }
 
+/* Each text with memory, and a machine, for each of the seeds below `seeds`. */
+static void each(const char *const *text, size_t n, uint64_t seeds) {
+    tn_ctx *c = tn_ctx_new(NULL);
+    for (size_t i = 0; i < n; i++)
+        for (uint64_t seed = 1; seed < seeds; seed++) check(c, text[i], seed);
+    tn_ctx_free(c);
+}
+
 static void random_programs(void **unused) {
     const uint64_t only = number_of("TN_LOOP_SEED", 0), n = only ? 1 : number_of("TN_LOOPS", 300);
     tn_ctx *c = tn_ctx_new(NULL);
@@ -131,11 +139,8 @@ static void cells(void **unused) {
         CELLS("for j {\n a: f64 = load x[3]\n b: f64 = add a half\n store x[3] = b\n m: bool = within j < 4\n"
               " while m\n c: f64 = load y[0]\n d: f64 = add c b\n store y[0] = d\n }"),
     };
-    tn_ctx *c = tn_ctx_new(NULL);
     (void)unused;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        for (uint64_t seed = 1; seed < 8; seed++) check(c, texts[i], seed);
-    tn_ctx_free(c);
+    each(texts, sizeof texts / sizeof *texts, 8);
 }
 
 /* Functions of numbers: of each other's results, with other operands, of two dtypes and of two numbers, more than a
@@ -162,11 +167,8 @@ static void functions(void **unused) {
                   " store u[i + 2] = k\n n: f64 = load u[i + 3]\n o: f64 = fn exp n\n d: f64 = add l o\n"
                   " store u[i] = d\n }"),
     };
-    tn_ctx *c = tn_ctx_new(NULL);
     (void)unused;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        for (uint64_t seed = 1; seed < 8; seed++) check(c, texts[i], seed);
-    tn_ctx_free(c);
+    each(texts, sizeof texts / sizeof *texts, 8);
 }
 
 /* Loops one behind another, of which the later one loads what the earlier one stores: the same element, one that
@@ -203,11 +205,8 @@ static void loops_in_a_row(void **unused) {
               " for k < 20 vector 4 {\n g: f64 = load x[k]\n q: f64 = mul g g\n store x[k + 40] = q\n }\n",
               " d: f64 = load x[j + 40]\n e: f64 = load x[j]\n f: f64 = add d e\n store o[j] = f"),
     };
-    tn_ctx *c = tn_ctx_new(NULL);
     (void)unused;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        for (uint64_t seed = 1; seed < 6; seed++) check(c, texts[i], seed);
-    tn_ctx_free(c);
+    each(texts, sizeof texts / sizeof *texts, 6);
 }
 
 /* Functions behind the sums of rows: few rows and more than wait; of one total and of several; and what else of the row
@@ -234,11 +233,8 @@ static void loops_in_a_row(void **unused) {
 
 static void rows_of_functions(void **unused) {
     static const char *const texts[] = {OF_ROWS("2"), OF_ROWS("9"), OF_ROWS("100"), OF_ROWS("4099")};
-    tn_ctx *c = tn_ctx_new(NULL);
     (void)unused;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        for (uint64_t seed = 1; seed < 4; seed++) check(c, texts[i], seed);
-    tn_ctx_free(c);
+    each(texts, sizeof texts / sizeof *texts, 4);
 }
 
 /* Each iteration of a row of functions that is longer than what waits: u[i] is that of u[i + 7] and of u[i]'s last. */
@@ -274,11 +270,8 @@ static void many_functions(void **unused) {
 static void columns(void **unused) {
     static const char *const texts[] = {OF("2"),  OF("7"),  OF("15"),  OF("16"), OF("17"),
                                         OF("33"), OF("50"), OF("512"), OF("513")};
-    tn_ctx *c = tn_ctx_new(NULL);
     (void)unused;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        for (uint64_t seed = 1; seed < 4; seed++) check(c, texts[i], seed);
-    tn_ctx_free(c);
+    each(texts, sizeof texts / sizeof *texts, 4);
 }
 
 /* More columns than one strip has, in one loop and in two. */
@@ -299,11 +292,8 @@ static void strips_of_columns(void **unused) {
         WIDE("600", "64", "sum", " n: i64 = load k[j]\n"),
         WIDE("1100", "80", "min", ""),
     };
-    tn_ctx *c = tn_ctx_new(NULL);
     (void)unused;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        for (uint64_t seed = 1; seed < 4; seed++) check(c, texts[i], seed);
-    tn_ctx_free(c);
+    each(texts, sizeof texts / sizeof *texts, 4);
 }
 
 /* One array summed over several of its axes at once: by rows, by columns of a slab, by columns of all of it, which
@@ -335,11 +325,8 @@ static void axes(void **unused) {
         AXES("40", " q: bool = within i < 20\n while q\n", ""),
         AXES("40", " q: bool = within i < 20\n if q {\n into r3[1] = half\n }\n", ""),
     };
-    tn_ctx *c = tn_ctx_new(NULL);
     (void)unused;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        for (uint64_t seed = 1; seed < 4; seed++) check(c, texts[i], seed);
-    tn_ctx_free(c);
+    each(texts, sizeof texts / sizeof *texts, 4);
 }
 
 /* Matrices of which few diagonals are not like the rest: places that meet, that are outside, that two loops count; what
@@ -376,11 +363,8 @@ static void diagonals(void **unused) {
         DIAGONALS("40", "40", " e: i32 = index 2 j\n f: bool = eq e b\n c: f64 = convert f\n store y[40 i + j] = c\n"),
         DIAGONALS("5", "15", " c: f64 = convert d\n store y[15 i + j] = c\n"),
     };
-    tn_ctx *c = tn_ctx_new(NULL);
     (void)unused;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        for (uint64_t seed = 1; seed < 4; seed++) check(c, texts[i], seed);
-    tn_ctx_free(c);
+    each(texts, sizeof texts / sizeof *texts, 4);
 }
 
 /* A loop that calls functions runs over eight vectors at a time while its code is short, over fewer the longer it is.
