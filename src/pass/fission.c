@@ -82,8 +82,19 @@ static void make_buffers(fission *z, uint32_t k, int64_t n) {
     }
 }
 
+void tn_i_l_in_stretches(tn_i_l_builder *b, int64_t n, tn_i_l_stretch *each, void *with, uint32_t k) {
+    const int64_t whole = n > TN_WAITING ? n / TN_WAITING : 0, rest = n - whole * TN_WAITING;
+    if (whole) {
+        const uint32_t loop = tn_i_l_for_n(b, whole);
+        each(with, k, tn_i_affine_loop(loop, TN_WAITING, 0), TN_WAITING);
+        tn_i_l_close(b);
+    }
+    if (rest) each(with, k, tn_i_affine_number(whole * TN_WAITING), rest);
+}
+
 /* Iterations at .. at + n - 1: the loop, then those of what has moved. */
-static void copy_stretch(fission *z, uint32_t k, tn_i_affine at, int64_t n) {
+static void copy_stretch(void *with, uint32_t k, tn_i_affine at, int64_t n) {
+    fission *z = with;
     tn_i_l_builder *b = z->c.b;
     uint32_t which, loop = tn_i_l_for_n(b, n);
     tn_i_l_copy_loop(&z->c, k, tn_i_affine_term(b, at, loop, 1));
@@ -106,15 +117,8 @@ static void copy_stretch(fission *z, uint32_t k, tn_i_affine at, int64_t n) {
 }
 
 static void cut(fission *z, uint32_t k, int64_t n) {
-    tn_i_l_builder *b = z->c.b;
-    const int64_t whole = n > TN_WAITING ? n / TN_WAITING : 0, rest = n - whole * TN_WAITING;
     make_buffers(z, k, n);
-    if (whole) {
-        const uint32_t loop = tn_i_l_for_n(b, whole);
-        copy_stretch(z, k, tn_i_affine_loop(loop, TN_WAITING, 0), TN_WAITING);
-        tn_i_l_close(b);
-    }
-    if (rest) copy_stretch(z, k, tn_i_affine_number(whole * TN_WAITING), rest);
+    tn_i_l_in_stretches(z->c.b, n, copy_stretch, z, k);
 }
 
 /* ---- columns -------------------------------------------------------------------------------------------- */

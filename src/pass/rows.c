@@ -85,7 +85,8 @@ static void make_buffers(rows *z, int64_t n) {
 }
 
 /* Rows at .. at + n - 1. */
-static void copy_stretch(rows *z, uint32_t k, tn_i_affine at, int64_t n) {
+static void copy_stretch(void *with, uint32_t k, tn_i_affine at, int64_t n) {
+    rows *z = with;
     tn_i_l_builder *b = z->c.b;
     uint32_t loop = tn_i_l_for_n(b, n);
     tn_i_l_copy_loop(&z->c, k, tn_i_affine_term(b, at, loop, 1));
@@ -104,15 +105,8 @@ static void copy_stretch(rows *z, uint32_t k, tn_i_affine at, int64_t n) {
 }
 
 static void cut(rows *z, uint32_t k, int64_t n) {
-    tn_i_l_builder *b = z->c.b;
-    const int64_t whole = n > TN_WAITING ? n / TN_WAITING : 0, rest = n - whole * TN_WAITING;
     make_buffers(z, n);
-    if (whole) {
-        const uint32_t loop = tn_i_l_for_n(b, whole);
-        copy_stretch(z, k, tn_i_affine_loop(loop, TN_WAITING, 0), TN_WAITING);
-        tn_i_l_close(b);
-    }
-    if (rest) copy_stretch(z, k, tn_i_affine_number(whole * TN_WAITING), rest);
+    tn_i_l_in_stretches(z->c.b, n, copy_stretch, z, k);
 }
 
 tn_i_loops *tn_i_pass_rows(tn_i_loops *p, const tn_i_machine *m) {
