@@ -1,5 +1,8 @@
 /* Operands that a primitive does not expect. */
+#include "laws/derive.h"
 #include "laws/table.h"
+
+#include <string.h>
 
 /* Operand i as the primitive has it; or of another rank, size or dtype. */
 static tn_type operand(laws_trial *t, const tn_i_eqn *e, uint32_t i, bool other) {
@@ -37,4 +40,19 @@ void laws_operands(laws_trial *t) {
     const tn_i_eqn *e = &t->f->eqn[0];
     for (uint32_t n = 0; n <= e->nin + 2 && !t->failed; n++) emit(t, e, n, -1);
     for (uint32_t i = 0; i < e->nin && !t->failed; i++) emit(t, e, e->nin, i);
+}
+
+/* No zero is put in the place of a derivative that is not there. */
+void laws_underivable(laws_trial *t) {
+    const tn_i_eqn *e = &t->f->eqn[0];
+    for (uint32_t i = 0; i < e->nin && !t->failed; i++) {
+        const int v = (int)tn_i_in(t->f, e)[i];
+        if (!laws_is_fixed(e->prim, i) || v >= (int)t->f->nin || !tn_i_is_float(t->f->val[v].type->dtype)) continue;
+        tn_fn *g = tn_jvp(t->f, &(tn_wrt_list){1, &v});
+        if (g)
+            laws_fail(t, "operand %u has no derivative, and jvp gives one", (unsigned)i);
+        else if (tn_last_status(t->ctx) != TN_ERULE || !strstr(tn_error(t->ctx), e->prim->name))
+            laws_fail(t, "operand %u has no derivative, and the message is: %s", (unsigned)i, tn_error(t->ctx));
+        tn_fn_free(g);
+    }
 }

@@ -20,6 +20,7 @@ const laws_law laws_table[] = {
      LAWS_PRIMITIVES | LAWS_KERNELS, 1, laws_hostile_data},
     {"operands", "operands of any number, rank and dtype are taken, or refused with a message", LAWS_PRIMITIVES, 1,
      laws_operands},
+    {"refused", "what has no derivative is refused by name", LAWS_PRIMITIVES, 1, laws_underivable},
     {"held", "what is computed with as another dtype is what a wide one has, wrapped or rounded", LAWS_PRIMITIVES, 1,
      laws_held},
     {"simplify", "folding and identities change no bit", 0, 1, laws_simplify},

@@ -31,6 +31,7 @@ void laws_hostile_data(laws_trial *t);
 void laws_simplify(laws_trial *t);
 void laws_held(laws_trial *t);
 void laws_operands(laws_trial *t);
+void laws_underivable(laws_trial *t);
 void laws_linear(laws_trial *t);
 void laws_pruned(laws_trial *t);
 void laws_jacobian(laws_trial *t);
