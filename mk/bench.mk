@@ -47,7 +47,7 @@ bench-all: bench $(BENCHES) ## bench, and every bench/*.c
 
 # The table `general`: its C is what gcc makes of plain loops when it may do what it likes.
 GENERAL = $(BUILD)/bench/general-table
-$(call objects,bench/general/by_hand.c): $(BUILD)/obj/%.o: %.c $(BUILD)/flags bench/general/by_hand.inc | deps
+$(call objects,bench/general/by_hand.c): $(BUILD)/obj/%.o: %.c $(BUILD)/flags $(wildcard bench/general/*.inc) | deps
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(BENCH_CC) -std=gnu11 -O3 -march=native -ffast-math -fopenmp-simd -MMD -MP -c -o $@ $<

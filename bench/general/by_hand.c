@@ -1,4 +1,5 @@
-/* What a C programmer would write for the programs of this folder, in both dtypes: by_hand.inc, twice. */
+/* What a C programmer would write for the programs of this folder, in both dtypes: by_hand.inc and by_hand_models.inc,
+ * twice. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>

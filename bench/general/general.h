@@ -1,5 +1,5 @@
 /* The table `general`: programs as a user would write them, in shapes that no other table names, beside the loops that
- * a C programmer would write (by_hand.inc, gcc -O3 -march=native -ffast-math).  main.c measures what the tables of the
+ * a C programmer would write (by_hand*.inc, gcc -O3 -march=native -ffast-math).  main.c measures what the tables of the
  * other files list. */
 #ifndef BENCH_GENERAL_H
 #define BENCH_GENERAL_H
@@ -27,7 +27,7 @@ typedef struct programs {
     size_t n;
     const program *program;
 } programs;
-extern const programs general_arrays, general_moves, general_loops, general_scalars;
+extern const programs general_arrays, general_moves, general_loops, general_scalars, general_models;
 
 /* emitted.c: the program as tn_emit_c writes it, compiled by $BENCH_EMIT_CC, `cc -O3` without one; its files are
  * left where $BENCH_EMIT_KEEP is set. */

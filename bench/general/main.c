@@ -245,7 +245,8 @@ tn_fn *general_trace(tn_ctx *c, tn_trace_fn f, const void *user, tn_dtype dtype,
 }
 
 int main(int argc, char **argv) {
-    static const programs *const all[] = {&general_arrays, &general_moves, &general_loops, &general_scalars};
+    static const programs *const all[] = {&general_arrays, &general_moves, &general_loops, &general_scalars,
+                                          &general_models};
     const bool check = argc > 1 && !strcmp(argv[1], "--check");
     char cpu[128];
     cpu_model(cpu, sizeof cpu);
