@@ -152,11 +152,12 @@ typedef void tn_i_strip(int64_t n, const void *const *in, const int64_t *s, void
 
 /* The same for one element; operands that there are none of may be NULL. */
 typedef void tn_i_one(const void *x, const void *y, const void *z, void *out);
-/* What else a strip is compiled as: by instruction set.  Called with n < 0, a strip leaves the address of these in
+/* What else a strip is compiled as: for any processor, and for AVX2.  Called with n < 0, a strip leaves the address of
+ * these in
  * *(const tn_i_strip_kinds **)out; one that is only itself does nothing. */
 typedef struct tn_i_strip_kinds {
     tn_i_one *one;
-    tn_i_strip *isa[TN_ISA_ANY];
+    tn_i_strip *plain, *avx2;
 } tn_i_strip_kinds;
 
 /* ---- test cases --------------------------------------------------------------------- */

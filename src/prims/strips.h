@@ -15,8 +15,9 @@
 #include "base/isa.h"
 #include "prims/prim.h"
 
-/* A strip is compiled for each instruction set, and for one element (tn_i_strip_kinds).  Dense operands and a repeated
- * scalar have loops of their own, which compilers vectorize. */
+/* A strip is compiled for any processor, for AVX2, and for one element (tn_i_strip_kinds); AVX-512 has gained nothing
+ * over AVX2: strips wait for memory.  Dense operands and a repeated scalar have loops of their own, which compilers
+ * vectorize. */
 #define TN_LOOP1_FOR(f, target, function, IN, OUT)                                                           \
     target static void function(int64_t n, const void *const *in, const int64_t *s, void *out, int64_t so) { \
         const IN *a = in[0];                                                                                 \
@@ -35,13 +36,12 @@
     }                                                                                           \
     TN_LOOP1_FOR(name##_##suffix, , name##_##suffix##_plain, IN, OUT)                           \
     TN_LOOP1_FOR(name##_##suffix, TN_TARGET_AVX2, name##_##suffix##_avx2, IN, OUT)              \
-    TN_LOOP1_FOR(name##_##suffix, TN_TARGET_AVX512, name##_##suffix##_avx512, IN, OUT)          \
     TN_STRIP_MAIN(name##_##suffix)
 
 /* n < 0 asks for the other kinds. */
 #define TN_STRIP_MAIN(f)                                                                       \
     static void f(int64_t n, const void *const *in, const int64_t *s, void *out, int64_t so) { \
-        static const tn_i_strip_kinds kinds = {f##_one, {f##_plain, f##_avx2, f##_avx512}};    \
+        static const tn_i_strip_kinds kinds = {f##_one, f##_plain, f##_avx2};                  \
         if (n >= 0)                                                                            \
             f##_plain(n, in, s, out, so);                                                      \
         else                                                                                   \
@@ -77,7 +77,6 @@
     }                                                                                           \
     TN_LOOP2_FOR(name##_##suffix, , name##_##suffix##_plain, X, Y, OUT)                         \
     TN_LOOP2_FOR(name##_##suffix, TN_TARGET_AVX2, name##_##suffix##_avx2, X, Y, OUT)            \
-    TN_LOOP2_FOR(name##_##suffix, TN_TARGET_AVX512, name##_##suffix##_avx512, X, Y, OUT)        \
     TN_STRIP_MAIN(name##_##suffix)
 #define TN_STRIP2(name, suffix, IN, OUT, body)          \
     static const char name##_##suffix##_body[] = #body; \
@@ -120,7 +119,6 @@
     }                                                                                           \
     TN_LOOP3_FOR(name##_##suffix, , name##_##suffix##_plain, X, Y, Z, OUT)                      \
     TN_LOOP3_FOR(name##_##suffix, TN_TARGET_AVX2, name##_##suffix##_avx2, X, Y, Z, OUT)         \
-    TN_LOOP3_FOR(name##_##suffix, TN_TARGET_AVX512, name##_##suffix##_avx512, X, Y, Z, OUT)     \
     TN_STRIP_MAIN(name##_##suffix)
 #define TN_STRIP3(name, suffix, X, Y, Z, OUT, body)     \
     static const char name##_##suffix##_body[] = #body; \

@@ -29,5 +29,5 @@ tn_i_vec tn_i_vec_strip(tn_i_strip *strip, tn_i_isa isa) {
     const int64_t stride[4] = {0};
     strip(-1, none, stride, &kinds, 0);
     if (!kinds) return (tn_i_vec){.strip = strip};
-    return (tn_i_vec){.strip = kinds->isa[isa], .one = kinds->one};
+    return (tn_i_vec){.strip = isa == TN_ISA_PLAIN ? kinds->plain : kinds->avx2, .one = kinds->one};
 }
