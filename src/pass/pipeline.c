@@ -19,6 +19,7 @@ const tn_i_pass tn_i_pipeline[] = {
     {"vectorize", tn_i_pass_vectorize},             /* innermost loops by vectors */
     {"dead", tn_i_pass_dead},                       /* what nobody needs */
     {"pack", tn_i_pass_pack},                       /* functions of numbers, side by side */
+    {"share", tn_i_pass_share},                     /* scratch arrays that are not live together, in the same memory */
     {NULL, NULL},
 };
 

@@ -171,6 +171,65 @@ static void functions(void **unused) {
     each(texts, sizeof texts / sizeof *texts, 8);
 }
 
+/* Scratch arrays that may be the same memory, and those that look so: they keep what an iteration before has stored. */
+#define SHARED(before, first, second)                                                                        \
+    "loop {\n array x: f64[90] inout base 0\n array k: i64[40] in base 1\n array s: f64[8] scratch base 2\n" \
+    " array t: f64[8] scratch base 2 at 64\n array q: f32[16] scratch base 2 at 128\n arena 192 base 2\n"    \
+    " zero: f64 = number 0.0\n half: f64 = number 0.5\n" before " for i < 7 {\n" first second "\n }\n}"
+#define FILL(n, array, by)                                                                                            \
+    " for a" n " < 8 {\n b" n ": f64 = load x[9 i + a" n "]\n c" n ": f64 = " by " b" n " half\n store " array "[a" n \
+    "] = c" n "\n }\n"
+#define READ(n, array, place)                                                                                \
+    " for d" n " < 8 {\n e" n ": f64 = load " array "[d" n "]\n f" n ": f64 = load x[" place "d" n "]\n g" n \
+    ": f64 = add e" n " f" n "\n store x[" place "d" n "] = g" n "\n }\n"
+#define S      FILL("1", "s", "mul") READ("1", "s", "9 i + 1 + ")
+#define T      FILL("2", "t", "add") READ("2", "t", "80 + ")
+#define FIRST  " m: bool = within i < 1\n"
+#define STORED "b: f64 = load x[a]\n store s[a] = b"
+
+static const char *const shared[] = {
+    SHARED("", S, T), SHARED("", S READ("3", "s", ""), T),
+    SHARED("", S,
+           " for a < 16 {\n b: f64 = load x[a]\n c: f32 = convert b\n store q[a] = c\n }\n for d < 8 {\n "
+           "e: f32 = load q[2 d]\n f: f64 = convert e\n store x[9 i + d] = f\n }\n")};
+
+/* Of these the first iteration stores all of s, and later ones do not. */
+static const char *const kept[] = {
+    SHARED("", FIRST " if m {\n" FILL("1", "s", "mul") " }\n" READ("1", "s", ""), T),
+    SHARED("", FIRST " for a < 8 {\n b: f64 = load x[a]\n store s[a] = b where m\n }\n" READ("1", "s", ""), T),
+    SHARED("", FIRST " for a < 8 {\n while m\n " STORED "\n }\n" READ("1", "s", ""), T),
+    SHARED("", " for a < min(8, -8 i + 8) {\n " STORED "\n }\n" READ("1", "s", ""), T),
+    SHARED("", " b: f64 = load x[i]\n store s[i] = b\n e: f64 = load s[0]\n store x[i + 20] = e\n", T),
+    SHARED("",
+           " for a < 8 {\n n: i64 = index a + 100 i\n b: f64 = load x[a]\n store s[clamp(n, 7)] = b\n }\n" READ(
+               "1", "s", ""),
+           T),
+    SHARED("",
+           FIRST
+           " for a < 8 {\n b: f64 = load s[a]\n c: f64 = select m zero b\n store x[a] = c\n }\n" FILL("1", "s", "mul"),
+           T),
+    SHARED("", FILL("1", "s", "mul"), FILL("2", "t", "add") READ("1", "s", "") READ("2", "t", "80 + "))};
+
+static int64_t bytes_of(const char *text, bool after) {
+    tn_ctx *c = tn_ctx_new(NULL);
+    const tn_i_machine m = {.vector = 32, .threads = 1};
+    tn_i_loops *p = program(c, text, 0);
+    if (after) p = tn_i_pass_share(p, &m);
+    assert_non_null(p);
+    const int64_t bytes = p->bytes;
+    tn_i_l_free(p);
+    tn_ctx_free(c);
+    return bytes;
+}
+
+static void scratch_arrays(void **unused) {
+    (void)unused;
+    each(shared, sizeof shared / sizeof *shared, 8);
+    each(kept, sizeof kept / sizeof *kept, 8);
+    for (size_t i = 0; i < sizeof shared / sizeof *shared; i++)
+        assert_true(bytes_of(shared[i], true) <= 128 && bytes_of(shared[i], false) == 192);
+}
+
 /* Loops one behind another, of which the later one loads what the earlier one stores: the same element, one that
  * another iteration stores, one that was stored twice, under a condition, as another dtype or in another array; and
  * what stands between them, vectors, and more of them than go together. */
@@ -399,16 +458,11 @@ static void widths(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_programs),
-                                       cmocka_unit_test(cells),
-                                       cmocka_unit_test(functions),
-                                       cmocka_unit_test(loops_in_a_row),
-                                       cmocka_unit_test(rows_of_functions),
-                                       cmocka_unit_test(many_functions),
-                                       cmocka_unit_test(columns),
-                                       cmocka_unit_test(strips_of_columns),
-                                       cmocka_unit_test(axes),
-                                       cmocka_unit_test(diagonals),
-                                       cmocka_unit_test(widths)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_programs),   cmocka_unit_test(cells),
+                                       cmocka_unit_test(functions),         cmocka_unit_test(scratch_arrays),
+                                       cmocka_unit_test(loops_in_a_row),    cmocka_unit_test(rows_of_functions),
+                                       cmocka_unit_test(many_functions),    cmocka_unit_test(columns),
+                                       cmocka_unit_test(strips_of_columns), cmocka_unit_test(axes),
+                                       cmocka_unit_test(diagonals),         cmocka_unit_test(widths)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
