@@ -25,13 +25,13 @@ typedef struct bench_case {
     /* Another one, to be measured beside it; its outputs are checked as well. */
     void (*other)(void *data);
     const char *other_name;
-    double bar, interpreter_bar; /* time / C of the faster backend, of the interpreter; 0: none */
-    double limit;                /* seconds, of the faster backend; 0: none */
-    double interpreter_limit;    /* seconds, of the interpreter; 0: none */
-    long bodies;                 /* loop bodies of the plan, told in the line; 0: none */
-    const char *spill_dir;       /* for tn_compile */
-    bool flush;                  /* numbers that are not normal are flushed to zero, on both sides */
-    bool only_compared;          /* not measured */
+    double bar, default_bar; /* time / C of the faster backend, of the default; 0: none */
+    double limit;            /* seconds, of the faster backend; 0: none */
+    double default_limit;    /* seconds, of the default; 0: none */
+    long bodies;             /* loop bodies of the plan, told in the line; 0: none */
+    const char *spill_dir;   /* for tn_compile */
+    bool flush;              /* numbers that are not normal are flushed to zero, on both sides */
+    bool only_compared;      /* not measured */
 } bench_case;
 
 /* Whether a workload was asked for; then it traces its programs, in a context that is new for each. */

@@ -178,9 +178,9 @@ run_one = SAN='$(SAN)' CC='$(CC)' CLANG='$(CLANG)' BUILD='$(BUILD)' tools/check/
 $(R)/laws.res: $(BUILD)/laws FORCE
 	$(RUN) $< --n $(CHECK_N) --programs $(CHECK_PROGRAMS) --seed $(SEED)
 # Whoever runs loops, the bits are those of the reference.
-OTHERS = strips lowered passed backwards
+OTHERS = "--backend strips" "--nests lowered" "--nests passed" "--nests backwards"
 $(R)/laws-nests.res: $(BUILD)/laws FORCE
-	$(RUN) sh -c 'for w in $(OTHERS); do "$$0" --only compiled --n $(CHECK_NESTS) --programs $(CHECK_NESTS) --nests $$w || exit 1; done' $<
+	$(RUN) sh -c 'for w in $(OTHERS); do "$$0" --only compiled --n $(CHECK_NESTS) --programs $(CHECK_NESTS) $$w || exit 1; done' $<
 $(R)/mutants.res: $(BUILD)/mutants FORCE
 	$(RUN) $< --share $(MUTANTS_SHARE) --seed $(MUTANTS_SEED)
 $(R)/golden.res: $(BUILD)/golden FORCE

@@ -37,13 +37,13 @@ def from_ode(line):
         return line
     variant = f"grad {line['adjoint']}"
     return dict(line, workload="tsit5_" + line["field"], variant=variant, n=line["steps"], dtype="f32",
-                backend="interpreter", median_s=line["seconds"], ratio_to_c=None, bytes=line["exec_bytes"])
+                backend="default", median_s=line["seconds"], ratio_to_c=None, bytes=line["exec_bytes"])
 
 
 def ode(args):
     """Diffrax's adjoints and ours, the same solves."""
     steps = 80000 if args.long else 8000
-    run("interpreter", [args.ode, str(steps // 10), "1", *ADJOINTS], from_ode)
+    run("default", [args.ode, str(steps // 10), "1", *ADJOINTS], from_ode)
     for field in ("linear", "cubic"):
         for name in ADJOINTS:
             run("diffrax", [args.python, os.path.join(HERE, "with_diffrax.py"), field, str(steps), name])
@@ -57,7 +57,7 @@ def seconds(s):
 
 
 def table():
-    backends = [b for b in ("c", "interpreter", "native", "jax", "diffrax", "torch", "casadi", "burn")
+    backends = [b for b in ("c", "default", "native", "jax", "diffrax", "torch", "casadi", "burn")
                 if any(l.get("backend") == b and "median_s" in l for l in lines)]
     rows = {}
     for l in lines:
@@ -66,8 +66,8 @@ def table():
     print("\n| workload | variant | n | dtype | " + " | ".join(backends) + " | Tansy / best peer |")
     print("|---" * (len(backends) + 5) + "|")
     for key, row in rows.items():
-        ours = [row[b] for b in ("interpreter", "native") if b in row]
-        peers = [row[b] for b in backends if b in row and b not in ("c", "interpreter", "native")]
+        ours = [row[b] for b in ("default", "native") if b in row]
+        peers = [row[b] for b in backends if b in row and b not in ("c", "default", "native")]
         ratio = f"{min(ours) / min(peers):.2f}" if ours and peers else "-"
         cells = [seconds(row[b]) if b in row else "-" for b in backends]
         print("| " + " | ".join([*map(str, key), *cells, ratio]) + " |")

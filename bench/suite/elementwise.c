@@ -49,7 +49,7 @@ static void chain_of(bench *b, tn_dtype dtype, long n) {
     arrays a = {.n = n, .x = bench_memory(b, bytes), .out = bench_memory(b, bytes)};
     const tn_type type = array_of(dtype, n);
     tn_fn *f = tn_trace(bench_ctx(b), chain, NULL, 1, &type);
-    bench_case c = {.workload = "chain", .n = n, .dtype = dtype, .data = &a, .bar = 1.2, .interpreter_bar = 1.5};
+    bench_case c = {.workload = "chain", .n = n, .dtype = dtype, .data = &a, .bar = 1.2, .default_bar = 1.5};
     fill(dtype, a.x, n, -1, 2, 1);
     c.in = TN_RAW_INPUTS(a.x);
     c.want = TN_RAW_OUTPUTS(a.out);
@@ -110,7 +110,7 @@ static void cheap_of(bench *b, tn_dtype dtype, long n) {
                 .out2 = bench_memory(b, bytes)};
     const tn_type type[2] = {array_of(dtype, n), array_of(dtype, n)};
     tn_fn *f = tn_trace(bench_ctx(b), cheap, NULL, 2, type);
-    bench_case c = {.workload = "cheap", .n = n, .dtype = dtype, .data = &a, .bar = 1.2, .interpreter_bar = 2.5};
+    bench_case c = {.workload = "cheap", .n = n, .dtype = dtype, .data = &a, .bar = 1.2, .default_bar = 2.5};
     fill(dtype, a.x, n, 0.2, 0.9, 1);
     fill(dtype, a.y, n, 0.2, 0.9, 2);
     c.in = TN_RAW_INPUTS(a.x, a.y);

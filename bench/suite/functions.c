@@ -37,7 +37,7 @@ static void rosenbrock_of(bench *b, long n) {
     double *x = bench_memory(b, (size_t)n * 8), *v = bench_memory(b, (size_t)n * 8);
     problem p = {.n = n, .x = x, .v = v, .out = bench_memory(b, (size_t)n * 8)};
     tn_fn *f = tn_trace(bench_ctx(b), rosenbrock, NULL, TN_ARGS(tn_f64(n)));
-    bench_case c = {.workload = "rosenbrock", .n = n, .dtype = TN_F64, .data = &p, .bar = 1.2, .interpreter_bar = 2.5};
+    bench_case c = {.workload = "rosenbrock", .n = n, .dtype = TN_F64, .data = &p, .bar = 1.2, .default_bar = 2.5};
     bench_fill_f64(x, (size_t)n, 0, 1, 1);
     bench_fill_f64(v, (size_t)n, -1, 1, 2);
     c.in = TN_RAW_INPUTS(x, v);
@@ -89,7 +89,7 @@ void suite_poly9(bench *b) {
         c.tolerance = 1e-13;
         c.c = poly9_both;
         c.bar = 1.2;
-        c.interpreter_bar = 2.5;
+        c.default_bar = 2.5;
         if (n == 1000) c.limit = 0.6e-6;
         bench_run(b, &c);
     }
@@ -143,7 +143,7 @@ void suite_scalar(bench *b) {
     c.in = in, c.want = want;
     c.variant = "grad", c.fn = tn_grad(f, NULL, NULL);
     c.c = scalar_loops, c.other = scalar_vectors, c.other_name = "vectors";
-    c.bar = 1.1, c.interpreter_limit = 0.6e-6;
+    c.bar = 1.1, c.default_limit = 0.6e-6;
     bench_run(b, &c);
     c.in = TN_RAW_INPUTS(x), c.want = TN_RAW_OUTPUTS(g);
     c.variant = "grad, of an array", c.fn = tn_grad(fa, NULL, NULL);

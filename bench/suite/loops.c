@@ -56,7 +56,7 @@ static void ring_schedule(bench *b, ring *r, const char *schedule) {
                                .want = TN_RAW_OUTPUTS(r->out),
                                .tolerance = 1e-12,
                                .bar = 1.2,
-                               .interpreter_bar = 4,
+                               .default_bar = 4,
                                .bodies = (long)(counts.advances + 2 * counts.recorded),
                                .spill_dir = temporary()});
 }
@@ -83,7 +83,7 @@ void suite_burgers(bench *b) {
                             .want = TN_RAW_OUTPUTS(r.out),
                             .tolerance = 1e-12,
                             .bar = 1.2,
-                            .interpreter_bar = 4,
+                            .default_bar = 4,
                             .bodies = r.steps});
     for (size_t k = 0; k < sizeof SCHEDULE / sizeof *SCHEDULE; k++) ring_schedule(b, &r, SCHEDULE[k]);
 }
@@ -142,7 +142,7 @@ static void solve_of(bench *b, solve *s, bool only_compared) {
     c.flush = true;
     c.only_compared = only_compared;
     c.bar = 1.2;
-    c.interpreter_bar = 2.5;
+    c.default_bar = 2.5;
     c.bodies = 2 * s->steps;
     if (!s->cubic) {
         c.variant = "grad", c.fn = tn_grad(f, NULL, NULL), c.c = linear_grad,

@@ -39,12 +39,19 @@ typedef struct tn_effect {
  * No exception and no longjmp may cross, and the work may not be called again. */
 typedef int (*tn_observer)(void *user, const tn_effect *e);
 
-/* How a program runs.  Results of reductions, products and kernels have the same bits in all of them; elementwise
- * functions differ between the reference and the others by what the C library's and vectorized functions differ. */
+/* Who runs a program's loops, into which elementwise equations and reductions are fused.  All have the same bits, but
+ * for elementwise functions of the reference, which differ by what the C library's and vectorized functions differ.
+ * tn_exec_backend says which one runs. */
 typedef enum tn_backend {
-    TN_BACKEND_INTERPRETER, /* elementwise equations and reductions fused into loops; needs no compiler */
-    TN_BACKEND_REFERENCE,   /* one kernel for each equation: slow and plain, to compare with */
-    TN_BACKEND_NATIVE       /* the loops as C, compiled by the system's compiler: the same bits */
+    TN_BACKEND_DEFAULT,   /* the assembler where it can be had, else strips; needs no compiler */
+    TN_BACKEND_REFERENCE, /* no loops: one kernel for each equation; slow and plain, to compare with */
+    TN_BACKEND_NATIVE,    /* C, compiled by the system's compiler; where that cannot be done, as the default */
+    /* Machine code that tn_compile makes in memory, on x86-64 with AVX2 or AVX-512.  TN_EINVAL, with the reason, where
+     * the processor is another, the system refuses memory for code, or no loop of a program that has loops can be
+     * machine code.  Where only some can, the others run by strips, and tn_step.why says why. */
+    TN_BACKEND_ASSEMBLER,
+    TN_BACKEND_STRIPS /* portable functions of strips of at most 512 elements: on any processor, and without code in
+                         memory; several times slower on short rows */
 } tn_backend;
 
 /* Whose elementwise functions a program calls, other than with TN_BACKEND_REFERENCE, which calls the C library's.
@@ -100,13 +107,14 @@ typedef struct tn_compile_options {
      * nobody but the user and the superuser may be able to put another in its place: each directory and symbolic link
      * on its way is theirs and not writable to others, or sticky, as /tmp.  A program is compiled once for each
      * compiler and kind of processor; processes may share the directory, and what is in it may be removed at any time.
-     * The compiler is started without a shell, in a directory of its own.  Where this cannot be done the interpreter
-     * runs (tn_exec_backend).  A process with more rights than its caller (set-user-ID and the like) takes nothing of
-     * this from the environment: "cc" is looked for in /usr/bin and /bin, and without a cache_dir nothing is kept. */
+     * The compiler is started without a shell, in a directory of its own.  Where this cannot be done the program runs
+     * as by TN_BACKEND_DEFAULT (tn_exec_backend says why).  A process with more rights than its caller (set-user-ID and
+     * the like) takes nothing of this from the environment: "cc" is looked for in /usr/bin and /bin, and without a
+     * cache_dir nothing is kept. */
     const char *cc;
     const char *cache_dir;
     int math;           /* a tn_math */
-    double cc_seconds;  /* how long the compiler may take, before it is ended and the interpreter runs (0: 600) */
+    double cc_seconds;  /* how long the compiler may take, before it is ended and the default runs (0: 600) */
     size_t cache_bytes; /* of programs in cache_dir: above it those that were not used longest are removed (0: 1 GiB) */
     /* Programs over a grid of ranks (<tansy/comm.h>): who moves the data between them.  The table is borrowed until
      * tn_exec_free; its axes are those of the context's grid.  NULL: none, which will do where the grid has one rank.
@@ -125,8 +133,8 @@ typedef struct tn_compile_options {
 
 /* Plans f: order, liveness, buffers.  NULL on failure.  Warms BLIS's pools
  * with a product of the largest size; note that BLIS itself aborts when it is
- * out of memory.  TN_EINVAL when an option is wrong or spill_dir is missing, TN_EIO when no
- * file can be made in spill_dir.  Cost: linear in equations.
+ * out of memory.  TN_EINVAL when an option is wrong, spill_dir is missing or TN_BACKEND_ASSEMBLER cannot be had, TN_EIO
+ * when no file can be made in spill_dir.  Cost: linear in equations.
  *
  * A program over many short rows, as tn_vmap makes them of functions of few numbers, may be planned by columns (not
  * with TN_BACKEND_REFERENCE).  There a product of the linear program with a number that is known to be 0 when it is
@@ -134,9 +142,11 @@ typedef struct tn_compile_options {
  * arithmetic has NaN, and a 0 may have another sign (docs/execution.md, "Columns"). */
 TN_API tn_exec *tn_compile(const tn_fn *f, const tn_compile_options *opt);
 TN_API void tn_exec_free(tn_exec *e);
-/* The backend (a tn_backend) that runs e: TN_BACKEND_INTERPRETER in place of TN_BACKEND_NATIVE where there was no
- * compiler, or it failed; *why (unless NULL) then says so, else it is "".  The text lives as long as e.  -1: e is NULL.
- */
+/* The backend (a tn_backend, never TN_BACKEND_DEFAULT) that runs e.  *why (unless NULL) says why it is another than was
+ * asked for: of TN_BACKEND_NATIVE, that there was no compiler, or it failed; of that and TN_BACKEND_DEFAULT, why strips
+ * run, as that the processor has no AVX2 or the system refuses memory for code.  Else it is "", also for what was asked
+ * for by name, and for the default where the assembler runs.  A program without loops has TN_BACKEND_ASSEMBLER by
+ * default where the processor has the code.  The text lives as long as e.  Any thread; cost: none.  -1: e is NULL. */
 TN_API int tn_exec_backend(const tn_exec *e, const char **why);
 /* What e says to other ranks, in order, a line each, with the loops around it; "" where it says nothing.  Lives as long
  * as e. */
@@ -150,9 +160,10 @@ typedef struct tn_step {
     const char *file;      /* of the user's line; "" and 0: not known */
     int line;
     int depth;          /* 0: of the program itself */
-    const char *runner; /* "native", "assembler": code that tn_compile made in memory, "interpreter", "reference", or
-                           "library": a function that is compiled in */
-    const char *why;    /* why the interpreter runs loops; "" otherwise */
+    const char *runner; /* "native", "assembler", "strips", "reference": the tn_backend of loops; "library": a function
+                           that is compiled in, copies, and loops whose steps are walked one by one */
+    const char *why;    /* why strips run loops of a program that another backend runs, or run them one number at a
+                           time; "" otherwise */
     size_t operations;  /* of loops: those on elements, on rows and on arrays together; else 1 */
     double ns, share;   /* modelled (docs/execution.md): of one run, and of that of the whole, from 0 to 1 */
 } tn_step;

@@ -60,7 +60,7 @@ class Executable:
         self, *args: ArrayLike, out: _Array | tuple[_Array | None, ...] | None = None
     ) -> Any: ...  # an array, or a tuple of them where there are several outputs, or none
     @property
-    def backend(self) -> Literal["interpreter", "reference", "native"]: ...
+    def backend(self) -> Literal["assembler", "strips", "native", "reference"]: ...
     @property
     def why(self) -> str: ...
     @property
@@ -101,7 +101,7 @@ class Program:
     ) -> tuple[Path, Path]: ...
     def compile(
         self,
-        backend: Literal["interpreter", "native", "reference"] = "interpreter",
+        backend: Literal["default", "assembler", "strips", "native", "reference"] = "default",
         threads: int = 0,
         strict_zero: bool = False,
         accurate: bool = False,

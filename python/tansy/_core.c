@@ -718,7 +718,7 @@ static PyObject *exec_call(PyObject *self, PyObject *args, PyObject *kwargs) {
 }
 
 static PyObject *exec_backend(PyObject *self, void *closure) {
-    static const char *const name[] = {"interpreter", "reference", "native"};
+    static const char *const name[] = {"default", "reference", "native", "assembler", "strips"};
     (void)closure;
     return PyUnicode_FromString(name[tn_exec_backend(((exec_object *)self)->exec, NULL)]);
 }
@@ -774,8 +774,8 @@ static PyType_Spec fn_spec = {"tansy._core.Fn", sizeof(fn_object), 0,
                               Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, fn_slots};
 
 static PyGetSetDef exec_members[] = {
-    {"backend", exec_backend, NULL, "Who runs it: \"interpreter\", \"reference\" or \"native\".", NULL},
-    {"why", exec_why, NULL, "Why the interpreter runs it where native code was asked for, else \"\".", NULL},
+    {"backend", exec_backend, NULL, "Who runs it: \"assembler\", \"strips\", \"native\" or \"reference\".", NULL},
+    {"why", exec_why, NULL, "Why another runs it than was asked for, or strips by default; else \"\".", NULL},
     {"bytes", exec_bytes, NULL, "Bytes of workspace that each call at the same time has.", NULL},
     {"inputs", exec_inputs, NULL, "(dtype, shape) of each input.", NULL},
     {"outputs", exec_outputs, NULL, "(dtype, shape) of each output.", NULL},

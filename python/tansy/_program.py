@@ -9,7 +9,7 @@ from . import _core
 from ._errors import Error
 
 _DERIVATIVES = ("jvp", "transpose", "vjp", "grad", "value_and_grad", "hvp", "jacfwd", "jacrev", "hessian")
-_BACKENDS = ("interpreter", "reference", "native")
+_BACKENDS = ("default", "reference", "native", "assembler", "strips")
 _SHORT = {"bool": "bool", "float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 _SHORT |= {f"{kind}int{bits}": f"{kind or 'i'}{bits}" for kind in ("", "u") for bits in (8, 16, 32, 64)}
 
@@ -229,10 +229,11 @@ class Program:
         header.write_text(declared)
         return path, header
 
-    def compile(self, backend="interpreter", threads=0, strict_zero=False, accurate=False, cc=None, cache_dir=None,
+    def compile(self, backend="default", threads=0, strict_zero=False, accurate=False, cc=None, cache_dir=None,
                 flush_subnormals=False):
-        """An executable for NumPy arrays.  `backend` is "interpreter", "native" (C that the compiler `cc` makes; the
-        interpreter where there is none, see Executable.why) or "reference"; `threads` 0 is one.
+        """An executable for NumPy arrays.  `backend` is "default" ("assembler" where it can be had, else "strips"),
+        "assembler" (machine code in memory; Error where it cannot be had), "strips" (portable), "native" (C that the
+        compiler `cc` makes; the default where there is none, see Executable.why) or "reference"; `threads` 0 is one.
         `flush_subnormals`: calls take numbers below the smallest normal one for 0, as XLA does."""
         if backend not in _BACKENDS:
             raise ValueError(f"there is no backend {backend!r}: {', '.join(_BACKENDS)}")

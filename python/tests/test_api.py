@@ -159,9 +159,16 @@ class Executables(unittest.TestCase):
         self.assertEqual(tansy.parse("{ lambda . let in (1.5:f64[],) }").compile()(), 1.5)
 
     def test_backends(self):
-        for backend in ("interpreter", "reference", "native"):
+        default = tansy.parse(SIN).compile()
+        self.assertTrue(default.backend == "assembler" or (default.backend == "strips" and default.why))
+        for backend in ("default", "strips", "reference", "native", "assembler"):
+            if backend == "assembler" and default.backend != backend:
+                with self.assertRaisesRegex(tansy.Error, "TN_BACKEND_ASSEMBLER: "):
+                    tansy.parse(SIN).compile(backend)
+                continue
             run = tansy.parse(SIN).grad().compile(backend, threads=2)
-            self.assertTrue(run.backend == backend or (backend == "native" and run.why))
+            expected = default.backend if backend == "default" else backend
+            self.assertTrue(run.backend == expected or (backend == "native" and run.why))
             np.testing.assert_allclose(run(X), np.cos(X), rtol=1e-14)
         self.assertEqual(self.run_.inputs[1], ("float32", (2,)))
         self.assertGreaterEqual(self.run_.bytes, 0)

@@ -22,7 +22,7 @@ typedef struct tn_i_native {
     const void *const *program;
     const void **table;
     size_t ntable;
-    char why[TN_I_WHY]; /* why nothing is; "" when it is */
+    char why[TN_I_WHY + 256]; /* why nothing is, and room for who goes on (plan/assembled.h); "" when it is */
 } tn_i_native;
 
 struct tn_i_cgen;

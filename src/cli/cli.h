@@ -57,6 +57,9 @@ int tn_i_cli_usage(const char *fmt, ...)
 #endif
     ;
 
+/* The name of a tn_backend, as --backend takes it; NULL: there is none of this number. */
+const char *tn_i_cli_backend(int backend);
+
 /* Commands that don't print a program. */
 /* run: f is of this text. */
 int tn_i_cli_run(const tn_i_cli *o, tn_fn *f, const char *text, size_t n);

@@ -67,11 +67,17 @@ static bool set_try(tn_i_cli *o, const char *name, const char *value) {
     return tn_i_cli_usage("--tolerance takes a number above 0, not '%s'", value) == TN_CLI_OK;
 }
 
+const char *tn_i_cli_backend(int backend) {
+    static const char *const name[] = {[TN_BACKEND_DEFAULT] = "default",
+                                       [TN_BACKEND_REFERENCE] = "reference",
+                                       [TN_BACKEND_NATIVE] = "native",
+                                       [TN_BACKEND_ASSEMBLER] = "assembler",
+                                       [TN_BACKEND_STRIPS] = "strips"};
+    return backend >= 0 && backend < (int)(sizeof name / sizeof *name) ? name[backend] : NULL;
+}
+
 /* What `run` runs with, and how it prints. */
 static bool set_run(tn_i_cli *o, const char *name, const char *value) {
-    static const char *const backend[] = {
-        [TN_BACKEND_INTERPRETER] = "interpreter", [TN_BACKEND_REFERENCE] = "reference", [TN_BACKEND_NATIVE] = "native"};
-    const int n = sizeof backend / sizeof *backend;
     if (strcmp(name, "digits") == 0 &&
         (!tn_i_parse_i64(value, strlen(value), &o->digits) || o->digits < 1 || o->digits > 17))
         return tn_i_cli_usage("--digits takes a number from 1 to 17, not '%s'", value) == TN_CLI_OK;
@@ -83,9 +89,9 @@ static bool set_run(tn_i_cli *o, const char *name, const char *value) {
     if (strcmp(name, "wait") == 0 && (!tn_i_parse_i64(value, strlen(value), &o->wait) || o->wait < 1))
         return tn_i_cli_usage("--wait takes a number of seconds, not '%s'", value) == TN_CLI_OK;
     if (strcmp(name, "backend") != 0) return true;
-    for (o->backend = 0; o->backend < n; o->backend++)
-        if (strcmp(value, backend[o->backend]) == 0) return true;
-    return tn_i_cli_usage("--backend is interpreter, reference or native, not '%s'", value) == TN_CLI_OK;
+    for (o->backend = 0; tn_i_cli_backend(o->backend); o->backend++)
+        if (strcmp(value, tn_i_cli_backend(o->backend)) == 0) return true;
+    return tn_i_cli_usage("--backend is default, assembler, strips, native or reference, not '%s'", value) == TN_CLI_OK;
 }
 
 static bool set_option(tn_i_cli *o, const char *name, const char *value) {

@@ -9,7 +9,7 @@ enum { WIDTH = 960, LEFT = 24, RIGHT = 936, HEAD = 84, ROW = 26, FOOT = 24, DEEP
 static const double SHOWN = 0.3; /* pixels: narrower bars are left out */
 
 /* Who runs a step has a colour. */
-static const char *const runner[] = {"native", "interpreter", "library", "assembler", "reference"};
+static const char *const runner[] = {"native", "strips", "library", "assembler", "reference"};
 enum { RUNNERS = sizeof runner / sizeof *runner };
 
 static const char *colour_of(const char *name) {

@@ -66,9 +66,7 @@ static double median(const timing *t) {
 }
 
 static void print(const tn_i_cli *o, const tn_exec *e, timing *t) {
-    static const char *const backend[] = {
-        [TN_BACKEND_INTERPRETER] = "interpreter", [TN_BACKEND_REFERENCE] = "reference", [TN_BACKEND_NATIVE] = "native"};
-    const char *why, *ran = backend[tn_exec_backend(e, &why)];
+    const char *why, *ran = tn_i_cli_backend(tn_exec_backend(e, &why));
     char cpu[CPU];
     name_cpu(cpu);
     qsort(t->run, t->runs, sizeof *t->run, by_size);
@@ -81,14 +79,14 @@ static void print(const tn_i_cli *o, const tn_exec *e, timing *t) {
         for (size_t i = 0; i < sizeof row / sizeof *row; i++) (void)printf(", \"%s\": %.1f", row[i].name, row[i].value);
         (void)printf(", \"backend\": \"%s\", \"cpu\": ", ran);
         tn_i_json_text(stdout, cpu);
-        if (*why) (void)printf(", \"not_native\": "), tn_i_json_text(stdout, why);
+        if (*why) (void)printf(", \"why\": "), tn_i_json_text(stdout, why);
         (void)printf("}\n");
         return;
     }
     (void)printf("%-16s %zu\n%-16s %zu\n", "runs", t->runs, "calls_per_run", t->calls);
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) (void)printf("%-16s %.1f\n", row[i].name, row[i].value);
     (void)printf("%-16s %s\n%-16s %s\n", "backend", ran, "cpu", cpu);
-    if (*why) (void)printf("no native code: %s\n", why);
+    if (*why) (void)printf("%-16s %s\n", "why", why);
 }
 
 /* The first call, which is not measured, warms what has to be warm. */

@@ -123,7 +123,7 @@ static bool check_aliases(const tn_fn *f, const tn_compile_options *o) {
 }
 
 static bool check_options(const tn_fn *f, const tn_compile_options *o) {
-    if (o->backend < TN_BACKEND_INTERPRETER || o->backend > TN_BACKEND_NATIVE) {
+    if (o->backend < TN_BACKEND_DEFAULT || o->backend > TN_BACKEND_STRIPS) {
         (void)tn_i_fail(f->ctx, TN_EINVAL, NULL, "tn_compile: backend %d is not known", o->backend);
         return false;
     }
@@ -241,7 +241,7 @@ static bool note_arguments(tn_exec *e, const tn_compile_options *o) {
 static bool note_all(tn_exec *e, const tn_compile_options *o) {
     const tn_i_plan *p = e->plan;
     tn_i_all_steps *a = &e->all;
-    if (o->backend != TN_BACKEND_INTERPRETER || o->alias || e->speaks || p->plain) return true;
+    if (o->backend == TN_BACKEND_NATIVE || o->alias || e->speaks || p->plain) return true;
     if (p->nstep + p->nmove < 2 && (p->nstep == 0 || p->step[0].kind == TN_STEP_NEST)) return true;
     a->is = tn_i_part_measure(p, &a->size) && tn_i_part_is_small(&a->size);
     if (!a->is || tn_i_add(a->size.keeps, a->size.registers, &a->bytes)) return true;
@@ -300,15 +300,14 @@ static tn_fn *to_run(const tn_fn *f, const tn_compile_options *o) {
     return h;
 }
 
-static bool make_native(tn_exec *e, const tn_compile_options *o) {
+static bool make_loops(tn_exec *e, const tn_compile_options *o) {
     const tn_i_native_options n = {
         .cc = o->cc, .cache_dir = o->cache_dir, .cc_seconds = o->cc_seconds, .cache_bytes = o->cache_bytes};
     e->backend = o->backend;
     if (o->backend == TN_BACKEND_REFERENCE) return true;
-    const bool native = o->backend == TN_BACKEND_NATIVE;
-    if (!tn_i_assemble(e->ctx, e->plan, &e->all, native ? &n : NULL, &e->assembled)) return false;
-    if (native && !e->assembled.native.library) e->backend = TN_BACKEND_INTERPRETER;
-    return true;
+    const bool ok = tn_i_assemble(e->ctx, e->plan, &e->all, o->backend, &n, &e->assembled);
+    e->backend = e->assembled.backend;
+    return ok;
 }
 
 /* ---- with other ranks ------------------------------------------------------------------ */
@@ -380,7 +379,7 @@ static tn_exec *compile(const tn_fn *f, const tn_compile_options *given) {
     e->observer = (tn_i_observer){.call = o.observer, .user = o.observer_user};
     if (note_alignments(e) && note_arguments(e, &o) && set_talk(e, f, &o) && make_plan(e, &o) && note_all(e, &o) &&
         measure(e) && spill_dir(e, o.spill_dir) &&
-        tn_i_warm_products(e->ctx, e->plan, tn_i_gemm_threads(e->process, e->threads)) && make_native(e, &o) &&
+        tn_i_warm_products(e->ctx, e->plan, tn_i_gemm_threads(e->process, e->threads)) && make_loops(e, &o) &&
         (!e->speaks || tn_i_skeleton_of(e->plan, rules_of(e), &e->skeleton)) && make_ready(e)) {
         e->straight = is_straight(e);
         return e;

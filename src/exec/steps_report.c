@@ -48,7 +48,7 @@ const char *tn_i_step_runner(const tn_i_plan *p, const tn_i_step *s) {
     const tn_i_made *m = made_of(p, s);
     if (s->kind == TN_STEP_KERNEL) return "library";
     if (p->plain && s->kind == TN_STEP_STRIP) return "reference";
-    return m->by ? m->by : "interpreter";
+    return m->by ? m->by : "library";
 }
 
 /* ---- modelled time ------------------------------------------------------------------------------ */

@@ -11,6 +11,7 @@
 #include "vec/vec.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* What is lowered: a nest, all steps of a loop, steps in a row of a group, or all of the plan. */
 typedef struct source {
@@ -85,6 +86,14 @@ static bool find_needed(tn_ctx *c, struct tn_i_compiled *k) {
         if (!among(k->needed, k->nneeded, a->base)) k->needed[k->nneeded++] = a->base;
     }
     return k->needed || p->narray == 0;
+}
+
+/* Strips run all of it; what a C compiler was refused for stands in front. */
+static bool no_code(tn_i_assembled *a, const char *why) {
+    const size_t n = strlen(a->native.why);
+    (void)snprintf(a->native.why + n, sizeof a->native.why - n, "%s%s", n ? "; " : "", why);
+    a->backend = TN_BACKEND_STRIPS;
+    return true;
 }
 
 static bool stays(tn_i_made *made, const char *why) {
@@ -250,8 +259,9 @@ static bool set_evaluated(tn_ctx *c, tn_i_assembled *a) {
         if (!make_program(c, k)) return false;
         k->backwards = c->nests == TN_NESTS_BACKWARDS;
         k->has_code = k->p != NULL;
-        if (k->p) set(k, evaluate, "interpreter");
+        if (k->p) set(k, evaluate, "strips");
     }
+    (void)no_code(a, "its loop programs are evaluated");
     return true;
 }
 
@@ -274,15 +284,13 @@ static bool compile(tn_i_code *code, struct tn_i_compiled *k) {
 }
 
 static bool seal(tn_i_code *code, tn_i_assembled *a) {
-    char why[TN_JIT_WHY];
+    char why[TN_JIT_WHY], refused[TN_JIT_WHY + 64];
     tn_i_jit pages;
     const tn_i_jit_result r = tn_i_jit_seal(code, &pages, why);
     if (r != TN_JIT_OK) {
-        for (size_t i = 0; i < a->nnest; i++) {
-            if (a->nest[i].has_code) (void)stays(a->nest[i].made, "the system refuses memory for machine code");
-            a->nest[i].has_code = false;
-        }
-        return r == TN_JIT_NONE;
+        for (size_t i = 0; i < a->nnest; i++) a->nest[i].has_code = false;
+        (void)snprintf(refused, sizeof refused, "the system refuses memory for machine code (%s)", why);
+        return r == TN_JIT_NONE && no_code(a, refused);
     }
     a->code = pages.base;
     a->code_bytes = pages.bytes;
@@ -297,15 +305,27 @@ static bool seal(tn_i_code *code, tn_i_assembled *a) {
 
 static bool has_code(void) { return tn_i_isa_best() == TN_ISA_AVX2 || tn_i_isa_best() == TN_ISA_AVX512; }
 
+/* Every loop program has a reason of its own: the first one's is told. */
+static bool none_compiled(tn_i_assembled *a) {
+    char why[160];
+    (void)snprintf(why, sizeof why, "none of its loops is machine code: %s", a->nest[0].made->why);
+    return no_code(a, why);
+}
+
 static bool set_compiled(tn_ctx *c, tn_i_assembled *a) {
     tn_i_code code;
     bool ok = true, some = false;
+    if (!has_code()) return no_code(a, "machine code is for x86-64 with AVX2, FMA and F16C: this processor is another");
+    a->backend = TN_BACKEND_ASSEMBLER;
     tn_i_code_begin(&code, c, tn_i_isa_best());
     for (size_t i = 0; ok && i < a->nnest; i++) {
         ok = make_program(c, &a->nest[i]) && (!a->nest[i].p || compile(&code, &a->nest[i]));
         some |= a->nest[i].has_code;
     }
-    if (ok && some) ok = seal(&code, a);
+    if (ok && some)
+        ok = seal(&code, a);
+    else if (ok && a->nnest)
+        ok = none_compiled(a);
     tn_i_code_drop(&code);
     return ok;
 }
@@ -385,7 +405,7 @@ static bool set_stripped(tn_ctx *c, struct tn_i_compiled *k) {
     } else if (k->strips) {
         k->made->nneeded = 0;
         k->run.share = share;
-        set(k, by_strips, "interpreter");
+        set(k, by_strips, "strips");
     } else if (!steps) {
         tn_i_l_free(k->p);
         if (!(k->p = lower(c, &k->of))) return false;
@@ -393,7 +413,7 @@ static bool set_stripped(tn_ctx *c, struct tn_i_compiled *k) {
         k->made->without = evaluate;
         if (k->has_code) return true;
         k->made->nneeded = 0;
-        set(k, evaluate, "interpreter");
+        set(k, evaluate, "strips");
     }
     return true;
 }
@@ -404,13 +424,22 @@ static bool set_all_stripped(tn_ctx *c, tn_i_assembled *a) {
     return true;
 }
 
-bool tn_i_assemble(tn_ctx *c, tn_i_plan *root, tn_i_all_steps *all, const tn_i_native_options *native,
+static bool set_in_memory(tn_ctx *c, int backend, tn_i_assembled *out) {
+    out->backend = TN_BACKEND_STRIPS;
+    if (c->nests != TN_NESTS_BACKEND) return set_evaluated(c, out);
+    return backend == TN_BACKEND_STRIPS || set_compiled(c, out);
+}
+
+bool tn_i_assemble(tn_ctx *c, tn_i_plan *root, tn_i_all_steps *all, int backend, const tn_i_native_options *native,
                    tn_i_assembled *out) {
-    *out = (tn_i_assembled){.nnest = 0};
+    *out = (tn_i_assembled){.backend = backend};
     if (!add_all(c, root, all, out)) return false;
-    if (native && !compile_text(c, root, native, out)) return false;
-    if (!out->native.library && c->nests > TN_NESTS_STRIPS && !set_evaluated(c, out)) return false;
-    if (!out->native.library && c->nests == TN_NESTS_CODE && has_code() && !set_compiled(c, out)) return false;
+    if (backend == TN_BACKEND_NATIVE && !compile_text(c, root, native, out)) return false;
+    if (!out->native.library && !set_in_memory(c, backend, out)) return false;
+    if (backend == TN_BACKEND_ASSEMBLER && out->backend != backend) {
+        (void)tn_i_fail(c, TN_EINVAL, NULL, "tn_compile: the backend TN_BACKEND_ASSEMBLER: %s", out->native.why);
+        return false;
+    }
     return set_all_stripped(c, out);
 }
 

@@ -500,7 +500,7 @@ static bool put_reshape(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i
     return true;
 }
 
-/* Put together where nests read it, and by a kernel or a copy of the interpreter's where others do. */
+/* Put together where nests read it, and by a kernel or a copy where others do. */
 static bool made_where_read(const tn_fn *f, const tn_i_eqn *e) {
     switch (e->prim->id) {
     case TN_P_pad:

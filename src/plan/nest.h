@@ -97,7 +97,7 @@ typedef struct tn_i_made {
     const struct tn_i_l_run *run;
     const uint32_t *needed; /* entries of the table of addresses that `code` needs, each once */
     uint32_t nneeded;
-    const char *by;  /* who runs `code`: "assembler", "native", "interpreter"; NULL: it has none */
+    const char *by;  /* who runs `code`: "assembler", "native", "strips"; NULL: it has none */
     const char *why; /* it is no machine code and no C compiler's; static, or NULL */
 } tn_i_made;
 

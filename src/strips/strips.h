@@ -1,4 +1,4 @@
-/* Strips: the portable back end, an interpreter of loop programs (loop/loop.h).
+/* Strips: the portable back end, which runs loop programs (loop/loop.h).
  *
  * A vector loop goes in strips of as many iterations as there is room for, operation by operation, each a call of the
  * primitive's strip (prims/strips.h) or of a function of vectors (vec/vec.h); everything else is done one number at a

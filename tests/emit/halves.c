@@ -1,5 +1,5 @@
 /* The two halves of a derivative, whose residuals may be as long as a loop was: the emitted primal program's outputs
- * enter the emitted linear one, and what comes out is what the interpreter makes of the derivative in one program. */
+ * enter the emitted linear one, and what comes out is what tn_compile makes of the derivative in one program. */
 #include "emit/written.h"
 
 #include "plan/stack.h"

@@ -1,4 +1,4 @@
-/* Programs written as C compute what the interpreter does: every primitive with its derivatives, generated programs,
+/* Programs written as C compute what compiled ones do: every primitive with its derivatives, generated programs,
  * and the examples.
  *
  * Many programs go into one file, which is compiled once, as strictly as a compiler can be told to, and loaded.
@@ -105,7 +105,7 @@ static bool interpreted(const tn_fn *f, const laws_array *x, laws_memory *m, law
         out[j] = y[j].data;
     }
     const bool ok = e && tn_call(e, in, out) == TN_OK;
-    if (e && !ok) *why = "the interpreter fails";
+    if (e && !ok) *why = "the call fails";
     tn_exec_free(e);
     return ok;
 }
@@ -154,7 +154,7 @@ bool emit_runs(emit_session *s, const tn_fn *f, const laws_array *x, emit_record
     return false;
 }
 
-/* The interpreter's functions of vectors are at most 4 ulp off, and C's no more. */
+/* The library's functions of vectors are at most 4 ulp off, and C's no more. */
 static double by_functions(const tn_fn *f, const tn_i_eqn *e) {
     const int dtype = e->nout ? f->val[e->out].type->dtype : TN_BOOL;
     return e->prim->vector[dtype] ? 4 : 0;

@@ -27,7 +27,7 @@ void emit_told_array(emit_told *t, const char *type, int rank, const int64_t *di
 typedef struct emit_record {
     char what[160];
     uint32_t nin, nout;
-    laws_array *x, *y; /* y: as the interpreter computes it */
+    laws_array *x, *y; /* y: as the library computes it */
     laws_array *slack; /* what the errors of functions amount to; NULL: not looked at */
     double tolerance;
     double work; /* flops and multiply-adds */
@@ -35,7 +35,7 @@ typedef struct emit_record {
     int status;        /* what the function is to return */
     bool cblas, unrun; /* unrun: it is compiled and not called */
     bool always;       /* compiled whatever the share: the first of a primitive */
-    emit_told told;    /* what the interpreter's observer was */
+    emit_told told;    /* what the call's observer was */
 } emit_record;
 
 typedef struct emit_session {
@@ -57,7 +57,7 @@ typedef struct emit_session {
 void emit_wrong(emit_session *s, const char *what, const char *why);
 /* A program that stops, or cannot run, is none for this test. */
 bool emit_add(emit_session *s, const char *what, const tn_fn *f, const laws_array *x);
-/* What the interpreter makes of it, in r; false: nothing. */
+/* What the library computes of it, in r; false: nothing. */
 bool emit_runs(emit_session *s, const tn_fn *f, const laws_array *x, emit_record *r);
 laws_array *emit_kept(emit_session *s, const laws_array *a, size_t n);
 /* What is derived from f: jvp and vjp; `second`: and the jvp of its vjp. */

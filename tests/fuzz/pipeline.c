@@ -1,5 +1,5 @@
 /* What parses goes all the way: every transformation succeeds, or names a limit or a rule that is missing; what comes
- * out is checked, compiles and runs, and the interpreter gives the reference's bits.
+ * out is checked, compiles and runs, and has the reference's bits.
  *
  * A hash of the text picks the schedule of its loops, the policy, the transformations and the numbers that go in: one
  * choice of each for an input, all of them over a corpus. */
@@ -249,7 +249,7 @@ static void compare(const tn_fn *f, choices *k, const traits *t) {
         a[j] = room_for(f->val[f->out[j]].type), b[j] = room_for(f->val[f->out[j]].type);
     const bool strict = pick(k, 4) == 0;
     const tn_status plain = run_by(f, TN_BACKEND_REFERENCE, strict, in, a),
-                    fused = run_by(f, TN_BACKEND_INTERPRETER, strict, in, b);
+                    fused = run_by(f, TN_BACKEND_DEFAULT, strict, in, b);
     if (plain == TN_OK && fused == TN_OK && !t->inexact)
         for (uint32_t j = 0; j < f->nout; j++) {
             const tn_type *type = f->val[f->out[j]].type;

@@ -146,7 +146,7 @@ static bool compiled_by(laws_trial *t, const tn_fn *f, const laws_array *x, bool
 }
 
 static bool compiled(laws_trial *t, const tn_fn *f, const laws_array *x, bool strided) {
-    return compiled_by(t, f, x, strided, TN_BACKEND_REFERENCE) && compiled_by(t, f, x, strided, TN_BACKEND_INTERPRETER);
+    return compiled_by(t, f, x, strided, TN_BACKEND_REFERENCE) && compiled_by(t, f, x, strided, t->backend);
 }
 
 static tn_verdict to_the_file(void *user, const tn_candidate *v) {

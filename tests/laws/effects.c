@@ -52,7 +52,7 @@ static tn_status call(laws_trial *t, const tn_fn *f, const laws_array *x, bool s
         in[i] = data;
     }
     const tn_compile_options o = {
-        .size = sizeof o, .in_strides = strides, .observer = laws_listen, .observer_user = said};
+        .size = sizeof o, .in_strides = strides, .observer = laws_listen, .observer_user = said, .backend = t->backend};
     tn_exec *e = tn_compile(f, &o);
     if (!e) laws_fail(t, "compile: %s", tn_error(t->ctx));
     const tn_status s = e ? tn_call(e, in, out) : TN_EINVAL;
@@ -137,7 +137,8 @@ static long times_said(laws_trial *t, const tn_fn *f, const laws_array *x, const
     void **out = laws_alloc(t->memory, f->nout + 1u, sizeof *out);
     long n = 0;
     for (uint32_t i = 0; i < f->nin; i++) in[i] = x[i].data;
-    const tn_compile_options o = {.size = sizeof o, .observer = count_said, .observer_user = &n, .spill_dir = "/tmp"};
+    const tn_compile_options o = {
+        .size = sizeof o, .observer = count_said, .observer_user = &n, .spill_dir = "/tmp", .backend = t->backend};
     tn_exec *e = tn_compile(f, &o);
     t->shown = f;
     if (!e) {

@@ -95,7 +95,8 @@ static bool run_compiled(laws_trial *t, const tn_fn *f, const laws_array *x, law
         y[j] = laws_new(t->memory, f->val[f->out[j]].type);
         out[j] = y[j].data;
     }
-    tn_exec *e = tn_compile(f, &(tn_compile_options){.size = sizeof(tn_compile_options), .spill_dir = "/tmp"});
+    tn_exec *e = tn_compile(
+        f, &(tn_compile_options){.size = sizeof(tn_compile_options), .spill_dir = "/tmp", .backend = t->backend});
     const bool ok = e && tn_call(e, in, out) == TN_OK;
     if (!ok) laws_fail(t, "it cannot be %s: %s", e ? "called" : "compiled", e ? tn_exec_error(e) : tn_error(t->ctx));
     tn_exec_free(e);
@@ -140,7 +141,8 @@ static void check_said(laws_trial *t, const laws_golden *row, const tn_fn *f) {
         laws_fail(t, "%s: the row's numbers do not fit the program %s", row->prim, row->program);
         return;
     }
-    const tn_compile_options o = {.size = sizeof o, .observer = laws_listen, .observer_user = &said};
+    const tn_compile_options o = {
+        .size = sizeof o, .observer = laws_listen, .observer_user = &said, .backend = t->backend};
     tn_exec *e = tn_compile(f, &o);
     const tn_status s = e ? tn_call(e, in, out) : TN_EINVAL;
     tn_exec_free(e);

@@ -18,7 +18,7 @@ typedef struct laws_trial {
     laws_memory *memory;
     tn_ctx *ctx;
     const tn_prim *prim; /* NULL: a generated program */
-    int dtype;
+    int dtype, backend;
     uint64_t seed;
     tn_i_rng rng;       /* what the law draws from */
     const tn_i_case *c; /* of a primitive */
@@ -94,7 +94,8 @@ typedef struct laws_options {
     const char *law, *prim; /* NULL: all; prim "generated" stands for generated programs */
     const tn_prim *const *registry;
     const char *write; /* a directory: the cases are written there, as text, and no law is tried; else NULL */
-    uint8_t nests;     /* who runs nests (plan/assembled.h); 0: what users have */
+    int backend;       /* the tn_backend that programs are compiled for, where a law names none */
+    uint8_t nests;     /* who runs nests (plan/assembled.h); 0: that backend */
     bool quiet;        /* print nothing */
     bool stop;         /* at the first failure, of which too many points redrawn are none */
 } laws_options;

@@ -1,11 +1,11 @@
-/* usage: laws [--n N] [--programs M] [--seed S] [--only LAW] [--prim NAME] [--nests WHO] [--list] [--write DIR]
+/* usage: laws [--n N] [--programs M] [--seed S] [--only LAW] [--prim NAME] [--backend NAME] [--nests WHO] [--list] [--write DIR]
  *
  * N samples of each primitive (shared among its dtypes) and M generated programs (N, if not told); costly laws take
  * part in every so many-th of them (`--list` says which).  Sample k of a run has seed S + k, so
  * `--n 1 --seed X --prim P --only L` repeats what failed with "seed X".  N = 20000 takes about
- * a quarter of an hour.  --nests has loops run by code (machine code, the default where there is some), strips, or the
- * evaluator of loop programs, as they are lowered, passed (after all passes) or backwards (vector and parallel loops from
- * the last iteration on).  With --write the cases are only written, as text, into a directory: seeds for tests/fuzz. */
+ * a quarter of an hour.  --backend has programs run by default, reference, native, assembler or strips, where a law names
+ * no backend; --nests has loops run by the evaluator of loop programs, as they are lowered, passed (after all passes) or
+ * backwards (vector and parallel loops from the last iteration on).  With --write the cases are only written, as text, into a directory: seeds for tests/fuzz. */
 #include "plan/assembled.h"
 #include "laws/laws.h"
 #include "prims/ids.h"
@@ -20,7 +20,7 @@ static void list(void) {
 }
 
 static int usage(void) {
-    (void)fprintf(stderr, "usage: laws [--n N] [--programs M] [--seed S] [--only LAW] [--prim NAME] [--nests WHO] [--list] [--write DIR]\n");
+    (void)fprintf(stderr, "usage: laws [--n N] [--programs M] [--seed S] [--only LAW] [--prim NAME] [--backend NAME] [--nests WHO] [--list] [--write DIR]\n");
     return 2;
 }
 
@@ -36,9 +36,19 @@ static bool known_prim(const char *name) {
     return strcmp(name, "generated") == 0;
 }
 
+static bool known_backend(const char *name, int *backend) {
+    static const char *const names[] = {[TN_BACKEND_DEFAULT] = "default",
+                                        [TN_BACKEND_REFERENCE] = "reference",
+                                        [TN_BACKEND_NATIVE] = "native",
+                                        [TN_BACKEND_ASSEMBLER] = "assembler",
+                                        [TN_BACKEND_STRIPS] = "strips"};
+    for (*backend = 0; *backend < (int)(sizeof names / sizeof *names); ++*backend)
+        if (strcmp(names[*backend], name) == 0) return true;
+    return false;
+}
+
 static bool known_nests(const char *name, uint8_t *nests) {
-    static const char *const names[] = {[TN_NESTS_CODE] = "code",
-                                        [TN_NESTS_STRIPS] = "strips",
+    static const char *const names[] = {[TN_NESTS_BACKEND] = "backend",
                                         [TN_NESTS_LOWERED] = "lowered",
                                         [TN_NESTS_PASSED] = "passed",
                                         [TN_NESTS_BACKWARDS] = "backwards"};
@@ -65,7 +75,9 @@ int main(int argc, char **argv) {
             o.law = argv[++i];
         else if (strcmp(argv[i], "--prim") == 0)
             o.prim = argv[++i];
-        else if (strcmp(argv[i], "--nests") == 0) {
+        else if (strcmp(argv[i], "--backend") == 0) {
+            if (!known_backend(argv[++i], &o.backend)) return usage();
+        } else if (strcmp(argv[i], "--nests") == 0) {
             if (!known_nests(argv[++i], &o.nests)) return usage();
         } else if (strcmp(argv[i], "--write") == 0)
             o.write = argv[++i];

@@ -169,7 +169,10 @@ static void once(session *s) {
         const laws_law *law = &laws_table[i];
         if (!(law->flags & LAWS_ONCE) || (s->o->law && strcmp(s->o->law, law->name) != 0)) continue;
         const tn_ctx_options opt = {.size = sizeof opt, .check = 1};
-        laws_trial t = {.memory = &s->memory, .seed = s->o->seed, .ctx = tn_i_ctx_new(&opt, s->o->registry)};
+        laws_trial t = {.memory = &s->memory,
+                        .backend = s->o->backend,
+                        .seed = s->o->seed,
+                        .ctx = tn_i_ctx_new(&opt, s->o->registry)};
         laws_release(t.memory);
         if (t.ctx) t.ctx->nests = s->o->nests;
         if (t.ctx)

@@ -139,7 +139,8 @@ static const laws_array *run(laws_trial *t, const tn_fn *d, const laws_array *x,
         to[j] = y[j].data;
     }
     t->shown = d;
-    tn_exec *e = tn_compile(d, &(tn_compile_options){.size = sizeof(tn_compile_options), .spill_dir = "/tmp"});
+    tn_exec *e = tn_compile(
+        d, &(tn_compile_options){.size = sizeof(tn_compile_options), .spill_dir = "/tmp", .backend = t->backend});
     if (!e && first && tn_last_status(t->ctx) == TN_ERULE) return NULL;
     if (!e || tn_call(e, in, to) != TN_OK)
         laws_fail(t, "compile and call: %s", e ? tn_exec_error(e) : tn_error(t->ctx));

@@ -45,7 +45,7 @@ static bool init_generated(laws_trial *t, tn_i_rng r) {
 bool laws_trial_init(laws_trial *t, const laws_options *o, const tn_prim *prim, int dtype, uint64_t seed, int attempt) {
     laws_memory *m = t->memory;
     const tn_ctx_options opt = {.size = sizeof opt, .check = 1};
-    *t = (laws_trial){.memory = m, .prim = prim, .dtype = dtype, .seed = seed};
+    *t = (laws_trial){.memory = m, .prim = prim, .dtype = dtype, .backend = o->backend, .seed = seed};
     laws_release(m);
     t->ctx = tn_i_ctx_new(&opt, o->registry);
     if (!t->ctx) return false;

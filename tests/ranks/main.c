@@ -73,9 +73,8 @@ static bool fail(rank *r, const char *what, const char *why) {
 /* ---- running -------------------------------------------------------------------------------- */
 
 static bool run(rank *r, const char *what, tn_fn *f, const double *const *in, double *const *out) {
-    const tn_compile_options o = {.size = sizeof o,
-                                  .comm = r->ops,
-                                  .backend = r->k.seed % 3 == 0 ? TN_BACKEND_REFERENCE : TN_BACKEND_INTERPRETER};
+    const tn_compile_options o = {
+        .size = sizeof o, .comm = r->ops, .backend = r->k.seed % 3 == 0 ? TN_BACKEND_REFERENCE : TN_BACKEND_DEFAULT};
     tn_exec *e = tn_compile(f, &o);
     if (!e) return fail(r, what, tn_error(tn_fn_ctx(f)));
     const tn_status s = tn_call(e, (const void *const *)in, (void *const *)out);

@@ -108,7 +108,7 @@ static void backends(void **state) {
             else
                 memcpy(to, &(float){(float)x}, size);
         }
-        run_on(f, TN_BACKEND_INTERPRETER, (const void *const[]){a, w}, got[0]);
+        run_on(f, TN_BACKEND_DEFAULT, (const void *const[]){a, w}, got[0]);
         run_on(f, TN_BACKEND_NATIVE, (const void *const[]){a, w}, got[1]);
         assert_memory_equal(got[0], got[1], sizeof got[0]);
         run_on(f, TN_BACKEND_REFERENCE, (const void *const[]){a, w}, got[1]);

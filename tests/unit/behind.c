@@ -91,7 +91,7 @@ static void check_program(int which, kind k) {
     tn_fn *f = program(c, which, &k);
     fill_sines(k.dtype, x, MOST, 0.7);
     fill_sines(k.dtype, y, MOST, 1.3);
-    static const int backend[] = {TN_BACKEND_REFERENCE, TN_BACKEND_INTERPRETER, TN_BACKEND_NATIVE};
+    static const int backend[] = {TN_BACKEND_REFERENCE, TN_BACKEND_DEFAULT, TN_BACKEND_NATIVE};
     call(f, TN_BACKEND_REFERENCE, -1, x, y, want);
     for (int b = 0; b < 3; b++)
         for (int over = -1; over < (int)f->nin; over++) {

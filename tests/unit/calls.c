@@ -80,7 +80,7 @@ static void check_program(const struct program *p, const kind *k) {
     o.backend = TN_BACKEND_NATIVE;
     tn_exec *e = call_compiled(f, &o, (const void *[]){x, y}, out);
     if (memcmp(want, out, sizeof want) != 0)
-        fail_msg("program %d of %d x %d, dtype %d, %d threads: other bits than the interpreter's", (int)(p - programs),
+        fail_msg("program %d of %d x %d, dtype %d, %d threads: other bits in native code", (int)(p - programs),
                  (int)k->rows, (int)k->n, k->dtype, k->threads);
     tn_exec_free(e);
     tn_ctx_free(c);

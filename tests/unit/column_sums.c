@@ -1,5 +1,5 @@
 /* Reductions over leading loops in native code: the bits of the reference kernels for each fold, dtype, number of rows
- * and length of rows; and no step is left to the interpreter but where rows of
+ * and length of rows; and no step is left to strips but where rows of
  * several folds are longer than what waits for them (pass/fission.c). */
 #include "compiled.h"
 
@@ -60,8 +60,8 @@ static void check_kind(const kind *k) {
         fail_msg("%d x %d, dtype %d, %d threads: other bits", (int)k->rows, (int)k->n, k->dtype, k->threads);
     const char *why = k->n <= WAITING ? compiled_left_out(e) : NULL;
     if (why)
-        fail_msg("%d x %d, dtype %d, %d threads: left to the interpreter: %s", (int)k->rows, (int)k->n, k->dtype,
-                 k->threads, why);
+        fail_msg("%d x %d, dtype %d, %d threads: left to strips: %s", (int)k->rows, (int)k->n, k->dtype, k->threads,
+                 why);
     tn_exec_free(e);
     tn_ctx_free(c);
 }
@@ -94,10 +94,10 @@ static void check_scratch(int dtype, int threads, int64_t rows, int64_t n) {
     const tn_compile_options o = {.size = sizeof o, .threads = threads};
     tn_exec *e = tn_compile(f, &o);
     if (!e) fail_msg("%s", tn_error(c));
-    const char *why = tn_i_isa_best() >= TN_ISA_AVX2 && n <= WAITING ? compiled_left_out(e) : NULL;
+    const char *why = tn_exec_backend(e, NULL) == TN_BACKEND_ASSEMBLER && n <= WAITING ? compiled_left_out(e) : NULL;
     if (why)
-        fail_msg("%lld x %lld, dtype %d, %d threads: left to the interpreter: %s", (long long)rows, (long long)n, dtype,
-                 threads, why);
+        fail_msg("%lld x %lld, dtype %d, %d threads: left to strips: %s", (long long)rows, (long long)n, dtype, threads,
+                 why);
     tn_exec_free(e);
     tn_ctx_free(c);
 }

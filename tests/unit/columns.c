@@ -51,7 +51,7 @@ static void test_values(void **state) {
         tn_fn *one, *f = derivative(c, kind, &one);
         const size_t width = kind ? OUT * IN : OUT;
         assert_non_null(f);
-        call(f, TN_BACKEND_INTERPRETER, x, got);
+        call(f, TN_BACKEND_DEFAULT, x, got);
         call(f, TN_BACKEND_NATIVE, x, native);
         call(f, TN_BACKEND_REFERENCE, x, want);
         close_to(got, want, N * width, 1e-14);
@@ -122,7 +122,7 @@ static void test_sums(void **state) {
     tn_fn *g = tn_i_columns(f);
     assert_int_equal(count(g, TN_P_reduce_sum), 0);
     tn_i_fn_unref(g);
-    call(f, TN_BACKEND_INTERPRETER, x, got);
+    call(f, TN_BACKEND_DEFAULT, x, got);
     call(f, TN_BACKEND_REFERENCE, x, want);
     assert_memory_equal(got, want, sizeof got);
     assert_false(signbit(got[0]));
@@ -191,7 +191,7 @@ static void test_pairs(void **state) {
             tn_trace(c, kind & 2 ? potential : forces, &last, TN_ARGS(last ? tn_f64(PLACES, 3) : tn_f64(3, PLACES)));
         tn_fn *g = kind & 2 ? tn_grad(f, NULL, NULL) : f;
         if (!g) fail_msg("%s", tn_error(c));
-        call(g, TN_BACKEND_INTERPRETER, x, got);
+        call(g, TN_BACKEND_DEFAULT, x, got);
         call(g, TN_BACKEND_NATIVE, x, native);
         call(g, TN_BACKEND_REFERENCE, x, want);
         assert_memory_equal(got, want, sizeof got);
@@ -307,7 +307,7 @@ static void test_random(void **state) {
         assert_non_null(g);
         changed[s.rows] += g != f;
         tn_i_fn_unref(g);
-        double *got = result(f, TN_BACKEND_INTERPRETER, x), *want = result(f, TN_BACKEND_REFERENCE, x);
+        double *got = result(f, TN_BACKEND_DEFAULT, x), *want = result(f, TN_BACKEND_REFERENCE, x);
         if (memcmp(got, want, tn_type_bytes(&t)) != 0) fail_msg("seed %llu", (unsigned long long)seed);
         free(got);
         free(want);
@@ -322,7 +322,7 @@ static void same_bits(tn_fn *f, size_t n) {
     double x[N * IN], got[N * IN], native[N * IN], want[N * IN];
     assert_true(n <= N * IN);
     for (int i = 0; i < N * IN; i++) x[i] = sin(i + 1.0);
-    call(f, TN_BACKEND_INTERPRETER, x, got);
+    call(f, TN_BACKEND_DEFAULT, x, got);
     call(f, TN_BACKEND_NATIVE, x, native);
     call(f, TN_BACKEND_REFERENCE, x, want);
     close_to(got, want, n, 1e-14);

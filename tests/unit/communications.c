@@ -183,7 +183,7 @@ static void test_order(void **state) {
             random_program(t, seed, sizes[s]);
             tn_ctx *c = context_of(&w4);
             tn_fn *p = parsed(c, t->text);
-            for (int backend = TN_BACKEND_INTERPRETER; backend <= TN_BACKEND_NATIVE; backend++) {
+            for (int backend = TN_BACKEND_DEFAULT; backend <= TN_BACKEND_NATIVE; backend++) {
                 if (backend == TN_BACKEND_NATIVE && (seed % 25 || s != 1)) continue;
                 fake_new(f);
                 tn_exec *e = tn_compile(p, &(tn_compile_options){.size = sizeof(tn_compile_options),
@@ -328,7 +328,7 @@ static const char sums[] = "grid (w=3)\n{ lambda a:f64[2]{V:w} b:f64[2] . let\n"
 
 static void test_runs(void **state) {
     (void)state;
-    for (int backend = TN_BACKEND_INTERPRETER; backend <= TN_BACKEND_NATIVE; backend++)
+    for (int backend = TN_BACKEND_DEFAULT; backend <= TN_BACKEND_NATIVE; backend++)
         for (int check = -1; check <= 1; check += 2) {
             job j[MOST];
             run_ranks(3, j, run_program, PROGRAM(.text = sums, .backend = backend, .check = check));
@@ -393,7 +393,7 @@ static void test_failures(void **state) {
         " t v:f64[]{V:w} = shift[axes=w by=2 wrap=False] u in (v,) })] i f\n h:f64[] = psum[axes=w] r in (h,) }";
     const char *const texts[] = {straight, loop, whiles, branches};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        for (int backend = TN_BACKEND_INTERPRETER; backend <= TN_BACKEND_NATIVE; backend++) {
+        for (int backend = TN_BACKEND_DEFAULT; backend <= TN_BACKEND_NATIVE; backend++) {
             all_end(PROGRAM(.text = texts[i], .backend = backend), 3, TN_OK, NULL);
             for (int odd = 0; odd < 3; odd++) {
                 all_end(PROGRAM(.text = texts[i], .backend = backend, .odd = 1 + odd), 3, TN_ECALLBACK,
@@ -570,7 +570,7 @@ static void test_failing_derivatives(void **state) {
     static const char *const known[] = {"all_save", "revolve:3", "mixed:3", "online:3", "periodic:4"};
     double gradient[4] = {0};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        for (int backend = TN_BACKEND_INTERPRETER; backend <= TN_BACKEND_NATIVE; backend++)
+        for (int backend = TN_BACKEND_DEFAULT; backend <= TN_BACKEND_NATIVE; backend++)
             if (backend != TN_BACKEND_NATIVE || !SANITIZED) every_call_fails(scanned, known[i], backend, gradient);
 }
 
@@ -579,7 +579,7 @@ static void test_failing_whiles(void **state) {
     static const char *const unknown[] = {"all_save", "online:3", "periodic:4"};
     double gradient[4] = {0};
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
-        for (int backend = TN_BACKEND_INTERPRETER; backend <= TN_BACKEND_REFERENCE; backend++)
+        for (int backend = TN_BACKEND_DEFAULT; backend <= TN_BACKEND_REFERENCE; backend++)
             every_call_fails(counted_while, unknown[i], backend, gradient);
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
         for (int odd = 0; odd < 3; odd++) {

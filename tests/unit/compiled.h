@@ -7,10 +7,10 @@
 #include "exec/exec.h"
 
 static inline void compiled_note_step(void *user, const tn_step *s) {
-    if (!strcmp(s->kind, "loops") && !strcmp(s->runner, "interpreter")) *(const char **)user = s->why;
+    if (!strcmp(s->kind, "loops") && !strcmp(s->runner, "strips")) *(const char **)user = s->why;
 }
 
-/* Why the interpreter has loops of e; NULL: it has none. */
+/* Why strips run loops of e; NULL: they run none. */
 static inline const char *compiled_left_out(const tn_exec *e) {
     const char *why = NULL;
     assert_int_equal(tn_exec_steps(e, compiled_note_step, &why), TN_OK);

@@ -14,7 +14,7 @@
 
 #define COUNT(x) (sizeof(x) / sizeof *(x))
 
-static const int backends[] = {TN_BACKEND_INTERPRETER, TN_BACKEND_REFERENCE};
+static const int backends[] = {TN_BACKEND_DEFAULT, TN_BACKEND_REFERENCE};
 
 static void run(const char *text, const void *const *in, void *const *out) {
     tn_ctx *c = tn_ctx_new(NULL);

@@ -118,7 +118,7 @@ static counts counted(const tn_fn *f, counts *n, double *y) {
     double other[4];
     void *out[] = {y, other, other + 1, other + 2};
     const tn_compile_options o = {
-        .size = sizeof o, .observer = say, .observer_user = n, .spill_dir = "/tmp", .backend = TN_BACKEND_INTERPRETER};
+        .size = sizeof o, .observer = say, .observer_user = n, .spill_dir = "/tmp", .backend = TN_BACKEND_DEFAULT};
     tn_exec *e = tn_compile(f, &o);
     if (!e) fail_msg("%s", tn_error(tn_fn_ctx(f)));
     *n = (counts){0, 0};

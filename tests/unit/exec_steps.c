@@ -1,4 +1,4 @@
-/* tn_exec_steps: each step is told once, shares add up, and what native code leaves to the interpreter says why. */
+/* tn_exec_steps: each step is told once, shares add up, and what native code leaves to strips says why. */
 #include <tansy.h>
 
 #include <math.h>
@@ -55,13 +55,13 @@ static void hear(void *user, const tn_step *s) {
     h->depth = s->depth;
     h->steps++;
     if (s->depth == 0) h->share += s->share;
-    const bool named = is(s->runner, "native") || is(s->runner, "interpreter") || is(s->runner, "reference") ||
+    const bool named = is(s->runner, "native") || is(s->runner, "strips") || is(s->runner, "reference") ||
                        is(s->runner, "library") || is(s->runner, "assembler");
     assert_true(named);
     if (h->backend != TN_BACKEND_NATIVE) assert_string_not_equal(s->runner, "native");
     if (h->backend == TN_BACKEND_NATIVE && is(s->kind, "loops") && !is(s->runner, "native"))
-        assert_string_not_equal(s->why, ""); /* nothing is left to the interpreter without a word */
-    if (!is(s->runner, "interpreter")) assert_string_equal(s->why, "");
+        assert_string_not_equal(s->why, ""); /* nothing is left to strips without a word */
+    if (!is(s->runner, "strips")) assert_string_equal(s->why, "");
 }
 
 static void told(const char *text, int backend) {
@@ -85,7 +85,7 @@ static void told(const char *text, int backend) {
 static void test_backends(void **state) {
     (void)state;
     for (size_t k = 0; k < TEXTS; k++)
-        for (int backend = TN_BACKEND_INTERPRETER; backend <= TN_BACKEND_NATIVE; backend++) told(texts[k], backend);
+        for (int backend = TN_BACKEND_DEFAULT; backend <= TN_BACKEND_NATIVE; backend++) told(texts[k], backend);
 }
 
 int main(void) {

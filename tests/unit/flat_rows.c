@@ -106,7 +106,7 @@ static void check_program(size_t which, int dtype, const int64_t *d, size_t roun
         in[i] = at[i] + GUARD + off;
         fill(dtype, at[i] + GUARD + off, count[i]);
     }
-    const int backend[] = {TN_BACKEND_NATIVE, TN_BACKEND_INTERPRETER, TN_BACKEND_REFERENCE};
+    const int backend[] = {TN_BACKEND_NATIVE, TN_BACKEND_DEFAULT, TN_BACKEND_REFERENCE};
     for (size_t k = 0; k < 3; k++) {
         out[k] = memory(n * size, out_off);
         run_by(f, backend[k], in, &out_off, &out[k], &(size_t){n * size});

@@ -86,7 +86,7 @@ static void calls_end(int backend) {
 
 static void interpreted_calls_end(void **state) {
     (void)state;
-    calls_end(TN_BACKEND_INTERPRETER);
+    calls_end(TN_BACKEND_DEFAULT);
 }
 static void native_calls_end(void **state) {
     (void)state;

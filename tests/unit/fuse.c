@@ -303,12 +303,12 @@ static void test_edges(void **state) {
                 x.f[i] = (float)sin(i);
             else
                 x.d[i] = sin(i);
-        for (int backend = TN_BACKEND_INTERPRETER; backend <= TN_BACKEND_NATIVE; backend++) {
+        for (int backend = TN_BACKEND_DEFAULT; backend <= TN_BACKEND_NATIVE; backend++) {
             const tn_compile_options o = {.size = sizeof o, .backend = backend};
             tn_exec *e = tn_compile(g, &o);
             assert_non_null(e);
             assert_int_equal(tn_call(e, (const void *const[]){&x}, (void *const[]){&got}), TN_OK);
-            if (backend == TN_BACKEND_INTERPRETER) want = got;
+            if (backend == TN_BACKEND_DEFAULT) want = got;
             assert_memory_equal(&got, &want, bytes);
             tn_exec_free(e);
         }
@@ -323,7 +323,7 @@ static void check_text(const char *program, const char *want) {
     tn_i_plan *p = plan(parse(c, program));
     char text[4096], line[256], got[4096] = "";
     (void)tn_i_plan_text(p, text, sizeof text);
-    for (const char *at = text; *at;) { /* scratch is the interpreter's business: the first line is left out */
+    for (const char *at = text; *at;) { /* scratch memory is a matter of lowering: the first line is left out */
         size_t n = strcspn(at, "\n");
         (void)snprintf(line, sizeof line, "%.*s\n", (int)n, at);
         if (strncmp(line, "arena", 5) != 0) strcat(got, line);
@@ -428,8 +428,8 @@ static void test_backends(void **state) {
     tn_ctx_free(c);
 }
 
-/* Programs whose elements move, in so many nests and no other step or copy, in an arena below `bytes` and what the
- * interpreter has of tiles at most. */
+/* Programs whose elements move, in so many nests and no other step or copy, in an arena below `bytes` and what
+ * strips have of tiles at most. */
 enum { TILES = 16 << 10 };
 typedef struct movement {
     const char *name, *text;
@@ -501,7 +501,7 @@ static void test_movements(void **state) {
                      p->nmove, p->bytes);
         tn_i_plan_free(c, p);
         run_movement(f, TN_BACKEND_REFERENCE, x, s, want);
-        run_movement(f, TN_BACKEND_INTERPRETER, x, s, got);
+        run_movement(f, TN_BACKEND_DEFAULT, x, s, got);
         assert_memory_equal(got, want, tn_type_bytes(&t));
         run_movement(f, TN_BACKEND_NATIVE, x, s, got);
         assert_memory_equal(got, want, tn_type_bytes(&t));

@@ -277,7 +277,7 @@ static void test_hidden(void **state) {
                                  .width = width,
                                  .dtype = TN_F64,
                                  .loop = loop,
-                                 .backend = backend ? TN_BACKEND_NATIVE : TN_BACKEND_INTERPRETER};
+                                 .backend = backend ? TN_BACKEND_NATIVE : TN_BACKEND_DEFAULT};
                 if (!is_serial(&s)) fail_msg("width %d: ranks wait before anything else is computed", (int)width);
             }
 }

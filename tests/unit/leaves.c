@@ -66,7 +66,7 @@ static void call(const tn_fn *f, int backend, const kind *k, const void *x, cons
 static void check_program(size_t which, const kind *k) {
     static double x[MOST], y[MOST];
     static char want[MOST * 9], out[MOST * 9];
-    static const int backend[] = {TN_BACKEND_INTERPRETER, TN_BACKEND_NATIVE};
+    static const int backend[] = {TN_BACKEND_DEFAULT, TN_BACKEND_NATIVE};
     const int64_t dim[2] = {row(k) ? k->rows : k->n, k->n};
     const tn_type t = tn_type_of((tn_dtype)k->dtype, row(k) ? 2 : 1, dim);
     tn_ctx *c = checked();

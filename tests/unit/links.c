@@ -1,4 +1,4 @@
-/* Chains of the interpreter in whole programs: random ones of cheap operations, of more values than there are
+/* Chains of operations in whole programs: random ones of cheap operations, of more values than there are
  * registers, slots or ends, against the reference, bit for bit, at lengths around blocks, leaves and tiles; of arrays
  * and of neighbours in them; with results that nobody wants, and such as are written over operands. */
 #include "unit/tracing.h"
@@ -97,7 +97,7 @@ static char *memory(tn_i_rng *rng, tn_dtype dtype, int64_t n, bool fill) {
     return m;
 }
 
-/* A program's arguments; results of the interpreter and of the reference. */
+/* A program's arguments; results by default and of the reference. */
 typedef struct arguments {
     tn_dtype dtype;
     int64_t n, seed;
@@ -148,7 +148,7 @@ static void some_outputs(arguments *a, const tn_fn *f, tn_i_rng *rng) {
         const size_t bytes = (size_t)((k < 2 ? a->n : 1) + 3) * tn_i_dtype_size((int)a->dtype);
         if (wanted) memcpy(b.out[1][k], a->out[1][k], bytes);
     }
-    call(f, TN_BACKEND_INTERPRETER, NULL, a->from, to);
+    call(f, TN_BACKEND_DEFAULT, NULL, a->from, to);
     compare(&b);
     drop_arguments(&b);
 }
@@ -182,7 +182,7 @@ static void one_program(tn_ctx *c, tn_dtype dtype, int64_t n, int64_t seed, bool
     make_arguments(&a, &s.rng);
     tn_fn *f = tn_trace_many(c, any_program, &s, INPUTS, type, OUTPUTS);
     if (!f) fail_msg("%s", tn_error(c));
-    call(f, TN_BACKEND_INTERPRETER, NULL, a.from, a.to[0]);
+    call(f, TN_BACKEND_DEFAULT, NULL, a.from, a.to[0]);
     call(f, TN_BACKEND_REFERENCE, NULL, a.from, a.to[1]);
     compare(&a);
     some_outputs(&a, f, &s.rng);

@@ -67,8 +67,8 @@ static void call(tn_fn *f, int backend, const void *const *in, numbers *out, int
 /* All backends, in the same bits; also what lies behind the outputs. */
 static void agree(tn_fn *f, const void *const *in, const char *text, bool native) {
     call(f, TN_BACKEND_REFERENCE, in, want, 1);
-    call(f, TN_BACKEND_INTERPRETER, in, got, 1);
-    if (memcmp(got, want, sizeof got)) fail_msg("interpreter: %s", text);
+    call(f, TN_BACKEND_DEFAULT, in, got, 1);
+    if (memcmp(got, want, sizeof got)) fail_msg("default: %s", text);
     if (!native) return;
     call(f, TN_BACKEND_NATIVE, in, again, 1);
     if (memcmp(again, want, sizeof got)) fail_msg("native: %s", text);
@@ -232,10 +232,8 @@ static void test_calls(void **state) {
     for (int i = 0; i < N; i++) at[i] = (int32_t)((long)i * 7919 % N), x[i] = y[i] = i;
     for (int k = 0; k < 4; k++) {
         const int alias[2] = {k < 2 ? -1 : 0, -1};
-        const tn_compile_options o = {.size = sizeof o,
-                                      .backend = k % 2 ? TN_BACKEND_NATIVE : TN_BACKEND_INTERPRETER,
-                                      .threads = 2,
-                                      .alias = alias};
+        const tn_compile_options o = {
+            .size = sizeof o, .backend = k % 2 ? TN_BACKEND_NATIVE : TN_BACKEND_DEFAULT, .threads = 2, .alias = alias};
         tn_exec *e = tn_compile(f, &o);
         assert_non_null(e);
         memcpy(y, x, sizeof y);

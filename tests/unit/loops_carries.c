@@ -122,7 +122,7 @@ static void compare(tn_ctx *c, const variant *v, length k, const char *schedule,
         tn_fn *g = derivative(f, order);
         if (!g) print_error("%s, derivative %d: %s\n", what, order, tn_error(c));
         assert_non_null(g);
-        for (int backend = TN_BACKEND_INTERPRETER; backend <= TN_BACKEND_REFERENCE; backend++) {
+        for (int backend = TN_BACKEND_DEFAULT; backend <= TN_BACKEND_REFERENCE; backend++) {
             results *r = &got[2 * order + backend];
             run(what, g, backend, r);
             if (!want) continue;

@@ -81,7 +81,7 @@ static void run(const tn_fn *f, int backend, const void *const *in, results *out
     const tn_compile_options o = {.size = sizeof o, .backend = backend};
     tn_exec *e = tn_compile(f, &o);
     assert_non_null(e);
-    if (backend == TN_BACKEND_INTERPRETER) check_whole(e, loops);
+    if (backend == TN_BACKEND_DEFAULT) check_whole(e, loops);
     void *to[RESULTS];
     for (int i = 0; i < RESULTS; i++) to[i] = out->data[i];
     memset(out, 0, sizeof *out);
@@ -102,7 +102,7 @@ static void check(tn_ctx *c, trial t, bool native) {
     tn_fn *f = tn_trace_many(c, loop, &t, CARRIES + 1, type, RESULTS);
     if (!f) fail_msg("%s", tn_error(c));
     run(f, TN_BACKEND_REFERENCE, in, &want, 0);
-    run(f, TN_BACKEND_INTERPRETER, in, &got, is_whole(&t));
+    run(f, TN_BACKEND_DEFAULT, in, &got, is_whole(&t));
     assert_memory_equal(&want, &got, sizeof want);
     if (native) {
         run(f, TN_BACKEND_NATIVE, in, &got, 0);
@@ -168,8 +168,7 @@ static void test_programs(void **state) {
         tn_fn *f = tn_trace_many(c, several, NULL, PARTS, ((const tn_type[]){number, x, y, z, y, x, number}), PARTS);
         if (!f) fail_msg("%s", tn_error(c));
         for (int way = 0; way < 2; way++) {
-            const tn_compile_options o = {.size = sizeof o,
-                                          .backend = way ? TN_BACKEND_INTERPRETER : TN_BACKEND_REFERENCE};
+            const tn_compile_options o = {.size = sizeof o, .backend = way ? TN_BACKEND_DEFAULT : TN_BACKEND_REFERENCE};
             double(*to)[WIDEST] = way ? got : want;
             tn_exec *e = tn_compile(f, &o);
             assert_non_null(e);
@@ -251,7 +250,7 @@ static void gradient(const tn_fn *g, int backend, const double *x, double *out, 
     const tn_compile_options o = {.size = sizeof o, .backend = backend};
     tn_exec *e = tn_compile(g, &o);
     assert_non_null(e);
-    if (backend == TN_BACKEND_INTERPRETER) check_whole(e, loops);
+    if (backend == TN_BACKEND_DEFAULT) check_whole(e, loops);
     for (int again = 0; again < 2; again++)
         assert_int_equal(tn_call(e, TN_INPUTS(x, x + WIDEST), TN_OUTPUTS(out, out + WIDEST)), TN_OK);
     tn_exec_free(e);
@@ -271,7 +270,7 @@ static void test_pages(void **state) {
             tn_fn *f = tn_trace(c, end_of, known ? x : NULL, 2, ((const tn_type[]){t, t})), *g = tn_grad(f, NULL, NULL);
             assert_non_null(g);
             if (!known) gradient(g, TN_BACKEND_REFERENCE, x, want, 0);
-            gradient(g, TN_BACKEND_INTERPRETER, x, got, known ? 2 : 1);
+            gradient(g, TN_BACKEND_DEFAULT, x, got, known ? 2 : 1);
             assert_memory_equal(want, got, sizeof want);
             tn_fn_free(g);
             tn_fn_free(f);

@@ -1,8 +1,7 @@
 /* Loops whose steps are little work, run as one loop program: random ones, of all lengths, shapes and dtypes, forwards
  * and in reverse, of a known number of steps or one that a condition finds, with conditions and loops in their steps,
  * have the bits of the reference; so have their gradients, which walk what was kept of as many steps, and calls that
- * leave outputs out.  Profiles count what is in a step as often as the interpreter of nests does, which goes step by
- * step.
+ * leave outputs out.  Profiles count what is in a step as often whoever runs its loop program.
  *
  * So have loops with schedules, whose steps in a row are one loop program, under all schedules: the bits of the
  * reference, which goes step by step, and those of no schedule; and they tell a profile of as many steps, slots and
@@ -347,14 +346,15 @@ static void take_calls(void *user, const tn_profile_step *step) {
     t->calls[t->n++] = (int64_t)step->calls;
 }
 
-static void profile_of(tn_ctx *c, tn_fn *f, int nests, uint64_t seed, calls *t) {
+/* Of loop programs, as a backend runs them or, of the default, as `nests` says. */
+static void profile_of(tn_ctx *c, tn_fn *f, int backend, int nests, uint64_t seed, calls *t) {
     static double in[8][ROOM], out[8][ROOM];
     const void *const ins[8] = {in[0], in[1], in[2], in[3], in[4], in[5], in[6], in[7]};
     void *const outs[8] = {out[0], out[1], out[2], out[3], out[4], out[5], out[6], out[7]};
     uint64_t s = seed;
     c->nests = (uint8_t)nests;
-    tn_exec *e = compile(f, 0);
-    c->nests = TN_NESTS_CODE;
+    tn_exec *e = compile(f, backend);
+    c->nests = TN_NESTS_BACKEND;
     tn_profile *p = tn_profile_new(e);
     for (size_t i = 0; i < tn_fn_inputs(f); i++) {
         const tn_type type = tn_fn_input_type(f, i);
@@ -368,7 +368,7 @@ static void profile_of(tn_ctx *c, tn_fn *f, int nests, uint64_t seed, calls *t) 
     tn_exec_free(e);
 }
 
-/* By the interpreter of nests, step by step; by loop programs, evaluated; by machine code. */
+/* By strips; by loop programs, evaluated; by machine code. */
 static void counted(const char *dtype, const char *dims, int n, bool pull, uint64_t seed) {
     static body b;
     static calls t[3];
@@ -380,9 +380,9 @@ static void counted(const char *dtype, const char *dims, int n, bool pull, uint6
         write_program(&b, &s, dtype, dims, n, n % 2 ? " schedule=\"revolve:2\"" : "");
     tn_fn *f = tn_fn_parse(c, b.text, b.n, "counted"), *g = f && pull ? tn_vjp(f, tn_wrt(0, 1), NULL) : NULL;
     if (!f || (pull && !g)) fail_msg("%s\n%s", tn_error(c), b.text);
-    profile_of(c, g ? g : f, TN_NESTS_STRIPS, seed, &t[0]);
-    profile_of(c, g ? g : f, TN_NESTS_PASSED, seed, &t[1]);
-    profile_of(c, g ? g : f, TN_NESTS_CODE, seed, &t[2]);
+    profile_of(c, g ? g : f, TN_BACKEND_STRIPS, TN_NESTS_BACKEND, seed, &t[0]);
+    profile_of(c, g ? g : f, TN_BACKEND_DEFAULT, TN_NESTS_PASSED, seed, &t[1]);
+    profile_of(c, g ? g : f, TN_BACKEND_DEFAULT, TN_NESTS_BACKEND, seed, &t[2]);
     for (int k = 1; k < 3; k++)
         for (size_t i = 0; i < t[0].n; i++)
             if (t[k].n != t[0].n || t[k].calls[i] != t[0].calls[i])

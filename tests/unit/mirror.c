@@ -108,9 +108,9 @@ static void test_mirror(void **state) {
     for (size_t i = 0; i < COUNT(types); i++)
         for (int n = 0; n < 36; n++)
             for (int how = 0; how < 4; how++)
-                mirror_of(how & 1 ? TN_BACKEND_REFERENCE : TN_BACKEND_INTERPRETER, types[i].name, types[i].size, n,
+                mirror_of(how & 1 ? TN_BACKEND_REFERENCE : TN_BACKEND_DEFAULT, types[i].name, types[i].size, n,
                           how >> 1);
-    mirror_of(TN_BACKEND_INTERPRETER, "f64", 8, 201, false);
+    mirror_of(TN_BACKEND_DEFAULT, "f64", 8, 201, false);
     mirror_of(TN_BACKEND_NATIVE, "f32", 4, 19, true);
 }
 
@@ -179,10 +179,10 @@ static void hessian_of(tn_trace_fn g, kind k) {
     fill_sines(k.dtype, w, all, 0.7);
     fill_sines(k.dtype, x, (size_t)k.n, 1.3);
     const void *const in[2] = {w, x};
-    call(h, TN_BACKEND_INTERPRETER, in, got);
+    call(h, TN_BACKEND_DEFAULT, in, got);
     call(h, TN_BACKEND_NATIVE, in, got + 1);
     call(h, TN_BACKEND_REFERENCE, in, got + 2);
-    call(j, TN_BACKEND_INTERPRETER, in, got + 3);
+    call(j, TN_BACKEND_DEFAULT, in, got + 3);
     assert_memory_equal(got[0], got[1], all * size);
     is_symmetric(k.dtype, got[0], k.n);
     is_symmetric(k.dtype, got[2], k.n);
@@ -234,17 +234,17 @@ static void test_inputs(void **state) {
     for (int i = 0; i < 9; i++) to[0][i] = got[i], to[1][i] = want[i];
     static const int size[3] = {1, M, C};
     tn_fn *d = made(c, tn_grad(f, tn_wrt(0, 1, 2), NULL));
-    call(made(c, tn_jacfwd(d, tn_wrt(0, 1, 2), 0)), TN_BACKEND_INTERPRETER, in, to[1]);
+    call(made(c, tn_jacfwd(d, tn_wrt(0, 1, 2), 0)), TN_BACKEND_DEFAULT, in, to[1]);
     for (size_t block = 0; block < 6; block += 5) {
         tn_fn *h = made(c, tn_hessian(f, tn_wrt(0, 1, 2), NULL, block));
         const tn_type t = tn_fn_output_type(h, 4);
         assert_true(t.rank == 4 && t.dim[0] == R && t.dim[1] == C && t.dim[2] == R && t.dim[3] == C);
-        call(h, TN_BACKEND_INTERPRETER, in, to[0]);
+        call(h, TN_BACKEND_DEFAULT, in, to[0]);
         for (int i = 0; i < 9; i++) close_to(got[i], want[i], (size_t)(size[i / 3] * size[i % 3]), 1e-13);
         is_symmetric(TN_F64, got[4], M);
         is_symmetric(TN_F64, got[8], C);
         to[0][4] = NULL; /* what is not wanted is not made */
-        call(h, TN_BACKEND_INTERPRETER, in, to[0]);
+        call(h, TN_BACKEND_DEFAULT, in, to[0]);
         to[0][4] = got[4];
     }
     tn_ctx_free(c);
@@ -261,7 +261,7 @@ static void test_empty(void **state) {
     tn_fn *f = made(c, tn_trace(c, empty, NULL, 1, TN_TYPES(tn_f64(0, 2))));
     tn_fn *h = made(c, tn_hessian(f, NULL, NULL, 0));
     assert_int_equal(tn_fn_output_type(h, 0).rank, 4);
-    call(h, TN_BACKEND_INTERPRETER, (const void *[]){NULL}, (void *[]){NULL});
+    call(h, TN_BACKEND_DEFAULT, (const void *[]){NULL}, (void *[]){NULL});
     tn_ctx_free(c);
 }
 
@@ -277,9 +277,9 @@ static void test_batches(void **state) {
     static double w[N * N], x[B * N], got[B * N * N], want[N * N];
     fill_sines(TN_F64, w, N * N, 0.7);
     fill_sines(TN_F64, x, B * N, 1.3);
-    call(v, TN_BACKEND_INTERPRETER, (const void *[]){w, x}, (void *[]){got});
+    call(v, TN_BACKEND_DEFAULT, (const void *[]){w, x}, (void *[]){got});
     for (int b = 0; b < B; b++) {
-        call(h, TN_BACKEND_INTERPRETER, (const void *[]){w, x + b * N}, (void *[]){want});
+        call(h, TN_BACKEND_DEFAULT, (const void *[]){w, x + b * N}, (void *[]){want});
         is_symmetric(TN_F64, got + b * N * N, N);
         close_to(got + b * N * N, want, N * N, 1e-13);
     }
@@ -333,7 +333,7 @@ static void test_rules_of_users(void **state) {
     tn_ctx *c = checked();
     tn_fn *f = made(c, tn_trace(c, said, NULL, 1, TN_TYPES(tn_f64(2))));
     double got[4];
-    call(made(c, tn_hessian(f, NULL, NULL, 0)), TN_BACKEND_INTERPRETER, (const void *[]){P(2, 3)}, (void *[]){got});
+    call(made(c, tn_hessian(f, NULL, NULL, 0)), TN_BACKEND_DEFAULT, (const void *[]){P(2, 3)}, (void *[]){got});
     close_to(got, P(0, 1, 0, 0), 4, 0);
     tn_ctx_free(c);
 }

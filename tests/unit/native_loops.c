@@ -1,4 +1,4 @@
-/* Loops with schedules in native code: the bits of the interpreter, of all_save, and no more steps than told. */
+/* Loops with schedules in native code: the bits of the default, of all_save, and no more steps than told. */
 #include "unit/tracing.h"
 
 #include "tansy/loops.h"
@@ -191,7 +191,7 @@ static void same_bits(program *of, int order, const char *const *schedule, size_
         tn_ctx *c = checked();
         tn_fn *f = derived(c, of, schedule[k], order);
         const size_t bytes = tn_fn_outputs(f) * WIDE * sizeof(double);
-        const int64_t steps = steps_of(f, TN_BACKEND_INTERPRETER, k ? one : all);
+        const int64_t steps = steps_of(f, TN_BACKEND_DEFAULT, k ? one : all);
         assert_int_equal(steps_of(f, TN_BACKEND_NATIVE, two), steps);
         if (k && memcmp(one, all, bytes) != 0) fail_msg("%s, order %d: other bits", schedule[k], order);
         if (memcmp(two, all, bytes) != 0) fail_msg("%s, order %d: native: other bits", schedule[k], order);
@@ -233,7 +233,7 @@ static void test_too_long_to_write_down(void **state) {
     same_bits(endless, FIRST, schedule, COUNT(schedule));
 }
 
-/* Memory for entries, and for slots, ends as it does in the interpreter; and the same executable goes on. */
+/* Memory for entries, and for slots, ends as it does by default; and the same executable goes on. */
 static void test_no_memory(void **state) {
     static double data[3][WIDE];
     double out[WIDE];
@@ -242,9 +242,8 @@ static void test_no_memory(void **state) {
         tn_ctx *c = checked();
         tn_fn *f = derived(c, found, k ? "all_save" : NULL, FIRST);
         for (int native = 0; native < 2; native++) {
-            const tn_compile_options o = {.size = sizeof o,
-                                          .backend = native ? TN_BACKEND_NATIVE : TN_BACKEND_INTERPRETER,
-                                          .stack_limit = 300 << 10};
+            const tn_compile_options o = {
+                .size = sizeof o, .backend = native ? TN_BACKEND_NATIVE : TN_BACKEND_DEFAULT, .stack_limit = 300 << 10};
             tn_exec *e = tn_compile(f, &o);
             assert_non_null(e);
             for (int again = 0; again < 2; again++)

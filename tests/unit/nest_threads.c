@@ -111,13 +111,10 @@ static bool is_cut(const tn_exec *e) {
 }
 
 /* Strips on four threads: machine code's bits. */
-static int check_strips(tn_ctx *c, const program *p, const tn_fn *f, const void *x, const char *one, char *many,
-                        size_t bytes) {
-    const tn_compile_options o = {.size = sizeof o, .threads = 4};
+static int check_strips(const program *p, const tn_fn *f, const void *x, const char *one, char *many, size_t bytes) {
+    const tn_compile_options o = {.size = sizeof o, .threads = 4, .backend = TN_BACKEND_STRIPS};
     int bad = 0;
-    c->nests = TN_NESTS_STRIPS;
     tn_exec *e = tn_compile(f, &o);
-    c->nests = TN_NESTS_CODE;
     assert_non_null(e);
     memset(many, 0x55, bytes);
     assert_int_equal(tn_call(e, TN_INPUTS(x), TN_OUTPUTS(many)), TN_OK);
@@ -126,7 +123,7 @@ static int check_strips(tn_ctx *c, const program *p, const tn_fn *f, const void 
     return bad;
 }
 
-/* Native code of four threads: the interpreter's bits. */
+/* Native code of four threads: the same bits. */
 static int check_native(const program *p, const tn_fn *f, const char *dir, const void *x, const char *one, char *many,
                         size_t bytes) {
     const tn_compile_options o = {.size = sizeof o, .threads = 4, .backend = TN_BACKEND_NATIVE, .cache_dir = dir};
@@ -169,7 +166,7 @@ static int check(tn_ctx *c, const program *p, const char *dir) {
             print_error("%s of %d: other bits with %d threads\n", p->name, (int)p->dim[0], threads[i]), bad++;
         tn_exec_free(e);
     }
-    bad += check_strips(c, p, f, x, one, many, (size_t)n * 8);
+    bad += check_strips(p, f, x, one, many, (size_t)n * 8);
     bad += check_native(p, f, dir, x, one, many, (size_t)n * 8);
     free(x);
     free(one);

@@ -34,7 +34,7 @@ static void run(const tn_fn *f, int n, int backend, const void *const *in, void 
     const tn_compile_options o = {.size = sizeof o, .backend = backend};
     tn_exec *e = tn_compile(f, &o);
     assert_non_null(e);
-    if (n <= 20 && backend == TN_BACKEND_INTERPRETER) assert_int_equal(e->plan->nnest, 1);
+    if (n <= 20 && backend == TN_BACKEND_DEFAULT) assert_int_equal(e->plan->nnest, 1);
     assert_int_equal(tn_call(e, in, out), TN_OK);
     tn_exec_free(e);
 }
@@ -54,8 +54,8 @@ static void check(tn_ctx *c, int dtype, int n) {
     }
     tn_fn *f = tn_trace(c, one, NULL, 1, type), *g = tn_trace_many(c, many, &n, (size_t)n, type, (size_t)n);
     assert_true(f && g);
-    for (int i = 0; i < n; i++) run(f, 1, TN_BACKEND_INTERPRETER, &in[i], TN_OUTPUTS(&want[i]));
-    run(g, n, TN_BACKEND_INTERPRETER, in, out);
+    for (int i = 0; i < n; i++) run(f, 1, TN_BACKEND_DEFAULT, &in[i], TN_OUTPUTS(&want[i]));
+    run(g, n, TN_BACKEND_DEFAULT, in, out);
     assert_memory_equal(want, got, (size_t)n * sizeof *got);
     memset(got, 0, sizeof got);
     run(g, n, TN_BACKEND_NATIVE, in, out);

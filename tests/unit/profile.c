@@ -98,7 +98,7 @@ static void wave(const char *dtype, double size, int backend) {
         else if (alone)
             assert_string_equal(ran, i < 2 ? "reference" : "library");
         else
-            assert_true(strcmp(ran, "interpreter") == 0 || strcmp(ran, "assembler") == 0);
+            assert_true(strcmp(ran, "strips") == 0 || strcmp(ran, "assembler") == 0);
     }
     tn_profile_reset(p);
     assert_int_equal(totals_of(p).calls, 0);
@@ -111,7 +111,7 @@ static void wave(const char *dtype, double size, int backend) {
 
 static void test_steps(void **state) {
     (void)state;
-    for (int backend = TN_BACKEND_INTERPRETER; backend <= TN_BACKEND_NATIVE; backend++) {
+    for (int backend = TN_BACKEND_DEFAULT; backend <= TN_BACKEND_NATIVE; backend++) {
         wave("f64", 8, backend);
         wave("f32", 4, backend);
     }
@@ -129,7 +129,7 @@ static void test_small(void **state) {
                {"{ lambda a:f32[0,3] . let b = exp a c = neg b in (c) }", 0, 0, 0}};
     for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
         tn_ctx *c = tn_ctx_new(NULL);
-        tn_exec *e = compile(parse(c, row[k].text), TN_BACKEND_INTERPRETER, NULL);
+        tn_exec *e = compile(parse(c, row[k].text), TN_BACKEND_DEFAULT, NULL);
         tn_profile *p = profile(e);
         double a[1] = {1}, b[1];
         call(e, TN_RAW_INPUTS(a), TN_RAW_OUTPUTS(b));
@@ -147,7 +147,7 @@ static void test_unwanted(void **state) {
     tn_ctx *c = tn_ctx_new(NULL);
     tn_exec *e = compile(parse(c, "{ lambda a:f64[5] . let b = sin a c = sort[dimension=0 is_stable=True num_keys=1] b "
                                   "in (b, c) }"),
-                         TN_BACKEND_INTERPRETER, NULL);
+                         TN_BACKEND_DEFAULT, NULL);
     tn_profile *p = profile(e);
     double a[5] = {0}, b[5], s[5];
     call(e, TN_RAW_INPUTS(a), TN_RAW_OUTPUTS(b, s));
@@ -192,7 +192,7 @@ static const tn_profile_step *step_named(const told *t, const char *primitive) {
 
 static void test_nested(void **state) {
     (void)state;
-    for (int backend = TN_BACKEND_INTERPRETER; backend <= TN_BACKEND_NATIVE; backend++) {
+    for (int backend = TN_BACKEND_DEFAULT; backend <= TN_BACKEND_NATIVE; backend++) {
         tn_ctx *c = tn_ctx_new(NULL);
         tn_exec *e = compile(parse(c, nested), backend, NULL);
         double a[4] = {1, 2, 3, 4}, n[4] = {0}, d[2][4], w[2][4];
@@ -229,7 +229,7 @@ static void test_laps(void **state) {
         "  c = while[cond={ lambda x:f64[] . let p = lt x 9.5 in (p) }\n"
         "    body={ lambda x:f64[] . let y = add x 1.0 in (y) } cond_nconsts=0 body_nconsts=0] b\n"
         "  in (c) }";
-    for (int backend = TN_BACKEND_INTERPRETER; backend <= TN_BACKEND_NATIVE; backend++) {
+    for (int backend = TN_BACKEND_DEFAULT; backend <= TN_BACKEND_NATIVE; backend++) {
         tn_ctx *c = tn_ctx_new(NULL);
         tn_exec *e = compile(parse(c, text), backend, NULL);
         tn_profile *p = profile(e);
@@ -255,7 +255,7 @@ static void test_many(void **state) {
                               k, k - 1, k - 1);
     (void)snprintf(text + n, sizeof text - n, "{ lambda a:f64[] . let b = call[name=f program=p%d] a in (b) }", LEVELS);
     tn_ctx *c = tn_ctx_new(NULL);
-    tn_exec *e = compile(parse(c, text), TN_BACKEND_INTERPRETER, NULL);
+    tn_exec *e = compile(parse(c, text), TN_BACKEND_DEFAULT, NULL);
     tn_profile *p = profile(e);
     double a[1] = {0}, b[1];
     call(e, TN_RAW_INPUTS(a), TN_RAW_OUTPUTS(b));
@@ -298,7 +298,7 @@ static void test_schedules(void **state) {
     static const char *const schedule[] = {"revolve:3",        "revolve:1", "online:4",  "mixed:3",
                                            "disk_revolve:2,3", "nothing",   "periodic:4"};
     for (size_t k = 0; k < sizeof schedule / sizeof *schedule; k++)
-        for (int backend = TN_BACKEND_INTERPRETER; backend <= TN_BACKEND_REFERENCE; backend++)
+        for (int backend = TN_BACKEND_DEFAULT; backend <= TN_BACKEND_REFERENCE; backend++)
             replayed(schedule[k], 17, backend);
     replayed("revolve:3", 17, TN_BACKEND_NATIVE);
     replayed("mixed:3", 17, TN_BACKEND_NATIVE);
@@ -328,7 +328,7 @@ static void test_threads(void **state) {
     tn_ctx *c = tn_ctx_new(NULL);
     tn_exec *e = compile(parse(c, "{ lambda a:f64[64] . let b = scan[program={ lambda x:f64[64] . let y = sin x in (y) "
                                   "} length=5 num_consts=0 num_carry=1] a in (b) }"),
-                         TN_BACKEND_INTERPRETER, NULL);
+                         TN_BACKEND_DEFAULT, NULL);
     thread t[THREADS];
     tn_profile *all = tn_profile_new(e);
     for (int k = 0; k < THREADS; k++) {
@@ -386,7 +386,7 @@ static void test_busy(void **state) {
                                                                  .user = &k}),
                      TN_OK);
     tn_fn *f = tn_trace(c, traced_call, NULL, TN_ARGS(tn_f64()));
-    tn_exec *e = compile(f, TN_BACKEND_INTERPRETER, NULL);
+    tn_exec *e = compile(f, TN_BACKEND_DEFAULT, NULL);
     tn_profile *p = profile(e);
     k.e = e;
     k.w = tn_work_new(e, NULL, 0);
@@ -406,7 +406,7 @@ static void test_refused(void **state) {
     static const char text[] = "{ lambda a:f64[3] . let b = sin a in (b) }";
     tn_ctx *c = tn_ctx_new(NULL);
     tn_fn *f = parse(c, text);
-    tn_exec *e = compile(f, TN_BACKEND_INTERPRETER, NULL), *other = compile(f, TN_BACKEND_INTERPRETER, NULL);
+    tn_exec *e = compile(f, TN_BACKEND_DEFAULT, NULL), *other = compile(f, TN_BACKEND_DEFAULT, NULL);
     tn_work *w = tn_work_new(e, NULL, 0);
     tn_profile *p = tn_profile_new(e), *q = tn_profile_new(other);
     tn_profile_totals t = {.size = sizeof t}, none = {0};
@@ -440,7 +440,7 @@ static void test_refused(void **state) {
 /* A call that fails is a call, and the next one is counted as ever. */
 static void test_failures(void **state) {
     (void)state;
-    for (int backend = TN_BACKEND_INTERPRETER; backend <= TN_BACKEND_NATIVE; backend++) {
+    for (int backend = TN_BACKEND_DEFAULT; backend <= TN_BACKEND_NATIVE; backend++) {
         tn_ctx *c = tn_ctx_new(NULL);
         tn_exec *e =
             compile(parse(c, "{ lambda a:f64[] . let b = scan[program={ lambda x:f64[] . let p = lt x 5.0 () = "

@@ -24,11 +24,11 @@ static size_t count(const char *text, const char *what) {
 }
 
 static const tn_i_flame three[] = {
-    {.ns = 500, .depth = 0, .runner = "interpreter", .label = "scan f.tn:3", .all = "scan f.tn:3: all of it"},
+    {.ns = 500, .depth = 0, .runner = "strips", .label = "scan f.tn:3", .all = "scan f.tn:3: all of it"},
     {.ns = 250, .depth = 1, .runner = "native", .label = "sin f.tn:4", .all = "sin"},
     {.ns = 125, .depth = 1, .runner = "library", .label = "sort f.tn:5", .all = "sort"},
-    {.ns = 250, .depth = 0, .runner = "interpreter", .label = "add f.tn:6", .all = "add"},
-    {.ns = 0, .depth = 0, .runner = "interpreter", .label = "never", .all = "never"}};
+    {.ns = 250, .depth = 0, .runner = "strips", .label = "add f.tn:6", .all = "add"},
+    {.ns = 0, .depth = 0, .runner = "strips", .label = "never", .all = "never"}};
 
 /* 912 pixels for 1000 ns; rows of 26 from 84 on. */
 static void test_geometry(void **state) {
@@ -42,7 +42,7 @@ static void test_geometry(void **state) {
     assert_null(strstr(text, "never"));
     assert_int_equal(count(text, "<g>"), 5);
     assert_non_null(strstr(text, ">scan f.tn:3</text>"));
-    assert_int_equal(count(text, ">interpreter</text>"), 1);
+    assert_int_equal(count(text, ">strips</text>"), 1);
     assert_int_equal(count(text, ">reference</text>"), 0);
     free(text);
 }

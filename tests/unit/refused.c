@@ -206,7 +206,7 @@ static void callbacks_that_fail(void **state) {
         .size = sizeof s, .name = "legacy", .nin = 1, .nout = 1, .in = &t, .out = &t, .fn = returns_7};
     assert_int_equal(tn_external_register(c, &s), TN_OK);
     double x[2] = {1, 2}, y[2];
-    for (int backend = TN_BACKEND_INTERPRETER; backend <= TN_BACKEND_NATIVE; backend++)
+    for (int backend = TN_BACKEND_DEFAULT; backend <= TN_BACKEND_NATIVE; backend++)
         for (int loop = 0; loop < 2; loop++) {
             const tn_compile_options o = {.size = sizeof o, .backend = backend};
             tn_exec *e = tn_compile(tn_trace(c, loop ? calls_in_loop : calls, NULL, 1, &t), &o);

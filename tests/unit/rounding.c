@@ -208,12 +208,12 @@ static void compare(int backend, int threads) {
 
 static void test_interpreted(void **state) {
     (void)state;
-    compare(TN_BACKEND_INTERPRETER, 1);
+    compare(TN_BACKEND_DEFAULT, 1);
 }
 
 static void test_threads(void **state) {
     (void)state;
-    compare(TN_BACKEND_INTERPRETER, 2);
+    compare(TN_BACKEND_DEFAULT, 2);
 }
 
 /* One program for all, as each is compiled for itself. */
@@ -352,7 +352,7 @@ static void flushes(const char *text, int n, int backend, int threads) {
 static void test_flushed(void **state) {
     (void)state;
 #if defined __x86_64__ || defined __aarch64__
-    static const int backends[] = {TN_BACKEND_INTERPRETER, TN_BACKEND_NATIVE, TN_BACKEND_REFERENCE};
+    static const int backends[] = {TN_BACKEND_DEFAULT, TN_BACKEND_NATIVE, TN_BACKEND_REFERENCE};
     for (size_t k = 0; k < sizeof backends / sizeof *backends; k++)
         for (int threads = 1; threads <= 2; threads++) {
             flushes("{ lambda a:f64[8,8] b:f64[8,8] . let c = mul a b in (c,) }", 8, backends[k], threads);

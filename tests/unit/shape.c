@@ -554,7 +554,7 @@ static void check_sum(tn_fn *t, const slices *s) {
     const tn_type type = tn_fn_output_type(t, 0);
     for (int64_t i = 0; i < MOST; i++) put_number(s->dtype, ct, i, (double)(i + 1));
     for (int64_t i = 0; i < tn_i_count(&type); i++) put_number(s->dtype, want, i, added(s, i));
-    for (int backend = TN_BACKEND_INTERPRETER; backend <= TN_BACKEND_REFERENCE; backend++) {
+    for (int backend = TN_BACKEND_DEFAULT; backend <= TN_BACKEND_REFERENCE; backend++) {
         const tn_compile_options o = {.size = sizeof o, .backend = backend};
         tn_exec *e = tn_compile(t, &o);
         assert_non_null(e);

@@ -128,7 +128,7 @@ static const int64_t shape[][3] = {{0, 25, 10}, {1, 1, 1},   {600, 25, 10}, {601
 
 static char cache[] = "/tmp/tansy-rows-XXXXXX"; /* of native code */
 
-/* By a backend; interpreter and native code give bits. */
+/* By a backend; the default and native code have bits. */
 static void run_by(const tn_fn *f, int backend, int threads, const void *const *in, double *out, size_t bytes) {
     const tn_compile_options o = {.size = sizeof o, .backend = backend, .threads = threads, .cache_dir = cache};
     void *to[8] = {out}; /* of others nobody wants a copy */
@@ -153,7 +153,7 @@ static void check_program(size_t which, int dtype, const int64_t *d) {
     assert_true(x && y);
     for (size_t i = 0; i < n; i++) put(dtype, (char *)x, (int64_t)i, 0);
     for (size_t i = 0; i < m; i++) put(dtype, (char *)y, (int64_t)i, 0);
-    const int backend[] = {TN_BACKEND_INTERPRETER, TN_BACKEND_NATIVE, TN_BACKEND_INTERPRETER, TN_BACKEND_REFERENCE};
+    const int backend[] = {TN_BACKEND_DEFAULT, TN_BACKEND_NATIVE, TN_BACKEND_DEFAULT, TN_BACKEND_REFERENCE};
     for (size_t k = 0; k < 4; k++) {
         assert_non_null(out[k] = malloc(n * 8));
         run_by(f, backend[k], k == 2 ? 3 : 1, TN_INPUTS((void *)x, (void *)y), out[k], n * 8);

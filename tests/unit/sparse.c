@@ -38,7 +38,7 @@ static void call_by(tn_ctx *c, const tn_fn *f, int backend, const void *const *i
 }
 
 static void call(tn_ctx *c, const tn_fn *f, const void *const *in, void *const *out) {
-    call_by(c, f, TN_BACKEND_INTERPRETER, in, out);
+    call_by(c, f, TN_BACKEND_DEFAULT, in, out);
 }
 
 static double get(const tn_type *t, const void *x, int64_t k) {
@@ -729,7 +729,7 @@ static void back_ends_agree(void **state) {
     assert_made(c, j);
     enum { NNZ = 5 * 36 - 24 };
     double *x = numbers(36), fused[NNZ], native[NNZ], plain[NNZ];
-    call_by(c, j, TN_BACKEND_INTERPRETER, (const void *[]){x}, (void *[]){fused});
+    call_by(c, j, TN_BACKEND_DEFAULT, (const void *[]){x}, (void *[]){fused});
     call_by(c, j, TN_BACKEND_NATIVE, (const void *[]){x}, (void *[]){native});
     call_by(c, j, TN_BACKEND_REFERENCE, (const void *[]){x}, (void *[]){plain});
     assert_memory_equal(fused, native, sizeof fused);

@@ -70,7 +70,7 @@ static void compare(const tn_fn *f, int dtype, int n) {
     const size_t all = (size_t)n * (size_t)n;
     fill_sines(dtype, w, all, 0.7);
     fill_sines(dtype, x, (size_t)n, 1.3);
-    call(f, TN_BACKEND_INTERPRETER, in, got);
+    call(f, TN_BACKEND_DEFAULT, in, got);
     call(f, TN_BACKEND_NATIVE, in, native);
     call(f, TN_BACKEND_REFERENCE, in, want);
     assert_memory_equal(got, native, all * tn_i_dtype_size(dtype));
@@ -196,13 +196,13 @@ static void one_function(int how, tn_trace_fn f, kind k, bool run) {
         tn_ctx *c = checked();
         const tn_fn *d = in_order(c, how, f, &k, order);
         if (matrices(d)) fail_msg("n %d turn %d how %d order %d: a constant", k.n, k.turn, how, order);
-        tn_exec *e = compiled(d, TN_BACKEND_INTERPRETER);
+        tn_exec *e = compiled(d, TN_BACKEND_DEFAULT);
         const size_t bytes = tn_exec_bytes(e);
         if (bytes < least) least = bytes;
         if (bytes > most) most = bytes;
         tn_exec_free(e);
         if (run) {
-            call(d, TN_BACKEND_INTERPRETER, (const void *[]){w, x}, got);
+            call(d, TN_BACKEND_DEFAULT, (const void *[]){w, x}, got);
             call(d, TN_BACKEND_REFERENCE, (const void *[]){w, x}, want);
             close_to(got, want, all, 1e-12);
         }
@@ -277,9 +277,9 @@ static void test_moves(void **state) {
             assert_int_equal(tn_call(e, (const void *[]){x, y, u}, out), TN_OK);
             tn_exec_free(e);
         }
-        assert_memory_equal(z[TN_BACKEND_INTERPRETER], z[TN_BACKEND_NATIVE], sizeof z[0]);
+        assert_memory_equal(z[TN_BACKEND_DEFAULT], z[TN_BACKEND_NATIVE], sizeof z[0]);
         for (int k = 0; k < OUTS; k++) {
-            widen(dtype, z[TN_BACKEND_INTERPRETER][k], ALL, wide[0]);
+            widen(dtype, z[TN_BACKEND_DEFAULT][k], ALL, wide[0]);
             widen(dtype, z[TN_BACKEND_REFERENCE][k], ALL, wide[1]);
             for (int i = 0; i < ALL; i++) assert_true(wide[0][i] == wide[1][i]);
         }
@@ -313,7 +313,7 @@ static void test_left_out(void **state) {
     fill_sines(TN_F64, x, N, 0.2);
     x[3] = INFINITY; /* cos x[3] is NaN: row 4, in which sin and W x are too */
     for (int i = 0; i < N; i++) w[i * N + 3] = 0.5;
-    for (int backend = TN_BACKEND_INTERPRETER; backend <= TN_BACKEND_NATIVE; backend++) {
+    for (int backend = TN_BACKEND_DEFAULT; backend <= TN_BACKEND_NATIVE; backend++) {
         if (backend == TN_BACKEND_REFERENCE) continue;
         call(d, backend, (const void *[]){w, x}, got);
         for (int i = 0; i < N; i++)
@@ -353,8 +353,8 @@ static void test_stores(void **state) {
         tn_exec_free(e);
         for (int i = 0; i < ROWS * N; i++) assert_true(z[backend][i] == (at[i / N] == i % N ? v[i / N] : x[i] * x[i]));
     }
-    assert_memory_equal(s[TN_BACKEND_INTERPRETER], s[TN_BACKEND_NATIVE], sizeof s[0]);
-    tn_exec *e = compiled(f, TN_BACKEND_INTERPRETER);
+    assert_memory_equal(s[TN_BACKEND_DEFAULT], s[TN_BACKEND_NATIVE], sizeof s[0]);
+    tn_exec *e = compiled(f, TN_BACKEND_DEFAULT);
     uint32_t spots = 0;
     for (size_t i = 0; i < e->plan->nnest; i++) spots += e->plan->nest[i]->nspot;
     assert_int_equal(spots, 1);
@@ -362,7 +362,7 @@ static void test_stores(void **state) {
     tn_ctx_free(c);
 }
 
-/* A nest of so few elements that the interpreter runs it otherwise. */
+/* A nest of so few elements that it is run otherwise. */
 static void test_tiny(void **state) {
     (void)state;
     static const char text[] = "{ lambda x:f64[2,5] c:i64[2] v:f64[2] . let"

@@ -123,7 +123,7 @@ static void back_ends(void **state) {
     for (size_t i = 0; i < COUNT(sizes); i++) {
         tn_fn *f = tn_trace_many(c, hashed, NULL, TN_ARGS(tn_u32(sizes[i]), tn_u32()), 5);
         if (!f) fail_msg("%s", tn_error(c));
-        for (int b = TN_BACKEND_INTERPRETER; b <= TN_BACKEND_NATIVE; b++) agrees(f, (size_t)sizes[i], (tn_backend)b);
+        for (int b = TN_BACKEND_DEFAULT; b <= TN_BACKEND_NATIVE; b++) agrees(f, (size_t)sizes[i], (tn_backend)b);
         tn_fn_free(f);
     }
     tn_ctx_free(c);
@@ -146,7 +146,7 @@ static void bitcasts(void **state) {
     tn_ctx *c = tn_ctx_new(NULL);
     tn_fn *f = tn_trace_many(c, cast, NULL, TN_ARGS(tn_f32(2), tn_f64()), 4);
     if (!f) fail_msg("%s", tn_error(c));
-    for (int k = TN_BACKEND_INTERPRETER; k <= TN_BACKEND_NATIVE; k++) {
+    for (int k = TN_BACKEND_DEFAULT; k <= TN_BACKEND_NATIVE; k++) {
         tn_compile_options o = {.size = sizeof o, .backend = k};
         tn_exec *e = tn_compile(f, &o);
         const float x[2] = {1.5f, -0.0f};
