@@ -17,13 +17,15 @@ def pivots_to_permutation(pivots, *, permutation_size):
 
 
 def _reflection(x, at, k):
-    """Householder's (1 - tau v v') x is beta at k and 0 below it: v, tau, and what LAPACK stores in place of x."""
+    """Householder's (1 - conj(tau) v v^H) x is beta at k, a real number, and 0 below it: v, tau, and what LAPACK stores in
+    place of x."""
     import jax.numpy as jnp
 
+    square = lambda z: jnp.real(z) ** 2 + jnp.imag(z) ** 2 if jnp.iscomplexobj(z) else z * z
     below = jnp.where(at > k, x, 0)
-    alpha, rest = x[k], below @ below
-    plain = rest == 0
-    beta = -jnp.where(alpha < 0, -1, 1) * jnp.sqrt(jnp.where(plain, 1, alpha * alpha + rest))
+    alpha, rest = x[k], square(below).sum()
+    plain = (rest == 0) & (jnp.imag(alpha) == 0)
+    beta = -jnp.where(jnp.real(alpha) < 0, -1, 1) * jnp.sqrt(jnp.where(plain, 1, square(alpha) + rest))
     tau = jnp.where(plain, 0, (beta - alpha) / beta)
     v = jnp.where(at == k, 1, below / jnp.where(plain, 1, alpha - beta))
     stored = jnp.where(at > k, jnp.where(plain, 0, v), jnp.where(at == k, jnp.where(plain, alpha, beta), x))
@@ -39,15 +41,15 @@ def hessenberg(a):
 
     def reflect(a, k):
         v, tau, column = _reflection(a[:, k], at, k + 1)
-        left = a - tau * jnp.outer(v, v @ a)
-        turned = left - tau * jnp.outer(left @ v, v)
+        left = a - tau.conj() * jnp.outer(v, v.conj() @ a)
+        turned = left - tau * jnp.outer(left @ v, v.conj())
         return jnp.where(at < k, a, jnp.where(at == k, column[:, None], turned)), tau
 
     return lax.scan(reflect, a, jnp.arange(max(a.shape[0] - 1, 0)))
 
 
 def geqrf(a):
-    """Householder's reflections 1 - tau v v', v below the diagonal (its first element, 1, is not stored), r above it
+    """Householder's reflections 1 - tau v v^H, v below the diagonal (its first element, 1, is not stored), r above it
     (LAPACK's convention)."""
     import jax.numpy as jnp
     from jax import lax
@@ -57,7 +59,7 @@ def geqrf(a):
 
     def reflect(a, k):
         v, tau, column = _reflection(a[:, k], at, k)
-        turned = a - tau * jnp.outer(v, v @ a)
+        turned = a - tau.conj() * jnp.outer(v, v.conj() @ a)
         done = jnp.arange(columns) < k
         return jnp.where(done, a, jnp.where(jnp.arange(columns) == k, column[:, None], turned)), tau
 
@@ -75,27 +77,28 @@ def householder_product(a, taus):
     def reflect(q, k_and_tau):
         k, tau = k_and_tau
         v = jnp.where(at == k, 1, jnp.where(at > k, a[:, k], 0))
-        return q - tau * jnp.outer(v, v @ q), None
+        return q - tau * jnp.outer(v, v.conj() @ q), None
 
     return lax.scan(reflect, jnp.eye(rows, columns, dtype=a.dtype), (jnp.arange(taus.shape[0]), taus), reverse=True)[0]
 
 
 def ormqr(a, taus, c, *, left, transpose):
-    """q c, or q' c, of the whole product q of the reflections; from the right: c q, c q'."""
+    """q c, or q^H c, of the whole product q of the reflections; from the right: c q, c q^H."""
     import jax.numpy as jnp
     from jax import lax
 
     at = jnp.arange(a.shape[0])
-    x = c if left else c.T
+    x = c if left else c.conj().T
+    taus = taus.conj() if transpose == left else taus
 
     def reflect(x, k_and_tau):
         k, tau = k_and_tau
         v = jnp.where(at == k, 1, jnp.where(at > k, a[:, k], 0))
-        return x - tau * jnp.outer(v, v @ x), None
+        return x - tau * jnp.outer(v, v.conj() @ x), None
 
     last_first = transpose != left
     x = lax.scan(reflect, x, (jnp.arange(taus.shape[0]), taus), reverse=last_first)[0]
-    return x if left else x.T
+    return x if left else x.conj().T
 
 
 def tridiagonal_solve(dl, d, du, b):

@@ -172,22 +172,22 @@ class _Solve:
         return (made[0], *made[1]) if said else made
 
     def pseudoinverses(self, a, as_output, as_input):
-        """b -> a^+ b and c -> a'^+ c, of flat vectors: by Lineax's solver, but of QR, whose factors are made here."""
+        """b -> a^+ b and c -> (a^H)^+ c, of flat vectors: by Lineax's solver, but of QR, whose factors are made here."""
         import jax
         from jax.flatten_util import ravel_pytree
 
         if type(self.solver).__name__ != "QR":
             forwards = lambda b: ravel_pytree(self.inverse(as_output(b))[0])[0]
-            return forwards, lambda c: ravel_pytree(self.inverse_transposed(as_input(c)))[0]
+            return forwards, lambda c: ravel_pytree(self.inverse_transposed(as_input(c.conj())))[0].conj()
         tall = a.shape[0] >= a.shape[1]
-        q, r = jax.numpy.linalg.qr(a if tall else a.T)
-        least = lambda b: jax.scipy.linalg.solve_triangular(r, q.T @ b)
-        shortest = lambda c: q @ jax.scipy.linalg.solve_triangular(r, c, trans=1)
+        q, r = jax.numpy.linalg.qr(a if tall else a.conj().T)
+        least = lambda b: jax.scipy.linalg.solve_triangular(r, q.conj().T @ b)
+        shortest = lambda c: q @ jax.scipy.linalg.solve_triangular(r, c, trans="C")
         return (least, shortest) if tall else (shortest, least)
 
     def least(self, said=False):
-        """Least squares, r + a x = b and a' r = 0, and least norms, x + a' y = 0 and a x = b: square systems, which are
-        symmetric."""
+        """Least squares, r + a x = b and a^H r = 0, and least norms, x + a^H y = 0 and a x = b: square systems.  Real ones are
+        symmetric, and the transposes of complex ones their conjugates."""
         import jax
         import lineax
         from jax.flatten_util import ravel_pytree
@@ -198,9 +198,10 @@ class _Solve:
         fixed = jax.lax.stop_gradient(a)
         inverse, inverse_transposed = self.pseudoinverses(fixed, as_output, as_input)
         tall = a.shape[0] >= a.shape[1]
+        conj = lambda tree: jax.tree_util.tree_map(lambda x: x.conj(), tree)
 
         def system(z):
-            return (z[0] + a @ z[1], a.T @ z[0]) if tall else (z[0] + a.T @ z[1], a @ z[0])
+            return (z[0] + a @ z[1], a.conj().T @ z[0]) if tall else (z[0] + a.conj().T @ z[1], a @ z[0])
 
         def solve(_, rhs):
             b, c = rhs
@@ -211,7 +212,10 @@ class _Solve:
             return x, inverse_transposed(b - x)
 
         rhs = (flat, zero) if tall else (zero, flat)
-        x = as_input(jax.lax.custom_linear_solve(system, rhs, solve, symmetric=True)[tall])
+        backwards, symmetric = None, True
+        if jax.numpy.iscomplexobj(a):
+            backwards, symmetric = lambda _, rhs: conj(solve(None, conj(rhs))), False
+        x = as_input(jax.lax.custom_linear_solve(system, rhs, solve, backwards, symmetric=symmetric)[tall])
         if not said:
             return x
         held = type(self.solver).__name__ == "QR"

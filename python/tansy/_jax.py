@@ -21,9 +21,10 @@ _COMPLEX = set(
     cosh tanh asinh acosh atanh logistic eq ne is_finite stop_gradient add_any convert_element_type reduce_sum reduce_prod
     cumsum broadcast_in_dim transpose rev slice pad concatenate split dynamic_slice dynamic_update_slice gather scatter
     scatter-add scatter_add dot_general conv_general_dilated select_n reshape squeeze expand_dims name real imag conj complex
-    cumprod sort cholesky triangular_solve lu qr eigh svd schur fft eig iota stack tile jit pjit closed_call core_call core_closed_call checkpoint remat remat2 scan while cond
-    custom_jvp_call
-    custom_jvp_call_jaxpr""".split()
+    cumprod sort cholesky triangular_solve lu qr eigh svd schur fft eig geqrf hessenberg householder_product ormqr
+    tridiagonal_solve lu_pivots_to_permutation iota stack tile jit pjit closed_call core_call core_closed_call checkpoint remat remat2 scan while cond
+    custom_linear_solve linear_solve custom_jvp_call custom_jvp_call_jaxpr custom_vjp_call custom_vjp_call_jaxpr pure_callback
+    select_if_vmap maybe_set""".split()
 )
 _INDICES = ("int32", "int64")
 _FILE = "<jax>"
@@ -900,27 +901,36 @@ class _Body(_equinox.Equinox):
             return self.lack(eqn, "custom_linear_solve of a matvec that is not seen to be linear")
         consts = matvec + solve + ([] if symmetric or not jaxprs.transpose_solve else transpose)
 
-        def shared(program, at, n, nout=None, linear=False):
-            """A jaxpr as a program of all constants, its own n at `at`, and right-hand sides."""
+        def shared(program, at, n, nout=None, linear=False, conjugate=False):
+            """A jaxpr as a program of all constants, its own n at `at`, and right-hand sides; `conjugate`: of these
+            conjugate, with conjugate results."""
             types = [self.type(v.aval) for v in consts + rhs]
             names = [f"k{i}" for i in range(len(types))]
             binders = [f"{name}:{t}" for name, t in zip(names, types)]
             before, after = " ".join(binders[: len(consts)]), " ".join(binders[len(consts) :])
-            given = " ".join(names[at : at + n] + names[len(consts) :])
             outs = [f"y{j}" for j in range(len(program.out_avals))]
+            turned = [j for j, v in enumerate(rhs) if conjugate and _is_complex(v.aval)]
+            ins = names[at : at + n] + [f"c{j}" if j in turned else b for j, b in enumerate(names[len(consts) :])]
             left = " ".join(f"{y}:{self.type(v)}" for y, v in zip(outs, program.out_avals))
-            kept = "".join(f"{y}, " for y in outs[:nout])
+            kept = "".join(f"z{j}, " if j in turned else f"{y}, " for j, y in enumerate(outs[:nout]))
             name = f"{before} {'|' if linear else ''} {after} ."
-            call = f'  {left} = call[name="" program={self.walk.nested(program)}] {given}'
-            return self.walk.define([(f"{{ lambda {name} let", ""), (call, self.place), (f"  in ({kept}) }}", "")])
+            line = lambda to, j, x: (f"  {to}{j}:{self.type(rhs[j].aval)} = conj {x}", self.place)
+            call = f'  {left} = call[name="" program={self.walk.nested(program)}] {" ".join(ins)}'
+            lines = [line("c", j, names[len(consts) + j]) for j in turned] + [(call, self.place)]
+            lines += [line("z", j, outs[j]) for j in turned]
+            return self.walk.define([(f"{{ lambda {name} let", ""), *lines, (f"  in ({kept}) }}", "")])
 
         params = [("matvec", shared(jaxprs.matvec, 0, len(matvec), linear=True))]
         params += [("solve", shared(jaxprs.solve, len(matvec), len(solve)))]
-        if symmetric:
+        # Of parts the transpose is the conjugate one: a^H x = b is a^T conj(x) = conj(b).
+        if symmetric and any(_is_complex(v.aval) for v in rhs):
+            turned = shared(jaxprs.solve, len(matvec), len(solve), nout=len(rhs), conjugate=True)
+            params += [("transpose_solve", turned)]
+        elif symmetric:
             params += [("symmetric", "True")]
         elif jaxprs.transpose_solve:
             at = len(matvec) + len(solve)
-            turned = shared(jaxprs.transpose_solve, at, len(transpose), nout=len(rhs))
+            turned = shared(jaxprs.transpose_solve, at, len(transpose), nout=len(rhs), conjugate=True)
             params += [("transpose_solve", turned)]
         self.emit(eqn, "custom_linear_solve", params, self.atoms(consts + rhs))
 
@@ -956,8 +966,6 @@ class _Body(_equinox.Equinox):
     do_custom_jvp_call_jaxpr = do_custom_jvp_call
 
     def do_custom_vjp_call(self, eqn):
-        if _dtypes(eqn) & {"complex64", "complex128"}:  # whose cotangents are conjugates there
-            return self.lack(eqn, "custom_vjp of complex arrays")
         primal = self.walk.nested(eqn.params.get("call_jaxpr") or eqn.params["fun_jaxpr"])
         if not any(map(_is_float, eqn.outvars)) or not any(map(_is_float, eqn.invars)) or self.walk.rules == RULES:
             return self.emit(eqn, "call", [("name", '""'), ("program", primal)], self.atoms(eqn.invars))
@@ -977,6 +985,10 @@ class _Body(_equinox.Equinox):
 
 def _is_float(v):
     return not _is_key(v.aval) and np.issubdtype(v.aval.dtype, np.inexact)
+
+
+def _is_complex(aval):
+    return not _is_key(aval) and np.issubdtype(aval.dtype, np.complexfloating)
 
 
 def _is_fry(aval):
@@ -1068,8 +1080,11 @@ def _jvp_rule(eqn):
 
 
 def _vjp_rule(eqn):
-    """(fwd: x.. -> y.., residuals..; bwd: residuals.., ct of float y.. -> ct of float x..; how many ct)."""
+    """(fwd: x.. -> y.., residuals..; bwd: residuals.., ct of float y.. -> ct of float x..; how many ct).  JAX's cotangents
+    of complex arrays are conjugates of those of parts."""
     import jax
+
+    turn = lambda ct: ct.conj() if jax.numpy.iscomplexobj(ct) else ct
 
     part, into, outof = _with_floats(eqn)
     seen = {}
@@ -1086,8 +1101,8 @@ def _vjp_rule(eqn):
         back = jax.tree_util.tree_unflatten(seen["tree"], residuals)
         all = [np.zeros(v.aval.shape, jax.dtypes.float0) for v in eqn.outvars]
         for j, ct in zip(outof, cts):
-            all[j] = ct
-        return list(back(tuple(all)))
+            all[j] = turn(ct)
+        return [turn(ct) for ct in back(tuple(all))]
 
     residuals = _structs(forward.jaxpr.outvars[len(eqn.outvars) :])
     cts = _structs([eqn.outvars[j] for j in outof])

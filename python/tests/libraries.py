@@ -695,3 +695,111 @@ def windows_and_gathers(x, y):
     z = jax.lax.complex(x, y)
     w = jnp.convolve(z, z[:3]) + jnp.pad(z, (1, 1))
     return jnp.sum(jnp.abs(w[jnp.array([0, 3, 5])] * z[:3].at[1].add(2j)) ** 2)
+
+
+# ---- complex systems by iteration, rules of complex functions ------------------------------------------
+
+_system_re, _system_im = np.random.default_rng(31).normal(size=(2, 4, 4))
+_right = np.random.default_rng(32).normal(size=(2, 4))
+
+
+@case("jax.numpy complex", _system_re, _system_im, *_right)
+def complex_gmres(a, b, c, d):
+    m = a + 1j * b + 5 * jnp.eye(4)
+    x = jax.scipy.sparse.linalg.gmres(lambda x: m @ x, c + 1j * d, tol=1e-14, M=lambda x: x / jnp.diag(m))[0]
+    return _parts(x * x, jnp.exp(0.1 * x))
+
+
+@case("jax.numpy complex", _system_re, _system_im, *_right)
+def complex_conjugate_gradients(a, b, c, d):
+    m = a + 1j * b
+    m = m @ m.conj().T + 2 * jnp.eye(4)
+    x, y = jax.scipy.sparse.linalg.cg(lambda x: (m @ x[0], m.conj() @ x[1]), (c + 1j * d, d - 1j * c), tol=1e-14)[0]
+    return _parts(x, y * x)
+
+
+@case("jax.numpy complex", _system_re, _system_im, *_right)
+def complex_bicgstab(a, b, c, d):
+    m = a + 1j * b + 5 * jnp.eye(4)
+    x = jax.scipy.sparse.linalg.bicgstab(lambda x: m @ x, c + 1j * d, tol=1e-14)[0]
+    return _parts(jnp.sin(x)) + [jnp.abs(x)]
+
+
+# Symmetric without conjugation, and a real unknown beside a complex one.
+@case("jax.numpy complex", _system_re, _system_im, *_right)
+def complex_symmetric_solve(a, b, c, d):
+    m = a + a.T + 1j * (b + b.T) + 6 * jnp.eye(4)
+    solved = jax.lax.custom_linear_solve(
+        lambda x: m @ x, c + 1j * d, lambda _, b: jnp.linalg.inv(jax.lax.stop_gradient(m)) @ b, symmetric=True
+    )
+    twice = lambda z: (m @ z[0] + (1 + 2j) * z[1], 3 * z[1] + jnp.real(a @ z[0]))
+
+    def by_blocks(_, rhs):
+        real = lambda z: jnp.concatenate([z[0].real, z[0].imag, z[1]])
+        back = lambda v: (v[:4] + 1j * v[4:8], v[8:])
+        columns = jax.vmap(lambda e: real(_(back(e))))(jnp.eye(12)).T
+        return back(jnp.linalg.solve(columns, real(rhs)))
+
+    x, y = jax.lax.custom_linear_solve(twice, (c + 1j * d, c * d), by_blocks, by_blocks)
+    return _parts(solved * solved, x * y)
+
+
+# JAX has no derivatives of these, and Tansy those of what they are made of: by numbers that are fixed.
+@case("jax.numpy complex", _system_re, _system_im)
+def complex_reflections(a, b):
+    z = jax.lax.stop_gradient(a + 1j * b)
+    h, q = jax.scipy.linalg.hessenberg(z, calc_q=True)
+    raw, taus = jnp.linalg.qr(z[:, :3], mode="raw")
+    more = [f(raw.mT, taus, z[:4], left=left, transpose=t) for f in [jax.lax.linalg.ormqr] for left in (True, False) for t in (True, False)]
+    bands = jnp.concatenate([jnp.zeros(1), z[0, 1:]]), z[1] + 3, jnp.concatenate([z[2, 1:], jnp.zeros(1)])
+    line = jax.lax.linalg.tridiagonal_solve(*[x.astype(complex) for x in bands], z[:, :2])
+    return [p * a[0, 0] for p in _parts(h, q, raw, taus, *more, line)]
+
+
+# Of a rule that is not the derivative, so that whoever differentiates the program is found out.
+@case("jax.numpy complex", *_right, jvp=False)
+def complex_custom_vjp(c, d):
+    value = lambda z, s, n: (jnp.sin(z) * s, jnp.abs(z) ** 2 * n, jnp.real(z * z))
+    f = jax.custom_vjp(value)
+
+    def fwd(z, s, n):
+        return value(z, s, n), (z, s, n)
+
+    def bwd(kept, cts):
+        z, s, n = kept
+        u, v, w = cts
+        dz = u * s * jnp.cos(z) * (1 + 0.5j) + 2 * (v * n) * z.conj() + w * z * 3
+        return dz, jnp.real(u * jnp.sin(z)) * 2, None
+
+    f.defvjp(fwd, bwd)
+    x, y, w = f(c + 1j * d, c * d, 3)
+    return _parts(x * x) + [y * w, w]
+
+
+@case("jax.numpy complex", *_right)
+def complex_custom_jvp(c, d):
+    @jax.custom_jvp
+    def f(z, s):
+        return jnp.exp(z) * s, jnp.abs(z)
+
+    @f.defjvp
+    def rule(primals, tangents):
+        (z, s), (dz, ds) = primals, tangents
+        y, size = f(z, s)
+        return (y, size), (y * dz * (2 - 1j) + jnp.exp(z) * ds, jnp.real(z.conj() * dz) / size * 3)
+
+    x, y = f(0.3 * (c + 1j * d), c)
+    return _parts(x * x, f(x, y)[0])
+
+
+if lineax:
+    _solvers = {"lu": lineax.LU(), "gmres": lineax.GMRES(rtol=1e-12, atol=1e-12), "qr": lineax.QR(), "svd": lineax.SVD()}
+    for name, rows, columns in [("lu", 4, 4), ("gmres", 4, 4), ("qr", 4, 2), ("qr", 3, 4), ("svd", 4, 2), ("svd", 3, 4)]:
+
+        def solved(a, b, c, d, solver=_solvers[name], rows=rows, columns=columns):
+            m = (a + 1j * b + 5 * jnp.eye(4))[:rows, :columns]
+            x = lineax.linear_solve(lineax.MatrixLinearOperator(m), (c + 1j * d)[:rows], solver).value
+            return _parts(x * x)
+
+        solved.__name__ = f"complex_by_{name}" + "_of_a_wide_one" * (rows < columns)
+        case("lineax", _system_re, _system_im, *_right, hvp=name != "svd")(solved)
