@@ -20,13 +20,15 @@ REFUSED = {
     "gamma_samples": "random_gamma",
     "beta_and_dirichlet_samples": "random_gamma",
     "by_jacobian": "of Lineax's operators",
-    "complex_system": "custom_linear_solve",
-    "complex_determinants": "custom_linear_solve",
+    "complex_custom_vjp": "custom_vjp_call",
+    "complex_reflections": "hessenberg",
+    "complex_by_qr": "geqrf",
+    "complex_by_qr_of_a_wide_one": "geqrf",
 }
 # Of jax_threefry_partitionable=False, which a text does not tell.
 OTHER_NUMBERS = {"older_keys"}
 # Whose derivative is a rule of the user's, which a text does not hold.
-OWN_RULE = {"custom_jvp_of_another_value", "bisected", "kvaerno3"}
+OWN_RULE = {"custom_jvp_of_another_value", "complex_custom_jvp", "bisected", "kvaerno3"}
 SHARE = 0.95  # of the programs, with all libraries
 
 

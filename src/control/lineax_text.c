@@ -4,10 +4,11 @@
  *
  * Operators are matrices, three diagonals, or functions, which the text has the programs of: a matrix is made of them.
  * The solution is that of the system, whichever solver was to find it: one of as many equations as unknowns by
- * `linear_solve`, others by `pinv`.  What the solver has made of the operator is not read; its result is that it
- * succeeded, at once. */
+ * `linear_solve`, others by `pinv`.  Complex arrays are their parts, [.., 2], and their systems those of parts.  What
+ * the solver has made of the operator is not read; its result is that it succeeded, at once. */
 #include "prims/lineax_text.h"
 #include "ir/memo.h"
+#include "prims/complex.h"
 #include "prims/composed_text.h"
 #include "prims/ids.h"
 #include "prims/matrices.h"
@@ -16,12 +17,13 @@
 
 #include <string.h>
 
-enum { FLATTEN, STATIC, TREE, RESULTS };
+enum { FLATTEN, STATIC, TREE, RESULTS, COMPLEX };
 static const tn_i_spec specs[] = {
     {.name = "flatten", .kind = TN_K_STR, .lists = TN_I_AS_WRITTEN, .otherwise = "no matter"},
     {.name = "static", .kind = TN_K_FN, .lists = TN_I_FIRST, .otherwise = "no program"},
     {.name = "treedef", .kind = TN_K_STR, .lists = TN_I_AS_WRITTEN},
     {.name = "results", .kind = TN_K_TYPES},
+    {.name = TN_I_COMPLEX_OPERANDS, .kind = TN_K_INTS, .otherwise = "those that are"},
     {.name = NULL}};
 
 typedef struct solving {
@@ -31,6 +33,7 @@ typedef struct solving {
     const tn_type *x;
     uint32_t nin, nrhs;
     const tn_i_var *in;
+    bool complex; /* operand 0 is */
 } solving;
 
 static bool refuse(const solving *s, const char *why) {
@@ -131,7 +134,8 @@ static tn_i_var operator_of(const solving *s) {
     if (!is_operator(s, "MatrixLinearOperator["))
         return refuse(s, "of Lineax's operators a text has matrices, diagonals and functions"), TN_NOVAR;
     if (!known(s, 0, 1)) return TN_NOVAR;
-    return tn_i_vtype(s->b, s->in[0])->rank == 2 ? s->in[0] : (refuse(s, "the operator is no matrix"), TN_NOVAR);
+    if (tn_i_vtype(s->b, s->in[0])->rank != 2 + s->complex) return refuse(s, "the operator is no matrix"), TN_NOVAR;
+    return s->complex ? tn_i_complex_of_elements(s->b, tn_i_complex_parts(s->b, s->in[0])) : s->in[0];
 }
 
 /* ---- the solution ---- */
@@ -176,6 +180,8 @@ static uint32_t written(tn_i_builder *b, const tn_i_param *p, uint32_t nin, cons
     const uint32_t n = p[RESULTS].n;
     solving s = {.b = b, .tree = p[TREE].u.str, .nin = nin, .in = in, .nrhs = 1};
     if (b->failed) return 0;
+    for (uint32_t i = 0; p[COMPLEX].kind != TN_K_NONE && i < p[COMPLEX].n; i++)
+        s.complex |= p[COMPLEX].u.ints[i] == (int64_t)nin - 1;
     if (p[STATIC].kind == TN_K_FN) s.f = p[STATIC].u.fn;
     if (s.f) s.nrhs = s.f->nout;
     if (!n || nin < 1 + s.nrhs) return refuse(&s, "takes an operator and a right-hand side"), 0;

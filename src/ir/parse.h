@@ -192,6 +192,8 @@ bool tn_i_parse_key_params(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r);
 const tn_type *tn_i_parse_pairs_type(tn_i_parser *p, const tn_type *t);
 /* A new complex value, known by the one or the other; its name's value is in *name. */
 bool tn_i_parse_complex_value(tn_i_parser *p, tn_i_scope *s, tn_i_var pairs, tn_i_complex parts, uint32_t *name);
+/* Whether the parts of complex value z are of type t. */
+bool tn_i_parse_parts_are(const tn_i_scope *s, uint32_t z, const tn_type *t);
 /* The pairs of a complex operand, which may be a literal; TN_NOVAR after an error. */
 tn_i_var tn_i_parse_complex_operand(tn_i_parser *p, tn_i_scope *s, const tn_i_operand *o);
 /* Behind "(": `2-1j)`; or a number that ends with j; then its type, when written. */
@@ -200,7 +202,7 @@ bool tn_i_is_imaginary(const tn_i_token *t);
 /* Whether an equation whose operands were read has complex ones, or results; of one with programs these are pairs. */
 bool tn_i_parse_is_complex(const tn_i_parser *p, const tn_i_reading *r);
 /* Of one with programs: the pairs of complex operands. */
-bool tn_i_parse_pair_operands(tn_i_parser *p, tn_i_scope *s, const tn_i_reading *r);
+bool tn_i_parse_pair_operands(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r);
 /* Resolves, completes and emits one; how many results, in out (room for TN_I_COMPLEX_RESULTS); 0 after an error. */
 enum { TN_I_COMPLEX_RESULTS = 64 };
 uint32_t tn_i_parse_complex_equation(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r, tn_i_complex *out);

@@ -5,7 +5,6 @@
 #include "ir/parse.h"
 #include "prims/forms.h"
 #include "prims/ids.h"
-#include "prims/linear_solve_text.h"
 
 #include <string.h>
 
@@ -36,6 +35,14 @@ static tn_i_complex parts_of(tn_i_scope *s, uint32_t z) {
     tn_i_complex_value *v = &s->z[z];
     if (v->parts.re == TN_NOVAR) v->parts = tn_i_complex_parts(&s->b, v->pairs);
     return v->parts;
+}
+
+bool tn_i_parse_parts_are(const tn_i_scope *s, uint32_t z, const tn_type *t) {
+    const tn_i_complex_value *v = &s->z[z];
+    if (v->parts.re != TN_NOVAR) return tn_i_vtype(&s->b, v->parts.re) == t;
+    const tn_type *pairs = tn_i_vtype(&s->b, v->pairs);
+    return t && pairs->dtype == t->dtype && pairs->rank == t->rank + 1 &&
+           memcmp(pairs->dim, t->dim, (size_t)t->rank * sizeof *t->dim) == 0;
 }
 
 /* ---- literals ------------------------------------------------------------------------------------- */
@@ -107,20 +114,40 @@ static bool has_programs(const tn_i_reading *r) {
 
 static bool is_complex(const tn_i_operand *o) { return o->z != TN_NOVAR || o->complex; }
 
+/* The parameter of a form that takes pairs, and asks which operands are; else r->nparam. */
+static uint32_t asks_for_complex(const tn_i_reading *r) {
+    uint32_t k = 0;
+    while (k < r->nparam && strcmp(r->prim->params[k].name, TN_I_COMPLEX_OPERANDS) != 0) k++;
+    return k;
+}
+
 bool tn_i_parse_is_complex(const tn_i_parser *p, const tn_i_reading *r) {
     bool some = false;
-    if (has_programs(r)) return false;
+    if (has_programs(r) || asks_for_complex(r) < r->nparam) return false;
     if (r->prim && r->prim->id < 0 && r->prim->complex && !r->prim->written) return true;
     for (size_t i = r->operand0; i < p->noperand; i++) some |= is_complex(&p->operand[i]);
     for (size_t j = 0; j < r->nbinder; j++) some |= p->binder[r->binder0 + j].complex;
     return some;
 }
 
-bool tn_i_parse_pair_operands(tn_i_parser *p, tn_i_scope *s, const tn_i_reading *r) {
+/* Where complex operands stand, for forms that ask. */
+static bool note_complex(tn_i_parser *p, tn_i_reading *r) {
+    const uint32_t k = asks_for_complex(r);
+    if (k == r->nparam) return true;
+    r->at[k] = p->nints;
+    r->p[k] = (tn_i_param){.kind = TN_K_INTS};
+    for (size_t i = r->operand0; i < p->noperand; i++) {
+        if (!is_complex(&p->operand[i])) continue;
+        if (!tn_i_parse_push_int(p, (int64_t)(p->noperand - 1 - i))) return false;
+        r->p[k].n++;
+    }
+    return true;
+}
+
+bool tn_i_parse_pair_operands(tn_i_parser *p, tn_i_scope *s, tn_i_reading *r) {
+    if (!note_complex(p, r)) return false;
     for (size_t i = r->operand0; i < p->noperand; i++) {
         tn_i_operand *o = &p->operand[i];
-        if (is_complex(o) && r->prim == &tn_i_linear_solve_form) /* whose transpose_solve is not that of parts */
-            return tn_i_parse_fail(p, &r->name, "%s is not defined for complex operands", r->prim->name);
         if (is_complex(o) && (o->var = tn_i_parse_complex_operand(p, s, o)) == TN_NOVAR) return false;
         o->z = TN_NOVAR;
     }

@@ -542,8 +542,9 @@ static bool derive_results(tn_i_parser *p, tn_i_reading *r, uint32_t k) {
     r->at[k] = p->ntypes;
     for (size_t j = 0; j < r->nbinder; j++) {
         const tn_i_binder *x = &p->binder[r->binder0 + j];
-        if (!x->type || x->complex) return tn_i_parse_fail(p, &x->name, "%s needs a real type here", r->prim->name);
-        if (!push_type(p, x->type)) return false;
+        const tn_type *t = x->complex ? tn_i_parse_pairs_type(p, x->type) : x->type;
+        if (!x->type) return tn_i_parse_fail(p, &x->name, "%s needs a type here", r->prim->name);
+        if (!t || !push_type(p, t)) return false;
     }
     r->p[k] = (tn_i_param){.kind = TN_K_TYPES, .n = (uint32_t)r->nbinder};
     return true;

@@ -15,6 +15,10 @@ static inline int tn_i_complex_dtype(int dtype) {
     return dtype == TN_I_C64 ? TN_F32 : dtype == TN_I_C128 ? TN_F64 : -1;
 }
 
+/* The parameter of a form that says which of its operands are complex, counted from the last, 0, where these are pairs.
+ * Texts do not have it: the parser writes it. */
+#define TN_I_COMPLEX_OPERANDS "complex_operands"
+
 static inline tn_i_complex tn_i_not_complex(tn_i_var x) { return (tn_i_complex){x, TN_NOVAR}; }
 static inline bool tn_i_is_complex(tn_i_complex z) { return z.im != TN_NOVAR; }
 
@@ -65,6 +69,9 @@ tn_i_complex tn_i_complex_of_triangle(tn_i_builder *b, tn_i_complex z, bool lowe
 /* By a real system of twice the size; a's diagonal is divided by, unless it is real. */
 tn_i_complex tn_i_complex_triangular_solve(tn_i_builder *b, unsigned how, bool real_diagonal, tn_i_complex a,
                                            tn_i_complex x);
+
+/* [.., 2 n, 2 m] with [re, -im; im, re] in place of each element of [.., n, m]: what does the same to parts in turn. */
+tn_i_var tn_i_complex_of_elements(tn_i_builder *b, tn_i_complex z);
 
 /* The sums of x's columns. */
 tn_i_var tn_i_column_sums(tn_i_builder *b, tn_i_var x);

@@ -118,7 +118,7 @@ static V rows_of(B *b, Z z) {
     return interleaved(b, z.re, minus, b->failed ? 0 : tn_i_vtype(b, z.re)->rank - 1);
 }
 
-static V matrix_of(B *b, Z z) {
+V tn_i_complex_of_elements(B *b, Z z) {
     const Z turned = tn_i_complex_by_i(b, z, -1); /* im - i re */
     const V upper = rows_of(b, z), lower = rows_of(b, turned);
     return interleaved(b, upper, lower, b->failed ? 0 : tn_i_vtype(b, upper)->rank - 2);
@@ -139,7 +139,7 @@ Z tn_i_complex_of_cholesky(B *b, const tn_prim *prim, const tn_i_param *p, uint3
     Z z = in[0];
     if (!tn_i_is_complex(z) || tn_i_vtype(b, z.re)->rank < 2) return (Z){TN_NOVAR, TN_NOVAR};
     z.im = tn_i_matrix_where(b, z.im, TN_P_ne);
-    const V a = matrix_of(b, z);
+    const V a = tn_i_complex_of_elements(b, z);
     const V l = b->failed ? TN_NOVAR : every_second(b, tn_i_emit(b, prim, p, 1, &a), 0, 0);
     z.re = every_second(b, l, 1, 0);
     z.im = every_second(b, l, 1, 1);
@@ -171,7 +171,7 @@ static Z solve(B *b, unsigned how, bool scaled, Z a, Z x) {
         how |= 1u << TN_UNIT_DIAGONAL;
     }
     if (how >> TN_UNIT_DIAGONAL & 1) a.im = tn_i_matrix_where(b, a.im, TN_P_ne); /* it stands beside the diagonal */
-    const V matrix = matrix_of(b, a), rhs = left ? columns_of(b, x) : rows_of(b, x);
+    const V matrix = tn_i_complex_of_elements(b, a), rhs = left ? columns_of(b, x) : rows_of(b, x);
     const V y = b->failed ? TN_NOVAR : tn_i_triangular_solve(b, how, matrix, rhs);
     x.re = every_second(b, y, left, 0);
     x.im = every_second(b, y, left, 1);
@@ -204,7 +204,7 @@ Z tn_i_complex_of_triangular_solve(B *b, const tn_prim *prim, const tn_i_param *
 Z tn_i_complex_of_pinv(B *b, const tn_prim *prim, const tn_i_param *p, uint32_t nin, const tn_i_complex *in) {
     (void)nin;
     if (!tn_i_is_complex(in[0]) || tn_i_vtype(b, in[0].re)->rank < 2) return (Z){TN_NOVAR, TN_NOVAR};
-    const V a = matrix_of(b, in[0]);
+    const V a = tn_i_complex_of_elements(b, in[0]);
     const V y = b->failed ? TN_NOVAR : every_second(b, tn_i_emit(b, prim, p, 1, &a), 0, 0);
     Z z;
     z.re = every_second(b, y, 1, 0);

@@ -1,4 +1,5 @@
 #include "prims/equinox_text.h"
+#include "prims/complex.h"
 #include "prims/ids.h"
 #include "prims/shape.h"
 
@@ -81,6 +82,7 @@ static const tn_i_spec callback_params[] = {
     {.name = "results", .kind = TN_K_TYPES},
     {.name = "result_avals", .kind = TN_K_STR, .lists = TN_I_AS_WRITTEN, .otherwise = "as on the left"},
     {.name = "vmap_method", .kind = TN_K_STR, .lists = TN_I_AS_WRITTEN, .otherwise = "no matter"},
+    {.name = TN_I_COMPLEX_OPERANDS, .kind = TN_K_INTS, .otherwise = "those that are"},
     {.name = NULL}};
 
 /* An assert that fails where the check does: behind it nobody sees the zeros. */

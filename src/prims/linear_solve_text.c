@@ -1,15 +1,20 @@
 /* custom_linear_solve as JAX writes it: each program has constants of its own among the operands, those of matvec,
- * vecmat, solve and transpose_solve, and matvec says nothing of what it is linear in.  Here all programs read all. */
+ * vecmat, solve and transpose_solve, and matvec says nothing of what it is linear in.  Here all programs read all.
+ *
+ * A complex right-hand side is its parts, [.., 2].  JAX transposes without conjugation; the transpose of what a does to
+ * parts is that of its conjugate transpose: a^H x = c is a^T conj(x) = conj(c). */
+#include "prims/complex.h"
 #include "prims/ids.h"
 #include "prims/linear_solve_text.h"
 
-enum { CONST_LENGTHS, JAXPRS };
+enum { CONST_LENGTHS, JAXPRS, COMPLEX };
 enum { MATVEC, VECMAT, SOLVE, TRANSPOSE_SOLVE, PROGRAMS };
 
 static const char *const fields[] = {"matvec", "vecmat", "solve", "transpose_solve"};
 static const tn_i_spec specs[] = {
     {.name = "const_lengths", .kind = TN_K_INTS, .lists = PROGRAMS, .record = "_LinearSolveTuple", .fields = fields},
     {.name = "jaxprs", .kind = TN_K_FNS, .lists = PROGRAMS, .record = "_LinearSolveTuple", .fields = fields},
+    {.name = TN_I_COMPLEX_OPERANDS, .kind = TN_K_INTS, .otherwise = "those that are"},
     {0}};
 
 typedef struct system {
@@ -17,7 +22,8 @@ typedef struct system {
     const tn_fn *f[PROGRAMS];  /* NULL: none */
     uint32_t at[PROGRAMS + 1]; /* where the constants of each begin; the right-hand sides */
     uint32_t n;
-    bool symmetric;
+    bool symmetric;            /* matvec is its own transpose, without conjugation */
+    const tn_i_param *complex; /* which operands are */
     const tn_i_var *in;
     tn_i_var *operand;            /* those that are kept */
     uint32_t nkept, to[PROGRAMS]; /* constants kept, and where those of each begin among them */
@@ -32,6 +38,7 @@ static bool refuse(const system *s, const char *why) {
 static bool read_system(system *s, const tn_i_param *p, uint32_t nin) {
     const uint32_t nf = p[JAXPRS].n;
     int64_t at = 0;
+    s->complex = &p[COMPLEX];
     if (nf != 2 && nf != PROGRAMS) return refuse(s, "vecmat and transpose_solve are given together");
     s->f[MATVEC] = p[JAXPRS].u.fns[0];
     s->f[SOLVE] = p[JAXPRS].u.fns[nf / 2];
@@ -71,8 +78,36 @@ static void keep_operands(system *s) {
     for (uint32_t i = 0; i < s->n; i++) s->operand[s->nkept + i] = s->in[s->at[PROGRAMS] + i];
 }
 
-/* Program k, of all operands. */
+/* ---- complex right-hand sides --------------------------------------------------------------------------- */
+
+static bool is_complex(const system *s, uint32_t j) {
+    for (uint32_t i = 0; s->complex->kind != TN_K_NONE && i < s->complex->n; i++)
+        if (s->complex->u.ints[i] == (int64_t)(s->n - 1 - j)) return true;
+    return false;
+}
+
+static bool some_complex(const system *s) {
+    for (uint32_t j = 0; j < s->n; j++)
+        if (is_complex(s, j)) return true;
+    return false;
+}
+
+/* Those of the n values that are complex, conjugate. */
+static void conjugate(const system *s, tn_i_builder *b, tn_i_var *v) {
+    for (uint32_t j = 0; j < s->n && !b->failed; j++) {
+        if (!is_complex(s, j)) continue;
+        tn_i_complex z = tn_i_complex_parts(b, v[j]);
+        z = tn_i_complex_conj(b, z);
+        v[j] = tn_i_complex_join(b, z);
+    }
+}
+
+/* ---- programs of all ------------------------------------------------------------------------------------- */
+
+/* Program k, of all operands.  That of the transpose is solve where a symmetric system is complex. */
 static tn_fn *of_all(const system *s, int k) {
+    const bool turned = k == TRANSPOSE_SOLVE;
+    if (turned && s->symmetric) k = SOLVE;
     const tn_fn *f = s->f[k];
     const uint32_t nin = s->nkept + s->n, own = f->nin - s->n;
     const size_t room = (size_t)nin + f->nin + f->nout;
@@ -90,6 +125,7 @@ static tn_fn *of_all(const system *s, int k) {
     for (uint32_t i = 0; i < nin; i++)
         in[i] = tn_i_input(&b, tn_i_vtype(s->b, s->operand[i]), k == MATVEC && i >= s->nkept);
     for (uint32_t i = 0; i < f->nin; i++) args[i] = in[i < own ? s->to[k] + i : s->nkept + (i - own)];
+    if (turned) conjugate(s, &b, args + own);
     for (uint32_t i = 0; i < f->nin && !b.failed; i++)
         if (!tn_type_equal(f->val[i].type, tn_i_vtype(&b, args[i]))) {
             (void)tn_i_fail(c, TN_ETYPE, s->b->loc, "custom_linear_solve: %s takes another type as input %u", fields[k],
@@ -97,7 +133,8 @@ static tn_fn *of_all(const system *s, int k) {
             b.failed = true;
         }
     if (!b.failed) tn_i_inline(&b, f, args, out);
-    tn_fn *g = tn_i_finish(&b, k == SOLVE ? f->nout : s->n, out);
+    if (turned) conjugate(s, &b, out);
+    tn_fn *g = tn_i_finish(&b, k == SOLVE && !turned ? f->nout : s->n, out);
     tn_i_free(c, in, room * sizeof *in);
     return g;
 }
@@ -109,12 +146,12 @@ static tn_i_var emit(system *s) {
     bool ok = true;
     tn_i_var first = TN_NOVAR;
     keep_operands(s);
-    for (int k = 0; k < 3 && ok; k++) {
-        if (!s->f[kept[k]] || (s->symmetric && k == 2)) continue;
+    const bool transposed = s->symmetric ? some_complex(s) : s->f[TRANSPOSE_SOLVE] != NULL;
+    for (int k = 0; k < (transposed ? 3 : 2) && ok; k++) {
         ok = (made[k] = of_all(s, kept[k])) != NULL;
         p[k] = (tn_i_param){.kind = TN_K_FN, .u.fn = made[k]};
     }
-    if (s->symmetric) p[3] = (tn_i_param){.kind = TN_K_BOOL, .u.i = 1};
+    if (s->symmetric && !transposed) p[3] = (tn_i_param){.kind = TN_K_BOOL, .u.i = 1};
     if (ok)
         first = tn_i_emit(s->b, tn_i_prim(s->b, TN_P_custom_linear_solve), p, s->nkept + s->n, s->operand);
     else

@@ -201,6 +201,23 @@ def linear_systems(d, l, a, b, down):
     return jnp.sum(jnp.sin(x) * y) + size + jnp.sum(z * z * z)
 
 
+def complex_systems(d, l, b, c):
+    """Of a complex bidiagonal matrix, by steps, and of one that is symmetric without conjugation, beside a real unknown."""
+    d, l, b = 2 + d + 1j * c, l - 0.5j * d, b + 1j * c
+    steps = lambda below, b, up: lax.scan(lambda y, k: ((k[2] - k[1] * y) / k[0],) * 2, 0j, (d, below, b), reverse=up)[1]
+    shifted = lambda x: jnp.concatenate([jnp.zeros(1), x[:-1]])
+    x = lax.custom_linear_solve(
+        lambda x: d * x + l * shifted(x),
+        b,
+        lambda _, b: steps(l, b, False),
+        lambda _, b: steps(jnp.concatenate([l[1:], jnp.zeros(1)]), b, True),
+    )
+    y, z = lax.custom_linear_solve(
+        lambda v: (d * v[0], (1 + c * c) * v[1]), (x, c), lambda _, b: (b[0] / d, b[1] / (1 + c * c)), symmetric=True
+    )
+    return jnp.sum(jnp.abs(x * y) ** 2 + jnp.real(y * y) * z)
+
+
 def window_arr(*shape):
     return jnp.asarray(window_rng.uniform(-1, 1, shape))
 
@@ -227,6 +244,7 @@ CASES = {
     "convolutions": (convolutions, (window_arr(2, 4, 6), window_arr(3, 4, 4), window_arr(2, 6, 3)), (0, 1, 2)),
     "windows": (windows, (window_arr(3, 12),), (0,)),
     "linear_systems": (linear_systems, (window_arr(4), window_arr(4), window_arr(4, 4), window_arr(4), jnp.eye(4, k=-1)), (0, 1, 2, 3)),
+    "complex_systems": (complex_systems, (window_arr(4), window_arr(4), window_arr(4), window_arr(4)), (0, 1, 2, 3)),
 }
 
 

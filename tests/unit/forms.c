@@ -174,7 +174,7 @@ static void test_equinox(void **state) {
             "maybe_set[i_static=None i_treedef=PyTreeDef((*, *)) kwargs=()] True:bool[] a 1:i32[] 1:i32[] 1:i32[]",
             "maybe_set: only what sets one row");
     refuses("i32[3]", "pure_callback[callback=<function f at 0x7f> result_avals=(ShapedArray(int32[3]),)] a",
-            "pure_callback needs a real type here");
+            "pure_callback needs a type here");
     static const char text[] = "{ lambda a:i32[3] . let c:i32[3] = pure_callback[callback=<function f at 0x7f> "
                                "result_avals=(ShapedArray(int32[3]),)] a in (c,) }";
     tn_ctx *c = tn_ctx_new(NULL);
