@@ -66,7 +66,7 @@ tn_i_complex tn_i_complex_adjoint(tn_i_builder *b, tn_i_complex z);
 tn_i_complex tn_i_complex_where(tn_i_builder *b, tn_i_complex z, int how);
 tn_i_complex tn_i_complex_part(tn_i_builder *b, tn_i_complex z, int64_t rows, int64_t columns);
 tn_i_complex tn_i_complex_of_triangle(tn_i_builder *b, tn_i_complex z, bool lower);
-/* By a real system of twice the size; a's diagonal is divided by, unless it is real. */
+/* By a real system of twice the size, whose rows are turned so that a's diagonal is real, unless it is. */
 tn_i_complex tn_i_complex_triangular_solve(tn_i_builder *b, unsigned how, bool real_diagonal, tn_i_complex a,
                                            tn_i_complex x);
 

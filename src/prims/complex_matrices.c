@@ -147,28 +147,56 @@ Z tn_i_complex_of_cholesky(B *b, const tn_prim *prim, const tn_i_param *p, uint3
 }
 
 /* d [.., n] at every row (axis 0) or column of matrices like x. */
-static Z spread(B *b, Z d, int axis, V x) {
-    if (b->failed) return d;
+static V spread(B *b, V d, int axis, V x) {
+    if (b->failed) return TN_NOVAR;
     const tn_type t = *tn_i_vtype(b, x);
     int64_t dims[TN_MAX_RANK];
     for (int i = 0; i < t.rank - 2; i++) dims[i] = i;
     dims[t.rank - 2] = t.rank - 2 + axis;
-    d.re = tn_i_broadcast(b, d.re, t.rank, t.dim, dims);
-    d.im = tn_i_broadcast(b, d.im, t.rank, t.dim, dims);
+    return tn_i_broadcast(b, d, t.rank, t.dim, dims);
+}
+
+static Z spread_parts(B *b, Z d, int axis, V x) {
+    d.re = spread(b, d.re, axis, x);
+    d.im = spread(b, d.im, axis, x);
     return d;
 }
 
-/* a x = b as (a / diagonal) x = b / diagonal, whose diagonal of ones is real; from the right the same of columns. */
+/* Numbers s that make each of d real: s d, in *real, is its larger part.  |s| is 1 or a little less, so that neither s
+ * nor what it multiplies overflows, whatever d is; 1/d would, for d of less than 1e-308.  Where d is so small that what
+ * stands beside it may have few digits, s is larger by an exact power of two. */
+static Z made_real_by(B *b, Z d, V *real) {
+    Z s;
+    if (b->failed) return d;
+    const bool f32 = tn_i_vtype(b, d.re)->dtype == TN_F32;
+    const V re = tn_i_op1(b, TN_P_abs, d.re), im = tn_i_op1(b, TN_P_abs, d.im), wide = tn_i_op2(b, TN_P_ge, re, im);
+    const V large = tn_i_op3(b, TN_P_select, wide, d.re, d.im), small = tn_i_op3(b, TN_P_select, wide, d.im, d.re);
+    const V zero = tn_i_number_like(b, large, 0), one = tn_i_number_like(b, large, 1);
+    const V by = tn_i_op3(b, TN_P_select, tn_i_op2(b, TN_P_eq, large, zero), one, large);
+    const V ratio = tn_i_op2(b, TN_P_div, small, by), norm = tn_i_one_plus_square(b, ratio);
+    const V most = tn_i_op2(b, TN_P_max, re, im), limit = tn_i_number_like(b, most, f32 ? 0x1p-100 : 0x1p-960);
+    const V more = tn_i_number_like(b, most, f32 ? 0x1p40 : 0x1p120), few = tn_i_op2(b, TN_P_lt, most, limit);
+    const V up = tn_i_op3(b, TN_P_select, few, more, one);
+    const V straight = tn_i_op2(b, TN_P_div, up, norm), across = tn_i_op2(b, TN_P_mul, ratio, straight);
+    s.re = tn_i_op3(b, TN_P_select, wide, straight, across);
+    s.im = tn_i_op1(b, TN_P_neg, tn_i_op3(b, TN_P_select, wide, across, straight));
+    *real = tn_i_op2(b, TN_P_mul, large, up);
+    return s;
+}
+
+/* a x = b as (s a) x = s b, with s of each row that makes its diagonal real; from the right the same of columns.  What
+ * is not read is 0 first: it may be anything, and s times it too. */
 static Z solve(B *b, unsigned how, bool scaled, Z a, Z x) {
     const bool left = how >> TN_LEFT_SIDE & 1;
     if (scaled) {
-        const Z d = each(b, a, tn_i_matrix_diagonal);
-        if (b->failed) return d;
-        const tn_type t = *tn_i_vtype(b, d.re);
-        const Z by = tn_i_complex_div(b, tn_i_complex_number(b, &t, 1, 0), d);
-        a = tn_i_complex_mul(b, a, spread(b, by, !left, a.re));
-        x = tn_i_complex_mul(b, x, spread(b, by, !left, x.re));
-        how |= 1u << TN_UNIT_DIAGONAL;
+        V real = TN_NOVAR;
+        const int beside = how >> TN_LOWER & 1 ? TN_P_gt : TN_P_lt;
+        const Z d = each(b, a, tn_i_matrix_diagonal), s = made_real_by(b, d, &real);
+        a = tn_i_complex_where(b, a, beside);
+        a = tn_i_complex_mul(b, a, spread_parts(b, s, !left, a.re));
+        const V on = tn_i_matrix_where(b, spread(b, real, !left, a.re), TN_P_eq);
+        a.re = tn_i_op2(b, TN_P_add, a.re, on);
+        x = tn_i_complex_mul(b, x, spread_parts(b, s, !left, x.re));
     }
     if (how >> TN_UNIT_DIAGONAL & 1) a.im = tn_i_matrix_where(b, a.im, TN_P_ne); /* it stands beside the diagonal */
     const V matrix = tn_i_complex_of_elements(b, a), rhs = left ? columns_of(b, x) : rows_of(b, x);

@@ -3,6 +3,9 @@
 #include "base/machine.h"
 #include "prims/product.h"
 
+#include <float.h>
+#include <math.h>
+
 /* Each element is summed in the order of the inner index, whichever loop is innermost, and
  * in its own dtype. */
 
@@ -120,6 +123,20 @@ void tn_i_multiply(int dtype, int threads, int64_t m, int64_t n, int64_t k, tn_i
 SOLVE(solve_f32, float)
 SOLVE(solve_f64, double)
 
+/* Whether the diagonal's reciprocals, which large solves multiply by, have all their digits.  Zeros, infinities and NaN
+ * give what they give. */
+#define REGULAR(name, type, fabs_of, least)                                               \
+    static bool name(int64_t m, tn_i_matrix a) {                                          \
+        const type *l = a.data;                                                           \
+        for (int64_t i = 0; i < m; i++) {                                                 \
+            const type d = fabs_of(l[i * (a.rs + a.cs)]);                                 \
+            if ((d > 0 && d < (least)) || (d > 1 / (least) && isfinite(d))) return false; \
+        }                                                                                 \
+        return true;                                                                      \
+    }
+REGULAR(regular_f32, float, fabsf, FLT_MIN)
+REGULAR(regular_f64, double, fabs, DBL_MIN)
+
 static bool distinct(int64_t m, tn_i_matrix a) {
     return a.rs > 0 && a.cs > 0 && (a.rs >= m * a.cs || a.cs >= m * a.rs);
 }
@@ -128,7 +145,8 @@ static int64_t magnitude(int64_t stride) { return stride < 0 ? -stride : stride;
 
 void tn_i_solve(int dtype, int threads, bool lower, bool unit, int64_t m, int64_t n, tn_i_matrix a, tn_i_matrix x) {
     if (m == 0 || n == 0) return;
-    if ((double)m * (double)m * (double)n > TN_M_SOLVE_LOOPS && n > 1 && distinct(m, a)) {
+    const bool large = (double)m * (double)m * (double)n > TN_M_SOLVE_LOOPS && n > 1 && distinct(m, a);
+    if (large && (unit || (dtype == TN_F64 ? regular_f64(m, a) : regular_f32(m, a)))) {
         tn_i_trsm(dtype, threads, lower, unit, m, n, a, x);
         return;
     }

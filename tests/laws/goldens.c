@@ -43,20 +43,28 @@ static bool read_arrays(const char *s, laws_array *a, uint32_t n) {
     return *s == '\0';
 }
 
-/* What elements of a result are sums of where its primitive is other equations when it runs: as large as this. */
+/* What elements of a result are sums of where its primitive is other equations when it runs, or decomposes: as large as
+ * this. */
 static double terms(const laws_trial *t, const laws_golden *row, const laws_array *want) {
     for (int id = 0; id < TN_NPRIMS; id++)
-        if (strcmp(t->ctx->prims[id]->name, row->prim) == 0) return t->ctx->prims[id]->expand ? laws_largest(want) : 0;
+        if (strcmp(t->ctx->prims[id]->name, row->prim) == 0)
+            return t->ctx->prims[id]->expand || t->ctx->prims[id]->complex_many ? laws_largest(want) : 0;
     return 0;
+}
+
+/* Each equation of a derivative rounds to its dtype. */
+static double relative(int dtype) {
+    if (tn_i_is_half(dtype)) return dtype == TN_F16 ? 4 * 0x1p-10 : 4 * 0x1p-7;
+    return dtype == TN_F32 ? 2e-6 : 1e-13;
 }
 
 /* Zeros keep their sign in values; of a derivative the sign of a zero says nothing. */
 static bool same_number(double want, double got, int dtype, bool value, double scale) {
     if (isnan(want) || isnan(got)) return isnan(want) && isnan(got);
-    if (fabs(got - want) <= (dtype == TN_F32 ? 2e-6 : 1e-13) * scale) return true;
+    if (fabs(got - want) <= relative(dtype) * scale) return true;
     if (want == 0) return got == 0 && (!value || signbit(want) == signbit(got));
     if (isinf(want) || isinf(got)) return want == got;
-    return fabs(got - want) <= (dtype == TN_F32 ? 2e-6 : 1e-13) * fabs(want);
+    return fabs(got - want) <= relative(dtype) * fabs(want);
 }
 
 static bool compare(laws_trial *t, const laws_golden *row, const char *by, const laws_array *want,
