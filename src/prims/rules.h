@@ -32,7 +32,8 @@ static inline tn_i_var tn_i_one_plus_square(tn_i_builder *b, tn_i_var x) {
 /* 1 / sqrt(1 + x*x), which is 1 / |x| where the square might overflow: far beyond where the 1 counts.  Of the two
  * factors one is constant, so that all derivatives are finite. */
 static inline tn_i_var tn_i_rsqrt_one_plus_square(tn_i_builder *b, tn_i_var x) {
-    const tn_i_var size = tn_i_op1(b, TN_P_abs, x), limit = tn_i_number_like(b, size, 0x1p40);
+    const bool f16 = !b->failed && tn_i_vtype(b, x)->dtype == TN_F16;
+    const tn_i_var size = tn_i_op1(b, TN_P_abs, x), limit = tn_i_number_like(b, size, f16 ? 0x1p7 : 0x1p40);
     const tn_i_var near = tn_i_op2(b, TN_P_min, size, limit), far = tn_i_op2(b, TN_P_max, size, limit);
     const tn_i_var root = tn_i_op1(b, TN_P_rsqrt, tn_i_one_plus_square(b, near));
     return tn_i_op2(b, TN_P_mul, root, tn_i_op2(b, TN_P_div, limit, far));

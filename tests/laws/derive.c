@@ -127,22 +127,33 @@ static void widen(laws_array *slack, const laws_array *y, const laws_array *off)
     }
 }
 
-laws_array *laws_amounts(laws_trial *t, const tn_fn *f, const laws_array *x, laws_errors *ulps) {
+typedef bool runs(laws_trial *t, const tn_fn *f, const laws_array *x, laws_array *out, tn_naive_errors *off);
+
+static laws_array *amounts(laws_trial *t, const tn_fn *f, const laws_array *x, laws_errors *ulps, runs *how) {
     enum { DRAWS = 12 };
     laws_array *slack = laws_alloc(t->memory, f->nout + 1u, sizeof *slack),
-               *off = laws_alloc(t->memory, f->nout + 1u, sizeof *off);
-    const laws_array *y = laws_run_new(t, f, x);
+               *off = laws_alloc(t->memory, f->nout + 1u, sizeof *off),
+               *y = laws_alloc(t->memory, f->nout + 1u, sizeof *y);
+    if (!how(t, f, x, y, NULL)) return NULL;
     for (uint32_t j = 0; j < f->nout; j++) {
         tn_type type = *f->val[f->out[j]].type;
         if (!tn_i_has_steps(&type)) type.dtype = TN_F64;
         slack[j] = laws_new(t->memory, &type);
     }
-    for (int k = 0; k < DRAWS && y; k++) {
+    for (int k = 0; k < DRAWS; k++) {
         tn_naive_errors errors = {.ulps = ulps, .rng = {tn_i_hash_u64(t->seed, (uint64_t)k)}};
-        if (!laws_run_off(t, f, x, off, &errors)) return NULL;
+        if (!how(t, f, x, off, &errors)) return NULL;
         for (uint32_t j = 0; j < f->nout; j++) widen(&slack[j], &y[j], &off[j]);
     }
-    return y ? slack : NULL;
+    return slack;
+}
+
+laws_array *laws_amounts(laws_trial *t, const tn_fn *f, const laws_array *x, laws_errors *ulps) {
+    return amounts(t, f, x, ulps, laws_run_off);
+}
+
+laws_array *laws_amounts_as_written(laws_trial *t, const tn_fn *f, const laws_array *x, laws_errors *ulps) {
+    return amounts(t, f, x, ulps, laws_run_as_written_off);
 }
 
 bool laws_agree_but_for(laws_trial *t, const char *what, const tn_fn *f, const laws_array *x, const laws_array *a,

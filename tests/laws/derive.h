@@ -44,6 +44,8 @@ bool laws_agree_but_for(laws_trial *t, const char *what, const tn_fn *f, const l
                         const laws_array *b, double tolerance, laws_errors *ulps);
 /* What the errors amount to in each output of f at x; NULL after laws_fail. */
 laws_array *laws_amounts(laws_trial *t, const tn_fn *f, const laws_array *x, laws_errors *ulps);
+/* The same where nothing is contracted. */
+laws_array *laws_amounts_as_written(laws_trial *t, const tn_fn *f, const laws_array *x, laws_errors *ulps);
 /* 1 ulp where an equation computes floats: its own rounding. */
 laws_errors laws_rounded;
 bool laws_same_bits(laws_trial *t, const char *what, const laws_array *a, const laws_array *b, size_t n);

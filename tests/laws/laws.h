@@ -84,6 +84,7 @@ laws_array *laws_run_new(laws_trial *t, const tn_fn *f, const laws_array *x);
 bool laws_run_off(laws_trial *t, const tn_fn *f, const laws_array *x, laws_array *out, tn_naive_errors *off);
 /* The same as laws_run, each product rounded: what builders and rules promise about equations as they stand. */
 bool laws_run_as_written(laws_trial *t, const tn_fn *f, const laws_array *x, laws_array *out);
+bool laws_run_as_written_off(laws_trial *t, const tn_fn *f, const laws_array *x, laws_array *out, tn_naive_errors *off);
 
 /* ---- running many ----------------------------------------------------------- */
 

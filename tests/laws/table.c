@@ -23,6 +23,8 @@ const laws_law laws_table[] = {
     {"refused", "what has no derivative is refused by name", LAWS_PRIMITIVES, 1, laws_underivable},
     {"held", "what is computed with as another dtype is what a wide one has, wrapped or rounded", LAWS_PRIMITIVES, 1,
      laws_held},
+    {"halves", "derivatives in floats of 16 bits are those of wide ones, but for rounding",
+     LAWS_PRIMITIVES | LAWS_DIFFERENTIABLE, 2, laws_half_derivatives},
     {"simplify", "folding and identities change no bit", 0, 1, laws_simplify},
     {"lengths", "how long a stack of tangents is does not depend on them", LAWS_GENERATED, 50, laws_lengths},
     {"pruned", "without outputs that nobody reads the others have the same bits", 0, 2, laws_pruned},

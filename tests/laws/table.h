@@ -30,6 +30,7 @@ void laws_layouts(laws_trial *t);
 void laws_hostile_data(laws_trial *t);
 void laws_simplify(laws_trial *t);
 void laws_held(laws_trial *t);
+void laws_half_derivatives(laws_trial *t);
 void laws_operands(laws_trial *t);
 void laws_underivable(laws_trial *t);
 void laws_linear(laws_trial *t);

@@ -146,6 +146,11 @@ bool laws_run_as_written(laws_trial *t, const tn_fn *f, const laws_array *x, law
     return run_program(t, f, x, out, NULL);
 }
 
+bool laws_run_as_written_off(laws_trial *t, const tn_fn *f, const laws_array *x, laws_array *out,
+                             tn_naive_errors *off) {
+    return run_program(t, f, x, out, off);
+}
+
 bool laws_run(laws_trial *t, const tn_fn *f, const laws_array *x, laws_array *out) {
     return laws_run_off(t, f, x, out, NULL);
 }

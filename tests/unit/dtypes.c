@@ -1,5 +1,6 @@
 /* Dtypes that are computed with as another one: integers of 8 and 16 bits, u64, floats of 16 bits.  What they are to
  * be is C's own arithmetic, or, of halves, the nearest of all there are. */
+#include "base/base.h"
 #include "tansy.h"
 
 #include <math.h>
@@ -378,6 +379,29 @@ static void test_derivatives(void **state) {
     }
 }
 
+/* Where squares leave f16: 1 / (1 + x x) and 1 / sqrt(1 + x x). */
+static void test_far_derivatives(void **state) {
+    (void)state;
+    static const double at[] = {0, -3, 100, 300, -4000, 60000};
+    for (int area = 0; area < 2; area++)
+        for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
+            tn_ctx *c = tn_ctx_new(NULL);
+            const char *text = area ? "{ lambda ; a:f16[]. let b:f16[] = asinh a in (b,) }"
+                                    : "{ lambda ; a:f16[]. let b:f16[] = atan a in (b,) }";
+            const tn_fn *g = tn_grad(tn_fn_parse(c, text, strlen(text), "jax.txt"), NULL, NULL);
+            if (!g) fail_msg("%s", tn_error(c));
+            const uint16_t x = nearest(0, at[i]);
+            const double size = sqrt(1 + at[i] * at[i]), want = area ? 1 / size : 1 / (size * size);
+            uint16_t dx;
+            tn_exec *e = tn_compile(g, NULL);
+            assert_int_equal(tn_call(e, (const void *[]){&x}, (void *[]){&dx}), TN_OK);
+            if (!(fabs(tn_i_of_half(TN_F16, dx) - want) <= 3e-3 * want + 1e-7))
+                fail_msg("%d at %g: %g, not %g", area, at[i], tn_i_of_half(TN_F16, dx), want);
+            tn_exec_free(e);
+            tn_ctx_free(c);
+        }
+}
+
 /* In loops, conditions and calls. */
 static void test_nested(void **state) {
     (void)state;
@@ -497,6 +521,7 @@ int main(void) {
                                        cmocka_unit_test(test_half_arithmetic),
                                        cmocka_unit_test(test_bits),
                                        cmocka_unit_test(test_derivatives),
+                                       cmocka_unit_test(test_far_derivatives),
                                        cmocka_unit_test(test_nested),
                                        cmocka_unit_test(test_tracing),
                                        cmocka_unit_test(test_as_they_are),
