@@ -8,6 +8,7 @@ import os
 
 import jax
 import jax.numpy as jnp
+import ml_dtypes
 import numpy as np
 from jax import lax
 from jax.scipy import special as jsp
@@ -21,6 +22,13 @@ inf, nan = float("inf"), float("nan")
 MIN = {"i32": -(2**31), "i64": -(2**63), "u32": 0}
 MAX = {"i32": 2**31 - 1, "i64": 2**63 - 1, "u32": 2**32 - 1}
 tables, current = {}, None
+# Floats of 16 bits: derivatives alone, as values have a law of their own.  What JAX computes in f64 of numbers that they
+# have, rounded to them; not of primitives that have no such floats.
+HALVES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16}
+WIDE = set(
+    """cholesky custom_linear_solve custom_root eig eigh external_call fft linear_solve lu lu_solve pinv qr random_normal
+    random_uniform schur svd triangular_solve""".split()
+)
 
 
 def table(name):
@@ -117,12 +125,40 @@ def row(op, types, ins, fn=None, out=None, how="", nout=1, native=False, outs=No
         hand = "; ".join(flat(numbers(v, d), d) for v, d in zip(out, dtypes))
         assert want is None or want == hand, (op, types, ins, want, hand)
         want = hand
+    put(op, how, types, nout, flat_all(arrays, more), want)
+    if how in ("jvp", "vjp", "grad") and fn is not None and out is None and not native:
+        halves(op, how, types, nout, arrays, more, fn)
+
+
+def flat_all(arrays, types):
+    return "; ".join(flat(a, d) for a, (d, _) in zip(arrays, types))
+
+
+def halves(op, how, types, nout, arrays, more, fn):
+    """The row in floats of 16 bits; none where a result leaves them, or the operator's text has a dtype."""
+    if "f32" not in [d for d, _ in more] or "f32" in op or op.split("[")[0] in WIDE:
+        return
+    for name, half in HALVES.items():
+        ins = [a.astype(half).astype(np.float64) if d == "f32" else a for a, (d, _) in zip(arrays, more)]
+        got = [np.asarray(g) for g in evaluate(fn, how, ins, len(types))]
+        rounded = [g.astype(half).astype(np.float64) if g.dtype == np.float64 else g for g in got]
+        if any(g.dtype.kind == "f" and not np.isfinite(g).all() for g in rounded):
+            continue
+        if name == "bf16" and op == "bessel_i1e":  # whose derivative's terms cancel
+            continue
+        names = {np.dtype(v): k for k, v in DTYPE.items()}
+        want = "; ".join(flat(g, names[g.dtype]) for g in rounded)
+        given = "; ".join(flat(a, "f64" if d == "f32" else d) for a, (d, _) in zip(ins, more))
+        put(op, how, [t.replace("f32", name) for t in types], nout, given, want)
+
+
+def put(op, how, types, nout, given, want):
+    nin = len(types)
     letters = [chr(ord("a") + k) for k in range(nin)]
     binders = " ".join(f"{n}:{t}" for n, t in zip(letters, types))
     left = " ".join(f"z{k}" for k in range(nout))
     right = ", ".join(f"z{k}" for k in range(nout)) + ("," if nout == 1 else "")
     text = f"{{ lambda {binders} . let {left} = {op} {' '.join(letters)} in ({right}) }}"
-    given = "; ".join(flat(a, d) for a, (d, _) in zip(arrays, more))
     current.append((op.split("[")[0], how, text, given, want))
 
 
