@@ -752,6 +752,14 @@ inline val singular_values(operand a) {
     tn_svd_at(a.v, TN_FACTORS_REDUCED, nullptr, &s, nullptr, a.at.file, a.at.line);
     return s;
 }
+struct factors_schur {
+    val t, q;
+};
+inline factors_schur schur(operand a) {
+    factors_schur f;
+    tn_schur_at(a.v, &f.t, &f.q, a.at.file, a.at.line);
+    return f;
+}
 inline val pinv(operand a) { return tn_pinv_at(a.v, a.at.file, a.at.line); }
 inline val lstsq(operand a, operand b) { return tn_lstsq_at(a.v, b.v, b.at.file, b.at.line); }
 inline val tridiagonal_solve(operand dl, operand d, operand du, operand b) {
@@ -814,6 +822,89 @@ inline complex_eigen eig(operand a) {
     return {w, v};
 }
 inline complex eigvals(operand a) { return tn_eigvals_at(a.v, a.at.file, a.at.line); }
+inline complex_eigen eig(complex_operand a) {
+    tn_complex w, v;
+    tn_ceig_at(a.z, &w, &v, a.at.file, a.at.line);
+    return {w, v};
+}
+inline complex eigvals(complex_operand a) { return tn_ceigvals_at(a.z, a.at.file, a.at.line); }
+struct hermitian_eigen {
+    val w;
+    complex v;
+};
+inline hermitian_eigen eigh(complex_operand a) {
+    tn_val w;
+    tn_complex v;
+    tn_ceigh_at(a.z, &w, &v, a.at.file, a.at.line);
+    return {w, v};
+}
+inline val eigvalsh(complex_operand a) { return tn_ceigvalsh_at(a.z, a.at.file, a.at.line); }
+struct complex_qr {
+    complex q, r;
+};
+inline complex_qr qr(complex_operand a, tn_factors how = TN_FACTORS_REDUCED) {
+    tn_complex q, r;
+    tn_cqr_at(a.z, how, &q, &r, a.at.file, a.at.line);
+    return {q, r};
+}
+struct complex_svd {
+    complex u;
+    val s;
+    complex vt;
+};
+inline complex_svd svd(complex_operand a, tn_factors how = TN_FACTORS_REDUCED) {
+    tn_complex u, vt;
+    tn_val s;
+    tn_csvd_at(a.z, how, &u, &s, &vt, a.at.file, a.at.line);
+    return {u, s, vt};
+}
+inline val singular_values(complex_operand a) {
+    tn_val s;
+    tn_csvd_at(a.z, TN_FACTORS_REDUCED, nullptr, &s, nullptr, a.at.file, a.at.line);
+    return s;
+}
+struct complex_schur {
+    complex t, q;
+};
+inline complex_schur schur(complex_operand a) {
+    tn_complex t, q;
+    tn_cschur_at(a.z, &t, &q, a.at.file, a.at.line);
+    return {t, q};
+}
+inline complex pinv(complex_operand a) { return tn_cpinv_at(a.z, a.at.file, a.at.line); }
+inline complex lstsq(complex_operand a, complex_operand b) { return tn_clstsq_at(a.z, b.z, b.at.file, b.at.line); }
+inline complex cholesky(complex_operand a) { return tn_ccholesky_at(a.z, a.at.file, a.at.line); }
+inline complex cholesky_solve(complex_operand l, complex_operand b) {
+    return tn_ccholesky_solve_at(l.z, b.z, b.at.file, b.at.line);
+}
+inline complex triangular_solve(complex_operand a, complex_operand b, int how) {
+    return tn_ctriangular_solve_at(a.z, b.z, how, b.at.file, b.at.line);
+}
+struct complex_lu {
+    complex lu;
+    val pivots, permutation;
+};
+inline complex_lu lu(complex_operand a) {
+    tn_complex lu;
+    tn_val pivots, permutation;
+    tn_clu_at(a.z, &lu, &pivots, &permutation, a.at.file, a.at.line);
+    return {lu, pivots, permutation};
+}
+inline complex lu_solve(const complex_lu &f, complex_operand b, int how = 0) {
+    return tn_clu_solve_at(complex_operand(f.lu).z, f.permutation, b.z, how, b.at.file, b.at.line);
+}
+inline complex inverse(complex_operand a) { return tn_cinverse_at(a.z, a.at.file, a.at.line); }
+inline complex det(complex_operand a) { return tn_cdet_at(a.z, a.at.file, a.at.line); }
+struct complex_sign_and_log {
+    complex sign;
+    val logabs;
+};
+inline complex_sign_and_log slogdet(complex_operand a) {
+    tn_complex sign;
+    tn_val logabs;
+    tn_cslogdet_at(a.z, &sign, &logabs, a.at.file, a.at.line);
+    return {sign, logabs};
+}
 inline complex matmul(complex_operand z, complex_operand w) { return tn_cmatmul_at(z.z, w.z, w.at.file, w.at.line); }
 inline complex solve(complex_operand z, complex_operand w) { return tn_csolve_at(z.z, w.z, w.at.file, w.at.line); }
 inline complex fft(complex_operand z, const ints &axes = {-1}) { return tn_fft_at(z.z, axes, z.at.file, z.at.line); }

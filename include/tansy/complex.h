@@ -25,6 +25,7 @@
 #define TANSY_COMPLEX_H
 
 #include "../tansy.h"
+#include "decompositions.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -167,6 +168,93 @@ TN_API void tn_eig_at(tn_val a, tn_complex *w, tn_complex *v, const char *file, 
 /* The w of tn_eig alone. */
 TN_API tn_complex tn_eigvals_at(tn_val a, const char *file, int line);
 #define tn_eigvals(a) tn_eigvals_at(a, __FILE__, __LINE__)
+
+/* ---- systems of matrices -------------------------------------------------------------------------- */
+
+/* The namesakes of the operators of <tansy/ops.h> without the c, by the same algorithms (Golub and Van Loan, "Matrix
+ * Computations", 3.1, 3.4, 4.2), of complex matrices in the last two dimensions; leading axes are batches, and alike
+ * for all operands.  a' is the conjugate transpose here, and `how` a sum of tn_solve_how with TN_SOLVE_CONJUGATED.
+ * Parts are of one shape and dtype, f32 or f64, or a number (of a real matrix: tn_complex_of(a, 0)); vectors [.., n]
+ * may stand for matrices [.., n, m] on the right, by their rank.  Results that are not wanted may be NULL.
+ *
+ * TN_ETYPE: other dtypes, ranks or sizes, a matrix that is not square where that is wanted; TN_EINVAL: another `how`.
+ * Singular matrices make no error, but infinities and NaN. */
+
+/* Lower l with l l' = a, its diagonal real and positive, for Hermitian positive definite a given by its lower triangle
+ * (alone read; imaginary parts of the diagonal are not); NaN where a is not positive definite.  Derivative: dl = l phi
+ * (l^-1 da l'^-1), phi halving the diagonal of the lower triangle that it keeps.  Cost: as a real one of 2 n rows, 8/6
+ * n^3 multiply-adds. */
+TN_API tn_complex tn_ccholesky_at(tn_complex a, const char *file, int line);
+#define tn_ccholesky(a) tn_ccholesky_at(a, __FILE__, __LINE__)
+/* x of l l' x = b, for l lower triangular. */
+TN_API tn_complex tn_ccholesky_solve_at(tn_complex l, tn_complex b, const char *file, int line);
+#define tn_ccholesky_solve(l, b) tn_ccholesky_solve_at(l, b, __FILE__, __LINE__)
+/* x of a x = b for triangular a as `how` says: of x a = b, of a transposed, conjugated or both; only the triangle is
+ * read.  Rows are turned so that the diagonal is real, and then divided by it: no reciprocal is formed, so that any
+ * finite diagonal but 0 is right, subnormal numbers as well.  Derivative: dx = a^-1 (db - da x).  Cost: 2 n^2 m
+ * multiply-adds for m columns, as a real system of 2 n rows. */
+TN_API tn_complex tn_ctriangular_solve_at(tn_complex a, tn_complex b, int how, const char *file, int line);
+#define tn_ctriangular_solve(a, b, how) tn_ctriangular_solve_at(a, b, how, __FILE__, __LINE__)
+/* a[permutation] = l u for any a [.., m, n], packed as tn_lu has it; pivots are chosen by the largest |re| + |im|
+ * (LAPACK's izamax), and l's diagonal of ones is left out.  Derivatives (of lu alone) go through the factors, and are
+ * not finite where a is singular.  Cost: 4/3 n^3 multiply-adds.  tn_clu_solve: x of a x = b; of a transposed,
+ * conjugated or both with such a `how`. */
+TN_API void tn_clu_at(tn_complex a, tn_complex *lu, tn_val *pivots, tn_val *permutation, const char *file, int line);
+TN_API tn_complex tn_clu_solve_at(tn_complex lu, tn_val permutation, tn_complex b, int how, const char *file, int line);
+#define tn_clu(a, lu, pivots, permutation)    tn_clu_at(a, lu, pivots, permutation, __FILE__, __LINE__)
+#define tn_clu_solve(lu, permutation, b, how) tn_clu_solve_at(lu, permutation, b, how, __FILE__, __LINE__)
+/* The inverse of a [.., n, n]: tn_csolve with ones on the diagonal.  Cost: 32/3 n^3 multiply-adds. */
+TN_API tn_complex tn_cinverse_at(tn_complex a, const char *file, int line);
+#define tn_cinverse(a) tn_cinverse_at(a, __FILE__, __LINE__)
+/* det a [..] of a [.., n, n], the product of u's diagonal, with the sign of the exchanges; of 0 x 0 it is 1.  And it as
+ * *sign times exp(*logabs), with |sign| = 1 and real logabs (jax.numpy.linalg.slogdet): where a is singular sign is 0
+ * and logabs -infinity.  Derivatives go through tn_clu: d log det a = tr(a^-1 da), not finite where a is singular.
+ * Cost: that of tn_clu. */
+TN_API tn_complex tn_cdet_at(tn_complex a, const char *file, int line);
+TN_API void tn_cslogdet_at(tn_complex a, tn_complex *sign, tn_val *logabs, const char *file, int line);
+#define tn_cdet(a)                   tn_cdet_at(a, __FILE__, __LINE__)
+#define tn_cslogdet(a, sign, logabs) tn_cslogdet_at(a, sign, logabs, __FILE__, __LINE__)
+
+/* ---- decompositions of matrices --------------------------------------------------------------------- */
+
+/* By LAPACK, as <tansy/decompositions.h> says of its operators, also of f32, NaN, LAPACK=0 (TN_ERULE) and what lacks in
+ * derivatives where eigenvalues or singular values are equal.  Vectors are found up to a phase: here the first element
+ * of at least half the largest magnitude is real and positive, in eigenvectors, in u of the svd and in q of Schur's;
+ * LAPACK and JAX have other phases.  Derivatives keep it, so that those of v alone are right too.  Operands as above;
+ * a' is the conjugate transpose.  Costs are four times those of a real matrix. */
+
+/* a v = v diag(w) for Hermitian a [.., n, n], given by its lower triangle (alone read; the diagonal's imaginary parts
+ * are not): real w [.., n] ascends, columns of v are orthonormal.  Derivatives: dw = re diag(v' da v), dv = v (v' da v
+ * / (w[j] - w[i])), turned back to v's phases. */
+TN_API void tn_ceigh_at(tn_complex a, tn_val *w, tn_complex *v, const char *file, int line);
+#define tn_ceigh(a, w, v) tn_ceigh_at(a, w, v, __FILE__, __LINE__)
+/* The w of tn_ceigh alone. */
+TN_API tn_val tn_ceigvalsh_at(tn_complex a, const char *file, int line);
+#define tn_ceigvalsh(a) tn_ceigvalsh_at(a, __FILE__, __LINE__)
+/* The same as tn_eig and tn_eigvals of complex a: values by their real parts, then the larger imaginary one. */
+TN_API void tn_ceig_at(tn_complex a, tn_complex *w, tn_complex *v, const char *file, int line);
+TN_API tn_complex tn_ceigvals_at(tn_complex a, const char *file, int line);
+#define tn_ceig(a, w, v) tn_ceig_at(a, w, v, __FILE__, __LINE__)
+#define tn_ceigvals(a)   tn_ceigvals_at(a, __FILE__, __LINE__)
+/* a = q r, q' q = 1, r upper triangular with a real diagonal, whose signs are LAPACK's: as they come.  Shapes, `how`
+ * (TN_EINVAL: no tn_factors) and where there is a derivative are tn_qr's (Roberts and Roberts, "QR and LQ decomposition
+ * matrix backpropagation", 2020). */
+TN_API void tn_cqr_at(tn_complex a, tn_factors how, tn_complex *q, tn_complex *r, const char *file, int line);
+#define tn_cqr(a, how, q, r) tn_cqr_at(a, how, q, r, __FILE__, __LINE__)
+/* a = u diag(s) vt, real s descends; vt is v'.  Shapes, `how` and where there is a derivative are tn_svd's. */
+TN_API void tn_csvd_at(tn_complex a, tn_factors how, tn_complex *u, tn_val *s, tn_complex *vt, const char *file,
+                       int line);
+#define tn_csvd(a, how, u, s, vt) tn_csvd_at(a, how, u, s, vt, __FILE__, __LINE__)
+/* The Moore-Penrose inverse, by a real matrix of twice the size, and what solves a x = b in least squares with the
+ * least norm: tn_pinv's and tn_lstsq's rules. */
+TN_API tn_complex tn_cpinv_at(tn_complex a, const char *file, int line);
+TN_API tn_complex tn_clstsq_at(tn_complex a, tn_complex b, const char *file, int line);
+#define tn_cpinv(a)     tn_cpinv_at(a, __FILE__, __LINE__)
+#define tn_clstsq(a, b) tn_clstsq_at(a, b, __FILE__, __LINE__)
+/* Schur's form a = q t q', q' q = 1, t upper triangular: eigenvalues on its diagonal, in LAPACK's order.  No derivative
+ * (TN_ERULE). */
+TN_API void tn_cschur_at(tn_complex a, tn_complex *t, tn_complex *q, const char *file, int line);
+#define tn_cschur(a, t, q) tn_cschur_at(a, t, q, __FILE__, __LINE__)
 
 #ifdef __cplusplus
 } /* extern "C" */

@@ -13,7 +13,8 @@
  * right of sums of f(w), of projections on all vectors of equal values, and of u vt; those of v diag(f(w)) v', and
  * higher ones, lack what f does between equal values.  tn_pinv and tn_lstsq are right in all orders.
  *
- * Eigenvalues of other than symmetric matrices are complex: tansy/complex.h.
+ * Eigenvalues of other than symmetric matrices are complex, and complex matrices have operators of their own:
+ * tansy/complex.h.
  *
  * Operators as those of tansy/ops.h, which includes this: the same rules for operands, errors, ownership, threads and
  * cost.  Results that are not wanted may be NULL. */
@@ -51,6 +52,12 @@ TN_API void tn_qr_at(tn_val a, tn_factors how, tn_val *q, tn_val *r, const char 
  * (TN_ERULE). Cost: some 5 m n k multiply-adds and more. */
 TN_API void tn_svd_at(tn_val a, tn_factors how, tn_val *u, tn_val *s, tn_val *vt, const char *file, int line);
 #define tn_svd(a, how, u, s, vt) tn_svd_at(a, how, u, s, vt, __FILE__, __LINE__)
+/* Schur's real form a = q t q' for any a [.., n, n], q' q = 1: t is upper triangular but for blocks of 2 x 2 on its
+ * diagonal, one for each pair of complex eigenvalues, with equal diagonal elements (LAPACK's gees; its order).  Columns
+ * of q have the sign of eigenvectors here, and t those that belong to it.  No derivative (TN_ERULE).  Cost: some 13 n^3
+ * multiply-adds. */
+TN_API void tn_schur_at(tn_val a, tn_val *t, tn_val *q, const char *file, int line);
+#define tn_schur(a, t, q) tn_schur_at(a, t, q, __FILE__, __LINE__)
 /* The Moore-Penrose inverse [.., n, m] of a [.., m, n]: v diag(1 / s) u', where singular values up to 10 max(m, n)
  * epsilon times the largest count as 0 (jax.numpy.linalg.pinv).  Derivatives are those of matrices whose rank stays
  * (Golub and Pereyra), of any order, also where singular values are equal. */

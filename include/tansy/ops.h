@@ -695,6 +695,7 @@ typedef enum tn_solve_how {
     TN_SOLVE_RIGHT = 2,         /* x a = b, not a x = b */
     TN_SOLVE_TRANSPOSED = 4,    /* a' stands for a */
     TN_SOLVE_UNIT_DIAGONAL = 8, /* triangular: the diagonal counts as ones */
+    TN_SOLVE_CONJUGATED = 16,   /* complex matrices alone (tansy/complex.h): conj(a) stands for a */
 } tn_solve_how;
 /* x of a x = b, a triangular [.., n, n], with `how` it stands (tn_solve_how); b matrices [.., n, m] (right side:
  * [.., m, n]) or vectors [.., n], by the rank: one less than a's.  TN_EINVAL: another `how`. */

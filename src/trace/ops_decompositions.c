@@ -94,6 +94,16 @@ void tn_svd_at(tn_val a, tn_factors how, tn_val *u, tn_val *singular, tn_val *vt
     close_many(&s, first, vectors ? 3 : 1, (tn_val *const[]){singular, u, vt});
 }
 
+void tn_schur_at(tn_val a, tn_val *t, tn_val *q, const char *file, int line) {
+    tn_i_site s;
+    tn_i_args args;
+    tn_i_var x;
+    tn_i_site_open(&s, "schur", NULL, 1, &a, &x, 0, file, line);
+    tn_i_args_init(&args, &s, TN_P_schur);
+    tn_i_args_int(&args, "compute_schur_vectors", q != NULL);
+    close_many(&s, tn_i_args_emit(&s, &args, 1, &x), q ? 2 : 1, (tn_val *const[]){t, q});
+}
+
 tn_val tn_pinv_at(tn_val a, const char *file, int line) {
     tn_i_site s;
     tn_i_var x;

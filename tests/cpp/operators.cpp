@@ -67,6 +67,57 @@ static tn_val by_c_svd(tn_val x) {
     return tn_sub(tn_add(u, s), vt);
 }
 
+static tn_val by_c_schur(tn_val x) {
+    tn_val t, q;
+    tn_schur(x, &t, &q);
+    return tn_add(t, q);
+}
+static tn_val pairs_sum(tn_complex z, tn_complex w) { return tn_complex_pairs(tn_cadd(z, w)); }
+static tn_val by_c_ceig(tn_val x) {
+    tn_complex w, v;
+    tn_ceig(by_c_z(x), &w, &v);
+    return pairs_sum(w, v);
+}
+static tn_val by_c_ceigh(tn_val x) {
+    tn_val w;
+    tn_complex v;
+    tn_ceigh(by_c_z(x), &w, &v);
+    return tn_add(v.im, w);
+}
+static tn_val by_c_cqr(tn_val x) {
+    tn_complex q, r;
+    tn_cqr(by_c_z(x), TN_FACTORS_REDUCED, &q, &r);
+    return pairs_sum(q, r);
+}
+static tn_val by_c_csvd(tn_val x) {
+    tn_complex u, vt;
+    tn_val s;
+    tn_csvd(by_c_z(x), TN_FACTORS_FULL, &u, &s, &vt);
+    return tn_add(pairs_sum(u, vt), tn_sum(s));
+}
+static tn_val by_c_csingular_values(tn_val x) {
+    tn_val s;
+    tn_csvd(by_c_z(x), TN_FACTORS_REDUCED, nullptr, &s, nullptr);
+    return s;
+}
+static tn_val by_c_cschur(tn_val x) {
+    tn_complex t, q;
+    tn_cschur(by_c_z(x), &t, &q);
+    return pairs_sum(t, q);
+}
+static tn_val by_c_clu(tn_val x) {
+    tn_complex lu;
+    tn_val permutation;
+    tn_clu(by_c_z(x), &lu, nullptr, &permutation);
+    return tn_complex_pairs(tn_clu_solve(lu, permutation, by_c_square(x), TN_SOLVE_TRANSPOSED));
+}
+static tn_val by_c_clogabs(tn_val x) {
+    tn_complex sign;
+    tn_val logabs;
+    tn_cslogdet(by_c_z(x), &sign, &logabs);
+    return tn_add(logabs, sign.re);
+}
+
 static tn_val largest(tn_val x) {
     tn_val values;
     tn_top_k(x, 2, 1, &values, nullptr);
@@ -401,6 +452,29 @@ int main() {
             (tn_complex_pairs(tn_cmatmul(by_c_z(x), by_c_square(x)))));
     SQUARES((complex_pairs(solve(z_of(x), tn::complex(x, x)))),
             (tn_complex_pairs(tn_csolve(by_c_z(x), by_c_square(x)))));
+    SQUARES((schur(x).t + schur(x).q), (by_c_schur(x)));
+    SQUARES((complex_pairs(eig(z_of(x)).w + eig(z_of(x)).v)), (by_c_ceig(x)));
+    SQUARES((complex_pairs(eigvals(z_of(x)))), (tn_complex_pairs(tn_ceigvals(by_c_z(x)))));
+    SQUARES((eigh(z_of(x)).v.im + eigh(z_of(x)).w), (by_c_ceigh(x)));
+    SQUARES((eigvalsh(z_of(x))), (tn_ceigvalsh(by_c_z(x))));
+    SQUARES((complex_pairs(qr(z_of(x)).q + qr(z_of(x)).r)), (by_c_cqr(x)));
+    SQUARES((complex_pairs(svd(z_of(x), TN_FACTORS_FULL).u + svd(z_of(x), TN_FACTORS_FULL).vt) +
+             sum(svd(z_of(x), TN_FACTORS_FULL).s)),
+            (by_c_csvd(x)));
+    SQUARES((singular_values(z_of(x))), (by_c_csingular_values(x)));
+    SQUARES((complex_pairs(schur(z_of(x)).t + schur(z_of(x)).q)), (by_c_cschur(x)));
+    SQUARES((complex_pairs(pinv(z_of(x)))), (tn_complex_pairs(tn_cpinv(by_c_z(x)))));
+    SQUARES((complex_pairs(lstsq(z_of(x), tn::complex(x, x)))),
+            (tn_complex_pairs(tn_clstsq(by_c_z(x), by_c_square(x)))));
+    SQUARES((complex_pairs(cholesky(z_of(x)))), (tn_complex_pairs(tn_ccholesky(by_c_z(x)))));
+    SQUARES((complex_pairs(cholesky_solve(z_of(x), tn::complex(x, x)))),
+            (tn_complex_pairs(tn_ccholesky_solve(by_c_z(x), by_c_square(x)))));
+    SQUARES((complex_pairs(triangular_solve(z_of(x), tn::complex(x, x), TN_SOLVE_CONJUGATED))),
+            (tn_complex_pairs(tn_ctriangular_solve(by_c_z(x), by_c_square(x), TN_SOLVE_CONJUGATED))));
+    SQUARES((complex_pairs(lu_solve(lu(z_of(x)), tn::complex(x, x), TN_SOLVE_TRANSPOSED))), (by_c_clu(x)));
+    SQUARES((complex_pairs(inverse(z_of(x)))), (tn_complex_pairs(tn_cinverse(by_c_z(x)))));
+    SQUARES((complex_pairs(det(z_of(x)))), (tn_complex_pairs(tn_cdet(by_c_z(x)))));
+    SQUARES((slogdet(z_of(x)).logabs + slogdet(z_of(x)).sign.re), (by_c_clogabs(x)));
     FLOATS((complex_pairs(fft(z_of(x)))), (tn_complex_pairs(tn_fft(by_c_z(x), tn_ints(-1)))));
     FLOATS((complex_pairs(ifft(z_of(x), {0}))), (tn_complex_pairs(tn_ifft(by_c_z(x), tn_ints(0)))));
     FLOATS((complex_pairs(rfft(x))), (tn_complex_pairs(tn_rfft(x, tn_ints(-1)))));
