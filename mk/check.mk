@@ -278,7 +278,7 @@ tsan: $(if $(C_threads),tsan-programs) ## one exec on several threads, under Thr
 valgrind: $(QUICKSTART) ## the quickstart under valgrind
 	$(if $(QUICKSTART),$(VALGRIND) $<,$(call skip,examples/quickstart.c))
 
-check-jax: $(LIB_A) ## 252 programs of JAX and its libraries, exported and compared with JAX (pip); JAX=, PYTHON=
+check-jax: $(LIB_A) ## 253 programs of JAX and its libraries, exported and compared with JAX (pip); JAX=, PYTHON=
 	@BUILD='$(BUILD)' CC='$(CC)' python/tests/run.sh libraries
 check-python: $(LIB_A) ## the Python package, in an environment of its own: JAX=jax==VERSION, PYTHON=
 	@BUILD='$(BUILD)' CC='$(CC)' python/tests/run.sh

@@ -133,6 +133,20 @@ def tridiagonal_solve(dl, d, du, b):
     return jnp.concatenate([x, last[None]])
 
 
+def left_eigenvectors(v):
+    """u with u^H a = w u^H, of right ones v: columns of the inverse's adjoint, of unit length and with the phases of
+    eigenvectors (the first element of at least half the largest magnitude is real and positive)."""
+    import jax.numpy as jnp
+    from jax import lax
+
+    u = jnp.swapaxes(jnp.linalg.inv(v), -1, -2).conj()
+    u = u / jnp.sqrt((jnp.real(u) ** 2 + jnp.imag(u) ** 2).sum(-2, keepdims=True))
+    size = lax.stop_gradient(jnp.abs(u))
+    first = jnp.argmax(size >= 0.4999 * size.max(-2, keepdims=True), axis=-2)[..., None, :]
+    turn = jnp.take_along_axis(u, first, axis=-2)
+    return u * (turn.conj() / jnp.abs(turn))
+
+
 # Of one matrix each: the ranks of the operands then.
 FUNCTIONS = {
     "lu_pivots_to_permutation": (pivots_to_permutation, (1,), ("permutation_size",)),

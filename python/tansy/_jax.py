@@ -753,10 +753,22 @@ class _Body(_equinox.Equinox):
     do_geqrf = do_hessenberg = do_householder_product = do_ormqr = do_tridiagonal_solve = composed
 
     def do_eig(self, eqn):
-        if eqn.params["compute_left_eigenvectors"]:
-            return self.lack(eqn, "left eigenvectors of eig")
-        vectors = [("compute_vectors", bool(eqn.params["compute_right_eigenvectors"]))]
-        return self.emit(eqn, "eig", vectors, self.atoms(eqn.invars))
+        """Left eigenvectors are made of the right ones."""
+        left, right = (bool(eqn.params[f"compute_{side}_eigenvectors"]) for side in ("left", "right"))
+        a, values = eqn.invars[0], eqn.outvars[0]
+        if not left:
+            return self.emit(eqn, "eig", [("compute_vectors", right)], self.atom(a))
+        import jax
+
+        dtype = values.aval.dtype
+        whole = f"{_DTYPES[str(dtype)]}[{','.join(map(str, a.aval.shape))}]"
+        w, v = self.new(), self.new()
+        self.lines.append((f"  {w}:{self.type(values.aval)} {v}:{whole} = eig[compute_vectors=True] {self.atom(a)}", self.place))
+        made = jax.make_jaxpr(_composed.left_eigenvectors)(jax.ShapeDtypeStruct(a.aval.shape, dtype))
+        vl = self.put(f'call[name="left_eigenvectors" program={self.walk.nested(made)}] {v}', type=whole)
+        for out, name in zip(eqn.outvars, [w, vl, v]):
+            self.names[out] = name
+        return None
 
     def do_schur(self, eqn):
         if eqn.params["sort_eig_vals"] or eqn.params["select_callable"]:

@@ -744,6 +744,19 @@ def complex_symmetric_solve(a, b, c, d):
     return _parts(solved * solved, x * y)
 
 
+# Of which JAX has no derivative; sums that tell neither order nor phases.
+@case("jax.numpy complex", _system_re, _system_im)
+def left_eigenvectors(a, b):
+    parts = []
+    for z in map(jax.lax.stop_gradient, (a + 1j * b, a, jnp.stack([b, a @ b]))):
+        w, u, v = jax.lax.linalg.eig(z, compute_left_eigenvectors=True, compute_right_eigenvectors=True)
+        only = jax.lax.linalg.eig(z, compute_left_eigenvectors=True, compute_right_eigenvectors=False)[1]
+        both = jnp.einsum("...ij,...j,...kj", u, jnp.exp(w), u.conj()), jnp.einsum("...ij,...j,...kj", only, w, v.conj() * 0 + only.conj())
+        overlap = jnp.abs(jnp.einsum("...ij,...ij->...j", u.conj(), v)).sum(-1)
+        parts += _parts(*both) + [overlap]
+    return [p * a[0, 0] for p in parts]
+
+
 # JAX has no derivatives of these, and Tansy those of what they are made of: by numbers that are fixed.
 @case("jax.numpy complex", _system_re, _system_im)
 def complex_reflections(a, b):

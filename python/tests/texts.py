@@ -22,6 +22,7 @@ REFUSED = {
     "by_jacobian": "of Lineax's operators",
     "complex_custom_vjp": "custom_vjp_call",
     "complex_reflections": "hessenberg",
+    "left_eigenvectors": "compute_left_eigenvectors",
     "complex_by_qr": "geqrf",
     "complex_by_qr_of_a_wide_one": "geqrf",
 }
