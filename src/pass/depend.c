@@ -252,3 +252,38 @@ bool tn_i_l_find_own(const tn_i_loops *p, uint32_t k, bool *own) {
     }
     return true;
 }
+
+/* ---- integers that count loops ---------------------------------------------------------------------------- */
+
+enum { FAR = 1 << 28 };
+
+bool tn_i_l_near(const tn_i_loops *p, const tn_i_affine *e) {
+    if (e->at <= -FAR || e->at >= FAR) return false;
+    for (uint32_t i = 0; i < e->n; i++) {
+        int64_t n;
+        if (!tn_i_l_known_count(p, e->term[i].loop, &n) || n >= FAR || e->term[i].by > FAR / (n + 1) ||
+            e->term[i].by < -FAR / (n + 1))
+            return false;
+    }
+    return true;
+}
+
+bool tn_i_l_affine_value(tn_i_l_builder *b, const tn_i_loops *p, uint32_t v, int depth, tn_i_affine *e) {
+    const tn_i_l_op *o = &p->op[v];
+    tn_i_affine y;
+    if (depth == 0 || (o->dtype != TN_I32 && o->dtype != TN_I64)) return false;
+    if (o->kind == TN_L_NUMBER) {
+        *e = tn_i_affine_number(o->dtype == TN_I32 ? (int32_t)o->bits : (int64_t)o->bits);
+        return tn_i_l_near(p, e);
+    }
+    if (o->kind == TN_L_INDEX) {
+        *e = tn_i_l_affine_of(p, &o->at);
+        return e->n <= 2 && tn_i_l_near(p, e);
+    }
+    if (o->kind != TN_L_MAP || (o->code != TN_L_add && o->code != TN_L_sub)) return false;
+    if (!tn_i_l_affine_value(b, p, o->in[0], depth - 1, e) || !tn_i_l_affine_value(b, p, o->in[1], depth - 1, &y) ||
+        e->n + y.n > 4)
+        return false;
+    *e = tn_i_affine_add(b, *e, o->code == TN_L_add ? 1 : -1, y);
+    return tn_i_l_near(p, e);
+}

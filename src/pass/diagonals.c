@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-enum { PLACES = 8, FAR = 1 << 28 /* so that 32 bits do not wrap */ };
+enum { PLACES = 8 };
 
 typedef struct diagonals {
     const tn_i_loops *p;
@@ -28,37 +28,6 @@ typedef struct diagonals {
 
 /* ---- places ------------------------------------------------------------------------------------------------ */
 
-static bool near(const tn_i_loops *p, const tn_i_affine *e) {
-    if (e->at <= -FAR || e->at >= FAR) return false;
-    for (uint32_t i = 0; i < e->n; i++) {
-        int64_t n;
-        if (!tn_i_l_known_count(p, e->term[i].loop, &n) || n >= FAR || e->term[i].by > FAR / (n + 1) ||
-            e->term[i].by < -FAR / (n + 1))
-            return false;
-    }
-    return true;
-}
-
-/* The integer v as an affine expression, of few terms. */
-static bool affine(diagonals *z, uint32_t v, int depth, tn_i_affine *e) {
-    const tn_i_loops *p = z->p;
-    const tn_i_l_op *o = &p->op[v];
-    tn_i_affine y;
-    if (depth == 0 || (o->dtype != TN_I32 && o->dtype != TN_I64)) return false;
-    if (o->kind == TN_L_NUMBER) {
-        *e = tn_i_affine_number(o->dtype == TN_I32 ? (int32_t)o->bits : (int64_t)o->bits);
-        return near(p, e);
-    }
-    if (o->kind == TN_L_INDEX) {
-        *e = tn_i_l_affine_of(p, &o->at);
-        return e->n <= 2 && near(p, e);
-    }
-    if (o->kind != TN_L_MAP || (o->code != TN_L_add && o->code != TN_L_sub)) return false;
-    if (!affine(z, o->in[0], depth - 1, e) || !affine(z, o->in[1], depth - 1, &y) || e->n + y.n > 4) return false;
-    *e = tn_i_affine_add(z->c.b, *e, o->code == TN_L_add ? 1 : -1, y);
-    return near(p, e);
-}
-
 static bool same(diagonals *z, const tn_i_affine *x, const tn_i_affine *y) {
     const tn_i_affine d = tn_i_affine_add(z->c.b, *x, -1, *y);
     return d.n == 0 && d.at == 0;
@@ -69,8 +38,8 @@ static bool find_place(diagonals *z, uint32_t k, const tn_i_l_op *o, tn_i_affine
     enum { DEEP = 3 };
     tn_i_affine x, y;
     int64_t by = 0;
-    if (o->kind != TN_L_MAP || o->code != TN_L_eq || !affine(z, o->in[0], DEEP, &x) || !affine(z, o->in[1], DEEP, &y) ||
-        x.n + y.n > 4)
+    if (o->kind != TN_L_MAP || o->code != TN_L_eq || !tn_i_l_affine_value(z->c.b, z->p, o->in[0], DEEP, &x) ||
+        !tn_i_l_affine_value(z->c.b, z->p, o->in[1], DEEP, &y) || x.n + y.n > 4)
         return false;
     x = tn_i_affine_add(z->c.b, x, -1, y);
     for (uint32_t i = 0; i < x.n; i++) {
@@ -81,7 +50,7 @@ static bool find_place(diagonals *z, uint32_t k, const tn_i_l_op *o, tn_i_affine
     const tn_i_affine here = tn_i_affine_loop(k, by, 0);
     x = tn_i_affine_add(z->c.b, x, -1, here);
     *at = tn_i_affine_add(z->c.b, tn_i_affine_number(0), -by, x);
-    return near(z->p, at) && (at->n == 0 || (at->n == 1 && (at->term[0].by == 1 || at->term[0].by == -1)));
+    return tn_i_l_near(z->p, at) && (at->n == 0 || (at->n == 1 && (at->term[0].by == 1 || at->term[0].by == -1)));
 }
 
 static bool loads_what_it_stores(const tn_i_loops *p, uint32_t k) {

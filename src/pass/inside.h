@@ -33,5 +33,9 @@ bool tn_i_l_apart(const tn_i_loops *p, uint32_t k, int64_t n, const bool *except
 bool tn_i_l_find_own(const tn_i_loops *p, uint32_t k, bool *own);
 /* The largest size of what the straight operations of a block compute, load or store. */
 int tn_i_l_widest(const tn_i_loops *p, uint32_t first, uint32_t last);
+/* Whether e is so small that 32 bits do not wrap. */
+bool tn_i_l_near(const tn_i_loops *p, const tn_i_affine *e);
+/* The integer v as an affine expression of few terms, looked for so deep. */
+bool tn_i_l_affine_value(tn_i_l_builder *b, const tn_i_loops *p, uint32_t v, int depth, tn_i_affine *e);
 
 #endif

@@ -6,6 +6,7 @@
 const tn_i_pass tn_i_pipeline[] = {
     {"unroll", tn_i_pass_unroll},                   /* short loops where iterations follow one another */
     {"diagonals", tn_i_pass_diagonals},             /* loops few of whose iterations are not like the rest */
+    {"conditions", tn_i_pass_conditions},           /* comparisons of the numbers of loops */
     {"partition", tn_i_pass_partition},             /* loops where conditions change */
     {"promote", tn_i_pass_promote},                 /* what a loop keeps in memory, in registers */
     {"rows", tn_i_pass_rows},                       /* functions behind the sums of rows, in loops of their own */

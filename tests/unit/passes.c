@@ -230,6 +230,41 @@ static void scratch_arrays(void **unused) {
         assert_true(bytes_of(shared[i], true) <= 128 && bytes_of(shared[i], false) == 192);
 }
 
+/* Conditions on the numbers of loops: every comparison, of loops and constants, of 32 bits that wrap, and constants
+ * that are true in one stretch, in two, everywhere and nowhere. */
+#define COMPARED(dtype, x, code, y)                                                                                   \
+    "loop {\n array x: f64[90] inout base 0\n array y: bool[90] out base 1\n zero: f64 = number 0.0\n"                \
+    " n: i64 = number 5\n m: i32 = number -3\n for i < 9 {\n for j < 40 {\n a: " dtype " = " x "\n b: " dtype " = " y \
+    "\n c: bool = " code " a b\n store y[2 j + i] = c\n d: f64 = load x[j + i]\n e: f64 = select c d zero\n"          \
+    " store x[j + i + 3] = e\n }\n }\n}"
+#define CONSTANT(data, at)                                                                                         \
+    "loop {\n array x: f64[90] inout base 0\n array k: bool[40] const {" data "}\n zero: f64 = number 0.0\n"       \
+    " for i < 2 {\n for j < 20 {\n c: bool = load k[" at "]\n d: f64 = load x[j + i]\n e: f64 = select c d zero\n" \
+    " store x[j + i + 40] = e\n }\n }\n}"
+#define TEN(x) x ", " x ", " x ", " x ", " x ", " x ", " x ", " x ", " x ", " x
+
+static void conditions(void **unused) {
+    static const char *const texts[] = {
+        COMPARED("i64", "index j", "lt", "add n n"),
+        COMPARED("i64", "index j", "le", "index 3 i"),
+        COMPARED("i64", "index j + 7", "gt", "add n n"),
+        COMPARED("i64", "index -j + 20", "ge", "index i"),
+        COMPARED("i64", "index j", "eq", "index 2 i + 1"),
+        COMPARED("i64", "index j", "ne", "index 2 i + 1"),
+        COMPARED("i32", "index j + 2147483640", "lt", "add m m"),
+        COMPARED("i32", "index -j + 10", "ge", "sub m m"),
+        COMPARED("f64", "index j", "lt", "index 2 i"),
+        CONSTANT(TEN("0") ", " TEN("1") ", " TEN("1") ", " TEN("0"), "j + 20 i"),
+        CONSTANT(TEN("1") ", " TEN("0") ", " TEN("0") ", " TEN("0"), "2 j + i"),
+        CONSTANT(TEN("0") ", " TEN("0") ", " TEN("0") ", " TEN("1"), "-2 j - i + 39"),
+        CONSTANT(TEN("1") ", " TEN("0") ", " TEN("0") ", " TEN("1"), "j + 20 i"),
+        CONSTANT(TEN("1") ", " TEN("1") ", " TEN("1") ", " TEN("1"), "j + 20 i"),
+        CONSTANT(TEN("0") ", " TEN("0") ", " TEN("0") ", " TEN("0"), "j + 20 i"),
+    };
+    (void)unused;
+    each(texts, sizeof texts / sizeof *texts, 4);
+}
+
 /* Loops one behind another, of which the later one loads what the earlier one stores: the same element, one that
  * another iteration stores, one that was stored twice, under a condition, as another dtype or in another array; and
  * what stands between them, vectors, and more of them than go together. */
@@ -458,11 +493,18 @@ static void widths(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_programs),   cmocka_unit_test(cells),
-                                       cmocka_unit_test(functions),         cmocka_unit_test(scratch_arrays),
-                                       cmocka_unit_test(loops_in_a_row),    cmocka_unit_test(rows_of_functions),
-                                       cmocka_unit_test(many_functions),    cmocka_unit_test(columns),
-                                       cmocka_unit_test(strips_of_columns), cmocka_unit_test(axes),
-                                       cmocka_unit_test(diagonals),         cmocka_unit_test(widths)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_programs),
+                                       cmocka_unit_test(cells),
+                                       cmocka_unit_test(functions),
+                                       cmocka_unit_test(scratch_arrays),
+                                       cmocka_unit_test(conditions),
+                                       cmocka_unit_test(loops_in_a_row),
+                                       cmocka_unit_test(rows_of_functions),
+                                       cmocka_unit_test(many_functions),
+                                       cmocka_unit_test(columns),
+                                       cmocka_unit_test(strips_of_columns),
+                                       cmocka_unit_test(axes),
+                                       cmocka_unit_test(diagonals),
+                                       cmocka_unit_test(widths)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
