@@ -1,6 +1,7 @@
 /* What do programs cost that no table was made for?  A line of JSON for each: time by the default back end, as C of the
  * system's compiler, and as the C that tn_emit_c writes, beside C by hand; then the ratios.  Arguments: --check
- * compares results with the C, on all back ends and without a clock; else names of programs, all without any. */
+ * compares results with the C, on all back ends and without a clock, and asks who runs each loop; else names of
+ * programs, all without any. */
 #include "general.h"
 
 #include "../measure.h"
@@ -202,6 +203,26 @@ static void run_sides(bench *b, bool check) {
     general_emit_free(&e);
 }
 
+static void say_why(void *user, const tn_step *step) {
+    const bench *b = user;
+    if (!*step->why) return;
+    printf("%s of %lld, %s: line %d runs by %s: %s\n", b->p->name, (long long)b->n[0],
+           b->dtype == TN_F64 ? "f64" : "f32", step->line, step->runner, step->why);
+    failures++;
+}
+
+/* Where there is machine code it runs all loops, of every size. */
+static void without_exception(const program *p, const int64_t *n, tn_dtype dtype) {
+    bench b = {.c = tn_ctx_new(NULL), .p = p, .n = n, .dtype = dtype};
+    tn_exec *e = (b.f = p->make(b.c, dtype, n)) ? tn_compile(b.f, NULL) : NULL;
+    if (!e || tn_exec_steps(e, say_why, &b) != TN_OK) {
+        printf("%s: %s\n", p->name, tn_error(b.c));
+        failures++;
+    }
+    tn_exec_free(e);
+    tn_ctx_free(b.c);
+}
+
 static void run(const program *p, const int64_t *n, tn_dtype dtype, bool check) {
     bench b = {.c = tn_ctx_new(NULL), .p = p, .n = n, .dtype = dtype, .by_hand = dtype == TN_F64 ? p->c64 : p->c32};
     b.f = b.by_hand ? p->make(b.c, dtype, n) : NULL;
@@ -223,15 +244,19 @@ static void run(const program *p, const int64_t *n, tn_dtype dtype, bool check) 
     tn_ctx_free(b.c);
 }
 
-/* Without a clock the smallest size will do. */
+/* Without a clock the smallest size will do, but for who runs it. */
 static void run_all(const program *p, bool check) {
     const int before = failures;
     int smallest = 0;
     for (int k = 1; k < 4 && p->size[k][0]; k++)
         if (p->size[k][0] < p->size[smallest][0]) smallest = k;
     for (int k = 0; k < 4 && p->size[k][0]; k++)
-        for (int dtype = 0; dtype < 2 && (!check || k == smallest); dtype++)
-            run(p, p->size[k], dtype ? TN_F32 : TN_F64, check);
+        for (int i = 0; i < 2; i++) {
+            const tn_dtype dtype = i ? TN_F32 : TN_F64;
+            if (!(dtype == TN_F64 ? p->c64 : p->c32)) continue;
+            if (!check || k == smallest) run(p, p->size[k], dtype, check);
+            if (check) without_exception(p, p->size[k], dtype);
+        }
     failed += failures > before;
 }
 

@@ -169,6 +169,14 @@ static int tell(void *user, const tn_effect *e) {
     return 0;
 }
 
+/* Another back end than was asked for by name. */
+static void tell_backend(const tn_i_cli_rank *r) {
+    const char *why;
+    const int ran = tn_exec_backend(r->e, &why);
+    if (r->number > 0 || r->o->backend == TN_BACKEND_DEFAULT || ran == r->o->backend) return;
+    (void)fprintf(stderr, "runs by %s: %s\n", tn_i_cli_backend(ran), why);
+}
+
 void tn_i_cli_call(tn_i_cli_rank *r, const tn_comm_ops *comm) {
     tn_ctx *c = tn_fn_ctx(r->f);
     const tn_compile_options options = {.size = sizeof options,
@@ -186,6 +194,7 @@ void tn_i_cli_call(tn_i_cli_rank *r, const tn_comm_ops *comm) {
         tn_exec_free(r->e); /* the message is the context's */
         r->e = NULL;
     }
+    if (r->e) tell_backend(r);
     r->status = r->e ? tn_exec_profile(r->e, r->profile) : tn_last_status(c);
     for (int64_t n = 0; r->status == TN_OK && (n == 0 || n < r->o->runs); n++)
         r->status = tn_call(r->e, (const void *const *)r->in, r->out);

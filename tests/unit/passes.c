@@ -254,6 +254,8 @@ static void conditions(void **unused) {
         COMPARED("i32", "index j + 2147483640", "lt", "add m m"),
         COMPARED("i32", "index -j + 10", "ge", "sub m m"),
         COMPARED("f64", "index j", "lt", "index 2 i"),
+        COMPARED("f64", "index j", "ge", "number 5.5"),
+        COMPARED("u32", "index j - 20", "lt", "index 2 i"),
         CONSTANT(TEN("0") ", " TEN("1") ", " TEN("1") ", " TEN("0"), "j + 20 i"),
         CONSTANT(TEN("1") ", " TEN("0") ", " TEN("0") ", " TEN("0"), "2 j + i"),
         CONSTANT(TEN("0") ", " TEN("0") ", " TEN("0") ", " TEN("1"), "-2 j - i + 39"),
