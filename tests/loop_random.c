@@ -34,6 +34,7 @@ typedef struct maker {
     tn_i_affine place;
     bool vector;
     uint32_t outside; /* in a parallel loop: values before this one are not seen */
+    bool quiet;       /* nothing is stored for now */
 } maker;
 
 static int64_t pick(maker *m, int64_t lo, int64_t hi) { return tn_i_pick(m->r, lo, hi); }
@@ -194,7 +195,41 @@ static void read(maker *m) {
     know(m, tn_i_l_load(&m->b, &w));
 }
 
+static bool updates(const maker *m, uint32_t array) {
+    const int dtype = m->b.p->array[array].dtype;
+    return dtype != TN_BOOL && !tn_i_is_held(dtype);
+}
+
+static void update(maker *m, const tn_i_l_where *w) {
+    static const tn_i_l_code codes[] = {TN_L_add, TN_L_mul, TN_L_max, TN_L_min};
+    tn_i_l_update(&m->b, w, codes[pick(m, 0, 3)], some(m, m->b.p->array[w->array].dtype));
+}
+
+/* In a vector loop, of an array that nothing else touches: a place for each iteration, or few for all of them. */
+static void update_target(maker *m, uint32_t loop, int64_t n) {
+    const int64_t count = m->b.p->array[m->target].count;
+    tn_i_l_where w = {.array = m->target, .e = m->place, .masked = chance(m, 3)};
+    if (chance(m, 2)) { /* of 0 .. 5, each often */
+        const int dtype = chance(m, 2) ? TN_I32 : TN_I64;
+        const uint32_t i = tn_i_l_index(&m->b, dtype, tn_i_affine_loop(loop, pick(m, 1, 7), pick(m, -9, 9)));
+        const int64_t most = count - 1 < 5 ? count - 1 : 5;
+        w.indexed = true;
+        w.index = tn_i_l_map(&m->b, TN_L_and, i, tn_i_l_number(&m->b, dtype, 7), TN_L_NONE);
+        w.last = pick(m, 0, most);
+        w.by = w.last && chance(m, 3) ? most / w.last : 1;
+        w.e = tn_i_affine_number(pick(m, 0, count - 1 - w.by * w.last));
+    } else if (count > n && m->place.term[0].by > 0) {
+        w.indexed = true;
+        w.index = some(m, TN_I64);
+        w.last = pick(m, 0, count - n);
+        w.by = 1;
+    }
+    if (w.masked) w.mask = some(m, TN_BOOL);
+    update(m, &w);
+}
+
 static void write(maker *m) {
+    if (m->quiet) return;
     if (m->target != TN_L_NONE) {
         tn_i_l_where w = {.array = m->target, .e = m->place, .masked = chance(m, 4)};
         if (w.masked) w.mask = some(m, TN_BOOL);
@@ -204,7 +239,10 @@ static void write(maker *m) {
     const uint32_t a = array_of(m, any_dtype(m), true);
     if (a == TN_L_NONE) return;
     const tn_i_l_where w = where(m, a);
-    tn_i_l_store(&m->b, &w, some(m, tn_i_holder(m->b.p->array[a].dtype)));
+    if (updates(m, a) && chance(m, 4))
+        update(m, &w);
+    else
+        tn_i_l_store(&m->b, &w, some(m, tn_i_holder(m->b.p->array[a].dtype)));
 }
 
 static void call(maker *m) {
@@ -320,8 +358,13 @@ static void independent_loop(maker *m, bool vector) {
     m->place = chance(m, 3) ? tn_i_affine_loop(k, -1, m->b.p->array[array].count - 1) : tn_i_affine_loop(k, 1, 0);
     m->vector = vector;
     m->work *= n;
+    m->quiet = vector && updates(m, array) && chance(m, 3);
     block(m, 6);
-    write(m);
+    if (m->quiet)
+        update_target(m, k, n);
+    else
+        write(m);
+    m->quiet = false;
     const uint32_t x = some(m, TN_F64);
     m->work = work;
     m->target = TN_L_NONE;

@@ -118,6 +118,8 @@ bool tn_i_c_in_libm(const char *name);            /* NULL: no */
 /* map.c: how k is computed; the statement; a call over a block. */
 uint8_t tn_i_c_way(const tn_i_cwriter *w, uint32_t k);
 void tn_i_c_map(tn_i_cwriter *w, uint32_t k);
+/* What update k makes of what is there and of what is given. */
+void tn_i_c_updated(tn_i_cwriter *w, uint32_t k, const char *there, const char *given, tn_i_text *t);
 /* Function k of one number and those right behind it that go with it, by one call; what is behind them, or k: none does
  */
 uint32_t tn_i_c_functions(tn_i_cwriter *w, uint32_t k, uint32_t last);

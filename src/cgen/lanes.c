@@ -73,7 +73,7 @@ static tn_i_c_over over(const tn_i_cwriter *w, uint32_t k, uint32_t end) {
 /* Columns of an array of rows that are stored side by side, 16 bytes of a row at a time: row[], how many; 0: none. */
 static unsigned side_by_side(const tn_i_cwriter *w, uint32_t k, uint32_t end, uint32_t row[4]) {
     const tn_i_l_op *o = &w->p->op[k];
-    if (!w->g->native || o->kind != TN_L_STORE) return 0;
+    if (!w->g->native || o->kind != TN_L_STORE || o->update) return 0;
     const int dtype = w->p->array[o->which].dtype;
     const unsigned n = dtype == TN_F64 ? 2 : dtype == TN_F32 ? 4 : 0;
     for (unsigned i = 0; i < n; i++) {

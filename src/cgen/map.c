@@ -86,17 +86,23 @@ static void set_vector_strip(const tn_i_cwriter *w, const tn_i_l_op *o, body *b)
     if (v.strip) b->strip = v.strip;
 }
 
+/* Of an update: what is there, and what is given. */
+static int operands_of(const tn_i_l_op *o) { return o->kind == TN_L_STORE ? 2 : o->nin; }
+static int dtype_of(const tn_i_cwriter *w, const tn_i_l_op *o, int i) {
+    return o->kind == TN_L_STORE ? o->dtype : w->p->op[o->in[i]].dtype;
+}
+
 static body body_of(const tn_i_cwriter *w, uint32_t k) {
     const tn_i_l_op *o = &w->p->op[k];
-    const int id = o->code == TN_L_fn ? (int)o->which : tn_i_l_rows[o->code].prim;
-    const int from = o->nin ? w->p->op[o->in[0]].dtype : o->dtype;
+    const int id = o->code == TN_L_fn ? (int)o->which : tn_i_l_rows[o->code].prim, nin = operands_of(o);
+    const int from = nin ? dtype_of(w, o, 0) : o->dtype;
     const bool ordered = o->code == TN_L_lt || o->code == TN_L_le || o->code == TN_L_gt || o->code == TN_L_ge;
     if (id < 0 || (ordered && from == TN_BOOL)) return (body){.text = own_body(o->code, from)};
     body b = {.prim = w->p->ctx->prims[id]};
     tn_type type[3], out = tn_type_of((tn_dtype)o->dtype, 0, NULL);
     const tn_type *in[3];
-    for (int i = 0; i < o->nin; i++) {
-        type[i] = tn_type_of((tn_dtype)w->p->op[o->in[i]].dtype, 0, NULL);
+    for (int i = 0; i < nin; i++) {
+        type[i] = tn_type_of((tn_dtype)dtype_of(w, o, i), 0, NULL);
         in[i] = &type[i];
     }
     const tn_i_param param = {.kind = b.prim->params ? b.prim->params[0].kind : TN_K_NONE,
@@ -104,7 +110,7 @@ static body body_of(const tn_i_cwriter *w, uint32_t k) {
                                      : o->code == TN_L_convert ? o->dtype
                                                                : tn_i_l_rows[o->code].param};
     const tn_i_query q = {
-        .ctx = w->p->ctx, .prim = b.prim, .p = &param, .nin = o->nin, .nout = 1, .in = in, .out = &out};
+        .ctx = w->p->ctx, .prim = b.prim, .p = &param, .nin = (uint32_t)nin, .nout = 1, .in = in, .out = &out};
     b.strip = tn_i_scalar_body(&q, &b.text);
     if (w->g->native && o->nin == 3) set_vector_strip(w, o, &b);
     if (w->g->libm && o->nin <= 2 && tn_i_c_in_libm(b.prim->vector[o->dtype])) {
@@ -176,7 +182,7 @@ static bool reads_again(const tn_i_cwriter *w, const tn_i_l_op *o, const char *t
 /* "tansy_max_of_f64", "tansy_convert_of_f64_i32". */
 static void function_name(const tn_i_cwriter *w, uint32_t k, const body *b, char text[TN_C_NAME]) {
     const tn_i_l_op *o = &w->p->op[k];
-    const int from = w->p->op[o->in[o->code == TN_L_select]].dtype;
+    const int from = dtype_of(w, o, o->code == TN_L_select);
     const char *name = o->code == TN_L_fn ? b->prim->name : tn_i_l_rows[o->code].name;
     char param[24] = "";
     if (o->code == TN_L_fn && o->lo) (void)snprintf(param, sizeof param, "_p%" PRIu64, (uint64_t)o->lo);
@@ -193,8 +199,8 @@ static void write_function(tn_i_cwriter *w, uint32_t k, const body *b, const cha
     tn_i_c_need(g, helpers_of(w, k, b), text.at);
     tn_i_text_put(&g->helpers, "#ifndef TANSY_HAS_%s\n#define TANSY_HAS_%s\nstatic inline %s %s(", name, name,
                   tn_i_c_name(o->dtype), name);
-    for (int i = 0; i < o->nin; i++)
-        tn_i_text_put(&g->helpers, "%s%s %c", i ? ", " : "", tn_i_c_name(w->p->op[o->in[i]].dtype), 'x' + i);
+    for (int i = 0; i < operands_of(o); i++)
+        tn_i_text_put(&g->helpers, "%s%s %c", i ? ", " : "", tn_i_c_name(dtype_of(w, o, i)), 'x' + i);
     tn_i_text_put(&g->helpers, ") {\n    return (%s)(%s);\n}\n#endif\n", tn_i_c_name(o->dtype),
                   text.at ? text.at : "0");
     w->failed |= text.failed;
@@ -224,6 +230,14 @@ static void in_place(tn_i_cwriter *w, uint32_t k, const body *b) {
         tn_i_c_line(w, "%s%s;", define, text.at);
     w->failed |= text.failed;
     tn_i_text_free(&text);
+}
+
+void tn_i_c_updated(tn_i_cwriter *w, uint32_t k, const char *there, const char *given, tn_i_text *t) {
+    const body b = body_of(w, k);
+    char function[TN_C_NAME];
+    function_name(w, k, &b, function);
+    write_function(w, k, &b, function);
+    tn_i_text_put(t, "%s(%s, %s)", function, there, given);
 }
 
 /* ---- native: numbers ---- */

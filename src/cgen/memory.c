@@ -75,7 +75,10 @@ void tn_i_c_store(tn_i_cwriter *w, uint32_t k) {
     char at[TN_C_AFFINE], mask[TN_C_NAME], value[TN_C_NAME];
     tn_i_text x = {.ctx = w->g->ctx};
     element(w, o, at);
-    converted(w, w->p->op[o->in[2]].dtype, w->p->array[o->which].dtype, tn_i_c_value(w, o->in[2], value), &x);
+    if (o->update)
+        tn_i_c_updated(w, k, at, tn_i_c_value(w, o->in[2], value), &x);
+    else
+        converted(w, w->p->op[o->in[2]].dtype, w->p->array[o->which].dtype, tn_i_c_value(w, o->in[2], value), &x);
     if (o->in[1] == TN_L_NONE)
         tn_i_c_line(w, "%s = %s;", at, x.at ? x.at : "");
     else
@@ -86,7 +89,9 @@ void tn_i_c_store(tn_i_cwriter *w, uint32_t k) {
 bool tn_i_c_behind(const tn_i_cwriter *w, uint32_t k, uint32_t j) {
     const tn_i_l_op *o = &w->p->op[k], *q = &w->p->op[j];
     const tn_i_l_array *a = &w->p->array[o->which], *b = &w->p->array[q->which];
-    if (q->kind != TN_L_STORE || a->role == TN_L_CONST || b->role != a->role || b->base != a->base) return false;
+    if (q->kind != TN_L_STORE || o->update || q->update || a->role == TN_L_CONST || b->role != a->role ||
+        b->base != a->base)
+        return false;
     if (o->in[0] != TN_L_NONE || o->in[1] != TN_L_NONE || q->in[0] != TN_L_NONE || q->in[1] != TN_L_NONE) return false;
     if (a->dtype != b->dtype || o->at.n != q->at.n) return false;
     const tn_i_l_term *s = tn_i_l_terms(w->p, &o->at), *t = tn_i_l_terms(w->p, &q->at);

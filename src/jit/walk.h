@@ -239,6 +239,8 @@ bool tn_i_w_store_column(tn_i_walk *w, uint32_t k, unsigned piece);
 
 /* walk_gather.c: piece i of load or store o whose elements are not in a row; TN_REG_NONE, false: in no quick way */
 tn_i_reg tn_i_w_gather(tn_i_walk *w, const tn_i_l_op *o, unsigned i, tn_i_reg mask);
+/* Elements to where index in[0], which varies, says, of each lane; false: they are too far for 31 bits. */
+bool tn_i_w_indices(tn_i_walk *w, const tn_i_l_op *o, unsigned i, tn_i_reg *at);
 bool tn_i_w_scatter(tn_i_walk *w, const tn_i_l_op *o, unsigned i, tn_i_reg x, tn_i_reg mask);
 
 /* walk_map.c, walk_int.c, walk_bool.c, walk_convert.c: operation `code` on one piece */
@@ -252,6 +254,8 @@ tn_i_reg tn_i_w_convert(tn_i_walk *w, int from, int to, unsigned lanes, tn_i_reg
 /* A bool as elements of `bytes`, or from such (AVX2); bit by bit into the lowest of eax. */
 tn_i_reg tn_i_w_mask_as(tn_i_walk *w, unsigned bytes, unsigned lanes, tn_i_reg p);
 tn_i_reg tn_i_w_mask_from(tn_i_walk *w, unsigned bytes, unsigned lanes, tn_i_reg p);
+/* flags: NE where the bool of some lane is false; uses rax */
+void tn_i_w_test_all(tn_i_walk *w, unsigned lanes, tn_i_reg p);
 void tn_i_w_test(tn_i_walk *w, tn_i_reg p); /* flags: E where the bool, one number, is false; uses eax */
 tn_i_reg tn_i_w_and(tn_i_walk *w, unsigned lanes, tn_i_reg p, tn_i_reg q); /* either may be TN_REG_NONE */
 /* Element by element where there is no instruction: through the stack. */

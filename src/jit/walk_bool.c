@@ -79,6 +79,17 @@ void tn_i_w_test(tn_i_walk *w, tn_i_reg p) {
     tn_i_m_add(&w->m, &test);
 }
 
+void tn_i_w_test_all(tn_i_walk *w, unsigned lanes, tn_i_reg p) {
+    const int32_t all = (int32_t)((UINT32_C(1) << lanes) - 1);
+    const unsigned bytes = tn_i_w_size(lanes * w->mask);
+    if (w->m.wide)
+        tn_i_w_general(w, TN_X_kmovd_r, 0, TN_RAX_, p, 0);
+    else
+        tn_i_w_general(w, w->mask == 8 ? TN_X_vmovmskpd : TN_X_vmovmskps, bytes, TN_RAX_, p, 0);
+    tn_i_w_imm(w, TN_X_and_i, 4, TN_RAX_, all);
+    tn_i_w_imm(w, TN_X_cmp_i, 4, TN_RAX_, all);
+}
+
 /* ---- comparing --------------------------------------------------------------------------------------------------- */
 
 static tn_i_reg compare_floats(tn_i_walk *w, int code, int dtype, unsigned lanes, tn_i_reg x, tn_i_reg y) {

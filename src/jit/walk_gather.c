@@ -165,6 +165,14 @@ tn_i_reg tn_i_w_gather(tn_i_walk *w, const tn_i_l_op *o, unsigned i, tn_i_reg ma
     return one_by_one(w, size, at, step, bytes);
 }
 
+bool tn_i_w_indices(tn_i_walk *w, const tn_i_l_op *o, unsigned i, tn_i_reg *at) {
+    const bool narrow = w->p->op[o->in[0]].dtype == TN_I32;
+    uint8_t none[64];
+    if (!offsets(o, 0, 1, true, none, 4) || w->m.failed) return false;
+    *at = positions(w, o, narrow ? TN_I32 : TN_I64, i, TN_REG_NONE, false);
+    return true;
+}
+
 bool tn_i_w_scatter(tn_i_walk *w, const tn_i_l_op *o, unsigned i, tn_i_reg x, tn_i_reg mask) {
     const unsigned size = size_of(w, o), bytes = w->lanes * size;
     tn_i_w_mem at;

@@ -119,7 +119,8 @@ void tn_i_w_put_away(tn_i_walk *w, int dtype, unsigned lanes, const tn_i_w_mem *
 typedef struct lane_access {
     const tn_i_l_op *o;
     bool indexed, masked; /* by what is on the stack */
-    int64_t by;           /* bytes from lane to lane */
+    bool clamped;         /* the index is that of an element that there is, times o->lo */
+    int64_t by, first;    /* bytes from lane to lane; and to lane 0 */
     unsigned size;
     bool store;
 } lane_access;
@@ -161,57 +162,132 @@ static void move_element(tn_i_walk *w, const lane_access *a, const tn_i_w_mem *a
     }
 }
 
-/* rcx: the address of lane 0, without the index. */
+/* What an update makes of what is there and x. */
+static tn_i_reg updated(tn_i_walk *w, const tn_i_l_op *o, unsigned lanes, const tn_i_w_mem *at, tn_i_reg x,
+                        tn_i_reg mask) {
+    const int dtype = w->p->array[o->which].dtype;
+    const tn_i_reg there = tn_i_w_get(w, dtype, lanes, at, mask);
+    return tn_i_w_map(w, o->code, dtype, dtype, lanes, there, x, TN_REG_NONE);
+}
+
+/* rcx: the address of lane 0, without an index that varies. */
+static void first_lane(tn_i_walk *w, const lane_access *a) {
+    const tn_i_l_op *o = a->o;
+    tn_i_w_mem at;
+    tn_i_w_address(w, o->which, &o->at, a->first, &at);
+    tn_i_w_fixed_load(w, TN_X_lea, 8, TN_RCX_, &at);
+    if (o->in[0] == TN_L_NONE || a->indexed) return;
+    tn_i_w_integer(w, TN_RDX_, o->in[0]);
+    index_bytes(w, o);
+    tn_i_w_two(w, TN_X_add, 8, TN_RCX_, TN_RDX_);
+}
+
+static void lane_address(tn_i_walk *w, const lane_access *a, unsigned lane, tn_i_w_mem *at) {
+    *at = tn_i_w_at(TN_RCX_, (int32_t)(a->by * lane));
+    if (!a->indexed) return;
+    const bool narrow = w->p->op[a->o->in[0]].dtype == TN_I32;
+    const tn_i_w_mem index = tn_i_w_stack(tn_i_w_scratch(w, TN_W_AT) + (int32_t)lane * (narrow ? 4 : 8));
+    tn_i_w_fixed_load(w, narrow ? TN_X_movsxd : TN_X_mov, 8, TN_RDX_, &index);
+    if (a->clamped)
+        at->scale = (uint8_t)a->size;
+    else
+        index_bytes(w, a->o);
+    at->index = TN_RDX_;
+}
+
+static void update_lane(tn_i_walk *w, const lane_access *a, unsigned lane) {
+    const int dtype = w->p->array[a->o->which].dtype;
+    const tn_i_w_mem own = tn_i_w_stack(tn_i_w_scratch(w, TN_W_X) + (int32_t)(lane * a->size));
+    const size_t spots = w->nspot;
+    tn_i_w_mem at;
+    if (a->masked) {
+        const tn_i_w_mem mask = tn_i_w_stack(tn_i_w_scratch(w, TN_W_MASK) + (int32_t)lane);
+        tn_i_w_store_op(w, TN_X_cmpb_i, 4, TN_REG_NONE, &mask, false);
+        tn_i_w_add(w, TN_M_IF, TN_CC_E, 0);
+    }
+    const tn_i_reg x = tn_i_w_get(w, dtype, 1, &own, TN_REG_NONE);
+    lane_address(w, a, lane, &at);
+    tn_i_w_bound_kept(w, a->o->which, &at, a->size);
+    const tn_i_reg y = updated(w, a->o, 1, &at, x, TN_REG_NONE);
+    if (a->o->code != TN_L_add) { /* others may use rcx and rdx */
+        first_lane(w, a);
+        lane_address(w, a, lane, &at);
+    }
+    tn_i_w_put_away(w, dtype, 1, &at, y, TN_REG_NONE, true);
+    if (!a->masked) return;
+    tn_i_w_forget(w, spots);
+    tn_i_w_add(w, TN_M_END, 0, 0);
+}
+
 static void one_lane(tn_i_walk *w, const lane_access *a, unsigned lane) {
     const int32_t skip = a->masked ? tn_i_m_label(&w->m) : 0;
-    tn_i_w_mem at = tn_i_w_at(TN_RCX_, (int32_t)(a->by * lane));
+    tn_i_w_mem at;
     if (a->masked) {
         const tn_i_w_mem mask = tn_i_w_stack(tn_i_w_scratch(w, TN_W_MASK) + (int32_t)lane);
         tn_i_w_store_op(w, TN_X_cmpb_i, 4, TN_REG_NONE, &mask, false);
         tn_i_w_add(w, TN_M_JUMP_IF, TN_CC_E, skip);
     }
-    if (a->indexed) {
-        const bool narrow = w->p->op[a->o->in[0]].dtype == TN_I32;
-        const tn_i_w_mem index = tn_i_w_stack(tn_i_w_scratch(w, TN_W_AT) + (int32_t)lane * (narrow ? 4 : 8));
-        tn_i_w_fixed_load(w, narrow ? TN_X_movsxd : TN_X_mov, 8, TN_RDX_, &index);
-        index_bytes(w, a->o);
-        at.index = TN_RDX_;
-    }
+    lane_address(w, a, lane, &at);
     tn_i_w_bound_kept(w, a->o->which, &at, a->size);
     move_element(w, a, &at, tn_i_w_scratch(w, TN_W_X) + (int32_t)(lane * a->size));
     if (a->masked) tn_i_w_add(w, TN_M_LABEL, 0, skip);
 }
 
 /* The elements of a piece: between the array and the stack. */
-static void each_lane(tn_i_walk *w, const tn_i_l_op *o, unsigned piece, tn_i_reg mask, bool store) {
-    lane_access a = {.o = o, .masked = mask != TN_REG_NONE, .store = store};
-    tn_i_w_mem at;
-    a.size = (unsigned)tn_i_dtype_size(w->p->array[o->which].dtype);
-    if (!tn_i_mul_i64(tn_i_l_by(w->p, &o->at, w->vector), (int64_t)a.size, &a.by) || a.by > INT32_MAX / 64 ||
-        a.by < INT32_MIN / 64) {
-        tn_i_w_refuse(w, "a stride is too large");
-        return;
-    }
+static bool prepare_lanes(tn_i_walk *w, lane_access *a, unsigned piece) {
+    const tn_i_l_op *o = a->o;
     const unsigned lanes = w->lanes;
+    a->size = (unsigned)tn_i_dtype_size(w->p->array[o->which].dtype);
+    if (!tn_i_mul_i64(tn_i_l_by(w->p, &o->at, w->vector), (int64_t)a->size, &a->by) || a->by > INT32_MAX / 64 ||
+        a->by < INT32_MIN / 64) {
+        tn_i_w_refuse(w, "a stride is too large");
+        return false;
+    }
     if (o->in[0] != TN_L_NONE && w->note[o->in[0]].varies) {
         const tn_i_w_mem index = tn_i_w_stack(tn_i_w_scratch(w, TN_W_AT));
-        tn_i_w_put_away(w, w->p->op[o->in[0]].dtype, lanes, &index, tn_i_w_piece(w, o->in[0], piece), TN_REG_NONE,
-                        false);
-        a.indexed = true;
+        tn_i_reg at_index;
+        a->clamped = tn_i_w_indices(w, o, piece, &at_index);
+        if (!a->clamped) at_index = tn_i_w_piece(w, o->in[0], piece);
+        tn_i_w_put_away(w, w->p->op[o->in[0]].dtype, lanes, &index, at_index, TN_REG_NONE, false);
+        a->indexed = true;
     }
-    if (a.masked) {
-        const tn_i_w_mem bytes = tn_i_w_stack(tn_i_w_scratch(w, TN_W_MASK));
-        tn_i_w_put_away(w, TN_BOOL, lanes, &bytes, mask, TN_REG_NONE, false);
-    }
-    tn_i_w_address(w, o->which, &o->at, a.by * piece * lanes, &at);
+    a->first = a->by * piece * lanes;
     tn_i_w_keep_origin(w, o->which);
-    tn_i_w_fixed_load(w, TN_X_lea, 8, TN_RCX_, &at);
-    if (o->in[0] != TN_L_NONE && !a.indexed) {
-        tn_i_w_integer(w, TN_RDX_, o->in[0]);
-        index_bytes(w, o);
-        tn_i_w_two(w, TN_X_add, 8, TN_RCX_, TN_RDX_);
+    return true;
+}
+
+static void run_lanes(tn_i_walk *w, lane_access *a, tn_i_reg mask) {
+    a->masked = mask != TN_REG_NONE;
+    if (a->masked) {
+        const tn_i_w_mem bytes = tn_i_w_stack(tn_i_w_scratch(w, TN_W_MASK));
+        tn_i_w_put_away(w, TN_BOOL, w->lanes, &bytes, mask, TN_REG_NONE, false);
     }
-    for (unsigned l = 0; l < lanes; l++) one_lane(w, &a, l);
+    first_lane(w, a);
+    for (unsigned l = 0; l < w->lanes; l++) (a->o->update ? update_lane : one_lane)(w, a, l);
+}
+
+static void each_lane(tn_i_walk *w, const tn_i_l_op *o, unsigned piece, tn_i_reg mask, bool store) {
+    lane_access a = {.o = o, .store = store};
+    if (prepare_lanes(w, &a, piece)) run_lanes(w, &a, mask);
+}
+
+/* Updates, of which mostly all are to be done, or all but those behind the last element. */
+static void update_lanes(tn_i_walk *w, const tn_i_l_op *o, unsigned piece, tn_i_reg mask) {
+    lane_access a = {.o = o, .store = true};
+    const size_t spots = w->nspot;
+    if (!prepare_lanes(w, &a, piece)) return;
+    if (mask == TN_REG_NONE) {
+        run_lanes(w, &a, mask);
+        return;
+    }
+    tn_i_w_test_all(w, w->lanes, mask);
+    tn_i_w_add(w, TN_M_IF, TN_CC_NE, 0);
+    run_lanes(w, &a, TN_REG_NONE);
+    tn_i_w_forget(w, spots);
+    tn_i_w_add(w, TN_M_ELSE, 0, 0);
+    run_lanes(w, &a, mask);
+    tn_i_w_forget(w, spots);
+    tn_i_w_add(w, TN_M_END, 0, 0);
 }
 
 /* ---- one number ------------------------------------------------------------------------------------------------ */
@@ -330,11 +406,46 @@ static void store_one(tn_i_walk *w, const tn_i_l_op *o) {
         tn_i_w_test(w, tn_i_w_one(w, o->in[1]));
         tn_i_w_add(w, TN_M_IF, TN_CC_E, 0);
     }
+    tn_i_reg x = tn_i_w_one(w, o->in[2]);
     address_of(w, o, &at);
-    tn_i_w_put_away(w, w->p->array[o->which].dtype, 1, &at, tn_i_w_one(w, o->in[2]), TN_REG_NONE, true);
+    if (o->update) {
+        x = updated(w, o, 1, &at, x, TN_REG_NONE);
+        address_of(w, o, &at);
+    }
+    tn_i_w_put_away(w, w->p->array[o->which].dtype, 1, &at, x, TN_REG_NONE, true);
     if (!where) return;
     tn_i_w_forget(w, spots);
     tn_i_w_add(w, TN_M_END, 0, 0);
+}
+
+/* Elements in a row, of an index that is one number or none. */
+static void row_address(tn_i_walk *w, const tn_i_l_op *o, unsigned i, tn_i_w_mem *at) {
+    const int64_t size = (int64_t)tn_i_dtype_size(w->p->array[o->which].dtype);
+    tn_i_w_address(w, o->which, &o->at, (int64_t)(i * w->lanes) * size, at);
+    if (o->in[0] != TN_L_NONE) {
+        tn_i_w_fixed_load(w, TN_X_lea, 8, TN_RCX_, at);
+        tn_i_w_integer(w, TN_RDX_, o->in[0]);
+        index_bytes(w, o);
+        *at = (tn_i_w_mem){TN_RCX_, TN_RDX_, 1, 0};
+    }
+    tn_i_w_bound(w, o->which, at, (int64_t)w->lanes * size);
+}
+
+static void update_piece(tn_i_walk *w, const tn_i_l_op *o, unsigned i, tn_i_reg x, tn_i_reg mask) {
+    const int dtype = w->p->array[o->which].dtype;
+    tn_i_w_mem at;
+    const bool row = (o->in[0] == TN_L_NONE || !w->note[o->in[0]].varies) && tn_i_l_by(w->p, &o->at, w->vector) == 1 &&
+                     in_a_row(w, dtype, w->lanes, mask != TN_REG_NONE);
+    if (!row) {
+        const tn_i_w_mem stack = tn_i_w_stack(tn_i_w_scratch(w, TN_W_X));
+        tn_i_w_put_away(w, dtype, w->lanes, &stack, x, TN_REG_NONE, false);
+        update_lanes(w, o, i, mask);
+        return;
+    }
+    row_address(w, o, i, &at);
+    const tn_i_reg y = updated(w, o, w->lanes, &at, x, mask);
+    row_address(w, o, i, &at);
+    tn_i_w_put_away(w, dtype, w->lanes, &at, y, mask, true);
 }
 
 void tn_i_w_store_piece(tn_i_walk *w, uint32_t k, unsigned i) {
@@ -342,6 +453,10 @@ void tn_i_w_store_piece(tn_i_walk *w, uint32_t k, unsigned i) {
     const int dtype = w->p->array[o->which].dtype;
     if (never(w, o, i)) return;
     const tn_i_reg mask = mask_of(w, o, i), x = tn_i_w_piece(w, o->in[2], i);
+    if (o->update) {
+        update_piece(w, o, i, x, mask);
+        return;
+    }
     if (contiguous(w, o, mask != TN_REG_NONE)) {
         tn_i_w_mem at;
         tn_i_w_address(w, o->which, &o->at, (int64_t)(i * w->lanes * tn_i_dtype_size(dtype)), &at);

@@ -54,7 +54,7 @@ static bool strided(const tn_i_walk *w, uint32_t k) {
     const tn_i_l_op *o = tn_i_w_o(w, k);
     const int dtype = w->p->array[o->which].dtype;
     const int64_t size = (int64_t)tn_i_dtype_size(dtype), by = tn_i_l_by(w->p, &o->at, w->vector);
-    if (o->kind == TN_L_LOAD ? !w->note[k].varies : o->kind != TN_L_STORE) return false;
+    if (o->kind == TN_L_LOAD ? !w->note[k].varies : o->kind != TN_L_STORE || o->update) return false;
     return o->in[0] == TN_L_NONE && o->in[1] == TN_L_NONE && dtype != TN_BOOL && size >= 4 && by != 0 && by != 1 &&
            by != -1 && by < INT32_MAX / 1024 && by > INT32_MIN / 1024 && w->lanes * (unsigned)size >= 16;
 }

@@ -17,15 +17,16 @@ static const tn_prim *prim_of(const tn_i_loops *p, const tn_i_l_op *o) {
 static bool ask(const tn_i_loops *p, const tn_i_l_op *o, question *z) {
     const tn_prim *prim = prim_of(p, o);
     if (!prim) return false;
-    for (int i = 0; i < o->nin; i++) {
-        z->type[i] = tn_type_of((tn_dtype)p->op[o->in[i]].dtype, 0, NULL);
+    const int nin = o->kind == TN_L_STORE ? 2 : o->nin; /* of an update, both of its dtype */
+    for (int i = 0; i < nin; i++) {
+        z->type[i] = tn_type_of((tn_dtype)(nin == o->nin ? p->op[o->in[i]].dtype : o->dtype), 0, NULL);
         z->in[i] = &z->type[i];
     }
     z->type[3] = tn_type_of((tn_dtype)o->dtype, 0, NULL);
     z->param.u.i = o->code == TN_L_fn ? o->lo : o->code == TN_L_convert ? o->dtype : tn_i_l_rows[o->code].param;
     z->param.kind = prim->params ? prim->params[0].kind : TN_K_NONE;
     z->q = (tn_i_query){
-        .ctx = p->ctx, .prim = prim, .p = &z->param, .nin = o->nin, .nout = 1, .in = z->in, .out = &z->type[3]};
+        .ctx = p->ctx, .prim = prim, .p = &z->param, .nin = (uint32_t)nin, .nout = 1, .in = z->in, .out = &z->type[3]};
     return true;
 }
 

@@ -127,12 +127,24 @@ uint32_t tn_i_l_load(tn_i_l_builder *b, const tn_i_l_where *w) {
     return access(b, o, w);
 }
 
-void tn_i_l_store(tn_i_l_builder *b, const tn_i_l_where *w, uint32_t x) {
+static void store(tn_i_l_builder *b, const tn_i_l_where *w, bool update, uint8_t code, uint32_t x) {
     if (b->failed) return;
     tn_i_l_op o = tn_i_l_blank(TN_L_STORE, dtype_of(b, x));
     o.in[2] = x;
+    o.update = update;
+    o.code = code;
     if (x == TN_L_NONE) tn_i_l_fail(b, TN_ERULE, "an operand is missing");
     (void)access(b, o, w);
+}
+
+void tn_i_l_store(tn_i_l_builder *b, const tn_i_l_where *w, uint32_t x) { store(b, w, false, 0, x); }
+
+void tn_i_l_update(tn_i_l_builder *b, const tn_i_l_where *w, tn_i_l_code code, uint32_t x) {
+    store(b, w, true, (uint8_t)code, x);
+}
+
+void tn_i_l_store_like(tn_i_l_builder *b, const tn_i_l_op *o, const tn_i_l_where *w, uint32_t x) {
+    store(b, w, o->update, o->code, x);
 }
 
 uint32_t tn_i_l_load_at(tn_i_l_builder *b, uint32_t array, tn_i_affine e) {

@@ -129,6 +129,21 @@ static bool load(const checker *z) {
     return value_of(z, 2, o->dtype);
 }
 
+/* In a vector loop nothing else touches the array. */
+static bool update(const checker *z) {
+    const tn_i_l_op *o = z->o;
+    const tn_i_l_array *a = &z->p->array[o->which];
+    if (o->code != TN_L_add && o->code != TN_L_mul && o->code != TN_L_max && o->code != TN_L_min)
+        return bad(z, "an update is by add, mul, max or min");
+    if (a->dtype == TN_BOOL || tn_i_is_held(a->dtype)) return bad(z, "%s is not updated", tn_i_dtype_name(a->dtype));
+    for (uint32_t i = z->vector; z->vector != TN_L_NONE && i < z->p->op[z->vector].to; i++) {
+        const tn_i_l_op *x = &z->p->op[i];
+        if (i != z->k && (x->kind == TN_L_LOAD || x->kind == TN_L_STORE) && tn_i_l_overlap(z->p, x->which, o->which))
+            return bad(z, "something else in the vector loop touches %s", a->name);
+    }
+    return true;
+}
+
 static bool store(const checker *z) {
     const tn_i_l_op *o = z->o;
     if (!access(z)) return false;
@@ -137,7 +152,7 @@ static bool store(const checker *z) {
     if (!value_of(z, 2, tn_i_holder(a->dtype))) return false;
     if (z->vector != TN_L_NONE && !varies(z, o->in[0]) && tn_i_l_by(z->p, &o->at, z->vector) == 0)
         return bad(z, "the address does not move with the vector loop");
-    return true;
+    return !o->update || update(z);
 }
 
 static bool call(const checker *z) {

@@ -79,7 +79,14 @@ static bool store(machine *m, uint32_t k) {
     int64_t at;
     if (o->in[1] != TN_L_NONE && !m->value[o->in[1]]) return true;
     if (!element(m, k, &at)) return false;
-    tn_i_l_put(m->p->array[o->which].dtype, start(m, o->which), at, m->value[o->in[2]]);
+    const int dtype = m->p->array[o->which].dtype;
+    char *array = start(m, o->which);
+    uint64_t x = m->value[o->in[2]];
+    if (o->update) {
+        const uint64_t there = tn_i_l_get(dtype, array, at), given = x;
+        m->body[k].strip(1, (const void *const[2]){&there, &given}, (const int64_t[2]){1, 1}, &x, 1);
+    }
+    tn_i_l_put(dtype, array, at, x);
     return true;
 }
 
@@ -206,9 +213,9 @@ static void take_pending(const machine *m, uint32_t loop) {
     for (uint32_t c = loop + 1; m->p->op[c].kind == TN_L_CARRY; c++) m->value[c] = m->pending[c];
 }
 
-/* Not where elements enter reductions, which they do in order. */
+/* Not where elements enter reductions or update memory, which they do in order. */
 static bool backwards(const machine *m, const tn_i_l_op *o) {
-    return m->o->backwards && (o->parallel || (o->vector && tn_i_l_no_sums(m->p, (uint32_t)(o - m->p->op))));
+    return m->o->backwards && (o->parallel || (o->vector && tn_i_l_any_order(m->p, (uint32_t)(o - m->p->op))));
 }
 
 static uint32_t begin_loop(machine *m, uint32_t k) {
@@ -335,6 +342,7 @@ static bool prepare(machine *m) {
         size_t more = 0;
         m->body[k].slot = (uint32_t)words;
         if (o->kind == TN_L_MAP) m->body[k].strip = strip_of(m, o);
+        if (o->kind == TN_L_STORE && o->update) m->body[k].strip = tn_i_l_body(p, o);
         if (o->kind == TN_L_HALVES) more = TN_L_HALVED;
         if ((o->kind == TN_L_REDUCE && !tn_i_mul((size_t)o->hi, WORDS, &more)) || !tn_i_add(words, more, &words) ||
             words > UINT32_MAX)

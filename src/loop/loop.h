@@ -106,7 +106,8 @@ typedef enum tn_i_l_kind {
     /* no values */
     TN_L_REDUCE, /* hi >= 1 reductions by fold `code`, empty; dtype: of what goes into them */
     TN_L_INTO,   /* in[1] is the next element of reduction [e] of REDUCE in[0] */
-    TN_L_STORE,  /* like LOAD: in[2] to array `which`; where in[1] is false: not */
+    TN_L_STORE,  /* like LOAD: in[2] to array `which`; where in[1] is false: not.  update: what `code` (add, mul, max,
+                    min) makes of what is there and in[2]; not to arrays of bools or of dtypes that are held */
     TN_L_NEXT,   /* CARRY in[0] is in[1] in the next iteration; all NEXTs of a loop at once */
     TN_L_WHILE,  /* where in[0], a bool, is false the loop is left: carries are as they entered this iteration */
     TN_L_CALL,   /* kernel `which` with p->arg[arg .. arg + narg) */
@@ -132,6 +133,7 @@ typedef struct tn_i_l_op {
     uint8_t unroll;                 /* FOR: iterations to be written out at a time; 0: nothing is said */
     uint8_t vector;                 /* FOR: see below; 0: one at a time */
     bool parallel;                  /* FOR: see below */
+    bool update;                    /* STORE */
     uint32_t in[3];
     uint32_t which, to, arg, narg;
     tn_i_l_affine at;
@@ -158,11 +160,12 @@ typedef struct tn_i_l_op {
  * by operation, the last ones by masks: the program says nothing of tails.  What does not change in the loop is one
  * number.  Loops and IFs inside are those of all iterations together: their counts and conditions do not change in the
  * vector loop.  There are no CARRYs, WHILEs and HALVES of such a loop but HALVES behind it; inside no CALL, and
- * no vector or parallel loop; each STORE is to an address that moves with the loop.  Loops inside may
- * carry: a CARRY is then a vector.  So lanes of a sum are a vector loop of 16 around a loop of 32 with a CARRY.
- * Reductions may stand in a vector loop for back ends that have those of vectors (strips).  One from outside is fed or
- * asked there once and in no block within: one result, which elements enter in the order of iterations, or as many next
- * to each other as there are iterations.  One that is in the loop is each iteration's own.
+ * no vector or parallel loop; each STORE is to an address that moves with the loop.  An update is done in the order of
+ * iterations, which may be to one place; nothing else in the loop touches its array.  Loops inside may carry: a CARRY
+ * is then a vector.  So lanes of a sum are a vector loop of 16 around a loop of 32 with a CARRY. Reductions may stand
+ * in a vector loop for back ends that have those of vectors (strips).  One from outside is fed or asked there once and
+ * in no block within: one result, which elements enter in the order of iterations, or as many next to each other as
+ * there are iterations.  One that is in the loop is each iteration's own.
  *
  * parallel: the iterations do not depend on each other and are parts of the work, not many, for as many threads as
  * there are.  Such a loop stands in no block, has a count without an operand, and nothing in it reads a value from
@@ -247,6 +250,8 @@ static inline bool tn_i_l_has_value(const tn_i_l_op *o) { return o->kind <= TN_L
 bool tn_i_l_known_count(const tn_i_loops *p, uint32_t loop, int64_t *n);
 /* Whether loop k neither feeds nor asks a reduction. */
 bool tn_i_l_no_sums(const tn_i_loops *p, uint32_t k);
+/* Nor updates: iterations of a vector loop may run in any order. */
+bool tn_i_l_any_order(const tn_i_loops *p, uint32_t k);
 /* Whether two arrays share a byte. */
 bool tn_i_l_overlap(const tn_i_loops *p, uint32_t a, uint32_t b);
 /* The dtype of memory of which code makes what it has of a number (as_i8 ..), or -1; and the code, or TN_L_fn. */
@@ -330,6 +335,9 @@ uint32_t tn_i_l_load(tn_i_l_builder *b, const tn_i_l_where *w);
 uint32_t tn_i_l_load_at(tn_i_l_builder *b, uint32_t array, tn_i_affine e);
 void tn_i_l_store(tn_i_l_builder *b, const tn_i_l_where *w, uint32_t x);
 void tn_i_l_store_at(tn_i_l_builder *b, uint32_t array, tn_i_affine e, uint32_t x);
+void tn_i_l_update(tn_i_l_builder *b, const tn_i_l_where *w, tn_i_l_code code, uint32_t x);
+/* As STORE o does it. */
+void tn_i_l_store_like(tn_i_l_builder *b, const tn_i_l_op *o, const tn_i_l_where *w, uint32_t x);
 
 /* Loops.  `for_n`: n times; `for_up_to`: e + count times (count: TN_L_NONE, or a value), at most `most`. */
 uint32_t tn_i_l_for_n(tn_i_l_builder *b, int64_t n);

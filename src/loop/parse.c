@@ -61,7 +61,9 @@ static uint32_t load(tn_i_reader *z, int t) {
     return k;
 }
 
-static void store(tn_i_reader *z) {
+static void store(tn_i_reader *z, bool update) {
+    const int code = update ? tn_i_read_one_of(z, "an operation", TN_L_fn, code_name) : 0;
+    if (z->b.failed) return;
     tn_i_l_where w = address(z);
     tn_i_read_expect(z, "=");
     const uint32_t x = tn_i_read_value(z);
@@ -69,7 +71,10 @@ static void store(tn_i_reader *z) {
         w.masked = true;
         w.mask = tn_i_read_value(z);
     }
-    tn_i_l_store(&z->b, &w, x);
+    if (update)
+        tn_i_l_update(&z->b, &w, (tn_i_l_code)code, x);
+    else
+        tn_i_l_store(&z->b, &w, x);
 }
 
 static uint32_t within(tn_i_reader *z) {
@@ -256,7 +261,9 @@ static void statement(tn_i_reader *z) {
         tn_i_l_else(&z->b);
         tn_i_read_expect(z, "{");
     } else if (tn_i_read_accept(z, "store"))
-        store(z);
+        store(z, false);
+    else if (tn_i_read_accept(z, "update"))
+        store(z, true);
     else if (tn_i_read_accept(z, "into")) {
         const uint32_t r = reduction(z, &e);
         tn_i_read_expect(z, "=");

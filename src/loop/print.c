@@ -204,7 +204,10 @@ static void statement(printer *w, uint32_t k, const tn_i_l_op *o) {
         tn_i_text_put(&w->t, " = v%" PRIu32, w->name[o->in[1]]);
         break;
     case TN_L_STORE:
-        tn_i_text_put(&w->t, "store ");
+        if (o->update)
+            tn_i_text_put(&w->t, "update %s ", tn_i_l_rows[o->code].name);
+        else
+            tn_i_text_put(&w->t, "store ");
         address(w, o);
         tn_i_text_put(&w->t, " = v%" PRIu32, w->name[o->in[2]]);
         if (o->in[1] != TN_L_NONE) tn_i_text_put(&w->t, " where v%" PRIu32, w->name[o->in[1]]);

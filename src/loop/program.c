@@ -57,6 +57,12 @@ bool tn_i_l_no_sums(const tn_i_loops *p, uint32_t k) {
     return true;
 }
 
+bool tn_i_l_any_order(const tn_i_loops *p, uint32_t k) {
+    for (uint32_t i = k + 1; i < p->op[k].to; i++)
+        if (p->op[i].kind == TN_L_STORE && p->op[i].update) return false;
+    return tn_i_l_no_sums(p, k);
+}
+
 bool tn_i_l_overlap(const tn_i_loops *p, uint32_t a, uint32_t b) {
     const tn_i_l_array *x = &p->array[a], *y = &p->array[b];
     if (a == b) return x->count > 0;

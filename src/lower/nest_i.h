@@ -102,6 +102,17 @@ void tn_i_lower_loop_step(const tn_i_lower_part *w, const tn_i_step *s);
 /* The step's number, to the memory of the plan's first input; counts: the array that has that of the first step, or
  * TN_L_NONE: the loop does all steps. */
 void tn_i_lower_number(const tn_i_lower_part *w, const tn_i_lower_steps *s, uint32_t counts);
+/* One side of a copy of a value of type t, not empty, at a place: its first element, and elements from one index to the
+ * next. */
+typedef struct tn_i_lower_side {
+    uint32_t array;
+    tn_i_affine e;
+    int64_t stride[TN_MAX_RANK];
+} tn_i_lower_side;
+tn_i_lower_side tn_i_lower_side_of(const tn_i_lower_part *w, const tn_type *t, const tn_i_place *k, bool out);
+bool tn_i_lower_same_place(const tn_i_lower_part *w, const tn_i_place *a, const tn_i_place *b);
+/* A kernel of windows (windows.c). */
+void tn_i_lower_windows(const tn_i_lower_part *w, const tn_i_step *s);
 /* A copy of a value of type t; places are dense, or have strides of w->p. */
 void tn_i_lower_copy(const tn_i_lower_part *w, const tn_type *t, const tn_i_place *from, const tn_i_place *to);
 /* Adds x, an i64, to a counter. */

@@ -12,21 +12,11 @@
 
 /* ---- copies ------------------------------------------------------------------------------------------- */
 
-typedef struct side {
-    uint32_t array;
-    tn_i_affine e;
-    int64_t stride[TN_MAX_RANK];
-} side;
-
-/* One side of a copy of a value of type t, not empty, at a place. */
-static side side_of(const tn_i_lower_part *w, const tn_type *t, const tn_i_place *k, bool out) {
+tn_i_lower_side tn_i_lower_side_of(const tn_i_lower_part *w, const tn_type *t, const tn_i_place *k, bool out) {
     const tn_i_lower_place q = tn_i_lower_inside(w->frame, k);
     int64_t first = 0, last = 0;
-    side z;
-    if (k->stride == TN_DENSE)
-        tn_i_dense_strides(t, z.stride);
-    else
-        memcpy(z.stride, w->p->number + k->stride, (size_t)t->rank * sizeof *z.stride);
+    tn_i_lower_side z;
+    tn_i_place_strides_of(w->p, t, k, z.stride);
     for (int d = 0; d < t->rank; d++) *(z.stride[d] < 0 ? &first : &last) += z.stride[d] * (t->dim[d] - 1);
     const int dtype = tn_i_is_half(t->dtype) ? TN_U16 : t->dtype; /* of NaNs the bits, too */
     z.array = tn_i_lower_array(w->b, &q, out ? "to" : "from", dtype, out ? TN_L_OUT : TN_L_IN, last - first + 1,
@@ -37,7 +27,7 @@ static side side_of(const tn_i_lower_part *w, const tn_type *t, const tn_i_place
 
 void tn_i_lower_copy(const tn_i_lower_part *w, const tn_type *t, const tn_i_place *from, const tn_i_place *to) {
     if (tn_i_count(t) == 0) return;
-    side x = side_of(w, t, from, false), y = side_of(w, t, to, true);
+    tn_i_lower_side x = tn_i_lower_side_of(w, t, from, false), y = tn_i_lower_side_of(w, t, to, true);
     uint32_t open = 0;
     for (int d = 0; d < t->rank; d++) {
         if (t->dim[d] == 1) continue;
@@ -50,7 +40,7 @@ void tn_i_lower_copy(const tn_i_lower_part *w, const tn_type *t, const tn_i_plac
     while (open-- > 0) tn_i_l_close(w->b);
 }
 
-static bool same_place(const tn_i_lower_part *w, const tn_i_place *a, const tn_i_place *b) {
+bool tn_i_lower_same_place(const tn_i_lower_part *w, const tn_i_place *a, const tn_i_place *b) {
     const tn_i_lower_place x = tn_i_lower_inside(w->frame, a), y = tn_i_lower_inside(w->frame, b);
     bool same = x.base == y.base && x.at == y.at && x.first == y.first && x.n == y.n;
     for (uint32_t i = 0; same && i < x.n; i++) same = x.walk[i].loop == y.walk[i].loop && x.walk[i].by == y.walk[i].by;
@@ -58,7 +48,7 @@ static bool same_place(const tn_i_lower_part *w, const tn_i_place *a, const tn_i
 }
 
 static void move(const tn_i_lower_part *w, const tn_i_move *m) {
-    if (!same_place(w, &m->from, &m->to)) tn_i_lower_copy(w, w->p->f->val[m->v].type, &m->from, &m->to);
+    if (!tn_i_lower_same_place(w, &m->from, &m->to)) tn_i_lower_copy(w, w->p->f->val[m->v].type, &m->from, &m->to);
 }
 
 /* ---- programs within ---------------------------------------------------------------------------------- */
@@ -120,6 +110,7 @@ static void step(const tn_i_lower_part *w, const tn_i_step *s) {
     switch ((tn_i_step_kind)s->kind) {
     case TN_STEP_NEST: (void)tn_i_lower_into(w->b, s->u.nest, w->frame); break;
     case TN_STEP_MOVE: move(w, &w->p->move[s->loop]); break;
+    case TN_STEP_KERNEL: tn_i_lower_windows(w, s); break;
     case TN_STEP_BODY: run_nested(w, s, s->u.body, s->loop); break;
     case TN_STEP_BRANCH: run_branch(w, s); break;
     case TN_STEP_LOOP: tn_i_lower_loop_step(w, s); break;

@@ -139,13 +139,34 @@ static bool apart(const tn_i_loops *p, uint32_t k, int64_t n, const tn_i_l_op *s
     return far == 0 || far % by || far / by >= n || far / by <= -n;
 }
 
-static bool stores_apart(const tn_i_loops *p, uint32_t k, int64_t n) {
+enum { OPERATIONS = 64 };
+
+/* Value v changes in loop k, as is seen from so many operations. */
+static bool moves(const tn_i_loops *p, uint32_t k, uint32_t v, int *fuel) {
+    if (v == TN_L_NONE || v < k || --*fuel < 0) return false;
+    const tn_i_l_op *o = &p->op[v];
+    if (o->at.n && tn_i_l_by(p, &o->at, k)) return true;
+    for (int i = 0; i < 3; i++)
+        if (o->kind == TN_L_MAP || o->kind == TN_L_LOAD)
+            if (moves(p, k, o->in[i], fuel)) return true;
+    return false;
+}
+
+/* Updates in the order of iterations, to places of which some may be the same. */
+static bool updates_in_order(const tn_i_loops *p, uint32_t k, const tn_i_l_op *o) {
+    int fuel = OPERATIONS;
+    return o->update && (tn_i_l_by(p, &o->at, k) || moves(p, k, o->in[0], &fuel));
+}
+
+static bool stores_apart(const tn_i_loops *p, uint32_t k, int64_t n, bool in_order) {
     for (uint32_t i = k + 1; i < p->op[k].to; i++) {
         const tn_i_l_op *s = &p->op[i];
         if (s->kind != TN_L_STORE) continue;
         for (uint32_t j = k + 1; j < p->op[k].to; j++) {
             const tn_i_l_op *x = &p->op[j];
-            if ((x->kind == TN_L_STORE || x->kind == TN_L_LOAD) && !apart(p, k, n, s, x)) return false;
+            if (x->kind != TN_L_STORE && x->kind != TN_L_LOAD) continue;
+            if (x == s && in_order && updates_in_order(p, k, s)) continue;
+            if ((x != s && s->update && tn_i_l_overlap(p, s->which, x->which)) || !apart(p, k, n, s, x)) return false;
         }
     }
     return true;
@@ -153,7 +174,12 @@ static bool stores_apart(const tn_i_loops *p, uint32_t k, int64_t n) {
 
 bool tn_i_l_independent(const tn_i_loops *p, uint32_t k) {
     int64_t n;
-    return tn_i_l_known_count(p, k, &n) && stores_apart(p, k, n);
+    return tn_i_l_known_count(p, k, &n) && stores_apart(p, k, n, false);
+}
+
+bool tn_i_l_vectorizable(const tn_i_loops *p, uint32_t k) {
+    int64_t n;
+    return tn_i_l_known_count(p, k, &n) && stores_apart(p, k, n, true);
 }
 
 /* ---- whole iterations ---- */

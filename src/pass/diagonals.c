@@ -56,7 +56,8 @@ static bool find_place(diagonals *z, uint32_t k, const tn_i_l_op *o, tn_i_affine
 static bool loads_what_it_stores(const tn_i_loops *p, uint32_t k) {
     for (uint32_t i = k + 1; i < p->op[k].to; i++)
         for (uint32_t j = k + 1; j < p->op[k].to && p->op[i].kind == TN_L_STORE; j++)
-            if (p->op[j].kind == TN_L_LOAD && tn_i_l_overlap(p, p->op[i].which, p->op[j].which)) return true;
+            if (p->op[i].update || (p->op[j].kind == TN_L_LOAD && tn_i_l_overlap(p, p->op[i].which, p->op[j].which)))
+                return true;
     return false;
 }
 
@@ -104,7 +105,7 @@ static void copy_access(diagonals *z, uint32_t k, uint32_t i, uint32_t is) {
     if (w.indexed) w.index = z->c.value[o->in[0]], w.by = o->lo, w.last = o->hi;
     if (o->in[1] != TN_L_NONE) w.mask = tn_i_l_map(b, TN_L_and, is, z->c.value[o->in[1]], TN_L_NONE);
     if (o->kind == TN_L_STORE) {
-        tn_i_l_store(b, &w, z->c.value[o->in[2]]);
+        tn_i_l_store_like(b, o, &w, z->c.value[o->in[2]]);
         return;
     }
     w.otherwise = o->in[1] != TN_L_NONE ? z->c.value[o->in[2]] : tn_i_l_number(b, o->dtype, 0);

@@ -99,7 +99,7 @@ static bool fits(fuser *z) {
     const uint32_t nop = q->nop;
     const size_t nterm = q->nterm, nmoved = z->c.nmoved;
     const uint32_t loop = write_one(z);
-    const bool is = !z->c.b->failed && z->forwarded && tn_i_l_independent(q, loop);
+    const bool is = !z->c.b->failed && z->forwarded && tn_i_l_vectorizable(q, loop);
     q->nop = nop;
     q->nterm = nterm;
     z->c.nmoved = nmoved;

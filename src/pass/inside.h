@@ -25,6 +25,8 @@ typedef void tn_i_l_stretch(void *with, uint32_t k, tn_i_affine at, int64_t n);
 void tn_i_l_in_stretches(tn_i_l_builder *b, int64_t n, tn_i_l_stretch *each, void *with, uint32_t k);
 /* Loop k, of a known count, is of straight operations whose iterations do not depend on each other. */
 bool tn_i_l_independent(const tn_i_loops *p, uint32_t k);
+/* Or they depend on each other by updates alone, which vector loops do in order. */
+bool tn_i_l_vectorizable(const tn_i_loops *p, uint32_t k);
 /* No iteration of loop k, which has n, touches what another one of the same loop stores; of arrays that `except`
  * has (NULL: none) nothing is asked. */
 bool tn_i_l_apart(const tn_i_loops *p, uint32_t k, int64_t n, const bool *except);

@@ -117,7 +117,7 @@ static void copy_own(sharing *z, uint32_t k, uint32_t part) {
     if (o->kind == TN_L_LOAD)
         value[k] = tn_i_l_load(z->c.b, &w);
     else
-        tn_i_l_store(z->c.b, &w, value[o->in[2]]);
+        tn_i_l_store_like(z->c.b, o, &w, value[o->in[2]]);
 }
 
 static void copy_part(sharing *z, uint32_t k, int64_t n) {

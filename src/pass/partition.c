@@ -151,7 +151,7 @@ static bool copy_less(partition *z, uint32_t k) {
     if (o->kind == TN_L_LOAD)
         value[k] = tn_i_l_load(z->c.b, &at);
     else
-        tn_i_l_store(z->c.b, &at, value[o->in[2]]);
+        tn_i_l_store_like(z->c.b, o, &at, value[o->in[2]]);
     return true;
 }
 

@@ -84,7 +84,7 @@ static bool add_access(promoter *z, uint32_t k, uint32_t i) {
     const tn_i_l_array *a = &z->p->array[o->which];
     const int64_t size = (int64_t)tn_i_dtype_size(a->dtype);
     if (!is_own(z, k, i) || o->at.n || o->in[0] != TN_L_NONE || o->in[1] != TN_L_NONE || a->role == TN_L_CONST ||
-        z->halved[i])
+        z->halved[i] || o->update)
         return add_anywhere(z, i, o->which);
     const int64_t lo = a->at + o->at.at * size;
     const uint32_t at = cell_at(z, a->base, lo, a->dtype);

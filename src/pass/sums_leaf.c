@@ -143,7 +143,7 @@ static void copy_masked(tn_i_summing *z, uint32_t k, uint32_t mask) {
     if (at.indexed) at.index = value[o->in[0]], at.by = o->lo, at.last = o->hi;
     if (o->in[1] != TN_L_NONE) at.mask = tn_i_l_map(b, TN_L_and, value[o->in[1]], mask, TN_L_NONE);
     if (o->kind == TN_L_STORE) {
-        tn_i_l_store(b, &at, value[o->in[2]]);
+        tn_i_l_store_like(b, o, &at, value[o->in[2]]);
         return;
     }
     at.otherwise = o->in[1] != TN_L_NONE ? value[o->in[2]] : tn_i_l_number(b, o->dtype, 0);

@@ -24,7 +24,7 @@ static bool behind_are_carried(const tn_i_loops *p, uint32_t k) {
 static bool fits(const tn_i_loops *p, uint32_t k, int64_t *n, bool strips) {
     const tn_i_l_op *o = &p->op[k];
     return !o->vector && !o->parallel && tn_i_l_known_count(p, k, n) && *n > 1 && !behind_are_carried(p, k) &&
-           (strips ? tn_i_l_reduces(p, k) : tn_i_l_straight(p, k + 1, o->to)) && tn_i_l_independent(p, k);
+           (strips ? tn_i_l_reduces(p, k) : tn_i_l_straight(p, k + 1, o->to)) && tn_i_l_vectorizable(p, k);
 }
 
 tn_i_loops *tn_i_pass_vectorize(tn_i_loops *p, const tn_i_machine *m) {

@@ -28,11 +28,11 @@ static bool may_stand(const tn_i_loops *p, uint32_t k, uint32_t i) {
     case TN_L_WITHIN:
     case TN_L_MAP:
     case TN_L_LOAD:
-    case TN_L_STORE:
     case TN_L_CARRY:
     case TN_L_NEXT:
     case TN_L_LAST:
     case TN_L_END: return true;
+    case TN_L_STORE: return !o->update;
     case TN_L_REDUCE: return o->hi == 1;
     case TN_L_INTO:
     case TN_L_TOTAL: return o->in[0] > k;
@@ -93,7 +93,7 @@ static void copy_own(outer *z, uint32_t k) {
     if (o->kind == TN_L_LOAD)
         value[k] = tn_i_l_load(b, &w);
     else
-        tn_i_l_store(b, &w, value[o->in[2]]);
+        tn_i_l_store_like(b, o, &w, value[o->in[2]]);
 }
 
 static void copy_strips(outer *z, uint32_t k, int64_t n) {

@@ -1,9 +1,13 @@
-/* Which plans may be part of a loop program (lower/part.c): those of nests, copies, programs that are called or of
- * which one is chosen, and loops of a known number of steps, or of a condition, that fill no stacks. */
+/* Which plans may be part of a loop program (lower/part.c): those of nests, copies, kernels of windows, programs that
+ * are called or of which one is chosen, and loops of a known number of steps, or of a condition, that fill no stacks.
+ */
 #include "plan/planner.h"
+#include "prims/held.h"
+#include "strips/strips.h"
 
-/* Programs of which one is chosen, one comparison after another. */
-enum { MOST_CHOICES = 64 };
+/* Programs of which one is chosen, one comparison after another; the most operations of a kernel of windows, and the
+ * most of its values that live at once. */
+enum { MOST_CHOICES = 64, WINDOW_OPERATIONS = 64, WINDOW_VALUES = 8 };
 
 static double work_of(const tn_i_nest *n) { return (double)n->rows * (double)n->row * (double)n->nop; }
 
@@ -45,6 +49,58 @@ static bool add_loop(const tn_i_loop *l, tn_i_part_size *k) {
     return l->inner && add(&l->size, k);
 }
 
+/* ---- kernels of windows ---- */
+
+void tn_i_part_windows(const tn_i_plan *p, const tn_i_step *s, tn_i_window_form *f) {
+    const tn_i_eqn *e = &p->f->eqn[s->eqn];
+    tn_i_arr in[TN_WINDOW_OPERANDS], out = {.type = p->f->val[e->out].type};
+    for (uint32_t i = 0; i < e->nin; i++) {
+        const tn_i_var v = tn_i_in(p->f, e)[i];
+        in[i] = (tn_i_arr){.type = p->f->val[v].type};
+        tn_i_place_strides_of(p, in[i].type, &p->place[v], in[i].stride);
+    }
+    tn_i_place_strides_of(p, out.type, &p->place[e->out], out.stride);
+    const tn_i_kernel k = {.prim = e->prim, .p = tn_i_p(e), .nin = e->nin, .nout = 1, .in = in, .out = &out};
+    e->prim->windows(&k, f);
+}
+
+/* Several indices become one number of elements, which counts forwards. */
+static bool counts(const tn_i_window_form *f) {
+    int64_t all = 0, far;
+    for (uint32_t c = 0; c < f->columns && !f->none; c++)
+        if ((f->columns > 1 && f->column[c].by < 0) || !tn_i_mul_i64(f->column[c].last, f->column[c].by, &far) ||
+            !tn_i_add_i64(all, far, &all))
+            return false;
+    return true;
+}
+
+/* Whether the kernel of step s is one that loops do as well. */
+static bool of_windows(const tn_i_plan *p, const tn_i_step *s, tn_i_window_form *f) {
+    const tn_i_eqn *e = &p->f->eqn[s->eqn];
+    if (!e->prim->windows || e->nin > TN_WINDOW_OPERANDS || e->nout != 1) return false;
+    for (uint32_t i = 0; i < e->nin; i++)
+        if (tn_i_has_steps(p->f->val[tn_i_in(p->f, e)[i]].type)) return false;
+    const tn_type *t = p->f->val[e->out].type;
+    if (tn_i_has_steps(t)) return false;
+    tn_i_part_windows(p, s, f);
+    const bool joins = f->how >= 0, numbers = t->dtype != TN_BOOL && !tn_i_is_held(t->dtype);
+    return f->rank + f->inner <= TN_MAX_RANK && (numbers || !joins) && counts(f);
+}
+
+static bool add_windows(const tn_i_plan *p, const tn_i_step *s, tn_i_part_size *k) {
+    const tn_i_eqn *e = &p->f->eqn[s->eqn];
+    tn_i_window_form f;
+    if (!of_windows(p, s, &f)) return false;
+    double elements = (double)tn_i_count(p->f->val[e->out].type);
+    if (f.how != TN_WINDOWS_READ) elements += (double)tn_i_count(p->f->val[tn_i_in(p->f, e)[f.windows]].type);
+    k->work += elements;
+    const size_t registers = 8 * (WINDOW_OPERATIONS + WINDOW_VALUES * (size_t)TN_STRIPS_MOST);
+    if (registers > k->registers) k->registers = registers;
+    return true;
+}
+
+/* ---- steps ---- */
+
 /* The work is that of the one with the most. */
 static bool add_choice(const tn_i_plan *p, const tn_i_fork *f, tn_i_part_size *k) {
     double most = 0;
@@ -73,6 +129,7 @@ static bool add_step(const tn_i_plan *p, const tn_i_step *s, tn_i_part_size *k) 
     switch ((tn_i_step_kind)s->kind) {
     case TN_STEP_NEST: return add_nest(s->u.nest, k);
     case TN_STEP_MOVE: return add_move(p, &p->move[s->loop], k);
+    case TN_STEP_KERNEL: return add_windows(p, s, k);
     case TN_STEP_BODY: return add_program(s->u.body, k);
     case TN_STEP_LOOP: return add_loop(&p->loop[s->loop], k);
     case TN_STEP_BRANCH: return add_choice(p, &p->fork[s->loop], k);

@@ -6,14 +6,16 @@
 
 /* ---- strides of values -------------------------------------------------------------- */
 
-void tn_i_place_strides(const tn_i_planner *z, tn_i_var v, int64_t stride[TN_MAX_RANK]) {
-    const tn_i_place *k = &z->p->place[v];
-    const tn_type *t = z->f->val[v].type;
+void tn_i_place_strides_of(const tn_i_plan *p, const tn_type *t, const tn_i_place *k, int64_t stride[TN_MAX_RANK]) {
     memset(stride, 0, TN_MAX_RANK * sizeof *stride);
     if (k->stride == TN_DENSE)
         tn_i_dense_strides(t, stride);
     else
-        memcpy(stride, z->p->number + k->stride, (size_t)t->rank * sizeof *stride);
+        memcpy(stride, p->number + k->stride, (size_t)t->rank * sizeof *stride);
+}
+
+void tn_i_place_strides(const tn_i_planner *z, tn_i_var v, int64_t stride[TN_MAX_RANK]) {
+    tn_i_place_strides_of(z->p, z->f->val[v].type, &z->p->place[v], stride);
 }
 
 bool tn_i_place_with(tn_i_planner *z, const tn_type *t, int64_t *stride, tn_i_place *place) {

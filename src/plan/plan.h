@@ -29,6 +29,10 @@ typedef struct tn_i_place {
     uint32_t stride; /* index of its strides in plan->number, or TN_DENSE: row-major */
 } tn_i_place;
 
+typedef struct tn_i_plan tn_i_plan;
+/* Of a value of type t at a place of p. */
+void tn_i_place_strides_of(const tn_i_plan *p, const tn_type *t, const tn_i_place *k, int64_t stride[TN_MAX_RANK]);
+
 /* ---- steps --------------------------------------------------------------------- */
 
 typedef enum tn_i_step_kind {
@@ -44,8 +48,6 @@ typedef enum tn_i_step_kind {
     TN_STEP_SPILL,
     TN_STEP_FETCH
 } tn_i_step_kind;
-
-typedef struct tn_i_plan tn_i_plan;
 
 typedef struct tn_i_step {
     union {

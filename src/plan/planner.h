@@ -2,6 +2,7 @@
 #ifndef TN_PLANNER_H
 #define TN_PLANNER_H
 
+#include "prims/windows.h"
 #include "plan/draft.h"
 #include "plan/loop.h"
 #include "plan/plan.h"
@@ -162,6 +163,8 @@ int64_t tn_i_loop_entry(const tn_type *t);
 bool tn_i_part_measure(const tn_i_plan *p, tn_i_part_size *k);
 /* Likewise of a program that is a step of a loop. */
 bool tn_i_part_steps(const tn_i_plan *p, tn_i_part_size *k);
+/* What the kernel of a step that has windows does (prims/windows.h). */
+void tn_i_part_windows(const tn_i_plan *p, const tn_i_step *s, tn_i_window_form *f);
 /* Whether a part is so little work that nobody would share it out, and some. */
 bool tn_i_part_is_small(const tn_i_part_size *k);
 /* Of `most` steps with entries of so many bytes, as many as one loop program does. */

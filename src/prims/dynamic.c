@@ -3,7 +3,7 @@
 #include "prims/forms.h"
 #include "prims/ids.h"
 #include "prims/sample.h"
-#include "prims/shape.h"
+#include "prims/windows.h"
 
 /* ---- start indices, for both ---- */
 
@@ -15,6 +15,29 @@ static void read_starts(const tn_i_arr *index, const tn_type *of, const tn_type 
         const int64_t last = of->dim[i] - window->dim[i];
         start[i] = x < 0 ? 0 : x > last ? last : x;
     }
+}
+
+/* One window, of which operand first.. say where it begins. */
+static void window_at(uint32_t first, const tn_i_arr *of, const tn_i_arr *window, tn_i_window_form *f) {
+    f->none = tn_i_count(window->type) == 0;
+    f->clip = true;
+    f->inner = window->type->rank;
+    for (int i = 0; i < f->inner; i++) {
+        const int64_t last = of->type->dim[i] - window->type->dim[i];
+        f->size[i] = window->type->dim[i];
+        f->in_place[i] = of->stride[i];
+        f->in_window[i] = window->stride[i];
+        if (last) f->column[f->columns++] = (tn_i_window_column){first + (uint32_t)i, 0, last, of->stride[i]};
+    }
+}
+
+static void windows_dynamic_slice(const tn_i_kernel *k, tn_i_window_form *f) {
+    *f = (tn_i_window_form){.how = TN_WINDOWS_READ};
+    window_at(1, &k->in[0], k->out, f);
+}
+static void windows_dynamic_update_slice(const tn_i_kernel *k, tn_i_window_form *f) {
+    *f = (tn_i_window_form){.how = TN_WINDOWS_WRITE, .windows = 1};
+    window_at(2, k->out, &k->in[1], f);
 }
 
 /* The start indices (operands first..) as index vectors, clamped: shape [n], or [batch, n] when some are batched.
@@ -249,6 +272,7 @@ const tn_prim tn_prim_dynamic_slice = {
     .transpose = transpose_dynamic_slice,
     .batch = batch_dynamic_slice,
     .kernel = kernel_dynamic_slice,
+    .windows = windows_dynamic_slice,
     .c_kernel = c_dynamic_slice,
     .c_helpers = start_helpers,
     .cost = cost_dynamic_slice,
@@ -397,6 +421,7 @@ const tn_prim tn_prim_dynamic_update_slice = {
     .transpose = transpose_dynamic_update_slice,
     .batch = batch_dynamic_update_slice,
     .kernel = kernel_dynamic_update_slice,
+    .windows = windows_dynamic_update_slice,
     .c_kernel = c_dynamic_update_slice,
     .c_helpers = start_helpers,
     .cost = cost_dynamic_update_slice,

@@ -201,6 +201,21 @@ static tn_status kernel_gather(const tn_i_kernel *k) {
     return TN_OK;
 }
 
+static void windows_gather(const tn_i_kernel *k, tn_i_window_form *f) {
+    const tn_i_arr *in = &k->in[0];
+    const int64_t *sizes = tn_i_ints(k->p, GATHER_SIZES);
+    tn_i_dnums d;
+    tn_i_windows w;
+    *f = (tn_i_window_form){.how = TN_WINDOWS_READ, .none = true};
+    if (tn_i_count(k->out->type) == 0) return;
+    tn_i_dnums_read(&d, &k->p[GATHER_DNUMS]);
+    tn_i_windows_init(&w, &d, sizes, in, &k->in[1], k->out);
+    tn_i_window_form_of(&w, 1, f);
+    tn_i_window_strides(&d, sizes, in, k->out, &f->inner, f->size, f->in_place, f->in_window);
+    f->clip = k->p[GATHER_MODE].u.i == TN_CLIP;
+    f->fill = tn_i_gather_fill(k->p, in->type->dtype);
+}
+
 /* Filling with anything but 0 is not linear. */
 static bool fills_zero(const tn_i_param *p) {
     const tn_i_param *x = &p[GATHER_FILL];
@@ -407,6 +422,7 @@ const tn_prim tn_prim_gather = {
     .transpose = transpose_gather,
     .batch = batch_gather,
     .kernel = kernel_gather,
+    .windows = windows_gather,
     .c_kernel = c_gather,
     .cost = cost_gather,
     .jvp_bound = 2,
@@ -428,6 +444,8 @@ static bool type_scatter_add(tn_i_query *q) {
 static tn_status kernel_scatter_add(const tn_i_kernel *k) {
     return tn_i_scatter_elements(k, true) ? TN_OK : tn_i_scatter_by(k, tn_i_add_row(k->out->type->dtype));
 }
+
+static void windows_scatter_add(const tn_i_kernel *k, tn_i_window_form *f) { tn_i_scatter_form(k, TN_P_add, f); }
 
 bool tn_i_known_index(const tn_i_builder *b, tn_i_var v, uint32_t i, int64_t *x) {
     const tn_type *t = tn_i_vtype(b, v);
@@ -548,6 +566,7 @@ const tn_prim tn_prim_scatter_add = {
     .transpose = transpose_scatter_add,
     .batch = tn_i_batch_scatter,
     .kernel = kernel_scatter_add,
+    .windows = windows_scatter_add,
     .c_kernel = c_scatter_add,
     .cost = cost_scatter_add,
     .jvp_bound = 3,

@@ -10,6 +10,7 @@
 
 struct tn_i_plan_by;
 struct tn_i_c_kernel;
+struct tn_i_window_form;
 struct tn_i_c_helper;
 
 /* By number, in the order of prims.def (prims/ids.h). */
@@ -359,7 +360,10 @@ struct tn_prim {
     tn_i_rows (*rows)(const tn_i_query *q); /* of what moves elements and has rows (rank > 0); NULL: not known */
     int rows_in; /* 1 + the parameter that begins with how many rows the result has; 0: none */
     tn_status (*kernel)(const tn_i_kernel *k); /* NULL: strips, or the nested program `body` */
-    size_t (*scratch)(const tn_i_query *q);    /* bytes; SIZE_MAX on overflow */
+    /* What the kernel does, of what reads or writes windows at places that operands say (prims/windows.h); k's arrays
+     * have types and strides alone. */
+    void (*windows)(const tn_i_kernel *k, struct tn_i_window_form *f);
+    size_t (*scratch)(const tn_i_query *q); /* bytes; SIZE_MAX on overflow */
     /* Strides and offset (in elements, through out->data as a byte offset added by the caller:
      * *offset) of the output as a view of operand 0; false: not a view for these strides. */
     bool (*view)(const tn_i_query *q, const tn_i_arr *in, tn_i_arr *out, int64_t *offset);

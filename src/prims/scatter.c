@@ -111,6 +111,21 @@ tn_status tn_i_scatter_by(const tn_i_kernel *k, tn_i_row *row) {
     return TN_OK;
 }
 
+void tn_i_scatter_form(const tn_i_kernel *k, int how, tn_i_window_form *f) {
+    tn_i_scattered s;
+    *f = (tn_i_window_form){.how = how, .windows = 2, .none = true};
+    if (tn_i_count(k->in[2].type) == 0) return;
+    tn_i_scattered_init(&s, k->p, k->out, &k->in[1], &k->in[2]);
+    tn_i_window_form_of(&s.w, 1, f);
+    f->clip = s.clip;
+    f->inner = s.rank;
+    for (int i = 0; i < s.rank; i++) {
+        f->size[i] = s.dim[i];
+        f->in_place[i] = s.to[i];
+        f->in_window[i] = s.from[i];
+    }
+}
+
 /* ---- C text ---- */
 
 bool tn_i_c_open_scattered(const tn_i_c_kernel *k, tn_i_scattered *s) {
@@ -243,6 +258,8 @@ static tn_status kernel_scatter(const tn_i_kernel *k) {
     return tn_i_scatter_by(k, tn_i_copy_row(tn_i_dtype_size(k->out->type->dtype)));
 }
 
+static void windows_scatter(const tn_i_kernel *k, tn_i_window_form *f) { tn_i_scatter_form(k, TN_WINDOWS_WRITE, f); }
+
 static void c_scatter(const tn_i_c_kernel *k) {
     tn_i_scattered s;
     if (!tn_i_c_open_scattered(k, &s)) return;
@@ -312,6 +329,7 @@ const tn_prim tn_prim_scatter = {
     .transpose = transpose_scatter,
     .batch = tn_i_batch_scatter,
     .kernel = kernel_scatter,
+    .windows = windows_scatter,
     .c_kernel = c_scatter,
     .cost = cost_scatter,
     .jvp_bound = 3,

@@ -45,6 +45,10 @@ static tn_status kernel_max(const tn_i_kernel *k) {
     return tn_i_scatter_by(k, row[k->out->type->dtype]);
 }
 
+static void windows_mul(const tn_i_kernel *k, tn_i_window_form *f) { tn_i_scatter_form(k, TN_P_mul, f); }
+static void windows_min(const tn_i_kernel *k, tn_i_window_form *f) { tn_i_scatter_form(k, TN_P_min, f); }
+static void windows_max(const tn_i_kernel *k, tn_i_window_form *f) { tn_i_scatter_form(k, TN_P_max, f); }
+
 static void c_join(const tn_i_c_kernel *k, const tn_prim *prim) {
     const int dtype = k->out[0].type->dtype;
     const char *type = tn_i_c_name(dtype);
@@ -207,6 +211,7 @@ const tn_prim tn_prim_scatter_mul = {
     .transpose = transpose_mul,
     .batch = tn_i_batch_scatter,
     .kernel = kernel_mul,
+    .windows = windows_mul,
     .c_kernel = c_mul,
     .cost = cost_join,
     .jvp_bound = 60,
@@ -235,6 +240,7 @@ const tn_prim tn_prim_scatter_min = {
     .jvp = jvp_extreme,
     .batch = tn_i_batch_scatter,
     .kernel = kernel_min,
+    .windows = windows_min,
     .c_kernel = c_min,
     .cost = cost_join,
     .jvp_bound = 24,
@@ -262,6 +268,7 @@ const tn_prim tn_prim_scatter_max = {
     .jvp = jvp_extreme,
     .batch = tn_i_batch_scatter,
     .kernel = kernel_max,
+    .windows = windows_max,
     .c_kernel = c_max,
     .cost = cost_join,
     .jvp_bound = 24,

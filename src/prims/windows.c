@@ -225,6 +225,20 @@ void tn_i_window_strides(const tn_i_dnums *d, const int64_t *sizes, const tn_i_a
     }
 }
 
+void tn_i_window_form_of(const tn_i_windows *w, uint32_t indices, tn_i_window_form *f) {
+    f->none = w->done || w->too_large;
+    f->rank = w->rank;
+    for (int i = 0; i < w->rank; i++) {
+        f->dim[i] = w->dim[i];
+        f->index[i] = w->index_stride[i];
+        f->place[i] = w->operand_stride[i];
+        f->window[i] = w->window_stride[i];
+    }
+    f->columns = w->columns;
+    for (uint32_t c = 0; c < w->columns; c++)
+        f->column[c] = (tn_i_window_column){indices, (int64_t)c * w->column_stride, w->last[c], w->column_operand[c]};
+}
+
 /* ---- test cases -------------------------------------------------------------------------- */
 
 static void shuffle(tn_i_rng *r, uint32_t n, int64_t *v) {

@@ -51,6 +51,30 @@ bool tn_i_windows_next(tn_i_windows *w);
 void tn_i_window_strides(const tn_i_dnums *d, const int64_t *sizes, const tn_i_arr *operand, const tn_i_arr *windows,
                          int *rank, int64_t *dim, int64_t *in_operand, int64_t *in_windows);
 
+/* What a kernel of windows does, in numbers: for who writes it as loops (lower/windows.c).  Strides are in elements. */
+enum { TN_WINDOWS_READ = -1, TN_WINDOWS_WRITE = -2, TN_WINDOW_OPERANDS = 2 + TN_MAX_RANK };
+typedef struct tn_i_window_column {
+    uint32_t in;      /* the operand that has the index */
+    int64_t at;       /* where it has it, of the first window */
+    int64_t last, by; /* the largest that there is; elements of the array of windows' places from one to the next */
+} tn_i_window_column;
+typedef struct tn_i_window_form {
+    int how; /* operand 0's windows are read into the result; or operand 0 is the result, in which then operand
+                `windows` is written, or joined by a primitive of two numbers with what is there */
+    uint32_t windows;
+    bool clip;     /* places are held inside; else windows that are not wholly inside are dropped, or, read, `fill` */
+    bool none;     /* there are no windows, or none that fits */
+    uint64_t fill; /* as of a literal */
+    int rank;      /* loops over windows, in order */
+    int64_t dim[TN_MAX_RANK], index[TN_MAX_RANK], place[TN_MAX_RANK], window[TN_MAX_RANK];
+    int inner; /* loops over one window */
+    int64_t size[TN_MAX_RANK], in_place[TN_MAX_RANK], in_window[TN_MAX_RANK];
+    uint32_t columns; /* of an index vector */
+    tn_i_window_column column[TN_MAX_RANK];
+} tn_i_window_form;
+/* That of walked windows; `indices` is the operand that has their vectors. */
+void tn_i_window_form_of(const tn_i_windows *w, uint32_t indices, tn_i_window_form *f);
+
 /* Dimension numbers with the batch in front: of the operand as one more window dimension (indices not
  * batched), of the indices alone, or of both. */
 void tn_i_dnums_batch(tn_i_dnums *out, const tn_i_dnums *d, bool operand, bool indices);
@@ -96,6 +120,8 @@ tn_status tn_i_scatter_by(const tn_i_kernel *k, tn_i_row *row);
 /* The same of single elements or rows of a dense array, each at one index, added or stored; false, and nothing done:
  * others (scatter_elements.c). */
 bool tn_i_scatter_elements(const tn_i_kernel *k, bool adds);
+/* What it does: how: as of tn_i_window_form. */
+void tn_i_scatter_form(const tn_i_kernel *k, int how, tn_i_window_form *f);
 /* C text: operand 0 goes to the result, and loops are opened over all elements of the windows: `at` points to one,
  * `update` is what goes there.  false: there is nothing to write, and to close. */
 bool tn_i_c_open_scattered(const struct tn_i_c_kernel *k, tn_i_scattered *s);

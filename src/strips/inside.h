@@ -47,6 +47,7 @@ typedef struct tn_i_s_op {
     uint8_t index;   /* the dtype of an index; TN_NDTYPES: there is none */
     bool varies;     /* a strip of results, not one */
     bool masked;
+    bool update; /* STORE: `strip` makes of what is there and in[2] what then is */
     uint32_t out, in[3];
     int64_t s[3];
     tn_i_strip *strip;

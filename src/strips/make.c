@@ -208,6 +208,8 @@ static void store(making *m, uint32_t k) {
     const tn_i_held_bodies *held = tn_i_held_bodies_of(m->p->array[o->which].dtype);
     e->varies = any_varies(m, o);
     access(m, e, o);
+    e->update = o->update;
+    if (o->update) e->strip = tn_i_vec_strip(tn_i_l_body(m->p, o), m->isa).strip;
     if (!held) return;
     e->strip = tn_i_vec_strip(held->store.strip, m->isa).strip;
     e->out = tn_i_s_take(&m->z, true);
@@ -223,7 +225,9 @@ static bool touches(const making *m, uint32_t k, uint32_t array, bool loads) {
 static uint32_t store_of(const making *m, uint32_t x) {
     const tn_i_loops *p = m->p;
     uint32_t s = x + 1;
-    while (s < p->nop && s < x + TN_M_FOLD_NEAR && !(p->op[s].kind == TN_L_STORE && p->op[s].in[2] == x)) s++;
+    while (s < p->nop && s < x + TN_M_FOLD_NEAR &&
+           !(p->op[s].kind == TN_L_STORE && !p->op[s].update && p->op[s].in[2] == x))
+        s++;
     if (s >= p->nop || s == x + TN_M_FOLD_NEAR || m->life[s].block != m->life[x].block || !dense(m, &p->op[s]))
         return TN_L_NONE;
     const uint32_t array = p->op[s].which;

@@ -131,11 +131,28 @@ void tn_i_s_load(const tn_i_s_state *t, const tn_i_s_op *e) {
         copy(e->size, from, e->step, out, e->size, n);
 }
 
+/* One after another: there may be several to one place. */
+static void update(const tn_i_s_state *t, const tn_i_s_op *e, char *to, const char *x, int64_t n) {
+    static const int64_t one[2] = {1, 1};
+    const char *index = index_of(t, e);
+    const uint8_t *mask = mask_of(t, e);
+    for (int64_t i = 0; i < n; i++) {
+        if (mask && !mask[i * e->s[1]]) continue;
+        void *const at = to + i * e->step + (index ? away(e, index, i * e->s[0]) : 0);
+        const void *const in[2] = {at, x + i * e->s[2] * e->size};
+        e->strip(1, in, one, at, 1);
+    }
+}
+
 void tn_i_s_store(const tn_i_s_state *t, const tn_i_s_op *e) {
     if (!t->base[e->base]) return;
     char *to = element(t, e), *room = t->reg + e->out;
     const void *x = tn_i_s_in(t, e, 2);
     const int64_t n = e->varies ? t->n : 1;
+    if (e->update) {
+        update(t, e, to, x, n);
+        return;
+    }
     const bool in_place = e->strip && plain(e) && (e->step == e->size || n == 1);
     int64_t by = e->s[2] * e->size;
     if (e->strip) {

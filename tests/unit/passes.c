@@ -58,7 +58,7 @@ static tn_i_loops *program(tn_ctx *c, const char *text, uint64_t seed) {
 }
 
 static void check(tn_ctx *c, const char *text, uint64_t seed) {
-    const tn_i_machine m = {.vector = 16 << seed % 3, .threads = (int)(seed % 5), .worth = 1};
+    const tn_i_machine m = {.vector = 16 << seed % 3, .threads = (int)(seed % 5), .worth = 1, .strips = seed % 4 == 3};
     tn_i_loops *p = program(c, text, seed), *all = program(c, text, seed);
     tn_i_rng r = {seed + 1};
     loop_memory before, want;
@@ -228,6 +228,67 @@ static void scratch_arrays(void **unused) {
     each(kept, sizeof kept / sizeof *kept, 8);
     for (size_t i = 0; i < sizeof shared / sizeof *shared; i++)
         assert_true(bytes_of(shared[i], true) <= 128 && bytes_of(shared[i], false) == 192);
+}
+
+/* Updates: of places that are a number, an element of each iteration, computed and met often or not at all; beside
+ * what else touches the array, in loops in a row, and what a loop keeps in memory. */
+#define UPDATES(loop, body)                                                                                           \
+    "loop {\n array x: f64[90] inout base 0\n array y: f64[40] inout base 1\n array n: i32[90] in base 2\n"           \
+    " array z: f64[40] inout base 3\n array k: i64[40] inout base 4\n three: i64 = number 3\n for h < 3 {\n for i < " \
+    "20" loop " {\n a: f64 = load x[i + h]\n p: i32 = load n[i]\n m: bool = lt a a\n" body "\n }\n }\n}"
+
+static void updates(void **unused) {
+    static const char *const texts[] = {
+        UPDATES("", " update add y[3] = a"),
+        UPDATES("", " for j < 3 {\n store z[2 i] = a\n }\n for q < 3 {\n update add z[2 i] = a\n }\n"),
+        UPDATES("", " update add y[i + h] = a"),
+        UPDATES("", " update mul y[-i + 30] = a where m"),
+        UPDATES("", " update add y[clamp(p, 5)] = a"),
+        UPDATES("", " q: bool = ge a a\n update max y[2 clamp(p, 15)] = a where q"),
+        UPDATES("", " update min y[i + clamp(p, 15)] = a"),
+        UPDATES("", " update add y[i + clamp(three, 9)] = a"),
+        UPDATES("", " update add y[clamp(three, 9)] = a"),
+        UPDATES("", " update add y[clamp(p, 5)] = a\n update mul y[clamp(p, 7)] = a"),
+        UPDATES("", " update add y[clamp(p, 5)] = a\n b: f64 = load y[i]\n store z[i] = b"),
+        UPDATES("", " store y[i] = a\n update add y[i] = a\n b: f64 = load y[i]\n store z[i] = b"),
+        UPDATES("", " update add x[i + 1] = a\n store z[i] = a"),
+        UPDATES("",
+                " b: f64 = mul a a\n store z[i] = b\n }\n for j < 20 {\n c: f64 = load z[j]\n r: i32 = load n[j + 3]\n"
+                " update add y[clamp(r, 9)] = c"),
+        UPDATES("", " b: f64 = mul a a\n store z[i] = b\n }\n for j < 20 {\n c: f64 = load z[j]\n"
+                    " update add z[j + 1] = c"),
+        UPDATES("", " update add z[i] = a\n }\n for j < 20 {\n c: f64 = load z[j]\n store y[j] = c"),
+        UPDATES("", " w: i64 = convert p\n update add k[clamp(w, 11)] = w\n update min k[i + 15] = three"),
+        UPDATES("", " for j < 9 {\n update add y[j + 2 clamp(p, 12)] = a\n }\n"),
+        UPDATES(
+            "",
+            " b: f64 = load y[3]\n store z[i] = b\n update add y[3] = a\n c: f64 = load y[3]\n store z[i + 20] = c"),
+    };
+    (void)unused;
+    each(texts, sizeof texts / sizeof *texts, 6);
+}
+
+/* Of the loop over i, as the pass leaves it. */
+static bool becomes_vector(const char *text) {
+    tn_ctx *c = tn_ctx_new(NULL);
+    const tn_i_machine m = {.vector = 32, .threads = 1};
+    tn_i_loops *p = tn_i_pass_vectorize(program(c, text, 0), &m);
+    bool is = false;
+    assert_non_null(p);
+    for (uint32_t k = 0; k < p->nop; k++) is |= p->op[k].kind == TN_L_FOR && p->op[k].vector;
+    tn_i_l_free(p);
+    tn_ctx_free(c);
+    return is;
+}
+
+static void vectors_of_updates(void **unused) {
+    (void)unused;
+    assert_true(becomes_vector(UPDATES("", " update add y[clamp(p, 5)] = a")));
+    assert_true(becomes_vector(UPDATES("", " update add y[i + clamp(three, 9)] = a")));
+    assert_false(becomes_vector(UPDATES("", " update add y[3] = a")));
+    assert_false(becomes_vector(UPDATES("", " update add y[clamp(three, 9)] = a")));
+    assert_false(becomes_vector(UPDATES("", " update add y[clamp(p, 5)] = a\n b: f64 = load y[i]\n store z[i] = b")));
+    assert_false(becomes_vector(UPDATES("", " update add y[clamp(p, 5)] = a\n update mul y[clamp(p, 7)] = a")));
 }
 
 /* Conditions on the numbers of loops: every comparison, of loops and constants, of 32 bits that wrap, and constants
@@ -457,6 +518,7 @@ static void diagonals(void **unused) {
         DIAGONALS("40", "40", " l: f64 = load y[40 i + j]\n m: f64 = select d l half\n store y[40 i + j] = m\n"),
         DIAGONALS("40", "40", " e: i32 = add a far\n f: bool = eq e b\n c: f64 = convert f\n store y[40 i + j] = c\n"),
         DIAGONALS("40", "40", " e: i32 = index 2 j\n f: bool = eq e b\n c: f64 = convert f\n store y[40 i + j] = c\n"),
+        DIAGONALS("40", "40", " c: f64 = convert d\n g: f64 = add c half\n update add y[40 i + j] = g\n"),
         DIAGONALS("5", "15", " c: f64 = convert d\n store y[15 i + j] = c\n"),
     };
     (void)unused;
@@ -499,6 +561,8 @@ int main(void) {
                                        cmocka_unit_test(cells),
                                        cmocka_unit_test(functions),
                                        cmocka_unit_test(scratch_arrays),
+                                       cmocka_unit_test(updates),
+                                       cmocka_unit_test(vectors_of_updates),
                                        cmocka_unit_test(conditions),
                                        cmocka_unit_test(loops_in_a_row),
                                        cmocka_unit_test(rows_of_functions),
