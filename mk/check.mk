@@ -11,15 +11,15 @@ CHECK_GOALS = nesting ranks check check-long results asan clang tsan valgrind la
 # run loops, programs of many ranks, allocations that fail (tests/fault); and, one in so many: derivatives of loops in
 # loops (tests/nesting; every schedule and policy has some), programs of tests/emit that are compiled (all are written,
 # and the first of each primitive is always compiled), primitives of which rules are broken.
-CHECK_N        ?= 30
-CHECK_PROGRAMS ?= 300
+CHECK_N        ?= 20
+CHECK_PROGRAMS ?= 200
 CHECK_NESTS    ?= 8
 CHECK_RANKS    ?= 120
-CHECK_FAULT    ?= 300000
+CHECK_FAULT    ?= 200000
 NESTING_SHARE  ?= 5
-EMIT_SHARE     ?= 12
+EMIT_SHARE     ?= 20
 MUTANTS_SHARE  ?= 24
-few  = CHECK_N=5 CHECK_PROGRAMS=5 CHECK_NESTS=1 CHECK_RANKS=60 CHECK_FAULT=10000 NESTING_SHARE=21 EMIT_SHARE=200
+few  = CHECK_N=3 CHECK_PROGRAMS=3 CHECK_NESTS=1 CHECK_RANKS=60 CHECK_FAULT=10000 NESTING_SHARE=21 EMIT_SHARE=200
 many = CHECK_N=100 CHECK_PROGRAMS=1200 CHECK_NESTS=20 CHECK_RANKS=400 CHECK_FAULT=1200000 NESTING_SHARE=1 EMIT_SHARE=1 \
        MUTANTS_SHARE=6 CHECK_FUZZ_pipeline=120
 SEED          ?= 1
@@ -127,6 +127,9 @@ $(SEEDS): $(BUILD)/laws $(wildcard tests/golden/*/*.tn examples/*.tn)
 	@rm -rf $@; mkdir -p $@
 	$(Q)$< $(if $(LONG),--n 2 --programs 200,--n 1 --programs 60) --write $@ >/dev/null
 	$(Q)for f in $(filter %.tn,$^); do sed '/^#/d' $$f >$@/$$(echo $$f | tr / _); done
+	$(Q)rm -rf $@-few; mkdir -p $@-few; for f in $$(ls $@ | awk 'NR % 6 == 1'); do ln $@/$$f $@-few/$$f; done
+# What compiles and runs each of them takes a sixth: libFuzzer runs all of them first, however long that takes.
+SEEDS_pipeline = $(SEEDS)$(if $(LONG),,-few)
 tsan-programs: | deps
 	$(sub_make) BUILD=$(TSAN_DIR) CC=gcc SAN=thread CFLAGS='-O1 -g1' DEBUG= $(TSAN_DIR)/threads \
 	    $(TSAN_DIR)/unit/nest_threads $(TSAN_DIR)/unit/comm_threads
@@ -202,7 +205,7 @@ $(UNITS:%=$(R)/unit-%.res) $(WITHOUT_LAPACK:%=$(R)/unit-%-no-lapack.res): $(R)/u
 $(SCRIPTS:tests/%=$(R)/script-%.res): $(R)/script-%.res: tests/% $(TOOL) $(LIB_SO) $(BUILD)/locale/de_DE.UTF-8 FORCE
 	$(RUN) $<
 $(R)/fuzz-%.res: fuzz-programs $(SEEDS) FORCE
-	$(RUN) tools/check/fuzz.sh $(SAN_DIR)/fuzz/$* $(or $(CHECK_FUZZ_$*),$(CHECK_FUZZ)) $(SEEDS)
+	$(RUN) tools/check/fuzz.sh $(SAN_DIR)/fuzz/$* $(or $(CHECK_FUZZ_$*),$(CHECK_FUZZ)) $(or $(SEEDS_$*),$(SEEDS))
 $(R)/threads.res: tsan-programs FORCE
 	$(RUN) env SAN=thread tools/check/sanitized.sh $(TSAN_DIR)/threads
 $(R)/threads-nests.res: tsan-programs FORCE
@@ -212,7 +215,7 @@ $(R)/threads-ranks.res: tsan-programs FORCE
 $(R)/install.res $(R)/headers.res: $(R)/%.res: tests/%.sh all FORCE
 	$(RUN) $<
 $(R)/projects.res: tests/projects.sh all FORCE | doors
-	$(RUN) $<
+	$(RUN) env PROJECTS=$(if $(LONG),all) $<
 $(R)/abi.res: all FORCE
 	$(RUN) tools/abi/abi.sh --diff tests/abi.txt
 $(R)/costs.res: $(TOOL) FORCE

@@ -179,7 +179,7 @@ static void compare(const tn_fn *f, size_t bytes, const tn_i_trial *all, size_t 
 /* The number of programs, 10000 in the words, from the environment. */
 static int programs(void) {
     const char *text = getenv("TN_BUDGET_PROGRAMS");
-    const int n = text ? atoi(text) : 300 / SHORTER;
+    const int n = text ? atoi(text) : 150 / SHORTER;
     return n > 0 ? n : 1;
 }
 
