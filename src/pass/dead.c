@@ -1,5 +1,5 @@
-/* What no store, call or condition of a loop needs is left out, with the loops that nothing is left of; and what a
- * store does by itself to fit memory. */
+/* What no store, call or condition of a loop needs is left out, with stores to scratch arrays that nothing reads and
+ * the loops that nothing is left of; and what a store does by itself to fit memory. */
 #include "pass/inside.h"
 
 #include <string.h>
@@ -8,6 +8,7 @@ typedef struct marker {
     const tn_i_loops *p;
     uint32_t *around; /* of each operation: the FOR, IF or ELSE that it stands in, or TN_L_NONE */
     bool *live;
+    bool *read; /* of each array: something that is live reads memory of it */
     bool changed;
 } marker;
 
@@ -16,6 +17,17 @@ static void mark(marker *m, uint32_t k) {
         m->live[k] = true;
         m->changed = true;
     }
+}
+
+/* Memory of the array is read, and so is what overlaps it. */
+static void mark_read(marker *m, uint32_t array) {
+    if (m->read[array]) return;
+    m->changed = m->read[array] = true;
+    for (uint32_t a = 0; a < m->p->narray; a++) m->read[a] |= tn_i_l_overlap(m->p, a, array);
+}
+
+static bool is_stored_for(const marker *m, const tn_i_l_op *o) {
+    return o->kind == TN_L_STORE && (m->p->array[o->which].role != TN_L_SCRATCH || m->read[o->which]);
 }
 
 /* The block that a LAST, HALVES or JOIN stands behind. */
@@ -35,10 +47,13 @@ static uint32_t operand(const tn_i_loops *p, const tn_i_l_op *o, int i) {
 static void look(marker *m, uint32_t k) {
     const tn_i_l_op *o = &m->p->op[k];
     const bool ends = o->kind == TN_L_END || o->kind == TN_L_ELSE;
-    if (o->kind == TN_L_STORE || o->kind == TN_L_CALL || o->kind == TN_L_WHILE) mark(m, k);
+    if (is_stored_for(m, o) || o->kind == TN_L_CALL || o->kind == TN_L_WHILE) mark(m, k);
     if ((o->kind == TN_L_INTO || o->kind == TN_L_NEXT) && m->live[o->in[0]]) mark(m, k);
     if (o->kind == TN_L_ELSE && m->live[k]) mark(m, o->which);
     if (!m->live[k] || ends) return;
+    if (o->kind == TN_L_LOAD) mark_read(m, o->which);
+    for (uint32_t i = 0; o->kind == TN_L_CALL && i < o->narg; i++)
+        if (m->p->arg[o->arg + i].access != TN_L_INTEGER) mark_read(m, m->p->arg[o->arg + i].array);
     for (int i = 0; i < 3; i++)
         if (o->in[i] != TN_L_NONE) mark(m, operand(m->p, o, i));
     if (o->kind == TN_L_JOIN || o->kind == TN_L_LAST || o->kind == TN_L_HALVES) mark(m, closed_before(m->p, k));
@@ -70,8 +85,9 @@ tn_i_loops *tn_i_pass_dead(tn_i_loops *p, const tn_i_machine *machine) {
     tn_i_l_begin(&b, p->ctx);
     marker m = {.p = p, .changed = true};
     if (p->nop) m.live = tn_i_alloc_array(p->ctx, p->nop, sizeof *m.live);
+    if (p->narray) m.read = tn_i_alloc_array(p->ctx, p->narray, sizeof *m.read);
     m.around = tn_i_l_around(p);
-    if (p->nop && (!m.live || !m.around)) b.failed = true;
+    if ((p->nop && (!m.live || !m.around)) || (p->narray && !m.read)) b.failed = true;
     while (!b.failed && p->nop && m.changed) {
         m.changed = false;
         for (uint32_t k = p->nop; k-- > 0;) look(&m, k);
@@ -79,6 +95,7 @@ tn_i_loops *tn_i_pass_dead(tn_i_loops *p, const tn_i_machine *machine) {
     if (tn_i_l_copy_begin(&c, &b, p)) copy_live(&c, &m);
     tn_i_l_copy_end(&c);
     if (m.live) tn_i_free(p->ctx, m.live, p->nop * sizeof *m.live);
+    if (m.read) tn_i_free(p->ctx, m.read, p->narray * sizeof *m.read);
     tn_i_l_around_drop(p, m.around);
     tn_i_l_free(p);
     return tn_i_l_end(&b);

@@ -42,6 +42,10 @@ typedef struct tn_i_summing {
 } tn_i_summing;
 
 static inline bool tn_i_summing_arg(const tn_i_reduction *r) { return r->fold > TN_FOLD_MIN; }
+/* Of numbers of elements, of which there are so many: as narrow as the elements, so that both are as many to a vector. */
+static inline int tn_i_summing_where(const tn_i_reduction *r) {
+    return r->n <= INT32_MAX && tn_i_dtype_size(r->dtype) <= 4 ? TN_I32 : TN_I64;
+}
 /* Whether x is better than the best so far: larger (smaller), or the first NaN. */
 uint32_t tn_i_summing_better(tn_i_summing *z, const tn_i_reduction *r, uint32_t x, uint32_t best);
 uint32_t tn_i_summing_fold(tn_i_summing *z, const tn_i_reduction *r, uint32_t x, uint32_t y);

@@ -22,7 +22,7 @@ static void fold_all(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, tn_i
         if (tn_i_summing_arg(r[i])) {
             take = tn_i_summing_better(z, r[i], v, l[i].x);
             if (mask != TN_L_NONE) take = tn_i_l_map(b, TN_L_and, take, mask, TN_L_NONE);
-            if (here == TN_L_NONE) here = tn_i_l_index(b, TN_I64, at);
+            if (here == TN_L_NONE) here = tn_i_l_index(b, tn_i_summing_where(r[i]), at);
             l[i].at = tn_i_l_map(b, TN_L_select, take, here, l[i].at);
         } else
             v = tn_i_summing_fold(z, r[i], l[i].x, v);

@@ -35,7 +35,7 @@ static void make_arrays(tn_i_summing *z, tn_i_reduction *r) {
     }
     if (tn_i_summing_arg(r)) {
         r->lane = tn_i_l_scratch(z->c.b, "best", r->dtype, bests(r), 0);
-        r->stack = tn_i_l_scratch(z->c.b, "where", TN_I64, bests(r), 0);
+        r->stack = tn_i_l_scratch(z->c.b, "where", tn_i_summing_where(r), bests(r), 0);
         return;
     }
     r->lane = tn_i_l_scratch(z->c.b,
@@ -56,7 +56,8 @@ void tn_i_summing_begin(tn_i_summing *z, tn_i_reduction *r) {
     if (in_leaves(r) && r->before == 0 && !r->split) fill(z, r, r->lane, r->lanes * r->count);
     if (!tn_i_summing_arg(r)) return;
     fill(z, r, r->lane, bests(r));
-    const uint32_t zero = i64(z, 0), loop = vector_loop(z, bests(r), TN_I64);
+    const int where = tn_i_summing_where(r);
+    const uint32_t zero = tn_i_l_number(z->c.b, where, 0), loop = vector_loop(z, bests(r), where);
     tn_i_l_store_at(z->c.b, r->stack, tn_i_affine_loop(loop, 1, 0), zero);
     tn_i_l_close(z->c.b);
 }
@@ -198,10 +199,10 @@ void tn_i_summing_split(tn_i_summing *z, uint32_t k, loop_body *body) {
 /* ---- the best ---- */
 
 uint32_t tn_i_summing_better(tn_i_summing *z, const tn_i_reduction *r, uint32_t x, uint32_t best) {
-    const uint32_t better = two(z, r->fold == TN_FOLD_ARGMAX ? TN_L_gt : TN_L_lt, x, best);
-    if (!tn_i_is_float(r->dtype)) return better;
-    const uint32_t nan = two(z, TN_L_ne, x, x), number = two(z, TN_L_eq, best, best);
-    return two(z, TN_L_or, better, two(z, TN_L_and, nan, number));
+    const bool most = r->fold == TN_FOLD_ARGMAX;
+    if (!tn_i_is_float(r->dtype)) return two(z, most ? TN_L_gt : TN_L_lt, x, best);
+    const uint32_t no_better = two(z, most ? TN_L_le : TN_L_ge, x, best), number = two(z, TN_L_eq, best, best);
+    return two(z, TN_L_and, tn_i_l_map(z->c.b, TN_L_not, no_better, TN_L_NONE, TN_L_NONE), number);
 }
 
 static void into_best(tn_i_summing *z, const tn_i_reduction *r, uint32_t x) {
@@ -209,7 +210,7 @@ static void into_best(tn_i_summing *z, const tn_i_reduction *r, uint32_t x) {
     const tn_i_affine at = result_of(z, r);
     const uint32_t best = tn_i_l_load_at(b, r->lane, at), where = tn_i_l_load_at(b, r->stack, at);
     const uint32_t better = tn_i_summing_better(z, r, x, best);
-    const uint32_t here = tn_i_l_index(b, TN_I64, tn_i_summing_element(z, r, r->nloop));
+    const uint32_t here = tn_i_l_index(b, tn_i_summing_where(r), tn_i_summing_element(z, r, r->nloop));
     tn_i_l_store_at(b, r->lane, at, tn_i_l_map(b, TN_L_select, better, x, best));
     tn_i_l_store_at(b, r->stack, at, tn_i_l_map(b, TN_L_select, better, here, where));
 }
@@ -332,5 +333,5 @@ uint32_t tn_i_summing_total(tn_i_summing *z, tn_i_reduction *r, const tn_i_l_op 
     const tn_i_affine at = tn_i_l_copy_affine(&z->c, &o->at);
     if (in_leaves(r)) return tn_i_l_load_at(z->c.b, r->lane, at);
     const uint32_t where = row ? best_lane(z, r) : tn_i_l_load_at(z->c.b, r->stack, at);
-    return o->dtype == TN_I64 ? where : tn_i_l_convert(z->c.b, o->dtype, where);
+    return o->dtype == tn_i_summing_where(r) ? where : tn_i_l_convert(z->c.b, o->dtype, where);
 }

@@ -231,6 +231,38 @@ static void scratch_arrays(void **unused) {
         assert_true(bytes_of(shared[i], true) <= 128 && bytes_of(shared[i], false) == 192);
 }
 
+/* Stores to scratch memory: read as it is, as another array, by a load that nobody needs, and not at all. */
+#define FORGOTTEN(body)                                                                                              \
+    "loop {\n array x: f64[90] inout base 0\n array s: f64[8] scratch base 2\n array q: f32[16] scratch base 2\n"    \
+    " array t: f64[8] scratch base 2 at 64\n arena 128 base 2\n for i < 8 {\n a: f64 = load x[i]\n store s[i] = a\n" \
+    " store t[i] = a\n" body " }\n}"
+
+static const struct {
+    const char *text;
+    int stores; /* that are left */
+} forgotten[] = {{FORGOTTEN(" store x[i + 20] = a\n"), 1},
+                 {FORGOTTEN(" b: f64 = load s[i]\n store x[i + 30] = b\n"), 2},
+                 {FORGOTTEN(" b: f32 = load q[2 i]\n c: f64 = convert b\n store x[i + 30] = c\n"), 2},
+                 {FORGOTTEN(" b: f64 = load s[i]\n c: f64 = add b b\n store x[i + 20] = a\n"), 1},
+                 {FORGOTTEN(" b: f64 = load s[i]\n store t[i] = b\n store x[i + 20] = a\n"), 1},
+                 {FORGOTTEN(" b: f64 = load s[i]\n update add t[i] = b\n c: f64 = load t[i]\n store x[i] = c\n"), 4}};
+
+static void forgotten_stores(void **unused) {
+    (void)unused;
+    for (size_t i = 0; i < sizeof forgotten / sizeof *forgotten; i++) {
+        each(&forgotten[i].text, 1, 4);
+        tn_ctx *c = tn_ctx_new(NULL);
+        const tn_i_machine m = {.vector = 32, .threads = 1};
+        tn_i_loops *p = tn_i_pass_dead(program(c, forgotten[i].text, 0), &m);
+        int stores = 0;
+        assert_non_null(p);
+        for (uint32_t k = 0; k < p->nop; k++) stores += p->op[k].kind == TN_L_STORE;
+        assert_int_equal(stores, forgotten[i].stores);
+        tn_i_l_free(p);
+        tn_ctx_free(c);
+    }
+}
+
 /* Updates: of places that are a number, an element of each iteration, computed and met often or not at all; beside
  * what else touches the array, in loops in a row, and what a loop keeps in memory. */
 #define UPDATES(loop, body)                                                                                           \
@@ -558,20 +590,13 @@ static void widths(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_programs),
-                                       cmocka_unit_test(cells),
-                                       cmocka_unit_test(functions),
-                                       cmocka_unit_test(scratch_arrays),
-                                       cmocka_unit_test(updates),
-                                       cmocka_unit_test(vectors_of_updates),
-                                       cmocka_unit_test(conditions),
-                                       cmocka_unit_test(loops_in_a_row),
-                                       cmocka_unit_test(rows_of_functions),
-                                       cmocka_unit_test(many_functions),
-                                       cmocka_unit_test(columns),
-                                       cmocka_unit_test(strips_of_columns),
-                                       cmocka_unit_test(axes),
-                                       cmocka_unit_test(diagonals),
-                                       cmocka_unit_test(widths)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_programs),    cmocka_unit_test(cells),
+                                       cmocka_unit_test(functions),          cmocka_unit_test(scratch_arrays),
+                                       cmocka_unit_test(forgotten_stores),   cmocka_unit_test(updates),
+                                       cmocka_unit_test(vectors_of_updates), cmocka_unit_test(conditions),
+                                       cmocka_unit_test(loops_in_a_row),     cmocka_unit_test(rows_of_functions),
+                                       cmocka_unit_test(many_functions),     cmocka_unit_test(columns),
+                                       cmocka_unit_test(strips_of_columns),  cmocka_unit_test(axes),
+                                       cmocka_unit_test(diagonals),          cmocka_unit_test(widths)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
