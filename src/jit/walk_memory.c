@@ -205,10 +205,10 @@ static void update_lane(tn_i_walk *w, const lane_access *a, unsigned lane) {
         tn_i_w_store_op(w, TN_X_cmpb_i, 4, TN_REG_NONE, &mask, false);
         tn_i_w_add(w, TN_M_IF, TN_CC_E, 0);
     }
+    const tn_i_reg x = tn_i_w_get(w, dtype, 1, &own, TN_REG_NONE);
     lane_address(w, a, lane, &at);
     tn_i_w_bound_kept(w, a->o->which, &at, a->size);
-    const tn_i_reg there = tn_i_w_get(w, dtype, 1, &at, TN_REG_NONE), x = tn_i_w_get(w, dtype, 1, &own, TN_REG_NONE);
-    const tn_i_reg y = tn_i_w_map(w, a->o->code, dtype, dtype, 1, there, x, TN_REG_NONE);
+    const tn_i_reg y = updated(w, a->o, 1, &at, x, TN_REG_NONE);
     if (a->o->code != TN_L_add) { /* others may use rcx and rdx */
         first_lane(w, a);
         lane_address(w, a, lane, &at);

@@ -5,9 +5,8 @@
 #include "prims/held.h"
 #include "strips/strips.h"
 
-/* Programs of which one is chosen, one comparison after another; the most operations of a kernel of windows, and the
- * most of its values that live at once. */
-enum { MOST_CHOICES = 64, WINDOW_OPERATIONS = 64, WINDOW_VALUES = 8 };
+/* Programs of which one is chosen, one comparison after another. */
+enum { MOST_CHOICES = 64 };
 
 static double work_of(const tn_i_nest *n) { return (double)n->rows * (double)n->row * (double)n->nop; }
 
@@ -87,14 +86,26 @@ static bool of_windows(const tn_i_plan *p, const tn_i_step *s, tn_i_window_form 
     return f->rank + f->inner <= TN_MAX_RANK && (numbers || !joins) && counts(f);
 }
 
+/* As lower/windows.c writes it: numbers of the loops, of each index, and of the element; of these, what lives at once
+ * are an index, the place and the mask so far, and three of what an index is clamped by, and the element. */
+static size_t registers_of(const tn_i_window_form *f) {
+    enum { OF_LOOP = 4, OF_INDEX = 12, OF_ELEMENT = 16, LIVING = 8 };
+    const size_t loops = (size_t)f->rank + (size_t)f->inner;
+    return 8 * (OF_LOOP * loops + OF_INDEX * f->columns + OF_ELEMENT + LIVING * (size_t)TN_STRIPS_MOST);
+}
+
+/* What is written to in place is as much work as what is written. */
 static bool add_windows(const tn_i_plan *p, const tn_i_step *s, tn_i_part_size *k) {
     const tn_i_eqn *e = &p->f->eqn[s->eqn];
+    const tn_i_var *in = tn_i_in(p->f, e);
     tn_i_window_form f;
     if (!of_windows(p, s, &f)) return false;
-    double elements = (double)tn_i_count(p->f->val[e->out].type);
-    if (f.how != TN_WINDOWS_READ) elements += (double)tn_i_count(p->f->val[tn_i_in(p->f, e)[f.windows]].type);
-    k->work += elements;
-    const size_t registers = 8 * (WINDOW_OPERATIONS + WINDOW_VALUES * (size_t)TN_STRIPS_MOST);
+    const tn_i_place *from = &p->place[in[0]], *to = &p->place[e->out];
+    const bool reads = f.how == TN_WINDOWS_READ;
+    const bool in_place = from->base == to->base && from->offset == to->offset && from->stride == to->stride;
+    if (reads || !in_place) k->work += (double)tn_i_count(p->f->val[e->out].type);
+    if (!reads) k->work += (double)tn_i_count(p->f->val[in[f.windows]].type);
+    const size_t registers = registers_of(&f);
     if (registers > k->registers) k->registers = registers;
     return true;
 }
