@@ -86,12 +86,22 @@ static bool of_windows(const tn_i_plan *p, const tn_i_step *s, tn_i_window_form 
     return f->rank + f->inner <= TN_MAX_RANK && (numbers || !joins) && counts(f);
 }
 
+/* The elements of all windows, as many as a strip has at most. */
+static int64_t strip_of(const tn_i_window_form *f) {
+    int64_t n = 1;
+    for (int i = 0; i < f->rank && n < TN_STRIPS_MOST; i++)
+        n *= f->dim[i] < TN_STRIPS_MOST ? f->dim[i] : TN_STRIPS_MOST;
+    for (int i = 0; i < f->inner && n < TN_STRIPS_MOST; i++)
+        n *= f->size[i] < TN_STRIPS_MOST ? f->size[i] : TN_STRIPS_MOST;
+    return n < TN_STRIPS_MOST ? n : TN_STRIPS_MOST;
+}
+
 /* As lower/windows.c writes it: numbers of the loops, of each index, and of the element; of these, what lives at once
  * are an index, the place and the mask so far, and three of what an index is clamped by, and the element. */
 static size_t registers_of(const tn_i_window_form *f) {
     enum { OF_LOOP = 4, OF_INDEX = 12, OF_ELEMENT = 16, LIVING = 8 };
-    const size_t loops = (size_t)f->rank + (size_t)f->inner;
-    return 8 * (OF_LOOP * loops + OF_INDEX * f->columns + OF_ELEMENT + LIVING * (size_t)TN_STRIPS_MOST);
+    const size_t loops = (size_t)f->rank + (size_t)f->inner, strip = (size_t)strip_of(f);
+    return 8 * (OF_LOOP * loops + OF_INDEX * f->columns + OF_ELEMENT + (strip > 1 ? LIVING * strip : 0));
 }
 
 /* What is written to in place is as much work as what is written. */
