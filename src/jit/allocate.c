@@ -135,6 +135,11 @@ void tn_i_a_dies(tn_i_allocator *a, tn_i_reg v) {
     tn_i_a_state *s = &a->state[v];
     if (s->reg != TN_A_NOWHERE) tn_i_a_let_go(a, s->reg);
     if (s->slot < 0 || s->at != s->end) return; /* a carry that is written again keeps its slot */
+    if (s->ahead) {
+        s->slot = -1;
+        s->valid = s->ahead = false;
+        return;
+    }
     const int k = slot_class(a->m->value[v].bytes);
     if (grow(a, &a->vacant[k], &a->cvacant[k], a->nvacant[k] + 1, sizeof *a->vacant[k]))
         a->vacant[k][a->nvacant[k]++] = s->slot;
@@ -308,13 +313,31 @@ unsigned tn_i_a_result(tn_i_allocator *a, tn_i_reg v) {
     return tn_i_a_take(a, class);
 }
 
+/* A carry that lives on the stack, and that nobody reads any more before it is written again, is written at once. */
+static void write_ahead(tn_i_allocator *a, unsigned r, tn_i_reg v) {
+    const tn_i_m_value *x = &a->m->value[v];
+    const tn_i_reg c = x->like;
+    if (c == TN_REG_NONE || x->carried || a->nblock == 0 || a->m->failed) return;
+    const tn_i_a_block *b = &a->block[a->nblock - 1];
+    const tn_i_a_state *s = &a->state[c];
+    if (b->kind != TN_M_LOOP - TN_M_COPY || b->loop != a->m->value[c].loop || s->home != TN_A_NOWHERE) return;
+    if (s->slot < 0 || s->reg != TN_A_NOWHERE || tn_i_a_alive(a, c) || s->at == s->end) return;
+    if (a->state[v].slot >= 0 || a->m->value[c].bytes != x->bytes) return;
+    tn_i_a_save(a, r, c);
+    a->state[v].slot = s->slot;
+    a->state[v].valid = a->state[v].ahead = true;
+}
+
 void tn_i_a_defined(tn_i_allocator *a, unsigned r, tn_i_reg v) {
     tn_i_a_state *s = &a->state[v];
     if (s->reg != TN_A_NOWHERE && s->reg != r) tn_i_a_let_go(a, s->reg);
     tn_i_a_hold(a, r, v);
     s->valid = false;
     if (a->m->value[v].carried) tn_i_a_consume(a, v);
-    if (!tn_i_a_alive(a, v)) tn_i_a_dies(a, v);
+    if (!tn_i_a_alive(a, v))
+        tn_i_a_dies(a, v);
+    else
+        write_ahead(a, r, v);
 }
 
 static bool useless(const tn_i_allocator *a, const tn_i_mi *in) {

@@ -16,6 +16,7 @@ typedef struct tn_i_a_state {
     uint8_t reg;  /* of the row; TN_A_NOWHERE */
     uint8_t home; /* a carry's at the head of its loop */
     bool valid;   /* its slot has it */
+    bool ahead;   /* its slot is that of the carry that it becomes */
 } tn_i_a_state;
 
 typedef struct tn_i_a_block {

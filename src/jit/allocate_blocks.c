@@ -186,7 +186,7 @@ static void open_loop(tn_i_allocator *a, const tn_i_mi *in) {
 static void store_pairs(tn_i_allocator *a, const tn_i_m_loop *l) {
     for (uint32_t k = l->pairs; k != TN_REG_NONE; k = a->m->pair[k].next) {
         const tn_i_reg c = a->m->pair[k].carry, v = a->m->pair[k].value;
-        if (a->state[c].home != TN_A_NOWHERE || a->state[c].slot < 0) continue;
+        if (a->state[c].home != TN_A_NOWHERE || a->state[c].slot < 0 || a->state[v].slot == a->state[c].slot) continue;
         unsigned r = a->state[v].reg;
         if (r == TN_A_NOWHERE) {
             r = tn_i_a_free(a, a->m->value[v].class);

@@ -1,9 +1,11 @@
 /* Loops that feed several reductions are cut, so that each part feeds those of one kind (loop fission).  Pass `sums`
  * has fast forms of such loops alone.
  *
- * An innermost loop: sums of a row stay, and for what goes into any other one, of all rows or of columns, the elements
- * wait in a buffer and have a loop of their own behind.  A loop over so few rows that sums of its columns have one leaf
- * each: those whose elements are in memory anyway have loops of their own behind, and the other ones stay. */
+ * An innermost loop: sums of a row stay, with those of columns of which the loop around is over the rows; for what goes
+ * into any other one the elements wait in a buffer and have a loop of their own behind.  A loop over so few rows that
+ * sums of its columns have one leaf each: those whose elements are in memory anyway have loops of their own behind, and
+ * the other ones stay. */
+#include "base/machine.h"
 #include "loop/inside.h"
 #include "pass/inside.h"
 
@@ -22,6 +24,37 @@ static bool of_row(const fission *z, uint32_t k, const tn_i_l_op *into) {
     return into->at.n == 0 && z->p->op[into->in[0]].hi == 1 && z->around[into->in[0]] == z->around[k];
 }
 
+/* Of reduction `reduce` loop k has one INTO, and no TOTAL. */
+static bool fed_once(const tn_i_loops *p, uint32_t k, uint32_t reduce) {
+    uint32_t n = 0;
+    for (uint32_t i = k + 1; i < p->op[k].to; i++) {
+        const tn_i_l_op *o = &p->op[i];
+        if (o->kind == TN_L_TOTAL && o->in[0] == reduce) return false;
+        n += o->kind == TN_L_INTO && o->in[0] == reduce;
+    }
+    return n == 1;
+}
+
+/* Loops of a known count alone, around which nothing is carried. */
+static bool plain(const tn_i_loops *p, uint32_t k, int64_t *n) {
+    const tn_i_l_op *o = &p->op[k];
+    return o->kind == TN_L_FOR && !o->vector && !o->parallel && tn_i_l_known_count(p, k, n) &&
+           p->op[k + 1].kind != TN_L_CARRY;
+}
+
+/* Into columns, one for each iteration of loop k: pass `sums` has a lane of them for each row (tn_i_reduction.split).
+ */
+static bool of_columns(const fission *z, uint32_t k, const tn_i_l_op *into) {
+    const tn_i_loops *p = z->p;
+    const uint32_t rows = z->around[k];
+    const tn_i_l_op *r = &p->op[into->in[0]];
+    int64_t n, columns;
+    return rows != TN_L_NONE && z->around[into->in[0]] == z->around[rows] && r->code <= TN_FOLD_MIN &&
+           into->at.n == 1 && into->at.at == 0 && tn_i_l_by(p, &into->at, k) == 1 && plain(p, rows, &n) &&
+           tn_i_l_known_count(p, k, &columns) && r->hi == columns && p->op[rows].to - rows < TN_M_SUM_OPERATIONS &&
+           fed_once(p, rows, into->in[0]);
+}
+
 /* Which INTOs of loop k are to be moved; false: it stays as it is. */
 static bool find(fission *z, uint32_t k, int64_t *n) {
     const tn_i_loops *p = z->p;
@@ -29,6 +62,8 @@ static bool find(fission *z, uint32_t k, int64_t *n) {
     bool stays = false;
     z->nmove = 0;
     if (o->vector || o->parallel || !tn_i_l_known_count(p, k, n) || *n < 2) return false;
+    for (uint32_t i = k + 1; i < o->to; i++)
+        if (p->op[i].kind == TN_L_INTO && !z->behind[i] && of_row(z, k, &p->op[i])) stays = true;
     for (uint32_t i = k + 1; i < o->to; i++) {
         const tn_i_l_op *x = &p->op[i];
         if (x->kind != TN_L_INTO) {
@@ -36,9 +71,8 @@ static bool find(fission *z, uint32_t k, int64_t *n) {
             continue;
         }
         if (z->behind[i]) continue;
-        if (of_row(z, k, x))
-            stays = true;
-        else if (z->nmove == MOST)
+        if (of_row(z, k, x) || (stays && of_columns(z, k, x))) continue;
+        if (z->nmove == MOST)
             return false;
         else
             z->move[z->nmove++] = i;
@@ -122,24 +156,6 @@ static void cut(fission *z, uint32_t k, int64_t n) {
 }
 
 /* ---- columns -------------------------------------------------------------------------------------------- */
-
-/* Loops of a known count alone, around which nothing is carried. */
-static bool plain(const tn_i_loops *p, uint32_t k, int64_t *n) {
-    const tn_i_l_op *o = &p->op[k];
-    return o->kind == TN_L_FOR && !o->vector && !o->parallel && tn_i_l_known_count(p, k, n) &&
-           p->op[k + 1].kind != TN_L_CARRY;
-}
-
-/* Of reduction `reduce` loop k has one INTO, and no TOTAL. */
-static bool fed_once(const tn_i_loops *p, uint32_t k, uint32_t reduce) {
-    uint32_t n = 0;
-    for (uint32_t i = k + 1; i < p->op[k].to; i++) {
-        const tn_i_l_op *o = &p->op[i];
-        if (o->kind == TN_L_TOTAL && o->in[0] == reduce) return false;
-        n += o->kind == TN_L_INTO && o->in[0] == reduce;
-    }
-    return n == 1;
-}
 
 /* Loop k is over the rows of columns that INTO i sums. */
 static bool over_rows(const fission *z, uint32_t k, uint32_t i) {

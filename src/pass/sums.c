@@ -87,7 +87,7 @@ static bool totals_behind(const tn_i_loops *p, const tn_i_reduction *r) {
     return true;
 }
 
-/* The body of loop k is straight but for what goes into reductions of that loop alone. */
+/* The body of loop k is straight but for what goes into reductions of that loop alone, or into lanes of columns. */
 static bool straight_row(const tn_i_summing *z, uint32_t k) {
     const tn_i_loops *p = z->p;
     uint32_t n = 0;
@@ -98,6 +98,7 @@ static bool straight_row(const tn_i_summing *z, uint32_t k) {
             continue;
         }
         const tn_i_l_op *r = &p->op[o->in[0]];
+        if (z->which[o->in[0]] && z->of[z->which[o->in[0]] - 1].split) continue;
         if (o->at.n || r->hi != 1 || z->around[o->in[0]] != z->around[k] || ++n > TN_SUMMING_TOGETHER) return false;
     }
     return n > 0 && tn_i_l_independent(p, k);

@@ -74,6 +74,8 @@ void tn_i_summing_begin(tn_i_summing *z, tn_i_reduction *r);
 void tn_i_summing_open(tn_i_summing *z, tn_i_reduction *r);
 void tn_i_summing_close(tn_i_summing *z, tn_i_reduction *r);
 void tn_i_summing_into(tn_i_summing *z, tn_i_reduction *r);
+/* The INTO of COLUMNS that are split, where the mask is true; mask: a bool, or TN_L_NONE. */
+void tn_i_summing_into_split(tn_i_summing *z, const tn_i_reduction *r, uint32_t mask);
 void tn_i_summing_finish(tn_i_summing *z, tn_i_reduction *r);
 uint32_t tn_i_summing_total(tn_i_summing *z, tn_i_reduction *r, const tn_i_l_op *o);
 /* Loop k of COLUMNS that are split: leaves, rounds and lanes. */

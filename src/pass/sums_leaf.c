@@ -158,8 +158,10 @@ static void row_body(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, tn_i
     for (uint32_t k = loop + 1; k < z->p->op[loop].to && !z->c.b->failed; k++) {
         const tn_i_l_op *o = &z->p->op[k];
         if (o->kind == TN_L_INTO) {
+            const tn_i_reduction *into = &z->of[z->which[k] - 1];
             for (uint32_t i = 0; i < n; i++)
-                if (r[i]->into == k) x[i] = z->c.value[o->in[1]];
+                if (r[i] == into) x[i] = z->c.value[o->in[1]];
+            if (into->split) tn_i_summing_into_split(z, into, mask);
         } else if (mask != TN_L_NONE && (o->kind == TN_L_LOAD || o->kind == TN_L_STORE))
             copy_masked(z, k, mask);
         else

@@ -123,10 +123,15 @@ static void into_lane(tn_i_summing *z, const tn_i_reduction *r, uint32_t lane, t
     tn_i_l_store(z->c.b, &to, tn_i_summing_fold(z, r, tn_i_l_load(z->c.b, &to), x));
 }
 
-static void into_split(tn_i_summing *z, const tn_i_reduction *r, uint32_t x) {
-    const tn_i_affine at = tn_i_affine_add(z->c.b, result_of(z, r), r->count, r->lane_of);
-    const uint32_t lane = tn_i_l_load_at(z->c.b, r->lane, at);
-    tn_i_l_store_at(z->c.b, r->lane, at, tn_i_summing_fold(z, r, lane, x));
+void tn_i_summing_into_split(tn_i_summing *z, const tn_i_reduction *r, uint32_t mask) {
+    const uint32_t x = z->c.value[z->p->op[r->into].in[1]];
+    const bool masked = mask != TN_L_NONE;
+    const tn_i_l_where to = {.array = r->lane,
+                             .e = tn_i_affine_add(z->c.b, result_of(z, r), r->count, r->lane_of),
+                             .masked = masked,
+                             .mask = mask,
+                             .otherwise = masked ? tn_i_summing_identity(z, r) : TN_L_NONE};
+    tn_i_l_store(z->c.b, &to, tn_i_summing_fold(z, r, tn_i_l_load(z->c.b, &to), x));
 }
 
 static void into_each(tn_i_summing *z, const tn_i_reduction *r, uint32_t x) {
@@ -304,7 +309,7 @@ static void into_buffer(tn_i_summing *z, const tn_i_reduction *r, uint32_t x) {
 void tn_i_summing_into(tn_i_summing *z, tn_i_reduction *r) {
     const uint32_t x = z->c.value[z->p->op[r->into].in[1]];
     if (z->c.b->failed) return;
-    if (r->kind == TN_SUMMING_COLUMNS && r->split) into_split(z, r, x);
+    if (r->kind == TN_SUMMING_COLUMNS && r->split) tn_i_summing_into_split(z, r, TN_L_NONE);
     if (r->kind == TN_SUMMING_COLUMNS && !r->split) into_lane(z, r, r->here, result_of(z, r), x);
     if (r->kind == TN_SUMMING_EACH) into_each(z, r, x);
     if (r->kind == TN_SUMMING_BUFFER) into_buffer(z, r, x);

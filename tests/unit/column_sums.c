@@ -30,6 +30,16 @@ static void folds(const tn_val *in, tn_val *out, void *user) {
     out[3] = tn_min_axis(tn_mul(x, in[0]), 0);
 }
 
+/* Of rows and of columns, of what is computed once: neither waits for the other one. */
+static void both(const tn_val *in, tn_val *out, void *user) {
+    (void)user;
+    const tn_val x = tn_mul(in[0], tn_add(in[0], in[0]));
+    out[0] = tn_sum_axis(x, 0);
+    out[1] = tn_sum_axis(x, 1);
+    out[2] = tn_max_axis(x, 0);
+    out[3] = tn_min_axis(tn_sub(x, in[0]), 1);
+}
+
 static void fill(const kind *k, void *x) {
     for (int64_t i = 0; i < k->rows * k->n; i++) switch (k->dtype) {
         case TN_F32: ((float *)x)[i] = (float)sin((double)i) / 2 + 0.01F; break;
@@ -40,16 +50,16 @@ static void fill(const kind *k, void *x) {
     if (k->dtype == TN_F64) ((double *)x)[k->rows * k->n / 2] = NAN;
 }
 
-static void check_kind(const kind *k) {
+static void check_kind_of(const kind *k, void (*program)(const tn_val *, tn_val *, void *)) {
     static double x[MOST];
     static char want[MOST], out[MOST];
     tn_ctx *c = checked();
     const tn_type t = tn_type_of((tn_dtype)k->dtype, 2, (const int64_t[]){k->rows, k->n});
-    const tn_fn *f = tn_trace_many(c, folds, NULL, 1, &t, FOLDS);
+    const tn_fn *f = tn_trace_many(c, program, NULL, 1, &t, FOLDS);
     if (!f) fail_msg("%s", tn_error(c));
     tn_compile_options o = {
         .size = sizeof o, .cache_dir = cache, .threads = k->threads, .backend = TN_BACKEND_REFERENCE};
-    assert_true(k->rows * k->n <= MOST && (k->n + 64) * 8 * FOLDS <= MOST);
+    assert_true(k->rows * k->n <= MOST && (k->n + k->rows + 64) * 8 * FOLDS <= MOST);
     fill(k, x);
     memset(want, 0x55, sizeof want);
     memset(out, 0x55, sizeof out);
@@ -65,6 +75,8 @@ static void check_kind(const kind *k) {
     tn_exec_free(e);
     tn_ctx_free(c);
 }
+
+static void check_kind(const kind *k) { check_kind_of(k, folds); }
 
 /* Some lanes or all of them; one leaf, two, three; rows of less than a vector, of some and on the stack, and of more.
  */
@@ -83,6 +95,14 @@ static void test_kinds(void **state) {
     };
     (void)state;
     for (size_t i = 0; i < COUNT(kinds); i++) check_kind(&kinds[i]);
+}
+
+static void test_both(void **state) {
+    static const int64_t rows[] = {2, 16, 21, 513}, n[] = {2, 7, 16, 100, 600};
+    (void)state;
+    for (size_t r = 0; r < COUNT(rows); r++)
+        for (size_t i = 0; i < COUNT(n); i++)
+            check_kind_of(&(kind){(r + i) % 2 ? TN_F64 : TN_F32, rows[r], n[i], 1}, both);
     cache_dir_remove(cache);
 }
 
@@ -112,6 +132,6 @@ static void test_scratch(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_shapes), cmocka_unit_test(test_kinds),
-                                       cmocka_unit_test(test_scratch)};
+                                       cmocka_unit_test(test_both), cmocka_unit_test(test_scratch)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
