@@ -843,31 +843,68 @@ class _Body(_equinox.Equinox):
 
     def call(self, eqn, key):
         program = eqn.params[key]
-        if eqn.params.get("name") in ("solve", "_solve") and self.is_solve(program.jaxpr):
-            return self.solve(eqn)
+        layout = self.solve_layout(program.jaxpr) if eqn.params.get("name") in ("solve", "_solve") else None
+        if layout:
+            return self.solve(eqn, *layout)
         params = [("name", _string(eqn.params.get("name", ""))), ("program", self.walk.nested(program))]
         self.emit(eqn, "call", params, self.atoms(eqn.invars))
 
     @staticmethod
-    def is_solve(jaxpr):
-        """Whether it is jnp.linalg.solve of a matrix and a vector or matrices."""
-        names = {e.primitive.name for e in jaxpr.eqns}
-        if len(jaxpr.invars) != 2 or not {"lu", "custom_linear_solve"} <= names:
-            return False
-        a, b = (v.aval for v in jaxpr.invars)
-        same = a.dtype == b.dtype and str(a.dtype) in ("float32", "float64", "complex64", "complex128")
-        ranks = len(b.shape) == len(a.shape) or (len(a.shape) == 2 and len(b.shape) == 1)
-        return same and ranks and a.shape[:-2] == b.shape[:-2] and jaxpr.outvars[0].aval.shape == b.shape
+    def solve_layout(jaxpr):
+        """Of jnp.linalg.solve(a, b), by itself or mapped: the dimensions of b that a has as well, its rows and its
+        columns, each in their order, and what the result's dimensions are in b; None: it is something else."""
+        if len(jaxpr.invars) != 2:
+            return None
+        a, b = jaxpr.invars
+        if a.aval.dtype != b.aval.dtype or str(a.aval.dtype) not in ("float32", "float64", "complex64", "complex128"):
+            return None
+        matrices, dims, system = [a], {b: list(range(len(b.aval.shape)))}, None
+        for e in jaxpr.eqns:
+            name, x = e.primitive.name, e.invars[0]
+            if name == "stop_gradient" and x in matrices:
+                matrices.append(e.outvars[0])
+            elif name == "transpose" and not hasattr(x, "val") and x in dims:
+                dims[e.outvars[0]] = [dims[x][int(k)] for k in e.params["permutation"]]
+            elif name == "custom_linear_solve" and e.invars[-1] in dims and system is None:
+                system, matvec = e, e.params["jaxprs"].matvec.jaxpr
+                dims[e.outvars[0]] = dims[e.invars[-1]]
+            elif name != "lu" or x not in matrices:
+                return None
+        out = jaxpr.outvars[0]
+        if system is None or out not in dims or system.params["const_lengths"].matvec != 1 or system.invars[0] not in matrices:
+            return None
+        product, rank = matvec.eqns[0], len(a.aval.shape)
+        if product.primitive.name != "dot_general" or list(product.invars) != list(matvec.invars):
+            return None
+        (sums_a, sums_x), (both_a, both_x) = product.params["dimension_numbers"]
+        if [int(k) for k in sums_a] != [rank - 1] or [int(k) for k in both_a] != list(range(rank - 2)):
+            return None
+        of_x = dims[system.invars[-1]]
+        both, rows = [of_x[int(k)] for k in both_x], of_x[int(sums_x[0])]
+        columns = [k for k in range(len(of_x)) if k not in both and k != rows]
+        return both, rows, columns, dims[out]
 
-    def solve(self, eqn):
+    def solve(self, eqn, both, rows, columns, out):
+        """linear_solve of matrices: b with its dimensions in their order, all columns as one."""
         a, b = map(self.atom, eqn.invars)
         aval = eqn.invars[1].aval
-        if len(aval.shape) > 1:
+        of = lambda dims: tuple(aval.shape[k] for k in dims)
+        put = lambda text, shape: self.put(text, type=self.type(aval.update(shape=shape)))
+        order = [*both, rows, *columns]
+        matrix, spread = of([*both, rows]) + (int(np.prod(of(columns), dtype=int)),), of(order)
+        if order != sorted(order):
+            b = put(f"transpose[permutation={_value(tuple(order))}] {b}", spread)
+        if len(columns) != 1:
+            b = put(f"reshape[new_sizes={_value(matrix)}] {b}", matrix)
+        back = [order.index(k) for k in out]
+        if len(columns) == 1 and back == sorted(back):
             return self.emit(eqn, "linear_solve", [], f"{a} {b}")
-        n, column = aval.shape[0], f"{self.type(aval)[:-1]},1]"
-        b = self.put(f"reshape[new_sizes=({n}, 1)] {b}", type=column)
-        x = self.put(f"linear_solve {a} {b}", type=column)
-        self.emit(eqn, "reshape", [("new_sizes", f"({n},)")], x)
+        x = put(f"linear_solve {a} {b}", matrix)
+        if back == sorted(back):
+            return self.emit(eqn, "reshape", [("new_sizes", _value(spread))], x)
+        if len(columns) != 1:
+            x = put(f"reshape[new_sizes={_value(spread)}] {x}", spread)
+        self.emit(eqn, "transpose", [("permutation", _value(tuple(back)))], x)
 
     def remat(self, eqn):
         policy = _policy(eqn.params["policy"])

@@ -342,6 +342,17 @@ def solve_batch(a, b):
     return jnp.linalg.solve(a, b)
 
 
+# As many right-hand sides as rows: shapes do not tell one from the other.
+@case(r(3, 3) + 4 * np.eye(3), r(3, 3, 3) + 4 * np.eye(3), r(3), r(3, 3), r(3, 3, 2))
+def solves_mapped(a, many_a, b, many_b, matrices):
+    solve = jnp.linalg.solve
+    over = lambda *axes, out=0: jax.vmap(solve, axes, out)
+    y = over(None, 0)(a, many_b) + over(None, 1)(a, many_b) + over(None, 0, out=1)(a, many_b) + solve(a, many_b)
+    y += over(0, None)(many_a, b) + over(0, 0)(many_a, many_b) + over(2, 1)(many_a, many_b)
+    z = over(None, 0)(a, matrices) + over(None, 1)(a, matrices) + over(0, 0)(many_a, matrices)
+    return y, z, jax.vmap(over(None, 0), (None, 2))(a, matrices), jax.vmap(over(0, None), (None, 0))(many_a, many_b)
+
+
 @case(spd(4), r(4))
 def cholesky(a, b):
     l = jnp.linalg.cholesky(a)
