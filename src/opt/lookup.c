@@ -1,9 +1,12 @@
 #include "opt/lookup.h"
 
+#include "base/machine.h"
 #include "opt/space.h"
 #include "prims/ids.h"
 #include "prims/rules.h"
 #include "prims/shape.h"
+
+#include <string.h>
 
 enum { DNUMS, SIZES, MODE, FILL };
 
@@ -63,4 +66,28 @@ tn_i_var tn_i_lookup_column(tn_i_builder *b, const tn_i_eqn *e, tn_i_var table, 
     const tn_i_var column = tn_i_reshape(b, tn_i_slice(b, table, start, limit, NULL), 1, &rows);
     const tn_i_param *p = tn_i_p(e);
     return tn_i_gather(b, column, indices, &d, &one, (int)p[MODE].u.i, &p[FILL]);
+}
+
+/* ---- indices ---- */
+
+tn_i_var tn_i_clamped(tn_i_builder *b, tn_i_var x, int64_t last) {
+    const tn_type t = *tn_i_vtype(b, x);
+    const int64_t most = t.dtype == TN_I32 && last > INT32_MAX ? INT32_MAX : last;
+    return tn_i_op3(b, TN_P_clamp, tn_i_literal_i64(b, t.dtype, 0), x, tn_i_literal_i64(b, t.dtype, most));
+}
+
+tn_i_var tn_i_index_column(tn_i_builder *b, tn_i_var indices, int64_t c) {
+    const tn_type t = *tn_i_vtype(b, indices);
+    int64_t from[TN_MAX_RANK] = {0}, to[TN_MAX_RANK];
+    memcpy(to, t.dim, sizeof to);
+    from[t.rank - 1] = c;
+    to[t.rank - 1] = c + 1;
+    return tn_i_reshape(b, tn_i_slice(b, indices, from, to, NULL), t.rank - 1, t.dim);
+}
+
+bool tn_i_in_a_row(const tn_fn *f, tn_i_var v) {
+    const uint32_t def = f->val[v].def;
+    if (tn_i_count(f->val[v].type) <= TN_M_MOVE_ELEMENTS || def >= f->neqn) return true;
+    return f->eqn[def].prim->id == TN_P_reshape ? tn_i_in_a_row(f, tn_i_in(f, &f->eqn[def])[0])
+                                                : !(f->eqn[def].prim->flags & TN_F_VIEW);
 }

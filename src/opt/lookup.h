@@ -21,4 +21,11 @@ bool tn_i_looks_up_rows(const tn_fn *f, const tn_i_eqn *e);
 /* Column k of what such an e makes, of type [n]. */
 tn_i_var tn_i_lookup_column(tn_i_builder *b, const tn_i_eqn *e, tn_i_var table, tn_i_var indices, int64_t k);
 
+/* x, rank 0 or of some shape, held between 0 and `last`. */
+tn_i_var tn_i_clamped(tn_i_builder *b, tn_i_var x, int64_t last);
+/* Column c of index vectors, of their batch's shape. */
+tn_i_var tn_i_index_column(tn_i_builder *b, tn_i_var indices, int64_t c);
+/* As one vector it is read where it is. */
+bool tn_i_in_a_row(const tn_fn *f, tn_i_var v);
+
 #endif

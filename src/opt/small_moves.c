@@ -44,13 +44,6 @@ static bool known_whole(const tn_i_builder *b, tn_i_var v, int64_t *x) {
 
 static int64_t within(int64_t x, int64_t last) { return x < 0 ? 0 : x > last ? last : x; }
 
-/* x, rank 0 or of some shape, held between 0 and `last`. */
-static tn_i_var clamped(tn_i_builder *b, tn_i_var x, int64_t last) {
-    const tn_type t = *tn_i_vtype(b, x);
-    const int64_t most = t.dtype == TN_I32 && last > INT32_MAX ? INT32_MAX : last;
-    return tn_i_op3(b, TN_P_clamp, tn_i_literal_i64(b, t.dtype, 0), x, tn_i_literal_i64(b, t.dtype, most));
-}
-
 /* The same, in memory. */
 static tn_i_var copied(tn_i_builder *b, tn_i_var x) {
     const tn_i_param same = {.kind = TN_K_DTYPE, .u.i = x == TN_NOVAR ? TN_F64 : tn_i_vtype(b, x)->dtype};
@@ -72,7 +65,7 @@ static tn_i_var mask_known(tn_i_builder *b, const tn_type *t, int d, int64_t fro
 static tn_i_var mask_at(tn_i_builder *b, const tn_type *t, int d, tn_i_var start, bool clip) {
     const int64_t n = t->dim[d], along = d;
     const int dtype = tn_i_vtype(b, start)->dtype;
-    const tn_i_var at = clip ? clamped(b, start, n - 1) : start;
+    const tn_i_var at = clip ? tn_i_clamped(b, start, n - 1) : start;
     const tn_i_var line = tn_i_iota(b, dtype, 1, &n, 0);
     const tn_i_var is = tn_i_op2(b, TN_P_eq, line, tn_i_broadcast(b, at, 1, &n, NULL));
     return tn_i_broadcast(b, is, t->rank, t->dim, &along);
@@ -315,28 +308,27 @@ static bool put_scatter_known(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e
 
 /* ---- lookups ---- */
 
-/* Elements of x, flat, at `index` (any shape), as type t has them; fill: NULL, all are inside. */
+/* Elements of x, flat, at `index`, of the shape of t, as type t has them; fill: NULL, all are inside. */
 static tn_i_var look_up(tn_i_builder *b, tn_i_var x, tn_i_var index, const tn_type *t, const tn_i_param *fill) {
     const tn_i_dnums d = {.n = {[TN_COLLAPSED] = 1, [TN_MAP] = 1}};
     const int64_t all = tn_i_count(tn_i_vtype(b, x)), n = tn_i_count(t), one = 1, zero = 0;
-    const int64_t two[2] = {n < 2 ? 2 : n, 1}; /* of one element nests are none */
-    index = tn_i_reshape(b, index, 1, &n);
-    if (n == 1) index = tn_i_broadcast(b, index, 1, two, &zero);
+    int64_t shape[TN_MAX_RANK];
+    int rank = t->rank;
+    if (n == 1 || rank == TN_MAX_RANK) { /* of one element nests are none */
+        rank = 1;
+        shape[0] = n < 2 ? 2 : n;
+        index = tn_i_reshape(b, index, 1, &n);
+        if (n == 1) index = tn_i_broadcast(b, index, 1, shape, &zero);
+    } else
+        memcpy(shape, t->dim, sizeof shape);
+    shape[rank] = 1;
     const tn_i_eqn *made = tn_i_def(b, x);
     if (made && (made->prim->id == TN_P_iota || made->prim->id == TN_P_pad || made->prim->id == TN_P_concatenate))
         x = copied(b, x);
-    tn_i_var y = tn_i_gather(b, tn_i_reshape(b, x, 1, &all), tn_i_reshape(b, index, 2, two), &d, &one,
+    tn_i_var y = tn_i_gather(b, tn_i_reshape(b, x, 1, &all), tn_i_reshape(b, index, rank + 1, shape), &d, &one,
                              fill ? TN_FILL : TN_CLIP, fill);
     if (n == 1) y = tn_i_slice(b, y, &zero, &one, NULL);
     return tn_i_reshape(b, y, t->rank, t->dim);
-}
-
-/* As one vector it is read where it is. */
-static bool in_a_row(const tn_fn *f, tn_i_var v) {
-    const uint32_t def = f->val[v].def;
-    if (tn_i_count(f->val[v].type) <= TN_M_MOVE_ELEMENTS || def >= f->neqn) return true;
-    return f->eqn[def].prim->id == TN_P_reshape ? in_a_row(f, tn_i_in(f, &f->eqn[def])[0])
-                                                : !(f->eqn[def].prim->flags & TN_F_VIEW);
 }
 
 /* How far the elements of a window, which has dimensions dims[0..n) of type t, are from its first, as an array of t. */
@@ -362,12 +354,12 @@ static bool put_slice(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_v
     const int dtype = e->nin > 1 ? f->val[in[1]].type->dtype : TN_I32;
     int64_t stride[TN_MAX_RANK], dims[TN_MAX_RANK];
     tn_i_var base = TN_NOVAR;
-    if (tn_i_count(x) > INT32_MAX || tn_i_count(&t) > TN_M_MOVE_LOOKUPS || !in_a_row(f, in[0])) return false;
+    if (tn_i_count(x) > INT32_MAX || tn_i_count(&t) > TN_M_MOVE_LOOKUPS || !tn_i_in_a_row(f, in[0])) return false;
     tn_i_dense_strides(x, stride);
     for (int d = 0; d < x->rank; d++) {
         dims[d] = d;
         if (t.dim[d] == x->dim[d]) continue;
-        const tn_i_var at = clamped(b, tn_i_mapped(b, f, map, in[1 + d]), x->dim[d] - t.dim[d]);
+        const tn_i_var at = tn_i_clamped(b, tn_i_mapped(b, f, map, in[1 + d]), x->dim[d] - t.dim[d]);
         const tn_i_var far = tn_i_op2(b, TN_P_mul, at, tn_i_literal_i64(b, dtype, stride[d]));
         base = base == TN_NOVAR ? far : tn_i_op2(b, TN_P_add, base, far);
     }
@@ -376,16 +368,6 @@ static bool put_slice(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_v
     if (tn_i_count(&t) > 1) index = tn_i_op2(b, TN_P_add, index, offsets(b, &t, dtype, t.rank, dims, stride));
     map[e->out] = look_up(b, tn_i_mapped(b, f, map, in[0]), index, &t, NULL);
     return true;
-}
-
-/* Column c of index vectors, of their batch's shape. */
-static tn_i_var column(tn_i_builder *b, tn_i_var indices, int64_t c) {
-    const tn_type t = *tn_i_vtype(b, indices);
-    int64_t from[TN_MAX_RANK] = {0}, to[TN_MAX_RANK];
-    memcpy(to, t.dim, sizeof to);
-    from[t.rank - 1] = c;
-    to[t.rank - 1] = c + 1;
-    return tn_i_reshape(b, tn_i_slice(b, indices, from, to, NULL), t.rank - 1, t.dim);
 }
 
 static bool put_gather(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *map) {
@@ -399,13 +381,13 @@ static bool put_gather(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_
     tn_i_lookup k;
     tn_i_dnums_read(&d, &tn_i_p(e)[DNUMS]);
     if (d.n[TN_OPERAND_BATCH] || tn_i_lookup_of(f, e, &k) || tn_i_count(x) > INT32_MAX ||
-        tn_i_count(&t) > TN_M_MOVE_LOOKUPS || !in_a_row(f, in[0]))
+        tn_i_count(&t) > TN_M_MOVE_LOOKUPS || !tn_i_in_a_row(f, in[0]))
         return false;
     tn_i_dense_strides(x, stride);
     tn_i_var base = TN_NOVAR, inside = TN_NOVAR;
     for (uint32_t c = 0; c < d.n[TN_MAP]; c++) {
         const int64_t i = d.v[TN_MAP][c], last = x->dim[i] - tn_i_p(e)[SIZES].u.ints[i];
-        const tn_i_var at = column(b, indices, c), held = clamped(b, at, last);
+        const tn_i_var at = tn_i_index_column(b, indices, c), held = tn_i_clamped(b, at, last);
         const tn_type like = *tn_i_vtype(b, at);
         const tn_i_var step = tn_i_op2(b, TN_P_mul, held, tn_i_whole_number(b, &like, stride[i]));
         base = base == TN_NOVAR ? step : tn_i_op2(b, TN_P_add, base, step);

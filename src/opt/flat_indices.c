@@ -1,0 +1,115 @@
+/* Index vectors of several entries as one index: where they place windows by the first dimensions of an array alone,
+ * these are one dimension, of which an entry is computed by loops of all windows together.  Kernels have a loop for one
+ * index, and what is gathered by one a nest can compute (lookup.c).
+ *
+ *     gather, scatter, scatter_add .. of x[m, n, ..] at (i, j)        the same of x[m n, ..] at i n + j
+ *
+ * Of few windows the kernels' loops are parts of others (lower/windows.c), and an array that is written in place stays
+ * what it is. */
+#include "base/machine.h"
+#include "opt/fuse.h"
+#include "opt/lookup.h"
+#include "opt/space.h"
+#include "prims/ids.h"
+#include "prims/rules.h"
+#include "prims/windows.h"
+
+#include <string.h>
+
+/* Of gather; a scatter has its own (prims/windows.h), the same first one. */
+enum { DNUMS, SIZES, MODE, FILL };
+
+static bool places_windows(const tn_i_eqn *e) {
+    switch (e->prim->id) {
+    case TN_P_gather:
+    case TN_P_scatter:
+    case TN_P_scatter_add:
+    case TN_P_scatter_mul:
+    case TN_P_scatter_min:
+    case TN_P_scatter_max: return true;
+    default: return false;
+    }
+}
+
+/* The first dimensions of the array, those that index vectors have entries of, and none of a window; how many elements
+ * they have.  0: they are other ones. */
+static int64_t indexed(const tn_type *x, const tn_i_dnums *d, int dtype) {
+    const uint32_t m = d->n[TN_MAP];
+    int64_t n = 1;
+    for (uint32_t c = 0; c < m; c++)
+        if (d->v[TN_MAP][c] >= (int64_t)m || tn_i_in_window(d, c) || x->dim[c] < 1 || !tn_i_mul_i64(n, x->dim[c], &n))
+            return 0;
+    return dtype == TN_I32 && n > INT32_MAX ? 0 : n;
+}
+
+static bool is_flattened(const tn_fn *f, const tn_i_eqn *e, tn_i_dnums *d) {
+    if (!places_windows(e) || !tn_i_space_admits(f, e)) return false;
+    const tn_i_var *in = tn_i_in(f, e);
+    for (uint32_t i = 0; i < e->nin; i++)
+        if (f->val[in[i]].type->varying) return false;
+    tn_i_dnums_read(d, &tn_i_p(e)[DNUMS]);
+    const tn_type *indices = f->val[in[1]].type;
+    const int64_t m = d->n[TN_MAP];
+    return m > 1 && d->n[TN_OPERAND_BATCH] == 0 && tn_i_count(indices) / m > TN_M_MOVE_ELEMENTS &&
+           indexed(f->val[in[0]].type, d, indices->dtype) && tn_i_in_a_row(f, in[0]);
+}
+
+/* One index of each vector; -1 where an entry is outside, if windows there are dropped. */
+static tn_i_var flat_index(tn_i_builder *b, const tn_type *x, const tn_i_dnums *d, tn_i_var indices, bool clips) {
+    tn_i_var index = TN_NOVAR, inside = TN_NOVAR;
+    for (uint32_t c = 0; c < d->n[TN_MAP]; c++) {
+        int64_t by = 1;
+        const int64_t k = d->v[TN_MAP][c];
+        for (uint32_t later = (uint32_t)k + 1; later < d->n[TN_MAP]; later++) by *= x->dim[later];
+        const tn_i_var at = tn_i_index_column(b, indices, c), held = tn_i_clamped(b, at, x->dim[k] - 1);
+        const tn_type like = *tn_i_vtype(b, at);
+        const tn_i_var far = by == 1 ? held : tn_i_op2(b, TN_P_mul, held, tn_i_whole_number(b, &like, by));
+        index = index == TN_NOVAR ? far : tn_i_op2(b, TN_P_add, index, far);
+        if (clips) continue;
+        const tn_i_var is = tn_i_op2(b, TN_P_eq, at, held);
+        inside = inside == TN_NOVAR ? is : tn_i_op2(b, TN_P_and, inside, is);
+    }
+    if (!clips) index = tn_i_op3(b, TN_P_select, inside, index, tn_i_whole_number(b, tn_i_vtype(b, index), -1));
+    tn_type t = *tn_i_vtype(b, index);
+    t.dim[t.rank] = 1;
+    return tn_i_reshape(b, index, t.rank + 1, t.dim);
+}
+
+/* Of type x, with one dimension for the first `m`. */
+static tn_type merged(const tn_type *x, uint32_t m, int64_t n) {
+    tn_type t = {.dtype = x->dtype, .rank = x->rank - (int)m + 1, .dim = {n}};
+    for (int k = 1; k < t.rank; k++) t.dim[k] = x->dim[k + (int)m - 1];
+    return t;
+}
+
+static bool put(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *map, const void *with) {
+    const tn_i_var *in = tn_i_in(f, e);
+    const tn_i_param *p = tn_i_p(e);
+    tn_i_dnums d;
+    (void)with;
+    if (!is_flattened(f, e, &d)) return false;
+    const bool gathers = e->prim->id == TN_P_gather, clips = gathers ? p[MODE].u.i != TN_FILL : tn_i_scatter_clips(p);
+    const uint32_t m = d.n[TN_MAP];
+    const tn_type x = *f->val[in[0]].type;
+    const tn_type t = merged(&x, m, indexed(&x, &d, f->val[in[1]].type->dtype));
+    const tn_i_var index = flat_index(b, &x, &d, tn_i_mapped(b, f, map, in[1]), clips);
+    const tn_i_var flat = tn_i_reshape(b, tn_i_mapped(b, f, map, in[0]), t.rank, t.dim);
+    d.n[TN_COLLAPSED] = d.n[TN_MAP] = 1;
+    d.v[TN_COLLAPSED][0] = d.v[TN_MAP][0] = 0;
+    if (gathers) {
+        int64_t sizes[TN_MAX_RANK] = {1};
+        for (int k = 1; k < t.rank; k++) sizes[k] = p[SIZES].u.ints[k + (int)m - 1];
+        map[e->out] = tn_i_gather(b, flat, index, &d, sizes, (int)p[MODE].u.i, &p[FILL]);
+        return true;
+    }
+    const tn_i_var y = tn_i_scatter_alike(b, e, flat, index, tn_i_mapped(b, f, map, in[2]), &d);
+    map[e->out] = tn_i_reshape(b, y, x.rank, x.dim);
+    return true;
+}
+
+tn_fn *tn_i_flat_indices(const tn_fn *f) {
+    tn_i_dnums d;
+    bool any = false;
+    for (uint32_t i = 0; i < f->neqn && !any; i++) any = is_flattened(f, &f->eqn[i], &d);
+    return any ? tn_i_rewritten(f, NULL, f->neqn, put, NULL) : (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
+}
