@@ -1,6 +1,6 @@
 /* Functions of rows are brought into loops of their own: where a loop over rows has loops, say those of a sum, and
- * functions of numbers behind them, the totals of many rows wait in a buffer, and what is left is a straight loop over
- * these rows, which `vectorize` makes vectors of.
+ * functions of numbers behind them, or what goes into a sum of all rows, the totals of many rows wait in a buffer, and
+ * what is left is a straight loop over these rows, which `vectorize` and `sums` make vectors of.
  *
  *     for i {                            for a stretch of rows:
  *       r = reduce sum                     for i { r = reduce sum; for j { .. into r = x }; waiting[i] = total r }
@@ -61,6 +61,17 @@ static bool find_needed(rows *z, uint32_t k) {
     return true;
 }
 
+/* The INTO at i, at the end of loop k, is the only one of a reduction that is not of one row alone. */
+static bool of_all_rows(const tn_i_loops *p, uint32_t k, uint32_t i) {
+    const uint32_t reduce = p->op[i].in[0];
+    if (p->op[i].kind != TN_L_INTO || reduce > k) return false;
+    for (uint32_t j = k + 1; j < p->op[k].to; j++) {
+        const tn_i_l_op *o = &p->op[j];
+        if (j != i && (o->kind == TN_L_INTO || o->kind == TN_L_TOTAL) && o->in[0] == reduce) return false;
+    }
+    return true;
+}
+
 /* Loop k is over rows whose functions are to have a loop of their own. */
 static bool find(rows *z, uint32_t k, int64_t *n) {
     const tn_i_loops *p = z->p;
@@ -69,8 +80,11 @@ static bool find(rows *z, uint32_t k, int64_t *n) {
     if (o->vector || o->parallel || !tn_i_l_known_count(p, k, n) || *n < 2 || p->op[k + 1].kind == TN_L_CARRY)
         return false;
     z->last = z->first = o->to;
-    for (; z->first > k + 1 && tn_i_l_straight(p, z->first - 1, z->first); z->first--)
-        functions |= is_function(z, z->first - 1);
+    for (; z->first > k + 1; z->first--) {
+        const bool into = of_all_rows(p, k, z->first - 1);
+        if (!into && !tn_i_l_straight(p, z->first - 1, z->first)) break;
+        functions |= into || is_function(z, z->first - 1);
+    }
     for (uint32_t i = k + 1; i < z->first; i++) {
         loops |= p->op[i].kind == TN_L_FOR;
         if (p->op[i].kind == TN_L_CALL || p->op[i].kind == TN_L_WHILE || p->op[i].vector) return false;

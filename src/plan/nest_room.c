@@ -35,6 +35,12 @@ static bool short_rows(const tn_i_nest *n) {
 
 static uint32_t inner_loops(const tn_i_nest *n) { return ((1u << n->nloop) - 1) & ~((1u << n->nouter) - 1); }
 
+/* A sum of what is computed once a row. */
+static bool of_rows(const tn_i_nest *n, const tn_i_nest_op *o) {
+    return o->kind == TN_NEST_REDUCE && n->nouter && o->over && !(o->over & inner_loops(n)) &&
+           o->level != TN_NEST_ELEMENT;
+}
+
 /* How many results a REDUCE has at once, and of how many elements each. */
 static void extent(const room *z, const tn_i_nest_op *o, int64_t *kept, int64_t *elements) {
     const tn_i_nest *n = z->n;
@@ -61,7 +67,8 @@ static void count_code(room *z, const tn_i_nest_op *o, int64_t kept, int64_t n, 
     if (leaves) add(z, &z->code, kept, (size_t)tn_i_strips_levels(n) * size);
     if (kept == 1 && (several(o->over) || !alone)) add(z, &z->code, n < 2 * TN_LEAF ? n : 2 * TN_LEAF, size);
     if (alone || !(o->over & ~inner_loops(nest))) return;
-    add(z, &z->code, nest->row < TN_WAITING ? nest->row : TN_WAITING, size);
+    const int64_t row = of_rows(nest, o) ? nest->size[nest->nouter - 1] : nest->row;
+    add(z, &z->code, row < TN_WAITING ? row : TN_WAITING, size);
     if (kept == 1) add(z, &z->code, all < 2 * TN_LEAF ? all : 2 * TN_LEAF, size);
 }
 
@@ -75,13 +82,14 @@ static void count_sum(room *z, const tn_i_nest_op *o, bool alone) {
     add(z, &z->sums, 1, strips);
 }
 
-/* Totals of rows that wait for functions (pass/rows.c). */
+/* Totals of rows that wait for functions, or to be summed (pass/rows.c). */
 static void count_rows(room *z) {
     const tn_i_nest *n = z->n;
     bool functions = false;
     for (uint32_t i = 0; i < n->nop; i++) {
         const tn_i_nest_op *o = &n->op[i];
         functions |= o->level == TN_NEST_ROW && o->kind == TN_NEST_MAP && o->eqn->prim->vector[o->dtype];
+        functions |= of_rows(n, o);
     }
     for (uint32_t i = 0; i < n->nop && functions && n->nouter; i++) {
         const tn_i_nest_op *o = &n->op[i];

@@ -427,6 +427,26 @@ static void rows_of_functions(void **unused) {
     each(texts, sizeof texts / sizeof *texts, 4);
 }
 
+/* Likewise, what goes into sums of all rows: one, several, with and without a function, and one that is fed twice. */
+#define INTO_ALL(n, more, tail)                                                                              \
+    "loop {\n array x: f64[100000] in base 0\n array y: f64[5000] out base 1\n array z: f64[3] out base 2\n" \
+    " s: f64 = reduce sum\n u: f64 = reduce max\n v: f64 = reduce sum 2\n for k < 2 {\n for i < " n          \
+    " {\n r: f64 = reduce sum\n for j < 11 {\n a: f64 = load x[11 i + j + k]\n into r = a\n" more            \
+    " }\n t: f64 = total r\n" tail " }\n }\n p: f64 = total s\n q: f64 = total u\n w: f64 = total v[1]\n"    \
+    " store z[0] = p\n store z[1] = q\n store z[2] = w\n}"
+#define INTO_ALLS(n)                                                                                         \
+    INTO_ALL(n, "", " e: f64 = fn exp t\n into s = e\n"), INTO_ALL(n, "", " into s = t\n"),                  \
+        INTO_ALL(n, "", " e: f64 = fn exp t\n into s = e\n f: f64 = neg e\n into u = f\n store y[i] = f\n"), \
+        INTO_ALL(n, " into s = a\n", " e: f64 = fn exp t\n into u = e\n"),                                   \
+        INTO_ALL(n, "", " e: f64 = fn exp t\n into v[k] = e\n into s = t\n"),                                \
+        INTO_ALL(n, " into u = a\n", " e: f64 = fn exp t\n into u = e\n into s = e\n")
+
+static void sums_of_rows(void **unused) {
+    static const char *const texts[] = {INTO_ALLS("2"), INTO_ALLS("9"), INTO_ALLS("100"), INTO_ALLS("4099")};
+    (void)unused;
+    each(texts, sizeof texts / sizeof *texts, 4);
+}
+
 /* Each iteration of a row of functions that is longer than what waits: u[i] is that of u[i + 7] and of u[i]'s last. */
 static void many_functions(void **unused) {
     char text[16384];
@@ -590,13 +610,22 @@ static void widths(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_programs),    cmocka_unit_test(cells),
-                                       cmocka_unit_test(functions),          cmocka_unit_test(scratch_arrays),
-                                       cmocka_unit_test(forgotten_stores),   cmocka_unit_test(updates),
-                                       cmocka_unit_test(vectors_of_updates), cmocka_unit_test(conditions),
-                                       cmocka_unit_test(loops_in_a_row),     cmocka_unit_test(rows_of_functions),
-                                       cmocka_unit_test(many_functions),     cmocka_unit_test(columns),
-                                       cmocka_unit_test(strips_of_columns),  cmocka_unit_test(axes),
-                                       cmocka_unit_test(diagonals),          cmocka_unit_test(widths)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_programs),
+                                       cmocka_unit_test(cells),
+                                       cmocka_unit_test(functions),
+                                       cmocka_unit_test(scratch_arrays),
+                                       cmocka_unit_test(forgotten_stores),
+                                       cmocka_unit_test(updates),
+                                       cmocka_unit_test(vectors_of_updates),
+                                       cmocka_unit_test(conditions),
+                                       cmocka_unit_test(loops_in_a_row),
+                                       cmocka_unit_test(rows_of_functions),
+                                       cmocka_unit_test(sums_of_rows),
+                                       cmocka_unit_test(many_functions),
+                                       cmocka_unit_test(columns),
+                                       cmocka_unit_test(strips_of_columns),
+                                       cmocka_unit_test(axes),
+                                       cmocka_unit_test(diagonals),
+                                       cmocka_unit_test(widths)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
