@@ -37,6 +37,11 @@ static bool loads(const tn_i_machine *m, const tn_i_mi *in) {
            m->value[in->r].class == TN_CLASS_V;
 }
 
+/* Bytes of memory: of a register that is longer the others are zeros. */
+static unsigned loaded(const tn_i_mi *load) {
+    return load->op == TN_X_vmovss ? 4 : load->op == TN_X_vmovsd ? 8 : load->size;
+}
+
 /* v is, or becomes, the operand that may be memory. */
 static bool takes(tn_i_mi *in, tn_i_reg v, unsigned bytes) {
     const unsigned reads = tn_i_a_reads(in);
@@ -81,7 +86,7 @@ bool tn_i_a_fold(tn_i_machine *m) {
             tn_i_mi *to = &m->in[u[load->r].at];
             const bool before = separates(to); /* what it writes comes after what it reads */
             if (to - load > TN_M_FOLD_NEAR || block[u[load->r].at] - before != block[i]) continue;
-            if (!takes(to, load->r, m->value[load->r].bytes)) continue;
+            if (!takes(to, load->r, loaded(load))) continue;
             take(to, load);
             *load = tn_i_m_blank(TN_M_NONE, 0);
         }

@@ -100,19 +100,20 @@ static tn_i_reg constant(tn_i_machine *m, tn_i_m_value v) {
 }
 
 tn_i_reg tn_i_m_constant(tn_i_machine *m, const void *bytes, unsigned size) {
-    bool zeros = true, ones = true;
-    for (unsigned i = 0; i < size; i++) {
-        zeros = zeros && ((const uint8_t *)bytes)[i] == 0;
-        ones = ones && ((const uint8_t *)bytes)[i] == 0xFF;
-    }
+    const uint8_t *const byte = bytes;
+    unsigned ones = 0, zeros = 0;
+    while (ones < size && byte[ones] == 0xFF) ones++;
+    while (ones + zeros < size && byte[ones + zeros] == 0) zeros++;
+    const bool first = ones + zeros == size;
     const tn_i_jit_const pool = tn_i_code_constant_of(m->code, bytes, size);
     if (m->code->failed) m->failed = true;
     return constant(m, (tn_i_m_value){.class = TN_CLASS_V,
                                       .bytes = (uint8_t)size,
                                       .pool = pool,
-                                      .number = zeros  ? 1
-                                                : ones ? 2
-                                                       : 0});
+                                      .number = !first       ? 0
+                                                : ones == 0  ? 1
+                                                : zeros == 0 ? 2
+                                                             : -(int64_t)ones});
 }
 
 tn_i_reg tn_i_m_number(tn_i_machine *m, int class, int64_t x) {

@@ -84,8 +84,9 @@ typedef struct tn_i_m_value {
     uint8_t class, bytes;
     bool constant, carried; /* carried: it is written again, while its loop runs */
     tn_i_jit_const pool;    /* of constants */
-    int64_t number;         /* of constants in G and K; in V 1 where all bits are 0, 2 where all are 1 */
-    tn_i_reg like;          /* the register that it becomes at the end of its loop */
+    int64_t number; /* of constants in G and K; in V 1 where all bits are 0, 2 where all are 1, and -n where those of
+                       the first n bytes are 1, and no other ones */
+    tn_i_reg like;  /* the register that it becomes at the end of its loop */
     uint32_t born, link;
     uint32_t loop; /* which carries it */
 } tn_i_m_value;

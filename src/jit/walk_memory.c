@@ -74,12 +74,37 @@ static void put_bools(tn_i_walk *w, unsigned lanes, const tn_i_w_mem *at, tn_i_r
 
 /* ---- elements in a row -------------------------------------------------------------------------------------- */
 
+/* How many lanes a mask of AVX2 has that is known to be of the first ones; 0: it is another. */
+static unsigned first_lanes(const tn_i_walk *w, tn_i_reg mask) {
+    const tn_i_m_value *v = &w->m.value[mask];
+    return !w->m.failed && v->constant && v->number < 0 ? (unsigned)-v->number / w->mask : 0;
+}
+
+/* `left` bytes of 16, and zeros behind them. */
+static tn_i_reg get_quarter(tn_i_walk *w, unsigned bytes, unsigned left, const tn_i_w_mem *at) {
+    if (left != 12) return tn_i_w_load_op(w, whole(left, false), 16, bytes, TN_REG_NONE, at);
+    tn_i_w_mem behind = *at;
+    behind.disp += 8;
+    const tn_i_reg x = tn_i_w_load_op(w, TN_X_vmovsd, 16, 16, TN_REG_NONE, at),
+                   y = tn_i_w_load_op(w, TN_X_vmovss, 16, 16, TN_REG_NONE, &behind);
+    return tn_i_w_put_of(w, TN_X_vunpcklpd, 16, bytes, x, y, 0);
+}
+
+static tn_i_reg get_first(tn_i_walk *w, unsigned bytes, unsigned left, const tn_i_w_mem *at) {
+    if (left <= 16) return get_quarter(w, bytes, left, at);
+    tn_i_w_mem behind = *at;
+    behind.disp += 16;
+    const tn_i_reg x = get_quarter(w, bytes, 16, at), y = get_quarter(w, 16, left - 16, &behind);
+    return tn_i_w_put_of(w, TN_X_vinsertf128, bytes, bytes, x, y, 1);
+}
+
 tn_i_reg tn_i_w_get(tn_i_walk *w, int dtype, unsigned lanes, const tn_i_w_mem *at, tn_i_reg mask) {
     const unsigned size = (unsigned)tn_i_dtype_size(dtype), bytes = tn_i_w_bytes(w, dtype, lanes);
     if (dtype == TN_BOOL) return lanes == 1 ? get_bool(w, at) : get_bools(w, lanes, at, mask);
     if (tn_i_held_bodies_of(dtype)) return tn_i_w_get_held(w, dtype, lanes, at, mask);
     if (mask == TN_REG_NONE)
         return tn_i_w_load_op(w, whole(size * lanes, false), tn_i_w_size(bytes), bytes, TN_REG_NONE, at);
+    if (!w->m.wide && first_lanes(w, mask)) return get_first(w, bytes, first_lanes(w, mask) * size, at);
     if (!w->m.wide) {
         const tn_i_reg m = tn_i_w_mask_as(w, size, lanes, mask);
         return tn_i_w_load_op(w, size == 8 ? TN_X_vmaskmovpd : TN_X_vmaskmovps, bytes, bytes, m, at);
@@ -89,6 +114,25 @@ tn_i_reg tn_i_w_get(tn_i_walk *w, int dtype, unsigned lanes, const tn_i_w_mem *a
     const tn_i_reg r = tn_i_w_load_op(w, size == 8 ? TN_X_vmovupd : TN_X_vmovups, bytes, bytes, TN_REG_NONE, at);
     tn_i_w_mask_last(w, mask, true);
     return r;
+}
+
+/* The first elements of x, in parts: processors take their time for masked stores, and load what was stored before it
+ * is in memory where loads are no wider. */
+static void put_first(tn_i_walk *w, unsigned bytes, unsigned left, const tn_i_w_mem *from, tn_i_reg x, bool array) {
+    tn_i_w_mem at = *from;
+    if (left >= 16) {
+        tn_i_w_store_op(w, TN_X_vmovups_to, 16, x, &at, array);
+        at.disp += 16;
+        left -= 16;
+        if (left) x = tn_i_w_narrow(w, TN_X_vextractf128, bytes, 16, x, 1);
+    }
+    if (left >= 8) {
+        tn_i_w_store_op(w, TN_X_vmovsd_to, 16, x, &at, array);
+        at.disp += 8;
+        left -= 8;
+        if (left) x = tn_i_w_put_of(w, TN_X_vpshufd, 16, 16, TN_REG_NONE, x, 2);
+    }
+    if (left) tn_i_w_store_op(w, TN_X_vmovss_to, 16, x, &at, array);
 }
 
 void tn_i_w_put_away(tn_i_walk *w, int dtype, unsigned lanes, const tn_i_w_mem *at, tn_i_reg x, tn_i_reg mask,
@@ -102,6 +146,8 @@ void tn_i_w_put_away(tn_i_walk *w, int dtype, unsigned lanes, const tn_i_w_mem *
         tn_i_w_put_held(w, dtype, lanes, at, x, mask, array);
     else if (mask == TN_REG_NONE)
         tn_i_w_store_op(w, whole(size * lanes, true), tn_i_w_size(bytes), x, at, array);
+    else if (!w->m.wide && first_lanes(w, mask))
+        put_first(w, bytes, first_lanes(w, mask) * size, at, x, array);
     else if (!w->m.wide) {
         const tn_i_reg m = tn_i_w_mask_as(w, size, lanes, mask);
         tn_i_w_store_op(w, size == 8 ? TN_X_vmaskmovpd_to : TN_X_vmaskmovps_to, bytes, x, at, array);
