@@ -163,6 +163,19 @@ static uint32_t row_of(tn_i_l_builder *b, int prim, int64_t param, const uint32_
     return TN_L_NONE;
 }
 
+/* An integer divided by a power of two that is known, or what is left of it; TN_L_NONE: y is another. */
+static uint32_t by_power(tn_i_l_builder *b, bool left, int dtype, uint32_t x, uint32_t y) {
+    const tn_i_l_op *o = &b->p->op[y];
+    const uint64_t n = o->bits, most = dtype == TN_I64 ? (uint64_t)INT64_MAX : INT32_MAX;
+    if (!tn_i_is_int(dtype) || o->kind != TN_L_NUMBER || n == 0 || (n & (n - 1)) || n > most) return TN_L_NONE;
+    const bool without_sign = dtype == TN_U32;
+    const uint32_t zero = tn_i_l_number(b, dtype, 0), below = without_sign ? TN_L_NONE : two(b, TN_L_lt, x, zero);
+    if (!without_sign) x = choose(b, below, one(b, TN_L_neg, x), x); /* of the least, what it is without a sign */
+    const uint32_t with = tn_i_l_number(b, dtype, left ? n - 1 : (uint64_t)__builtin_ctzll(n));
+    const uint32_t z = two(b, left ? TN_L_and : TN_L_shr, x, with);
+    return without_sign ? z : choose(b, below, one(b, TN_L_neg, z), z);
+}
+
 uint32_t tn_i_l_elementwise(tn_i_l_builder *b, const tn_prim *prim, const tn_i_param *p, int dtype, uint32_t nin,
                             const uint32_t *in) {
     const int64_t param = prim->params ? p[0].u.i : 0;
@@ -170,6 +183,10 @@ uint32_t tn_i_l_elementwise(tn_i_l_builder *b, const tn_prim *prim, const tn_i_p
     if (dtype == TN_BOOL && prim->id == TN_P_max) return two(b, TN_L_or, in[0], in[1]);
     if (dtype == TN_BOOL && prim->id == TN_P_min) return two(b, TN_L_and, in[0], in[1]);
     if (dtype == TN_U32 && prim->id == TN_P_abs) return in[0];
+    if (prim->id == TN_P_div || prim->id == TN_P_rem) {
+        const uint32_t z = by_power(b, prim->id == TN_P_rem, dtype, in[0], in[1]);
+        if (z != TN_L_NONE) return z;
+    }
     if (dtype == TN_U32 && prim->id == TN_P_div) return by_i64(b, TN_L_div, in[0], in[1]);
     if (dtype == TN_U32 && prim->id == TN_P_rem) return by_i64(b, TN_L_rem, in[0], in[1]);
     switch (prim->id) {

@@ -4,6 +4,8 @@
  *
  *     gather, scatter, scatter_add .. of x[m, n, ..] at (i, j)        the same of x[m n, ..] at i n + j
  *
+ * Dimensions of a window that have one element there, at an index, are left out of it.
+ *
  * Of few windows the kernels' loops are parts of others (lower/windows.c), and an array that is written in place stays
  * what it is. */
 #include "base/machine.h"
@@ -31,18 +33,33 @@ static bool places_windows(const tn_i_eqn *e) {
     }
 }
 
-/* The first dimensions of the array, those that index vectors have entries of, and none of a window; how many elements
- * they have.  0: they are other ones. */
-static int64_t indexed(const tn_type *x, const tn_i_dnums *d, int dtype) {
-    const uint32_t m = d->n[TN_MAP];
-    int64_t n = 1;
-    for (uint32_t c = 0; c < m; c++)
-        if (d->v[TN_MAP][c] >= (int64_t)m || tn_i_in_window(d, c) || x->dim[c] < 1 || !tn_i_mul_i64(n, x->dim[c], &n))
-            return 0;
-    return dtype == TN_I32 && n > INT32_MAX ? 0 : n;
+/* Window sizes of e by dimensions of x, its array, and the type of all windows. */
+static const tn_type *windows_of(const tn_fn *f, const tn_i_eqn *e, const tn_i_dnums *d, int64_t *sizes) {
+    const tn_type *x = f->val[tn_i_in(f, e)[0]].type;
+    if (e->prim->id == TN_P_gather) {
+        memcpy(sizes, tn_i_p(e)[SIZES].u.ints, (size_t)x->rank * sizeof *sizes);
+        return f->val[e->out].type;
+    }
+    const tn_type *windows = f->val[tn_i_in(f, e)[2]].type;
+    tn_i_window_sizes(d, x, windows, sizes);
+    return windows;
 }
 
-static bool is_flattened(const tn_fn *f, const tn_i_eqn *e, tn_i_dnums *d) {
+/* Of the first dimensions of the array, those that index vectors have entries of, and where windows have one element;
+ * how many elements they have.  0: they are other ones, or there is nothing to do. */
+static int64_t indexed(const tn_type *x, const tn_i_dnums *d, const int64_t *sizes, int dtype) {
+    const uint32_t m = d->n[TN_MAP];
+    int64_t n = 1;
+    bool some = m > 1;
+    for (uint32_t c = 0; c < m; c++) {
+        if (d->v[TN_MAP][c] >= (int64_t)m || sizes[c] != 1 || x->dim[c] < 1 || !tn_i_mul_i64(n, x->dim[c], &n))
+            return 0;
+        some |= tn_i_in_window(d, c);
+    }
+    return !some || (dtype == TN_I32 && n > INT32_MAX) ? 0 : n;
+}
+
+static bool is_flattened(const tn_fn *f, const tn_i_eqn *e, tn_i_dnums *d, int64_t *sizes) {
     if (!places_windows(e) || !tn_i_space_admits(f, e)) return false;
     const tn_i_var *in = tn_i_in(f, e);
     for (uint32_t i = 0; i < e->nin; i++)
@@ -50,8 +67,36 @@ static bool is_flattened(const tn_fn *f, const tn_i_eqn *e, tn_i_dnums *d) {
     tn_i_dnums_read(d, &tn_i_p(e)[DNUMS]);
     const tn_type *indices = f->val[in[1]].type;
     const int64_t m = d->n[TN_MAP];
-    return m > 1 && d->n[TN_OPERAND_BATCH] == 0 && tn_i_count(indices) / m > TN_M_MOVE_ELEMENTS &&
-           indexed(f->val[in[0]].type, d, indices->dtype) && tn_i_in_a_row(f, in[0]);
+    if (m == 0 || d->n[TN_OPERAND_BATCH] || tn_i_count(indices) / m <= TN_M_MOVE_ELEMENTS) return false;
+    (void)windows_of(f, e, d, sizes);
+    return indexed(f->val[in[0]].type, d, sizes, indices->dtype) && tn_i_in_a_row(f, in[0]);
+}
+
+/* Those of windows that go without the first m dimensions of x, and the type of these windows. */
+static tn_i_dnums without(const tn_i_dnums *d, int rank, const tn_type *windows, tn_type *t) {
+    tn_i_dnums z = *d;
+    bool gone[TN_MAX_RANK] = {false};
+    uint32_t j = 0;
+    z.n[TN_WINDOW] = 0;
+    for (int i = 0; i < rank; i++) {
+        if (!tn_i_in_window(d, i)) continue;
+        if (i < (int)d->n[TN_MAP])
+            gone[d->v[TN_WINDOW][j]] = true;
+        else
+            z.v[TN_WINDOW][z.n[TN_WINDOW]++] = d->v[TN_WINDOW][j];
+        j++;
+    }
+    *t = (tn_type){.dtype = windows->dtype};
+    for (int k = 0; k < windows->rank; k++)
+        if (!gone[k]) t->dim[t->rank++] = windows->dim[k];
+    for (uint32_t k = 0; k < z.n[TN_WINDOW]; k++) {
+        int64_t before = 0;
+        for (int64_t i = 0; i < z.v[TN_WINDOW][k]; i++) before += gone[i];
+        z.v[TN_WINDOW][k] -= before;
+    }
+    z.n[TN_COLLAPSED] = z.n[TN_MAP] = 1;
+    z.v[TN_COLLAPSED][0] = z.v[TN_MAP][0] = 0;
+    return z;
 }
 
 /* One index of each vector; -1 where an entry is outside, if windows there are dropped. */
@@ -85,31 +130,33 @@ static tn_type merged(const tn_type *x, uint32_t m, int64_t n) {
 static bool put(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *map, const void *with) {
     const tn_i_var *in = tn_i_in(f, e);
     const tn_i_param *p = tn_i_p(e);
+    int64_t sizes[TN_MAX_RANK] = {0};
     tn_i_dnums d;
+    tn_type w;
     (void)with;
-    if (!is_flattened(f, e, &d)) return false;
+    if (!is_flattened(f, e, &d, sizes)) return false;
     const bool gathers = e->prim->id == TN_P_gather, clips = gathers ? p[MODE].u.i != TN_FILL : tn_i_scatter_clips(p);
     const uint32_t m = d.n[TN_MAP];
-    const tn_type x = *f->val[in[0]].type;
-    const tn_type t = merged(&x, m, indexed(&x, &d, f->val[in[1]].type->dtype));
+    const tn_type x = *f->val[in[0]].type, *windows = windows_of(f, e, &d, sizes);
+    const tn_type t = merged(&x, m, indexed(&x, &d, sizes, f->val[in[1]].type->dtype));
+    const tn_i_dnums one = without(&d, x.rank, windows, &w);
     const tn_i_var index = flat_index(b, &x, &d, tn_i_mapped(b, f, map, in[1]), clips);
     const tn_i_var flat = tn_i_reshape(b, tn_i_mapped(b, f, map, in[0]), t.rank, t.dim);
-    d.n[TN_COLLAPSED] = d.n[TN_MAP] = 1;
-    d.v[TN_COLLAPSED][0] = d.v[TN_MAP][0] = 0;
     if (gathers) {
-        int64_t sizes[TN_MAX_RANK] = {1};
-        for (int k = 1; k < t.rank; k++) sizes[k] = p[SIZES].u.ints[k + (int)m - 1];
-        map[e->out] = tn_i_gather(b, flat, index, &d, sizes, (int)p[MODE].u.i, &p[FILL]);
+        sizes[m - 1] = 1;
+        const tn_i_var y = tn_i_gather(b, flat, index, &one, sizes + m - 1, (int)p[MODE].u.i, &p[FILL]);
+        map[e->out] = tn_i_reshape(b, y, windows->rank, windows->dim);
         return true;
     }
-    const tn_i_var y = tn_i_scatter_alike(b, e, flat, index, tn_i_mapped(b, f, map, in[2]), &d);
-    map[e->out] = tn_i_reshape(b, y, x.rank, x.dim);
+    const tn_i_var u = tn_i_reshape(b, tn_i_mapped(b, f, map, in[2]), w.rank, w.dim);
+    map[e->out] = tn_i_reshape(b, tn_i_scatter_alike(b, e, flat, index, u, &one), x.rank, x.dim);
     return true;
 }
 
 tn_fn *tn_i_flat_indices(const tn_fn *f) {
     tn_i_dnums d;
+    int64_t sizes[TN_MAX_RANK];
     bool any = false;
-    for (uint32_t i = 0; i < f->neqn && !any; i++) any = is_flattened(f, &f->eqn[i], &d);
+    for (uint32_t i = 0; i < f->neqn && !any; i++) any = is_flattened(f, &f->eqn[i], &d, sizes);
     return any ? tn_i_rewritten(f, NULL, f->neqn, put, NULL) : (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
 }

@@ -1,6 +1,6 @@
 /* Arrays that depend on no input, such as the basis of a Jacobian, the slices and concatenations of it, and masks: they
- * are computed here, once, and are constants of the program.  Only where each element is exact, so that it does not
- * matter who computes it, and where reading it costs no more than making it. */
+ * are computed here, once, and are constants of the program; numbers that depend on none are literals.  Only where each
+ * element is exact, so that it does not matter who computes it, and where reading it costs no more than making it. */
 #include "base/machine.h"
 #include "base/fp_mode.h"
 #include "opt/fuse.h"
@@ -10,12 +10,12 @@
 
 #include <string.h>
 
-enum { MOST_OPERANDS = 8 };
+enum { MOST_OPERANDS = 8, ARRAY = 1, NUMBER = 2 };
 
 typedef struct known {
     const tn_fn *f;
     void **data;    /* of each value: its elements, when it is known */
-    uint8_t *worth; /* of each value: computed, not only repeated or counted */
+    uint8_t *worth; /* of each value: ARRAY, it is computed, not only repeated or counted; NUMBER, a literal is made */
 } known;
 
 static bool plain(const tn_i_eqn *e) {
@@ -79,11 +79,14 @@ static bool small(const tn_type *t) {
     return !tn_i_has_steps(t) && tn_i_count(t) > 0 && tn_i_count(t) <= TN_M_CONSTANT_ELEMENTS;
 }
 
+/* A literal has the bits of one number, as memory does. */
+static bool is_number(const tn_type *t) { return t->rank == 0 && !tn_i_has_steps(t) && !tn_i_is_held(t->dtype); }
+
 /* Computes e's output where it can; false after an error. */
 static bool know(known *k, const tn_i_eqn *e) {
     const tn_i_var *in = tn_i_in(k->f, e);
     const tn_type *t = e->nout == 1 ? k->f->val[e->out].type : NULL;
-    if (!t || !small(t) || t->rank == 0 || e->nin > MOST_OPERANDS) return true;
+    if (!t || !small(t) || (t->rank == 0 && !is_number(t)) || e->nin > MOST_OPERANDS) return true;
     if (!exact(e, e->nin ? k->f->val[in[0]].type : t, t) || (e->nin == 0 && e->prim->id != TN_P_iota)) return true;
     bool worth =
         e->prim->flags & TN_F_ELEMENTWISE || (e->prim->id == TN_P_concatenate && tn_i_count(t) >= TN_M_CONSTANT_JOINED);
@@ -94,16 +97,18 @@ static bool know(known *k, const tn_i_eqn *e) {
             memcpy(k->data[v], &k->f->val[v].bits, 8);
         }
         if (!k->data[v]) return true;
-        worth |= k->worth[v];
+        worth |= k->worth[v] == ARRAY;
     }
     if (!(k->data[e->out] = tn_i_alloc(k->f->ctx, bytes_of(k, e->out)))) return false;
-    k->worth[e->out] = worth;
+    memset(k->data[e->out], 0, bytes_of(k, e->out));
+    k->worth[e->out] = t->rank == 0 ? NUMBER : worth ? ARRAY : 0;
     const tn_i_fp_mode mode = tn_i_fp_enter();
     const bool ran = run(k, e);
     tn_i_fp_leave(mode);
     if (!ran) {
         tn_i_free(k->f->ctx, k->data[e->out], bytes_of(k, e->out));
         k->data[e->out] = NULL;
+        k->worth[e->out] = 0;
     }
     return true;
 }
@@ -121,7 +126,10 @@ static bool remember(known *k, const tn_i_eqn *e) {
 static bool put(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *map, const void *with) {
     const known *k = with;
     if (e->nout != 1 || !k->data[e->out] || !k->worth[e->out]) return false;
-    map[e->out] = tn_i_constant(b, f->val[e->out].type, k->data[e->out]);
+    const tn_type *t = f->val[e->out].type;
+    uint64_t bits;
+    memcpy(&bits, k->data[e->out], sizeof bits);
+    map[e->out] = t->rank ? tn_i_constant(b, t, k->data[e->out]) : tn_i_literal(b, t->dtype, bits);
     return true;
 }
 
@@ -130,10 +138,17 @@ static tn_fn *rewrite(const known *k) {
     return tn_i_rewritten(f, NULL, f->neqn, put, k);
 }
 
-/* Nothing to compute without an iota or a constant. */
+static bool of_literals(const tn_fn *f, const tn_i_eqn *e) {
+    for (uint32_t i = 0; i < e->nin; i++)
+        if (!tn_i_is_literal(f, tn_i_in(f, e)[i])) return false;
+    return e->nin > 0 && e->nout == 1 && is_number(f->val[e->out].type);
+}
+
+/* Nothing to compute without an iota, a constant or an equation of literals. */
 static bool counts(const tn_fn *f) {
     for (uint32_t i = 0; i < f->neqn; i++)
-        if ((f->eqn[i].prim->id == TN_P_iota || tn_i_constant_data(&f->eqn[i])) && small(f->val[f->eqn[i].out].type))
+        if (of_literals(f, &f->eqn[i]) ||
+            ((f->eqn[i].prim->id == TN_P_iota || tn_i_constant_data(&f->eqn[i])) && small(f->val[f->eqn[i].out].type)))
             return true;
     return false;
 }

@@ -14,8 +14,8 @@ static const char *const dtypes[] = {"f64", "f32", "i32"};
 static const int numbers[] = {TN_F64, TN_F32, TN_I32};
 
 typedef struct how {
-    int kind, m, trailing, order, wide, clip,
-        dtype; /* m: entries; trailing: a dimension behind; order: of the entries */
+    int kind, m, trailing, order; /* m: entries; trailing: a dimension behind; order: of the entries */
+    int wide, clip, whole, dtype; /* whole: windows have all dimensions */
 } how;
 
 typedef struct text {
@@ -43,21 +43,25 @@ static void list(text *t, const char *name, const int *v, int n) {
 }
 
 static void write_program(const how *h, text *t) {
-    static const int dim[] = {6, 7, 5}, dims[] = {0, 1, 2}, back[] = {2, 1, 0}, last[] = {2, 1};
+    static const int dim[] = {6, 7, 5}, dims[] = {0, 1, 2}, back[] = {2, 1, 0}, last[] = {2, 3, 4, 5};
     const char *type = dtypes[h->dtype], *is = h->kind ? "Scatter" : "Gather";
-    const int *order = h->order == 0 ? dims : h->m == 3 ? back : &back[1];
-    text x = {.n = 0}, u = {.n = 0};
+    const int *order = h->order == 0 ? dims : &back[3 - h->m];
+    const int inside = h->whole ? h->m : 0;
+    text x = {.n = 0}, u = {.n = 0}, sizes = {.n = 0};
     add(&x, "%s[", type);
     for (int i = 0; i < h->m; i++) add(&x, "%s%d", i ? "," : "", dim[i]);
     add(&x, "%s]", h->trailing ? ",3" : "");
-    add(&u, "%s[%d,%d%s]", type, WINDOWS / 10, 10, h->trailing ? ",3" : "");
+    add(&u, "%s[%d,%d", type, WINDOWS / 10, 10);
+    for (int i = 0; i < inside; i++) add(&u, ",1");
+    add(&u, "%s]", h->trailing ? ",3" : "");
+    for (int i = 0; i < h->m; i++) add(&sizes, "1, ");
     add(t, "{ lambda x:%s k:%s[%d,%d,%d] u:%s . let y:%s = %s[dimension_numbers=%sDimensionNumbers(", x.s,
         h->wide ? "i64" : "i32", WINDOWS / 10, 10, h->m, u.s, h->kind ? x.s : u.s, kinds[h->kind], is);
-    list(t, h->kind ? "update_window_dims" : "offset_dims", last, h->trailing);
-    list(t, h->kind ? "inserted_window_dims" : "collapsed_slice_dims", dims, h->m);
+    list(t, h->kind ? "update_window_dims" : "offset_dims", last, h->trailing + inside);
+    list(t, h->kind ? "inserted_window_dims" : "collapsed_slice_dims", dims, h->m - inside);
     list(t, h->kind ? "scatter_dims_to_operand_dims" : "start_index_map", order, h->m);
     add(t, "operand_batching_dims=(), %s_indices_batching_dims=())", h->kind ? "scatter" : "start");
-    if (!h->kind) add(t, " slice_sizes=(%s1, 1%s)", h->m == 3 ? "1, " : "", h->trailing ? ", 3" : "");
+    if (!h->kind) add(t, " slice_sizes=(%s%s)", sizes.s, h->trailing ? "3, " : "");
     add(t, " mode=%s] x k%s in (y) }", h->clip ? "clip" : h->kind ? "drop" : "fill", h->kind ? " u" : "");
 }
 
@@ -106,14 +110,15 @@ static void test_all(void **state) {
     (void)state;
     tn_ctx *c = checked();
     for (int kind = 0; kind < (int)COUNT(kinds); kind++)
-        for (int bits = 0; bits < 32; bits++)
+        for (int bits = 0; bits < 96; bits++)
             for (int dtype = 0; dtype < (int)COUNT(dtypes); dtype++)
                 compare(c, &(how){.kind = kind,
-                                  .m = 2 + (bits & 1),
-                                  .trailing = bits >> 1 & 1,
-                                  .order = bits >> 2 & 1,
-                                  .wide = bits >> 3 & 1,
-                                  .clip = bits >> 4 & 1,
+                                  .m = 1 + bits % 3,
+                                  .trailing = bits / 3 & 1,
+                                  .order = bits / 3 >> 1 & 1,
+                                  .wide = bits / 3 >> 2 & 1,
+                                  .clip = bits / 3 >> 3 & 1,
+                                  .whole = bits / 3 >> 4 & 1,
                                   .dtype = dtype});
     tn_ctx_free(c);
 }
