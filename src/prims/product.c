@@ -97,7 +97,9 @@ void tn_i_multiply(int dtype, int threads, int64_t m, int64_t n, int64_t k, tn_i
 
 /* ---- triangular solves ------------------------------------------------------------ */
 
-/* Forward substitution, a lower triangular: row by row, or column by column where a is stored so. */
+/* Forward substitution, a lower triangular: row by row, or column by column where a is stored so.  Of one right-hand
+ * side several rows at a time take up what is known, each in its order: one alone would wait for each sum. */
+enum { ROWS = 8 };
 #define SOLVE(name, type)                                                                                  \
     static void name(bool unit, int64_t m, int64_t n, tn_i_matrix a, tn_i_matrix x) {                      \
         const type *l = a.data;                                                                            \
@@ -108,6 +110,25 @@ void tn_i_multiply(int dtype, int threads, int64_t m, int64_t n, int64_t k, tn_i
                 for (int64_t c = 0; c < n; c++) z[i * x.rs + c * x.cs] -= factor * z[j * x.rs + c * x.cs]; \
             }                                                                                              \
             for (int64_t c = 0; c < n && !unit; c++) z[i * x.rs + c * x.cs] /= l[i * (a.rs + a.cs)];       \
+        }                                                                                                  \
+    }                                                                                                      \
+    static void name##_by_rows(bool unit, int64_t m, tn_i_matrix a, tn_i_matrix x) {                       \
+        const type *l = a.data;                                                                            \
+        type *z = x.data, s[ROWS];                                                                         \
+        for (int64_t i = 0; i < m; i += ROWS) {                                                            \
+            const int64_t n = m - i < ROWS ? m - i : ROWS;                                                 \
+            for (int64_t r = 0; r < n; r++) s[r] = z[(i + r) * x.rs];                                      \
+            if (n == ROWS)                                                                                 \
+                for (int64_t j = 0; j < i; j++)                                                            \
+                    for (int64_t r = 0; r < ROWS; r++) s[r] -= l[(i + r) * a.rs + j * a.cs] * z[j * x.rs]; \
+            else                                                                                           \
+                for (int64_t j = 0; j < i; j++)                                                            \
+                    for (int64_t r = 0; r < n; r++) s[r] -= l[(i + r) * a.rs + j * a.cs] * z[j * x.rs];    \
+            for (int64_t r = 0; r < n; r++) {                                                              \
+                for (int64_t j = 0; j < r; j++) s[r] -= l[(i + r) * a.rs + (i + j) * a.cs] * s[j];         \
+                if (!unit) s[r] /= l[(i + r) * (a.rs + a.cs)];                                             \
+                z[(i + r) * x.rs] = s[r];                                                                  \
+            }                                                                                              \
         }                                                                                                  \
     }                                                                                                      \
     static void name##_by_columns(bool unit, int64_t m, tn_i_matrix a, tn_i_matrix x) {                    \
@@ -155,14 +176,14 @@ void tn_i_solve(int dtype, int threads, bool lower, bool unit, int64_t m, int64_
         x = tn_i_matrix_at(dtype, x, m - 1, 0);
         a.rs = -a.rs, a.cs = -a.cs, x.rs = -x.rs;
     }
-    const bool by_columns = n == 1 && magnitude(a.rs) < magnitude(a.cs);
+    const bool by_columns = magnitude(a.rs) < magnitude(a.cs);
     if (dtype == TN_F64) {
-        if (by_columns)
-            solve_f64_by_columns(unit, m, a, x);
-        else
+        if (n > 1)
             solve_f64(unit, m, n, a, x);
-    } else if (by_columns)
-        solve_f32_by_columns(unit, m, a, x);
-    else
+        else
+            (by_columns ? solve_f64_by_columns : solve_f64_by_rows)(unit, m, a, x);
+    } else if (n > 1)
         solve_f32(unit, m, n, a, x);
+    else
+        (by_columns ? solve_f32_by_columns : solve_f32_by_rows)(unit, m, a, x);
 }
