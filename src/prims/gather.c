@@ -129,6 +129,7 @@ typedef void gather_run(const tn_i_windows *w, const tn_i_walk *copy, const void
                       stride = w->column_operand[0];                                                                 \
         if (fill) memcpy(&blank, fill, sizeof blank);                                                                \
         const int64_t count = w->dim[inner];                                                                         \
+        const bool row = n > 3 && from == 1 && to == 1;                                                              \
         if (n == 1 && by == 1 && ahead == 0 && next == 1 && stride == 1 && !fill) {                                  \
             for (int64_t i = 0; i < count; i++) {                                                                    \
                 const int64_t x = (int64_t)at[i];                                                                    \
@@ -142,6 +143,8 @@ typedef void gather_run(const tn_i_windows *w, const tn_i_walk *copy, const void
             if (outside) x = x < 0 ? 0 : last;                                                                       \
             if (outside && fill)                                                                                     \
                 for (int64_t j = 0; j < n; j++) out[j * to] = blank;                                                 \
+            else if (row)                                                                                            \
+                memcpy(out, in + x * stride, (size_t)n * sizeof *out);                                               \
             else                                                                                                     \
                 for (int64_t j = 0; j < n; j++) out[j * to] = in[x * stride + j * from];                             \
         }                                                                                                            \
