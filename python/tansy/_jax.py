@@ -28,6 +28,7 @@ _COMPLEX = set(
 )
 _INDICES = ("int32", "int64")
 _FILE = "<jax>"
+_UNROLLED = 64  # steps of a scan that are written out where it asks for all of them at once
 # Rules within rules that are kept.  The rule of logaddexp calls logaddexp: in the third of them it is its program.
 RULES = 3
 
@@ -915,9 +916,41 @@ class _Body(_equinox.Equinox):
 
     def do_scan(self, eqn):
         p = eqn.params
+        avals = [v.aval for v in eqn.invars + eqn.outvars]
+        all_at_once = 0 < p["length"] <= min(int(p["unroll"]), _UNROLLED) and not p["jaxpr"].effects
+        if all_at_once and not any(str(getattr(a, "dtype", "")).startswith("key<") for a in avals):
+            return self.unrolled(eqn)
         params = [("program", self.walk.nested(p["jaxpr"]))]
         params += [(k, _value(p[k])) for k in ("length", "num_consts", "num_carry", "reverse")]
         self.emit(eqn, "scan", params, self.atoms(eqn.invars))
+
+    def unrolled(self, eqn):
+        """A scan of which all steps are asked for at once (its `unroll`), as calls of its program."""
+        p = eqn.params
+        nc, nk, length, program = p["num_consts"], p["num_carry"], p["length"], self.walk.nested(p["jaxpr"])
+        of = [self.atom(v) for v in eqn.invars]
+        consts, carry, xs = of[:nc], of[nc : nc + nk], list(zip(of[nc + nk :], eqn.invars[nc + nk :]))
+        avals, ys = p["jaxpr"].out_avals, {}
+        for i in reversed(range(length)) if p["reverse"] else range(length):
+            parts = []
+            for name, v in xs:
+                shape = v.aval.shape[1:]
+                first, limit = (i,) + (0,) * len(shape), (i + 1,) + shape
+                part = self.put(
+                    f"slice[start_indices={_value(first)} limit_indices={_value(limit)} strides=None] {name}",
+                    type=self.type(v.aval.update(shape=(1, *shape))),
+                )
+                parts.append(self.put(f"reshape[new_sizes={_value(shape)}] {part}", v.aval.update(shape=shape)))
+            outs = [self.new() for _ in avals]
+            left = " ".join(f"{name}:{self.type(a)}" for name, a in zip(outs, avals)) or "()"
+            self.lines.append((f'  {left} = call[name="" program={program}] {" ".join(consts + carry + parts)}', self.place))
+            carry, ys[i] = outs[:nk], outs[nk:]
+        for v, name in zip(eqn.outvars, carry):
+            self.names[v] = name
+        for k, v in enumerate(eqn.outvars[nk:]):
+            one = v.aval.update(shape=(1, *v.aval.shape[1:]))
+            rows = [self.put(f"reshape[new_sizes={_value(one.shape)}] {ys[i][k]}", one) for i in range(length)]
+            self.names[v] = rows[0] if length == 1 else self.put(f"concatenate[dimension=0] {' '.join(rows)}", v.aval)
 
     def do_while(self, eqn):
         p = eqn.params

@@ -342,6 +342,16 @@ def solve_batch(a, b):
     return jnp.linalg.solve(a, b)
 
 
+@case(r(5, 3), r(3), r(7))
+def scans_unrolled(xs, c, x):
+    step = lambda c, x: ((c[0] * x + jnp.sin(c[1]), c[1] + 1), (c[0], x.sum()))
+    one = jax.lax.scan(step, (c, c[0]), xs, unroll=16)
+    two = jax.lax.scan(step, (c, c[0]), xs, unroll=True, reverse=True)
+    three = jax.lax.scan(step, (c, c[0]), xs[:1], unroll=True)
+    four = jax.lax.scan(lambda a, _: (a * jnp.cos(a), None), c, None, length=4, unroll=4)[0]
+    return one, two, three, four, jnp.polyval(xs[:, 0], x), jax.lax.scan(step, (c, c[0]), xs, unroll=2)
+
+
 # As many right-hand sides as rows: shapes do not tell one from the other.
 @case(r(3, 3) + 4 * np.eye(3), r(3, 3, 3) + 4 * np.eye(3), r(3), r(3, 3), r(3, 3, 2))
 def solves_mapped(a, many_a, b, many_b, matrices):
