@@ -38,11 +38,12 @@ static void cost_logs(const tn_i_query *q, tn_i_cost *cost) {
     TN_SCAN(name##_i32, int32_t, uint32_t, begin, step) \
     TN_SCAN(name##_i64, int64_t, uint64_t, begin, step) \
     TN_SCAN(name##_u32, uint32_t, uint32_t, begin, step)
-#define ORDERED(name, op)                                            \
-    TN_SCAN(name##_f32, float, float, x, x op y || x != x ? x : y)   \
-    TN_SCAN(name##_f64, double, double, x, x op y || x != x ? x : y) \
-    TN_SCAN(name##_i32, int32_t, int32_t, x, x op y ? x : y)         \
-    TN_SCAN(name##_i64, int64_t, int64_t, x, x op y ? x : y)         \
+/* Whether x is a NaN does not wait for y. */
+#define ORDERED(name, op)                                               \
+    TN_SCAN(name##_f32, float, float, x, x != x ? x : x op y ? x : y)   \
+    TN_SCAN(name##_f64, double, double, x, x != x ? x : x op y ? x : y) \
+    TN_SCAN(name##_i32, int32_t, int32_t, x, x op y ? x : y)            \
+    TN_SCAN(name##_i64, int64_t, int64_t, x, x op y ? x : y)            \
     TN_SCAN(name##_u32, uint32_t, uint32_t, x, x op y ? x : y)
 
 EACH(sum, 0 + x, y + x)
