@@ -1,4 +1,5 @@
 /* Bands of rows: which programs run in them, that bits stay, and that less memory is taken. */
+#include "amount.h"
 #include "unit/meter.h"
 #include "unit/tracing.h"
 
@@ -359,7 +360,8 @@ static void memory(void **state) {
     const size_t before = programs(c);
     size_t n = 0;
     while (!e) {
-        m.fail_at = m.calls + ++n;
+        n += tests_long() ? 1 : 1 + n / 40;
+        m.fail_at = m.calls + n;
         e = tn_compile(f, NULL);
         if (!e) assert_int_equal(tn_last_status(c), TN_ENOMEM);
         if (!e && programs(c) != before) fail_msg("allocation %zu: %zu programs are left", n, programs(c) - before);

@@ -5,6 +5,7 @@
 #include "checkpoint/cost_model.h"
 #include "plan/resident.h"
 #include "prims/prim.h"
+#include "amount.h"
 #include "sanitized.h"
 
 #include <stdio.h>
@@ -179,7 +180,7 @@ static void compare(const tn_fn *f, size_t bytes, const tn_i_trial *all, size_t 
 /* The number of programs, 10000 in the words, from the environment. */
 static int programs(void) {
     const char *text = getenv("TN_BUDGET_PROGRAMS");
-    const int n = text ? atoi(text) : 150 / SHORTER;
+    const int n = text ? atoi(text) : amount(150, 40) / SHORTER;
     return n > 0 ? n : 1;
 }
 
@@ -255,7 +256,7 @@ static tn_val readings(const tn_val *in, void *user) {
 static void bounds_hold(void **state) {
     (void)state;
     int best = 0, feasible = 0, bounded = 0, missed = 0, again = 0;
-    for (int seed = 0; seed < 200 / SHORTER; seed++) {
+    for (int seed = 0; seed < amount(200, 60) / SHORTER; seed++) {
         tn_ctx *c = checked();
         const tn_fn *f = sampled_program(c, (uint64_t)seed + 100000, seed % 2);
         tn_i_budget all = found(f, SIZE_MAX, false);
@@ -322,7 +323,7 @@ static void residents_are_in_memory(void **state) {
     (void)state;
     static const uint32_t wrt[] = {0, 1};
     int some = 0, most_of_it = 0;
-    for (int seed = 0; seed < 1000 / SHORTER; seed++) {
+    for (int seed = 0; seed < amount(1000, 300) / SHORTER; seed++) {
         tn_ctx *c = checked();
         const tn_fn *f = seed % 10 ? sampled_program(c, (uint64_t)seed + 200000, seed % 2)
                                    : tn_trace(c, readings, NULL, INPUTS, TN_TYPES(tn_f64(200, 50), tn_f64(50)));
@@ -337,7 +338,8 @@ static void residents_are_in_memory(void **state) {
         most_of_it += 2 * s.bytes > t.peak;
         tn_ctx_free(c);
     }
-    assert_true(some > 0 && (SHORTER > 1 || (some > 100 && most_of_it > 0))); /* a share of few says little */
+    assert_true(some > 0 &&
+                (SHORTER > 1 || (some > amount(100, 30) && most_of_it > 0))); /* a share of few says little */
 }
 
 /* ---- examples ------------------------------------------------------------------------------------ */
@@ -449,7 +451,7 @@ static tn_budget_report report(const tn_fn *f, size_t bytes) {
 /* From the highest peak to below the least: each budget is kept, no peak rises, no recomputation falls. */
 static void monotone_on_examples(void **state) {
     (void)state;
-    enum { STEPS = SHORTER > 1 ? 2 : 8 };
+    const int most = SHORTER > 1 ? 2 : amount(8, 3);
     for (size_t k = 0; k < COUNT(examples); k++) {
         tn_ctx *c = checked();
         const tn_fn *f = traced(c, &examples[k]);
@@ -459,8 +461,8 @@ static void monotone_on_examples(void **state) {
         assert_true(top.feasible && top.recompute_ns == 0);
         if (top.exact != examples[k].exact || (top.least_bytes < top.full_bytes) != examples[k].saves)
             fail_msg("%s: exact %d, least %zu of %zu", examples[k].name, top.exact, top.least_bytes, top.full_bytes);
-        for (int i = STEPS; i >= 0; i--) {
-            const size_t bytes = top.least_bytes + (top.full_bytes - top.least_bytes) / STEPS * (size_t)i;
+        for (int i = most; i >= 0; i--) {
+            const size_t bytes = top.least_bytes + (top.full_bytes - top.least_bytes) / (size_t)most * (size_t)i;
             const tn_budget_report r = report(f, bytes);
             char text[64];
             const tn_policy p = budget_policy(text, bytes);

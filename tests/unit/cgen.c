@@ -3,6 +3,7 @@
  *
  * What computes functions: for C99 the C library, at -O0 and -O1, where -fno-builtin keeps the compiler from computing
  * them itself, of constants, with another last bit. */
+#include "amount.h"
 #include "cgen/cgen.h"
 #include "loop_random.h"
 #include "prims/ids.h"
@@ -261,8 +262,8 @@ static void free_file(file *f) {
 static void random_portable(void **state) {
     (void)state;
     file *a = new_file("whole", false, TN_ISA_PLAIN, 0), *b = new_file("cut", false, TN_ISA_PLAIN, 10);
-    fill(a, 1, 100);
-    fill(b, 1001, 100);
+    fill(a, 1, (uint32_t)amount(100, 30));
+    fill(b, 1001, (uint32_t)amount(100, 30));
     check_portable("gcc", a, b, "gcc.so");
     if (answers("clang-16 --version")) check_portable("clang-16", a, b, "clang.so");
     free_file(a);
@@ -282,10 +283,11 @@ static void native_of(const char *cc, tn_i_isa isa, uint32_t piece, uint64_t see
 static void random_native(void **state) {
     (void)state;
     const tn_i_isa isa = tn_i_isa_best();
-    native_of("gcc", isa, 0, 2001, 60, false);
-    native_of("gcc", isa, 12, 3001, 30, true);
-    native_of("gcc", TN_ISA_PLAIN, 0, 4001, 30, false);
-    if (answers("clang-16 --version")) native_of("clang-16", isa, 0, 5001, 30, false);
+    const uint32_t few = (uint32_t)amount(30, 10);
+    native_of("gcc", isa, 0, 2001, (uint32_t)amount(60, 20), false);
+    native_of("gcc", isa, 12, 3001, few, true);
+    native_of("gcc", TN_ISA_PLAIN, 0, 4001, few, false);
+    if (answers("clang-16 --version")) native_of("clang-16", isa, 0, 5001, few, false);
 }
 
 /* ---- vector loops of every length ---- */
@@ -326,9 +328,9 @@ static void lengths(void **state) {
     file *a = new_file("lengths", false, TN_ISA_PLAIN, 0), *b = new_file("lengthscut", false, TN_ISA_PLAIN, 8),
          *n = new_file("lengthsnative", true, tn_i_isa_best(), 0),
          *m = new_file("lengthsnativecut", true, tn_i_isa_best(), 8);
-    some_lengths(a, 3);
+    some_lengths(a, (size_t)amount(3, 7));
     some_lengths(b, 7);
-    some_lengths(n, 1);
+    some_lengths(n, (size_t)amount(1, 3));
     some_lengths(m, 7);
     check_portable("gcc", a, b, "lengths.so");
     check_native("gcc", n, "lengthsnative.so");
@@ -413,11 +415,12 @@ static void long_programs(void **state) {
     const uint32_t x = tn_i_l_array_new(&b, "x", TN_F64, TN_L_IN, 8, 0, 0, 0),
                    y = tn_i_l_array_new(&b, "y", TN_F64, TN_L_INOUT, 8, 1, 0, 0);
     for (int i = 0; i < 8; i++) v[i] = tn_i_l_load_at(&b, x, tn_i_affine_number(i));
-    for (int i = 8; i < N; i++) {
+    const int length = amount(N, 3 * TN_CGEN_PIECE);
+    for (int i = 8; i < length; i++) {
         const int64_t one = tn_i_pick(&r, 0, i - 1), two = tn_i_pick(&r, i < 40 ? 0 : i - 40, i - 1);
         v[i] = tn_i_l_map(&b, i % 3 ? TN_L_sub : TN_L_mul, v[one], v[two], TN_L_NONE);
     }
-    for (int i = 0; i < 8; i++) tn_i_l_store_at(&b, y, tn_i_affine_number(i), v[N - 1 - i]);
+    for (int i = 0; i < 8; i++) tn_i_l_store_at(&b, y, tn_i_affine_number(i), v[length - 1 - i]);
     add(f, tn_i_l_end(&b), 0, &r);
     size_t lines = 0, longest = 0, functions = 0;
     for (const char *s = f->g.functions.at; *s; s++) {
@@ -427,7 +430,7 @@ static void long_programs(void **state) {
         longest = lines > longest ? lines : longest;
         lines = 0;
     }
-    assert_true(functions > 4);
+    assert_true(functions > (size_t)amount(4, 2));
     assert_true(longest < 2 * TN_CGEN_PIECE);
     check_native("gcc", f, "straight.so");
     free_file(f);

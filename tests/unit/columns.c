@@ -1,5 +1,6 @@
 /* Programs over many short rows run as columns: the same values on every backend, few passes over memory, and nothing
  * multiplied by the zeros of a basis. */
+#include "amount.h"
 #include "opt/columns.h"
 #include "opt/fuse.h"
 #include "prims/ids.h"
@@ -296,7 +297,7 @@ static void test_random(void **state) {
     static double x[MOST_ELEMENTS];
     for (int i = 0; i < MOST_ELEMENTS; i++) x[i] = sin(1.7 * i);
     int changed[2] = {0};
-    for (uint64_t seed = 1; seed <= 12000; seed++) {
+    for (uint64_t seed = 1; seed <= (uint64_t)amount(12000, 3000); seed++) {
         source s = {{.state = seed}, seed & 1};
         const tn_type a = any_shape(&s), b = any_shape(&s);
         tn_ctx *c = checked();
@@ -313,7 +314,8 @@ static void test_random(void **state) {
         free(want);
         tn_ctx_free(c);
     }
-    if (changed[0] < 100 || changed[1] < 25) fail_msg("only %d and %d programs over columns", changed[0], changed[1]);
+    if (changed[0] < amount(100, 25) || changed[1] < amount(25, 6))
+        fail_msg("only %d and %d programs over columns", changed[0], changed[1]);
 }
 
 /* ---- beside calls, and merged ------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #include "exec/exec.h"
 #include "prims/ids.h"
 #include "tracing.h"
+#include "amount.h"
 #include "sanitized.h"
 
 #include <stdio.h>
@@ -384,10 +385,11 @@ static void assert_linear(const char *what, const tn_fn *small, const tn_fn *lar
     if (whole > 40) fail_msg("%s, n = %d: %zu steps write n numbers", what, n, whole);
 }
 
-enum { FEW_READS = 30, MOST_READS = SANITIZED ? 300 : 3000 };
+enum { FEW_READS = 30 };
 
 static void test_linear_in_reads(void **state) {
     (void)state;
+    const int most = SANITIZED ? 300 : amount(3000, 300);
     static const workload all[] = {{"reads", reads, false, true},
                                    {"slices", slices, false, true},
                                    {"dynamic_slices", dynamic_slices, true, true},
@@ -400,7 +402,7 @@ static void test_linear_in_reads(void **state) {
             tn_ctx *c = tn_ctx_new(NULL);
             const tn_policy how = policy(k);
             tn_fn *f = NULL, *g = NULL, *h = NULL;
-            for (int n = FEW_READS; n <= MOST_READS; n *= 10) {
+            for (int n = FEW_READS; n <= most; n *= 10) {
                 int m = n;
                 tn_fn *f1 = traced(c, &all[i], &m), *g1 = made(c, tn_grad(f1, tn_wrt(0), &how)),
                       *h1 = made(c, tn_hvp(f1, tn_wrt(0), &how));

@@ -1,4 +1,5 @@
 /* Loops whose derivatives do without stacks of what enters a step: bytes, and the same bits as with them. */
+#include "amount.h"
 #include "sanitized.h"
 #include "recurrent.h"
 #include "unit/meter.h"
@@ -328,16 +329,16 @@ static const char *const schedules[] = {NULL,      "all_save",   "revolve:2", "o
                                         "mixed:2", "periodic:3", "nothing",   "auto"};
 static const char *const policies[] = {"min_bytes", "min_cut", "balanced", "nothing_saveable", "everything_saveable"};
 
-enum { SOME = SANITIZED ? 9 : 3 };
 static void test_bits(void **state) {
     (void)state;
+    const size_t some = SANITIZED ? 9 : (size_t)amount(3, 9);
     for (int which = 0; which < SPARING; which++)
         for (size_t p = 0; p < sizeof policies / sizeof *policies; p++) {
             tn_ctx *c = checked();
             tn_fn *first[ORDERS], *now[ORDERS];
             derivatives(sparing(c, which, 7, NULL), tn_policy_by_name(policies[p]), first);
             for (size_t k = 1; k < sizeof schedules / sizeof *schedules; k++) {
-                if (((size_t)which + p + k) % SOME) continue; /* every pair of these is met */
+                if (((size_t)which + p + k) % some) continue; /* of 3 every pair is met */
                 derivatives(sparing(c, which, 7, schedules[k]), tn_policy_by_name(policies[p]), now);
                 for (int order = 0; order < ORDERS; order++)
                     if (apart(first[order], now[order]) != 0)

@@ -8,6 +8,7 @@
  * acts. */
 #include "exec/exec.h"
 #include "plan/replay.h"
+#include "amount.h"
 #include "sanitized.h"
 
 #include <tansy.h>
@@ -294,7 +295,8 @@ static void test_found(void **state) {
     (void)state;
     for (unsigned d = 0; d < 3; d++)
         for (unsigned k = 0; k < 6; k++)
-            for (uint64_t seed = 0; seed < (SANITIZED ? 4 : 40); seed++) found(dtypes[d], dims[k], seed + 10000 * k);
+            for (uint64_t seed = 0; seed < (uint64_t)(SANITIZED ? 4 : amount(40, 12)); seed++)
+                found(dtypes[d], dims[k], seed + 10000 * k);
 }
 
 /* More steps than are done at once, and than a page has entries; and that all of these loops are machine code. */
@@ -397,7 +399,7 @@ static void test_counted(void **state) {
     static const char *const dims[] = {"", "3", "17"};
     (void)state;
     for (unsigned k = 0; k < 3; k++)
-        for (uint64_t seed = 0; seed < (SANITIZED ? 8 : 60); seed++)
+        for (uint64_t seed = 0; seed < (uint64_t)(SANITIZED ? 8 : amount(60, 20)); seed++)
             for (int n = -1; n < 6; n += 3) counted(seed % 2 ? "f32" : "f64", dims[k], n, seed % 4 < 2, seed + 100 * k);
 }
 
@@ -409,7 +411,7 @@ static void test_random(void **state) {
     for (unsigned d = 0; d < 3; d++)
         for (unsigned k = 0; k < 7; k++)
             for (unsigned n = 0; n < 6; n++)
-                for (uint64_t seed = 0; seed < (SANITIZED ? 1 : 12); seed++)
+                for (uint64_t seed = 0; seed < (uint64_t)(SANITIZED ? 1 : amount(12, 4)); seed++)
                     one(dtypes[d], dims[k], lengths[n], seed + 100 * n + 10000 * k);
 }
 
@@ -551,7 +553,8 @@ static void test_scheduled(void **state) {
             for (unsigned n = 0; n < 5; n++)
                 for (unsigned k = 0; k < SCHEDULES; k++)
                     for (uint64_t seed = 0; seed < 2; seed++)
-                        if (!SANITIZED || (d + m + n + k + seed) % 13 == 0) /* some of them: they take long */
+                        if (SANITIZED ? (d + m + n + k + seed) % 13 == 0
+                                      : in_share(d + m + n + k + seed, 3)) /* they take long */
                             scheduled(dtypes[d], dims[m], lengths[n], schedules[k], 1,
                                       seed + 7 * k + 100 * n + 10000 * m);
 }
@@ -563,7 +566,7 @@ static void test_scheduled_found(void **state) {
     (void)state;
     for (unsigned m = 0; m < 3; m++)
         for (unsigned k = 0; k < 6; k++)
-            for (uint64_t seed = 0; seed < (SANITIZED ? 1 : 6); seed++)
+            for (uint64_t seed = 0; seed < (uint64_t)(SANITIZED ? 1 : amount(6, 2)); seed++)
                 scheduled(seed % 2 ? "f32" : "f64", dims[m], -1, unknown[k], 1, seed + 10 * k + 1000 * m);
 }
 
@@ -571,7 +574,7 @@ static void test_scheduled_found(void **state) {
 static void test_scheduled_twice(void **state) {
     (void)state;
     for (unsigned k = 0; k < SCHEDULES; k++)
-        for (uint64_t seed = 0; seed < (SANITIZED ? 1 : 3); seed++)
+        for (uint64_t seed = 0; seed < (uint64_t)(SANITIZED ? 1 : amount(3, 1)); seed++)
             scheduled("f64", "3", 11, schedules[k], 2, seed + 10 * k);
 }
 

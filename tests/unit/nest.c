@@ -1,6 +1,7 @@
 /* Loop programs made of nests, by evaluation, as machine code and by strips, against the plainest reading of nest.h:
  * every operation at every index, and reductions of lists.  Nests are made at random; all kernels that this processor
  * can run must give the same bits, in the memory that was planned. */
+#include "amount.h"
 #include "plan/plan.h"
 #include "jit/jit.h"
 #include "lower/lower.h"
@@ -857,7 +858,10 @@ static void check(tn_ctx *ctx, uint64_t seed, tn_i_isa isa, bool edges, uint64_t
 
 static void check_all(bool edges) {
     const char *only = getenv("TN_NEST_SEED"), *many = getenv("TN_NESTS");
-    const uint64_t first = only ? strtoull(only, NULL, 10) : 1, n = only ? 1 : many ? strtoull(many, NULL, 10) : 300;
+    const uint64_t first = only ? strtoull(only, NULL, 10) : 1, usual = (uint64_t)amount(300, 100),
+                   n = only   ? 1
+                       : many ? strtoull(many, NULL, 10)
+                              : usual;
     uint64_t misfits = 0;
     tn_ctx *ctx = tn_ctx_new(NULL);
     for (uint64_t seed = first; seed < first + n; seed++)
@@ -880,7 +884,10 @@ static void random_edges(void **unused) {
 
 static void random_programs(void **unused) {
     const char *only = getenv("TN_NEST_SEED"), *many = getenv("TN_NESTS");
-    const uint64_t first = only ? strtoull(only, NULL, 10) : 1, n = only ? 1 : many ? strtoull(many, NULL, 10) : 100;
+    const uint64_t first = only ? strtoull(only, NULL, 10) : 1, usual = (uint64_t)amount(100, 30),
+                   n = only   ? 1
+                       : many ? strtoull(many, NULL, 10)
+                              : usual;
     tn_ctx *ctx = tn_ctx_new(NULL);
     (void)unused;
     for (uint64_t seed = first; seed < first + n; seed++)

@@ -1,5 +1,6 @@
 /* Rows of few elements: what folds them has the order of loop/loop.h, and nests of such rows compute the same by every
  * backend and any number of threads. */
+#include "amount.h"
 #include "tracing.h"
 
 #include "cache_dir.h"
@@ -177,7 +178,8 @@ static void test_programs(void **unused) {
     assert_non_null(mkdtemp(cache));
     for (size_t which = 0; which < COUNT(program); which++)
         for (size_t i = 0; i < COUNT(shape); i++)
-            for (int dtype = TN_F32; dtype <= TN_F64; dtype++) check_program(which, dtype, shape[i]);
+            for (int dtype = TN_F32; dtype <= TN_F64; dtype++)
+                if (in_share(which + i + (size_t)dtype, 3)) check_program(which, dtype, shape[i]);
     cache_dir_remove(cache);
 }
 

@@ -1,6 +1,7 @@
 /* The promises of the transformations that no generic law states: costs that do not grow,
  * rules of the user's, refusals with file:line, deep and shared nesting. */
 #include "ir/ir.h"
+#include "amount.h"
 #include "sanitized.h"
 
 #include <stdarg.h>
@@ -12,8 +13,6 @@
 #include <float.h>
 #include <math.h>
 #include <string.h>
-
-enum { LONG = SANITIZED ? 20000 : 1000000 };
 
 static tn_ctx *checked(void) {
     tn_ctx_options o = {.size = sizeof o, .check = 1};
@@ -458,7 +457,7 @@ static tn_val chain(const tn_val *in, void *user) {
 
 static void long_programs_fit(void **state) {
     (void)state;
-    int n = LONG;
+    int n = SANITIZED ? 20000 : amount(1000000, 200000);
     tn_ctx *c = tn_ctx_new(NULL);
     tn_fn *f = tn_trace(c, chain, &n, 1, (tn_type[]){tn_f64()});
     assert_made(c, f);
