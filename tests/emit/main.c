@@ -353,8 +353,9 @@ static size_t add_program(emit_session *s, const char *path) {
     size_t n = 0;
     glob_t found;
     (void)snprintf(dir, sizeof dir, "%s/%s", s->dir, name);
-    (void)snprintf(command, sizeof command, "mkdir -p %s && TANSY_RECORD=%s timeout 60 %s >/dev/null 2>&1", dir, dir,
-                   path);
+    /* The demo would go through all its epochs with calls that do nothing. */
+    (void)snprintf(command, sizeof command, "mkdir -p %s && TANSY_RECORD=%s timeout 60 %s%s >/dev/null 2>&1", dir, dir,
+                   path, strcmp(name, "demo") == 0 ? " --epochs 1" : "");
     (void)system(command); /* fails: most of its calls do nothing */
     (void)snprintf(command, sizeof command, "%s/*.tn", dir);
     if (glob(command, 0, NULL, &found) != 0) {
