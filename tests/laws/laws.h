@@ -95,6 +95,7 @@ typedef struct laws_options {
     const char *law, *prim; /* NULL: all; prim "generated" stands for generated programs */
     const tn_prim *const *registry;
     const char *write; /* a directory: the cases are written there, as text, and no law is tried; else NULL */
+    long part, parts;  /* of the primitives, and what else there is, one in `parts`; 0: all */
     int backend;       /* the tn_backend that programs are compiled for, where a law names none */
     uint8_t nests;     /* who runs nests (plan/assembled.h); 0: that backend */
     bool quiet;        /* print nothing */

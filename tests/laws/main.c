@@ -1,9 +1,9 @@
-/* usage: laws [--n N] [--programs M] [--seed S] [--only LAW] [--prim NAME] [--backend NAME] [--nests WHO] [--list] [--write DIR]
+/* usage: laws [--n N] [--programs M] [--seed S] [--only LAW] [--prim NAME] [--backend NAME] [--nests WHO] [--part K/N] [--list] [--write DIR]
  *
  * N samples of each primitive (shared among its dtypes) and M generated programs (N, if not told); costly laws take
  * part in every so many-th of them (`--list` says which).  Sample k of a run has seed S + k, so
  * `--n 1 --seed X --prim P --only L` repeats what failed with "seed X".  N = 20000 takes about
- * a quarter of an hour.  --backend has programs run by default, reference, native, assembler or strips, where a law names
+ * a quarter of an hour.  --part 2/8 takes the second eighth of the primitives.  --backend has programs run by default, reference, native, assembler or strips, where a law names
  * no backend; --nests has loops run by the evaluator of loop programs, as they are lowered, passed (after all passes) or
  * backwards (vector and parallel loops from the last iteration on).  With --write the cases are only written, as text, into a directory: seeds for tests/fuzz. */
 #include "plan/assembled.h"
@@ -20,7 +20,7 @@ static void list(void) {
 }
 
 static int usage(void) {
-    (void)fprintf(stderr, "usage: laws [--n N] [--programs M] [--seed S] [--only LAW] [--prim NAME] [--backend NAME] [--nests WHO] [--list] [--write DIR]\n");
+    (void)fprintf(stderr, "usage: laws [--n N] [--programs M] [--seed S] [--only LAW] [--prim NAME] [--backend NAME] [--nests WHO] [--part K/N] [--list] [--write DIR]\n");
     return 2;
 }
 
@@ -79,6 +79,8 @@ int main(int argc, char **argv) {
             if (!known_backend(argv[++i], &o.backend)) return usage();
         } else if (strcmp(argv[i], "--nests") == 0) {
             if (!known_nests(argv[++i], &o.nests)) return usage();
+        } else if (strcmp(argv[i], "--part") == 0) {
+            if (sscanf(argv[++i], "%ld/%ld", &o.part, &o.parts) != 2 || o.part < 1 || o.parts < o.part) return usage();
         } else if (strcmp(argv[i], "--write") == 0)
             o.write = argv[++i];
         else

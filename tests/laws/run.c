@@ -146,10 +146,13 @@ static void all_samples(session *s, const tn_prim *prim, int dtype, long n) {
 
 static bool chosen(const session *s, const char *name) { return !s->o->prim || strcmp(s->o->prim, name) == 0; }
 
+/* Of the parts of a run: primitives by turns, what is generated behind them, then the laws that are looked at once. */
+static bool in_part(const session *s, long k) { return s->o->parts < 2 || k % s->o->parts == s->o->part % s->o->parts; }
+
 static void primitives(session *s) {
     for (int id = 0; id < TN_NPRIMS; id++) {
         const tn_prim *prim = s->o->registry[id];
-        if (!chosen(s, prim->name) || laws_of_ranks(prim) || laws_refuses(prim)) continue;
+        if (!in_part(s, id) || !chosen(s, prim->name) || laws_of_ranks(prim) || laws_refuses(prim)) continue;
         long dtypes = 0;
         for (int d = 0; d < TN_NDTYPES; d++) dtypes += prim->dtypes >> d & 1;
         const long n = dtypes ? (s->o->n + dtypes - 1) / dtypes : 0;
@@ -203,9 +206,10 @@ laws_result laws_run_all(const laws_options *o) {
     laws_result result = {0, 1};
     if (!s) return result;
     s->o = o;
-    if (!o->prim && !o->write) once(s);
+    if (!o->prim && !o->write && in_part(s, TN_NPRIMS + 1)) once(s);
     primitives(s);
-    for (int d = TN_F32; d <= TN_F64 && chosen(s, "generated") && !stopped(s); d++)
+    const bool generated = chosen(s, "generated") && in_part(s, TN_NPRIMS);
+    for (int d = TN_F32; d <= TN_F64 && generated && !stopped(s); d++)
         all_samples(s, NULL, d, ((o->programs ? o->programs : o->n) + 1) / 2);
     if (!o->quiet) summary(s);
     result = s->result;
