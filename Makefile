@@ -109,8 +109,10 @@ cut        = $(subst ;, ,$(word $(1),$(subst |, ,$(2))))
 flag_rows := $(foreach r,$(flag_rows),$(if $(filter $(holds),$(call cut,1,$(r))),$(patsubst $(call cut,1,$(r))|%,%,$(r))))
 all_flags  = $(foreach r,$(filter %|all,$(flag_rows)),$(call cut,1,$(r)))
 row_flags  = $(foreach r,$(filter-out %|all,$(flag_rows)),$(if $(filter $(call cut,2,$(r)),$(1)),$(call cut,1,$(r))))
-# Sanitized products at -O1 take half of some tests' time.
-san_flags  = $(if $(SAN),$(if $(filter src/run/gemm_context.c,$(1)),-O2))
+# Sanitized products at -O1 take half of some tests' time.  What tests spend little time in is compiled at -O0, a fifth
+# of the time; not in check-long.
+san_flags  = $(if $(SAN),$(if $(filter src/run/gemm_context.c,$(1)),-O2,$(if $(LONG),,$(if $(filter $(san_cold),$(1)),-O0))))
+san_cold   = $(addsuffix /%,$(addprefix src/,prims cli emit cgen jit trace api ode structs))
 # What a file is compiled with besides: all that is known before a recipe runs, and BLIS's.
 flags_of   = $(if $(findstring @BLIS@,$(own_flags)),$(subst @BLIS@,$(call blis,--cflags),$(own_flags)),$(own_flags))
 own_flags  = -Iinclude \
