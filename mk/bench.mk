@@ -60,7 +60,7 @@ bench-general: $(GENERAL) ## programs that no table was made for, beside plain C
 .PHONY: bench-general
 
 # The environment is that of make check-python.
-bench-jax: ## 90 programs, and 60 steps of small loops, by tansy.from_jax beside JAX (behind make check-python); ONLY= CPU=
+bench-jax: ## 116 programs, and 60 steps of small loops, by tansy.from_jax beside JAX (behind make check-python); ONLY= CPU=
 	@[ -x $(BUILD)/python/venv/bin/python ] || { echo 'bench-jax: make check-python comes first'; exit 1; }
 	@set -e; export PEERS_CPU='$(CPU)'; for f in 'from_jax.py --more' jax_steps.py; do \
 	    $(BUILD)/python/venv/bin/python bench/peers/$$f $(subst $(comma), ,$(ONLY)); done

@@ -958,3 +958,161 @@ def heat_with_reports(u, nu):
     outer = lambda u, _: (lax.scan(inner, u, None, length=20)[0], u.max())
     u, top = lax.scan(outer, u, None, length=20)
     return (u**2).sum() + top.sum()
+
+
+# ---- lookups, pairs, mapped solves ----
+
+
+def u(*shape):
+    return R.random(size=shape)
+
+
+@program(u(128, 128), 3 * u(2, 128, 128))
+def bilinear_warp(image, offset):
+    at = jnp.stack(jnp.meshgrid(jnp.arange(128.0), jnp.arange(128.0), indexing="ij")).astype(image.dtype) + offset
+    return (jsp.ndimage.map_coordinates(image, list(at), order=1, mode="nearest") ** 2).sum()
+
+
+@program(u(500, 10), u(500, 10))
+def mean_discrepancy(x, y):
+    kernel = lambda a, b: jnp.exp(-((a[:, None] - b[None]) ** 2).sum(-1)).mean()
+    return kernel(x, x) + kernel(y, y) - 2 * kernel(x, y)
+
+
+@program(u(2000, 8), u(20, 8))
+def soft_kmeans(x, centres):
+    d = ((x[:, None] - centres[None]) ** 2).sum(-1)
+    return -jax.nn.logsumexp(-d, axis=1).sum()
+
+
+@program(u(1000, 8), u(100, 8))
+def nearest_five(x, queries):
+    d = ((queries[:, None] - x[None]) ** 2).sum(-1)
+    near, _ = lax.top_k(-d, 5)
+    return (near * jax.nn.softmax(near, -1)).sum()
+
+
+@program(np.sort(u(50)), u(50), 0.8 * u(20000) + 0.1)
+def interpolated_often(grid, values, x):
+    return (jnp.interp(x, grid, values) ** 2).sum()
+
+
+@program(u(100, 100))
+def sinkhorn_of_logs(cost):
+    def step(fg, _):
+        f, g = fg
+        f = -0.1 * jax.nn.logsumexp((g[None] - cost) / 0.1, axis=1)
+        g = -0.1 * jax.nn.logsumexp((f[:, None] - cost) / 0.1, axis=0)
+        return (f, g), None
+
+    zero = jnp.zeros(100, cost.dtype)
+    f, g = lax.scan(step, (zero, zero), None, length=50)[0]
+    return f.sum() + g.sum()
+
+
+@program(0.2 * u(4, 4), u(2, 4), u(100, 100, 2))
+def kalman_batch(A, H, ys):
+    eye = jnp.eye(4, dtype=A.dtype)
+
+    def one(y):
+        def step(s, y):
+            m, P, ll = s
+            m, P = A @ m, A @ P @ A.T + 0.1 * eye
+            S, e = H @ P @ H.T + jnp.eye(2, dtype=A.dtype), y - H @ m
+            K = jnp.linalg.solve(S, H @ P).T
+            ll = ll - 0.5 * (e @ jnp.linalg.solve(S, e) + jnp.linalg.slogdet(S)[1])
+            return (m + K @ e, P - K @ H @ P, ll), None
+
+        return lax.scan(step, (jnp.zeros(4, A.dtype), eye, jnp.zeros((), A.dtype)), y)[0][2]
+
+    return jax.vmap(one)(ys).sum()
+
+
+BARS = np.stack([np.arange(300), np.arange(300) + 1], 1)
+
+
+@program(u(300) + 0.5, u(301))
+def bars_dense(stiffness, load):
+    element = jnp.array([[1.0, -1.0], [-1.0, 1.0]], stiffness.dtype)
+    K = jnp.eye(301, dtype=stiffness.dtype)
+    K = K.at[BARS[:, :, None], BARS[:, None, :]].add(stiffness[:, None, None] * element)
+    return load @ jnp.linalg.solve(K, load)
+
+
+SOURCE, TARGET = R.integers(0, 1000, 5000), R.integers(0, 1000, 5000)
+
+
+@program(u(1000, 16), u(16, 16), u(16, 16))
+def message_passing(h, W1, W2):
+    for W in (W1, W2):
+        h = h + jax.ops.segment_sum(jax.nn.relu(h[SOURCE] @ W), TARGET, 1000)
+        h = h / jnp.sqrt(1e-6 + (h * h).mean(1, keepdims=True))
+    return (h**3).sum()
+
+
+@program(u(1024))
+def haar_wavelet(x):
+    t = jnp.zeros((), x.dtype)
+    while x.shape[0] > 1:
+        a, d = (x[0::2] + x[1::2]) / np.sqrt(2), (x[0::2] - x[1::2]) / np.sqrt(2)
+        t = t + jnp.abs(d).sum() + (d**4).sum()
+        x = a
+    return t + x[0]
+
+
+@program(u(5000), u(5000))
+def quantiles(x, w):
+    d = jnp.sort(x) - jnp.cumsum(w) / w.sum()
+    return (d**2).sum() + jnp.abs(d).max()
+
+
+@program(u(100000))
+def polynomial_of_many(x):
+    return jnp.polyval(jnp.arange(12.0).astype(x.dtype), x).sum()
+
+
+@program(5 * u(2000) + 1)
+def cube_roots(a):
+    return jax.vmap(lambda a: lax.fori_loop(0, 20, lambda i, x: x - (x * x * x - a) / (3 * x * x), a))(a).sum()
+
+
+@program(0.3 * u(5, 5), u(5))
+def implicit_euler(A, y):
+    def step(y, _):
+        def newton(i, z):
+            t = jnp.tanh(A @ z)
+            J = 1.1 * jnp.eye(5, dtype=A.dtype) - 0.1 * (1 - t**2)[:, None] * A
+            return z - jnp.linalg.solve(J, z - y - 0.1 * (t - z))
+
+        return lax.fori_loop(0, 3, newton, y), None
+
+    return (lax.scan(step, y, None, length=50)[0] ** 2).sum()
+
+
+@program(u(5000, 3), u(3), u(20, 4))
+def rays_and_spheres(d, origin, spheres):
+    d = d / jnp.linalg.norm(d, axis=1, keepdims=True)
+    oc = origin - spheres[:, :3]
+    b = d @ oc.T
+    disc = b * b - ((oc**2).sum(1) - 0.05 * spheres[:, 3] ** 2)
+    return jnp.where(disc > 0, -b - jnp.sqrt(jnp.where(disc > 0, disc, 1.0)), 1e3).min(1).sum()
+
+
+@program(u(400, 2))
+def student_neighbours(y):
+    d = ((y[:, None] - y[None]) ** 2).sum(-1)
+    q = (1 - jnp.eye(400, dtype=y.dtype)) / (1 + d)
+    return jnp.log(q.sum()) + jnp.log1p(d.sum(1)).sum()
+
+
+@program(u(64, 64), u(64, 64))
+def filtered_image(u, v):
+    k = jnp.fft.fftfreq(64).astype(u.dtype)
+    w = jnp.exp(-20 * (k[:, None] ** 2 + k[None] ** 2))
+    return (jnp.fft.ifft2(jnp.fft.fft2(u) * w).real * v).sum() ** 2
+
+
+@program(u(10000))
+def smooth_histogram(x):
+    centres = jnp.linspace(0, 1, 51).astype(x.dtype)
+    return (jnp.exp(-(((x[:, None] - centres[None]) * 40) ** 2)).sum(0) ** 2).sum()

@@ -23,13 +23,14 @@ static void fill(int dtype, void *x) {
 /* y: a literal, converted to the dtype where it is divided by; many: it is repeated. */
 static void compare(tn_ctx *c, int which, const char *by, long long y, bool many) {
     char text[512], shape[16] = "";
-    uint64_t x[N], out[2][N];
+    uint64_t x[N], out[2][2 * N];
     const char *t = dtypes[which];
     if (many) (void)snprintf(shape, sizeof shape, "%d", N);
     (void)snprintf(text, sizeof text,
                    "{ lambda x:%s[%s] . let n:%s[] = convert_element_type[new_dtype=%s] %lld:i64[] m:%s[%s] = "
-                   "broadcast_in_dim[shape=(%s%s) broadcast_dimensions=()] n y:%s[%s] = %s x m in (y) }",
-                   t, shape, t, t, y, t, shape, shape, many ? "," : "", t, shape, by);
+                   "broadcast_in_dim[shape=(%s%s) broadcast_dimensions=()] n y:%s[%s] = %s x m z:%s[%s] = rem x m "
+                   "in (y, z) }",
+                   t, shape, t, t, y, t, shape, shape, many ? "," : "", t, shape, by, t, shape);
     tn_fn *f = tn_fn_parse(c, text, strlen(text), "test.tn");
     if (!f) fail_msg("%s\n%s", text, tn_error(c));
     memset(out, 0, sizeof out);
@@ -40,7 +41,7 @@ static void compare(tn_ctx *c, int which, const char *by, long long y, bool many
             tn_exec *e = tn_compile(f, &o);
             if (!e) fail_msg("%s\n%s", text, tn_error(c));
             const void *from = (const char *)x + (size_t)k * tn_i_dtype_size(numbers[which]);
-            assert_int_equal(tn_call(e, (const void *[]){from}, (void *[]){out[b]}), TN_OK);
+            assert_int_equal(tn_call(e, (const void *[]){from}, (void *[]){out[b], out[b] + N}), TN_OK);
             tn_exec_free(e);
         }
         if (memcmp(out[0], out[1], sizeof out[0]) != 0) fail_msg("element %d of\n%s", k, text);
