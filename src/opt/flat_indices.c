@@ -69,7 +69,16 @@ static bool is_flattened(const tn_fn *f, const tn_i_eqn *e, tn_i_dnums *d, int64
     const int64_t m = d->n[TN_MAP];
     if (m == 0 || d->n[TN_OPERAND_BATCH] || tn_i_count(indices) / m <= TN_M_MOVE_ELEMENTS) return false;
     (void)windows_of(f, e, d, sizes);
-    return indexed(f->val[in[0]].type, d, sizes, indices->dtype) && tn_i_in_a_row(f, in[0]);
+    if (!indexed(f->val[in[0]].type, d, sizes, indices->dtype)) return false;
+    return e->prim->id != TN_P_gather || tn_i_in_a_row(f, in[0]); /* a scatter's result is a copy */
+}
+
+/* x as type t, in which some of its dimensions are one; one number everywhere, as mostly in derivatives, is that. */
+static tn_i_var flattened(tn_i_builder *b, tn_i_var x, const tn_type *t) {
+    const tn_i_eqn *e = tn_i_def(b, x);
+    if (e && e->prim->id == TN_P_broadcast_in_dim && tn_i_vtype(b, b->pool[e->in])->rank == 0)
+        return tn_i_broadcast(b, b->pool[e->in], t->rank, t->dim, NULL);
+    return tn_i_reshape(b, x, t->rank, t->dim);
 }
 
 /* Those of windows that go without the first m dimensions of x, and the type of these windows. */
@@ -141,7 +150,7 @@ static bool put(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *ma
     const tn_type t = merged(&x, m, indexed(&x, &d, sizes, f->val[in[1]].type->dtype));
     const tn_i_dnums one = without(&d, x.rank, windows, &w);
     const tn_i_var index = flat_index(b, &x, &d, tn_i_mapped(b, f, map, in[1]), clips);
-    const tn_i_var flat = tn_i_reshape(b, tn_i_mapped(b, f, map, in[0]), t.rank, t.dim);
+    const tn_i_var flat = flattened(b, tn_i_mapped(b, f, map, in[0]), &t);
     if (gathers) {
         sizes[m - 1] = 1;
         const tn_i_var y = tn_i_gather(b, flat, index, &one, sizes + m - 1, (int)p[MODE].u.i, &p[FILL]);

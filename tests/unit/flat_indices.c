@@ -16,6 +16,7 @@ static const int numbers[] = {TN_F64, TN_F32, TN_I32};
 typedef struct how {
     int kind, m, trailing, order; /* m: entries; trailing: a dimension behind; order: of the entries */
     int wide, clip, whole, dtype; /* whole: windows have all dimensions */
+    int filled;                   /* the array is one number, everywhere */
 } how;
 
 typedef struct text {
@@ -47,22 +48,28 @@ static void write_program(const how *h, text *t) {
     const char *type = dtypes[h->dtype], *is = h->kind ? "Scatter" : "Gather";
     const int *order = h->order == 0 ? dims : &back[3 - h->m];
     const int inside = h->whole ? h->m : 0;
-    text x = {.n = 0}, u = {.n = 0}, sizes = {.n = 0};
+    text x = {.n = 0}, u = {.n = 0}, sizes = {.n = 0}, shape = {.n = 0};
     add(&x, "%s[", type);
-    for (int i = 0; i < h->m; i++) add(&x, "%s%d", i ? "," : "", dim[i]);
-    add(&x, "%s]", h->trailing ? ",3" : "");
+    for (int i = 0; i < h->m; i++) add(&shape, "%s%d", i ? "," : "", dim[i]);
+    add(&shape, "%s", h->trailing ? ",3" : "");
+    add(&x, "%s]", shape.s);
     add(&u, "%s[%d,%d", type, WINDOWS / 10, 10);
     for (int i = 0; i < inside; i++) add(&u, ",1");
     add(&u, "%s]", h->trailing ? ",3" : "");
     for (int i = 0; i < h->m; i++) add(&sizes, "1, ");
-    add(t, "{ lambda x:%s k:%s[%d,%d,%d] u:%s . let y:%s = %s[dimension_numbers=%sDimensionNumbers(", x.s,
-        h->wide ? "i64" : "i32", WINDOWS / 10, 10, h->m, u.s, h->kind ? x.s : u.s, kinds[h->kind], is);
+    add(t, "{ lambda x:%s k:%s[%d,%d,%d] u:%s . let ", x.s, h->wide ? "i64" : "i32", WINDOWS / 10, 10, h->m, u.s);
+    if (h->filled) add(t, "z:%s = broadcast_in_dim[shape=(%s,) broadcast_dimensions=()] 2:%s[] ", x.s, shape.s, type);
+    add(t, "y:%s = %s[dimension_numbers=%sDimensionNumbers(", h->kind ? x.s : u.s, kinds[h->kind], is);
     list(t, h->kind ? "update_window_dims" : "offset_dims", last, h->trailing + inside);
     list(t, h->kind ? "inserted_window_dims" : "collapsed_slice_dims", dims, h->m - inside);
     list(t, h->kind ? "scatter_dims_to_operand_dims" : "start_index_map", order, h->m);
     add(t, "operand_batching_dims=(), %s_indices_batching_dims=())", h->kind ? "scatter" : "start");
     if (!h->kind) add(t, " slice_sizes=(%s%s)", sizes.s, h->trailing ? "3, " : "");
-    add(t, " mode=%s] x k%s in (y) }", h->clip ? "clip" : h->kind ? "drop" : "fill", h->kind ? " u" : "");
+    add(t, " mode=%s] %s k%s in (y) }",
+        h->clip   ? "clip"
+        : h->kind ? "drop"
+                  : "fill",
+        h->filled ? "z" : "x", h->kind ? " u" : "");
 }
 
 static void count_kernels(void *user, const tn_step *s) {
@@ -98,7 +105,8 @@ static void compare(tn_ctx *c, const how *h) {
         assert_int_equal(tn_call(e, (const void *[]){x, h->wide ? (void *)wide : narrow, u}, (void *[]){y[which]}),
                          TN_OK);
         assert_int_equal(tn_exec_steps(e, count_kernels, &others), TN_OK);
-        if (!which && tn_exec_backend(e, NULL) == TN_BACKEND_ASSEMBLER && !h->kind && !h->trailing && others)
+        if (!which && tn_exec_backend(e, NULL) == TN_BACKEND_ASSEMBLER && !h->kind && !h->trailing && !h->filled &&
+            others)
             fail_msg("a kernel gathers elements:\n%s", t.s);
         tn_exec_free(e);
     }
@@ -110,7 +118,7 @@ static void test_all(void **state) {
     (void)state;
     tn_ctx *c = checked();
     for (int kind = 0; kind < (int)COUNT(kinds); kind++)
-        for (int bits = 0; bits < 96; bits++)
+        for (int bits = 0; bits < 192; bits++)
             for (int dtype = 0; dtype < (int)COUNT(dtypes); dtype++)
                 compare(c, &(how){.kind = kind,
                                   .m = 1 + bits % 3,
@@ -119,6 +127,7 @@ static void test_all(void **state) {
                                   .wide = bits / 3 >> 2 & 1,
                                   .clip = bits / 3 >> 3 & 1,
                                   .whole = bits / 3 >> 4 & 1,
+                                  .filled = bits / 3 >> 5 & 1,
                                   .dtype = dtype});
     tn_ctx_free(c);
 }
