@@ -1,5 +1,7 @@
 /* LU in blocks: a panel of columns in plain loops, what lies right of it by a triangular solve and a product. */
+#include "base/isa.h"
 #include "base/machine.h"
+#include "prims/lanes.h"
 #include "prims/layout.h"
 #include "prims/lu.h"
 #include "prims/matrices.h"
@@ -9,38 +11,53 @@
 #include <string.h>
 
 /* Columns from..to of m rows of n elements, over all rows from `from` on; rows are exchanged in their whole length. */
+#define PANEL_FOR(target, name, type, magnitude)                                                        \
+    target static void name(int64_t m, int64_t n, int64_t from, int64_t to, type *a, int32_t *pivots) { \
+        for (int64_t j = from; j < to; j++) {                                                           \
+            int64_t p = j;                                                                              \
+            for (int64_t i = j + 1; i < m; i++)                                                         \
+                if (magnitude(a[i * n + j]) > magnitude(a[p * n + j])) p = i;                           \
+            pivots[j] = (int32_t)p;                                                                     \
+            for (int64_t c = 0; c < n && p != j; c++) {                                                 \
+                const type t = a[j * n + c];                                                            \
+                a[j * n + c] = a[p * n + c];                                                            \
+                a[p * n + c] = t;                                                                       \
+            }                                                                                           \
+            if (a[j * n + j] == 0) continue;                                                            \
+            for (int64_t i = j + 1; i < m; i++) {                                                       \
+                const type factor = a[i * n + j] /= a[j * n + j];                                       \
+                for (int64_t c = j + 1; c < to; c++) a[i * n + c] -= factor * a[j * n + c];             \
+            }                                                                                           \
+        }                                                                                               \
+    }
+
+#if TN_HAVE_ISA
 #define PANEL(name, type, magnitude)                                                             \
+    PANEL_FOR(, name##_plain, type, magnitude)                                                   \
+    PANEL_FOR(TN_TARGET_AVX2, name##_avx2, type, magnitude)                                      \
     static void name(int64_t m, int64_t n, int64_t from, int64_t to, type *a, int32_t *pivots) { \
-        for (int64_t j = from; j < to; j++) {                                                    \
-            int64_t p = j;                                                                       \
-            for (int64_t i = j + 1; i < m; i++)                                                  \
-                if (magnitude(a[i * n + j]) > magnitude(a[p * n + j])) p = i;                    \
-            pivots[j] = (int32_t)p;                                                              \
-            for (int64_t c = 0; c < n && p != j; c++) {                                          \
-                const type t = a[j * n + c];                                                     \
-                a[j * n + c] = a[p * n + c];                                                     \
-                a[p * n + c] = t;                                                                \
-            }                                                                                    \
-            if (a[j * n + j] == 0) continue;                                                     \
-            for (int64_t i = j + 1; i < m; i++) {                                                \
-                const type factor = a[i * n + j] /= a[j * n + j];                                \
-                for (int64_t c = j + 1; c < to; c++) a[i * n + c] -= factor * a[j * n + c];      \
-            }                                                                                    \
-        }                                                                                        \
-    }                                                                                            \
-    static void name##_negate(int64_t rows, int64_t columns, int64_t n, type *a) {               \
-        for (int64_t i = 0; i < rows; i++)                                                       \
-            for (int64_t j = 0; j < columns; j++) a[i * n + j] = -a[i * n + j];                  \
+        (tn_i_scan_wide() ? name##_avx2 : name##_plain)(m, n, from, to, a, pivots);              \
+    }
+#else
+#define PANEL(name, type, magnitude) PANEL_FOR(, name, type, magnitude)
+#endif
+
+#define NEGATE(name, type)                                                      \
+    static void name(int64_t rows, int64_t columns, int64_t n, type *a) {       \
+        for (int64_t i = 0; i < rows; i++)                                      \
+            for (int64_t j = 0; j < columns; j++) a[i * n + j] = -a[i * n + j]; \
     }
 
 PANEL(panel_f32, float, fabsf)
 PANEL(panel_f64, double, fabs)
+NEGATE(negate_f32, float)
+NEGATE(negate_f64, double)
 
 static void negate(int dtype, int64_t rows, int64_t columns, tn_i_matrix a) {
     if (dtype == TN_F64)
-        panel_f64_negate(rows, columns, a.rs, a.data);
+        negate_f64(rows, columns, a.rs, a.data);
     else
-        panel_f32_negate(rows, columns, a.rs, a.data);
+        negate_f32(rows, columns, a.rs, a.data);
 }
 
 static void factor(int dtype, int threads, int64_t m, int64_t n, tn_i_matrix a, int32_t *pivots) {
