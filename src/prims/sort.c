@@ -121,17 +121,21 @@ TN_C_TEXT(
 static const entry *digit_sort(int64_t n, entry *x, entry *y) {
     enum { DIGITS = 8, VALUES = 256 };
     int64_t count[DIGITS][VALUES] = {{0}};
+    int shift[DIGITS], digits = 0;
+    uint64_t differ = 0;
+    for (int64_t i = 0; i < n; i++) differ |= x[i].key ^ x->key;
+    for (int d = 0; d < DIGITS; d++)
+        if (differ >> 8 * d & (VALUES - 1)) shift[digits++] = 8 * d;
     for (int64_t i = 0; i < n; i++)
-        for (int d = 0; d < DIGITS; d++) count[d][x[i].key >> 8 * d & (VALUES - 1)]++;
-    for (int d = 0; d < DIGITS; d++) {
+        for (int d = 0; d < digits; d++) count[d][x[i].key >> shift[d] & (VALUES - 1)]++;
+    for (int d = 0; d < digits; d++) {
         int64_t *const at = count[d], sum = 0;
-        if (at[x->key >> 8 * d & (VALUES - 1)] == n) continue;
         for (int v = 0; v < VALUES; v++) {
             const int64_t here = at[v];
             at[v] = sum;
             sum += here;
         }
-        for (int64_t i = 0; i < n; i++) y[at[x[i].key >> 8 * d & (VALUES - 1)]++] = x[i];
+        for (int64_t i = 0; i < n; i++) y[at[x[i].key >> shift[d] & (VALUES - 1)]++] = x[i];
         entry *swap = x;
         x = y;
         y = swap;
