@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { WINDOWS = 150, ELEMENTS = 6 * 7 * 5 * 3, OUT = WINDOWS * 3 };
+enum { WINDOWS = 600, ELEMENTS = 6 * 7 * 5 * 3, OUT = WINDOWS * 3 /* the larger one */ };
 
 static const char *const kinds[] = {"gather", "scatter", "scatter_add", "scatter_mul", "scatter_min", "scatter_max"};
 static const char *const dtypes[] = {"f64", "f32", "i32"};
@@ -82,7 +82,7 @@ static void fill(const how *h, void *x, int n, int by) {
 }
 
 static void compare(tn_ctx *c, const how *h) {
-    static uint64_t x[ELEMENTS], u[OUT], y[2][ELEMENTS];
+    static uint64_t x[ELEMENTS], u[OUT], y[2][OUT];
     static int64_t wide[3 * WINDOWS];
     static int32_t narrow[3 * WINDOWS];
     text t = {.n = 0};
