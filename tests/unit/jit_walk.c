@@ -514,7 +514,7 @@ static void test_random(void **state) {
                                      LOOP_ALL};
     (void)state;
     const uint64_t from = (uint64_t)atoll(number_of("JIT_FROM", "1")),
-                   n = (uint64_t)atoll(number_of("JIT_N", tests_long() ? "150" : "50"));
+                   n = (uint64_t)atoll(number_of("JIT_N", "150"));
     const char *only = getenv("JIT_KIND");
     if (tn_i_isa_best() < TN_ISA_AVX2) skip();
     for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++)

@@ -441,7 +441,7 @@ static void rows_of_functions(void **unused) {
         INTO_ALL(n, "", " e: f64 = fn exp t\n into s = e\n f: f64 = neg e\n into u = f\n store y[i] = f\n"), \
         INTO_ALL(n, " into s = a\n", " e: f64 = fn exp t\n into u = e\n"),                                   \
         INTO_ALL(n, "", " e: f64 = fn exp t\n into v[k] = e\n into s = t\n"),                                \
-        INTO_ALL(n, " into u = a\n", " e: f64 = fn exp t\n into u = e\n into s = e\n")
+        INTO_ALL(n, " into s = a\n", " e: f64 = fn exp t\n into s = e\n into u = e\n")
 
 static void sums_of_rows(void **unused) {
     static const char *const texts[] = {INTO_ALLS("2"), INTO_ALLS("9"), INTO_ALLS("100"), INTO_ALLS("4099")};
