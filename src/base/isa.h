@@ -3,6 +3,8 @@
 #ifndef TN_ISA_H
 #define TN_ISA_H
 
+#include <stdbool.h>
+
 typedef enum tn_i_isa { TN_ISA_PLAIN, TN_ISA_AVX2, TN_ISA_AVX512, TN_ISA_ANY } tn_i_isa;
 
 /* Bytes of a vector. */
@@ -22,6 +24,15 @@ static inline int tn_i_isa_bytes(tn_i_isa isa) { return isa == TN_ISA_AVX512 ? 6
 #define TN_TARGET_AVX2
 #define TN_TARGET_AVX512
 #endif
+
+/* Whether the processor has what TN_TARGET_AVX2 stands for. */
+static inline bool tn_i_has_avx2(void) {
+#if TN_HAVE_ISA
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#else
+    return false;
+#endif
+}
 
 /* Elements of a tile are independent of each other, also where a result is written over an operand. */
 #if defined(__clang__)

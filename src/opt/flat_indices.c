@@ -108,22 +108,14 @@ static tn_i_dnums without(const tn_i_dnums *d, int rank, const tn_type *windows,
     return z;
 }
 
-/* One index of each vector; -1 where an entry is outside, if windows there are dropped. */
-static tn_i_var flat_index(tn_i_builder *b, const tn_type *x, const tn_i_dnums *d, tn_i_var indices, bool clips) {
-    tn_i_var index = TN_NOVAR, inside = TN_NOVAR;
-    for (uint32_t c = 0; c < d->n[TN_MAP]; c++) {
-        int64_t by = 1;
-        const int64_t k = d->v[TN_MAP][c];
-        for (uint32_t later = (uint32_t)k + 1; later < d->n[TN_MAP]; later++) by *= x->dim[later];
-        const tn_i_var at = tn_i_index_column(b, indices, c), held = tn_i_clamped(b, at, x->dim[k] - 1);
-        const tn_type like = *tn_i_vtype(b, at);
-        const tn_i_var far = by == 1 ? held : tn_i_op2(b, TN_P_mul, held, tn_i_whole_number(b, &like, by));
-        index = index == TN_NOVAR ? far : tn_i_op2(b, TN_P_add, index, far);
-        if (clips) continue;
-        const tn_i_var is = tn_i_op2(b, TN_P_eq, at, held);
-        inside = inside == TN_NOVAR ? is : tn_i_op2(b, TN_P_and, inside, is);
-    }
-    if (!clips) index = tn_i_op3(b, TN_P_select, inside, index, tn_i_whole_number(b, tn_i_vtype(b, index), -1));
+/* One index of each vector, as index vectors of one entry. */
+static tn_i_var one_index(tn_i_builder *b, const tn_type *x, const tn_i_dnums *d, const int64_t *sizes,
+                          tn_i_var indices, bool clips) {
+    tn_type first = {.rank = (int)d->n[TN_MAP]};
+    int64_t stride[TN_MAX_RANK];
+    memcpy(first.dim, x->dim, d->n[TN_MAP] * sizeof *x->dim);
+    tn_i_dense_strides(&first, stride);
+    const tn_i_var index = tn_i_flat_index(b, x, sizes, stride, d, indices, clips);
     tn_type t = *tn_i_vtype(b, index);
     t.dim[t.rank] = 1;
     return tn_i_reshape(b, index, t.rank + 1, t.dim);
@@ -149,10 +141,9 @@ static bool put(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *ma
     const tn_type x = *f->val[in[0]].type, *windows = windows_of(f, e, &d, sizes);
     const tn_type t = merged(&x, m, indexed(&x, &d, sizes, f->val[in[1]].type->dtype));
     const tn_i_dnums one = without(&d, x.rank, windows, &w);
-    const tn_i_var index = flat_index(b, &x, &d, tn_i_mapped(b, f, map, in[1]), clips);
+    const tn_i_var index = one_index(b, &x, &d, sizes, tn_i_mapped(b, f, map, in[1]), clips);
     const tn_i_var flat = flattened(b, tn_i_mapped(b, f, map, in[0]), &t);
     if (gathers) {
-        sizes[m - 1] = 1;
         const tn_i_var y = tn_i_gather(b, flat, index, &one, sizes + m - 1, (int)p[MODE].u.i, &p[FILL]);
         map[e->out] = tn_i_reshape(b, y, windows->rank, windows->dim);
         return true;

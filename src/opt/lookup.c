@@ -76,13 +76,31 @@ tn_i_var tn_i_clamped(tn_i_builder *b, tn_i_var x, int64_t last) {
     return tn_i_op3(b, TN_P_clamp, tn_i_literal_i64(b, t.dtype, 0), x, tn_i_literal_i64(b, t.dtype, most));
 }
 
-tn_i_var tn_i_index_column(tn_i_builder *b, tn_i_var indices, int64_t c) {
+/* Column c of index vectors, of their batch's shape. */
+static tn_i_var column(tn_i_builder *b, tn_i_var indices, int64_t c) {
     const tn_type t = *tn_i_vtype(b, indices);
     int64_t from[TN_MAX_RANK] = {0}, to[TN_MAX_RANK];
     memcpy(to, t.dim, sizeof to);
     from[t.rank - 1] = c;
     to[t.rank - 1] = c + 1;
     return tn_i_reshape(b, tn_i_slice(b, indices, from, to, NULL), t.rank - 1, t.dim);
+}
+
+tn_i_var tn_i_flat_index(tn_i_builder *b, const tn_type *x, const int64_t *sizes, const int64_t *stride,
+                         const tn_i_dnums *d, tn_i_var indices, bool clips) {
+    tn_i_var index = TN_NOVAR, inside = TN_NOVAR;
+    for (uint32_t c = 0; c < d->n[TN_MAP]; c++) {
+        const int64_t i = d->v[TN_MAP][c];
+        const tn_i_var at = column(b, indices, c), held = tn_i_clamped(b, at, x->dim[i] - sizes[i]);
+        const tn_type like = *tn_i_vtype(b, at);
+        const tn_i_var far =
+            stride[i] == 1 ? held : tn_i_op2(b, TN_P_mul, held, tn_i_whole_number(b, &like, stride[i]));
+        index = index == TN_NOVAR ? far : tn_i_op2(b, TN_P_add, index, far);
+        if (clips) continue;
+        const tn_i_var is = tn_i_op2(b, TN_P_eq, at, held);
+        inside = inside == TN_NOVAR ? is : tn_i_op2(b, TN_P_and, inside, is);
+    }
+    return clips ? index : tn_i_op3(b, TN_P_select, inside, index, tn_i_whole_number(b, tn_i_vtype(b, index), -1));
 }
 
 bool tn_i_in_a_row(const tn_fn *f, tn_i_var v) {

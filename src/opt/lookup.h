@@ -4,7 +4,7 @@
 #ifndef TN_LOOKUP_H
 #define TN_LOOKUP_H
 
-#include "prims/prim.h"
+#include "prims/shape.h"
 
 typedef struct tn_i_lookup {
     int64_t last;  /* the largest index */
@@ -23,9 +23,12 @@ tn_i_var tn_i_lookup_column(tn_i_builder *b, const tn_i_eqn *e, tn_i_var table, 
 
 /* x, rank 0 or of some shape, held between 0 and `last`. */
 tn_i_var tn_i_clamped(tn_i_builder *b, tn_i_var x, int64_t last);
-/* Column c of index vectors, of their batch's shape. */
-tn_i_var tn_i_index_column(tn_i_builder *b, tn_i_var indices, int64_t c);
-/* As one vector it is read where it is. */
+/* Index vectors, which place windows of `sizes` in an array of type x by dimensions d[TN_MAP], as one number of
+ * elements each, of the shape of their batch: strides are those of x's dimensions.  Windows are held inside; without
+ * `clips` it is -1 where one is not.  There is at least one entry. */
+tn_i_var tn_i_flat_index(tn_i_builder *b, const tn_type *x, const int64_t *sizes, const int64_t *stride,
+                         const tn_i_dnums *d, tn_i_var indices, bool clips);
+/* Whether v, as one vector, is read where it is: it is no view, or small. */
 bool tn_i_in_a_row(const tn_fn *f, tn_i_var v);
 
 #endif

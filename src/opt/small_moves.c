@@ -384,19 +384,8 @@ static bool put_gather(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_
         tn_i_count(&t) > TN_M_MOVE_LOOKUPS || !tn_i_in_a_row(f, in[0]))
         return false;
     tn_i_dense_strides(x, stride);
-    tn_i_var base = TN_NOVAR, inside = TN_NOVAR;
-    for (uint32_t c = 0; c < d.n[TN_MAP]; c++) {
-        const int64_t i = d.v[TN_MAP][c], last = x->dim[i] - tn_i_p(e)[SIZES].u.ints[i];
-        const tn_i_var at = tn_i_index_column(b, indices, c), held = tn_i_clamped(b, at, last);
-        const tn_type like = *tn_i_vtype(b, at);
-        const tn_i_var step = tn_i_op2(b, TN_P_mul, held, tn_i_whole_number(b, &like, stride[i]));
-        base = base == TN_NOVAR ? step : tn_i_op2(b, TN_P_add, base, step);
-        if (!fills) continue;
-        const tn_i_var in_this = tn_i_op2(b, TN_P_eq, at, held);
-        inside = inside == TN_NOVAR ? in_this : tn_i_op2(b, TN_P_and, inside, in_this);
-    }
-    if (base == TN_NOVAR) return false;
-    if (fills) base = tn_i_op3(b, TN_P_select, inside, base, tn_i_whole_number(b, tn_i_vtype(b, base), -1));
+    if (d.n[TN_MAP] == 0) return false;
+    const tn_i_var base = tn_i_flat_index(b, x, tn_i_p(e)[SIZES].u.ints, stride, &d, indices, !fills);
     int batch = 0, windows = 0;
     for (int j = 0; j < t.rank; j++)
         if (!tn_i_dnums_has(&d, TN_WINDOW, j)) along[batch++] = j;

@@ -72,10 +72,8 @@ static bool find(fission *z, uint32_t k, int64_t *n) {
         }
         if (z->behind[i]) continue;
         if (of_row(z, k, x) || (stays && of_columns(z, k, x))) continue;
-        if (z->nmove == MOST)
-            return false;
-        else
-            z->move[z->nmove++] = i;
+        if (z->nmove == MOST) return false;
+        z->move[z->nmove++] = i;
     }
     if (!stays && z->nmove) z->nmove--; /* the last one has this loop alone */
     return z->nmove > 0;

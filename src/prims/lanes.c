@@ -44,14 +44,6 @@ static void scan_along(tn_i_scan *scan, tn_i_lanes *k, const box *b, size_t size
     }
 }
 
-bool tn_i_scan_wide(void) {
-#if TN_HAVE_ISA
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-#else
-    return false;
-#endif
-}
-
 tn_status tn_i_scan_run(const tn_i_kernel *q, const tn_i_arr *x, const tn_i_arr *a, tn_i_scan *scan) {
     const tn_type *t = x->type;
     const int axis = (int)q->p[TN_SCAN_AXIS].u.i;

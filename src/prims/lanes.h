@@ -73,13 +73,11 @@ typedef void tn_i_scan(const tn_i_lanes *k);
         }                                                               \
     }
 
-/* Whether the processor has what TN_TARGET_AVX2 stands for. */
-bool tn_i_scan_wide(void);
 #if TN_HAVE_ISA
 #define TN_SCAN(name, T, S, begin, step)                        \
     TN_SCAN_FOR(, name##_plain, T, S, begin, step)              \
     TN_SCAN_FOR(TN_TARGET_AVX2, name##_avx2, T, S, begin, step) \
-    static void name(const tn_i_lanes *k) { (tn_i_scan_wide() ? name##_avx2 : name##_plain)(k); }
+    static void name(const tn_i_lanes *k) { (tn_i_has_avx2() ? name##_avx2 : name##_plain)(k); }
 #else
 #define TN_SCAN(name, T, S, begin, step) TN_SCAN_FOR(, name, T, S, begin, step)
 #endif

@@ -1,7 +1,6 @@
 /* LU in blocks: a panel of columns in plain loops, what lies right of it by a triangular solve and a product. */
 #include "base/isa.h"
 #include "base/machine.h"
-#include "prims/lanes.h"
 #include "prims/layout.h"
 #include "prims/lu.h"
 #include "prims/matrices.h"
@@ -36,7 +35,7 @@
     PANEL_FOR(, name##_plain, type, magnitude)                                                   \
     PANEL_FOR(TN_TARGET_AVX2, name##_avx2, type, magnitude)                                      \
     static void name(int64_t m, int64_t n, int64_t from, int64_t to, type *a, int32_t *pivots) { \
-        (tn_i_scan_wide() ? name##_avx2 : name##_plain)(m, n, from, to, a, pivots);              \
+        (tn_i_has_avx2() ? name##_avx2 : name##_plain)(m, n, from, to, a, pivots);               \
     }
 #else
 #define PANEL(name, type, magnitude) PANEL_FOR(, name, type, magnitude)

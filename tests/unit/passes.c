@@ -437,11 +437,11 @@ static void rows_of_functions(void **unused) {
     " }\n t: f64 = total r\n" tail " }\n }\n p: f64 = total s\n q: f64 = total u\n w: f64 = total v[1]\n"    \
     " store z[0] = p\n store z[1] = q\n store z[2] = w\n}"
 #define INTO_ALLS(n)                                                                                         \
-    INTO_ALL(n, "", " e: f64 = fn exp t\n into s = e\n"), INTO_ALL(n, "", " into s = t\n"),                  \
-        INTO_ALL(n, "", " e: f64 = fn exp t\n into s = e\n f: f64 = neg e\n into u = f\n store y[i] = f\n"), \
-        INTO_ALL(n, " into s = a\n", " e: f64 = fn exp t\n into u = e\n"),                                   \
-        INTO_ALL(n, "", " e: f64 = fn exp t\n into v[k] = e\n into s = t\n"),                                \
-        INTO_ALL(n, " into s = a\n", " e: f64 = fn exp t\n into s = e\n into u = e\n")
+    INTO_ALL(n, "", " e: f64 = fn sin t\n into s = e\n"), INTO_ALL(n, "", " into s = t\n"),                  \
+        INTO_ALL(n, "", " e: f64 = fn sin t\n into s = e\n f: f64 = neg e\n into u = f\n store y[i] = f\n"), \
+        INTO_ALL(n, " into s = a\n", " e: f64 = fn sin t\n into u = e\n"),                                   \
+        INTO_ALL(n, "", " e: f64 = fn sin t\n into v[k] = e\n into s = t\n"),                                \
+        INTO_ALL(n, " into s = a\n", " e: f64 = mul t t\n into s = e\n into u = e\n")
 
 static void sums_of_rows(void **unused) {
     static const char *const texts[] = {INTO_ALLS("2"), INTO_ALLS("9"), INTO_ALLS("100"), INTO_ALLS("4099")};
