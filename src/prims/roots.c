@@ -34,9 +34,15 @@ const tn_prim tn_prim_sqrt = {
 TN_STRIP1(rsqrt, f32, float, float, 1.0f / sqrtf(x))
 TN_STRIP1(rsqrt, f64, double, double, 1.0 / sqrt(x))
 
+/* A power of the result. */
+static tn_i_var power(tn_i_rule *r, int64_t n) {
+    const tn_i_param y = {.kind = TN_K_INT, .u.i = n};
+    return tn_i_emit(r->b, tn_i_prim(r->b, TN_P_integer_pow), &y, 1, r->out);
+}
+
+/* -out^3 / 2: no division, and of x nothing is kept. */
 static tn_i_var partial_rsqrt(tn_i_rule *r, tn_i_var dx) {
-    tn_i_var ratio = tn_i_op2(r->b, TN_P_div, r->out[0], r->in[0]);
-    return tn_i_mul_by(r, dx, tn_i_times(r->b, ratio, -0.5));
+    return tn_i_mul_by(r, dx, tn_i_times(r->b, power(r, 3), -0.5));
 }
 
 static void range_rsqrt(const tn_i_param *p, uint32_t nin, const tn_i_range *in, bool same, tn_i_range *out) {
@@ -68,9 +74,7 @@ TN_STRIP1(cbrt, f64, double, double, (double)cbrtl((long double)x))
 
 /* out^-2 / 3: a power of one step, so that the second derivative at 0 is infinite and not NaN. */
 static tn_i_var partial_cbrt(tn_i_rule *r, tn_i_var dx) {
-    const tn_i_param y = {.kind = TN_K_INT, .u.i = -2};
-    tn_i_var power = tn_i_emit(r->b, tn_i_prim(r->b, TN_P_integer_pow), &y, 1, r->out);
-    return tn_i_mul_by(r, dx, tn_i_times(r->b, power, 1.0 / 3.0));
+    return tn_i_mul_by(r, dx, tn_i_times(r->b, power(r, -2), 1.0 / 3.0));
 }
 
 const tn_prim tn_prim_cbrt = {
