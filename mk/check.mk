@@ -9,29 +9,31 @@ CHECK_GOALS = nesting ranks check check-long results asan clang tsan valgrind la
 # How much of the random tests is run, the same of it each time but for the mutants: in make check, in builds of other
 # kinds (few), and in make check-long (many).  Samples per law and primitive, generated programs, samples where others
 # run loops, programs of many ranks, allocations that fail (tests/fault); and, one in so many: derivatives of loops in
-# loops (tests/nesting; every schedule and policy has some), programs of tests/emit that are compiled (all are written,
-# and the first of each primitive is always compiled), primitives of which rules are broken.
-CHECK_N        ?= 12
-CHECK_PROGRAMS ?= 80
-CHECK_NESTS    ?= 3
+# loops (tests/nesting; every schedule and policy has some), programs of tests/emit that are compiled (all are written)
+# and of those the first of each primitive, primitives of which rules are broken.
+CHECK_N        ?= 8
+CHECK_PROGRAMS ?= 50
+CHECK_NESTS    ?= 2
 CHECK_RANKS    ?= 60
-CHECK_FAULT    ?= 50000
-NESTING_SHARE  ?= 15
-EMIT_SHARE     ?= 60
-MUTANTS_SHARE  ?= 48
-few  = CHECK_N=3 CHECK_PROGRAMS=3 CHECK_NESTS=1 CHECK_RANKS=60 CHECK_FAULT=10000 NESTING_SHARE=21 EMIT_SHARE=200
-many = CHECK_N=100 CHECK_PROGRAMS=1200 CHECK_NESTS=20 CHECK_RANKS=400 CHECK_FAULT=1200000 NESTING_SHARE=1 EMIT_SHARE=1 \
+CHECK_FAULT    ?= 20000
+NESTING_SHARE  ?= 23
+EMIT_SHARE     ?= 120
+EMIT_FIRSTS    ?= 3
+MUTANTS_SHARE  ?= 96
+few  = CHECK_N=2 CHECK_PROGRAMS=3 CHECK_NESTS=1 CHECK_RANKS=20 CHECK_FAULT=3000 NESTING_SHARE=41 EMIT_SHARE=200 EMIT_FIRSTS=100
+many = CHECK_N=100 CHECK_PROGRAMS=1200 CHECK_NESTS=20 CHECK_RANKS=400 CHECK_FAULT=1200000 NESTING_SHARE=1 EMIT_SHARE=1 EMIT_FIRSTS=1 \
        MUTANTS_SHARE=6 CHECK_FUZZ_pipeline=120
 SEED          ?= 1
-# Other mutants each time; the log says how to have them again.
-MUTANTS_SEED  ?= $(shell date +%s)
+# Other mutants, and other programs that are compiled, each time; the log says how to have them again.
+TURN          ?= $(shell date +%s)
+export TURN   := $(TURN)
 share = laws: $(CHECK_N) samples a primitive, $(CHECK_PROGRAMS) programs; ranks: $(CHECK_RANKS); faults: $(CHECK_FAULT); \
-        one in so many: nesting $(NESTING_SHARE), emit $(EMIT_SHARE), mutants $(MUTANTS_SHARE); seed $(SEED)$(if \
-        $(PART),; part $(PART) of laws $(PARTED))
+        one in so many: nesting $(NESTING_SHARE), emit $(EMIT_SHARE) (of the first of each primitive $(EMIT_FIRSTS)), mutants $(MUTANTS_SHARE); seed $(SEED), turn $(TURN)$(if \
+        $(PART),; part $(PART) of laws emit $(PARTED))
 # Seconds: the longest a test may take, each fuzz target in make check, each in make fuzz.
 CHECK_LIMIT ?= 1200
-CHECK_FUZZ  ?= 6
-CHECK_FUZZ_pipeline ?= 12
+CHECK_FUZZ  ?= 4
+CHECK_FUZZ_pipeline ?= 8
 FUZZ_TIME   ?= 300
 
 # What make check runs, longest first, so that no processor waits for the last.  Builds of other kinds leave out what
@@ -129,8 +131,8 @@ $(SEEDS): $(BUILD)/laws $(wildcard tests/golden/*/*.tn examples/*.tn)
 	@rm -rf $@; mkdir -p $@
 	$(Q)$< $(if $(LONG),--n 2 --programs 200,--n 1 --programs 60) --write $@ >/dev/null
 	$(Q)for f in $(filter %.tn,$^); do sed '/^#/d' $$f >$@/$$(echo $$f | tr / _); done
-	$(Q)rm -rf $@-few; mkdir -p $@-few; for f in $$(ls $@ | awk 'NR % 12 == 1'); do ln $@/$$f $@-few/$$f; done
-# What compiles and runs each of them takes a twelfth: libFuzzer runs all of them first, however long that takes.
+	$(Q)rm -rf $@-few; mkdir -p $@-few; for f in $$(ls $@ | awk 'NR % 24 == 1'); do ln $@/$$f $@-few/$$f; done
+# What compiles and runs each of them takes one in 24: libFuzzer runs all of them first, however long that takes.
 SEEDS_pipeline = $(SEEDS)$(if $(LONG),,-few)
 # Three programs, for which the library is compiled once more: at -O0 in half of the time.
 tsan-programs: | deps
@@ -168,10 +170,10 @@ TESTS_bench    = $(if $(wildcard bench/suite/*.c),bench) $(if $(wildcard bench/g
 TESTS_valgrind = $(if $(QUICKSTART),valgrind) $(if $(filter handles,$(CPPS)),valgrind-cpp)
 QUICKSTART     = $(filter %/quickstart,$(EXAMPLES))
 
-# PART=2/8: of the tests of these kinds the second, tenth .. alone, all kinds in one row; of the laws those of the
-# second, tenth .. primitive.
+# PART=2/8: of the tests of these kinds the second, tenth .. alone, all kinds in one row; of the laws and of
+# what is written as C those of the second, tenth .. primitive.
 PART      ?=
-PARTED     = nesting ranks fault emit golden demo examples cpp doors unit
+PARTED     = nesting ranks fault golden demo examples cpp doors unit
 part       = $(if $(PART),$(shell printf '%s\n' $(1) | awk -v part='$(PART)' '{ split(part, p, "/") } NR % p[2] == p[1] % p[2]'),$(1))
 TESTS = $(foreach k,$(filter-out $(PARTED),$(KINDS)),$(TESTS_$(k))) \
         $(call part,$(foreach k,$(filter $(PARTED),$(KINDS)),$(TESTS_$(k))))
@@ -189,11 +191,11 @@ OTHERS = "--backend strips" "--nests lowered" "--nests passed" "--nests backward
 $(R)/laws-nests.res: $(BUILD)/laws FORCE
 	$(RUN) sh -c 'for w in $(OTHERS); do "$$0" --only compiled --n $(CHECK_NESTS) --programs $(CHECK_NESTS) $$w || exit 1; done' $<
 $(R)/mutants.res: $(BUILD)/mutants FORCE
-	$(RUN) $< --share $(MUTANTS_SHARE) --seed $(MUTANTS_SEED)
+	$(RUN) $< --share $(MUTANTS_SHARE) --seed $(TURN)
 $(R)/golden.res: $(BUILD)/golden FORCE
 	$(RUN) $<
 $(R)/emit.res: $(BUILD)/emit FORCE
-	$(RUN) $< --share $(EMIT_SHARE)
+	$(RUN) $< --share $(EMIT_SHARE) --firsts $(EMIT_FIRSTS) --turn $(TURN) $(if $(PART),--part $(PART))
 $(R)/fault.res: $(BUILD)/fault FORCE
 	$(RUN) $< --work $(CHECK_FAULT)
 $(R)/ranks.res: $(BUILD)/ranks FORCE

@@ -1,7 +1,10 @@
 /* How much of what differs in numbers alone a test repeats: all of it in make check-long (LONG=1, or TN_TESTS_LONG in
- * the environment of a test), elsewhere as much as still has each kind of what is looked at. */
+ * the environment of a test), elsewhere as much as still has each kind of what is looked at; where the sanitizers
+ * multiply times, less. */
 #ifndef TN_TESTS_AMOUNT_H
 #define TN_TESTS_AMOUNT_H
+
+#include "sanitized.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,6 +20,8 @@ static inline int amount(int all, int less) { return tests_long() ? all : less; 
 
 /* Whether a case of a table is one of those that are looked at, one in `share`: `at` is the sum of its indices, so that
  * every value of each index is met. */
-static inline bool in_share(size_t at, size_t share) { return tests_long() || at % share == 0; }
+static inline bool in_share(size_t at, size_t share) {
+    return tests_long() || at % (SANITIZED ? 4 * share + 1 : share) == 0;
+}
 
 #endif

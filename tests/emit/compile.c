@@ -254,10 +254,10 @@ static void check_part(emit_session *s, const part *k) {
     (void)dlclose(library);
 }
 
-/* Whether it is in the share: of all but the first of each primitive, the seed tells; of few of these, too. */
-enum { FEW = 100 };
+/* Whether it is in the share. */
 static bool chosen(const emit_session *s, size_t i) {
-    return s->share < 2 || (s->at[i].always && s->share <= FEW) || tn_i_hash_u64(s->seed, i) % s->share == 0;
+    return s->share < 2 || (s->at[i].first && (i + s->turn) % s->firsts == 0) ||
+           tn_i_hash_u64(s->seed + s->turn, i) % s->share == 0;
 }
 
 /* Those that compute much, or the others; blas: only those that call it, with these options.  The first file is

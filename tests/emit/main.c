@@ -2,9 +2,9 @@
  * and the examples.
  *
  * Many programs go into one file, which is compiled once, as strictly as a compiler can be told to, and loaded.
- * usage: emit [--n N] [--seed S] [--share K] [--prim NAME] [--keep DIR]
- * With --share all of them are written, and one in K is compiled, besides the
- * first of each primitive. */
+ * usage: emit [--n N] [--seed S] [--share K] [--firsts F] [--turn T] [--part K/N] [--prim NAME] [--keep DIR]
+ * With --share all of them are written, and one in K is compiled, besides one in F of the first of each primitive
+ * (all of these): others with another T.  --part 2/8: of the primitives and the examples the second, tenth .. */
 #include "emit/written.h"
 #include "prims/ids.h"
 
@@ -219,7 +219,7 @@ static void add_trials(emit_session *s, const tn_prim *prim, int dtype, long n) 
                            tn_i_dtype_name(dtype), (long long)s->seed + k);
             const size_t at = s->n;
             const bool written = emit_add(s, what, t.f, t.x);
-            if (prim && written && !s->written[prim->id]) s->at[at].always = true;
+            if (prim && written && !s->written[prim->id]) s->at[at].first = true;
             if (prim) s->written[prim->id] |= written;
             if (!prim || (k % 2 == 0 && dtype == TN_F64)) {
                 emit_add_derived(s, &t, what, !prim && k % 3 == 0);
@@ -244,6 +244,7 @@ static void check_registry(emit_session *s) {
 static void primitives(emit_session *s, const char *only, long n) {
     for (int id = 0; id < TN_NPRIMS; id++) {
         const tn_prim *prim = tn_i_registry[id];
+        if (!emit_in_part(s, (size_t)id)) continue;
         if ((only && strcmp(only, prim->name) != 0) || laws_of_ranks(prim) || laws_by_lapack(prim)) continue;
         for (int d = 0; d < TN_NDTYPES; d++) {
             if (!(prim->dtypes >> d & 1)) continue;
@@ -309,7 +310,8 @@ static void examples(emit_session *s) {
             emit_wrong(s, where[k], "is not there: the test runs in the project's folder");
             continue;
         }
-        for (size_t i = 0; i < found.gl_pathc; i++) add_example(s, found.gl_pathv[i]);
+        for (size_t i = 0; i < found.gl_pathc; i++)
+            if (emit_in_part(s, i)) add_example(s, found.gl_pathv[i]);
         globfree(&found);
     }
 }
@@ -380,11 +382,12 @@ static void recorded(emit_session *s, const char *self) {
     }
     for (size_t i = 0; i < found.gl_pathc; i++) { /* beside them is what they write */
         struct stat is;
-        if (stat(found.gl_pathv[i], &is) == 0 && S_ISREG(is.st_mode)) n += add_program(s, found.gl_pathv[i]);
+        if (stat(found.gl_pathv[i], &is) != 0 || !S_ISREG(is.st_mode) || !emit_in_part(s, i)) continue;
+        n += add_program(s, found.gl_pathv[i]);
     }
     globfree(&found);
     (void)printf("%zu programs of examples\n", n);
-    if (n < 15) emit_wrong(s, pattern, "has fewer programs than there were");
+    if (n < 15 && s->parts < 2) emit_wrong(s, pattern, "has fewer programs than there were");
 }
 
 /* What is known to be refused, and how many programs there are at least: none is left out unseen. */
@@ -401,7 +404,7 @@ int main(int argc, char **argv) {
     const char *only = NULL, *keep = NULL;
     long n = 1, generated = 24;
     if (!s) return 1;
-    s->seed = 1;
+    s->seed = s->firsts = 1;
     for (int i = 1; i + 1 < argc; i += 2) {
         if (strcmp(argv[i], "--n") == 0)
             n = strtol(argv[i + 1], NULL, 10), generated = 60 * n;
@@ -409,7 +412,15 @@ int main(int argc, char **argv) {
             s->seed = strtoull(argv[i + 1], NULL, 10);
         else if (strcmp(argv[i], "--share") == 0)
             s->share = strtoul(argv[i + 1], NULL, 10);
-        else if (strcmp(argv[i], "--prim") == 0)
+        else if (strcmp(argv[i], "--firsts") == 0)
+            s->firsts = strtoul(argv[i + 1], NULL, 10);
+        else if (strcmp(argv[i], "--turn") == 0)
+            s->turn = strtoul(argv[i + 1], NULL, 10);
+        else if (strcmp(argv[i], "--part") == 0) {
+            char *over;
+            s->part = strtoul(argv[i + 1], &over, 10);
+            s->parts = *over == '/' ? strtoul(over + 1, NULL, 10) : 0;
+        } else if (strcmp(argv[i], "--prim") == 0)
             only = argv[i + 1];
         else if (strcmp(argv[i], "--keep") == 0)
             keep = argv[i + 1];
@@ -431,10 +442,12 @@ int main(int argc, char **argv) {
     if (!only || strcmp(only, "generated") == 0)
         for (int d = TN_F32; d <= TN_F64; d++) add_trials(s, NULL, d, generated / 2);
     (void)printf("%zu programs, %ld refused, %ld do not run\n", s->n, s->refused, s->skipped);
-    if (s->share > 1) (void)printf("one in %zu is compiled and run, and the first of each primitive\n", s->share);
+    if (s->share > 1)
+        (void)printf("one in %zu is compiled and run, and one in %zu of the first of each primitive: turn %zu\n",
+                     s->share, s->firsts, s->turn);
     (void)printf("%ld with BLAS, %ld print, %ld are halves of derivatives, %ld have other arrays of unknown length\n",
                  s->products, s->effects, s->halves, s->unknown);
-    if (!only && n == 1 && s->seed == 1) check_counts(s);
+    if (!only && n == 1 && s->seed == 1 && s->parts < 2) check_counts(s);
     emit_check(s);
     if (!keep) {
         char command[64];

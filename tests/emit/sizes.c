@@ -85,7 +85,7 @@ static void add(emit_session *s, const sizes *z, int kind) {
     }
     const size_t at = s->n;
     if (!emit_add(s, what, f, x)) emit_wrong(s, what, "not written");
-    s->at[at].always = true;
+    s->at[at].first = true;
     laws_memory_drop(&m);
 }
 

@@ -34,7 +34,7 @@ typedef struct emit_record {
     char *text;
     int status;        /* what the function is to return */
     bool cblas, unrun; /* unrun: it is compiled and not called */
-    bool always;       /* compiled whatever the share: the first of a primitive */
+    bool first;        /* of a primitive, or of a kind of sizes */
     emit_told told;    /* what the call's observer was */
 } emit_record;
 
@@ -46,7 +46,10 @@ typedef struct emit_session {
     bool written[TN_NPRIMS], tried[TN_NPRIMS];
     const char *dir, *cc, *other; /* other: another compiler, or NULL */
     uint64_t seed;
-    size_t share; /* of the programs that are written, one in so many is compiled and run */
+    /* Of the programs that are written, one in `share` is compiled and run, and one in `firsts` of the first of each
+     * primitive; others of them each turn. */
+    size_t share, firsts, turn;
+    size_t part, parts; /* of the primitives and of the examples; parts 0: all of them */
     bool verbose;
     bool generated;   /* programs whose terms may cancel: their slack is looked at */
     double tolerance; /* 0: what rounding does in a few equations */
@@ -54,6 +57,9 @@ typedef struct emit_session {
     int status;       /* of those that are added */
 } emit_session;
 
+static inline bool emit_in_part(const emit_session *s, size_t i) {
+    return s->parts < 2 || i % s->parts == s->part % s->parts;
+}
 void emit_wrong(emit_session *s, const char *what, const char *why);
 /* A program that stops, or cannot run, is none for this test. */
 bool emit_add(emit_session *s, const char *what, const tn_fn *f, const laws_array *x);

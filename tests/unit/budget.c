@@ -180,7 +180,7 @@ static void compare(const tn_fn *f, size_t bytes, const tn_i_trial *all, size_t 
 /* The number of programs, 10000 in the words, from the environment. */
 static int programs(void) {
     const char *text = getenv("TN_BUDGET_PROGRAMS");
-    const int n = text ? atoi(text) : amount(150, 40) / SHORTER;
+    const int n = text ? atoi(text) : amount(150, 20) / (SANITIZED ? 10 : 1);
     return n > 0 ? n : 1;
 }
 
@@ -256,7 +256,7 @@ static tn_val readings(const tn_val *in, void *user) {
 static void bounds_hold(void **state) {
     (void)state;
     int best = 0, feasible = 0, bounded = 0, missed = 0, again = 0;
-    for (int seed = 0; seed < amount(200, 60) / SHORTER; seed++) {
+    for (int seed = 0; seed < amount(200, 30) / (SANITIZED ? 10 : 1); seed++) {
         tn_ctx *c = checked();
         const tn_fn *f = sampled_program(c, (uint64_t)seed + 100000, seed % 2);
         tn_i_budget all = found(f, SIZE_MAX, false);
@@ -451,7 +451,7 @@ static tn_budget_report report(const tn_fn *f, size_t bytes) {
 /* From the highest peak to below the least: each budget is kept, no peak rises, no recomputation falls. */
 static void monotone_on_examples(void **state) {
     (void)state;
-    const int most = SHORTER > 1 ? 2 : amount(8, 3);
+    const int most = SHORTER > 1 ? 1 : amount(8, 2);
     for (size_t k = 0; k < COUNT(examples); k++) {
         tn_ctx *c = checked();
         const tn_fn *f = traced(c, &examples[k]);

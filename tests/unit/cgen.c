@@ -262,8 +262,8 @@ static void free_file(file *f) {
 static void random_portable(void **state) {
     (void)state;
     file *a = new_file("whole", false, TN_ISA_PLAIN, 0), *b = new_file("cut", false, TN_ISA_PLAIN, 10);
-    fill(a, 1, (uint32_t)amount(100, 30));
-    fill(b, 1001, (uint32_t)amount(100, 30));
+    fill(a, 1, (uint32_t)amount(100, 15));
+    fill(b, 1001, (uint32_t)amount(100, 15));
     check_portable("gcc", a, b, "gcc.so");
     if (answers("clang-16 --version")) check_portable("clang-16", a, b, "clang.so");
     free_file(a);
@@ -283,8 +283,8 @@ static void native_of(const char *cc, tn_i_isa isa, uint32_t piece, uint64_t see
 static void random_native(void **state) {
     (void)state;
     const tn_i_isa isa = tn_i_isa_best();
-    const uint32_t few = (uint32_t)amount(30, 10);
-    native_of("gcc", isa, 0, 2001, (uint32_t)amount(60, 20), false);
+    const uint32_t few = (uint32_t)amount(30, 5);
+    native_of("gcc", isa, 0, 2001, (uint32_t)amount(60, 10), false);
     native_of("gcc", isa, 12, 3001, few, true);
     native_of("gcc", TN_ISA_PLAIN, 0, 4001, few, false);
     if (answers("clang-16 --version")) native_of("clang-16", isa, 0, 5001, few, false);
@@ -328,9 +328,9 @@ static void lengths(void **state) {
     file *a = new_file("lengths", false, TN_ISA_PLAIN, 0), *b = new_file("lengthscut", false, TN_ISA_PLAIN, 8),
          *n = new_file("lengthsnative", true, tn_i_isa_best(), 0),
          *m = new_file("lengthsnativecut", true, tn_i_isa_best(), 8);
-    some_lengths(a, (size_t)amount(3, 7));
+    some_lengths(a, (size_t)amount(3, 14));
     some_lengths(b, 7);
-    some_lengths(n, (size_t)amount(1, 3));
+    some_lengths(n, (size_t)amount(1, 6));
     some_lengths(m, 7);
     check_portable("gcc", a, b, "lengths.so");
     check_native("gcc", n, "lengthsnative.so");

@@ -331,7 +331,7 @@ static const char *const policies[] = {"min_bytes", "min_cut", "balanced", "noth
 
 static void test_bits(void **state) {
     (void)state;
-    const size_t some = SANITIZED ? 9 : (size_t)amount(3, 9);
+    const size_t some = SANITIZED ? 36 : (size_t)amount(3, 18);
     for (int which = 0; which < SPARING; which++)
         for (size_t p = 0; p < sizeof policies / sizeof *policies; p++) {
             tn_ctx *c = checked();
@@ -450,7 +450,7 @@ static void test_failing_allocations(void **state) {
         tn_fn *f = sparing(c, which, 5, which == 1 ? "revolve:2" : NULL);
         assert_true(all_made(f)); /* interned strings and types stay */
         const size_t before = m.living;
-        for (size_t at = 1;; at += 1 + at / (SANITIZED ? 10 : 40)) {
+        for (size_t at = 1;; at += 1 + at / ((size_t)(SANITIZED ? 3 : amount(40, 12)))) {
             m.fail_at = m.calls + at;
             const bool ok = all_made(f);
             m.fail_at = 0;

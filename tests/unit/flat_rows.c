@@ -1,5 +1,6 @@
 /* Rows that follow one another in memory: the same bits from all back ends, wherever arrays begin, and nothing is
  * written beside them. */
+#include "amount.h"
 #include "compiled.h"
 
 #include "cache_dir.h"
@@ -125,7 +126,9 @@ static void test_programs(void **unused) {
     for (size_t which = 0; which < COUNT(program); which++)
         for (size_t i = 0; i < COUNT(shape); i++)
             for (int dtype = TN_I32; dtype < TN_I_OWN_DTYPES; dtype++) {
-                const size_t every = dtype == TN_F32 || dtype == TN_F64 ? 2 : 4; /* compiling takes its time */
+                const size_t every = dtype == TN_F32 || dtype == TN_F64
+                                         ? (size_t)amount(2, 4)
+                                         : (size_t)amount(4, 9); /* compiling takes its time */
                 for (size_t round = 0; round < 4 && (i == 0 || (which + i + (size_t)dtype) % every == 0); round++)
                     check_program(which, dtype, shape[i], round);
             }

@@ -299,7 +299,7 @@ static void test_operations(void **state) {
         for (unsigned i = 0; i < 7; i++)
             for (int64_t n = 0; n < MOST; n += n < 20 || n > 60 ? 1 : 7)
                 for (unsigned k = 0; k < 4; k++) {
-                    if (!in_share(d + i + (size_t)n + k, 4)) continue;
+                    if (!in_share(d + i + (size_t)n + k, 8)) continue;
                     const int64_t strides[] = {1, 1, -1, n % 7 - 3};
                     each_operation(isa, dtypes[d], widths[i], strides[k], n, (n + k) & 1, k == 1 || n % 5 == 0);
                 }
@@ -352,7 +352,7 @@ static void test_columns(void **state) {
             for (unsigned i = 0; i < 7 && dtypes[d] != TN_BOOL; i++)
                 for (int64_t n = 0; n < 42; n++)
                     for (uint64_t k = 0; k < 4; k++)
-                        if (in_share((size_t)isa + d + i + (size_t)n + k, 4))
+                        if (in_share((size_t)isa + d + i + (size_t)n + k, 8))
                             columns((tn_i_isa)isa, dtypes[d], widths[i], n, k & 1, k + 4 * (uint64_t)n + 1000 * i);
 }
 
@@ -513,8 +513,7 @@ static void test_random(void **state) {
                                      LOOP_FUNCTIONS | LOOP_VECTORS,
                                      LOOP_ALL};
     (void)state;
-    const uint64_t from = (uint64_t)atoll(number_of("JIT_FROM", "1")),
-                   n = (uint64_t)atoll(number_of("JIT_N", "150"));
+    const uint64_t from = (uint64_t)atoll(number_of("JIT_FROM", "1")), n = (uint64_t)atoll(number_of("JIT_N", "150"));
     const char *only = getenv("JIT_KIND");
     if (tn_i_isa_best() < TN_ISA_AVX2) skip();
     for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++)

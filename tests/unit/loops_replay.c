@@ -4,7 +4,7 @@
 #include "unit/meter.h"
 #include "plan/live.h"
 #include "plan/replay.h"
-#include "sanitized.h"
+#include "amount.h"
 #include "tracing.h"
 
 #include <stdio.h>
@@ -598,7 +598,7 @@ static void test_failing_allocations(void **state) {
         if (!f) fail_msg("%s", tn_error(c));
         tn_exec_free(compile(f)); /* interned strings and types stay */
         const size_t before = m.living;
-        for (size_t at = 1;; at += 1 + at / (SANITIZED ? 10 : 100)) {
+        for (size_t at = 1;; at += 1 + at / ((size_t)(SANITIZED ? 2 : amount(100, 20)))) {
             m.fail_at = m.calls + at;
             tn_exec *e = tn_compile(f, NULL);
             m.fail_at = 0;

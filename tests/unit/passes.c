@@ -86,13 +86,13 @@ static void check(tn_ctx *c, const char *text, uint64_t seed) {
 static void each(const char *const *text, size_t n, uint64_t seeds) {
     tn_ctx *c = tn_ctx_new(NULL);
     for (size_t i = 0; i < n; i++)
-        for (uint64_t seed = 1; seed < seeds; seed += SANITIZED ? 3 : (uint64_t)amount(1, 2)) check(c, text[i], seed);
+        for (uint64_t seed = 1; seed < seeds; seed += SANITIZED ? 9 : (uint64_t)amount(1, 4)) check(c, text[i], seed);
     tn_ctx_free(c);
 }
 
 static void random_programs(void **unused) {
     const uint64_t only = number_of("TN_LOOP_SEED", 0),
-                   n = only ? 1 : number_of("TN_LOOPS", SANITIZED ? 30 : (uint64_t)amount(300, 100));
+                   n = only ? 1 : number_of("TN_LOOPS", SANITIZED ? 10 : (uint64_t)amount(300, 50));
     tn_ctx *c = tn_ctx_new(NULL);
     (void)unused;
     for (uint64_t seed = only ? only : 1; seed < (only ? only : 1) + n; seed++) check(c, NULL, seed);

@@ -26,6 +26,9 @@ locale=${TANSY%/tansy}/locale
 emulator=
 [ "${1#"$BUILD/"}" = "$1" ] || emulator=${EMULATOR:-}
 
+# Tests run beside others: threads that wait leave the processor to them.
+export OMP_WAIT_POLICY=passive
+
 start=$EPOCHREALTIME
 TIMEFORMAT='%U %S'
 # shellcheck disable=SC2086 # a command and its arguments
