@@ -64,7 +64,6 @@ const tn_prim *tn_i_jax_form(const tn_i_token *name) {
                                            &tn_i_tile_form,
                                            &tn_i_select_n_form,
                                            &tn_i_platform_index_form,
-                                           &tn_i_top_k_form,
                                            &tn_i_random_seed_form,
                                            &tn_i_complex_form,
                                            &tn_i_conj_form,

@@ -226,41 +226,6 @@ static tn_i_var written_reshape(tn_i_builder *b, const tn_i_param *p, uint32_t n
 const tn_prim tn_i_reshape_form = {
     .id = -1, .name = "reshape", .nin = 1, .params = reshape_params, .written = written_reshape, .linear = {TN_ALL}};
 
-/* ---- the largest ---- */
-
-enum { TOP_K, TOP_AXIS };
-static const tn_i_spec top_params[] = {
-    {.name = "k", .kind = TN_K_INT}, {.name = "axis", .kind = TN_K_INT, .otherwise = "the last"}, {.name = NULL}};
-
-/* Sorted from the back, so that of equals the first comes last, and turned round. */
-bool tn_i_top_k(tn_i_builder *b, tn_i_var x, int64_t k, int axis, tn_i_var out[2]) {
-    if (b->failed || x == TN_NOVAR) return false;
-    const tn_type t = *tn_i_vtype(b, x);
-    const int64_t along = axis, n = t.dim[axis];
-    const tn_i_param p[3] = {
-        {.kind = TN_K_INT, .u.i = axis}, {.kind = TN_K_BOOL, .u.i = 1}, {.kind = TN_K_INT, .u.i = 1}};
-    tn_i_var in[2] = {tn_i_rev(b, x, 1, &along)};
-    in[1] = tn_i_rev(b, tn_i_iota(b, TN_I32, t.rank, t.dim, axis), 1, &along);
-    const tn_i_var sorted = tn_i_emit(b, tn_i_prim(b, TN_P_sort), p, 2, in);
-    for (uint32_t j = 0; j < 2 && !b->failed; j++) out[j] = tn_i_rev(b, part(b, sorted + j, axis, n - k, n), 1, &along);
-    return !b->failed;
-}
-
-static uint32_t written_top_k(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in, uint32_t most,
-                              tn_i_var *out) {
-    if (nin != 1) return refuse(b, "top_k", "takes one operand");
-    const tn_type *t = tn_i_vtype(b, in[0]);
-    const int64_t k = p[TOP_K].u.i, axis = p[TOP_AXIS].kind == TN_K_NONE ? t->rank - 1 : p[TOP_AXIS].u.i;
-    if (axis < 0 || axis >= t->rank) return refuse(b, "top_k", "axis: is no dimension of operand 0");
-    if (k < 0 || k > t->dim[axis]) return refuse(b, "top_k", "k: there are not as many elements");
-    tn_i_var pair[2];
-    if (!tn_i_top_k(b, in[0], k, (int)axis, pair)) return 0;
-    for (uint32_t j = 0; j < 2 && j < most; j++) out[j] = pair[j];
-    return 2;
-}
-const tn_prim tn_i_top_k_form = {
-    .id = -1, .name = "top_k", .nin = 1, .params = top_params, .written_many = written_top_k};
-
 /* ---- unsigned places ---- */
 
 /* What i64 has not is beyond all arrays, and so is the largest that it has. */

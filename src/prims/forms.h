@@ -23,10 +23,6 @@ extern const tn_prim tn_i_reshape_form;
 /* `written` of argmax and argmin: places that are u32 are made of i64. */
 tn_i_var tn_i_unsigned_place(tn_i_builder *b, int prim, const tn_i_param *p, uint32_t nin, const tn_i_var *in);
 
-/* The k largest along an axis, the first of equals first and NaN before all numbers, and where they are (i32). */
-bool tn_i_top_k(tn_i_builder *b, tn_i_var x, int64_t k, int axis, tn_i_var out[2]);
-extern const tn_prim tn_i_top_k_form;
-
 /* random_seed: the words of the key of an integer, the upper half first.  random_bits with `bit_width`: 32, or 64,
  * which are i64. */
 extern const tn_prim tn_i_random_seed_form, tn_i_random_bits_form;

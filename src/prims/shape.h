@@ -117,6 +117,8 @@ enum { TN_CLIP, TN_FILL };
 /* fill: as gather's parameter; NULL for the dtype's default (only with TN_FILL). */
 tn_i_var tn_i_gather(tn_i_builder *b, tn_i_var x, tn_i_var indices, const tn_i_dnums *d, const int64_t *sizes, int mode,
                      const tn_i_param *fill);
+/* x[.., index[.., i, ..], ..] along an axis; other dimensions are alike, and nothing is empty. */
+tn_i_var tn_i_take_along(tn_i_builder *b, tn_i_var x, tn_i_var index, int axis);
 extern const tn_i_param tn_i_fill_zero;
 /* What stands for a window outside, of a gather with TN_FILL whose operand is of this dtype: bits as of a literal. */
 uint64_t tn_i_gather_fill(const tn_i_param *p, int dtype);

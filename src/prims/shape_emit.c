@@ -283,3 +283,36 @@ tn_i_var tn_i_scatter_alike(tn_i_builder *b, const tn_i_eqn *like, tn_i_var x, t
     const tn_i_var in[3] = {x, indices, updates};
     return tn_i_emit(b, like->prim, p, 3, in);
 }
+
+/* An array's dimensions before the axis, and those behind it, as one each. */
+static tn_i_var joined_around(tn_i_builder *b, tn_i_var x, int axis) {
+    const tn_type t = *tn_i_vtype(b, x);
+    int64_t three[3] = {1, t.dim[axis], 1};
+    for (int i = 0; i < axis; i++) three[0] *= t.dim[i]; /* x is not empty: no product exceeds its size */
+    for (int i = axis + 1; i < t.rank; i++) three[2] *= t.dim[i];
+    return tn_i_reshape(b, x, 3, three);
+}
+
+/* Indices need one more dimension than x. */
+tn_i_var tn_i_take_along(tn_i_builder *b, tn_i_var x, tn_i_var index, int axis) {
+    if (b->failed) return TN_NOVAR;
+    const tn_type shape = *tn_i_vtype(b, index);
+    if (shape.rank == TN_MAX_RANK) {
+        const tn_i_var y = tn_i_take_along(b, joined_around(b, x, axis), joined_around(b, index, axis), 1);
+        return b->failed ? TN_NOVAR : tn_i_reshape(b, y, shape.rank, shape.dim);
+    }
+    tn_i_dnums d;
+    memset(&d, 0, sizeof d);
+    int64_t sizes[TN_MAX_RANK], column[TN_MAX_RANK];
+    for (int i = 0; i < shape.rank; i++) {
+        sizes[i] = 1;
+        column[i] = shape.dim[i];
+        if (i == axis) continue;
+        d.v[TN_OPERAND_BATCH][d.n[TN_OPERAND_BATCH]++] = i;
+        d.v[TN_INDEX_BATCH][d.n[TN_INDEX_BATCH]++] = i;
+    }
+    d.n[TN_COLLAPSED] = d.n[TN_MAP] = 1;
+    d.v[TN_COLLAPSED][0] = d.v[TN_MAP][0] = axis;
+    column[shape.rank] = 1;
+    return tn_i_gather(b, x, tn_i_reshape(b, index, shape.rank + 1, column), &d, sizes, TN_CLIP, NULL);
+}

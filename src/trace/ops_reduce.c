@@ -1,5 +1,4 @@
 /* Reductions, running reductions, sorting. */
-#include "prims/forms.h"
 #include "prims/ids.h"
 #include "trace/trace.h"
 
@@ -329,12 +328,12 @@ void tn_top_k_at(tn_val x, int64_t k, int axis, tn_val *values, tn_val *indices,
     tn_i_site s;
     tn_i_var v, out[2] = {TN_NOVAR, TN_NOVAR};
     if (open_axis(&s, "top_k", &x, &v, &axis, file, line)) {
-        const int64_t n = tn_i_site_type(&s, v)->dim[axis];
-        if (k < 0 || k > n)
-            (void)tn_i_site_fail(&s, TN_EINVAL, 0, "axis %d has %lld elements, of which there are no %lld", axis,
-                                 (long long)n, (long long)k);
-        else
-            (void)tn_i_top_k(s.b, v, k, axis, out);
+        tn_i_args a;
+        tn_i_args_init(&a, &s, TN_P_top_k);
+        tn_i_args_int(&a, "k", k);
+        tn_i_args_int(&a, "axis", axis);
+        out[0] = tn_i_args_emit(&s, &a, 1, &v);
+        out[1] = out[0] == TN_NOVAR ? TN_NOVAR : out[0] + 1;
     }
     const tn_val places = tn_i_site_close(&s, out[1]), largest = tn_i_site_close(&s, out[0]);
     if (values) *values = largest;

@@ -461,6 +461,12 @@ row("sort[dimension=0 is_stable=True num_keys=2]", "i32[4] f64[4] i64[4]", [[2, 
     lambda a, b, c: lax.sort((a, b, c), num_keys=2), nout=3)
 row("sort[dimension=0 is_stable=True num_keys=1]", "i32[4] f32[4]", [[2, 1, 2, 1], [1.0, 2.0, 3.0, 4.0]],
     lambda a, b: lax.sort((a, b), num_keys=1, is_stable=True), nout=2)
+TOP = "top_k[k=3 axis=0]"
+over(FLOATS, "top_k[k=5 axis=0]", "[8]", [[3.0, nan, -inf, 0.0, -0.0, inf, -1.0, nan]], out=[[nan, nan, inf, 3.0, 0.0], [1, 7, 5, 0, 3]], outs="[5] i32[5]", nout=2)
+for d in NUMBERS:
+    over((d,), TOP, "[4]", [[3, 10, 3, -7]], lambda v: lax.top_k(v, 3), nout=2, native=True)
+row(TOP, "bool[4]", [[1, 0, 1, 0]], out=[[1, 1, 0], [0, 2, 1]], outs="bool[3] i32[3]", nout=2)
+over(FLOATS, TOP, "[4]", [[3.0, -1.0, 2.0, 0.5], [1.0, 2.0, 3.0]], lambda v: lax.top_k(v, 3), how="vjp", outs="[3]", nout=2)
 
 over(FLOATS, "reduce_sum[axes=(1,)]", "[2,3]", [A, [2.0, -1.0]], lambda v: jnp.sum(v, 1), how="vjp", outs="[2]")
 over(FLOATS, "reduce_max[axes=(1,)]", "[2,3]", [A, [2.0, -1.0]], lambda v: jnp.max(v, 1), how="vjp", outs="[2]")

@@ -364,10 +364,10 @@ static void test_top_k_refusals(void **state) {
     tn_ctx *c = tn_ctx_new(NULL);
     assert_null(tn_trace(c, too_many, NULL, 1, (tn_type[]){tn_f64(4)}));
     assert_non_null(strstr(tn_error(c), "top_k: operand 0"));
-    assert_non_null(strstr(tn_error(c), "axis 0 has 4 elements, of which there are no 5"));
+    assert_non_null(strstr(tn_error(c), "dimension 0 has 4 elements, of which there are no 5"));
     tn_ctx_free(c);
-    refuses("f64[3]", "top_k[k=4] a", "top_k: k: there are not as many elements");
-    refuses("f64[3]", "top_k[k=1 axis=1] a", "top_k: axis: is no dimension");
+    refuses("f64[3]", "top_k[k=4] a", "dimension 0 has 3 elements, of which there are no 4");
+    refuses("f64[3]", "top_k[k=1 axis=1] a", "axis: 1 is no dimension");
     refuses("f64[3]", "top_k[k=1] a b", "top_k");
     refuses("f64[3]", "top_k[k=1] a", "has 2 outputs, not 1");
 }
