@@ -112,7 +112,7 @@ row_flags  = $(foreach r,$(filter-out %|all,$(flag_rows)),$(if $(filter $(call c
 # Sanitized products at -O1 take half of some tests' time.  What tests spend little time in is compiled at -O0, a fifth
 # of the time; not in check-long.
 san_flags  = $(if $(SAN),$(if $(filter src/run/gemm_context.c,$(1)),-O2,$(if $(LONG),,$(if $(filter $(san_cold),$(1)),-O0))))
-san_cold   = $(addsuffix /%,$(addprefix src/,prims cli emit cgen jit trace api ode structs))
+san_cold   = $(addsuffix /%,$(addprefix src/,prims cli emit cgen jit trace api ode structs vec)) src/run/small_gemm%
 # What a file is compiled with besides: all that is known before a recipe runs, and BLIS's.
 flags_of   = $(if $(findstring @BLIS@,$(own_flags)),$(subst @BLIS@,$(call blis,--cflags),$(own_flags)),$(own_flags))
 own_flags  = -Iinclude \

@@ -11,15 +11,15 @@ CHECK_GOALS = nesting ranks check check-long results asan clang tsan valgrind la
 # run loops, programs of many ranks, allocations that fail (tests/fault); and, one in so many: derivatives of loops in
 # loops (tests/nesting; every schedule and policy has some), programs of tests/emit that are compiled (all are written)
 # and of those the first of each primitive, primitives of which rules are broken.
-CHECK_N        ?= 8
-CHECK_PROGRAMS ?= 50
-CHECK_NESTS    ?= 2
+CHECK_N        ?= 6
+CHECK_PROGRAMS ?= 40
+CHECK_NESTS    ?= 1
 CHECK_RANKS    ?= 60
 CHECK_FAULT    ?= 20000
 NESTING_SHARE  ?= 23
-EMIT_SHARE     ?= 120
-EMIT_FIRSTS    ?= 3
-MUTANTS_SHARE  ?= 96
+EMIT_SHARE     ?= 240
+EMIT_FIRSTS    ?= 6
+MUTANTS_SHARE  ?= 192
 few  = CHECK_N=2 CHECK_PROGRAMS=3 CHECK_NESTS=1 CHECK_RANKS=20 CHECK_FAULT=3000 NESTING_SHARE=41 EMIT_SHARE=200 EMIT_FIRSTS=100
 many = CHECK_N=100 CHECK_PROGRAMS=1200 CHECK_NESTS=20 CHECK_RANKS=400 CHECK_FAULT=1200000 NESTING_SHARE=1 EMIT_SHARE=1 EMIT_FIRSTS=1 \
        MUTANTS_SHARE=6 CHECK_FUZZ_pipeline=120
@@ -131,9 +131,10 @@ $(SEEDS): $(BUILD)/laws $(wildcard tests/golden/*/*.tn examples/*.tn)
 	@rm -rf $@; mkdir -p $@
 	$(Q)$< $(if $(LONG),--n 2 --programs 200,--n 1 --programs 60) --write $@ >/dev/null
 	$(Q)for f in $(filter %.tn,$^); do sed '/^#/d' $$f >$@/$$(echo $$f | tr / _); done
-	$(Q)rm -rf $@-few; mkdir -p $@-few; for f in $$(ls $@ | awk 'NR % 24 == 1'); do ln $@/$$f $@-few/$$f; done
-# What compiles and runs each of them takes one in 24: libFuzzer runs all of them first, however long that takes.
+	$(Q)rm -rf $@-few; mkdir -p $@-few; for f in $$(ls $@ | awk -v turn=$(TURN) '(NR + turn) % 36 == 1'); do ln $@/$$f $@-few/$$f; done
+# What compiles and runs each of them has one in 36 of them, and of its corpus one in 5: libFuzzer runs all of them first, however long that takes.
 SEEDS_pipeline = $(SEEDS)$(if $(LONG),,-few)
+SHARE_pipeline = 5
 # Three programs, for which the library is compiled once more: at -O0 in half of the time.
 tsan-programs: | deps
 	$(sub_make) BUILD=$(TSAN_DIR) CC=gcc SAN=thread CFLAGS='$(if $(LONG),-O1,-O0) -g1' DEBUG= $(TSAN_DIR)/threads \
@@ -144,6 +145,9 @@ $(BUILD)/locale/de_DE.UTF-8: | deps
 	@localedef -i de_DE -f UTF-8 $@ || { rm -rf $@; mkdir $@; }
 
 # ---- make check ------------------------------------------------------------
+
+# turn,N,LIST: of what is long to compile one in N, others with another TURN; all of it in check-long.
+turn = $(if $(LONG),$(2),$(shell printf '%s\n' $(2) | awk '(NR + $(TURN)) % $(1) == 0'))
 
 # The tests of each kind, by name; a kind that has none yet is reported as skipped.
 TESTS_laws     = $(if $(C_laws),laws)
@@ -162,7 +166,7 @@ TESTS_projects = projects
 TESTS_headers  = headers
 TESTS_abi      = $(if $(wildcard tests/abi.txt),abi)
 TESTS_costs    = $(if $(wildcard tests/costs.csv),costs)
-TESTS_cpp      = $(CPPS:%=cpp-%-$(CXX_OWN))
+TESTS_cpp      = $(call turn,2,$(CPPS:%=cpp-%-$(CXX_OWN)))
 TESTS_examples = $(patsubst $(BUILD)/examples/%,example-%,$(EXAMPLES)) \
                  $(SHOWS_ranked:%=example-threads-%) $(if $(found_mpi),$(SHOWS_ranked:%=example-mpi-%))
 BENCH_SHORT    = stencil ode_adjoint sparse
@@ -211,7 +215,7 @@ $(UNITS:%=$(R)/unit-%.res) $(WITHOUT_LAPACK:%=$(R)/unit-%-no-lapack.res): $(R)/u
 $(SCRIPTS:tests/%=$(R)/script-%.res): $(R)/script-%.res: tests/% $(TOOL) $(LIB_SO) $(BUILD)/locale/de_DE.UTF-8 FORCE
 	$(RUN) $<
 $(R)/fuzz-%.res: fuzz-programs $(SEEDS) FORCE
-	$(RUN) tools/check/fuzz.sh $(SAN_DIR)/fuzz/$* $(or $(CHECK_FUZZ_$*),$(CHECK_FUZZ)) $(or $(SEEDS_$*),$(SEEDS))
+	$(RUN) env SHARE=$(if $(LONG),,$(SHARE_$*)) tools/check/fuzz.sh $(SAN_DIR)/fuzz/$* $(or $(CHECK_FUZZ_$*),$(CHECK_FUZZ)) $(or $(SEEDS_$*),$(SEEDS))
 $(R)/threads.res: tsan-programs FORCE
 	$(RUN) env SAN=thread tools/check/sanitized.sh $(TSAN_DIR)/threads
 $(R)/threads-nests.res: tsan-programs FORCE

@@ -18,6 +18,12 @@ static inline bool tests_long(void) {
 /* Of samples, steps or lengths. */
 static inline int amount(int all, int less) { return tests_long() ? all : less; }
 
+/* Whether it is the turn of a costly case: each is looked at once in so many runs, which make check numbers (TURN). */
+static inline bool in_turn(size_t at, size_t turns) {
+    const char *turn = getenv("TURN");
+    return tests_long() || (at + (turn ? strtoul(turn, NULL, 10) : 0)) % turns == 0;
+}
+
 /* Whether a case of a table is one of those that are looked at, one in `share`: `at` is the sum of its indices, so that
  * every value of each index is met. */
 static inline bool in_share(size_t at, size_t share) {

@@ -66,7 +66,7 @@ TN_C_TEXT(
 /* sum over n of x^n / ((a+1+h) ... (a+n+h)) */
 TN_C_TEXT(
     gamma_series_text, static void gamma_series(int order, jet *sum, long double a, long double x) {
-        jet term;
+        jet term = {{0}};
         jet_number(order, &term, 1, 0);
         jet_number(order, sum, 1, 0);
         int settled = 0;
@@ -85,7 +85,7 @@ TN_C_TEXT(
 /* Gamma(a+h, x) e^x x^-(a+h) = 1/(x+1-a - 1(1-a)/(x+3-a - 2(2-a)/(x+5-a - ..))), a being a + h */
 TN_C_TEXT(
     gamma_fraction_text, static void gamma_fraction(int order, jet *f, long double a, long double x) {
-        jet one, b = {{0}}, by, c, d, next;
+        jet one = {{0}}, b = {{0}}, by = {{0}}, c = {{0}}, d = {{0}}, next = {{0}};
         jet_number(order, &one, 1, 0);
         jet_number(order, &b, x + 1 - a, -1);
         jet_over(order, &d, &one, &b);
