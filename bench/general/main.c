@@ -1,7 +1,7 @@
 /* What do programs cost that no table was made for?  A line of JSON for each: time by the default back end, as C of the
  * system's compiler, and as the C that tn_emit_c writes, beside C by hand; then the ratios.  Arguments: --check
- * compares results with the C, on all back ends and without a clock, and asks who runs each loop; else names of
- * programs, all without any. */
+ * compares results with the C, on all back ends and without a clock, and asks who runs each loop; --print NAME [K]
+ * prints a program, of its size K, for `tansy plan` and `tansy lower`; else names of programs, all without any. */
 #include "general.h"
 
 #include "../measure.h"
@@ -269,24 +269,37 @@ tn_fn *general_trace(tn_ctx *c, tn_trace_fn f, const void *user, tn_dtype dtype,
     return tn_trace(c, f, (void *)(uintptr_t)user, n, in);
 }
 
+static void print(const program *p, int k) {
+    tn_ctx *c = tn_ctx_new(NULL);
+    tn_fn *f = p->make(c, TN_F64, p->size[k]);
+    char *text = f ? tn_fn_print(f, NULL) : NULL;
+    printf("%s\n", text ? text : tn_error(c));
+    tn_text_free(c, text);
+    tn_ctx_free(c);
+}
+
 int main(int argc, char **argv) {
     static const programs *const all[] = {&general_arrays, &general_moves, &general_loops, &general_scalars,
                                           &general_models};
-    const bool check = argc > 1 && !strcmp(argv[1], "--check");
+    const bool check = argc > 1 && !strcmp(argv[1], "--check"), prints = argc > 2 && !strcmp(argv[1], "--print");
+    const int size = prints && argc > 3 ? atoi(argv[3]) & 3 : 0;
     char cpu[128];
     cpu_model(cpu, sizeof cpu);
-    if (!check) printf("{\"cpu\": \"%s\"}\n", cpu);
+    if (!check && !prints) printf("{\"cpu\": \"%s\"}\n", cpu);
     size_t run_in_all = 0;
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         for (size_t i = 0; i < all[k]->n; i++) {
             bool wanted = check || argc < 2;
             for (int a = 1; a < argc; a++) wanted |= !strcmp(argv[a], all[k]->program[i].name);
-            if (wanted) run_all(&all[k]->program[i], check);
+            if (wanted && prints)
+                print(&all[k]->program[i], size);
+            else if (wanted)
+                run_all(&all[k]->program[i], check);
             run_in_all += wanted;
         }
     if (check)
         printf("%zu passed, %d failed\n", run_in_all - (size_t)failed, failed);
-    else
+    else if (!prints)
         printf("{\"over_1.5_of_c\": %d, \"failures\": %d}\n", over, failures);
     return failures != 0;
 }
