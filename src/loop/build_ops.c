@@ -50,6 +50,29 @@ uint32_t tn_i_l_within(tn_i_l_builder *b, int64_t lo, tn_i_affine e, int64_t hi)
     return tn_i_l_emit(b, o, &e);
 }
 
+/* A number that operations see as it is, whatever mode the processor is in (subnormal ones may be zeros to it). */
+static bool is_number(const tn_i_l_builder *b, uint32_t k) {
+    const tn_i_l_op *o = &b->p->op[k];
+    const uint64_t exponent = o->dtype == TN_F64 ? UINT64_C(0x7ff) << 52 : UINT64_C(0xff) << 23;
+    return o->kind == TN_L_NUMBER && (!tn_i_is_float(o->dtype) || o->bits & exponent || !(o->bits & (exponent - 1)));
+}
+
+/* Operation o, or what a number chooses, or the integer or the bool that it is of numbers. */
+static uint32_t folded(tn_i_l_builder *b, tn_i_l_op o) {
+    static const int64_t strides[2] = {1, 1};
+    uint64_t x[2] = {0}, out = 0;
+    if (o.code == TN_L_select && is_number(b, o.in[0])) return o.in[b->p->op[o.in[0]].bits & 1 ? 1 : 2];
+    bool numbers = o.nin <= 2 && !tn_i_is_float(o.dtype);
+    for (int i = 0; i < o.nin && numbers; i++) {
+        numbers = is_number(b, o.in[i]);
+        x[i] = b->p->op[o.in[i]].bits;
+    }
+    tn_i_strip *strip = numbers ? tn_i_l_body(b->p, &o) : NULL;
+    if (!strip) return tn_i_l_emit(b, o, NULL);
+    strip(1, (const void *const[2]){&x[0], &x[1]}, strides, &out, 1);
+    return tn_i_l_number(b, o.dtype, out);
+}
+
 static uint32_t map(tn_i_l_builder *b, tn_i_l_code code, int dtype, uint32_t x, uint32_t y, uint32_t z) {
     tn_i_l_op o = tn_i_l_blank(TN_L_MAP, dtype);
     o.code = (uint8_t)code;
@@ -59,7 +82,7 @@ static uint32_t map(tn_i_l_builder *b, tn_i_l_code code, int dtype, uint32_t x, 
     if (o.nin > 2) o.in[2] = z;
     for (int i = 0; i < o.nin; i++)
         if (!b->failed && o.in[i] == TN_L_NONE) tn_i_l_fail(b, TN_ERULE, "an operand is missing");
-    return tn_i_l_emit(b, o, NULL);
+    return b->failed ? TN_L_NONE : folded(b, o);
 }
 
 uint32_t tn_i_l_map(tn_i_l_builder *b, tn_i_l_code code, uint32_t x, uint32_t y, uint32_t z) {
