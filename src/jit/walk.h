@@ -242,6 +242,16 @@ tn_i_reg tn_i_w_gather(tn_i_walk *w, const tn_i_l_op *o, unsigned i, tn_i_reg ma
 /* Elements to where index in[0], which varies, says, of each lane; false: they are too far for 31 bits. */
 bool tn_i_w_indices(tn_i_walk *w, const tn_i_l_op *o, unsigned i, tn_i_reg *at);
 bool tn_i_w_scatter(tn_i_walk *w, const tn_i_l_op *o, unsigned i, tn_i_reg x, tn_i_reg mask);
+/* Indices of as many lanes, in vector x; `above`: none is below 0. */
+typedef struct tn_i_w_places {
+    tn_i_reg x;
+    unsigned lanes;
+    bool narrow, above;
+    tn_i_reg part; /* the 16 bytes of x that a lane is in */
+} tn_i_w_places;
+/* Before each lane in its order, where it is used or not; then rdx is the lane's index. */
+void tn_i_w_lane_part(tn_i_walk *w, tn_i_w_places *a, unsigned lane);
+void tn_i_w_lane_index(tn_i_walk *w, const tn_i_w_places *a, unsigned lane);
 
 /* walk_map.c, walk_int.c, walk_bool.c, walk_convert.c: operation `code` on one piece */
 tn_i_reg tn_i_w_map(tn_i_walk *w, int code, int from, int dtype, unsigned lanes, tn_i_reg x, tn_i_reg y, tn_i_reg z);

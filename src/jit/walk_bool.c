@@ -5,8 +5,20 @@
 
 static unsigned own(const tn_i_walk *w, unsigned lanes) { return lanes == 1 ? TN_W_MASK_BYTES : w->mask; }
 
+/* The mask of 4 bytes a lane that p was made of not long ago, as a comparison of such elements is. */
+static tn_i_reg narrow_of(const tn_i_walk *w, tn_i_reg p) {
+    enum { FAR = 128 };
+    for (size_t n = w->m.nin, k = n; k-- > 0 && n - k < FAR;) {
+        const tn_i_mi *in = &w->m.in[k];
+        if (in->op == TN_X_vpmovsxdq && in->r == p) return in->flags & TN_MI_MEM ? TN_REG_NONE : in->m;
+    }
+    return TN_REG_NONE;
+}
+
 tn_i_reg tn_i_w_mask_as(tn_i_walk *w, unsigned bytes, unsigned lanes, tn_i_reg p) {
     if (bytes == own(w, lanes) || lanes == 1 || w->m.failed) return p; /* one of 8 is one of 4, too */
+    const tn_i_reg before = narrow_of(w, p);
+    if (before != TN_REG_NONE) return before;
     if (lanes == 2) return tn_i_w_put_of(w, TN_X_vpshufd, 16, 16, TN_REG_NONE, p, 0x08);
     const tn_i_reg high = tn_i_w_narrow(w, TN_X_vextractf128, 32, 16, p, 1);
     return tn_i_w_put_of(w, TN_X_vshufps, 16, 16, p, high, 0x88);

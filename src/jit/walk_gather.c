@@ -1,7 +1,8 @@
 /* Vectors whose elements are not in a row: backwards, with a stride, at indices.
  *
- * Backwards is a row that is turned.  With a stride elements are put in one by one, which is as quick as the
- * processor's gather, or quicker; where a mask says that some are not to be touched, and at indices, it is a gather. */
+ * Backwards is a row that is turned.  With a stride, and in vectors of AVX2 at indices, elements are put in one by one,
+ * which is as quick as the processor's gather, or quicker; where a mask says that some are not to be touched, it is a
+ * gather. */
 #include "jit/walk.h"
 
 #include <string.h>
@@ -26,14 +27,18 @@ static tn_i_reg turned(tn_i_walk *w, unsigned size, tn_i_reg x) {
 
 /* ---- strides ------------------------------------------------------------------------------------------------ */
 
+/* x with element l from `at`, of those of 16 bytes; the first one makes x. */
+static tn_i_reg with_element(tn_i_walk *w, unsigned size, unsigned l, tn_i_reg x, const tn_i_w_mem *at) {
+    if (l == 0) return tn_i_w_load_op(w, size == 8 ? TN_X_vmovsd : TN_X_vmovss, 16, 16, TN_REG_NONE, at);
+    x = tn_i_w_load_op(w, size == 8 ? TN_X_vmovhpd : TN_X_vinsertps, 16, 16, x, at);
+    if (size == 4 && !w->m.failed) w->m.in[w->m.nin - 1].imm = (int32_t)(l << 4);
+    return x;
+}
+
 /* Four of 4 bytes, or two of 8, from `at` on. */
 static tn_i_reg sixteen_bytes(tn_i_walk *w, unsigned size, tn_i_w_mem at, int32_t by) {
-    tn_i_reg x = tn_i_w_load_op(w, size == 8 ? TN_X_vmovsd : TN_X_vmovss, 16, 16, TN_REG_NONE, &at);
-    for (unsigned l = 1; l < 16 / size; l++) {
-        at.disp += by;
-        x = tn_i_w_load_op(w, size == 8 ? TN_X_vmovhpd : TN_X_vinsertps, 16, 16, x, &at);
-        if (size == 4 && !w->m.failed) w->m.in[w->m.nin - 1].imm = (int32_t)(l << 4);
-    }
+    tn_i_reg x = TN_REG_NONE;
+    for (unsigned l = 0; l < 16 / size; l++, at.disp += by) x = with_element(w, size, l, x, &at);
     return x;
 }
 
@@ -119,6 +124,38 @@ static tn_i_reg gather(tn_i_walk *w, unsigned size, bool narrow, tn_i_reg at, tn
     return in.r;
 }
 
+void tn_i_w_lane_part(tn_i_walk *w, tn_i_w_places *a, unsigned lane) {
+    const unsigned each = a->narrow ? 4 : 8;
+    if (lane % (16 / each)) return;
+    a->part = a->x;
+    for (unsigned n = a->lanes; n * each > 16; lane %= n) {
+        n /= 2;
+        if (lane >= n) a->part = tn_i_w_upper(w, a->narrow ? TN_I32 : TN_I64, n, a->part);
+    }
+}
+
+void tn_i_w_lane_index(tn_i_walk *w, const tn_i_w_places *a, unsigned lane) {
+    static const uint16_t ops[2][2] = {{TN_X_vpextrq_r, TN_X_vmovq_r}, {TN_X_vpextrd_r, TN_X_vmovd_r}};
+    const unsigned l = lane % (a->narrow ? 4 : 2);
+    tn_i_w_from_vector(w, ops[a->narrow][l == 0], TN_RDX_, a->part);
+    if (l && !w->m.failed) w->m.in[w->m.nin - 1].imm = (int32_t)l;
+    if (a->narrow && !a->above) tn_i_w_two(w, TN_X_movsxd, 8, TN_RDX_, TN_RDX_);
+}
+
+/* Each element at its own index, of elements at rcx + size x index.  `above`: none is below 0. */
+static tn_i_reg by_loads(tn_i_walk *w, unsigned size, bool narrow, bool above, tn_i_reg at) {
+    tn_i_reg x = TN_REG_NONE, low = TN_REG_NONE;
+    const tn_i_w_mem there = {TN_RCX_, TN_RDX_, (uint8_t)size, 0};
+    tn_i_w_places a = {.x = at, .lanes = w->lanes, .narrow = narrow, .above = above};
+    for (unsigned l = 0; l < w->lanes; l++) {
+        tn_i_w_lane_part(w, &a, l);
+        tn_i_w_lane_index(w, &a, l);
+        if (l == 16 / size) low = x;
+        x = with_element(w, size, l % (16 / size), x, &there);
+    }
+    return low == TN_REG_NONE ? x : tn_i_w_put_of(w, TN_X_vinsertf128, 32, 32, low, x, 1);
+}
+
 /* rcx: the address of lane 0 of the piece, without an index that varies. */
 static bool first_address(tn_i_walk *w, const tn_i_l_op *o, unsigned i, int64_t by) {
     tn_i_w_mem at;
@@ -141,7 +178,9 @@ static tn_i_reg at_indices(tn_i_walk *w, const tn_i_l_op *o, unsigned i, tn_i_re
     const tn_i_reg otherwise =
         o->in[1] == TN_L_NONE ? tn_i_w_all(w, TN_I32, 0, lanes * size) : tn_i_w_piece(w, o->in[2], i);
     const tn_i_reg at = indexed ? positions(w, o, narrow ? TN_I32 : TN_I64, i, offset, by != 0) : offset;
-    return first_address(w, o, i, by) ? gather(w, size, narrow, at, mask, otherwise) : TN_REG_NONE;
+    if (!first_address(w, o, i, by)) return TN_REG_NONE;
+    if (mask == TN_REG_NONE && !w->m.wide) return by_loads(w, size, narrow, by >= 0 && (!indexed || o->lo >= 0), at);
+    return gather(w, size, narrow, at, mask, otherwise);
 }
 
 /* ---- which ----------------------------------------------------------------------------------------------------------

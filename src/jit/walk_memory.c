@@ -164,9 +164,11 @@ void tn_i_w_put_away(tn_i_walk *w, int dtype, unsigned lanes, const tn_i_w_mem *
 
 typedef struct lane_access {
     const tn_i_l_op *o;
-    bool indexed, masked; /* by what is on the stack */
-    bool clamped;         /* the index is that of an element that there is, times o->lo */
-    int64_t by, first;    /* bytes from lane to lane; and to lane 0 */
+    bool masked;  /* by what is on the stack */
+    bool indexed; /* by `index` */
+    bool clamped; /* the index is that of an element that there is, times o->lo */
+    tn_i_w_places index;
+    int64_t by, first; /* bytes from lane to lane; and to lane 0 */
     unsigned size;
     bool store;
 } lane_access;
@@ -231,9 +233,7 @@ static void first_lane(tn_i_walk *w, const lane_access *a) {
 static void lane_address(tn_i_walk *w, const lane_access *a, unsigned lane, tn_i_w_mem *at) {
     *at = tn_i_w_at(TN_RCX_, (int32_t)(a->by * lane));
     if (!a->indexed) return;
-    const bool narrow = w->p->op[a->o->in[0]].dtype == TN_I32;
-    const tn_i_w_mem index = tn_i_w_stack(tn_i_w_scratch(w, TN_W_AT) + (int32_t)lane * (narrow ? 4 : 8));
-    tn_i_w_fixed_load(w, narrow ? TN_X_movsxd : TN_X_mov, 8, TN_RDX_, &index);
+    tn_i_w_lane_index(w, &a->index, lane);
     if (a->clamped)
         at->scale = (uint8_t)a->size;
     else
@@ -290,11 +290,10 @@ static bool prepare_lanes(tn_i_walk *w, lane_access *a, unsigned piece) {
         return false;
     }
     if (o->in[0] != TN_L_NONE && w->note[o->in[0]].varies) {
-        const tn_i_w_mem index = tn_i_w_stack(tn_i_w_scratch(w, TN_W_AT));
-        tn_i_reg at_index;
-        a->clamped = tn_i_w_indices(w, o, piece, &at_index);
-        if (!a->clamped) at_index = tn_i_w_piece(w, o->in[0], piece);
-        tn_i_w_put_away(w, w->p->op[o->in[0]].dtype, lanes, &index, at_index, TN_REG_NONE, false);
+        a->index = (tn_i_w_places){.lanes = lanes, .narrow = w->p->op[o->in[0]].dtype == TN_I32};
+        a->clamped = tn_i_w_indices(w, o, piece, &a->index.x);
+        if (!a->clamped) a->index.x = tn_i_w_piece(w, o->in[0], piece);
+        a->index.above = a->clamped && o->lo >= 0;
         a->indexed = true;
     }
     a->first = a->by * piece * lanes;
@@ -309,7 +308,10 @@ static void run_lanes(tn_i_walk *w, lane_access *a, tn_i_reg mask) {
         tn_i_w_put_away(w, TN_BOOL, w->lanes, &bytes, mask, TN_REG_NONE, false);
     }
     first_lane(w, a);
-    for (unsigned l = 0; l < w->lanes; l++) (a->o->update ? update_lane : one_lane)(w, a, l);
+    for (unsigned l = 0; l < w->lanes; l++) {
+        if (a->indexed) tn_i_w_lane_part(w, &a->index, l);
+        (a->o->update ? update_lane : one_lane)(w, a, l);
+    }
 }
 
 static void each_lane(tn_i_walk *w, const tn_i_l_op *o, unsigned piece, tn_i_reg mask, bool store) {

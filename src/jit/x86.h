@@ -141,6 +141,8 @@ enum { TN_MASK_NONE, TN_MASK_MERGES, TN_MASK_ZEROES, TN_MASK_NEEDED };
     X(X_G, "rx mg", R + M, NONE)                  \
     X(D_X, "md rx", R + M, NONE)                  \
     X(G_X, "mg rx", R + M, NONE)                  \
+    X(DI_X, "md rx i", R + M + I, NONE)           \
+    X(GI_X, "mg rx i", R + M + I, NONE)           \
     X(D_V, "rd mv", R, NONE)                      \
     X(V_K, "rv mk", R + K, NONE)                  \
     X(K_V, "rk mv", R + K, NONE)                  \
