@@ -8,7 +8,8 @@
  *       store y[i1] = v5 }
  *
  * Of straight operations, whose iterations do not depend on each other, in the one loop either.  What stands between
- * them goes in front. */
+ * them goes in front, other loops too, where nothing in it waits for the earlier loop: that fills what the later one
+ * adds to, say. */
 #include "pass/inside.h"
 
 enum { MOST = 8 /* loops */, MOST_OPERATIONS = 512 };
@@ -70,27 +71,44 @@ static uint32_t write_one(fuser *z) {
     return loop;
 }
 
-/* What stands in front of loop k, behind those that there are, may stand in front of these. */
-static bool moves_ahead(const fuser *z, uint32_t k) {
+/* Whether what access i, behind the loops that there are, touches none of them touches, but where all of them read. */
+static bool apart(const fuser *z, uint32_t i) {
     const tn_i_loops *p = z->p;
-    for (uint32_t i = p->op[z->loop[z->n - 1]].to + 1; i < k; i++) {
-        const tn_i_l_op *o = &p->op[i];
-        if (o->kind == TN_L_STORE) return false;
-        for (uint32_t j = z->loop[0]; o->kind == TN_L_LOAD && j < i; j++)
-            if (p->op[j].kind == TN_L_STORE && tn_i_l_overlap(p, p->op[j].which, o->which)) return false;
-    }
+    const tn_i_l_op *o = &p->op[i];
+    for (uint32_t l = 0; l < z->n; l++)
+        for (uint32_t j = z->loop[l]; j < p->op[z->loop[l]].to; j++) {
+            const tn_i_l_op *x = &p->op[j];
+            const bool touch = x->kind == TN_L_STORE || (x->kind == TN_L_LOAD && o->kind == TN_L_STORE);
+            if (touch && tn_i_l_overlap(p, x->which, o->which)) return false;
+        }
     return true;
 }
 
-/* The next loop, if it may be one with those that there are; TN_L_NONE: there is none. */
-static uint32_t next_loop(const fuser *z, int64_t n) {
+/* What stands in front of loop k, from operation `from` on, may stand in front of the loops that there are. */
+static bool moves_ahead(const fuser *z, uint32_t from, uint32_t k) {
+    for (uint32_t i = from; i < k; i++)
+        if ((z->p->op[i].kind == TN_L_STORE || z->p->op[i].kind == TN_L_LOAD) && !apart(z, i)) return false;
+    return true;
+}
+
+/* What is behind the operation at k, or behind the loop that begins there; TN_L_NONE: it stays where it is. */
+static uint32_t behind(const fuser *z, uint32_t k) {
     const tn_i_loops *p = z->p;
-    uint32_t k = p->op[z->loop[z->n - 1]].to + 1;
+    int64_t n;
+    if (p->op[k].kind != TN_L_FOR) return tn_i_l_straight(p, k, k + 1) ? k + 1 : TN_L_NONE;
+    return plain(p, k, &n) && moves_ahead(z, k, p->op[k].to) ? p->op[k].to + 1 : TN_L_NONE;
+}
+
+/* The next loop, from operation k on, if it may be one with those that there are; TN_L_NONE: there is none. */
+static uint32_t next_loop(const fuser *z, uint32_t k, int64_t n) {
+    const tn_i_loops *p = z->p;
+    const uint32_t from = p->op[z->loop[z->n - 1]].to + 1;
     int64_t m;
-    while (k < p->nop && p->op[k].kind != TN_L_FOR && tn_i_l_straight(p, k, k + 1)) k++;
-    if (z->n == MOST || k >= p->nop || !plain(p, k, &m) || m != n || p->op[k].to - z->loop[0] > MOST_OPERATIONS)
-        return TN_L_NONE;
-    return moves_ahead(z, k) ? k : TN_L_NONE;
+    for (; z->n < MOST && k < p->nop && p->op[k].kind != TN_L_END; k = behind(z, k)) {
+        if (p->op[k].kind == TN_L_FOR && p->op[k].to - z->loop[0] > MOST_OPERATIONS) break;
+        if (plain(p, k, &m) && m == n) return moves_ahead(z, from, k) ? k : TN_L_NONE;
+    }
+    return TN_L_NONE;
 }
 
 /* Whether they are better one loop.  The program is as it was before. */
@@ -108,14 +126,16 @@ static bool fits(fuser *z) {
 
 /* Loop k, and those that are one with it; returns what is behind them. */
 static uint32_t fuse(fuser *z, uint32_t k, int64_t n) {
-    uint32_t next;
     z->loop[0] = k;
     z->n = 1;
-    while (!z->c.b->failed && (next = next_loop(z, n)) != TN_L_NONE) {
+    for (uint32_t next = z->p->op[k].to + 1; !z->c.b->failed && (next = next_loop(z, next, n)) != TN_L_NONE;) {
         z->loop[z->n++] = next;
-        if (fits(z)) continue;
-        z->n--;
-        break;
+        if (fits(z))
+            next = z->p->op[next].to + 1;
+        else {
+            z->n--;
+            next = behind(z, next);
+        }
     }
     const uint32_t to = z->p->op[z->loop[z->n - 1]].to + 1;
     if (z->n > 1)

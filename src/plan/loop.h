@@ -43,6 +43,7 @@ typedef struct tn_i_part_size {
     uint32_t counters;      /* of what is found when it runs: how often each program of several, the steps of `while` */
     uint32_t levels;        /* loops and programs of several in each other, with those around that are the plan's own */
     const tn_i_nest *first; /* of its nests, or NULL */
+    bool scatters;          /* it writes at places that are computed */
 } tn_i_part_size;
 enum { TN_PART_LEVELS = 8 }; /* loops around that the address of an element may move in (TN_L_TERMS less TN_MAX_RANK) */
 

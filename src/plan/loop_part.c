@@ -115,6 +115,7 @@ static bool add_windows(const tn_i_plan *p, const tn_i_step *s, tn_i_part_size *
     const bool in_place = from->base == to->base && from->offset == to->offset && from->stride == to->stride;
     if (reads || !in_place) k->work += (double)tn_i_count(p->f->val[e->out].type);
     if (!reads) k->work += (double)tn_i_count(p->f->val[in[f.windows]].type);
+    k->scatters |= !reads;
     const size_t registers = registers_of(&f);
     if (registers > k->registers) k->registers = registers;
     return true;
@@ -161,10 +162,12 @@ static bool add_step(const tn_i_plan *p, const tn_i_step *s, tn_i_part_size *k) 
 bool tn_i_part_measure(const tn_i_plan *p, tn_i_part_size *k) {
     if (p->nrelease || p->axes || p->ntransfer) return false;
     for (size_t i = 0; i < p->nstep; i++)
-        if (k->work >= TN_M_THREAD_OPERATIONS || !add_step(p, &p->step[i], k)) return false;
+        if (!add_step(p, &p->step[i], k)) return false;
     for (size_t i = p->last_move; i < p->nmove; i++)
         if (!add_move(p, &p->move[i], k)) return false;
     return true;
 }
 
 bool tn_i_part_is_small(const tn_i_part_size *k) { return k->first && k->work < TN_M_THREAD_OPERATIONS; }
+
+bool tn_i_part_alone(const tn_i_part_size *k) { return k->first && (k->first->threads < 2 || tn_i_part_is_small(k)); }

@@ -51,7 +51,7 @@ static bool is_chunk(const tn_i_group *g, tn_i_chunk_kind kind, tn_i_part_size *
         const int step = tn_i_chunk_step(kind, g->actor[k].against);
         if (step >= 0 && !tn_i_part_steps(g->actor[k].plan[step], all)) return false;
     }
-    return tn_i_part_is_small(all);
+    return tn_i_part_alone(all);
 }
 
 static void number_cells(tn_i_group *g) {

@@ -60,7 +60,8 @@ static tn_i_loops *program(tn_ctx *c, const char *text, uint64_t seed) {
 }
 
 static void check(tn_ctx *c, const char *text, uint64_t seed) {
-    const tn_i_machine m = {.vector = 16 << seed % 3, .threads = (int)(seed % 5), .worth = 1, .strips = seed % 4 == 3};
+    const tn_i_machine m = {
+        .vector = 16 << seed % 3, .threads = (int)(seed % 5) + 1, .worth = 1, .strips = seed % 3 == 2};
     tn_i_loops *p = program(c, text, seed), *all = program(c, text, seed);
     tn_i_rng r = {seed + 1};
     loop_memory before, want;
@@ -86,7 +87,9 @@ static void check(tn_ctx *c, const char *text, uint64_t seed) {
 static void each(const char *const *text, size_t n, uint64_t seeds) {
     tn_ctx *c = tn_ctx_new(NULL);
     for (size_t i = 0; i < n; i++)
-        for (uint64_t seed = 1; seed < seeds; seed += SANITIZED ? 9 : (uint64_t)amount(1, 4)) check(c, text[i], seed);
+        for (uint64_t seed = 1; seed < seeds && (n < 4 || in_turn(i, 2));
+             seed += SANITIZED ? 9 : (uint64_t)amount(1, 4))
+            check(c, text[i], seed);
     tn_ctx_free(c);
 }
 
@@ -314,6 +317,53 @@ static bool becomes_vector(const char *text) {
     tn_i_l_free(p);
     tn_ctx_free(c);
     return is;
+}
+
+/* A loop that stores, what is between, and one that loads what is stored and scatters it; the loops that are left. */
+#define BETWEEN(between, at)                                                                                    \
+    "loop {\n array x: f64[40] inout base 0\n array t: f64[40] inout base 1\n array y: f64[10] inout base 2\n"  \
+    " array n: i32[40] in base 3\n array u: f64[40] inout base 4\n zero: f64 = number 0.0\n"                    \
+    " for i < 40 {\n a: f64 = load x[i]\n g: f64 = load u[i]\n b: f64 = mul a g\n store t[i] = b\n }\n" between \
+    " for j < 40 {\n c: f64 = load t[j]\n p: i32 = load n[j]\n update add " at " = c\n }\n}"
+#define FILL_Y(k) "for " k " < 10 {\n store y[" k "] = zero\n }\n"
+
+static size_t loops_of(const char *text) {
+    tn_ctx *c = tn_ctx_new(NULL);
+    const tn_i_machine m = {.vector = 32, .threads = 1};
+    tn_i_loops *p = tn_i_pass_fuse(program(c, text, 0), &m);
+    size_t n = 0;
+    assert_non_null(p);
+    for (uint32_t k = 0; k < p->nop; k++) n += p->op[k].kind == TN_L_FOR;
+    tn_i_l_free(p);
+    tn_ctx_free(c);
+    return n;
+}
+
+static void loops_between(void **unused) {
+    static const struct {
+        const char *text;
+        size_t loops;
+    } cases[] = {
+        {BETWEEN("", "y[clamp(p, 9)]"), 1},
+        {BETWEEN(FILL_Y("k"), "y[clamp(p, 9)]"), 2},
+        {BETWEEN(FILL_Y("k") FILL_Y("l"), "y[clamp(p, 9)]"), 3},
+        {BETWEEN("for k < 40 {\n store u[k] = zero\n }\n" FILL_Y("l"), "y[clamp(p, 9)]"),
+         4}, /* what the first one loads */
+        {BETWEEN("for k < 40 {\n d: f64 = load x[k]\n e: f64 = mul d d\n update add y[3] = e\n }\n", "y[clamp(p, 9)]"),
+         2},
+        {BETWEEN("for k < 10 {\n d: f64 = load t[k + 3]\n store y[k] = d\n }\n", "y[clamp(p, 9)]"),
+         3}, /* what it stores */
+        {BETWEEN("for k < 10 {\n store t[k] = zero\n }\n", "y[clamp(p, 9)]"), 3},
+        {BETWEEN("d: f64 = load t[3]\n store y[2] = d\n", "y[clamp(p, 9)]"), 2},
+        {BETWEEN(FILL_Y("k"), "x[clamp(p, 9)]"), 3}, /* what the first one loads is written */
+        {BETWEEN(FILL_Y("k"), "t[clamp(p, 9)]"), 3},
+    };
+    (void)unused;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        each(&cases[i].text, 1, 6);
+        if (loops_of(cases[i].text) != cases[i].loops)
+            fail_msg("case %zu: %zu loops, not %zu", i, loops_of(cases[i].text), cases[i].loops);
+    }
 }
 
 static void vectors_of_updates(void **unused) {
@@ -612,22 +662,14 @@ static void widths(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_programs),
-                                       cmocka_unit_test(cells),
-                                       cmocka_unit_test(functions),
-                                       cmocka_unit_test(scratch_arrays),
-                                       cmocka_unit_test(forgotten_stores),
-                                       cmocka_unit_test(updates),
-                                       cmocka_unit_test(vectors_of_updates),
-                                       cmocka_unit_test(conditions),
-                                       cmocka_unit_test(loops_in_a_row),
-                                       cmocka_unit_test(rows_of_functions),
-                                       cmocka_unit_test(sums_of_rows),
-                                       cmocka_unit_test(many_functions),
-                                       cmocka_unit_test(columns),
-                                       cmocka_unit_test(strips_of_columns),
-                                       cmocka_unit_test(axes),
-                                       cmocka_unit_test(diagonals),
-                                       cmocka_unit_test(widths)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_programs),   cmocka_unit_test(cells),
+                                       cmocka_unit_test(functions),         cmocka_unit_test(scratch_arrays),
+                                       cmocka_unit_test(forgotten_stores),  cmocka_unit_test(updates),
+                                       cmocka_unit_test(loops_between),     cmocka_unit_test(vectors_of_updates),
+                                       cmocka_unit_test(conditions),        cmocka_unit_test(loops_in_a_row),
+                                       cmocka_unit_test(rows_of_functions), cmocka_unit_test(sums_of_rows),
+                                       cmocka_unit_test(many_functions),    cmocka_unit_test(columns),
+                                       cmocka_unit_test(strips_of_columns), cmocka_unit_test(axes),
+                                       cmocka_unit_test(diagonals),         cmocka_unit_test(widths)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
