@@ -243,8 +243,7 @@ static bool note_all(tn_exec *e, const tn_compile_options *o) {
     tn_i_all_steps *a = &e->all;
     if (o->backend == TN_BACKEND_NATIVE || o->alias || e->speaks || p->plain) return true;
     if (p->nstep + p->nmove < 2 && (p->nstep == 0 || p->step[0].kind == TN_STEP_NEST)) return true;
-    a->is = tn_i_part_measure(p, &a->size) && tn_i_part_alone(&a->size) &&
-            (a->size.scatters || tn_i_part_is_small(&a->size));
+    a->is = tn_i_part_measure(p, &a->size) && tn_i_part_is_one(&a->size);
     if (!a->is || tn_i_add(a->size.keeps, a->size.registers, &a->bytes)) return true;
     (void)tn_i_fail(e->ctx, TN_EOVERFLOW, NULL, "tn_compile: the workspace overflows the address space");
     return false;

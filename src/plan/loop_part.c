@@ -27,6 +27,7 @@ static bool add(const tn_i_part_size *inside, tn_i_part_size *k) {
     if (inside->levels > k->levels) k->levels = inside->levels;
     k->work += inside->work;
     k->counters += inside->counters;
+    k->scatters |= inside->scatters;
     if (inside->registers > k->registers) k->registers = inside->registers;
     return k->levels < TN_PART_LEVELS && tn_i_add(k->keeps, inside->keeps, &k->keeps);
 }
@@ -168,6 +169,7 @@ bool tn_i_part_measure(const tn_i_plan *p, tn_i_part_size *k) {
     return true;
 }
 
-bool tn_i_part_is_small(const tn_i_part_size *k) { return k->first && k->work < TN_M_THREAD_OPERATIONS; }
-
-bool tn_i_part_alone(const tn_i_part_size *k) { return k->first && (k->first->threads < 2 || tn_i_part_is_small(k)); }
+bool tn_i_part_is_one(const tn_i_part_size *k) {
+    const bool small = k->work < TN_M_THREAD_OPERATIONS;
+    return k->first && (small || (k->scatters && k->first->threads < 2));
+}

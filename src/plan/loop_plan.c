@@ -238,7 +238,7 @@ static void find_whole(tn_i_loop *l) {
     for (uint32_t i = 0; i < l->nmover; i++) walks &= l->mover[i].entry >= 0;
     if (!walks || !tn_i_part_steps(l->body, &l->size) || (l->cond && !tn_i_part_steps(l->cond, &l->size))) return;
     l->inner = l->cond ? s->ny == 0 : s->length != TN_I_STEPS && !l->ncursor && !l->stacks;
-    if (!tn_i_part_alone(&l->size)) return;
+    if (!tn_i_part_is_one(&l->size)) return;
     if (l->cond)
         l->whole = s->ny ? TN_WHOLE_NOT : TN_WHILE_ALL;
     else if (s->length == TN_I_STEPS || l->ncursor)

@@ -165,10 +165,9 @@ bool tn_i_part_measure(const tn_i_plan *p, tn_i_part_size *k);
 bool tn_i_part_steps(const tn_i_plan *p, tn_i_part_size *k);
 /* What the kernel of a step that has windows does (prims/windows.h). */
 void tn_i_part_windows(const tn_i_plan *p, const tn_i_step *s, tn_i_window_form *f);
-/* Whether a part is so little work that nobody would share it out, and some. */
-bool tn_i_part_is_small(const tn_i_part_size *k);
-/* It is run by one thread: there is no other, or it is that small. */
-bool tn_i_part_alone(const tn_i_part_size *k);
+/* Whether a part, where it is some, is one loop program: it is so little work that nobody would share it out, or
+ * something is scattered, and one thread runs it, so that what is scattered is added by the loop that computes it. */
+bool tn_i_part_is_one(const tn_i_part_size *k);
 /* Of `most` steps with entries of so many bytes, as many as one loop program does. */
 int64_t tn_i_loop_most(int64_t most, int64_t entry);
 /* replay_chunks.c: of a group whose programs are planned, which of its steps are loop programs. */

@@ -44,14 +44,13 @@ static bool walks(const tn_i_actor *a, int64_t *most) {
     return true;
 }
 
-/* So little work that nobody would share it out, and some. */
 static bool is_chunk(const tn_i_group *g, tn_i_chunk_kind kind, tn_i_part_size *all) {
     *all = (tn_i_part_size){.work = 0};
     for (uint32_t k = 0; k < g->nactor; k++) {
         const int step = tn_i_chunk_step(kind, g->actor[k].against);
         if (step >= 0 && !tn_i_part_steps(g->actor[k].plan[step], all)) return false;
     }
-    return tn_i_part_alone(all);
+    return tn_i_part_is_one(all);
 }
 
 static void number_cells(tn_i_group *g) {
