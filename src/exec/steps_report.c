@@ -143,10 +143,18 @@ static bool first_time(const report *r, const tn_i_plan *p) {
     return false;
 }
 
-static bool tell(const report *r, const tn_i_plan *p, int depth, double share);
+static bool tell(const report *r, const tn_i_plan *p, const tn_i_made *in, int depth, double share);
 
-static bool tell_inside(const report *r, const tn_i_plan *p, const tn_i_step *s, int depth, double share) {
+/* The loop program that programs in step s are part of, which is part of `in`; NULL: none. */
+static const tn_i_made *around_inside(const tn_i_plan *p, const tn_i_step *s, const tn_i_made *in) {
+    if (s->kind == TN_STEP_GROUP) return NULL;
+    return s->kind == TN_STEP_LOOP && p->loop[s->loop].made.code ? &p->loop[s->loop].made : in;
+}
+
+static bool tell_inside(const report *r, const tn_i_plan *p, const tn_i_step *s, const tn_i_made *in, int depth,
+                        double share) {
     const uint32_t n = tn_i_step_programs(p, s);
+    const tn_i_made *inside = around_inside(p, s, in);
     double all = 0, ns;
     for (uint32_t k = 0; k < n; k++) {
         const tn_i_plan *q = tn_i_step_program(p, s, k);
@@ -156,21 +164,24 @@ static bool tell_inside(const report *r, const tn_i_plan *p, const tn_i_step *s,
     for (uint32_t k = 0; k < n; k++) {
         const tn_i_plan *q = tn_i_step_program(p, s, k);
         if (!q || !first_time(r, q)) continue;
-        if (!plan_ns(q, &ns) || !tell(r, q, depth + 1, all > 0 ? share * ns / all : 0)) return false;
+        if (!plan_ns(q, &ns) || !tell(r, q, inside, depth + 1, all > 0 ? share * ns / all : 0)) return false;
     }
     return true;
 }
 
-static void tell_step(const report *r, const tn_i_plan *p, const tn_i_step *s, int depth, double ns, double share) {
+/* Kernels that are loops of the program that they are part of (lower/windows.c, lower/scans.c) are told as such. */
+static void tell_step(const report *r, const tn_i_plan *p, const tn_i_step *s, const tn_i_made *in, int depth,
+                      double ns, double share) {
+    const bool loops = in && s->kind == TN_STEP_KERNEL;
     const tn_i_eqn *e = tn_i_step_eqn(p, s);
     const tn_i_loc *loc = e ? e->loc : NULL;
     const tn_step told = {.size = sizeof told,
-                          .kind = tn_i_step_kind_of(p, s),
+                          .kind = loops ? "loops" : tn_i_step_kind_of(p, s),
                           .primitive = e ? e->prim->name : "",
                           .file = loc && loc->file ? loc->file : "",
                           .line = loc ? (int)loc->line : 0,
                           .depth = depth,
-                          .runner = tn_i_step_runner(p, s),
+                          .runner = loops ? in->by : tn_i_step_runner(p, s),
                           .why = made_of(p, s)->why ? made_of(p, s)->why : "",
                           .operations = s->kind == TN_STEP_NEST ? s->u.nest->nop : 1,
                           .ns = ns,
@@ -178,7 +189,7 @@ static void tell_step(const report *r, const tn_i_plan *p, const tn_i_step *s, i
     r->fn(r->user, &told);
 }
 
-static bool tell(const report *r, const tn_i_plan *p, int depth, double share) {
+static bool tell(const report *r, const tn_i_plan *p, const tn_i_made *in, int depth, double share) {
     double all;
     if (!plan_ns(p, &all)) return false;
     for (size_t i = 0; i < p->nstep; i++) {
@@ -187,8 +198,8 @@ static bool tell(const report *r, const tn_i_plan *p, int depth, double share) {
         if (s->kind == TN_STEP_RELEASE) continue;
         if (!step_ns(p, s, &ns)) return false;
         const double part = all > 0 ? share * ns / all : 0;
-        tell_step(r, p, s, depth, ns, part);
-        if (!tell_inside(r, p, s, depth, part)) return false;
+        tell_step(r, p, s, in, depth, ns, part);
+        if (!tell_inside(r, p, s, in, depth, part)) return false;
     }
     return true;
 }
@@ -199,7 +210,7 @@ tn_status tn_exec_steps(const tn_exec *e, tn_step_fn fn, void *user) {
     const size_t n = e->plan->nnested;
     report r = {.e = e, .fn = fn, .user = user, .seen = tn_i_alloc(e->ctx, n + 1)};
     if (!r.seen) return TN_ENOMEM;
-    const bool ok = tell(&r, e->plan, 0, 1);
+    const bool ok = tell(&r, e->plan, e->all.is && e->all.made.code ? &e->all.made : NULL, 0, 1);
     tn_i_free(e->ctx, r.seen, n + 1);
     return ok ? TN_OK : tn_last_status(e->ctx);
 }

@@ -105,7 +105,8 @@ static uint32_t next_loop(const fuser *z, uint32_t k, int64_t n) {
     const uint32_t from = p->op[z->loop[z->n - 1]].to + 1;
     int64_t m;
     for (; z->n < MOST && k < p->nop && p->op[k].kind != TN_L_END; k = behind(z, k)) {
-        if (p->op[k].kind == TN_L_FOR && p->op[k].to - z->loop[0] > MOST_OPERATIONS) break;
+        const uint32_t last = p->op[k].kind == TN_L_FOR ? p->op[k].to : k;
+        if (last - z->loop[0] > MOST_OPERATIONS) break;
         if (plain(p, k, &m) && m == n) return moves_ahead(z, from, k) ? k : TN_L_NONE;
     }
     return TN_L_NONE;

@@ -1,4 +1,5 @@
-/* Innermost loops whose iterations do not depend on each other become vector loops. */
+/* Innermost loops whose iterations do not depend on each other become vector loops, and so do loops over lanes that lie
+ * side by side, in each of which loops carry something from element to element. */
 #include "base/machine.h"
 #include "pass/inside.h"
 
@@ -27,6 +28,43 @@ static bool fits(const tn_i_loops *p, uint32_t k, int64_t *n, bool strips) {
            (strips ? tn_i_l_reduces(p, k) : tn_i_l_straight(p, k + 1, o->to)) && tn_i_l_vectorizable(p, k);
 }
 
+/* What may stand in a loop over lanes; loops in it that end as was known before. */
+static bool in_lanes(const tn_i_loops *p, uint32_t k, uint32_t i) {
+    const tn_i_l_op *o = &p->op[i];
+    int64_t n;
+    switch (o->kind) {
+    case TN_L_NUMBER:
+    case TN_L_INDEX:
+    case TN_L_WITHIN:
+    case TN_L_MAP:
+    case TN_L_NEXT:
+    case TN_L_LAST:
+    case TN_L_END: return true;
+    case TN_L_CARRY: return i > k + 1 && p->op[k + 1].kind != TN_L_CARRY;
+    case TN_L_FOR: return !o->vector && !o->parallel && tn_i_l_known_count(p, i, &n);
+    case TN_L_LOAD: return o->in[0] == TN_L_NONE && tn_i_l_by(p, &o->at, k) >> 1 == 0;
+    case TN_L_STORE: return o->in[0] == TN_L_NONE && !o->update && tn_i_l_by(p, &o->at, k) == 1;
+    default: return false;
+    }
+}
+
+static bool lanes_carry(const tn_i_loops *p, uint32_t k, int64_t *n) {
+    const tn_i_l_op *o = &p->op[k];
+    bool carries = false;
+    if (o->vector || o->parallel || !tn_i_l_known_count(p, k, n) || *n < 2 || behind_are_carried(p, k)) return false;
+    for (uint32_t i = k + 1; i < o->to; i++) {
+        if (!in_lanes(p, k, i)) return false;
+        carries |= p->op[i].kind == TN_L_CARRY;
+    }
+    return carries && tn_i_l_apart(p, k, *n, NULL);
+}
+
+/* Two vectors: what is carried in one waits for itself. */
+static int lanes_of(const tn_i_loops *p, uint32_t k, int64_t n, const tn_i_machine *m) {
+    const int width = width_of(p, k, n, m);
+    return width < 64 && 2 * (int64_t)width <= n ? 2 * width : width;
+}
+
 tn_i_loops *tn_i_pass_vectorize(tn_i_loops *p, const tn_i_machine *m) {
     tn_i_l_builder b;
     tn_i_l_copy c;
@@ -38,7 +76,13 @@ tn_i_loops *tn_i_pass_vectorize(tn_i_loops *p, const tn_i_machine *m) {
             tn_i_l_copy_op(&c, k);
             if (p->op[k].kind != TN_L_FOR || k < vector) continue;
             if (p->op[k].vector) vector = p->op[k].to;
-            if (!p->op[k].vector && fits(p, k, &n, m->strips)) tn_i_l_set_vector(&b, c.value[k], width_of(p, k, n, m));
+            if (p->op[k].vector) continue;
+            if (fits(p, k, &n, m->strips)) {
+                tn_i_l_set_vector(&b, c.value[k], width_of(p, k, n, m));
+            } else if (!m->strips && lanes_carry(p, k, &n)) {
+                tn_i_l_set_vector(&b, c.value[k], lanes_of(p, k, n, m));
+                vector = p->op[k].to;
+            }
         }
     tn_i_l_copy_end(&c);
     tn_i_l_free(p);

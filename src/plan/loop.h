@@ -41,6 +41,7 @@ typedef struct tn_i_part_size {
     double work; /* operations of its nests, of which a large number is a large number, and copied elements */
     size_t keeps, registers; /* bytes of its nests: all that is kept in memory; the most registers of one */
     uint32_t counters;      /* of what is found when it runs: how often each program of several, the steps of `while` */
+    uint32_t steps;         /* of all programs in it: calls of calls may be very many */
     uint32_t levels;        /* loops and programs of several in each other, with those around that are the plan's own */
     const tn_i_nest *first; /* of its nests, or NULL */
     bool scatters;          /* it writes at places that are computed */

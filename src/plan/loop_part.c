@@ -6,12 +6,19 @@
 #include "strips/strips.h"
 
 /* Programs of which one is chosen, one comparison after another. */
-enum { MOST_CHOICES = 64 };
+enum { MOST_CHOICES = 64, MOST_STEPS = 4096 };
 
 static double work_of(const tn_i_nest *n) { return (double)n->rows * (double)n->row * (double)n->nop; }
 
+/* Of what has no nest: there are no functions in it, and one thread runs it. */
+static const tn_i_nest nobodys = {.threads = 1, .parts = 1};
+
+static void note_first(const tn_i_nest *n, tn_i_part_size *k) {
+    if (n && (!k->first || k->first == &nobodys)) k->first = n;
+}
+
 static bool add_nest(const tn_i_nest *n, tn_i_part_size *k) {
-    if (!k->first) k->first = n;
+    note_first(n, k);
     k->work += work_of(n);
     if (n->registers > k->registers) k->registers = n->registers;
     return tn_i_add(k->keeps, n->keeps, &k->keeps);
@@ -23,10 +30,11 @@ static bool add_move(const tn_i_plan *p, const tn_i_move *m, tn_i_part_size *k) 
 }
 
 static bool add(const tn_i_part_size *inside, tn_i_part_size *k) {
-    if (!k->first) k->first = inside->first;
+    note_first(inside->first, k);
     if (inside->levels > k->levels) k->levels = inside->levels;
     k->work += inside->work;
     k->counters += inside->counters;
+    k->steps += inside->steps;
     k->scatters |= inside->scatters;
     if (inside->registers > k->registers) k->registers = inside->registers;
     return k->levels < TN_PART_LEVELS && tn_i_add(k->keeps, inside->keeps, &k->keeps);
@@ -111,6 +119,7 @@ static bool add_windows(const tn_i_plan *p, const tn_i_step *s, tn_i_part_size *
     const tn_i_var *in = tn_i_in(p->f, e);
     tn_i_window_form f;
     if (!of_windows(p, s, &f)) return false;
+    note_first(&nobodys, k);
     const tn_i_place *from = &p->place[in[0]], *to = &p->place[e->out];
     const bool reads = f.how == TN_WINDOWS_READ;
     const bool in_place = from->base == to->base && from->offset == to->offset && from->stride == to->stride;
@@ -120,6 +129,26 @@ static bool add_windows(const tn_i_plan *p, const tn_i_step *s, tn_i_part_size *
     const size_t registers = registers_of(&f);
     if (registers > k->registers) k->registers = registers;
     return true;
+}
+
+/* ---- kernels that scan ---- */
+
+static bool add_scan(const tn_i_plan *p, const tn_i_eqn *e, tn_i_part_size *k) {
+    enum { LIVING = 8 }; /* numbers of each loop, and of an element with its addresses */
+    const tn_type *t = p->f->val[e->out].type;
+    if (tn_i_has_steps(t) || t->dtype >= TN_I_OWN_DTYPES) return false;
+    for (uint32_t i = 0; i < e->nin; i++)
+        if (tn_i_has_steps(p->f->val[tn_i_in(p->f, e)[i]].type)) return false;
+    const size_t registers = 8 * LIVING * (size_t)(t->rank + 3);
+    note_first(&nobodys, k);
+    k->work += (double)tn_i_count(t);
+    if (registers > k->registers) k->registers = registers;
+    return true;
+}
+
+static bool add_kernel(const tn_i_plan *p, const tn_i_step *s, tn_i_part_size *k) {
+    const tn_i_eqn *e = &p->f->eqn[s->eqn];
+    return e->prim->scan ? add_scan(p, e, k) : add_windows(p, s, k);
 }
 
 /* ---- steps ---- */
@@ -152,7 +181,7 @@ static bool add_step(const tn_i_plan *p, const tn_i_step *s, tn_i_part_size *k) 
     switch ((tn_i_step_kind)s->kind) {
     case TN_STEP_NEST: return add_nest(s->u.nest, k);
     case TN_STEP_MOVE: return add_move(p, &p->move[s->loop], k);
-    case TN_STEP_KERNEL: return add_windows(p, s, k);
+    case TN_STEP_KERNEL: return add_kernel(p, s, k);
     case TN_STEP_BODY: return add_program(s->u.body, k);
     case TN_STEP_LOOP: return add_loop(&p->loop[s->loop], k);
     case TN_STEP_BRANCH: return add_choice(p, &p->fork[s->loop], k);
@@ -163,7 +192,7 @@ static bool add_step(const tn_i_plan *p, const tn_i_step *s, tn_i_part_size *k) 
 bool tn_i_part_measure(const tn_i_plan *p, tn_i_part_size *k) {
     if (p->nrelease || p->axes || p->ntransfer) return false;
     for (size_t i = 0; i < p->nstep; i++)
-        if (!add_step(p, &p->step[i], k)) return false;
+        if (++k->steps > MOST_STEPS || !add_step(p, &p->step[i], k)) return false;
     for (size_t i = p->last_move; i < p->nmove; i++)
         if (!add_move(p, &p->move[i], k)) return false;
     return true;

@@ -98,6 +98,7 @@ const tn_prim tn_prim_linear_recurrence = {
     .transpose = transpose_linear_recurrence,
     .batch = batch_linear_recurrence,
     .kernel = kernel_linear_recurrence,
+    .scan = TN_SCAN_RECURRENCE,
     .c_kernel = c_linear_recurrence,
     .cost = cost_linear_recurrence,
     .jvp_bound = 5,

@@ -225,6 +225,7 @@ typedef enum tn_i_fold {
     TN_FOLD_ARGMAX,
     TN_FOLD_ARGMIN
 } tn_i_fold;
+enum { TN_SCAN_RECURRENCE = TN_FOLD_ARGMIN + 1 /* y[i] = fma(operand 0's, y[i-1], operand 1's) */ };
 enum { TN_LEAF = 512, TN_LANES = 16 };
 /* Elements of a row that wait at most for another reduction than the row's: pass/fission.c cuts longer rows, and
  * plan/nest_plan.c has memory for them. */
@@ -354,6 +355,8 @@ struct tn_prim {
     /* Elementwise with a kernel: the strip and, in *body, its text, which parameters and dtypes choose; NULL: none. */
     tn_i_strip *(*choose)(const tn_i_query *q, const char **body);
     tn_i_fold fold; /* a reduction over the parameter `axes` */
+    int scan; /* along the axis that parameter 0 is, from its end if parameter 1 says so: each element of the result
+                 is this fold of the one before and operand 0's, or TN_SCAN_RECURRENCE (prims/lanes.h) */
     /* A primitive that repeats or permutes the elements of operand 0: map[d] is the dimension of the operand that
      * dimension d of the output walks, or -1; false: not so for these types. */
     bool (*walks)(const tn_i_query *q, int8_t *map);
