@@ -118,7 +118,7 @@ flags_of   = $(if $(findstring @BLIS@,$(own_flags)),$(subst @BLIS@,$(call blis,-
 own_flags  = -Iinclude \
   $(if $(filter src/%,$(1)),-Isrc $(call clang_only,-Wmissing-variable-declarations)) \
   $(if $(filter tests/% bench/%,$(1)),-Isrc -Itests) \
-  $(if $(filter tests/%,$(1)),$(if $(filter -O3,$(CFLAGS)),-O1 -g1)) \
+  $(if $(filter tests/%,$(1)),$(if $(filter -O3,$(CFLAGS)),-O1 $(if $(filter -g%,$(CFLAGS)),-g1))) \
   $(call row_flags,$(1)) $(call san_flags,$(1)) \
   $(if $(filter bench/harness.c,$(1)),$(BENCH_HAS)) \
   $(if $(filter doors/mpi/test_%,$(1)),-Itests) \
