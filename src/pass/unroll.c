@@ -13,12 +13,34 @@ static bool is_short(const tn_i_loops *p, uint32_t k, int64_t *n) {
            tn_i_l_straight(p, k + 1, o->to) && (*n < 2 || !tn_i_l_calls(p, k + 1, o->to));
 }
 
+/* An iteration of loop k touches what another one stores, or may, but for memory that is each iteration's own. */
+static bool follows(const tn_i_loops *p, uint32_t k, bool *own) {
+    const tn_i_l_op *o = &p->op[k];
+    int64_t n = o->hi;
+    if (o->kind != TN_L_FOR || o->vector || o->parallel) return false;
+    return (!tn_i_l_known_count(p, k, &n) && n == INT64_MAX) ||
+           (n > 1 && !tn_i_l_apart(p, k, n, tn_i_l_find_own(p, k, own) ? own : NULL));
+}
+
+/* Loop k has more iterations than are written out, none of which another one waits for: in what is inside of it
+ * addresses are no numbers. */
+static bool is_wide(const tn_i_loops *p, uint32_t k, bool *own) {
+    int64_t n = p->op[k].hi;
+    return p->op[k].kind == TN_L_FOR && tn_i_l_known_count(p, k, &n) && n > TN_M_UNROLL_ITERATIONS &&
+           !follows(p, k, own);
+}
+
 /* Copies loop k in which iterations follow one another. */
-static void copy_steps(tn_i_l_copy *c, uint32_t k) {
+static void copy_steps(tn_i_l_copy *c, uint32_t k, bool *own) {
     const tn_i_loops *p = c->p;
     tn_i_l_copy_op(c, k);
     for (uint32_t i = k + 1; i < p->op[k].to && !c->b->failed; i++) {
         int64_t n;
+        if (is_wide(p, i, own)) {
+            tn_i_l_copy_ops(c, i, p->op[i].to + 1);
+            i = p->op[i].to;
+            continue;
+        }
         if (!is_short(p, i, &n) || c->b->p->nop > TN_M_UNROLL_OPERATIONS) {
             tn_i_l_copy_op(c, i);
             continue;
@@ -32,31 +54,27 @@ static void copy_steps(tn_i_l_copy *c, uint32_t k) {
     tn_i_l_copy_op(c, p->op[k].to);
 }
 
-/* Loop k stands in no block, and an iteration touches what another one stores, or may. */
-static bool follows(const tn_i_loops *p, uint32_t k) {
-    const tn_i_l_op *o = &p->op[k];
-    int64_t n = o->hi;
-    if (o->kind != TN_L_FOR || o->vector || o->parallel) return false;
-    return (!tn_i_l_known_count(p, k, &n) && n == INT64_MAX) || (n > 1 && !tn_i_l_apart(p, k, n, NULL));
-}
-
 tn_i_loops *tn_i_pass_unroll(tn_i_loops *p, const tn_i_machine *m) {
     tn_i_l_builder b;
     tn_i_l_copy c;
+    const size_t n = p->narray + 1u;
+    bool *own = tn_i_alloc_array(p->ctx, n, sizeof *own);
     (void)m;
     tn_i_l_begin(&b, p->ctx);
+    if (!own) b.failed = true;
     if (tn_i_l_copy_begin(&c, &b, p))
         for (uint32_t k = 0; k < p->nop && !b.failed; k++) {
-            if (!follows(p, k)) {
+            if (!follows(p, k, own)) {
                 const uint32_t last = p->op[k].kind == TN_L_FOR ? p->op[k].to : k;
                 tn_i_l_copy_ops(&c, k, last + 1);
                 k = last;
                 continue;
             }
-            copy_steps(&c, k);
+            copy_steps(&c, k, own);
             k = p->op[k].to;
         }
     tn_i_l_copy_end(&c);
+    if (own) tn_i_free(p->ctx, own, n * sizeof *own);
     tn_i_l_free(p);
     return tn_i_l_end(&b);
 }

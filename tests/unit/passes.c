@@ -327,10 +327,10 @@ static bool becomes_vector(const char *text) {
     " for j < 40 {\n c: f64 = load t[j]\n p: i32 = load n[j]\n update add " at " = c\n }\n}"
 #define FILL_Y(k) "for " k " < 10 {\n store y[" k "] = zero\n }\n"
 
-static size_t loops_of(const char *text) {
+static size_t loops_of(const char *text, tn_i_loops *(*pass)(tn_i_loops *p, const tn_i_machine *m)) {
     tn_ctx *c = tn_ctx_new(NULL);
     const tn_i_machine m = {.vector = 32, .threads = 1};
-    tn_i_loops *p = tn_i_pass_fuse(program(c, text, 0), &m);
+    tn_i_loops *p = pass(program(c, text, 0), &m);
     size_t n = 0;
     assert_non_null(p);
     for (uint32_t k = 0; k < p->nop; k++) n += p->op[k].kind == TN_L_FOR;
@@ -361,8 +361,27 @@ static void loops_between(void **unused) {
     (void)unused;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         each(&cases[i].text, 1, 6);
-        if (loops_of(cases[i].text) != cases[i].loops)
-            fail_msg("case %zu: %zu loops, not %zu", i, loops_of(cases[i].text), cases[i].loops);
+        const size_t n = loops_of(cases[i].text, tn_i_pass_fuse);
+        if (n != cases[i].loops) fail_msg("case %zu: %zu loops, not %zu", i, n, cases[i].loops);
+    }
+}
+
+/* Rows of 4 in steps that follow one another: written out where addresses become numbers, and where rows do. */
+#define ROWS_OF_4(rows, next)                                                                                   \
+    "loop {\n array x: f64[40] inout base 0\n array t: f64[4] scratch base 1\n arena 32 base 1\n for s < 9 {\n" \
+    " for r < " rows " {\n for j < 4 {\n a: f64 = load x[4 r + j]\n b: f64 = mul a a\n store t[j] = b\n }\n"    \
+    " for k < 4 {\n c: f64 = load t[k]\n d: f64 = add c c\n store x[4 r + k" next "] = d\n }\n }\n }\n}"
+
+static void rows_written_out(void **unused) {
+    static const struct {
+        const char *text;
+        size_t loops;
+    } cases[] = {{ROWS_OF_4("7", ""), 4}, {ROWS_OF_4("4", ""), 2}, {ROWS_OF_4("7", " + 4"), 2}};
+    (void)unused;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        each(&cases[i].text, 1, 6);
+        const size_t n = loops_of(cases[i].text, tn_i_pass_unroll);
+        if (n != cases[i].loops) fail_msg("case %zu: %zu loops, not %zu", i, n, cases[i].loops);
     }
 }
 
@@ -662,14 +681,24 @@ static void widths(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_programs),   cmocka_unit_test(cells),
-                                       cmocka_unit_test(functions),         cmocka_unit_test(scratch_arrays),
-                                       cmocka_unit_test(forgotten_stores),  cmocka_unit_test(updates),
-                                       cmocka_unit_test(loops_between),     cmocka_unit_test(vectors_of_updates),
-                                       cmocka_unit_test(conditions),        cmocka_unit_test(loops_in_a_row),
-                                       cmocka_unit_test(rows_of_functions), cmocka_unit_test(sums_of_rows),
-                                       cmocka_unit_test(many_functions),    cmocka_unit_test(columns),
-                                       cmocka_unit_test(strips_of_columns), cmocka_unit_test(axes),
-                                       cmocka_unit_test(diagonals),         cmocka_unit_test(widths)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_programs),
+                                       cmocka_unit_test(cells),
+                                       cmocka_unit_test(functions),
+                                       cmocka_unit_test(scratch_arrays),
+                                       cmocka_unit_test(forgotten_stores),
+                                       cmocka_unit_test(updates),
+                                       cmocka_unit_test(loops_between),
+                                       cmocka_unit_test(rows_written_out),
+                                       cmocka_unit_test(vectors_of_updates),
+                                       cmocka_unit_test(conditions),
+                                       cmocka_unit_test(loops_in_a_row),
+                                       cmocka_unit_test(rows_of_functions),
+                                       cmocka_unit_test(sums_of_rows),
+                                       cmocka_unit_test(many_functions),
+                                       cmocka_unit_test(columns),
+                                       cmocka_unit_test(strips_of_columns),
+                                       cmocka_unit_test(axes),
+                                       cmocka_unit_test(diagonals),
+                                       cmocka_unit_test(widths)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
