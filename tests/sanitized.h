@@ -2,7 +2,7 @@
 #ifndef TN_TESTS_SANITIZED_H
 #define TN_TESTS_SANITIZED_H
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)

@@ -4,7 +4,8 @@
  * Many programs go into one file, which is compiled once, as strictly as a compiler can be told to, and loaded.
  * usage: emit [--n N] [--seed S] [--share K] [--firsts F] [--turn T] [--part K/N] [--prim NAME] [--keep DIR]
  * With --share all of them are written, and one in K is compiled, besides one in F of the first of each primitive
- * (all of these): others with another T.  --part 2/8: of the primitives and the examples the second, tenth .. */
+ * (all of these): others with another T.  --part 2/8: of the primitives, the examples and the other kinds the second,
+ * tenth .. */
 #include "emit/written.h"
 #include "prims/ids.h"
 
@@ -398,6 +399,11 @@ static void check_counts(emit_session *s) {
         emit_wrong(s, "programs", "are fewer than there were");
 }
 
+/* Whether kind `at` of programs is asked for, by name or all of them, and is in the part. */
+static bool asked(const emit_session *s, const char *only, const char *name, size_t at) {
+    return (!only || strcmp(only, name) == 0) && emit_in_part(s, at);
+}
+
 int main(int argc, char **argv) {
     emit_session *s = calloc(1, sizeof *s);
     char dir[] = "/tmp/tansy-emit-XXXXXX";
@@ -433,13 +439,13 @@ int main(int argc, char **argv) {
     if (!only) check_registry(s);
     if (!only) examples(s);
     if (!only || strcmp(only, "examples") == 0) recorded(s, argv[0]);
-    if (!only || strcmp(only, "loops") == 0) emit_loops(s);
-    if (!only || strcmp(only, "halves") == 0) emit_halves(s);
-    if (!only || strcmp(only, "lengths") == 0) emit_lengths(s);
-    if (!only || strcmp(only, "bands") == 0) emit_bands(s);
-    if (!only || strcmp(only, "sizes") == 0) emit_sizes(s);
+    if (asked(s, only, "loops", 0)) emit_loops(s);
+    if (asked(s, only, "halves", 1)) emit_halves(s);
+    if (asked(s, only, "lengths", 2)) emit_lengths(s);
+    if (asked(s, only, "bands", 3)) emit_bands(s);
+    if (asked(s, only, "sizes", 4)) emit_sizes(s);
     s->generated = true;
-    if (!only || strcmp(only, "generated") == 0)
+    if (asked(s, only, "generated", 5))
         for (int d = TN_F32; d <= TN_F64; d++) add_trials(s, NULL, d, generated / 2);
     (void)printf("%zu programs, %ld refused, %ld do not run\n", s->n, s->refused, s->skipped);
     if (s->share > 1)
