@@ -78,7 +78,7 @@ static double now(void) {
 
 /* ThreadSanitizer takes minutes for what computes what large arrays must be. */
 #ifdef __SANITIZE_THREAD__
-enum { LARGE = 7, LARGE_IN_ROWS = 20000 };
+enum { LARGE = 7, LARGE_IN_ROWS = 5000 };
 #else
 enum { LARGE = SANITIZED ? 1000 : 20000, LARGE_IN_ROWS = SANITIZED ? 20000 : 100000 };
 #endif
