@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
+static bool is_much(const tn_i_part_size *k) { return k->work >= TN_M_THREAD_OPERATIONS; }
+
 /* What is lowered: a nest, all steps of a loop, steps in a row of a group, or all of the plan. */
 typedef struct source {
     const tn_i_plan *plan;
@@ -21,6 +23,8 @@ typedef struct source {
     const tn_i_group *group;
     tn_i_chunk_kind kind;
     bool all;
+    bool much; /* work: steps for machine code, or to be run one by one, not for strips, which kernels are quicker than
+                */
     size_t room; /* bytes of scratch memory */
 } source;
 
@@ -117,7 +121,7 @@ static bool add(tn_ctx *c, struct tn_i_compiled k, tn_i_assembled *out) {
 static bool add_loops(tn_ctx *c, tn_i_plan *p, tn_i_assembled *out) {
     for (size_t i = 0; i < p->nloop; i++) {
         tn_i_loop *l = &p->loop[i];
-        const source s = {.plan = p, .nest = l->size.first, .loop = l, .room = l->nscratch};
+        const source s = {.plan = p, .nest = l->size.first, .loop = l, .much = is_much(&l->size), .room = l->nscratch};
         if (l->whole && !add(c, (struct tn_i_compiled){.of = s, .made = &l->made, .outputs = TN_BASE_ARGUMENTS}, out))
             return false;
     }
@@ -142,7 +146,7 @@ static bool add_chunks(tn_ctx *c, tn_i_plan *p, tn_i_assembled *out) {
 }
 
 static bool add_whole(tn_ctx *c, const tn_i_plan *p, tn_i_all_steps *all, tn_i_assembled *out) {
-    const source s = {.plan = p, .nest = all->size.first, .all = true, .room = all->bytes};
+    const source s = {.plan = p, .nest = all->size.first, .all = true, .much = is_much(&all->size), .room = all->bytes};
     return !all->is || add(c, (struct tn_i_compiled){.of = s, .made = &all->made, .outputs = UINT32_MAX}, out);
 }
 
@@ -392,13 +396,14 @@ static bool add_all(tn_ctx *c, tn_i_plan *root, tn_i_all_steps *all, tn_i_assemb
     return ok; /* they stay where they are from now on */
 }
 
-/* What has no code, and nests in calls that their code is not for.  Steps of loops that strips do not fit run one by
- * one. */
+/* What has no code, and nests in calls that their code is not for.  Steps of loops that strips do not fit, or are not
+ * for, run one by one. */
 static bool set_stripped(tn_ctx *c, struct tn_i_compiled *k) {
     const bool steps = k->of.loop || k->of.group || k->of.all;
     k->made->needed = k->needed;
     k->made->nneeded = k->nneeded;
     if (k->has_code && (steps || !k->nneeded)) return true;
+    if (steps && k->of.much) return true;
     if (!make_strips(c, k)) return false;
     if (k->strips && k->has_code) {
         k->made->without = by_strips;
