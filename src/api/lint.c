@@ -5,10 +5,10 @@
  * operands do not rule out is reported, unless its operand was chosen by the same condition before ("double
  * where").  What cannot be decided is not reported. */
 #include "ir/seen.h"
+#include "prims/bounds.h"
 #include "prims/ids.h"
 #include "prims/layout.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -80,20 +80,11 @@ static tn_fn *flat(const tn_fn *f, size_t *budget) {
 
 /* ---- bounds and activity ------------------------------------------------------------------- */
 
-static const tn_i_range everything = {-INFINITY, INFINITY};
-
-static tn_i_range of_literal(const tn_i_val *v) {
-    unsigned char at[8];
-    tn_i_put_bits(v->type->dtype, at, v->bits);
-    const double d = tn_i_element(v->type->dtype, at);
-    return d == d ? (tn_i_range){d, d} : everything;
-}
-
 static tn_i_range of_data(const tn_i_blob *k) {
     const int dtype = k->type->dtype;
     const int64_t n = tn_i_count(k->type);
     tn_i_range r = {INFINITY, -INFINITY};
-    if (n == 0 || !tn_i_is_float(dtype)) return everything;
+    if (n == 0 || !tn_i_is_float(dtype)) return tn_i_everything;
     for (int64_t i = 0; i < n; i++) {
         const double x = tn_i_element(dtype, (const char *)tn_i_blob_data(k) + i * (int64_t)tn_i_dtype_size(dtype));
         /* NaNs are passed over.  (fmin and fmax here end gcc 12 for arm64 with an internal error.) */
@@ -104,29 +95,15 @@ static tn_i_range of_data(const tn_i_blob *k) {
 }
 
 static tn_i_range range_of(const lint *k, const tn_i_eqn *e) {
-    const tn_i_var *in = tn_i_in(k->f, e);
-    tn_i_range few[4], r = everything;
-    if (e->nin == 0)
-        return e->params && e->params->v[0].kind == TN_K_BLOB ? of_data(e->params->v[0].u.blob) : everything;
-    if (e->prim->flags & TN_F_VIEW) return k->range[in[0]];
-    if (e->prim->image.lo != 0 || e->prim->image.hi != 0) return e->prim->image;
-    if (!e->prim->range || e->nin > 4) return everything;
-    bool same = true;
-    for (uint32_t i = 0; i < e->nin; i++) {
-        few[i] = k->range[in[i]];
-        same &= in[i] == in[0];
-    }
-    e->prim->range(tn_i_p(e), e->nin, few, same, &r);
-    if (!(r.lo == r.lo)) r.lo = -INFINITY; /* inf - inf: nothing is known */
-    if (!(r.hi == r.hi)) r.hi = INFINITY;
-    return r;
+    const bool data = e->nin == 0 && e->params && e->params->v[0].kind == TN_K_BLOB;
+    return data ? of_data(e->params->v[0].u.blob) : tn_i_eqn_bounds(k->f, e, k->range);
 }
 
 /* What has a tangent when every float input has one. */
 static void find_facts(lint *k) {
     const tn_fn *f = k->f;
     for (uint32_t v = 0; v < f->nval; v++) {
-        k->range[v] = tn_i_is_literal(f, v) ? of_literal(&f->val[v]) : everything;
+        k->range[v] = tn_i_is_literal(f, v) ? tn_i_literal_bounds(&f->val[v]) : tn_i_everything;
         k->active[v] = v < f->nin && tn_i_is_float(f->val[v].type->dtype);
     }
     for (uint32_t i = 0; i < f->neqn; i++) {

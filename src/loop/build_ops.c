@@ -52,6 +52,7 @@ uint32_t tn_i_l_within(tn_i_l_builder *b, int64_t lo, tn_i_affine e, int64_t hi)
 
 /* A number that operations see as it is, whatever mode the processor is in (subnormal ones may be zeros to it). */
 static bool is_number(const tn_i_l_builder *b, uint32_t k) {
+    if (k >= b->p->nop) return false; /* that is an error */
     const tn_i_l_op *o = &b->p->op[k];
     const uint64_t exponent = o->dtype == TN_F64 ? UINT64_C(0x7ff) << 52 : UINT64_C(0xff) << 23;
     return o->kind == TN_L_NUMBER && (!tn_i_is_float(o->dtype) || o->bits & exponent || !(o->bits & (exponent - 1)));

@@ -7,7 +7,6 @@
 #include "prims/lanes.h"
 
 typedef struct scan {
-    const tn_i_lower_part *w;
     tn_i_l_builder *b;
     const tn_prim *prim;
     int dtype, wide; /* of elements, and of what is carried */
@@ -71,7 +70,7 @@ void tn_i_lower_scan(const tn_i_lower_part *w, const tn_i_step *s) {
     const tn_i_var *in = tn_i_in(p->f, e);
     const tn_type *t = p->f->val[e->out].type;
     uint32_t loop[TN_MAX_RANK], open = 0;
-    scan z = {.w = w, .b = w->b, .prim = e->prim, .dtype = t->dtype, .wide = t->dtype};
+    scan z = {.b = w->b, .prim = e->prim, .dtype = t->dtype, .wide = t->dtype};
     const bool recurs = e->prim->scan == TN_SCAN_RECURRENCE,
                ordered = e->prim->scan == TN_FOLD_MAX || e->prim->scan == TN_FOLD_MIN;
     if (tn_i_count(t) == 0) return;

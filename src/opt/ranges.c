@@ -6,16 +6,13 @@
  * as indices from the end are put right, where they come from a computation.  Of floats a range is that of those which
  * are no NaN, and is followed through what does not round alone. */
 #include "opt/fuse.h"
+#include "prims/bounds.h"
 #include "prims/ids.h"
 #include "prims/rules.h"
 
-#include <math.h>
 #include <string.h>
 
-/* All of a value's elements are in it, or NaN. */
-typedef struct range {
-    double lo, hi;
-} range;
+typedef tn_i_range range; /* all of a value's elements are in it, or NaN */
 
 static const double exact = 9007199254740992.0; /* 2^53: integers up to here are doubles */
 
@@ -41,13 +38,6 @@ static range within(int dtype, range r) {
     return r.lo >= all.lo && r.hi <= all.hi && told ? r : all; /* not, of NaNs */
 }
 
-static range of_literal(const tn_i_val *v) {
-    unsigned char at[8];
-    tn_i_put_bits(v->type->dtype, at, v->bits);
-    const double x = tn_i_element(v->type->dtype, at);
-    return within(v->type->dtype, (range){x, x});
-}
-
 static range joined(range a, range b) { return (range){fmin(a.lo, b.lo), fmax(a.hi, b.hi)}; }
 
 /* ---- of equations ------------------------------------------------------------------------------------------ */
@@ -57,27 +47,20 @@ typedef struct ranges {
     range *of; /* each value */
 } ranges;
 
-static range product(range a, range b) {
-    const double x[4] = {a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi};
-    return (range){fmin(fmin(x[0], x[1]), fmin(x[2], x[3])), fmax(fmax(x[0], x[1]), fmax(x[2], x[3]))};
-}
-
 /* By a positive number: towards 0, and what is left, which has the sign of x. */
 static range quotient(range a, double by) { return (range){trunc(a.lo / by), trunc(a.hi / by)}; }
 static range rest(range a, double by) {
     return (range){a.lo < 0 ? fmax(a.lo, 1 - by) : 0, a.hi > 0 ? fmin(a.hi, by - 1) : 0};
 }
 
-static range of_integers(const tn_i_eqn *e, range a, range b, int dtype) {
+/* What primitives say of numbers is so of integers, where it wraps nowhere (within), but for what is rounded to 0. */
+static range of_integers(const ranges *z, const tn_i_eqn *e, range a, range b, int dtype) {
     const bool by = b.lo == b.hi && b.lo > 0 && a.lo > -INFINITY && a.hi < INFINITY;
     switch (e->prim->id) {
-    case TN_P_add: return (range){a.lo + b.lo, a.hi + b.hi};
-    case TN_P_sub: return (range){a.lo - b.hi, a.hi - b.lo};
-    case TN_P_mul: return product(a, b);
     case TN_P_div: return by ? quotient(a, b.lo) : all_of(dtype);
     case TN_P_rem: return by ? rest(a, b.lo) : all_of(dtype);
     case TN_P_and: return a.lo >= 0 && b.lo >= 0 ? (range){0, fmin(a.hi, b.hi)} : all_of(dtype);
-    default: return all_of(dtype);
+    default: return tn_i_eqn_bounds(z->f, e, z->of);
     }
 }
 
@@ -110,24 +93,10 @@ static range compared(int id, range a, range b) {
     }
 }
 
-static range clamped(range least, range x, range most) {
-    return (range){fmin(fmax(x.lo, least.lo), most.lo), fmin(fmax(x.hi, least.hi), most.hi)};
-}
-
-static range of_two(const ranges *z, const tn_i_eqn *e, range a, range b) {
-    const int from = z->f->val[tn_i_in(z->f, e)[0]].type->dtype, dtype = z->f->val[e->out].type->dtype;
-    if (dtype == TN_BOOL) {
-        if (from == TN_BOOL) return of_bools(e->prim->id, a, b);
-        return tn_i_is_int(from) ? compared(e->prim->id, a, b) : (range){0, 1};
-    }
-    if (e->prim->id == TN_P_max) return (range){fmax(a.lo, b.lo), fmax(a.hi, b.hi)};
-    if (e->prim->id == TN_P_min) return (range){fmin(a.lo, b.lo), fmin(a.hi, b.hi)};
-    return tn_i_is_int(dtype) ? of_integers(e, a, b, dtype) : all_of(dtype);
-}
-
-static range of_choice(const range *pred, const ranges *z, const tn_i_var *in) {
-    if (pred->lo == pred->hi) return z->of[in[pred->lo > 0 ? 1 : 2]];
-    return joined(z->of[in[1]], z->of[in[2]]);
+static range of_two_bools(const ranges *z, const tn_i_eqn *e, range a, range b) {
+    const int from = z->f->val[tn_i_in(z->f, e)[0]].type->dtype;
+    if (from == TN_BOOL) return of_bools(e->prim->id, a, b);
+    return tn_i_is_int(from) ? compared(e->prim->id, a, b) : (range){0, 1};
 }
 
 static range counted(const tn_type *t, int64_t dimension) {
@@ -137,27 +106,32 @@ static range counted(const tn_type *t, int64_t dimension) {
 static range of_eqn(const ranges *z, const tn_i_eqn *e) {
     const tn_i_var *in = tn_i_in(z->f, e);
     const tn_type *t = z->f->val[e->out].type;
-    const range first = e->nin ? z->of[in[0]] : all_of(t->dtype);
+    const range first = e->nin ? z->of[in[0]] : all_of(t->dtype), second = e->nin > 1 ? z->of[in[1]] : first;
+    if (e->nin && e->prim->flags & TN_F_VIEW && z->f->val[in[0]].type->dtype != t->dtype) return all_of(t->dtype);
     switch (e->prim->id) {
     case TN_P_iota: return tn_i_is_int(t->dtype) ? counted(t, tn_i_p(e)[2].u.i) : all_of(t->dtype);
     case TN_P_argmax:
     case TN_P_argmin: return (range){0, fmax(0, (double)(tn_i_count(z->f->val[in[0]].type) - 1))};
     case TN_P_floor: return (range){floor(first.lo), floor(first.hi)};
     case TN_P_ceil: return (range){ceil(first.lo), ceil(first.hi)};
-    case TN_P_clamp: return clamped(first, z->of[in[1]], z->of[in[2]]);
-    case TN_P_select: return of_choice(&first, z, in);
     case TN_P_convert_element_type: return converted(z->f->val[in[0]].type->dtype, t->dtype, first);
     case TN_P_not: return t->dtype == TN_BOOL ? (range){1 - first.hi, 1 - first.lo} : all_of(t->dtype);
+    case TN_P_select: return first.lo == first.hi ? z->of[in[first.lo > 0 ? 1 : 2]] : tn_i_eqn_bounds(z->f, e, z->of);
+    case TN_P_clamp: /* nothing of these is rounded */
+    case TN_P_max:
+    case TN_P_min: return t->dtype == TN_BOOL ? (range){0, 1} : tn_i_eqn_bounds(z->f, e, z->of);
     default: break;
     }
-    if (e->prim->flags & TN_F_VIEW && e->nin == 1 && z->f->val[in[0]].type->dtype == t->dtype) return first;
-    return e->nin == 2 ? of_two(z, e, first, z->of[in[1]]) : all_of(t->dtype);
+    if (t->dtype == TN_BOOL && e->nin == 2) return of_two_bools(z, e, first, second);
+    if (tn_i_is_int(t->dtype)) return of_integers(z, e, first, second, t->dtype);
+    return e->prim->flags & TN_F_VIEW ? tn_i_eqn_bounds(z->f, e, z->of) : all_of(t->dtype);
 }
 
 static void find(ranges *z) {
     const tn_fn *f = z->f;
     for (tn_i_var v = 0; v < f->nval; v++)
-        z->of[v] = tn_i_is_literal(f, v) ? of_literal(&f->val[v]) : all_of(f->val[v].type->dtype);
+        z->of[v] = tn_i_is_literal(f, v) ? within(f->val[v].type->dtype, tn_i_literal_bounds(&f->val[v]))
+                                         : all_of(f->val[v].type->dtype);
     for (uint32_t i = 0; i < f->neqn; i++)
         if (f->eqn[i].nout == 1) {
             const int dtype = f->val[f->eqn[i].out].type->dtype;
