@@ -6,7 +6,7 @@
 # The goals that need the packages of set `check` (tools/deps/packages.txt).
 CHECK_GOALS = nesting ranks check check-long results asan clang tsan valgrind laws mutants faults fuzz fuzz-programs tsan-programs
 
-# How much of the random tests is run, the same of it each time but for the mutants: in make check, in builds of other
+# How much of the random tests is run, the same of it each time but for what goes by turns: in make check, in builds of other
 # kinds (few), and in make check-long (many).  Samples per law and primitive, generated programs, samples where others
 # run loops, programs of many ranks, allocations that fail (tests/fault); and, one in so many: derivatives of loops in
 # loops (tests/nesting; every schedule and policy has some), programs of tests/emit that are compiled (all are written)
@@ -132,7 +132,8 @@ $(SEEDS): $(BUILD)/laws $(wildcard tests/golden/*/*.tn examples/*.tn)
 	$(Q)$< $(if $(LONG),--n 2 --programs 200,--n 1 --programs 60) --write $@ >/dev/null
 	$(Q)for f in $(filter %.tn,$^); do sed '/^#/d' $$f >$@/$$(echo $$f | tr / _); done
 	$(Q)rm -rf $@-few; mkdir -p $@-few; for f in $$(ls $@ | awk -v turn=$(TURN) '(NR + turn) % 36 == 1'); do ln $@/$$f $@-few/$$f; done
-# What compiles and runs each of them has one in 36 of them, and of its corpus one in 5: libFuzzer runs all of them first, however long that takes.
+# What compiles and runs each of them has one in 36 of them, and of its corpus one in 5: libFuzzer runs all of them
+# first, however long that takes.
 SEEDS_pipeline = $(SEEDS)$(if $(LONG),,-few)
 SHARE_pipeline = 5
 # Three programs, for which the library is compiled once more: at -O0 in half of the time.
