@@ -29,7 +29,7 @@ row() {
 }
 # The price in the block of primitive $1 becomes $2.
 block() {
-    file=$(grep -l "\.name = \"$1\"," src/prims/*.c | head -n 1)
+    file=$(grep -rl "\.name = \"$1\"," src/prims | head -n 1)
     [ -n "$file" ] || return 0
     awk -v name="    .name = \"$1\"," -v number="$2" '
         $0 == name { here = 1 }

@@ -6,8 +6,8 @@
  * BLIS_ARCH_TYPE=25 measures a machine that BLIS knows nothing of.  OPENBLAS=FILE.so names a library that is not found
  * by itself (also the one inside of NumPy).  Processor time, one thread; 9 medians, each of enough calls. */
 #include "measure.h"
-#include "prims/gemm.h"
-#include "prims/product.h"
+#include "prims/linear/gemm.h"
+#include "prims/linear/product.h"
 
 #include <dlfcn.h>
 #include <math.h>

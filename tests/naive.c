@@ -2,7 +2,7 @@
 
 #include "control/widen.h"
 #include "prims/ids.h"
-#include "prims/layout.h"
+#include "prims/arrays/layout.h"
 
 #include <float.h>
 #include <math.h>

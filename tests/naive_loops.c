@@ -1,7 +1,7 @@
 /* Loops, a step after the other. */
 #include "naive_i.h"
 
-#include "control/loop.h"
+#include "control/loops/loop.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* tn_advise: what reverse mode would take under other policies, schedules and adjoints.  Each way is made and measured
  * as a memory budget measures its plans (api/choose.h); here they are listed, ordered and told. */
 #include "api/choose.h"
-#include "control/reschedule.h"
+#include "control/loops/reschedule.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,8 +79,7 @@ static bool count_steps(const adviser *a, const tn_i_auto_loops_of *l, tn_advice
 }
 
 /* What g takes under the policy; with a budget, h is g with the schedules that it chose. */
-static bool measure(const adviser *a, const tn_fn *g, const char *policy, tn_i_trial *t,
-                    const tn_fn **h) {
+static bool measure(const adviser *a, const tn_fn *g, const char *policy, tn_i_trial *t, const tn_fn **h) {
     const tn_policy named = {.size = sizeof named, .name = policy};
     tn_i_wrt w;
     tn_i_choice x;
@@ -303,8 +302,7 @@ static tn_status advise(adviser *a, tn_advice_fn fn, void *user) {
     return status;
 }
 
-tn_status tn_advise(const tn_fn *f, const tn_wrt_list *wrt, const tn_advise_options *opt, tn_advice_fn fn,
-                    void *user) {
+tn_status tn_advise(const tn_fn *f, const tn_wrt_list *wrt, const tn_advise_options *opt, tn_advice_fn fn, void *user) {
     if (!tn_i_living(f)) return TN_EINVAL;
     adviser a = {.f = f, .ctx = f->ctx, .wrt = wrt, .opt = {.size = sizeof a.opt}};
     tn_i_wrt w;

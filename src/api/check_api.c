@@ -1,6 +1,6 @@
 /* tn_check and tn_fn_parse: what the checker proves, and what only trying can show of the claims that a text makes. */
 #include "control/linear_call.h"
-#include "control/loop.h"
+#include "control/loops/loop.h"
 #include "ir/seen.h"
 #include "prims/ids.h"
 

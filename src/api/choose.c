@@ -2,8 +2,8 @@
 
 #include "checkpoint/trials.h"
 #include "checkpoint/policies.h"
-#include "control/invariant.h"
-#include "control/reschedule.h"
+#include "control/loops/invariant.h"
+#include "control/loops/reschedule.h"
 #include "plan/resident.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* jvp, linearize, transpose, vjp, grad ...: compositions only, no algorithm. */
 #include "control/either.h"
-#include "control/fission.h"
-#include "control/invariant.h"
-#include "control/replay.h"
+#include "control/loops/fission.h"
+#include "control/loops/invariant.h"
+#include "control/loops/replay.h"
 #include "api/args.h"
 #include "api/choose.h"
 #include "plan/plan.h"

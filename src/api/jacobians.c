@@ -7,7 +7,7 @@
 #include "linearize/linearize.h"
 #include "linearize/prune.h"
 #include "prims/ids.h"
-#include "prims/shape.h"
+#include "prims/arrays/shape.h"
 #include "transpose/transpose.h"
 #include "vmap/vmap.h"
 

@@ -7,7 +7,7 @@
 #include "ir/seen.h"
 #include "prims/bounds.h"
 #include "prims/ids.h"
-#include "prims/layout.h"
+#include "prims/arrays/layout.h"
 
 #include <stdio.h>
 #include <string.h>

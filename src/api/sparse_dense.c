@@ -1,6 +1,6 @@
 /* Dense by nature: the whole matrix, as tn_jacfwd and tn_jacrev make it, in the order of the values. */
 #include "linearize/prune.h"
-#include "prims/shape.h"
+#include "prims/arrays/shape.h"
 #include "api/sparse.h"
 
 typedef struct dense {

@@ -3,7 +3,7 @@
 #include "api/args.h"
 #include "linearize/prune.h"
 #include "prims/ids.h"
-#include "prims/shape.h"
+#include "prims/arrays/shape.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "cgen/helpers.h"
 
 #include "cgen/inside.h"
-#include "prims/product_text.h"
+#include "prims/linear/product_text.h"
 
 #include <string.h>
 

@@ -11,7 +11,7 @@ void tn_i_c_put(tn_i_text *t, const char *text, int dtype, const char *const *na
 /* Whether the identifier occurs. */
 bool tn_i_c_names(const char *text, const char *identifier);
 /* Writes those functions that `text` names, behind those that they name: of `helpers` (ending with a NULL name, or
- * NULL), of reductions, of prims/special.h. */
+ * NULL), of reductions, of prims/scalar/special.h. */
 void tn_i_c_need(tn_i_cgen *g, const tn_i_c_helper *helpers, const char *text);
 /* A function that is written once: false, it is there. */
 bool tn_i_c_once(tn_i_cgen *g, const char *name);

@@ -2,8 +2,8 @@
 #include "base/machine.h"
 #include "cli/cli.h"
 #include "ir/seen.h"
-#include "prims/gemm.h"
-#include "prims/lapack.h"
+#include "prims/linear/gemm.h"
+#include "prims/linear/lapack.h"
 #include "prims/ids.h"
 
 /* ---- cost ------------------------------------------------------------------------- */

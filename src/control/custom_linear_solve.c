@@ -2,11 +2,11 @@
  * the linear program `matvec`.  The derivative is dx = a^-1 (db - da x), the same equation on another right-hand side,
  * and its transpose is the solve with a', by the program `transpose_solve`.  Nothing of either is ever differentiated,
  * so that every nesting and order works with solvers that find out when they run how often they iterate. */
-#include "control/loop.h"
+#include "control/loops/loop.h"
 #include "jvp/jvp.h"
 #include "prims/ids.h"
 #include "prims/sample.h"
-#include "prims/shape.h"
+#include "prims/arrays/shape.h"
 #include "prims/strips.h"
 
 #include <string.h>

@@ -4,9 +4,9 @@
 #include "control/nested.h"
 #include "jvp/jvp.h"
 #include "prims/ids.h"
-#include "prims/lu.h"
+#include "prims/linear/lu.h"
 #include "prims/sample.h"
-#include "prims/shape.h"
+#include "prims/arrays/shape.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  * read.  `effect` keeps them through every transformation, once and in order. */
 #include "prims/c_text.h"
 #include "prims/ids.h"
-#include "prims/layout.h"
+#include "prims/arrays/layout.h"
 #include "prims/sample.h"
 #include "prims/strips.h"
 

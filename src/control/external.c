@@ -5,7 +5,7 @@
  * with the vjp as its transpose and the other way round; the derivative of a callback in x
  * is that of the external function registered as "NAME.jvp" or "NAME.vjp". */
 #include "prims/c_text.h"
-#include "prims/layout.h"
+#include "prims/arrays/layout.h"
 #include "control/external.h"
 
 #include "control/nested.h"

@@ -6,13 +6,13 @@
  * The solution is that of the system, whichever solver was to find it: one of as many equations as unknowns by
  * `linear_solve`, others by `pinv`.  Complex arrays are their parts, [.., 2], and their systems those of parts.  What
  * the solver has made of the operator is not read; its result is that it succeeded, at once. */
-#include "prims/lineax_text.h"
+#include "prims/linear/lineax_text.h"
 #include "ir/memo.h"
-#include "prims/complex.h"
+#include "prims/scalar/complex.h"
 #include "prims/composed_text.h"
 #include "prims/ids.h"
-#include "prims/matrices.h"
-#include "prims/shape.h"
+#include "prims/linear/matrices.h"
+#include "prims/arrays/shape.h"
 #include "vmap/vmap.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* name: the identity that gives a value a name policies can speak of. */
-#include "prims/complex.h"
+#include "prims/scalar/complex.h"
 #include "prims/ids.h"
 #include "prims/sample.h"
 #include "prims/strips.h"

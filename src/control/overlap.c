@@ -9,7 +9,7 @@
 #include "control/overlap.h"
 
 #include "checkpoint/cost_model.h"
-#include "prims/collective_run.h"
+#include "prims/ranks/collective_run.h"
 #include "prims/ids.h"
 
 #include <string.h>

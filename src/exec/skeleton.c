@@ -1,7 +1,7 @@
 #include "exec/skeleton.h"
 
 #include "comm/collective.h"
-#include "prims/collective_run.h"
+#include "prims/ranks/collective_run.h"
 #include "plan/loop.h"
 #include "plan/replay.h"
 

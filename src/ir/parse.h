@@ -8,7 +8,7 @@
 
 #include "ir/lex.h"
 #include "ir/names.h"
-#include "prims/complex.h"
+#include "prims/scalar/complex.h"
 
 typedef struct tn_i_binder {
     tn_i_token name;

@@ -1,4 +1,4 @@
-/* Equations of complex arrays: a text has them (JAX's), programs have those of their parts (prims/complex.h).
+/* Equations of complex arrays: a text has them (JAX's), programs have those of their parts (prims/scalar/complex.h).
  *
  * A complex name stands for a pair of values, or for one, [.., 2], that enters or leaves a program; either is made of
  * the other where it is first asked for. */

@@ -1,16 +1,16 @@
 /* How programs printed by JAX are spelled where that differs from ours. */
-#include "prims/lineax_text.h"
+#include "prims/linear/lineax_text.h"
 #include "ir/parse.h"
-#include "prims/complex.h"
+#include "prims/scalar/complex.h"
 #include "prims/composed_text.h"
-#include "prims/conv.h"
+#include "prims/linear/conv.h"
 #include "prims/equinox_text.h"
 #include "prims/forms.h"
 #include "prims/ids.h"
-#include "prims/linear_solve_text.h"
-#include "prims/near.h"
-#include "prims/reduce_window.h"
-#include "prims/windows.h"
+#include "prims/linear/linear_solve_text.h"
+#include "prims/scalar/near.h"
+#include "prims/folds/reduce_window.h"
+#include "prims/arrays/windows.h"
 
 #include <string.h>
 

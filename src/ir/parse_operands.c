@@ -1,5 +1,5 @@
 /* Operands: names, and literals, whose dtype and shape may follow from the others. */
-#include "prims/lineax_text.h"
+#include "prims/linear/lineax_text.h"
 #include "ir/parse.h"
 #include "prims/forms.h"
 #include "prims/ids.h"

@@ -1,7 +1,7 @@
 /* Types, numbers, strings and arrays. */
 #include "base/number.h"
 #include "ir/parse.h"
-#include "prims/complex.h"
+#include "prims/scalar/complex.h"
 
 #include <string.h>
 

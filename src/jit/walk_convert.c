@@ -1,4 +1,4 @@
-/* Conversions on a piece (prims/convert.c): floats to integers go towards 0 and saturate, NaN becomes 0. */
+/* Conversions on a piece (prims/scalar/convert.c): floats to integers go towards 0 and saturate, NaN becomes 0. */
 #include "jit/walk.h"
 
 static tn_i_reg put(tn_i_walk *w, unsigned op, int from, int to, unsigned lanes, tn_i_reg v, tn_i_reg x) {

@@ -21,8 +21,9 @@ typedef struct tn_i_plan_by {
     void *user;
     bool everywhere; /* in regions too, whatever their own policies */
     bool region;     /* what it does not save may not be saved for the sake of an effect either */
-    bool across;  /* in loops: what enters a step may be made of what the step before saved (control/loop_entering.c) */
-    double times; /* of boundaries */
+    bool across;     /* in loops: what enters a step may be made of what the step before saved
+                        (control/loops/loop_entering.c) */
+    double times;    /* of boundaries */
 } tn_i_plan_by;
 
 /* known: known inputs.. -> (known outputs.., residuals..);

@@ -1,10 +1,10 @@
-/* Kernels that scan along an axis (prims/lanes.h) as loops: over the lanes, and in each of them from element to element
- * with what the ones before have come to as a carry.  As the kernels do, strictly in order, sums, products and
+/* Kernels that scan along an axis (prims/folds/lanes.h) as loops: over the lanes, and in each of them from element to
+ * element with what the ones before have come to as a carry.  As the kernels do, strictly in order, sums, products and
  * recurrences of floats in f64; the first element is no step. */
 #include "lower/nest_i.h"
 
 #include "plan/planner.h"
-#include "prims/lanes.h"
+#include "prims/folds/lanes.h"
 
 typedef struct scan {
     tn_i_l_builder *b;

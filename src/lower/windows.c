@@ -1,6 +1,6 @@
-/* Kernels that read or write windows at places that operands say (prims/windows.h) as loops: over the windows, whose
- * places are computed there, and over one window.  What is written at one place more than once is written in the order
- * of windows: it is stored, or an update. */
+/* Kernels that read or write windows at places that operands say (prims/arrays/windows.h) as loops: over the windows,
+ * whose places are computed there, and over one window.  What is written at one place more than once is written in the
+ * order of windows: it is stored, or an update. */
 #include "lower/nest_i.h"
 
 #include "plan/planner.h"

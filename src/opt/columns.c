@@ -15,10 +15,10 @@
 #include "opt/fuse.h"
 #include "opt/lookup.h"
 #include "opt/equations.h"
-#include "prims/dot.h"
+#include "prims/linear/dot.h"
 #include "prims/ids.h"
 #include "prims/rules.h"
-#include "prims/shape.h"
+#include "prims/arrays/shape.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,10 +5,10 @@
 
 #include "opt/fuse.h"
 #include "opt/equations.h"
-#include "prims/dot.h"
-#include "prims/gemm.h"
+#include "prims/linear/dot.h"
+#include "prims/linear/gemm.h"
 #include "prims/ids.h"
-#include "prims/shape.h"
+#include "prims/arrays/shape.h"
 
 #include <string.h>
 
@@ -133,7 +133,7 @@ static bool permutes_columns(const fit *w, const tn_i_eqn *e) {
 }
 
 /* Many products of few numbers: a batch that is long, all else short.  Kernels of our own, on machines that have them,
- * sum these in the order of the inner index with fused multiply-adds (prims/gemm.h), and so do columns. */
+ * sum these in the order of the inner index with fused multiply-adds (prims/linear/gemm.h), and so do columns. */
 static bool multiplies_columns(const fit *w, const tn_i_eqn *e) {
     const tn_i_dots d = tn_i_dots_read(&tn_i_p(e)[0]);
     const tn_type *out = type_of(w->f, e->out), *in[2];

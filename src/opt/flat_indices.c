@@ -14,11 +14,11 @@
 #include "opt/space.h"
 #include "prims/ids.h"
 #include "prims/rules.h"
-#include "prims/windows.h"
+#include "prims/arrays/windows.h"
 
 #include <string.h>
 
-/* Of gather; a scatter has its own (prims/windows.h), the same first one. */
+/* Of gather; a scatter has its own (prims/arrays/windows.h), the same first one. */
 enum { DNUMS, SIZES, MODE, FILL };
 
 static bool places_windows(const tn_i_eqn *e) {

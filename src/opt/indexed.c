@@ -10,7 +10,7 @@
 #include "opt/fuse.h"
 #include "opt/space.h"
 #include "prims/ids.h"
-#include "prims/shape.h"
+#include "prims/arrays/shape.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #include "opt/fuse.h"
 #include "opt/equations.h"
 #include "prims/ids.h"
-#include "prims/layout.h"
+#include "prims/arrays/layout.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include "opt/space.h"
 #include "prims/ids.h"
 #include "prims/rules.h"
-#include "prims/shape.h"
+#include "prims/arrays/shape.h"
 
 #include <string.h>
 

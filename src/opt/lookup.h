@@ -4,7 +4,7 @@
 #ifndef TN_LOOKUP_H
 #define TN_LOOKUP_H
 
-#include "prims/shape.h"
+#include "prims/arrays/shape.h"
 
 typedef struct tn_i_lookup {
     int64_t last;  /* the largest index */

@@ -1,9 +1,9 @@
 /* requires: any program; ensures: the same results, bit for bit but where it had products to be contracted, in the form
  * that is planned. */
 #include "control/either.h"
-#include "control/invariant.h"
+#include "control/loops/invariant.h"
 #include "control/local.h"
-#include "control/replay.h"
+#include "control/loops/replay.h"
 #include "control/widen.h"
 #include "opt/equations.h"
 

@@ -11,7 +11,7 @@
 #include "opt/equations.h"
 #include "opt/space.h"
 #include "prims/ids.h"
-#include "prims/shape.h"
+#include "prims/arrays/shape.h"
 
 #include <string.h>
 

@@ -11,7 +11,7 @@
 #include "opt/fuse.h"
 #include "opt/equations.h"
 #include "prims/ids.h"
-#include "prims/shape.h"
+#include "prims/arrays/shape.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,15 +1,15 @@
 /* Factorizations and solves of small matrices as what nests compute: each element is an array over the batch, made by
- * the operations of the kernels in their order (prims/lu_kernels.c, prims/linalg.c, prims/product.c), a pivot's row is
- * chosen by selects.  A kernel's call takes longer than they do, a batch of them is computed by vectors, and a loop
- * that solves small systems every step is one loop program.
+ * the operations of the kernels in their order (prims/linear/lu_kernels.c, prims/linear/linalg.c,
+ * prims/linear/product.c), a pivot's row is chosen by selects.  A kernel's call takes longer than they do, a batch of
+ * them is computed by vectors, and a loop that solves small systems every step is one loop program.
  *
  * Where a kernel stops, at a pivot of 0 or at a matrix that is not positive, here are selects. */
 #include "base/machine.h"
 #include "opt/fuse.h"
 #include "prims/ids.h"
-#include "prims/matrices.h"
+#include "prims/linear/matrices.h"
 #include "prims/rules.h"
-#include "prims/shape.h"
+#include "prims/arrays/shape.h"
 
 #include <math.h>
 

@@ -14,7 +14,7 @@
 #include "opt/space.h"
 #include "prims/ids.h"
 #include "prims/rules.h"
-#include "prims/windows.h"
+#include "prims/arrays/windows.h"
 
 #include <string.h>
 

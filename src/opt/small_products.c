@@ -2,16 +2,16 @@
  * call of a kernel takes longer than they do, and a loop that makes such products every step is one loop program.
  *
  * On machines with kernels of our own these sum in the order of the inner index with fused multiply-adds
- * (prims/gemm.h), and so is it here, in each of a batch: matrices by matrices, and by vectors where the sums are too
- * short for lanes.  Products that sum nothing are multiplications, of any size where they are added to something or one
- * side is a number. */
+ * (prims/linear/gemm.h), and so is it here, in each of a batch: matrices by matrices, and by vectors where the sums are
+ * too short for lanes.  Products that sum nothing are multiplications, of any size where they are added to something or
+ * one side is a number. */
 #include "base/machine.h"
 #include "opt/fuse.h"
 #include "opt/space.h"
-#include "prims/dot.h"
+#include "prims/linear/dot.h"
 #include "prims/ids.h"
 #include "prims/rules.h"
-#include "prims/shape.h"
+#include "prims/arrays/shape.h"
 
 #include <string.h>
 

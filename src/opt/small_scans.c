@@ -1,13 +1,13 @@
 /* Cumulative operations over a few elements as what nests compute: each element made of the one before, all put
- * together in the end.  As the kernels do (prims/cumulative.c, prims/linear_recurrence.c), one after the other, sums
- * and products of floats in f64. */
+ * together in the end.  As the kernels do (prims/folds/cumulative.c, prims/folds/linear_recurrence.c), one after the
+ * other, sums and products of floats in f64. */
 #include "base/machine.h"
 #include "opt/fuse.h"
 #include "opt/space.h"
 #include "prims/ids.h"
-#include "prims/lanes.h"
+#include "prims/folds/lanes.h"
 #include "prims/rules.h"
-#include "prims/shape.h"
+#include "prims/arrays/shape.h"
 
 typedef struct scanned {
     int id, axis, dtype; /* dtype: of what goes on from element to element */

@@ -8,9 +8,9 @@
 #include "base/machine.h"
 #include "opt/fuse.h"
 #include "opt/equations.h"
-#include "prims/dot.h"
+#include "prims/linear/dot.h"
 #include "prims/ids.h"
-#include "prims/shape.h"
+#include "prims/arrays/shape.h"
 
 #include <string.h>
 

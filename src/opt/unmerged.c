@@ -3,7 +3,7 @@
 #include "opt/columns.h"
 #include "opt/fuse.h"
 #include "prims/ids.h"
-#include "prims/shape.h"
+#include "prims/arrays/shape.h"
 
 static const tn_type *type_of(const tn_fn *f, tn_i_var v) { return f->val[v].type; }
 

@@ -5,7 +5,7 @@
 #include "opt/fuse.h"
 #include "opt/space.h"
 #include "prims/ids.h"
-#include "prims/shape.h"
+#include "prims/arrays/shape.h"
 
 #include <string.h>
 

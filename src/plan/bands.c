@@ -4,7 +4,7 @@
 
 #include "opt/fuse.h"
 #include "plan/nest.h"
-#include "prims/dot.h"
+#include "prims/linear/dot.h"
 #include "prims/ids.h"
 
 #include <string.h>

@@ -9,8 +9,8 @@
  * behind it.  Values of the rows that only rows read are then never in memory as a whole.
  *
  * Bits stay: rows are computed as they are alone, products that sum over rows add parts of TN_DOT_PART rows in order,
- * wherever they run (prims/dot.h), and reductions over rows get their leaves of TN_LEAF from the bands, which are put
- * together as plan/nest.h says. */
+ * wherever they run (prims/linear/dot.h), and reductions over rows get their leaves of TN_LEAF from the bands, which
+ * are put together as plan/nest.h says. */
 #ifndef TN_BANDS_H
 #define TN_BANDS_H
 

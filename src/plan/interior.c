@@ -6,7 +6,7 @@
  * is held until then (steps.c), so that nothing is placed there. */
 #include "plan/nest_part.h"
 #include "plan/planner.h"
-#include "prims/collective_run.h"
+#include "prims/ranks/collective_run.h"
 
 #include <string.h>
 

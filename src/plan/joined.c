@@ -9,7 +9,7 @@
  * longer for it, that of the operands not at all: plan.c takes whichever plan needs less. */
 #include "plan/planner.h"
 
-#include "prims/collective_run.h"
+#include "prims/ranks/collective_run.h"
 #include "prims/ids.h"
 
 #include <string.h>

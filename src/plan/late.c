@@ -5,7 +5,7 @@
 #include "opt/fuse.h"
 #include "plan/stack.h"
 
-#include "prims/collective_run.h"
+#include "prims/ranks/collective_run.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "plan/planner.h"
 #include "plan/strides.h"
 
-#include "control/loop.h"
+#include "control/loops/loop.h"
 #include "prims/ids.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "opt/fuse.h"
 #include "plan/planner.h"
 #include "plan/strides.h"
-#include "prims/dot.h"
+#include "prims/linear/dot.h"
 #include "plan/speech.h"
 #include "prims/ids.h"
 

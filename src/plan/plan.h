@@ -9,8 +9,8 @@
 
 #include "opt/equations.h"
 #include "plan/nest.h"
-#include "prims/gemm.h"
-#include "prims/layout.h"
+#include "prims/linear/gemm.h"
+#include "prims/arrays/layout.h"
 
 /* ---- places ------------------------------------------------------------------- */
 

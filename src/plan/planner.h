@@ -2,7 +2,7 @@
 #ifndef TN_PLANNER_H
 #define TN_PLANNER_H
 
-#include "prims/windows.h"
+#include "prims/arrays/windows.h"
 #include "plan/draft.h"
 #include "plan/loop.h"
 #include "plan/plan.h"
@@ -163,7 +163,7 @@ int64_t tn_i_loop_entry(const tn_type *t);
 bool tn_i_part_measure(const tn_i_plan *p, tn_i_part_size *k);
 /* Likewise of a program that is a step of a loop. */
 bool tn_i_part_steps(const tn_i_plan *p, tn_i_part_size *k);
-/* What the kernel of a step that has windows does (prims/windows.h). */
+/* What the kernel of a step that has windows does (prims/arrays/windows.h). */
 void tn_i_part_windows(const tn_i_plan *p, const tn_i_step *s, tn_i_window_form *f);
 /* Whether a part, where it is some, is one loop program: it is so little work that nobody would share it out, or
  * something is scattered, and one thread runs it, so that what is scattered is added by the loop that computes it. */

@@ -2,7 +2,7 @@
 #include "plan/planner.h"
 
 #include "checkpoint/cost_model.h"
-#include "control/loop.h"
+#include "control/loops/loop.h"
 #include "linearize/prune.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Planning a group: the programs of its loops, the buffers between them, and the memory of snapshots. */
 #include "plan/planner.h"
 
-#include "control/loop.h"
+#include "control/loops/loop.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "plan/loop.h"
 #include "plan/replay.h"
 #include "comm/collective.h"
-#include "prims/collective_run.h"
+#include "prims/ranks/collective_run.h"
 #include "prims/ids.h"
 
 bool tn_i_step_is_collective(const tn_i_plan *p, const tn_i_step *s) {

@@ -1,5 +1,5 @@
 #include "plan/stack.h"
-#include "prims/layout.h"
+#include "prims/arrays/layout.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* What runs: a strip, a kernel or a nested program per equation, and copies. */
 #include "plan/planner.h"
 #include "plan/strides.h"
-#include "prims/collective_run.h"
+#include "prims/ranks/collective_run.h"
 #include "prims/ids.h"
 
 #include <string.h>

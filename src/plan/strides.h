@@ -2,7 +2,7 @@
 #ifndef TN_STRIDES_H
 #define TN_STRIDES_H
 
-#include "prims/layout.h"
+#include "prims/arrays/layout.h"
 
 /* A loop of a nest: its extent and one stride per array. */
 #define TN_LOOP_ARRAYS        5

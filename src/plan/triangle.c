@@ -1,14 +1,14 @@
 /* Products of which one triangle alone is wanted.  `mirror` reads the upper triangle of its operand; what is made
  * element by element is wanted where what it makes is; a transpose wants the other triangle. So, from the last equation
- * back to the first, it is known what of each value is wanted, and products are told (prims/gemm.h): they leave out
- * tiles of the result that lie beside the triangle.  Elements that are wanted have the bits of the whole product.
+ * back to the first, it is known what of each value is wanted, and products are told (prims/linear/gemm.h): they leave
+ * out tiles of the result that lie beside the triangle.  Elements that are wanted have the bits of the whole product.
  *
  * Values are taken as rows of matrices of n x n elements in memory, whatever their dimensions. */
 #include "plan/nest.h"
 #include "plan/planner.h"
-#include "prims/dot.h"
+#include "prims/linear/dot.h"
 #include "prims/ids.h"
-#include "prims/shape.h"
+#include "prims/arrays/shape.h"
 
 /* Of a value: nothing so far, a triangle of its matrices, or (n = 0) all. */
 typedef struct want {

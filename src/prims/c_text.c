@@ -1,7 +1,7 @@
 /* What kernels' C text is made of. */
 #include "prims/c_text.h"
 #include "base/number.h"
-#include "prims/layout.h"
+#include "prims/arrays/layout.h"
 
 #include <inttypes.h>
 #include <math.h>

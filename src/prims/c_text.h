@@ -45,7 +45,7 @@ typedef struct tn_i_c_kernel {
 const char *tn_i_c_refuses(const char *name);
 const char *tn_i_c_name(int dtype);   /* "double", ... */
 const char *tn_i_c_suffix(int dtype); /* "f64", ... */
-/* The functions of prims/special.h: of special.c, and of incomplete_gamma.c. */
+/* The functions of prims/scalar/special.h: of special.c, and of incomplete_gamma.c. */
 extern const tn_i_c_helper tn_i_special_helpers[];
 extern const tn_i_c_helper tn_i_igamma_helpers[];
 /* Reductions, NAME that of tn_i_fold_name ("sum_f64"): tansy_NAME(x, y) of two elements; of a state of 16 numbers and

@@ -1,6 +1,6 @@
 /* Emitting common equations from rules. */
 #include "prims/ids.h"
-#include "prims/shape.h"
+#include "prims/arrays/shape.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "prims/equinox_text.h"
-#include "prims/complex.h"
+#include "prims/scalar/complex.h"
 #include "prims/ids.h"
-#include "prims/shape.h"
+#include "prims/arrays/shape.h"
 
 #include <string.h>
 

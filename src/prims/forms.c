@@ -1,7 +1,7 @@
 #include "prims/forms.h"
 #include "prims/dims.h"
 #include "prims/ids.h"
-#include "prims/shape.h"
+#include "prims/arrays/shape.h"
 
 /* ---- reductions by bits ---- */
 

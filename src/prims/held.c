@@ -1,8 +1,8 @@
 #include "prims/held.h"
 #include "ir/params.h"
 #include "prims/ids.h"
-#include "prims/near.h"
-#include "prims/shape.h"
+#include "prims/scalar/near.h"
+#include "prims/arrays/shape.h"
 
 static int bits_of(int dtype) { return (int)tn_i_dtype_size(dtype) * 8; }
 

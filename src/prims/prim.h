@@ -1,5 +1,5 @@
 /* The questions a primitive answers.  A primitive is one descriptor block in
- * src/prims/<family>.c (or src/control) and one row in prims.def; nothing else
+ * src/prims/<kind>/<family>.c (or src/control) and one row in prims.def; nothing else
  * in the library names it, except rules that emit it. */
 #ifndef TN_PRIM_H
 #define TN_PRIM_H
@@ -231,7 +231,7 @@ enum { TN_LEAF = 512, TN_LANES = 16 };
  * plan/nest_plan.c has memory for them. */
 enum { TN_WAITING = 8 * TN_LEAF };
 
-/* A value of a complex equation (prims/complex.h): its parts; im TN_NOVAR: an array that is not complex. */
+/* A value of a complex equation (prims/scalar/complex.h): its parts; im TN_NOVAR: an array that is not complex. */
 typedef struct tn_i_complex {
     tn_i_var re, im;
 } tn_i_complex;
@@ -356,15 +356,15 @@ struct tn_prim {
     tn_i_strip *(*choose)(const tn_i_query *q, const char **body);
     tn_i_fold fold; /* a reduction over the parameter `axes` */
     int scan; /* along the axis that parameter 0 is, from its end if parameter 1 says so: each element of the result
-                 is this fold of the one before and operand 0's, or TN_SCAN_RECURRENCE (prims/lanes.h) */
+                 is this fold of the one before and operand 0's, or TN_SCAN_RECURRENCE (prims/folds/lanes.h) */
     /* A primitive that repeats or permutes the elements of operand 0: map[d] is the dimension of the operand that
      * dimension d of the output walks, or -1; false: not so for these types. */
     bool (*walks)(const tn_i_query *q, int8_t *map);
     tn_i_rows (*rows)(const tn_i_query *q); /* of what moves elements and has rows (rank > 0); NULL: not known */
     int rows_in; /* 1 + the parameter that begins with how many rows the result has; 0: none */
     tn_status (*kernel)(const tn_i_kernel *k); /* NULL: strips, or the nested program `body` */
-    /* What the kernel does, of what reads or writes windows at places that operands say (prims/windows.h); k's arrays
-     * have types and strides alone. */
+    /* What the kernel does, of what reads or writes windows at places that operands say (prims/arrays/windows.h); k's
+     * arrays have types and strides alone. */
     void (*windows)(const tn_i_kernel *k, struct tn_i_window_form *f);
     size_t (*scratch)(const tn_i_query *q); /* bytes; SIZE_MAX on overflow */
     /* Strides and offset (in elements, through out->data as a byte offset added by the caller:

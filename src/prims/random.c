@@ -8,8 +8,8 @@
 #include "prims/dims.h"
 #include "prims/ids.h"
 #include "prims/sample.h"
-#include "prims/shape.h"
-#include "prims/special.h"
+#include "prims/arrays/shape.h"
+#include "prims/scalar/special.h"
 #include "prims/threefry.h"
 
 /* Weighted operations of one counter: 20 rounds of 3 (a rotation counted as one) and the additions between. */

@@ -4,7 +4,7 @@
 #include "base/machine.h"
 #include "run/gemm_context.h"
 #include "base/parallel.h"
-#include "prims/gemm.h"
+#include "prims/linear/gemm.h"
 
 #include <blis.h>
 

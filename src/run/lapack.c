@@ -1,6 +1,6 @@
 /* LAPACK's factorizations: the only file that knows it.  The _work forms with columns in order hand their arguments
  * through and allocate nothing; asked with -1 elements of room they tell how many they want. */
-#include "prims/lapack.h"
+#include "prims/linear/lapack.h"
 
 #ifdef TN_LAPACK
 #include <lapacke.h>

@@ -2,7 +2,7 @@
  * of one matrix and two vectors, one behind the other, are one call. */
 #include "plan/planner.h"
 #include "plan/strides.h"
-#include "prims/dot.h"
+#include "prims/linear/dot.h"
 #include "prims/ids.h"
 
 #include <string.h>

@@ -3,8 +3,8 @@
 #include "run/branch.h"
 #include "run/profile.h"
 #include "plan/strides.h"
-#include "prims/collective_run.h"
-#include "prims/dot.h"
+#include "prims/ranks/collective_run.h"
+#include "prims/linear/dot.h"
 #include "prims/ids.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #ifndef TN_SMALL_GEMM_H
 #define TN_SMALL_GEMM_H
 
-#include "prims/gemm.h"
+#include "prims/linear/gemm.h"
 
 enum { TN_TILE_ROWS = 8, TN_TILE_VECTORS = 3 }; /* the most of one tile; a tile of 5, 6 or 7 rows there is not */
 

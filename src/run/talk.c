@@ -4,7 +4,7 @@
 #include "comm/collective.h"
 #include "plan/loop.h"
 #include "plan/replay.h"
-#include "prims/collective_run.h"
+#include "prims/ranks/collective_run.h"
 #include "prims/ids.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 #include "run/warm.h"
-#include "prims/gemm.h"
+#include "prims/linear/gemm.h"
 
 #include <math.h>
 

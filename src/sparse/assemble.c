@@ -1,7 +1,7 @@
 #include "sparse/assemble.h"
 
 #include "prims/ids.h"
-#include "prims/shape.h"
+#include "prims/arrays/shape.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Rows of elementwise equations with their coefficients, which are what the primitive's own kernel makes of those of
  * the operands, so that they have the bits of the derivative; one that varies is a NaN, which stays one. */
-#include "prims/layout.h"
+#include "prims/arrays/layout.h"
 #include "sparse/elementwise.h"
 
 #include <math.h>

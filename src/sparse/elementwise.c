@@ -2,7 +2,7 @@
  * where the primitive makes 0 of a 1 the row is empty. */
 #include "sparse/elementwise.h"
 
-#include "prims/layout.h"
+#include "prims/arrays/layout.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 #include "sparse/evaluate.h"
 
 #include "jvp/jvp.h"
-#include "prims/shape.h"
+#include "prims/arrays/shape.h"
 #include "sparse/assemble.h"
 #include "sparse/flat.h"
 #include "sparse/seeds.h"

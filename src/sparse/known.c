@@ -1,5 +1,5 @@
 /* Values that depend on nothing that may change. */
-#include "prims/layout.h"
+#include "prims/arrays/layout.h"
 #include "prims/strips.h"
 #include "sparse/walk.h"
 

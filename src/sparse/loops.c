@@ -1,6 +1,6 @@
 /* Loops and branches.  A loop whose length is known is run step by step, with exact sets; others until what is carried
  * changes no more, which is what it may be after any number of steps. */
-#include "control/loop.h"
+#include "control/loops/loop.h"
 #include "sparse/walk.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
 /* Loops that carry nothing are maps: all their steps at once are a batch, and derivatives of them are those of blocks,
  * whoever wrote them as a loop. */
-#include "control/loop.h"
+#include "control/loops/loop.h"
 #include "control/nested.h"
 #include "ir/seen.h"
-#include "prims/shape.h"
+#include "prims/arrays/shape.h"
 #include "sparse/maps.h"
 #include "vmap/vmap.h"
 

@@ -1,5 +1,5 @@
 /* Operators on complex arrays: two values each, and the equations of their parts. */
-#include "prims/complex.h"
+#include "prims/scalar/complex.h"
 #include "prims/ids.h"
 #include "tansy/complex.h"
 #include "trace/trace.h"

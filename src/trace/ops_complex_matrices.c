@@ -1,9 +1,9 @@
 /* Systems, factors and decompositions of complex matrices: one equation of parts each, or a few. */
-#include "prims/complex.h"
+#include "prims/scalar/complex.h"
 #include "prims/ids.h"
-#include "prims/matrices.h"
+#include "prims/linear/matrices.h"
 #include "prims/rules.h"
-#include "prims/shape.h"
+#include "prims/arrays/shape.h"
 #include "tansy/complex.h"
 #include "tansy/ops.h"
 #include "trace/trace.h"

@@ -1,6 +1,6 @@
 /* Eigenvalues, singular values and their kin. */
 #include "prims/ids.h"
-#include "prims/matrices.h"
+#include "prims/linear/matrices.h"
 #include "tansy/complex.h"
 #include "tansy/decompositions.h"
 #include "trace/trace.h"

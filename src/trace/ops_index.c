@@ -1,6 +1,6 @@
 /* Operators that read or add to parts of an array. */
 #include "prims/ids.h"
-#include "prims/shape.h"
+#include "prims/arrays/shape.h"
 #include "trace/trace.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
  *
  * A step is traced with its number in front, then what it carries, then the entries it reads; what it captures
  * follows.  The equation wants what is the same in every step in front, and the number only where it is read. */
-#include "control/loop.h"
+#include "control/loops/loop.h"
 #include "control/vary.h"
 #include "prims/ids.h"
 #include "tansy/loops.h"

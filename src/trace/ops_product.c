@@ -1,5 +1,5 @@
 /* Products of arrays.  All but the primitive are contractions over labels. */
-#include "prims/dot.h"
+#include "prims/linear/dot.h"
 #include "prims/ids.h"
 #include "trace/trace.h"
 

@@ -1,7 +1,7 @@
 /* Operators that make constants or move elements. */
 #include "prims/ids.h"
 #include "trace/trace.h"
-#include "prims/shape.h"
+#include "prims/arrays/shape.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* Operators over windows: sliding_windows and overlap_add, convolutions, pooling. */
-#include "prims/conv.h"
+#include "prims/linear/conv.h"
 #include "prims/ids.h"
-#include "prims/reduce_window.h"
-#include "prims/shape.h"
+#include "prims/folds/reduce_window.h"
+#include "prims/arrays/shape.h"
 #include "trace/trace.h"
 
 #include <string.h>

@@ -6,7 +6,7 @@
  * v; SLEEF_F64(fn, ulp) and SLEEF_F32(fn, ulp); ANY(m), whether a lane of the mask m is set, and BEYOND_F64(x, most)
  * and BEYOND_F32(x, most), whether a lane's absolute value is more than most; FMA(a, b, c), TRUNC(x) and SQRT(x) of
  * f64, FMAF(a, b, c), TRUNCF(x) and SQRTF(x) of f32, if there are. */
-#include "prims/special.h"
+#include "prims/scalar/special.h"
 #include "vec/math.h"
 
 #include <math.h>
@@ -114,7 +114,8 @@ typedef int32_t i32xn __attribute__((vector_size(BYTES)));
 #define ROW3(prefix, label, name) {label, {.strip = prefix##_##name, .one = prefix##_##name##_one}},
 #define ROW(prefix, label, name)  {label, {prefix##_##name, prefix##_##name##_one, prefix##_##name##_itself}},
 
-/* Composed of the library's exp: 1 / (1 + e^-x), where e^-|x| cannot overflow (prims/special.c: the same steps). */
+/* Composed of the library's exp: 1 / (1 + e^-x), where e^-|x| cannot overflow (prims/scalar/special.c: the same steps).
+ */
 #define LOGISTIC(name, T, V, M, exp)                             \
     extern V exp(V);                                             \
     static V name(V x) {                                         \

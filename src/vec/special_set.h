@@ -23,7 +23,7 @@ extern f64xn MVEC_F64(log, v)(f64xn);
 
 #include "vec/gamma_set.h"
 
-/* ---- erf_inv: as prims/special.c, of f32 with fewer coefficients ---- */
+/* ---- erf_inv: as prims/scalar/special.c, of f32 with fewer coefficients ---- */
 static const float erf_inv_pf[] = {0.0845597908f, 0.301172525f, -0.858890116f, 0.293968052f},
                    erf_inv_qf[] = {1, -3.09177828f, 2.47019076f, -0.41315648f},
                    erf_inv_tail_pf[] = {-0.364068508f, -0.437721193f, -0.109747499f, -0.00119934208f},

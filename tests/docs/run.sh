@@ -188,7 +188,7 @@ if [ -s "$temp/optional" ] && diff -u "$temp/optional" "$temp/listed"; then ok; 
 
 # shellcheck disable=SC2086 # a list
 if tools/docs/links.sh $documents; then ok; else wrong "dead links"; fi
-for name in $(grep -o '`[a-z_]*/[a-z_0-9]*\.[a-z]*`' src/README.md | tr -d '`' | sort -u); do
+for name in $(grep -o '`[a-z_]*/[a-z_0-9/]*\.[a-z]*`' src/README.md | tr -d '`' | sort -u); do
     if [ -f "src/$name" ]; then ok; else wrong "src/README.md: $name does not exist"; fi
 done
 
@@ -244,7 +244,7 @@ for folder in src/*/; do
         continue
     fi
     good=1
-    for other in $(cat "src/$folder"/*.[ch] | sed -n 's|^#include "\([a-z]*\)/.*|\1|p' | sort -u); do
+    for other in $(find "src/$folder" -name "*.[ch]" -exec cat {} + | sed -n 's|^#include "\([a-z]*\)/.*|\1|p' | sort -u); do
         case "$row" in
         *"\`$other\`"*) ;;
         *)

@@ -1,7 +1,7 @@
 /* Complex arithmetic in generated programs: parts that are values of the program, held where every function is smooth.
  */
 #include "laws/generator_i.h"
-#include "prims/complex.h"
+#include "prims/scalar/complex.h"
 #include "prims/ids.h"
 #include "prims/sample.h"
 

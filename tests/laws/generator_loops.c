@@ -1,6 +1,6 @@
 /* Generated programs that run more or less than once: loops of a few steps, and one branch of several. */
-#include "control/loop.h"
-#include "control/loop_sample.h"
+#include "control/loops/loop.h"
+#include "control/loops/loop_sample.h"
 #include "laws/generator_i.h"
 #include "prims/ids.h"
 

@@ -1,6 +1,6 @@
 /* Generated programs inside programs: call, checkpoint, cond, custom rules, linear calls. */
 #include "checkpoint/policies.h"
-#include "control/loop.h"
+#include "control/loops/loop.h"
 #include "jvp/jvp.h"
 #include "laws/generator_i.h"
 #include "linearize/prune.h"

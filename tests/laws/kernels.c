@@ -3,7 +3,7 @@
 #include "laws/table.h"
 
 #include "prims/ids.h"
-#include "prims/layout.h"
+#include "prims/arrays/layout.h"
 #include "prims/strips.h"
 
 #include <math.h>

@@ -8,7 +8,7 @@
 #ifndef LAWS_H
 #define LAWS_H
 
-#include "prims/lapack.h"
+#include "prims/linear/lapack.h"
 #include "prims/ids.h"
 
 #include "laws/array.h"

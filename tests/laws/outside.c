@@ -1,6 +1,6 @@
 /* What leaves a loop has the same bits outside. */
-#include "control/invariant.h"
-#include "control/loop.h"
+#include "control/loops/invariant.h"
+#include "control/loops/loop.h"
 #include "laws/derive.h"
 #include "laws/table.h"
 #include "prims/ids.h"

@@ -1,5 +1,5 @@
 /* A schedule changes no bit of any derivative, whatever the policy. */
-#include "control/loop.h"
+#include "control/loops/loop.h"
 #include "laws/derive.h"
 #include "laws/table.h"
 #include "prims/ids.h"

@@ -1,7 +1,7 @@
 /* Broken kernels, strips and views. */
 #include "mutants/mutant.h"
 
-#include "prims/layout.h"
+#include "prims/arrays/layout.h"
 
 #include <string.h>
 

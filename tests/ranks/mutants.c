@@ -3,7 +3,7 @@
 #include "ranks_i.h"
 
 #include "prims/ids.h"
-#include "prims/ranks.h"
+#include "prims/ranks/ranks.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "unit/tracing.h"
 
 #include "plan/plan.h"
-#include "prims/product.h"
+#include "prims/linear/product.h"
 #include "tansy/loops.h"
 #include "tansy/ops.h"
 

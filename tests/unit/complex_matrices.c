@@ -1,6 +1,6 @@
 /* Operators of complex matrices: what each promises of matrices of every size, dtype and batch; phases; derivatives
  * beside differences; triangular systems with diagonals of every magnitude; what is refused. */
-#include "prims/lapack.h"
+#include "prims/linear/lapack.h"
 #include "tansy/complex.h"
 #include "tansy/ops.h"
 #include "unit/tracing.h"

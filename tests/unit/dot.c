@@ -1,9 +1,9 @@
 /* dot_general: every dimension-number pattern against plain sums, in every layout and dtype;
  * what is overwritten, what may not be skipped, and what the type rule refuses. */
 #include "prims/dims.h"
-#include "prims/gemm.h"
+#include "prims/linear/gemm.h"
 #include "prims/ids.h"
-#include "prims/layout.h"
+#include "prims/arrays/layout.h"
 
 #include <stdarg.h>
 #include <stddef.h>

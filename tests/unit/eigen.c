@@ -1,6 +1,6 @@
 /* eigh, qr, svd, pinv and lstsq: what they say of matrices of every shape, dtype and batch; derivatives, also where
  * values are equal; what is refused.  Linked with what LAPACK=0 makes, the same program tests that they are refused. */
-#include "prims/lapack.h"
+#include "prims/linear/lapack.h"
 #include "tansy/complex.h"
 #include "unit/tracing.h"
 

@@ -3,7 +3,7 @@
 #include "plan/plan.h"
 #include "naive.h"
 #include "prims/ids.h"
-#include "prims/shape.h"
+#include "prims/arrays/shape.h"
 
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
  * called, so each has a process of its own.  Values are small multiples of powers of two, so that sums are exact in any
  * order and every element is compared exactly; solves are compared with what was multiplied. */
 #include "run/gemm_context.h"
-#include "prims/gemm.h"
-#include "prims/product.h"
+#include "prims/linear/gemm.h"
+#include "prims/linear/product.h"
 #include "prims/sample.h"
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* What leaves a loop, counted: equations in steps, of gradients too (docs/loops.md, "What leaves a loop"). */
-#include "control/invariant.h"
+#include "control/loops/invariant.h"
 #include "prims/prim.h"
 #include "unit/tracing.h"
 

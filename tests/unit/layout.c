@@ -1,5 +1,5 @@
 /* Copies between layouts: any order of dimensions, sizes around those of tiles, every size of an element. */
-#include "prims/layout.h"
+#include "prims/arrays/layout.h"
 #include "prims/sample.h"
 
 #include <setjmp.h>

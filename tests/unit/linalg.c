@@ -1,8 +1,8 @@
 /* triangular_solve and cholesky: residuals for every parameter, size and layout; what is not
  * read; matrices that are not positive definite; and what the type rules refuse. */
 #include "prims/ids.h"
-#include "prims/layout.h"
-#include "prims/product.h"
+#include "prims/arrays/layout.h"
+#include "prims/linear/product.h"
 
 #include <stdarg.h>
 #include <stddef.h>

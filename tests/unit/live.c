@@ -3,7 +3,7 @@
 #include "plan/live.h"
 #include "plan/pool.h"
 #include "prims/ids.h"
-#include "prims/shape.h"
+#include "prims/arrays/shape.h"
 #include "tracing.h"
 #include "unit/meter.h"
 

@@ -2,7 +2,7 @@
  * both. */
 #include "exec/exec.h"
 #include "plan/nest.h"
-#include "prims/dot.h"
+#include "prims/linear/dot.h"
 #include "prims/prim.h"
 #include "tracing.h"
 

@@ -4,7 +4,7 @@
 #include "plan/strides.h"
 #include "naive.h"
 #include "prims/ids.h"
-#include "prims/shape.h"
+#include "prims/arrays/shape.h"
 
 #include <stdarg.h>
 #include <stddef.h>

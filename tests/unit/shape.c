@@ -2,7 +2,7 @@
  * and cotangents accumulated in place. */
 #include "prims/ids.h"
 #include "prims/sample.h"
-#include "prims/shape.h"
+#include "prims/arrays/shape.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

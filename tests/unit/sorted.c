@@ -1,5 +1,5 @@
-/* Sorts along a dimension, short and long (prims/sort.c merges, or goes by digits): rising, NaN last, -0 like 0; equal
- * keys keep their order, which the numbers of elements that are sorted along tell. */
+/* Sorts along a dimension, short and long (prims/arrays/sort.c merges, or goes by digits): rising, NaN last, -0 like 0;
+ * equal keys keep their order, which the numbers of elements that are sorted along tell. */
 #include "prims/prim.h"
 #include "tracing.h"
 

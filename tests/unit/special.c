@@ -2,7 +2,7 @@
  * limits, and the identities that tie them together. */
 #define _XOPEN_SOURCE 700 /* signgam */
 
-#include "prims/special.h"
+#include "prims/scalar/special.h"
 
 #include <stdarg.h>
 #include <stdbool.h>

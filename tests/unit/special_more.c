@@ -1,6 +1,6 @@
 /* Special functions of several arguments, and Bessel's, against values in several hundred digits (record_special.py);
  * what they are at the ends of their domains. */
-#include "prims/special.h"
+#include "prims/scalar/special.h"
 #include "vec/vec.h"
 
 #include <stdarg.h>

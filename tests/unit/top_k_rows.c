@@ -1,5 +1,5 @@
-/* top_k of rows and columns, short and long, for k from 1 to all of them (prims/largest.c lists, sifts or sorts):
- * values and places are those of a sort by comparison, NaN first and of equals the first. */
+/* top_k of rows and columns, short and long, for k from 1 to all of them (prims/arrays/largest.c lists, sifts or
+ * sorts): values and places are those of a sort by comparison, NaN first and of equals the first. */
 #include "prims/prim.h"
 #include "amount.h"
 #include "tracing.h"

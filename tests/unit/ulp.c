@@ -1,7 +1,7 @@
 /* How far functions of vectors are from exact, in ulp, on every instruction set that is here: at most what
  * docs/execution.md promises.  What is exact is long double for f64 and double for f32. */
 #include "prims/ids.h"
-#include "prims/special.h"
+#include "prims/scalar/special.h"
 #include "vec/vec.h"
 
 #include <setjmp.h>
