@@ -8,7 +8,7 @@
 ARM64       = $(BUILD)/arm64
 ARM64_UNITS = $(filter-out $(ARM64_LEFT_OUT),$(UNITS))
 # Start or link programs, which qemu does not; count steps of x86's kernels; take minutes.
-ARM64_LEFT_OUT = fork gemm cgen emit_names ahead auto_budget bands budget constants steady
+ARM64_LEFT_OUT = fork gemm cgen emit_names prefetch auto_budget row_blocks budget constants steady
 ARM64_TESTS = golden laws ranks $(ARM64_UNITS:%=unit-%)
 arm64_target = $(abspath $(ARM64)/target)
 arm64_run   = env PATH=$(arm64_target)/bin:$(PATH) qemu-aarch64 -E LD_LIBRARY_PATH=$(arm64_target)/lib:/usr/aarch64-linux-gnu/lib \

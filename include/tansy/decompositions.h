@@ -71,9 +71,9 @@ TN_API tn_val tn_lstsq_at(tn_val a, tn_val b, const char *file, int line);
 /* x with a x = b for tridiagonal a: row i is dl[i] x[i - 1] + d[i] x[i] + du[i] x[i + 1], of vectors dl, d and du of n
  * entries; dl[0] and du[n - 1] are not read (jax.lax.linalg.tridiagonal_solve, LAPACK's gtsv: elimination with partial
  * pivoting).  b and x are [n], or [n, k] with a system a column.  Not finite where a is singular.  Derivatives in all
- * four are solves with a and a' (tn_custom_linear_solve); under vmap each lane is a system.  TN_ETYPE: other shapes or
- * dtypes. Cost: some 10 n operations and 3 n k multiply-adds, and so for each derivative; memory linear in n k.  Needs
- * no LAPACK. */
+ * four are solves with a and a' (tn_custom_linear_solve); under vmap each batch element is a system.  TN_ETYPE: other
+ * shapes or dtypes. Cost: some 10 n operations and 3 n k multiply-adds, and so for each derivative; memory linear in n
+ * k.  Needs no LAPACK. */
 TN_API tn_val tn_tridiagonal_solve_at(tn_val dl, tn_val d, tn_val du, tn_val b, const char *file, int line);
 #define tn_tridiagonal_solve(dl, d, du, b) tn_tridiagonal_solve_at(dl, d, du, b, __FILE__, __LINE__)
 

@@ -32,14 +32,14 @@ TN_API void tn_print_at(tn_ctx *c, const char *text, size_t n, const tn_val *x, 
 TN_API int tn_observe_file(void *file, const tn_effect *e);
 /* For steps of loops: as tn_print of `step` and the n values of x (at most 7), but only where `step`, an i64 array, has
  * an element that is a multiple of `every`, and the observer may stop the call, which then ends with TN_ECANCELLED.
- * tn_loop_step (<tansy/loops.h>) is the step's number, the same for all lanes of a vmap.  Said in the forward
+ * tn_loop_step (<tansy/loops.h>) is the step's number, the same for all batch elements of a vmap.  Said in the forward
  * part only: never when a schedule runs a step again.  TN_EINVAL: the text is NULL, every < 1, n > 7; TN_ETYPE. */
 TN_API void tn_progress_at(tn_ctx *c, const char *text, tn_val step, int64_t every, size_t n, const tn_val *x,
                            const char *file, int line);
 #define tn_progress(...) tn_progress_at(__VA_ARGS__, __FILE__, __LINE__) /* (c, text, step, every, n, x) */
 /* Stops the call with TN_EASSERT, and `text` with this file:line as its message,
  * unless all elements of cond, a bool array, are true; the observer hears of it
- * first.  Under transformations as tn_print; under vmap all lanes must hold.
+ * first.  Under transformations as tn_print; under vmap all batch elements must hold.
  * Outputs and later effects of a call that is stopped are not made. */
 TN_API void tn_assert_at(tn_val cond, const char *text, const char *file, int line);
 #define tn_assert(cond, text) tn_assert_at(cond, text, __FILE__, __LINE__)

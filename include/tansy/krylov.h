@@ -15,7 +15,7 @@
  *
  * Derivatives, of every order and in both modes, are those of x = a^-1 b (tn_custom_linear_solve): each is a solve with
  * the same options, in reverse mode with the transpose of matvec, which is derived.  Nothing of the iteration is kept
- * or differentiated.  Under tn_vmap each lane iterates until all have converged, and keeps what it has.
+ * or differentiated.  Under tn_vmap each batch element iterates until all have converged, and keeps what it has.
  *
  * Convergence.  It is reached where |b - a x| <= max(tol |b|, atol), in the norm over all elements.  Where it is not
  * within maxiter products, all of x is NaN, and so are derivatives whose solves do not converge; info says so, too.

@@ -163,8 +163,8 @@ typedef struct tn_ode_options {
     /* Every so many steps (adaptive: accepted or rejected) the observer of the call (tn_work_observe) hears a
      * TN_PROGRESS "ode_solve" of three arrays: the number of steps made, i64; the time, f64; which part of t0 .. t1 is
      * done, f64.  What it returns, unless 0, stops the call with TN_ECANCELLED.  Under every derivative it hears of
-     * the forward pass alone, of each step once.  vmap of constant steps says it once for all lanes; of adaptive ones
-     * it is an error (TN_ERULE), because lanes end each on its own.  0: never. */
+     * the forward pass alone, of each step once.  vmap of constant steps says it once for all batch
+     * elements; of adaptive ones it is an error (TN_ERULE), because each ends on its own.  0: never. */
     int64_t progress;
 } tn_ode_options;
 

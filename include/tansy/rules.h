@@ -51,7 +51,7 @@ TN_API void tn_checkpoint_many_at(tn_trace_many_fn f, const tn_policy *policy, v
  * given become further operands, and are differentiated as such.
  *   Derivatives run the branch that was taken, and keep its residuals only: memory for residuals is that of the branch
  * with more of them, type by type.  Under tn_vmap an unbatched pred stays one choice; with a batched one all branches
- * run, for all lanes, and the lanes choose, in such a way that an infinite derivative of a branch not taken stays out.
+ * run, for all batch elements, and each chooses, so that an infinite derivative of a branch not taken stays out.
  * A branch with an effect is then refused (TN_ERULE with its file:line).  tn_cost counts the larger branch, figure
  * by figure.  A pred that is a constant of the program leaves that branch alone, as a call. */
 TN_API tn_val tn_cond_at(tn_val pred, tn_trace_fn then_fn, tn_trace_fn else_fn, void *user, size_t n, const tn_val *x,
@@ -126,8 +126,9 @@ TN_API void tn_linear_call_many_at(tn_trace_many_fn f, tn_trace_many_fn ft, void
  * derivatives of it are taken at second order.
  *   residual, unless NULL, is set to max |f(x)|, rank 0, without a derivative: one evaluation of f more, and only where
  * it is used.  Nothing is checked by itself; see tn_assert.
- *   Under vmap each lane is a system of its own (m stays what it was).  Values of the enclosing trace may be used in
- * all callbacks; they count as p, derivatives included.  f and linear_solve may have no effects (TN_ETYPE); solve may.
+ *   Under vmap each batch element is a system of its own (m stays what it was).  Values of the enclosing trace may be
+ * used in all callbacks; they count as p, derivatives included.  f and linear_solve may have no effects (TN_ETYPE);
+ * solve may.
  *   The _many form has nx unknowns of one float dtype and any shapes: f(x.., p..) gives nx residuals of the unknowns'
  * types, solve(x0.., p..) the unknowns, linear_solve(x.., p.., r..) likewise; x may be x0.  TN_EINVAL: no unknown, or f
  * or solve NULL; TN_ETYPE: other types than these. */
@@ -148,8 +149,8 @@ TN_API void tn_custom_root_many_at(tn_trace_many_fn f, tn_trace_many_fn solve, t
  * transpose_solve.  So in every order and nesting, and in rules: the result is a linear function of b to the checker.
  *   transpose_solve NULL: reverse mode is refused (TN_ERULE), by the transformation that asks for it.  Where it is the
  * same callback as solve, a is symmetric by the user's word, and one program does for both.
- *   Under vmap each lane is a system of its own.  Values of the enclosing trace may be used in all callbacks; they
- * count as p, derivatives included.  No callback may have effects (TN_ETYPE).
+ *   Under vmap each batch element is a system of its own.  Values of the enclosing trace may be used in all callbacks;
+ * they count as p, derivatives included.  No callback may have effects (TN_ETYPE).
  *   The _many form has nx right-hand sides, floats of any shapes: matvec(p.., x..) gives nx results of their types,
  * solve(p.., b..) x.. of these types and behind them naux more results (iterations, a residual), which go to
  * out[nx..nx + naux) and have no derivative; transpose_solve gives x.. alone.  out may be b.  TN_EINVAL: no right-hand

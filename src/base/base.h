@@ -50,7 +50,7 @@ struct tn_ctx {
     uint32_t most_nesting; /* how deep programs may be nested */
     bool by_stack;         /* because the stack has no room for more */
     const char *refused;   /* why its options were: it makes no program, and says so; NULL: they were not */
-    bool whole;            /* for tests: no program runs in bands of rows (plan/bands.h) */
+    bool whole;            /* for tests: no program runs in blocks of rows (plan/row_blocks.h) */
     uint8_t nests;         /* for tests: who runs nests (plan/assembled.h) */
     uint8_t no_code;       /* for tests: the system gives no memory for code: 1 mmap refuses, 2 mprotect (jit/seal.h) */
     bool tight;            /* for tests: whatever grows, grows by just what is needed, so that each time may fail */

@@ -1,4 +1,4 @@
-/* Batching of cond: one branch for all lanes, or all branches and a choice lane by lane. */
+/* Batching of cond: one branch for all batch elements, or all branches and a choice element by element. */
 #include "control/cond.h"
 #include "linearize/prune.h"
 #include "prims/ids.h"
@@ -74,9 +74,9 @@ static void batch_one(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *ou
     tn_i_free(c, extra, nextra);
 }
 
-/* ---- an index for each lane ---------------------------------------------------------- */
+/* ---- an index for each batch element ---------------------------------------------------------- */
 
-/* bool[batch]: which lanes take branch k. */
+/* bool[batch]: which batch elements take branch k. */
 static tn_i_var taken(tn_i_rule *r, uint32_t k) {
     tn_i_builder *b = r->b;
     const tn_i_var index = r->in[0];
@@ -86,19 +86,19 @@ static tn_i_var taken(tn_i_rule *r, uint32_t k) {
     return tn_i_op2(b, last ? how : TN_P_eq, index, last ? tn_i_number_like(b, index, k) : index);
 }
 
-/* lanes ? x : y for arrays of `rank` behind the batch */
-static tn_i_var choose(tn_i_rule *r, tn_i_var lanes, tn_i_var x, tn_i_var y) {
+/* batch elements ? x : y for arrays of `rank` behind the batch */
+static tn_i_var choose(tn_i_rule *r, tn_i_var elements, tn_i_var x, tn_i_var y) {
     const tn_type *t = tn_i_vtype(r->b, x);
     const int64_t first[1] = {0};
-    const tn_i_var mask = t->rank == 1 ? lanes : tn_i_broadcast(r->b, lanes, t->rank, t->dim, first);
+    const tn_i_var mask = t->rank == 1 ? elements : tn_i_broadcast(r->b, elements, t->rank, t->dim, first);
     return tn_i_op3(r->b, TN_P_select, mask, x, y);
 }
 
-/* x in the lanes that take the branch; its value without a derivative in the others, whose partials may be infinite. A
- * tangent is zero there. */
-static tn_i_var guarded(tn_i_rule *r, tn_i_var lanes, tn_i_var x) {
+/* x in the batch elements that take the branch; its value without a derivative in the others, whose partials may be
+ * infinite. A tangent is zero there. */
+static tn_i_var guarded(tn_i_rule *r, tn_i_var elements, tn_i_var x) {
     const bool tangent = r->b->val[x].linear;
-    return choose(r, lanes, x, tangent ? tn_i_number_like(r->b, x, 0) : tn_i_op1(r->b, TN_P_stop_gradient, x));
+    return choose(r, elements, x, tangent ? tn_i_number_like(r->b, x, 0) : tn_i_op1(r->b, TN_P_stop_gradient, x));
 }
 
 static bool refused(tn_i_rule *r) {
@@ -108,7 +108,7 @@ static bool refused(tn_i_rule *r) {
         if (!f->effect) continue;
         (void)tn_i_fail(r->b->ctx, TN_ERULE, tn_i_effect_loc(f),
                         "vmap: this effect is in branch %u of the cond at %s:%u, whose index is batched: all branches "
-                        "would run, for all lanes",
+                        "would run, for all batch elements",
                         (unsigned)k, cond ? cond->file : "", cond ? (unsigned)cond->line : 0);
         r->b->failed = true;
         return true;
@@ -122,16 +122,16 @@ static bool any_stack(const tn_type *const *type, uint32_t n) {
     return false;
 }
 
-/* A branch as it runs on all lanes. */
+/* A branch as it runs on all batch elements. */
 typedef struct lane_branch {
-    tn_i_var lanes; /* those that take it */
+    tn_i_var elements; /* those that take it */
     tn_i_var *in, *y;
     bool *in_batched, *y_batched;
     uint8_t *linear, *zero; /* of its inputs: none; of its outputs: TN_ZERO are zeros */
 } lane_branch;
 
-/* What a branch reads.  Where it reads stacks, numbers may be those of their steps: in a lane that took another branch
- * they are of other stacks, and none of its steps are wanted. */
+/* What a branch reads.  Where it reads stacks, numbers may be those of their steps: in a batch element that took
+ * another branch they are of other stacks, and none of its steps are wanted. */
 static void enter(tn_i_rule *r, const lane_branch *w, const bool *batched) {
     tn_i_builder *b = r->b;
     const bool stacks = any_stack(r->in_type, r->nin);
@@ -140,15 +140,15 @@ static void enter(tn_i_rule *r, const lane_branch *w, const bool *batched) {
         const bool guard = tn_i_is_float(t->dtype) && !tn_i_has_steps(t); /* a stack is a residual: nobody's tangent */
         tn_i_var x = r->in[i];
         if (stacks && batched[i] && t->dtype == TN_I64 && t->rank == 0)
-            x = choose(r, w->lanes, x, tn_i_number_like(b, x, 0));
+            x = choose(r, w->elements, x, tn_i_number_like(b, x, 0));
         if (guard && !batched[i]) x = tn_i_batched(b, x, r->batch);
-        if (guard && !b->failed) x = guarded(r, w->lanes, x);
+        if (guard && !b->failed) x = guarded(r, w->elements, x);
         w->in[i - 1] = x;
         w->in_batched[i - 1] = batched[i] || guard;
     }
 }
 
-/* Runs branch k on all lanes: its outputs, batched unless they are stacks, in y. */
+/* Runs branch k on all batch elements: its outputs, batched unless they are stacks, in y. */
 static bool run_branch(tn_i_rule *r, uint32_t k, const lane_branch *w, const bool *batched) {
     tn_i_builder *b = r->b;
     enter(r, w, batched);
@@ -167,16 +167,17 @@ static bool run_branch(tn_i_rule *r, uint32_t k, const lane_branch *w, const boo
 }
 
 /* A stack is of one branch; in the others zeros stand for it, which nobody reads: it is what that branch makes, in all
- * lanes, because what reads it is a cond with the same index (cond_split.c). */
+ * batch elements, because what reads it is a cond with the same index (cond_split.c). */
 static bool take_stack(tn_i_rule *r, uint32_t k, uint32_t j, const lane_branch *w, bool *made, tn_i_var *out,
                        bool *out_batched) {
     const tn_fn *f = tn_i_branch(r, k);
     const bool here = !f->val[f->out[j]].zero && w->zero[j] != TN_ZERO;
     if (here && *made) {
-        tn_i_rule_fail(r, TN_ERULE, 0,
-                       "is batched, and output %u is as long as a loop in more than one branch: lanes would be of "
-                       "different lengths",
-                       (unsigned)j);
+        tn_i_rule_fail(
+            r, TN_ERULE, 0,
+            "is batched, and output %u is as long as a loop in more than one branch: batch elements would be of "
+            "different lengths",
+            (unsigned)j);
         return false;
     }
     if (here || k == 0) {
@@ -192,7 +193,7 @@ static void batch_branches(tn_i_rule *r, const bool *batched, lane_branch *w, bo
     const bool stacks = any_stack(r->out_type, r->nout);
     bool ok = true;
     for (uint32_t k = 0; ok && k < tn_i_branch_count(r); k++) {
-        w->lanes = taken(r, k);
+        w->elements = taken(r, k);
         ok = run_branch(r, k, w, batched);
         if (ok && stacks) ok = tn_i_check_linear(tn_i_branch(r, k), w->linear, w->zero);
         for (uint32_t j = 0; ok && j < r->nout; j++) {
@@ -200,7 +201,7 @@ static void batch_branches(tn_i_rule *r, const bool *batched, lane_branch *w, bo
                 ok = take_stack(r, k, j, w, &made[j], &out[j], &out_batched[j]);
                 continue;
             }
-            out[j] = k == 0 ? w->y[j] : choose(r, w->lanes, w->y[j], out[j]);
+            out[j] = k == 0 ? w->y[j] : choose(r, w->elements, w->y[j], out[j]);
             out_batched[j] = true;
         }
     }

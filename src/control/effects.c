@@ -37,7 +37,7 @@ static bool type_assert(tn_i_query *q) {
     return tn_i_outputs(q, 0);
 }
 
-/* Once, with what is batched as it is: all lanes at a time. */
+/* Once, with what is batched as it is: all batch elements at a time. */
 static void batch_effect(tn_i_rule *r, const bool *batched, tn_i_var *out, bool *out_batched) {
     (void)batched, (void)out, (void)out_batched;
     (void)tn_i_emit_like(r->b, r->e, r->in);
@@ -160,8 +160,8 @@ static void fill_true(tn_i_rng *r, const tn_i_case *c, uint32_t i, void *data) {
 
 static bool sample_progress(tn_i_rng *g, int dtype, tn_i_case *c) {
     if (!sample_print(g, dtype, c)) return false;
-    const int64_t lanes[2] = {tn_i_pick(g, 1, 3), tn_i_pick(g, 1, 3)};
-    c->in[0] = tn_type_of(TN_I64, (size_t)tn_i_pick(g, 0, 2), lanes); /* of several dimensions: of lanes */
+    const int64_t elements[2] = {tn_i_pick(g, 1, 3), tn_i_pick(g, 1, 3)};
+    c->in[0] = tn_type_of(TN_I64, (size_t)tn_i_pick(g, 0, 2), elements); /* of several dimensions: of batch elements */
     c->p[EVERY] = (tn_i_param){.kind = TN_K_INT, .u.i = 1};
     return true;
 }

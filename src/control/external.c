@@ -487,14 +487,14 @@ static tn_status run_external(const tn_i_kernel *k) {
     const void *in[ROOM];
     void *out[ROOM];
     size_t in_step[ROOM], out_step[ROOM];
-    int64_t lanes = 1;
-    for (uint32_t d = 0; d < k->p[BATCH].n; d++) lanes *= k->p[BATCH].u.ints[d];
-    if (lanes == 0) return TN_OK;
+    int64_t elements = 1;
+    for (uint32_t d = 0; d < k->p[BATCH].n; d++) elements *= k->p[BATCH].u.ints[d];
+    if (elements == 0) return TN_OK;
     char *at = k->scratch;
     for (uint32_t i = 0; i < k->nin && i < ROOM; i++) {
         size_t bytes = tn_type_bytes(k->in[i].type);
         in[i] = k->in[i].data;
-        in_step[i] = bytes / (size_t)lanes;
+        in_step[i] = bytes / (size_t)elements;
         if (dense(&k->in[i])) continue;
         pack(&k->in[i], at);
         in[i] = at;
@@ -502,9 +502,9 @@ static tn_status run_external(const tn_i_kernel *k) {
     }
     for (uint32_t j = 0; j < k->nout && j < ROOM; j++) {
         out[j] = k->out[j].data;
-        out_step[j] = tn_type_bytes(k->out[j].type) / (size_t)lanes;
+        out_step[j] = tn_type_bytes(k->out[j].type) / (size_t)elements;
     }
-    for (int64_t lane = 0; lane < lanes; lane++) {
+    for (int64_t element = 0; element < elements; element++) {
         int status = callback(x, k->p[MODE].u.i)(x->spec.user, in, out);
         if (status) {
             (void)snprintf(k->message, 256, "'%s' (%s) returned %d", k->p[NAME].u.str, modes[k->p[MODE].u.i], status);
@@ -603,15 +603,15 @@ static bool c_name_of(const tn_i_c_kernel *k, char name[128]) {
 /* A function of the callback's name, without `user`. */
 static void c_external(const tn_i_c_kernel *k) {
     char name[128];
-    long long lanes = 1;
+    long long elements = 1;
     size_t at = 0;
     if (!c_name_of(k, name)) {
         *k->why = "the name of the function is none that a C program may define";
         return;
     }
-    for (uint32_t d = 0; d < k->p[BATCH].n; d++) lanes *= k->p[BATCH].u.ints[d];
+    for (uint32_t d = 0; d < k->p[BATCH].n; d++) elements *= k->p[BATCH].u.ints[d];
     tn_i_text_put(k->outside, "extern int %s(const void *const *in, void *const *out);\n", name);
-    if (lanes == 0) return;
+    if (elements == 0) return;
     for (uint32_t i = 0; i < k->nin; i++) {
         const tn_type *t = k->in[i].type;
         if (dense(&k->in[i])) continue;
@@ -628,13 +628,14 @@ static void c_external(const tn_i_c_kernel *k) {
         tn_i_text_put(k->t, "];\n");
         tn_i_c_close(k->t, t->rank, t->dim);
     }
-    tn_i_text_put(k->t, "for (int64_t lane = 0; lane < %lld; lane++) {\nconst void *const from[] = {", lanes);
+    tn_i_text_put(k->t, "for (int64_t element = 0; element < %lld; element++) {\nconst void *const from[] = {",
+                  elements);
     for (uint32_t i = 0; i < k->nin; i++)
-        tn_i_text_put(k->t, "%s%u + lane * %lld, ", dense(&k->in[i]) ? "in" : "copy", (unsigned)i,
-                      (long long)tn_i_count(k->in[i].type) / lanes);
+        tn_i_text_put(k->t, "%s%u + element * %lld, ", dense(&k->in[i]) ? "in" : "copy", (unsigned)i,
+                      (long long)tn_i_count(k->in[i].type) / elements);
     tn_i_text_put(k->t, "0};\nvoid *const to[] = {");
     for (uint32_t j = 0; j < k->nout; j++)
-        tn_i_text_put(k->t, "out%u + lane * %lld, ", (unsigned)j, (long long)tn_i_count(k->out[j].type) / lanes);
+        tn_i_text_put(k->t, "out%u + element * %lld, ", (unsigned)j, (long long)tn_i_count(k->out[j].type) / elements);
     tn_i_text_put(k->t, "0};\nif (%s(from, to)) return 2;\n}\n", name);
 }
 

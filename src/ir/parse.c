@@ -462,7 +462,7 @@ static bool grid(tn_i_parser *p) {
 static bool whole_text(tn_i_parser *p, const tn_fn **out) {
     const tn_fn *f;
     if (tn_i_token_is(&p->tok, "grid") && !grid(p)) return false;
-    p->lets = (tn_i_spot){p->lex, p->tok};
+    p->lets = (tn_i_one_hot_element){p->lex, p->tok};
     while (tn_i_accept(p, "let"))
         if (!tn_i_parse_shared(p, 2)) return false;
     if (!tn_i_parse_program(p, 1, &f)) return false;

@@ -29,10 +29,10 @@ typedef struct tn_i_operand {
 #define TN_I_PRIM_SLOTS 512
 
 /* Where reading may go on again. */
-typedef struct tn_i_spot {
+typedef struct tn_i_one_hot_element {
     tn_i_lexer lex;
     tn_i_token tok;
-} tn_i_spot;
+} tn_i_one_hot_element;
 
 /* A constant of a program in a text, which has its name and type alone (parse_constants.c). */
 typedef struct tn_i_text_constant {
@@ -58,7 +58,7 @@ typedef struct tn_i_parser {
     struct tn_i_shared_text *program;
     size_t nprogram, cprogram;
     const struct tn_i_definition *open; /* of definitions that are being read, the one within all others */
-    tn_i_spot lets;                     /* where the definitions begin that programs are looked up among */
+    tn_i_one_hot_element lets;          /* where the definitions begin that programs are looked up among */
     tn_i_binder *binder;
     size_t nbinder, cbinder;
     int64_t *ints;

@@ -161,10 +161,10 @@ static bool symbol(tn_i_parser *p, const tn_i_spec *spec, int64_t *out) {
 /* A program with shared ones of its own, as JAX writes some parameters: `let f = {..} in {..}`. */
 static bool with_shared(tn_i_parser *p, const tn_i_scope *s, const tn_fn **f) {
     const tn_i_names outer = p->programs;
-    const tn_i_spot lets = p->lets;
+    const tn_i_one_hot_element lets = p->lets;
     bool ok = true;
     tn_i_names_init(&p->programs, p->ctx);
-    p->lets = (tn_i_spot){p->lex, p->tok};
+    p->lets = (tn_i_one_hot_element){p->lex, p->tok};
     while (ok && tn_i_accept(p, "let")) ok = tn_i_parse_shared(p, s->depth + 2);
     ok = ok && tn_i_parse_program(p, s->depth + 1, f);
     tn_i_names_free(&p->programs);

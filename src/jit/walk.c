@@ -145,15 +145,15 @@ static uint32_t branches(tn_i_walk *w, uint32_t k) {
     const bool joins = end + 1 < p->nop && p->op[end + 1].kind == TN_L_JOIN;
     tn_i_w_test(w, tn_i_w_one(w, p->op[k].in[0]));
     tn_i_w_add(w, TN_M_IF, TN_CC_E, 0);
-    size_t spots = w->nspot;
+    size_t addresses = w->naddress;
     tn_i_w_ops(w, k + 1, middle);
     join(w, end, 0);
-    tn_i_w_forget(w, spots);
+    tn_i_w_forget(w, addresses);
     if (middle != end || joins) {
         tn_i_w_add(w, TN_M_ELSE, 0, 0);
         if (middle != end) tn_i_w_ops(w, middle + 1, end);
         join(w, end, 1);
-        tn_i_w_forget(w, spots);
+        tn_i_w_forget(w, addresses);
     }
     tn_i_w_add(w, TN_M_END, 0, 0);
     uint32_t j = end + 1;
@@ -261,7 +261,7 @@ void tn_i_w_ops(tn_i_walk *w, uint32_t first, uint32_t last) {
 
 static void function(tn_i_walk *w, tn_i_jit_label at, uint32_t part) {
     tn_i_m_clear(&w->m);
-    w->npiece = w->nspot = w->nstride = 0;
+    w->npiece = w->naddress = w->nstride = 0;
     memset(w->bucket, 0, sizeof w->bucket);
     w->inner = w->vector = TN_L_NONE;
     w->lanes = w->pieces = 1;
@@ -288,7 +288,7 @@ static void drop(tn_i_walk *w) {
     tn_i_free(c, w->piece, w->cpiece * sizeof *w->piece);
     tn_i_free(c, w->loop, w->cloop * sizeof *w->loop);
     tn_i_free(c, w->stride, w->cstride * sizeof *w->stride);
-    tn_i_free(c, w->spot, w->cspot * sizeof *w->spot);
+    tn_i_free(c, w->address, w->caddress * sizeof *w->address);
     tn_i_free(c, w->rows, w->crows * sizeof *w->rows);
     tn_i_free(c, w->parts, w->cparts * sizeof *w->parts);
     tn_i_free(c, w->parallel, w->cparallel * sizeof *w->parallel);

@@ -53,12 +53,12 @@ typedef struct tn_i_w_loop {
 
 /* An address that does not change in the innermost loop: where a base, or an array that is a constant, begins, and the
  * sum of `term`, which count bytes. */
-typedef struct tn_i_w_spot {
+typedef struct tn_i_w_origin {
     uint32_t origin; /* a base, or nbase + an array */
     tn_i_reg at;
-    uint32_t n, bucket, next; /* in a table by contents: 1 + a spot */
+    uint32_t n, bucket, next; /* in a table by contents: 1 + an address */
     tn_i_l_term term[TN_L_TERMS];
-} tn_i_w_spot;
+} tn_i_w_origin;
 
 /* lo x clamp(index, 0, hi) of elements, as it was last computed; `of`: the register of the index. */
 enum { TN_W_INDICES = 4 };
@@ -85,9 +85,9 @@ typedef struct tn_i_walk {
     size_t npiece, cpiece;
     tn_i_w_loop *loop;
     tn_i_w_stride *stride;
-    tn_i_w_spot *spot;
+    tn_i_w_origin *address;
     uint32_t bucket[TN_W_BUCKETS];
-    size_t nloop, cloop, nstride, cstride, nspot, cspot;
+    size_t nloop, cloop, nstride, cstride, naddress, caddress;
     tn_i_reg run, base; /* the function's arguments */
     uint32_t part;      /* the parallel loop whose body this function is, or TN_L_NONE */
     uint32_t inner;     /* the innermost FOR that runs as a loop */
@@ -168,7 +168,8 @@ tn_i_reg tn_i_w_all(tn_i_walk *w, int dtype, uint64_t bits, unsigned bytes);
 tn_i_reg tn_i_w_bool(tn_i_walk *w, bool x, unsigned lanes);
 /* A bool of which each lane is known: bit l of `lanes`. */
 tn_i_reg tn_i_w_lanes(tn_i_walk *w, uint64_t lanes);
-/* Whether all lanes of a bool are known to be false, true; `never` of numbers: whether they are known to be +0. */
+/* Whether all lanes of a bool are known to be false, true; `never` of numbers: whether they are known to be
+ * +0. */
 bool tn_i_w_never(const tn_i_walk *w, tn_i_reg p);
 bool tn_i_w_always(const tn_i_walk *w, tn_i_reg p);
 
@@ -201,7 +202,7 @@ void tn_i_w_integer(tn_i_walk *w, tn_i_reg to, uint32_t k); /* one number, in a 
 /* walk_address.c */
 /* Addresses that loop k reads in, up to what moves in it; and which multiples of its number. */
 void tn_i_w_prepare(tn_i_walk *w, uint32_t k);
-void tn_i_w_forget(tn_i_walk *w, size_t spots); /* those that were found since */
+void tn_i_w_forget(tn_i_walk *w, size_t addresses); /* those that were found since */
 void tn_i_w_address(tn_i_walk *w, uint32_t array, const tn_i_l_affine *e, int64_t more, tn_i_w_mem *at);
 /* For debugging (tn_i_jit_options.bounds), else nothing: traps unless `bytes` from `at` on are the array's; eax is
  * used. Or, in a conditional part of a sequence, where no register may be fetched: keep the array's origin first. */

@@ -2,14 +2,15 @@
  *
  * What an address counts of the innermost loop is the index: its counter, where a scale will do, or a multiple of it
  * that moves with it.  The rest does not change in that loop; it is computed in front of it, once for all accesses that
- * differ by a number alone (a spot).  So a loop has one register that moves for all arrays that it walks in step. */
+ * differ by a number alone (an address).  So a loop has one register that moves for all arrays that it walks in step.
+ */
 #include "jit/walk.h"
 
 #include <string.h>
 
 static bool scales(int64_t by) { return by == 1 || by == 2 || by == 4 || by == 8; }
 
-/* ---- spots -------------------------------------------------------------------------------------- */
+/* ---- addresses -------------------------------------------------------------------------------------- */
 
 static uint32_t bucket_of(uint32_t origin, uint32_t n, const tn_i_l_term *t) {
     uint64_t h = tn_i_hash_u64(origin, n);
@@ -17,7 +18,7 @@ static uint32_t bucket_of(uint32_t origin, uint32_t n, const tn_i_l_term *t) {
     return (uint32_t)(h % TN_W_BUCKETS);
 }
 
-static bool same(const tn_i_w_spot *s, uint32_t origin, uint32_t n, const tn_i_l_term *t) {
+static bool same(const tn_i_w_origin *s, uint32_t origin, uint32_t n, const tn_i_l_term *t) {
     if (s->origin != origin || s->n != n) return false;
     for (uint32_t i = 0; i < n; i++)
         if (s->term[i].loop != t[i].loop || s->term[i].by != t[i].by) return false;
@@ -47,29 +48,29 @@ static void move_by(tn_i_walk *w, const tn_i_l_term *t, tn_i_w_mem *at) {
     at->scale = (uint8_t)(scale ? t->by : 1);
 }
 
-static tn_i_reg spot(tn_i_walk *w, uint32_t origin, uint32_t n, const tn_i_l_term *t) {
+static tn_i_reg address_at(tn_i_walk *w, uint32_t origin, uint32_t n, const tn_i_l_term *t) {
     const uint32_t bucket = bucket_of(origin, n, t);
-    for (uint32_t i = w->bucket[bucket]; i; i = w->spot[i - 1].next)
-        if (same(&w->spot[i - 1], origin, n, t)) return w->spot[i - 1].at;
+    for (uint32_t i = w->bucket[bucket]; i; i = w->address[i - 1].next)
+        if (same(&w->address[i - 1], origin, n, t)) return w->address[i - 1].at;
     tn_i_reg r;
     if (n == 0)
         r = origin_of(w, origin);
     else {
-        tn_i_w_mem at = tn_i_w_at(spot(w, origin, n - 1, t), 0);
+        tn_i_w_mem at = tn_i_w_at(address_at(w, origin, n - 1, t), 0);
         move_by(w, &t[n - 1], &at);
         r = lea(w, &at);
     }
-    if (!tn_i_w_grow(w, &w->spot, &w->cspot, w->nspot + 1, sizeof *w->spot)) return r;
-    tn_i_w_spot *s = &w->spot[w->nspot++];
-    *s = (tn_i_w_spot){.origin = origin, .at = r, .n = n, .bucket = bucket, .next = w->bucket[bucket]};
+    if (!tn_i_w_grow(w, &w->address, &w->caddress, w->naddress + 1, sizeof *w->address)) return r;
+    tn_i_w_origin *s = &w->address[w->naddress++];
+    *s = (tn_i_w_origin){.origin = origin, .at = r, .n = n, .bucket = bucket, .next = w->bucket[bucket]};
     if (n) memcpy(s->term, t, n * sizeof *t);
-    w->bucket[bucket] = (uint32_t)w->nspot;
+    w->bucket[bucket] = (uint32_t)w->naddress;
     return r;
 }
 
-void tn_i_w_forget(tn_i_walk *w, size_t spots) {
-    while (w->nspot > spots) {
-        const tn_i_w_spot *s = &w->spot[--w->nspot];
+void tn_i_w_forget(tn_i_walk *w, size_t addresses) {
+    while (w->naddress > addresses) {
+        const tn_i_w_origin *s = &w->address[--w->naddress];
         w->bucket[s->bucket] = s->next;
     }
 }
@@ -110,7 +111,7 @@ void tn_i_w_address(tn_i_walk *w, uint32_t array, const tn_i_l_affine *e, int64_
         b.n = 0;
     }
     const bool moves = b.n && b.term[b.n - 1].loop == w->inner;
-    *at = tn_i_w_at(spot(w, b.origin, b.n - moves, b.term), 0);
+    *at = tn_i_w_at(address_at(w, b.origin, b.n - moves, b.term), 0);
     if (moves) move_by(w, &b.term[b.n - 1], at);
     if (b.at > INT32_MIN / 2 && b.at < INT32_MAX / 2) {
         at->disp = (int32_t)b.at;
@@ -129,7 +130,7 @@ void tn_i_w_address(tn_i_walk *w, uint32_t array, const tn_i_l_affine *e, int64_
 
 static tn_i_reg origin_register(tn_i_walk *w, uint32_t array) {
     const tn_i_l_array *a = &w->p->array[array];
-    return spot(w, a->role == TN_L_CONST ? w->p->nbase + array : a->base, 0, NULL);
+    return address_at(w, a->role == TN_L_CONST ? w->p->nbase + array : a->base, 0, NULL);
 }
 
 /* rax is how far from the origin: it is compared, without a sign. */
@@ -201,7 +202,7 @@ static void prepare_access(tn_i_walk *w, uint32_t k, uint32_t array, const tn_i_
         tn_i_w_refuse(w, "an address is too large");
         return;
     }
-    (void)spot(w, b.origin, b.n, b.term);
+    (void)address_at(w, b.origin, b.n, b.term);
     if (by) want(w, k, step);
 }
 

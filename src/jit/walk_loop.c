@@ -247,7 +247,7 @@ static void run_loop(tn_i_walk *w, uint32_t k, bool known, int64_t n) {
     w->inner = k;
     const uint32_t outer = w->running;
     w->running = loop;
-    const size_t spots = w->nspot;
+    const size_t addresses = w->naddress;
     spread_carries(w, k);
     body(w, k);
     next_carries(w, o->to, loop);
@@ -257,7 +257,7 @@ static void run_loop(tn_i_walk *w, uint32_t k, bool known, int64_t n) {
     else if (!ever)
         compare_number(w, by_stride ? w->stride[l->strides].at : l->counter, end);
     tn_i_w_add(w, TN_M_AGAIN, ever ? TN_CC_NONE : count != TN_REG_NONE ? TN_CC_L : TN_CC_NE, (int32_t)loop);
-    tn_i_w_forget(w, spots);
+    tn_i_w_forget(w, addresses);
     w->running = outer;
     w->inner = inner;
     for (uint32_t c = k + 1; w->p->op[c].kind == TN_L_CARRY; c++) w->note[c].many = TN_REG_NONE; /* spread anew */
@@ -302,13 +302,13 @@ static tn_i_reg found_tail(tn_i_walk *w, tn_i_reg counter, tn_i_reg count) {
 
 /* tail: of the last piece, which has `left` elements, or 0, where that is not known. */
 static void vector_body(tn_i_walk *w, uint32_t k, unsigned pieces, tn_i_reg tail, unsigned left) {
-    const size_t spots = w->nspot;
+    const size_t addresses = w->naddress;
     w->pieces = pieces;
     w->tail = tail;
     w->left = left;
     body(w, k);
     w->tail = TN_REG_NONE;
-    tn_i_w_forget(w, spots);
+    tn_i_w_forget(w, addresses);
 }
 
 /* Full vectors while `step` iterations are left of `count`. */

@@ -244,7 +244,7 @@ static void lane_address(tn_i_walk *w, const lane_access *a, unsigned lane, tn_i
 static void update_lane(tn_i_walk *w, const lane_access *a, unsigned lane) {
     const int dtype = w->p->array[a->o->which].dtype;
     const tn_i_w_mem own = tn_i_w_stack(tn_i_w_scratch(w, TN_W_X) + (int32_t)(lane * a->size));
-    const size_t spots = w->nspot;
+    const size_t addresses = w->naddress;
     tn_i_w_mem at;
     if (a->masked) {
         const tn_i_w_mem mask = tn_i_w_stack(tn_i_w_scratch(w, TN_W_MASK) + (int32_t)lane);
@@ -261,7 +261,7 @@ static void update_lane(tn_i_walk *w, const lane_access *a, unsigned lane) {
     }
     tn_i_w_put_away(w, dtype, 1, &at, y, TN_REG_NONE, true);
     if (!a->masked) return;
-    tn_i_w_forget(w, spots);
+    tn_i_w_forget(w, addresses);
     tn_i_w_add(w, TN_M_END, 0, 0);
 }
 
@@ -322,7 +322,7 @@ static void each_lane(tn_i_walk *w, const tn_i_l_op *o, unsigned piece, tn_i_reg
 /* Updates, of which mostly all are to be done, or all but those behind the last element. */
 static void update_lanes(tn_i_walk *w, const tn_i_l_op *o, unsigned piece, tn_i_reg mask) {
     lane_access a = {.o = o, .store = true};
-    const size_t spots = w->nspot;
+    const size_t addresses = w->naddress;
     if (!prepare_lanes(w, &a, piece)) return;
     if (mask == TN_REG_NONE) {
         run_lanes(w, &a, mask);
@@ -331,10 +331,10 @@ static void update_lanes(tn_i_walk *w, const tn_i_l_op *o, unsigned piece, tn_i_
     tn_i_w_test_all(w, w->lanes, mask);
     tn_i_w_add(w, TN_M_IF, TN_CC_NE, 0);
     run_lanes(w, &a, TN_REG_NONE);
-    tn_i_w_forget(w, spots);
+    tn_i_w_forget(w, addresses);
     tn_i_w_add(w, TN_M_ELSE, 0, 0);
     run_lanes(w, &a, mask);
-    tn_i_w_forget(w, spots);
+    tn_i_w_forget(w, addresses);
     tn_i_w_add(w, TN_M_END, 0, 0);
 }
 
@@ -367,7 +367,7 @@ static tn_i_reg load_one(tn_i_walk *w, uint32_t k) {
 
 static void load_where(tn_i_walk *w, uint32_t k) {
     const tn_i_l_op *o = tn_i_w_o(w, k);
-    const size_t spots = w->nspot;
+    const size_t addresses = w->naddress;
     tn_i_mi in = tn_i_m_blank(TN_M_COPY, 8);
     tn_i_w_test(w, tn_i_w_one(w, o->in[1]));
     tn_i_w_add(w, TN_M_IF, TN_CC_E, 0);
@@ -376,7 +376,7 @@ static void load_where(tn_i_walk *w, uint32_t k) {
     in.r = tn_i_m_new(&w->m, w->m.value[in.m].class, w->m.value[in.m].bytes);
     in.flags = TN_MI_R;
     tn_i_m_add(&w->m, &in);
-    tn_i_w_forget(w, spots);
+    tn_i_w_forget(w, addresses);
     tn_i_w_add(w, TN_M_ELSE, 0, 0);
     in.m = tn_i_w_one(w, o->in[2]);
     tn_i_m_add(&w->m, &in);
@@ -448,7 +448,7 @@ void tn_i_w_load(tn_i_walk *w, uint32_t k) {
 
 static void store_one(tn_i_walk *w, const tn_i_l_op *o) {
     const bool where = o->in[1] != TN_L_NONE;
-    const size_t spots = w->nspot;
+    const size_t addresses = w->naddress;
     tn_i_w_mem at;
     if (where) {
         tn_i_w_test(w, tn_i_w_one(w, o->in[1]));
@@ -462,7 +462,7 @@ static void store_one(tn_i_walk *w, const tn_i_l_op *o) {
     }
     tn_i_w_put_away(w, w->p->array[o->which].dtype, 1, &at, x, TN_REG_NONE, true);
     if (!where) return;
-    tn_i_w_forget(w, spots);
+    tn_i_w_forget(w, addresses);
     tn_i_w_add(w, TN_M_END, 0, 0);
 }
 

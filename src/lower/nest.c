@@ -234,7 +234,7 @@ static void all_loops(tn_i_lowering *w) {
         tn_i_l_close(w->b);
         at_loop(w, l, -1, finish);
     }
-    tn_i_lower_spots(w);
+    tn_i_lower_one_hot(w);
 }
 
 static bool buffers(tn_i_lowering *w) {

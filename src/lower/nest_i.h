@@ -75,7 +75,7 @@ uint32_t tn_i_lower_lookup(tn_i_lowering *w, const tn_i_nest_op *o);
 /* Element `index` of array a, by the loops of `mask`. */
 tn_i_affine tn_i_lower_address(tn_i_lowering *w, const tn_i_nest_array *a, uint32_t array, uint32_t mask);
 /* Once all loops have run. */
-void tn_i_lower_spots(tn_i_lowering *w);
+void tn_i_lower_one_hot(tn_i_lowering *w);
 
 /* ---- part.c, loop.c: plans -----------------------------------------------------------------------------------------
  */

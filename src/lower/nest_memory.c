@@ -135,9 +135,9 @@ uint32_t tn_i_lower_lookup(tn_i_lowering *w, const tn_i_nest_op *o) {
     return tn_i_l_load(w->b, &at);
 }
 
-/* ---- spots ------------------------------------------------------------------------------------------- */
+/* ---- hot elements ------------------------------------------------------------------------------------------- */
 
-static void put_spot(tn_i_lowering *w, const tn_i_nest_spot *s) {
+static void put_hot(tn_i_lowering *w, const tn_i_nest_one_hot *s) {
     const tn_i_nest *n = w->n;
     const uint32_t last = n->nloop - 1, rows = (1u << last) - 1;
     const tn_i_nest_array *to = &n->array[s->store];
@@ -158,6 +158,6 @@ static void put_spot(tn_i_lowering *w, const tn_i_nest_spot *s) {
     for (uint32_t l = 0; l < last; l++) tn_i_l_close(w->b);
 }
 
-void tn_i_lower_spots(tn_i_lowering *w) {
-    for (uint32_t i = 0; i < w->n->nspot; i++) put_spot(w, &w->n->spot[i]);
+void tn_i_lower_one_hot(tn_i_lowering *w) {
+    for (uint32_t i = 0; i < w->n->nhot; i++) put_hot(w, &w->n->hot[i]);
 }

@@ -32,7 +32,7 @@ typedef struct fusion {
     uint8_t *far;                     /* of each value: something else than what nests compute reads it */
     uint8_t *early;                   /* of each equation: it joined a nest behind which there were steps */
     uint8_t *late;                    /* of each equation: it must not */
-    uint8_t *light, *waits;           /* of each equation: it waits for its first reader; and does so now */
+    uint8_t *producer, *waits;        /* of each equation: it waits for its first reader; and does so now */
     uint32_t *next;                   /* of each equation: the next of its nest */
     uint32_t *at;                     /* of each equation: its step; of lazy ones the number of steps before it */
     uint32_t *ready;                  /* of each value: the first step that can read it from memory */
@@ -270,7 +270,7 @@ static bool pass(fusion *z) {
         if (!z->live[i]) continue;
         if ((z->lazy[i] = is_lazy(z, e)))
             note_lazy(z, i);
-        else if (z->light[i]) {
+        else if (z->producer[i]) {
             z->waits[i] = 1;
             z->ready[e->out] = ready_for(z, i);
         } else if (tn_i_space_computes(f, e)) {
@@ -571,7 +571,7 @@ static bool alloc(fusion *z) {
     z->nlatest = 16;
     while (z->nlatest < 2 * ((size_t)f->neqn + 1)) z->nlatest *= 2;
     return (z->live = tn_i_alloc(c, f->neqn)) && (z->lazy = tn_i_alloc(c, f->neqn)) &&
-           (z->far = tn_i_alloc(c, f->nval)) && (z->light = tn_i_alloc(c, f->neqn)) &&
+           (z->far = tn_i_alloc(c, f->nval)) && (z->producer = tn_i_alloc(c, f->neqn)) &&
            (z->waits = tn_i_alloc(c, f->neqn)) && (z->early = tn_i_alloc(c, f->neqn)) &&
            (z->late = tn_i_alloc(c, f->neqn)) && (z->next = tn_i_alloc_array(c, f->neqn, sizeof *z->next)) &&
            (z->at = tn_i_alloc_array(c, f->neqn, sizeof *z->at)) &&
@@ -590,7 +590,7 @@ static void drop(fusion *z) {
     tn_i_free(c, z->live, f->neqn);
     tn_i_free(c, z->lazy, f->neqn);
     tn_i_free(c, z->far, f->nval);
-    tn_i_free(c, z->light, f->neqn);
+    tn_i_free(c, z->producer, f->neqn);
     tn_i_free(c, z->waits, f->neqn);
     tn_i_free(c, z->early, f->neqn);
     tn_i_free(c, z->late, f->neqn);
@@ -611,7 +611,7 @@ static tn_fn *fuse(const tn_fn *f) {
     tn_fn *g = NULL;
     bool ok = alloc(&z);
     if (ok) tn_i_space_far(f, z.far);
-    ok = ok && tn_i_light(f, tn_i_space_computes, z.light) && pass(&z);
+    ok = ok && tn_i_producers(f, tn_i_space_computes, z.producer) && pass(&z);
     for (int k = 0; ok && k < TN_M_FUSE_TRIES && refuse_early(&z, k == TN_M_FUSE_TRIES - 2); k++) ok = pass(&z);
     if (ok) g = emit(&z);
     drop(&z);
@@ -626,16 +626,16 @@ tn_fn *tn_i_fuse(const tn_fn *f) {
                                                     tn_i_columns,
                                                     tn_i_small_products,
                                                     tn_i_small_scans,
-                                                    tn_i_known,
+                                                    tn_i_fold_constants,
                                                     tn_i_slices_summed,
                                                     tn_i_unpadded,
                                                     tn_i_small_moves,
                                                     tn_i_flat_indices,
-                                                    tn_i_turned,
+                                                    tn_i_assign_layouts,
                                                     tn_i_indexed,
                                                     tn_i_shifted,
-                                                    tn_i_known,
-                                                    tn_i_spotted,
+                                                    tn_i_fold_constants,
+                                                    tn_i_is_one_hot,
                                                     tn_i_hoisted,
                                                     fuse,
                                                     tn_i_recomputed};

@@ -32,10 +32,10 @@ tn_fn *tn_i_in_ranges(const tn_fn *f);
 tn_fn *tn_i_flat_indices(const tn_fn *f);
 /* Factorizations and solves of small matrices, likewise (small_factors.c). */
 tn_fn *tn_i_small_factors(const tn_fn *f);
-/* Elementwise equations in the order of dimensions in which less of what they read and write is transposed (turned.c).
+/* Elementwise equations in the order of dimensions in which less of what they read and write is transposed (layouts.c).
  * The same, linear. */
-tn_fn *tn_i_turned(const tn_fn *f);
-/* Elementwise, of one operation that is no function, without effects: as cheap as reading memory (known.c). */
+tn_fn *tn_i_assign_layouts(const tn_fn *f);
+/* Elementwise, of one operation that is no function, without effects: as cheap as reading memory (constants.c). */
 bool tn_i_cheap(const tn_i_eqn *e, int in, int out);
 /* What is computed from indices alone, where it is read (indexed.c).  The same, linear; each of a few operations an
  * element. */
@@ -43,8 +43,8 @@ tn_fn *tn_i_indexed(const tn_fn *f);
 /* Which equations outputs and effects need; NULL after TN_ENOMEM, else f->neqn bytes to be freed. */
 uint8_t *tn_i_needed(const tn_fn *f);
 /* out, of each equation: it makes much of little, such as the product of a basis with a vector that is repeated, and
- * nothing but what `computes` says reads it.  False after TN_ENOMEM (light.c). */
-bool tn_i_light(const tn_fn *f, bool (*computes)(const tn_fn *, const tn_i_eqn *), uint8_t *out);
+ * nothing but what `computes` says reads it.  False after TN_ENOMEM (producers.c). */
+bool tn_i_producers(const tn_fn *f, bool (*computes)(const tn_fn *, const tn_i_eqn *), uint8_t *out);
 /* And then (shift.c): cheap arithmetic that is padded or joined, done where its result is read.  Requires and ensures
  * the same; some equations are computed up to a few times, and others nowhere any more.  Cost: linear. */
 tn_fn *tn_i_shifted(const tn_fn *f);
@@ -53,10 +53,10 @@ tn_fn *tn_i_shifted(const tn_fn *f);
 tn_fn *tn_i_recomputed(const tn_fn *f);
 /* Small arrays that are put together by steps of their own, right behind what they are made of (hoist.c).  The same. */
 tn_fn *tn_i_hoisted(const tn_fn *f);
-/* The same equations in an order in which less is alive at one time (late.c), or f itself where that is as good, or
+/* The same equations in an order in which less is alive at one time (low_peak.c), or f itself where that is as good, or
  * loops and spilled values have their order already.  requires: any program; effects stay in order.  A new reference,
  * NULL after an error.  Cost: linear. */
-const tn_fn *tn_i_late(const tn_fn *f);
+const tn_fn *tn_i_low_peak(const tn_fn *f);
 /* n equations of f, what its outputs need among them, each behind those that it reads (rewrite.c).  All inputs are
  * ordinary ones.  A new reference, NULL after an error. */
 tn_fn *tn_i_reordered(const tn_fn *f, const uint32_t *order, uint32_t n);
@@ -64,12 +64,12 @@ tn_fn *tn_i_reordered(const tn_fn *f, const uint32_t *order, uint32_t n);
  * `order` is NULL. */
 typedef bool tn_i_put(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *map, const void *with);
 tn_fn *tn_i_rewritten(const tn_fn *f, const uint32_t *order, uint32_t n, tn_i_put *put, const void *with);
-/* Small arrays that depend on no input are constants (known.c).  requires, ensures, errors: the same. */
-tn_fn *tn_i_known(const tn_fn *f);
-/* Elementwise equations of constants that are 0 but for one element of each row, without these (spots.c).  requires:
+/* Small arrays that depend on no input are constants (constants.c).  requires, ensures, errors: the same. */
+tn_fn *tn_i_fold_constants(const tn_fn *f);
+/* Elementwise equations of constants that are 0 but for one element of each row, without these (one_hot.c).  requires:
  * any program; ensures: the same outputs, to the bit, but that products with such a 0 are left out in linear programs.
  * A new reference, NULL after an error.  Cost: linear. */
-tn_fn *tn_i_spotted(const tn_fn *f);
+tn_fn *tn_i_is_one_hot(const tn_fn *f);
 /* Whether e is slice_add without strides; then what is around the slice in each dimension, as pad wants it. */
 bool tn_i_window_of(const tn_fn *f, const tn_i_eqn *e, int64_t *config);
 

@@ -5,7 +5,7 @@
  *     e = eq (iota 0) (iota 1);  y = (slice e) x + (pad e by 0) z
  *
  * needs no array e: each of its readers has a copy of these equations, which its loops compute.  Small arrays of the
- * kind are constants already (known.c).  What is no loops' operand is computed once, as it stands. */
+ * kind are constants already (constants.c).  What is no loops' operand is computed once, as it stands. */
 #include "base/machine.h"
 #include "opt/fuse.h"
 #include "opt/space.h"

@@ -71,7 +71,7 @@ static bool at_hand(const recomputing *z, const tn_i_eqn *e, const uint8_t *made
         const tn_i_var v = behind_views(z->f, tn_i_in(z->f, e)[k]);
         if (!made[k] || tn_i_is_literal(z->f, v)) continue;
         const size_t its = tn_type_bytes(z->f->val[v].type);
-        if (its <= bytes / TN_M_LIGHT_SMALLER && !z->is[v]) continue;
+        if (its <= bytes / TN_M_PRODUCER_SMALLER && !z->is[v]) continue;
         if (v >= z->f->nin || its > bytes || ++large > 1) return false;
     }
     return true;

@@ -29,8 +29,8 @@ bool tn_i_draft_replaces(const tn_i_draft *d, uint32_t j, uint32_t i);
  * an input.  NULL after TN_ENOMEM. */
 tn_i_nest *tn_i_nest_new(const tn_i_draft *d, const int64_t (*stride)[TN_MAX_RANK], const bool *over, bool accurate,
                          int threads);
-/* Stores of a nest that are of spots become these.  False after TN_ENOMEM (nest_spots.c). */
-bool tn_i_nest_find_spots(tn_ctx *c, tn_i_nest *n, const tn_i_draft *d, const bool *over);
+/* Stores of a nest that are of hot elements become these.  False after TN_ENOMEM (nest_one_hot.c). */
+bool tn_i_nest_find_one_hot(tn_ctx *c, tn_i_nest *n, const tn_i_draft *d, const bool *over);
 void tn_i_nest_free(tn_ctx *c, tn_i_nest *n);
 
 #endif

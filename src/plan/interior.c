@@ -70,7 +70,7 @@ static bool reads_awaited(const cutting *k, const tn_i_nest *n) {
 
 /* Lookups may be anywhere, and what is stored behind all loops is stored once. */
 static bool may_cut(const cutting *k, const tn_i_nest *n) {
-    bool may = n->nspot == 0 && !n->upper && reads_awaited(k, n);
+    bool may = n->nhot == 0 && !n->upper && reads_awaited(k, n);
     for (uint32_t i = 0; may && i < n->nop; i++) may = n->op[i].kind != TN_NEST_LOOKUP;
     for (uint32_t i = 0; may && i < n->narray; i++)
         may = !awaited(k, &n->array[i]) || loop_of(n, &n->array[i]) < n->nloop;

@@ -302,7 +302,7 @@ static bool add_loop(tn_i_planner *z, args *a, tn_i_step *s) {
     s->kind = TN_STEP_LOOP;
     s->loop = (uint32_t)(p->nloop - 1);
     add_movers(z, a, l);
-    tn_i_plan_ahead((tn_i_plan *)(uintptr_t)l->body, l);
+    tn_i_plan_prefetch((tn_i_plan *)(uintptr_t)l->body, l);
     tn_i_count_steps(z, l->body->per_step);
     if (!lay_out(z, a, l)) l->bytes = SIZE_MAX;
     if (!tn_i_step_scratch(z, l->bytes, s) ||

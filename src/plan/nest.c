@@ -535,7 +535,7 @@ static bool whole(lowering *w) {
     if (!(n->array = tn_i_alloc_array(w->ctx, w->narray, sizeof *n->array))) return false;
     n->narray = (uint32_t)w->narray;
     memcpy(n->array, w->array, w->narray * sizeof *n->array);
-    if (!tn_i_nest_find_spots(w->ctx, n, w->d, w->over)) return false;
+    if (!tn_i_nest_find_one_hot(w->ctx, n, w->d, w->over)) return false;
     tn_i_nest_note_readers(n);
     return true;
 }
@@ -578,7 +578,7 @@ tn_i_nest *tn_i_nest_new(const tn_i_draft *d, const int64_t (*stride)[TN_MAX_RAN
 void tn_i_nest_free(tn_ctx *c, tn_i_nest *n) {
     if (!n) return;
     tn_i_free(c, n->op, n->allocated * sizeof *n->op);
-    tn_i_free(c, n->spot, n->nspot * sizeof *n->spot);
+    tn_i_free(c, n->hot, n->nhot * sizeof *n->hot);
     tn_i_free(c, n->array, n->narray * sizeof *n->array);
     tn_i_free(c, n, sizeof *n);
 }

@@ -80,12 +80,12 @@ typedef struct tn_i_nest_array {
 } tn_i_nest_array;
 
 /* Once all loops have run: for each index of all loops but the innermost, the element of that loop which array `column`
- * says, if there is one, is what array `value` says (nest_spots.c). */
-typedef struct tn_i_nest_spot {
+ * says, if there is one, is what array `value` says (nest_one_hot.c). */
+typedef struct tn_i_nest_one_hot {
     uint32_t store, column, value; /* arrays; column is of i64, and the innermost loop moves neither it nor value */
-} tn_i_nest_spot;
+} tn_i_nest_one_hot;
 
-enum { TN_NEST_SPOTS = 8, TN_NEST_PARTS = 64 };
+enum { TN_NEST_ONE_HOT = 8, TN_NEST_PARTS = 64 };
 
 struct tn_i_l_run;
 
@@ -116,8 +116,8 @@ typedef struct tn_i_nest {
     uint32_t allocated; /* operations: no fewer than nop */
     tn_i_nest_op *op;
     tn_i_nest_array *array;
-    tn_i_nest_spot *spot;
-    uint32_t nspot;
+    tn_i_nest_one_hot *hot;
+    uint32_t nhot;
     uint32_t nin, nout;      /* of the fused equation */
     size_t keeps, registers; /* bytes (nest_room.c): what its loop program keeps in memory; registers of strips */
     size_t scratch;          /* both, for each part, and once more where there are several */

@@ -1,5 +1,5 @@
 /* Planning a program and its nested programs. */
-#include "plan/bands.h"
+#include "plan/row_blocks.h"
 #include "opt/fuse.h"
 #include "plan/planner.h"
 #include "plan/strides.h"
@@ -264,18 +264,18 @@ static bool make_plan(tn_i_plan *p, tn_i_plan *root, const tn_i_layout *layout) 
     p->f = p->plain ? p->of : tn_i_fuse(p->of);
     if (!p->f || !plan_in_order(p, root, layout)) return false;
     if (p->plain) return true;
-    const tn_fn *as_is = tn_i_fn_ref(p->f), *late = tn_i_late(p->f);
+    const tn_fn *as_is = tn_i_fn_ref(p->f), *ordered = tn_i_low_peak(p->f);
     const size_t bytes = p->bytes;
-    bool ok = late != NULL;
-    if (ok && late != as_is) {
-        plan_instead(p, tn_i_fn_ref(late));
+    bool ok = ordered != NULL;
+    if (ok && ordered != as_is) {
+        plan_instead(p, tn_i_fn_ref(ordered));
         ok = plan_in_order(p, root, layout);
         if (ok && p->bytes >= bytes) {
             plan_instead(p, tn_i_fn_ref(as_is));
             ok = plan_in_order(p, root, layout);
         }
     }
-    tn_i_fn_unref(late);
+    tn_i_fn_unref(ordered);
     tn_i_fn_unref(as_is);
     return ok;
 }
@@ -394,15 +394,15 @@ static tn_i_plan *instead(tn_i_plan *p, const tn_fn *f, const tn_i_layout *layou
     set_options(q, layout);
     q->f = f;
     const bool ok = plan_in_order(q, q, layout);
-    if (ok && q->bytes <= p->bytes + TN_M_BAND_ARENA) return q;
+    if (ok && q->bytes <= p->bytes + TN_M_ROW_BLOCK_ARENA) return q;
     tn_i_plan_free(p->of->ctx, q);
     return ok ? p : NULL;
 }
 
-/* p, or what is planned of its program in bands of rows.  Bands in bands have the arena that is reported without. */
-static tn_i_plan *in_bands(tn_i_plan *p, const tn_i_layout *layout) {
-    if (p->plain || p->threads > 1 || p->of->ctx->whole) return p; /* a band is too little for threads to share */
-    return instead(p, tn_i_bands(p->f), layout);
+/* p, or what is planned of its program in blocks of rows.  Blocks in blocks have the arena that is reported without. */
+static tn_i_plan *in_row_blocks(tn_i_plan *p, const tn_i_layout *layout) {
+    if (p->plain || p->threads > 1 || p->of->ctx->whole) return p; /* a block is too little for threads to share */
+    return instead(p, tn_i_row_blocks(p->f), layout);
 }
 
 tn_i_plan *tn_i_plan_new(const tn_fn *f, const tn_i_layout *layout) {
@@ -411,7 +411,7 @@ tn_i_plan *tn_i_plan_new(const tn_fn *f, const tn_i_layout *layout) {
     if (!p) return NULL;
     if (!layout) layout = &row_major;
     set_options(p, layout);
-    tn_i_plan *q = make_plan(p, p, layout) ? in_bands(p, layout) : NULL;
+    tn_i_plan *q = make_plan(p, p, layout) ? in_row_blocks(p, layout) : NULL;
     if (q != p) tn_i_plan_free(f->ctx, p);
     if (q) tn_i_note_speech(q);
     return q;

@@ -61,7 +61,7 @@ typedef struct tn_i_step {
     uint8_t kind, loops;
     bool stacks;         /* body: an output is a stack of its own */
     bool leads, follows; /* product: with the next step, or the one before, it is one matrix times two vectors */
-    uint8_t ahead;    /* product: a mask of operands, entries of an array, of which the next is read soon (ahead.c) */
+    uint8_t ahead; /* product: a mask of operands, entries of an array, of which the next is read soon (prefetch.c) */
     uint8_t triangle; /* product: what of its result is wanted, a tn_i_triangle (triangle.c) */
     bool at_once;     /* kernel: plan->product[loop] of where its operands and result are */
     uint8_t axes;     /* of the grid, over which ranks speak in it (run/talk.h); 0: they do not */

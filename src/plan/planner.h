@@ -173,9 +173,9 @@ int64_t tn_i_loop_most(int64_t most, int64_t entry);
 /* replay_chunks.c: of a group whose programs are planned, which of its steps are loop programs. */
 void tn_i_find_chunks(const tn_i_plan *p, tn_i_group *g);
 bool tn_i_step_loop(tn_i_planner *z, const tn_i_eqn *e, tn_i_step *s);
-/* ahead.c: notes in the steps of a loop's body which products read again an entry that is in the cache by then, so that
- * they can fetch the next one.  A hint: the body may be that of other loops too. */
-void tn_i_plan_ahead(tn_i_plan *body, const tn_i_loop *l);
+/* prefetch.c: notes in the steps of a loop's body which products read again an entry that is in the cache by then, so
+ * that they can fetch the next one.  A hint: the body may be that of other loops too. */
+void tn_i_plan_prefetch(tn_i_plan *body, const tn_i_loop *l);
 
 /* steps.c, for those that run programs: where e's operands from `first` on are, and the strides that tell plans of one
  * program apart; operands copied because there are too many layouts already. */

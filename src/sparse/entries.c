@@ -24,12 +24,12 @@ static bool lay_out(const given *k) {
 }
 
 /* The row number of a column of one of the batch. */
-static int32_t row_at(const given *k, int64_t column, int64_t lane) {
+static int32_t row_at(const given *k, int64_t column, int64_t element) {
     uint32_t i = 0;
     while (k->from[i + 1] <= column) i++;
     const int32_t *rows = tn_i_spread_val_rows(&k->q->in[i]);
     const int64_t n = k->from[i + 1] - k->from[i];
-    return rows ? rows[lane * n + column - k->from[i]] : 0;
+    return rows ? rows[element * n + column - k->from[i]] : 0;
 }
 
 static bool fill(const given *k, int32_t *to, int64_t first, int64_t n) {

@@ -113,13 +113,13 @@ static inline int64_t tn_i_s_sum_of(const tn_i_s_state *t, const tn_i_s_op *e) {
 
 /* live_ranges.c: of each operation, the last one before which its value must be kept; of CARRYs that are LAST behind
  * their loop as long as these. */
-typedef struct tn_i_s_life {
+typedef struct tn_i_s_range {
     uint32_t last;  /* its own index: nobody reads it */
     uint32_t block; /* the FOR, IF or ELSE around, or TN_L_NONE */
     uint32_t loop;  /* the FOR around */
     uint32_t in;    /* a MAP whose value may be computed where this CARRY is, or TN_L_NONE; of that MAP: the CARRY */
-} tn_i_s_life;
-void tn_i_s_find_lives(const tn_i_loops *p, tn_i_s_life *life);
+} tn_i_s_range;
+void tn_i_s_find_ranges(const tn_i_loops *p, tn_i_s_range *range);
 
 /* registers.c: places for values, of which each is told when the last that reads it is made. */
 typedef struct tn_i_s_area_of {

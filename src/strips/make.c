@@ -18,7 +18,7 @@ typedef struct value {
 typedef struct making {
     tn_i_strips *s;
     const tn_i_loops *p;
-    tn_i_s_life *life;
+    tn_i_s_range *range;
     value *v;
     tn_i_s_places z;
     tn_i_isa isa;
@@ -116,7 +116,7 @@ static bool over_operand(making *m, uint32_t k, uint32_t *at) {
 
 static uint32_t take(making *m, uint32_t k) {
     m->v[k].at = tn_i_s_take(&m->z, m->v[k].varies);
-    ends_at(m, k, m->life[k].last);
+    ends_at(m, k, m->range[k].last);
     return m->v[k].at;
 }
 
@@ -164,7 +164,7 @@ static bool dense(const making *m, const tn_i_l_op *o) {
 static bool stays(const making *m, uint32_t k) {
     if (m->nstore > STORES || m->nplaced == PLACED) return false;
     for (uint32_t i = 0; i < m->nstore; i++)
-        if (m->store[i] > k && m->store[i] < m->life[k].last &&
+        if (m->store[i] > k && m->store[i] < m->range[k].last &&
             tn_i_l_overlap(m->p, m->p->op[m->store[i]].which, m->p->op[k].which))
             return false;
     return true;
@@ -228,14 +228,14 @@ static uint32_t store_of(const making *m, uint32_t x) {
     while (s < p->nop && s < x + TN_M_FOLD_NEAR &&
            !(p->op[s].kind == TN_L_STORE && !p->op[s].update && p->op[s].in[2] == x))
         s++;
-    if (s >= p->nop || s == x + TN_M_FOLD_NEAR || m->life[s].block != m->life[x].block || !dense(m, &p->op[s]))
+    if (s >= p->nop || s == x + TN_M_FOLD_NEAR || m->range[s].block != m->range[x].block || !dense(m, &p->op[s]))
         return TN_L_NONE;
     const uint32_t array = p->op[s].which;
-    if (p->array[array].dtype != p->op[x].dtype || m->life[x].last > s + TN_M_FOLD_NEAR) return TN_L_NONE;
-    for (uint32_t k = x + 1; k <= m->life[x].last; k++)
+    if (p->array[array].dtype != p->op[x].dtype || m->range[x].last > s + TN_M_FOLD_NEAR) return TN_L_NONE;
+    for (uint32_t k = x + 1; k <= m->range[x].last; k++)
         if (k != s && (touches(m, k, array, k < s) || p->op[k].kind == TN_L_WHILE)) return TN_L_NONE;
     for (uint32_t i = 0; i < m->nplaced; i++)
-        if (m->life[m->placed[i]].last > x && tn_i_l_overlap(p, p->op[m->placed[i]].which, array)) return TN_L_NONE;
+        if (m->range[m->placed[i]].last > x && tn_i_l_overlap(p, p->op[m->placed[i]].which, array)) return TN_L_NONE;
     return s;
 }
 
@@ -255,7 +255,7 @@ static void in_memory(making *m, uint32_t k, uint32_t s) {
     tn_i_s_op *e = emit(m, TN_S_PLACE, s);
     v->own = tn_i_s_take(&m->z, true);
     v->at = tn_i_s_take(&m->z, false);
-    ends_at(m, k, m->life[k].last);
+    ends_at(m, k, m->range[k].last);
     address(m, e, &m->p->op[s]);
     e->in[0] = v->own;
     e->nin = 1;
@@ -266,7 +266,7 @@ static void in_memory(making *m, uint32_t k, uint32_t s) {
 
 static void place_result(making *m, uint32_t k, bool strip) {
     value *v = &m->v[k];
-    const uint32_t carry = m->life[k].in;
+    const uint32_t carry = m->range[k].in;
     if (carry != TN_L_NONE && m->v[carry].varies == v->varies) {
         v->at = m->v[carry].at;
         return;
@@ -275,7 +275,7 @@ static void place_result(making *m, uint32_t k, bool strip) {
     if (s != TN_L_NONE)
         in_memory(m, k, s);
     else if (strip && over_operand(m, k, &v->at))
-        ends_at(m, k, m->life[k].last);
+        ends_at(m, k, m->range[k].last);
     else
         (void)take(m, k);
 }
@@ -317,10 +317,10 @@ static void map(making *m, uint32_t k) {
 static int64_t most_elements(const making *m, uint32_t r) {
     const tn_i_loops *p = m->p;
     int64_t sum = 0, n;
-    for (uint32_t k = r + 1; k <= m->life[r].last; k++) {
+    for (uint32_t k = r + 1; k <= m->range[r].last; k++) {
         if (p->op[k].kind != TN_L_INTO || p->op[k].in[0] != r) continue;
         int64_t times = 1;
-        for (uint32_t l = m->life[k].loop; l != m->life[r].loop; l = m->life[l].loop) {
+        for (uint32_t l = m->range[k].loop; l != m->range[r].loop; l = m->range[l].loop) {
             n = p->op[l].hi;
             (void)tn_i_l_known_count(p, l, &n);
             if (tn_i_l_by(p, &p->op[k].at, l) == 0 && !tn_i_mul_i64(times, n, &times)) times = INT64_MAX;
@@ -334,9 +334,9 @@ static int64_t most_elements(const making *m, uint32_t r) {
 static bool alike(const making *m, uint32_t r) {
     const tn_i_loops *p = m->p;
     int64_t n;
-    for (uint32_t k = r + 1; k <= m->life[r].last; k++) {
+    for (uint32_t k = r + 1; k <= m->range[r].last; k++) {
         const tn_i_l_op *o = &p->op[k];
-        const uint32_t l = m->life[k].loop;
+        const uint32_t l = m->range[k].loop;
         if (o->kind != TN_L_INTO || o->in[0] != r) continue;
         if (l == TN_L_NONE || l < r || !p->op[l].vector || !tn_i_l_known_count(p, l, &n) || n != p->op[r].hi)
             return false;
@@ -357,7 +357,7 @@ static void reduce(making *m, uint32_t k) {
     const int64_t count = m->vector == TN_L_NONE ? o->hi : TN_M_STRIP_LANES; /* each iteration's own */
     (void)tn_i_strips_sum_bytes(count, n, o->code, o->dtype, &bytes);
     m->v[k].at = tn_i_s_area(&m->z, bytes);
-    ends_at(m, k, m->life[k].last);
+    ends_at(m, k, m->range[k].last);
     s->sum[s->nsum] = (tn_i_s_sum){.area = m->v[k].at,
                                    .fold = o->code,
                                    .dtype = o->dtype,
@@ -476,7 +476,7 @@ static void next(making *m, uint32_t loop, uint32_t end) {
     while (first > loop && p->op[first - 1].kind == TN_L_NEXT) first--;
     for (uint32_t k = first; k < end; k++) {
         const uint32_t x = p->op[k].in[1];
-        if (p->op[x].kind != TN_L_CARRY || m->life[x].loop != loop || x == p->op[k].in[0]) continue;
+        if (p->op[x].kind != TN_L_CARRY || m->range[x].loop != loop || x == p->op[k].in[0]) continue;
         m->v[k].own = tn_i_s_take(&m->z, m->v[x].varies);
         (void)copy_to(m, k, x, m->v[k].own, m->v[x].varies);
     }
@@ -510,7 +510,7 @@ static void end_loop(making *m, uint32_t k, uint32_t end) {
     if (m->failed) return;
     m->s->op[m->v[k].mate].to = m->s->nop;
     for (uint32_t i = m->v[k].mate; i < m->s->nop; i++)
-        if (m->s->op[i].kind == TN_S_WHILE && m->life[m->s->op[i].op].loop == k) m->s->op[i].to = m->s->nop;
+        if (m->s->op[i].kind == TN_S_WHILE && m->range[m->s->op[i].op].loop == k) m->s->op[i].to = m->s->nop;
     if (o->vector) m->vector = TN_L_NONE;
 }
 
@@ -614,10 +614,10 @@ static bool begin(making *m) {
     tn_ctx *c = m->p->ctx;
     const size_t n = m->p->nop + (size_t)1;
     m->v = tn_i_alloc_array(c, n, sizeof *m->v);
-    m->life = tn_i_alloc_array(c, n, sizeof *m->life);
-    if (!m->v || !m->life) return false;
+    m->range = tn_i_alloc_array(c, n, sizeof *m->range);
+    if (!m->v || !m->range) return false;
     for (size_t k = 0; k < n; k++) m->v[k] = (value){.own = TN_L_NONE};
-    tn_i_s_find_lives(m->p, m->life);
+    tn_i_s_find_ranges(m->p, m->range);
     return true;
 }
 
@@ -625,7 +625,7 @@ static void end(making *m) {
     tn_ctx *c = m->p->ctx;
     const size_t n = m->p->nop + (size_t)1;
     tn_i_s_places_drop(&m->z);
-    if (m->life) tn_i_free(c, m->life, n * sizeof *m->life);
+    if (m->range) tn_i_free(c, m->range, n * sizeof *m->range);
     if (m->v) tn_i_free(c, m->v, n * sizeof *m->v);
 }
 

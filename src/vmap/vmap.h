@@ -1,4 +1,4 @@
-/* Batching: one walk in which a value is either the same for every lane or has
+/* Batching: one walk in which a value is either the same for every batch element or has
  * the batch as dimension 0. */
 #ifndef TN_VMAP_H
 #define TN_VMAP_H

@@ -189,7 +189,7 @@ if [ -s "$temp/optional" ] && diff -u "$temp/optional" "$temp/listed"; then ok; 
 # shellcheck disable=SC2086 # a list
 if tools/docs/links.sh $documents; then ok; else wrong "dead links"; fi
 for name in $(grep -o '`[a-z_]*/[a-z_0-9/]*\.[a-z]*`' src/README.md | tr -d '`' | sort -u); do
-    if [ -f "src/$name" ]; then ok; else wrong "src/README.md: $name does not exist"; fi
+    if [ -f "src/$name" ] || [ -f "$name" ]; then ok; else wrong "src/README.md: $name does not exist"; fi
 done
 
 # ---- manual pages ---------------------------------------------------------------

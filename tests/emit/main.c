@@ -442,7 +442,7 @@ int main(int argc, char **argv) {
     if (asked(s, only, "loops", 0)) emit_loops(s);
     if (asked(s, only, "halves", 1)) emit_halves(s);
     if (asked(s, only, "lengths", 2)) emit_lengths(s);
-    if (asked(s, only, "bands", 3)) emit_bands(s);
+    if (asked(s, only, "row_blocks", 3)) emit_row_blocks(s);
     if (asked(s, only, "sizes", 4)) emit_sizes(s);
     s->generated = true;
     if (asked(s, only, "generated", 5))

@@ -76,8 +76,8 @@ void emit_halves(emit_session *s);
 extern const char emit_room[]; /* what their callers, and those of lengths.c, call */
 /* lengths.c: other programs with such inputs and outputs. */
 void emit_lengths(emit_session *s);
-/* bands.c: products, sums and elementwise equations over many rows. */
-void emit_bands(emit_session *s);
+/* row_blocks.c: products, sums and elementwise equations over many rows. */
+void emit_row_blocks(emit_session *s);
 /* sizes.c: kernels that work in blocks. */
 void emit_sizes(emit_session *s);
 /* compile.c: compiles all programs, runs them, compares. */

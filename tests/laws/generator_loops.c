@@ -204,7 +204,8 @@ static const tn_fn *counting(laws_gen *g, const draw *d, const tn_fn *f) {
     return tn_i_finish(&b, d->ncarry + 1 + d->ny, out);
 }
 
-/* Where the loop begins or ends counting: for all lanes alike where it has an effect, which vmap refuses else. */
+/* Where the loop begins or ends counting: for all batch elements alike where it has an effect, which vmap refuses else.
+ */
 static tn_i_var bound(laws_gen *g, const tn_fn *body, int64_t hi) {
     return body->effect ? tn_i_literal_i64(&g->b, TN_I64, tn_i_pick(g->r, 0, hi)) : laws_gen_whole(g, 0, hi);
 }

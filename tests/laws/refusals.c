@@ -30,7 +30,7 @@ static const struct {
     const char *says;
     bool (*may)(const tn_fn *f); /* only such a program is refused for it */
 } refusals[] = {
-    {"has an effect, and lanes of the batch stop on their own", has_effect},
+    {"has an effect, and batch elements stop on their own", has_effect},
     {"of its region would run this effect again", has_effect},
     {"whose index is batched: all branches would run", has_effect},
     {"carries an array whose length a loop finds when it runs", has_loop},

@@ -375,8 +375,8 @@ static tn_val alone(const tn_val *in, void *user) {
 
 static tn_val with_weights(const tn_val *in, void *user) { return tn_cond(in[0], shared, alone, user, 2, in + 1); }
 
-/* A predicate for all lanes stays one choice; with one for each, an operand that all share has the sum of its lanes'
- * cotangents, and no NaN from lanes that go the other way. */
+/* A predicate for all batch elements stays one choice; with one for each, an operand that all share has the sum of its
+ * lanes' cotangents, and no NaN from lanes that go the other way. */
 static void test_shared_operands(void **state) {
     (void)state;
     tn_ctx *c = checked();

@@ -239,8 +239,8 @@ static void many_products(void **state) {
     }
 }
 
-/* What bands of rows rely on (plan/bands.c): a row of a product has the same bits in 64 rows, which our own kernels
- * take, and in as many as go to BLIS, up to an inner size of 192 for f64 and 256 for f32. */
+/* What blocks of rows rely on (plan/row_blocks.c): a row of a product has the same bits in 64 rows, which our own
+ * kernels take, and in as many as go to BLIS, up to an inner size of 192 for f64 and 256 for f32. */
 static void rows_are_alike(void **state) {
     (void)state;
     static const int64_t sizes[][2] = {{192, 100}, {191, 40}, {10, 250}, {65, 90}, {2, 800}, {64, 130}, {256, 70}};

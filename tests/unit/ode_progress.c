@@ -131,7 +131,7 @@ static void derivatives_tell_each_step_once(void **state) {
         }
 }
 
-/* Constant steps are the same in all lanes. */
+/* Constant steps are the same in all batch elements. */
 static void lanes_are_told_together(void **state) {
     (void)state;
     for (int constant = 0; constant < 2; constant++) {

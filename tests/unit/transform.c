@@ -520,7 +520,7 @@ static void derivatives_contract_alike(void **state) {
     tn_ctx_free(c);
 }
 
-/* Sums of a product that is the same in all lanes and of one that is not. */
+/* Sums of a product that is the same in all batch elements and of one that is not. */
 static void sums_of_lanes(const tn_val *in, tn_val *out, void *user) {
     (void)user;
     const tn_val p = tn_mul(in[1], in[1]);

@@ -49,9 +49,9 @@ typedef struct tn_i_while {
 } tn_i_while;
 
 bool tn_i_while_read(const tn_i_param *p, uint32_t nin, tn_i_while *w);
-/* loop_batch.c: of each lane that is on, x, else y; on has the first dimensions of both. */
+/* loop_batch.c: of each batch element that is on, x, else y; on has the first dimensions of both. */
 tn_i_var tn_i_choose_lanes(tn_i_builder *b, tn_i_var on, tn_i_var x, tn_i_var y);
-/* while_text.c: one whose condition gives a truth value for each lane (tn_prim.written). */
+/* while_text.c: one whose condition gives a truth value for each batch element (tn_prim.written). */
 tn_i_var tn_i_while_written(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in);
 /* The body's input for a body const or carry operand. */
 static inline uint32_t tn_i_while_inner(const tn_i_while *w, uint32_t operand) { return operand - w->ncond + w->index; }

@@ -13,7 +13,7 @@ typedef struct work {
     bool *flag;                  /* per input of the body */
     const tn_i_memo_entry *body; /* batched */
     const bool *out;             /* per output of the body */
-    bool lanes;                  /* lanes stop on their own: a batched condition or number of steps */
+    bool apart;                  /* batch elements stop on their own: a batched condition or number of steps */
 } work;
 
 static void *room(work *w, size_t n, size_t size) {
@@ -57,11 +57,11 @@ static bool find_batched(work *w, const bool *batched) {
     if (!w->flag) return false;
     for (uint32_t i = l->index; i < l->body->nin; i++) w->flag[i] = batched[tn_i_loop_operand(l, i)];
     if (!spread(w)) return false;
-    w->lanes = l->counted && batched[0];
-    if (l->is_while && (!(cond = batched_cond(w, batched, &w->lanes)))) return false;
-    if (!w->lanes) return true;
-    for (uint32_t j = 0; j < l->ncarry; j++) w->flag[carry_in(w) + j] = true; /* each lane keeps its own */
-    return spread(w) && (!l->is_while || batched_cond(w, batched, &w->lanes));
+    w->apart = l->counted && batched[0];
+    if (l->is_while && (!(cond = batched_cond(w, batched, &w->apart)))) return false;
+    if (!w->apart) return true;
+    for (uint32_t j = 0; j < l->ncarry; j++) w->flag[carry_in(w) + j] = true; /* each batch element keeps its own */
+    return spread(w) && (!l->is_while || batched_cond(w, batched, &w->apart));
 }
 
 /* ---- the batched body --------------------------------------------------------------- */
@@ -126,14 +126,14 @@ static tn_fn *plain_body(work *w) {
     return tn_i_finish(&k.b, w->l.body->nout, k.out);
 }
 
-/* Lanes whose number of steps is reached keep what they carry. */
+/* Batch elements whose number of steps is reached keep what they carry. */
 static tn_fn *counted_body(work *w) {
     writing k = {0};
-    const tn_type lanes = tn_type_of(TN_I64, 1, &w->r->batch);
+    const tn_type elements = tn_type_of(TN_I64, 1, &w->r->batch);
     tn_i_builder_init(&k.b, w->r->b->ctx);
     k.b.named_after = w->l.body;
     k.b.regions = w->l.body->regions;
-    if (!write_inputs(w, &k, 1, &lanes, w->l.index)) {
+    if (!write_inputs(w, &k, 1, &elements, w->l.index)) {
         tn_i_builder_drop(&k.b);
         return NULL;
     }
@@ -143,13 +143,13 @@ static tn_fn *counted_body(work *w) {
     return tn_i_finish(&k.b, w->l.body->nout, k.out);
 }
 
-/* ---- while lanes run ------------------------------------------------------------------ */
+/* ---- while batch elements run ------------------------------------------------------------------ */
 
-/* cond_consts.., [count,] carry.. -> whether any lane goes on. */
-static tn_fn *any_lane(work *w, const tn_fn *cond) {
+/* cond_consts.., [count,] carry.. -> whether any batch element goes on. */
+static tn_fn *any_element(work *w, const tn_fn *cond) {
     tn_i_builder b;
     const uint32_t ncond = w->l.ncond;
-    const tn_type lanes = tn_type_of(TN_I64, 1, &w->r->batch);
+    const tn_type elements = tn_type_of(TN_I64, 1, &w->r->batch);
     static const int64_t axis[1] = {0};
     const tn_i_param p[1] = {{.kind = TN_K_INTS, .n = 1, .u.ints = axis}};
     tn_i_builder_init(&b, w->r->b->ctx);
@@ -158,7 +158,7 @@ static tn_fn *any_lane(work *w, const tn_fn *cond) {
     tn_i_var *args = room(w, cond->nin, sizeof *args), on;
     if (!args) b.failed = true;
     for (uint32_t i = 0; i <= cond->nin && !b.failed; i++) {
-        if (i == ncond) (void)tn_i_input(&b, &lanes, false);
+        if (i == ncond) (void)tn_i_input(&b, &elements, false);
         if (i < cond->nin) args[i] = tn_i_input(&b, cond->val[i].type, false);
     }
     tn_i_inline(&b, cond, args ? args : &on, &on);
@@ -169,7 +169,7 @@ static tn_fn *any_lane(work *w, const tn_fn *cond) {
     return tn_i_finish(&b, 1, &any);
 }
 
-/* Whether f calls user code: a callback that must not see what a lane has stopped with. */
+/* Whether f calls user code: a callback that must not see what a batch element has stopped with. */
 static bool calls_out(const tn_fn *f) {
     for (uint32_t i = 0; i < f->neqn; i++) {
         const tn_i_eqn *e = &f->eqn[i];
@@ -191,30 +191,31 @@ static tn_i_var first_lane(tn_i_builder *b, tn_i_var on) {
     return b->failed ? TN_NOVAR : tn_i_emit(b, tn_i_prim(b, TN_P_argmax), p, 1, &going);
 }
 
-/* x of the lane `first` in the place of lanes that are not on. */
+/* x of the batch element `first` in the place of batch elements that are not on. */
 static tn_i_var running(tn_i_builder *b, tn_i_var on, tn_i_var first, tn_i_var x) {
     const tn_type *t = b->failed ? NULL : tn_i_vtype(b, x);
     if (!t) return TN_NOVAR;
     tn_i_var in[1 + TN_MAX_RANK] = {x, first};
     int64_t sizes[TN_MAX_RANK];
     const int rank = t->rank;
-    const int64_t lanes = t->dim[0];
+    const int64_t elements = t->dim[0];
     for (int d = 0; d < rank; d++) sizes[d] = d ? t->dim[d] : 1;
     for (int d = 1; d < rank; d++) in[1 + d] = tn_i_literal_i64(b, TN_I64, 0);
     const tn_i_param p[1] = {{.kind = TN_K_INTS, .n = (uint32_t)rank, .u.ints = sizes}};
     tn_i_var one = tn_i_emit(b, tn_i_prim(b, TN_P_dynamic_slice), p, 1 + (uint32_t)rank, in);
-    tn_i_var lane = tn_i_reshape(b, one, rank - 1, sizes + 1);
-    tn_i_var all = tn_i_batched(b, lane, lanes);
+    tn_i_var element = tn_i_reshape(b, one, rank - 1, sizes + 1);
+    tn_i_var all = tn_i_batched(b, element, elements);
     return b->failed ? TN_NOVAR : tn_i_choose_lanes(b, on, x, all);
 }
 
-/* [i] cond_consts.., consts.., count, carry.. -> count, carry.., y..: lanes that have stopped keep what they carry. */
-static tn_fn *lane_body(work *w, const tn_fn *cond) {
+/* [i] cond_consts.., consts.., count, carry.. -> count, carry.., y..: batch elements that have stopped keep what they
+ * carry. */
+static tn_fn *batch_body(work *w, const tn_fn *cond) {
     writing k = {0};
     tn_ctx *c = w->r->b->ctx;
     const tn_i_loop_eqn *l = &w->l;
     const tn_fn *f = w->body->result[0];
-    const tn_type lanes = tn_type_of(TN_I64, 1, &w->r->batch), i64 = tn_type_of(TN_I64, 0, NULL);
+    const tn_type elements = tn_type_of(TN_I64, 1, &w->r->batch), i64 = tn_type_of(TN_I64, 0, NULL);
     tn_i_var *args = room(w, cond->nin, sizeof *args), on = TN_NOVAR;
     k.args = room(w, f->nin, sizeof *k.args);
     k.outs = room(w, f->nout, sizeof *k.outs);
@@ -226,7 +227,7 @@ static tn_fn *lane_body(work *w, const tn_fn *cond) {
     if (l->index) k.args[0] = tn_i_input(&k.b, &i64, false);
     for (uint32_t i = 0; i < l->ncond; i++) args[i] = tn_i_input(&k.b, cond->val[i].type, false);
     for (uint32_t i = l->index; i < carry_in(w); i++) k.args[i] = tn_i_input(&k.b, f->val[i].type, false);
-    tn_i_var count = tn_i_input(&k.b, &lanes, false);
+    tn_i_var count = tn_i_input(&k.b, &elements, false);
     for (uint32_t i = carry_in(w); i < f->nin; i++) {
         k.args[i] = tn_i_input(&k.b, f->val[i].type, false);
         args[l->ncond + i - carry_in(w)] = k.args[i];
@@ -256,7 +257,7 @@ static tn_i_var swap_front(tn_i_builder *b, tn_i_var x) {
     return tn_i_permute(b, x, perm);
 }
 
-/* Carries of a lane loop, and others whose steps make them batched, enter batched. */
+/* Carries of a batch element loop, and others whose steps make them batched, enter batched. */
 static tn_i_var entering(const work *w, uint32_t i, const bool *batched) {
     const uint32_t inner = tn_i_loop_inner(&w->l, i);
     tn_i_builder *b = w->r->b;
@@ -275,7 +276,7 @@ static tn_i_var longest(tn_i_builder *b, tn_i_var n) {
 
 static void results(work *w, tn_i_var v, tn_i_var *out, bool *out_batched) {
     const tn_i_loop_eqn *l = &w->l;
-    const bool counting = w->lanes && l->is_while;
+    const bool counting = w->apart && l->is_while;
     tn_i_var count = counting ? v++ : TN_NOVAR;
     for (uint32_t j = 0; j < l->ncarry; j++) {
         out[j] = v++;
@@ -296,20 +297,20 @@ static void batch_lanes(work *w, const bool *batched, tn_i_var *out, bool *out_b
     const tn_i_loop_eqn *l = &w->l;
     tn_i_rule *r = w->r;
     bool each;
-    const tn_type lanes = tn_type_of(TN_I64, 1, &r->batch);
+    const tn_type elements = tn_type_of(TN_I64, 1, &r->batch);
     if (l->body->effect || l->cond->effect) {
-        tn_i_rule_fail(r, TN_ERULE, -1, "has an effect, and lanes of the batch stop on their own");
+        tn_i_rule_fail(r, TN_ERULE, -1, "has an effect, and batch elements stop on their own");
         return;
     }
     const tn_i_memo_entry *e = batched_cond(w, batched, &each);
     tn_i_var *in = room(w, 2 * (size_t)r->nin + 1, sizeof *in), first = TN_NOVAR;
     uint32_t n = 0;
     if (!e || !in) return;
-    tn_fn *cond = any_lane(w, e->result[0]), *body = cond ? lane_body(w, e->result[0]) : NULL;
+    tn_fn *cond = any_element(w, e->result[0]), *body = cond ? batch_body(w, e->result[0]) : NULL;
     for (int again = 0; again < 2; again++)
         for (uint32_t i = 0; i < l->ncond; i++) in[n++] = r->in[i];
     for (uint32_t i = l->ncond; i < tn_i_loop_carry0(l); i++) in[n++] = r->in[i];
-    in[n++] = tn_i_zeros(r->b, &lanes);
+    in[n++] = tn_i_zeros(r->b, &elements);
     for (uint32_t i = tn_i_loop_carry0(l); i < r->nin; i++) in[n++] = entering(w, i, batched);
     if (body) {
         w->to.cond = cond;
@@ -328,25 +329,25 @@ static void batch(work *w, const bool *batched, tn_i_var *out, bool *out_batched
     const tn_i_loop_eqn *l = &w->l;
     tn_i_rule *r = w->r;
     w->to = *l;
-    if (w->lanes && l->is_while) {
+    if (w->apart && l->is_while) {
         batch_lanes(w, batched, out, out_batched);
         return;
     }
     tn_i_var *in = room(w, (size_t)r->nin + 1, sizeof *in), first = TN_NOVAR;
     uint32_t n = 0;
     if (!in) return;
-    w->to.index |= w->lanes;
-    tn_fn *body = w->lanes ? counted_body(w) : plain_body(w);
+    w->to.index |= w->apart;
+    tn_fn *body = w->apart ? counted_body(w) : plain_body(w);
     const tn_i_memo_entry *cond = NULL;
     bool each;
     if (l->is_while && (cond = batched_cond(w, batched, &each)) == NULL) body = NULL;
-    for (uint32_t i = 0; i < tn_i_loop_const0(l); i++) in[n++] = w->lanes ? longest(r->b, r->in[0]) : r->in[i];
-    if (w->lanes) in[n++] = r->in[0];
+    for (uint32_t i = 0; i < tn_i_loop_const0(l); i++) in[n++] = w->apart ? longest(r->b, r->in[0]) : r->in[i];
+    if (w->apart) in[n++] = r->in[0];
     for (uint32_t i = tn_i_loop_const0(l); i < r->nin; i++) in[n++] = entering(w, i, batched);
     if (body) {
         w->to.body = body;
         w->to.cond = cond ? cond->result[0] : NULL;
-        w->to.nconst += w->lanes;
+        w->to.nconst += w->apart;
         first = tn_i_loop_emit(r, &w->to, in);
     }
     if (first != TN_NOVAR) results(w, first, out, out_batched);

@@ -1,15 +1,16 @@
-/* While loops as JAX writes those it batched: the condition gives a truth value for each lane.  Here a condition gives
- * one, so the loop runs while any lane does, and lanes that have stopped keep what they carry. */
+/* While loops as JAX writes those it batched: the condition gives a truth value for each batch element.  Here a
+ * condition gives one, so the loop runs while any batch element does, and batch elements that have stopped keep what
+ * they carry. */
 #include "control/loops/loop.h"
 #include "prims/ids.h"
 
-typedef struct lanes {
+typedef struct batch {
     tn_i_while w;
     const tn_type *on; /* of the condition's result */
-} lanes;
+} batch;
 
-/* Whether what is carried has the lanes in front, and the condition and body take it. */
-static bool takes(tn_i_builder *b, const lanes *l, const tn_i_var *in) {
+/* Whether what is carried has the batch elements in front, and the condition and body take it. */
+static bool takes(tn_i_builder *b, const batch *l, const tn_i_var *in) {
     const tn_i_while *w = &l->w;
     for (uint32_t i = 0; i < w->ncond; i++)
         if (!tn_type_equal(w->cond->val[i].type, tn_i_vtype(b, in[i]))) return false;
@@ -23,7 +24,7 @@ static bool takes(tn_i_builder *b, const lanes *l, const tn_i_var *in) {
     return true;
 }
 
-static bool has_lanes(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in, lanes *l) {
+static bool has_batch(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in, batch *l) {
     if (!tn_i_while_read(p, nin, &l->w)) return false;
     const tn_i_while *w = &l->w;
     if (w->cond->nout != 1 || w->index || w->count || w->ny || w->cond->effect || w->body->effect) return false;
@@ -31,8 +32,8 @@ static bool has_lanes(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const 
     return l->on->dtype == TN_BOOL && l->on->rank > 0 && takes(b, l, in);
 }
 
-/* cond_consts.., carry.. -> whether any lane goes on. */
-static tn_fn *any_lane(tn_ctx *c, const lanes *l, tn_i_var *args) {
+/* cond_consts.., carry.. -> whether any batch element goes on. */
+static tn_fn *any_element(tn_ctx *c, const batch *l, tn_i_var *args) {
     static const int64_t in_order[TN_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
     const tn_i_param all = {.kind = TN_K_INTS, .n = (uint32_t)l->on->rank, .u.ints = in_order};
     const tn_fn *cond = l->w.cond;
@@ -47,8 +48,8 @@ static tn_fn *any_lane(tn_ctx *c, const lanes *l, tn_i_var *args) {
     return tn_i_finish(&b, 1, &any);
 }
 
-/* cond_consts.., consts.., carry.. -> carry..: those of lanes that have stopped as they were. */
-static tn_fn *lane_body(tn_ctx *c, const lanes *l, tn_i_var *args, tn_i_var *out) {
+/* cond_consts.., consts.., carry.. -> carry..: those of batch elements that have stopped as they were. */
+static tn_fn *batch_body(tn_ctx *c, const batch *l, tn_i_var *args, tn_i_var *out) {
     const tn_i_while *w = &l->w;
     tn_i_builder b;
     tn_i_var on;
@@ -65,7 +66,7 @@ static tn_fn *lane_body(tn_ctx *c, const lanes *l, tn_i_var *args, tn_i_var *out
     return tn_i_finish(&b, w->ncarry, out);
 }
 
-static tn_i_var emit(tn_i_builder *b, const lanes *l, const tn_i_param *p, const tn_fn *cond, const tn_fn *body,
+static tn_i_var emit(tn_i_builder *b, const batch *l, const tn_i_param *p, const tn_fn *cond, const tn_fn *body,
                      const tn_i_var *in, tn_i_var *args) {
     const tn_i_while *w = &l->w;
     const uint32_t nin = w->ncond + w->nconst + w->ncarry;
@@ -80,15 +81,15 @@ static tn_i_var emit(tn_i_builder *b, const lanes *l, const tn_i_param *p, const
 }
 
 tn_i_var tn_i_while_written(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in) {
-    lanes l;
+    batch l;
     tn_i_arena a;
     tn_i_var first = TN_NOVAR;
-    if (!has_lanes(b, p, nin, in, &l)) return TN_NOVAR;
+    if (!has_batch(b, p, nin, in, &l)) return TN_NOVAR;
     tn_i_arena_init(&a, b->ctx);
     tn_i_var *args = tn_i_arena_alloc(&a, 2 * ((size_t)nin + 1) * sizeof *args);
     tn_i_var *out = tn_i_arena_alloc(&a, ((size_t)nin + 1) * sizeof *out);
-    tn_fn *cond = args && out ? any_lane(b->ctx, &l, args) : NULL;
-    tn_fn *body = cond ? lane_body(b->ctx, &l, args, out) : NULL;
+    tn_fn *cond = args && out ? any_element(b->ctx, &l, args) : NULL;
+    tn_fn *body = cond ? batch_body(b->ctx, &l, args, out) : NULL;
     if (body) first = emit(b, &l, p, cond, body, in, args);
     if (first == TN_NOVAR) b->failed = true;
     tn_i_fn_unref(body);

@@ -150,7 +150,7 @@ static void transpose_dynamic_slice(tn_i_rule *r, const tn_i_var *ct, tn_i_var *
     ct_in[0] = tn_i_scatter_add(r->b, tn_i_accumulated(r), indices, ct[0], &d, false);
 }
 
-/* With a start per lane, the lanes are the windows of a gather, which clips as the slice clamps. */
+/* With a start per batch element, the batch elements are the windows of a gather, which clips as the slice clamps. */
 static tn_i_var gather_lanes(tn_i_rule *r, const bool *batched) {
     const int rank = r->in_type[0]->rank;
     const int64_t up = batched[0] ? 1 : 0;
@@ -329,7 +329,7 @@ static void transpose_dynamic_update_slice(tn_i_rule *r, const tn_i_var *ct, tn_
     if (r->in[0] == TN_NOVAR) ct_in[0] = tn_i_dynamic_update_slice(b, ct[0], tn_i_zeros(b, r->in_type[1]), r->in + 2);
 }
 
-/* Where the updates of the lanes go: 1 inside the windows. */
+/* Where the updates of the batch elements go: 1 inside the windows. */
 static tn_i_var window_mask(tn_i_rule *r, const tn_i_dnums *d, tn_i_var indices) {
     tn_i_builder *b = r->b;
     tn_type whole = tn_i_batch_type(r->in_type[0], r->batch), window = tn_i_batch_type(r->in_type[1], r->batch);
@@ -338,7 +338,7 @@ static tn_i_var window_mask(tn_i_rule *r, const tn_i_dnums *d, tn_i_var indices)
     return tn_i_op2(b, TN_P_ne, tn_i_scatter_add(b, zeros, indices, tn_i_number(b, &window, 1), d, false), zeros);
 }
 
-/* With a start per lane: the windows are set to -0, which added to any number leaves its bits, and
+/* With a start per batch element: the windows are set to -0, which added to any number leaves its bits, and
  * the updates are added there. */
 static tn_i_var update_lanes(tn_i_rule *r, const bool *batched) {
     tn_i_builder *b = r->b;

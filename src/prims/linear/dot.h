@@ -13,9 +13,9 @@ typedef struct tn_i_dots {
 
 /* Sums of floats over a long first dimension, for a result of few elements, as of X'Y for tall X and Y: parts of
  * TN_DOT_PART products are summed each as a product of its own, and added in order.  So a sum over rows has the same
- * bits however the rows are cut into blocks that are multiples of a part (plan/bands.h).  Which products: one dimension
- * of more than TN_DOT_WHOLE elements is contracted, which in each operand comes before those of the result; there are
- * some of these, of at most TN_DOT_SINK elements. */
+ * bits however the rows are cut into blocks that are multiples of a part (plan/row_blocks.h).  Which products: one
+ * dimension of more than TN_DOT_WHOLE elements is contracted, which in each operand comes before those of the result;
+ * there are some of these, of at most TN_DOT_SINK elements. */
 enum { TN_DOT_PART = 128, TN_DOT_WHOLE = 512, TN_DOT_SINK = 1 << 15 };
 bool tn_i_dot_in_parts(const tn_i_param *p, const tn_type *lhs, const tn_type *rhs);
 tn_i_dots tn_i_dots_read(const tn_i_param *p); /* of one whose type rule has passed */

@@ -40,7 +40,7 @@ static void mark(tn_i_plan *p, uint32_t at) {
     }
 }
 
-void tn_i_plan_ahead(tn_i_plan *body, const tn_i_loop *l) {
+void tn_i_plan_prefetch(tn_i_plan *body, const tn_i_loop *l) {
     if (l->cond || l->shape.reverse || l->shape.length == TN_I_STEPS) return;
     for (uint32_t k = 0; k < l->nmover; k++)
         if (comes_from_memory(body, l, &l->mover[k])) mark(body, l->mover[k].at);

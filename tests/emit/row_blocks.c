@@ -1,7 +1,7 @@
-/* Programs over many rows, which run in bands. */
+/* Programs over many rows, which run in blocks. */
 #include "emit/written.h"
 
-/* Rows enough for bands (plan/bands.c), and a few that are left. */
+/* Rows enough for blocks (plan/row_blocks.c), and a few that are left. */
 static tn_val regression(const tn_val *in, void *user) {
     (void)user;
     return tn_mean(tn_softplus(tn_mul(tn_neg(in[1]), tn_matmul(in[0], in[2]))));
@@ -13,7 +13,7 @@ static tn_val layer(const tn_val *in, void *user) {
     return tn_mean(tn_square(tn_sum_axis(h, 1)));
 }
 
-void emit_bands(emit_session *s) {
+void emit_row_blocks(emit_session *s) {
     const tn_ctx_options opt = {.size = sizeof opt, .check = 1};
     tn_ctx *c = tn_ctx_new(&opt);
     const tn_wrt_list *w = tn_wrt(2), *both = tn_wrt(1, 2);
@@ -24,7 +24,7 @@ void emit_bands(emit_session *s) {
         laws_memory m = {NULL, 0};
         laws_trial t = {.memory = &m, .ctx = c, .rng = {s->seed}};
         if (!made[k]) {
-            emit_wrong(s, "bands", tn_error(c));
+            emit_wrong(s, "row_blocks", tn_error(c));
             continue;
         }
         laws_array *x = laws_alloc(&m, made[k]->nin + 1u, sizeof *x);
@@ -32,7 +32,7 @@ void emit_bands(emit_session *s) {
             x[i] = laws_new(&m, made[k]->val[i].type);
             laws_random(&t.rng, &x[i]);
         }
-        if (!emit_add(s, "bands", made[k], x)) emit_wrong(s, "bands", "not written");
+        if (!emit_add(s, "row_blocks", made[k], x)) emit_wrong(s, "row_blocks", "not written");
         laws_memory_drop(&m);
     }
     tn_ctx_free(c);

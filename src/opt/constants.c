@@ -153,7 +153,7 @@ static bool counts(const tn_fn *f) {
     return false;
 }
 
-tn_fn *tn_i_known(const tn_fn *f) {
+tn_fn *tn_i_fold_constants(const tn_fn *f) {
     if (!counts(f)) return (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
     tn_ctx *c = f->ctx;
     known k = {.f = f, .data = tn_i_alloc_array(c, f->nval, sizeof *k.data), .worth = tn_i_alloc(c, f->nval)};

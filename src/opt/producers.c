@@ -1,4 +1,4 @@
-/* What is needed, and what is made of little. */
+/* What is needed, and producer inlining: what is made of little is made where it is read. */
 #include "base/machine.h"
 #include "opt/fuse.h"
 #include "opt/equations.h"
@@ -24,9 +24,9 @@ uint8_t *tn_i_needed(const tn_fn *f) {
 static bool view(const tn_i_eqn *e) { return (e->prim->flags & TN_F_VIEW) && e->nin == 1 && e->nout == 1; }
 
 /* Elementwise equations whose operands, through others like it and views, have few bytes; *depth of them. */
-static bool light(const tn_fn *f, const tn_i_eqn *e, double from, unsigned depth) {
+static bool producer(const tn_fn *f, const tn_i_eqn *e, double from, unsigned depth) {
     return (e->prim->flags & TN_F_ELEMENTWISE) && !(e->prim->flags & (TN_F_OFFLOAD | TN_F_COSTLY)) && e->region == 0 &&
-           depth <= TN_M_LIGHT_DEEP && from * TN_M_LIGHT_SMALLER <= (double)tn_type_bytes(f->val[e->out].type);
+           depth <= TN_M_PRODUCER_DEEP && from * TN_M_PRODUCER_SMALLER <= (double)tn_type_bytes(f->val[e->out].type);
 }
 
 /* The operand that e adds to, if that is an input or such a sum of what is made of little: it is there to the end, and
@@ -43,7 +43,7 @@ static tn_i_var added_to(const tn_fn *f, const tn_i_eqn *e, const uint8_t *sums)
     return TN_NOVAR;
 }
 
-/* Only what nests compute reads what is light. */
+/* Producer inlining: only what nests compute reads them. */
 static void read_by(const tn_fn *f, const uint8_t *live, uint8_t *out,
                     bool (*computes)(const tn_fn *, const tn_i_eqn *)) {
     for (uint32_t i = 0; i < f->neqn; i++) {
@@ -57,7 +57,7 @@ static void read_by(const tn_fn *f, const uint8_t *live, uint8_t *out,
         if (f->val[f->out[j]].def < f->neqn) out[f->val[f->out[j]].def] = 0;
 }
 
-bool tn_i_light(const tn_fn *f, bool (*computes)(const tn_fn *, const tn_i_eqn *), uint8_t *out) {
+bool tn_i_producers(const tn_fn *f, bool (*computes)(const tn_fn *, const tn_i_eqn *), uint8_t *out) {
     double *from = tn_i_alloc_array(f->ctx, f->nval, sizeof *from);
     uint8_t *depth = tn_i_alloc(f->ctx, f->nval), *sums = tn_i_alloc(f->ctx, f->nval), *live = tn_i_needed(f);
     const bool ok = from && depth && sums && live;
@@ -74,7 +74,7 @@ bool tn_i_light(const tn_fn *f, bool (*computes)(const tn_fn *, const tn_i_eqn *
             if (v != base || v >= f->nin) sum += from[v];
             if (depth[v] > deep) deep = depth[v];
         }
-        out[i] = one && e->nin && !view(e) && computes(f, e) && light(f, e, sum, deep + 1);
+        out[i] = one && e->nin && !view(e) && computes(f, e) && producer(f, e, sum, deep + 1);
         for (uint32_t j = 0; j < e->nout; j++) from[e->out + j] = (double)tn_type_bytes(f->val[e->out + j].type);
         if (one && (out[i] || view(e))) {
             from[e->out] = sum;

@@ -1,9 +1,9 @@
-/* Bands of rows: which programs run in them, that bits stay, and that less memory is taken. */
+/* Row blocks (strip-mining): which programs run in them, that bits stay, and that less memory is taken. */
 #include "amount.h"
 #include "unit/meter.h"
 #include "unit/tracing.h"
 
-#include "plan/bands.h"
+#include "plan/row_blocks.h"
 #include "plan/loop.h"
 #include "plan/plan.h"
 #include "tansy/ops.h"
@@ -86,7 +86,7 @@ static tn_i_plan *planned(const tn_fn *f, const tn_i_layout *layout) {
 }
 
 /* Scans in the plan, and bytes of its arena. */
-static size_t bands(const tn_fn *f, size_t *bytes) {
+static size_t blocks(const tn_fn *f, size_t *bytes) {
     tn_i_plan *p = planned(f, NULL);
     size_t n = 0;
     for (size_t i = 0; i < p->nstep; i++) n += p->step[i].kind == TN_STEP_LOOP;
@@ -133,7 +133,7 @@ static void arrays_free(arrays *a) {
     for (uint32_t j = 0; j < a->nout; j++) free(a->out[j]);
 }
 
-/* f as it is compiled with or without bands; its outputs are new. */
+/* f as it is compiled with or without blocks; its outputs are new. */
 static size_t call(const tn_fn *f, arrays *a, const tn_compile_options *o, bool whole, void **out) {
     f->ctx->whole = whole;
     tn_exec *e = tn_compile(f, o);
@@ -171,7 +171,7 @@ static void near(const arrays *a, const tn_fn *f, void **x, void **y, const char
     }
 }
 
-/* The same bits with bands and without, on both backends and by two threads; the reference's numbers. */
+/* The same bits with blocks and without, on both backends and by two threads; the reference's numbers. */
 static void agree(const tn_fn *f, const char *what, bool native) {
     arrays a = arrays_of(f);
     void *with[MOST], *without[MOST], *other[MOST];
@@ -179,12 +179,12 @@ static void agree(const tn_fn *f, const char *what, bool native) {
     const tn_compile_options by_c = {.size = sizeof by_c, .backend = TN_BACKEND_NATIVE};
     const tn_compile_options reference = {.size = sizeof reference, .backend = TN_BACKEND_REFERENCE};
     size_t bytes;
-    (void)bands(f, &bytes);
+    (void)blocks(f, &bytes);
     assert_true(call(f, &a, &plain, false, with) == bytes);
-    assert_true(bytes <= call(f, &a, &plain, true, without) + TN_M_BAND_ARENA);
+    assert_true(bytes <= call(f, &a, &plain, true, without) + TN_M_ROW_BLOCK_ARENA);
     same_bits(&a, with, without, what);
     drop(&a, without);
-    assert_true(call(f, &a, &two, false, other) + TN_M_BAND_ARENA >= bytes);
+    assert_true(call(f, &a, &two, false, other) + TN_M_ROW_BLOCK_ARENA >= bytes);
     same_bits(&a, with, other, what);
     drop(&a, other);
     if (native) {
@@ -205,7 +205,7 @@ typedef struct row {
     const char *name;
     program *f;
     kind kind;
-    size_t bands;    /* scans */
+    size_t blocks;   /* scans */
     int64_t n, k, h; /* rows, columns, and what is beside them */
     int dtype;
     bool native;
@@ -231,14 +231,14 @@ static const row rows[] = {
     {"logistic", logistic, GRAD, 1, 2000, 500, 0, TN_F64, true},
     {"logistic, f32", logistic, GRAD, 1, 4001, 300, 0, TN_F32, true},
     {"logistic, value too: terms leave", logistic, BOTH, 1, 2049, 300, 0, TN_F64, true},
-    {"logistic, whole bands", logistic, HVP, 1, 2048, 400, 0, TN_F64, true},
+    {"logistic, whole blocks", logistic, HVP, 1, 2048, 400, 0, TN_F64, true},
     {"logistic, hvp", logistic, HVP, 1, 1300, 501, 0, TN_F64, true},
     {"logistic, in the cache", logistic, HVP, 0, 2000, 50, 0, TN_F64, false},
     {"logistic, few rows", logistic, HVP, 0, 500, 2000, 0, TN_F64, false},
-    {"logistic, rows too long for a band", logistic, GRAD, 0, 1100, 9000, 0, TN_F64, false},
+    {"logistic, rows too long for a block", logistic, GRAD, 0, 1100, 9000, 0, TN_F64, false},
     {"logistic, long rows", logistic, GRAD, 1, 1100, 800, 0, TN_F64, true},
-    {"logistic, as many columns as rows of a band", logistic, GRAD, 1, 5000, 128, 0, TN_F64, true},
-    {"logistic, a band in the first cache", logistic, HVP, 1, 30001, 49, 0, TN_F32, true},
+    {"logistic, as many columns as rows of a block", logistic, GRAD, 1, 5000, 128, 0, TN_F64, true},
+    {"logistic, a block in the first cache", logistic, HVP, 1, 30001, 49, 0, TN_F32, true},
     {"logistic, short rows, f64", logistic, GRAD, 1, 20000, 60, 0, TN_F64, true},
     {"logistic, rows too short", logistic, GRAD, 1, 20000, 48, 0, TN_F64, true},
     {"weighted", weighted, GRAD, 1, 3001, 200, 0, TN_F64, true},
@@ -252,7 +252,7 @@ static const row rows[] = {
     {"layers, too few panels", layers, GRAD, 0, 2500, 300, 512, TN_F32, false},
     {"layers, panels too large", layers, VALUE, 0, 1600, 3300, 512, TN_F32, false},
     {"mixture", mixture, BOTH, 1, 1000, 10, 25, TN_F64, true},
-    {"mixture, many bands", mixture, BOTH, 1, 7681, 4, 16, TN_F64, false},
+    {"mixture, many blocks", mixture, BOTH, 1, 7681, 4, 16, TN_F64, false},
     {"mixture, f32", mixture, GRAD, 1, 3072, 10, 25, TN_F32, false},
     {"mixture, f32 hvp", mixture, HVP, 1, 2050, 8, 20, TN_F32, true},
     {"sums that rows read", centred, GRAD, 0, 3000, 100, 0, TN_F64, false},
@@ -268,8 +268,8 @@ static void which(void **state) {
         tn_ctx *c = checked();
         size_t bytes;
         const tn_fn *f = made_of(c, &rows[i]);
-        const size_t n = bands(f, &bytes);
-        if (n != rows[i].bands) fail_msg("%s: %zu bands, not %zu", rows[i].name, n, rows[i].bands);
+        const size_t n = blocks(f, &bytes);
+        if (n != rows[i].blocks) fail_msg("%s: %zu blocks, not %zu", rows[i].name, n, rows[i].blocks);
         tn_ctx_free(c);
     }
 }
@@ -326,7 +326,7 @@ static void strides(void **state) {
             for (int64_t k = 0; k < K; k++) first[r * stride[i][0] + k * stride[i][1]] = a_in[r * K + k];
         a.in[0] = first;
         const size_t bytes = call(f, &a, &o, false, with);
-        if (call(f, &a, &o, true, without) <= bytes) fail_msg("strides %zu: no bands", i);
+        if (call(f, &a, &o, true, without) <= bytes) fail_msg("strides %zu: no blocks", i);
         same_bits(&a, with, without, "strides");
         drop(&a, with);
         o.backend = TN_BACKEND_NATIVE;

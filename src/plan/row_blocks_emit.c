@@ -1,6 +1,6 @@
-/* A program with its bands: what they need, the scan over bands, the rows that are left, what is put together of both,
- * and the rest. */
-#include "plan/bands.h"
+/* A program with its blocks: what they need, the scan over blocks, the rows that are left, what is put together of
+ * both, and the rest. */
+#include "plan/row_blocks.h"
 
 #include "prims/ids.h"
 #include "prims/rules.h"
@@ -11,17 +11,17 @@
 enum { MOST_LEVELS = 64 };
 
 typedef struct emission {
-    const tn_i_band *z;
+    const tn_i_row_block *z;
     tn_i_builder b;  /* the new program */
     tn_i_var *map;   /* values in it */
-    tn_i_var *rows;  /* values that are read by rows: bands of them, in what is being made */
+    tn_i_var *rows;  /* values that are read by rows: blocks of them, in what is being made */
     tn_i_var *whole; /* values that are read whole, there */
     tn_i_var *made;  /* values of rows and sums, there */
     tn_i_var *list;  /* scratch: inputs, outputs */
-    int64_t left;    /* rows behind the last whole band */
+    int64_t left;    /* rows behind the last whole block */
 } emission;
 
-static const tn_type *type_of(const tn_i_band *z, tn_i_var v) { return z->f->val[v].type; }
+static const tn_type *type_of(const tn_i_row_block *z, tn_i_var v) { return z->f->val[v].type; }
 
 /* t, whose first dimension is all rows, with k of them. */
 static tn_type with_rows(const tn_type *t, int64_t k) {
@@ -86,16 +86,16 @@ static tn_i_var operand(const emission *w, tn_i_builder *b, tn_i_var v, bool row
     return w->made[v] != TN_NOVAR ? w->made[v] : w->rows[v];
 }
 
-/* All equations of the bands over k rows, of which `first` are there for the company only; made[] of a product's
+/* All equations of the blocks over k rows, of which `first` are there for the company only; made[] of a product's
  * result holds what is to be added to. */
-static void emit_band(emission *w, tn_i_builder *b, int64_t first, int64_t k) {
-    const tn_i_band *z = w->z;
+static void emit_block(emission *w, tn_i_builder *b, int64_t first, int64_t k) {
+    const tn_i_row_block *z = w->z;
     for (uint32_t i = 0; i < z->f->neqn && !b->failed; i++) {
         const tn_i_eqn *e = &z->f->eqn[i];
-        const tn_i_band_role role = z->role[i];
-        const unsigned rowwise = tn_i_band_rowwise(z, e, role);
+        const tn_i_row_block_role role = z->role[i];
+        const unsigned rowwise = tn_i_row_block_rowwise(z, e, role);
         tn_i_var in[32];
-        bool there = role != TN_BAND_NOT;
+        bool there = role != TN_ROW_BLOCK_NOT;
         for (uint32_t j = 0; there && j < e->nin; j++) {
             in[j] = operand(w, b, tn_i_in(z->f, e)[j], rowwise >> j & 1);
             there = in[j] != TN_NOVAR;
@@ -104,9 +104,9 @@ static void emit_band(emission *w, tn_i_builder *b, int64_t first, int64_t k) {
         b->loc = e->loc;
         b->region = e->region;
         b->linear = e->linear;
-        if (role == TN_BAND_PRODUCT)
+        if (role == TN_ROW_BLOCK_PRODUCT)
             w->made[e->out] = add_parts(b, e, z->part, first, k, in, w->made[e->out]);
-        else if (role == TN_BAND_SUM) {
+        else if (role == TN_ROW_BLOCK_SUM) {
             in[0] = slice_rows(b, in[0], first, k);
             w->made[e->out] = tn_i_emit_like(b, e, in);
         } else
@@ -128,7 +128,7 @@ static uint32_t flagged(const emission *w, const uint8_t *flag, tn_i_var *list) 
     return n;
 }
 
-static uint32_t results(const emission *w, tn_i_band_role role, tn_i_var *list) {
+static uint32_t results(const emission *w, tn_i_row_block_role role, tn_i_var *list) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < w->z->f->neqn; i++)
         if (w->z->role[i] == role) list[n++] = w->z->f->eqn[i].out;
@@ -145,11 +145,11 @@ static lists lists_of(emission *w) {
     lists l = {.whole = w->list};
     l.nwhole = flagged(w, w->z->whole, l.whole);
     l.product = l.whole + l.nwhole;
-    l.nproduct = results(w, TN_BAND_PRODUCT, l.product);
+    l.nproduct = results(w, TN_ROW_BLOCK_PRODUCT, l.product);
     l.row = l.product + l.nproduct;
     l.nrow = flagged(w, w->z->by_row, l.row);
     l.sum = l.row + l.nrow;
-    l.nsum = results(w, TN_BAND_SUM, l.sum);
+    l.nsum = results(w, TN_ROW_BLOCK_SUM, l.sum);
     l.leave = l.sum + l.nsum;
     l.nleave = flagged(w, w->z->leaves, l.leave);
     return l;
@@ -159,7 +159,7 @@ static lists lists_of(emission *w) {
 
 /* consts: whole; carry: products; entries: rows; results: sums of a leaf, rows that leave. */
 static tn_fn *body_of(emission *w, const lists *l, tn_i_var *out) {
-    const tn_i_band *z = w->z;
+    const tn_i_row_block *z = w->z;
     tn_i_builder b;
     uint32_t n = 0;
     tn_i_builder_init(&b, z->f->ctx);
@@ -171,7 +171,7 @@ static tn_fn *body_of(emission *w, const lists *l, tn_i_var *out) {
         const tn_type t = with_rows(type_of(z, l->row[k]), z->rows);
         w->rows[l->row[k]] = tn_i_input(&b, &t, false);
     }
-    emit_band(w, &b, 0, z->rows);
+    emit_block(w, &b, 0, z->rows);
     for (uint32_t k = 0; k < l->nproduct; k++) out[n++] = w->made[l->product[k]];
     for (uint32_t k = 0; k < l->nsum; k++) out[n++] = w->made[l->sum[k]];
     for (uint32_t k = 0; k < l->nleave; k++) out[n++] = w->made[l->leave[k]];
@@ -187,9 +187,9 @@ static tn_i_var nothing(tn_i_builder *b, const tn_type *t) { return tn_i_number(
 
 /* The scan's results are put in made[]: of products, stacks of sums, and stacks of rows that leave. */
 static bool emit_scan(emission *w, const lists *l, tn_i_var *in) {
-    const tn_i_band *z = w->z;
+    const tn_i_row_block *z = w->z;
     tn_i_builder *b = &w->b;
-    const int64_t bands = z->n / z->rows;
+    const int64_t blocks = z->n / z->rows;
     uint32_t n = 0;
     tn_fn *body = body_of(w, l, in);
     if (!body) return false;
@@ -197,10 +197,10 @@ static bool emit_scan(emission *w, const lists *l, tn_i_var *in) {
     for (uint32_t k = 0; k < l->nwhole; k++) in[n++] = w->map[l->whole[k]];
     for (uint32_t k = 0; k < l->nproduct; k++) in[n++] = nothing(b, type_of(z, l->product[k]));
     for (uint32_t k = 0; k < l->nrow; k++)
-        in[n++] = cut_rows(b, slice_rows(b, w->map[l->row[k]], 0, bands * z->rows), z->rows);
+        in[n++] = cut_rows(b, slice_rows(b, w->map[l->row[k]], 0, blocks * z->rows), z->rows);
     const tn_i_param none = {.kind = TN_K_NONE};
     const tn_i_param p[TN_MAX_PARAMS] = {{.kind = TN_K_FN, .u.fn = body},
-                                         {.kind = TN_K_INT, .u.i = bands},
+                                         {.kind = TN_K_INT, .u.i = blocks},
                                          {.kind = TN_K_INT, .u.i = l->nwhole},
                                          {.kind = TN_K_INT, .u.i = l->nproduct},
                                          none,
@@ -268,28 +268,28 @@ static tn_i_var put_together(tn_i_builder *b, tn_i_var stack, tn_i_var last) {
 
 /* ---- the rows that are left ---------------------------------------------------------------------------- */
 
-/* A few rows of the last band among them, so that products choose the kernels that they have for many. */
-static void emit_left(emission *w, const lists *l, tn_i_var *bands) {
-    const tn_i_band *z = w->z;
+/* A few rows of the last block among them, so that products choose the kernels that they have for many. */
+static void emit_left(emission *w, const lists *l, tn_i_var *blocks) {
+    const tn_i_row_block *z = w->z;
     tn_i_builder *b = &w->b;
     const int64_t k = w->left < z->least ? z->least : w->left;
-    memcpy(bands, w->made, z->f->nval * sizeof *bands);
+    memcpy(blocks, w->made, z->f->nval * sizeof *blocks);
     for (uint32_t j = 0; j < l->nsum; j++) w->made[l->sum[j]] = TN_NOVAR;
     for (uint32_t j = 0; j < l->nleave; j++) w->made[l->leave[j]] = TN_NOVAR;
     for (uint32_t j = 0; j < l->nwhole; j++) w->whole[l->whole[j]] = w->map[l->whole[j]];
     for (uint32_t j = 0; j < l->nrow; j++) w->rows[l->row[j]] = slice_rows(b, w->map[l->row[j]], z->n - k, z->n);
-    emit_band(w, b, k - w->left, k);
+    emit_block(w, b, k - w->left, k);
 }
 
-/* What is read behind the bands. */
-static void collect(emission *w, const lists *l, const tn_i_var *bands) {
+/* What is read behind the blocks. */
+static void collect(emission *w, const lists *l, const tn_i_var *blocks) {
     tn_i_builder *b = &w->b;
     for (uint32_t k = 0; k < l->nproduct; k++) w->map[l->product[k]] = w->made[l->product[k]];
     for (uint32_t k = 0; k < l->nsum; k++)
-        w->map[l->sum[k]] = put_together(b, bands[l->sum[k]], w->left ? w->made[l->sum[k]] : TN_NOVAR);
+        w->map[l->sum[k]] = put_together(b, blocks[l->sum[k]], w->left ? w->made[l->sum[k]] : TN_NOVAR);
     for (uint32_t k = 0; k < l->nleave && !b->failed; k++) {
         const tn_i_var v = l->leave[k];
-        tn_i_var in[2] = {cut_rows(b, bands[v], 0), TN_NOVAR};
+        tn_i_var in[2] = {cut_rows(b, blocks[v], 0), TN_NOVAR};
         if (w->left) {
             const int64_t have = tn_i_vtype(b, w->made[v])->dim[0];
             in[1] = slice_rows(b, w->made[v], have - w->left, have);
@@ -302,9 +302,9 @@ static void collect(emission *w, const lists *l, const tn_i_var *bands) {
 /* ---- the whole --------------------------------------------------------------------------------------------- */
 
 static void emit_outside(emission *w, bool before) {
-    const tn_i_band *z = w->z;
+    const tn_i_row_block *z = w->z;
     for (uint32_t i = 0; i < z->f->neqn && !w->b.failed; i++) {
-        if (z->role[i] > TN_BAND_FREE || (z->before[i] != 0) != before) continue;
+        if (z->role[i] > TN_ROW_BLOCK_FREE || (z->before[i] != 0) != before) continue;
         w->b.region = z->f->eqn[i].region;
         tn_i_copy_eqn(&w->b, z->f, &z->f->eqn[i], w->map);
     }
@@ -333,7 +333,7 @@ static tn_fn *emit_all(emission *w, tn_i_var *scratch) {
     return NULL;
 }
 
-tn_fn *tn_i_bands_emit(const tn_i_band *z) {
+tn_fn *tn_i_row_blocks_emit(const tn_i_row_block *z) {
     const tn_fn *f = z->f;
     const size_t room = 5 * (size_t)f->nval + f->nout;
     emission w = {.z = z, .left = z->n % z->rows};

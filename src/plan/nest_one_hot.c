@@ -1,4 +1,4 @@
-/* Spots of a nest: where an element of each row is another number than the rest of it computes, as
+/* One-hot stores of a nest: where an element of each row is another number than the rest of it computes, as
  *
  *     store select(j == column[row], value[row], x)        for each element j
  *
@@ -27,9 +27,9 @@ static bool stays(const tn_i_nest *n, const tn_i_draft *d, const bool *over, uin
     return true;
 }
 
-/* The STORE `o` as one of a spot. */
-static bool spot_of(const tn_i_nest *n, const tn_i_draft *d, const bool *over, const tn_i_nest_op *o, tn_i_nest_spot *s,
-                    uint32_t *rest) {
+/* The STORE `o` as one of a hot element. */
+static bool hot_store(const tn_i_nest *n, const tn_i_draft *d, const bool *over, const tn_i_nest_op *o,
+                      tn_i_nest_one_hot *s, uint32_t *rest) {
     if (o->kind != TN_NEST_STORE || o->level != TN_NEST_ELEMENT || n->array[o->array].stride[n->nloop - 1] == 0)
         return false;
     const tn_i_nest_op *x = &n->op[o->in[0]];
@@ -39,7 +39,7 @@ static bool spot_of(const tn_i_nest *n, const tn_i_draft *d, const bool *over, c
     const uint32_t k = is_column(n, &n->op[eq->in[0]]);
     const tn_i_nest_op *at = &n->op[eq->in[k]];
     if (!is_column(n, &n->op[eq->in[1 - k]]) || at->dtype != TN_I64 || !is_of_row(n, at)) return false;
-    *s = (tn_i_nest_spot){.store = o->array, .column = at->array, .value = value->array};
+    *s = (tn_i_nest_one_hot){.store = o->array, .column = at->array, .value = value->array};
     *rest = x->in[2];
     return stays(n, d, over, s->column) && stays(n, d, over, s->value);
 }
@@ -74,22 +74,22 @@ static void drop_unread(tn_i_nest *n) {
     n->nop = kept;
 }
 
-bool tn_i_nest_find_spots(tn_ctx *c, tn_i_nest *n, const tn_i_draft *d, const bool *over) {
-    tn_i_nest_spot found[TN_NEST_SPOTS];
+bool tn_i_nest_find_one_hot(tn_ctx *c, tn_i_nest *n, const tn_i_draft *d, const bool *over) {
+    tn_i_nest_one_hot found[TN_NEST_ONE_HOT];
     if (n->nloop < 2 || n->nop > TN_NEST_OPS) return true;
-    for (uint32_t i = 0; i < n->nop && n->nspot < TN_NEST_SPOTS; i++) {
+    for (uint32_t i = 0; i < n->nop && n->nhot < TN_NEST_ONE_HOT; i++) {
         uint32_t rest;
         tn_i_nest_op *o = &n->op[i];
-        if (!spot_of(n, d, over, o, &found[n->nspot], &rest) || !only_stored(n, o->in[0])) continue;
+        if (!hot_store(n, d, over, o, &found[n->nhot], &rest) || !only_stored(n, o->in[0])) continue;
         o->in[0] = rest;
-        n->nspot++;
+        n->nhot++;
     }
-    if (n->nspot == 0) return true;
-    if (!(n->spot = tn_i_alloc_array(c, n->nspot, sizeof *n->spot))) {
-        n->nspot = 0;
+    if (n->nhot == 0) return true;
+    if (!(n->hot = tn_i_alloc_array(c, n->nhot, sizeof *n->hot))) {
+        n->nhot = 0;
         return false;
     }
-    memcpy(n->spot, found, n->nspot * sizeof *found);
+    memcpy(n->hot, found, n->nhot * sizeof *found);
     drop_unread(n);
     return true;
 }

@@ -51,7 +51,7 @@ static uint32_t root_of(turn *w, tn_i_var v) {
 
 static bool sized(const turn *w, tn_i_var v) {
     const tn_type *t = type_of(w, v);
-    return t->rank > 1 && !tn_i_has_steps(t) && tn_i_count(t) >= TN_M_TURNED_ELEMENTS;
+    return t->rank > 1 && !tn_i_has_steps(t) && tn_i_count(t) >= TN_M_LAYOUT_ELEMENTS;
 }
 
 /* Dimensions in another order are all that changes. */
@@ -323,7 +323,7 @@ static bool transposes(const tn_fn *f) {
     return false;
 }
 
-tn_fn *tn_i_turned(const tn_fn *f) {
+tn_fn *tn_i_assign_layouts(const tn_fn *f) {
     tn_ctx *c = f->ctx;
     if (!transposes(f)) return (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
     turn w = {.f = f,

@@ -19,20 +19,20 @@ static tn_val turned(const tn_val *in, void *user) {
     return tn_mul(tn_tanh(tn_matmul(in[0], in[1])), tn_sin(tn_roll(in[1], k->turn, 0)));
 }
 
-/* The same, of which the spots are turned when they have been computed. */
+/* The same, of which the hot elements are turned when they have been computed. */
 static tn_val turned_late(const tn_val *in, void *user) {
     const kind *k = user;
     return tn_mul(tn_roll(tn_sin(in[1]), k->turn, 0), tn_tanh(tn_matmul(in[0], in[1])));
 }
 
-/* Two terms that have no spots, which may be added between the two parts of what is turned. */
+/* Two terms that have no hot elements, which may be added between the two parts of what is turned. */
 static tn_val turned_among(const tn_val *in, void *user) {
     return tn_add(tn_matmul(in[0], tn_square(in[1])), turned(in, user));
 }
 
 static tn_val squares(const tn_val *in, void *user) { return tn_sum_squares(turned(in, user)); }
 
-/* Rows without a spot in front and behind, and -x among what is added. */
+/* Rows without a hot element in front and behind, and -x among what is added. */
 static tn_val some_rows(const tn_val *in, void *user) {
     const kind *k = user;
     const tn_val x = tn_slice_axis(in[1], 2, k->n - 3, 1, 0), y = tn_mul(x, tn_cos(x));
@@ -227,7 +227,7 @@ static void test_orders(void **state) {
 
 /* ---- what moves ----------------------------------------------------------------------------------- */
 
-/* Zeros but for spots, cut, padded, joined and turned, and windows of them that are added; of odd sizes. */
+/* Zeros but for hot elements, cut, padded, joined and turned, and windows of them that are added; of odd sizes. */
 static const char moving[] = "{ lambda x:T[21,26] y:T[26,21] u:T[26] . let"
                              " i:i64[21,26] = iota[dtype=i64 shape=(21, 26) dimension=0]"
                              " j:i64[21,26] = iota[dtype=i64 shape=(21, 26) dimension=1]"
@@ -301,7 +301,7 @@ static void test_rows_without(void **state) {
         }
 }
 
-/* What is no spot has nothing to do with the factors of the basis. */
+/* What is no hot element has nothing to do with the factors of the basis. */
 static void test_left_out(void **state) {
     (void)state;
     enum { N = 20 };
@@ -323,7 +323,7 @@ static void test_left_out(void **state) {
     tn_ctx_free(c);
 }
 
-/* ---- stores of spots -------------------------------------------------------------------- */
+/* ---- stores of hot elements -------------------------------------------------------------------- */
 
 static const char program[] = "{ lambda x:f64[5,19,33] c:i64[5,19] v:f64[5,19] . let"
                               " i:i64[5,19,33] = iota[dtype=i64 shape=(5, 19, 33) dimension=2]"
@@ -341,7 +341,7 @@ static void test_stores(void **state) {
     static double x[ROWS * N], v[ROWS], z[3][ROWS * N], s[3][ROWS];
     static int64_t at[ROWS];
     tn_ctx *c = checked();
-    tn_fn *f = tn_fn_parse(c, program, strlen(program), "spots.tn");
+    tn_fn *f = tn_fn_parse(c, program, strlen(program), "one_hot.tn");
     if (!f) fail_msg("%s", tn_error(c));
     fill_sines(TN_F64, x, ROWS * N, 0.3);
     fill_sines(TN_F64, v, ROWS, 0.9);
@@ -355,9 +355,9 @@ static void test_stores(void **state) {
     }
     assert_memory_equal(s[TN_BACKEND_DEFAULT], s[TN_BACKEND_NATIVE], sizeof s[0]);
     tn_exec *e = compiled(f, TN_BACKEND_DEFAULT);
-    uint32_t spots = 0;
-    for (size_t i = 0; i < e->plan->nnest; i++) spots += e->plan->nest[i]->nspot;
-    assert_int_equal(spots, 1);
+    uint32_t hot = 0;
+    for (size_t i = 0; i < e->plan->nnest; i++) hot += e->plan->nest[i]->nhot;
+    assert_int_equal(hot, 1);
     tn_exec_free(e);
     tn_ctx_free(c);
 }

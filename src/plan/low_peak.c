@@ -136,7 +136,7 @@ static size_t most_alive(search *s, const uint32_t *order, uint32_t n) {
     return most;
 }
 
-const tn_fn *tn_i_late(const tn_fn *f) {
+const tn_fn *tn_i_low_peak(const tn_fn *f) {
     tn_ctx *c = f->ctx;
     if (!may_move(f)) return tn_i_fn_ref(f);
     search s = {.f = f,

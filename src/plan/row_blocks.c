@@ -1,6 +1,6 @@
-/* Which equations run in bands of rows, and whether that pays. */
+/* Which equations run in blocks of rows, and whether that pays. */
 #include "base/machine.h"
-#include "plan/bands.h"
+#include "plan/row_blocks.h"
 
 #include "opt/fuse.h"
 #include "plan/nest.h"
@@ -9,14 +9,14 @@
 
 #include <string.h>
 
-/* Rows; elements of a row that is summed within bands; bytes that must be in play, and that a band may touch. */
+/* Rows; elements of a row that is summed within blocks; bytes that must be in play, and that a block may touch. */
 enum { LEAST_ROWS = TN_DOT_WHOLE + 1 };
 
 /* What a value is. */
 enum { OUTSIDE, FREE, ROW, SUM, BEHIND };
 
 typedef struct search {
-    tn_i_band z;
+    tn_i_row_block z;
     const tn_fn *fused;
     uint32_t *first; /* of each equation of `fused`: its first one in z.f */
     tn_i_var *at;    /* of each value of `fused`: in z.f */
@@ -80,56 +80,56 @@ static bool rows_alike(const tn_type *const t[2], const tn_i_dots *d, int side, 
     if (inner * columns <= 8) return false;
     if (inner <= (t[0]->dtype == TN_F64 ? TN_M_GEMM_ALIKE_F64 : TN_M_GEMM_ALIKE_F32)) return true;
     const double each = row * columns * inner;
-    return each * TN_M_BAND_ROWS_LARGE > TN_M_GEMM_LARGE_WORK ||
+    return each * TN_M_ROW_BLOCK_ROWS_LARGE > TN_M_GEMM_LARGE_WORK ||
            (inner <= TN_M_GEMM_IN_ORDER && each * (double)n <= TN_M_GEMM_SMALL_WORK);
 }
 
-static tn_i_band_role role_of_dot(const tn_fn *f, const tn_i_eqn *e, int64_t n) {
+static tn_i_row_block_role role_of_dot(const tn_fn *f, const tn_i_eqn *e, int64_t n) {
     const tn_type *const t[2] = {type_of(f, tn_i_in(f, e)[0]), type_of(f, tn_i_in(f, e)[1])};
     const tn_i_dots d = tn_i_dots_read(tn_i_p(e));
-    if (!tn_i_is_float(t[0]->dtype)) return TN_BAND_NOT;
-    if (batched_by_rows(&d)) return has_rows(t[0], n) ? TN_BAND_ROWS : TN_BAND_NOT;
-    if (d.nbatch) return TN_BAND_NOT;
+    if (!tn_i_is_float(t[0]->dtype)) return TN_ROW_BLOCK_NOT;
+    if (batched_by_rows(&d)) return has_rows(t[0], n) ? TN_ROW_BLOCK_ROWS : TN_ROW_BLOCK_NOT;
+    if (d.nbatch) return TN_ROW_BLOCK_NOT;
     if (d.ncontract == 1 && d.contract[0][0] == 0 && d.contract[1][0] == 0 && has_rows(t[0], n))
-        return tn_i_dot_in_parts(tn_i_p(e), t[0], t[1]) ? TN_BAND_PRODUCT : TN_BAND_NOT;
+        return tn_i_dot_in_parts(tn_i_p(e), t[0], t[1]) ? TN_ROW_BLOCK_PRODUCT : TN_ROW_BLOCK_NOT;
     const int side = leading_side(t, &d);
-    return side >= 0 && has_rows(t[side], n) && rows_alike(t, &d, side, n) ? TN_BAND_ROWS : TN_BAND_NOT;
+    return side >= 0 && has_rows(t[side], n) && rows_alike(t, &d, side, n) ? TN_ROW_BLOCK_ROWS : TN_ROW_BLOCK_NOT;
 }
 
-static tn_i_band_role role_of_fold(const tn_fn *f, const tn_i_eqn *e, int64_t n) {
+static tn_i_row_block_role role_of_fold(const tn_fn *f, const tn_i_eqn *e, int64_t n) {
     const tn_type *t = type_of(f, tn_i_in(f, e)[0]);
     const tn_i_param *axes = &tn_i_p(e)[0];
-    if (!has_rows(t, n)) return TN_BAND_NOT;
-    if (!has_axis(axes, 0)) return TN_BAND_ROWS;
-    const bool wide = axes->n == 1 && tn_i_count(t) / n >= TN_M_BAND_WIDTH;
-    return wide && e->prim->fold == TN_FOLD_SUM && tn_i_is_float(t->dtype) ? TN_BAND_SUM : TN_BAND_NOT;
+    if (!has_rows(t, n)) return TN_ROW_BLOCK_NOT;
+    if (!has_axis(axes, 0)) return TN_ROW_BLOCK_ROWS;
+    const bool wide = axes->n == 1 && tn_i_count(t) / n >= TN_M_ROW_BLOCK_WIDTH;
+    return wide && e->prim->fold == TN_FOLD_SUM && tn_i_is_float(t->dtype) ? TN_ROW_BLOCK_SUM : TN_ROW_BLOCK_NOT;
 }
 
-static tn_i_band_role role_of_view(const tn_fn *f, const tn_i_eqn *e) {
+static tn_i_row_block_role role_of_view(const tn_fn *f, const tn_i_eqn *e) {
     const tn_i_rows rows = tn_i_rows_of(f, e);
-    return rows == TN_ROWS_OWN ? TN_BAND_ROWS : rows == TN_ROWS_ALIKE ? TN_BAND_FREE : TN_BAND_NOT;
+    return rows == TN_ROWS_OWN ? TN_ROW_BLOCK_ROWS : rows == TN_ROWS_ALIKE ? TN_ROW_BLOCK_FREE : TN_ROW_BLOCK_NOT;
 }
 
 /* By its shapes alone. */
-static tn_i_band_role role_of(const search *s, const tn_i_eqn *e) {
+static tn_i_row_block_role role_of(const search *s, const tn_i_eqn *e) {
     const tn_fn *f = s->z.f;
     const int64_t n = s->z.n;
-    if (e->nout != 1 || e->prim->flags & TN_F_OFFLOAD) return TN_BAND_NOT;
+    if (e->nout != 1 || e->prim->flags & TN_F_OFFLOAD) return TN_ROW_BLOCK_NOT;
     if (e->prim->id == TN_P_dot_general) return role_of_dot(f, e, n);
     if (e->nin == 1 && e->prim->fold != TN_FOLD_NONE) return role_of_fold(f, e, n);
-    if (!has_rows(type_of(f, e->out), n)) return TN_BAND_NOT;
-    if (e->prim->flags & TN_F_ELEMENTWISE) return TN_BAND_ROWS;
+    if (!has_rows(type_of(f, e->out), n)) return TN_ROW_BLOCK_NOT;
+    if (e->prim->flags & TN_F_ELEMENTWISE) return TN_ROW_BLOCK_ROWS;
     return role_of_view(f, e);
 }
 
-unsigned tn_i_band_rowwise(const tn_i_band *z, const tn_i_eqn *e, tn_i_band_role role) {
+unsigned tn_i_row_block_rowwise(const tn_i_row_block *z, const tn_i_eqn *e, tn_i_row_block_role role) {
     const tn_fn *f = z->f;
     unsigned mask = 0;
-    if (role == TN_BAND_NOT || role == TN_BAND_FREE) return 0;
+    if (role == TN_ROW_BLOCK_NOT || role == TN_ROW_BLOCK_FREE) return 0;
     if (e->prim->id == TN_P_dot_general) {
         const tn_type *const t[2] = {type_of(f, tn_i_in(f, e)[0]), type_of(f, tn_i_in(f, e)[1])};
         const tn_i_dots d = tn_i_dots_read(tn_i_p(e));
-        return role == TN_BAND_PRODUCT || d.nbatch ? 3 : 1u << leading_side(t, &d);
+        return role == TN_ROW_BLOCK_PRODUCT || d.nbatch ? 3 : 1u << leading_side(t, &d);
     }
     for (uint32_t k = 0; k < e->nin; k++)
         if (type_of(f, tn_i_in(f, e)[k])->rank) mask |= 1u << k;
@@ -159,31 +159,33 @@ static void classify(search *s) {
     for (uint32_t i = 0; i < f->neqn; i++) {
         const tn_i_eqn *e = &f->eqn[i];
         bool rows, behind;
-        tn_i_band_role role = role_of(s, e);
-        if (!operands_fit(s, e, tn_i_band_rowwise(&s->z, e, role), &rows, &behind)) role = TN_BAND_NOT;
+        tn_i_row_block_role role = role_of(s, e);
+        if (!operands_fit(s, e, tn_i_row_block_rowwise(&s->z, e, role), &rows, &behind)) role = TN_ROW_BLOCK_NOT;
         s->z.role[i] = (uint8_t)role;
-        static const uint8_t made[] = {
-            [TN_BAND_FREE] = FREE, [TN_BAND_ROWS] = ROW, [TN_BAND_PRODUCT] = SUM, [TN_BAND_SUM] = SUM};
-        const uint8_t state = role != TN_BAND_NOT ? made[role] : rows || behind ? BEHIND : OUTSIDE;
+        static const uint8_t made[] = {[TN_ROW_BLOCK_FREE] = FREE,
+                                       [TN_ROW_BLOCK_ROWS] = ROW,
+                                       [TN_ROW_BLOCK_PRODUCT] = SUM,
+                                       [TN_ROW_BLOCK_SUM] = SUM};
+        const uint8_t state = role != TN_ROW_BLOCK_NOT ? made[role] : rows || behind ? BEHIND : OUTSIDE;
         for (uint32_t j = 0; j < e->nout; j++) s->state[e->out + j] = state;
     }
 }
 
-/* Whether equation i runs in bands, as far as it needs no other way. */
-static bool in_band(const tn_i_band *z, uint32_t i) { return z->role[i] > TN_BAND_FREE; }
+/* Whether equation i runs in blocks, as far as it needs no other way. */
+static bool in_block(const tn_i_row_block *z, uint32_t i) { return z->role[i] > TN_ROW_BLOCK_FREE; }
 
-/* Rows that no rows are made of, and that no bands read, are made outside; so are those with nothing to sum behind
+/* Rows that no rows are made of, and that no blocks read, are made outside; so are those with nothing to sum behind
  * them where the whole is read. */
 static void drop_idle(search *s) {
     const tn_fn *f = s->z.f;
-    memset(s->seen, 0, f->nval); /* of each value: bands read it */
+    memset(s->seen, 0, f->nval); /* of each value: blocks read it */
     for (uint32_t i = f->neqn; i-- > 0;) {
         const tn_i_eqn *e = &f->eqn[i];
-        if (!in_band(&s->z, i)) continue;
+        if (!in_block(&s->z, i)) continue;
         bool rows = false;
         for (uint32_t k = 0; k < e->nin; k++) rows |= s->state[tn_i_in(f, e)[k]] == ROW;
-        if (s->z.role[i] == TN_BAND_ROWS && !rows && !s->seen[e->out]) {
-            s->z.role[i] = TN_BAND_NOT;
+        if (s->z.role[i] == TN_ROW_BLOCK_ROWS && !rows && !s->seen[e->out]) {
+            s->z.role[i] = TN_ROW_BLOCK_NOT;
             s->state[e->out] = OUTSIDE;
             continue;
         }
@@ -193,10 +195,10 @@ static void drop_idle(search *s) {
 
 static void need(search *s, tn_i_var v) {
     const uint32_t def = s->z.f->val[v].def;
-    if (def < s->z.f->neqn && !in_band(&s->z, def)) s->z.before[def] = 1;
+    if (def < s->z.f->neqn && !in_block(&s->z, def)) s->z.before[def] = 1;
 }
 
-/* Who reads what: of bands outside, of outside bands. */
+/* Who reads what: of blocks outside, of outside blocks. */
 static void note_readers(search *s) {
     const tn_fn *f = s->z.f;
     memset(s->z.leaves, 0, f->nval);
@@ -206,14 +208,14 @@ static void note_readers(search *s) {
     for (uint32_t j = 0; j < f->nout; j++) s->z.leaves[f->out[j]] = s->state[f->out[j]] == ROW;
     for (uint32_t i = f->neqn; i-- > 0;) {
         const tn_i_eqn *e = &f->eqn[i];
-        const unsigned rowwise = tn_i_band_rowwise(&s->z, e, s->z.role[i]);
-        const bool band = in_band(&s->z, i) || (s->z.role[i] == TN_BAND_FREE && s->seen[e->out]);
+        const unsigned rowwise = tn_i_row_block_rowwise(&s->z, e, s->z.role[i]);
+        const bool block = in_block(&s->z, i) || (s->z.role[i] == TN_ROW_BLOCK_FREE && s->seen[e->out]);
         for (uint32_t k = 0; k < e->nin; k++) {
             const tn_i_var v = tn_i_in(f, e)[k];
-            const bool row = band && (rowwise >> k & 1);
-            if (s->state[v] == ROW) s->z.leaves[v] |= !in_band(&s->z, i);
+            const bool row = block && (rowwise >> k & 1);
+            if (s->state[v] == ROW) s->z.leaves[v] |= !in_block(&s->z, i);
             if (s->z.before[i]) need(s, v);
-            if (!band || s->state[v] == ROW || tn_i_is_literal(f, v)) continue;
+            if (!block || s->state[v] == ROW || tn_i_is_literal(f, v)) continue;
             if (row && s->state[v] == FREE) continue;
             *(row ? &s->z.by_row[v] : &s->z.whole[v]) = 1;
             need(s, v);
@@ -235,7 +237,7 @@ static double row_bytes(const search *s, tn_i_var v) {
     return has_rows(t, s->z.n) ? (double)tn_type_bytes(t) : 0;
 }
 
-/* Bytes of arrays that bands read, once for each. */
+/* Bytes of arrays that blocks read, once for each. */
 static double bytes_seen(search *s) {
     const tn_fn *f = s->z.f;
     double bytes = 0;
@@ -249,14 +251,14 @@ static double bytes_seen(search *s) {
     return bytes;
 }
 
-/* Bytes that step i of the fused program moves between memory and its rows, if it is one of the bands. */
+/* Bytes that step i of the fused program moves between memory and its rows, if it is one of the blocks. */
 static double step_bytes(const search *s, uint32_t i, double *made) {
     const tn_i_eqn *e = &s->fused->eqn[i];
-    bool band = false;
+    bool block = false;
     double bytes = 0;
     *made = 0;
-    for (uint32_t k = s->first[i]; k < s->first[i + 1]; k++) band |= in_band(&s->z, k);
-    if (!band || is_view(e)) return 0;
+    for (uint32_t k = s->first[i]; k < s->first[i + 1]; k++) block |= in_block(&s->z, k);
+    if (!block || is_view(e)) return 0;
     for (uint32_t k = 0; k < e->nin; k++)
         if (!tn_i_is_literal(s->fused, tn_i_in(s->fused, e)[k])) bytes += row_bytes(s, s->at[tn_i_in(s->fused, e)[k]]);
     for (uint32_t j = 0; j < e->nout; j++)
@@ -264,16 +266,16 @@ static double step_bytes(const search *s, uint32_t i, double *made) {
     return bytes + *made;
 }
 
-/* A product that in no band is small, and is made of packed operands: few rows would mostly pack. */
+/* A product that in no block is small, and is made of packed operands: few rows would mostly pack. */
 static bool is_large(const tn_fn *f, const tn_i_eqn *e, int64_t n) {
     tn_i_cost cost = {0};
     return e->prim->id == TN_P_dot_general && tn_i_eqn_cost(f, e, &cost) &&
-           cost.products / (double)n * TN_M_BAND_ROWS_LARGE > TN_M_GEMM_LARGE_WORK;
+           cost.products / (double)n * TN_M_ROW_BLOCK_ROWS_LARGE > TN_M_GEMM_LARGE_WORK;
 }
 
-/* Sets how many rows a band has. */
+/* Sets how many rows a block has. */
 static bool pays(search *s) {
-    tn_i_band *z = &s->z;
+    tn_i_row_block *z = &s->z;
     double moved = 0, all = 0, most = 0, sums = 0, made;
     bool leaf = false, large = false;
     for (uint32_t i = 0; i < s->fused->neqn; i++) {
@@ -283,17 +285,17 @@ static bool pays(search *s) {
         if (bytes > most) most = bytes;
     }
     for (uint32_t i = 0; i < z->f->neqn; i++) {
-        leaf |= z->role[i] == TN_BAND_SUM;
-        large |= z->role[i] == TN_BAND_ROWS && is_large(z->f, &z->f->eqn[i], z->n);
-        if (z->role[i] > TN_BAND_ROWS) sums += (double)tn_type_bytes(type_of(z->f, z->f->eqn[i].out));
+        leaf |= z->role[i] == TN_ROW_BLOCK_SUM;
+        large |= z->role[i] == TN_ROW_BLOCK_ROWS && is_large(z->f, &z->f->eqn[i], z->n);
+        if (z->role[i] > TN_ROW_BLOCK_ROWS) sums += (double)tn_type_bytes(type_of(z->f, z->f->eqn[i].out));
     }
     z->rows = large || leaf ? TN_LEAF : TN_DOT_PART;
     if (large && most / (double)z->n * 2 * TN_LEAF <= TN_M_PANEL_BYTES) z->rows = 2 * TN_LEAF;
-    z->least = large ? TN_M_BAND_ROWS_LARGE : TN_M_BAND_ROWS;
-    const double once = bytes_seen(s), bands = (double)(z->n / z->rows + 1);
-    return moved - once - 4 * bands * sums >= TN_M_BAND_GAIN && all + once >= TN_M_BAND_GAIN &&
-           most / (double)z->n * (double)z->rows <= (large ? TN_M_PANEL_BYTES : TN_M_BAND_BYTES) &&
-           (!large || z->n >= TN_M_BAND_PANELS * z->rows);
+    z->least = large ? TN_M_ROW_BLOCK_ROWS_LARGE : TN_M_ROW_BLOCK_ROWS;
+    const double once = bytes_seen(s), blocks = (double)(z->n / z->rows + 1);
+    return moved - once - 4 * blocks * sums >= TN_M_ROW_BLOCK_GAIN && all + once >= TN_M_ROW_BLOCK_GAIN &&
+           most / (double)z->n * (double)z->rows <= (large ? TN_M_PANEL_BYTES : TN_M_ROW_BLOCK_BYTES) &&
+           (!large || z->n >= TN_M_ROW_BLOCK_PANELS * z->rows);
 }
 
 /* ---- programs -------------------------------------------------------------------------------------- */
@@ -301,7 +303,7 @@ static bool pays(search *s) {
 /* The first dimension of the largest array; 0: none is large. */
 static int64_t length_of(const tn_fn *f) {
     int64_t best = 0;
-    size_t most = TN_M_BAND_GAIN / 2;
+    size_t most = TN_M_ROW_BLOCK_GAIN / 2;
     for (uint32_t v = 0; v < f->nval; v++) {
         const tn_type *t = type_of(f, v);
         if (tn_i_has_steps(t)) return 0;
@@ -312,7 +314,7 @@ static int64_t length_of(const tn_fn *f) {
     return best;
 }
 
-static bool may_band(const tn_fn *f) {
+static bool may_block(const tn_fn *f) {
     uint32_t products = 0;
     for (uint32_t i = 0; i < f->neqn; i++) {
         const tn_i_eqn *e = &f->eqn[i];
@@ -370,7 +372,7 @@ static const tn_fn *banded(search *s) {
         note_readers(s);
         if (!pays(s))
             fused = (tn_fn *)(uintptr_t)tn_i_fn_ref(s->fused);
-        else if ((h = tn_i_bands_emit(&s->z)))
+        else if ((h = tn_i_row_blocks_emit(&s->z)))
             fused = tn_i_fuse(h);
     }
     drop(s);
@@ -379,9 +381,9 @@ static const tn_fn *banded(search *s) {
     return fused;
 }
 
-const tn_fn *tn_i_bands(const tn_fn *f) {
+const tn_fn *tn_i_row_blocks(const tn_fn *f) {
     search all = {.fused = f}, *const s = &all;
-    s->z.n = may_band(f) ? length_of(f) : 0;
+    s->z.n = may_block(f) ? length_of(f) : 0;
     s->z.part = TN_DOT_PART;
     if (s->z.n == 0) return tn_i_fn_ref(f);
     s->first = tn_i_alloc_array(f->ctx, (size_t)f->neqn + 1, sizeof *s->first);

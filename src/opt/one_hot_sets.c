@@ -1,25 +1,27 @@
 /* Sets of elements, at most one in a row and in a column, along a few diagonals. */
-#include "opt/spots.h"
+#include "opt/one_hot.h"
 
 #include <string.h>
 
-static tn_i_spot_set none(int64_t rows, int64_t columns) { return (tn_i_spot_set){.rows = rows, .columns = columns}; }
+static tn_i_one_hot_set none(int64_t rows, int64_t columns) {
+    return (tn_i_one_hot_set){.rows = rows, .columns = columns};
+}
 
 /* `count` rows behind those that are there. */
-static bool append(tn_i_spot_set *s, int64_t count, int64_t column) {
-    tn_i_spot_run *r = s->n ? &s->run[s->n - 1] : NULL;
+static bool append(tn_i_one_hot_set *s, int64_t count, int64_t column) {
+    tn_i_one_hot_run *r = s->n ? &s->run[s->n - 1] : NULL;
     const int64_t next = r ? r->first + r->count : 0;
     if (count <= 0) return true;
     if (r && (column < 0 ? r->column < 0 : r->column >= 0 && column == r->column + r->count))
         r->count += count;
-    else if (s->n == TN_SPOT_MORE_RUNS)
+    else if (s->n == TN_ONE_HOT_MORE_RUNS)
         return false;
     else
-        s->run[s->n++] = (tn_i_spot_run){next, count, column};
+        s->run[s->n++] = (tn_i_one_hot_run){next, count, column};
     return true;
 }
 
-static int64_t end(const tn_i_spot_set *s) { return s->n ? s->run[s->n - 1].first + s->run[s->n - 1].count : 0; }
+static int64_t end(const tn_i_one_hot_set *s) { return s->n ? s->run[s->n - 1].first + s->run[s->n - 1].count : 0; }
 
 static bool is_zero(int dtype, const void *data, int64_t i) {
     const uint64_t zero = 0;
@@ -38,7 +40,7 @@ static int64_t only_in(const tn_type *t, const void *data, int64_t row) {
     return at;
 }
 
-bool tn_i_spots_of_constant(const tn_type *t, const void *data, tn_i_spot_set *out) {
+bool tn_i_one_hot_of_constant(const tn_type *t, const void *data, tn_i_one_hot_set *out) {
     bool some = false;
     *out = none(t->dim[0], t->dim[1]);
     for (int64_t i = 0; i < t->dim[0]; i++) {
@@ -46,40 +48,40 @@ bool tn_i_spots_of_constant(const tn_type *t, const void *data, tn_i_spot_set *o
         if (column == -2 || !append(out, 1, column)) return false;
         some |= column >= 0;
     }
-    return some && out->n <= TN_SPOT_RUNS && tn_i_spots_turned(out, &(tn_i_spot_set){0});
+    return some && out->n <= TN_ONE_HOT_RUNS && tn_i_one_hot_turned(out, &(tn_i_one_hot_set){0});
 }
 
-static const tn_i_spot_run *run_of(const tn_i_spot_set *s, int64_t row) {
-    const tn_i_spot_run *r = s->run;
+static const tn_i_one_hot_run *run_of(const tn_i_one_hot_set *s, int64_t row) {
+    const tn_i_one_hot_run *r = s->run;
     while (row >= r->first + r->count) r++;
     return r;
 }
 
-int64_t tn_i_spot_column(const tn_i_spot_set *s, int64_t row) {
-    const tn_i_spot_run *r = run_of(s, row);
+int64_t tn_i_one_hot_column(const tn_i_one_hot_set *s, int64_t row) {
+    const tn_i_one_hot_run *r = run_of(s, row);
     return r->column < 0 ? -1 : r->column + (row - r->first);
 }
 
-bool tn_i_spots_of_both(const tn_i_spot_set *a, const tn_i_spot_set *b, tn_i_spot_set *out) {
+bool tn_i_one_hot_of_both(const tn_i_one_hot_set *a, const tn_i_one_hot_set *b, tn_i_one_hot_set *out) {
     *out = none(a->rows, a->columns);
     for (int64_t i = 0; i < a->rows; i = end(out)) {
-        const tn_i_spot_run *r = run_of(a, i), *q = run_of(b, i);
-        const int64_t x = tn_i_spot_column(a, i), y = tn_i_spot_column(b, i);
+        const tn_i_one_hot_run *r = run_of(a, i), *q = run_of(b, i);
+        const int64_t x = tn_i_one_hot_column(a, i), y = tn_i_one_hot_column(b, i);
         const int64_t one = r->first + r->count, other = q->first + q->count;
         if (x >= 0 && y >= 0 && x != y) return false;
         if (!append(out, (one < other ? one : other) - i, x < 0 ? y : x)) return false;
     }
-    return out->n <= TN_SPOT_RUNS && tn_i_spots_turned(out, &(tn_i_spot_set){0});
+    return out->n <= TN_ONE_HOT_RUNS && tn_i_one_hot_turned(out, &(tn_i_one_hot_set){0});
 }
 
 static int64_t within(int64_t x, int64_t lo, int64_t hi) { return x < lo ? lo : x > hi ? hi : x; }
 
-bool tn_i_spots_placed(const tn_i_spot_set *a, int64_t row, int64_t column, int64_t rows, int64_t columns,
-                       tn_i_spot_set *out) {
+bool tn_i_one_hot_placed(const tn_i_one_hot_set *a, int64_t row, int64_t column, int64_t rows, int64_t columns,
+                         tn_i_one_hot_set *out) {
     *out = none(rows, columns);
     for (uint32_t k = 0; k < a->n; k++) {
-        const tn_i_spot_run *r = &a->run[k];
-        const int64_t at = r->first + row, j = r->column + column; /* of its first spot */
+        const tn_i_one_hot_run *r = &a->run[k];
+        const int64_t at = r->first + row, j = r->column + column; /* of its first hot element */
         if (r->column < 0) continue;
         const int64_t first = within(at + (j < 0 ? -j : 0), 0, rows);
         const int64_t last = within(at + within(columns - j, 0, r->count), first, rows);
@@ -90,17 +92,17 @@ bool tn_i_spots_placed(const tn_i_spot_set *a, int64_t row, int64_t column, int6
 }
 
 /* The next run of a in the order of columns, from `column` on. */
-static const tn_i_spot_run *next_column(const tn_i_spot_set *a, int64_t column) {
-    const tn_i_spot_run *next = NULL;
+static const tn_i_one_hot_run *next_column(const tn_i_one_hot_set *a, int64_t column) {
+    const tn_i_one_hot_run *next = NULL;
     for (uint32_t k = 0; k < a->n; k++) {
-        const tn_i_spot_run *r = &a->run[k];
+        const tn_i_one_hot_run *r = &a->run[k];
         if (r->column >= 0 && r->column + r->count > column && (!next || r->column < next->column)) next = r;
     }
     return next;
 }
 
-bool tn_i_spots_turned(const tn_i_spot_set *a, tn_i_spot_set *out) {
-    const tn_i_spot_run *r;
+bool tn_i_one_hot_turned(const tn_i_one_hot_set *a, tn_i_one_hot_set *out) {
+    const tn_i_one_hot_run *r;
     int64_t some = 0, taken = 0;
     for (uint32_t k = 0; k < a->n; k++) some += a->run[k].column < 0 ? 0 : a->run[k].count;
     *out = none(a->columns, a->rows);
@@ -112,7 +114,7 @@ bool tn_i_spots_turned(const tn_i_spot_set *a, tn_i_spot_set *out) {
     return taken == some && append(out, a->columns - end(out), -1);
 }
 
-bool tn_i_spots_same(const tn_i_spot_set *a, const tn_i_spot_set *b) {
+bool tn_i_one_hot_same(const tn_i_one_hot_set *a, const tn_i_one_hot_set *b) {
     bool same = a->rows == b->rows && a->columns == b->columns && a->n == b->n;
     for (uint32_t k = 0; same && k < a->n; k++)
         same = a->run[k].first == b->run[k].first && a->run[k].column == b->run[k].column;
