@@ -205,10 +205,22 @@ static void update(maker *m, const tn_i_l_where *w) {
     tn_i_l_update(&m->b, w, codes[pick(m, 0, 3)], some(m, m->b.p->array[w->array].dtype));
 }
 
+/* Columns of rows of which each is found often. */
+static void update_rows(maker *m, tn_i_l_where *w) {
+    const int64_t count = m->b.p->array[m->target].count, width = pick(m, 2, 3);
+    w->by = width;
+    if (w->last >= count / width) w->last = count / width - 1;
+    for (int64_t c = 0; c < width; c++) {
+        w->e = tn_i_affine_number(c);
+        update(m, w);
+    }
+}
+
 /* In a vector loop, of an array that nothing else touches: a place for each iteration, or few for all of them. */
 static void update_target(maker *m, uint32_t loop, int64_t n) {
     const int64_t count = m->b.p->array[m->target].count;
     tn_i_l_where w = {.array = m->target, .e = m->place, .masked = chance(m, 3)};
+    if (w.masked) w.mask = some(m, TN_BOOL);
     if (chance(m, 2)) { /* of 0 .. 5, each often */
         const int dtype = chance(m, 2) ? TN_I32 : TN_I64;
         const uint32_t i = tn_i_l_index(&m->b, dtype, tn_i_affine_loop(loop, pick(m, 1, 7), pick(m, -9, 9)));
@@ -216,6 +228,10 @@ static void update_target(maker *m, uint32_t loop, int64_t n) {
         w.indexed = true;
         w.index = tn_i_l_map(&m->b, TN_L_and, i, tn_i_l_number(&m->b, dtype, 7), TN_L_NONE);
         w.last = pick(m, 0, most);
+        if (count >= 3 && chance(m, 2)) {
+            update_rows(m, &w);
+            return;
+        }
         w.by = w.last && chance(m, 3) ? most / w.last : 1;
         w.e = tn_i_affine_number(pick(m, 0, count - 1 - w.by * w.last));
     } else if (count > n && m->place.term[0].by > 0) {
@@ -224,7 +240,6 @@ static void update_target(maker *m, uint32_t loop, int64_t n) {
         w.last = pick(m, 0, count - n);
         w.by = 1;
     }
-    if (w.masked) w.mask = some(m, TN_BOOL);
     update(m, &w);
 }
 
@@ -492,7 +507,8 @@ static void arrays(maker *m) {
     for (int dtype = 0; dtype < TN_NDTYPES; dtype++) {
         (void)tn_i_l_array_new(&m->b, "x", dtype, TN_L_IN, counts[pick(m, 0, 6)], base++, 0, 0);
         const int64_t n = counts[pick(m, 1, 6)], more = pick(m, 0, 2);
-        (void)tn_i_l_array_new(&m->b, "y", dtype, TN_L_INOUT, n, base, more * (int64_t)tn_i_dtype_size(dtype), 0);
+        const int role = chance(m, 4) ? TN_L_TEMP : TN_L_INOUT;
+        (void)tn_i_l_array_new(&m->b, "y", dtype, role, n, base, more * (int64_t)tn_i_dtype_size(dtype), 0);
         if (chance(m, 3)) /* a part of it */
             (void)tn_i_l_array_new(&m->b, "part", dtype, TN_L_INOUT, n / 2 + 1, base, 0, 0);
         base++;
@@ -568,7 +584,7 @@ bool loop_memory_new(loop_memory *m, const tn_i_loops *p, tn_i_rng *r) {
     if (!obtain(m)) return false;
     for (uint32_t i = 0; i < p->narray; i++) {
         const tn_i_l_array *a = &p->array[i];
-        if (a->role == TN_L_IN || a->role == TN_L_INOUT) fill(&z, a, m->base[a->base] + a->at);
+        if (a->role == TN_L_IN || a->role == TN_L_INOUT || a->role == TN_L_TEMP) fill(&z, a, m->base[a->base] + a->at);
     }
     return true;
 }

@@ -44,12 +44,14 @@ static tn_i_reg with_nan(tn_i_walk *w, int dtype, unsigned lanes, tn_i_reg r, tn
     return bits(w, TN_X_vorps, dtype, lanes, r, nan);
 }
 
-/* The processor's max is x > y ? x : y: in both orders, so that zeros of both signs and what is equal meet. */
+/* The processor's max is x > y ? x : y: in both orders, so that zeros of both signs and what is equal meet.  With a
+ * NaN one of the orders gives it, and the other the number: all bits of both are a NaN. */
 static tn_i_reg extreme(tn_i_walk *w, bool greater, int dtype, unsigned lanes, tn_i_reg x, tn_i_reg y) {
     static const four max = FOUR(vmax), min = FOUR(vmin);
     const tn_i_reg a = two(w, greater ? max : min, dtype, lanes, x, y),
                    b = two(w, greater ? max : min, dtype, lanes, y, x);
-    return with_nan(w, dtype, lanes, bits(w, greater ? TN_X_vandps : TN_X_vorps, dtype, lanes, a, b), x, y);
+    const tn_i_reg r = bits(w, greater ? TN_X_vandps : TN_X_vorps, dtype, lanes, a, b);
+    return greater ? with_nan(w, dtype, lanes, r, x, y) : r;
 }
 
 /* AVX-512: r, and a NaN where y is one: of what a number is there are eight kinds, told by what is to become of r for

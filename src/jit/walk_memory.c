@@ -386,9 +386,23 @@ static void load_where(tn_i_walk *w, uint32_t k) {
 
 /* ---- vectors ---------------------------------------------------------------------------------------------------- */
 
+/* Elements in a row: of an index that is one number or none. */
 static bool contiguous(const tn_i_walk *w, const tn_i_l_op *o, bool masked) {
-    return o->in[0] == TN_L_NONE && tn_i_l_by(w->p, &o->at, w->vector) == 1 &&
-           in_a_row(w, w->p->array[o->which].dtype, w->lanes, masked);
+    const int dtype = w->p->array[o->which].dtype;
+    if (o->in[0] != TN_L_NONE && (w->note[o->in[0]].varies || dtype == TN_BOOL || tn_i_is_held(dtype))) return false;
+    return tn_i_l_by(w->p, &o->at, w->vector) == 1 && in_a_row(w, dtype, w->lanes, masked);
+}
+
+static void row_address(tn_i_walk *w, const tn_i_l_op *o, unsigned i, tn_i_w_mem *at) {
+    const int64_t size = (int64_t)tn_i_dtype_size(w->p->array[o->which].dtype);
+    tn_i_w_address(w, o->which, &o->at, (int64_t)(i * w->lanes) * size, at);
+    if (o->in[0] != TN_L_NONE) {
+        tn_i_w_fixed_load(w, TN_X_lea, 8, TN_RCX_, at);
+        tn_i_w_integer(w, TN_RDX_, o->in[0]);
+        index_bytes(w, o);
+        *at = (tn_i_w_mem){TN_RCX_, TN_RDX_, 1, 0};
+    }
+    tn_i_w_bound(w, o->which, at, (int64_t)w->lanes * size);
 }
 
 static tn_i_reg mask_of(tn_i_walk *w, const tn_i_l_op *o, unsigned piece) {
@@ -415,8 +429,7 @@ tn_i_reg tn_i_w_load_piece(tn_i_walk *w, const tn_i_l_op *o, unsigned i) {
     const bool held = tn_i_held_bodies_of(dtype) != NULL;
     if (contiguous(w, o, mask != TN_REG_NONE)) {
         tn_i_w_mem at;
-        tn_i_w_address(w, o->which, &o->at, (int64_t)(i * lanes * tn_i_dtype_size(dtype)), &at);
-        tn_i_w_bound(w, o->which, &at, (int64_t)(lanes * tn_i_dtype_size(dtype)));
+        row_address(w, o, i, &at);
         const tn_i_reg x = tn_i_w_get(w, dtype, lanes, &at, mask);
         return o->in[1] == TN_L_NONE ? x : or_else(w, o, i, x);
     }
@@ -466,25 +479,10 @@ static void store_one(tn_i_walk *w, const tn_i_l_op *o) {
     tn_i_w_add(w, TN_M_END, 0, 0);
 }
 
-/* Elements in a row, of an index that is one number or none. */
-static void row_address(tn_i_walk *w, const tn_i_l_op *o, unsigned i, tn_i_w_mem *at) {
-    const int64_t size = (int64_t)tn_i_dtype_size(w->p->array[o->which].dtype);
-    tn_i_w_address(w, o->which, &o->at, (int64_t)(i * w->lanes) * size, at);
-    if (o->in[0] != TN_L_NONE) {
-        tn_i_w_fixed_load(w, TN_X_lea, 8, TN_RCX_, at);
-        tn_i_w_integer(w, TN_RDX_, o->in[0]);
-        index_bytes(w, o);
-        *at = (tn_i_w_mem){TN_RCX_, TN_RDX_, 1, 0};
-    }
-    tn_i_w_bound(w, o->which, at, (int64_t)w->lanes * size);
-}
-
 static void update_piece(tn_i_walk *w, const tn_i_l_op *o, unsigned i, tn_i_reg x, tn_i_reg mask) {
     const int dtype = w->p->array[o->which].dtype;
     tn_i_w_mem at;
-    const bool row = (o->in[0] == TN_L_NONE || !w->note[o->in[0]].varies) && tn_i_l_by(w->p, &o->at, w->vector) == 1 &&
-                     in_a_row(w, dtype, w->lanes, mask != TN_REG_NONE);
-    if (!row) {
+    if (!contiguous(w, o, mask != TN_REG_NONE)) {
         const tn_i_w_mem stack = tn_i_w_stack(tn_i_w_scratch(w, TN_W_X));
         tn_i_w_put_away(w, dtype, w->lanes, &stack, x, TN_REG_NONE, false);
         update_lanes(w, o, i, mask);
@@ -507,8 +505,7 @@ void tn_i_w_store_piece(tn_i_walk *w, uint32_t k, unsigned i) {
     }
     if (contiguous(w, o, mask != TN_REG_NONE)) {
         tn_i_w_mem at;
-        tn_i_w_address(w, o->which, &o->at, (int64_t)(i * w->lanes * tn_i_dtype_size(dtype)), &at);
-        tn_i_w_bound(w, o->which, &at, (int64_t)(w->lanes * tn_i_dtype_size(dtype)));
+        row_address(w, o, i, &at);
         tn_i_w_put_away(w, dtype, w->lanes, &at, x, mask, true);
         return;
     }

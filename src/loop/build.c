@@ -9,7 +9,7 @@ void tn_i_l_fail(tn_i_l_builder *b, tn_status s, const char *why) {
 }
 
 void tn_i_l_begin(tn_i_l_builder *b, tn_ctx *c) {
-    *b = (tn_i_l_builder){.ctx = c, .p = tn_i_alloc(c, sizeof *b->p)};
+    *b = (tn_i_l_builder){.ctx = c, .p = tn_i_alloc(c, sizeof *b->p), .forgotten = TN_L_NONE};
     b->failed = !b->p;
     if (b->failed) return;
     b->p->ctx = c;
@@ -84,6 +84,7 @@ static uint32_t add_array(tn_i_l_builder *b, tn_i_l_array a, const char *name) {
 
 uint32_t tn_i_l_array_new(tn_i_l_builder *b, const char *name, int dtype, int role, int64_t count, uint32_t base,
                           int64_t at, uint32_t align) {
+    if (role == TN_L_OUT && base == b->forgotten) role = TN_L_TEMP;
     return add_array(b,
                      (tn_i_l_array){.dtype = (uint8_t)dtype,
                                     .role = (uint8_t)role,

@@ -1,5 +1,6 @@
 /* Whether a loop program is well formed and stays within its arrays. */
 #include "loop/inside.h"
+#include "loop/places.h"
 #include "prims/ids.h"
 #include "prims/strips.h"
 
@@ -129,7 +130,7 @@ static bool load(const checker *z) {
     return value_of(z, 2, o->dtype);
 }
 
-/* In a vector loop nothing else touches the array. */
+/* In a vector loop nothing else touches what it touches. */
 static bool update(const checker *z) {
     const tn_i_l_op *o = z->o;
     const tn_i_l_array *a = &z->p->array[o->which];
@@ -138,7 +139,7 @@ static bool update(const checker *z) {
     if (a->dtype == TN_BOOL || tn_i_is_held(a->dtype)) return bad(z, "%s is not updated", tn_i_dtype_name(a->dtype));
     for (uint32_t i = z->vector; z->vector != TN_L_NONE && i < z->p->op[z->vector].to; i++) {
         const tn_i_l_op *x = &z->p->op[i];
-        if (i != z->k && (x->kind == TN_L_LOAD || x->kind == TN_L_STORE) && tn_i_l_overlap(z->p, x->which, o->which))
+        if (i != z->k && (x->kind == TN_L_LOAD || x->kind == TN_L_STORE) && !tn_i_l_never_meet(z->p, z->vector, x, o))
             return bad(z, "something else in the vector loop touches %s", a->name);
     }
     return true;

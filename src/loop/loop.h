@@ -52,7 +52,8 @@ typedef enum tn_i_l_role {
     TN_L_IN,      /* read only */
     TN_L_OUT,     /* what it holds before does not count; may be read once it was written */
     TN_L_INOUT,   /* read and written */
-    TN_L_SCRATCH, /* like OUT, in the arena, and of no use afterwards */
+    TN_L_TEMP,    /* like OUT, and of no use afterwards */
+    TN_L_SCRATCH, /* likewise, in the arena: a pass may have it elsewhere there, and none may be beside it */
     TN_L_CONST    /* numbers that are known: `data`, no base */
 } tn_i_l_role;
 
@@ -280,7 +281,8 @@ extern const tn_i_l_row tn_i_l_rows[TN_L_NCODES]; /* of fn: the name alone */
 typedef struct tn_i_l_builder {
     tn_ctx *ctx;
     tn_i_loops *p;
-    bool failed; /* and the context has the message */
+    bool failed;        /* and the context has the message */
+    uint32_t forgotten; /* the base of memory that is of no use behind the program, or TN_L_NONE: OUT is TEMP there */
     uint32_t depth, open[TN_L_DEPTH];
 } tn_i_l_builder;
 

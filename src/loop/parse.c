@@ -6,7 +6,7 @@
 #include <string.h>
 
 static const char *role_name(int i) {
-    static const char *const roles[] = {"in", "out", "inout", "scratch", "const"};
+    static const char *const roles[] = {"in", "out", "inout", "temp", "scratch", "const"};
     return roles[i];
 }
 static const char *code_name(int i) { return tn_i_l_rows[i].name; }

@@ -14,7 +14,7 @@ typedef struct printer {
     int depth;
 } printer;
 
-static const char *const roles[] = {"in", "out", "inout", "scratch", "const"};
+static const char *const roles[] = {"in", "out", "inout", "temp", "scratch", "const"};
 
 static void number(printer *w, int dtype, uint64_t bits) {
     char text[TN_I_NUMBER_TEXT];

@@ -256,6 +256,7 @@ tn_i_loops *tn_i_lower_loop(tn_ctx *c, const tn_i_loop *l, bool counted) {
     tn_i_lower_counters counters = {.array = TN_L_NONE, .next = 2};
     steps w = {.b = &b, .l = l, .counters = &counters};
     tn_i_l_begin(&b, c);
+    b.forgotten = TN_BASE_ARENA;
     tn_i_l_arena(&b, TN_LOWER_SCRATCH, 0);
     if (begin(&w)) {
         const bool counts = counted && l->size.counters;

@@ -128,6 +128,7 @@ tn_i_loops *tn_i_lower_all(tn_ctx *c, const tn_i_plan *p) {
     tn_i_l_builder b;
     tn_i_lower_counters counters = {.array = TN_L_NONE};
     tn_i_l_begin(&b, c);
+    b.forgotten = TN_BASE_ARENA;
     tn_i_l_arena(&b, TN_LOWER_SCRATCH, 0);
     tn_i_lower_plan(&(tn_i_lower_part){.b = &b, .p = p, .counters = &counters});
     return tn_i_l_end(&b);

@@ -395,16 +395,23 @@ static void slice_add(columns *c, const tn_i_eqn *e) {
 
 /* ---- sums of rows --------------------------------------------------------------------------------------------- */
 
+static cell joined(columns *c, int id, cell x, cell y) {
+    return id == TN_P_add ? sum(c, x, y) : emit(c, id, 2, (const cell[]){x, y});
+}
+
 /* m < TN_LEAF elements in the order of nest.h.  Of zeros the sum is +0, which the first lane sees to. */
-static cell folded(columns *c, int dtype, const cell *x, int64_t m) {
+static cell folded(columns *c, int id, int dtype, const cell *x, int64_t m) {
     cell lane[TN_LANES];
+    const int64_t n = m < TN_LANES ? m : TN_LANES;
     bool linear = false;
-    for (int64_t k = 0; k < m; k++) linear |= x[k].none;
-    for (int l = 0; l < TN_LANES; l++) lane[l] = nothing(c, dtype);
-    for (int64_t k = 0; k < m; k++) lane[k % TN_LANES] = sum(c, lane[k % TN_LANES], x[k]);
-    if (!linear) lane[0] = emit(c, TN_P_add, 2, (const cell[]){nothing(c, dtype), lane[0]});
+    if (m == 0) return (cell){tn_i_literal_f64(c->b, dtype, id == TN_P_mul), false, false};
+    for (int64_t k = 0; k < m; k++) {
+        linear |= x[k].none;
+        lane[k % TN_LANES] = k < TN_LANES ? x[k] : joined(c, id, lane[k % TN_LANES], x[k]);
+    }
+    if (!linear && id == TN_P_add) lane[0] = emit(c, TN_P_add, 2, (const cell[]){nothing(c, dtype), lane[0]});
     for (int h = TN_LANES / 2; h > 0; h /= 2)
-        for (int l = 0; l < h; l++) lane[l] = sum(c, lane[l], lane[l + h]);
+        for (int l = 0; l < h && l + h < n; l++) lane[l] = joined(c, id, lane[l], lane[l + h]);
     return lane[0];
 }
 
@@ -433,7 +440,7 @@ static void reduce_columns(columns *c, const tn_i_eqn *e) {
     }
 }
 
-/* Over short dimensions: sums of columns. */
+/* Over short dimensions: sums and products of columns. */
 static void sum_columns(columns *c, const tn_i_eqn *e) {
     const tn_i_var v = tn_i_in(c->f, e)[0];
     const tn_type *t = type_of(c->f, v), *out = type_of(c->f, e->out);
@@ -448,7 +455,7 @@ static void sum_columns(columns *c, const tn_i_eqn *e) {
                 if (!has_axis(&tn_i_p(e)[0], d)) kept[n++] = index[d];
             if (column_of(c, out, kept) == r) x[m++] = cells_of(c, v)[k];
         }
-        cells_of(c, e->out)[r] = folded(c, out->dtype, x, m);
+        cells_of(c, e->out)[r] = folded(c, e->prim->fold == TN_FOLD_SUM ? TN_P_add : TN_P_mul, out->dtype, x, m);
     }
 }
 
@@ -580,11 +587,16 @@ static bool look_up(columns *c, const tn_i_eqn *e) {
     return true;
 }
 
-/* A constant is what it was. */
+/* What is known is made as it was. */
 static tn_i_var in_memory(columns *c, tn_i_var v) {
-    const uint32_t def = c->f->val[v].def;
-    const bool made = def < c->f->neqn && c->f->eqn[def].prim->id == TN_P_constant;
-    return made ? tn_i_emit_like(c->b, &c->f->eqn[def], NULL) : whole(c, v);
+    if (!tn_i_columns_as_it_was(c->f, v)) return whole(c, v);
+    const tn_i_eqn *e = &c->f->eqn[c->f->val[v].def];
+    tn_i_var x = TN_NOVAR;
+    if (e->nin) {
+        literals(c, e);
+        x = c->b->failed ? TN_NOVAR : cells_of(c, tn_i_in(c->f, e)[0])->v;
+    }
+    return c->b->failed ? TN_NOVAR : tn_i_emit_like(c->b, e, &x);
 }
 
 /* Its results are in memory. */

@@ -114,7 +114,7 @@ static bool reduces_columns(const fit *w, const tn_i_eqn *e) {
     if (!keeps_kinds(w, in, type_of(w->f, e->out), axes)) return false;
     for (uint32_t k = 0; k < axes->n; k++) *(is_long(w, in, axes->u.ints[k]) ? &some_long : &some_short) = true;
     if (some_long) return !some_short;
-    return e->prim->fold == TN_FOLD_SUM && tn_i_columns_width(in, w->l) <= TN_M_COLUMNS;
+    return (e->prim->fold == TN_FOLD_SUM || e->prim->fold == TN_FOLD_PROD) && tn_i_columns_width(in, w->l) <= TN_M_COLUMNS;
 }
 
 static bool repeats_columns(const fit *w, const tn_i_eqn *e) {
@@ -152,6 +152,16 @@ static bool multiplies_columns(const fit *w, const tn_i_eqn *e) {
            inner * tn_i_columns_width(out, w->l) <= TN_M_COLUMN_PRODUCT;
 }
 
+/* Long dimensions as they are: not moved either, as -1 in front and 1 behind do. */
+static bool pads_columns(const fit *w, const tn_i_eqn *e) {
+    const tn_type *in = type_of(w->f, tn_i_in(w->f, e)[0]);
+    const int64_t *config = tn_i_p(e)[0].u.ints;
+    bool same = true;
+    for (int d = 0; d < in->rank; d++)
+        same &= !is_long(w, in, d) || (config[3 * d] == 0 && config[3 * d + 1] == 0 && config[3 * d + 2] == 0);
+    return same;
+}
+
 static bool moves_columns(const fit *w, const tn_i_eqn *e) {
     const tn_type *in = type_of(w->f, tn_i_in(w->f, e)[0]), *out = type_of(w->f, e->out);
     switch (e->prim->id) {
@@ -161,7 +171,7 @@ static bool moves_columns(const fit *w, const tn_i_eqn *e) {
     case TN_P_dot_general: return multiplies_columns(w, e);
     case TN_P_concatenate: return joins_columns(w, e);
     case TN_P_reshape: return reshapes_columns(w, in, out);
-    case TN_P_pad: return same_long(w, in, out);
+    case TN_P_pad: return same_kinds(w, in, out) && pads_columns(w, e);
     case TN_P_slice_add: return same_long(w, in, type_of(w->f, tn_i_in(w->f, e)[1]));
     default: return e->prim->fold != TN_FOLD_NONE && reduces_columns(w, e);
     }
@@ -188,6 +198,7 @@ static bool stays_array(const fit *w, const tn_i_eqn *e) {
 
 static bool fits(fit *w, const tn_i_eqn *e) {
     if (e->nout != 1 || !few(w, e->out) || tn_i_eqn_effect(e) || stays_array(w, e)) return false;
+    if (e->prim->flags & TN_F_OFFLOAD) return false;
     for (uint32_t k = 0; k < e->nin; k++)
         if (!few(w, tn_i_in(w->f, e)[k])) return false;
     if (e->prim->id == TN_P_constant || e->prim->id == TN_P_iota) return true;
@@ -198,11 +209,18 @@ static bool fits(fit *w, const tn_i_eqn *e) {
     return true;
 }
 
-/* Whether v can be in memory for an equation that stands aside: others like it make it, it is known, or it is a column,
- * or a few that a program is called with, or a few numbers. */
+bool tn_i_columns_as_it_was(const tn_fn *f, tn_i_var v) {
+    const uint32_t def = f->val[v].def;
+    const tn_i_eqn *e = def < f->neqn ? &f->eqn[def] : NULL;
+    if (!e || e->prim->id == TN_P_constant) return e != NULL;
+    return e->prim->id == TN_P_broadcast_in_dim && tn_i_is_literal(f, tn_i_in(f, e)[0]);
+}
+
+/* Whether v can be in memory for an equation that stands aside: others like it make it, it is known, or it is a few
+ * columns, which are put together where they are made. */
 static bool can_be_whole(const fit *w, const tn_i_eqn *e, tn_i_var v) {
-    if (!w->own[v] || w->f->eqn[w->f->val[v].def].prim->id == TN_P_constant) return true;
-    const int64_t most = e->prim->id == TN_P_call || !has_long(w, v) ? TN_M_COLUMNS : 1;
+    if (!w->own[v] || tn_i_columns_as_it_was(w->f, v)) return true;
+    const int64_t most = e->prim->id == TN_P_call || !has_long(w, v) ? TN_M_COLUMNS : TN_M_COLUMN_APART;
     return tn_i_few_columns(type_of(w->f, v), w->l) && tn_i_columns_width(type_of(w->f, v), w->l) <= most;
 }
 

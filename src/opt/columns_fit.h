@@ -26,6 +26,9 @@ bool tn_i_columns_fit(const tn_fn *f, uint8_t *own, tn_i_long *l);
 /* What may be a batch: the first dimension that most values have; false: none. */
 bool tn_i_columns_batch(const tn_fn *f, int64_t *n);
 
+/* A constant, or a literal that is repeated: made again where it is wanted as a whole. */
+bool tn_i_columns_as_it_was(const tn_fn *f, tn_i_var v);
+
 /* How many columns an array of type t has; the type of one of them. */
 int64_t tn_i_columns_width(const tn_type *t, tn_i_long l);
 tn_type tn_i_column_type(const tn_type *t, tn_i_long l);

@@ -1,14 +1,16 @@
-/* What no store, call or condition of a loop needs is left out, with stores to scratch arrays that nothing reads and
+/* What no store, call or condition of a loop needs is left out, with stores to temporaries that nothing reads and
  * the loops that nothing is left of; and what a store does by itself to fit memory. */
 #include "pass/inside.h"
 
 #include <string.h>
 
+enum { OVERLAPS = 1, LOADED = 2 };
+
 typedef struct marker {
     const tn_i_loops *p;
     uint32_t *around; /* of each operation: the FOR, IF or ELSE that it stands in, or TN_L_NONE */
     bool *live;
-    bool *read; /* of each array: something that is live reads memory of it */
+    uint8_t *read; /* of each array: OVERLAPS, something that is live reads memory of it; LOADED, from it */
     bool changed;
 } marker;
 
@@ -21,14 +23,20 @@ static void mark(marker *m, uint32_t k) {
 
 /* Memory of the array is read, and so is what overlaps it. */
 static void mark_read(marker *m, uint32_t array) {
-    if (m->read[array]) return;
-    m->changed = m->read[array] = true;
-    for (uint32_t a = 0; a < m->p->narray; a++) m->read[a] |= tn_i_l_overlap(m->p, a, array);
+    if (m->read[array] & LOADED) return;
+    m->read[array] |= LOADED;
+    m->changed = true;
+    for (uint32_t a = 0; a < m->p->narray; a++)
+        if (tn_i_l_overlap(m->p, a, array)) m->read[a] |= OVERLAPS;
 }
 
-static bool is_stored_for(const marker *m, const tn_i_l_op *o) {
-    return o->kind == TN_L_STORE && (m->p->array[o->which].role != TN_L_SCRATCH || m->read[o->which]);
+/* What results have is read behind the program. */
+static void mark_results(marker *m) {
+    for (uint32_t a = 0; a < m->p->narray; a++)
+        if (m->p->array[a].role == TN_L_OUT || m->p->array[a].role == TN_L_INOUT) mark_read(m, a);
 }
+
+static bool is_stored_for(const marker *m, const tn_i_l_op *o) { return o->kind == TN_L_STORE && m->read[o->which]; }
 
 /* The block that a LAST, HALVES or JOIN stands behind. */
 static uint32_t closed_before(const tn_i_loops *p, uint32_t k) {
@@ -88,6 +96,7 @@ tn_i_loops *tn_i_pass_dead(tn_i_loops *p, const tn_i_machine *machine) {
     if (p->narray) m.read = tn_i_alloc_array(p->ctx, p->narray, sizeof *m.read);
     m.around = tn_i_l_around(p);
     if ((p->nop && (!m.live || !m.around)) || (p->narray && !m.read)) b.failed = true;
+    if (!b.failed) mark_results(&m);
     while (!b.failed && p->nop && m.changed) {
         m.changed = false;
         for (uint32_t k = p->nop; k-- > 0;) look(&m, k);

@@ -1,4 +1,5 @@
 /* Which iterations do not depend on each other. */
+#include "loop/places.h"
 #include "pass/inside.h"
 
 #include <string.h>
@@ -79,61 +80,31 @@ int tn_i_l_widest(const tn_i_loops *p, uint32_t first, uint32_t last) {
 
 /* ---- memory ---- */
 
-/* Elements of one size at a place that is `at` and terms, plus `index` where there is one. */
-typedef struct place {
-    tn_i_affine e; /* in bytes */
-    uint32_t index, base;
-    int64_t by, last, size; /* bytes */
-    const char *data;
-} place;
-
-static bool place_of(const tn_i_loops *p, const tn_i_l_op *o, place *z) {
-    const tn_i_l_array *a = &p->array[o->which];
-    const tn_i_affine e = tn_i_l_affine_of(p, &o->at);
-    *z = (place){.index = o->in[0], .base = a->base, .size = (int64_t)tn_i_dtype_size(a->dtype)};
-    z->e.n = e.n;
-    if (!tn_i_mul_i64(e.at, z->size, &z->e.at) || !tn_i_add_i64(z->e.at, a->at, &z->e.at)) return false;
-    for (uint32_t i = 0; i < e.n; i++) {
-        z->e.term[i].loop = e.term[i].loop;
-        if (!tn_i_mul_i64(e.term[i].by, z->size, &z->e.term[i].by)) return false;
-    }
-    z->by = o->lo * z->size;
-    z->last = o->hi;
-    return true;
-}
-
-static int64_t by_of(const tn_i_affine *e, uint32_t loop) {
-    for (uint32_t i = 0; i < e->n; i++)
-        if (e->term[i].loop == loop) return e->term[i].by;
-    return 0;
-}
-
-/* Terms of loops but k are the same. */
-static bool same_around(const tn_i_affine *x, const tn_i_affine *y, uint32_t k) {
-    for (int turn = 0; turn < 2; turn++) {
-        const tn_i_affine *a = turn ? y : x, *b = turn ? x : y;
-        for (uint32_t i = 0; i < a->n; i++)
-            if (a->term[i].loop != k && by_of(b, a->term[i].loop) != a->term[i].by) return false;
-    }
-    return true;
-}
-
 bool tn_i_l_same_place(const tn_i_loops *p, const tn_i_l_op *x, const tn_i_l_op *y) {
     const tn_i_l_array *a = &p->array[x->which], *b = &p->array[y->which];
-    place s, t;
-    return a->base == b->base && a->data == b->data && a->dtype == b->dtype && place_of(p, x, &s) &&
-           place_of(p, y, &t) && s.index == t.index && s.by == t.by && s.last == t.last && s.e.at == t.e.at &&
-           same_around(&s.e, &t.e, TN_L_NONE);
+    tn_i_l_place s, t;
+    return a->base == b->base && a->data == b->data && a->dtype == b->dtype && tn_i_l_place_of(p, x, &s) &&
+           tn_i_l_place_of(p, y, &t) && s.index == t.index && s.by == t.by && s.last == t.last && s.e.at == t.e.at &&
+           tn_i_l_same_terms(&s.e, &t.e, TN_L_NONE);
+}
+
+bool tn_i_l_other_place(const tn_i_loops *p, const tn_i_l_op *x, const tn_i_l_op *y) {
+    tn_i_l_place s, t;
+    if (!tn_i_l_overlap(p, x->which, y->which)) return true;
+    if (!tn_i_l_place_of(p, x, &s) || !tn_i_l_place_of(p, y, &t) || s.index != TN_L_NONE || t.index != TN_L_NONE)
+        return false;
+    const int64_t far = s.e.at - t.e.at;
+    return tn_i_l_same_terms(&s.e, &t.e, TN_L_NONE) && (far >= t.size || far <= -s.size);
 }
 
 /* The store, and another access, of n iterations of loop k: no iteration touches what another one stores. */
 static bool apart(const tn_i_loops *p, uint32_t k, int64_t n, const tn_i_l_op *store, const tn_i_l_op *other) {
-    place s, x;
+    tn_i_l_place s, x;
     if (!tn_i_l_overlap(p, store->which, other->which)) return true;
-    if (!place_of(p, store, &s) || !place_of(p, other, &x) || s.size != x.size) return false;
+    if (!tn_i_l_place_of(p, store, &s) || !tn_i_l_place_of(p, other, &x) || s.size != x.size) return false;
     if (s.index != x.index || (s.index != TN_L_NONE && (s.index > k || s.by != x.by || s.last != x.last))) return false;
-    const int64_t by = by_of(&s.e, k);
-    if (by == 0 || by != by_of(&x.e, k) || !same_around(&s.e, &x.e, k)) return false;
+    const int64_t by = tn_i_l_term_by(&s.e, k);
+    if (by == 0 || by != tn_i_l_term_by(&x.e, k) || !tn_i_l_same_terms(&s.e, &x.e, k)) return false;
     const int64_t far = x.e.at - s.e.at;
     if (far % s.size) return false;
     return far == 0 || far % by || far / by >= n || far / by <= -n;
@@ -166,6 +137,7 @@ static bool stores_apart(const tn_i_loops *p, uint32_t k, int64_t n, bool in_ord
             const tn_i_l_op *x = &p->op[j];
             if (x->kind != TN_L_STORE && x->kind != TN_L_LOAD) continue;
             if (x == s && in_order && updates_in_order(p, k, s)) continue;
+            if (tn_i_l_never_meet(p, k, s, x)) continue;
             if ((x != s && s->update && tn_i_l_overlap(p, s->which, x->which)) || !apart(p, k, n, s, x)) return false;
         }
     }
@@ -192,7 +164,7 @@ static bool reach(int64_t by, int64_t last, int64_t *lo, int64_t *hi) {
 
 /* The bytes [lo, hi) from its base that an access in loop k touches in iteration 0 of it and of all loops around;
  * false: not known. */
-static bool span(const tn_i_loops *p, uint32_t k, const place *z, int64_t *lo, int64_t *hi) {
+static bool span(const tn_i_loops *p, uint32_t k, const tn_i_l_place *z, int64_t *lo, int64_t *hi) {
     *lo = *hi = z->e.at;
     for (uint32_t i = 0; i < z->e.n; i++) {
         const uint32_t loop = z->e.term[i].loop;
@@ -206,41 +178,17 @@ static bool span(const tn_i_loops *p, uint32_t k, const place *z, int64_t *lo, i
 
 static int64_t magnitude(int64_t x) { return x < 0 ? (x == INT64_MIN ? INT64_MAX : -x) : x; }
 
-static int64_t divisor(int64_t x, int64_t y) {
-    while (y) {
-        const int64_t rest = x % y;
-        x = y;
-        y = rest;
-    }
-    return x;
-}
-
-/* Loops around loop k move both alike. */
-static bool alike_around(const tn_i_affine *x, const tn_i_affine *y, uint32_t k) {
-    for (int turn = 0; turn < 2; turn++) {
-        const tn_i_affine *a = turn ? y : x, *b = turn ? x : y;
-        for (uint32_t i = 0; i < a->n; i++)
-            if (a->term[i].loop < k && by_of(b, a->term[i].loop) != a->term[i].by) return false;
-    }
-    return true;
-}
-
-/* What all steps but those of loop k and those around are multiples of; 0: there are none. */
-static int64_t step_of(uint32_t k, const place *z, int64_t step) {
-    for (uint32_t i = 0; i < z->e.n; i++)
-        if (z->e.term[i].loop > k) step = divisor(magnitude(z->e.term[i].by), step);
-    return z->index == TN_L_NONE ? step : divisor(magnitude(z->by), step);
-}
-
 /* No iteration of loop k touches what another one stores: each has a stretch of memory of its own, or they take turns.
  */
 static bool wholes_apart(const tn_i_loops *p, uint32_t k, int64_t n, const tn_i_l_op *store, const tn_i_l_op *other) {
-    place s, x;
+    tn_i_l_place s, x;
     int64_t from[2], to[2], width, taken;
     if (!tn_i_l_overlap(p, store->which, other->which)) return true;
-    if (!place_of(p, store, &s) || !place_of(p, other, &x) || !alike_around(&s.e, &x.e, k)) return false;
-    const int64_t by = by_of(&s.e, k), step = step_of(k, &x, step_of(k, &s, 0));
-    if (by == 0 || by != by_of(&x.e, k) || !span(p, k, &s, &from[0], &to[0]) || !span(p, k, &x, &from[1], &to[1]))
+    if (!tn_i_l_place_of(p, store, &s) || !tn_i_l_place_of(p, other, &x) || !tn_i_l_same_around(&s.e, &x.e, k))
+        return false;
+    const int64_t by = tn_i_l_term_by(&s.e, k), step = tn_i_l_step_of(k + 1, &x, tn_i_l_step_of(k + 1, &s, 0));
+    if (by == 0 || by != tn_i_l_term_by(&x.e, k) || !span(p, k, &s, &from[0], &to[0]) ||
+        !span(p, k, &x, &from[1], &to[1]))
         return false;
     const int64_t lo = from[from[1] < from[0]], hi = to[to[1] > to[0]];
     if (tn_i_add_i64(hi, -lo, &width) && width <= magnitude(by)) return true;

@@ -12,6 +12,7 @@ const tn_i_pass tn_i_pipeline[] = {
     {"rows", tn_i_pass_rows},                       /* functions behind the sums of rows, in loops of their own */
     {"fission", tn_i_pass_fission},                 /* loops that feed several reductions, one by one */
     {"sums", tn_i_pass_sums},                       /* reductions as leaves, lanes and counters */
+    {"partition_sums", tn_i_pass_partition},        /* loops that fed reductions, where conditions change */
     {"hoist", tn_i_pass_hoist},                     /* what is the same in each iteration */
     {"collapse", tn_i_pass_collapse},               /* loops that walk on as one */
     {"fuse", tn_i_pass_fuse},                       /* loops whose results the next one loads, with that one */

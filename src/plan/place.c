@@ -237,7 +237,6 @@ static bool place_joined(tn_i_planner *z, tn_i_var v, bool *done) {
     const tn_i_eqn *e = &z->f->eqn[z->f->val[y].def];
     const bool outside = direct(z, e, y);
     if (y == v && (outside || z->block_of[y] == TN_NOBLOCK)) return true;
-    if (outside && !z->layout->nested) return true; /* it may be absent, or an input's memory */
     tn_i_place k = {.base = TN_BASE_ARGUMENTS + z->f->nin + z->out_of[y], .offset = offset, .stride = TN_DENSE};
     if (!outside) {
         if (z->block_of[y] == TN_NOBLOCK &&

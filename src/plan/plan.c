@@ -42,8 +42,11 @@ static void note_uses(tn_i_planner *z, uint32_t i) {
 
 /* The operand in whose memory the result of e is, or may be by what its kernel does; TN_NOVAR: none. */
 static tn_i_var made_over(const tn_fn *f, const tn_i_eqn *e) {
-    const bool in_place = e->prim->kernel && e->prim->flags & TN_F_INPLACE && e->nin == 1;
-    return e->nout == 1 && (e->prim->id == TN_P_reshape || in_place) ? tn_i_in(f, e)[0] : TN_NOVAR;
+    if (e->nout != 1 || e->nin == 0) return TN_NOVAR;
+    const tn_i_var v = tn_i_in(f, e)[0];
+    const bool in_place = e->prim->kernel && (e->prim->flags & (TN_F_INPLACE | TN_F_COMM)) == TN_F_INPLACE &&
+                          f->val[v].type == f->val[e->out].type;
+    return e->prim->id == TN_P_reshape || in_place ? v : TN_NOVAR;
 }
 
 /* What output j is a reshape of, or is made of in place, and nothing else reads, is made where the output goes. */
@@ -55,7 +58,7 @@ static void see_through(tn_i_planner *z, uint32_t j) {
     while (f->val[v].def < f->neqn && z->uses[v] == 1 && z->out_of[v] == j) {
         v = made_over(f, &f->eqn[f->val[v].def]);
         if (v == TN_NOVAR || f->val[v].def >= f->neqn || z->uses[v] != 1 || z->out_of[v] != TN_NOVAR) return;
-        if (tn_i_has_steps(f->val[v].type)) return;
+        if (tn_i_has_steps(f->val[v].type) || f->eqn[f->val[v].def].prim->flags & TN_F_OFFLOAD) return;
         z->out_of[v] = j;
     }
 }
