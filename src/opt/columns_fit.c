@@ -114,7 +114,8 @@ static bool reduces_columns(const fit *w, const tn_i_eqn *e) {
     if (!keeps_kinds(w, in, type_of(w->f, e->out), axes)) return false;
     for (uint32_t k = 0; k < axes->n; k++) *(is_long(w, in, axes->u.ints[k]) ? &some_long : &some_short) = true;
     if (some_long) return !some_short;
-    return (e->prim->fold == TN_FOLD_SUM || e->prim->fold == TN_FOLD_PROD) && tn_i_columns_width(in, w->l) <= TN_M_COLUMNS;
+    return (e->prim->fold == TN_FOLD_SUM || e->prim->fold == TN_FOLD_PROD) &&
+           tn_i_columns_width(in, w->l) <= TN_M_COLUMNS;
 }
 
 static bool repeats_columns(const fit *w, const tn_i_eqn *e) {
@@ -216,11 +217,14 @@ bool tn_i_columns_as_it_was(const tn_fn *f, tn_i_var v) {
     return e->prim->id == TN_P_broadcast_in_dim && tn_i_is_literal(f, tn_i_in(f, e)[0]);
 }
 
-/* Whether v can be in memory for an equation that stands aside: others like it make it, it is known, or it is a few
- * columns, which are put together where they are made. */
+/* Whether v can be in memory for an equation that stands aside: others like it make it, it is known, or it is a column,
+ * or a few that a program is called with, or a few numbers.  For windows, as a scatter has them, some columns are put
+ * together where they are made: no loop but theirs reads them. */
 static bool can_be_whole(const fit *w, const tn_i_eqn *e, tn_i_var v) {
     if (!w->own[v] || tn_i_columns_as_it_was(w->f, v)) return true;
-    const int64_t most = e->prim->id == TN_P_call || !has_long(w, v) ? TN_M_COLUMNS : TN_M_COLUMN_APART;
+    const int64_t most = e->prim->id == TN_P_call || !has_long(w, v) ? TN_M_COLUMNS
+                         : e->prim->windows                          ? TN_M_COLUMN_APART
+                                                                     : 1;
     return tn_i_few_columns(type_of(w->f, v), w->l) && tn_i_columns_width(type_of(w->f, v), w->l) <= most;
 }
 
