@@ -474,7 +474,8 @@ static cell factor(const columns *c, tn_i_var v, const tn_i_dots *d, int side, c
     const tn_type *t = type_of(c->f, v);
     const unsigned taken = tn_i_dots_taken(d, side);
     int64_t index[TN_MAX_RANK];
-    for (int i = 0; i < t->rank; i++) index[i] = i == d->contract[side][0] ? p : taken >> i & 1 ? to[i] : to[free++];
+    for (int i = 0; i < t->rank; i++) index[i] = taken >> i & 1 ? to[i] : to[free++];
+    if (d->ncontract) index[d->contract[side][0]] = p;
     return cells_of(c, v)[column_of(c, t, index)];
 }
 
@@ -482,9 +483,11 @@ static cell factor(const columns *c, tn_i_var v, const tn_i_dots *d, int side, c
 static cell small_product(columns *c, const tn_i_eqn *e, const tn_i_dots *d, const int64_t *to) {
     const tn_i_var *in = tn_i_in(c->f, e);
     const tn_type *t = type_of(c->f, in[0]), none = {.rank = 0};
-    const int right = t->rank - 1; /* the output's batch and the free dimensions of the left operand come first */
+    const int right =
+        t->rank - (int)d->ncontract; /* the output's batch and the free dimensions of the left operand come first */
+    const int64_t inner = d->ncontract ? t->dim[d->contract[0][0]] : 1;
     cell sum = nothing(c, t->dtype);
-    for (int64_t p = 0; p < t->dim[d->contract[0][0]] && !c->b->failed; p++) {
+    for (int64_t p = 0; p < inner && !c->b->failed; p++) {
         const cell x = factor(c, in[0], d, 0, to, (int)d->nbatch, p), y = factor(c, in[1], d, 1, to, right, p);
         if (x.none || y.none || (e->linear && (known_zero(c, x) || known_zero(c, y)))) continue;
         const cell *wide = x.wide ? &x : y.wide ? &y : sum.wide ? &sum : NULL;
@@ -501,7 +504,7 @@ static void multiply(columns *c, const tn_i_eqn *e) {
     const tn_i_dots d = tn_i_dots_read(&tn_i_p(e)[0]);
     const tn_type *out = type_of(c->f, e->out);
     for (int64_t k = 0; k < width_of(c, e->out) && !c->b->failed; k++) {
-        int64_t to[TN_MAX_RANK];
+        int64_t to[TN_MAX_RANK] = {0};
         index_of(c, out, k, to);
         cells_of(c, e->out)[k] = small_product(c, e, &d, to);
     }

@@ -138,7 +138,7 @@ static bool permutes_columns(const fit *w, const tn_i_eqn *e) {
 static bool multiplies_columns(const fit *w, const tn_i_eqn *e) {
     const tn_i_dots d = tn_i_dots_read(&tn_i_p(e)[0]);
     const tn_type *out = type_of(w->f, e->out), *in[2];
-    bool ok = d.ncontract == 1 && tn_i_is_float(out->dtype) && tn_i_gemm_in_eights(out->dtype, INT64_MAX);
+    bool ok = d.ncontract <= 1 && tn_i_is_float(out->dtype) && tn_i_gemm_in_eights(out->dtype, INT64_MAX);
     for (int side = 0; side < 2 && ok; side++) {
         in[side] = type_of(w->f, tn_i_in(w->f, e)[side]);
         const unsigned batch = tn_i_dots_batches(&d, side);
@@ -148,7 +148,7 @@ static bool multiplies_columns(const fit *w, const tn_i_eqn *e) {
     }
     for (int i = (int)d.nbatch; i < out->rank && ok; i++) ok = !is_long(w, out, i);
     if (!ok) return false;
-    const int64_t inner = in[0]->dim[d.contract[0][0]];
+    const int64_t inner = d.ncontract ? in[0]->dim[d.contract[0][0]] : 1;
     return inner * (int64_t)tn_i_dtype_size(out->dtype) < TN_M_COLUMN_SUM &&
            inner * tn_i_columns_width(out, w->l) <= TN_M_COLUMN_PRODUCT;
 }
@@ -178,12 +178,14 @@ static bool moves_columns(const fit *w, const tn_i_eqn *e) {
     }
 }
 
-/* Sums over short dimensions and repetitions along them, of enough elements: else whole arrays are one run, or a few.
- */
+/* Sums over short dimensions, repetitions along them, and small products, of enough elements: else whole arrays are one
+ * run, or a few. */
 static bool breaks(const fit *w, const tn_i_eqn *e) {
     const tn_type *in = type_of(w->f, tn_i_in(w->f, e)[0]), *out = type_of(w->f, e->out), *t = e->prim->fold ? in : out;
     int64_t along = 1;
-    if (e->prim->fold || (e->prim->id == TN_P_broadcast_in_dim && in->rank > 0))
+    if (e->prim->id == TN_P_dot_general)
+        along = tn_i_columns_width(out, w->l);
+    else if (e->prim->fold || (e->prim->id == TN_P_broadcast_in_dim && in->rank > 0))
         along = tn_i_columns_width(t, w->l) / tn_i_columns_width(e->prim->fold ? out : in, w->l);
     return along > 1 && tn_i_count(t) / along >= TN_M_COLUMN_PLACES && tn_i_column_type(t, w->l).rank > 0;
 }

@@ -123,13 +123,24 @@ static bool remember(known *k, const tn_i_eqn *e) {
     return true;
 }
 
+/* All elements have the bits of the first one, which a literal can have. */
+static bool is_uniform(const tn_type *t, const char *data) {
+    const size_t size = tn_i_dtype_size(t->dtype), n = tn_type_bytes(t);
+    return !tn_i_is_held(t->dtype) && memcmp(data, data + size, n - size) == 0;
+}
+
 static bool put(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *map, const void *with) {
     const known *k = with;
     if (e->nout != 1 || !k->data[e->out] || !k->worth[e->out]) return false;
     const tn_type *t = f->val[e->out].type;
-    uint64_t bits;
-    memcpy(&bits, k->data[e->out], sizeof bits);
-    map[e->out] = t->rank ? tn_i_constant(b, t, k->data[e->out]) : tn_i_literal(b, t->dtype, bits);
+    uint64_t bits = 0;
+    if (t->rank && !is_uniform(t, k->data[e->out])) {
+        map[e->out] = tn_i_constant(b, t, k->data[e->out]);
+        return true;
+    }
+    memcpy(&bits, k->data[e->out], tn_i_dtype_size(t->dtype));
+    const tn_i_var x = tn_i_literal(b, t->dtype, bits);
+    map[e->out] = t->rank ? tn_i_broadcast(b, x, t->rank, t->dim, NULL) : x;
     return true;
 }
 
@@ -144,12 +155,17 @@ static bool of_literals(const tn_fn *f, const tn_i_eqn *e) {
     return e->nin > 0 && e->nout == 1 && is_number(f->val[e->out].type);
 }
 
-/* Nothing to compute without an iota, a constant or an equation of literals. */
+static bool repeats_literal(const tn_fn *f, const tn_i_eqn *e) {
+    return e->prim->id == TN_P_broadcast_in_dim && tn_i_is_literal(f, tn_i_in(f, e)[0]);
+}
+
+/* Nothing to compute without an iota, a constant, a literal that is repeated or an equation of literals. */
 static bool counts(const tn_fn *f) {
-    for (uint32_t i = 0; i < f->neqn; i++)
-        if (of_literals(f, &f->eqn[i]) ||
-            ((f->eqn[i].prim->id == TN_P_iota || tn_i_constant_data(&f->eqn[i])) && small(f->val[f->eqn[i].out].type)))
-            return true;
+    for (uint32_t i = 0; i < f->neqn; i++) {
+        const tn_i_eqn *e = &f->eqn[i];
+        const bool begins = e->prim->id == TN_P_iota || tn_i_constant_data(e) || repeats_literal(f, e);
+        if (of_literals(f, e) || (begins && small(f->val[e->out].type))) return true;
+    }
     return false;
 }
 

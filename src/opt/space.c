@@ -160,13 +160,27 @@ static bool stands_behind(const tn_i_space *s, const join *j) {
     return j->outer == 0 && s->nloop > 1 && (s->rows || row_length(s, 0) > TN_M_SHORT_ROW);
 }
 
+/* A value of each row, of nothing that the nest makes: read by rows that do. */
+static bool of_rows(const tn_i_space *s, const tn_type *t, int8_t loop[TN_MAX_RANK]) {
+    int n = 0;
+    for (int d = 0; d < t->rank; d++) {
+        loop[d] = -1;
+        if (t->dim[d] == 1) continue;
+        if (n >= s->outer || s->size[n] != t->dim[d]) return false;
+        loop[d] = (int8_t)n++;
+    }
+    return n > 0 && n == s->outer;
+}
+
 static bool join_map(const tn_fn *f, const tn_i_eqn *e, tn_i_space *s, const tn_i_member *m, uint32_t nest,
                      tn_i_member *out) {
     const tn_type *t = type_of(f, e->out);
     join j = {.f = f, .m = m, .nest = nest, .outer = s->outer};
     for (uint32_t i = 0; i < e->nin; i++)
         if (!read_operand(&j, tn_i_in(f, e)[i], t, out)) return false;
-    if (!j.placed && !tn_i_space_whole(s, t, out->loop)) {
+    if (!j.placed && !j.elements && of_rows(s, t, out->loop))
+        j.rows = true;
+    else if (!j.placed && !tn_i_space_whole(s, t, out->loop)) {
         /* a number among the values of rows that are one row */
         if (tn_i_count(t) != 1 || !j.rows || j.elements) return false;
     }

@@ -3,14 +3,28 @@
 #include "base/machine.h"
 #include "pass/inside.h"
 
-/* A loop of few iterations, all of straight operations, that nothing reads from.  What calls functions calls them for
- * all iterations at once. */
+static bool is_short(const tn_i_loops *p, uint32_t k, int64_t *n);
+
+/* Straight operations, and loops that are short. */
+static bool is_plain(const tn_i_loops *p, uint32_t first, uint32_t last) {
+    int64_t n;
+    for (uint32_t i = first; i < last; i++) {
+        if (p->op[i].kind == TN_L_FOR) {
+            if (!is_short(p, i, &n)) return false;
+            i = p->op[i].to;
+        } else if (!tn_i_l_straight(p, i, i + 1))
+            return false;
+    }
+    return true;
+}
+
+/* A loop of few iterations that nothing reads from.  What calls functions calls them for all iterations at once. */
 static bool is_short(const tn_i_loops *p, uint32_t k, int64_t *n) {
     const tn_i_l_op *o = &p->op[k];
     const uint8_t behind = o->to + 1 < p->nop ? p->op[o->to + 1].kind : TN_L_END;
     return o->kind == TN_L_FOR && !o->vector && !o->parallel && tn_i_l_known_count(p, k, n) &&
-           *n <= TN_M_UNROLL_ITERATIONS && behind != TN_L_LAST && behind != TN_L_HALVES &&
-           tn_i_l_straight(p, k + 1, o->to) && (*n < 2 || !tn_i_l_calls(p, k + 1, o->to));
+           *n <= TN_M_UNROLL_ITERATIONS && behind != TN_L_LAST && behind != TN_L_HALVES && is_plain(p, k + 1, o->to) &&
+           (*n < 2 || !tn_i_l_calls(p, k + 1, o->to));
 }
 
 /* An iteration of loop k touches what another one stores, or may, but for memory that is each iteration's own. */
@@ -30,11 +44,10 @@ static bool is_wide(const tn_i_loops *p, uint32_t k, bool *own) {
            !follows(p, k, own);
 }
 
-/* Copies loop k in which iterations follow one another. */
-static void copy_steps(tn_i_l_copy *c, uint32_t k, bool *own) {
+/* Copies operations first .. last - 1, which stand in a loop in which iterations follow one another. */
+static void copy_steps(tn_i_l_copy *c, uint32_t first, uint32_t last, bool *own) {
     const tn_i_loops *p = c->p;
-    tn_i_l_copy_op(c, k);
-    for (uint32_t i = k + 1; i < p->op[k].to && !c->b->failed; i++) {
+    for (uint32_t i = first; i < last && !c->b->failed; i++) {
         int64_t n;
         if (is_wide(p, i, own)) {
             tn_i_l_copy_ops(c, i, p->op[i].to + 1);
@@ -47,11 +60,10 @@ static void copy_steps(tn_i_l_copy *c, uint32_t k, bool *own) {
         }
         for (int64_t j = 0; j < n; j++) {
             tn_i_l_copy_loop(c, i, tn_i_affine_number(j));
-            tn_i_l_copy_ops(c, i + 1, p->op[i].to);
+            copy_steps(c, i + 1, p->op[i].to, own);
         }
         i = p->op[i].to;
     }
-    tn_i_l_copy_op(c, p->op[k].to);
 }
 
 tn_i_loops *tn_i_pass_unroll(tn_i_loops *p, const tn_i_machine *m) {
@@ -70,7 +82,7 @@ tn_i_loops *tn_i_pass_unroll(tn_i_loops *p, const tn_i_machine *m) {
                 k = last;
                 continue;
             }
-            copy_steps(&c, k, own);
+            copy_steps(&c, k, p->op[k].to + 1, own);
             k = p->op[k].to;
         }
     tn_i_l_copy_end(&c);

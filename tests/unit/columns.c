@@ -91,7 +91,7 @@ static void test_others(void **state) {
         "b:f64[12] = concatenate[dimension=0] a a c:f64[24] = concatenate[dimension=0] b b in (c,) }",
         "{ lambda x:f64[40,50] . let a:f64[40,100] = concatenate[dimension=1] x x "
         "b:f64[40,200] = concatenate[dimension=1] a a c:f64[40,400] = concatenate[dimension=1] b b in (c,) }",
-        "{ lambda x:f64[400,4,4] . let y:f64[400,4,4] = mul x x z:f64[400,4] = reduce_sum[axes=(2,)] y in (z,) }",
+        "{ lambda x:f64[400,2,3,4] . let y:f64[400,2,3,4] = mul x x z:f64[400,2,3] = reduce_sum[axes=(3,)] y in (z,) }",
         "{ lambda x:f64[400,8] . let y:f64[400,8] = mul x x z:f64[400] = reduce_sum[axes=(1,)] y in (z,) }"};
     (void)state;
     for (size_t i = 0; i < COUNT(programs); i++) {

@@ -86,8 +86,8 @@ static const row rows[] = {
      "v:f64[] = reduce_sum[axes=(0,)] e in (v,) }",
      PROGRAM, 1, 0, 2},
     {"variance of a long one",
-     "{ lambda x:f64[3000] . let s:f64[] = reduce_sum[axes=(0,)] x m:f64[] = mul s 0.0005 n:f64[3000] = "
-     "broadcast_in_dim[shape=(3000,) broadcast_dimensions=()] m d:f64[3000] = sub x n e:f64[3000] = square d "
+     "{ lambda x:f64[30000] . let s:f64[] = reduce_sum[axes=(0,)] x m:f64[] = mul s 0.0005 n:f64[30000] = "
+     "broadcast_in_dim[shape=(30000,) broadcast_dimensions=()] m d:f64[30000] = sub x n e:f64[30000] = square d "
      "v:f64[] = reduce_sum[axes=(0,)] e in (v,) }",
      PROGRAM, 2, 0, 1},
     {"layer norm",

@@ -27,7 +27,7 @@ emulator=
 [ "${1#"$BUILD/"}" = "$1" ] || emulator=${EMULATOR:-}
 
 # Tests run beside others: threads that wait leave the processor to them.
-export OMP_WAIT_POLICY=passive
+export OMP_WAIT_POLICY=passive GOMP_SPINCOUNT=0
 
 start=$EPOCHREALTIME
 TIMEFORMAT='%U %S'
