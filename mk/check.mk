@@ -151,13 +151,13 @@ $(BUILD)/locale/de_DE.UTF-8: | deps
 turn = $(if $(LONG),$(2),$(shell printf '%s\n' $(2) | awk '(NR + $(TURN)) % $(1) == 0'))
 
 # The tests of each kind, by name; a kind that has none yet is reported as skipped.
-TESTS_laws     = $(if $(C_laws),laws)
+TESTS_laws     = $(if $(C_laws),laws laws-nests)
 TESTS_fuzz     = $(FUZZERS:%=fuzz-%)
 TESTS_threads  = $(if $(C_threads),threads threads-nests threads-ranks)
 TESTS_golden   = $(if $(C_golden),golden) $(patsubst tests/%,script-%,$(filter-out tests/browser/run.sh,$(SCRIPTS)) $(call turn,4,$(filter tests/browser/run.sh,$(SCRIPTS))))
 TESTS_mutants  = $(if $(C_mutants),mutants)
 TESTS_ranks    = $(if $(C_ranks),ranks ranks-mutants)
-TESTS_nesting  = $(if $(C_nesting),nesting) $(if $(C_laws),laws-nests)
+TESTS_nesting  = $(if $(C_nesting),nesting)
 TESTS_emit     = $(if $(C_emit),emit)
 TESTS_fault    = $(if $(C_fault),fault)
 TESTS_demo     = $(if $(DEMO_SRC),demo)
@@ -194,7 +194,7 @@ $(R)/laws.res: $(BUILD)/laws FORCE
 # Whoever runs loops, the bits are those of the reference.
 OTHERS = "--backend strips" "--nests lowered" "--nests passed" "--nests backwards"
 $(R)/laws-nests.res: $(BUILD)/laws FORCE
-	$(RUN) sh -c 'for w in $(OTHERS); do "$$0" --only compiled --n $(CHECK_NESTS) --programs $(CHECK_NESTS) $$w || exit 1; done' $<
+	$(RUN) sh -c 'for w in $(OTHERS); do "$$0" --only compiled --n $(CHECK_NESTS) --programs $(CHECK_NESTS) $(if $(PART),--part $(PART)) $$w || exit 1; done' $<
 $(R)/mutants.res: $(BUILD)/mutants FORCE
 	$(RUN) $< --share $(MUTANTS_SHARE) --seed $(TURN)
 $(R)/golden.res: $(BUILD)/golden FORCE
