@@ -45,12 +45,10 @@ static int64_t divisor(int64_t x, int64_t y) {
     return x;
 }
 
-static int64_t magnitude(int64_t x) { return x < 0 ? (x == INT64_MIN ? INT64_MAX : -x) : x; }
-
 int64_t tn_i_l_step_of(uint32_t k, const tn_i_l_place *z, int64_t step) {
     for (uint32_t i = 0; i < z->e.n; i++)
-        if (z->e.term[i].loop >= k) step = divisor(magnitude(z->e.term[i].by), step);
-    return z->index == TN_L_NONE ? step : divisor(magnitude(z->by), step);
+        if (z->e.term[i].loop >= k) step = divisor(tn_i_l_magnitude(z->e.term[i].by), step);
+    return z->index == TN_L_NONE ? step : divisor(tn_i_l_magnitude(z->by), step);
 }
 
 bool tn_i_l_never_meet(const tn_i_loops *p, uint32_t k, const tn_i_l_op *a, const tn_i_l_op *b) {

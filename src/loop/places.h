@@ -11,6 +11,8 @@ typedef struct tn_i_l_place {
     int64_t by, last, size; /* bytes */
 } tn_i_l_place;
 
+static inline int64_t tn_i_l_magnitude(int64_t x) { return x < 0 ? (x == INT64_MIN ? INT64_MAX : -x) : x; }
+
 /* Of the LOAD or STORE o; false: a number in it does not fit. */
 bool tn_i_l_place_of(const tn_i_loops *p, const tn_i_l_op *o, tn_i_l_place *z);
 /* What e moves by with a loop; 0 where it has no term of it. */

@@ -592,7 +592,7 @@ static bool look_up(columns *c, const tn_i_eqn *e) {
 
 /* What is known is made as it was. */
 static tn_i_var in_memory(columns *c, tn_i_var v) {
-    if (!tn_i_columns_as_it_was(c->f, v)) return whole(c, v);
+    if (!tn_i_columns_constant(c->f, v)) return whole(c, v);
     const tn_i_eqn *e = &c->f->eqn[c->f->val[v].def];
     tn_i_var x = TN_NOVAR;
     if (e->nin) {

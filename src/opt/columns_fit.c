@@ -212,7 +212,7 @@ static bool fits(fit *w, const tn_i_eqn *e) {
     return true;
 }
 
-bool tn_i_columns_as_it_was(const tn_fn *f, tn_i_var v) {
+bool tn_i_columns_constant(const tn_fn *f, tn_i_var v) {
     const uint32_t def = f->val[v].def;
     const tn_i_eqn *e = def < f->neqn ? &f->eqn[def] : NULL;
     if (!e || e->prim->id == TN_P_constant) return e != NULL;
@@ -223,7 +223,7 @@ bool tn_i_columns_as_it_was(const tn_fn *f, tn_i_var v) {
  * or a few that a program is called with, or a few numbers.  For windows, as a scatter has them, some columns are put
  * together where they are made: no loop but theirs reads them. */
 static bool can_be_whole(const fit *w, const tn_i_eqn *e, tn_i_var v) {
-    if (!w->own[v] || tn_i_columns_as_it_was(w->f, v)) return true;
+    if (!w->own[v] || tn_i_columns_constant(w->f, v)) return true;
     const int64_t most = e->prim->id == TN_P_call || !has_long(w, v) ? TN_M_COLUMNS
                          : e->prim->windows                          ? TN_M_COLUMN_APART
                                                                      : 1;

@@ -27,7 +27,7 @@ bool tn_i_columns_fit(const tn_fn *f, uint8_t *own, tn_i_long *l);
 bool tn_i_columns_batch(const tn_fn *f, int64_t *n);
 
 /* A constant, or a literal that is repeated: made again where it is wanted as a whole. */
-bool tn_i_columns_as_it_was(const tn_fn *f, tn_i_var v);
+bool tn_i_columns_constant(const tn_fn *f, tn_i_var v);
 
 /* How many columns an array of type t has; the type of one of them. */
 int64_t tn_i_columns_width(const tn_type *t, tn_i_long l);

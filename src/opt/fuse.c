@@ -635,7 +635,7 @@ tn_fn *tn_i_fuse(const tn_fn *f) {
                                                     tn_i_indexed,
                                                     tn_i_shifted,
                                                     tn_i_fold_constants,
-                                                    tn_i_is_one_hot,
+                                                    tn_i_split_one_hot,
                                                     tn_i_hoisted,
                                                     fuse,
                                                     tn_i_recomputed};

@@ -69,7 +69,7 @@ tn_fn *tn_i_fold_constants(const tn_fn *f);
 /* Elementwise equations of constants that are 0 but for one element of each row, without these (one_hot.c).  requires:
  * any program; ensures: the same outputs, to the bit, but that products with such a 0 are left out in linear programs.
  * A new reference, NULL after an error.  Cost: linear. */
-tn_fn *tn_i_is_one_hot(const tn_fn *f);
+tn_fn *tn_i_split_one_hot(const tn_fn *f);
 /* Whether e is slice_add without strides; then what is around the slice in each dimension, as pad wants it. */
 bool tn_i_window_of(const tn_fn *f, const tn_i_eqn *e, int64_t *config);
 

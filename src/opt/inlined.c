@@ -22,8 +22,8 @@ static bool plain(const tn_fn *g) {
 /* The program that e is where it runs: of a call, and of a function with rules of its own, which derivatives have
  * passed. */
 static const tn_fn *called(const tn_i_eqn *e) {
-    const int id = e->prim->id;
-    return id == TN_P_call || id == TN_P_custom_jvp || id == TN_P_custom_vjp ? tn_i_body(e) : NULL;
+    const bool rules = (e->prim->flags & (TN_F_RULES | TN_F_COSTLY)) == TN_F_RULES && !e->prim->unrunnable;
+    return rules || e->prim->id == TN_P_call ? tn_i_body(e) : NULL;
 }
 
 /* f calls g once.  Among many calls nobody looks: each look is at all equations. */

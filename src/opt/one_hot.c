@@ -390,7 +390,7 @@ static bool has_constant(const tn_fn *f) {
     return false;
 }
 
-tn_fn *tn_i_is_one_hot(const tn_fn *f) {
+tn_fn *tn_i_split_one_hot(const tn_fn *f) {
     tn_ctx *c = f->ctx;
     if (!has_constant(f)) return (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
     tn_i_one_hot s = {.f = f,

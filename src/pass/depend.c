@@ -88,15 +88,6 @@ bool tn_i_l_same_place(const tn_i_loops *p, const tn_i_l_op *x, const tn_i_l_op 
            tn_i_l_same_terms(&s.e, &t.e, TN_L_NONE);
 }
 
-bool tn_i_l_other_place(const tn_i_loops *p, const tn_i_l_op *x, const tn_i_l_op *y) {
-    tn_i_l_place s, t;
-    if (!tn_i_l_overlap(p, x->which, y->which)) return true;
-    if (!tn_i_l_place_of(p, x, &s) || !tn_i_l_place_of(p, y, &t) || s.index != TN_L_NONE || t.index != TN_L_NONE)
-        return false;
-    const int64_t far = s.e.at - t.e.at;
-    return tn_i_l_same_terms(&s.e, &t.e, TN_L_NONE) && (far >= t.size || far <= -s.size);
-}
-
 /* The store, and another access, of n iterations of loop k: no iteration touches what another one stores. */
 static bool apart(const tn_i_loops *p, uint32_t k, int64_t n, const tn_i_l_op *store, const tn_i_l_op *other) {
     tn_i_l_place s, x;
@@ -176,8 +167,6 @@ static bool span(const tn_i_loops *p, uint32_t k, const tn_i_l_place *z, int64_t
     return (z->index == TN_L_NONE || reach(z->by, z->last, lo, hi)) && tn_i_add_i64(*hi, z->size, hi);
 }
 
-static int64_t magnitude(int64_t x) { return x < 0 ? (x == INT64_MIN ? INT64_MAX : -x) : x; }
-
 /* No iteration of loop k touches what another one stores: each has a stretch of memory of its own, or they take turns.
  */
 static bool wholes_apart(const tn_i_loops *p, uint32_t k, int64_t n, const tn_i_l_op *store, const tn_i_l_op *other) {
@@ -191,9 +180,9 @@ static bool wholes_apart(const tn_i_loops *p, uint32_t k, int64_t n, const tn_i_
         !span(p, k, &x, &from[1], &to[1]))
         return false;
     const int64_t lo = from[from[1] < from[0]], hi = to[to[1] > to[0]];
-    if (tn_i_add_i64(hi, -lo, &width) && width <= magnitude(by)) return true;
-    return step && s.size == x.size && magnitude(by) >= s.size && (x.e.at - s.e.at) % step == 0 &&
-           tn_i_mul_i64(magnitude(by), n, &taken) && taken <= step;
+    if (tn_i_add_i64(hi, -lo, &width) && width <= tn_i_l_magnitude(by)) return true;
+    return step && s.size == x.size && tn_i_l_magnitude(by) >= s.size && (x.e.at - s.e.at) % step == 0 &&
+           tn_i_mul_i64(tn_i_l_magnitude(by), n, &taken) && taken <= step;
 }
 
 bool tn_i_l_apart(const tn_i_loops *p, uint32_t k, int64_t n, const bool *except) {

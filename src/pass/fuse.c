@@ -10,6 +10,7 @@
  * Of straight operations, whose iterations do not depend on each other, in the one loop either.  What stands between
  * them goes in front, other loops too, where nothing in it waits for the earlier loop: that fills what the later one
  * adds to, say. */
+#include "loop/places.h"
 #include "pass/inside.h"
 
 enum { MOST = 8 /* loops */, MOST_OPERATIONS = 512 };
@@ -34,7 +35,7 @@ static uint32_t forwarded(const tn_i_loops *q, uint32_t first, uint32_t load) {
     const tn_i_l_op *x = &q->op[load];
     for (uint32_t i = load; i-- > first;) {
         const tn_i_l_op *s = &q->op[i];
-        if (s->kind != TN_L_STORE || tn_i_l_other_place(q, s, x)) continue;
+        if (s->kind != TN_L_STORE || tn_i_l_never_meet(q, first - 1, s, x)) continue;
         return s->in[1] == TN_L_NONE && x->in[1] == TN_L_NONE && tn_i_l_same_place(q, s, x) ? s->in[2] : TN_L_NONE;
     }
     return TN_L_NONE;

@@ -20,8 +20,6 @@ bool tn_i_l_reduces(const tn_i_loops *p, uint32_t k);
 bool tn_i_l_calls(const tn_i_loops *p, uint32_t first, uint32_t last);
 /* Two accesses in the same blocks are of the same element, of one dtype. */
 bool tn_i_l_same_place(const tn_i_loops *p, const tn_i_l_op *x, const tn_i_l_op *y);
-/* Two accesses in the same blocks share no byte in one iteration. */
-bool tn_i_l_other_place(const tn_i_loops *p, const tn_i_l_op *x, const tn_i_l_op *y);
 /* The n iterations of loop k, TN_WAITING at a time and what is left over (fission.c). */
 typedef void tn_i_l_stretch(void *with, uint32_t k, tn_i_affine at, int64_t n);
 void tn_i_l_in_stretches(tn_i_l_builder *b, int64_t n, tn_i_l_stretch *each, void *with, uint32_t k);
