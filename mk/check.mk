@@ -37,10 +37,11 @@ CHECK_FUZZ_pipeline ?= 8
 FUZZ_TIME   ?= 300
 
 # What make check runs, longest first, so that no processor waits for the last.  Builds of other kinds leave out what
-# needs an ordinary one; doors are in all, where their packages are.  LEAVE_OUT=threads: all but that.
+# needs an ordinary one, and but for check-long the demo, of which products at -O0 are all the time; doors are in all,
+# where their packages are.  LEAVE_OUT=threads: all but that.
 LEAVE_OUT   ?=
 KINDS       ?= $(filter-out $(LEAVE_OUT),emit laws fuzz mutants nesting threads projects golden ranks fault unit demo install headers abi costs cpp examples doors bench valgrind)
-SHORT_KINDS  = emit laws nesting golden ranks fault unit demo cpp examples doors
+SHORT_KINDS  = emit laws doors nesting golden ranks fault unit $(if $(LONG),demo) cpp examples
 
 # ---- programs --------------------------------------------------------------
 
