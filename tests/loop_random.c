@@ -33,8 +33,9 @@ typedef struct maker {
     uint32_t target;
     tn_i_affine place;
     bool vector;
-    uint32_t outside; /* in a parallel loop: values before this one are not seen */
-    bool quiet;       /* nothing is stored for now */
+    uint32_t outside;     /* in a parallel loop: values before this one are not seen */
+    bool quiet;           /* nothing is stored for now */
+    uint32_t mask, index; /* in a loop that asks the same bool, at the same index, in each iteration; else TN_L_NONE */
 } maker;
 
 static int64_t pick(maker *m, int64_t lo, int64_t hi) { return tn_i_pick(m->r, lo, hi); }
@@ -114,7 +115,7 @@ static tn_i_l_where where(maker *m, uint32_t array) {
     const int64_t n = m->b.p->array[array].count;
     if (chance(m, 5)) {
         w.indexed = true;
-        w.index = some(m, chance(m, 2) ? TN_I64 : TN_I32);
+        w.index = m->index != TN_L_NONE && chance(m, 2) ? m->index : some(m, chance(m, 2) ? TN_I64 : TN_I32);
         w.last = pick(m, 0, n - 1);
         w.by = chance(m, 3) || w.last == 0 ? 1 : pick(m, 1, (n - 1) / w.last);
         if (w.by * w.last >= n) w.by = 1;
@@ -125,9 +126,9 @@ static tn_i_l_where where(maker *m, uint32_t array) {
         }
     } else
         w.e = inside(m, n);
-    if (chance(m, 5)) {
+    if (chance(m, m->mask != TN_L_NONE ? 2 : 5)) {
         w.masked = true;
-        w.mask = some(m, TN_BOOL);
+        w.mask = m->mask != TN_L_NONE && !chance(m, 4) ? m->mask : some(m, TN_BOOL);
         w.otherwise = some(m, tn_i_holder(m->b.p->array[array].dtype));
     }
     return w;
@@ -319,6 +320,21 @@ static void plain_loop(maker *m) {
     close_loop(m);
 }
 
+static void uniform_loop(maker *m) {
+    const int64_t n = size(m), work = m->work;
+    m->mask = some(m, TN_BOOL);
+    m->index = some(m, chance(m, 2) ? TN_I64 : TN_I32);
+    (void)open_loop(m, n);
+    m->work *= n ? n : 1;
+    for (int64_t k = pick(m, 1, 6); k > 0 && !m->b.failed; k--) {
+        const int64_t kind = pick(m, 0, 3);
+        (kind == 0 ? operation : kind == 1 ? read : write)(m);
+    }
+    m->mask = m->index = TN_L_NONE;
+    m->work = work;
+    close_loop(m);
+}
+
 /* A loop with carries; sometimes it is left, or has no count. */
 static void carrying_loop(maker *m) {
     const int64_t n = size(m), work = m->work;
@@ -475,7 +491,7 @@ static void statement(maker *m) {
     else if (room && m->target == TN_L_NONE && m->depth == 0 && m->what & LOOP_PARALLEL && chance(m, 3))
         independent_loop(m, false);
     else if (room)
-        plain_loop(m);
+        (chance(m, 2) ? uniform_loop : plain_loop)(m);
 }
 
 static void block(maker *m, int n) {
@@ -531,7 +547,7 @@ tn_i_loops *loop_random(tn_ctx *c, tn_i_rng *r, unsigned what) {
     m->what = what;
     m->work = 1;
     m->left = STATEMENTS;
-    m->target = TN_L_NONE;
+    m->target = m->mask = m->index = TN_L_NONE;
     tn_i_l_begin(&m->b, c);
     arrays(m);
     m->kernel = tn_i_l_kernel_new(&m->b, loop_random_kernel.name, loop_random_kernel.run, NULL);

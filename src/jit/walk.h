@@ -52,9 +52,11 @@ typedef struct tn_i_w_loop {
 } tn_i_w_loop;
 
 /* An address that does not change in the innermost loop: where a base, or an array that is a constant, begins, and the
- * sum of `term`, which count bytes. */
+ * sum of `term`, which count bytes, and of by x clamp(index, 0, hi). */
 typedef struct tn_i_w_origin {
     uint32_t origin; /* a base, or nbase + an array */
+    tn_i_reg index;  /* TN_REG_NONE: there is none */
+    int64_t by, hi;
     tn_i_reg at;
     uint32_t n, bucket, next; /* in a table by contents: 1 + an address */
     tn_i_l_term term[TN_L_TERMS];
@@ -204,6 +206,9 @@ void tn_i_w_integer(tn_i_walk *w, tn_i_reg to, uint32_t k); /* one number, in a 
 void tn_i_w_prepare(tn_i_walk *w, uint32_t k);
 void tn_i_w_forget(tn_i_walk *w, size_t addresses); /* those that were found since */
 void tn_i_w_address(tn_i_walk *w, uint32_t array, const tn_i_l_affine *e, int64_t more, tn_i_w_mem *at);
+/* Of access o, whose index, where it has one, is one number; rdx is used. */
+void tn_i_w_address_of(tn_i_walk *w, const tn_i_l_op *o, int64_t more, tn_i_w_mem *at);
+void tn_i_w_index_bytes(tn_i_walk *w, const tn_i_l_op *o); /* rdx, an index of o, as bytes */
 /* For debugging (tn_i_jit_options.bounds), else nothing: traps unless `bytes` from `at` on are the array's; eax is
  * used. Or, in a conditional part of a sequence, where no register may be fetched: keep the array's origin first. */
 void tn_i_w_bound(tn_i_walk *w, uint32_t array, const tn_i_w_mem *at, int64_t bytes);

@@ -12,17 +12,37 @@ static bool scales(int64_t by) { return by == 1 || by == 2 || by == 4 || by == 8
 
 /* ---- addresses -------------------------------------------------------------------------------------- */
 
-static uint32_t bucket_of(uint32_t origin, uint32_t n, const tn_i_l_term *t) {
-    uint64_t h = tn_i_hash_u64(origin, n);
+static uint32_t bucket_of(uint32_t origin, tn_i_reg index, uint32_t n, const tn_i_l_term *t) {
+    uint64_t h = tn_i_hash_u64(tn_i_hash_u64(origin, n), index);
     for (uint32_t i = 0; i < n; i++) h = tn_i_hash_u64(tn_i_hash_u64(h, t[i].loop), (uint64_t)t[i].by);
     return (uint32_t)(h % TN_W_BUCKETS);
 }
 
-static bool same(const tn_i_w_origin *s, uint32_t origin, uint32_t n, const tn_i_l_term *t) {
-    if (s->origin != origin || s->n != n) return false;
-    for (uint32_t i = 0; i < n; i++)
+static bool same(const tn_i_w_origin *s, const tn_i_w_origin *k, const tn_i_l_term *t) {
+    if (s->origin != k->origin || s->n != k->n || s->index != k->index || s->by != k->by || s->hi != k->hi)
+        return false;
+    for (uint32_t i = 0; i < k->n; i++)
         if (s->term[i].loop != t[i].loop || s->term[i].by != t[i].by) return false;
     return true;
+}
+
+/* What is known of k, or TN_REG_NONE: its bucket is looked up. */
+static tn_i_reg found(const tn_i_walk *w, tn_i_w_origin *k, const tn_i_l_term *t) {
+    k->bucket = bucket_of(k->origin, k->index, k->n, t);
+    for (uint32_t i = w->bucket[k->bucket]; i; i = w->address[i - 1].next)
+        if (same(&w->address[i - 1], k, t)) return w->address[i - 1].at;
+    return TN_REG_NONE;
+}
+
+static tn_i_reg keep(tn_i_walk *w, const tn_i_w_origin *k, const tn_i_l_term *t, tn_i_reg r) {
+    if (!tn_i_w_grow(w, &w->address, &w->caddress, w->naddress + 1, sizeof *w->address)) return r;
+    tn_i_w_origin *s = &w->address[w->naddress++];
+    *s = *k;
+    s->at = r;
+    s->next = w->bucket[k->bucket];
+    if (k->n) memcpy(s->term, t, k->n * sizeof *t);
+    w->bucket[k->bucket] = (uint32_t)w->naddress;
+    return r;
 }
 
 static tn_i_reg lea(tn_i_walk *w, const tn_i_w_mem *at) {
@@ -49,10 +69,9 @@ static void move_by(tn_i_walk *w, const tn_i_l_term *t, tn_i_w_mem *at) {
 }
 
 static tn_i_reg address_at(tn_i_walk *w, uint32_t origin, uint32_t n, const tn_i_l_term *t) {
-    const uint32_t bucket = bucket_of(origin, n, t);
-    for (uint32_t i = w->bucket[bucket]; i; i = w->address[i - 1].next)
-        if (same(&w->address[i - 1], origin, n, t)) return w->address[i - 1].at;
-    tn_i_reg r;
+    tn_i_w_origin k = {.origin = origin, .index = TN_REG_NONE, .n = n};
+    tn_i_reg r = found(w, &k, t);
+    if (r != TN_REG_NONE) return r;
     if (n == 0)
         r = origin_of(w, origin);
     else {
@@ -60,12 +79,49 @@ static tn_i_reg address_at(tn_i_walk *w, uint32_t origin, uint32_t n, const tn_i
         move_by(w, &t[n - 1], &at);
         r = lea(w, &at);
     }
-    if (!tn_i_w_grow(w, &w->address, &w->caddress, w->naddress + 1, sizeof *w->address)) return r;
-    tn_i_w_origin *s = &w->address[w->naddress++];
-    *s = (tn_i_w_origin){.origin = origin, .at = r, .n = n, .bucket = bucket, .next = w->bucket[bucket]};
-    if (n) memcpy(s->term, t, n * sizeof *t);
-    w->bucket[bucket] = (uint32_t)w->naddress;
-    return r;
+    return keep(w, &k, t, r);
+}
+
+/* Bytes from one index to the next. */
+static int64_t index_step(tn_i_walk *w, const tn_i_l_op *o) {
+    int64_t by = 0;
+    if (!tn_i_mul_i64(o->lo, (int64_t)tn_i_dtype_size(w->p->array[o->which].dtype), &by))
+        tn_i_w_refuse(w, "an address is too large");
+    return by;
+}
+
+void tn_i_w_index_bytes(tn_i_walk *w, const tn_i_l_op *o) {
+    const int64_t by = index_step(w, o);
+    const tn_i_reg most = tn_i_m_number(&w->m, TN_CLASS_G, o->hi), least = tn_i_m_number(&w->m, TN_CLASS_G, 0);
+    tn_i_mi in = tn_i_m_blank(TN_X_cmp, 8);
+    in.r = TN_RDX_;
+    in.m = most;
+    tn_i_m_add(&w->m, &in);
+    in = tn_i_m_blank(TN_X_cmov, 8);
+    in.cc = TN_CC_G;
+    in.r = TN_RDX_;
+    in.m = most;
+    in.flags = TN_MI_R;
+    tn_i_m_add(&w->m, &in);
+    tn_i_w_imm(w, TN_X_cmp_i, 8, TN_RDX_, 0);
+    in.cc = TN_CC_L;
+    in.m = least;
+    tn_i_m_add(&w->m, &in);
+    if (by >= INT32_MIN && by <= INT32_MAX)
+        tn_i_w_general(w, TN_X_imul_i, 8, TN_RDX_, TN_RDX_, (int32_t)by);
+    else
+        tn_i_w_two(w, TN_X_imul, 8, TN_RDX_, tn_i_m_number(&w->m, TN_CLASS_G, by));
+}
+
+/* That, and as far as the index of o says, once for all accesses at one index. */
+static tn_i_reg indexed_at(tn_i_walk *w, const tn_i_l_op *o, uint32_t origin, uint32_t n, const tn_i_l_term *t) {
+    tn_i_w_origin k = {.origin = origin, .index = tn_i_w_one(w, o->in[0]), .by = index_step(w, o), .hi = o->hi, .n = n};
+    const tn_i_reg known = found(w, &k, t);
+    if (known != TN_REG_NONE) return known;
+    const tn_i_w_mem at = {address_at(w, origin, n, t), TN_RDX_, 1, 0};
+    tn_i_w_integer(w, TN_RDX_, o->in[0]);
+    tn_i_w_index_bytes(w, o);
+    return keep(w, &k, t, lea(w, &at));
 }
 
 void tn_i_w_forget(tn_i_walk *w, size_t addresses) {
@@ -104,14 +160,18 @@ static bool in_bytes(const tn_i_walk *w, uint32_t array, const tn_i_l_affine *e,
     return true;
 }
 
-void tn_i_w_address(tn_i_walk *w, uint32_t array, const tn_i_l_affine *e, int64_t more, tn_i_w_mem *at) {
+/* o: whose index there is, or NULL. */
+static void find(tn_i_walk *w, uint32_t array, const tn_i_l_affine *e, const tn_i_l_op *o, int64_t more,
+                 tn_i_w_mem *at) {
     placed b;
     if (!in_bytes(w, array, e, UINT32_MAX, &b) || !tn_i_add_i64(b.at, more, &b.at)) {
         tn_i_w_refuse(w, "an address is too large");
         b.n = 0;
     }
     const bool moves = b.n && b.term[b.n - 1].loop == w->inner;
-    *at = tn_i_w_at(address_at(w, b.origin, b.n - moves, b.term), 0);
+    const tn_i_reg first =
+        o ? indexed_at(w, o, b.origin, b.n - moves, b.term) : address_at(w, b.origin, b.n - moves, b.term);
+    *at = tn_i_w_at(first, 0);
     if (moves) move_by(w, &b.term[b.n - 1], at);
     if (b.at > INT32_MIN / 2 && b.at < INT32_MAX / 2) {
         at->disp = (int32_t)b.at;
@@ -124,6 +184,14 @@ void tn_i_w_address(tn_i_walk *w, uint32_t array, const tn_i_l_affine *e, int64_
     copy.m = TN_RAX_;
     copy.flags = TN_MI_R;
     tn_i_m_add(&w->m, &copy);
+}
+
+void tn_i_w_address(tn_i_walk *w, uint32_t array, const tn_i_l_affine *e, int64_t more, tn_i_w_mem *at) {
+    find(w, array, e, NULL, more, at);
+}
+
+void tn_i_w_address_of(tn_i_walk *w, const tn_i_l_op *o, int64_t more, tn_i_w_mem *at) {
+    find(w, o->which, &o->at, o->in[0] == TN_L_NONE ? NULL : o, more, at);
 }
 
 /* ---- bounds ---------------------------------------------------------------------------------------- */
@@ -194,7 +262,8 @@ static void want(tn_i_walk *w, uint32_t k, int64_t by) {
     l->strides = (uint32_t)w->nstride++;
 }
 
-static void prepare_access(tn_i_walk *w, uint32_t k, uint32_t array, const tn_i_l_affine *e) {
+/* o: whose index is known in front of the loop, or NULL. */
+static void prepare_access(tn_i_walk *w, uint32_t k, uint32_t array, const tn_i_l_affine *e, const tn_i_l_op *o) {
     placed b;
     const int64_t by = tn_i_l_by(w->p, e, k);
     int64_t step;
@@ -202,8 +271,13 @@ static void prepare_access(tn_i_walk *w, uint32_t k, uint32_t array, const tn_i_
         tn_i_w_refuse(w, "an address is too large");
         return;
     }
-    (void)address_at(w, b.origin, b.n, b.term);
+    (void)(o ? indexed_at(w, o, b.origin, b.n, b.term) : address_at(w, b.origin, b.n, b.term));
     if (by) want(w, k, step);
+}
+
+/* An index of one number, in front of loop k. */
+static bool is_known(const tn_i_walk *w, uint32_t k, const tn_i_l_op *o) {
+    return o->in[0] != TN_L_NONE && o->in[0] < k && !w->note[o->in[0]].varies;
 }
 
 void tn_i_w_prepare(tn_i_walk *w, uint32_t k) {
@@ -211,12 +285,12 @@ void tn_i_w_prepare(tn_i_walk *w, uint32_t k) {
     for (uint32_t j = k + 1; j < p->op[k].to && !w->m.failed; j++) {
         const tn_i_l_op *o = &p->op[j];
         if (o->kind == TN_L_LOAD || o->kind == TN_L_STORE)
-            prepare_access(w, k, o->which, &o->at);
+            prepare_access(w, k, o->which, &o->at, is_known(w, k, o) ? o : NULL);
         else if (o->kind == TN_L_CALL)
             for (uint32_t i = 0; i < o->narg; i++) {
                 const tn_i_l_arg *a = &p->arg[o->arg + i];
                 if (a->access != TN_L_INTEGER)
-                    prepare_access(w, k, a->array, &a->at);
+                    prepare_access(w, k, a->array, &a->at, NULL);
                 else if (tn_i_l_by(p, &a->at, k))
                     w->loop[w->note[k].loop].counts = true;
             }

@@ -173,32 +173,6 @@ typedef struct lane_access {
     bool store;
 } lane_access;
 
-/* rdx: the bytes that index `k`, in memory or one number, stands for. */
-static void index_bytes(tn_i_walk *w, const tn_i_l_op *o) {
-    const tn_i_reg most = tn_i_m_number(&w->m, TN_CLASS_G, o->hi), least = tn_i_m_number(&w->m, TN_CLASS_G, 0);
-    const int64_t size = (int64_t)tn_i_dtype_size(w->p->array[o->which].dtype);
-    int64_t by;
-    tn_i_mi in = tn_i_m_blank(TN_X_cmp, 8);
-    in.r = TN_RDX_;
-    in.m = most;
-    tn_i_m_add(&w->m, &in);
-    in = tn_i_m_blank(TN_X_cmov, 8);
-    in.cc = TN_CC_G;
-    in.r = TN_RDX_;
-    in.m = most;
-    in.flags = TN_MI_R;
-    tn_i_m_add(&w->m, &in);
-    tn_i_w_imm(w, TN_X_cmp_i, 8, TN_RDX_, 0);
-    in.cc = TN_CC_L;
-    in.m = least;
-    tn_i_m_add(&w->m, &in);
-    if (!tn_i_mul_i64(o->lo, size, &by)) tn_i_w_refuse(w, "an address is too large");
-    if (by >= INT32_MIN && by <= INT32_MAX)
-        tn_i_w_general(w, TN_X_imul_i, 8, TN_RDX_, TN_RDX_, (int32_t)by);
-    else
-        tn_i_w_two(w, TN_X_imul, 8, TN_RDX_, tn_i_m_number(&w->m, TN_CLASS_G, by));
-}
-
 /* Two bytes are moved one by one. */
 static void move_element(tn_i_walk *w, const lane_access *a, const tn_i_w_mem *array, int32_t stack) {
     const unsigned size = a->size == 8 ? 8 : 4, times = a->size == 2 ? 2 : 1;
@@ -222,12 +196,11 @@ static tn_i_reg updated(tn_i_walk *w, const tn_i_l_op *o, unsigned lanes, const 
 static void first_lane(tn_i_walk *w, const lane_access *a) {
     const tn_i_l_op *o = a->o;
     tn_i_w_mem at;
-    tn_i_w_address(w, o->which, &o->at, a->first, &at);
+    if (a->indexed)
+        tn_i_w_address(w, o->which, &o->at, a->first, &at);
+    else
+        tn_i_w_address_of(w, o, a->first, &at);
     tn_i_w_fixed_load(w, TN_X_lea, 8, TN_RCX_, &at);
-    if (o->in[0] == TN_L_NONE || a->indexed) return;
-    tn_i_w_integer(w, TN_RDX_, o->in[0]);
-    index_bytes(w, o);
-    tn_i_w_two(w, TN_X_add, 8, TN_RCX_, TN_RDX_);
 }
 
 static void lane_address(tn_i_walk *w, const lane_access *a, unsigned lane, tn_i_w_mem *at) {
@@ -237,7 +210,7 @@ static void lane_address(tn_i_walk *w, const lane_access *a, unsigned lane, tn_i
     if (a->clamped)
         at->scale = (uint8_t)a->size;
     else
-        index_bytes(w, a->o);
+        tn_i_w_index_bytes(w, a->o);
     at->index = TN_RDX_;
 }
 
@@ -341,13 +314,7 @@ static void update_lanes(tn_i_walk *w, const tn_i_l_op *o, unsigned piece, tn_i_
 /* ---- one number ------------------------------------------------------------------------------------------------ */
 
 static void address_of(tn_i_walk *w, const tn_i_l_op *o, tn_i_w_mem *at) {
-    tn_i_w_address(w, o->which, &o->at, 0, at);
-    if (o->in[0] != TN_L_NONE) {
-        tn_i_w_fixed_load(w, TN_X_lea, 8, TN_RCX_, at);
-        tn_i_w_integer(w, TN_RDX_, o->in[0]);
-        index_bytes(w, o);
-        *at = (tn_i_w_mem){TN_RCX_, TN_RDX_, 1, 0};
-    }
+    tn_i_w_address_of(w, o, 0, at);
     tn_i_w_bound(w, o->which, at, (int64_t)tn_i_dtype_size(w->p->array[o->which].dtype));
 }
 
@@ -395,13 +362,7 @@ static bool contiguous(const tn_i_walk *w, const tn_i_l_op *o, bool masked) {
 
 static void row_address(tn_i_walk *w, const tn_i_l_op *o, unsigned i, tn_i_w_mem *at) {
     const int64_t size = (int64_t)tn_i_dtype_size(w->p->array[o->which].dtype);
-    tn_i_w_address(w, o->which, &o->at, (int64_t)(i * w->lanes) * size, at);
-    if (o->in[0] != TN_L_NONE) {
-        tn_i_w_fixed_load(w, TN_X_lea, 8, TN_RCX_, at);
-        tn_i_w_integer(w, TN_RDX_, o->in[0]);
-        index_bytes(w, o);
-        *at = (tn_i_w_mem){TN_RCX_, TN_RDX_, 1, 0};
-    }
+    tn_i_w_address_of(w, o, (int64_t)(i * w->lanes) * size, at);
     tn_i_w_bound(w, o->which, at, (int64_t)w->lanes * size);
 }
 

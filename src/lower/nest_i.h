@@ -113,6 +113,8 @@ tn_i_lower_side tn_i_lower_side_of(const tn_i_lower_part *w, const tn_type *t, c
 bool tn_i_lower_same_place(const tn_i_lower_part *w, const tn_i_place *a, const tn_i_place *b);
 /* A kernel of windows (windows.c). */
 void tn_i_lower_windows(const tn_i_lower_part *w, const tn_i_step *s);
+/* One that moves boxes (boxes.c). */
+void tn_i_lower_boxes(const tn_i_lower_part *w, const tn_i_step *s);
 /* One that scans (scans.c). */
 void tn_i_lower_scan(const tn_i_lower_part *w, const tn_i_step *s);
 /* A copy of a value of type t; places are dense, or have strides of w->p. */

@@ -30,9 +30,11 @@ static void extents(tn_i_lowering *w) {
         if (o->kind == TN_NEST_STORE) w->extent[o->array].stored = true;
         if (o->kind != TN_NEST_LOOKUP) continue;
         tn_i_lower_extent *x = &w->extent[o->array];
+        int64_t lo, hi;
         const int64_t far = o->by * o->first;
-        if (far < x->lo) x->lo = far;
-        if (far > x->hi) x->hi = far;
+        if (!extent(n, &n->array[o->array], &lo, &hi)) continue;
+        if (far < 0 && lo + far < x->lo) x->lo = lo + far;
+        if (far > 0 && hi + far > x->hi) x->hi = hi + far;
     }
 }
 
@@ -122,7 +124,7 @@ static uint32_t known(tn_i_lowering *w, uint32_t x, int64_t last) {
 uint32_t tn_i_lower_lookup(tn_i_lowering *w, const tn_i_nest_op *o) {
     const uint32_t index = w->value[o->in[0]];
     tn_i_l_where at = {.array = w->array[o->array],
-                       .e = tn_i_lower_address(w, &w->n->array[o->array], o->array, 0),
+                       .e = tn_i_lower_address(w, &w->n->array[o->array], o->array, open_loops(w->n, o)),
                        .indexed = true,
                        .index = index,
                        .by = o->by,

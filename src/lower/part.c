@@ -106,11 +106,16 @@ static void run_branch(const tn_i_lower_part *w, const tn_i_step *s) {
 
 /* ---- steps -------------------------------------------------------------------------------------------- */
 
+static void kernel(const tn_i_lower_part *w, const tn_i_step *s) {
+    const tn_prim *prim = w->p->f->eqn[s->eqn].prim;
+    (prim->boxes ? tn_i_lower_boxes : prim->scan ? tn_i_lower_scan : tn_i_lower_windows)(w, s);
+}
+
 static void step(const tn_i_lower_part *w, const tn_i_step *s) {
     switch ((tn_i_step_kind)s->kind) {
     case TN_STEP_NEST: (void)tn_i_lower_into(w->b, s->u.nest, w->frame); break;
     case TN_STEP_MOVE: move(w, &w->p->move[s->loop]); break;
-    case TN_STEP_KERNEL: (w->p->f->eqn[s->eqn].prim->scan ? tn_i_lower_scan : tn_i_lower_windows)(w, s); break;
+    case TN_STEP_KERNEL: kernel(w, s); break;
     case TN_STEP_BODY: run_nested(w, s, s->u.body, s->loop); break;
     case TN_STEP_BRANCH: run_branch(w, s); break;
     case TN_STEP_LOOP: tn_i_lower_loop_step(w, s); break;

@@ -67,7 +67,7 @@ static bool is_flattened(const tn_fn *f, const tn_i_eqn *e, tn_i_dnums *d, int64
     tn_i_dnums_read(d, &tn_i_p(e)[DNUMS]);
     const tn_type *indices = f->val[in[1]].type;
     const int64_t m = d->n[TN_MAP];
-    if (m == 0 || d->n[TN_OPERAND_BATCH] || tn_i_count(indices) / m <= TN_M_MOVE_ELEMENTS) return false;
+    if (m == 0 || d->n[TN_OPERAND_BATCH]) return false;
     (void)windows_of(f, e, d, sizes);
     if (!indexed(f->val[in[0]].type, d, sizes, indices->dtype)) return false;
     return e->prim->id != TN_P_gather || tn_i_in_a_row(f, in[0]); /* a scatter's result is a copy */
@@ -84,6 +84,7 @@ static tn_i_var flattened(tn_i_builder *b, tn_i_var x, const tn_type *t) {
 /* Those of windows that go without the first m dimensions of x, and the type of these windows. */
 static tn_i_dnums without(const tn_i_dnums *d, int rank, const tn_type *windows, tn_type *t) {
     tn_i_dnums z = *d;
+    const int64_t m = d->n[TN_MAP];
     bool gone[TN_MAX_RANK] = {false};
     uint32_t j = 0;
     z.n[TN_WINDOW] = 0;
@@ -105,6 +106,8 @@ static tn_i_dnums without(const tn_i_dnums *d, int rank, const tn_type *windows,
     }
     z.n[TN_COLLAPSED] = z.n[TN_MAP] = 1;
     z.v[TN_COLLAPSED][0] = z.v[TN_MAP][0] = 0;
+    for (uint32_t k = 0; k < d->n[TN_COLLAPSED]; k++) /* others, of which windows have the first element */
+        if (d->v[TN_COLLAPSED][k] >= m) z.v[TN_COLLAPSED][z.n[TN_COLLAPSED]++] = d->v[TN_COLLAPSED][k] - m + 1;
     return z;
 }
 

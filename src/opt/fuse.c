@@ -7,6 +7,7 @@
  * read of a dtype that is held (prims/held.h) each of them loads itself. */
 #include "base/machine.h"
 #include "opt/fuse.h"
+#include "opt/lookup.h"
 
 #include "opt/columns.h"
 #include "opt/equations.h"
@@ -130,7 +131,7 @@ static void enter(fusion *z, uint32_t i, uint32_t nest, const tn_i_space *space,
     const tn_i_eqn *e = &z->f->eqn[i];
     step *s = &z->s[nest];
     s->space = *space;
-    const bool looks_up = e->prim->id == TN_P_gather;
+    const bool looks_up = tn_i_may_look_up(e);
     for (uint32_t k = 0; k < e->nin; k++)
         use(z, s, operands(z, e)[k], nest, out->phase, looks_up && k == 0 ? nowhere : out->loop);
     s->ops++;

@@ -4,7 +4,7 @@
 #include "opt/space.h"
 #include "prims/ids.h"
 #include "prims/rules.h"
-#include "prims/arrays/shape.h"
+#include "prims/arrays/windows.h"
 
 #include <string.h>
 
@@ -31,16 +31,56 @@ static bool in_memory(const tn_fn *f, tn_i_var v) {
     }
 }
 
-bool tn_i_lookup_of(const tn_fn *f, const tn_i_eqn *e, tn_i_lookup *k) {
+bool tn_i_may_look_up(const tn_i_eqn *e) { return e->prim->id == TN_P_gather || e->prim->id == TN_P_dynamic_slice; }
+
+static bool of_gather(const tn_fn *f, const tn_i_eqn *e, tn_i_lookup *k) {
+    const tn_type *x = f->val[tn_i_in(f, e)[0]].type, *t = f->val[e->out].type;
+    const int64_t *sizes = tn_i_p(e)[SIZES].u.ints;
     tn_i_dnums d;
-    if (!by_first(f, e, &d) || d.n[TN_WINDOW]) return false;
-    const tn_i_var table = tn_i_in(f, e)[0];
-    const tn_type *t = f->val[table].type;
-    if (tn_i_count(f->val[e->out].type) < 2 || !in_memory(f, table)) return false;
-    k->last = t->dim[0] - 1;
+    uint32_t window = 0;
+    int batch = 0;
+    tn_i_dnums_read(&d, &tn_i_p(e)[DNUMS]);
+    if (d.n[TN_MAP] != 1 || d.n[TN_OPERAND_BATCH]) return false;
+    k->index = 1;
+    k->along = (int)d.v[TN_MAP][0];
+    k->last = x->dim[k->along] - sizes[k->along];
+    for (int i = 0; i < x->rank; i++)
+        if (!tn_i_dnums_has(&d, TN_COLLAPSED, i)) k->walk[i] = (int8_t)d.v[TN_WINDOW][window++];
+    for (int i = 0; i < t->rank; i++)
+        if (!tn_i_dnums_has(&d, TN_WINDOW, i)) k->batch[batch++] = (int8_t)i;
     k->fills = tn_i_p(e)[MODE].u.i == TN_FILL;
-    k->bits = k->fills ? tn_i_gather_fill(tn_i_p(e), t->dtype) : 0;
+    k->bits = k->fills ? tn_i_gather_fill(tn_i_p(e), x->dtype) : 0;
     return true;
+}
+
+/* Starts at windows as large as the array are 0. */
+static bool of_slice(const tn_fn *f, const tn_i_eqn *e, tn_i_lookup *k) {
+    const tn_i_var *in = tn_i_in(f, e);
+    const tn_type *x = f->val[in[0]].type, *t = f->val[e->out].type;
+    for (int i = 0; i < x->rank; i++) {
+        const int64_t last = x->dim[i] - t->dim[i];
+        k->walk[i] = (int8_t)i;
+        if (last == 0) continue;
+        if (tn_i_is_literal(f, in[1 + i])) {
+            const uint64_t bits = f->val[in[1 + i]].bits;
+            const int64_t at = f->val[in[1 + i]].type->dtype == TN_I32 ? (int32_t)(uint32_t)bits : (int64_t)bits;
+            k->start[i] = at < 0 ? 0 : at > last ? last : at;
+            continue;
+        }
+        if (k->index) return false;
+        k->index = 1 + (uint32_t)i;
+        k->along = i;
+        k->last = last;
+    }
+    return k->index != 0;
+}
+
+bool tn_i_lookup_of(const tn_fn *f, const tn_i_eqn *e, tn_i_lookup *k) {
+    *k = (tn_i_lookup){.index = 0};
+    memset(k->walk, -1, sizeof k->walk);
+    memset(k->batch, -1, sizeof k->batch);
+    if (!tn_i_may_look_up(e) || !tn_i_space_admits(f, e) || tn_i_count(f->val[e->out].type) < 2) return false;
+    return (e->prim->id == TN_P_gather ? of_gather : of_slice)(f, e, k) && in_memory(f, tn_i_in(f, e)[0]);
 }
 
 bool tn_i_looks_up_rows(const tn_fn *f, const tn_i_eqn *e) {
@@ -70,7 +110,8 @@ tn_i_var tn_i_lookup_column(tn_i_builder *b, const tn_i_eqn *e, tn_i_var table, 
 
 /* ---- indices ---- */
 
-tn_i_var tn_i_clamped(tn_i_builder *b, tn_i_var x, int64_t last) {
+/* x held between 0 and `last`. */
+static tn_i_var clamped(tn_i_builder *b, tn_i_var x, int64_t last) {
     const tn_type t = *tn_i_vtype(b, x);
     const int64_t most = t.dtype == TN_I32 && last > INT32_MAX ? INT32_MAX : last;
     return tn_i_op3(b, TN_P_clamp, tn_i_literal_i64(b, t.dtype, 0), x, tn_i_literal_i64(b, t.dtype, most));
@@ -91,7 +132,7 @@ tn_i_var tn_i_flat_index(tn_i_builder *b, const tn_type *x, const int64_t *sizes
     tn_i_var index = TN_NOVAR, inside = TN_NOVAR;
     for (uint32_t c = 0; c < d->n[TN_MAP]; c++) {
         const int64_t i = d->v[TN_MAP][c];
-        const tn_i_var at = column(b, indices, c), held = tn_i_clamped(b, at, x->dim[i] - sizes[i]);
+        const tn_i_var at = column(b, indices, c), held = clamped(b, at, x->dim[i] - sizes[i]);
         const tn_type like = *tn_i_vtype(b, at);
         const tn_i_var far =
             stride[i] == 1 ? held : tn_i_op2(b, TN_P_mul, held, tn_i_whole_number(b, &like, stride[i]));

@@ -30,7 +30,7 @@ void tn_i_space_far(const tn_fn *f, uint8_t *far) {
         const tn_i_eqn *e = &f->eqn[i];
         const bool computes = tn_i_space_computes(f, e);
         for (uint32_t k = 0; k < e->nin; k++)
-            if (!computes || (k == 0 && e->prim->id == TN_P_gather)) far[tn_i_in(f, e)[k]] = 1;
+            if (!computes || (k == 0 && tn_i_may_look_up(e))) far[tn_i_in(f, e)[k]] = 1;
     }
 }
 
@@ -281,20 +281,24 @@ static bool join_woven(const tn_fn *f, const tn_i_eqn *e, tn_i_space *s, const t
 
 /* ---- looked up ------------------------------------------------------------------------- */
 
-/* The output walks the loops of the indices, which have one more dimension, of size 1.  What is looked up in is in
- * memory before the nest begins. */
+/* What is looked up in is in memory before the nest begins; and so are the indices of windows, which walk some of the
+ * loops alone.  Others walk all of them, in one more dimension, of size 1. */
 static bool join_lookup(const tn_fn *f, const tn_i_eqn *e, tn_i_space *s, const tn_i_member *m, uint32_t nest,
                         tn_i_member *out) {
     const tn_i_var *in = tn_i_in(f, e);
     const tn_type *t = type_of(f, e->out);
-    const tn_i_member *x = &m[in[1]];
-    if (inside(&m[in[0]], nest)) return false;
+    tn_i_lookup k;
+    if (!tn_i_lookup_of(f, e, &k) || inside(&m[in[0]], nest)) return false;
+    const tn_i_member *x = &m[in[k.index]];
     if (!inside(x, nest)) {
         if (!tn_i_space_whole(s, t, out->loop)) return false;
     } else if (x->part != TN_PART_ELEMENT)
         return false;
     else
-        memcpy(out->loop, x->loop, (size_t)t->rank * sizeof *out->loop);
+        for (int d = 0; d < TN_MAX_RANK; d++)
+            if (k.batch[d] >= 0) out->loop[k.batch[d]] = x->loop[d];
+    for (int d = 0; d < t->rank; d++)
+        if (t->dim[d] > 1 && out->loop[d] < 0) return false;
     out->part = TN_PART_ELEMENT;
     out->phase = inside(x, nest) ? x->phase : 0;
     return tn_i_space_mask(t, out->loop) == first_loops(s->nloop);
@@ -308,7 +312,7 @@ bool tn_i_space_join(const tn_fn *f, const tn_i_eqn *e, tn_i_space *s, const tn_
     bool (*const how)(const tn_fn *, const tn_i_eqn *, tn_i_space *, const tn_i_member *, uint32_t, tn_i_member *) =
         e->prim->fold                     ? join_fold
         : e->prim->id == TN_P_concatenate ? join_woven
-        : e->prim->id == TN_P_gather      ? join_lookup
+        : tn_i_may_look_up(e)             ? join_lookup
                                           : join_map;
     if (!how(f, e, &next, m, nest, out)) return false;
     if (out->phase >= TN_NEST_PHASES) return false;

@@ -2,7 +2,8 @@
  * need no mask but at the edges (Halide's PartitionLoops).
  *
  * A loop is split where a WITHIN in it counts no other loop; not one that carries, may be left, or is counted in a
- * REDUCE from outside, which the pass for sums looks for in one piece; a short innermost one keeps its masks. */
+ * REDUCE from outside, which the pass for sums looks for in one piece; a short innermost one keeps its masks, unless
+ * each part fills a vector. */
 #include "base/machine.h"
 #include "pass/inside.h"
 
@@ -16,6 +17,7 @@ typedef struct partition {
     tn_i_l_copy c;
     uint8_t *known; /* of each bool */
     bool *halved;
+    int vector;            /* bytes */
     int64_t *first, *last; /* of each FOR that is one number: which iterations the part has */
 } partition;
 
@@ -60,7 +62,7 @@ static uint32_t find_cuts(const tn_i_loops *p, uint32_t k, int64_t n, int64_t *a
     return cuts;
 }
 
-static bool splittable(const tn_i_loops *p, uint32_t k, int64_t *n) {
+static bool splittable(const tn_i_loops *p, uint32_t k, int64_t *n, bool *is_short) {
     const tn_i_l_op *o = &p->op[k];
     const uint8_t behind = o->to + 1 < p->nop ? p->op[o->to + 1].kind : TN_L_END;
     bool inner = true;
@@ -72,7 +74,16 @@ static bool splittable(const tn_i_loops *p, uint32_t k, int64_t *n) {
         if (x->kind == TN_L_INTO && x->in[0] < k) return false;
         inner &= x->kind != TN_L_FOR;
     }
-    return !inner || *n >= TN_M_SHORT_LOOP;
+    *is_short = inner && *n < TN_M_SHORT_LOOP;
+    return true;
+}
+
+/* Parts from cut[0] on, up to cut[n]. */
+static bool fill_vectors(const partition *z, uint32_t k, const int64_t *cut, uint32_t n) {
+    const int lanes = z->vector / tn_i_l_widest(z->p, k + 1, z->p->op[k].to);
+    for (uint32_t i = 0; i < n; i++)
+        if (cut[i + 1] - cut[i] < lanes) return false;
+    return true;
 }
 
 /* ---- what is known in a part ---- */
@@ -174,11 +185,14 @@ static void copy_part(partition *z, uint32_t k, int64_t first, int64_t last) {
 
 static bool copy_parts(partition *z, uint32_t k) {
     int64_t n, cut[CUTS + 2];
-    if (z->c.b->failed || z->c.b->p->nop > TN_M_PARTITION_OPERATIONS || !splittable(z->p, k, &n)) return false;
+    bool is_short;
+    if (z->c.b->failed || z->c.b->p->nop > TN_M_PARTITION_OPERATIONS || !splittable(z->p, k, &n, &is_short))
+        return false;
     const uint32_t cuts = find_cuts(z->p, k, n, cut + 1);
     if (cuts == 0) return false;
     cut[0] = 0;
     cut[cuts + 1] = n;
+    if (is_short && !fill_vectors(z, k, cut, cuts + 1)) return false;
     for (uint32_t i = 0; i <= cuts; i++) copy_part(z, k, cut[i], cut[i + 1]);
     return true;
 }
@@ -195,8 +209,7 @@ static void copy_range(partition *z, uint32_t first, uint32_t last) {
 
 tn_i_loops *tn_i_pass_partition(tn_i_loops *p, const tn_i_machine *m) {
     tn_i_l_builder b;
-    partition z = {.p = p};
-    (void)m;
+    partition z = {.p = p, .vector = m->vector};
     tn_i_l_begin(&b, p->ctx);
     if (p->nop) {
         z.known = tn_i_alloc_array(p->ctx, p->nop, 1);

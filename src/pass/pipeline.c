@@ -18,6 +18,7 @@ const tn_i_pass tn_i_pipeline[] = {
     {"fuse", tn_i_pass_fuse},                       /* loops whose results the next one loads, with that one */
     {"parallelize", tn_i_pass_parallelize},         /* outermost loops in parts for threads */
     {"vectorize_outer", tn_i_pass_vectorize_outer}, /* for strips, outer loops around short ones */
+    {"unswitch", tn_i_pass_unswitch},               /* loops that load or store where one bool says */
     {"vectorize", tn_i_pass_vectorize},             /* innermost loops by vectors */
     {"dead", tn_i_pass_dead},                       /* what nobody needs */
     {"pack", tn_i_pass_pack},                       /* functions of numbers, side by side */

@@ -1,4 +1,6 @@
 #include "plan/draft.h"
+
+#include "opt/lookup.h"
 #include "prims/ids.h"
 
 #include <string.h>
@@ -28,7 +30,7 @@ static bool computed_fits(tn_i_draft *d, const tn_i_eqn *e, bool *any) {
     if (!*any) tn_i_space_of(d->f, e, &d->s);
     *any = true;
     for (uint32_t k = 0; k < e->nin; k++) d->reads[tn_i_in(d->f, e)[k]]++;
-    if (e->prim->id == TN_P_gather && tn_i_in(d->f, e)[0] >= d->f->nin) return false;
+    if (tn_i_may_look_up(e) && tn_i_in(d->f, e)[0] >= d->f->nin) return false;
     return tn_i_space_computes(d->f, e) && tn_i_space_join(d->f, e, &d->s, d->m, 0, &d->m[e->out]);
 }
 
@@ -123,7 +125,7 @@ static bool loops_of(const tn_i_draft *d, const tn_i_eqn *e, tn_i_var v, int8_t 
 static bool reads_there(const tn_i_draft *d, const tn_i_eqn *e, tn_i_var v, tn_i_var out) {
     const tn_fn *f = d->f;
     int8_t loop[TN_MAX_RANK];
-    if (e->prim->id == TN_P_gather && tn_i_in(f, e)[0] == v) return false;
+    if (tn_i_may_look_up(e) && tn_i_in(f, e)[0] == v) return false;
     if (lazy(d, e) || d->m[e->out].phase > d->m[out].phase || !loops_of(d, e, v, loop)) return false;
     return alike(f->val[v].type, loop, f->val[out].type, d->m[out].loop);
 }

@@ -1,5 +1,6 @@
-/* Which plans may be part of a loop program (lower/part.c): those of nests, copies, kernels of windows, programs that
- * are called or of which one is chosen, and loops of a known number of steps, or of a condition, that fill no stacks.
+/* Which plans may be part of a loop program (lower/part.c): those of nests, copies, kernels of boxes, of windows and
+ * that scan, programs that are called or of which one is chosen, and loops of a known number of steps, or of a
+ * condition, that fill no stacks.
  */
 #include "plan/planner.h"
 #include "prims/held.h"
@@ -59,6 +60,13 @@ static bool add_loop(const tn_i_loop *l, tn_i_part_size *k) {
 
 /* ---- kernels of windows ---- */
 
+static bool has_steps(const tn_i_plan *p, const tn_i_eqn *e) {
+    bool has = false;
+    for (uint32_t i = 0; i < e->nin; i++) has |= tn_i_has_steps(p->f->val[tn_i_in(p->f, e)[i]].type);
+    for (uint32_t j = 0; j < e->nout; j++) has |= tn_i_has_steps(p->f->val[e->out + j].type);
+    return has;
+}
+
 void tn_i_part_windows(const tn_i_plan *p, const tn_i_step *s, tn_i_window_form *f) {
     const tn_i_eqn *e = &p->f->eqn[s->eqn];
     tn_i_arr in[TN_WINDOW_OPERANDS], out = {.type = p->f->val[e->out].type};
@@ -86,10 +94,8 @@ static bool counts(const tn_i_window_form *f) {
 static bool of_windows(const tn_i_plan *p, const tn_i_step *s, tn_i_window_form *f) {
     const tn_i_eqn *e = &p->f->eqn[s->eqn];
     if (!e->prim->windows || e->nin > TN_WINDOW_OPERANDS || e->nout != 1) return false;
-    for (uint32_t i = 0; i < e->nin; i++)
-        if (tn_i_has_steps(p->f->val[tn_i_in(p->f, e)[i]].type)) return false;
+    if (has_steps(p, e)) return false;
     const tn_type *t = p->f->val[e->out].type;
-    if (tn_i_has_steps(t)) return false;
     tn_i_part_windows(p, s, f);
     const bool joins = f->how >= 0, numbers = t->dtype != TN_BOOL && !tn_i_is_held(t->dtype);
     return f->rank + f->inner <= TN_MAX_RANK && (numbers || !joins) && counts(f);
@@ -136,9 +142,7 @@ static bool add_windows(const tn_i_plan *p, const tn_i_step *s, tn_i_part_size *
 static bool add_scan(const tn_i_plan *p, const tn_i_eqn *e, tn_i_part_size *k) {
     enum { LIVING = 8 }; /* numbers of each loop, and of an element with its addresses */
     const tn_type *t = p->f->val[e->out].type;
-    if (tn_i_has_steps(t) || t->dtype >= TN_I_OWN_DTYPES) return false;
-    for (uint32_t i = 0; i < e->nin; i++)
-        if (tn_i_has_steps(p->f->val[tn_i_in(p->f, e)[i]].type)) return false;
+    if (has_steps(p, e) || t->dtype >= TN_I_OWN_DTYPES) return false;
     const size_t registers = 8 * LIVING * (size_t)(t->rank + 3);
     note_first(&nobodys, k);
     k->work += (double)tn_i_count(t);
@@ -146,8 +150,28 @@ static bool add_scan(const tn_i_plan *p, const tn_i_eqn *e, tn_i_part_size *k) {
     return true;
 }
 
+/* ---- kernels that move boxes ---- */
+
+/* As lower/boxes.c writes it: numbers of the loops, and of an element. */
+static bool add_boxes(const tn_i_plan *p, const tn_i_eqn *e, tn_i_part_size *k) {
+    enum { OF_LOOP = 4, OF_ELEMENT = 8 };
+    size_t registers = 0;
+    if (has_steps(p, e)) return false;
+    for (uint32_t j = 0; j < e->nout; j++) {
+        const tn_type *t = p->f->val[e->out + j].type;
+        const size_t own = 8 * (OF_LOOP * (size_t)t->rank + OF_ELEMENT);
+        if (own > registers) registers = own;
+        k->work += (double)tn_i_count(t);
+    }
+    note_first(&nobodys, k);
+    k->steps += e->nin + e->nout;
+    if (registers > k->registers) k->registers = registers;
+    return true;
+}
+
 static bool add_kernel(const tn_i_plan *p, const tn_i_step *s, tn_i_part_size *k) {
     const tn_i_eqn *e = &p->f->eqn[s->eqn];
+    if (e->prim->boxes) return add_boxes(p, e, k);
     return e->prim->scan ? add_scan(p, e, k) : add_windows(p, s, k);
 }
 

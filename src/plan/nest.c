@@ -221,19 +221,25 @@ static bool map(lowering *w, const tn_i_eqn *e) {
 
 static bool look_up(lowering *w, const tn_i_eqn *e) {
     const tn_i_var *in = tn_i_in(w->d->f, e);
-    const tn_type *t = type_of(w, e->out);
+    const tn_type *t = type_of(w, e->out), *x = type_of(w, in[0]);
+    const int8_t *walked = w->d->m[e->out].loop;
     tn_i_nest_array a = {.arg = in[0], .dtype = (uint8_t)t->dtype};
     int8_t loop[TN_MAX_RANK];
     tn_i_lookup k;
     first o = {.op = {.kind = TN_NEST_LOOKUP, .dtype = (uint8_t)tn_i_holder(t->dtype), .nin = 1, .eqn = e},
-               .span = tn_i_space_mask(t, w->d->m[e->out].loop)};
+               .span = tn_i_space_mask(t, walked)};
     (void)tn_i_lookup_of(w->d->f, e, &k);
     for (uint32_t l = 0; l < w->s.nloop; l++) a.hi[l] = w->s.size[l];
+    for (int d = 0; d < x->rank; d++) {
+        a.offset += k.start[d] * w->stride[in[0]][d];
+        if (k.walk[d] >= 0 && t->dim[k.walk[d]] > 1) a.stride[walked[k.walk[d]]] = w->stride[in[0]][d];
+    }
     memset(loop, -1, sizeof loop);
-    memcpy(loop, w->d->m[e->out].loop, (size_t)t->rank * sizeof *loop);
-    if (!operand(w, in[1], loop, &o.op.in[0]) || !add_array(w, &a, &o.op.array)) return false;
-    o.vary = w->op[o.op.in[0]].vary;
-    o.op.by = w->stride[in[0]][0];
+    for (int d = 0; d < TN_MAX_RANK; d++)
+        if (k.batch[d] >= 0) loop[d] = walked[k.batch[d]];
+    if (!operand(w, in[k.index], loop, &o.op.in[0]) || !add_array(w, &a, &o.op.array)) return false;
+    o.vary = w->op[o.op.in[0]].vary | moved_by(w, &a);
+    o.op.by = w->stride[in[0]][k.along];
     o.op.first = k.last;
     o.op.fills = k.fills;
     o.op.bits = tn_i_held_bits(t->dtype, k.bits);
@@ -307,7 +313,7 @@ static bool first_form(lowering *w) {
         if (part < TN_PART_ELEMENT || w->d->m[e->out].depth) continue; /* what readers make of it */
         if (e->prim->id == TN_P_concatenate) continue;                 /* its stores are all there is */
         if (tn_i_space_loads(f, e)) continue;
-        if (!(e->prim->fold ? reduce : e->prim->id == TN_P_gather ? look_up : map)(w, e)) return false;
+        if (!(e->prim->fold ? reduce : tn_i_may_look_up(e) ? look_up : map)(w, e)) return false;
     }
     for (uint32_t j = 0; j < f->nout; j++)
         if (!store(w, j)) return false;

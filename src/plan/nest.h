@@ -57,7 +57,7 @@ typedef struct tn_i_nest_op {
     uint8_t loop;        /* IOTA */
     uint32_t over;       /* REDUCE: mask of loops */
     uint32_t in[4];      /* operations */
-    uint32_t array;      /* LOAD, STORE, LOOKUP: which no loop moves */
+    uint32_t array;      /* LOAD, STORE, LOOKUP */
     bool fills;          /* LOOKUP: `bits` for an index that is less than 0 or more than `first`; else the nearest */
     uint64_t bits;       /* NUMBER: as of a literal */
     int64_t by, first;   /* IOTA; LOOKUP: elements from one index to the next, and the largest index */

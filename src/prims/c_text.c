@@ -1,6 +1,7 @@
 /* What kernels' C text is made of. */
 #include "prims/c_text.h"
 #include "base/number.h"
+#include "prims/arrays/boxes.h"
 #include "prims/arrays/layout.h"
 
 #include <inttypes.h>
@@ -115,25 +116,35 @@ void tn_i_c_at_axes(tn_i_text *t, const char *prefix, const tn_type *x, const in
     tn_i_c_at(t, prefix, x->rank, dim, stride);
 }
 
-void tn_i_c_view_kernel(const tn_i_c_kernel *k) {
-    const tn_type *type[1] = {k->in[0].type};
-    tn_type out = *k->out[0].type;
-    const tn_i_query q = {.prim = k->prim, .p = k->p, .nin = 1, .nout = 1, .in = type, .out = &out};
-    tn_i_arr view = {.type = k->out[0].type};
-    int64_t offset = 0;
-    if (!k->prim->view(&q, &k->in[0], &view, &offset)) {
-        *k->why = "is no view of its operand here";
-        return;
-    }
-    tn_i_c_open_arr(k->t, "i", k->out[0].type);
-    tn_i_text_put(k->t, "out0[");
-    tn_i_c_at_arr(k->t, "i", &k->out[0]);
-    tn_i_text_put(k->t, "] = in0[");
-    if (offset) tn_i_text_put(k->t, "%" PRId64 " + ", offset);
-    view.type = k->out[0].type;
-    tn_i_c_at_arr(k->t, "i", &view);
-    tn_i_text_put(k->t, "];\n");
-    tn_i_c_close(k->t, k->out[0].type->rank, k->out[0].type->dim);
+typedef struct writer {
+    tn_i_moved_boxes boxes;
+    tn_i_text *t;
+} writer;
+
+static void first_of(tn_i_text *t, const char *name, uint32_t i, int64_t first) {
+    tn_i_text_put(t, "%s%u[", name, (unsigned)i);
+    if (first) tn_i_text_put(t, "%" PRId64 " + ", first);
+}
+
+static void write_box(tn_i_moved_boxes *z, const tn_i_moved_box *box) {
+    tn_i_text *t = ((const writer *)z)->t;
+    for (int d = 0; d < box->rank; d++)
+        if (box->dim[d] == 0) return;
+    tn_i_c_open(t, "i", box->rank, box->dim);
+    first_of(t, "out", box->out, box->to);
+    tn_i_c_at(t, "i", box->rank, box->dim, box->dst);
+    tn_i_text_put(t, "] = ");
+    first_of(t, "in", box->in, box->from);
+    tn_i_c_at(t, "i", box->rank, box->dim, box->src);
+    tn_i_text_put(t, "];\n");
+    tn_i_c_close(t, box->rank, box->dim);
+}
+
+void tn_i_c_box_kernel(const tn_i_c_kernel *k) {
+    writer w = {{write_box}, k->t};
+    const tn_i_kernel run = {
+        .prim = k->prim, .p = k->p, .nin = k->nin, .nout = k->nout, .in = k->in, .out = (tn_i_arr *)(uintptr_t)k->out};
+    k->prim->boxes(&run, &w.boxes);
 }
 
 void tn_i_c_copy_operand(const tn_i_c_kernel *k) {

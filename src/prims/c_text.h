@@ -75,7 +75,7 @@ static inline void tn_i_c_at_arr(tn_i_text *t, const char *prefix, const tn_i_ar
 void tn_i_c_copy_operand(const tn_i_c_kernel *k);
 /* For those whose kernel is tn_i_chosen_kernel, of one operand. */
 void tn_i_c_chosen_kernel(const tn_i_c_kernel *k);
-/* For primitives whose kernel copies a view. */
-void tn_i_c_view_kernel(const tn_i_c_kernel *k);
+/* For primitives whose kernel moves boxes. */
+void tn_i_c_box_kernel(const tn_i_c_kernel *k);
 
 #endif

@@ -10,6 +10,7 @@
 
 struct tn_i_plan_by;
 struct tn_i_c_kernel;
+struct tn_i_moved_boxes;
 struct tn_i_window_form;
 struct tn_i_c_helper;
 
@@ -363,6 +364,9 @@ struct tn_prim {
     tn_i_rows (*rows)(const tn_i_query *q); /* of what moves elements and has rows (rank > 0); NULL: not known */
     int rows_in; /* 1 + the parameter that begins with how many rows the result has; 0: none */
     tn_status (*kernel)(const tn_i_kernel *k); /* NULL: strips, or the nested program `body` */
+    /* What the kernel does, of what moves elements and nothing else (prims/arrays/boxes.h); k's arrays have types and
+     * strides alone. */
+    void (*boxes)(const tn_i_kernel *k, struct tn_i_moved_boxes *to);
     /* What the kernel does, of what reads or writes windows at places that operands say (prims/arrays/windows.h); k's
      * arrays have types and strides alone. */
     void (*windows)(const tn_i_kernel *k, struct tn_i_window_form *f);

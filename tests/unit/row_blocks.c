@@ -277,6 +277,7 @@ static void which(void **state) {
 static void bits(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
+        if (SANITIZED && !in_turn(i, 8)) continue; /* vectors are loaded by calls there */
         tn_ctx *c = checked();
         agree(made_of(c, &rows[i]), rows[i].name, rows[i].native);
         tn_ctx_free(c);

@@ -450,7 +450,8 @@ static tn_status kernel_scatter_add(const tn_i_kernel *k) {
 
 static void windows_scatter_add(const tn_i_kernel *k, tn_i_window_form *f) { tn_i_scatter_form(k, TN_P_add, f); }
 
-bool tn_i_known_index(const tn_i_builder *b, tn_i_var v, uint32_t i, int64_t *x) {
+/* Element i of an index vector, where it is known. */
+static bool known_index(const tn_i_builder *b, tn_i_var v, uint32_t i, int64_t *x) {
     const tn_type *t = tn_i_vtype(b, v);
     const tn_i_eqn *e = tn_i_def(b, v);
     const void *data = e && e->prim->id == TN_P_constant ? tn_i_blob_data(tn_i_p(e)[0].u.blob) : NULL;
@@ -472,7 +473,7 @@ static tn_i_var at_known_place(tn_i_builder *b, const tn_i_param *p, const tn_i_
     tn_i_dnums_read(&d, &p[TN_SCATTER_DNUMS]);
     if (d.n[TN_WINDOW] != (uint32_t)update.rank || d.n[TN_INDEX_BATCH]) return TN_NOVAR;
     for (uint32_t c = 0; c < d.n[TN_MAP]; c++)
-        if (!tn_i_known_index(b, in[1], c, &start[d.v[TN_MAP][c]])) return TN_NOVAR;
+        if (!known_index(b, in[1], c, &start[d.v[TN_MAP][c]])) return TN_NOVAR;
     tn_i_window_sizes(&d, &of, &update, sizes);
     for (int i = 0; i < of.rank; i++) {
         const int64_t last = of.dim[i] - sizes[i];

@@ -205,21 +205,3 @@ void tn_i_copy_array(const tn_i_arr *in, const tn_i_arr *out) {
     tn_i_walk_init(&w, out->type->rank, out->type->dim, in->stride, dense);
     tn_i_walk_run(&w, tn_i_copy_row(size), size, in->data, out->data);
 }
-
-void tn_i_fill_array(const tn_i_arr *out, const void *element) {
-    const size_t size = tn_i_dtype_size(out->type->dtype);
-    const int64_t n = tn_i_count(out->type);
-    if (n) tn_i_copy_row(size)(n, element, 0, out->data, 1);
-}
-
-tn_status tn_i_view_kernel(const tn_i_kernel *k) {
-    tn_type out = *k->out->type;
-    const tn_type *in = k->in[0].type;
-    const tn_i_query q = {.prim = k->prim, .p = k->p, .nin = 1, .nout = 1, .in = &in, .out = &out};
-    tn_i_arr view = {.type = k->out->type};
-    int64_t offset = 0;
-    (void)k->prim->view(&q, &k->in[0], &view, &offset);
-    view.data = tn_i_at_mut(k->in[0].data, tn_i_dtype_size(in->dtype), offset);
-    tn_i_copy_array(&view, k->out);
-    return TN_OK;
-}

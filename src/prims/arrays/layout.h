@@ -33,9 +33,5 @@ static inline void *tn_i_at_mut(void *data, size_t size, int64_t at) { return (c
 
 /* Copies `in` into the dense array `out` of the same shape. */
 void tn_i_copy_array(const tn_i_arr *in, const tn_i_arr *out);
-/* Fills a dense array with one element. */
-void tn_i_fill_array(const tn_i_arr *out, const void *element);
-/* The kernel of a primitive with a view that never fails: copies the view. */
-tn_status tn_i_view_kernel(const tn_i_kernel *k);
 
 #endif

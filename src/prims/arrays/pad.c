@@ -2,7 +2,10 @@
 #include "prims/c_text.h"
 #include "prims/ids.h"
 #include "prims/sample.h"
+#include "prims/arrays/boxes.h"
 #include "prims/arrays/shape.h"
+
+#include <string.h>
 
 static const tn_i_spec pad_params[] = {{.name = "padding_config", .kind = TN_K_INTS, .lists = 3}, {.name = NULL}};
 
@@ -42,29 +45,57 @@ static bool type_pad(tn_i_query *q) {
     return tn_i_output(q, in->dtype, in->rank, dim);
 }
 
-/* In each dimension the elements `from` .. of the operand fall inside the result. */
-static tn_status kernel_pad(const tn_i_kernel *k) {
+/* In each dimension the elements `from` .. of the operand fall inside the result; false: none does. */
+static bool inside(const tn_i_kernel *k, tn_i_moved_box *box) {
     const tn_type *in = k->in[0].type, *out = k->out->type;
-    const size_t size = tn_i_dtype_size(out->dtype);
-    int64_t dense[TN_MAX_RANK], dim[TN_MAX_RANK], to[TN_MAX_RANK], source = 0, target = 0;
-    tn_i_fill_array(k->out, k->in[1].data);
-    tn_i_dense_strides(out, dense);
+    tn_i_box_of_operand(k, 0, 0, box);
     for (int i = 0; i < in->rank; i++) {
         const int64_t s = step(k->p, i, in->dim[i]), lo = low(k->p, i);
         const int64_t from = lo < 0 ? (-lo - 1) / s + 1 : 0;
         const int64_t first = lo + from * s; /* where it lands */
-        if (from >= in->dim[i] || first >= out->dim[i]) return TN_OK;
+        if (from >= in->dim[i] || first >= out->dim[i]) return false;
         const int64_t room = (out->dim[i] - 1 - first) / s + 1;
-        dim[i] = room < in->dim[i] - from ? room : in->dim[i] - from;
-        to[i] = dim[i] > 1 ? dense[i] * s : dense[i];
-        source += from * k->in[0].stride[i];
-        target += first * dense[i];
+        box->dim[i] = room < in->dim[i] - from ? room : in->dim[i] - from;
+        box->from += from * box->src[i];
+        box->to += first * box->dst[i];
+        if (box->dim[i] > 1) box->dst[i] *= s;
     }
-    tn_i_walk w;
-    tn_i_walk_init(&w, in->rank, dim, k->in[0].stride, to);
-    tn_i_walk_run(&w, tn_i_copy_row(size), size, tn_i_at(k->in[0].data, size, source),
-                  tn_i_at_mut(k->out->data, size, target));
-    return TN_OK;
+    return true;
+}
+
+/* Elements first .. of dimension d, and all of the others, are the padding value. */
+static void put_padding(const tn_i_kernel *k, tn_i_moved_boxes *to, int d, int64_t first, int64_t last) {
+    const tn_type *out = k->out->type;
+    tn_i_moved_box box = {.in = 1, .rank = out->rank};
+    memcpy(box.dim, out->dim, sizeof box.dim);
+    tn_i_dense_strides(out, box.dst);
+    if (d < out->rank) {
+        box.dim[d] = last - first;
+        box.to = first * box.dst[d];
+    }
+    if (d == out->rank || last > first) to->put(to, &box);
+}
+
+/* Where one dimension alone is padded, before and behind; else all of the result, the operand over it. */
+static void boxes_pad(const tn_i_kernel *k, tn_i_moved_boxes *to) {
+    const tn_type *in = k->in[0].type, *out = k->out->type;
+    tn_i_moved_box box;
+    int padded = 0, d = 0;
+    bool between = false;
+    const bool any = inside(k, &box);
+    for (int i = 0; any && i < in->rank; i++) {
+        if (box.dim[i] == out->dim[i]) continue;
+        padded++;
+        d = i;
+        between = box.dim[i] > 1 && step(k->p, i, in->dim[i]) > 1;
+    }
+    if (!any || padded > 1 || between) put_padding(k, to, out->rank, 0, 0);
+    if (any && padded == 1 && !between) {
+        const int64_t first = box.to / box.dst[d]; /* it begins nowhere else */
+        put_padding(k, to, d, 0, first);
+        put_padding(k, to, d, first + box.dim[d], out->dim[d]);
+    }
+    if (any) to->put(to, &box);
 }
 
 static tn_i_var simplify_pad(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
@@ -153,28 +184,6 @@ static bool sample_pad(tn_i_rng *r, int dtype, tn_i_case *c) {
     return tn_i_case_list(c, 0, 3 * (uint32_t)rank, config);
 }
 
-static void c_pad(const tn_i_c_kernel *k) {
-    const tn_type *in = k->in[0].type, *out = k->out[0].type;
-    tn_i_c_open_arr(k->t, "i", out);
-    tn_i_text_put(k->t, "out0[");
-    tn_i_c_at_arr(k->t, "i", &k->out[0]);
-    tn_i_text_put(k->t, "] = in1[0];\n");
-    tn_i_c_close(k->t, out->rank, out->dim);
-    if (tn_i_count(in) == 0) return;
-    for (int d = 0; d < in->rank; d++) { /* where element i of the operand lands */
-        const long long lo = (long long)low(k->p, d), by = (long long)step(k->p, d, in->dim[d]);
-        tn_i_text_put(k->t, "for (int64_t i%d = 0; i%d < %lld; i%d++) {\n", d, d, (long long)in->dim[d], d);
-        tn_i_text_put(k->t, "const int64_t o%d = i%d * %lld + (%lld);\nif (o%d < 0 || o%d >= %lld) continue;\n", d, d,
-                      by, lo, d, d, (long long)out->dim[d]);
-    }
-    tn_i_text_put(k->t, "out0[0");
-    for (int d = 0; d < in->rank; d++) tn_i_text_put(k->t, " + o%d * %lld", d, (long long)k->out[0].stride[d]);
-    tn_i_text_put(k->t, "] = in0[0");
-    for (int d = 0; d < in->rank; d++) tn_i_text_put(k->t, " + i%d * (%lld)", d, (long long)k->in[0].stride[d]);
-    tn_i_text_put(k->t, "];\n");
-    for (int d = 0; d < in->rank; d++) tn_i_text_put(k->t, "}\n");
-}
-
 static tn_i_rows rows_pad(const tn_i_query *q) {
     return tn_i_as_many_rows(q) && low(q->p, 0) == 0 && high(q->p, 0) == 0 ? TN_ROWS_OWN : TN_ROWS_MIXED;
 }
@@ -194,8 +203,9 @@ const tn_prim tn_prim_pad = {
     .simplify = simplify_pad,
     .transpose = transpose_pad,
     .batch = batch_pad,
-    .kernel = kernel_pad,
-    .c_kernel = c_pad,
+    .boxes = boxes_pad,
+    .kernel = tn_i_box_kernel,
+    .c_kernel = tn_i_c_box_kernel,
     .cost = tn_i_cost_copy,
     .jvp_bound = 3,
     .transpose_bound = 16,

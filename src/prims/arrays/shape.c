@@ -3,6 +3,7 @@
 #include "prims/scalar/complex.h"
 #include "prims/ids.h"
 #include "prims/sample.h"
+#include "prims/arrays/boxes.h"
 #include "prims/arrays/shape.h"
 
 #include <string.h>
@@ -265,8 +266,9 @@ const tn_prim tn_prim_broadcast_in_dim = {
     .simplify = simplify_broadcast,
     .transpose = transpose_broadcast,
     .batch = batch_broadcast,
-    .kernel = tn_i_view_kernel,
-    .c_kernel = tn_i_c_view_kernel,
+    .boxes = tn_i_view_boxes,
+    .kernel = tn_i_box_kernel,
+    .c_kernel = tn_i_c_box_kernel,
     .view = view_broadcast,
     .walks = walks_broadcast,
     .rows = rows_broadcast,
@@ -341,10 +343,12 @@ static bool walks_reshape(const tn_i_query *q, int8_t *map) {
     return true;
 }
 
-static tn_status kernel_reshape(const tn_i_kernel *k) {
-    const tn_i_arr flat = {.type = k->in[0].type, .data = k->out->data}; /* the same elements in the same order */
-    tn_i_copy_array(&k->in[0], &flat);
-    return TN_OK;
+/* The same elements in the same order. */
+static void boxes_reshape(const tn_i_kernel *k, tn_i_moved_boxes *to) {
+    tn_i_moved_box box;
+    tn_i_box_of_operand(k, 0, 0, &box);
+    tn_i_dense_strides(k->in[0].type, box.dst);
+    to->put(to, &box);
 }
 
 static tn_i_var simplify_reshape(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
@@ -391,19 +395,6 @@ static bool sample_reshape(tn_i_rng *r, int dtype, tn_i_case *c) {
     return tn_i_case_list(c, 0, n, shape);
 }
 
-static void c_reshape(const tn_i_c_kernel *k) {
-    const tn_type *t = k->in[0].type;
-    tn_i_arr flat = {.type = t};
-    tn_i_dense_strides(t, flat.stride);
-    tn_i_c_open_arr(k->t, "i", t);
-    tn_i_text_put(k->t, "out0[");
-    tn_i_c_at_arr(k->t, "i", &flat);
-    tn_i_text_put(k->t, "] = in0[");
-    tn_i_c_at_arr(k->t, "i", &k->in[0]);
-    tn_i_text_put(k->t, "];\n");
-    tn_i_c_close(k->t, t->rank, t->dim);
-}
-
 const tn_prim tn_prim_reshape = {
     .id = TN_P_reshape,
     .name = "reshape",
@@ -417,8 +408,9 @@ const tn_prim tn_prim_reshape = {
     .simplify = simplify_reshape,
     .transpose = transpose_reshape,
     .batch = batch_reshape,
-    .kernel = kernel_reshape,
-    .c_kernel = c_reshape,
+    .boxes = boxes_reshape,
+    .kernel = tn_i_box_kernel,
+    .c_kernel = tn_i_c_box_kernel,
     .view = view_reshape,
     .walks = walks_reshape,
     .rows = rows_reshape,
@@ -527,8 +519,9 @@ const tn_prim tn_prim_transpose = {
     .simplify = simplify_transpose,
     .transpose = transpose_transpose,
     .batch = batch_transpose,
-    .kernel = tn_i_view_kernel,
-    .c_kernel = tn_i_c_view_kernel,
+    .boxes = tn_i_view_boxes,
+    .kernel = tn_i_box_kernel,
+    .c_kernel = tn_i_c_box_kernel,
     .view = view_transpose,
     .walks = walks_transpose,
     .rows = rows_transpose,
@@ -611,8 +604,9 @@ const tn_prim tn_prim_rev = {
     .simplify = simplify_rev,
     .transpose = transpose_rev,
     .batch = batch_rev,
-    .kernel = tn_i_view_kernel,
-    .c_kernel = tn_i_c_view_kernel,
+    .boxes = tn_i_view_boxes,
+    .kernel = tn_i_box_kernel,
+    .c_kernel = tn_i_c_box_kernel,
     .view = view_rev,
     .cost = tn_i_cost_copy,
     .jvp_bound = 2,

@@ -3,6 +3,7 @@
 #include "prims/c_text.h"
 #include "prims/ids.h"
 #include "prims/sample.h"
+#include "prims/arrays/boxes.h"
 #include "prims/arrays/shape.h"
 
 #include <string.h>
@@ -176,8 +177,9 @@ const tn_prim tn_prim_slice = {
     .simplify = simplify_slice,
     .transpose = transpose_slice,
     .batch = batch_slice,
-    .kernel = tn_i_view_kernel,
-    .c_kernel = tn_i_c_view_kernel,
+    .boxes = tn_i_view_boxes,
+    .kernel = tn_i_box_kernel,
+    .c_kernel = tn_i_c_box_kernel,
     .view = view_slice,
     .rows = rows_slice,
     .rows_in = 1 + 1,
@@ -214,15 +216,17 @@ static bool type_split(tn_i_query *q) {
     return true;
 }
 
-static tn_status kernel_split(const tn_i_kernel *k) {
-    const size_t size = tn_i_dtype_size(k->in[0].type->dtype);
-    tn_i_arr part = k->in[0];
-    if (tn_i_count(part.type) == 0) return TN_OK;
+static void boxes_split(const tn_i_kernel *k, tn_i_moved_boxes *to) {
+    const int64_t axis = k->p[1].u.i;
+    int64_t at = 0;
     for (uint32_t j = 0; j < k->nout; j++) {
-        tn_i_copy_array(&part, &k->out[j]);
-        part.data = tn_i_at_mut(part.data, size, k->p[0].u.ints[j] * part.stride[k->p[1].u.i]);
+        tn_i_moved_box box;
+        tn_i_box_of_operand(k, 0, j, &box);
+        box.dim[axis] = k->out[j].type->dim[axis];
+        box.from = at * box.src[axis];
+        at += box.dim[axis];
+        to->put(to, &box);
     }
-    return TN_OK;
 }
 
 static tn_i_var simplify_split(tn_i_builder *b, const tn_i_param *p, uint32_t nin, const tn_i_var *in,
@@ -262,23 +266,6 @@ static bool sample_split(tn_i_rng *r, int dtype, tn_i_case *c) {
     return tn_i_case_list(c, 0, n, sizes);
 }
 
-static void c_split(const tn_i_c_kernel *k) {
-    const int64_t axis = k->p[1].u.i;
-    int64_t first = 0;
-    for (uint32_t j = 0; j < k->nout; j++) {
-        const tn_type *t = k->out[j].type;
-        if (tn_i_count(t) == 0) continue;
-        tn_i_c_open_arr(k->t, "i", t);
-        tn_i_text_put(k->t, "out%u[", (unsigned)j);
-        tn_i_c_at_arr(k->t, "i", &k->out[j]);
-        tn_i_text_put(k->t, "] = in0[%lld + ", (long long)first);
-        tn_i_c_at(k->t, "i", t->rank, t->dim, k->in[0].stride);
-        tn_i_text_put(k->t, "];\n");
-        tn_i_c_close(k->t, t->rank, t->dim);
-        first += t->dim[axis] * k->in[0].stride[axis];
-    }
-}
-
 const tn_prim tn_prim_split = {
     .id = TN_P_split,
     .name = "split",
@@ -291,8 +278,9 @@ const tn_prim tn_prim_split = {
     .simplify = simplify_split,
     .transpose = transpose_split,
     .batch = batch_split,
-    .kernel = kernel_split,
-    .c_kernel = c_split,
+    .boxes = boxes_split,
+    .kernel = tn_i_box_kernel,
+    .c_kernel = tn_i_c_box_kernel,
     .cost = tn_i_cost_copy,
     .jvp_bound = 2,
     .transpose_bound = 2,
@@ -323,44 +311,16 @@ static bool type_concatenate(tn_i_query *q) {
     return tn_i_output_type(q, &t);
 }
 
-/* Rows first .. first + rows of dimension 0, of which axis is another. */
-static void concatenate_rows(const tn_i_kernel *k, int64_t axis, const int64_t *stride, int64_t first, int64_t rows) {
-    const size_t size = tn_i_dtype_size(k->out->type->dtype);
-    int64_t at = first * stride[0], dim[TN_MAX_RANK];
-    for (uint32_t i = 0; i < k->nin; i++) {
-        const tn_i_arr *x = &k->in[i];
-        tn_i_walk w;
-        memcpy(dim, x->type->dim, sizeof dim);
-        dim[0] = rows;
-        tn_i_walk_init(&w, x->type->rank, dim, x->stride, stride);
-        tn_i_walk_run(&w, tn_i_copy_row(size), size, tn_i_at(x->data, size, first * x->stride[0]),
-                      tn_i_at_mut(k->out->data, size, at));
-        at += x->type->dim[axis] * stride[axis];
-    }
-}
-
-/* Many operands write to the same lines of memory: a few rows at a time, which the cache holds. */
-static tn_status kernel_concatenate(const tn_i_kernel *k) {
-    const tn_type *out = k->out->type;
-    const size_t size = tn_i_dtype_size(out->dtype);
+static void boxes_concatenate(const tn_i_kernel *k, tn_i_moved_boxes *to) {
     const int64_t axis = k->p[0].u.i;
-    int64_t stride[TN_MAX_RANK], at = 0;
-    tn_i_dense_strides(out, stride);
-    if (tn_i_count(out) == 0) return TN_OK;
-    if (axis > 0 && k->nin > 1) {
-        const int64_t row = stride[0] * (int64_t)size, some = row < TN_M_JOIN_BYTES ? TN_M_JOIN_BYTES / row : 1;
-        for (int64_t first = 0; first < out->dim[0]; first += some)
-            concatenate_rows(k, axis, stride, first, some < out->dim[0] - first ? some : out->dim[0] - first);
-        return TN_OK;
-    }
+    int64_t at = 0;
     for (uint32_t i = 0; i < k->nin; i++) {
-        const tn_type *t = k->in[i].type;
-        tn_i_walk w;
-        tn_i_walk_init(&w, t->rank, t->dim, k->in[i].stride, stride);
-        tn_i_walk_run(&w, tn_i_copy_row(size), size, k->in[i].data, tn_i_at_mut(k->out->data, size, at));
-        at += t->dim[axis] * stride[axis];
+        tn_i_moved_box box;
+        tn_i_box_of_operand(k, i, 0, &box);
+        box.to = at * box.dst[axis];
+        at += box.dim[axis];
+        to->put(to, &box);
     }
-    return TN_OK;
 }
 
 /* Operands without elements are left out; one operand is the result; equal numbers stay one number. */
@@ -424,24 +384,6 @@ static bool sample_concatenate(tn_i_rng *r, int dtype, tn_i_case *c) {
     return true;
 }
 
-static void c_concatenate(const tn_i_c_kernel *k) {
-    const int64_t axis = k->p[0].u.i;
-    int64_t first = 0;
-    for (uint32_t i = 0; i < k->nin; i++) {
-        const tn_type *t = k->in[i].type;
-        if (tn_i_count(t)) {
-            tn_i_c_open_arr(k->t, "i", t);
-            tn_i_text_put(k->t, "out0[%lld + ", (long long)first);
-            tn_i_c_at(k->t, "i", t->rank, t->dim, k->out[0].stride);
-            tn_i_text_put(k->t, "] = in%u[", (unsigned)i);
-            tn_i_c_at_arr(k->t, "i", &k->in[i]);
-            tn_i_text_put(k->t, "];\n");
-            tn_i_c_close(k->t, t->rank, t->dim);
-        }
-        first += t->dim[axis] * k->out[0].stride[axis];
-    }
-}
-
 static tn_i_rows rows_concatenate(const tn_i_query *q) { return q->p[0].u.i ? TN_ROWS_OWN : TN_ROWS_MIXED; }
 
 const tn_prim tn_prim_concatenate = {
@@ -458,8 +400,9 @@ const tn_prim tn_prim_concatenate = {
     .simplify = simplify_concatenate,
     .transpose = transpose_concatenate,
     .batch = batch_concatenate,
-    .kernel = kernel_concatenate,
-    .c_kernel = c_concatenate,
+    .boxes = boxes_concatenate,
+    .kernel = tn_i_box_kernel,
+    .c_kernel = tn_i_c_box_kernel,
     .cost = tn_i_cost_copy,
     .jvp_bound = 3,
     .transpose_bound = 3,

@@ -2,6 +2,7 @@
 #include "prims/c_text.h"
 #include "prims/ids.h"
 #include "prims/sample.h"
+#include "prims/arrays/boxes.h"
 #include "prims/arrays/shape.h"
 #include "prims/arrays/sliding.h"
 
@@ -193,8 +194,9 @@ const tn_prim tn_prim_sliding_windows = {
     .simplify = simplify_sliding_windows,
     .transpose = transpose_sliding_windows,
     .batch = batch_sliding_windows,
-    .kernel = tn_i_view_kernel,
-    .c_kernel = tn_i_c_view_kernel,
+    .boxes = tn_i_view_boxes,
+    .kernel = tn_i_box_kernel,
+    .c_kernel = tn_i_c_box_kernel,
     .view = view_sliding_windows,
     .cost = cost_sliding_windows,
     .jvp_bound = 5,

@@ -140,8 +140,6 @@ tn_i_var tn_i_scatter_read(tn_i_rule *r, const tn_i_scatter_site *s, tn_i_var x,
 
 /* ---- gather.c ---- */
 
-/* Element i of an index vector, where it is known. */
-bool tn_i_known_index(const tn_i_builder *b, tn_i_var v, uint32_t i, int64_t *x);
 /* C text: opens the loops over the windows; behind it `from` and `to` are where each begins, and `inside` tells. */
 void tn_i_c_open_windows(const struct tn_i_c_kernel *k, const tn_i_windows *w, bool inside);
 
