@@ -150,18 +150,28 @@ static tn_i_var positions(tn_i_site *s, tn_i_var index, int64_t n, bool wrap) {
     return tn_i_do_where(s, negative, from_end, index);
 }
 
-/* Indices as one column of N positions. */
-static tn_i_var column(tn_i_site *s, tn_i_var index) {
-    if (s->b->failed) return TN_NOVAR;
-    const int64_t shape[2] = {tn_i_count(tn_i_site_type(s, index)), 1};
-    return tn_i_do_reshape(s, index, 2, shape);
+/* How many dimensions positions have in gathers and scatters: those of the indices, one at least; with one more they
+ * would be too many. */
+static int positions_rank(const tn_type *index) {
+    return index->rank > 0 && index->rank < TN_MAX_RANK ? index->rank : 1;
 }
 
-/* Dimension numbers of [.., n, ..] at a column of positions -> [.., N, ..]. */
-static void column_dims(int rank, int axis, tn_i_dnums *d) {
+/* Indices as vectors of one position. */
+static tn_i_var column(tn_i_site *s, tn_i_var index) {
+    if (s->b->failed) return TN_NOVAR;
+    const tn_type t = *tn_i_site_type(s, index);
+    const int rank = positions_rank(&t);
+    int64_t shape[TN_MAX_RANK + 1] = {tn_i_count(&t)};
+    if (rank == t.rank) memcpy(shape, t.dim, (size_t)rank * sizeof *shape);
+    shape[rank] = 1;
+    return tn_i_do_reshape(s, index, rank + 1, shape);
+}
+
+/* Dimension numbers of [.., n, ..] at positions of some rank -> [.., those dimensions, ..]. */
+static void column_dims(int rank, int axis, int positions, tn_i_dnums *d) {
     memset(d, 0, sizeof *d);
     for (int i = 0; i < rank; i++)
-        if (i != axis) d->v[TN_WINDOW][d->n[TN_WINDOW]++] = i;
+        if (i != axis) d->v[TN_WINDOW][d->n[TN_WINDOW]++] = i < axis ? i : i - 1 + positions;
     d->n[TN_COLLAPSED] = d->n[TN_MAP] = 1;
     d->v[TN_COLLAPSED][0] = d->v[TN_MAP][0] = axis;
 }
@@ -205,7 +215,7 @@ static tn_i_var take(tn_i_site *s, tn_i_var x, tn_i_var index, int axis, bool fi
     if (t.dim[axis] == 0) return from_empty(s, &out, axis);
     tn_i_dnums d;
     int64_t sizes[TN_MAX_RANK];
-    column_dims(t.rank, axis, &d);
+    column_dims(t.rank, axis, positions_rank(&i), &d);
     memcpy(sizes, t.dim, sizeof sizes);
     sizes[axis] = 1;
     return tn_i_do_reshape(s, emit_gather(s, x, column(s, index), &d, sizes, fill), out.rank, out.dim);
@@ -290,11 +300,12 @@ static tn_i_var put_at(tn_i_site *s, tn_i_var x, tn_i_var index, tn_i_var u, int
     index = positions(s, index, t.dim[axis], wrap);
     if (s->b->failed || tn_i_count(&t) == 0) return s->b->failed ? TN_NOVAR : x;
     tn_i_dnums d;
-    column_dims(t.rank, axis, &d);
+    column_dims(t.rank, axis, positions_rank(&i), &d);
     int64_t shape[TN_MAX_RANK];
-    memcpy(shape, t.dim, sizeof shape);
-    shape[axis] = tn_i_count(&i);
-    tn_i_var col = column(s, index), rows = tn_i_do_reshape(s, u, t.rank, shape);
+    const bool one = positions_rank(&i) != i.rank; /* dimension of positions */
+    memcpy(shape, one ? t.dim : want.dim, sizeof shape);
+    if (one) shape[axis] = tn_i_count(&i);
+    tn_i_var col = column(s, index), rows = tn_i_do_reshape(s, u, one ? t.rank : want.rank, shape);
     if (s->b->failed) return TN_NOVAR;
     return tn_i_scatter_of(s->b, scatter, x, col, rows, &d);
 }
