@@ -510,6 +510,88 @@ static void multiply(columns *c, const tn_i_eqn *e) {
     }
 }
 
+/* ---- places in rows ------------------------------------------------------------------------------- */
+
+/* Whether index column x is r, or, if code says so, more. */
+static tn_i_var index_is(const columns *c, int code, tn_i_var x, int64_t r) {
+    const tn_type t = *tn_i_vtype(c->b, x);
+    return tn_i_op2(c->b, code, x, tn_i_whole_number(c->b, &t, r));
+}
+
+/* Column of the index at `at`, which is one of an element of the indices' batch. */
+static tn_i_var index_column(columns *c, tn_i_var indices, const int64_t *at, const tn_type *to) {
+    const tn_type *t = type_of(c->f, indices);
+    int64_t whole[TN_MAX_RANK] = {0};
+    memcpy(whole, at, (size_t)(t->rank - 1) * sizeof *whole);
+    return widened(c, cells_of(c, indices)[column_of(c, t, whole)], to);
+}
+
+static tn_i_var choose(columns *c, tn_i_var is, tn_i_var x, tn_i_var y) {
+    return tn_i_op3(c->b, TN_P_select, is, x, y);
+}
+
+/* Of the last index that there is on, the last element; below the second, the first. */
+static void read_places(columns *c, const tn_i_eqn *e, const tn_i_row_places *p) {
+    const tn_i_var *in = tn_i_in(c->f, e);
+    const tn_type *x = type_of(c->f, in[0]), *out = type_of(c->f, e->out), to = tn_i_column_type(out, c->l);
+    const int64_t n = x->dim[p->along];
+    for (int64_t k = 0; k < width_of(c, e->out) && !c->b->failed; k++) {
+        int64_t at[TN_MAX_RANK] = {0}, there[TN_MAX_RANK] = {0};
+        index_of(c, out, k, at);
+        const tn_i_var i = index_column(c, in[1], at, &to);
+        tn_i_var y = TN_NOVAR;
+        for (int d = 0; d < x->rank; d++) there[d] = d == p->along ? 0 : at[p->walk[d]];
+        for (int64_t r = 0; r < n && !c->b->failed; r++) {
+            there[p->along] = r;
+            const tn_i_var one = widened(c, cells_of(c, in[0])[column_of(c, x, there)], &to);
+            y = r ? choose(c, index_is(c, TN_P_ge, i, r), one, y) : one;
+        }
+        if (p->fills && !c->b->failed) {
+            const tn_i_var inside = tn_i_op2(c->b, TN_P_and, index_is(c, TN_P_ge, i, 0), index_is(c, TN_P_lt, i, n));
+            const cell other = {tn_i_literal(c->b, x->dtype, p->bits), false, false};
+            y = choose(c, inside, y, widened(c, other, &to));
+        }
+        cells_of(c, e->out)[k] = (cell){y, to.rank > 0, false};
+    }
+}
+
+/* Whether the index is that of element r of n. */
+static tn_i_var goes_to(columns *c, const tn_i_row_places *p, tn_i_var i, int64_t r, int64_t n) {
+    const int code = p->clips && n > 1 && r == 0 ? TN_P_le : p->clips && n > 1 && r == n - 1 ? TN_P_ge : TN_P_eq;
+    return index_is(c, code, i, r);
+}
+
+/* One update after another, as they are done. */
+static void write_places(columns *c, const tn_i_eqn *e, const tn_i_row_places *p) {
+    const tn_i_var *in = tn_i_in(c->f, e);
+    const tn_type *u = type_of(c->f, in[2]), *out = type_of(c->f, e->out), to = tn_i_column_type(out, c->l);
+    const bool adds = e->prim->id == TN_P_scatter_add;
+    const int64_t n = out->dim[p->along];
+    for (int64_t k = 0; k < width_of(c, e->out) && !c->b->failed; k++) {
+        int64_t at[TN_MAX_RANK] = {0}, from[TN_MAX_RANK] = {0};
+        index_of(c, out, k, at);
+        tn_i_var y = widened(c, cells_of(c, in[0])[k], &to);
+        for (int64_t j = 0; j < width_of(c, in[2]) && !c->b->failed; j++) {
+            bool mine = true;
+            index_of(c, u, j, from);
+            for (int d = 0; d < out->rank; d++) mine &= d == p->along || from[p->walk[d]] == at[d];
+            const cell x = cells_of(c, in[2])[j];
+            if (!mine || (adds && x.none)) continue;
+            const tn_i_var one = widened(c, x, &to), i = index_column(c, in[1], from, &to);
+            const tn_i_var is = p->clips && n == 1 ? TN_NOVAR : goes_to(c, p, i, at[p->along], n);
+            const tn_i_var now = adds ? tn_i_op2(c->b, TN_P_add, y, one) : one;
+            y = is == TN_NOVAR ? now : choose(c, is, now, y);
+        }
+        cells_of(c, e->out)[k] = (cell){y, to.rank > 0, false};
+    }
+}
+
+static void places(columns *c, const tn_i_eqn *e) {
+    tn_i_row_places p;
+    (void)tn_i_columns_places(c->f, e, c->l, &p);
+    (e->prim->id == TN_P_gather ? read_places : write_places)(c, e, &p);
+}
+
 /* ---- all of it -------------------------------------------------------------------------------------------------- */
 
 static void numbers(columns *c, const tn_i_eqn *e) {
@@ -553,6 +635,8 @@ static void equation(columns *c, const tn_i_eqn *e) {
         pad(c, e);
     else if (e->prim->id == TN_P_dot_general)
         multiply(c, e);
+    else if (e->prim->id == TN_P_gather || e->prim->id == TN_P_scatter || e->prim->id == TN_P_scatter_add)
+        places(c, e);
     else if (e->prim->fold)
         reduce(c, e);
     else

@@ -163,6 +163,14 @@ static bool pads_columns(const fit *w, const tn_i_eqn *e) {
     return same;
 }
 
+/* Choices among all columns of a row, for each of them. */
+static bool places_columns(const fit *w, const tn_i_eqn *e) {
+    const tn_i_var *in = tn_i_in(w->f, e);
+    tn_i_row_places p;
+    if (!tn_i_columns_places(w->f, e, w->l, &p)) return false;
+    return type_of(w->f, in[0])->dim[p.along] * tn_i_columns_width(type_of(w->f, in[1]), w->l) <= TN_M_COLUMN_PRODUCT;
+}
+
 static bool moves_columns(const fit *w, const tn_i_eqn *e) {
     const tn_type *in = type_of(w->f, tn_i_in(w->f, e)[0]), *out = type_of(w->f, e->out);
     switch (e->prim->id) {
@@ -174,6 +182,9 @@ static bool moves_columns(const fit *w, const tn_i_eqn *e) {
     case TN_P_reshape: return reshapes_columns(w, in, out);
     case TN_P_pad: return same_kinds(w, in, out) && pads_columns(w, e);
     case TN_P_slice_add: return same_long(w, in, type_of(w->f, tn_i_in(w->f, e)[1]));
+    case TN_P_gather:
+    case TN_P_scatter:
+    case TN_P_scatter_add: return places_columns(w, e);
     default: return e->prim->fold != TN_FOLD_NONE && reduces_columns(w, e);
     }
 }

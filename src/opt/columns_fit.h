@@ -29,6 +29,16 @@ bool tn_i_columns_batch(const tn_fn *f, int64_t *n);
 /* A constant, or a literal that is repeated: made again where it is wanted as a whole. */
 bool tn_i_columns_constant(const tn_fn *f, tn_i_var v);
 
+/* A gather or scatter of single elements along short dimension `along` of its array, in rows of their own
+ * (columns_places.c). */
+typedef struct tn_i_row_places {
+    int along;
+    int8_t walk[TN_MAX_RANK]; /* of each other dimension of the array: the one of the indices that walks it */
+    bool clips, fills;        /* indices are held inside; or what others are given is `bits`, as of a literal */
+    uint64_t bits;
+} tn_i_row_places;
+bool tn_i_columns_places(const tn_fn *f, const tn_i_eqn *e, tn_i_long l, tn_i_row_places *p);
+
 /* How many columns an array of type t has; the type of one of them. */
 int64_t tn_i_columns_width(const tn_type *t, tn_i_long l);
 tn_type tn_i_column_type(const tn_type *t, tn_i_long l);

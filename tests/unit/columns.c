@@ -6,6 +6,7 @@
 #include "prims/ids.h"
 #include "tracing.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { N = 37, IN = 7, OUT = 2 };
@@ -421,11 +422,70 @@ static void test_stages(void **state) {
     tn_ctx_free(c);
 }
 
+/* Places in rows of their own, some of them outside: bits of the reference, and no gather or scatter is left. */
+static void test_places(void **state) {
+    static const char *const gathers =
+        "{ lambda x:%s[40,3,2] i:i32[40,4,2,1] u:%s[40,4,2] . let a:%s[40,4,2] = gather[dimension_numbers="
+        "GatherDimensionNumbers(offset_dims=(), collapsed_slice_dims=(1,), start_index_map=(1,), "
+        "operand_batching_dims=(0, 2), start_indices_batching_dims=(0, 2)) slice_sizes=(1, 1, 1) mode=%s] x i "
+        "b:%s[40,4,2] = mul a u c:%s[40,2] = reduce_sum[axes=(1,)] b in (c,) }";
+    static const char *const scatters =
+        "{ lambda x:%s[40,3,2] i:i32[40,4,2,1] u:%s[40,4,2] . let a:%s[40,3,2] = %s[dimension_numbers="
+        "ScatterDimensionNumbers(update_window_dims=(), inserted_window_dims=(1,), scatter_dims_to_operand_dims=(1,), "
+        "operand_batching_dims=(0, 2), scatter_indices_batching_dims=(0, 2)) mode=%s] x i u "
+        "b:%s[40,3,2] = mul a a c:%s[40,2] = reduce_sum[axes=(1,)] b in (c,) }";
+    static const char *const modes[] = {"clip", "fill"}, *const names[] = {"f64", "f32", "i32"},
+                             *const ops[] = {"gather", "scatter", "scatter_add"};
+    (void)state;
+    for (int k = 0; k < 18; k++) {
+        const char *const t = names[k % 3], *const mode = modes[k / 3 % 2], *const op = ops[k / 6];
+        char text[1024];
+        double x[240], u[320], got[80] = {0}, want[80] = {0};
+        int32_t index[320], whole[320], whole_x[240];
+        float half[320], half_x[240];
+        if (k / 6 == 0)
+            (void)snprintf(text, sizeof text, gathers, t, t, t, mode, t, t);
+        else
+            (void)snprintf(text, sizeof text, scatters, t, t, t, op, k / 3 % 2 ? "drop" : mode, t, t);
+        for (int i = 0; i < 320; i++) {
+            index[i] = (i * 7) % 6 - 1;
+            half[i] = (float)(u[i] = sin(i));
+            whole[i] = i * 77;
+        }
+        for (int i = 0; i < 240; i++) {
+            half_x[i] = (float)(x[i] = cos(i));
+            whole_x[i] = 3 * i - 100;
+        }
+        tn_ctx *c = checked();
+        tn_fn *f = tn_fn_parse(c, text, strlen(text), "test.tn");
+        if (!f) fail_msg("%s", tn_error(c));
+        tn_fn *g = tn_i_columns(f);
+        assert_int_equal(count(g, TN_P_gather) + count(g, TN_P_scatter) + count(g, TN_P_scatter_add), 0);
+        tn_i_fn_unref(g);
+        const void *in[3] = {k % 3 == 0   ? (const void *)x
+                             : k % 3 == 1 ? (const void *)half_x
+                                          : whole_x,
+                             index,
+                             k % 3 == 0   ? (const void *)u
+                             : k % 3 == 1 ? (const void *)half
+                                          : whole};
+        for (int r = 0; r < 2; r++) {
+            const tn_compile_options o = {.size = sizeof o, .backend = r ? TN_BACKEND_REFERENCE : TN_BACKEND_DEFAULT};
+            tn_exec *e = tn_compile(f, &o);
+            if (!e) fail_msg("%s", tn_error(c));
+            assert_int_equal(tn_call(e, in, (void *[]){r ? (void *)want : got}), TN_OK);
+            tn_exec_free(e);
+        }
+        if (memcmp(got, want, sizeof got) != 0) fail_msg("%s %s %s: bits differ", op, mode, t);
+        tn_ctx_free(c);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_form),
-                                       cmocka_unit_test(test_others), cmocka_unit_test(test_sums),
-                                       cmocka_unit_test(test_basis),  cmocka_unit_test(test_pairs),
-                                       cmocka_unit_test(test_random), cmocka_unit_test(test_merged),
-                                       cmocka_unit_test(test_calls),  cmocka_unit_test(test_stages)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_values), cmocka_unit_test(test_form),   cmocka_unit_test(test_others),
+        cmocka_unit_test(test_sums),   cmocka_unit_test(test_basis),  cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_random), cmocka_unit_test(test_merged), cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_stages), cmocka_unit_test(test_places)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
