@@ -110,15 +110,15 @@ uint32_t tn_i_lower_load(tn_i_lowering *w, const tn_i_nest_op *o) {
     return tn_i_l_load(w->b, &at);
 }
 
-/* 0 <= x <= last, of which the second may be true of all there are. */
+/* 0 <= x <= last. */
 static uint32_t known(tn_i_lowering *w, uint32_t x, int64_t last) {
     tn_i_l_builder *b = w->b;
     if (b->failed) return TN_L_NONE;
-    const int dtype = b->p->op[x].dtype;
-    const uint32_t low = two(b, TN_L_ge, x, tn_i_l_number(b, dtype, 0));
-    if (dtype == TN_I32 && last >= INT32_MAX) return low;
-    const uint64_t bits = dtype == TN_I32 ? (uint32_t)last : (uint64_t)last;
-    return two(b, TN_L_and, low, two(b, TN_L_le, x, tn_i_l_number(b, dtype, bits)));
+    if (b->p->op[x].dtype == TN_I32) /* without a sign, one comparison says both */
+        return two(b, TN_L_le, tn_i_l_convert(b, TN_U32, x),
+                   tn_i_l_number(b, TN_U32, last > INT32_MAX ? INT32_MAX : (uint32_t)last));
+    return two(b, TN_L_and, two(b, TN_L_ge, x, tn_i_l_number(b, TN_I64, 0)),
+               two(b, TN_L_le, x, tn_i_l_number(b, TN_I64, (uint64_t)last)));
 }
 
 uint32_t tn_i_lower_lookup(tn_i_lowering *w, const tn_i_nest_op *o) {
