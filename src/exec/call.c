@@ -150,6 +150,7 @@ static tn_status run(const tn_exec *e, tn_work *w, const uint8_t *skip, tn_i_tal
                         .file = &w->file,
                         .stacks = &w->stacks,
                         .talk = talk,
+                        .room = (uintptr_t)w->all,
                         .profile = w->profile};
     const tn_i_fp_mode mode = tn_i_fp_enter_as(e->fp), usual = TN_FP_DEFAULT;
     const bool threads = r.threads > 1 && (mode != usual || e->fp != usual);

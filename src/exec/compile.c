@@ -236,15 +236,16 @@ static bool note_arguments(tn_exec *e, const tn_compile_options *o) {
     return true;
 }
 
-/* Whether all steps, of which there are several, are to be one loop program: not where memory of the caller's may be
- * the same, nor for a C compiler, which takes its time for each. */
+/* Whether all steps, of which there are several, are to be one loop program, else which of them: not where memory of
+ * the caller's may be the same, nor for a C compiler, which takes its time for each. */
 static bool note_all(tn_exec *e, const tn_compile_options *o) {
-    const tn_i_plan *p = e->plan;
+    tn_i_plan *p = e->plan;
     tn_i_all_steps *a = &e->all;
     if (o->backend == TN_BACKEND_NATIVE || o->alias || e->speaks || p->plain) return true;
     if (p->nstep + p->nmove < 2 && (p->nstep == 0 || p->step[0].kind == TN_STEP_NEST)) return true;
     a->is = tn_i_part_measure(p, &a->size) && tn_i_part_is_one(&a->size);
-    if (!a->is || tn_i_add(a->size.keeps, a->size.registers, &a->bytes)) return true;
+    if (!a->is) return tn_i_plan_segments(e->ctx, p, &a->bytes);
+    if (tn_i_add(a->size.keeps, a->size.registers, &a->bytes)) return true;
     (void)tn_i_fail(e->ctx, TN_EOVERFLOW, NULL, "tn_compile: the workspace overflows the address space");
     return false;
 }

@@ -192,14 +192,17 @@ static void tell_step(const report *r, const tn_i_plan *p, const tn_i_step *s, c
 static bool tell(const report *r, const tn_i_plan *p, const tn_i_made *in, int depth, double share) {
     double all;
     if (!plan_ns(p, &all)) return false;
+    const tn_i_segment *g = NULL;
     for (size_t i = 0; i < p->nstep; i++) {
         const tn_i_step *s = &p->step[i];
         double ns;
+        if (s->segment) g = &p->segment[s->segment - 1];
+        const tn_i_made *one = g && i < g->first + g->n && g->made.code ? &g->made : in;
         if (s->kind == TN_STEP_RELEASE) continue;
         if (!step_ns(p, s, &ns)) return false;
         const double part = all > 0 ? share * ns / all : 0;
-        tell_step(r, p, s, in, depth, ns, part);
-        if (!tell_inside(r, p, s, in, depth, part)) return false;
+        tell_step(r, p, s, one, depth, ns, part);
+        if (!tell_inside(r, p, s, one, depth, part)) return false;
     }
     return true;
 }

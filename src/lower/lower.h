@@ -29,6 +29,8 @@ tn_i_loops *tn_i_lower_loop(tn_ctx *c, const tn_i_loop *l, bool counted);
 /* part.c: all steps of p, where they are a part that loop programs may have.  Its table of addresses is that of p;
  * entry 0 is scratch memory of its own. */
 tn_i_loops *tn_i_lower_all(tn_ctx *c, const tn_i_plan *p);
+/* The steps of a segment of p. */
+tn_i_loops *tn_i_lower_segment(tn_ctx *c, const tn_i_plan *p, const tn_i_segment *g);
 
 /* chunk.c: likewise of consecutive steps of a group of p.  Its table of addresses has g->ncell entries, of which arrays
  * of entries, and slots, begin at the first one in memory that any of g->most steps has; scratch memory is

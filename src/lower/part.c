@@ -129,6 +129,16 @@ void tn_i_lower_plan(const tn_i_lower_part *w) {
     for (size_t i = p->last_move; i < p->nmove && !w->b->failed; i++) move(w, &p->move[i]);
 }
 
+tn_i_loops *tn_i_lower_segment(tn_ctx *c, const tn_i_plan *p, const tn_i_segment *g) {
+    tn_i_l_builder b;
+    tn_i_lower_counters counters = {.array = TN_L_NONE};
+    const tn_i_lower_part w = {.b = &b, .p = p, .counters = &counters};
+    tn_i_l_begin(&b, c);
+    tn_i_l_arena(&b, TN_LOWER_SCRATCH, 0);
+    for (size_t i = g->first; i < g->first + g->n && !b.failed; i++) step(&w, &p->step[i]);
+    return tn_i_l_end(&b);
+}
+
 tn_i_loops *tn_i_lower_all(tn_ctx *c, const tn_i_plan *p) {
     tn_i_l_builder b;
     tn_i_lower_counters counters = {.array = TN_L_NONE};

@@ -15,12 +15,13 @@
 
 static bool is_much(const tn_i_part_size *k) { return k->work >= TN_M_THREAD_OPERATIONS; }
 
-/* What is lowered: a nest, all steps of a loop, steps in a row of a group, or all of the plan. */
+/* What is lowered: a nest, all steps of a loop, steps in a row of a group, a segment, or all of the plan. */
 typedef struct source {
     const tn_i_plan *plan;
     const tn_i_nest *nest; /* or, of steps, the first of their bodies */
     const tn_i_loop *loop;
     const tn_i_group *group;
+    const tn_i_segment *segment;
     tn_i_chunk_kind kind;
     bool all;
     bool much; /* work: steps for machine code, or to be run one by one, not for strips, which kernels are quicker than
@@ -59,15 +60,17 @@ tn_i_machine tn_i_lower_machine_alone(const tn_i_nest *n, int vector) {
     return m;
 }
 
+static bool is_steps(const source *s) { return s->loop || s->group || s->segment || s->all; }
+
 static tn_i_machine machine_of(const source *s, int vector) {
-    return s->loop || s->group || s->all ? tn_i_lower_machine_alone(s->nest, vector)
-                                         : tn_i_lower_machine(s->nest, vector);
+    return is_steps(s) ? tn_i_lower_machine_alone(s->nest, vector) : tn_i_lower_machine(s->nest, vector);
 }
 
 static tn_i_loops *lower(tn_ctx *c, const source *s) {
     if (s->all) return tn_i_lower_all(c, s->plan);
     if (s->loop) return tn_i_lower_loop(c, s->loop, true);
     if (s->group) return tn_i_lower_chunk(c, s->plan, s->group, s->kind);
+    if (s->segment) return tn_i_lower_segment(c, s->plan, s->segment);
     return tn_i_lower_nest(c, s->nest);
 }
 
@@ -142,6 +145,16 @@ static bool add_chunks(tn_ctx *c, tn_i_plan *p, tn_i_assembled *out) {
                      out))
                 return false;
         }
+    return true;
+}
+
+static bool add_segments(tn_ctx *c, tn_i_plan *p, tn_i_assembled *out) {
+    for (size_t i = 0; i < p->nsegment; i++) {
+        tn_i_segment *g = &p->segment[i];
+        const source s = {.plan = p, .nest = g->size.first, .segment = g, .much = is_much(&g->size), .room = g->bytes};
+        const struct tn_i_compiled k = {.of = s, .made = &g->made, .outputs = TN_BASE_ARGUMENTS + p->f->nin};
+        if (!add(c, k, out)) return false;
+    }
     return true;
 }
 
@@ -388,9 +401,11 @@ static bool compile_text(tn_ctx *c, const tn_i_plan *root, const tn_i_native_opt
 /* ---- all of it -------------------------------------------------------------------------------------------- */
 
 static bool add_all(tn_ctx *c, tn_i_plan *root, tn_i_all_steps *all, tn_i_assembled *out) {
-    bool ok = add_whole(c, root, all, out) && add_loops(c, root, out) && add_chunks(c, root, out);
+    bool ok = add_whole(c, root, all, out) && add_segments(c, root, out) && add_loops(c, root, out) &&
+              add_chunks(c, root, out);
     for (size_t i = 0; ok && i < root->nnested; i++)
-        ok = add_loops(c, root->nested[i], out) && add_chunks(c, root->nested[i], out);
+        ok = add_segments(c, root->nested[i], out) && add_loops(c, root->nested[i], out) &&
+             add_chunks(c, root->nested[i], out);
     ok = ok && add_nests(c, root, out);
     for (size_t i = 0; ok && i < root->nnested; i++) ok = add_nests(c, root->nested[i], out);
     return ok; /* they stay where they are from now on */
@@ -399,7 +414,7 @@ static bool add_all(tn_ctx *c, tn_i_plan *root, tn_i_all_steps *all, tn_i_assemb
 /* What has no code, and nests in calls that their code is not for.  Steps of loops that strips do not fit, or are not
  * for, run one by one. */
 static bool set_stripped(tn_ctx *c, struct tn_i_compiled *k) {
-    const bool steps = k->of.loop || k->of.group || k->of.all;
+    const bool steps = is_steps(&k->of);
     k->made->needed = k->needed;
     k->made->nneeded = k->nneeded;
     if (k->has_code && (steps || !k->nneeded)) return true;

@@ -88,8 +88,18 @@ static bool tell_group(const teller *t, const tn_i_plan *p, size_t plan, size_t 
     return ok;
 }
 
+static bool tell_segment(const teller *t, const tn_i_plan *p, size_t plan, size_t step) {
+    char title[256], last[32];
+    const tn_i_segment *g = &p->segment[p->step[step].segment - 1];
+    const tn_i_machine m = tn_i_lower_machine_alone(g->size.first, t->as.vector);
+    (void)snprintf(last, sizeof last, " to %zu", g->first + g->n - 1);
+    title_of(p, plan, step, last, title);
+    return tell_program(t, title, tn_i_lower_segment(t->ctx, p, g), &m);
+}
+
 static bool tell_plan(const teller *t, const tn_i_plan *p, size_t plan) {
     for (size_t i = 0; i < p->nstep; i++) {
+        if (p->step[i].segment && !tell_segment(t, p, plan, i)) return false;
         if (p->step[i].kind == TN_STEP_NEST && !tell_nest(t, p, plan, i)) return false;
         if (p->step[i].kind == TN_STEP_LOOP && p->loop[p->step[i].loop].whole && !tell_loop(t, p, plan, i))
             return false;

@@ -48,6 +48,18 @@ typedef struct tn_i_part_size {
 } tn_i_part_size;
 enum { TN_PART_LEVELS = 8 }; /* loops around that the address of an element may move in (TN_L_TERMS less TN_MAX_RANK) */
 
+/* Steps in a row that are one loop program (segments.c): they are run by it where all that it needs is there, else one
+ * by one. */
+struct tn_i_segment {
+    size_t first, n; /* steps */
+    tn_i_part_size size;
+    size_t bytes; /* of scratch memory */
+    tn_i_made made;
+};
+/* Those of root, and of what its steps run one by one; *bytes: of scratch memory, the most of one.  False after an
+ * error. */
+bool tn_i_plan_segments(tn_ctx *c, tn_i_plan *root, size_t *bytes);
+
 /* Many steps as one loop program (lower/loop.c), which has `nscratch` bytes of the step's scratch.  Its table of
  * addresses is the body's frame, and what else is behind that in the step's scratch: entry `counts` has the address of
  * two i64, the number of steps and that of the first one, and behind them its counters. */

@@ -201,7 +201,7 @@ static bool add_program(const tn_i_plan *p, tn_i_part_size *k) {
 }
 
 static bool add_step(const tn_i_plan *p, const tn_i_step *s, tn_i_part_size *k) {
-    if (s->stacks) return false;
+    if (s->stacks || s->axes) return false;
     switch ((tn_i_step_kind)s->kind) {
     case TN_STEP_NEST: return add_nest(s->u.nest, k);
     case TN_STEP_MOVE: return add_move(p, &p->move[s->loop], k);
@@ -213,10 +213,14 @@ static bool add_step(const tn_i_plan *p, const tn_i_step *s, tn_i_part_size *k) 
     }
 }
 
+bool tn_i_part_add_step(const tn_i_plan *p, const tn_i_step *s, tn_i_part_size *k) {
+    return ++k->steps <= MOST_STEPS && add_step(p, s, k);
+}
+
 bool tn_i_part_measure(const tn_i_plan *p, tn_i_part_size *k) {
     if (p->nrelease || p->axes || p->ntransfer) return false;
     for (size_t i = 0; i < p->nstep; i++)
-        if (++k->steps > MOST_STEPS || !add_step(p, &p->step[i], k)) return false;
+        if (!tn_i_part_add_step(p, &p->step[i], k)) return false;
     for (size_t i = p->last_move; i < p->nmove; i++)
         if (!add_move(p, &p->move[i], k)) return false;
     return true;

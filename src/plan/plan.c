@@ -178,6 +178,7 @@ static void plan_empty(tn_ctx *c, tn_i_plan *p) {
     tn_i_free(c, p->nest, p->cnest * sizeof *p->nest);
     for (size_t i = 0; i < p->nloop; i++) tn_i_loop_drop(c, &p->loop[i]);
     tn_i_free(c, p->loop, p->cloop * sizeof *p->loop);
+    tn_i_free(c, p->segment, p->csegment * sizeof *p->segment);
     tn_i_free(c, p->product, p->cproduct * sizeof *p->product);
     tn_i_free(c, p->kept, p->ncarry);
     tn_i_free(c, p->transfer, p->ctransfer * sizeof *p->transfer);

@@ -65,6 +65,7 @@ typedef struct tn_i_step {
     uint8_t triangle; /* product: what of its result is wanted, a tn_i_triangle (triangle.c) */
     bool at_once;     /* kernel: plan->product[loop] of where its operands and result are */
     uint8_t axes;     /* of the grid, over which ranks speak in it (run/talk.h); 0: they do not */
+    uint32_t segment; /* 1 + the plan->segment that begins with it; 0: none does */
 } tn_i_step;
 
 /* Programs of which a step runs one. */
@@ -100,8 +101,9 @@ typedef struct tn_i_transfer {
     uint32_t ahead; /* the fetch that comes next, or TN_NOVAR */
 } tn_i_transfer;
 
-typedef struct tn_i_loop tn_i_loop;   /* plan/loop.h */
-typedef struct tn_i_group tn_i_group; /* plan/replay.h */
+typedef struct tn_i_loop tn_i_loop;       /* plan/loop.h */
+typedef struct tn_i_group tn_i_group;     /* plan/replay.h */
+typedef struct tn_i_segment tn_i_segment; /* plan/loop.h */
 
 struct tn_i_run;
 
@@ -148,6 +150,9 @@ struct tn_i_plan {
     size_t nloop, cloop;
     tn_i_group *group;
     size_t ngroup, cgroup;
+    tn_i_segment *segment;
+    size_t nsegment, csegment;
+    bool segmented;         /* these have been looked for */
     size_t slots_at, slots; /* where the slots on disk begin in the spill file, and their bytes */
     uint8_t *kept; /* of a loop's body: per carry, whether what leaves a step is in the memory of what entered it */
     uint32_t ncarry;

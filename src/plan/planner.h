@@ -161,6 +161,8 @@ bool tn_i_loop_walk(const tn_i_planner *z, const tn_type *t, const tn_i_place *k
 int64_t tn_i_loop_entry(const tn_type *t);
 /* loop_part.c: adds what p takes to *k; false where it cannot be part of a loop program, or takes too many levels. */
 bool tn_i_part_measure(const tn_i_plan *p, tn_i_part_size *k);
+/* Likewise of one step alone; *k is of no use where it is false. */
+bool tn_i_part_add_step(const tn_i_plan *p, const tn_i_step *s, tn_i_part_size *k);
 /* Likewise of a program that is a step of a loop. */
 bool tn_i_part_steps(const tn_i_plan *p, tn_i_part_size *k);
 /* What the kernel of a step that has windows does (prims/arrays/windows.h). */

@@ -362,6 +362,12 @@ static tn_status run_speaking(const tn_i_plan *p, const tn_i_run *r, uintptr_t *
     return t->failed && !t->broken ? tn_i_drain(t, p, next) : status;
 }
 
+/* The segment that begins with step s, if it can run: all that it needs is there. */
+static const tn_i_segment *ready(const tn_i_plan *p, const tn_i_run *r, const tn_i_step *s, const uintptr_t *frame) {
+    const tn_i_segment *g = s->segment && !r->skip ? &p->segment[s->segment - 1] : NULL;
+    return g && g->made.code && tn_i_made_for(&g->made, frame) ? g : NULL;
+}
+
 tn_status tn_i_run_plan(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame) {
     tn_status status = TN_OK;
     if (p->axes && r->talk) return run_speaking(p, r, frame);
@@ -369,7 +375,12 @@ tn_status tn_i_run_plan(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame)
     for (size_t i = 0; i < p->nstep && status == TN_OK; i++) {
         if (r->skip && tn_i_bit(r->skip, i)) continue;
         const tn_i_step *s = &p->step[i];
-        status = s->kind == TN_STEP_NEST ? tn_i_run_nest(s, frame) : run_step(p, r, frame, i);
+        const tn_i_segment *g = ready(p, r, s, frame);
+        if (g) {
+            status = tn_i_run_made(&g->made, frame, r->room);
+            i += g->n - 1;
+        } else
+            status = s->kind == TN_STEP_NEST ? tn_i_run_nest(s, frame) : run_step(p, r, frame, i);
     }
     const bool leaves = p->last_move < p->nmove || p->last_release < p->nrelease;
     return status == TN_OK && leaves ? leave(p, r, frame) : status;

@@ -18,6 +18,7 @@ typedef struct tn_i_run {
     tn_i_stacks *stacks;
     tn_i_talk *talk;     /* with other ranks; NULL: there is no table for it */
     bool quiet;          /* what runs has run before: no print, no assert */
+    uintptr_t room;      /* scratch memory for segments */
     tn_profile *profile; /* what steps take is noted there (run/profile.h); NULL: it is not */
 } tn_i_run;
 
