@@ -4,36 +4,29 @@
 #include "lower/nest_i.h"
 #include "plan/strides.h"
 
+#include <string.h>
+
 typedef struct boxes {
     tn_i_moved_boxes boxes;
     const tn_i_lower_part *w;
     const tn_i_eqn *e;
 } boxes;
 
-static tn_i_lower_side side(const boxes *z, tn_i_var v, bool out, int64_t first) {
+static tn_i_lower_side side(const boxes *z, tn_i_var v, bool out, int64_t first, const int64_t *stride) {
     tn_i_lower_side s = tn_i_lower_side_of(z->w, z->w->p->f->val[v].type, &z->w->p->place[v], out);
     s.e = tn_i_affine_add(z->w->b, s.e, 1, tn_i_affine_number(first));
+    memcpy(s.stride, stride, sizeof s.stride);
     return s;
 }
 
 static void move(tn_i_moved_boxes *to, const tn_i_moved_box *box) {
     const boxes *z = (const boxes *)to;
-    tn_i_l_builder *b = z->w->b;
-    uint32_t open = 0;
     for (int d = 0; d < box->rank; d++)
         if (box->dim[d] == 0) return;
-    if (b->failed) return;
-    tn_i_lower_side x = side(z, tn_i_in(z->w->p->f, z->e)[box->in], false, box->from),
-                    y = side(z, z->e->out + box->out, true, box->to);
-    for (int d = 0; d < box->rank; d++) {
-        if (box->dim[d] == 1) continue;
-        const uint32_t loop = tn_i_l_for_n(b, box->dim[d]);
-        open++;
-        if (box->src[d]) x.e = tn_i_affine_term(b, x.e, loop, box->src[d]);
-        if (box->dst[d]) y.e = tn_i_affine_term(b, y.e, loop, box->dst[d]);
-    }
-    tn_i_l_store_at(b, y.array, y.e, tn_i_l_load_at(b, x.array, x.e));
-    while (open-- > 0) tn_i_l_close(b);
+    if (z->w->b->failed) return;
+    const tn_i_lower_side x = side(z, tn_i_in(z->w->p->f, z->e)[box->in], false, box->from, box->src),
+                          y = side(z, z->e->out + box->out, true, box->to, box->dst);
+    tn_i_lower_elements(z->w->b, box->rank, box->dim, x, y);
 }
 
 void tn_i_lower_boxes(const tn_i_lower_part *w, const tn_i_step *s) {

@@ -110,9 +110,7 @@ uint32_t tn_i_lower_load(tn_i_lowering *w, const tn_i_nest_op *o) {
     return tn_i_l_load(w->b, &at);
 }
 
-/* 0 <= x <= last. */
-static uint32_t known(tn_i_lowering *w, uint32_t x, int64_t last) {
-    tn_i_l_builder *b = w->b;
+uint32_t tn_i_lower_is_index(tn_i_l_builder *b, uint32_t x, int64_t last) {
     if (b->failed) return TN_L_NONE;
     if (b->p->op[x].dtype == TN_I32) /* without a sign, one comparison says both */
         return two(b, TN_L_le, tn_i_l_convert(b, TN_U32, x),
@@ -131,7 +129,7 @@ uint32_t tn_i_lower_lookup(tn_i_lowering *w, const tn_i_nest_op *o) {
                        .last = o->first,
                        .masked = o->fills};
     if (o->fills) {
-        at.mask = known(w, index, o->first);
+        at.mask = tn_i_lower_is_index(w->b, index, o->first);
         at.otherwise = tn_i_l_number(w->b, o->dtype, o->bits);
     }
     return tn_i_l_load(w->b, &at);
@@ -155,7 +153,7 @@ static void put_hot(tn_i_lowering *w, const tn_i_nest_one_hot *s) {
                              .by = to->stride[last],
                              .last = n->size[last] - 1,
                              .masked = true,
-                             .mask = known(w, column, n->size[last] - 1)};
+                             .mask = tn_i_lower_is_index(w->b, column, n->size[last] - 1)};
     tn_i_l_store(w->b, &at, value);
     for (uint32_t l = 0; l < last; l++) tn_i_l_close(w->b);
 }

@@ -25,19 +25,23 @@ tn_i_lower_side tn_i_lower_side_of(const tn_i_lower_part *w, const tn_type *t, c
     return z;
 }
 
+void tn_i_lower_elements(tn_i_l_builder *b, int rank, const int64_t *dim, tn_i_lower_side x, tn_i_lower_side y) {
+    uint32_t open = 0;
+    for (int d = 0; d < rank; d++) {
+        if (dim[d] == 1) continue;
+        const uint32_t loop = tn_i_l_for_n(b, dim[d]);
+        open++;
+        if (x.stride[d]) x.e = tn_i_affine_term(b, x.e, loop, x.stride[d]);
+        if (y.stride[d]) y.e = tn_i_affine_term(b, y.e, loop, y.stride[d]);
+    }
+    tn_i_l_store_at(b, y.array, y.e, tn_i_l_load_at(b, x.array, x.e));
+    while (open-- > 0) tn_i_l_close(b);
+}
+
 void tn_i_lower_copy(const tn_i_lower_part *w, const tn_type *t, const tn_i_place *from, const tn_i_place *to) {
     if (tn_i_count(t) == 0) return;
-    tn_i_lower_side x = tn_i_lower_side_of(w, t, from, false), y = tn_i_lower_side_of(w, t, to, true);
-    uint32_t open = 0;
-    for (int d = 0; d < t->rank; d++) {
-        if (t->dim[d] == 1) continue;
-        const uint32_t loop = tn_i_l_for_n(w->b, t->dim[d]);
-        open++;
-        if (x.stride[d]) x.e = tn_i_affine_term(w->b, x.e, loop, x.stride[d]);
-        if (y.stride[d]) y.e = tn_i_affine_term(w->b, y.e, loop, y.stride[d]);
-    }
-    tn_i_l_store_at(w->b, y.array, y.e, tn_i_l_load_at(w->b, x.array, x.e));
-    while (open-- > 0) tn_i_l_close(w->b);
+    const tn_i_lower_side x = tn_i_lower_side_of(w, t, from, false), y = tn_i_lower_side_of(w, t, to, true);
+    tn_i_lower_elements(w->b, t->rank, t->dim, x, y);
 }
 
 bool tn_i_lower_same_place(const tn_i_lower_part *w, const tn_i_place *a, const tn_i_place *b) {

@@ -55,19 +55,9 @@ static uint32_t bound(const windows *z, uint32_t v, int64_t x) {
     return tn_i_l_number(z->b, dtype, (uint64_t)x);
 }
 
-/* Of 32 bits, without a sign, one comparison says both. */
-static uint32_t is_inside(const windows *z, uint32_t x, int64_t last) {
-    tn_i_l_builder *b = z->b;
-    if (b->failed) return TN_L_NONE;
-    if (b->p->op[x].dtype == TN_I32)
-        return two(b, TN_L_le, tn_i_l_convert(b, TN_U32, x),
-                   tn_i_l_number(b, TN_U32, (uint32_t)(last > INT32_MAX ? INT32_MAX : last)));
-    return two(b, TN_L_and, two(b, TN_L_ge, x, bound(z, x, 0)), two(b, TN_L_le, x, bound(z, x, last)));
-}
-
 static void only_inside(windows *z, uint32_t x, int64_t last) {
     tn_i_l_builder *b = z->b;
-    const uint32_t is = is_inside(z, x, last);
+    const uint32_t is = tn_i_lower_is_index(b, x, last);
     z->mask = z->mask == TN_L_NONE ? is : two(b, TN_L_and, z->mask, is);
 }
 

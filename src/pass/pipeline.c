@@ -16,7 +16,7 @@ const tn_i_pass tn_i_pipeline[] = {
     {"hoist", tn_i_pass_hoist},                     /* what is the same in each iteration */
     {"collapse", tn_i_pass_collapse},               /* loops that walk on as one */
     {"fuse", tn_i_pass_fuse},                       /* loops whose results the next one loads, with that one */
-    {"common", tn_i_pass_common},                   /* what is computed already */
+    {"cse", tn_i_pass_cse},                         /* what is computed already */
     {"parallelize", tn_i_pass_parallelize},         /* outermost loops in parts for threads */
     {"vectorize_outer", tn_i_pass_vectorize_outer}, /* for strips, outer loops around short ones */
     {"unswitch", tn_i_pass_unswitch},               /* loops that load or store where one bool says */

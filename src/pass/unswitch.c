@@ -3,15 +3,14 @@
  *
  *     for i { x[i + 33 clamp(j, 9)] = y[i] where inside }     if inside { for i { x[i + 33 clamp(j, 9)] = y[i] } }
  */
+#include "base/machine.h"
 #include "loop/inside.h"
 #include "pass/inside.h"
 
-enum { MOST = 2 }; /* bools of one loop: copies are two to the power of that */
-
 typedef struct unswitch {
     tn_i_l_copy c;
-    uint32_t loop, n, mask[MOST];
-    bool is[MOST]; /* in the copy at hand */
+    uint32_t loop, n, mask[TN_M_UNSWITCH_BOOLS];
+    bool is[TN_M_UNSWITCH_BOOLS]; /* in the copy at hand */
 } unswitch;
 
 static bool touches(const tn_i_l_op *o) { return o->kind == TN_L_LOAD || o->kind == TN_L_STORE; }
@@ -28,7 +27,9 @@ static bool find_masks(unswitch *z) {
     const tn_i_loops *p = z->c.p;
     for (uint32_t k = z->loop + 1; k < p->op[z->loop].to; k++) {
         const tn_i_l_op *o = &p->op[k];
-        if (!touches(o) || o->in[1] == TN_L_NONE || o->in[1] > z->loop || z->n == MOST || which(z, k) < z->n) continue;
+        if (!touches(o) || o->in[1] == TN_L_NONE || o->in[1] > z->loop || z->n == TN_M_UNSWITCH_BOOLS ||
+            which(z, k) < z->n)
+            continue;
         z->mask[z->n++] = o->in[1];
     }
     return z->n > 0;
@@ -75,7 +76,7 @@ static void copy_loop(unswitch *z) {
 
 /* Bools at and behind `at` are still to be asked. */
 static void copies(unswitch *z, uint32_t at) {
-    if (at == z->n || at == MOST) {
+    if (at == z->n || at == TN_M_UNSWITCH_BOOLS) {
         if (stores(z)) copy_loop(z);
         return;
     }

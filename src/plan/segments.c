@@ -1,10 +1,9 @@
 /* Segments: of a plan that is no single loop program, because of a product, a factorization or another kernel that is
  * no loop, steps in a row that are one.  They are kernels that move elements or scatter them, or scan, with the nests
  * around them; and in programs that loops run step by step any steps, each of which is entered again and again. */
+#include "base/machine.h"
 #include "plan/loop.h"
 #include "plan/planner.h"
-
-enum { AHEAD = 32 }; /* steps that are looked at before the first of them that makes one program */
 
 typedef struct finder {
     tn_ctx *ctx;
@@ -17,7 +16,7 @@ static bool longest(const tn_i_plan *p, size_t i, bool repeats, tn_i_segment *g)
     bool kernels = false, worth = repeats;
     *g = (tn_i_segment){.first = i};
     for (size_t k = i; k < p->nstep; k++) {
-        if ((g->n == 0 && k - i == AHEAD) || !tn_i_part_add_step(p, &p->step[k], &size)) break;
+        if ((g->n == 0 && k - i == TN_M_SEGMENT_AHEAD) || !tn_i_part_add_step(p, &p->step[k], &size)) break;
         kernels |= p->step[k].kind == TN_STEP_KERNEL;
         if (!tn_i_part_is_one(&size)) continue;
         g->n = k - i + 1;
@@ -33,8 +32,10 @@ static bool add(finder *z, tn_i_plan *p, const tn_i_segment *g) {
     tn_i_segment *own = &p->segment[p->nsegment++];
     *own = *g;
     p->step[g->first].segment = (uint32_t)p->nsegment;
-    if (!tn_i_add(g->size.keeps, g->size.registers, &own->bytes))
-        return tn_i_fail(z->ctx, TN_EOVERFLOW, NULL, "tn_compile: the workspace overflows the address space"), false;
+    if (!tn_i_add(g->size.keeps, g->size.registers, &own->bytes)) {
+        (void)tn_i_fail(z->ctx, TN_EOVERFLOW, NULL, "tn_compile: the workspace overflows the address space");
+        return false;
+    }
     if (own->bytes > *z->bytes) *z->bytes = own->bytes;
     return true;
 }

@@ -10,7 +10,7 @@ typedef struct known {
     uint32_t value, bucket, next; /* of the copy; behind it in its bucket: 1 + one of these */
 } known;
 
-typedef struct common {
+typedef struct cse {
     tn_i_l_copy c;
     known *of;
     uint32_t *bucket;
@@ -19,7 +19,7 @@ typedef struct common {
     size_t depth, caround;
     size_t seen; /* in a parallel loop, which sees no values from outside: how many were known in front */
     bool *stays; /* of each operation: what stands behind its block reads it */
-} common;
+} cse;
 
 static bool is_pure(const tn_i_l_op *o) {
     if (o->kind == TN_L_MAP) return o->code != TN_L_fn;
@@ -48,7 +48,7 @@ static bool alike(const tn_i_loops *p, const tn_i_l_op *x, const tn_i_l_op *y) {
 }
 
 /* Value v of the copy, or what it is already. */
-static uint32_t first_like(common *z, uint32_t v) {
+static uint32_t first_like(cse *z, uint32_t v) {
     const tn_i_loops *p = z->c.b->p;
     const uint32_t bucket = (uint32_t)(hash(p, &p->op[v]) & (z->nbucket - 1));
     for (uint32_t i = z->bucket[bucket]; i; i = z->of[i - 1].next)
@@ -62,7 +62,7 @@ static uint32_t first_like(common *z, uint32_t v) {
     return v;
 }
 
-static void forget(common *z, size_t n) {
+static void forget(cse *z, size_t n) {
     while (z->nknown > n) {
         const known *k = &z->of[--z->nknown];
         z->bucket[k->bucket] = k->next;
@@ -70,7 +70,7 @@ static void forget(common *z, size_t n) {
 }
 
 /* Blocks: what one of them knows is forgotten behind it. */
-static void note_block(common *z, const tn_i_l_op *o) {
+static void note_block(cse *z, const tn_i_l_op *o) {
     if (o->kind == TN_L_FOR || o->kind == TN_L_IF) {
         if (!tn_i_grow(z->c.b->ctx, (void **)(void *)&z->around, &z->caround, z->depth + 1, sizeof *z->around))
             z->c.b->failed = true;
@@ -85,7 +85,7 @@ static void note_block(common *z, const tn_i_l_op *o) {
     }
 }
 
-static bool prepare(common *z, const tn_i_loops *p) {
+static bool prepare(cse *z, const tn_i_loops *p) {
     size_t n = 64;
     while (n < p->nop / 2) n *= 2;
     z->nbucket = n;
@@ -98,16 +98,16 @@ static bool prepare(common *z, const tn_i_loops *p) {
     return true;
 }
 
-static void drop(common *z, const tn_i_loops *p) {
+static void drop(cse *z, const tn_i_loops *p) {
     if (z->bucket) tn_i_free(p->ctx, z->bucket, z->nbucket * sizeof *z->bucket);
     tn_i_l_halved_drop(p, z->stays);
     tn_i_free(p->ctx, z->of, z->cknown * sizeof *z->of);
     tn_i_free(p->ctx, z->around, z->caround * sizeof *z->around);
 }
 
-tn_i_loops *tn_i_pass_common(tn_i_loops *p, const tn_i_machine *m) {
+tn_i_loops *tn_i_pass_cse(tn_i_loops *p, const tn_i_machine *m) {
     tn_i_l_builder b;
-    common z = {.depth = 0};
+    cse z = {.depth = 0};
     (void)m;
     tn_i_l_begin(&b, p->ctx);
     if (!prepare(&z, p)) b.failed = true;
