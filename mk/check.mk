@@ -240,14 +240,17 @@ $(foreach e,lotka_volterra neural_ode,$(eval SHORT_$(e) = --short $(BUILD)/$(e)-
 SHORT_xor_structs = $(BUILD)/xor_structs.npz
 # Examples of many ranks, on 1 to 4 of them.
 SHOWS_ranked = heat2d heat2d-check train
-on_threads   = sh -c 'for n in 1 2 3 4; do "$$0" --threads $$n "$$@" || exit 1; done'
+on_threads   = sh -c 'for n in $(or $(few_ranks),1 2 3 4); do "$$0" --threads $$n "$$@" || exit 1; done'
 define ranked_results
 $(R)/example-threads-$(1).res $(R)/example-mpi-$(1).res: $(BUILD)/examples/mpi/$(firstword $(subst -, ,$(1))) FORCE
 $(R)/example-threads-$(1).res:
 	$$(RUN) $$(on_threads) $$< $(2)
+$(R)/example-mpi-$(1).res: export TN_MPI_NP = $$(few_ranks)
 $(R)/example-mpi-$(1).res:
 	$$(RUN) $$(run_mpi) $$< $(2)
 endef
+# Under the sanitizers one number of ranks is enough, the least that has one between two others.
+few_ranks = $(if $(SAN),$(if $(LONG),,3))
 $(eval $(call ranked_results,heat2d,--short $(BUILD)/heat2d-short.svg))
 $(eval $(call ranked_results,heat2d-check,--check))
 $(eval $(call ranked_results,train,))

@@ -10,28 +10,30 @@
 .PHONY: doors
 
 DOORS = ipopt sundials nlopt lbfgs levmar mpi
+$(foreach d,$(DOORS),$(eval found_$(d) = $$(call once,$(d))))
 
 # What Debian calls the solver, how it is found, compiled and linked with.  Looked up when a recipe runs: before that it
-# may not be there yet.
+# may not be there yet.  What was found once is not looked for again.
+once = $(if $(seen_$(1)),,$(if $(look_$(1)),$(eval seen_$(1) := yes)))$(seen_$(1))
 package_ipopt = coinor-libipopt-dev
-found_ipopt   = $(shell pkg-config --exists ipopt 2>/dev/null && echo yes)
+look_ipopt    = $(shell pkg-config --exists ipopt 2>/dev/null && echo yes)
 cflags_ipopt  = $(patsubst -I%,-isystem %,$(shell pkg-config --cflags ipopt 2>/dev/null))
 libs_ipopt    = $(shell pkg-config --libs ipopt 2>/dev/null)
 requires_ipopt = ipopt
 
 package_nlopt = libnlopt-dev
-found_nlopt   = $(shell pkg-config --exists nlopt 2>/dev/null && echo yes)
+look_nlopt    = $(shell pkg-config --exists nlopt 2>/dev/null && echo yes)
 cflags_nlopt  = $(patsubst -I%,-isystem %,$(shell pkg-config --cflags nlopt 2>/dev/null))
 libs_nlopt    = $(shell pkg-config --libs nlopt 2>/dev/null)
 
 package_lbfgs = liblbfgs-dev
-found_lbfgs   = $(shell printf '\043include <lbfgs.h>\n' | $(CC) -x c -fsyntax-only - 2>/dev/null && echo yes)
+look_lbfgs    = $(shell printf '\043include <lbfgs.h>\n' | $(CC) -x c -fsyntax-only - 2>/dev/null && echo yes)
 cflags_lbfgs  =
 libs_lbfgs    = -llbfgs
 shared_lbfgs  = doors/point.c
 
 package_levmar = libcminpack-dev
-found_levmar   = $(shell pkg-config --exists cminpack 2>/dev/null && echo yes)
+look_levmar    = $(shell pkg-config --exists cminpack 2>/dev/null && echo yes)
 cflags_levmar  = $(patsubst -I%,-isystem %,$(shell pkg-config --cflags cminpack 2>/dev/null))
 libs_levmar    = $(shell pkg-config --libs cminpack 2>/dev/null)
 shared_levmar  = doors/point.c
@@ -39,7 +41,7 @@ shared_levmar  = doors/point.c
 # Debian's has no pkg-config files.  Version 7 has other contexts and error handlers: tests and examples are written for 6.
 package_sundials = libsundials-dev 6, libsuitesparse-dev
 cflags_sundials  = -isystem /usr/include/suitesparse
-found_sundials   = $(shell printf '\043include <cvodes/cvodes.h>\n\043include <klu.h>\n\043if SUNDIALS_VERSION_MAJOR != 6\n\043error\n\043endif\n' | \
+look_sundials    = $(shell printf '\043include <cvodes/cvodes.h>\n\043include <klu.h>\n\043if SUNDIALS_VERSION_MAJOR != 6\n\043error\n\043endif\n' | \
                      $(CC) $(cflags_sundials) -x c -fsyntax-only - 2>/dev/null && echo yes)
 # The matrices come first: solvers' libraries have copies of them, and the door shall need no solver.
 libs_sundials    = -Wl,--as-needed $(patsubst %,-lsundials_%,generic sunmatrixdense sunmatrixband sunmatrixsparse nvecserial \
@@ -53,7 +55,7 @@ mpi_show    = $(shell $(1) -show 2>/dev/null)
 mpi_cflags  = $(patsubst -I%,-isystem %,$(filter -I% -D%,$(mpi_show)))
 mpi_libs    = $(filter -L% -l% -Wl%,$(mpi_show))
 package_mpi = libopenmpi-dev, openmpi-bin, or another MPI 3
-found_mpi   = $(shell printf '\043include <mpi.h>\n\043if MPI_VERSION < 3\n\043error\n\043endif\n' | \
+look_mpi    = $(shell printf '\043include <mpi.h>\n\043if MPI_VERSION < 3\n\043error\n\043endif\n' | \
                 $(CC) $(cflags_mpi) -x c -fsyntax-only - 2>/dev/null && command -v $(firstword $(MPIRUN)) >/dev/null && echo yes)
 cflags_mpi  = $(call mpi_cflags,$(MPICC))
 libs_mpi    = $(call mpi_libs,$(MPICC))
@@ -141,6 +143,7 @@ $(patsubst mpi/%,$(OTHER)/%,$(call door_tests,mpi)): $(OTHER)/%: $(OTHER)/%.o $(
 	$(call say,LINK)
 	$(link)
 $(patsubst mpi/%,$(OTHER)/%,$(call door_tests,mpi)): LINK_MORE = $(call mpi_libs,mpicc.$(OTHER_MPI)) $(no_debug)
+$(BUILD)/check/door-$(OTHER_MPI)-%.res: export TN_MPI_NP = $(few_ranks)
 # MPICH's ranks that wait take a processor each, which is all that this test does.
 $(BUILD)/check/door-mpich-limit.res: export TN_MPI_NP = 1 2
 $(BUILD)/check/door-$(OTHER_MPI)-%.res: $(OTHER)/test_% FORCE
@@ -173,6 +176,7 @@ TESTS_doors = $(foreach d,$(FOUND),$(patsubst $(d)/test_%,door-$(d)-%,$(call doo
                 $(if $(OTHER_MPI),$(patsubst mpi/test_%,door-$(OTHER_MPI)-%,$(call door_tests,mpi)))
 
 SHORT_heat_lbfgs = --short
+$(BUILD)/check/door-mpi-%.res: export TN_MPI_NP = $(few_ranks)
 define door_results
 $$(patsubst $(1)/test_%,$(BUILD)/check/door-$(1)-%.res,$$(call door_tests,$(1))): $(BUILD)/check/door-$(1)-%.res: $(BUILD)/doors/$(1)/test_% FORCE
 	$$(RUN) $$(run_$(1)) $$<

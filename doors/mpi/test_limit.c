@@ -56,7 +56,7 @@ static void one_is_late(int kind) {
     CHECK(t->start(t->user, &first, &mine, &at_first, &r) == TN_OK);
     CHECK(!r || t->wait(t->user, r) == TN_OK);
     MPI_Barrier(MPI_COMM_WORLD);
-    if (world_rank == last) sleep_for(2.5);
+    if (world_rank == last) sleep_for(1.5);
     int status = t->start(t->user, &x, &mine, &got, &r);
     if (status == TN_OK && r) status = t->wait(t->user, r);
     const bool needs = kind != TN_COMM_SHIFT || world_rank == 0; /* its message comes from the last */

@@ -1,6 +1,7 @@
 /* Chains of operations in whole programs: random ones of cheap operations, of more values than there are
  * registers, slots or ends, against the reference, bit for bit, at lengths around blocks, leaves and tiles; of arrays
  * and of neighbours in them; with results that nobody wants, and such as are written over operands. */
+#include "amount.h"
 #include "unit/tracing.h"
 
 #include "plan/nest.h"
@@ -194,7 +195,7 @@ static void random_programs(void **unused) {
     static const int64_t length[] = {0,   1,   5,   16,   17,   63,   64,   100,  128,  129,     511,
                                      512, 513, 700, 1000, 1024, 1025, 2100, 4096, 4097, LONGEST, 9 * TN_LEAF};
     (void)unused;
-    for (int64_t seed = 0; seed < 400; seed++) {
+    for (int64_t seed = 0; seed < 400; seed += SANITIZED ? 7 : 1) {
         tn_ctx *c = tn_ctx_new(NULL);
         assert_non_null(c);
         one_program(c, seed % 2 ? TN_F32 : TN_F64, length[(size_t)seed / 2 % COUNT(length)], seed, false);
