@@ -4,7 +4,8 @@
  * for those that are no kernel's.
  *
  * Of two products that is which takes the other as its term that waits longer for its operands: in the body of a loop
- * one that waits for what is carried.  So a step of c = a c + b x waits for one operation, not for two. */
+ * the one with more equations between what is carried and it.  So a step of c = a c + b x waits for one operation, not
+ * for two. */
 #include "ir/memo.h"
 #include "prims/prim.h"
 
@@ -77,11 +78,15 @@ static tn_i_var contracted(tn_i_builder *b, tn_i_var v, tn_i_var late) {
     return once == TN_NOVAR ? v : once;
 }
 
-/* The first operand that waits for what is carried, or TN_NOVAR. */
-static tn_i_var waiting(const tn_fn *f, const tn_i_eqn *e, const bool *waits) {
-    for (uint32_t i = 0; i < e->nin; i++)
-        if (waits[tn_i_in(f, e)[i]]) return tn_i_in(f, e)[i];
-    return TN_NOVAR;
+/* The operand that waits longest for what is carried, the first of such, or TN_NOVAR; waits: how many equations are in
+ * a row between what is carried and each value, 0: none of it. */
+static tn_i_var waiting(const tn_fn *f, const tn_i_eqn *e, const uint32_t *waits) {
+    tn_i_var v = TN_NOVAR;
+    for (uint32_t i = 0; i < e->nin; i++) {
+        const tn_i_var x = tn_i_in(f, e)[i];
+        if (waits[x] && (v == TN_NOVAR || waits[x] > waits[v])) v = x;
+    }
+    return v;
 }
 
 /* Other equations in the place of e. */
@@ -106,7 +111,7 @@ static void expand(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var 
     tn_i_free(b->ctx, (void *)type, n * sizeof *type);
 }
 
-static void step(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *map, bool *waits, const char *form,
+static void step(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *map, uint32_t *waits, const char *form,
                  tn_i_memo *memo) {
     tn_i_param p[TN_MAX_PARAMS];
     const tn_prim *prim = e->prim;
@@ -129,7 +134,7 @@ static void step(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *m
     b->linear = e->linear;
     tn_i_var out = b->failed ? TN_NOVAR : tn_i_emit(b, prim, p, e->nin, in);
     const tn_i_var late = waiting(f, e, waits);
-    for (uint32_t j = 0; j < e->nout; j++) waits[e->out + j] = late != TN_NOVAR;
+    for (uint32_t j = 0; j < e->nout; j++) waits[e->out + j] = late != TN_NOVAR ? waits[late] + 1 : 0;
     if (contracts(form) && e->nout == 1)
         out = contracted(b, out, late == TN_NOVAR ? TN_NOVAR : tn_i_mapped(b, f, map, late));
     for (uint32_t j = 0; j < e->nout && out != TN_NOVAR; j++) map[e->out + j] = out + j;
@@ -156,7 +161,7 @@ static tn_fn *rebuild(const tn_fn *f, const char *form, tn_i_memo *memo, const u
     b.regions = f->regions;
     b.mixed = f->mixed;
     tn_i_var *map = tn_i_map_new(f), *out = tn_i_alloc_array(f->ctx, f->nout, sizeof *out);
-    bool *waits = tn_i_alloc_array(f->ctx, f->nval, sizeof *waits);
+    uint32_t *waits = tn_i_alloc_array(f->ctx, f->nval, sizeof *waits);
     if (!map || !out || !waits) b.failed = true;
     for (uint32_t i = 0; i < f->nin && carried && waits; i++) waits[i] = carried[i];
     for (uint32_t i = 0; i < f->nin && !b.failed; i++)

@@ -6,29 +6,37 @@
 
 /* ---- what is to come -------------------------------------------------------------------------- */
 
+/* Three walks: events are counted, written, and with what is to come known, so is what is alive. */
+enum { COUNT, WRITE, LIVE };
+
 typedef struct events {
     tn_i_allocator *a;
-    bool write; /* the second time: they are written, not counted */
+    int walk;
     uint32_t position;
     uint32_t alive[3];
 } events;
 
+/* From here on v waits for a read; a carry does not between its last read in the loop and the end. */
+static void live(events *z, tn_i_reg v, bool counts, bool defined) {
+    tn_i_a_state *s = &z->a->state[v];
+    uint32_t *alive = &z->alive[z->a->m->value[v].class];
+    if (s->at == s->end && !counts) return; /* nobody reads it */
+    *alive += s->home || (counts && defined);
+    s->home = 0;
+    if (!counts) return;
+    s->at++;
+    *alive -= s->at == s->end || z->a->event[s->at] & 1;
+}
+
 static void event(events *z, tn_i_reg v, bool defined) {
     tn_i_a_state *s = &z->a->state[v];
-    const int class = z->a->m->value[v].class;
     const bool counts = !defined || z->a->m->value[v].carried;
-    if (!z->write) {
+    if (z->walk == LIVE)
+        live(z, v, counts, defined);
+    else if (z->walk == COUNT)
         s->end += counts;
-        return;
-    }
-    if (!counts && s->at == s->end) return; /* nobody reads it */
-    if (s->home) {                          /* the first time */
-        s->home = 0;
-        z->alive[class]++;
-    }
-    if (!counts) return;
-    z->a->event[s->at++] = z->position << 1 | defined;
-    if (s->at == s->end) z->alive[class]--;
+    else if (counts)
+        z->a->event[s->at++] = z->position << 1 | defined;
 }
 
 /* A carry is not alive at the end of its own loop, where it becomes another number. */
@@ -56,17 +64,18 @@ static void events_of(events *z, const tn_i_mi *in) {
     if (in->op == TN_M_BEGIN) event(z, in->v, true);
 }
 
-static void walk_events(events *z) {
+static void walk_events(events *z, int walk) {
     const tn_i_machine *m = z->a->m;
+    z->walk = walk;
     uint32_t open = TN_REG_NONE;
     for (z->position = 0; z->position < m->nin; z->position++) {
         const tn_i_mi *in = &m->in[z->position];
-        if (in->op == TN_M_LOOP && z->write) {
+        if (in->op == TN_M_LOOP && z->walk == LIVE) {
             memcpy(m->loop[in->imm].head, z->alive, sizeof z->alive);
             open = (uint32_t)in->imm;
         }
         events_of(z, in);
-        if (!z->write || open == TN_REG_NONE) continue;
+        if (z->walk != LIVE || open == TN_REG_NONE) continue;
         tn_i_m_loop *l = &m->loop[open];
         for (int c = 0; c < 3; c++)
             if (z->alive[c] > l->most[c]) l->most[c] = z->alive[c];
@@ -81,8 +90,9 @@ bool tn_i_a_find_events(tn_i_allocator *a) {
     events z = {.a = a};
     const size_t n = a->m->nvalue;
     size_t total = 0;
-    for (size_t v = 0; v < n; v++) a->state[v] = (tn_i_a_state){.slot = -1, .reg = TN_A_NOWHERE, .home = 1};
-    walk_events(&z);
+    for (size_t v = 0; v < n; v++)
+        a->state[v] = (tn_i_a_state){.slot = -1, .reg = TN_A_NOWHERE, .home = 1, .head = TN_REG_NONE};
+    walk_events(&z, COUNT);
     for (size_t v = 0; v < n; v++) {
         const uint32_t count = a->state[v].end;
         a->state[v].at = (uint32_t)total;
@@ -92,8 +102,9 @@ bool tn_i_a_find_events(tn_i_allocator *a) {
     }
     a->nevent = total ? total : 1;
     if (!(a->event = tn_i_alloc_array(a->m->ctx, a->nevent, sizeof *a->event))) return a->m->failed = true, false;
-    z.write = true;
-    walk_events(&z);
+    walk_events(&z, WRITE);
+    for (size_t v = 0; v < n; v++) a->state[v].at = v ? a->state[v - 1].end : 0;
+    walk_events(&z, LIVE);
     for (size_t v = 0; v < n; v++) {
         a->state[v].at = v ? a->state[v - 1].end : 0;
         a->state[v].home = TN_A_NOWHERE;
@@ -185,6 +196,25 @@ unsigned tn_i_a_free(tn_i_allocator *a, int class) {
     return TN_A_NOWHERE;
 }
 
+/* Whether v, for which the end of a loop at `position` waits, is in no register there: the head of the innermost loop
+ * has it in none, and it is not what a carry becomes. */
+static bool idle_at(const tn_i_allocator *a, tn_i_reg v, uint32_t position) {
+    const tn_i_mi *in = &a->m->in[position];
+    if (in->op != TN_M_AGAIN || a->nblock == 0) return false;
+    const tn_i_a_block *b = &a->block[a->nblock - 1];
+    const tn_i_reg like = a->m->value[v].like;
+    if (b->kind != TN_M_LOOP - TN_M_COPY || b->loop != (uint32_t)in->imm || a->state[v].head == b->loop) return false;
+    return like == TN_REG_NONE || a->m->value[like].loop != b->loop;
+}
+
+/* When v has to be in a register, from this event of it on. */
+uint32_t tn_i_a_again(const tn_i_allocator *a, tn_i_reg v, uint32_t event) {
+    if (event >= a->state[v].end || a->event[event] & 1) return UINT32_MAX;
+    const uint32_t position = a->event[event] >> 1;
+    return idle_at(a, v, position) ? UINT32_MAX : position;
+}
+
+/* Of those in registers that is given up which is read last, and of such one that memory has. */
 unsigned tn_i_a_take(tn_i_allocator *a, int class) {
     const unsigned free = tn_i_a_free(a, class);
     if (free != TN_A_NOWHERE) return free;
@@ -192,8 +222,11 @@ unsigned tn_i_a_take(tn_i_allocator *a, int class) {
     uint32_t far = 0;
     for (uint64_t left = a->all[class] & ~a->blocked & ~a->pinned; left; left &= left - 1) {
         const unsigned r = lowest(left);
-        const uint32_t next = tn_i_a_next(a, a->holder[r]);
-        if (best != TN_A_NOWHERE && next <= far) continue;
+        const tn_i_reg v = a->holder[r];
+        const uint32_t next = tn_i_a_again(a, v, a->state[v].at);
+        const bool better =
+            next > far || (next == far && tn_i_a_in_memory(a, v) && !tn_i_a_in_memory(a, a->holder[best]));
+        if (best != TN_A_NOWHERE && !better) continue;
         best = r;
         far = next;
     }
@@ -252,7 +285,7 @@ bool tn_i_a_stays(const tn_i_allocator *a, const tn_i_mi *in, tn_i_reg v) {
     if (bytes == 0 || bytes > there || (in->v == v) + (in->s == v) + (in->m == v) > 1 || in->tie == v) return false;
     const tn_i_a_state *s = &a->state[v];
     if (a->m->value[v].class == TN_CLASS_G && a->m->value[v].constant) return true;
-    const uint32_t again = s->at + 1 < s->end && !(a->event[s->at + 1] & 1) ? a->event[s->at + 1] >> 1 : UINT32_MAX;
+    const uint32_t again = tn_i_a_again(a, v, s->at + 1);
     return again - a->position > TN_M_SPILL_SOON || again == UINT32_MAX;
 }
 

@@ -12,11 +12,12 @@ enum { TN_A_V = 16, TN_A_K = 48, TN_A_ALL = 56, TN_A_NOWHERE = 0xFF };
 /* Where a register is.  Its uses and later definitions are event[at .. end): twice the position, and 1. */
 typedef struct tn_i_a_state {
     uint32_t at, end;
-    int32_t slot; /* from the first slot on; -1: none */
-    uint8_t reg;  /* of the row; TN_A_NOWHERE */
-    uint8_t home; /* a carry's at the head of its loop */
-    bool valid;   /* its slot has it */
-    bool ahead;   /* its slot is that of the carry that it becomes */
+    int32_t slot;  /* from the first slot on; -1: none */
+    uint8_t reg;   /* of the row; TN_A_NOWHERE */
+    uint8_t home;  /* a carry's at the head of its loop */
+    uint32_t head; /* the innermost loop at whose head it is in a register, of those that were open at once */
+    bool valid;    /* its slot has it */
+    bool ahead;    /* its slot is that of the carry that it becomes */
 } tn_i_a_state;
 
 typedef struct tn_i_a_block {
@@ -57,6 +58,7 @@ static inline bool tn_i_a_alive(const tn_i_allocator *a, tn_i_reg v) { return tn
 static inline bool tn_i_a_in_memory(const tn_i_allocator *a, tn_i_reg v) {
     return a->state[v].valid || a->m->value[v].constant;
 }
+uint32_t tn_i_a_again(const tn_i_allocator *a, tn_i_reg v, uint32_t event);
 void tn_i_a_hold(tn_i_allocator *a, unsigned r, tn_i_reg v);
 void tn_i_a_let_go(tn_i_allocator *a, unsigned r);
 void tn_i_a_dies(tn_i_allocator *a, tn_i_reg v);        /* its register and slot are free */

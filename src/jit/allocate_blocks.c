@@ -89,13 +89,16 @@ static bool is_in(const chosen *b, tn_i_reg v) {
     return false;
 }
 
-/* Registers of a class that what comes from outside may have in the loop, beside what the loop needs itself. */
+/* Registers of a class that what comes from outside may have in the loop, beside what the loop needs itself: where not
+ * all of it has one, also for the operands of an instruction that memory has. */
+enum { LOADED = 2 };
 static unsigned room(const tn_i_allocator *a, const tn_i_m_loop *l, int class) {
     const unsigned all = (unsigned)__builtin_popcountll(a->all[class]);
     const unsigned inside = l->most[class] > l->head[class] ? l->most[class] - l->head[class] : 0;
     if (l->calls && class != TN_CLASS_G) return 0;
     const unsigned there = l->calls ? (unsigned)__builtin_popcountll(a->all[class] & TN_A_KEPT) : all;
-    const unsigned left = there > inside ? there - inside : 0;
+    const unsigned needed = inside + (l->most[class] > there ? (unsigned)LOADED : 0);
+    const unsigned left = there > needed ? there - needed : 0;
     return left > BEST ? BEST : left;
 }
 
@@ -163,6 +166,14 @@ static void begin_pairs(tn_i_allocator *a, const tn_i_m_loop *l, tn_i_a_block *b
     }
 }
 
+/* What is in registers at the head of the innermost loop. */
+static void mark_head(tn_i_allocator *a) {
+    size_t i = a->nblock;
+    while (i > 0 && a->block[i - 1].kind != TN_M_LOOP - TN_M_COPY) i--;
+    for (unsigned r = 0; r < TN_A_ALL && i > 0; r++)
+        if (a->block[i - 1].before[r] != TN_REG_NONE) a->state[a->block[i - 1].before[r]].head = a->block[i - 1].loop;
+}
+
 static void open_loop(tn_i_allocator *a, const tn_i_mi *in) {
     const tn_i_m_loop *l = &a->m->loop[in->imm];
     for (int class = 0; class < 3; class ++) keep_chosen(a, l, class);
@@ -177,6 +188,7 @@ static void open_loop(tn_i_allocator *a, const tn_i_mi *in) {
         if (a->m->value[v].loop == b->loop) a->state[v].home = (uint8_t)r;
     }
     begin_pairs(a, l, b);
+    mark_head(a);
     if (in->cc != TN_CC_NONE) tn_i_x86_jump_if(a->c, (tn_i_x86_cc)in->cc, b->out);
     tn_i_code_align(a->c, 16);
     tn_i_code_place(a->c, b->again);
@@ -265,6 +277,7 @@ static void close_loop(tn_i_allocator *a, const tn_i_mi *in) {
     bury(a, l);
     settle(a, b->trail);
     a->nblock--;
+    mark_head(a);
 }
 
 /* Out of the loop, with its head's registers: none of them has changed at the head, but a carry that nobody reads may

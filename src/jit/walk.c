@@ -94,13 +94,17 @@ static void map(tn_i_walk *w, uint32_t k) {
     }
     tn_i_reg in[3] = {TN_REG_NONE, TN_REG_NONE, TN_REG_NONE};
     for (int j = 0; j < o->nin; j++) in[j] = tn_i_w_one(w, o->in[j]);
-    tn_i_w_is(w, k, tn_i_w_map(w, o->code, from, o->dtype, 1, in[0], in[1], in[2]));
+    tn_i_reg r;
+    if (!tn_i_w_limit(w, o, 1, in, &r)) r = tn_i_w_map(w, o->code, from, o->dtype, 1, in[0], in[1], in[2]);
+    tn_i_w_is(w, k, r);
 }
 
 static tn_i_reg map_piece(tn_i_walk *w, uint32_t k, unsigned i) {
     const tn_i_l_op *o = tn_i_w_o(w, k);
     tn_i_reg in[3] = {TN_REG_NONE, TN_REG_NONE, TN_REG_NONE};
     for (int j = 0; j < o->nin; j++) in[j] = tn_i_w_piece(w, o->in[j], i);
+    tn_i_reg r;
+    if (tn_i_w_limit(w, o, w->lanes, in, &r)) return r;
     return tn_i_w_map(w, o->code, from_of(w, o), o->dtype, w->lanes, in[0], in[1], in[2]);
 }
 

@@ -260,6 +260,8 @@ void tn_i_w_lane_part(tn_i_walk *w, tn_i_w_places *a, unsigned lane);
 void tn_i_w_lane_index(tn_i_walk *w, const tn_i_w_places *a, unsigned lane);
 
 /* walk_map.c, walk_int.c, walk_bool.c, walk_convert.c: operation `code` on one piece */
+/* MAP o, if it is max or min of floats with a number: false, else. */
+bool tn_i_w_limit(tn_i_walk *w, const tn_i_l_op *o, unsigned lanes, const tn_i_reg in[2], tn_i_reg *r);
 tn_i_reg tn_i_w_map(tn_i_walk *w, int code, int from, int dtype, unsigned lanes, tn_i_reg x, tn_i_reg y, tn_i_reg z);
 tn_i_reg tn_i_w_integers(tn_i_walk *w, int code, int dtype, unsigned lanes, tn_i_reg x, tn_i_reg y);
 tn_i_reg tn_i_w_bools(tn_i_walk *w, int code, unsigned lanes, tn_i_reg x, tn_i_reg y, tn_i_reg z);

@@ -54,6 +54,33 @@ static tn_i_reg extreme(tn_i_walk *w, bool greater, int dtype, unsigned lanes, t
     return greater ? with_nan(w, dtype, lanes, r, x, y) : r;
 }
 
+/* Max and min with a number, that is no NaN, in the first place: of a NaN and of what is equal the other one stays.
+ * That is -0 for max with +0, and +0 for min with -0, where the sign of all that the result may be is known. */
+static tn_i_reg limited(tn_i_walk *w, bool greater, int dtype, unsigned lanes, uint64_t number, tn_i_reg x,
+                        tn_i_reg y) {
+    static const four max = FOUR(vmax), min = FOUR(vmin);
+    const tn_i_reg r = two(w, greater ? max : min, dtype, lanes, x, y);
+    const uint64_t sign = dtype == TN_F64 ? (uint64_t)1 << 63 : 0x80000000u;
+    if (number != (greater ? 0 : sign)) return r;
+    return greater ? bits(w, TN_X_vandps, dtype, lanes, r, same_bits(w, dtype, lanes, 0x7FFFFFFFu, INT64_MAX))
+                   : bits(w, TN_X_vorps, dtype, lanes, r, sign_bit(w, dtype, lanes));
+}
+
+static bool is_nan(int dtype, uint64_t bits) {
+    return dtype == TN_F64 ? (bits & INT64_MAX) > 0x7FF0000000000000u : (bits & 0x7FFFFFFFu) > 0x7F800000u;
+}
+
+bool tn_i_w_limit(tn_i_walk *w, const tn_i_l_op *o, unsigned lanes, const tn_i_reg in[2], tn_i_reg *r) {
+    if (o->kind != TN_L_MAP || (o->code != TN_L_max && o->code != TN_L_min) || !tn_i_is_float(o->dtype)) return false;
+    for (int k = 0; k < 2; k++) {
+        const tn_i_l_op *limit = &w->p->op[o->in[k]];
+        if (limit->kind != TN_L_NUMBER || is_nan(o->dtype, limit->bits)) continue;
+        *r = limited(w, o->code == TN_L_max, o->dtype, lanes, limit->bits, in[k], in[1 - k]);
+        return true;
+    }
+    return false;
+}
+
 /* AVX-512: r, and a NaN where y is one: of what a number is there are eight kinds, told by what is to become of r for
  * each, in 4 bits; that of the first two, NaNs, is the NaN. */
 static tn_i_reg fixed_up(tn_i_walk *w, int dtype, unsigned lanes, tn_i_reg r, tn_i_reg y) {

@@ -1,7 +1,8 @@
 /* What is computed already, in the same block or in one around it, is not computed again: numbers, indices, conditions
- * and operations of the same operands (common subexpressions).  Loads are none, as stores may stand between them, nor
- * are functions, which are called for many numbers at once. */
+ * and operations of the same operands (common subexpressions), but no functions, which are called for many numbers at
+ * once.  Nor is loaded what the block itself has loaded or stored since (cse_memory.h). */
 #include "loop/inside.h"
+#include "pass/cse_memory.h"
 #include "pass/inside.h"
 
 #include <string.h>
@@ -19,6 +20,7 @@ typedef struct cse {
     size_t depth, caround;
     size_t seen; /* in a parallel loop, which sees no values from outside: how many were known in front */
     bool *stays; /* of each operation: what stands behind its block reads it */
+    tn_i_l_recent recent;
 } cse;
 
 static bool is_pure(const tn_i_l_op *o) {
@@ -69,6 +71,17 @@ static void forget(cse *z, size_t n) {
     }
 }
 
+/* A value that memory has, or what is stored there. */
+static void note_access(cse *z, uint32_t k) {
+    const tn_i_l_op *o = &z->c.p->op[k];
+    if (o->kind == TN_L_FOR || o->kind == TN_L_IF || o->kind == TN_L_ELSE || o->kind == TN_L_END ||
+        o->kind == TN_L_CALL)
+        tn_i_l_forget(&z->recent);
+    if (o->kind != TN_L_LOAD && o->kind != TN_L_STORE) return;
+    const uint32_t x = tn_i_l_recall(&z->recent, z->c.b, z->c.b->p->nop - 1);
+    if (x != TN_L_NONE && !z->stays[k]) z->c.value[k] = x;
+}
+
 /* Blocks: what one of them knows is forgotten behind it. */
 static void note_block(cse *z, const tn_i_l_op *o) {
     if (o->kind == TN_L_FOR || o->kind == TN_L_IF) {
@@ -117,6 +130,7 @@ tn_i_loops *tn_i_pass_cse(tn_i_loops *p, const tn_i_machine *m) {
             tn_i_l_copy_op(&z.c, k);
             if (b.failed) break;
             note_block(&z, o);
+            note_access(&z, k);
             if (is_pure(o) && !z.stays[k]) z.c.value[k] = first_like(&z, z.c.value[k]);
         }
     tn_i_l_copy_end(&z.c);

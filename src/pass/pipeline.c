@@ -5,6 +5,7 @@
 
 const tn_i_pass tn_i_pipeline[] = {
     {"unroll", tn_i_pass_unroll},                   /* short loops where iterations follow one another */
+    {"sums_straight", tn_i_pass_sums_straight},     /* reductions of few elements in one block */
     {"diagonals", tn_i_pass_diagonals},             /* loops few of whose iterations are not like the rest */
     {"conditions", tn_i_pass_conditions},           /* comparisons of the numbers of loops */
     {"partition", tn_i_pass_partition},             /* loops where conditions change */

@@ -1,18 +1,24 @@
 /* Short loops inside a loop whose iterations follow one another are written out: what they keep in memory from one
- * iteration to the next then has addresses that are numbers, and can be in registers (promote.c). */
+ * iteration to the next then has addresses that are numbers, and can be in registers (promote.c).  So are those that
+ * feed or ask reductions, where these are then fed and asked in one block alone (sums_straight.c). */
 #include "base/machine.h"
 #include "pass/inside.h"
 
 static bool is_short(const tn_i_loops *p, uint32_t k, int64_t *n);
 
-/* Straight operations, and loops that are short. */
+/* What a reduction is made of. */
+static bool reduces(const tn_i_l_op *o) {
+    return o->kind == TN_L_REDUCE || o->kind == TN_L_INTO || o->kind == TN_L_TOTAL;
+}
+
+/* Straight operations, reductions, and loops that are short. */
 static bool is_plain(const tn_i_loops *p, uint32_t first, uint32_t last) {
     int64_t n;
     for (uint32_t i = first; i < last; i++) {
         if (p->op[i].kind == TN_L_FOR) {
             if (!is_short(p, i, &n)) return false;
             i = p->op[i].to;
-        } else if (!tn_i_l_straight(p, i, i + 1))
+        } else if (!reduces(&p->op[i]) && !tn_i_l_straight(p, i, i + 1))
             return false;
     }
     return true;
@@ -26,6 +32,53 @@ static bool is_short(const tn_i_loops *p, uint32_t k, int64_t *n) {
            *n <= TN_M_UNROLL_ITERATIONS && behind != TN_L_LAST && behind != TN_L_HALVES && is_plain(p, k + 1, o->to) &&
            (*n < 2 || !tn_i_l_calls(p, k + 1, o->to));
 }
+
+/* ---- reductions ---- */
+
+typedef struct unroller {
+    tn_i_l_copy c;
+    uint32_t *around;
+    bool *own;   /* of each array, for a loop: memory that is each iteration's own */
+    bool *few;   /* of each REDUCE: loops between it and what feeds or asks it are all written out */
+    bool inside; /* of a loop that is written out */
+} unroller;
+
+static bool written_out(const unroller *z, uint32_t k) {
+    const tn_i_loops *p = z->c.p;
+    int64_t n;
+    if (!is_short(p, k, &n)) return false;
+    for (uint32_t i = k + 1; i < p->op[k].to; i++) {
+        const tn_i_l_op *o = &p->op[i];
+        if (!z->few[o->kind == TN_L_REDUCE ? i : reduces(o) ? o->in[0] : k]) return false;
+    }
+    return true;
+}
+
+static bool reaches(const unroller *z, uint32_t k) {
+    const uint32_t reduce = z->c.p->op[k].in[0];
+    if (z->c.p->op[reduce].code > TN_FOLD_MIN) return false;
+    for (uint32_t i = z->around[k]; i != z->around[reduce]; i = z->around[i])
+        if (!written_out(z, i)) return false;
+    return true;
+}
+
+/* Each that is not may leave loops, and so other ones, as they are. */
+static void find_few(unroller *z) {
+    const tn_i_loops *p = z->c.p;
+    bool changed = true;
+    for (uint32_t k = 0; k < p->nop; k++) z->few[k] = true;
+    while (changed) {
+        changed = false;
+        for (uint32_t k = 0; k < p->nop; k++) {
+            const tn_i_l_op *o = &p->op[k];
+            if (!reduces(o) || o->kind == TN_L_REDUCE || !z->few[o->in[0]] || reaches(z, k)) continue;
+            z->few[o->in[0]] = false;
+            changed = true;
+        }
+    }
+}
+
+/* ---- loops ---- */
 
 /* An iteration of loop k touches what another one stores, or may, but for memory that is each iteration's own. */
 static bool follows(const tn_i_loops *p, uint32_t k, bool *own) {
@@ -45,48 +98,61 @@ static bool is_wide(const tn_i_loops *p, uint32_t k, bool *own) {
 }
 
 /* Copies operations first .. last - 1, which stand in a loop in which iterations follow one another. */
-static void copy_steps(tn_i_l_copy *c, uint32_t first, uint32_t last, bool *own) {
+static void copy_steps(unroller *z, uint32_t first, uint32_t last) {
+    tn_i_l_copy *c = &z->c;
     const tn_i_loops *p = c->p;
+    const bool inside = z->inside;
     for (uint32_t i = first; i < last && !c->b->failed; i++) {
         int64_t n;
-        if (is_wide(p, i, own)) {
+        if (is_wide(p, i, z->own)) {
             tn_i_l_copy_ops(c, i, p->op[i].to + 1);
             i = p->op[i].to;
             continue;
         }
-        if (!is_short(p, i, &n) || c->b->p->nop > TN_M_UNROLL_OPERATIONS) {
+        if (p->op[i].kind != TN_L_FOR || !written_out(z, i) || (!inside && c->b->p->nop > TN_M_UNROLL_OPERATIONS)) {
             tn_i_l_copy_op(c, i);
             continue;
         }
+        (void)tn_i_l_known_count(p, i, &n);
+        z->inside = true;
         for (int64_t j = 0; j < n; j++) {
             tn_i_l_copy_loop(c, i, tn_i_affine_number(j));
-            copy_steps(c, i + 1, p->op[i].to, own);
+            copy_steps(z, i + 1, p->op[i].to);
         }
+        z->inside = inside;
         i = p->op[i].to;
+    }
+}
+
+static void copy(unroller *z) {
+    const tn_i_loops *p = z->c.p;
+    for (uint32_t k = 0; k < p->nop && !z->c.b->failed; k++) {
+        const uint32_t last = p->op[k].kind == TN_L_FOR ? p->op[k].to : k;
+        if (follows(p, k, z->own))
+            copy_steps(z, k, last + 1);
+        else
+            tn_i_l_copy_ops(&z->c, k, last + 1);
+        k = last;
     }
 }
 
 tn_i_loops *tn_i_pass_unroll(tn_i_loops *p, const tn_i_machine *m) {
     tn_i_l_builder b;
-    tn_i_l_copy c;
+    unroller z = {.around = tn_i_l_around(p)};
     const size_t n = p->narray + 1u;
-    bool *own = tn_i_alloc_array(p->ctx, n, sizeof *own);
     (void)m;
     tn_i_l_begin(&b, p->ctx);
-    if (!own) b.failed = true;
-    if (tn_i_l_copy_begin(&c, &b, p))
-        for (uint32_t k = 0; k < p->nop && !b.failed; k++) {
-            if (!follows(p, k, own)) {
-                const uint32_t last = p->op[k].kind == TN_L_FOR ? p->op[k].to : k;
-                tn_i_l_copy_ops(&c, k, last + 1);
-                k = last;
-                continue;
-            }
-            copy_steps(&c, k, p->op[k].to + 1, own);
-            k = p->op[k].to;
-        }
-    tn_i_l_copy_end(&c);
-    if (own) tn_i_free(p->ctx, own, n * sizeof *own);
+    z.own = tn_i_alloc_array(p->ctx, n, sizeof *z.own);
+    z.few = tn_i_alloc_array(p->ctx, p->nop + 1u, sizeof *z.few);
+    if (!z.own || !z.few || (p->nop && !z.around)) b.failed = true;
+    if (tn_i_l_copy_begin(&z.c, &b, p)) {
+        find_few(&z);
+        copy(&z);
+    }
+    tn_i_l_copy_end(&z.c);
+    if (z.own) tn_i_free(p->ctx, z.own, n * sizeof *z.own);
+    if (z.few) tn_i_free(p->ctx, z.few, (p->nop + 1u) * sizeof *z.few);
+    tn_i_l_around_drop(p, z.around);
     tn_i_l_free(p);
     return tn_i_l_end(&b);
 }

@@ -385,6 +385,111 @@ static void rows_written_out(void **unused) {
     }
 }
 
+/* Products with a matrix of few rows in steps that follow one another, sums in the block of their steps, and such that
+ * loops between have more iterations than are written out. */
+#define STEPS_OF_SUMS(dtype, fold, rows, columns)                                                                \
+    "loop {\n array x: " dtype "[64] inout base 0\n array w: " dtype "[64] in base 1\n for s < 9 {\n"            \
+    " r: " dtype " = reduce " fold " 4\n q: " dtype " = reduce " fold "\n for i < " rows " {\n for j < " columns \
+    " {\n a: " dtype " = load x[j]\n b: " dtype " = load w[" columns " i + j]\n c: " dtype " = sub a b\n"        \
+    " into r[i] = c\n into q = b\n }\n }\n for k < 4 {\n t: " dtype " = total r[k]\n store x[k] = t\n }\n"       \
+    " u: " dtype " = total q\n store x[4] = u\n }\n}"
+#define ALL_FOLDS(dtype, rows, columns)                                                      \
+    STEPS_OF_SUMS(dtype, "sum", rows, columns), STEPS_OF_SUMS(dtype, "prod", rows, columns), \
+        STEPS_OF_SUMS(dtype, "max", rows, columns), STEPS_OF_SUMS(dtype, "min", rows, columns)
+
+static size_t reductions_left(const char *text) {
+    tn_ctx *c = tn_ctx_new(NULL);
+    const tn_i_machine m = {.vector = 32, .threads = 1};
+    tn_i_loops *p = tn_i_pass_sums_straight(tn_i_pass_unroll(program(c, text, 0), &m), &m);
+    size_t n = 0;
+    assert_non_null(p);
+    for (uint32_t k = 0; k < p->nop; k++) n += p->op[k].kind == TN_L_REDUCE;
+    tn_i_l_free(p);
+    tn_ctx_free(c);
+    return n;
+}
+
+static void sums_in_steps(void **unused) {
+    static const char *const texts[] = {ALL_FOLDS("f64", "1", "1"), ALL_FOLDS("f32", "2", "3"),
+                                        ALL_FOLDS("f64", "3", "3"), ALL_FOLDS("i32", "4", "4"),
+                                        ALL_FOLDS("f32", "4", "4"), ALL_FOLDS("f64", "4", "4")};
+    static const char *const wide[] = {ALL_FOLDS("f64", "4", "5"), ALL_FOLDS("f32", "3", "17"),
+                                       STEPS_OF_SUMS("f64", "argmax", "3", "3")};
+    (void)unused;
+    each(texts, sizeof texts / sizeof *texts, 6);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) assert_int_equal(reductions_left(texts[i]), 0);
+    for (size_t i = 0; i < sizeof wide / sizeof *wide - 1; i++) {
+        each(&wide[i], 1, 6);
+        assert_int_equal(reductions_left(wide[i]), 2);
+    }
+}
+
+/* Many elements of several sums in one block. */
+static void sums_in_a_block(void **unused) {
+    static const int64_t lengths[] = {1, 2, 3, 5, 16, 17, 33, 100, 512, 513};
+    enum { RESULTS = 3, ROOM = 1 << 16 };
+    char *text = malloc(ROOM);
+    (void)unused;
+    assert_non_null(text);
+    for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
+        int n = snprintf(text, ROOM,
+                         "loop {\n array x: f64[600] in base 0\n array y: f64[3] out base 1\n r: f64 = reduce sum 3\n");
+        for (int64_t i = 0; i < lengths[l]; i++)
+            n += snprintf(text + n, (size_t)(ROOM - n), " a%d: f64 = load x[%d]\n into r[%d] = a%d\n", (int)i, (int)i,
+                          (int)(i * i % RESULTS), (int)i);
+        for (int k = 0; k < RESULTS; k++)
+            n += snprintf(text + n, (size_t)(ROOM - n), " t%d: f64 = total r[%d]\n store y[%d] = t%d\n", k, k, k, k);
+        (void)snprintf(text + n, (size_t)(ROOM - n), "}");
+        each((const char *const[]){text}, 1, 2);
+        assert_int_equal(reductions_left(text), lengths[l] > 512);
+    }
+    free(text);
+}
+
+/* What the block has loaded or stored is loaded again: as it is, after a store elsewhere, one that may be there, one
+ * that is there in part, an update, one under a condition, and a loop that stores. */
+#define AGAIN(between, from)                                                                                  \
+    "loop {\n array x: f64[20] inout base 0\n array half: f32[8] inout base 0\n array y: f64[9] out base 1\n" \
+    " p: i64 = number 3\n yes: bool = within 1 < 2\n for i < 9 {\n a: f64 = load x[i]\n b: f64 = mul a a\n"   \
+    " store x[i + 9] = b\n" between "\n c: f64 = load x[" from "]\n d: f64 = add c b\n store y[i] = d\n }\n}"
+static size_t loads_left(const char *text) {
+    tn_ctx *c = tn_ctx_new(NULL);
+    tn_i_loops *p = tn_i_pass_dead(tn_i_pass_cse(program(c, text, 0), NULL), NULL);
+    size_t n = 0;
+    assert_non_null(p);
+    for (uint32_t k = 0; k < p->nop; k++) n += p->op[k].kind == TN_L_LOAD;
+    tn_i_l_free(p);
+    tn_ctx_free(c);
+    return n;
+}
+
+static void loads_again(void **unused) {
+    static const struct {
+        const char *text;
+        size_t loads;
+    } cases[] = {
+        {AGAIN("", "i"), 1},
+        {AGAIN("", "i + 9"), 1},
+        {AGAIN("", "i + 8"), 2},
+        {AGAIN("store x[i + 10] = a", "i + 9"), 1},
+        {AGAIN("store x[i + 9] = a", "i + 9"), 1},
+        {AGAIN("store x[4] = a", "i + 9"), 2},
+        {AGAIN("store x[clamp(p, 9)] = a", "i"), 2},
+        {AGAIN("store x[i + 9] = a where yes", "i + 9"), 2},
+        {AGAIN("update add x[i + 9] = a", "i + 9"), 2},
+        {AGAIN("update add x[i + 8] = a", "i + 9"), 1},
+        {AGAIN("h: f32 = convert a\n store half[3] = h", "i"), 2},
+        {AGAIN("for k < 5 {\n store x[k] = a\n }", "i"), 2},
+        {AGAIN("if yes {\n store x[i] = b\n }", "i"), 2},
+    };
+    (void)unused;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        each(&cases[i].text, 1, 6);
+        const size_t n = loads_left(cases[i].text);
+        if (n != cases[i].loads) fail_msg("case %zu: %zu loads, not %zu", i, n, cases[i].loads);
+    }
+}
+
 static void vectors_of_updates(void **unused) {
     (void)unused;
     assert_true(becomes_vector(UPDATES("", " update add y[clamp(p, 5)] = a")));
@@ -681,24 +786,16 @@ static void widths(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_programs),
-                                       cmocka_unit_test(cells),
-                                       cmocka_unit_test(functions),
-                                       cmocka_unit_test(scratch_arrays),
-                                       cmocka_unit_test(forgotten_stores),
-                                       cmocka_unit_test(updates),
-                                       cmocka_unit_test(loops_between),
-                                       cmocka_unit_test(rows_written_out),
-                                       cmocka_unit_test(vectors_of_updates),
-                                       cmocka_unit_test(conditions),
-                                       cmocka_unit_test(loops_in_a_row),
-                                       cmocka_unit_test(rows_of_functions),
-                                       cmocka_unit_test(sums_of_rows),
-                                       cmocka_unit_test(many_functions),
-                                       cmocka_unit_test(columns),
-                                       cmocka_unit_test(strips_of_columns),
-                                       cmocka_unit_test(axes),
-                                       cmocka_unit_test(diagonals),
-                                       cmocka_unit_test(widths)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_programs),   cmocka_unit_test(cells),
+                                       cmocka_unit_test(functions),         cmocka_unit_test(scratch_arrays),
+                                       cmocka_unit_test(forgotten_stores),  cmocka_unit_test(updates),
+                                       cmocka_unit_test(loops_between),     cmocka_unit_test(rows_written_out),
+                                       cmocka_unit_test(sums_in_steps),     cmocka_unit_test(sums_in_a_block),
+                                       cmocka_unit_test(loads_again),       cmocka_unit_test(vectors_of_updates),
+                                       cmocka_unit_test(conditions),        cmocka_unit_test(loops_in_a_row),
+                                       cmocka_unit_test(rows_of_functions), cmocka_unit_test(sums_of_rows),
+                                       cmocka_unit_test(many_functions),    cmocka_unit_test(columns),
+                                       cmocka_unit_test(strips_of_columns), cmocka_unit_test(axes),
+                                       cmocka_unit_test(diagonals),         cmocka_unit_test(widths)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
