@@ -174,6 +174,10 @@ static void mark_head(tn_i_allocator *a) {
         if (a->block[i - 1].before[r] != TN_REG_NONE) a->state[a->block[i - 1].before[r]].head = a->block[i - 1].loop;
 }
 
+static bool is_innermost(const tn_i_machine *m, uint32_t loop) {
+    return loop + 1 >= m->nloop || m->loop[loop + 1].outer != loop;
+}
+
 static void open_loop(tn_i_allocator *a, const tn_i_mi *in) {
     const tn_i_m_loop *l = &a->m->loop[in->imm];
     for (int class = 0; class < 3; class ++) keep_chosen(a, l, class);
@@ -190,7 +194,7 @@ static void open_loop(tn_i_allocator *a, const tn_i_mi *in) {
     begin_pairs(a, l, b);
     mark_head(a);
     if (in->cc != TN_CC_NONE) tn_i_x86_jump_if(a->c, (tn_i_x86_cc)in->cc, b->out);
-    tn_i_code_align(a->c, 16);
+    tn_i_code_align(a->c, is_innermost(a->m, (uint32_t)in->imm) ? TN_M_LOOP_ALIGN : 16);
     tn_i_code_place(a->c, b->again);
 }
 
