@@ -4,6 +4,7 @@
 #include <string.h>
 
 const tn_i_pass tn_i_pipeline[] = {
+    {"constants", tn_i_pass_constants},             /* loads of constants */
     {"unroll", tn_i_pass_unroll},                   /* short loops where iterations follow one another */
     {"sums_straight", tn_i_pass_sums_straight},     /* reductions of few elements in one block */
     {"diagonals", tn_i_pass_diagonals},             /* loops few of whose iterations are not like the rest */
