@@ -106,6 +106,11 @@ uint32_t tn_i_l_in_memory(tn_i_l_builder *b, int dtype, uint32_t x) {
     return tn_i_l_map(b, code, x, TN_L_NONE, TN_L_NONE);
 }
 
+uint32_t tn_i_l_fold_first(tn_i_l_builder *b, int fold, int dtype, uint32_t x) {
+    if (fold != TN_FOLD_SUM || !tn_i_is_float(dtype)) return x;
+    return tn_i_l_map(b, TN_L_add, tn_i_l_number(b, dtype, 0), x, TN_L_NONE);
+}
+
 uint32_t tn_i_l_fn(tn_i_l_builder *b, int dtype, int prim, int64_t param, uint32_t nin, const uint32_t *in) {
     if (b->failed) return TN_L_NONE;
     if (prim < 0 || prim >= TN_NPRIMS || nin > 3 || nin == 0) {

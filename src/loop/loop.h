@@ -317,6 +317,8 @@ uint32_t tn_i_l_convert(tn_i_l_builder *b, int dtype, uint32_t x);
 uint32_t tn_i_l_bits(tn_i_l_builder *b, int dtype, uint32_t x);
 /* What memory of `dtype` has of x, of its holder. */
 uint32_t tn_i_l_in_memory(tn_i_l_builder *b, int dtype, uint32_t x);
+/* The identity of SUM to MIN folded with x: that itself, but for a sum with -0. */
+uint32_t tn_i_l_fold_first(tn_i_l_builder *b, int fold, int dtype, uint32_t x);
 /* `fn`: any elementwise primitive, as it is. */
 uint32_t tn_i_l_fn(tn_i_l_builder *b, int dtype, int prim, int64_t param, uint32_t nin, const uint32_t *in);
 /* An elementwise equation of the primitive, result of `dtype`: an operation, several that have the same bits (square,

@@ -632,6 +632,7 @@ tn_fn *tn_i_fuse(const tn_fn *f) {
                                                     tn_i_unpadded,
                                                     tn_i_small_moves,
                                                     tn_i_flat_indices,
+                                                    tn_i_split_shapes,
                                                     tn_i_assign_layouts,
                                                     tn_i_indexed,
                                                     tn_i_shifted,

@@ -30,6 +30,8 @@ tn_fn *tn_i_small_scans(const tn_fn *f);
 tn_fn *tn_i_in_ranges(const tn_fn *f);
 /* Index vectors of several entries as one index (flat_indices.c).  The same, linear. */
 tn_fn *tn_i_flat_indices(const tn_fn *f);
+/* What a reduction reads behind a reshape that splits dimensions, computed in that shape (split_shapes.c).  The same, linear. */
+tn_fn *tn_i_split_shapes(const tn_fn *f);
 /* Factorizations and solves of small matrices, likewise (small_factors.c). */
 tn_fn *tn_i_small_factors(const tn_fn *f);
 /* Elementwise equations in the order of dimensions in which less of what they read and write is transposed (layouts.c).

@@ -57,18 +57,17 @@ static uint32_t total(straight *z, const tn_i_l_op *o) {
     const tn_i_l_op *r = &p->op[o->in[0]];
     tn_i_l_builder *b = z->c.b;
     const tn_i_l_code fold = tn_i_l_fold_code(r->code, r->dtype);
-    const uint32_t none = tn_i_l_number(b, r->dtype, tn_i_l_identity(r->code, r->dtype));
     uint32_t lane[TN_LANES], n = 0;
     for (uint32_t k = z->first[o->in[0]]; k != TN_L_NONE; k = z->next[k]) {
         if (p->op[k].at.at != o->at.at) continue;
-        uint32_t *l = &lane[n % TN_LANES];
-        *l = tn_i_l_map(b, fold, n < TN_LANES ? none : *l, z->c.value[p->op[k].in[1]], TN_L_NONE);
-        n++;
+        const uint32_t x = z->c.value[p->op[k].in[1]], l = n++ % TN_LANES;
+        lane[l] =
+            n <= TN_LANES ? tn_i_l_fold_first(b, r->code, r->dtype, x) : tn_i_l_map(b, fold, lane[l], x, TN_L_NONE);
     }
     for (uint32_t half = TN_LANES / 2; half > 0; half /= 2)
         for (uint32_t l = 0; l < half && l + half < n; l++)
             lane[l] = tn_i_l_map(b, fold, lane[l], lane[l + half], TN_L_NONE);
-    return n ? lane[0] : none;
+    return n ? lane[0] : tn_i_l_number(b, r->dtype, tn_i_l_identity(r->code, r->dtype));
 }
 
 static void copy(straight *z, uint32_t k) {
