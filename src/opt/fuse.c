@@ -620,26 +620,13 @@ static tn_fn *fuse(const tn_fn *f) {
 }
 
 tn_fn *tn_i_fuse(const tn_fn *f) {
-    static tn_fn *(*const pass[])(const tn_fn *) = {tn_i_inlined,
-                                                    tn_i_remainders,
-                                                    tn_i_in_ranges,
-                                                    tn_i_small_factors,
-                                                    tn_i_columns,
-                                                    tn_i_small_products,
-                                                    tn_i_small_scans,
-                                                    tn_i_fold_constants,
-                                                    tn_i_slices_summed,
-                                                    tn_i_unpadded,
-                                                    tn_i_small_moves,
-                                                    tn_i_flat_indices,
-                                                    tn_i_split_shapes,
-                                                    tn_i_assign_layouts,
-                                                    tn_i_indexed,
-                                                    tn_i_shifted,
-                                                    tn_i_fold_constants,
-                                                    tn_i_split_one_hot,
-                                                    tn_i_hoisted,
-                                                    fuse,
+    static tn_fn *(*const pass[])(const tn_fn *) = {tn_i_inlined,       tn_i_remainders,   tn_i_in_ranges,
+                                                    tn_i_small_factors, tn_i_columns,      tn_i_small_products,
+                                                    tn_i_small_scans,   tn_i_small_sorts,  tn_i_fold_constants,
+                                                    tn_i_slices_summed, tn_i_unpadded,     tn_i_small_moves,
+                                                    tn_i_flat_indices,  tn_i_split_shapes, tn_i_assign_layouts,
+                                                    tn_i_indexed,       tn_i_shifted,      tn_i_fold_constants,
+                                                    tn_i_split_one_hot, tn_i_hoisted,      fuse,
                                                     tn_i_recomputed};
     tn_fn *g = (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
     for (size_t k = 0; g && k < sizeof pass / sizeof *pass; k++) {

@@ -12,7 +12,7 @@
 bool tn_i_summing_is_few(const tn_i_summing *z, const tn_i_reduction *r) {
     const tn_i_loops *p = z->p;
     const uint32_t inner = r->loop[r->nloop - 1], end = p->op[inner].to;
-    if (r->n > TN_LANES || r->fold > TN_FOLD_MIN || r->by_columns) return false;
+    if (r->n > TN_LEAF || r->fold > TN_FOLD_MIN || r->by_columns) return false;
     if (r->kind != TN_SUMMING_COLUMNS && r->kind != TN_SUMMING_EACH) return false;
     for (uint32_t i = 1; i < r->nloop; i++)
         if (r->loop[i] != r->loop[i - 1] + 1 || p->op[r->loop[i]].to + 1 != p->op[r->loop[i - 1]].to) return false;
@@ -42,7 +42,10 @@ void tn_i_summing_few(tn_i_summing *z, tn_i_reduction *r) {
         tn_i_l_copy_loop(&z->c, r->loop[i], tn_i_affine_loop(tn_i_l_for_n(b, r->size[i]), 1, 0));
         open++;
     }
-    for (int64_t l = 0; l < r->n && !b->failed; l++) x[l] = tn_i_l_fold_first(b, r->fold, r->dtype, element(z, r, l));
+    for (int64_t i = 0; i < r->n && !b->failed; i++) {
+        const uint32_t v = element(z, r, i), l = (uint32_t)(i % TN_LANES);
+        x[l] = i < TN_LANES ? tn_i_l_fold_first(b, r->fold, r->dtype, v) : tn_i_summing_fold(z, r, x[l], v);
+    }
     for (int64_t h = TN_LANES / 2; h > 0 && !b->failed; h /= 2)
         for (int64_t l = 0; l < h && l + h < r->n; l++) x[l] = tn_i_summing_fold(z, r, x[l], x[l + h]);
     if (!b->failed) tn_i_l_store_at(b, r->lane, tn_i_l_copy_affine(&z->c, &z->p->op[r->into].at), x[0]);

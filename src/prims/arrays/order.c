@@ -114,7 +114,25 @@ static const tn_i_keyed *digit_sort(int64_t n, tn_i_keyed *x, tn_i_keyed *y) {
     return x;
 }
 
+/* Each where so many stand before it: every two are compared once, and nothing branches on keys. */
+static const tn_i_keyed *rank_sort(int64_t n, const tn_i_keyed *x, tn_i_keyed *y) {
+    uint32_t before[TN_M_SORT_RANKS];
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t key = x[i].key;
+        uint32_t mine = 0;
+        for (int64_t j = 0; j < i; j++) {
+            const uint32_t behind = x[j].key > key;
+            before[j] += behind;
+            mine += !behind;
+        }
+        before[i] = mine;
+    }
+    for (int64_t i = 0; i < n; i++) y[before[i]] = x[i];
+    return y;
+}
+
 const tn_i_keyed *tn_i_sort_entries(const tn_i_lane *c, tn_i_keyed *x, tn_i_keyed *y) {
+    if (c->more == 0 && c->n <= TN_M_SORT_RANKS) return rank_sort(c->n, x, y);
     return c->more == 0 && c->n >= TN_M_SORT_DIGITS ? digit_sort(c->n, x, y) : merge_sort(c, x, y);
 }
 

@@ -49,10 +49,11 @@ static tn_status kernel_sort(const tn_i_kernel *k) {
     const tn_i_lane c = {.n = n, .more = (uint32_t)k->p[2].u.i - 1, .keys = keys};
     int64_t dense[TN_MAX_RANK];
     tn_i_dense_strides(t, dense);
+    tn_i_dims kept = tn_i_dims_of(&k->in[0], ~(1u << axis));
     for (int64_t at = 0; at < total / n; at++) {
         tn_i_cursor cur;
         for (uint32_t j = 0; j <= c.more; j++) {
-            const tn_i_dims kept = tn_i_dims_of(&k->in[j], ~(1u << axis));
+            if (k->nin > 1) kept = tn_i_dims_of(&k->in[j], ~(1u << axis));
             tn_i_cursor_start(&cur, &kept, at);
             tn_i_load_keys(&k->in[j], tn_i_address(&k->in[j], cur.offset), k->in[j].stride[axis], n,
                            j ? keys + (size_t)(j - 1) * (size_t)n : &x->key, j ? 1 : sizeof *x / sizeof x->key);
@@ -60,7 +61,7 @@ static tn_status kernel_sort(const tn_i_kernel *k) {
         for (int64_t i = 0; i < n; i++) x[i].from = i;
         const tn_i_keyed *order = tn_i_sort_entries(&c, x, y);
         for (uint32_t j = 0; j < k->nin; j++) {
-            const tn_i_dims kept = tn_i_dims_of(&k->in[j], ~(1u << axis));
+            if (k->nin > 1) kept = tn_i_dims_of(&k->in[j], ~(1u << axis));
             tn_i_cursor_start(&cur, &kept, at);
             const int64_t first = at / dense[axis] * dense[axis] * n + at % dense[axis];
             tn_i_move_entries(&k->in[j], tn_i_address(&k->in[j], cur.offset), k->in[j].stride[axis],
