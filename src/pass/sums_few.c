@@ -12,7 +12,7 @@
 bool tn_i_summing_is_few(const tn_i_summing *z, const tn_i_reduction *r) {
     const tn_i_loops *p = z->p;
     const uint32_t inner = r->loop[r->nloop - 1], end = p->op[inner].to;
-    if (r->n > TN_LEAF || r->fold > TN_FOLD_MIN || r->by_columns) return false;
+    if (r->n > (r->kept[r->nloop - 1] ? TN_LEAF : TN_LANES) || r->fold > TN_FOLD_MIN || r->by_columns) return false;
     if (r->kind != TN_SUMMING_COLUMNS && r->kind != TN_SUMMING_EACH) return false;
     for (uint32_t i = 1; i < r->nloop; i++)
         if (r->loop[i] != r->loop[i - 1] + 1 || p->op[r->loop[i]].to + 1 != p->op[r->loop[i - 1]].to) return false;

@@ -55,8 +55,8 @@ static void extent(const room *z, const tn_i_nest_op *o, int64_t *kept, int64_t 
 
 static bool several(uint32_t mask) { return mask & (mask - 1); }
 
-/* Passes: lanes side by side and the counter (pass/sums.c), or a buffer of leaves; where there are several sums,
- * elements that wait for their own loop (pass/fission.c). */
+/* Passes: lanes side by side and the counter (pass/sums.c), or a buffer of leaves, of one result after the other
+ * (pass/interchange.c); where there are several sums, elements that wait for their own loop (pass/fission.c). */
 static void count_code(room *z, const tn_i_nest_op *o, int64_t kept, int64_t n, bool alone) {
     const tn_i_nest *nest = z->n;
     const size_t size = tn_i_dtype_size(o->dtype);
@@ -65,7 +65,7 @@ static void count_code(room *z, const tn_i_nest_op *o, int64_t kept, int64_t n, 
     if (kept > 1) add(z, &z->code, kept, (size_t)(n < TN_LANES ? n : TN_LANES) * size);
     if (kept > 1) add(z, &z->code, kept, size);
     if (leaves) add(z, &z->code, kept, (size_t)tn_i_strips_levels(n) * size);
-    if (kept == 1 && (several(o->over) || !alone)) add(z, &z->code, n < 2 * TN_LEAF ? n : 2 * TN_LEAF, size);
+    if (several(o->over) || (kept == 1 && !alone)) add(z, &z->code, n < 2 * TN_LEAF ? n : 2 * TN_LEAF, size);
     if (alone || !(o->over & ~inner_loops(nest))) return;
     const int64_t row = of_rows(nest, o) ? nest->size[nest->nouter - 1] : nest->row;
     add(z, &z->code, row < TN_WAITING ? row : TN_WAITING, size);

@@ -446,6 +446,29 @@ static void sums_in_a_block(void **unused) {
     free(text);
 }
 
+/* Sums over some of the loops of a nest, over results within, beside and around them: what stays in memory is what
+ * stood there before, and each result is reduced on its own. */
+#define NEST(dtype, fold, a, b, c, d, at, count)                                                              \
+    "loop {\n array x: " dtype "[20000] in base 0\n array y: " dtype "[" count "] out base 1\n r: " dtype     \
+    " = reduce " fold " " count "\n q: " dtype " = reduce sum " count "\n for i < " a " {\n for j < " b       \
+    " {\n for k < " c " {\n for l < " d " {\n u: " dtype " = load x[" b " i + " c " j + 3 k + l]\n v: " dtype \
+    " = mul u u\n into r[" at "] = u\n into q[" at "] = v\n }\n }\n }\n }\n for m < " count " {\n t: " dtype  \
+    " = total r[m]\n w: " dtype " = total q[m]\n z: " dtype " = add t w\n store y[m] = z\n }\n}"
+static void loops_over_results(void **unused) {
+    static const char *const texts[] = {
+        NEST("f64", "sum", "5", "7", "30", "40", "j", "7"),
+        NEST("f32", "max", "5", "7", "30", "40", "j", "7"),
+        NEST("i32", "sum", "40", "3", "40", "5", "5 j + l", "15"),
+        NEST("f64", "prod", "3", "2", "2", "300", "2 j + k", "4"),
+        NEST("f64", "min", "40", "3", "5", "9", "45 j + 9 k + l", "135"),
+        NEST("f32", "sum", "3", "20", "4", "30", "4 i + k", "12"),
+        NEST("f64", "sum", "2", "7", "2", "2", "j", "7"),
+        NEST("f64", "sum", "600", "3", "2", "1", "j", "3"),
+    };
+    (void)unused;
+    each(texts, sizeof texts / sizeof *texts, 3);
+}
+
 /* What the block has loaded or stored is loaded again: as it is, after a store elsewhere, one that may be there, one
  * that is there in part, an update, one under a condition, and a loop that stores. */
 #define AGAIN(between, from)                                                                                  \
@@ -786,16 +809,28 @@ static void widths(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_programs),   cmocka_unit_test(cells),
-                                       cmocka_unit_test(functions),         cmocka_unit_test(scratch_arrays),
-                                       cmocka_unit_test(forgotten_stores),  cmocka_unit_test(updates),
-                                       cmocka_unit_test(loops_between),     cmocka_unit_test(rows_written_out),
-                                       cmocka_unit_test(sums_in_steps),     cmocka_unit_test(sums_in_a_block),
-                                       cmocka_unit_test(loads_again),       cmocka_unit_test(vectors_of_updates),
-                                       cmocka_unit_test(conditions),        cmocka_unit_test(loops_in_a_row),
-                                       cmocka_unit_test(rows_of_functions), cmocka_unit_test(sums_of_rows),
-                                       cmocka_unit_test(many_functions),    cmocka_unit_test(columns),
-                                       cmocka_unit_test(strips_of_columns), cmocka_unit_test(axes),
-                                       cmocka_unit_test(diagonals),         cmocka_unit_test(widths)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_programs),
+                                       cmocka_unit_test(cells),
+                                       cmocka_unit_test(functions),
+                                       cmocka_unit_test(scratch_arrays),
+                                       cmocka_unit_test(forgotten_stores),
+                                       cmocka_unit_test(updates),
+                                       cmocka_unit_test(loops_between),
+                                       cmocka_unit_test(rows_written_out),
+                                       cmocka_unit_test(sums_in_steps),
+                                       cmocka_unit_test(sums_in_a_block),
+                                       cmocka_unit_test(loads_again),
+                                       cmocka_unit_test(loops_over_results),
+                                       cmocka_unit_test(vectors_of_updates),
+                                       cmocka_unit_test(conditions),
+                                       cmocka_unit_test(loops_in_a_row),
+                                       cmocka_unit_test(rows_of_functions),
+                                       cmocka_unit_test(sums_of_rows),
+                                       cmocka_unit_test(many_functions),
+                                       cmocka_unit_test(columns),
+                                       cmocka_unit_test(strips_of_columns),
+                                       cmocka_unit_test(axes),
+                                       cmocka_unit_test(diagonals),
+                                       cmocka_unit_test(widths)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
