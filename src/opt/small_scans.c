@@ -25,7 +25,7 @@ static bool is_small(const tn_fn *f, const tn_i_eqn *e) {
     }
     if (!tn_i_space_admits(f, e)) return false;
     const tn_type *t = f->val[e->out].type;
-    return !t->varying && tn_i_count(t) <= TN_M_SCAN_ELEMENTS && t->dim[tn_i_p(e)[TN_SCAN_AXIS].u.i] <= TN_M_SCAN_STEPS;
+    return !t->varying && tn_i_count(t) > 0 && t->dim[tn_i_p(e)[TN_SCAN_AXIS].u.i] <= TN_M_SCAN_STEPS;
 }
 
 static tn_i_var element(tn_i_builder *b, const scanned *s, tn_i_var v, int64_t i) {
