@@ -11,7 +11,7 @@ CHECK_GOALS = nesting ranks check check-long results asan clang tsan valgrind la
 # run loops, programs of many ranks, allocations that fail (tests/fault); and, one in so many: derivatives of loops in
 # loops (tests/nesting; every schedule and policy has some), programs of tests/emit that are compiled (all are written)
 # and of those the first of each primitive, primitives of which rules are broken.
-CHECK_N        ?= 6
+CHECK_N        ?= 4
 CHECK_PROGRAMS ?= 40
 CHECK_NESTS    ?= 1
 CHECK_RANKS    ?= 60
@@ -19,7 +19,7 @@ CHECK_FAULT    ?= 20000
 NESTING_SHARE  ?= 21
 EMIT_SHARE     ?= 240
 EMIT_FIRSTS    ?= 6
-MUTANTS_SHARE  ?= 192
+MUTANTS_SHARE  ?= 256
 few  = CHECK_N=2 CHECK_PROGRAMS=3 CHECK_NESTS=1 CHECK_RANKS=20 CHECK_FAULT=3000 NESTING_SHARE=21 EMIT_SHARE=200 EMIT_FIRSTS=100
 many = CHECK_N=100 CHECK_PROGRAMS=1200 CHECK_NESTS=20 CHECK_RANKS=400 CHECK_FAULT=1200000 NESTING_SHARE=1 EMIT_SHARE=1 EMIT_FIRSTS=1 \
        MUTANTS_SHARE=6 CHECK_FUZZ_pipeline=120
@@ -155,7 +155,7 @@ turn = $(if $(LONG),$(2),$(shell printf '%s\n' $(2) | awk '(NR + $(TURN)) % $(1)
 TESTS_laws     = $(if $(C_laws),laws laws-nests)
 TESTS_fuzz     = $(FUZZERS:%=fuzz-%)
 TESTS_threads  = $(if $(C_threads),threads threads-nests threads-ranks)
-TESTS_golden   = $(if $(C_golden),golden) $(patsubst tests/%,script-%,$(filter-out tests/browser/run.sh,$(SCRIPTS)) $(call turn,4,$(filter tests/browser/run.sh,$(SCRIPTS))))
+TESTS_golden   = $(if $(C_golden),golden) $(patsubst tests/%,script-%,$(filter-out tests/browser/run.sh,$(SCRIPTS)) $(call turn,8,$(filter tests/browser/run.sh,$(SCRIPTS))))
 TESTS_mutants  = $(if $(C_mutants),mutants)
 TESTS_ranks    = $(if $(C_ranks),ranks ranks-mutants)
 TESTS_nesting  = $(if $(C_nesting),nesting)
