@@ -620,14 +620,30 @@ static tn_fn *fuse(const tn_fn *f) {
 }
 
 tn_fn *tn_i_fuse(const tn_fn *f) {
-    static tn_fn *(*const pass[])(const tn_fn *) = {tn_i_inlined,       tn_i_remainders,   tn_i_in_ranges,
-                                                    tn_i_small_factors, tn_i_columns,      tn_i_small_products,
-                                                    tn_i_small_scans,   tn_i_small_sorts,  tn_i_fold_constants,
-                                                    tn_i_slices_summed, tn_i_unpadded,     tn_i_small_moves,
-                                                    tn_i_flat_indices,  tn_i_split_shapes, tn_i_assign_layouts,
-                                                    tn_i_indexed,       tn_i_shifted,      tn_i_fold_constants,
-                                                    tn_i_split_one_hot, tn_i_hoisted,      fuse,
-                                                    tn_i_recomputed};
+    static tn_fn *(*const pass[])(const tn_fn *) = {
+        tn_i_inlined,        /* calls */
+        tn_i_remainders,     /* of what is divided as well */
+        tn_i_in_ranges,      /* what ranges of integers decide */
+        tn_i_small_factors,  /* factorizations of small matrices */
+        tn_i_columns,        /* short dimensions as arrays of their own */
+        tn_i_small_products, /* products of a few numbers */
+        tn_i_small_scans,    /* cumulative operations along a few elements */
+        tn_i_small_sorts,    /* sorts of a few, the first few */
+        tn_i_fold_constants, /* what is known */
+        tn_i_slices_summed,  /* slices that are added to an array */
+        tn_i_unpadded,       /* slices of what is padded */
+        tn_i_small_moves,    /* lookups, pads and joins of small arrays */
+        tn_i_flat_indices,   /* index vectors as one index */
+        tn_i_split_shapes,   /* what reductions read behind a reshape */
+        tn_i_assign_layouts, /* orders of dimensions */
+        tn_i_indexed,        /* what is computed from indices */
+        tn_i_shifted,        /* what is padded or joined */
+        tn_i_fold_constants, /* what is known */
+        tn_i_split_one_hot,  /* rows of which one element counts */
+        tn_i_hoisted,        /* small arrays of steps of their own */
+        fuse,                /* nests */
+        tn_i_recomputed,     /* cheap values where they are read */
+    };
     tn_fn *g = (tn_fn *)(uintptr_t)tn_i_fn_ref(f);
     for (size_t k = 0; g && k < sizeof pass / sizeof *pass; k++) {
         tn_fn *next = pass[k](g);

@@ -6,34 +6,33 @@
 #include "base/machine.h"
 #include "opt/fuse.h"
 #include "opt/space.h"
+#include "prims/arrays/order.h"
 #include "prims/arrays/shape.h"
 #include "prims/ids.h"
 #include "prims/rules.h"
 
 #include <string.h>
 
-enum { DIMENSION, STABLE, KEYS, MOST_OPERANDS = 4 }; /* parameters of sort */
-enum { K, AXIS };                                    /* of top_k */
+enum { MOST_OPERANDS = 4 };
 
 static int axis_of(const tn_fn *f, const tn_i_eqn *e) {
     const tn_i_param *p = tn_i_p(e);
-    if (e->prim->id == TN_P_sort) return (int)p[DIMENSION].u.i;
-    return p[AXIS].kind == TN_K_NONE ? f->val[tn_i_in(f, e)[0]].type->rank - 1 : (int)p[AXIS].u.i;
+    return e->prim->id == TN_P_sort ? (int)p[TN_SORT_DIMENSION].u.i : tn_i_top_axis(p, f->val[tn_i_in(f, e)[0]].type);
 }
 
 static bool is_short_list(const tn_fn *f, const tn_i_eqn *e) {
     if (e->prim->id != TN_P_top_k) return false;
     const tn_type *t = f->val[tn_i_in(f, e)[0]].type;
-    const int64_t k = tn_i_p(e)[K].u.i, n = t->dim[axis_of(f, e)];
+    const int64_t k = tn_i_p(e)[TN_TOP_K].u.i, n = t->dim[axis_of(f, e)];
     if (t->varying || tn_i_has_steps(t) || tn_i_is_held(t->dtype) || t->dtype == TN_BOOL || tn_i_count(t) == 0)
         return false;
     return k > 0 && k <= TN_M_SORT_STEPS && n <= TN_M_TOP_INSERTIONS / k;
 }
 
 static bool is_small_sort(const tn_fn *f, const tn_i_eqn *e) {
-    if (e->prim->id != TN_P_sort || e->nin > MOST_OPERANDS || tn_i_p(e)[KEYS].u.i != 1) return false;
+    if (e->prim->id != TN_P_sort || e->nin > MOST_OPERANDS || tn_i_p(e)[TN_SORT_KEYS].u.i != 1) return false;
     const tn_type *t = f->val[tn_i_in(f, e)[0]].type;
-    if (t->dim[tn_i_p(e)[DIMENSION].u.i] > TN_M_SORT_STEPS || tn_i_count(t) == 0) return false;
+    if (t->dim[tn_i_p(e)[TN_SORT_DIMENSION].u.i] > TN_M_SORT_STEPS || tn_i_count(t) == 0) return false;
     for (uint32_t k = 0; k < e->nin; k++) {
         const tn_type *x = f->val[tn_i_in(f, e)[k]].type;
         if (x->varying || tn_i_has_steps(x) || tn_i_is_held(x->dtype)) return false;
@@ -122,7 +121,7 @@ static void insert(tn_i_builder *b, int dtype, row *x, int64_t n, int64_t have, 
 static void list(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *map, row *x) {
     const tn_type *t = f->val[tn_i_in(f, e)[0]].type;
     const int axis = axis_of(f, e);
-    const int64_t n = tn_i_p(e)[K].u.i;
+    const int64_t n = tn_i_p(e)[TN_TOP_K].u.i;
     for (int64_t i = 0; i < t->dim[axis]; i++) {
         const tn_i_var v = tn_i_slice_dimension(b, tn_i_mapped(b, f, map, tn_i_in(f, e)[0]), axis, i, 1, 1);
         const tn_i_var at = tn_i_broadcast(b, tn_i_literal_i64(b, TN_I32, i), t->rank, tn_i_vtype(b, v)->dim, NULL);

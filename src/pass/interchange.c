@@ -9,8 +9,10 @@
  *     v1 = total r0[c]                                      v1 = total r0; store totals[c] = v1 }
  *                                                         .. v1 = load totals[c]
  *
- * Loops over results that are innermost stay there: these lie side by side, and are vectors (sums_columns.c).  Of few
- * elements results are vectors anyway (sums_few.c). */
+ * Loops over results that are innermost stay there: these lie side by side, and are vectors (sums_columns.c).  Few
+ * elements of a result, as of blocks of 2 x 2, are written out instead: then all loops over results go outside, and are
+ * vectors (sums_straight.c). */
+#include "base/machine.h"
 #include "pass/inside.h"
 
 enum { MOST_LOOPS = TN_L_TERMS, MOST_SUMS = 16, NONE = -1 };
@@ -21,7 +23,8 @@ typedef struct nest {
     bool kept[MOST_LOOPS];              /* which are over results */
     int64_t size[MOST_LOOPS];
     uint32_t into[MOST_SUMS], ninto;
-    int64_t beside; /* results side by side */
+    int64_t beside, elements; /* results side by side; elements of each, as far as they are few */
+    bool few;                 /* these are written out */
 } nest;
 
 typedef struct interchange {
@@ -93,23 +96,32 @@ static bool find_kept(const tn_i_loops *p, nest *z) {
     return true;
 }
 
-/* A loop over results stands within one over elements, and around another one. */
-static bool is_better(nest *z) {
-    bool reduced = false, some = false;
-    int64_t elements = 1;
-    z->beside = 1;
+/* Elements are written out where they are no more than lanes, or results are side by side; and no longer than sums. */
+static bool are_few(const tn_i_loops *p, const nest *z) {
+    const uint32_t inner = z->loop[z->n - 1];
+    return z->elements <= (z->side < z->n ? TN_LEAF : TN_LANES) &&
+           (int64_t)(p->op[inner].to - inner) * z->elements <= TN_M_SUM_OPERATIONS;
+}
+
+/* A loop over results stands within one over elements, and around another one; or several of these around results. */
+static bool is_better(const tn_i_loops *p, nest *z) {
+    uint32_t reduced = 0;
+    bool some = false;
+    z->beside = z->elements = 1;
     for (z->side = z->n; z->side > 0 && z->kept[z->side - 1]; z->side--) z->beside *= z->size[z->side - 1];
     for (uint32_t l = 0; l < z->side; l++) {
-        if (!z->kept[l] && elements < TN_LEAF) elements *= z->size[l];
+        if (!z->kept[l] && z->elements <= TN_LEAF) z->elements *= z->size[l];
         some |= z->kept[l] && reduced;
-        reduced |= !z->kept[l];
+        reduced += !z->kept[l];
     }
-    return some && elements > TN_LANES;
+    z->few = are_few(p, z) && (some || (reduced > 1 && z->side < z->n));
+    if (z->few) z->side = z->n, z->beside = 1;
+    return z->few || (some && z->elements > TN_LANES);
 }
 
 static bool is_such(const interchange *x, uint32_t k, nest *z) {
     return x->p->op[k].kind == TN_L_FOR && find_loops(x->p, k, z) && find_sums(x, z) && find_kept(x->p, z) &&
-           is_better(z);
+           is_better(x->p, z);
 }
 
 /* ---- the new one ---- */
@@ -137,6 +149,7 @@ static tn_i_affine beside(interchange *x, const nest *z, uint32_t into) {
     return e;
 }
 
+/* The body in the loops, or for the element, that is open. */
 static void write_body(interchange *x, const nest *z, const uint32_t *reduce) {
     const uint32_t inner = z->loop[z->n - 1];
     for (uint32_t k = inner + 1, i = 0; k < x->p->op[inner].to && !x->c.b->failed; k++)
@@ -145,6 +158,24 @@ static void write_body(interchange *x, const nest *z, const uint32_t *reduce) {
             i++;
         } else
             tn_i_l_copy_op(&x->c, k);
+}
+
+static void write_out(interchange *x, const nest *z, const uint32_t *reduce) {
+    for (int64_t i = 0; i < z->elements && !x->c.b->failed; i++) {
+        int64_t at = i;
+        for (uint32_t l = z->n; l-- > 0;) {
+            if (z->kept[l]) continue;
+            tn_i_l_copy_loop(&x->c, z->loop[l], tn_i_affine_number(at % z->size[l]));
+            at /= z->size[l];
+        }
+        write_body(x, z, reduce);
+    }
+}
+
+static void write_loops(interchange *x, const nest *z, const uint32_t *reduce) {
+    const uint32_t n = open_loops(x, z, 0, z->side, false) + open_loops(x, z, z->side, z->n, NONE);
+    if (!x->c.b->failed) write_body(x, z, reduce);
+    close_loops(x, n);
 }
 
 static void write_nest(interchange *x, const nest *z) {
@@ -159,9 +190,10 @@ static void write_nest(interchange *x, const nest *z) {
         const tn_i_l_op *r = &x->p->op[x->p->op[z->into[i]].in[0]];
         reduce[i] = tn_i_l_reduce(b, r->code, r->dtype, z->beside);
     }
-    const uint32_t elements = open_loops(x, z, 0, z->side, false) + open_loops(x, z, z->side, z->n, NONE);
-    if (!b->failed) write_body(x, z, reduce);
-    close_loops(x, elements);
+    if (z->few)
+        write_out(x, z, reduce);
+    else
+        write_loops(x, z, reduce);
     const uint32_t side = open_loops(x, z, z->side, z->n, NONE);
     for (uint32_t i = 0; i < z->ninto && !b->failed; i++) {
         const tn_i_l_op *o = &x->p->op[z->into[i]];

@@ -5,13 +5,13 @@
 
 const tn_i_pass tn_i_pipeline[] = {
     {"constants", tn_i_pass_constants},             /* loads of constants */
+    {"interchange", tn_i_pass_interchange},         /* loops over results, outside of those over elements */
     {"unroll", tn_i_pass_unroll},                   /* short loops where iterations follow one another */
     {"sums_straight", tn_i_pass_sums_straight},     /* reductions of few elements in one block */
     {"diagonals", tn_i_pass_diagonals},             /* loops few of whose iterations are not like the rest */
     {"conditions", tn_i_pass_conditions},           /* comparisons of the numbers of loops */
     {"partition", tn_i_pass_partition},             /* loops where conditions change */
     {"promote", tn_i_pass_promote},                 /* what a loop keeps in memory, in registers */
-    {"interchange", tn_i_pass_interchange},         /* loops over results, outside of those over elements */
     {"rows", tn_i_pass_rows},                       /* functions behind the sums of rows, in loops of their own */
     {"fission", tn_i_pass_fission},                 /* loops that feed several reductions, one by one */
     {"sums", tn_i_pass_sums},                       /* reductions as leaves, lanes and counters */

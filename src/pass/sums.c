@@ -163,7 +163,6 @@ static void find(tn_i_summing *z) {
         while (r.kind == TN_SUMMING_ROW && r.lanes & (r.lanes - 1)) r.lanes++; /* those of a vector */
         r.split = splittable(z, &r);
         r.by_columns = tn_i_summing_by_columns(z, &r);
-        if (tn_i_summing_is_few(z, &r)) r.kind = TN_SUMMING_FEW, r.split = false;
         z->of[z->nof++] = r;
         z->which[k] = z->which[r.into] = z->nof;
     }
@@ -212,12 +211,6 @@ static tn_i_reduction *columns_of(const tn_i_summing *z, uint32_t k) {
     return NULL;
 }
 
-static tn_i_reduction *few_of(const tn_i_summing *z, uint32_t k) {
-    for (uint32_t i = 0; i < z->nof; i++)
-        if (z->of[i].kind == TN_SUMMING_FEW && z->of[i].loop[0] == k) return &z->of[i];
-    return NULL;
-}
-
 static tn_i_reduction *buffer_of(const tn_i_summing *z, uint32_t k) {
     for (uint32_t i = 0; i < z->nof; i++)
         if (z->of[i].kind == TN_SUMMING_BUFFER && z->of[i].loop[z->of[i].nloop - 1] == k) return &z->of[i];
@@ -233,11 +226,9 @@ static void inside_of(tn_i_summing *z, uint32_t k) {
 }
 
 static void copy_loop(tn_i_summing *z, uint32_t k) {
-    tn_i_reduction *r = buffer_of(z, k), *columns = columns_of(z, k), *few = few_of(z, k);
+    tn_i_reduction *r = buffer_of(z, k), *columns = columns_of(z, k);
     if (is_row(z, k))
         tn_i_summing_row(z, k);
-    else if (few)
-        tn_i_summing_few(z, few);
     else if (columns)
         tn_i_summing_columns(z, columns);
     else if (is_split(z, k))

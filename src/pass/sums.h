@@ -12,7 +12,6 @@ typedef enum tn_i_summing_kind {
     TN_SUMMING_BUFFER,  /* one result of several loops: elements wait in a buffer until they are a leaf */
     TN_SUMMING_COLUMNS, /* several results, each loop over which is within those that are reduced: lanes in memory, side
                         by side */
-    TN_SUMMING_FEW,     /* several results of few elements each: results first, elements written out */
     TN_SUMMING_EACH,    /* any other */
     TN_SUMMING_ARG      /* argmax, argmin */
 } tn_i_summing_kind;
@@ -43,7 +42,8 @@ typedef struct tn_i_summing {
 } tn_i_summing;
 
 static inline bool tn_i_summing_arg(const tn_i_reduction *r) { return r->fold > TN_FOLD_MIN; }
-/* Of numbers of elements, of which there are so many: as narrow as the elements, so that both are as many to a vector. */
+/* Of numbers of elements, of which there are so many: as narrow as the elements, so that both are as many to a vector.
+ */
 static inline int tn_i_summing_where(const tn_i_reduction *r) {
     return r->n <= INT32_MAX && tn_i_dtype_size(r->dtype) <= 4 ? TN_I32 : TN_I64;
 }
@@ -84,9 +84,6 @@ void tn_i_summing_split(tn_i_summing *z, uint32_t k, void (*body)(tn_i_summing *
 /* sums_columns.c: whether the loop of r can be loops over columns first; and these, which leave results in r->lane. */
 bool tn_i_summing_by_columns(const tn_i_summing *z, const tn_i_reduction *r);
 void tn_i_summing_columns(tn_i_summing *z, tn_i_reduction *r);
-/* sums_few.c: whether what would be COLUMNS or EACH can be FEW; its loops, which leave results in r->lane. */
-bool tn_i_summing_is_few(const tn_i_summing *z, const tn_i_reduction *r);
-void tn_i_summing_few(tn_i_summing *z, tn_i_reduction *r);
 /* The innermost loop of a BUFFER, in chunks of a leaf. */
 void tn_i_summing_chunks(tn_i_summing *z, tn_i_reduction *r, void (*body)(tn_i_summing *z, uint32_t k));
 

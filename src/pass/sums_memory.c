@@ -8,8 +8,6 @@ static uint32_t two(tn_i_summing *z, tn_i_l_code code, uint32_t x, uint32_t y) {
 static uint32_t i64(tn_i_summing *z, int64_t x) { return tn_i_l_number(z->c.b, TN_I64, (uint64_t)x); }
 
 static bool in_leaves(const tn_i_reduction *r) { return r->kind == TN_SUMMING_COLUMNS || r->kind == TN_SUMMING_EACH; }
-/* Its loops leave what each result comes to. */
-static bool in_totals(const tn_i_reduction *r) { return r->by_columns || r->kind == TN_SUMMING_FEW; }
 
 /* A loop over numbers of a dtype that do not depend on each other. */
 static uint32_t vector_loop(tn_i_summing *z, int64_t n, int dtype) {
@@ -41,13 +39,13 @@ static void make_arrays(tn_i_summing *z, tn_i_reduction *r) {
         return;
     }
     r->lane = tn_i_l_scratch(z->c.b,
-                             buffer         ? "elements"
-                             : in_totals(r) ? "totals"
-                                            : "lanes",
+                             buffer          ? "elements"
+                             : r->by_columns ? "totals"
+                                             : "lanes",
                              r->dtype,
-                             buffer         ? (r->n < TN_LEAF ? r->n : 2 * TN_LEAF)
-                             : in_totals(r) ? r->count
-                                            : r->lanes * r->count,
+                             buffer          ? (r->n < TN_LEAF ? r->n : 2 * TN_LEAF)
+                             : r->by_columns ? r->count
+                                             : r->lanes * r->count,
                              0);
     const int64_t leaves = buffer ? full : r->before;
     if (leaves) r->stack = tn_i_l_scratch(z->c.b, "leaves", r->dtype, tn_i_summing_levels(r->before + 1) * r->count, 0);
@@ -338,7 +336,7 @@ uint32_t tn_i_summing_total(tn_i_summing *z, tn_i_reduction *r, const tn_i_l_op 
     const bool row = r->kind == TN_SUMMING_ROW;
     if ((row && !tn_i_summing_arg(r)) || r->kind == TN_SUMMING_BUFFER) return r->total;
     const tn_i_affine at = tn_i_l_copy_affine(&z->c, &o->at);
-    if (in_leaves(r) || in_totals(r)) return tn_i_l_load_at(z->c.b, r->lane, at);
+    if (in_leaves(r)) return tn_i_l_load_at(z->c.b, r->lane, at);
     const uint32_t where = row ? best_lane(z, r) : tn_i_l_load_at(z->c.b, r->stack, at);
     return o->dtype == tn_i_summing_where(r) ? where : tn_i_l_convert(z->c.b, o->dtype, where);
 }

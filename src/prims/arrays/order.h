@@ -18,6 +18,14 @@ TN_C_TEXT(
         const uint64_t *keys; /* n of each */
     } tn_i_lane;)
 
+/* Parameters of sort, and of top_k. */
+enum { TN_SORT_DIMENSION, TN_SORT_STABLE, TN_SORT_KEYS };
+enum { TN_TOP_K, TN_TOP_AXIS };
+/* Along which axis of x top_k looks: the last one, where none is given. */
+static inline int tn_i_top_axis(const tn_i_param *p, const tn_type *x) {
+    return p[TN_TOP_AXIS].kind == TN_K_NONE ? x->rank - 1 : (int)p[TN_TOP_AXIS].u.i;
+}
+
 /* A key as an unsigned number of the same order: NaN last, -0 like 0. */
 uint64_t tn_i_ordered(bool is_float, tn_i_wide x);
 /* Those of n elements of x, from `data` on, to keys[0], keys[step], ... */

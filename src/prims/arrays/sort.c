@@ -49,7 +49,7 @@ static tn_status kernel_sort(const tn_i_kernel *k) {
     const tn_i_lane c = {.n = n, .more = (uint32_t)k->p[2].u.i - 1, .keys = keys};
     int64_t dense[TN_MAX_RANK];
     tn_i_dense_strides(t, dense);
-    tn_i_dims kept = tn_i_dims_of(&k->in[0], ~(1u << axis));
+    tn_i_dims kept = tn_i_dims_of(&k->in[0], ~(1u << axis)); /* of one operand, which most sorts have: not row by row */
     for (int64_t at = 0; at < total / n; at++) {
         tn_i_cursor cur;
         for (uint32_t j = 0; j <= c.more; j++) {
