@@ -225,8 +225,9 @@ static bool write_all(tn_i_c99 *w, const char *header, tn_i_text *source, tn_i_t
         put_source(w, header, source);
         tn_i_c99_header(w, head);
     }
-    return !(w->failed || w->g.failed || w->g.helpers.failed || w->outside.failed || w->functions.failed ||
-             w->t.failed || source->failed || head->failed);
+    return !(w->failed || w->g.failed || w->g.helpers.failed || w->g.constants.failed || w->g.functions.failed ||
+             w->g.list.failed || w->outside.failed || w->functions.failed || w->t.failed || source->failed ||
+             head->failed);
 }
 
 static char *owned(tn_ctx *c, const tn_i_text *t) { return tn_i_owned_text(c, t->at ? t->at : "", t->n); }

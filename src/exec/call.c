@@ -138,10 +138,18 @@ static tn_status begin(const tn_exec *e, tn_work *w, const void *const *in, void
     return enter(e, w->frame + TN_BASE_ARGUMENTS, in, *out, some_absent) ? TN_OK : check(w, in, *out, some_absent);
 }
 
+/* What is computed all the same is where the plan has a place for it. */
+static void into_spares(const tn_exec *e, tn_work *w) {
+    uintptr_t *const base = w->frame + TN_BASE_ARGUMENTS + e->f->nin;
+    for (uint32_t j = 0; e->plan->spare && j < e->f->nout; j++)
+        if (!base[j] && e->plan->spare[j] >= 0) base[j] = (uintptr_t)w->arena + (uintptr_t)e->plan->spare[j];
+}
+
 /* What is in the frame; talk: with other ranks, or NULL. */
 static tn_status run(const tn_exec *e, tn_work *w, const uint8_t *skip, tn_i_talk *talk) {
     w->frame[TN_BASE_ABSOLUTE] = 0;
     w->frame[TN_BASE_ARENA] = (uintptr_t)w->arena;
+    if (skip) into_spares(e, w);
     const tn_i_run r = {.skip = skip,
                         .threads = e->threads > 1 ? tn_i_gemm_threads(e->process, e->threads) : e->threads,
                         .observer = w->observer,

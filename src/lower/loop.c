@@ -10,7 +10,7 @@
  *
  * Where the number of steps is found when the loop runs, the program does at most so many (tn_i_loop.most), and who
  * calls it says how many, and from which entries on.  Where a condition says it, the condition's program is part of
- * each iteration, in front of what leaves the loop. */
+ * each iteration, in front of what leaves the loop; if steps leave entries of arrays, it does at most so many, too. */
 #include "base/machine.h"
 #include "lower/nest_i.h"
 
@@ -23,7 +23,7 @@ typedef struct steps {
     tn_i_lower_place *home; /* entries of the body's table, in front of the loop */
     tn_i_lower_place *now;  /* likewise, in a step */
     tn_i_lower_place *cond; /* those of the condition's */
-    uint32_t counts;        /* TN_WHOLE_SOME: how many steps, and the first one's number; `while`: how many it were */
+    uint32_t counts;        /* tn_i_whole */
     tn_i_lower_steps s;
 } steps;
 
@@ -174,11 +174,14 @@ static void two_steps(const steps *w) {
 
 /* ---- the loop ------------------------------------------------------------------------------------------- */
 
-static void count(const steps *w, uint32_t x) { tn_i_l_store_at(w->b, w->counts, tn_i_affine_number(0), x); }
+static bool some(const tn_i_loop *l) { return l->whole == TN_WHOLE_SOME || l->whole == TN_WHILE_SOME; }
+
+static void count(const steps *w, uint32_t x) {
+    tn_i_l_store_at(w->b, w->counts, tn_i_affine_number(some(w->l) ? 1 : 0), x);
+}
 
 static uint32_t open_loop(const steps *w) {
-    if (w->l->cond) return tn_i_l_for_ever(w->b);
-    if (w->l->whole != TN_WHOLE_SOME) return tn_i_l_for_n(w->b, w->s.n);
+    if (!some(w->l)) return w->l->cond ? tn_i_l_for_ever(w->b) : tn_i_l_for_n(w->b, w->s.n);
     return tn_i_l_for_up_to(w->b, w->s.n, tn_i_affine_number(0),
                             tn_i_l_load_at(w->b, w->counts, tn_i_affine_number(0)));
 }
@@ -203,9 +206,9 @@ static bool begin(steps *w) {
     const size_t n = tn_i_lower_entries(l->shape.body), others = l->cond ? tn_i_lower_entries(l->shape.cond) : 0;
     w->s = (tn_i_lower_steps){.loop = TN_L_NONE,
                               .every = 1,
-                              .n = l->cond                     ? 1
-                                   : l->whole == TN_WHOLE_SOME ? l->most
-                                                               : l->shape.length,
+                              .n = some(l)   ? l->most
+                                   : l->cond ? 1
+                                             : l->shape.length,
                               .reverse = l->shape.reverse};
     w->home = tn_i_alloc_array(w->b->ctx, 2 * n + others, sizeof *w->home);
     if (!w->home) w->b->failed = true;

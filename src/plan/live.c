@@ -60,8 +60,7 @@ static bool empty(const survey *s, tn_i_var v) { return tn_i_count(s->f->val[v].
 
 /* Operands are alive while an output is placed, so that a place in the block of one was taken over
  * from it.  Empty values have no memory, but one that is a view keeps its operand's, maybe at its end. */
-static uint32_t taken_over(const survey *s, const tn_i_eqn *e, tn_i_var v) {
-    const int64_t at = s->p->place[v].offset;
+static uint32_t taken_over(const survey *s, const tn_i_eqn *e, tn_i_var v, int64_t at) {
     const bool view = (e->prim->flags & TN_F_VIEW) && e->prim->view;
     for (uint32_t i = 0; i < e->nin; i++) {
         const tn_i_var x = tn_i_in(s->f, e)[i];
@@ -75,16 +74,17 @@ static uint32_t taken_over(const survey *s, const tn_i_eqn *e, tn_i_var v) {
 }
 
 static void place(survey *s, uint32_t eqn, const tn_i_eqn *e, tn_i_var v) {
-    const tn_i_place *k = &s->p->place[v];
-    if (s->last[v] == NEVER || k->base != TN_BASE_ARENA) return;
+    int64_t at;
+    if (s->last[v] == NEVER || !tn_i_place_arena(s->p, &s->p->place[v], &at)) return;
     const tn_i_var y = s->p->within && !empty(s, v) ? s->p->within[v] : TN_NOVAR;
-    uint32_t b = y != TN_NOVAR ? s->block_of[y] : taken_over(s, e, v);
+    uint32_t b = y != TN_NOVAR ? s->block_of[y] : taken_over(s, e, v, at);
     if (b == NEVER && empty(s, v)) return;
     if (b == NEVER) {
         const tn_i_var whole = y != TN_NOVAR ? y : v;
         b = s->nblock++;
-        s->block[b] = (block){
-            .offset = s->p->place[whole].offset, .bytes = tn_i_memory_bytes(s->f->val[whole].type), .first = eqn};
+        s->block[b] = (block){.offset = y != TN_NOVAR ? s->p->place[y].offset : at,
+                              .bytes = tn_i_memory_bytes(s->f->val[whole].type),
+                              .first = eqn};
         s->block_of[whole] = b;
     }
     if (s->last[v] > s->block[b].last) s->block[b].last = s->last[v];

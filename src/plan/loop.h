@@ -62,12 +62,14 @@ bool tn_i_plan_segments(tn_ctx *c, tn_i_plan *root, size_t *bytes);
 
 /* Many steps as one loop program (lower/loop.c), which has `nscratch` bytes of the step's scratch.  Its table of
  * addresses is the body's frame, and what else is behind that in the step's scratch: entry `counts` has the address of
- * two i64, the number of steps and that of the first one, and behind them its counters. */
+ * two i64, the number of steps and that of the first one (where a condition ends them: how many it were), and behind
+ * them its counters. */
 typedef enum tn_i_whole {
     TN_WHOLE_NOT,
     TN_WHOLE_ALL,  /* all steps, of a known number */
     TN_WHOLE_SOME, /* so many as counts say, at most `most` */
-    TN_WHILE_ALL   /* until the condition does not hold; counts then say how many that was */
+    TN_WHILE_ALL,  /* until the condition does not hold; counts then say how many that was */
+    TN_WHILE_SOME  /* likewise, but at most as many as counts say: there is room for so many entries */
 } tn_i_whole;
 
 struct tn_i_loop {

@@ -240,7 +240,7 @@ static void find_whole(tn_i_loop *l) {
     l->inner = l->cond ? s->ny == 0 : s->length != TN_I_STEPS && !l->ncursor && !l->stacks;
     if (!tn_i_part_is_one(&l->size)) return;
     if (l->cond)
-        l->whole = s->ny ? TN_WHOLE_NOT : TN_WHILE_ALL;
+        l->whole = !s->ny ? TN_WHILE_ALL : l->most > 1 && !s->index ? TN_WHILE_SOME : TN_WHOLE_NOT;
     else if (s->length == TN_I_STEPS || l->ncursor)
         l->whole = l->most > 1 ? TN_WHOLE_SOME : TN_WHOLE_NOT;
     else

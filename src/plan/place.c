@@ -32,6 +32,13 @@ bool tn_i_place_with(tn_i_planner *z, const tn_type *t, int64_t *stride, tn_i_pl
     return true;
 }
 
+bool tn_i_place_arena(const tn_i_plan *p, const tn_i_place *k, int64_t *offset) {
+    const uint32_t j = k->base - TN_BASE_ARGUMENTS - p->f->nin;
+    const bool spare = p->spare && k->base >= TN_BASE_ARGUMENTS + p->f->nin && p->spare[j] >= 0;
+    *offset = k->offset + (spare ? p->spare[j] : 0);
+    return spare || k->base == TN_BASE_ARENA;
+}
+
 /* The memory of a carry is a block like any other, but of the loop's. */
 static bool own_carry(tn_i_planner *z, uint32_t i) {
     const tn_type *t = z->f->val[i].type;
@@ -201,18 +208,43 @@ bool tn_i_always_runs(const tn_i_planner *z, const tn_i_eqn *e) {
     return speaks || tn_i_eqn_effect(e);
 }
 
-/* Computed straight into the caller's memory.  That memory may be absent (NULL) or shared with an
- * input that is still read, unless the program is nested: then only what nothing else reads, and what
- * is not computed at all when absent, goes there. */
-static bool direct(const tn_i_planner *z, const tn_i_eqn *e, tn_i_var v) {
-    uint32_t j = z->out_of[v];
+static bool carried(const tn_i_eqn *e, tn_i_var v) {
+    tn_i_loop_shape s;
+    return tn_i_loop_read(e, &s) && v - e->out < s.ncarry;
+}
+
+/* May be computed straight into the caller's memory.  That may be shared with an input that is still read, unless the
+ * program is nested; and the arena, which is aligned, is the better place for what each step of a loop reads and
+ * writes. */
+static bool outside(const tn_i_planner *z, const tn_i_eqn *e, tn_i_var v) {
+    const uint32_t j = z->out_of[v];
     if (j == TN_NOVAR) return false;
     if (z->layout->nested || (z->layout->handles && tn_i_has_steps(z->f->val[v].type))) return true;
-    if ((e->nout != 1 && !z->draft) || z->uses[v] != 1) return false;
-    if (tn_i_always_runs(z, e) && !(e->prim->flags & TN_F_COMM))
-        return false; /* that has a place for what nobody wants */
-    if (z->layout->alias && z->layout->alias[j] >= 0) return false;
-    return dense_output(z, j);
+    if (e->nout > 1 && carried(e, v)) return false;
+    return !(z->layout->alias && z->layout->alias[j] >= 0) && dense_output(z, j);
+}
+
+/* So that it needs no place of its own: it is not computed at all when the caller's memory is absent (NULL). */
+static bool direct(const tn_i_planner *z, const tn_i_eqn *e, tn_i_var v) {
+    if (!outside(z, e, v)) return false;
+    if (z->layout->nested || z->layout->handles) return true;
+    if (z->uses[v] != 1) return false;
+    for (uint32_t j = 0; j < e->nout && !z->draft; j++)
+        if (e->out + j != v && z->uses[e->out + j]) return false;
+    return !tn_i_always_runs(z, e) || (e->prim->flags & TN_F_COMM); /* that has a place for what nobody wants */
+}
+
+/* One of its own, for calls that give none. */
+static bool place_spare(tn_i_planner *z, tn_i_var v) {
+    const uint32_t nout = z->f->nout;
+    uint32_t b;
+    if (!tn_i_block_new(z, tn_i_memory_bytes(z->f->val[v].type), 1, &b)) return false;
+    if (!z->p->spare) {
+        z->p->spare = tn_i_alloc_array(z->ctx, nout, sizeof *z->p->spare);
+        for (uint32_t j = 0; z->p->spare && j < nout; j++) z->p->spare[j] = -1;
+    }
+    if (z->p->spare) z->p->spare[z->out_of[v]] = (int64_t)z->block[b].slot.offset;
+    return z->p->spare != NULL;
 }
 
 /* A step of a loop leaves this carry where it entered. */
@@ -235,10 +267,10 @@ static bool place_joined(tn_i_planner *z, tn_i_var v, bool *done) {
     const tn_i_var y = tn_i_join_of(z, v, &offset);
     if (y == TN_NOVAR) return true;
     const tn_i_eqn *e = &z->f->eqn[z->f->val[y].def];
-    const bool outside = direct(z, e, y);
-    if (y == v && (outside || z->block_of[y] == TN_NOBLOCK)) return true;
+    const bool straight = direct(z, e, y);
+    if (y == v && (straight || z->block_of[y] == TN_NOBLOCK)) return true;
     tn_i_place k = {.base = TN_BASE_ARGUMENTS + z->f->nin + z->out_of[y], .offset = offset, .stride = TN_DENSE};
-    if (!outside) {
+    if (!straight) {
         if (z->block_of[y] == TN_NOBLOCK &&
             !tn_i_block_new(z, tn_i_memory_bytes(z->f->val[y].type), 0, &z->block_of[y]))
             return false;
@@ -265,7 +297,9 @@ static bool place_output(tn_i_planner *z, const tn_i_eqn *e, uint32_t j) {
     if (!place_joined(z, v, &done)) return false;
     if (done) return true;
     uint32_t b = (e->prim->flags & TN_F_LOOP) ? taken_over(z, e, j) : overwritten(z, e, j);
-    if (direct(z, e, v) && !own_memory(z, v, b)) {
+    const bool straight = direct(z, e, v);
+    if ((straight && !own_memory(z, v, b)) || (b == TN_NOBLOCK && outside(z, e, v) && !tn_i_has_steps(t))) {
+        if (!straight && !place_spare(z, v)) return false;
         k->base = TN_BASE_ARGUMENTS + z->f->nin + z->out_of[v];
         return true;
     }

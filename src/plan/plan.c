@@ -181,6 +181,7 @@ static void plan_empty(tn_ctx *c, tn_i_plan *p) {
     tn_i_free(c, p->segment, p->csegment * sizeof *p->segment);
     tn_i_free(c, p->product, p->cproduct * sizeof *p->product);
     tn_i_free(c, p->kept, p->ncarry);
+    if (p->f) tn_i_free(c, p->spare, p->f->nout * sizeof *p->spare);
     tn_i_free(c, p->transfer, p->ctransfer * sizeof *p->transfer);
     tn_i_free(c, p->number, p->cnumber * sizeof *p->number);
     tn_i_free(c, p->fork, p->cfork * sizeof *p->fork);

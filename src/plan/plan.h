@@ -154,7 +154,9 @@ struct tn_i_plan {
     size_t nsegment, csegment;
     bool segmented;         /* these have been looked for */
     size_t slots_at, slots; /* where the slots on disk begin in the spill file, and their bytes */
-    uint8_t *kept; /* of a loop's body: per carry, whether what leaves a step is in the memory of what entered it */
+    int64_t *spare; /* of the outermost plan, NULL: none; per output: where in the arena it is if the caller gives NULL,
+                       -1: not computed then, or copied there at the end */
+    uint8_t *kept;  /* of a loop's body: per carry, whether what leaves a step is in the memory of what entered it */
     uint32_t ncarry;
     uint32_t axes;           /* of all steps */
     uint32_t starts;         /* collectives that may have started and not been waited for, at most */
@@ -183,6 +185,9 @@ typedef struct tn_i_layout {
     /* A loop's body: inputs carry0.. are overwritten at will once they are dead, outputs 0.. replace them. */
     uint32_t carry0, ncarry;
 } tn_i_layout;
+
+/* Where in the arena k is, or is when the caller gives no memory for it; false: nowhere. */
+bool tn_i_place_arena(const tn_i_plan *p, const tn_i_place *k, int64_t *offset);
 
 /* Whether running p may write to the memory of input i: that of a carry, once it is dead. */
 bool tn_i_plan_writes(const tn_i_plan *p, uint32_t i);

@@ -71,6 +71,12 @@ void tn_i_stack_release(tn_i_stacks *s, const tn_type *t, tn_i_handle *h);
 /* Adds n entries, uninitialized or, where they are handles, empty.  The first time it sets where h starts. */
 bool tn_i_stack_extend(tn_i_stacks *s, tn_i_handle *h, int64_t n);
 
+/* Takes the last n of them back, which are no handles: they were the chain's last. */
+static inline void tn_i_stack_shorten(tn_i_handle *h, int64_t n) {
+    h->count -= n;
+    h->chain->count -= n;
+}
+
 static inline unsigned char *tn_i_stack_entry(const tn_i_handle *h, int64_t i) {
     const tn_i_chain *c = h->chain;
     if (c->repeat) return c->page[0];

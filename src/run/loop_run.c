@@ -197,17 +197,18 @@ static tn_status run_made(const running *w) {
     return tn_i_run_made(&w->l->made, w->body, (uintptr_t)w->body + w->l->scratch);
 }
 
-/* The body has run so many steps, and what is in it as often as was counted. */
-static void note_steps(const running *w, int64_t steps) {
+/* The body has run so many steps, the condition as often or `more` often, and what is in them as often as was
+ * counted. */
+static void note_steps(const running *w, int64_t steps, int64_t more) {
     const int64_t *counter = w->l->counts ? counts_of(w) + 2 : NULL;
-    if (w->l->cond) counter = tn_i_profile_steps(&w->inner, w->l->cond, steps + 1, counter);
+    if (w->l->cond) counter = tn_i_profile_steps(&w->inner, w->l->cond, steps + more, counter);
     (void)tn_i_profile_steps(&w->inner, w->l->body, steps, counter);
 }
 
 /* The frame has where arrays of entries begin, and what is carried ends where it began. */
 static tn_status run_all(const running *w) {
     const tn_status status = run_made(w);
-    note_steps(w, w->l->shape.length);
+    note_steps(w, w->l->shape.length, 0);
     return status;
 }
 
@@ -253,7 +254,7 @@ static tn_status run_some(running *w, int64_t n, int64_t by) {
         move_entries(w, -back);
         const tn_status status = run_made(w);
         move_entries(w, back);
-        note_steps(w, some);
+        note_steps(w, some, 0);
         left -= some;
         if (left == 0 || status != TN_OK) return status;
         *w->number = counts[1] + by * some;
@@ -266,7 +267,49 @@ static tn_status run_while_all(running *w) {
     int64_t *counts = counts_of(w);
     const tn_status status = run_made(w);
     *w->number = counts[0];
-    note_steps(w, counts[0]);
+    note_steps(w, counts[0], 1);
+    return status;
+}
+
+/* To what the cursors are at. */
+static void point(const running *w) {
+    const tn_i_cursor *c = w->cursor;
+    for (uint32_t k = 0; k < w->l->nmover; k++)
+        if (w->l->mover[k].stack) w->body[w->l->mover[k].at] = (uintptr_t)c++->at;
+}
+
+/* How many entries there is room for behind those that the cursors are at, in the pages that are there. */
+static int64_t room_left(const running *w) {
+    int64_t n = w->l->most;
+    for (uint32_t c = 0; c < w->l->ncursor; c++)
+        if (w->cursor[c].left < n) n = w->cursor[c].left;
+    return n;
+}
+
+static void shorten(const running *w, int64_t n) {
+    for (uint32_t k = 0; k < w->l->nmover; k++) {
+        const tn_i_mover *m = &w->l->mover[k];
+        if (m->stack && m->out != TN_NOVAR) tn_i_stack_shorten((tn_i_handle *)output(w, m->out), n);
+    }
+}
+
+/* The steps behind one that has left entries, as far as there is room for theirs: *more, or to the last one. */
+static tn_status run_while_some(running *w, int64_t n, bool *more) {
+    int64_t *counts = counts_of(w);
+    tn_status status = claim(w, n);
+    if (status != TN_OK) return status;
+    counts[0] = n;
+    counts[1] = 0;
+    move_entries(w, 1);
+    status = run_made(w);
+    const int64_t done = counts[1];
+    *more = done == n;
+    note_steps(w, done, !*more);
+    shorten(w, n - done);
+    *w->number += done;
+    move_entries(w, -1);
+    skip_entries(w, 1, done);
+    point(w);
     return status;
 }
 
@@ -321,7 +364,10 @@ static tn_status run_body(running *w) {
 static tn_status run_steps(running *w, const unsigned char *answer) {
     const tn_i_loop_shape *s = &w->l->shape;
     tn_status status;
-    for (*w->number = 0;; ++*w->number) {
+    for (*w->number = 0;;) {
+        const int64_t room = *w->number && is_made(w, TN_WHILE_SOME) && entries_walk(w) ? room_left(w) : 0;
+        bool goes_on = true;
+        if (room > 0 && ((status = run_while_some(w, room, &goes_on)) != TN_OK || !goes_on)) return status;
         for (uint32_t k = 0; k < w->l->npair; k++)
             w->cond[TN_BASE_ARGUMENTS + s->ncond + w->l->pair[k].leaf] = w->body[carry_at(w, w->l->pair[k].leaf)];
         status = heard(w, tn_i_run_plan(w->l->cond, &w->inner, w->cond));
@@ -333,6 +379,7 @@ static tn_status run_steps(running *w, const unsigned char *answer) {
         if (status == TN_OK) status = heard(w, run_body(w));
         if (status != TN_OK) return status;
         exchange(w);
+        ++*w->number;
     }
 }
 

@@ -180,11 +180,12 @@ static void mark(const tn_i_plan *p, tn_i_var v, uint8_t *byte) {
     const tn_type *t = p->f->val[v].type;
     const size_t size = tn_i_dtype_size(t->dtype);
     int64_t stride[TN_MAX_RANK], index[TN_MAX_RANK] = {0};
-    if (k->base != TN_BASE_ARENA) return;
+    int64_t first;
+    if (!tn_i_place_arena(p, k, &first)) return;
     for (int i = t->rank, one = 1; i-- > 0; one *= (int)t->dim[i])
         stride[i] = k->stride == TN_DENSE ? one : p->number[k->stride + (uint32_t)i];
     for (int64_t n = tn_i_count(t); n > 0; n--) {
-        int64_t at = k->offset;
+        int64_t at = first;
         for (int i = 0; i < t->rank; i++) at += index[i] * stride[i] * (int64_t)size;
         assert_true(at >= 0 && (size_t)at + size <= p->bytes);
         memset(byte + at, 1, size);

@@ -307,21 +307,22 @@ static void test_long(void **state) {
         "cond_nconsts=1 body_jaxpr={ lambda k:f64[] b:f64[] i:i64[] . let\n"
         "        c:f64[] = mul b k\n        e:f64[] = add c 0.1:f64[]\n        j:i64[] = add i 1:i64[]\n      in (e, "
         "j) } body_nconsts=1] n k a 0:i64[]\n  in (b,) }";
-    enum { STEPS = 200003 };
+    static const int64_t steps[] = {0, 1, 2, 8191, 8192, 8193, 16385, 200003};
     (void)state;
     tn_ctx *c = tn_ctx_new(NULL);
     tn_fn *f = tn_fn_parse(c, text, sizeof text - 1, "long");
     tn_fn *g = f ? tn_grad(f, tn_wrt(0, 1), NULL) : NULL;
     if (!g) fail_msg("%s", tn_error(c));
     const double a = 0.3, k = 0.99999;
-    const int64_t n = STEPS;
-    double d[2][2];
+    double d[2][8][2];
     for (int w = 0; w < 2; w++) {
         tn_exec *e = compile(g, w ? 0 : TN_BACKEND_REFERENCE);
         int made[2] = {0};
-        assert_int_equal(tn_call(e, (const void *const[]){&a, &k, &n}, (void *const[]){&d[w][0], &d[w][1]}), TN_OK);
+        for (int i = 0; i < 8; i++)
+            assert_int_equal(
+                tn_call(e, (const void *const[]){&a, &k, &steps[i]}, (void *const[]){&d[w][i][0], &d[w][i][1]}), TN_OK);
         assert_int_equal(tn_exec_steps(e, note, made), TN_OK);
-        if (made[0]) assert_int_equal(made[1], 1);
+        if (made[0]) assert_int_equal(made[1], 2);
         tn_exec_free(e);
     }
     assert_memory_equal(d[0], d[1], sizeof d[0]);
