@@ -208,7 +208,8 @@ void tn_i_w_forget(tn_i_walk *w, size_t addresses); /* those that were found sin
 void tn_i_w_address(tn_i_walk *w, uint32_t array, const tn_i_l_affine *e, int64_t more, tn_i_w_mem *at);
 /* Of access o, whose index, where it has one, is one number; rdx is used. */
 void tn_i_w_address_of(tn_i_walk *w, const tn_i_l_op *o, int64_t more, tn_i_w_mem *at);
-void tn_i_w_index_bytes(tn_i_walk *w, const tn_i_l_op *o); /* rdx, an index of o, as bytes */
+/* rdx, an index of o, as one that there is; how many times that are bytes. */
+unsigned tn_i_w_index_scaled(tn_i_walk *w, const tn_i_l_op *o);
 /* For debugging (tn_i_jit_options.bounds), else nothing: traps unless `bytes` from `at` on are the array's; eax is
  * used. Or, in a conditional part of a sequence, where no register may be fetched: keep the array's origin first. */
 void tn_i_w_bound(tn_i_walk *w, uint32_t array, const tn_i_w_mem *at, int64_t bytes);

@@ -90,9 +90,21 @@ static int64_t index_step(tn_i_walk *w, const tn_i_l_op *o) {
     return by;
 }
 
-void tn_i_w_index_bytes(tn_i_walk *w, const tn_i_l_op *o) {
-    const int64_t by = index_step(w, o);
-    const tn_i_reg most = tn_i_m_number(&w->m, TN_CLASS_G, o->hi), least = tn_i_m_number(&w->m, TN_CLASS_G, 0);
+/* rdx at least 0 and at most `most`.  That it is so already is what a processor guesses, and then nothing waits. */
+static void clamp(tn_i_walk *w, int32_t most) {
+    const int32_t below = tn_i_m_label(&w->m), fine = tn_i_m_label(&w->m);
+    tn_i_w_imm(w, TN_X_cmp_i, 8, TN_RDX_, most);
+    tn_i_w_add(w, TN_M_JUMP_IF, TN_CC_BE, fine);
+    tn_i_w_add(w, TN_M_JUMP_IF, TN_CC_L, below);
+    tn_i_w_set(w, TN_RDX_, most);
+    tn_i_w_add(w, TN_M_JUMP, 0, fine);
+    tn_i_w_add(w, TN_M_LABEL, 0, below);
+    tn_i_w_set(w, TN_RDX_, 0);
+    tn_i_w_add(w, TN_M_LABEL, 0, fine);
+}
+
+static void clamp_far(tn_i_walk *w, int64_t hi) {
+    const tn_i_reg most = tn_i_m_number(&w->m, TN_CLASS_G, hi), least = tn_i_m_number(&w->m, TN_CLASS_G, 0);
     tn_i_mi in = tn_i_m_blank(TN_X_cmp, 8);
     in.r = TN_RDX_;
     in.m = most;
@@ -107,10 +119,20 @@ void tn_i_w_index_bytes(tn_i_walk *w, const tn_i_l_op *o) {
     in.cc = TN_CC_L;
     in.m = least;
     tn_i_m_add(&w->m, &in);
+}
+
+unsigned tn_i_w_index_scaled(tn_i_walk *w, const tn_i_l_op *o) {
+    const int64_t by = index_step(w, o);
+    if (o->hi <= INT32_MAX)
+        clamp(w, (int32_t)o->hi);
+    else
+        clamp_far(w, o->hi);
+    if (scales(by)) return (unsigned)by;
     if (by >= INT32_MIN && by <= INT32_MAX)
         tn_i_w_general(w, TN_X_imul_i, 8, TN_RDX_, TN_RDX_, (int32_t)by);
     else
         tn_i_w_two(w, TN_X_imul, 8, TN_RDX_, tn_i_m_number(&w->m, TN_CLASS_G, by));
+    return 1;
 }
 
 /* That, and as far as the index of o says, once for all accesses at one index. */
@@ -118,9 +140,9 @@ static tn_i_reg indexed_at(tn_i_walk *w, const tn_i_l_op *o, uint32_t origin, ui
     tn_i_w_origin k = {.origin = origin, .index = tn_i_w_one(w, o->in[0]), .by = index_step(w, o), .hi = o->hi, .n = n};
     const tn_i_reg known = found(w, &k, t);
     if (known != TN_REG_NONE) return known;
-    const tn_i_w_mem at = {address_at(w, origin, n, t), TN_RDX_, 1, 0};
+    tn_i_w_mem at = {address_at(w, origin, n, t), TN_RDX_, 1, 0};
     tn_i_w_integer(w, TN_RDX_, o->in[0]);
-    tn_i_w_index_bytes(w, o);
+    at.scale = (uint8_t)tn_i_w_index_scaled(w, o);
     return keep(w, &k, t, lea(w, &at));
 }
 

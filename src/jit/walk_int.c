@@ -114,6 +114,29 @@ static tn_i_reg multiply(tn_i_walk *w, unsigned lanes, tn_i_reg x, tn_i_reg y) {
     return put(w, TN_X_vpaddq, d, lanes, low, high, 0);
 }
 
+/* Quotients of 32 bits by way of f64, which has their numbers and so far between them that no quotient is rounded to
+ * the next whole one.  What does not fit, of the least number by -1, is the least number; x / 0 is -1. */
+static tn_i_reg quotients(tn_i_walk *w, unsigned lanes, tn_i_reg x, tn_i_reg y) {
+    if (8 * lanes > (w->m.wide ? 64 : 32)) {
+        const unsigned h = lanes / 2, bytes = tn_i_w_bytes(w, TN_I32, lanes);
+        const tn_i_reg low = quotients(w, h, x, y),
+                       high = quotients(w, h, tn_i_w_upper(w, TN_I32, h, x), tn_i_w_upper(w, TN_I32, h, y));
+        return tn_i_w_put_of(w, bytes == 64 ? TN_X_vinsertf64x4 : TN_X_vinsertf128, bytes, bytes, low, high, 1);
+    }
+    const unsigned bytes = tn_i_w_bytes(w, TN_F64, lanes);
+    const tn_i_reg q = tn_i_w_put(w, TN_X_vdivpd, bytes, tn_i_w_convert(w, TN_I32, TN_F64, lanes, x),
+                                  tn_i_w_convert(w, TN_I32, TN_F64, lanes, y), 0);
+    return tn_i_w_put_of(w, TN_X_vcvttpd2dq, tn_i_w_size(bytes), tn_i_w_bytes(w, TN_I32, lanes), TN_REG_NONE, q, 0);
+}
+
+static tn_i_reg divided(tn_i_walk *w, bool rest, unsigned lanes, tn_i_reg x, tn_i_reg y) {
+    const int d = TN_I32;
+    const tn_i_reg none = tn_i_w_compare(w, TN_L_eq, d, lanes, y, all(w, d, lanes, 0));
+    const tn_i_reg q = tn_i_w_select(w, d, lanes, none, all(w, d, lanes, -1), quotients(w, lanes, x, y));
+    if (!rest) return q;
+    return put(w, TN_X_vpsubd, d, lanes, x, put(w, TN_X_vpmulld, d, lanes, q, y, 0), 0);
+}
+
 /* Shifts by a number: the destination stands in v's place. */
 tn_i_reg tn_i_w_shift(tn_i_walk *w, unsigned op, int dtype, unsigned lanes, tn_i_reg x, int by) {
     const unsigned bytes = tn_i_w_bytes(w, dtype, lanes);
@@ -169,6 +192,8 @@ tn_i_reg tn_i_w_integers(tn_i_walk *w, int code, int dtype, unsigned lanes, tn_i
     case TN_L_shr: return shift(w, code == TN_L_shl, dtype, lanes, x, y);
     case TN_L_div:
     case TN_L_rem:
+        if (dtype == TN_I32 && lanes > 1) return divided(w, code == TN_L_rem, lanes, x, y);
+        return lanes == 1 ? one_general(w, code, dtype, x, y) : tn_i_w_each(w, code, dtype, dtype, lanes, x, y);
     case TN_L_ctz:
         return lanes == 1 ? one_general(w, code, dtype, x, y) : tn_i_w_each(w, code, dtype, dtype, lanes, x, y);
     default: break;

@@ -207,10 +207,7 @@ static void lane_address(tn_i_walk *w, const lane_access *a, unsigned lane, tn_i
     *at = tn_i_w_at(TN_RCX_, (int32_t)(a->by * lane));
     if (!a->indexed) return;
     tn_i_w_lane_index(w, &a->index, lane);
-    if (a->clamped)
-        at->scale = (uint8_t)a->size;
-    else
-        tn_i_w_index_bytes(w, a->o);
+    at->scale = (uint8_t)(a->clamped ? a->size : tn_i_w_index_scaled(w, a->o));
     at->index = TN_RDX_;
 }
 

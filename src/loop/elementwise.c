@@ -117,18 +117,24 @@ static uint32_t leading(tn_i_l_builder *b, int dtype, uint32_t x) {
 
 /* ---- unsigned numbers ---- */
 
-/* As i64, which has all of them; x / 0, which is -1, becomes all ones. */
-static uint32_t by_i64(tn_i_l_builder *b, tn_i_l_code code, uint32_t x, uint32_t y) {
-    const uint32_t left = tn_i_l_convert(b, TN_I64, x), right = tn_i_l_convert(b, TN_I64, y);
-    return tn_i_l_convert(b, TN_U32, two(b, code, left, right));
-}
-
 /* A number of 8 or 16 bits. */
 static bool is_short(const tn_i_loops *p, uint32_t x) {
     const tn_i_l_op *o = &p->op[x];
     const bool loaded = o->kind == TN_L_LOAD && o->in[1] == TN_L_NONE;
     const int memory = loaded ? p->array[o->which].dtype : o->kind == TN_L_MAP ? tn_i_l_fits(o->code) : -1;
     return tn_i_is_short(memory);
+}
+
+/* What has as few bits, as the number it is. */
+static bool is_few(const tn_i_loops *p, uint32_t x) {
+    return is_short(p, x) || (p->op[x].kind == TN_L_NUMBER && p->op[x].bits <= UINT16_MAX);
+}
+
+/* Of u32 as integers that have all of them; x / 0, which is -1, becomes all ones. */
+static uint32_t divided(tn_i_l_builder *b, tn_i_l_code code, uint32_t x, uint32_t y) {
+    const int as = is_few(b->p, x) && is_few(b->p, y) ? TN_I32 : TN_I64;
+    const uint32_t left = tn_i_l_convert(b, as, x), right = tn_i_l_convert(b, as, y);
+    return tn_i_l_convert(b, TN_U32, two(b, code, left, right));
 }
 
 static uint32_t convert(tn_i_l_builder *b, int dtype, uint32_t x) {
@@ -187,8 +193,8 @@ uint32_t tn_i_l_elementwise(tn_i_l_builder *b, const tn_prim *prim, const tn_i_p
         const uint32_t z = by_power(b, prim->id == TN_P_rem, dtype, in[0], in[1]);
         if (z != TN_L_NONE) return z;
     }
-    if (dtype == TN_U32 && prim->id == TN_P_div) return by_i64(b, TN_L_div, in[0], in[1]);
-    if (dtype == TN_U32 && prim->id == TN_P_rem) return by_i64(b, TN_L_rem, in[0], in[1]);
+    if (dtype == TN_U32 && prim->id == TN_P_div) return divided(b, TN_L_div, in[0], in[1]);
+    if (dtype == TN_U32 && prim->id == TN_P_rem) return divided(b, TN_L_rem, in[0], in[1]);
     switch (prim->id) {
     case TN_P_stop_gradient: return in[0];
     case TN_P_square: return two(b, TN_L_mul, in[0], in[0]);

@@ -629,6 +629,7 @@ tn_fn *tn_i_fuse(const tn_fn *f) {
         tn_i_small_products, /* products of a few numbers */
         tn_i_small_scans,    /* cumulative operations along a few elements */
         tn_i_small_sorts,    /* sorts of a few, the first few */
+        tn_i_unjoined,       /* slices of what is joined */
         tn_i_fold_constants, /* what is known */
         tn_i_slices_summed,  /* slices that are added to an array */
         tn_i_unpadded,       /* slices of what is padded */

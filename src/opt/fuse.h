@@ -26,13 +26,16 @@ tn_fn *tn_i_small_moves(const tn_fn *f);
 tn_fn *tn_i_remainders(const tn_fn *f);
 /* Cumulative operations over a few elements, likewise (small_scans.c). */
 tn_fn *tn_i_small_scans(const tn_fn *f);
+/* Slices of concatenations as slices of their operands (unjoined.c).  The same, linear. */
+tn_fn *tn_i_unjoined(const tn_fn *f);
 /* Sorts of a few elements, likewise (small_sorts.c). */
 tn_fn *tn_i_small_sorts(const tn_fn *f);
 /* Comparisons, choices and bounds of integers whose ranges tell them (ranges.c).  The same, linear. */
 tn_fn *tn_i_in_ranges(const tn_fn *f);
 /* Index vectors of several entries as one index (flat_indices.c).  The same, linear. */
 tn_fn *tn_i_flat_indices(const tn_fn *f);
-/* What a reduction reads behind a reshape that splits dimensions, computed in that shape (split_shapes.c).  The same, linear. */
+/* What a reduction reads behind a reshape that splits dimensions, computed in that shape (split_shapes.c).  The same,
+ * linear. */
 tn_fn *tn_i_split_shapes(const tn_fn *f);
 /* Factorizations and solves of small matrices, likewise (small_factors.c). */
 tn_fn *tn_i_small_factors(const tn_fn *f);

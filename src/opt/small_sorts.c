@@ -40,12 +40,10 @@ static bool is_small_sort(const tn_fn *f, const tn_i_eqn *e) {
     return t->dtype != TN_BOOL;
 }
 
-/* x comes behind y, if it stands in front of it: NaNs come last. */
-static tn_i_var stands_wrong(tn_i_builder *b, int dtype, tn_i_var x, tn_i_var y) {
-    const tn_i_var greater = tn_i_op2(b, TN_P_gt, x, y);
-    if (!tn_i_is_float(dtype)) return greater;
-    const tn_i_var last = tn_i_op2(b, TN_P_and, tn_i_op2(b, TN_P_ne, x, x), tn_i_op2(b, TN_P_eq, y, y));
-    return tn_i_op2(b, TN_P_or, greater, last);
+/* x may stand in front of y: NaNs come last. */
+static tn_i_var stands_right(tn_i_builder *b, int dtype, tn_i_var x, tn_i_var y) {
+    const tn_i_var right = tn_i_op2(b, TN_P_le, x, y);
+    return tn_i_is_float(dtype) ? tn_i_op2(b, TN_P_or, right, tn_i_op2(b, TN_P_ne, y, y)) : right;
 }
 
 static bool is_small(const tn_fn *f, const tn_i_eqn *e) { return is_small_sort(f, e) || is_short_list(f, e); }
@@ -53,11 +51,11 @@ static bool is_small(const tn_fn *f, const tn_i_eqn *e) { return is_small_sort(f
 typedef tn_i_var row[TN_M_SORT_STEPS]; /* the elements of an operand */
 
 static void exchange(tn_i_builder *b, int dtype, uint32_t n, row *x, int64_t i) {
-    const tn_i_var wrong = stands_wrong(b, dtype, x[0][i], x[0][i + 1]);
+    const tn_i_var right = stands_right(b, dtype, x[0][i], x[0][i + 1]);
     for (uint32_t k = 0; k < n; k++) {
         const tn_i_var first = x[k][i], second = x[k][i + 1];
-        x[k][i] = tn_i_op3(b, TN_P_select, wrong, second, first);
-        x[k][i + 1] = tn_i_op3(b, TN_P_select, wrong, first, second);
+        x[k][i] = tn_i_op3(b, TN_P_select, right, first, second);
+        x[k][i + 1] = tn_i_op3(b, TN_P_select, right, second, first);
     }
 }
 
@@ -107,14 +105,14 @@ static void sort(tn_i_builder *b, const tn_fn *f, const tn_i_eqn *e, tn_i_var *m
 /* v, of number `at`, into the list x of n that holds `have`, behind all that are as good: those that are not move on.
  */
 static void insert(tn_i_builder *b, int dtype, row *x, int64_t n, int64_t have, tn_i_var v, tn_i_var at) {
-    row better, was[2];
+    row behind, was[2];
     memcpy(was, x, sizeof was);
-    for (int64_t i = 0; i < have; i++) better[i] = stands_wrong(b, dtype, v, was[0][i]);
+    for (int64_t i = 0; i < have; i++) behind[i] = stands_right(b, dtype, v, was[0][i]);
     for (int64_t i = 0; i <= have && i < n; i++)
         for (int k = 0; k < 2; k++) {
             const tn_i_var mine = k ? at : v,
-                           moved = i ? tn_i_op3(b, TN_P_select, better[i - 1], was[k][i - 1], mine) : mine;
-            x[k][i] = i < have ? tn_i_op3(b, TN_P_select, better[i], moved, was[k][i]) : moved;
+                           moved = i ? tn_i_op3(b, TN_P_select, behind[i - 1], mine, was[k][i - 1]) : mine;
+            x[k][i] = i < have ? tn_i_op3(b, TN_P_select, behind[i], was[k][i], moved) : moved;
         }
 }
 

@@ -7,6 +7,9 @@
  * behind it, and behind an IF joined of what its branches leave.  Else memory is written as before, but the last of
  * several stores of an iteration is enough.
  *
+ * Memory is used again: a value of another dtype that is stored, loaded and then overwritten by the cell's own store,
+ * all in one iteration, is a cell of its own, of which memory has nothing.
+ *
  * A loop that a WHILE leaves must find in memory what was stored until then: of a carry nothing is stored in an
  * iteration before it may be left, and of another cell all is before or all behind. */
 #include "pass/inside.h"
@@ -26,6 +29,7 @@ typedef struct cell {
     uint32_t base, load; /* load: an access that says where it is */
     uint8_t dtype;
     bool fit, carried, stored, first; /* first: it was met */
+    bool passes;                      /* overwritten in the same iteration, before anything else looks */
     uint32_t value, carry;            /* in the new program, as the walk goes */
     uint32_t from, last;              /* the first store to it, and the last one */
 } cell;
@@ -127,8 +131,29 @@ static bool left_as_it_is(const promoter *z, const cell *e) {
     return !e->carried && e->last < z->leaves[0];
 }
 
+/* All of x, in the loop's own block, is between two accesses to y, the second of which overwrites it. */
+static bool passes(const promoter *z, uint32_t k, size_t x, size_t y) {
+    const cell *a = &z->cell[x], *b = &z->cell[y];
+    uint32_t first = UINT32_MAX, last = 0, next = UINT32_MAX;
+    if (a->base != b->base || a->lo != b->lo || tn_i_dtype_size(a->dtype) != tn_i_dtype_size(b->dtype)) return false;
+    if (a->carried || z->leaves[0]) return false;
+    for (size_t i = 0; i < z->na; i++) {
+        if (z->a[i].cell != x) continue;
+        if (z->around[z->a[i].op] != k) return false;
+        if (z->a[i].op < first) first = z->a[i].op;
+        if (z->a[i].op > last) last = z->a[i].op;
+    }
+    for (size_t i = 0; i < z->na; i++) {
+        const uint32_t op = z->a[i].op;
+        if (z->a[i].cell != y) continue;
+        if (op > first && op < last) return false;
+        if (op > last && op < next) next = op;
+    }
+    return next != UINT32_MAX && z->p->op[next].kind == TN_L_STORE && z->around[next] == k;
+}
+
 /* Cells that something else touches stay in memory. */
-static void refuse(promoter *z) {
+static void refuse(promoter *z, uint32_t k) {
     for (size_t i = 0; i < z->ncell; i++) z->cell[i].fit = z->cell[i].stored && left_as_it_is(z, &z->cell[i]);
     for (size_t i = 0; i < z->na; i++) {
         const access *a = &z->a[i];
@@ -136,7 +161,11 @@ static void refuse(promoter *z) {
         for (size_t j = 0; j < z->ncell; j++) {
             cell *e = &z->cell[j];
             const int64_t end = e->lo + (int64_t)tn_i_dtype_size(e->dtype);
-            if (a->cell != j && base == e->base && a->lo < end && e->lo < a->hi && (e->stored || is_store(z, a)))
+            if (a->cell == j || base != e->base || a->lo >= end || e->lo >= a->hi || !(e->stored || is_store(z, a)))
+                continue;
+            if (a->cell != TN_L_NONE && passes(z, k, j, a->cell))
+                e->passes = true;
+            else if (a->cell == TN_L_NONE || !passes(z, k, a->cell, j))
                 e->fit = false;
         }
     }
@@ -152,7 +181,7 @@ static bool find(promoter *z, uint32_t k) {
     z->leaves[0] = z->leaves[1] = 0;
     if (o->kind != TN_L_FOR || o->vector || o->parallel || (tn_i_l_known_count(z->p, k, &n) && n < 1)) return false;
     if (!add_all(z, k)) return false;
-    refuse(z);
+    refuse(z, k);
     for (size_t i = 0; i < z->ncell; i++)
         if (z->cell[i].fit) return true;
     return false;
@@ -175,7 +204,7 @@ static bool through(promoter *z, uint32_t i) {
         return true;
     }
     e->value = tn_i_l_in_memory(z->c.b, e->dtype, z->c.value[o->in[2]]);
-    return e->carried || e->last != i;
+    return e->carried || e->passes || e->last != i;
 }
 
 static bool keeps_branches(const promoter *z, uint32_t k, uint32_t i) {

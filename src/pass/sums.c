@@ -1,8 +1,9 @@
 /* Reductions become loops: leaves of lanes, and a counter of leaves, in the one order that loop/loop.h lays down.
  *
  * Which way depends on how its loops stand to each other: tn_i_summing_kind.  Of one straight loop the lanes are a
- * vector, and what they come to stays in registers; else they are in scratch memory.  A REDUCE that is fed within an
- * IF, twice, or within loops of unknown length stays what it is. */
+ * vector, and what they come to stays in registers; else they are in scratch memory.  So are those of a REDUCE that
+ * loops one behind the other feed.  One that is fed within an IF, or within loops of unknown length, stays what it is.
+ */
 #include "base/machine.h"
 #include "pass/sums.h"
 
@@ -22,7 +23,7 @@ int64_t tn_i_summing_levels(int64_t leaves) {
 }
 
 tn_i_affine tn_i_summing_element(tn_i_summing *z, const tn_i_reduction *r, uint32_t loops) {
-    tn_i_affine e = tn_i_affine_number(0);
+    tn_i_affine e = tn_i_affine_number(r->base);
     int64_t by = 1;
     for (uint32_t i = r->nloop; i-- > 0;) {
         if (r->kept[i]) continue;
@@ -34,14 +35,10 @@ tn_i_affine tn_i_summing_element(tn_i_summing *z, const tn_i_reduction *r, uint3
 
 /* ---- what there is ------------------------------------------------------------------------------------- */
 
-static bool find_into(const tn_i_loops *p, tn_i_reduction *r) {
-    r->into = TN_L_NONE;
-    for (uint32_t k = r->reduce + 1; k < p->nop; k++) {
-        const tn_i_l_op *o = &p->op[k];
-        if (o->kind != TN_L_INTO || o->in[0] != r->reduce) continue;
-        if (r->into != TN_L_NONE) return false;
-        r->into = k;
-    }
+/* The next INTO from operation k on. */
+static bool find_into(const tn_i_loops *p, tn_i_reduction *r, uint32_t k) {
+    for (r->into = TN_L_NONE; k < p->nop && r->into == TN_L_NONE; k++)
+        if (p->op[k].kind == TN_L_INTO && p->op[k].in[0] == r->reduce) r->into = k;
     return r->into != TN_L_NONE;
 }
 
@@ -150,21 +147,70 @@ static void one_lane(const tn_i_summing *z, tn_i_reduction *r) {
     if (alone) r->lanes = 1;
 }
 
+static void note(tn_i_summing *z, const tn_i_reduction *r) {
+    z->of[z->nof++] = *r;
+    z->which[r->reduce] = z->which[r->into] = z->nof;
+}
+
+static void lanes_of(tn_i_reduction *r) {
+    r->before = (r->n - 1) / TN_LEAF;
+    r->lanes = r->n < TN_LANES ? r->n : TN_LANES;
+}
+
+static void find_one(tn_i_summing *z, tn_i_reduction *r) {
+    lanes_of(r);
+    r->kind = kind_of(z, r);
+    if (r->kind == TN_SUMMING_BUFFER && other_buffer(z, r)) r->kind = TN_SUMMING_EACH;
+    while (r->kind == TN_SUMMING_ROW && r->lanes & (r->lanes - 1)) r->lanes++; /* those of a vector */
+    r->split = splittable(z, r);
+    r->by_columns = tn_i_summing_by_columns(z, r);
+    note(z, r);
+}
+
+static bool is_fed(const tn_i_summing *z, tn_i_reduction *r) {
+    return find_loops(z, r) && find_kept(z->p, r) && totals_behind(z->p, r);
+}
+
+/* Loops one behind the other feed one result: each goes on where the one before it has ended. */
+static void find_more(tn_i_summing *z, tn_i_reduction *r) {
+    const uint32_t first = z->nof;
+    int64_t all = 0;
+    bool buffers = true, fits = r->count == 1 && r->fold <= TN_FOLD_MIN;
+    uint32_t end = r->reduce;
+    for (bool some = true; some && fits; some = find_into(z->p, r, r->into + 1)) {
+        fits = is_fed(z, r) && r->loop[0] > end;
+        if (!fits) break;
+        end = z->p->op[r->loop[0]].to;
+        r->base = all;
+        r->more = true;
+        r->kind = kind_of(z, r);
+        buffers &= r->kind != TN_SUMMING_EACH && !other_buffer(z, r);
+        fits = tn_i_add_i64(all, r->n, &all);
+        note(z, r);
+    }
+    if (!fits) { /* it stays */
+        z->which[r->reduce] = 0;
+        while (z->nof > first) z->which[z->of[--z->nof].into] = 0;
+        return;
+    }
+    z->of[z->nof - 1].more = false;
+    for (uint32_t i = first; i < z->nof; i++) {
+        z->of[i].n = all;
+        z->of[i].kind = buffers ? TN_SUMMING_BUFFER : TN_SUMMING_EACH;
+        lanes_of(&z->of[i]);
+    }
+}
+
 static void find(tn_i_summing *z) {
     for (uint32_t k = 0; k < z->p->nop; k++) {
         const tn_i_l_op *o = &z->p->op[k];
         if (o->kind != TN_L_REDUCE) continue;
-        tn_i_reduction r = {.reduce = k, .fold = o->code, .dtype = o->dtype, .count = o->hi};
-        if (!find_into(z->p, &r) || !find_loops(z, &r) || !find_kept(z->p, &r) || !totals_behind(z->p, &r)) continue;
-        r.before = (r.n - 1) / TN_LEAF;
-        r.lanes = r.n < TN_LANES ? r.n : TN_LANES;
-        r.kind = kind_of(z, &r);
-        if (r.kind == TN_SUMMING_BUFFER && other_buffer(z, &r)) r.kind = TN_SUMMING_EACH;
-        while (r.kind == TN_SUMMING_ROW && r.lanes & (r.lanes - 1)) r.lanes++; /* those of a vector */
-        r.split = splittable(z, &r);
-        r.by_columns = tn_i_summing_by_columns(z, &r);
-        z->of[z->nof++] = r;
-        z->which[k] = z->which[r.into] = z->nof;
+        tn_i_reduction r = {.reduce = k, .fold = o->code, .dtype = o->dtype, .count = o->hi}, other = r;
+        if (!find_into(z->p, &r, k + 1)) continue;
+        if (find_into(z->p, &other, r.into + 1))
+            find_more(z, &r);
+        else if (is_fed(z, &r))
+            find_one(z, &r);
     }
     for (uint32_t i = 0; i < z->nof; i++) one_lane(z, &z->of[i]);
 }
@@ -190,7 +236,8 @@ static void at_loop(tn_i_summing *z, uint32_t k, bool opens) {
 
 static void behind_loop(tn_i_summing *z, uint32_t k) {
     for (uint32_t i = 0; i < z->nof; i++)
-        if (z->of[i].loop[0] == k && z->of[i].kind != TN_SUMMING_ROW) tn_i_summing_finish(z, &z->of[i]);
+        if (z->of[i].loop[0] == k && z->of[i].kind != TN_SUMMING_ROW && !z->of[i].more)
+            tn_i_summing_finish(z, &z->of[i]);
 }
 
 static bool is_row(const tn_i_summing *z, uint32_t k) {
@@ -243,6 +290,13 @@ static void copy_loop(tn_i_summing *z, uint32_t k) {
     behind_loop(z, k);
 }
 
+/* All that feed it have the same memory. */
+static void begin(tn_i_summing *z, tn_i_reduction *r) {
+    tn_i_summing_begin(z, r);
+    for (uint32_t i = 0; i < z->nof; i++)
+        if (z->of[i].reduce == r->reduce) z->of[i].lane = r->lane, z->of[i].stack = r->stack;
+}
+
 static void copy_range(tn_i_summing *z, uint32_t first, uint32_t last) {
     for (uint32_t k = first; k < last && !z->c.b->failed; k++) {
         const tn_i_l_op *o = &z->p->op[k];
@@ -250,7 +304,7 @@ static void copy_range(tn_i_summing *z, uint32_t first, uint32_t last) {
         if (o->kind == TN_L_TOTAL && z->which[o->in[0]])
             z->c.value[k] = tn_i_summing_total(z, &z->of[z->which[o->in[0]] - 1], o);
         else if (o->kind == TN_L_REDUCE && r)
-            tn_i_summing_begin(z, r);
+            begin(z, r);
         else if (o->kind == TN_L_INTO && r)
             tn_i_summing_into(z, r);
         else if (o->kind == TN_L_FOR && z->p->op[k + 1].kind != TN_L_CARRY && !o->vector && !o->parallel) {
@@ -261,14 +315,14 @@ static void copy_range(tn_i_summing *z, uint32_t first, uint32_t last) {
     }
 }
 
-static uint32_t count_reductions(const tn_i_loops *p) {
+static uint32_t count_fed(const tn_i_loops *p) {
     uint32_t n = 0;
-    for (uint32_t k = 0; k < p->nop; k++) n += p->op[k].kind == TN_L_REDUCE;
+    for (uint32_t k = 0; k < p->nop; k++) n += p->op[k].kind == TN_L_INTO;
     return n;
 }
 
 tn_i_loops *tn_i_pass_sums(tn_i_loops *p, const tn_i_machine *m) {
-    const uint32_t n = count_reductions(p);
+    const uint32_t n = count_fed(p);
     if (n == 0 || m->strips) return p;
     tn_i_l_builder b;
     tn_i_summing z = {.p = p, .m = m};

@@ -23,13 +23,15 @@ typedef struct tn_i_reduction {
     uint8_t kind, fold, dtype;
     int64_t size[TN_SUMMING_LOOPS];
     int64_t n, count;      /* elements of a result; results */
+    int64_t base;          /* elements that other INTOs have fed it before */
+    bool more;             /* another INTO feeds it behind this one's loops */
     int64_t before, lanes; /* leaves before the last; lanes that are used */
     uint32_t lane, stack;  /* scratch arrays; ARG: the best, and where it is; BUFFER: elements, and the counter */
     bool split;            /* COLUMNS: of one loop, which is split so that lanes are told by loops */
     bool by_columns;       /* and nothing but columns in it: these come first (sums_columns.c) */
     tn_i_affine lane_of;   /* of a split loop: the lane of this iteration */
     uint32_t here;         /* COLUMNS: the lane of this iteration, a value; BUFFER: where its chunk goes */
-    uint32_t total;        /* ROW: the result */
+    uint32_t total;        /* ROW: the result; of argmax and argmin without lanes: where it is */
 } tn_i_reduction;
 
 typedef struct tn_i_summing {
@@ -42,6 +44,8 @@ typedef struct tn_i_summing {
 } tn_i_summing;
 
 static inline bool tn_i_summing_arg(const tn_i_reduction *r) { return r->fold > TN_FOLD_MIN; }
+/* That is looked for one by one: no lanes. */
+static inline bool tn_i_summing_alone(const tn_i_reduction *r) { return r->kind == TN_SUMMING_ROW && r->lanes == 1; }
 /* Of numbers of elements, of which there are so many: as narrow as the elements, so that both are as many to a vector.
  */
 static inline int tn_i_summing_where(const tn_i_reduction *r) {

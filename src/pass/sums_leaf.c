@@ -57,10 +57,15 @@ static void rounds_of(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, tn_
     }
 }
 
-/* The best goes from leaf to leaf in memory. */
+/* The best goes from leaf to leaf in memory, but that of a short row. */
 static void begin_lanes(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, tn_i_affine at, lane *l) {
     for (uint32_t i = 0; i < n; i++) {
         if (!tn_i_summing_arg(r[i])) continue;
+        if (tn_i_summing_alone(r[i])) {
+            l[i].x = tn_i_summing_identity(z, r[i]);
+            l[i].at = tn_i_l_number(z->c.b, tn_i_summing_where(r[i]), 0);
+            continue;
+        }
         l[i].x = tn_i_l_load_at(z->c.b, r[i]->lane, at);
         l[i].at = tn_i_l_load_at(z->c.b, r[i]->stack, at);
     }
@@ -69,6 +74,10 @@ static void begin_lanes(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, t
 static void end_lanes(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, tn_i_affine at, const lane *l) {
     for (uint32_t i = 0; i < n; i++) {
         if (!tn_i_summing_arg(r[i])) continue;
+        if (tn_i_summing_alone(r[i])) {
+            r[i]->total = l[i].at;
+            continue;
+        }
         tn_i_l_store_at(z->c.b, r[i]->lane, at, l[i].x);
         tn_i_l_store_at(z->c.b, r[i]->stack, at, l[i].at);
     }

@@ -33,6 +33,7 @@ static void make_arrays(tn_i_summing *z, tn_i_reduction *r) {
         if (r->before > 2) r->stack = tn_i_l_scratch(z->c.b, "leaves", r->dtype, tn_i_summing_levels(r->before + 1), 0);
         return;
     }
+    if (tn_i_summing_alone(r)) return;
     if (tn_i_summing_arg(r)) {
         r->lane = tn_i_l_scratch(z->c.b, "best", r->dtype, bests(r), 0);
         r->stack = tn_i_l_scratch(z->c.b, "where", tn_i_summing_where(r), bests(r), 0);
@@ -54,7 +55,7 @@ static void make_arrays(tn_i_summing *z, tn_i_reduction *r) {
 void tn_i_summing_begin(tn_i_summing *z, tn_i_reduction *r) {
     make_arrays(z, r);
     if (in_leaves(r) && r->before == 0 && !r->split) fill(z, r, r->lane, r->lanes * r->count);
-    if (!tn_i_summing_arg(r)) return;
+    if (!tn_i_summing_arg(r) || tn_i_summing_alone(r)) return;
     fill(z, r, r->lane, bests(r));
     const int where = tn_i_summing_where(r);
     const uint32_t zero = tn_i_l_number(z->c.b, where, 0), loop = vector_loop(z, bests(r), where);
@@ -337,6 +338,8 @@ uint32_t tn_i_summing_total(tn_i_summing *z, tn_i_reduction *r, const tn_i_l_op 
     if ((row && !tn_i_summing_arg(r)) || r->kind == TN_SUMMING_BUFFER) return r->total;
     const tn_i_affine at = tn_i_l_copy_affine(&z->c, &o->at);
     if (in_leaves(r)) return tn_i_l_load_at(z->c.b, r->lane, at);
-    const uint32_t where = row ? best_lane(z, r) : tn_i_l_load_at(z->c.b, r->stack, at);
+    const uint32_t where = tn_i_summing_alone(r) ? r->total
+                           : row                 ? best_lane(z, r)
+                                                 : tn_i_l_load_at(z->c.b, r->stack, at);
     return o->dtype == tn_i_summing_where(r) ? where : tn_i_l_convert(z->c.b, o->dtype, where);
 }

@@ -42,7 +42,7 @@ static bool in_lanes(const tn_i_loops *p, uint32_t k, uint32_t i) {
     case TN_L_END: return true;
     case TN_L_CARRY: return i > k + 1 && p->op[k + 1].kind != TN_L_CARRY;
     case TN_L_FOR: return !o->vector && !o->parallel && tn_i_l_known_count(p, i, &n);
-    case TN_L_LOAD: return o->in[0] == TN_L_NONE && (tn_i_l_by(p, &o->at, k) == 0 || tn_i_l_by(p, &o->at, k) == 1);
+    case TN_L_LOAD: return o->in[0] == TN_L_NONE;
     case TN_L_STORE: return o->in[0] == TN_L_NONE && !o->update && tn_i_l_by(p, &o->at, k) == 1;
     default: return false;
     }

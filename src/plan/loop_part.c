@@ -228,5 +228,5 @@ bool tn_i_part_measure(const tn_i_plan *p, tn_i_part_size *k) {
 
 bool tn_i_part_is_one(const tn_i_part_size *k) {
     const bool small = k->work < TN_M_THREAD_OPERATIONS;
-    return k->first && (small || (k->scatters && k->first->threads < 2));
+    return k->first && (small || k->first->threads < 2);
 }

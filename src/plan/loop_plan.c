@@ -231,8 +231,9 @@ static int64_t most_steps(const tn_i_loop *l) {
     return most;
 }
 
-/* Whether all of it may be part of a step around, and how much of it may be a loop program of its own. */
-static void find_whole(tn_i_loop *l) {
+/* Whether all of it may be part of a step around, and how much of it may be a loop program of its own: in C that is
+ * emitted all of it or nothing. */
+static void find_whole(tn_i_loop *l, bool emitted) {
     const tn_i_loop_shape *s = &l->shape;
     bool walks = true;
     for (uint32_t i = 0; i < l->nmover; i++) walks &= l->mover[i].entry >= 0;
@@ -245,6 +246,7 @@ static void find_whole(tn_i_loop *l) {
         l->whole = l->most > 1 ? TN_WHOLE_SOME : TN_WHOLE_NOT;
     else
         l->whole = s->length < 2 || l->stacks ? TN_WHOLE_NOT : TN_WHOLE_ALL;
+    if (emitted && (l->whole == TN_WHOLE_SOME || l->whole == TN_WHILE_SOME)) l->whole = TN_WHOLE_NOT;
 }
 
 /* The entry of the table of addresses, and what it is the address of. */
@@ -264,7 +266,7 @@ static bool lay_out(const tn_i_planner *z, const args *a, tn_i_loop *l) {
     if (!take(&end, sizeof(int64_t), &l->number) || !take(&end, l->ncursor * sizeof(tn_i_cursor), &l->cursor))
         return false;
     l->most = most_steps(l);
-    find_whole(l);
+    find_whole(l, z->root->emitted);
     if (l->whole && !tn_i_add(l->size.keeps, l->size.registers, &l->nscratch)) return false;
     if (l->whole && !take(&end, l->nscratch, &l->scratch)) return false;
     if (l->whole && (l->whole > TN_WHOLE_ALL || l->size.counters) && !take_counts(&end, l, &l->counts)) return false;

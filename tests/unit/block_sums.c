@@ -131,7 +131,48 @@ static void one_step(void **state) {
     tn_ctx_free(c);
 }
 
+/* A function of the sum of each row, summed: more rows than wait at a time are stretches and a rest, loops one behind
+ * the other that feed one sum.  Of an operation that not every row is alike for, too. */
+static void of_rows(const tn_val *in, tn_val *out, void *user) {
+    tn_val x = in[0];
+    if (*(int *)user) x = tn_sub(tn_roll(x, 1, 0), x);
+    const tn_val r = tn_sqrt(tn_sum_axes(tn_square(x), tn_ints(1)));
+    out[0] = tn_sum(r);
+    out[1] = tn_neg(r);
+}
+
+static void same_bits_of_rows(void **state) {
+    static const int64_t sizes[] = {1, 15, 511, 513, 4095, 4096, 4097, 4608, 5000, 8192, 8193, 12800};
+    static const int backends[] = {TN_BACKEND_DEFAULT, TN_BACKEND_STRIPS};
+    (void)state;
+    for (size_t s = 0; s < COUNT(sizes); s++)
+        for (int how = 0; how < 4; how++) {
+            const tn_dtype dtype = how & 2 ? TN_F32 : TN_F64;
+            const size_t rows = (size_t)sizes[s], bytes = 8 * rows;
+            int rolled = how & 1;
+            tn_ctx *c = checked();
+            const tn_type in = tn_type_of(dtype, 2, (const int64_t[]){sizes[s], 3});
+            tn_fn *f = tn_trace_many(c, of_rows, &rolled, 1, &in, 2);
+            if (!f) fail_msg("%s", tn_error(c));
+            char *x = malloc(3 * bytes), *want = calloc(2, bytes), *got = calloc(2, bytes);
+            fill(dtype, x, 3 * (int64_t)rows, 1);
+            for (int k = -1; k < (int)COUNT(backends); k++) {
+                char *out = k < 0 ? want : got;
+                tn_exec *e =
+                    tn_compile(f, &(tn_compile_options){.size = sizeof(tn_compile_options),
+                                                        .backend = k < 0 ? TN_BACKEND_REFERENCE : backends[k]});
+                if (!e) fail_msg("%s", tn_error(c));
+                assert_int_equal(tn_call(e, (const void *const[]){x}, (void *const[]){out, out + bytes}), TN_OK);
+                tn_exec_free(e);
+                if (memcmp(want, out, 2 * bytes) != 0) fail_msg("%d rows, how %d, %d", (int)rows, how, k);
+            }
+            free(x), free(want), free(got);
+            tn_ctx_free(c);
+        }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(same_bits), cmocka_unit_test(one_step)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(same_bits), cmocka_unit_test(same_bits_of_rows),
+                                       cmocka_unit_test(one_step)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,14 +5,6 @@
 
 /* ---- keys ---- */
 
-uint64_t tn_i_ordered(bool is_float, tn_i_wide x) {
-    const uint64_t top = UINT64_C(1) << 63;
-    if (!is_float) return x.u ^ top;
-    if (x.d != x.d) return UINT64_MAX;
-    if (x.d == 0) return top; /* -0 and 0 are equal */
-    return x.u & top ? ~x.u : x.u | top;
-}
-
 void tn_i_load_keys(const tn_i_arr *x, const void *data, int64_t stride, int64_t n, uint64_t *keys, size_t step) {
     tn_i_wide part[128];
     const bool is_float = tn_i_is_float(x->type->dtype);

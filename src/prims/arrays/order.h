@@ -27,7 +27,13 @@ static inline int tn_i_top_axis(const tn_i_param *p, const tn_type *x) {
 }
 
 /* A key as an unsigned number of the same order: NaN last, -0 like 0. */
-uint64_t tn_i_ordered(bool is_float, tn_i_wide x);
+static inline uint64_t tn_i_ordered(bool is_float, tn_i_wide x) {
+    const uint64_t top = UINT64_C(1) << 63;
+    if (!is_float) return x.u ^ top;
+    if (x.d != x.d) return UINT64_MAX;
+    if (x.d == 0) return top; /* -0 and 0 are equal */
+    return x.u & top ? ~x.u : x.u | top;
+}
 /* Those of n elements of x, from `data` on, to keys[0], keys[step], ... */
 void tn_i_load_keys(const tn_i_arr *x, const void *data, int64_t stride, int64_t n, uint64_t *keys, size_t step);
 
