@@ -23,6 +23,18 @@ static tn_i_reg one_of_i64(tn_i_walk *w, int to, tn_i_reg x) {
                          0);
 }
 
+/* The upper halves, with the exponent of 2^84 and their sign turned, and the lower ones with that of 2^52: less what
+ * that is too much the upper ones are numbers, and their sum with the lower ones is rounded once. */
+static tn_i_reg many_of_i64(tn_i_walk *w, unsigned lanes, tn_i_reg x) {
+    const tn_i_reg high = logic(w, TN_X_vpxord, TN_I64, lanes, tn_i_w_shift(w, TN_X_vpsrlq_i, TN_I64, lanes, x, 32),
+                                all(w, TN_I64, lanes, 0x4530000080000000u)),
+                   low = logic(w, TN_X_vpord, TN_I64, lanes,
+                               logic(w, TN_X_vpandd, TN_I64, lanes, x, all(w, TN_I64, lanes, UINT32_MAX)),
+                               all(w, TN_I64, lanes, 0x4330000000000000u));
+    const tn_i_reg less = logic(w, TN_X_vsubpd, TN_F64, lanes, high, all(w, TN_F64, lanes, 0x4530000080100000u));
+    return logic(w, TN_X_vaddpd, TN_F64, lanes, less, low);
+}
+
 static tn_i_reg to_float(tn_i_walk *w, int from, int to, unsigned lanes, tn_i_reg x) {
     const bool wide = to == TN_F64;
     switch (from) {
@@ -33,6 +45,7 @@ static tn_i_reg to_float(tn_i_walk *w, int from, int to, unsigned lanes, tn_i_re
     case TN_I32: return put(w, wide ? TN_X_vcvtdq2pd : TN_X_vcvtdq2ps, from, to, lanes, TN_REG_NONE, x);
     case TN_I64:
         if (lanes == 1) return one_of_i64(w, to, x);
+        if (wide && !w->m.wide) return many_of_i64(w, lanes, x);
         if (w->m.wide) return put(w, wide ? TN_X_vcvtqq2pd : TN_X_vcvtqq2ps, from, to, lanes, TN_REG_NONE, x);
         return tn_i_w_each(w, TN_L_convert, from, to, lanes, x, TN_REG_NONE);
     default:

@@ -137,18 +137,31 @@ static uint32_t divided(tn_i_l_builder *b, tn_i_l_code code, uint32_t x, uint32_
     return tn_i_l_convert(b, TN_U32, two(b, code, left, right));
 }
 
+/* A u32 as a float, by way of i32, which processors convert: of as much less as makes its first bit a sign. */
+static uint32_t from_u32(tn_i_l_builder *b, int dtype, uint32_t x) {
+    if (is_short(b->p, x)) return tn_i_l_convert(b, dtype, tn_i_l_convert(b, TN_I32, x));
+    const uint32_t less = tn_i_l_convert(b, TN_I32, two(b, TN_L_xor, x, bits_of(b, TN_U32, 0x80000000u)));
+    const uint32_t all = two(b, TN_L_add, tn_i_l_convert(b, TN_F64, less), tn_i_l_number_f64(b, TN_F64, 0x1p31));
+    return dtype == TN_F64 ? all : tn_i_l_convert(b, dtype, all);
+}
+
+/* And back: towards 0, no less than 0 and no more than there is, NaN is 0. */
+static uint32_t to_u32(tn_i_l_builder *b, uint32_t x) {
+    if (b->p->op[x].dtype != TN_F64) x = tn_i_l_convert(b, TN_F64, x);
+    const uint32_t zero = tn_i_l_number_f64(b, TN_F64, 0), most = tn_i_l_number_f64(b, TN_F64, UINT32_MAX);
+    x = choose(b, two(b, TN_L_ge, x, zero), x, zero);
+    x = one(b, TN_L_floor, choose(b, two(b, TN_L_le, x, most), x, most));
+    x = tn_i_l_convert(b, TN_I32, two(b, TN_L_sub, x, tn_i_l_number_f64(b, TN_F64, 0x1p31)));
+    return two(b, TN_L_xor, tn_i_l_convert(b, TN_U32, x), bits_of(b, TN_U32, 0x80000000u));
+}
+
 static uint32_t convert(tn_i_l_builder *b, int dtype, uint32_t x) {
     if (b->failed) return TN_L_NONE;
     const int from = b->p->op[x].dtype;
     if (from == dtype) return x;
     if (tn_i_is_held(dtype)) return tn_i_l_in_memory(b, dtype, convert(b, tn_i_holder(dtype), x));
-    if (from == TN_U32 && tn_i_is_float(dtype) && is_short(b->p, x))
-        return tn_i_l_convert(b, dtype, tn_i_l_convert(b, TN_I32, x));
-    if (from == TN_U32 && tn_i_is_float(dtype)) return tn_i_l_convert(b, dtype, tn_i_l_convert(b, TN_I64, x));
-    if (dtype != TN_U32 || !tn_i_is_float(from)) return tn_i_l_convert(b, dtype, x);
-    const uint32_t least = bits_of(b, TN_I64, 0), most = bits_of(b, TN_I64, UINT32_MAX);
-    const uint32_t above = two(b, TN_L_max, tn_i_l_convert(b, TN_I64, x), least);
-    return tn_i_l_convert(b, dtype, two(b, TN_L_min, above, most));
+    if (from == TN_U32 && tn_i_is_float(dtype)) return from_u32(b, dtype, x);
+    return dtype == TN_U32 && tn_i_is_float(from) ? to_u32(b, x) : tn_i_l_convert(b, dtype, x);
 }
 
 /* Of two integers a conversion keeps the bits. */

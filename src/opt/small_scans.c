@@ -34,6 +34,7 @@ static tn_i_var element(tn_i_builder *b, const scanned *s, tn_i_var v, int64_t i
 
 /* x where it is beyond y, or no number. */
 static tn_i_var farther(tn_i_builder *b, int beyond, tn_i_var x, tn_i_var y) {
+    if (!tn_i_is_float(tn_i_vtype(b, x)->dtype)) return tn_i_op2(b, beyond == TN_P_gt ? TN_P_max : TN_P_min, x, y);
     const tn_i_var takes = tn_i_op2(b, TN_P_or, tn_i_op2(b, beyond, x, y), tn_i_op2(b, TN_P_ne, x, x));
     return tn_i_op3(b, TN_P_select, takes, x, y);
 }

@@ -130,19 +130,24 @@ static bool splittable(const tn_i_summing *z, const tn_i_reduction *r) {
     return r->kind == TN_SUMMING_COLUMNS && reduced == 1 && z->p->op[r->loop[0]].to - r->loop[0] < TN_M_SUM_OPERATIONS;
 }
 
-/* The best of a short row is looked for one by one: which it is does not depend on the order.  Nor does what few bools
+/* The best of a short row is looked for one by one: which it is does not depend on the order, and rows beside it, where
+ * there are some, are lanes (vectorize.c), so that lanes of its own pay in longer ones only.  Nor does what few bools
  * come to, of which there are no vectors. */
-static bool one_by_one(const tn_i_reduction *r) {
-    enum { SHORT = 2 * TN_LANES, FEW_BOOLS = 4 };
-    return tn_i_summing_arg(r) ? r->n <= SHORT : r->dtype == TN_BOOL && r->n < FEW_BOOLS;
+static bool one_by_one(const tn_i_summing *z, const tn_i_reduction *r) {
+    enum { SHORT = 2 * TN_LANES, SHORT_BESIDE = 8 * TN_LANES, FEW_BOOLS = 4 };
+    const uint32_t rows = z->around[r->reduce];
+    int64_t n = 1;
+    if (rows != TN_L_NONE && z->p->op[rows].kind == TN_L_FOR && !tn_i_l_known_count(z->p, rows, &n)) n = 1;
+    return tn_i_summing_arg(r) ? r->n <= (n < TN_LANES ? SHORT : SHORT_BESIDE)
+                               : r->dtype == TN_BOOL && r->n < FEW_BOOLS;
 }
 
 static void one_lane(const tn_i_summing *z, tn_i_reduction *r) {
-    bool alone = r->kind == TN_SUMMING_ROW && one_by_one(r);
+    bool alone = r->kind == TN_SUMMING_ROW && one_by_one(z, r);
     for (uint32_t i = 0; i < z->nof; i++) {
         const tn_i_reduction *other = &z->of[i];
         if (other->kind != TN_SUMMING_ROW || other->loop[0] != r->loop[0]) continue;
-        alone &= one_by_one(other) && tn_i_summing_arg(other) == tn_i_summing_arg(r);
+        alone &= one_by_one(z, other) && tn_i_summing_arg(other) == tn_i_summing_arg(r);
     }
     if (alone) r->lanes = 1;
 }

@@ -1,6 +1,8 @@
 /* Short loops inside a loop whose iterations follow one another are written out: what they keep in memory from one
  * iteration to the next then has addresses that are numbers, and can be in registers (promote.c).  So are those that
- * feed or ask reductions, where these are then fed and asked in one block alone (sums_straight.c). */
+ * feed or ask reductions, where these are then fed and asked in one block alone (sums_straight.c).  So are, anywhere,
+ * those over short rows of which both the best element and something else is wanted: rows are then as many as there are
+ * lanes. */
 #include "base/machine.h"
 #include "pass/inside.h"
 
@@ -56,7 +58,6 @@ static bool written_out(const unroller *z, uint32_t k) {
 
 static bool reaches(const unroller *z, uint32_t k) {
     const uint32_t reduce = z->c.p->op[k].in[0];
-    if (z->c.p->op[reduce].code > TN_FOLD_MIN) return false;
     for (uint32_t i = z->around[k]; i != z->around[reduce]; i = z->around[i])
         if (!written_out(z, i)) return false;
     return true;
@@ -97,6 +98,29 @@ static bool is_wide(const tn_i_loops *p, uint32_t k, bool *own) {
            !follows(p, k, own);
 }
 
+/* Loop k, in a loop of several rows, feeds reductions of its own row, with and without places. */
+static bool is_mixed_row(const unroller *z, uint32_t k, int64_t *n) {
+    const tn_i_loops *p = z->c.p;
+    const tn_i_l_op *o = &p->op[k];
+    const uint32_t rows = z->around[k];
+    uint32_t places = 0, others = 0;
+    int64_t m;
+    if (o->kind != TN_L_FOR || o->vector || o->parallel || rows == TN_L_NONE || p->op[rows].kind != TN_L_FOR)
+        return false;
+    if (!tn_i_l_known_count(p, rows, &m) || m < 2 || !tn_i_l_known_count(p, k, n) || *n < 2) return false;
+    if ((int64_t)(o->to - k) * *n > TN_M_SUM_OPERATIONS) return false;
+    for (uint32_t i = k + 1; i < o->to; i++) {
+        const tn_i_l_op *x = &p->op[i];
+        if (x->kind != TN_L_INTO) {
+            if (!tn_i_l_straight(p, i, i + 1)) return false;
+            continue;
+        }
+        if (z->around[x->in[0]] != rows || x->at.n || p->op[x->in[0]].hi != 1) return false;
+        *(p->op[x->in[0]].code > TN_FOLD_MIN ? &places : &others) += 1;
+    }
+    return places && others && !tn_i_l_calls(p, k + 1, o->to);
+}
+
 /* Copies operations first .. last - 1, which stand in a loop in which iterations follow one another. */
 static void copy_steps(unroller *z, uint32_t first, uint32_t last) {
     tn_i_l_copy *c = &z->c;
@@ -124,6 +148,21 @@ static void copy_steps(unroller *z, uint32_t first, uint32_t last) {
     }
 }
 
+static void copy_rows(unroller *z, uint32_t first, uint32_t last) {
+    int64_t n;
+    for (uint32_t i = first; i < last && !z->c.b->failed; i++) {
+        if (!is_mixed_row(z, i, &n)) {
+            tn_i_l_copy_op(&z->c, i);
+            continue;
+        }
+        for (int64_t j = 0; j < n; j++) {
+            tn_i_l_copy_loop(&z->c, i, tn_i_affine_number(j));
+            tn_i_l_copy_ops(&z->c, i + 1, z->c.p->op[i].to);
+        }
+        i = z->c.p->op[i].to;
+    }
+}
+
 static void copy(unroller *z) {
     const tn_i_loops *p = z->c.p;
     for (uint32_t k = 0; k < p->nop && !z->c.b->failed; k++) {
@@ -131,7 +170,7 @@ static void copy(unroller *z) {
         if (follows(p, k, z->own))
             copy_steps(z, k, last + 1);
         else
-            tn_i_l_copy_ops(&z->c, k, last + 1);
+            copy_rows(z, k, last + 1);
         k = last;
     }
 }

@@ -192,12 +192,51 @@ void laws_layouts(laws_trial *t) {
 /* ---- hostile data ------------------------------------------------------------------------- */
 
 static void hostile(laws_trial *t, laws_array *x) {
-    static const double reals[] = {0.0, -0.0,  1,      -1,     0.5,    2,    INFINITY,     -INFINITY,
-                                   NAN, 1e300, -1e300, 1e-310, -1e-40, 3e38, 2147483648.0, -9223372036854775808.0};
-    static const int64_t wholes[] = {
-        0, 1, -1, 2, -2, 3, 7, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, INT64_C(1) << 32, -5};
+    static const double reals[] = {0.0,
+                                   -0.0,
+                                   1,
+                                   -1,
+                                   0.5,
+                                   2,
+                                   INFINITY,
+                                   -INFINITY,
+                                   NAN,
+                                   1e300,
+                                   -1e300,
+                                   1e-310,
+                                   -1e-40,
+                                   3e38,
+                                   -0.3,
+                                   0.999,
+                                   2147483648.0,
+                                   3000000000.75,
+                                   4294967295.0,
+                                   4294967295.5,
+                                   4294967296.0,
+                                   -9223372036854775808.0};
+    static const int64_t wholes[] = {0,
+                                     1,
+                                     -1,
+                                     2,
+                                     -2,
+                                     3,
+                                     7,
+                                     -5,
+                                     INT32_MAX,
+                                     INT32_MIN,
+                                     INT64_MAX,
+                                     INT64_MIN,
+                                     INT64_C(1) << 32,
+                                     UINT32_MAX,
+                                     (INT64_C(1) << 53) + 1,
+                                     -(INT64_C(1) << 53) - 1,
+                                     INT64_MAX - 511,
+                                     INT64_MAX - 512,
+                                     INT64_C(0x7FFFFFFF00000001),
+                                     INT64_C(-0x123456789ABCDEF)};
+    enum { REALS = sizeof reals / sizeof *reals, WHOLES = sizeof wholes / sizeof *wholes };
     for (int64_t k = 0; k < laws_count(x); k++) {
-        const int64_t w = wholes[tn_i_pick(&t->rng, 0, 12)];
+        const int64_t w = wholes[tn_i_pick(&t->rng, 0, WHOLES - 1)];
         switch (x->type.dtype) {
         case TN_BOOL: ((uint8_t *)x->data)[k] = (uint8_t)(w & 1); break;
         case TN_U32: ((uint32_t *)x->data)[k] = (uint32_t)w; break;
@@ -212,7 +251,7 @@ static void hostile(laws_trial *t, laws_array *x) {
         case TN_U64:
             tn_i_put_bits(x->type.dtype, (char *)x->data + k * (int64_t)tn_i_dtype_size(x->type.dtype), (uint64_t)w);
             break;
-        default: laws_put(x, k, reals[tn_i_pick(&t->rng, 0, 15)]);
+        default: laws_put(x, k, reals[tn_i_pick(&t->rng, 0, REALS - 1)]);
         }
     }
 }

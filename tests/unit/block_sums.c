@@ -171,8 +171,59 @@ static void same_bits_of_rows(void **state) {
         }
 }
 
+/* Where the best of a row is, alone and with what else is asked of the row: of equals the first, NaN before all. */
+static void best_of_rows(const tn_val *in, tn_val *out, void *user) {
+    const int how = *(int *)user;
+    const tn_val x = tn_sub(in[0], tn_mul(in[1], in[0])), i = tn_argmax(x, 1);
+    out[0] = how & 1 ? tn_add(i, tn_argmin(x, 1)) : i;
+    out[1] = how & 2 ? tn_max_axes(x, tn_ints(1)) : tn_neg(in[0]);
+    if (how & 4) out[1] = tn_add(tn_sum_axes(x, tn_ints(1)), tn_min_axes(x, tn_ints(1)));
+}
+
+static void hard(int dtype, void *x, int64_t n) {
+    static const double numbers[] = {1, -0.0, 0, 3, 3, -2, INFINITY, 3, -INFINITY, 0.5, NAN};
+    const int most = dtype == TN_I32 ? 6 : 11;
+    for (int64_t i = 0; i < n; i++) {
+        const double v = i % 37 == 36 ? numbers[most - 1] : numbers[(i * i + i / 7) % (most - 1)];
+        if (dtype == TN_F64) ((double *)x)[i] = v;
+        if (dtype == TN_F32) ((float *)x)[i] = (float)v;
+        if (dtype == TN_I32) ((int32_t *)x)[i] = (int32_t)v;
+    }
+}
+
+static void places_of_rows(void **state) {
+    static const tn_dtype dtypes[] = {TN_F64, TN_F32, TN_I32};
+    static const int backends[] = {TN_BACKEND_DEFAULT, TN_BACKEND_STRIPS};
+    static const int64_t rows[] = {1, 2, 7, 33}, widths[] = {1, 2, 7, 16, 31, 33, 64, 100, 128, 129};
+    static char x[8 * 33 * 129], number[8], want[2][8 * 33 * 129], got[2][8 * 33 * 129];
+    (void)state;
+    for (size_t k = 0; k < 3 * COUNT(rows) * COUNT(widths) * 8; k++) {
+        const tn_dtype dtype = dtypes[k % 3];
+        int how = (int)(k / 3 % 8);
+        const int64_t n[2] = {rows[k / 24 % COUNT(rows)], widths[k / 24 / COUNT(rows)]};
+        tn_ctx *c = checked();
+        const tn_type in[] = {tn_type_of(dtype, 2, n), tn_type_of(dtype, 0, NULL)};
+        tn_fn *f = tn_trace_many(c, best_of_rows, &how, 2, in, 2);
+        if (!f) fail_msg("%s", tn_error(c));
+        hard(dtype, x, n[0] * n[1]);
+        memset(number, 0, sizeof number);
+        for (int b = -1; b < (int)COUNT(backends); b++) {
+            char(*out)[8 * 33 * 129] = b < 0 ? want : got;
+            tn_exec *e = tn_compile(f, &(tn_compile_options){.size = sizeof(tn_compile_options),
+                                                             .backend = b < 0 ? TN_BACKEND_REFERENCE : backends[b]});
+            if (!e) fail_msg("%s", tn_error(c));
+            memset(out, 0, sizeof want);
+            assert_int_equal(tn_call(e, (const void *const[]){x, number}, (void *const[]){out[0], out[1]}), TN_OK);
+            tn_exec_free(e);
+            if (b >= 0 && memcmp(want[0], got[0], sizeof *got) != 0)
+                fail_msg("%d x %d, dtype %d, how %d, %d", (int)n[0], (int)n[1], (int)dtype, how, b);
+        }
+        tn_ctx_free(c);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(same_bits), cmocka_unit_test(same_bits_of_rows),
-                                       cmocka_unit_test(one_step)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(places_of_rows), cmocka_unit_test(same_bits),
+                                       cmocka_unit_test(same_bits_of_rows), cmocka_unit_test(one_step)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
