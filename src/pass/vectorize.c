@@ -43,12 +43,26 @@ static bool in_lanes(const tn_i_loops *p, uint32_t k, uint32_t i) {
     case TN_L_CARRY: return i > k + 1 && p->op[k + 1].kind != TN_L_CARRY;
     case TN_L_FOR: return !o->vector && !o->parallel && tn_i_l_known_count(p, i, &n);
     case TN_L_LOAD: return o->in[0] == TN_L_NONE;
-    case TN_L_STORE: return o->in[0] == TN_L_NONE && !o->update && tn_i_l_by(p, &o->at, k) == 1;
+    case TN_L_STORE: return o->in[0] == TN_L_NONE && !o->update && tn_i_l_by(p, &o->at, k) != 0;
     default: return false;
     }
 }
 
-static bool lanes_carry(const tn_i_loops *p, uint32_t k, int64_t *n) {
+/* Neighbours of what loop k touches are apart: loads, or stores as well. */
+typedef enum apart { BESIDE, LOADS_APART, STORES_APART } apart;
+
+static apart how_far(const tn_i_loops *p, uint32_t k) {
+    apart how = BESIDE;
+    for (uint32_t i = k + 1; i < p->op[k].to; i++) {
+        const tn_i_l_op *o = &p->op[i];
+        const int64_t by = o->kind == TN_L_LOAD || o->kind == TN_L_STORE ? tn_i_l_by(p, &o->at, k) : 0;
+        if (o->kind == TN_L_STORE && by != 1) return STORES_APART;
+        if (o->kind == TN_L_LOAD && by != 0 && by != 1) how = LOADS_APART;
+    }
+    return how;
+}
+
+static bool may_be_lanes(const tn_i_loops *p, uint32_t k, int64_t *n) {
     const tn_i_l_op *o = &p->op[k];
     bool carries = false;
     if (o->vector || o->parallel || !tn_i_l_known_count(p, k, n) || *n < 2 || behind_are_carried(p, k)) return false;
@@ -57,6 +71,19 @@ static bool lanes_carry(const tn_i_loops *p, uint32_t k, int64_t *n) {
         carries |= p->op[i].kind == TN_L_CARRY;
     }
     return carries && tn_i_l_apart(p, k, *n, NULL);
+}
+
+/* Elements that are apart are taken one by one: not where a loop inside has them side by side, and what is stored not
+ * where there are few. */
+static bool lanes_carry(const tn_i_loops *p, uint32_t k, int64_t *n, const tn_i_machine *m) {
+    int64_t inner;
+    if (!may_be_lanes(p, k, n)) return false;
+    const apart how = how_far(p, k);
+    for (uint32_t i = k + 1; how != BESIDE && i < p->op[k].to; i++)
+        if (p->op[i].kind == TN_L_FOR && how_far(p, i) == BESIDE &&
+            (may_be_lanes(p, i, &inner) || fits(p, i, &inner, false)))
+            return false;
+    return how != STORES_APART || *n >= 2 * width_of(p, k, *n, m);
 }
 
 /* Two vectors: what is carried in one waits for itself. */
@@ -79,7 +106,7 @@ tn_i_loops *tn_i_pass_vectorize(tn_i_loops *p, const tn_i_machine *m) {
             if (p->op[k].vector) continue;
             if (fits(p, k, &n, m->strips)) {
                 tn_i_l_set_vector(&b, c.value[k], width_of(p, k, n, m));
-            } else if (!m->strips && lanes_carry(p, k, &n)) {
+            } else if (!m->strips && lanes_carry(p, k, &n, m)) {
                 tn_i_l_set_vector(&b, c.value[k], lanes_of(p, k, n, m));
                 vector = p->op[k].to;
             }
