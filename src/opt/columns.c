@@ -297,39 +297,65 @@ static tn_i_var permute_column(columns *c, const tn_i_eqn *e, tn_i_var x) {
     return same ? x : tn_i_permute(c->b, x, perm);
 }
 
-static tn_i_var slice_column(columns *c, const tn_i_eqn *e, tn_i_var x) {
+/* Of a long dimension of which there are few in the slice, what is at `from`. */
+static tn_i_var slice_column(columns *c, const tn_i_eqn *e, const int64_t *from, tn_i_var x) {
     const tn_type *t = type_of(c->f, tn_i_in(c->f, e)[0]), *out = type_of(c->f, e->out);
     const tn_i_param *p = tn_i_p(e);
+    const tn_type to = tn_i_column_type(out, c->l);
     int64_t start[TN_MAX_RANK], limit[TN_MAX_RANK], step[TN_MAX_RANK];
     int n = 0;
     bool same = true;
     for (int d = 0; d < t->rank; d++) {
         if (!tn_i_is_long(c->l, t, d)) continue;
-        start[n] = p[0].u.ints[d];
-        limit[n] = p[1].u.ints[d];
-        step[n++] = p[2].kind == TN_K_NONE ? 1 : p[2].u.ints[d];
-        same &= out->dim[d] == t->dim[d];
+        const bool one = !tn_i_is_long(c->l, out, d);
+        start[n] = one ? from[d] : p[0].u.ints[d];
+        limit[n] = one ? from[d] + 1 : p[1].u.ints[d];
+        step[n++] = one || p[2].kind == TN_K_NONE ? 1 : p[2].u.ints[d];
+        same &= !one && out->dim[d] == t->dim[d];
     }
-    return same ? x : tn_i_slice(c->b, x, start, limit, step);
+    if (same) return x;
+    x = tn_i_slice(c->b, x, start, limit, step);
+    return n == to.rank ? x : tn_i_reshape(c->b, x, to.rank, to.dim);
+}
+
+/* What v has of dimension d, which is long in an array around it: its column at `index`, or those of all its indices
+ * there, one after another; of the long dimensions of t, and as much of them as v has.  The number of parts. */
+static uint32_t parts_along(columns *c, tn_i_var v, const tn_type *t, int d, const int64_t *index, tn_i_var *part) {
+    const tn_type *own = type_of(c->f, v), to = tn_i_column_type(own, c->l);
+    const int64_t n = tn_i_is_long(c->l, own, d) ? 1 : own->dim[d];
+    int64_t at[TN_MAX_RANK];
+    tn_type one = {.dtype = own->dtype};
+    for (int i = 0; i < t->rank; i++)
+        if (tn_i_is_long(c->l, t, i)) one.dim[one.rank++] = i == d && !tn_i_is_long(c->l, own, d) ? 1 : own->dim[i];
+    memcpy(at, index, (size_t)t->rank * sizeof *at);
+    for (int64_t j = 0; j < n; j++) {
+        at[d] = j;
+        const cell x = cells_of(c, v)[column_of(c, own, at)];
+        part[j] = x.wide && to.rank == one.rank ? x.v
+                  : x.wide                      ? tn_i_reshape(c->b, x.v, one.rank, one.dim)
+                                                : tn_i_broadcast(c->b, x.v, one.rank, one.dim, NULL);
+    }
+    return (uint32_t)n;
 }
 
 /* Column k of what e joins along a long dimension. */
 static tn_i_var join_columns(columns *c, const tn_i_eqn *e, int64_t k) {
+    const tn_type *out = type_of(c->f, e->out);
+    const int d = (int)tn_i_p(e)[0].u.i;
+    int64_t index[TN_MAX_RANK];
     tn_i_var part[MOST_JOINED];
-    for (uint32_t i = 0; i < e->nin; i++) {
-        const tn_i_var v = tn_i_in(c->f, e)[i];
-        const tn_type to = tn_i_column_type(type_of(c->f, v), c->l);
-        part[i] = widened(c, cells_of(c, v)[k], &to);
-    }
-    return tn_i_concatenate(c->b, e->nin, part, place(c, type_of(c->f, e->out), tn_i_p(e)[0].u.i));
+    uint32_t n = 0;
+    index_of(c, out, k, index);
+    for (uint32_t i = 0; i < e->nin; i++) n += parts_along(c, tn_i_in(c->f, e)[i], out, d, index, part + n);
+    return tn_i_concatenate(c->b, n, part, place(c, out, d));
 }
 
 /* What e does to the long dimensions of a column x that it moves. */
-static tn_i_var moved_column(columns *c, const tn_i_eqn *e, tn_i_var x) {
+static tn_i_var moved_column(columns *c, const tn_i_eqn *e, const int64_t *from, tn_i_var x) {
     switch (e->prim->id) {
     case TN_P_broadcast_in_dim: return repeat_column(c, e, x);
     case TN_P_transpose: return permute_column(c, e, x);
-    case TN_P_slice: return slice_column(c, e, x);
+    case TN_P_slice: return slice_column(c, e, from, x);
     default: return x;
     }
 }
@@ -347,7 +373,8 @@ static void move(columns *c, const tn_i_eqn *e) {
         index_of(c, out, k, to);
         const tn_i_var v = tn_i_in(c->f, e)[source(c, e, to, from)];
         cell x = cells_of(c, v)[column_of(c, type_of(c->f, v), from)];
-        if (x.wide) x.v = moved_column(c, e, x.v);
+        if (x.wide) x.v = moved_column(c, e, from, x.v);
+        x.wide = x.wide && tn_i_column_type(out, c->l).rank > 0;
         cells_of(c, e->out)[k] = x;
     }
 }
@@ -371,11 +398,46 @@ static void pad(columns *c, const tn_i_eqn *e) {
     }
 }
 
+/* Whether u, that is added to t, has all of t's long dimensions; else *few: the one of which it has few, or -1. */
+static bool is_all(const columns *c, const tn_i_eqn *e, const tn_type *t, const tn_type *u, int *few) {
+    const tn_i_param *p = tn_i_p(e);
+    bool all = true;
+    *few = -1;
+    for (int d = 0; d < t->rank; d++) {
+        if (!tn_i_is_long(c->l, t, d)) continue;
+        all &= p[0].u.ints[d] == 0 && u->dim[d] == t->dim[d];
+        if (!tn_i_is_long(c->l, u, d)) *few = d;
+    }
+    return all;
+}
+
+/* A part of long dimensions is added to: x with the column of operand 1 at `at`, or with few of them. */
+static cell add_part(columns *c, const tn_i_eqn *e, cell x, const int64_t *at, int few) {
+    const tn_i_var u = tn_i_in(c->f, e)[1];
+    const tn_type *t = type_of(c->f, e->out), to = tn_i_column_type(t, c->l);
+    const tn_i_param *p = tn_i_p(e);
+    int64_t start[TN_MAX_RANK], limit[TN_MAX_RANK], step[TN_MAX_RANK];
+    tn_i_var part[TN_M_COLUMNS];
+    int d = few < 0 ? 0 : few, n = 0;
+    while (!tn_i_is_long(c->l, t, d)) d++;
+    const uint32_t parts = parts_along(c, u, t, d, at, part);
+    const tn_i_var all = parts > 1 ? tn_i_concatenate(c->b, parts, part, place(c, t, d)) : part[0];
+    for (int i = 0; i < t->rank; i++) {
+        if (!tn_i_is_long(c->l, t, i)) continue;
+        start[n] = p[0].u.ints[i];
+        limit[n] = p[1].u.ints[i];
+        step[n++] = p[2].kind == TN_K_NONE ? 1 : p[2].u.ints[i];
+    }
+    return (cell){tn_i_slice_add(c->b, widened(c, x, &to), all, start, limit, step), true, false};
+}
+
 /* Zeros that things are added to are those of the linear program. */
 static void slice_add(columns *c, const tn_i_eqn *e) {
     const tn_i_var *in = tn_i_in(c->f, e);
     const tn_type *t = type_of(c->f, in[0]), *u = type_of(c->f, in[1]);
     const int64_t count = width_of(c, in[0]);
+    int few;
+    const bool all = is_all(c, e, t, u, &few);
     for (int64_t k = 0; k < count; k++) {
         cell x = cells_of(c, in[0])[k];
         int64_t at[TN_MAX_RANK], config[3];
@@ -389,7 +451,9 @@ static void slice_add(columns *c, const tn_i_eqn *e) {
             at[d] /= config[2] + 1;
         }
         x.none |= known_zero(c, x);
-        cells_of(c, e->out)[k] = inside ? sum(c, x, cells_of(c, in[1])[column_of(c, u, at)]) : x;
+        cells_of(c, e->out)[k] = !inside ? x
+                                 : all   ? sum(c, x, cells_of(c, in[1])[column_of(c, u, at)])
+                                         : add_part(c, e, x, at, few);
     }
 }
 

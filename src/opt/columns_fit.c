@@ -73,6 +73,21 @@ static bool same_long(const fit *w, const tn_type *a, const tn_type *b) {
     return same;
 }
 
+/* Some of a long dimension of a may be a few of b, as the first and the last of what is rolled. */
+static bool few_of_long(const fit *w, const tn_type *a, const tn_type *b) {
+    bool same = a->rank == b->rank;
+    for (int d = 0; d < a->rank && same; d++) same = is_long(w, a, d) || !is_long(w, b, d);
+    return same && !w->l.batch;
+}
+
+/* But in one dimension, of which there are few, or in none. */
+static bool few_of_one(const fit *w, const tn_type *a, const tn_type *b) {
+    int n = 0;
+    if (!few_of_long(w, a, b)) return same_long(w, a, b);
+    for (int d = 0; d < a->rank; d++) n += is_long(w, a, d) != is_long(w, b, d);
+    return n < 2;
+}
+
 /* Between the same long dimensions there are as many columns. */
 static bool reshapes_columns(const fit *w, const tn_type *a, const tn_type *b) {
     int i = 0, j = 0;
@@ -86,11 +101,18 @@ static bool reshapes_columns(const fit *w, const tn_type *a, const tn_type *b) {
     }
 }
 
+/* A few of what is joined along a long dimension are one column after another. */
 static bool joins_columns(const fit *w, const tn_i_eqn *e) {
-    bool same = e->nin <= MOST_JOINED || !is_long(w, type_of(w->f, e->out), tn_i_p(e)[0].u.i);
-    for (uint32_t k = 0; k < e->nin && same; k++)
-        same = same_kinds(w, type_of(w->f, tn_i_in(w->f, e)[k]), type_of(w->f, e->out));
-    return same;
+    const tn_type *out = type_of(w->f, e->out);
+    const int d = (int)tn_i_p(e)[0].u.i;
+    int64_t parts = 0;
+    for (uint32_t k = 0; k < e->nin; k++) {
+        const tn_type *t = type_of(w->f, tn_i_in(w->f, e)[k]);
+        for (int i = 0; i < t->rank; i++)
+            if (is_long(w, t, i) != is_long(w, out, i) && (i != d || is_long(w, t, i) || w->l.batch)) return false;
+        parts += is_long(w, t, d) ? 1 : t->dim[d];
+    }
+    return parts <= MOST_JOINED || !is_long(w, out, d);
 }
 
 /* The dimensions that stay are long where they were. */
@@ -176,12 +198,12 @@ static bool moves_columns(const fit *w, const tn_i_eqn *e) {
     switch (e->prim->id) {
     case TN_P_broadcast_in_dim: return repeats_columns(w, e);
     case TN_P_transpose: return permutes_columns(w, e);
-    case TN_P_slice: return same_kinds(w, in, out);
+    case TN_P_slice: return same_kinds(w, in, out) || few_of_long(w, in, out);
     case TN_P_dot_general: return multiplies_columns(w, e);
     case TN_P_concatenate: return joins_columns(w, e);
     case TN_P_reshape: return reshapes_columns(w, in, out);
     case TN_P_pad: return same_kinds(w, in, out) && pads_columns(w, e);
-    case TN_P_slice_add: return same_long(w, in, type_of(w->f, tn_i_in(w->f, e)[1]));
+    case TN_P_slice_add: return few_of_one(w, in, type_of(w->f, tn_i_in(w->f, e)[1]));
     case TN_P_gather:
     case TN_P_scatter:
     case TN_P_scatter_add: return places_columns(w, e);

@@ -481,11 +481,63 @@ static void test_places(void **state) {
     }
 }
 
+/* ---- what is rolled ------------------------------------------------------------------------------------ */
+
+typedef struct rolled {
+    int rank, axis, shift;
+    int64_t dim[3];
+} rolled;
+
+/* Of points in a ring, or on a torus: the first and the last few of a long dimension go to its other end. */
+static tn_val ring(const tn_val *in, void *user) {
+    const rolled *k = user;
+    const int last = k->rank - 1;
+    const tn_val x = in[0], y = tn_roll(x, k->shift, k->axis), d = tn_sub(y, x);
+    const tn_val cross = tn_mul(tn_slice_axis(x, 0, 1, 1, last), tn_slice_axis(y, 1, 2, 1, last));
+    return tn_add(tn_sum(tn_sqrt(tn_add(tn_sum_axes(tn_square(d), tn_ints(last)), 0.5))), tn_square(tn_sum(cross)));
+}
+
+static void agrees(tn_fn *f, size_t n, const rolled *k) {
+    double *x = calloc(n, sizeof *x), *got = calloc(n, sizeof *x), *want = calloc(n, sizeof *x);
+    for (size_t i = 0; i < n; i++) x[i] = sin((double)i + 1);
+    call(f, TN_BACKEND_DEFAULT, x, got);
+    call(f, TN_BACKEND_REFERENCE, x, want);
+    for (size_t i = 0; i < n; i++)
+        if (!(fabs(got[i] - want[i]) <= 1e-12 * (1 + fabs(want[i]))))
+            fail_msg("rolled by %d along %d, element %zu: %g for %g", k->shift, k->axis, i, got[i], want[i]);
+    free(x), free(got), free(want);
+}
+
+static void test_rolled(void **state) {
+    static const rolled all[] = {{2, 0, 1, {37, 3}},     {2, 0, -1, {400, 2}},    {2, 0, 2, {40, 3}},
+                                 {2, 0, -3, {33, 2}},    {2, 0, 12, {37, 2}},     {3, 0, 1, {37, 12, 2}},
+                                 {3, 1, 1, {12, 37, 2}}, {3, 1, -2, {37, 20, 3}}, {3, 0, -1, {3, 37, 2}},
+                                 {2, 0, 1, {9, 2}}};
+    (void)state;
+    for (size_t i = 0; i < COUNT(all); i++) {
+        const rolled *k = &all[i];
+        tn_ctx *c = checked();
+        const tn_type t = tn_type_of(TN_F64, (size_t)k->rank, k->dim);
+        tn_fn *f = tn_trace(c, ring, (void *)(uintptr_t)k, 1, &t), *g = tn_grad(f, NULL, NULL);
+        if (!g) fail_msg("%s", tn_error(c));
+        agrees(f, tn_type_elements(&t), k);
+        agrees(g, tn_type_elements(&t), k);
+        if (i < 2) { /* few passes, and nothing that is put together first */
+            tn_fn *h = tn_i_fuse(g);
+            assert_non_null(h);
+            assert_in_range(count(h, TN_P_fused), 1, 4);
+            assert_int_equal(count(h, TN_P_concatenate) + count(h, TN_P_slice_add), 0);
+            tn_i_fn_unref(h);
+        }
+        tn_ctx_free(c);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values), cmocka_unit_test(test_form),   cmocka_unit_test(test_others),
-        cmocka_unit_test(test_sums),   cmocka_unit_test(test_basis),  cmocka_unit_test(test_pairs),
-        cmocka_unit_test(test_random), cmocka_unit_test(test_merged), cmocka_unit_test(test_calls),
-        cmocka_unit_test(test_stages), cmocka_unit_test(test_places)};
+        cmocka_unit_test(test_rolled), cmocka_unit_test(test_values), cmocka_unit_test(test_form),
+        cmocka_unit_test(test_others), cmocka_unit_test(test_sums),   cmocka_unit_test(test_basis),
+        cmocka_unit_test(test_pairs),  cmocka_unit_test(test_random), cmocka_unit_test(test_merged),
+        cmocka_unit_test(test_calls),  cmocka_unit_test(test_stages), cmocka_unit_test(test_places)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
