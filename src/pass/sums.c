@@ -130,6 +130,14 @@ static bool splittable(const tn_i_summing *z, const tn_i_reduction *r) {
     return r->kind == TN_SUMMING_COLUMNS && reduced == 1 && z->p->op[r->loop[0]].to - r->loop[0] < TN_M_SUM_OPERATIONS;
 }
 
+/* The row is made of elements of four bytes or more, which vectors load from different rows as well. */
+static bool loads_wide(const tn_i_loops *p, const tn_i_reduction *r) {
+    bool wide = true;
+    for (uint32_t i = r->loop[0]; i < p->op[r->loop[0]].to; i++)
+        wide &= p->op[i].kind != TN_L_LOAD || tn_i_dtype_size(p->array[p->op[i].which].dtype) >= 4;
+    return wide;
+}
+
 /* The best of a short row is looked for one by one: which it is does not depend on the order, and rows beside it, where
  * there are some, are lanes (vectorize.c), so that lanes of its own pay in longer ones only.  Nor does what few bools
  * come to, of which there are no vectors. */
@@ -138,7 +146,7 @@ static bool one_by_one(const tn_i_summing *z, const tn_i_reduction *r) {
     const uint32_t rows = z->around[r->reduce];
     int64_t n = 1;
     if (rows != TN_L_NONE && z->p->op[rows].kind == TN_L_FOR && !tn_i_l_known_count(z->p, rows, &n)) n = 1;
-    return tn_i_summing_arg(r) ? r->n <= (n < TN_LANES ? SHORT : SHORT_BESIDE)
+    return tn_i_summing_arg(r) ? r->n <= (n < TN_LANES || !loads_wide(z->p, r) ? SHORT : SHORT_BESIDE)
                                : r->dtype == TN_BOOL && r->n < FEW_BOOLS;
 }
 

@@ -28,6 +28,12 @@ static bool fits(const tn_i_loops *p, uint32_t k, int64_t *n, bool strips) {
            (strips ? tn_i_l_reduces(p, k) : tn_i_l_straight(p, k + 1, o->to)) && tn_i_l_vectorizable(p, k);
 }
 
+/* Elements of fewer than four bytes are vectors where they lie side by side alone. */
+static bool may_be_apart(const tn_i_loops *p, const tn_i_l_op *o, uint32_t k) {
+    const int64_t by = tn_i_l_by(p, &o->at, k);
+    return by == 0 || by == 1 || tn_i_dtype_size(p->array[o->which].dtype) >= 4;
+}
+
 /* What may stand in a loop over lanes; loops in it that end as was known before. */
 static bool in_lanes(const tn_i_loops *p, uint32_t k, uint32_t i) {
     const tn_i_l_op *o = &p->op[i];
@@ -42,8 +48,9 @@ static bool in_lanes(const tn_i_loops *p, uint32_t k, uint32_t i) {
     case TN_L_END: return true;
     case TN_L_CARRY: return i > k + 1 && p->op[k + 1].kind != TN_L_CARRY;
     case TN_L_FOR: return !o->vector && !o->parallel && tn_i_l_known_count(p, i, &n);
-    case TN_L_LOAD: return o->in[0] == TN_L_NONE;
-    case TN_L_STORE: return o->in[0] == TN_L_NONE && !o->update && tn_i_l_by(p, &o->at, k) != 0;
+    case TN_L_LOAD: return o->in[0] == TN_L_NONE && may_be_apart(p, o, k);
+    case TN_L_STORE:
+        return o->in[0] == TN_L_NONE && !o->update && tn_i_l_by(p, &o->at, k) != 0 && may_be_apart(p, o, k);
     default: return false;
     }
 }

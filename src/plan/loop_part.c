@@ -3,6 +3,7 @@
  * condition, that fill no stacks.
  */
 #include "plan/planner.h"
+#include "prims/folds/lanes.h"
 #include "prims/held.h"
 #include "strips/strips.h"
 
@@ -37,6 +38,7 @@ static bool add(const tn_i_part_size *inside, tn_i_part_size *k) {
     k->counters += inside->counters;
     k->steps += inside->steps;
     k->scatters |= inside->scatters;
+    k->walks |= inside->walks;
     if (inside->registers > k->registers) k->registers = inside->registers;
     return k->levels < TN_PART_LEVELS && tn_i_add(k->keeps, inside->keeps, &k->keeps);
 }
@@ -144,6 +146,9 @@ static bool add_scan(const tn_i_plan *p, const tn_i_eqn *e, tn_i_part_size *k) {
     const tn_type *t = p->f->val[e->out].type;
     if (has_steps(p, e) || t->dtype >= TN_I_OWN_DTYPES) return false;
     const size_t registers = 8 * LIVING * (size_t)(t->rank + 3);
+    int64_t beside = 1;
+    for (int d = (int)tn_i_p(e)[TN_SCAN_AXIS].u.i + 1; d < t->rank; d++) beside *= t->dim[d];
+    k->walks |= beside > 1;
     note_first(&nobodys, k);
     k->work += (double)tn_i_count(t);
     if (registers > k->registers) k->registers = registers;
@@ -228,5 +233,5 @@ bool tn_i_part_measure(const tn_i_plan *p, tn_i_part_size *k) {
 
 bool tn_i_part_is_one(const tn_i_part_size *k) {
     const bool small = k->work < TN_M_THREAD_OPERATIONS;
-    return k->first && (small || k->first->threads < 2);
+    return k->first && (small || (k->first->threads < 2 && (k->scatters || !k->walks)));
 }

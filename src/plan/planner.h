@@ -167,8 +167,9 @@ bool tn_i_part_add_step(const tn_i_plan *p, const tn_i_step *s, tn_i_part_size *
 bool tn_i_part_steps(const tn_i_plan *p, tn_i_part_size *k);
 /* What the kernel of a step that has windows does (prims/arrays/windows.h). */
 void tn_i_part_windows(const tn_i_plan *p, const tn_i_step *s, tn_i_window_form *f);
-/* Whether a part, where it is some, is one loop program: it is so little work that nobody would share it out, or
- * something is scattered, and one thread runs it, so that what is scattered is added by the loop that computes it. */
+/* Whether a part, where it is some, is one loop program: it is so little work that nobody would share it out, or one
+ * thread runs it.  What is cumulative down the columns of much is left to its kernel, which goes row by row, unless
+ * something is scattered: that is added by the loop that computes it. */
 bool tn_i_part_is_one(const tn_i_part_size *k);
 /* Of `most` steps with entries of so many bytes, as many as one loop program does. */
 int64_t tn_i_loop_most(int64_t most, int64_t entry);
