@@ -257,7 +257,7 @@ $(eval $(call ranked_results,train,))
 $(R)/bench.res: $(SUITE) FORCE
 	$(RUN) $< --data bench/data --quick
 $(R)/general.res: $(GENERAL) FORCE
-	$(RUN) $< --check
+	$(RUN) $< --check $(if $(LONG),,$(TURN))
 # Those that compare what they measure, as short as they go.
 $(R)/bench-%.res: $(BUILD)/bench/% FORCE
 	$(RUN) $< $(BENCH_ARGS_$*)

@@ -1,7 +1,8 @@
 /* What do programs cost that no table was made for?  A line of JSON for each: time by the default back end, as C of the
- * system's compiler, and as the C that tn_emit_c writes, beside C by hand; then the ratios.  Arguments: --check
- * compares results with the C, on all back ends and without a clock, and asks who runs each loop; --print NAME [K]
- * prints a program, of its size K, for `tansy plan` and `tansy lower`; else names of programs, all without any. */
+ * system's compiler, and as the C that tn_emit_c writes, beside C by hand; then the ratios.  Arguments: --check [TURN]
+ * compares results with the C, on all back ends and without a clock, and asks who runs each loop (with TURN one program
+ * in eight, other ones each turn, is compiled by the system's compiler as well); --print NAME [K] prints a program, of
+ * its size K, for `tansy plan` and `tansy lower`; else names of programs, all without any. */
 #include "general.h"
 
 #include "../measure.h"
@@ -27,6 +28,7 @@ typedef struct bench {
 } bench;
 
 static int failures, failed, over;
+static bool compiles = true; /* the program at hand by the system's compiler as well */
 
 static void *room(size_t bytes) {
     void *p = aligned_alloc(64, (bytes + 127) / 64 * 64);
@@ -183,6 +185,7 @@ static void run_sides(bench *b, bool check) {
     once(b, &s[0]);
     for (int k = 0; k < BACKENDS - !check; k++) {
         const tn_compile_options o = {.size = sizeof o, .backend = BACKEND[k]};
+        if (BACKEND[k] == TN_BACKEND_NATIVE && !compiles) continue;
         s[n] = (side){.name = BACKEND_NAME[k], .e = tn_compile(b->f, &o)};
         if (!s[n].e) {
             printf("%s, %s: %s\n", b->p->name, s[n].name, tn_error(b->c));
@@ -283,6 +286,7 @@ int main(int argc, char **argv) {
                                           &general_models};
     const bool check = argc > 1 && !strcmp(argv[1], "--check"), prints = argc > 2 && !strcmp(argv[1], "--print");
     const int size = prints && argc > 3 ? atoi(argv[3]) & 3 : 0;
+    const unsigned long turn = check && argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
     char cpu[128];
     cpu_model(cpu, sizeof cpu);
     if (!check && !prints) printf("{\"cpu\": \"%s\"}\n", cpu);
@@ -293,8 +297,10 @@ int main(int argc, char **argv) {
             for (int a = 1; a < argc; a++) wanted |= !strcmp(argv[a], all[k]->program[i].name);
             if (wanted && prints)
                 print(&all[k]->program[i], size);
-            else if (wanted)
+            else if (wanted) {
+                compiles = !(check && argc > 2) || (run_in_all + turn) % 8 == 0;
                 run_all(&all[k]->program[i], check);
+            }
             run_in_all += wanted;
         }
     if (check)

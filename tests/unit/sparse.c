@@ -293,7 +293,7 @@ enum { SYMMETRIC = sizeof symmetric / sizeof *symmetric };
 
 static void hessian_of_the_ocp(void **state) {
     (void)state;
-    if (!in_turn(0, SANITIZED ? 8 : 2)) skip();
+    if (!in_turn(0, SANITIZED ? 8 : 4)) skip();
     tn_ctx *c = checked();
     tn_fn *f = ocp_f(c), *g = ocp_g(c), *l = tn_lagrangian(f, g);
     assert_made(c, l);
@@ -420,7 +420,7 @@ static void found(tn_ctx *c, const tn_fn *f, const void *const *x, int64_t nnz) 
 
 static void jacobian_of_the_ocp(void **state) {
     (void)state;
-    if (!in_turn(1, SANITIZED ? 8 : 2)) skip();
+    if (!in_turn(2, SANITIZED ? 8 : 4)) skip();
     tn_ctx *c = checked();
     tn_fn *g = ocp_g(c);
     double *x = numbers(OCP_X);
@@ -695,6 +695,7 @@ static void dense_by_nature(void **state) {
 /* The values' own derivatives: with respect to the point, sigma and the multipliers. */
 static void values_are_differentiated(void **state) {
     (void)state;
+    if (!in_turn(3, SANITIZED ? 8 : 4)) skip();
     tn_ctx *c = checked();
     tn_fn *f = ocp_f(c), *g = ocp_g(c), *l = tn_lagrangian(f, g);
     double *x = numbers(OCP_X), sigma = 0.7, *lambda = numbers(OCP_G);
