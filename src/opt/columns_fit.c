@@ -73,9 +73,10 @@ static bool same_long(const fit *w, const tn_type *a, const tn_type *b) {
     return same;
 }
 
-/* Some of a long dimension of a may be a few of b, as the first and the last of what is rolled. */
+/* Some of a long dimension of a may be a few of b, as the first and the last of what is rolled; of a grid the edges
+ * would be many equations. */
 static bool few_of_long(const fit *w, const tn_type *a, const tn_type *b) {
-    bool same = a->rank == b->rank;
+    bool same = a->rank == b->rank && tn_i_column_type(a, w->l).rank == 1;
     for (int d = 0; d < a->rank && same; d++) same = is_long(w, a, d) || !is_long(w, b, d);
     return same && !w->l.batch;
 }
@@ -109,7 +110,9 @@ static bool joins_columns(const fit *w, const tn_i_eqn *e) {
     for (uint32_t k = 0; k < e->nin; k++) {
         const tn_type *t = type_of(w->f, tn_i_in(w->f, e)[k]);
         for (int i = 0; i < t->rank; i++)
-            if (is_long(w, t, i) != is_long(w, out, i) && (i != d || is_long(w, t, i) || w->l.batch)) return false;
+            if (is_long(w, t, i) != is_long(w, out, i) &&
+                (i != d || is_long(w, t, i) || w->l.batch || tn_i_column_type(out, w->l).rank > 1))
+                return false;
         parts += is_long(w, t, d) ? 1 : t->dim[d];
     }
     return parts <= MOST_JOINED || !is_long(w, out, d);
